@@ -1,0 +1,120 @@
+# Makefile - builds libkstat, the Lua modules and kstatlua. See README.md.
+#
+#   make            everything, into $(BUILD)
+#   make check      the test suite on Lua 5.4 and on LuaJIT
+#   make lint       luacheck over all Lua files
+#   make sanitize   the suite again, built with ASan and UBSan
+#   make fuzz       each fuzzer for FUZZ_SECONDS
+#   make bench      every benchmark
+#   make install    into $(DESTDIR)$(PREFIX)
+
+# --- settings -----------------------------------------------------------------
+BUILD    ?= build
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+CC       ?= cc
+AR       ?= ar
+CFLAGS   ?= -O2 -g
+LDFLAGS  ?=
+WERROR   ?=
+LUA      ?= lua5.4
+LUAJIT   ?= luajit
+BUSTED   ?= busted
+LUACHECK ?= luacheck
+PKG_CONFIG ?= pkg-config
+
+# --- what there is ------------------------------------------------------------
+# One folder a floor, lowest first; a file includes only from floors below its own.
+FLOORS   := base stats model provider source source/linux chain devstat
+LIB_SRC  := $(foreach f,$(FLOORS),$(sort $(wildcard csrc/$(f)/*.c)))
+LUA_SRC  := $(sort $(wildcard csrc/lua/*.c))
+HOST_SRC := $(sort $(wildcard csrc/host/*.c))
+SPEC_SRC := $(sort $(wildcard spec/c/*.c))
+
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+            -Wpointer-arith -Wwrite-strings -Wvla -Wformat=2 -Wundef $(WERROR)
+CPP_ALL  := -D_GNU_SOURCE -Icsrc/include -Icsrc
+C_ALL    := -std=c11 -fPIC -fvisibility=hidden -fno-math-errno $(WARNINGS)
+LIB_LIBS := -lpcre2-8 -lyajl -lz -lm -lpthread
+
+LUA54_CFLAGS := $(shell $(PKG_CONFIG) --cflags lua5.4)
+LUA54_STATIC := $(wildcard $(shell $(PKG_CONFIG) --variable=libdir lua5.4)/liblua5.4.a)
+LUA54_LIBS   := $(or $(LUA54_STATIC),$(shell $(PKG_CONFIG) --libs lua5.4))
+# LuaJIT takes a module built for the API of Lua 5.1.
+LUA51_CFLAGS := $(shell $(PKG_CONFIG) --cflags luajit 2>/dev/null || $(PKG_CONFIG) --cflags lua5.1 2>/dev/null)
+
+O        := $(BUILD)/obj
+LIB_OBJ  := $(LIB_SRC:csrc/%.c=$(O)/%.o)
+LUA54_OBJ := $(LUA_SRC:csrc/lua/%.c=$(O)/lua54/%.o)
+LUA51_OBJ := $(LUA_SRC:csrc/lua/%.c=$(O)/lua51/%.o)
+HOST_OBJ := $(HOST_SRC:csrc/host/%.c=$(O)/host/%.o)
+SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(BUILD)/spec/%)
+
+SO_MAJOR := 1
+LIB      := $(BUILD)/lib/libkstat.so.$(SO_MAJOR)
+MODULES  := $(BUILD)/lib/lua/5.4/kstat/core.so \
+            $(if $(LUA51_CFLAGS),$(BUILD)/lib/lua/5.1/kstat/core.so)
+LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
+            $(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat \
+            $(BUILD)/share/kstat/scripts
+
+.PHONY: all check lint sanitize fuzz bench install clean
+all: $(LIB) $(BUILD)/lib/libkstat.a $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
+
+# --- objects ------------------------------------------------------------------
+QUIET    = @printf '%-5s %s\n' $(1) '$@';
+COMPILE  = $(call QUIET,CC) mkdir -p $(@D) && $(CC) $(CPP_ALL) $(CPPFLAGS) $(C_ALL) $(CFLAGS) -MMD -MP
+
+$(O)/lua54/%.o: csrc/lua/%.c
+	$(COMPILE) $(LUA54_CFLAGS) -c -o $@ $<
+$(O)/lua51/%.o: csrc/lua/%.c
+	$(COMPILE) $(LUA51_CFLAGS) -c -o $@ $<
+$(O)/host/%.o: csrc/host/%.c
+	$(COMPILE) $(LUA54_CFLAGS) -c -o $@ $<
+$(O)/%.o: csrc/%.c
+	$(COMPILE) -c -o $@ $<
+
+# --- products -----------------------------------------------------------------
+$(LIB): $(LIB_OBJ)
+	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared -Wl,-soname,$(@F) -Wl,--as-needed \
+	    $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
+$(BUILD)/lib/libkstat.a: $(LIB_OBJ)
+	$(call QUIET,AR) mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
+$(BUILD)/lib/lua/5.4/kstat/core.so: $(LUA54_OBJ) $(BUILD)/lib/libkstat.a
+	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared -Wl,--as-needed $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
+$(BUILD)/lib/lua/5.1/kstat/core.so: $(LUA51_OBJ) $(BUILD)/lib/libkstat.a
+	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared -Wl,--as-needed $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
+# Scripts load C modules such as LPeg, which find lua_* in the host: -Wl,-E.
+$(BUILD)/bin/kstatlua: $(HOST_OBJ) $(LUA54_OBJ) $(BUILD)/lib/libkstat.a
+	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -Wl,-E -Wl,--as-needed $(CFLAGS) $(LDFLAGS) -o $@ $^ \
+	    $(LUA54_LIBS) $(LIB_LIBS) -lreadline -ldl
+
+$(BUILD)/lib/libkstat.so: $(LIB)
+	@ln -sf $(<F) $@
+$(BUILD)/bin/kstat: $(BUILD)/bin/kstatlua
+	@ln -sf kstatlua $@
+$(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat:
+	@mkdir -p $(@D) && ln -sfn $(CURDIR)/lua/kstat $@
+$(BUILD)/share/kstat/scripts:
+	@mkdir -p $(@D) && ln -sfn $(CURDIR)/scripts $@
+
+# --- tests --------------------------------------------------------------------
+# Programs that specs run; each is linked against the shared library a user gets,
+# unless its name starts with "core_": those see the inside and link the archive.
+$(BUILD)/spec/core_%: spec/c/core_%.c $(BUILD)/lib/libkstat.a
+	$(COMPILE) $(LDFLAGS) -o $@ $< $(BUILD)/lib/libkstat.a $(LIB_LIBS)
+$(BUILD)/spec/%: spec/c/%.c $(LIB) $(BUILD)/lib/libkstat.so
+	$(COMPILE) $(LDFLAGS) -o $@ $< -L$(BUILD)/lib -lkstat -Wl,-rpath,$(abspath $(BUILD)/lib) -lpthread
+
+SPECS ?= spec
+check: all $(SPEC_BIN)
+	KSTAT_BUILD=$(abspath $(BUILD)) $(BUSTED) --lua=$(LUA) --helper=spec/helper.lua $(SPECS)
+	KSTAT_BUILD=$(abspath $(BUILD)) $(BUSTED) --lua=$(LUAJIT) --helper=spec/helper.lua $(SPECS)
+
+lint:
+	$(LUACHECK) --quiet lua scripts examples spec bench
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(LIB_OBJ:.o=.d) $(LUA54_OBJ:.o=.d) $(LUA51_OBJ:.o=.d) $(HOST_OBJ:.o=.d) $(SPEC_BIN:=.d)

@@ -1,0 +1,14 @@
+/*
+ * error.h - how a failure travels: errno for the program, one line for the person.
+ * The line belongs to the thread. SPDX-License-Identifier: MIT
+ */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+/* Sets errno to err and this thread's message; returns -1. */
+int ks_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* As ks_fail, for functions that return pointers; returns NULL. */
+void *ks_fail_null(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,149 @@
+/* number.c - see number.h. SPDX-License-Identifier: MIT */
+#include "base/number.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NANOSEC 1000000000u
+
+size_t
+ks_format_u64(char *to, uint64_t v)
+{
+	static const char pairs[] =
+	    "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+	    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+	    "8081828384858687888990919293949596979899";
+	char tmp[20];
+	size_t i = sizeof(tmp);
+
+	while (v >= 100) {
+		i -= 2;
+		memcpy(tmp + i, pairs + 2 * (v % 100), 2);
+		v /= 100;
+	}
+	if (v >= 10) {
+		i -= 2;
+		memcpy(tmp + i, pairs + 2 * v, 2);
+	} else {
+		tmp[--i] = (char)('0' + v);
+	}
+	memcpy(to, tmp + i, sizeof(tmp) - i);
+	return sizeof(tmp) - i;
+}
+
+size_t
+ks_format_i64(char *to, int64_t v)
+{
+	if (v >= 0)
+		return ks_format_u64(to, (uint64_t)v);
+	*to = '-';
+	return 1 + ks_format_u64(to + 1, 0 - (uint64_t)v);
+}
+
+size_t
+ks_format_seconds(char *to, int64_t ns)
+{
+	/*
+	 * Below 2^23 s a double is close enough to the exact quotient for its ninth
+	 * decimal to be the exact one, so integers give the same digits sooner.
+	 */
+	if (ns > 0 && ns < (1LL << 23) * NANOSEC) {
+		uint32_t frac = (uint32_t)(ns % NANOSEC);
+		size_t n = ks_format_u64(to, (uint64_t)ns / NANOSEC);
+
+		to[n] = '.';
+		for (size_t i = n + 9; i > n; i--) {
+			to[i] = (char)('0' + frac % 10);
+			frac /= 10;
+		}
+		return n + 10;
+	}
+	if (ns == 0) {
+		*to = '0';
+		return 1;
+	}
+	return (size_t)snprintf(to, KS_NUMBER_MAX, "%.9f", (double)ns / 1e9);
+}
+
+size_t
+ks_format_double(char *to, double v)
+{
+	int n = 0;
+
+	if (isnan(v))
+		return (size_t)snprintf(to, KS_NUMBER_MAX, "nan");
+	for (int digits = 15; digits <= 17; digits++) {
+		n = snprintf(to, KS_NUMBER_MAX, "%.*g", digits, v);
+		if (isinf(v) || strtod(to, NULL) == v)
+			break;
+	}
+	return (size_t)n;
+}
+
+int
+ks_scan_u64(const char **p, const char *end, uint64_t *v)
+{
+	const char *s = *p;
+	uint64_t r = 0;
+
+	if (s >= end || *s < '0' || *s > '9')
+		return -1;
+	for (; s < end && *s >= '0' && *s <= '9'; s++) {
+		if (__builtin_mul_overflow(r, 10u, &r) ||
+		    __builtin_add_overflow(r, (uint64_t)(*s - '0'), &r))
+			return -1;
+	}
+	*p = s;
+	*v = r;
+	return 0;
+}
+
+int
+ks_scan_i64(const char **p, const char *end, int64_t *v)
+{
+	const char *s = *p;
+	int negative = s < end && *s == '-';
+	uint64_t u;
+
+	if (s < end && (*s == '-' || *s == '+'))
+		s++;
+	if (ks_scan_u64(&s, end, &u) != 0 || u > (uint64_t)INT64_MAX + (uint64_t)negative)
+		return -1;
+	*v = (int64_t)(negative ? 0 - u : u);
+	*p = s;
+	return 0;
+}
+
+int
+ks_scan_seconds(const char *s, size_t n, int64_t *ns)
+{
+	const char *end = s + n;
+	int negative = n > 0 && *s == '-';
+	uint64_t whole = 0, frac = 0, total;
+
+	s += negative;
+	if (ks_scan_u64(&s, end, &whole) != 0)
+		return -1;
+	if (s < end && *s == '.') {
+		int digits = 0, up = 0;
+
+		for (s++; s < end && *s >= '0' && *s <= '9'; s++, digits++) {
+			if (digits < 9)
+				frac = frac * 10 + (uint64_t)(*s - '0');
+			else if (digits == 9)
+				up = *s >= '5';
+		}
+		if (digits == 0)
+			return -1;
+		for (; digits < 9; digits++)
+			frac *= 10;
+		frac += (uint64_t)up;
+	}
+	if (s != end || __builtin_mul_overflow(whole, (uint64_t)NANOSEC, &total) ||
+	    __builtin_add_overflow(total, frac, &total) || total > INT64_MAX)
+		return -1;
+	*ns = negative ? -(int64_t)total : (int64_t)total;
+	return 0;
+}

@@ -1,0 +1,43 @@
+/*
+ * number.h - the one place where numbers become text and text becomes numbers.
+ * Nothing here depends on the locale. SPDX-License-Identifier: MIT
+ */
+#ifndef BASE_NUMBER_H
+#define BASE_NUMBER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+#define KS_NUMBER_MAX 48 /* bytes that any of the formatters may write */
+
+/* Each writes at most KS_NUMBER_MAX bytes at to, no NUL, and returns how many. */
+size_t ks_format_u64(char *to, uint64_t v);
+size_t ks_format_i64(char *to, int64_t v);
+
+/*
+ * A time in nanoseconds as seconds with nine decimals, and "0" for exactly zero:
+ * the digits of the double ns / 1e9, as kstat(8) prints them.
+ */
+size_t ks_format_seconds(char *to, int64_t ns);
+
+/* The shortest decimal that reads back as the same double; "nan", "inf", "-inf". */
+size_t ks_format_double(char *to, double v);
+
+/*
+ * Scans the decimal digits at *p, which must be below end. On success stores the value,
+ * moves *p behind the last digit and returns 0; -1 if there is no digit or it does not fit.
+ */
+int ks_scan_u64(const char **p, const char *end, uint64_t *v);
+
+/* As ks_scan_u64 with an optional sign; from -2^63 to 2^63-1. */
+int ks_scan_i64(const char **p, const char *end, int64_t *v);
+
+/*
+ * Decimal seconds ("12.345678901", "-3", "1e-9" is not accepted) of exactly n bytes as
+ * nanoseconds; digits after the ninth are rounded. 0, or -1 if malformed or out of range.
+ */
+int ks_scan_seconds(const char *s, size_t n, int64_t *ns);
+
+#endif

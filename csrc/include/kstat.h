@@ -1,0 +1,266 @@
+/*
+ * kstat.h - kernel statistics: the consumer interface of kstat(3KSTAT).
+ *
+ * A program written to the manual page compiles unchanged with
+ *     cc prog.c $(pkg-config --cflags --libs kstat)
+ * All times are hrtime_t: signed 64-bit nanoseconds on the monotonic clock.
+ * A kstat_ctl_t and its chain belong to the thread that opened it; different
+ * handles may be used by different threads at the same time.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef KSTAT_H
+#define KSTAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+#define KSTAT_VERSION "1.0.0"
+
+/* The Solaris names of integer types; identical typedefs may be repeated. */
+typedef long long hrtime_t;
+typedef int kid_t;
+typedef unsigned char uchar_t;
+typedef unsigned short ushort_t;
+typedef unsigned int uint_t;
+typedef unsigned long ulong_t;
+typedef long long longlong_t;
+typedef unsigned long long u_longlong_t;
+
+/*
+ * gethrtime(3C): nanoseconds of a clock that never steps back (CLOCK_MONOTONIC:
+ * zero is near boot, time spent suspended is not counted).
+ */
+hrtime_t gethrtime(void);
+
+#define KSTAT_STRLEN 31 /* 30 bytes and a NUL, for every name */
+
+typedef struct kstat {
+	hrtime_t ks_crtime;            /* creation time */
+	struct kstat *ks_next;         /* chain linkage */
+	kid_t ks_kid;                  /* unique kstat ID */
+	char ks_module[KSTAT_STRLEN];  /* module name */
+	uchar_t ks_resv;               /* reserved */
+	int ks_instance;               /* module's instance */
+	char ks_name[KSTAT_STRLEN];    /* kstat name */
+	uchar_t ks_type;               /* KSTAT_TYPE_* */
+	char ks_class[KSTAT_STRLEN];   /* kstat class */
+	uchar_t ks_flags;              /* KSTAT_FLAG_* */
+	void *ks_data;                 /* type-specific data, NULL before the first read */
+	uint_t ks_ndata;               /* number of data records */
+	size_t ks_data_size;           /* bytes at ks_data */
+	hrtime_t ks_snaptime;          /* time of the last data snapshot */
+	int (*ks_update)(struct kstat *, int); /* providers only */
+	void *ks_private;                      /* providers only */
+	int (*ks_snapshot)(struct kstat *, void *, int); /* providers only */
+	void *ks_lock;                         /* providers only */
+} kstat_t;
+
+typedef struct kstat_ctl {
+	kid_t kc_chain_id;  /* current kstat chain ID (KCID) */
+	kstat_t *kc_chain;  /* pointer to the kstat chain */
+	int kc_kd;          /* not for clients; -1 here */
+} kstat_ctl_t;
+
+#define KSTAT_TYPE_RAW 0   /* can be anything; ks_ndata >= 1 */
+#define KSTAT_TYPE_NAMED 1 /* name/value pairs; ks_ndata >= 0 */
+#define KSTAT_TYPE_INTR 2  /* interrupt statistics; ks_ndata == 1 */
+#define KSTAT_TYPE_IO 3    /* I/O statistics; ks_ndata == 1 */
+#define KSTAT_TYPE_TIMER 4 /* event timers; ks_ndata >= 1 */
+#define KSTAT_NUM_TYPES 5
+
+#define KSTAT_FLAG_VIRTUAL 0x01     /* the provider supplies ks_data */
+#define KSTAT_FLAG_VAR_SIZE 0x02    /* the data section's size varies */
+#define KSTAT_FLAG_WRITABLE 0x04    /* kstat_write() is allowed */
+#define KSTAT_FLAG_PERSISTENT 0x08  /* survives kstat_delete() as dormant */
+#define KSTAT_FLAG_DORMANT 0x10     /* deleted, waiting to be re-created */
+#define KSTAT_FLAG_INVALID 0x20     /* created, not yet installed */
+#define KSTAT_FLAG_LONGSTRINGS 0x40 /* has KSTAT_DATA_STRING values */
+
+#define KSTAT_READ 0  /* second argument of ks_update and ks_snapshot */
+#define KSTAT_WRITE 1
+
+/* --- KSTAT_TYPE_NAMED ---------------------------------------------------- */
+
+typedef struct kstat_named {
+	char name[KSTAT_STRLEN]; /* name of the statistic */
+	uchar_t data_type;       /* KSTAT_DATA_* */
+	union {
+		char c[16]; /* KSTAT_DATA_CHAR; all 16 bytes may be used */
+		int32_t i32;
+		uint32_t ui32;
+		int64_t i64;
+		uint64_t ui64;
+		struct {
+			union {
+				char *ptr; /* NUL-terminated, or NULL */
+				uint64_t *ints; /* KSTAT_DATA_INTS: element 0 */
+				char __pad[8];
+			} addr;
+			uint32_t len; /* bytes, the NUL included; of KSTAT_DATA_INTS: 8 * elements */
+		} string;
+		/* Obsolete members. */
+		long l;
+		ulong_t ul;
+		longlong_t ll;
+		u_longlong_t ull;
+		float f;
+		double d;
+	} value;
+} kstat_named_t;
+
+#define KSTAT_DATA_CHAR 0
+#define KSTAT_DATA_INT32 1
+#define KSTAT_DATA_UINT32 2
+#define KSTAT_DATA_INT64 3
+#define KSTAT_DATA_UINT64 4
+#define KSTAT_DATA_FLOAT 5  /* obsolete */
+#define KSTAT_DATA_DOUBLE 6 /* obsolete */
+#define KSTAT_DATA_STRING 9
+/* Arrays (kstat2_md(9S): KSTAT2_NVVT_INTS, KSTAT2_NVVT_STRS). */
+#define KSTAT_DATA_INTS 16 /* string.addr.ints, string.len / 8 elements of uint64_t */
+#define KSTAT_DATA_STRS 17 /* string.addr.ptr: NUL-terminated strings one after the other, string.len bytes in all */
+
+#if __SIZEOF_LONG__ == 8
+#define KSTAT_DATA_LONG KSTAT_DATA_INT64
+#define KSTAT_DATA_ULONG KSTAT_DATA_UINT64
+#else
+#define KSTAT_DATA_LONG KSTAT_DATA_INT32
+#define KSTAT_DATA_ULONG KSTAT_DATA_UINT32
+#endif
+#define KSTAT_DATA_LONGLONG KSTAT_DATA_INT64   /* obsolete */
+#define KSTAT_DATA_ULONGLONG KSTAT_DATA_UINT64 /* obsolete */
+
+#define KSTAT_NAMED_STR_PTR(knptr) ((knptr)->value.string.addr.ptr)
+#define KSTAT_NAMED_STR_BUFLEN(knptr) ((knptr)->value.string.len)
+
+/* --- KSTAT_TYPE_INTR ------------------------------------------------------ */
+
+#define KSTAT_INTR_HARD 0
+#define KSTAT_INTR_SOFT 1
+#define KSTAT_INTR_WATCHDOG 2
+#define KSTAT_INTR_SPURIOUS 3
+#define KSTAT_INTR_MULTSVC 4
+#define KSTAT_NUM_INTRS 5
+
+typedef struct kstat_intr {
+	uint_t intrs[KSTAT_NUM_INTRS]; /* interrupt counters */
+} kstat_intr_t;
+
+/* --- KSTAT_TYPE_IO -------------------------------------------------------- */
+
+typedef struct kstat_io {
+	u_longlong_t nread;    /* bytes read */
+	u_longlong_t nwritten; /* bytes written */
+	uint_t reads;          /* read operations */
+	uint_t writes;         /* write operations */
+	/*
+	 * Time sums in nanoseconds; the "len" sums are Riemann sums of queue
+	 * length over time (ns * requests). w: waiting, r: being served.
+	 */
+	hrtime_t wtime;       /* time with a non-empty wait queue */
+	hrtime_t wlentime;    /* sum of wait queue length * time */
+	hrtime_t wlastupdate; /* last time the wait queue changed */
+	hrtime_t rtime;       /* time with a non-empty run queue */
+	hrtime_t rlentime;    /* sum of run queue length * time */
+	hrtime_t rlastupdate; /* last time the run queue changed */
+	uint_t wcnt;          /* requests waiting */
+	uint_t rcnt;          /* requests in service */
+} kstat_io_t;
+
+/* --- KSTAT_TYPE_TIMER ------------------------------------------------------ */
+
+typedef struct kstat_timer {
+	char name[KSTAT_STRLEN];  /* event name */
+	uchar_t resv;             /* reserved */
+	u_longlong_t num_events;  /* number of events */
+	hrtime_t elapsed_time;    /* cumulative elapsed time */
+	hrtime_t min_time;        /* shortest event duration */
+	hrtime_t max_time;        /* longest event duration */
+	hrtime_t start_time;      /* previous event start time */
+	hrtime_t stop_time;       /* previous event stop time */
+} kstat_timer_t;
+
+#define KSTAT_NAMED_PTR(kptr) ((kstat_named_t *)(kptr)->ks_data)
+#define KSTAT_INTR_PTR(kptr) ((kstat_intr_t *)(kptr)->ks_data)
+#define KSTAT_IO_PTR(kptr) ((kstat_io_t *)(kptr)->ks_data)
+#define KSTAT_TIMER_PTR(kptr) ((kstat_timer_t *)(kptr)->ks_data)
+
+/* --- libkstat --------------------------------------------------------------- */
+
+/*
+ * Opens the machine's kstats, and those that this and other processes publish.
+ * The chain holds headers; no data is read yet. Environment: KSTAT_SOURCE names
+ * a capture to open in place of the machine, KSTAT_PROC and KSTAT_SYS other
+ * roots of /proc and /sys.
+ * Returns a handle for kstat_close(), or NULL with errno (kstat_errmsg()).
+ */
+kstat_ctl_t *kstat_open(void);
+
+/* Frees the handle, its chain and all data. Returns 0, or -1 with errno EINVAL. */
+int kstat_close(kstat_ctl_t *kc);
+
+/*
+ * Brings the chain up to date: kstats that are gone are removed and freed (pointers
+ * to them become invalid), new ones are added at the end, the others stay where
+ * they are. In a replay, moves to the next sample if the current one was read.
+ * Returns the new KCID if the chain changed, 0 if it did not, -1 with errno.
+ */
+kid_t kstat_chain_update(kstat_ctl_t *kc);
+
+/*
+ * Finds the first kstat of the chain with this module, instance and name; NULL,
+ * -1 and NULL match any. Takes constant time. NULL with errno ENOENT if none.
+ */
+kstat_t *kstat_lookup(kstat_ctl_t *kc, const char *ks_module, int ks_instance,
+    const char *ks_name);
+
+/*
+ * Finds a statistic by name in the data of a NAMED kstat (a kstat_named_t *) or a
+ * TIMER one (kstat_timer_t *), which must have been read. NULL with errno EINVAL
+ * for other types or if it was not read, ENOENT if there is no such name.
+ */
+void *kstat_data_lookup(kstat_t *ksp, const char *name);
+
+/*
+ * Reads a kstat's data into ksp->ks_data (owned by the chain) and, unless buf is
+ * NULL, copies ks_data_size bytes to buf; pointers of KSTAT_DATA_STRING values
+ * then point into buf. Returns the KCID, or -1 with errno: ENXIO the kstat is
+ * gone, EINVAL no such kstat, EAGAIN a published kstat was busy, EACCES, EIO.
+ */
+kid_t kstat_read(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
+
+/*
+ * Writes the data at buf, or at ksp->ks_data if buf is NULL, to the kstat.
+ * Returns the KCID, or -1 with errno: EACCES not writable, EINVAL, ENXIO.
+ */
+kid_t kstat_write(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
+
+/* --- Extensions --------------------------------------------------------------- */
+
+/*
+ * As kstat_open(), from something else than the running machine.
+ * kstat_open_capture: a file made by `kstat -j` or a recording; "-" is standard input.
+ * kstat_open_roots: other directories in place of /proc and /sys (NULL: the default);
+ * published kstats and those of this process are left out.
+ */
+kstat_ctl_t *kstat_open_capture(const char *path);
+kstat_ctl_t *kstat_open_roots(const char *proc, const char *sys);
+
+/* One line on this thread's last failed call, naming the thing; never NULL. */
+const char *kstat_errmsg(void);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* KSTAT_H */

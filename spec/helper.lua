@@ -1,0 +1,6 @@
+-- Loaded by busted before the specs: makes the build tree's modules the ones that
+-- `require` finds. KSTAT_BUILD names the build tree (default: build/).
+local build = os.getenv("KSTAT_BUILD") or "build"
+local abi = rawget(_G, "jit") and "5.1" or _VERSION:match("%d%.%d")
+package.path = ("./lua/?.lua;./lua/?/init.lua;./spec/?.lua;%s"):format(package.path)
+package.cpath = ("%s/lib/lua/%s/?.so;%s"):format(build, abi, package.cpath)
