@@ -116,6 +116,26 @@ ks_scan_i64(const char **p, const char *end, int64_t *v)
 	return 0;
 }
 
+/* Seconds in scientific notation, which only writers that go through doubles produce. */
+static int
+scan_scientific(const char *s, size_t n, int64_t *ns)
+{
+	char text[KS_NUMBER_MAX], *stop;
+	long double v;
+
+	if (n >= sizeof(text))
+		return -1;
+	memcpy(text, s, n);
+	text[n] = '\0';
+	if (text[strspn(text, "0123456789+-.eE")] != '\0')
+		return -1;
+	v = strtold(text, &stop) * NANOSEC;
+	if (stop != text + n || !(v > -9.2e18L && v < 9.2e18L))
+		return -1;
+	*ns = llroundl(v);
+	return 0;
+}
+
 int
 ks_scan_seconds(const char *s, size_t n, int64_t *ns)
 {
@@ -123,6 +143,8 @@ ks_scan_seconds(const char *s, size_t n, int64_t *ns)
 	int negative = n > 0 && *s == '-';
 	uint64_t whole = 0, frac = 0, total;
 
+	if (memchr(s, 'e', n) != NULL || memchr(s, 'E', n) != NULL)
+		return scan_scientific(s, n, ns);
 	s += negative;
 	if (ks_scan_u64(&s, end, &whole) != 0)
 		return -1;

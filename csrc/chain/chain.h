@@ -1,0 +1,60 @@
+/*
+ * chain.h - the chain behind kstat_ctl_t, for the floors above: what kstat.h does not offer.
+ * Every function takes the kstat_ctl_t that kstat_open() and its companions return.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef CHAIN_CHAIN_H
+#define CHAIN_CHAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kstat.h"
+#include "model/meta.h"
+
+/* The kstat with this ID, or NULL with errno ENXIO: it left the chain. */
+kstat_t *ks_chain_find(kstat_ctl_t *kc, kid_t kid);
+
+/*
+ * As kstat_chain_update(), and a replay always moves to its next sample.
+ * Returns the new KCID, 0 if the chain did not change, -1 with errno.
+ */
+kid_t ks_chain_step(kstat_ctl_t *kc);
+
+/* What the last update that changed the chain did. */
+struct ks_change {
+	char module[KSTAT_STRLEN];
+	int instance;
+	char name[KSTAT_STRLEN];
+	bool added; /* else deleted */
+};
+
+/* The changes of the last update (none if it changed nothing); owned by the chain. */
+const struct ks_change *ks_chain_changes(kstat_ctl_t *kc, size_t *n);
+
+/* True if the kstats come from a capture or a recording. */
+bool ks_chain_is_replay(kstat_ctl_t *kc);
+
+/*
+ * The time of day to show for what is read now, in ns since 1970. Live: now. Replay: the
+ * sample's own time where the capture has one, else KSTAT_REPLAY_TIME (or the time of opening)
+ * plus what ks_chain_pass() passed.
+ */
+int64_t ks_chain_time_of_day(kstat_ctl_t *kc);
+
+/* In a replay: interval nanoseconds go by without waiting. */
+void ks_chain_pass(kstat_ctl_t *kc, int64_t interval);
+
+/* Metadata of one statistic (crtime, snaptime and class too), or NULL if none is known. */
+const struct ks_meta *ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat);
+
+/*
+ * Warnings: lines for the person about what could not be read, each told once.
+ * ks_chain_warning() takes the oldest untold one, or NULL; valid until the next call.
+ */
+const char *ks_chain_warning(kstat_ctl_t *kc);
+
+/* The number of kstats in the chain. */
+size_t ks_chain_length(kstat_ctl_t *kc);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * pattern.h - what a specifier matches: a glob (gmatch rules) or a Perl regular expression.
+ * Compiled once, used on bytes. SPDX-License-Identifier: MIT
+ */
+#ifndef CHAIN_PATTERN_H
+#define CHAIN_PATTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum ks_pattern_kind { KS_PATTERN_ANY, KS_PATTERN_LITERAL, KS_PATTERN_GLOB, KS_PATTERN_REGEX };
+
+struct ks_pattern {
+	int kind;     /* enum ks_pattern_kind */
+	char *text;   /* glob or literal, n bytes; owned */
+	size_t n;
+	void *code;   /* REGEX: pcre2_code; owned */
+	void *match;  /* REGEX: pcre2_match_data; owned */
+};
+
+/*
+ * Compiles a specifier of n bytes. "" matches everything. A text of at least two bytes that starts
+ * with '/' and ends with '/' and optional flag letters among "imsxUn" is a regular expression; every
+ * other text is a glob that must match whole: * ? [abc] [a-z] [!abc], \ quotes.
+ * 0, or -1 with errno EINVAL and a message that points into the expression, or ENOMEM.
+ */
+int ks_pattern_compile(struct ks_pattern *p, const char *text, size_t n);
+
+/* As ks_pattern_compile, for a text whose kind is known: no slashes around a regular expression. */
+int ks_pattern_glob(struct ks_pattern *p, const char *text, size_t n);
+int ks_pattern_regex(struct ks_pattern *p, const char *text, size_t n, const char *flags);
+
+void ks_pattern_free(struct ks_pattern *p);
+
+/*
+ * True if the n bytes at s match. A regular expression that exceeds PCRE2's match limits
+ * counts as no match.
+ */
+bool ks_pattern_match(const struct ks_pattern *p, const char *s, size_t n);
+
+#endif

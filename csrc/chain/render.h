@@ -1,0 +1,40 @@
+/*
+ * render.h - kstats as text: the formats of kstat(8). The one formatter of values.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef CHAIN_RENDER_H
+#define CHAIN_RENDER_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "chain/selector.h"
+#include "chain/values.h"
+#include "kstat.h"
+
+enum ks_format {
+	KS_FORMAT_HUMAN,
+	KS_FORMAT_PARSEABLE, /* -p: module:instance:name:statistic, tab, value */
+	KS_FORMAT_COLONS,    /* -C: a colon in place of the tab */
+	KS_FORMAT_LIST,      /* -l: names only */
+	KS_FORMAT_JSON,      /* -j: one array; without -p, -l, -C no "class" in data */
+	KS_FORMAT_JSON_CLASS,
+	KS_FORMAT_QUIET      /* nothing; counts only */
+};
+
+/* One value as text, as -p prints it: no quoting; arrays as [1,2,3]. */
+void ks_render_value(struct ks_buf *b, const struct ks_value *v);
+
+/* One value as a JSON value. Doubles that JSON cannot express become null. */
+void ks_render_json_value(struct ks_buf *b, const struct ks_value *v);
+
+/*
+ * Reads the selected kstats whose headers match, and appends the statistics that match. n selectors: one
+ * after the other, everything for the first first. Kstats that cannot be read are shown with crtime (and
+ * class) only; a kstat without matching statistic is left out. Returns the number of statistics
+ * rendered, or -1 with errno.
+ */
+long ks_render(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n,
+    enum ks_format format, struct ks_buf *out);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * sample.h - an immutable copy of kstats at one moment: headers and data, with their own times.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef CHAIN_SAMPLE_H
+#define CHAIN_SAMPLE_H
+
+#include <stddef.h>
+
+#include "chain/selector.h"
+#include "kstat.h"
+
+struct ks_sample {
+	size_t n;
+	kstat_t **ksp;       /* copies: headers and ks_data; in the order of kstat(8) */
+	hrtime_t taken;      /* gethrtime() when it was taken; replay: the newest snaptime in it */
+	int64_t time_of_day; /* ns since 1970 */
+	void *index;         /* by module, instance, name */
+};
+
+/*
+ * Reads and copies every shown kstat that matches any of the n selectors (n 0: all), once each. Kstats that
+ * cannot be read are in it without data. Owned by the caller. NULL with errno ENOMEM.
+ */
+struct ks_sample *ks_sample_take(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n);
+
+void ks_sample_free(struct ks_sample *s);
+
+/* The copy with this module, instance and name, or NULL. Constant time. */
+const kstat_t *ks_sample_lookup(const struct ks_sample *s, const char *module, int instance,
+    const char *name);
+
+/*
+ * How far a statistic came from `prev` to `now` (values of the same statistic of two samples).
+ * `reset` is true if the kstat was created anew in between (other crtime): then the difference
+ * is what it counted since. A 32-bit counter that wrapped is continued; a counter that went
+ * backwards otherwise was reset: the difference is its new value. Returns false, and stores
+ * nothing, if the values are not numbers.
+ */
+bool ks_value_delta(const struct ks_value *prev, const struct ks_value *now, bool counter,
+    bool reset, struct ks_value *out);
+
+#endif

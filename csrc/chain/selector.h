@@ -1,0 +1,41 @@
+/*
+ * selector.h - which kstats and statistics are meant: five patterns, all of which must match.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef CHAIN_SELECTOR_H
+#define CHAIN_SELECTOR_H
+
+#include <stdbool.h>
+
+#include "chain/pattern.h"
+#include "kstat.h"
+
+struct ks_selector {
+	struct ks_pattern module, instance, name, stat, class_;
+};
+
+void ks_selector_free(struct ks_selector *s);
+
+/* Header fields only: module, instance as decimal text, name, class. */
+bool ks_selector_matches(const struct ks_selector *s, const kstat_t *ksp);
+
+bool ks_selector_matches_stat(const struct ks_selector *s, const char *stat);
+
+struct ks_selection {
+	kstat_t **ksp; /* in the order of kstat(8); owned */
+	size_t n;
+};
+
+/*
+ * The shown kstats (ks_is_shown) of the chain whose headers match, in the order of kstat(8): module
+ * without case, instance, name without case; of equals the one later in the chain first.
+ * The pointers are good until the next update. 0, or -1 with errno ENOMEM.
+ */
+int ks_selector_select(const struct ks_selector *s, kstat_ctl_t *kc, struct ks_selection *out);
+
+void ks_selection_free(struct ks_selection *sel);
+
+/* Compares two byte strings as the order above does: bytes, ASCII letters lower-cased. */
+int ks_compare_nocase(const char *a, const char *b);
+
+#endif

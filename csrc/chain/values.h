@@ -1,0 +1,36 @@
+/*
+ * values.h - all statistics of one kstat as people see them: class, crtime and snaptime beside
+ * those in the data, and their order. SPDX-License-Identifier: MIT
+ */
+#ifndef CHAIN_VALUES_H
+#define CHAIN_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/decode.h"
+
+struct ks_pair {
+	const char *name; /* points into the kstat */
+	struct ks_value value;
+};
+
+/* A reusable list; the values point into the kstat they were taken from. */
+struct ks_values {
+	struct ks_pair *pair; /* owned */
+	size_t n;
+	size_t cap;
+};
+
+void ks_values_free(struct ks_values *v);
+
+/*
+ * Collects class, crtime, snaptime (the last only if the kstat was read) and then the data's
+ * statistics, in stored order. with_class false leaves out class. 0, or -1 with errno ENOMEM.
+ */
+int ks_values_collect(struct ks_values *v, const kstat_t *ksp, bool with_class);
+
+/* Sorts by name without case; of equals, the one collected later first. */
+void ks_values_sort(struct ks_values *v);
+
+#endif
