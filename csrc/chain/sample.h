@@ -12,17 +12,25 @@
 
 struct ks_sample {
 	size_t n;
-	kstat_t **ksp;       /* copies: headers and ks_data; in the order of kstat(8) */
-	hrtime_t taken;      /* gethrtime() when it was taken; replay: the newest snaptime in it */
-	int64_t time_of_day; /* ns since 1970 */
+	kstat_t **ksp;       /* copies: headers and ks_data; in the order they were added */
+	hrtime_t taken;      /* live: gethrtime() when it was made; replay: the newest snaptime in it */
+	int64_t time_of_day; /* ns since 1970, as ks_chain_time_of_day() */
+	size_t cap;
 	void *index;         /* by module, instance, name */
 };
 
+/* An empty sample of this moment. Owned by the caller. NULL with errno ENOMEM. */
+struct ks_sample *ks_sample_new(kstat_ctl_t *kc);
+
 /*
- * Reads and copies every shown kstat that matches any of the n selectors (n 0: all), once each. Kstats that
- * cannot be read are in it without data. Owned by the caller. NULL with errno ENOMEM.
+ * Reads one kstat and adds the copy, which it returns; one that is there already is returned as it
+ * is. A kstat that cannot be read is added without data. NULL with errno ENOMEM.
  */
-struct ks_sample *ks_sample_take(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n);
+const kstat_t *ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp);
+
+/* Adds every shown kstat whose header matches any of the n selectors. 0, or -1 with errno ENOMEM. */
+int ks_sample_add_selected(struct ks_sample *s, kstat_ctl_t *kc,
+    const struct ks_selector *const *selectors, size_t n);
 
 void ks_sample_free(struct ks_sample *s);
 
