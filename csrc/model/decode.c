@@ -1,0 +1,269 @@
+/* decode.c - see decode.h. SPDX-License-Identifier: MIT */
+#include "model/decode.h"
+
+#include <string.h>
+
+#include "model/raw_layout.h"
+
+static void
+set_u64(struct ks_value *v, uint64_t u, uint8_t bits)
+{
+	v->kind = KS_VALUE_U64;
+	v->bits = bits;
+	v->u64 = u;
+}
+
+static void
+set_i64(struct ks_value *v, int64_t i, uint8_t bits)
+{
+	v->kind = KS_VALUE_I64;
+	v->bits = bits;
+	v->i64 = i;
+}
+
+static void
+set_nsec(struct ks_value *v, int64_t ns)
+{
+	v->kind = KS_VALUE_NSEC;
+	v->bits = 64;
+	v->i64 = ns;
+}
+
+static void
+set_string(struct ks_value *v, const char *s, size_t len)
+{
+	v->kind = KS_VALUE_STRING;
+	v->bits = 0;
+	v->str = s;
+	v->len = (uint32_t)len;
+}
+
+/* A named value that refers to bytes elsewhere; they must lie inside the data section. */
+static void
+set_reference(struct ks_value *v, const struct ks_cursor *c, const kstat_named_t *kn, uint8_t kind)
+{
+	const char *p = kn->value.string.addr.ptr;
+	size_t len = kn->value.string.len;
+	uintptr_t start = (uintptr_t)c->data;
+
+	if (p == NULL || (uintptr_t)p < start || (uintptr_t)p - start > c->size ||
+	    c->size - ((uintptr_t)p - start) < len) {
+		p = "";
+		len = 0;
+	}
+	set_string(v, p, kind == KS_VALUE_STRING ? strnlen(p, len) : len);
+	v->kind = kind;
+	if (kind == KS_VALUE_INTS)
+		v->len /= (uint32_t)sizeof(uint64_t);
+}
+
+static void
+set_named(struct ks_value *v, const struct ks_cursor *c, const kstat_named_t *kn)
+{
+	switch (kn->data_type) {
+	case KSTAT_DATA_CHAR:
+		set_string(v, kn->value.c, strnlen(kn->value.c, sizeof(kn->value.c)));
+		break;
+	case KSTAT_DATA_INT32:
+		set_i64(v, kn->value.i32, 32);
+		break;
+	case KSTAT_DATA_UINT32:
+		set_u64(v, kn->value.ui32, 32);
+		break;
+	case KSTAT_DATA_INT64:
+		set_i64(v, kn->value.i64, 64);
+		break;
+	case KSTAT_DATA_UINT64:
+		set_u64(v, kn->value.ui64, 64);
+		break;
+	case KSTAT_DATA_FLOAT:
+		v->kind = KS_VALUE_DOUBLE;
+		v->bits = 32;
+		v->d = kn->value.f;
+		break;
+	case KSTAT_DATA_DOUBLE:
+		v->kind = KS_VALUE_DOUBLE;
+		v->bits = 64;
+		v->d = kn->value.d;
+		break;
+	case KSTAT_DATA_STRING:
+		set_reference(v, c, kn, KS_VALUE_STRING);
+		break;
+	case KSTAT_DATA_INTS:
+		set_reference(v, c, kn, KS_VALUE_INTS);
+		break;
+	case KSTAT_DATA_STRS:
+		set_reference(v, c, kn, KS_VALUE_STRS);
+		break;
+	default: /* a type from the future: its bits */
+		set_u64(v, kn->value.ui64, 64);
+		break;
+	}
+}
+
+static bool
+next_named(struct ks_cursor *c, const char **name, struct ks_value *v)
+{
+	const kstat_named_t *kn = (const kstat_named_t *)c->data;
+
+	for (; c->record < c->ksp->ks_ndata; c->record++) {
+		if ((c->record + 1) * sizeof(*kn) > c->size)
+			return false;
+		if (kn[c->record].name[0] == '\0')
+			continue;
+		*name = kn[c->record].name;
+		set_named(v, c, &kn[c->record]);
+		c->record++;
+		return true;
+	}
+	return false;
+}
+
+static bool
+next_intr(struct ks_cursor *c, const char **name, struct ks_value *v)
+{
+	static const char *const names[KSTAT_NUM_INTRS] = {
+		"hard", "soft", "watchdog", "spurious", "multiple_service"
+	};
+	const kstat_intr_t *ki = (const kstat_intr_t *)c->data;
+
+	if (c->size < sizeof(*ki) || c->member >= KSTAT_NUM_INTRS)
+		return false;
+	*name = names[c->member];
+	set_u64(v, ki->intrs[c->member++], 32);
+	return true;
+}
+
+static bool
+next_io(struct ks_cursor *c, const char **name, struct ks_value *v)
+{
+	static const char *const names[] = {
+		"nread", "nwritten", "reads", "writes", "wtime", "wlentime", "wlastupdate",
+		"rtime", "rlentime", "rlastupdate", "wcnt", "rcnt"
+	};
+	const kstat_io_t *io = (const kstat_io_t *)c->data;
+
+	if (c->size < sizeof(*io) || c->member >= sizeof(names) / sizeof(names[0]))
+		return false;
+	*name = names[c->member];
+	switch (c->member++) {
+	case 0: set_u64(v, io->nread, 64); break;
+	case 1: set_u64(v, io->nwritten, 64); break;
+	case 2: set_u64(v, io->reads, 32); break;
+	case 3: set_u64(v, io->writes, 32); break;
+	case 4: set_nsec(v, io->wtime); break;
+	case 5: set_nsec(v, io->wlentime); break;
+	case 6: set_nsec(v, io->wlastupdate); break;
+	case 7: set_nsec(v, io->rtime); break;
+	case 8: set_nsec(v, io->rlentime); break;
+	case 9: set_nsec(v, io->rlastupdate); break;
+	case 10: set_u64(v, io->wcnt, 32); break;
+	default: set_u64(v, io->rcnt, 32); break;
+	}
+	return true;
+}
+
+static bool
+next_timer(struct ks_cursor *c, const char **name, struct ks_value *v)
+{
+	static const char *const names[] = {
+		"name", "num_events", "elapsed_time", "min_time", "max_time", "start_time",
+		"stop_time"
+	};
+	const kstat_timer_t *kt = (const kstat_timer_t *)c->data + c->record;
+
+	if (c->record >= c->ksp->ks_ndata || (c->record + 1) * sizeof(*kt) > c->size)
+		return false;
+	*name = names[c->member];
+	switch (c->member++) {
+	case 0: set_string(v, kt->name, strnlen(kt->name, sizeof(kt->name))); break;
+	case 1: set_u64(v, kt->num_events, 64); break;
+	case 2: set_nsec(v, kt->elapsed_time); break;
+	case 3: set_nsec(v, kt->min_time); break;
+	case 4: set_nsec(v, kt->max_time); break;
+	case 5: set_nsec(v, kt->start_time); break;
+	default:
+		set_nsec(v, kt->stop_time);
+		c->member = 0;
+		c->record++;
+		break;
+	}
+	return true;
+}
+
+static bool
+next_raw(struct ks_cursor *c, const char **name, struct ks_value *v)
+{
+	const struct ks_raw_layout *l = c->layout;
+	const struct ks_raw_field *f;
+	const char *at;
+	int32_t i32;
+	uint32_t u32;
+	uint64_t u64;
+
+	if (l == NULL || c->size < l->size)
+		return false;
+	f = &l->fields[c->member];
+	if (f->name == NULL)
+		return false;
+	c->member++;
+	*name = f->name;
+	at = c->data + f->offset;
+	switch (f->type) {
+	case KS_RAW_U32:
+		memcpy(&u32, at, sizeof(u32));
+		set_u64(v, u32, 32);
+		break;
+	case KS_RAW_I32:
+		memcpy(&i32, at, sizeof(i32));
+		set_i64(v, i32, 32);
+		break;
+	case KS_RAW_U64:
+		memcpy(&u64, at, sizeof(u64));
+		set_u64(v, u64, 64);
+		break;
+	default:
+		set_string(v, at, strnlen(at, f->count));
+		break;
+	}
+	return true;
+}
+
+void
+ks_cursor_open(struct ks_cursor *c, const kstat_t *ksp)
+{
+	*c = (struct ks_cursor){ .ksp = ksp, .data = ksp->ks_data, .size = ksp->ks_data_size };
+	if (ksp->ks_data == NULL)
+		c->size = 0;
+	if (ksp->ks_type == KSTAT_TYPE_RAW)
+		c->layout = ks_raw_layout_find(ksp->ks_module, ksp->ks_name);
+}
+
+bool
+ks_cursor_next(struct ks_cursor *c, const char **name, struct ks_value *v)
+{
+	if (c->size == 0)
+		return false;
+	v->len = 0;
+	switch (c->ksp->ks_type) {
+	case KSTAT_TYPE_NAMED:
+		return next_named(c, name, v);
+	case KSTAT_TYPE_INTR:
+		return next_intr(c, name, v);
+	case KSTAT_TYPE_IO:
+		return next_io(c, name, v);
+	case KSTAT_TYPE_TIMER:
+		return next_timer(c, name, v);
+	default:
+		return next_raw(c, name, v);
+	}
+}
+
+bool
+ks_is_shown(const kstat_t *ksp)
+{
+	if (strncmp(ksp->ks_name, "kstat_", 6) == 0)
+		return false;
+	return ksp->ks_type != KSTAT_TYPE_RAW ||
+	    ks_raw_layout_find(ksp->ks_module, ksp->ks_name) != NULL;
+}

@@ -1,0 +1,223 @@
+/* record.c - see record.h. SPDX-License-Identifier: MIT */
+#include "model/record.h"
+
+#include <string.h>
+
+/*
+ * Until the record is finished, a pointer inside a named value is its offset in the heap plus
+ * one, so that 0 stays the null string.
+ */
+
+void
+ks_record_free(struct ks_record *r)
+{
+	ks_buf_free(&r->fixed);
+	ks_buf_free(&r->heap);
+}
+
+void
+ks_record_reset(struct ks_record *r)
+{
+	ks_buf_reset(&r->fixed);
+	ks_buf_reset(&r->heap);
+	r->ndata = 0;
+	r->snaptime = 0;
+}
+
+bool
+ks_record_failed(const struct ks_record *r)
+{
+	return r->fixed.failed || r->heap.failed;
+}
+
+void *
+ks_record_add(struct ks_record *r, size_t size)
+{
+	void *p = ks_buf_zeroed(&r->fixed, size);
+
+	if (p != NULL)
+		r->ndata++;
+	return p;
+}
+
+static kstat_named_t *
+add_named(struct ks_record *r, const char *name, uchar_t data_type)
+{
+	kstat_named_t *kn = ks_record_add(r, sizeof(*kn));
+
+	if (kn != NULL) {
+		memcpy(kn->name, name, strnlen(name, KSTAT_STRLEN - 1));
+		kn->data_type = data_type;
+	}
+	return kn;
+}
+
+void
+ks_named_i32(struct ks_record *r, const char *name, int32_t v)
+{
+	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_INT32);
+
+	if (kn != NULL)
+		kn->value.i32 = v;
+}
+
+void
+ks_named_u32(struct ks_record *r, const char *name, uint32_t v)
+{
+	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_UINT32);
+
+	if (kn != NULL)
+		kn->value.ui32 = v;
+}
+
+void
+ks_named_i64(struct ks_record *r, const char *name, int64_t v)
+{
+	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_INT64);
+
+	if (kn != NULL)
+		kn->value.i64 = v;
+}
+
+void
+ks_named_u64(struct ks_record *r, const char *name, uint64_t v)
+{
+	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_UINT64);
+
+	if (kn != NULL)
+		kn->value.ui64 = v;
+}
+
+void
+ks_named_double(struct ks_record *r, const char *name, double v)
+{
+	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_DOUBLE);
+
+	if (kn != NULL)
+		kn->value.d = v;
+}
+
+void
+ks_named_chars(struct ks_record *r, const char *name, const char *s, size_t n)
+{
+	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_CHAR);
+
+	if (kn != NULL)
+		memcpy(kn->value.c, s, n < sizeof(kn->value.c) ? n : sizeof(kn->value.c));
+}
+
+/* Puts len bytes on the heap, aligned for any element, and lets kn refer to them. */
+static char *
+add_to_heap(struct ks_record *r, kstat_named_t *kn, size_t len)
+{
+	size_t at = (r->heap.len + 7) & ~(size_t)7;
+	char *p;
+
+	if (kn == NULL || len > UINT32_MAX)
+		return NULL;
+	if (ks_buf_zeroed(&r->heap, at - r->heap.len) == NULL)
+		return NULL;
+	p = ks_buf_zeroed(&r->heap, len);
+	if (p != NULL) {
+		kn->value.string.addr.ptr = (char *)(uintptr_t)(at + 1);
+		kn->value.string.len = (uint32_t)len;
+	}
+	return p;
+}
+
+void
+ks_named_string(struct ks_record *r, const char *name, const char *s, size_t n)
+{
+	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_STRING);
+	char *to;
+
+	if (s == NULL)
+		return;
+	n = strnlen(s, n);
+	to = add_to_heap(r, kn, n + 1);
+	if (to != NULL)
+		memcpy(to, s, n);
+}
+
+void
+ks_named_ints(struct ks_record *r, const char *name, const uint64_t *v, size_t n)
+{
+	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_INTS);
+	char *to;
+
+	if (n > UINT32_MAX / sizeof(*v)) {
+		r->heap.failed = true;
+		return;
+	}
+	to = add_to_heap(r, kn, n * sizeof(*v));
+	if (to != NULL && n > 0)
+		memcpy(to, v, n * sizeof(*v));
+}
+
+void
+ks_named_strs(struct ks_record *r, const char *name, const char *s, size_t n)
+{
+	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_STRS);
+	char *to = add_to_heap(r, kn, n);
+
+	if (to != NULL && n > 0) {
+		memcpy(to, s, n);
+		to[n - 1] = '\0';
+	}
+}
+
+static size_t
+heap_start(const struct ks_record *r)
+{
+	return (r->fixed.len + 7) & ~(size_t)7;
+}
+
+size_t
+ks_record_size(const struct ks_record *r)
+{
+	return r->heap.len == 0 ? r->fixed.len : heap_start(r) + r->heap.len;
+}
+
+static bool
+is_reference(const kstat_named_t *kn)
+{
+	return kn->data_type == KSTAT_DATA_STRING || kn->data_type == KSTAT_DATA_INTS ||
+	    kn->data_type == KSTAT_DATA_STRS;
+}
+
+void
+ks_record_finish(const struct ks_record *r, uchar_t type, void *to)
+{
+	kstat_named_t *kn = to;
+	char *heap = (char *)to + heap_start(r);
+
+	if (r->fixed.len > 0)
+		memcpy(to, r->fixed.data, r->fixed.len);
+	if (r->heap.len == 0)
+		return;
+	memset((char *)to + r->fixed.len, 0, heap_start(r) - r->fixed.len);
+	memcpy(heap, r->heap.data, r->heap.len);
+	if (type != KSTAT_TYPE_NAMED)
+		return;
+	for (uint_t i = 0; i < r->ndata; i++) {
+		uintptr_t at = (uintptr_t)kn[i].value.string.addr.ptr;
+
+		if (is_reference(&kn[i]) && at != 0)
+			kn[i].value.string.addr.ptr = heap + (at - 1);
+	}
+}
+
+void
+ks_named_relocate(kstat_named_t *to, uint_t ndata, const void *from, size_t size)
+{
+	uintptr_t base = (uintptr_t)from;
+
+	if (size == ndata * sizeof(*to))
+		return; /* no strings: nothing points anywhere */
+	for (uint_t i = 0; i < ndata; i++) {
+		uintptr_t at = (uintptr_t)to[i].value.string.addr.ptr;
+
+		if (is_reference(&to[i]) && at >= base && at - base < size)
+			to[i].value.string.addr.ptr = (char *)to + (at - base);
+	}
+}
