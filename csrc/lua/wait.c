@@ -1,0 +1,77 @@
+/* wait.c - see wait.h. SPDX-License-Identifier: MIT */
+#include "lua/wait.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <poll.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+volatile sig_atomic_t ks_wait_interrupted;
+volatile sig_atomic_t ks_wait_continued;
+volatile sig_atomic_t ks_wait_looping;
+
+enum ks_wait
+ks_wait_until(hrtime_t deadline)
+{
+	enum ks_wait why = KS_WAIT_TIME;
+	sigset_t hold, before;
+
+	/* Held back while the flags are looked at, let in only inside ppoll(): no gap between. */
+	sigemptyset(&hold);
+	sigaddset(&hold, SIGINT);
+	sigaddset(&hold, SIGTERM);
+	sigaddset(&hold, SIGCONT);
+	pthread_sigmask(SIG_BLOCK, &hold, &before);
+	for (;;) {
+		hrtime_t left = deadline - gethrtime();
+		struct timespec ts;
+
+		if (ks_wait_interrupted) {
+			why = KS_WAIT_INTERRUPTED;
+			break;
+		}
+		if (ks_wait_continued) {
+			ks_wait_continued = 0;
+			why = KS_WAIT_CONTINUED;
+			break;
+		}
+		if (why == KS_WAIT_SIGNAL)
+			break;
+		if (left <= 0)
+			break;
+		ts.tv_sec = (time_t)(left / KS_NANOSEC);
+		ts.tv_nsec = (long)(left % KS_NANOSEC);
+		if (ppoll(NULL, 0, &ts, &before) < 0)
+			why = KS_WAIT_SIGNAL;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return why;
+}
+
+int
+ks_lua_wait(lua_State *L)
+{
+	static const char *const words[] = { "time", "interrupted", "continued", "signal" };
+	lua_Number deadline = luaL_checknumber(L, 1);
+
+	luaL_argcheck(L, deadline > -9e18 && deadline < 9e18, 1, "not a time in nanoseconds");
+	lua_pushstring(L, words[ks_wait_until((hrtime_t)deadline)]);
+	return 1;
+}
+
+int
+ks_lua_interrupted(lua_State *L)
+{
+	lua_pushboolean(L, ks_wait_interrupted);
+	return 1;
+}
+
+int
+ks_lua_looping(lua_State *L)
+{
+	luaL_checktype(L, 1, LUA_TBOOLEAN);
+	ks_wait_looping = lua_toboolean(L, 1);
+	return 0;
+}

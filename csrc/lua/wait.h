@@ -1,0 +1,54 @@
+/*
+ * wait.h - waiting for a point in time, and how a host ends an interval loop between two ticks.
+ * The flags are the process's: only a host that owns the process (kstatlua) installs handlers
+ * that set them; loaded into another program, the module never touches signals.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef LUA_WAIT_H
+#define LUA_WAIT_H
+
+#include <signal.h>
+
+#include "kstat.h"
+
+struct lua_State;
+
+/* Set by the host's handlers, which may run at any instruction. */
+extern volatile sig_atomic_t ks_wait_interrupted; /* finish the tick, then end the loop */
+extern volatile sig_atomic_t ks_wait_continued;   /* SIGCONT: the process had been stopped */
+
+/*
+ * Set by an interval loop while it runs: it will look at ks_wait_interrupted itself, so the
+ * handler need not break off the script.
+ */
+extern volatile sig_atomic_t ks_wait_looping;
+
+enum ks_wait {
+	KS_WAIT_TIME,        /* the time has come */
+	KS_WAIT_INTERRUPTED, /* ks_wait_interrupted is set; it stays set */
+	KS_WAIT_CONTINUED,   /* SIGCONT: the loop takes up a new cadence; the flag is cleared */
+	KS_WAIT_SIGNAL       /* another handler ran, perhaps the interpreter's: call again */
+};
+
+/*
+ * Waits until gethrtime() reaches deadline; returns at once if that is past. A signal that
+ * arrives just before the wait starts is not missed.
+ */
+enum ks_wait ks_wait_until(hrtime_t deadline);
+
+/*
+ * wait(deadline) -> "time", "interrupted", "continued" or "signal". deadline: nanoseconds of
+ * gethrtime(), any number.
+ */
+int ks_lua_wait(struct lua_State *L);
+
+/* interrupted() -> true if the loop should end after this tick. */
+int ks_lua_interrupted(struct lua_State *L);
+
+/*
+ * looping(flag): an interval loop starts (true) or ended (false). A loop calls it with true
+ * before its first tick and with false when it ends by itself or because it was interrupted.
+ */
+int ks_lua_looping(struct lua_State *L);
+
+#endif
