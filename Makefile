@@ -30,6 +30,7 @@ LIB_SRC  := $(foreach f,$(FLOORS),$(sort $(wildcard csrc/$(f)/*.c)))
 LUA_SRC  := $(sort $(wildcard csrc/lua/*.c))
 HOST_SRC := $(sort $(wildcard csrc/host/*.c))
 SPEC_SRC := $(sort $(wildcard spec/c/*.c))
+BENCH_SRC := $(sort $(wildcard bench/*.c bench/helper/*.c))
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wpointer-arith -Wwrite-strings -Wvla -Wformat=2 -Wundef $(WERROR)
@@ -49,6 +50,7 @@ LUA54_OBJ := $(LUA_SRC:csrc/lua/%.c=$(O)/lua54/%.o)
 LUA51_OBJ := $(LUA_SRC:csrc/lua/%.c=$(O)/lua51/%.o)
 HOST_OBJ := $(HOST_SRC:csrc/host/%.c=$(O)/host/%.o)
 SPEC_BIN := $(SPEC_SRC:spec/c/%.c=$(BUILD)/spec/%)
+BENCH_BIN := $(BENCH_SRC:bench/%.c=$(BUILD)/bench/%)
 
 SO_MAJOR := 1
 LIB      := $(BUILD)/lib/libkstat.so.$(SO_MAJOR)
@@ -58,7 +60,7 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
             $(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat \
             $(BUILD)/share/kstat/scripts
 
-.PHONY: all check lint sanitize fuzz bench install clean
+.PHONY: all check lint sanitize fuzz bench bench-programs install clean
 all: $(LIB) $(BUILD)/lib/libkstat.a $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
 
 # --- objects ------------------------------------------------------------------
@@ -111,10 +113,19 @@ check: all $(SPEC_BIN)
 	KSTAT_BUILD=$(abspath $(BUILD)) $(BUSTED) --lua=$(LUA) --helper=spec/helper.lua $(SPECS)
 	KSTAT_BUILD=$(abspath $(BUILD)) $(BUSTED) --lua=$(LUAJIT) --helper=spec/helper.lua $(SPECS)
 
+# --- benchmarks -----------------------------------------------------------------
+$(BUILD)/bench/%: bench/%.c $(BUILD)/lib/libkstat.a
+	$(COMPILE) $(LDFLAGS) -o $@ $< $(BUILD)/lib/libkstat.a $(LIB_LIBS)
+
+bench-programs: $(BENCH_BIN)
+bench: all
+	@KSTAT_BUILD=$(abspath $(BUILD)) bench/run
+
 lint:
 	$(LUACHECK) --quiet lua scripts examples spec bench
 
 clean:
 	rm -rf $(BUILD)
 
--include $(LIB_OBJ:.o=.d) $(LUA54_OBJ:.o=.d) $(LUA51_OBJ:.o=.d) $(HOST_OBJ:.o=.d) $(SPEC_BIN:=.d)
+-include $(LIB_OBJ:.o=.d) $(LUA54_OBJ:.o=.d) $(LUA51_OBJ:.o=.d) $(HOST_OBJ:.o=.d) $(SPEC_BIN:=.d) \
+         $(BENCH_BIN:=.d)

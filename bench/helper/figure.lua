@@ -1,0 +1,39 @@
+--- What benchmarks share: printing figures, measuring programs. See bench/README.md.
+-- SPDX-License-Identifier: MIT
+local figure = {}
+
+--- Prints one figure. `met` is a boolean; the rest are strings, a number `ratio` is shown as 12.3x.
+function figure.print(name, ours, theirs, ratio, goal, met)
+  if type(ratio) == "number" then
+    ratio = ("%.3gx"):format(ratio)
+  end
+  io.stdout:write(table.concat({ name, ours, theirs, ratio, goal, met and "met" or "missed" }, "\t"), "\n")
+  io.stdout:flush()
+end
+
+--- A word of a shell command.
+function figure.quote(s)
+  return "'" .. s:gsub("'", "'\\''") .. "'"
+end
+
+--- Runs a program (a list: program, arguments) and returns the least CPU time in ms, the least wall
+-- time in ms and the peak memory in KiB. Its output is thrown away; an exit status above 1 is an error.
+-- @param options `runs` (default 5), `shell` (a prefix such as "KSTAT_DIR=x")
+function figure.measure(argv, options)
+  options = options or {}
+  local words = { options.shell or "", figure.quote(os.getenv("KSTAT_BENCH") .. "/helper/cputime"),
+    tostring(options.runs or 5) }
+  for _, word in ipairs(argv) do
+    words[#words + 1] = figure.quote(word)
+  end
+  local pipe = assert(io.popen(table.concat(words, " ")))
+  local line = pipe:read("l") or ""
+  pipe:close()
+  local cpu, wall, memory = line:match("^(%S+)\t(%S+)\t(%S+)$")
+  if not cpu then
+    error("cannot measure " .. table.concat(argv, " "), 2)
+  end
+  return tonumber(cpu), tonumber(wall), tonumber(memory)
+end
+
+return figure
