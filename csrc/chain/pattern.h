@@ -8,14 +8,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct ks_regex; /* a compiled Perl regular expression */
+
 enum ks_pattern_kind { KS_PATTERN_ANY, KS_PATTERN_LITERAL, KS_PATTERN_GLOB, KS_PATTERN_REGEX };
 
 struct ks_pattern {
 	int kind;     /* enum ks_pattern_kind */
 	char *text;   /* glob or literal, n bytes; owned */
 	size_t n;
-	void *code;   /* REGEX: pcre2_code; owned */
-	void *match;  /* REGEX: pcre2_match_data; owned */
+	struct ks_regex *regex; /* owned */
 };
 
 /*

@@ -22,6 +22,9 @@ enum ks_format {
 	KS_FORMAT_QUIET      /* nothing; counts only */
 };
 
+/* Takes the next n bytes of output; 0, or -1 with errno. */
+typedef int ks_write_fn(void *arg, const char *p, size_t n);
+
 /* One value as text, as -p prints it: no quoting; arrays as [1,2,3]. */
 void ks_render_value(struct ks_buf *b, const struct ks_value *v);
 
@@ -29,11 +32,15 @@ void ks_render_value(struct ks_buf *b, const struct ks_value *v);
 void ks_render_json_value(struct ks_buf *b, const struct ks_value *v);
 
 /*
- * Reads the selected kstats whose headers match, and appends the statistics that match. n selectors: one
- * after the other, everything for the first first. Kstats that cannot be read are shown with crtime (and
- * class) only; a kstat without matching statistic is left out. Returns the number of statistics
- * rendered, or -1 with errno.
+ * Reads the kstats whose headers match, each once, and writes the statistics that match. n selectors:
+ * one after the other, everything for the first first. Kstats that cannot be read are shown with
+ * crtime (and class) only; a kstat without matching statistic is left out. Returns the number of
+ * statistics written, or -1 with errno: ENOMEM, or what `write` left there.
  */
+long ks_render_write(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n,
+    enum ks_format format, ks_write_fn *write, void *arg);
+
+/* The same, into memory. */
 long ks_render(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n,
     enum ks_format format, struct ks_buf *out);
 

@@ -5,10 +5,12 @@
 #ifndef CHAIN_SAMPLE_H
 #define CHAIN_SAMPLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "chain/selector.h"
 #include "kstat.h"
+#include "model/decode.h"
 
 struct ks_sample {
 	size_t n;

@@ -12,6 +12,7 @@
 
 struct ks_pair {
 	const char *name; /* points into the kstat */
+	uint32_t order;   /* scratch of ks_values_sort() */
 	struct ks_value value;
 };
 

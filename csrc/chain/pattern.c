@@ -1,0 +1,250 @@
+/* pattern.c - see pattern.h. SPDX-License-Identifier: MIT */
+#include "chain/pattern.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "base/error.h"
+
+/* The JIT compiler costs more than it saves on the few dozen names of a small machine. */
+#define USES_BEFORE_JIT 256
+
+/* Steps of one match. Names are short: an expression that needs more never ends in practice. */
+#define MATCH_LIMIT 200000
+
+struct ks_regex {
+	pcre2_code *code;
+	pcre2_match_data *data;
+	pcre2_match_context *context;
+	unsigned uses;
+};
+
+/* --- globs -------------------------------------------------------------- */
+
+/*
+ * Matches one byte against the set that starts behind its '['. Stores where the set ends;
+ * NULL there if it never does.
+ */
+static bool
+match_set(const char *p, const char *end, unsigned char c, const char **behind)
+{
+	bool negated = p < end && *p == '!';
+	bool found = false;
+
+	p += negated;
+	*behind = NULL;
+	for (bool first = true; p < end; first = false) {
+		unsigned char low = (unsigned char)*p++, high;
+
+		if (low == ']' && !first) {
+			*behind = p;
+			return found != negated;
+		}
+		if (low == '\\') {
+			if (p == end)
+				return false;
+			low = (unsigned char)*p++;
+		}
+		high = low;
+		if (end - p >= 2 && p[0] == '-' && p[1] != ']') {
+			high = (unsigned char)p[1];
+			p += 2;
+			if (high == '\\') {
+				if (p == end)
+					return false;
+				high = (unsigned char)*p++;
+			}
+		}
+		if (low <= c && c <= high)
+			found = true;
+	}
+	return false;
+}
+
+/* Matches whole; goes back to the last star only, so the cost is at most the product of the lengths. */
+static bool
+glob_match(const char *p, const char *pend, const char *s, const char *send)
+{
+	const char *star = NULL, *retry = NULL;
+
+	for (;;) {
+		bool step = false;
+
+		if (p < pend && *p == '*') {
+			star = ++p;
+			retry = s;
+			continue;
+		}
+		if (s == send && p == pend)
+			return true;
+		if (s < send && p < pend) {
+			const char *behind = p + 1;
+
+			if (*p == '?') {
+				step = true;
+			} else if (*p == '[') {
+				step = match_set(p + 1, pend, (unsigned char)*s, &behind);
+				if (behind == NULL)
+					return false;
+			} else if (*p == '\\') {
+				if (p + 1 == pend)
+					return false;
+				step = p[1] == *s;
+				behind = p + 2;
+			} else {
+				step = *p == *s;
+			}
+			if (step) {
+				p = behind;
+				s++;
+				continue;
+			}
+		}
+		if (star == NULL || retry == send)
+			return false;
+		p = star;
+		s = ++retry;
+	}
+}
+
+int
+ks_pattern_glob(struct ks_pattern *p, const char *text, size_t n)
+{
+	*p = (struct ks_pattern){ .kind = KS_PATTERN_LITERAL, .n = n };
+	p->text = malloc(n + 1);
+	if (p->text == NULL)
+		return ks_fail(ENOMEM, "out of memory for a pattern");
+	if (n > 0)
+		memcpy(p->text, text, n);
+	p->text[n] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		if (strchr("*?[\\", text[i]) != NULL && text[i] != '\0')
+			p->kind = KS_PATTERN_GLOB;
+	}
+	if (p->kind == KS_PATTERN_GLOB && strspn(p->text, "*") == n)
+		p->kind = KS_PATTERN_ANY;
+	return 0;
+}
+
+/* --- regular expressions -------------------------------------------------- */
+
+static void
+free_regex(struct ks_regex *r)
+{
+	if (r != NULL) {
+		pcre2_match_context_free(r->context);
+		pcre2_match_data_free(r->data);
+		pcre2_code_free(r->code);
+		free(r);
+	}
+}
+
+static uint32_t
+option_of(char flag)
+{
+	switch (flag) {
+	case 'i': return PCRE2_CASELESS;
+	case 'm': return PCRE2_MULTILINE;
+	case 's': return PCRE2_DOTALL;
+	case 'x': return PCRE2_EXTENDED;
+	case 'n': return PCRE2_NO_AUTO_CAPTURE;
+	case 'U': return PCRE2_UNGREEDY;
+	default: return 0;
+	}
+}
+
+int
+ks_pattern_regex(struct ks_pattern *p, const char *text, size_t n, const char *flags)
+{
+	uint32_t options = 0;
+	struct ks_regex *r;
+	PCRE2_SIZE at = 0;
+	int error = 0;
+
+	*p = (struct ks_pattern){ .kind = KS_PATTERN_REGEX };
+	for (; flags != NULL && *flags != '\0'; flags++) {
+		if (option_of(*flags) == 0)
+			return ks_fail(EINVAL, "/%.*s/%s: unknown flag '%c' (known: imsxnU)",
+			    (int)(n < 200 ? n : 200), text, flags, *flags);
+		options |= option_of(*flags);
+	}
+	r = calloc(1, sizeof(*r));
+	if (r == NULL)
+		return ks_fail(ENOMEM, "out of memory for a regular expression");
+	r->code = pcre2_compile((PCRE2_SPTR)text, n, options, &error, &at, NULL);
+	if (r->code == NULL) {
+		unsigned char why[160];
+
+		free_regex(r);
+		(void)pcre2_get_error_message(error, why, sizeof(why));
+		return ks_fail(EINVAL, "regular expression /%.*s/: %s at character %zu, after '%.*s'",
+		    (int)(n < 200 ? n : 200), text, (char *)why, (size_t)at + 1,
+		    (int)(at < 100 ? at : 100), text + (at < 100 ? 0 : at - 100));
+	}
+	r->data = pcre2_match_data_create_from_pattern(r->code, NULL);
+	r->context = pcre2_match_context_create(NULL);
+	if (r->data == NULL || r->context == NULL) {
+		free_regex(r);
+		return ks_fail(ENOMEM, "out of memory for a regular expression");
+	}
+	(void)pcre2_set_match_limit(r->context, MATCH_LIMIT);
+	p->regex = r;
+	return 0;
+}
+
+static bool
+regex_match(struct ks_regex *r, const char *s, size_t n)
+{
+	if (++r->uses == USES_BEFORE_JIT)
+		(void)pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE);
+	return pcre2_match(r->code, (PCRE2_SPTR)s, n, 0, 0, r->data, r->context) >= 0;
+}
+
+/* --- either ------------------------------------------------------------------ */
+
+int
+ks_pattern_compile(struct ks_pattern *p, const char *text, size_t n)
+{
+	size_t last = n;
+	char flags[16];
+
+	if (n == 0) {
+		*p = (struct ks_pattern){ .kind = KS_PATTERN_ANY };
+		return 0;
+	}
+	while (last > 0 && option_of(text[last - 1]) != 0)
+		last--;
+	if (text[0] != '/' || last < 2 || text[last - 1] != '/' || n - last >= sizeof(flags))
+		return ks_pattern_glob(p, text, n);
+	memcpy(flags, text + last, n - last);
+	flags[n - last] = '\0';
+	return ks_pattern_regex(p, text + 1, last - 2, flags);
+}
+
+void
+ks_pattern_free(struct ks_pattern *p)
+{
+	free(p->text);
+	free_regex(p->regex);
+	*p = (struct ks_pattern){ .kind = KS_PATTERN_ANY };
+}
+
+bool
+ks_pattern_match(const struct ks_pattern *p, const char *s, size_t n)
+{
+	switch (p->kind) {
+	case KS_PATTERN_ANY:
+		return true;
+	case KS_PATTERN_LITERAL:
+		return n == p->n && memcmp(s, p->text, n) == 0;
+	case KS_PATTERN_GLOB:
+		return glob_match(p->text, p->text + p->n, s, s + n);
+	default:
+		return regex_match(p->regex, s, n);
+	}
+}

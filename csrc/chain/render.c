@@ -1,0 +1,379 @@
+/* render.c - see render.h. SPDX-License-Identifier: MIT */
+#include "chain/render.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/number.h"
+
+/* Output is handed on in pieces of about this size, so that a huge chain needs little memory. */
+#define PIECE 65536
+
+struct render {
+	kstat_ctl_t *kc;
+	enum ks_format format;
+	struct ks_buf out;
+	ks_write_fn *write;
+	void *arg;
+	uchar_t *state;       /* by kstat ID, with several selectors: what reading it gave */
+	bool in_array;        /* JSON: a kstat was written before */
+	struct ks_values values;
+	long count;
+};
+
+enum { STATE_UNREAD, STATE_READ, STATE_FAILED };
+
+/* --- values ----------------------------------------------------------------- */
+
+static void
+add_formatted(struct ks_buf *b, size_t (*format)(char *, int64_t), int64_t v)
+{
+	char *to = ks_buf_room(b, KS_NUMBER_MAX);
+
+	if (to != NULL)
+		b->len += format(to, v);
+}
+
+static void
+add_u64(struct ks_buf *b, uint64_t v)
+{
+	char *to = ks_buf_room(b, KS_NUMBER_MAX);
+
+	if (to != NULL)
+		b->len += ks_format_u64(to, v);
+}
+
+static void
+add_double(struct ks_buf *b, double v)
+{
+	char *to = ks_buf_room(b, KS_NUMBER_MAX);
+
+	if (to != NULL)
+		b->len += ks_format_double(to, v);
+}
+
+static void
+add_ints(struct ks_buf *b, const struct ks_value *v)
+{
+	ks_buf_addc(b, '[');
+	for (uint32_t i = 0; i < v->len; i++) {
+		uint64_t u;
+
+		memcpy(&u, v->str + i * sizeof(u), sizeof(u));
+		if (i > 0)
+			ks_buf_addc(b, ',');
+		add_u64(b, u);
+	}
+	ks_buf_addc(b, ']');
+}
+
+static void
+add_strs(struct ks_buf *b, const struct ks_value *v, bool json)
+{
+	ks_buf_addc(b, '[');
+	for (uint32_t at = 0, len; at < v->len; at += len + 1) {
+		len = (uint32_t)strnlen(v->str + at, v->len - at);
+		if (at > 0)
+			ks_buf_addc(b, ',');
+		if (json)
+			ks_json_string(b, v->str + at, len);
+		else
+			ks_buf_add(b, v->str + at, len);
+	}
+	ks_buf_addc(b, ']');
+}
+
+static void
+add_value(struct ks_buf *b, const struct ks_value *v, bool json)
+{
+	switch (v->kind) {
+	case KS_VALUE_I64:
+	case KS_VALUE_NSEC:
+		add_formatted(b, ks_format_i64, v->i64);
+		break;
+	case KS_VALUE_U64:
+		add_u64(b, v->u64);
+		break;
+	case KS_VALUE_DOUBLE:
+		if (json && v->d - v->d != 0) /* not finite */
+			ks_buf_adds(b, "null");
+		else
+			add_double(b, v->d);
+		break;
+	case KS_VALUE_TIME:
+		add_formatted(b, ks_format_seconds, v->i64);
+		break;
+	case KS_VALUE_INTS:
+		add_ints(b, v);
+		break;
+	case KS_VALUE_STRS:
+		add_strs(b, v, json);
+		break;
+	default:
+		if (json)
+			ks_json_string(b, v->str, v->len);
+		else
+			ks_buf_add(b, v->str, v->len);
+		break;
+	}
+}
+
+void
+ks_render_value(struct ks_buf *b, const struct ks_value *v)
+{
+	add_value(b, v, false);
+}
+
+void
+ks_render_json_value(struct ks_buf *b, const struct ks_value *v)
+{
+	add_value(b, v, true);
+}
+
+/* --- one kstat in each format ------------------------------------------------- */
+
+static void
+add_padded(struct ks_buf *b, const char *s, size_t n, size_t width)
+{
+	ks_buf_add(b, s, n);
+	for (; n < width; n++)
+		ks_buf_addc(b, ' ');
+}
+
+static void
+human(struct render *r, const kstat_t *ksp)
+{
+	struct ks_buf *b = &r->out;
+	char instance[KS_NUMBER_MAX];
+
+	ks_buf_adds(b, "module: ");
+	add_padded(b, ksp->ks_module, strlen(ksp->ks_module), 30);
+	ks_buf_adds(b, "  instance: ");
+	add_padded(b, instance, ks_format_i64(instance, ksp->ks_instance), 6);
+	ks_buf_adds(b, "\nname:   ");
+	add_padded(b, ksp->ks_name, strlen(ksp->ks_name), 30);
+	ks_buf_adds(b, "  class:    ");
+	ks_buf_adds(b, ksp->ks_class);
+	ks_buf_addc(b, '\n');
+	for (size_t i = 0; i < r->values.n; i++) {
+		const struct ks_pair *p = &r->values.pair[i];
+
+		ks_buf_addc(b, '\t');
+		add_padded(b, p->name, strlen(p->name), 30);
+		ks_buf_adds(b, "  ");
+		add_value(b, &p->value, false);
+		ks_buf_addc(b, '\n');
+	}
+	ks_buf_addc(b, '\n');
+}
+
+static void
+lines(struct render *r, const kstat_t *ksp)
+{
+	struct ks_buf *b = &r->out;
+	char prefix[2 * KSTAT_STRLEN + KS_NUMBER_MAX];
+	size_t n = strlen(ksp->ks_module);
+
+	memcpy(prefix, ksp->ks_module, n);
+	prefix[n++] = ':';
+	n += ks_format_i64(prefix + n, ksp->ks_instance);
+	prefix[n++] = ':';
+	memcpy(prefix + n, ksp->ks_name, strlen(ksp->ks_name));
+	n += strlen(ksp->ks_name);
+	prefix[n++] = ':';
+	for (size_t i = 0; i < r->values.n; i++) {
+		const struct ks_pair *p = &r->values.pair[i];
+
+		ks_buf_add(b, prefix, n);
+		ks_buf_adds(b, p->name);
+		if (r->format != KS_FORMAT_LIST) {
+			ks_buf_addc(b, r->format == KS_FORMAT_COLONS ? ':' : '\t');
+			add_value(b, &p->value, false);
+		}
+		ks_buf_addc(b, '\n');
+	}
+}
+
+static void
+add_member(struct ks_buf *b, const char *name, const char *value)
+{
+	ks_buf_addf(b, "\t\"%s\": ", name);
+	ks_json_string(b, value, strlen(value));
+	ks_buf_adds(b, ",\n");
+}
+
+static void
+json(struct render *r, const kstat_t *ksp)
+{
+	struct ks_buf *b = &r->out;
+
+	ks_buf_adds(b, r->in_array ? ", {\n" : "{\n");
+	r->in_array = true;
+	add_member(b, "module", ksp->ks_module);
+	ks_buf_addf(b, "\t\"instance\": %d,\n", ksp->ks_instance);
+	add_member(b, "name", ksp->ks_name);
+	add_member(b, "class", ksp->ks_class);
+	ks_buf_addf(b, "\t\"type\": %d,\n\t\"snaptime\": ", ksp->ks_type);
+	add_formatted(b, ks_format_seconds, ksp->ks_snaptime);
+	ks_buf_adds(b, ",\n\t\"data\": {\n");
+	for (size_t i = 0; i < r->values.n; i++) {
+		const struct ks_pair *p = &r->values.pair[i];
+
+		ks_buf_adds(b, "\t\t");
+		ks_json_string(b, p->name, strlen(p->name));
+		ks_buf_adds(b, ": ");
+		add_value(b, &p->value, true);
+		ks_buf_adds(b, i + 1 < r->values.n ? ",\n" : "\n");
+	}
+	ks_buf_adds(b, "\t}\n}");
+}
+
+/* --- the whole ------------------------------------------------------------------ */
+
+static bool
+is_json(enum ks_format format)
+{
+	return format == KS_FORMAT_JSON || format == KS_FORMAT_JSON_CLASS;
+}
+
+static bool
+shows_class(enum ks_format format)
+{
+	return format != KS_FORMAT_HUMAN && format != KS_FORMAT_JSON;
+}
+
+/* Passes on what has gathered, if it is at least `least` bytes. */
+static int
+hand_on(struct render *r, size_t least)
+{
+	if (r->out.failed)
+		return ks_fail(ENOMEM, "out of memory for the output");
+	if (r->out.len < least || r->out.len == 0)
+		return 0;
+	if (r->write(r->arg, r->out.data, r->out.len) != 0)
+		return -1;
+	ks_buf_reset(&r->out);
+	return 0;
+}
+
+static bool
+read_once(struct render *r, kstat_t *ksp)
+{
+	bool ok;
+
+	if (r->state != NULL && r->state[ksp->ks_kid] != STATE_UNREAD)
+		return r->state[ksp->ks_kid] == STATE_READ;
+	ok = kstat_read(r->kc, ksp, NULL) >= 0;
+	if (r->state != NULL)
+		r->state[ksp->ks_kid] = ok ? STATE_READ : STATE_FAILED;
+	return ok;
+}
+
+/* Keeps only the values that the selector wants. */
+static void
+keep_matching(struct ks_values *v, const struct ks_selector *s)
+{
+	size_t n = 0;
+
+	if (s->stat.kind == KS_PATTERN_ANY)
+		return;
+	for (size_t i = 0; i < v->n; i++) {
+		if (ks_selector_matches_stat(s, v->pair[i].name))
+			v->pair[n++] = v->pair[i];
+	}
+	v->n = n;
+}
+
+static int
+render_kstat(struct render *r, const struct ks_selector *s, kstat_t *ksp)
+{
+	kstat_t unread;
+
+	if (!read_once(r, ksp)) {
+		unread = *ksp;
+		unread.ks_data = NULL;
+		ksp = &unread;
+	}
+	if (ks_values_collect(&r->values, ksp, shows_class(r->format)) != 0)
+		return -1;
+	keep_matching(&r->values, s);
+	if (r->values.n == 0)
+		return 0;
+	r->count += (long)r->values.n;
+	if (r->format == KS_FORMAT_QUIET)
+		return 0;
+	ks_values_sort(&r->values);
+	if (r->format == KS_FORMAT_HUMAN)
+		human(r, ksp);
+	else if (is_json(r->format))
+		json(r, ksp);
+	else
+		lines(r, ksp);
+	return hand_on(r, PIECE);
+}
+
+static int
+render_selector(struct render *r, const struct ks_selector *s)
+{
+	struct ks_selection sel;
+	int rc = ks_selector_select(s, r->kc, &sel);
+
+	for (size_t i = 0; rc == 0 && i < sel.n; i++)
+		rc = render_kstat(r, s, sel.ksp[i]);
+	ks_selection_free(&sel);
+	return rc;
+}
+
+/* With several selectors a kstat may be shown twice; it is read once, so that both agree. */
+static int
+remember_reads(struct render *r)
+{
+	kid_t most = 0;
+
+	for (const kstat_t *ksp = r->kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
+		if (ksp->ks_kid > most)
+			most = ksp->ks_kid;
+	}
+	r->state = calloc((size_t)most + 1, 1);
+	return r->state != NULL ? 0 : ks_fail(ENOMEM, "out of memory for a report");
+}
+
+long
+ks_render_write(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n,
+    enum ks_format format, ks_write_fn *write, void *arg)
+{
+	struct render r = { .kc = kc, .format = format, .write = write, .arg = arg };
+	int rc = n > 1 ? remember_reads(&r) : 0;
+
+	if (is_json(format))
+		ks_buf_addc(&r.out, '[');
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = render_selector(&r, selectors[i]);
+	if (is_json(format))
+		ks_buf_adds(&r.out, "]\n");
+	if (rc == 0)
+		rc = hand_on(&r, 0);
+	ks_buf_free(&r.out);
+	ks_values_free(&r.values);
+	free(r.state);
+	return rc == 0 ? r.count : -1;
+}
+
+static int
+write_to_buf(void *arg, const char *p, size_t n)
+{
+	struct ks_buf *b = arg;
+
+	ks_buf_add(b, p, n);
+	return b->failed ? ks_fail(ENOMEM, "out of memory for the output") : 0;
+}
+
+long
+ks_render(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n,
+    enum ks_format format, struct ks_buf *out)
+{
+	return ks_render_write(kc, selectors, n, format, write_to_buf, out);
+}

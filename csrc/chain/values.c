@@ -1,0 +1,97 @@
+/* values.c - see values.h. SPDX-License-Identifier: MIT */
+#include "chain/values.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "chain/selector.h"
+
+void
+ks_values_free(struct ks_values *v)
+{
+	free(v->pair);
+	*v = (struct ks_values){ NULL, 0, 0 };
+}
+
+/* Room for one more pair at the end, not yet counted. */
+static struct ks_pair *
+next_pair(struct ks_values *v)
+{
+	if (v->n == v->cap) {
+		size_t cap = v->cap == 0 ? 64 : 2 * v->cap;
+		struct ks_pair *grown = realloc(v->pair, cap * sizeof(*grown));
+
+		if (grown == NULL)
+			return ks_fail_null(ENOMEM, "out of memory for the statistics of a kstat");
+		v->pair = grown;
+		v->cap = cap;
+	}
+	return &v->pair[v->n];
+}
+
+static int
+add_time(struct ks_values *v, const char *name, hrtime_t t)
+{
+	struct ks_pair *p = next_pair(v);
+
+	if (p == NULL)
+		return -1;
+	*p = (struct ks_pair){ name, 0, { .kind = KS_VALUE_TIME, .bits = 64, .i64 = t } };
+	v->n++;
+	return 0;
+}
+
+static int
+add_class(struct ks_values *v, const kstat_t *ksp)
+{
+	struct ks_pair *p = next_pair(v);
+
+	if (p == NULL)
+		return -1;
+	*p = (struct ks_pair){ "class", 0, { .kind = KS_VALUE_STRING, .str = ksp->ks_class,
+	    .len = (uint32_t)strlen(ksp->ks_class) } };
+	v->n++;
+	return 0;
+}
+
+int
+ks_values_collect(struct ks_values *v, const kstat_t *ksp, bool with_class)
+{
+	struct ks_cursor c;
+	struct ks_pair *p;
+
+	v->n = 0;
+	if (with_class && add_class(v, ksp) != 0)
+		return -1;
+	if (add_time(v, "crtime", ksp->ks_crtime) != 0)
+		return -1;
+	if (ksp->ks_data == NULL)
+		return 0;
+	if (add_time(v, "snaptime", ksp->ks_snaptime) != 0)
+		return -1;
+	ks_cursor_open(&c, ksp);
+	while ((p = next_pair(v)) != NULL && ks_cursor_next(&c, &p->name, &p->value))
+		v->n++;
+	return p == NULL ? -1 : 0;
+}
+
+static int
+compare_pairs(const void *a, const void *b)
+{
+	const struct ks_pair *x = a, *y = b;
+	int order = ks_compare_nocase(x->name, y->name);
+
+	/* Of equals, the later one first. */
+	return order != 0 ? order : (x->order < y->order) - (x->order > y->order);
+}
+
+void
+ks_values_sort(struct ks_values *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		v->pair[i].order = (uint32_t)i;
+	if (v->n > 1)
+		qsort(v->pair, v->n, sizeof(v->pair[0]), compare_pairs);
+}
