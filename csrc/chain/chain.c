@@ -278,15 +278,26 @@ kstat_open(void)
 }
 
 kstat_ctl_t *
+ks_chain_open_source(struct ks_source *src)
+{
+	struct ks_chain *chain;
+
+	if (src == NULL)
+		return NULL; /* its opening failed and left errno */
+	chain = new_chain();
+	if (chain == NULL) {
+		src->ops->close(src);
+		errno = ENOMEM;
+		return NULL;
+	}
+	(void)add_source(chain, src);
+	return first_scan(chain);
+}
+
+kstat_ctl_t *
 kstat_open_roots(const char *proc, const char *sys)
 {
-	struct ks_chain *chain = new_chain();
-
-	if (chain == NULL)
-		return NULL;
-	if (!add_source(chain, ks_source_linux_open(proc, sys)))
-		return abandon(chain);
-	return first_scan(chain);
+	return ks_chain_open_source(ks_source_linux_open(proc, sys));
 }
 
 /* The time of day that a replay starts at, from the environment. 0, or -1 with errno EINVAL. */

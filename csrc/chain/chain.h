@@ -12,6 +12,14 @@
 #include "kstat.h"
 #include "model/meta.h"
 
+struct ks_source;
+
+/*
+ * Opens a chain over one source alone, which it owns from then on (also on failure).
+ * NULL with errno.
+ */
+kstat_ctl_t *ks_chain_open_source(struct ks_source *src);
+
 /* The kstat with this ID, or NULL with errno ENXIO: it left the chain. */
 kstat_t *ks_chain_find(kstat_ctl_t *kc, kid_t kid);
 
