@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "lua/compat.h"
+#include "lua/core.h"
 
 volatile sig_atomic_t ks_wait_interrupted;
 volatile sig_atomic_t ks_wait_continued;
@@ -74,4 +76,17 @@ ks_lua_looping(lua_State *L)
 	luaL_checktype(L, 1, LUA_TBOOLEAN);
 	ks_wait_looping = lua_toboolean(L, 1);
 	return 0;
+}
+
+void
+ks_lua_add_wait(lua_State *L)
+{
+	static const luaL_Reg functions[] = {
+		{ "wait", ks_lua_wait },
+		{ "interrupted", ks_lua_interrupted },
+		{ "looping", ks_lua_looping },
+		{ NULL, NULL }
+	};
+
+	ks_lua_setfuncs(L, functions);
 }

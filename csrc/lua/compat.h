@@ -1,0 +1,50 @@
+/*
+ * compat.h - one Lua C API for 5.1 (LuaJIT) to 5.4. A module built for 5.1 uses nothing that only
+ * LuaJIT adds, so that it loads in either. SPDX-License-Identifier: MIT
+ */
+#ifndef LUA_COMPAT_H
+#define LUA_COMPAT_H
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <stddef.h>
+
+#if LUA_VERSION_NUM >= 502
+#define ks_lua_rawlen(L, i) lua_rawlen(L, i)
+#define ks_lua_absindex(L, i) lua_absindex(L, i)
+#else
+#define ks_lua_rawlen(L, i) lua_objlen(L, i)
+#define ks_lua_absindex(L, i) \
+	((i) > 0 || (i) <= LUA_REGISTRYINDEX ? (i) : lua_gettop(L) + (i) + 1)
+#endif
+
+/* Whether integers are a type of their own, exact to 64 bits. */
+#if LUA_VERSION_NUM >= 503
+#define KS_LUA_INTEGERS 1
+#else
+#define KS_LUA_INTEGERS 0
+#endif
+
+/* A userdata of size bytes, zeroed, with room for one associated table. */
+void *ks_lua_newuserdata(lua_State *L, size_t size);
+
+/* Associates the table on top, which is popped, with the userdata at index i; pushes it again. */
+void ks_lua_setuservalue(lua_State *L, int i);
+void ks_lua_getuservalue(lua_State *L, int i);
+
+/* As luaL_setmetatable: gives the value on top the registered metatable. */
+void ks_lua_setmetatable(lua_State *L, const char *name);
+
+/* As luaL_testudata: the userdata at index i if it has this metatable, else NULL. */
+void *ks_lua_testudata(lua_State *L, int i, const char *name);
+
+/* As luaL_setfuncs without upvalues: enters the functions into the table on top. */
+void ks_lua_setfuncs(lua_State *L, const luaL_Reg *functions);
+
+/*
+ * Makes the metatable of a type: registered under name, which is also its __name, and hidden from
+ * getmetatable(). `meta` are its metamethods. Leaves the metatable on the stack.
+ */
+void ks_lua_newtype(lua_State *L, const char *name, const luaL_Reg *meta);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * core.c - the C module kstat.core: one table of what the files beside this one add. The Lua half,
+ * lua/kstat/, is the interface for scripts; this one may change without notice.
+ * SPDX-License-Identifier: MIT
+ */
+#include "lua/core.h"
+
+#include "kstat.h"
+#include "lua/compat.h"
+
+/* The only symbol that the interpreter looks for. */
+__attribute__((visibility("default"))) int
+luaopen_kstat_core(lua_State *L)
+{
+	static void (*const parts[])(lua_State *) = {
+		ks_lua_add_wait,
+	};
+
+	lua_newtable(L);
+	lua_pushliteral(L, KSTAT_VERSION);
+	lua_setfield(L, -2, "version");
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		parts[i](L);
+	return 1;
+}

@@ -1,0 +1,20 @@
+/*
+ * core.h - the parts of the C module kstat.core. Each function enters its own part: the table on
+ * top of the stack is the module, and stays there. SPDX-License-Identifier: MIT
+ */
+#ifndef LUA_CORE_H
+#define LUA_CORE_H
+
+struct lua_State;
+
+int luaopen_kstat_core(struct lua_State *L);
+
+void ks_lua_add_value(struct lua_State *L);    /* value.c: numbers and their text */
+void ks_lua_add_selector(struct lua_State *L); /* selector.c */
+void ks_lua_add_kstat(struct lua_State *L);    /* kstat.c: one kstat, live or sampled */
+void ks_lua_add_chain(struct lua_State *L);    /* chain.c */
+void ks_lua_add_sample(struct lua_State *L);   /* sample.c: samples and their differences */
+void ks_lua_add_render(struct lua_State *L);   /* render.c: the formats of kstat(8) */
+void ks_lua_add_wait(struct lua_State *L);     /* wait.c */
+
+#endif
