@@ -17,6 +17,7 @@ AR       ?= ar
 CFLAGS   ?= -O2 -g
 LDFLAGS  ?=
 WERROR   ?=
+INSTALL  ?= install
 LUA      ?= lua5.4
 LUAJIT   ?= luajit
 BUSTED   ?= busted
@@ -35,6 +36,7 @@ BENCH_SRC := $(sort $(wildcard bench/*.c bench/helper/*.c))
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wpointer-arith -Wwrite-strings -Wvla -Wformat=2 -Wundef $(WERROR)
 CPP_ALL  := -D_GNU_SOURCE -Icsrc/include -Icsrc
+VERSION  := $(shell sed -n 's/^.define KSTAT_VERSION "\(.*\)"/\1/p' csrc/include/kstat.h)
 C_ALL    := -std=c11 -fPIC -fvisibility=hidden -fno-math-errno $(WARNINGS)
 LIB_LIBS := -lpcre2-8 -lyajl -lz -lm -lpthread
 
@@ -60,7 +62,7 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
             $(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat \
             $(BUILD)/share/kstat/scripts
 
-.PHONY: all check lint sanitize fuzz bench bench-programs install clean
+.PHONY: all check lint sanitize fuzz bench bench-programs install rock rock-install clean
 all: $(LIB) $(BUILD)/lib/libkstat.a $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
 
 # --- objects ------------------------------------------------------------------
@@ -72,7 +74,7 @@ $(O)/lua54/%.o: csrc/lua/%.c
 $(O)/lua51/%.o: csrc/lua/%.c
 	$(COMPILE) $(LUA51_CFLAGS) -c -o $@ $<
 $(O)/host/%.o: csrc/host/%.c
-	$(COMPILE) $(LUA54_CFLAGS) -c -o $@ $<
+	$(COMPILE) $(LUA54_CFLAGS) -DKSTAT_PREFIX='"$(PREFIX)"' -c -o $@ $<
 $(O)/%.o: csrc/%.c
 	$(COMPILE) -c -o $@ $<
 
@@ -89,7 +91,7 @@ $(BUILD)/lib/lua/5.1/kstat/core.so: $(LUA51_OBJ) $(BUILD)/lib/libkstat.a
 # Scripts load C modules such as LPeg, which find lua_* in the host: -Wl,-E.
 $(BUILD)/bin/kstatlua: $(HOST_OBJ) $(LUA54_OBJ) $(BUILD)/lib/libkstat.a
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -Wl,-E -Wl,--as-needed $(CFLAGS) $(LDFLAGS) -o $@ $^ \
-	    $(LUA54_LIBS) $(LIB_LIBS) -lreadline -ldl
+	    $(LUA54_LIBS) $(LIB_LIBS) -ldl
 
 $(BUILD)/lib/libkstat.so: $(LIB)
 	@ln -sf $(<F) $@
@@ -121,11 +123,59 @@ bench-programs: $(BENCH_BIN)
 bench: all
 	@KSTAT_BUILD=$(abspath $(BUILD)) bench/run
 
+# The interpreters are not built with ASan: its library comes first into them, and what they
+# still hold at the end is no leak of ours.
+SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SAN_LIBS  = $(shell $(CC) -print-file-name=libasan.so) $(shell $(CC) -print-file-name=libubsan.so)
+sanitize:
+	+ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	    $(MAKE) BUILD=build-asan CFLAGS="-O1 -g $(SAN_FLAGS)" \
+	    BUSTED='LD_PRELOAD="$(SAN_LIBS)" $(BUSTED)' check
+
 lint:
-	$(LUACHECK) --quiet lua scripts examples spec bench
+	$(LUACHECK) --quiet $(wildcard lua scripts examples spec bench)
+
+# --- installation ---------------------------------------------------------------
+D := $(DESTDIR)$(PREFIX)
+install: all
+	$(INSTALL) -d $(D)/bin $(D)/include/sys $(D)/lib/pkgconfig $(D)/share/kstat/scripts
+	$(INSTALL) -m 755 $(BUILD)/bin/kstatlua $(D)/bin/kstatlua
+	ln -sf kstatlua $(D)/bin/kstat
+	$(INSTALL) -m 644 csrc/include/*.h $(D)/include
+	$(INSTALL) -m 644 csrc/include/sys/*.h $(D)/include/sys
+	$(INSTALL) -m 755 $(LIB) $(D)/lib
+	ln -sf $(notdir $(LIB)) $(D)/lib/libkstat.so
+	$(INSTALL) -m 644 $(BUILD)/lib/libkstat.a $(D)/lib
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIB_LIBS)|' \
+	    kstat.pc.in > $(D)/lib/pkgconfig/kstat.pc
+	for m in $(MODULES:$(BUILD)/%=%); do \
+	    $(INSTALL) -D -m 755 $(BUILD)/$$m $(D)/$$m && \
+	    $(call INSTALL_LUA,$(D)/share/$$(dirname $$(dirname $${m#lib/}))); done
+	$(INSTALL) -m 644 scripts/*.lua $(D)/share/kstat/scripts
+	for f in doc/man/*.[1-9]*; do \
+	    $(INSTALL) -D -m 644 $$f $(D)/share/man/man$$(expr "$$f" : '.*\.\([1-9]\)')/$$(basename $$f) || exit; done
+# The Lua files below lua/, into the directory $(1).
+INSTALL_LUA = (cd lua && find . -name '*.lua') | while read -r f; do \
+	$(INSTALL) -D -m 644 lua/$$f $(1)/$$f || exit; done
+
+# --- the rock -------------------------------------------------------------------
+# LuaRocks says where Lua is and how modules are linked. Objects of different Luas stay apart.
+ROCK_DIR := $(BUILD)/rock/$(subst /,_,$(LUA_INCDIR))
+ROCK_SRC := $(LIB_SRC) $(LUA_SRC)
+ROCK_OBJ := $(ROCK_SRC:csrc/%.c=$(ROCK_DIR)/%.o)
+LIBFLAG  ?= -shared
+$(ROCK_DIR)/%.o: csrc/%.c
+	$(COMPILE) $(if $(LUA_INCDIR),-I$(LUA_INCDIR)) -c -o $@ $<
+$(ROCK_DIR)/core.so: $(ROCK_OBJ)
+	$(call QUIET,LD) $(CC) $(LIBFLAG) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(LIB_LIBS)
+rock: $(ROCK_DIR)/core.so
+rock-install: rock
+	$(INSTALL) -D -m 755 $(ROCK_DIR)/core.so $(INST_LIBDIR)/kstat/core.so
+	$(call INSTALL_LUA,$(INST_LUADIR))
 
 clean:
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) build-asan
 
--include $(LIB_OBJ:.o=.d) $(LUA54_OBJ:.o=.d) $(LUA51_OBJ:.o=.d) $(HOST_OBJ:.o=.d) $(SPEC_BIN:=.d) \
+-include $(LIB_OBJ:.o=.d) $(LUA54_OBJ:.o=.d) $(LUA51_OBJ:.o=.d) $(HOST_OBJ:.o=.d) \
+         $(ROCK_OBJ:.o=.d) $(SPEC_BIN:=.d) \
          $(BENCH_BIN:=.d)

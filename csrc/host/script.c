@@ -1,0 +1,403 @@
+/*
+ * script.c - the Lua side of kstatlua: libraries and paths, `arg`, finding, loading and running
+ * scripts. SPDX-License-Identifier: MIT
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <lauxlib.h>
+#include <limits.h>
+#include <lualib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "host/host.h"
+#include "host/signal.h"
+#include "lua/core.h"
+
+/* Where things are if /proc cannot tell where the executable is. */
+#ifndef KSTAT_PREFIX
+#define KSTAT_PREFIX "/usr/local"
+#endif
+
+/* --- calling -------------------------------------------------------------------- */
+
+/* Makes any error value a string with a traceback, as lua does. */
+static int
+add_traceback(lua_State *L)
+{
+	const char *msg = lua_tostring(L, 1);
+
+	if (ks_signal_is_break(L, 1))
+		return 1;
+	if (msg == NULL) {
+		if (luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING)
+			return 1; /* an error object speaks for itself */
+		msg = lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
+	}
+	luaL_traceback(L, L, msg, 1);
+	return 1;
+}
+
+int
+ks_script_call(lua_State *L, int nargs, int nresults)
+{
+	int base = lua_gettop(L) - nargs;
+	int status;
+
+	lua_pushcfunction(L, add_traceback);
+	lua_insert(L, base);
+	status = lua_pcall(L, nargs, nresults, base);
+	lua_remove(L, base);
+	return status;
+}
+
+void
+ks_script_complain(lua_State *L, const char *program)
+{
+	if (!ks_signal_is_break(L, -1)) {
+		fflush(stdout);
+		fprintf(stderr, "%s: %s\n", program, lua_tostring(L, -1));
+	}
+	lua_pop(L, 1);
+}
+
+/* --- libraries -------------------------------------------------------------------- */
+
+/*
+ * Stores the directory that holds bin/, share/ and lib/ in to, without a slash at the end. The
+ * executable's own place is asked for, so that a tree works wherever it is put.
+ */
+static const char *
+find_prefix(char *to, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", to, size - 1);
+
+	if (n <= 0)
+		return KSTAT_PREFIX;
+	to[n] = '\0';
+	for (int up = 0; up < 2; up++) {
+		char *slash = strrchr(to, '/');
+
+		if (slash == NULL)
+			return KSTAT_PREFIX;
+		*slash = '\0';
+	}
+	return to;
+}
+
+/*
+ * Puts paths below the prefix before those of package.path or package.cpath: format with
+ * %s for the prefix, then for the old value. Stack: package table on top.
+ */
+static void
+prepend_path(lua_State *L, const char *field, const char *format, const char *prefix)
+{
+	lua_getfield(L, -1, field);
+	if (lua_type(L, -1) != LUA_TSTRING) {
+		lua_pop(L, 1);
+		return;
+	}
+	if (strcmp(field, "path") == 0)
+		lua_pushfstring(L, format, prefix, prefix, lua_tostring(L, -1));
+	else
+		lua_pushfstring(L, format, prefix, lua_tostring(L, -1));
+	lua_setfield(L, -3, field);
+	lua_pop(L, 1);
+}
+
+/*
+ * __index of the table of globals: the first use of `kstat` loads the module, so a script that
+ * does without pays nothing.
+ */
+static int
+load_kstat(lua_State *L)
+{
+	if (lua_type(L, 2) != LUA_TSTRING || strcmp(lua_tostring(L, 2), "kstat") != 0)
+		return 0;
+	lua_getglobal(L, "require");
+	lua_pushliteral(L, "kstat");
+	lua_call(L, 1, 1);
+	lua_pushvalue(L, 2);
+	lua_pushvalue(L, -2);
+	lua_rawset(L, 1);
+	return 1;
+}
+
+void
+ks_script_libraries(lua_State *L)
+{
+	char room[PATH_MAX];
+	const char *prefix = find_prefix(room, sizeof room);
+
+	luaL_openlibs(L);
+	luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+	lua_pushcfunction(L, luaopen_kstat_core);
+	lua_setfield(L, -2, "kstat.core");
+	lua_pop(L, 1);
+
+	lua_getglobal(L, LUA_LOADLIBNAME);
+	prepend_path(L, "path", "%s/share/lua/5.4/?.lua;%s/share/lua/5.4/?/init.lua;%s", prefix);
+	prepend_path(L, "cpath", "%s/lib/lua/5.4/?.so;%s", prefix);
+	lua_pop(L, 1);
+
+	lua_pushglobaltable(L);
+	lua_createtable(L, 0, 1);
+	lua_pushcfunction(L, load_kstat);
+	lua_setfield(L, -2, "__index");
+	lua_setmetatable(L, -2);
+	lua_pop(L, 1);
+}
+
+/* --- arguments -------------------------------------------------------------------- */
+
+/* The path of an installed script, on the stack; returned if it is a readable file, else NULL. */
+static const char *
+push_installed(lua_State *L, const char *name)
+{
+	char room[PATH_MAX];
+	const char *path = lua_pushfstring(L, "%s/share/kstat/scripts/%s.lua",
+	    find_prefix(room, sizeof room), name);
+
+	return access(path, R_OK) == 0 ? path : NULL;
+}
+
+void
+ks_script_arguments(lua_State *L, const struct ks_options *o)
+{
+	bool script = o->installed == NULL && !o->chunks && o->operand < o->argc;
+	int zero = script ? o->operand : 0; /* index in argv of what becomes arg[0] */
+	int first = script || o->installed != NULL ? zero + 1 : o->operand;
+
+	lua_createtable(L, o->argc - first > 0 ? o->argc - first : 0, zero + 1);
+	for (int i = 0; i < zero; i++) {
+		lua_pushstring(L, o->argv[i]);
+		lua_rawseti(L, -2, i - zero);
+	}
+	for (int i = first; i < o->argc; i++) {
+		lua_pushstring(L, o->argv[i]);
+		lua_rawseti(L, -2, i - first + 1);
+	}
+	lua_pushstring(L, o->installed != NULL ? o->installed : o->argc > 0 ? o->argv[zero] : o->program);
+	lua_rawseti(L, -2, 0);
+	lua_setglobal(L, "arg");
+}
+
+/* Pushes arg[1], arg[2], ... and returns how many. */
+static int
+push_arguments(lua_State *L)
+{
+	int n;
+
+	if (lua_getglobal(L, "arg") != LUA_TTABLE)
+		luaL_error(L, "'arg' is not a table");
+	n = (int)luaL_len(L, -1);
+	luaL_checkstack(L, n + 3, "too many arguments");
+	for (int i = 1; i <= n; i++)
+		lua_rawgeti(L, -i, i);
+	lua_remove(L, -n - 1);
+	return n;
+}
+
+/* --- running ------------------------------------------------------------------------ */
+
+static int
+preload_one(lua_State *L, const struct ks_preload *p)
+{
+	const char *equals = strchr(p->text, '=');
+	int status;
+
+	if (p->letter == 'e') {
+		status = luaL_loadbuffer(L, p->text, strlen(p->text), "=(command line)");
+		if (status == LUA_OK)
+			status = ks_script_call(L, push_arguments(L), 0);
+		return status;
+	}
+	lua_getglobal(L, "require");
+	lua_pushstring(L, equals != NULL ? equals + 1 : p->text);
+	status = ks_script_call(L, 1, 1);
+	if (status == LUA_OK) {
+		lua_pushglobaltable(L);
+		if (equals != NULL)
+			lua_pushlstring(L, p->text, (size_t)(equals - p->text));
+		else
+			lua_pushstring(L, p->text);
+		lua_pushvalue(L, -3);
+		lua_rawset(L, -3);
+		lua_pop(L, 2);
+	}
+	return status;
+}
+
+int
+ks_script_preload(lua_State *L, const struct ks_options *o)
+{
+	for (int i = 0; i < o->n; i++)
+		if (preload_one(L, &o->preload[i]) != LUA_OK) {
+			ks_script_complain(L, o->program);
+			return KS_EXIT_SCRIPT;
+		}
+	return 0;
+}
+
+/* True if path names something that can be read as a file; else errno says why not. */
+static bool
+is_file(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return false;
+	errno = EISDIR;
+	return !S_ISDIR(st.st_mode);
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names of the installed scripts, in order, as one line. */
+static void
+list_installed(struct ks_buf *to)
+{
+	char room[PATH_MAX];
+	struct ks_buf path = KS_BUF_INIT;
+	struct dirent **found = NULL;
+	char **names = NULL;
+	int n, kept = 0;
+
+	ks_buf_addf(&path, "%s/share/kstat/scripts", find_prefix(room, sizeof room));
+	ks_buf_addc(&path, '\0');
+	n = path.failed ? -1 : scandir(path.data, &found, NULL, NULL);
+	if (n > 0)
+		names = calloc((size_t)n, sizeof *names);
+	for (int i = 0; names != NULL && i < n; i++) {
+		size_t len = strlen(found[i]->d_name);
+
+		if (len > 4 && strcmp(found[i]->d_name + len - 4, ".lua") == 0) {
+			found[i]->d_name[len - 4] = '\0';
+			names[kept++] = found[i]->d_name;
+		}
+	}
+	if (kept > 0)
+		qsort(names, (size_t)kept, sizeof *names, compare_names);
+	for (int i = 0; i < kept; i++)
+		ks_buf_addf(to, "%s%s", i > 0 ? ", " : "", names[i]);
+	if (kept == 0)
+		ks_buf_adds(to, "none");
+	for (int i = 0; i < n; i++)
+		free(found[i]);
+	free(found);
+	free(names);
+	ks_buf_free(&path);
+}
+
+static int
+no_such_script(const struct ks_options *o, const char *name)
+{
+	struct ks_buf names = KS_BUF_INIT;
+
+	list_installed(&names);
+	fprintf(stderr, "%s: no script '%s': neither a file nor installed; installed are: %.*s\n", o->program,
+	    name, (int)names.len, names.data != NULL ? names.data : "");
+	ks_buf_free(&names);
+	return KS_EXIT_USAGE;
+}
+
+/*
+ * Loads the script that the command line names. An installed name comes before a file of that name:
+ * what happens to lie in the working directory does not stand in for a tool. A name with a slash
+ * or with .lua is always a file. 0, or the exit status.
+ */
+static int
+load_script(lua_State *L, const struct ks_options *o)
+{
+	const char *name = o->installed;
+	const char *path = NULL;
+	size_t len;
+
+	if (name == NULL && o->operand < o->argc)
+		name = o->argv[o->operand];
+	if (name != NULL && strcmp(name, "-") != 0) {
+		len = strlen(name);
+		if (strchr(name, '/') != NULL || (len > 4 && strcmp(name + len - 4, ".lua") == 0))
+			path = name;
+		else if ((path = push_installed(L, name)) == NULL && o->installed == NULL && is_file(name))
+			path = name;
+		if (path == NULL)
+			return no_such_script(o, name);
+		if (!is_file(path)) {
+			fprintf(stderr, "%s: cannot open script '%s': %s\n", o->program, path,
+			    strerror(errno));
+			return KS_EXIT_USAGE;
+		}
+	}
+	if (luaL_loadfile(L, path) != LUA_OK) {
+		ks_script_complain(L, o->program);
+		return KS_EXIT_SCRIPT;
+	}
+	return 0;
+}
+
+/* An exit status from what a script returned, at the top; -1 if it is none. */
+static int
+status_of(lua_State *L)
+{
+	if (lua_isinteger(L, -1))
+		return (int)(lua_tointeger(L, -1) & 0xff);
+	if (lua_isboolean(L, -1))
+		return lua_toboolean(L, -1) ? 0 : KS_EXIT_SCRIPT;
+	return -1;
+}
+
+/* True if the value at the top, which becomes its `run` method and the value, can be run. */
+static bool
+push_run(lua_State *L)
+{
+	if (!lua_istable(L, -1))
+		return false;
+	if (lua_getfield(L, -1, "run") != LUA_TFUNCTION) {
+		lua_pop(L, 1);
+		return false;
+	}
+	lua_insert(L, -2);
+	return true;
+}
+
+/* The second half of a script, protected: value -> exit status. */
+static int
+finish_script(lua_State *L)
+{
+	int status;
+
+	lua_settop(L, 1);
+	if (push_run(L)) {
+		lua_getglobal(L, "arg");
+		lua_call(L, 2, 1);
+	}
+	status = status_of(L);
+	lua_pushinteger(L, status < 0 ? 0 : status);
+	return 1;
+}
+
+int
+ks_script_run(lua_State *L, const struct ks_options *o)
+{
+	int status = load_script(L, o);
+
+	if (status != 0)
+		return status;
+	if (ks_script_call(L, push_arguments(L), 1) == LUA_OK) {
+		lua_pushcfunction(L, finish_script);
+		lua_insert(L, -2);
+		if (ks_script_call(L, 1, 1) == LUA_OK)
+			return (int)lua_tointeger(L, -1);
+	}
+	ks_script_complain(L, o->program);
+	return KS_EXIT_SCRIPT;
+}

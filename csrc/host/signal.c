@@ -1,0 +1,124 @@
+/* signal.c - see signal.h. SPDX-License-Identifier: MIT */
+#include "host/signal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lua/wait.h"
+
+/* Handlers have no argument to carry a context: one state per process. */
+static lua_State *running;
+static volatile sig_atomic_t broken_off;
+static const char break_value; /* its address is the error value */
+
+static void
+break_off(lua_State *L, lua_Debug *ar)
+{
+	(void)ar;
+	lua_sethook(L, NULL, 0, 0);
+	lua_pushlightuserdata(L, (void *)&break_value);
+	lua_error(L);
+}
+
+/* Called from handlers: lua_sethook() is made for that. */
+static void
+end_script(int sig)
+{
+	ks_wait_interrupted = 1;
+	if (ks_wait_looping)
+		return;
+	broken_off = sig;
+	lua_sethook(running, break_off, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+static void
+on_interrupt(int sig)
+{
+	signal(sig, SIG_DFL);
+	end_script(sig);
+}
+
+bool
+ks_signal_output_gone(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
+}
+
+static void
+on_pipe(int sig)
+{
+	int saved = errno;
+
+	if (ks_signal_output_gone()) {
+		/* A script that still writes does not listen. */
+		if (!ks_wait_looping)
+			signal(sig, SIG_DFL);
+		end_script(sig);
+	}
+	errno = saved;
+}
+
+static void
+on_continue(int sig)
+{
+	(void)sig;
+	ks_wait_continued = 1;
+}
+
+static void
+handle(int sig, void (*handler)(int))
+{
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_RESTART };
+
+	sigemptyset(&sa.sa_mask);
+	sigaction(sig, &sa, NULL);
+}
+
+void
+ks_signal_start(lua_State *L)
+{
+	running = L;
+	/*
+	 * Also where the signal came in ignored: shells start background jobs so, and it is from
+	 * scripts that monitors are put in the background and ended with kill -INT.
+	 */
+	handle(SIGINT, on_interrupt);
+	handle(SIGTERM, on_interrupt);
+	handle(SIGPIPE, on_pipe);
+	handle(SIGCONT, on_continue);
+}
+
+bool
+ks_signal_is_break(lua_State *L, int idx)
+{
+	return lua_touserdata(L, idx) == (const void *)&break_value;
+}
+
+void
+ks_signal_again(void)
+{
+	ks_wait_interrupted = 0;
+	ks_wait_looping = 0;
+	broken_off = 0;
+	handle(SIGINT, on_interrupt);
+}
+
+int
+ks_signal_broken_off(void)
+{
+	return broken_off;
+}
+
+void
+ks_signal_finish(int sig)
+{
+	if (sig == SIGPIPE)
+		_exit(EXIT_SUCCESS);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
