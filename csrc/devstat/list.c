@@ -1,0 +1,327 @@
+/*
+ * list.c - the list of devices that a chain holds. SPDX-License-Identifier: MIT
+ *
+ * The memory of a struct devinfo is one block: a header, then the devices. It holds nothing
+ * else, so that free(mem_ptr), which clients of the real library use, gives everything back.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "devstat.h"
+#include "devstat/device.h"
+#include "devstat/errbuf.h"
+#include "devstat/snapshot.h"
+
+#define NSEC_PER_TICK 10000000 /* cp_time counts hundredths of a second */
+
+struct devmem {
+	long generation; /* at the head, as kern.devstat.all has it */
+	size_t room;     /* devices that fit */
+	struct devstat devices[];
+};
+
+/* The devices of one look at the chain, in chain order. */
+struct identity {
+	kid_t *kids;
+	size_t n, room;
+};
+
+struct devstat_list {
+	kstat_ctl_t *kc; /* the caller's */
+	long generation;
+	struct identity last;    /* what this generation is the number of */
+	struct identity current; /* being gathered */
+	struct devstat *devices; /* being read, in chain order */
+	size_t room;             /* devices that fit there */
+};
+
+struct devstat *
+ks_devinfo_room(struct devinfo *dinfo, size_t n)
+{
+	struct devmem *mem = (struct devmem *)(void *)dinfo->mem_ptr;
+	size_t bytes;
+
+	if (mem != NULL && mem->room >= n)
+		return mem->devices;
+	if (__builtin_mul_overflow(n, sizeof(struct devstat), &bytes) ||
+	    __builtin_add_overflow(bytes, sizeof *mem, &bytes) ||
+	    (mem = realloc(mem, bytes)) == NULL)
+		return NULL;
+	mem->room = n;
+	dinfo->mem_ptr = (uint8_t *)mem;
+	dinfo->devices = mem->devices;
+	return mem->devices;
+}
+
+int
+ks_devinfo_set(struct devinfo *dinfo, int numdevs, long generation)
+{
+	struct devmem *mem = (struct devmem *)(void *)dinfo->mem_ptr;
+	int changed = dinfo->generation != generation || dinfo->numdevs != numdevs;
+
+	mem->generation = dinfo->generation = generation;
+	dinfo->numdevs = numdevs;
+	dinfo->devices = mem->devices;
+	return changed;
+}
+
+devstat_list_t *
+devstat_list_open(kstat_ctl_t *kc)
+{
+	devstat_list_t *list = calloc(1, sizeof *list);
+
+	if (list == NULL) {
+		(void)ks_devstat_fail(ENOMEM, "%s: out of memory", __func__);
+		return NULL;
+	}
+	list->kc = kc;
+	return list;
+}
+
+void
+devstat_list_close(devstat_list_t *list)
+{
+	if (list == NULL)
+		return;
+	free(list->last.kids);
+	free(list->current.kids);
+	free(list->devices);
+	free(list);
+}
+
+/* Adds a device to those being gathered. */
+static int
+gather(devstat_list_t *list, kid_t kid)
+{
+	struct identity *id = &list->current;
+
+	if (id->n == id->room) {
+		size_t room = id->room == 0 ? 16 : id->room * 2;
+		kid_t *grown = room > INT32_MAX ? NULL : realloc(id->kids, room * sizeof *grown);
+
+		if (grown == NULL)
+			return ks_devstat_fail(ENOMEM, "devstat: out of memory");
+		id->kids = grown;
+		id->room = room;
+	}
+	id->kids[id->n++] = kid;
+	return 0;
+}
+
+/* Ends the gathering: the generation grows if the devices are not those of the last time. */
+static void
+gathered(devstat_list_t *list)
+{
+	struct identity t = list->last;
+
+	if (list->generation == 0 || t.n != list->current.n ||
+	    (t.n > 0 && memcmp(t.kids, list->current.kids, t.n * sizeof *t.kids) != 0))
+		list->generation++;
+	list->last = list->current;
+	list->current = t;
+}
+
+int
+ks_devstat_list_count(devstat_list_t *list, long *generation)
+{
+	list->current.n = 0;
+	for (kstat_t *ksp = list->kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
+		if (ks_is_device(ksp) && gather(list, ksp->ks_kid) != 0)
+			return -1;
+	}
+	gathered(list);
+	if (generation != NULL)
+		*generation = list->generation;
+	return (int)list->last.n;
+}
+
+/* Reads every device of the chain. One that is gone, or cannot be read, is not in the list. */
+static int
+read_devices(devstat_list_t *list)
+{
+	list->current.n = 0;
+	for (kstat_t *ksp = list->kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
+		size_t n = list->current.n;
+
+		if (!ks_is_device(ksp))
+			continue;
+		if (n == list->room) {
+			size_t room = list->room == 0 ? 16 : list->room * 2;
+			struct devstat *grown = room > INT32_MAX ? NULL :
+			    realloc(list->devices, room * sizeof *grown);
+
+			if (grown == NULL)
+				return ks_devstat_fail(ENOMEM, "devstat: out of memory");
+			list->devices = grown;
+			list->room = room;
+		}
+		if (ks_device_read(list->kc, ksp, &list->devices[n]) == 0 &&
+		    gather(list, ksp->ks_kid) != 0)
+			return -1;
+	}
+	gathered(list);
+	return 0;
+}
+
+/* Copies the devices to the caller's memory: high priorities first, of equals chain order. */
+static void
+put_in_order(const devstat_list_t *list, struct devstat *to)
+{
+	size_t n = list->last.n, done = 0;
+	int below = DEVSTAT_PRIORITY_MAX + 1;
+
+	/* One pass for each priority there is; there are few. */
+	while (done < n) {
+		int next = -1;
+
+		for (size_t i = 0; i < n; i++) {
+			int priority = (int)list->devices[i].priority;
+
+			if (priority < below && priority > next)
+				next = priority;
+		}
+		for (size_t i = 0; i < n; i++) {
+			if ((int)list->devices[i].priority == next)
+				to[done++] = list->devices[i];
+		}
+		below = next;
+	}
+}
+
+/* Adds a named value, if the kstat has it, to *sum. */
+static bool
+add_named(kstat_t *ksp, const char *name, long *sum)
+{
+	const kstat_named_t *kn = kstat_data_lookup(ksp, name);
+
+	if (kn == NULL)
+		return false;
+	*sum = (long)((unsigned long)*sum + ks_named_number(kn));
+	return true;
+}
+
+/*
+ * Adds the times of one CPU. Where the system tells nice and interrupts apart ("cpu:N:time")
+ * those numbers are used, else user, kernel and idle of "cpu:N:sys".
+ */
+static void
+add_cpu(kstat_ctl_t *kc, kstat_t *sys, long cp_time[CPUSTATES], struct ks_devstat_extra *extra)
+{
+	static const struct {
+		const char *name;
+		int state;
+	} times[] = {
+		{ "nsec_user", CP_USER }, { "nsec_nice", CP_NICE }, { "nsec_system", CP_SYS },
+		{ "nsec_irq", CP_INTR }, { "nsec_softirq", CP_INTR }, { "nsec_idle", CP_IDLE },
+		{ "nsec_iowait", CP_IDLE },
+	};
+	kstat_t *ksp = kstat_lookup(kc, sys->ks_module, sys->ks_instance, "time");
+
+	if (ksp != NULL && ksp->ks_type == KSTAT_TYPE_NAMED &&
+	    kstat_read(kc, ksp, NULL) != -1 && ksp->ks_data != NULL) {
+		long ns[CPUSTATES] = { 0 };
+
+		for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+			if (add_named(ksp, times[i].name, &ns[times[i].state]))
+				extra->cpu = true;
+		}
+		for (int i = 0; i < CPUSTATES; i++)
+			cp_time[i] += ns[i] / NSEC_PER_TICK;
+		return;
+	}
+	if (add_named(sys, "cpu_ticks_user", &cp_time[CP_USER]))
+		extra->cpu = true;
+	(void)add_named(sys, "cpu_ticks_kernel", &cp_time[CP_SYS]);
+	(void)add_named(sys, "cpu_ticks_idle", &cp_time[CP_IDLE]);
+	(void)add_named(sys, "cpu_ticks_wait", &cp_time[CP_IDLE]);
+}
+
+/* CPU times and terminal characters, summed over the CPUs. */
+static void
+read_cpus(kstat_ctl_t *kc, struct statinfo *stats, struct ks_devstat_extra *extra,
+    hrtime_t *snaptime)
+{
+	for (kstat_t *ksp = kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
+		if (ksp->ks_type != KSTAT_TYPE_NAMED || strcmp(ksp->ks_module, "cpu") != 0 ||
+		    strcmp(ksp->ks_name, "sys") != 0 || kstat_read(kc, ksp, NULL) == -1 ||
+		    ksp->ks_data == NULL)
+			continue;
+		add_cpu(kc, ksp, stats->cp_time, extra);
+		if (add_named(ksp, "rawch", &stats->tk_nin))
+			extra->tty = true;
+		(void)add_named(ksp, "outch", &stats->tk_nout);
+		if (ksp->ks_snaptime > *snaptime)
+			*snaptime = ksp->ks_snaptime;
+	}
+}
+
+int
+ks_devstat_list_read(devstat_list_t *list, struct statinfo *stats,
+    struct ks_devstat_extra *extra)
+{
+	struct ks_devstat_extra unused;
+	struct devstat *to;
+	hrtime_t snaptime = 0;
+
+	if (list == NULL || stats == NULL || stats->dinfo == NULL)
+		return ks_devstat_fail(EINVAL, "devstat_getdevs: no statinfo or no devinfo");
+	if (extra == NULL)
+		extra = &unused;
+	if (read_devices(list) != 0)
+		return -1;
+	to = ks_devinfo_room(stats->dinfo, list->last.n);
+	if (to == NULL)
+		return ks_devstat_fail(ENOMEM, "devstat_getdevs: out of memory");
+	put_in_order(list, to);
+
+	memset(extra, 0, sizeof *extra);
+	memset(stats->cp_time, 0, sizeof stats->cp_time);
+	stats->tk_nin = stats->tk_nout = 0;
+	read_cpus(list->kc, stats, extra, &snaptime);
+	for (kstat_t *ksp = list->kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
+		if (ks_is_device(ksp) && ksp->ks_snaptime > snaptime)
+			snaptime = ksp->ks_snaptime;
+	}
+	/* A machine without disks and CPUs to read still has a clock. */
+	stats->snap_time = (long double)(snaptime != 0 ? snaptime : gethrtime()) / 1e9L;
+	devstat_errbuf[0] = '\0';
+	return ks_devinfo_set(stats->dinfo, (int)list->last.n, list->generation);
+}
+
+int
+devstat_list_getdevs(devstat_list_t *list, struct statinfo *stats)
+{
+	return ks_devstat_list_read(list, stats, NULL);
+}
+
+static bool
+same_device(const struct devstat *a, const struct devstat *b)
+{
+	return a->unit_number == b->unit_number &&
+	    a->creation_time.sec == b->creation_time.sec &&
+	    a->creation_time.frac == b->creation_time.frac &&
+	    strncmp(a->device_name, b->device_name, DEVSTAT_NAME_LEN) == 0 &&
+	    strncmp(a->system_name, b->system_name, KSTAT_STRLEN) == 0;
+}
+
+struct devstat *
+devstat_finddev(struct devstat *devices, int numdevs, const struct devstat *device, int hint)
+{
+	int up, down;
+
+	if (devices == NULL || device == NULL || numdevs <= 0)
+		return NULL;
+	if (hint < 0)
+		hint = 0;
+	if (hint >= numdevs)
+		hint = numdevs - 1;
+	/* Devices that came or went only shift the others, so the search goes outward. */
+	for (down = hint, up = hint + 1; down >= 0 || up < numdevs; down--, up++) {
+		if (down >= 0 && same_device(&devices[down], device))
+			return &devices[down];
+		if (up < numdevs && same_device(&devices[up], device))
+			return &devices[up];
+	}
+	return NULL;
+}

@@ -1,0 +1,295 @@
+/*
+ * select.c - choosing which devices to show. The selection is an array parallel to the list of
+ * devices until performance mode sorts it; `position` leads back. devstat.h states what of
+ * the real library's behaviour is kept. SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "devstat.h"
+#include "devstat/errbuf.h"
+
+#define DEVNAME_MAX (DEVSTAT_NAME_LEN + 12) /* name, unit as decimal, NUL */
+
+/* One call's view of its arguments. */
+struct selecting {
+	struct device_selection *sel;
+	struct device_selection **in_list_order; /* pointers into sel */
+	const struct devstat *devices;
+	int n; /* of both */
+	int num_selected;
+	int number; /* the last selection number given in this call */
+	bool removing;
+};
+
+static int
+compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool
+in_names(const char *name, char **names, size_t n)
+{
+	return bsearch(&name, names, n, sizeof *names, compare_names) != NULL;
+}
+
+static void
+choose(struct selecting *s, struct device_selection *d)
+{
+	if (s->removing) {
+		if (d->selected != 0) {
+			d->selected = 0;
+			s->num_selected--;
+		}
+	} else if (d->selected == 0) {
+		d->selected = ++s->number;
+		s->num_selected++;
+	}
+}
+
+/* names: sorted. */
+static void
+choose_by_name(struct selecting *s, char **names, size_t n)
+{
+	char buf[DEVNAME_MAX];
+
+	for (int i = 0; i < s->n; i++) {
+		struct device_selection *d = &s->sel[i];
+		const char *system_name = s->devices[d->position].system_name;
+
+		(void)snprintf(buf, sizeof buf, "%.*s%d", DEVSTAT_NAME_LEN - 1, d->device_name,
+		    d->unit_number);
+		if (in_names(buf, names, n) ||
+		    (system_name[0] != '\0' && in_names(system_name, names, n)))
+			choose(s, d);
+	}
+}
+
+static bool
+matches_device(const struct devstat_match *m, devstat_type_flags type)
+{
+	if (m->num_match_categories == 0)
+		return false;
+	/* Passthrough devices stand for devices that are listed already. */
+	if (((type & DEVSTAT_TYPE_PASS) != 0) != ((m->match_fields & DEVSTAT_MATCH_PASS) != 0))
+		return false;
+	if ((m->match_fields & DEVSTAT_MATCH_TYPE) &&
+	    (type & DEVSTAT_TYPE_MASK) != (m->device_type & DEVSTAT_TYPE_MASK))
+		return false;
+	if ((m->match_fields & DEVSTAT_MATCH_IF) &&
+	    (type & DEVSTAT_TYPE_IF_MASK) != (m->device_type & DEVSTAT_TYPE_IF_MASK))
+		return false;
+	return true;
+}
+
+static void
+choose_by_pattern(struct selecting *s, const struct devstat_match *m)
+{
+	for (int i = 0; i < s->n; i++) {
+		if (matches_device(m, s->devices[i].device_type))
+			choose(s, s->in_list_order[i]);
+	}
+}
+
+static void
+choose_rest(struct selecting *s)
+{
+	for (int i = 0; i < s->n; i++)
+		choose(s, &s->sel[i]);
+}
+
+/* Selected ones first, then more bytes first; of equals the list's order. */
+static int
+compare_performance(const void *a, const void *b)
+{
+	const struct device_selection *x = a, *y = b;
+
+	if ((x->selected != 0) != (y->selected != 0))
+		return x->selected != 0 ? -1 : 1;
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->position < y->position ? -1 : x->position > y->position;
+}
+
+static void
+sort_by_performance(struct selecting *s)
+{
+	if (s->n > 1)
+		qsort(s->sel, (size_t)s->n, sizeof *s->sel, compare_performance);
+	s->number = 0;
+	if (s->num_selected == 0) {
+		bool removing = s->removing;
+
+		s->removing = false; /* if the last one was removed, all are shown again */
+		choose_rest(s);
+		s->removing = removing;
+		return;
+	}
+	for (int i = 0; i < s->num_selected; i++)
+		s->sel[i].selected = ++s->number;
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+	const struct device_selection *x = a, *y = b;
+
+	return x->device_number < y->device_number ? -1 : x->device_number > y->device_number;
+}
+
+/* True if a device is not in old, or there with another selection number. Sorts old. */
+static bool
+selections_differ(const struct selecting *s, struct device_selection *old, int nold)
+{
+	if (nold > 1)
+		qsort(old, (size_t)nold, sizeof *old, compare_numbers);
+	for (int i = 0; i < s->n; i++) {
+		const struct device_selection *was = nold == 0 ? NULL :
+		    bsearch(&s->sel[i], old, (size_t)nold, sizeof *old, compare_numbers);
+
+		if (was == NULL || s->sel[i].selected != was->selected)
+			return true;
+	}
+	return false;
+}
+
+static struct device_selection *
+new_selections(const struct devstat *devices, int n)
+{
+	struct device_selection *sel = calloc(n > 0 ? (size_t)n : 1, sizeof *sel);
+
+	if (sel == NULL)
+		return NULL;
+	for (int i = 0; i < n; i++) {
+		sel[i].device_number = devices[i].device_number;
+		memcpy(sel[i].device_name, devices[i].device_name, DEVSTAT_NAME_LEN);
+		sel[i].device_name[DEVSTAT_NAME_LEN - 1] = '\0';
+		sel[i].unit_number = devices[i].unit_number;
+		sel[i].position = i;
+	}
+	return sel;
+}
+
+/* A sorted copy of the names that are not NULL, or NULL without memory. */
+static char **
+sort_names(char **names, int n, size_t *kept)
+{
+	char **sorted = calloc(n > 0 ? (size_t)n : 1, sizeof *sorted);
+
+	*kept = 0;
+	if (sorted == NULL)
+		return NULL;
+	for (int i = 0; i < n; i++) {
+		if (names[i] != NULL)
+			sorted[(*kept)++] = names[i];
+	}
+	if (*kept > 1)
+		qsort(sorted, *kept, sizeof *sorted, compare_names);
+	return sorted;
+}
+
+/*
+ * Fills s->in_list_order. False if the positions are not those of a list of this length: a
+ * caller may have spoiled the array, and positions index memory.
+ */
+static bool
+map_positions(struct selecting *s)
+{
+	for (int i = 0; i < s->n; i++) {
+		int position = s->sel[i].position;
+
+		if (position < 0 || position >= s->n || s->in_list_order[position] != NULL)
+			return false;
+		s->in_list_order[position] = &s->sel[i];
+	}
+	return true;
+}
+
+int
+devstat_selectdevs(struct device_selection **dev_select, int *num_selected,
+    int *num_selections, long *select_generation, long current_generation,
+    struct devstat *devices, int numdevs, struct devstat_match *matches, int num_matches,
+    char **dev_selections, int num_dev_selections, devstat_select_mode select_mode,
+    int maxshowdevs, int perf_select)
+{
+	struct device_selection *old = NULL, *kept;
+	struct selecting s = {
+		.devices = devices, .n = numdevs, .removing = select_mode == DS_SELECT_REMOVE
+	};
+	char **names = NULL;
+	size_t nnames, room = numdevs > 0 ? (size_t)numdevs : 1;
+	int nold = 0, ret = -1;
+	bool first, rebuild, compare;
+
+	devstat_errbuf[0] = '\0';
+	if (dev_select == NULL || num_selected == NULL || num_selections == NULL ||
+	    select_generation == NULL)
+		return ks_devstat_fail(EINVAL, "%s: no place for the selection", __func__);
+	if (numdevs < 0 || (devices == NULL && numdevs > 0))
+		return ks_devstat_fail(EINVAL, "%s: device list is NULL", __func__);
+	if (num_matches < 0 || (matches == NULL && num_matches > 0) || num_dev_selections < 0 ||
+	    (dev_selections == NULL && num_dev_selections > 0))
+		return ks_devstat_fail(EINVAL, "%s: a list is NULL", __func__);
+	if ((int)select_mode < DS_SELECT_ADD || select_mode > DS_SELECT_ADDONLY)
+		return ks_devstat_fail(EINVAL, "%s: unknown selection mode %d", __func__,
+		    (int)select_mode);
+
+	first = *dev_select == NULL;
+	rebuild = first || *num_selections != numdevs || *select_generation < current_generation;
+	compare = !first && (rebuild || select_mode == DS_SELECT_ONLY || perf_select);
+	kept = *dev_select;
+	s.sel = rebuild ? new_selections(devices, numdevs) : kept;
+	s.num_selected = rebuild ? 0 : *num_selected;
+	s.in_list_order = calloc(room, sizeof(struct device_selection *));
+	names = sort_names(dev_selections, num_dev_selections, &nnames);
+	if (compare) {
+		nold = *num_selections > 0 ? *num_selections : 0;
+		old = calloc(nold > 0 ? (size_t)nold : 1, sizeof *old);
+	}
+	if (s.sel == NULL || s.in_list_order == NULL || names == NULL || (compare && old == NULL)) {
+		(void)ks_devstat_fail(ENOMEM, "%s: out of memory", __func__);
+		goto out;
+	}
+	if (!map_positions(&s)) {
+		(void)ks_devstat_fail(EINVAL, "%s: the selection is of another list", __func__);
+		goto out;
+	}
+	if (nold > 0)
+		memcpy(old, kept, (size_t)nold * sizeof *old);
+
+	/* From here on nothing fails. */
+	if (select_mode == DS_SELECT_ONLY) {
+		for (int i = 0; i < numdevs; i++)
+			s.sel[i].selected = 0;
+		s.num_selected = 0;
+	}
+	if (nnames > 0)
+		choose_by_name(&s, names, nnames);
+	for (int i = 0; i < num_matches && s.num_selected < maxshowdevs; i++)
+		choose_by_pattern(&s, &matches[i]);
+	if (perf_select)
+		sort_by_performance(&s);
+	if (select_mode == DS_SELECT_ADD && s.num_selected < maxshowdevs)
+		choose_rest(&s);
+
+	ret = first || s.num_selected != *num_selected ||
+	    (compare && selections_differ(&s, old, nold));
+	*num_selected = s.num_selected;
+	if (rebuild) {
+		free(kept);
+		*dev_select = s.sel;
+		*num_selections = numdevs;
+		*select_generation = current_generation;
+	}
+out:
+	if (ret == -1 && rebuild)
+		free(s.sel);
+	free(s.in_list_order);
+	free(names);
+	free(old);
+	return ret;
+}

@@ -1,0 +1,406 @@
+/*
+ * devstat.h - device statistics: the interface of FreeBSD's devstat(3) over the disks and
+ * tapes of the kstat chain, and the provider half of devstat(9).
+ *
+ * A program written to the manual page compiles unchanged with
+ *     cc prog.c $(pkg-config --cflags --libs kstat)
+ *
+ * Where the page, the real library and this one differ:
+ *   - There is no kvm(3) here: functions that take a kvm_t * accept NULL only.
+ *   - devstat_errbuf belongs to the thread, so that threads do not overwrite each other's text.
+ *   - Removing by name removes every named device (the page). The real library forgets the
+ *     last name of the list after each hit.
+ *   - num_selected is always the number of selected devices. The real library also counts
+ *     down for devices that were not selected, below zero even.
+ *   - DSM_BUSY_PCT is 0 when no time has passed; the real library gives inf or nan.
+ *   - maxshowdevs is a threshold, as in the real library, and not the limit the page promises:
+ *     it is looked at before each pattern and before the fill of "add" mode, which then selects
+ *     every device that is left. In top mode with nothing selected, every device is selected in
+ *     the order of bytes. In all these cases the devices to show are those whose `selected` is
+ *     from 1 to maxshowdevs; clients of the real library rely on this, so it stays.
+ *   - Devices that move equal bytes keep the order of the device list; the real order is any.
+ *   - A pattern or name is the same in every mode, also when num_selected has reached
+ *     maxshowdevs in "remove" mode: then no pattern removes anything (the real library).
+ *   - Differences of counters are modulo 2^64, as in the real library. For counters that went
+ *     back (a device that was replaced) see devstat_baseline().
+ *   - devstat_free(), devstat_freedevs(), devstat_swap() answer the page's BUGS section.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef DEVSTAT_H
+#define DEVSTAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "kstat.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+#define DEVSTAT_VERSION 6 /* of the structures below */
+#define DEVSTAT_NAME_LEN 16
+#define DEVSTAT_ERRBUF_SIZE 2048
+
+/* The reason of this thread's last error; "" if there was none. */
+extern __thread char devstat_errbuf[DEVSTAT_ERRBUF_SIZE];
+
+/* A time: sec + frac / 2^64 seconds. sec may be negative; frac always counts up from it. */
+struct bintime {
+	time_t sec;
+	uint64_t frac;
+};
+
+typedef struct __kvm kvm_t; /* has no members here; pass NULL */
+
+/* Indices of cp_time. */
+#define CP_USER 0
+#define CP_NICE 1
+#define CP_SYS 2
+#define CP_INTR 3
+#define CP_IDLE 4
+#define CPUSTATES 5
+
+typedef enum {
+	DEVSTAT_NO_DATA = 0, /* "other" */
+	DEVSTAT_READ = 1,
+	DEVSTAT_WRITE = 2,
+	DEVSTAT_FREE = 3 /* the device may forget these blocks: discard, trim, unmap */
+} devstat_trans_flags;
+#define DEVSTAT_N_TRANS_FLAGS 4
+
+typedef enum {
+	DEVSTAT_TAG_SIMPLE = 0,
+	DEVSTAT_TAG_HEAD = 1,
+	DEVSTAT_TAG_ORDERED = 2,
+	DEVSTAT_TAG_NONE = 3
+} devstat_tag_type;
+
+/* A device's place in the list: larger is nearer to the head. */
+typedef enum {
+	DEVSTAT_PRIORITY_MIN = 0x000,
+	DEVSTAT_PRIORITY_OTHER = 0x020,
+	DEVSTAT_PRIORITY_PASS = 0x030,
+	DEVSTAT_PRIORITY_FD = 0x040,
+	DEVSTAT_PRIORITY_WFD = 0x050,
+	DEVSTAT_PRIORITY_TAPE = 0x060,
+	DEVSTAT_PRIORITY_CD = 0x090,
+	DEVSTAT_PRIORITY_DISK = 0x110,
+	DEVSTAT_PRIORITY_ARRAY = 0x120,
+	DEVSTAT_PRIORITY_MAX = 0xfff
+} devstat_priority;
+
+typedef enum {
+	DEVSTAT_ALL_SUPPORTED = 0x00,
+	DEVSTAT_NO_BLOCKSIZE = 0x01,
+	DEVSTAT_NO_ORDERED_TAGS = 0x02,
+	DEVSTAT_BS_UNAVAILABLE = 0x04
+} devstat_support_flags;
+
+/* Device type (low four bits), interface, and whether it is a passthrough device. */
+typedef enum {
+	DEVSTAT_TYPE_DIRECT = 0x000,
+	DEVSTAT_TYPE_SEQUENTIAL = 0x001,
+	DEVSTAT_TYPE_PRINTER = 0x002,
+	DEVSTAT_TYPE_PROCESSOR = 0x003,
+	DEVSTAT_TYPE_WORM = 0x004,
+	DEVSTAT_TYPE_CDROM = 0x005,
+	DEVSTAT_TYPE_SCANNER = 0x006,
+	DEVSTAT_TYPE_OPTICAL = 0x007,
+	DEVSTAT_TYPE_CHANGER = 0x008,
+	DEVSTAT_TYPE_COMM = 0x009,
+	DEVSTAT_TYPE_ASC0 = 0x00a,
+	DEVSTAT_TYPE_ASC1 = 0x00b,
+	DEVSTAT_TYPE_STORARRAY = 0x00c,
+	DEVSTAT_TYPE_ENCLOSURE = 0x00d,
+	DEVSTAT_TYPE_FLOPPY = 0x00e,
+	DEVSTAT_TYPE_MASK = 0x00f,
+	DEVSTAT_TYPE_IF_SCSI = 0x010,
+	DEVSTAT_TYPE_IF_IDE = 0x020,
+	DEVSTAT_TYPE_IF_OTHER = 0x030,
+	DEVSTAT_TYPE_IF_MASK = 0x0f0,
+	DEVSTAT_TYPE_PASS = 0x100
+} devstat_type_flags;
+
+/*
+ * One device. Arrays of four are indexed by devstat_trans_flags; bytes[DEVSTAT_NO_DATA] is
+ * never counted. Numbers only grow, modulo their width.
+ */
+struct devstat {
+	u_int sequence0;     /* provider half: changes before and after ... */
+	u_int start_count;   /* transactions started */
+	u_int end_count;     /* transactions ended */
+	u_int allocated;
+	struct bintime busy_from; /* busy time was counted up to here */
+	uint32_t device_number;   /* unique while the list lives, not reused */
+	char device_name[DEVSTAT_NAME_LEN]; /* "da"; with unit_number "da0" */
+	int unit_number;
+	uint64_t bytes[DEVSTAT_N_TRANS_FLAGS];
+	uint64_t operations[DEVSTAT_N_TRANS_FLAGS];
+	struct bintime duration[DEVSTAT_N_TRANS_FLAGS]; /* sums over transactions */
+	struct bintime busy_time;     /* time with at least one transaction outstanding */
+	struct bintime creation_time; /* on the uptime clock */
+	uint32_t block_size;          /* bytes; 0 not known */
+	uint64_t tag_types[3];        /* ended transactions by devstat_tag_type */
+	devstat_support_flags flags;
+	devstat_type_flags device_type;
+	devstat_priority priority;
+	const void *id;  /* for the provider; NULL for devices of the chain */
+	u_int sequence1; /* ... each update of the counters */
+	/*
+	 * Extension: the name the system knows the device by ("sda", "nvme0n1"), "" if it is
+	 * name and unit. devstat_selectdevs() accepts it too. Linux's sda is unit 0 of "sd",
+	 * nvme0n1 unit 1 of "nvme0n".
+	 */
+	char system_name[KSTAT_STRLEN];
+};
+
+/* --- the list of devices ------------------------------------------------------ */
+
+struct devinfo {
+	struct devstat *devices; /* numdevs of them, in list order; inside mem_ptr */
+	uint8_t *mem_ptr;        /* malloc()ed; devstat_freedevs() or free() */
+	long generation;
+	int numdevs;
+};
+
+struct statinfo {
+	long cp_time[CPUSTATES]; /* clock ticks of all CPUs, by CP_* */
+	long tk_nin;             /* characters read from terminals; 0 where the system does not count */
+	long tk_nout;            /* characters written to terminals; likewise */
+	struct devinfo *dinfo;   /* the caller's, zeroed before the first call */
+	long double snap_time;   /* seconds on the uptime clock */
+};
+
+/*
+ * These read one list per process: the machine's disks and tapes, or the replay that the
+ * environment names (see kstat_open()). The chain behind it is opened by the first call,
+ * shared by all threads under a lock, opened anew after a fork, and closed by devstat_close().
+ * kd: NULL; anything else fails. -1: an error, see devstat_errbuf.
+ */
+int devstat_getnumdevs(kvm_t *kd);      /* number of devices */
+long devstat_getgeneration(kvm_t *kd);  /* from 1; grows when the list of devices changes */
+int devstat_getversion(kvm_t *kd);      /* DEVSTAT_VERSION */
+int devstat_checkversion(kvm_t *kd);    /* 0 */
+
+/*
+ * Reads all devices and CPU times into *stats; stats->dinfo keeps state between calls.
+ * 0; 1 if the generation differs from the one in stats->dinfo (so at the first call: 1);
+ * -1. In a replay each call that would read the same sample again moves to the next one.
+ */
+int devstat_getdevs(kvm_t *kd, struct statinfo *stats);
+
+/* Extension: the same from a chain of the caller's, with the list's state in a handle. */
+typedef struct devstat_list devstat_list_t;
+/* kc stays the caller's and must outlive the list. NULL with errno ENOMEM. */
+devstat_list_t *devstat_list_open(kstat_ctl_t *kc);
+void devstat_list_close(devstat_list_t *list);
+/* Does not update the chain (kstat_chain_update() is the caller's) but reads what is in it. */
+int devstat_list_getdevs(devstat_list_t *list, struct statinfo *stats);
+
+/* Extension: frees what devstat_getdevs() allocated; dinfo is zeroed and can be used again. */
+void devstat_freedevs(struct devinfo *dinfo);
+/* Extension: frees what devstat_selectdevs() or devstat_buildmatch() allocated, or NULL. */
+void devstat_free(void *p);
+/*
+ * Extension: what every client does between two samples: current becomes previous, and the
+ * buffers of previous are there for the next devstat_getdevs(). Times move with them.
+ */
+void devstat_swap(struct statinfo *current, struct statinfo *previous);
+/* Extension: closes the process's chain; the next call opens it again. */
+void devstat_close(void);
+
+/*
+ * Extension: the device of `devices` that is the same as *device (name, unit and creation
+ * time), or NULL: it is not there or was replaced. Takes constant time when the lists have
+ * the same order; `hint` is where to look first, usually the position in the other list.
+ */
+struct devstat *devstat_finddev(struct devstat *devices, int numdevs,
+    const struct devstat *device, int hint);
+
+/* Extension: the name a person knows the device by; buf of KSTAT_STRLEN bytes. Returns buf. */
+char *devstat_devname(const struct devstat *device, char *buf);
+
+/* --- choosing devices ---------------------------------------------------------- */
+
+typedef enum {
+	DEVSTAT_MATCH_NONE = 0x00,
+	DEVSTAT_MATCH_TYPE = 0x01,
+	DEVSTAT_MATCH_IF = 0x02,
+	DEVSTAT_MATCH_PASS = 0x04
+} devstat_match_flags;
+
+struct devstat_match {
+	devstat_match_flags match_fields; /* which of the categories below count */
+	devstat_type_flags device_type;
+	int num_match_categories;
+};
+
+struct devstat_match_table {
+	const char *match_str;
+	devstat_type_flags type;
+	devstat_match_flags match_field;
+};
+
+struct device_selection {
+	uint32_t device_number;
+	char device_name[DEVSTAT_NAME_LEN];
+	int unit_number;
+	int selected;   /* 0: no; else 1 is the first to show */
+	uint64_t bytes; /* the caller's; performance mode sorts by it */
+	int position;   /* index in the list of devices */
+};
+
+typedef enum {
+	DS_SELECT_ADD,
+	DS_SELECT_ONLY,
+	DS_SELECT_REMOVE,
+	DS_SELECT_ADDONLY
+} devstat_select_mode;
+
+/*
+ * Compiles "type,interface,pass" (in any order, each at most once, at least the known word's
+ * letters, case does not count) and appends it to *matches, which starts as NULL with
+ * *num_matches 0. Items are joined by "and", entries of the list by "or"; a pattern without
+ * "pass" never matches a passthrough device. An empty string appends an entry that matches
+ * nothing. 0, or -1 with both unchanged.
+ */
+int devstat_buildmatch(char *match_str, struct devstat_match **matches, int *num_matches);
+
+/*
+ * Selects devices by name, then by pattern, then (performance mode) by bytes, then ("add")
+ * in list order. *dev_select starts as NULL. The array is built anew, without selections,
+ * if there is none, if numdevs differs from *num_selections or *select_generation is below
+ * current_generation. Selection numbers start at 1 in every call, named devices first, in
+ * list order. See the top of this file for maxshowdevs.
+ * 1: the selection changed (so at the first call), 0: it did not, -1: error.
+ */
+int devstat_selectdevs(struct device_selection **dev_select, int *num_selected,
+    int *num_selections, long *select_generation, long current_generation,
+    struct devstat *devices, int numdevs, struct devstat_match *matches, int num_matches,
+    char **dev_selections, int num_dev_selections, devstat_select_mode select_mode,
+    int maxshowdevs, int perf_select);
+
+/* --- computing ----------------------------------------------------------------- */
+
+/* The number says the type of the result: uint64_t (u_int64_t) or long double. */
+typedef enum {
+	DSM_NONE = 0, /* ends the arguments */
+	DSM_TOTAL_BYTES,                  /* u64: read + written + freed */
+	DSM_TOTAL_BYTES_READ,             /* u64 */
+	DSM_TOTAL_BYTES_WRITE,            /* u64 */
+	DSM_TOTAL_TRANSFERS,              /* u64: of all four kinds */
+	DSM_TOTAL_TRANSFERS_READ,         /* u64 */
+	DSM_TOTAL_TRANSFERS_WRITE,        /* u64 */
+	DSM_TOTAL_TRANSFERS_OTHER,        /* u64 */
+	DSM_TOTAL_BLOCKS,                 /* u64: bytes / block size (512 if not known), rounded down */
+	DSM_TOTAL_BLOCKS_READ,            /* u64 */
+	DSM_TOTAL_BLOCKS_WRITE,           /* u64 */
+	DSM_KB_PER_TRANSFER,              /* long double: 1024 bytes; 0 without transfers */
+	DSM_KB_PER_TRANSFER_READ,         /* long double */
+	DSM_KB_PER_TRANSFER_WRITE,        /* long double */
+	DSM_TRANSFERS_PER_SECOND,         /* long double: 0 unless etime > 0 */
+	DSM_TRANSFERS_PER_SECOND_READ,    /* long double */
+	DSM_TRANSFERS_PER_SECOND_WRITE,   /* long double */
+	DSM_TRANSFERS_PER_SECOND_OTHER,   /* long double */
+	DSM_MB_PER_SECOND,                /* long double: 1048576 bytes; 0 unless etime > 0 */
+	DSM_MB_PER_SECOND_READ,           /* long double */
+	DSM_MB_PER_SECOND_WRITE,          /* long double */
+	DSM_BLOCKS_PER_SECOND,            /* long double: of the blocks above; 0 unless etime > 0 */
+	DSM_BLOCKS_PER_SECOND_READ,       /* long double */
+	DSM_BLOCKS_PER_SECOND_WRITE,      /* long double */
+	DSM_MS_PER_TRANSACTION,           /* long double: 0 without transfers */
+	DSM_MS_PER_TRANSACTION_READ,      /* long double */
+	DSM_MS_PER_TRANSACTION_WRITE,     /* long double */
+	DSM_SKIP,                         /* its argument (NULL, any pointer) is passed over */
+	DSM_TOTAL_BYTES_FREE,             /* u64 */
+	DSM_TOTAL_TRANSFERS_FREE,         /* u64 */
+	DSM_TOTAL_BLOCKS_FREE,            /* u64 */
+	DSM_KB_PER_TRANSFER_FREE,         /* long double */
+	DSM_MB_PER_SECOND_FREE,           /* long double */
+	DSM_TRANSFERS_PER_SECOND_FREE,    /* long double */
+	DSM_BLOCKS_PER_SECOND_FREE,       /* long double */
+	DSM_MS_PER_TRANSACTION_OTHER,     /* long double */
+	DSM_MS_PER_TRANSACTION_FREE,      /* long double */
+	DSM_BUSY_PCT,                     /* long double: 0 or more; may exceed 100 */
+	DSM_QUEUE_LENGTH,                 /* u64: transactions outstanding in current */
+	DSM_TOTAL_DURATION,               /* long double: seconds; may be negative */
+	DSM_TOTAL_DURATION_READ,          /* long double */
+	DSM_TOTAL_DURATION_WRITE,         /* long double */
+	DSM_TOTAL_DURATION_FREE,          /* long double */
+	DSM_TOTAL_DURATION_OTHER,         /* long double */
+	DSM_TOTAL_BUSY_TIME,              /* long double: seconds; may be negative */
+	DSM_MAX
+} devstat_metric;
+
+/*
+ * Computes the metrics named by pairs of (devstat_metric, pointer to the result), which end
+ * with DSM_NONE. previous NULL: since the device was created. etime: seconds between the
+ * two. 0, or -1 at a metric out of range: results before it are stored.
+ */
+int devstat_compute_statistics(struct devstat *current, struct devstat *previous,
+    long double etime, ...);
+
+/* Seconds from *prev_time (NULL: zero) to *cur_time. */
+long double devstat_compute_etime(struct bintime *cur_time, struct bintime *prev_time);
+
+/* Extension: what kind of result a metric has: 'u' uint64_t, 'f' long double, 0 none. */
+int devstat_metric_type(devstat_metric metric);
+/* Extension: "total_bytes_read" for DSM_TOTAL_BYTES_READ; NULL if it has no result. */
+const char *devstat_metric_name(devstat_metric metric);
+
+/*
+ * Extension: a previous sample that no difference of which is a huge number: each counter of
+ * *previous that is above *current is taken as equal to it. Returns 1 if there was one, else 0.
+ */
+int devstat_baseline(const struct devstat *current, const struct devstat *previous,
+    struct devstat *baseline);
+
+/* --- the provider half (devstat(9)) --------------------------------------------- */
+
+/* A list of devices in this process. The caller keeps threads apart. */
+typedef struct devstat_registry devstat_registry_t;
+devstat_registry_t *devstat_registry_create(void); /* NULL with errno ENOMEM */
+void devstat_registry_destroy(devstat_registry_t *reg);
+
+/*
+ * Adds a device behind those of the same or a higher priority. dev_name: copied, cut to 15
+ * characters. unit_number -1: a placeholder, which is not listed (and may have no name).
+ * The entry belongs to the registry. NULL with errno ENOMEM.
+ */
+struct devstat *devstat_new_entry(devstat_registry_t *reg, const char *dev_name,
+    int unit_number, uint32_t block_size, devstat_support_flags flags,
+    devstat_type_flags device_type, devstat_priority priority);
+
+/* Removes and frees the entry. NULL is allowed. */
+void devstat_remove_entry(devstat_registry_t *reg, struct devstat *ds);
+
+/*
+ * A transaction begins: now NULL reads the uptime clock. If none was outstanding, the device
+ * becomes busy.
+ */
+void devstat_start_transaction(struct devstat *ds, const struct bintime *now);
+
+/*
+ * A transaction of `bytes` ends. then: when it began (NULL: not known, no duration). The
+ * time since busy_from is added to busy_time even if none was outstanding. tag_type counts
+ * unless DEVSTAT_TAG_NONE or the device has DEVSTAT_NO_ORDERED_TAGS.
+ */
+void devstat_end_transaction(struct devstat *ds, uint32_t bytes, devstat_tag_type tag_type,
+    devstat_trans_flags flags, const struct bintime *now, const struct bintime *then);
+
+/* As devstat_getdevs(), of a registry; cp_time and the terminal counts become 0. */
+int devstat_registry_getdevs(devstat_registry_t *reg, struct statinfo *stats);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DEVSTAT_H */
