@@ -72,8 +72,8 @@ int ks_tdgst_add_fix(void *td, int kind, int64_t value, uint64_t w);
 
 /*
  * Adds the samples of src, which must not overlap dst and be of its kind. Precision and
- * number of centroids may differ. 0, or EOVERFLOW, dst unchanged, if a value of src is
- * beyond the range of dst.
+ * number of centroids may differ. 0, or with dst's content unchanged EOVERFLOW (a value
+ * of src is beyond the range of dst) or ENOMEM.
  */
 int ks_tdgst_merge(void *dst, const void *src, int kind);
 
@@ -92,12 +92,20 @@ size_t ks_tdgst_slots(const void *td, int kind, struct ks_tdgst_ctd *ctds, size_
 
 /*
  * The value below which the share q (0..1, clamped) of the samples lies, as a double in
- * units of 1; q = 0 and q = 1 are the exact extremes if there are three centroids or
+ * units of 1; q = 0 and q = 1 are the exact extremes if there are four centroids or
  * more. EINVAL if q is not a number, ENOENT if there are no samples.
  */
 int ks_tdgst_quantile(const void *td, int kind, double q, double *value);
 
 /* The share of samples at or below x (units of 1). EINVAL and ENOENT as above. */
 int ks_tdgst_cdf(const void *td, int kind, double x, double *share);
+
+/*
+ * How far the rank of quantile(q) may be from q, as a share (0..1): the width of the
+ * scale's cell at q, q^a (1-q)^b integral(k) / cells, and one sample. It holds for
+ * streams whose order says nothing about their values and for ascending and descending
+ * ones; 0 if the digest is exact. 1 if it is empty or q is not a number.
+ */
+double ks_tdgst_bound(const void *td, int kind, double q);
 
 #endif
