@@ -1,0 +1,568 @@
+/*
+ * statsblob.h - statistics gathering after stats(3): templates, blobs, histograms and
+ * t-digests, ABI version 1, byte for byte. SPDX-License-Identifier: MIT
+ *
+ * A template associates values of interest (VOIs) with statistics. A blob is a contiguous,
+ * position-independent piece of memory made from a template; it may be unaligned, copied,
+ * sent and stored. Templates are shared by all threads and live until the process ends;
+ * blobs are not locked: whoever shares one keeps its users apart.
+ *
+ * Errors are errno values returned directly (0: success); functions that return an ID
+ * return it negated. What goes beyond the manual page is marked "Extension".
+ */
+#ifndef STATSBLOB_H
+#define STATSBLOB_H
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Linux has no "inappropriate type" error. */
+#ifndef EFTYPE
+#define EFTYPE EMEDIUMTYPE
+#endif
+
+#define STATS_ABI_V1 1
+#define TPL_MAX_NAME_LEN 64 /* bytes, without the NUL */
+
+enum { SB_UE = 0, SB_LE = 1, SB_BE = 2 }; /* statsblob.endian */
+
+/* Data types of VOIs (INT_*, Q_*) and of statistics. The numbers are part of the ABI. */
+enum vsd_dtype {
+	VSD_DTYPE_VOISTATE = 0,
+	VSD_DTYPE_INT_S32 = 1,
+	VSD_DTYPE_INT_U32 = 2,
+	VSD_DTYPE_INT_S64 = 3,
+	VSD_DTYPE_INT_U64 = 4,
+	VSD_DTYPE_INT_SLONG = 5,
+	VSD_DTYPE_INT_ULONG = 6,
+	VSD_DTYPE_Q_S32 = 7,
+	VSD_DTYPE_Q_U32 = 8,
+	VSD_DTYPE_Q_S64 = 9,
+	VSD_DTYPE_Q_U64 = 10,
+	VSD_DTYPE_CRHIST32 = 11,
+	VSD_DTYPE_DRHIST32 = 12,
+	VSD_DTYPE_DVHIST32 = 13,
+	VSD_DTYPE_CRHIST64 = 14,
+	VSD_DTYPE_DRHIST64 = 15,
+	VSD_DTYPE_DVHIST64 = 16,
+	VSD_DTYPE_TDGSTCLUST32 = 17,
+	VSD_DTYPE_TDGSTCLUST64 = 18,
+	VSD_NUM_DTYPES = 19
+};
+
+/* Statistic types; also the index of a VOI's statistic slot in a blob. */
+enum voi_stype {
+	VS_STYPE_VOISTATE = 0, /* previous value of a VOI with SB_VOI_RELUPDATE */
+	VS_STYPE_SUM = 1,
+	VS_STYPE_MAX = 2,
+	VS_STYPE_MIN = 3,
+	VS_STYPE_HIST = 4,
+	VS_STYPE_TDGST = 5,
+	VS_NUM_STYPES = 6
+};
+
+enum sb_str_fmt { SB_STRFMT_FREEFORM = 0, SB_STRFMT_JSON = 1, SB_STRFMT_NUM_FMTS = 2 };
+
+/* stats_tpl_add_voistats() */
+#define SB_VOI_RELUPDATE 0x0001 /* stats_voi_update_rel_*() may be used */
+
+/* stats_blob_clone(), stats_blob_snapshot() */
+#define SB_CLONE_RSTSRC        0x0001 /* snapshot: reset the source afterwards */
+#define SB_CLONE_ALLOCDST      0x0002 /* allocate *dst */
+#define SB_CLONE_USRDSTNOFAULT 0x0004 /* a plain copy in user space */
+#define SB_CLONE_USRDST        0x0008 /* a plain copy in user space */
+
+/* stats_blob_tostr() */
+#define SB_TOSTR_OBJDUMP 0x00000001
+#define SB_TOSTR_META    0x00000002
+
+/* sb_visit.flags */
+#define SB_IT_FIRST_CB      0x0001 /* the first callback of this visit */
+#define SB_IT_LAST_CB       0x0002
+#define SB_IT_FIRST_VOI     0x0004 /* concerns the first VOI visited */
+#define SB_IT_LAST_VOI      0x0008
+#define SB_IT_FIRST_VOISTAT 0x0010 /* the VOI's first statistic visited */
+#define SB_IT_LAST_VOISTAT  0x0020
+#define SB_IT_NULLVOI       0x0040 /* a vacant VOI slot (only if asked for) */
+#define SB_IT_NULLVOISTAT   0x0080 /* a vacant statistic slot (only if asked for) */
+
+/* Flags of histograms */
+#define VSD_HIST_LBOUND_INF 0x00000001 /* one more bucket below the first */
+#define VSD_HIST_UBOUND_INF 0x00000002 /* one more bucket above the last */
+
+/* The public head of a blob. Sizes are in bytes. */
+struct statsblob {
+	uint8_t abi;    /* STATS_ABI_V1 */
+	uint8_t endian; /* SB_LE or SB_BE */
+	uint16_t flags;
+	uint16_t maxsz; /* of the memory the blob is in */
+	uint16_t cursz; /* of the blob */
+	uint8_t opaque[];
+};
+
+struct statsblob_tpl; /* a registered template */
+struct sbuf;
+
+/*
+ * Fixed-point (Q) words: the low three bits choose the fractional bits (0..7 for 2, 4, 6,
+ * 8, 16, 32, 48, 64, limited to what the type can hold), the magnitude follows, the top
+ * bit of the signed types is the sign.
+ */
+typedef int32_t s32q_t;
+typedef uint32_t u32q_t;
+typedef int64_t s64q_t;
+typedef uint64_t u64q_t;
+
+/* A statistic's data. Data in a blob is unaligned: use memcpy, or these packed forms. */
+struct voistatdata;
+struct voistatdata_int32 {
+	union {
+		int32_t s32;
+		uint32_t u32;
+	};
+} __attribute__((packed));
+struct voistatdata_int64 {
+	union {
+		int64_t s64;
+		uint64_t u64;
+	};
+} __attribute__((packed));
+struct voistatdata_numeric {
+	union {
+		int32_t s32;
+		uint32_t u32;
+		int64_t s64;
+		uint64_t u64;
+		long slong;
+		unsigned long ulong;
+		s32q_t sq32;
+		u32q_t uq32;
+		s64q_t sq64;
+		u64q_t uq64;
+	};
+} __attribute__((packed));
+
+/* Parameters of the helper constructors below. */
+enum hist_bkt_alloc { BKT_LIN, BKT_EXP, BKT_LINEXP, BKT_USR };
+struct vss_hlpr_info; /* any of the following three */
+struct vss_numeric_hlpr_info {
+	uint32_t prec; /* fractional bits wanted; Q VOIs only */
+};
+struct vss_hist_bkt {
+	uint64_t lb, ub; /* value (sign-extended) or Q word; DV and CR buckets use lb alone */
+};
+struct vss_hist_hlpr_info {
+	enum hist_bkt_alloc scheme;
+	uint32_t flags; /* VSD_HIST_* */
+	uint64_t lb, ub;
+	union {
+		struct {
+			uint64_t stepinc;
+		} lin;
+		struct {
+			uint64_t stepbase, stepexp;
+		} exp;
+		struct {
+			uint64_t nlinsteps, stepbase;
+		} linexp;
+		struct {
+			const struct vss_hist_bkt *bkts;
+			size_t nbkts;
+		} usr;
+	};
+};
+struct vss_tdgst_hlpr_info {
+	uint32_t nctds; /* centroids, at least 1 */
+	uint32_t prec;  /* fractional bits of the means */
+};
+
+struct voistatspec;
+/*
+ * Fills vss->iv (malloc'ed, freed by the caller), vsdsz and vs_dtype for a VOI of
+ * voi_dtype. Returns 0 or an errno.
+ */
+typedef int (*vss_hlpr_fn)(enum vsd_dtype voi_dtype, struct voistatspec *vss,
+    struct vss_hlpr_info *info);
+
+/*
+ * One statistic. Usually made by a STATS_VSS_*() initialiser. By hand: hlpr NULL, and iv
+ * the initial data of vsdsz bytes of type vs_dtype, which must fit stype and the VOI.
+ */
+struct voistatspec {
+	vss_hlpr_fn hlpr;
+	struct vss_hlpr_info *hlprinfo;
+	struct voistatdata *iv;
+	size_t vsdsz;
+	uint32_t flags;
+	enum vsd_dtype vs_dtype : 8;
+	enum voi_stype stype : 8;
+};
+
+#define NVSS(vss_ar) (sizeof(vss_ar) / sizeof((vss_ar)[0]))
+
+#define STATS_VSS_NUMERIC_(st, info) \
+	{ .stype = (st), .hlpr = &stats_vss_numeric_hlpr, .hlprinfo = (info) }
+#define STATS_VSS_SUM() STATS_VSS_NUMERIC_(VS_STYPE_SUM, NULL)
+#define STATS_VSS_MAX() STATS_VSS_NUMERIC_(VS_STYPE_MAX, NULL)
+#define STATS_VSS_MIN() STATS_VSS_NUMERIC_(VS_STYPE_MIN, NULL)
+/* Extension: the same for Q VOIs, with prec fractional bits. */
+#define STATS_VSS_QINFO_(p) \
+	(struct vss_hlpr_info *)&(struct vss_numeric_hlpr_info){ .prec = (p) }
+#define STATS_VSS_QSUM(prec) STATS_VSS_NUMERIC_(VS_STYPE_SUM, STATS_VSS_QINFO_(prec))
+#define STATS_VSS_QMAX(prec) STATS_VSS_NUMERIC_(VS_STYPE_MAX, STATS_VSS_QINFO_(prec))
+#define STATS_VSS_QMIN(prec) STATS_VSS_NUMERIC_(VS_STYPE_MIN, STATS_VSS_QINFO_(prec))
+
+#define STATS_VSS_HIST_(dt, ...)                                                         \
+	{ .stype = VS_STYPE_HIST, .vs_dtype = (dt), .hlpr = &stats_vss_hist_hlpr,        \
+	  .hlprinfo = (struct vss_hlpr_info *)&(struct vss_hist_hlpr_info){ __VA_ARGS__ } }
+#define STATS_VSS_LIN_(dt, l, u, inc, fl)                                                \
+	STATS_VSS_HIST_(dt, .scheme = BKT_LIN, .flags = (fl), .lb = (uint64_t)(l),       \
+	    .ub = (uint64_t)(u), .lin = { (uint64_t)(inc) })
+#define STATS_VSS_EXP_(dt, l, u, base, ex, fl)                                           \
+	STATS_VSS_HIST_(dt, .scheme = BKT_EXP, .flags = (fl), .lb = (uint64_t)(l),       \
+	    .ub = (uint64_t)(u), .exp = { (uint64_t)(base), (uint64_t)(ex) })
+#define STATS_VSS_LINEXP_(dt, l, u, n, base, fl)                                         \
+	STATS_VSS_HIST_(dt, .scheme = BKT_LINEXP, .flags = (fl), .lb = (uint64_t)(l),    \
+	    .ub = (uint64_t)(u), .linexp = { (uint64_t)(n), (uint64_t)(base) })
+#define STATS_VSS_USR_(dt, bk, fl)                                                       \
+	STATS_VSS_HIST_(dt, .scheme = BKT_USR, .flags = (fl),                            \
+	    .usr = { (bk), sizeof(bk) / sizeof(struct vss_hist_bkt) })
+
+/*
+ * Histograms with generated continuous ranges: bounds lb, then lb + step as long as the
+ * bound is <= ub. LIN: the step is stepinc. EXP: the i-th step is stepbase^(stepexp+i).
+ * LINEXP: each power of stepbase is divided into nlinsteps. For Q VOIs lb and ub are Q
+ * words, steps whole units.
+ */
+#define STATS_VSS_CRHIST32_LIN(lb, ub, stepinc, vsdflags) \
+	STATS_VSS_LIN_(VSD_DTYPE_CRHIST32, lb, ub, stepinc, vsdflags)
+#define STATS_VSS_CRHIST64_LIN(lb, ub, stepinc, vsdflags) \
+	STATS_VSS_LIN_(VSD_DTYPE_CRHIST64, lb, ub, stepinc, vsdflags)
+#define STATS_VSS_CRHIST32_EXP(lb, ub, stepbase, stepexp, vsdflags) \
+	STATS_VSS_EXP_(VSD_DTYPE_CRHIST32, lb, ub, stepbase, stepexp, vsdflags)
+#define STATS_VSS_CRHIST64_EXP(lb, ub, stepbase, stepexp, vsdflags) \
+	STATS_VSS_EXP_(VSD_DTYPE_CRHIST64, lb, ub, stepbase, stepexp, vsdflags)
+#define STATS_VSS_CRHIST32_LINEXP(lb, ub, nlinsteps, stepbase, vsdflags) \
+	STATS_VSS_LINEXP_(VSD_DTYPE_CRHIST32, lb, ub, nlinsteps, stepbase, vsdflags)
+#define STATS_VSS_CRHIST64_LINEXP(lb, ub, nlinsteps, stepbase, vsdflags) \
+	STATS_VSS_LINEXP_(VSD_DTYPE_CRHIST64, lb, ub, nlinsteps, stepbase, vsdflags)
+
+/*
+ * Histograms with the caller's buckets: HBKTS(CRBKT(0), CRBKT(10)). The last bucket whose
+ * range holds the value counts it. CR: from lb on. DR: lb <= value < ub. DV: the value.
+ */
+#define CRBKT(lb) { (uint64_t)(lb), (uint64_t)(lb) }
+#define DRBKT(lb, ub) { (uint64_t)(lb), (uint64_t)(ub) }
+#define DVBKT(val) { (uint64_t)(val), (uint64_t)(val) }
+#define HBKTS(...) ((const struct vss_hist_bkt[]){ __VA_ARGS__ })
+#define STATS_VSS_CRHIST32_USR(bkts, vsdflags) STATS_VSS_USR_(VSD_DTYPE_CRHIST32, bkts, vsdflags)
+#define STATS_VSS_CRHIST64_USR(bkts, vsdflags) STATS_VSS_USR_(VSD_DTYPE_CRHIST64, bkts, vsdflags)
+#define STATS_VSS_DRHIST32_USR(bkts, vsdflags) STATS_VSS_USR_(VSD_DTYPE_DRHIST32, bkts, vsdflags)
+#define STATS_VSS_DRHIST64_USR(bkts, vsdflags) STATS_VSS_USR_(VSD_DTYPE_DRHIST64, bkts, vsdflags)
+#define STATS_VSS_DVHIST32_USR(bkts, vsdflags) STATS_VSS_USR_(VSD_DTYPE_DVHIST32, bkts, vsdflags)
+#define STATS_VSS_DVHIST64_USR(bkts, vsdflags) STATS_VSS_USR_(VSD_DTYPE_DVHIST64, bkts, vsdflags)
+
+/* A t-digest of at most nctds centroids whose means have prec fractional bits. */
+#define STATS_VSS_TDGST_(dt, n, p)                                                       \
+	{ .stype = VS_STYPE_TDGST, .vs_dtype = (dt), .hlpr = &stats_vss_tdgst_hlpr,      \
+	  .hlprinfo = (struct vss_hlpr_info *)&(struct vss_tdgst_hlpr_info){             \
+	      .nctds = (n), .prec = (p) } }
+#define STATS_VSS_TDGSTCLUST32(nctds, prec) STATS_VSS_TDGST_(VSD_DTYPE_TDGSTCLUST32, nctds, prec)
+#define STATS_VSS_TDGSTCLUST64(nctds, prec) STATS_VSS_TDGST_(VSD_DTYPE_TDGSTCLUST64, nctds, prec)
+
+/* What stats_blob_visit() passes to its callback; valid during the call only. */
+struct sb_visit {
+	struct voistatdata *vs_data; /* unaligned, inside the blob; NULL if vacant */
+	uint32_t tplhash;
+	uint32_t flags; /* SB_IT_* */
+	int16_t voi_id;
+	int16_t vs_dsz; /* bytes at vs_data; as uint16_t */
+	uint16_t vs_errs;
+	enum vsd_dtype voi_dtype : 8;
+	enum vsd_dtype vs_dtype : 8;
+	int8_t vs_stype;
+};
+typedef int (*stats_blob_visitcb_t)(struct sb_visit *sbv, void *usrctx);
+
+struct stats_tpl_sample_rate {
+	int32_t tpl_slot_id;
+	uint32_t tpl_sample_pct; /* 0..100 */
+};
+enum stats_tpl_sr_cb_action {
+	TPL_SR_UNLOCKED_GET,
+	TPL_SR_RLOCKED_GET,
+	TPL_SR_RUNLOCK,
+	TPL_SR_PUT
+};
+/*
+ * The owner of a list of rates. GET: store the list's address and count. RUNLOCK: undo a
+ * RLOCKED_GET. PUT: make *rates, *nrates (malloc'ed) the list in force and hand back the
+ * former one in the same variables; it is freed. Returns 0 or an errno.
+ */
+typedef int (*stats_tpl_sr_cb_t)(enum stats_tpl_sr_cb_action action,
+    struct stats_tpl_sample_rate **rates, int *nrates, void *ctx);
+
+#pragma GCC visibility push(default)
+
+/* --- strings ------------------------------------------------------------------------ */
+
+/*
+ * The few sbuf(9) functions that users of stats_*_tostr() need. An sbuf is either of fixed
+ * length, in the caller's memory, or grows (SBUF_AUTOEXTEND). Text that does not fit sets
+ * the error ENOMEM, and so does a failed allocation.
+ */
+struct sbuf {
+	char *s_buf;
+	size_t s_size; /* bytes of memory, the NUL included */
+	size_t s_len;
+	int s_error;
+	int s_flags;
+};
+#define SBUF_FIXEDLEN   0x0
+#define SBUF_AUTOEXTEND 0x1
+
+#define sbuf_new stats_sbuf_new
+#define sbuf_new_auto() stats_sbuf_new(NULL, NULL, 0, SBUF_AUTOEXTEND)
+#define sbuf_delete stats_sbuf_delete
+#define sbuf_clear stats_sbuf_clear
+#define sbuf_bcat stats_sbuf_bcat
+#define sbuf_cat stats_sbuf_cat
+#define sbuf_printf stats_sbuf_printf
+#define sbuf_finish stats_sbuf_finish
+#define sbuf_error stats_sbuf_error
+#define sbuf_data stats_sbuf_data
+#define sbuf_len stats_sbuf_len
+
+/*
+ * Makes an sbuf in *s (or a new one if s is NULL) over buf of length bytes (or allocated if
+ * buf is NULL; 0: a default). NULL on lack of memory. Ends with sbuf_delete().
+ */
+struct sbuf *stats_sbuf_new(struct sbuf *s, char *buf, size_t length, int flags);
+void stats_sbuf_delete(struct sbuf *s);
+void stats_sbuf_clear(struct sbuf *s); /* forgets text and error */
+int stats_sbuf_bcat(struct sbuf *s, const void *p, size_t n); /* 0, or -1: see sbuf_error */
+int stats_sbuf_cat(struct sbuf *s, const char *str);
+int stats_sbuf_printf(struct sbuf *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int stats_sbuf_finish(struct sbuf *s);     /* terminates the text; 0, or -1 with errno */
+int stats_sbuf_error(const struct sbuf *s); /* 0 or the first error */
+char *stats_sbuf_data(struct sbuf *s);      /* the text, NUL-terminated; s keeps it */
+ptrdiff_t stats_sbuf_len(const struct sbuf *s); /* bytes, or -1 after an error */
+
+/* --- templates ---------------------------------------------------------------------- */
+
+/*
+ * Registers an empty template and returns its slot ID. -EINVAL: the name is longer than
+ * TPL_MAX_NAME_LEN bytes, or flags is not 0. -ENOMEM: no memory, or no name. -EEXIST.
+ */
+int stats_tpl_alloc(const char *name, uint32_t flags);
+
+/*
+ * The slot ID of the newest template with this name and hash; a NULL name matches any, a
+ * hash of 0 beside a name matches any. -ESRCH if there is none.
+ */
+int stats_tpl_fetch_allocid(const char *name, uint32_t hash);
+
+/* Extension: as above for a template spec: "NAME":HASH, "NAME" or :HASH, quotes optional. */
+int stats_tpl_fetch_spec(const char *spec, size_t len);
+
+/* Stores the template in slot tpl_id, which lives as long as the process. ENOENT. */
+int stats_tpl_fetch(int tpl_id, struct statsblob_tpl **tpl);
+
+/* Copies the name to buf. EOVERFLOW: len bytes do not hold it and a NUL. ENOENT. */
+int stats_tpl_id2name(uint32_t tpl_id, char *buf, size_t len);
+
+/* Extension: the template's hash, as its blobs made from now on carry it. ENOENT. */
+int stats_tpl_id2hash(uint32_t tpl_id, uint32_t *hash);
+
+/* Extension: appends the templates in normative form, separated by commas. EINVAL, or buf's error. */
+int stats_tpl_list(struct sbuf *buf);
+
+/*
+ * Adds VOI voi_id (0..) with nvss statistics. flags: SB_VOI_RELUPDATE. EINVAL: bad
+ * arguments. EFBIG: blobs would exceed 65535 bytes. EOPNOTSUPP: the VOI exists. ENOMEM.
+ * Blobs made before keep their form.
+ */
+int stats_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
+    enum vsd_dtype voi_dtype, uint32_t nvss, struct voistatspec *vss, uint32_t flags);
+
+/* The helper constructors behind STATS_VSS_*(). 0, EINVAL, EFBIG or ENOMEM. */
+int stats_vss_numeric_hlpr(enum vsd_dtype voi_dtype, struct voistatspec *vss,
+    struct vss_hlpr_info *info);
+int stats_vss_hist_hlpr(enum vsd_dtype voi_dtype, struct voistatspec *vss,
+    struct vss_hlpr_info *info);
+int stats_vss_tdgst_hlpr(enum vsd_dtype voi_dtype, struct voistatspec *vss,
+    struct vss_hlpr_info *info);
+
+/*
+ * Reads and sets a list of sampling rates as text, "NAME":HASH=PERCENT separated by commas.
+ * cb is its owner; ctxsz bytes of zeroed memory are passed to cb as ctx (NULL if 0).
+ * Get: oldbuf and *oldlen (bytes there; on return bytes needed, the NUL included); with
+ * oldbuf NULL *oldlen becomes an upper bound. Set: newlen bytes at newtext (NULL: none).
+ * EINVAL: malformed, or more than 100 % together. ESRCH: no such template. ENOMEM: oldbuf
+ * is too small, or no memory. After an error the list is as it was.
+ */
+int stats_tpl_sample_rates(stats_tpl_sr_cb_t cb, size_t ctxsz, char *oldbuf, size_t *oldlen,
+    const char *newtext, size_t newlen);
+
+/*
+ * Selects a template ID by its rate, or -1. With a seed the choice depends on its bytes
+ * alone; without (NULL) each is random. A rate of p is chosen in p of 100 cases.
+ */
+int stats_tpl_sample_rollthedice(struct stats_tpl_sample_rate *rates, int nrates,
+    void *seed_bytes, size_t seed_len);
+
+/* --- blobs -------------------------------------------------------------------------- */
+
+/* A new blob of template tpl_id; NULL if there is none or no memory. */
+struct statsblob *stats_blob_alloc(uint32_t tpl_id, uint32_t flags);
+
+/*
+ * Makes a blob in memory of sb->maxsz bytes. EINVAL: sb is NULL, or no such template.
+ * EOVERFLOW: it does not fit; sb->cursz then says how much is needed.
+ */
+int stats_blob_init(struct statsblob *sb, uint32_t tpl_id, uint32_t flags);
+
+/* Extension: bytes a blob of this template needs. ENOENT. */
+int stats_tpl_blobsize(uint32_t tpl_id, size_t *size);
+
+/*
+ * Copies src to *dst, memory of dstmaxsz bytes whose maxsz field is left alone; with
+ * SB_CLONE_ALLOCDST to new memory. EINVAL. ENOMEM. EOVERFLOW: src is larger than dstmaxsz;
+ * the head is written, so that (*dst)->cursz says how much is needed.
+ */
+int stats_blob_clone(struct statsblob **dst, size_t dstmaxsz, struct statsblob *src,
+    uint32_t flags);
+
+/* As clone; with SB_CLONE_RSTSRC src is reset after a successful copy. */
+int stats_blob_snapshot(struct statsblob **dst, size_t dstmaxsz, struct statsblob *src,
+    uint32_t flags);
+
+/* Frees a blob that alloc, clone or snapshot allocated; NULL is allowed. */
+void stats_blob_destroy(struct statsblob *sb);
+
+/*
+ * Extension: whether the len bytes at p, which may come from anywhere and be unaligned, are
+ * a blob that the other functions may be given. 0; EINVAL: malformed; EOPNOTSUPP: a blob of
+ * the other byte order or of another ABI version. Reads nothing outside the len bytes.
+ */
+int stats_blob_check(const void *p, size_t len);
+
+/* Extension: resets all statistics of a blob, as SB_CLONE_RSTSRC does. EINVAL. */
+int stats_blob_reset(struct statsblob *sb);
+
+/*
+ * Extension: adds src's statistics to dst: sums, extremes, bucket counts, digests; both of
+ * one template (EINVAL if not). Previous values of relative updates stay dst's. A fixed-point
+ * sum that overflows is left and counted in errs: EOVERFLOW, the rest is merged.
+ */
+int stats_blob_merge(struct statsblob *dst, const struct statsblob *src);
+
+/* --- updates ------------------------------------------------------------------------ */
+
+/*
+ * Feeds a value to all statistics of a VOI. _rel adds the value to the previous one first
+ * (VOIs with SB_VOI_RELUPDATE). The suffix must be the VOI's data type. EINVAL: it is not,
+ * or there is no such VOI. EOVERFLOW, ERANGE: one of the statistics could not take the
+ * value and counted it in its errs; the others did.
+ */
+#define STATS_VOI_UPDATE_DECL_(sfx, type)                                                \
+	int stats_voi_update_abs_##sfx(struct statsblob *sb, int32_t voi_id, type voival); \
+	int stats_voi_update_rel_##sfx(struct statsblob *sb, int32_t voi_id, type voival);
+STATS_VOI_UPDATE_DECL_(s32, int32_t)
+STATS_VOI_UPDATE_DECL_(u32, uint32_t)
+STATS_VOI_UPDATE_DECL_(s64, int64_t)
+STATS_VOI_UPDATE_DECL_(u64, uint64_t)
+STATS_VOI_UPDATE_DECL_(slong, long)
+STATS_VOI_UPDATE_DECL_(ulong, unsigned long)
+STATS_VOI_UPDATE_DECL_(sq32, s32q_t)
+STATS_VOI_UPDATE_DECL_(uq32, u32q_t)
+STATS_VOI_UPDATE_DECL_(sq64, s64q_t)
+STATS_VOI_UPDATE_DECL_(uq64, u64q_t)
+
+/*
+ * Extension: the same for a number whose type is not known when compiling: a VOI of any
+ * integer type takes v (ERANGE if it does not fit), a Q VOI takes v whole units.
+ */
+int stats_voi_update_int(struct statsblob *sb, int32_t voi_id, int64_t v, bool rel);
+/* Integer VOIs: v must be whole. Q VOIs: v is rounded to the VOI's precision. ERANGE. */
+int stats_voi_update_dbl(struct statsblob *sb, int32_t voi_id, double v, bool rel);
+
+/* --- reading ------------------------------------------------------------------------ */
+
+/*
+ * Stores where in the blob a statistic's data are, their type and size; retdtype and
+ * retvsdsz may be NULL. EINVAL: bad arguments, or no such statistic.
+ */
+int stats_voistat_fetch_dptr(struct statsblob *sb, int32_t voi_id, enum voi_stype stype,
+    enum vsd_dtype *retdtype, struct voistatdata **retvsd, size_t *retvsdsz);
+
+/* A simple statistic's value. EINVAL as above; EFTYPE: it has another type. */
+#define STATS_VOISTAT_FETCH_DECL_(sfx, type)                                             \
+	int stats_voistat_fetch_##sfx(struct statsblob *sb, int32_t voi_id,               \
+	    enum voi_stype stype, type *ret);
+STATS_VOISTAT_FETCH_DECL_(s32, int32_t)
+STATS_VOISTAT_FETCH_DECL_(u32, uint32_t)
+STATS_VOISTAT_FETCH_DECL_(s64, int64_t)
+STATS_VOISTAT_FETCH_DECL_(u64, uint64_t)
+STATS_VOISTAT_FETCH_DECL_(slong, long)
+STATS_VOISTAT_FETCH_DECL_(ulong, unsigned long)
+STATS_VOISTAT_FETCH_DECL_(sq32, s32q_t)
+STATS_VOISTAT_FETCH_DECL_(uq32, u32q_t)
+STATS_VOISTAT_FETCH_DECL_(sq64, s64q_t)
+STATS_VOISTAT_FETCH_DECL_(uq64, u64q_t)
+
+/* Calls func for each VOI and statistic until it returns non-zero. 0, or EINVAL. */
+int stats_blob_visit(struct statsblob *sb, stats_blob_visitcb_t func, void *usrctx);
+
+/*
+ * Extension: as stats_blob_visit, and also for vacant slots: a vacant VOI once, with
+ * SB_IT_NULLVOI and voi_id its index; a vacant statistic with SB_IT_NULLVOISTAT.
+ */
+int stats_blob_visit_all(struct statsblob *sb, stats_blob_visitcb_t func, void *usrctx);
+
+/*
+ * Renders a blob into buf; flags: SB_TOSTR_*. EINVAL: bad arguments, or META and no
+ * registered template has the blob's hash. Else sbuf_error(buf).
+ */
+int stats_blob_tostr(struct statsblob *sb, struct sbuf *buf, enum sb_str_fmt fmt,
+    uint32_t flags);
+
+/*
+ * Renders one statistic's data of vsd_sz bytes, of a VOI of voi_dtype. EINVAL, or
+ * sbuf_error(buf).
+ */
+int stats_voistatdata_tostr(const struct voistatdata *vsd, enum vsd_dtype voi_dtype,
+    enum vsd_dtype vsd_dtype, size_t vsd_sz, enum sb_str_fmt fmt, struct sbuf *buf,
+    int objdump);
+
+/*
+ * Extension: distributions. Each uses the VOI's t-digest, or its histogram if it has none.
+ * EINVAL: neither, or bad arguments. ENOENT: no samples.
+ *
+ * quantile: the value below which the share q (0..1) of the samples lies. From a histogram
+ * it is interpolated in its bucket, limited by MIN and MAX if the VOI has them; *err (may be
+ * NULL) becomes the most by which the true value can differ: the bucket's width, infinite if
+ * the bucket has no bound. Out-of-bucket samples are not part of the distribution. For a
+ * digest *err is NaN: its bound is one of rank, see stats/quantile.c.
+ * cdf: the share of samples at or below x. count: the samples.
+ */
+int stats_voi_quantile(const struct statsblob *sb, int32_t voi_id, double q, double *value,
+    double *err);
+int stats_voi_cdf(const struct statsblob *sb, int32_t voi_id, double x, double *share);
+int stats_voi_count(const struct statsblob *sb, int32_t voi_id, uint64_t *count);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,136 @@
+/*
+ * merge.c - adding blobs of one template up, so that workers, processes and hosts do.
+ * SPDX-License-Identifier: MIT
+ */
+#include "stats/histogram.h"
+#include "stats/layout.h"
+#include "stats/q.h"
+#include "stats/tdigest.h"
+
+static bool
+same_bounds(const struct ks_sb *a, const struct ks_sb *b, const struct ks_vs *vs)
+{
+	const unsigned char *ha = (const unsigned char *)a + vs->data_off;
+	const unsigned char *hb = (const unsigned char *)b + vs->data_off;
+	unsigned n = ks_hist_nbkts(vs->dtype, vs->dsz);
+
+	for (unsigned i = 0; i < n; i++) {
+		if (memcmp(ks_hist_bkt(ha, vs->dtype, i), ks_hist_bkt(hb, vs->dtype, i),
+		        ks_dtypes[vs->dtype].cntoff) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* The template's hash says so, but it is no proof, and memory depends on it. */
+static bool
+same_template(const struct ks_sb *a, const struct ks_sb *b)
+{
+	uint32_t n = ks_sb_nvois(a);
+
+	if (a->tplhash != b->tplhash || a->cursz != b->cursz || a->stats_off != b->stats_off ||
+	    a->statsdata_off != b->statsdata_off ||
+	    memcmp(ks_sb_voi(a, 0), ks_sb_voi(b, 0), n * sizeof(struct ks_voi)) != 0)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ks_voi *voi = ks_sb_voi(a, i);
+
+		for (int st = 0; voi->id >= 0 && st <= voi->maxstat; st++) {
+			const struct ks_vs *va = ks_sb_vs(a, voi, st), *vb = ks_sb_vs(b, voi, st);
+
+			/* All of a slot but errs and flags, which come last. */
+			if (memcmp(va, vb, offsetof(struct ks_vs, errs)) != 0)
+				return false;
+			if (va->stype == VS_STYPE_HIST && !same_bounds(a, b, va))
+				return false;
+		}
+	}
+	return true;
+}
+
+static int
+merge_value(int stype, unsigned dt, unsigned char *to, const unsigned char *from)
+{
+	uint64_t a = ks_ldval(to, dt), b = ks_ldval(from, dt);
+	int c, ret = 0;
+
+	if (stype == VS_STYPE_SUM && ks_dtypes[dt].is_q) {
+		ret = ks_q_add(dt, &a, b);
+	} else if (stype == VS_STYPE_SUM) {
+		a += b;
+	} else {
+		c = ks_hist_cmp(dt, b, a);
+		if (stype == VS_STYPE_MAX ? c > 0 : c < 0)
+			a = b;
+	}
+	if (ret == 0)
+		ks_stval(to, dt, a);
+	return ret;
+}
+
+static void
+merge_hist(unsigned char *to, const unsigned char *from, size_t dsz, unsigned dt)
+{
+	unsigned n = ks_hist_nbkts(dt, dsz);
+
+	ks_hist_count(to, dt, 0, ks_hist_oob(from, dt));
+	for (unsigned i = 0; i < n; i++)
+		ks_hist_count(to, dt, (size_t)(ks_hist_bkt(to, dt, i) - to) + ks_dtypes[dt].cntoff,
+		    ks_hist_cnt(from, dt, i));
+}
+
+static int
+merge_stat(unsigned dt, struct ks_vs *vs, const struct ks_vs *from, unsigned char *to,
+    const unsigned char *src)
+{
+	int ret = 0, errs = vs->errs + from->errs;
+
+	vs->errs = (uint8_t)(errs > UINT8_MAX ? UINT8_MAX : errs);
+	if ((from->flags & KS_VS_SET) == 0)
+		return 0;
+	switch (vs->stype) {
+	case VS_STYPE_HIST:
+		merge_hist(to, src, vs->dsz, vs->dtype);
+		break;
+	case VS_STYPE_TDGST:
+		ret = ks_tdgst_merge(to, src, vs->dtype);
+		break;
+	default:
+		ret = merge_value(vs->stype, dt, to, src);
+		break;
+	}
+	if (ret == 0)
+		vs->flags |= KS_VS_SET;
+	else
+		ks_vs_err(vs);
+	return ret;
+}
+
+int
+stats_blob_merge(struct statsblob *dst, const struct statsblob *src)
+{
+	const struct ks_sb *from = ks_sb(src);
+	struct ks_sb *to = ks_sb(dst);
+	uint32_t n;
+	int ret = 0;
+
+	if (!ks_sb_ok(to) || !ks_sb_ok(from) || to == from || !same_template(to, from))
+		return EINVAL;
+	n = ks_sb_nvois(to);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ks_voi *voi = ks_sb_voi(to, i);
+
+		for (int st = VS_STYPE_SUM; voi->id >= 0 && st <= voi->maxstat; st++) {
+			struct ks_vs *vs = ks_sb_find_vs(to, voi, st);
+			int err;
+
+			if (vs == NULL)
+				continue;
+			err = merge_stat(voi->dtype, vs, ks_sb_vs(from, voi, st), ks_sb_data(to, vs),
+			    ks_sb_data(from, vs));
+			if (err != 0)
+				ret = err;
+		}
+	}
+	return ret;
+}

@@ -1,0 +1,32 @@
+/*
+ * template.h - the process's list of templates. Templates are never freed and a slot's
+ * pointer never changes; their contents do, under the lock. SPDX-License-Identifier: MIT
+ */
+#ifndef STATS_TEMPLATE_H
+#define STATS_TEMPLATE_H
+
+#include <stdint.h>
+
+#include "stats/layout.h"
+
+struct statsblob_tpl {
+	char *name;
+	char **voi_names; /* by VOI ID; NULL: vacant */
+	struct ks_sb *image; /* a fresh blob, tplhash included */
+};
+
+/* The list, for readers (shared) and for writers; every use is between lock and unlock. */
+void ks_tpl_rlock(void);
+void ks_tpl_unlock(void);
+
+/* With the lock held: the template, or NULL. */
+struct statsblob_tpl *ks_tpl_get(int64_t id);
+uint32_t ks_tpl_count(void);
+/* With the lock held: the newest with the hash, or -1. */
+int ks_tpl_by_hash(uint32_t hash);
+int ks_tpl_find(const char *name, size_t len, uint32_t hash);
+
+/* The ABI's string hash, continued from h over n bytes. */
+uint32_t ks_tpl_hash32(uint32_t h, const void *p, size_t n);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * template_spec.c - templates named in text: "NAME":HASH, "NAME", :HASH, and the list of
+ * all of them. SPDX-License-Identifier: MIT
+ */
+#include "stats/template_spec.h"
+
+#include "base/buf.h"
+#include "base/number.h"
+#include "stats/template.h"
+
+/* The closing quote of a quoted name: one that only a hash, a rate or nothing follows. */
+static const char *
+closing(const char *p, const char *end)
+{
+	for (const char *q = p + 1; q < end; q++) {
+		if (*q == '"' && (q + 1 == end || q[1] == ':' || q[1] == '='))
+			return q;
+	}
+	return NULL;
+}
+
+size_t
+ks_spec_end(const char *p, size_t len)
+{
+	const char *end = p + len, *q = len > 0 && *p == '"' ? closing(p, end) : NULL;
+
+	for (q = q != NULL ? q + 1 : p; q < end && *q != '='; q++)
+		;
+	return (size_t)(q - p);
+}
+
+int
+ks_spec_find(const char *p, size_t len)
+{
+	const char *end = p + len, *colon = NULL, *q = NULL;
+	uint64_t hash = 0;
+
+	if (len > 0 && *p == '"')
+		q = closing(p, end);
+	if (q != NULL) {
+		colon = q + 1 < end && q[1] == ':' ? q + 1 : NULL;
+		len = (size_t)(q - p - 1);
+		p++;
+	} else {
+		colon = memrchr(p, ':', len);
+		len = (size_t)((colon != NULL ? colon : end) - p);
+		/* Quotes are optional one by one. */
+		if (len > 0 && *p == '"') {
+			p++;
+			len--;
+		}
+		if (len > 0 && p[len - 1] == '"')
+			len--;
+	}
+	/* A hash that is not a number is no condition. */
+	if (colon != NULL) {
+		const char *digits = colon + 1;
+
+		if (ks_scan_u64(&digits, end, &hash) != 0)
+			hash = 0;
+		else if (hash > UINT32_MAX)
+			return -1;
+	}
+	return ks_tpl_find(colon == p ? NULL : p, len, (uint32_t)hash);
+}
+
+int
+stats_tpl_fetch_spec(const char *spec, size_t len)
+{
+	int id;
+
+	if (spec == NULL)
+		return -EINVAL;
+	ks_tpl_rlock();
+	id = ks_spec_find(spec, len);
+	ks_tpl_unlock();
+	return id < 0 ? -ESRCH : id;
+}
+
+void
+ks_spec_print(struct ks_buf *b, const struct statsblob_tpl *t)
+{
+	ks_buf_addc(b, '"');
+	ks_buf_adds(b, t->name);
+	ks_buf_addf(b, "\":%u", t->image->tplhash);
+}
+
+int
+stats_tpl_list(struct sbuf *buf)
+{
+	struct ks_buf out = KS_BUF_INIT;
+	uint32_t n;
+
+	if (buf == NULL)
+		return EINVAL;
+	ks_tpl_rlock();
+	n = ks_tpl_count();
+	for (uint32_t i = 0; i < n; i++) {
+		if (i > 0)
+			ks_buf_addc(&out, ',');
+		ks_spec_print(&out, ks_tpl_get(i));
+	}
+	ks_tpl_unlock();
+	if (out.failed && buf->s_error == 0)
+		buf->s_error = ENOMEM;
+	else if (out.len > 0)
+		(void)stats_sbuf_bcat(buf, out.data, out.len);
+	ks_buf_free(&out);
+	return stats_sbuf_error(buf);
+}

@@ -1,0 +1,19 @@
+/* template_spec.h - templates named in text. SPDX-License-Identifier: MIT */
+#ifndef STATS_TEMPLATE_SPEC_H
+#define STATS_TEMPLATE_SPEC_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "stats/template.h"
+
+/* How many of the len bytes at p are the spec in front of a '='; len if there is none. */
+size_t ks_spec_end(const char *p, size_t len);
+
+/* The template the spec names, or -1. The list's lock is held. */
+int ks_spec_find(const char *p, size_t len);
+
+/* Appends the normative form. The list's lock is held. */
+void ks_spec_print(struct ks_buf *b, const struct statsblob_tpl *t);
+
+#endif

@@ -1,0 +1,355 @@
+/*
+ * update.c - feeding values to blobs. This is the path that runs millions of times a
+ * second: it touches the blob's own cache lines and, for histograms, the template's plan.
+ * SPDX-License-Identifier: MIT
+ */
+#include <limits.h>
+#include <math.h>
+
+#include "stats/histogram.h"
+#include "stats/layout.h"
+#include "stats/plan.h"
+#include "stats/q.h"
+#include "stats/tdigest.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define VOI_KEY(id, dt) ((uint32_t)(id) | (uint32_t)(dt) << 16)
+#define VOI_KEY_MASK 0x00ffffffu
+#else
+#define VOI_KEY(id, dt) ((uint32_t)(id) << 16 | (uint32_t)(dt) << 8)
+#define VOI_KEY_MASK 0xffffff00u
+#endif
+
+/* The VOI if it exists and has this data type: ID and type are checked in one comparison. */
+INLINE struct ks_voi *
+find(struct statsblob *b, int32_t id, unsigned dt)
+{
+	struct ks_sb *sb = ks_sb(b);
+	struct ks_voi *voi;
+
+	if (__builtin_expect(!ks_sb_ok(sb), 0))
+		return NULL;
+	/* A negative ID is a large unsigned one. */
+	if (__builtin_expect(
+	        sizeof(*sb) + (uint64_t)(uint32_t)id * sizeof(*voi) >= sb->stats_off, 0))
+		return NULL;
+	voi = ks_sb_voi(sb, (uint32_t)id);
+	if (__builtin_expect((ks_ld32(voi) & VOI_KEY_MASK) != VOI_KEY(id, dt), 0))
+		return NULL;
+	return voi;
+}
+
+/* v is of the integer type dt, widened by its sign. */
+INLINE bool
+less(uint64_t a, uint64_t b, bool sgn)
+{
+	return sgn ? (int64_t)a < (int64_t)b : a < b;
+}
+
+INLINE uint64_t
+load(const void *p, unsigned size, bool sgn)
+{
+	if (size == 8)
+		return ks_ld64(p);
+	return sgn ? (uint64_t)(int64_t)(int32_t)ks_ld32(p) : ks_ld32(p);
+}
+
+INLINE void
+store(void *p, unsigned size, uint64_t v)
+{
+	if (size == 8)
+		ks_st64(p, v);
+	else
+		ks_st32(p, (uint32_t)v);
+}
+
+INLINE void
+update_hist(struct ks_sb *sb, int32_t id, struct ks_vs *vs, unsigned dt, bool sgn, uint64_t v)
+{
+	const struct ks_histplan *h = ks_plan_find(sb->tplhash, (uint32_t)id);
+	unsigned char *hist = ks_sb_data(sb, vs);
+
+	if (__builtin_expect(h != NULL && (ks_ld64(vs) & KS_PLAN_SLOT) == h->slot, 1)) {
+		unsigned char *cnt = hist + ks_plan_slot(h, sgn ? v ^ (1ULL << 63) : v);
+
+		if (h->wide)
+			ks_st64(cnt, ks_ld64(cnt) + 1);
+		else
+			ks_st32(cnt, ks_ld32(cnt) + 1);
+	} else {
+		ks_hist_count(hist, vs->dtype, ks_hist_slot(hist, vs->dsz, vs->dtype, dt, v), 1);
+	}
+	vs->flags |= KS_VS_SET;
+}
+
+/* Kept out of line: it is a call in any case. */
+static __attribute__((noinline)) int
+update_tdgst(struct ks_sb *sb, struct ks_vs *vs, bool sgn, uint64_t v)
+{
+	void *td = ks_sb_data(sb, vs);
+	int ret;
+
+	if (sgn)
+		ret = ks_tdgst_add_s64(td, vs->dtype, (int64_t)v, 1);
+	else
+		ret = ks_tdgst_add_u64(td, vs->dtype, v, 1);
+	if (ret == 0)
+		vs->flags |= KS_VS_SET;
+	else
+		ks_vs_err(vs);
+	return ret;
+}
+
+/* Statistics are served from the highest type down; each has its slot's place. */
+INLINE int
+update_int(struct statsblob *b, int32_t id, unsigned dt, unsigned size, bool sgn, uint64_t v,
+    bool rel)
+{
+	struct ks_voi *voi = find(b, id, dt);
+	struct ks_sb *sb = ks_sb(b);
+	struct ks_vs *vs;
+	unsigned char *p;
+	int ret = 0, top;
+
+	if (__builtin_expect(voi == NULL, 0))
+		return EINVAL;
+	vs = (struct ks_vs *)((unsigned char *)sb + voi->stats_off);
+	if (voi->flags & KS_VOI_REL) {
+		p = ks_sb_data(sb, vs + VS_STYPE_VOISTATE);
+		if (rel)
+			v += load(p, size, sgn);
+		store(p, size, v);
+		if (rel && size == 4) /* it wraps as its type does */
+			v = load(p, size, sgn);
+	} else if (rel) {
+		return EINVAL;
+	}
+	top = voi->maxstat;
+	if (top >= VS_STYPE_HIST) {
+		if (top >= VS_STYPE_TDGST && vs[VS_STYPE_TDGST].stype == VS_STYPE_TDGST)
+			ret = update_tdgst(sb, vs + VS_STYPE_TDGST, sgn, v);
+		if (vs[VS_STYPE_HIST].stype == VS_STYPE_HIST)
+			update_hist(sb, id, vs + VS_STYPE_HIST, dt, sgn, v);
+	}
+	if (top >= VS_STYPE_MIN && vs[VS_STYPE_MIN].stype == VS_STYPE_MIN) {
+		p = ks_sb_data(sb, vs + VS_STYPE_MIN);
+		vs[VS_STYPE_MIN].flags = KS_VS_SET;
+		if (less(v, load(p, size, sgn), sgn))
+			store(p, size, v);
+	}
+	if (top >= VS_STYPE_MAX && vs[VS_STYPE_MAX].stype == VS_STYPE_MAX) {
+		p = ks_sb_data(sb, vs + VS_STYPE_MAX);
+		vs[VS_STYPE_MAX].flags = KS_VS_SET;
+		if (less(load(p, size, sgn), v, sgn))
+			store(p, size, v);
+	}
+	if (top >= VS_STYPE_SUM && vs[VS_STYPE_SUM].stype == VS_STYPE_SUM) {
+		p = ks_sb_data(sb, vs + VS_STYPE_SUM);
+		vs[VS_STYPE_SUM].flags = KS_VS_SET;
+		store(p, size, load(p, size, sgn) + v);
+	}
+	return ret;
+}
+
+#define UPDATE_INT(sfx, type, dt, sgn)                                                    \
+	int stats_voi_update_abs_##sfx(struct statsblob *sb, int32_t voi_id, type voival) \
+	{                                                                                 \
+		return update_int(sb, voi_id, dt, sizeof(type), sgn,                      \
+		    sgn ? (uint64_t)(int64_t)voival : (uint64_t)voival, false);           \
+	}                                                                                 \
+	int stats_voi_update_rel_##sfx(struct statsblob *sb, int32_t voi_id, type voival) \
+	{                                                                                 \
+		return update_int(sb, voi_id, dt, sizeof(type), sgn,                      \
+		    sgn ? (uint64_t)(int64_t)voival : (uint64_t)voival, true);            \
+	}
+
+UPDATE_INT(s32, int32_t, VSD_DTYPE_INT_S32, true)
+UPDATE_INT(u32, uint32_t, VSD_DTYPE_INT_U32, false)
+UPDATE_INT(s64, int64_t, VSD_DTYPE_INT_S64, true)
+UPDATE_INT(u64, uint64_t, VSD_DTYPE_INT_U64, false)
+UPDATE_INT(slong, long, VSD_DTYPE_INT_SLONG, true)
+UPDATE_INT(ulong, unsigned long, VSD_DTYPE_INT_ULONG, false)
+
+/*
+ * The previous value plus v. A previous value of 0 (it starts so, with control bits 0) has
+ * any precision.
+ */
+static int
+q_relative(unsigned dt, uint64_t prev, uint64_t *v)
+{
+	if (ks_q_fix(dt, prev) == 0)
+		return 0;
+	return ks_q_add(dt, v, prev);
+}
+
+static int
+update_q_stat(struct ks_sb *sb, struct ks_vs *vs, unsigned dt, uint64_t v)
+{
+	void *p = ks_sb_data(sb, vs);
+	uint64_t old;
+	unsigned from, to;
+	int64_t fix;
+	int ret = 0;
+
+	switch (vs->stype) {
+	case VS_STYPE_TDGST:
+		/* To the digest's precision; what is finer is cut off. */
+		from = ks_q_frac(dt, v);
+		to = ks_tdgst_frac(p, vs->dtype);
+		fix = ks_q_fix(dt, v);
+		if (to < from)
+			fix /= (int64_t)1 << (from - to);
+		else if (__builtin_mul_overflow(fix, (int64_t)1 << (to - from), &fix))
+			return EOVERFLOW;
+		return ks_tdgst_add_fix(p, vs->dtype, fix, 1);
+	case VS_STYPE_HIST:
+		ks_hist_count(p, vs->dtype, ks_hist_slot(p, vs->dsz, vs->dtype, dt, v), 1);
+		return 0;
+	case VS_STYPE_SUM:
+		old = ks_ldval(p, dt);
+		ret = ks_q_add(dt, &old, v);
+		break;
+	default:
+		old = ks_ldval(p, dt);
+		if (vs->stype == VS_STYPE_MIN ? ks_q_cmp(dt, v, old) < 0 : ks_q_cmp(dt, old, v) < 0)
+			ret = ks_q_copy(dt, &old, v);
+		break;
+	}
+	if (ret == 0)
+		ks_stval(p, dt, old);
+	return ret;
+}
+
+static int
+update_q(struct statsblob *b, int32_t id, unsigned dt, uint64_t v, bool rel)
+{
+	struct ks_voi *voi = find(b, id, dt);
+	struct ks_sb *sb = ks_sb(b);
+	int ret = 0;
+
+	if (voi == NULL)
+		return EINVAL;
+	if (voi->flags & KS_VOI_REL) {
+		void *prev = ks_sb_data(sb, ks_sb_vs(sb, voi, VS_STYPE_VOISTATE));
+
+		if (rel && (ret = q_relative(dt, ks_ldval(prev, dt), &v)) != 0)
+			return ret;
+		ks_stval(prev, dt, v);
+	} else if (rel) {
+		return EINVAL;
+	}
+	for (int st = voi->maxstat; st >= VS_STYPE_SUM; st--) {
+		struct ks_vs *vs = ks_sb_find_vs(sb, voi, st);
+		int err;
+
+		if (vs == NULL)
+			continue;
+		err = update_q_stat(sb, vs, dt, v);
+		if (err == 0) {
+			vs->flags |= KS_VS_SET;
+		} else {
+			ks_vs_err(vs);
+			ret = err;
+		}
+	}
+	return ret;
+}
+
+#define UPDATE_Q(sfx, type, dt, wide)                                                     \
+	int stats_voi_update_abs_##sfx(struct statsblob *sb, int32_t voi_id, type voival) \
+	{                                                                                 \
+		return update_q(sb, voi_id, dt, (uint64_t)(wide)voival, false);           \
+	}                                                                                 \
+	int stats_voi_update_rel_##sfx(struct statsblob *sb, int32_t voi_id, type voival) \
+	{                                                                                 \
+		return update_q(sb, voi_id, dt, (uint64_t)(wide)voival, true);            \
+	}
+
+UPDATE_Q(sq32, s32q_t, VSD_DTYPE_Q_S32, int64_t)
+UPDATE_Q(uq32, u32q_t, VSD_DTYPE_Q_U32, uint64_t)
+UPDATE_Q(sq64, s64q_t, VSD_DTYPE_Q_S64, int64_t)
+UPDATE_Q(uq64, u64q_t, VSD_DTYPE_Q_U64, uint64_t)
+
+/* The control bits a Q VOI's values should have: those of its first simple statistic. */
+static unsigned
+q_voi_ctl(const struct ks_sb *sb, const struct ks_voi *voi)
+{
+	for (int st = VS_STYPE_SUM; st <= VS_STYPE_HIST; st++) {
+		const struct ks_vs *vs = ks_sb_find_vs(sb, voi, st);
+		const unsigned char *p;
+
+		if (vs == NULL)
+			continue;
+		p = ks_sb_data(sb, vs);
+		/* Histogram bounds carry the precision, too. */
+		if (st == VS_STYPE_HIST)
+			p = ks_hist_bkt(p, vs->dtype, 0);
+		return (unsigned)(ks_ldval(p, voi->dtype) & KS_Q_CTL);
+	}
+	return ks_q_ctl(16);
+}
+
+int
+stats_voi_update_int(struct statsblob *b, int32_t id, int64_t v, bool rel)
+{
+	const struct ks_voi *voi;
+	unsigned ctl;
+	uint64_t w;
+
+	if (!ks_sb_ok(ks_sb(b)) || (voi = ks_sb_find(ks_sb(b), id)) == NULL)
+		return EINVAL;
+#define CASE(dt, size, sgn, ok)                                                           \
+	case dt:                                                                          \
+		return (ok) || rel ? update_int(b, id, dt, size, sgn, (uint64_t)v, rel) : ERANGE
+	switch (voi->dtype) {
+	CASE(VSD_DTYPE_INT_S64, 8, true, true);
+	CASE(VSD_DTYPE_INT_U64, 8, false, v >= 0);
+	case VSD_DTYPE_INT_S32:
+		if (v != (int32_t)v)
+			return ERANGE;
+		return update_int(b, id, VSD_DTYPE_INT_S32, 4, true, (uint64_t)v, rel);
+	case VSD_DTYPE_INT_U32:
+		if (v > UINT32_MAX || v < (rel ? -(int64_t)UINT32_MAX : 0))
+			return ERANGE;
+		return update_int(b, id, VSD_DTYPE_INT_U32, 4, false, (uint64_t)v, rel);
+	CASE(VSD_DTYPE_INT_SLONG, sizeof(long), true, v == (long)v);
+	CASE(VSD_DTYPE_INT_ULONG, sizeof(long), false, v >= 0 && (uint64_t)v <= (uint64_t)ULONG_MAX);
+	default:
+		ctl = q_voi_ctl(ks_sb(b), voi);
+		if (!ks_q_word128(voi->dtype, ctl, (__int128)v << ks_q_frac(voi->dtype, ctl), &w))
+			return ERANGE;
+		return update_q(b, id, voi->dtype, w, rel);
+	}
+#undef CASE
+}
+
+int
+stats_voi_update_dbl(struct statsblob *b, int32_t id, double v, bool rel)
+{
+	const struct ks_voi *voi;
+	double scaled;
+	unsigned ctl;
+	uint64_t w;
+
+	/* The common case: a whole number of 63 bits. */
+	if (v >= -0x1p63 && v < 0x1p63 && v == (double)(int64_t)v)
+		return stats_voi_update_int(b, id, (int64_t)v, rel);
+	if (!ks_sb_ok(ks_sb(b)) || (voi = ks_sb_find(ks_sb(b), id)) == NULL || isnan(v))
+		return EINVAL;
+	if (!ks_dtypes[voi->dtype].is_q) {
+		if (v >= 0x1p63 && v < 0x1p64 && ks_dtypes[voi->dtype].size == 8 &&
+		    !ks_dtypes[voi->dtype].is_signed)
+			return voi->dtype == VSD_DTYPE_INT_U64 ?
+			    update_int(b, id, VSD_DTYPE_INT_U64, 8, false, (uint64_t)v, rel) :
+			    update_int(b, id, VSD_DTYPE_INT_ULONG, 8, false, (uint64_t)v, rel);
+		return ERANGE;
+	}
+	ctl = q_voi_ctl(ks_sb(b), voi);
+	scaled = rint(ldexp(v, (int)ks_q_frac(voi->dtype, ctl)));
+	if (!(scaled > -0x1p62 && scaled < 0x1p62) ||
+	    !ks_q_word(voi->dtype, ctl, (int64_t)scaled, &w))
+		return ERANGE;
+	return update_q(b, id, voi->dtype, w, rel);
+}
