@@ -1,0 +1,305 @@
+local run = require("support.run")
+
+local function kstatlua(...)
+  return run.run({ "kstatlua", ... })
+end
+
+describe("kstatlua's command line", function()
+  it("prints its version", function()
+    local r = kstatlua("-v")
+    assert.equal(0, r.status)
+    assert.truthy(r.out:find("^kstatlua %d+%.%d+%.%d+ %(Lua 5%.4"))
+    assert.same(r, kstatlua("--version"))
+  end)
+
+  it("prints its usage on standard output", function()
+    local r = kstatlua("--help")
+    assert.equal(0, r.status)
+    assert.equal("", r.err)
+    assert.truthy(r.out:find("^usage: kstatlua"))
+    assert.equal(r.out, kstatlua("-h").out)
+  end)
+
+  it("answers wrong usage with one line and status 2", function()
+    for _, arguments in ipairs({ { "-Z" }, { "--nothing" }, { "-r" }, { "-e" }, { "--replay" }, { "-iZ" } }) do
+      local r = run.run({ "kstatlua", unpack and unpack(arguments) or table.unpack(arguments) })
+      assert.equal(2, r.status)
+      assert.equal("", r.out)
+      assert.truthy(r.err:find("^kstatlua: [^\n]*kstatlua %-%-help[^\n]*\n$"), r.err)
+    end
+  end)
+
+  it("runs chunks and modules in their order, with the operands as arguments", function()
+    local r = kstatlua("-e", "x = 1", "-l", "table", "-e", "print(x, table.concat(arg, ','), ...)", "5", "ten")
+    assert.equal("1\t5,ten\t5\tten\n", r.out)
+    assert.equal(0, r.status)
+  end)
+
+  it("loads a module under another name", function()
+    assert.equal("3.0\n", kstatlua("-l", "m=math", "-e", "print(m.sqrt(9))").out)
+  end)
+
+  it("says which module is not there", function()
+    local r = kstatlua("-l", "no_such_module")
+    assert.equal(1, r.status)
+    assert.truthy(r.err:find("no_such_module", 1, true))
+  end)
+
+  it("turns warnings on", function()
+    assert.equal("", kstatlua("-e", "warn('careful')").err)
+    assert.truthy(kstatlua("-W", "-e", "warn('careful')").err:find("careful", 1, true))
+  end)
+
+  it("names the replay's file to every open", function()
+    assert.equal("some.json\n", kstatlua("-r", "some.json", "-e", "print(os.getenv('KSTAT_SOURCE'))").out)
+  end)
+end)
+
+describe("kstatlua's scripts", function()
+  local dir
+
+  setup(function()
+    dir = run.directory()
+  end)
+
+  teardown(function()
+    run.remove_directory(dir)
+  end)
+
+  local function script(name, text)
+    run.write_file(dir .. "/" .. name, text)
+    return dir .. "/" .. name
+  end
+
+  it("get arg and ... as lua gives them", function()
+    local path = script("args.lua", "print(arg[0], arg[-1], arg[-2], arg[1], arg[2], #arg, ...)")
+    local r = kstatlua("-W", path, "-x", "5")
+    assert.equal(path .. "\t-W\t" .. run.bin .. "/kstatlua\t-x\t5\t2\t-x\t5\n", r.out)
+  end)
+
+  it("may have a name that looks like an option", function()
+    script("-odd.lua", "print('odd')")
+    local r = run.run({ "kstatlua", "--", "-odd.lua", directory = dir })
+    assert.equal("odd\n", r.out)
+  end)
+
+  it("come from standard input", function()
+    assert.equal("-\ta\n", run.run({ "kstatlua", "-", "a", stdin = "print(arg[0], ...)" }).out)
+    assert.equal("piped\n", run.run({ "kstatlua", stdin = "print('piped')" }).out)
+  end)
+
+  it("may start with #!", function()
+    assert.equal("2\n", kstatlua(script("sharp.lua", "#!/usr/bin/env kstatlua\nprint(2)\n")).out)
+  end)
+
+  it("are found in the working directory, though not before an installed one", function()
+    script("plain", "print('plain')")
+    script("kstat", "print('a file that lies about')")
+    assert.equal("plain\n", run.run({ "kstatlua", "plain", directory = dir }).out)
+    assert.truthy(run.run({ "kstatlua", "kstat", "-h", directory = dir }).out:find("^[Uu]sage"))
+  end)
+
+  it("that do not exist are named, with those that do", function()
+    local r = kstatlua("no_such_script", "5")
+    assert.equal(2, r.status)
+    assert.truthy(r.err:find("^kstatlua: no script 'no_such_script'[^\n]*kstat[^\n]*\n$"))
+    r = kstatlua(dir .. "/gone.lua")
+    assert.equal(2, r.status)
+    assert.truthy(r.err:find("gone.lua': No such file or directory\n$"))
+    assert.equal(2, kstatlua(dir).status)
+  end)
+
+  it("that fail show the message, the script's name and a traceback", function()
+    local path = script("fails.lua", "local function inner()\n  error('went wrong')\nend\ninner()\n")
+    local r = kstatlua(path)
+    assert.equal(1, r.status)
+    assert.truthy(r.err:find("kstatlua: " .. path .. ":2: went wrong\nstack traceback:\n", 1, true))
+    assert.truthy(r.err:find("in local 'inner'", 1, true))
+  end)
+
+  it("that do not parse show where", function()
+    local r = kstatlua(script("syntax.lua", "x = = 1\n"))
+    assert.equal(1, r.status)
+    assert.truthy(r.err:find("syntax.lua:1: unexpected symbol", 1, true))
+  end)
+
+  it("may raise any value", function()
+    local r = kstatlua("-e", "error(setmetatable({}, { __tostring = function() return 'told' end }))")
+    assert.equal(1, r.status)
+    assert.equal("kstatlua: told\n", r.err)
+    assert.truthy(kstatlua("-e", "error({})").err:find("(error object is a table value)", 1, true))
+    assert.truthy(kstatlua("-e", "error()").err:find("(error object is a nil value)", 1, true))
+  end)
+
+  it("end with the status that they return or pass to os.exit", function()
+    assert.equal(0, kstatlua(script("s.lua", "return")).status)
+    assert.equal(3, kstatlua(script("s.lua", "return 3")).status)
+    assert.equal(0, kstatlua(script("s.lua", "return true")).status)
+    assert.equal(1, kstatlua(script("s.lua", "return false")).status)
+    assert.equal(0, kstatlua(script("s.lua", "return {}")).status)
+    assert.equal(4, kstatlua(script("s.lua", "io.write('kept') os.exit(4)")).status)
+    assert.equal("kept", kstatlua(script("s.lua", "io.write('kept') os.exit(4)")).out)
+  end)
+
+  it("that return a table with a run function have it called with arg", function()
+    local path = script("r.lua", "return { n = 7, run = function(self, a) print(a == arg, a[1]) return self.n end }")
+    local r = kstatlua(path, "first")
+    assert.equal("true\tfirst\n", r.out)
+    assert.equal(7, r.status)
+    path = script("r.lua", "return { run = function() error('in run') end }")
+    r = kstatlua(path)
+    assert.equal(1, r.status)
+    assert.truthy(r.err:find("r.lua:1: in run\nstack traceback:", 1, true))
+  end)
+
+  it("are told when their output cannot be written", function()
+    local r = run.shell(run.bin .. "/kstatlua -e 'io.write(\"x\")' >/dev/full")
+    assert.equal(1, r.status)
+    assert.truthy(r.err:find("^kstatlua: cannot write standard output: [^\n]+\n$"))
+  end)
+end)
+
+describe("kstatlua's libraries", function()
+  it("make kstat a global that is loaded when it is used", function()
+    local r = kstatlua("-e", "print(package.loaded.kstat, rawget(_G, 'kstat'))")
+    assert.equal("nil\tnil\n", r.out)
+    r = kstatlua("-e", "print(kstat == require('kstat'), rawget(_G, 'kstat') == kstat, undefined)")
+    assert.equal("true\ttrue\tnil\n", r.out)
+  end)
+
+  it("hold kstat.core without a file", function()
+    local r = kstatlua("-e", "package.cpath = '' print(type(require('kstat.core')))")
+    assert.equal("table\n", r.out)
+  end)
+
+  it("find C modules of Debian, which find Lua in the host", function()
+    local r = kstatlua("-e", "print(require('lpeg').match(require('lpeg').P('a'), 'a'))")
+    assert.equal("2\n", r.out)
+  end)
+
+  it("are found from any directory and by way of a link", function()
+    local dir = run.directory()
+    run.shell("ln -s " .. run.quote(run.bin .. "/kstatlua") .. " " .. dir .. "/kstatlua")
+    local r = run.run({ dir .. "/kstatlua", "-e", "print(package.searchpath('kstat', package.path) ~= nil)",
+      directory = "/", env = { LUA_PATH = false, LUA_PATH_5_4 = false } })
+    assert.equal("true\n", r.out)
+    run.remove_directory(dir)
+  end)
+end)
+
+describe("kstatlua's signals", function()
+  -- The program tells when it is ready; nothing waits for a time.
+  local function signalled(signal, chunk)
+    return run.shell(([[
+      f=$(mktemp -u) && mkfifo "$f"
+      %s/kstatlua -e %s >"$f" &
+      pid=$!
+      exec 3<"$f"
+      read -r first <&3
+      kill -%s $pid
+      cat <&3
+      wait $pid
+      status=$?
+      rm -f "$f"
+      exit $status]]):format(run.bin, run.quote(chunk), signal))
+  end
+  local ready = "io.write('ready\\n') io.stdout:flush() "
+
+  it("end an interval loop behind its tick, and the script goes on", function()
+    for _, signal in ipairs({ "INT", "TERM" }) do
+      local r = signalled(signal, "local core = require('kstat.core') core.looping(true) " .. ready ..
+        "local why = core.wait(8e18) core.looping(false) print(why, core.interrupted())")
+      assert.equal("interrupted\ttrue\n", r.out)
+      assert.equal("", r.err)
+      assert.equal(0, r.status)
+    end
+  end)
+
+  it("break off a script that has no loop, silently, and its shell learns of it", function()
+    local r = signalled("INT", ready .. "while true do end")
+    assert.equal(130, r.status)
+    assert.equal("", r.err)
+    assert.equal(143, signalled("TERM", ready .. "while true do end").status)
+  end)
+
+  it("let finalizers run when a script is broken off", function()
+    local r = signalled("INT", "keep = setmetatable({}, { __gc = function() print('finalized') end }) " ..
+      ready .. "while true do end")
+    assert.equal("finalized\n", r.out)
+  end)
+
+  it("kill at the second time", function()
+    local r = signalled("INT", "require('kstat.core').looping(true) " .. ready ..
+      "while not require('kstat.core').interrupted() do end print('still here') io.stdout:flush() " ..
+      "io.popen('kill -INT $PPID'):close() print('not reached')")
+    assert.equal("still here\n", r.out)
+    assert.equal(130, r.status)
+  end)
+
+  it("start a new cadence after SIGCONT", function()
+    local r = signalled("CONT", ready .. "print(require('kstat.core').wait(8e18))")
+    assert.equal("continued\n", r.out)
+    assert.equal(0, r.status)
+  end)
+
+  it("end quietly a script whose reader is gone", function()
+    local r = run.shell(run.bin .. "/kstatlua -e 'while true do io.write(\"line\\n\") end' | head -n 1")
+    assert.equal("line\n", r.out)
+    assert.equal("", r.err)
+    r = run.shell("{ " .. run.bin .. "/kstatlua -e 'while true do io.write(\"line\\n\") end'; " ..
+      "echo $? >&2; } | head -n 1")
+    assert.equal("0\n", r.err)
+  end)
+
+  it("leave the pipes of a script's own children to the script", function()
+    local r = kstatlua("-e", "local p = io.popen('true', 'w') local ok, message " ..
+      "repeat ok, message = p:write(('x'):rep(100000)) until not ok print(message) pcall(p.close, p) print('on')")
+    assert.equal("Broken pipe\non\n", r.out)
+    assert.equal(0, r.status)
+  end)
+end)
+
+describe("kstatlua -i", function()
+  local function session(text)
+    return run.run({ "kstatlua", "-i", stdin = text })
+  end
+
+  it("prints the values of expressions", function()
+    assert.equal("3\n4\ttwo\n", session("1 + 2\n2 * 2, 'two'\n").out)
+    assert.equal("5\n", session("=5\n").out)
+  end)
+
+  it("reads on until a chunk is whole", function()
+    assert.equal("1\n2\n", session("for i = 1, 2 do\nprint(i)\nend\n").out)
+    assert.equal("a\nb\n", session("x = [[a\nb]]\nx\n").out)
+  end)
+
+  it("goes on after errors", function()
+    local r = session("error('bad')\nx = = 1\n'fine'\n")
+    assert.equal("fine\n", r.out)
+    assert.truthy(r.err:find("kstatlua: stdin:1: bad\nstack traceback", 1, true))
+    assert.truthy(r.err:find("unexpected symbol", 1, true))
+    assert.equal(0, r.status)
+  end)
+
+  it("sees what -e set", function()
+    assert.equal("7\n", run.run({ "kstatlua", "-i", "-e", "x = 7", stdin = "x\n" }).out)
+  end)
+end)
+
+describe("a link to kstatlua", function()
+  it("runs the installed script of its name with all of its arguments", function()
+    local r = run.run({ "kstat", "-h" })
+    assert.equal(0, r.status)
+    assert.truthy(r.out:find("^[Uu]sage"))
+  end)
+
+  it("of an unknown name says so", function()
+    local dir = run.directory()
+    run.shell("ln -s " .. run.quote(run.bin .. "/kstatlua") .. " " .. dir .. "/unheard_of")
+    local r = run.run({ dir .. "/unheard_of", "-v" })
+    assert.equal(2, r.status)
+    assert.truthy(r.err:find("^unheard_of: no script 'unheard_of'"))
+    run.remove_directory(dir)
+  end)
+end)

@@ -1,0 +1,89 @@
+--- Runs programs for specs: exact arguments in; standard output, standard error and status out.
+local M = {}
+
+--- The build tree under test, absolute.
+M.build = os.getenv("KSTAT_BUILD") or "build"
+M.bin = M.build .. "/bin"
+
+--- Quotes any text for sh.
+function M.quote(text)
+  return "'" .. (tostring(text):gsub("'", "'\\''")) .. "'"
+end
+
+local function slurp(path)
+  local f = assert(io.open(path, "rb"))
+  local text = f:read("*a")
+  f:close()
+  return text
+end
+
+--- The whole text of a file; written with write_file(path, text).
+M.read_file = slurp
+
+function M.write_file(path, text)
+  local f = assert(io.open(path, "wb"))
+  assert(f:write(text))
+  f:close()
+end
+
+--- Runs a line of sh. Returns { out =, err =, status = }; status is that of sh: 128+n for signal n.
+function M.shell(line)
+  local err = os.tmpname()
+  local script = os.tmpname()
+  M.write_file(script, line .. "\n")
+  local p = assert(io.popen("sh " .. M.quote(script) .. " 2>" .. M.quote(err) .. "; echo \"status $?\"", "r"))
+  local out = p:read("*a")
+  p:close()
+  local text, status = out:match("^(.*)status (%d+)\n$")
+  local result = { out = text, err = slurp(err), status = tonumber(status) }
+  os.remove(err)
+  os.remove(script)
+  return result
+end
+
+--- Runs a program: command = { program, argument, ... }; a bare program name is one of the build tree.
+-- Optional fields: env (table of variables; false unsets), stdin (text), directory.
+function M.run(command)
+  local words = {}
+  local input
+  if command.directory then
+    words[#words + 1] = "cd " .. M.quote(command.directory) .. " && "
+  end
+  words[#words + 1] = "exec env -u KSTAT_SOURCE -u KSTAT_PROC -u KSTAT_SYS -u KSTAT_REPLAY_TIME LC_ALL=C TZ=UTC"
+  for name, value in pairs(command.env or {}) do
+    words[#words + 1] = value and " " .. M.quote(name .. "=" .. value) or " -u " .. name
+  end
+  for i, word in ipairs(command) do
+    if i == 1 and not word:find("/", 1, true) then
+      word = M.bin .. "/" .. word
+    end
+    words[#words + 1] = " " .. M.quote(word)
+  end
+  if command.stdin then
+    input = os.tmpname()
+    M.write_file(input, command.stdin)
+    words[#words + 1] = " <" .. M.quote(input)
+  else
+    words[#words + 1] = " </dev/null"
+  end
+  local result = M.shell(table.concat(words))
+  if input then
+    os.remove(input)
+  end
+  return result
+end
+
+--- A fresh empty directory; remove it with remove_directory.
+function M.directory()
+  local p = assert(io.popen("mktemp -d", "r"))
+  local path = p:read("*l")
+  p:close()
+  return path
+end
+
+function M.remove_directory(path)
+  assert(path:find("^/tmp/"))
+  M.shell("rm -rf " .. M.quote(path))
+end
+
+return M
