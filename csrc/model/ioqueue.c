@@ -1,0 +1,135 @@
+/*
+ * ioqueue.c - see ioqueue.h, and the queue functions of kstat_provider.h.
+ * SPDX-License-Identifier: MIT
+ */
+#include "model/ioqueue.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "kstat_provider.h"
+
+const char *
+ks_queue_op_name(enum ks_queue_op op)
+{
+	static const char *const names[] = {
+		"kstat_waitq_enter", "kstat_waitq_exit", "kstat_runq_enter", "kstat_runq_exit",
+		"kstat_waitq_to_runq", "kstat_runq_back_to_waitq"
+	};
+
+	return names[op];
+}
+
+int
+ks_queue_refused(enum ks_queue_op op)
+{
+	switch (op) {
+	case KS_WAITQ_EXIT:
+	case KS_WAITQ_TO_RUNQ:
+		return ks_fail(EINVAL, "%s: nothing is waiting", ks_queue_op_name(op));
+	case KS_RUNQ_EXIT:
+	case KS_RUNQ_BACK_TO_WAITQ:
+		return ks_fail(EINVAL, "%s: nothing is being served", ks_queue_op_name(op));
+	default:
+		return ks_fail(EINVAL, "%s: the queue is full", ks_queue_op_name(op));
+	}
+}
+
+void
+ks_queue_snapshot(kstat_io_t *io, hrtime_t t)
+{
+	if (io->wcnt != 0 && t > io->wlastupdate)
+		ks_waitq_move(io, t, 0);
+	if (io->rcnt != 0 && t > io->rlastupdate)
+		ks_runq_move(io, t, 0);
+}
+
+static int
+apply(kstat_io_t *kiop, enum ks_queue_op op, hrtime_t t)
+{
+	if (kiop == NULL)
+		return ks_fail(EINVAL, "%s: no kstat_io_t", ks_queue_op_name(op));
+	return ks_queue_apply(kiop, op, t) == 0 ? 0 : ks_queue_refused(op);
+}
+
+int
+kstat_waitq_enter_at(kstat_io_t *kiop, hrtime_t t)
+{
+	return apply(kiop, KS_WAITQ_ENTER, t);
+}
+
+int
+kstat_waitq_exit_at(kstat_io_t *kiop, hrtime_t t)
+{
+	return apply(kiop, KS_WAITQ_EXIT, t);
+}
+
+int
+kstat_runq_enter_at(kstat_io_t *kiop, hrtime_t t)
+{
+	return apply(kiop, KS_RUNQ_ENTER, t);
+}
+
+int
+kstat_runq_exit_at(kstat_io_t *kiop, hrtime_t t)
+{
+	return apply(kiop, KS_RUNQ_EXIT, t);
+}
+
+int
+kstat_waitq_to_runq_at(kstat_io_t *kiop, hrtime_t t)
+{
+	return apply(kiop, KS_WAITQ_TO_RUNQ, t);
+}
+
+int
+kstat_runq_back_to_waitq_at(kstat_io_t *kiop, hrtime_t t)
+{
+	return apply(kiop, KS_RUNQ_BACK_TO_WAITQ, t);
+}
+
+int
+kstat_waitq_enter(kstat_io_t *kiop)
+{
+	return apply(kiop, KS_WAITQ_ENTER, gethrtime());
+}
+
+int
+kstat_waitq_exit(kstat_io_t *kiop)
+{
+	return apply(kiop, KS_WAITQ_EXIT, gethrtime());
+}
+
+int
+kstat_runq_enter(kstat_io_t *kiop)
+{
+	return apply(kiop, KS_RUNQ_ENTER, gethrtime());
+}
+
+int
+kstat_runq_exit(kstat_io_t *kiop)
+{
+	return apply(kiop, KS_RUNQ_EXIT, gethrtime());
+}
+
+int
+kstat_waitq_to_runq(kstat_io_t *kiop)
+{
+	return apply(kiop, KS_WAITQ_TO_RUNQ, gethrtime());
+}
+
+int
+kstat_runq_back_to_waitq(kstat_io_t *kiop)
+{
+	return apply(kiop, KS_RUNQ_BACK_TO_WAITQ, gethrtime());
+}
+
+int
+kstat_io_snapshot_at(const kstat_io_t *kiop, kstat_io_t *copy, hrtime_t t)
+{
+	if (kiop == NULL || copy == NULL)
+		return ks_fail(EINVAL, "kstat_io_snapshot_at: no kstat_io_t");
+	*copy = *kiop;
+	ks_queue_snapshot(copy, t);
+	return 0;
+}

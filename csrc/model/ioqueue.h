@@ -1,0 +1,107 @@
+/*
+ * ioqueue.h - the Riemann sums of an I/O queue, as pure functions of a kstat_io_t and a time.
+ * The callers lock; times are nanoseconds of gethrtime(). SPDX-License-Identifier: MIT
+ */
+#ifndef MODEL_IOQUEUE_H
+#define MODEL_IOQUEUE_H
+
+#include "kstat.h"
+
+/*
+ * Sums wrap modulo 2^64 and time may run backwards (differences are signed): unsigned
+ * arithmetic gives the same bits without undefined behaviour.
+ */
+static inline void
+ks_waitq_move(kstat_io_t *io, hrtime_t t, uint_t change)
+{
+	uint64_t delta = (uint64_t)t - (uint64_t)io->wlastupdate;
+	uint64_t count = io->wcnt;
+
+	io->wlastupdate = t;
+	if (count != 0) {
+		io->wtime = (hrtime_t)((uint64_t)io->wtime + delta);
+		io->wlentime = (hrtime_t)((uint64_t)io->wlentime + delta * count);
+	}
+	io->wcnt += change;
+}
+
+static inline void
+ks_runq_move(kstat_io_t *io, hrtime_t t, uint_t change)
+{
+	uint64_t delta = (uint64_t)t - (uint64_t)io->rlastupdate;
+	uint64_t count = io->rcnt;
+
+	io->rlastupdate = t;
+	if (count != 0) {
+		io->rtime = (hrtime_t)((uint64_t)io->rtime + delta);
+		io->rlentime = (hrtime_t)((uint64_t)io->rlentime + delta * count);
+	}
+	io->rcnt += change;
+}
+
+enum ks_queue_op {
+	KS_WAITQ_ENTER,
+	KS_WAITQ_EXIT,
+	KS_RUNQ_ENTER,
+	KS_RUNQ_EXIT,
+	KS_WAITQ_TO_RUNQ,
+	KS_RUNQ_BACK_TO_WAITQ
+};
+
+/*
+ * One transition at time t. 0, or -1 (nothing changed) if the queue to leave is empty or the
+ * queue to enter holds 2^32-1 requests.
+ */
+static inline int
+ks_queue_apply(kstat_io_t *io, enum ks_queue_op op, hrtime_t t)
+{
+	switch (op) {
+	case KS_WAITQ_ENTER:
+		if (io->wcnt == UINT32_MAX)
+			return -1;
+		ks_waitq_move(io, t, 1);
+		return 0;
+	case KS_WAITQ_EXIT:
+		if (io->wcnt == 0)
+			return -1;
+		ks_waitq_move(io, t, (uint_t)-1);
+		return 0;
+	case KS_RUNQ_ENTER:
+		if (io->rcnt == UINT32_MAX)
+			return -1;
+		ks_runq_move(io, t, 1);
+		return 0;
+	case KS_RUNQ_EXIT:
+		if (io->rcnt == 0)
+			return -1;
+		ks_runq_move(io, t, (uint_t)-1);
+		return 0;
+	case KS_WAITQ_TO_RUNQ:
+		if (io->wcnt == 0 || io->rcnt == UINT32_MAX)
+			return -1;
+		ks_waitq_move(io, t, (uint_t)-1);
+		ks_runq_move(io, t, 1);
+		return 0;
+	case KS_RUNQ_BACK_TO_WAITQ:
+		if (io->rcnt == 0 || io->wcnt == UINT32_MAX)
+			return -1;
+		ks_runq_move(io, t, (uint_t)-1);
+		ks_waitq_move(io, t, 1);
+		return 0;
+	}
+	return -1;
+}
+
+/* "kstat_waitq_enter" and so on, for messages. */
+const char *ks_queue_op_name(enum ks_queue_op op);
+
+/* ks_fail() with EINVAL for a transition that was refused. */
+int ks_queue_refused(enum ks_queue_op op);
+
+/*
+ * What a reader at time t sees: each queue that is not empty is brought up to t; a time before
+ * the last change leaves that queue as it is.
+ */
+void ks_queue_snapshot(kstat_io_t *io, hrtime_t t);
+
+#endif
