@@ -42,6 +42,133 @@ typedef uint32_t kstat2_nv_metaflag_t;
 #define KSTAT2_NVMF_NONE 0u
 #define KSTAT2_NVMF_FRACT 1u /* the scale divides: value / scale is in the base unit */
 
+/* What a number does over time. DEFAULT: what its metatype usually does. */
+typedef enum kstat2_nv_metakind {
+	KSTAT2_NVMK_DEFAULT = 0,
+	KSTAT2_NVMK_COUNTER, /* grows; differences and rates make sense */
+	KSTAT2_NVMK_GAUGE,   /* goes up and down */
+	KSTAT2_NVMK_TEXT,
+	KSTAT2_NVMK_TIME     /* a point in time, nanoseconds of gethrtime() */
+} kstat2_nv_metakind_t;
+
+/* Types of values that a kstat_named_t may hold besides those of kstat(3KSTAT). */
+#define KSTAT2_NVVT_INTS KSTAT_DATA_INTS
+#define KSTAT2_NVVT_STRS KSTAT_DATA_STRS
+
+/* The metadata of one statistic. */
+typedef struct kstat2_md {
+	kstat2_nv_metatype_t md_type;
+	kstat2_nv_metaflag_t md_flags; /* KSTAT2_NVMF_* */
+	kstat2_nv_metakind_t md_kind;
+	uint64_t md_scale;   /* value * scale, or value / scale with FRACT, is in the base unit; 0: 1 */
+	const char *md_unit; /* of the value as stored, such as "pages"; NULL: follows from the rest */
+	const char *md_desc; /* one line, no full stop; NULL: none */
+} kstat2_md_t;
+
+#pragma GCC visibility push(default)
+
+/*
+ * Describes one statistic of a kstat that was created but not yet installed. The texts are
+ * copied. 0, or -1 with errno EINVAL (installed already, or no such metatype), ENOMEM.
+ */
+int kstat2_set_md(kstat_t *ksp, const char *stat, const kstat2_md_t *md);
+
+/* --- histograms: kstat2_create_histogram(9F) ------------------------------------- */
+
+typedef kstat_t kstat2_t;
+typedef int zoneid_t; /* there are no zones; every value means "visible" */
+#ifndef ALL_ZONES
+#define ALL_ZONES (-1)
+#endif
+#ifndef GLOBAL_ZONEID
+#define GLOBAL_ZONEID 0
+#endif
+
+typedef enum kstat2_nv_hist_type {
+	KSTAT2_NVHIST_LINEAR = 0, /* buckets of `stepping` between range_min and range_max */
+	KSTAT2_NVHIST_LOG2,       /* powers of two, 65 buckets */
+	KSTAT2_NVHIST_LOG10,      /* powers of ten, 21 buckets */
+	KSTAT2_NVHIST_LOG10_LIN   /* `stepping` buckets in each power of ten, as DTrace's llquantize() */
+} kstat2_nv_hist_type_t;
+
+#define KSTAT2_HIST_MAX_BUCKETS 65535 /* of any histogram */
+#define KSTAT2_HIST_OPEN_BUCKETS 1024 /* of a linear one whose range_max is 0; the last takes the rest */
+
+/* ks_flags */
+#define KSTAT2_FLAG_PERSISTENT KSTAT_FLAG_PERSISTENT /* kstat2_delete() leaves it dormant */
+#define KSTAT2_FLAG_GZ_VIS 0x10000u                  /* accepted; there are no zones */
+
+/* ks_mflags */
+typedef uint32_t kstat2_metaflag_t;
+#define KSTAT2_MF_NONE 0u
+#define KSTAT2_MF_STABLE 1u /* will not go away without notice */
+#define KSTAT2_MF_PRIV 2u   /* sensitive: only in segments that their owner alone can read */
+
+/*
+ * A histogram kstat of this process: a NAMED kstat with buckets (an array), type, range_min,
+ * range_max and stepping. The path has four segments, class, module and, in either order, the
+ * instance (the numeric one) and the name; with three there is no instance (0).
+ *
+ *   LINEAR     bucket 0 holds values below range_min (with range_min 0, exactly 0), then come
+ *              steps of `stepping`, the last bucket holds range_max and above. Only buckets up to
+ *              the highest used one are shown. range_max 0: open, KSTAT2_HIST_OPEN_BUCKETS.
+ *   LOG10_LIN  range_min and range_max are powers of ten (0 to 18); below 10^range_min is the
+ *              first bucket, from 10^(range_max + 1) on the last.
+ *
+ * content_type, scale and md_flags say what the bucket ranges measure. `buckets`, if not NULL, are
+ * num_buckets counts that the caller owns and may update; they must be all that the layout has,
+ * and stay until kstat2_delete(). desc is copied.
+ *
+ * NULL with errno: EINVAL (steps that do not divide the range, range_min above range_max, zero
+ * stepping, too many buckets, a path without a name, ...; kstat_errmsg() says which), EEXIST, ENOMEM.
+ */
+kstat2_t *kstat2_create_histogram(const char *ks_pseg[], uint32_t ks_npseg,
+    zoneid_t ks_zone, kstat2_nv_hist_type_t type, kstat2_nv_metatype_t content_type,
+    uint64_t scale, kstat2_nv_metaflag_t md_flags, uint64_t *buckets, uint16_t num_buckets,
+    uint64_t range_min, uint64_t range_max, uint64_t stepping, uint32_t ks_flags,
+    const char *desc, kstat2_metaflag_t ks_mflags);
+
+/* As kstat_install() and kstat_delete(). */
+int kstat2_install(kstat2_t *ksp);
+void kstat2_delete(kstat2_t *ksp);
+
+/*
+ * Counts a value. Any thread, and for a published histogram any process, may call it at any
+ * time; no count is lost. 0, or -1 with errno EINVAL (not a histogram), EAGAIN (published: another
+ * process kept it locked for a second).
+ */
+int kstat2_hist_add_value(kstat2_t *ksp, uint64_t value);
+
+/*
+ * The least and greatest value of bucket i of a histogram kstat that was read (kstat_read()).
+ * 0, or -1 with errno EINVAL: not a histogram, or no such bucket.
+ */
+int kstat2_hist_bounds(const kstat2_t *ksp, uint32_t i, uint64_t *low, uint64_t *high);
+
+/* --- paths and URIs --------------------------------------------------------------- */
+
+/* Where a path leads: what kstat_lookup() takes. */
+typedef struct kstat2_path {
+	char p_class[KSTAT_STRLEN];
+	char p_module[KSTAT_STRLEN];
+	int p_instance;
+	char p_name[KSTAT_STRLEN];
+} kstat2_path_t;
+
+/*
+ * Reads "kstat:/misc/my_drv/1/data_in", or the path without "kstat:": class, module, and of the
+ * last two segments the numeric one as the instance. 0, or -1 with errno EINVAL.
+ */
+int kstat2_parse_uri(const char *uri, kstat2_path_t *path);
+
+/* The same for segments. */
+int kstat2_parse_path(const char *const ks_pseg[], uint32_t ks_npseg, kstat2_path_t *path);
+
+/* The kstat that a URI names, as kstat_lookup(); its class must match. NULL: EINVAL, ENOENT. */
+kstat_t *kstat2_lookup_uri(kstat_ctl_t *kc, const char *uri);
+
+#pragma GCC visibility pop
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,92 @@
+/* tick.c - see tick.h. SPDX-License-Identifier: MIT */
+#include "base/tick.h"
+
+#if defined(__x86_64__)
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LEAST_SPAN 2000000   /* ns over which a rate is measured */
+#define MOST_SPAN 100000000  /* ns after which its start is moved, so that it follows the kernel's */
+#define STRETCH 1000000      /* ns that are reckoned before the kernel is asked again */
+#define TRUSTED_ERROR 2000   /* ns by which the reckoning may be off at the end of a stretch */
+#define MOST_ERRORS 3        /* after so many larger ones the thread stays with the kernel */
+
+_Thread_local struct ks_tick_state ks_tick_state __attribute__((tls_model("initial-exec")));
+
+/* Where this thread's measurement of the rate starts. */
+static _Thread_local struct {
+	uint64_t tsc;
+	int64_t ns;
+	uint64_t rate; /* ns per tick, times 2^32; 0: not known yet */
+	unsigned errors;
+} anchor __attribute__((tls_model("initial-exec")));
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool usable; /* written once */
+
+static void
+find_out(void)
+{
+	char name[8] = "";
+	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+	    O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	usable = read(fd, name, sizeof(name) - 1) == 4 && strcmp(name, "tsc\n") == 0;
+	(void)close(fd);
+}
+
+hrtime_t
+ks_tick_slow(void)
+{
+	struct ks_tick_state *s = &ks_tick_state;
+	uint64_t tsc;
+	int64_t ns, reckoned = 0;
+
+	(void)pthread_once(&once, find_out);
+	ns = gethrtime();
+	if (!usable || anchor.errors >= MOST_ERRORS)
+		return ns;
+	tsc = __rdtsc();
+	if (anchor.tsc == 0 || ns - anchor.ns > 10LL * MOST_SPAN || tsc <= anchor.tsc) {
+		/* The first call, or the first after a long silence. */
+		s->limit = 0;
+		anchor.rate = 0;
+		anchor.tsc = tsc;
+		anchor.ns = ns;
+		return ns;
+	}
+	if (ns - anchor.ns >= LEAST_SPAN)
+		anchor.rate = (uint64_t)(((unsigned __int128)(uint64_t)(ns - anchor.ns) << 32) /
+		    (tsc - anchor.tsc));
+	if (anchor.rate == 0)
+		return ns;
+	if (s->limit != 0 && tsc - s->tsc < 2 * s->limit) {
+		reckoned = s->ns + (int64_t)((tsc - s->tsc) * s->mult >> 32);
+		if (reckoned - ns > TRUSTED_ERROR || ns - reckoned > TRUSTED_ERROR) {
+			anchor.errors++;
+			reckoned = 0;
+		}
+	}
+	s->mult = anchor.rate;
+	s->limit = ((uint64_t)STRETCH << 32) / anchor.rate;
+	s->tsc = tsc;
+	s->ns = ns;
+	if (reckoned > ns) {
+		/* Ahead: never step back, but go slower until the clock has caught up. */
+		s->ns = reckoned;
+		s->mult -= s->mult >> 13;
+	}
+	if (ns - anchor.ns > MOST_SPAN) {
+		anchor.tsc = tsc;
+		anchor.ns = ns;
+	}
+	return s->ns;
+}
+
+#endif

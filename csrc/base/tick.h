@@ -1,0 +1,53 @@
+/*
+ * tick.h - the time of gethrtime() for those who ask for it millions of times a second.
+ * Where the kernel itself tells time by the processor's time stamp counter, ks_tick() reads the
+ * counter and goes by a rate measured against CLOCK_MONOTONIC, which it consults once a
+ * millisecond; everywhere else it is gethrtime(). Within a thread it never steps back; between
+ * threads, and beside gethrtime(), it may differ by some ten nanoseconds.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef BASE_TICK_H
+#define BASE_TICK_H
+
+#include <stdint.h>
+
+#include "kstat.h"
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+
+/* One thread's reckoning: time = ns + (counter - tsc) * mult / 2^32 while counter - tsc < limit. */
+struct ks_tick_state {
+	uint64_t tsc;
+	int64_t ns;
+	uint64_t mult;
+	uint64_t limit; /* 0: ask the kernel */
+};
+
+extern _Thread_local struct ks_tick_state ks_tick_state
+    __attribute__((tls_model("initial-exec")));
+
+hrtime_t ks_tick_slow(void);
+
+static inline hrtime_t
+ks_tick(void)
+{
+	const struct ks_tick_state *s = &ks_tick_state;
+	uint64_t gone = __rdtsc() - s->tsc;
+
+	if (__builtin_expect(gone < s->limit, 1))
+		return s->ns + (hrtime_t)(gone * s->mult >> 32);
+	return ks_tick_slow();
+}
+
+#else
+
+static inline hrtime_t
+ks_tick(void)
+{
+	return gethrtime();
+}
+
+#endif
+
+#endif

@@ -1,0 +1,307 @@
+/* create.c - creating and describing kstats. See provider.h. SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "provider/provider.h"
+
+#define KNOWN_FLAGS (KSTAT_FLAG_VIRTUAL | KSTAT_FLAG_VAR_SIZE | KSTAT_FLAG_WRITABLE | \
+    KSTAT_FLAG_PERSISTENT | KSTAT_FLAG_INVALID | KSTAT_FLAG_LONGSTRINGS)
+
+static void
+set_name(char to[KSTAT_STRLEN], const char *from)
+{
+	memset(to, 0, KSTAT_STRLEN);
+	memcpy(to, from, strnlen(from, KSTAT_STRLEN - 1));
+}
+
+/* The size of the data section; 0 for success, or -1 with EINVAL. */
+static int
+data_size(uchar_t type, uint_t ndata, bool var_size, size_t *size)
+{
+	static const struct {
+		const char *name;
+		size_t size;
+		bool one;
+	} types[KSTAT_NUM_TYPES] = {
+		{ "RAW", 1, false },
+		{ "NAMED", sizeof(kstat_named_t), false },
+		{ "INTR", sizeof(kstat_intr_t), true },
+		{ "IO", sizeof(kstat_io_t), true },
+		{ "TIMER", sizeof(kstat_timer_t), false }
+	};
+
+	if (type >= KSTAT_NUM_TYPES)
+		return ks_fail(EINVAL, "there is no kstat type %d", type);
+	if (types[type].one && ndata != 1)
+		return ks_fail(EINVAL, "a kstat of type %s has one data record, not %u", types[type].name,
+		    ndata);
+	if (ndata == 0 && type != KSTAT_TYPE_NAMED && !var_size)
+		return ks_fail(EINVAL, "a kstat of type %s has at least one data record",
+		    types[type].name);
+	if (ndata > (1u << 30) / types[type].size)
+		return ks_fail(EINVAL, "%u data records of type %s are too many", ndata,
+		    types[type].name);
+	*size = ndata * types[type].size;
+	return 0;
+}
+
+static int
+check_flags(unsigned flags)
+{
+	if ((flags & ~(unsigned)KNOWN_FLAGS) != 0)
+		return ks_fail(EINVAL, "kstat flags 0x%x are not for kstat_create()",
+		    flags & ~(unsigned)KNOWN_FLAGS);
+	if ((flags & KSTAT_FLAG_PERSISTENT) && (flags & KSTAT_FLAG_VIRTUAL))
+		return ks_fail(EINVAL, "a PERSISTENT kstat cannot be VIRTUAL: its data outlives the provider");
+	if ((flags & KSTAT_FLAG_VAR_SIZE) && !(flags & KSTAT_FLAG_VIRTUAL))
+		return ks_fail(EINVAL, "a VAR_SIZE kstat must be VIRTUAL: the provider supplies its data");
+	return 0;
+}
+
+struct ks_provider *
+ks_provider_new(const char *module, int instance, const char *name, const char *class_,
+    uchar_t type, uint_t ndata, unsigned flags)
+{
+	struct ks_provider *p;
+	size_t size = 0;
+	char generated[KSTAT_STRLEN + 16];
+
+	if (module == NULL || *module == '\0' || class_ == NULL || instance < 0)
+		return ks_fail_null(EINVAL, "a kstat needs a module, a class and an instance from 0 on");
+	if (data_size(type, ndata, (flags & KSTAT_FLAG_VAR_SIZE) != 0, &size) != 0 ||
+	    check_flags(flags) != 0)
+		return NULL;
+	p = calloc(1, sizeof(*p));
+	if (p == NULL)
+		return ks_fail_null(ENOMEM, "out of memory for a kstat");
+	if (name == NULL || *name == '\0') {
+		(void)snprintf(generated, sizeof(generated), "%.30s%d", module, instance);
+		name = generated;
+	}
+	set_name(p->ks.ks_module, module);
+	set_name(p->ks.ks_name, name);
+	set_name(p->ks.ks_class, class_);
+	p->ks.ks_instance = instance;
+	p->ks.ks_type = type;
+	p->ks.ks_flags = (uchar_t)(flags | KSTAT_FLAG_INVALID);
+	p->ks.ks_ndata = ndata;
+	p->ks.ks_data_size = size;
+	p->ks.ks_crtime = gethrtime();
+	return p;
+}
+
+static void
+free_described(struct ks_described *d)
+{
+	free((char *)d->meta.stat);
+	free((char *)d->meta.unit);
+	free((char *)d->meta.desc);
+	free(d);
+}
+
+void
+ks_provider_free(struct ks_provider *p)
+{
+	for (struct ks_described *d = p->described, *next; d != NULL; d = next) {
+		next = d->next;
+		free_described(d);
+	}
+	if (p->histogram != NULL && p->published == NULL)
+		free(p->histogram->counts);
+	free(p->histogram);
+	if (p->owns_data)
+		free(p->ks.ks_data);
+	free(p->desc);
+	free(p);
+}
+
+/* --- metadata ------------------------------------------------------------------------ */
+
+const char *
+ks_unit_of(kstat2_nv_metatype_t type, uint64_t scale, kstat2_nv_metaflag_t flags)
+{
+	static const char *const plain[] = {
+		"", "", "", "s", "s", "s", "percent", "", "degrees C", "rpm", "V", "W", "A", "bytes",
+		"bits", "", "Hz", "", ""
+	};
+	bool fract = (flags & KSTAT2_NVMF_FRACT) != 0 && scale > 1;
+
+	if ((unsigned)type >= sizeof(plain) / sizeof(plain[0]))
+		return "";
+	if (scale <= 1)
+		return plain[type];
+	if (fract && strcmp(plain[type], "s") == 0)
+		return scale == 1000 ? "ms" : scale == 1000000 ? "us" : scale == 1000000000 ? "ns" : "ticks";
+	if (fract && scale == 1000)
+		return type == KSTAT2_NVMT_TEMP_C ? "millidegrees C" : type == KSTAT2_NVMT_VOLT ? "mV" :
+		    type == KSTAT2_NVMT_CURR ? "mA" : type == KSTAT2_NVMT_WATT ? "mW" : "";
+	if (!fract && type == KSTAT2_NVMT_BYTES)
+		return scale == 1024 ? "KiB" : scale == 1u << 20 ? "MiB" : scale == 1u << 30 ? "GiB" :
+		    scale == 512 ? "sectors" : scale == 4096 ? "pages" : "";
+	if (!fract && type == KSTAT2_NVMT_FREQ)
+		return scale == 1000 ? "kHz" : scale == 1000000 ? "MHz" : "";
+	return "";
+}
+
+static uint8_t
+kind_of(const kstat2_md_t *md)
+{
+	switch (md->md_kind) {
+	case KSTAT2_NVMK_COUNTER:
+		return KS_KIND_COUNTER;
+	case KSTAT2_NVMK_GAUGE:
+		return KS_KIND_GAUGE;
+	case KSTAT2_NVMK_TEXT:
+		return KS_KIND_TEXT;
+	case KSTAT2_NVMK_TIME:
+		return KS_KIND_TIME;
+	default:
+		break;
+	}
+	switch (md->md_type) {
+	case KSTAT2_NVMT_CNT:
+	case KSTAT2_NVMT_T_ACC:
+	case KSTAT2_NVMT_BYTES:
+	case KSTAT2_NVMT_BITS:
+		return KS_KIND_COUNTER;
+	case KSTAT2_NVMT_ID:
+		return KS_KIND_TEXT;
+	default:
+		return KS_KIND_GAUGE;
+	}
+}
+
+int
+ks_provider_describe(struct ks_provider *p, const char *stat, const kstat2_md_t *md)
+{
+	struct ks_described *d;
+	const char *unit;
+
+	if ((unsigned)md->md_type > KSTAT2_NVMT_LIMIT || (unsigned)md->md_kind > KSTAT2_NVMK_TIME ||
+	    (md->md_flags & ~KSTAT2_NVMF_FRACT) != 0)
+		return ks_fail(EINVAL, "%s: no such metatype, kind or flag", stat);
+	d = calloc(1, sizeof(*d));
+	if (d == NULL)
+		return ks_fail(ENOMEM, "out of memory for metadata");
+	unit = md->md_unit != NULL ? md->md_unit : ks_unit_of(md->md_type, md->md_scale, md->md_flags);
+	d->meta.stat = strndup(stat, KSTAT_STRLEN - 1);
+	d->meta.unit = strdup(unit);
+	d->meta.desc = strdup(md->md_desc != NULL ? md->md_desc : "");
+	d->meta.kind = kind_of(md);
+	d->meta.type = (uint8_t)md->md_type;
+	d->meta.flags = md->md_flags;
+	d->meta.scale = md->md_scale;
+	if (d->meta.stat == NULL || d->meta.unit == NULL || d->meta.desc == NULL) {
+		free_described(d);
+		return ks_fail(ENOMEM, "out of memory for metadata");
+	}
+	d->next = p->described; /* a later description of the same statistic wins */
+	p->described = d;
+	return 0;
+}
+
+const struct ks_meta *
+ks_provider_meta(const struct ks_provider *p, const char *stat)
+{
+	for (const struct ks_described *d = p->described; d != NULL; d = d->next) {
+		if (strcmp(d->meta.stat, stat) == 0)
+			return &d->meta;
+	}
+	return NULL;
+}
+
+int
+kstat2_set_md(kstat_t *ksp, const char *stat, const kstat2_md_t *md)
+{
+	if (ksp == NULL || stat == NULL || md == NULL)
+		return ks_fail(EINVAL, "kstat2_set_md: a kstat, a statistic and metadata are needed");
+	if (!(ksp->ks_flags & KSTAT_FLAG_INVALID))
+		return ks_fail(EINVAL, "%s:%d:%s is installed: metadata comes before that", ksp->ks_module,
+		    ksp->ks_instance, ksp->ks_name);
+	return ks_provider_describe((struct ks_provider *)ksp, stat, md);
+}
+
+/* --- kstat_create(9F) ------------------------------------------------------------------ */
+
+kstat_t *
+kstat_create(const char *ks_module, int ks_instance, const char *ks_name, const char *ks_class,
+    uchar_t ks_type, uint_t ks_ndata, uchar_t ks_flags)
+{
+	struct ks_provider *p = ks_provider_new(ks_module, ks_instance, ks_name, ks_class, ks_type,
+	    ks_ndata, ks_flags);
+	struct ks_provider *dormant;
+
+	if (p == NULL)
+		return NULL;
+	dormant = ks_registry_revive(p);
+	if (dormant != NULL || errno != ENOENT) {
+		ks_provider_free(p);
+		return dormant != NULL ? &dormant->ks : NULL;
+	}
+	if (!(ks_flags & KSTAT_FLAG_VIRTUAL)) {
+		p->ks.ks_data = calloc(1, p->ks.ks_data_size == 0 ? 1 : p->ks.ks_data_size);
+		p->owns_data = true;
+		if (p->ks.ks_data == NULL) {
+			ks_provider_free(p);
+			return ks_fail_null(ENOMEM, "out of memory for the data of a kstat");
+		}
+	}
+	if (ks_registry_add(p) != 0) {
+		int error = errno;
+
+		ks_provider_free(p);
+		errno = error;
+		return NULL;
+	}
+	return &p->ks;
+}
+
+void
+kstat_named_init(kstat_named_t *knp, const char *name, uchar_t data_type)
+{
+	memset(knp, 0, sizeof(*knp));
+	set_name(knp->name, name);
+	knp->data_type = data_type;
+}
+
+static int
+set_reference(kstat_named_t *knp, uchar_t data_type, const void *src, size_t size)
+{
+	if (knp == NULL || knp->data_type != data_type)
+		return ks_fail(EINVAL, "%s: the statistic has another type", knp == NULL ? "" : knp->name);
+	if (size > UINT32_MAX / 2)
+		return ks_fail(EINVAL, "%s: %zu bytes are too many", knp->name, size);
+	memcpy(&knp->value.string.addr.ptr, &src, sizeof(src));
+	knp->value.string.len = (uint32_t)size;
+	return 0;
+}
+
+int
+kstat_named_setstr(kstat_named_t *knp, const char *src)
+{
+	return set_reference(knp, KSTAT_DATA_STRING, src, src == NULL ? 0 : strlen(src) + 1);
+}
+
+int
+kstat_named_setints(kstat_named_t *knp, const uint64_t *src, size_t n)
+{
+	if (n > UINT32_MAX / 2 / sizeof(*src))
+		return ks_fail(EINVAL, "%zu numbers are too many", n);
+	return set_reference(knp, KSTAT_DATA_INTS, src, n * sizeof(*src));
+}
+
+int
+kstat_named_setstrs(kstat_named_t *knp, const char *src, size_t size)
+{
+	return set_reference(knp, KSTAT_DATA_STRS, src, size);
+}
+
+void
+kstat_timer_init(kstat_timer_t *kt, const char *name)
+{
+	memset(kt, 0, sizeof(*kt));
+	set_name(kt->name, name);
+}

@@ -1,0 +1,44 @@
+/* install.c - kstat_install(9F) and kstat_delete(9F). SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "base/error.h"
+#include "provider/provider.h"
+
+int
+kstat_install(kstat_t *ksp)
+{
+	struct ks_provider *p = (struct ks_provider *)ksp;
+
+	if (ksp == NULL)
+		return ks_fail(EINVAL, "kstat_install: no kstat");
+	if (!(ksp->ks_flags & KSTAT_FLAG_INVALID))
+		return ks_fail(EINVAL, "%s:%d:%s is installed already", ksp->ks_module, ksp->ks_instance,
+		    ksp->ks_name);
+	if (ksp->ks_data == NULL && ksp->ks_update == NULL && ksp->ks_snapshot == NULL &&
+	    p->histogram == NULL && ksp->ks_data_size > 0)
+		return ks_fail(EINVAL, "%s:%d:%s is VIRTUAL, but neither ks_data nor ks_update is set",
+		    ksp->ks_module, ksp->ks_instance, ksp->ks_name);
+	ks_registry_show(p);
+	return 0;
+}
+
+void
+kstat_delete(kstat_t *ksp)
+{
+	if (ksp != NULL)
+		ks_registry_remove((struct ks_provider *)ksp);
+}
+
+int
+kstat_delete_byname(const char *ks_module, int ks_instance, const char *ks_name)
+{
+	struct ks_provider *p = NULL;
+
+	if (ks_module != NULL && ks_name != NULL)
+		p = ks_registry_find(ks_module, ks_instance, ks_name);
+	if (p == NULL)
+		return ks_fail(ENOENT, "this process provides no kstat %s:%d:%s",
+		    ks_module != NULL ? ks_module : "", ks_instance, ks_name != NULL ? ks_name : "");
+	ks_registry_remove(p);
+	return 0;
+}

@@ -1,0 +1,123 @@
+/*
+ * kstat2.c - kstat2_create_histogram(9F) and its companions. SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "provider/provider.h"
+
+struct ks_provider *
+ks_histogram_new(const kstat2_path_t *path, kstat2_nv_hist_type_t type,
+    kstat2_nv_metatype_t content_type, uint64_t scale, kstat2_nv_metaflag_t md_flags,
+    uint64_t range_min, uint64_t range_max, uint64_t stepping, uint32_t ks_flags,
+    const char *desc, kstat2_metaflag_t ks_mflags)
+{
+	struct ks_hist_layout layout;
+	struct ks_provider *p;
+	kstat2_md_t md = { .md_type = content_type, .md_flags = md_flags, .md_scale = scale,
+		.md_kind = KSTAT2_NVMK_COUNTER, .md_desc = desc };
+
+	if ((ks_flags & ~(KSTAT2_FLAG_PERSISTENT | KSTAT2_FLAG_GZ_VIS)) != 0)
+		return ks_fail_null(EINVAL, "kstat2 flags 0x%x are not for a histogram", ks_flags);
+	if ((ks_mflags & ~(KSTAT2_MF_STABLE | KSTAT2_MF_PRIV)) != 0)
+		return ks_fail_null(EINVAL, "there are no kstat2 meta-flags 0x%x", ks_mflags);
+	if (ks_hist_layout_init(&layout, type, range_min, range_max, stepping) != 0)
+		return NULL;
+	p = ks_provider_new(path->p_module, path->p_instance, path->p_name, path->p_class,
+	    KSTAT_TYPE_NAMED, 5, ks_flags & KSTAT_FLAG_PERSISTENT);
+	if (p == NULL)
+		return NULL;
+	p->mflags = ks_mflags;
+	p->histogram = calloc(1, sizeof(*p->histogram));
+	p->desc = desc != NULL ? strdup(desc) : NULL;
+	if (p->histogram == NULL || (desc != NULL && p->desc == NULL)) {
+		ks_provider_free(p);
+		return ks_fail_null(ENOMEM, "out of memory for a histogram");
+	}
+	p->histogram->layout = layout;
+	if (ks_provider_describe(p, "buckets", &md) != 0) {
+		ks_provider_free(p);
+		return NULL;
+	}
+	return p;
+}
+
+/* Gives a local histogram its counts. 0, or -1 with errno. */
+static int
+give_counts(struct ks_provider *p, uint64_t *supplied, uint16_t n)
+{
+	struct ks_histogram *h = p->histogram;
+
+	if (supplied == NULL) {
+		h->counts = calloc(1, ks_hist_size(h->layout.n));
+		return h->counts != NULL ? 0 : ks_fail(ENOMEM, "out of memory for %u buckets",
+		    h->layout.n);
+	}
+	if (n == 0 || (n < h->layout.n && !(h->layout.grows && h->layout.range_max == 0)))
+		return ks_fail(EINVAL, "histogram: %u buckets supplied, the layout has %u", n,
+		    h->layout.n);
+	if (n < h->layout.n)
+		h->layout.n = n; /* an open one ends where the array does */
+	h->supplied = supplied;
+	return 0;
+}
+
+kstat2_t *
+kstat2_create_histogram(const char *ks_pseg[], uint32_t ks_npseg, zoneid_t ks_zone,
+    kstat2_nv_hist_type_t type, kstat2_nv_metatype_t content_type, uint64_t scale,
+    kstat2_nv_metaflag_t md_flags, uint64_t *buckets, uint16_t num_buckets, uint64_t range_min,
+    uint64_t range_max, uint64_t stepping, uint32_t ks_flags, const char *desc,
+    kstat2_metaflag_t ks_mflags)
+{
+	kstat2_path_t path;
+	struct ks_provider *p, *dormant;
+
+	(void)ks_zone;
+	if (kstat2_parse_path((const char *const *)ks_pseg, ks_npseg, &path) != 0)
+		return NULL;
+	if (buckets != NULL && (ks_flags & KSTAT2_FLAG_PERSISTENT))
+		return ks_fail_null(EINVAL, "a PERSISTENT histogram cannot have supplied buckets");
+	p = ks_histogram_new(&path, type, content_type, scale, md_flags, range_min, range_max,
+	    stepping, ks_flags, desc, ks_mflags);
+	if (p == NULL)
+		return NULL;
+	dormant = ks_registry_revive(p);
+	if (dormant != NULL || errno != ENOENT || give_counts(p, buckets, num_buckets) != 0 ||
+	    ks_registry_add(p) != 0) {
+		int error = errno;
+
+		ks_provider_free(p);
+		errno = error;
+		return dormant != NULL ? &dormant->ks : NULL;
+	}
+	return &p->ks;
+}
+
+int
+kstat2_install(kstat2_t *ksp)
+{
+	return kstat_install(ksp);
+}
+
+void
+kstat2_delete(kstat2_t *ksp)
+{
+	kstat_delete(ksp);
+}
+
+int
+kstat2_hist_add_value(kstat2_t *ksp, uint64_t value)
+{
+	struct ks_histogram *h = ksp != NULL ? ((struct ks_provider *)ksp)->histogram : NULL;
+	uint32_t i;
+
+	if (h == NULL)
+		return ks_fail(EINVAL, "kstat2_hist_add_value: not a histogram");
+	i = ks_hist_index(&h->layout, value);
+	if (h->counts != NULL)
+		return ks_hist_add(h->counts, i);
+	(void)__atomic_fetch_add(&h->supplied[i], 1, __ATOMIC_RELAXED);
+	return 0;
+}

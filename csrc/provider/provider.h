@@ -1,0 +1,107 @@
+/*
+ * provider.h - the inside of a kstat that this process provides, and the registry of them all.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef PROVIDER_PROVIDER_H
+#define PROVIDER_PROVIDER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kstat_provider.h"
+#include "model/histogram.h"
+#include "model/meta.h"
+#include "provider/hist.h"
+
+struct ks_published; /* its place in a segment: publish.h */
+
+/* What a histogram kstat has in place of ks_data. */
+struct ks_histogram {
+	struct ks_hist_layout layout;
+	struct ks_hist *counts;  /* owned by the process, or in a segment */
+	uint64_t *supplied;      /* the caller's own array instead; not owned */
+};
+
+/* Metadata of one statistic; the texts are owned. */
+struct ks_described {
+	struct ks_meta meta;
+	struct ks_described *next;
+};
+
+struct ks_provider {
+	kstat_t ks; /* first: the provider's kstat_t */
+	uint64_t id; /* never used twice in a process */
+	struct ks_provider *prev, *next; /* registry, in order of creation */
+	struct ks_provider *same_name, *same_id; /* next in its bucket of the registry */
+	struct ks_described *described;
+	struct ks_histogram *histogram; /* NULL: not a histogram */
+	char *desc;                     /* of the kstat as a whole, or NULL */
+	kstat2_metaflag_t mflags;
+	struct ks_published *published; /* NULL: of this process alone */
+	bool owns_data;
+	bool doomed;         /* freed by the reader that holds it */
+	bool held;           /* being read or written */
+	pthread_t holder;
+};
+
+/* A kstat with its header filled in and nothing else; NULL with errno. See kstat_create(). */
+struct ks_provider *ks_provider_new(const char *module, int instance, const char *name,
+    const char *class_, uchar_t type, uint_t ndata, unsigned flags);
+
+/* Frees one that is not in the registry. */
+void ks_provider_free(struct ks_provider *p);
+
+/* The metadata given for a statistic, or NULL. */
+const struct ks_meta *ks_provider_meta(const struct ks_provider *p, const char *stat);
+
+/* Copies metadata; 0, or -1 with errno EINVAL, ENOMEM. */
+int ks_provider_describe(struct ks_provider *p, const char *stat, const kstat2_md_t *md);
+
+/* The unit that follows from a metatype and scale: "bytes", "ms", ... */
+const char *ks_unit_of(kstat2_nv_metatype_t type, uint64_t scale, kstat2_nv_metaflag_t flags);
+
+/*
+ * A histogram kstat without counts, for a path: everything of kstat2_create_histogram() but where
+ * the counts live. NULL with errno.
+ */
+struct ks_provider *ks_histogram_new(const kstat2_path_t *path, kstat2_nv_hist_type_t type,
+    kstat2_nv_metatype_t content_type, uint64_t scale, kstat2_nv_metaflag_t md_flags,
+    uint64_t range_min, uint64_t range_max, uint64_t stepping, uint32_t ks_flags,
+    const char *desc, kstat2_metaflag_t ks_mflags);
+
+/* --- the registry of kstats of kstat_create() --------------------------------------- */
+
+/* Enters a kstat; -1 with errno EEXIST. */
+int ks_registry_add(struct ks_provider *p);
+
+/*
+ * Takes a dormant kstat of the same name, type and size back into use, or returns NULL: with
+ * errno EEXIST if there is one in use, or a dormant one of another shape; ENOENT if there is none.
+ */
+struct ks_provider *ks_registry_revive(const struct ks_provider *like);
+
+/* Makes a kstat visible. */
+void ks_registry_show(struct ks_provider *p);
+
+/* Takes it out when nobody reads it, and frees it (a PERSISTENT one becomes dormant). */
+void ks_registry_remove(struct ks_provider *p);
+
+/* The kstat of that name, or NULL; not held. */
+struct ks_provider *ks_registry_find(const char *module, int instance, const char *name);
+
+/* Grows whenever a kstat appears or goes. */
+uint64_t ks_registry_changes(void);
+
+/* Calls fn for each visible kstat, oldest first, until it returns non-zero, which is returned. */
+int ks_registry_walk(int (*fn)(struct ks_provider *p, void *arg), void *arg);
+
+/*
+ * Holds the visible kstat with that ID for reading or writing: it stays, and nobody else holds
+ * it. NULL with errno ENXIO if it is gone, EDEADLK if this thread holds it already.
+ */
+struct ks_provider *ks_registry_hold(uint64_t id);
+void ks_registry_release(struct ks_provider *p);
+
+#endif

@@ -1,0 +1,335 @@
+/*
+ * registry.c - the kstats of this process. See provider.h.
+ *
+ * One mutex protects the list; it is never held while a provider's own code runs. A kstat that
+ * is being read or written is "held", and whoever wants to read or delete it waits.
+ * SPDX-License-Identifier: MIT
+ */
+#include "provider/provider.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t released;
+	struct ks_provider *first, *last;
+	struct ks_provider **by_name, **by_id; /* buckets, mask + 1 of each */
+	size_t mask, n;
+	uint64_t last_id;
+	uint64_t changes;
+} registry = { .lock = PTHREAD_MUTEX_INITIALIZER, .released = PTHREAD_COND_INITIALIZER };
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* A fork takes a consistent registry along; readers of other threads do not exist in the child. */
+static void
+before_fork(void)
+{
+	(void)pthread_mutex_lock(&registry.lock);
+}
+
+static void
+after_fork_in_parent(void)
+{
+	(void)pthread_mutex_unlock(&registry.lock);
+}
+
+static void
+after_fork_in_child(void)
+{
+	pthread_t self = pthread_self();
+
+	for (struct ks_provider *p = registry.first; p != NULL; p = p->next) {
+		if (p->held && !pthread_equal(p->holder, self))
+			p->held = false;
+	}
+	(void)pthread_cond_init(&registry.released, NULL);
+	(void)pthread_mutex_unlock(&registry.lock);
+}
+
+static void
+watch_forks(void)
+{
+	(void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+static void
+lock(void)
+{
+	(void)pthread_once(&once, watch_forks);
+	(void)pthread_mutex_lock(&registry.lock);
+}
+
+static void
+unlock(void)
+{
+	(void)pthread_mutex_unlock(&registry.lock);
+}
+
+static struct ks_provider **
+name_bucket(const char *module, int instance, const char *name)
+{
+	uint64_t h = ks_hash_string(ks_hash_string(KS_HASH_INIT, module), name);
+
+	return &registry.by_name[(h ^ (uint64_t)instance * 0x9e3779b97f4a7c15ULL) & registry.mask];
+}
+
+static void
+enter_tables(struct ks_provider *p)
+{
+	struct ks_provider **bucket = name_bucket(p->ks.ks_module, p->ks.ks_instance, p->ks.ks_name);
+
+	p->same_name = *bucket;
+	*bucket = p;
+	bucket = &registry.by_id[p->id & registry.mask];
+	p->same_id = *bucket;
+	*bucket = p;
+}
+
+static void
+leave_tables(struct ks_provider *p)
+{
+	struct ks_provider **at = name_bucket(p->ks.ks_module, p->ks.ks_instance, p->ks.ks_name);
+
+	while (*at != p)
+		at = &(*at)->same_name;
+	*at = p->same_name;
+	at = &registry.by_id[p->id & registry.mask];
+	while (*at != p)
+		at = &(*at)->same_id;
+	*at = p->same_id;
+}
+
+/* Keeps at most one kstat a bucket on average. 0, or -1 with errno ENOMEM. */
+static int
+grow_tables(void)
+{
+	size_t size = registry.by_name == NULL ? 64 : 2 * (registry.mask + 1);
+	struct ks_provider **names, **ids;
+
+	if (registry.by_name != NULL && registry.n <= registry.mask)
+		return 0;
+	names = calloc(size, sizeof(*names));
+	ids = calloc(size, sizeof(*ids));
+	if (names == NULL || ids == NULL) {
+		free(names);
+		free(ids);
+		return ks_fail(ENOMEM, "out of memory for a kstat");
+	}
+	free(registry.by_name);
+	free(registry.by_id);
+	registry.by_name = names;
+	registry.by_id = ids;
+	registry.mask = size - 1;
+	for (struct ks_provider *p = registry.first; p != NULL; p = p->next)
+		enter_tables(p);
+	return 0;
+}
+
+static struct ks_provider *
+find(const char *module, int instance, const char *name)
+{
+	struct ks_provider *p = registry.by_name == NULL ? NULL : *name_bucket(module, instance, name);
+
+	for (; p != NULL; p = p->same_name) {
+		if (!p->doomed && p->ks.ks_instance == instance &&
+		    strcmp(p->ks.ks_name, name) == 0 && strcmp(p->ks.ks_module, module) == 0)
+			break;
+	}
+	return p;
+}
+
+static int
+exists(const kstat_t *k)
+{
+	return ks_fail(EEXIST, "%s:%d:%s exists already", k->ks_module, k->ks_instance, k->ks_name);
+}
+
+int
+ks_registry_add(struct ks_provider *p)
+{
+	lock();
+	if (find(p->ks.ks_module, p->ks.ks_instance, p->ks.ks_name) != NULL) {
+		unlock();
+		return exists(&p->ks);
+	}
+	if (grow_tables() != 0) {
+		unlock();
+		return -1;
+	}
+	p->id = ++registry.last_id;
+	p->ks.ks_kid = (kid_t)p->id;
+	p->next = NULL;
+	p->prev = registry.last;
+	if (registry.last != NULL)
+		registry.last->next = p;
+	else
+		registry.first = p;
+	registry.last = p;
+	registry.n++;
+	enter_tables(p);
+	unlock();
+	return 0;
+}
+
+struct ks_provider *
+ks_registry_revive(const struct ks_provider *like)
+{
+	const kstat_t *k = &like->ks;
+	struct ks_provider *p;
+
+	lock();
+	p = find(k->ks_module, k->ks_instance, k->ks_name);
+	if (p == NULL) {
+		errno = ENOENT;
+	} else if (!(p->ks.ks_flags & KSTAT_FLAG_DORMANT) || p->ks.ks_type != k->ks_type ||
+	    p->ks.ks_ndata != k->ks_ndata || p->ks.ks_data_size != k->ks_data_size ||
+	    (p->histogram != NULL) != (like->histogram != NULL) ||
+	    (p->histogram != NULL && memcmp(&p->histogram->layout, &like->histogram->layout,
+	    sizeof(p->histogram->layout)) != 0)) {
+		(void)exists(k);
+		p = NULL;
+	} else {
+		p->ks.ks_flags = (uchar_t)(k->ks_flags | KSTAT_FLAG_INVALID);
+		registry.changes++;
+	}
+	unlock();
+	return p;
+}
+
+void
+ks_registry_show(struct ks_provider *p)
+{
+	lock();
+	p->ks.ks_flags &= (uchar_t)~KSTAT_FLAG_INVALID;
+	registry.changes++;
+	unlock();
+}
+
+static void
+unlink_and_free(struct ks_provider *p)
+{
+	leave_tables(p);
+	registry.n--;
+	if (p->prev != NULL)
+		p->prev->next = p->next;
+	else
+		registry.first = p->next;
+	if (p->next != NULL)
+		p->next->prev = p->prev;
+	else
+		registry.last = p->prev;
+	ks_provider_free(p);
+}
+
+void
+ks_registry_remove(struct ks_provider *p)
+{
+	lock();
+	while (p->held && !pthread_equal(p->holder, pthread_self()))
+		(void)pthread_cond_wait(&registry.released, &registry.lock);
+	registry.changes++;
+	if (p->ks.ks_flags & KSTAT_FLAG_PERSISTENT) {
+		/* Its callbacks go with the provider; the data stays. */
+		p->ks.ks_flags |= KSTAT_FLAG_DORMANT;
+		p->ks.ks_update = NULL;
+		p->ks.ks_snapshot = NULL;
+		p->ks.ks_private = NULL;
+		p->ks.ks_lock = NULL;
+	} else if (p->held) {
+		p->doomed = true;
+	} else {
+		unlink_and_free(p);
+	}
+	unlock();
+}
+
+struct ks_provider *
+ks_registry_find(const char *module, int instance, const char *name)
+{
+	struct ks_provider *p;
+
+	lock();
+	p = find(module, instance, name);
+	unlock();
+	return p;
+}
+
+uint64_t
+ks_registry_changes(void)
+{
+	uint64_t n;
+
+	lock();
+	n = registry.changes;
+	unlock();
+	return n;
+}
+
+static bool
+is_visible(const struct ks_provider *p)
+{
+	return !p->doomed && !(p->ks.ks_flags & KSTAT_FLAG_INVALID);
+}
+
+int
+ks_registry_walk(int (*fn)(struct ks_provider *p, void *arg), void *arg)
+{
+	int rc = 0;
+
+	lock();
+	for (struct ks_provider *p = registry.first; p != NULL && rc == 0; p = p->next) {
+		if (is_visible(p))
+			rc = fn(p, arg);
+	}
+	unlock();
+	return rc;
+}
+
+static struct ks_provider *
+find_id(uint64_t id)
+{
+	struct ks_provider *p = registry.by_id == NULL ? NULL : registry.by_id[id & registry.mask];
+
+	while (p != NULL && p->id != id)
+		p = p->same_id;
+	return p != NULL && is_visible(p) ? p : NULL;
+}
+
+struct ks_provider *
+ks_registry_hold(uint64_t id)
+{
+	struct ks_provider *p;
+
+	lock();
+	while ((p = find_id(id)) != NULL && p->held) {
+		if (pthread_equal(p->holder, pthread_self())) {
+			unlock();
+			return ks_fail_null(EDEADLK, "%s:%d:%s is being read by its own update function",
+			    p->ks.ks_module, p->ks.ks_instance, p->ks.ks_name);
+		}
+		(void)pthread_cond_wait(&registry.released, &registry.lock);
+	}
+	if (p != NULL) {
+		p->held = true;
+		p->holder = pthread_self();
+	}
+	unlock();
+	return p != NULL ? p : ks_fail_null(ENXIO, "the kstat was deleted");
+}
+
+void
+ks_registry_release(struct ks_provider *p)
+{
+	lock();
+	p->held = false;
+	if (p->doomed)
+		unlink_and_free(p);
+	(void)pthread_cond_broadcast(&registry.released);
+	unlock();
+}

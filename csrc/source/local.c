@@ -1,0 +1,372 @@
+/*
+ * local.c - the kstats that this process provides with kstat_create(), in its own chain. Their
+ * update functions run when they are read or written, under their own lock.
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "model/ioqueue.h"
+#include "provider/provider.h"
+#include "source/source.h"
+
+struct local {
+	struct ks_source src;
+	uint64_t changes; /* of the registry, at the last scan */
+	bool scanned;
+	struct ks_buf scratch;
+	struct ks_meta found; /* the answer to the last question about metadata */
+	struct ks_buf texts;
+};
+
+static int
+offer(struct ks_provider *p, void *arg)
+{
+	const struct ks_offer o = {
+		.module = p->ks.ks_module, .instance = p->ks.ks_instance, .name = p->ks.ks_name,
+		.class_ = p->ks.ks_class, .type = p->ks.ks_type, .flags = p->ks.ks_flags,
+		.crtime = p->ks.ks_crtime, .ndata = p->ks.ks_ndata, .data_size = p->ks.ks_data_size,
+		.cookie = p->id
+	};
+
+	return ks_scan_offer(arg, &o);
+}
+
+static int
+local_scan(struct ks_source *src, struct ks_scan *scan)
+{
+	struct local *l = (struct local *)src;
+	uint64_t changes = ks_registry_changes();
+
+	if (l->scanned && changes == l->changes)
+		return 0;
+	if (ks_registry_walk(offer, scan) != 0)
+		return -1;
+	l->scanned = true;
+	l->changes = changes;
+	return 1;
+}
+
+/* --- reading ------------------------------------------------------------------------- */
+
+static void
+add_named(struct ks_record *r, const kstat_named_t *kn)
+{
+	char name[KSTAT_STRLEN];
+	const char *ptr = kn->value.string.addr.ptr;
+	uint32_t len = kn->value.string.len;
+	kstat_named_t *copy;
+
+	memcpy(name, kn->name, sizeof(name));
+	name[KSTAT_STRLEN - 1] = '\0';
+	switch (kn->data_type) {
+	case KSTAT_DATA_STRING:
+		ks_named_string(r, name, ptr, ptr == NULL ? 0 : strnlen(ptr, len));
+		break;
+	case KSTAT_DATA_INTS:
+		ks_named_ints(r, name, kn->value.string.addr.ints, ptr == NULL ? 0 : len / 8);
+		break;
+	case KSTAT_DATA_STRS:
+		ks_named_strs(r, name, ptr, ptr == NULL ? 0 : len);
+		break;
+	default:
+		copy = ks_record_add(r, sizeof(*copy));
+		if (copy != NULL)
+			memcpy(copy, kn, sizeof(*copy));
+	}
+}
+
+static void
+add_records(struct ks_record *r, const kstat_t *k, const void *data)
+{
+	const kstat_named_t *kn = data;
+
+	if (k->ks_type == KSTAT_TYPE_NAMED) {
+		for (uint_t i = 0; i < k->ks_ndata; i++)
+			add_named(r, &kn[i]);
+		return;
+	}
+	ks_buf_add(&r->fixed, data, k->ks_data_size);
+	r->ndata = k->ks_ndata;
+}
+
+/* The five values of a histogram. 0, or -1 with errno. */
+static int
+read_histogram(struct ks_histogram *h, struct ks_record *r, struct ks_buf *scratch)
+{
+	const struct ks_hist_layout *l = &h->layout;
+	const char *type = ks_hist_type_name(l->type);
+	uint64_t *copy;
+	uint32_t n = l->n;
+
+	ks_buf_reset(scratch);
+	copy = ks_buf_zeroed(scratch, (size_t)l->n * sizeof(*copy));
+	if (copy == NULL)
+		return ks_fail(ENOMEM, "out of memory for %u buckets", l->n);
+	if (h->supplied != NULL) {
+		for (uint32_t i = 0; i < l->n; i++)
+			copy[i] = __atomic_load_n(&h->supplied[i], __ATOMIC_RELAXED);
+	} else if (ks_hist_copy(h->counts, copy, l->n) != 0) {
+		return -1;
+	}
+	while (l->grows && n > 0 && copy[n - 1] == 0)
+		n--;
+	ks_named_ints(r, "buckets", copy, n);
+	ks_named_chars(r, "type", type, strlen(type));
+	ks_named_u64(r, "range_min", l->range_min);
+	ks_named_u64(r, "range_max", l->range_max);
+	ks_named_u64(r, "stepping", l->stepping);
+	r->snaptime = gethrtime();
+	return 0;
+}
+
+/* Calls the provider's snapshot function, whose copy may hold strings of the provider's. */
+static int
+custom_snapshot(kstat_t *k, struct ks_record *r, struct ks_buf *scratch)
+{
+	size_t least = k->ks_type == KSTAT_TYPE_NAMED ? k->ks_ndata * sizeof(kstat_named_t) : 0;
+	void *copy;
+	int error;
+
+	if (k->ks_data_size < least)
+		return ks_fail(EIO, "ks_data_size %zu is too small for %u named values",
+		    k->ks_data_size, k->ks_ndata);
+	ks_buf_reset(scratch);
+	copy = ks_buf_zeroed(scratch, k->ks_data_size);
+	if (copy == NULL)
+		return ks_fail(ENOMEM, "out of memory for a snapshot");
+	error = k->ks_snapshot(k, copy, KSTAT_READ);
+	if (error != 0)
+		return ks_fail(error, "its snapshot function refused: %s", strerror(error));
+	r->snaptime = k->ks_snaptime != 0 ? k->ks_snaptime : gethrtime();
+	add_records(r, k, copy);
+	return 0;
+}
+
+static int
+read_held(struct ks_provider *p, struct ks_record *r, struct ks_buf *scratch)
+{
+	kstat_t *k = &p->ks;
+
+	if (k->ks_update != NULL) {
+		int error = k->ks_update(k, KSTAT_READ);
+
+		if (error != 0)
+			return ks_fail(error, "its update function refused: %s", strerror(error));
+	}
+	if (p->histogram != NULL)
+		return read_histogram(p->histogram, r, scratch);
+	if (k->ks_snapshot != NULL)
+		return custom_snapshot(k, r, scratch);
+	if (k->ks_data == NULL && k->ks_data_size > 0)
+		return ks_fail(EIO, "it has no data");
+	r->snaptime = gethrtime();
+	add_records(r, k, k->ks_data);
+	if (k->ks_type == KSTAT_TYPE_IO && r->fixed.len == sizeof(kstat_io_t)) {
+		kstat_io_t io;
+
+		memcpy(&io, r->fixed.data, sizeof(io));
+		ks_queue_snapshot(&io, r->snaptime);
+		memcpy(r->fixed.data, &io, sizeof(io));
+	}
+	return 0;
+}
+
+/* Puts the kstat's name before the message of a failure. */
+static int
+named_failure(const kstat_t *k)
+{
+	int error = errno;
+	char text[256];
+
+	strncpy(text, kstat_errmsg(), sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	return ks_fail(error, "%s:%d:%s: %s", k->ks_module, k->ks_instance, k->ks_name, text);
+}
+
+static int
+local_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_record *r)
+{
+	struct local *l = (struct local *)src;
+	struct ks_provider *p = ks_registry_hold(cookie);
+	pthread_mutex_t *lock;
+	int rc;
+
+	if (p == NULL)
+		return named_failure(ksp);
+	lock = p->ks.ks_lock;
+	if (lock != NULL)
+		(void)pthread_mutex_lock(lock);
+	rc = read_held(p, r, &l->scratch);
+	if (lock != NULL)
+		(void)pthread_mutex_unlock(lock);
+	if (rc != 0)
+		(void)named_failure(ksp);
+	rc = rc != 0 ? errno : 0;
+	ks_registry_release(p);
+	errno = rc;
+	return rc != 0 ? -1 : 0;
+}
+
+/* --- writing ----------------------------------------------------------------------------- */
+
+/* Only values may be written: names and types must be those that are there, strings stay. */
+static int
+store_named(kstat_t *k, const kstat_named_t *from)
+{
+	kstat_named_t *to = k->ks_data;
+
+	for (uint_t i = 0; i < k->ks_ndata; i++) {
+		if (strncmp(to[i].name, from[i].name, KSTAT_STRLEN) != 0 ||
+		    to[i].data_type != from[i].data_type)
+			return ks_fail(EINVAL, "value %u is '%.30s' of type %d, not '%.30s' of type %d", i,
+			    to[i].name, to[i].data_type, from[i].name, from[i].data_type);
+	}
+	for (uint_t i = 0; i < k->ks_ndata; i++) {
+		switch (to[i].data_type) {
+		case KSTAT_DATA_STRING:
+		case KSTAT_DATA_INTS:
+		case KSTAT_DATA_STRS:
+			break;
+		default:
+			to[i].value = from[i].value;
+		}
+	}
+	return 0;
+}
+
+static int
+write_held(struct ks_provider *p, const kstat_t *ksp, const void *data, struct ks_buf *scratch)
+{
+	kstat_t *k = &p->ks;
+	bool default_copy = k->ks_snapshot == NULL;
+	size_t size = k->ks_type == KSTAT_TYPE_NAMED ? k->ks_ndata * sizeof(kstat_named_t) :
+	    k->ks_data_size;
+	int error = 0;
+
+	if (!(k->ks_flags & KSTAT_FLAG_WRITABLE))
+		return ks_fail(EACCES, "not writable");
+	if (ksp->ks_ndata != k->ks_ndata || (k->ks_type != KSTAT_TYPE_NAMED &&
+	    ksp->ks_data_size != k->ks_data_size))
+		return ks_fail(EINVAL, "the data to write has another size than the kstat");
+	if (!default_copy) {
+		error = k->ks_snapshot(k, (void *)(uintptr_t)data, KSTAT_WRITE);
+		if (error == 0 && k->ks_update != NULL)
+			error = k->ks_update(k, KSTAT_WRITE);
+		return error == 0 ? 0 : ks_fail(error, "refused: %s", strerror(error));
+	}
+	if (k->ks_data == NULL)
+		return ks_fail(EACCES, "it has no data to write to");
+	/* What the update function refuses must leave no trace. */
+	ks_buf_reset(scratch);
+	ks_buf_add(scratch, k->ks_data, size);
+	if (scratch->failed)
+		return ks_fail(ENOMEM, "out of memory");
+	if (k->ks_type == KSTAT_TYPE_NAMED) {
+		if (store_named(k, data) != 0)
+			return -1;
+	} else {
+		memcpy(k->ks_data, data, size);
+	}
+	if (k->ks_update != NULL)
+		error = k->ks_update(k, KSTAT_WRITE);
+	if (error == 0)
+		return 0;
+	if (size > 0)
+		memcpy(k->ks_data, scratch->data, size);
+	return ks_fail(error, "its update function refused: %s", strerror(error));
+}
+
+static int
+local_write(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const void *data)
+{
+	struct local *l = (struct local *)src;
+	struct ks_provider *p = ks_registry_hold(cookie);
+	pthread_mutex_t *lock;
+	int rc;
+
+	if (p == NULL)
+		return named_failure(ksp);
+	lock = p->ks.ks_lock;
+	if (lock != NULL)
+		(void)pthread_mutex_lock(lock);
+	rc = p->histogram != NULL ? ks_fail(EACCES, "a histogram is not writable") :
+	    write_held(p, ksp, data, &l->scratch);
+	if (lock != NULL)
+		(void)pthread_mutex_unlock(lock);
+	if (rc != 0)
+		(void)named_failure(ksp);
+	rc = rc != 0 ? errno : 0;
+	ks_registry_release(p);
+	errno = rc;
+	return rc != 0 ? -1 : 0;
+}
+
+/* --- the rest --------------------------------------------------------------------------------- */
+
+/* The kstat may be deleted at any time, so the answer is a copy. */
+static const struct ks_meta *
+local_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const char *stat)
+{
+	struct local *l = (struct local *)src;
+	struct ks_provider *p = ks_registry_hold(cookie);
+	const struct ks_meta *m;
+	size_t unit, desc;
+
+	(void)ksp;
+	if (p == NULL)
+		return NULL;
+	m = ks_provider_meta(p, stat);
+	if (m != NULL) {
+		ks_buf_reset(&l->texts);
+		ks_buf_add(&l->texts, m->stat, strlen(m->stat) + 1);
+		unit = l->texts.len;
+		ks_buf_add(&l->texts, m->unit, strlen(m->unit) + 1);
+		desc = l->texts.len;
+		ks_buf_add(&l->texts, m->desc, strlen(m->desc) + 1);
+		l->found = *m;
+		if (l->texts.failed) {
+			m = NULL;
+		} else {
+			l->found.stat = l->texts.data;
+			l->found.unit = l->texts.data + unit;
+			l->found.desc = l->texts.data + desc;
+			m = &l->found;
+		}
+	}
+	ks_registry_release(p);
+	return m;
+}
+
+static void
+local_close(struct ks_source *src)
+{
+	struct local *l = (struct local *)src;
+
+	ks_buf_free(&l->scratch);
+	ks_buf_free(&l->texts);
+	free(l);
+}
+
+static const struct ks_source_ops local_ops = {
+	.name = "local",
+	.scan = local_scan,
+	.read = local_read,
+	.write = local_write,
+	.meta = local_meta,
+	.close = local_close
+};
+
+struct ks_source *
+ks_source_local_open(void)
+{
+	struct local *l = calloc(1, sizeof(*l));
+
+	if (l == NULL)
+		return ks_fail_null(ENOMEM, "out of memory for the kstats of this process");
+	l->src.ops = &local_ops;
+	return &l->src;
+}
