@@ -1,12 +1,14 @@
 /* number.c - see number.h. SPDX-License-Identifier: MIT */
 #include "base/number.h"
 
+#include <langinfo.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NANOSEC 1000000000u
+#define NUMBER_TEXT_MAX 1100 /* more digits than any double has */
 
 size_t
 ks_format_u64(char *to, uint64_t v)
@@ -42,6 +44,48 @@ ks_format_i64(char *to, int64_t v)
 	return 1 + ks_format_u64(to + 1, 0 - (uint64_t)v);
 }
 
+/*
+ * The C library's conversions of floating numbers write and expect the decimal point of the
+ * process's locale, which a host program may have set.
+ */
+static size_t
+with_point(char *text, size_t n)
+{
+	const char *radix = nl_langinfo(RADIXCHAR);
+	size_t len = strlen(radix);
+	char *at;
+
+	if (strcmp(radix, ".") == 0 || len == 0 || (at = strstr(text, radix)) == NULL)
+		return n;
+	*at = '.';
+	memmove(at + 1, at + len, strlen(at + len) + 1);
+	return n - (len - 1);
+}
+
+/* Copies n bytes of a number to a text for strtod(); false if it does not fit. */
+static bool
+with_radix(char *to, size_t size, const char *s, size_t n)
+{
+	const char *radix = nl_langinfo(RADIXCHAR);
+	const char *point = memchr(s, '.', n);
+	size_t len = strlen(radix), before;
+
+	if (point == NULL || len == 0 || strcmp(radix, ".") == 0) {
+		before = n;
+		len = 0;
+	} else {
+		before = (size_t)(point - s);
+	}
+	if (n >= size || size - n - 1 < len)
+		return false;
+	memcpy(to, s, before);
+	memcpy(to + before, radix, len);
+	if (before < n)
+		memcpy(to + before + len, point + 1, n - before - 1);
+	to[len > 0 ? n + len - 1 : n] = '\0';
+	return true;
+}
+
 size_t
 ks_format_seconds(char *to, int64_t ns)
 {
@@ -64,7 +108,7 @@ ks_format_seconds(char *to, int64_t ns)
 		*to = '0';
 		return 1;
 	}
-	return (size_t)snprintf(to, KS_NUMBER_MAX, "%.9f", (double)ns / 1e9);
+	return with_point(to, (size_t)snprintf(to, KS_NUMBER_MAX, "%.9f", (double)ns / 1e9));
 }
 
 size_t
@@ -79,7 +123,7 @@ ks_format_double(char *to, double v)
 		if (isinf(v) || strtod(to, NULL) == v)
 			break;
 	}
-	return (size_t)n;
+	return with_point(to, (size_t)n);
 }
 
 int
@@ -116,6 +160,28 @@ ks_scan_i64(const char **p, const char *end, int64_t *v)
 	return 0;
 }
 
+/* How many of the n bytes at s a decimal number may consist of. */
+static size_t
+spans(const char *s, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && s[i] != '\0' && strchr("0123456789+-.eE", s[i]) != NULL)
+		i++;
+	return i;
+}
+
+int
+ks_scan_double(const char *s, size_t n, double *v)
+{
+	char text[NUMBER_TEXT_MAX], *stop;
+
+	if (n == 0 || spans(s, n) != n || !with_radix(text, sizeof(text), s, n))
+		return -1;
+	*v = strtod(text, &stop);
+	return *stop == '\0' && isfinite(*v) ? 0 : -1;
+}
+
 /* Seconds in scientific notation, which only writers that go through doubles produce. */
 static int
 scan_scientific(const char *s, size_t n, int64_t *ns)
@@ -123,14 +189,10 @@ scan_scientific(const char *s, size_t n, int64_t *ns)
 	char text[KS_NUMBER_MAX], *stop;
 	long double v;
 
-	if (n >= sizeof(text))
-		return -1;
-	memcpy(text, s, n);
-	text[n] = '\0';
-	if (text[strspn(text, "0123456789+-.eE")] != '\0')
+	if (spans(s, n) != n || !with_radix(text, sizeof(text), s, n))
 		return -1;
 	v = strtold(text, &stop) * NANOSEC;
-	if (stop != text + n || !(v > -9.2e18L && v < 9.2e18L))
+	if (*stop != '\0' || !(v > -9.2e18L && v < 9.2e18L))
 		return -1;
 	*ns = llroundl(v);
 	return 0;

@@ -35,8 +35,15 @@ int ks_scan_u64(const char **p, const char *end, uint64_t *v);
 int ks_scan_i64(const char **p, const char *end, int64_t *v);
 
 /*
+ * A decimal number with or without fraction and exponent, of exactly n bytes (at most 1,000 or
+ * so), as the nearest double. 0, or -1 if malformed or not finite.
+ */
+int ks_scan_double(const char *s, size_t n, double *v);
+
+/*
  * Decimal seconds ("12.345678901", "-3", "1e-09") of exactly n bytes as nanoseconds; digits
- * after the ninth are rounded, and with an exponent the precision is that of a long double. 0, or -1 if malformed or out of range.
+ * after the ninth are rounded, and with an exponent the precision is that of a long double.
+ * 0, or -1 if malformed or out of range.
  */
 int ks_scan_seconds(const char *s, size_t n, int64_t *ns);
 
