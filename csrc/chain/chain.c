@@ -480,7 +480,9 @@ kstat_read(kstat_ctl_t *kc, kstat_t *ksp, void *buf)
 		return -1;
 	ks_record_finish(r, ksp->ks_type, ksp->ks_data);
 	ksp->ks_ndata = r->ndata;
-	ksp->ks_snaptime = r->snaptime != 0 ? r->snaptime : gethrtime();
+	ksp->ks_snaptime = r->snaptime;
+	if (r->snaptime == 0 && node->source->ops->advance == NULL)
+		ksp->ks_snaptime = gethrtime(); /* what a replay does not know stays 0 */
 	if (buf != NULL) {
 		memcpy(buf, ksp->ks_data, ksp->ks_data_size);
 		if (ksp->ks_type == KSTAT_TYPE_NAMED)
