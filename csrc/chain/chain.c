@@ -15,6 +15,7 @@
 #include "chain/node.h"
 #include "chain/warnings.h"
 #include "model/decode.h"
+#include "source/replay.h"
 #include "source/source.h"
 
 #define MOST_SOURCES 4
@@ -317,7 +318,7 @@ replay_time(int64_t *ns)
 }
 
 kstat_ctl_t *
-kstat_open_capture(const char *path)
+ks_chain_open_replay(const char *path, int64_t from, int64_t to)
 {
 	struct ks_chain *chain;
 
@@ -327,9 +328,15 @@ kstat_open_capture(const char *path)
 	if (chain == NULL)
 		return NULL;
 	if (replay_time(&chain->replay_start) != 0 ||
-	    !add_source(chain, ks_source_capture_open(path)))
+	    !add_source(chain, ks_source_replay_open(path, from, to)))
 		return abandon(chain);
 	return first_scan(chain);
+}
+
+kstat_ctl_t *
+kstat_open_capture(const char *path)
+{
+	return ks_chain_open_replay(path, INT64_MIN, INT64_MAX);
 }
 
 /* --- updates --------------------------------------------------------------- */

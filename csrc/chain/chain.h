@@ -20,6 +20,12 @@ struct ks_source;
  */
 kstat_ctl_t *ks_chain_open_source(struct ks_source *src);
 
+/*
+ * As kstat_open_capture(), for the samples whose time of day lies between `from` and `to`
+ * (ns since 1970; INT64_MIN and INT64_MAX: all). NULL with errno ENODATA if there is none.
+ */
+kstat_ctl_t *ks_chain_open_replay(const char *path, int64_t from, int64_t to);
+
 /* The kstat with this ID, or NULL with errno ENXIO: it left the chain. */
 kstat_t *ks_chain_find(kstat_ctl_t *kc, kid_t kid);
 

@@ -1,0 +1,97 @@
+/* recording_file.c - see recording_file.h. SPDX-License-Identifier: MIT */
+#include "source/recording_file.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/error.h"
+
+static void
+pack_fields(const struct ks_rec_frame *f, unsigned char to[16])
+{
+	uint32_t size = htole32(f->size);
+	uint64_t time_of_day = htole64((uint64_t)f->time_of_day);
+
+	memcpy(to, f->key ? "KSK1" : "KSD1", 4);
+	memcpy(to + 4, &size, 4);
+	memcpy(to + 8, &time_of_day, 8);
+}
+
+uint32_t
+ks_rec_frame_crc(const struct ks_rec_frame *f, const void *payload)
+{
+	unsigned char fields[16];
+
+	pack_fields(f, fields);
+	return (uint32_t)crc32_z(crc32_z(0, fields, sizeof(fields)), payload, f->size);
+}
+
+void
+ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char to[KS_REC_HEADER_SIZE])
+{
+	uint32_t crc = htole32(f->crc);
+
+	pack_fields(f, to);
+	memcpy(to + 16, &crc, 4);
+}
+
+bool
+ks_rec_frame_unpack(struct ks_rec_frame *f, const unsigned char from[KS_REC_HEADER_SIZE])
+{
+	uint64_t time_of_day;
+
+	f->key = memcmp(from, "KSK1", 4) == 0;
+	if (!f->key && memcmp(from, "KSD1", 4) != 0)
+		return false;
+	memcpy(&f->size, from + 4, 4);
+	memcpy(&time_of_day, from + 8, 8);
+	memcpy(&f->crc, from + 16, 4);
+	f->size = le32toh(f->size);
+	f->time_of_day = (int64_t)le64toh(time_of_day);
+	f->crc = le32toh(f->crc);
+	return f->size <= KS_REC_MOST_PAYLOAD;
+}
+
+ssize_t
+ks_rec_read_at(int fd, void *to, size_t n, off_t at)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t got = pread(fd, (char *)to + done, n - done, at + (off_t)done);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		done += (size_t)got;
+	}
+	return (ssize_t)done;
+}
+
+int
+ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, bool *torn)
+{
+	unsigned char header[KS_REC_HEADER_SIZE];
+	ssize_t got = ks_rec_read_at(fd, header, sizeof(header), at);
+
+	*torn = false;
+	if (got < 0)
+		return ks_fail(errno, "%s", strerror(errno));
+	if (got < (ssize_t)sizeof(header)) {
+		*torn = got > 0;
+		return 0;
+	}
+	if (!ks_rec_frame_unpack(f, header))
+		return ks_fail(EBADMSG, "damaged at byte %lld", (long long)at);
+	if (file_size - at - (off_t)sizeof(header) < (off_t)f->size) {
+		*torn = true;
+		return 0;
+	}
+	return 1;
+}

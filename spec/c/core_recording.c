@@ -1,0 +1,334 @@
+/*
+ * core_recording.c - records a made-up machine whose kstats come, go, change shape and fail, and
+ * reads the recording back.
+ *
+ *     core_recording write FILE STEPS [KSTATS]   records STEPS samples, appending; prints bytes
+ *     core_recording read FILE [FROM [TO]]       prints "STEPS samples, N values differ" by seconds
+ *     core_recording damage FILE COPY            cuts and corrupts COPY of FILE everywhere, reads each
+ *
+ * The machine's state is a function of the time of day, so the reader knows what must be there.
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "chain/chain.h"
+#include "chain/recorder.h"
+#include "chain/values.h"
+#include "source/source.h"
+
+#define START 1700000000 /* seconds since 1970 */
+
+struct machine {
+	struct ks_source base;
+	int64_t step; /* seconds since START */
+	int kstats;
+};
+
+static uint64_t
+mix(uint64_t x)
+{
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdULL;
+	x ^= x >> 33;
+	x *= 0xc4ceb9fe1a85ec53ULL;
+	return x ^ x >> 33;
+}
+
+static int
+machine_scan(struct ks_source *src, struct ks_scan *scan)
+{
+	struct machine *m = (struct machine *)src;
+
+	for (int i = 0; i < m->kstats; i++) {
+		char name[16];
+		struct ks_offer offer = { .module = "machine", .instance = i, .name = name,
+			.class_ = "misc", .type = (uchar_t)(1 + i % 4), .cookie = (uint64_t)i,
+			/* one in eleven is created anew every seven steps */
+			.crtime = i % 11 == 10 ? m->step / 7 : 0 };
+
+		(void)snprintf(name, sizeof(name), "k%d", i);
+		if (i % 13 == 12 && m->step / 5 % 2 == 1)
+			continue; /* away */
+		if (ks_scan_offer(scan, &offer) != 0)
+			return -1;
+	}
+	return 1;
+}
+
+static void
+read_named(struct ks_record *r, int64_t step, uint64_t i)
+{
+	uint64_t ints[3] = { (uint64_t)step, i, UINT64_MAX };
+	char text[32];
+
+	ks_named_u64(r, "steady", (uint64_t)step * 1000 * (i + 1));
+	ks_named_u64(r, "noisy", (uint64_t)step * 100 + mix((uint64_t)step + i) % 16);
+	ks_named_u32(r, "wraps", (uint32_t)(step * 0x40000001));
+	ks_named_i64(r, "falls", -step * INT64_C(0x7ffffffffffff));
+	ks_named_i32(r, "signed", (int32_t)(mix((uint64_t)step) & 7) - 4);
+	ks_named_double(r, "real", (double)step / 3);
+	ks_named_chars(r, "chars", "sixteen bytes!!!", 10 + (size_t)(step % 7));
+	(void)snprintf(text, sizeof(text), "step %lld", (long long)step / 10);
+	ks_named_string(r, "text", step % 3 == 0 ? NULL : text, strlen(text));
+	ks_named_ints(r, "ints", ints, (size_t)(step % 4));
+	if (step / 6 % 2 == 1)
+		ks_named_u64(r, "sometimes", 1);
+}
+
+static int
+machine_read(struct ks_source *src, const kstat_t *ksp, uint64_t i, struct ks_record *r)
+{
+	const struct machine *m = (const struct machine *)src;
+	uint64_t noise = mix((uint64_t)m->step * 31 + i);
+
+	if (i % 17 == 16 && m->step % 4 == 1)
+		return ks_fail(EIO, "broken");
+	r->snaptime = (m->step + 1) * KS_NANOSEC + (hrtime_t)(i * 1000 + noise % 100);
+	switch (ksp->ks_type) {
+	case KSTAT_TYPE_NAMED:
+		read_named(r, m->step, i);
+		break;
+	case KSTAT_TYPE_INTR: {
+		kstat_intr_t *ki = ks_record_add(r, sizeof(*ki));
+
+		ki->intrs[KSTAT_INTR_HARD] = (uint_t)(m->step * 1000000007);
+		break;
+	}
+	case KSTAT_TYPE_IO: {
+		kstat_io_t *io = ks_record_add(r, sizeof(*io));
+
+		io->nread = noise;
+		io->reads = (uint_t)m->step;
+		io->rlentime = -5;
+		io->rcnt = (uint_t)(noise & 3);
+		break;
+	}
+	default: {
+		kstat_timer_t *kt = ks_record_add(r, sizeof(*kt));
+
+		(void)snprintf(kt->name, sizeof(kt->name), "timer");
+		kt->num_events = (u_longlong_t)m->step;
+		kt = ks_record_add(r, sizeof(*kt));
+		kt->max_time = m->step;
+		break;
+	}
+	}
+	return 0;
+}
+
+static int
+machine_advance(struct ks_source *src)
+{
+	((struct machine *)src)->step++;
+	return 1;
+}
+
+static int
+machine_time_of_day(struct ks_source *src, int64_t *ns)
+{
+	*ns = (START + ((struct machine *)src)->step) * KS_NANOSEC;
+	return 1;
+}
+
+static void
+machine_close(struct ks_source *src)
+{
+	free(src);
+}
+
+static const struct ks_source_ops machine_ops = {
+	.name = "machine", .scan = machine_scan, .read = machine_read, .advance = machine_advance,
+	.time_of_day = machine_time_of_day, .close = machine_close
+};
+
+static kstat_ctl_t *
+open_machine(int64_t step, int kstats)
+{
+	struct machine *m = calloc(1, sizeof(*m));
+
+	m->base.ops = &machine_ops;
+	m->step = step;
+	m->kstats = kstats;
+	return ks_chain_open_source(&m->base);
+}
+
+static int
+fail(void)
+{
+	printf("%s\n", kstat_errmsg());
+	return 1;
+}
+
+static int
+write_recording(const char *path, int steps, int kstats)
+{
+	struct ks_recorder *rec = ks_recorder_open(path);
+	kstat_ctl_t *kc;
+
+	if (rec == NULL)
+		return fail();
+	/* The file's size tells whether it is continued: then go on where it would. */
+	kc = open_machine(ks_recorder_size(rec) > 16 ? steps : 0, kstats);
+	for (int i = 0; i < steps; i++) {
+		if (i > 0 && ks_chain_step(kc) < 0)
+			return fail();
+		if (ks_recorder_add(rec, kc, NULL, 0) != 0)
+			return fail();
+	}
+	printf("%lld bytes\n", (long long)ks_recorder_size(rec));
+	ks_recorder_close(rec);
+	return kstat_close(kc);
+}
+
+/* Compares all statistics of two kstats, the second NULL if it is missing. */
+static int
+compare(const kstat_t *want, const kstat_t *have)
+{
+	struct ks_values w = { NULL, 0, 0 }, h = { NULL, 0, 0 };
+	struct ks_buf a = KS_BUF_INIT, b = KS_BUF_INIT;
+	int differ = have == NULL;
+
+	if (have != NULL) {
+		(void)ks_values_collect(&w, want, true);
+		(void)ks_values_collect(&h, have, true);
+		differ += w.n != h.n;
+		for (size_t i = 0; i < w.n && i < h.n; i++) {
+			const struct ks_value *x = &w.pair[i].value, *y = &h.pair[i].value;
+
+			differ += strcmp(w.pair[i].name, h.pair[i].name) != 0 || x->kind != y->kind ||
+			    x->bits != y->bits || x->len != y->len;
+			if (x->kind >= KS_VALUE_INTS || x->kind == KS_VALUE_STRING)
+				differ += memcmp(x->str, y->str,
+				    x->kind == KS_VALUE_INTS ? 8 * x->len : x->len) != 0;
+			else
+				differ += x->u64 != y->u64;
+		}
+	}
+	ks_buf_free(&a);
+	ks_buf_free(&b);
+	ks_values_free(&w);
+	ks_values_free(&h);
+	return differ;
+}
+
+static int
+read_recording(const char *path, int64_t from, int64_t to, int kstats)
+{
+	kstat_ctl_t *kc = ks_chain_open_replay(path, from, to), *truth;
+	int samples = 1, differ = 0;
+	const char *warning;
+	int64_t last;
+
+	if (kc == NULL)
+		return fail();
+	last = ks_chain_time_of_day(kc);
+	truth = open_machine(last / KS_NANOSEC - START, kstats);
+	for (;;) {
+		for (kstat_t *k = truth->kc_chain; k != NULL; k = k->ks_next) {
+			kstat_t *r = kstat_lookup(kc, k->ks_module, k->ks_instance, k->ks_name);
+			bool readable = kstat_read(truth, k, NULL) >= 0;
+
+			if (r == NULL || (kstat_read(kc, r, NULL) >= 0) != readable)
+				differ++;
+			else if (readable)
+				differ += compare(k, r);
+		}
+		differ += ks_chain_length(kc) != ks_chain_length(truth);
+		if (ks_chain_step(kc) < 0) {
+			printf("%s\n", kstat_errmsg());
+			break;
+		}
+		if (ks_chain_time_of_day(kc) == last)
+			break;
+		last = ks_chain_time_of_day(kc);
+		samples++;
+		while (ks_chain_time_of_day(truth) < last)
+			(void)ks_chain_step(truth);
+	}
+	while ((warning = ks_chain_warning(kc)) != NULL)
+		printf("%s\n", warning);
+	printf("%d samples, %d values differ\n", samples, differ);
+	(void)kstat_close(truth);
+	return kstat_close(kc);
+}
+
+/* Reads a damaged copy to its end; what comes of it is not told, only that it comes to an end. */
+static int
+try_copy(const char *copy, const char *bytes, size_t n)
+{
+	FILE *f = fopen(copy, "wb");
+	kstat_ctl_t *kc;
+	int samples = 0;
+
+	if (f == NULL || fwrite(bytes, 1, n, f) != n || fclose(f) != 0)
+		exit(1);
+	kc = kstat_open_capture(copy);
+	if (kc == NULL)
+		return 0;
+	do {
+		int64_t now = ks_chain_time_of_day(kc);
+
+		samples++;
+		for (kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next)
+			(void)kstat_read(kc, k, NULL);
+		if (ks_chain_step(kc) < 0 || ks_chain_time_of_day(kc) == now)
+			break;
+	} while (samples < 1000000);
+	(void)kstat_close(kc);
+	return samples;
+}
+
+static int
+damage(const char *path, const char *copy)
+{
+	struct stat st;
+	FILE *f = fopen(path, "rb");
+	char *bytes;
+	size_t n, most = 0;
+	int last = 0, grew = 0;
+
+	if (f == NULL || stat(path, &st) != 0)
+		return 1;
+	n = (size_t)st.st_size;
+	bytes = malloc(n);
+	if (bytes == NULL || fread(bytes, 1, n, f) != n)
+		return 1;
+	(void)fclose(f);
+	for (size_t cut = 0; cut <= n; cut += 1 + cut / 64) {
+		int samples = try_copy(copy, bytes, cut);
+
+		grew += samples >= last;
+		last = samples;
+		most++;
+	}
+	printf("%zu cuts, each with as many samples as the one before or more: %s\n", most,
+	    grew == (int)most ? "yes" : "no");
+	for (size_t at = 0; at < n; at += 1 + n / 3000) {
+		bytes[at] ^= (char)(1 << at % 8);
+		(void)try_copy(copy, bytes, n);
+		bytes[at] ^= (char)(1 << at % 8);
+	}
+	printf("corrupted everywhere, and came to an end\n");
+	free(bytes);
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc >= 4 && strcmp(argv[1], "write") == 0)
+		return write_recording(argv[2], atoi(argv[3]), argc > 4 ? atoi(argv[4]) : 100);
+	if (argc >= 3 && strcmp(argv[1], "read") == 0)
+		return read_recording(argv[2],
+		    argc > 3 ? (START + atoll(argv[3])) * KS_NANOSEC : INT64_MIN,
+		    argc > 4 ? (START + atoll(argv[4])) * KS_NANOSEC : INT64_MAX, 100);
+	if (argc == 4 && strcmp(argv[1], "damage") == 0)
+		return damage(argv[2], argv[3]);
+	return 2;
+}

@@ -1,0 +1,31 @@
+/*
+ * recording.c - fuzzes the samples of a recording: the input is split into samples by a length byte
+ * each, decoded one after the other into one state, and what they define is built.
+ * SPDX-License-Identifier: MIT
+ */
+#include "source/recording_codec.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct ks_rec_state s = { NULL, 0, 0, 0, 0 };
+	struct ks_record r = KS_RECORD_INIT;
+
+	while (size > 0) {
+		size_t n = data[0] < size ? data[0] : size - 1;
+
+		if (ks_rec_decode(&s, data + 1, n) != 0)
+			break;
+		for (size_t i = 0; i < s.n; i++) {
+			ks_record_reset(&r);
+			ks_rec_build(&s.kstat[i], &r);
+		}
+		data += 1 + n;
+		size -= 1 + n;
+	}
+	ks_record_free(&r);
+	ks_rec_state_free(&s);
+	return 0;
+}
