@@ -31,6 +31,7 @@ struct ks_chain {
 	size_t nchanges, change_cap;
 	struct ks_warnings warnings;
 	bool was_read;         /* data was read since the last update */
+	bool ended;            /* replay: the last update stayed at the last sample */
 	int64_t replay_start;  /* time of day of the first sample, ns since 1970 */
 	int64_t replay_passed; /* ns */
 };
@@ -347,8 +348,13 @@ update(struct ks_chain *chain, bool advance)
 	for (size_t i = 0; advance && i < chain->nsources; i++) {
 		struct ks_source *src = chain->source[i];
 
-		if (src->ops->advance != NULL && src->ops->advance(src) < 0)
-			return -1;
+		if (src->ops->advance != NULL) {
+			int moved = src->ops->advance(src);
+
+			if (moved < 0)
+				return -1;
+			chain->ended = moved == 0;
+		}
 	}
 	chain->was_read = false;
 	switch (scan_sources(chain)) {
@@ -375,6 +381,12 @@ kid_t
 ks_chain_step(kstat_ctl_t *kc)
 {
 	return update(chain_of(kc), true);
+}
+
+bool
+ks_chain_ended(kstat_ctl_t *kc)
+{
+	return chain_of(kc)->ended;
 }
 
 const struct ks_change *

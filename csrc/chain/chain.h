@@ -35,6 +35,9 @@ kstat_t *ks_chain_find(kstat_ctl_t *kc, kid_t kid);
  */
 kid_t ks_chain_step(kstat_ctl_t *kc);
 
+/* True if this is a replay and the last update found no sample left to move to. */
+bool ks_chain_ended(kstat_ctl_t *kc);
+
 /* What the last update that changed the chain did. */
 struct ks_change {
 	char module[KSTAT_STRLEN];

@@ -83,38 +83,91 @@ compare_placed(const void *a, const void *b)
 	return order;
 }
 
-int
-ks_selector_select(const struct ks_selector *s, kstat_ctl_t *kc, struct ks_selection *out)
+/* What was found so far, in the order of the chain. */
+struct gathered {
+	struct placed *found;
+	size_t n, cap;
+};
+
+static int
+gather(struct gathered *g, kstat_t *ksp)
 {
-	struct placed *found = NULL;
-	size_t n = 0, cap = 0;
+	if (g->n == g->cap) {
+		size_t cap = g->cap == 0 ? 64 : 2 * g->cap;
+		struct placed *grown = realloc(g->found, cap * sizeof(*grown));
 
-	*out = (struct ks_selection){ NULL, 0 };
-	for (kstat_t *ksp = kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
-		if (!ks_selector_matches(s, ksp) || !ks_is_shown(ksp))
-			continue;
-		if (n == cap) {
-			struct placed *grown = realloc(found, (cap = cap == 0 ? 64 : 2 * cap) * sizeof(*found));
-
-			if (grown == NULL) {
-				free(found);
-				return ks_fail(ENOMEM, "out of memory for a selection of kstats");
-			}
-			found = grown;
+		if (grown == NULL) {
+			free(g->found);
+			return ks_fail(ENOMEM, "out of memory for a selection of kstats");
 		}
-		found[n] = (struct placed){ ksp, n };
-		n++;
+		g->found = grown;
+		g->cap = cap;
 	}
-	if (n > 1)
-		qsort(found, n, sizeof(*found), compare_placed);
-	/* The pointers, closed up at the start of the same memory. */
-	out->ksp = (kstat_t **)(void *)found;
-	for (size_t i = 0; i < n; i++) {
-		kstat_t *ksp = found[i].ksp;
+	g->found[g->n] = (struct placed){ ksp, g->n };
+	g->n++;
+	return 0;
+}
+
+/* Sorts; the pointers end up closed up at the start of the same memory, which goes to `out`. */
+static void
+finish(struct gathered *g, struct ks_selection *out)
+{
+	if (g->n > 1)
+		qsort(g->found, g->n, sizeof(*g->found), compare_placed);
+	out->ksp = (kstat_t **)(void *)g->found;
+	for (size_t i = 0; i < g->n; i++) {
+		kstat_t *ksp = g->found[i].ksp;
 
 		memcpy(&out->ksp[i], &ksp, sizeof(ksp));
 	}
-	out->n = n;
+	out->n = g->n;
+}
+
+bool
+ks_selector_any_matches(const struct ks_selector *const *selectors, size_t n, const kstat_t *ksp)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ks_selector_matches(selectors[i], ksp))
+			return true;
+	}
+	return n == 0;
+}
+
+int
+ks_selector_select_any(const struct ks_selector *const *selectors, size_t n, kstat_ctl_t *kc,
+    struct ks_selection *out)
+{
+	struct gathered g = { NULL, 0, 0 };
+
+	*out = (struct ks_selection){ NULL, 0 };
+	for (kstat_t *ksp = kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
+		if (ks_selector_any_matches(selectors, n, ksp) && ks_is_shown(ksp) &&
+		    gather(&g, ksp) != 0)
+			return -1;
+	}
+	finish(&g, out);
+	return 0;
+}
+
+int
+ks_selector_select(const struct ks_selector *s, kstat_ctl_t *kc, struct ks_selection *out)
+{
+	return ks_selector_select_any(&s, 1, kc, out);
+}
+
+int
+ks_selector_pick(const struct ks_selector *const *selectors, size_t n, kstat_t *const *ksp,
+    size_t nksp, struct ks_selection *out)
+{
+	struct gathered g = { NULL, 0, 0 };
+
+	*out = (struct ks_selection){ NULL, 0 };
+	for (size_t i = 0; i < nksp; i++) {
+		if (ks_selector_any_matches(selectors, n, ksp[i]) && ks_is_shown(ksp[i]) &&
+		    gather(&g, ksp[i]) != 0)
+			return -1;
+	}
+	finish(&g, out);
 	return 0;
 }
 

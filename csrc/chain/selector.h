@@ -33,6 +33,21 @@ struct ks_selection {
  */
 int ks_selector_select(const struct ks_selector *s, kstat_ctl_t *kc, struct ks_selection *out);
 
+/*
+ * The same for several selectors (none: everything): what any of them matches, each kstat once, in
+ * one order.
+ */
+int ks_selector_select_any(const struct ks_selector *const *selectors, size_t n, kstat_ctl_t *kc,
+    struct ks_selection *out);
+
+/* The same among kstats in an array, in the order of which they came into the chain. */
+int ks_selector_pick(const struct ks_selector *const *selectors, size_t n, kstat_t *const *ksp,
+    size_t nksp, struct ks_selection *out);
+
+/* True if any of the n selectors, or n is 0. */
+bool ks_selector_any_matches(const struct ks_selector *const *selectors, size_t n,
+    const kstat_t *ksp);
+
 void ks_selection_free(struct ks_selection *sel);
 
 /* Compares two byte strings as the order above does: bytes, ASCII letters lower-cased. */

@@ -31,6 +31,18 @@ next_pair(struct ks_values *v)
 	return &v->pair[v->n];
 }
 
+int
+ks_values_add(struct ks_values *v, const char *name, const struct ks_value *value)
+{
+	struct ks_pair *p = next_pair(v);
+
+	if (p == NULL)
+		return -1;
+	*p = (struct ks_pair){ name, 0, *value };
+	v->n++;
+	return 0;
+}
+
 static int
 add_time(struct ks_values *v, const char *name, hrtime_t t)
 {

@@ -31,6 +31,9 @@ void ks_values_free(struct ks_values *v);
  */
 int ks_values_collect(struct ks_values *v, const kstat_t *ksp, bool with_class);
 
+/* Adds one pair at the end; the name is not copied. 0, or -1 with errno ENOMEM. */
+int ks_values_add(struct ks_values *v, const char *name, const struct ks_value *value);
+
 /* Sorts by name without case; of equals, the one collected later first. */
 void ks_values_sort(struct ks_values *v);
 

@@ -1,0 +1,154 @@
+/* delta.c - see delta.h. SPDX-License-Identifier: MIT */
+#include "chain/delta.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "chain/chain.h"
+
+/* The same kstat, where a name stands for several; else the one of that name. */
+static const kstat_t *
+counterpart(const struct ks_sample *before, const kstat_t *now)
+{
+	const kstat_t *k = ks_sample_lookup(before, now->ks_module, now->ks_instance, now->ks_name);
+
+	if (k == NULL || k->ks_kid == now->ks_kid)
+		return k;
+	for (size_t i = 0; i < before->n; i++) {
+		if (before->ksp[i]->ks_kid == now->ks_kid)
+			return before->ksp[i];
+	}
+	return k;
+}
+
+bool
+ks_delta_open(struct ks_delta *d, const struct ks_sample *before, const kstat_t *now)
+{
+	*d = (struct ks_delta){ .now = now };
+	if (now->ks_data == NULL)
+		return false;
+	if (before != NULL) {
+		d->prev = counterpart(before, now);
+		if (d->prev == NULL && now->ks_crtime <= before->taken)
+			return false;
+		if (d->prev != NULL && d->prev->ks_data == NULL)
+			return false;
+	}
+	d->reset = d->prev == NULL || d->prev->ks_crtime != now->ks_crtime ||
+	    d->prev->ks_type != now->ks_type;
+	d->elapsed = now->ks_snaptime - (d->reset ? now->ks_crtime : d->prev->ks_snaptime);
+	return true;
+}
+
+void
+ks_delta_cursor_open(struct ks_delta_cursor *c, const struct ks_delta *d, kstat_ctl_t *kc)
+{
+	c->d = d;
+	c->kc = kc;
+	ks_cursor_open(&c->now, d->now);
+	if (!d->reset)
+		ks_cursor_open(&c->prev, d->prev);
+}
+
+static enum ks_kind
+kind_of(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, const struct ks_value *v)
+{
+	const struct ks_meta *m;
+
+	if (v->kind == KS_VALUE_STRING || v->kind == KS_VALUE_STRS || v->kind == KS_VALUE_INTS)
+		return KS_KIND_TEXT;
+	m = kc != NULL ? ks_chain_meta(kc, ksp, stat) : ks_meta_of_model(ksp, stat);
+	if (m != NULL)
+		return m->kind;
+	return v->kind == KS_VALUE_DOUBLE ? KS_KIND_GAUGE : KS_KIND_COUNTER;
+}
+
+/*
+ * The earlier value. Both cursors usually stand at the same statistic; where a kstat's statistics
+ * changed, the earlier ones are searched, and the walk goes on behind what was found.
+ */
+static bool
+earlier(struct ks_delta_cursor *c, const char *stat, struct ks_value *v)
+{
+	struct ks_cursor from = c->prev;
+	const char *name;
+
+	if (ks_cursor_next(&c->prev, &name, v) && strcmp(name, stat) == 0)
+		return true;
+	ks_cursor_open(&c->prev, c->d->prev);
+	while (ks_cursor_next(&c->prev, &name, v)) {
+		if (strcmp(name, stat) == 0)
+			return true;
+	}
+	c->prev = from;
+	return false;
+}
+
+bool
+ks_delta_cursor_next(struct ks_delta_cursor *c, const char **name, struct ks_value *v)
+{
+	while (ks_cursor_next(&c->now, name, v)) {
+		struct ks_value before, difference;
+		bool known = c->d->reset || earlier(c, *name, &before);
+
+		if (c->d->reset || kind_of(c->kc, c->d->now, *name, v) != KS_KIND_COUNTER)
+			return true;
+		if (!known)
+			continue;
+		if (ks_value_delta(&before, v, true, false, &difference))
+			*v = difference;
+		return true;
+	}
+	return false;
+}
+
+static double
+as_double(const struct ks_value *v)
+{
+	switch (v->kind) {
+	case KS_VALUE_U64:
+		return (double)v->u64;
+	case KS_VALUE_DOUBLE:
+		return v->d;
+	case KS_VALUE_NSEC:
+	case KS_VALUE_TIME:
+		return (double)v->i64 / (double)KS_NANOSEC;
+	default:
+		return (double)v->i64;
+	}
+}
+
+bool
+ks_delta_rate(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, double *rate)
+{
+	struct ks_delta_cursor c;
+	struct ks_value v, before, difference;
+	enum ks_kind kind;
+	const char *name;
+
+	if (d->elapsed <= 0)
+		return false;
+	ks_delta_cursor_open(&c, d, kc);
+	for (;;) {
+		if (!ks_cursor_next(&c.now, &name, &v))
+			return false;
+		if (strcmp(name, stat) == 0)
+			break;
+		if (!d->reset) {
+			const char *other;
+
+			(void)ks_cursor_next(&c.prev, &other, &before);
+		}
+	}
+	kind = kind_of(kc, d->now, stat, &v);
+	if (kind == KS_KIND_TEXT || kind == KS_KIND_TIME)
+		return false;
+	if (d->reset)
+		before = v;
+	else if (!earlier(&c, stat, &before))
+		return false;
+	if (!ks_value_delta(&before, &v, kind == KS_KIND_COUNTER, d->reset, &difference))
+		return false;
+	*rate = as_double(&difference) / ((double)d->elapsed / (double)KS_NANOSEC);
+	return true;
+}

@@ -1,0 +1,51 @@
+/*
+ * delta.h - what happened to one kstat between two samples: differences of what counts, the
+ * current value of everything else. SPDX-License-Identifier: MIT
+ */
+#ifndef CHAIN_DELTA_H
+#define CHAIN_DELTA_H
+
+#include <stdbool.h>
+
+#include "chain/sample.h"
+#include "kstat.h"
+#include "model/decode.h"
+
+struct ks_delta {
+	const kstat_t *now;
+	const kstat_t *prev; /* NULL: everything since creation */
+	bool reset;          /* the kstat was created anew in between, or prev is NULL */
+	hrtime_t elapsed;    /* between the two snaptimes, or since creation; may be 0 */
+};
+
+/*
+ * The two states of the kstat `now`, a copy in the sample it is from. before: the earlier sample,
+ * or NULL for everything since creation. False if nothing can be said: one of the two has no data,
+ * or the earlier sample lacks a kstat that existed already (it was not asked for it).
+ */
+bool ks_delta_open(struct ks_delta *d, const struct ks_sample *before, const kstat_t *now);
+
+/* Walks the statistics of d->now in the order in which they are stored. */
+struct ks_delta_cursor {
+	const struct ks_delta *d;
+	kstat_ctl_t *kc;
+	struct ks_cursor now, prev;
+};
+
+/* kc: where metadata is asked for; NULL if the chain is closed. */
+void ks_delta_cursor_open(struct ks_delta_cursor *c, const struct ks_delta *d, kstat_ctl_t *kc);
+
+/*
+ * Stores the next statistic's name and, by its metadata, the difference (a counter) or the current
+ * value (a gauge, a text, a point in time). Without metadata integers count, doubles do not.
+ * A counter that the earlier sample lacks is passed over. False at the end.
+ */
+bool ks_delta_cursor_next(struct ks_delta_cursor *c, const char **name, struct ks_value *v);
+
+/*
+ * Change per second of d->elapsed; times change in seconds (so 1 means "all the time"). A gauge
+ * may fall. False if there is no such number, or if no time went by.
+ */
+bool ks_delta_rate(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, double *rate);
+
+#endif
