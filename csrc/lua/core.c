@@ -13,6 +13,12 @@ __attribute__((visibility("default"))) int
 luaopen_kstat_core(lua_State *L)
 {
 	static void (*const parts[])(lua_State *) = {
+		ks_lua_add_value,
+		ks_lua_add_selector,
+		ks_lua_add_kstat,
+		ks_lua_add_chain,
+		ks_lua_add_sample,
+		ks_lua_add_render,
 		ks_lua_add_wait,
 	};
 

@@ -1,0 +1,445 @@
+/* chain.c - an open chain as a Lua object. SPDX-License-Identifier: MIT */
+#include "chain/chain.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lua/core.h"
+#include "lua/error.h"
+#include "lua/types.h"
+#include "lua/value.h"
+
+#define CHANGE "kstat.change"
+
+struct ks_lua_chain *
+ks_lua_checkchain(lua_State *L, int i)
+{
+	struct ks_lua_chain *c = luaL_checkudata(L, i, KS_LUA_CHAIN);
+
+	if (c->kc == NULL)
+		luaL_error(L, "the kstat chain is closed");
+	return c;
+}
+
+bool
+ks_lua_checkname(lua_State *L, int i, struct ks_lua_name *name)
+{
+	size_t nm = 0, nn = 0;
+	lua_Number instance = -1;
+
+	name->module = luaL_optlstring(L, i, NULL, &nm);
+	name->any_instance = lua_isnoneornil(L, i + 1);
+	if (!name->any_instance)
+		instance = luaL_checknumber(L, i + 1);
+	name->name = luaL_optlstring(L, i + 2, NULL, &nn);
+	if (!(instance >= -2147483648.0 && instance <= 2147483647.0) ||
+	    instance != (lua_Number)(int)instance)
+		return false;
+	name->instance = (int)instance;
+	return (name->module == NULL || strlen(name->module) == nm) &&
+	    (name->name == NULL || strlen(name->name) == nn);
+}
+
+bool
+ks_lua_hasname(const struct ks_lua_name *name, const kstat_t *ksp)
+{
+	return (name->module == NULL || strcmp(name->module, ksp->ks_module) == 0) &&
+	    (name->any_instance || name->instance == ksp->ks_instance) &&
+	    (name->name == NULL || strcmp(name->name, ksp->ks_name) == 0);
+}
+
+/* --- opening and closing ------------------------------------------------------------ */
+
+/*
+ * open(capture, proc, sys) -> chain | nil, message, errno. All nil: the machine.
+ */
+static int
+chain_open(lua_State *L)
+{
+	const char *capture = luaL_optstring(L, 1, NULL);
+	const char *proc = luaL_optstring(L, 2, NULL);
+	const char *sys = luaL_optstring(L, 3, NULL);
+	struct ks_lua_chain *c;
+
+	lua_settop(L, 3);
+	c = ks_lua_newuserdata(L, sizeof(*c));
+	ks_lua_setmetatable(L, KS_LUA_CHAIN);
+	lua_createtable(L, 2, 4);
+	lua_pushvalue(L, 4);
+	lua_rawseti(L, 5, 0);
+	lua_newtable(L);
+	lua_rawseti(L, 5, 1);
+	ks_lua_setuservalue(L, 4);
+	if (capture != NULL)
+		c->kc = kstat_open_capture(capture);
+	else if (proc != NULL || sys != NULL)
+		c->kc = kstat_open_roots(proc, sys);
+	else
+		c->kc = kstat_open();
+	if (c->kc == NULL)
+		return ks_lua_fail(L);
+	return 1;
+}
+
+static int
+chain_close(lua_State *L)
+{
+	struct ks_lua_chain *c = luaL_checkudata(L, 1, KS_LUA_CHAIN);
+
+	if (c->kc != NULL)
+		(void)kstat_close(c->kc);
+	c->kc = NULL;
+	ks_values_free(&c->values);
+	ks_buf_free(&c->text);
+	return 0;
+}
+
+static int
+chain_tostring(lua_State *L)
+{
+	struct ks_lua_chain *c = luaL_checkudata(L, 1, KS_LUA_CHAIN);
+
+	if (c->kc == NULL)
+		lua_pushliteral(L, "kstat chain (closed)");
+	else
+		lua_pushfstring(L, "kstat chain (%d kstats)", (int)ks_chain_length(c->kc));
+	return 1;
+}
+
+static int
+chain_len(lua_State *L)
+{
+	lua_pushinteger(L, (lua_Integer)ks_chain_length(ks_lua_checkchain(L, 1)->kc));
+	return 1;
+}
+
+/* --- finding ------------------------------------------------------------------------- */
+
+static kstat_t *
+find(struct ks_lua_chain *c, const struct ks_lua_name *name)
+{
+	/* kstat_lookup() takes -1 for any instance. */
+	if (name->any_instance || name->instance != -1)
+		return kstat_lookup(c->kc, name->module, name->any_instance ? -1 : name->instance,
+		    name->name);
+	for (kstat_t *ksp = c->kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
+		if (ks_lua_hasname(name, ksp))
+			return ksp;
+	}
+	return NULL;
+}
+
+static int
+chain_lookup(lua_State *L)
+{
+	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
+	struct ks_lua_name name;
+	kstat_t *ksp = NULL;
+
+	lua_settop(L, 4);
+	if (ks_lua_checkname(L, 2, &name))
+		ksp = find(c, &name);
+	if (ksp == NULL) {
+		char instance[24] = "*";
+
+		if (!lua_isnil(L, 3))
+			(void)snprintf(instance, sizeof(instance), "%.14g", lua_tonumber(L, 3));
+		return ks_lua_failwith(L, ENOENT, "no kstat %.60s:%s:%.60s", luaL_optstring(L, 2, "*"),
+		    instance, luaL_optstring(L, 4, "*"));
+	}
+	ks_lua_getuservalue(L, 1);
+	ks_lua_pushlive(L, -1, c, ksp);
+	return 1;
+}
+
+/* select(chain, selectors) -> array of kstats, in the order of kstat(8) */
+static int
+chain_select(lua_State *L)
+{
+	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
+	const struct ks_selector *const *selectors;
+	struct ks_selection *sel;
+	size_t n;
+
+	lua_settop(L, 2);
+	ks_lua_getuservalue(L, 1);
+	selectors = ks_lua_checkselectors(L, 2, &n);
+	sel = ks_lua_newselection(L);
+	if (ks_selector_select_any(selectors, n, c->kc, sel) != 0)
+		return ks_lua_fail(L);
+	lua_createtable(L, (int)sel->n, 0);
+	for (size_t i = 0; i < sel->n; i++) {
+		ks_lua_pushlive(L, 3, c, sel->ksp[i]);
+		lua_rawseti(L, -2, (int)i + 1);
+	}
+	return 1;
+}
+
+/* members(chain, module) -> array of the module's kstats, in chain order */
+static int
+chain_members(lua_State *L)
+{
+	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
+	const char *module = luaL_checkstring(L, 2);
+	int n = 0;
+
+	ks_lua_getuservalue(L, 1);
+	lua_newtable(L);
+	for (kstat_t *ksp = c->kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
+		if (strcmp(ksp->ks_module, module) != 0)
+			continue;
+		ks_lua_pushlive(L, -2, c, ksp);
+		lua_rawseti(L, -2, ++n);
+	}
+	return 1;
+}
+
+/* names(chain) -> set of the modules' names */
+static int
+chain_names(lua_State *L)
+{
+	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
+
+	lua_newtable(L);
+	for (kstat_t *ksp = c->kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
+		lua_pushboolean(L, 1);
+		lua_setfield(L, -2, ksp->ks_module);
+	}
+	return 1;
+}
+
+/* --- updating ------------------------------------------------------------------------ */
+
+static int
+change_tostring(lua_State *L)
+{
+	luaL_checktype(L, 1, LUA_TTABLE);
+	lua_settop(L, 1);
+	lua_getfield(L, 1, "module");
+	lua_getfield(L, 1, "instance");
+	lua_getfield(L, 1, "name");
+	lua_pushfstring(L, "%s:%d:%s", lua_tostring(L, 2), (int)lua_tonumber(L, 3),
+	    lua_tostring(L, 4));
+	return 1;
+}
+
+static void
+push_changes(lua_State *L, const struct ks_change *change, size_t n, bool added)
+{
+	int found = 0;
+
+	lua_newtable(L);
+	for (size_t i = 0; i < n; i++) {
+		if (change[i].added != added)
+			continue;
+		lua_createtable(L, 0, 3);
+		lua_pushstring(L, change[i].module);
+		lua_setfield(L, -2, "module");
+		lua_pushinteger(L, change[i].instance);
+		lua_setfield(L, -2, "instance");
+		lua_pushstring(L, change[i].name);
+		lua_setfield(L, -2, "name");
+		ks_lua_setmetatable(L, CHANGE);
+		lua_rawseti(L, -2, ++found);
+	}
+}
+
+/* Reads everything again that was read; state[1] is the table at index t. */
+static void
+read_again(lua_State *L, struct ks_lua_chain *c, int t)
+{
+	lua_pushnil(L);
+	while (lua_next(L, t) != 0) {
+		kid_t kid = (kid_t)lua_tointeger(L, -2);
+		kstat_t *ksp = ks_chain_find(c->kc, kid);
+
+		lua_pop(L, 1);
+		lua_pushvalue(L, -1);
+		if (ksp == NULL)
+			lua_pushnil(L);
+		else
+			lua_pushboolean(L, kstat_read(c->kc, ksp, NULL) >= 0);
+		lua_rawset(L, t);
+	}
+}
+
+/*
+ * update(chain) -> changed, added, deleted | nil, message, errno. In a replay: the next sample.
+ */
+static int
+chain_update(lua_State *L)
+{
+	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
+	const struct ks_change *change;
+	size_t n;
+	kid_t id;
+
+	lua_settop(L, 1);
+	id = ks_chain_step(c->kc);
+	c->updates++;
+	if (id < 0)
+		return ks_lua_fail(L);
+	ks_lua_getuservalue(L, 1);
+	lua_rawgeti(L, 2, 1);
+	read_again(L, c, 3);
+	lua_pushboolean(L, id > 0);
+	change = ks_chain_changes(c->kc, &n);
+	push_changes(L, change, n, true);
+	push_changes(L, change, n, false);
+	return 3;
+}
+
+/* --- what else there is ---------------------------------------------------------------- */
+
+static int
+chain_chain_id(lua_State *L)
+{
+	lua_pushinteger(L, ks_lua_checkchain(L, 1)->kc->kc_chain_id);
+	return 1;
+}
+
+static int
+chain_warnings(lua_State *L)
+{
+	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
+	const char *line;
+	int n = 0;
+
+	lua_newtable(L);
+	while ((line = ks_chain_warning(c->kc)) != NULL) {
+		lua_pushstring(L, line);
+		lua_rawseti(L, -2, ++n);
+	}
+	return 1;
+}
+
+static int
+chain_is_replay(lua_State *L)
+{
+	lua_pushboolean(L, ks_chain_is_replay(ks_lua_checkchain(L, 1)->kc));
+	return 1;
+}
+
+static int
+chain_ended(lua_State *L)
+{
+	lua_pushboolean(L, ks_chain_ended(ks_lua_checkchain(L, 1)->kc));
+	return 1;
+}
+
+static int
+chain_time_of_day(lua_State *L)
+{
+	ks_lua_pushseconds(L, ks_chain_time_of_day(ks_lua_checkchain(L, 1)->kc));
+	return 1;
+}
+
+static int
+chain_time_of_day_ns(lua_State *L)
+{
+	ks_lua_pushi64(L, ks_chain_time_of_day(ks_lua_checkchain(L, 1)->kc));
+	return 1;
+}
+
+static int
+chain_pass(lua_State *L)
+{
+	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
+	lua_Number seconds = luaL_checknumber(L, 2);
+
+	luaL_argcheck(L, seconds >= 0 && seconds < 9e9, 2, "not a number of seconds");
+	ks_chain_pass(c->kc, (int64_t)(seconds * 1e9 + 0.5));
+	return 0;
+}
+
+/* --- any object -------------------------------------------------------------------------- */
+
+/* state(object) -> the table that belongs to a chain, a sample, a difference or a kstat */
+static int
+object_state(lua_State *L)
+{
+	luaL_checktype(L, 1, LUA_TUSERDATA);
+	ks_lua_getuservalue(L, 1);
+	return 1;
+}
+
+/* Whether a chain, or the chain of a live kstat, is closed. */
+static bool
+is_closed(const char *type, const void *u)
+{
+	const struct ks_lua_kstat *k = u;
+
+	if (strcmp(type, KS_LUA_CHAIN) == 0)
+		return ((const struct ks_lua_chain *)u)->kc == NULL;
+	return strcmp(type, KS_LUA_KSTAT) == 0 && k->origin == KS_LUA_LIVE && k->chain->kc == NULL;
+}
+
+/* kind(object) -> "chain", "sample", "difference", "kstat", "selector", "closed" or nil */
+static int
+object_kind(lua_State *L)
+{
+	static const char *const types[] = { KS_LUA_CHAIN, KS_LUA_SAMPLE, KS_LUA_DIFFERENCE,
+		KS_LUA_KSTAT, KS_LUA_SELECTOR };
+
+	lua_settop(L, 1);
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		const void *u = ks_lua_testudata(L, 1, types[i]);
+
+		if (u == NULL)
+			continue;
+		if (is_closed(types[i], u))
+			lua_pushliteral(L, "closed");
+		else
+			lua_pushstring(L, types[i] + strlen("kstat."));
+		return 1;
+	}
+	lua_pushnil(L);
+	return 1;
+}
+
+void
+ks_lua_add_chain(lua_State *L)
+{
+	static const luaL_Reg change_meta[] = {
+		{ "__tostring", change_tostring },
+		{ NULL, NULL }
+	};
+	static const luaL_Reg meta[] = {
+		{ "__gc", chain_close },
+		{ "__close", chain_close },
+		{ "__tostring", chain_tostring },
+		{ "__len", chain_len },
+		{ NULL, NULL }
+	};
+	static const luaL_Reg methods[] = {
+		{ "close", chain_close },
+		{ "lookup", chain_lookup },
+		{ "update", chain_update },
+		{ "chain_id", chain_chain_id },
+		{ "warnings", chain_warnings },
+		{ "is_replay", chain_is_replay },
+		{ "ended", chain_ended },
+		{ "time_of_day", chain_time_of_day },
+		{ "time_of_day_ns", chain_time_of_day_ns },
+		{ "pass", chain_pass },
+		{ NULL, NULL }
+	};
+	static const luaL_Reg functions[] = {
+		{ "open", chain_open },
+		{ "chain_select", chain_select },
+		{ "chain_members", chain_members },
+		{ "chain_names", chain_names },
+		{ "state", object_state },
+		{ "kind", object_kind },
+		{ NULL, NULL }
+	};
+
+	ks_lua_setfuncs(L, functions);
+	ks_lua_newtype(L, CHANGE, change_meta);
+	lua_pop(L, 1);
+	ks_lua_newtype(L, KS_LUA_CHAIN, meta);
+	lua_setfield(L, -2, "chain_meta");
+	lua_newtable(L);
+	ks_lua_setfuncs(L, methods);
+	lua_setfield(L, -2, "chain_methods");
+}

@@ -1,0 +1,158 @@
+/*
+ * selector.c - compiled selectors as userdata, and the selections they make.
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "chain/selector.h"
+#include "lua/core.h"
+#include "lua/error.h"
+#include "lua/types.h"
+
+#define SELECTION "kstat.selection"
+
+static int
+selection_gc(lua_State *L)
+{
+	ks_selection_free(luaL_checkudata(L, 1, SELECTION));
+	return 0;
+}
+
+struct ks_selection *
+ks_lua_newselection(lua_State *L)
+{
+	struct ks_selection *sel = ks_lua_newuserdata(L, sizeof(*sel));
+
+	ks_lua_setmetatable(L, SELECTION);
+	return sel;
+}
+
+const struct ks_selector *const *
+ks_lua_checkselectors(lua_State *L, int i, size_t *n)
+{
+	const struct ks_selector **array;
+
+	*n = 0;
+	if (lua_isnoneornil(L, i)) {
+		lua_pushnil(L);
+		return NULL;
+	}
+	luaL_checktype(L, i, LUA_TTABLE);
+	*n = ks_lua_rawlen(L, i);
+	array = ks_lua_newuserdata(L, (*n + 1) * sizeof(*array));
+	for (size_t at = 0; at < *n; at++) {
+		struct ks_lua_selector *u;
+
+		lua_rawgeti(L, i, (int)at + 1);
+		u = ks_lua_testudata(L, -1, KS_LUA_SELECTOR);
+		luaL_argcheck(L, u != NULL, i, "not an array of selectors");
+		array[at] = &u->s;
+		lua_pop(L, 1);
+	}
+	return array;
+}
+
+static int
+selector_gc(lua_State *L)
+{
+	struct ks_lua_selector *u = luaL_checkudata(L, 1, KS_LUA_SELECTOR);
+
+	ks_selector_free(&u->s);
+	return 0;
+}
+
+/* The text that it was made from, as "module:instance:name:statistic". */
+static int
+selector_tostring(lua_State *L)
+{
+	luaL_checkudata(L, 1, KS_LUA_SELECTOR);
+	ks_lua_getuservalue(L, 1);
+	for (int i = 1; i <= 4; i++)
+		lua_rawgeti(L, 2, i);
+	lua_pushfstring(L, "%s:%s:%s:%s", lua_tostring(L, 3), lua_tostring(L, 4), lua_tostring(L, 5),
+	    lua_tostring(L, 6));
+	return 1;
+}
+
+/*
+ * selector(module, instance, name, statistic, class) -> selector | nil, message, errno. Each is the
+ * text of a specifier or nil for everything. The message names the field and points into it.
+ */
+static int
+selector_new(lua_State *L)
+{
+	static const char *const fields[] = { "module", "instance", "name", "statistic", "class" };
+	struct ks_lua_selector *u;
+
+	lua_settop(L, 5);
+	for (int i = 1; i <= 5; i++)
+		(void)luaL_optstring(L, i, "");
+	u = ks_lua_newuserdata(L, sizeof(*u));
+	ks_lua_setmetatable(L, KS_LUA_SELECTOR);
+	lua_createtable(L, 5, 0);
+	for (int i = 1; i <= 5; i++) {
+		struct ks_pattern *const patterns[] = { &u->s.module, &u->s.instance, &u->s.name,
+			&u->s.stat, &u->s.class_ };
+		struct ks_pattern p;
+		size_t n;
+		const char *text = luaL_optlstring(L, i, "", &n);
+
+		if (ks_pattern_compile(&p, text, n) != 0) {
+			int err = errno;
+
+			return ks_lua_failwith(L, err, "%s: %.220s", fields[i - 1], kstat_errmsg());
+		}
+		*patterns[i - 1] = p;
+		lua_pushlstring(L, text, n);
+		lua_rawseti(L, -2, i);
+	}
+	ks_lua_setuservalue(L, -2);
+	return 1;
+}
+
+/*
+ * selector_matches(selector, kstat[, statistic]): whether the kstat's header, and the statistic's
+ * name if one is given, match.
+ */
+static int
+selector_matches(lua_State *L)
+{
+	struct ks_lua_selector *u = luaL_checkudata(L, 1, KS_LUA_SELECTOR);
+	struct ks_lua_kstat *k = ks_lua_checkkstat(L, 2);
+	const char *stat = luaL_optstring(L, 3, NULL);
+	const kstat_t *head = k->origin == KS_LUA_LIVE ? &k->head : k->delta.now;
+
+	lua_pushboolean(L, ks_selector_matches(&u->s, head) &&
+	    (stat == NULL || ks_selector_matches_stat(&u->s, stat)));
+	return 1;
+}
+
+void
+ks_lua_add_selector(lua_State *L)
+{
+	static const luaL_Reg selection_meta[] = {
+		{ "__gc", selection_gc },
+		{ NULL, NULL }
+	};
+	static const luaL_Reg meta[] = {
+		{ "__gc", selector_gc },
+		{ "__tostring", selector_tostring },
+		{ NULL, NULL }
+	};
+	static const luaL_Reg methods[] = {
+		{ "matches", selector_matches },
+		{ NULL, NULL }
+	};
+
+	ks_lua_newtype(L, SELECTION, selection_meta);
+	lua_pop(L, 1);
+	ks_lua_newtype(L, KS_LUA_SELECTOR, meta);
+	lua_newtable(L);
+	ks_lua_setfuncs(L, methods);
+	lua_setfield(L, -2, "__index");
+	lua_pop(L, 1);
+	lua_pushcfunction(L, selector_new);
+	lua_setfield(L, -2, "selector");
+}
