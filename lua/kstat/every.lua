@@ -1,0 +1,217 @@
+--- The interval loop: `for now, prev in kstat.every(arg) do … end`.
+-- @module kstat.every
+local core = require("kstat.core")
+local selector = require("kstat.selector")
+
+local every = {}
+
+local EPIPE = 32 -- how a reader of standard output says that it has enough
+
+local function is_number(text)
+    return type(text) == "number" or type(text) == "string" and
+        (text:match("^%d+%.?%d*$") or text:match("^%.%d+$")) ~= nil
+end
+
+-- The last one or two numbers of a script's arguments; none: one tick.
+local function from_arguments(arg)
+    local n = #arg
+    if n > 1 and is_number(arg[n]) and is_number(arg[n - 1]) then
+        return arg[n - 1], arg[n]
+    elseif n > 0 and is_number(arg[n]) then
+        return arg[n], nil
+    end
+    return nil, 1
+end
+
+-- Interval in nanoseconds and count, or nil and what is wrong.
+local function check_interval(interval, count)
+    local seconds = interval ~= nil and tonumber(interval) or 1
+    if not (seconds > 0 and seconds < 1e9) then
+        return nil, ("interval '%s': seconds above 0 expected"):format(tostring(interval))
+    end
+    local times = tonumber(count)
+    if count ~= nil and not (times and times >= 1 and times % 1 == 0) then
+        return nil, ("count '%s': a whole number above 0 expected"):format(tostring(count))
+    end
+    return math.floor(seconds * 1e9 + 0.5), times
+end
+
+local known = { source = true, chain = true, select = true, wait = true, clock = true }
+
+-- nil, or what is wrong.
+local function check_options(options)
+    if type(options) ~= "table" then
+        return "options: table expected, got " .. type(options)
+    end
+    for key in pairs(options) do
+        if not known[key] then
+            return ("unknown option '%s'"):format(tostring(key))
+        end
+    end
+    if options.chain ~= nil and core.kind(options.chain) ~= "chain" then
+        return "option 'chain': an open chain expected"
+    end
+    return nil
+end
+
+-- The option `select` as an array.
+local function selectors_of(spec)
+    if type(spec) == "table" and spec[1] ~= nil then
+        return spec
+    end
+    return { spec }
+end
+
+-- Sleeps until a deadline. false: the loop is to end; true: a new cadence starts.
+local function sleep(wait, deadline)
+    while true do
+        local why = wait(deadline)
+        if why == "interrupted" then
+            return false
+        elseif why == "continued" then
+            return true
+        elseif why ~= "signal" then
+            return nil
+        end
+    end
+end
+
+--- Iterates over samples at an interval.
+--
+-- The first tick comes at once, with `prev` nil; each further one an interval later, on absolute
+-- deadlines, so that the loop does not drift. One that comes more than an interval late (the
+-- process was stopped, the machine slept, the loop's body took long) starts a new cadence; ticks
+-- are never made up for. After each tick's body standard output is flushed.
+-- In a replay nothing waits: each tick is the next sample, and without a count the loop ends after
+-- the last one. The host ends the loop at SIGINT, after the current tick; a closed pipe at standard
+-- output ends it too.
+--
+-- @tparam number|string|{string,...} interval seconds between ticks (fractions allowed), or a
+-- script's `arg`: the last one or two elements, if they are numbers, are interval and count
+-- @tparam[opt] number count how many ticks, in the form with an interval; nil: for ever
+-- @tparam[opt] table options
+--
+--   * `source`: what to open, see kstat.open
+--   * `chain`: an open chain to use instead; the loop updates it
+--   * `select`: a selector or an array of them: read at each tick, whether asked for or not
+--   * `wait`: function(deadline_ns), `clock`: function() returning ns: another time, for tests
+--
+-- @treturn function an iterator that yields now, prev (see kstat.sample)
+-- @raise on wrong arguments, and if the source cannot be opened or updated
+-- @usage
+-- for now, prev in kstat.every(arg) do
+--     if prev then print((now - prev):rate("cpu_stat:::syscall")) end
+-- end
+-- @function kstat.every
+function every.every(interval, count, options)
+    local kind = type(interval)
+    if kind == "table" then
+        options = count
+        interval, count = from_arguments(interval)
+    elseif kind ~= "number" and not (kind == "string" and tonumber(interval)) then
+        error("bad argument #1 to 'every' (number or table expected, got " .. kind .. ")", 2)
+    end
+    options = options == nil and {} or options
+    local message = check_options(options)
+    if message then
+        error(message, 2)
+    end
+    local times
+    interval, times = check_interval(interval, count)
+    if not interval then
+        error(times, 2)
+    end
+    local list
+    if options.select ~= nil then
+        list = {}
+        for i, spec in ipairs(selectors_of(options.select)) do
+            list[i], message = selector.compile(spec, 2)
+            if not list[i] then
+                error(message, 2)
+            end
+        end
+    end
+    local ks = options.chain
+    if not ks then
+        ks, message = every.open(options.source)
+        if not ks then
+            error(message, 2)
+        end
+    end
+    local wait, clock = options.wait or core.wait, options.clock or core.gethrtime
+
+    local ticks, deadline = 0, nil
+    local now, prev
+
+    -- Ends the loop; with a message, by an error at the loop's line.
+    local function stop(failure)
+        if now then
+            core.sample_freeze(now)
+        end
+        ticks = nil
+        core.looping(false)
+        if failure then
+            error(failure, 3)
+        end
+        return nil
+    end
+
+    -- Lets an interval pass. False: the loop is to end.
+    local function pause()
+        if ks:is_replay() then
+            ks:pass(interval / 1e9)
+            return not core.interrupted()
+        end
+        deadline = deadline + interval
+        local fresh = sleep(wait, deadline)
+        local time = clock()
+        if fresh or time - deadline > interval then
+            deadline = time
+        end
+        return fresh ~= false
+    end
+
+    return function()
+        local failure, code
+        if not ticks then
+            return nil
+        elseif ticks == 0 then
+            core.looping(true)
+            deadline = clock()
+        else
+            core.sample_freeze(now)
+            local flushed
+            flushed, failure, code = io.stdout:flush()
+            if not flushed and code ~= EPIPE then
+                stop("standard output: " .. tostring(failure))
+            end
+            if not flushed or ticks == times or core.interrupted() or not pause() then
+                return stop()
+            end
+            local changed
+            changed, failure = ks:update()
+            if changed == nil then
+                stop(failure)
+            end
+            if not times and ks:ended() then
+                return stop()
+            end
+        end
+        ticks = ticks + 1
+        local fresh
+        fresh, failure = core.sample(ks)
+        if fresh and now then
+            fresh, failure = core.sample_follow(fresh, now)
+        end
+        if fresh and list then
+            fresh, failure = core.sample_add(fresh, list)
+        end
+        if not fresh then
+            stop(failure)
+        end
+        now, prev = fresh, now
+        return now, prev
+    end
+end
+
+return every

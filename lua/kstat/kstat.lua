@@ -1,0 +1,136 @@
+--- One kstat: of a chain, a sample, or the difference of two samples.
+--
+-- Fields: `module`, `instance`, `name`, `class`, `type` ("raw", "named", "intr", "io", "timer"),
+-- `crtime` and `snaptime` in seconds, `crtime_ns` and `snaptime_ns` in exact nanoseconds (snaptime
+-- is nil before the first read), `writable`. `tostring(k)` is "module:instance:name".
+-- In a difference also `elapsed` and `elapsed_ns`, between the two snaptimes, and `reset`, true if
+-- the kstat was created anew in between and counts from then.
+--
+-- A kstat of a chain stays valid through updates. It is read when it is first asked for a value, and
+-- again by `ks:update()`. When it is gone its fields remain, and methods return nil, message,
+-- "ENXIO".
+--
+-- @module kstat.kstat
+local core = require("kstat.core")
+
+local kstat = {}
+
+local methods = core.kstat_methods
+
+--- One statistic; "class", "crtime" and "snaptime" count as such. Times are seconds, arrays tables.
+-- @string statistic
+-- @treturn[1] number|string|table nil if there is no such statistic
+-- @treturn[2] nil
+-- @treturn[2] string message, if the kstat cannot be read
+-- @treturn[2] string errno name
+-- @function k:get
+
+--- All statistics as a new table, with class, crtime and snaptime.
+-- @treturn[1] table
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function k:data
+
+--- Reads the kstat now.
+-- @treturn[1] kstat itself
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function k:read
+
+--- One statistic, exact: integers as integers in Lua 5.3 and later, as int64_t or uint64_t cdata in
+-- LuaJIT, as decimal digits in Lua 5.1 and 5.2; times in nanoseconds. All else is as get() has it.
+-- @string statistic
+-- @function k:exact
+
+--- A time in nanoseconds: crtime, snaptime and the times of I/O and timer kstats.
+-- @string statistic
+-- @treturn[1] integer nil if there is no such statistic
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string "EINVAL" if it is not a time
+-- @function k:ns
+
+--- One statistic as kstat(8) prints it.
+-- @string statistic
+-- @treturn string
+-- @function k:text
+
+--- What a statistic means.
+-- @string statistic
+-- @treturn table|nil `kind` ("counter", "gauge", "text", "time"), `type` (what it measures: "bytes",
+-- "duration", …), `unit` ("ns", "pages", "" for a plain count), `scale` (by which the stored value
+-- is multiplied to be in the base unit), `description`; nil if nothing is known
+-- @function k:meta
+
+--- Gives statistics new values, all or none, as far as kstat_write() lets.
+-- @tparam {[string]=number|string} values
+-- @treturn[1] kstat itself
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name: "EACCES" not writable, "ENOENT" no such statistic, "ERANGE" does
+-- not fit, "EINVAL" wrong kind of value
+-- @function k:write
+
+--- In a difference: change per second of `k.elapsed`. Times change in seconds; a gauge may fall.
+-- @string statistic
+-- @treturn number|nil nil if there is no such number or no time went by
+-- @function k:rate
+
+--- In a difference: the kstat as it is in the later sample; `k:before()` as in the earlier, nil if
+-- everything since creation counts.
+-- @treturn kstat
+-- @function k:now
+
+local function check(k, method)
+    local kind = core.kind(k)
+    if kind == "closed" then
+        error("the kstat chain is closed", 3)
+    elseif kind ~= "kstat" then
+        error(("calling '%s' on bad self (kstat expected, got %s)"):format(method, kind or type(k)), 3)
+    end
+end
+
+--- Iterates over the statistics in the order in which they are stored, without class and times.
+-- @treturn function an iterator that yields statistic, value
+-- @raise if the kstat cannot be read
+-- @usage for stat, value in k:stats() do print(stat, value) end
+-- @function k:stats
+function methods.stats(k)
+    check(k, "stats")
+    local names, values = {}, {}
+    local n, message = core.list(k, names, values)
+    if not n then
+        error(message, 2)
+    end
+    local i = 0
+    return function()
+        i = i + 1
+        if i <= n then
+            return names[i], values[i]
+        end
+    end
+end
+
+-- LuaJIT has exact integers of its own.
+local has_ffi, ffi = pcall(require, "ffi")
+if has_ffi and rawget(_G, "jit") then
+    local uint64, int64 = ffi.typeof("uint64_t"), ffi.typeof("int64_t")
+    local high = uint64(2 ^ 32)
+
+    function methods.exact(k, statistic)
+        check(k, "exact")
+        if type(statistic) ~= "string" then
+            error("bad argument #1 to 'exact' (string expected, got " .. type(statistic) .. ")", 2)
+        end
+        local upper, lower, signed = core.halves(k, statistic)
+        if type(lower) ~= "number" then
+            return upper, lower, signed
+        end
+        local bits = uint64(upper) * high + uint64(lower)
+        return signed and ffi.cast(int64, bits) or bits
+    end
+end
+
+return kstat

@@ -1,0 +1,177 @@
+--- What chains, samples and differences have in common: finding kstats in them.
+--
+-- `x` stands for a chain (`kstat.open`), a sample (`ks:sample`, `kstat.every`) or the difference of
+-- two samples (`now - prev`). They all are used alike:
+--
+--     x:lookup("sd", 0, "sd0")        one kstat; nil matches any
+--     x:select("sd:::", …)            an array of kstats, in the order of kstat(8)
+--     for k in x:each("sd:::") do     the same as a loop
+--     for k, statistic, value in x:values("sd:::/^n/") do
+--     x.sd[0].sd0.nread               see kstat.path
+--
+-- Methods and fields come before modules of the same name: `x:module("select")` is the module's.
+--
+-- @module kstat.object
+local core = require("kstat.core")
+local path = require("kstat.path")
+local selector = require("kstat.selector")
+
+local object = {}
+
+-- Raises at the caller's caller unless x is of the kind that the method belongs to.
+local function check(x, kind, name)
+    local is = core.kind(x)
+    if is == kind then
+        return
+    elseif is == "closed" then
+        error("the kstat chain is closed", 3)
+    end
+    error(("calling '%s' on bad self (%s expected, got %s)"):format(name, kind, is or type(x)), 3)
+end
+object.check = check
+
+--- An array of kstats, in the order of kstat(8): module and name without case, instance by number.
+-- @param ... selectors (see kstat.selector); a kstat that several match comes once; none: everything
+-- @treturn[1] {kstat,...} perhaps empty
+-- @treturn[2] nil
+-- @treturn[2] string message, on a bad selector
+-- @treturn[2] string errno name
+-- @function x:select
+
+--- Iterates over the kstats that `select` finds.
+-- @param ... selectors
+-- @treturn function an iterator that yields each kstat
+-- @raise on a bad selector
+-- @function x:each
+
+--- Iterates over statistics: exactly those, and in the order, that `kstat -p` prints for a selector,
+-- class, crtime and snaptime among them. A kstat that cannot be read has class and crtime.
+-- @param ... selectors; a statistic comes once if any of them matches it
+-- @treturn function an iterator that yields kstat, statistic, value
+-- @raise on a bad selector
+-- @usage for k, stat, value in ks:values("cpu_stat:::/^intr/") do print(k, stat, value) end
+-- @function x:values
+
+--- Names of the modules, sorted by bytes.
+-- @treturn {string,...}
+-- @function x:modules
+
+--- The first level of the path: `x:module("sd")` is `x.sd`, whatever the module is called.
+-- @string name
+-- @treturn table|nil instances, see kstat.path
+-- @function x:module
+
+-- The Lua methods of one kind of object. how: { kind, select, members, names }, the latter three
+-- functions of the core.
+function object.methods(how)
+    local methods = {}
+
+    function methods.select(self, ...)
+        check(self, how.kind, "select")
+        local list, message, errname = selector.list(2, ...)
+        if list == false then
+            return nil, message, errname
+        end
+        return how.select(self, list)
+    end
+
+    -- For the iterators, which have no other way to tell than to raise.
+    local function found(self, ...)
+        local list, message = selector.list(3, ...)
+        if list == false then
+            error(message, 3)
+        end
+        local kstats
+        kstats, message = how.select(self, list)
+        if not kstats then
+            error(message, 3)
+        end
+        return kstats, list
+    end
+
+    function methods.each(self, ...)
+        check(self, how.kind, "each")
+        local kstats = found(self, ...)
+        local i = 0
+        return function()
+            i = i + 1
+            return kstats[i]
+        end
+    end
+
+    function methods.values(self, ...)
+        check(self, how.kind, "values")
+        local kstats, list = found(self, ...)
+        local names, values = {}, {}
+        local at, i, n = 0, 0, 0
+        return function()
+            i = i + 1
+            while i > n do
+                at = at + 1
+                if not kstats[at] then
+                    return nil
+                end
+                i, n = 1, core.collect(kstats[at], list, names, values)
+            end
+            return kstats[at], names[i], values[i]
+        end
+    end
+
+    function methods.modules(self)
+        check(self, how.kind, "modules")
+        local list = {}
+        for name in pairs(how.names(self)) do
+            list[#list + 1] = name
+        end
+        table.sort(list)
+        return list
+    end
+
+    function methods.module(self, name)
+        check(self, how.kind, "module")
+        if type(name) ~= "string" then
+            error("bad argument #1 to 'module' (string expected, got " .. type(name) .. ")", 2)
+        end
+        return path.module(self, name, how.members)
+    end
+
+    return methods
+end
+
+-- Completes the metatable: methods, then fields (functions of the object), then modules.
+function object.install(meta, methods, fields, how)
+    function meta.__index(self, key)
+        local found = methods[key]
+        if found ~= nil then
+            return found
+        end
+        found = fields[key]
+        if found then
+            return found(self)
+        elseif type(key) ~= "string" then
+            return nil
+        end
+        check(self, how.kind, key)
+        return path.module(self, key, how.members)
+    end
+
+    function meta.__newindex(_, key)
+        error(("a kstat %s has no field '%s' to set"):format(how.kind, tostring(key)), 2)
+    end
+
+    -- Modules by name, as pairs() of Lua 5.2 and later and kstat.pairs() see them.
+    function meta.__pairs(self)
+        local names = methods.modules(self)
+        local i = 0
+        return function()
+            local module
+            repeat
+                i = i + 1
+                module = names[i] and path.module(self, names[i], how.members)
+            until module or i > #names
+            return names[i], module
+        end
+    end
+end
+
+return object

@@ -1,0 +1,129 @@
+--- Samples and their differences.
+--
+-- A sample holds copies of kstats as they were at one moment; nothing changes in it afterwards.
+-- One made with selectors (`ks:sample(…)`) is complete at once. The samples of `kstat.every` read
+-- a kstat when it is first asked for, as long as their tick lasts; from then on every later tick
+-- reads it at its start, so that all of a tick's figures are of one moment.
+--
+-- The difference of two samples, `now - prev`, is used like a sample. Its values are what happened
+-- in between: counters as differences; gauges, texts and points in time as they are now. What a
+-- statistic is, its metadata says; without, integers count and other numbers do not. A kstat that
+-- was created anew counts from its creation. A counter that went backwards otherwise counts from
+-- zero (a 32-bit one that wrapped goes on), so a difference is never a huge number. A kstat that
+-- the earlier sample lacks is not in the difference, unless it is younger than that sample.
+--
+-- @module kstat.sample
+local core = require("kstat.core")
+local object = require("kstat.object")
+local selector = require("kstat.selector")
+
+local sample = {}
+
+local function first(f)
+    return function(self) return (f(self)) end
+end
+
+local function second(f)
+    return function(self) return (select(2, f(self))) end
+end
+
+--- Fields of a sample.
+-- @field taken when it was made, in seconds of kstat.gethrtime(); in a replay the newest snaptime in it
+-- @field taken_ns the same in exact nanoseconds
+-- @field time_of_day seconds since 1970 (UTC); in a replay those of the recording
+-- @field time_of_day_ns the same in exact nanoseconds
+-- @table sample
+
+local how = {
+    kind = "sample",
+    select = core.sample_select,
+    members = core.sample_members,
+    names = core.sample_names,
+}
+local methods = object.methods(how)
+methods.lookup = core.sample_lookup
+
+--- What was counted since each kstat was created: the difference that the first lines of iostat and
+-- vmstat show. Its `elapsed` is the time since gethrtime() was zero, near boot.
+-- @treturn difference
+-- @usage local d = prev and now - prev or now:since_creation()
+-- @function now:since_creation
+function methods.since_creation(self)
+    object.check(self, "sample", "since_creation")
+    return core.difference(self)
+end
+
+object.install(core.sample_meta, methods, {
+    taken = first(core.sample_taken),
+    taken_ns = second(core.sample_taken),
+    time_of_day = first(core.sample_time_of_day),
+    time_of_day_ns = second(core.sample_time_of_day),
+}, how)
+
+core.sample_meta.__sub = function(now, prev)
+    local what = core.kind(now) == "sample" and prev or now
+    if core.kind(what) ~= "sample" then
+        error(what == nil and "there is no earlier sample at the first tick: see now:since_creation()"
+            or "a sample can only be subtracted from a sample, got " .. (core.kind(what) or type(what)), 2)
+    end
+    return core.difference(now, prev)
+end
+
+--- Fields of a difference.
+-- @field elapsed seconds between the two samples
+-- @field elapsed_ns the same in exact nanoseconds
+-- @table difference
+
+local difference_how = {
+    kind = "difference",
+    select = core.difference_select,
+    members = core.difference_members,
+    names = core.difference_names,
+}
+local difference = object.methods(difference_how)
+difference.lookup = core.difference_lookup
+
+--- Change per second of everything that a selector matches, added up; seconds are those between
+-- each kstat's own snaptimes. Times change in seconds: 1 means all the time.
+-- @tparam string|table|selector spec
+-- @treturn number|nil nil if nothing matches that has a rate
+-- @raise on a bad selector
+-- @usage print((now - prev):rate("sd:::nread"))
+-- @function difference:rate
+function difference.rate(self, spec)
+    object.check(self, "difference", "rate")
+    local sel, message = selector.compile(spec, 2)
+    if not sel then
+        error(message, 2)
+    end
+    local sum
+    local names, values, list = {}, {}, { sel }
+    for k in self:each(sel) do
+        for i = 1, core.collect(k, list, names, values) do
+            local rate = k:rate(names[i])
+            if rate then
+                sum = (sum or 0) + rate
+            end
+        end
+    end
+    return sum
+end
+
+object.install(core.difference_meta, difference, {
+    elapsed = first(core.difference_elapsed),
+    elapsed_ns = second(core.difference_elapsed),
+}, difference_how)
+
+-- A complete sample of what the selectors match.
+function sample.take(ks, list)
+    local s, message, errname = core.sample(ks)
+    if s then
+        s, message, errname = core.sample_add(s, list)
+    end
+    if not s then
+        return nil, message, errname
+    end
+    return core.sample_freeze(s)
+end
+
+return sample

@@ -1,0 +1,122 @@
+--- Selectors: which kstats and which statistics are meant.
+--
+-- As text, `module:instance:name:statistic`: the operand of kstat(8). Each of the four is a glob or
+-- a `/Perl regular expression/` with optional flags behind it (`imsxnU`); what is empty or missing
+-- matches everything. The first three colons outside of `/…/` separate; the statistic keeps further
+-- ones.
+--
+-- As a table, `{module =, instance =, name =, statistic =, class =}`: each a specifier as above, but
+-- here a colon is a character like any other. The instance may be a number.
+--
+-- @module kstat.selector
+local core = require("kstat.core")
+
+local selector = {}
+
+local operand -- the grammar, made when it is first needed
+
+local function make_grammar()
+    local lpeg = require("lpeg")
+    local P, S, C, Ct = lpeg.P, lpeg.S, lpeg.C, lpeg.Ct
+    -- A slash ends a regular expression if only flags stand between it and the end of the field.
+    local ending = P("/") * S("imsxnU") ^ 0 * #(P(":") + -1)
+    local regex = P("/") * (1 - ending) ^ 0 * ending
+    local field = C(regex + (1 - P(":")) ^ 0)
+    local rest = C(P(1) ^ 0)
+    return Ct(field * (":" * field * (":" * field * (":" * rest) ^ -1) ^ -1) ^ -1) * -1
+end
+
+--- Takes an operand apart: its one to four fields, not compiled.
+-- @string text the operand
+-- @treturn {string,...} module, instance, name, statistic as far as they are given
+function selector.parse(text)
+    if type(text) ~= "string" then
+        error("bad argument #1 to 'parse' (string expected, got " .. type(text) .. ")", 2)
+    end
+    operand = operand or make_grammar()
+    return operand:match(text)
+end
+
+local fields = { module = true, instance = true, name = true, statistic = true, class = true }
+
+-- A specifier of a table: text, or a number for an instance. Mistakes raise at `level`.
+local function specifier(spec, field, level)
+    local value = spec[field]
+    if value == nil or type(value) == "string" then
+        return value
+    elseif field == "instance" and type(value) == "number" and value % 1 == 0 then
+        return ("%d"):format(value)
+    end
+    error(("selector field '%s': %s expected, got %s"):format(field,
+        field == "instance" and "string or integer" or "string", type(value)), level)
+end
+
+local function from_table(spec, level)
+    for key in pairs(spec) do
+        if not fields[key] then
+            error(("unknown selector field '%s'"):format(tostring(key)), level)
+        end
+    end
+    level = level + 1
+    return core.selector(specifier(spec, "module", level), specifier(spec, "instance", level),
+        specifier(spec, "name", level), specifier(spec, "statistic", level),
+        specifier(spec, "class", level))
+end
+
+local compiled = setmetatable({}, { __mode = "v" }) -- operands that were compiled before
+
+local function from_text(text)
+    local found = compiled[text]
+    if found then
+        return found
+    end
+    local part = selector.parse(text)
+    local sel, message, errname = core.selector(part[1], part[2], part[3], part[4])
+    if not sel then
+        return nil, ("selector '%s': %s"):format(text, message), errname
+    end
+    compiled[text] = sel
+    return sel
+end
+
+--- Compiles a selector. It can be used wherever one is expected, any number of times.
+-- `sel:matches(k[, statistic])` tells whether a kstat, and a statistic of this name, is meant.
+-- @tparam string|table|selector spec see above; a compiled one is returned as it is
+-- @int[opt=1] level where a mistake is reported: 1 is the caller of this function
+-- @treturn[1] selector
+-- @treturn[2] nil
+-- @treturn[2] string what is wrong, and where in the expression
+-- @treturn[2] string "EINVAL"
+-- @raise if spec is of another type, or a table with unknown fields
+function selector.compile(spec, level)
+    level = level or 1
+    if type(spec) == "string" then
+        return from_text(spec)
+    elseif type(spec) == "table" then
+        local sel, message, errname = from_table(spec, level + 2)
+        return sel, message, errname -- no tail call: levels count
+    elseif core.kind(spec) == "selector" then
+        return spec
+    end
+    error("selector expected (string or table), got " .. type(spec), level + 1)
+end
+
+-- Compiles several. nil: there are none. false, message, errno name: one is bad.
+-- level: as that of compile().
+function selector.list(level, ...)
+    local n = select("#", ...)
+    if n == 0 then
+        return nil
+    end
+    local list = {}
+    for i = 1, n do
+        local sel, message, errname = selector.compile((select(i, ...)), level + 1)
+        if not sel then
+            return false, message, errname
+        end
+        list[i] = sel
+    end
+    return list
+end
+
+return selector
