@@ -1,0 +1,573 @@
+/*
+ * cpu.c - cpu_stat, cpu:N:sys, cpu:N:vm and what Linux tells beyond them, from /proc/stat,
+ * /proc/interrupts, /proc/softirqs and /proc/schedstat. SPDX-License-Identifier: MIT
+ */
+#include "source/linux/cpu.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "model/raw_layout.h"
+
+/* /proc counts CPU time in ticks of 1/100 s, whatever the kernel's own clock. */
+#define NSEC_PER_TICK 10000000u
+
+#define TICKS(stat, desc) \
+	KS_FRACT(stat, KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, KSTAT_DATA_UINT64, 100, "ticks", desc)
+
+enum { SYS_TICKS_IDLE, SYS_TICKS_USER, SYS_TICKS_KERNEL, SYS_TICKS_WAIT, SYS_TICKS_STOLEN,
+	SYS_NSEC_IDLE, SYS_NSEC_USER, SYS_NSEC_KERNEL, SYS_NSEC_WAIT, SYS_NSEC_INTR, SYS_NSEC_STOLEN,
+	SYS_WAIT_IO, SYS_PSWITCH, SYS_INTR, SYS_INTRTHREAD, SYS_IDLETHREAD, SYS_XCALLS };
+
+static const struct ks_field sys_fields[] = {
+	[SYS_TICKS_IDLE] = TICKS("cpu_ticks_idle", "time idle, nothing waiting for I/O"),
+	[SYS_TICKS_USER] = TICKS("cpu_ticks_user", "time in user mode, niced and guests included"),
+	[SYS_TICKS_KERNEL] = TICKS("cpu_ticks_kernel", "time in the kernel, interrupts included"),
+	[SYS_TICKS_WAIT] = TICKS("cpu_ticks_wait", "time idle with I/O outstanding"),
+	[SYS_TICKS_STOLEN] = TICKS("cpu_ticks_stolen", "time the hypervisor gave to others"),
+	[SYS_NSEC_IDLE] = KS_NSEC("cpu_nsec_idle", "time idle, nothing waiting for I/O"),
+	[SYS_NSEC_USER] = KS_NSEC("cpu_nsec_user", "time in user mode, niced and guests included"),
+	[SYS_NSEC_KERNEL] = KS_NSEC("cpu_nsec_kernel", "time in the kernel, interrupts included"),
+	[SYS_NSEC_WAIT] = KS_NSEC("cpu_nsec_wait", "time idle with I/O outstanding"),
+	[SYS_NSEC_INTR] = KS_NSEC("cpu_nsec_intr", "time in interrupts, part of cpu_nsec_kernel"),
+	[SYS_NSEC_STOLEN] = KS_NSEC("cpu_nsec_stolen", "time the hypervisor gave to others"),
+	[SYS_WAIT_IO] = TICKS("wait_ticks_io", "time idle with I/O outstanding"),
+	[SYS_PSWITCH] = KS_COUNT("pswitch", KSTAT_DATA_UINT64, "context switches to a process"),
+	[SYS_INTR] = KS_COUNT("intr", KSTAT_DATA_UINT64, "interrupts of all kinds"),
+	[SYS_INTRTHREAD] = KS_COUNT("intrthread", KSTAT_DATA_UINT64,
+	    "interrupt work run outside the interrupt (softirqs)"),
+	[SYS_IDLETHREAD] = KS_COUNT("idlethread", KSTAT_DATA_UINT64, "times the CPU went idle"),
+	[SYS_XCALLS] = KS_COUNT("xcalls", KSTAT_DATA_UINT64,
+	    "calls from other CPUs, TLB shootdowns included"),
+	KS_FIELD_END
+};
+
+/* Columns of a cpu line of /proc/stat, in their order. */
+enum { T_USER, T_NICE, T_SYSTEM, T_IDLE, T_IOWAIT, T_IRQ, T_SOFTIRQ, T_STEAL, T_GUEST, T_GUEST_NICE,
+	T_COUNT };
+
+static const struct ks_field time_fields[] = {
+	[T_USER] = KS_NSEC("nsec_user", "time in user mode, guests included"),
+	[T_NICE] = KS_NSEC("nsec_nice", "time in user mode at low priority, guests included"),
+	[T_SYSTEM] = KS_NSEC("nsec_system", "time in system calls and kernel threads"),
+	[T_IDLE] = KS_NSEC("nsec_idle", "time idle, nothing waiting for I/O"),
+	[T_IOWAIT] = KS_NSEC("nsec_iowait", "time idle with I/O outstanding"),
+	[T_IRQ] = KS_NSEC("nsec_irq", "time in hard interrupts"),
+	[T_SOFTIRQ] = KS_NSEC("nsec_softirq", "time in softirqs"),
+	[T_STEAL] = KS_NSEC("nsec_steal", "time the hypervisor gave to others"),
+	[T_GUEST] = KS_NSEC("nsec_guest", "time running guests, part of nsec_user"),
+	[T_GUEST_NICE] = KS_NSEC("nsec_guest_nice", "time running niced guests, part of nsec_nice"),
+	KS_FIELD_END
+};
+
+/* Columns of a cpu line of /proc/schedstat; the second is always 0. */
+enum { S_YIELDS, S_UNUSED, S_SCHEDULES, S_IDLE, S_WAKEUPS, S_WAKEUPS_LOCAL, S_RUN, S_WAIT, S_SLICES,
+	S_COUNT };
+
+static const struct ks_field sched_fields[] = {
+	[S_YIELDS] = KS_COUNT("yields", KSTAT_DATA_UINT64, "calls of sched_yield"),
+	[S_UNUSED] = KS_COUNT("unused", KSTAT_DATA_UINT64, "column that kernels no longer use"),
+	[S_SCHEDULES] = KS_COUNT("schedules", KSTAT_DATA_UINT64, "calls of the scheduler"),
+	[S_IDLE] = KS_COUNT("idle_schedules", KSTAT_DATA_UINT64, "calls that left the CPU idle"),
+	[S_WAKEUPS] = KS_COUNT("wakeups", KSTAT_DATA_UINT64, "processes woken"),
+	[S_WAKEUPS_LOCAL] = KS_COUNT("local_wakeups", KSTAT_DATA_UINT64,
+	    "processes woken by their own CPU"),
+	[S_RUN] = KS_NSEC("run_nsec", "time that processes ran"),
+	[S_WAIT] = KS_NSEC("wait_nsec", "time that processes waited for this CPU, summed over them"),
+	[S_SLICES] = KS_COUNT("timeslices", KSTAT_DATA_UINT64, "times that a process began to run"),
+	KS_FIELD_END
+};
+
+/* --- /proc/stat --------------------------------------------------------------- */
+
+struct ks_unit *
+ks_cpu_unit(struct ks_linux *lx, const struct ks_text *number)
+{
+	return ks_units_find(&lx->units[KS_SUB_CPU], number->p, ks_text_size(number));
+}
+
+/* Takes "cpuN" off a line; false if it is another line. */
+static bool
+cpu_label(struct ks_text *line, struct ks_text *number)
+{
+	struct ks_text word;
+
+	if (!ks_text_starts(line, "cpu") || !ks_text_word(line, &word))
+		return false;
+	word.p += 3;
+	*number = word;
+	return word.p < word.end && *word.p >= '0' && *word.p <= '9';
+}
+
+static void
+parse_stat(struct ks_linux *lx, const struct ks_image *im)
+{
+	static const char *const names[KS_STAT_COUNT] = {
+		[KS_STAT_CTXT] = "ctxt",
+		[KS_STAT_BTIME] = "btime",
+		[KS_STAT_PROCESSES] = "processes",
+		[KS_STAT_RUNNING] = "procs_running",
+		[KS_STAT_BLOCKED] = "procs_blocked",
+		[KS_STAT_INTR] = "intr",
+	};
+	struct ks_text all = ks_text_of(im->data, im->len), line, number, word;
+
+	lx->stat.have = 0;
+	lx->stat.seq = im->seq;
+	while (ks_text_line(&all, &line)) {
+		if (cpu_label(&line, &number)) {
+			struct ks_unit *unit = ks_cpu_unit(lx, &number);
+
+			if (unit != NULL)
+				ks_cpu_of(unit)->stat = ks_line_of(im, &line);
+			continue;
+		}
+		if (!ks_text_word(&line, &word))
+			continue;
+		for (size_t i = 0; i < KS_STAT_COUNT; i++) {
+			if (ks_text_is(&word, names[i]) && ks_text_u64(&line, &lx->stat.v[i]))
+				lx->stat.have |= 1u << i;
+		}
+	}
+}
+
+const struct ks_stat *
+ks_linux_stat(struct ks_linux *lx)
+{
+	const struct ks_image *im = ks_linux_image(lx, KS_IMG_STAT);
+
+	if (im == NULL)
+		return NULL;
+	if (lx->stat.seq != im->seq)
+		parse_stat(lx, im);
+	return &lx->stat;
+}
+
+/* The ticks of one CPU; how many columns there are, or -1 with errno and message. */
+static int
+ticks_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t ticks[T_COUNT])
+{
+	struct ks_cpu *cpu = ks_cpu_of(unit);
+	const struct ks_stat *st = ks_linux_stat(lx);
+	struct ks_text t;
+
+	if (st == NULL)
+		return -1;
+	if (cpu->stat.seq != st->seq)
+		return ks_fail(ENXIO, "CPU %s is not in %s/stat", unit->key, lx->root[KS_ROOT_PROC].name);
+	t = ks_line_text(&lx->image[KS_IMG_STAT], &cpu->stat);
+	return (int)ks_text_numbers(&t, ticks, T_COUNT);
+}
+
+/* --- /proc/schedstat ------------------------------------------------------------ */
+
+static void
+parse_schedstat(struct ks_linux *lx, const struct ks_image *im)
+{
+	struct ks_text all = ks_text_of(im->data, im->len), line, number;
+
+	while (ks_text_line(&all, &line)) {
+		if (cpu_label(&line, &number)) {
+			struct ks_unit *unit = ks_cpu_unit(lx, &number);
+
+			if (unit != NULL)
+				ks_cpu_of(unit)->sched = ks_line_of(im, &line);
+		}
+	}
+	lx->schedstat_seq = im->seq;
+}
+
+/* The columns of one CPU, 0 where the file is not there or says nothing of it. */
+static size_t
+sched_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t v[S_COUNT])
+{
+	struct ks_cpu *cpu = ks_cpu_of(unit);
+	const struct ks_image *im = ks_linux_try(lx, KS_IMG_SCHEDSTAT);
+	struct ks_text t;
+
+	if (im == NULL)
+		return 0;
+	if (lx->schedstat_seq != im->seq)
+		parse_schedstat(lx, im);
+	if (cpu->sched.seq != im->seq)
+		return 0;
+	t = ks_line_text(im, &cpu->sched);
+	return ks_text_numbers(&t, v, S_COUNT);
+}
+
+/* --- tables with one column per CPU ------------------------------------------------ */
+
+void
+ks_columns_free(struct ks_columns *c)
+{
+	free(c->v);
+	memset(c, 0, sizeof(*c));
+}
+
+/* Takes the header, "CPU0 CPU1 ...". */
+static void
+take_header(struct ks_columns *c, struct ks_text *line)
+{
+	struct ks_text word;
+	uint64_t cpu;
+
+	c->n = 0;
+	while (ks_text_word(line, &word) && c->n < KS_CPU_MAX) {
+		if (!ks_text_starts(&word, "CPU"))
+			break;
+		word.p += 3;
+		if (!ks_text_u64(&word, &cpu) || cpu >= KS_CPU_MAX)
+			break;
+		if (c->n == c->cap) {
+			size_t cap = c->cap == 0 ? 16 : c->cap * 2;
+			struct ks_column *v = realloc(c->v, cap * sizeof(*v));
+
+			if (v == NULL)
+				break;
+			c->v = v;
+			c->cap = cap;
+		}
+		c->v[c->n++] = (struct ks_column){ .cpu = (uint32_t)cpu };
+	}
+}
+
+/* Adds a line to the sums if it has a number for every CPU. */
+static void
+add_line(struct ks_columns *c, struct ks_text line)
+{
+	struct ks_text start;
+	uint64_t v;
+	size_t i;
+	bool calls;
+
+	ks_text_skip(&line);
+	/* Errors are counted for the machine: with one CPU the lines would pass for others. */
+	if (ks_text_starts(&line, "ERR:") || ks_text_starts(&line, "Err:") ||
+	    ks_text_starts(&line, "MIS:"))
+		return;
+	while (line.p < line.end && *line.p != ':')
+		line.p++;
+	if (line.p == line.end)
+		return;
+	line.p++;
+	start = line;
+	for (i = 0; i < c->n && ks_text_u64(&line, &v); i++)
+		c->v[i].total += v;
+	calls = memmem(line.p, ks_text_size(&line), "Function call", 13) != NULL ||
+	    memmem(line.p, ks_text_size(&line), "TLB shootdowns", 14) != NULL;
+	if (i == c->n && !calls)
+		return;
+	/* Take back a line that is cut off, or count the calls apart. */
+	for (size_t k = 0; k < i && ks_text_u64(&start, &v); k++) {
+		if (i == c->n)
+			c->v[k].calls += v;
+		else
+			c->v[k].total -= v;
+	}
+}
+
+const struct ks_column *
+ks_columns_of_cpu(struct ks_columns *c, const struct ks_image *im, uint32_t cpu)
+{
+	if (c->seq != im->seq) {
+		struct ks_text all = ks_text_of(im->data, im->len), line;
+
+		c->n = 0;
+		c->seq = im->seq;
+		if (ks_text_line(&all, &line))
+			take_header(c, &line);
+		while (c->n > 0 && ks_text_line(&all, &line))
+			add_line(c, line);
+	}
+	/* The columns ascend and rarely miss one. */
+	for (size_t i = cpu < c->n ? cpu : c->n; i > 0; i--) {
+		if (c->v[i - 1].cpu <= cpu) {
+			if (c->v[i - 1].cpu == cpu)
+				return &c->v[i - 1];
+			break;
+		}
+	}
+	return cpu < c->n && c->v[cpu].cpu == cpu ? &c->v[cpu] : NULL;
+}
+
+static const struct ks_column *
+column_of(struct ks_linux *lx, enum ks_image_id id, struct ks_columns *c, const struct ks_unit *unit)
+{
+	const struct ks_image *im = ks_linux_try(lx, id);
+
+	return im != NULL ? ks_columns_of_cpu(c, im, (uint32_t)unit->instance) : NULL;
+}
+
+/* --- the kstats ------------------------------------------------------------------ */
+
+/* What cpu:N:sys and cpu_stat have in common. */
+static int
+sys_values(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
+{
+	uint64_t t[T_COUNT] = { 0 }, s[S_COUNT];
+	int n = ticks_of(lx, unit, t);
+	const struct ks_column *col;
+
+	vals->have = 0;
+	if (n < 0)
+		return -1;
+	if (n > T_SYSTEM) {
+		uint64_t kernel = t[T_SYSTEM] + t[T_IRQ] + t[T_SOFTIRQ];
+
+		ks_have(vals, SYS_TICKS_USER, t[T_USER] + t[T_NICE]);
+		ks_have(vals, SYS_TICKS_KERNEL, kernel);
+		ks_have(vals, SYS_NSEC_USER, (t[T_USER] + t[T_NICE]) * NSEC_PER_TICK);
+		ks_have(vals, SYS_NSEC_KERNEL, kernel * NSEC_PER_TICK);
+	}
+	if (n > T_IDLE) {
+		ks_have(vals, SYS_TICKS_IDLE, t[T_IDLE]);
+		ks_have(vals, SYS_NSEC_IDLE, t[T_IDLE] * NSEC_PER_TICK);
+	}
+	if (n > T_IOWAIT) {
+		ks_have(vals, SYS_TICKS_WAIT, t[T_IOWAIT]);
+		ks_have(vals, SYS_NSEC_WAIT, t[T_IOWAIT] * NSEC_PER_TICK);
+		ks_have(vals, SYS_WAIT_IO, t[T_IOWAIT]);
+	}
+	if (n > T_SOFTIRQ)
+		ks_have(vals, SYS_NSEC_INTR, (t[T_IRQ] + t[T_SOFTIRQ]) * NSEC_PER_TICK);
+	if (n > T_STEAL) {
+		ks_have(vals, SYS_TICKS_STOLEN, t[T_STEAL]);
+		ks_have(vals, SYS_NSEC_STOLEN, t[T_STEAL] * NSEC_PER_TICK);
+	}
+	if (sched_of(lx, unit, s) == S_COUNT) {
+		ks_have(vals, SYS_PSWITCH, s[S_SLICES]);
+		/* Only counted while kernel.sched_schedstats is on. */
+		if (s[S_SCHEDULES] > 0)
+			ks_have(vals, SYS_IDLETHREAD, s[S_IDLE]);
+	}
+	col = column_of(lx, KS_IMG_INTERRUPTS, &lx->interrupts, unit);
+	if (col != NULL) {
+		ks_have(vals, SYS_INTR, col->total);
+		ks_have(vals, SYS_XCALLS, col->calls);
+	}
+	col = column_of(lx, KS_IMG_SOFTIRQS, &lx->softirqs, unit);
+	if (col != NULL)
+		ks_have(vals, SYS_INTRTHREAD, col->total);
+	return 0;
+}
+
+static int
+read_sys(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct ks_values vals;
+
+	if (sys_values(lx, unit, &vals) != 0)
+		return -1;
+	ks_fields_add(r, sys_fields, &vals);
+	return 0;
+}
+
+static int
+read_cpu_stat(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	static const struct {
+		const char *name;
+		int field;
+	} map[] = {
+		{ "idle", SYS_TICKS_IDLE }, { "user", SYS_TICKS_USER }, { "kernel", SYS_TICKS_KERNEL },
+		{ "wait", SYS_TICKS_WAIT }, { "wait_io", SYS_WAIT_IO }, { "pswitch", SYS_PSWITCH },
+		{ "intr", SYS_INTR }, { "intrthread", SYS_INTRTHREAD },
+		{ "idlethread", SYS_IDLETHREAD }, { "xcalls", SYS_XCALLS },
+	};
+	const struct ks_raw_layout *l = ks_raw_layout_find("cpu_stat", "cpu_stat");
+	struct ks_values vals;
+	void *data;
+
+	if (sys_values(lx, unit, &vals) != 0)
+		return -1;
+	data = ks_record_add(r, l->size);
+	for (size_t i = 0; data != NULL && i < sizeof(map) / sizeof(map[0]); i++) {
+		if ((vals.have >> map[i].field & 1) != 0)
+			ks_raw_set_u64(data, l, map[i].name, vals.v[map[i].field].u);
+	}
+	return 0;
+}
+
+/*
+ * Linux counts paging for the machine as a whole (unix:0:vm); only where there is one CPU is
+ * that the truth about a CPU.
+ */
+static int
+read_vm(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_units *cpus = &lx->units[KS_SUB_CPU];
+
+	if (cpus->n - cpus->dead == 1)
+		return ks_unix_vm_read(lx, unit, r);
+	return 0;
+}
+
+static int
+read_time(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	uint64_t t[T_COUNT];
+	struct ks_values vals = { .have = 0 };
+	int n = ticks_of(lx, unit, t);
+
+	if (n < 0)
+		return -1;
+	for (int i = 0; i < n; i++)
+		ks_have(&vals, (size_t)i, t[i] * NSEC_PER_TICK);
+	ks_fields_add(r, time_fields, &vals);
+	return 0;
+}
+
+static int
+read_sched(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	uint64_t s[S_COUNT];
+	struct ks_values vals = { .have = 0 };
+	size_t n;
+
+	if (ks_linux_image(lx, KS_IMG_SCHEDSTAT) == NULL)
+		return -1;
+	n = sched_of(lx, unit, s);
+	for (size_t i = 0; i < n; i++) {
+		if (i != S_UNUSED)
+			ks_have(&vals, i, s[i]);
+	}
+	ks_fields_add(r, sched_fields, &vals);
+	return 0;
+}
+
+enum { PART_INFO, PART_SYS, PART_VM, PART_STAT, PART_TIME, PART_SCHED };
+
+#define CPU_STAT_SIZE 380
+
+static const struct ks_part parts[] = {
+	[PART_INFO] = { "cpu_info", "cpu_info#", "misc", KSTAT_TYPE_NAMED, 0, ks_cpu_info_fields,
+	    ks_cpu_info_read, NULL },
+	[PART_SYS] = { "cpu", "sys", "misc", KSTAT_TYPE_NAMED, 0, sys_fields, read_sys, NULL },
+	[PART_VM] = { "cpu", "vm", "misc", KSTAT_TYPE_NAMED, 0, ks_unix_vm_fields, read_vm, NULL },
+	[PART_STAT] = { "cpu_stat", "cpu_stat#", "misc", KSTAT_TYPE_RAW, CPU_STAT_SIZE, NULL,
+	    read_cpu_stat, NULL },
+	[PART_TIME] = { "cpu", "time", "misc", KSTAT_TYPE_NAMED, 0, time_fields, read_time, NULL },
+	[PART_SCHED] = { "cpu", "sched", "misc", KSTAT_TYPE_NAMED, 0, sched_fields, read_sched, NULL },
+	{ .module = NULL },
+};
+
+/* --- scanning -------------------------------------------------------------------- */
+
+static int
+see_cpu(struct ks_linux *lx, struct ks_units *units, uint64_t number, bool online)
+{
+	char key[24];
+	int len = snprintf(key, sizeof(key), "%llu", (unsigned long long)number);
+	bool fresh;
+	struct ks_unit *unit = ks_units_see(units, key, (size_t)len, 0, &fresh);
+	struct ks_cpu *cpu;
+
+	if (unit == NULL)
+		return -1;
+	if (fresh) {
+		unit->extra = calloc(1, sizeof(*cpu));
+		if (unit->extra == NULL) {
+			errno = ENOMEM;
+			return -1;
+		}
+		unit->instance = (int)number;
+		(void)snprintf(unit->name, sizeof(unit->name), "CPU %s", key);
+	}
+	cpu = unit->extra;
+	if (!fresh && cpu->online == online)
+		return 0;
+	cpu->online = online;
+	cpu->since = units->scanned ? ks_time_of_day() / KS_NANOSEC : 0;
+	units->changed = true;
+	unit->parts = 1u << PART_INFO;
+	if (online) {
+		unit->parts |= 1u << PART_SYS | 1u << PART_VM | 1u << PART_STAT | 1u << PART_TIME;
+		if (ks_linux_exists(lx, KS_ROOT_PROC, "schedstat"))
+			unit->parts |= 1u << PART_SCHED;
+	}
+	return 0;
+}
+
+/* The CPUs of a list such as "0-3,8": as online, or those not met yet as offline. */
+static int
+see_list(struct ks_linux *lx, struct ks_units *units, const char *s, size_t n, bool online)
+{
+	const char *end = s + n;
+	uint64_t from, to;
+
+	while (ks_scan_u64(&s, end, &from) == 0 && from < KS_CPU_MAX) {
+		to = from;
+		if (s < end && *s == '-') {
+			s++;
+			if (ks_scan_u64(&s, end, &to) != 0 || to >= KS_CPU_MAX)
+				return 0;
+		}
+		for (; from <= to; from++) {
+			char key[24];
+			int len = snprintf(key, sizeof(key), "%llu", (unsigned long long)from);
+			const struct ks_unit *unit = online ? NULL : ks_units_find(units, key, (size_t)len);
+
+			if (unit != NULL && unit->seen)
+				continue;
+			if (see_cpu(lx, units, from, online) != 0)
+				return -1;
+		}
+		if (s >= end || *s++ != ',')
+			break;
+	}
+	return 0;
+}
+
+static int
+see_stat(struct ks_linux *lx, struct ks_units *units, const struct ks_image *im)
+{
+	struct ks_text all = ks_text_of(im->data, im->len), line, number;
+	uint64_t cpu;
+
+	while (ks_text_line(&all, &line)) {
+		if (cpu_label(&line, &number) && ks_text_u64(&number, &cpu) && cpu < KS_CPU_MAX &&
+		    see_cpu(lx, units, cpu, true) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+scan_cpus(struct ks_linux *lx, struct ks_units *units)
+{
+	bool kernel = lx->root[KS_ROOT_PROC].kernel && lx->root[KS_ROOT_SYS].kernel;
+	const struct ks_image *im = NULL;
+	char present[4096];
+	int rc = 0, n;
+
+	/* The running kernel's list is cheaper than /proc/stat; recorded trees may not agree. */
+	if (kernel)
+		im = ks_linux_scan_image(lx, KS_IMG_CPU_ONLINE);
+	if (im != NULL) {
+		uint64_t hash = ks_hash_bytes(KS_HASH_INIT, im->data, im->len);
+
+		if (units->scanned && hash == lx->online_hash)
+			return 0;
+		lx->online_hash = hash;
+		ks_units_begin(units);
+		rc = see_list(lx, units, im->data, im->len, true);
+	} else {
+		im = ks_linux_scan_image(lx, KS_IMG_STAT);
+		ks_units_begin(units);
+		if (im != NULL)
+			rc = see_stat(lx, units, im);
+	}
+	n = ks_file_small(&lx->root[KS_ROOT_SYS], "devices/system/cpu/present", present,
+	    sizeof(present));
+	if (rc == 0 && n > 0)
+		rc = see_list(lx, units, present, (size_t)n, false);
+	if (rc != 0)
+		return -1;
+	return ks_units_end(units);
+}
+
+const struct ks_subsystem ks_linux_cpu = { parts, scan_cpus };

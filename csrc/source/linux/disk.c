@@ -1,0 +1,430 @@
+/*
+ * disk.c - disks and partitions from /proc/diskstats as I/O kstats, what Linux counts beyond
+ * them, and the inventory of a disk (sderr:0:sda,err). SPDX-License-Identifier: MIT
+ */
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "source/linux/linux.h"
+
+#define SECTOR 512 /* the unit of /proc/diskstats, whatever the disk's own sectors are */
+
+/* Columns after the name. Lines of old kernels end early. */
+enum { D_READS, D_READ_MERGES, D_READ_SECTORS, D_READ_MS, D_WRITES, D_WRITE_MERGES, D_WRITE_SECTORS,
+	D_WRITE_MS, D_ACTIVE, D_BUSY_MS, D_QUEUE_MS, D_DISCARDS, D_DISCARD_MERGES, D_DISCARD_SECTORS,
+	D_DISCARD_MS, D_FLUSHES, D_FLUSH_MS, D_COUNT };
+
+#define OLD_PARTITION_COLUMNS 4 /* before Linux 2.6.25: reads, sectors, writes, sectors */
+
+#define OPS(stat, desc) KS_COUNT(stat, KSTAT_DATA_UINT64, desc)
+
+/* Reads and writes themselves are in the I/O kstat. */
+static const struct ks_field detail_fields[] = {
+	[D_READS] = OPS("reads", "reads completed"),
+	[D_READ_MERGES] = OPS("read_merges", "reads that became part of another"),
+	[D_READ_SECTORS] = KS_BYTES("nread", "bytes read"),
+	[D_READ_MS] = KS_NSEC("read_nsec", "time of all reads together"),
+	[D_WRITES] = OPS("writes", "writes completed"),
+	[D_WRITE_MERGES] = OPS("write_merges", "writes that became part of another"),
+	[D_WRITE_SECTORS] = KS_BYTES("nwritten", "bytes written"),
+	[D_WRITE_MS] = KS_NSEC("write_nsec", "time of all writes together"),
+	[D_ACTIVE] = KS_GAUGE("active", KSTAT_DATA_UINT64, "requests in service"),
+	[D_BUSY_MS] = KS_NSEC("busy_nsec", "time with requests in service"),
+	[D_QUEUE_MS] = KS_NSEC("queue_nsec", "time of all requests of all kinds together"),
+	[D_DISCARDS] = OPS("discards", "discards completed"),
+	[D_DISCARD_MERGES] = OPS("discard_merges", "discards that became part of another"),
+	[D_DISCARD_SECTORS] = KS_BYTES("ndiscarded", "bytes discarded"),
+	[D_DISCARD_MS] = KS_NSEC("discard_nsec", "time of all discards together"),
+	[D_FLUSHES] = OPS("flushes", "flushes completed"),
+	[D_FLUSH_MS] = KS_NSEC("flush_nsec", "time of all flushes together"),
+	KS_FIELD_END
+};
+
+/* --- reading --------------------------------------------------------------------- */
+
+/* Takes the columns of a line; a negative number, which some kernels print, counts as 0. */
+static size_t
+columns(struct ks_text t, uint64_t c[D_COUNT])
+{
+	struct ks_text word;
+	size_t n;
+
+	for (n = 0; n < D_COUNT; n++) {
+		if (ks_text_u64(&t, &c[n]))
+			continue;
+		ks_text_skip(&t);
+		if (t.p >= t.end || *t.p != '-')
+			break;
+		(void)ks_text_word(&t, &word);
+		c[n] = 0;
+	}
+	if (n == OLD_PARTITION_COLUMNS) {
+		c[D_WRITE_SECTORS] = c[3];
+		c[D_WRITES] = c[2];
+		c[D_READ_SECTORS] = c[1];
+	}
+	return n;
+}
+
+static bool
+has(size_t n, size_t column)
+{
+	return n > column || (n == OLD_PARTITION_COLUMNS &&
+	    (column == D_WRITES || column == D_WRITE_SECTORS || column == D_READ_SECTORS));
+}
+
+static hrtime_t
+ms_to_ns(uint64_t ms)
+{
+	return ms > INT64_MAX / 1000000 ? INT64_MAX : (hrtime_t)ms * 1000000;
+}
+
+/* Takes "major minor name" off a line. */
+static bool
+take_name(struct ks_text *line, struct ks_text *name)
+{
+	uint64_t number;
+
+	return ks_text_u64(line, &number) && ks_text_u64(line, &number) && ks_text_word(line, name);
+}
+
+static void
+remember(struct ks_unit *unit, const struct ks_image *im, const struct ks_text *rest)
+{
+	unit->at = (uint32_t)(rest->p - im->data);
+	unit->len = (uint32_t)ks_text_size(rest);
+	unit->seq = im->seq;
+}
+
+/* The columns of a disk; how many there are, or -1 with errno and message. */
+static int
+columns_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t c[D_COUNT])
+{
+	const struct ks_image *im = ks_linux_image(lx, KS_IMG_DISKSTATS);
+	struct ks_text all, line, name;
+
+	if (im == NULL)
+		return -1;
+	if (lx->diskstats_seq != im->seq) {
+		all = ks_text_of(im->data, im->len);
+		while (ks_text_line(&all, &line)) {
+			if (take_name(&line, &name)) {
+				struct ks_unit *u = ks_units_find(&lx->units[KS_SUB_DISK], name.p,
+				    ks_text_size(&name));
+
+				if (u != NULL)
+					remember(u, im, &line);
+			}
+		}
+		lx->diskstats_seq = im->seq;
+	}
+	if (unit->seq != im->seq)
+		return ks_linux_gone(unit);
+	return (int)columns(ks_text_of(im->data + unit->at, unit->len), c);
+}
+
+/*
+ * Linux tells one queue, from the request's start to its end: the run queue here. Its length
+ * over time is the sum of the times of reads and writes, so that rlentime divided by reads and
+ * writes is their mean time; discards and flushes are in the detail kstat.
+ */
+static int
+read_io(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	uint64_t c[D_COUNT] = { 0 };
+	int n = columns_of(lx, unit, c);
+	kstat_io_t *io;
+
+	if (n < 0)
+		return -1;
+	io = ks_record_add(r, sizeof(*io));
+	if (io == NULL)
+		return 0;
+	if (n == OLD_PARTITION_COLUMNS)
+		c[D_READ_MS] = 0;
+	io->nread = c[D_READ_SECTORS] * SECTOR;
+	io->nwritten = c[D_WRITE_SECTORS] * SECTOR;
+	io->reads = (uint_t)c[D_READS];
+	io->writes = (uint_t)c[D_WRITES];
+	io->rtime = ms_to_ns(c[D_BUSY_MS]);
+	io->rlentime = ms_to_ns(c[D_READ_MS] + c[D_WRITE_MS]);
+	/* The sums are complete as of now. */
+	io->rlastupdate = lx->taken;
+	io->rcnt = (uint_t)c[D_ACTIVE];
+	return 0;
+}
+
+static int
+read_detail(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	uint64_t c[D_COUNT] = { 0 };
+	struct ks_values vals = { .have = 0 };
+	int n = columns_of(lx, unit, c);
+
+	if (n < 0)
+		return -1;
+	for (size_t i = 0; i < D_COUNT; i++) {
+		if (!has((size_t)n, i) || (n == OLD_PARTITION_COLUMNS && (i == D_READ_MERGES || i == D_READ_MS)))
+			continue;
+		if (detail_fields[i].meta.type == KSTAT2_NVMT_BYTES)
+			c[i] *= SECTOR;
+		else if (detail_fields[i].meta.type == KSTAT2_NVMT_T_ACC)
+			c[i] = (uint64_t)ms_to_ns(c[i]);
+		ks_have(&vals, i, c[i]);
+	}
+	ks_fields_add(r, detail_fields, &vals);
+	return 0;
+}
+
+/* --- inventory ---------------------------------------------------------------------- */
+
+enum { E_HARD, E_TRANSPORT, E_VENDOR, E_PRODUCT, E_REVISION, E_SERIAL, E_SIZE };
+
+static const struct ks_field err_fields[] = {
+	[E_HARD] = KS_COUNT("Hard Errors", KSTAT_DATA_UINT32, "requests that failed"),
+	[E_TRANSPORT] = KS_COUNT("Transport Errors", KSTAT_DATA_UINT32, "requests that timed out"),
+	[E_VENDOR] = KS_TEXT("Vendor", KSTAT_DATA_STRING, "who made the disk"),
+	[E_PRODUCT] = KS_TEXT("Product", KSTAT_DATA_STRING, "model of the disk"),
+	[E_REVISION] = KS_TEXT("Revision", KSTAT_DATA_STRING, "revision of its firmware"),
+	[E_SERIAL] = KS_TEXT("Serial No", KSTAT_DATA_STRING, "its serial number"),
+	[E_SIZE] = KS_UNITS("Size", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, KSTAT_DATA_UINT64, "bytes",
+	    "capacity"),
+	KS_FIELD_END
+};
+
+/* Path of something of a disk below /sys; in names of disks there a slash is an exclamation mark. */
+static void
+sys_path(char *to, size_t size, const char *dir, const char *disk, const char *file)
+{
+	size_t n = (size_t)snprintf(to, size, "%s/", dir);
+
+	(void)snprintf(to + n, size - n, "%s%s", disk, file);
+	for (size_t i = n; to[i] != '\0' && i < n + strlen(disk); i++) {
+		if (to[i] == '/')
+			to[i] = '!';
+	}
+}
+
+/* The first of a NULL-terminated list of files that has a text that is no bare number in hex. */
+static bool
+first_text(const struct ks_linux *lx, const struct ks_unit *unit, const char *const *names, char *to,
+    size_t size)
+{
+	char path[256];
+
+	for (; *names != NULL; names++) {
+		int n;
+
+		sys_path(path, sizeof(path), "block", unit->key, *names);
+		n = ks_file_small(&lx->root[KS_ROOT_SYS], path, to, size);
+		if (n > 0 && strncmp(to, "0x", 2) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* The serial number page of a SCSI disk: four bytes of header, then the text. */
+static bool
+scsi_serial(const struct ks_linux *lx, const struct ks_unit *unit, char *to, size_t size)
+{
+	char path[256], page[260], *s;
+	int n, len;
+
+	sys_path(path, sizeof(path), "block", unit->key, "/device/vpd_pg80");
+	n = ks_file_small(&lx->root[KS_ROOT_SYS], path, page, sizeof(page));
+	if (n <= 4)
+		return false;
+	len = (unsigned char)page[3];
+	if (len > n - 4)
+		len = n - 4;
+	for (s = page + 4; len > 0 && *s == ' '; s++)
+		len--;
+	ks_name_set(to, size, s, (size_t)len);
+	return len > 0;
+}
+
+/* A counter of the SCSI layer, in hex. */
+static bool
+scsi_counter(const struct ks_linux *lx, const struct ks_unit *unit, const char *name, uint64_t *v)
+{
+	char path[256], text[32];
+
+	sys_path(path, sizeof(path), "block", unit->key, name);
+	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, text, sizeof(text)) < 3 ||
+	    strncmp(text, "0x", 2) != 0)
+		return false;
+	*v = strtoull(text + 2, NULL, 16);
+	return true;
+}
+
+static int
+read_err(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	static const char *const vendors[] = { "/device/vendor", NULL };
+	static const char *const products[] = { "/device/model", "/device/name", NULL };
+	static const char *const revisions[] = { "/device/rev", "/device/firmware_rev", "/device/fwrev",
+		NULL };
+	static const char *const serials[] = { "/device/serial", "/serial", NULL };
+	char vendor[128], product[128], revision[128], serial[256], path[256];
+	struct ks_values vals = { .have = 0 };
+	uint64_t v;
+
+	if (scsi_counter(lx, unit, "/device/ioerr_cnt", &v))
+		ks_have(&vals, E_HARD, v);
+	if (scsi_counter(lx, unit, "/device/iotmo_cnt", &v))
+		ks_have(&vals, E_TRANSPORT, v);
+	if (first_text(lx, unit, vendors, vendor, sizeof(vendor)))
+		ks_have_text(&vals, E_VENDOR, vendor);
+	if (first_text(lx, unit, products, product, sizeof(product)))
+		ks_have_text(&vals, E_PRODUCT, product);
+	if (first_text(lx, unit, revisions, revision, sizeof(revision)))
+		ks_have_text(&vals, E_REVISION, revision);
+	if (first_text(lx, unit, serials, serial, sizeof(serial)) ||
+	    scsi_serial(lx, unit, serial, sizeof(serial)))
+		ks_have_text(&vals, E_SERIAL, serial);
+	sys_path(path, sizeof(path), "block", unit->key, "/size");
+	if (ks_file_u64(&lx->root[KS_ROOT_SYS], path, &v) == 0)
+		ks_have(&vals, E_SIZE, v * SECTOR);
+	ks_fields_add(r, err_fields, &vals);
+	return 0;
+}
+
+/* --- names ------------------------------------------------------------------------- */
+
+/* Drivers whose disks are lettered: sda, sdb, ... sdaa. */
+static const char *const lettered[] = { "xvd", "sd", "hd", "vd", "ubd", "dasd", "rssd", NULL };
+
+/* The driver's name and the unit's number in a disk's name. */
+static void
+set_module(struct ks_unit *unit)
+{
+	const char *s = unit->key;
+	size_t n = 0;
+	uint64_t instance = 0;
+
+	for (const char *const *l = lettered; *l != NULL; l++) {
+		size_t k = strlen(*l);
+
+		if (strncmp(s, *l, k) != 0 || !islower((unsigned char)s[k]))
+			continue;
+		for (n = k; islower((unsigned char)s[n]) && instance < 1000000; n++)
+			instance = instance * 26 + (uint64_t)(s[n] - 'a') + 1;
+		instance--;
+		n = k;
+		break;
+	}
+	if (n == 0) {
+		/* nvme0n1, mmcblk0, dm-3, cciss/c0d0: letters, then the number. */
+		const char *p, *end = s + strlen(s);
+
+		n = strcspn(s, "0123456789/");
+		p = s + n;
+		if (ks_scan_u64(&p, end, &instance) != 0 || instance > INT32_MAX)
+			instance = 0;
+		while (n > 1 && (s[n - 1] == '-' || s[n - 1] == '_'))
+			n--;
+	}
+	if (n == 0)
+		n = strlen(s);
+	ks_name_set(unit->module, sizeof(unit->module), s, n);
+	unit->instance = (int)instance;
+	ks_name_set(unit->name, sizeof(unit->name), s, strlen(s));
+}
+
+/* Partitions follow their disk: its name and a number, a "p" between if it ends in a digit. */
+static bool
+is_partition(const struct ks_unit *disk, const struct ks_unit *unit)
+{
+	size_t n = strlen(disk->key);
+	const char *s = unit->key;
+
+	if (n == 0 || strncmp(s, disk->key, n) != 0 || s[n] == '\0')
+		return false;
+	s += n;
+	if (isdigit((unsigned char)disk->key[n - 1]) && *s++ != 'p')
+		return false;
+	return *s != '\0' && s[strspn(s, "0123456789")] == '\0';
+}
+
+enum { PART_DISK, PART_PARTITION, PART_ERR, PART_DETAIL };
+
+static const struct ks_part parts[] = {
+	[PART_DISK] = { "@", "@", "disk", KSTAT_TYPE_IO, sizeof(kstat_io_t), NULL, read_io, NULL },
+	[PART_PARTITION] = { "@", "@", "partition", KSTAT_TYPE_IO, sizeof(kstat_io_t), NULL, read_io,
+	    NULL },
+	[PART_ERR] = { "@err", "@,err", "device_error", KSTAT_TYPE_NAMED, 0, err_fields, read_err, NULL },
+	[PART_DETAIL] = { "@", "@,detail", "disk_detail", KSTAT_TYPE_NAMED, 0, detail_fields, read_detail,
+	    NULL },
+	{ .module = NULL },
+};
+
+/* --- scanning ------------------------------------------------------------------------ */
+
+/* What tells a disk from an earlier one of the same name: the inode of its entry in /sys. */
+static uint64_t
+identity(const struct ks_linux *lx, const struct ks_text *name)
+{
+	char key[KS_UNIT_NAME], path[128];
+	struct stat st;
+
+	ks_name_set(key, sizeof(key), name->p, ks_text_size(name));
+	sys_path(path, sizeof(path), "class/block", key, "");
+	if (lx->root[KS_ROOT_SYS].fd < 0 ||
+	    fstatat(lx->root[KS_ROOT_SYS].fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return 0;
+	return st.st_ino;
+}
+
+static void
+set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, uint32_t *disk)
+{
+	char path[128];
+
+	if (*disk < units->n && is_partition(&units->v[*disk], unit)) {
+		memcpy(unit->module, units->v[*disk].module, sizeof(unit->module));
+		unit->instance = units->v[*disk].instance;
+		ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
+		unit->parts = 1u << PART_PARTITION;
+		return;
+	}
+	set_module(unit);
+	unit->parts = 1u << PART_DISK | 1u << PART_DETAIL;
+	sys_path(path, sizeof(path), "block", unit->key, "/device");
+	if (ks_linux_exists(lx, KS_ROOT_SYS, path))
+		unit->parts |= 1u << PART_ERR;
+}
+
+static int
+scan_disks(struct ks_linux *lx, struct ks_units *units)
+{
+	const struct ks_image *im = ks_linux_scan_image(lx, KS_IMG_DISKSTATS);
+	uint32_t disk = UINT32_MAX; /* slot of the last one that is not a partition */
+	struct ks_text all, line, name;
+	bool fresh;
+
+	ks_units_begin(units);
+	all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0);
+	while (ks_text_line(&all, &line)) {
+		struct ks_unit *unit;
+
+		if (!take_name(&line, &name))
+			continue;
+		unit = ks_units_see(units, name.p, ks_text_size(&name), identity(lx, &name), &fresh);
+		if (unit == NULL)
+			return -1;
+		if (fresh)
+			set_up(lx, units, unit, &disk);
+		if ((unit->parts & 1u << PART_PARTITION) == 0)
+			disk = (uint32_t)(unit - units->v);
+		remember(unit, im, &line);
+	}
+	if (im != NULL)
+		lx->diskstats_seq = im->seq;
+	return ks_units_end(units);
+}
+
+const struct ks_subsystem ks_linux_disk = { parts, scan_disks };

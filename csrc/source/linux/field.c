@@ -1,0 +1,63 @@
+/* field.c - see field.h. SPDX-License-Identifier: MIT */
+#include "source/linux/field.h"
+
+#include <string.h>
+
+void
+ks_fields_add(struct ks_record *r, const struct ks_field *table, const struct ks_values *vals)
+{
+	for (size_t i = 0; table[i].meta.stat != NULL; i++) {
+		const char *stat = table[i].meta.stat;
+		uint64_t u = vals->v[i].u;
+
+		if ((vals->have >> i & 1) == 0)
+			continue;
+		switch (table[i].data) {
+		case KSTAT_DATA_CHAR:
+			ks_named_chars(r, stat, vals->v[i].s, strlen(vals->v[i].s));
+			break;
+		case KSTAT_DATA_STRING:
+			ks_named_string(r, stat, vals->v[i].s, strlen(vals->v[i].s));
+			break;
+		case KSTAT_DATA_INT32:
+			ks_named_i32(r, stat, (int32_t)(uint32_t)u);
+			break;
+		case KSTAT_DATA_UINT32:
+			ks_named_u32(r, stat, (uint32_t)u);
+			break;
+		case KSTAT_DATA_INT64:
+			ks_named_i64(r, stat, (int64_t)u);
+			break;
+		default:
+			ks_named_u64(r, stat, u);
+			break;
+		}
+	}
+}
+
+int
+ks_field_of_key(const struct ks_field *table, const char *key, size_t len, int hint)
+{
+	int n = 0;
+
+	while (table[n].meta.stat != NULL)
+		n++;
+	for (int k = 0; k < n; k++) {
+		int i = hint + k < n ? hint + k : hint + k - n;
+		const char *name = table[i].key;
+
+		if (name != NULL && strncmp(name, key, len) == 0 && name[len] == '\0')
+			return i;
+	}
+	return -1;
+}
+
+const struct ks_meta *
+ks_field_meta(const struct ks_field *table, const char *stat)
+{
+	for (; table->meta.stat != NULL; table++) {
+		if (strcmp(table->meta.stat, stat) == 0)
+			return &table->meta;
+	}
+	return NULL;
+}

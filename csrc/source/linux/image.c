@@ -1,0 +1,136 @@
+/* image.c - see image.h. SPDX-License-Identifier: MIT */
+#include "source/linux/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/number.h"
+
+#define FIRST_CAP 4096
+#define MAX_SIZE (256u << 20) /* no file of /proc that we read comes near: guards against a root that lies */
+
+void
+ks_image_free(struct ks_image *im)
+{
+	if (im->fd >= 0)
+		(void)close(im->fd);
+	free(im->data);
+	im->fd = -1;
+	im->data = NULL;
+	im->len = im->cap = 0;
+}
+
+/* Room for one more byte and the NUL; 0 or an errno. */
+static int
+grow(struct ks_image *im)
+{
+	size_t cap = im->cap == 0 ? FIRST_CAP : im->cap * 2;
+	char *data;
+
+	if (im->cap - im->len > 1)
+		return 0;
+	if (cap > MAX_SIZE)
+		return EFBIG;
+	data = realloc(im->data, cap);
+	if (data == NULL)
+		return ENOMEM;
+	im->data = data;
+	im->cap = cap;
+	return 0;
+}
+
+static int
+read_all(struct ks_image *im)
+{
+	int err;
+
+	im->len = 0;
+	while ((err = grow(im)) == 0) {
+		ssize_t n = pread(im->fd, im->data + im->len, im->cap - im->len - 1, (off_t)im->len);
+
+		if (n == 0)
+			break;
+		if (n > 0)
+			im->len += (size_t)n;
+		else if (errno != EINTR)
+			return errno;
+	}
+	return err;
+}
+
+int
+ks_image_read(struct ks_image *im, const struct ks_files *root)
+{
+	int err = 0;
+
+	/* A file of a recorded tree may have been replaced by another of that name. */
+	if (im->fd >= 0 && !root->kernel) {
+		(void)close(im->fd);
+		im->fd = -1;
+	}
+	im->seq++;
+	im->taken = gethrtime();
+	if (im->fd >= 0 && (err = read_all(im)) != 0) {
+		/* What the descriptor stood for may be gone and back again. */
+		(void)close(im->fd);
+		im->fd = -1;
+	}
+	if (im->fd < 0 && root->fd < 0) {
+		err = ENOENT;
+	} else if (im->fd < 0) {
+		im->fd = openat(root->fd, im->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		err = im->fd < 0 ? errno : read_all(im);
+	}
+	if (err != 0)
+		im->len = 0;
+	if (im->data != NULL)
+		im->data[im->len] = '\0';
+	im->err = err;
+	return err;
+}
+
+int
+ks_file_small(const struct ks_files *root, const char *path, char *to, size_t size)
+{
+	int fd, err;
+	ssize_t n;
+
+	if (root->fd < 0) {
+		errno = ENOENT;
+		return -1;
+	}
+	fd = openat(root->fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -1;
+	do {
+		n = read(fd, to, size - 1);
+	} while (n < 0 && errno == EINTR);
+	err = errno;
+	(void)close(fd);
+	errno = err;
+	if (n < 0)
+		return -1;
+	while (n > 0 && (to[n - 1] == '\n' || to[n - 1] == ' ' || to[n - 1] == '\t'))
+		n--;
+	to[n] = '\0';
+	return (int)n;
+}
+
+int
+ks_file_u64(const struct ks_files *root, const char *path, uint64_t *v)
+{
+	char text[64];
+	const char *p = text;
+	int n = ks_file_small(root, path, text, sizeof(text));
+
+	if (n < 0)
+		return -1;
+	if (ks_scan_u64(&p, text + n, v) != 0) {
+		errno = EINVAL;
+		return -1;
+	}
+	return 0;
+}

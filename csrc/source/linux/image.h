@@ -1,0 +1,54 @@
+/*
+ * image.h - a file of /proc or /sys in memory. The descriptor stays open and is read again
+ * with pread; one reading serves every kstat that the file feeds.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SOURCE_LINUX_IMAGE_H
+#define SOURCE_LINUX_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kstat.h"
+
+enum ks_root { KS_ROOT_PROC, KS_ROOT_SYS };
+
+struct ks_image {
+	const char *path; /* below its root; not owned */
+	enum ks_root root;
+	int fd;           /* -1 while closed */
+	int err;          /* errno of the last reading, 0 if it worked */
+	char *data;       /* owned; NUL-terminated, though the file may hold NULs itself */
+	size_t len;
+	size_t cap;
+	uint64_t round;   /* round of the last reading; 0: never read */
+	uint64_t seq;     /* counts the readings, so that what was parsed can tell its age */
+	hrtime_t taken;
+};
+
+/* A directory of files: one of the two roots. */
+struct ks_files {
+	int fd;      /* of the directory */
+	char *name;  /* owned; for messages */
+	bool kernel; /* the running kernel's own, not a recorded tree */
+};
+
+void ks_image_free(struct ks_image *im);
+
+/*
+ * Reads the file into the image. Returns 0, or an errno, which is also kept in the image:
+ * the contents are then empty.
+ */
+int ks_image_read(struct ks_image *im, const struct ks_files *root);
+
+/*
+ * Reads a small file once: at most size - 1 bytes and a NUL go to `to`, trailing white space
+ * is dropped. Returns the length, or -1 with errno (no message).
+ */
+int ks_file_small(const struct ks_files *root, const char *path, char *to, size_t size);
+
+/* The same for a file that holds one number. */
+int ks_file_u64(const struct ks_files *root, const char *path, uint64_t *v);
+
+#endif

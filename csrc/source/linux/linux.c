@@ -1,0 +1,343 @@
+/*
+ * linux.c - the Linux source: opening, scanning and reading over a table of subsystems.
+ * SPDX-License-Identifier: MIT
+ */
+#include "source/linux/linux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+/*
+ * A file that was read this long ago (ns) is read again, even for a kstat it has not served
+ * yet: what is read must be what is true now.
+ */
+#define MAX_AGE 20000000
+
+static const struct ks_subsystem *const subsystems[KS_SUB_COUNT] = {
+	[KS_SUB_UNIX] = &ks_linux_unix,
+	[KS_SUB_CPU] = &ks_linux_cpu,
+	[KS_SUB_DISK] = &ks_linux_disk,
+	[KS_SUB_LINK] = &ks_linux_link,
+	[KS_SUB_INTR] = &ks_linux_intr,
+	[KS_SUB_SOFTIRQ] = &ks_linux_softirq,
+};
+
+static const struct {
+	enum ks_root root;
+	const char *path;
+} files[KS_IMG_COUNT] = {
+	[KS_IMG_STAT] = { KS_ROOT_PROC, "stat" },
+	[KS_IMG_INTERRUPTS] = { KS_ROOT_PROC, "interrupts" },
+	[KS_IMG_SOFTIRQS] = { KS_ROOT_PROC, "softirqs" },
+	[KS_IMG_SCHEDSTAT] = { KS_ROOT_PROC, "schedstat" },
+	[KS_IMG_CPUINFO] = { KS_ROOT_PROC, "cpuinfo" },
+	[KS_IMG_LOADAVG] = { KS_ROOT_PROC, "loadavg" },
+	[KS_IMG_UPTIME] = { KS_ROOT_PROC, "uptime" },
+	[KS_IMG_MEMINFO] = { KS_ROOT_PROC, "meminfo" },
+	[KS_IMG_VMSTAT] = { KS_ROOT_PROC, "vmstat" },
+	[KS_IMG_ZONEINFO] = { KS_ROOT_PROC, "zoneinfo" },
+	[KS_IMG_DISKSTATS] = { KS_ROOT_PROC, "diskstats" },
+	[KS_IMG_NETDEV] = { KS_ROOT_PROC, "net/dev" },
+	[KS_IMG_PSI_CPU] = { KS_ROOT_PROC, "pressure/cpu" },
+	[KS_IMG_CPU_ONLINE] = { KS_ROOT_SYS, "devices/system/cpu/online" },
+};
+
+/* --- files ------------------------------------------------------------------ */
+
+const struct ks_image *
+ks_linux_try(struct ks_linux *lx, enum ks_image_id id)
+{
+	struct ks_image *im = &lx->image[id];
+
+	if (im->round != lx->round || gethrtime() - im->taken > MAX_AGE) {
+		im->round = lx->round;
+		(void)ks_image_read(im, &lx->root[im->root]);
+	}
+	if (im->err != 0) {
+		errno = im->err;
+		return NULL;
+	}
+	if (lx->taken == 0 || im->taken < lx->taken)
+		lx->taken = im->taken;
+	return im;
+}
+
+static const char *
+remedy(int err)
+{
+	if (err == EACCES || err == EPERM)
+		return " (run as root, or ask for read permission)";
+	if (err == ENOENT)
+		return " (this kernel does not have it)";
+	return "";
+}
+
+const struct ks_image *
+ks_linux_image(struct ks_linux *lx, enum ks_image_id id)
+{
+	const struct ks_image *im = ks_linux_try(lx, id);
+	int err = errno;
+
+	if (im == NULL)
+		return ks_fail_null(err, "cannot read %s/%s: %s%s", lx->root[files[id].root].name,
+		    files[id].path, strerror(err), remedy(err));
+	return im;
+}
+
+const struct ks_image *
+ks_linux_scan_image(struct ks_linux *lx, enum ks_image_id id)
+{
+	const struct ks_image *im = ks_linux_try(lx, id);
+	int err = errno;
+
+	if (im != NULL) {
+		lx->warned &= ~(1u << id);
+		return im;
+	}
+	if (err != ENOENT && err != ENOTDIR && (lx->warned & 1u << id) == 0) {
+		lx->warned |= 1u << id;
+		ks_scan_warn(lx->scan, "cannot read %s/%s: %s%s", lx->root[files[id].root].name,
+		    files[id].path, strerror(err), remedy(err));
+	}
+	return NULL;
+}
+
+bool
+ks_linux_exists(const struct ks_linux *lx, enum ks_root root, const char *path)
+{
+	return lx->root[root].fd >= 0 && faccessat(lx->root[root].fd, path, F_OK, 0) == 0;
+}
+
+int
+ks_linux_gone(const struct ks_unit *unit)
+{
+	return ks_fail(ENXIO, "%s is gone", unit->name[0] != '\0' ? unit->name : unit->key);
+}
+
+/* --- scanning --------------------------------------------------------------- */
+
+/* Writes a part's module or name for a unit, cut to the room there is. */
+static void
+expand(char to[KSTAT_STRLEN], const char *pattern, const char *at, int instance)
+{
+	char number[16];
+	size_t n = 0;
+
+	(void)snprintf(number, sizeof(number), "%d", instance);
+	for (; *pattern != '\0'; pattern++) {
+		const char one[2] = { *pattern, '\0' };
+		const char *s = *pattern == '@' ? at : *pattern == '#' ? number : one;
+
+		while (*s != '\0' && n < KSTAT_STRLEN - 1)
+			to[n++] = *s++;
+	}
+	to[n] = '\0';
+}
+
+static int
+offer(struct ks_scan *scan, const struct ks_part *part, const struct ks_unit *unit, uint64_t cookie)
+{
+	char module[KSTAT_STRLEN], name[KSTAT_STRLEN];
+
+	expand(module, part->module, unit->module, unit->instance);
+	expand(name, part->name, unit->name, unit->instance);
+	return ks_scan_offer(scan, &(struct ks_offer){
+	    .module = module,
+	    .instance = unit->instance,
+	    .name = name,
+	    .class_ = part->class_,
+	    .type = part->type,
+	    .flags = part->type == KSTAT_TYPE_NAMED ? KSTAT_FLAG_VAR_SIZE : 0,
+	    .crtime = unit->crtime,
+	    .ndata = part->type == KSTAT_TYPE_NAMED ? 0 : 1,
+	    .data_size = part->size,
+	    .cookie = cookie,
+	});
+}
+
+/* A cookie is the subsystem, the part and the unit's slot. */
+static uint64_t
+cookie_of(size_t sub, size_t part, size_t slot)
+{
+	return (uint64_t)sub << 48 | (uint64_t)part << 32 | slot;
+}
+
+static int
+offer_all(struct ks_linux *lx, struct ks_scan *scan)
+{
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		const struct ks_part *parts = subsystems[s]->parts;
+
+		for (size_t u = 0; u < lx->units[s].n; u++) {
+			const struct ks_unit *unit = &lx->units[s].v[u];
+
+			if (!unit->alive)
+				continue;
+			for (size_t p = 0; parts[p].module != NULL; p++) {
+				if ((unit->parts >> p & 1) != 0 &&
+				    offer(scan, &parts[p], unit, cookie_of(s, p, u)) != 0)
+					return -1;
+			}
+		}
+	}
+	return 1;
+}
+
+static int
+linux_scan(struct ks_source *src, struct ks_scan *scan)
+{
+	struct ks_linux *lx = (struct ks_linux *)src;
+	int changed = !lx->listed;
+
+	lx->scan = scan;
+	lx->round++;
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		int rc = subsystems[s]->scan(lx, &lx->units[s]);
+
+		if (rc < 0)
+			return ks_fail(ENOMEM, "out of memory");
+		changed |= rc;
+	}
+	if (!changed)
+		return 0;
+	lx->listed = true;
+	return offer_all(lx, scan);
+}
+
+/* --- reading ---------------------------------------------------------------- */
+
+/* The unit and part of a cookie; NULL with errno ENXIO if the unit is gone. */
+static struct ks_unit *
+unit_of(struct ks_linux *lx, uint64_t cookie, const struct ks_part **part)
+{
+	size_t s = cookie >> 48, p = cookie >> 32 & 0xffff, u = cookie & 0xffffffff;
+
+	if (s >= KS_SUB_COUNT || u >= lx->units[s].n || !lx->units[s].v[u].alive ||
+	    p >= KS_UNIT_PARTS || (lx->units[s].v[u].parts >> p & 1) == 0)
+		return NULL;
+	*part = &subsystems[s]->parts[p];
+	return &lx->units[s].v[u];
+}
+
+static int
+linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_record *r)
+{
+	struct ks_linux *lx = (struct ks_linux *)src;
+	const struct ks_part *part;
+	struct ks_unit *unit = unit_of(lx, cookie, &part);
+	uint64_t *served;
+
+	if (unit == NULL)
+		return ks_fail(ENXIO, "%s:%d:%s is gone", ksp->ks_module, ksp->ks_instance, ksp->ks_name);
+	served = &unit->served[cookie >> 32 & 0xffff];
+	if (*served == lx->round)
+		lx->round++;
+	*served = lx->round;
+	lx->taken = 0;
+	if (part->read(lx, unit, r) != 0)
+		return -1;
+	r->snaptime = lx->taken != 0 ? lx->taken : gethrtime();
+	return 0;
+}
+
+static const struct ks_meta *
+linux_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const char *stat)
+{
+	struct ks_linux *lx = (struct ks_linux *)src;
+	const struct ks_part *part;
+	const struct ks_meta *m = NULL;
+
+	(void)ksp;
+	if (unit_of(lx, cookie, &part) == NULL)
+		return NULL;
+	if (part->fields != NULL)
+		m = ks_field_meta(part->fields, stat);
+	if (m == NULL && part->meta != NULL)
+		m = part->meta(stat);
+	return m;
+}
+
+/* --- opening and closing ------------------------------------------------------ */
+
+static void
+linux_close(struct ks_source *src)
+{
+	struct ks_linux *lx = (struct ks_linux *)src;
+
+	for (size_t i = 0; i < KS_IMG_COUNT; i++)
+		ks_image_free(&lx->image[i]);
+	for (size_t i = 0; i < KS_SUB_COUNT; i++)
+		ks_units_free(&lx->units[i]);
+	ks_columns_free(&lx->interrupts);
+	ks_columns_free(&lx->softirqs);
+	if (lx->socket >= 0)
+		(void)close(lx->socket);
+	for (size_t i = 0; i < 2; i++) {
+		if (lx->root[i].fd >= 0)
+			(void)close(lx->root[i].fd);
+		free(lx->root[i].name);
+	}
+	free(lx);
+}
+
+static const struct ks_source_ops linux_ops = {
+	.name = "linux",
+	.scan = linux_scan,
+	.read = linux_read,
+	.meta = linux_meta,
+	.close = linux_close,
+};
+
+static int
+open_root(struct ks_files *f, const char *name, long magic)
+{
+	struct statfs fs;
+
+	f->name = strdup(name);
+	if (f->name == NULL)
+		return ks_fail(ENOMEM, "out of memory");
+	f->fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (f->fd < 0)
+		return -1;
+	f->kernel = fstatfs(f->fd, &fs) == 0 && fs.f_type == magic;
+	return 0;
+}
+
+struct ks_source *
+ks_source_linux_open(const char *proc, const char *sys)
+{
+	struct ks_linux *lx = calloc(1, sizeof(*lx));
+
+	if (lx == NULL)
+		return ks_fail_null(ENOMEM, "out of memory");
+	lx->src.ops = &linux_ops;
+	lx->root[KS_ROOT_PROC].fd = lx->root[KS_ROOT_SYS].fd = lx->socket = -1;
+	for (size_t i = 0; i < KS_IMG_COUNT; i++) {
+		lx->image[i].fd = -1;
+		lx->image[i].root = files[i].root;
+		lx->image[i].path = files[i].path;
+	}
+	proc = proc != NULL ? proc : "/proc";
+	sys = sys != NULL ? sys : "/sys";
+	if (open_root(&lx->root[KS_ROOT_PROC], proc, PROC_SUPER_MAGIC) != 0) {
+		int err = errno;
+
+		linux_close(&lx->src);
+		return ks_fail_null(err, "cannot open %s: %s (it must be a directory like /proc)", proc,
+		    strerror(err));
+	}
+	/* Without /sys most of it works all the same. */
+	if (open_root(&lx->root[KS_ROOT_SYS], sys, SYSFS_MAGIC) != 0 && errno == ENOMEM) {
+		linux_close(&lx->src);
+		return ks_fail_null(ENOMEM, "out of memory");
+	}
+	return &lx->src;
+}

@@ -1,0 +1,176 @@
+/*
+ * linux.h - the inside of the Linux source: what its subsystems share. A subsystem is a file
+ * here; it lists its units in a scan and declares the kinds of kstats ("parts") they have.
+ *
+ * Rounds: a file of /proc is read at most once a round, and every kstat is read at most once
+ * from a round; the second reading of a kstat, and every scan, begin a new one. So a reading
+ * of the whole chain costs one reading of each file, and no reader sees the same data twice.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SOURCE_LINUX_LINUX_H
+#define SOURCE_LINUX_LINUX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kstat.h"
+#include "model/record.h"
+#include "source/linux/field.h"
+#include "source/linux/image.h"
+#include "source/linux/text.h"
+#include "source/linux/unit.h"
+#include "source/source.h"
+
+/* Files that are read again and again. */
+enum ks_image_id {
+	KS_IMG_STAT,
+	KS_IMG_INTERRUPTS,
+	KS_IMG_SOFTIRQS,
+	KS_IMG_SCHEDSTAT,
+	KS_IMG_CPUINFO,
+	KS_IMG_LOADAVG,
+	KS_IMG_UPTIME,
+	KS_IMG_MEMINFO,
+	KS_IMG_VMSTAT,
+	KS_IMG_ZONEINFO,
+	KS_IMG_DISKSTATS,
+	KS_IMG_NETDEV,
+	KS_IMG_PSI_CPU,
+	KS_IMG_CPU_ONLINE,
+	KS_IMG_COUNT
+};
+
+struct ks_linux;
+
+typedef int ks_part_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r);
+
+/* One kind of kstat. '@' in module and name is the unit's module or name, '#' its instance. */
+struct ks_part {
+	const char *module;
+	const char *name;
+	const char *class_;
+	uchar_t type;
+	size_t size;                   /* of the data, for types of a fixed size */
+	const struct ks_field *fields; /* NAMED: its statistics, if there is a table */
+	ks_part_read *read;            /* 0, or -1 with errno and message */
+	const struct ks_meta *(*meta)(const char *stat); /* for statistics not in fields, or NULL */
+};
+
+struct ks_subsystem {
+	const struct ks_part *parts; /* at most KS_UNIT_PARTS; a NULL module ends them */
+	/*
+	 * Brings the units up to date. Returns 1 if they changed, 0 if not, -1 with errno ENOMEM.
+	 * Files that cannot be read are warned about, not failed on.
+	 */
+	int (*scan)(struct ks_linux *lx, struct ks_units *units);
+};
+
+/* The subsystems; their order is the order of the chain. */
+extern const struct ks_subsystem ks_linux_unix, ks_linux_cpu, ks_linux_disk, ks_linux_link,
+    ks_linux_intr, ks_linux_softirq;
+
+enum ks_subsystem_id {
+	KS_SUB_UNIX,
+	KS_SUB_CPU,
+	KS_SUB_DISK,
+	KS_SUB_LINK,
+	KS_SUB_INTR,
+	KS_SUB_SOFTIRQ,
+	KS_SUB_COUNT
+};
+
+/* /proc/stat, taken apart; numbers it lacks have no bit in have. */
+enum { KS_STAT_CTXT, KS_STAT_BTIME, KS_STAT_PROCESSES, KS_STAT_RUNNING, KS_STAT_BLOCKED,
+	KS_STAT_INTR, KS_STAT_COUNT };
+
+struct ks_stat {
+	uint64_t seq;
+	uint32_t have;
+	uint64_t v[KS_STAT_COUNT];
+};
+
+/* A table with one column per CPU (interrupts, softirqs), summed over its lines. */
+struct ks_columns {
+	uint64_t seq;
+	size_t n, cap;      /* columns */
+	struct ks_column {
+		uint32_t cpu;
+		uint64_t total; /* of all lines that have all columns */
+		uint64_t calls; /* of the lines of calls from other CPUs */
+	} *v;               /* owned */
+};
+
+/* Sums that Solaris keeps once a second and Linux does not: this reader keeps them. */
+struct ks_second_sums {
+	bool started;
+	uint64_t updates;
+	uint64_t freemem, swap_resv, swap_alloc, swap_avail, swap_free; /* page seconds */
+};
+
+struct ks_queue_sums {
+	bool started;
+	uint64_t updates;
+	uint64_t runque, waiting; /* process seconds */
+	uint64_t runocc;          /* seconds */
+};
+
+struct ks_linux {
+	struct ks_source src;
+	struct ks_files root[2]; /* by enum ks_root */
+	struct ks_image image[KS_IMG_COUNT];
+	struct ks_units units[KS_SUB_COUNT];
+	uint64_t round;
+	int socket;           /* to ask about links; -1 while closed */
+	uint32_t warned;      /* images a scan has complained about, one bit each */
+	bool listed;          /* a first scan is complete */
+	struct ks_scan *scan; /* the scan under way */
+	hrtime_t taken;       /* of the oldest image that the reading under way has used */
+
+	struct ks_stat stat;
+	struct ks_columns interrupts, softirqs;
+	uint64_t schedstat_seq, cpuinfo_seq, diskstats_seq, netdev_seq, interrupts_seq, softirqs_seq;
+	struct ks_second_sums vminfo;
+	struct ks_queue_sums sysinfo;
+	uint64_t watermark[3], watermark_key[3]; /* in pages: min, low, high; what they follow from */
+	bool watermarks;
+	uint64_t online_hash; /* of the list of CPUs at the last scan */
+	uint32_t cpuinfo_cpus; /* units when the cores were numbered */
+};
+
+/*
+ * The file, read in this round; the contents stay until the next call with that id. NULL with
+ * errno and a message that names the file.
+ */
+const struct ks_image *ks_linux_image(struct ks_linux *lx, enum ks_image_id id);
+
+/* The same; NULL without a message where the caller can do without the file. */
+const struct ks_image *ks_linux_try(struct ks_linux *lx, enum ks_image_id id);
+
+/* For scans: NULL if the file is not there; if it is unreadable the person is told, once. */
+const struct ks_image *ks_linux_scan_image(struct ks_linux *lx, enum ks_image_id id);
+
+/* True if the file exists, readable or not. */
+bool ks_linux_exists(const struct ks_linux *lx, enum ks_root root, const char *path);
+
+/* Fails with ENXIO: the thing that the kstat was about is gone. */
+int ks_linux_gone(const struct ks_unit *unit);
+
+/* cpu.c: /proc/stat of this round with all its numbers, or NULL with errno and message. */
+const struct ks_stat *ks_linux_stat(struct ks_linux *lx);
+
+void ks_columns_free(struct ks_columns *c);
+
+/* unix.c: seconds since boot; false if not known. */
+bool ks_linux_uptime(struct ks_linux *lx, uint64_t *centiseconds);
+
+/* unix.c: time of boot, seconds since 1970; false if not known. */
+bool ks_linux_boot_time(struct ks_linux *lx, uint64_t *seconds);
+
+/* memory.c: the parts of module unix that are about memory. */
+extern const struct ks_field ks_system_pages_fields[], ks_unix_vm_fields[], ks_meminfo_fields[];
+ks_part_read ks_system_pages_read, ks_unix_vm_read, ks_vm_events_read, ks_meminfo_read,
+    ks_vminfo_read;
+const struct ks_meta *ks_vm_events_meta(const char *stat);
+const struct ks_meta *ks_meminfo_meta(const char *stat);
+
+#endif

@@ -1,0 +1,446 @@
+/*
+ * memory.c - unix:0:system_pages, vminfo and vm, and the two files they come from as they are:
+ * unix:0:meminfo and vm_events. SPDX-License-Identifier: MIT
+ */
+#include <unistd.h>
+
+#include "model/raw_layout.h"
+#include "source/linux/linux.h"
+
+/* --- /proc/meminfo ------------------------------------------------------------------ */
+
+#define MEM(stat, desc) \
+	{ { stat, KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, 0, 1, "bytes", desc }, KSTAT_DATA_UINT64, stat }
+
+enum { M_TOTAL, M_FREE, M_AVAILABLE, M_SWAP_TOTAL, M_SWAP_FREE, M_UNEVICTABLE, M_SLAB, M_STACK, M_TABLES,
+	M_SEC_TABLES, M_PERCPU, M_ANON, M_SHMEM, M_COMMITTED, M_NEEDED };
+
+/* The first M_NEEDED are those that other kstats are made of. */
+const struct ks_field ks_meminfo_fields[] = {
+	[M_TOTAL] = MEM("MemTotal", "memory that the kernel manages"),
+	[M_FREE] = MEM("MemFree", "memory used by nobody"),
+	[M_AVAILABLE] = MEM("MemAvailable", "memory that new programs could get without swapping"),
+	[M_SWAP_TOTAL] = MEM("SwapTotal", "swap space"),
+	[M_SWAP_FREE] = MEM("SwapFree", "swap space not used"),
+	[M_UNEVICTABLE] = MEM("Unevictable", "memory that cannot be paged out"),
+	[M_SLAB] = MEM("Slab", "kernel objects"),
+	[M_STACK] = MEM("KernelStack", "kernel stacks"),
+	[M_TABLES] = MEM("PageTables", "page tables"),
+	[M_SEC_TABLES] = MEM("SecPageTables", "page tables of virtual machines and devices"),
+	[M_PERCPU] = MEM("Percpu", "kernel data kept once per CPU"),
+	[M_ANON] = MEM("AnonPages", "mapped memory without a file"),
+	[M_SHMEM] = MEM("Shmem", "shared memory and tmpfs"),
+	[M_COMMITTED] = MEM("Committed_AS", "memory promised to processes"),
+	[M_NEEDED] = MEM("Buffers", "cached blocks of devices"),
+	MEM("Cached", "cached files"),
+	MEM("SwapCached", "memory that is in swap space as well"),
+	MEM("Active", "memory used lately"),
+	MEM("Inactive", "memory not used lately"),
+	MEM("Active(anon)", "memory without a file, used lately"),
+	MEM("Inactive(anon)", "memory without a file, not used lately"),
+	MEM("Active(file)", "memory of files, used lately"),
+	MEM("Inactive(file)", "memory of files, not used lately"),
+	MEM("Mlocked", "memory locked by programs"),
+	MEM("Zswap", "size of compressed swap in memory"),
+	MEM("Zswapped", "memory that was compressed into Zswap"),
+	MEM("Dirty", "memory to be written to disk"),
+	MEM("Writeback", "memory being written to disk"),
+	MEM("Mapped", "files that are mapped"),
+	MEM("KReclaimable", "kernel memory that can be given back"),
+	MEM("SReclaimable", "kernel objects that can be given back"),
+	MEM("SUnreclaim", "kernel objects that cannot be given back"),
+	MEM("NFS_Unstable", "NFS pages sent but not on stable storage"),
+	MEM("Bounce", "bounce buffers of block devices"),
+	MEM("WritebackTmp", "FUSE write buffers"),
+	MEM("CommitLimit", "limit of Committed_AS in strict overcommit"),
+	MEM("VmallocTotal", "size of the vmalloc address space"),
+	MEM("VmallocUsed", "vmalloc memory in use"),
+	MEM("VmallocChunk", "largest free vmalloc block"),
+	MEM("HardwareCorrupted", "memory taken out of use after errors"),
+	MEM("AnonHugePages", "huge pages without a file"),
+	MEM("ShmemHugePages", "huge pages of shared memory"),
+	MEM("ShmemPmdMapped", "shared huge pages that are mapped"),
+	MEM("FileHugePages", "huge pages of files"),
+	MEM("FilePmdMapped", "huge pages of files that are mapped"),
+	MEM("Balloon", "memory given back to the hypervisor"),
+	MEM("CmaTotal", "memory for contiguous allocation"),
+	MEM("CmaFree", "memory for contiguous allocation that is free"),
+	KS_GAUGE("HugePages_Total", KSTAT_DATA_UINT64, "huge pages in the pool"),
+	KS_GAUGE("HugePages_Free", KSTAT_DATA_UINT64, "huge pages not allocated"),
+	KS_GAUGE("HugePages_Rsvd", KSTAT_DATA_UINT64, "huge pages promised, not yet allocated"),
+	KS_GAUGE("HugePages_Surp", KSTAT_DATA_UINT64, "huge pages above the size of the pool"),
+	MEM("Hugepagesize", "size of a huge page"),
+	MEM("Hugetlb", "memory in huge pages of all sizes"),
+	MEM("DirectMap4k", "kernel's map of memory in 4 KiB pages"),
+	MEM("DirectMap2M", "kernel's map of memory in 2 MiB pages"),
+	MEM("DirectMap4M", "kernel's map of memory in 4 MiB pages"),
+	MEM("DirectMap1G", "kernel's map of memory in 1 GiB pages"),
+	KS_FIELD_END
+};
+
+const struct ks_meta *
+ks_meminfo_meta(const char *stat)
+{
+	static const struct ks_meta other = { "", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, 0, 1, "bytes",
+		"memory, see proc_meminfo(5)" };
+
+	return strcmp(stat, "crtime") != 0 && strcmp(stat, "snaptime") != 0 && strcmp(stat, "class") != 0 ?
+	    &other : NULL;
+}
+
+/* Takes "Name:  123 kB" as bytes; a line without kB is a plain number. */
+static bool
+meminfo_line(const struct ks_text *line, struct ks_text *key, uint64_t *v)
+{
+	struct ks_text value;
+
+	if (!ks_text_pair(line, key, &value) || !ks_text_u64(&value, v))
+		return false;
+	ks_text_skip(&value);
+	return !ks_text_starts(&value, "kB") || !__builtin_mul_overflow(*v, (uint64_t)1024, v);
+}
+
+int
+ks_meminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_image *im = ks_linux_image(lx, KS_IMG_MEMINFO);
+	struct ks_text all, line, key;
+	char name[KSTAT_STRLEN];
+	uint64_t v;
+
+	(void)unit;
+	if (im == NULL)
+		return -1;
+	all = ks_text_of(im->data, im->len);
+	while (ks_text_line(&all, &line)) {
+		if (!meminfo_line(&line, &key, &v))
+			continue;
+		ks_name_set(name, sizeof(name), key.p, ks_text_size(&key));
+		ks_named_u64(r, name, v);
+	}
+	return 0;
+}
+
+/* The first M_NEEDED numbers of /proc/meminfo, in pages. */
+static int
+memory_pages(struct ks_linux *lx, struct ks_values *m)
+{
+	const struct ks_image *im = ks_linux_image(lx, KS_IMG_MEMINFO);
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), v;
+	struct ks_text all, line, key;
+	int i = 0;
+
+	m->have = 0;
+	if (im == NULL)
+		return -1;
+	all = ks_text_of(im->data, im->len);
+	while (ks_text_line(&all, &line)) {
+		if (!meminfo_line(&line, &key, &v))
+			continue;
+		i = ks_field_of_key(ks_meminfo_fields, key.p, ks_text_size(&key), i < 0 ? 0 : i);
+		if (i >= 0 && i < M_NEEDED)
+			ks_have(m, (size_t)i, v / page);
+	}
+	return 0;
+}
+
+static bool
+has(const struct ks_values *vals, int i)
+{
+	return (vals->have >> i & 1) != 0;
+}
+
+static uint64_t
+number(const struct ks_values *vals, int i)
+{
+	return has(vals, i) ? vals->v[i].u : 0;
+}
+
+/* --- system_pages ---------------------------------------------------------------------- */
+
+enum { P_PHYSMEM, P_FREEMEM, P_AVAILRMEM, P_LOTSFREE, P_DESFREE, P_MINFREE, P_KERNEL, P_FREE, P_LOCKED,
+	P_TOTAL };
+
+#define PAGES(stat, desc) \
+	KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT64, "pages", desc)
+
+const struct ks_field ks_system_pages_fields[] = {
+	[P_PHYSMEM] = PAGES("physmem", "memory that the kernel manages"),
+	[P_FREEMEM] = PAGES("freemem", "memory used by nobody"),
+	[P_AVAILRMEM] = PAGES("availrmem", "memory that programs could get without swapping"),
+	[P_LOTSFREE] = PAGES("lotsfree", "free memory at which reclaim stops (high watermarks)"),
+	[P_DESFREE] = PAGES("desfree", "free memory at which reclaim starts (low watermarks)"),
+	[P_MINFREE] = PAGES("minfree", "free memory kept for the kernel itself (min watermarks)"),
+	[P_KERNEL] = PAGES("pp_kernel", "kernel objects, stacks, page tables and per-CPU data"),
+	[P_FREE] = PAGES("pagesfree", "memory used by nobody"),
+	[P_LOCKED] = PAGES("pageslocked", "memory that cannot be paged out"),
+	[P_TOTAL] = PAGES("pagestotal", "memory that the kernel manages"),
+	KS_FIELD_END
+};
+
+/*
+ * The zones' watermarks, summed. /proc/zoneinfo is long and they change only with the settings
+ * that they follow from, so it is read again only when one of those changed.
+ */
+static bool
+watermarks(struct ks_linux *lx, uint64_t total)
+{
+	static const char *const names[3] = { "min", "low", "high" };
+	const struct ks_files *proc = &lx->root[KS_ROOT_PROC];
+	uint64_t key[3] = { 0, 0, total }, v;
+	const struct ks_image *im;
+	struct ks_text all, line, word;
+
+	(void)ks_file_u64(proc, "sys/vm/min_free_kbytes", &key[0]);
+	(void)ks_file_u64(proc, "sys/vm/watermark_scale_factor", &key[1]);
+	if (proc->kernel && lx->watermarks && memcmp(key, lx->watermark_key, sizeof(key)) == 0)
+		return true;
+	im = ks_linux_try(lx, KS_IMG_ZONEINFO);
+	lx->watermarks = false;
+	if (im == NULL)
+		return false;
+	memset(lx->watermark, 0, sizeof(lx->watermark));
+	all = ks_text_of(im->data, im->len);
+	while (ks_text_line(&all, &line)) {
+		if (!ks_text_word(&line, &word))
+			continue;
+		for (size_t i = 0; i < 3; i++) {
+			if (ks_text_is(&word, names[i]) && ks_text_u64(&line, &v)) {
+				lx->watermark[i] += v;
+				lx->watermarks = true;
+			}
+		}
+	}
+	memcpy(lx->watermark_key, key, sizeof(key));
+	return lx->watermarks;
+}
+
+int
+ks_system_pages_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct ks_values m, vals = { .have = 0 };
+
+	(void)unit;
+	if (memory_pages(lx, &m) != 0)
+		return -1;
+	if (has(&m, M_TOTAL)) {
+		ks_have(&vals, P_PHYSMEM, number(&m, M_TOTAL));
+		ks_have(&vals, P_TOTAL, number(&m, M_TOTAL));
+	}
+	if (has(&m, M_FREE)) {
+		ks_have(&vals, P_FREEMEM, number(&m, M_FREE));
+		ks_have(&vals, P_FREE, number(&m, M_FREE));
+	}
+	if (has(&m, M_AVAILABLE))
+		ks_have(&vals, P_AVAILRMEM, number(&m, M_AVAILABLE));
+	if (has(&m, M_UNEVICTABLE))
+		ks_have(&vals, P_LOCKED, number(&m, M_UNEVICTABLE));
+	if (has(&m, M_SLAB))
+		ks_have(&vals, P_KERNEL, number(&m, M_SLAB) + number(&m, M_STACK) + number(&m, M_TABLES) +
+		    number(&m, M_SEC_TABLES) + number(&m, M_PERCPU));
+	if (watermarks(lx, number(&m, M_TOTAL))) {
+		ks_have(&vals, P_MINFREE, lx->watermark[0]);
+		ks_have(&vals, P_DESFREE, lx->watermark[1]);
+		ks_have(&vals, P_LOTSFREE, lx->watermark[2]);
+	}
+	ks_fields_add(r, ks_system_pages_fields, &vals);
+	return 0;
+}
+
+/* --- vminfo ------------------------------------------------------------------------------ */
+
+/*
+ * Solaris adds the current figures to these sums once a second, so that a difference divided by
+ * that of updates is an average. Linux keeps no such sums: this reader does, and lets each
+ * reading stand for the seconds since the one before, the first one for all time before.
+ * Swap is virtual swap, as in swap -s: memory included.
+ */
+int
+ks_vminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_raw_layout *l = ks_raw_layout_find("unix", "vminfo");
+	struct ks_second_sums *s = &lx->vminfo;
+	struct ks_values m;
+	uint64_t up = 0, dt, used;
+	void *data;
+
+	(void)unit;
+	if (memory_pages(lx, &m) != 0)
+		return -1;
+	if (ks_linux_uptime(lx, &up))
+		up /= 100;
+	dt = up > s->updates ? up - s->updates : 0;
+	used = number(&m, M_SWAP_TOTAL) - number(&m, M_SWAP_FREE);
+	s->updates += dt;
+	s->freemem += number(&m, M_FREE) * dt;
+	s->swap_resv += number(&m, M_COMMITTED) * dt;
+	s->swap_alloc += (number(&m, M_ANON) + number(&m, M_SHMEM) + used) * dt;
+	s->swap_avail += (number(&m, M_AVAILABLE) + number(&m, M_SWAP_FREE)) * dt;
+	s->swap_free += (number(&m, M_FREE) + number(&m, M_SWAP_FREE)) * dt;
+
+	data = ks_record_add(r, l->size);
+	if (data == NULL)
+		return 0;
+	ks_raw_set_u64(data, l, "freemem", s->freemem);
+	ks_raw_set_u64(data, l, "swap_resv", s->swap_resv);
+	ks_raw_set_u64(data, l, "swap_alloc", s->swap_alloc);
+	ks_raw_set_u64(data, l, "swap_avail", s->swap_avail);
+	ks_raw_set_u64(data, l, "swap_free", s->swap_free);
+	ks_raw_set_u64(data, l, "updates", s->updates);
+	return 0;
+}
+
+/* --- /proc/vmstat -------------------------------------------------------------------------- */
+
+enum { V_PGPGIN, V_PGPGOUT, V_SWAPIN, V_SWAPOUT, V_ANONIN, V_ANONOUT, V_DFREE, V_SCAN, V_AS_FAULT,
+	V_MAJ_FAULT };
+
+#define PAGED(stat, desc) \
+	KS_UNITS(stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT64, "pages", desc)
+
+const struct ks_field ks_unix_vm_fields[] = {
+	[V_PGPGIN] = PAGED("pgpgin", "pages read from block devices"),
+	[V_PGPGOUT] = PAGED("pgpgout", "pages written to block devices"),
+	[V_SWAPIN] = PAGED("pgswapin", "pages read from swap space"),
+	[V_SWAPOUT] = PAGED("pgswapout", "pages written to swap space"),
+	[V_ANONIN] = PAGED("anonpgin", "pages without a file read from swap space"),
+	[V_ANONOUT] = PAGED("anonpgout", "pages without a file written to swap space"),
+	[V_DFREE] = PAGED("dfree", "pages freed by reclaim"),
+	[V_SCAN] = PAGED("scan", "pages examined by reclaim"),
+	[V_AS_FAULT] = KS_COUNT("as_fault", KSTAT_DATA_UINT64, "page faults served from memory"),
+	[V_MAJ_FAULT] = KS_COUNT("maj_fault", KSTAT_DATA_UINT64, "page faults that needed a disk"),
+	KS_FIELD_END
+};
+
+/* True for pgscan_kswapd, pgscan_direct_normal and such: prefix, then who did it. */
+static bool
+by_whom(const struct ks_text *key, const char *prefix)
+{
+	static const char *const whom[] = { "kswapd", "direct", "khugepaged", "proactive" };
+	struct ks_text t = *key;
+
+	if (!ks_text_starts(&t, prefix))
+		return false;
+	t.p += strlen(prefix);
+	for (size_t i = 0; i < sizeof(whom) / sizeof(whom[0]); i++) {
+		if (ks_text_starts(&t, whom[i]))
+			return !ks_text_is(&t, "direct_throttle");
+	}
+	return false;
+}
+
+int
+ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_image *im = ks_linux_image(lx, KS_IMG_VMSTAT);
+	uint64_t kib_per_page = (uint64_t)sysconf(_SC_PAGESIZE) / 1024, v;
+	struct ks_values vals = { .have = 0 };
+	struct ks_text all, line, key;
+
+	(void)unit;
+	if (im == NULL)
+		return -1;
+	all = ks_text_of(im->data, im->len);
+	while (ks_text_line(&all, &line)) {
+		if (!ks_text_starts(&line, "p") || !ks_text_word(&line, &key) || !ks_text_u64(&line, &v))
+			continue;
+		if (ks_text_is(&key, "pgpgin")) {
+			ks_have(&vals, V_PGPGIN, v / kib_per_page);
+		} else if (ks_text_is(&key, "pgpgout")) {
+			ks_have(&vals, V_PGPGOUT, v / kib_per_page);
+		} else if (ks_text_is(&key, "pswpin")) {
+			ks_have(&vals, V_SWAPIN, v);
+			ks_have(&vals, V_ANONIN, v);
+		} else if (ks_text_is(&key, "pswpout")) {
+			ks_have(&vals, V_SWAPOUT, v);
+			ks_have(&vals, V_ANONOUT, v);
+		} else if (ks_text_is(&key, "pgfault")) {
+			ks_have(&vals, V_AS_FAULT, v);
+		} else if (ks_text_is(&key, "pgmajfault")) {
+			ks_have(&vals, V_MAJ_FAULT, v);
+		} else if (by_whom(&key, "pgscan_")) {
+			ks_have_more(&vals, V_SCAN, v);
+		} else if (by_whom(&key, "pgsteal_")) {
+			ks_have_more(&vals, V_DFREE, v);
+		}
+	}
+	/* pgfault counts those that needed a disk too. */
+	if (has(&vals, V_AS_FAULT) && has(&vals, V_MAJ_FAULT) &&
+	    vals.v[V_AS_FAULT].u >= vals.v[V_MAJ_FAULT].u)
+		vals.v[V_AS_FAULT].u -= vals.v[V_MAJ_FAULT].u;
+	ks_fields_add(r, ks_unix_vm_fields, &vals);
+	return 0;
+}
+
+int
+ks_vm_events_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_image *im = ks_linux_image(lx, KS_IMG_VMSTAT);
+	struct ks_text all, line, key;
+	char name[KSTAT_STRLEN];
+	uint64_t v;
+
+	(void)unit;
+	if (im == NULL)
+		return -1;
+	all = ks_text_of(im->data, im->len);
+	while (ks_text_line(&all, &line)) {
+		if (!ks_text_word(&line, &key) || !ks_text_u64(&line, &v))
+			continue;
+		ks_name_set(name, sizeof(name), key.p, ks_text_size(&key));
+		ks_named_u64(r, name, v);
+	}
+	return 0;
+}
+
+const struct ks_meta *
+ks_vm_events_meta(const char *stat)
+{
+#define EVENT(stat, unit, desc) { stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, 0, 1, unit, desc }
+	static const struct ks_meta known[] = {
+		{ "pgpgin", KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, 0, 1024, "KiB", "read from block devices" },
+		{ "pgpgout", KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, 0, 1024, "KiB", "written to block devices" },
+		EVENT("pswpin", "pages", "read from swap space"),
+		EVENT("pswpout", "pages", "written to swap space"),
+		EVENT("pgfault", "", "page faults"),
+		EVENT("pgmajfault", "", "page faults that needed a disk"),
+		EVENT("pgfree", "pages", "freed"),
+		EVENT("pgactivate", "pages", "moved to the active list"),
+		EVENT("pgdeactivate", "pages", "moved to the inactive list"),
+		EVENT("pgreuse", "pages", "reused after a copy-on-write fault"),
+		EVENT("oom_kill", "", "processes killed for want of memory"),
+		EVENT("drop_pagecache", "", "times that the page cache was dropped by hand"),
+		EVENT("drop_slab", "", "times that kernel caches were dropped by hand"),
+		EVENT("allocstall", "", "allocations that had to reclaim memory first"),
+		EVENT("kswapd_low_wmark_hit_quickly", "", "times that kswapd met the low watermark soon again"),
+		EVENT("pageoutrun", "", "runs of kswapd"),
+		EVENT("compact_stall", "", "allocations that had to compact memory first"),
+		EVENT("compact_fail", "", "compactions in an allocation that did not help"),
+		EVENT("compact_success", "", "compactions in an allocation that helped"),
+		EVENT("thp_fault_alloc", "", "huge pages given at a page fault"),
+		EVENT("thp_fault_fallback", "", "huge pages wanted at a page fault and not there"),
+		EVENT("thp_collapse_alloc", "", "huge pages made of small ones"),
+		EVENT("thp_split_page", "", "huge pages split"),
+		EVENT("swap_ra", "pages", "read ahead from swap space"),
+		EVENT("swap_ra_hit", "pages", "read ahead from swap space and used"),
+		EVENT("nr_dirtied", "pages", "that became dirty"),
+		EVENT("nr_written", "pages", "written to disk"),
+		EVENT("nr_vmscan_write", "pages", "written by reclaim"),
+		EVENT("nr_vmscan_immediate_reclaim", "pages", "to be reclaimed as soon as written"),
+		EVENT("nr_foll_pin_acquired", "pages", "pinned"),
+		EVENT("nr_foll_pin_released", "pages", "unpinned"),
+		{ "nr_kernel_stack", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, 0, 1024, "KiB", "kernel stacks" },
+		{ NULL, 0, 0, 0, 0, NULL, NULL }
+	};
+	static const struct ks_meta gauge = { "", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, 0, 1, "pages",
+		"in this state now, see proc_vmstat(5)" };
+	static const struct ks_meta event = EVENT("", "", "events since boot, see proc_vmstat(5)");
+#undef EVENT
+	const struct ks_meta *m = ks_meta_find(known, stat);
+
+	if (m != NULL)
+		return m;
+	if (strcmp(stat, "crtime") == 0 || strcmp(stat, "snaptime") == 0 || strcmp(stat, "class") == 0)
+		return NULL;
+	return strncmp(stat, "nr_", 3) == 0 ? &gauge : &event;
+}

@@ -1,0 +1,173 @@
+/*
+ * text.h - walking over the text of a /proc file. The text may be anything: every function
+ * stops at end, and a number that does not fit counts as missing.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SOURCE_LINUX_TEXT_H
+#define SOURCE_LINUX_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/number.h"
+
+struct ks_text {
+	const char *p;
+	const char *end;
+};
+
+static inline struct ks_text
+ks_text_of(const char *s, size_t n)
+{
+	return (struct ks_text){ s, s + n };
+}
+
+/* Takes the next line, without its newline; false at the end. */
+static inline bool
+ks_text_line(struct ks_text *t, struct ks_text *line)
+{
+	const char *nl;
+
+	if (t->p >= t->end)
+		return false;
+	nl = memchr(t->p, '\n', (size_t)(t->end - t->p));
+	line->p = t->p;
+	line->end = nl != NULL ? nl : t->end;
+	t->p = nl != NULL ? nl + 1 : t->end;
+	return true;
+}
+
+static inline size_t
+ks_text_size(const struct ks_text *t)
+{
+	return (size_t)(t->end - t->p);
+}
+
+static inline bool
+ks_text_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static inline void
+ks_text_skip(struct ks_text *t)
+{
+	while (t->p < t->end && ks_text_blank(*t->p))
+		t->p++;
+}
+
+/* Takes the next word, blanks before it dropped; false if there is none. */
+static inline bool
+ks_text_word(struct ks_text *t, struct ks_text *word)
+{
+	ks_text_skip(t);
+	word->p = t->p;
+	while (t->p < t->end && !ks_text_blank(*t->p))
+		t->p++;
+	word->end = t->p;
+	return word->p < word->end;
+}
+
+/* Takes the next decimal number; false, with nothing taken, if there is none that fits. */
+static inline bool
+ks_text_u64(struct ks_text *t, uint64_t *v)
+{
+	struct ks_text at = *t;
+
+	ks_text_skip(&at);
+	if (ks_scan_u64(&at.p, at.end, v) != 0)
+		return false;
+	*t = at;
+	return true;
+}
+
+/* Takes up to max numbers; returns how many there were. */
+static inline size_t
+ks_text_numbers(struct ks_text *t, uint64_t *v, size_t max)
+{
+	size_t n = 0;
+
+	while (n < max && ks_text_u64(t, &v[n]))
+		n++;
+	return n;
+}
+
+static inline bool
+ks_text_is(const struct ks_text *t, const char *s)
+{
+	size_t n = strlen(s);
+
+	return ks_text_size(t) == n && memcmp(t->p, s, n) == 0;
+}
+
+static inline bool
+ks_text_starts(const struct ks_text *t, const char *s)
+{
+	size_t n = strlen(s);
+
+	return ks_text_size(t) >= n && memcmp(t->p, s, n) == 0;
+}
+
+/* Drops blanks at both ends. */
+static inline void
+ks_text_trim(struct ks_text *t)
+{
+	ks_text_skip(t);
+	while (t->end > t->p && ks_text_blank(t->end[-1]))
+		t->end--;
+}
+
+/*
+ * Takes "key: value" apart at the first colon; both trimmed, and the value empty if there is no
+ * colon. False if there is no key.
+ */
+static inline bool
+ks_text_pair(const struct ks_text *line, struct ks_text *key, struct ks_text *value)
+{
+	struct ks_text t = *line;
+
+	ks_text_skip(&t);
+	key->p = t.p;
+	while (t.p < t.end && *t.p != ':')
+		t.p++;
+	key->end = t.p;
+	value->p = t.p < t.end ? t.p + 1 : t.end;
+	value->end = t.end;
+	ks_text_trim(key);
+	ks_text_trim(value);
+	return key->p < key->end;
+}
+
+/*
+ * Takes a decimal fraction such as "0.25" as an integer of units of 10^-digits, rounded down;
+ * false if malformed or too large.
+ */
+static inline bool
+ks_text_fixed(struct ks_text *t, unsigned digits, uint64_t *v)
+{
+	struct ks_text at = *t;
+	uint64_t r;
+
+	if (!ks_text_u64(&at, &r))
+		return false;
+	if (at.p < at.end && *at.p == '.')
+		at.p++;
+	for (; digits > 0; digits--) {
+		unsigned d = 0;
+
+		if (at.p < at.end && *at.p >= '0' && *at.p <= '9')
+			d = (unsigned)(*at.p++ - '0');
+		if (__builtin_mul_overflow(r, (uint64_t)10, &r) ||
+		    __builtin_add_overflow(r, (uint64_t)d, &r))
+			return false;
+	}
+	while (at.p < at.end && *at.p >= '0' && *at.p <= '9')
+		at.p++;
+	*t = at;
+	*v = r;
+	return true;
+}
+
+#endif

@@ -1,0 +1,399 @@
+/*
+ * unix.c - the kstats of module unix: system_misc, sysinfo, var, kstat_types, sys; those about
+ * memory are in memory.c. SPDX-License-Identifier: MIT
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "model/raw_layout.h"
+#include "source/linux/linux.h"
+
+#define TICKS_PER_SECOND 100
+#define INIT_PID_NS 0xeffffffcu /* inode of the first PID namespace, fixed in the kernel */
+#define FSCALE 256 /* load averages are stored times this */
+
+/* --- kstat_types ---------------------------------------------------------------- */
+
+static const struct ks_field types_fields[] = {
+	KS_GAUGE("raw", KSTAT_DATA_UINT32, "number of the type of raw data"),
+	KS_GAUGE("name=value", KSTAT_DATA_UINT32, "number of the type of named values"),
+	KS_GAUGE("interrupt", KSTAT_DATA_UINT32, "number of the type of interrupt counters"),
+	KS_GAUGE("i/o", KSTAT_DATA_UINT32, "number of the type of I/O statistics"),
+	KS_GAUGE("event_timer", KSTAT_DATA_UINT32, "number of the type of event timers"),
+	KS_FIELD_END
+};
+
+static int
+read_types(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct ks_values vals = { .have = 0 };
+
+	(void)lx;
+	(void)unit;
+	for (size_t i = 0; i < KSTAT_NUM_TYPES; i++)
+		ks_have(&vals, i, i);
+	ks_fields_add(r, types_fields, &vals);
+	return 0;
+}
+
+/* --- system_misc ------------------------------------------------------------------ */
+
+enum { MISC_NCPUS, MISC_LBOLT, MISC_NPROC, MISC_LOAD1, MISC_LOAD5, MISC_LOAD15, MISC_BOOT,
+	MISC_NSEC_PER_TICK };
+
+static const struct ks_field misc_fields[] = {
+	[MISC_NCPUS] = KS_GAUGE("ncpus", KSTAT_DATA_UINT32, "CPUs online"),
+	[MISC_LBOLT] = KS_FRACT("lbolt", KS_KIND_COUNTER, KSTAT2_NVMT_T_REL, KSTAT_DATA_UINT32,
+	    TICKS_PER_SECOND, "ticks", "time since boot"),
+	[MISC_NPROC] = KS_GAUGE("nproc", KSTAT_DATA_UINT32, "processes"),
+	[MISC_LOAD1] = KS_FRACT("avenrun_1min", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT32,
+	    FSCALE, "1/256", "load average of the last minute"),
+	[MISC_LOAD5] = KS_FRACT("avenrun_5min", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT32,
+	    FSCALE, "1/256", "load average of the last 5 minutes"),
+	[MISC_LOAD15] = KS_FRACT("avenrun_15min", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT32,
+	    FSCALE, "1/256", "load average of the last 15 minutes"),
+	[MISC_BOOT] = KS_UNITS("boot_time", KS_KIND_GAUGE, KSTAT2_NVMT_T_EPOCH, KSTAT_DATA_UINT32, "s",
+	    "time of boot, seconds since 1970"),
+	[MISC_NSEC_PER_TICK] = KS_FRACT("nsec_per_tick", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL,
+	    KSTAT_DATA_UINT32, 1000000000, "ns", "length of a tick of lbolt and of CPU times"),
+	KS_FIELD_END
+};
+
+bool
+ks_linux_uptime(struct ks_linux *lx, uint64_t *centiseconds)
+{
+	const struct ks_image *im = ks_linux_try(lx, KS_IMG_UPTIME);
+	struct ks_text t;
+
+	if (im == NULL)
+		return false;
+	t = ks_text_of(im->data, im->len);
+	return ks_text_fixed(&t, 2, centiseconds);
+}
+
+bool
+ks_linux_boot_time(struct ks_linux *lx, uint64_t *seconds)
+{
+	struct timespec boot;
+	const struct ks_stat *st;
+	int64_t now;
+
+	if (lx->root[KS_ROOT_PROC].kernel && clock_gettime(CLOCK_BOOTTIME, &boot) == 0) {
+		/* What the kernel computes for btime, without the long /proc/stat. */
+		now = ks_time_of_day();
+		*seconds = (uint64_t)((now - (int64_t)boot.tv_sec * KS_NANOSEC - boot.tv_nsec) / KS_NANOSEC);
+		return true;
+	}
+	st = ks_linux_stat(lx);
+	if (st == NULL || (st->have & 1u << KS_STAT_BTIME) == 0)
+		return false;
+	*seconds = st->v[KS_STAT_BTIME];
+	return true;
+}
+
+struct entry { /* as getdents64 gives it */
+	uint64_t ino;
+	int64_t off;
+	uint16_t reclen;
+	uint8_t type;
+	char name[];
+};
+
+/*
+ * Counts directories below /proc: numeric names (processes), or the others. The kernel lists the
+ * others first, and stop_early makes use of that. -1 if /proc cannot be read.
+ */
+static int
+count_proc(const struct ks_linux *lx, bool processes, bool stop_early)
+{
+	_Alignas(8) char buf[8192];
+	int fd = openat(lx->root[KS_ROOT_PROC].fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int count = 0;
+	bool stop = false;
+	long n;
+
+	if (fd < 0)
+		return -1;
+	while (!stop && (n = syscall(SYS_getdents64, fd, buf, stop_early ? 2048 : sizeof(buf))) > 0) {
+		const struct entry *e;
+
+		for (long at = 0; at < n && !stop; at += e->reclen) {
+			e = (const struct entry *)(buf + at);
+			if (isdigit((unsigned char)e->name[0])) {
+				count += processes;
+				stop = stop_early;
+			} else if (!processes && e->type == DT_DIR && e->name[0] != '.') {
+				count++;
+			}
+		}
+	}
+	(void)close(fd);
+	return count;
+}
+
+/* Processes there are; -1 if not known. */
+static int64_t
+count_processes(struct ks_linux *lx)
+{
+	struct stat st;
+
+	int proc = lx->root[KS_ROOT_PROC].fd, fixed;
+
+	/*
+	 * The link count of /proc is 2, plus its fixed directories, plus the processes of the whole
+	 * machine: one call instead of a walk over all of them. In a container we show its own.
+	 */
+	if (!lx->root[KS_ROOT_PROC].kernel || fstatat(proc, "self/ns/pid", &st, 0) != 0 ||
+	    st.st_ino != INIT_PID_NS)
+		return count_proc(lx, true, false);
+	fixed = count_proc(lx, false, true);
+	if (fixed < 0 || fstat(proc, &st) != 0 || (int64_t)st.st_nlink <= fixed + 2)
+		return -1;
+	return (int64_t)st.st_nlink - fixed - 2;
+}
+
+static int
+read_misc(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_image *im = ks_linux_try(lx, KS_IMG_LOADAVG);
+	const struct ks_units *cpus = &lx->units[KS_SUB_CPU];
+	struct ks_values vals = { .have = 0 };
+	uint64_t v;
+	uint32_t online = 0;
+	int64_t nproc = count_processes(lx);
+
+	(void)unit;
+	for (uint32_t i = 0; i < cpus->n; i++)
+		online += cpus->v[i].alive && (cpus->v[i].parts & (cpus->v[i].parts - 1)) != 0;
+	if (online > 0)
+		ks_have(&vals, MISC_NCPUS, online);
+	if (ks_linux_uptime(lx, &v))
+		ks_have(&vals, MISC_LBOLT, v);
+	if (nproc >= 0)
+		ks_have(&vals, MISC_NPROC, (uint64_t)nproc);
+	if (im != NULL) {
+		struct ks_text t = ks_text_of(im->data, im->len);
+
+		for (size_t i = MISC_LOAD1; i <= MISC_LOAD15 && ks_text_fixed(&t, 2, &v); i++)
+			ks_have(&vals, i, (v * FSCALE + 50) / 100);
+	}
+	if (ks_linux_boot_time(lx, &v))
+		ks_have(&vals, MISC_BOOT, v);
+	ks_have(&vals, MISC_NSEC_PER_TICK, 1000000000 / TICKS_PER_SECOND);
+	ks_fields_add(r, misc_fields, &vals);
+	return 0;
+}
+
+/* --- sysinfo ------------------------------------------------------------------------ */
+
+/*
+ * The sums over time that the kernel keeps: what all processes together waited for a CPU (ns),
+ * and how long at least one did (microseconds). Each only if this kernel has it.
+ */
+static bool
+waited_ns(struct ks_linux *lx, uint64_t *ns)
+{
+	const struct ks_image *im = ks_linux_try(lx, KS_IMG_SCHEDSTAT);
+	struct ks_text all, line, word;
+	uint64_t v[9];
+	bool any = false;
+
+	if (im == NULL)
+		return false;
+	all = ks_text_of(im->data, im->len);
+	*ns = 0;
+	while (ks_text_line(&all, &line)) {
+		if (ks_text_starts(&line, "cpu") && ks_text_word(&line, &word) &&
+		    ks_text_numbers(&line, v, 9) == 9) {
+			*ns += v[7];
+			any = true;
+		}
+	}
+	return any;
+}
+
+static bool
+occupied_us(struct ks_linux *lx, uint64_t *us)
+{
+	const struct ks_image *im = ks_linux_try(lx, KS_IMG_PSI_CPU);
+	struct ks_text all, line, word;
+
+	if (im == NULL)
+		return false;
+	all = ks_text_of(im->data, im->len);
+	if (!ks_text_line(&all, &line) || !ks_text_starts(&line, "some"))
+		return false;
+	while (ks_text_word(&line, &word)) {
+		if (ks_text_starts(&word, "total=")) {
+			word.p += 6;
+			return ks_text_u64(&word, us);
+		}
+	}
+	return false;
+}
+
+/*
+ * Solaris samples the queues once a second and adds them up. Where Linux has the exact integral
+ * we give that in seconds; where it has not, this reader samples at each reading and lets the
+ * sample stand for the seconds since the one before (the first one for all time before).
+ */
+static int
+read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_raw_layout *l = ks_raw_layout_find("unix", "sysinfo");
+	const struct ks_stat *st = ks_linux_stat(lx);
+	struct ks_queue_sums *q = &lx->sysinfo;
+	uint64_t up = 0, v, queued = 0, blocked = 0, seconds;
+	uint32_t cpus = lx->units[KS_SUB_CPU].n - lx->units[KS_SUB_CPU].dead;
+	void *data;
+
+	(void)unit;
+	if (st == NULL)
+		return -1;
+	if (ks_linux_uptime(lx, &v))
+		up = v / 100;
+	if ((st->have & 1u << KS_STAT_RUNNING) != 0 && st->v[KS_STAT_RUNNING] > cpus)
+		queued = st->v[KS_STAT_RUNNING] - cpus;
+	if ((st->have & 1u << KS_STAT_BLOCKED) != 0)
+		blocked = st->v[KS_STAT_BLOCKED];
+	seconds = up > q->updates ? up - q->updates : 0;
+	q->updates += seconds;
+	q->runque += queued * seconds;
+	q->runocc += queued > 0 ? seconds : 0;
+	q->waiting += blocked * seconds;
+
+	data = ks_record_add(r, l->size);
+	if (data == NULL)
+		return 0;
+	ks_raw_set_u64(data, l, "updates", q->updates);
+	ks_raw_set_u64(data, l, "runque", waited_ns(lx, &v) ? v / KS_NANOSEC : q->runque);
+	ks_raw_set_u64(data, l, "runocc", occupied_us(lx, &v) ? v / 1000000 : q->runocc);
+	ks_raw_set_u64(data, l, "waiting", q->waiting);
+	return 0;
+}
+
+/* --- var ---------------------------------------------------------------------------- */
+
+static void
+set_limit(void *data, const struct ks_raw_layout *l, const char *name, uint64_t v)
+{
+	ks_raw_set_u64(data, l, name, v > INT32_MAX ? INT32_MAX : v);
+}
+
+static int
+read_var(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_raw_layout *l = ks_raw_layout_find("unix", "var");
+	const struct ks_files *proc = &lx->root[KS_ROOT_PROC];
+	void *data = ks_record_add(r, l->size);
+	uint64_t v;
+
+	(void)unit;
+	if (data == NULL)
+		return 0;
+	if (ks_file_u64(proc, "sys/kernel/threads-max", &v) == 0) {
+		set_limit(data, l, "v_proc", v);
+		/* The kernel gives a user half of what there is, unless setrlimit says otherwise. */
+		set_limit(data, l, "v_maxup", v / 2);
+		set_limit(data, l, "v_maxupttl", v / 2);
+	}
+	if (ks_file_u64(proc, "sys/vm/dirty_expire_centisecs", &v) == 0)
+		set_limit(data, l, "v_autoup", v / 100);
+	ks_raw_set_u64(data, l, "v_nglobpris", 140);
+	ks_raw_set_u64(data, l, "v_maxsyspri", 99);
+	return 0;
+}
+
+/* --- sys: the machine as a whole, with the names of cpu:N:sys ------------------------- */
+
+enum { ALL_PSWITCH, ALL_INTR, ALL_SYSFORK, ALL_RUNNING, ALL_BLOCKED };
+
+static const struct ks_field all_fields[] = {
+	[ALL_PSWITCH] = KS_COUNT("pswitch", KSTAT_DATA_UINT64, "context switches on all CPUs"),
+	[ALL_INTR] = KS_COUNT("intr", KSTAT_DATA_UINT64, "interrupts on all CPUs"),
+	[ALL_SYSFORK] = KS_COUNT("sysfork", KSTAT_DATA_UINT64, "processes and threads created"),
+	[ALL_RUNNING] = KS_GAUGE("procs_running", KSTAT_DATA_UINT64, "threads running or ready to run"),
+	[ALL_BLOCKED] = KS_GAUGE("procs_blocked", KSTAT_DATA_UINT64, "threads waiting for disk I/O"),
+	KS_FIELD_END
+};
+
+static int
+read_all(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	static const uint8_t from[] = { [ALL_PSWITCH] = KS_STAT_CTXT, [ALL_INTR] = KS_STAT_INTR,
+		[ALL_SYSFORK] = KS_STAT_PROCESSES, [ALL_RUNNING] = KS_STAT_RUNNING,
+		[ALL_BLOCKED] = KS_STAT_BLOCKED };
+	const struct ks_stat *st = ks_linux_stat(lx);
+	struct ks_values vals = { .have = 0 };
+
+	(void)unit;
+	if (st == NULL)
+		return -1;
+	for (size_t i = 0; i < sizeof(from); i++) {
+		if ((st->have >> from[i] & 1) != 0)
+			ks_have(&vals, i, st->v[from[i]]);
+	}
+	ks_fields_add(r, all_fields, &vals);
+	return 0;
+}
+
+/* --- the subsystem -------------------------------------------------------------------- */
+
+enum { PART_TYPES, PART_SYSINFO, PART_VMINFO, PART_VAR, PART_MISC, PART_PAGES, PART_SYS, PART_VM,
+	PART_EVENTS, PART_MEMINFO };
+
+#define NAMED(name, class_, fields, read, meta) \
+	{ "unix", name, class_, KSTAT_TYPE_NAMED, 0, fields, read, meta }
+#define RAW(name, class_, size, read) { "unix", name, class_, KSTAT_TYPE_RAW, size, NULL, read, NULL }
+
+static const struct ks_part parts[] = {
+	[PART_TYPES] = NAMED("kstat_types", "kstat", types_fields, read_types, NULL),
+	[PART_SYSINFO] = RAW("sysinfo", "misc", 24, read_sysinfo),
+	[PART_VMINFO] = RAW("vminfo", "vm", 48, ks_vminfo_read),
+	[PART_VAR] = RAW("var", "misc", 60, read_var),
+	[PART_MISC] = NAMED("system_misc", "misc", misc_fields, read_misc, NULL),
+	[PART_PAGES] = NAMED("system_pages", "pages", ks_system_pages_fields, ks_system_pages_read, NULL),
+	[PART_SYS] = NAMED("sys", "misc", all_fields, read_all, NULL),
+	[PART_VM] = NAMED("vm", "misc", ks_unix_vm_fields, ks_unix_vm_read, NULL),
+	[PART_EVENTS] = NAMED("vm_events", "vm", NULL, ks_vm_events_read, ks_vm_events_meta),
+	[PART_MEMINFO] = NAMED("meminfo", "vm", ks_meminfo_fields, ks_meminfo_read, ks_meminfo_meta),
+	{ .module = NULL },
+};
+
+static int
+scan_unix(struct ks_linux *lx, struct ks_units *units)
+{
+	static const struct {
+		const char *file;
+		uint16_t parts;
+	} needs[] = {
+		{ "stat", 1u << PART_SYSINFO | 1u << PART_SYS },
+		{ "meminfo", 1u << PART_PAGES | 1u << PART_VMINFO | 1u << PART_MEMINFO },
+		{ "vmstat", 1u << PART_VM | 1u << PART_EVENTS },
+	};
+	struct ks_unit *unit;
+	bool fresh;
+
+	if (units->scanned)
+		return 0;
+	ks_units_begin(units);
+	unit = ks_units_see(units, "unix", 4, 0, &fresh);
+	if (unit == NULL)
+		return -1;
+	unit->parts = 1u << PART_TYPES | 1u << PART_VAR | 1u << PART_MISC;
+	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
+		if (ks_linux_exists(lx, KS_ROOT_PROC, needs[i].file))
+			unit->parts |= needs[i].parts;
+	}
+	return ks_units_end(units);
+}
+
+const struct ks_subsystem ks_linux_unix = { parts, scan_unix };
