@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "model/raw_meta.h"
+
 #define COUNTER(stat, desc) { stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, 0, 1, "", desc }
 #define GAUGE(stat, desc) { stat, KS_KIND_GAUGE, KSTAT2_NVMT_CNT, 0, 1, "", desc }
 #define BYTES(stat, desc) { stat, KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, 0, 1, "bytes", desc }
@@ -65,6 +67,14 @@ ks_meta_find(const struct ks_meta *table, const char *stat)
 	return NULL;
 }
 
+static const struct ks_meta *
+meta_of_raw(const kstat_t *ksp, const char *stat)
+{
+	const struct ks_raw_layout *layout = ks_raw_layout_find(ksp->ks_module, ksp->ks_name);
+
+	return layout != NULL ? ks_raw_meta(layout, stat) : NULL;
+}
+
 const struct ks_meta *
 ks_meta_of_model(const kstat_t *ksp, const char *stat)
 {
@@ -76,6 +86,8 @@ ks_meta_of_model(const kstat_t *ksp, const char *stat)
 		m = ks_meta_find(io_meta, stat);
 	else if (ksp->ks_type == KSTAT_TYPE_TIMER)
 		m = ks_meta_find(timer_meta, stat);
+	else if (ksp->ks_type == KSTAT_TYPE_RAW)
+		m = meta_of_raw(ksp, stat);
 	return m != NULL ? m : ks_meta_find(header_meta, stat);
 }
 

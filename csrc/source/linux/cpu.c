@@ -242,7 +242,7 @@ add_line(struct ks_columns *c, struct ks_text line)
 	struct ks_text start;
 	uint64_t v;
 	size_t i;
-	bool calls;
+	bool calls, tlb;
 
 	ks_text_skip(&line);
 	/* Errors are counted for the machine: with one CPU the lines would pass for others. */
@@ -257,16 +257,18 @@ add_line(struct ks_columns *c, struct ks_text line)
 	start = line;
 	for (i = 0; i < c->n && ks_text_u64(&line, &v); i++)
 		c->v[i].total += v;
-	calls = memmem(line.p, ks_text_size(&line), "Function call", 13) != NULL ||
-	    memmem(line.p, ks_text_size(&line), "TLB shootdowns", 14) != NULL;
-	if (i == c->n && !calls)
+	calls = memmem(line.p, ks_text_size(&line), "Function call", 13) != NULL;
+	tlb = memmem(line.p, ks_text_size(&line), "TLB shootdowns", 14) != NULL;
+	if (i == c->n && !calls && !tlb)
 		return;
 	/* Take back a line that is cut off, or count the calls apart. */
 	for (size_t k = 0; k < i && ks_text_u64(&start, &v); k++) {
-		if (i == c->n)
+		if (i < c->n)
+			c->v[k].total -= v;
+		else if (calls)
 			c->v[k].calls += v;
 		else
-			c->v[k].total -= v;
+			c->v[k].tlb += v;
 	}
 }
 
@@ -292,6 +294,25 @@ ks_columns_of_cpu(struct ks_columns *c, const struct ks_image *im, uint32_t cpu)
 		}
 	}
 	return cpu < c->n && c->v[cpu].cpu == cpu ? &c->v[cpu] : NULL;
+}
+
+/*
+ * Some kernels count a TLB shootdown in the line of function calls as well. /proc/stat counts
+ * each interrupt once, and so tells which kind of kernel this is.
+ */
+static bool
+tlb_counted_twice(const struct ks_linux *lx)
+{
+	const struct ks_columns *c = &lx->interrupts;
+	uint64_t total = 0, tlb = 0, once = lx->stat.v[KS_STAT_INTR], off;
+
+	for (size_t i = 0; i < c->n; i++) {
+		total += c->v[i].total;
+		tlb += c->v[i].tlb;
+	}
+	total -= tlb;
+	off = total > once ? total - once : once - total;
+	return (lx->stat.have & 1u << KS_STAT_INTR) != 0 && off < tlb / 2;
 }
 
 static const struct ks_column *
@@ -346,8 +367,10 @@ sys_values(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
 	}
 	col = column_of(lx, KS_IMG_INTERRUPTS, &lx->interrupts, unit);
 	if (col != NULL) {
-		ks_have(vals, SYS_INTR, col->total);
-		ks_have(vals, SYS_XCALLS, col->calls);
+		uint64_t twice = tlb_counted_twice(lx) ? col->tlb : 0;
+
+		ks_have(vals, SYS_INTR, col->total - twice);
+		ks_have(vals, SYS_XCALLS, col->calls + col->tlb - twice);
 	}
 	col = column_of(lx, KS_IMG_SOFTIRQS, &lx->softirqs, unit);
 	if (col != NULL)

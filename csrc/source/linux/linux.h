@@ -96,22 +96,20 @@ struct ks_columns {
 	struct ks_column {
 		uint32_t cpu;
 		uint64_t total; /* of all lines that have all columns */
-		uint64_t calls; /* of the lines of calls from other CPUs */
+		uint64_t calls; /* of the line of calls from other CPUs */
+		uint64_t tlb;   /* of the line of TLB shootdowns */
 	} *v;               /* owned */
 };
 
 /* Sums that Solaris keeps once a second and Linux does not: this reader keeps them. */
 struct ks_second_sums {
-	bool started;
-	uint64_t updates;
+	uint64_t updates; /* seconds */
 	uint64_t freemem, swap_resv, swap_alloc, swap_avail, swap_free; /* page seconds */
 };
 
 struct ks_queue_sums {
-	bool started;
-	uint64_t updates;
-	uint64_t runque, waiting; /* process seconds */
-	uint64_t runocc;          /* seconds */
+	uint64_t up, runocc;      /* microseconds */
+	uint64_t runque, waiting; /* processes times microseconds */
 };
 
 struct ks_linux {

@@ -243,7 +243,7 @@ occupied_us(struct ks_linux *lx, uint64_t *us)
 /*
  * Solaris samples the queues once a second and adds them up. Where Linux has the exact integral
  * we give that in seconds; where it has not, this reader samples at each reading and lets the
- * sample stand for the seconds since the one before (the first one for all time before).
+ * sample stand for the time since the one before (the first one for all time before).
  */
 static int
 read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
@@ -251,32 +251,39 @@ read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	const struct ks_raw_layout *l = ks_raw_layout_find("unix", "sysinfo");
 	const struct ks_stat *st = ks_linux_stat(lx);
 	struct ks_queue_sums *q = &lx->sysinfo;
-	uint64_t up = 0, v, queued = 0, blocked = 0, seconds;
 	uint32_t cpus = lx->units[KS_SUB_CPU].n - lx->units[KS_SUB_CPU].dead;
+	uint64_t up = 0, v, queued = 0, blocked = 0, passed, occupied;
 	void *data;
 
 	(void)unit;
 	if (st == NULL)
 		return -1;
 	if (ks_linux_uptime(lx, &v))
-		up = v / 100;
+		up = v * 10000;
 	if ((st->have & 1u << KS_STAT_RUNNING) != 0 && st->v[KS_STAT_RUNNING] > cpus)
 		queued = st->v[KS_STAT_RUNNING] - cpus;
 	if ((st->have & 1u << KS_STAT_BLOCKED) != 0)
 		blocked = st->v[KS_STAT_BLOCKED];
-	seconds = up > q->updates ? up - q->updates : 0;
-	q->updates += seconds;
-	q->runque += queued * seconds;
-	q->runocc += queued > 0 ? seconds : 0;
-	q->waiting += blocked * seconds;
+	passed = up > q->up ? up - q->up : 0;
+	if (occupied_us(lx, &v)) {
+		/* While it was occupied, at least one was waiting. */
+		occupied = v > q->runocc ? v - q->runocc : 0;
+		queued = queued > 0 ? queued : 1;
+	} else {
+		occupied = queued > 0 ? passed : 0;
+	}
+	q->up += passed;
+	q->runocc += occupied;
+	q->runque += queued * occupied;
+	q->waiting += blocked * passed;
 
 	data = ks_record_add(r, l->size);
 	if (data == NULL)
 		return 0;
-	ks_raw_set_u64(data, l, "updates", q->updates);
-	ks_raw_set_u64(data, l, "runque", waited_ns(lx, &v) ? v / KS_NANOSEC : q->runque);
-	ks_raw_set_u64(data, l, "runocc", occupied_us(lx, &v) ? v / 1000000 : q->runocc);
-	ks_raw_set_u64(data, l, "waiting", q->waiting);
+	ks_raw_set_u64(data, l, "updates", q->up / 1000000);
+	ks_raw_set_u64(data, l, "runque", waited_ns(lx, &v) ? v / KS_NANOSEC : q->runque / 1000000);
+	ks_raw_set_u64(data, l, "runocc", q->runocc / 1000000);
+	ks_raw_set_u64(data, l, "waiting", q->waiting / 1000000);
 	return 0;
 }
 

@@ -1,0 +1,599 @@
+-- The Linux source: on a small tree of our own, on node_exporter's where it is, on the machine.
+local L = require("support.linux")
+
+describe("the Linux source on a small tree", function()
+  local d
+
+  setup(function()
+    d = L.dump("spec/trees/small/proc", "spec/trees/small/sys")
+  end)
+
+  local function same(prefix, expected)
+    for name, value in pairs(expected) do
+      assert.equal(value, d.stat[prefix .. ":" .. name], prefix .. ":" .. name)
+    end
+  end
+
+  it("reads everything without an error", function()
+    assert.same({}, d.error)
+    assert.same({}, d.warnings)
+    assert.same({}, d.twice)
+  end)
+
+  it("has the types of kstats", function()
+    same("unix:0:kstat_types", { raw = "0", ["name=value"] = "1", interrupt = "2", ["i/o"] = "3",
+      event_timer = "4" })
+    assert.equal("kstat", d.kstat["unix:0:kstat_types"].class)
+  end)
+
+  it("has the machine's figures in system_misc", function()
+    same("unix:0:system_misc", { ncpus = "2", lbolt = "100050", nproc = "2", avenrun_1min = "128",
+      avenrun_5min = "320", avenrun_15min = "512", boot_time = "1700000000",
+      nsec_per_tick = "10000000" })
+  end)
+
+  it("leaves out what Linux does not have", function()
+    assert.is_nil(d.stat["unix:0:system_misc:deficit"])
+    assert.is_nil(d.stat["unix:0:system_pages:econtig"])
+    assert.is_nil(d.stat["cpu:0:sys:syscall"])
+    assert.is_nil(d.stat["link:0:eth0:brdcstrcv"])
+  end)
+
+  it("counts memory in pages, and sums the zones' watermarks", function()
+    same("unix:0:system_pages", { physmem = "1000000", freemem = "250000", availrmem = "500000",
+      minfree = "550", desfree = "660", lotsfree = "770", pp_kernel = "24000",
+      pageslocked = "1000", pagestotal = "1000000", pagesfree = "250000" })
+    assert.equal("pages", d.kstat["unix:0:system_pages"].class)
+  end)
+
+  it("keeps the sums of vminfo and sysinfo", function()
+    same("unix:0:vminfo", { freemem = "250000000", updates = "1000", swap_resv = "100000000",
+      swap_alloc = "80000000", swap_avail = "650000000", swap_free = "400000000" })
+    same("unix:0:sysinfo", { updates = "1000", runque = "4", runocc = "7", swpque = "0",
+      waiting = "2001" })
+    assert.equal(0, d.kstat["unix:0:vminfo"].type)
+    same("unix:0:var", { v_proc = "32000", v_maxup = "16000", v_autoup = "30" })
+  end)
+
+  it("counts paging with the names of Solaris and as Linux does", function()
+    same("unix:0:vm", { pgpgin = "1000", pgpgout = "2000", pgswapin = "11", pgswapout = "22",
+      dfree = "33", scan = "44", as_fault = "900", maj_fault = "100" })
+    same("unix:0:vm_events", { pgpgin = "4000", nr_dirty = "12", pgscan_direct_throttle = "9" })
+    same("unix:0:meminfo", { MemTotal = "4096000000", ["Active(anon)"] = "51200000",
+      HugePages_Total = "3" })
+    same("unix:0:sys", { pswitch = "123456", intr = "1810", sysfork = "4321", procs_running = "5" })
+  end)
+
+  it("has cpu_stat per CPU", function()
+    same("cpu_stat:0:cpu_stat0", { idle = "4000", user = "1010", kernel = "312", wait = "40",
+      wait_io = "40", intr = "789", intrthread = "190", intrblk = "0", pswitch = "90",
+      idlethread = "40", xcalls = "60", syscall = "0" })
+    same("cpu_stat:1:cpu_stat1", { idle = "5000", user = "2020", kernel = "418", intr = "1031" })
+    assert.equal(0, d.kstat["cpu_stat:1:cpu_stat1"].type)
+    assert.equal("misc", d.kstat["cpu_stat:1:cpu_stat1"].class)
+  end)
+
+  it("has cpu:N:sys, vm, time and sched", function()
+    same("cpu:1:sys", { cpu_ticks_idle = "5000", cpu_nsec_idle = "50000000000",
+      cpu_nsec_intr = "180000000", cpu_ticks_stolen = "3", intr = "1031", pswitch = "180" })
+    same("cpu:0:time", { nsec_nice = "100000000", nsec_softirq = "80000000", nsec_steal = "20000000" })
+    same("cpu:0:sched", { run_nsec = "5000000000", wait_nsec = "2500000000", timeslices = "90" })
+    assert.is_not_nil(d.kstat["cpu:0:vm"])
+    assert.is_nil(d.stat["cpu:0:vm:maj_fault"]) -- Linux does not count it per CPU
+  end)
+
+  it("describes CPUs, offline ones too", function()
+    same("cpu_info:0:cpu_info0", { state = "on-line", state_begin = "1700000000", clock_MHz = "2600",
+      current_clock_Hz = "1200000000", chip_id = "0", core_id = "0", cache_id = "4",
+      supported_frequencies_Hz = "1200000000:1900000000:2600000000:2601000000",
+      implementation = "x86 (GenuineIntel 306E4 family 6 model 62 step 4 clock 2600 MHz)",
+      brand = "Intel(R) Xeon(R) CPU E5-2650 v2 @ 2.60GHz", vendor_id = "GenuineIntel",
+      family = "6", model = "62", stepping = "4", ncpu_per_chip = "1", ncore_per_chip = "1" })
+    same("cpu_info:1:cpu_info1", { core_id = "1", pkg_core_id = "0", chip_id = "1",
+      current_clock_Hz = "1200250000" })
+    same("cpu_info:2:cpu_info2", { state = "off-line" })
+    assert.is_nil(d.kstat["cpu_stat:2:cpu_stat2"])
+  end)
+
+  it("has disks and partitions as I/O kstats", function()
+    same("sd:0:sda", { nread = "409600", nwritten = "819200", reads = "100", writes = "200",
+      rtime = "120000000", rlentime = "200000000", rcnt = "3", wcnt = "0", wtime = "0" })
+    same("sd:0:sda1", { nread = "245760", reads = "60" })
+    same("sd:1:sdb1", { reads = "7", nread = "28672", writes = "9", nwritten = "36864" }) -- Linux 2.6.24
+    same("sd:26:sdaa", { reads = "2", rtime = "1000000", rcnt = "0" })
+    assert.equal("disk", d.kstat["sd:0:sda"].class)
+    assert.equal("partition", d.kstat["sd:0:sda1"].class)
+    assert.equal(3, d.kstat["sd:0:sda1"].type)
+  end)
+
+  it("takes driver and number from the names of disks", function()
+    for _, id in ipairs({ "nvme:0:nvme0n1", "nvme:0:nvme0n1p1", "mmcblk:1:mmcblk1",
+      "mmcblk:1:mmcblk1p1", "dm:3:dm-3", "loop:0:loop0", "cciss:0:cciss/c0d1" }) do
+      assert.is_not_nil(d.kstat[id], id)
+    end
+    assert.equal("partition", d.kstat["nvme:0:nvme0n1p1"].class)
+    assert.equal("disk", d.kstat["dm:3:dm-3"].class)
+  end)
+
+  it("keeps what an I/O kstat has no room for in the detail kstat", function()
+    same("sd:0:sda,detail", { discards = "5", ndiscarded = "40960", flushes = "9",
+      flush_nsec = "4000000", queue_nsec = "210000000", read_merges = "10" })
+    assert.is_nil(d.stat["sd:1:sdb,detail:discards"])
+  end)
+
+  it("has the inventory of disks", function()
+    same("sderr:0:sda,err", { Vendor = "ATA", Product = "SAMSUNG HD103UJ", Revision = "00.1",
+      ["Serial No"] = "S13PJ90QC00123", Size = "1000204886016", ["Hard Errors"] = "42" })
+    same("nvmeerr:0:nvme0n1,err", { Product = "Fast NVMe 1", ["Serial No"] = "N1" })
+    same("ccisserr:0:cciss/c0d1,err", { Product = "LOGICAL" })
+    assert.is_nil(d.kstat["looperr:0:loop0,err"])
+  end)
+
+  it("has links with the names of mac kstats", function()
+    same("link:0:eth0", { rbytes64 = "874510413233", rbytes = "2632052145", ipackets64 = "872002599946",
+      ipackets = "124238858", obytes64 = "420346650648", obytes = "3734822936", opackets = "60",
+      ierrors = "1", norcvbuf = "2", oerrors = "3", noxmtbuf = "4", collisions = "5",
+      multircv = "9", ifspeed = "1000000000", link_duplex = "2", link_state = "1" })
+    same("link:0:lo", { link_state = "1" })
+    assert.is_nil(d.stat["link:0:lo:ifspeed"])
+    assert.equal("net", d.kstat["link:0:eth0"].class)
+  end)
+
+  it("has interrupts by device, and tells those of one name apart", function()
+    same("i8042:0:i8042,1", { hard = "40", soft = "0" })
+    same("i8042:0:i8042,12", { hard = "20" })
+    same("ehci_hcd:0:ehci_hcd:usb1, mmc0", { hard = "100" })
+    same("eth:0:eth0-TxRx-0", { hard = "50" })
+    same("nvme:0:nvme0q1", { hard = "100" })
+    same("irq:26:irq26", { hard = "0" })
+    same("intr:0:LOC", { hard = "1100" })
+    same("intr:0:SPU", { hard = "0", spurious = "7" })
+    same("softirq:0:NET_RX", { soft = "200", hard = "0" })
+    assert.equal("controller", d.kstat["nvme:0:nvme0q1"].class)
+    assert.equal(2, d.kstat["nvme:0:nvme0q1"].type)
+  end)
+
+  it("describes every statistic", function()
+    local n = 0
+    for id in pairs(d.stat) do
+      assert.is_not_nil(d.meta[id], id)
+      assert.is_true(#d.meta[id].desc > 0, id)
+      n = n + 1
+    end
+    assert.is_true(n > 400)
+  end)
+end)
+
+describe("changes of the machine", function()
+  local dir
+
+  before_each(function()
+    dir = L.copy()
+  end)
+  after_each(function()
+    L.remove(dir)
+  end)
+
+  local function dumps(...)
+    local list = L.dumps(dir .. "/proc", dir .. "/sys", ...)
+    assert.equal(0, list.status)
+    return list
+  end
+
+  it("are none where nothing changed", function()
+    assert.equal(0, dumps("true")[2].kcid)
+  end)
+
+  it("show at the next reading, without a change of the chain", function()
+    local l = dumps("sed -i 's/sda 100/sda 101/' " .. dir .. "/proc/diskstats")
+    assert.equal(0, l[2].kcid)
+    assert.equal("100", l[1].stat["sd:0:sda:reads"])
+    assert.equal("101", l[2].stat["sd:0:sda:reads"])
+  end)
+
+  it("remove and add disks; a disk that came back is another one", function()
+    local file = dir .. "/proc/diskstats"
+    local l = dumps("cp " .. file .. " " .. dir .. "/save; sed -i '/nvme/d' " .. file,
+      "cp " .. dir .. "/save " .. file)
+    assert.is_nil(l[2].kstat["nvme:0:nvme0n1"])
+    assert.is_nil(l[2].kstat["nvme:0:nvme0n1p1"])
+    assert.is_not_nil(l[2].kstat["sd:0:sda"])
+    assert.is_true(l[2].kcid > 0)
+    assert.equal(0, l[1].kstat["nvme:0:nvme0n1"].crtime)
+    assert.is_true(l[3].kstat["nvme:0:nvme0n1"].crtime > 0)
+    assert.equal("1000", l[3].stat["nvme:0:nvme0n1:reads"])
+    assert.equal(0, l[3].kstat["sd:0:sda"].crtime)
+  end)
+
+  it("put newcomers at the end of the chain", function()
+    local l = dumps("echo ' 8 32 sdc 1 2 3 4 5 6 7 8 9 10 11' >> " .. dir .. "/proc/diskstats")
+    assert.equal("sd:2:sdc,detail", l[2].order[#l[2].order])
+    assert.equal(#l[1].order + 2, #l[2].order)
+  end)
+
+  it("notice a link that was replaced by another of its name", function()
+    local net = dir .. "/sys/class/net"
+    local l = dumps("cp -r " .. net .. "/eth0 " .. net .. "/new; mv " .. net .. "/eth0 " .. net ..
+      "/old; mv " .. net .. "/new " .. net .. "/eth0")
+    assert.is_true(l[2].kcid > 0)
+    assert.is_true(l[2].kstat["link:0:eth0"].crtime > 0)
+    assert.equal(0, l[2].kstat["link:0:lo"].crtime)
+  end)
+
+  it("take CPUs off line and back", function()
+    local file = dir .. "/proc/stat"
+    local l = dumps("cp " .. file .. " " .. dir .. "/save; sed -i '/^cpu1/d' " .. file,
+      "cp " .. dir .. "/save " .. file)
+    assert.equal("1", l[2].stat["unix:0:system_misc:ncpus"])
+    assert.equal("off-line", l[2].stat["cpu_info:1:cpu_info1:state"])
+    assert.is_nil(l[2].kstat["cpu_stat:1:cpu_stat1"])
+    assert.is_true(tonumber(l[2].stat["cpu_info:1:cpu_info1:state_begin"]) > 1700000000)
+    assert.equal("on-line", l[3].stat["cpu_info:1:cpu_info1:state"])
+    assert.equal("5000", l[3].stat["cpu_stat:1:cpu_stat1:idle"])
+  end)
+
+  it("rename interrupts that come to share a name", function()
+    local l = dumps("sed -i '/^ *1:.*i8042/d' " .. dir .. "/proc/interrupts")
+    assert.is_not_nil(l[1].kstat["i8042:0:i8042,12"])
+    assert.is_not_nil(l[2].kstat["i8042:0:i8042"])
+    assert.is_nil(l[2].kstat["i8042:0:i8042,12"])
+  end)
+end)
+
+describe("files that cannot be read", function()
+  local dir
+
+  before_each(function()
+    dir = L.copy()
+  end)
+  after_each(function()
+    L.remove(dir)
+  end)
+
+  it("take only their own kstats away", function()
+    for _, file in ipairs({ "stat", "interrupts", "softirqs", "diskstats", "net/dev", "vmstat",
+      "cpuinfo", "loadavg", "uptime", "zoneinfo" }) do
+      L.sh("rm " .. dir .. "/proc/" .. file)
+      local d = L.dump(dir .. "/proc", dir .. "/sys")
+      assert.is_not_nil(d.stat["unix:0:meminfo:MemTotal"], file)
+      assert.same({}, d.error, file)
+      assert.same({}, d.warnings, file)
+    end
+  end)
+
+  it("are named in one line if they are there", function()
+    -- A directory in place of a file cannot be read by anyone, root included.
+    for _, file in ipairs({ "diskstats", "interrupts", "meminfo" }) do
+      L.sh("rm " .. dir .. "/proc/" .. file .. "; mkdir " .. dir .. "/proc/" .. file)
+    end
+    local l = L.dumps(dir .. "/proc", dir .. "/sys", "true", "true")
+    local all = {}
+    for _, d in ipairs(l) do
+      for _, warning in ipairs(d.warnings) do
+        all[#all + 1] = warning
+      end
+    end
+    table.sort(all)
+    assert.equal(2, #all)
+    assert.is_truthy(all[1]:find("cannot read " .. dir .. "/proc/diskstats: ", 1, true))
+    assert.is_truthy(all[2]:find("/proc/interrupts: ", 1, true))
+    assert.is_truthy(l[1].error["unix:0:meminfo"]:find("/proc/meminfo: ", 1, true))
+    assert.equal("872002599946", l[1].stat["link:0:eth0:ipackets64"])
+  end)
+
+  it("make opening fail only if there is no root at all", function()
+    local l = L.dumps(dir .. "/nothing", dir .. "/sys")
+    assert.equal(1, l.status)
+    assert.is_truthy(l[1].failed:find(dir .. "/nothing", 1, true))
+    l = L.dumps(dir .. "/proc", dir .. "/nothing")
+    assert.equal(0, l.status)
+    assert.equal("100", l[1].stat["sd:0:sda:reads"])
+  end)
+end)
+
+describe("malformed files", function()
+  it("are read as far as they go", function()
+    local dir = L.copy()
+    L.write(dir .. "/proc/diskstats", " 8 0 sda 1 2 3\n 8\n 8 16\n\n 8 32 sdc 99999999999999999999 1\n" ..
+      " 8 48 sdd 5 0 18446744073709551615 18446744073709551615 0 0 0 0 0 18446744073709551615 1 1")
+    L.write(dir .. "/proc/stat", "cpu0 1 2\ncpu1\ncpu99999999999999999999 1 2 3 4\ncpu")
+    L.write(dir .. "/proc/net/dev", "eth0:1 2\n:5 6\n../x: 1 2 3\nx")
+    L.write(dir .. "/proc/loadavg", "9999999999999999999999 ")
+    local d = L.dump(dir .. "/proc", dir .. "/sys")
+    assert.equal("1", d.stat["sd:0:sda:reads"])
+    assert.equal("0", d.stat["sd:0:sda:writes"])
+    assert.equal("9223372036854775807", d.stat["sd:3:sdd:rtime"])
+    assert.is_nil(d.stat["cpu:0:sys:cpu_ticks_idle"])
+    assert.equal("2", d.stat["link:0:eth0:ipackets64"])
+    assert.is_nil(d.stat["link:0:eth0:opackets64"])
+    assert.is_nil(d.stat["unix:0:system_misc:avenrun_1min"])
+    L.remove(dir)
+  end)
+
+  it("never bring the source down", function()
+    local files = { "stat", "interrupts", "softirqs", "schedstat", "cpuinfo", "loadavg", "uptime",
+      "meminfo", "vmstat", "zoneinfo", "diskstats", "net/dev", "pressure/cpu" }
+    local seed = 12345
+    local function random(n)
+      seed = (seed * 1103515245 + 12345) % 2147483648
+      return math.floor(seed / 65536) % n
+    end
+    local mutate = {
+      function(s) return s:sub(1, random(#s + 1)) end,
+      function(s) return (s:gsub("%d+", function() return random(3) == 0 and "18446744073709551616" or nil end)) end,
+      function(s) return (s:gsub("\n", function() return random(2) == 0 and "" or nil end)) end,
+      function(s) return (s:gsub(" ", function() return random(20) == 0 and "\0" or nil end)) end,
+      function(s) return (s:gsub(".", function() return random(50) == 0 and string.char(random(256)) or nil end)) end,
+      function(s) return (s:gsub("%d", function() return random(10) == 0 and "-" or nil end)) end,
+      function(s) return s .. s end,
+      function() return "" end,
+      function(s) return s:rep(3):gsub("[ \t]+", string.rep(" ", 300)) end,
+      function(s) return (s:gsub(":", function() return random(2) == 0 and "" or "::" end)) end,
+    }
+    local dir = L.copy()
+    local runs = 0
+    for round = 1, 3 do
+      for m = 1, #mutate do
+        for _, file in ipairs(files) do
+          L.write(dir .. "/proc/" .. file, (mutate[m](L.read("spec/trees/small/proc/" .. file))))
+        end
+        local list = L.dumps(dir .. "/proc", dir .. "/sys", "true")
+        assert.equal(0, list.status, ("mutation %d, round %d"):format(m, round))
+        assert.is_not_nil(list[1].kstat["unix:0:kstat_types"])
+        runs = runs + 1
+      end
+    end
+    L.remove(dir)
+    assert.equal(30, runs)
+  end)
+end)
+
+describe("the Linux source on node_exporter's tree", function()
+  if not L.exists(L.node_exporter .. "/expected-metrics.txt") then
+    pending("needs " .. L.node_exporter)
+    return
+  end
+  local d, expected
+
+  setup(function()
+    d = L.dump(L.node_exporter .. "/proc", L.node_exporter .. "/sys")
+    expected = {}
+    for line in io.lines(L.node_exporter .. "/expected-metrics.txt") do
+      local name, labels, value = line:match("^([%w_]+){(.-)} (%S+)$")
+      if not name then
+        name, value = line:match("^([%w_]+) (%S+)$")
+      end
+      if name then
+        local l = {}
+        for k, v in (labels or ""):gmatch('([%w_]+)="([^"]*)"') do
+          l[k] = v
+        end
+        expected[#expected + 1] = { name = name, label = l, value = tonumber(value) }
+      end
+    end
+  end)
+
+  --- Compares each metric of a name; stat gives the identifier and what to multiply it with.
+  local function compare(metric, stat, minimum)
+    local n = 0
+    for _, e in ipairs(expected) do
+      if e.name == metric then
+        local id, scale = stat(e.label)
+        if id then
+          assert.is_not_nil(d.stat[id], id)
+          local got = tonumber(d.stat[id]) * (scale or 1)
+          assert.is_true(math.abs(got - e.value) <= math.abs(e.value) * 1e-9, ("%s is %s, not %s"):format(
+            id, d.stat[id], e.value))
+          n = n + 1
+        end
+      end
+    end
+    assert.is_true(n >= minimum, metric .. ": only " .. n)
+  end
+
+  local disks
+  local function disk(label, stat)
+    if not disks then
+      disks = {}
+      for id, k in pairs(d.kstat) do
+        if k.type == 3 then
+          disks[id:match("[^:]*$")] = id
+        end
+      end
+    end
+    return disks[label.device] and disks[label.device] .. ":" .. stat
+  end
+
+  it("agrees on disks", function()
+    for metric, stat in pairs({ node_disk_read_bytes_total = "nread",
+      node_disk_written_bytes_total = "nwritten", node_disk_reads_completed_total = "reads",
+      node_disk_writes_completed_total = "writes", node_disk_io_now = "rcnt" }) do
+      compare(metric, function(l) return disk(l, stat) end, 15)
+    end
+    compare("node_disk_io_time_seconds_total", function(l) return disk(l, "rtime"), 1e-9 end, 15)
+    local busy = 0
+    for _, e in ipairs(expected) do
+      if e.name == "node_disk_read_time_seconds_total" and e.value > 0 then
+        local id = assert(disk(e.label, "rlentime"))
+        assert.is_true(tonumber(d.stat[id]) / 1e9 >= e.value - 1e-6, id)
+        busy = busy + 1
+      end
+    end
+    assert.is_true(busy > 10)
+  end)
+
+  it("agrees on details of disks", function()
+    for metric, stat in pairs({ node_disk_discards_completed_total = "discards",
+      node_disk_flush_requests_total = "flushes" }) do
+      compare(metric, function(l)
+        local id = disk(l, "")
+        return id and d.kstat[id:gsub(":$", "")].class == "disk" and id:gsub(":$", ",detail:") .. stat
+      end, 1)
+    end
+  end)
+
+  it("agrees on CPU times", function()
+    for mode, stat in pairs({ user = "nsec_user", nice = "nsec_nice", system = "nsec_system",
+      idle = "nsec_idle", iowait = "nsec_iowait", irq = "nsec_irq", softirq = "nsec_softirq",
+      steal = "nsec_steal" }) do
+      compare("node_cpu_seconds_total", function(l)
+        return l.mode == mode and ("cpu:%s:time:%s"):format(l.cpu, stat) or nil, 1e-9
+      end, 8)
+    end
+    compare("node_schedstat_running_seconds_total", function(l)
+      return ("cpu:%s:sched:run_nsec"):format(l.cpu), 1e-9
+    end, 2)
+    compare("node_schedstat_timeslices_total", function(l)
+      return ("cpu:%s:sched:timeslices"):format(l.cpu)
+    end, 2)
+  end)
+
+  it("agrees on the machine's totals", function()
+    compare("node_context_switches_total", function() return "unix:0:sys:pswitch" end, 1)
+    compare("node_forks_total", function() return "unix:0:sys:sysfork" end, 1)
+    compare("node_intr_total", function() return "unix:0:sys:intr" end, 1)
+    compare("node_procs_running", function() return "unix:0:sys:procs_running" end, 1)
+    compare("node_boot_time_seconds", function() return "unix:0:system_misc:boot_time" end, 1)
+  end)
+
+  it("agrees on memory and paging", function()
+    local n = 0
+    for _, e in ipairs(expected) do
+      local name = e.name:match("^node_memory_(.*)_bytes$")
+      if name then
+        local id = "unix:0:meminfo:" .. name:gsub("_(%w+)$", function(w)
+          return (w == "anon" or w == "file") and "(" .. w .. ")" or "_" .. w
+        end)
+        assert.equal(e.value, tonumber(d.stat[id]), id)
+        n = n + 1
+      end
+    end
+    assert.is_true(n > 30)
+    for _, stat in ipairs({ "pgfault", "pgmajfault", "pgpgin", "pgpgout", "pswpin", "pswpout", "oom_kill" }) do
+      compare("node_vmstat_" .. stat, function() return "unix:0:vm_events:" .. stat end, 1)
+    end
+  end)
+
+  it("agrees on interrupts and softirqs", function()
+    local sum = {}
+    for _, e in ipairs(expected) do
+      if e.name == "node_interrupts_total" then
+        local l = e.label
+        local key = l.devices ~= "" and l.devices or "intr:" .. l.type
+        sum[key] = (sum[key] or 0) + e.value
+      end
+    end
+    assert.equal(sum["ahci"] % 2^32, tonumber(d.stat["ahci:0:ahci:hard"]))
+    assert.equal(sum["iwlwifi"] % 2^32, tonumber(d.stat["iwlwifi:0:iwlwifi:hard"]))
+    assert.equal(sum["ehci_hcd:usb1, mmc0"], tonumber(d.stat["ehci_hcd:0:ehci_hcd:usb1, mmc0:hard"]))
+    assert.equal(sum["intr:RES"], tonumber(d.stat["intr:0:RES:hard"]))
+    local soft = {}
+    for _, e in ipairs(expected) do
+      if e.name == "node_softirqs_functions_total" then
+        soft[e.label.type] = (soft[e.label.type] or 0) + e.value
+      end
+    end
+    assert.equal(soft.NET_RX, tonumber(d.stat["softirq:0:NET_RX:soft"]))
+    assert.equal(soft.SCHED, tonumber(d.stat["softirq:0:SCHED:soft"]))
+  end)
+
+  it("agrees on clocks and places of CPUs", function()
+    compare("node_cpu_scaling_frequency_hertz", function(l)
+      return ("cpu_info:%s:cpu_info%s:current_clock_Hz"):format(l.cpu, l.cpu)
+    end, 2)
+    local n = 0
+    for _, e in ipairs(expected) do
+      if e.name == "node_cpu_info" then
+        local prefix = ("cpu_info:%s:cpu_info%s:"):format(e.label.cpu, e.label.cpu)
+        assert.equal(e.label.model_name, d.stat[prefix .. "brand"])
+        assert.equal(e.label.core, d.stat[prefix .. "pkg_core_id"])
+        assert.equal(e.label.package, d.stat[prefix .. "chip_id"])
+        assert.equal(e.label.stepping, d.stat[prefix .. "stepping"])
+        n = n + 1
+      end
+    end
+    assert.is_true(n >= 4)
+  end)
+
+  it("reads everything without an error and describes it", function()
+    assert.same({}, d.error)
+    assert.same({}, d.warnings)
+    for id in pairs(d.stat) do
+      assert.is_not_nil(d.meta[id], id)
+    end
+  end)
+end)
+
+describe("the Linux source on this machine", function()
+  local d
+
+  setup(function()
+    d = L.dump("-", "-")
+  end)
+
+  it("reads everything without an error", function()
+    assert.same({}, d.error)
+    assert.same({}, d.warnings)
+    assert.same({}, d.twice)
+    assert.is_true(#d.order > 20)
+  end)
+
+  it("counts no CPU more than /proc/stat, and no less than before", function()
+    local function idle()
+      local sum = 0
+      for line in io.lines("/proc/stat") do
+        local v = line:match("^cpu%d+ %d+ %d+ %d+ (%d+)")
+        sum = sum + (v and tonumber(v) or 0)
+      end
+      return sum
+    end
+    local before = idle()
+    local now = L.dump("-", "-")
+    local after = idle()
+    local sum = 0
+    for id, value in pairs(now.stat) do
+      if id:match("^cpu_stat:%d+:cpu_stat%d+:idle$") then
+        sum = sum + tonumber(value)
+      end
+    end
+    assert.is_true(sum >= before and sum <= after, ("%d <= %d <= %d"):format(before, sum, after))
+  end)
+
+  it("has the memory and the boot time that /proc tells", function()
+    local total = tonumber(L.read("/proc/meminfo"):match("MemTotal:%s+(%d+)"))
+    assert.equal(total * 1024, tonumber(d.stat["unix:0:meminfo:MemTotal"]))
+    local btime = tonumber(L.read("/proc/stat"):match("btime (%d+)"))
+    assert.is_true(math.abs(btime - tonumber(d.stat["unix:0:system_misc:boot_time"])) <= 1)
+  end)
+
+  it("counts processes as ls does", function()
+    local nproc = tonumber(d.stat["unix:0:system_misc:nproc"])
+    local pipe = io.popen("ls -d /proc/[0-9]* | wc -l")
+    local listed = tonumber(pipe:read("*l"))
+    pipe:close()
+    assert.is_true(math.abs(nproc - listed) <= 20, nproc .. " against " .. listed)
+  end)
+
+  it("has every disk and link there is", function()
+    for line in io.lines("/proc/diskstats") do
+      local name = line:match("^%s*%d+%s+%d+%s+(%S+)")
+      local found = false
+      for id, k in pairs(d.kstat) do
+        found = found or (k.type == 3 and id:match("[^:]*$") == name)
+      end
+      assert.is_true(found, name)
+    end
+    for line in io.lines("/proc/net/dev") do
+      local name = line:match("^%s*([^%s:]+):")
+      if name then
+        assert.is_not_nil(d.kstat["link:0:" .. name], name)
+      end
+    end
+  end)
+
+  it("describes every statistic", function()
+    for id in pairs(d.stat) do
+      assert.is_not_nil(d.meta[id], id)
+    end
+  end)
+end)

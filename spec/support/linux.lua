@@ -1,0 +1,112 @@
+-- Runs spec/c/core_linux.c and takes its output apart, for linux_spec.lua.
+local M = {}
+
+M.build = os.getenv("KSTAT_BUILD") or "build"
+M.node_exporter = "../shared/trees/node-exporter"
+
+local function quote(s)
+  return "'" .. s:gsub("'", "'\\''") .. "'"
+end
+
+--- True if a file can be opened.
+function M.exists(path)
+  local f = io.open(path, "r")
+  if f then
+    f:close()
+  end
+  return f ~= nil
+end
+
+local function new_dump()
+  return { stat = {}, kstat = {}, meta = {}, error = {}, warnings = {}, order = {}, twice = {} }
+end
+
+local function take(dump, line)
+  local what, id, rest = line:match("^(%l+)\t([^\t]*)\t?(.*)$")
+  if what == "kstat" then
+    local class, type_, crtime = rest:match("^([^\t]*)\t(%d+)\t(%-?%d+)$")
+    if dump.kstat[id] then
+      dump.twice[#dump.twice + 1] = id
+    end
+    dump.kstat[id] = { class = class, type = tonumber(type_), crtime = tonumber(crtime) }
+    dump.order[#dump.order + 1] = id
+  elseif what == "stat" then
+    if dump.stat[id] then
+      dump.twice[#dump.twice + 1] = id
+    end
+    dump.stat[id] = rest
+  elseif what == "meta" then
+    local kind, unit, desc = rest:match("^([^\t]*)\t([^\t]*)\t(.*)$")
+    dump.meta[id] = { kind = kind, unit = unit, desc = desc }
+  elseif what == "error" then
+    dump.error[id] = rest
+  elseif what == "warning" then
+    dump.warnings[#dump.warnings + 1] = id
+  elseif what == "failed" then
+    dump.failed = id
+  end
+end
+
+--- Dumps of the source on two roots ("-": the default), one more after each command.
+function M.dumps(proc, sys, ...)
+  local args = { quote(M.build .. "/spec/core_linux"), quote(proc), quote(sys) }
+  for _, command in ipairs({ ... }) do
+    args[#args + 1] = quote(command)
+  end
+  local pipe = assert(io.popen(table.concat(args, " ") .. " 2>&1; echo exit $?", "r"))
+  local list = { new_dump() }
+  local status
+  for line in pipe:lines() do
+    local kcid = line:match("^%-%-\t(%-?%d+)$")
+    status = line:match("^exit (%d+)$") or status
+    if kcid then
+      list[#list + 1] = new_dump()
+      list[#list].kcid = tonumber(kcid)
+    else
+      take(list[#list], line)
+    end
+  end
+  pipe:close()
+  list.status = tonumber(status)
+  return list
+end
+
+--- One dump.
+function M.dump(proc, sys)
+  local list = M.dumps(proc, sys)
+  assert(list.status == 0, "core_linux failed with status " .. tostring(list.status))
+  return list[1]
+end
+
+--- Runs a shell command that must succeed.
+function M.sh(command)
+  local a, _, c = os.execute(command)
+  assert(a == true or a == 0 or c == 0, "failed: " .. command)
+end
+
+--- A copy of the small tree that a test may change; remove it with M.remove.
+function M.copy()
+  local dir = os.tmpname()
+  os.remove(dir)
+  M.sh("cp -r spec/trees/small " .. quote(dir))
+  return dir
+end
+
+function M.remove(dir)
+  M.sh("rm -rf " .. quote(dir))
+end
+
+function M.write(path, text)
+  local f = assert(io.open(path, "wb"))
+  f:write(text)
+  f:close()
+end
+
+function M.read(path)
+  local f = assert(io.open(path, "rb"))
+  local text = f:read("*a")
+  f:close()
+  return text
+end
+
+return M
