@@ -158,6 +158,15 @@ ks_sb_find_vs(const struct ks_sb *sb, const struct ks_voi *voi, int stype)
 	return vs->stype == stype ? vs : NULL;
 }
 
+static inline uint16_t
+ks_ld16(const void *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
 static inline uint32_t
 ks_ld32(const void *p)
 {

@@ -5,7 +5,13 @@
 
 #include "stats/histogram.h"
 
-struct ks_plan *ks_plan_table[KS_PLAN_BUCKETS];
+const struct ks_histplan ks_plan_none = { 0 };
+
+static struct ks_plan no_plan; /* ends every list; its hash may match, its VOIs do not */
+
+struct ks_plan *ks_plan_table[KS_PLAN_BUCKETS] = {
+	[0 ... KS_PLAN_BUCKETS - 1] = &no_plan,
+};
 
 static int
 by_value(const void *a, const void *b)
@@ -40,26 +46,34 @@ cuts(const unsigned char *hist, unsigned dt, unsigned n, unsigned voi_dt, uint64
 	return k;
 }
 
-/* Equal steps whose multiplication by the reciprocal is exact up to the span? */
+/*
+ * Equal steps? Then the interval is a quotient. With M = (2^64 - 1 - t) / step, 0 <= t <
+ * step, the upper half of (d + 1) * M is d / step rounded down as long as (d + 1) * step
+ * is at most 2^64: the product is too small by (d + 1) * (1 + t) / step units, which is less
+ * than the 1 / step that the 1 has added at least; and it is below the next quotient.
+ */
 static void
 linear(struct ks_histplan *h, const uint64_t *start, size_t n)
 {
 	uint64_t step, span;
 
-	if (n < 2)
+	/* A start of 0 has nothing below it to stand for interval 0. */
+	if (n < 2 || start[0] == 0)
 		return;
 	step = start[1] - start[0];
 	for (size_t i = 2; i < n; i++) {
 		if (start[i] - start[i - 1] != step)
 			return;
 	}
+	/* Interval 0 is treated as one step long. */
 	span = start[n - 1] - start[0];
-	/* The rounding error of the reciprocal is below step; times 2 * span it must stay
-	 * below one unit of the quotient. */
-	if (span >= (1ULL << 62) || (unsigned __int128)span * 2 * step >= (1ULL << 63))
+	if (span > UINT64_MAX - step - 1 ||
+	    (unsigned __int128)(span + step + 1) * step > UINT64_MAX)
 		return;
-	h->span = span;
-	h->magic = (uint64_t)((((unsigned __int128)1 << 63) + step - 1) / step);
+	h->magic = UINT64_MAX / step;
+	h->least = start[0] - 1;
+	h->most = start[n - 1];
+	h->origin = start[0] - step - 1;
 }
 
 static struct ks_histplan *
@@ -108,8 +122,7 @@ histplan(const struct ks_sb *image, const struct ks_voi *voi, const struct ks_vs
 		start[i] = UINT64_MAX;
 		target[i + 1] = target[m];
 	}
-	h->first = m > 0 ? start[0] : 0;
-	h->size = (uint32_t)(size - 1);
+	h->half = (uint32_t)(size / 2);
 	h->start = start;
 	h->target = target;
 	linear(h, start, m);
@@ -124,13 +137,13 @@ ks_plan_add(const struct ks_sb *image)
 	bool any = false;
 
 	for (p = ks_plan_table[at]; p != NULL; p = p->next) {
-		if (p->hash != image->tplhash)
+		if (p->hash != image->tplhash || p->image == NULL)
 			continue;
 		/* Two images with one hash: neither may be planned for. */
 		if (p->image->cursz != image->cursz ||
 		    memcmp(p->image, image, image->cursz) != 0) {
 			for (uint32_t i = 0; i < p->nvois; i++)
-				__atomic_store_n(&p->hist[i], NULL, __ATOMIC_RELEASE);
+				__atomic_store_n(&p->hist[i], &ks_plan_none, __ATOMIC_RELEASE);
 		}
 		return;
 	}
@@ -147,13 +160,19 @@ ks_plan_add(const struct ks_sb *image)
 	p->nvois = n;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct ks_voi *voi = ks_sb_voi(image, i);
+		const struct ks_histplan *h = NULL;
 		const struct ks_vs *vs;
 
+		p->hist[i] = &ks_plan_none;
 		if (voi->id < 0 || ks_dtypes[voi->dtype].is_q)
 			continue;
 		vs = ks_sb_find_vs(image, voi, VS_STYPE_HIST);
-		if (vs != NULL && (p->hist[i] = histplan(image, voi, vs)) != NULL)
+		if (vs != NULL)
+			h = histplan(image, voi, vs);
+		if (h != NULL) {
+			p->hist[i] = h;
 			any = true;
+		}
 	}
 	if (!any) {
 		free(p->image);

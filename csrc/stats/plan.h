@@ -17,13 +17,15 @@
 
 struct ks_histplan {
 	uint64_t slot;    /* the statistic's slot without errs and flags: what it is for */
-	uint64_t first;   /* start of interval 1; values are biased to be ordered unsigned */
-	uint64_t span;    /* linear: from the first start to the last */
-	uint64_t magic;   /* linear: 2^63 / step, rounded up; 0: search */
-	uint32_t size;    /* search: starts, a power of 2 less 1, filled up with the greatest */
+	uint64_t magic;   /* linear: (2^64 - 1) / step; 0: search */
+	uint64_t least;   /* linear: values below count as this one, just below interval 1 */
+	uint64_t most;    /* linear: values above count as this one, the last start */
+	uint64_t origin;  /* linear: what makes the quotient the interval's number */
+	uint32_t half;    /* search: (number of starts + 1) / 2 */
 	uint32_t wide;    /* 64-bit counters */
 	const uint16_t *target; /* counter of interval i, as an offset in the histogram */
-	const uint64_t *start;  /* search: of interval i + 1 */
+	/* search: of interval i + 1; a power of 2 less 1 of them, filled up with the greatest */
+	const uint64_t *start;
 };
 
 struct ks_plan {
@@ -31,11 +33,13 @@ struct ks_plan {
 	uint32_t nvois;
 	struct ks_plan *next;
 	struct ks_sb *image;        /* the image it is for */
-	struct ks_histplan *hist[]; /* by VOI; NULL: none, or two images have this hash */
+	const struct ks_histplan *hist[]; /* by VOI */
 };
 
 #define KS_PLAN_BUCKETS 256
-extern struct ks_plan *ks_plan_table[KS_PLAN_BUCKETS];
+extern struct ks_plan *ks_plan_table[KS_PLAN_BUCKETS]; /* never NULL */
+/* Stands where there is no plan; fits no slot. */
+extern const struct ks_histplan ks_plan_none;
 
 /* A slot's bits that a plan is bound to: type, data type, offset and size. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -44,36 +48,50 @@ extern struct ks_plan *ks_plan_table[KS_PLAN_BUCKETS];
 #define KS_PLAN_SLOT 0xffffffffffff0000ULL
 #endif
 
-/* The plan of a VOI's histogram in a blob with this hash, or NULL. */
+/*
+ * The plan of a VOI's histogram, of a blob with this hash. It may be used if its slot is
+ * the blob's.
+ */
 static inline const struct ks_histplan *
 ks_plan_find(uint32_t hash, uint32_t voi)
 {
 	const struct ks_plan *p =
 	    __atomic_load_n(&ks_plan_table[hash % KS_PLAN_BUCKETS], __ATOMIC_ACQUIRE);
 
-	while (p != NULL && p->hash != hash)
+	while (__builtin_expect(p->hash != hash, 0)) {
 		p = p->next;
-	return p != NULL && voi < p->nvois ? __atomic_load_n(&p->hist[voi], __ATOMIC_RELAXED)
-	                                   : NULL;
+		if (p == NULL)
+			return &ks_plan_none;
+	}
+	return __builtin_expect(voi < p->nvois, 1) ? __atomic_load_n(&p->hist[voi],
+	                                                 __ATOMIC_RELAXED)
+	                                           : &ks_plan_none;
 }
 
-/* The offset of the counter of a biased value. */
+/*
+ * The offset of the counter of a value, biased to be ordered unsigned: with equal steps a
+ * quotient, else a search without branches that depend on the value.
+ */
 static inline __attribute__((always_inline)) size_t
-ks_plan_slot(const struct ks_histplan *h, uint64_t v)
+ks_plan_linear(const struct ks_histplan *h, uint64_t v)
 {
-	uint64_t d, i;
+	/* v - origin is 1 more than the distance from the start of interval 0, which makes the
+	 * rounded-down reciprocal exact (see plan.c). */
+	v = v > h->least ? v : h->least;
+	v = v < h->most ? v : h->most;
+	return h->target[(uint64_t)(((unsigned __int128)(v - h->origin) * h->magic) >> 64)];
+}
 
-	if (h->magic != 0) {
-		if (v < h->first)
-			return h->target[0];
-		d = v - h->first;
-		d = d < h->span ? d : h->span;
-		i = (uint64_t)(((unsigned __int128)(2 * d) * h->magic) >> 64) + 1;
-		return h->target[i];
+static inline __attribute__((always_inline)) size_t
+ks_plan_search(const struct ks_histplan *h, uint64_t v)
+{
+	uint64_t i = 0;
+
+	for (uint64_t half = h->half; half > 0; half /= 2) {
+		uint64_t next = i + half;
+
+		i = h->start[next - 1] <= v ? next : i;
 	}
-	i = 0;
-	for (uint64_t half = (h->size + 1) / 2; half > 0; half /= 2)
-		i += h->start[i + half - 1] <= v ? half : 0;
 	return h->target[i];
 }
 

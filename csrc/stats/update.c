@@ -12,6 +12,13 @@
 #include "stats/q.h"
 #include "stats/tdigest.h"
 
+/* abi and endian of a blob that can be worked on, as they are read together. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define SB_HEAD (STATS_ABI_V1 | KS_SB_ENDIAN << 8)
+#else
+#define SB_HEAD (STATS_ABI_V1 << 8 | KS_SB_ENDIAN)
+#endif
+
 #define INLINE static inline __attribute__((always_inline))
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -29,7 +36,7 @@ find(struct statsblob *b, int32_t id, unsigned dt)
 	struct ks_sb *sb = ks_sb(b);
 	struct ks_voi *voi;
 
-	if (__builtin_expect(!ks_sb_ok(sb), 0))
+	if (__builtin_expect(sb == NULL, 0) || __builtin_expect(ks_ld16(sb) != SB_HEAD, 0))
 		return NULL;
 	/* A negative ID is a large unsigned one. */
 	if (__builtin_expect(
@@ -65,28 +72,9 @@ store(void *p, unsigned size, uint64_t v)
 		ks_st32(p, (uint32_t)v);
 }
 
-INLINE void
-update_hist(struct ks_sb *sb, int32_t id, struct ks_vs *vs, unsigned dt, bool sgn, uint64_t v)
-{
-	const struct ks_histplan *h = ks_plan_find(sb->tplhash, (uint32_t)id);
-	unsigned char *hist = ks_sb_data(sb, vs);
-
-	if (__builtin_expect(h != NULL && (ks_ld64(vs) & KS_PLAN_SLOT) == h->slot, 1)) {
-		unsigned char *cnt = hist + ks_plan_slot(h, sgn ? v ^ (1ULL << 63) : v);
-
-		if (h->wide)
-			ks_st64(cnt, ks_ld64(cnt) + 1);
-		else
-			ks_st32(cnt, ks_ld32(cnt) + 1);
-	} else {
-		ks_hist_count(hist, vs->dtype, ks_hist_slot(hist, vs->dsz, vs->dtype, dt, v), 1);
-	}
-	vs->flags |= KS_VS_SET;
-}
-
-/* Kept out of line: it is a call in any case. */
+/* A statistic that may fail; a call in any case, so made the last thing of an update. */
 static __attribute__((noinline)) int
-update_tdgst(struct ks_sb *sb, struct ks_vs *vs, bool sgn, uint64_t v)
+update_tdgst(struct ks_sb *sb, struct ks_vs *vs, uint64_t v, bool sgn)
 {
 	void *td = ks_sb_data(sb, vs);
 	int ret;
@@ -102,7 +90,93 @@ update_tdgst(struct ks_sb *sb, struct ks_vs *vs, bool sgn, uint64_t v)
 	return ret;
 }
 
-/* Statistics are served from the highest type down; each has its slot's place. */
+/* A histogram without a plan, by the definition. */
+static __attribute__((noinline)) void
+update_hist(struct ks_sb *sb, struct ks_vs *vs, unsigned dt, uint64_t v)
+{
+	void *hist = ks_sb_data(sb, vs);
+
+	ks_hist_count(hist, vs->dtype, ks_hist_slot(hist, vs->dsz, vs->dtype, dt, v), 1);
+	vs->flags |= KS_VS_SET;
+}
+
+/* Everything of a VOI but its histogram and its previous value. */
+INLINE int
+update_rest(struct ks_sb *sb, struct ks_vs *vs, int top, unsigned size, bool sgn, uint64_t v)
+{
+	unsigned char *p;
+
+	if (__builtin_expect(top >= VS_STYPE_MIN, 1) &&
+	    __builtin_expect(vs[VS_STYPE_MIN].stype == VS_STYPE_MIN, 1)) {
+		p = ks_sb_data(sb, vs + VS_STYPE_MIN);
+		vs[VS_STYPE_MIN].flags = KS_VS_SET;
+		if (less(v, load(p, size, sgn), sgn))
+			store(p, size, v);
+	}
+	if (__builtin_expect(top >= VS_STYPE_MAX, 1) &&
+	    __builtin_expect(vs[VS_STYPE_MAX].stype == VS_STYPE_MAX, 1)) {
+		p = ks_sb_data(sb, vs + VS_STYPE_MAX);
+		vs[VS_STYPE_MAX].flags = KS_VS_SET;
+		if (less(load(p, size, sgn), v, sgn))
+			store(p, size, v);
+	}
+	if (__builtin_expect(top >= VS_STYPE_SUM, 1) &&
+	    __builtin_expect(vs[VS_STYPE_SUM].stype == VS_STYPE_SUM, 1)) {
+		p = ks_sb_data(sb, vs + VS_STYPE_SUM);
+		vs[VS_STYPE_SUM].flags = KS_VS_SET;
+		store(p, size, load(p, size, sgn) + v);
+	}
+	if (top == VS_STYPE_TDGST && vs[VS_STYPE_TDGST].stype == VS_STYPE_TDGST)
+		return update_tdgst(sb, vs + VS_STYPE_TDGST, v, sgn);
+	return 0;
+}
+
+/* The update of a histogram without a plan, with all else: rare, so one for all types. */
+static __attribute__((noinline)) int
+update_planless(struct ks_sb *sb, struct ks_vs *vs, int top, unsigned dt, uint64_t v)
+{
+	bool sgn = ks_dtypes[dt].is_signed;
+
+	update_hist(sb, vs + VS_STYPE_HIST, dt, v);
+	return update_rest(sb, vs, top, ks_dtypes[dt].size, sgn, v);
+}
+
+INLINE void
+count(struct ks_sb *sb, struct ks_vs *vs, const struct ks_histplan *h, size_t slot)
+{
+	unsigned char *p = ks_sb_data(sb, vs) + slot;
+
+	if (__builtin_expect(h->wide, 0))
+		ks_st64(p, ks_ld64(p) + 1);
+	else
+		ks_st32(p, ks_ld32(p) + 1);
+	vs->flags = KS_VS_SET;
+}
+
+/* The rest of an update whose histogram is searched. */
+INLINE int
+update_searched(struct ks_sb *sb, struct ks_vs *vs, int top, const struct ks_histplan *h,
+    unsigned size, bool sgn, uint64_t v)
+{
+	count(sb, vs + VS_STYPE_HIST, h, ks_plan_search(h, sgn ? v ^ (1ULL << 63) : v));
+	return update_rest(sb, vs, top, size, sgn, v);
+}
+
+#define SEARCHED(name, size, sgn)                                                         \
+	static __attribute__((noinline)) int name(struct ks_sb *sb, struct ks_vs *vs,     \
+	    int top, const struct ks_histplan *h, uint64_t v)                             \
+	{                                                                                 \
+		return update_searched(sb, vs, top, h, size, sgn, v);                     \
+	}
+SEARCHED(searched_s32, 4, true)
+SEARCHED(searched_u32, 4, false)
+SEARCHED(searched_s64, 8, true)
+SEARCHED(searched_u64, 8, false)
+
+/*
+ * The order of the statistics does not show: of an integer VOI only a digest can fail. The
+ * common paths call nothing but as their last act, so that they save no registers.
+ */
 INLINE int
 update_int(struct statsblob *b, int32_t id, unsigned dt, unsigned size, bool sgn, uint64_t v,
     bool rel)
@@ -111,12 +185,12 @@ update_int(struct statsblob *b, int32_t id, unsigned dt, unsigned size, bool sgn
 	struct ks_sb *sb = ks_sb(b);
 	struct ks_vs *vs;
 	unsigned char *p;
-	int ret = 0, top;
+	int top;
 
 	if (__builtin_expect(voi == NULL, 0))
 		return EINVAL;
 	vs = (struct ks_vs *)((unsigned char *)sb + voi->stats_off);
-	if (voi->flags & KS_VOI_REL) {
+	if (__builtin_expect((voi->flags & KS_VOI_REL) != 0, rel)) {
 		p = ks_sb_data(sb, vs + VS_STYPE_VOISTATE);
 		if (rel)
 			v += load(p, size, sgn);
@@ -127,30 +201,19 @@ update_int(struct statsblob *b, int32_t id, unsigned dt, unsigned size, bool sgn
 		return EINVAL;
 	}
 	top = voi->maxstat;
-	if (top >= VS_STYPE_HIST) {
-		if (top >= VS_STYPE_TDGST && vs[VS_STYPE_TDGST].stype == VS_STYPE_TDGST)
-			ret = update_tdgst(sb, vs + VS_STYPE_TDGST, sgn, v);
-		if (vs[VS_STYPE_HIST].stype == VS_STYPE_HIST)
-			update_hist(sb, id, vs + VS_STYPE_HIST, dt, sgn, v);
+	if (top >= VS_STYPE_HIST && vs[VS_STYPE_HIST].stype == VS_STYPE_HIST) {
+		const struct ks_histplan *h = ks_plan_find(sb->tplhash, (uint32_t)id);
+
+		if (__builtin_expect((ks_ld64(vs + VS_STYPE_HIST) & KS_PLAN_SLOT) != h->slot, 0))
+			return update_planless(sb, vs, top, dt, v);
+		if (__builtin_expect(h->magic == 0, 0)) {
+			if (size == 8)
+				return (sgn ? searched_s64 : searched_u64)(sb, vs, top, h, v);
+			return (sgn ? searched_s32 : searched_u32)(sb, vs, top, h, v);
+		}
+		count(sb, vs + VS_STYPE_HIST, h, ks_plan_linear(h, sgn ? v ^ (1ULL << 63) : v));
 	}
-	if (top >= VS_STYPE_MIN && vs[VS_STYPE_MIN].stype == VS_STYPE_MIN) {
-		p = ks_sb_data(sb, vs + VS_STYPE_MIN);
-		vs[VS_STYPE_MIN].flags = KS_VS_SET;
-		if (less(v, load(p, size, sgn), sgn))
-			store(p, size, v);
-	}
-	if (top >= VS_STYPE_MAX && vs[VS_STYPE_MAX].stype == VS_STYPE_MAX) {
-		p = ks_sb_data(sb, vs + VS_STYPE_MAX);
-		vs[VS_STYPE_MAX].flags = KS_VS_SET;
-		if (less(load(p, size, sgn), v, sgn))
-			store(p, size, v);
-	}
-	if (top >= VS_STYPE_SUM && vs[VS_STYPE_SUM].stype == VS_STYPE_SUM) {
-		p = ks_sb_data(sb, vs + VS_STYPE_SUM);
-		vs[VS_STYPE_SUM].flags = KS_VS_SET;
-		store(p, size, load(p, size, sgn) + v);
-	}
-	return ret;
+	return update_rest(sb, vs, top, size, sgn, v);
 }
 
 #define UPDATE_INT(sfx, type, dt, sgn)                                                    \
