@@ -19,6 +19,7 @@ luaopen_kstat_core(lua_State *L)
 		ks_lua_add_chain,
 		ks_lua_add_sample,
 		ks_lua_add_render,
+		ks_lua_add_stats,
 		ks_lua_add_wait,
 	};
 

@@ -15,6 +15,7 @@ void ks_lua_add_kstat(struct lua_State *L);    /* kstat.c: one kstat, live or sa
 void ks_lua_add_chain(struct lua_State *L);    /* chain.c */
 void ks_lua_add_sample(struct lua_State *L);   /* sample.c: samples and their differences */
 void ks_lua_add_render(struct lua_State *L);   /* render.c: the formats of kstat(8) */
+void ks_lua_add_stats(struct lua_State *L);    /* stats.c: statsblobs, as a table of their own */
 void ks_lua_add_wait(struct lua_State *L);     /* wait.c */
 
 #endif

@@ -2,8 +2,50 @@
  * check.c - whether bytes from anywhere are a blob. What passes here can be given to every
  * other function without a further check of offsets. SPDX-License-Identifier: MIT
  */
+#include "stats/blob.h"
 #include "stats/layout.h"
 #include "stats/tdigest.h"
+#include "stats/template.h"
+
+static bool
+same_bounds(const struct ks_sb *a, const struct ks_sb *b, const struct ks_vs *vs)
+{
+	const unsigned char *ha = (const unsigned char *)a + vs->data_off;
+	const unsigned char *hb = (const unsigned char *)b + vs->data_off;
+	unsigned n = ks_hist_nbkts(vs->dtype, vs->dsz);
+
+	for (unsigned i = 0; i < n; i++) {
+		if (memcmp(ks_hist_bkt(ha, vs->dtype, i), ks_hist_bkt(hb, vs->dtype, i),
+		        ks_dtypes[vs->dtype].cntoff) != 0)
+			return false;
+	}
+	return true;
+}
+
+bool
+ks_sb_same_layout(const struct ks_sb *a, const struct ks_sb *b)
+{
+	uint32_t n = ks_sb_nvois(a);
+
+	if (a->tplhash != b->tplhash || a->cursz != b->cursz || a->stats_off != b->stats_off ||
+	    a->statsdata_off != b->statsdata_off ||
+	    memcmp(ks_sb_voi(a, 0), ks_sb_voi(b, 0), n * sizeof(struct ks_voi)) != 0)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ks_voi *voi = ks_sb_voi(a, i);
+
+		for (int st = 0; voi->id >= 0 && st <= voi->maxstat; st++) {
+			const struct ks_vs *va = ks_sb_vs(a, voi, st), *vb = ks_sb_vs(b, voi, st);
+
+			/* All of a slot but errs and flags, which come last. */
+			if (memcmp(va, vb, offsetof(struct ks_vs, errs)) != 0)
+				return false;
+			if (va->stype == VS_STYPE_HIST && !same_bounds(a, b, va))
+				return false;
+		}
+	}
+	return true;
+}
 
 /* Which bytes are somebody's already: no two parts of a blob may share any. */
 struct claim {
@@ -71,6 +113,23 @@ check_voi(const struct ks_sb *sb, const struct ks_voi *voi, struct claim *c)
 	return true;
 }
 
+/*
+ * A blob that claims to be of a template we have must be as that template makes them: its
+ * hash leads to the template's names and update plans.
+ */
+static bool
+check_claim(const struct ks_sb *sb)
+{
+	const struct statsblob_tpl *t;
+	bool ok;
+
+	ks_tpl_rlock();
+	t = ks_tpl_get(ks_tpl_by_hash(sb->tplhash));
+	ok = t == NULL || ks_sb_same_layout(t->image, sb);
+	ks_tpl_unlock();
+	return ok;
+}
+
 int
 stats_blob_check(const void *p, size_t len)
 {
@@ -99,5 +158,5 @@ stats_blob_check(const void *p, size_t len)
 		if (voi->id != (int32_t)i || !check_voi(sb, voi, &c))
 			return EINVAL;
 	}
-	return 0;
+	return check_claim(sb) ? 0 : EINVAL;
 }

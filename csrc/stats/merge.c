@@ -2,51 +2,11 @@
  * merge.c - adding blobs of one template up, so that workers, processes and hosts do.
  * SPDX-License-Identifier: MIT
  */
+#include "stats/blob.h"
 #include "stats/histogram.h"
 #include "stats/layout.h"
 #include "stats/q.h"
 #include "stats/tdigest.h"
-
-static bool
-same_bounds(const struct ks_sb *a, const struct ks_sb *b, const struct ks_vs *vs)
-{
-	const unsigned char *ha = (const unsigned char *)a + vs->data_off;
-	const unsigned char *hb = (const unsigned char *)b + vs->data_off;
-	unsigned n = ks_hist_nbkts(vs->dtype, vs->dsz);
-
-	for (unsigned i = 0; i < n; i++) {
-		if (memcmp(ks_hist_bkt(ha, vs->dtype, i), ks_hist_bkt(hb, vs->dtype, i),
-		        ks_dtypes[vs->dtype].cntoff) != 0)
-			return false;
-	}
-	return true;
-}
-
-/* The template's hash says so, but it is no proof, and memory depends on it. */
-static bool
-same_template(const struct ks_sb *a, const struct ks_sb *b)
-{
-	uint32_t n = ks_sb_nvois(a);
-
-	if (a->tplhash != b->tplhash || a->cursz != b->cursz || a->stats_off != b->stats_off ||
-	    a->statsdata_off != b->statsdata_off ||
-	    memcmp(ks_sb_voi(a, 0), ks_sb_voi(b, 0), n * sizeof(struct ks_voi)) != 0)
-		return false;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct ks_voi *voi = ks_sb_voi(a, i);
-
-		for (int st = 0; voi->id >= 0 && st <= voi->maxstat; st++) {
-			const struct ks_vs *va = ks_sb_vs(a, voi, st), *vb = ks_sb_vs(b, voi, st);
-
-			/* All of a slot but errs and flags, which come last. */
-			if (memcmp(va, vb, offsetof(struct ks_vs, errs)) != 0)
-				return false;
-			if (va->stype == VS_STYPE_HIST && !same_bounds(a, b, va))
-				return false;
-		}
-	}
-	return true;
-}
 
 static int
 merge_value(int stype, unsigned dt, unsigned char *to, const unsigned char *from)
@@ -114,7 +74,7 @@ stats_blob_merge(struct statsblob *dst, const struct statsblob *src)
 	uint32_t n;
 	int ret = 0;
 
-	if (!ks_sb_ok(to) || !ks_sb_ok(from) || to == from || !same_template(to, from))
+	if (!ks_sb_ok(to) || !ks_sb_ok(from) || to == from || !ks_sb_same_layout(to, from))
 		return EINVAL;
 	n = ks_sb_nvois(to);
 	for (uint32_t i = 0; i < n; i++) {

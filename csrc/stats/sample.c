@@ -1,4 +1,6 @@
 /* sample.c - sampling rates of templates, and the dice. SPDX-License-Identifier: MIT */
+#include "stats/sample.h"
+
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -9,11 +11,6 @@
 
 /* A sizing request answers with room for this much an entry, more than any needs. */
 #define RATE_TEXT_MAX 82
-
-struct rates {
-	struct stats_tpl_sample_rate *list;
-	int n;
-};
 
 static bool
 blank(char c)
@@ -58,7 +55,7 @@ parse_one(const char **pp, const char *end, struct stats_tpl_sample_rate *rate)
 
 /* With the list of templates locked. */
 static int
-parse(const char *p, size_t len, struct rates *r)
+parse(const char *p, size_t len, struct ks_rates *r)
 {
 	const char *end = p + len;
 	uint32_t sum = 0;
@@ -84,11 +81,22 @@ parse(const char *p, size_t len, struct rates *r)
 	return 0;
 }
 
+int
+ks_rates_parse(const char *text, size_t len, struct ks_rates *r)
+{
+	int ret;
+
+	ks_tpl_rlock();
+	ret = parse(text, len, r);
+	ks_tpl_unlock();
+	return ret;
+}
+
 static int
 get(stats_tpl_sr_cb_t cb, void *ctx, char *oldbuf, size_t *oldlen)
 {
 	struct ks_buf out = KS_BUF_INIT;
-	struct rates r = { 0 };
+	struct ks_rates r = { 0 };
 	int ret, unlock;
 
 	if (oldbuf == NULL) {
@@ -126,12 +134,10 @@ get(stats_tpl_sr_cb_t cb, void *ctx, char *oldbuf, size_t *oldlen)
 static int
 set(stats_tpl_sr_cb_t cb, void *ctx, const char *text, size_t len)
 {
-	struct rates r = { 0 };
+	struct ks_rates r = { 0 };
 	int ret;
 
-	ks_tpl_rlock();
-	ret = parse(text, len, &r);
-	ks_tpl_unlock();
+	ret = ks_rates_parse(text, len, &r);
 	/* After a PUT the list is the former one: ours to free, as the page has it. */
 	if (ret == 0)
 		ret = cb(TPL_SR_PUT, &r.list, &r.n, ctx);

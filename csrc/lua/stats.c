@@ -1,0 +1,500 @@
+/*
+ * stats.c - blobs for Lua. A blob is a userdata whose payload is the blob itself: no
+ * pointer to follow, nothing to free, and LuaJIT's FFI can be given it as it is.
+ * SPDX-License-Identifier: MIT
+ */
+#include "lua/stats.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/compat.h"
+#include "lua/core.h"
+#include "stats/layout.h"
+#include "stats/q.h"
+#include "stats/tdigest.h"
+
+void
+ks_lua_push_s64(lua_State *L, int64_t v)
+{
+#if KS_LUA_INTEGERS
+	lua_pushinteger(L, (lua_Integer)v);
+#else
+	lua_pushnumber(L, (lua_Number)v);
+#endif
+}
+
+void
+ks_lua_push_u64(lua_State *L, uint64_t v)
+{
+#if KS_LUA_INTEGERS
+	lua_pushinteger(L, (lua_Integer)v); /* keeps its 64 bits */
+#else
+	lua_pushnumber(L, (lua_Number)v);
+#endif
+}
+
+/* Every method has the blobs' metatable as its first upvalue: faster than by name. */
+static struct statsblob *
+check_blob(lua_State *L, int i)
+{
+	void *p = lua_touserdata(L, i);
+
+	if (p != NULL && lua_getmetatable(L, i)) {
+		bool same = lua_topointer(L, -1) == lua_topointer(L, lua_upvalueindex(1));
+
+		lua_pop(L, 1);
+		if (same)
+			return p;
+	}
+	luaL_argerror(L, i, "blob expected");
+	return NULL;
+}
+
+static int32_t
+check_id(lua_State *L, int i)
+{
+	lua_Number id = luaL_checknumber(L, i);
+
+	return id >= 0 && id <= INT16_MAX ? (int32_t)id : -1;
+}
+
+/* A new blob of size bytes on the stack, not yet initialised. */
+static struct statsblob *
+new_blob(lua_State *L, size_t size)
+{
+#if LUA_VERSION_NUM >= 504
+	struct statsblob *sb = lua_newuserdatauv(L, size, 0);
+#else
+	struct statsblob *sb = lua_newuserdata(L, size);
+#endif
+
+	memset(sb, 0, size);
+	sb->maxsz = (uint16_t)size;
+	lua_pushvalue(L, lua_upvalueindex(1));
+	lua_setmetatable(L, -2);
+	return sb;
+}
+
+/* blob = blob(slot) */
+static int
+blob_new(lua_State *L)
+{
+	uint32_t slot = (uint32_t)luaL_checkinteger(L, 1);
+	size_t size;
+	int err = stats_tpl_blobsize(slot, &size);
+
+	if (err == 0)
+		err = stats_blob_init(new_blob(L, size), slot, 0);
+	return err == 0 ? 1 : ks_lua_stats_fail(L, err, "blob");
+}
+
+/* blob = from_bytes(s) */
+static int
+blob_from_bytes(lua_State *L)
+{
+	size_t len;
+	const char *s = luaL_checklstring(L, 1, &len);
+	int err = stats_blob_check(s, len);
+	struct statsblob *sb;
+
+	if (err == EOPNOTSUPP)
+		return ks_lua_stats_fail(L, err, "blob of another byte order or version");
+	if (err != 0 || ks_sb((const void *)s)->cursz != len)
+		return ks_lua_stats_fail(L, EINVAL, "not a blob");
+	sb = new_blob(L, len);
+	memcpy(sb, s, len);
+	sb->maxsz = (uint16_t)len;
+	return 1;
+}
+
+/* What an update's errno means to a script: a wrong VOI is its author's mistake. */
+static int
+update_result(lua_State *L, int err)
+{
+	if (err == 0) {
+		lua_pushboolean(L, 1);
+		return 1;
+	}
+	if (err == EINVAL)
+		return luaL_error(L, "no such VOI, or not one for this update");
+	return ks_lua_stats_fail(L, err, "value");
+}
+
+/* The one method that is called for each event: no call into Lua more than it takes. */
+static int
+update(lua_State *L, bool rel)
+{
+	struct statsblob *sb = lua_touserdata(L, 1);
+	int32_t id = -1;
+	int err, whole = 0;
+
+	lua_settop(L, 3);
+	if (sb == NULL || !lua_getmetatable(L, 1) || !lua_rawequal(L, -1, lua_upvalueindex(1)))
+		return luaL_argerror(L, 1, "blob expected");
+#if KS_LUA_INTEGERS
+	{
+		lua_Integer v, i = lua_tointegerx(L, 2, &whole);
+
+		if (whole && i >= 0 && i <= INT16_MAX)
+			id = (int32_t)i;
+		v = lua_tointegerx(L, 3, &whole);
+		if (whole)
+			err = stats_voi_update_int(sb, id, (int64_t)v, rel);
+	}
+#else
+	id = check_id(L, 2);
+#endif
+	if (!whole)
+		err = stats_voi_update_dbl(sb, id, (double)luaL_checknumber(L, 3), rel);
+	if (err == 0) {
+		lua_pushboolean(L, 1);
+		return 1;
+	}
+	(void)luaL_checknumber(L, 2);
+	return update_result(L, err);
+}
+
+static int
+blob_update(lua_State *L)
+{
+	return update(L, false);
+}
+
+static int
+blob_add(lua_State *L)
+{
+	return update(L, true);
+}
+
+static void
+push_value(lua_State *L, unsigned dt, uint64_t w)
+{
+	if (ks_dtypes[dt].is_q)
+		lua_pushnumber(L, (lua_Number)ks_q_double(dt, w));
+	else if (ks_dtypes[dt].is_signed)
+		ks_lua_push_s64(L, (int64_t)w);
+	else
+		ks_lua_push_u64(L, w);
+}
+
+static void
+set_u64(lua_State *L, const char *key, uint64_t v)
+{
+	ks_lua_push_u64(L, v);
+	lua_setfield(L, -2, key);
+}
+
+static void
+push_hist(lua_State *L, const void *hist, size_t size, unsigned dt, unsigned voi_dt)
+{
+	unsigned n = ks_hist_nbkts(dt, size);
+
+	lua_createtable(L, (int)n, 1);
+	set_u64(L, "oob", ks_hist_oob(hist, dt));
+	for (unsigned i = 0; i < n; i++) {
+		const unsigned char *b = ks_hist_bkt(hist, dt, i);
+
+		lua_createtable(L, 0, 3);
+		push_value(L, voi_dt, ks_ldval(b, voi_dt));
+		lua_setfield(L, -2, "lb");
+		if (ks_dtype_is_dr(dt) || (ks_dtype_is_cr(dt) && i + 1 < n)) {
+			b = ks_dtype_is_dr(dt) ? b + 8 : ks_hist_bkt(hist, dt, i + 1);
+			push_value(L, voi_dt, ks_ldval(b, voi_dt));
+			lua_setfield(L, -2, "ub");
+		}
+		set_u64(L, "cnt", ks_hist_cnt(hist, dt, i));
+		lua_rawseti(L, -2, (int)i + 1);
+	}
+}
+
+static void
+push_tdgst(lua_State *L, const void *td, unsigned dt)
+{
+	size_t max = ks_tdgst_maxctds(td, (int)dt), n;
+	unsigned frac = ks_tdgst_frac(td, (int)dt);
+	struct ks_tdgst_ctd *ctds = lua_newuserdata(L, (max + 1) * sizeof(*ctds));
+
+	n = ks_tdgst_ctds(td, (int)dt, ctds, max);
+	lua_createtable(L, (int)n, 4);
+	set_u64(L, "smplcnt", ks_tdgst_count(td, (int)dt));
+	set_u64(L, "compcnt", ks_tdgst_compcnt(td, (int)dt));
+	set_u64(L, "maxctds", max);
+	for (size_t i = 0; i < n; i++) {
+		lua_createtable(L, 0, 2);
+		lua_pushnumber(L, (lua_Number)ldexp((double)ctds[i].mu, -(int)frac));
+		lua_setfield(L, -2, "mu");
+		set_u64(L, "cnt", ctds[i].cnt);
+		lua_rawseti(L, -2, (int)i + 1);
+	}
+	lua_remove(L, -2);
+}
+
+void
+ks_lua_push_vsd(lua_State *L, const void *vsd, size_t size, unsigned dtype, unsigned voi_dtype)
+{
+	luaL_checkstack(L, 6, NULL);
+	if (ks_dtype_is_hist(dtype))
+		push_hist(L, vsd, size, dtype, voi_dtype);
+	else if (ks_dtype_is_tdgst(dtype))
+		push_tdgst(L, vsd, dtype);
+	else
+		push_value(L, voi_dtype, ks_ldval(vsd, voi_dtype));
+}
+
+/* A statistic's value: MAX and MIN that saw nothing have none. */
+static void
+push_stat(lua_State *L, const struct ks_sb *sb, const struct ks_voi *voi, const struct ks_vs *vs)
+{
+	if ((vs->stype == VS_STYPE_MAX || vs->stype == VS_STYPE_MIN) && (vs->flags & KS_VS_SET) == 0)
+		lua_pushnil(L);
+	else
+		ks_lua_push_vsd(L, ks_sb_data(sb, vs), vs->dsz, vs->dtype, voi->dtype);
+}
+
+/* value, errs = blob:fetch(id, stat) */
+static int
+blob_fetch(lua_State *L)
+{
+	const struct ks_sb *sb = ks_sb(check_blob(L, 1));
+	int32_t id = check_id(L, 2);
+	const char *stat = luaL_checkstring(L, 3);
+	const struct ks_voi *voi = ks_sb_find(sb, id);
+	const struct ks_vs *vs = NULL;
+
+	for (int st = 0; voi != NULL && st < VS_NUM_STYPES; st++) {
+		if (strcmp(ks_stypes[st], stat) == 0)
+			vs = ks_sb_find_vs(sb, voi, st);
+	}
+	if (vs == NULL)
+		return ks_lua_stats_fail(L, EINVAL, "no such statistic");
+	push_stat(L, sb, voi, vs);
+	lua_pushinteger(L, vs->errs);
+	return 2;
+}
+
+/* list = blob:rows(): voi, stat, value or false, ... */
+static int
+blob_rows(lua_State *L)
+{
+	const struct ks_sb *sb = ks_sb(check_blob(L, 1));
+	uint32_t nvois = ks_sb_nvois(sb);
+	int n = 0;
+
+	lua_newtable(L);
+	for (uint32_t i = 0; i < nvois; i++) {
+		const struct ks_voi *voi = ks_sb_voi(sb, i);
+
+		for (int st = VS_STYPE_SUM; voi->id >= 0 && st <= voi->maxstat; st++) {
+			const struct ks_vs *vs = ks_sb_find_vs(sb, voi, st);
+
+			if (vs == NULL)
+				continue;
+			lua_pushinteger(L, (lua_Integer)i);
+			lua_rawseti(L, -2, ++n);
+			lua_pushstring(L, ks_stypes[st]);
+			lua_rawseti(L, -2, ++n);
+			push_stat(L, sb, voi, vs);
+			if (lua_isnil(L, -1)) {
+				lua_pop(L, 1);
+				lua_pushboolean(L, 0);
+			}
+			lua_rawseti(L, -2, ++n);
+		}
+	}
+	return 1;
+}
+
+/* copy = blob:copy(reset) */
+static int
+blob_copy(lua_State *L)
+{
+	struct statsblob *sb = check_blob(L, 1), *to;
+	bool reset = lua_toboolean(L, 2);
+	int err;
+
+	to = new_blob(L, sb->cursz);
+	err = stats_blob_snapshot(&to, sb->cursz, sb, reset ? SB_CLONE_RSTSRC : 0);
+	return err == 0 ? 1 : ks_lua_stats_fail(L, err, "snapshot");
+}
+
+static int
+blob_reset(lua_State *L)
+{
+	(void)stats_blob_reset(check_blob(L, 1));
+	lua_settop(L, 1);
+	return 1;
+}
+
+static int
+blob_merge(lua_State *L)
+{
+	struct statsblob *dst = check_blob(L, 1);
+	const struct statsblob *src = check_blob(L, 2);
+	int err;
+
+	luaL_argcheck(L, dst != src, 2, "a blob cannot be merged with itself");
+	err = stats_blob_merge(dst, src);
+	if (err != 0)
+		return ks_lua_stats_fail(L, err, err == EINVAL ? "blobs of different templates" : "merge");
+	lua_settop(L, 1);
+	return 1;
+}
+
+/* value, err = blob:quantile(id, q) */
+static int
+blob_quantile(lua_State *L)
+{
+	const struct statsblob *sb = check_blob(L, 1);
+	int32_t id = check_id(L, 2);
+	double q = (double)luaL_checknumber(L, 3), value, e;
+	int err;
+
+	luaL_argcheck(L, q >= 0 && q <= 1, 3, "not in 0..1");
+	err = stats_voi_quantile(sb, id, q, &value, &e);
+	if (err != 0)
+		return ks_lua_stats_fail(L, err, "quantile");
+	lua_pushnumber(L, (lua_Number)value);
+	if (isnan(e))
+		return 1;
+	lua_pushnumber(L, (lua_Number)e);
+	return 2;
+}
+
+static int
+blob_cdf(lua_State *L)
+{
+	const struct statsblob *sb = check_blob(L, 1);
+	int32_t id = check_id(L, 2);
+	double x = (double)luaL_checknumber(L, 3), share;
+	int err = stats_voi_cdf(sb, id, x, &share);
+
+	if (err != 0)
+		return ks_lua_stats_fail(L, err, "cdf");
+	lua_pushnumber(L, (lua_Number)share);
+	return 1;
+}
+
+static int
+blob_count(lua_State *L)
+{
+	const struct statsblob *sb = check_blob(L, 1);
+	uint64_t n;
+	int err = stats_voi_count(sb, check_id(L, 2), &n);
+
+	if (err != 0)
+		return ks_lua_stats_fail(L, err, "count");
+	ks_lua_push_u64(L, n);
+	return 1;
+}
+
+/* text = blob:text(json, objdump, meta) */
+static int
+blob_text(lua_State *L)
+{
+	struct statsblob *sb = check_blob(L, 1);
+	enum sb_str_fmt fmt = lua_toboolean(L, 2) ? SB_STRFMT_JSON : SB_STRFMT_FREEFORM;
+	uint32_t flags = (lua_toboolean(L, 3) ? SB_TOSTR_OBJDUMP : 0) |
+	    (lua_toboolean(L, 4) ? SB_TOSTR_META : 0);
+
+	/* In memory that Lua owns: what is pushed may raise an error. */
+	for (size_t size = 4096;; size *= 4) {
+		struct sbuf s;
+		int err;
+
+		(void)sbuf_new(&s, lua_newuserdata(L, size), size, SBUF_FIXEDLEN);
+		err = stats_blob_tostr(sb, &s, fmt, flags);
+		if (err == 0) {
+			lua_pushlstring(L, sbuf_data(&s), (size_t)sbuf_len(&s));
+			return 1;
+		}
+		if (err != ENOMEM || size > ((size_t)1 << 28))
+			return ks_lua_stats_fail(L, err, err == EINVAL ? "no template for the blob" : "blob");
+		lua_pop(L, 1);
+	}
+}
+
+static int
+blob_bytes(lua_State *L)
+{
+	const struct statsblob *sb = check_blob(L, 1);
+
+	lua_pushlstring(L, (const char *)sb, sb->cursz);
+	return 1;
+}
+
+static int
+blob_hash(lua_State *L)
+{
+	ks_lua_push_u64(L, ks_sb(check_blob(L, 1))->tplhash);
+	return 1;
+}
+
+static int
+blob_tostring(lua_State *L)
+{
+	const struct statsblob *sb = check_blob(L, 1);
+
+	lua_pushfstring(L, KS_LUA_BLOB ": %p, %d bytes", (const void *)sb, (int)sb->cursz);
+	return 1;
+}
+
+/* The address of a function as bytes, for ffi.cast: a number could not hold every one. */
+static void
+push_address(lua_State *L, const char *key, void (*fn)(void))
+{
+	lua_pushlstring(L, (const char *)&fn, sizeof(fn));
+	lua_setfield(L, -2, key);
+}
+
+/* Enters functions whose first upvalue is the value at index `up`. */
+static void
+set_with(lua_State *L, const luaL_Reg *functions, int up)
+{
+	for (; functions->name != NULL; functions++) {
+		lua_pushvalue(L, up);
+		lua_pushcclosure(L, functions->func, 1);
+		lua_setfield(L, -2, functions->name);
+	}
+}
+
+void
+ks_lua_add_stats(lua_State *L)
+{
+	static const luaL_Reg none[] = { { NULL, NULL } };
+	static const luaL_Reg meta[] = { { "__tostring", blob_tostring }, { NULL, NULL } };
+	static const luaL_Reg functions[] = {
+		{ "blob", blob_new }, { "from_bytes", blob_from_bytes }, { NULL, NULL }
+	};
+	static const luaL_Reg methods[] = {
+		{ "update", blob_update }, { "add", blob_add }, { "fetch", blob_fetch },
+		{ "rows", blob_rows }, { "copy", blob_copy }, { "reset", blob_reset },
+		{ "merge", blob_merge }, { "quantile", blob_quantile }, { "cdf", blob_cdf },
+		{ "count", blob_count }, { "text", blob_text }, { "bytes", blob_bytes },
+		{ "hash", blob_hash }, { NULL, NULL }
+	};
+	int mt;
+
+	lua_newtable(L);
+	ks_lua_newtype(L, KS_LUA_BLOB, none);
+	mt = lua_gettop(L);
+	set_with(L, meta, mt);
+	lua_newtable(L);
+	set_with(L, methods, mt);
+	lua_pushvalue(L, -1);
+	lua_setfield(L, mt, "__index");
+	lua_setfield(L, mt - 1, "methods");
+	lua_pushvalue(L, mt);
+	lua_setfield(L, mt - 1, "metatable");
+	lua_pushvalue(L, mt - 1);
+	set_with(L, functions, mt);
+	push_address(L, "update_dbl", (void (*)(void))stats_voi_update_dbl);
+	push_address(L, "update_int", (void (*)(void))stats_voi_update_int);
+	lua_pushinteger(L, EOVERFLOW);
+	lua_setfield(L, -2, "EOVERFLOW");
+	ks_lua_add_stats_template(L);
+	lua_settop(L, mt - 1);
+	lua_setfield(L, -2, "stats");
+}

@@ -1,0 +1,381 @@
+/*
+ * stats_template.c - statsblob templates for Lua: lua/kstat/stats.lua makes objects of it.
+ * Templates are slot IDs here; nothing is owned. SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/compat.h"
+#include "lua/stats.h"
+#include "stats/layout.h"
+#include "stats/q.h"
+#include "stats/sample.h"
+
+#define MAX_SPECS 8 /* statistics of one VOI; there are five kinds */
+
+int
+ks_lua_stats_fail(lua_State *L, int err, const char *what)
+{
+	const char *name = strerrorname_np(err);
+
+	lua_pushnil(L);
+	lua_pushfstring(L, "%s: %s", what, strerror(err));
+	lua_pushstring(L, name != NULL ? name : "EIO");
+	return 3;
+}
+
+/* slot = tpl_alloc(name) */
+static int
+tpl_alloc(lua_State *L)
+{
+	size_t len;
+	const char *name = luaL_checklstring(L, 1, &len);
+	int slot;
+
+	luaL_argcheck(L, strlen(name) == len, 1, "name contains a NUL byte");
+	slot = stats_tpl_alloc(name, 0);
+	if (slot < 0)
+		return ks_lua_stats_fail(L, -slot, name);
+	lua_pushinteger(L, slot);
+	return 1;
+}
+
+/* slot = tpl_fetch(spec) */
+static int
+tpl_fetch(lua_State *L)
+{
+	size_t len;
+	const char *spec = luaL_checklstring(L, 1, &len);
+	int slot = stats_tpl_fetch_spec(spec, len);
+
+	if (slot < 0)
+		return ks_lua_stats_fail(L, -slot, spec);
+	lua_pushinteger(L, slot);
+	return 1;
+}
+
+/* name, hash, size = tpl_info(slot) */
+static int
+tpl_info(lua_State *L)
+{
+	uint32_t slot = (uint32_t)luaL_checkinteger(L, 1), hash;
+	char name[TPL_MAX_NAME_LEN + 1];
+	size_t size;
+
+	if (stats_tpl_id2name(slot, name, sizeof(name)) != 0 || stats_tpl_id2hash(slot, &hash) != 0 ||
+	    stats_tpl_blobsize(slot, &size) != 0)
+		return ks_lua_stats_fail(L, ENOENT, "template");
+	lua_pushstring(L, name);
+	ks_lua_push_u64(L, hash);
+	ks_lua_push_u64(L, size);
+	return 3;
+}
+
+/* text = tpl_list(). The text is built in memory that Lua owns, so that nothing can leak. */
+static int
+tpl_list(lua_State *L)
+{
+	for (size_t size = 1024;; size *= 2) {
+		struct sbuf s;
+
+		(void)sbuf_new(&s, lua_newuserdata(L, size), size, SBUF_FIXEDLEN);
+		if (stats_tpl_list(&s) == 0) {
+			lua_pushlstring(L, sbuf_data(&s), (size_t)sbuf_len(&s));
+			return 1;
+		}
+		lua_pop(L, 1);
+		if (size > ((size_t)1 << 30))
+			return ks_lua_stats_fail(L, ENOMEM, "templates");
+	}
+}
+
+static int
+index_of(lua_State *L, const char *s, const char *what, bool dtypes)
+{
+	int n = dtypes ? VSD_NUM_DTYPES : VS_NUM_STYPES;
+
+	for (int i = 0; i < n; i++) {
+		if (strcmp(s, dtypes ? ks_dtypes[i].name : ks_stypes[i]) == 0)
+			return i;
+	}
+	return luaL_error(L, "unknown %s '%s'", what, s);
+}
+
+static lua_Number
+field_number(lua_State *L, int t, const char *key, lua_Number dflt)
+{
+	lua_Number v = dflt;
+
+	lua_getfield(L, t, key);
+	if (!lua_isnil(L, -1)) {
+		if (lua_type(L, -1) != LUA_TNUMBER)
+			luaL_error(L, "%s must be a number", key);
+		v = lua_tonumber(L, -1);
+	}
+	lua_pop(L, 1);
+	return v;
+}
+
+/* A field that is a whole number of at least 0. */
+static uint64_t
+field_count(lua_State *L, int t, const char *key)
+{
+	lua_Number v = field_number(L, t, key, -1);
+
+	if (!(v >= 0 && v <= 0x1p53) || v != floor(v))
+		luaL_error(L, "%s must be a whole number, 0 or more", key);
+	return (uint64_t)v;
+}
+
+/* The number on top as a bound of a VOI of type dt; prec for Q types. */
+static uint64_t
+bound(lua_State *L, const char *key, unsigned dt, unsigned prec)
+{
+	uint64_t w = 0;
+	lua_Number v;
+
+	if (lua_type(L, -1) != LUA_TNUMBER)
+		luaL_error(L, "%s must be a number", key);
+	v = lua_tonumber(L, -1);
+	if (ks_dtypes[dt].is_q) {
+		unsigned ctl = ks_q_ctl(prec);
+		double scaled = rint(ldexp((double)v, (int)ks_q_frac(dt, ctl)));
+
+		if (!(fabs(scaled) < 0x1p62) || !ks_q_word(dt, ctl, (int64_t)scaled, &w))
+			luaL_error(L, "%s does not fit the data type", key);
+		return w;
+	}
+#if KS_LUA_INTEGERS
+	if (lua_isinteger(L, -1))
+		return (uint64_t)lua_tointeger(L, -1);
+#endif
+	if (v != floor(v) || !(v >= -0x1p63 && v < 0x1p64))
+		luaL_error(L, "%s must be a whole number of 64 bits", key);
+	return v < 0x1p63 ? (uint64_t)(int64_t)v : (uint64_t)v;
+}
+
+static uint64_t
+field_bound(lua_State *L, int t, const char *key, unsigned dt, unsigned prec)
+{
+	uint64_t w;
+
+	lua_getfield(L, t, key);
+	w = bound(L, key, dt, prec);
+	lua_pop(L, 1);
+	return w;
+}
+
+/* What the constructors of one statistic point to. */
+struct spec {
+	struct vss_numeric_hlpr_info ni;
+	struct vss_hist_hlpr_info hi;
+	struct vss_tdgst_hlpr_info ti;
+};
+
+/* The buckets {lb, ub} of the list on top, in memory that the stack keeps. */
+static void
+user_buckets(lua_State *L, struct vss_hist_hlpr_info *hi, unsigned dt, unsigned prec)
+{
+	size_t n = ks_lua_rawlen(L, -1);
+	struct vss_hist_bkt *b;
+	int list = lua_gettop(L);
+
+	if (n == 0 || n > KS_SB_MAX)
+		luaL_error(L, "buckets must be a list of 1 to 65535 pairs");
+	b = lua_newuserdata(L, n * sizeof(*b));
+	for (size_t i = 0; i < n; i++) {
+		lua_rawgeti(L, list, (int)i + 1);
+		if (!lua_istable(L, -1))
+			luaL_error(L, "a bucket must be a table");
+		lua_rawgeti(L, -1, 1);
+		b[i].lb = bound(L, "bucket", dt, prec);
+		lua_rawgeti(L, -2, 2);
+		b[i].ub = lua_isnil(L, -1) ? b[i].lb : bound(L, "bucket", dt, prec);
+		lua_pop(L, 3);
+	}
+	hi->usr.bkts = b;
+	hi->usr.nbkts = n;
+}
+
+/* A histogram's description at index t; may leave one value on the stack. */
+static void
+hist_spec(lua_State *L, int t, struct voistatspec *vss, struct vss_hist_hlpr_info *hi, unsigned dt)
+{
+	unsigned prec = (unsigned)field_number(L, t, "prec", 0);
+	const char *scheme;
+
+	vss->hlpr = stats_vss_hist_hlpr;
+	vss->hlprinfo = (struct vss_hlpr_info *)(void *)hi;
+	lua_getfield(L, t, "hist");
+	vss->vs_dtype = (enum vsd_dtype)index_of(L, luaL_checkstring(L, -1), "histogram", true);
+	lua_getfield(L, t, "scheme");
+	scheme = luaL_checkstring(L, -1);
+	lua_getfield(L, t, "lbound_inf");
+	lua_getfield(L, t, "ubound_inf");
+	hi->flags = (lua_toboolean(L, -2) ? VSD_HIST_LBOUND_INF : 0) |
+	    (lua_toboolean(L, -1) ? VSD_HIST_UBOUND_INF : 0);
+	if (strcmp(scheme, "USR") == 0) {
+		hi->scheme = BKT_USR;
+		lua_pop(L, 4);
+		lua_getfield(L, t, "buckets");
+		luaL_checktype(L, -1, LUA_TTABLE);
+		user_buckets(L, hi, dt, prec);
+		return;
+	}
+	hi->lb = field_bound(L, t, "lb", dt, prec);
+	hi->ub = field_bound(L, t, "ub", dt, prec);
+	if (strcmp(scheme, "LIN") == 0) {
+		hi->scheme = BKT_LIN;
+		hi->lin.stepinc = field_count(L, t, "stepinc");
+	} else if (strcmp(scheme, "EXP") == 0) {
+		hi->scheme = BKT_EXP;
+		hi->exp.stepbase = field_count(L, t, "stepbase");
+		hi->exp.stepexp = field_count(L, t, "stepexp");
+	} else if (strcmp(scheme, "LINEXP") == 0) {
+		hi->scheme = BKT_LINEXP;
+		hi->linexp.nlinsteps = field_count(L, t, "nlinsteps");
+		hi->linexp.stepbase = field_count(L, t, "stepbase");
+	} else {
+		luaL_error(L, "unknown scheme '%s'", scheme);
+	}
+	lua_pop(L, 4);
+}
+
+/* tpl_add(slot, id, name, dtype, specs, relupdate) */
+static int
+tpl_add(lua_State *L)
+{
+	uint32_t slot = (uint32_t)luaL_checkinteger(L, 1);
+	lua_Number id = luaL_checknumber(L, 2);
+	const char *name = luaL_checkstring(L, 3);
+	int dt = index_of(L, luaL_checkstring(L, 4), "data type", true), ret;
+	struct voistatspec vss[MAX_SPECS];
+	struct spec info[MAX_SPECS];
+	size_t n;
+
+	luaL_checktype(L, 5, LUA_TTABLE);
+	luaL_argcheck(L, id >= 0 && id <= INT16_MAX && id == floor(id), 2, "not a VOI ID (0..32767)");
+	luaL_argcheck(L, ks_dtype_is_voi((unsigned)dt), 4, "not the data type of a VOI");
+	n = ks_lua_rawlen(L, 5);
+	luaL_argcheck(L, n >= 1 && n <= MAX_SPECS, 5, "1 to 8 statistics expected");
+	luaL_checkstack(L, 4 * MAX_SPECS, NULL);
+	memset(vss, 0, sizeof(vss));
+	memset(info, 0, sizeof(info));
+	for (size_t i = 0; i < n; i++) {
+		struct voistatspec *v = &vss[i];
+		int t;
+
+		lua_rawgeti(L, 5, (int)i + 1);
+		luaL_argcheck(L, lua_istable(L, -1), 5, "a statistic must come from a constructor");
+		t = lua_gettop(L);
+		lua_getfield(L, t, "stat");
+		v->stype = (enum voi_stype)index_of(L, luaL_checkstring(L, -1), "statistic", false);
+		lua_pop(L, 1);
+		if (v->stype == VS_STYPE_HIST) {
+			hist_spec(L, t, v, &info[i].hi, (unsigned)dt);
+		} else if (v->stype == VS_STYPE_TDGST) {
+			lua_getfield(L, t, "tdgst");
+			v->vs_dtype = (enum vsd_dtype)index_of(L, luaL_checkstring(L, -1), "digest", true);
+			lua_pop(L, 1);
+			info[i].ti.nctds = (uint32_t)field_count(L, t, "nctds");
+			info[i].ti.prec = (uint32_t)field_count(L, t, "prec");
+			v->hlpr = stats_vss_tdgst_hlpr;
+			v->hlprinfo = (struct vss_hlpr_info *)(void *)&info[i].ti;
+		} else {
+			info[i].ni.prec = (uint32_t)field_number(L, t, "prec", 16);
+			v->hlpr = stats_vss_numeric_hlpr;
+			v->hlprinfo = (struct vss_hlpr_info *)(void *)&info[i].ni;
+		}
+	}
+	ret = stats_tpl_add_voistats(slot, (int32_t)id, name, (enum vsd_dtype)dt, (uint32_t)n, vss,
+	    lua_toboolean(L, 6) ? SB_VOI_RELUPDATE : 0);
+	if (ret != 0)
+		return ks_lua_stats_fail(L, ret, name);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+/* list = rates(text): {{slot, percent}, ...} */
+static int
+parse_rates(lua_State *L)
+{
+	size_t len;
+	const char *text = luaL_checklstring(L, 1, &len);
+	struct stats_tpl_sample_rate *copy = NULL;
+	struct ks_rates r = { NULL, 0 };
+	int err = ks_rates_parse(text, len, &r);
+
+	/* An entry takes at least three bytes, "a=0": room that Lua owns, got before the list. */
+	if (err != 0) {
+		free(r.list);
+		return ks_lua_stats_fail(L, err, "sampling rates");
+	}
+	free(r.list);
+	copy = lua_newuserdata(L, (len / 2 + 1) * sizeof(*copy));
+	r = (struct ks_rates){ NULL, 0 };
+	err = ks_rates_parse(text, len, &r);
+	if (err == 0 && r.n > 0)
+		memcpy(copy, r.list, (size_t)r.n * sizeof(*copy));
+	free(r.list);
+	if (err != 0)
+		return ks_lua_stats_fail(L, err, "sampling rates");
+	lua_newtable(L);
+	for (int i = 0; i < r.n; i++) {
+		lua_newtable(L);
+		lua_pushinteger(L, copy[i].tpl_slot_id);
+		lua_rawseti(L, -2, 1);
+		lua_pushinteger(L, (lua_Integer)copy[i].tpl_sample_pct);
+		lua_rawseti(L, -2, 2);
+		lua_rawseti(L, -2, i + 1);
+	}
+	return 1;
+}
+
+/* slot = roll(list, seed); nil if none was selected */
+static int
+roll(lua_State *L)
+{
+	size_t len = 0, n;
+	const char *seed = luaL_optlstring(L, 2, NULL, &len);
+	struct stats_tpl_sample_rate *list;
+	int slot;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	n = ks_lua_rawlen(L, 1);
+	luaL_argcheck(L, n <= INT16_MAX, 1, "too many rates");
+	list = lua_newuserdata(L, (n + 1) * sizeof(*list));
+	for (size_t i = 0; i < n; i++) {
+		lua_rawgeti(L, 1, (int)i + 1);
+		luaL_argcheck(L, lua_istable(L, -1), 1, "a rate must be {slot, percent}");
+		lua_rawgeti(L, -1, 1);
+		lua_rawgeti(L, -2, 2);
+		list[i].tpl_slot_id = (int32_t)luaL_checkinteger(L, -2);
+		list[i].tpl_sample_pct = (uint32_t)luaL_checkinteger(L, -1);
+		lua_pop(L, 3);
+	}
+	slot = stats_tpl_sample_rollthedice(list, (int)n, (void *)(uintptr_t)seed, len);
+	if (slot < 0)
+		lua_pushnil(L);
+	else
+		lua_pushinteger(L, slot);
+	return 1;
+}
+
+void
+ks_lua_add_stats_template(lua_State *L)
+{
+	static const luaL_Reg functions[] = {
+		{ "tpl_alloc", tpl_alloc },
+		{ "tpl_fetch", tpl_fetch },
+		{ "tpl_info", tpl_info },
+		{ "tpl_list", tpl_list },
+		{ "tpl_add", tpl_add },
+		{ "rates", parse_rates },
+		{ "roll", roll },
+		{ NULL, NULL }
+	};
+
+	ks_lua_setfuncs(L, functions);
+}

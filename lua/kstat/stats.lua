@@ -1,0 +1,399 @@
+--- Statsblobs: sums, extremes, histograms and t-digests of values, after FreeBSD's stats(3).
+--
+--     local stats = require("kstat.stats")
+--     local tpl = stats.template("http")
+--     tpl:add_voi(0, "rtt_us", "u64", { stats.sum(), stats.max(), stats.tdgstclust64(100, 4) })
+--     local blob = tpl:blob()
+--     blob:update(0, 1250)
+--     print(blob:fetch(0, "SUM"), blob:quantile(0, 0.99))
+--
+-- A template says which statistics each value of interest (VOI) has; it lives as long as the
+-- process and is shared by all Lua states in it. A blob is one set of data of a template: a
+-- few hundred bytes that can be copied, merged and sent. Blobs are not locked: each belongs
+-- to the state that made it.
+--
+-- What the world can cause is returned as nil, message, errno name; a caller's mistake (a
+-- wrong type, a VOI that does not exist) is raised.
+-- @module kstat.stats
+local core = require("kstat.core").stats
+
+local stats = {}
+
+-- Constructors ------------------------------------------------------------------------
+
+--- The sum of the values. It wraps as the VOI's type does; a fixed-point sum that would
+-- overflow stays, and the update fails with EOVERFLOW.
+-- @tparam[opt=16] number prec fractional bits; VOIs of fixed-point type only
+function stats.sum(prec) return { stat = "SUM", prec = prec } end
+
+--- The greatest value. `prec` as for `sum`.
+function stats.max(prec) return { stat = "MAX", prec = prec } end
+
+--- The least value. `prec` as for `sum`.
+function stats.min(prec) return { stat = "MIN", prec = prec } end
+
+-- Flags of the histogram constructors.
+stats.LBOUND_INF = "lbound_inf" -- one more bucket, below the first
+stats.UBOUND_INF = "ubound_inf" -- one more bucket, above the last
+
+local function number(v, i, name)
+  if type(v) ~= "number" then
+    error(("bad argument #%d to '%s' (number expected, got %s)"):format(i, name, type(v)), 3)
+  end
+  return v
+end
+
+-- flags: one of the two, or a list of them; prec may follow in the table: { prec = 8 }.
+local function with_flags(spec, flags)
+  if type(flags) == "string" then flags = { flags } end
+  for _, f in ipairs(flags or {}) do
+    if f ~= stats.LBOUND_INF and f ~= stats.UBOUND_INF then
+      error("unknown histogram flag '" .. tostring(f) .. "'", 3)
+    end
+    spec[f] = true
+  end
+  spec.prec = flags and flags.prec
+  return spec
+end
+
+local function lin(kind, name)
+  return function(lb, ub, step, flags)
+    return with_flags({ stat = "HIST", hist = kind, scheme = "LIN", lb = number(lb, 1, name),
+      ub = number(ub, 2, name), stepinc = number(step, 3, name) }, flags)
+  end
+end
+
+local function exp(kind, name)
+  return function(lb, ub, base, first, flags)
+    return with_flags({ stat = "HIST", hist = kind, scheme = "EXP", lb = number(lb, 1, name),
+      ub = number(ub, 2, name), stepbase = number(base, 3, name),
+      stepexp = number(first, 4, name) }, flags)
+  end
+end
+
+local function linexp(kind, name)
+  return function(lb, ub, nlinsteps, base, flags)
+    return with_flags({ stat = "HIST", hist = kind, scheme = "LINEXP", lb = number(lb, 1, name),
+      ub = number(ub, 2, name), nlinsteps = number(nlinsteps, 3, name),
+      stepbase = number(base, 4, name) }, flags)
+  end
+end
+
+-- Buckets are numbers, or for discrete ranges pairs {lb, ub}.
+local function usr(kind, name)
+  return function(buckets, flags)
+    if type(buckets) ~= "table" then
+      error(("bad argument #1 to '%s' (table of buckets expected)"):format(name), 2)
+    end
+    local list = {}
+    for i, b in ipairs(buckets) do list[i] = type(b) == "table" and b or { b, b } end
+    return with_flags({ stat = "HIST", hist = kind, scheme = "USR", buckets = list }, flags)
+  end
+end
+
+--- Histograms of continuous ranges with 32-bit counts; the `64` forms have 64-bit ones.
+-- Bounds start at `lb` and are generated as long as they are <= `ub`; each bucket counts the
+-- values from its bound up to the next, the last those from there on. Values below `lb` are
+-- counted out of bucket.
+-- @function crhist32_lin
+-- @number lb first bound
+-- @number ub last possible bound
+-- @number step width of a bucket
+-- @tparam[opt] string|table flags `stats.LBOUND_INF`, `stats.UBOUND_INF` or both in a list;
+-- for fixed-point VOIs with the field `prec`, the fractional bits of the bounds
+stats.crhist32_lin = lin("CRHIST32", "crhist32_lin")
+stats.crhist64_lin = lin("CRHIST64", "crhist64_lin")
+
+--- Widths that grow: the i-th is base^(first + i).
+-- @function crhist32_exp
+-- @number lb
+-- @number ub
+-- @number base
+-- @number first exponent of the first width
+-- @tparam[opt] string|table flags
+stats.crhist32_exp = exp("CRHIST32", "crhist32_exp")
+stats.crhist64_exp = exp("CRHIST64", "crhist64_exp")
+
+--- Each power of `base` divided into `nlinsteps` buckets.
+-- @function crhist32_linexp
+-- @number lb
+-- @number ub
+-- @number nlinsteps
+-- @number base
+-- @tparam[opt] string|table flags
+stats.crhist32_linexp = linexp("CRHIST32", "crhist32_linexp")
+stats.crhist64_linexp = linexp("CRHIST64", "crhist64_linexp")
+
+--- Buckets of one's own: cr: lower bounds, dr: ranges {lb, ub} (ub excluded), dv: values. The
+-- last bucket that holds a value counts it.
+-- @function crhist32_usr
+-- @tparam table buckets
+-- @tparam[opt] string|table flags
+stats.crhist32_usr = usr("CRHIST32", "crhist32_usr")
+stats.crhist64_usr = usr("CRHIST64", "crhist64_usr")
+stats.drhist32_usr = usr("DRHIST32", "drhist32_usr")
+stats.drhist64_usr = usr("DRHIST64", "drhist64_usr")
+stats.dvhist32_usr = usr("DVHIST32", "dvhist32_usr")
+stats.dvhist64_usr = usr("DVHIST64", "dvhist64_usr")
+
+local function tdgst(kind, name)
+  return function(nctds, prec)
+    return { stat = "TDGST", tdgst = kind, nctds = number(nctds, 1, name),
+      prec = number(prec or 10, 2, name) }
+  end
+end
+
+--- A t-digest: quantiles of any distribution, most exact at both ends.
+-- @function tdgstclust64
+-- @number nctds centroids; 24 bytes each (tdgstclust32: 16 bytes, smaller range)
+-- @number[opt=10] prec fractional bits of the means
+stats.tdgstclust32 = tdgst("TDGSTCLUST32", "tdgstclust32")
+stats.tdgstclust64 = tdgst("TDGSTCLUST64", "tdgstclust64")
+
+-- Templates ---------------------------------------------------------------------------
+
+local template = {}
+template.__index = template
+template.__name = "kstat.template"
+
+local dtypes = {}
+for _, t in ipairs({ "S32", "U32", "S64", "U64", "SLONG", "ULONG" }) do
+  dtypes[t:lower()] = "INT_" .. t
+end
+for _, t in ipairs({ "S32", "U32", "S64", "U64" }) do
+  dtypes[t:sub(1, 1):lower() .. "q" .. t:sub(2)] = "Q_" .. t
+end
+
+local function is_template(t, i)
+  if getmetatable(t) ~= template then
+    error(("bad argument #%d (template expected, got %s)"):format(i, type(t)), 3)
+  end
+  return t
+end
+
+local function wrap(slot, message, code)
+  if not slot then return nil, message, code end
+  local name = core.tpl_info(slot)
+  return setmetatable({ slot = slot, name = name }, template)
+end
+
+--- A new template.
+-- @string name at most 64 bytes, unique in the process
+-- @return the template, or nil, message, "EEXIST" | "EINVAL" | "ENOMEM"
+function stats.template(name)
+  if type(name) ~= "string" then
+    error(("bad argument #1 to 'template' (string expected, got %s)"):format(type(name)), 2)
+  end
+  return wrap(core.tpl_alloc(name))
+end
+
+--- The registered template that a spec names: "NAME":HASH, "NAME" or :HASH, quotes optional.
+-- @return the template, or nil, message, "ESRCH"
+function stats.find(spec)
+  return wrap(core.tpl_fetch(spec))
+end
+
+--- All registered templates as text: normative specs separated by commas.
+function stats.templates()
+  return core.tpl_list()
+end
+
+--- Adds a value of interest. Blobs made before keep their form.
+-- @int id 0 or more; small IDs make small blobs
+-- @string name
+-- @string dtype s32, u32, s64, u64, slong, ulong, or the fixed-point sq32, uq32, sq64, uq64
+-- (also as INT_S32 … Q_U64)
+-- @tparam table list statistics, each made by a constructor above
+-- @tparam[opt] table options `relupdate = true`: `blob:add` may be used
+-- @return the template, or nil, message, "EINVAL" | "EFBIG" | "EOPNOTSUPP" (it exists) | "ENOMEM"
+function template:add_voi(id, name, dtype, list, options)
+  is_template(self, 1)
+  if type(dtype) ~= "string" then
+    error(("bad argument #3 to 'add_voi' (string expected, got %s)"):format(type(dtype)), 2)
+  end
+  local ok, message, code = core.tpl_add(self.slot, id, name, dtypes[dtype] or dtype, list,
+    options ~= nil and options.relupdate == true)
+  if not ok then return nil, message, code end
+  return self
+end
+
+--- A new blob of this template.
+function template:blob()
+  return core.blob(is_template(self, 1).slot)
+end
+
+--- The hash of the blobs made from now on: name, VOIs and statistics.
+function template:hash()
+  return (select(2, core.tpl_info(is_template(self, 1).slot)))
+end
+
+--- The size of a blob in bytes.
+function template:size()
+  return (select(3, core.tpl_info(is_template(self, 1).slot)))
+end
+
+function template:__tostring()
+  return ('"%s":%.0f'):format(self.name, self:hash())
+end
+
+-- Blobs -------------------------------------------------------------------------------
+
+local blob = core.methods
+
+--- A blob out of `blob:bytes()`, which may come from anywhere: it is checked completely.
+-- @string s
+-- @return the blob, or nil, message, "EINVAL" (not a blob, or not as its template makes
+-- them) | "EOPNOTSUPP" (of a machine of the other byte order)
+function stats.from_bytes(s)
+  return core.from_bytes(s)
+end
+
+--- Feeds a value to all statistics of a VOI.
+-- @function blob:update
+-- @int id of the VOI
+-- @number v a whole number for integer VOIs; fixed-point VOIs round to their precision
+-- @return true, or nil, message, "ERANGE" (not of the VOI's type; nothing was counted) |
+-- "EOVERFLOW" (one statistic could not take it, the others did)
+
+--- Feeds the previous value plus `dv` (VOIs with `relupdate`).
+-- @function blob:add
+-- @int id
+-- @number dv
+-- @return as `update`
+
+-- LuaJIT compiles calls through the FFI into its traces; a classic C function would end them.
+local has_ffi, ffi = pcall(require, "ffi")
+if rawget(_G, "jit") and has_ffi then
+  local function fn(type_of, address)
+    return ffi.cast(type_of, ffi.cast("void **", ffi.cast("const char *", address))[0])
+  end
+  local update_dbl = fn("int (*)(void *, int32_t, double, bool)", core.update_dbl)
+  local update_int = fn("int (*)(void *, int32_t, int64_t, bool)", core.update_int)
+  local slow = { [false] = blob.update, [true] = blob.add }
+  local metatable, overflow = core.metatable, core.EOVERFLOW
+  local getmt, type, error = debug.getmetatable, type, error
+
+  -- The rare cases, off the trace: other numbers and errors.
+  local function other(self, id, v, rel)
+    if type(v) == "cdata" then
+      local err = update_int(self, id, v, rel)
+      if err == 0 then return true end
+      v = tonumber(v)
+    end
+    return slow[rel](self, id, v)
+  end
+
+  function blob:update(id, v)
+    if getmt(self) ~= metatable then error("bad self (blob expected)", 2) end
+    if type(id) == "number" and type(v) == "number" then
+      local err = update_dbl(self, id, v, false)
+      if err == 0 then return true end
+      -- EOVERFLOW came after an update: it is not to be repeated for its message.
+      if err == overflow then return nil, "value: too large for a statistic", "EOVERFLOW" end
+    end
+    return other(self, id, v, false)
+  end
+
+  function blob:add(id, v)
+    if getmt(self) ~= metatable then error("bad self (blob expected)", 2) end
+    if type(id) == "number" and type(v) == "number" then
+      local err = update_dbl(self, id, v, true)
+      if err == 0 then return true end
+      if err == overflow then return nil, "value: too large for a statistic", "EOVERFLOW" end
+    end
+    return other(self, id, v, true)
+  end
+end
+
+--- A statistic's value.
+-- @function blob:fetch
+-- @int id
+-- @string stat "SUM", "MAX", "MIN", "HIST", "TDGST", "VOISTATE" (the previous value)
+-- @return a number; nil for a MAX or MIN that saw nothing; for HIST a list of {lb, ub, cnt} with
+-- the field oob (the last continuous range has no ub); for TDGST a list of {mu, cnt} with the
+-- fields smplcnt, compcnt, maxctds. Then the number of failed updates. Or nil, message, "EINVAL"
+
+--- Iterates: `for voi, stat, value in blob:visit() do`, by VOI and statistic. A MAX or MIN that
+-- saw nothing has the value nil.
+function blob:visit()
+  local rows, i = self:rows(), -2
+  return function()
+    i = i + 3
+    local value = rows[i + 2]
+    if value == false then value = nil end
+    return rows[i], rows[i + 1], value
+  end
+end
+
+--- A coherent copy, and with `reset = true` the statistics start again.
+function blob:snapshot(options)
+  return self:copy(options ~= nil and options.reset == true)
+end
+
+--- A copy.
+function blob:clone()
+  return self:copy(false)
+end
+
+--- Adds another blob of the same template: sums, extremes, buckets, digests.
+-- @function blob:merge
+-- @param other
+-- @return the blob, or nil, message, "EINVAL" (another template) | "EOVERFLOW"
+
+--- The value below which the share q of the samples lies, from the VOI's t-digest or else its
+-- histogram; of a histogram also by how much it can be off at most (a bucket's width).
+-- @function blob:quantile
+-- @int id
+-- @number q 0..1
+-- @return value[, bound of error], or nil, message, "ENOENT" (no samples) | "EINVAL"
+
+--- The share of samples at or below x.
+-- @function blob:cdf
+-- @int id
+-- @number x
+
+--- The samples that the VOI's digest or histogram has seen.
+-- @function blob:count
+-- @int id
+
+--- The blob as text.
+-- @string[opt="freeform"] format "freeform" or "json"
+-- @tparam[opt] table options `meta = true`: names instead of numbers, needs the template in this
+-- process; `objdump = true`: every internal
+-- @return text, or nil, message, "EINVAL" (no such template)
+function blob:tostring(format, options)
+  if format ~= nil and format ~= "freeform" and format ~= "json" then
+    error("bad argument #1 to 'tostring' (freeform or json expected)", 2)
+  end
+  options = options or {}
+  return self:text(format == "json", options.objdump == true, options.meta == true)
+end
+
+--- The blob's bytes, for `stats.from_bytes` here or elsewhere.
+-- @function blob:bytes
+
+--- The hash of the template it was made from.
+-- @function blob:hash
+
+--- Clears all statistics.
+-- @function blob:reset
+
+-- Sampling ----------------------------------------------------------------------------
+
+--- Reads a list of sampling rates: SPEC=PERCENT separated by commas, at most 100 together.
+-- @string text
+-- @return a list of {slot, percent} for `stats.roll`, or nil, message, "EINVAL" | "ESRCH"
+function stats.rates(text)
+  return core.rates(text)
+end
+
+--- Selects a template by its rate.
+-- @tparam table rates a list of {slot, percent}
+-- @string[opt] seed the same seed, the same choice
+-- @return the template, or nil: none this time
+function stats.roll(rates, seed)
+  local slot = core.roll(rates, seed)
+  return slot and wrap(slot)
+end
+
+return stats

@@ -1,0 +1,334 @@
+-- kstat.stats: statsblobs from Lua.
+local cjson = require("cjson")
+local stats = require("kstat.stats")
+
+local serial = 0
+local function fresh(prefix)
+  serial = serial + 1
+  return ("%s-%d"):format(prefix or "tpl", serial)
+end
+
+local function rtt()
+  local tpl = assert(stats.template(fresh("rtt")))
+  assert(tpl:add_voi(0, "rtt", "u64", { stats.sum(), stats.max(), stats.min(),
+    stats.crhist32_lin(0, 90, 10), stats.tdgstclust64(50, 10) }, { relupdate = true }))
+  return tpl
+end
+
+describe("kstat.stats", function()
+  it("adds no globals", function()
+    local before = {}
+    for k in pairs(_G) do before[k] = true end
+    package.loaded["kstat.stats"] = nil
+    require("kstat.stats")
+    for k in pairs(_G) do assert.truthy(before[k], tostring(k)) end
+    package.loaded["kstat.stats"] = stats
+  end)
+
+  describe("templates", function()
+    it("refuse a name twice, by errno", function()
+      local name = fresh()
+      assert(stats.template(name))
+      local tpl, message, code = stats.template(name)
+      assert.is_nil(tpl)
+      assert.truthy(message:find(name, 1, true))
+      assert.equal("EEXIST", code)
+    end)
+
+    it("are found by each form of spec", function()
+      local tpl = rtt()
+      for _, spec in ipairs({ tostring(tpl), '"' .. tpl.name .. '"', tpl.name,
+        (":%.0f"):format(tpl:hash()) }) do
+        assert.equal(tpl.slot, stats.find(spec).slot)
+      end
+      assert.equal("ESRCH", (select(3, stats.find("no such"))))
+      assert.truthy(stats.templates():find(tostring(tpl), 1, true))
+    end)
+
+    it("refuse a second VOI of an ID, and what does not fit a blob", function()
+      local tpl = rtt()
+      assert.equal("EOPNOTSUPP", (select(3, tpl:add_voi(0, "x", "s64", { stats.sum() }))))
+      assert.equal("EFBIG", (select(3, tpl:add_voi(1, "x", "s64",
+        { stats.crhist64_lin(0, 100000, 1) }))))
+      assert.equal("EINVAL", (select(3, tpl:add_voi(1, "x", "s64", { stats.crhist64_lin(0, 9, 0) }))))
+    end)
+
+    it("raise on wrong arguments", function()
+      local tpl = rtt()
+      assert.has_error(function() stats.template() end)
+      assert.has_error(function() tpl:add_voi(-1, "x", "s64", { stats.sum() }) end)
+      assert.has_error(function() tpl:add_voi(1, "x", "float", { stats.sum() }) end)
+      assert.has_error(function() tpl:add_voi(1, "x", "s64", {}) end)
+      assert.has_error(function() tpl:add_voi(1, "x", "s64", { { stat = "NONE" } }) end)
+      assert.has_error(function() stats.crhist32_lin(0, 10) end)
+      assert.has_error(function() stats.crhist32_lin(0, 10, 1, "sideways") end)
+      assert.has_error(function() tpl:add_voi(1, "x", "s64", { stats.crhist32_lin(0.5, 10, 1) }) end)
+    end)
+
+    it("take every constructor", function()
+      local tpl = assert(stats.template(fresh()))
+      for i, s in ipairs({ stats.crhist32_lin(0, 9, 3), stats.crhist64_lin(0, 9, 3, stats.LBOUND_INF),
+        stats.crhist32_exp(1, 64, 2, 0), stats.crhist64_exp(1, 64, 2, 0, { stats.LBOUND_INF, stats.UBOUND_INF }),
+        stats.crhist32_linexp(1, 64, 4, 2), stats.crhist64_linexp(1, 64, 4, 2),
+        stats.crhist32_usr({ 1, 5, 9 }), stats.crhist64_usr({ 1, 5, 9 }),
+        stats.drhist32_usr({ { 1, 2 }, { 4, 8 } }), stats.drhist64_usr({ { 1, 2 }, { 4, 8 } }),
+        stats.dvhist32_usr({ 1, 5 }), stats.dvhist64_usr({ 1, 5 }),
+        stats.tdgstclust32(5, 4), stats.tdgstclust64(5, 4) }) do
+        assert(tpl:add_voi(i, "v" .. i, "s64", { s }))
+      end
+      local b = tpl:blob()
+      for i = 1, 14 do assert.is_true(b:update(i, 5)) end
+      assert.equal(1, b:fetch(11, "HIST")[2].cnt)
+      assert.equal(1, b:fetch(9, "HIST")[2].cnt)
+      assert.equal(5, b:fetch(13, "TDGST")[1].mu)
+    end)
+  end)
+
+  describe("a blob", function()
+    it("sums, compares, counts and digests", function()
+      local b = rtt():blob()
+      for v = 1, 100 do assert.is_true(b:update(0, v)) end
+      assert.equal(5050, b:fetch(0, "SUM"))
+      assert.equal(100, b:fetch(0, "MAX"))
+      assert.equal(1, b:fetch(0, "MIN"))
+      local h = b:fetch(0, "HIST")
+      assert.equal(10, #h)
+      assert.equal(0, h.oob)
+      assert.same({ 9, 10, 11 }, { h[1].cnt, h[2].cnt, h[10].cnt })
+      assert.same({ 0, 10 }, { h[1].lb, h[1].ub })
+      assert.is_nil(h[10].ub)
+      assert.equal(100, b:count(0))
+      assert.is_true(math.abs(b:quantile(0, 0.5) - 50) < 3)
+      assert.is_true(math.abs(b:cdf(0, 25) - 0.25) < 0.03)
+    end)
+
+    it("takes relative updates where they were asked for", function()
+      local tpl = rtt()
+      assert(tpl:add_voi(1, "plain", "s64", { stats.sum() }))
+      local b = tpl:blob()
+      assert.is_true(b:update(0, 10))
+      assert.is_true(b:add(0, 5))
+      assert.equal(25, b:fetch(0, "SUM"))
+      assert.equal(15, b:fetch(0, "VOISTATE"))
+      assert.has_error(function() b:add(1, 5) end)
+      assert.has_error(function() b:update(7, 5) end)
+      assert.has_error(function() b:update(-1, 5) end)
+    end)
+
+    it("refuses values that are not of the VOI's type, and counts nothing then", function()
+      local tpl = assert(stats.template(fresh()))
+      assert(tpl:add_voi(0, "a", "u32", { stats.sum() }))
+      assert(tpl:add_voi(1, "b", "s32", { stats.sum() }))
+      assert(tpl:add_voi(2, "c", "u64", { stats.sum() }))
+      local b = tpl:blob()
+      for _, case in ipairs({ { 0, -1 }, { 0, 4294967296 }, { 1, 2147483648 }, { 0, 1.5 }, { 2, -1 },
+        { 2, 1e20 }, { 0, math.huge } }) do
+        local ok, message, code = b:update(case[1], case[2])
+        assert.is_nil(ok)
+        assert.is_string(message)
+        assert.equal("ERANGE", code)
+      end
+      for i = 0, 2 do assert.equal(0, b:fetch(i, "SUM")) end
+      assert.is_true(b:update(2, 2 ^ 63))
+      assert.has_error(function() b:update(0, "many") end)
+      assert.has_error(function() b.update({}, 0, 1) end)
+      assert.has_error(function() b.update(io.stdout, 0, 1) end)
+    end)
+
+    it("keeps fixed-point values in their precision", function()
+      local tpl = assert(stats.template(fresh()))
+      assert(tpl:add_voi(0, "q", "sq64", { stats.sum(8), stats.min(8), stats.max(8),
+        stats.crhist32_lin(-1, 1, 1, { prec = 8 }), stats.tdgstclust64(5, 8) }, { relupdate = true }))
+      local b = tpl:blob()
+      assert.is_true(b:update(0, 1.5))
+      assert.is_true(b:update(0, -0.75))
+      assert.equal(0.75, b:fetch(0, "SUM"))
+      assert.equal(-0.75, b:fetch(0, "MIN"))
+      assert.equal(1.5, b:fetch(0, "MAX"))
+      assert.is_true(b:add(0, 0.5))
+      assert.equal(0.5, b:fetch(0, "SUM"))
+      assert.same({ 2, 0, 1 }, { b:fetch(0, "HIST")[1].cnt, b:fetch(0, "HIST")[2].cnt,
+        b:fetch(0, "HIST")[3].cnt })
+      assert.equal(3, b:count(0))
+      assert.equal("ERANGE", (select(3, b:update(0, 2 ^ 60))))
+    end)
+
+    it("is visited by VOI and statistic", function()
+      local tpl = rtt()
+      assert(tpl:add_voi(2, "x", "s32", { stats.max(), stats.sum() }))
+      local b, seen = tpl:blob(), {}
+      b:update(0, 7)
+      for voi, stat, value in b:visit() do
+        seen[#seen + 1] = ("%d %s %s"):format(voi, stat, type(value) == "table" and "-" or tostring(value))
+      end
+      assert.same({ "0 SUM 7", "0 MAX 7", "0 MIN 7", "0 HIST -", "0 TDGST -", "2 SUM 0", "2 MAX nil" }, seen)
+    end)
+
+    it("is copied, and reset by a snapshot", function()
+      local b = rtt():blob()
+      b:update(0, 7)
+      local c, s = b:clone(), b:snapshot({ reset = true })
+      assert.equal(7, c:fetch(0, "SUM"))
+      assert.equal(7, s:fetch(0, "SUM"))
+      assert.equal(0, b:fetch(0, "SUM"))
+      assert.is_nil((b:fetch(0, "MAX")))
+      assert.equal(0, b:count(0))
+      assert.equal(7, b:fetch(0, "VOISTATE"))
+    end)
+
+    it("renders as text and as JSON", function()
+      local tpl = rtt()
+      local b = tpl:blob()
+      b:update(0, 7)
+      assert.truthy(b:tostring():find("^struct statsblobv1@0x%x+, tplhash=%d+\n\tvois%[0%]"))
+      local j = cjson.decode(b:tostring("json", { meta = true }))
+      assert.equal(tpl.name, j.tplname)
+      assert.equal(7, j.vois.rtt.stats.SUM.val)
+      assert.equal(cjson.null, cjson.decode(b:tostring("json")).tplname)
+      assert.truthy(b:tostring("json", { objdump = true }):find('"voistatdata"', 1, true))
+      assert.has_error(function() b:tostring("xml") end)
+      assert.truthy(tostring(b):find("^kstat.blob: "))
+      assert(tpl:add_voi(1, "later", "s32", { stats.sum() }))
+      assert.equal("EINVAL", (select(3, b:tostring("json", { meta = true }))))
+    end)
+
+    it("answers quantiles from a histogram within its bound", function()
+      local tpl = assert(stats.template(fresh()))
+      assert(tpl:add_voi(0, "v", "s64", { stats.min(), stats.max(), stats.crhist32_lin(0, 990, 10) }))
+      local b = tpl:blob()
+      assert.equal("ENOENT", (select(3, b:quantile(0, 0.5))))
+      for v = 0, 999 do b:update(0, v) end
+      for _, q in ipairs({ 0, 0.001, 0.1, 0.5, 0.9, 0.99, 0.999, 1 }) do
+        local value, err = b:quantile(0, q)
+        assert.is_true(err <= 10)
+        assert.is_true(math.abs(value - q * 999) <= err, q)
+      end
+      assert.is_true(math.abs(b:cdf(0, 500) - 0.5) < 0.01)
+      assert.equal(1, b:cdf(0, 1000))
+      assert.equal(0, b:cdf(0, -1))
+      assert.has_error(function() b:quantile(0, 2) end)
+    end)
+  end)
+
+  describe("merging", function()
+    it("64 blobs is as good as one that saw everything", function()
+      local tpl = rtt()
+      local whole, parts, all = tpl:blob(), {}, {}
+      for i = 1, 64 do parts[i] = tpl:blob() end
+      local x = 12345
+      for i = 1, 64 * 500 do
+        x = (x * 16807) % 2147483647
+        local v = math.floor(math.exp(x / 2147483647 * 9))
+        all[i] = v
+        whole:update(0, v)
+        parts[i % 64 + 1]:update(0, v)
+      end
+      local sum = tpl:blob()
+      for i = 1, 64 do assert(sum:merge(parts[i])) end
+      for _, stat in ipairs({ "SUM", "MAX", "MIN" }) do
+        assert.equal((whole:fetch(0, stat)), (sum:fetch(0, stat)))
+      end
+      assert.same(whole:fetch(0, "HIST"), sum:fetch(0, "HIST"))
+      assert.equal(whole:count(0), sum:count(0))
+      table.sort(all)
+      local function rank(v)
+        local n = 0
+        for _, a in ipairs(all) do if a <= v then n = n + 1 else break end end
+        return n / #all
+      end
+      for q, bound in pairs({ [0.5] = 0.02, [0.9] = 0.012, [0.99] = 0.002, [0.999] = 0.001 }) do
+        assert.is_true(math.abs(rank(sum:quantile(0, q)) - q) <= bound, "q " .. q)
+      end
+    end)
+
+    it("refuses another template's blob, and itself", function()
+      local a = rtt():blob()
+      assert.equal("EINVAL", (select(3, a:merge(rtt():blob()))))
+      assert.has_error(function() a:merge(a) end)
+      assert.has_error(function() a:merge({}) end)
+    end)
+  end)
+
+  describe("bytes", function()
+    it("make the same blob again", function()
+      local b = rtt():blob()
+      for v = 1, 50 do b:update(0, v * v) end
+      local c = assert(stats.from_bytes(b:bytes()))
+      assert.equal(b:bytes(), c:bytes())
+      assert.is_true(c:update(0, 3))
+      assert(b:merge(c))
+      assert.equal(101, b:count(0))
+    end)
+
+    it("of the other byte order are refused as such", function()
+      local s = rtt():blob():bytes()
+      local other = s:byte(2) == 1 and 2 or 1
+      local _, message, code = stats.from_bytes(s:sub(1, 1) .. string.char(other) .. s:sub(3))
+      assert.equal("EOPNOTSUPP", code)
+      assert.truthy(message:find("byte order", 1, true))
+    end)
+
+    it("that are cut, longer, or other in any layout byte are refused", function()
+      local b = rtt():blob()
+      for v = 1, 10 do b:update(0, v) end
+      local s = b:bytes()
+      assert.equal("EINVAL", (select(3, stats.from_bytes(""))))
+      assert.equal("EINVAL", (select(3, stats.from_bytes(s .. "x"))))
+      for n = 0, #s - 1, 7 do assert.is_nil((stats.from_bytes(s:sub(1, n)))) end
+      -- Header (but maxsz, hash and times), VOI slots, statistic slots (but errs and flags).
+      for i = 1, 32 + 8 + 6 * 8 do
+        local at = i - 1
+        local free = (at >= 4 and at < 6) or (at >= 8 and at < 12) or (at >= 16 and at < 32) or
+          (at >= 40 and (at - 40) % 8 >= 6)
+        if not free then
+          local t = s:sub(1, at) .. string.char((s:byte(i) + 85) % 256) .. s:sub(i + 1)
+          assert.is_nil((stats.from_bytes(t)), "byte " .. at)
+        end
+      end
+    end)
+
+    it("with any byte changed never break what works on them", function()
+      local b = rtt():blob()
+      for v = 1, 60 do b:update(0, v) end
+      local s = b:bytes()
+      local taken = 0
+      for i = 1, #s do
+        for _, d in ipairs({ 1, 127, 128, 255 }) do
+          local c = stats.from_bytes(s:sub(1, i - 1) .. string.char((s:byte(i) + d) % 256) .. s:sub(i + 1))
+          if c then
+            taken = taken + 1
+            c:update(0, 77)
+            c:quantile(0, 0.9)
+            assert.truthy(c:tostring("json", { objdump = true }))
+            c:clone():reset()
+          end
+        end
+      end
+      assert.is_true(taken > 0)
+    end)
+  end)
+
+  describe("sampling", function()
+    it("reads rates and rolls by seed", function()
+      local a, b = rtt(), rtt()
+      local rates = assert(stats.rates(("%s=30, %s=70"):format(tostring(a), b.name)))
+      assert.same({ { a.slot, 30 }, { b.slot, 70 } }, rates)
+      local first = stats.roll(rates, "seed")
+      for _ = 1, 10 do assert.equal(first.slot, stats.roll(rates, "seed").slot) end
+      assert.truthy(stats.roll(rates))
+      assert.is_nil(stats.roll({ { a.slot, 0 } }))
+      assert.equal("EINVAL", (select(3, stats.rates(a.name .. "=101"))))
+      assert.equal("ESRCH", (select(3, stats.rates("nobody=1"))))
+      assert.same({}, stats.rates(""))
+    end)
+
+    it("chooses about as often as the rates say", function()
+      local a = rtt()
+      local n = 0
+      for i = 1, 2000 do
+        if stats.roll({ { a.slot, 25 } }, ("seed %d of many"):format(i * 7919)) then n = n + 1 end
+      end
+      assert.is_true(n > 350 and n < 650, n)
+    end)
+  end)
+end)
