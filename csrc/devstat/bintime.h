@@ -38,6 +38,32 @@ ks_bintime_seconds(const struct bintime *t)
 	return (long double)t->sec + (long double)t->frac * 0x1p-64L;
 }
 
+/*
+ * cur - prev (NULL: 0) as the real library computes durations: each fraction is rounded to a
+ * double first. Worse than exact by less than a nanosecond, but what is printed with a decimal
+ * or two is rounded up where the real iostat rounds up.
+ */
+static inline long double
+ks_bintime_difference(const struct bintime *cur, const struct bintime *prev)
+{
+	long double d = (long double)cur->sec + (double)cur->frac * 0x1p-64;
+
+	return prev != NULL ? d - (long double)prev->sec - (double)prev->frac * 0x1p-64 : d;
+}
+
+/* To the nearest nanosecond; times beyond 292 years are cut. */
+static inline int64_t
+ks_bintime_ns(const struct bintime *t)
+{
+	unsigned __int128 rest = (unsigned __int128)t->frac * 1000000000;
+	int64_t ns;
+
+	if (__builtin_mul_overflow((int64_t)t->sec, (int64_t)1000000000, &ns) ||
+	    __builtin_add_overflow(ns, (int64_t)((rest + ((uint64_t)1 << 63)) >> 64), &ns))
+		return t->sec < 0 ? INT64_MIN : INT64_MAX;
+	return ns;
+}
+
 /* ns may be negative. */
 static inline struct bintime
 ks_bintime_of_ns(int64_t ns)
@@ -50,9 +76,7 @@ ks_bintime_of_ns(int64_t ns)
 		sec--;
 	}
 	t.sec = (time_t)sec;
-	/* Rounded up, so that a fraction turned back into nanoseconds is the same number. */
-	t.frac = rest == 0 ? 0 :
-	    (uint64_t)((((unsigned __int128)rest << 64) + 999999999) / 1000000000);
+	t.frac = (uint64_t)(((unsigned __int128)rest << 64) / 1000000000);
 	return t;
 }
 

@@ -1,6 +1,5 @@
 /*
- * compute.c - the figures of one device over an interval. Times are subtracted as integers and
- * turned into floating point last, so that an hour of work is exact after years of uptime.
+ * compute.c - the figures of one device over an interval.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
@@ -99,9 +98,9 @@ static void
 delta_make(struct delta *d, const struct devstat *cur, const struct devstat *prev)
 {
 	uint64_t block_size = cur->block_size != 0 ? cur->block_size : DEFAULT_BLOCK_SIZE;
-	struct bintime sum = { 0, 0 }, t;
 
 	d->bytes[ALL] = d->transfers[ALL] = 0;
+	d->duration[ALL] = 0;
 	for (int i = 0; i < DEVSTAT_N_TRANS_FLAGS; i++) {
 		d->bytes[i] = cur->bytes[i] - (prev != NULL ? prev->bytes[i] : 0);
 		d->transfers[i] = cur->operations[i] - (prev != NULL ? prev->operations[i] : 0);
@@ -109,19 +108,13 @@ delta_make(struct delta *d, const struct devstat *cur, const struct devstat *pre
 		if (i != OTHER)
 			d->bytes[ALL] += d->bytes[i];
 		d->transfers[ALL] += d->transfers[i];
-		t = cur->duration[i];
-		if (prev != NULL)
-			ks_bintime_sub(&t, &prev->duration[i]);
-		d->duration[i] = ks_bintime_seconds(&t);
-		ks_bintime_add(&sum, &t);
+		d->duration[i] = ks_bintime_difference(&cur->duration[i],
+		    prev != NULL ? &prev->duration[i] : NULL);
+		d->duration[ALL] += d->duration[i];
 	}
 	/* Not the sum of the parts: each of those was rounded down. */
 	d->blocks[ALL] = d->bytes[ALL] / block_size;
-	d->duration[ALL] = ks_bintime_seconds(&sum);
-	t = cur->busy_time;
-	if (prev != NULL)
-		ks_bintime_sub(&t, &prev->busy_time);
-	d->busy = ks_bintime_seconds(&t);
+	d->busy = ks_bintime_difference(&cur->busy_time, prev != NULL ? &prev->busy_time : NULL);
 }
 
 static uint64_t

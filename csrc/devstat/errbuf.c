@@ -1,14 +1,58 @@
 /* errbuf.c - the error text of a thread. SPDX-License-Identifier: MIT */
 #include "devstat/errbuf.h"
 
-#include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "devstat.h"
 
-__thread char devstat_errbuf[DEVSTAT_ERRBUF_SIZE];
+/*
+ * Thread-local storage of this size would keep the Lua module from being loaded late: it has to
+ * fit where the loader keeps little. free() is the C library's, so a thread may outlive the module.
+ */
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool have_key;
+
+static void
+make_key(void)
+{
+	have_key = pthread_key_create(&key, free) == 0;
+}
+
+__attribute__((destructor)) static void
+delete_key(void)
+{
+	if (!have_key)
+		return;
+	free(pthread_getspecific(key));
+	(void)pthread_key_delete(key);
+	have_key = false;
+}
+
+char (*devstat_errbuf_location(void))[DEVSTAT_ERRBUF_SIZE]
+{
+	/* Shared by threads that have no memory even for this. */
+	static char last_resort[DEVSTAT_ERRBUF_SIZE];
+	void *buf;
+
+	(void)pthread_once(&once, make_key);
+	if (!have_key)
+		return &last_resort;
+	buf = pthread_getspecific(key);
+	if (buf == NULL) {
+		buf = calloc(1, DEVSTAT_ERRBUF_SIZE);
+		if (buf == NULL || pthread_setspecific(key, buf) != 0) {
+			free(buf);
+			return &last_resort;
+		}
+	}
+	return buf;
+}
 
 int
 ks_devstat_fail(int err, const char *fmt, ...)

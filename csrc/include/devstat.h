@@ -47,8 +47,9 @@ extern "C" {
 #define DEVSTAT_NAME_LEN 16
 #define DEVSTAT_ERRBUF_SIZE 2048
 
-/* The reason of this thread's last error; "" if there was none. */
-extern __thread char devstat_errbuf[DEVSTAT_ERRBUF_SIZE];
+/* The reason of this thread's last error, a char array; "" if there was none. */
+#define devstat_errbuf (*devstat_errbuf_location())
+char (*devstat_errbuf_location(void))[DEVSTAT_ERRBUF_SIZE];
 
 /* A time: sec + frac / 2^64 seconds. sec may be negative; frac always counts up from it. */
 struct bintime {

@@ -21,6 +21,7 @@ luaopen_kstat_core(lua_State *L)
 		ks_lua_add_render,
 		ks_lua_add_stats,
 		ks_lua_add_wait,
+		ks_lua_add_devstat,
 	};
 
 	lua_newtable(L);

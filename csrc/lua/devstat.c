@@ -1,0 +1,754 @@
+/*
+ * devstat.c - kstat.core.devstat: devices, their list, selections and figures. lua/kstat/devstat.lua
+ * is the interface for scripts. SPDX-License-Identifier: MIT
+ *
+ * A device is a userdata that holds a copy of its struct devstat, so that its counters stay
+ * exact and immutable whatever the chain does next.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "chain/chain.h"
+#include "devstat.h"
+#include "devstat/bintime.h"
+#include "devstat/device.h"
+#include "devstat/match.h"
+#include "devstat/snapshot.h"
+#include "lua/compat.h"
+#include "lua/core.h"
+#include "lua/error.h"
+
+#define DEVICE "kstat.devstat.device"
+#define READER "kstat.devstat.reader"
+#define SELECTION "kstat.devstat.selection"
+
+struct reader {
+	kstat_ctl_t *kc; /* owned; NULL after close */
+	devstat_list_t *list;
+	struct devinfo dinfo;
+	bool read; /* the current sample was */
+};
+
+struct selection {
+	struct device_selection *sel; /* owned; n of them */
+	int num_selected, n;
+	long generation;
+};
+
+/* --- values ---------------------------------------------------------------------- */
+
+static void
+push_u64(lua_State *L, uint64_t v)
+{
+#if KS_LUA_INTEGERS
+	lua_pushinteger(L, (lua_Integer)v); /* the 64 bits are kept; %u prints them */
+#else
+	lua_pushnumber(L, (lua_Number)v);
+#endif
+}
+
+static void
+set_u64(lua_State *L, const char *field, uint64_t v)
+{
+	push_u64(L, v);
+	lua_setfield(L, -2, field);
+}
+
+static void
+set_number(lua_State *L, const char *field, long double v)
+{
+	lua_pushnumber(L, (lua_Number)v);
+	lua_setfield(L, -2, field);
+}
+
+/* A count at index i: not negative, cut to 64 bits. */
+static uint64_t
+to_u64(lua_State *L, int i)
+{
+	lua_Number v;
+
+#if KS_LUA_INTEGERS
+	if (lua_isinteger(L, i))
+		return (uint64_t)lua_tointeger(L, i);
+#endif
+	v = lua_tonumber(L, i);
+	return v >= 0 && v < 0x1p64 ? (uint64_t)v : 0;
+}
+
+/* Seconds at index i. */
+static struct bintime
+to_bintime(lua_State *L, int i)
+{
+	struct bintime t = { 0, 0 };
+	lua_Number v = lua_tonumber(L, i), whole = floor(v);
+
+	if (whole >= -0x1p62 && whole <= 0x1p62) {
+		t.sec = (time_t)whole;
+		t.frac = (uint64_t)ldexp(v - whole, 64);
+	}
+	return t;
+}
+
+/* An int argument or field; out of range is the caller's mistake. */
+static int
+check_int(lua_State *L, int i)
+{
+	lua_Number v = luaL_checknumber(L, i);
+
+	luaL_argcheck(L, v >= -0x1p31 && v < 0x1p31, i, "number out of range");
+	return (int)v;
+}
+
+/* --- one device -------------------------------------------------------------------- */
+
+enum what { BYTES, OPS, TIME, TIME_NS };
+
+static const char *const kind_names[DEVSTAT_N_TRANS_FLAGS] = { "other", "read", "write", "free" };
+
+/* Takes "read_bytes" and its relatives apart; false for other names. */
+static bool
+by_kind(const char *field, int *kind, enum what *what)
+{
+	static const char *const whats[] = { "bytes", "ops", "time", "time_ns" };
+
+	for (*kind = 0; *kind < DEVSTAT_N_TRANS_FLAGS; ++*kind) {
+		size_t n = strlen(kind_names[*kind]);
+
+		if (strncmp(field, kind_names[*kind], n) != 0 || field[n] != '_')
+			continue;
+		for (int w = BYTES; w <= TIME_NS; w++) {
+			if (strcmp(field + n + 1, whats[w]) == 0) {
+				*what = (enum what)w;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+static struct devstat *
+push_device(lua_State *L, const struct devstat *ds)
+{
+	struct devstat *to = ks_lua_newuserdata(L, sizeof *to);
+
+	if (ds != NULL)
+		*to = *ds;
+	ks_lua_setmetatable(L, DEVICE);
+	return to;
+}
+
+static int
+device_index(lua_State *L)
+{
+	const struct devstat *ds = luaL_checkudata(L, 1, DEVICE);
+	const char *field = lua_tostring(L, 2);
+	char name[KSTAT_STRLEN];
+	enum what what;
+	int kind;
+
+	if (lua_type(L, 2) != LUA_TSTRING) {
+		lua_pushnil(L);
+	} else if (by_kind(field, &kind, &what)) {
+		if (what == BYTES)
+			push_u64(L, ds->bytes[kind]);
+		else if (what == OPS)
+			push_u64(L, ds->operations[kind]);
+		else if (what == TIME_NS)
+			push_u64(L, (uint64_t)ks_bintime_ns(&ds->duration[kind]));
+		else
+			lua_pushnumber(L, (lua_Number)ks_bintime_seconds(&ds->duration[kind]));
+	} else if (strcmp(field, "name") == 0) {
+		lua_pushstring(L, devstat_devname(ds, name));
+	} else if (strcmp(field, "device_name") == 0) {
+		lua_pushstring(L, ds->device_name);
+	} else if (strcmp(field, "unit") == 0) {
+		lua_pushinteger(L, ds->unit_number);
+	} else if (strcmp(field, "number") == 0) {
+		lua_pushinteger(L, (lua_Integer)ds->device_number);
+	} else if (strcmp(field, "type") == 0) {
+		lua_pushstring(L, ks_devstat_type_word(ds->device_type, DEVSTAT_MATCH_TYPE));
+	} else if (strcmp(field, "interface") == 0) {
+		lua_pushstring(L, ks_devstat_type_word(ds->device_type, DEVSTAT_MATCH_IF));
+	} else if (strcmp(field, "pass") == 0) {
+		lua_pushboolean(L, (ds->device_type & DEVSTAT_TYPE_PASS) != 0);
+	} else if (strcmp(field, "priority") == 0) {
+		lua_pushinteger(L, (lua_Integer)ds->priority);
+	} else if (strcmp(field, "block_size") == 0) {
+		/* Not known is nil, not 0. */
+		if (ds->block_size == 0)
+			lua_pushnil(L);
+		else
+			lua_pushinteger(L, (lua_Integer)ds->block_size);
+	} else if (strcmp(field, "busy_time") == 0) {
+		lua_pushnumber(L, (lua_Number)ks_bintime_seconds(&ds->busy_time));
+	} else if (strcmp(field, "busy_time_ns") == 0) {
+		push_u64(L, (uint64_t)ks_bintime_ns(&ds->busy_time));
+	} else if (strcmp(field, "creation_time") == 0) {
+		lua_pushnumber(L, (lua_Number)ks_bintime_seconds(&ds->creation_time));
+	} else if (strcmp(field, "queue_length") == 0) {
+		push_u64(L, (uint32_t)(ds->start_count - ds->end_count));
+	} else {
+		lua_pushnil(L);
+	}
+	return 1;
+}
+
+static int
+device_tostring(lua_State *L)
+{
+	char name[KSTAT_STRLEN];
+
+	lua_pushstring(L, devstat_devname(luaL_checkudata(L, 1, DEVICE), name));
+	return 1;
+}
+
+static void
+set_word(lua_State *L, struct devstat *ds, devstat_match_flags field)
+{
+	size_t n;
+	const char *s = luaL_checklstring(L, -1, &n);
+	const struct devstat_match_table *word = ks_devstat_word(s, n);
+
+	if (word == NULL || word->match_field != field)
+		luaL_error(L, "unknown %s '%s'", field == DEVSTAT_MATCH_IF ? "interface" :
+		    "device type", s);
+	ds->device_type |= word->type;
+}
+
+/* Enters one field of the table that device() got; key at -2, value at -1. */
+static void
+set_field(lua_State *L, struct devstat *ds, u_int *queue)
+{
+	const char *field = lua_tostring(L, -2);
+	enum what what;
+	int kind;
+
+	if (by_kind(field, &kind, &what)) {
+		(void)luaL_checknumber(L, -1);
+		if (what == BYTES)
+			ds->bytes[kind] = to_u64(L, -1);
+		else if (what == OPS)
+			ds->operations[kind] = to_u64(L, -1);
+		else if (what == TIME_NS)
+			ds->duration[kind] = ks_bintime_of_ns((int64_t)to_u64(L, -1));
+		else
+			ds->duration[kind] = to_bintime(L, -1);
+	} else if (strcmp(field, "type") == 0) {
+		set_word(L, ds, DEVSTAT_MATCH_TYPE);
+	} else if (strcmp(field, "interface") == 0) {
+		set_word(L, ds, DEVSTAT_MATCH_IF);
+	} else if (strcmp(field, "pass") == 0) {
+		if (lua_toboolean(L, -1))
+			ds->device_type |= DEVSTAT_TYPE_PASS;
+	} else if (strcmp(field, "number") == 0) {
+		ds->device_number = (uint32_t)to_u64(L, -1);
+	} else if (strcmp(field, "priority") == 0) {
+		ds->priority = (devstat_priority)(to_u64(L, -1) & DEVSTAT_PRIORITY_MAX);
+	} else if (strcmp(field, "block_size") == 0) {
+		ds->block_size = (uint32_t)to_u64(L, -1);
+	} else if (strcmp(field, "busy_time") == 0) {
+		ds->busy_time = to_bintime(L, -1);
+	} else if (strcmp(field, "busy_time_ns") == 0) {
+		ds->busy_time = ks_bintime_of_ns((int64_t)to_u64(L, -1));
+	} else if (strcmp(field, "creation_time") == 0) {
+		ds->creation_time = to_bintime(L, -1);
+	} else if (strcmp(field, "queue_length") == 0) {
+		*queue = (u_int)to_u64(L, -1);
+	} else if (strcmp(field, "name") != 0) {
+		luaL_error(L, "a device has no field '%s'", field);
+	}
+}
+
+/* device(table) -> device, from the fields that a device has. */
+static int
+new_device(lua_State *L)
+{
+	struct devstat *ds;
+	kstat_t named;
+	u_int queue = 0;
+	uint64_t ended = 0;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	lua_settop(L, 1);
+	ds = push_device(L, NULL);
+	memset(&named, 0, sizeof named);
+	lua_getfield(L, 1, "name");
+	strncpy(named.ks_name, luaL_optstring(L, -1, ""), sizeof named.ks_name - 1);
+	lua_pop(L, 1);
+	ks_device_set_name(ds, &named);
+	lua_pushnil(L);
+	while (lua_next(L, 1) != 0) {
+		if (lua_type(L, -2) != LUA_TSTRING)
+			return luaL_error(L, "a device has named fields only");
+		set_field(L, ds, &queue);
+		lua_pop(L, 1);
+	}
+	if ((ds->device_type & DEVSTAT_TYPE_IF_MASK) == 0)
+		ds->device_type |= DEVSTAT_TYPE_IF_OTHER;
+	for (int i = 0; i < DEVSTAT_N_TRANS_FLAGS; i++)
+		ended += ds->operations[i];
+	ds->end_count = (u_int)ended;
+	ds->start_count = ds->end_count + queue;
+	return 1;
+}
+
+/*
+ * The devices and the time that compute() and text() take as arguments 1 to 3. Returns the
+ * device to compare with, which is *baseline or NULL; *backwards tells whether a counter went back.
+ */
+static struct devstat *
+check_interval(lua_State *L, struct devstat *baseline, bool *backwards)
+{
+	const struct devstat *cur = luaL_checkudata(L, 1, DEVICE);
+
+	(void)luaL_checknumber(L, 3);
+	*backwards = false;
+	if (lua_isnoneornil(L, 2))
+		return NULL;
+	*backwards = devstat_baseline(cur, luaL_checkudata(L, 2, DEVICE), baseline) != 0;
+	return baseline;
+}
+
+/* compute(current, previous or nil, etime) -> table of all figures. */
+static int
+compute(lua_State *L)
+{
+	struct devstat baseline, *cur, *prev;
+	lua_Number etime;
+	bool backwards;
+
+	prev = check_interval(L, &baseline, &backwards);
+	cur = lua_touserdata(L, 1);
+	etime = lua_tonumber(L, 3);
+	lua_createtable(L, 0, DSM_MAX);
+	for (int m = DSM_NONE + 1; m < DSM_MAX; m++) {
+		uint64_t u = 0;
+		long double f = 0;
+		const char *name = devstat_metric_name((devstat_metric)m);
+
+		switch (devstat_metric_type((devstat_metric)m)) {
+		case 'u':
+			(void)devstat_compute_statistics(cur, prev, etime, (devstat_metric)m, &u,
+			    DSM_NONE);
+			set_u64(L, name, u);
+			break;
+		case 'f':
+			(void)devstat_compute_statistics(cur, prev, etime, (devstat_metric)m, &f,
+			    DSM_NONE);
+			set_number(L, name, f);
+			break;
+		default:
+			break;
+		}
+	}
+	if (backwards) {
+		lua_pushboolean(L, 1);
+		lua_setfield(L, -2, "backwards");
+	}
+	return 1;
+}
+
+/*
+ * text(current, previous or nil, etime, figure, decimals, scale or 1) -> the figure times scale,
+ * rounded once, from all the digits there are.
+ */
+static int
+text(lua_State *L)
+{
+	struct devstat baseline, *prev;
+	const char *figure = luaL_checkstring(L, 4);
+	int decimals = check_int(L, 5), m = DSM_NONE + 1, n;
+	lua_Number scale = luaL_optnumber(L, 6, 1);
+	long double v = 0;
+	uint64_t u = 0;
+	bool backwards, integer;
+	char buf[400];
+
+	prev = check_interval(L, &baseline, &backwards);
+	luaL_argcheck(L, decimals >= 0 && decimals <= 20, 5, "0 to 20 decimals");
+	luaL_argcheck(L, scale >= -1e9 && scale <= 1e9, 6, "scale out of range");
+	while (m < DSM_MAX && (devstat_metric_name((devstat_metric)m) == NULL ||
+	    strcmp(devstat_metric_name((devstat_metric)m), figure) != 0))
+		m++;
+	luaL_argcheck(L, m < DSM_MAX, 4, "no such figure");
+	integer = devstat_metric_type((devstat_metric)m) == 'u';
+	(void)devstat_compute_statistics(lua_touserdata(L, 1), prev, lua_tonumber(L, 3),
+	    (devstat_metric)m, integer ? (void *)&u : (void *)&v, DSM_NONE);
+	n = snprintf(buf, sizeof buf, "%.*Lf", decimals, (integer ? (long double)u : v) * scale);
+	lua_pushlstring(L, buf, n > 0 && (size_t)n < sizeof buf ? (size_t)n : 0);
+	return 1;
+}
+
+/* --- reading the list ---------------------------------------------------------------- */
+
+static struct reader *
+check_reader(lua_State *L)
+{
+	struct reader *r = luaL_checkudata(L, 1, READER);
+
+	if (r->kc == NULL)
+		luaL_argerror(L, 1, "the device list is closed");
+	return r;
+}
+
+/* open(path or nil) -> reader; a capture, or what kstat_open() opens. */
+static int
+open_reader(lua_State *L)
+{
+	const char *path = luaL_optstring(L, 1, NULL);
+	struct reader *r = ks_lua_newuserdata(L, sizeof *r);
+
+	ks_lua_setmetatable(L, READER);
+	r->kc = path != NULL ? kstat_open_capture(path) : kstat_open();
+	if (r->kc == NULL)
+		return ks_lua_fail(L);
+	r->list = devstat_list_open(r->kc);
+	if (r->list == NULL)
+		return ks_lua_fail(L);
+	return 1;
+}
+
+static int
+close_reader(lua_State *L)
+{
+	struct reader *r = luaL_checkudata(L, 1, READER);
+
+	devstat_list_close(r->list);
+	if (r->kc != NULL)
+		(void)kstat_close(r->kc);
+	devstat_freedevs(&r->dinfo);
+	memset(r, 0, sizeof *r);
+	return 0;
+}
+
+/*
+ * reader:read() -> { devices, generation, changed, snap_time, cp_time, tk_nin, tk_nout }. From
+ * the second call on, live kstats are brought up to date first, and a replay moves on.
+ */
+static int
+read_devices(lua_State *L)
+{
+	static const char *const states[CPUSTATES] = { "user", "nice", "sys", "intr", "idle" };
+	struct reader *r = check_reader(L);
+	struct statinfo stats = { .dinfo = &r->dinfo };
+	struct ks_devstat_extra extra;
+	int changed;
+
+	if (r->read && ks_chain_step(r->kc) == -1)
+		return ks_lua_fail(L);
+	changed = ks_devstat_list_read(r->list, &stats, &extra);
+	if (changed == -1)
+		return ks_lua_fail(L);
+	r->read = true;
+	lua_createtable(L, 0, 8);
+	lua_createtable(L, r->dinfo.numdevs, 0);
+	for (int i = 0; i < r->dinfo.numdevs; i++) {
+		(void)push_device(L, &r->dinfo.devices[i]);
+		lua_rawseti(L, -2, i + 1);
+	}
+	lua_setfield(L, -2, "devices");
+	lua_pushinteger(L, (lua_Integer)r->dinfo.generation);
+	lua_setfield(L, -2, "generation");
+	lua_pushboolean(L, changed);
+	lua_setfield(L, -2, "changed");
+	set_number(L, "snap_time", stats.snap_time);
+	if (extra.cpu) {
+		lua_createtable(L, 0, CPUSTATES);
+		for (int i = 0; i < CPUSTATES; i++)
+			set_u64(L, states[i], (uint64_t)stats.cp_time[i]);
+		lua_setfield(L, -2, "cp_time");
+	}
+	if (extra.tty) {
+		set_u64(L, "tk_nin", (uint64_t)stats.tk_nin);
+		set_u64(L, "tk_nout", (uint64_t)stats.tk_nout);
+	}
+	return 1;
+}
+
+/* reader:replay() -> true if what is read is a capture. */
+static int
+is_replay(lua_State *L)
+{
+	lua_pushboolean(L, ks_chain_is_replay(check_reader(L)->kc));
+	return 1;
+}
+
+/* reader:warning() -> a line for the person about what could not be read, or nil. */
+static int
+next_warning(lua_State *L)
+{
+	lua_pushstring(L, ks_chain_warning(check_reader(L)->kc));
+	return 1;
+}
+
+/* --- selecting -------------------------------------------------------------------------- */
+
+static int
+new_selection(lua_State *L)
+{
+	(void)ks_lua_newuserdata(L, sizeof(struct selection));
+	ks_lua_setmetatable(L, SELECTION);
+	return 1;
+}
+
+static int
+free_selection(lua_State *L)
+{
+	struct selection *s = luaL_checkudata(L, 1, SELECTION);
+
+	devstat_free(s->sel);
+	memset(s, 0, sizeof *s);
+	return 0;
+}
+
+/*
+ * Scratch memory that Lua frees, whatever happens before the call is over: n objects of size
+ * bytes, zeroed.
+ */
+static void *
+scratch(lua_State *L, size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(n + 1, size, &bytes))
+		luaL_error(L, "too many");
+	return memset(lua_newuserdata(L, bytes), 0, bytes);
+}
+
+/*
+ * Patterns at index i (an array of strings) as scratch memory, their number in *n. With NULL the
+ * message is in devstat_errbuf.
+ */
+static struct devstat_match *
+check_patterns(lua_State *L, int i, int *n)
+{
+	size_t len = ks_lua_rawlen(L, i);
+	struct devstat_match *all = scratch(L, len, sizeof *all), *one;
+	int count;
+
+	*n = 0;
+	for (size_t k = 0; k < len; k++) {
+		char *pattern;
+		size_t size;
+		const char *s;
+
+		lua_rawgeti(L, i, (int)k + 1);
+		luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, i, "not a list of patterns");
+		s = lua_tolstring(L, -1, &size);
+		/* The parser takes a char *, as the page has it. */
+		pattern = memcpy(scratch(L, size, 1), s, size);
+		one = NULL;
+		count = 0;
+		if (devstat_buildmatch(pattern, &one, &count) != 0)
+			return NULL;
+		all[(*n)++] = *one;
+		devstat_free(one);
+		lua_pop(L, 2);
+	}
+	return all;
+}
+
+/*
+ * selection:apply(devices, generation, mode, names, patterns, max, performance) -> whether the
+ * selection changed. mode: "add", "only", "remove" or "addonly".
+ */
+static int
+apply(lua_State *L)
+{
+	static const char *const modes[] = { "add", "only", "remove", "addonly", NULL };
+	static const devstat_select_mode mode_of[] = {
+		DS_SELECT_ADD, DS_SELECT_ONLY, DS_SELECT_REMOVE, DS_SELECT_ADDONLY
+	};
+	struct selection *s = luaL_checkudata(L, 1, SELECTION);
+	devstat_select_mode mode;
+	struct devstat_match *matches;
+	struct devstat *devices;
+	char **names;
+	size_t ndevices, nnames;
+	long generation;
+	int nmatches, max, perf, changed;
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	generation = (long)luaL_checknumber(L, 3);
+	mode = mode_of[luaL_checkoption(L, 4, "add", modes)];
+	luaL_checktype(L, 5, LUA_TTABLE);
+	luaL_checktype(L, 6, LUA_TTABLE);
+	max = check_int(L, 7);
+	perf = lua_toboolean(L, 8);
+	lua_settop(L, 8);
+
+	ndevices = ks_lua_rawlen(L, 2);
+	nnames = ks_lua_rawlen(L, 5);
+	luaL_argcheck(L, ndevices < INT32_MAX, 2, "too many devices");
+	luaL_argcheck(L, nnames < INT32_MAX, 5, "too many names");
+	devices = scratch(L, ndevices, sizeof *devices);
+	for (size_t i = 0; i < ndevices; i++) {
+		const struct devstat *ds;
+
+		lua_rawgeti(L, 2, (int)i + 1);
+		ds = ks_lua_testudata(L, -1, DEVICE);
+		luaL_argcheck(L, ds != NULL, 2, "not a list of devices");
+		devices[i] = *ds;
+		lua_pop(L, 1);
+	}
+	names = scratch(L, nnames, sizeof *names);
+	for (size_t i = 0; i < nnames; i++) {
+		lua_rawgeti(L, 5, (int)i + 1);
+		luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, 5, "not a list of names");
+		names[i] = (char *)(uintptr_t)lua_tostring(L, -1); /* kept by the table */
+		lua_pop(L, 1);
+	}
+	matches = check_patterns(L, 6, &nmatches);
+	if (matches == NULL)
+		return ks_lua_fail(L);
+	changed = devstat_selectdevs(&s->sel, &s->num_selected, &s->n, &s->generation, generation,
+	    devices, (int)ndevices, matches, nmatches, names, (int)nnames, mode, max, perf);
+	if (changed == -1)
+		return ks_lua_fail(L);
+	lua_pushboolean(L, changed);
+	return 1;
+}
+
+/* selection:entries() -> array of { index in the device list, selection number or 0, bytes }. */
+static int
+entries(lua_State *L)
+{
+	const struct selection *s = luaL_checkudata(L, 1, SELECTION);
+
+	lua_createtable(L, s->n, 0);
+	for (int i = 0; i < s->n; i++) {
+		lua_createtable(L, 0, 3);
+		lua_pushinteger(L, s->sel[i].position + 1);
+		lua_setfield(L, -2, "index");
+		lua_pushinteger(L, s->sel[i].selected);
+		lua_setfield(L, -2, "selected");
+		set_u64(L, "bytes", s->sel[i].bytes);
+		lua_rawseti(L, -2, i + 1);
+	}
+	return 1;
+}
+
+/* selection:set_bytes(entry, bytes): what performance mode sorts by; entry as in entries(). */
+static int
+set_bytes(lua_State *L)
+{
+	struct selection *s = luaL_checkudata(L, 1, SELECTION);
+	int i = check_int(L, 2);
+
+	(void)luaL_checknumber(L, 3);
+	luaL_argcheck(L, i >= 1 && i <= s->n, 2, "no such entry");
+	s->sel[i - 1].bytes = to_u64(L, 3);
+	return 0;
+}
+
+static int
+selection_len(lua_State *L)
+{
+	lua_pushinteger(L, ((struct selection *)luaL_checkudata(L, 1, SELECTION))->num_selected);
+	return 1;
+}
+
+/* match(string) -> { type, interface, pass, text }; nil, message, "EINVAL". */
+static int
+match(lua_State *L)
+{
+	struct devstat_match *m;
+	int n;
+	const char *s = luaL_checkstring(L, 1);
+	const char *word;
+
+	lua_createtable(L, 1, 0);
+	lua_pushvalue(L, 1);
+	lua_rawseti(L, -2, 1);
+	m = check_patterns(L, lua_gettop(L), &n);
+	if (m == NULL)
+		return ks_lua_fail(L);
+	lua_createtable(L, 0, 4);
+	if (m->match_fields & DEVSTAT_MATCH_TYPE) {
+		word = ks_devstat_type_word(m->device_type, DEVSTAT_MATCH_TYPE);
+		lua_pushstring(L, word);
+		lua_setfield(L, -2, "type");
+	}
+	if (m->match_fields & DEVSTAT_MATCH_IF) {
+		word = ks_devstat_type_word(m->device_type, DEVSTAT_MATCH_IF);
+		lua_pushstring(L, word);
+		lua_setfield(L, -2, "interface");
+	}
+	lua_pushboolean(L, (m->match_fields & DEVSTAT_MATCH_PASS) != 0);
+	lua_setfield(L, -2, "pass");
+	lua_pushstring(L, s);
+	lua_setfield(L, -2, "text");
+	return 1;
+}
+
+/*
+ * fixed(number, decimals) -> its text as C prints it. LuaJIT rounds ties its own way.
+ */
+static int
+fixed(lua_State *L)
+{
+	char buf[400];
+	int decimals = check_int(L, 2);
+	int n;
+
+	luaL_argcheck(L, decimals >= 0 && decimals <= 20, 2, "0 to 20 decimals");
+	n = snprintf(buf, sizeof buf, "%.*f", decimals, luaL_checknumber(L, 1));
+	lua_pushlstring(L, buf, (size_t)n);
+	return 1;
+}
+
+/* hrtime() -> nanoseconds of gethrtime(), the clock that wait() waits for. */
+static int
+hrtime(lua_State *L)
+{
+	lua_pushnumber(L, (lua_Number)gethrtime());
+	return 1;
+}
+
+/* Makes a type whose methods are looked up in a table of functions. */
+static void
+new_type(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *methods)
+{
+	ks_lua_newtype(L, name, meta);
+	lua_newtable(L);
+	ks_lua_setfuncs(L, methods);
+	lua_setfield(L, -2, "__index");
+	lua_pop(L, 1);
+}
+
+void
+ks_lua_add_devstat(lua_State *L)
+{
+	static const luaL_Reg functions[] = {
+		{ "compute", compute }, { "device", new_device }, { "fixed", fixed },
+		{ "hrtime", hrtime }, { "match", match }, { "open", open_reader }, { "selection", new_selection },
+		{ "text", text }, { NULL, NULL },
+	};
+	static const luaL_Reg device_meta[] = {
+		{ "__index", device_index }, { "__tostring", device_tostring }, { NULL, NULL },
+	};
+	static const luaL_Reg reader_meta[] = {
+		{ "__gc", close_reader }, { "__close", close_reader }, { NULL, NULL },
+	};
+	static const luaL_Reg reader_methods[] = {
+		{ "close", close_reader }, { "read", read_devices }, { "replay", is_replay },
+		{ "warning", next_warning }, { NULL, NULL },
+	};
+	static const luaL_Reg selection_meta[] = {
+		{ "__gc", free_selection }, { "__len", selection_len }, { NULL, NULL },
+	};
+	static const luaL_Reg selection_methods[] = {
+		{ "apply", apply }, { "entries", entries }, { "set_bytes", set_bytes },
+		{ NULL, NULL },
+	};
+
+	ks_lua_newtype(L, DEVICE, device_meta);
+	lua_pop(L, 1);
+	new_type(L, READER, reader_meta, reader_methods);
+	new_type(L, SELECTION, selection_meta, selection_methods);
+	lua_newtable(L);
+	ks_lua_setfuncs(L, functions);
+	lua_setfield(L, -2, "devstat");
+}

@@ -1,0 +1,186 @@
+--- Device statistics: FreeBSD's devstat(3) over the disks and tapes of the kstat chain.
+--
+--     local devstat = require("kstat.devstat")
+--     local list = assert(devstat.open())
+--     local before = assert(list:read())
+--     -- some time later
+--     local now = assert(list:read())
+--     local prev = devstat.by_name(before)
+--     for _, d in ipairs(now.devices) do
+--       local s = devstat.compute(d, prev(d), now.snap_time - before.snap_time)
+--       print(d.name, s.transfers_per_second, s.mb_per_second, s.busy_pct)
+--     end
+--
+-- A *device* is immutable: the state of one device at one time. Its fields:
+--
+-- - `name` as the system knows it ("sda"), `device_name` and `unit` as devstat numbers it
+--   ("sd", 0), `number` unique in its list, `creation_time` in seconds of uptime;
+-- - `type` ("da", "cd", "sa", "floppy", ...; nil if there is no word for it), `interface`
+--   ("scsi", "ide", "other"), `pass` (true for passthrough devices), `priority`;
+-- - `block_size` in bytes, nil if not known; `queue_length`, transactions outstanding;
+-- - `read_bytes`, `write_bytes`, `free_bytes` (discarded); `read_ops`, `write_ops`, `free_ops`,
+--   `other_ops`; `read_time`, `write_time`, `free_time`, `other_time`: summed durations in
+--   seconds; `busy_time` in seconds. All since creation. `read_time_ns` and so on, and
+--   `busy_time_ns`, are the same in whole nanoseconds.
+--
+-- A *snapshot* is a table: `devices` (array in list order), `generation` and `changed` (whether
+-- it differs from the last read), `snap_time` (seconds of uptime), `cp_time` (ticks of all
+-- CPUs: user, nice, sys, intr, idle; nil if not known), `tk_nin` and `tk_nout`
+-- (characters from and to terminals; nil where the system does not count them).
+--
+-- What the world causes is reported as `nil, message, errno_name`.
+-- @module kstat.devstat
+-- SPDX-License-Identifier: MIT
+local core = require("kstat.core").devstat
+
+local M = {}
+
+--- Opens the list of devices.
+-- @tparam[opt] string source a capture (`kstat -j` output or a recording); without it, what
+--   kstat_open() opens: this machine, or the replay in `$KSTAT_SOURCE`
+-- @treturn reader with the methods `read()` (a snapshot; in a replay each call but the first moves
+--   to the next sample), `replay()` (true for captures), `warning()` and `close()`
+function M.open(source)
+  return core.open(source)
+end
+
+--- Reads the list of devices once.
+-- @tparam[opt] string|reader source as for open(), or what open() returned
+-- @treturn table a snapshot
+function M.list(source)
+  if type(source) == "userdata" then return source:read() end
+  local reader, message, code = core.open(source)
+  if not reader then return nil, message, code end
+  local snapshot
+  snapshot, message, code = reader:read()
+  reader:close()
+  return snapshot, message, code
+end
+
+--- Makes a device from a table of the fields above; `name` is split into name and unit.
+-- @tparam table fields
+-- @treturn device
+function M.device(fields)
+  return core.device(fields)
+end
+
+local function device_of(d)
+  return type(d) == "table" and core.device(d) or d
+end
+
+--- Finds devices of an earlier snapshot.
+-- @tparam table|nil snapshot or array of devices; nil finds nothing
+-- @treturn function that, given a device, returns the same device there, or nil if it was
+--   not there or another one had its name
+function M.by_name(snapshot)
+  local known = {}
+  for _, d in ipairs(snapshot and (snapshot.devices or snapshot) or {}) do known[d.name] = d end
+  return function(d)
+    local found = known[d.name]
+    return found and found.creation_time == d.creation_time and found or nil
+  end
+end
+
+--- Computes every figure of devstat_compute_statistics().
+--
+-- The names are those of the manual page without `DSM_`, in small letters, such as
+-- `total_bytes`, `kb_per_transfer`, `ms_per_transaction_read`, `busy_pct`. Bytes, transfers
+-- and blocks are counts; times are seconds but for `ms_per_...`; rates are per second and 0 if
+-- no time has passed. `busy_pct` may exceed 100. A counter that went back counts as unchanged,
+-- and `backwards` is then true.
+-- @param cur a device, or a table of its fields
+-- @param prev the device before, nil to compute since its creation
+-- @tparam number etime seconds between the two
+-- @treturn table
+function M.compute(cur, prev, etime)
+  return core.compute(device_of(cur), device_of(prev), etime)
+end
+
+--- One figure as text, rounded once from the C library's full precision.
+-- @param cur as for compute()
+-- @param prev
+-- @tparam number etime
+-- @tparam string figure its name, as in compute()
+-- @tparam number decimals 0 to 20
+-- @tparam[opt=1] number scale what to multiply it by
+-- @treturn string
+function M.text(cur, prev, etime, figure, decimals, scale)
+  return core.text(device_of(cur), device_of(prev), etime, figure, decimals, scale)
+end
+
+--- Checks and takes apart a pattern such as "da,scsi,pass".
+-- @tparam string pattern up to three words: a device type, an interface, `pass`
+-- @treturn table with `type`, `interface` (nil if any), `pass` and `text`
+function M.match(pattern)
+  return core.match(pattern)
+end
+
+--- An empty selection that keeps its state from call to call, as devstat_selectdevs() does.
+-- @treturn selection with the methods `apply(devices, generation, mode, names, patterns, max,
+--   performance)` (true if the selection changed), `entries()` (array of tables with `index` in the list
+--   of devices, `selected` (0: not) and `bytes`) and `set_bytes(entry, bytes)`; `#selection` is
+--   the number of selected devices
+function M.selection()
+  return core.selection()
+end
+
+local function texts(patterns)
+  if patterns == nil then return {} end
+  if type(patterns) == "string" or patterns.text then patterns = { patterns } end
+  local out = {}
+  for i, p in ipairs(patterns) do out[i] = type(p) == "table" and p.text or p end
+  return out
+end
+
+--- Chooses devices, at most `max` of them, in the order to show them.
+-- @tparam {device,...} devices
+-- @tparam[opt] table options
+--   `names`: array of names; `match`: a pattern, or an array of them ("or"); `mode`: "add"
+--   (fills up with other devices in list order; the default without names and patterns), "only" (the
+--   default with them), "addonly", or "remove" (the devices that names and patterns leave);
+--   `max`: number of devices to return at most; `sort`: "bytes" for those that moved most bytes
+--   first, since `previous` (a snapshot or an array of devices) if given
+-- @treturn {device,...} or nil, message, "EINVAL" for a pattern that makes no sense
+function M.select(devices, options)
+  options = options or {}
+  if options.sort ~= nil and options.sort ~= "bytes" then
+    error("sort must be \"bytes\"", 2)
+  end
+  local names, patterns = options.names or {}, texts(options.match)
+  local max, mode = options.max or #devices, options.mode
+  if mode == nil then mode = (#names > 0 or #patterns > 0) and "only" or "add" end
+  local s = core.selection()
+  -- A removal starts from everything.
+  local removing = mode == "remove"
+  local ok, message, code = s:apply(devices, 1, removing and "add" or "addonly", {}, {}, #devices + 1)
+  if ok == nil then return nil, message, code end
+  local limit = removing and #devices + 1 or max
+  ok, message, code = s:apply(devices, 1, mode, names, patterns, limit)
+  if ok == nil then return nil, message, code end
+  local chosen = {}
+  for i, e in ipairs(s:entries()) do
+    if e.selected > 0 then
+      e.place, e.device = i, devices[e.index]
+      chosen[#chosen + 1] = e
+    end
+  end
+  if options.sort then
+    local before = M.by_name(options.previous)
+    for _, e in ipairs(chosen) do
+      e.moved = core.compute(e.device, before(e.device), 0).total_bytes
+    end
+    table.sort(chosen, function(a, b)
+      if a.moved ~= b.moved then return a.moved > b.moved end
+      return a.index < b.index
+    end)
+  elseif removing then
+    table.sort(chosen, function(a, b) return a.index < b.index end)
+  else
+    table.sort(chosen, function(a, b) return a.selected < b.selected end)
+  end
+  local out = {}
+  for i = 1, math.min(max, #chosen) do out[i] = chosen[i].device end
+  return out
+end
+
+return M
