@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "chain/chain.h"
 #include "devstat.h"
 #include "devstat/bintime.h"
 #include "devstat/device.h"
@@ -19,16 +18,17 @@
 #include "lua/compat.h"
 #include "lua/core.h"
 #include "lua/error.h"
+#include "lua/types.h"
+#include "lua/value.h"
 
 #define DEVICE "kstat.devstat.device"
-#define READER "kstat.devstat.reader"
+#define LIST "kstat.devstat.list"
 #define SELECTION "kstat.devstat.selection"
 
-struct reader {
-	kstat_ctl_t *kc; /* owned; NULL after close */
-	devstat_list_t *list;
-	struct devinfo dinfo;
-	bool read; /* the current sample was */
+struct list {
+	devstat_list_t *list; /* owned */
+	struct ks_lua_chain *chain; /* kept alive by the associated table */
+	struct devinfo dinfo; /* owned */
 };
 
 struct selection {
@@ -40,19 +40,9 @@ struct selection {
 /* --- values ---------------------------------------------------------------------- */
 
 static void
-push_u64(lua_State *L, uint64_t v)
-{
-#if KS_LUA_INTEGERS
-	lua_pushinteger(L, (lua_Integer)v); /* the 64 bits are kept; %u prints them */
-#else
-	lua_pushnumber(L, (lua_Number)v);
-#endif
-}
-
-static void
 set_u64(lua_State *L, const char *field, uint64_t v)
 {
-	push_u64(L, v);
+	ks_lua_pushu64(L, v);
 	lua_setfield(L, -2, field);
 }
 
@@ -152,11 +142,11 @@ device_index(lua_State *L)
 		lua_pushnil(L);
 	} else if (by_kind(field, &kind, &what)) {
 		if (what == BYTES)
-			push_u64(L, ds->bytes[kind]);
+			ks_lua_pushu64(L, ds->bytes[kind]);
 		else if (what == OPS)
-			push_u64(L, ds->operations[kind]);
+			ks_lua_pushu64(L, ds->operations[kind]);
 		else if (what == TIME_NS)
-			push_u64(L, (uint64_t)ks_bintime_ns(&ds->duration[kind]));
+			ks_lua_pushu64(L, (uint64_t)ks_bintime_ns(&ds->duration[kind]));
 		else
 			lua_pushnumber(L, (lua_Number)ks_bintime_seconds(&ds->duration[kind]));
 	} else if (strcmp(field, "name") == 0) {
@@ -184,11 +174,11 @@ device_index(lua_State *L)
 	} else if (strcmp(field, "busy_time") == 0) {
 		lua_pushnumber(L, (lua_Number)ks_bintime_seconds(&ds->busy_time));
 	} else if (strcmp(field, "busy_time_ns") == 0) {
-		push_u64(L, (uint64_t)ks_bintime_ns(&ds->busy_time));
+		ks_lua_pushu64(L, (uint64_t)ks_bintime_ns(&ds->busy_time));
 	} else if (strcmp(field, "creation_time") == 0) {
 		lua_pushnumber(L, (lua_Number)ks_bintime_seconds(&ds->creation_time));
 	} else if (strcmp(field, "queue_length") == 0) {
-		push_u64(L, (uint32_t)(ds->start_count - ds->end_count));
+		ks_lua_pushu64(L, (uint32_t)(ds->start_count - ds->end_count));
 	} else {
 		lua_pushnil(L);
 	}
@@ -383,73 +373,62 @@ text(lua_State *L)
 
 /* --- reading the list ---------------------------------------------------------------- */
 
-static struct reader *
-check_reader(lua_State *L)
-{
-	struct reader *r = luaL_checkudata(L, 1, READER);
-
-	if (r->kc == NULL)
-		luaL_argerror(L, 1, "the device list is closed");
-	return r;
-}
-
-/* open(path or nil) -> reader; a capture, or what kstat_open() opens. */
+/* list(chain) -> the devices of that chain, as a list that keeps its generation. */
 static int
-open_reader(lua_State *L)
+new_list(lua_State *L)
 {
-	const char *path = luaL_optstring(L, 1, NULL);
-	struct reader *r = ks_lua_newuserdata(L, sizeof *r);
+	struct ks_lua_chain *chain = ks_lua_checkchain(L, 1);
+	struct list *l = ks_lua_newuserdata(L, sizeof *l);
 
-	ks_lua_setmetatable(L, READER);
-	r->kc = path != NULL ? kstat_open_capture(path) : kstat_open();
-	if (r->kc == NULL)
+	ks_lua_setmetatable(L, LIST);
+	l->chain = chain;
+	l->list = devstat_list_open(chain->kc);
+	if (l->list == NULL)
 		return ks_lua_fail(L);
-	r->list = devstat_list_open(r->kc);
-	if (r->list == NULL)
-		return ks_lua_fail(L);
+	lua_createtable(L, 1, 0);
+	lua_pushvalue(L, 1);
+	lua_rawseti(L, -2, 1);
+	ks_lua_setuservalue(L, -2);
 	return 1;
 }
 
 static int
-close_reader(lua_State *L)
+free_list(lua_State *L)
 {
-	struct reader *r = luaL_checkudata(L, 1, READER);
+	struct list *l = luaL_checkudata(L, 1, LIST);
 
-	devstat_list_close(r->list);
-	if (r->kc != NULL)
-		(void)kstat_close(r->kc);
-	devstat_freedevs(&r->dinfo);
-	memset(r, 0, sizeof *r);
+	devstat_list_close(l->list);
+	l->list = NULL;
+	devstat_freedevs(&l->dinfo);
 	return 0;
 }
 
 /*
- * reader:read() -> { devices, generation, changed, snap_time, cp_time, tk_nin, tk_nout }. From
- * the second call on, live kstats are brought up to date first, and a replay moves on.
+ * read(list) -> { devices, generation, changed, snap_time, cp_time, tk_nin, tk_nout } of what the
+ * chain holds now.
  */
 static int
-read_devices(lua_State *L)
+read_list(lua_State *L)
 {
 	static const char *const states[CPUSTATES] = { "user", "nice", "sys", "intr", "idle" };
-	struct reader *r = check_reader(L);
-	struct statinfo stats = { .dinfo = &r->dinfo };
+	struct list *l = luaL_checkudata(L, 1, LIST);
+	struct statinfo stats = { .dinfo = &l->dinfo };
 	struct ks_devstat_extra extra;
 	int changed;
 
-	if (r->read && ks_chain_step(r->kc) == -1)
-		return ks_lua_fail(L);
-	changed = ks_devstat_list_read(r->list, &stats, &extra);
+	if (l->list == NULL || l->chain->kc == NULL)
+		return luaL_argerror(L, 1, "the chain is closed");
+	changed = ks_devstat_list_read(l->list, &stats, &extra);
 	if (changed == -1)
 		return ks_lua_fail(L);
-	r->read = true;
 	lua_createtable(L, 0, 8);
-	lua_createtable(L, r->dinfo.numdevs, 0);
-	for (int i = 0; i < r->dinfo.numdevs; i++) {
-		(void)push_device(L, &r->dinfo.devices[i]);
+	lua_createtable(L, l->dinfo.numdevs, 0);
+	for (int i = 0; i < l->dinfo.numdevs; i++) {
+		(void)push_device(L, &l->dinfo.devices[i]);
 		lua_rawseti(L, -2, i + 1);
 	}
 	lua_setfield(L, -2, "devices");
-	lua_pushinteger(L, (lua_Integer)r->dinfo.generation);
+	lua_pushinteger(L, (lua_Integer)l->dinfo.generation);
 	lua_setfield(L, -2, "generation");
 	lua_pushboolean(L, changed);
 	lua_setfield(L, -2, "changed");
@@ -464,22 +443,6 @@ read_devices(lua_State *L)
 		set_u64(L, "tk_nin", (uint64_t)stats.tk_nin);
 		set_u64(L, "tk_nout", (uint64_t)stats.tk_nout);
 	}
-	return 1;
-}
-
-/* reader:replay() -> true if what is read is a capture. */
-static int
-is_replay(lua_State *L)
-{
-	lua_pushboolean(L, ks_chain_is_replay(check_reader(L)->kc));
-	return 1;
-}
-
-/* reader:warning() -> a line for the person about what could not be read, or nil. */
-static int
-next_warning(lua_State *L)
-{
-	lua_pushstring(L, ks_chain_warning(check_reader(L)->kc));
 	return 1;
 }
 
@@ -699,42 +662,19 @@ fixed(lua_State *L)
 	return 1;
 }
 
-/* hrtime() -> nanoseconds of gethrtime(), the clock that wait() waits for. */
-static int
-hrtime(lua_State *L)
-{
-	lua_pushnumber(L, (lua_Number)gethrtime());
-	return 1;
-}
-
-/* Makes a type whose methods are looked up in a table of functions. */
-static void
-new_type(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *methods)
-{
-	ks_lua_newtype(L, name, meta);
-	lua_newtable(L);
-	ks_lua_setfuncs(L, methods);
-	lua_setfield(L, -2, "__index");
-	lua_pop(L, 1);
-}
-
 void
 ks_lua_add_devstat(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "compute", compute }, { "device", new_device }, { "fixed", fixed },
-		{ "hrtime", hrtime }, { "match", match }, { "open", open_reader }, { "selection", new_selection },
-		{ "text", text }, { NULL, NULL },
+		{ "list", new_list }, { "match", match }, { "read", read_list },
+		{ "selection", new_selection }, { "text", text }, { NULL, NULL },
 	};
 	static const luaL_Reg device_meta[] = {
 		{ "__index", device_index }, { "__tostring", device_tostring }, { NULL, NULL },
 	};
-	static const luaL_Reg reader_meta[] = {
-		{ "__gc", close_reader }, { "__close", close_reader }, { NULL, NULL },
-	};
-	static const luaL_Reg reader_methods[] = {
-		{ "close", close_reader }, { "read", read_devices }, { "replay", is_replay },
-		{ "warning", next_warning }, { NULL, NULL },
+	static const luaL_Reg list_meta[] = {
+		{ "__gc", free_list }, { NULL, NULL },
 	};
 	static const luaL_Reg selection_meta[] = {
 		{ "__gc", free_selection }, { "__len", selection_len }, { NULL, NULL },
@@ -746,8 +686,13 @@ ks_lua_add_devstat(lua_State *L)
 
 	ks_lua_newtype(L, DEVICE, device_meta);
 	lua_pop(L, 1);
-	new_type(L, READER, reader_meta, reader_methods);
-	new_type(L, SELECTION, selection_meta, selection_methods);
+	ks_lua_newtype(L, LIST, list_meta);
+	lua_pop(L, 1);
+	ks_lua_newtype(L, SELECTION, selection_meta);
+	lua_newtable(L);
+	ks_lua_setfuncs(L, selection_methods);
+	lua_setfield(L, -2, "__index");
+	lua_pop(L, 1);
 	lua_newtable(L);
 	ks_lua_setfuncs(L, functions);
 	lua_setfield(L, -2, "devstat");

@@ -31,41 +31,78 @@
 -- What the world causes is reported as `nil, message, errno_name`.
 -- @module kstat.devstat
 -- SPDX-License-Identifier: MIT
+local kstat = require("kstat")
 local core = require("kstat.core").devstat
 
 local M = {}
 
+local reader = {}
+reader.__index = reader
+
 --- Opens the list of devices.
--- @tparam[opt] string source a capture (`kstat -j` output or a recording); without it, what
---   kstat_open() opens: this machine, or the replay in `$KSTAT_SOURCE`
--- @treturn reader with the methods `read()` (a snapshot; in a replay each call but the first moves
---   to the next sample), `replay()` (true for captures), `warning()` and `close()`
+-- @param[opt] source a chain, which stays the caller's to update and to close, or what kstat.open()
+-- takes: nil for this machine or the replay in `$KSTAT_SOURCE`, a string for a capture
+-- @treturn[1] reader
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
 function M.open(source)
-  return core.open(source)
+    local chain, message, errname = source
+    local own = kstat.type(source) ~= "chain"
+    if own then
+        chain, message, errname = kstat.open(source)
+        if not chain then return nil, message, errname end
+    end
+    local list
+    list, message, errname = core.list(chain)
+    if not list then return nil, message, errname end
+    return setmetatable({ chain = chain, list = list, own = own, fresh = true }, reader)
+end
+
+--- Reads the devices. A reader that opened its chain brings it up to date first, but for the
+-- first time: in a replay each further call is the next sample.
+-- @treturn[1] table a snapshot
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+function reader:read()
+    if self.own and not self.fresh then
+        local changed, message, errname = self.chain:update()
+        if changed == nil then return nil, message, errname end
+    end
+    self.fresh = false
+    return core.read(self.list)
+end
+
+--- Closes the chain, if the reader opened it.
+function reader:close()
+    if self.own then self.chain:close() end
 end
 
 --- Reads the list of devices once.
--- @tparam[opt] string|reader source as for open(), or what open() returned
--- @treturn table a snapshot
+-- @param[opt] source as for open()
+-- @treturn[1] table a snapshot
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
 function M.list(source)
-  if type(source) == "userdata" then return source:read() end
-  local reader, message, code = core.open(source)
-  if not reader then return nil, message, code end
-  local snapshot
-  snapshot, message, code = reader:read()
-  reader:close()
-  return snapshot, message, code
+    local opened, message, errname = M.open(source)
+    if not opened then return nil, message, errname end
+    local snapshot
+    snapshot, message, errname = opened:read()
+    opened:close()
+    return snapshot, message, errname
 end
 
 --- Makes a device from a table of the fields above; `name` is split into name and unit.
 -- @tparam table fields
 -- @treturn device
 function M.device(fields)
-  return core.device(fields)
+    return core.device(fields)
 end
 
 local function device_of(d)
-  return type(d) == "table" and core.device(d) or d
+    return type(d) == "table" and core.device(d) or d
 end
 
 --- Finds devices of an earlier snapshot.
@@ -73,12 +110,12 @@ end
 -- @treturn function that, given a device, returns the same device there, or nil if it was
 --   not there or another one had its name
 function M.by_name(snapshot)
-  local known = {}
-  for _, d in ipairs(snapshot and (snapshot.devices or snapshot) or {}) do known[d.name] = d end
-  return function(d)
-    local found = known[d.name]
-    return found and found.creation_time == d.creation_time and found or nil
-  end
+    local known = {}
+    for _, d in ipairs(snapshot and (snapshot.devices or snapshot) or {}) do known[d.name] = d end
+    return function(d)
+        local found = known[d.name]
+        return found and found.creation_time == d.creation_time and found or nil
+    end
 end
 
 --- Computes every figure of devstat_compute_statistics().
@@ -93,7 +130,7 @@ end
 -- @tparam number etime seconds between the two
 -- @treturn table
 function M.compute(cur, prev, etime)
-  return core.compute(device_of(cur), device_of(prev), etime)
+    return core.compute(device_of(cur), device_of(prev), etime)
 end
 
 --- One figure as text, rounded once from the C library's full precision.
@@ -105,14 +142,14 @@ end
 -- @tparam[opt=1] number scale what to multiply it by
 -- @treturn string
 function M.text(cur, prev, etime, figure, decimals, scale)
-  return core.text(device_of(cur), device_of(prev), etime, figure, decimals, scale)
+    return core.text(device_of(cur), device_of(prev), etime, figure, decimals, scale)
 end
 
 --- Checks and takes apart a pattern such as "da,scsi,pass".
 -- @tparam string pattern up to three words: a device type, an interface, `pass`
 -- @treturn table with `type`, `interface` (nil if any), `pass` and `text`
 function M.match(pattern)
-  return core.match(pattern)
+    return core.match(pattern)
 end
 
 --- An empty selection that keeps its state from call to call, as devstat_selectdevs() does.
@@ -121,15 +158,15 @@ end
 --   of devices, `selected` (0: not) and `bytes`) and `set_bytes(entry, bytes)`; `#selection` is
 --   the number of selected devices
 function M.selection()
-  return core.selection()
+    return core.selection()
 end
 
 local function texts(patterns)
-  if patterns == nil then return {} end
-  if type(patterns) == "string" or patterns.text then patterns = { patterns } end
-  local out = {}
-  for i, p in ipairs(patterns) do out[i] = type(p) == "table" and p.text or p end
-  return out
+    if patterns == nil then return {} end
+    if type(patterns) == "string" or patterns.text then patterns = { patterns } end
+    local out = {}
+    for i, p in ipairs(patterns) do out[i] = type(p) == "table" and p.text or p end
+    return out
 end
 
 --- Chooses devices, at most `max` of them, in the order to show them.
@@ -142,45 +179,45 @@ end
 --   first, since `previous` (a snapshot or an array of devices) if given
 -- @treturn {device,...} or nil, message, "EINVAL" for a pattern that makes no sense
 function M.select(devices, options)
-  options = options or {}
-  if options.sort ~= nil and options.sort ~= "bytes" then
-    error("sort must be \"bytes\"", 2)
-  end
-  local names, patterns = options.names or {}, texts(options.match)
-  local max, mode = options.max or #devices, options.mode
-  if mode == nil then mode = (#names > 0 or #patterns > 0) and "only" or "add" end
-  local s = core.selection()
-  -- A removal starts from everything.
-  local removing = mode == "remove"
-  local ok, message, code = s:apply(devices, 1, removing and "add" or "addonly", {}, {}, #devices + 1)
-  if ok == nil then return nil, message, code end
-  local limit = removing and #devices + 1 or max
-  ok, message, code = s:apply(devices, 1, mode, names, patterns, limit)
-  if ok == nil then return nil, message, code end
-  local chosen = {}
-  for i, e in ipairs(s:entries()) do
-    if e.selected > 0 then
-      e.place, e.device = i, devices[e.index]
-      chosen[#chosen + 1] = e
+    options = options or {}
+    if options.sort ~= nil and options.sort ~= "bytes" then
+        error("sort must be \"bytes\"", 2)
     end
-  end
-  if options.sort then
-    local before = M.by_name(options.previous)
-    for _, e in ipairs(chosen) do
-      e.moved = core.compute(e.device, before(e.device), 0).total_bytes
+    local names, patterns = options.names or {}, texts(options.match)
+    local max, mode = options.max or #devices, options.mode
+    if mode == nil then mode = (#names > 0 or #patterns > 0) and "only" or "add" end
+    local s = core.selection()
+    -- A removal starts from everything.
+    local removing = mode == "remove"
+    local ok, message, errname = s:apply(devices, 1, removing and "add" or "addonly", {}, {}, #devices + 1)
+    if ok == nil then return nil, message, errname end
+    local limit = removing and #devices + 1 or max
+    ok, message, errname = s:apply(devices, 1, mode, names, patterns, limit)
+    if ok == nil then return nil, message, errname end
+    local chosen = {}
+    for i, e in ipairs(s:entries()) do
+        if e.selected > 0 then
+            e.place, e.device = i, devices[e.index]
+            chosen[#chosen + 1] = e
+        end
     end
-    table.sort(chosen, function(a, b)
-      if a.moved ~= b.moved then return a.moved > b.moved end
-      return a.index < b.index
-    end)
-  elseif removing then
-    table.sort(chosen, function(a, b) return a.index < b.index end)
-  else
-    table.sort(chosen, function(a, b) return a.selected < b.selected end)
-  end
-  local out = {}
-  for i = 1, math.min(max, #chosen) do out[i] = chosen[i].device end
-  return out
+    if options.sort then
+        local before = M.by_name(options.previous)
+        for _, e in ipairs(chosen) do
+            e.moved = core.compute(e.device, before(e.device), 0).total_bytes
+        end
+        table.sort(chosen, function(a, b)
+            if a.moved ~= b.moved then return a.moved > b.moved end
+            return a.index < b.index
+        end)
+    elseif removing then
+        table.sort(chosen, function(a, b) return a.index < b.index end)
+    else
+        table.sort(chosen, function(a, b) return a.selected < b.selected end)
+    end
+    local out = {}
+    for i = 1, math.min(max, #chosen) do out[i] = chosen[i].device end
+    return out
 end
 
 return M

@@ -5,6 +5,7 @@
 -- from its creation; `-` stands for what the system does not count; intervals may have fractions.
 -- @module kstat.devstat.iostat
 -- SPDX-License-Identifier: MIT
+local kstat = require("kstat")
 local devstat = require("kstat.devstat")
 local fixed = require("kstat.core").devstat.fixed
 
@@ -18,7 +19,7 @@ local PAGE = 20 -- lines after which the header is printed again
 
 -- Raised for what ends the program with one line on stderr.
 local function fail(format, ...)
-  error({ message = format:format(...) }, 0)
+    error({ message = format:format(...) }, 0)
 end
 
 --- Options ---------------------------------------------------------------------
@@ -28,277 +29,276 @@ local WITH_ARGUMENT = "cMnNtw"
 
 -- The number that an option's argument starts with, as atoi() takes it; 0 if none.
 local function leading_integer(s)
-  local n = tonumber(s:match("^%s*([+-]?%d+)"))
-  return n and math.max(-2147483648, math.min(2147483647, n)) or 0
+    local n = tonumber(s:match("^%s*([+-]?%d+)"))
+    return n and math.max(-2147483648, math.min(2147483647, n)) or 0
 end
 
 local function seconds(s)
-  local n = tonumber(s:match("^%s*([+-]?%d*%.?%d*)"))
-  return n or 0
+    local n = tonumber(s:match("^%s*([+-]?%d*%.?%d*)"))
+    return n or 0
 end
 
 local function set_option(o, letter, value)
-  if letter == "c" then
-    o.count = leading_integer(value)
-    if o.count < 1 then fail("count %d is < 1", o.count) end
-  elseif letter == "n" then
-    o.max = leading_integer(value)
-    if o.max < 0 then fail("number of devices %d is < 0", o.max) end
-  elseif letter == "t" then
-    local ok, message = devstat.match(value)
-    if not ok then fail("%s", message) end
-    o.patterns[#o.patterns + 1] = value
-  elseif letter == "w" then
-    o.wait = seconds(value)
-    if o.wait < 0.001 then fail("wait time is < 1ms") end
-  else
-    fail("-%s: there is no kernel image to read here; use KSTAT_SOURCE for a capture", letter)
-  end
+    if letter == "c" then
+        o.count = leading_integer(value)
+        if o.count < 1 then fail("count %d is < 1", o.count) end
+    elseif letter == "n" then
+        o.max = leading_integer(value)
+        if o.max < 0 then fail("number of devices %d is < 0", o.max) end
+    elseif letter == "t" then
+        local ok, message = devstat.match(value)
+        if not ok then fail("%s", message) end
+        o.patterns[#o.patterns + 1] = value
+    elseif letter == "w" then
+        o.wait = seconds(value)
+        if o.wait < 0.001 then fail("wait time is < 1ms") end
+    else
+        fail("-%s: there is no kernel image to read here; use KSTAT_SOURCE for a capture", letter)
+    end
 end
 
 local function usage()
-  error({ message = USAGE, bare = true }, 0)
+    error({ message = USAGE, bare = true }, 0)
 end
 
 -- Reads options and operands into a table.
 local function parse(args)
-  local o = { patterns = {}, names = {} }
-  local i = 1
-  while args[i] and args[i]:match("^%-.") do
-    local word = args[i]
-    i = i + 1
-    if word == "--" then break end
-    local at = 2
-    while at <= #word do
-      local letter = word:sub(at, at)
-      at = at + 1
-      if FLAGS:find(letter, 1, true) then
-        o[letter] = true
-      elseif WITH_ARGUMENT:find(letter, 1, true) then
-        local value = word:sub(at)
-        if value == "" then
-          value = args[i]
-          i = i + 1
+    local o = { patterns = {}, names = {} }
+    local i = 1
+    while args[i] and args[i]:match("^%-.") do
+        local word = args[i]
+        i = i + 1
+        if word == "--" then break end
+        local at = 2
+        while at <= #word do
+            local letter = word:sub(at, at)
+            at = at + 1
+            if FLAGS:find(letter, 1, true) then
+                o[letter] = true
+            elseif WITH_ARGUMENT:find(letter, 1, true) then
+                local value = word:sub(at)
+                if value == "" then
+                    value = args[i]
+                    i = i + 1
+                end
+                if value == nil then usage() end
+                set_option(o, letter, value)
+                at = #word + 1
+            else
+                usage()
+            end
         end
-        if value == nil then usage() end
-        set_option(o, letter, value)
-        at = #word + 1
-      else
-        usage()
-      end
     end
-  end
-  while args[i] and not args[i]:match("^%d") do
-    o.names[#o.names + 1] = args[i]
-    i = i + 1
-  end
-  if args[i] then
-    o.wait = seconds(args[i])
-    if o.wait < 0.001 then o.wait = 1 end
-    if args[i + 1] then
-      o.count = leading_integer(args[i + 1])
-      if o.count < 1 then fail("count %d is < 1", o.count) end
+    while args[i] and not args[i]:match("^%d") do
+        o.names[#o.names + 1] = args[i]
+        i = i + 1
     end
-    if args[i + 2] then usage() end
-  end
-  if not o.count then o.count = o.wait and math.huge or 1 end
-  o.wait = o.wait or 1
-  return o
+    if args[i] then
+        o.wait = seconds(args[i])
+        if o.wait < 0.001 then o.wait = 1 end
+        if args[i + 1] then
+            o.count = leading_integer(args[i + 1])
+            if o.count < 1 then fail("count %d is < 1", o.count) end
+        end
+        if args[i + 2] then usage() end
+    end
+    if not o.count and not o.wait then o.count = 1 end
+    o.wait = o.wait or 1
+    return o
 end
 
 -- How many devices are shown if -n does not say.
 local function default_max(o)
-  if o.x then return math.huge end
-  local wide = o.d and not o.C
-  if o.o then return wide and 5 or 4 end
-  return wide and 4 or 3
+    if o.x then return math.huge end
+    local wide = o.d and not o.C
+    if o.o then return wide and 5 or 4 end
+    return wide and 4 or 3
 end
 
 --- Lines -----------------------------------------------------------------------------
 
 local function write_header(out, o, shown)
-  if o.x then
-    out(("%24sextended device statistics  "):format(""))
-    out(o.tty and "      tty " or "", o.cpu and "           cpu " or "", "\n")
-    out(o.I and "device           r/i         w/i         kr/i         kw/i qlen   tsvc_t/i      sb/i  "
-      or "device     r/s   w/s    kr/s    kw/s qlen svc_t  %b  ")
-    out(o.tty and "tin  tout " or "", o.cpu and "us ni sy in id " or "", "\n")
-    return
-  end
-  out(o.tty and "       tty" or "")
-  for _, e in ipairs(shown) do
-    out(((o.o and "%13s " or "%16s "):format(e.device.name:sub(1, 6))))
-  end
-  out(o.cpu and "            cpu" or "", "\n")
-  out(o.tty and " tin  tout" or "")
-  local columns
-  if o.o then
-    columns = o.I and " blk xfr msps " or " sps tps msps "
-  else
-    columns = o.I and "  KB/t xfrs   MB " or "  KB/t tps  MB/s "
-  end
-  out(columns:rep(#shown))
-  out(o.cpu and " us ni sy in id" or "", "\n")
+    if o.x then
+        out(("%24sextended device statistics  "):format(""))
+        out(o.tty and "      tty " or "", o.cpu and "           cpu " or "", "\n")
+        out(o.I and "device           r/i         w/i         kr/i         kw/i qlen   tsvc_t/i      sb/i  "
+            or "device     r/s   w/s    kr/s    kw/s qlen svc_t  %b  ")
+        out(o.tty and "tin  tout " or "", o.cpu and "us ni sy in id " or "", "\n")
+        return
+    end
+    out(o.tty and "       tty" or "")
+    for _, e in ipairs(shown) do
+        out(((o.o and "%13s " or "%16s "):format(e.device.name:sub(1, 6))))
+    end
+    out(o.cpu and "            cpu" or "", "\n")
+    out(o.tty and " tin  tout" or "")
+    local columns
+    if o.o then
+        columns = o.I and " blk xfr msps " or " sps tps msps "
+    else
+        columns = o.I and "  KB/t xfrs   MB " or "  KB/t tps  MB/s "
+    end
+    out(columns:rep(#shown))
+    out(o.cpu and " us ni sy in id" or "", "\n")
 end
 
 local function tty_text(o, now, prev, etime)
-  local format = o.x and "%4s%5s" or "%4s%6s"
-  if not now.tk_nin then return format:format("-", "-") end
-  local nin = now.tk_nin - (prev and prev.tk_nin or 0)
-  local nout = now.tk_nout - (prev and prev.tk_nout or 0)
-  return format:format(fixed(math.max(nin, 0) / etime, 0), fixed(math.max(nout, 0) / etime, 0))
+    local format = o.x and "%4s%5s" or "%4s%6s"
+    if not now.tk_nin then return format:format("-", "-") end
+    local nin = now.tk_nin - (prev and prev.tk_nin or 0)
+    local nout = now.tk_nout - (prev and prev.tk_nout or 0)
+    return format:format(fixed(math.max(nin, 0) / etime, 0), fixed(math.max(nout, 0) / etime, 0))
 end
 
 local STATES = { "user", "nice", "sys", "intr", "idle" }
 
 local function cpu_text(now, prev)
-  if not now.cp_time then return ("  -"):rep(#STATES) end
-  local ticks, total = {}, 0
-  for i, state in ipairs(STATES) do
-    ticks[i] = math.max(now.cp_time[state] - (prev and prev.cp_time and prev.cp_time[state] or 0), 0)
-    total = total + ticks[i]
-  end
-  local out = {}
-  for i = 1, #STATES do
-    out[i] = (" %2s"):format(fixed(total > 0 and 100 * ticks[i] / total or 0, 0))
-  end
-  return table.concat(out)
+    if not now.cp_time then return ("  -"):rep(#STATES) end
+    local ticks, total = {}, 0
+    for i, state in ipairs(STATES) do
+        ticks[i] = math.max(now.cp_time[state] - (prev and prev.cp_time and prev.cp_time[state] or 0), 0)
+        total = total + ticks[i]
+    end
+    local out = {}
+    for i = 1, #STATES do
+        out[i] = (" %2s"):format(fixed(total > 0 and 100 * ticks[i] / total or 0, 0))
+    end
+    return table.concat(out)
 end
 
 -- Whether -z hides a device with these figures.
 local function is_idle(s)
-  return not (s.transfers_per_second_read > 0.05 or s.transfers_per_second_write > 0.05
-    or s.mb_per_second_read * 1024 > 0.0005 or s.mb_per_second_write * 1024 > 0.0005
-    or s.busy_pct > 0.5)
+    return not (s.transfers_per_second_read > 0.05 or s.transfers_per_second_write > 0.05
+        or s.mb_per_second_read * 1024 > 0.0005 or s.mb_per_second_write * 1024 > 0.0005
+        or s.busy_pct > 0.5)
 end
 
 -- One device in the extended format; text(figure, decimals, scale) renders a figure.
 local function extended_line(o, name, text)
-  name = name:sub(1, 8)
-  if o.I then
-    return ("%-8s %11s %11s %12s %12s %4s %10s %9s "):format(name,
-      text("total_transfers_read", 1), text("total_transfers_write", 1),
-      text("total_bytes_read", 1, 1 / 1024), text("total_bytes_write", 1, 1 / 1024),
-      text("queue_length", 0), text("total_duration", 1), text("total_busy_time", 1))
-  end
-  return ("%-8s %5s %5s %7s %7s %4s %5s %3s "):format(name,
-    text("transfers_per_second_read", 1), text("transfers_per_second_write", 1),
-    text("mb_per_second_read", 1, 1024), text("mb_per_second_write", 1, 1024),
-    text("queue_length", 0), text("ms_per_transaction", 1), text("busy_pct", 0))
+    name = name:sub(1, 8)
+    if o.I then
+        return ("%-8s %11s %11s %12s %12s %4s %10s %9s "):format(name,
+            text("total_transfers_read", 1), text("total_transfers_write", 1),
+            text("total_bytes_read", 1, 1 / 1024), text("total_bytes_write", 1, 1 / 1024),
+            text("queue_length", 0), text("total_duration", 1), text("total_busy_time", 1))
+    end
+    return ("%-8s %5s %5s %7s %7s %4s %5s %3s "):format(name,
+        text("transfers_per_second_read", 1), text("transfers_per_second_write", 1),
+        text("mb_per_second_read", 1, 1024), text("mb_per_second_write", 1, 1024),
+        text("queue_length", 0), text("ms_per_transaction", 1), text("busy_pct", 0))
 end
 
 -- One device's columns in the other formats.
 local function columns(o, device, s, text)
-  local transfers = text(o.I and "total_transfers" or "transfers_per_second", 0)
-  if o.o then
-    local blocks
-    if o.I and o.K then
-      -- Whole blocks of 1024 bytes. What Lua has as a negative integer is above 2^63.
-      local n = s.total_blocks < 0 and s.total_blocks + 18446744073709551616.0 or s.total_blocks
-      blocks = fixed(math.floor(n * ((device.block_size or 512) / 1024)), 0)
-    else
-      blocks = text(o.I and "total_blocks" or "blocks_per_second", 0)
+    local transfers = text(o.I and "total_transfers" or "transfers_per_second", 0)
+    if o.o then
+        local blocks
+        if o.I and o.K then
+            -- Whole blocks of 1024 bytes. What Lua has as a negative integer is above 2^63.
+            local n = s.total_blocks < 0 and s.total_blocks + 18446744073709551616.0 or s.total_blocks
+            blocks = fixed(math.floor(n * ((device.block_size or 512) / 1024)), 0)
+        else
+            blocks = text(o.I and "total_blocks" or "blocks_per_second", 0)
+        end
+        local ms = text("ms_per_transaction", s.ms_per_transaction < 100 and 1 or 0)
+        return ("%4s%4s%5s "):format(blocks, transfers, ms)
     end
-    local ms = text("ms_per_transaction", s.ms_per_transaction < 100 and 1 or 0)
-    return ("%4s%4s%5s "):format(blocks, transfers, ms)
-  end
-  local mb = o.I and text("total_bytes", 2, 1 / 1048576) or text("mb_per_second", 2)
-  return (" %5s %3s %5s "):format(text("kb_per_transfer", 2), transfers, mb)
+    local mb = o.I and text("total_bytes", 2, 1 / 1048576) or text("mb_per_second", 2)
+    return (" %5s %3s %5s "):format(text("kb_per_transfer", 2), transfers, mb)
 end
 
 --- The loop -----------------------------------------------------------------------------
 
 -- The devices to show, as entries of the selection, in its order.
 local function shown_entries(o, selection, devices)
-  local shown = {}
-  for place, e in ipairs(selection:entries()) do
-    if e.selected > 0 and e.selected <= o.max then
-      shown[#shown + 1] = { place = place, device = devices[e.index] }
+    local shown = {}
+    for place, e in ipairs(selection:entries()) do
+        if e.selected > 0 and e.selected <= o.max then
+            shown[#shown + 1] = { place = place, device = devices[e.index] }
+        end
     end
-  end
-  return shown
+    return shown
 end
 
 local function write_report(out, o, selection, shown, now, prev)
-  local etime = prev and now.snap_time - prev.snap_time or now.snap_time
-  if etime <= 0 then etime = 1 end
-  local before = devstat.by_name(prev)
-  local sides = (o.tty and tty_text(o, now, prev, etime) or "") .. (o.cpu and cpu_text(now, prev) or "")
-  if o.tty and not o.x then out(tty_text(o, now, prev, etime)) end
-  for _, e in ipairs(shown) do
-    local previous = before(e.device)
-    local s = devstat.compute(e.device, previous, etime)
-    local function text(figure, decimals, scale)
-      return devstat.text(e.device, previous, etime, figure, decimals, scale)
+    local etime = prev and now.snap_time - prev.snap_time or now.snap_time
+    if etime <= 0 then etime = 1 end
+    local before = devstat.by_name(prev)
+    local sides = (o.tty and tty_text(o, now, prev, etime) or "") .. (o.cpu and cpu_text(now, prev) or "")
+    if not o.x then out(o.tty and tty_text(o, now, prev, etime) or "") end
+    for _, e in ipairs(shown) do
+        local previous = before(e.device)
+        local s = devstat.compute(e.device, previous, etime)
+        local function text(figure, decimals, scale)
+            return devstat.text(e.device, previous, etime, figure, decimals, scale)
+        end
+        -- Only what is shown is ranked: the others keep the rank they had.
+        selection:set_bytes(e.place, s.total_bytes)
+        if o.x then
+            if not (o.z and is_idle(s)) then
+                out(extended_line(o, e.device.name, text), sides, "\n")
+                sides = ""
+            end
+        else
+            out(columns(o, e.device, s, text))
+        end
     end
-    -- Only what is shown is ranked: the others keep the rank they had.
-    selection:set_bytes(e.place, s.total_bytes)
-    if o.x then
-      if not (o.z and is_idle(s)) then
-        out(extended_line(o, e.device.name, text), sides, "\n")
-        sides = ""
-      end
-    else
-      out(columns(o, e.device, s, text))
+    if o.x and sides ~= "" then
+        out((" "):rep(o.I and 85 or 52), sides, "\n")
+    elseif not o.x then
+        out(o.cpu and cpu_text(now, prev) or "", "\n")
     end
-  end
-  if o.x and sides ~= "" then
-    out((" "):rep(o.I and 85 or 52), sides, "\n")
-  elseif not o.x then
-    out(o.cpu and cpu_text(now, prev) or "", "\n")
-  end
 end
 
-local function report(o, reader, host)
-  local selection = devstat.selection()
-  local mode = (#o.names > 0 or #o.patterns > 0) and "only" or "add"
-  local max = math.min(o.max, 2147483647)
-  local prev
-  local lines = 0 -- left on this page
-  for n = 1, o.count do
-    local now, message = reader:read()
-    if not now then fail("%s", message) end
-    if prev and reader:replay() and now.snap_time == prev.snap_time and o.count == math.huge then
-      break
+local function report(o, reader, out)
+    local selection = devstat.selection()
+    local mode = (#o.names > 0 or #o.patterns > 0) and "only" or "add"
+    local max = math.min(o.max, 2147483647)
+    local prev
+    local lines = 0 -- left on this page
+    for _ in kstat.every(o.wait, o.count, { chain = reader.chain }) do
+        local now, message = reader:read()
+        if not now then fail("%s", message) end
+        if now.changed or o.h then
+            local changed, why = selection:apply(now.devices, now.generation, mode, o.names, o.patterns,
+                max, o.h)
+            if changed == nil then fail("%s", why) end
+            if changed then lines = 0 end
+        end
+        local shown = shown_entries(o, selection, now.devices)
+        if lines == 0 or o.x then
+            write_header(out, o, shown)
+            lines = PAGE
+        end
+        lines = lines - 1
+        write_report(out, o, selection, shown, now, prev)
+        prev = now
     end
-    if now.changed or o.h then
-      local changed, why = selection:apply(now.devices, now.generation, mode, o.names, o.patterns, max, o.h)
-      if changed == nil then fail("%s", why) end
-      if changed then lines = 0 end
-    end
-    local shown = shown_entries(o, selection, now.devices)
-    if lines == 0 or o.x then
-      write_header(host.write, o, shown)
-      lines = PAGE
-    end
-    lines = lines - 1
-    write_report(host.write, o, selection, shown, now, prev)
-    host.flush()
-    prev = now
-    if n < o.count and not host.wait(o.wait, reader:replay()) then break end
-  end
 end
 
---- Runs the command.
--- @tparam {string,...} args command line
--- @tparam table host functions: `open()` (a reader), `write(...)`, `flush()`, `complain(line)`,
---   and `wait(seconds, replay)`, which returns false to end the loop
--- @treturn int exit status
-function M.run(args, host)
-  local ok, err = pcall(function()
-    local o = parse(args)
-    local reader, message = host.open()
-    if not reader then fail("%s", message) end
-    if not o.max then o.max = math.max(default_max(o), #o.names) end
-    o.tty = o.T or not (o.d or o.x)
-    o.cpu = o.C or not (o.d or o.x)
-    report(o, reader, host)
-    reader:close()
-  end)
-  if ok then return 0 end
-  if type(err) ~= "table" then error(err, 0) end
-  host.complain(err.bare and err.message or "iostat: " .. err.message)
-  return 1
+--- Runs the command; one line on standard error says what went wrong.
+-- @tparam {string,...} args its command line
+-- @treturn integer exit status
+function M.run(args)
+    local function out(...) io.stdout:write(...) end
+    local ok, err = pcall(function()
+        local o = parse(args)
+        local chain, message = kstat.open()
+        if not chain then fail("%s", message) end
+        local reader
+        reader, message = devstat.open(chain)
+        if not reader then fail("%s", message) end
+        if not o.max then o.max = math.max(default_max(o), #o.names) end
+        o.tty = o.T or not (o.d or o.x)
+        o.cpu = o.C or not (o.d or o.x)
+        report(o, reader, out)
+        chain:close()
+    end)
+    if ok then return 0 end
+    if type(err) ~= "table" then error(err, 0) end
+    io.stdout:flush()
+    io.stderr:write(err.bare and "" or "iostat: ", err.message, "\n")
+    return 1
 end
 
 return M
