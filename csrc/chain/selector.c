@@ -61,10 +61,13 @@ ks_compare_nocase(const char *a, const char *b)
 	return lower(*x) - lower(*y);
 }
 
-/* A kstat on its way into order; of equals the one later in the chain goes first. */
+/*
+ * A kstat on its way into order; of equals the one later in the chain goes first. IDs grow along the
+ * chain, and copies of kstats keep them.
+ */
 struct placed {
 	kstat_t *ksp;
-	size_t position;
+	kid_t position;
 };
 
 static int
@@ -103,7 +106,7 @@ gather(struct gathered *g, kstat_t *ksp)
 		g->found = grown;
 		g->cap = cap;
 	}
-	g->found[g->n] = (struct placed){ ksp, g->n };
+	g->found[g->n] = (struct placed){ ksp, ksp->ks_kid };
 	g->n++;
 	return 0;
 }

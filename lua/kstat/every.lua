@@ -180,6 +180,9 @@ function every.every(interval, count, options)
             deadline = clock()
         else
             core.sample_freeze(now)
+            if core.kind(ks) ~= "chain" then
+                stop("the kstat chain is closed")
+            end
             local flushed
             flushed, failure, code = io.stdout:flush()
             if not flushed and code ~= EPIPE then

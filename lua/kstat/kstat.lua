@@ -125,8 +125,10 @@ if has_ffi and rawget(_G, "jit") then
             error("bad argument #1 to 'exact' (string expected, got " .. type(statistic) .. ")", 2)
         end
         local upper, lower, signed = core.halves(k, statistic)
-        if type(lower) ~= "number" then
-            return upper, lower, signed
+        if upper == nil and lower then
+            return nil, lower, signed -- message, errno name
+        elseif type(lower) ~= "number" then
+            return upper
         end
         local bits = uint64(upper) * high + uint64(lower)
         return signed and ffi.cast(int64, bits) or bits

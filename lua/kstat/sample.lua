@@ -61,7 +61,10 @@ object.install(core.sample_meta, methods, {
 }, how)
 
 core.sample_meta.__sub = function(now, prev)
-    local what = core.kind(now) == "sample" and prev or now
+    local what = now
+    if core.kind(now) == "sample" then
+        what = prev
+    end
     if core.kind(what) ~= "sample" then
         error(what == nil and "there is no earlier sample at the first tick: see now:since_creation()"
             or "a sample can only be subtracted from a sample, got " .. (core.kind(what) or type(what)), 2)

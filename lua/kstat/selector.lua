@@ -15,8 +15,18 @@ local selector = {}
 
 local operand -- the grammar, made when it is first needed
 
-local function make_grammar()
+-- LPeg for Lua 5.1 leaves a global behind.
+local function load_lpeg()
+    local before = rawget(_G, "lpeg")
     local lpeg = require("lpeg")
+    if rawget(_G, "lpeg") ~= before then
+        rawset(_G, "lpeg", before)
+    end
+    return lpeg
+end
+
+local function make_grammar()
+    local lpeg = load_lpeg()
     local P, S, C, Ct = lpeg.P, lpeg.S, lpeg.C, lpeg.Ct
     -- A slash ends a regular expression if only flags stand between it and the end of the field.
     local ending = P("/") * S("imsxnU") ^ 0 * #(P(":") + -1)

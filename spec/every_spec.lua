@@ -1,0 +1,213 @@
+-- The interval loop of the Lua module: cadence by an injected clock, and replays.
+local capture = require("support.capture")
+local kstat = require("kstat")
+
+local host = "spec/vectors/kstat/host.jsonl"
+local named = capture.named
+
+local function raised(f, ...)
+  local ok, message = pcall(f, ...)
+  assert.is_false(ok)
+  return message
+end
+
+-- A live chain is what waits; a tree that is not there has no kstats, or only a few.
+local function live()
+  local ks = kstat.open({ proc = "/nonexistent", sys = "/nonexistent" })
+  return ks
+end
+
+-- A clock that only wait() moves; `late` says by how much a wait overshoots, in order.
+local function fake(late, answers)
+  local time = { now = 1000, deadlines = {} }
+  time.clock = function() return time.now end
+  time.wait = function(deadline)
+    time.deadlines[#time.deadlines + 1] = deadline
+    local answer = answers and answers[#time.deadlines] or "time"
+    if answer == "time" then
+      time.now = math.max(time.now, deadline) + (late and late[#time.deadlines] or 0)
+    elseif answer == "continued" then
+      time.now = time.now + 700
+    end
+    return answer
+  end
+  return time
+end
+
+describe("kstat.every", function()
+  after_each(capture.clean)
+
+  it("takes interval and count from the end of a script's arguments", function()
+    local function ticks(...)
+      local n, passed = 0, nil
+      local ks = assert(kstat.open(host))
+      local start = ks:time_of_day_ns()
+      for _ in kstat.every({ ... }, { chain = ks }) do
+        n = n + 1
+        passed = ks:time_of_day_ns() - start
+      end
+      return n, math.floor(passed / 1e6 + 0.5)
+    end
+    assert.same({ 1, 0 }, { ticks() })
+    assert.same({ 1, 0 }, { ticks("sd0") })
+    assert.same({ 2, 5000 }, { ticks("5", "2") })
+    assert.same({ 2, 5000 }, { ticks("-x", "sd0", "5", "2") })
+    assert.same({ 2, 500 }, { ticks("sd0", "0.5", "2") })
+    assert.same({ 3, 4000 }, { ticks("sd0", "2") })
+    assert.same({ 3, 14000 }, { ticks("9", "7") == 7 and 3 or 0, select(2, ticks("7", "3")) })
+  end)
+
+  it("raises at the caller for what is no interval, count, option or source", function()
+    for _, case in ipairs({
+      { "interval '0'", { "0", "5" } }, { "count '0'", { "5", "0" } }, { "count '1.5'", { "5", "1.5" } },
+      { "interval '0'", 0 }, { "interval '%-1'", -1 }, { "count '0'", 1, 0 }, { "count 'x'", 1, "x" },
+      { "number or table expected", nil }, { "number or table expected", "x" },
+      { "options: table expected", 1, 1, 5 }, { "unknown option 'y'", 1, 1, { y = 1 } },
+      { "an open chain expected", 1, 1, { chain = 5 } }, { "/nonexistent", 1, 1, { source = "/nonexistent" } },
+      { "/%+/", 1, 1, { source = host, select = "/+/" } },
+      { "selector expected", 1, 1, { source = host, select = 5 } },
+    }) do
+      assert.matches("every_spec.*" .. case[1], raised(function()
+        local f = kstat.every(case[2], case[3], case[4])
+        return f
+      end))
+    end
+  end)
+
+  it("yields samples, the first without an earlier one", function()
+    local seen, list = {}, {}
+    for now, prev in kstat.every(1, nil, { source = host }) do
+      seen[#seen + 1] = prev or "none"
+      list[#list + 1] = now
+    end
+    assert.same({ "none", list[1], list[2] }, seen)
+  end)
+
+  it("ends a replay after its last sample, unless told a count", function()
+    local function count(n)
+      local ticks = 0
+      for _ in kstat.every(1, n, { source = host }) do
+        ticks = ticks + 1
+      end
+      return ticks
+    end
+    assert.same({ 3, 2, 6 }, { count(), count(2), count(6) })
+  end)
+
+  it("reads what is asked for, and from then on at each tick's start", function()
+    local ks = assert(kstat.open(host))
+    local lengths, differences = {}, {}
+    for now, prev in kstat.every(1, nil, { chain = ks }) do
+      lengths[#lengths + 1] = #now:lookup("sd", 0, "sd0"):data() + tonumber(tostring(now):match("%d+"))
+      if #lengths == 2 then
+        assert.is_nil(prev:lookup("sd", 1, "sd1"))
+        assert.equal("sd1", now:lookup("sd", 1, "sd1").name)
+        assert.is_nil((now - prev):lookup("sd", 1, "sd1"))
+      elseif #lengths == 3 then
+        assert.equal("sd1", prev:lookup("sd", 1, "sd1").name)
+        assert.is_true((now - prev):lookup("sd", 1, "sd1"):get("reads") >= 0)
+      end
+      differences[#differences + 1] = prev and (now - prev):lookup("sd", 0, "sd0"):get("nread") or 0
+    end
+    assert.same({ 1, 1, 2 }, lengths)
+    assert.same({ 0, 13868881, 14020015 }, differences)
+  end)
+
+  it("reads at once what the option select names", function()
+    for _, spec in ipairs({ "sd::/^sd[01]$/", { module = "sd", name = "/^sd[01]$/" }, { "sd:0:sd0", "sd:1:sd1" } }) do
+      for now in kstat.every(1, 1, { source = host, select = spec }) do
+        assert.equal("kstat sample (2 kstats)", tostring(now))
+      end
+    end
+  end)
+
+  it("freezes a sample when its tick is over", function()
+    local kept
+    local ks = assert(kstat.open(host))
+    for now in kstat.every(1, 2, { chain = ks }) do
+      kept = kept or now
+      now:lookup("sd", 0, "sd0")
+    end
+    assert.is_nil(kept:lookup("sd", 1, "sd1"))
+    assert.is_nil(kept.cpu_stat)
+    assert.equal(1, #kept:select())
+  end)
+
+  it("freezes it too when the chain moves on during the tick", function()
+    local ks = assert(kstat.open(host))
+    for now in kstat.every(1, 1, { chain = ks }) do
+      assert.equal(5106542958369, now:lookup("sd", 0, "sd0"):get("nread"))
+      ks:update()
+      assert.equal(5106542958369, now:lookup("sd", 0, "sd0"):get("nread"))
+      assert.is_nil(now:lookup("sd", 1, "sd1"))
+    end
+  end)
+
+  it("follows kstats that are created anew", function()
+    local path = capture.file({
+      { named("a", 1, 2, '"n":5') }, { named("a", 3, 4, '"n":7') }, {}, { named("a", 3, 8, '"n":9') },
+    })
+    local seen = {}
+    for now, prev in kstat.every(1, nil, { source = path }) do
+      local k = now:lookup("app", 0, "a")
+      local d = prev and (now - prev):lookup("app", 0, "a")
+      seen[#seen + 1] = (k and k:get("n") or "-") .. ":" .. (d and d:get("n") or "-")
+    end
+    assert.same({ "5:-", "7:7", "-:-", "9:9" }, seen)
+  end)
+
+  it("passes a replay's time by the interval", function()
+    local times = {}
+    for now in kstat.every(2.5, nil, { source = host }) do
+      times[#times + 1] = now.time_of_day
+    end
+    assert.is_true(math.abs(times[2] - times[1] - 2.5) < 1e-3)
+    assert.is_true(math.abs(times[3] - times[2] - 2.5) < 1e-3)
+  end)
+
+  local chain = live()
+  local timed = chain and it or pending
+
+  timed("waits for absolute deadlines, and does not drift", function()
+    local time = fake({ 3, 4, 5 })
+    for _ in kstat.every(1e-7, 4, { chain = chain, wait = time.wait, clock = time.clock }) do
+      time.now = time.now + 7 -- the body takes its time
+    end
+    assert.same({ 1100, 1200, 1300 }, time.deadlines)
+  end)
+
+  timed("starts a new cadence when it is late by more than an interval", function()
+    local time = fake({ 0, 250, 0 })
+    for _ in kstat.every(1e-7, 4, { chain = chain, wait = time.wait, clock = time.clock }) do
+      time.body = true
+    end
+    assert.same({ 1100, 1200, 1550 }, time.deadlines)
+  end)
+
+  timed("starts a new cadence when the process was continued", function()
+    local time = fake(nil, { "time", "continued" })
+    for _ in kstat.every(1e-6, 4, { chain = chain, wait = time.wait, clock = time.clock }) do
+      time.body = true
+    end
+    assert.same({ 2000, 3000, 3700 }, time.deadlines)
+  end)
+
+  timed("waits again after a signal, and ends when interrupted", function()
+    local time = fake(nil, { "signal", "time", "interrupted" })
+    local ticks = 0
+    for _ in kstat.every(1e-7, 9, { chain = chain, wait = time.wait, clock = time.clock }) do
+      ticks = ticks + 1
+    end
+    assert.equal(2, ticks)
+    assert.same({ 1100, 1100, 1200 }, time.deadlines)
+  end)
+
+  it("says when the chain cannot be used any more", function()
+    local ks = assert(kstat.open(host))
+    assert.matches("every_spec.*closed", raised(function()
+      for _ in kstat.every(1, 3, { chain = ks }) do
+        ks:close()
+      end
+    end))
+  end)
+end)

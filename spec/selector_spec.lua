@@ -1,0 +1,134 @@
+-- Operands, tables and compiled selectors of the Lua module.
+local kstat = require("kstat")
+local selector = require("kstat.selector")
+
+local host = "spec/vectors/kstat/host.jsonl"
+
+-- The message of a call that must raise here, in the caller's file.
+local function raised(f, ...)
+  local ok, message = pcall(f, ...)
+  assert.is_false(ok)
+  return message
+end
+
+describe("an operand", function()
+  local cases = {
+    { "sd", { "sd" } },
+    { "", { "" } },
+    { "sd:0", { "sd", "0" } },
+    { "sd:0:sd0:nread", { "sd", "0", "sd0", "nread" } },
+    { ":::", { "", "", "", "" } },
+    { "a:b:c:d:e:f", { "a", "b", "c", "d:e:f" } },
+    { "a:b:c:", { "a", "b", "c", "" } },
+    { "/a:b/:0", { "/a:b/", "0" } },
+    { "/a:b/i:0:/c:d/x:e", { "/a:b/i", "0", "/c:d/x", "e" } },
+    { "/a/b/:0", { "/a/b/", "0" } },
+    { "/a/:b:/c/", { "/a/", "b", "/c/" } },
+    { "/a/q:b", { "/a/q", "b" } },
+    { "/a", { "/a" } },
+    { "/", { "/" } },
+    { "//", { "//" } },
+    { "/[[:alpha:]]/:1", { "/[[:alpha:]]/", "1" } },
+    { "[[:alpha:]]", { "[[", "alpha", "]]" } },
+    { "::/(?:a|b)/:/x:y/", { "", "", "/(?:a|b)/", "/x:y/" } },
+    { "a:b:c:/x/:y", { "a", "b", "c", "/x/:y" } },
+    { "a\nb:c", { "a\nb", "c" } },
+  }
+
+  for _, case in ipairs(cases) do
+    it(("%q has the fields it says"):format(case[1]), function()
+      assert.same(case[2], selector.parse(case[1]))
+    end)
+  end
+
+  it("of a megabyte is taken apart without trouble", function()
+    local long = ("x"):rep(1000000)
+    assert.same({ long, "/" .. long .. "/" }, selector.parse(long .. ":/" .. long .. "/"))
+  end)
+end)
+
+describe("a selector", function()
+  local ks
+
+  before_each(function() ks = assert(kstat.open(host)) end)
+  after_each(function() ks:close() end)
+
+  local function names(...)
+    local list = {}
+    for _, k in ipairs(assert(ks:select(...))) do
+      list[#list + 1] = tostring(k)
+    end
+    return list
+  end
+
+  it("takes globs, regular expressions, flags and what is empty", function()
+    assert.same({ "sd:0:sd0", "sd:1:sd1", "sd:2:sd2", "sd:10:sd10", "sd:11:sd11" }, names("sd::sd*[0-9]"))
+    assert.same({ "cpu_stat:10:cpu_stat10", "cpu_stat:11:cpu_stat11" }, names("/CPU_S/i:1?"))
+    assert.equal(#ks:select(), #names(""))
+    assert.equal(#ks:select(), #names(":::"))
+  end)
+
+  it("is as well a table, with class, where colons are ordinary and instances may be numbers", function()
+    assert.same(names("sd:0:sd0"), names({ module = "sd", instance = 0, name = "sd0" }))
+    assert.same(names("cpu_info"), names({ module = "/^cpu_info$/", instance = "*" }))
+    for _, name in ipairs(names({ class = "disk" })) do
+      assert.equal("disk", ks:lookup(name:match("(.*):(.*):(.*)")) and "disk")
+    end
+    assert.same({}, names({ module = "sd:0" }))
+    assert.equal(#ks:select(), #names({}))
+  end)
+
+  it("can be compiled once and used often", function()
+    local sd = assert(kstat.selector("sd:0"))
+    assert.equal("sd:0::", tostring(sd))
+    assert.equal("selector", kstat.type(sd))
+    assert.same(names("sd:0"), names(sd))
+    assert.equal(sd, kstat.selector(sd))
+    local k = ks:lookup("sd", 0, "sd0")
+    assert.is_true(sd:matches(k))
+    assert.is_true(kstat.selector("sd:::n*"):matches(k, "nread"))
+    assert.is_false(kstat.selector("sd:::n*"):matches(k, "reads"))
+    assert.is_false(kstat.selector("ssd"):matches(k))
+  end)
+
+  it("of several is a union in one order, each kstat once", function()
+    assert.same(names("sd:/^[01]$/"), names("sd:1", "sd:0", "sd:/0|1/:nothing", "sd:0"))
+  end)
+
+  it("that is wrong says where, as nil, message, EINVAL", function()
+    for _, spec in ipairs({ "sd::/a(b/", { name = "/a(b/" } }) do
+      local sel, message, errname = kstat.selector(spec)
+      assert.is_nil(sel)
+      assert.equal("EINVAL", errname)
+      assert.matches("name: ", message, 1, true)
+      assert.matches("/a(b/", message, 1, true)
+      assert.matches("character %d", message)
+    end
+    assert.same({ nil, "EINVAL" }, { (ks:select("/+/")), (select(3, ks:select("/+/"))) })
+    assert.same({ nil, "EINVAL" }, { (ks:sample("/+/")), (select(3, ks:sample("/+/"))) })
+    assert.same({ nil, "EINVAL" }, { (ks:render("list", "/+/")), (select(3, ks:render("list", "/+/"))) })
+  end)
+
+  it("that is wrong raises from an iterator, which cannot return a message", function()
+    assert.matches("selector_spec.*/%+/", raised(function() local _ = ks:each("/+/") end))
+    assert.matches("selector_spec.*/%+/", raised(function() local _ = ks:values("/+/") end))
+  end)
+
+  it("of a wrong type raises at the caller", function()
+    for _, bad in ipairs({ 1, true, io.stdout, print }) do
+      assert.matches("selector_spec.*selector expected", raised(function() local _ = kstat.selector(bad) end))
+      assert.matches("selector_spec.*selector expected", raised(function() local _ = ks:select(bad) end))
+      assert.matches("selector_spec.*selector expected", raised(function() local _ = ks:each(bad) end))
+      assert.matches("selector_spec.*selector expected", raised(function() local _ = ks:values("a", bad) end))
+      assert.matches("selector_spec.*selector expected", raised(function() local _ = ks:sample(bad) end))
+      assert.matches("selector_spec.*selector expected", raised(function() local _ = ks:render("list", bad) end))
+    end
+    assert.matches("selector_spec.*unknown selector field 'modul'",
+      raised(function() local _ = kstat.selector({ modul = "x" }) end))
+    assert.matches("selector_spec.*field 'name': string expected, got number",
+      raised(function() local _ = kstat.selector({ name = 1 }) end))
+    assert.matches("selector_spec.*field 'instance': string or integer expected",
+      raised(function() local _ = kstat.selector({ instance = 1.5 }) end))
+    assert.matches("selector_spec.*string expected", raised(function() local _ = selector.parse(1) end))
+  end)
+end)
