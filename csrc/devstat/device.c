@@ -25,7 +25,7 @@ static const struct {
 	const char *prefix;
 	devstat_type_flags type;
 	devstat_priority priority;
-} known[] = {
+} known_names[] = {
 	{ "sd", DEVSTAT_TYPE_DIRECT | DEVSTAT_TYPE_IF_SCSI, DEVSTAT_PRIORITY_DISK },
 	{ "ssd", DEVSTAT_TYPE_DIRECT | DEVSTAT_TYPE_IF_SCSI, DEVSTAT_PRIORITY_DISK },
 	{ "da", DEVSTAT_TYPE_DIRECT | DEVSTAT_TYPE_IF_SCSI, DEVSTAT_PRIORITY_DISK },
@@ -68,10 +68,10 @@ set_type_by_name(struct devstat *ds, const kstat_t *ksp)
 {
 	ds->device_type = DEVSTAT_TYPE_DIRECT | DEVSTAT_TYPE_IF_OTHER;
 	ds->priority = DEVSTAT_PRIORITY_OTHER;
-	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-		if (has_prefix(ksp->ks_name, known[i].prefix)) {
-			ds->device_type = known[i].type;
-			ds->priority = known[i].priority;
+	for (size_t i = 0; i < sizeof known_names / sizeof known_names[0]; i++) {
+		if (has_prefix(ksp->ks_name, known_names[i].prefix)) {
+			ds->device_type = known_names[i].type;
+			ds->priority = known_names[i].priority;
 			return;
 		}
 	}
@@ -217,13 +217,59 @@ set_by_kind(struct devstat *ds, const char *stat, const kstat_named_t *kn)
 	return false;
 }
 
+/* Times are known by kind: the queues' sum, which stood for all kinds, is not needed. */
 static void
-set_from_companion(struct devstat *ds, const kstat_t *dev)
+forget_queue_sum(struct devstat *ds, bool *known)
+{
+	if (!*known)
+		ds->duration[DEVSTAT_NO_DATA] = ks_bintime_of_ns(0);
+	*known = true;
+}
+
+static void
+set_from_detail(struct devstat *ds, const kstat_t *detail, bool *known)
+{
+	static const struct {
+		const char *name;
+		int kind;
+		enum { OPS, BYTES, TIME } what;
+	} table[] = {
+		{ "reads", DEVSTAT_READ, OPS }, { "nread", DEVSTAT_READ, BYTES },
+		{ "read_nsec", DEVSTAT_READ, TIME }, { "writes", DEVSTAT_WRITE, OPS },
+		{ "nwritten", DEVSTAT_WRITE, BYTES }, { "write_nsec", DEVSTAT_WRITE, TIME },
+		{ "discards", DEVSTAT_FREE, OPS }, { "ndiscarded", DEVSTAT_FREE, BYTES },
+		{ "discard_nsec", DEVSTAT_FREE, TIME }, { "flushes", DEVSTAT_NO_DATA, OPS },
+		{ "flush_nsec", DEVSTAT_NO_DATA, TIME },
+	};
+	const kstat_named_t *kn = KSTAT_NAMED_PTR(detail);
+
+	for (uint_t i = 0; i < detail->ks_ndata; i++, kn++) {
+		size_t k = 0, n = sizeof table / sizeof table[0];
+
+		while (k < n && strcmp(kn->name, table[k].name) != 0)
+			k++;
+		if (k == n)
+			continue;
+		if (table[k].what == OPS) {
+			ds->operations[table[k].kind] = ks_named_number(kn);
+		} else if (table[k].what == BYTES) {
+			ds->bytes[table[k].kind] = ks_named_number(kn);
+		} else {
+			forget_queue_sum(ds, known);
+			ds->duration[table[k].kind] =
+			    ks_bintime_of_ns(clamp_ns(ks_named_number(kn)));
+		}
+	}
+}
+
+static void
+set_from_companion(struct devstat *ds, const kstat_t *dev, bool *known)
 {
 	const kstat_named_t *kn = KSTAT_NAMED_PTR(dev);
 
-	ds->duration[DEVSTAT_NO_DATA] = ks_bintime_of_ns(0);
 	for (uint_t i = 0; i < dev->ks_ndata; i++, kn++) {
+		if (strcmp(kn->name, "read_time") == 0 || strcmp(kn->name, "other_time") == 0)
+			forget_queue_sum(ds, known);
 		if (strcmp(kn->name, "device_type") == 0 || strcmp(kn->name, "interface") == 0 ||
 		    strcmp(kn->name, "pass") == 0)
 			set_device_type(ds, kn->name, kn);
@@ -255,13 +301,30 @@ set_from_io(struct devstat *ds, const kstat_io_t *io)
 	ds->busy_from = ks_bintime_of_ns(io->rlastupdate);
 }
 
+/* The NAMED kstat "<name><suffix>" beside a device's own, read; NULL if there is none. */
+static kstat_t *
+read_beside(kstat_ctl_t *kc, const kstat_t *ksp, const char *suffix)
+{
+	char name[KSTAT_STRLEN + 8];
+	kstat_t *beside;
+
+	(void)snprintf(name, sizeof name, "%s%s", ksp->ks_name, suffix);
+	if (strlen(name) >= KSTAT_STRLEN)
+		return NULL;
+	beside = kstat_lookup(kc, ksp->ks_module, ksp->ks_instance, name);
+	if (beside == NULL || beside->ks_type != KSTAT_TYPE_NAMED ||
+	    kstat_read(kc, beside, NULL) == -1 || beside->ks_data == NULL)
+		return NULL;
+	return beside;
+}
+
 int
 ks_device_read(kstat_ctl_t *kc, kstat_t *ksp, struct devstat *ds)
 {
-	char name[KSTAT_STRLEN + 8];
 	const kstat_io_t *io;
-	kstat_t *dev;
+	const kstat_t *beside;
 	uint64_t ended = 0;
+	bool known = false;
 
 	memset(ds, 0, sizeof *ds);
 	if (kstat_read(kc, ksp, NULL) == -1)
@@ -278,12 +341,12 @@ ks_device_read(kstat_ctl_t *kc, kstat_t *ksp, struct devstat *ds)
 	ds->creation_time = ks_bintime_of_ns(ksp->ks_crtime);
 	set_from_io(ds, io);
 
-	(void)snprintf(name, sizeof name, "%s,dev", ksp->ks_name);
-	dev = strlen(name) < KSTAT_STRLEN ?
-	    kstat_lookup(kc, ksp->ks_module, ksp->ks_instance, name) : NULL;
-	if (dev != NULL && dev->ks_type == KSTAT_TYPE_NAMED &&
-	    kstat_read(kc, dev, NULL) != -1 && dev->ks_data != NULL)
-		set_from_companion(ds, dev);
+	beside = read_beside(kc, ksp, ",detail");
+	if (beside != NULL)
+		set_from_detail(ds, beside, &known);
+	beside = read_beside(kc, ksp, ",dev");
+	if (beside != NULL)
+		set_from_companion(ds, beside, &known);
 
 	for (int i = 0; i < DEVSTAT_N_TRANS_FLAGS; i++)
 		ended += ds->operations[i];

@@ -12,10 +12,14 @@
 bool ks_is_device(const kstat_t *ksp);
 
 /*
- * Reads the kstat, and the companion "<name>,dev" (class device) if there is one, and fills *ds.
- * Returns 0, or -1 with errno: the device is gone or cannot be read.
+ * Reads the kstat and its companions, NAMED kstats of the same module and instance that may or
+ * may not be there, and fills *ds. Returns 0, or -1 with errno: the device is gone or cannot
+ * be read.
  *
- * The companion is a NAMED kstat. Its statistics, all optional:
+ * "<name>,detail" is what Linux counts of a disk: 64-bit reads and writes with the times of
+ * each, discards (kind "free") and flushes (kind "other").
+ *
+ * "<name>,dev" (class device) says what the device is. Its statistics, all optional:
  *   device_type  a word of devstat_buildmatch(): "da", "cd", ...
  *   interface    "scsi", "ide", "other"
  *   pass         not 0: a passthrough device
@@ -24,9 +28,12 @@ bool ks_is_device(const kstat_t *ksp);
  *   {other,read,write,free}_ops     transactions
  *   {other,read,write,free}_bytes   bytes
  *   {other,read,write,free}_time    sums of durations, ns
- *   busy_time                       ns; else the IO kstat's rtime
- * Without it, type and interface follow from the name, transactions and bytes from the IO
- * kstat, and its queues' Riemann sum is the duration of kind "other", as nobody knows of which.
+ *   busy_time                       ns
+ * The counters are for systems that count as devstat does, and win over the others.
+ *
+ * Without companions, type and interface follow from the name, transactions and bytes from the
+ * IO kstat, and its queues' Riemann sum is the duration of kind "other", as nobody knows of
+ * which kind it is.
  */
 int ks_device_read(kstat_ctl_t *kc, kstat_t *ksp, struct devstat *ds);
 

@@ -1,6 +1,6 @@
 /*
- * devstat.c - kstat.core.devstat: devices, their list, selections and figures. lua/kstat/devstat.lua
- * is the interface for scripts. SPDX-License-Identifier: MIT
+ * devstat.c - kstat.core.devstat: devices, their list, selections and figures. The interface for
+ * scripts is lua/kstat/devstat.lua. SPDX-License-Identifier: MIT
  *
  * A device is a userdata that holds a copy of its struct devstat, so that its counters stay
  * exact and immutable whatever the chain does next.
