@@ -9,4 +9,10 @@
 /* Nanoseconds since 1970 (CLOCK_REALTIME). */
 int64_t ks_time_of_day(void);
 
+/*
+ * A time of day as people write it: seconds since 1970 ("1700000000", decimals allowed), or local time as
+ * "2026-11-21 14:05", "2026-11-21T14:05:30", "2026-11-21". 0, or -1 if it is neither.
+ */
+int ks_scan_time_of_day(const char *text, int64_t *ns);
+
 #endif

@@ -259,14 +259,30 @@ warn_last_error(struct ks_chain *chain)
 	ks_scan_warn(&scan, "%s", kstat_errmsg());
 }
 
+/* A bound of the replay from the environment, which stays as it is if there is none. */
+static int
+replay_bound(const char *variable, int64_t *ns)
+{
+	const char *text = getenv(variable);
+
+	if (text == NULL || *text == '\0' || ks_scan_time_of_day(text, ns) == 0)
+		return 0;
+	return ks_fail(EINVAL, "%s: '%.40s' is neither seconds since 1970 nor a time such as "
+	    "2026-11-21 14:05", variable, text);
+}
+
 kstat_ctl_t *
 kstat_open(void)
 {
 	const char *capture = getenv("KSTAT_SOURCE");
+	int64_t from = INT64_MIN, to = INT64_MAX;
 	struct ks_chain *chain;
 
-	if (capture != NULL && *capture != '\0')
-		return kstat_open_capture(capture);
+	if (capture != NULL && *capture != '\0') {
+		if (replay_bound("KSTAT_FROM", &from) != 0 || replay_bound("KSTAT_TO", &to) != 0)
+			return NULL;
+		return ks_chain_open_replay(capture, from, to);
+	}
 	chain = new_chain();
 	if (chain == NULL)
 		return NULL;

@@ -198,7 +198,8 @@ typedef struct kstat_timer {
 /*
  * Opens the machine's kstats, and those that this and other processes publish.
  * The chain holds headers; no data is read yet. Environment: KSTAT_SOURCE names
- * a capture to open in place of the machine, KSTAT_PROC and KSTAT_SYS other
+ * a capture or recording to open in place of the machine (KSTAT_FROM and KSTAT_TO, in seconds since
+ * 1970 or as "2026-11-21 14:05", bound the samples of it by time), KSTAT_PROC and KSTAT_SYS other
  * roots of /proc and /sys.
  * Returns a handle for kstat_close(), or NULL with errno (kstat_errmsg()).
  */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"
@@ -50,8 +51,19 @@ ks_lua_hasname(const struct ks_lua_name *name, const kstat_t *ksp)
 
 /* --- opening and closing ------------------------------------------------------------ */
 
+/* A bound of a replay at index i: seconds or text as ks_scan_time_of_day() takes it; nil: none. */
+static int64_t
+opt_time(lua_State *L, int i, int64_t none)
+{
+	int64_t ns = none;
+
+	if (!lua_isnoneornil(L, i) && ks_scan_time_of_day(luaL_checkstring(L, i), &ns) != 0)
+		luaL_argerror(L, i, "seconds since 1970 or a time such as 2026-11-21 14:05 expected");
+	return ns;
+}
+
 /*
- * open(capture, proc, sys) -> chain | nil, message, errno. All nil: the machine.
+ * open(capture, proc, sys, from, to) -> chain | nil, message, errno. All nil: the machine.
  */
 static int
 chain_open(lua_State *L)
@@ -59,6 +71,7 @@ chain_open(lua_State *L)
 	const char *capture = luaL_optstring(L, 1, NULL);
 	const char *proc = luaL_optstring(L, 2, NULL);
 	const char *sys = luaL_optstring(L, 3, NULL);
+	int64_t from = opt_time(L, 4, INT64_MIN), to = opt_time(L, 5, INT64_MAX);
 	struct ks_lua_chain *c;
 
 	lua_settop(L, 3);
@@ -71,7 +84,7 @@ chain_open(lua_State *L)
 	lua_rawseti(L, 5, 1);
 	ks_lua_setuservalue(L, 4);
 	if (capture != NULL)
-		c->kc = kstat_open_capture(capture);
+		c->kc = ks_chain_open_replay(capture, from, to);
 	else if (proc != NULL || sys != NULL)
 		c->kc = kstat_open_roots(proc, sys);
 	else

@@ -25,12 +25,12 @@ local kstat = {
     _VERSION = "kstat " .. core.version,
 }
 
-local source_fields = { capture = true, proc = true, sys = true }
+local source_fields = { capture = "string", proc = "string", sys = "string", from = "time", to = "time" }
 
 --- Opens a chain of kstats. Only headers are looked at; data is read when it is asked for.
 -- @tparam[opt] string|table source nil: the machine, or what `$KSTAT_SOURCE` names; a string: a
--- capture (output of `kstat -j`, or a recording; "-": standard input); `{capture =}` the same;
--- `{proc =, sys =}`: other directories in place of /proc and /sys
+-- capture (output of `kstat -j`, or a recording; "-": standard input); `{capture =}` the same, `from =` and `to =` bound its samples by their time of day (seconds since
+-- 1970, or local time as "2026-11-21 14:05"; `to` needs a recording); `{proc =, sys =}`: other directories in place of /proc and /sys
 -- @treturn[1] chain
 -- @treturn[2] nil
 -- @treturn[2] string message
@@ -46,14 +46,17 @@ function kstat.open(source)
     for key, value in pairs(source) do
         if not source_fields[key] then
             error(("unknown source field '%s'"):format(tostring(key)), 2)
-        elseif type(value) ~= "string" then
+        elseif type(value) ~= "string" and not (type(value) == "number" and source_fields[key] == "time") then
             error(("source field '%s': string expected, got %s"):format(key, type(value)), 2)
         end
+    end
+    if (source.from or source.to) and not source.capture then
+        error("a time bounds a capture only", 2)
     end
     if source.capture and (source.proc or source.sys) then
         error("a source is a capture or directories, not both", 2)
     end
-    return core.open(source.capture, source.proc, source.sys)
+    return core.open(source.capture, source.proc, source.sys, source.from, source.to)
 end
 every.open = kstat.open
 
