@@ -242,9 +242,10 @@ add_line(struct ks_columns *c, struct ks_text line)
 	struct ks_text start;
 	uint64_t v;
 	size_t i;
-	bool calls, tlb;
+	bool device, calls, tlb;
 
 	ks_text_skip(&line);
+	device = line.p < line.end && *line.p >= '0' && *line.p <= '9';
 	/* Errors are counted for the machine: with one CPU the lines would pass for others. */
 	if (ks_text_starts(&line, "ERR:") || ks_text_starts(&line, "Err:") ||
 	    ks_text_starts(&line, "MIS:"))
@@ -257,6 +258,8 @@ add_line(struct ks_columns *c, struct ks_text line)
 	start = line;
 	for (i = 0; i < c->n && ks_text_u64(&line, &v); i++)
 		c->v[i].total += v;
+	if (i == c->n && device)
+		return;
 	calls = memmem(line.p, ks_text_size(&line), "Function call", 13) != NULL;
 	tlb = memmem(line.p, ks_text_size(&line), "TLB shootdowns", 14) != NULL;
 	if (i == c->n && !calls && !tlb)

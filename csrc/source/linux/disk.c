@@ -3,6 +3,7 @@
  * them, and the inventory of a disk (sderr:0:sda,err). SPDX-License-Identifier: MIT
  */
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,26 +210,30 @@ sys_path(char *to, size_t size, const char *dir, const char *disk, const char *f
 	}
 }
 
-/* The first of a NULL-terminated list of files that has a text that is no bare number in hex. */
-static bool
+/* The extra of a disk: what never changes while it is there, looked up at the first need. */
+struct inventory {
+	bool known;
+	bool counts; /* it has the counters of the SCSI layer */
+	char vendor[64], product[64], revision[32], serial[64]; /* empty: not told */
+};
+
+/* The first of a NULL-terminated list of files with a text that is no bare number in hex. */
+static void
 first_text(const struct ks_linux *lx, const struct ks_unit *unit, const char *const *names, char *to,
     size_t size)
 {
 	char path[256];
 
 	for (; *names != NULL; names++) {
-		int n;
-
 		sys_path(path, sizeof(path), "block", unit->key, *names);
-		n = ks_file_small(&lx->root[KS_ROOT_SYS], path, to, size);
-		if (n > 0 && strncmp(to, "0x", 2) != 0)
-			return true;
+		if (ks_file_small(&lx->root[KS_ROOT_SYS], path, to, size) > 0 && strncmp(to, "0x", 2) != 0)
+			return;
 	}
-	return false;
+	to[0] = '\0';
 }
 
 /* The serial number page of a SCSI disk: four bytes of header, then the text. */
-static bool
+static void
 scsi_serial(const struct ks_linux *lx, const struct ks_unit *unit, char *to, size_t size)
 {
 	char path[256], page[260], *s;
@@ -237,14 +242,13 @@ scsi_serial(const struct ks_linux *lx, const struct ks_unit *unit, char *to, siz
 	sys_path(path, sizeof(path), "block", unit->key, "/device/vpd_pg80");
 	n = ks_file_small(&lx->root[KS_ROOT_SYS], path, page, sizeof(page));
 	if (n <= 4)
-		return false;
+		return;
 	len = (unsigned char)page[3];
 	if (len > n - 4)
 		len = n - 4;
 	for (s = page + 4; len > 0 && *s == ' '; s++)
 		len--;
 	ks_name_set(to, size, s, (size_t)len);
-	return len > 0;
 }
 
 /* A counter of the SCSI layer, in hex. */
@@ -261,31 +265,52 @@ scsi_counter(const struct ks_linux *lx, const struct ks_unit *unit, const char *
 	return true;
 }
 
-static int
-read_err(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+static void
+take_inventory(const struct ks_linux *lx, const struct ks_unit *unit, struct inventory *inv)
 {
 	static const char *const vendors[] = { "/device/vendor", NULL };
 	static const char *const products[] = { "/device/model", "/device/name", NULL };
 	static const char *const revisions[] = { "/device/rev", "/device/firmware_rev", "/device/fwrev",
 		NULL };
 	static const char *const serials[] = { "/device/serial", "/serial", NULL };
-	char vendor[128], product[128], revision[128], serial[256], path[256];
+	char path[256];
+
+	first_text(lx, unit, vendors, inv->vendor, sizeof(inv->vendor));
+	first_text(lx, unit, products, inv->product, sizeof(inv->product));
+	first_text(lx, unit, revisions, inv->revision, sizeof(inv->revision));
+	first_text(lx, unit, serials, inv->serial, sizeof(inv->serial));
+	if (inv->serial[0] == '\0')
+		scsi_serial(lx, unit, inv->serial, sizeof(inv->serial));
+	sys_path(path, sizeof(path), "block", unit->key, "/device/ioerr_cnt");
+	inv->counts = ks_linux_exists(lx, KS_ROOT_SYS, path);
+	inv->known = true;
+}
+
+static void
+have_text(struct ks_values *vals, size_t i, const char *s)
+{
+	if (*s != '\0')
+		ks_have_text(vals, i, s);
+}
+
+static int
+read_err(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct inventory *inv = unit->extra;
 	struct ks_values vals = { .have = 0 };
+	char path[256];
 	uint64_t v;
 
-	if (scsi_counter(lx, unit, "/device/ioerr_cnt", &v))
+	if (!inv->known)
+		take_inventory(lx, unit, inv);
+	if (inv->counts && scsi_counter(lx, unit, "/device/ioerr_cnt", &v))
 		ks_have(&vals, E_HARD, v);
-	if (scsi_counter(lx, unit, "/device/iotmo_cnt", &v))
+	if (inv->counts && scsi_counter(lx, unit, "/device/iotmo_cnt", &v))
 		ks_have(&vals, E_TRANSPORT, v);
-	if (first_text(lx, unit, vendors, vendor, sizeof(vendor)))
-		ks_have_text(&vals, E_VENDOR, vendor);
-	if (first_text(lx, unit, products, product, sizeof(product)))
-		ks_have_text(&vals, E_PRODUCT, product);
-	if (first_text(lx, unit, revisions, revision, sizeof(revision)))
-		ks_have_text(&vals, E_REVISION, revision);
-	if (first_text(lx, unit, serials, serial, sizeof(serial)) ||
-	    scsi_serial(lx, unit, serial, sizeof(serial)))
-		ks_have_text(&vals, E_SERIAL, serial);
+	have_text(&vals, E_VENDOR, inv->vendor);
+	have_text(&vals, E_PRODUCT, inv->product);
+	have_text(&vals, E_REVISION, inv->revision);
+	have_text(&vals, E_SERIAL, inv->serial);
 	sys_path(path, sizeof(path), "block", unit->key, "/size");
 	if (ks_file_u64(&lx->root[KS_ROOT_SYS], path, &v) == 0)
 		ks_have(&vals, E_SIZE, v * SECTOR);
@@ -379,8 +404,9 @@ identity(const struct ks_linux *lx, const struct ks_text *name)
 	return st.st_ino;
 }
 
-static void
-set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, uint32_t *disk)
+/* Names the kstats of a unit that is new. -1 without memory. */
+static int
+set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, const uint32_t *disk)
 {
 	char path[128];
 
@@ -389,13 +415,20 @@ set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, uint32
 		unit->instance = units->v[*disk].instance;
 		ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
 		unit->parts = 1u << PART_PARTITION;
-		return;
+		return 0;
 	}
 	set_module(unit);
 	unit->parts = 1u << PART_DISK | 1u << PART_DETAIL;
 	sys_path(path, sizeof(path), "block", unit->key, "/device");
-	if (ks_linux_exists(lx, KS_ROOT_SYS, path))
-		unit->parts |= 1u << PART_ERR;
+	if (!ks_linux_exists(lx, KS_ROOT_SYS, path))
+		return 0;
+	unit->extra = calloc(1, sizeof(struct inventory));
+	if (unit->extra == NULL) {
+		errno = ENOMEM;
+		return -1;
+	}
+	unit->parts |= 1u << PART_ERR;
+	return 0;
 }
 
 static int
@@ -416,8 +449,8 @@ scan_disks(struct ks_linux *lx, struct ks_units *units)
 		unit = ks_units_see(units, name.p, ks_text_size(&name), identity(lx, &name), &fresh);
 		if (unit == NULL)
 			return -1;
-		if (fresh)
-			set_up(lx, units, unit, &disk);
+		if (fresh && set_up(lx, units, unit, &disk) != 0)
+			return -1;
 		if ((unit->parts & 1u << PART_PARTITION) == 0)
 			disk = (uint32_t)(unit - units->v);
 		remember(unit, im, &line);

@@ -36,17 +36,13 @@ ks_fields_add(struct ks_record *r, const struct ks_field *table, const struct ks
 }
 
 int
-ks_field_of_key(const struct ks_field *table, const char *key, size_t len, int hint)
+ks_field_of_key(const struct ks_field *table, const char *key, size_t len)
 {
-	int n = 0;
-
-	while (table[n].meta.stat != NULL)
-		n++;
-	for (int k = 0; k < n; k++) {
-		int i = hint + k < n ? hint + k : hint + k - n;
+	for (int i = 0; table[i].meta.stat != NULL; i++) {
 		const char *name = table[i].key;
 
-		if (name != NULL && strncmp(name, key, len) == 0 && name[len] == '\0')
+		if (name != NULL && len > 0 && *name == *key && strncmp(name, key, len) == 0 &&
+		    name[len] == '\0')
 			return i;
 	}
 	return -1;

@@ -127,6 +127,8 @@ struct ks_linux {
 	struct ks_stat stat;
 	struct ks_columns interrupts, softirqs;
 	uint64_t schedstat_seq, cpuinfo_seq, diskstats_seq, netdev_seq, interrupts_seq, softirqs_seq;
+	struct ks_values memory; /* memory.c: numbers of /proc/meminfo in pages */
+	uint64_t meminfo_seq;
 	struct ks_second_sums vminfo;
 	struct ks_queue_sums sysinfo;
 	uint64_t watermark[3], watermark_key[3]; /* in pages: min, low, high; what they follow from */

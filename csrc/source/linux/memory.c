@@ -12,25 +12,25 @@
 #define MEM(stat, desc) \
 	{ { stat, KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, 0, 1, "bytes", desc }, KSTAT_DATA_UINT64, stat }
 
-enum { M_TOTAL, M_FREE, M_AVAILABLE, M_SWAP_TOTAL, M_SWAP_FREE, M_UNEVICTABLE, M_SLAB, M_STACK, M_TABLES,
-	M_SEC_TABLES, M_PERCPU, M_ANON, M_SHMEM, M_COMMITTED, M_NEEDED };
+/* Those that other kstats are made of come first, in the order in which the file has them. */
+enum { M_TOTAL, M_FREE, M_AVAILABLE, M_UNEVICTABLE, M_SWAP_TOTAL, M_SWAP_FREE, M_ANON, M_SHMEM, M_SLAB,
+	M_STACK, M_TABLES, M_SEC_TABLES, M_COMMITTED, M_PERCPU, M_NEEDED };
 
-/* The first M_NEEDED are those that other kstats are made of. */
 const struct ks_field ks_meminfo_fields[] = {
 	[M_TOTAL] = MEM("MemTotal", "memory that the kernel manages"),
 	[M_FREE] = MEM("MemFree", "memory used by nobody"),
 	[M_AVAILABLE] = MEM("MemAvailable", "memory that new programs could get without swapping"),
+	[M_UNEVICTABLE] = MEM("Unevictable", "memory that cannot be paged out"),
 	[M_SWAP_TOTAL] = MEM("SwapTotal", "swap space"),
 	[M_SWAP_FREE] = MEM("SwapFree", "swap space not used"),
-	[M_UNEVICTABLE] = MEM("Unevictable", "memory that cannot be paged out"),
+	[M_ANON] = MEM("AnonPages", "mapped memory without a file"),
+	[M_SHMEM] = MEM("Shmem", "shared memory and tmpfs"),
 	[M_SLAB] = MEM("Slab", "kernel objects"),
 	[M_STACK] = MEM("KernelStack", "kernel stacks"),
 	[M_TABLES] = MEM("PageTables", "page tables"),
 	[M_SEC_TABLES] = MEM("SecPageTables", "page tables of virtual machines and devices"),
-	[M_PERCPU] = MEM("Percpu", "kernel data kept once per CPU"),
-	[M_ANON] = MEM("AnonPages", "mapped memory without a file"),
-	[M_SHMEM] = MEM("Shmem", "shared memory and tmpfs"),
 	[M_COMMITTED] = MEM("Committed_AS", "memory promised to processes"),
+	[M_PERCPU] = MEM("Percpu", "kernel data kept once per CPU"),
 	[M_NEEDED] = MEM("Buffers", "cached blocks of devices"),
 	MEM("Cached", "cached files"),
 	MEM("SwapCached", "memory that is in swap space as well"),
@@ -121,27 +121,36 @@ ks_meminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return 0;
 }
 
-/* The first M_NEEDED numbers of /proc/meminfo, in pages. */
-static int
-memory_pages(struct ks_linux *lx, struct ks_values *m)
+/* The first M_NEEDED numbers of /proc/meminfo, in pages; NULL with errno and message. */
+static const struct ks_values *
+memory_pages(struct ks_linux *lx)
 {
 	const struct ks_image *im = ks_linux_image(lx, KS_IMG_MEMINFO);
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), v;
 	struct ks_text all, line, key;
-	int i = 0;
+	int next = 0;
 
-	m->have = 0;
 	if (im == NULL)
-		return -1;
+		return NULL;
+	if (lx->meminfo_seq == im->seq)
+		return &lx->memory;
+	lx->meminfo_seq = im->seq;
+	lx->memory.have = 0;
 	all = ks_text_of(im->data, im->len);
 	while (ks_text_line(&all, &line)) {
-		if (!meminfo_line(&line, &key, &v))
-			continue;
-		i = ks_field_of_key(ks_meminfo_fields, key.p, ks_text_size(&key), i < 0 ? 0 : i);
-		if (i >= 0 && i < M_NEEDED)
-			ks_have(m, (size_t)i, v / page);
+		for (int k = 0; k < M_NEEDED; k++) {
+			int i = next + k < M_NEEDED ? next + k : next + k - M_NEEDED;
+			const char *name = ks_meminfo_fields[i].key;
+
+			if (line.p < line.end && *line.p == *name && meminfo_line(&line, &key, &v) &&
+			    ks_text_is(&key, name)) {
+				ks_have(&lx->memory, (size_t)i, v / page);
+				next = i + 1;
+				break;
+			}
+		}
 	}
-	return 0;
+	return &lx->memory;
 }
 
 static bool
@@ -218,27 +227,28 @@ watermarks(struct ks_linux *lx, uint64_t total)
 int
 ks_system_pages_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	struct ks_values m, vals = { .have = 0 };
+	const struct ks_values *m = memory_pages(lx);
+	struct ks_values vals = { .have = 0 };
 
 	(void)unit;
-	if (memory_pages(lx, &m) != 0)
+	if (m == NULL)
 		return -1;
-	if (has(&m, M_TOTAL)) {
-		ks_have(&vals, P_PHYSMEM, number(&m, M_TOTAL));
-		ks_have(&vals, P_TOTAL, number(&m, M_TOTAL));
+	if (has(m, M_TOTAL)) {
+		ks_have(&vals, P_PHYSMEM, number(m, M_TOTAL));
+		ks_have(&vals, P_TOTAL, number(m, M_TOTAL));
 	}
-	if (has(&m, M_FREE)) {
-		ks_have(&vals, P_FREEMEM, number(&m, M_FREE));
-		ks_have(&vals, P_FREE, number(&m, M_FREE));
+	if (has(m, M_FREE)) {
+		ks_have(&vals, P_FREEMEM, number(m, M_FREE));
+		ks_have(&vals, P_FREE, number(m, M_FREE));
 	}
-	if (has(&m, M_AVAILABLE))
-		ks_have(&vals, P_AVAILRMEM, number(&m, M_AVAILABLE));
-	if (has(&m, M_UNEVICTABLE))
-		ks_have(&vals, P_LOCKED, number(&m, M_UNEVICTABLE));
-	if (has(&m, M_SLAB))
-		ks_have(&vals, P_KERNEL, number(&m, M_SLAB) + number(&m, M_STACK) + number(&m, M_TABLES) +
-		    number(&m, M_SEC_TABLES) + number(&m, M_PERCPU));
-	if (watermarks(lx, number(&m, M_TOTAL))) {
+	if (has(m, M_AVAILABLE))
+		ks_have(&vals, P_AVAILRMEM, number(m, M_AVAILABLE));
+	if (has(m, M_UNEVICTABLE))
+		ks_have(&vals, P_LOCKED, number(m, M_UNEVICTABLE));
+	if (has(m, M_SLAB))
+		ks_have(&vals, P_KERNEL, number(m, M_SLAB) + number(m, M_STACK) + number(m, M_TABLES) +
+		    number(m, M_SEC_TABLES) + number(m, M_PERCPU));
+	if (watermarks(lx, number(m, M_TOTAL))) {
 		ks_have(&vals, P_MINFREE, lx->watermark[0]);
 		ks_have(&vals, P_DESFREE, lx->watermark[1]);
 		ks_have(&vals, P_LOTSFREE, lx->watermark[2]);
@@ -260,23 +270,23 @@ ks_vminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_raw_layout *l = ks_raw_layout_find("unix", "vminfo");
 	struct ks_second_sums *s = &lx->vminfo;
-	struct ks_values m;
+	const struct ks_values *m = memory_pages(lx);
 	uint64_t up = 0, dt, used;
 	void *data;
 
 	(void)unit;
-	if (memory_pages(lx, &m) != 0)
+	if (m == NULL)
 		return -1;
 	if (ks_linux_uptime(lx, &up))
 		up /= 100;
 	dt = up > s->updates ? up - s->updates : 0;
-	used = number(&m, M_SWAP_TOTAL) - number(&m, M_SWAP_FREE);
+	used = number(m, M_SWAP_TOTAL) - number(m, M_SWAP_FREE);
 	s->updates += dt;
-	s->freemem += number(&m, M_FREE) * dt;
-	s->swap_resv += number(&m, M_COMMITTED) * dt;
-	s->swap_alloc += (number(&m, M_ANON) + number(&m, M_SHMEM) + used) * dt;
-	s->swap_avail += (number(&m, M_AVAILABLE) + number(&m, M_SWAP_FREE)) * dt;
-	s->swap_free += (number(&m, M_FREE) + number(&m, M_SWAP_FREE)) * dt;
+	s->freemem += number(m, M_FREE) * dt;
+	s->swap_resv += number(m, M_COMMITTED) * dt;
+	s->swap_alloc += (number(m, M_ANON) + number(m, M_SHMEM) + used) * dt;
+	s->swap_avail += (number(m, M_AVAILABLE) + number(m, M_SWAP_FREE)) * dt;
+	s->swap_free += (number(m, M_FREE) + number(m, M_SWAP_FREE)) * dt;
 
 	data = ks_record_add(r, l->size);
 	if (data == NULL)
