@@ -153,6 +153,53 @@ describe("the Linux source on a small tree", function()
     assert.equal(2, d.kstat["nvme:0:nvme0q1"].type)
   end)
 
+  it("has tcp, udp, ip and icmp with the names of Solaris", function()
+    same("tcp:0:tcp", { rtoAlgorithm = "1", rtoMin = "200", maxConn = "-1", currEstab = "7",
+      inSegs = "61884485876", outSegs = "27643008924", retransSegs = "227", outRsts = "1003",
+      inCksumErrs = "9", outAckDelayed = "102471", outFastRetrans = "44", timRetrans = "115",
+      listenDrop = "33", listenDropQ0 = "2", timKeepaliveProbe = "66" })
+    same("udp:0:udp", { inDatagrams = "88542", noPorts = "120", inErrors = "3", inOverflows = "9" })
+    same("ip:0:ip", { forwarding = "1", defaultTTL = "64", inReceives = "5774", fragCreates = "14" })
+    same("ip:0:icmp", { inMsgs = "104", inDestUnreachs = "100", outMsgs = "120", outErrors = "3" })
+    same("tcp:0:tcp_ext", { SyncookiesSent = "1", TCPTimeouts = "115" })
+    same("ip:0:ip_ext", { InOctets = "6286396970" })
+    assert.equal("mib2", d.kstat["tcp:0:tcp"].class)
+    assert.is_nil(d.stat["tcp:0:tcp:halfOpenDrop"])
+  end)
+
+  it("has pressure, with times in nanoseconds", function()
+    same("pressure:0:io", { some_avg10 = "125", some_avg60 = "34", some_nsec = "159886802000",
+      full_avg10 = "18", full_nsec = "159229614000" })
+    same("pressure:0:cpu", { some_avg10 = "50", some_nsec = "7000000000" })
+    assert.is_nil(d.kstat["pressure:0:irq"])
+  end)
+
+  it("passes on the kstats that OpenZFS keeps", function()
+    same("zfs:0:arcstats", { hits = "8772612", c = "1643208777", memory_available_bytes = "-12345",
+      dataset = "tank/home 1" })
+    same("zfs:0:tank", { nread = "1884160", nwritten = "3206144", reads = "22", writes = "132",
+      wtime = "7155162", wlentime = "104112268", rtime = "24168078", wcnt = "1", rcnt = "2" })
+    same("zfs/tank:0:objset-0x36", { dataset_name = "tank", nwritten = "40" })
+    same("zfs/tank:0:state", { state = "ONLINE" })
+    assert.equal("disk", d.kstat["zfs:0:tank"].class)
+    assert.equal(3, d.kstat["zfs:0:tank"].type)
+    assert.equal(5266997922, d.kstat["zfs:0:arcstats"].crtime)
+    assert.is_nil(d.kstat["zfs:0:dbufs"])
+  end)
+
+  it("has object caches", function()
+    same("unix:0:dentry", { buf_size = "192", slab_size = "4096", buf_inuse = "60000",
+      buf_avail = "3000", buf_total = "63000", slabs = "3000", slabs_active = "2990" })
+    assert.equal("kmem_cache", d.kstat["unix:0:kmalloc-8192"].class)
+  end)
+
+  it("has sensors, in the kernel's units", function()
+    same("hwmon:2:coretemp", { temp1 = "45000", temp1_label = "Package id 0", temp1_max = "100000",
+      temp1_crit_alarm = "0", temp2 = "-5000", fan10 = "1200" })
+    assert.equal("1/1000 C", d.meta["hwmon:2:coretemp:temp2"].unit)
+    assert.equal("sensor", d.kstat["hwmon:2:coretemp"].class)
+  end)
+
   it("describes every statistic", function()
     local n = 0
     for id in pairs(d.stat) do
@@ -207,7 +254,11 @@ describe("changes of the machine", function()
 
   it("put newcomers at the end of the chain", function()
     local l = dumps("echo ' 8 32 sdc 1 2 3 4 5 6 7 8 9 10 11' >> " .. dir .. "/proc/diskstats")
-    assert.equal("sd:2:sdc,detail", l[2].order[#l[2].order])
+    local order = {}
+    for i = #l[2].order - 1, #l[2].order do
+      order[l[2].order[i]] = true
+    end
+    assert.same({ ["sd:2:sdc"] = true, ["sd:2:sdc,detail"] = true }, order)
     assert.equal(#l[1].order + 2, #l[2].order)
   end)
 
@@ -312,7 +363,9 @@ describe("malformed files", function()
 
   it("never bring the source down", function()
     local files = { "stat", "interrupts", "softirqs", "schedstat", "cpuinfo", "loadavg", "uptime",
-      "meminfo", "vmstat", "zoneinfo", "diskstats", "net/dev", "pressure/cpu" }
+      "meminfo", "vmstat", "zoneinfo", "diskstats", "net/dev", "pressure/cpu", "pressure/io",
+      "net/snmp", "net/netstat", "slabinfo", "spl/kstat/zfs/arcstats", "spl/kstat/zfs/tank/io",
+      "spl/kstat/zfs/tank/state" }
     local seed = 12345
     local function random(n)
       seed = (seed * 1103515245 + 12345) % 2147483648
@@ -497,6 +550,51 @@ describe("the Linux source on node_exporter's tree", function()
     assert.equal(soft.SCHED, tonumber(d.stat["softirq:0:SCHED:soft"]))
   end)
 
+  it("agrees on protocols and pressure", function()
+    compare("node_netstat_Tcp_RetransSegs", function() return "tcp:0:tcp:retransSegs" end, 1)
+    compare("node_netstat_Tcp_InSegs", function() return "tcp:0:tcp:inSegs" end, 1)
+    compare("node_netstat_Tcp_CurrEstab", function() return "tcp:0:tcp:currEstab" end, 1)
+    compare("node_netstat_TcpExt_ListenDrops", function() return "tcp:0:tcp:listenDrop" end, 1)
+    compare("node_netstat_TcpExt_TCPTimeouts", function() return "tcp:0:tcp:timRetrans" end, 1)
+    compare("node_netstat_Udp_NoPorts", function() return "udp:0:udp:noPorts" end, 1)
+    compare("node_netstat_Ip_Forwarding", function() return "ip:0:ip:forwarding" end, 1)
+    compare("node_netstat_Icmp_InMsgs", function() return "ip:0:icmp:inMsgs" end, 1)
+    compare("node_netstat_IpExt_InOctets", function() return "ip:0:ip_ext:InOctets" end, 1)
+    compare("node_pressure_cpu_waiting_seconds_total", function() return "pressure:0:cpu:some_nsec", 1e-9 end, 1)
+    compare("node_pressure_io_stalled_seconds_total", function() return "pressure:0:io:full_nsec", 1e-9 end, 1)
+    compare("node_pressure_memory_waiting_seconds_total", function()
+      return "pressure:0:memory:some_nsec", 1e-9
+    end, 1)
+  end)
+
+  it("agrees on ZFS", function()
+    local n = 0
+    for _, e in ipairs(expected) do
+      local stat = e.name:match("^node_zfs_arc_([%w_]+)$")
+      local id = stat and "zfs:0:arcstats:" .. stat
+      if id and d.stat[id] then
+        assert.equal(e.value + 0.0, tonumber(d.stat[id]) + 0.0, id)
+        n = n + 1
+      end
+    end
+    assert.is_true(n > 50)
+    compare("node_zfs_zpool_nread", function(l) return ("zfs:0:%s:nread"):format(l.zpool) end, 2)
+    compare("node_zfs_zpool_rtime", function(l) return ("zfs:0:%s:rtime"):format(l.zpool) end, 2)
+    compare("node_zfs_zpool_dataset_nwritten", function(l)
+      return ("zfs/%s:0:objset-%s:nwritten"):format(l.zpool, l.dataset:find("/") and "2" or "1")
+    end, 2)
+  end)
+
+  it("agrees on object caches and sensors", function()
+    for metric, stat in pairs({ node_slabinfo_active_objects = "buf_inuse", node_slabinfo_objects = "buf_total",
+      node_slabinfo_object_size_bytes = "buf_size" }) do
+      compare(metric, function(l) return ("unix:0:%s:%s"):format(l.slab, stat) end, 3)
+    end
+    compare("node_hwmon_temp_celsius", function(l)
+      return l.chip == "hwmon4" and ("hwmon:4:hwmon4:%s"):format(l.sensor) or nil, 1e-3
+    end, 2)
+  end)
+
   it("agrees on clocks and places of CPUs", function()
     compare("node_cpu_scaling_frequency_hertz", function(l)
       return ("cpu_info:%s:cpu_info%s:current_clock_Hz"):format(l.cpu, l.cpu)
@@ -536,6 +634,12 @@ describe("the Linux source on this machine", function()
     assert.same({}, d.warnings)
     assert.same({}, d.twice)
     assert.is_true(#d.order > 20)
+  end)
+
+  it("lists object caches only if asked to", function()
+    for _, k in pairs(d.kstat) do
+      assert.not_equal("kmem_cache", k.class)
+    end
   end)
 
   it("counts no CPU more than /proc/stat, and no less than before", function()

@@ -596,4 +596,4 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_cpu = { parts, scan_cpus };
+const struct ks_subsystem ks_linux_cpu = { parts, scan_cpus, NULL };

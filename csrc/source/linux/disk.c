@@ -460,4 +460,4 @@ scan_disks(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_disk = { parts, scan_disks };
+const struct ks_subsystem ks_linux_disk = { parts, scan_disks, NULL };

@@ -93,6 +93,20 @@ ks_image_read(struct ks_image *im, const struct ks_files *root)
 }
 
 int
+ks_image_once(struct ks_image *im, const struct ks_files *root, const char *path)
+{
+	int err;
+
+	im->path = path;
+	err = ks_image_read(im, root);
+	if (im->fd >= 0)
+		(void)close(im->fd);
+	im->fd = -1;
+	im->path = NULL;
+	return err;
+}
+
+int
 ks_file_small(const struct ks_files *root, const char *path, char *to, size_t size)
 {
 	int fd, err;

@@ -42,6 +42,9 @@ void ks_image_free(struct ks_image *im);
  */
 int ks_image_read(struct ks_image *im, const struct ks_files *root);
 
+/* Reads another file into the image and closes it; 0 or an errno, as above. */
+int ks_image_once(struct ks_image *im, const struct ks_files *root, const char *path);
+
 /*
  * Reads a small file once: at most size - 1 bytes and a NUL go to `to`, trailing white space
  * is dropped. Returns the length, or -1 with errno (no message).

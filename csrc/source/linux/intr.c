@@ -305,7 +305,7 @@ scan_interrupts(struct ks_linux *lx, struct ks_units *units)
 	return 1;
 }
 
-const struct ks_subsystem ks_linux_intr = { parts, scan_interrupts };
+const struct ks_subsystem ks_linux_intr = { parts, scan_interrupts, NULL };
 
 /* --- softirqs ----------------------------------------------------------------------------------- */
 
@@ -362,4 +362,4 @@ scan_softirqs(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_softirq = { softirq_parts, scan_softirqs };
+const struct ks_subsystem ks_linux_softirq = { softirq_parts, scan_softirqs, NULL };

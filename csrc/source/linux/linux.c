@@ -28,6 +28,11 @@ static const struct ks_subsystem *const subsystems[KS_SUB_COUNT] = {
 	[KS_SUB_LINK] = &ks_linux_link,
 	[KS_SUB_INTR] = &ks_linux_intr,
 	[KS_SUB_SOFTIRQ] = &ks_linux_softirq,
+	[KS_SUB_MIB] = &ks_linux_mib,
+	[KS_SUB_SPL] = &ks_linux_spl,
+	[KS_SUB_PRESSURE] = &ks_linux_pressure,
+	[KS_SUB_SLAB] = &ks_linux_slab,
+	[KS_SUB_HWMON] = &ks_linux_hwmon,
 };
 
 static const struct {
@@ -46,7 +51,13 @@ static const struct {
 	[KS_IMG_ZONEINFO] = { KS_ROOT_PROC, "zoneinfo" },
 	[KS_IMG_DISKSTATS] = { KS_ROOT_PROC, "diskstats" },
 	[KS_IMG_NETDEV] = { KS_ROOT_PROC, "net/dev" },
+	[KS_IMG_SLABINFO] = { KS_ROOT_PROC, "slabinfo" },
+	[KS_IMG_SNMP] = { KS_ROOT_PROC, "net/snmp" },
+	[KS_IMG_NETSTAT] = { KS_ROOT_PROC, "net/netstat" },
 	[KS_IMG_PSI_CPU] = { KS_ROOT_PROC, "pressure/cpu" },
+	[KS_IMG_PSI_IO] = { KS_ROOT_PROC, "pressure/io" },
+	[KS_IMG_PSI_MEMORY] = { KS_ROOT_PROC, "pressure/memory" },
+	[KS_IMG_PSI_IRQ] = { KS_ROOT_PROC, "pressure/irq" },
 	[KS_IMG_CPU_ONLINE] = { KS_ROOT_SYS, "devices/system/cpu/online" },
 };
 
@@ -114,6 +125,13 @@ bool
 ks_linux_exists(const struct ks_linux *lx, enum ks_root root, const char *path)
 {
 	return lx->root[root].fd >= 0 && faccessat(lx->root[root].fd, path, F_OK, 0) == 0;
+}
+
+bool
+ks_linux_is_header(const char *stat)
+{
+	return strcmp(stat, "crtime") == 0 || strcmp(stat, "snaptime") == 0 ||
+	    strcmp(stat, "class") == 0;
 }
 
 int
@@ -200,7 +218,7 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 	lx->scan = scan;
 	lx->round++;
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
-		int rc = subsystems[s]->scan(lx, &lx->units[s]);
+		int rc = (lx->off >> s & 1) != 0 ? 0 : subsystems[s]->scan(lx, &lx->units[s]);
 
 		if (rc < 0)
 			return ks_fail(ENOMEM, "out of memory");
@@ -274,6 +292,7 @@ linux_close(struct ks_source *src)
 
 	for (size_t i = 0; i < KS_IMG_COUNT; i++)
 		ks_image_free(&lx->image[i]);
+	ks_image_free(&lx->scratch);
 	for (size_t i = 0; i < KS_SUB_COUNT; i++)
 		ks_units_free(&lx->units[i]);
 	ks_columns_free(&lx->interrupts);
@@ -311,6 +330,38 @@ open_root(struct ks_files *f, const char *name, long magic)
 	return 0;
 }
 
+/* True if a list such as "slab,cgroup" or "all" names the thing. */
+static bool
+is_named(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (list == NULL)
+		return false;
+	for (;;) {
+		size_t k = strcspn(list, ",");
+
+		if ((k == n && strncmp(list, name, n) == 0) || (k == 3 && strncmp(list, "all", 3) == 0))
+			return true;
+		if (list[k] == '\0')
+			return false;
+		list += k + 1;
+	}
+}
+
+static void
+leave_out(struct ks_linux *lx)
+{
+	const char *with = getenv("KSTAT_WITH");
+
+	if (!lx->root[KS_ROOT_PROC].kernel)
+		return;
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		if (subsystems[s]->optional != NULL && !is_named(with, subsystems[s]->optional))
+			lx->off |= 1u << s;
+	}
+}
+
 struct ks_source *
 ks_source_linux_open(const char *proc, const char *sys)
 {
@@ -319,7 +370,7 @@ ks_source_linux_open(const char *proc, const char *sys)
 	if (lx == NULL)
 		return ks_fail_null(ENOMEM, "out of memory");
 	lx->src.ops = &linux_ops;
-	lx->root[KS_ROOT_PROC].fd = lx->root[KS_ROOT_SYS].fd = lx->socket = -1;
+	lx->root[KS_ROOT_PROC].fd = lx->root[KS_ROOT_SYS].fd = lx->socket = lx->scratch.fd = -1;
 	for (size_t i = 0; i < KS_IMG_COUNT; i++) {
 		lx->image[i].fd = -1;
 		lx->image[i].root = files[i].root;
@@ -339,5 +390,6 @@ ks_source_linux_open(const char *proc, const char *sys)
 		linux_close(&lx->src);
 		return ks_fail_null(ENOMEM, "out of memory");
 	}
+	leave_out(lx);
 	return &lx->src;
 }

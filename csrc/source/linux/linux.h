@@ -35,7 +35,13 @@ enum ks_image_id {
 	KS_IMG_ZONEINFO,
 	KS_IMG_DISKSTATS,
 	KS_IMG_NETDEV,
+	KS_IMG_SLABINFO,
+	KS_IMG_SNMP,
+	KS_IMG_NETSTAT,
 	KS_IMG_PSI_CPU,
+	KS_IMG_PSI_IO,
+	KS_IMG_PSI_MEMORY,
+	KS_IMG_PSI_IRQ,
 	KS_IMG_CPU_ONLINE,
 	KS_IMG_COUNT
 };
@@ -63,11 +69,17 @@ struct ks_subsystem {
 	 * Files that cannot be read are warned about, not failed on.
 	 */
 	int (*scan)(struct ks_linux *lx, struct ks_units *units);
+	/*
+	 * What is slow to list and seldom wanted is left out of the running machine unless
+	 * $KSTAT_WITH names it (a list with commas, or "all"); recorded trees have it. NULL: always.
+	 */
+	const char *optional;
 };
 
 /* The subsystems; their order is the order of the chain. */
 extern const struct ks_subsystem ks_linux_unix, ks_linux_cpu, ks_linux_disk, ks_linux_link,
-    ks_linux_intr, ks_linux_softirq;
+    ks_linux_intr, ks_linux_softirq, ks_linux_mib, ks_linux_spl, ks_linux_pressure, ks_linux_slab,
+    ks_linux_hwmon;
 
 enum ks_subsystem_id {
 	KS_SUB_UNIX,
@@ -76,6 +88,11 @@ enum ks_subsystem_id {
 	KS_SUB_LINK,
 	KS_SUB_INTR,
 	KS_SUB_SOFTIRQ,
+	KS_SUB_MIB,
+	KS_SUB_SPL,
+	KS_SUB_PRESSURE,
+	KS_SUB_SLAB,
+	KS_SUB_HWMON,
 	KS_SUB_COUNT
 };
 
@@ -117,16 +134,19 @@ struct ks_linux {
 	struct ks_files root[2]; /* by enum ks_root */
 	struct ks_image image[KS_IMG_COUNT];
 	struct ks_units units[KS_SUB_COUNT];
+	struct ks_image scratch; /* for files of a single kstat */
 	uint64_t round;
 	int socket;           /* to ask about links; -1 while closed */
 	uint32_t warned;      /* images a scan has complained about, one bit each */
+	uint32_t off;         /* optional subsystems left out, one bit each */
 	bool listed;          /* a first scan is complete */
 	struct ks_scan *scan; /* the scan under way */
 	hrtime_t taken;       /* of the oldest image that the reading under way has used */
 
 	struct ks_stat stat;
 	struct ks_columns interrupts, softirqs;
-	uint64_t schedstat_seq, cpuinfo_seq, diskstats_seq, netdev_seq, interrupts_seq, softirqs_seq;
+	uint64_t schedstat_seq, cpuinfo_seq, diskstats_seq, netdev_seq, interrupts_seq, softirqs_seq, slab_seq;
+	bool slab_wanted;     /* a cache was read since the last scan */
 	struct ks_values memory; /* memory.c: numbers of /proc/meminfo in pages */
 	uint64_t meminfo_seq;
 	struct ks_second_sums vminfo;
@@ -151,6 +171,9 @@ const struct ks_image *ks_linux_scan_image(struct ks_linux *lx, enum ks_image_id
 
 /* True if the file exists, readable or not. */
 bool ks_linux_exists(const struct ks_linux *lx, enum ks_root root, const char *path);
+
+/* True for crtime, snaptime and class, which every kstat has. */
+bool ks_linux_is_header(const char *stat);
 
 /* Fails with ENXIO: the thing that the kstat was about is gone. */
 int ks_linux_gone(const struct ks_unit *unit);

@@ -84,8 +84,7 @@ ks_meminfo_meta(const char *stat)
 	static const struct ks_meta other = { "", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, 0, 1, "bytes",
 		"memory, see proc_meminfo(5)" };
 
-	return strcmp(stat, "crtime") != 0 && strcmp(stat, "snaptime") != 0 && strcmp(stat, "class") != 0 ?
-	    &other : NULL;
+	return ks_linux_is_header(stat) ? NULL : &other;
 }
 
 /* Takes "Name:  123 kB" as bytes; a line without kB is a plain number. */
@@ -450,7 +449,7 @@ ks_vm_events_meta(const char *stat)
 
 	if (m != NULL)
 		return m;
-	if (strcmp(stat, "crtime") == 0 || strcmp(stat, "snaptime") == 0 || strcmp(stat, "class") == 0)
+	if (ks_linux_is_header(stat))
 		return NULL;
 	return strncmp(stat, "nr_", 3) == 0 ? &gauge : &event;
 }

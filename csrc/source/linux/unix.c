@@ -403,4 +403,4 @@ scan_unix(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_unix = { parts, scan_unix };
+const struct ks_subsystem ks_linux_unix = { parts, scan_unix, NULL };

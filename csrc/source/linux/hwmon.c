@@ -1,0 +1,223 @@
+/*
+ * hwmon.c - sensors from /sys/class/hwmon: hwmon:N:CHIP, class sensor. A statistic is named as
+ * in the kernel (temp1, fan2, in0), with _label, _max, _crit and so on after it; values are in
+ * the kernel's units, which the metadata tells. SPDX-License-Identifier: MIT
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "source/linux/linux.h"
+
+#define ROOT "class/hwmon"
+#define MAX_SENSORS 512 /* of a chip: a limit for a directory that lies */
+
+/* Kinds of sensors by the letters of their names. */
+static const struct kind {
+	const char *prefix;
+	struct ks_meta meta;
+} kinds[] = {
+	{ "temp", { "", KS_KIND_GAUGE, KSTAT2_NVMT_TEMP_C, KSTAT2_NVMF_FRACT, 1000, "1/1000 C",
+	    "temperature" } },
+	{ "fan", { "", KS_KIND_GAUGE, KSTAT2_NVMT_RPM, 0, 1, "RPM", "speed of a fan" } },
+	{ "in", { "", KS_KIND_GAUGE, KSTAT2_NVMT_VOLT, KSTAT2_NVMF_FRACT, 1000, "mV", "voltage" } },
+	{ "curr", { "", KS_KIND_GAUGE, KSTAT2_NVMT_CURR, KSTAT2_NVMF_FRACT, 1000, "mA", "current" } },
+	{ "power", { "", KS_KIND_GAUGE, KSTAT2_NVMT_WATT, KSTAT2_NVMF_FRACT, 1000000, "uW", "power" } },
+	{ "energy", { "", KS_KIND_COUNTER, KSTAT2_NVMT_UNKNOWN, KSTAT2_NVMF_FRACT, 1000000, "uJ",
+	    "energy used" } },
+	{ "humidity", { "", KS_KIND_GAUGE, KSTAT2_NVMT_PCT, KSTAT2_NVMF_FRACT, 1000, "1/1000 %",
+	    "relative humidity" } },
+	{ "freq", { "", KS_KIND_GAUGE, KSTAT2_NVMT_FREQ, 0, 1, "Hz", "frequency" } },
+};
+
+/* What a file of a sensor holds, by the end of its name. */
+static const char *const amounts[] = { "_input", "_max", "_min", "_crit", "_lcrit", "_max_hyst",
+	"_crit_hyst", "_average", "_cap", "_highest", "_lowest", NULL };
+
+static bool
+ends_with(const char *s, size_t len, const char *const *ends)
+{
+	for (; *ends != NULL; ends++) {
+		if (strlen(*ends) == len && strncmp(s, *ends, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The kind of a name such as temp1_max, and where the part behind the number starts. */
+static const struct kind *
+kind_of(const char *name, const char **rest)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t n = strlen(kinds[i].prefix);
+
+		if (strncmp(name, kinds[i].prefix, n) == 0 && isdigit((unsigned char)name[n])) {
+			*rest = name + n + strspn(name + n, "0123456789");
+			return &kinds[i];
+		}
+	}
+	return NULL;
+}
+
+static const struct ks_meta *
+sensor_meta(const char *stat)
+{
+	static const struct ks_meta label = { "", KS_KIND_TEXT, KSTAT2_NVMT_ID, 0, 1, "",
+		"what the sensor measures" };
+	static const struct ks_meta alarm = { "", KS_KIND_GAUGE, KSTAT2_NVMT_STATE, 0, 1, "",
+		"1: the limit is passed" };
+	const char *rest;
+	const struct kind *k = kind_of(stat, &rest);
+
+	if (k == NULL)
+		return NULL;
+	if (strcmp(rest, "_label") == 0)
+		return &label;
+	return strstr(rest, "_alarm") != NULL ? &alarm : &k->meta;
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The sensor files of a chip, sorted, so that temp2 comes before temp10. */
+static size_t
+list_files(int dirfd, char *names[MAX_SENSORS])
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *e;
+	size_t n = 0;
+
+	if (dir == NULL) {
+		if (fd >= 0)
+			(void)close(fd);
+		return 0;
+	}
+	while (n < MAX_SENSORS && (e = readdir(dir)) != NULL) {
+		const char *rest;
+
+		if (kind_of(e->d_name, &rest) == NULL || *rest != '_')
+			continue;
+		if (!ends_with(rest, strlen(rest), amounts) && strcmp(rest, "_label") != 0 &&
+		    strstr(rest, "_alarm") == NULL)
+			continue;
+		names[n] = strdup(e->d_name);
+		if (names[n] == NULL)
+			break;
+		n++;
+	}
+	(void)closedir(dir);
+	qsort(names, n, sizeof(names[0]), by_name);
+	return n;
+}
+
+static void
+add_file(const struct ks_files *dir, struct ks_record *r, const char *name)
+{
+	char text[128], stat[KSTAT_STRLEN];
+	const char *p = text;
+	size_t len = strlen(name);
+	int64_t v;
+	int n = ks_file_small(dir, name, text, sizeof(text));
+
+	if (n < 0)
+		return; /* a sensor that is off, or does not answer, has no value */
+	if (len > 6 && strcmp(name + len - 6, "_input") == 0)
+		len -= 6;
+	ks_name_set(stat, sizeof(stat), name, len);
+	if (len > 6 && strcmp(name + len - 6, "_label") == 0)
+		ks_named_string(r, stat, text, (size_t)n);
+	else if (ks_scan_i64(&p, text + n, &v) == 0)
+		ks_named_i64(r, stat, v);
+}
+
+static int
+read_chip(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_files *sys = &lx->root[KS_ROOT_SYS];
+	char path[256], *names[MAX_SENSORS];
+	struct ks_files dir;
+	size_t n;
+
+	(void)snprintf(path, sizeof(path), ROOT "/%s", unit->key);
+	dir = (struct ks_files){ openat(sys->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), NULL,
+		sys->kernel };
+	if (dir.fd < 0)
+		return ks_linux_gone(unit);
+	n = list_files(dir.fd, names);
+	for (size_t i = 0; i < n; i++) {
+		add_file(&dir, r, names[i]);
+		free(names[i]);
+	}
+	(void)close(dir.fd);
+	return 0;
+}
+
+static const struct ks_part parts[] = {
+	{ "hwmon", "@", "sensor", KSTAT_TYPE_NAMED, 0, NULL, read_chip, sensor_meta },
+	{ .module = NULL },
+};
+
+/* --- scanning ------------------------------------------------------------------------------ */
+
+static void
+set_up(const struct ks_linux *lx, struct ks_unit *unit)
+{
+	char path[256], name[64];
+	const char *p = unit->key + strcspn(unit->key, "0123456789");
+	uint64_t number = 0;
+
+	(void)snprintf(path, sizeof(path), ROOT "/%s/name", unit->key);
+	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, name, sizeof(name)) <= 0)
+		ks_name_set(name, sizeof(name), unit->key, strlen(unit->key));
+	ks_name_set(unit->name, sizeof(unit->name), name, strlen(name));
+	if (ks_scan_u64(&p, unit->key + strlen(unit->key), &number) != 0 || number > INT32_MAX)
+		number = 0;
+	unit->instance = (int)number;
+	unit->parts = 1;
+}
+
+static int
+scan_chips(struct ks_linux *lx, struct ks_units *units)
+{
+	int fd = lx->root[KS_ROOT_SYS].fd < 0 ? -1 :
+	    openat(lx->root[KS_ROOT_SYS].fd, ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *e;
+	bool fresh;
+
+	ks_units_begin(units);
+	if (dir == NULL) {
+		if (fd >= 0)
+			(void)close(fd);
+		return ks_units_end(units);
+	}
+	while ((e = readdir(dir)) != NULL) {
+		struct ks_unit *unit;
+
+		if (strncmp(e->d_name, "hwmon", 5) != 0 || e->d_type == DT_REG)
+			continue;
+		unit = ks_units_see(units, e->d_name, strlen(e->d_name), e->d_ino, &fresh);
+		if (unit == NULL) {
+			(void)closedir(dir);
+			errno = ENOMEM;
+			return -1;
+		}
+		if (fresh)
+			set_up(lx, unit);
+	}
+	(void)closedir(dir);
+	return ks_units_end(units);
+}
+
+const struct ks_subsystem ks_linux_hwmon = { parts, scan_chips, NULL };

@@ -1,0 +1,301 @@
+/*
+ * mib.c - tcp, udp, ip and icmp (class mib2) from /proc/net/snmp and /proc/net/netstat, with
+ * the names of Solaris; and the extended counters of Linux as they are (tcp_ext, ip_ext).
+ * SPDX-License-Identifier: MIT
+ */
+#include "source/linux/linux.h"
+
+/* The key is the section and the name in the file. */
+#define COUNT(stat, key, desc) KS_COUNT_K(stat, KSTAT_DATA_UINT64, key, desc)
+#define GAUGE(stat, key, desc) KS_GAUGE_K(stat, KSTAT_DATA_INT32, key, desc)
+
+static const struct ks_field tcp_fields[] = {
+	GAUGE("rtoAlgorithm", "Tcp:RtoAlgorithm", "how the retransmission timeout is found (1: other)"),
+	{ { "rtoMin", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, KSTAT2_NVMF_FRACT, 1000, "ms",
+	    "least retransmission timeout" }, KSTAT_DATA_INT32, "Tcp:RtoMin" },
+	{ { "rtoMax", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, KSTAT2_NVMF_FRACT, 1000, "ms",
+	    "greatest retransmission timeout" }, KSTAT_DATA_INT32, "Tcp:RtoMax" },
+	GAUGE("maxConn", "Tcp:MaxConn", "limit of connections, -1 if there is none"),
+	COUNT("activeOpens", "Tcp:ActiveOpens", "connections opened from here"),
+	COUNT("passiveOpens", "Tcp:PassiveOpens", "connections opened from elsewhere"),
+	COUNT("attemptFails", "Tcp:AttemptFails", "connections that failed to open"),
+	COUNT("estabResets", "Tcp:EstabResets", "connections reset"),
+	GAUGE("currEstab", "Tcp:CurrEstab", "connections established or closing"),
+	COUNT("inSegs", "Tcp:InSegs", "segments received"),
+	COUNT("outSegs", "Tcp:OutSegs", "segments sent"),
+	COUNT("retransSegs", "Tcp:RetransSegs", "segments sent again"),
+	COUNT("inErrs", "Tcp:InErrs", "segments received in error"),
+	COUNT("outRsts", "Tcp:OutRsts", "segments sent with a reset"),
+	COUNT("inCksumErrs", "Tcp:InCsumErrors", "segments received with a wrong checksum"),
+	COUNT("outAckDelayed", "TcpExt:DelayedACKs", "acknowledgements sent late"),
+	COUNT("outFastRetrans", "TcpExt:TCPFastRetrans", "segments sent again before a timeout"),
+	COUNT("timRetrans", "TcpExt:TCPTimeouts", "retransmission timeouts"),
+	COUNT("timKeepaliveProbe", "TcpExt:TCPKeepAlive", "keepalive probes sent"),
+	COUNT("listenDrop", "TcpExt:ListenDrops", "connections refused by a listener"),
+	COUNT("listenDropQ0", "TcpExt:TCPReqQFullDrop", "connections refused for a full queue"),
+	KS_FIELD_END
+};
+
+static const struct ks_field udp_fields[] = {
+	COUNT("inDatagrams", "Udp:InDatagrams", "datagrams received"),
+	COUNT("inErrors", "Udp:InErrors", "datagrams received and not delivered"),
+	COUNT("outDatagrams", "Udp:OutDatagrams", "datagrams sent"),
+	COUNT("noPorts", "Udp:NoPorts", "datagrams received for a port nobody listens on"),
+	COUNT("inOverflows", "Udp:RcvbufErrors", "datagrams dropped for a full receive buffer"),
+	COUNT("outErrors", "Udp:SndbufErrors", "datagrams not sent for a full send buffer"),
+	COUNT("inCksumErrs", "Udp:InCsumErrors", "datagrams received with a wrong checksum"),
+	KS_FIELD_END
+};
+
+static const struct ks_field ip_fields[] = {
+	GAUGE("forwarding", "Ip:Forwarding", "1: this machine forwards, 2: it does not"),
+	GAUGE("defaultTTL", "Ip:DefaultTTL", "time to live of packets sent"),
+	COUNT("inReceives", "Ip:InReceives", "packets received"),
+	COUNT("inHdrErrors", "Ip:InHdrErrors", "packets received with a wrong header"),
+	COUNT("inAddrErrors", "Ip:InAddrErrors", "packets received with a wrong address"),
+	COUNT("forwDatagrams", "Ip:ForwDatagrams", "packets forwarded"),
+	COUNT("inUnknownProtos", "Ip:InUnknownProtos", "packets received of an unknown protocol"),
+	COUNT("inDiscards", "Ip:InDiscards", "packets received and dropped"),
+	COUNT("inDelivers", "Ip:InDelivers", "packets delivered"),
+	COUNT("outRequests", "Ip:OutRequests", "packets to be sent"),
+	COUNT("outDiscards", "Ip:OutDiscards", "packets dropped before sending"),
+	COUNT("outNoRoutes", "Ip:OutNoRoutes", "packets not sent for want of a route"),
+	COUNT("reasmTimeout", "Ip:ReasmTimeout", "reassemblies that took too long"),
+	COUNT("reasmReqds", "Ip:ReasmReqds", "fragments received"),
+	COUNT("reasmOKs", "Ip:ReasmOKs", "packets reassembled"),
+	COUNT("reasmFails", "Ip:ReasmFails", "reassemblies that failed"),
+	COUNT("fragOKs", "Ip:FragOKs", "packets fragmented"),
+	COUNT("fragFails", "Ip:FragFails", "packets that could not be fragmented"),
+	COUNT("fragCreates", "Ip:FragCreates", "fragments made"),
+	KS_FIELD_END
+};
+
+static const struct ks_field icmp_fields[] = {
+	COUNT("inMsgs", "Icmp:InMsgs", "messages received"),
+	COUNT("inErrors", "Icmp:InErrors", "messages received in error"),
+	COUNT("inCksumErrs", "Icmp:InCsumErrors", "messages received with a wrong checksum"),
+	COUNT("inDestUnreachs", "Icmp:InDestUnreachs", "destination unreachable, received"),
+	COUNT("inTimeExcds", "Icmp:InTimeExcds", "time exceeded, received"),
+	COUNT("inParmProbs", "Icmp:InParmProbs", "parameter problem, received"),
+	COUNT("inSrcQuenchs", "Icmp:InSrcQuenchs", "source quench, received"),
+	COUNT("inRedirects", "Icmp:InRedirects", "redirect, received"),
+	COUNT("inEchos", "Icmp:InEchos", "echo request, received"),
+	COUNT("inEchoReps", "Icmp:InEchoReps", "echo reply, received"),
+	COUNT("inTimestamps", "Icmp:InTimestamps", "timestamp request, received"),
+	COUNT("inTimestampReps", "Icmp:InTimestampReps", "timestamp reply, received"),
+	COUNT("inAddrMasks", "Icmp:InAddrMasks", "address mask request, received"),
+	COUNT("inAddrMaskReps", "Icmp:InAddrMaskReps", "address mask reply, received"),
+	COUNT("outMsgs", "Icmp:OutMsgs", "messages sent"),
+	COUNT("outErrors", "Icmp:OutErrors", "messages that could not be sent"),
+	COUNT("outDestUnreachs", "Icmp:OutDestUnreachs", "destination unreachable, sent"),
+	COUNT("outTimeExcds", "Icmp:OutTimeExcds", "time exceeded, sent"),
+	COUNT("outParmProbs", "Icmp:OutParmProbs", "parameter problem, sent"),
+	COUNT("outSrcQuenchs", "Icmp:OutSrcQuenchs", "source quench, sent"),
+	COUNT("outRedirects", "Icmp:OutRedirects", "redirect, sent"),
+	COUNT("outEchos", "Icmp:OutEchos", "echo request, sent"),
+	COUNT("outEchoReps", "Icmp:OutEchoReps", "echo reply, sent"),
+	COUNT("outTimestamps", "Icmp:OutTimestamps", "timestamp request, sent"),
+	COUNT("outTimestampReps", "Icmp:OutTimestampReps", "timestamp reply, sent"),
+	COUNT("outAddrMasks", "Icmp:OutAddrMasks", "address mask request, sent"),
+	COUNT("outAddrMaskReps", "Icmp:OutAddrMaskReps", "address mask reply, sent"),
+	KS_FIELD_END
+};
+
+/* --- the files --------------------------------------------------------------------------- */
+
+/* Both files are pairs of lines that begin with the same "Section:": names, then numbers. */
+struct section {
+	struct ks_text names, numbers;
+};
+
+/* Finds a section; false if it is not there whole. */
+static bool
+find_section(const struct ks_image *im, const char *name, size_t len, struct section *s)
+{
+	struct ks_text all = ks_text_of(im->data, im->len), line;
+	bool second = false;
+
+	while (ks_text_line(&all, &line)) {
+		if (ks_text_size(&line) <= len || memcmp(line.p, name, len) != 0 || line.p[len] != ':')
+			continue;
+		line.p += len + 1;
+		if (second) {
+			s->numbers = line;
+			return true;
+		}
+		s->names = line;
+		second = true;
+	}
+	return false;
+}
+
+/* Takes the next name and its number, which may be negative; false at the end of either. */
+static bool
+next_pair(struct section *s, struct ks_text *name, int64_t *v)
+{
+	struct ks_text word;
+	uint64_t u;
+
+	if (!ks_text_word(&s->names, name) || !ks_text_word(&s->numbers, &word))
+		return false;
+	if (ks_scan_i64(&word.p, word.end, v) == 0 && word.p == word.end)
+		return true;
+	if (ks_scan_u64(&word.p, word.end, &u) != 0 || word.p != word.end)
+		return false;
+	*v = (int64_t)u;
+	return true;
+}
+
+/* Collects the fields of a table whose keys are of that section. */
+static void
+collect(const struct ks_image *im, const char *section, const struct ks_field *fields,
+    struct ks_values *vals)
+{
+	size_t len = strlen(section);
+	struct ks_text name;
+	struct section s;
+	int64_t v;
+
+	if (im == NULL || !find_section(im, section, len, &s))
+		return;
+	while (next_pair(&s, &name, &v)) {
+		for (size_t i = 0; fields[i].meta.stat != NULL; i++) {
+			const char *key = fields[i].key;
+
+			if (strncmp(key, section, len) == 0 && key[len] == ':' &&
+			    ks_text_is(&name, key + len + 1))
+				ks_have(vals, i, (uint64_t)v);
+		}
+	}
+}
+
+static int
+read_mib(struct ks_linux *lx, struct ks_record *r, const char *section, const char *ext,
+    const struct ks_field *fields)
+{
+	const struct ks_image *im = ks_linux_image(lx, KS_IMG_SNMP);
+	struct ks_values vals = { .have = 0 };
+
+	if (im == NULL)
+		return -1;
+	collect(im, section, fields, &vals);
+	if (ext != NULL)
+		collect(ks_linux_try(lx, KS_IMG_NETSTAT), ext, fields, &vals);
+	ks_fields_add(r, fields, &vals);
+	return 0;
+}
+
+static int
+read_tcp(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	(void)unit;
+	return read_mib(lx, r, "Tcp", "TcpExt", tcp_fields);
+}
+
+static int
+read_udp(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	(void)unit;
+	return read_mib(lx, r, "Udp", NULL, udp_fields);
+}
+
+static int
+read_ip(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	(void)unit;
+	return read_mib(lx, r, "Ip", NULL, ip_fields);
+}
+
+static int
+read_icmp(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	(void)unit;
+	return read_mib(lx, r, "Icmp", NULL, icmp_fields);
+}
+
+/* --- extended counters --------------------------------------------------------------------- */
+
+static int
+read_ext(struct ks_linux *lx, struct ks_record *r, const char *section)
+{
+	const struct ks_image *im = ks_linux_image(lx, KS_IMG_NETSTAT);
+	char stat[KSTAT_STRLEN];
+	struct ks_text name;
+	struct section s;
+	int64_t v;
+
+	if (im == NULL)
+		return -1;
+	if (!find_section(im, section, strlen(section), &s))
+		return 0;
+	while (next_pair(&s, &name, &v)) {
+		ks_name_set(stat, sizeof(stat), name.p, ks_text_size(&name));
+		ks_named_u64(r, stat, (uint64_t)v);
+	}
+	return 0;
+}
+
+static int
+read_tcp_ext(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	(void)unit;
+	return read_ext(lx, r, "TcpExt");
+}
+
+static int
+read_ip_ext(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	(void)unit;
+	return read_ext(lx, r, "IpExt");
+}
+
+static const struct ks_meta *
+ext_meta(const char *stat)
+{
+	static const struct ks_meta packets = { "", KS_KIND_COUNTER, KSTAT2_NVMT_CNT, 0, 1, "",
+		"events of this name in the kernel's documentation of SNMP counters" };
+	static const struct ks_meta octets = { "", KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, 0, 1, "bytes",
+		"bytes of packets of this kind" };
+
+	if (ks_linux_is_header(stat))
+		return NULL;
+	return strstr(stat, "Octets") != NULL ? &octets : &packets;
+}
+
+/* --- the subsystem --------------------------------------------------------------------------- */
+
+#define MIB(module, name, fields, read, meta) \
+	{ module, name, "mib2", KSTAT_TYPE_NAMED, 0, fields, read, meta }
+
+static const struct ks_part parts[] = {
+	MIB("tcp", "tcp", tcp_fields, read_tcp, NULL),
+	MIB("udp", "udp", udp_fields, read_udp, NULL),
+	MIB("ip", "ip", ip_fields, read_ip, NULL),
+	MIB("ip", "icmp", icmp_fields, read_icmp, NULL),
+	MIB("tcp", "tcp_ext", NULL, read_tcp_ext, ext_meta),
+	MIB("ip", "ip_ext", NULL, read_ip_ext, ext_meta),
+	{ .module = NULL },
+};
+
+static int
+scan_mib(struct ks_linux *lx, struct ks_units *units)
+{
+	struct ks_unit *unit;
+	uint16_t have = 0;
+	bool fresh;
+
+	if (units->scanned)
+		return 0;
+	if (ks_linux_exists(lx, KS_ROOT_PROC, "net/snmp"))
+		have |= 0x0f;
+	if (ks_linux_exists(lx, KS_ROOT_PROC, "net/netstat"))
+		have |= 0x30;
+	ks_units_begin(units);
+	unit = ks_units_see(units, "net", 3, 0, &fresh);
+	if (unit == NULL)
+		return -1;
+	unit->parts = have;
+	return ks_units_end(units);
+}
+
+const struct ks_subsystem ks_linux_mib = { parts, scan_mib, NULL };

@@ -1,0 +1,325 @@
+/*
+ * spl.c - the kstats that OpenZFS itself keeps, from /proc/spl/kstat: zfs:0:arcstats, a pool's
+ * I/O as zfs:0:POOL (class disk, as on illumos), its data sets as zfs/POOL:0:objset-0x36.
+ * SPDX-License-Identifier: MIT
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "source/linux/linux.h"
+
+#define ROOT "spl/kstat"
+#define MAX_DEPTH 3
+
+/* The module's own numbers of data types, in its text. */
+enum { SPL_CHAR, SPL_INT32, SPL_UINT32, SPL_INT64, SPL_UINT64, SPL_LONG, SPL_ULONG, SPL_STRING };
+
+/* "kid type flags ndata data_size crtime snaptime" */
+struct header {
+	uint64_t type, crtime, snaptime;
+};
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+/* Reads a unit's file; the text stays until the next reading. NULL with errno and message. */
+static const struct ks_image *
+read_file(struct ks_linux *lx, const struct ks_unit *unit)
+{
+	const struct ks_files *proc = &lx->root[KS_ROOT_PROC];
+	const char *path = unit->extra;
+	int err = ks_image_once(&lx->scratch, proc, path);
+
+	if (err == ENOENT) {
+		(void)ks_linux_gone(unit);
+		return NULL;
+	}
+	if (err != 0)
+		return ks_fail_null(err, "cannot read %s/%s: %s", proc->name, path, strerror(err));
+	lx->taken = lx->scratch.taken;
+	return &lx->scratch;
+}
+
+static bool
+take_header(struct ks_text *all, struct header *h)
+{
+	struct ks_text line, flags;
+	uint64_t kid, rest[2];
+
+	if (!ks_text_line(all, &line) || !ks_text_u64(&line, &kid) || !ks_text_u64(&line, &h->type) ||
+	    !ks_text_word(&line, &flags) || ks_text_numbers(&line, rest, 2) != 2)
+		return false;
+	return ks_text_u64(&line, &h->crtime) && ks_text_u64(&line, &h->snaptime);
+}
+
+/* Takes "name  type  data" and adds it. */
+static void
+add_named(struct ks_record *r, struct ks_text line)
+{
+	struct ks_text name, value;
+	char stat[KSTAT_STRLEN];
+	uint64_t type, u;
+	int64_t i;
+
+	if (!ks_text_word(&line, &name) || !ks_text_u64(&line, &type))
+		return;
+	ks_name_set(stat, sizeof(stat), name.p, ks_text_size(&name));
+	ks_text_trim(&line);
+	value = line;
+	switch (type) {
+	case SPL_CHAR:
+		ks_named_chars(r, stat, value.p, ks_text_size(&value));
+		break;
+	case SPL_STRING:
+		ks_named_string(r, stat, value.p, ks_text_size(&value));
+		break;
+	case SPL_INT32:
+	case SPL_INT64:
+	case SPL_LONG:
+		if (ks_scan_i64(&value.p, value.end, &i) != 0)
+			break;
+		if (type == SPL_INT32)
+			ks_named_i32(r, stat, (int32_t)i);
+		else
+			ks_named_i64(r, stat, i);
+		break;
+	case SPL_UINT32:
+	case SPL_UINT64:
+	case SPL_ULONG:
+		if (ks_scan_u64(&value.p, value.end, &u) != 0)
+			break;
+		if (type == SPL_UINT32)
+			ks_named_u32(r, stat, (uint32_t)u);
+		else
+			ks_named_u64(r, stat, u);
+		break;
+	}
+}
+
+static int
+read_named(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_image *im = read_file(lx, unit);
+	struct ks_text all, line;
+	struct header h;
+
+	if (im == NULL)
+		return -1;
+	all = ks_text_of(im->data, im->len);
+	if (!take_header(&all, &h) || !ks_text_line(&all, &line)) /* the headings of the columns */
+		return ks_fail(EIO, "%s has an unknown form", (const char *)unit->extra);
+	while (ks_text_line(&all, &line))
+		add_named(r, line);
+	return 0;
+}
+
+static int
+read_io(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_image *im = read_file(lx, unit);
+	struct ks_text all, line;
+	struct header h;
+	uint64_t v[12];
+	kstat_io_t *io;
+
+	if (im == NULL)
+		return -1;
+	all = ks_text_of(im->data, im->len);
+	if (!take_header(&all, &h) || !ks_text_line(&all, &line) || !ks_text_line(&all, &line) ||
+	    ks_text_numbers(&line, v, 12) != 12)
+		return ks_fail(EIO, "%s has an unknown form", (const char *)unit->extra);
+	io = ks_record_add(r, sizeof(*io));
+	if (io == NULL)
+		return 0;
+	*io = (kstat_io_t){ .nread = v[0], .nwritten = v[1], .reads = (uint_t)v[2],
+		.writes = (uint_t)v[3], .wtime = (hrtime_t)v[4], .wlentime = (hrtime_t)v[5],
+		.wlastupdate = (hrtime_t)v[6], .rtime = (hrtime_t)v[7], .rlentime = (hrtime_t)v[8],
+		.rlastupdate = (hrtime_t)v[9], .wcnt = (uint_t)v[10], .rcnt = (uint_t)v[11] };
+	return 0;
+}
+
+static const struct ks_field state_fields[] = {
+	KS_TEXT("state", KSTAT_DATA_STRING, "state of the pool, ONLINE if all is well"),
+	KS_FIELD_END
+};
+
+static int
+read_state(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_image *im = read_file(lx, unit);
+	struct ks_values vals = { .have = 0 };
+	struct ks_text all, line;
+	char state[64];
+
+	if (im == NULL)
+		return -1;
+	all = ks_text_of(im->data, im->len);
+	if (ks_text_line(&all, &line)) {
+		ks_text_trim(&line);
+		ks_name_set(state, sizeof(state), line.p, ks_text_size(&line));
+		ks_have_text(&vals, 0, state);
+	}
+	ks_fields_add(r, state_fields, &vals);
+	return 0;
+}
+
+/* OpenZFS does not say what its numbers are; sizes and limits are those that these words name. */
+static const struct ks_meta *
+named_meta(const char *stat)
+{
+	static const struct ks_meta text = { "", KS_KIND_TEXT, KSTAT2_NVMT_ID, 0, 1, "",
+		"name given by OpenZFS" };
+	static const struct ks_meta size = { "", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, 0, 1, "bytes",
+		"size or limit kept by OpenZFS" };
+	static const struct ks_meta bytes = { "", KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, 0, 1, "bytes",
+		"bytes counted by OpenZFS" };
+	static const struct ks_meta count = { "", KS_KIND_COUNTER, KSTAT2_NVMT_CNT, 0, 1, "",
+		"events counted by OpenZFS" };
+	static const struct ks_meta gauge = { "", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, 0, 1, "",
+		"amount kept by OpenZFS" };
+	static const char *const sizes[] = { "size", "c", "p", "c_min", "c_max", "pd", "pm", "meta", NULL };
+	static const char *const size_words[] = { "_size", "arc_meta_", "evictable_", "arc_sys_free",
+		"arc_need_free", "memory_all_bytes", "memory_free_bytes", "memory_available_bytes", NULL };
+	static const char *const gauge_words[] = { "_elements", "_chain", "no_grow", "_max", "_cached",
+		"_levels", NULL };
+	const char *const *w;
+
+	if (ks_linux_is_header(stat))
+		return NULL;
+	if (strcmp(stat, "dataset_name") == 0)
+		return &text;
+	for (w = sizes; *w != NULL; w++) {
+		if (strcmp(stat, *w) == 0)
+			return &size;
+	}
+	for (w = size_words; *w != NULL; w++) {
+		if (strstr(stat, *w) != NULL)
+			return &size;
+	}
+	if (strstr(stat, "bytes") != NULL || strcmp(stat, "nread") == 0 || strcmp(stat, "nwritten") == 0)
+		return &bytes;
+	for (w = gauge_words; *w != NULL; w++) {
+		if (strstr(stat, *w) != NULL)
+			return &gauge;
+	}
+	return &count;
+}
+
+/* --- scanning ------------------------------------------------------------------------------ */
+
+enum { PART_NAMED, PART_IO, PART_STATE };
+
+static const struct ks_part parts[] = {
+	[PART_NAMED] = { "@", "@", "misc", KSTAT_TYPE_NAMED, 0, NULL, read_named, named_meta },
+	[PART_IO] = { "@", "@", "disk", KSTAT_TYPE_IO, sizeof(kstat_io_t), NULL, read_io, NULL },
+	[PART_STATE] = { "@", "@", "misc", KSTAT_TYPE_NAMED, 0, state_fields, read_state, NULL },
+	{ .module = NULL },
+};
+
+/* Sets up the kstat of a file "spl/kstat/MODULE/NAME" by its header. -1 without memory. */
+static int
+set_up(struct ks_linux *lx, struct ks_unit *unit, const char *path)
+{
+	const char *module = path + strlen(ROOT) + 1;
+	const char *name = strrchr(path, '/') + 1;
+	struct header h = { .type = KSTAT_TYPE_RAW };
+	struct ks_text all;
+
+	unit->extra = strdup(path);
+	if (unit->extra == NULL)
+		return -1;
+	ks_name_set(unit->module, sizeof(unit->module), module, (size_t)(name - module) - 1);
+	ks_name_set(unit->name, sizeof(unit->name), name, strlen(name));
+	if (strcmp(name, "state") == 0) {
+		unit->parts = 1u << PART_STATE;
+		return 0;
+	}
+	if (ks_image_once(&lx->scratch, &lx->root[KS_ROOT_PROC], path) != 0)
+		return 0;
+	all = ks_text_of(lx->scratch.data, lx->scratch.len);
+	if (!take_header(&all, &h))
+		return 0;
+	if (unit->crtime == 0)
+		unit->crtime = (hrtime_t)h.crtime;
+	if (h.type == KSTAT_TYPE_NAMED) {
+		unit->parts = 1u << PART_NAMED;
+	} else if (h.type == KSTAT_TYPE_IO && strncmp(unit->module, "zfs/", 4) == 0) {
+		/* The pool's own I/O: zfs:0:POOL. */
+		ks_name_set(unit->name, sizeof(unit->name), module + 4, (size_t)(name - module) - 5);
+		ks_name_set(unit->module, sizeof(unit->module), "zfs", 3);
+		unit->parts = 1u << PART_IO;
+	} else if (h.type == KSTAT_TYPE_IO) {
+		unit->parts = 1u << PART_IO;
+	}
+	return 0;
+}
+
+static int
+see_file(struct ks_linux *lx, struct ks_units *units, const char *path)
+{
+	char key[KS_UNIT_NAME];
+	size_t len = strlen(path);
+	struct ks_unit *unit;
+	bool fresh;
+
+	/* A path too long for a key is told from others by its hash. */
+	if (len < sizeof(key))
+		memcpy(key, path, len);
+	else
+		len = (size_t)snprintf(key, sizeof(key), "%.40s%016llx", path,
+		    (unsigned long long)ks_hash_bytes(KS_HASH_INIT, path, len));
+	unit = ks_units_see(units, key, len, 0, &fresh);
+	if (unit == NULL)
+		return -1;
+	return fresh ? set_up(lx, unit, path) : 0;
+}
+
+static int
+see_directory(struct ks_linux *lx, struct ks_units *units, const char *path, int depth)
+{
+	int fd = openat(lx->root[KS_ROOT_PROC].fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *e;
+	int rc = 0;
+
+	if (dir == NULL) {
+		if (fd >= 0)
+			(void)close(fd);
+		return 0;
+	}
+	while (rc == 0 && (e = readdir(dir)) != NULL) {
+		char below[512];
+		int n = snprintf(below, sizeof(below), "%s/%s", path, e->d_name);
+
+		if (e->d_name[0] == '.' || n < 0 || (size_t)n >= sizeof(below))
+			continue;
+		if (e->d_type == DT_DIR)
+			rc = depth > 1 ? see_directory(lx, units, below, depth - 1) : 0;
+		else if (depth < MAX_DEPTH)
+			rc = see_file(lx, units, below);
+	}
+	(void)closedir(dir);
+	return rc;
+}
+
+static int
+scan_spl(struct ks_linux *lx, struct ks_units *units)
+{
+	if (units->n == units->dead && !ks_linux_exists(lx, KS_ROOT_PROC, ROOT)) {
+		units->scanned = true;
+		return 0;
+	}
+	ks_units_begin(units);
+	if (see_directory(lx, units, ROOT, MAX_DEPTH) != 0) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return ks_units_end(units);
+}
+
+const struct ks_subsystem ks_linux_spl = { parts, scan_spl, NULL };
