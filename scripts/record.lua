@@ -27,7 +27,7 @@ local function check_numbers(numbers)
     wrong("no interval")
   elseif #numbers > 2 then
     wrong(("'%s' is a third number behind the interval and the count"):format(numbers[3]))
-  elseif not (numbers[1] > 0) then
+  elseif numbers[1] <= 0 then
     wrong(("the interval '%s' is not above 0"):format(numbers[1]))
   elseif numbers[2] and (numbers[2] < 1 or numbers[2] % 1 ~= 0) then
     wrong(("the count '%s' is not a whole number above 0"):format(numbers[2]))

@@ -25,12 +25,14 @@ local kstat = {
     _VERSION = "kstat " .. core.version,
 }
 
-local source_fields = { capture = "string", proc = "string", sys = "string", from = "time", to = "time" }
+local source_fields = { capture = true, proc = true, sys = true, from = "time", to = "time" }
 
 --- Opens a chain of kstats. Only headers are looked at; data is read when it is asked for.
 -- @tparam[opt] string|table source nil: the machine, or what `$KSTAT_SOURCE` names; a string: a
--- capture (output of `kstat -j`, or a recording; "-": standard input); `{capture =}` the same, `from =` and `to =` bound its samples by their time of day (seconds since
--- 1970, or local time as "2026-11-21 14:05"; `to` needs a recording); `{proc =, sys =}`: other directories in place of /proc and /sys
+-- capture (output of `kstat -j`, or a recording; "-": standard input); `{capture =}` the same, and
+-- `from =` and `to =` bound its samples by their time of day (seconds since 1970, or local time as
+-- "2026-11-21 14:05"; `to` needs a recording); `{proc =, sys =}`: other directories in place of
+-- /proc and /sys
 -- @treturn[1] chain
 -- @treturn[2] nil
 -- @treturn[2] string message
@@ -46,7 +48,7 @@ function kstat.open(source)
     for key, value in pairs(source) do
         if not source_fields[key] then
             error(("unknown source field '%s'"):format(tostring(key)), 2)
-        elseif type(value) ~= "string" and not (type(value) == "number" and source_fields[key] == "time") then
+        elseif type(value) ~= "string" and (type(value) ~= "number" or source_fields[key] ~= "time") then
             error(("source field '%s': string expected, got %s"):format(key, type(value)), 2)
         end
     end
