@@ -217,7 +217,8 @@ json(struct render *r, const kstat_t *ksp)
 	add_member(b, "name", ksp->ks_name);
 	add_member(b, "class", ksp->ks_class);
 	ks_buf_addf(b, "\t\"type\": %d,\n\t\"snaptime\": ", ksp->ks_type);
-	add_formatted(b, ks_format_seconds, ksp->ks_snaptime);
+	/* A kstat that could not be read: what it held when it was created is the last known of it. */
+	add_formatted(b, ks_format_seconds, ksp->ks_snaptime != 0 ? ksp->ks_snaptime : ksp->ks_crtime);
 	ks_buf_adds(b, ",\n\t\"data\": {\n");
 	for (size_t i = 0; i < r->values.n; i++) {
 		const struct ks_pair *p = &r->values.pair[i];

@@ -14,18 +14,21 @@
 #include "host/host.h"
 #include "host/signal.h"
 
-/* Standard output may fail as late as now; only a reader that went away is no failure. */
+/*
+ * Standard output may fail as late as now; only a reader that went away is no failure. A script
+ * that failed has told why.
+ */
 static int
 close_output(const char *program, int status)
 {
 	int failed = ferror(stdout);
 
 	errno = 0;
-	if ((fflush(stdout) == 0 && !failed) || errno == EPIPE || ks_signal_output_gone())
+	if ((fflush(stdout) == 0 && !failed) || errno == EPIPE || ks_signal_output_gone() || status != 0)
 		return status;
 	fprintf(stderr, "%s: cannot write standard output: %s\n", program,
 	    errno != 0 ? strerror(errno) : "write error");
-	return status != 0 ? status : KS_EXIT_SCRIPT;
+	return KS_EXIT_SCRIPT;
 }
 
 static int

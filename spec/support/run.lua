@@ -49,10 +49,16 @@ function M.run(command)
   if command.directory then
     words[#words + 1] = "cd " .. M.quote(command.directory) .. " && "
   end
-  words[#words + 1] = "exec env -u KSTAT_SOURCE -u KSTAT_PROC -u KSTAT_SYS -u KSTAT_REPLAY_TIME LC_ALL=C TZ=UTC"
+  words[#words + 1] = "exec env -u KSTAT_SOURCE -u KSTAT_PROC -u KSTAT_SYS -u KSTAT_REPLAY_TIME"
+  local set = { " LC_ALL=C TZ=UTC" }
   for name, value in pairs(command.env or {}) do
-    words[#words + 1] = value and " " .. M.quote(name .. "=" .. value) or " -u " .. name
+    if value then
+      set[#set + 1] = " " .. M.quote(name .. "=" .. value)
+    else
+      words[#words + 1] = " -u " .. name
+    end
   end
+  words[#words + 1] = table.concat(set)
   for i, word in ipairs(command) do
     if i == 1 and not word:find("/", 1, true) then
       word = M.bin .. "/" .. word

@@ -1,0 +1,306 @@
+--- kstat: displays kernel statistics, as the command of Solaris and illumos does; see kstat(1).
+-- Exit status: 0 something matched, 1 nothing did, 2 the command line was wrong, 3 fatal.
+-- SPDX-License-Identifier: MIT
+-- The parts of the module, as far as they are needed: a single report is made before the whole of it
+-- would be loaded.
+local core = require("kstat.core")
+local chain = core.chain_methods
+
+local PROGRAM = (arg[0]:match("[^/]*$"):gsub("%.lua$", ""))
+local SYNOPSIS = "[-Cdjlpq] [-T d|u] [-r capture] [-c class] "
+local USAGE = ([==[
+usage: NAME SYNOPSIS[-m module] [-i instance] [-n name]
+             [-s statistic] [interval [count]]
+       NAME SYNOPSIS
+             [module[:instance[:name[:statistic]]] ...] [interval [count]]
+
+  -p  parseable lines        -C  the same with a colon before the value
+  -l  names only             -j  JSON
+  -q  only the exit status   -d  describe the statistics: kind, unit, meaning
+  -T  time before each report: d as a date, u in seconds since 1970
+  -r  read a capture (what -j printed, gzip or plain; -: standard input)
+  -h, --help  this           --version  the version
+
+class, module, instance, name and statistic: a glob, or a /Perl regular expression/.
+]==]):gsub("NAME", PROGRAM):gsub("SYNOPSIS", SYNOPSIS)
+local MAX_INT = 2147483647
+
+-- A stop is an error value of our own: exit status and the line for the person, or nothing to say.
+local function stop(status, message, ...)
+  error({ status = status, message = message and message:format(...) }, 0)
+end
+
+local function wrong(message, ...)
+  stop(2, "%s; usage: %s [options] [module:instance:name:statistic ...] [interval [count]]; "
+    .. "%s -h explains", message:format(...), PROGRAM, PROGRAM)
+end
+
+local function fatal(message)
+  stop(3, "%s", message)
+end
+
+-- --- the command line ---------------------------------------------------------------------
+
+local TAKES_ARGUMENT = { T = true, c = true, i = true, m = true, n = true, r = true, s = true }
+local FLAGS = { C = true, d = true, j = true, l = true, p = true, q = true }
+
+local function help()
+  io.stdout:write(USAGE)
+  stop(0)
+end
+
+local LONG = {
+  ["--help"] = help,
+  ["--version"] = function()
+    io.stdout:write("kstat ", core.version, "\n")
+    stop(0)
+  end,
+}
+
+local function set_option(options, letter, value)
+  if letter == "T" and not value:find("^[du]") then
+    wrong("-T takes d or u, not '%s'", value)
+  end
+  options[letter] = value
+end
+
+--- Reads options up to the first operand. Returns them by letter, and the index of that operand.
+local function read_options(words)
+  local options = {}
+  local i = 1
+  while i <= #words do
+    local word = words[i]
+    if word:sub(1, 1) ~= "-" or word == "-" then
+      break
+    end
+    i = i + 1
+    if word == "--" then
+      break
+    elseif word:sub(1, 2) == "--" then
+      (LONG[word] or function() wrong("unknown option '%s'", word) end)()
+    end
+    local at = 2
+    while at <= #word do
+      local letter = word:sub(at, at)
+      at = at + 1
+      if letter == "h" or letter == "?" then
+        help()
+      elseif FLAGS[letter] then
+        options[letter] = true
+      elseif not TAKES_ARGUMENT[letter] then
+        wrong("unknown option '-%s'", letter)
+      elseif at <= #word then
+        set_option(options, letter, word:sub(at))
+        break
+      elseif i <= #words then
+        set_option(options, letter, words[i])
+        i = i + 1
+      else
+        wrong("-%s needs an argument", letter)
+      end
+    end
+  end
+  return options, i
+end
+
+--- An operand that is entirely a decimal number is the interval, then the count.
+local function read_operands(words, first)
+  local operands, numbers = {}, {}
+  for i = first, #words do
+    local word = words[i]
+    if word == "" or word:find("^%s*[+-]?%d+$") then
+      local number = tonumber(word) or 0
+      local what = #numbers == 0 and "interval" or "count"
+      if #numbers == 2 then
+        wrong("'%s' is a third number behind the interval and the count", word)
+      elseif number < 1 or number > MAX_INT then
+        wrong("the %s '%s' is not between 1 and %d", what, word, MAX_INT)
+      end
+      numbers[#numbers + 1] = math.floor(number)
+    else
+      operands[#operands + 1] = word
+    end
+  end
+  return operands, numbers[1], numbers[2]
+end
+
+local function check_together(options, operands)
+  for _, letter in ipairs({ "C", "j", "l", "p", "d" }) do
+    if options.q and options[letter] then
+      wrong("-q and -%s cannot be used together", letter)
+    elseif options.d and options[letter] and letter ~= "d" then
+      wrong("-d and -%s cannot be used together", letter)
+    end
+  end
+  for _, letter in ipairs({ "m", "i", "n", "s" }) do
+    if options[letter] and #operands > 0 then
+      wrong("-%s cannot be used together with the operand '%s'", letter, operands[1])
+    end
+  end
+end
+
+-- --- selecting ----------------------------------------------------------------------------
+
+local function compile(options, operands)
+  local class = options.c
+  if #operands == 0 then
+    if class == "" then
+      class = "/\\A\\z/" -- kstats without a class
+    end
+    local selector, message = core.selector(options.m, options.i, options.n, options.s, class)
+    return { selector or wrong("%s", message) }
+  end
+  local selectors = {}
+  for i, operand in ipairs(operands) do
+    local part = require("kstat.selector").parse(operand)
+    local selector, message = core.selector(part[1], part[2], part[3], part[4], class)
+    selectors[i] = selector or wrong("'%s': %s", operand, message)
+  end
+  return selectors
+end
+
+-- --- reporting ------------------------------------------------------------------------------
+
+local function format_of(options)
+  local with_class = options.p or options.l or options.C
+  return options.d and "describe"
+    or options.j and (with_class and "json_class" or "json")
+    or options.l and "list"
+    or options.C and "colons"
+    or options.p and "parseable"
+    or options.q and "quiet"
+    or "human"
+end
+
+local function print_time(how, ks)
+  local seconds = math.floor(chain.time_of_day(ks))
+  io.stdout:write(how:sub(1, 1) == "u" and ("%d"):format(seconds)
+    or os.date("%a %b %e %H:%M:%S %Z %Y", seconds), "\n")
+end
+
+--- Tells what could not be read, each thing once. What could be read is shown all the same.
+-- True if there was anything to tell.
+local function print_warnings(ks)
+  local lines = chain.warnings(ks)
+  for _, line in ipairs(lines) do
+    io.stderr:write(PROGRAM, ": ", line, "\n")
+  end
+  return #lines > 0
+end
+
+-- The reader went away: there is nothing left to do, and nobody to tell.
+local function check_written(ok, message, errno)
+  if ok then
+    return ok
+  end
+  if errno == "EPIPE" or errno == 32 then
+    stop(0)
+  end
+  fatal(message)
+end
+
+local UNKNOWN = { kind = "?", unit = "?", description = "?" }
+
+-- The names that a selector means, in the order of the other formats.
+local function names_of(k, selector)
+  local names = { "class", "crtime", "snaptime" }
+  for name in k:stats() do
+    names[#names + 1] = name
+  end
+  local chosen = {}
+  for _, name in ipairs(names) do
+    if selector:matches(k, name) then
+      chosen[#chosen + 1] = name
+    end
+  end
+  table.sort(chosen, function(a, b)
+    local lower_a, lower_b = a:lower(), b:lower()
+    return lower_a < lower_b or lower_a == lower_b and a < b
+  end)
+  return chosen
+end
+
+local function describe(ks, selectors)
+  require("kstat")
+  local count = 0
+  for _, selector in ipairs(selectors) do
+    for _, k in ipairs(core.chain_select(ks, { selector })) do
+      for _, name in ipairs(names_of(k, selector)) do
+        local meta = k:meta(name) or UNKNOWN
+        count = count + 1
+        io.stdout:write(("%s:%d:%s:%s\t%s\t%s\t%s\n"):format(k.module, k.instance, k.name, name,
+          meta.kind, meta.unit ~= "" and meta.unit or "-", meta.description))
+      end
+    end
+  end
+  return count
+end
+
+local function report(ks, selectors, options, format)
+  if options.T then
+    print_time(options.T, ks)
+  end
+  if format == "describe" then
+    return describe(ks, selectors)
+  end
+  return check_written(core.render(ks, selectors, format, io.stdout))
+end
+
+-- An iterator over the reports that are to be made.
+local function reports(ks, interval, count)
+  if not interval then
+    local made = false
+    return function()
+      made = not made
+      return made or nil
+    end
+  end
+  local step = require("kstat").every(interval, count, { chain = ks })
+  return function()
+    local ok, now = pcall(step)
+    if not ok then
+      fatal(now)
+    end
+    return now
+  end
+end
+
+local function main()
+  local options, first = read_options(arg)
+  local operands, interval, count = read_operands(arg, first)
+  check_together(options, operands)
+  local selectors = compile(options, operands)
+  local format = format_of(options)
+  core.looping(true) -- an interrupt lets the report at hand be finished
+  local ks, message = core.open(options.r)
+  if not ks then
+    fatal(message)
+  end
+
+  local matched, damaged = 0, false
+  local again = false
+  for _ in reports(ks, interval, count) do
+    if again then
+      io.stdout:write("\n")
+    end
+    again = true
+    matched = matched + report(ks, selectors, options, format)
+    check_written(io.stdout:flush())
+    damaged = print_warnings(ks) or damaged
+  end
+  if damaged and chain.is_replay(ks) then
+    return 3 -- this is not all that the capture held
+  end
+  return matched > 0 and 0 or 1
+end
+
+local ok, result = xpcall(main, function(problem)
+  return type(problem) == "table" and problem or { status = 3, message = debug.traceback(problem) }
+end)
+if ok then
+  return result
+end
+if result.message then
+  io.stderr:write(PROGRAM, ": ", result.message, "\n")
+end
+return result.status
