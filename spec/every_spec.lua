@@ -198,6 +198,29 @@ describe("kstat.every", function()
     assert.same({ 1100, 1100, 1200 }, time.deadlines)
   end)
 
+  it("tells the host when it is left, where the language lets it", function()
+    local core = require("kstat.core")
+    local told = {}
+    local looping = core.looping
+    core.looping = function(flag) told[#told + 1] = flag end
+    finally(function() core.looping = looping end)
+    for _ in kstat.every(1, 2, { source = host }) do
+      assert.same({ true }, told)
+    end
+    assert.same({ true, false }, told)
+    if _VERSION >= "Lua 5.4" then
+      local kept
+      for now in kstat.every(1, 2, { source = host }) do
+        kept = now
+        if kept then
+          break
+        end
+      end
+      assert.same({ true, false, true, false }, told)
+      assert.is_nil(kept.sd)
+    end
+  end)
+
   it("says when the chain cannot be used any more", function()
     local ks = assert(kstat.open(host))
     assert.matches("every_spec.*closed", raised(function()

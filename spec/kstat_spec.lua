@@ -4,6 +4,7 @@ local kstat = require("kstat")
 local run = require("support.run")
 
 local host = "spec/vectors/kstat/host.jsonl"
+local named = capture.named
 local has_integers = math.type ~= nil
 local is_jit = rawget(_G, "jit") ~= nil
 
@@ -310,7 +311,7 @@ describe("a kstat", function()
   end)
 
   it("lets a statistic called class stand before the header's", function()
-    local path = capture.file({ { capture.named("own", 1, 2, '"class":"mine","x":1') } })
+    local path = capture.file({ { named("own", 1, 2, '"class":"mine","x":1') } })
     local own = assert(kstat.open(path)):lookup("app", 0, "own")
     assert.equal("mine", own:get("class"))
     assert.equal("mine", own:data().class)
@@ -318,7 +319,7 @@ describe("a kstat", function()
   end)
 
   it("keeps 64 bits", function()
-    local path = capture.file({ { capture.named("big", 1, 2,
+    local path = capture.file({ { named("big", 1, 2,
       '"max":18446744073709551615,"odd":9223372036854775809,"min":-9223372036854775808,"p53":9007199254740993') } })
     local big = assert(kstat.open(path)):lookup("app", 0, "big")
     assert.equal("18446744073709551615", big:text("max"))
@@ -362,9 +363,9 @@ describe("a kstat", function()
 
   it("is the same after updates, and says ENXIO when it is gone", function()
     local path = capture.file({
-      { capture.named("a", 1, 2, '"v":1'), capture.named("b", 1, 2, '"v":1') },
-      { capture.named("a", 1, 3, '"v":2'), capture.named("c", 3, 3, '"v":1') },
-      { capture.named("b", 4, 4, '"v":7') },
+      { named("a", 1, 2, '"v":1'), named("b", 1, 2, '"v":1') },
+      { named("a", 1, 3, '"v":2'), named("c", 3, 3, '"v":1') },
+      { named("b", 4, 4, '"v":7') },
     })
     local chain = assert(kstat.open(path))
     local a, b = chain:lookup("app", 0, "a"), chain:lookup("app", 0, "b")
@@ -390,6 +391,38 @@ describe("a kstat", function()
     assert.equal(7, chain:lookup("app", 0, "b"):get("v"))
     changed, added, deleted = chain:update()
     assert.same({ false, 0, 0, true }, { changed, #added, #deleted, chain:ended() })
+  end)
+
+  it("never passes old values off as new ones", function()
+    local dark = '{"module":"app","instance":0,"name":"a","class":"misc","type":1,"snaptime":0,"data":{"crtime":1}}'
+    local chain = assert(kstat.open(capture.file({
+      { named("a", 1, 2, '"v":1') }, { dark }, { named("a", 1, 4, '"v":3') },
+    })))
+    local a, leaf = chain:lookup("app", 0, "a"), chain.app[0].a
+    assert.same({ 1, 1 }, { a:get("v"), leaf.v })
+    chain:update()
+    local value, message, errname = a:get("v")
+    assert.same({ nil, "EIO" }, { value, errname })
+    assert.matches("app:0:a", message, 1, true)
+    assert.is_nil(leaf.v)
+    assert.equal(1, leaf.crtime)
+    chain:update()
+    assert.same({ 3, 3 }, { a:get("v"), leaf.v })
+  end)
+
+  it("may go while one iterates", function()
+    local chain = assert(kstat.open(capture.file({
+      { named("a", 1, 2, '"v":1'), named("b", 1, 2, '"v":1'), named("c", 1, 2, '"v":1') },
+      { named("a", 1, 3, '"v":1'), named("c", 1, 3, '"v":2') },
+    })))
+    local seen = {}
+    for x, _, v in chain:values("app:::v") do
+      seen[#seen + 1] = x.name .. v
+      if #seen == 1 then
+        chain:update()
+      end
+    end
+    assert.same({ "a1", "c2" }, seen)
   end)
 
   it("keeps its chain alive", function()
@@ -474,8 +507,8 @@ describe("the path", function()
 
   it("follows updates", function()
     local path = capture.file({
-      { capture.named("a", 1, 2, '"v":1,"old":1'), capture.named("b", 1, 2, '"v":1') },
-      { capture.named("a", 1, 3, '"v":2,"new":1'), capture.named("c", 3, 3, '"v":1') },
+      { named("a", 1, 2, '"v":1,"old":1'), named("b", 1, 2, '"v":1') },
+      { named("a", 1, 3, '"v":2,"new":1'), named("c", 3, 3, '"v":1') },
       { capture.kstat("other", 0, "x", "misc", 1, 1, 4, '"v":1') },
     })
     local chain = assert(kstat.open(path))
@@ -519,5 +552,59 @@ describe("the path", function()
     end
     assert.same({ "class", "crtime" }, seen)
     assert.equal("misc", chain:sample().app[0].dark.class)
+  end)
+end)
+
+describe("a chain over a recorded tree", function()
+  local tree = os.tmpname()
+
+  setup(function()
+    os.remove(tree)
+    assert.equal(0, run.shell("cp -r spec/trees/small " .. tree .. " && chmod -R u+w " .. tree).status)
+  end)
+  teardown(function() run.shell("rm -rf " .. tree) end)
+
+  it("reads, updates, and notices what goes and comes", function()
+    local ks = assert(kstat.open({ proc = tree .. "/proc", sys = tree .. "/sys" }))
+    assert.is_false(ks:is_replay())
+    assert.is_true(ks.unix[0].system_misc.ncpus > 0)
+    local disk
+    for k in ks:each({ class = "disk" }) do
+      disk = disk or k.type == "io" and k or nil
+    end
+    local before = disk:get("nread")
+    assert.is_true(before > 0)
+    local leaf = ks:module(disk.module)[disk.instance][disk.name]
+    assert.equal(before, leaf.nread)
+
+    local path = tree .. "/proc/diskstats"
+    local text = run.read_file(path)
+    local line = text:match("[^\n]* " .. disk.name .. " [^\n]*\n")
+    -- The third number behind the name counts sectors of 512 bytes read.
+    local more = line:gsub("( " .. disk.name .. " %d+ %d+ )(%d+)", function(head, sectors)
+      return head .. ("%d"):format(tonumber(sectors) + 8)
+    end)
+    run.write_file(path, (text:gsub(line:gsub("%p", "%%%0"), (more:gsub("%%", "%%%%")))))
+    assert.is_false((ks:update()))
+    assert.same({ before + 4096, before + 4096 }, { disk:get("nread"), leaf.nread })
+    assert.is_true(disk:meta("nread").kind == "counter")
+
+    run.write_file(path, (text:gsub(line:gsub("%p", "%%%0"), "")))
+    local changed, added, deleted = ks:update()
+    assert.same({ true, 0 }, { changed, #added })
+    local gone = {}
+    for _, change in ipairs(deleted) do
+      gone[tostring(change)] = true
+    end
+    assert.is_true(gone[tostring(disk)])
+    assert.equal("ENXIO", (select(3, disk:get("nread"))))
+
+    run.write_file(path, text)
+    changed, added, deleted = ks:update()
+    assert.same({ true, 0 }, { changed, #deleted })
+    assert.is_true(#added >= 1)
+    assert.equal(before, ks:lookup(disk.module, disk.instance, disk.name):get("nread"))
+    assert.equal("ENXIO", (select(3, disk:get("nread"))))
+    ks:close()
   end)
 end)

@@ -171,7 +171,14 @@ function every.every(interval, count, options)
         return fresh ~= false
     end
 
-    return function()
+    -- Where loops close what they are given (Lua 5.4), leaving one by break or error ends it too.
+    local guard = setmetatable({}, { __close = function()
+        if ticks and ticks > 0 then
+            stop()
+        end
+    end })
+
+    local function step()
         local failure, code
         if not ticks then
             return nil
@@ -215,6 +222,7 @@ function every.every(interval, count, options)
         now, prev = fresh, now
         return now, prev
     end
+    return step, nil, nil, guard
 end
 
 return every
