@@ -33,6 +33,7 @@ static const struct ks_subsystem *const subsystems[KS_SUB_COUNT] = {
 	[KS_SUB_PRESSURE] = &ks_linux_pressure,
 	[KS_SUB_SLAB] = &ks_linux_slab,
 	[KS_SUB_HWMON] = &ks_linux_hwmon,
+	[KS_SUB_CGROUP] = &ks_linux_cgroup,
 };
 
 static const struct {

@@ -79,7 +79,7 @@ struct ks_subsystem {
 /* The subsystems; their order is the order of the chain. */
 extern const struct ks_subsystem ks_linux_unix, ks_linux_cpu, ks_linux_disk, ks_linux_link,
     ks_linux_intr, ks_linux_softirq, ks_linux_mib, ks_linux_spl, ks_linux_pressure, ks_linux_slab,
-    ks_linux_hwmon;
+    ks_linux_hwmon, ks_linux_cgroup;
 
 enum ks_subsystem_id {
 	KS_SUB_UNIX,
@@ -93,6 +93,7 @@ enum ks_subsystem_id {
 	KS_SUB_PRESSURE,
 	KS_SUB_SLAB,
 	KS_SUB_HWMON,
+	KS_SUB_CGROUP,
 	KS_SUB_COUNT
 };
 
@@ -153,6 +154,7 @@ struct ks_linux {
 	struct ks_queue_sums sysinfo;
 	uint64_t watermark[3], watermark_key[3]; /* in pages: min, low, high; what they follow from */
 	bool watermarks;
+	size_t cgroup_root;    /* length of the path of the root group below /sys */
 	uint64_t online_hash; /* of the list of CPUs at the last scan */
 	uint32_t cpuinfo_cpus; /* units when the cores were numbered */
 };

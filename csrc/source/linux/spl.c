@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "source/linux/linux.h"
 
 #define ROOT "spl/kstat"
@@ -263,17 +262,10 @@ static int
 see_file(struct ks_linux *lx, struct ks_units *units, const char *path)
 {
 	char key[KS_UNIT_NAME];
-	size_t len = strlen(path);
 	struct ks_unit *unit;
 	bool fresh;
 
-	/* A path too long for a key is told from others by its hash. */
-	if (len < sizeof(key))
-		memcpy(key, path, len);
-	else
-		len = (size_t)snprintf(key, sizeof(key), "%.40s%016llx", path,
-		    (unsigned long long)ks_hash_bytes(KS_HASH_INIT, path, len));
-	unit = ks_units_see(units, key, len, 0, &fresh);
+	unit = ks_units_see(units, key, ks_key_of_path(key, path), 0, &fresh);
 	if (unit == NULL)
 		return -1;
 	return fresh ? set_up(lx, unit, path) : 0;

@@ -2,6 +2,7 @@
 #include "source/linux/unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,19 @@ ks_name_set(char *to, size_t size, const char *s, size_t n)
 		n = size - 1;
 	memcpy(to, s, n);
 	to[n] = '\0';
+}
+
+size_t
+ks_key_of_path(char key[KS_UNIT_NAME], const char *path)
+{
+	size_t len = strlen(path);
+
+	if (len < KS_UNIT_NAME) {
+		memcpy(key, path, len + 1);
+		return len;
+	}
+	return (size_t)snprintf(key, KS_UNIT_NAME, "%.40s%016llx", path,
+	    (unsigned long long)ks_hash_bytes(KS_HASH_INIT, path, len));
 }
 
 void

@@ -65,6 +65,9 @@ int ks_units_end(struct ks_units *u);
 /* The unit of that key, or NULL. Files list units in the order of the last time: hint helps. */
 struct ks_unit *ks_units_find(struct ks_units *u, const char *key, size_t len);
 
+/* Makes a key of a path: the path itself, or its begin and its hash. Returns its length. */
+size_t ks_key_of_path(char key[KS_UNIT_NAME], const char *path);
+
 /* Copies a name of n bytes into a field of size bytes, cut if need be. */
 void ks_name_set(char *to, size_t size, const char *s, size_t n);
 
