@@ -193,6 +193,20 @@ describe("the Linux source on a small tree", function()
     assert.equal("kmem_cache", d.kstat["unix:0:kmalloc-8192"].class)
   end)
 
+  it("has control groups, told apart by their numbers", function()
+    local web
+    for id, k in pairs(d.kstat) do
+      if k.class == "cgroup" and id:match(":web.service$") then
+        web = id
+      end
+    end
+    same(assert(web), { path = "/system.slice/web.service", cpu_nsec = "5000000", cpu_throttled = "7",
+      cpu_nsec_throttled = "250000", memory = "4096000", oom_kills = "1", nread = "1001",
+      nwritten = "2002", reads = "13", writes = "24", io_nsec_waiting = "77000", pids = "12",
+      pids_max = "100" })
+    assert.is_nil(d.stat[web .. ":memory_max"]) -- there is no limit
+  end)
+
   it("has sensors, in the kernel's units", function()
     same("hwmon:2:coretemp", { temp1 = "45000", temp1_label = "Package id 0", temp1_max = "100000",
       temp1_crit_alarm = "0", temp2 = "-5000", fan10 = "1200" })
@@ -636,9 +650,10 @@ describe("the Linux source on this machine", function()
     assert.is_true(#d.order > 20)
   end)
 
-  it("lists object caches only if asked to", function()
+  it("lists object caches and control groups only if asked to", function()
     for _, k in pairs(d.kstat) do
       assert.not_equal("kmem_cache", k.class)
+      assert.not_equal("cgroup", k.class)
     end
   end)
 

@@ -200,7 +200,8 @@ typedef struct kstat_timer {
  * The chain holds headers; no data is read yet. Environment: KSTAT_SOURCE names
  * a capture or recording to open in place of the machine (KSTAT_FROM and KSTAT_TO, in seconds since
  * 1970 or as "2026-11-21 14:05", bound the samples of it by time), KSTAT_PROC and KSTAT_SYS other
- * roots of /proc and /sys.
+ * roots of /proc and /sys; KSTAT_WITH ("slab", "cgroup" or both with a comma between) adds
+ * what is slow to list.
  * Returns a handle for kstat_close(), or NULL with errno (kstat_errmsg()).
  */
 kstat_ctl_t *kstat_open(void);
