@@ -19,24 +19,32 @@
  *	root = -1	empty
  *	root >= 0	"tree": one to three samples, each a node, in the order they came;
  *			links, colours, least and greatest are those of a red-black tree
- *	root <= -2	"array": nodes 0 .. cur-1 ascend; -2 - root samples wait in the
- *			links of nodes 0, 1, ... to be merged
+ *	root <= -2	"array": nodes 0 .. cur-1 ascend; other samples wait to be merged, and
+ *			for -2 - root more there is room
  *
- * In an array the two bytes at colour hold bits that mu has no room for: 15 bits, signed,
- * of fraction below mu's unit, and lowest a flag: all samples of this node are equal.
- * A mean is thus kept as m = mu * 2^15 + fraction, and merging rounds far below the
- * digest's precision. A waiting sample has six bytes; what it is there depends on the mode.
+ * Samples wait in the links of all nodes, and in mu and cnt of the free ones: places are
+ * numbered from 0, first those in links, then two in each free node from the last node
+ * down, and filled from the highest number down, so that adding one needs no more than the
+ * root. A sample has four bytes in TDGSTCLUST32, else six in links and eight in a free
+ * node; what they are depends on the mode.
+ *
+ * In an array the two bytes at colour hold bits that mu has no room for, a signed number:
+ * fraction below mu's unit and, lowest, a flag that all samples of this node are equal. A
+ * mean is thus worked with as m = mu * 2^16 + that number, and compressing rounds far
+ * below the digest's precision. Where a mode has no room for the fraction m is
+ * mu * 2 + flag. So two m compare as their means do, and one that is odd is exact; the
+ * flag itself adds less to a mean than rounding does.
  */
 enum ks_tdgst_mode {
-	KS_TDGST_FIX,  /* values below 2^46 in units of 2^-frac; the extra 15 bits are used */
-	KS_TDGST_INT,  /* integers below 2^47; larger values, so no extra bits */
-	KS_TDGST_WIDE  /* any; each takes the links of two nodes */
+	KS_TDGST_FIX,  /* values below 2^46 in units of 2^-frac; there is room for the fraction */
+	KS_TDGST_INT,  /* integers below 2^47; larger values, so no fraction */
+	KS_TDGST_WIDE  /* any; each takes the links of two nodes, or eight bytes */
 };
 
-#define KS_TDGST_EXTRA 15
 #define KS_TDGST_FIXMAX (INT64_C(1) << 46)
 #define KS_TDGST_INTMAX (INT64_C(1) << 47)
 #define KS_TDGST_TREEMAX 3
+#define KS_TDGST_NWAIT(n) (2 * (n)) /* no more wait in a digest of n nodes */
 #define KS_TDGST_SMALL 128 /* digests of so many nodes are merged in little stack */
 
 struct ks_tdgst_scale {
@@ -53,10 +61,10 @@ ks_tdgst_scale(size_t n)
 	return &ks_tdgst_scales[n >= 40];
 }
 
-/* One centroid or sample: mean m, weight w2 / 2, and bit 0 of w2: all samples equal m. */
+/* One centroid or sample. */
 struct ks_tdgst_item {
-	int64_t m;
-	uint64_t w2;
+	int64_t m; /* see above */
+	uint64_t w;
 };
 
 /* --- where things are; kind is a constant wherever speed matters --- */
@@ -146,8 +154,10 @@ td_count(void *td, int kind, uint64_t w)
 	uint64_t v = td_smplcnt(td, kind);
 	uint32_t v32;
 
-	if (__builtin_add_overflow(v, w, &v))
-		v = UINT64_MAX;
+	if (kind != KS_TDGST64 || w != 1) /* 2^64 samples do not come one by one */
+		v = v + w < v ? UINT64_MAX : v + w;
+	else
+		v++;
 	if (kind == KS_TDGST64) {
 		memcpy(td, &v, sizeof(v));
 		return;
@@ -195,10 +205,16 @@ td_ctl(const void *td, int kind)
 KS_TDGST_INLINE unsigned
 td_fracbits(int kind, unsigned ctl)
 {
-	static const uint8_t bits[8] = { 2, 4, 6, 8, 16, 32, 48, 64 };
-	unsigned b = bits[ctl & 7];
+	static const uint8_t bits32[8] = { 2, 4, 6, 8, 16, 28, 28, 28 };
+	static const uint8_t bits64[8] = { 2, 4, 6, 8, 16, 32, 48, 60 };
 
-	return b < td_bits(kind) ? b : td_bits(kind);
+	return kind == KS_TDGST64 ? bits64[ctl] : bits32[ctl];
+}
+
+KS_TDGST_INLINE unsigned
+td_frac(const void *td, int kind)
+{
+	return td_fracbits(kind, td_ctl(td, kind));
 }
 
 KS_TDGST_INLINE enum ks_tdgst_mode
@@ -209,17 +225,47 @@ td_mode(const void *td, int kind)
 	return (enum ks_tdgst_mode)((const uint8_t *)td)[TD_MODE];
 }
 
-/* How many samples can wait. */
+/* Places in links. */
 KS_TDGST_INLINE size_t
-td_room(int kind, enum ks_tdgst_mode mode, size_t n)
+td_inlinks(int kind, enum ks_tdgst_mode mode, size_t max)
 {
-	return kind == KS_TDGST64 && mode == KS_TDGST_WIDE ? n / 2 : n;
+	return kind == KS_TDGST64 && mode == KS_TDGST_WIDE ? max / 2 : max;
 }
 
+/* How many samples can wait beside cur nodes; node 0 keeps its control bits. */
+KS_TDGST_INLINE size_t
+td_places(int kind, enum ks_tdgst_mode mode, size_t cur, size_t max)
+{
+	size_t n = td_inlinks(kind, mode, max) + 2 * (max - (cur > 0 ? cur : 1));
+
+	return n < KS_TDGST_NWAIT(max) ? n : KS_TDGST_NWAIT(max);
+}
+
+/* How many samples of an array wait. */
+KS_TDGST_INLINE size_t
+td_nwaiting(const void *td, int kind)
+{
+	size_t cur = (uint16_t)td_get6(td, kind, TD_CUR), max = (uint16_t)td_get6(td, kind, TD_MAX);
+
+	return td_places(kind, td_mode(td, kind), cur, max) -
+	    (size_t)(-2 - td_get6(td, kind, TD_ROOT));
+}
+
+/*
+ * To how many centroids a digest of max nodes is compressed. Large ones keep
+ * some nodes free: that more can wait makes up in speed what it costs in accuracy.
+ */
+KS_TDGST_INLINE size_t
+td_target(size_t max)
+{
+	return max < 40 ? max : max - max / 5;
+}
+
+/* By how many bits m is finer than mu. */
 KS_TDGST_INLINE unsigned
 td_extra(enum ks_tdgst_mode mode)
 {
-	return mode == KS_TDGST_FIX ? KS_TDGST_EXTRA : 0;
+	return mode == KS_TDGST_FIX ? 16 : 1;
 }
 
 /* --- Q words and counts --- */
@@ -285,102 +331,129 @@ KS_TDGST_INLINE struct ks_tdgst_item
 td_load(const uint8_t *node, int kind, unsigned extra)
 {
 	struct ks_tdgst_item it;
-	int16_t low;
 
-	it.m = td_getmu(node, kind);
-	low = td_get16(node + TD_COLOUR);
-	if (extra != 0)
-		it.m = (it.m * (1 << KS_TDGST_EXTRA)) + (low >> 1);
-	it.w2 = td_getcnt(node, kind) << 1 | (low & 1);
+	it.m = td_getmu(node, kind) * (1 << extra) + td_get16(node + TD_COLOUR);
+	it.w = td_getcnt(node, kind);
 	return it;
 }
 
-/* An item as a node of an array; the fraction is rounded to nearest, signed. */
+/* An item as a node of an array; what mu gets is m rounded to nearest. */
 KS_TDGST_INLINE void
 td_store(uint8_t *node, int kind, unsigned extra, struct ks_tdgst_item it, unsigned ctl)
 {
-	int64_t low = 0;
+	int64_t low = extra == 16 ? (int16_t)(uint16_t)it.m : it.m & 1;
 
-	if (extra != 0) {
-		low = it.m & ((1 << KS_TDGST_EXTRA) - 1);
-		low -= (low & (1 << (KS_TDGST_EXTRA - 1))) * 2;
-		it.m = (it.m - low) >> KS_TDGST_EXTRA;
-	}
-	td_putmu(node, kind, it.m, ctl);
-	td_put16(node + TD_COLOUR, (int16_t)(low * 2 + (int64_t)(it.w2 & 1)));
-	td_putcnt(node, kind, it.w2 >> 1);
+	td_putmu(node, kind, (it.m - low) >> extra, ctl);
+	td_put16(node + TD_COLOUR, (int16_t)low);
+	td_putcnt(node, kind, it.w);
 }
 
-/* The i-th waiting sample as it was put, see td_wait. */
+/* Where place i is that is not in links; e is i less the places that are. */
+KS_TDGST_INLINE size_t
+td_place_at(int kind, size_t e, size_t max)
+{
+	return td_base(kind) + (max - 1 - e / 2) * td_nodesize(kind) + TD_MU +
+	    (e & 1) * (kind == KS_TDGST64 ? 8 : 4);
+}
+
+/* The sample at place i of those in links, as it was put. */
 KS_TDGST_INLINE int64_t
-td_waiting(const void *td, int kind, enum ks_tdgst_mode mode, size_t i)
+td_inlink(const void *td, int kind, enum ks_tdgst_mode mode, size_t i)
 {
-	const uint8_t *node;
+	bool wide = kind == KS_TDGST64 && mode == KS_TDGST_WIDE;
+	const uint8_t *p = td_cnode(td, kind, wide ? 2 * i : i);
 	uint32_t low;
-	int32_t v32;
-	uint16_t top;
+	uint16_t mid;
 
-	if (kind != KS_TDGST64) {
-		memcpy(&v32, td_cnode(td, kind, i), sizeof(v32));
-		return v32;
-	}
-	if (mode != KS_TDGST_WIDE) {
-		node = td_cnode(td, kind, i);
-		memcpy(&low, node, sizeof(low));
-		return td_get16(node + 4) * (INT64_C(1) << 32) + low;
-	}
-	node = td_cnode(td, kind, 2 * i);
-	memcpy(&low, node, sizeof(low));
-	memcpy(&top, node + 4, sizeof(top));
-	return td_get16(node + td_nodesize(kind)) * (INT64_C(1) << 48) +
-	    ((int64_t)top << 32 | low);
+	memcpy(&low, p, sizeof(low));
+	if (kind != KS_TDGST64)
+		return (int32_t)low;
+	if (!wide)
+		return td_get16(p + 4) * (INT64_C(1) << 32) + low;
+	memcpy(&mid, p + 4, sizeof(mid));
+	return td_get16(p + td_nodesize(kind)) * (INT64_C(1) << 48) + ((int64_t)mid << 32 | low);
 }
 
-/* Puts v, which fits the mode, as the i-th waiting sample. */
-KS_TDGST_INLINE void
-td_wait(void *td, int kind, enum ks_tdgst_mode mode, size_t i, int64_t v)
+/* The e-th sample of those in free nodes. */
+KS_TDGST_INLINE int64_t
+td_infree(const void *td, int kind, size_t e, size_t max)
 {
-	uint8_t *node;
+	const uint8_t *p = (const uint8_t *)td + td_place_at(kind, e, max);
+	int64_t v;
+	int32_t v32;
+
+	if (kind == KS_TDGST64) {
+		memcpy(&v, p, sizeof(v));
+		return v;
+	}
+	memcpy(&v32, p, sizeof(v32));
+	return v32;
+}
+
+/* The sample at place i, as it was put. */
+KS_TDGST_INLINE int64_t
+td_waiting(const void *td, int kind, enum ks_tdgst_mode mode, size_t i, size_t max)
+{
+	size_t links = td_inlinks(kind, mode, max);
+
+	return i < links ? td_inlink(td, kind, mode, i) : td_infree(td, kind, i - links, max);
+}
+
+/* Puts v, which fits the mode, at place i. */
+KS_TDGST_INLINE void
+td_wait(void *td, int kind, enum ks_tdgst_mode mode, size_t i, size_t max, int64_t v)
+{
+	size_t links = td_inlinks(kind, mode, max);
 	uint64_t u = (uint64_t)v;
 	uint32_t low = (uint32_t)u;
 	uint16_t mid = (uint16_t)(u >> 32);
+	uint8_t *p;
 
+	p = i < links ? td_node(td, kind, kind == KS_TDGST64 && mode == KS_TDGST_WIDE ?
+	    2 * i : i) : (uint8_t *)td + td_place_at(kind, i - links, max);
 	if (kind != KS_TDGST64) {
-		memcpy(td_node(td, kind, i), &low, sizeof(low));
+		memcpy(p, &low, sizeof(low));
 		return;
 	}
-	node = td_node(td, kind, mode == KS_TDGST_WIDE ? 2 * i : i);
-	memcpy(node, &low, sizeof(low));
-	memcpy(node + 4, &mid, sizeof(mid));
+	if (i >= links) {
+		memcpy(p, &v, sizeof(v));
+		return;
+	}
+	memcpy(p, &low, sizeof(low));
+	memcpy(p + 4, &mid, sizeof(mid));
 	if (mode == KS_TDGST_WIDE) {
 		mid = (uint16_t)(u >> 48);
-		memcpy(node + td_nodesize(kind), &mid, sizeof(mid));
+		memcpy(p + td_nodesize(kind), &mid, sizeof(mid));
 	}
 }
 
 /* --- a digest as a list of items, in scratch memory of the caller --- */
 
 /* The sizes of the arrays below for a digest of n nodes. */
-#define KS_TDGST_NSORT(n) ((n) + 1)
-#define KS_TDGST_NITEMS(n) (2 * (n) + 2)
+#define KS_TDGST_NSORT(n) (KS_TDGST_NWAIT(n) + 2)
+#define KS_TDGST_NITEMS(n) (KS_TDGST_NWAIT(n) + (n) + 3)
 
 struct ks_tdgst_work {
-	int64_t *sort[2];          /* KS_TDGST_NSORT each */
-	struct ks_tdgst_item *item; /* KS_TDGST_NITEMS */
+	int64_t *sort[2];           /* KS_TDGST_NSORT each */
+	uint16_t *bucket;           /* as many */
+	struct ks_tdgst_item *item; /* KS_TDGST_NITEMS; the list begins with the second */
 };
 
 #define KS_TDGST_SCRATCH(n) \
 	struct { \
 		int64_t sort[2][KS_TDGST_NSORT(n)]; \
+		uint16_t bucket[KS_TDGST_NSORT(n)]; \
 		struct ks_tdgst_item item[KS_TDGST_NITEMS(n)]; \
 	}
+#define KS_TDGST_WORK(sc) \
+	(&(struct ks_tdgst_work){ { (sc).sort[0], (sc).sort[1] }, (sc).bucket, (sc).item })
 
 /* A digest's content for those who read it. */
 struct ks_tdgst_list {
 	const struct ks_tdgst_item *item;
 	size_t n;
 	uint64_t total; /* sum of weights */
-	unsigned unit;  /* means are in units of 2^-unit */
+	unsigned unit;  /* m are in units of 2^-unit */
 	bool few;       /* the digest is a tree or empty */
 };
 
@@ -392,27 +465,42 @@ int ks_tdgst_with_list(const void *td, int kind, bool compressed,
     int (*fn)(const struct ks_tdgst_list *list, void *ctx), void *ctx);
 
 /*
- * The digest's nodes and waiting samples and w more samples of mean m (in the digest's
- * unit of m) as an ascending list without compression; *extra gets the number of extra
- * bits of its means, *total the sum of weights. Returns the number of items.
+ * The digest's nodes and waiting samples as an ascending list at wk->item + 1, equal exact
+ * items joined but without compression; *extra gets the number of bits by which m is finer
+ * than mu, *total the sum of weights. Returns the number of items.
  */
-size_t ks_tdgst_gather(const void *td, int kind, const struct ks_tdgst_work *wk, int64_t m,
-    uint64_t w, unsigned *extra, uint64_t *total);
+size_t ks_tdgst_gather(const void *td, int kind, const struct ks_tdgst_work *wk,
+    unsigned *extra, uint64_t *total);
 
-/* Adds an item to the n of an ascending list; equal exact ones become one. */
-KS_TDGST_INLINE size_t
-td_push(struct ks_tdgst_item *it, size_t n, int64_t m, uint64_t w2)
-{
-	if (n > 0 && it[n - 1].m == m && (it[n - 1].w2 & w2 & 1) != 0) {
-		it[n - 1].w2 += w2 - 1;
-		return n;
-	}
-	it[n].m = m;
-	it[n].w2 = w2;
-	return n + 1;
-}
+/*
+ * Whether a list that has just got new samples must be compressed: it is too long, or not
+ * all of it is exact. (A sample beside a centroid whose range it lies in would be taken
+ * to lie above or below all of that.)
+ */
+bool ks_tdgst_must_compress(const struct ks_tdgst_item *it, size_t nitems, size_t max);
 
-/* Compresses nitems items of that total weight to at most n, in place; returns how many. */
-size_t ks_tdgst_compress(struct ks_tdgst_item *it, size_t nitems, uint64_t total, size_t n);
+/*
+ * Compresses nitems items of that total weight in place to at most
+ * td_target(max); returns how many. The memory of one more item behind is written to.
+ */
+size_t ks_tdgst_compress(struct ks_tdgst_item *it, size_t nitems, uint64_t total, size_t max);
+
+/* --- changing a digest --- */
+
+/* Says that the first n nodes are the digest, nothing waiting. */
+void ks_tdgst_set_array(void *td, int kind, size_t n);
+
+void ks_tdgst_tree_to_array(void *td, int kind);
+
+/* The indices of a tree's nodes in ascending order, equal ones in the order they came. */
+size_t ks_tdgst_tree_order(const void *td, int kind, size_t order[KS_TDGST_TREEMAX]);
+
+void ks_tdgst_count_compression(void *td, int kind);
+
+/* Merges the waiting samples, and w more of value m, into the nodes of an array. */
+void ks_tdgst_flush(void *td, int kind, int64_t m, uint64_t w);
+
+/* Gives a TDGSTCLUST64 array, nothing waiting, the next mode. */
+void ks_tdgst_next_mode(void *td);
 
 #endif

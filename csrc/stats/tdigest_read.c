@@ -48,17 +48,17 @@ magnitude_below(int64_t v, int64_t end)
 }
 
 static bool
-check_waiting(const void *td, int kind, enum ks_tdgst_mode mode, size_t nwait)
+check_waiting(const void *td, int kind, enum ks_tdgst_mode mode, size_t i, size_t places,
+    size_t max)
 {
 	int64_t v, end = INT64_C(1) << td_bits(kind);
-	size_t i;
 
 	if (kind == KS_TDGST64 && mode == KS_TDGST_FIX)
 		end = KS_TDGST_FIXMAX;
 	if (mode == KS_TDGST_INT)
 		end >>= ks_tdgst_frac(td, kind);
-	for (i = 0; i < nwait; i++) {
-		v = td_waiting(td, kind, mode, i);
+	for (; i < places; i++) {
+		v = td_waiting(td, kind, mode, i, max);
 		if (!magnitude_below(v, end))
 			return false;
 	}
@@ -69,13 +69,16 @@ static bool
 check_array(const void *td, int kind, size_t cur, size_t max)
 {
 	enum ks_tdgst_mode mode = td_mode(td, kind);
-	size_t nwait = (size_t)(-2 - td_get6(td, kind, TD_ROOT)), i;
+	size_t left = (size_t)(-2 - td_get6(td, kind, TD_ROOT)), places, i;
 	uint64_t most = kind == KS_TDGST64 ? INT64_MAX : INT32_MAX;
 	uint64_t count = td_smplcnt(td, kind), sum = 0, cnt;
 	struct ks_tdgst_item it, last = { INT64_MIN, 0 };
 	const uint8_t *node;
 
-	if (mode > KS_TDGST_WIDE || nwait > td_room(kind, mode, max))
+	if (mode > KS_TDGST_WIDE)
+		return false;
+	places = td_places(kind, mode, cur, max);
+	if (left > places)
 		return false;
 	for (i = 0; i < cur; i++) {
 		node = td_cnode(td, kind, i);
@@ -91,12 +94,12 @@ check_array(const void *td, int kind, size_t cur, size_t max)
 			return false;
 		last = it;
 	}
-	if (kind == KS_TDGST64 && nwait > most - sum)
+	if (kind == KS_TDGST64 && places - left > most - sum)
 		return false;
-	sum += nwait;
+	sum += places - left;
 	if (count <= td_limit(kind) ? sum != count : sum == 0)
 		return false;
-	return check_waiting(td, kind, mode, nwait);
+	return check_waiting(td, kind, mode, left, places, max);
 }
 
 static bool
@@ -115,9 +118,8 @@ check_tree(const void *td, int kind, size_t cur, size_t max)
 int
 ks_tdgst_check(const void *td, size_t size, int kind)
 {
-	int max, cur, root;
+	int max, cur, root, i;
 	unsigned ctl;
-	size_t i;
 	bool ok;
 
 	if ((kind != KS_TDGST32 && kind != KS_TDGST64) ||
@@ -131,8 +133,8 @@ ks_tdgst_check(const void *td, size_t size, int kind)
 	if (td_get6(td, kind, TD_FREE) != (cur < max ? cur : -1))
 		return EINVAL;
 	ctl = td_ctl(td, kind);
-	for (i = 1; i < (size_t)max; i++)
-		if ((td_cnode(td, kind, i)[td_ctlbyte(kind)] & 7) != ctl)
+	for (i = 1; i < cur; i++)
+		if ((td_cnode(td, kind, (size_t)i)[td_ctlbyte(kind)] & 7) != ctl)
 			return EINVAL;
 	if (root <= -2)
 		ok = check_array(td, kind, (size_t)cur, (size_t)max);
@@ -154,12 +156,13 @@ list_with(const void *td, int kind, bool compressed, const struct ks_tdgst_work 
 	size_t max = ks_tdgst_maxctds(td, kind);
 	unsigned extra;
 
-	list.n = ks_tdgst_gather(td, kind, wk, 0, 0, &extra, &list.total);
-	if (compressed && list.n > max)
-		list.n = ks_tdgst_compress(wk->item, list.n, list.total, max);
-	list.item = wk->item;
-	list.unit = ks_tdgst_frac(td, kind) + extra;
+	list.n = ks_tdgst_gather(td, kind, wk, &extra, &list.total);
 	list.few = td_get6(td, kind, TD_ROOT) > -2;
+	if (compressed && !list.few && td_nwaiting(td, kind) > 0 &&
+	    ks_tdgst_must_compress(wk->item + 1, list.n, max))
+		list.n = ks_tdgst_compress(wk->item + 1, list.n, list.total, max);
+	list.item = wk->item + 1;
+	list.unit = ks_tdgst_frac(td, kind) + extra;
 	return fn(&list, ctx);
 }
 
@@ -169,8 +172,7 @@ list_small(const void *td, int kind, bool compressed,
 {
 	KS_TDGST_SCRATCH(KS_TDGST_SMALL) sc;
 
-	return list_with(td, kind, compressed,
-	    &(struct ks_tdgst_work){ { sc.sort[0], sc.sort[1] }, sc.item }, fn, ctx);
+	return list_with(td, kind, compressed, KS_TDGST_WORK(sc), fn, ctx);
 }
 
 static __attribute__((noinline)) int
@@ -179,8 +181,7 @@ list_large(const void *td, int kind, bool compressed,
 {
 	KS_TDGST_SCRATCH(KS_TDGST_MAXCTDS) sc;
 
-	return list_with(td, kind, compressed,
-	    &(struct ks_tdgst_work){ { sc.sort[0], sc.sort[1] }, sc.item }, fn, ctx);
+	return list_with(td, kind, compressed, KS_TDGST_WORK(sc), fn, ctx);
 }
 
 int
@@ -204,13 +205,14 @@ copy_list(const struct ks_tdgst_list *list, void *ctx)
 {
 	struct copy *c = ctx;
 	unsigned extra = list->unit - c->frac;
-	int64_t half = extra > 0 ? INT64_C(1) << (extra - 1) : 0;
+	const struct ks_tdgst_item *it;
 	size_t i;
 
 	for (i = 0; i < list->n && i < c->max; i++) {
-		c->to[i].mu = (list->item[i].m + half) >> extra;
-		c->to[i].cnt = list->item[i].w2 >> 1;
-		c->to[i].exact = (list->item[i].w2 & 1) != 0;
+		it = &list->item[i];
+		c->to[i].mu = ((it->m & ~INT64_C(1)) + (INT64_C(1) << extra >> 1)) >> extra;
+		c->to[i].cnt = it->w;
+		c->to[i].exact = (it->m & 1) != 0;
 	}
 	c->n = list->n;
 	return 0;
@@ -246,6 +248,18 @@ ks_tdgst_slots(const void *td, int kind, struct ks_tdgst_ctd *ctds, size_t max)
 
 /* --- the curve --- */
 
+static double
+value_of(const struct ks_tdgst_item *it, unsigned unit)
+{
+	return ldexp((double)(it->m & ~INT64_C(1)), -(int)unit);
+}
+
+static bool
+is_exact(const struct ks_tdgst_item *it)
+{
+	return (it->m & 1) != 0;
+}
+
 struct point {
 	double left, right, y; /* the ranks at which item i has value y */
 };
@@ -253,12 +267,12 @@ struct point {
 static struct point
 point_of(const struct ks_tdgst_item *it, uint64_t before, unsigned unit)
 {
-	double w = (double)(it->w2 >> 1), b = (double)before;
+	double w = (double)it->w, b = (double)before;
 	struct point p;
 
-	p.y = ldexp((double)it->m, -(int)unit);
+	p.y = value_of(it, unit);
 	p.left = p.right = b + w / 2;
-	if ((it->w2 & 1) != 0) {
+	if (is_exact(it)) {
 		p.left = b;
 		p.right = b + w;
 	}
@@ -284,19 +298,19 @@ slope(double before, double after, double width_before, double width_after)
 static struct piece
 piece_of(const struct ks_tdgst_list *l, size_t i, uint64_t before)
 {
-	uint64_t next = before + (l->item[i].w2 >> 1);
+	uint64_t next = before + l->item[i].w;
 	struct point a = point_of(&l->item[i], before, l->unit);
 	struct point b = point_of(&l->item[i + 1], next, l->unit), o;
 	struct piece p = { a.right, b.left, a.y, b.y, 0, 0 };
 	double h = p.x1 - p.x0, d = h > 0 ? (p.y1 - p.y0) / h : 0;
 
 	p.m0 = p.m1 = d;
-	if (h > 0 && i > 0 && (l->item[i].w2 & 1) == 0) {
-		o = point_of(&l->item[i - 1], before - (l->item[i - 1].w2 >> 1), l->unit);
+	if (h > 0 && i > 0 && !is_exact(&l->item[i])) {
+		o = point_of(&l->item[i - 1], before - l->item[i - 1].w, l->unit);
 		p.m0 = slope((a.y - o.y) / (a.left - o.right), d, a.left - o.right, h);
 	}
-	if (h > 0 && i + 2 < l->n && (l->item[i + 1].w2 & 1) == 0) {
-		o = point_of(&l->item[i + 2], next + (l->item[i + 1].w2 >> 1), l->unit);
+	if (h > 0 && i + 2 < l->n && !is_exact(&l->item[i + 1])) {
+		o = point_of(&l->item[i + 2], next + l->item[i + 1].w, l->unit);
 		p.m1 = slope(d, (o.y - b.y) / (o.left - b.right), h, o.left - b.right);
 	}
 	p.m0 *= h;
@@ -348,7 +362,7 @@ quantile_of(const struct ks_tdgst_list *l, void *ctx)
 			q->result = value_at(&p, rank);
 			return 0;
 		}
-		before += l->item[i].w2 >> 1;
+		before += l->item[i].w;
 	}
 	return 0;
 }
@@ -366,13 +380,13 @@ cdf_of(const struct ks_tdgst_list *l, void *ctx)
 	if (l->n == 0)
 		return ENOENT;
 	q->result = 0;
-	if (q->arg < ldexp((double)l->item[0].m, -(int)l->unit))
+	if (q->arg < value_of(&l->item[0], l->unit))
 		return 0;
 	q->result = 1;
 	for (i = 0; i + 1 < l->n; i++) {
-		if (q->arg < ldexp((double)l->item[i + 1].m, -(int)l->unit))
+		if (q->arg < value_of(&l->item[i + 1], l->unit))
 			break;
-		before += l->item[i].w2 >> 1;
+		before += l->item[i].w;
 	}
 	if (i + 1 == l->n)
 		return 0;
@@ -427,7 +441,7 @@ exact_total(const struct ks_tdgst_list *l, void *ctx)
 
 	*(double *)ctx = (double)l->total;
 	for (i = 0; i < l->n; i++)
-		if ((l->item[i].w2 & 1) == 0)
+		if (!is_exact(&l->item[i]))
 			return 0;
 	return 1;
 }
@@ -447,8 +461,9 @@ ks_tdgst_bound(const void *td, int kind, double q)
 	q = q < 0 ? 0 : q > 1 ? 1 : q;
 	one = 1 / total;
 	/* Cells span 1/N to 1 - 1/N; outside of them is little of the integral. */
-	used = sc->integral - pow(one, 1 - sc->a) / (1 - sc->a) - pow(one, 1 - sc->b) / (1 - sc->b);
+	used = sc->integral - pow(one, 1 - sc->a) / (1 - sc->a) -
+	    pow(one, 1 - sc->b) / (1 - sc->b);
 	cell = pow(q, sc->a) * pow(1 - q, sc->b) * (n < 4 ? sc->integral / (double)n :
-	    used / (double)(n - 2)) + one;
+	    used / (double)(td_target(n) - 2)) + one;
 	return cell < 1 ? cell : 1;
 }
