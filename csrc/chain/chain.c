@@ -125,8 +125,9 @@ ks_scan_warn(struct ks_scan *scan, const char *fmt, ...)
 static void
 keep_all(struct ks_chain *chain, const struct ks_scan *scan)
 {
-	for (kstat_t *k = &chain->nodes.first->k; chain->nodes.first != NULL && k != NULL;
-	    k = k->ks_next) {
+	if (chain->nodes.first == NULL)
+		return;
+	for (kstat_t *k = &chain->nodes.first->k; k != NULL; k = k->ks_next) {
 		if (((struct ks_node *)k)->source == scan->source)
 			((struct ks_node *)k)->seen = scan->number;
 	}

@@ -112,7 +112,7 @@ static bool
 encode(struct ks_capture_sample *s, struct ks_capture_kstat *k, const struct ks_raw_layout *l,
     size_t nfields)
 {
-	const struct ks_capture_value *v = (const struct ks_capture_value *)s->values.data + k->first;
+	const struct ks_capture_value *v;
 	size_t records = k->nvalues / nfields;
 	uint_t times_set[MOST_FIELDS] = { 0 };
 	size_t at, size;
@@ -122,6 +122,7 @@ encode(struct ks_capture_sample *s, struct ks_capture_kstat *k, const struct ks_
 	    (records > 1 && k->type != KSTAT_TYPE_TIMER) ||
 	    __builtin_mul_overflow(records, l->size, &size))
 		return false;
+	v = (const struct ks_capture_value *)s->values.data + k->first;
 	ks_capture_sample_align(s);
 	at = s->text.len;
 	if (ks_buf_zeroed(&s->text, size) == NULL)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -16,6 +17,8 @@
 int
 ks_capture_input_open(struct ks_capture_input *in, const char *path)
 {
+	struct stat st;
+
 	*in = (struct ks_capture_input){ .fd = -1, .removed = KS_BUF_INIT };
 	in->text = malloc(PIECE_SIZE);
 	if (in->text == NULL)
@@ -26,6 +29,8 @@ ks_capture_input_open(struct ks_capture_input *in, const char *path)
 		in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (in->fd < 0)
 		return ks_fail(errno, "%.200s: cannot open: %s", path, strerror(errno));
+	if (fstat(in->fd, &st) == 0 && S_ISDIR(st.st_mode))
+		return ks_fail(EISDIR, "%.200s: is a directory, not a capture", path);
 	return 0;
 }
 

@@ -241,9 +241,12 @@ forget_old(struct ks_capture_sample *s, struct ks_capture_kstat *k)
 static void
 drop_class(struct ks_capture_sample *s, struct ks_capture_kstat *k)
 {
-	struct ks_capture_value *v = values_of(s) + k->first;
 	const char *class_ = ks_capture_sample_text(s, k->class_);
+	struct ks_capture_value *v;
 
+	if (k->nvalues == 0)
+		return;
+	v = values_of(s) + k->first;
 	for (size_t i = 0; i < k->nvalues; i++) {
 		if (v[i].kind != KS_VALUE_STRING || v[i].at == KS_CAPTURE_NULL ||
 		    strcmp(ks_capture_sample_text(s, v[i].name), "class") != 0 ||

@@ -112,6 +112,7 @@ main(int argc, char **argv)
 		while ((line = ks_chain_warning(kc)) != NULL)
 			(void)printf("warning: %s\n", line);
 		print(kc, argv[1]);
+		(void)fflush(stdout);
 	}
 	(void)kstat_close(kc);
 	return 0;

@@ -1,0 +1,64 @@
+/*
+ * capture.c - fuzzes the reading of captures: whatever the bytes, opening, stepping, reading
+ * and rendering must end, stay inside memory, and produce JSON that can itself be replayed.
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "chain/chain.h"
+#include "chain/render.h"
+#include "source/source.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static kstat_ctl_t *
+replay(const void *data, size_t size)
+{
+	char path[40];
+	kstat_ctl_t *kc;
+	int fd = memfd_create("capture", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	kc = ks_chain_open_source(ks_source_capture_open(path));
+	(void)close(fd);
+	return kc;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct ks_selector everything;
+	const struct ks_selector *selectors[] = { &everything };
+	kstat_ctl_t *kc = replay(data, size);
+	struct ks_buf json = KS_BUF_INIT;
+
+	if (kc == NULL)
+		return 0;
+	for (int i = 0; i < 8; i++) {
+		kstat_ctl_t *again;
+
+		while (ks_chain_warning(kc) != NULL)
+			;
+		(void)ks_chain_time_of_day(kc);
+		ks_buf_reset(&json);
+		if (ks_render(kc, selectors, 1, KS_FORMAT_JSON_CLASS, &json) < 0)
+			abort();
+		again = replay(json.data, json.len);
+		if (again == NULL) {
+			(void)fprintf(stderr, "%s\n%.*s\n", kstat_errmsg(), (int)json.len, json.data);
+			abort();
+		}
+		(void)kstat_close(again);
+		if (ks_chain_step(kc) < 0)
+			break;
+	}
+	ks_buf_free(&json);
+	(void)kstat_close(kc);
+	return 0;
+}
