@@ -118,7 +118,7 @@ describe("a capture", function()
       -- The second sample is written only when the first was shown.
       local result = run.shell(([[
 cd %s && mkfifo pipe && : >out
-timeout 20 %s p 2 pipe >out & exec 3>pipe
+exec 3<>pipe; timeout 20 %s p 2 pipe >out 3>&- &
 cat one >&3
 i=0; until grep -q 'v	7' out || [ $i -gt 1000 ]; do sleep 0.01; i=$((i + 1)); done
 grep -c 'v	7' out

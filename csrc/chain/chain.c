@@ -19,6 +19,7 @@
 #include "source/source.h"
 
 #define MOST_SOURCES 4
+#define MOST_NAMESAKES 64 /* tried before a kstat counts as new; a capture may hold any number */
 
 struct ks_chain {
 	kstat_ctl_t kc; /* first: clients hold a pointer to it */
@@ -41,6 +42,7 @@ struct ks_scan {
 	struct ks_source *source;
 	uint64_t number;
 	bool changed;
+	struct ks_node *expected; /* follows the last match: sources offer in a steady order */
 };
 
 static struct ks_chain *
@@ -81,6 +83,16 @@ same_kstat(const struct ks_node *node, const struct ks_scan *scan, const struct 
 	    strncmp(node->k.ks_class, offer->class_, KSTAT_STRLEN - 1) == 0;
 }
 
+static int
+matched(struct ks_scan *scan, struct ks_node *node, const struct ks_offer *offer)
+{
+	node->seen = scan->number;
+	node->cookie = offer->cookie;
+	node->k.ks_flags = offer->flags;
+	scan->expected = (struct ks_node *)node->k.ks_next;
+	return 0;
+}
+
 int
 ks_scan_offer(struct ks_scan *scan, const struct ks_offer *given)
 {
@@ -88,18 +100,21 @@ ks_scan_offer(struct ks_scan *scan, const struct ks_offer *given)
 	struct ks_node *node = NULL;
 	struct ks_offer offer = *given;
 	char module[KSTAT_STRLEN], name[KSTAT_STRLEN];
+	int namesakes = 0;
 
 	(void)snprintf(module, sizeof(module), "%s", offer.module);
 	(void)snprintf(name, sizeof(name), "%s", offer.name);
 	offer.module = module;
 	offer.name = name;
-	while ((node = ks_nodes_named(&chain->nodes, node, module, offer.instance, name)) != NULL) {
-		if (same_kstat(node, scan, &offer)) {
-			node->seen = scan->number;
-			node->cookie = offer.cookie;
-			node->k.ks_flags = offer.flags;
-			return 0;
-		}
+	if (scan->expected != NULL && scan->expected->k.ks_instance == offer.instance &&
+	    strcmp(scan->expected->k.ks_name, name) == 0 &&
+	    strcmp(scan->expected->k.ks_module, module) == 0 &&
+	    same_kstat(scan->expected, scan, &offer))
+		return matched(scan, scan->expected, &offer);
+	while (namesakes++ < MOST_NAMESAKES &&
+	    (node = ks_nodes_named(&chain->nodes, node, module, offer.instance, name)) != NULL) {
+		if (same_kstat(node, scan, &offer))
+			return matched(scan, node, &offer);
 		if (node->source != scan->source && node->seen == scan->number)
 			return 0; /* what an earlier source has cannot be shadowed */
 	}
@@ -169,6 +184,7 @@ scan_sources(struct ks_chain *chain)
 		int rc;
 
 		scan.source = chain->source[i];
+		scan.expected = chain->nodes.first;
 		rc = scan.source->ops->scan(scan.source, &scan);
 		if (rc <= 0)
 			keep_all(chain, &scan);

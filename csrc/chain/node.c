@@ -51,6 +51,9 @@ enter(struct ks_nodes *ns, struct ks_node *node)
 	    node->k.ks_name);
 
 	node->same_name = *bucket;
+	node->name_at = bucket;
+	if (*bucket != NULL)
+		(*bucket)->name_at = &node->same_name;
 	*bucket = node;
 	bucket = kid_bucket(ns, node->k.ks_kid);
 	node->same_kid = *bucket;
@@ -189,10 +192,9 @@ ks_nodes_remove_after(struct ks_nodes *ns, struct ks_node *prev)
 		ns->first = next;
 	if (ns->last == node)
 		ns->last = prev;
-	at = name_bucket(ns, node->k.ks_module, node->k.ks_instance, node->k.ks_name);
-	while (*at != node)
-		at = &(*at)->same_name;
-	*at = node->same_name;
+	*node->name_at = node->same_name;
+	if (node->same_name != NULL)
+		node->same_name->name_at = node->name_at;
 	at = kid_bucket(ns, node->k.ks_kid);
 	while (*at != node)
 		at = &(*at)->same_kid;

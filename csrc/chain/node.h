@@ -19,6 +19,7 @@ struct ks_node {
 	uint64_t cookie;
 	uint64_t seen;             /* number of the last scan that offered it */
 	struct ks_node *same_name; /* next in its bucket of by_name */
+	struct ks_node **name_at;  /* what points here in that bucket */
 	struct ks_node *same_kid;  /* next in its bucket of by_kid */
 };
 

@@ -5,18 +5,25 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "source/recording_file.h"
 
-/* False also if the file cannot be read: the capture's own opening then says why. */
+/*
+ * False also if the file cannot be read: the capture's own opening then says why. A pipe is not
+ * looked into, for what is read from it here would be lost; it can only be a capture.
+ */
 static bool
 is_recording(const char *path)
 {
 	char start[KS_REC_MAGIC_SIZE];
-	FILE *f = strcmp(path, "-") == 0 ? NULL : fopen(path, "re");
+	struct stat st;
+	FILE *f = NULL;
 	bool is;
 
+	if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		f = fopen(path, "re");
 	if (f == NULL)
 		return false;
 	is = fread(start, 1, sizeof(start), f) == sizeof(start) &&
