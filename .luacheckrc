@@ -1,4 +1,4 @@
 std = "max"
 max_line_length = 120
 files["spec"].std = "max+busted"
-exclude_files = { "build*" }
+exclude_files = { "build*", "**/*.d.lua" }

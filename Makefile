@@ -23,6 +23,8 @@ LUAJIT   ?= luajit
 BUSTED   ?= busted
 LUACHECK ?= luacheck
 PKG_CONFIG ?= pkg-config
+CLANG    ?= clang
+FUZZ_SECONDS ?= 10
 
 # --- what there is ------------------------------------------------------------
 # One folder a floor, lowest first; a file includes only from floors below its own.
@@ -131,6 +133,23 @@ sanitize:
 	+ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	    $(MAKE) BUILD=build-asan CFLAGS="-O1 -g $(SAN_FLAGS)" \
 	    BUSTED='LD_PRELOAD="$(SAN_LIBS)" $(BUSTED)' check
+
+# --- fuzzers ------------------------------------------------------------------
+# spec/fuzz/NAME.c with libFuzzer; inputs that failed are left in $(BUILD)/fuzz/.
+FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ_BIN := $(patsubst spec/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard spec/fuzz/*.c))
+$(BUILD)/fuzz/lib/libkstat.a: $(LIB_SRC) $(wildcard csrc/*/*.h csrc/include/*.h)
+	+$(MAKE) BUILD=$(BUILD)/fuzz CC=$(CLANG) CFLAGS="$(FUZZ_FLAGS) -fsanitize=fuzzer-no-link" $@
+$(FUZZ_BIN): $(BUILD)/fuzz/%: spec/fuzz/%.c $(BUILD)/fuzz/lib/libkstat.a
+	$(call QUIET,CC) $(CLANG) $(CPP_ALL) $(C_ALL) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $< \
+	    $(BUILD)/fuzz/lib/libkstat.a $(LIB_LIBS)
+fuzz: $(FUZZ_BIN)
+	@for f in $(FUZZ_BIN); do \
+	    printf '%-5s %s\n' FUZZ $$f; mkdir -p $$f.corpus; \
+	    seeds=spec/fuzz/$$(basename $$f).seeds; [ -d $$seeds ] || seeds=; \
+	    $$f -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$$f. $$f.corpus $$seeds \
+	        >$$f.log 2>&1 || { tail -40 $$f.log; exit 1; }; tail -1 $$f.log; \
+	done
 
 lint:
 	$(LUACHECK) --quiet $(wildcard lua scripts examples spec bench)

@@ -544,8 +544,11 @@ describe("the path", function()
     end
     assert.same({ class = "misc", crtime = 3 }, copy)
     local dark = chain:lookup("app", 0, "dark")
-    assert.is_nil((dark:get("crtime")))
-    assert.is_string((select(3, dark:get("crtime"))))
+    assert.same({ 3, "misc", "misc" }, { dark:get("crtime"), dark:get("class"), dark:text("class") })
+    local value, message, errname = dark:get("x")
+    assert.same({ nil, "EIO" }, { value, errname })
+    assert.matches("app:0:dark", message, 1, true)
+    assert.is_nil((dark:data()))
     local seen = {}
     for _, stat in chain:values("app") do
       seen[#seen + 1] = stat

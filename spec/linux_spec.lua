@@ -269,11 +269,11 @@ describe("changes of the machine", function()
   it("put newcomers at the end of the chain", function()
     local l = dumps("echo ' 8 32 sdc 1 2 3 4 5 6 7 8 9 10 11' >> " .. dir .. "/proc/diskstats")
     local order = {}
-    for i = #l[2].order - 1, #l[2].order do
+    for i = #l[2].order - 2, #l[2].order do
       order[l[2].order[i]] = true
     end
-    assert.same({ ["sd:2:sdc"] = true, ["sd:2:sdc,detail"] = true }, order)
-    assert.equal(#l[1].order + 2, #l[2].order)
+    assert.same({ ["sd:2:sdc"] = true, ["sd:2:sdc,detail"] = true, ["sd:2:sdc,dev"] = true }, order)
+    assert.equal(#l[1].order + 3, #l[2].order)
   end)
 
   it("notice a link that was replaced by another of its name", function()

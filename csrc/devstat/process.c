@@ -31,13 +31,20 @@ close_locked(void)
 	process.kc = NULL;
 }
 
+static int
+check_handle(const kvm_t *kd, const char *function)
+{
+	if (kd == NULL)
+		return 0;
+	return ks_devstat_fail(ENOTSUP, "%s: there is no kvm here: pass NULL as handle", function);
+}
+
 /* Opens or updates the chain. On success (0) the lock is held. */
 static int
 enter(kvm_t *kd, const char *function)
 {
-	if (kd != NULL)
-		return ks_devstat_fail(ENOTSUP, "%s: there is no kvm here: pass NULL as handle",
-		    function);
+	if (check_handle(kd, function) != 0)
+		return -1;
 	(void)pthread_mutex_lock(&process.lock);
 	if (process.kc != NULL && process.owner != getpid())
 		close_locked();
@@ -92,17 +99,15 @@ int
 devstat_getversion(kvm_t *kd)
 {
 	devstat_errbuf[0] = '\0';
-	if (kd != NULL)
-		return ks_devstat_fail(ENOTSUP, "%s: there is no kvm here: pass NULL as handle",
-		    __func__);
-	return DEVSTAT_VERSION;
+	return check_handle(kd, __func__) == 0 ? DEVSTAT_VERSION : -1;
 }
 
 int
 devstat_checkversion(kvm_t *kd)
 {
 	/* Library and structures are compiled together: only the handle can be wrong. */
-	return devstat_getversion(kd) == -1 ? -1 : 0;
+	devstat_errbuf[0] = '\0';
+	return check_handle(kd, __func__);
 }
 
 int

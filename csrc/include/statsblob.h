@@ -382,7 +382,7 @@ int stats_tpl_id2name(uint32_t tpl_id, char *buf, size_t len);
 /* Extension: the template's hash, as its blobs made from now on carry it. ENOENT. */
 int stats_tpl_id2hash(uint32_t tpl_id, uint32_t *hash);
 
-/* Extension: appends the templates in normative form, separated by commas. EINVAL, or buf's error. */
+/* Extension: appends all templates in normative form, commas between. EINVAL, or buf's error. */
 int stats_tpl_list(struct sbuf *buf);
 
 /*

@@ -227,7 +227,7 @@ walk_find(struct walk *w, const char *stat, struct ks_value *v)
 
 /*
  * The statistic named at index 2 of the kstat at index 1. 1 if found, 0 if there is none (nil is
- * on the stack then), -1 if the kstat cannot be read (errno).
+ * on the stack then), -1 if the kstat cannot be read (errno); class and crtime are known even so.
  */
 static int
 find_value(lua_State *L, struct ks_value *v)
@@ -238,8 +238,13 @@ find_value(lua_State *L, struct ks_value *v)
 
 	(void)ks_lua_checkkstat(L, 1);
 	stat = luaL_checklstring(L, 2, &n);
-	if (walk_open(L, 1, &w, true) != 0)
-		return -1;
+	if (walk_open(L, 1, &w, true) != 0) {
+		int err = errno;
+		bool known = err != ENXIO && strlen(stat) == n && walk_find(&w, stat, v);
+
+		errno = err;
+		return known ? 1 : -1;
+	}
 	if (strlen(stat) == n && walk_find(&w, stat, v))
 		return 1;
 	lua_pushnil(L);

@@ -232,7 +232,7 @@ gen_buckets(unsigned dt, unsigned voi_dt, const struct vss_hist_hlpr_info *info,
     unsigned char *hist)
 {
 	size_t n = 0, stride = ks_dtypes[dt].stride, most = KS_SB_MAX / stride;
-	unsigned char *b = hist + KS_HIST_HDR;
+	unsigned char *b = hist != NULL ? hist + KS_HIST_HDR : NULL;
 	bool dr = ks_dtype_is_dr(dt);
 	__int128 lb, ub, next;
 	struct gen g;

@@ -76,8 +76,18 @@ linear(struct ks_histplan *h, const uint64_t *start, size_t n)
 	h->origin = start[0] - step - 1;
 }
 
-static struct ks_histplan *
-histplan(const struct ks_sb *image, const struct ks_voi *voi, const struct ks_vs *vs)
+void
+ks_histplan_free(struct ks_histplan *h)
+{
+	if (h == NULL)
+		return;
+	free((void *)(uintptr_t)h->start);
+	free((void *)(uintptr_t)h->target);
+	free(h);
+}
+
+struct ks_histplan *
+ks_histplan_new(const struct ks_sb *image, const struct ks_voi *voi, const struct ks_vs *vs)
 {
 	const unsigned char *hist = ks_sb_data(image, vs);
 	unsigned dt = vs->dtype, n = ks_hist_nbkts(dt, vs->dsz), voi_dt = voi->dtype;
@@ -168,7 +178,7 @@ ks_plan_add(const struct ks_sb *image)
 			continue;
 		vs = ks_sb_find_vs(image, voi, VS_STYPE_HIST);
 		if (vs != NULL)
-			h = histplan(image, voi, vs);
+			h = ks_histplan_new(image, voi, vs);
 		if (h != NULL) {
 			p->hist[i] = h;
 			any = true;

@@ -95,6 +95,11 @@ ks_plan_search(const struct ks_histplan *h, uint64_t v)
 	return h->target[i];
 }
 
+/* The plan of one histogram of an integer VOI; NULL without memory. Owned by the caller. */
+struct ks_histplan *ks_histplan_new(const struct ks_sb *image, const struct ks_voi *voi,
+    const struct ks_vs *vs);
+void ks_histplan_free(struct ks_histplan *h);
+
 /* Adds the plans for a template's image; the caller holds the list's lock for writing. */
 void ks_plan_add(const struct ks_sb *image);
 

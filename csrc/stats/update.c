@@ -381,7 +381,8 @@ stats_voi_update_int(struct statsblob *b, int32_t id, int64_t v, bool rel)
 	CASE(VSD_DTYPE_INT_ULONG, sizeof(long), false, v >= 0 && (uint64_t)v <= (uint64_t)ULONG_MAX);
 	default:
 		ctl = q_voi_ctl(ks_sb(b), voi);
-		if (!ks_q_word128(voi->dtype, ctl, (__int128)v << ks_q_frac(voi->dtype, ctl), &w))
+		if (!ks_q_word128(voi->dtype, ctl,
+		        v * ((__int128)1 << ks_q_frac(voi->dtype, ctl)), &w))
 			return ERANGE;
 		return update_q(b, id, voi->dtype, w, rel);
 	}

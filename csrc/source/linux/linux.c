@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "source/linux/device.h"
 
 /*
  * A file that was read this long ago (ns) is read again, even for a kstat it has not served
@@ -25,6 +26,7 @@ static const struct ks_subsystem *const subsystems[KS_SUB_COUNT] = {
 	[KS_SUB_UNIX] = &ks_linux_unix,
 	[KS_SUB_CPU] = &ks_linux_cpu,
 	[KS_SUB_DISK] = &ks_linux_disk,
+	[KS_SUB_DEVICE] = &ks_linux_device,
 	[KS_SUB_LINK] = &ks_linux_link,
 	[KS_SUB_INTR] = &ks_linux_intr,
 	[KS_SUB_SOFTIRQ] = &ks_linux_softirq,

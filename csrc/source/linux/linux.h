@@ -85,6 +85,7 @@ enum ks_subsystem_id {
 	KS_SUB_UNIX,
 	KS_SUB_CPU,
 	KS_SUB_DISK,
+	KS_SUB_DEVICE,
 	KS_SUB_LINK,
 	KS_SUB_INTR,
 	KS_SUB_SOFTIRQ,

@@ -1,0 +1,261 @@
+---@meta kstat
+-- Types of the module for editors (LuaLS). Nothing loads this file; the text is in the modules.
+
+---@class kstat
+---@field _VERSION string
+local kstat = {}
+
+---@alias kstat.spec string|kstat.fields|kstat.selector
+---@alias kstat.value number|string|table
+
+---@class kstat.fields
+---@field module? string
+---@field instance? string|integer
+---@field name? string
+---@field statistic? string
+---@field class? string
+
+---@class kstat.source
+---@field capture? string
+---@field proc? string
+---@field sys? string
+
+---@class kstat.options
+---@field source? string|kstat.source
+---@field chain? kstat.chain
+---@field select? kstat.spec|kstat.spec[]
+---@field wait? fun(deadline_ns: number): string
+---@field clock? fun(): number
+
+---@param source? string|kstat.source
+---@return kstat.chain? chain
+---@return string? message
+---@return string? errno
+function kstat.open(source) end
+
+---@param spec kstat.spec
+---@return kstat.selector? selector
+---@return string? message
+---@return string? errno
+function kstat.selector(spec) end
+
+---@param interval number|string|string[] seconds, or a script's arguments
+---@param count? number|kstat.options
+---@param options? kstat.options
+---@return fun(): kstat.sample?, kstat.sample?
+function kstat.every(interval, count, options) end
+
+---@return integer nanoseconds
+function kstat.gethrtime() end
+
+---@return number seconds
+function kstat.hrtime() end
+
+---@param value number|userdata
+---@return string
+function kstat.tostring(value) end
+
+---@param value number|userdata
+---@return string
+function kstat.format_unsigned(value) end
+
+---@param x any
+---@return function, any, any
+function kstat.pairs(x) end
+
+---@param x any
+---@return "chain"|"sample"|"difference"|"kstat"|"selector"|"closed"|nil
+function kstat.type(x) end
+
+---@class kstat.selector
+local selector = {}
+
+---@param k kstat.kstat
+---@param statistic? string
+---@return boolean
+function selector:matches(k, statistic) end
+
+---What chains, samples and differences share. Any other field is a module: x.sd[0].sd0.nread
+---@class kstat.object
+---@field [string] table<integer, table<string, table<string, kstat.value>>>
+local object = {}
+
+---@param module? string
+---@param instance? integer
+---@param name? string
+---@return kstat.kstat? k
+---@return string? message
+---@return string? errno
+function object:lookup(module, instance, name) end
+
+---@param ... kstat.spec
+---@return kstat.kstat[]? kstats
+---@return string? message
+---@return string? errno
+function object:select(...) end
+
+---@param ... kstat.spec
+---@return fun(): kstat.kstat?
+function object:each(...) end
+
+---@param ... kstat.spec
+---@return fun(): kstat.kstat?, string, kstat.value
+function object:values(...) end
+
+---@return string[]
+function object:modules() end
+
+---@param name string
+---@return table<integer, table<string, table<string, kstat.value>>>?
+function object:module(name) end
+
+---@class kstat.change
+---@field module string
+---@field instance integer
+---@field name string
+
+---@class kstat.chain: kstat.object
+local chain = {}
+
+function chain:close() end
+
+---@return boolean? changed
+---@return kstat.change[]|string added or message
+---@return kstat.change[]|string deleted or errno
+function chain:update() end
+
+---@param ... kstat.spec
+---@return kstat.sample? sample
+---@return string? message
+---@return string? errno
+function chain:sample(...) end
+
+---@param format? "human"|"parseable"|"colons"|"list"|"json"|"json_class"|"quiet"
+---@param ... kstat.spec
+---@return string? text
+---@return integer|string count or message
+---@return string? errno
+function chain:render(format, ...) end
+
+---@return integer
+function chain:chain_id() end
+
+---@return string[]
+function chain:warnings() end
+
+---@return boolean
+function chain:is_replay() end
+
+---@return boolean
+function chain:ended() end
+
+---@return number seconds
+function chain:time_of_day() end
+
+---@return integer nanoseconds
+function chain:time_of_day_ns() end
+
+---@param seconds number
+function chain:pass(seconds) end
+
+---@class kstat.sample: kstat.object
+---@field taken number
+---@field taken_ns integer
+---@field time_of_day number
+---@field time_of_day_ns integer
+---@operator sub(kstat.sample): kstat.difference
+local sample = {}
+
+---@return kstat.difference
+function sample:since_creation() end
+
+---@class kstat.difference: kstat.object
+---@field elapsed number
+---@field elapsed_ns integer
+local difference = {}
+
+---@param spec kstat.spec
+---@return number?
+function difference:rate(spec) end
+
+---@class kstat.meta
+---@field kind "counter"|"gauge"|"text"|"time"
+---@field type string
+---@field unit string
+---@field scale number
+---@field description string
+
+---@class kstat.kstat
+---@field module string
+---@field instance integer
+---@field name string
+---@field class string
+---@field type "raw"|"named"|"intr"|"io"|"timer"
+---@field crtime number
+---@field crtime_ns integer
+---@field snaptime number?
+---@field snaptime_ns integer?
+---@field writable boolean
+---@field elapsed number? of a difference
+---@field elapsed_ns integer? of a difference
+---@field reset boolean? of a difference
+local k = {}
+
+---@param statistic string
+---@return kstat.value? value
+---@return string? message
+---@return string? errno
+function k:get(statistic) end
+
+---@return table<string, kstat.value>? data
+---@return string? message
+---@return string? errno
+function k:data() end
+
+---@return kstat.kstat? k
+---@return string? message
+---@return string? errno
+function k:read() end
+
+---@param statistic string
+---@return integer|number|string|table|nil value
+---@return string? message
+---@return string? errno
+function k:exact(statistic) end
+
+---@param statistic string
+---@return integer? nanoseconds
+---@return string? message
+---@return string? errno
+function k:ns(statistic) end
+
+---@param statistic string
+---@return string? text
+---@return string? message
+---@return string? errno
+function k:text(statistic) end
+
+---@param statistic string
+---@return kstat.meta?
+function k:meta(statistic) end
+
+---@return fun(): string?, kstat.value
+function k:stats() end
+
+---@param values table<string, number|string>
+---@return kstat.kstat? k
+---@return string? message
+---@return string? errno
+function k:write(values) end
+
+---@param statistic string
+---@return number?
+function k:rate(statistic) end
+
+---@return kstat.kstat
+function k:now() end
+
+---@return kstat.kstat?
+function k:before() end
+
+return kstat
