@@ -4,8 +4,9 @@
  *
  *     core_linux PROC SYS [COMMAND...]
  *
- * Before each COMMAND but the first dump, the shell runs it and the chain is brought up to
- * date; dumps are parted by a line "--". "-" as a root is the default one. Lines:
+ * After the first dump, the shell runs each COMMAND, the chain is brought up to date, and
+ * there is another dump after a line "--"; "read:COMMAND" leaves the chain as it is. "-" as a
+ * root is the default one. Lines:
  *
  *     kstat <TAB> module:instance:name <TAB> class <TAB> type <TAB> crtime
  *     stat <TAB> module:instance:name:statistic <TAB> value
@@ -99,12 +100,14 @@ main(int argc, char **argv)
 	}
 	dump(kc);
 	for (int i = 3; i < argc; i++) {
+		bool update = strncmp(argv[i], "read:", 5) != 0;
+
 		(void)fflush(stdout);
-		if (system(argv[i]) != 0) {
+		if (system(update ? argv[i] : argv[i] + 5) != 0) {
 			fprintf(stderr, "core_linux: command failed: %s\n", argv[i]);
 			return 2;
 		}
-		printf("--\t%d\n", (int)kstat_chain_update(kc));
+		printf("--\t%d\n", update ? (int)kstat_chain_update(kc) : 0);
 		dump(kc);
 	}
 	return kstat_close(kc) == 0 ? 0 : 1;

@@ -89,6 +89,7 @@ ks_image_read(struct ks_image *im, const struct ks_files *root)
 	if (im->data != NULL)
 		im->data[im->len] = '\0';
 	im->err = err;
+	im->took = gethrtime() - im->taken;
 	return err;
 }
 

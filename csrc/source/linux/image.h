@@ -24,7 +24,8 @@ struct ks_image {
 	size_t cap;
 	uint64_t round;   /* round of the last reading; 0: never read */
 	uint64_t seq;     /* counts the readings, so that what was parsed can tell its age */
-	hrtime_t taken;
+	hrtime_t taken;   /* when the reading began */
+	hrtime_t took;    /* how long it lasted */
 };
 
 /* A directory of files: one of the two roots. */

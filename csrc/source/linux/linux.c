@@ -18,9 +18,11 @@
 
 /*
  * A file that was read this long ago (ns) is read again, even for a kstat it has not served
- * yet: what is read must be what is true now.
+ * yet: what is read must be what is true now. A file that takes long to read may be older, in
+ * proportion, so that reading it again never becomes most of the work.
  */
 #define MAX_AGE 20000000
+#define MAX_AGE_OF_READING 16
 
 static const struct ks_subsystem *const subsystems[KS_SUB_COUNT] = {
 	[KS_SUB_UNIX] = &ks_linux_unix,
@@ -71,7 +73,8 @@ ks_linux_try(struct ks_linux *lx, enum ks_image_id id)
 {
 	struct ks_image *im = &lx->image[id];
 
-	if (im->round != lx->round || gethrtime() - im->taken > MAX_AGE) {
+	if (im->round != lx->round ||
+	    gethrtime() - im->taken > MAX_AGE + MAX_AGE_OF_READING * im->took) {
 		im->round = lx->round;
 		(void)ks_image_read(im, &lx->root[im->root]);
 	}

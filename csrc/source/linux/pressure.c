@@ -2,6 +2,8 @@
  * pressure.c - how much work waited for want of CPU, memory or I/O, from /proc/pressure:
  * pressure:0:cpu, io, memory and irq. SPDX-License-Identifier: MIT
  */
+#include <errno.h>
+
 #include "source/linux/linux.h"
 
 enum { P_SOME10, P_SOME60, P_SOME300, P_SOME, P_FULL10, P_FULL60, P_FULL300, P_FULL };
@@ -112,11 +114,16 @@ scan_pressure(struct ks_linux *lx, struct ks_units *units)
 	static const char *const paths[] = { "pressure/cpu", "pressure/io", "pressure/memory",
 		"pressure/irq" };
 	struct ks_unit *unit;
+	char text[16];
 	bool fresh;
 
 	if (units->scanned)
 		return 0;
 	ks_units_begin(units);
+	/* Some kernels have the files though they do not keep the figures. */
+	if (ks_file_small(&lx->root[KS_ROOT_PROC], paths[0], text, sizeof(text)) < 0 &&
+	    errno == EOPNOTSUPP)
+		return ks_units_end(units);
 	unit = ks_units_see(units, "pressure", 8, 0, &fresh);
 	if (unit == NULL)
 		return -1;
