@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"
@@ -78,9 +79,29 @@ render(lua_State *L)
 	return file == NULL ? 2 : 1;
 }
 
+/* json_string(text) -> text as a JSON string, quotes included; see ks_json_string(). */
+static int
+json_string(lua_State *L)
+{
+	struct ks_buf b = KS_BUF_INIT;
+	size_t n;
+	const char *s = luaL_checklstring(L, 1, &n);
+
+	ks_json_string(&b, s, n);
+	if (b.failed) {
+		ks_buf_free(&b);
+		return luaL_error(L, "out of memory for a string");
+	}
+	lua_pushlstring(L, b.data, b.len);
+	ks_buf_free(&b);
+	return 1;
+}
+
 void
 ks_lua_add_render(lua_State *L)
 {
+	lua_pushcfunction(L, json_string);
+	lua_setfield(L, -2, "json_string");
 	lua_pushcfunction(L, render);
 	lua_setfield(L, -2, "render");
 }

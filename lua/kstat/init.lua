@@ -249,4 +249,17 @@ end
 
 object.install(core.chain_meta, chain, {}, how)
 
-return kstat
+--- Parts that are loaded when they are first used: `kstat.report` (see kstat.report), `kstat.recording`,
+-- `kstat.picture`, `kstat.stats`, `kstat.devstat`.
+-- @section parts
+local parts = { report = true, recording = true, picture = true, stats = true, devstat = true }
+
+return setmetatable(kstat, {
+    __index = function(self, name)
+        if parts[name] then
+            self[name] = require("kstat." .. name)
+            return rawget(self, name)
+        end
+        return nil
+    end,
+})

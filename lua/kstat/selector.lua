@@ -15,8 +15,9 @@ local selector = {}
 
 local operand -- the grammar, made when it is first needed
 
--- LPeg for Lua 5.1 leaves a global behind.
-local function load_lpeg()
+--- LPeg, loaded without the global that it leaves behind in Lua 5.1.
+-- @treturn table the module lpeg
+function selector.lpeg()
     local before = rawget(_G, "lpeg")
     local lpeg = require("lpeg")
     if rawget(_G, "lpeg") ~= before then
@@ -26,7 +27,7 @@ local function load_lpeg()
 end
 
 local function make_grammar()
-    local lpeg = load_lpeg()
+    local lpeg = selector.lpeg()
     local P, S, C, Ct = lpeg.P, lpeg.S, lpeg.C, lpeg.Ct
     -- A slash ends a regular expression if only flags stand between it and the end of the field.
     local ending = P("/") * S("imsxnU") ^ 0 * #(P(":") + -1)

@@ -1,0 +1,193 @@
+--- The command line of a report: getopt-style options, long ones too, and the operands.
+--
+-- An option is declared as `{ letter, name, help =, arg =, default =, type = }`: `-n 5`, `-n5` and
+-- `--name 5`, `--name=5` set options.name; one without `arg` is a switch; `type = "number"` checks and converts.
+-- `letter` may be nil.
+--
+-- @module kstat.report.options
+
+local options = {}
+
+-- What every report understands; a report's own letter takes precedence.
+local STANDARD = {
+    { "j", "json", help = "JSON, an object a line" },
+    { nil, "csv", help = "comma-separated values" },
+    { nil, "openmetrics", help = "OpenMetrics text" },
+    { "y", "skip_first", long = "skip-first", help = "leave out the first report, which is since creation" },
+    { "z", "skip_idle", long = "skip-idle", help = "leave out rows whose numbers are all 0" },
+    { "T", "timestamp", arg = "d|u", help = "the time before each report: d a date, u seconds since 1970" },
+    { nil, "sort", arg = "COLUMN", help = "sort by that column, descending; -COLUMN ascending" },
+    { nil, "top", arg = "N", type = "number", help = "only the first N rows" },
+    { "r", "replay", arg = "FILE", help = "a capture or a recording in place of the machine" },
+    { nil, "from", arg = "TIME", help = "with -r: start there (seconds since 1970, or 2026-11-21 14:05)" },
+    { nil, "to", arg = "TIME", help = "with -r: end there" },
+    { "h", "help", help = "this" },
+}
+
+-- The report's own options followed by the standard ones that they leave.
+local function merge(own)
+    local all, letters, names = {}, {}, {}
+    for _, list in ipairs({ own or {}, STANDARD }) do
+        for _, o in ipairs(list) do
+            local letter, name = o[1], o[2]
+            if not names[name] then
+                names[name] = true
+                if letter and letters[letter] then
+                    letter = nil
+                elseif letter then
+                    letters[letter] = true
+                end
+                all[#all + 1] = { letter = letter, name = name, long = o.long or name, help = o.help or "",
+                    arg = o.arg, type = o.type, default = o.default }
+            end
+        end
+    end
+    return all
+end
+
+--- Checks the declaration of a report's options. Mistakes raise an error at `level`.
+function options.declare(own, level)
+    for i, o in ipairs(own or {}) do
+        if type(o) ~= "table" or type(o[2]) ~= "string" or o[1] ~= nil and not tostring(o[1]):find("^%w$") then
+            error(("option %d: { letter, name, … } expected"):format(i), level + 1)
+        end
+    end
+    local all = merge(own)
+    local by_letter, by_long = {}, {}
+    for _, o in ipairs(all) do
+        if o.letter then
+            by_letter[o.letter] = o
+        end
+        by_long[o.long] = o
+    end
+    return { all = all, by_letter = by_letter, by_long = by_long }
+end
+
+local function convert(o, value)
+    if o.type == "number" then
+        local number = tonumber(value)
+        if not number then
+            return nil, ("--%s takes a number, not '%s'"):format(o.long, value)
+        end
+        return number
+    end
+    return value
+end
+
+-- Interval and count: the last one or two words that are numbers.
+local function take_numbers(operands, values)
+    local numbers = {}
+    while #numbers < 2 and #operands > 0 and operands[#operands]:find("^%d+%.?%d*$") do
+        table.insert(numbers, 1, (tonumber(table.remove(operands))))
+    end
+    values.interval, values.count = numbers[1], numbers[2]
+    if values.interval and values.interval <= 0 then
+        return "the interval must be above 0"
+    elseif values.count and (values.count < 1 or values.count % 1 ~= 0) then
+        return "the count must be a whole number above 0"
+    end
+    return nil
+end
+
+--- Reads a command line.
+-- @param declared what declare() gave
+-- @tparam {string,...} words
+-- @treturn[1] table the options by name, with `operands`, `interval` and `count`
+-- @treturn[2] nil
+-- @treturn[2] string what is wrong
+function options.read(declared, words)
+    local values, operands = {}, {}
+    for _, o in ipairs(declared.all) do
+        values[o.name] = o.default
+    end
+    local i, ended = 1, false
+
+    -- Takes the argument of an option from its own word or from the next.
+    local function argument(o, attached, shown)
+        local value = attached
+        if not value then
+            i = i + 1
+            value = words[i]
+        end
+        if not value then
+            return ("%s needs an argument (%s)"):format(shown, o.arg)
+        end
+        local message
+        values[o.name], message = convert(o, value)
+        return message
+    end
+
+    local function long(word)
+        local name, attached = word:match("^%-%-([^=]+)=?(.*)$")
+        local o = name and declared.by_long[name]
+        if not o then
+            return ("unknown option '%s'"):format(word)
+        elseif o.arg then
+            return argument(o, word:find("=", 1, true) and attached or nil, "--" .. name)
+        elseif word:find("=", 1, true) then
+            return ("--%s takes no argument"):format(name)
+        end
+        values[o.name] = true
+        return nil
+    end
+
+    local function bundle(word)
+        for at = 2, #word do
+            local o = declared.by_letter[word:sub(at, at)]
+            if not o then
+                return ("unknown option '-%s'"):format(word:sub(at, at))
+            elseif o.arg then
+                return argument(o, at < #word and word:sub(at + 1) or nil, "-" .. o.letter)
+            end
+            values[o.name] = true
+        end
+        return nil
+    end
+
+    while words[i] do
+        local word, message = words[i], nil
+        if ended or word == "-" or word:sub(1, 1) ~= "-" then
+            operands[#operands + 1] = word
+        elseif word == "--" then
+            ended = true
+        elseif word:sub(1, 2) == "--" then
+            message = long(word)
+        else
+            message = bundle(word)
+        end
+        if message then
+            return nil, message
+        end
+        i = i + 1
+    end
+    local message = take_numbers(operands, values)
+    if message then
+        return nil, message
+    end
+    values.operands = operands
+    return values
+end
+
+--- The text of --help.
+-- @param declared what declare() gave
+-- @tparam table about `name`, `about`, `operands` (what they are, nil: names of rows)
+-- @treturn string
+function options.help(declared, about)
+    local left, width = {}, 0
+    for i, o in ipairs(declared.all) do
+        left[i] = (o.letter and "-" .. o.letter .. ", " or "    ") .. "--" .. o.long ..
+            (o.arg and " " .. o.arg or "")
+        width = math.max(width, #left[i])
+    end
+    local out = {
+        ("usage: kstatlua %s [options] [%s ...] [interval [count]]\n"):format(about.name, about.operands or "name"),
+        about.about and about.about .. "\n" or "", "\n",
+    }
+    for i, o in ipairs(declared.all) do
+        local default = o.default ~= nil and (" (default: %s)"):format(tostring(o.default)) or ""
+        out[#out + 1] = ("  %s%s  %s%s\n"):format(left[i], (" "):rep(width - #left[i]), o.help, default)
+    end
+    return table.concat(out)
+end
+
+return options

@@ -1,0 +1,249 @@
+--- How a report looks: a table for people, JSON lines, CSV, OpenMetrics.
+--
+-- A sink has three functions: start(report), show(rows, tick) for each tick, finish(). rows is an array
+-- of arrays of values, one for each column, nil for what is missing; rows.n columns. tick has `time` (seconds
+-- since 1970), `elapsed` (seconds), `first` (since creation) and `totals` (a row, or nil).
+--
+-- @module kstat.report.output
+local core = require("kstat.core")
+
+local output = {}
+
+-- Finite numbers; nil for all else.
+local function finite(value)
+    if type(value) == "number" and value == value and value ~= math.huge and value ~= -math.huge then
+        return value
+    end
+    return nil
+end
+
+-- A value as the cell of a table.
+local function cell(column, value)
+    if value == nil or type(value) == "number" and not finite(value) then
+        return "-"
+    end
+    local format = column.format
+    if type(format) == "function" then
+        return tostring(format(value))
+    elseif type(value) == "number" then
+        -- %d takes whole numbers only in Lua 5.3 and later.
+        if format and format:find("%%[%d%-+ 0]*[dixX]") then
+            value = math.floor(value + 0.5)
+        end
+        return (format or "%.1f"):format(value)
+    elseif type(value) == "table" then
+        return "[" .. table.concat(value, ",") .. "]"
+    end
+    return tostring(value)
+end
+
+-- --- a table ------------------------------------------------------------------------------
+
+local function pad(text, column)
+    local width = column.width or 0
+    if column.align == "left" then
+        return text .. (" "):rep(width - #text)
+    end
+    return (" "):rep(width - #text) .. text
+end
+
+local function line(columns, texts)
+    local out = {}
+    for i, column in ipairs(columns) do
+        out[i] = pad(texts[i], column)
+    end
+    return (table.concat(out, " "):gsub(" +$", "")) .. "\n"
+end
+
+-- Columns without a width are as wide as what they show, and never become narrower.
+local function widen(columns, lines)
+    for i, column in ipairs(columns) do
+        if not column.fixed then
+            column.width = math.max(column.width or 0, #column.title)
+            for _, texts in ipairs(lines) do
+                column.width = math.max(column.width, #texts[i])
+            end
+        end
+    end
+end
+
+local function table_sink(columns, write)
+    local titles, shown, since_header = {}, 0, math.huge
+    for i, column in ipairs(columns) do
+        titles[i] = column.title
+    end
+    local _, height = core.terminal(1)
+    local screen = (height or 24) - 2
+    return {
+        show = function(rows, tick)
+            local lines = {}
+            for r, row in ipairs(rows) do
+                lines[r] = {}
+                for i, column in ipairs(columns) do
+                    lines[r][i] = cell(column, row[i])
+                end
+            end
+            if tick.totals then
+                local texts = {}
+                for i, column in ipairs(columns) do
+                    texts[i] = tick.totals[i] == nil and "" or cell(column, tick.totals[i])
+                end
+                lines[#lines + 1] = texts
+            end
+            widen(columns, lines)
+            -- Many rows: a header each time. One row: a header every screenful.
+            if #lines > 1 or since_header + #lines > screen then
+                if shown > 0 and #lines > 1 then
+                    write("\n")
+                end
+                write(line(columns, titles))
+                since_header = 0
+            end
+            for _, texts in ipairs(lines) do
+                write(line(columns, texts))
+            end
+            shown, since_header = shown + 1, since_header + #lines
+        end,
+    }
+end
+
+-- --- JSON lines ------------------------------------------------------------------------------
+
+local function json(value)
+    local kind = type(value)
+    if kind == "string" then
+        return core.json_string(value)
+    elseif kind == "number" then
+        return finite(value) and core.tostring(value) or "null"
+    elseif kind == "boolean" then
+        return tostring(value)
+    elseif kind == "table" then
+        local out = {}
+        for i, v in ipairs(value) do
+            out[i] = json(v)
+        end
+        return "[" .. table.concat(out, ",") .. "]"
+    end
+    return "null"
+end
+
+local function json_sink(columns, write, report)
+    return {
+        show = function(rows, tick)
+            local head = ('{"report":%s,"time":%s,"elapsed":%s,"since_creation":%s'):format(json(report.name),
+                json(tick.time), json(tick.elapsed), tostring(tick.first))
+            for _, row in ipairs(rows) do
+                local out = { head }
+                for i, column in ipairs(columns) do
+                    out[#out + 1] = (",%s:%s"):format(json(column.title), json(row[i]))
+                end
+                out[#out + 1] = "}\n"
+                write(table.concat(out))
+            end
+        end,
+    }
+end
+
+-- --- CSV (RFC 4180) -----------------------------------------------------------------------------
+
+local function csv(value)
+    if value == nil or type(value) == "number" and not finite(value) then
+        return ""
+    elseif type(value) == "number" then
+        return core.tostring(value)
+    end
+    local text = type(value) == "table" and table.concat(value, " ") or tostring(value)
+    if text:find('[",\r\n]') then
+        text = '"' .. text:gsub('"', '""') .. '"'
+    end
+    return text
+end
+
+local function csv_sink(columns, write)
+    return {
+        start = function()
+            local out = { "time" }
+            for _, column in ipairs(columns) do
+                out[#out + 1] = csv(column.title)
+            end
+            write(table.concat(out, ",") .. "\n")
+        end,
+        show = function(rows, tick)
+            for _, row in ipairs(rows) do
+                local out = { csv(tick.time) }
+                for i = 1, #columns do
+                    out[#out + 1] = csv(row[i])
+                end
+                write(table.concat(out, ",") .. "\n")
+            end
+        end,
+    }
+end
+
+-- --- OpenMetrics ------------------------------------------------------------------------------------
+
+local WORDS = { ["%"] = "percent", ["/"] = "_per_" }
+
+-- A metric name: "kr/s" is kr_per_s, "%b" percent_b.
+local function metric_name(text)
+    local name = text:gsub("[%%/]", WORDS):gsub("[^%w_]", "_"):gsub("__+", "_"):gsub("^_", ""):gsub("_$", "")
+    return name:find("^%d") and "_" .. name or name
+end
+
+local function label_value(value)
+    return (tostring(value):gsub("[\\\"\n]", { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n" }))
+end
+
+local function labels_of(columns, row)
+    local out = {}
+    for i, column in ipairs(columns) do
+        if type(row[i]) == "string" then
+            out[#out + 1] = ('%s="%s"'):format(metric_name(column.title), label_value(row[i]))
+        end
+    end
+    return #out > 0 and "{" .. table.concat(out, ",") .. "}" or ""
+end
+
+local function metrics_sink(columns, write, report)
+    return {
+        show = function(rows)
+            for i, column in ipairs(columns) do
+                local name = ("kstat_%s_%s"):format(metric_name(report.name), metric_name(column.title))
+                local counter = column.kind == "counter"
+                local samples = {}
+                for _, row in ipairs(rows) do
+                    if finite(row[i]) then
+                        samples[#samples + 1] = ("%s%s%s %s\n"):format(name, counter and "_total" or "",
+                            labels_of(columns, row), core.tostring(row[i]))
+                    end
+                end
+                if #samples > 0 then
+                    write(("# TYPE %s %s\n"):format(name, counter and "counter" or "gauge"))
+                    if column.about then
+                        write(("# HELP %s %s\n"):format(name, label_value(column.about)))
+                    end
+                    write(table.concat(samples))
+                end
+            end
+            write("# EOF\n")
+        end,
+    }
+end
+
+local SINKS = { table = table_sink, json = json_sink, csv = csv_sink, openmetrics = metrics_sink }
+
+--- Makes a sink.
+-- @string form "table", "json", "csv" or "openmetrics"
+-- @tparam {table,...} columns with `title`, `width`, `align`, `format`, `kind`, `about`
+-- @func write takes text
+-- @tparam table report with `name`
+-- @treturn sink
+function output.sink(form, columns, write, report)
+    local copies = {}
+    for i, column in ipairs(columns) do
+        copies[i] = setmetatable({ fixed = column.width ~= nil }, { __index = column })
+    end
+    return SINKS[form](copies, write, report)
+end
+
+return output
