@@ -105,6 +105,198 @@ int kstat_timer_stop(kstat_timer_t *kt);
 int kstat_timer_start_at(kstat_timer_t *kt, hrtime_t t);
 int kstat_timer_stop_at(kstat_timer_t *kt, hrtime_t t);
 
+/* --- publishing: kstats that every reader on the host sees ------------------------------------ */
+
+typedef struct kstat_pub kstat_pub_t;
+
+#define KSTAT_PUBLISH_PRIV 1   /* only the same user can read it (mode 0600, else 0644) */
+#define KSTAT_PUBLISH_SHARED 2 /* if another process publishes that name, publish there with it */
+
+/*
+ * Opens the segment of that name (1 to 63 letters, digits, '-', '_' and '.', not first) in
+ * $KSTAT_DIR, else /run/kstat for root, else $XDG_RUNTIME_DIR/kstat, else /dev/shm/kstat-UID.
+ * Children of fork() share it and go on updating. A name this process (or its parent, before the
+ * fork) published already gives the same segment again. After an exec() of the publishing process the
+ * values of kstats that are created again unchanged go on. What a dead process left under the
+ * name is replaced, but for PERSISTENT kstats, which wait to be created again.
+ * When the last process that holds the segment exits, its file is removed, unless it has
+ * PERSISTENT kstats. NULL with errno: EINVAL a bad name, EBUSY another process publishes it,
+ * EACCES, ENOSPC, ...
+ */
+kstat_pub_t *kstat_publish(const char *name, int flags);
+
+/* The segment's file; valid until kstat_unpublish(). */
+void kstat_publish_path(const kstat_pub_t *pub, char *buf, size_t size);
+
+/*
+ * Undoes one kstat_publish(). The last one frees the segment's kstats and, if no other process holds
+ * it, removes the file.
+ */
+void kstat_unpublish(kstat_pub_t *pub);
+
+#define KSTAT_GC_PERSISTENT 1 /* also those that hold PERSISTENT kstats */
+
+/*
+ * Removes the segments of dead processes that this user may remove, and tells `removed` (may be NULL)
+ * about each. Returns how many there were, or -1.
+ */
+int kstat_publish_gc(int flags, void (*removed)(const char *path, void *arg), void *arg);
+
+/*
+ * As kstat_create(), in a segment; VIRTUAL and VAR_SIZE are not possible. Until kstat_install() the
+ * caller fills in ks_data: the names, types and first values of NAMED, the names of timers,
+ * the bytes of RAW. After it ks_data is NULL and values change through the functions below. Creating the
+ * same kstat again (a reload) goes on with its values; if its layout changed, it starts
+ * anew.
+ */
+kstat_t *kstat_publish_create(kstat_pub_t *pub, const char *ks_module, int ks_instance,
+    const char *ks_name, const char *ks_class, uchar_t ks_type, uint_t ks_ndata,
+    uchar_t ks_flags);
+
+/* As kstat2_create_histogram(), in a segment. KSTAT2_MF_PRIV needs KSTAT_PUBLISH_PRIV (EPERM). */
+kstat2_t *kstat2_publish_histogram(kstat_pub_t *pub, const char *ks_pseg[], uint32_t ks_npseg,
+    kstat2_nv_hist_type_t type, kstat2_nv_metatype_t content_type, uint64_t scale,
+    kstat2_nv_metaflag_t md_flags, uint64_t range_min, uint64_t range_max, uint64_t stepping,
+    uint32_t ks_flags, const char *desc, kstat2_metaflag_t ks_mflags);
+
+/*
+ * Before kstat_install(): gives a NAMED kstat n rows of counters (at most 1024), each on cache lines of
+ * its own, which readers see summed. Integers described as gauges (kstat2_set_md()) have one value
+ * still. 0, or -1 with errno EINVAL.
+ */
+int kstat_publish_shards(kstat_t *ksp, uint_t n);
+
+/*
+ * Before kstat_install(): says what the bytes of a RAW kstat are (at most 31 bytes of text).
+ * With `memory` the bytes themselves are handed out by kstat_publish_memory(), and whoever
+ * updates them minds that readers may see any mixture; else kstat_raw_store() replaces them.
+ */
+int kstat_publish_layout(kstat_t *ksp, const char *layout, int memory);
+
+/* The bytes of such a kstat, 64-byte-aligned, or NULL with errno EINVAL. */
+void *kstat_publish_memory(kstat_t *ksp);
+
+/* --- counters ---------------------------------------------------------------------------------- */
+
+/* A number of a published NAMED or INTR kstat, in shared memory. */
+typedef struct kstat_counter {
+	uint64_t kc_value;
+} kstat_counter_t;
+
+/*
+ * The number itself: any thread and process may change it. Statistics of type FLOAT and DOUBLE hold
+ * a double; those of INTR kstats are hard, soft, watchdog, spurious and multiple_service.
+ * NULL with errno ENOENT no such statistic, EINVAL it is not a number, or not installed.
+ */
+kstat_counter_t *kstat_counter(kstat_t *ksp, const char *stat);
+
+/*
+ * This thread's own part of a sharded number, on cache lines that nobody else writes; kstat_counter()'s
+ * if there are no shards, or none is free (*own, if not NULL, tells). It belongs to the thread
+ * that asked: another thread, or the child of a fork, asks again.
+ */
+kstat_counter_t *kstat_counter_own(kstat_t *ksp, const char *stat, int *own);
+
+/* Each is a single atomic operation (max and add_double repeat it if others interfere). */
+static inline void
+kstat_counter_add(kstat_counter_t *c, uint64_t n)
+{
+	(void)__atomic_fetch_add(&c->kc_value, n, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t
+kstat_counter_get(const kstat_counter_t *c)
+{
+	return __atomic_load_n(&c->kc_value, __ATOMIC_RELAXED);
+}
+
+/* Not for sharded numbers, whose parts add up. */
+static inline void
+kstat_counter_set(kstat_counter_t *c, uint64_t v)
+{
+	__atomic_store_n(&c->kc_value, v, __ATOMIC_RELAXED);
+}
+
+static inline void
+kstat_counter_max(kstat_counter_t *c, uint64_t v)
+{
+	uint64_t now = kstat_counter_get(c);
+
+	while (v > now && !__atomic_compare_exchange_n(&c->kc_value, &now, v, 1, __ATOMIC_RELAXED,
+	    __ATOMIC_RELAXED))
+		continue;
+}
+
+static inline void
+kstat_counter_set_double(kstat_counter_t *c, double v)
+{
+	uint64_t bits;
+
+	__builtin_memcpy(&bits, &v, sizeof(bits));
+	kstat_counter_set(c, bits);
+}
+
+/* --- text, arrays, bytes -------------------------------------------------------------------------- */
+
+/*
+ * Replaces the value of a CHAR, STRING, INTS or STRS statistic of a published kstat by n bytes (NULL: the
+ * null string). There is room for what was there at kstat_install(), at least 64 bytes (CHAR: 16).
+ * 0, or -1 with errno ENOENT, EINVAL, ENOSPC, EAGAIN.
+ */
+int kstat_named_store(kstat_t *ksp, const char *stat, const void *value, size_t n);
+
+/* Replaces all ks_data_size bytes of a published RAW kstat. 0, or -1 with errno EINVAL, EAGAIN. */
+int kstat_raw_store(kstat_t *ksp, const void *bytes);
+
+/* --- I/O queues and timers that threads and processes share ------------------------------------------ */
+
+typedef struct kstat_ioq kstat_ioq_t;
+typedef struct kstat_etimer kstat_etimer_t;
+
+#define KSTAT_IO_READ 0
+#define KSTAT_IO_WRITE 1
+
+/* The queue of a published IO kstat; NULL with errno EINVAL. Good as long as the kstat. */
+kstat_ioq_t *kstat_ioq(kstat_t *ksp);
+
+/*
+ * As the functions without "ioq", and without a lock: any thread, any process. 0, or -1 with errno
+ * EINVAL (the queue to leave is empty; nothing changed), or EAGAIN (a stopped process has held the record
+ * for a second, or a signal handler interrupted an update of the same record).
+ */
+int kstat_ioq_waitq_enter(kstat_ioq_t *q);
+int kstat_ioq_waitq_exit(kstat_ioq_t *q);
+int kstat_ioq_runq_enter(kstat_ioq_t *q);
+int kstat_ioq_runq_exit(kstat_ioq_t *q);
+int kstat_ioq_waitq_to_runq(kstat_ioq_t *q);
+int kstat_ioq_runq_back_to_waitq(kstat_ioq_t *q);
+int kstat_ioq_waitq_enter_at(kstat_ioq_t *q, hrtime_t t);
+int kstat_ioq_waitq_exit_at(kstat_ioq_t *q, hrtime_t t);
+int kstat_ioq_runq_enter_at(kstat_ioq_t *q, hrtime_t t);
+int kstat_ioq_runq_exit_at(kstat_ioq_t *q, hrtime_t t);
+int kstat_ioq_waitq_to_runq_at(kstat_ioq_t *q, hrtime_t t);
+int kstat_ioq_runq_back_to_waitq_at(kstat_ioq_t *q, hrtime_t t);
+
+/* Leaves the run queue and counts one operation of so many bytes, in one change. */
+int kstat_ioq_done(kstat_ioq_t *q, int rw, uint64_t bytes);
+int kstat_ioq_done_at(kstat_ioq_t *q, int rw, uint64_t bytes, hrtime_t t);
+
+/* Counts one operation of so many bytes; the queues stay as they are. */
+int kstat_ioq_count(kstat_ioq_t *q, int rw, uint64_t bytes);
+
+/* A timer of a published TIMER kstat, by name (NULL: the first); NULL with errno EINVAL, ENOENT. */
+kstat_etimer_t *kstat_etimer(kstat_t *ksp, const char *name);
+int kstat_etimer_start(kstat_etimer_t *kt);
+int kstat_etimer_stop(kstat_etimer_t *kt);
+int kstat_etimer_start_at(kstat_etimer_t *kt, hrtime_t t);
+int kstat_etimer_stop_at(kstat_etimer_t *kt, hrtime_t t);
+
+/*
+ * A whole event in one change: several may be under way at once, each with its own start.
+ * To time one, take gethrtime() when it starts.
+ */
+int kstat_etimer_event(kstat_etimer_t *kt, hrtime_t start, hrtime_t stop);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "provider/provider.h"
+#include "provider/publish.h"
 
 int
 kstat_install(kstat_t *ksp)
@@ -14,6 +14,8 @@ kstat_install(kstat_t *ksp)
 	if (!(ksp->ks_flags & KSTAT_FLAG_INVALID))
 		return ks_fail(EINVAL, "%s:%d:%s is installed already", ksp->ks_module, ksp->ks_instance,
 		    ksp->ks_name);
+	if (p->published != NULL)
+		return ks_published_install(p);
 	if (ksp->ks_data == NULL && ksp->ks_update == NULL && ksp->ks_snapshot == NULL &&
 	    p->histogram == NULL && ksp->ks_data_size > 0)
 		return ks_fail(EINVAL, "%s:%d:%s is VIRTUAL, but neither ks_data nor ks_update is set",
@@ -25,8 +27,14 @@ kstat_install(kstat_t *ksp)
 void
 kstat_delete(kstat_t *ksp)
 {
-	if (ksp != NULL)
-		ks_registry_remove((struct ks_provider *)ksp);
+	struct ks_provider *p = (struct ks_provider *)ksp;
+
+	if (ksp == NULL)
+		return;
+	if (p->published != NULL)
+		ks_published_delete(p);
+	else
+		ks_registry_remove(p);
 }
 
 int

@@ -118,6 +118,9 @@ kstat2_hist_add_value(kstat2_t *ksp, uint64_t value)
 	i = ks_hist_index(&h->layout, value);
 	if (h->counts != NULL)
 		return ks_hist_add(h->counts, i);
+	if (h->supplied == NULL)
+		return ks_fail(EINVAL, "%s:%d:%s is not installed", ksp->ks_module, ksp->ks_instance,
+		    ksp->ks_name);
 	(void)__atomic_fetch_add(&h->supplied[i], 1, __ATOMIC_RELAXED);
 	return 0;
 }

@@ -67,20 +67,31 @@ read_stat(unsigned tid, char *state, uint64_t *start)
 	return true;
 }
 
-uint64_t
-ks_owner_find_out(void)
+static uint64_t
+owner_of(unsigned tid)
 {
-	unsigned tid = (unsigned)gettid();
 	uint64_t start = 0;
-	char state;
 	int error = errno;
+	char state;
 
-	(void)pthread_once(&once, watch_forks);
 	if (!read_stat(tid, &state, &start))
 		start = 0;
 	errno = error;
-	ks_owner_cached = (tid & TID_MASK) | start << TID_BITS;
+	return (tid & TID_MASK) | start << TID_BITS;
+}
+
+uint64_t
+ks_owner_find_out(void)
+{
+	(void)pthread_once(&once, watch_forks);
+	ks_owner_cached = owner_of((unsigned)gettid());
 	return ks_owner_cached;
+}
+
+uint64_t
+ks_owner_process(void)
+{
+	return owner_of((unsigned)getpid());
 }
 
 bool

@@ -34,6 +34,9 @@ ks_owner_self(void)
 	return __builtin_expect(self != 0, 1) ? self : ks_owner_find_out();
 }
 
+/* The process as an owner, whichever of its threads asks; exec() does not change it. */
+uint64_t ks_owner_process(void);
+
 /* False if the thread has ended (also if its process is a zombie). */
 bool ks_owner_alive(uint64_t owner);
 

@@ -1,0 +1,560 @@
+/*
+ * publish.c - segments that this process publishes: opening, adopting, closing, cleaning. See
+ * kstat_provider.h for what they promise, segment_layout.h for what lies in them.
+ *
+ * Whoever makes, takes over or removes a file holds the directory's lock. A segment is live as long as
+ * a publisher's descriptor is open or its mapping there: the lock belongs to the open file, so that
+ * forked children keep it, and the kernel drops it with the last of them.
+ * SPDX-License-Identifier: MIT
+ */
+#include "provider/publish.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "provider/segment_dir.h"
+
+#define CAPACITY (64u << 20) /* of a new segment; storage is taken as it is used */
+#define FIRST_STORAGE 65536
+
+static struct {
+	pthread_mutex_t lock;
+	struct kstat_pub *first;
+} publications = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void
+unlock_in_child(void)
+{
+	/* Re-initialised, not unlocked: the thread that locked it has another ID here. */
+	(void)pthread_mutex_init(&publications.lock, NULL);
+}
+
+static void
+watch_forks(void)
+{
+	(void)pthread_atfork(ks_publish_lock, ks_publish_unlock, unlock_in_child);
+}
+
+void
+ks_publish_lock(void)
+{
+	(void)pthread_mutex_lock(&publications.lock);
+}
+
+void
+ks_publish_unlock(void)
+{
+	(void)pthread_mutex_unlock(&publications.lock);
+}
+
+/* --- names and directories --------------------------------------------------------------------- */
+
+static int
+check_name(const char *name)
+{
+	static const char allowed[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+
+	if (name == NULL || *name == '\0' || *name == '.' || strlen(name) >= KS_SEG_NAME ||
+	    name[strspn(name, allowed)] != '\0')
+		return ks_fail(EINVAL, "'%.80s' is no name for published kstats: 1 to %d letters, digits, "
+		    "'-', '_' and '.', which does not come first", name == NULL ? "" : name,
+		    KS_SEG_NAME - 1);
+	return 0;
+}
+
+/* Makes the directory if need be; its parent must be there, or be the last but one of /run. */
+static int
+make_dir(const char *dir)
+{
+	struct stat st;
+
+	if (mkdir(dir, 0755) != 0 && errno != EEXIST)
+		return ks_fail(errno, "cannot make %s: %s", dir, strerror(errno));
+	if (stat(dir, &st) != 0)
+		return ks_fail(errno, "%s: %s", dir, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return ks_fail(ENOTDIR, "%s is not a directory", dir);
+	/* Somebody else's directory, such as a planted /dev/shm/kstat-UID, is not to be trusted. */
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		return ks_fail(EACCES, "%s belongs to another user", dir);
+	return 0;
+}
+
+static int
+path_in(char to[PATH_MAX], const char *dir, const char *name, const char *suffix)
+{
+	int n = snprintf(to, PATH_MAX, "%s/%s%s", dir, name, suffix);
+
+	return n > 0 && n < PATH_MAX ? 0 : ks_fail(ENAMETOOLONG, "%s: the path is too long", dir);
+}
+
+/* --- mapping -------------------------------------------------------------------------------------- */
+
+/* Checks a header that was mapped or is about to be. */
+static bool
+header_is_good(const struct ks_seg_header *h, off_t size)
+{
+	return h->magic == KS_SEG_MAGIC && h->version == KS_SEG_VERSION &&
+	    h->byte_order == KS_SEG_BYTE_ORDER && h->check == ks_seg_header_check(h) &&
+	    h->boot == ks_seg_boot() && h->pid_space == ks_seg_pid_space() &&
+	    h->capacity >= KS_SEG_HEADER && (off_t)h->capacity <= size &&
+	    atomic_load(&h->used) >= KS_SEG_HEADER && atomic_load(&h->used) <= h->capacity &&
+	    atomic_load(&h->allocated) <= h->capacity;
+}
+
+static int
+map(struct kstat_pub *pub, size_t size)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, pub->fd, 0);
+
+	if (at == MAP_FAILED)
+		return ks_fail(errno, "cannot map the segment of %s: %s", pub->name, strerror(errno));
+	pub->header = at;
+	pub->mapped = size;
+	return 0;
+}
+
+static void
+fill_header(struct kstat_pub *pub, int flags)
+{
+	struct ks_seg_header *h = pub->header;
+
+	h->magic = KS_SEG_MAGIC;
+	h->version = KS_SEG_VERSION;
+	h->byte_order = KS_SEG_BYTE_ORDER;
+	h->capacity = pub->mapped;
+	if (getrandom(&h->generation, sizeof(h->generation), GRND_NONBLOCK) !=
+	    (ssize_t)sizeof(h->generation))
+		h->generation = (uint64_t)gethrtime() ^ (uint64_t)getpid() << 40;
+	h->boot = ks_seg_boot();
+	h->pid_space = ks_seg_pid_space();
+	h->creator = ks_owner_process();
+	h->creator_pid = (uint32_t)getpid();
+	h->flags = (uint32_t)flags;
+	memcpy(h->publisher, pub->name, sizeof(h->publisher));
+	h->check = ks_seg_header_check(h);
+	atomic_store(&h->used, KS_SEG_HEADER);
+	atomic_store(&h->allocated, FIRST_STORAGE);
+}
+
+static size_t
+capacity(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_FSIZE, &rl) == 0 && rl.rlim_cur < CAPACITY)
+		return rl.rlim_cur < FIRST_STORAGE ? FIRST_STORAGE : (size_t)rl.rlim_cur & ~(size_t)4095;
+	return CAPACITY;
+}
+
+/* A new file, complete before it gets its name. */
+static int
+create_file(struct kstat_pub *pub, const char *path, int flags)
+{
+	char temporary[PATH_MAX], suffix[32];
+	size_t size = capacity();
+	int error;
+
+	(void)snprintf(suffix, sizeof(suffix), ".%ld.tmp", (long)getpid());
+	if (path_in(temporary, pub->dir, ".", pub->name) != 0 ||
+	    strlen(temporary) + strlen(suffix) >= PATH_MAX)
+		return ks_fail(ENAMETOOLONG, "%s: the path is too long", pub->dir);
+	strcat(temporary, suffix);
+	(void)unlink(temporary);
+	pub->fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (pub->fd < 0)
+		return ks_fail(errno, "%s: %s", temporary, strerror(errno));
+	/* Storage is taken beforehand: a full file system is an error here, not a SIGBUS later. */
+	if (ftruncate(pub->fd, (off_t)size) != 0 ||
+	    (errno = posix_fallocate(pub->fd, 0, FIRST_STORAGE)) != 0 || ks_seg_hold(pub->fd) != 0) {
+		(void)ks_fail(errno, "%s: %s", temporary, strerror(errno));
+	} else if (map(pub, size) == 0) {
+		fill_header(pub, flags);
+		if (fchmod(pub->fd, flags & KSTAT_PUBLISH_PRIV ? 0600 : 0644) == 0 &&
+		    rename(temporary, path) == 0)
+			return 0;
+		(void)ks_fail(errno, "%s: %s", path, strerror(errno));
+	}
+	error = errno;
+	(void)unlink(temporary);
+	errno = error;
+	return -1;
+}
+
+/* --- taking over what is there ----------------------------------------------------------------------- */
+
+static struct ks_seg_entry *
+entry_at(struct kstat_pub *pub, uint64_t offset)
+{
+	return (struct ks_seg_entry *)((char *)pub->header + offset);
+}
+
+/* The offset behind a mapped entry, or 0 if it cannot be an entry: the segment is damaged. */
+static uint64_t
+next_entry(struct kstat_pub *pub, uint64_t offset, uint64_t used)
+{
+	const struct ks_seg_entry *e = entry_at(pub, offset);
+
+	if (used - offset < sizeof(*e) || e->magic != KS_SEG_ENTRY_MAGIC || e->size < sizeof(*e) ||
+	    e->size % KS_SEG_ALIGN != 0 || e->size > used - offset)
+		return 0;
+	return offset + e->size;
+}
+
+/* True if there is a kstat that outlives its process; *damaged if the entries cannot be walked. */
+static bool
+has_persistent(struct kstat_pub *pub, bool *damaged)
+{
+	uint64_t used = atomic_load(&pub->header->used), at = KS_SEG_HEADER;
+	bool found = false;
+
+	*damaged = false;
+	while (at < used) {
+		const struct ks_seg_entry *e = entry_at(pub, at);
+		uint64_t next = next_entry(pub, at, used);
+		uint32_t state = next == 0 ? KS_SEG_FREE : atomic_load(&e->state);
+
+		if (next == 0) {
+			*damaged = true;
+			return false;
+		}
+		if ((e->flags & KSTAT_FLAG_PERSISTENT) && state != KS_SEG_FREE && state != KS_SEG_REPLACED)
+			found = true;
+		at = next;
+	}
+	return found;
+}
+
+/* Nobody updates the segment any more: what goes on and what does not. */
+static void
+retire_entries(struct kstat_pub *pub, bool same_process)
+{
+	struct ks_seg_header *h = pub->header;
+	uint64_t used = atomic_load(&h->used), at = KS_SEG_HEADER;
+	uint64_t v = ks_word_lock(&h->lock); /* children may be creating kstats */
+	uint64_t changes = atomic_load(&h->changes) | 1;
+
+	atomic_store(&h->changes, changes);
+	while (at < used) {
+		struct ks_seg_entry *e = entry_at(pub, at);
+		uint32_t state = atomic_load(&e->state);
+
+		if (state == KS_SEG_INSTALLED && (e->flags & KSTAT_FLAG_PERSISTENT)) {
+			atomic_store(&e->state, KS_SEG_DORMANT);
+		} else if (state == KS_SEG_INSTALLED && same_process) {
+			atomic_store(&e->state, KS_SEG_ORPHAN);
+		} else if (state != KS_SEG_DORMANT && state != KS_SEG_FREE && !same_process) {
+			ks_seg_free_entry(h, e, 0);
+		}
+		at = next_entry(pub, at, used);
+	}
+	atomic_store(&h->changes, changes + 1);
+	if (v != KS_WORD_BUSY)
+		ks_word_abort(&h->lock, v);
+}
+
+static void
+unmap(struct kstat_pub *pub)
+{
+	if (pub->header != NULL)
+		(void)munmap(pub->header, pub->mapped);
+	pub->header = NULL;
+	if (pub->fd >= 0)
+		(void)close(pub->fd);
+	pub->fd = -1;
+}
+
+/*
+ * Looks at the file that has the name already. 1: it is this process's now; 0: there is none, or
+ * none of use; -1 with errno.
+ */
+static int
+take_over(struct kstat_pub *pub, const char *path, int flags)
+{
+	struct ks_seg_header h;
+	struct stat st;
+	bool live, same_process, damaged = false, persistent;
+
+	pub->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (pub->fd < 0)
+		return errno == ENOENT ? 0 : ks_fail(errno, "%s: %s", path, strerror(errno));
+	live = ks_seg_is_live(pub->fd);
+	if (fstat(pub->fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    pread(pub->fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) || !header_is_good(&h, st.st_size)) {
+		unmap(pub);
+		return live ? ks_fail(EBUSY, "%s: published by another process, in another format", path) : 0;
+	}
+	same_process = h.creator_pid == (uint32_t)getpid() && h.creator == ks_owner_process();
+	if (live && !same_process && !(flags & KSTAT_PUBLISH_SHARED)) {
+		unmap(pub);
+		return ks_fail(EBUSY, "%s: published by process %u", path, h.creator_pid);
+	}
+	if (((h.flags ^ (uint32_t)flags) & KSTAT_PUBLISH_PRIV) != 0 ||
+	    (st.st_uid != geteuid() && !live)) {
+		unmap(pub);
+		return live ? ks_fail(EBUSY, "%s: published by process %u with other permissions", path,
+		    h.creator_pid) : 0;
+	}
+	if (map(pub, h.capacity) != 0 || ks_seg_hold(pub->fd) != 0)
+		return -1;
+	persistent = has_persistent(pub, &damaged);
+	if (damaged || !(live || same_process || persistent)) {
+		unmap(pub);
+		return 0;
+	}
+	if (!live || same_process)
+		retire_entries(pub, same_process);
+	return 1;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------ */
+
+static struct kstat_pub *
+find_published(const char *dir, const char *name)
+{
+	struct kstat_pub *pub = publications.first;
+
+	while (pub != NULL && (strcmp(pub->name, name) != 0 || strcmp(pub->dir, dir) != 0))
+		pub = pub->next;
+	return pub;
+}
+
+static void
+free_pub(struct kstat_pub *pub)
+{
+	unmap(pub);
+	free(pub->index.offset);
+	free(pub);
+}
+
+static struct kstat_pub *
+open_pub(const char *dir, const char *name, int flags)
+{
+	struct kstat_pub *pub = calloc(1, sizeof(*pub));
+	char path[PATH_MAX];
+	int lock, rc, error;
+
+	if (pub == NULL)
+		return ks_fail_null(ENOMEM, "out of memory for a segment");
+	pub->fd = -1;
+	(void)snprintf(pub->name, sizeof(pub->name), "%s", name);
+	(void)snprintf(pub->dir, sizeof(pub->dir), "%s", dir);
+	if (path_in(path, dir, name, KS_SEG_SUFFIX) != 0 || make_dir(dir) != 0 ||
+	    (lock = ks_seg_lock_dir(dir)) < 0) {
+		error = errno;
+		free_pub(pub);
+		errno = error;
+		return NULL;
+	}
+	rc = take_over(pub, path, flags);
+	if (rc == 0)
+		rc = create_file(pub, path, flags);
+	error = errno;
+	(void)close(lock);
+	if (rc < 0) {
+		free_pub(pub);
+		errno = error;
+		return NULL;
+	}
+	return pub;
+}
+
+kstat_pub_t *
+kstat_publish(const char *name, int flags)
+{
+	struct kstat_pub *pub;
+	char dir[PATH_MAX];
+
+	if (check_name(name) != 0 || ks_seg_own_dir(dir) != 0)
+		return NULL;
+	if ((flags & ~(KSTAT_PUBLISH_PRIV | KSTAT_PUBLISH_SHARED)) != 0)
+		return ks_fail_null(EINVAL, "there are no publishing flags 0x%x", (unsigned)flags);
+	(void)pthread_once(&once, watch_forks);
+	ks_publish_lock();
+	pub = find_published(dir, name);
+	if (pub == NULL && (pub = open_pub(dir, name, flags)) != NULL) {
+		pub->next = publications.first;
+		publications.first = pub;
+	}
+	if (pub != NULL)
+		pub->refs++;
+	ks_publish_unlock();
+	return pub;
+}
+
+void
+kstat_publish_path(const kstat_pub_t *pub, char *buf, size_t size)
+{
+	(void)snprintf(buf, size, "%s/%s%s", pub->dir, pub->name, KS_SEG_SUFFIX);
+}
+
+/* --- closing -------------------------------------------------------------------------------------------- */
+
+/* Removes a file that nobody publishes. 1 removed, 0 it is live or to be kept, -1 with errno. */
+static int
+remove_if_dead(const char *path, int flags)
+{
+	struct kstat_pub pub = { .fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) };
+	struct ks_seg_header h;
+	struct stat st;
+	bool keep = false, damaged;
+
+	if (pub.fd < 0)
+		return ks_fail(errno, "%s: %s", path, strerror(errno));
+	if (ks_seg_is_live(pub.fd)) {
+		keep = true;
+	} else if (!(flags & KSTAT_GC_PERSISTENT) && fstat(pub.fd, &st) == 0 &&
+	    pread(pub.fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) && header_is_good(&h, st.st_size) &&
+	    map(&pub, h.capacity) == 0) {
+		keep = has_persistent(&pub, &damaged);
+	}
+	unmap(&pub);
+	if (keep)
+		return 0;
+	return unlink(path) == 0 ? 1 : ks_fail(errno, "%s: %s", path, strerror(errno));
+}
+
+/*
+ * Puts private memory in the mapping's place: pointers into it stay good, what is written there is
+ * seen by nobody. The mapping, like the descriptor, would keep the segment live.
+ */
+static void
+replace_mapping(struct kstat_pub *pub)
+{
+	(void)mmap(pub->header, pub->mapped, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+/* The process's part in a segment ends; the last one removes the file. */
+static void
+close_pub(struct kstat_pub *pub)
+{
+	char path[PATH_MAX];
+	struct stat mine, there;
+	int lock;
+
+	if (path_in(path, pub->dir, pub->name, KS_SEG_SUFFIX) != 0 || fstat(pub->fd, &mine) != 0)
+		return;
+	lock = ks_seg_lock_dir(pub->dir);
+	replace_mapping(pub);
+	(void)close(pub->fd);
+	pub->fd = -1;
+	if (lock < 0)
+		return; /* another user's, such as a worker's: whoever has the right cleans up */
+	if (lstat(path, &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev)
+		(void)remove_if_dead(path, 0);
+	(void)close(lock);
+}
+
+void
+ks_unpublish(struct kstat_pub *pub, bool keep_memory)
+{
+	struct kstat_pub **at = &publications.first;
+
+	ks_publish_lock();
+	if (--pub->refs == 0) {
+		while (*at != pub)
+			at = &(*at)->next;
+		*at = pub->next;
+		while (pub->kstats != NULL)
+			ks_published_free(pub->kstats);
+		close_pub(pub);
+		if (keep_memory)
+			pub->header = NULL;
+		free_pub(pub);
+	}
+	ks_publish_unlock();
+}
+
+void
+kstat_unpublish(kstat_pub_t *pub)
+{
+	if (pub != NULL)
+		ks_unpublish(pub, false);
+}
+
+/* At exit. Other threads may be updating still. */
+__attribute__((destructor)) static void
+close_all(void)
+{
+	if (pthread_mutex_trylock(&publications.lock) != 0)
+		return;
+	for (struct kstat_pub *pub = publications.first; pub != NULL; pub = pub->next) {
+		if (pub->fd >= 0)
+			close_pub(pub);
+	}
+	ks_publish_unlock();
+}
+
+/* --- cleaning --------------------------------------------------------------------------------------------- */
+
+/* A temporary file of a publisher that died while it made it: ".NAME.PID.tmp". */
+static bool
+is_temporary(const char *file)
+{
+	size_t n = strlen(file);
+
+	return n > 5 && file[0] == '.' && strcmp(file + n - 4, ".tmp") == 0;
+}
+
+struct cleaning {
+	int flags;
+	int count;
+	void (*removed)(const char *path, void *arg);
+	void *arg;
+};
+
+static int
+clean_dir(const char *dir, void *arg)
+{
+	struct cleaning *c = arg;
+	char path[PATH_MAX];
+	struct dirent *de;
+	DIR *d = opendir(dir);
+	int lock;
+
+	if (d == NULL)
+		return 0;
+	lock = access(dir, W_OK) == 0 ? ks_seg_lock_dir(dir) : -1;
+	while (lock >= 0 && (de = readdir(d)) != NULL) {
+		bool temporary = is_temporary(de->d_name);
+
+		/* Files are made under the lock, so a temporary one is nobody's now. */
+		if ((!temporary && ks_seg_name_length(de->d_name) == 0) ||
+		    path_in(path, dir, de->d_name, "") != 0)
+			continue;
+		if (temporary ? unlink(path) != 0 : remove_if_dead(path, c->flags) != 1)
+			continue;
+		c->count++;
+		if (c->removed != NULL)
+			c->removed(path, c->arg);
+	}
+	if (lock >= 0)
+		(void)close(lock);
+	(void)closedir(d);
+	return 0;
+}
+
+int
+kstat_publish_gc(int flags, void (*removed)(const char *path, void *arg), void *arg)
+{
+	struct cleaning c = { .flags = flags, .removed = removed, .arg = arg };
+
+	if ((flags & ~KSTAT_GC_PERSISTENT) != 0)
+		return ks_fail(EINVAL, "there are no cleaning flags 0x%x", (unsigned)flags);
+	(void)ks_seg_each_dir(clean_dir, &c);
+	return c.count;
+}

@@ -1,0 +1,65 @@
+/*
+ * segment_file.h - one file of published kstats, as a reader sees it: everything is copied with
+ * pread() and checked before it is believed. A file may be truncated, half-written or hostile: it
+ * can only be reported. SPDX-License-Identifier: MIT
+ */
+#ifndef SOURCE_SEGMENT_FILE_H
+#define SOURCE_SEGMENT_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "model/meta.h"
+#include "model/record.h"
+#include "provider/segment_layout.h"
+
+/* A kstat of the file; what is here was checked and does not change. */
+struct ks_seg_kstat {
+	uint64_t offset; /* of its entry */
+	struct ks_seg_entry e;
+	struct ks_seg_field *fields; /* owned, e.nfields of them */
+	char *strings;               /* owned, e.strings_size bytes that end in a NUL */
+	struct ks_hist_layout hist;  /* KS_FORM_COUNTS */
+};
+
+struct ks_seg_file {
+	int fd;
+	char *path;            /* owned */
+	struct ks_seg_header h; /* as it was when it was last scanned */
+	bool scanned;
+	bool live;             /* at the last scan */
+	struct ks_seg_kstat *kstat; /* owned, by offset */
+	size_t n, cap;
+	struct ks_buf buf;     /* scratch of reads */
+};
+
+/*
+ * Opens a file; f->fd is -1 and errno set if it cannot be opened. The message says why it is
+ * no segment that this process can make sense of (-1, errno EINVAL).
+ */
+int ks_seg_file_open(struct ks_seg_file *f, const char *path);
+void ks_seg_file_close(struct ks_seg_file *f);
+
+/*
+ * Looks which kstats there are: those installed, of a live segment; of a dead one those that are kept.
+ * 1 if they may differ from last time, 0 if nothing changed, -1 with errno and a message if
+ * the file is damaged: what could be read before the damage is there.
+ */
+int ks_seg_file_scan(struct ks_seg_file *f);
+
+/* The kstat whose entry starts at offset, or NULL. */
+const struct ks_seg_kstat *ks_seg_file_find(const struct ks_seg_file *f, uint64_t offset);
+
+/* True if it is to be shown with KSTAT_FLAG_DORMANT. */
+bool ks_seg_is_dormant(const struct ks_seg_file *f, const struct ks_seg_kstat *k);
+
+/* Builds the data. 0, or -1 with errno ENXIO (gone), EAGAIN (busy), EIO (damaged). */
+int ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r);
+
+/* Stores the numbers of a NAMED kstat. 0, or -1 with errno EACCES, EINVAL, ENXIO. */
+int ks_seg_kstat_write(struct ks_seg_file *f, const struct ks_seg_kstat *k,
+    const kstat_named_t *values, uint_t n);
+
+#endif

@@ -1,0 +1,559 @@
+/*
+ * core_segment.c - exercises published kstats, seen through a chain over the segment source, in the
+ * directory $KSTAT_DIR: says which checks fail, and how many there were. SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "chain/chain.h"
+#include "kstat_provider.h"
+#include "provider/publish.h"
+#include "source/source.h"
+
+static int checks, failures;
+
+#define CHECK(expr) do { \
+		checks++; \
+		if (!(expr)) { \
+			failures++; \
+			printf("line %d: not so: %s (%s)\n", __LINE__, #expr, kstat_errmsg()); \
+		} \
+	} while (0)
+
+static kstat_ctl_t *kc;
+
+static kstat_t *
+see(const char *module, int instance, const char *name)
+{
+	(void)kstat_chain_update(kc);
+	return kstat_lookup(kc, module, instance, name);
+}
+
+static kstat_t *
+read_kstat(const char *module, int instance, const char *name)
+{
+	kstat_t *k = see(module, instance, name);
+
+	CHECK(k != NULL);
+	CHECK(k == NULL || kstat_read(kc, k, NULL) > 0);
+	return k;
+}
+
+static uint64_t
+u64(kstat_t *k, const char *stat)
+{
+	kstat_named_t *kn = kstat_data_lookup(k, stat);
+
+	CHECK(kn != NULL);
+	return kn != NULL ? kn->value.ui64 : 0;
+}
+
+static bool
+exists(const char *name)
+{
+	char path[512];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "%s/%s.kseg", getenv("KSTAT_DIR"), name);
+	return stat(path, &st) == 0;
+}
+
+/* A NAMED kstat with two counters. */
+static kstat_t *
+counters(kstat_pub_t *pub, const char *name, uchar_t flags)
+{
+	kstat_t *k = kstat_publish_create(pub, "seg", 0, name, "misc", KSTAT_TYPE_NAMED, 2, flags);
+
+	if (k == NULL)
+		return NULL;
+	kstat_named_init(&KSTAT_NAMED_PTR(k)[0], "a", KSTAT_DATA_UINT64);
+	kstat_named_init(&KSTAT_NAMED_PTR(k)[1], "b", KSTAT_DATA_UINT32);
+	return kstat_install(k) == 0 ? k : NULL;
+}
+
+/* --- every kind of data ------------------------------------------------------------------------ */
+
+static void
+named(kstat_pub_t *pub)
+{
+	static const uint64_t ints[] = { 7, 8 };
+	kstat_t *p = kstat_publish_create(pub, "seg", 2, "all", "misc", KSTAT_TYPE_NAMED, 8,
+	    KSTAT_FLAG_WRITABLE), *k;
+	kstat_named_t *kn = p->ks_data;
+	kstat2_md_t md = { .md_type = KSTAT2_NVMT_BYTES, .md_desc = "bytes that passed" };
+	const struct ks_meta *m;
+	double d = 2.5;
+
+	kstat_named_init(&kn[0], "count", KSTAT_DATA_UINT64);
+	kn[0].value.ui64 = 5;
+	kstat_named_init(&kn[1], "i32", KSTAT_DATA_INT32);
+	kn[1].value.i32 = -3;
+	kstat_named_init(&kn[2], "dbl", KSTAT_DATA_DOUBLE);
+	kstat_named_init(&kn[3], "chars", KSTAT_DATA_CHAR);
+	memcpy(kn[3].value.c, "sixteen bytes ok", 16);
+	kstat_named_init(&kn[4], "str", KSTAT_DATA_STRING);
+	kstat_named_setstr(&kn[4], "first");
+	kstat_named_init(&kn[5], "ints", KSTAT_DATA_INTS);
+	kstat_named_setints(&kn[5], ints, 2);
+	kstat_named_init(&kn[6], "strs", KSTAT_DATA_STRS);
+	kstat_named_init(&kn[7], "max", KSTAT_DATA_UINT64);
+	CHECK(kstat2_set_md(p, "count", &md) == 0);
+	CHECK(see("seg", 2, "all") == NULL);
+	CHECK(kstat_counter(p, "count") == NULL && errno == EINVAL);
+	CHECK(kstat_install(p) == 0);
+	CHECK(p->ks_data == NULL && !(p->ks_flags & KSTAT_FLAG_INVALID));
+	k = read_kstat("seg", 2, "all");
+	CHECK(k->ks_crtime == p->ks_crtime && k->ks_ndata == 8 && strcmp(k->ks_class, "misc") == 0);
+	CHECK(u64(k, "count") == 5);
+	kn = kstat_data_lookup(k, "i32");
+	CHECK(kn->value.i32 == -3 && kn->data_type == KSTAT_DATA_INT32);
+	kn = kstat_data_lookup(k, "chars");
+	CHECK(memcmp(kn->value.c, "sixteen bytes ok", 16) == 0);
+	kn = kstat_data_lookup(k, "str");
+	CHECK(strcmp(KSTAT_NAMED_STR_PTR(kn), "first") == 0 && KSTAT_NAMED_STR_BUFLEN(kn) == 6);
+	kn = kstat_data_lookup(k, "ints");
+	CHECK(kn->value.string.len == 16 && kn->value.string.addr.ints[1] == 8);
+	kn = kstat_data_lookup(k, "strs");
+	CHECK(kn->value.string.len == 0);
+	m = ks_chain_meta(kc, k, "count");
+	CHECK(m != NULL && strcmp(m->unit, "bytes") == 0 && strcmp(m->desc, "bytes that passed") == 0 &&
+	    m->kind == KS_KIND_COUNTER);
+	CHECK(ks_chain_meta(kc, k, "i32") == NULL);
+
+	kstat_counter_add(kstat_counter(p, "count"), 10);
+	kstat_counter_set(kstat_counter(p, "i32"), (uint64_t)-77);
+	kstat_counter_set_double(kstat_counter(p, "dbl"), d);
+	kstat_counter_max(kstat_counter(p, "max"), 9);
+	kstat_counter_max(kstat_counter(p, "max"), 4);
+	CHECK(kstat_counter(p, "str") == NULL && errno == EINVAL);
+	CHECK(kstat_counter(p, "none") == NULL && errno == ENOENT);
+	CHECK(kstat_named_store(p, "str", "a longer text than before", 25) == 0);
+	CHECK(kstat_named_store(p, "strs", "x\0yy", 5) == 0);
+	CHECK(kstat_named_store(p, "chars", "abc", 3) == 0);
+	CHECK(kstat_named_store(p, "chars", "seventeen bytes..", 17) == -1 && errno == ENOSPC);
+	CHECK(kstat_named_store(p, "count", "x", 1) == -1 && errno == EINVAL);
+	k = read_kstat("seg", 2, "all");
+	CHECK(u64(k, "count") == 15 && u64(k, "max") == 9);
+	CHECK(((kstat_named_t *)kstat_data_lookup(k, "i32"))->value.i32 == -77);
+	CHECK(((kstat_named_t *)kstat_data_lookup(k, "dbl"))->value.d == d);
+	kn = kstat_data_lookup(k, "str");
+	CHECK(strcmp(KSTAT_NAMED_STR_PTR(kn), "a longer text than before") == 0);
+	kn = kstat_data_lookup(k, "strs");
+	CHECK(kn->value.string.len == 5 && strcmp(KSTAT_NAMED_STR_PTR(kn) + 2, "yy") == 0);
+	kn = kstat_data_lookup(k, "chars");
+	CHECK(memcmp(kn->value.c, "abc\0\0", 5) == 0);
+
+	/* Writing from a reader: the numbers. */
+	kn = kstat_data_lookup(k, "count");
+	kn->value.ui64 = 1000;
+	CHECK(kstat_write(kc, k, NULL) > 0);
+	CHECK(kstat_counter_get(kstat_counter(p, "count")) == 1000);
+	kn->data_type = KSTAT_DATA_INT64;
+	CHECK(kstat_write(kc, k, NULL) == -1 && errno == EINVAL);
+	kstat_delete(p);
+	CHECK(kstat_read(kc, k, NULL) == -1 && errno == ENXIO);
+	CHECK(see("seg", 2, "all") == NULL);
+}
+
+static void
+shards(kstat_pub_t *pub)
+{
+	kstat_t *p = kstat_publish_create(pub, "seg", 0, "sharded", "misc", KSTAT_TYPE_NAMED, 2,
+	    KSTAT_FLAG_WRITABLE), *k;
+	kstat2_md_t gauge = { .md_type = KSTAT2_NVMT_CNT, .md_kind = KSTAT2_NVMK_GAUGE };
+	kstat_counter_t *own, *whole;
+	int mine = 0;
+
+	kstat_named_init(&KSTAT_NAMED_PTR(p)[0], "hits", KSTAT_DATA_UINT64);
+	kstat_named_init(&KSTAT_NAMED_PTR(p)[1], "level", KSTAT_DATA_UINT64);
+	CHECK(kstat2_set_md(p, "level", &gauge) == 0);
+	CHECK(kstat_publish_shards(p, 0) == -1 && errno == EINVAL);
+	CHECK(kstat_publish_shards(p, 4) == 0);
+	CHECK(kstat_install(p) == 0);
+	whole = kstat_counter(p, "hits");
+	own = kstat_counter_own(p, "hits", &mine);
+	CHECK(mine == 1 && own != whole && (uintptr_t)own / 64 != (uintptr_t)whole / 64);
+	CHECK(kstat_counter_own(p, "hits", NULL) == own);
+	CHECK(kstat_counter_own(p, "level", &mine) == kstat_counter(p, "level") && mine == 0);
+	kstat_counter_add(own, 3);
+	kstat_counter_add(whole, 4);
+	for (int i = 0; i < 5; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			kstat_counter_add(kstat_counter_own(p, "hits", NULL), 100);
+			_exit(kstat_counter_own(p, "hits", NULL) == own);
+		}
+		CHECK(waitpid(pid, &mine, 0) == pid && mine == 0);
+	}
+	k = read_kstat("seg", 0, "sharded");
+	CHECK(u64(k, "hits") == 507);
+	((kstat_named_t *)kstat_data_lookup(k, "hits"))->value.ui64 = 10;
+	CHECK(kstat_write(kc, k, NULL) > 0);
+	k = read_kstat("seg", 0, "sharded");
+	CHECK(u64(k, "hits") == 10);
+	kstat_delete(p);
+}
+
+static void
+records(kstat_pub_t *pub)
+{
+	kstat_t *io = kstat_publish_create(pub, "sd", 0, "sd0", "disk", KSTAT_TYPE_IO, 1, 0), *k;
+	kstat_t *timers = kstat_publish_create(pub, "seg", 0, "timers", "misc", KSTAT_TYPE_TIMER, 2, 0);
+	kstat_t *intr = kstat_publish_create(pub, "seg", 0, "intr", "misc", KSTAT_TYPE_INTR, 1, 0);
+	kstat_t *raw = kstat_publish_create(pub, "seg", 0, "raw", "misc", KSTAT_TYPE_RAW, 11, 0);
+	kstat_t *mem = kstat_publish_create(pub, "seg", 0, "mem", "misc", KSTAT_TYPE_RAW, 100, 0);
+	kstat_ioq_t *q;
+	hrtime_t before;
+
+	kstat_timer_init(&KSTAT_TIMER_PTR(timers)[0], "one");
+	kstat_timer_init(&KSTAT_TIMER_PTR(timers)[1], "two");
+	memcpy(raw->ks_data, "hello world", 11);
+	CHECK(kstat_publish_layout(mem, "statsblob 1", 1) == 0);
+	CHECK(kstat_ioq(io) == NULL && errno == EINVAL);
+	CHECK(kstat_install(io) == 0 && kstat_install(timers) == 0 && kstat_install(intr) == 0 &&
+	    kstat_install(raw) == 0 && kstat_install(mem) == 0);
+	q = kstat_ioq(io);
+	CHECK(q != NULL && kstat_ioq_runq_exit(q) == -1 && errno == EINVAL);
+	CHECK(kstat_ioq_waitq_enter_at(q, 1000) == 0 && kstat_ioq_waitq_to_runq_at(q, 1500) == 0 &&
+	    kstat_ioq_done_at(q, KSTAT_IO_WRITE, 512, 1700) == 0 &&
+	    kstat_ioq_count(q, KSTAT_IO_READ, 8) == 0);
+	k = read_kstat("sd", 0, "sd0");
+	CHECK(KSTAT_IO_PTR(k)->wtime == 500 && KSTAT_IO_PTR(k)->rtime == 200 &&
+	    KSTAT_IO_PTR(k)->writes == 1 && KSTAT_IO_PTR(k)->nwritten == 512 &&
+	    KSTAT_IO_PTR(k)->reads == 1 && KSTAT_IO_PTR(k)->nread == 8 && KSTAT_IO_PTR(k)->rcnt == 0);
+	before = gethrtime();
+	CHECK(kstat_ioq_runq_enter(q) == 0);
+	k = read_kstat("sd", 0, "sd0");
+	/* What is in service counts up to the time of the snapshot. */
+	CHECK(KSTAT_IO_PTR(k)->rcnt == 1 && KSTAT_IO_PTR(k)->rlastupdate == k->ks_snaptime &&
+	    KSTAT_IO_PTR(k)->rtime >= 200 && KSTAT_IO_PTR(k)->rtime <= 200 + gethrtime() - before + 1000);
+	CHECK(kstat_etimer_start_at(kstat_etimer(timers, "two"), 5) == 0 &&
+	    kstat_etimer_stop_at(kstat_etimer(timers, "two"), 25) == 0 &&
+	    kstat_etimer_event(kstat_etimer(timers, NULL), 100, 107) == 0);
+	CHECK(kstat_etimer(timers, "three") == NULL && errno == ENOENT);
+	k = read_kstat("seg", 0, "timers");
+	CHECK(((kstat_timer_t *)kstat_data_lookup(k, "two"))->max_time == 20);
+	CHECK(((kstat_timer_t *)kstat_data_lookup(k, "one"))->elapsed_time == 7 && k->ks_ndata == 2);
+	kstat_counter_add(kstat_counter(intr, "watchdog"), 3);
+	k = read_kstat("seg", 0, "intr");
+	CHECK(KSTAT_INTR_PTR(k)->intrs[KSTAT_INTR_WATCHDOG] == 3);
+	k = read_kstat("seg", 0, "raw");
+	CHECK(k->ks_data_size == 11 && memcmp(k->ks_data, "hello world", 11) == 0);
+	CHECK(kstat_raw_store(raw, "HELLO WORLD") == 0 && kstat_raw_store(mem, "") == -1);
+	k = read_kstat("seg", 0, "raw");
+	CHECK(memcmp(k->ks_data, "HELLO WORLD", 11) == 0);
+	CHECK(kstat_publish_memory(raw) == NULL && errno == EINVAL);
+	CHECK((uintptr_t)kstat_publish_memory(mem) % 64 == 0);
+	memcpy((char *)kstat_publish_memory(mem) + 90, "blob", 4);
+	k = read_kstat("seg", 0, "mem");
+	CHECK(k->ks_data_size == 100 && memcmp((char *)k->ks_data + 90, "blob", 4) == 0);
+	kstat_delete(io);
+	kstat_delete(timers);
+	kstat_delete(intr);
+	kstat_delete(raw);
+	kstat_delete(mem);
+}
+
+static void
+histograms(kstat_pub_t *pub)
+{
+	const char *pseg[] = { "misc", "my_drv", "1", "data_in" };
+	kstat2_t *h = kstat2_publish_histogram(pub, pseg, 4, KSTAT2_NVHIST_LINEAR, KSTAT_NVMT_BYTES, 1, 0,
+	    0, 1024, 128, 0, "data read by my_drv", 0);
+	kstat_named_t *kn;
+	kstat_t *k;
+
+	CHECK(kstat2_hist_add_value(h, 1) == -1 && errno == EINVAL);
+	CHECK(kstat2_install(h) == 0);
+	CHECK(kstat2_publish_histogram(pub, pseg, 4, KSTAT2_NVHIST_LOG2, KSTAT_NVMT_BYTES, 1, 0,
+	    0, 0, 0, 0, "", KSTAT2_MF_PRIV) == NULL && errno == EPERM);
+	for (uint64_t i = 0; i < 300; i++)
+		CHECK(kstat2_hist_add_value(h, i % 3 * 128) == 0);
+	k = read_kstat("my_drv", 1, "data_in");
+	CHECK(kstat2_lookup_uri(kc, "kstat:/misc/my_drv/1/data_in") == k);
+	kn = kstat_data_lookup(k, "buckets");
+	CHECK(kn->value.string.len == 4 * 8 && kn->value.string.addr.ints[0] == 100 &&
+	    kn->value.string.addr.ints[1] == 0 && kn->value.string.addr.ints[3] == 100);
+	CHECK(strcmp(((kstat_named_t *)kstat_data_lookup(k, "type"))->value.c, "linear") == 0);
+	CHECK(strcmp(ks_chain_meta(kc, k, "buckets")->desc, "data read by my_drv") == 0);
+	kstat2_delete(h);
+}
+
+/* --- life and death -------------------------------------------------------------------------------- */
+
+static void
+again(kstat_pub_t *pub)
+{
+	kstat_t *first = counters(pub, "again", 0), *second, *k;
+	hrtime_t crtime = first->ks_crtime;
+
+	kstat_counter_add(kstat_counter(first, "a"), 5);
+	CHECK(kstat_publish("core", 0) == pub);
+	second = counters(pub, "again", 0);
+	CHECK(second != NULL && kstat_counter(second, "a") == kstat_counter(first, "a"));
+	CHECK(second->ks_crtime == crtime);
+	k = read_kstat("seg", 0, "again");
+	CHECK(u64(k, "a") == 5);
+	/* Another layout starts anew. */
+	second = kstat_publish_create(pub, "seg", 0, "again", "misc", KSTAT_TYPE_NAMED, 1, 0);
+	kstat_named_init(second->ks_data, "a", KSTAT_DATA_UINT64);
+	CHECK(kstat_install(second) == 0);
+	kstat_counter_add(kstat_counter(first, "a"), 5);
+	k = read_kstat("seg", 0, "again");
+	CHECK(k->ks_ndata == 1 && u64(k, "a") == 0 && k->ks_crtime > crtime);
+	kstat_delete(second);
+	kstat_unpublish(pub);
+}
+
+static void
+come_and_go(kstat_pub_t *pub)
+{
+	uint64_t used = 0;
+
+	for (int i = 0; i < 40000; i++) {
+		kstat_t *k = counters(pub, i % 2 ? "odd" : "even", 0);
+
+		if (k == NULL) {
+			CHECK(k != NULL);
+			break;
+		}
+		if (i == 0)
+			used = atomic_load(&pub->header->used);
+		kstat_delete(k);
+	}
+	/* Space is not used again within a second, but it is used again. */
+	CHECK(used > 0 && atomic_load(&pub->header->used) <= pub->header->capacity);
+	for (int i = 0; i < 200000; i++) {
+		kstat_t *k = counters(pub, "loop", 0);
+
+		if (k == NULL) {
+			CHECK(k != NULL);
+			break;
+		}
+		kstat_delete(k);
+		if (atomic_load(&pub->header->reused) > 100)
+			break;
+	}
+	CHECK(atomic_load(&pub->header->reused) > 0);
+}
+
+/* A process that publishes two kstats and is killed. */
+static void
+publish_and_die(const char *name, bool hold_lock)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		kstat_pub_t *pub = kstat_publish(name, 0);
+		kstat_t *a, *b;
+
+		if (pub == NULL || (a = counters(pub, "mortal", 0)) == NULL ||
+		    (b = counters(pub, "kept", KSTAT_FLAG_PERSISTENT)) == NULL)
+			_exit(1);
+		kstat_counter_add(kstat_counter(a, "a"), 1);
+		kstat_counter_add(kstat_counter(b, "a"), 7);
+		if (hold_lock)
+			(void)ks_word_lock(&pub->header->lock);
+		(void)raise(SIGKILL);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+}
+
+static void
+death(void)
+{
+	kstat_pub_t *pub;
+	kstat_t *k, *p;
+
+	publish_and_die("dead", true);
+	CHECK(exists("dead"));
+	CHECK(see("seg", 0, "mortal") == NULL);
+	k = read_kstat("seg", 0, "kept");
+	CHECK(u64(k, "a") == 7 && (k->ks_flags & KSTAT_FLAG_DORMANT));
+	CHECK(kstat_publish_gc(0, NULL, NULL) == 0 && exists("dead"));
+	/* The next publisher starts clean, but for what was to be kept. */
+	pub = kstat_publish("dead", 0);
+	CHECK(pub != NULL && see("seg", 0, "mortal") == NULL);
+	p = counters(pub, "kept", KSTAT_FLAG_PERSISTENT);
+	CHECK(p != NULL && kstat_counter_get(kstat_counter(p, "a")) == 7);
+	p = counters(pub, "mortal", 0);
+	CHECK(p != NULL && kstat_counter_get(kstat_counter(p, "a")) == 0);
+	k = read_kstat("seg", 0, "kept");
+	CHECK(!(k->ks_flags & KSTAT_FLAG_DORMANT));
+	kstat_unpublish(pub);
+	CHECK(exists("dead"));
+	CHECK(kstat_publish_gc(KSTAT_GC_PERSISTENT, NULL, NULL) == 1 && !exists("dead"));
+	CHECK(see("seg", 0, "kept") == NULL);
+	CHECK(kstat_publish_gc(8, NULL, NULL) == -1 && errno == EINVAL);
+}
+
+/* Another process with the name: refused, unless both want it. */
+static void
+sharing(void)
+{
+	int up[2], down[2], status;
+	char c;
+	pid_t pid;
+	kstat_pub_t *pub;
+	kstat_t *k, *p;
+
+	CHECK(pipe(up) == 0 && pipe(down) == 0);
+	pid = fork();
+	if (pid == 0) {
+		pub = kstat_publish("common", 0);
+		p = pub != NULL ? counters(pub, "common", 0) : NULL;
+		if (p == NULL || write(up[1], "x", 1) != 1 || read(down[0], &c, 1) != 1)
+			_exit(1);
+		kstat_counter_add(kstat_counter(p, "a"), 1);
+		exit(0);
+	}
+	CHECK(read(up[0], &c, 1) == 1);
+	CHECK(kstat_publish("common", 0) == NULL && errno == EBUSY);
+	pub = kstat_publish("common", KSTAT_PUBLISH_SHARED);
+	CHECK(pub != NULL);
+	p = counters(pub, "common", 0);
+	CHECK(p != NULL);
+	kstat_counter_add(kstat_counter(p, "a"), 2);
+	CHECK(write(down[1], "x", 1) == 1);
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	/* The other one went by exit(); the segment stays, for it is still published. */
+	k = read_kstat("seg", 0, "common");
+	CHECK(u64(k, "a") == 3);
+	kstat_unpublish(pub);
+	CHECK(!exists("common") && see("seg", 0, "common") == NULL);
+	for (int i = 0; i < 2; i++) {
+		(void)close(up[i]);
+		(void)close(down[i]);
+	}
+}
+
+/* The image of a process is replaced: the values go on. */
+static int
+after_exec(void)
+{
+	kstat_pub_t *pub = kstat_publish("exec", 0);
+	kstat_t *p;
+
+	kc = ks_chain_open_source(ks_source_segment_open());
+	if (pub == NULL || kc == NULL || see("seg", 0, "goes on") != NULL)
+		return 1;
+	p = counters(pub, "goes on", 0);
+	if (p == NULL || kstat_counter_get(kstat_counter(p, "a")) != 42)
+		return 2;
+	return see("seg", 0, "goes on") != NULL && see("seg", 0, "not again") == NULL ? 0 : 3;
+}
+
+static void
+exec_again(const char *self)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		kstat_pub_t *pub = kstat_publish("exec", 0);
+		kstat_t *p = pub != NULL ? counters(pub, "goes on", 0) : NULL;
+
+		if (p == NULL || counters(pub, "not again", 0) == NULL)
+			_exit(9);
+		kstat_counter_add(kstat_counter(p, "a"), 42);
+		(void)execl(self, self, "exec", (char *)NULL);
+		_exit(8);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	CHECK(!exists("exec"));
+}
+
+static void
+names_and_modes(void)
+{
+	kstat_pub_t *pub;
+	char path[512];
+	struct stat st;
+
+	CHECK(kstat_publish("", 0) == NULL && errno == EINVAL);
+	CHECK(kstat_publish("../etc", 0) == NULL && errno == EINVAL);
+	CHECK(kstat_publish(".hidden", 0) == NULL && errno == EINVAL);
+	CHECK(kstat_publish("x", 64) == NULL && errno == EINVAL);
+	pub = kstat_publish("private", KSTAT_PUBLISH_PRIV);
+	CHECK(pub != NULL);
+	kstat_publish_path(pub, path, sizeof(path));
+	CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
+	CHECK(kstat_publish_create(pub, "m", 0, "n", "c", KSTAT_TYPE_NAMED, 1, KSTAT_FLAG_VIRTUAL) == NULL &&
+	    errno == EINVAL);
+	kstat_unpublish(pub);
+	CHECK(!exists("private"));
+	pub = kstat_publish("public", 0);
+	kstat_publish_path(pub, path, sizeof(path));
+	CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0644);
+	kstat_unpublish(pub);
+}
+
+/* What a reader makes of a file that was cut off, or is none. */
+static void
+damage(void)
+{
+	kstat_pub_t *pub = kstat_publish("damage", 0);
+	kstat_t *k;
+	char path[512];
+	const char *warning, *last = "";
+
+	CHECK(counters(pub, "victim", 0) != NULL);
+	k = read_kstat("seg", 0, "victim");
+	kstat_publish_path(pub, path, sizeof(path));
+	while (ks_chain_warning(kc) != NULL)
+		continue;
+	CHECK(truncate(path, 4100) == 0);
+	CHECK(kstat_read(kc, k, NULL) == -1 && errno == EIO);
+	CHECK(truncate(path, 64 << 20) == 0);
+	CHECK(kstat_read(kc, k, NULL) == -1 && errno == ENXIO);
+	CHECK(truncate(path, 100) == 0);
+	CHECK(see("seg", 0, "victim") == NULL);
+	while ((warning = ks_chain_warning(kc)) != NULL)
+		last = warning;
+	CHECK(strstr(last, "damage.kseg") != NULL);
+	CHECK(truncate(path, 64 << 20) == 0);
+	kstat_unpublish(pub);
+}
+
+int
+main(int argc, char **argv)
+{
+	kstat_pub_t *pub;
+
+	if (argc > 1 && strcmp(argv[1], "exec") == 0)
+		return after_exec();
+	kc = ks_chain_open_source(ks_source_segment_open());
+	pub = kstat_publish("core", 0);
+	if (kc == NULL || pub == NULL) {
+		printf("cannot start: %s\n", kstat_errmsg());
+		return 1;
+	}
+	named(pub);
+	shards(pub);
+	records(pub);
+	histograms(pub);
+	again(pub);
+	come_and_go(pub);
+	kstat_unpublish(pub);
+	CHECK(!exists("core"));
+	death();
+	sharing();
+	exec_again(argv[0]);
+	names_and_modes();
+	damage();
+	(void)kstat_chain_update(kc);
+	CHECK(kc->kc_chain == NULL);
+	(void)kstat_close(kc);
+	printf("%d checks, %d failures\n", checks, failures);
+	return failures != 0;
+}
