@@ -473,7 +473,8 @@ fits(const struct ks_seg_entry *e, const struct image *im)
 	return e->size == im->e.size && e->form == im->e.form && e->type == im->e.type &&
 	    e->shards == im->e.shards && e->nfields == im->e.nfields &&
 	    e->data_size == im->e.data_size && e->fields == im->e.fields &&
-	    memcmp((const char *)e + e->fields, im->fields.data, im->fields.len) == 0;
+	    (im->fields.len == 0 ||
+	    memcmp((const char *)e + e->fields, im->fields.data, im->fields.len) == 0);
 }
 
 /* Takes a fitting place that was given up a while ago (any_age: whenever), or returns NULL. */
@@ -533,7 +534,8 @@ write_image(struct ks_seg_entry *to, const struct image *im)
 	    sizeof(im->e) - offsetof(struct ks_seg_entry, mflags));
 	if (im->data.len > 0)
 		memcpy(at + im->e.data, im->data.data, im->data.len);
-	memcpy(at + im->e.fields, im->fields.data, im->fields.len);
+	if (im->fields.len > 0)
+		memcpy(at + im->e.fields, im->fields.data, im->fields.len);
 	memcpy(at + im->e.strings, im->strings.data, im->strings.len);
 	to->magic = im->e.magic;
 	to->version = im->e.version;
