@@ -43,8 +43,11 @@ C_ALL    := -std=c11 -fPIC -fvisibility=hidden -fno-math-errno $(WARNINGS)
 LIB_LIBS := -lpcre2-8 -lyajl -lz -lm -lpthread
 
 LUA54_CFLAGS := $(shell $(PKG_CONFIG) --cflags lua5.4)
-LUA54_STATIC := $(wildcard $(shell $(PKG_CONFIG) --variable=libdir lua5.4)/liblua5.4.a)
-LUA54_LIBS   := $(or $(LUA54_STATIC),$(shell $(PKG_CONFIG) --libs lua5.4))
+# The host links archives where there are any: each shared library costs a tenth of Lua's start-up.
+archive       = $(or $(wildcard $(shell $(PKG_CONFIG) --variable=libdir $(1))/$(2)),$(3))
+LUA54_LIBS   := $(call archive,lua5.4,liblua5.4.a,$(shell $(PKG_CONFIG) --libs lua5.4))
+HOST_LIBS    := $(LUA54_LIBS) $(call archive,libpcre2-8,libpcre2-8.a,-lpcre2-8) \
+                $(call archive,yajl,libyajl_s.a,-lyajl) $(call archive,zlib,libz.a,-lz) -lm -lpthread -ldl
 # LuaJIT takes a module built for the API of Lua 5.1.
 LUA51_CFLAGS := $(shell $(PKG_CONFIG) --cflags luajit 2>/dev/null || $(PKG_CONFIG) --cflags lua5.1 2>/dev/null)
 
@@ -93,7 +96,7 @@ $(BUILD)/lib/lua/5.1/kstat/core.so: $(LUA51_OBJ) $(BUILD)/lib/libkstat.a
 # Scripts load C modules such as LPeg, which find lua_* in the host: -Wl,-E.
 $(BUILD)/bin/kstatlua: $(HOST_OBJ) $(LUA54_OBJ) $(BUILD)/lib/libkstat.a
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -Wl,-E -Wl,--as-needed $(CFLAGS) $(LDFLAGS) -o $@ $^ \
-	    $(LUA54_LIBS) $(LIB_LIBS) -ldl
+	    $(HOST_LIBS)
 
 $(BUILD)/lib/libkstat.so: $(LIB)
 	@ln -sf $(<F) $@
