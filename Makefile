@@ -117,8 +117,9 @@ $(BUILD)/spec/%: spec/c/%.c $(LIB) $(BUILD)/lib/libkstat.so
 
 SPECS ?= spec
 check: all $(SPEC_BIN)
-	KSTAT_BUILD=$(abspath $(BUILD)) $(BUSTED) --lua=$(LUA) --helper=spec/helper.lua $(SPECS)
-	KSTAT_BUILD=$(abspath $(BUILD)) $(BUSTED) --lua=$(LUAJIT) --helper=spec/helper.lua $(SPECS)
+	@status=0; for lua in $(LUA) $(LUAJIT); do \
+	    echo "busted --lua=$$lua $(SPECS)"; KSTAT_BUILD=$(abspath $(BUILD)) KSTAT_CFLAGS="$(CFLAGS)" \
+	    $(BUSTED) --lua=$$lua --helper=spec/helper.lua $(SPECS) || status=1; done; exit $$status
 
 # --- benchmarks -----------------------------------------------------------------
 $(BUILD)/bench/%: bench/%.c $(BUILD)/lib/libkstat.a

@@ -1,0 +1,114 @@
+-- What `make install` leaves behind works where it is put, without the environment's help.
+local run = require("support.run")
+
+describe("make install", function()
+  local root, prefix
+
+  -- Nothing of the surroundings helps: no source directory, no variables.
+  local function installed(command)
+    command.directory = "/"
+    command.env = command.env or {}
+    for _, name in ipairs({ "LUA_PATH", "LUA_CPATH", "LUA_PATH_5_4", "LUA_CPATH_5_4", "LD_LIBRARY_PATH",
+      "KSTAT_BUILD" }) do
+      command.env[name] = command.env[name] or false
+    end
+    return run.run(command)
+  end
+
+  setup(function()
+    root = run.directory()
+    prefix = root .. "/usr/local"
+    local r = run.shell("env -u MAKEFLAGS make -s install BUILD=" .. run.quote(run.build) .. " DESTDIR=" .. root)
+    assert.equal(0, r.status, r.err)
+  end)
+
+  teardown(function()
+    run.remove_directory(root)
+  end)
+
+  it("puts every thing where it belongs", function()
+    for _, path in ipairs({
+      "bin/kstat", "bin/kstatlua", "include/kstat.h", "include/sys/kstat.h", "include/kstat2.h",
+      "lib/libkstat.a", "lib/libkstat.so", "lib/libkstat.so.1", "lib/pkgconfig/kstat.pc",
+      "lib/lua/5.4/kstat/core.so", "lib/lua/5.1/kstat/core.so",
+      "share/lua/5.4/kstat/init.lua", "share/lua/5.1/kstat/init.lua", "share/kstat/scripts/kstat.lua",
+      "share/man/man1/kstat.1", "share/man/man1/kstatlua.1",
+    }) do
+      local f = io.open(prefix .. "/" .. path, "rb")
+      assert.truthy(f, path)
+      f:close()
+    end
+  end)
+
+  it("names neither the build tree nor the staging directory in what it installs", function()
+    local r = run.shell("grep -rlF -e " .. run.quote(root) .. " -e " .. run.quote(run.build) ..
+      " --include='*.pc' --include='*.lua' --include='*.h' " .. root)
+    assert.equal("", r.out)
+  end)
+
+  it("gives a kstat that works", function()
+    local r = installed({ prefix .. "/bin/kstat", "-p", "unix:0:system_misc:ncpus" })
+    assert.equal("", r.err)
+    assert.truthy(r.out:find("^unix:0:system_misc:ncpus\t%d+\n$"))
+    r = installed({ prefix .. "/bin/kstat", "-l", "cpu_stat:0::/^intr/", "1", "1" })
+    assert.truthy(r.out:find("cpu_stat:0:cpu_stat0:intrblk\n", 1, true))
+  end)
+
+  it("gives a kstatlua that finds the module and the scripts", function()
+    local r = installed({ prefix .. "/bin/kstatlua", "-e",
+      "print(kstat.open().unix[0].system_misc.ncpus > 0, package.searchpath('kstat', package.path))" })
+    assert.equal("true\t" .. prefix .. "/share/lua/5.4/kstat/init.lua\n", r.out)
+    r = installed({ prefix .. "/bin/kstatlua", "kstat", "-l", "unix:0:system_misc:ncpus" })
+    assert.equal("unix:0:system_misc:ncpus\n", r.out)
+  end)
+
+  it("gives modules that lua5.4 and luajit find if the prefix is on their paths, as /usr/local is", function()
+    for lua, version in pairs({ ["/usr/bin/lua5.4"] = "5.4", ["/usr/bin/luajit"] = "5.1" }) do
+      local r = installed({ lua, "-e", "print(package.path, package.cpath)" })
+      assert.truthy(r.out:find("/usr/local/share/lua/" .. version .. "/?/init.lua", 1, true), lua)
+      assert.truthy(r.out:find("/usr/local/lib/lua/" .. version .. "/?.so", 1, true), lua)
+      local code = ("package.path = package.path:gsub('/usr/local', %q) package.cpath = " ..
+        "package.cpath:gsub('/usr/local', %q) local kstat = require('kstat') " ..
+        "print(kstat.open().unix[0].system_misc.ncpus > 0)"):format(prefix, prefix)
+      r = installed({ lua, "-e", code })
+      assert.equal("true\n", r.out, r.err)
+    end
+  end)
+
+  it("gives a library that the manual page's example compiles against", function()
+    local flags = run.shell("PKG_CONFIG_PATH=" .. prefix .. "/lib/pkgconfig pkg-config --define-variable=prefix=" ..
+      prefix .. " --cflags --libs kstat")
+    assert.equal(0, flags.status, flags.err)
+    local program = root .. "/man_page_io"
+    local r = run.shell("cc -std=gnu11 -Wall -Wextra -Werror " .. (os.getenv("KSTAT_CFLAGS") or "") .. " -o " ..
+      program .. " spec/c/man_page_io.c " .. flags.out:gsub("\n", " "))
+    assert.equal("", r.err)
+    r = installed({ program, env = { LD_LIBRARY_PATH = prefix .. "/lib" } })
+    assert.equal(0, r.status, r.err)
+    local names = {}
+    for line in r.out:gmatch("[^\n]+") do
+      names[#names + 1] = line:match("^(%S+) %d+ %d+ %d+ %d+$")
+    end
+    local kstats = installed({ prefix .. "/bin/kstat", "-l", ":::rlastupdate" })
+    local expected = {}
+    for line in kstats.out:gmatch("[^\n]+") do
+      expected[#expected + 1] = line:match("^[^:]*:[^:]*:(.*):rlastupdate$")
+    end
+    table.sort(names)
+    table.sort(expected)
+    assert.same(expected, names)
+    assert.truthy(#names > 0)
+  end)
+
+  it("gives a library to link statically", function()
+    local flags = run.shell("PKG_CONFIG_PATH=" .. prefix .. "/lib/pkgconfig pkg-config --define-variable=prefix=" ..
+      prefix .. " --static --libs kstat")
+    local program = root .. "/man_page_io_static"
+    local r = run.shell("cc -std=gnu11 " .. (os.getenv("KSTAT_CFLAGS") or "") .. " -I" .. prefix .. "/include -o " ..
+      program .. " spec/c/man_page_io.c " .. prefix .. "/lib/libkstat.a " ..
+      flags.out:gsub("\n", " "):gsub("%-lkstat", ""))
+    assert.equal("", r.err)
+    r = installed({ program })
+    assert.equal(0, r.status, r.err)
+  end)
+end)
