@@ -53,7 +53,7 @@ cuts(const unsigned char *hist, unsigned dt, unsigned n, unsigned voi_dt, uint64
  * than the 1 / step that the 1 has added at least; and it is below the next quotient.
  */
 static void
-linear(struct ks_histplan *h, const uint64_t *start, size_t n)
+linear(struct ks_histplan *h, const uint64_t *start, size_t n, uint64_t bias)
 {
 	uint64_t step, span;
 
@@ -71,9 +71,9 @@ linear(struct ks_histplan *h, const uint64_t *start, size_t n)
 	    (unsigned __int128)(span + step + 1) * step > UINT64_MAX)
 		return;
 	h->magic = UINT64_MAX / step;
-	h->least = start[0] - 1;
-	h->most = start[n - 1];
-	h->origin = start[0] - step - 1;
+	h->least = (start[0] - 1) ^ bias;
+	h->most = start[n - 1] ^ bias;
+	h->origin = (start[0] ^ bias) - step - 1;
 }
 
 void
@@ -81,8 +81,7 @@ ks_histplan_free(struct ks_histplan *h)
 {
 	if (h == NULL)
 		return;
-	free((void *)(uintptr_t)h->start);
-	free((void *)(uintptr_t)h->target);
+	free(h->start);
 	free(h);
 }
 
@@ -95,18 +94,15 @@ ks_histplan_new(const struct ks_sb *image, const struct ks_voi *voi, const struc
 	struct ks_histplan *h;
 	size_t m, size = 1;
 	uint64_t *start;
-	uint16_t *target;
 
 	/* At most two cuts a bucket; filled up to a power of 2 less 1. */
 	while (size - 1 < 2 * (size_t)n)
 		size *= 2;
-	h = calloc(1, sizeof(*h));
+	h = calloc(1, sizeof(*h) + (size + 1) * sizeof(h->target[0]));
 	start = malloc(size * sizeof(*start));
-	target = malloc((size + 1) * sizeof(*target));
-	if (h == NULL || start == NULL || target == NULL) {
+	if (h == NULL || start == NULL) {
 		free(h);
 		free(start);
-		free(target);
 		return NULL;
 	}
 	memcpy(&h->slot, vs, sizeof(h->slot));
@@ -122,20 +118,19 @@ ks_histplan_new(const struct ks_sb *image, const struct ks_voi *voi, const struc
 	else if (bias == 0 && start[0] == 0)
 		memmove(start, start + 1, --m * sizeof(*start));
 	/* Interval 0 is represented by the value before the first cut. */
-	target[0] = (uint16_t)ks_hist_slot(hist, vs->dsz, dt, voi_dt,
+	h->target[0] = (uint16_t)ks_hist_slot(hist, vs->dsz, dt, voi_dt,
 	    (m > 0 ? start[0] - 1 : UINT64_MAX) ^ bias);
 	for (size_t i = 0; i < m; i++)
-		target[i + 1] = (uint16_t)ks_hist_slot(hist, vs->dsz, dt, voi_dt, start[i] ^ bias);
+		h->target[i + 1] = (uint16_t)ks_hist_slot(hist, vs->dsz, dt, voi_dt, start[i] ^ bias);
 	for (size = 1; size - 1 < m;)
 		size *= 2;
 	for (size_t i = m; i < size - 1; i++) {
 		start[i] = UINT64_MAX;
-		target[i + 1] = target[m];
+		h->target[i + 1] = h->target[m];
 	}
 	h->half = (uint32_t)(size / 2);
 	h->start = start;
-	h->target = target;
-	linear(h, start, m);
+	linear(h, start, m, bias);
 	return h;
 }
 

@@ -23,9 +23,10 @@ struct ks_histplan {
 	uint64_t origin;  /* linear: what makes the quotient the interval's number */
 	uint32_t half;    /* search: (number of starts + 1) / 2 */
 	uint32_t wide;    /* 64-bit counters */
-	const uint16_t *target; /* counter of interval i, as an offset in the histogram */
-	/* search: of interval i + 1; a power of 2 less 1 of them, filled up with the greatest */
-	const uint64_t *start;
+	/* search: of interval i + 1, biased to be ordered unsigned; a power of 2 less 1 of them,
+	 * filled up with the greatest */
+	uint64_t *start;
+	uint16_t target[]; /* counter of interval i, as an offset in the histogram */
 };
 
 struct ks_plan {
@@ -69,23 +70,30 @@ ks_plan_find(uint32_t hash, uint32_t voi)
 }
 
 /*
- * The offset of the counter of a value, biased to be ordered unsigned: with equal steps a
+ * The offset of the counter of a value of a type that is signed or not: with equal steps a
  * quotient, else a search without branches that depend on the value.
  */
 static inline __attribute__((always_inline)) size_t
-ks_plan_linear(const struct ks_histplan *h, uint64_t v)
+ks_plan_linear(const struct ks_histplan *h, uint64_t v, bool sgn)
 {
+	if (sgn) {
+		v = (int64_t)v > (int64_t)h->least ? v : h->least;
+		v = (int64_t)v < (int64_t)h->most ? v : h->most;
+	} else {
+		v = v > h->least ? v : h->least;
+		v = v < h->most ? v : h->most;
+	}
 	/* v - origin is 1 more than the distance from the start of interval 0, which makes the
 	 * rounded-down reciprocal exact (see plan.c). */
-	v = v > h->least ? v : h->least;
-	v = v < h->most ? v : h->most;
 	return h->target[(uint64_t)(((unsigned __int128)(v - h->origin) * h->magic) >> 64)];
 }
 
 static inline __attribute__((always_inline)) size_t
-ks_plan_search(const struct ks_histplan *h, uint64_t v)
+ks_plan_search(const struct ks_histplan *h, uint64_t v, bool sgn)
 {
 	uint64_t i = 0;
+
+	v ^= sgn ? 1ULL << 63 : 0;
 
 	for (uint64_t half = h->half; half > 0; half /= 2) {
 		uint64_t next = i + half;

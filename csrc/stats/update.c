@@ -158,7 +158,7 @@ INLINE int
 update_searched(struct ks_sb *sb, struct ks_vs *vs, int top, const struct ks_histplan *h,
     unsigned size, bool sgn, uint64_t v)
 {
-	count(sb, vs + VS_STYPE_HIST, h, ks_plan_search(h, sgn ? v ^ (1ULL << 63) : v));
+	count(sb, vs + VS_STYPE_HIST, h, ks_plan_search(h, v, sgn));
 	return update_rest(sb, vs, top, size, sgn, v);
 }
 
@@ -201,7 +201,8 @@ update_int(struct statsblob *b, int32_t id, unsigned dt, unsigned size, bool sgn
 		return EINVAL;
 	}
 	top = voi->maxstat;
-	if (top >= VS_STYPE_HIST && vs[VS_STYPE_HIST].stype == VS_STYPE_HIST) {
+	if (top >= VS_STYPE_HIST &&
+	    __builtin_expect(vs[VS_STYPE_HIST].stype == VS_STYPE_HIST, 1)) {
 		const struct ks_histplan *h = ks_plan_find(sb->tplhash, (uint32_t)id);
 
 		if (__builtin_expect((ks_ld64(vs + VS_STYPE_HIST) & KS_PLAN_SLOT) != h->slot, 0))
@@ -211,7 +212,7 @@ update_int(struct statsblob *b, int32_t id, unsigned dt, unsigned size, bool sgn
 				return (sgn ? searched_s64 : searched_u64)(sb, vs, top, h, v);
 			return (sgn ? searched_s32 : searched_u32)(sb, vs, top, h, v);
 		}
-		count(sb, vs + VS_STYPE_HIST, h, ks_plan_linear(h, sgn ? v ^ (1ULL << 63) : v));
+		count(sb, vs + VS_STYPE_HIST, h, ks_plan_linear(h, v, sgn));
 	}
 	return update_rest(sb, vs, top, size, sgn, v);
 }
@@ -354,31 +355,37 @@ q_voi_ctl(const struct ks_sb *sb, const struct ks_voi *voi)
 	return ks_q_ctl(16);
 }
 
-int
-stats_voi_update_int(struct statsblob *b, int32_t id, int64_t v, bool rel)
+/* As update_whole, of the types that are not 64-bit integers. */
+static __attribute__((noinline)) int
+update_narrow(struct statsblob *b, int32_t id, int64_t v, bool rel)
 {
-	const struct ks_voi *voi;
+	const struct ks_voi *voi = ks_sb_find(ks_sb(b), id);
 	unsigned ctl;
 	uint64_t w;
 
-	if (!ks_sb_ok(ks_sb(b)) || (voi = ks_sb_find(ks_sb(b), id)) == NULL)
+	if (voi == NULL)
 		return EINVAL;
-#define CASE(dt, size, sgn, ok)                                                           \
-	case dt:                                                                          \
-		return (ok) || rel ? update_int(b, id, dt, size, sgn, (uint64_t)v, rel) : ERANGE
 	switch (voi->dtype) {
-	CASE(VSD_DTYPE_INT_S64, 8, true, true);
-	CASE(VSD_DTYPE_INT_U64, 8, false, v >= 0);
 	case VSD_DTYPE_INT_S32:
 		if (v != (int32_t)v)
 			return ERANGE;
-		return update_int(b, id, VSD_DTYPE_INT_S32, 4, true, (uint64_t)v, rel);
+		return rel ? stats_voi_update_rel_s32(b, id, (int32_t)v)
+		           : stats_voi_update_abs_s32(b, id, (int32_t)v);
 	case VSD_DTYPE_INT_U32:
 		if (v > UINT32_MAX || v < (rel ? -(int64_t)UINT32_MAX : 0))
 			return ERANGE;
-		return update_int(b, id, VSD_DTYPE_INT_U32, 4, false, (uint64_t)v, rel);
-	CASE(VSD_DTYPE_INT_SLONG, sizeof(long), true, v == (long)v);
-	CASE(VSD_DTYPE_INT_ULONG, sizeof(long), false, v >= 0 && (uint64_t)v <= (uint64_t)ULONG_MAX);
+		return rel ? stats_voi_update_rel_u32(b, id, (uint32_t)v)
+		           : stats_voi_update_abs_u32(b, id, (uint32_t)v);
+	case VSD_DTYPE_INT_SLONG:
+		if (v != (long)v)
+			return ERANGE;
+		return rel ? stats_voi_update_rel_slong(b, id, (long)v)
+		           : stats_voi_update_abs_slong(b, id, (long)v);
+	case VSD_DTYPE_INT_ULONG:
+		if (!rel && (v < 0 || (uint64_t)v > ULONG_MAX))
+			return ERANGE;
+		return rel ? stats_voi_update_rel_ulong(b, id, (unsigned long)v)
+		           : stats_voi_update_abs_ulong(b, id, (unsigned long)v);
 	default:
 		ctl = q_voi_ctl(ks_sb(b), voi);
 		if (!ks_q_word128(voi->dtype, ctl,
@@ -386,7 +393,33 @@ stats_voi_update_int(struct statsblob *b, int32_t id, int64_t v, bool rel)
 			return ERANGE;
 		return update_q(b, id, voi->dtype, w, rel);
 	}
-#undef CASE
+}
+
+/* The common types first, each a jump to its own function: callers come from Lua. */
+INLINE int
+update_whole(struct statsblob *b, int32_t id, int64_t v, bool rel)
+{
+	const struct ks_sb *sb = ks_sb(b);
+	const struct ks_voi *voi;
+
+	if (sb == NULL || ks_ld16(sb) != SB_HEAD ||
+	    sizeof(*sb) + (uint64_t)(uint32_t)id * sizeof(*voi) >= sb->stats_off)
+		return EINVAL;
+	voi = ks_sb_voi(sb, (uint32_t)id);
+	if (__builtin_expect(voi->dtype == VSD_DTYPE_INT_S64, 1))
+		return rel ? stats_voi_update_rel_s64(b, id, v) : stats_voi_update_abs_s64(b, id, v);
+	if (voi->dtype == VSD_DTYPE_INT_U64) {
+		if (rel)
+			return stats_voi_update_rel_u64(b, id, (uint64_t)v);
+		return v < 0 ? ERANGE : stats_voi_update_abs_u64(b, id, (uint64_t)v);
+	}
+	return update_narrow(b, id, v, rel);
+}
+
+int
+stats_voi_update_int(struct statsblob *b, int32_t id, int64_t v, bool rel)
+{
+	return rel ? update_whole(b, id, v, true) : update_whole(b, id, v, false);
 }
 
 int
@@ -398,16 +431,14 @@ stats_voi_update_dbl(struct statsblob *b, int32_t id, double v, bool rel)
 	uint64_t w;
 
 	/* The common case: a whole number of 63 bits. */
-	if (v >= -0x1p63 && v < 0x1p63 && v == (double)(int64_t)v)
+	if (__builtin_expect(v >= -0x1p63 && v < 0x1p63 && v == (double)(int64_t)v, 1))
 		return stats_voi_update_int(b, id, (int64_t)v, rel);
 	if (!ks_sb_ok(ks_sb(b)) || (voi = ks_sb_find(ks_sb(b), id)) == NULL || isnan(v))
 		return EINVAL;
 	if (!ks_dtypes[voi->dtype].is_q) {
 		if (v >= 0x1p63 && v < 0x1p64 && ks_dtypes[voi->dtype].size == 8 &&
 		    !ks_dtypes[voi->dtype].is_signed)
-			return voi->dtype == VSD_DTYPE_INT_U64 ?
-			    update_int(b, id, VSD_DTYPE_INT_U64, 8, false, (uint64_t)v, rel) :
-			    update_int(b, id, VSD_DTYPE_INT_ULONG, 8, false, (uint64_t)v, rel);
+			return update_int(b, id, voi->dtype, 8, false, (uint64_t)v, rel);
 		return ERANGE;
 	}
 	ctl = q_voi_ctl(ks_sb(b), voi);

@@ -70,7 +70,7 @@ compare(const struct ks_sb *sb, const struct ks_histplan *h, struct input *in)
 	const struct ks_voi *voi = ks_sb_voi(sb, 0);
 	const struct ks_vs *vs = ks_sb_vs(sb, voi, VS_STYPE_HIST);
 	const unsigned char *hist = ks_sb_data(sb, vs);
-	uint64_t bias = ks_dtypes[voi->dtype].is_signed ? 1ULL << 63 : 0;
+	bool sgn = ks_dtypes[voi->dtype].is_signed;
 	unsigned n = ks_hist_nbkts(vs->dtype, vs->dsz);
 
 	for (unsigned i = 0; i < 3 * n + 32; i++) {
@@ -84,7 +84,7 @@ compare(const struct ks_sb *sb, const struct ks_histplan *h, struct input *in)
 			v = number(in);
 		ks_st64(raw, v);
 		v = ks_ldval(raw, voi->dtype);
-		if ((h->magic != 0 ? ks_plan_linear(h, v ^ bias) : ks_plan_search(h, v ^ bias)) !=
+		if ((h->magic != 0 ? ks_plan_linear(h, v, sgn) : ks_plan_search(h, v, sgn)) !=
 		    ks_hist_slot(hist, vs->dsz, vs->dtype, voi->dtype, v))
 			abort();
 	}

@@ -1,0 +1,2 @@
+/* sys/stats.h - where programs for FreeBSD look. SPDX-License-Identifier: MIT */
+#include <statsblob.h>
