@@ -16,9 +16,9 @@
 
 #define MAX_DEPTH 24
 
-enum { C_PATH, C_CPU, C_USER, C_SYSTEM, C_PERIODS, C_THROTTLED, C_THROTTLED_TIME, C_CPU_WAIT, C_MEMORY,
-	C_MEMORY_PEAK, C_MEMORY_MAX, C_SWAP, C_OOM_KILLS, C_MEMORY_WAIT, C_NREAD, C_NWRITTEN, C_READS,
-	C_WRITES, C_IO_WAIT, C_PIDS, C_PIDS_MAX };
+enum { C_PATH, C_CPU, C_USER, C_SYSTEM, C_PERIODS, C_THROTTLED, C_THROTTLED_TIME, C_CPU_WAIT,
+	C_MEMORY, C_MEMORY_PEAK, C_MEMORY_MAX, C_SWAP, C_OOM_KILLS, C_MEMORY_WAIT, C_NREAD,
+	C_NWRITTEN, C_READS, C_WRITES, C_IO_WAIT, C_PIDS, C_PIDS_MAX };
 
 #define AMOUNT(stat, desc) \
 	KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, KSTAT_DATA_UINT64, "bytes", desc)
@@ -29,7 +29,8 @@ static const struct ks_field fields[] = {
 	[C_USER] = KS_NSEC("cpu_nsec_user", "CPU time used in user mode"),
 	[C_SYSTEM] = KS_NSEC("cpu_nsec_system", "CPU time used in the kernel"),
 	[C_PERIODS] = KS_COUNT("cpu_periods", KSTAT_DATA_UINT64, "periods in which the CPU limit held"),
-	[C_THROTTLED] = KS_COUNT("cpu_throttled", KSTAT_DATA_UINT64, "periods that used up the CPU limit"),
+	[C_THROTTLED] = KS_COUNT("cpu_throttled", KSTAT_DATA_UINT64,
+	    "periods that used up the CPU limit"),
 	[C_THROTTLED_TIME] = KS_NSEC("cpu_nsec_throttled", "time stopped by the CPU limit"),
 	[C_CPU_WAIT] = KS_NSEC("cpu_nsec_waiting", "time in which some process waited for a CPU"),
 	[C_MEMORY] = AMOUNT("memory", "memory in use"),
@@ -37,7 +38,8 @@ static const struct ks_field fields[] = {
 	[C_MEMORY_MAX] = AMOUNT("memory_max", "limit of memory"),
 	[C_SWAP] = AMOUNT("swap", "swap space in use"),
 	[C_OOM_KILLS] = KS_COUNT("oom_kills", KSTAT_DATA_UINT64, "processes killed for want of memory"),
-	[C_MEMORY_WAIT] = KS_NSEC("memory_nsec_waiting", "time in which some process waited for memory"),
+	[C_MEMORY_WAIT] = KS_NSEC("memory_nsec_waiting",
+	    "time in which some process waited for memory"),
 	[C_NREAD] = KS_BYTES("nread", "bytes read from disks"),
 	[C_NWRITTEN] = KS_BYTES("nwritten", "bytes written to disks"),
 	[C_READS] = KS_COUNT("reads", KSTAT_DATA_UINT64, "reads from disks"),
@@ -68,7 +70,8 @@ static const struct single {
 	const char *file;
 	uint8_t field;
 } single[] = {
-	{ "memory.current", C_MEMORY }, { "memory.peak", C_MEMORY_PEAK }, { "memory.max", C_MEMORY_MAX },
+	{ "memory.current", C_MEMORY }, { "memory.peak", C_MEMORY_PEAK },
+	{ "memory.max", C_MEMORY_MAX },
 	{ "memory.swap.current", C_SWAP }, { "pids.current", C_PIDS }, { "pids.max", C_PIDS_MAX },
 };
 

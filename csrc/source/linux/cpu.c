@@ -319,7 +319,8 @@ tlb_counted_twice(const struct ks_linux *lx)
 }
 
 static const struct ks_column *
-column_of(struct ks_linux *lx, enum ks_image_id id, struct ks_columns *c, const struct ks_unit *unit)
+column_of(struct ks_linux *lx, enum ks_image_id id, struct ks_columns *c,
+    const struct ks_unit *unit)
 {
 	const struct ks_image *im = ks_linux_try(lx, id);
 

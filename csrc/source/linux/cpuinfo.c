@@ -8,9 +8,9 @@
 
 #include "source/linux/cpu.h"
 
-enum { I_STATE, I_STATE_BEGIN, I_CPU_TYPE, I_FPU_TYPE, I_CLOCK_MHZ, I_CHIP_ID, I_IMPLEMENTATION, I_BRAND,
-	I_CORE_ID, I_CURRENT_HZ, I_SUPPORTED_HZ, I_CACHE_ID, I_VENDOR, I_FAMILY, I_MODEL, I_STEPPING,
-	I_PKG_CORE_ID, I_NCPU, I_NCORE };
+enum { I_STATE, I_STATE_BEGIN, I_CPU_TYPE, I_FPU_TYPE, I_CLOCK_MHZ, I_CHIP_ID, I_IMPLEMENTATION,
+	I_BRAND, I_CORE_ID, I_CURRENT_HZ, I_SUPPORTED_HZ, I_CACHE_ID, I_VENDOR, I_FAMILY, I_MODEL,
+	I_STEPPING, I_PKG_CORE_ID, I_NCPU, I_NCORE };
 
 #define ID(stat, data, desc) \
 	{ { stat, KS_KIND_GAUGE, KSTAT2_NVMT_ID, 0, 1, "", desc }, data, NULL }
@@ -21,14 +21,15 @@ const struct ks_field ks_cpu_info_fields[] = {
 	    "s", "since when it is in that state, seconds since 1970"),
 	[I_CPU_TYPE] = KS_TEXT("cpu_type", KSTAT_DATA_CHAR, "kind of processor"),
 	[I_FPU_TYPE] = KS_TEXT("fpu_type", KSTAT_DATA_CHAR, "kind of floating point unit"),
-	[I_CLOCK_MHZ] = KS_FRACT("clock_MHz", KS_KIND_GAUGE, KSTAT2_NVMT_FREQ, KSTAT_DATA_INT64, 1, "MHz",
-	    "nominal clock"),
+	[I_CLOCK_MHZ] = KS_FRACT("clock_MHz", KS_KIND_GAUGE, KSTAT2_NVMT_FREQ, KSTAT_DATA_INT64, 1,
+	    "MHz", "nominal clock"),
 	[I_CHIP_ID] = ID("chip_id", KSTAT_DATA_INT64, "number of its chip"),
-	[I_IMPLEMENTATION] = KS_TEXT("implementation", KSTAT_DATA_STRING, "maker, family, model and clock"),
+	[I_IMPLEMENTATION] = KS_TEXT("implementation", KSTAT_DATA_STRING,
+	    "maker, family, model and clock"),
 	[I_BRAND] = KS_TEXT("brand", KSTAT_DATA_STRING, "name it is sold by"),
 	[I_CORE_ID] = ID("core_id", KSTAT_DATA_INT64, "number of its core in the machine"),
-	[I_CURRENT_HZ] = KS_UNITS("current_clock_Hz", KS_KIND_GAUGE, KSTAT2_NVMT_FREQ, KSTAT_DATA_UINT64,
-	    "Hz", "clock it runs at"),
+	[I_CURRENT_HZ] = KS_UNITS("current_clock_Hz", KS_KIND_GAUGE, KSTAT2_NVMT_FREQ,
+	    KSTAT_DATA_UINT64, "Hz", "clock it runs at"),
 	[I_SUPPORTED_HZ] = KS_TEXT("supported_frequencies_Hz", KSTAT_DATA_STRING,
 	    "clocks it can run at, ascending"),
 	[I_CACHE_ID] = ID("cache_id", KSTAT_DATA_INT64, "number of its last level cache"),

@@ -169,7 +169,8 @@ read_detail(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	if (n < 0)
 		return -1;
 	for (size_t i = 0; i < D_COUNT; i++) {
-		if (!has((size_t)n, i) || (n == OLD_PARTITION_COLUMNS && (i == D_READ_MERGES || i == D_READ_MS)))
+		if (!has((size_t)n, i) ||
+		    (n == OLD_PARTITION_COLUMNS && (i == D_READ_MERGES || i == D_READ_MS)))
 			continue;
 		if (detail_fields[i].meta.type == KSTAT2_NVMT_BYTES)
 			c[i] *= SECTOR;
@@ -197,7 +198,7 @@ static const struct ks_field err_fields[] = {
 	KS_FIELD_END
 };
 
-/* Path of something of a disk below /sys; in names of disks there a slash is an exclamation mark. */
+/* Path of something of a disk below /sys; there an exclamation mark stands for a slash in names. */
 static void
 sys_path(char *to, size_t size, const char *dir, const char *disk, const char *file)
 {
@@ -219,8 +220,8 @@ struct inventory {
 
 /* The first of a NULL-terminated list of files with a text that is no bare number in hex. */
 static void
-first_text(const struct ks_linux *lx, const struct ks_unit *unit, const char *const *names, char *to,
-    size_t size)
+first_text(const struct ks_linux *lx, const struct ks_unit *unit, const char *const *names,
+    char *to, size_t size)
 {
 	char path[256];
 
@@ -381,9 +382,10 @@ static const struct ks_part parts[] = {
 	[PART_DISK] = { "@", "@", "disk", KSTAT_TYPE_IO, sizeof(kstat_io_t), NULL, read_io, NULL },
 	[PART_PARTITION] = { "@", "@", "partition", KSTAT_TYPE_IO, sizeof(kstat_io_t), NULL, read_io,
 	    NULL },
-	[PART_ERR] = { "@err", "@,err", "device_error", KSTAT_TYPE_NAMED, 0, err_fields, read_err, NULL },
-	[PART_DETAIL] = { "@", "@,detail", "disk_detail", KSTAT_TYPE_NAMED, 0, detail_fields, read_detail,
+	[PART_ERR] = { "@err", "@,err", "device_error", KSTAT_TYPE_NAMED, 0, err_fields, read_err,
 	    NULL },
+	[PART_DETAIL] = { "@", "@,detail", "disk_detail", KSTAT_TYPE_NAMED, 0, detail_fields,
+	    read_detail, NULL },
 	{ .module = NULL },
 };
 

@@ -34,7 +34,8 @@ struct ks_field {
 	KS_FRACT(stat, KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, KSTAT_DATA_UINT64, 1000000000, "ns", desc)
 #define KS_BYTES(stat, desc) \
 	KS_UNITS(stat, KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, KSTAT_DATA_UINT64, "bytes", desc)
-#define KS_TEXT(stat, data, desc) { { stat, KS_KIND_TEXT, KSTAT2_NVMT_ID, 0, 1, "", desc }, data, NULL }
+#define KS_TEXT(stat, data, desc) \
+	{ { stat, KS_KIND_TEXT, KSTAT2_NVMT_ID, 0, 1, "", desc }, data, NULL }
 #define KS_FIELD_END { { NULL, 0, 0, 0, 0, NULL, NULL }, 0, NULL }
 
 #define KS_VALUES_MAX 64

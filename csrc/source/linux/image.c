@@ -10,7 +10,7 @@
 #include "base/number.h"
 
 #define FIRST_CAP 4096
-#define MAX_SIZE (256u << 20) /* no file of /proc that we read comes near: guards against a root that lies */
+#define MAX_SIZE (256u << 20) /* no file of /proc comes near; guards against a root that lies */
 
 void
 ks_image_free(struct ks_image *im)

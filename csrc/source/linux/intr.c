@@ -261,8 +261,8 @@ read_intr(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	[PART_DEVICE] = { "@", "@", "controller", KSTAT_TYPE_INTR, sizeof(kstat_intr_t), NULL, read_intr,
-	    NULL },
+	[PART_DEVICE] = { "@", "@", "controller", KSTAT_TYPE_INTR, sizeof(kstat_intr_t), NULL,
+	    read_intr, NULL },
 	[PART_ARCH] = { "@", "@", "interrupts", KSTAT_TYPE_INTR, sizeof(kstat_intr_t), NULL, read_intr,
 	    NULL },
 	{ .module = NULL },
@@ -287,7 +287,7 @@ scan_interrupts(struct ks_linux *lx, struct ks_units *units)
 		if (unit == NULL)
 			return -1;
 		if (fresh)
-			unit->parts = isdigit((unsigned char)unit->key[0]) ? 1u << PART_DEVICE : 1u << PART_ARCH;
+			unit->parts = 1u << (isdigit((unsigned char)unit->key[0]) ? PART_DEVICE : PART_ARCH);
 		remember(unit, im, &numbers);
 	}
 	if (im != NULL)
@@ -307,7 +307,7 @@ scan_interrupts(struct ks_linux *lx, struct ks_units *units)
 
 const struct ks_subsystem ks_linux_intr = { parts, scan_interrupts, NULL };
 
-/* --- softirqs ----------------------------------------------------------------------------------- */
+/* --- softirqs -------------------------------------------------------------------------- */
 
 static int
 read_softirq(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
@@ -325,7 +325,8 @@ read_softirq(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part softirq_parts[] = {
-	{ "softirq", "@", "interrupts", KSTAT_TYPE_INTR, sizeof(kstat_intr_t), NULL, read_softirq, NULL },
+	{ "softirq", "@", "interrupts", KSTAT_TYPE_INTR, sizeof(kstat_intr_t), NULL, read_softirq,
+	    NULL },
 	{ .module = NULL },
 };
 

@@ -18,8 +18,8 @@
 #define MEDIA_AGE 10000000000
 
 /* Columns of a line. */
-enum { N_RBYTES, N_RPACKETS, N_RERRS, N_RDROP, N_RFIFO, N_RFRAME, N_RCOMPRESSED, N_MULTICAST, N_OBYTES,
-	N_OPACKETS, N_OERRS, N_ODROP, N_OFIFO, N_COLLS, N_CARRIER, N_OCOMPRESSED, N_COUNT };
+enum { N_RBYTES, N_RPACKETS, N_RERRS, N_RDROP, N_RFIFO, N_RFRAME, N_RCOMPRESSED, N_MULTICAST,
+	N_OBYTES, N_OPACKETS, N_OERRS, N_ODROP, N_OFIFO, N_COLLS, N_CARRIER, N_OCOMPRESSED, N_COUNT };
 
 enum { L_COLLISIONS, L_IERRORS, L_IFSPEED, L_IPACKETS, L_IPACKETS64, L_DUPLEX, L_STATE, L_MULTIRCV,
 	L_NORCVBUF, L_NOXMTBUF, L_OBYTES, L_OBYTES64, L_OERRORS, L_OPACKETS, L_OPACKETS64, L_RBYTES,
@@ -84,7 +84,8 @@ struct media {
 /* --- state of a link ------------------------------------------------------------------ */
 
 static int
-link_file(const struct ks_linux *lx, const struct ks_unit *unit, const char *file, char *to, size_t size)
+link_file(const struct ks_linux *lx, const struct ks_unit *unit, const char *file, char *to,
+    size_t size)
 {
 	char path[128];
 

@@ -147,7 +147,8 @@ struct ks_linux {
 
 	struct ks_stat stat;
 	struct ks_columns interrupts, softirqs;
-	uint64_t schedstat_seq, cpuinfo_seq, diskstats_seq, netdev_seq, interrupts_seq, softirqs_seq, slab_seq;
+	uint64_t schedstat_seq, cpuinfo_seq, diskstats_seq, netdev_seq; /* of the image last parsed */
+	uint64_t interrupts_seq, softirqs_seq, slab_seq;
 	bool slab_wanted;     /* a cache was read since the last scan */
 	struct ks_values memory; /* memory.c: numbers of /proc/meminfo in pages */
 	uint64_t meminfo_seq;

@@ -13,8 +13,8 @@
 	{ { stat, KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, 0, 1, "bytes", desc }, KSTAT_DATA_UINT64, stat }
 
 /* Those that other kstats are made of come first, in the order in which the file has them. */
-enum { M_TOTAL, M_FREE, M_AVAILABLE, M_UNEVICTABLE, M_SWAP_TOTAL, M_SWAP_FREE, M_ANON, M_SHMEM, M_SLAB,
-	M_STACK, M_TABLES, M_SEC_TABLES, M_COMMITTED, M_PERCPU, M_NEEDED };
+enum { M_TOTAL, M_FREE, M_AVAILABLE, M_UNEVICTABLE, M_SWAP_TOTAL, M_SWAP_FREE, M_ANON, M_SHMEM,
+	M_SLAB, M_STACK, M_TABLES, M_SEC_TABLES, M_COMMITTED, M_PERCPU, M_NEEDED };
 
 const struct ks_field ks_meminfo_fields[] = {
 	[M_TOTAL] = MEM("MemTotal", "memory that the kernel manages"),
@@ -166,8 +166,8 @@ number(const struct ks_values *vals, int i)
 
 /* --- system_pages ---------------------------------------------------------------------- */
 
-enum { P_PHYSMEM, P_FREEMEM, P_AVAILRMEM, P_LOTSFREE, P_DESFREE, P_MINFREE, P_KERNEL, P_FREE, P_LOCKED,
-	P_TOTAL };
+enum { P_PHYSMEM, P_FREEMEM, P_AVAILRMEM, P_LOTSFREE, P_DESFREE, P_MINFREE, P_KERNEL, P_FREE,
+	P_LOCKED, P_TOTAL };
 
 #define PAGES(stat, desc) \
 	KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT64, "pages", desc)
@@ -408,7 +408,8 @@ ks_vm_events_meta(const char *stat)
 #define EVENT(stat, unit, desc) { stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, 0, 1, unit, desc }
 	static const struct ks_meta known[] = {
 		{ "pgpgin", KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, 0, 1024, "KiB", "read from block devices" },
-		{ "pgpgout", KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, 0, 1024, "KiB", "written to block devices" },
+		{ "pgpgout", KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, 0, 1024, "KiB",
+		    "written to block devices" },
 		EVENT("pswpin", "pages", "read from swap space"),
 		EVENT("pswpout", "pages", "written to swap space"),
 		EVENT("pgfault", "", "page faults"),
@@ -421,7 +422,8 @@ ks_vm_events_meta(const char *stat)
 		EVENT("drop_pagecache", "", "times that the page cache was dropped by hand"),
 		EVENT("drop_slab", "", "times that kernel caches were dropped by hand"),
 		EVENT("allocstall", "", "allocations that had to reclaim memory first"),
-		EVENT("kswapd_low_wmark_hit_quickly", "", "times that kswapd met the low watermark soon again"),
+		EVENT("kswapd_low_wmark_hit_quickly", "",
+		    "times that kswapd met the low watermark soon again"),
 		EVENT("pageoutrun", "", "runs of kswapd"),
 		EVENT("compact_stall", "", "allocations that had to compact memory first"),
 		EVENT("compact_fail", "", "compactions in an allocation that did not help"),

@@ -98,7 +98,8 @@ read_irq(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return read_pressure(lx, r, KS_IMG_PSI_IRQ);
 }
 
-#define PRESSURE(name, read) { "pressure", name, "pressure", KSTAT_TYPE_NAMED, 0, fields, read, NULL }
+#define PRESSURE(name, read) \
+	{ "pressure", name, "pressure", KSTAT_TYPE_NAMED, 0, fields, read, NULL }
 
 static const struct ks_part parts[] = {
 	PRESSURE("cpu", read_cpu),

@@ -13,8 +13,8 @@
 enum { S_BUF_SIZE, S_SLAB_SIZE, S_INUSE, S_AVAIL, S_TOTAL, S_SLABS, S_ACTIVE_SLABS };
 
 static const struct ks_field fields[] = {
-	[S_BUF_SIZE] = KS_UNITS("buf_size", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, KSTAT_DATA_UINT64, "bytes",
-	    "size of an object"),
+	[S_BUF_SIZE] = KS_UNITS("buf_size", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, KSTAT_DATA_UINT64,
+	    "bytes", "size of an object"),
 	[S_SLAB_SIZE] = KS_UNITS("slab_size", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, KSTAT_DATA_UINT64,
 	    "bytes", "size of a slab, which holds several objects"),
 	[S_INUSE] = KS_GAUGE("buf_inuse", KSTAT_DATA_UINT64, "objects in use"),

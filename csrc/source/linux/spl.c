@@ -181,7 +181,8 @@ named_meta(const char *stat)
 		"events counted by OpenZFS" };
 	static const struct ks_meta gauge = { "", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, 0, 1, "",
 		"amount kept by OpenZFS" };
-	static const char *const sizes[] = { "size", "c", "p", "c_min", "c_max", "pd", "pm", "meta", NULL };
+	static const char *const sizes[] = { "size", "c", "p", "c_min", "c_max", "pd", "pm", "meta",
+		NULL };
 	static const char *const size_words[] = { "_size", "arc_meta_", "evictable_", "arc_sys_free",
 		"arc_need_free", "memory_all_bytes", "memory_free_bytes", "memory_available_bytes", NULL };
 	static const char *const gauge_words[] = { "_elements", "_chain", "no_grow", "_max", "_cached",
@@ -200,7 +201,8 @@ named_meta(const char *stat)
 		if (strstr(stat, *w) != NULL)
 			return &size;
 	}
-	if (strstr(stat, "bytes") != NULL || strcmp(stat, "nread") == 0 || strcmp(stat, "nwritten") == 0)
+	if (strstr(stat, "bytes") != NULL || strcmp(stat, "nread") == 0 ||
+	    strcmp(stat, "nwritten") == 0)
 		return &bytes;
 	for (w = gauge_words; *w != NULL; w++) {
 		if (strstr(stat, *w) != NULL)

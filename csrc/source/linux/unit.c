@@ -151,7 +151,8 @@ ks_units_see(struct ks_units *u, const char *key, size_t len, uint64_t ident, bo
 
 	len = key_length(key, len);
 	unit = find(u, key, len);
-	*fresh = unit == NULL || (!unit->seen && unit->ident != ident && unit->ident != 0 && ident != 0);
+	*fresh = unit == NULL ||
+	    (!unit->seen && unit->ident != ident && unit->ident != 0 && ident != 0);
 	if (unit == NULL) {
 		unit = take_slot(u);
 		if (unit == NULL) {

@@ -89,7 +89,8 @@ ks_linux_boot_time(struct ks_linux *lx, uint64_t *seconds)
 	if (lx->root[KS_ROOT_PROC].kernel && clock_gettime(CLOCK_BOOTTIME, &boot) == 0) {
 		/* What the kernel computes for btime, without the long /proc/stat. */
 		now = ks_time_of_day();
-		*seconds = (uint64_t)((now - (int64_t)boot.tv_sec * KS_NANOSEC - boot.tv_nsec) / KS_NANOSEC);
+		now -= (int64_t)boot.tv_sec * KS_NANOSEC + boot.tv_nsec;
+		*seconds = (uint64_t)(now / KS_NANOSEC);
 		return true;
 	}
 	st = ks_linux_stat(lx);
@@ -359,7 +360,8 @@ enum { PART_TYPES, PART_SYSINFO, PART_VMINFO, PART_VAR, PART_MISC, PART_PAGES, P
 
 #define NAMED(name, class_, fields, read, meta) \
 	{ "unix", name, class_, KSTAT_TYPE_NAMED, 0, fields, read, meta }
-#define RAW(name, class_, size, read) { "unix", name, class_, KSTAT_TYPE_RAW, size, NULL, read, NULL }
+#define RAW(name, class_, size, read) \
+	{ "unix", name, class_, KSTAT_TYPE_RAW, size, NULL, read, NULL }
 
 static const struct ks_part parts[] = {
 	[PART_TYPES] = NAMED("kstat_types", "kstat", types_fields, read_types, NULL),
@@ -367,7 +369,8 @@ static const struct ks_part parts[] = {
 	[PART_VMINFO] = RAW("vminfo", "vm", 48, ks_vminfo_read),
 	[PART_VAR] = RAW("var", "misc", 60, read_var),
 	[PART_MISC] = NAMED("system_misc", "misc", misc_fields, read_misc, NULL),
-	[PART_PAGES] = NAMED("system_pages", "pages", ks_system_pages_fields, ks_system_pages_read, NULL),
+	[PART_PAGES] = NAMED("system_pages", "pages", ks_system_pages_fields, ks_system_pages_read,
+	    NULL),
 	[PART_SYS] = NAMED("sys", "misc", all_fields, read_all, NULL),
 	[PART_VM] = NAMED("vm", "misc", ks_unix_vm_fields, ks_unix_vm_read, NULL),
 	[PART_EVENTS] = NAMED("vm_events", "vm", NULL, ks_vm_events_read, ks_vm_events_meta),
