@@ -178,12 +178,15 @@ local function print_time(how, ks)
     or os.date("%a %b %e %H:%M:%S %Z %Y", seconds), "\n")
 end
 
+local told = {} -- lines that the person has seen
+
 --- Tells what could not be read, each thing once. What could be read is shown all the same.
 -- True if there was anything to tell.
 local function print_warnings(ks)
   local lines = chain.warnings(ks)
   for _, line in ipairs(lines) do
     io.stderr:write(PROGRAM, ": ", line, "\n")
+    told[line] = true
   end
   return #lines > 0
 end
@@ -300,7 +303,7 @@ end)
 if ok then
   return result
 end
-if result.message then
+if result.message and not told[result.message] then
   io.stderr:write(PROGRAM, ": ", result.message, "\n")
 end
 return result.status

@@ -464,6 +464,27 @@ describe("a damaged capture", function()
     end)
   end)
 
+  it("makes the command print what is whole and one line, and end with status 3", function()
+    local report = good_lines
+    local function command(text, shown, message, ...)
+      run.write_file(directory .. "/capture", text)
+      local result = run.run({ "kstat", "-p", "-r", directory .. "/capture", ... })
+      assert.are.equal(shown, result.out)
+      assert.matches("^kstat: [^\n]*/capture: " .. message .. "[^\n]*\n$", result.err)
+      assert.are.equal(3, result.status)
+    end
+    local cut = "sample 1, byte %d+: cut off in the middle of the array"
+    command("[" .. good .. ",{", report, cut)
+    command("[" .. good .. ",{", report, cut, "1", "3")
+    command("[" .. good .. "]\n[" .. good .. ",", report .. "\n" .. report, "sample 2, byte %d+: cut off", "1", "3")
+    command("[" .. good .. "]\n[{", report, "sample 2, byte %d+: cut off", "1", "3")
+    command("[1," .. good .. "]", report, "sample 1, byte 2: an element of the array is not a kstat")
+    command("[" .. kstat('"crtime":1,"snaptime":2.5,"v":7,"w":99999999999999999999') .. "]", report,
+      "sample 1, byte %d+: the statistic 'w' is left out: its number does not fit 64 bits")
+    command("hello", "", "sample 1, byte 0: not a capture")
+    command("", "", "empty")
+  end)
+
   it("is whole or told to be damaged wherever it is cut", function()
     local text = "1700000000\n[" .. good .. "," .. kstat([["snaptime":1,"a":[1,2],"b":"\?x\u00e4"]]) .. "]\n"
     local words = { run.quote(run.build .. "/spec/core_capture"), "p 2", directory .. "/cut" }
