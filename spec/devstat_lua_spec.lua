@@ -40,6 +40,7 @@ describe("kstat.devstat", function()
     it("lists the devices of a capture with all that is known of them", function()
         local list = assert(devstat.list(path))
         assert.are.equal("da0 cd1 pass2", names(list.devices))
+        assert.are.equal("da0 cd1 pass2", names(list))
         local d = list.devices[1]
         assert.are.equal("da0", tostring(d))
         assert.are.same({ "da", 0, "da", "scsi", false, 4096, 2 },

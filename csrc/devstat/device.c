@@ -350,7 +350,7 @@ ks_device_read(kstat_ctl_t *kc, kstat_t *ksp, struct devstat *ds)
 
 	for (int i = 0; i < DEVSTAT_N_TRANS_FLAGS; i++)
 		ended += ds->operations[i];
-	ds->end_count = (u_int)ended;
+	ds->end_count = (unsigned int)ended;
 	ds->start_count = ds->end_count + io->wcnt + io->rcnt;
 	if (ds->block_size == 0)
 		ds->flags = DEVSTAT_BS_UNAVAILABLE;

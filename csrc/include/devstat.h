@@ -19,8 +19,12 @@
  *     the order of bytes. In all these cases the devices to show are those whose `selected` is
  *     from 1 to maxshowdevs; clients of the real library rely on this, so it stays.
  *   - Devices that move equal bytes keep the order of the device list; the real order is any.
- *   - A pattern or name is the same in every mode, also when num_selected has reached
- *     maxshowdevs in "remove" mode: then no pattern removes anything (the real library).
+ *   - The threshold holds in "remove" mode too, as in the real library: with num_selected at
+ *     maxshowdevs or above, no pattern removes anything. Names are removed all the same.
+ *   - devstat_selectdevs() says 1 also when the array was built anew with a device that was not
+ *     in it before (the real library).
+ *   - A result pointer that is NULL is passed over, whatever the metric.
+ *   - Durations are computed with the real library's rounding, off by less than a nanosecond.
  *   - Differences of counters are modulo 2^64, as in the real library. For counters that went
  *     back (a device that was replaced) see devstat_baseline().
  *   - devstat_free(), devstat_freedevs(), devstat_swap() answer the page's BUGS section.
@@ -133,10 +137,10 @@ typedef enum {
  * never counted. Numbers only grow, modulo their width.
  */
 struct devstat {
-	u_int sequence0;     /* provider half: changes before and after ... */
-	u_int start_count;   /* transactions started */
-	u_int end_count;     /* transactions ended */
-	u_int allocated;
+	unsigned int sequence0;     /* provider half: changes before and after ... */
+	unsigned int start_count;   /* transactions started */
+	unsigned int end_count;     /* transactions ended */
+	unsigned int allocated;
 	struct bintime busy_from; /* busy time was counted up to here */
 	uint32_t device_number;   /* unique while the list lives, not reused */
 	char device_name[DEVSTAT_NAME_LEN]; /* "da"; with unit_number "da0" */
@@ -152,7 +156,7 @@ struct devstat {
 	devstat_type_flags device_type;
 	devstat_priority priority;
 	const void *id;  /* for the provider; NULL for devices of the chain */
-	u_int sequence1; /* ... each update of the counters */
+	unsigned int sequence1; /* ... each update of the counters */
 	/*
 	 * Extension: the name the system knows the device by ("sda", "nvme0n1"), "" if it is
 	 * name and unit. devstat_selectdevs() accepts it too. Linux's sda is unit 0 of "sd",

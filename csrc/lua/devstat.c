@@ -209,7 +209,7 @@ set_word(lua_State *L, struct devstat *ds, devstat_match_flags field)
 
 /* Enters one field of the table that device() got; key at -2, value at -1. */
 static void
-set_field(lua_State *L, struct devstat *ds, u_int *queue)
+set_field(lua_State *L, struct devstat *ds, unsigned int *queue)
 {
 	const char *field = lua_tostring(L, -2);
 	enum what what;
@@ -245,7 +245,7 @@ set_field(lua_State *L, struct devstat *ds, u_int *queue)
 	} else if (strcmp(field, "creation_time") == 0) {
 		ds->creation_time = to_bintime(L, -1);
 	} else if (strcmp(field, "queue_length") == 0) {
-		*queue = (u_int)to_u64(L, -1);
+		*queue = (unsigned int)to_u64(L, -1);
 	} else if (strcmp(field, "name") != 0) {
 		luaL_error(L, "a device has no field '%s'", field);
 	}
@@ -257,7 +257,7 @@ new_device(lua_State *L)
 {
 	struct devstat *ds;
 	kstat_t named;
-	u_int queue = 0;
+	unsigned int queue = 0;
 	uint64_t ended = 0;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
@@ -279,7 +279,7 @@ new_device(lua_State *L)
 		ds->device_type |= DEVSTAT_TYPE_IF_OTHER;
 	for (int i = 0; i < DEVSTAT_N_TRANS_FLAGS; i++)
 		ended += ds->operations[i];
-	ds->end_count = (u_int)ended;
+	ds->end_count = (unsigned int)ended;
 	ds->start_count = ds->end_count + queue;
 	return 1;
 }
@@ -404,8 +404,8 @@ free_list(lua_State *L)
 }
 
 /*
- * read(list) -> { devices, generation, changed, snap_time, cp_time, tk_nin, tk_nout } of what the
- * chain holds now.
+ * read(list) -> the devices that the chain holds now, as an array with the fields devices (the
+ * array itself), generation, changed, snap_time, cp_time, tk_nin, tk_nout.
  */
 static int
 read_list(lua_State *L)
@@ -421,12 +421,12 @@ read_list(lua_State *L)
 	changed = ks_devstat_list_read(l->list, &stats, &extra);
 	if (changed == -1)
 		return ks_lua_fail(L);
-	lua_createtable(L, 0, 8);
-	lua_createtable(L, l->dinfo.numdevs, 0);
+	lua_createtable(L, l->dinfo.numdevs, 8);
 	for (int i = 0; i < l->dinfo.numdevs; i++) {
 		(void)push_device(L, &l->dinfo.devices[i]);
 		lua_rawseti(L, -2, i + 1);
 	}
+	lua_pushvalue(L, -1);
 	lua_setfield(L, -2, "devices");
 	lua_pushinteger(L, (lua_Integer)l->dinfo.generation);
 	lua_setfield(L, -2, "generation");

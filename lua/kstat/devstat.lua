@@ -23,10 +23,10 @@
 --   seconds; `busy_time` in seconds. All since creation. `read_time_ns` and so on, and
 --   `busy_time_ns`, are the same in whole nanoseconds.
 --
--- A *snapshot* is a table: `devices` (array in list order), `generation` and `changed` (whether
--- it differs from the last read), `snap_time` (seconds of uptime), `cp_time` (ticks of all
--- CPUs: user, nice, sys, intr, idle; nil if not known), `tk_nin` and `tk_nout`
--- (characters from and to terminals; nil where the system does not count them).
+-- A *snapshot* is an array of devices in list order, with the fields `devices` (the array
+-- itself), `generation` and `changed` (whether it differs from the last read), `snap_time` (seconds
+-- of uptime), `cp_time` (ticks of all CPUs: user, nice, sys, intr, idle; nil if not known), `tk_nin`
+-- and `tk_nout` (characters from and to terminals; nil where the system does not count them).
 --
 -- What the world causes is reported as `nil, message, errno_name`.
 -- @module kstat.devstat
@@ -111,7 +111,7 @@ end
 --   not there or another one had its name
 function M.by_name(snapshot)
     local known = {}
-    for _, d in ipairs(snapshot and (snapshot.devices or snapshot) or {}) do known[d.name] = d end
+    for _, d in ipairs(snapshot and snapshot.devices or snapshot or {}) do known[d.name] = d end
     return function(d)
         local found = known[d.name]
         return found and found.creation_time == d.creation_time and found or nil

@@ -87,8 +87,8 @@ device(struct devstat *ds)
 		ds->duration[i] = bintime();
 	ds->busy_time = bintime();
 	ds->block_size = (uint32_t)number();
-	ds->start_count = (u_int)number();
-	ds->end_count = (u_int)number();
+	ds->start_count = (unsigned int)number();
+	ds->end_count = (unsigned int)number();
 	return ds;
 }
 
@@ -306,8 +306,8 @@ static void
 do_begin(void)
 {
 	memset(&counted, 0, sizeof counted);
-	counted.start_count = (u_int)number();
-	counted.end_count = (u_int)number();
+	counted.start_count = (unsigned int)number();
+	counted.end_count = (unsigned int)number();
 	counted.flags = integer() ? DEVSTAT_NO_ORDERED_TAGS : DEVSTAT_ALL_SUPPORTED;
 	show_counted();
 }

@@ -41,7 +41,7 @@ local devstat = {}
 ---@field intr integer
 ---@field idle integer
 
----@class kstat.devstat.snapshot
+---@class kstat.devstat.snapshot: { [integer]: kstat.devstat.device }
 ---@field devices kstat.devstat.device[]
 ---@field generation integer
 ---@field changed boolean
