@@ -1,0 +1,104 @@
+-- The README tells the truth: its commands run as they stand there, its script and its C program work.
+local run = require("support.run")
+
+local text = run.read_file("README.md")
+
+-- The fenced blocks of one language, in order.
+local function blocks(language)
+  local found = {}
+  for block in text:gmatch("```" .. language .. "\n(.-)```") do
+    found[#found + 1] = block
+  end
+  return found
+end
+
+describe("the README", function()
+  local dir
+
+  setup(function()
+    dir = run.directory()
+  end)
+
+  teardown(function()
+    run.remove_directory(dir)
+  end)
+
+  -- Runs a line of sh in a directory of its own, the build tree's programs first in the PATH.
+  local function shell(line)
+    return run.shell("cd " .. dir .. " && PATH=" .. run.quote(run.bin) .. ":$PATH && export PATH && " .. line)
+  end
+
+  -- Endless reports and long waits are cut to two samples and none.
+  local function shorten(line)
+    return (line:gsub("%s+#.*$", ""):gsub("%s10 360%s*$", " 1 2"):gsub("%s10 360", " 1 2"):gsub("%s5 10$", " 1 2")
+      :gsub("%s5$", " 1 2"))
+  end
+
+  it("installs with a command that shows live numbers", function()
+    local line = blocks("sh")[1]
+    assert.truthy(line:find("^%./bootstrap && make %-j2 && build/bin/kstat %-p unix:0:system_misc 1 3\n$"))
+    local r = run.run({ "kstat", "-p", "unix:0:system_misc", "1", "3" })
+    assert.equal(0, r.status)
+    assert.equal(3, select(2, r.out:gsub("unix:0:system_misc:nproc\t%d+\n", "")))
+  end)
+
+  it("names the command that runs these tests", function()
+    assert.equal("make check\n", blocks("sh")[2])
+    assert.truthy(run.read_file("Makefile"):find("\ncheck:", 1, true))
+  end)
+
+  it("shows commands and scripts that run", function()
+    run.write_file(dir .. "/disks.lua", blocks("lua")[1])
+    local count = 0
+    for i, block in ipairs(blocks("sh")) do
+      for line in block:gmatch("[^\n]+") do
+        if i > 2 and line:find("^kstat") and not line:find("kstatlua -i", 1, true) then
+          count = count + 1
+          local r = shell(shorten(line))
+          assert.equal("", r.err, line)
+          assert.equal(0, r.status, line)
+          assert.truthy(r.out ~= "" or line:find(">", 1, true), line)
+        end
+      end
+    end
+    assert.truthy(count >= 12, count)
+  end)
+
+  it("shows a C program that compiles", function()
+    local program = blocks("c")[1]:gsub("kstat_ctl_t %*kc", "#include <stdio.h>\nint main(void) {\n%0")
+      :gsub("%.%.%.", 'printf("%%u\\n", nproc->value.ui32);') .. "return 0; }\n"
+    run.write_file(dir .. "/prog.c", program)
+    local r = run.shell("cc -std=gnu11 -Wall -Werror " .. (os.getenv("KSTAT_CFLAGS") or "") .. " -Icsrc/include -o " ..
+      dir .. "/prog " .. dir .. "/prog.c -L" .. run.build .. "/lib -lkstat -Wl,-rpath," .. run.build .. "/lib")
+    assert.equal("", r.err)
+    assert.truthy(tonumber(run.run({ dir .. "/prog" }).out) > 0)
+  end)
+
+  it("points to files that exist", function()
+    for path in text:gmatch("%]%(([^)]+)%)") do
+      assert.truthy(run.shell("test -e " .. path).status == 0, path)
+    end
+  end)
+end)
+
+describe("the manual pages", function()
+  it("are free of errors of form", function()
+    for _, page in ipairs({ "kstat.1", "kstatlua.1" }) do
+      local r = run.shell("groff -mdoc -Tascii -ww -z doc/man/" .. page)
+      assert.equal("", r.err, page)
+    end
+  end)
+
+  it("describe the options that the usage lists, and no others", function()
+    local letters = {}
+    for letter in run.read_file("doc/man/kstat.1"):gmatch("\n%.It Fl (%a)") do
+      letters[#letters + 1] = letter
+    end
+    table.sort(letters)
+    assert.equal("CTcdhijlmnpqrs", table.concat(letters))
+    local usage = run.run({ "kstat", "-h" }).out
+    for letter in ("CTcdhijlmnpqrs"):gmatch(".") do
+      assert.truthy(usage:find("%-[%a]*" .. letter), letter)
+    end
+  end)
+end)
