@@ -282,6 +282,19 @@ describe("kstatlua -i", function()
     assert.equal(0, r.status)
   end)
 
+  it("edits lines on a terminal, and remembers them", function()
+    local home = run.directory()
+    local command = "HOME=" .. home .. " script -qec " .. run.quote(run.bin .. "/kstatlua -i") .. " /dev/null"
+    -- Left, left, delete: a line is edited before it is run. Ctrl-D ends the session.
+    local r = run.shell("printf '6 * 71\\033[D\\033[D\\033[3~\\n' | " .. command)
+    assert.truthy(r.out:find("\r6\r\n", 1, true), r.out)
+    assert.equal("6 * 1\n", run.read_file(home .. "/.kstatlua_history"))
+    r = run.shell("printf '\\033[A\\n' | " .. command)
+    assert.equal("6 * 1\n6 * 1\n", run.read_file(home .. "/.kstatlua_history"))
+    assert.truthy(r.out:find("\r6\r\n", 1, true), r.out)
+    run.remove_directory(home)
+  end)
+
   it("sees what -e set", function()
     assert.equal("7\n", run.run({ "kstatlua", "-i", "-e", "x = 7", stdin = "x\n" }).out)
   end)

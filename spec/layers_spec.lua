@@ -102,7 +102,7 @@ describe("libkstat", function()
     for _, path in ipairs(list("find csrc/include -name '*.h'")) do
       local documented = false
       for line in run.read_file(path):gmatch("([^\n]*)\n") do
-        local name = line:match("^[%a][%w_ %*]-([%a_][%w_]*)%(")
+        local name = line:match("^%a[%w_ %*]*[ %*]([%a_][%w_]*)%(")
         if name and not line:find("^typedef") and not line:find("^static") and not line:find("^extern \"C\"") then
           count = count + 1
           assert.truthy(documented, path .. ": " .. name .. " has no comment")

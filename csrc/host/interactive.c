@@ -5,8 +5,11 @@
  * SPDX-License-Identifier: MIT
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <lauxlib.h>
 #include <lua.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,18 +24,30 @@
 #include "lua/wait.h"
 
 #define HISTORY_LINES 1000
+#define STRING(macro) STRING_OF(macro)
+#define STRING_OF(text) #text
 
 /* What is used of readline; all NULL if it is not there. */
 static struct {
 	void *library;
-	char *(*readline)(const char *);
+	void (*callback_handler_install)(const char *, rl_vcpfunc_t *);
+	void (*callback_handler_remove)(void);
+	void (*callback_read_char)(void);
+	void (*free_line_state)(void);
+	void (*cleanup_after_signal)(void);
+	void (*reset_after_signal)(void);
+	int (*forced_update_display)(void);
 	void (*add_history)(const char *);
 	int (*read_history)(const char *);
 	int (*write_history)(const char *);
 	void (*stifle_history)(int);
-	void (*replace_line)(const char *, int);
-	int *done;
 } rl;
+
+/* The line that readline completed. It calls a function without an argument of ours. */
+static struct {
+	char *text;
+	bool done;
+} typed;
 
 static char *
 find_history(void)
@@ -45,54 +60,103 @@ find_history(void)
 	return path;
 }
 
-/* Ctrl-C at the prompt: gives up the line that is being typed. */
-static int
-on_typed_interrupt(void)
-{
-	if (!ks_wait_interrupted)
-		return 0;
-	fputc('\n', stdout);
-	rl.replace_line("", 0);
-	*rl.done = 1;
-	return 0;
-}
-
 /* dlsym() gives data pointers; POSIX lets them be functions, C only by way of their bytes. */
-static int
-symbol(const char *name, void *to)
+static bool
+find_symbol(const char *name, void *to)
 {
 	void *p = dlsym(rl.library, name);
 
 	memcpy(to, &p, sizeof p);
-	return p != NULL ? 0 : -1;
+	return p != NULL;
+}
+
+static bool
+open_readline(void)
+{
+	const char **program;
+
+	rl.library = dlopen("libreadline.so." STRING(RL_VERSION_MAJOR), RTLD_NOW);
+	if (rl.library == NULL)
+		return false;
+	if (!find_symbol("rl_callback_handler_install", &rl.callback_handler_install) ||
+	    !find_symbol("rl_callback_handler_remove", &rl.callback_handler_remove) ||
+	    !find_symbol("rl_callback_read_char", &rl.callback_read_char) ||
+	    !find_symbol("rl_free_line_state", &rl.free_line_state) ||
+	    !find_symbol("rl_cleanup_after_signal", &rl.cleanup_after_signal) ||
+	    !find_symbol("rl_reset_after_signal", &rl.reset_after_signal) ||
+	    !find_symbol("rl_forced_update_display", &rl.forced_update_display) ||
+	    !find_symbol("add_history", &rl.add_history) ||
+	    !find_symbol("read_history", &rl.read_history) ||
+	    !find_symbol("write_history", &rl.write_history) ||
+	    !find_symbol("stifle_history", &rl.stifle_history) ||
+	    !find_symbol("rl_readline_name", &program)) {
+		dlclose(rl.library);
+		rl.library = NULL;
+		return false;
+	}
+	*program = "kstatlua";
+	return true;
 }
 
 static void
-open_readline(void)
+take_line(char *line)
 {
-	static const char *const names[] = { "libreadline.so.8", "libreadline.so.7", "libedit.so.2" };
-	rl_hook_func_t **event;
-	const char **program;
-
-	for (size_t i = 0; i < sizeof names / sizeof names[0] && rl.library == NULL; i++)
-		rl.library = dlopen(names[i], RTLD_NOW);
-	if (rl.library == NULL)
-		return;
-	if (symbol("readline", &rl.readline) != 0 || symbol("add_history", &rl.add_history) != 0 ||
-	    symbol("read_history", &rl.read_history) != 0 ||
-	    symbol("write_history", &rl.write_history) != 0 ||
-	    symbol("stifle_history", &rl.stifle_history) != 0) {
-		rl.readline = NULL;
-		return;
-	}
-	if (symbol("rl_readline_name", &program) == 0)
-		*program = "kstatlua";
-	if (symbol("rl_done", &rl.done) == 0 && symbol("rl_replace_line", &rl.replace_line) == 0 &&
-	    symbol("rl_signal_event_hook", &event) == 0)
-		*event = on_typed_interrupt;
+	typed.text = line;
+	typed.done = true;
+	rl.callback_handler_remove(); /* the terminal is as it was before */
 }
 
-/* The next line without its newline, to be freed; NULL at the end of input. */
+/*
+ * Waits for a key. False if Ctrl-C came instead: the handlers are let in only here, so that one between
+ * two keys is not missed.
+ */
+static bool
+wait_for_key(void)
+{
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+	sigset_t hold, before;
+	int n = -1;
+
+	sigemptyset(&hold);
+	sigaddset(&hold, SIGINT);
+	sigaddset(&hold, SIGCONT);
+	pthread_sigmask(SIG_BLOCK, &hold, &before);
+	while (n < 0 && !ks_wait_interrupted) {
+		n = ppoll(&in, 1, NULL, &before);
+		if (n < 0 && errno != EINTR)
+			break;
+		if (ks_wait_continued) { /* the shell has left the terminal in its own mode */
+			ks_wait_continued = 0;
+			rl.reset_after_signal();
+			rl.forced_update_display();
+		}
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return !ks_wait_interrupted;
+}
+
+/* A line with editing; NULL at the end of input, and if Ctrl-C gave it up. */
+static char *
+edit_line(const char *prompt)
+{
+	typed.text = NULL;
+	typed.done = false;
+	rl.callback_handler_install(prompt, take_line);
+	while (!typed.done) {
+		if (wait_for_key()) {
+			rl.callback_read_char();
+			continue;
+		}
+		rl.free_line_state();
+		rl.cleanup_after_signal();
+		rl.callback_handler_remove();
+		fputc('\n', stdout);
+		break;
+	}
+	return typed.text;
+}
+
+/* The next line without its newline, to be freed; NULL at the end of input, and after Ctrl-C. */
 static char *
 read_line(const char *prompt, bool terminal)
 {
@@ -100,8 +164,8 @@ read_line(const char *prompt, bool terminal)
 	size_t room = 0;
 	ssize_t n;
 
-	if (terminal && rl.readline != NULL)
-		return rl.readline(prompt);
+	if (terminal && rl.library != NULL)
+		return edit_line(prompt);
 	if (terminal) {
 		fputs(prompt, stdout);
 		fflush(stdout);
@@ -119,7 +183,7 @@ read_line(const char *prompt, bool terminal)
 static void
 remember(const char *line, bool terminal)
 {
-	if (terminal && rl.readline != NULL && line[0] != '\0')
+	if (terminal && rl.library != NULL && line[0] != '\0')
 		rl.add_history(line);
 }
 
@@ -160,39 +224,30 @@ load_text(lua_State *L, const char *before, const char *text, size_t n)
 
 /*
  * Reads lines until they make a chunk, as an expression if they can be one. Leaves the function, or
- * a message; -1 at the end of input.
+ * a message; -1 and nothing at the end of input, and if Ctrl-C gave it up.
  */
 static int
 read_chunk(lua_State *L, bool terminal)
 {
 	struct ks_buf text = KS_BUF_INIT;
-	char *line = read_line("> ", terminal);
+	char *line;
 	int status = -1;
 
-	while (line != NULL) {
-		const char *expression = text.len == 0 && line[0] == '=' ? line + 1 : line;
-
-		ks_buf_adds(&text, expression);
+	while ((line = read_line(text.len == 0 ? "> " : ">> ", terminal)) != NULL) {
+		if (text.len > 0)
+			ks_buf_addc(&text, '\n');
+		ks_buf_adds(&text, text.len == 0 && line[0] == '=' ? line + 1 : line);
 		free(line);
-		line = NULL;
 		status = load_text(L, "return ", text.data, text.len);
 		if (status != LUA_OK) {
 			lua_pop(L, 1);
 			status = load_text(L, "", text.data, text.len);
 		}
-		if (!is_incomplete(L, status) || ks_wait_interrupted)
+		if (!is_incomplete(L, status))
 			break;
-		ks_buf_addc(&text, '\n');
 		status = -1;
-		line = read_line(">> ", terminal);
-		if (line != NULL && ks_wait_interrupted) { /* Ctrl-C gives up all of it */
-			free(line);
-			ks_buf_reset(&text);
-			ks_signal_again();
-			line = read_line("> ", terminal);
-		}
 	}
-	if (text.len > 0) {
+	if (status != -1) {
 		ks_buf_addc(&text, '\0');
 		if (!text.failed)
 			remember(text.data, terminal);
@@ -224,35 +279,37 @@ ks_interactive(lua_State *L, const struct ks_options *o)
 	int status;
 
 	if (terminal) {
-		open_readline();
-		if (rl.readline != NULL)
+		if (open_readline())
 			history = find_history();
 		if (history != NULL)
 			rl.read_history(history);
 		if (!o->version)
 			ks_options_version();
+		signal(SIGTERM, SIG_DFL); /* nothing here to finish first */
 	}
 	for (;;) {
 		lua_settop(L, 0);
-		ks_signal_again();
-		status = read_chunk(L, terminal);
-		if (status == -1)
-			break;
-		if (status == LUA_OK) {
-			ks_signal_again();
-			status = ks_script_call(L, 0, LUA_MULTRET);
-		}
-		if (status == LUA_OK) {
-			print_results(L, o->program);
-		} else if (ks_signal_is_break(L, -1)) {
-			fputs("interrupted\n", stderr);
-		} else {
-			ks_script_complain(L, o->program);
-		}
 		fflush(stdout);
+		ks_signal_again();
+		ks_wait_looping = terminal; /* no script that Ctrl-C could break off */
+		status = read_chunk(L, terminal);
+		if (status == -1) {
+			if (!ks_wait_interrupted)
+				break;
+			continue;
+		}
+		ks_signal_again();
+		if (status == LUA_OK)
+			status = ks_script_call(L, 0, LUA_MULTRET);
+		if (status == LUA_OK)
+			print_results(L, o->program);
+		else if (ks_signal_is_break(L, -1))
+			fputs("interrupted\n", stderr);
+		else
+			ks_script_complain(L, o->program);
 	}
 	ks_signal_again();
-	if (terminal)
+	if (terminal && rl.library == NULL)
 		fputc('\n', stdout);
 	if (history != NULL) {
 		rl.stifle_history(HISTORY_LINES);

@@ -105,6 +105,7 @@ ks_signal_again(void)
 	ks_wait_interrupted = 0;
 	ks_wait_looping = 0;
 	broken_off = 0;
+	lua_sethook(running, NULL, 0, 0); /* one that came too late to break anything off */
 	handle(SIGINT, on_interrupt);
 }
 
