@@ -2,3 +2,4 @@ std = "max"
 max_line_length = 120
 files["spec"].std = "max+busted"
 exclude_files = { "build*", "**/*.d.lua" }
+files["examples"].read_globals = { "kstat" }

@@ -152,7 +152,8 @@ sd0      0.0    0    0.0   0
 
   it("makes rows of its own, with options of its own", function()
     report = kstat.report({
-      name = "own", operands = "word", options = { { "n", "times", arg = "N", type = "number", default = 2, help = "rows" } },
+      name = "own", operands = "word",
+      options = { { "n", "times", arg = "N", type = "number", default = 2, help = "rows" } },
       rows = function(d, _, _, options)
         local rows = {}
         for i = 1, options.times do
@@ -175,11 +176,11 @@ sd0      0.0    0    0.0   0
 
   it("refuses a wrong command line", function()
     local stderr = io.stderr
-    finally(function() io.stderr = stderr end)
+    finally(function() io.stderr = stderr end) -- luacheck: ignore 122
     for _, words in ipairs({ { "-Q" }, { "--nosuch" }, { "--top" }, { "--top", "x" }, { "-T", "x" }, { "--sort", "x" },
       { "0" }, { "1", "0.5" }, { "/[/" }, { "--json=1" }, { "--from", "noon" } }) do
       local said = {}
-      io.stderr = { write = function(_, text) said[#said + 1] = text end }
+      io.stderr = { write = function(_, text) said[#said + 1] = text end } -- luacheck: ignore 122
       local _, status = output(report, (table.unpack or unpack)(words))
       assert.equals(words[1] == "--from" and 3 or 2, status, words[1])
       assert.matches("^disks: [^\n]+\n$", table.concat(said))
