@@ -24,16 +24,19 @@ counterpart(const struct ks_sample *before, const kstat_t *now)
 bool
 ks_delta_open(struct ks_delta *d, const struct ks_sample *before, const kstat_t *now)
 {
-	*d = (struct ks_delta){ .now = now };
-	if (now->ks_data == NULL)
+	const kstat_t *prev = before != NULL ? counterpart(before, now) : NULL;
+
+	if (before != NULL && prev == NULL && now->ks_crtime <= before->taken)
 		return false;
-	if (before != NULL) {
-		d->prev = counterpart(before, now);
-		if (d->prev == NULL && now->ks_crtime <= before->taken)
-			return false;
-		if (d->prev != NULL && d->prev->ks_data == NULL)
-			return false;
-	}
+	return ks_delta_between(d, prev, now);
+}
+
+bool
+ks_delta_between(struct ks_delta *d, const kstat_t *prev, const kstat_t *now)
+{
+	*d = (struct ks_delta){ .now = now, .prev = prev };
+	if (now->ks_data == NULL || (prev != NULL && prev->ks_data == NULL))
+		return false;
 	d->reset = d->prev == NULL || d->prev->ks_crtime != now->ks_crtime ||
 	    d->prev->ks_type != now->ks_type;
 	d->elapsed = now->ks_snaptime - (d->reset ? now->ks_crtime : d->prev->ks_snaptime);
@@ -150,5 +153,58 @@ ks_delta_rate(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, doubl
 	if (!ks_value_delta(&before, &v, kind == KS_KIND_COUNTER, d->reset, &difference))
 		return false;
 	*rate = as_double(&difference) / ((double)d->elapsed / (double)KS_NANOSEC);
+	return true;
+}
+
+/* --- I/O kstats ---------------------------------------------------------------- */
+
+/* A step back over the top of 64 bits is one; any other means that counting began anew. */
+static uint64_t
+counted64(uint64_t prev, uint64_t now)
+{
+	uint64_t n = now - prev;
+
+	return now >= prev || n <= INT64_MAX ? n : now;
+}
+
+static uint64_t
+counted32(uint32_t prev, uint32_t now)
+{
+	uint32_t n = now - prev;
+
+	return now >= prev || n <= INT32_MAX ? n : now;
+}
+
+static uint64_t
+passed(hrtime_t prev, hrtime_t now)
+{
+	uint64_t n = (uint64_t)now - (uint64_t)prev;
+
+	if (now >= prev)
+		return n;
+	return now > 0 ? (uint64_t)now : 0;
+}
+
+bool
+ks_delta_io(const struct ks_delta *d, struct ks_delta_io *out)
+{
+	kstat_io_t now, prev;
+
+	if (d->now->ks_type != KSTAT_TYPE_IO || d->now->ks_data_size < sizeof(now))
+		return false;
+	memcpy(&now, d->now->ks_data, sizeof(now));
+	memset(&prev, 0, sizeof(prev));
+	if (!d->reset && d->prev->ks_data_size >= sizeof(prev))
+		memcpy(&prev, d->prev->ks_data, sizeof(prev));
+	out->nread = counted64(prev.nread, now.nread);
+	out->nwritten = counted64(prev.nwritten, now.nwritten);
+	out->reads = counted32(prev.reads, now.reads);
+	out->writes = counted32(prev.writes, now.writes);
+	out->wtime = passed(prev.wtime, now.wtime);
+	out->wlentime = passed(prev.wlentime, now.wlentime);
+	out->rtime = passed(prev.rtime, now.rtime);
+	out->rlentime = passed(prev.rlentime, now.rlentime);
+	out->has_waitq = now.rlastupdate == 0 || now.wlastupdate != 0 || now.wtime != 0 ||
+	    now.wlentime != 0;
 	return true;
 }

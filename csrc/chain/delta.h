@@ -25,6 +25,23 @@ struct ks_delta {
  */
 bool ks_delta_open(struct ks_delta *d, const struct ks_sample *before, const kstat_t *now);
 
+/* The same for two copies of one kstat; prev NULL: everything since creation. */
+bool ks_delta_between(struct ks_delta *d, const kstat_t *prev, const kstat_t *now);
+
+/* What an I/O kstat counted, times in ns. */
+struct ks_delta_io {
+	uint64_t nread, nwritten;
+	uint64_t reads, writes;
+	uint64_t wtime, wlentime, rtime, rlentime;
+	bool has_waitq; /* false: only the run queue was ever used, as where a system counts just one */
+};
+
+/*
+ * False if the kstat is not of KSTAT_TYPE_IO. Counters that wrapped are continued, those that went
+ * backwards otherwise count from zero.
+ */
+bool ks_delta_io(const struct ks_delta *d, struct ks_delta_io *out);
+
 /* Walks the statistics of d->now in the order in which they are stored. */
 struct ks_delta_cursor {
 	const struct ks_delta *d;

@@ -249,10 +249,10 @@ end
 
 object.install(core.chain_meta, chain, {}, how)
 
---- Parts that are loaded when they are first used: `kstat.report` (see kstat.report), `kstat.recording`,
+--- Parts that are loaded when they are first used: `kstat.io`, `kstat.report` (see there), `kstat.recording`,
 -- `kstat.picture`, `kstat.stats`, `kstat.devstat`.
 -- @section parts
-local parts = { report = true, recording = true, picture = true, stats = true, devstat = true }
+local parts = { io = true, report = true, recording = true, picture = true, stats = true, devstat = true }
 
 return setmetatable(kstat, {
     __index = function(self, name)

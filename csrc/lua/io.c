@@ -1,0 +1,66 @@
+/*
+ * io.c - what an I/O kstat counted between two samples, all figures at once. SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+
+#include "lua/core.h"
+#include "lua/error.h"
+#include "lua/types.h"
+
+static const kstat_t *
+sampled(lua_State *L, int i)
+{
+	const struct ks_lua_kstat *u = ks_lua_checkkstat(L, i);
+
+	luaL_argcheck(L, u->origin != KS_LUA_LIVE, i, "a kstat of a sample or of a difference expected");
+	luaL_argcheck(L, u->sample->s != NULL, i, "the sample was collected");
+	return u->delta.now;
+}
+
+/*
+ * io_delta(kstat, earlier) -> nread, nwritten, reads, writes, wtime, wlentime, rtime, rlentime,
+ * elapsed, has_waitq | nil, message, errno. kstat: of a difference, or of a sample; then `earlier`
+ * is that of an earlier sample, or nil for everything since creation. Times are nanoseconds.
+ */
+static int
+io_delta(lua_State *L)
+{
+	const kstat_t *now = sampled(L, 1);
+	const struct ks_lua_kstat *u = ks_lua_checkkstat(L, 1);
+	const kstat_t *prev = NULL;
+	struct ks_delta d;
+	struct ks_delta_io io;
+
+	luaL_argcheck(L, now->ks_type == KSTAT_TYPE_IO, 1, "an I/O kstat expected");
+	if (u->origin == KS_LUA_DIFFERING) {
+		luaL_argcheck(L, u->before == NULL || u->before->s != NULL, 1, "the sample was collected");
+		prev = u->delta.prev;
+	} else if (!lua_isnoneornil(L, 2)) {
+		prev = sampled(L, 2);
+	}
+	if (!ks_delta_between(&d, prev, now) || !ks_delta_io(&d, &io))
+		return ks_lua_failwith(L, ENXIO, "%s:%d:%s was not read", now->ks_module,
+		    now->ks_instance, now->ks_name);
+	lua_pushnumber(L, (lua_Number)io.nread);
+	lua_pushnumber(L, (lua_Number)io.nwritten);
+	lua_pushnumber(L, (lua_Number)io.reads);
+	lua_pushnumber(L, (lua_Number)io.writes);
+	lua_pushnumber(L, (lua_Number)io.wtime);
+	lua_pushnumber(L, (lua_Number)io.wlentime);
+	lua_pushnumber(L, (lua_Number)io.rtime);
+	lua_pushnumber(L, (lua_Number)io.rlentime);
+	lua_pushnumber(L, (lua_Number)d.elapsed);
+	lua_pushboolean(L, io.has_waitq);
+	return 10;
+}
+
+void
+ks_lua_add_io(lua_State *L)
+{
+	static const luaL_Reg functions[] = {
+		{ "io_delta", io_delta },
+		{ NULL, NULL }
+	};
+
+	ks_lua_setfuncs(L, functions);
+}
