@@ -4,6 +4,7 @@
 #   make check      the test suite on Lua 5.4 and on LuaJIT
 #   make lint       luacheck over all Lua files
 #   make sanitize   the suite again, built with ASan and UBSan
+#   make race       the thread stress, built with TSan
 #   make fuzz       each fuzzer for FUZZ_SECONDS
 #   make bench      every benchmark
 #   make install    into $(DESTDIR)$(PREFIX)
@@ -67,7 +68,7 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
             $(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat \
             $(BUILD)/share/kstat/scripts
 
-.PHONY: all check lint sanitize fuzz bench bench-programs install rock rock-install clean
+.PHONY: all check lint sanitize race fuzz bench bench-programs install rock rock-install clean
 all: $(LIB) $(BUILD)/lib/libkstat.a $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
 
 # --- objects ------------------------------------------------------------------
@@ -137,6 +138,14 @@ sanitize:
 	+ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	    $(MAKE) BUILD=build-asan CFLAGS="-O1 -g $(SAN_FLAGS)" \
 	    BUSTED='LD_PRELOAD="$(SAN_LIBS)" $(BUSTED)' check
+
+# The programs in which threads meet, built with ThreadSanitizer.
+race:
+	+$(MAKE) BUILD=$(BUILD)/race CFLAGS="-O1 -g -fsanitize=thread" LDFLAGS=-fsanitize=thread \
+	    $(BUILD)/race/spec/core_stress $(BUILD)/race/spec/core_provider
+	$(BUILD)/race/spec/core_provider
+	dir=$$(mktemp -d) && KSTAT_DIR=$$dir $(BUILD)/race/spec/core_stress 5 1 8; rc=$$?; \
+	    rm -rf $$dir; exit $$rc
 
 # --- fuzzers ------------------------------------------------------------------
 # spec/fuzz/NAME.c with libFuzzer; inputs that failed are left in $(BUILD)/fuzz/.

@@ -164,16 +164,14 @@ capacity(void)
 static int
 create_file(struct kstat_pub *pub, const char *path, int flags)
 {
-	char temporary[PATH_MAX], suffix[32];
+	char temporary[PATH_MAX], file[KS_SEG_NAME + 8];
 	size_t size = capacity();
 	int error;
 
-	(void)snprintf(suffix, sizeof(suffix), ".%ld.tmp", (long)getpid());
-	if (path_in(temporary, pub->dir, ".", pub->name) != 0 ||
-	    strlen(temporary) + strlen(suffix) >= PATH_MAX)
-		return ks_fail(ENAMETOOLONG, "%s: the path is too long", pub->dir);
-	strcat(temporary, suffix);
-	(void)unlink(temporary);
+	(void)snprintf(file, sizeof(file), ".%s.tmp", pub->name);
+	if (path_in(temporary, pub->dir, file, "") != 0)
+		return -1;
+	(void)unlink(temporary); /* of one who died here: the directory is locked */
 	pub->fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (pub->fd < 0)
 		return ks_fail(errno, "%s: %s", temporary, strerror(errno));
@@ -501,7 +499,7 @@ close_all(void)
 
 /* --- cleaning --------------------------------------------------------------------------------------------- */
 
-/* A temporary file of a publisher that died while it made it: ".NAME.PID.tmp". */
+/* A temporary file of a publisher that died while it made it: ".NAME.tmp". */
 static bool
 is_temporary(const char *file)
 {

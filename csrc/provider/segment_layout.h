@@ -220,30 +220,63 @@ ks_rec_offset(uint32_t seq, size_t n)
 	return sizeof(struct ks_rec) + (seq % KS_REC_COPIES) * ks_rec_stride(n);
 }
 
-/*
- * The check of a copy: n bytes, a multiple of 8, that are the version number seq. Multiplying
- * pairs of words and folding the halves is a few cycles for a kstat_io_t.
- */
+/* Multiplying pairs of words and folding the halves is a few cycles for a kstat_io_t. */
+static inline uint64_t
+ks_rec_fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 m = (unsigned __int128)a * b;
+
+	return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+
+#define KS_REC_CHECK_START(seq) (0x9e3779b97f4a7c15ULL ^ (seq))
+#define KS_REC_CHECK_PAIR(a, b, left) \
+	ks_rec_fold((a) ^ 0xa0761d6478bd642fULL, (b) ^ 0xe7037ed1a0b428dbULL ^ (left))
+#define KS_REC_CHECK_END(h) ks_rec_fold((h) ^ 0x589965cc75374cc3ULL, 0x1d8e4e27c47d124fULL)
+
+/* The check of a copy: n bytes, a multiple of 8, that are the version number seq. */
 static inline uint64_t
 ks_rec_check(const void *value, size_t n, uint32_t seq)
 {
 	const char *p = value;
-	uint64_t h = 0x9e3779b97f4a7c15ULL ^ seq;
+	uint64_t h = KS_REC_CHECK_START(seq);
 	uint64_t a, b;
-	unsigned __int128 m;
 
 	for (; n >= 16; n -= 16, p += 16) {
 		memcpy(&a, p, 8);
 		memcpy(&b, p + 8, 8);
-		m = (unsigned __int128)(a ^ 0xa0761d6478bd642fULL) * (b ^ 0xe7037ed1a0b428dbULL ^ n);
-		h += (uint64_t)m ^ (uint64_t)(m >> 64);
+		h += KS_REC_CHECK_PAIR(a, b, n);
 	}
 	if (n >= 8) {
 		memcpy(&a, p, 8);
 		h += a * 0x8ebc6af09c88c6e3ULL;
 	}
-	m = (unsigned __int128)(h ^ 0x589965cc75374cc3ULL) * 0x1d8e4e27c47d124fULL;
-	return (uint64_t)m ^ (uint64_t)(m >> 64);
+	return KS_REC_CHECK_END(h);
+}
+
+/* Two 32-bit members as the word that they are in memory. */
+static inline uint64_t
+ks_rec_word(uint32_t first, uint32_t second)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return (uint64_t)first << 32 | second;
+#else
+	return (uint64_t)second << 32 | first;
+#endif
+}
+
+/* The same check of a kstat_io_t whose members are in registers. */
+static inline uint64_t
+ks_rec_check_io(const kstat_io_t *io, uint32_t seq)
+{
+	uint64_t h = KS_REC_CHECK_START(seq);
+
+	h += KS_REC_CHECK_PAIR(io->nread, io->nwritten, 80);
+	h += KS_REC_CHECK_PAIR(ks_rec_word(io->reads, io->writes), (uint64_t)io->wtime, 64);
+	h += KS_REC_CHECK_PAIR((uint64_t)io->wlentime, (uint64_t)io->wlastupdate, 48);
+	h += KS_REC_CHECK_PAIR((uint64_t)io->rtime, (uint64_t)io->rlentime, 32);
+	h += KS_REC_CHECK_PAIR((uint64_t)io->rlastupdate, ks_rec_word(io->wcnt, io->rcnt), 16);
+	return KS_REC_CHECK_END(h);
 }
 
 /*

@@ -12,10 +12,12 @@
 
 #include "base/error.h"
 #include "model/ioqueue.h"
+#include "provider/segment_dir.h"
 #include "source/segment_file.h"
 
 #define TRIES 200    /* copies of a record that keeps changing, before EAGAIN */
 #define YIELD_AFTER 20
+#define CLOCKS_APART 2000 /* ns by which writers' clocks may be behind (base/tick.h) */
 
 static int
 gone(const struct ks_seg_kstat *k)
@@ -206,8 +208,26 @@ build_fields(const struct ks_seg_kstat *k, const char *data, struct ks_record *r
 	return 1;
 }
 
+/*
+ * A queue that is not empty is shown as it is at the time of the copy. That is known only while nobody is
+ * changing it, for the change in progress may have an earlier time: true then, unless whoever was
+ * about to change it is dead.
+ */
+static bool
+is_undecided(const struct ks_seg_file *f, const kstat_io_t *io, const char *data, int try)
+{
+	uint64_t owner;
+
+	memcpy(&owner, data, sizeof(owner));
+	owner &= KS_WORD_OWNER;
+	if (owner == 0 || (io->wcnt == 0 && io->rcnt == 0))
+		return false;
+	return try < YIELD_AFTER || f->h.pid_space != ks_seg_pid_space() || ks_owner_alive(owner);
+}
+
 static int
-build_record(const struct ks_seg_kstat *k, const char *data, struct ks_record *r)
+build_record(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *data,
+    struct ks_record *r, int try)
 {
 	size_t size = k->e.type == KSTAT_TYPE_IO ? sizeof(kstat_io_t) : k->e.ndata;
 	const char *value = ks_rec_current(data, size);
@@ -224,7 +244,10 @@ build_record(const struct ks_seg_kstat *k, const char *data, struct ks_record *r
 	if (io == NULL)
 		return 1;
 	memcpy(io, value, sizeof(*io));
+	if (is_undecided(f, io, data, try))
+		return 0;
 	/* The time was taken before the copy: if the record is older, nothing happened in between. */
+	r->snaptime -= CLOCKS_APART;
 	if (io->wlastupdate > r->snaptime)
 		r->snaptime = io->wlastupdate;
 	if (io->rlastupdate > r->snaptime)
@@ -308,7 +331,7 @@ build_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_reco
 /* --- reading --------------------------------------------------------------------------------------------- */
 
 static int
-build(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r)
+build(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r, int try)
 {
 	const char *data;
 
@@ -320,7 +343,7 @@ build(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r)
 	if (k->e.form == KS_FORM_FIELDS)
 		return build_fields(k, data, r);
 	if (k->e.form == KS_FORM_RECORD)
-		return build_record(k, data, r);
+		return build_record(f, k, data, r, try);
 	ks_buf_add(&r->fixed, data, k->e.ndata);
 	r->ndata = k->e.ndata;
 	return 1;
@@ -335,6 +358,19 @@ fingerprint(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
 	return ks_rec_check(f->buf.data + skew + k->e.data, k->e.data_size & ~(size_t)7, 0);
 }
 
+/* True if the first record of what was copied was locked: its writer may just be asleep. */
+static bool
+is_locked(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
+{
+	size_t skew = (KS_SEG_ALIGN - (uintptr_t)f->buf.data % KS_SEG_ALIGN) % KS_SEG_ALIGN;
+	uint64_t word;
+
+	if (k->e.form != KS_FORM_RECORD)
+		return false;
+	memcpy(&word, f->buf.data + skew + k->e.data, sizeof(word));
+	return (word & KS_WORD_OWNER) != 0;
+}
+
 int
 ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r)
 {
@@ -345,12 +381,12 @@ ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks
 
 		ks_record_reset(r);
 		r->snaptime = gethrtime();
-		rc = build(f, k, r);
+		rc = build(f, k, r, i);
 		if (rc != 0)
 			return rc > 0 ? 0 : -1;
 		if (k->e.form != KS_FORM_COUNTS) {
 			now = fingerprint(f, k);
-			if (i > 0 && now == last)
+			if (i > 0 && now == last && !is_locked(f, k))
 				return ks_fail(EIO, "%s:%d:%s: its record in %s is damaged", k->e.module,
 				    k->e.instance, k->e.name, f->path);
 			last = now;

@@ -1,0 +1,208 @@
+/*
+ * publish.c - what an update of a published kstat costs: a counter beside a plain increment of shared
+ * memory, a request's way through wait queue and run queue beside reading the clock twice,
+ * and reading a thousand published kstats. Instructions are user-mode, where the machine counts them.
+ * SPDX-License-Identifier: MIT
+ */
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "chain/chain.h"
+#include "kstat_provider.h"
+#include "source/source.h"
+
+#define ROUNDS 2000000
+#define BEST_OF 9
+
+static int counter_fd = -1;
+
+static double
+ns_of(clockid_t clock)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(clock, &ts);
+	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
+}
+
+static void
+count_instructions(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE, .size = sizeof(attr),
+		.config = PERF_COUNT_HW_INSTRUCTIONS, .exclude_kernel = 1, .exclude_hv = 1 };
+
+	counter_fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+}
+
+static uint64_t
+instructions(void)
+{
+	uint64_t n = 0;
+
+	if (counter_fd < 0 || read(counter_fd, &n, sizeof(n)) != (ssize_t)sizeof(n))
+		return 0;
+	return n;
+}
+
+struct cost {
+	double ns;
+	double instructions; /* 0: not known */
+};
+
+#define MEASURE(result, body) do { \
+		(result) = (struct cost){ 1e18, 0 }; \
+		for (int run_ = 0; run_ < BEST_OF; run_++) { \
+			uint64_t before_ = instructions(); \
+			double start_ = ns_of(CLOCK_MONOTONIC); \
+			for (long i_ = 0; i_ < ROUNDS; i_++) { \
+				body; \
+			} \
+			double took_ = (ns_of(CLOCK_MONOTONIC) - start_) / ROUNDS; \
+			if (took_ < (result).ns) \
+				(result).ns = took_; \
+			(result).instructions = (double)(instructions() - before_) / ROUNDS; \
+		} \
+	} while (0)
+
+static void
+text_of(char *to, size_t size, struct cost c)
+{
+	if (c.instructions > 0)
+		(void)snprintf(to, size, "%.1f ns, %.0f instructions", c.ns, c.instructions);
+	else
+		(void)snprintf(to, size, "%.1f ns", c.ns);
+}
+
+static void
+figure(const char *name, struct cost ours, const char *what, struct cost theirs, double goal)
+{
+	char a[64], b[64], g[32] = "-";
+
+	text_of(a, sizeof(a), ours);
+	text_of(b, sizeof(b), theirs);
+	if (goal > 0)
+		(void)snprintf(g, sizeof(g), "<= %.2g", goal);
+	printf("%s\t%s\t%s %s\t%.2f\t%s\t%s\n", name, a, what, b, ours.ns / theirs.ns, g,
+	    goal <= 0 || ours.ns <= goal * theirs.ns ? "met" : "missed");
+}
+
+static kstat_t *
+counters(kstat_pub_t *pub, int instance)
+{
+	kstat_t *k = kstat_publish_create(pub, "bench", instance, "counters", "misc", KSTAT_TYPE_NAMED, 4,
+	    0);
+	static const char *const names[] = { "a", "b", "c", "d" };
+
+	for (int i = 0; i < 4; i++)
+		kstat_named_init(&KSTAT_NAMED_PTR(k)[i], names[i], KSTAT_DATA_UINT64);
+	if (kstat_install(k) != 0)
+		exit(1);
+	return k;
+}
+
+static void
+updates(kstat_pub_t *pub)
+{
+	const char *pseg[] = { "misc", "bench", "0", "hist" };
+	kstat_counter_t *c = kstat_counter(counters(pub, 5000), "a");
+	kstat_t *io = kstat_publish_create(pub, "bench", 0, "io", "disk", KSTAT_TYPE_IO, 1, 0);
+	kstat_t *timers = kstat_publish_create(pub, "bench", 0, "timer", "misc", KSTAT_TYPE_TIMER, 1, 0);
+	kstat2_t *hist = kstat2_publish_histogram(pub, pseg, 4, KSTAT2_NVHIST_LOG2, KSTAT_NVMT_BYTES, 1, 0,
+	    0, 0, 0, 0, "", 0);
+	volatile uint64_t *plain = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+	    -1, 0);
+	struct cost increment, add, clocks, trip, event, value;
+	struct timespec ts;
+	kstat_etimer_t *t;
+	kstat_ioq_t *q;
+
+	kstat_timer_init(timers->ks_data, "event");
+	if (kstat_install(io) != 0 || kstat_install(timers) != 0 || kstat2_install(hist) != 0)
+		exit(1);
+	q = kstat_ioq(io);
+	t = kstat_etimer(timers, NULL);
+	MEASURE(increment, *plain = *plain + 1);
+	MEASURE(add, kstat_counter_add(c, 1));
+	figure("counter add, C", add, "plain increment of shared memory", increment, 0);
+	MEASURE(clocks, (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	    (void)clock_gettime(CLOCK_MONOTONIC, &ts));
+	MEASURE(trip, (void)kstat_ioq_waitq_enter(q); (void)kstat_ioq_waitq_to_runq(q);
+	    (void)kstat_ioq_done(q, KSTAT_IO_READ, 512));
+	figure("I/O queue: wait, run, done", trip, "two clock_gettime", clocks, 1.5);
+	MEASURE(event, (void)kstat_etimer_event(t, 5, 9));
+	figure("timer event", event, "plain increment of shared memory", increment, 0);
+	MEASURE(value, (void)kstat2_hist_add_value(hist, (uint64_t)i_));
+	figure("histogram value", value, "plain increment of shared memory", increment, 0);
+}
+
+/* A reader's CPU time for all kstats of a segment. */
+static double
+read_all(kstat_ctl_t *kc, int *n)
+{
+	double start = ns_of(CLOCK_PROCESS_CPUTIME_ID);
+
+	*n = 0;
+	for (kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next) {
+		if (kstat_read(kc, k, NULL) == -1)
+			exit(1);
+		++*n;
+	}
+	return ns_of(CLOCK_PROCESS_CPUTIME_ID) - start;
+}
+
+static void
+reading(kstat_pub_t *pub)
+{
+	double least = 1e18, update = 1e18;
+	kstat_ctl_t *kc;
+	int n;
+
+	for (int i = 0; i < 1000; i++)
+		(void)counters(pub, i);
+	kc = ks_chain_open_source(ks_source_segment_open());
+	for (int i = 0; i < 50; i++) {
+		double took = read_all(kc, &n), start;
+
+		if (took < least)
+			least = took;
+		start = ns_of(CLOCK_PROCESS_CPUTIME_ID);
+		(void)kstat_chain_update(kc);
+		took = ns_of(CLOCK_PROCESS_CPUTIME_ID) - start;
+		if (took < update)
+			update = took;
+	}
+	(void)kstat_close(kc);
+	printf("reading %d published kstats\t%.3f ms\t1 ms of CPU\t%.2f\t<= 1\t%s\n", n, least / 1e6,
+	    least / 1e6, least <= 1e6 ? "met" : "missed");
+	printf("updating a chain of %d published kstats\t%.3f ms\t1 ms of CPU\t%.3f\t-\tmet\n", n,
+	    update / 1e6, update / 1e6);
+}
+
+int
+main(void)
+{
+	char dir[] = "/dev/shm/kstat-bench-XXXXXX", path[64];
+	kstat_pub_t *pub;
+
+	if (mkdtemp(dir) == NULL || setenv("KSTAT_DIR", dir, 1) != 0)
+		return 1;
+	count_instructions();
+	pub = kstat_publish("bench", 0);
+	if (pub == NULL) {
+		(void)fprintf(stderr, "%s\n", kstat_errmsg());
+		return 1;
+	}
+	reading(pub);
+	updates(pub);
+	kstat_unpublish(pub);
+	(void)snprintf(path, sizeof(path), "%s/.lock", dir);
+	(void)unlink(path);
+	(void)rmdir(dir);
+	return 0;
+}

@@ -1,0 +1,261 @@
+/*
+ * core_killed.c - kills writers of published kstats at random moments. After each death every reader's
+ * call must return soon, with a record that was complete, or EAGAIN; the next publisher of the name must
+ * start clean; and processes that share the records must be able to go on.
+ * Usage: core_killed KILLS, KSTAT_DIR set. SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "chain/chain.h"
+#include "kstat_provider.h"
+#include "source/source.h"
+
+static uint64_t complete, busy, gone;
+static hrtime_t slowest;
+
+struct kstats {
+	kstat_t *io, *named, *hist, *timers;
+};
+
+static int
+publish(const char *name, struct kstats *s)
+{
+	const char *pseg[] = { "misc", "killed", "0", "hist" };
+	kstat_pub_t *pub = kstat_publish(name, 0);
+
+	if (pub == NULL)
+		return -1;
+	s->io = kstat_publish_create(pub, "killed", 0, "io", "disk", KSTAT_TYPE_IO, 1, 0);
+	s->named = kstat_publish_create(pub, "killed", 0, "named", "misc", KSTAT_TYPE_NAMED, 2, 0);
+	s->timers = kstat_publish_create(pub, "killed", 0, "timer", "misc", KSTAT_TYPE_TIMER, 1, 0);
+	s->hist = kstat2_publish_histogram(pub, pseg, 4, KSTAT2_NVHIST_LOG2, KSTAT_NVMT_BYTES, 1, 0, 0, 0,
+	    0, 0, "", 0);
+	if (s->io == NULL || s->named == NULL || s->timers == NULL || s->hist == NULL)
+		return -1;
+	kstat_named_init(&KSTAT_NAMED_PTR(s->named)[0], "count", KSTAT_DATA_UINT64);
+	kstat_named_init(&KSTAT_NAMED_PTR(s->named)[1], "text", KSTAT_DATA_STRING);
+	kstat_timer_init(s->timers->ks_data, "event");
+	return kstat_install(s->io) | kstat_install(s->named) | kstat_install(s->timers) |
+	    kstat2_install(s->hist);
+}
+
+/* Changes everything once; 0, or what refused. */
+static const char *
+touch(const struct kstats *s, uint64_t i)
+{
+	kstat_ioq_t *q = kstat_ioq(s->io);
+	char text[40];
+
+	memset(text, 'a' + (int)(i % 26), sizeof(text));
+	kstat_counter_add(kstat_counter(s->named, "count"), 1);
+	if (kstat_ioq_runq_enter(q) != 0 || kstat_ioq_done(q, KSTAT_IO_READ, 512) != 0)
+		return "queue";
+	if (kstat2_hist_add_value(s->hist, i) != 0)
+		return "histogram";
+	if (kstat_etimer_event(kstat_etimer(s->timers, NULL), 100, 103) != 0)
+		return "timer";
+	if (kstat_named_store(s->named, "text", text, i % sizeof(text)) != 0)
+		return "text";
+	return NULL;
+}
+
+/* --- the reader ------------------------------------------------------------------------------------ */
+
+static const char *
+check(kstat_t *k)
+{
+	if (k->ks_type == KSTAT_TYPE_IO) {
+		kstat_io_t *io = KSTAT_IO_PTR(k);
+
+		if (io->nread != io->reads * 512ULL || io->rlentime < io->rtime || io->writes != 0)
+			return "torn queue";
+	} else if (k->ks_type == KSTAT_TYPE_TIMER) {
+		kstat_timer_t *t = KSTAT_TIMER_PTR(k);
+
+		if (t->elapsed_time != (hrtime_t)t->num_events * 3)
+			return "torn timer";
+	} else if (strcmp(k->ks_name, "named") == 0) {
+		const char *p = KSTAT_NAMED_STR_PTR((kstat_named_t *)kstat_data_lookup(k, "text"));
+
+		for (size_t i = 0; p != NULL && i < strlen(p); i++) {
+			if (p[i] != p[0])
+				return "torn text";
+		}
+	}
+	return NULL;
+}
+
+/* Reads whatever is in the chain; what is wrong, or NULL. */
+static const char *
+read_all(kstat_ctl_t *kc)
+{
+	const char *wrong = NULL;
+
+	for (kstat_t *k = kc->kc_chain; k != NULL && wrong == NULL; k = k->ks_next) {
+		hrtime_t start = gethrtime(), took;
+		kid_t rc = kstat_read(kc, k, NULL);
+
+		took = gethrtime() - start;
+		if (took > slowest)
+			slowest = took;
+		if (rc > 0) {
+			complete++;
+			wrong = check(k);
+		} else if (errno == EAGAIN) {
+			busy++;
+		} else if (errno == ENXIO) {
+			gone++;
+		} else {
+			wrong = kstat_errmsg();
+		}
+	}
+	return wrong;
+}
+
+static const char *
+look(kstat_ctl_t *kc)
+{
+	if (kstat_chain_update(kc) == -1)
+		return kstat_errmsg();
+	return read_all(kc);
+}
+
+static void
+pause_randomly(long most)
+{
+	(void)nanosleep(&(struct timespec){ 0, random() % most }, NULL);
+}
+
+/* --- publishers that die, and the next of their name -------------------------------------------------- */
+
+static void *
+touch_for_ever(void *arg)
+{
+	for (uint64_t i = 0; touch(arg, i) == NULL; i++)
+		continue;
+	return NULL;
+}
+
+static void
+publisher(int report)
+{
+	struct kstats s;
+	pthread_t thread;
+	char verdict = 'c';
+
+	if (publish("killed", &s) != 0)
+		verdict = 'f';
+	else if (kstat_counter_get(kstat_counter(s.named, "count")) != 0)
+		verdict = 'd';
+	if (write(report, &verdict, 1) != 1 || verdict != 'c')
+		_exit(1);
+	if (pthread_create(&thread, NULL, touch_for_ever, &s) != 0)
+		_exit(1);
+	(void)touch_for_ever(&s);
+	_exit(2);
+}
+
+static const char *
+publishers(kstat_ctl_t *kc, int kills)
+{
+	int report[2], clean = 0;
+	const char *wrong = NULL;
+	char verdict;
+
+	if (pipe2(report, O_NONBLOCK) != 0)
+		return "pipe";
+	for (int i = 0; i < kills && wrong == NULL; i++) {
+		pid_t pid = fork();
+		int status;
+
+		if (pid == 0)
+			publisher(report[1]);
+		pause_randomly(4000000);
+		wrong = look(kc);
+		if (random() % 2 == 0)
+			pause_randomly(1000000);
+		(void)kill(pid, SIGKILL);
+		/* What was seen a moment ago can still be read, whether its writer is dead or dying. */
+		if (wrong == NULL)
+			wrong = read_all(kc);
+		(void)waitpid(pid, &status, 0);
+		if (wrong == NULL)
+			wrong = read_all(kc);
+		if (wrong == NULL)
+			wrong = look(kc);
+		if (wrong == NULL && kc->kc_chain != NULL)
+			wrong = "a dead publisher's kstats are still in the chain";
+		while (read(report[0], &verdict, 1) == 1) {
+			clean += verdict == 'c';
+			if (verdict != 'c')
+				wrong = verdict == 'd' ? "a publisher found old values" : "a publisher failed";
+		}
+	}
+	if (wrong == NULL && clean < kills / 4)
+		wrong = "hardly any publisher got to publish";
+	printf("publishers killed %d, of which had published %d\n", kills, clean);
+	return wrong;
+}
+
+/* --- processes that share records with those that die --------------------------------------------------- */
+
+static const char *
+survivors(kstat_ctl_t *kc, int kills)
+{
+	struct kstats s;
+	const char *wrong = NULL;
+	hrtime_t longest = 0;
+
+	if (publish("shared", &s) != 0)
+		return kstat_errmsg();
+	for (int i = 0; i < kills && wrong == NULL; i++) {
+		pid_t pid = fork();
+		hrtime_t start;
+
+		if (pid == 0)
+			(void)touch_for_ever(&s);
+		pause_randomly(1500000);
+		(void)kill(pid, SIGKILL);
+		/* The dead process is a zombie now and then: nobody has waited for it yet. */
+		start = gethrtime();
+		wrong = touch(&s, (uint64_t)i);
+		if (gethrtime() - start > longest)
+			longest = gethrtime() - start;
+		(void)waitpid(pid, NULL, 0);
+		if (wrong == NULL)
+			wrong = touch(&s, (uint64_t)i);
+		if (wrong == NULL)
+			wrong = look(kc);
+	}
+	if (wrong == NULL && kc->kc_chain == NULL)
+		wrong = "the survivor's kstats left the chain";
+	printf("survived %d, longest wait %.1f ms\n", kills, (double)longest / 1e6);
+	return wrong;
+}
+
+int
+main(int argc, char **argv)
+{
+	int kills = argc > 1 ? atoi(argv[1]) : 100;
+	kstat_ctl_t *kc = ks_chain_open_source(ks_source_segment_open());
+	const char *wrong;
+
+	srandom((unsigned)getpid());
+	wrong = publishers(kc, kills);
+	if (wrong == NULL)
+		wrong = survivors(kc, kills / 4);
+	printf("complete %llu busy %llu gone %llu slowest %.1f ms\n", (unsigned long long)complete,
+	    (unsigned long long)busy, (unsigned long long)gone, (double)slowest / 1e6);
+	printf("%s\n", wrong == NULL ? "sound" : wrong);
+	(void)kstat_close(kc);
+	return wrong != NULL;
+}

@@ -1,0 +1,197 @@
+/*
+ * segment.c - fuzzes the reader of published kstats. A sound segment with kstats of every form is
+ * changed as the input says, in part with its checks made right again, and read: also while it
+ * is being cut off. Whatever the bytes, reading must end and stay inside memory.
+ * SPDX-License-Identifier: MIT
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "chain/chain.h"
+#include "chain/render.h"
+#include "kstat_provider.h"
+#include "provider/publish.h"
+#include "provider/segment_dir.h"
+#include "source/source.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define ROOM (64u << 10)
+
+static char dir[] = "/dev/shm/kstat-fuzz-XXXXXX";
+static char base[ROOM], image[ROOM];
+static size_t used;
+static int fd = -1;
+
+static void
+publish_all(kstat_pub_t *pub)
+{
+	const char *linear[] = { "misc", "fuzz", "0", "linear" };
+	const char *log2[] = { "misc", "fuzz", "0", "log2" };
+	kstat_t *named = kstat_publish_create(pub, "fuzz", 0, "named", "misc", KSTAT_TYPE_NAMED, 6,
+	    KSTAT_FLAG_WRITABLE);
+	kstat_t *io = kstat_publish_create(pub, "fuzz", 0, "io", "disk", KSTAT_TYPE_IO, 1, 0);
+	kstat_t *timers = kstat_publish_create(pub, "fuzz", 0, "timers", "misc", KSTAT_TYPE_TIMER, 2,
+	    KSTAT_FLAG_PERSISTENT);
+	kstat_t *intr = kstat_publish_create(pub, "fuzz", 0, "intr", "misc", KSTAT_TYPE_INTR, 1, 0);
+	kstat_t *raw = kstat_publish_create(pub, "fuzz", 0, "raw", "misc", KSTAT_TYPE_RAW, 100, 0);
+	kstat_t *mem = kstat_publish_create(pub, "fuzz", 0, "mem", "misc", KSTAT_TYPE_RAW, 64, 0);
+	kstat2_t *h1 = kstat2_publish_histogram(pub, linear, 4, KSTAT2_NVHIST_LINEAR, KSTAT_NVMT_BYTES,
+	    1, 0, 0, 1024, 128, 0, "bytes", 0);
+	kstat2_t *h2 = kstat2_publish_histogram(pub, log2, 4, KSTAT2_NVHIST_LOG2, KSTAT_NVMT_BYTES, 1, 0,
+	    0, 0, 0, 0, "bytes", 0);
+	kstat2_md_t md = { .md_type = KSTAT2_NVMT_BYTES, .md_desc = "some bytes" };
+	kstat_named_t *kn = named->ks_data;
+
+	kstat_named_init(&kn[0], "u64", KSTAT_DATA_UINT64);
+	kstat_named_init(&kn[1], "i32", KSTAT_DATA_INT32);
+	kstat_named_init(&kn[2], "dbl", KSTAT_DATA_DOUBLE);
+	kstat_named_init(&kn[3], "chars", KSTAT_DATA_CHAR);
+	kstat_named_init(&kn[4], "string", KSTAT_DATA_STRING);
+	(void)kstat_named_setstr(&kn[4], "text");
+	kstat_named_init(&kn[5], "ints", KSTAT_DATA_INTS);
+	kstat_timer_init(&KSTAT_TIMER_PTR(timers)[0], "one");
+	kstat_timer_init(&KSTAT_TIMER_PTR(timers)[1], "two");
+	if (kstat2_set_md(named, "u64", &md) != 0 || kstat_publish_shards(named, 3) != 0 ||
+	    kstat_publish_layout(mem, "layout", 1) != 0 || kstat_install(named) != 0 ||
+	    kstat_install(io) != 0 || kstat_install(timers) != 0 || kstat_install(intr) != 0 ||
+	    kstat_install(raw) != 0 || kstat_install(mem) != 0 || kstat2_install(h1) != 0 ||
+	    kstat2_install(h2) != 0)
+		abort();
+	(void)kstat2_hist_add_value(h1, 5);
+	(void)kstat_ioq_waitq_enter(kstat_ioq(io));
+}
+
+/* The sound segment, and the file that is changed: live, because this process holds its lock. */
+static void
+set_up(void)
+{
+	char path[128];
+	kstat_pub_t *pub;
+
+	if (mkdtemp(dir) == NULL || setenv("KSTAT_DIR", dir, 1) != 0 ||
+	    (pub = kstat_publish("base", 0)) == NULL)
+		abort();
+	publish_all(pub);
+	used = atomic_load(&pub->header->used);
+	if (used > ROOM)
+		abort();
+	memcpy(base, pub->header, used);
+	kstat_publish_path(pub, path, sizeof(path));
+	kstat_unpublish(pub);
+	(void)unlink(path); /* it has PERSISTENT kstats */
+	(void)snprintf(path, sizeof(path), "%s/changed.kseg", dir);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 || ks_seg_hold(fd) != 0)
+		abort();
+}
+
+static void
+remove_files(void)
+{
+	char path[64];
+	static const char *const files[] = { "changed.kseg", ".lock" };
+
+	for (int i = 0; i < 2; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
+		(void)unlink(path);
+	}
+	(void)rmdir(dir);
+}
+
+/* Makes the checks right where the entries can be found at all. */
+static void
+make_checks_right(void)
+{
+	struct ks_seg_header *h = (struct ks_seg_header *)image;
+	size_t at = KS_SEG_HEADER;
+
+	h->magic = KS_SEG_MAGIC;
+	h->version = KS_SEG_VERSION;
+	h->byte_order = KS_SEG_BYTE_ORDER;
+	h->check = ks_seg_header_check(h);
+	while (at + sizeof(struct ks_seg_entry) <= used) {
+		struct ks_seg_entry e;
+		uint64_t check;
+
+		memcpy(&e, image + at, sizeof(e));
+		if (e.fields <= used - at && e.nfields <= (used - at - e.fields) / sizeof(struct ks_seg_field) &&
+		    e.strings <= used - at && e.strings_size <= used - at - e.strings) {
+			check = ks_seg_entry_check(&e, image + at + e.fields, image + at + e.strings);
+			memcpy(image + at + offsetof(struct ks_seg_entry, check), &check, sizeof(check));
+		}
+		if (e.size < sizeof(e) || e.size > used - at)
+			break;
+		at += e.size;
+	}
+}
+
+static void
+look(kstat_ctl_t *kc, size_t cut)
+{
+	static const struct ks_selector everything;
+	const struct ks_selector *selectors[] = { &everything };
+	struct ks_buf text = KS_BUF_INIT;
+
+	while (ks_chain_warning(kc) != NULL)
+		continue;
+	if (ks_render(kc, selectors, 1, KS_FORMAT_JSON_CLASS, &text) < 0)
+		abort();
+	ks_buf_free(&text);
+	if (cut != 0 && ftruncate(fd, (off_t)(cut % used)) != 0)
+		abort();
+	for (kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next) {
+		if (kstat_read(kc, k, NULL) > 0 && (k->ks_flags & KSTAT_FLAG_WRITABLE))
+			(void)kstat_write(kc, k, NULL);
+	}
+}
+
+/* Input: flags, cut (2 bytes), then changes: offset (2 bytes), length and kind (1 byte), bytes. */
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const uint8_t *end = data + size;
+	uint8_t flags;
+	size_t cut;
+	kstat_ctl_t *kc;
+
+	if (fd < 0) {
+		set_up();
+		(void)atexit(remove_files);
+	}
+	if (size < 3)
+		return 0;
+	flags = data[0];
+	cut = (size_t)(data[1] | data[2] << 8);
+	memcpy(image, base, used);
+	for (data += 3; end - data >= 3; ) {
+		size_t at = (size_t)(data[0] | data[1] << 8) % used;
+		size_t n = data[2] % 16 + 1;
+
+		data += 3;
+		if (n > (size_t)(end - data))
+			n = (size_t)(end - data);
+		if (n > used - at)
+			n = used - at;
+		memcpy(image + at, data, n);
+		data += n;
+	}
+	if (flags & 1)
+		make_checks_right();
+	if (ftruncate(fd, 0) != 0 || pwrite(fd, image, used, 0) != (ssize_t)used)
+		abort();
+	if ((flags & 2) && ftruncate(fd, 16 << 20) != 0)
+		abort();
+	kc = ks_chain_open_source(ks_source_segment_open());
+	if (kc == NULL)
+		return 0;
+	look(kc, flags & 4 ? cut : 0);
+	if (kstat_chain_update(kc) != -1)
+		look(kc, 0);
+	(void)kstat_close(kc);
+	return 0;
+}

@@ -1,0 +1,43 @@
+-- Many writers at once, and writers that are killed: spec/c/core_stress.c and core_killed.c.
+local lines = require("support.lines")
+
+describe("published kstats", function()
+  local dir
+
+  local function run(program, arguments)
+    local pipe = assert(io.popen(("KSTAT_DIR=%s %s/spec/%s %s"):format(dir, lines.build, program, arguments)))
+    local out = pipe:read("*a")
+    pipe:close()
+    return out
+  end
+
+  before_each(function()
+    dir = os.tmpname()
+    os.remove(dir)
+    assert(os.execute("mkdir " .. dir))
+  end)
+
+  after_each(function() os.execute("rm -rf " .. dir) end)
+
+  it("lose no update of ten processes with four threads each, and no reader sees a torn record", function()
+    local out = run("core_stress", "3 10 4")
+    assert.matches("exact\n$", out)
+    assert.is_true(tonumber(out:match("updates (%d+)")) > 10000, out)
+    local readers = 0
+    for reads, busy in out:gmatch("reads (%d+) busy (%d+)") do
+      readers = readers + 1
+      assert.is_true(tonumber(reads) > 100, out)
+      assert.is_true(tonumber(busy) < tonumber(reads) / 20, out)
+    end
+    assert.are.equal(2, readers)
+  end)
+
+  it("survive the death of their writers at any moment", function()
+    -- The full number once; the library is the same for every Lua.
+    local kills = rawget(_G, "jit") and 100 or 2000
+    local out = run("core_killed", kills)
+    assert.matches("sound\n$", out)
+    assert.is_true(tonumber(out:match("slowest ([%d.]+) ms")) < 1000, out)
+    assert.is_true(tonumber(out:match("complete (%d+)")) > kills, out)
+  end)
+end)
