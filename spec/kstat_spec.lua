@@ -86,6 +86,65 @@ describe("kstat.open", function()
   end)
 end)
 
+describe("a chain of some kstats only", function()
+  local small = { proc = "spec/trees/small/proc", sys = "spec/trees/small/sys" }
+
+  local function names(ks)
+    local list = {}
+    for i, k in ipairs(ks:select()) do
+      list[i] = tostring(k)
+    end
+    return list
+  end
+
+  -- What a selector finds in a whole chain is what a chain opened for it holds.
+  it("holds exactly what its selectors match", function()
+    local whole = assert(kstat.open(small))
+    for _, only in ipairs({
+      { { class = "disk" } }, { { class = "device" } }, { { module = "unix", class = "misc" } },
+      { { module = "cpu", class = "misc" }, { class = "net" } }, { "sd:::" }, { "::/^e/" },
+      { { class = "/^[dn]/" } }, { "tcp", "zfs" }, { { class = "nosuch" } },
+    }) do
+      local ks = assert(kstat.open({ proc = small.proc, sys = small.sys, only = only }))
+      local want = {}
+      for i, k in ipairs(whole:select((table.unpack or unpack)(only))) do
+        want[i] = tostring(k)
+      end
+      assert.same(want, names(ks))
+      assert.is_false((ks:update()))
+      assert.same(want, names(ks))
+    end
+  end)
+
+  it("reads the same values", function()
+    local ks = assert(kstat.open({ proc = small.proc, sys = small.sys, only = { class = "misc", module = "unix" } }))
+    local whole = assert(kstat.open(small))
+    assert.is_number(ks.unix[0].system_misc.ncpus)
+    assert.equal(whole.unix[0].system_misc.ncpus, ks.unix[0].system_misc.ncpus)
+    assert.is_nil(ks:lookup("cpu", 0, "sys"))
+  end)
+
+  it("may be one of a capture", function()
+    local ks = assert(kstat.open({ capture = host, only = { "link:::", { class = "disk" } } }))
+    collectgarbage() -- the selectors are held by the chain
+    local before = names(ks)
+    assert.is_true(#before > 1)
+    assert.is_nil(ks:lookup("cpu", 0, "sys"))
+    ks:update()
+    ks:update()
+    assert.is_table(ks.link[0].vnic11)
+    assert.is_nil(ks:lookup("link", 0, "vnic10"))
+  end)
+
+  it("says what is wrong with a selector", function()
+    local ks, message, errname = kstat.open({ only = "/[/" })
+    assert.is_nil(ks)
+    assert.matches("selector '/%[/'", message)
+    assert.equal("EINVAL", errname)
+    assert.matches("selector", raised(kstat.open, { only = 5 }))
+  end)
+end)
+
 describe("a chain", function()
   local ks
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "chain/node.h"
+#include "chain/selector.h"
 #include "chain/warnings.h"
 #include "model/decode.h"
 #include "source/replay.h"
@@ -26,6 +27,7 @@ struct ks_chain {
 	struct ks_source *source[MOST_SOURCES]; /* system before published: earlier wins */
 	size_t nsources;
 	struct ks_nodes nodes;
+	struct ks_only only;   /* n 0: everything */
 	struct ks_record record; /* scratch of kstat_read() */
 	uint64_t scans;
 	struct ks_change *change; /* of the last update that changed anything */
@@ -93,6 +95,34 @@ matched(struct ks_scan *scan, struct ks_node *node, const struct ks_offer *offer
 	return 0;
 }
 
+static bool
+is_wanted(const struct ks_chain *chain, const struct ks_offer *offer)
+{
+	kstat_t head = { .ks_instance = offer->instance };
+
+	if (chain->only.n == 0)
+		return true;
+	(void)snprintf(head.ks_module, sizeof(head.ks_module), "%s", offer->module);
+	(void)snprintf(head.ks_name, sizeof(head.ks_name), "%s", offer->name);
+	(void)snprintf(head.ks_class, sizeof(head.ks_class), "%s", offer->class_);
+	return ks_selector_any_matches(chain->only.selector, chain->only.n, &head);
+}
+
+bool
+ks_scan_wants(const struct ks_scan *scan, const char *module, const char *class_)
+{
+	const struct ks_only *only = &scan->chain->only;
+
+	for (size_t i = 0; i < only->n; i++) {
+		const struct ks_selector *s = only->selector[i];
+
+		if ((module == NULL || ks_pattern_match(&s->module, module, strlen(module))) &&
+		    (class_ == NULL || ks_pattern_match(&s->class_, class_, strlen(class_))))
+			return true;
+	}
+	return only->n == 0;
+}
+
 int
 ks_scan_offer(struct ks_scan *scan, const struct ks_offer *given)
 {
@@ -118,6 +148,8 @@ ks_scan_offer(struct ks_scan *scan, const struct ks_offer *given)
 		if (node->source != scan->source && node->seen == scan->number)
 			return 0; /* what an earlier source has cannot be shadowed */
 	}
+	if (!is_wanted(chain, &offer))
+		return 0;
 	node = ks_nodes_append(&chain->nodes, scan->source, &offer);
 	if (node == NULL)
 		return -1;
@@ -236,12 +268,14 @@ abandon(struct ks_chain *chain)
 }
 
 static struct ks_chain *
-new_chain(void)
+new_chain(const struct ks_only *only)
 {
 	struct ks_chain *chain = calloc(1, sizeof(*chain));
 
 	if (chain == NULL)
 		return ks_fail_null(ENOMEM, "out of memory for a kstat handle");
+	if (only != NULL)
+		chain->only = *only;
 	chain->kc.kc_kd = -1;
 	chain->kc.kc_chain_id = 1;
 	if (ks_nodes_init(&chain->nodes) != 0)
@@ -289,7 +323,7 @@ replay_bound(const char *variable, int64_t *ns)
 }
 
 kstat_ctl_t *
-kstat_open(void)
+ks_chain_open(const struct ks_only *only)
 {
 	const char *capture = getenv("KSTAT_SOURCE");
 	int64_t from = INT64_MIN, to = INT64_MAX;
@@ -298,9 +332,9 @@ kstat_open(void)
 	if (capture != NULL && *capture != '\0') {
 		if (replay_bound("KSTAT_FROM", &from) != 0 || replay_bound("KSTAT_TO", &to) != 0)
 			return NULL;
-		return ks_chain_open_replay(capture, from, to);
+		return ks_chain_open_replay(capture, from, to, only);
 	}
-	chain = new_chain();
+	chain = new_chain(only);
 	if (chain == NULL)
 		return NULL;
 	if (!add_source(chain, ks_source_linux_open(getenv("KSTAT_PROC"), getenv("KSTAT_SYS"))))
@@ -313,13 +347,19 @@ kstat_open(void)
 }
 
 kstat_ctl_t *
-ks_chain_open_source(struct ks_source *src)
+kstat_open(void)
+{
+	return ks_chain_open(NULL);
+}
+
+kstat_ctl_t *
+ks_chain_open_source(struct ks_source *src, const struct ks_only *only)
 {
 	struct ks_chain *chain;
 
 	if (src == NULL)
 		return NULL; /* its opening failed and left errno */
-	chain = new_chain();
+	chain = new_chain(only);
 	if (chain == NULL) {
 		src->ops->close(src);
 		errno = ENOMEM;
@@ -332,7 +372,7 @@ ks_chain_open_source(struct ks_source *src)
 kstat_ctl_t *
 kstat_open_roots(const char *proc, const char *sys)
 {
-	return ks_chain_open_source(ks_source_linux_open(proc, sys));
+	return ks_chain_open_source(ks_source_linux_open(proc, sys), NULL);
 }
 
 /* The time of day that a replay starts at, from the environment. 0, or -1 with errno EINVAL. */
@@ -352,13 +392,13 @@ replay_time(int64_t *ns)
 }
 
 kstat_ctl_t *
-ks_chain_open_replay(const char *path, int64_t from, int64_t to)
+ks_chain_open_replay(const char *path, int64_t from, int64_t to, const struct ks_only *only)
 {
 	struct ks_chain *chain;
 
 	if (path == NULL)
 		return ks_fail_null(EINVAL, "no capture named");
-	chain = new_chain();
+	chain = new_chain(only);
 	if (chain == NULL)
 		return NULL;
 	if (replay_time(&chain->replay_start) != 0 ||
@@ -370,7 +410,7 @@ ks_chain_open_replay(const char *path, int64_t from, int64_t to)
 kstat_ctl_t *
 kstat_open_capture(const char *path)
 {
-	return ks_chain_open_replay(path, INT64_MIN, INT64_MAX);
+	return ks_chain_open_replay(path, INT64_MIN, INT64_MAX, NULL);
 }
 
 /* --- updates --------------------------------------------------------------- */

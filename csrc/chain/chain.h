@@ -12,19 +12,34 @@
 #include "kstat.h"
 #include "model/meta.h"
 
+struct ks_selector;
 struct ks_source;
+
+/*
+ * What a chain holds: the kstats that any of n selectors matches. Nothing else is looked for, at
+ * opening and at updates, which makes both cheaper. The selectors are borrowed while the chain is
+ * open. NULL, or n 0: everything.
+ */
+struct ks_only {
+	const struct ks_selector *const *selector;
+	size_t n;
+};
 
 /*
  * Opens a chain over one source alone, which it owns from then on (also on failure).
  * NULL with errno.
  */
-kstat_ctl_t *ks_chain_open_source(struct ks_source *src);
+kstat_ctl_t *ks_chain_open_source(struct ks_source *src, const struct ks_only *only);
+
+/* As kstat_open(). */
+kstat_ctl_t *ks_chain_open(const struct ks_only *only);
 
 /*
  * As kstat_open_capture(), for the samples whose time of day lies between `from` and `to`
  * (ns since 1970; INT64_MIN and INT64_MAX: all). NULL with errno ENODATA if there is none.
  */
-kstat_ctl_t *ks_chain_open_replay(const char *path, int64_t from, int64_t to);
+kstat_ctl_t *ks_chain_open_replay(const char *path, int64_t from, int64_t to,
+    const struct ks_only *only);
 
 /* The kstat with this ID, or NULL with errno ENXIO: it left the chain. */
 kstat_t *ks_chain_find(kstat_ctl_t *kc, kid_t kid);

@@ -9,6 +9,7 @@
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
+#include "source/source.h"
 
 #define CHANGE "kstat.change"
 
@@ -63,7 +64,8 @@ opt_time(lua_State *L, int i, int64_t none)
 }
 
 /*
- * open(capture, proc, sys, from, to) -> chain | nil, message, errno. All nil: the machine.
+ * open(capture, proc, sys, from, to, selectors) -> chain | nil, message, errno. All nil: the machine;
+ * selectors nil: all of it. The selectors live in the chain's state.
  */
 static int
 chain_open(lua_State *L)
@@ -73,22 +75,27 @@ chain_open(lua_State *L)
 	const char *sys = luaL_optstring(L, 3, NULL);
 	int64_t from = opt_time(L, 4, INT64_MIN), to = opt_time(L, 5, INT64_MAX);
 	struct ks_lua_chain *c;
+	struct ks_only only;
 
-	lua_settop(L, 3);
+	lua_settop(L, 6);
 	c = ks_lua_newuserdata(L, sizeof(*c));
 	ks_lua_setmetatable(L, KS_LUA_CHAIN);
 	lua_createtable(L, 2, 4);
-	lua_pushvalue(L, 4);
-	lua_rawseti(L, 5, 0);
+	lua_pushvalue(L, 7);
+	lua_rawseti(L, 8, 0);
 	lua_newtable(L);
-	lua_rawseti(L, 5, 1);
-	ks_lua_setuservalue(L, 4);
+	lua_rawseti(L, 8, 1);
+	only.selector = ks_lua_checkselectors(L, 6, &only.n);
+	lua_rawseti(L, 8, 3);
+	lua_pushvalue(L, 6);
+	lua_rawseti(L, 8, 2);
+	ks_lua_setuservalue(L, 7);
 	if (capture != NULL)
-		c->kc = ks_chain_open_replay(capture, from, to);
+		c->kc = ks_chain_open_replay(capture, from, to, &only);
 	else if (proc != NULL || sys != NULL)
-		c->kc = kstat_open_roots(proc, sys);
+		c->kc = ks_chain_open_source(ks_source_linux_open(proc, sys), &only);
 	else
-		c->kc = kstat_open();
+		c->kc = ks_chain_open(&only);
 	if (c->kc == NULL)
 		return ks_lua_fail(L);
 	return 1;

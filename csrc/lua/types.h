@@ -3,7 +3,8 @@
  *
  * Ownership: chains and samples own C memory, which close or __gc frees; the userdata is valid and
  * closed before anything is opened. Every object has one associated table, its state:
- *   chain       [0] the chain itself, [1] the IDs of kstats that were read (see kstat.c)
+ *   chain       [0] the chain itself, [1] the IDs of kstats that were read (see kstat.c), [2] the
+ *               selectors of what it holds, [3] the array of them that C looks at
  *   sample      [0] the sample itself, [1] its chain
  *   difference  [0] itself, [1] the later sample, [2] the earlier one
  *   kstat       shares the state of what it came from, and so keeps it alive

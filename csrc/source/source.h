@@ -6,6 +6,7 @@
 #ifndef SOURCE_SOURCE_H
 #define SOURCE_SOURCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kstat.h"
@@ -30,6 +31,12 @@ struct ks_scan; /* the chain's side of a scan */
 
 /* 0, or -1 with errno ENOMEM. Order of offers is chain order; kstats already there keep their place. */
 int ks_scan_offer(struct ks_scan *scan, const struct ks_offer *offer);
+
+/*
+ * False if nothing of that module and class is looked for (NULL: not known yet): the source may
+ * leave it out and save the work. The answer never changes while a chain is open.
+ */
+bool ks_scan_wants(const struct ks_scan *scan, const char *module, const char *class_);
 
 /* A line for the person about something that could not be read; the scan goes on. */
 void ks_scan_warn(struct ks_scan *scan, const char *fmt, ...)

@@ -25,14 +25,43 @@ local kstat = {
     _VERSION = "kstat " .. core.version,
 }
 
-local source_fields = { capture = true, proc = true, sys = true, from = "time", to = "time" }
+local source_fields = { capture = "text", proc = "text", sys = "text", from = "time", to = "time",
+    only = "selectors" }
+
+-- The field `only` as compiled selectors; nil: everything. Mistakes raise at the caller's caller.
+local function only_of(given)
+    if given == nil then
+        return nil
+    end
+    local list, message, errname = selector.list(3,
+        (table.unpack or unpack)(type(given) == "table" and given[1] ~= nil and given or { given }))
+    return list, message, errname
+end
+
+local function check_source(source)
+    for key, value in pairs(source) do
+        local kind = source_fields[key]
+        if not kind then
+            error(("unknown source field '%s'"):format(tostring(key)), 3)
+        elseif kind ~= "selectors" and type(value) ~= "string" and (type(value) ~= "number" or kind ~= "time") then
+            error(("source field '%s': string expected, got %s"):format(key, type(value)), 3)
+        end
+    end
+    if (source.from or source.to) and not source.capture then
+        error("a time bounds a capture only", 3)
+    end
+    if source.capture and (source.proc or source.sys) then
+        error("a source is a capture or directories, not both", 3)
+    end
+end
 
 --- Opens a chain of kstats. Only headers are looked at; data is read when it is asked for.
 -- @tparam[opt] string|table source nil: the machine, or what `$KSTAT_SOURCE` names; a string: a
 -- capture (output of `kstat -j`, or a recording; "-": standard input); `{capture =}` the same, and
 -- `from =` and `to =` bound its samples by their time of day (seconds since 1970, or local time as
 -- "2026-11-21 14:05"; `to` needs a recording); `{proc =, sys =}`: other directories in place of
--- /proc and /sys
+-- /proc and /sys. `only =` a selector, or an array of them: the chain holds what any of them matches
+-- and looks for nothing else, which is cheaper, most so where a class is given
 -- @treturn[1] chain
 -- @treturn[2] nil
 -- @treturn[2] string message
@@ -45,20 +74,12 @@ function kstat.open(source)
     elseif type(source) ~= "table" then
         error("bad argument #1 to 'open' (string or table expected, got " .. type(source) .. ")", 2)
     end
-    for key, value in pairs(source) do
-        if not source_fields[key] then
-            error(("unknown source field '%s'"):format(tostring(key)), 2)
-        elseif type(value) ~= "string" and (type(value) ~= "number" or source_fields[key] ~= "time") then
-            error(("source field '%s': string expected, got %s"):format(key, type(value)), 2)
-        end
+    check_source(source)
+    local only, message, errname = only_of(source.only)
+    if only == false then
+        return nil, message, errname
     end
-    if (source.from or source.to) and not source.capture then
-        error("a time bounds a capture only", 2)
-    end
-    if source.capture and (source.proc or source.sys) then
-        error("a source is a capture or directories, not both", 2)
-    end
-    return core.open(source.capture, source.proc, source.sys, source.from, source.to)
+    return core.open(source.capture, source.proc, source.sys, source.from, source.to, only)
 end
 every.open = kstat.open
 

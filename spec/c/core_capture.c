@@ -100,7 +100,7 @@ main(int argc, char **argv)
 	if (argc != 4)
 		return 2;
 	src = ks_source_capture_open(argv[3]);
-	kc = ks_chain_open_source(src);
+	kc = ks_chain_open_source(src, NULL);
 	if (kc == NULL)
 		return fail();
 	for (int i = 0; i < atoi(argv[2]); i++) {

@@ -159,7 +159,7 @@ main(int argc, char **argv)
 
 	s->base.ops = &synthetic_ops;
 	s->last = n;
-	kc = ks_chain_open_source(&s->base);
+	kc = ks_chain_open_source(&s->base, NULL);
 	CHECK(kc != NULL);
 	CHECK(ks_chain_length(kc) == (size_t)n);
 	for (int i = 0; i < n; i++) {

@@ -418,7 +418,7 @@ static void *
 come_and_go(void *arg)
 {
 	int instance = *(int *)arg;
-	kstat_ctl_t *own = ks_chain_open_source(ks_source_local_open());
+	kstat_ctl_t *own = ks_chain_open_source(ks_source_local_open(), NULL);
 
 	for (int i = 0; i < 300; i++) {
 		kstat_t *ksp = kstat_create("thread", instance, "busy", "misc", KSTAT_TYPE_NAMED, 1, 0);
@@ -461,7 +461,7 @@ threads(void)
 int
 main(void)
 {
-	kc = ks_chain_open_source(ks_source_local_open());
+	kc = ks_chain_open_source(ks_source_local_open(), NULL);
 	if (kc == NULL)
 		return 1;
 	contracts();

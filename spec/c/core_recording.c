@@ -155,7 +155,7 @@ open_machine(int64_t step, int kstats)
 	m->base.ops = &machine_ops;
 	m->step = step;
 	m->kstats = kstats;
-	return ks_chain_open_source(&m->base);
+	return ks_chain_open_source(&m->base, NULL);
 }
 
 static int
@@ -220,7 +220,7 @@ compare(const kstat_t *want, const kstat_t *have)
 static int
 read_recording(const char *path, int64_t from, int64_t to, int kstats)
 {
-	kstat_ctl_t *kc = ks_chain_open_replay(path, from, to), *truth;
+	kstat_ctl_t *kc = ks_chain_open_replay(path, from, to, NULL), *truth;
 	int samples = 1, differ = 0;
 	const char *warning;
 	int64_t last;

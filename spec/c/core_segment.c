@@ -444,7 +444,7 @@ after_exec(void)
 	kstat_pub_t *pub = kstat_publish("exec", 0);
 	kstat_t *p;
 
-	kc = ks_chain_open_source(ks_source_segment_open());
+	kc = ks_chain_open_source(ks_source_segment_open(), NULL);
 	if (pub == NULL || kc == NULL || see("seg", 0, "goes on") != NULL)
 		return 1;
 	p = counters(pub, "goes on", 0);
@@ -532,7 +532,7 @@ main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "exec") == 0)
 		return after_exec();
-	kc = ks_chain_open_source(ks_source_segment_open());
+	kc = ks_chain_open_source(ks_source_segment_open(), NULL);
 	pub = kstat_publish("core", 0);
 	if (kc == NULL || pub == NULL) {
 		printf("cannot start: %s\n", kstat_errmsg());

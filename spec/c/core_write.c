@@ -194,7 +194,7 @@ main(void)
 		{ .name = "u32", .value = integer(-1) } };
 	int writes;
 
-	kc = ks_chain_open_source(&w.base);
+	kc = ks_chain_open_source(&w.base, NULL);
 	yes = kstat_lookup(kc, "app", 0, "yes");
 	integers(&w);
 	others(&w);

@@ -25,7 +25,7 @@ replay(const void *data, size_t size)
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	kc = ks_chain_open_source(ks_source_capture_open(path));
+	kc = ks_chain_open_source(ks_source_capture_open(path), NULL);
 	(void)close(fd);
 	return kc;
 }

@@ -215,12 +215,43 @@ offer_all(struct ks_linux *lx, struct ks_scan *scan)
 	return 1;
 }
 
+static bool
+is_wanted(const struct ks_subsystem *sub, const struct ks_scan *scan)
+{
+	for (const struct ks_part *p = sub->parts; p->module != NULL; p++) {
+		/* A module that follows from the unit can be any. */
+		if (ks_scan_wants(scan, strchr(p->module, '@') == NULL ? p->module : NULL, p->class_))
+			return true;
+	}
+	return false;
+}
+
+/* Subsystems that have nothing of what the chain is to hold are not looked at. */
+static void
+leave_out_unwanted(struct ks_linux *lx, const struct ks_scan *scan)
+{
+	uint32_t off = 0;
+
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		if (!is_wanted(subsystems[s], scan))
+			off |= 1u << s;
+	}
+	/* Some need the units of another. */
+	if ((off & 1u << KS_SUB_UNIX) == 0)
+		off &= ~(1u << KS_SUB_CPU);
+	if ((off & 1u << KS_SUB_DEVICE) == 0)
+		off &= ~(1u << KS_SUB_DISK);
+	lx->off |= off;
+}
+
 static int
 linux_scan(struct ks_source *src, struct ks_scan *scan)
 {
 	struct ks_linux *lx = (struct ks_linux *)src;
 	int changed = !lx->listed;
 
+	if (!lx->listed)
+		leave_out_unwanted(lx, scan);
 	lx->scan = scan;
 	lx->round++;
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {

@@ -140,7 +140,7 @@ struct ks_linux {
 	uint64_t round;
 	int socket;           /* to ask about links; -1 while closed */
 	uint32_t warned;      /* images a scan has complained about, one bit each */
-	uint32_t off;         /* optional subsystems left out, one bit each */
+	uint32_t off;         /* subsystems that are left out, one bit each */
 	bool listed;          /* a first scan is complete */
 	struct ks_scan *scan; /* the scan under way */
 	hrtime_t taken;       /* of the oldest image that the reading under way has used */
