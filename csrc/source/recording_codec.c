@@ -9,6 +9,15 @@
 #include "base/varint.h"
 #include "model/raw_layout.h"
 
+/* Where the search for a number's unit starts; see set_number(). */
+#define MOST_UNIT 1000000000
+
+/*
+ * Differences of a number with a unit are written in units, doubled; this odd one says that the exact
+ * difference follows.
+ */
+#define NOT_IN_UNITS 1
+
 /* --- the state ---------------------------------------------------------------- */
 
 static void
@@ -63,7 +72,7 @@ static void
 add_field(struct ks_rec_kstat *rk, uint8_t kind, size_t offset, size_t width)
 {
 	rk->field[rk->nfields++] = (struct ks_rec_field){
-		.offset = (uint32_t)offset, .width = (uint16_t)width, .kind = kind
+		.offset = (uint32_t)offset, .width = (uint16_t)width, .kind = kind, .unit = MOST_UNIT
 	};
 }
 
@@ -206,17 +215,35 @@ cut(uint64_t value, unsigned width)
 	return width == 4 ? (uint32_t)value : value;
 }
 
-/* What a number is expected to be: it goes on as it did last. */
+/* What a number is expected to be. */
 static uint64_t
 expected(const struct ks_rec_field *f)
 {
 	return cut(f->value + f->step, f->width);
 }
 
+/*
+ * A number that moves by the same step twice goes on so; one that is noisy, by the mean of its steps.
+ * Times of a kernel's clocks are multiples of milliseconds or ticks, and so is what is expected of
+ * them: `unit` is the largest power of ten that divided all values so far.
+ */
 static void
 set_number(struct ks_rec_field *f, uint64_t now)
 {
-	f->step = extend(now - f->value, f->width);
+	uint64_t step = extend(now - f->value, f->width);
+	int64_t unit = f->unit;
+
+	while (unit > 1 && (int64_t)now % unit != 0)
+		unit /= 10;
+	if (step == f->last) {
+		f->step = step;
+	} else {
+		int64_t was = (int64_t)f->step / unit;
+
+		f->step = (uint64_t)((was - was / 4 + (int64_t)step / unit / 4) * unit);
+	}
+	f->last = step;
+	f->unit = unit;
 	f->value = now;
 }
 
@@ -388,10 +415,16 @@ encode_text(struct ks_rec_field *f, const kstat_t *k, struct differences *d)
 static void
 encode_number(struct ks_rec_field *f, const kstat_t *k, struct differences *d)
 {
-	uint64_t now = 0;
+	uint64_t now = 0, difference;
 
 	memcpy(&now, (const char *)k->ks_data + f->offset, f->width);
-	(void)put_difference(d, extend(now - expected(f), f->width));
+	difference = extend(now - expected(f), f->width);
+	if (f->unit == 1 || (int64_t)difference % f->unit == 0) {
+		(void)put_difference(d, (uint64_t)((int64_t)difference / f->unit * (f->unit > 1 ? 2 : 1)));
+	} else {
+		(void)put_difference(d, NOT_IN_UNITS);
+		put_signed(d->out, difference);
+	}
 	set_number(f, now);
 }
 
@@ -722,6 +755,29 @@ decode_text(struct ks_rec_field *f, struct input *in)
 }
 
 static int
+decode_number(struct ks_rec_field *f, struct input *in)
+{
+	uint64_t difference = 0;
+
+	if (in->expected > 0) {
+		in->expected--;
+	} else {
+		if (get_signed(in, &difference) != 0)
+			return -1;
+		if (f->unit > 1 && difference == NOT_IN_UNITS) {
+			if (get_signed(in, &difference) != 0)
+				return -1;
+		} else if (f->unit > 1) {
+			difference = (uint64_t)((int64_t)difference / 2) * (uint64_t)f->unit;
+		}
+		if (get(in, &in->expected) != 0)
+			return -1;
+	}
+	set_number(f, cut(expected(f) + difference, f->width));
+	return 0;
+}
+
+static int
 decode_values(struct ks_rec_kstat *rk, struct input *in, uint64_t step, uint64_t *late)
 {
 	uint64_t difference;
@@ -744,14 +800,8 @@ decode_values(struct ks_rec_kstat *rk, struct input *in, uint64_t step, uint64_t
 	for (size_t i = 0; i < rk->nfields; i++) {
 		struct ks_rec_field *f = &rk->field[i];
 
-		if (f->kind != KS_REC_INT) {
-			if (decode_text(f, in) != 0)
-				return -1;
-			continue;
-		}
-		if (get_difference(in, &difference) != 0)
+		if ((f->kind == KS_REC_INT ? decode_number(f, in) : decode_text(f, in)) != 0)
 			return -1;
-		set_number(f, cut(expected(f) + difference, f->width));
 	}
 	return 0;
 }

@@ -10,7 +10,8 @@
  *     the number that came, and their definitions,
  *     a count of fields that are as expected, then (difference, count) pairs.
  * The fields of a kstat are its state (readable or not), its snaptime, and the numbers and strings of
- * its data section. The difference of a string is followed by its length plus one and its bytes.
+ * its data section. The difference of a string is followed by its length plus one and its bytes; that
+ * of a number whose values have a power of ten in common is in units of it (recording_codec.c).
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_RECORDING_CODEC_H
@@ -37,7 +38,9 @@ struct ks_rec_field {
 	uint8_t kind;    /* enum ks_rec_kind */
 	uint32_t len;    /* bytes at text */
 	uint64_t value;
-	uint64_t step;   /* by how much the value changed last */
+	uint64_t step;   /* by how much the value is expected to change */
+	uint64_t last;   /* by how much it changed last */
+	int64_t unit;    /* what divides it, a power of ten; for numbers */
 	char *text;      /* owned; NULL: none */
 };
 
