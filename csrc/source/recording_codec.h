@@ -11,7 +11,7 @@
  *     a count of fields that are as expected, then (difference, count) pairs.
  * The fields of a kstat are its state (readable or not), its snaptime, and the numbers and strings of
  * its data section. The difference of a string is followed by its length plus one and its bytes; that
- * of a number whose values have a power of ten in common is in units of it (recording_codec.c).
+ * of a number whose values have a power of ten in common is in units of it (recording_state.c).
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_RECORDING_CODEC_H
