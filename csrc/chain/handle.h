@@ -1,0 +1,48 @@
+/*
+ * handle.h - what is behind a kstat_ctl_t. Only the chain's own files see this.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef CHAIN_HANDLE_H
+#define CHAIN_HANDLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "chain/chain.h"
+#include "chain/node.h"
+#include "chain/selector.h"
+#include "chain/warnings.h"
+#include "source/source.h"
+
+#define KS_MOST_SOURCES 4
+
+struct ks_chain {
+	kstat_ctl_t kc; /* first: clients hold a pointer to it */
+	struct ks_source *source[KS_MOST_SOURCES]; /* system before published: earlier wins */
+	size_t nsources;
+	struct ks_nodes nodes;
+	struct ks_only only;   /* n 0: everything */
+	struct ks_record record; /* scratch of kstat_read() */
+	uint64_t scans;
+	struct ks_change *change; /* of the last update that changed anything */
+	size_t nchanges, change_cap;
+	struct ks_warnings warnings;
+	bool was_read;         /* data was read since the last update */
+	bool ended;            /* replay: the last update stayed at the last sample */
+	int64_t replay_start;  /* time of day of the first sample, ns since 1970 */
+	int64_t replay_passed; /* ns */
+};
+
+static inline struct ks_chain *
+ks_chain_of(kstat_ctl_t *kc)
+{
+	return (struct ks_chain *)kc;
+}
+
+/* Asks every source. 1 if the chain changed, 0 if not, -1 with errno; what is there stays then. */
+int ks_chain_scan(struct ks_chain *chain);
+
+/* Keeps this thread's last message as a warning. */
+void ks_chain_warn_last(struct ks_chain *chain);
+
+#endif

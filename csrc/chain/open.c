@@ -1,0 +1,178 @@
+/*
+ * open.c - opening and closing chains: the machine, other roots, a capture, one source alone.
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "chain/handle.h"
+#include "source/replay.h"
+
+int
+kstat_close(kstat_ctl_t *kc)
+{
+	struct ks_chain *chain = ks_chain_of(kc);
+
+	if (kc == NULL)
+		return ks_fail(EINVAL, "kstat_close: no handle");
+	for (size_t i = 0; i < chain->nsources; i++)
+		chain->source[i]->ops->close(chain->source[i]);
+	ks_nodes_free(&chain->nodes);
+	ks_record_free(&chain->record);
+	ks_warnings_free(&chain->warnings);
+	free(chain->change);
+	free(chain);
+	return 0;
+}
+
+/* Closes a chain that could not be opened fully, keeping errno. */
+static kstat_ctl_t *
+abandon(struct ks_chain *chain)
+{
+	int error = errno;
+
+	(void)kstat_close(&chain->kc);
+	errno = error;
+	return NULL;
+}
+
+static struct ks_chain *
+new_chain(const struct ks_only *only)
+{
+	struct ks_chain *chain = calloc(1, sizeof(*chain));
+
+	if (chain == NULL)
+		return ks_fail_null(ENOMEM, "out of memory for a kstat handle");
+	if (only != NULL)
+		chain->only = *only;
+	chain->kc.kc_kd = -1;
+	chain->kc.kc_chain_id = 1;
+	if (ks_nodes_init(&chain->nodes) != 0)
+		return (struct ks_chain *)abandon(chain);
+	return chain;
+}
+
+/* Adds a source if there is one; false if opening it failed. */
+static bool
+add_source(struct ks_chain *chain, struct ks_source *src)
+{
+	if (src != NULL)
+		chain->source[chain->nsources++] = src;
+	return src != NULL;
+}
+
+static kstat_ctl_t *
+first_scan(struct ks_chain *chain)
+{
+	if (ks_chain_scan(chain) < 0)
+		return abandon(chain);
+	chain->nchanges = 0;
+	return &chain->kc;
+}
+
+/* A bound of the replay from the environment, which stays as it is if there is none. */
+static int
+replay_bound(const char *variable, int64_t *ns)
+{
+	const char *text = getenv(variable);
+
+	if (text == NULL || *text == '\0' || ks_scan_time_of_day(text, ns) == 0)
+		return 0;
+	return ks_fail(EINVAL, "%s: '%.40s' is neither seconds since 1970 nor a time such as "
+	    "2026-11-21 14:05", variable, text);
+}
+
+kstat_ctl_t *
+ks_chain_open(const struct ks_only *only)
+{
+	const char *capture = getenv("KSTAT_SOURCE");
+	int64_t from = INT64_MIN, to = INT64_MAX;
+	struct ks_chain *chain;
+
+	if (capture != NULL && *capture != '\0') {
+		if (replay_bound("KSTAT_FROM", &from) != 0 || replay_bound("KSTAT_TO", &to) != 0)
+			return NULL;
+		return ks_chain_open_replay(capture, from, to, only);
+	}
+	chain = new_chain(only);
+	if (chain == NULL)
+		return NULL;
+	if (!add_source(chain, ks_source_linux_open(getenv("KSTAT_PROC"), getenv("KSTAT_SYS"))))
+		return abandon(chain);
+	if (!add_source(chain, ks_source_local_open()))
+		return abandon(chain);
+	if (!add_source(chain, ks_source_segment_open()))
+		ks_chain_warn_last(chain); /* the machine's own kstats are still there */
+	return first_scan(chain);
+}
+
+kstat_ctl_t *
+kstat_open(void)
+{
+	return ks_chain_open(NULL);
+}
+
+kstat_ctl_t *
+ks_chain_open_source(struct ks_source *src, const struct ks_only *only)
+{
+	struct ks_chain *chain;
+
+	if (src == NULL)
+		return NULL; /* its opening failed and left errno */
+	chain = new_chain(only);
+	if (chain == NULL) {
+		src->ops->close(src);
+		errno = ENOMEM;
+		return NULL;
+	}
+	(void)add_source(chain, src);
+	return first_scan(chain);
+}
+
+kstat_ctl_t *
+kstat_open_roots(const char *proc, const char *sys)
+{
+	return ks_chain_open_source(ks_source_linux_open(proc, sys), NULL);
+}
+
+/* The time of day that a replay starts at, from the environment. 0, or -1 with errno EINVAL. */
+static int
+replay_time(int64_t *ns)
+{
+	const char *text = getenv("KSTAT_REPLAY_TIME");
+
+	if (text == NULL || *text == '\0') {
+		*ns = ks_time_of_day();
+		return 0;
+	}
+	if (ks_scan_seconds(text, strlen(text), ns) != 0)
+		return ks_fail(EINVAL, "KSTAT_REPLAY_TIME: '%.40s' is not a number of seconds since 1970",
+		    text);
+	return 0;
+}
+
+kstat_ctl_t *
+ks_chain_open_replay(const char *path, int64_t from, int64_t to, const struct ks_only *only)
+{
+	struct ks_chain *chain;
+
+	if (path == NULL)
+		return ks_fail_null(EINVAL, "no capture named");
+	chain = new_chain(only);
+	if (chain == NULL)
+		return NULL;
+	if (replay_time(&chain->replay_start) != 0 ||
+	    !add_source(chain, ks_source_replay_open(path, from, to)))
+		return abandon(chain);
+	return first_scan(chain);
+}
+
+kstat_ctl_t *
+kstat_open_capture(const char *path)
+{
+	return ks_chain_open_replay(path, INT64_MIN, INT64_MAX, NULL);
+}

@@ -1,0 +1,210 @@
+/*
+ * scan.c - brings a chain up to date with what its sources offer: ks_scan_offer() and its
+ * companions of source.h. SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "chain/handle.h"
+
+#define MOST_NAMESAKES 64 /* tried before a kstat counts as new; a capture may hold any number */
+
+struct ks_scan {
+	struct ks_chain *chain;
+	struct ks_source *source;
+	uint64_t number;
+	bool changed;
+	struct ks_node *expected; /* follows the last match: sources offer in a steady order */
+};
+
+static int
+note_change(struct ks_chain *chain, const kstat_t *k, bool added)
+{
+	struct ks_change *c;
+
+	if (chain->nchanges == chain->change_cap) {
+		size_t cap = chain->change_cap == 0 ? 64 : 2 * chain->change_cap;
+
+		c = realloc(chain->change, cap * sizeof(*c));
+		if (c == NULL)
+			return ks_fail(ENOMEM, "out of memory for the changes of the chain");
+		chain->change = c;
+		chain->change_cap = cap;
+	}
+	c = &chain->change[chain->nchanges++];
+	memcpy(c->module, k->ks_module, sizeof(c->module));
+	memcpy(c->name, k->ks_name, sizeof(c->name));
+	c->instance = k->ks_instance;
+	c->added = added;
+	return 0;
+}
+
+static bool
+same_kstat(const struct ks_node *node, const struct ks_scan *scan, const struct ks_offer *offer)
+{
+	return node->source == scan->source && node->seen != scan->number &&
+	    node->k.ks_crtime == offer->crtime && node->k.ks_type == offer->type &&
+	    strncmp(node->k.ks_class, offer->class_, KSTAT_STRLEN - 1) == 0;
+}
+
+static int
+matched(struct ks_scan *scan, struct ks_node *node, const struct ks_offer *offer)
+{
+	node->seen = scan->number;
+	node->cookie = offer->cookie;
+	node->k.ks_flags = offer->flags;
+	scan->expected = (struct ks_node *)node->k.ks_next;
+	return 0;
+}
+
+static bool
+is_wanted(const struct ks_chain *chain, const struct ks_offer *offer)
+{
+	kstat_t head = { .ks_instance = offer->instance };
+
+	if (chain->only.n == 0)
+		return true;
+	(void)snprintf(head.ks_module, sizeof(head.ks_module), "%s", offer->module);
+	(void)snprintf(head.ks_name, sizeof(head.ks_name), "%s", offer->name);
+	(void)snprintf(head.ks_class, sizeof(head.ks_class), "%s", offer->class_);
+	return ks_selector_any_matches(chain->only.selector, chain->only.n, &head);
+}
+
+bool
+ks_scan_wants(const struct ks_scan *scan, const char *module, const char *class_)
+{
+	const struct ks_only *only = &scan->chain->only;
+
+	for (size_t i = 0; i < only->n; i++) {
+		const struct ks_selector *s = only->selector[i];
+
+		if ((module == NULL || ks_pattern_match(&s->module, module, strlen(module))) &&
+		    (class_ == NULL || ks_pattern_match(&s->class_, class_, strlen(class_))))
+			return true;
+	}
+	return only->n == 0;
+}
+
+int
+ks_scan_offer(struct ks_scan *scan, const struct ks_offer *given)
+{
+	struct ks_chain *chain = scan->chain;
+	struct ks_node *node = NULL;
+	struct ks_offer offer = *given;
+	char module[KSTAT_STRLEN], name[KSTAT_STRLEN];
+	int namesakes = 0;
+
+	(void)snprintf(module, sizeof(module), "%s", offer.module);
+	(void)snprintf(name, sizeof(name), "%s", offer.name);
+	offer.module = module;
+	offer.name = name;
+	if (scan->expected != NULL && scan->expected->k.ks_instance == offer.instance &&
+	    strcmp(scan->expected->k.ks_name, name) == 0 &&
+	    strcmp(scan->expected->k.ks_module, module) == 0 &&
+	    same_kstat(scan->expected, scan, &offer))
+		return matched(scan, scan->expected, &offer);
+	while (namesakes++ < MOST_NAMESAKES &&
+	    (node = ks_nodes_named(&chain->nodes, node, module, offer.instance, name)) != NULL) {
+		if (same_kstat(node, scan, &offer))
+			return matched(scan, node, &offer);
+		if (node->source != scan->source && node->seen == scan->number)
+			return 0; /* what an earlier source has cannot be shadowed */
+	}
+	if (!is_wanted(chain, &offer))
+		return 0;
+	node = ks_nodes_append(&chain->nodes, scan->source, &offer);
+	if (node == NULL)
+		return -1;
+	node->seen = scan->number;
+	scan->changed = true;
+	return note_change(chain, &node->k, true);
+}
+
+void
+ks_scan_warn(struct ks_scan *scan, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	ks_warnings_add(&scan->chain->warnings, fmt, ap);
+	va_end(ap);
+}
+
+/* Nothing of this source can have changed: all its kstats count as offered. */
+static void
+keep_all(struct ks_chain *chain, const struct ks_scan *scan)
+{
+	if (chain->nodes.first == NULL)
+		return;
+	for (kstat_t *k = &chain->nodes.first->k; k != NULL; k = k->ks_next) {
+		if (((struct ks_node *)k)->source == scan->source)
+			((struct ks_node *)k)->seen = scan->number;
+	}
+}
+
+static int
+remove_unseen(struct ks_chain *chain, struct ks_scan *scan)
+{
+	struct ks_node *prev = NULL;
+	struct ks_node *node = chain->nodes.first;
+
+	while (node != NULL) {
+		struct ks_node *next = (struct ks_node *)node->k.ks_next;
+
+		if (node->seen == scan->number) {
+			prev = node;
+		} else {
+			if (note_change(chain, &node->k, false) != 0)
+				return -1;
+			ks_nodes_remove_after(&chain->nodes, prev);
+			scan->changed = true;
+		}
+		node = next;
+	}
+	return 0;
+}
+
+int
+ks_chain_scan(struct ks_chain *chain)
+{
+	struct ks_scan scan = { .chain = chain, .number = ++chain->scans };
+	bool failed = false;
+	int error = 0;
+	char message[512] = "";
+
+	chain->nchanges = 0;
+	for (size_t i = 0; i < chain->nsources; i++) {
+		int rc;
+
+		scan.source = chain->source[i];
+		scan.expected = chain->nodes.first;
+		rc = scan.source->ops->scan(scan.source, &scan);
+		if (rc <= 0)
+			keep_all(chain, &scan);
+		if (rc < 0) {
+			failed = true;
+			error = errno;
+			(void)snprintf(message, sizeof(message), "%s", kstat_errmsg());
+		}
+	}
+	if (remove_unseen(chain, &scan) != 0)
+		return -1;
+	if (scan.changed) {
+		chain->kc.kc_chain = chain->nodes.first == NULL ? NULL : &chain->nodes.first->k;
+		chain->kc.kc_chain_id++;
+	}
+	if (failed)
+		return ks_fail(error, "%s", message);
+	return scan.changed;
+}
+
+void
+ks_chain_warn_last(struct ks_chain *chain)
+{
+	struct ks_scan scan = { .chain = chain };
+
+	ks_scan_warn(&scan, "%s", kstat_errmsg());
+}
