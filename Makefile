@@ -94,8 +94,14 @@ $(BUILD)/lib/lua/5.4/kstat/core.so: $(LUA54_OBJ) $(BUILD)/lib/libkstat.a
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared -Wl,--as-needed $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
 $(BUILD)/lib/lua/5.1/kstat/core.so: $(LUA51_OBJ) $(BUILD)/lib/libkstat.a
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared -Wl,--as-needed $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
+# The Lua half of the module, compiled into the host; see csrc/host/modules.h.
+LUA_FILES := $(filter-out %.d.lua,$(sort $(shell cd lua && find kstat -name '*.lua')))
+$(O)/host/modules.c: csrc/host/compile.lua $(LUA_FILES:%=lua/%)
+	$(call QUIET,LUA) mkdir -p $(@D) && (cd lua && $(LUA) ../csrc/host/compile.lua $(LUA_FILES)) > $@.new && mv $@.new $@
+$(O)/host/modules.o: $(O)/host/modules.c
+	$(COMPILE) $(LUA54_CFLAGS) -c -o $@ $<
 # Scripts load C modules such as LPeg, which find lua_* in the host: -Wl,-E.
-$(BUILD)/bin/kstatlua: $(HOST_OBJ) $(LUA54_OBJ) $(BUILD)/lib/libkstat.a
+$(BUILD)/bin/kstatlua: $(HOST_OBJ) $(O)/host/modules.o $(LUA54_OBJ) $(BUILD)/lib/libkstat.a
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -Wl,-E -Wl,--as-needed $(CFLAGS) $(LDFLAGS) -o $@ $^ \
 	    $(HOST_LIBS)
 
@@ -171,8 +177,6 @@ lint:
 D := $(DESTDIR)$(PREFIX)
 install: all
 	$(INSTALL) -d $(D)/bin $(D)/include/sys $(D)/lib/pkgconfig $(D)/share/kstat/scripts
-	$(INSTALL) -m 755 $(BUILD)/bin/kstatlua $(D)/bin/kstatlua
-	ln -sf kstatlua $(D)/bin/kstat
 	$(INSTALL) -m 644 csrc/include/*.h $(D)/include
 	$(INSTALL) -m 644 csrc/include/sys/*.h $(D)/include/sys
 	$(INSTALL) -m 755 $(LIB) $(D)/lib
@@ -184,6 +188,9 @@ install: all
 	    $(INSTALL) -D -m 755 $(BUILD)/$$m $(D)/$$m && \
 	    $(call INSTALL_LUA,$(D)/share/$$(dirname $$(dirname $${m#lib/}))); done
 	$(INSTALL) -m 644 scripts/*.lua $(D)/share/kstat/scripts
+	# Behind the Lua files: the host uses what is compiled into it unless a file is newer.
+	$(INSTALL) -m 755 $(BUILD)/bin/kstatlua $(D)/bin/kstatlua
+	ln -sf kstatlua $(D)/bin/kstat
 	for f in doc/man/*.[1-9]*; do \
 	    $(INSTALL) -D -m 644 $$f $(D)/share/man/man$$(expr "$$f" : '.*\.\([1-9]\)')/$$(basename $$f) || exit; done
 # The Lua files below lua/, into the directory $(1).
@@ -208,6 +215,6 @@ rock-install: rock
 clean:
 	rm -rf $(BUILD) build-asan
 
--include $(LIB_OBJ:.o=.d) $(LUA54_OBJ:.o=.d) $(LUA51_OBJ:.o=.d) $(HOST_OBJ:.o=.d) \
+-include $(LIB_OBJ:.o=.d) $(LUA54_OBJ:.o=.d) $(LUA51_OBJ:.o=.d) $(HOST_OBJ:.o=.d) $(O)/host/modules.d \
          $(ROCK_OBJ:.o=.d) $(SPEC_BIN:=.d) \
          $(BENCH_BIN:=.d)

@@ -300,6 +300,35 @@ describe("kstatlua -i", function()
   end)
 end)
 
+describe("kstatlua's modules", function()
+  -- A tree like an installed one, in which a line is added to the module's file.
+  local function answer(age)
+    local dir = run.directory()
+    local file = dir .. "/share/lua/5.4/kstat/init.lua"
+    run.shell(("mkdir -p %s/share/lua/5.4 %s/bin && cp %s/kstatlua %s/bin && cp -R lua/kstat %s/share/lua/5.4")
+      :format(dir, dir, run.quote(run.bin), dir, dir))
+    run.write_file(file, run.read_file(file):gsub("return setmetatable%(kstat", "kstat.edited = true %0"))
+    run.shell(("touch -d '%s' %s"):format(age, file))
+    local r = run.run({ dir .. "/bin/kstatlua", "-e", "print(kstat.edited, kstat.open() ~= nil)" })
+    run.remove_directory(dir)
+    return r.out .. r.err
+  end
+
+  it("are those compiled into it", function()
+    assert.matches("^nil\ttrue\n$", (answer("2001-01-01")))
+  end)
+
+  it("are the installed files if these are newer: whoever edits them sees what that does", function()
+    assert.matches("^true\ttrue\n$", (answer("next year")))
+  end)
+
+  it("are named in messages", function()
+    local r = kstatlua("-e", "require('kstat.object').install()")
+    assert.equal(1, r.status)
+    assert.matches("kstat/object%.lua:%d+: ", r.err)
+  end)
+end)
+
 describe("a link to kstatlua", function()
   it("runs the installed script of its name with all of its arguments", function()
     local r = run.run({ "kstat", "-h" })

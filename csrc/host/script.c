@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "host/host.h"
+#include "host/modules.h"
 #include "host/signal.h"
 #include "lua/core.h"
 
@@ -142,6 +143,10 @@ ks_script_libraries(lua_State *L)
 	lua_getglobal(L, LUA_LOADLIBNAME);
 	prepend_path(L, "path", "%s/share/lua/5.4/?.lua;%s/share/lua/5.4/?/init.lua;%s", prefix);
 	prepend_path(L, "cpath", "%s/lib/lua/5.4/?.so;%s", prefix);
+	lua_pop(L, 1);
+
+	lua_pushfstring(L, "%s/share/lua/5.4", prefix);
+	ks_modules_install(L, lua_tostring(L, -1));
 	lua_pop(L, 1);
 
 	lua_pushglobaltable(L);

@@ -1,0 +1,26 @@
+/*
+ * modules.h - the Lua half of the module, compiled when the host was built: reading its text would be
+ * most of a script's start-up. SPDX-License-Identifier: MIT
+ */
+#ifndef HOST_MODULES_H
+#define HOST_MODULES_H
+
+#include <lua.h>
+#include <stddef.h>
+
+struct ks_module {
+	const char *name; /* as require() takes it */
+	const char *file; /* below a directory of modules */
+	const unsigned char *code;
+	size_t size;
+};
+
+extern const struct ks_module ks_modules[]; /* a NULL name ends them; made by compile.lua */
+
+/*
+ * Makes require() take the modules of ks_modules from there, unless the file below `dir` is newer than
+ * the executable: whoever edits an installed file sees what it does.
+ */
+void ks_modules_install(lua_State *L, const char *dir);
+
+#endif
