@@ -246,7 +246,7 @@ int
 main(int argc, char **argv)
 {
 	int kills = argc > 1 ? atoi(argv[1]) : 100;
-	kstat_ctl_t *kc = ks_chain_open_source(ks_source_segment_open());
+	kstat_ctl_t *kc = ks_chain_open_source(ks_source_segment_open(), NULL);
 	const char *wrong;
 
 	srandom((unsigned)getpid());
