@@ -165,7 +165,7 @@ reading(kstat_pub_t *pub)
 
 	for (int i = 0; i < 1000; i++)
 		(void)counters(pub, i);
-	kc = ks_chain_open_source(ks_source_segment_open());
+	kc = ks_chain_open_source(ks_source_segment_open(), NULL);
 	for (int i = 0; i < 50; i++) {
 		double took = read_all(kc, &n), start;
 

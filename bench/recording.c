@@ -241,7 +241,7 @@ main(void)
 	(void)close(fd);
 	m->base.ops = &machine_ops;
 	m->random = 1;
-	kc = ks_chain_open_source(&m->base);
+	kc = ks_chain_open_source(&m->base, NULL);
 	rec = ks_recorder_open(path);
 	if (kc == NULL || rec == NULL) {
 		(void)fprintf(stderr, "%s\n", kstat_errmsg());

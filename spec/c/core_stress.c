@@ -241,7 +241,7 @@ look(kstat_ctl_t *kc, struct seen *s, unsigned most)
 static void
 reader(unsigned most)
 {
-	kstat_ctl_t *kc = ks_chain_open_source(ks_source_segment_open());
+	kstat_ctl_t *kc = ks_chain_open_source(ks_source_segment_open(), NULL);
 	struct seen s;
 	const char *wrong = NULL;
 
@@ -272,7 +272,7 @@ compare(const char *what, uint64_t got, uint64_t want)
 static int
 totals(void)
 {
-	kstat_ctl_t *kc = ks_chain_open_source(ks_source_segment_open());
+	kstat_ctl_t *kc = ks_chain_open_source(ks_source_segment_open(), NULL);
 	uint64_t all = tally->reads + tally->writes;
 	struct seen s;
 	const char *wrong;

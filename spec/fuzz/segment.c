@@ -186,7 +186,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if ((flags & 2) && ftruncate(fd, 16 << 20) != 0)
 		abort();
-	kc = ks_chain_open_source(ks_source_segment_open());
+	kc = ks_chain_open_source(ks_source_segment_open(), NULL);
 	if (kc == NULL)
 		return 0;
 	look(kc, flags & 4 ? cut : 0);
