@@ -51,6 +51,11 @@ function M.run(command)
   end
   words[#words + 1] = "exec env -u KSTAT_SOURCE -u KSTAT_PROC -u KSTAT_SYS -u KSTAT_REPLAY_TIME"
   local set = { " LC_ALL=C TZ=UTC" }
+  -- In interpreters the sanitizer does not look for leaks; in our own programs it does.
+  local asan = os.getenv("ASAN_OPTIONS")
+  if asan and not command[1]:find("/", 1, true) then
+    set[#set + 1] = " " .. M.quote("ASAN_OPTIONS=" .. asan .. ":detect_leaks=1")
+  end
   for name, value in pairs(command.env or {}) do
     if value then
       set[#set + 1] = " " .. M.quote(name .. "=" .. value)
