@@ -1,0 +1,161 @@
+--- The command line of iostat: letters, disks, interval and count, as illumos takes them.
+-- @module kstat.iostat.options
+-- SPDX-License-Identifier: MIT
+local M = {}
+
+local USAGE = [=[
+usage: iostat [-CcDdEeIiMmnPprstXxYyz] [-l n] [-T d|u] [disk ...] [interval [count]]
+]=]
+
+local HELP = USAGE .. [=[
+
+  -x  a line per device: operations and kilobytes per second, mean queue lengths, milliseconds per
+      operation, percent of the time waiting and busy (%b near 100 says little of a device that
+      serves many requests at once: look at actv and asvc_t)
+  -d  kilobytes, transfers per second and milliseconds per transfer     -D  reads, writes, percent busy
+  -t  terminal input and output     -c  CPU time: user, system, dtrace, idle      (none: -t -c -d)
+  -e  error counts    -E  all there is to know of errors, vendor and size   -i  -E with the device's ID
+  -n  descriptive names, and the two parts of the service time              -m  mount points (with -n)
+  -p  partitions too  -P  only partitions    -C  sums of each controller (with -x or -e)
+  -X  paths by initiator      -Y  paths by target and initiator
+  -I  counts of the interval in place of rates    -M  megabytes    -r  commas    -z  without idle lines
+  -l  at most so many disks   -s  without a line about disks that come and go
+  -T  time before each report: d as a date, u in seconds since 1970    -y  without the first report
+
+The first report is since boot. A disk is a kstat's name or a descriptive name. With `kstatlua -r FILE
+iostat` a capture stands in place of the machine.
+
+Linux does not count what is shown as `-`: characters of terminals (tin, tout), time in dtrace (dt), the
+time before a request is given to the device (wait, wsvc_t, %w; it is in actv and asvc_t, which begin
+at the request's start), and the errors of devices that are not on the SCSI layer.
+]=]
+
+local TAKES_ARGUMENT = { l = true, T = true }
+local FLAGS = "CcDdEeIiMmnPprstXxYyz"
+
+-- What ends the program early: exit status and what it says on standard output or on standard error.
+local function stop(status, text)
+    error({ status = status, text = text }, 0)
+end
+
+local function usage(line)
+    stop(2, (line and line .. "\n" or "") .. USAGE)
+end
+
+local function fail(line)
+    stop(2, "iostat: " .. line .. "\n")
+end
+
+local function set_option(o, letter, value)
+    if letter == "l" then
+        o.limit = value:find("^%d+$") and tonumber(value) or 0
+        if o.limit < 1 then
+            usage(("iostat: -l '%s' is not a whole number above 0"):format(value))
+        end
+    elseif value == "d" or value == "u" then
+        o.T = value
+    else
+        usage(("iostat: -T takes d or u, not '%s'"):format(value))
+    end
+end
+
+-- Reads options up to the first operand; returns its index.
+local function read_letters(o, words)
+    local i = 1
+    while words[i] and words[i]:find("^%-.") do
+        local word = words[i]
+        i = i + 1
+        if word == "--" then
+            break
+        elseif word == "--help" then
+            stop(0, HELP)
+        end
+        local at = 2
+        while at <= #word do
+            local letter = word:sub(at, at)
+            at = at + 1
+            if FLAGS:find(letter, 1, true) then
+                o[letter] = true
+            elseif TAKES_ARGUMENT[letter] then
+                local value = word:sub(at)
+                if value == "" then
+                    value = words[i] or usage(("iostat: -%s needs an argument"):format(letter))
+                    i = i + 1
+                end
+                set_option(o, letter, value)
+                break
+            elseif letter == "h" or letter == "?" then
+                stop(0, HELP)
+            else
+                usage(("iostat: unknown option '-%s'"):format(letter))
+            end
+        end
+    end
+    return i
+end
+
+-- Disks, then interval and count.
+local function read_operands(o, words, i)
+    while words[i] and not words[i]:find("^%.?%d") do
+        o.names[#o.names + 1] = words[i]
+        i = i + 1
+    end
+    local interval, count = words[i], words[i + 1]
+    if interval then
+        o.interval = tonumber(interval:match("^%d*%.?%d*$"))
+        if not o.interval or o.interval <= 0 or o.interval >= 1e9 then
+            fail("invalid interval " .. interval)
+        end
+    end
+    if count then
+        o.count = tonumber(count:match("^%d+$"))
+        if not o.count then
+            fail("invalid count " .. count)
+        elseif o.count < 1 then
+            fail("invalid count")
+        end
+    end
+    if words[i + 2] then
+        usage(("iostat: '%s' is one word too many"):format(words[i + 2]))
+    end
+end
+
+-- What the letters mean together.
+local function settle(o)
+    if o.d and o.D then
+        usage("-d and -D are incompatible.")
+    elseif o.X and o.Y then
+        usage("iostat: -X and -Y cannot be used together")
+    end
+    if (o.X or o.Y) and not (o.e or o.E) then
+        o.x = true
+    end
+    if o.C and (o.E or not (o.x or o.e) or not o.x and (o.d or o.D)) then
+        fail("-C can only be used with -e or -x.")
+    end
+    if not (o.d or o.D or o.x or o.e or o.E or o.t or o.c) then
+        o.t, o.c, o.d = true, true, true
+    end
+    if o.x then
+        o.d, o.D = nil, nil
+    elseif o.d or o.D then
+        o.e, o.E = nil, nil
+    end
+    o.table = o.x or o.e
+    o.blocks = o.d or o.D
+    o.devices = o.table or o.blocks or o.E
+end
+
+--- Reads a command line.
+-- @tparam {string,...} words
+-- @treturn table the letters as fields, `T`, `limit`, `names`, `interval` and `count`; `table`: a line per
+-- device; `blocks`: a block per disk in one line; `devices`: anything of devices
+-- @raise a table with `status` and `text` (for standard output if the status is 0)
+function M.read(words)
+    local o = { names = {} }
+    read_operands(o, words, read_letters(o, words))
+    settle(o)
+    return o
+end
+
+return M

@@ -1,0 +1,176 @@
+--- iostat: the I/O statistics of Solaris and illumos, its options, columns and rounding: `kstatlua iostat -h`.
+-- Exit status: 0, 2 the command line was wrong, 3 the source could not be read.
+-- SPDX-License-Identifier: MIT
+local core = require("kstat.core")
+local chain = core.chain_methods
+local options = require("kstat.iostat.options")
+
+local PAGE = 19 -- reports after which the short forms print their head again
+
+-- --- one report -----------------------------------------------------------------------------
+
+local Report = {}
+Report.__index = Report
+
+local function new_report(ks, o)
+  local self = setmetatable({ ks = ks, o = o, made = 0 }, Report)
+  if o.devices then
+    self.devices = require("kstat.iostat.devices").new(ks, o)
+  end
+  if o.t or o.c then
+    self.system = require("kstat.iostat.system")
+  end
+  if o.e or o.E then
+    self.errors = require("kstat.iostat.errors")
+  end
+  -- With descriptive names nothing follows a device's line, and the system has lines of its own.
+  self.system_apart = self.system and (not o.table or o.n)
+  if o.blocks or self.system_apart then
+    self.classic = require("kstat.iostat.classic")
+  end
+  return self
+end
+
+-- Follows changes of the chain. Lines about devices that came or went; nil if none did.
+function Report:follow()
+  local id = chain.chain_id(self.ks)
+  if id == self.chain_id then
+    return nil
+  end
+  self.chain_id = id
+  local lines = self.devices and self.devices:refresh()
+  self.cpus = self.system and self.system.cpus(self.ks)
+  self.found = self.errors and self.errors.find(self.ks)
+  if self.o.table then
+    self.table = require("kstat.iostat.table")
+    self.lines = self.table.new(self.o, self.devices.rows, not self.system_apart and self.system or nil)
+  end
+  return lines
+end
+
+-- Terminals, CPUs and disks in one line.
+function Report:short_form(out, tty, cpu)
+  local o = self.o
+  local rows = o.blocks and self.devices.rows or {}
+  if o.table or self.made % PAGE == 0 and (self.made == 0 or not o.r) then
+    out[#out + 1] = self.classic.head(o, rows, self.system or require("kstat.iostat.system"))
+  end
+  out[#out + 1] = self.classic.line(o, rows, tty, cpu)
+end
+
+function Report:long_form(out, now, system)
+  local errors = self.o.e and function(row) return self.errors.counts(self.found, now, row) end
+  local mounts = self.o.m and self.o.n and function(row) return self.devices:mount_point(now, row) end
+  self.table.write(out, self.lines, system, errors, mounts)
+end
+
+local function timestamp(how, seconds)
+  return (how == "u" and ("%d"):format(seconds) or os.date("%a %b %e %H:%M:%S %Z %Y", seconds)) .. "\n"
+end
+
+-- The text of a report. prev: the sample before; nil: none.
+function Report:text(now, prev)
+  local o = self.o
+  local out = {}
+  local changes = self:follow()
+  if changes then
+    prev = nil -- as on Solaris, everything is since boot again
+    out[1] = not o.s and table.concat(changes, "\n") .. "\n" or nil
+  end
+  local d = core.difference(now, prev)
+  if self.devices then
+    self.devices:compute(d)
+  end
+  if o.T then
+    out[#out + 1] = timestamp(o.T, math.floor(chain.time_of_day(self.ks)))
+  end
+  local tty, cpu
+  if self.system then
+    tty, cpu = self.system.texts(o, self.system.figures(d, self.cpus, o.I))
+  end
+  if self.classic then
+    self:short_form(out, tty, cpu)
+  end
+  if o.table then
+    local system = self.system and not self.system_apart and { tty or cpu, tty and cpu or nil }
+    self:long_form(out, now, system)
+  end
+  if o.E then
+    self.errors.write(out, o, self.devices, self.found, now)
+  end
+  self.made = self.made + 1
+  return table.concat(out)
+end
+
+-- --- the loop -------------------------------------------------------------------------------
+
+local function fatal(message)
+  error({ status = 3, text = "iostat: " .. message .. "\n" }, 0)
+end
+
+-- What could not be read, each thing once. True if there was any.
+local function print_warnings(ks)
+  local lines = chain.warnings(ks)
+  for _, line in ipairs(lines) do
+    io.stderr:write("iostat: ", line, "\n")
+  end
+  return #lines > 0
+end
+
+-- An iterator over samples: now, prev.
+local function samples(ks, o)
+  if o.interval then
+    local step = require("kstat").every(o.interval, o.count, { chain = ks })
+    return function()
+      local ok, now, prev = pcall(step)
+      if not ok then
+        fatal(now)
+      end
+      return now, prev
+    end
+  end
+  local now, message = core.sample(ks)
+  if not now then
+    fatal(message)
+  end
+  return function()
+    local first = now
+    now = nil
+    return first
+  end
+end
+
+local function main()
+  local o = options.read(arg)
+  core.looping(true) -- an interrupt lets the report at hand be finished
+  local ks, message = core.open()
+  if not ks then
+    fatal(message)
+  end
+  local report = new_report(ks, o)
+  local damaged = false
+  for now, prev in samples(ks, o) do
+    local text = report:text(now, prev)
+    if prev or not o.y or not o.interval or o.count == 1 then
+      local ok, why, errno = io.stdout:write(text)
+      if ok then
+        ok, why, errno = io.stdout:flush()
+      end
+      if not ok then
+        return errno == 32 and 0 or fatal("standard output: " .. why) -- 32: the reader went away
+      end
+    end
+    damaged = print_warnings(ks) or damaged
+  end
+  return damaged and chain.is_replay(ks) and 3 or 0
+end
+
+local ok, result = xpcall(main, function(problem)
+  return type(problem) == "table" and problem or
+    { status = 3, text = "iostat: " .. debug.traceback(problem) .. "\n" }
+end)
+if ok then
+  return result
+end
+(result.status == 0 and io.stdout or io.stderr):write(result.text)
+return result.status
