@@ -8,6 +8,7 @@
 #   make fuzz       each fuzzer for FUZZ_SECONDS
 #   make bench      every benchmark
 #   make install    into $(DESTDIR)$(PREFIX)
+#   make dist       the sources as kstat-VERSION.tar.gz
 
 # --- settings -----------------------------------------------------------------
 BUILD    ?= build
@@ -68,7 +69,7 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
             $(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat \
             $(BUILD)/share/kstat/scripts
 
-.PHONY: all check lint sanitize race fuzz bench bench-programs install rock rock-install clean
+.PHONY: all check lint sanitize race fuzz bench bench-programs install dist rock rock-install clean
 all: $(LIB) $(BUILD)/lib/libkstat.a $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
 
 # --- objects ------------------------------------------------------------------
@@ -207,6 +208,9 @@ $(ROCK_DIR)/%.o: csrc/%.c
 	$(COMPILE) $(if $(LUA_INCDIR),-I$(LUA_INCDIR)) -c -o $@ $<
 $(ROCK_DIR)/core.so: $(ROCK_OBJ)
 	$(call QUIET,LD) $(CC) $(LIBFLAG) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(LIB_LIBS)
+# The archive that the rockspec of a release names.
+dist:
+	git archive --prefix=kstat-$(VERSION)/ -o kstat-$(VERSION).tar.gz HEAD
 rock: $(ROCK_DIR)/core.so
 rock-install: rock
 	$(INSTALL) -D -m 755 $(ROCK_DIR)/core.so $(INST_LIBDIR)/kstat/core.so

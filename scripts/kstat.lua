@@ -288,7 +288,8 @@ local function main()
     end
     again = true
     matched = matched + report(ks, selectors, options, format)
-    check_written(io.stdout:flush())
+    local flushed, problem, errno = io.stdout:flush()
+    check_written(flushed, "cannot write: " .. tostring(problem), errno)
     damaged = print_warnings(ks) or damaged
   end
   if damaged and chain.is_replay(ks) then

@@ -22,7 +22,7 @@ static const char usage[] =
     "  --help      print this\n"
     "  --          end of options;  a script named - is standard input\n"
     "\n"
-    "In a script, `kstat` is the module and `arg` holds the arguments: kstatlua(1), kstat(3lua).\n";
+    "In a script, `kstat` is the module and `arg` holds the arguments: see kstatlua(1).\n";
 
 static const struct option long_options[] = {
 	{ "help", no_argument, NULL, 'h' },
