@@ -18,7 +18,7 @@ describe("make install", function()
   setup(function()
     root = run.directory()
     prefix = root .. "/usr/local"
-    local r = run.shell("env -u MAKEFLAGS -u LD_PRELOAD make -s install BUILD=" .. run.quote(run.build) .. " DESTDIR=" .. root)
+    local r = run.tool("make -s install BUILD=" .. run.quote(run.build) .. " DESTDIR=" .. root)
     assert.equal(0, r.status, r.err)
   end)
 
@@ -76,11 +76,11 @@ describe("make install", function()
   end)
 
   it("gives a library that the manual page's example compiles against", function()
-    local flags = run.shell("env -u LD_PRELOAD PKG_CONFIG_PATH=" .. prefix .. "/lib/pkgconfig pkg-config --define-variable=prefix=" ..
+    local flags = run.tool("PKG_CONFIG_PATH=" .. prefix .. "/lib/pkgconfig pkg-config --define-variable=prefix=" ..
       prefix .. " --cflags --libs kstat")
     assert.equal(0, flags.status, flags.err)
     local program = root .. "/man_page_io"
-    local r = run.shell("env -u LD_PRELOAD cc -std=gnu11 -Wall -Wextra -Werror " .. (os.getenv("KSTAT_CFLAGS") or "") .. " -o " ..
+    local r = run.tool("cc -std=gnu11 -Wall -Wextra -Werror " .. (os.getenv("KSTAT_CFLAGS") or "") .. " -o " ..
       program .. " spec/c/man_page_io.c " .. flags.out:gsub("\n", " "))
     assert.equal("", r.err)
     r = installed({ program, env = { LD_LIBRARY_PATH = prefix .. "/lib" } })
@@ -101,10 +101,10 @@ describe("make install", function()
   end)
 
   it("gives a library to link statically", function()
-    local flags = run.shell("env -u LD_PRELOAD PKG_CONFIG_PATH=" .. prefix .. "/lib/pkgconfig pkg-config --define-variable=prefix=" ..
+    local flags = run.tool("PKG_CONFIG_PATH=" .. prefix .. "/lib/pkgconfig pkg-config --define-variable=prefix=" ..
       prefix .. " --static --libs kstat")
     local program = root .. "/man_page_io_static"
-    local r = run.shell("env -u LD_PRELOAD cc -std=gnu11 " .. (os.getenv("KSTAT_CFLAGS") or "") .. " -I" .. prefix .. "/include -o " ..
+    local r = run.tool("cc -std=gnu11 " .. (os.getenv("KSTAT_CFLAGS") or "") .. " -I" .. prefix .. "/include -o " ..
       program .. " spec/c/man_page_io.c " .. prefix .. "/lib/libkstat.a " ..
       flags.out:gsub("\n", " "):gsub("%-lkstat", ""))
     assert.equal("", r.err)

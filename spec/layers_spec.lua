@@ -78,7 +78,7 @@ describe("libkstat", function()
 
   setup(function()
     for _, path in ipairs(list("find csrc/include -name '*.h'")) do
-      local text = run.shell("env -u LD_PRELOAD cc -E -P -D_GNU_SOURCE -Icsrc/include " .. path).out
+      local text = run.tool("cc -E -P -D_GNU_SOURCE -Icsrc/include " .. path).out
       for name in text:gmatch("([%a_][%w_]*)%s*%(") do
         declared[name] = path
       end
@@ -121,7 +121,7 @@ describe("libkstat", function()
   it("has headers that compile alone, in C and in C++", function()
     for _, path in ipairs(list("find csrc/include -name '*.h'")) do
       for _, compiler in ipairs({ "cc -std=gnu11", "c++ -std=gnu++17" }) do
-        local r = run.shell("printf '#include <" .. path:sub(#"csrc/include/" + 1) .. ">\\n' | env -u LD_PRELOAD " .. compiler ..
+        local r = run.tool("printf '#include <" .. path:sub(#"csrc/include/" + 1) .. ">\\n' | " .. compiler ..
           " -Wall -Wextra -Werror -Icsrc/include -fsyntax-only -x " ..
           (compiler:find("c++", 1, true) and "c++" or "c") .. " -")
         assert.equal("", r.err)

@@ -41,6 +41,11 @@ function M.shell(line)
   return result
 end
 
+--- As shell, for compilers and the like, which are not under test: a sanitizer stays out of them.
+function M.tool(line)
+  return M.shell("unset LD_PRELOAD MAKEFLAGS; " .. line)
+end
+
 --- Runs a program: command = { program, argument, ... }; a bare program name is one of the build tree.
 -- Optional fields: env (table of variables; false unsets), stdin (text), directory.
 function M.run(command)
