@@ -91,10 +91,12 @@ $(LIB): $(LIB_OBJ)
 	    $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
 $(BUILD)/lib/libkstat.a: $(LIB_OBJ)
 	$(call QUIET,AR) mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
+# Never unloaded: what it publishes outlives the Lua state (nginx makes a new one at each reload).
+MODULE_LD := -Wl,--as-needed -Wl,-z,nodelete
 $(BUILD)/lib/lua/5.4/kstat/core.so: $(LUA54_OBJ) $(BUILD)/lib/libkstat.a
-	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared -Wl,--as-needed $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
+	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared $(MODULE_LD) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
 $(BUILD)/lib/lua/5.1/kstat/core.so: $(LUA51_OBJ) $(BUILD)/lib/libkstat.a
-	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared -Wl,--as-needed $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
+	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared $(MODULE_LD) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
 # The Lua half of the module, compiled into the host; see csrc/host/modules.h.
 LUA_FILES := $(filter-out %.d.lua,$(sort $(shell cd lua && find kstat -name '*.lua')))
 $(O)/host/modules.c: csrc/host/compile.lua $(LUA_FILES:%=lua/%)

@@ -21,5 +21,6 @@ void ks_lua_add_recorder(struct lua_State *L); /* recorder.c: writing recordings
 void ks_lua_add_terminal(struct lua_State *L); /* terminal.c */
 void ks_lua_add_wait(struct lua_State *L);     /* wait.c */
 void ks_lua_add_devstat(struct lua_State *L);  /* devstat.c */
+void ks_lua_add_publish(struct lua_State *L);  /* publish.c: kstats of one's own */
 
 #endif

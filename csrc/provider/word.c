@@ -21,6 +21,8 @@
 
 _Thread_local uint64_t ks_owner_cached __attribute__((tls_model("initial-exec")));
 
+uint32_t ks_forks;
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* In the child of a fork the one thread that is left has another ID. */
@@ -28,6 +30,7 @@ static void
 forget_self(void)
 {
 	ks_owner_cached = 0;
+	ks_forks++;
 }
 
 static void

@@ -23,6 +23,9 @@ typedef _Atomic uint64_t ks_word;
 
 extern _Thread_local uint64_t ks_owner_cached __attribute__((tls_model("initial-exec")));
 
+/* How often this process came out of a fork: what belongs to a thread is asked for anew then. */
+extern uint32_t ks_forks;
+
 uint64_t ks_owner_find_out(void);
 
 /* This thread as an owner; never 0. */

@@ -270,6 +270,25 @@ end
 
 object.install(core.chain_meta, chain, {}, how)
 
+--- Publishes kstats of one's own, see kstat.publish.
+-- @string name
+-- @tparam[opt] table options
+-- @treturn[1] pub
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @usage local pub = assert(kstat.publish("workqueue"))
+function kstat.publish(name, options)
+    return require("kstat.publish").publish(name, options)
+end
+
+--- Removes what dead processes published, see kstat.publish.
+-- @tparam[opt] boolean persistent also what was to be kept
+-- @treturn {string,...} the files that were removed
+function kstat.gc(persistent)
+    return require("kstat.publish").gc(persistent)
+end
+
 --- Parts that are loaded when they are first used: `kstat.io`, `kstat.report` (see there), `kstat.recording`,
 -- `kstat.picture`, `kstat.stats`, `kstat.devstat`.
 -- @section parts

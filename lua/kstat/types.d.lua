@@ -258,4 +258,171 @@ function k:now() end
 ---@return kstat.kstat?
 function k:before() end
 
+---@class kstat.publish_options
+---@field private? boolean
+---@field shared? boolean
+
+---@param name string
+---@param options? kstat.publish_options
+---@return kstat.pub? pub
+---@return string? message
+---@return string? errno
+function kstat.publish(name, options) end
+
+---@param persistent? boolean
+---@return string[]? removed
+---@return string? message
+---@return string? errno
+function kstat.gc(persistent) end
+
+---@class kstat.published_spec
+---@field name string
+---@field module? string
+---@field instance? integer
+---@field class? string
+---@field persistent? boolean
+
+---@class kstat.statistic_spec
+---@field name string
+---@field type? "uint64"|"int64"|"uint32"|"int32"|"double"|"float"|"char"|"string"|"ints"|"strs"
+---@field value? any
+---@field kind? "counter"|"gauge"|"text"|"time"
+---@field meta? string
+---@field scale? integer
+---@field fract? boolean
+---@field unit? string
+---@field desc? string
+
+---@class kstat.named_spec: kstat.published_spec
+---@field statistics (string|kstat.statistic_spec)[]
+---@field shards? integer
+---@field writable? boolean
+
+---@class kstat.timer_spec: kstat.published_spec
+---@field timers string[]
+
+---@class kstat.histogram_spec: kstat.published_spec
+---@field type "linear"|"log2"|"log10"|"log10_lin"
+---@field range_min? integer
+---@field range_max? integer
+---@field stepping? integer
+---@field meta? string
+---@field scale? integer
+---@field fract? boolean
+---@field desc? string
+---@field stable? boolean
+---@field private? boolean
+
+---@class kstat.pub
+---@field name string
+local pub = {}
+
+---@return string
+function pub:path() end
+
+function pub:close() end
+
+---@param spec kstat.named_spec
+---@return kstat.published.named? k
+---@return string? message
+---@return string? errno
+function pub:named(spec) end
+
+---@param spec kstat.published_spec
+---@return kstat.published.io? k
+---@return string? message
+---@return string? errno
+function pub:io(spec) end
+
+---@param spec kstat.timer_spec
+---@return kstat.published.timers? k
+---@return string? message
+---@return string? errno
+function pub:timer(spec) end
+
+---@param spec kstat.published_spec
+---@return kstat.published.intr? k
+---@return string? message
+---@return string? errno
+function pub:intr(spec) end
+
+---@param spec kstat.histogram_spec
+---@return kstat.published.histogram? k
+---@return string? message
+---@return string? errno
+function pub:histogram(spec) end
+
+---@class kstat.published
+---@field module string
+---@field instance integer
+---@field name string
+---@field class string
+local published = {}
+
+function published:delete() end
+
+---@class kstat.counter
+local counter = {}
+
+---@param n? integer
+function counter:add(n) end
+
+---@param value number
+function counter:set(value) end
+
+---@param value integer
+function counter:max(value) end
+
+---@class kstat.published.named: kstat.published
+local named = {}
+
+---@param statistic string
+---@return kstat.counter? counter
+---@return string? message
+---@return string? errno
+function named:counter(statistic) end
+
+---@param statistic string
+---@param n? integer
+function named:add(statistic, n) end
+
+---@param statistic string
+---@param value any
+---@return boolean? ok
+---@return string? message
+---@return string? errno
+function named:set(statistic, value) end
+
+---@class kstat.published.io: kstat.published
+---@field waitq_enter fun(self, t_ns?: integer): boolean?, string?, string?
+---@field waitq_exit fun(self, t_ns?: integer): boolean?, string?, string?
+---@field runq_enter fun(self, t_ns?: integer): boolean?, string?, string?
+---@field runq_exit fun(self, t_ns?: integer): boolean?, string?, string?
+---@field waitq_to_runq fun(self, t_ns?: integer): boolean?, string?, string?
+---@field runq_back_to_waitq fun(self, t_ns?: integer): boolean?, string?, string?
+---@field done fun(self, rw: "read"|"write", bytes?: integer, t_ns?: integer): boolean?, string?, string?
+---@field count fun(self, rw: "read"|"write", bytes?: integer): boolean?, string?, string?
+
+---@class kstat.timer
+---@field start fun(self, t_ns?: integer): boolean?, string?, string?
+---@field stop fun(self, t_ns?: integer): boolean?, string?, string?
+---@field event fun(self, start_ns: integer, stop_ns: integer): boolean?, string?, string?
+
+---@class kstat.published.timers: kstat.published
+---@field timer fun(self, name: string): kstat.timer
+---@field start fun(self, name: string, t_ns?: integer): boolean?, string?, string?
+---@field stop fun(self, name: string, t_ns?: integer): boolean?, string?, string?
+---@field event fun(self, name: string, start_ns: integer, stop_ns: integer): boolean?, string?, string?
+
+---@class kstat.published.intr: kstat.published
+---@field counter fun(self, kind: string): kstat.counter
+---@field hard fun(self, n?: integer)
+---@field soft fun(self, n?: integer)
+---@field watchdog fun(self, n?: integer)
+---@field spurious fun(self, n?: integer)
+---@field multiple_service fun(self, n?: integer)
+
+---@class kstat.published.histogram: kstat.published
+---@field add_value fun(self, value: integer): boolean?, string?, string?
+
 return kstat
