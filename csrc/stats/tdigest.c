@@ -3,16 +3,17 @@
  * SPDX-License-Identifier: MIT
  *
  * This is a merging t-digest. A sample is appended to a list that waits in the links of
- * the nodes (nothing needs them, the nodes being kept in order). When the list is full it
- * is sorted and merged with the centroids; if that gives more than there are nodes, the
- * ranks are cut into cells by a scale function (tdigest_scale.c) and neighbours whose
- * middles fall into one cell become one centroid. So all n nodes are centroids, and the
- * work per sample is that of sorting one list and walking another, both short.
+ * the nodes (nothing needs them, the nodes being kept in order) and in free nodes. When
+ * the list is full it is sorted and merged with the centroids (tdigest_flush.c); if that
+ * gives more than there are nodes, or could blur where a centroid lies, the ranks are cut
+ * into cells by a scale function (tdigest_scale.c) and neighbours whose middles fall into
+ * one cell become one centroid. The work per sample is that of sorting one list and
+ * walking another, both short.
  *
  * What holds, beyond what an ordinary t-digest has:
  * - The first and last item are never merged with others: the extremes are exact (four
- *   nodes or more). Equal values are one centroid whatever the cell says, and such a
- *   centroid knows it: a digest of no more distinct values than nodes is exact.
+ *   nodes or more). Equal values are one centroid, which knows that all its samples are
+ *   equal: a digest of no more distinct values than nodes is exact.
  * - Cells span the ranks that samples can have, 1/N to 1 - 1/N, not 0 to 1: otherwise
  *   many in the tails would be narrower than a sample and their nodes never used.
  * - A mean is kept with 15 bits below the digest's precision, and a compression rounds it
@@ -21,7 +22,7 @@
  * - Only integers decide, so that the same samples make the same bytes everywhere.
  * - Weights add up to the sample count. Before they pass what cnt can hold, 2^31-1 or
  *   2^63-1, all are halved, at least to 1: the digest goes on and forgets older samples by
- *   half. The sample count itself stops at its type's maximum.
+ *   half. The sample count itself stops at 2^32-1 or 2^63-1.
  */
 #include "stats/tdigest_impl.h"
 
@@ -204,10 +205,17 @@ ks_tdgst_next_mode(void *td)
 {
 	uint8_t *mode = (uint8_t *)td + TD_MODE, *node;
 	size_t cur = (size_t)td_get6(td, KS_TDGST64, TD_CUR), i;
+	int16_t exact;
 
 	for (i = 0; *mode == KS_TDGST_FIX && i < cur; i++) { /* the fraction goes */
 		node = td_node(td, KS_TDGST64, i);
-		td_put16(node + TD_COLOUR, td_get16(node + TD_COLOUR) == 1);
+		exact = td_get16(node + TD_COLOUR) == 1;
+		td_put16(node + TD_COLOUR, exact);
+		/* The order is also that of flags, which only the fraction justified. */
+		if (i > 0 && exact == 0 &&
+		    td_getmu(node - td_nodesize(KS_TDGST64), KS_TDGST64) ==
+		    td_getmu(node, KS_TDGST64))
+			td_put16(node - td_nodesize(KS_TDGST64) + TD_COLOUR, 0);
 	}
 	++*mode;
 	ks_tdgst_set_array(td, KS_TDGST64, cur); /* places depend on the mode */
@@ -263,23 +271,23 @@ add_slowly(void *td, int kind, int64_t q, uint64_t w)
 }
 
 /*
- * The ordinary case: an array in which a place is left, a value that needs no other mode,
- * one sample. value is in units of 2^-(frac - shift). Returns false for other cases.
+ * The ordinary case: one sample, a value that needs no other mode, an array in which a
+ * place is left. value is in units of 2^-(frac - shift). Returns false for other cases.
  */
 KS_TDGST_INLINE bool
-add(void *td, int kind, int64_t value, unsigned shift, uint64_t w, bool is_signed)
+add(void *td, int kind, int64_t value, unsigned shift, bool is_signed)
 {
-	int left = -2 - td_get6(td, kind, TD_ROOT);
+	int root = td_get6(td, kind, TD_ROOT);
 	uint64_t most = (uint64_t)((kind == KS_TDGST64 ? KS_TDGST_FIXMAX :
 	    INT64_C(1) << td_bits(kind)) - 1) >> shift;
 	uint64_t off = is_signed ? most : 0;
 
-	if (left <= 0 || w != 1 || (uint64_t)value + off > most + off ||
+	if (root >= -2 || (uint64_t)value + off > most + off ||
 	    td_mode(td, kind) != KS_TDGST_FIX)
 		return false;
-	td_wait(td, kind, KS_TDGST_FIX, (size_t)left - 1, (uint16_t)td_get6(td, kind, TD_MAX),
-	    (int64_t)((uint64_t)value << shift));
-	td_put6(td, kind, TD_ROOT, (int16_t)(-1 - left));
+	td_wait(td, kind, KS_TDGST_FIX, (size_t)(-3 - (int64_t)root),
+	    (uint16_t)td_get6(td, kind, TD_MAX), (int64_t)((uint64_t)value << shift));
+	td_put6(td, kind, TD_ROOT, (int16_t)(root + 1));
 	td_count(td, kind, 1);
 	return true;
 }
@@ -299,8 +307,8 @@ add_any(void *td, int kind, int64_t value, unsigned shift, uint64_t w)
 int
 ks_tdgst_add_fix(void *td, int kind, int64_t value, uint64_t w)
 {
-	if (kind == KS_TDGST64 ? add(td, KS_TDGST64, value, 0, w, true) :
-	    add(td, KS_TDGST32, value, 0, w, true))
+	if (w == 1 && (kind == KS_TDGST64 ? add(td, KS_TDGST64, value, 0, true) :
+	    add(td, KS_TDGST32, value, 0, true)))
 		return 0;
 	return add_any(td, kind, value, 0, w);
 }
@@ -308,8 +316,9 @@ ks_tdgst_add_fix(void *td, int kind, int64_t value, uint64_t w)
 int
 ks_tdgst_add_s64(void *td, int kind, int64_t value, uint64_t w)
 {
-	if (kind == KS_TDGST64 ? add(td, KS_TDGST64, value, td_frac(td, KS_TDGST64), w, true) :
-	    add(td, KS_TDGST32, value, td_frac(td, KS_TDGST32), w, true))
+	if (w == 1 && (kind == KS_TDGST64 ?
+	    add(td, KS_TDGST64, value, td_frac(td, KS_TDGST64), true) :
+	    add(td, KS_TDGST32, value, td_frac(td, KS_TDGST32), true)))
 		return 0;
 	return add_any(td, kind, value, td_frac(td, kind), w);
 }
@@ -319,8 +328,9 @@ ks_tdgst_add_u64(void *td, int kind, uint64_t value, uint64_t w)
 {
 	int64_t v = (int64_t)value;
 
-	if (kind == KS_TDGST64 ? add(td, KS_TDGST64, v, td_frac(td, KS_TDGST64), w, false) :
-	    add(td, KS_TDGST32, v, td_frac(td, KS_TDGST32), w, false))
+	if (w == 1 && (kind == KS_TDGST64 ?
+	    add(td, KS_TDGST64, v, td_frac(td, KS_TDGST64), false) :
+	    add(td, KS_TDGST32, v, td_frac(td, KS_TDGST32), false)))
 		return 0;
 	return v < 0 ? EOVERFLOW : add_any(td, kind, v, td_frac(td, kind), w);
 }

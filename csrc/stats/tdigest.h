@@ -10,6 +10,9 @@
  * TDGSTCLUST32 and 2^60 for TDGSTCLUST64, fraction included. No value in that range is
  * ever refused.
  *
+ * Nothing is allocated but by ks_tdgst_merge. Functions need some 20 KB of stack, 400 KB
+ * for digests of more than 128 nodes.
+ *
  * Layout, in the byte order of the host:
  *	32: smplcnt u32 @0, compcnt u32 @4, six i16 @8, nodes of 16 bytes @20
  *	64: smplcnt u64 @0, compcnt u32 @8, six i16 @16, nodes of 24 bytes @32
@@ -101,9 +104,10 @@ int ks_tdgst_quantile(const void *td, int kind, double q, double *value);
 int ks_tdgst_cdf(const void *td, int kind, double x, double *share);
 
 /*
- * How far the rank of quantile(q) may be from q, as a share (0..1): the width of the
- * scale's cell at q, q^a (1-q)^b integral(k) / cells, and one sample. It holds for
- * streams whose order says nothing about their values and for ascending and descending
+ * How far the rank of quantile(q) may be from q, as a share (0..1): the scale function's
+ * cell below or above q, whichever is wider, twice that with fewer than 40 centroids, and
+ * one sample. (A cell at q is about c q^a (1-q)^b / n wide, see tdigest_scale.c.) It holds
+ * for streams whose order says nothing about their values and for ascending and descending
  * ones; 0 if the digest is exact. 1 if it is empty or q is not a number.
  */
 double ks_tdgst_bound(const void *td, int kind, double q);

@@ -12,6 +12,7 @@
  * orders of magnitude. Below 8 each d has its own; after that there are eight an octave.
  */
 #define BUCKETS 512
+#define CROWD 32 /* more in one bucket are not sorted by insertion */
 
 KS_TDGST_INLINE size_t
 bucket_of(uint64_t d)
@@ -63,9 +64,9 @@ static int64_t *
 sort(int64_t *v, int64_t *tmp, uint16_t *bucket, size_t n, int64_t min, unsigned shift)
 {
 	uint16_t place[BUCKETS] = { 0 };
-	size_t i, b, moves = 0;
+	unsigned at = 0, c, most = 0;
 	int64_t *p, x;
-	unsigned at = 0, c;
+	size_t i, b;
 
 	for (i = 0; i < n; i++) {
 		b = bucket_of((uint64_t)(v[i] - min) >> shift);
@@ -76,9 +77,15 @@ sort(int64_t *v, int64_t *tmp, uint16_t *bucket, size_t n, int64_t min, unsigned
 		c = place[i];
 		place[i] = (uint16_t)at;
 		at += c;
+		most = c > most ? c : most;
 	}
 	for (i = 0; i < n; i++)
 		tmp[place[bucket[i]]++] = v[i];
+	if (most > CROWD) {
+		for (i = 1; i < n && tmp[i - 1] <= tmp[i]; i++)
+			; /* often a crowd of equal values */
+		return i < n ? merge_sort(tmp, v, n) : tmp;
+	}
 	for (i = 1; i < n; i++) {
 		x = tmp[i];
 		if (tmp[i - 1] <= x)
@@ -89,9 +96,6 @@ sort(int64_t *v, int64_t *tmp, uint16_t *bucket, size_t n, int64_t min, unsigned
 			p--;
 		} while (p > tmp && p[-1] > x);
 		p[0] = x;
-		moves += (size_t)(tmp + i - p);
-		if (moves > 16 * n)
-			return merge_sort(tmp, v, n);
 	}
 	return tmp;
 }
@@ -136,6 +140,7 @@ gather(const void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_
     int64_t m, uint64_t w)
 {
 	struct ks_tdgst_item *it = wk->item, node;
+	uint64_t u;
 	size_t left = (size_t)(-2 - td_get6(td, kind, TD_ROOT)), i;
 	size_t max = (uint16_t)td_get6(td, kind, TD_MAX), links = td_inlinks(kind, mode, max);
 	size_t cur = (uint16_t)td_get6(td, kind, TD_CUR);
@@ -146,23 +151,29 @@ gather(const void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_
 	for (i = td_places(kind, mode, cur, max); i > left && i > links; ) {
 		v = td_infree(td, kind, --i - links, max) * (INT64_C(1) << shift) + 1;
 		min = v < min ? v : min;
-		bits |= v - 1;
+		bits |= v;
 		*to++ = v;
 	}
 	while (i > left) {
-		v = td_inlink(td, kind, mode, --i) * (INT64_C(1) << shift) + 1;
+		if (TD_LITTLE && kind == KS_TDGST64 && mode == KS_TDGST_FIX) {
+			memcpy(&u, td_cnode(td, kind, --i), sizeof(u));
+			v = (int64_t)(u << 16 | 1); /* six bytes of it, by 2^16 */
+		} else {
+			v = td_inlink(td, kind, mode, --i) * (INT64_C(1) << shift) + 1;
+		}
 		min = v < min ? v : min;
-		bits |= v - 1;
+		bits |= v;
 		*to++ = v;
 	}
 	if (w == 1) {
 		min = m < min ? m : min;
-		bits |= m - 1;
+		bits |= m;
 		*to++ = m;
 	}
 	i = (size_t)(to - s);
-	/* Distances are multiples of the values' lowest bit. */
-	s = sort(s, wk->sort[1], wk->bucket, i, min, (unsigned)__builtin_ctzll((uint64_t)bits));
+	/* Distances are multiples of the values' lowest bit; all have the flag. */
+	s = sort(s, wk->sort[1], wk->bucket, i, min,
+	    (unsigned)__builtin_ctzll((uint64_t)bits & ~UINT64_C(1)));
 	to = s + i;
 	*to = INT64_MAX; /* ends the inner loop below */
 	it->m = INT64_MIN; /* before the first, and even: nothing joins it */
@@ -188,54 +199,21 @@ gather(const void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_
 
 /* --- compressing --- */
 
-/* k for a rank q in units of 2^-63: the table's index in units of 2^-32. */
-static uint64_t
-find_k(const uint64_t *tab, uint64_t q)
-{
-	size_t lo = 0, hi = 128, mid;
-	uint64_t num, den;
-
-	while (hi - lo > 1) {
-		mid = (lo + hi) / 2;
-		if (tab[mid] <= q)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	num = q - tab[lo];
-	den = tab[hi] - tab[lo];
-	while (den >> 31 != 0) {
-		num >>= 1;
-		den >>= 1;
-	}
-	return ((uint64_t)lo << 32) + (den != 0 ? (num << 32) / den : 0);
-}
-
-/* The rank of k among total samples. */
-KS_TDGST_INLINE uint64_t
-rank_of(const uint64_t *tab, uint64_t k, uint64_t total)
-{
-	uint64_t i = k >> 32, q = tab[i];
-
-	q += (uint64_t)(((unsigned __int128)(tab[i + 1] - q) * (uint32_t)k) >> 32);
-	return (uint64_t)(((unsigned __int128)q * total) >> 63);
-}
-
 size_t
 ks_tdgst_compress(struct ks_tdgst_item *it, size_t nitems, uint64_t total, size_t max)
 {
+	const struct ks_tdgst_cells cl = ks_tdgst_cells(total, max);
 	const uint64_t *tab = ks_tdgst_scale(max)->q;
-	bool ends = max >= 4;
-	size_t cells = td_target(max) - (ends ? 2 : 0), cell = 0;
+	bool ends = max >= KS_TDGST_ENDS;
+	size_t cells = cl.n, cell = 0;
 	struct ks_tdgst_item *in = it, *end = it + nitems, *out = it;
-	uint64_t one = (UINT64_C(1) << 63) / total;
-	uint64_t k = ends ? find_k(tab, one) : 0;
-	uint64_t kend = ends ? find_k(tab, (UINT64_C(1) << 63) - one) : UINT64_C(128) << 32;
-	uint64_t step = (kend - k) / cells, before = 0, start, limit, w, sum;
+	uint64_t k = cl.k, step = cl.step, before = 0, start, limit, w, sum, twice;
 	struct ks_tdgst_item last;
 	unsigned __int128 acc;
 	int64_t base, room;
 
+	if (ends && nitems < 3)
+		return nitems;
 	if (ends) {
 		before = it->w;
 		in++;
@@ -249,7 +227,7 @@ ks_tdgst_compress(struct ks_tdgst_item *it, size_t nitems, uint64_t total, size_
 		w = in->w;
 		do {
 			k += step;
-			limit = ++cell < cells ? rank_of(tab, k, total) : total;
+			limit = ++cell < cells ? td_rank(td_q_of(tab, k), total) : total;
 		} while (limit < before + w / 2);
 		base = in->m;
 		*out = *in++;
@@ -266,10 +244,11 @@ ks_tdgst_compress(struct ks_tdgst_item *it, size_t nitems, uint64_t total, size_
 			} while ((int64_t)(in->w / 2) <= room);
 			sum = limit - (uint64_t)room - start;
 			before = start + sum;
-			acc += sum / 2;
-			base += (int64_t)(acc >> 64 == 0 ? (uint64_t)acc / sum :
-			    (uint64_t)(acc / sum));
-			out->m = base & ~INT64_C(1);
+			/* The nearest even m; an odd base is one more than even. */
+			acc += sum + (base & 1 ? sum : 0);
+			twice = 2 * sum;
+			w = acc >> 64 == 0 ? (uint64_t)acc / twice : (uint64_t)(acc / twice);
+			out->m = (int64_t)(((uint64_t)base & ~UINT64_C(1)) + 2 * w);
 			out->w = sum;
 		}
 		out++;
@@ -297,7 +276,7 @@ total_weight(const void *td, int kind, uint64_t w)
 	size_t cur = (size_t)td_get6(td, kind, TD_CUR), i;
 	uint64_t sum = td_smplcnt(td, kind);
 
-	if (sum <= td_limit(kind)) /* nothing was ever halved */
+	if (sum <= td_limit(kind) - w) /* nothing was ever halved */
 		return sum + w;
 	sum = w + td_nwaiting(td, kind);
 	for (i = 0; i < cur; i++)

@@ -61,6 +61,36 @@ ks_tdgst_scale(size_t n)
 	return &ks_tdgst_scales[n >= 40];
 }
 
+/* q at k, q in units of 2^-63 and k in units of 2^-32 table entries, below the last. */
+static inline uint64_t
+td_q_of(const uint64_t *tab, uint64_t k)
+{
+	uint64_t i = k >> 32, q = tab[i];
+
+	return q + (uint64_t)(((unsigned __int128)(tab[i + 1] - q) * (uint32_t)k) >> 32);
+}
+
+/* The rank at q among total samples. */
+static inline uint64_t
+td_rank(uint64_t q, uint64_t total)
+{
+	return (uint64_t)(((unsigned __int128)q * total) >> 63);
+}
+
+/* k at q, the inverse of td_q_of. */
+uint64_t ks_tdgst_k_of(const uint64_t *tab, uint64_t q);
+
+/* The cells that the ranks of total samples are cut into: n, from k in equal steps. */
+struct ks_tdgst_cells {
+	size_t n;
+	uint64_t k, step;
+};
+
+struct ks_tdgst_cells ks_tdgst_cells(uint64_t total, size_t max);
+
+/* From so many nodes on the first and the last item are never merged with others. */
+#define KS_TDGST_ENDS 4
+
 /* One centroid or sample. */
 struct ks_tdgst_item {
 	int64_t m; /* see above */
@@ -69,6 +99,7 @@ struct ks_tdgst_item {
 
 /* --- where things are; kind is a constant wherever speed matters --- */
 
+#define TD_LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 #define KS_TDGST_INLINE static inline __attribute__((always_inline))
 
 KS_TDGST_INLINE size_t
@@ -147,22 +178,25 @@ td_smplcnt(const void *td, int kind)
 	return v32;
 }
 
-/* Adds to the sample count, which stays at the type's maximum once there. */
+/*
+ * Adds to the sample count. It stops at 2^32-1 or, adding weights, at 2^63-1, above which
+ * samples that come one by one do not get it to 2^64.
+ */
 KS_TDGST_INLINE void
 td_count(void *td, int kind, uint64_t w)
 {
 	uint64_t v = td_smplcnt(td, kind);
 	uint32_t v32;
 
-	if (kind != KS_TDGST64 || w != 1) /* 2^64 samples do not come one by one */
-		v = v + w < v ? UINT64_MAX : v + w;
-	else
-		v++;
 	if (kind == KS_TDGST64) {
+		if (w != 1 && (v > INT64_MAX || w > INT64_MAX - v))
+			v = v > INT64_MAX ? v : INT64_MAX;
+		else
+			v += w;
 		memcpy(td, &v, sizeof(v));
 		return;
 	}
-	v32 = v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
+	v32 = w > UINT32_MAX - v ? UINT32_MAX : (uint32_t)(v + w);
 	memcpy(td, &v32, sizeof(v32));
 }
 
@@ -187,12 +221,7 @@ td_bits(int kind)
 KS_TDGST_INLINE size_t
 td_ctlbyte(int kind)
 {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	return TD_MU + (kind == KS_TDGST64 ? 7 : 3);
-#else
-	(void)kind;
-	return TD_MU;
-#endif
+	return TD_MU + (TD_LITTLE ? 0 : kind == KS_TDGST64 ? 7 : 3);
 }
 
 /* The control bits of the digest, which are those of every node. */

@@ -41,6 +41,11 @@ append(struct ks_tdgst_item *it, int64_t m, uint64_t w)
 		it->w += w;
 		return it;
 	}
+	if (m < it->m) { /* rounded to an exact one's value, without being it */
+		it->m = m;
+		it->w += w;
+		return it;
+	}
 	it[1].m = m;
 	it[1].w = w;
 	return it + 1;

@@ -449,21 +449,22 @@ exact_total(const struct ks_tdgst_list *l, void *ctx)
 double
 ks_tdgst_bound(const void *td, int kind, double q)
 {
-	size_t n = ks_tdgst_maxctds(td, kind);
-	const struct ks_tdgst_scale *sc = ks_tdgst_scale(n);
-	double total, one, cell, used;
+	size_t max = ks_tdgst_maxctds(td, kind);
+	const uint64_t *tab = ks_tdgst_scale(max)->q;
+	const uint64_t end = UINT64_C(128) << 32;
+	struct ks_tdgst_cells cl;
+	double total, below, above;
 	int exact = ks_tdgst_with_list(td, kind, true, exact_total, &total);
+	uint64_t k;
 
 	if (total <= 0 || isnan(q))
 		return 1;
 	if (exact)
 		return 0;
 	q = q < 0 ? 0 : q > 1 ? 1 : q;
-	one = 1 / total;
-	/* Cells span 1/N to 1 - 1/N; outside of them is little of the integral. */
-	used = sc->integral - pow(one, 1 - sc->a) / (1 - sc->a) -
-	    pow(one, 1 - sc->b) / (1 - sc->b);
-	cell = pow(q, sc->a) * pow(1 - q, sc->b) * (n < 4 ? sc->integral / (double)n :
-	    used / (double)(td_target(n) - 2)) + one;
-	return cell < 1 ? cell : 1;
+	cl = ks_tdgst_cells(total < 0x1p63 ? (uint64_t)total : INT64_MAX, max);
+	k = ks_tdgst_k_of(tab, (uint64_t)ldexp(q, 63));
+	below = k > cl.step ? q - ldexp((double)td_q_of(tab, k - cl.step), -63) : q;
+	above = end - k > cl.step ? ldexp((double)td_q_of(tab, k + cl.step), -63) - q : 1 - q;
+	return fmin((max < 40 ? 2 : 1) * (below > above ? below : above) + 1 / total, 1);
 }

@@ -156,7 +156,8 @@ ref_digest_free(struct ref_digest *d)
 static int
 ref_centroid_compare(const void *a, const void *b)
 {
-	double x = ((const struct ref_centroid *)a)->mean, y = ((const struct ref_centroid *)b)->mean;
+	double x = ((const struct ref_centroid *)a)->mean;
+	double y = ((const struct ref_centroid *)b)->mean;
 
 	return x < y ? -1 : x > y;
 }
