@@ -61,7 +61,9 @@ describe("the Linux source on a small tree", function()
     same("unix:0:vm_events", { pgpgin = "4000", nr_dirty = "12", pgscan_direct_throttle = "9" })
     same("unix:0:meminfo", { MemTotal = "4096000000", ["Active(anon)"] = "51200000",
       HugePages_Total = "3" })
-    same("unix:0:sys", { pswitch = "123456", intr = "1810", sysfork = "4321", procs_running = "5" })
+    same("unix:0:sys", { pswitch = "123456", intr = "1810", sysfork = "4321", procs_running = "5",
+      cpu_nsec_user = "30300000000", cpu_nsec_kernel = "7300000000", cpu_nsec_idle = "90000000000",
+      cpu_nsec_wait = "900000000", cpu_nsec_intr = "300000000", cpu_nsec_stolen = "50000000" })
   end)
 
   it("has cpu_stat per CPU", function()

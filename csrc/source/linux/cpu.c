@@ -103,6 +103,32 @@ cpu_label(struct ks_text *line, struct ks_text *number)
 	return word.p < word.end && *word.p >= '0' && *word.p <= '9';
 }
 
+/* The line of all CPUs together. */
+static void
+take_times(struct ks_stat *st, struct ks_text *line)
+{
+	uint64_t t[T_COUNT];
+	size_t n = ks_text_numbers(line, t, T_COUNT);
+	const struct {
+		size_t needs; /* columns */
+		uint64_t ticks;
+	} of[KS_TIME_COUNT] = {
+		[KS_TIME_IDLE] = { T_IDLE, n > T_IDLE ? t[T_IDLE] : 0 },
+		[KS_TIME_USER] = { T_NICE, n > T_NICE ? t[T_USER] + t[T_NICE] : 0 },
+		[KS_TIME_KERNEL] = { T_SYSTEM, n > T_SOFTIRQ ? t[T_SYSTEM] + t[T_IRQ] + t[T_SOFTIRQ] :
+		    n > T_SYSTEM ? t[T_SYSTEM] : 0 },
+		[KS_TIME_WAIT] = { T_IOWAIT, n > T_IOWAIT ? t[T_IOWAIT] : 0 },
+		[KS_TIME_INTR] = { T_SOFTIRQ, n > T_SOFTIRQ ? t[T_IRQ] + t[T_SOFTIRQ] : 0 },
+		[KS_TIME_STOLEN] = { T_STEAL, n > T_STEAL ? t[T_STEAL] : 0 },
+	};
+
+	for (size_t i = 0; i < KS_TIME_COUNT; i++) {
+		st->time[i] = of[i].ticks * NSEC_PER_TICK;
+		if (n > of[i].needs)
+			st->have_time |= 1u << i;
+	}
+}
+
 static void
 parse_stat(struct ks_linux *lx, const struct ks_image *im)
 {
@@ -116,14 +142,20 @@ parse_stat(struct ks_linux *lx, const struct ks_image *im)
 	};
 	struct ks_text all = ks_text_of(im->data, im->len), line, number, word;
 
-	lx->stat.have = 0;
+	lx->stat.have = lx->stat.have_time = 0;
 	lx->stat.seq = im->seq;
 	while (ks_text_line(&all, &line)) {
+		number = (struct ks_text){ NULL, NULL };
 		if (cpu_label(&line, &number)) {
 			struct ks_unit *unit = ks_cpu_unit(lx, &number);
 
 			if (unit != NULL)
 				ks_cpu_of(unit)->stat = ks_line_of(im, &line);
+			continue;
+		}
+		if (number.p != NULL) { /* "cpu" without a number; the word is taken */
+			if (number.p == number.end)
+				take_times(&lx->stat, &line);
 			continue;
 		}
 		if (!ks_text_word(&line, &word))

@@ -102,10 +102,15 @@ enum ks_subsystem_id {
 enum { KS_STAT_CTXT, KS_STAT_BTIME, KS_STAT_PROCESSES, KS_STAT_RUNNING, KS_STAT_BLOCKED,
 	KS_STAT_INTR, KS_STAT_COUNT };
 
+enum { KS_TIME_IDLE, KS_TIME_USER, KS_TIME_KERNEL, KS_TIME_WAIT, KS_TIME_INTR, KS_TIME_STOLEN,
+	KS_TIME_COUNT };
+
 struct ks_stat {
 	uint64_t seq;
 	uint32_t have;
 	uint64_t v[KS_STAT_COUNT];
+	uint32_t have_time;           /* one bit each */
+	uint64_t time[KS_TIME_COUNT]; /* of all CPUs together, in ns */
 };
 
 /* A table with one column per CPU (interrupts, softirqs), summed over its lines. */

@@ -322,9 +322,19 @@ read_var(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 
 /* --- sys: the machine as a whole, with the names of cpu:N:sys ------------------------- */
 
-enum { ALL_PSWITCH, ALL_INTR, ALL_SYSFORK, ALL_RUNNING, ALL_BLOCKED };
+/* The times come first, in the order of KS_TIME_*. */
+enum { ALL_PSWITCH = KS_TIME_COUNT, ALL_INTR, ALL_SYSFORK, ALL_RUNNING, ALL_BLOCKED, ALL_COUNT };
 
 static const struct ks_field all_fields[] = {
+	[KS_TIME_IDLE] = KS_NSEC("cpu_nsec_idle", "time of all CPUs idle, nothing waiting for I/O"),
+	[KS_TIME_USER] = KS_NSEC("cpu_nsec_user",
+	    "time of all CPUs in user mode, niced and guests included"),
+	[KS_TIME_KERNEL] = KS_NSEC("cpu_nsec_kernel",
+	    "time of all CPUs in the kernel, interrupts included"),
+	[KS_TIME_WAIT] = KS_NSEC("cpu_nsec_wait", "time of all CPUs idle with I/O outstanding"),
+	[KS_TIME_INTR] = KS_NSEC("cpu_nsec_intr",
+	    "time of all CPUs in interrupts, part of cpu_nsec_kernel"),
+	[KS_TIME_STOLEN] = KS_NSEC("cpu_nsec_stolen", "time of all CPUs the hypervisor gave to others"),
 	[ALL_PSWITCH] = KS_COUNT("pswitch", KSTAT_DATA_UINT64, "context switches on all CPUs"),
 	[ALL_INTR] = KS_COUNT("intr", KSTAT_DATA_UINT64, "interrupts on all CPUs"),
 	[ALL_SYSFORK] = KS_COUNT("sysfork", KSTAT_DATA_UINT64, "processes and threads created"),
@@ -336,7 +346,7 @@ static const struct ks_field all_fields[] = {
 static int
 read_all(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	static const uint8_t from[] = { [ALL_PSWITCH] = KS_STAT_CTXT, [ALL_INTR] = KS_STAT_INTR,
+	static const uint8_t from[ALL_COUNT] = { [ALL_PSWITCH] = KS_STAT_CTXT, [ALL_INTR] = KS_STAT_INTR,
 		[ALL_SYSFORK] = KS_STAT_PROCESSES, [ALL_RUNNING] = KS_STAT_RUNNING,
 		[ALL_BLOCKED] = KS_STAT_BLOCKED };
 	const struct ks_stat *st = ks_linux_stat(lx);
@@ -345,7 +355,11 @@ read_all(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	(void)unit;
 	if (st == NULL)
 		return -1;
-	for (size_t i = 0; i < sizeof(from); i++) {
+	for (size_t i = 0; i < KS_TIME_COUNT; i++) {
+		if ((st->have_time >> i & 1) != 0)
+			ks_have(&vals, i, st->time[i]);
+	}
+	for (size_t i = ALL_PSWITCH; i < ALL_COUNT; i++) {
 		if ((st->have >> from[i] & 1) != 0)
 			ks_have(&vals, i, st->v[from[i]]);
 	}
