@@ -168,6 +168,64 @@ sd0      0.0    0    0.0   0
     assert.matches("%-n, %-%-times N +rows %(default: 2%)", (output(report, "--help")))
   end)
 
+  it("has a line above the titles, and cells that make room for one another", function()
+    report = kstat.report({
+      name = "look", heading = " left    right", squeeze = true, select = { class = "disk" }, blank = false, gap = "  ",
+      columns = {
+        { "a", "name", width = 4, align = "right" }, { "b", function() return 123456 end, width = 3, format = "%d" },
+        { "c", "rcnt", width = 6, format = "%d", key = "cc" },
+      },
+    })
+    local want = table.concat({ " left    right", "   a    b       c", " sd0  123456    0", " sd1  123456    1",
+      " sd2  123456    2", "" }, "\n")
+    assert.equals(want .. want, (output(report, "10")))
+    assert.matches('"b":123456,"cc":2}\n$', (output(report, "-j")))
+    assert.matches("sd2.*sd1.*sd0", (output(report, "--sort", "cc")))
+  end)
+
+  it("repeats its header as often as it says", function()
+    report = kstat.report({ select = { name = "sd0" }, repeat_header = 2, columns = { { "d", "name" } } })
+    assert.equals("d\nsd0\nsd0\n", (output(report, "10")))
+    report.repeat_header = 1
+    assert.equals("d\nsd0\nd\nsd0\n", (output(report, "10")))
+  end)
+
+  it("has no header if no column has a title", function()
+    report = kstat.report({ select = { name = "sd0" }, columns = { { "", "name", key = "disk" } } })
+    assert.equals("sd0\n", (output(report)))
+    assert.matches('"disk":"sd0"', (output(report, "-j")))
+  end)
+
+  it("has lines for people among its rows", function()
+    report = kstat.report({ select = { name = "sd0" }, rows = function()
+      return { { text = "-----" }, { name = "x" } }
+    end, columns = { { "d", "name" } } })
+    assert.equals("d\n-----\nx\n", (output(report)))
+    assert.equals("time,d\n1700000000,x\n", (output(report, "--csv")))
+  end)
+
+  it("may decide on its columns when it sees options and kstats", function()
+    report = kstat.report({
+      name = "late", select = { class = "disk" }, options = { { "s", "short" } },
+      rows = function(d) return { { kstat = d:select("sd:1")[1] } } end,
+      columns = function(options, now)
+        local list = { { "device", "name" } }
+        for k in now:each("sd:::") do
+          list[#list + 1] = not options.short and { k.name, "instance", format = "%d" } or nil
+        end
+        return list
+      end,
+    })
+    assert.equals("device sd0 sd1 sd2\nsd1      1   1   1\n", (output(report)))
+    assert.equals("device\nsd1\n", (output(report, "-s")))
+    assert.equals("device sd0 sd1 sd2\nsd1      1   1   1\n", (output(report)))
+  end)
+
+  it("may leave out the first report by itself", function()
+    report = kstat.report({ select = { name = "sd1" }, skip_first = true, columns = { { "r/s", "rate(reads)" } } })
+    assert.equals("r/s\n100.0\n", (output(report, "10")))
+  end)
+
   it("explains itself", function()
     local text, status = output(report, "--help")
     assert.matches("^usage: kstatlua disks %[options%] %[name %.%.%.%] %[interval %[count%]%]\nbusy disks\n", text)

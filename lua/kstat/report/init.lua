@@ -27,10 +27,11 @@ report.__index = report
 
 local KNOWN = {
     name = true, about = true, options = true, operands = true, select = true, columns = true, rows = true,
-    sort = true, top = true, totals = true, skip_idle = true, check = true,
+    sort = true, top = true, totals = true, skip_idle = true, skip_first = true, check = true, heading = true,
+    squeeze = true, gap = true, blank = true, repeat_header = true,
 }
 local COLUMN_FIELDS = {
-    width = true, align = true, format = true, unit = true, kind = true, about = true, total = true,
+    key = true, width = true, align = true, format = true, unit = true, kind = true, about = true, total = true,
 }
 
 -- --- the declaration ------------------------------------------------------------------------
@@ -95,7 +96,18 @@ end
 --   * `totals`: true for a last line with the sums of number columns
 --   * `options`: own options (kstat.report.options); `operands`: what operands are called; by default
 --     they are globs that the names of rows' kstats must match
---   * `skip_idle`: -z from the start
+--   * `skip_idle`, `skip_first`: -z, -y from the start
+--   * `check`: function(options) that gives what is wrong with them, or nil
+--
+-- `columns` may be a function(options, now) that gives them when the first sample is there. What a report for
+-- people looks like:
+--
+--   * `heading`: a line above the titles; or a function(options)
+--   * `squeeze`: true: a cell too wide takes its room from those that follow it (needs widths)
+--   * `gap`: between columns, default a space; `blank` false: no empty line between blocks of several rows
+--   * `repeat_header`: lines between two headers where a tick has one row; default: what the terminal holds
+--   * a row with the field `text` is that line, and not in the data formats
+--   * a column's `key` names it in the data formats and for --sort, where a title is not unique
 --
 -- @treturn report with `run(arg)`, see there
 -- @raise on a mistake in the declaration, naming the column and the position
@@ -109,34 +121,47 @@ function report.new(given, level)
             error(("report: unknown field '%s'"):format(tostring(field)), level)
         end
     end
-    if type(given.columns) ~= "table" or #given.columns == 0 then
+    if type(given.columns) ~= "function" and (type(given.columns) ~= "table" or #given.columns == 0) then
         error("report: columns are missing", level)
     end
-    local self = setmetatable({
-        name = given.name or "report", about = given.about, operands = given.operands, rows = given.rows,
-        sort = given.sort, top = given.top, totals = given.totals, skip_idle = given.skip_idle,
-        check = given.check, columns = {},
-    }, report)
-    for i, column in ipairs(given.columns) do
-        self.columns[i] = make_column(i, column, level)
+    local self = setmetatable({}, report)
+    for field in pairs(KNOWN) do
+        self[field] = given[field]
     end
-    self.columns[1].align = self.columns[1].align or "left"
+    self.name = given.name or "report"
     self.selectors = make_selectors(given.select, level)
     self.declared = options.declare(given.options, level)
-    if type(self.sort) == "string" and not self:column_of((self.sort:gsub("^%-", "", 1))) and
-        not self:column_of(self.sort) then
-        error(("report: there is no column '%s' to sort by"):format(self.sort), level)
+    if type(given.columns) == "function" then
+        self.make_columns, self.columns = given.columns, nil
+    else
+        self:set_columns(given.columns, level)
+        if type(self.sort) == "string" and not self:sorts_by(self.sort) then
+            error(("report: there is no column '%s' to sort by"):format(self.sort), level)
+        end
     end
     return self
 end
 
+function report:set_columns(given, level)
+    self.columns = {}
+    for i, column in ipairs(given) do
+        self.columns[i] = make_column(i, column, level + 1)
+    end
+    self.columns[1].align = self.columns[1].align or "left"
+end
+
 function report:column_of(title)
     for i, column in ipairs(self.columns) do
-        if column.title == title then
+        if column.title == title or column.key == title then
             return i
         end
     end
     return nil
+end
+
+-- Whether that is a column, or "-" and one.
+function report:sorts_by(sort)
+    return self:column_of(sort) or self:column_of((sort:gsub("^%-", "", 1)))
 end
 
 -- --- one tick ---------------------------------------------------------------------------------
@@ -231,9 +256,9 @@ function report:evaluate(d, now, prev, given, filters)
     local rows = self.rows and self.rows(d, now, prev, given) or default_rows(self, d, filters)
     local entries = {}
     for _, row in ipairs(rows) do
-        local values = {}
+        local values = { text = row.text }
         for i, column in ipairs(self.columns) do
-            values[i] = column.value(row)
+            values[i] = not row.text and column.value(row) or nil
         end
         if not (given.skip_idle or self.skip_idle) or not is_idle(values, #self.columns) then
             entries[#entries + 1] = { row = row, values = values, order = #entries }
@@ -264,7 +289,7 @@ end
 local function check_options(self, given)
     if given.timestamp and not given.timestamp:find("^[du]") then
         return ("-T takes d or u, not '%s'"):format(given.timestamp)
-    elseif given.sort and not self:column_of(given.sort) and not self:column_of((given.sort:gsub("^%-", "", 1))) then
+    elseif given.sort and self.columns and not self:sorts_by(given.sort) then
         return ("there is no column '%s' to sort by"):format(given.sort)
     elseif (given.from or given.to) and not given.replay and not os.getenv("KSTAT_SOURCE") then
         return "--from and --to need a recording (-r)"
@@ -308,28 +333,55 @@ local function write_timestamp(write, how, seconds)
     end
 end
 
--- The loop over the samples of an open chain.
-function report:loop(ks, given, filters, write)
-    local form = form_of(given)
-    local sink = output.sink(form, self.columns, write, self)
+-- The sink, at the first sample, when columns and heading are known; nil if --sort names no column.
+function report:open_sink(form, given, now, write)
+    if self.make_columns then
+        self:set_columns(self.make_columns(given, now), 1)
+        if given.sort and not self:sorts_by(given.sort) then
+            complain(self, ("there is no column '%s' to sort by"):format(given.sort))
+            return nil
+        end
+    end
+    local look = {}
+    for field, value in pairs(self) do
+        look[field] = value
+    end
+    if type(self.heading) == "function" then
+        look.heading = self.heading(given)
+    end
+    local sink = output.sink(form, self.columns, write, look)
     if sink.start then
         sink.start()
     end
+    return sink
+end
+
+-- The loop over the samples of an open chain. Returns the exit status.
+function report:loop(ks, given, filters, write)
+    local form, sink = form_of(given), nil
     local count = given.interval and given.count or not given.interval and 1 or nil
-    local skip = given.skip_first and count ~= 1
-    for now, prev in every.every(given.interval or 1, count, { chain = ks, select = self.selectors }) do
+    local skip = (given.skip_first or self.skip_first) and count ~= 1
+    for now, prev in every.every(given.interval or 1, count, { chain = ks }) do
+        if not sink then
+            sink = self:open_sink(form, given, now, write)
+            if not sink then
+                return 2
+            end
+        end
+        -- What this asks for is in every later sample, so it is asked for even if it is not shown.
+        local d = prev and now - prev or now:since_creation()
+        local rows = self:evaluate(d, now, prev, given, filters)
         if prev or not skip then
-            local d = prev and now - prev or now:since_creation()
             if given.timestamp and form == "table" then
                 write_timestamp(write, given.timestamp, now.time_of_day)
             end
-            local rows = self:evaluate(d, now, prev, given, filters)
             sink.show(rows, {
                 time = now.time_of_day, elapsed = d.elapsed, first = prev == nil,
                 totals = self.totals and self:make_totals(rows) or nil,
             })
         end
     end
+    return 0
 end
 
 --- Runs the report for a command line.
@@ -358,12 +410,12 @@ function report:run(arg, write)
         complain(self, message)
         return 3
     end
-    self:loop(ks, given, filters, write)
+    local status = self:loop(ks, given, filters, write)
     for _, warning in ipairs(ks:warnings()) do
         complain(self, warning)
     end
     ks:close()
-    return 0
+    return status
 end
 
 return setmetatable({}, {

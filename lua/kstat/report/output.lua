@@ -1,8 +1,8 @@
 --- How a report looks: a table for people, JSON lines, CSV, OpenMetrics.
 --
--- A sink has three functions: start(report), show(rows, tick) for each tick, finish(). rows is an array
--- of arrays of values, one for each column, nil for what is missing; rows.n columns. tick has `time` (seconds
--- since 1970), `elapsed` (seconds), `first` (since creation) and `totals` (a row, or nil).
+-- A sink has two functions: start(), show(rows, tick) for each tick. rows is an array of arrays of values,
+-- one for each column, nil for what is missing; a row's `text` is a line for people, in place of values. tick
+-- has `time` (seconds since 1970), `elapsed` (seconds), `first` (since creation) and `totals` (a row, or nil).
 --
 -- @module kstat.report.output
 local core = require("kstat.core")
@@ -47,12 +47,23 @@ local function pad(text, column)
     return (" "):rep(width - #text) .. text
 end
 
-local function line(columns, texts)
+local function line(columns, texts, gap)
     local out = {}
     for i, column in ipairs(columns) do
         out[i] = pad(texts[i], column)
     end
-    return (table.concat(out, " "):gsub(" +$", "")) .. "\n"
+    return (table.concat(out, gap):gsub(" +$", "")) .. "\n"
+end
+
+-- A cell that is too wide takes its room from those that follow it.
+local function squeezed(columns, texts, gap)
+    local out, over = {}, 0
+    for i, column in ipairs(columns) do
+        local width = math.max(column.width - over, #texts[i])
+        out[i] = (" "):rep(width - #texts[i]) .. texts[i]
+        over = over + width - column.width
+    end
+    return table.concat(out, gap) .. "\n"
 end
 
 -- Columns without a width are as wide as what they show, and never become narrower.
@@ -61,26 +72,41 @@ local function widen(columns, lines)
         if not column.fixed then
             column.width = math.max(column.width or 0, #column.title)
             for _, texts in ipairs(lines) do
-                column.width = math.max(column.width, #texts[i])
+                column.width = math.max(column.width, texts[i] and #texts[i] or 0)
             end
         end
     end
 end
 
-local function table_sink(columns, write)
+local function table_sink(columns, write, report)
     local titles, shown, since_header = {}, 0, math.huge
+    local gap, make = report.gap or " ", report.squeeze and squeezed or line
+    local headed = report.heading
     for i, column in ipairs(columns) do
         titles[i] = column.title
+        headed = headed or column.title ~= ""
     end
-    local _, height = core.terminal(1)
-    local screen = (height or 24) - 2
+    local screen = report.repeat_header
+    if not screen then
+        local _, height = core.terminal(1)
+        screen = (height or 24) - 2
+    end
+
+    local function write_header()
+        if report.heading then
+            write(report.heading .. "\n")
+        end
+        write(line(columns, titles, gap))
+        since_header = 0
+    end
+
     return {
         show = function(rows, tick)
             local lines = {}
             for r, row in ipairs(rows) do
-                lines[r] = {}
+                lines[r] = { text = row.text }
                 for i, column in ipairs(columns) do
-                    lines[r][i] = cell(column, row[i])
+                    lines[r][i] = not row.text and cell(column, row[i]) or nil
                 end
             end
             if tick.totals then
@@ -93,14 +119,15 @@ local function table_sink(columns, write)
             widen(columns, lines)
             -- Many rows: a header each time. One row: a header every screenful.
             if #lines > 1 or since_header + #lines > screen then
-                if shown > 0 and #lines > 1 then
+                if shown > 0 and #lines > 1 and report.blank ~= false then
                     write("\n")
                 end
-                write(line(columns, titles))
-                since_header = 0
+                if headed then
+                    write_header()
+                end
             end
             for _, texts in ipairs(lines) do
-                write(line(columns, texts))
+                write(texts.text and texts.text .. "\n" or make(columns, texts, gap))
             end
             shown, since_header = shown + 1, since_header + #lines
         end,
@@ -135,7 +162,7 @@ local function json_sink(columns, write, report)
             for _, row in ipairs(rows) do
                 local out = { head }
                 for i, column in ipairs(columns) do
-                    out[#out + 1] = (",%s:%s"):format(json(column.title), json(row[i]))
+                    out[#out + 1] = (",%s:%s"):format(json(column.key or column.title), json(row[i]))
                 end
                 out[#out + 1] = "}\n"
                 write(table.concat(out))
@@ -164,7 +191,7 @@ local function csv_sink(columns, write)
         start = function()
             local out = { "time" }
             for _, column in ipairs(columns) do
-                out[#out + 1] = csv(column.title)
+                out[#out + 1] = csv(column.key or column.title)
             end
             write(table.concat(out, ",") .. "\n")
         end,
@@ -198,7 +225,7 @@ local function labels_of(columns, row)
     local out = {}
     for i, column in ipairs(columns) do
         if type(row[i]) == "string" then
-            out[#out + 1] = ('%s="%s"'):format(metric_name(column.title), label_value(row[i]))
+            out[#out + 1] = ('%s="%s"'):format(metric_name(column.key or column.title), label_value(row[i]))
         end
     end
     return #out > 0 and "{" .. table.concat(out, ",") .. "}" or ""
@@ -208,7 +235,7 @@ local function metrics_sink(columns, write, report)
     return {
         show = function(rows)
             for i, column in ipairs(columns) do
-                local name = ("kstat_%s_%s"):format(metric_name(report.name), metric_name(column.title))
+                local name = ("kstat_%s_%s"):format(metric_name(report.name), metric_name(column.key or column.title))
                 local counter = column.kind == "counter"
                 local samples = {}
                 for _, row in ipairs(rows) do
@@ -232,18 +259,34 @@ end
 
 local SINKS = { table = table_sink, json = json_sink, csv = csv_sink, openmetrics = metrics_sink }
 
+-- What is shown to data formats: rows without those that are for people.
+local function data_only(sink)
+    return { start = sink.start, show = function(rows, tick)
+        local data = {}
+        for _, row in ipairs(rows) do
+            data[#data + 1] = not row.text and row or nil
+        end
+        sink.show(data, tick)
+    end }
+end
+
 --- Makes a sink.
 -- @string form "table", "json", "csv" or "openmetrics"
--- @tparam {table,...} columns with `title`, `width`, `align`, `format`, `kind`, `about`
+-- @tparam {table,...} columns with `title`, `key`, `width`, `align`, `format`, `kind`, `about`
 -- @func write takes text
--- @tparam table report with `name`
+-- @tparam table report with `name`, `heading`, `gap`, `squeeze`, `blank`, `repeat_header`
 -- @treturn sink
 function output.sink(form, columns, write, report)
     local copies = {}
     for i, column in ipairs(columns) do
-        copies[i] = setmetatable({ fixed = column.width ~= nil }, { __index = column })
+        local copy = { fixed = column.width ~= nil }
+        for field, value in pairs(column) do
+            copy[field] = value
+        end
+        copies[i] = copy
     end
-    return SINKS[form](copies, write, report)
+    local sink = SINKS[form](copies, write, report)
+    return form == "table" and sink or data_only(sink)
 end
 
 return output
