@@ -166,6 +166,9 @@ set_device(struct ks_unit *unit, uint64_t irq)
 	}
 	ks_name_set(unit->module, sizeof(unit->module), unit->name, letters > 0 ? letters : 1);
 	unit->instance = (int)number;
+	/* Colons separate in operands: ehci_hcd:usb1 could not be named there. */
+	for (char *colon = unit->name; (colon = strchr(colon, ':')) != NULL;)
+		*colon = '_';
 }
 
 static uint64_t
