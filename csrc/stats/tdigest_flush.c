@@ -143,18 +143,25 @@ gather(const void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_
 	uint64_t u;
 	size_t left = (size_t)(-2 - td_get6(td, kind, TD_ROOT)), i;
 	size_t max = (uint16_t)td_get6(td, kind, TD_MAX), links = td_inlinks(kind, mode, max);
-	size_t cur = (uint16_t)td_get6(td, kind, TD_CUR);
+	size_t cur = (uint16_t)td_get6(td, kind, TD_CUR), places;
 	unsigned extra = td_extra(mode);
 	unsigned shift = extra + (mode == KS_TDGST_INT ? td_frac(td, kind) : 0);
+	const ptrdiff_t half = kind == KS_TDGST64 ? 8 : 4;
+	const uint8_t *p;
 	int64_t *s = wk->sort[0], *to = s, v, min = INT64_MAX, bits = INT64_MIN;
 
-	for (i = td_places(kind, mode, cur, max); i > left && i > links; ) {
-		v = td_infree(td, kind, --i - links, max) * (INT64_C(1) << shift) + 1;
+	/* Two in each free node, from the last node down; then those in links. */
+	places = td_places(kind, mode, cur, max);
+	i = left > links ? left - links : 0;
+	p = (const uint8_t *)td + td_place_at(kind, i, max);
+	for (; i + links < places; i++) {
+		v = td_infree(p, kind) * (INT64_C(1) << shift) + 1;
+		p += (i & 1) == 0 ? half : -half - (ptrdiff_t)td_nodesize(kind);
 		min = v < min ? v : min;
 		bits |= v;
 		*to++ = v;
 	}
-	while (i > left) {
+	for (i = places < links ? places : links; i > left; ) {
 		if (TD_LITTLE && kind == KS_TDGST64 && mode == KS_TDGST_FIX) {
 			memcpy(&u, td_cnode(td, kind, --i), sizeof(u));
 			v = (int64_t)(u << 16 | 1); /* six bytes of it, by 2^16 */

@@ -196,7 +196,11 @@ td_count(void *td, int kind, uint64_t w)
 		memcpy(td, &v, sizeof(v));
 		return;
 	}
-	v32 = w > UINT32_MAX - v ? UINT32_MAX : (uint32_t)(v + w);
+	v32 = (uint32_t)v;
+	if (w == 1)
+		v32 += v32 != UINT32_MAX;
+	else
+		v32 = w > UINT32_MAX - v ? UINT32_MAX : (uint32_t)(v + w);
 	memcpy(td, &v32, sizeof(v32));
 }
 
@@ -403,11 +407,10 @@ td_inlink(const void *td, int kind, enum ks_tdgst_mode mode, size_t i)
 	return td_get16(p + td_nodesize(kind)) * (INT64_C(1) << 48) + ((int64_t)mid << 32 | low);
 }
 
-/* The e-th sample of those in free nodes. */
+/* A sample in a free node. */
 KS_TDGST_INLINE int64_t
-td_infree(const void *td, int kind, size_t e, size_t max)
+td_infree(const uint8_t *p, int kind)
 {
-	const uint8_t *p = (const uint8_t *)td + td_place_at(kind, e, max);
 	int64_t v;
 	int32_t v32;
 
@@ -425,7 +428,9 @@ td_waiting(const void *td, int kind, enum ks_tdgst_mode mode, size_t i, size_t m
 {
 	size_t links = td_inlinks(kind, mode, max);
 
-	return i < links ? td_inlink(td, kind, mode, i) : td_infree(td, kind, i - links, max);
+	if (i < links)
+		return td_inlink(td, kind, mode, i);
+	return td_infree((const uint8_t *)td + td_place_at(kind, i - links, max), kind);
 }
 
 /* Puts v, which fits the mode, at place i. */
