@@ -11,8 +11,9 @@ local function raised(f, ...)
   return message
 end
 
--- A clock that only wait() moves; `late` says by how much a wait overshoots, in order.
-local function fake(late, answers)
+-- A clock that only wait() moves; `late` says by how much a wait overshoots, in order, and `stopped`
+-- how long the process was stopped where the answer is "continued".
+local function fake(late, answers, stopped)
   local time = { now = 1000, deadlines = {} }
   time.clock = function() return time.now end
   time.wait = function(deadline)
@@ -21,7 +22,7 @@ local function fake(late, answers)
     if answer == "time" then
       time.now = math.max(time.now, deadline) + (late and late[#time.deadlines] or 0)
     elseif answer == "continued" then
-      time.now = time.now + 700
+      time.now = time.now + stopped
     end
     return answer
   end
@@ -180,12 +181,20 @@ describe("kstat.every", function()
     assert.same({ 1100, 1200, 1550 }, time.deadlines)
   end)
 
-  it("starts a new cadence when the process was continued", function()
-    local time = fake(nil, { "time", "continued" })
+  it("starts a new cadence when the process was stopped beyond its deadline", function()
+    local time = fake(nil, { "time", "continued" }, 1200)
     for _ in kstat.every(1e-6, 4, { chain = chain, wait = time.wait, clock = time.clock }) do
       time.body = true
     end
-    assert.same({ 2000, 3000, 3700 }, time.deadlines)
+    assert.same({ 2000, 3000, 4200 }, time.deadlines)
+  end)
+
+  it("keeps its cadence when the process was stopped for less", function()
+    local time = fake(nil, { "time", "continued" }, 700)
+    for _ in kstat.every(1e-6, 4, { chain = chain, wait = time.wait, clock = time.clock }) do
+      time.body = true
+    end
+    assert.same({ 2000, 3000, 3000, 4000 }, time.deadlines)
   end)
 
   it("waits again after a signal, and ends when interrupted", function()

@@ -236,7 +236,7 @@ describe("kstatlua's signals", function()
     assert.equal(130, r.status)
   end)
 
-  it("start a new cadence after SIGCONT", function()
+  it("hear of SIGCONT", function()
     local r = signalled("CONT", ready .. "print(require('kstat.core').wait(8e18))")
     assert.equal("continued\n", r.out)
     assert.equal(0, r.status)

@@ -3,8 +3,8 @@
  *
  * SIGINT and SIGTERM: an interval loop finishes its tick and ends, and the script goes on behind
  * the loop; any other script is broken off. The second one kills. SIGPIPE: the same, if standard output
- * is what broke; a script that writes to another broken pipe gets Lua's error result. SIGCONT: the
- * loop takes up a new cadence.
+ * is what broke; a script that writes to another broken pipe gets Lua's error result. SIGCONT: a
+ * loop whose deadline went by takes up a new cadence.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HOST_SIGNAL_H

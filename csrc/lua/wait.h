@@ -26,7 +26,7 @@ extern volatile sig_atomic_t ks_wait_looping;
 enum ks_wait {
 	KS_WAIT_TIME,        /* the time has come */
 	KS_WAIT_INTERRUPTED, /* ks_wait_interrupted is set; it stays set */
-	KS_WAIT_CONTINUED,   /* SIGCONT: the loop takes up a new cadence; the flag is cleared */
+	KS_WAIT_CONTINUED,   /* SIGCONT: after it the deadline may be past; the flag is cleared */
 	KS_WAIT_SIGNAL       /* another handler ran, perhaps the interpreter's: call again */
 };
 

@@ -62,14 +62,17 @@ local function selectors_of(spec)
     return { spec }
 end
 
--- Sleeps until a deadline. false: the loop is to end; true: a new cadence starts.
-local function sleep(wait, deadline)
+-- Sleeps until a deadline. false: the loop is to end; true: the process was stopped beyond it, and a
+-- new cadence starts. Stopped for less, the cadence stays.
+local function sleep(wait, clock, deadline)
     while true do
         local why = wait(deadline)
         if why == "interrupted" then
             return false
         elseif why == "continued" then
-            return true
+            if clock() >= deadline then
+                return true
+            end
         elseif why ~= "signal" then
             return nil
         end
@@ -163,7 +166,7 @@ function every.every(interval, count, options)
             return not core.interrupted()
         end
         deadline = deadline + interval
-        local fresh = sleep(wait, deadline)
+        local fresh = sleep(wait, clock, deadline)
         local time = clock()
         if fresh or time - deadline > interval then
             deadline = time
