@@ -41,6 +41,7 @@ typedef enum kstat2_nv_metatype {
 typedef uint32_t kstat2_nv_metaflag_t;
 #define KSTAT2_NVMF_NONE 0u
 #define KSTAT2_NVMF_FRACT 1u /* the scale divides: value / scale is in the base unit */
+#define KSTAT2_NVMF_PARTS 2u /* a gauge that is kept in parts which add up: kstat_publish_shards() */
 
 /* What a number does over time. DEFAULT: what its metatype usually does. */
 typedef enum kstat2_nv_metakind {

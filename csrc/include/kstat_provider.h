@@ -162,7 +162,7 @@ kstat2_t *kstat2_publish_histogram(kstat_pub_t *pub, const char *ks_pseg[], uint
 /*
  * Before kstat_install(): gives a NAMED kstat n rows of counters (at most 1024), each on cache lines of
  * its own, which readers see summed. Integers described as gauges (kstat2_set_md()) have one value
- * still. 0, or -1 with errno EINVAL.
+ * still, unless KSTAT2_NVMF_PARTS is among their flags. 0, or -1 with errno EINVAL.
  */
 int kstat_publish_shards(kstat_t *ksp, uint_t n);
 
@@ -193,9 +193,17 @@ kstat_counter_t *kstat_counter(kstat_t *ksp, const char *stat);
 /*
  * This thread's own part of a sharded number, on cache lines that nobody else writes; kstat_counter()'s
  * if there are no shards, or none is free (*own, if not NULL, tells). It belongs to the thread
- * that asked: another thread, or the child of a fork, asks again.
+ * that asked: another thread, or the child of a fork, asks again. A part whose thread died goes to the
+ * next that asks, with what it holds.
  */
 kstat_counter_t *kstat_counter_own(kstat_t *ksp, const char *stat, int *own);
+
+/*
+ * Takes out of a sharded number what threads that died left in their parts, and stores it in *taken: after
+ * a crash, the share of the dead in a gauge such as "requests in flight". Call it before
+ * kstat_counter_own(), which may take over such a part. 0, or -1 with errno as kstat_counter().
+ */
+int kstat_counter_reclaim(kstat_t *ksp, const char *stat, int64_t *taken);
 
 /* Each is a single atomic operation (max and add_double repeat it if others interfere). */
 static inline void

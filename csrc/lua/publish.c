@@ -404,6 +404,19 @@ counter_max(lua_State *L)
 	return 0;
 }
 
+/* reclaim(kstat, stat) -> integer | nil, message, errno */
+static int
+box_reclaim(lua_State *L)
+{
+	struct box *b = check_box(L, 1);
+	int64_t taken;
+
+	if (kstat_counter_reclaim(b->ksp, luaL_checkstring(L, 2), &taken) != 0)
+		return ks_lua_fail(L);
+	ks_lua_pushi64(L, taken);
+	return 1;
+}
+
 /* counter(kstat, stat, is_double) -> add, set, max | nil, message, errno */
 static int
 box_counter(lua_State *L)
@@ -709,6 +722,7 @@ static const luaL_Reg module_functions[] = {
 	{ "store", box_store },
 	{ "cell", box_cell },
 	{ "counter", box_counter },
+	{ "reclaim", box_reclaim },
 	{ "methods", box_methods },
 	{ "failure", failure },
 	{ "functions", functions },

@@ -181,7 +181,7 @@ ks_provider_describe(struct ks_provider *p, const char *stat, const kstat2_md_t 
 	const char *unit;
 
 	if ((unsigned)md->md_type > KSTAT2_NVMT_LIMIT || (unsigned)md->md_kind > KSTAT2_NVMK_TIME ||
-	    (md->md_flags & ~KSTAT2_NVMF_FRACT) != 0)
+	    (md->md_flags & ~(KSTAT2_NVMF_FRACT | KSTAT2_NVMF_PARTS)) != 0)
 		return ks_fail(EINVAL, "%s: no such metatype, kind or flag", stat);
 	d = calloc(1, sizeof(*d));
 	if (d == NULL)

@@ -94,7 +94,7 @@ is_sharded(const struct ks_provider *p, const kstat_named_t *kn)
 	const struct ks_meta *m = ks_provider_meta(p, kn->name);
 
 	return p->published->shards > 1 && kn->data_type <= KSTAT_DATA_UINT64 &&
-	    (m == NULL || m->kind == KS_KIND_COUNTER);
+	    (m == NULL || m->kind == KS_KIND_COUNTER || (m->flags & KSTAT2_NVMF_PARTS));
 }
 
 /* A number as its 64-bit cell. */

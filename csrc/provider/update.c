@@ -118,6 +118,32 @@ kstat_counter_own(kstat_t *ksp, const char *stat, int *own)
 	return (kstat_counter_t *)(data_of(e) + f->offset + (size_t)row * e->row);
 }
 
+int
+kstat_counter_reclaim(kstat_t *ksp, const char *stat, int64_t *taken)
+{
+	const struct ks_seg_field *f;
+	struct ks_seg_entry *e = with_cells(ksp, stat, &f);
+	uint64_t self = ks_owner_self();
+	ks_word *owner;
+
+	if (e == NULL)
+		return -1;
+	*taken = 0;
+	owner = (ks_word *)(data_of(e) + e->owners);
+	for (uint32_t i = 1; f->storage == KS_STORE_SHARDED && e->owners != 0 && i < e->shards; i++) {
+		uint64_t v = atomic_load(&owner[i]);
+		uint64_t *cell = (uint64_t *)(void *)(data_of(e) + f->offset + (size_t)i * e->row);
+
+		/* Whoever owns the row for this moment is the only one to take from it. */
+		if (v == 0 || v == self || ks_owner_alive(v) ||
+		    !atomic_compare_exchange_strong(&owner[i], &v, self))
+			continue;
+		*taken += (int64_t)__atomic_exchange_n(cell, 0, __ATOMIC_RELAXED);
+		atomic_store(&owner[i], 0);
+	}
+	return 0;
+}
+
 /* --- text, arrays, bytes ------------------------------------------------------------------------------ */
 
 static int

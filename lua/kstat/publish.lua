@@ -307,6 +307,19 @@ function named_methods.add(self, statistic, n)
     named_methods.counter(self, statistic):add(n)
 end
 
+--- Takes out of a sharded statistic what threads that died left in their parts: after a crash, the share of
+-- the dead in a gauge such as "requests in flight". To be called before this thread's first counter of
+-- the kstat, which may take over such a part.
+-- @string statistic
+-- @treturn[1] integer what was taken out
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function k:reclaim
+function named_methods.reclaim(self, statistic)
+    return core.reclaim(self.box, statistic)
+end
+
 --- Sets a statistic: a number, a text, or an array.
 -- @string statistic
 -- @param value nil: the null string
@@ -325,16 +338,16 @@ function named_methods.set(self, statistic, value)
 end
 
 local named_meta = class_of(named_methods)
-local statistic_fields = set("name", "type", "value", "kind", "meta", "scale", "fract", "unit", "desc")
+local statistic_fields = set("name", "type", "value", "kind", "meta", "scale", "fract", "parts", "unit", "desc")
 local named_fields = with_header("statistics", "shards", "writable")
 
 local function describe(box, name, spec)
-    if not (spec.kind or spec.meta or spec.unit or spec.desc or spec.scale) then
+    if not (spec.kind or spec.meta or spec.unit or spec.desc or spec.scale or spec.parts) then
         return true
     end
     return core.describe(box, name, lookup(metatypes, spec.meta or "cnt", "meta"),
-        spec.kind and lookup(kinds, spec.kind, "kind") or 0, spec.scale or 0, spec.fract and 1 or 0,
-        spec.unit, spec.desc)
+        spec.kind and lookup(kinds, spec.kind, "kind") or 0, spec.scale or 0,
+        (spec.fract and 1 or 0) + (spec.parts and 2 or 0), spec.unit, spec.desc)
 end
 
 -- Statistics as tables, checked.
@@ -388,7 +401,8 @@ local pub_meta = { __index = pub_methods, __name = "kstat.pub" }
 --   * `statistics`: an array of names (uint64 counters) or tables: `name`, `type` ("uint64", "int64",
 --     "uint32", "int32", "double", "char", "string", "ints", "strs"), `value` (the first), `kind`
 --     ("counter", "gauge", "text", "time"), `meta` (kstat2's semantic type: "cnt", "bytes", "t_rel", "pct", …),
---     `scale`, `fract` (the scale divides), `unit`, `desc`
+--     `scale`, `fract` (the scale divides), `unit`, `desc`; `parts`: a gauge that has shards, too, because
+--     threads only add to it
 --   * `shards`: rows of counters, one for each thread that adds (32); the readers see the sums; 1: none
 --   * `writable`: readers with write permission may set its numbers
 -- @treturn[1] named `k:counter(statistic)`, `k:add(statistic [, n])`, `k:set(statistic, value)`, `k:delete()`
@@ -425,7 +439,7 @@ function pub_methods.named(self, spec)
         local code = data_types[data_type]
         local counts = code >= 1 and code <= 4 and (not stat.kind or stat.kind == "counter") and
             (not stat.meta or stat.kind or stat.meta == "cnt" or stat.meta == "bytes" or stat.meta == "bits" or
-            stat.meta == "t_acc")
+            stat.meta == "t_acc") or stat.parts
         k.types[stat.name] = { type = data_type, number = code >= 1 and code <= 6,
             sharded = counts and shards > 1 }
     end

@@ -290,6 +290,7 @@ function kstat.gc(persistent) end
 ---@field meta? string
 ---@field scale? integer
 ---@field fract? boolean
+---@field parts? boolean
 ---@field unit? string
 ---@field desc? string
 
@@ -385,6 +386,12 @@ function named:counter(statistic) end
 ---@param statistic string
 ---@param n? integer
 function named:add(statistic, n) end
+
+---@param statistic string
+---@return integer? taken
+---@return string? message
+---@return string? errno
+function named:reclaim(statistic) end
 
 ---@param statistic string
 ---@param value any
