@@ -2,7 +2,7 @@
 --
 -- See nginx.conf for where the functions are called. The master makes the segment, its workers share it;
 -- on a reload the counts go on. Nothing here reads ngx.var: one such read costs more than all the rest.
--- luacheck: read globals ngx
+-- luacheck: globals ngx
 local publish = require("kstat.publish")
 
 local M = {}
