@@ -20,6 +20,9 @@ usage: NAME SYNOPSIS[-m module] [-i instance] [-n name]
   -T  time before each report: d as a date, u in seconds since 1970
   -r  read a capture (what -j printed, gzip or plain; -: standard input)
   -h, --help  this           --version  the version
+  --gc  remove what killed processes published, and name it
+
+A kstat2 URI (kstat:/class/module/instance/name) is an operand, too.
 
 class, module, instance, name and statistic: a glob, or a /Perl regular expression/.
 ]==]):gsub("NAME", PROGRAM):gsub("SYNOPSIS", SYNOPSIS)
@@ -53,6 +56,16 @@ local LONG = {
   ["--help"] = help,
   ["--version"] = function()
     io.stdout:write("kstat ", core.version, "\n")
+    stop(0)
+  end,
+  ["--gc"] = function()
+    local removed, message = core.publish.gc()
+    if not removed then
+      fatal(message)
+    end
+    for _, path in ipairs(removed) do
+      io.stdout:write(path, "\n")
+    end
     stop(0)
   end,
 }
@@ -153,7 +166,7 @@ local function compile(options, operands)
   local selectors = {}
   for i, operand in ipairs(operands) do
     local part = require("kstat.selector").parse(operand)
-    local selector, message = core.selector(part[1], part[2], part[3], part[4], class)
+    local selector, message = core.selector(part[1], part[2], part[3], part[4], class or part.class)
     selectors[i] = selector or wrong("'%s': %s", operand, message)
   end
   return selectors

@@ -138,6 +138,33 @@ describe("kstat.publish", function()
     ]])
   end)
 
+  it("has histograms that kstat draws, with their units, and prints as arrays", function()
+    lua([[
+      local h = assert(pub:histogram({ name = "h", class = "misc", type = "log10_lin", range_min = 2,
+        range_max = 3, stepping = 5, meta = "t_rel", scale = 1e6, fract = true }))
+      for _ = 1, 30 do assert(h:add_value(150)) end
+      for _ = 1, 10 do assert(h:add_value(450)) end
+      local empty = assert(pub:histogram({ name = "empty", type = "log2" }))
+      local ks = assert(kstat.open())
+      local text = ks:render("human", "kstat:/misc/spec/0/h")
+      check(text:match("\ttype[^\n]*\n(.*)$"), table.concat({
+        "\t          value (us)  ------------- Distribution ------------- count",
+        "\t               < 100 |                                         0",
+        "\t                 100 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@           30",
+        "\t                 200 |                                         0",
+        "\t                 400 |@@@@@@@@@@                               10",
+        "\t                 600 |                                         0",
+        "", "" }, "\n"))
+      check(ks:render("human", "spec::h"):gsub("snaptime[^\n]*", ""), (text:gsub("snaptime[^\n]*", "")))
+      check(ks:render("parseable", "kstat:/misc/spec/h/0"):match("h:buckets\t(%S+)"),
+        "[0,30,0,10,0,0,0,0,0,0,0,0]")
+      check(ks:render("json", "spec::h"):match('"buckets": (%S+),'), "[0,30,0,10,0,0,0,0,0,0,0,0]")
+      check(ks:render("human", "spec::empty"):match("%(no values%)"), "(no values)")
+      check(ks:render("human", "kstat:/net/spec/0/h"), "")
+      check(ks:render("human", "spec::h:stepping"):match("Distribution"), nil)
+    ]])
+  end)
+
   it("goes on with what is there when it is done again, and stops when closed", function()
     lua([[
       local spec = { name = "n", statistics = { "a" } }

@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/number.h"
+#include "chain/chain.h"
+#include "chain/histogram_plot.h"
 
 /* Output is handed on in pieces of about this size, so that a huge chain needs little memory. */
 #define PIECE 65536
@@ -148,6 +150,7 @@ human(struct render *r, const kstat_t *ksp)
 {
 	struct ks_buf *b = &r->out;
 	char instance[KS_NUMBER_MAX];
+	bool plot = ks_is_histogram(ksp), plotted = false;
 
 	ks_buf_adds(b, "module: ");
 	add_padded(b, ksp->ks_module, strlen(ksp->ks_module), 30);
@@ -161,12 +164,18 @@ human(struct render *r, const kstat_t *ksp)
 	for (size_t i = 0; i < r->values.n; i++) {
 		const struct ks_pair *p = &r->values.pair[i];
 
+		if (plot && strcmp(p->name, "buckets") == 0) {
+			plotted = true;
+			continue;
+		}
 		ks_buf_addc(b, '\t');
 		add_padded(b, p->name, strlen(p->name), 30);
 		ks_buf_adds(b, "  ");
 		add_value(b, &p->value, false);
 		ks_buf_addc(b, '\n');
 	}
+	if (plotted)
+		ks_histogram_plot(b, ksp, ks_chain_meta(r->kc, ksp, "buckets"));
 	ks_buf_addc(b, '\n');
 }
 

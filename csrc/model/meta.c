@@ -1,6 +1,7 @@
 /* meta.c - see meta.h. SPDX-License-Identifier: MIT */
 #include "model/meta.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "model/raw_meta.h"
@@ -57,6 +58,26 @@ static const struct ks_meta timer_meta[] = {
 	END
 };
 
+static const struct ks_meta histogram_meta[] = {
+	{ "buckets", KS_KIND_COUNTER, KSTAT2_NVMT_CNT, 0, 1, "", "values in each bucket" },
+	TEXT("type", "how the buckets are laid out"),
+	{ "range_min", KS_KIND_GAUGE, KSTAT2_NVMT_LIMIT, 0, 1, "", "where the first bucket ends" },
+	{ "range_max", KS_KIND_GAUGE, KSTAT2_NVMT_LIMIT, 0, 1, "", "where the last bucket starts" },
+	{ "stepping", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, 0, 1, "", "width of a bucket, or their number in a "
+	    "power of ten" },
+	END
+};
+
+/* A NAMED kstat that starts with an array of buckets. */
+static bool
+is_histogram(const kstat_t *ksp)
+{
+	const kstat_named_t *kn = ksp->ks_data;
+
+	return ksp->ks_type == KSTAT_TYPE_NAMED && kn != NULL && ksp->ks_ndata == 5 &&
+	    kn->data_type == KSTAT_DATA_INTS && strcmp(kn->name, "buckets") == 0;
+}
+
 const struct ks_meta *
 ks_meta_find(const struct ks_meta *table, const char *stat)
 {
@@ -86,6 +107,8 @@ ks_meta_of_model(const kstat_t *ksp, const char *stat)
 		m = ks_meta_find(io_meta, stat);
 	else if (ksp->ks_type == KSTAT_TYPE_TIMER)
 		m = ks_meta_find(timer_meta, stat);
+	else if (is_histogram(ksp))
+		m = ks_meta_find(histogram_meta, stat);
 	else if (ksp->ks_type == KSTAT_TYPE_RAW)
 		m = meta_of_raw(ksp, stat);
 	return m != NULL ? m : ks_meta_find(header_meta, stat);

@@ -5,6 +5,9 @@
 -- matches everything. The first three colons outside of `/…/` separate; the statistic keeps further
 -- ones.
 --
+-- A kstat2 URI, `kstat:/misc/my_drv/1/data_in`, names one kstat: class, module, and of the last two
+-- segments the numeric one is the instance.
+--
 -- As a table, `{module =, instance =, name =, statistic =, class =}`: each a specifier as above, but
 -- here a colon is a character like any other. The instance may be a number.
 --
@@ -39,10 +42,17 @@ end
 
 --- Takes an operand apart: its one to four fields, not compiled.
 -- @string text the operand
--- @treturn {string,...} module, instance, name, statistic as far as they are given
+-- @treturn {string,...} module, instance, name, statistic as far as they are given; the field `class`
+-- if it is a URI
 function selector.parse(text)
     if type(text) ~= "string" then
         error("bad argument #1 to 'parse' (string expected, got " .. type(text) .. ")", 2)
+    end
+    if text:find("^kstat:/[^/:]+/[^/:]+/[^/:]+/?[^/:]*$") then
+        local class, module, instance, name = core.publish.parse_uri(text)
+        if class then
+            return { module, instance, name, class = class }
+        end
     end
     operand = operand or make_grammar()
     return operand:match(text)
@@ -82,7 +92,7 @@ local function from_text(text)
         return found
     end
     local part = selector.parse(text)
-    local sel, message, errname = core.selector(part[1], part[2], part[3], part[4])
+    local sel, message, errname = core.selector(part[1], part[2], part[3], part[4], part.class)
     if not sel then
         return nil, ("selector '%s': %s"):format(text, message), errname
     end
