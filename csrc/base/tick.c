@@ -13,6 +13,7 @@
 #define MOST_SPAN 100000000  /* ns after which its start is moved, so that it follows the kernel's */
 #define STRETCH 1000000      /* ns that are reckoned before the kernel is asked again */
 #define TRUSTED_ERROR 2000   /* ns by which the reckoning may be off at the end of a stretch */
+#define MOST_APART 1500      /* ticks between two readings that count as one moment */
 #define MOST_ERRORS 3        /* after so many larger ones the thread stays with the kernel */
 
 _Thread_local struct ks_tick_state ks_tick_state __attribute__((tls_model("initial-exec")));
@@ -41,6 +42,25 @@ find_out(void)
 	(void)close(fd);
 }
 
+/*
+ * Reads both clocks at one moment: false if the thread was interrupted in between each time, for
+ * then the two do not belong together. *ns is good all the same.
+ */
+static bool
+read_both(uint64_t *tsc, int64_t *ns)
+{
+	for (int i = 0; i < 4; i++) {
+		uint64_t before = __rdtsc(), after;
+
+		*ns = gethrtime();
+		after = __rdtsc();
+		*tsc = before + (after - before) / 2;
+		if (after - before < MOST_APART)
+			return true;
+	}
+	return false;
+}
+
 hrtime_t
 ks_tick_slow(void)
 {
@@ -49,10 +69,10 @@ ks_tick_slow(void)
 	int64_t ns, reckoned = 0;
 
 	(void)pthread_once(&once, find_out);
-	ns = gethrtime();
 	if (!usable || anchor.errors >= MOST_ERRORS)
+		return gethrtime();
+	if (!read_both(&tsc, &ns))
 		return ns;
-	tsc = __rdtsc();
 	if (anchor.tsc == 0 || ns - anchor.ns > 10LL * MOST_SPAN || tsc <= anchor.tsc) {
 		/* The first call, or the first after a long silence. */
 		s->limit = 0;

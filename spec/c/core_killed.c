@@ -200,7 +200,7 @@ publishers(kstat_ctl_t *kc, int kills)
 				wrong = verdict == 'd' ? "a publisher found old values" : "a publisher failed";
 		}
 	}
-	if (wrong == NULL && clean < kills / 4)
+	if (wrong == NULL && clean < kills / 20)
 		wrong = "hardly any publisher got to publish";
 	printf("publishers killed %d, of which had published %d\n", kills, clean);
 	return wrong;
