@@ -12,11 +12,8 @@ local PAGE = 19 -- reports after which the short forms print their head again
 local Report = {}
 Report.__index = Report
 
-local function new_report(ks, o)
-  local self = setmetatable({ ks = ks, o = o, made = 0 }, Report)
-  if o.devices then
-    self.devices = require("kstat.iostat.devices").new(ks, o)
-  end
+local function new_report(o)
+  local self = setmetatable({ o = o, made = 0 }, Report)
   if o.t or o.c then
     self.system = require("kstat.iostat.system")
   end
@@ -29,6 +26,31 @@ local function new_report(ks, o)
     self.classic = require("kstat.iostat.classic")
   end
   return self
+end
+
+-- Opens a chain of what is shown and of nothing else. false and a message if that fails.
+function Report:open()
+  local only = {}
+  local function add(list)
+    for _, selector in ipairs(list) do
+      only[#only + 1] = selector
+    end
+  end
+  local devices = self.o.devices and require("kstat.iostat.devices")
+  if devices then
+    local shown, told = devices.selectors(self.o)
+    add(shown)
+    add(told)
+  end
+  add(self.system and self.system.selectors() or {})
+  add(self.errors and self.errors.selectors() or {})
+  local ks, message = core.open(nil, nil, nil, nil, nil, only)
+  if not ks then
+    return false, message
+  end
+  self.ks = ks
+  self.devices = devices and devices.new(ks, self.o)
+  return true
 end
 
 -- Follows changes of the chain. Lines about devices that came or went; nil if none did.
@@ -143,20 +165,21 @@ end
 local function main()
   local o = options.read(arg)
   core.looping(true) -- an interrupt lets the report at hand be finished
-  local ks, message = core.open()
-  if not ks then
+  local report = new_report(o)
+  local ok, message = report:open()
+  if not ok then
     fatal(message)
   end
-  local report = new_report(ks, o)
+  local ks = report.ks
   local damaged = false
   for now, prev in samples(ks, o) do
     local text = report:text(now, prev)
     if prev or not o.y or not o.interval or o.count == 1 then
-      local ok, why, errno = io.stdout:write(text)
-      if ok then
-        ok, why, errno = io.stdout:flush()
+      local written, why, errno = io.stdout:write(text)
+      if written then
+        written, why, errno = io.stdout:flush()
       end
-      if not ok then
+      if not written then
         return errno == 32 and 0 or fatal("standard output: " .. why) -- 32: the reader went away
       end
     end

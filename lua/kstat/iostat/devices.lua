@@ -21,25 +21,34 @@ local WORD = { disk = "disk", partition = "partition", tape = "tape", nfs = "NFS
 -- whether it is used or not.
 local PASSED_OVER = { fd = true, loop = true, ram = true, zram = true, sr = true }
 
+local function class(name)
+    return core.selector(nil, nil, nil, nil, name)
+end
+
+--- What a chain has to hold: the devices, and what is told of them if anybody asks.
+-- @tparam table o from kstat.iostat.options
+-- @treturn {selector,...} of the devices
+-- @treturn {selector,...} of what else is needed
+function M.selectors(o)
+    local list = { class("tape"), class("nfs") }
+    if not o.P then
+        list[#list + 1] = class("disk")
+    end
+    if o.p or o.P then
+        list[#list + 1] = class("partition")
+    end
+    if o.X or o.Y then
+        list[#list + 1] = class("iopath")
+    end
+    local asked = o.n or o.C or o.i or o.names[1] or o.interval and not o.s
+    return list, { asked and class("device") or nil }
+end
+
 --- Makes the list of a chain's devices; `refresh` fills it.
 -- @param ks chain
 -- @tparam table o from kstat.iostat.options
 function M.new(ks, o)
-    local classes = { "tape", "nfs" }
-    if not o.P then
-        table.insert(classes, 1, "disk")
-    end
-    if o.p or o.P then
-        classes[#classes + 1] = "partition"
-    end
-    if o.X or o.Y then
-        classes[#classes + 1] = "iopath"
-    end
-    local selectors = {}
-    for i, class in ipairs(classes) do
-        selectors[i] = core.selector(nil, nil, nil, nil, class)
-    end
-    return setmetatable({ ks = ks, o = o, selectors = selectors, known = {}, rows = {} }, M)
+    return setmetatable({ ks = ks, o = o, wanted = (M.selectors(o)), known = {}, rows = {} }, M)
 end
 
 -- --- names ---------------------------------------------------------------------------------
@@ -106,7 +115,7 @@ end
 -- Every device of the classes asked for, in order; those that were known already are the same tables.
 local function find(self)
     local list, known = {}, {}
-    for _, k in ipairs(core.chain_select(self.ks, self.selectors)) do
+    for _, k in ipairs(core.chain_select(self.ks, self.wanted)) do
         if k.type == "io" then
             local id = ("%s:%d:%s"):format(k.module, k.instance, k.name)
             local device = self.known[id]

@@ -12,19 +12,29 @@ local get = core.kstat_methods.get
 local COUNTS = { "Soft Errors", "Hard Errors", "Transport Errors" }
 local FULL_LINE = 62 -- a line of -E ends behind the item that gets here
 
+local function class(name)
+    return core.selector(nil, nil, nil, nil, name)
+end
+
+--- What a chain has to hold.
+-- @treturn {selector,...}
+function M.selectors()
+    return { class("device_error"), class("disk_detail") }
+end
+
 --- The error kstats of a chain by the device's name and instance, to be found anew when it changes.
 -- @param ks chain
 -- @treturn table
 function M.find(ks)
     local found = { system = "counted" }
-    for _, k in ipairs(core.chain_select(ks, { core.selector(nil, nil, nil, nil, "device_error") })) do
+    for _, k in ipairs(core.chain_select(ks, { class("device_error") })) do
         local name = k.name:match("^(.*),[^,]*$")
         if name then
             found[name] = { module = k.module, instance = k.instance, name = k.name }
         end
     end
     -- A system that tells more of disks than Solaris counts their errors only where it says so.
-    if core.chain_select(ks, { core.selector(nil, nil, nil, nil, "disk_detail") })[1] then
+    if core.chain_select(ks, { class("disk_detail") })[1] then
         found.system = "partly"
     end
     return found

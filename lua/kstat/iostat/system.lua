@@ -9,12 +9,18 @@ local HZ = 100 -- ticks a second, of every system whose kstats count ticks
 local TICKS = { "cpu_ticks_idle", "cpu_ticks_user", "cpu_ticks_kernel", "cpu_ticks_wait" }
 local names, values = {}, {}
 
+--- What a chain has to hold.
+-- @treturn {selector,...}
+function M.selectors()
+    return { core.selector("cpu", nil, "sys") }
+end
+
 --- The CPUs of a chain, to be found anew when it changes.
 -- @param ks chain
 -- @treturn {table,...}
 function M.cpus(ks)
     local list = {}
-    for i, k in ipairs(core.chain_select(ks, { core.selector("cpu", nil, "sys") })) do
+    for i, k in ipairs(core.chain_select(ks, M.selectors())) do
         list[i] = { module = k.module, instance = k.instance, name = k.name }
     end
     return list
