@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -179,6 +180,9 @@ publishers(kstat_ctl_t *kc, int kills)
 
 		if (pid == 0)
 			publisher(report[1]);
+		/* Every second one is left to publish first, however busy the machine is. */
+		if (i % 2 == 1)
+			(void)poll(&(struct pollfd){ .fd = report[0], .events = POLLIN }, 1, 1000);
 		pause_randomly(4000000);
 		wrong = look(kc);
 		if (random() % 2 == 0)
