@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "model/blobstat.h"
 #include "model/raw_layout.h"
 
 static void
@@ -201,6 +202,8 @@ next_raw(struct ks_cursor *c, const char **name, struct ks_value *v)
 	uint32_t u32;
 	uint64_t u64;
 
+	if (l != NULL && ks_blobstat_is(c->ksp))
+		return ks_blobstat_stat(c->layout, c->member++, name, v);
 	if (l == NULL || c->size < l->size)
 		return false;
 	f = &l->fields[c->member];
@@ -235,7 +238,9 @@ ks_cursor_open(struct ks_cursor *c, const kstat_t *ksp)
 	*c = (struct ks_cursor){ .ksp = ksp, .data = ksp->ks_data, .size = ksp->ks_data_size };
 	if (ksp->ks_data == NULL)
 		c->size = 0;
-	if (ksp->ks_type == KSTAT_TYPE_RAW)
+	if (ks_blobstat_is(ksp))
+		c->layout = ks_blobstat_find(ksp);
+	else if (ksp->ks_type == KSTAT_TYPE_RAW)
 		c->layout = ks_raw_layout_find(ksp->ks_module, ksp->ks_name);
 }
 
@@ -264,6 +269,6 @@ ks_is_shown(const kstat_t *ksp)
 {
 	if (strncmp(ksp->ks_name, "kstat_", 6) == 0)
 		return false;
-	return ksp->ks_type != KSTAT_TYPE_RAW ||
+	return ksp->ks_type != KSTAT_TYPE_RAW || ks_blobstat_is(ksp) ||
 	    ks_raw_layout_find(ksp->ks_module, ksp->ks_name) != NULL;
 }

@@ -37,7 +37,7 @@ struct ks_value {
 /* Walks the statistics of one kstat in the order in which they are stored. */
 struct ks_cursor {
 	const kstat_t *ksp;
-	const void *layout; /* RAW: its struct ks_raw_layout; NULL if unknown */
+	const void *layout; /* RAW: its struct ks_raw_layout, or a table of blobstat.h; NULL if unknown */
 	const char *data;
 	size_t size;
 	uint_t record; /* data record and member that come next */

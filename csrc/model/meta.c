@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "model/blobstat.h"
 #include "model/raw_meta.h"
 
 #define COUNTER(stat, desc) { stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, 0, 1, "", desc }
@@ -91,7 +92,11 @@ ks_meta_find(const struct ks_meta *table, const char *stat)
 static const struct ks_meta *
 meta_of_raw(const kstat_t *ksp, const char *stat)
 {
-	const struct ks_raw_layout *layout = ks_raw_layout_find(ksp->ks_module, ksp->ks_name);
+	const struct ks_raw_layout *layout;
+
+	if (ks_blobstat_is(ksp))
+		return ks_blobstat_meta(ksp, stat);
+	layout = ks_raw_layout_find(ksp->ks_module, ksp->ks_name);
 
 	return layout != NULL ? ks_raw_meta(layout, stat) : NULL;
 }

@@ -35,7 +35,8 @@ const struct ks_meta *ks_meta_find(const struct ks_meta *table, const char *stat
 
 /*
  * Metadata that follows from the model alone: crtime, snaptime and class of any kstat, the
- * members of INTR, IO and TIMER kstats, of histograms, and of known RAW layouts. NULL if unknown.
+ * members of INTR, IO and TIMER kstats, of histograms, and of known RAW layouts and statsblobs (the
+ * answer about those is the thread's, until the next call). NULL if unknown.
  */
 const struct ks_meta *ks_meta_of_model(const kstat_t *ksp, const char *stat);
 

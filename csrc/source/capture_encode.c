@@ -154,6 +154,11 @@ ks_capture_encode(struct ks_capture_sample *s, struct ks_capture_kstat *k)
 
 	k->size = 0;
 	k->ndata = 0;
+	if (l == NULL && k->nvalues > 0) {
+		/* Only a statsblob shows statistics that no structure tells of. */
+		k->flags |= KSTAT_FLAG_STATSBLOB;
+		return false;
+	}
 	if (l == NULL)
 		return true;
 	while (l->fields[nfields].name != NULL)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/blobstat.h"
 #include "source/capture_encode.h"
 
 static struct ks_capture_kstat *
@@ -324,6 +325,26 @@ read_value(const struct ks_capture_sample *s, const struct ks_capture_value *v,
 	}
 }
 
+/* Statistics of a statsblob that is not in the capture. */
+static void
+read_table(const struct ks_capture_sample *s, const struct ks_capture_kstat *k, struct ks_record *r)
+{
+	struct ks_blobstat_table t = KS_BLOBSTAT_TABLE_INIT;
+
+	for (size_t j = 0; j < k->nvalues; j++) {
+		const struct ks_capture_value *from = &values_of(s)[k->first + j];
+		struct ks_value v = { .kind = from->kind, .bits = 64, .len = from->len };
+
+		v.u64 = from->u64;
+		if (v.kind == KS_VALUE_STRING || v.kind == KS_VALUE_INTS || v.kind == KS_VALUE_STRS) {
+			v.str = from->at == KS_CAPTURE_NULL ? "" : ks_capture_sample_text(s, from->at);
+			v.len = from->at == KS_CAPTURE_NULL ? 0 : from->len;
+		}
+		ks_blobstat_table_add(&t, ks_capture_sample_text(s, from->name), &v);
+	}
+	(void)ks_blobstat_table_finish(&t, r);
+}
+
 void
 ks_capture_sample_read(const struct ks_capture_sample *s, size_t i, struct ks_record *r)
 {
@@ -333,6 +354,8 @@ ks_capture_sample_read(const struct ks_capture_sample *s, size_t i, struct ks_re
 	if (k->type == KSTAT_TYPE_NAMED) {
 		for (size_t j = 0; j < k->nvalues; j++)
 			read_value(s, &values_of(s)[k->first + j], r);
+	} else if (k->type == KSTAT_TYPE_RAW && (k->flags & KSTAT_FLAG_STATSBLOB) != 0) {
+		read_table(s, k, r);
 	} else {
 		for (uint_t j = 0; j < k->ndata; j++) {
 			size_t size = k->size / k->ndata;

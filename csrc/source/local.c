@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "model/ioqueue.h"
+#include "provider/blob_layout.h"
 #include "provider/provider.h"
 #include "source/source.h"
 
@@ -159,6 +160,10 @@ read_held(struct ks_provider *p, struct ks_record *r, struct ks_buf *scratch)
 	}
 	if (p->histogram != NULL)
 		return read_histogram(p->histogram, r, scratch);
+	if (k->ks_flags & KSTAT_FLAG_STATSBLOB) {
+		r->snaptime = gethrtime();
+		return ks_blob_read_own(k->ks_data, r);
+	}
 	if (k->ks_snapshot != NULL)
 		return custom_snapshot(k, r, scratch);
 	if (k->ks_data == NULL && k->ks_data_size > 0)

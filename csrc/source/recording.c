@@ -188,7 +188,8 @@ recording_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struc
 	if (!rk->readable)
 		return ks_fail(EIO, "%s:%d:%s could not be read when it was recorded", ksp->ks_module,
 		    ksp->ks_instance, ksp->ks_name);
-	ks_rec_build(rk, r);
+	if (ks_rec_build(rk, r) != 0)
+		return fail_at(rec, rec->at, "a damaged statsblob");
 	r->snaptime = (hrtime_t)rk->snaptime;
 	return 0;
 }

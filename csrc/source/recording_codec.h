@@ -10,7 +10,7 @@
  *     the number that came, and their definitions,
  *     a count of fields that are as expected, then (difference, count) pairs.
  * The fields of a kstat are its state (readable or not), its snaptime, and the numbers and strings of
- * its data section. The difference of a string is followed by its length plus one and its bytes; that
+ * its data section (of a statsblob the data section as one string). The difference of a string is followed by its length plus one and its bytes; that
  * of a number whose values have a power of ten in common is in units of it (recording_state.c).
  * SPDX-License-Identifier: MIT
  */
@@ -28,7 +28,8 @@
 enum ks_rec_kind {
 	KS_REC_INT,   /* a number of `width` bytes at `offset` */
 	KS_REC_CHARS, /* text with room for `width` bytes at `offset` */
-	KS_REC_HEAP   /* a string or an array that the named record refers to */
+	KS_REC_HEAP,  /* a string or an array that the named record refers to */
+	KS_REC_DATA   /* the whole data section, of a statsblob (model/blobstat.h) */
 };
 
 /* One field of the data section: where it lies, and what it was in the sample before. */
@@ -76,7 +77,7 @@ int ks_rec_encode(struct ks_rec_state *s, const kstat_t *const *k, size_t n, int
 /* Makes the sample of these bytes the state. 0, or -1 with errno EBADMSG or ENOMEM and a message. */
 int ks_rec_decode(struct ks_rec_state *s, const void *bytes, size_t n);
 
-/* Rebuilds the data section of one kstat. */
-void ks_rec_build(const struct ks_rec_kstat *rk, struct ks_record *r);
+/* Rebuilds the data section of one kstat. 0, or -1 with errno EBADMSG (a damaged blob), ENOMEM. */
+int ks_rec_build(const struct ks_rec_kstat *rk, struct ks_record *r);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/varint.h"
+#include "model/blobstat.h"
 #include "source/recording_state.h"
 
 struct input {
@@ -324,18 +325,20 @@ build_named(const struct ks_rec_kstat *rk, struct ks_record *r)
 	}
 }
 
-void
+int
 ks_rec_build(const struct ks_rec_kstat *rk, struct ks_record *r)
 {
 	char *data;
 
 	if (rk->k.ks_type == KSTAT_TYPE_NAMED) {
 		build_named(rk, r);
-		return;
+		return 0;
 	}
+	if (ks_blobstat_is(&rk->k))
+		return ks_blobstat_rebuild(r, rk->field[0].text, rk->field[0].len);
 	data = ks_record_add(r, ks_rec_fixed_size(&rk->k));
 	if (data == NULL)
-		return;
+		return 0; /* the record says so itself */
 	if (rk->k.ks_type == KSTAT_TYPE_TIMER) {
 		r->ndata = rk->k.ks_ndata;
 		for (uint_t i = 0; i < r->ndata; i++)
@@ -349,4 +352,5 @@ ks_rec_build(const struct ks_rec_kstat *rk, struct ks_record *r)
 		else if (f->text != NULL)
 			memcpy(data + f->offset, f->text, f->len < f->width ? f->len : f->width);
 	}
+	return 0;
 }

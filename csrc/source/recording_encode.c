@@ -121,6 +121,10 @@ text_of(const struct ks_rec_field *f, const kstat_t *k, uint32_t *len)
 	const char *at = (const char *)k->ks_data + f->offset;
 	const kstat_named_t *kn;
 
+	if (f->kind == KS_REC_DATA) {
+		*len = (uint32_t)k->ks_data_size;
+		return at;
+	}
 	if (f->kind == KS_REC_CHARS) {
 		*len = (uint32_t)strnlen(at, f->width);
 		return at;

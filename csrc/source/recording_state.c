@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/blobstat.h"
 #include "model/raw_layout.h"
 
 /* Where the search for a number's unit starts; see ks_rec_set_number(). */
@@ -142,7 +143,8 @@ add_raw_fields(struct ks_rec_kstat *rk, const struct ks_raw_layout *l)
 static const struct ks_raw_layout *
 layout_of(const kstat_t *k)
 {
-	return k->ks_type == KSTAT_TYPE_RAW ? ks_raw_layout_find(k->ks_module, k->ks_name) : NULL;
+	return k->ks_type == KSTAT_TYPE_RAW && !ks_blobstat_is(k) ?
+	    ks_raw_layout_find(k->ks_module, k->ks_name) : NULL;
 }
 
 /* Bytes of the data records. */
@@ -165,7 +167,8 @@ ks_rec_make_fields(struct ks_rec_kstat *rk)
 	const struct ks_raw_layout *l = layout_of(&rk->k);
 	size_t most = rk->k.ks_ndata * (size_t)6;
 
-	if (rk->k.ks_type == KSTAT_TYPE_IO || rk->k.ks_type == KSTAT_TYPE_INTR)
+	if (rk->k.ks_type == KSTAT_TYPE_IO || rk->k.ks_type == KSTAT_TYPE_INTR ||
+	    rk->k.ks_type == KSTAT_TYPE_RAW)
 		most = 12;
 	for (size_t i = 0; l != NULL && (i == 0 || l->fields[i - 1].name != NULL); i++)
 		most = i;
@@ -188,7 +191,9 @@ ks_rec_make_fields(struct ks_rec_kstat *rk)
 		add_timer_fields(rk);
 		break;
 	default:
-		if (l != NULL)
+		if (ks_blobstat_is(&rk->k))
+			add_field(rk, KS_REC_DATA, 0, 0);
+		else if (l != NULL)
 			add_raw_fields(rk, l);
 		break;
 	}

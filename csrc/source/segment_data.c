@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "model/ioqueue.h"
+#include "provider/blob_layout.h"
 #include "provider/segment_dir.h"
 #include "source/segment_file.h"
 
@@ -328,6 +329,29 @@ build_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_reco
 	return 1;
 }
 
+/* --- statsblobs -------------------------------------------------------------------------------------- */
+
+bool
+ks_seg_is_statsblob(const struct ks_seg_kstat *k)
+{
+	return k->e.type == KSTAT_TYPE_RAW && k->e.form == KS_FORM_BYTES &&
+	    strncmp(k->e.layout, KS_BLOB_LAYOUT, strlen(KS_BLOB_LAYOUT)) == 0;
+}
+
+/* 1 done, 0 it changed too fast, -1 with errno. */
+static int
+build_statsblob(const struct ks_seg_kstat *k, const char *data, struct ks_record *r)
+{
+	char why[128];
+	int rc = ks_blob_read(data, k->e.ndata, r), error = errno;
+
+	if (rc >= 0)
+		return rc;
+	strncpy(why, kstat_errmsg(), sizeof(why) - 1);
+	why[sizeof(why) - 1] = '\0';
+	return ks_fail(error, "%s:%d:%s: %s", k->e.module, k->e.instance, k->e.name, why);
+}
+
 /* --- reading --------------------------------------------------------------------------------------------- */
 
 static int
@@ -344,6 +368,8 @@ build(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r, 
 		return build_fields(k, data, r);
 	if (k->e.form == KS_FORM_RECORD)
 		return build_record(f, k, data, r, try);
+	if (ks_seg_is_statsblob(k))
+		return build_statsblob(k, data, r);
 	ks_buf_add(&r->fixed, data, k->e.ndata);
 	r->ndata = k->e.ndata;
 	return 1;

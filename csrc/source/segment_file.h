@@ -52,6 +52,9 @@ int ks_seg_file_scan(struct ks_seg_file *f);
 /* The kstat whose entry starts at offset, or NULL. */
 const struct ks_seg_kstat *ks_seg_file_find(const struct ks_seg_file *f, uint64_t offset);
 
+/* True if its bytes are a statsblob kstat (provider/blob_layout.h). */
+bool ks_seg_is_statsblob(const struct ks_seg_kstat *k);
+
 /* True if it is to be shown with KSTAT_FLAG_DORMANT. */
 bool ks_seg_is_dormant(const struct ks_seg_file *f, const struct ks_seg_kstat *k);
 

@@ -20,7 +20,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		for (size_t i = 0; i < s.n; i++) {
 			ks_record_reset(&r);
-			ks_rec_build(&s.kstat[i], &r);
+			(void)ks_rec_build(&s.kstat[i], &r);
 		}
 		data += 1 + n;
 		size -= 1 + n;

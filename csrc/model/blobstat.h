@@ -1,0 +1,95 @@
+/*
+ * blobstat.h - a statsblob as the data of a kstat: a RAW kstat with KSTAT_FLAG_STATSBLOB. Its data
+ * section is the blob, ks_ndata bytes, and behind it, 8-byte-aligned, what was worked out of it when
+ * it was read: the description of its VOIs and a table of statistics. So the decoder has
+ * nothing to compute and nothing to check, and the bytes may be copied anywhere.
+ *
+ * A capture has the statistics and not the blob: then ks_ndata is 0 and the table is all there is.
+ *
+ * Of a VOI "rtt", as far as its template has them:
+ *   rtt_sum, rtt_max, rtt_min   max and min are absent until there is a sample
+ *   rtt_count                   samples that its digest or histogram saw
+ *   rtt_p50 .. rtt_p999         from its digest, or else its histogram; absent without samples
+ *   rtt_buckets, rtt_bounds     the histogram: counts, and the lower bounds as numbers (as text, if
+ *                               one is negative or has a fraction)
+ *   rtt_oob                     samples that no bucket holds
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef MODEL_BLOBSTAT_H
+#define MODEL_BLOBSTAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "model/decode.h"
+#include "model/meta.h"
+#include "model/record.h"
+#include "statsblob.h"
+
+/* What a blob does not say of a VOI. Fixed widths: it also lies in segments and recordings. */
+struct ks_blob_voi {
+	int32_t id;
+	char name[32]; /* texts are NUL-terminated and without control characters */
+	char unit[24];
+	char desc[68];
+};
+
+#define KS_BLOB_MOST_VOIS 4096u
+
+/* Texts are cut to what there is room for; control characters become '_'; NULL is "". */
+void ks_blob_voi_set(struct ks_blob_voi *v, int32_t id, const char *name, const char *unit,
+    const char *desc);
+
+/* Whether n descriptions from anywhere are sound and in ascending order of their IDs. */
+bool ks_blob_vois_check(const struct ks_blob_voi *vois, size_t n);
+
+/*
+ * Builds the data section of a blob that passed stats_blob_check(), with the n descriptions of
+ * its VOIs. 0, or -1 with errno ENOMEM.
+ */
+int ks_blobstat_build(struct ks_record *r, const struct statsblob *blob,
+    const struct ks_blob_voi *vois, size_t n);
+
+/* A data section of statistics alone: started, added to, finished. */
+struct ks_blobstat_table {
+	struct ks_buf stats, bytes;
+};
+
+#define KS_BLOBSTAT_TABLE_INIT { KS_BUF_INIT, KS_BUF_INIT }
+
+void ks_blobstat_table_add(struct ks_blobstat_table *t, const char *name,
+    const struct ks_value *v);
+
+/* Moves the table to the record and frees it. 0, or -1 with errno ENOMEM. */
+int ks_blobstat_table_finish(struct ks_blobstat_table *t, struct ks_record *r);
+
+/*
+ * Rebuilds a data section from the bytes of one (the blob is checked and worked out anew, a table
+ * alone is checked). 0, or -1 with errno EBADMSG, ENOMEM.
+ */
+int ks_blobstat_rebuild(struct ks_record *r, const void *bytes, size_t n);
+
+/* --- reading ------------------------------------------------------------------------ */
+
+/* True if it is such a kstat. */
+static inline bool
+ks_blobstat_is(const kstat_t *ksp)
+{
+	return ksp->ks_type == KSTAT_TYPE_RAW && (ksp->ks_flags & KSTAT_FLAG_STATSBLOB) != 0;
+}
+
+/* The table in the data of such a kstat, for ks_blobstat_stat(); NULL if it was not read. */
+const void *ks_blobstat_find(const kstat_t *ksp);
+
+/* The i-th statistic; false behind the last. */
+bool ks_blobstat_stat(const void *table, uint32_t i, const char **name, struct ks_value *v);
+
+/* The descriptions of the VOIs; stores how many. */
+const struct ks_blob_voi *ks_blobstat_vois(const void *table, size_t *n);
+
+/* Metadata of a statistic, or NULL. It is the thread's, until the next call. */
+const struct ks_meta *ks_blobstat_meta(const kstat_t *ksp, const char *stat);
+
+#endif

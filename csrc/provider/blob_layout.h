@@ -1,0 +1,149 @@
+/*
+ * blob_layout.h - how a statsblob kstat lies in memory that many threads and processes update and
+ * others read: the data of a RAW kstat with layout "statsblob:HASH" in a segment (KS_FORM_BYTES), or
+ * of a kstat of this process. Fixed widths, the writer's byte order.
+ *
+ *     struct ks_blob_head, then struct ks_blob_voi[nvois]: never change
+ *     struct ks_blob_row, `shards` times, `row` bytes from one to the next; each:
+ *         log        the last updates, by number modulo KS_BLOB_LOG
+ *         copies     KS_BLOB_COPIES whole blobs with their number and a check
+ *         blob       the blob that updates change
+ *
+ * Copying a blob for each update would cost more than the update. So writers change one blob in
+ * place, log what they did (VOI and value, with a check), and set a copy aside every KS_BLOB_EVERY
+ * updates. The word (word.h) counts what was committed. What the blob is at commit n follows from any
+ * copy that is not newer and the log from there to n, since updates give the same result
+ * wherever they are done: that is how readers get a blob that was complete at one instant, from bytes that
+ * go on changing while they copy them, and how the next writer gets one after a death in mid-update.
+ *
+ * Each shard is a blob of its own; readers merge them. A thread updates the shard that its ID
+ * chooses. SPDX-License-Identifier: MIT
+ */
+#ifndef PROVIDER_BLOB_LAYOUT_H
+#define PROVIDER_BLOB_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/blobstat.h"
+#include "provider/word.h"
+
+#define KS_BLOB_MAGIC 0x626f6c62u
+#define KS_BLOB_VERSION 1u
+#define KS_BLOB_LAYOUT "statsblob:" /* before the template's hash in the name of the layout */
+
+#define KS_BLOB_LOG 128u   /* a power of two */
+#define KS_BLOB_EVERY 64u
+#define KS_BLOB_COPIES 3u
+#define KS_BLOB_MOST_SHARDS 64u
+
+struct ks_blob_head {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t blob_size; /* bytes of a blob */
+	uint32_t nvois;
+	uint32_t shards;
+	uint32_t first;     /* offset of the first row */
+	uint64_t row;       /* bytes from one row to the next */
+	uint64_t check;     /* of all the above and the VOIs */
+	uint64_t pad[3];
+};
+
+/* What an update did; values as the function of that name takes them. */
+enum ks_blob_op {
+	KS_BLOB_STORE, /* something else: only a copy tells */
+	KS_BLOB_INT,   /* stats_voi_update_int() */
+	KS_BLOB_DBL,   /* stats_voi_update_dbl(); the value's bits */
+	KS_BLOB_REL_INT,
+	KS_BLOB_REL_DBL
+};
+
+struct ks_blob_entry {
+	uint64_t key;   /* commit number << 32 | op << 16 | VOI */
+	uint64_t value;
+	uint64_t check; /* ks_hist_check(key, value) */
+};
+
+#define KS_BLOB_NONE UINT64_MAX /* as the number of a copy: none; of the blob: being changed */
+
+struct ks_blob_copy {
+	uint64_t number; /* of the commit after which the blob was like this */
+	uint64_t check;  /* ks_rec_check() */
+	/* the blob, rounded up to 8 bytes */
+};
+
+struct ks_blob_row {
+	ks_word word;
+	_Atomic uint64_t number; /* of the commit that the blob is at */
+	uint64_t copied;         /* number of the newest copy */
+	uint64_t pad[5];
+	struct ks_blob_entry log[KS_BLOB_LOG];
+	/* the copies, the blob */
+};
+
+_Static_assert(sizeof(struct ks_blob_head) == 64, "statsblob kstat");
+_Static_assert(offsetof(struct ks_blob_row, log) == 64, "statsblob kstat");
+
+static inline size_t
+ks_blob_rounded(size_t blob_size)
+{
+	return (blob_size + 7) & ~(size_t)7;
+}
+
+/* Offset of the i-th copy in a row; of the blob, which comes behind the copies. */
+static inline size_t
+ks_blob_copy_at(uint32_t i, size_t blob_size)
+{
+	return sizeof(struct ks_blob_row) + i * (sizeof(struct ks_blob_copy) + ks_blob_rounded(blob_size));
+}
+
+static inline size_t
+ks_blob_at(size_t blob_size)
+{
+	return ks_blob_copy_at(KS_BLOB_COPIES, blob_size);
+}
+
+/* Bytes of a row, whole cache lines. */
+static inline size_t
+ks_blob_row_size(size_t blob_size)
+{
+	return (ks_blob_at(blob_size) + ks_blob_rounded(blob_size) + 63) & ~(size_t)63;
+}
+
+static inline size_t
+ks_blob_first(size_t nvois)
+{
+	return (sizeof(struct ks_blob_head) + nvois * sizeof(struct ks_blob_voi) + 63) & ~(size_t)63;
+}
+
+/* How many commits number a lies before b. Numbers wrap. */
+static inline uint32_t
+ks_blob_age(uint64_t a, uint64_t b)
+{
+	return (uint32_t)(b - a) & KS_WORD_SEQ_MASK;
+}
+
+#define KS_BLOB_AHEAD (KS_WORD_SEQ_MASK / 2) /* an age above it: not committed yet */
+
+/*
+ * Brings *copy (n bytes, in a row of one's own or locked) to commit `to` by the row's log: into `blob`,
+ * rounded bytes. False if the copy is not whole, or the log does not lead there.
+ */
+bool ks_blob_replay(const struct ks_blob_row *row, const struct ks_blob_copy *copy, uint32_t to,
+    size_t blob_size, struct statsblob *blob);
+
+/* One update of a blob as an entry tells it. 0, or the errno of stats_voi_update_*(). */
+int ks_blob_apply(struct statsblob *blob, enum ks_blob_op op, int32_t voi, uint64_t value);
+
+/*
+ * Makes a record of the n bytes of a kstat of that layout, a copy of one's own that may be torn or hostile.
+ * 1; 0: it was changing, copy again; -1 with errno: EIO damaged, ENOMEM.
+ */
+int ks_blob_read(const char *bytes, size_t n, struct ks_record *r);
+
+/* The same of a kstat of this process, which is locked shard by shard. 0, or -1 with errno. */
+struct kstat_blob;
+int ks_blob_read_own(struct kstat_blob *b, struct ks_record *r);
+
+#endif

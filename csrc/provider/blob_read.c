@@ -1,0 +1,200 @@
+/* blob_read.c - a statsblob kstat as its readers get it. See blob_layout.h. SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "kstat_blob.h"
+#include "provider/blob_layout.h"
+#include "provider/hist.h"
+#include "provider/segment_layout.h"
+
+static double
+as_double(uint64_t bits)
+{
+	double d;
+
+	memcpy(&d, &bits, sizeof(d));
+	return d;
+}
+
+int
+ks_blob_apply(struct statsblob *blob, enum ks_blob_op op, int32_t voi, uint64_t value)
+{
+	switch (op) {
+	case KS_BLOB_INT:
+		return stats_voi_update_int(blob, voi, (int64_t)value, false);
+	case KS_BLOB_REL_INT:
+		return stats_voi_update_int(blob, voi, (int64_t)value, true);
+	case KS_BLOB_DBL:
+		return stats_voi_update_dbl(blob, voi, as_double(value), false);
+	case KS_BLOB_REL_DBL:
+		return stats_voi_update_dbl(blob, voi, as_double(value), true);
+	default:
+		return EINVAL;
+	}
+}
+
+bool
+ks_blob_replay(const struct ks_blob_row *row, const struct ks_blob_copy *copy, uint32_t to,
+    size_t blob_size, struct statsblob *blob)
+{
+	uint32_t from = (uint32_t)copy->number, updates = ks_blob_age(copy->number, to);
+	size_t n = ks_blob_rounded(blob_size);
+
+	if (copy->number > KS_WORD_SEQ_MASK || updates > KS_BLOB_LOG)
+		return false;
+	/* The blob, not the copy, is what was checked: the copy may be changing. */
+	memcpy(blob, copy + 1, n);
+	if (copy->check != ks_rec_check(blob, n, from) || stats_blob_check(blob, blob_size) != 0)
+		return false;
+	for (uint32_t i = 1; i <= updates; i++) {
+		uint32_t number = (from + i) & KS_WORD_SEQ_MASK;
+		struct ks_blob_entry e;
+
+		memcpy(&e, &row->log[number % KS_BLOB_LOG], sizeof(e));
+		if (e.check != ks_hist_check(e.key, e.value) || e.key >> 32 != number ||
+		    (e.key >> 16 & 0xffff) == KS_BLOB_STORE)
+			return false;
+		(void)ks_blob_apply(blob, (enum ks_blob_op)(e.key >> 16 & 0xffff),
+		    (int32_t)(e.key & 0xffff), e.value);
+	}
+	return true;
+}
+
+/* What is wrong with the part that never changes, or NULL. */
+static const char *
+check_head(const struct ks_blob_head *h, const struct ks_blob_voi *vois, size_t n)
+{
+	uint64_t check;
+
+	if (n < sizeof(*h) || h->magic != KS_BLOB_MAGIC)
+		return "no statsblob where one should be";
+	if (h->version != KS_BLOB_VERSION)
+		return "a statsblob of another version";
+	if (h->blob_size < sizeof(struct statsblob) || h->blob_size > UINT16_MAX ||
+	    h->nvois > KS_BLOB_MOST_VOIS || h->shards == 0 || h->shards > KS_BLOB_MOST_SHARDS ||
+	    h->first != ks_blob_first(h->nvois) || h->row != ks_blob_row_size(h->blob_size) ||
+	    h->first + h->shards * h->row > n)
+		return "a statsblob whose sizes are impossible";
+	check = ks_hash_bytes(KS_HASH_INIT, h, offsetof(struct ks_blob_head, check));
+	if (h->check != ks_hash_bytes(check, vois, h->nvois * sizeof(*vois)))
+		return "a statsblob whose head was changed";
+	if (!ks_blob_vois_check(vois, h->nvois))
+		return "a statsblob without proper names";
+	return NULL;
+}
+
+/* The blob of a row as of its last commit; false if it was changing. */
+static bool
+read_row(const struct ks_blob_row *row, size_t blob_size, struct statsblob *blob)
+{
+	uint64_t word;
+	uint32_t to, age = 0;
+	bool tried[KS_BLOB_COPIES] = { false };
+
+	memcpy(&word, &row->word, sizeof(word));
+	to = KS_WORD_SEQ(word);
+	/* The newest first. */
+	for (uint32_t round = 0; round < KS_BLOB_COPIES; round++) {
+		const struct ks_blob_copy *best = NULL;
+		uint32_t index = 0;
+
+		for (uint32_t i = 0; i < KS_BLOB_COPIES; i++) {
+			const struct ks_blob_copy *c =
+			    (const void *)((const char *)row + ks_blob_copy_at(i, blob_size));
+
+			if (tried[i] || c->number > KS_WORD_SEQ_MASK ||
+			    (best != NULL && ks_blob_age(c->number, to) >= age))
+				continue;
+			best = c;
+			index = i;
+			age = ks_blob_age(c->number, to);
+		}
+		if (best == NULL || age > KS_BLOB_LOG)
+			return false;
+		tried[index] = true;
+		if (ks_blob_replay(row, best, to, blob_size, blob))
+			return true;
+	}
+	return false;
+}
+
+/* Two blobs in aligned memory: the sum so far, and the next. */
+struct pair {
+	struct ks_buf buf;
+	struct statsblob *sum, *next;
+};
+
+static int
+open_pair(struct pair *p, size_t blob_size)
+{
+	size_t n = ks_blob_rounded(blob_size);
+
+	p->buf = (struct ks_buf)KS_BUF_INIT;
+	p->sum = ks_buf_zeroed(&p->buf, 2 * n);
+	if (p->sum == NULL)
+		return ks_fail(ENOMEM, "out of memory for a statsblob");
+	p->next = (struct statsblob *)(void *)((char *)p->sum + n);
+	return 0;
+}
+
+/* Adds the blob at p->next, the i-th, to the sum. */
+static int
+add_next(struct pair *p, uint32_t i, size_t blob_size)
+{
+	int err;
+
+	if (p->next->cursz != blob_size)
+		return ks_fail(EIO, "a statsblob of another size");
+	p->next->maxsz = p->next->cursz;
+	if (i == 0) {
+		memcpy(p->sum, p->next, blob_size);
+		return 0;
+	}
+	err = stats_blob_merge(p->sum, p->next);
+	if (err == ENOMEM)
+		return ks_fail(ENOMEM, "out of memory for a statsblob");
+	/* A fixed-point sum that does not fit is counted in the blob's own errors. */
+	return err == EINVAL ? ks_fail(EIO, "shards of a statsblob that differ") : 0;
+}
+
+int
+ks_blob_read(const char *bytes, size_t n, struct ks_record *r)
+{
+	const struct ks_blob_head *h = (const void *)bytes;
+	const struct ks_blob_voi *vois = (const void *)(bytes + sizeof(*h));
+	const char *wrong = check_head(h, vois, n);
+	struct pair p;
+	int rc;
+
+	if (wrong != NULL)
+		return ks_fail(EIO, "%s", wrong);
+	if (open_pair(&p, h->blob_size) != 0)
+		return -1;
+	rc = 1;
+	for (uint32_t i = 0; rc == 1 && i < h->shards; i++) {
+		const char *row = bytes + h->first + i * h->row;
+
+		if (!read_row((const void *)row, h->blob_size, p.next))
+			rc = 0;
+		else if (add_next(&p, i, h->blob_size) != 0)
+			rc = -1;
+	}
+	if (rc == 1 && ks_blobstat_build(r, p.sum, vois, h->nvois) != 0)
+		rc = -1;
+	ks_buf_free(&p.buf);
+	return rc;
+}
+
+int
+ks_blob_read_own(struct kstat_blob *b, struct ks_record *r)
+{
+	const struct ks_blob_head *h = (const void *)b;
+	struct statsblob *copy = NULL;
+	int rc = kstat_blob_copy(b, &copy);
+
+	if (rc == 0)
+		rc = ks_blobstat_build(r, copy, (const void *)(h + 1), h->nvois);
+	stats_blob_destroy(copy);
+	return rc;
+}
