@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "chain/chain.h"
 #include "chain/histogram_plot.h"
+#include "model/blobstat.h"
 
 /* Output is handed on in pieces of about this size, so that a huge chain needs little memory. */
 #define PIECE 65536
@@ -225,7 +226,11 @@ json(struct render *r, const kstat_t *ksp)
 	ks_buf_addf(b, "\t\"instance\": %d,\n", ksp->ks_instance);
 	add_member(b, "name", ksp->ks_name);
 	add_member(b, "class", ksp->ks_class);
-	ks_buf_addf(b, "\t\"type\": %d,\n\t\"snaptime\": ", ksp->ks_type);
+	ks_buf_addf(b, "\t\"type\": %d,\n", ksp->ks_type);
+	/* Captures of illumos have raw kstats with statistics, too, that their command does not show. */
+	if (ks_blobstat_is(ksp))
+		ks_buf_adds(b, "\t\"statsblob\": 1,\n");
+	ks_buf_adds(b, "\t\"snaptime\": ");
 	/* A kstat that could not be read: what it held when it was created is the last known of it. */
 	add_formatted(b, ks_format_seconds, ksp->ks_snaptime != 0 ? ksp->ks_snaptime : ksp->ks_crtime);
 	ks_buf_adds(b, ",\n\t\"data\": {\n");

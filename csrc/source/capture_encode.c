@@ -154,11 +154,8 @@ ks_capture_encode(struct ks_capture_sample *s, struct ks_capture_kstat *k)
 
 	k->size = 0;
 	k->ndata = 0;
-	if (l == NULL && k->nvalues > 0) {
-		/* Only a statsblob shows statistics that no structure tells of. */
-		k->flags |= KSTAT_FLAG_STATSBLOB;
+	if (k->type == KSTAT_TYPE_RAW && (k->flags & KSTAT_FLAG_STATSBLOB) != 0)
 		return false;
-	}
 	if (l == NULL)
 		return true;
 	while (l->fields[nfields].name != NULL)

@@ -19,7 +19,7 @@
 enum place { OUTSIDE, IN_ARRAY, IN_KSTAT, IN_DATA, IN_LIST, PASSING };
 
 /* The member of a kstat, or what is special about one of its data, whose value comes next. */
-enum member { OTHER, MODULE, INSTANCE, NAME, CLASS, TYPE, SNAPTIME, DATA, CRTIME, REJECTED };
+enum member { OTHER, MODULE, INSTANCE, NAME, CLASS, TYPE, STATSBLOB, SNAPTIME, DATA, CRTIME, REJECTED };
 
 /* The state of parsing one array. */
 struct parse {
@@ -193,7 +193,8 @@ header_member(const unsigned char *key, size_t n)
 		enum member member;
 	} members[] = {
 		{ "module", MODULE }, { "instance", INSTANCE }, { "name", NAME },
-		{ "class", CLASS }, { "type", TYPE }, { "snaptime", SNAPTIME }, { "data", DATA }
+		{ "class", CLASS }, { "type", TYPE }, { "statsblob", STATSBLOB },
+		{ "snaptime", SNAPTIME }, { "data", DATA }
 	};
 
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
@@ -231,6 +232,10 @@ header_number(struct parse *x, const char *s, size_t n)
 			break;
 		}
 		x->k.type = (uint8_t)v;
+		break;
+	case STATSBLOB:
+		if (is_integer(s, n, &v) && v != 0)
+			x->k.flags |= KSTAT_FLAG_STATSBLOB;
 		break;
 	case SNAPTIME:
 		if (ks_capture_seconds(s, n, &v) != 0)
