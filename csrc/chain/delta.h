@@ -33,7 +33,7 @@ struct ks_delta_io {
 	uint64_t nread, nwritten;
 	uint64_t reads, writes;
 	uint64_t wtime, wlentime, rtime, rlentime;
-	bool has_waitq; /* false: only the run queue was ever used, as where a system counts just one */
+	bool has_waitq; /* false: the run queue was used, the wait queue never: there is just one */
 };
 
 /*

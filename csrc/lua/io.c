@@ -1,5 +1,6 @@
 /*
- * io.c - what an I/O kstat counted between two samples, all figures at once. SPDX-License-Identifier: MIT
+ * io.c - what an I/O kstat counted between two samples, all figures at once.
+ * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 
@@ -12,7 +13,8 @@ sampled(lua_State *L, int i)
 {
 	const struct ks_lua_kstat *u = ks_lua_checkkstat(L, i);
 
-	luaL_argcheck(L, u->origin != KS_LUA_LIVE, i, "a kstat of a sample or of a difference expected");
+	luaL_argcheck(L, u->origin != KS_LUA_LIVE, i,
+	    "a kstat of a sample or of a difference expected");
 	luaL_argcheck(L, u->sample->s != NULL, i, "the sample was collected");
 	return u->delta.now;
 }
@@ -33,7 +35,8 @@ io_delta(lua_State *L)
 
 	luaL_argcheck(L, now->ks_type == KSTAT_TYPE_IO, 1, "an I/O kstat expected");
 	if (u->origin == KS_LUA_DIFFERING) {
-		luaL_argcheck(L, u->before == NULL || u->before->s != NULL, 1, "the sample was collected");
+		luaL_argcheck(L, u->before == NULL || u->before->s != NULL, 1,
+		    "the sample was collected");
 		prev = u->delta.prev;
 	} else if (!lua_isnoneornil(L, 2)) {
 		prev = sampled(L, 2);

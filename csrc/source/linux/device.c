@@ -1,6 +1,7 @@
 /*
- * device.c - what kind of device a disk is, from /sys/block: type, interface, block size.
- * devstat(3) sorts and selects by it. SPDX-License-Identifier: MIT
+ * device.c - what disks and partitions are, from /sys: type, interface, block size, by which
+ * devstat(3) sorts and selects; and the names, controllers and mount points that iostat shows.
+ * SPDX-License-Identifier: MIT
  */
 #include "source/linux/device.h"
 
@@ -10,7 +11,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { V_TYPE, V_INTERFACE, V_BLOCK_SIZE, V_PRIORITY, V_ROTATIONAL, V_REMOVABLE };
+#include "source/linux/mount.h"
+
+enum { V_TYPE, V_INTERFACE, V_BLOCK_SIZE, V_PRIORITY, V_ROTATIONAL, V_REMOVABLE, V_NAME,
+	V_CONTROLLER, V_ID, V_MOUNT };
+
+#define MOUNT_POINT KS_TEXT("mount_point", KSTAT_DATA_STRING, "where it is mounted, if it is")
 
 static const struct ks_field fields[] = {
 	[V_TYPE] = KS_TEXT("device_type", KSTAT_DATA_STRING,
@@ -23,6 +29,20 @@ static const struct ks_field fields[] = {
 	    "place in devstat's list, large ones first"),
 	[V_ROTATIONAL] = KS_GAUGE("rotational", KSTAT_DATA_UINT32, "1 if it has turning parts"),
 	[V_REMOVABLE] = KS_GAUGE("removable", KSTAT_DATA_UINT32, "1 if the medium can be taken out"),
+	[V_NAME] = KS_TEXT("descriptive_name", KSTAT_DATA_STRING,
+	    "the name that device mapper knows it by"),
+	[V_CONTROLLER] = KS_TEXT("controller", KSTAT_DATA_STRING,
+	    "SCSI host or NVMe controller that it is attached to"),
+	[V_ID] = KS_TEXT("device_id", KSTAT_DATA_STRING, "its worldwide identifier"),
+	[V_MOUNT] = MOUNT_POINT,
+	KS_FIELD_END
+};
+
+enum { P_DISK, P_MOUNT };
+
+static const struct ks_field partition_fields[] = {
+	[P_DISK] = KS_TEXT("disk", KSTAT_DATA_STRING, "the disk that it is part of"),
+	[P_MOUNT] = MOUNT_POINT,
 	KS_FIELD_END
 };
 
@@ -34,12 +54,16 @@ enum { PRIORITY_OTHER = 0x020, PRIORITY_FLOPPY = 0x040, PRIORITY_TAPE = 0x060, P
 struct facts {
 	bool known;
 	const char *type, *interface;
+	char number[24];   /* "major:minor" */
+	char source[160];  /* its path, as file systems may name it */
+	char name[128], controller[32], id[128]; /* empty: not told */
+	char disk[KS_UNIT_NAME]; /* of a partition */
 	struct ks_values vals;
 };
 
-/* Path of something of a disk below /sys/block; there a slash in a name is an exclamation mark. */
+/* Path of something of a unit below /sys; there a slash in a name is an exclamation mark. */
 static void
-block_path(char *to, size_t size, const struct ks_unit *unit, const char *file)
+unit_path(char *to, size_t size, const char *dir, const struct ks_unit *unit, const char *file)
 {
 	char key[KS_UNIT_NAME];
 
@@ -48,7 +72,20 @@ block_path(char *to, size_t size, const struct ks_unit *unit, const char *file)
 		if (*s == '/')
 			*s = '!';
 	}
-	(void)snprintf(to, size, "block/%s%s", key, file);
+	(void)snprintf(to, size, "%s/%s%s", dir, key, file);
+}
+
+static void
+block_path(char *to, size_t size, const struct ks_unit *unit, const char *file)
+{
+	unit_path(to, size, "block", unit, file);
+}
+
+/* There partitions stand beside disks. */
+static void
+class_path(char *to, size_t size, const struct ks_unit *unit, const char *file)
+{
+	unit_path(to, size, "class/block", unit, file);
 }
 
 static bool
@@ -76,27 +113,34 @@ scsi_type(uint64_t type)
 	return type < sizeof(words) / sizeof(words[0]) && words[type] != NULL ? words[type] : "da";
 }
 
-/*
- * True if the way to the device leads over an ATA port: Linux shows ATA disks as SCSI disks, but
- * /sys/block/sda is a link to ".../ata1/host0/target0:0:0/0:0:0:0/block/sda".
- */
-static bool
-behind_ata(const struct ks_linux *lx, const struct ks_unit *unit)
+/* Where the link /sys/block/sda leads; empty if it is none. */
+static void
+way_to(const struct ks_linux *lx, const struct ks_unit *unit, char *to, size_t size)
 {
-	char path[128], to[1024], *s = to;
+	char path[128];
 	ssize_t n;
 
 	block_path(path, sizeof(path), unit, "");
-	n = readlinkat(lx->root[KS_ROOT_SYS].fd, path, to, sizeof(to) - 1);
-	if (n <= 0)
-		return false;
-	to[n] = '\0';
-	while ((s = strstr(s, "/ata")) != NULL) {
-		s += 4;
-		if (isdigit((unsigned char)*s) && s[strspn(s, "0123456789")] == '/')
-			return true;
+	n = readlinkat(lx->root[KS_ROOT_SYS].fd, path, to, size - 1);
+	to[n > 0 ? n : 0] = '\0';
+}
+
+/* The step of a way that is a word and a number, such as "host0"; empty if there is none. */
+static struct ks_text
+numbered_step(const char *way, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *s = strchr(way, '/'); s != NULL; s = strchr(s + 1, '/')) {
+		size_t digits;
+
+		if (strncmp(s + 1, word, n) != 0)
+			continue;
+		digits = strspn(s + 1 + n, "0123456789");
+		if (digits > 0 && s[1 + n + digits] == '/')
+			return ks_text_of(s + 1, n + digits);
 	}
-	return false;
+	return ks_text_of("", 0);
 }
 
 /* What an ATA disk of a recorded tree, which may lack the link, says of its maker. */
@@ -128,12 +172,64 @@ priority_of(const struct ks_linux *lx, const struct ks_unit *unit, const struct 
 	return ks_linux_exists(lx, KS_ROOT_SYS, path) ? PRIORITY_DISK : PRIORITY_OTHER;
 }
 
+/* The text of a file of a disk; false, and empty, if it cannot be read. */
+static bool
+block_text(const struct ks_linux *lx, const struct ks_unit *unit, const char *file, char *to,
+    size_t size)
+{
+	char path[128];
+
+	block_path(path, sizeof(path), unit, file);
+	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, to, size) > 0)
+		return true;
+	to[0] = '\0';
+	return false;
+}
+
+/* What people and identifiers call a disk, and what it hangs on. */
+static void
+take_names(const struct ks_linux *lx, const struct ks_unit *unit, const char *way, struct facts *f)
+{
+	struct ks_text step = numbered_step(way, "host");
+
+	if (ks_text_size(&step) == 0)
+		step = numbered_step(way, "nvme");
+	if (ks_text_size(&step) > 0) {
+		ks_name_set(f->controller, sizeof(f->controller), step.p, ks_text_size(&step));
+		ks_have_text(&f->vals, V_CONTROLLER, f->controller);
+	}
+	if (is_module(unit, "dm") && block_text(lx, unit, "/dm/name", f->name, sizeof(f->name)))
+		ks_have_text(&f->vals, V_NAME, f->name);
+	if (block_text(lx, unit, "/wwid", f->id, sizeof(f->id)) ||
+	    block_text(lx, unit, "/device/wwid", f->id, sizeof(f->id)))
+		ks_have_text(&f->vals, V_ID, f->id);
+}
+
+/* What mounts know it by. */
+static void
+take_number(const struct ks_linux *lx, const struct ks_unit *unit, struct facts *f)
+{
+	char path[128];
+
+	class_path(path, sizeof(path), unit, "/dev");
+	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, f->number, sizeof(f->number)) <= 0)
+		f->number[0] = '\0';
+	(void)snprintf(f->source, sizeof(f->source), "/dev/%s%s",
+	    f->name[0] != '\0' ? "mapper/" : "", f->name[0] != '\0' ? f->name : unit->key);
+	f->known = true;
+}
+
 static void
 take_facts(const struct ks_linux *lx, const struct ks_unit *unit, struct facts *f)
 {
+	char way[1024];
+	struct ks_text ata;
 	uint64_t v;
 	bool scsi = block_number(lx, unit, "/device/type", &v);
 
+	way_to(lx, unit, way, sizeof(way));
+	/* ATA disks look like SCSI disks: ".../ata1/host0/target0:0:0/0:0:0:0/block/sda". */
+	ata = numbered_step(way, "ata");
 	f->type = "da";
 	f->interface = "other";
 	if (scsi)
@@ -142,7 +238,7 @@ take_facts(const struct ks_linux *lx, const struct ks_unit *unit, struct facts *
 		f->type = "cd";
 	else if (is_module(unit, "fd"))
 		f->type = "floppy";
-	if (is_module(unit, "hd") || behind_ata(lx, unit) || (scsi && made_by_ata(lx, unit)))
+	if (is_module(unit, "hd") || ks_text_size(&ata) > 0 || (scsi && made_by_ata(lx, unit)))
 		f->interface = "ide";
 	else if (scsi || is_module(unit, "sd") || is_module(unit, "sr"))
 		f->interface = "scsi";
@@ -155,7 +251,20 @@ take_facts(const struct ks_linux *lx, const struct ks_unit *unit, struct facts *
 		ks_have(&f->vals, V_ROTATIONAL, v != 0);
 	if (block_number(lx, unit, "/removable", &v))
 		ks_have(&f->vals, V_REMOVABLE, v != 0);
-	f->known = true;
+	take_names(lx, unit, way, f);
+}
+
+/* Everything but where it is mounted stays as it is. */
+static void
+add_fields(struct ks_linux *lx, struct ks_record *r, const struct ks_field *table, size_t mount,
+    const struct facts *f)
+{
+	struct ks_values vals = f->vals;
+	char point[1024];
+
+	if (ks_linux_mount_point(lx, f->number, f->source, point, sizeof(point)))
+		ks_have_text(&vals, mount, point);
+	ks_fields_add(r, table, &vals);
 }
 
 static int
@@ -163,14 +272,33 @@ read_device(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	struct facts *f = unit->extra;
 
-	if (!f->known)
+	if (!f->known) {
 		take_facts(lx, unit, f);
-	ks_fields_add(r, fields, &f->vals);
+		take_number(lx, unit, f);
+	}
+	add_fields(lx, r, fields, V_MOUNT, f);
 	return 0;
 }
 
+static int
+read_partition(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct facts *f = unit->extra;
+
+	if (!f->known) {
+		ks_have_text(&f->vals, P_DISK, f->disk);
+		take_number(lx, unit, f);
+	}
+	add_fields(lx, r, partition_fields, P_MOUNT, f);
+	return 0;
+}
+
+enum { PART_DISK, PART_PARTITION };
+
 static const struct ks_part parts[] = {
-	{ "@", "@,dev", "device", KSTAT_TYPE_NAMED, 0, fields, read_device, NULL },
+	[PART_DISK] = { "@", "@,dev", "device", KSTAT_TYPE_NAMED, 0, fields, read_device, NULL },
+	[PART_PARTITION] = { "@", "@,dev", "device", KSTAT_TYPE_NAMED, 0, partition_fields,
+	    read_partition, NULL },
 	{ .module = NULL },
 };
 
@@ -187,6 +315,19 @@ is_disk(const struct ks_unit *unit)
 	return false;
 }
 
+/* How much of a partition's name is its disk's: "sda" of sda1, "nvme0n1" of nvme0n1p2. */
+static size_t
+length_of_disk(const char *name)
+{
+	size_t n = strlen(name);
+
+	while (n > 1 && isdigit((unsigned char)name[n - 1]))
+		n--;
+	if (n > 2 && name[n - 1] == 'p' && isdigit((unsigned char)name[n - 2]))
+		n--;
+	return n;
+}
+
 static int
 scan_devices(struct ks_linux *lx, struct ks_units *units)
 {
@@ -196,24 +337,27 @@ scan_devices(struct ks_linux *lx, struct ks_units *units)
 	for (uint32_t i = 0; i < disks->n; i++) {
 		const struct ks_unit *disk = &disks->v[i];
 		struct ks_unit *unit;
+		struct facts *f;
 		bool fresh;
 
-		if (!disk->alive || !is_disk(disk))
+		if (!disk->alive)
 			continue;
 		unit = ks_units_see(units, disk->key, strlen(disk->key), disk->ident, &fresh);
 		if (unit == NULL)
 			return -1;
 		if (!fresh)
 			continue;
-		unit->extra = calloc(1, sizeof(struct facts));
-		if (unit->extra == NULL) {
+		f = unit->extra = calloc(1, sizeof(struct facts));
+		if (f == NULL) {
 			errno = ENOMEM;
 			return -1;
 		}
 		memcpy(unit->name, disk->name, sizeof(unit->name));
 		memcpy(unit->module, disk->module, sizeof(unit->module));
 		unit->instance = disk->instance;
-		unit->parts = 1;
+		unit->parts = is_disk(disk) ? 1u << PART_DISK : 1u << PART_PARTITION;
+		if (unit->parts == 1u << PART_PARTITION)
+			ks_name_set(f->disk, sizeof(f->disk), disk->key, length_of_disk(disk->key));
 	}
 	return ks_units_end(units);
 }

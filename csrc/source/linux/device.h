@@ -1,5 +1,5 @@
 /*
- * device.h - what kind of device a disk is: sd:0:sda,dev (class device).
+ * device.h - what disks and partitions are: sd:0:sda,dev and sd:0:sda1,dev (class device).
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_LINUX_DEVICE_H
@@ -7,7 +7,7 @@
 
 #include "source/linux/linux.h"
 
-/* One unit for each disk of the disk subsystem, which must have been scanned before. */
+/* A unit for each disk and partition of the disk subsystem, which must be scanned before. */
 extern const struct ks_subsystem ks_linux_device;
 
 #endif

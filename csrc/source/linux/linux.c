@@ -64,6 +64,7 @@ static const struct {
 	[KS_IMG_PSI_MEMORY] = { KS_ROOT_PROC, "pressure/memory" },
 	[KS_IMG_PSI_IRQ] = { KS_ROOT_PROC, "pressure/irq" },
 	[KS_IMG_CPU_ONLINE] = { KS_ROOT_SYS, "devices/system/cpu/online" },
+	[KS_IMG_MOUNTINFO] = { KS_ROOT_PROC, "self/mountinfo" },
 };
 
 /* --- files ------------------------------------------------------------------ */

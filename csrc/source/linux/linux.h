@@ -43,6 +43,7 @@ enum ks_image_id {
 	KS_IMG_PSI_MEMORY,
 	KS_IMG_PSI_IRQ,
 	KS_IMG_CPU_ONLINE,
+	KS_IMG_MOUNTINFO,
 	KS_IMG_COUNT
 };
 
