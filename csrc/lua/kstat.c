@@ -18,6 +18,7 @@
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
+#include "model/blobstat.h"
 
 /* --- objects ------------------------------------------------------------------- */
 
@@ -444,6 +445,34 @@ kstat_list(lua_State *L)
 	return 1;
 }
 
+/*
+ * blob(kstat) -> the bytes of its statsblob, the IDs of its VOIs by name | nil, message, errno
+ */
+static int
+kstat_blob_bytes(lua_State *L)
+{
+	const struct ks_blob_voi *vois;
+	struct walk w;
+	const void *table;
+	size_t n;
+
+	if (walk_open(L, 1, &w, false) != 0)
+		return ks_lua_fail(L);
+	table = ks_blobstat_is(w.ksp) ? ks_blobstat_find(w.ksp) : NULL;
+	if (table == NULL)
+		return ks_lua_failwith(L, EINVAL, "not a statsblob");
+	if (w.ksp->ks_ndata == 0)
+		return ks_lua_failwith(L, ENODATA, "a capture has a statsblob's statistics, not the blob");
+	lua_pushlstring(L, w.ksp->ks_data, w.ksp->ks_ndata);
+	vois = ks_blobstat_vois(table, &n);
+	lua_createtable(L, 0, (int)n);
+	while (n-- > 0) {
+		lua_pushinteger(L, vois[n].id);
+		lua_setfield(L, -2, vois[n].name);
+	}
+	return 2;
+}
+
 static bool
 wanted(const struct ks_selector *const *selectors, size_t n, const kstat_t *ksp, const char *stat)
 {
@@ -749,6 +778,7 @@ ks_lua_add_kstat(lua_State *L)
 	static const luaL_Reg functions[] = {
 		{ "fill", kstat_fill },
 		{ "list", kstat_list },
+		{ "blob", kstat_blob_bytes },
 		{ "collect", kstat_collect },
 		{ "halves", kstat_halves },
 		{ NULL, NULL }

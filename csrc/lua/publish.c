@@ -14,25 +14,14 @@
 #include "kstat_provider.h"
 #include "lua/core.h"
 #include "lua/error.h"
+#include "lua/publish.h"
 #include "lua/types.h"
 #include "lua/value.h"
-
-#define SEGMENT "kstat.segment"
-#define PUBLISHED "kstat.published"
-
-struct segment {
-	kstat_pub_t *pub; /* NULL: closed */
-};
-
-struct box {
-	kstat_t *ksp; /* NULL: deleted */
-	struct segment *segment;
-};
 
 /* What a counter's functions have as their upvalue. */
 struct counter {
 	kstat_counter_t *cell;
-	struct box *box; /* kept alive by the associated table */
+	struct ks_lua_published *box; /* kept alive by the associated table */
 	uint32_t forks;
 	bool is_double;
 	char stat[KSTAT_STRLEN];
@@ -40,10 +29,10 @@ struct counter {
 
 /* --- segments -------------------------------------------------------------------------------- */
 
-static struct segment *
-check_segment(lua_State *L, int i)
+struct ks_lua_segment *
+ks_lua_checksegment(lua_State *L, int i)
 {
-	struct segment *s = luaL_checkudata(L, i, SEGMENT);
+	struct ks_lua_segment *s = luaL_checkudata(L, i, KS_LUA_SEGMENT);
 
 	if (s->pub == NULL)
 		luaL_error(L, "the segment is closed");
@@ -57,9 +46,9 @@ segment_open(lua_State *L)
 	const char *name = luaL_checkstring(L, 1);
 	int flags = (lua_toboolean(L, 2) ? KSTAT_PUBLISH_PRIV : 0) |
 	    (lua_toboolean(L, 3) ? KSTAT_PUBLISH_SHARED : 0);
-	struct segment *s = ks_lua_newuserdata(L, sizeof(*s));
+	struct ks_lua_segment *s = ks_lua_newuserdata(L, sizeof(*s));
 
-	ks_lua_setmetatable(L, SEGMENT);
+	ks_lua_setmetatable(L, KS_LUA_SEGMENT);
 	lua_newtable(L);
 	lua_pushvalue(L, -2);
 	lua_rawseti(L, -2, 0);
@@ -73,7 +62,7 @@ segment_path(lua_State *L)
 {
 	char path[PATH_MAX];
 
-	kstat_publish_path(check_segment(L, 1)->pub, path, sizeof(path));
+	kstat_publish_path(ks_lua_checksegment(L, 1)->pub, path, sizeof(path));
 	lua_pushstring(L, path);
 	return 1;
 }
@@ -81,7 +70,7 @@ segment_path(lua_State *L)
 static int
 segment_close(lua_State *L)
 {
-	struct segment *s = luaL_checkudata(L, 1, SEGMENT);
+	struct ks_lua_segment *s = luaL_checkudata(L, 1, KS_LUA_SEGMENT);
 
 	if (s->pub != NULL)
 		ks_unpublish(s->pub, true);
@@ -91,10 +80,10 @@ segment_close(lua_State *L)
 
 /* --- kstats ---------------------------------------------------------------------------------- */
 
-static struct box *
-check_box(lua_State *L, int i)
+struct ks_lua_published *
+ks_lua_checkpublished(lua_State *L, int i)
 {
-	struct box *b = luaL_checkudata(L, i, PUBLISHED);
+	struct ks_lua_published *b = luaL_checkudata(L, i, KS_LUA_PUBLISHED);
 
 	if (b->segment->pub == NULL)
 		luaL_error(L, "the segment is closed");
@@ -103,15 +92,15 @@ check_box(lua_State *L, int i)
 	return b;
 }
 
-static struct box *
-new_box(lua_State *L, struct segment *s)
+struct ks_lua_published *
+ks_lua_newpublished(lua_State *L, struct ks_lua_segment *s)
 {
-	struct box *b = ks_lua_newuserdata(L, sizeof(*b));
+	struct ks_lua_published *b = ks_lua_newuserdata(L, sizeof(*b));
 
 	b->segment = s;
 	ks_lua_getuservalue(L, 1);
 	ks_lua_setuservalue(L, -2);
-	ks_lua_setmetatable(L, PUBLISHED);
+	ks_lua_setmetatable(L, KS_LUA_PUBLISHED);
 	return b;
 }
 
@@ -119,11 +108,11 @@ new_box(lua_State *L, struct segment *s)
 static int
 box_create(lua_State *L)
 {
-	struct segment *s = check_segment(L, 1);
+	struct ks_lua_segment *s = ks_lua_checksegment(L, 1);
 	const char *module = luaL_checkstring(L, 2), *name = luaL_checkstring(L, 4);
 	const char *class_ = luaL_checkstring(L, 5);
 	int instance = (int)luaL_checkinteger(L, 3);
-	struct box *b = new_box(L, s);
+	struct ks_lua_published *b = ks_lua_newpublished(L, s);
 
 	b->ksp = kstat_publish_create(s->pub, module, instance, name, class_,
 	    (uchar_t)luaL_checkinteger(L, 6), (uint_t)luaL_checkinteger(L, 7),
@@ -153,11 +142,11 @@ check_u64(lua_State *L, int i)
 static int
 box_histogram(lua_State *L)
 {
-	struct segment *s = check_segment(L, 1);
+	struct ks_lua_segment *s = ks_lua_checksegment(L, 1);
 	char instance[24];
 	const char *pseg[4] = { luaL_checkstring(L, 2), luaL_checkstring(L, 3), instance,
 		luaL_checkstring(L, 5) };
-	struct box *b;
+	struct ks_lua_published *b;
 
 	(void)lua_pushfstring(L, "%d", (int)luaL_checkinteger(L, 4));
 	strncpy(instance, lua_tostring(L, -1), sizeof(instance) - 1);
@@ -165,7 +154,7 @@ box_histogram(lua_State *L)
 	/* A name of digits alone would be taken for the instance. */
 	if (pseg[3][strspn(pseg[3], "0123456789")] == '\0')
 		return luaL_argerror(L, 5, "the name of a histogram is not a number");
-	b = new_box(L, s);
+	b = ks_lua_newpublished(L, s);
 	b->ksp = kstat2_publish_histogram(s->pub, pseg, 4,
 	    (kstat2_nv_hist_type_t)luaL_checkinteger(L, 6),
 	    (kstat2_nv_metatype_t)luaL_checkinteger(L, 7), check_u64(L, 8),
@@ -211,7 +200,7 @@ set_value(lua_State *L, kstat_named_t *kn, int i)
 static int
 box_named(lua_State *L)
 {
-	struct box *b = check_box(L, 1);
+	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
 	lua_Integer i = luaL_checkinteger(L, 2);
 	const char *name = luaL_checkstring(L, 3);
 	kstat_named_t *kn = b->ksp->ks_data;
@@ -229,7 +218,7 @@ box_named(lua_State *L)
 static int
 box_text(lua_State *L)
 {
-	struct box *b = check_box(L, 1);
+	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
 	lua_Integer i = luaL_checkinteger(L, 2);
 	kstat_named_t *kn = b->ksp->ks_data;
 	size_t n;
@@ -246,7 +235,7 @@ box_text(lua_State *L)
 static int
 box_timer(lua_State *L)
 {
-	struct box *b = check_box(L, 1);
+	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
 	lua_Integer i = luaL_checkinteger(L, 2);
 	const char *name = luaL_checkstring(L, 3);
 
@@ -261,7 +250,7 @@ box_timer(lua_State *L)
 static int
 box_describe(lua_State *L)
 {
-	struct box *b = check_box(L, 1);
+	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
 	kstat2_md_t md = {
 		.md_type = (kstat2_nv_metatype_t)luaL_checkinteger(L, 3),
 		.md_kind = (kstat2_nv_metakind_t)luaL_checkinteger(L, 4),
@@ -280,7 +269,7 @@ box_describe(lua_State *L)
 static int
 box_shards(lua_State *L)
 {
-	struct box *b = check_box(L, 1);
+	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
 
 	if (kstat_publish_shards(b->ksp, (uint_t)luaL_checkinteger(L, 2)) != 0)
 		return ks_lua_fail(L);
@@ -291,7 +280,7 @@ box_shards(lua_State *L)
 static int
 box_install(lua_State *L)
 {
-	if (kstat_install(check_box(L, 1)->ksp) != 0)
+	if (kstat_install(ks_lua_checkpublished(L, 1)->ksp) != 0)
 		return ks_lua_fail(L);
 	lua_pushboolean(L, 1);
 	return 1;
@@ -300,7 +289,7 @@ box_install(lua_State *L)
 static int
 box_delete(lua_State *L)
 {
-	struct box *b = check_box(L, 1);
+	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
 
 	kstat_delete(b->ksp);
 	b->ksp = NULL;
@@ -311,7 +300,7 @@ box_delete(lua_State *L)
 static int
 box_store(lua_State *L)
 {
-	struct box *b = check_box(L, 1);
+	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
 	const char *stat = luaL_checkstring(L, 2);
 	size_t n = 0;
 	const char *text = lua_isnoneornil(L, 3) ? NULL : luaL_checklstring(L, 3, &n);
@@ -328,7 +317,7 @@ box_store(lua_State *L)
 static int
 box_cell(lua_State *L)
 {
-	struct box *b = luaL_checkudata(L, 1, PUBLISHED);
+	struct ks_lua_published *b = luaL_checkudata(L, 1, KS_LUA_PUBLISHED);
 	const char *stat = luaL_checkstring(L, 2);
 	int own = 0;
 	kstat_counter_t *cell;
@@ -408,7 +397,7 @@ counter_max(lua_State *L)
 static int
 box_reclaim(lua_State *L)
 {
-	struct box *b = check_box(L, 1);
+	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
 	int64_t taken;
 
 	if (kstat_counter_reclaim(b->ksp, luaL_checkstring(L, 2), &taken) != 0)
@@ -421,7 +410,7 @@ box_reclaim(lua_State *L)
 static int
 box_counter(lua_State *L)
 {
-	struct box *b = check_box(L, 1);
+	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
 	const char *stat = luaL_checkstring(L, 2);
 	struct counter *c = ks_lua_newuserdata(L, sizeof(*c));
 
@@ -544,7 +533,7 @@ timer_event(lua_State *L)
 static int
 histogram_add(lua_State *L)
 {
-	struct box *b = lua_touserdata(L, lua_upvalueindex(1));
+	struct ks_lua_published *b = lua_touserdata(L, lua_upvalueindex(1));
 	uint64_t v = check_u64(L, 2);
 
 	if (b->ksp == NULL || b->segment->pub == NULL)
@@ -589,7 +578,7 @@ enter_functions(lua_State *L, const luaL_Reg *f)
 static int
 box_methods(lua_State *L)
 {
-	struct box *b = check_box(L, 1);
+	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
 	void *record;
 
 	luaL_checktype(L, 2, LUA_TTABLE);
@@ -749,10 +738,11 @@ static const luaL_Reg module_functions[] = {
 void
 ks_lua_add_publish(lua_State *L)
 {
-	ks_lua_newtype(L, SEGMENT, segment_meta);
-	ks_lua_newtype(L, PUBLISHED, no_meta);
+	ks_lua_newtype(L, KS_LUA_SEGMENT, segment_meta);
+	ks_lua_newtype(L, KS_LUA_PUBLISHED, no_meta);
 	lua_pop(L, 2);
 	lua_newtable(L);
 	ks_lua_setfuncs(L, module_functions);
+	ks_lua_add_publish_blob(L);
 	lua_setfield(L, -2, "publish");
 }

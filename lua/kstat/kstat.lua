@@ -113,6 +113,28 @@ function methods.stats(k)
     end
 end
 
+--- The statsblob of a kstat that is one (`pub:blob`), as it is when it is read, with all that `kstat.stats` can ask it.
+-- @treturn[1] blob
+-- @treturn[1] {[string]=integer} the IDs of its VOIs by name
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name: "EINVAL" not a statsblob, "ENODATA" a JSON capture does not have it
+-- @usage local blob, id = k:blob(); print(blob:cdf(id.rtt, 1000))
+-- @function k:blob
+function methods.blob(k)
+    check(k, "blob")
+    local bytes, ids, errname = core.blob(k)
+    if not bytes then
+        return nil, ids, errname
+    end
+    local blob, message
+    blob, message, errname = require("kstat.stats").from_bytes(bytes)
+    if not blob then
+        return nil, message, errname
+    end
+    return blob, ids
+end
+
 -- LuaJIT has exact integers of its own.
 local has_ffi, ffi = pcall(require, "ffi")
 if has_ffi and rawget(_G, "jit") then

@@ -242,6 +242,11 @@ function k:meta(statistic) end
 ---@return fun(): string?, kstat.value
 function k:stats() end
 
+---@return any? blob see kstat.stats
+---@return table<string, integer>|string ids of its values of interest, by name; or the message
+---@return string? errno
+function k:blob() end
+
 ---@param values table<string, number|string>
 ---@return kstat.kstat? k
 ---@return string? message
@@ -314,6 +319,15 @@ function kstat.gc(persistent) end
 ---@field stable? boolean
 ---@field private? boolean
 
+---@class kstat.voi_spec
+---@field unit? string
+---@field desc? string
+
+---@class kstat.blob_spec: kstat.published_spec
+---@field template any made by kstat.stats
+---@field vois? table<string, kstat.voi_spec>
+---@field shards? integer
+
 ---@class kstat.pub
 ---@field name string
 local pub = {}
@@ -352,6 +366,12 @@ function pub:intr(spec) end
 ---@return string? message
 ---@return string? errno
 function pub:histogram(spec) end
+
+---@param spec kstat.blob_spec
+---@return kstat.published.blob? k
+---@return string? message
+---@return string? errno
+function pub:blob(spec) end
 
 ---@class kstat.published
 ---@field module string
@@ -431,5 +451,14 @@ function named:set(statistic, value) end
 
 ---@class kstat.published.histogram: kstat.published
 ---@field add_value fun(self, value: integer): boolean?, string?, string?
+
+---@class kstat.published.blob: kstat.published
+---@field vois table<string, integer>
+---@field update fun(self, voi: integer|string, v: number): boolean?, string?, string?
+---@field add fun(self, voi: integer|string, dv: number): boolean?, string?, string?
+---@field merge fun(self, blob: any): boolean?, string?, string?
+---@field store fun(self, blob: any): boolean?, string?, string?
+---@field reset fun(self): boolean?, string?, string?
+---@field snapshot fun(self): any?, string?, string?
 
 return kstat

@@ -1,0 +1,33 @@
+/* publish.h - what the files of the publishing binding share. SPDX-License-Identifier: MIT */
+#ifndef LUA_PUBLISH_H
+#define LUA_PUBLISH_H
+
+#include <lua.h>
+
+#include "kstat_provider.h"
+
+#define KS_LUA_SEGMENT "kstat.segment"
+#define KS_LUA_PUBLISHED "kstat.published"
+
+struct ks_lua_segment {
+	kstat_pub_t *pub; /* NULL: closed */
+};
+
+struct ks_lua_published {
+	kstat_t *ksp; /* NULL: deleted */
+	struct ks_lua_segment *segment;
+};
+
+/* The segment at index i; raises if it is closed. */
+struct ks_lua_segment *ks_lua_checksegment(lua_State *L, int i);
+
+/* The kstat at index i; raises if it was deleted, or its segment closed. */
+struct ks_lua_published *ks_lua_checkpublished(lua_State *L, int i);
+
+/* Pushes a new one, without a kstat yet; the segment is at index 1. */
+struct ks_lua_published *ks_lua_newpublished(lua_State *L, struct ks_lua_segment *s);
+
+/* publish_blob.c: its functions, entered into the table on top. */
+void ks_lua_add_publish_blob(lua_State *L);
+
+#endif

@@ -1,0 +1,215 @@
+/* publish_blob.c - publishing statsblobs; see publish.c. SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <string.h>
+
+#include "kstat_blob.h"
+#include "lua/compat.h"
+#include "lua/error.h"
+#include "lua/publish.h"
+#include "lua/stats.h"
+#include "provider/blob_layout.h"
+
+/* blob(segment, module, instance, name, class, slot, shards, flags) -> kstat | nil, message, errno */
+static int
+blob_create(lua_State *L)
+{
+	struct ks_lua_segment *s = ks_lua_checksegment(L, 1);
+	const char *module = luaL_checkstring(L, 2), *name = luaL_checkstring(L, 4);
+	const char *class_ = luaL_checkstring(L, 5);
+	int instance = (int)luaL_checkinteger(L, 3);
+	struct ks_lua_published *b = ks_lua_newpublished(L, s);
+
+	b->ksp = kstat_publish_statsblob(s->pub, module, instance, name, class_,
+	    (uint32_t)luaL_checkinteger(L, 6), (uint_t)luaL_checkinteger(L, 7),
+	    (uchar_t)luaL_checkinteger(L, 8));
+	return b->ksp != NULL ? 1 : ks_lua_fail(L);
+}
+
+static int
+done(lua_State *L, int rc)
+{
+	if (rc != 0)
+		return ks_lua_fail(L);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+/* blob_describe(kstat, id, unit, desc) -> true | nil, message, errno */
+static int
+blob_describe(lua_State *L)
+{
+	return done(L, kstat_blob_describe(ks_lua_checkpublished(L, 1)->ksp,
+	    (int32_t)luaL_checkinteger(L, 2), luaL_optstring(L, 3, NULL), luaL_optstring(L, 4, NULL)));
+}
+
+/* --- methods: closures over the blob and its table of names ----------------------------------- */
+
+static kstat_blob_t *
+this_blob(lua_State *L)
+{
+	return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+/* The VOI at index 2, an ID or a name; -1 if there is none. */
+static int32_t
+check_voi(lua_State *L)
+{
+	lua_Number id;
+
+	if (lua_type(L, 2) == LUA_TSTRING) {
+		lua_pushvalue(L, 2);
+		lua_rawget(L, lua_upvalueindex(2));
+		id = lua_isnil(L, -1) ? -1 : lua_tonumber(L, -1);
+		lua_pop(L, 1);
+	} else {
+		id = luaL_checknumber(L, 2);
+	}
+	return id >= 0 && id <= INT16_MAX ? (int32_t)id : -1;
+}
+
+static int
+update(lua_State *L, bool rel)
+{
+	kstat_blob_t *b = this_blob(L);
+	int32_t voi = check_voi(L);
+	int rc;
+
+#if KS_LUA_INTEGERS
+	int whole;
+	lua_Integer v = lua_tointegerx(L, 3, &whole);
+
+	if (whole)
+		rc = kstat_blob_update_int(b, voi, (int64_t)v, rel);
+	else
+#endif
+		rc = kstat_blob_update_dbl(b, voi, (double)luaL_checknumber(L, 3), rel);
+	if (rc != 0 && errno == EINVAL)
+		return luaL_error(L, "%s", kstat_errmsg());
+	return done(L, rc);
+}
+
+/* update(self, voi, v), add(self, voi, dv) */
+static int
+blob_update(lua_State *L)
+{
+	return update(L, false);
+}
+
+static int
+blob_add(lua_State *L)
+{
+	return update(L, true);
+}
+
+/* merge(self, blob) */
+static int
+blob_merge(lua_State *L)
+{
+	return done(L, kstat_blob_merge(this_blob(L), luaL_checkudata(L, 2, KS_LUA_BLOB)));
+}
+
+/* store(self, blob), reset(self) */
+static int
+blob_store(lua_State *L)
+{
+	return done(L, kstat_blob_store(this_blob(L), luaL_checkudata(L, 2, KS_LUA_BLOB)));
+}
+
+static int
+blob_reset(lua_State *L)
+{
+	return done(L, kstat_blob_store(this_blob(L), NULL));
+}
+
+/* bytes(self) -> the blob as it is now | nil, message, errno */
+static int
+blob_bytes(lua_State *L)
+{
+	struct statsblob *copy, *in_lua;
+	size_t n = ((const struct ks_blob_head *)(const void *)this_blob(L))->blob_size;
+
+	/* Memory of Lua's own first: what comes after the copy cannot fail then. */
+	in_lua = lua_newuserdata(L, n);
+	if (kstat_blob_copy(this_blob(L), &copy) != 0)
+		return ks_lua_fail(L);
+	memcpy(in_lua, copy, n);
+	stats_blob_destroy(copy);
+	lua_pushlstring(L, (const char *)in_lua, n);
+	return 1;
+}
+
+/* Pushes the IDs of the VOIs by name; of equal names the first. */
+static void
+push_ids(lua_State *L, const void *memory)
+{
+	const struct ks_blob_head *h = memory;
+	const struct ks_blob_voi *vois = (const void *)(h + 1);
+
+	lua_createtable(L, 0, (int)h->nvois);
+	for (uint32_t i = h->nvois; i-- > 0;) {
+		lua_pushinteger(L, vois[i].id);
+		lua_setfield(L, -2, vois[i].name);
+	}
+}
+
+/* blob_vois(kstat) -> {name = id}; before it is installed */
+static int
+blob_vois(lua_State *L)
+{
+	const kstat_t *k = ks_lua_checkpublished(L, 1)->ksp;
+
+	luaL_argcheck(L, (k->ks_flags & KSTAT_FLAG_STATSBLOB) != 0 && k->ks_data != NULL, 1,
+	    "a statsblob that is not installed expected");
+	push_ids(L, k->ks_data);
+	return 1;
+}
+
+/* blob_methods(kstat, table) -> pointer | nil, message, errno: enters the methods into the table */
+static int
+blob_methods(lua_State *L)
+{
+	static const luaL_Reg methods[] = {
+		{ "update", blob_update }, { "add", blob_add }, { "merge", blob_merge },
+		{ "store", blob_store }, { "reset", blob_reset }, { "bytes", blob_bytes }, { NULL, NULL }
+	};
+	kstat_blob_t *b = kstat_blob(ks_lua_checkpublished(L, 1)->ksp);
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	if (b == NULL)
+		return ks_lua_fail(L);
+	lua_pushlightuserdata(L, b);
+	push_ids(L, b);
+	for (const luaL_Reg *f = methods; f->name != NULL; f++) {
+		lua_pushvalue(L, -2);
+		lua_pushvalue(L, -2);
+		lua_pushcclosure(L, f->func, 2);
+		lua_setfield(L, 2, f->name);
+	}
+	lua_pop(L, 1);
+	return 1;
+}
+
+/* blob_function() -> address of kstat_blob_update_dbl(), for the FFI */
+static int
+blob_function(lua_State *L)
+{
+	int (*f)(kstat_blob_t *, int32_t, double, bool) = kstat_blob_update_dbl;
+	void *p;
+
+	_Static_assert(sizeof(f) == sizeof(p), "function addresses");
+	memcpy(&p, &f, sizeof(p));
+	lua_pushlightuserdata(L, p);
+	return 1;
+}
+
+void
+ks_lua_add_publish_blob(lua_State *L)
+{
+	static const luaL_Reg functions[] = {
+		{ "blob", blob_create }, { "blob_describe", blob_describe },
+		{ "blob_vois", blob_vois }, { "blob_methods", blob_methods },
+		{ "blob_function", blob_function }, { NULL, NULL }
+	};
+
+	ks_lua_setfuncs(L, functions);
+}
