@@ -1,11 +1,9 @@
 -- examples/nginx in the real nginx: what kstat counts is what the access log has.
 local run = require("support.run")
 
-local PORT = 8899
-
 -- LuaJIT is inside nginx, whatever runs this spec: once is enough.
 describe("examples/nginx", function()
-  local prefix, kstats, environment, pid
+  local prefix, kstats, environment, pid, port, wrk
 
   local function sh(line, ...)
     return run.shell(line:format(...))
@@ -44,14 +42,16 @@ describe("examples/nginx", function()
     return classes, values
   end
 
-  local function load(seconds, path, background)
-    return ("wrk -t1 -c16 -d%d http://127.0.0.1:%d%s >%s/logs/wrk.log 2>&1%s"):format(seconds, PORT, path, prefix,
-      background and " &" or "")
+  -- Starts wrk, whose end settle() waits for.
+  local function load(seconds, path)
+    wrk = sh("wrk -t1 -c16 -d%d http://127.0.0.1:%d%s >%s/logs/wrk.log 2>&1 & echo $!", seconds, port, path,
+      prefix).out:match("%d+")
   end
 
   -- Connections are closed and the last requests logged.
   local function settle()
-    wait_for("wrk to end", function() return sh("pgrep -x wrk").status ~= 0 end)
+    wait_for("wrk to end", function() return not wrk or sh("kill -0 %s", wrk).status ~= 0 end)
+    wrk = nil
     local last = -1
     wait_for("the last requests", function()
       local _, total = logged()
@@ -69,13 +69,33 @@ describe("examples/nginx", function()
     environment = "KSTAT_DIR=" .. kstats
     local lua = ("LUA_PATH='%s/lua/?.lua;%s/lua/?/init.lua;;' LUA_CPATH='%s/lib/lua/5.1/?.so;;'"):format(
       os.getenv("PWD"), os.getenv("PWD"), run.build)
+    -- A port that nobody listens at; if somebody took it meanwhile, another.
+    local taken = {}
+    for _, name in ipairs({ "tcp", "tcp6" }) do
+      for line in io.lines("/proc/net/" .. name) do
+        local number = line:match("^%s*%d+: %x+:(%x+)")
+        if number then taken[tonumber(number, 16)] = true end
+      end
+    end
+    local tries = 0
+    for candidate = 20000 + os.time() % 5000, 32000 do
+      if not taken[candidate] then
+        tries, port = tries + 1, candidate
+        local f = assert(io.open(prefix .. "/listen.conf", "w"))
+        f:write(("listen 127.0.0.1:%d;\n"):format(port))
+        f:close()
+        local checked = sh("cd %s && %s %s nginx -t -p %s -c nginx.conf -e logs/error.log 2>&1", prefix,
+          environment, lua, prefix)
+        if checked.status == 0 or tries == 10 then break end
+      end
+    end
     sh("cd %s && %s %s nginx -p %s -c nginx.conf -e logs/error.log >logs/out.log 2>&1 &", prefix, environment, lua,
       prefix)
     wait_for("nginx", function()
       local f = io.open(prefix .. "/logs/nginx.pid")
       pid = f and f:read("*l")
       if f then f:close() end
-      return pid and sh("curl -s http://127.0.0.1:%d/", PORT).out == "hello\n"
+      return pid and sh("curl -s http://127.0.0.1:%d/", port).out == "hello\n"
     end)
   end)
 
@@ -98,7 +118,7 @@ describe("examples/nginx", function()
 
   it("counts requests by class of status", function()
     for _, path in ipairs({ "/", "/missing", "/moved", "/broken", "/" }) do
-      sh("curl -s -o /dev/null http://127.0.0.1:%d%s", PORT, path)
+      sh("curl -s -o /dev/null http://127.0.0.1:%d%s", port, path)
     end
     local total = agree()
     assert.equal(6, total) -- and the one that found nginx ready
@@ -106,7 +126,7 @@ describe("examples/nginx", function()
 
   it("counts what the access log has, of two workers under load", function()
     assert.equal(2, #workers())
-    sh("%s", load(2, "/"))
+    load(2, "/")
     local total, values = agree()
     assert.is_true(total > 1000, total)
     assert.equal(0, values["service:rcnt"])
@@ -117,7 +137,7 @@ describe("examples/nginx", function()
   it("goes on counting across a reload", function()
     local _, before = logged()
     local old = table.concat(workers(), " ")
-    sh("%s", load(3, "/", true))
+    load(3, "/")
     os.execute("sleep 1")
     sh("kill -HUP %s", pid)
     wait_for("new workers", function() return #workers() == 2 and table.concat(workers(), " ") ~= old end)
@@ -131,7 +151,7 @@ describe("examples/nginx", function()
     sh("kill -9 %s", victim)
     wait_for("another worker", function() return #workers() == 2 and workers()[1] ~= victim end)
     local _, before = logged()
-    sh("%s", load(1, "/"))
+    load(1, "/")
     local total, values = agree()
     assert.is_true(total > before + 1000)
     assert.equal(0, values["service:rcnt"])
@@ -139,7 +159,7 @@ describe("examples/nginx", function()
 
   it("differs by no more than the request a worker was about to log when it was killed under load", function()
     local victim = workers()[1]
-    sh("%s", load(3, "/", true))
+    load(3, "/")
     os.execute("sleep 1")
     sh("kill -9 %s", victim)
     wait_for("another worker", function() return #workers() == 2 and workers()[1] ~= victim end)
