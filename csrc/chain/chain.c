@@ -252,6 +252,16 @@ ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat)
 }
 
 const char *
+ks_chain_publisher(kstat_ctl_t *kc, const kstat_t *ksp, uint32_t *pid)
+{
+	struct ks_node *node = ks_nodes_by_kid(&chain_of(kc)->nodes, ksp->ks_kid);
+
+	if (node == NULL || node->source->ops->publisher == NULL)
+		return NULL;
+	return node->source->ops->publisher(node->source, node->cookie, pid);
+}
+
+const char *
 ks_chain_warning(kstat_ctl_t *kc)
 {
 	return ks_warnings_take(&ks_chain_of(kc)->warnings);

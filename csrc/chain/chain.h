@@ -81,6 +81,13 @@ void ks_chain_pass(kstat_ctl_t *kc, int64_t interval);
 const struct ks_meta *ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat);
 
 /*
+ * Who publishes a kstat: the name of the publication, valid until the next call, and the process that
+ * opened it (0: not known here). NULL: nobody, the kstat is the system's, this process's or a
+ * capture's.
+ */
+const char *ks_chain_publisher(kstat_ctl_t *kc, const kstat_t *ksp, uint32_t *pid);
+
+/*
  * Warnings: lines for the person about what could not be read, each told once.
  * ks_chain_warning() takes the oldest untold one, or NULL; valid until the next call.
  */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lua/terminal.h"
 #include "lua/wait.h"
 
 /* Handlers have no argument to carry a context: one state per process. */
@@ -35,9 +36,27 @@ end_script(int sig)
 }
 
 static void
+handle(int sig, void (*handler)(int))
+{
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_RESTART };
+
+	sigemptyset(&sa.sa_mask);
+	sigaction(sig, &sa, NULL);
+}
+
+/* Dies of the signal when the handler returns, with the terminal as it was. */
+static void
+on_end(int sig)
+{
+	ks_terminal_restore();
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void
 on_interrupt(int sig)
 {
-	signal(sig, SIG_DFL);
+	handle(sig, on_end);
 	end_script(sig);
 }
 
@@ -70,19 +89,60 @@ on_continue(int sig)
 	ks_wait_continued = 1;
 }
 
-static void
-handle(int sig, void (*handler)(int))
-{
-	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_RESTART };
+/* --- while the terminal is a script's ------------------------------------------------- */
 
-	sigemptyset(&sa.sa_mask);
-	sigaction(sig, &sa, NULL);
+static void
+on_stop(int sig)
+{
+	int saved = errno;
+	sigset_t set;
+
+	ks_terminal_restore();
+	signal(sig, SIG_DFL);
+	raise(sig);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL); /* stops here, until SIGCONT */
+	handle(sig, on_stop);
+	errno = saved;
+}
+
+static void
+on_resize(int sig)
+{
+	(void)sig;
+	ks_wait_resized = 1;
+}
+
+static void
+watch_terminal(bool entered)
+{
+	static const struct {
+		int sig;
+		void (*handler)(int);
+	} of[] = { { SIGTSTP, on_stop }, { SIGHUP, on_end }, { SIGQUIT, on_end }, { SIGWINCH, on_resize } };
+	static struct sigaction before[sizeof(of) / sizeof(of[0])];
+	static bool watching;
+
+	if (watching == entered)
+		return;
+	watching = entered;
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		if (!entered) {
+			sigaction(of[i].sig, &before[i], NULL);
+			continue;
+		}
+		sigaction(of[i].sig, NULL, &before[i]);
+		if (before[i].sa_handler != SIG_IGN)
+			handle(of[i].sig, of[i].handler);
+	}
 }
 
 void
 ks_signal_start(lua_State *L)
 {
 	running = L;
+	ks_terminal_watch = watch_terminal;
 	/*
 	 * Also where the signal came in ignored: shells start background jobs so, and it is from
 	 * scripts that monitors are put in the background and ended with kill -INT.

@@ -15,6 +15,7 @@ luaopen_kstat_core(lua_State *L)
 	static void (*const parts[])(lua_State *) = {
 		ks_lua_add_value,
 		ks_lua_add_selector,
+		ks_lua_add_pattern,
 		ks_lua_add_kstat,
 		ks_lua_add_io,
 		ks_lua_add_chain,

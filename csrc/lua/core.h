@@ -11,6 +11,7 @@ int luaopen_kstat_core(struct lua_State *L);
 
 void ks_lua_add_value(struct lua_State *L);    /* value.c: numbers and their text */
 void ks_lua_add_selector(struct lua_State *L); /* selector.c */
+void ks_lua_add_pattern(struct lua_State *L);  /* pattern.c */
 void ks_lua_add_kstat(struct lua_State *L);    /* kstat.c: one kstat, live or sampled */
 void ks_lua_add_io(struct lua_State *L);       /* io.c: what I/O kstats counted */
 void ks_lua_add_chain(struct lua_State *L);    /* chain.c */

@@ -673,6 +673,22 @@ push_snaptime(lua_State *L, const kstat_t *k, void (*push)(lua_State *, int64_t)
 		push(L, k->ks_snaptime);
 }
 
+/* publisher, publisher_pid: nil where there is none, or where it is not known any more. */
+static void
+push_publisher(lua_State *L, struct ks_lua_kstat *u, bool name)
+{
+	const kstat_t *k = head_of(L, u);
+	uint32_t pid = 0;
+	const char *publisher = u->chain->kc != NULL ? ks_chain_publisher(u->chain->kc, k, &pid) : NULL;
+
+	if (publisher != NULL && name)
+		lua_pushstring(L, publisher);
+	else if (publisher != NULL && pid != 0)
+		lua_pushinteger(L, (lua_Integer)pid);
+	else
+		lua_pushnil(L);
+}
+
 static void
 push_field(lua_State *L, struct ks_lua_kstat *u, const char *key)
 {
@@ -698,6 +714,8 @@ push_field(lua_State *L, struct ks_lua_kstat *u, const char *key)
 		push_snaptime(L, k, ks_lua_pushi64);
 	else if (strcmp(key, "writable") == 0)
 		lua_pushboolean(L, k->ks_flags & KSTAT_FLAG_WRITABLE);
+	else if (strcmp(key, "publisher") == 0 || strcmp(key, "publisher_pid") == 0)
+		push_publisher(L, u, key[sizeof("publisher") - 1] == '\0');
 	else if (u->origin == KS_LUA_DIFFERING && strcmp(key, "elapsed") == 0)
 		ks_lua_pushseconds(L, u->delta.elapsed);
 	else if (u->origin == KS_LUA_DIFFERING && strcmp(key, "elapsed_ns") == 0)

@@ -12,12 +12,15 @@
 
 volatile sig_atomic_t ks_wait_interrupted;
 volatile sig_atomic_t ks_wait_continued;
+volatile sig_atomic_t ks_wait_resized;
 volatile sig_atomic_t ks_wait_looping;
 
-enum ks_wait
-ks_wait_until(hrtime_t deadline)
+/* fd: -1 for none. */
+static enum ks_wait
+wait_for(hrtime_t deadline, int fd)
 {
 	enum ks_wait why = KS_WAIT_TIME;
+	struct pollfd input = { .fd = fd, .events = POLLIN };
 	sigset_t hold, before;
 
 	/* Held back while the flags are looked at, let in only inside ppoll(): no gap between. */
@@ -25,6 +28,7 @@ ks_wait_until(hrtime_t deadline)
 	sigaddset(&hold, SIGINT);
 	sigaddset(&hold, SIGTERM);
 	sigaddset(&hold, SIGCONT);
+	sigaddset(&hold, SIGWINCH);
 	pthread_sigmask(SIG_BLOCK, &hold, &before);
 	for (;;) {
 		hrtime_t left = deadline - gethrtime();
@@ -39,23 +43,53 @@ ks_wait_until(hrtime_t deadline)
 			why = KS_WAIT_CONTINUED;
 			break;
 		}
-		if (why == KS_WAIT_SIGNAL)
+		if (fd >= 0 && ks_wait_resized) {
+			ks_wait_resized = 0;
+			why = KS_WAIT_SIGNAL;
+		}
+		if (why == KS_WAIT_SIGNAL || why == KS_WAIT_INPUT)
 			break;
-		if (left <= 0)
+		if (left <= 0) {
+			if (fd >= 0 && poll(&input, 1, 0) > 0)
+				why = KS_WAIT_INPUT;
 			break;
+		}
 		ts.tv_sec = (time_t)(left / KS_NANOSEC);
 		ts.tv_nsec = (long)(left % KS_NANOSEC);
-		if (ppoll(NULL, 0, &ts, &before) < 0)
+		switch (ppoll(&input, fd >= 0 ? 1 : 0, &ts, &before)) {
+		case -1:
 			why = KS_WAIT_SIGNAL;
+			break;
+		case 1:
+			why = KS_WAIT_INPUT;
+			break;
+		default:
+			break;
+		}
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return why;
 }
 
+enum ks_wait
+ks_wait_until(hrtime_t deadline)
+{
+	return wait_for(deadline, -1);
+}
+
+enum ks_wait
+ks_wait_input(hrtime_t deadline, int fd)
+{
+	return wait_for(deadline, fd);
+}
+
 int
 ks_lua_wait(lua_State *L)
 {
-	static const char *const words[] = { "time", "interrupted", "continued", "signal" };
+	static const char *const words[] = {
+		[KS_WAIT_TIME] = "time", [KS_WAIT_INTERRUPTED] = "interrupted",
+		[KS_WAIT_CONTINUED] = "continued", [KS_WAIT_SIGNAL] = "signal"
+	};
 	lua_Number deadline = luaL_checknumber(L, 1);
 
 	luaL_argcheck(L, deadline > -9e18 && deadline < 9e18, 1, "not a time in nanoseconds");

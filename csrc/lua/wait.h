@@ -16,6 +16,7 @@ struct lua_State;
 /* Set by the host's handlers, which may run at any instruction. */
 extern volatile sig_atomic_t ks_wait_interrupted; /* finish the tick, then end the loop */
 extern volatile sig_atomic_t ks_wait_continued;   /* SIGCONT: the process had been stopped */
+extern volatile sig_atomic_t ks_wait_resized;     /* SIGWINCH: the window has another size */
 
 /*
  * Set by an interval loop while it runs: it will look at ks_wait_interrupted itself, so the
@@ -27,7 +28,8 @@ enum ks_wait {
 	KS_WAIT_TIME,        /* the time has come */
 	KS_WAIT_INTERRUPTED, /* ks_wait_interrupted is set; it stays set */
 	KS_WAIT_CONTINUED,   /* SIGCONT: after it the deadline may be past; the flag is cleared */
-	KS_WAIT_SIGNAL       /* another handler ran, perhaps the interpreter's: call again */
+	KS_WAIT_SIGNAL,      /* another handler ran, perhaps the interpreter's: call again */
+	KS_WAIT_INPUT        /* ks_wait_input() only: there is something to read, or an end of file */
 };
 
 /*
@@ -35,6 +37,12 @@ enum ks_wait {
  * arrives just before the wait starts is not missed.
  */
 enum ks_wait ks_wait_until(hrtime_t deadline);
+
+/*
+ * The same, and until fd has input. A window that was resized counts as a signal; the flag
+ * is cleared. Input comes first, so that keys are not lost to a deadline that is always past.
+ */
+enum ks_wait ks_wait_input(hrtime_t deadline, int fd);
 
 /*
  * wait(deadline) -> "time", "interrupted", "continued" or "signal". deadline: nanoseconds of

@@ -36,6 +36,7 @@ struct segments {
 	uint32_t last_id;
 	bool scanned;
 	struct ks_meta found; /* the answer to the last question about metadata */
+	char publisher[NAME_MAX + 1]; /* and about who publishes */
 };
 
 struct pass {
@@ -261,6 +262,23 @@ segment_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const c
 	return NULL;
 }
 
+static const char *
+segment_publisher(struct ks_source *src, uint64_t cookie, uint32_t *pid)
+{
+	struct segments *s = (struct segments *)src;
+	struct ks_seg_file *f = NULL;
+	const char *file;
+
+	if (find(s, cookie, &f) == NULL)
+		return NULL;
+	/* The name of the file is the publication's; what the file says of itself need not be true. */
+	file = strrchr(f->path, '/');
+	file = file != NULL ? file + 1 : f->path;
+	(void)snprintf(s->publisher, sizeof(s->publisher), "%.*s", (int)ks_seg_name_length(file), file);
+	*pid = f->h.pid_space == ks_seg_pid_space() ? f->h.creator_pid : 0;
+	return s->publisher;
+}
+
 static void
 segment_close(struct ks_source *src)
 {
@@ -278,6 +296,7 @@ static const struct ks_source_ops segment_ops = {
 	.read = segment_read,
 	.write = segment_write,
 	.meta = segment_meta,
+	.publisher = segment_publisher,
 	.close = segment_close
 };
 

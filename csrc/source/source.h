@@ -73,6 +73,11 @@ struct ks_source_ops {
 	/* Optional; replay: the current sample's own time of day (ns since 1970). 1 known, 0 not. */
 	int (*time_of_day)(struct ks_source *src, int64_t *ns);
 
+	/*
+	 * Optional. The publication that a kstat belongs to, valid until the next question, and the
+	 * process that opened it (0: of another pid namespace); NULL: it is gone.
+	 */
+	const char *(*publisher)(struct ks_source *src, uint64_t cookie, uint32_t *pid);
 	void (*close)(struct ks_source *src);
 };
 

@@ -196,6 +196,8 @@ function difference:rate(spec) end
 ---@field snaptime number?
 ---@field snaptime_ns integer?
 ---@field writable boolean
+---@field publisher string?
+---@field publisher_pid integer?
 ---@field elapsed number? of a difference
 ---@field elapsed_ns integer? of a difference
 ---@field reset boolean? of a difference

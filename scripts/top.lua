@@ -1,0 +1,117 @@
+--- top: any statistics, live, by their rate per second; a window with keys, or plain reports into a pipe.
+-- SPDX-License-Identifier: MIT
+local kstat = require("kstat")
+local options = require("kstat.report.options")
+local rows = require("kstat.top.rows")
+local selector = require("kstat.selector")
+local top = require("kstat.top")
+
+local OWN = {
+  { "b", "batch", help = "plain reports, also on a terminal" },
+  { "f", "filter", arg = "TEXT", help = "only names with TEXT in them, or that match TEXT = /regular expression/" },
+}
+local COLUMNS = { rate = true, value = true, name = true, unit = true }
+
+local function stop(status, message)
+  io.stderr:write("top: ", message, "\n")
+  os.exit(status, true)
+end
+
+local function wrong(message)
+  stop(2, message .. "; 'kstatlua top --help' explains")
+end
+
+local function compile(operands)
+  local selectors = {}
+  for i, operand in ipairs(operands) do
+    local sel, message = selector.compile(operand)
+    selectors[i] = sel or wrong(message)
+  end
+  return selectors
+end
+
+-- Without operands; what has none of the default's kstats shows everything. x: a chain or a difference.
+local function default(x)
+  local selectors = compile(top.DEFAULT)
+  local unpack = table.unpack or unpack
+  return #x:select(unpack(selectors)) > 0 and selectors or compile({ "*" })
+end
+
+local function open(given)
+  local capture = given.replay or (given.from or given.to) and os.getenv("KSTAT_SOURCE") or nil
+  local understood, ks, message = pcall(kstat.open, capture and { capture = capture, from = given.from, to = given.to })
+  if not understood then
+    wrong("--from and --to take seconds since 1970 or a time such as '2026-11-21 14:05'")
+  end
+  return ks or stop(3, message)
+end
+
+-- --- reports ----------------------------------------------------------------------------------
+
+local FORMAT = { rate = "%.2f", value = "%.6g" }
+
+local function column(title, about)
+  return { title, function(row) return row[title] end, about = about, format = FORMAT[title] }
+end
+
+--- The same rows as a report, with all that reports can do.
+local function report(given, filter)
+  local state
+  local sort = given.sort or "rate"
+  return kstat.report({
+    name = "top", about = "Statistics by their rate per second; of durations in seconds, so that 1 is all the time.",
+    operands = "module[:instance[:name[:statistic]]]",
+    options = OWN,
+    select = given.selectors,
+    columns = {
+      { "name", function(row) return row.name end, align = "left" },
+      column("rate", "change per second"),
+      column("value", "now"),
+      { "unit", function(row) return row.unit end, align = "left" },
+    },
+    rows = function(d, _, prev)
+      state = state or rows.new(given.selectors or default(d))
+      state:take(d, prev == nil)
+      return state:chosen({ filter = filter, skip_idle = given.skip_idle,
+        sort = (sort:gsub("^%-", "")), reverse = sort:find("^%-") ~= nil })
+    end,
+  })
+end
+
+-- --- the command ------------------------------------------------------------------------------------
+
+local function window(given, sort)
+  local ks = open(given)
+  local ok, message = top.run(ks, {
+    selectors = given.selectors or default(ks), interval = given.interval, count = given.count,
+    filter = given.filter, sort = sort ~= "unit" and sort or "name", skip_idle = given.skip_idle,
+    reverse = given.sort ~= nil and given.sort ~= sort,
+  })
+  return ok and 0 or stop(3, message)
+end
+
+local function main(words)
+  local given, message = options.read(options.declare(OWN, 1), words)
+  if not given then
+    wrong(message)
+  elseif given.help then
+    return report(given):run({ "--help" })
+  end
+  local sort = (given.sort or "rate"):gsub("^%-", "")
+  if not COLUMNS[sort] then
+    wrong(("there is no column '%s' to sort by"):format(sort))
+  end
+  local filter
+  filter, message = rows.filter(given.filter or "")
+  if not filter then
+    wrong(message)
+  end
+  local plain = given.batch or given.json or given.csv or given.openmetrics
+  given.selectors = #given.operands > 0 and compile(given.operands) or nil
+  if not plain and top.possible() then
+    return window(given, sort)
+  end
+  return report(given, filter):run(words)
+end
+
+return main(arg)
