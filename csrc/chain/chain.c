@@ -254,7 +254,7 @@ ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat)
 const char *
 ks_chain_publisher(kstat_ctl_t *kc, const kstat_t *ksp, uint32_t *pid)
 {
-	struct ks_node *node = ks_nodes_by_kid(&chain_of(kc)->nodes, ksp->ks_kid);
+	struct ks_node *node = ks_nodes_by_kid(&ks_chain_of(kc)->nodes, ksp->ks_kid);
 
 	if (node == NULL || node->source->ops->publisher == NULL)
 		return NULL;

@@ -262,6 +262,11 @@ end
 -- Until the next tick is due: true; false: the loop is to end.
 function run:wait()
     local deadline = self.deadline
+    if self.steps > 0 and not self.app.ended then
+        self.steps = self.steps - 1
+        return true
+    end
+    self.steps = 0
     while true do
         local idle = self.app.paused or self.app.ended
         local list, why = self:keys(idle and core.gethrtime() + 3600e9 or deadline)
@@ -271,9 +276,7 @@ function run:wait()
             return false
         elseif why == "continued" then
             self.screen:enter()
-            self.deadline, deadline = core.gethrtime(), core.gethrtime()
         end
-        local step = false
         for _, key in ipairs(list or {}) do
             local what = self.app:key(key)
             if what == "quit" then
@@ -282,10 +285,11 @@ function run:wait()
                 deadline = core.gethrtime() + self.app.interval * 1e9
                 self.deadline = deadline
             elseif what == "step" and not self.app.ended then
-                step = true
+                self.steps = self.steps + 1
             end
         end
-        if step then
+        if self.steps > 0 then
+            self.steps = self.steps - 1
             self.deadline = core.gethrtime()
             return true
         end
@@ -333,7 +337,8 @@ function top.run(ks, options)
     if not screen then
         return nil, message
     end
-    local self = setmetatable({ ks = ks, screen = screen, replay = ks:is_replay(), ticks = 0, pending = "" }, run)
+    local self = setmetatable({ ks = ks, screen = screen, replay = ks:is_replay(), ticks = 0, steps = 0,
+        pending = "" }, run)
     options.host = options.host or self.replay and "replay" or host_name()
     self.app = top.new(options)
     core.looping(true)

@@ -28,7 +28,7 @@ local function escape(bytes, at)
     end
     local parameters, final, behind = bytes:match("^([\48-\63]*)[\32-\47]*([\64-\126])()", at + 2)
     if final then
-        return final == "~" and NUMBERED[parameters:match("^%d")] or FINAL[final] or "other", behind
+        return final == "~" and NUMBERED[parameters:match("^%d+")] or FINAL[final] or "other", behind
     elseif bytes:find("^[\32-\63]*$", at + 2) then
         return nil
     end

@@ -1,0 +1,58 @@
+--- Programs on a terminal, for specs: a tmux server of its own plays the terminal.
+local run = require("support.run")
+
+local M = {}
+local session = {}
+session.__index = session
+
+local count = 0
+
+--- Starts a line of sh on a terminal of that size. Close what it returns.
+function M.start(line, width, height)
+  count = count + 1
+  local self = setmetatable({ socket = ("kstat-spec-%s-%d"):format(os.tmpname():match("[^/]*$"), count) }, session)
+  self:tmux("-f /dev/null new-session -d -x %d -y %d %s", width or 80, height or 24, run.quote(
+    "export LC_ALL=C.UTF-8 TZ=UTC; " .. line))
+  return self
+end
+
+function session:tmux(command, ...)
+  return run.tool(("tmux -u -L %s " .. command):format(self.socket, ...))
+end
+
+--- What the terminal shows: one text, lines without blanks at their ends.
+function session:screen()
+  return (self:tmux("capture-pane -p").out)
+end
+
+--- Types keys: words as tmux names them ("Enter", "C-z"), everything else as it is.
+function session:send(...)
+  local words = { ... }
+  for i, word in ipairs(words) do
+    words[i] = run.quote(word)
+  end
+  self:tmux("send-keys -- %s", table.concat(words, " "))
+end
+
+--- Waits until the terminal shows what the pattern (or plain text) says; fails after ten seconds.
+function session:await(pattern, plain)
+  local text
+  for _ = 1, 200 do
+    text = self:screen()
+    if text:find(pattern, 1, plain) then
+      return text
+    end
+    run.shell("sleep 0.05")
+  end
+  error(("the terminal does not show '%s' but:\n%s"):format(pattern, text), 2)
+end
+
+function session:resize(width, height)
+  self:tmux("resize-window -x %d -y %d", width, height)
+end
+
+function session:close()
+  self:tmux("kill-server")
+end
+
+return M
