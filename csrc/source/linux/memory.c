@@ -302,7 +302,7 @@ ks_vminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 /* --- /proc/vmstat -------------------------------------------------------------------------- */
 
 enum { V_PGPGIN, V_PGPGOUT, V_SWAPIN, V_SWAPOUT, V_ANONIN, V_ANONOUT, V_DFREE, V_SCAN, V_AS_FAULT,
-	V_MAJ_FAULT };
+	V_MAJ_FAULT, V_PAGESIZE };
 
 #define PAGED(stat, desc) \
 	KS_UNITS(stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT64, "pages", desc)
@@ -318,6 +318,8 @@ const struct ks_field ks_unix_vm_fields[] = {
 	[V_SCAN] = PAGED("scan", "pages examined by reclaim"),
 	[V_AS_FAULT] = KS_COUNT("as_fault", KSTAT_DATA_UINT64, "page faults served from memory"),
 	[V_MAJ_FAULT] = KS_COUNT("maj_fault", KSTAT_DATA_UINT64, "page faults that needed a disk"),
+	[V_PAGESIZE] = KS_UNITS("pagesize", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, KSTAT_DATA_UINT32, "bytes",
+	    "size of the pages that are counted"),
 	KS_FIELD_END
 };
 
@@ -373,6 +375,7 @@ ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 			ks_have_more(&vals, V_DFREE, v);
 		}
 	}
+	ks_have(&vals, V_PAGESIZE, kib_per_page * 1024);
 	/* pgfault counts those that needed a disk too. */
 	if (has(&vals, V_AS_FAULT) && has(&vals, V_MAJ_FAULT) &&
 	    vals.v[V_AS_FAULT].u >= vals.v[V_MAJ_FAULT].u)
