@@ -85,7 +85,8 @@ end
 --
 --   * `name`, `about`: what --help and the data formats say
 --   * `select`: a selector or an array of them (kstat.selector): all that the report looks at, `rows`
---     included; nil: every kstat. With a class in each the machine is read with the least work
+--     included; nil: every kstat; or a function(options). With a class in each the machine is read with the
+--     least work
 --   * `columns`: `{ title, value, width =, align =, format =, unit =, kind =, about =, total = }` each; value is an
 --     expression (kstat.report.expression; default: the title) or a function(row); `format` is for
 --     string.format (default "%.1f" for numbers) or a function; `align` "left" or "right" (default: left for
@@ -96,7 +97,7 @@ end
 --   * `totals`: true for a last line with the sums of number columns
 --   * `options`: own options (kstat.report.options); `operands`: what operands are called; by default
 --     they are globs that the names of rows' kstats must match
---   * `skip_idle`, `skip_first`: -z, -y from the start
+--   * `skip_idle`: -z from the start; `skip_first`: a report has to wait for its first interval
 --   * `check`: function(options) that gives what is wrong with them, or nil
 --
 -- `columns` may be a function(options, now) that gives them when the first sample is there. What a report for
@@ -129,7 +130,9 @@ function report.new(given, level)
         self[field] = given[field]
     end
     self.name = given.name or "report"
-    self.selectors = make_selectors(given.select, level)
+    if type(given.select) ~= "function" then
+        self.selectors = make_selectors(given.select, level)
+    end
     self.declared = options.declare(given.options, level)
     if type(given.columns) == "function" then
         self.make_columns, self.columns = given.columns, nil
@@ -360,7 +363,10 @@ end
 function report:loop(ks, given, filters, write)
     local form, sink = form_of(given), nil
     local count = given.interval and given.count or not given.interval and 1 or nil
-    local skip = (given.skip_first or self.skip_first) and count ~= 1
+    local skip = given.skip_first and count ~= 1
+    if self.skip_first then
+        skip, count = true, count and count + 1
+    end
     for now, prev in every.every(given.interval or 1, count, { chain = ks }) do
         if not sink then
             sink = self:open_sink(form, given, now, write)
@@ -403,6 +409,9 @@ function report:run(arg, write)
     if message then
         complain(self, message .. ("; 'kstatlua %s --help' explains"):format(self.name))
         return 2
+    end
+    if type(self.select) == "function" then
+        self.selectors = make_selectors(self.select(given), 1)
     end
     local ks
     ks, message = open(given, self.selectors)

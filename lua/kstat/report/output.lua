@@ -60,10 +60,11 @@ local function squeezed(columns, texts, gap)
     local out, over = {}, 0
     for i, column in ipairs(columns) do
         local width = math.max(column.width - over, #texts[i])
-        out[i] = (" "):rep(width - #texts[i]) .. texts[i]
+        local space = (" "):rep(width - #texts[i])
+        out[i] = column.align == "left" and texts[i] .. space or space .. texts[i]
         over = over + width - column.width
     end
-    return table.concat(out, gap) .. "\n"
+    return (table.concat(out, gap):gsub(" +$", "")) .. "\n"
 end
 
 -- Columns without a width are as wide as what they show, and never become narrower.

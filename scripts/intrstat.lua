@@ -1,0 +1,32 @@
+--- intrstat: interrupts per second of each device; by default every second, for ever.
+--
+-- Kstats tell how many interrupts a device had on all CPUs together, and not how long they took: there is one
+-- column for all CPUs, and %tim is "-".
+-- SPDX-License-Identifier: MIT
+local kstat = require("kstat")
+
+return kstat.report({
+  name = "intrstat", about = "Interrupts per second of each device.", skip_first = true,
+  select = { { class = "controller" }, { class = "interrupts" } },
+  columns = {
+    { "device", width = 12, align = "right" }, { "|", "bar", key = "bar", width = 1 },
+    { "all", width = 9, format = "%.0f", unit = "1/s" }, { "%tim", "time", width = 4, unit = "%" },
+  },
+  check = function(options)
+    options.interval = options.interval or 1
+    return nil
+  end,
+  rows = function(d)
+    local rows = { { text = "-------------+---------------" } }
+    for _, k in ipairs(d:select()) do
+      local all = 0
+      for _, count in k:stats() do -- hard, soft, watchdog, spurious, multiple_service
+        all = k.type == "intr" and all + count
+      end
+      if all and k.elapsed > 0 then
+        rows[#rows + 1] = { device = k.name, bar = "|", all = all / k.elapsed }
+      end
+    end
+    return rows
+  end,
+})

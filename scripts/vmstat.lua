@@ -1,0 +1,300 @@
+--- vmstat: threads, memory, paging, disks and CPUs in one line, as Solaris shows them.
+--
+-- kthr    r ready to run, b waiting for a device, w swapped out    averages of the interval
+-- memory  swap free virtual memory, free memory                    KB, averages
+-- page    re reclaims, mf minor faults                             1/s
+--         pi po read and written, fr freed, de wanted              KB/s; sr pages examined, 1/s
+-- disk    operations of up to four disks                           1/s
+-- faults  in interrupts, sy system calls, cs context switches      1/s
+-- cpu     us sy id: percent in user mode, in the kernel, idle
+--
+-- Linux does not count w, re, de, sy, nor the faults of executables and files apart (-p): these are "-".
+-- SPDX-License-Identifier: MIT
+local kstat = require("kstat")
+
+local MOST_DISKS = 4
+-- Drivers that are in Linux's list of disks whether they are used or not.
+local PASSED_OVER = { fd = true, loop = true, ram = true, zram = true, sr = true }
+
+local function selector(module, name, class)
+  return assert(kstat.selector({ module = module, name = name, class = class }))
+end
+
+-- Linux counts for the machine as a whole, illumos for each CPU.
+local cpu_sys, cpu_vm = selector("cpu", "sys", "misc"), selector("cpu", "vm", "misc")
+local disks = selector(nil, nil, "disk")
+local interrupts = { selector(nil, nil, "controller"), selector(nil, nil, "interrupts") }
+local per_page = 4 -- KB
+
+-- --- sums over kstats ------------------------------------------------------------------------
+
+-- What method gives for each kstat, added up; nil if none has that statistic.
+local function sum(kstats, method, ...)
+  local total
+  for _, statistic in ipairs({ ... }) do
+    for _, k in ipairs(kstats) do
+      local value = method(k, statistic)
+      total = value and (total or 0) + value or total
+    end
+  end
+  return total
+end
+
+local function rate(k, statistic)
+  return k:rate(statistic)
+end
+
+local function value(k, statistic)
+  return k:get(statistic)
+end
+
+local function kilobytes(v)
+  return v and v * per_page
+end
+
+-- Figures that are added up once a second, as a mean of the interval. Where no second ended in it the last
+-- mean stands.
+local means = {}
+local function mean(k, statistic)
+  local updates = k and k:get("updates")
+  if updates and updates > 0 then
+    means[statistic] = math.floor(k:get(statistic) / updates)
+  end
+  return means[statistic]
+end
+
+-- The machine's kstats in a difference: sys, vm, and whether this is Linux.
+local function machine(d)
+  local sys, vm = d:lookup("unix", 0, "sys"), d:lookup("unix", 0, "vm")
+  if sys and vm then
+    per_page = (vm:now():get("pagesize") or 4096) / 1024
+    return { sys }, { vm }, true
+  end
+  return d:select(cpu_sys), d:select(cpu_vm), false
+end
+
+-- --- the line -------------------------------------------------------------------------------
+
+local function choose_disks(options, now)
+  local chosen = {}
+  for _, name in ipairs(options.operands) do
+    local k = now:lookup(nil, nil, name)
+    chosen[#chosen + 1] = k and k.type == "io" and k or nil
+  end
+  if #options.operands == 0 then
+    for k in now:each(disks) do
+      if #chosen < MOST_DISKS and k.type == "io" and not PASSED_OVER[k.module] then
+        chosen[#chosen + 1] = k
+      end
+    end
+  end
+  return chosen
+end
+
+-- Two characters: s0 for sd0, sa for sda, n1 for nvme1n1.
+local function short_name(k)
+  if #k.module == 2 and k.name:sub(1, 2) == k.module and k.name:find("^%w", 3) then
+    return k.name:sub(1, 1) .. k.name:sub(3, 3)
+  end
+  return k.name:sub(1, 1) .. k.instance % 10
+end
+
+local function add_disks(row, d)
+  for i, disk in ipairs(row.disks) do
+    local k = d:lookup(disk.module, disk.instance, disk.name)
+    row["disk" .. i] = k and sum({ k }, rate, "reads", "writes")
+  end
+end
+
+local PAGING = { "execpgin", "execpgout", "execfree", "anonpgin", "anonpgout", "anonfree", "fspgin", "fspgout",
+  "fsfree" }
+
+local shown = {} -- the disks
+
+local function line(d, options)
+  local sys, vm, linux = machine(d)
+  local queues, memory = d:lookup("unix", 0, "sysinfo"), d:lookup("unix", 0, "vminfo")
+  local row = {
+    disks = shown,
+    swap = kilobytes(mean(memory, "swap_avail")), free = kilobytes(mean(memory, "freemem")),
+    re = sum(vm, rate, "pgrec"), mf = sum(vm, rate, "hat_fault", "as_fault"),
+    fr = kilobytes(sum(vm, rate, "dfree")), sr = sum(vm, rate, "scan"),
+  }
+  local misc = not linux and d:lookup("unix", 0, "system_misc")
+  row.de = misc and kilobytes(misc:now():get("deficit")) or nil
+  if options.paging then
+    for _, statistic in ipairs(PAGING) do
+      row[statistic] = kilobytes(sum(vm, rate, statistic))
+    end
+    return row
+  end
+  row.r, row.b = mean(queues, "runque"), mean(queues, "waiting")
+  row.w = not linux and mean(queues, "swpque") or nil
+  row.pi, row.po = kilobytes(sum(vm, rate, "pgpgin")), kilobytes(sum(vm, rate, "pgpgout"))
+  row["in"], row.syscall, row.cs = sum(sys, rate, "intr"), sum(sys, rate, "syscall"), sum(sys, rate, "pswitch")
+  if options.swapping then
+    row.si = sum(vm, rate, "swapin") or sum(vm, rate, "pgswapin")
+    row.so = sum(vm, rate, "swapout") or sum(vm, rate, "pgswapout")
+  end
+  local unit = linux and "cpu_nsec_" or "cpu_ticks_"
+  local user, kernel = sum(sys, value, unit .. "user"), sum(sys, value, unit .. "kernel")
+  local idle = sum(sys, value, unit .. "idle", unit .. "wait")
+  local all = user and kernel and idle and user + kernel + idle + (sum(sys, value, unit .. "stolen") or 0)
+  if all and all > 0 then
+    row.us, row.sy, row.id = 100 * user / all, 100 * kernel / all, 100 * idle / all
+  end
+  add_disks(row, d)
+  return row
+end
+
+-- Titles, the fields they show and their widths.
+local CLASSIC = {
+  { "r", 2 }, { "b", 1 }, { "w", 1 }, { "swap", 6 }, { "free", 5 }, { "re", 3 }, { "mf", 3 }, { "pi", 2 }, { "po", 2 },
+  { "fr", 2 }, { "de", 2 }, { "sr", 2 }, { "disk1", 2 }, { "disk2", 2 }, { "disk3", 2 }, { "disk4", 2 }, { "in", 4 },
+  { "sy", 4, "syscall" }, { "cs", 4 }, { "us", 2 }, { "sy", 2 }, { "id", 2 },
+}
+local PAGES = {
+  { "swap", 7 }, { "free", 5 }, { "re", 3 }, { "mf", 3 }, { "fr", 3 }, { "de", 3 }, { "sr", 3 },
+  { "epi", 4, PAGING[1] }, { "epo", 4, PAGING[2] }, { "epf", 4, PAGING[3] }, { "api", 4, PAGING[4] },
+  { "apo", 4, PAGING[5] }, { "apf", 4, PAGING[6] }, { "fpi", 4, PAGING[7] }, { "fpo", 4, PAGING[8] },
+  { "fpf", 4, PAGING[9] },
+}
+local SWAPPING = { re = "si", mf = "so" }
+
+local function columns(options, now)
+  if options.interrupts then
+    return {
+      { "interrupt", width = 12 }, { "total", width = 10, format = "%.0f" }, { "rate", width = 8, format = "%.0f" },
+    }
+  elseif options.summary then
+    return {
+      { "", "count", key = "count", width = 9, format = "%.0f", align = "right" },
+      { "", "what", key = "what", width = 1, align = "left" },
+    }
+  end
+  shown = not options.paging and choose_disks(options, now) or {}
+  local list = {}
+  for i, c in ipairs(options.paging and PAGES or CLASSIC) do
+    local title = options.swapping and SWAPPING[c[1]] or c[1]
+    local field = c[3] or title
+    local disk = title:match("^disk(%d)$")
+    if disk then
+      local k = shown[tonumber(disk)]
+      title, field = k and short_name(k) or "--", k and title or "nothing"
+      list[i] = { title, field, key = k and k.name or "disk" .. disk, width = c[2], format = "%.0f" }
+    else
+      list[i] = { title, field, key = field, width = c[2], format = "%.0f" }
+    end
+  end
+  list[1].align = "right"
+  return list
+end
+
+local function heading(options)
+  if options.interrupts or options.summary then
+    return nil
+  elseif options.paging then
+    return "     memory           page          executable      anonymous      filesystem "
+  end
+  return " kthr      memory            page            disk          faults      cpu"
+end
+
+-- --- -i and -s --------------------------------------------------------------------------------
+
+local KINDS = { "hard", "soft", "watchdog", "spurious", "multiple_service" }
+
+local function interrupt_rows(d)
+  local ruler = { text = ("-"):rep(32) }
+  local rows, total, rates = { ruler }, 0, 0
+  local misc = d:lookup("unix", 0, "system_misc")
+  local clock = misc and misc:get("clk_intr")
+  if clock then
+    rows[2] = { interrupt = "clock", total = clock, rate = misc:rate("clk_intr") }
+    total, rates = clock, rows[2].rate
+  end
+  for k in d:each(interrupts[1], interrupts[2]) do
+    if k.type == "intr" then
+      local count = sum({ k }, value, KINDS[1], KINDS[2], KINDS[3], KINDS[4], KINDS[5])
+      rows[#rows + 1] = { interrupt = k.name, total = count, rate = count / k.elapsed }
+      total, rates = total + count, rates + count / k.elapsed
+    end
+  end
+  rows[#rows + 1] = ruler
+  rows[#rows + 1] = { interrupt = "Total", total = total, rate = rates }
+  return rows
+end
+
+local SUMMARY = {
+  { "vm", "swap ins", "swapin" }, { "vm", "swap outs", "swapout" }, { "vm", "pages swapped in", "pgswapin" },
+  { "vm", "pages swapped out", "pgswapout" },
+  { "vm", "total address trans. faults taken", "hat_fault", "as_fault" }, { "vm", "page ins", "pgin" },
+  { "vm", "page outs", "pgout" }, { "vm", "pages paged in", "pgpgin" }, { "vm", "pages paged out", "pgpgout" },
+  { "vm", "total reclaims", "pgrec" }, { "vm", "reclaims from free list", "pgfrec" },
+  { "vm", "micro (hat) faults", "hat_fault" }, { "vm", "minor (as) faults", "as_fault" },
+  { "vm", "major faults", "maj_fault" }, { "vm", "copy-on-write faults", "cow_fault" },
+  { "vm", "zero fill page faults", "zfod" }, { "vm", "pages examined by the clock daemon", "scan" },
+  { "vm", "revolutions of the clock hand", "rev" }, { "vm", "pages freed by the clock daemon", "dfree" },
+  { "sys", "forks", "sysfork" }, { "sys", "vforks", "sysvfork" }, { "sys", "execs", "sysexec" },
+  { "sys", "cpu context switches", "pswitch" }, { "sys", "device interrupts", "intr" }, { "sys", "traps", "trap" },
+  { "sys", "system calls", "syscall" }, { "names" }, { "cpu", "user   cpu", "user" },
+  { "cpu", "system cpu", "kernel" }, { "cpu", "idle   cpu", "idle" }, { "cpu", "wait   cpu", "wait" },
+}
+
+local function summary_rows(d)
+  local sys, vm, linux = machine(d)
+  local names = d:lookup("unix", 0, "ncstats")
+  local rows = {}
+  for i, entry in ipairs(SUMMARY) do
+    local kind, row = entry[1], { what = entry[2] }
+    if kind == "names" then
+      local hits, misses = names and names:get("hits"), names and names:get("misses")
+      local all = hits and hits + misses
+      row.count, row.what = all, ("total name lookups (cache hits %s)"):format(all and
+        ("%.0f%%"):format(100 * hits / math.max(all, 1)) or "-")
+    elseif kind == "cpu" then -- in ticks of 10 ms
+      local time = sum(sys, value, (linux and "cpu_nsec_" or "cpu_ticks_") .. entry[3])
+      row.count = time and linux and time / 1e7 or time
+    else
+      row.count = sum(kind == "vm" and vm or sys, value, entry[3], entry[4])
+    end
+    rows[i] = row
+  end
+  return rows
+end
+
+-- --- the report -------------------------------------------------------------------------------
+
+return kstat.report({
+  name = "vmstat", about = "Threads, memory, paging, disks, faults and CPUs in one line.", operands = "disk",
+  options = {
+    { "i", "interrupts", help = "how many interrupts each device had since boot" },
+    { "s", "summary", help = "events since boot" },
+    { "S", "swapping", help = "si, so (swap-ins and swap-outs) in place of re, mf" },
+    { "p", "paging", help = "paging of executables, of anonymous memory and of files" },
+    { "q", "quiet", help = "no messages about changes (there are none)" },
+  },
+  check = function(options)
+    if options.interrupts or options.summary then
+      options.interval, options.count = nil, nil
+    end
+    return #options.operands > MOST_DISKS and ("no more than %d disks fit"):format(MOST_DISKS) or nil
+  end,
+  select = function(options)
+    if options.interrupts then
+      return { interrupts[1], interrupts[2], selector("unix", "system_misc", "misc") }
+    end
+    return {
+      selector("unix", nil, "misc"), selector("unix", "vminfo", "vm"), cpu_sys, cpu_vm,
+      not options.summary and not options.paging and disks or nil,
+    }
+  end,
+  heading = heading, columns = columns, squeeze = true, repeat_header = 19, blank = false,
+  rows = function(d, _, _, options)
+    if options.interrupts then
+      return interrupt_rows(d)
+    elseif options.summary then
+      return summary_rows(d)
+    end
+    return { line(d, options) }
+  end,
+})
