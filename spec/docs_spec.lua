@@ -7,7 +7,7 @@ local function slurp(pattern)
   return run.shell("cat " .. pattern).out
 end
 
-local sources = slurp("lua/kstat/*.lua")
+local sources = slurp("lua/kstat/*.lua lua/kstat/publish/*.lua")
 local types = run.read_file("lua/kstat/types.d.lua")
 
 -- Names with a doc comment: "@function x:select", or a comment right above "function kstat.open(".

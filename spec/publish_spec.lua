@@ -45,6 +45,22 @@ describe("kstat.publish", function()
     os.remove(file)
   end
 
+  it("blames the caller, whatever module found the mistake", function()
+    lua([[
+      local k = assert(pub:named({ name = "n", statistics = { "hits", { name = "load", type = "double" } } }))
+      for what, f in pairs({
+        ["named: unknown field 'nam'"] = function() pub:named({ nam = "x" }) end,
+        ["type: 'cubic' is not known"] = function() pub:histogram({ name = "h", type = "cubic" }) end,
+        ["spec:0:n has no statistic 'x'"] = function() k:add("x") end,
+        ["a floating-point statistic can only be set"] = function() k:add("load", 1) end,
+      }) do
+        local ok, message = pcall(f)
+        check(ok, false)
+        check(message:match("^.*script.lua:%d+: (.*)$"), what)
+      end
+    ]])
+  end)
+
   it("counts", function()
     lua([[
       local k = assert(pub:named({ name = "n", statistics = { "hits", "misses",

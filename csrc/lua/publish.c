@@ -1,5 +1,5 @@
 /*
- * publish.c - publishing kstats, as functions that lua/kstat/publish.lua builds its objects from.
+ * publish.c - publishing kstats, as functions that lua/kstat/publish/ builds its objects from.
  *
  * A published kstat is a box with the kstat_t; its associated table is the segment's, which keeps the
  * segment's userdata alive. Segments are closed only when told so: counters that were handed out

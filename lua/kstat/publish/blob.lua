@@ -1,0 +1,182 @@
+--- Published statsblobs.
+local core = require("kstat.core").publish
+local check = require("kstat.publish.check")
+local library = require("kstat.publish.library")
+local object = require("kstat.publish.object")
+
+local M = {}
+
+local blob_methods = {}
+
+--- Feeds a value to all statistics of a value of interest (VOI), in one change that readers see whole or
+-- not at all. Any process that shares the segment may do so at the same time.
+-- @tparam integer|string voi its ID (a little faster), or its name
+-- @number v a whole number for integer VOIs; fixed-point VOIs round to their precision
+-- @treturn[1] boolean true
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string "ERANGE" (not of the VOI's type; nothing was counted), "EOVERFLOW" (one statistic could
+-- not take it, the others did), "EAGAIN" (a stopped process holds it for a second)
+-- @function k:update
+local function deleted()
+    check.usage("the statsblob was deleted")
+end
+blob_methods.update = deleted -- until core.blob_methods() gives the object its own
+
+--- Feeds the previous value plus `dv` (VOIs with `relupdate`); as `update`.
+-- @tparam integer|string voi
+-- @number dv
+-- @function k:add
+blob_methods.add = deleted
+
+--- Adds a private blob of the same template, `k:merge(blob)`; becomes a copy of one, `k:store(blob)`; starts
+-- again, `k:reset()`.
+-- @treturn[1] boolean true
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name: "EINVAL" a blob of another template
+-- @function k:merge
+blob_methods.merge, blob_methods.store, blob_methods.reset, blob_methods.bytes = deleted, deleted, deleted, deleted
+
+--- A private copy of it as it is now, its shards merged: see `kstat.stats`.
+-- @treturn[1] blob
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function k:snapshot
+function blob_methods.snapshot(self)
+    local bytes, message, errname = self:bytes()
+    if not bytes then
+        return nil, message, errname
+    end
+    return require("kstat.stats").from_bytes(bytes)
+end
+
+local blob_meta = object.class(blob_methods)
+
+function blob_methods.delete(self)
+    for name in pairs(blob_methods) do
+        self[name] = nil -- those that know where the blob lies
+    end
+    object.delete(self)
+end
+
+if library.fn then
+    local update = library.fn.blob_update
+
+    -- Off the trace: names, other numbers, deleted blobs.
+    local function other(self, voi, v, rel)
+        if not self.record then
+            deleted()
+        end
+        local id = voi
+        if type(voi) == "string" then
+            id = self.vois[voi] or check.usage("%s has no value of interest '%s'", tostring(self), voi)
+        end
+        if type(id) ~= "number" or type(v) ~= "number" and type(v) ~= "cdata" then
+            check.usage("a value of interest and a number expected")
+        end
+        return update(self.record, id, tonumber(v), rel)
+    end
+
+    local function failed()
+        local _, message, errname = library.result(-1)
+        if errname == "EINVAL" then
+            check.usage("%s", message)
+        end
+        return nil, message, errname
+    end
+
+    function blob_methods.update(self, voi, v)
+        local record, rc = self.record
+        if record and type(voi) == "number" and type(v) == "number" then
+            rc = update(record, voi, v, false)
+        else
+            rc = other(self, voi, v, false)
+        end
+        if rc == 0 then
+            return true
+        end
+        return failed()
+    end
+
+    function blob_methods.add(self, voi, v)
+        local record, rc = self.record
+        if record and type(voi) == "number" and type(v) == "number" then
+            rc = update(record, voi, v, true)
+        else
+            rc = other(self, voi, v, true)
+        end
+        if rc == 0 then
+            return true
+        end
+        return failed()
+    end
+end
+
+local blob_fields = check.with_header("template", "vois", "shards")
+local voi_fields = check.set("unit", "desc")
+
+local function describe_vois(box, ids, vois)
+    for name, voi in pairs(vois) do
+        check.fields(voi, voi_fields, "vois." .. tostring(name))
+        local ok, message, errname = core.blob_describe(box, ids[name] or
+            check.usage("vois: the template has no value of interest '%s'", tostring(name)), voi.unit, voi.desc)
+        if not ok then
+            return nil, message, errname
+        end
+    end
+    return true
+end
+
+--- Publishes a statsblob (`kstat.stats`): of each value of interest of its template, such as "rtt", readers
+-- see the statistics rtt_sum, rtt_max, rtt_min, rtt_count, rtt_p50, rtt_p90, rtt_p99, rtt_p999, rtt_buckets,
+-- rtt_bounds and rtt_oob, as far as the template has them, and the whole blob by `ks:lookup(...):blob()`.
+-- @tparam table spec beside the common fields:
+--
+--   * `template`: made by `kstat.stats`.template(), with all its VOIs
+--   * `vois`: what they are, by name: `vois = { rtt = { unit = "us", desc = "time to answer" } }`
+--   * `shards`: blobs that threads or workers update side by side, at most 64 (1); readers get them merged. Not with
+--     VOIs that have `relupdate`
+-- @treturn[1] blob `k:update(voi, v)`, `k:add(voi, dv)`, `k:merge(blob)`, `k:store(blob)`, `k:reset()`,
+-- `k:snapshot()`, `k:delete()`
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function pub:blob
+function M.blob(self, spec)
+    check.fields(spec, blob_fields, "blob")
+    local module, instance, name, class = check.header(self, spec)
+    if type(spec.template) ~= "table" or type(spec.template.slot) ~= "number" then
+        check.usage("template: one made by kstat.stats expected, got %s", type(spec.template))
+    end
+    local box, message, errname = core.blob(self.segment, module, instance, name, class, spec.template.slot,
+        spec.shards or 1, object.flags(spec))
+    if not box then
+        return nil, message, errname
+    end
+    local ok
+    local vois = core.blob_vois(box)
+    ok, message, errname = describe_vois(box, vois, spec.vois or {})
+    if ok then
+        ok, message, errname = core.install(box)
+    end
+    if not ok then
+        core.delete(box)
+        return nil, message, errname
+    end
+    local k = object.new(box, module, instance, name, class)
+    local record
+    record, message, errname = core.blob_methods(box, k)
+    if not record then
+        return nil, message, errname
+    end
+    k.vois = vois
+    if library.fn then
+        k.record = library.record(record)
+        k.update, k.add = nil, nil
+    end
+    return setmetatable(k, blob_meta)
+end
+
+return M

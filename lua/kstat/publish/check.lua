@@ -1,0 +1,104 @@
+--- What the makers of published kstats share: checking what the caller gave, and its codes.
+local M = {}
+
+-- KSTAT_DATA_*, KSTAT2_NVMT_*, KSTAT2_NVMK_*
+M.data_types = { char = 0, int32 = 1, uint32 = 2, int64 = 3, uint64 = 4, float = 5, double = 6,
+    string = 9, ints = 16, strs = 17 }
+M.metatypes = { unknown = 0, id = 1, cnt = 2, t_epoch = 3, t_rel = 4, t_acc = 5, pct = 6, addr = 7,
+    temp_c = 8, rpm = 9, volt = 10, watt = 11, curr = 12, bytes = 13, bits = 14, state = 15, freq = 16,
+    flags = 17, limit = 18 }
+M.kinds = { counter = 1, gauge = 2, text = 3, time = 4 }
+
+-- The folder of these modules, as chunks are named.
+local own_folder = debug.getinfo(1, "S").source:match("^(.*)check%.lua$")
+
+-- Raises at the first caller outside of this folder.
+local function usage(format, ...)
+    local level = 2
+    local info = debug.getinfo(level, "S")
+    while info and own_folder and info.source:sub(1, #own_folder) == own_folder do
+        level = level + 1
+        info = debug.getinfo(level, "S")
+    end
+    error(format:format(...), level)
+end
+M.usage = usage
+
+function M.fields(spec, allowed, what)
+    if type(spec) ~= "table" then
+        usage("%s: table expected, got %s", what, type(spec))
+    end
+    for key in pairs(spec) do
+        if not allowed[key] then
+            usage("%s: unknown field '%s'", what, tostring(key))
+        end
+    end
+end
+
+function M.set(...)
+    local s = {}
+    for _, name in ipairs({ ... }) do
+        s[name] = true
+    end
+    return s
+end
+
+local header_fields = { "module", "instance", "name", "class", "persistent" }
+
+function M.with_header(...)
+    local s = M.set(...)
+    for _, name in ipairs(header_fields) do
+        s[name] = true
+    end
+    return s
+end
+
+function M.text(value, what)
+    if type(value) ~= "string" or value == "" or #value > 30 then
+        usage("%s: a string of 1 to 30 bytes expected", what)
+    end
+    return value
+end
+
+function M.header(pub, spec)
+    local instance = spec.instance or 0
+    if type(instance) ~= "number" or instance < 0 or instance % 1 ~= 0 or instance > 2147483647 then
+        usage("instance: an integer from 0 on expected")
+    end
+    return M.text(spec.module or pub.name, "module"), instance, M.text(spec.name, "name"),
+        M.text(spec.class or "misc", "class")
+end
+
+function M.lookup(map, key, what)
+    local value = key ~= nil and map[key]
+    if not value then
+        usage("%s: '%s' is not known", what, tostring(key))
+    end
+    return value
+end
+
+-- Texts as C sees them; arrays of integers as bytes.
+function M.bytes_of(data_type, value, what)
+    if value == nil or type(value) == "string" and data_type ~= "ints" and data_type ~= "strs" then
+        return value
+    elseif type(value) ~= "table" then
+        usage("%s: %s expected, got %s", what, data_type == "string" and "string" or "table", type(value))
+    end
+    local out = {}
+    for i, item in ipairs(value) do
+        if data_type == "strs" then
+            out[i] = tostring(item) .. "\0"
+        else
+            local low, high = item % 4294967296, math.floor(item / 4294967296) % 4294967296
+            local b = {}
+            for j = 1, 4 do
+                b[j], b[j + 4] = string.char(low % 256), string.char(high % 256)
+                low, high = math.floor(low / 256), math.floor(high / 256)
+            end
+            out[i] = table.concat(b)
+        end
+    end
+    return table.concat(out)
+end
+
+return M

@@ -1,0 +1,97 @@
+--- Counters: objects that add to one statistic.
+local core = require("kstat.core").publish
+local check = require("kstat.publish.check")
+local library = require("kstat.publish.library")
+
+local fn, forks = library.fn, library.forks
+
+local counter_methods = {}
+local counter_meta = { __index = counter_methods, __name = "kstat.counter" }
+
+-- This thread's own part of the number, or the number itself, which others change too.
+local function find_cell(self)
+    local cell, own = core.cell(self.kstat.box, self.statistic, true)
+    if cell then
+        self.cell = library.integer(cell)
+        self.own = own
+    end
+    self.forks = forks[0]
+end
+
+--- Adds to the statistic. In LuaJIT this is a plain addition in memory that belongs to this thread alone,
+-- if the statistic is a counter and the kstat has shards; else an atomic one.
+-- @int[opt=1] n
+-- @function counter:add
+function counter_methods.add(self, n)
+    if forks[0] ~= self.forks then
+        find_cell(self)
+    end
+    if self.own then
+        local cell = self.cell
+        cell[0] = cell[0] + (n or 1)
+    else
+        fn.add(self.cell, n or 1)
+    end
+end
+
+--- Sets the statistic; only for gauges, and for counters of a kstat without shards.
+-- @number value
+-- @function counter:set
+function counter_methods.set(self, value)
+    if self.real then
+        self.real[0] = value
+    else
+        self.cell[0] = value
+    end
+end
+
+--- Sets the statistic if the value is greater than it.
+-- @int value
+-- @function counter:max
+function counter_methods.max(self, value)
+    fn.max(self.cell, value)
+end
+
+local function refuse_set()
+    check.usage("a counter with shards is the sum of its parts: it can only be added to")
+end
+
+local function refuse_add()
+    check.usage("a floating-point statistic can only be set")
+end
+
+-- The counter of a statistic of a named kstat.
+local function new_counter(k, statistic)
+    local stat = k.types[statistic]
+    if not stat then
+        check.usage("%s has no statistic '%s'", tostring(k), tostring(statistic))
+    elseif not stat.number then
+        check.usage("%s is not a number", statistic)
+    end
+    local real = stat.type == "double" or stat.type == "float"
+    local counter = setmetatable({ kstat = k, statistic = statistic }, counter_meta)
+    if fn then
+        local cell, message, errname = core.cell(k.box, statistic, true)
+        if not cell then
+            return nil, message, errname
+        end
+        find_cell(counter)
+        if real then
+            counter.real = library.double(counter.cell)
+        end
+    else
+        local add, set_value, max = core.counter(k.box, statistic, real)
+        if not add then
+            return nil, set_value, max
+        end
+        counter.add, counter.set, counter.max = add, set_value, max
+    end
+    if stat.sharded then
+        counter.set, counter.max = refuse_set, refuse_set
+    elseif real then
+        counter.add, counter.max = refuse_add, refuse_add
+    end
+    return counter
+end
+
+return { new = new_counter }

@@ -1,0 +1,60 @@
+--- Published histograms.
+local core = require("kstat.core").publish
+local check = require("kstat.publish.check")
+local library = require("kstat.publish.library")
+local object = require("kstat.publish.object")
+
+local histogram_types = { linear = 0, log2 = 1, log10 = 2, log10_lin = 3 }
+
+local M = {}
+
+local histogram_methods = {}
+local histogram_meta = object.class(histogram_methods)
+local histogram_fields = check.with_header("type", "meta", "scale", "fract", "range_min", "range_max", "stepping",
+    "desc", "stable", "private")
+
+if library.fn then
+    local add_value = library.fn.add_value
+    function histogram_methods.add_value(self, value)
+        if not self.record then
+            check.usage("the histogram was deleted")
+        end
+        return library.result(add_value(self.record, value))
+    end
+end
+
+--- Creates a histogram, see kstat2_create_histogram(9F).
+-- @tparam table spec beside the common fields: `type` ("linear", "log2", "log10", "log10_lin"), `range_min`,
+-- `range_max`, `stepping`; what the values measure: `meta` ("bytes", "t_rel", …), `scale`, `fract`; `desc`; `stable`,
+-- `private` (needs a private segment)
+-- @treturn[1] histogram `k:add_value(value)`
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function pub:histogram
+function M.histogram(self, spec)
+    check.fields(spec, histogram_fields, "histogram")
+    local module, instance, name, class = check.header(self, spec)
+    local box, message, errname = core.histogram(self.segment, class, module, instance, name,
+        check.lookup(histogram_types, spec.type, "type"), check.lookup(check.metatypes, spec.meta or "cnt", "meta"),
+        spec.scale or 1, spec.fract and 1 or 0, spec.range_min or 0, spec.range_max or 0, spec.stepping or 0,
+        spec.persistent, spec.desc, (spec.stable and 1 or 0) + (spec.private and 2 or 0))
+    if not box then
+        return nil, message, errname
+    end
+    local ok
+    ok, message, errname = core.install(box)
+    if not ok then
+        core.delete(box)
+        return nil, message, errname
+    end
+    local k = object.new(box, module, instance, name, class)
+    ok, message, errname = object.bind(box, k)
+    if not ok then
+        return nil, message, errname
+    end
+    self.histograms[k] = true
+    return setmetatable(k, histogram_meta)
+end
+
+return M

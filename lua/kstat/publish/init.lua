@@ -1,0 +1,87 @@
+--- kstats of one's own, which every reader on the host sees.
+--
+--     local pub = assert(kstat.publish("workqueue"))
+--     local jobs = assert(pub:named({ name = "jobs", statistics = { "queued", "done" } }))
+--     local queued = jobs:counter("queued")
+--     queued:add()                       -- kstat -p workqueue:0:jobs:queued
+--
+-- The segment and its kstats stay until the process ends or `pub:close()`, whether anything refers to
+-- them or not. Children of a fork share them. Publishing the same name again, and creating the same
+-- kstat again, gives what is there: a reload goes on counting.
+--
+-- A kstat is described by a table of `name`, and optionally `module` (the segment's name), `instance`
+-- (0), `class` ("misc"), `persistent` (it is kept when deleted, and when the process ends, until it is
+-- created again), and what its type needs.
+-- What the world causes is returned as nil, message, name of errno; mistakes of the caller raise.
+--
+-- @module kstat.publish
+local core = require("kstat.core").publish
+local blob = require("kstat.publish.blob")
+local check = require("kstat.publish.check")
+local histogram = require("kstat.publish.histogram")
+local named = require("kstat.publish.named")
+local queue = require("kstat.publish.queue")
+
+local M = {}
+
+-- The kinds of kstats are modules of their own.
+local pub_methods = {
+    blob = blob.blob,
+    named = named.named,
+    intr = named.intr,
+    io = queue.io,
+    timer = queue.timer,
+    histogram = histogram.histogram,
+}
+local pub_meta = { __index = pub_methods, __name = "kstat.pub" }
+
+--- The segment's file.
+-- @treturn string
+-- @function pub:path
+function pub_methods.path(self)
+    return core.path(self.segment)
+end
+
+--- Stops publishing: the kstats disappear (persistent ones stay, dormant). Counters may still be called;
+-- nobody sees what they count. Called at the end of the process by itself.
+-- @function pub:close
+function pub_methods.close(self)
+    for k in pairs(self.histograms) do
+        k.record = nil -- the kstat itself, which goes now; what others refer to stays
+    end
+    core.close(self.segment)
+end
+pub_meta.__close = pub_methods.close
+
+local option_fields = check.set("private", "shared")
+
+--- Opens a segment, as kstat_publish() of kstat_provider.h: `kstat.publish(name [, options])`.
+-- @string name 1 to 30 letters, digits, "-", "_" and "."; also the kstats' module unless they say otherwise
+-- @tparam[opt] table options `private`: only this user may read it; `shared`: if another process
+-- publishes that name, publish there with it, instead of "EBUSY"
+-- @treturn[1] pub
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function publish
+function M.publish(name, options)
+    check.text(name, "publish")
+    options = options or {}
+    check.fields(options, option_fields, "publish")
+    local segment, message, errname = core.open(name, options.private, options.shared)
+    if not segment then
+        return nil, message, errname
+    end
+    return setmetatable({ segment = segment, name = name, histograms = setmetatable({}, { __mode = "k" }) },
+        pub_meta)
+end
+
+--- Removes the segments of dead processes, as far as this user may: `kstat.gc()`.
+-- @tparam[opt] boolean persistent also those with persistent kstats
+-- @treturn {string,...} the files that were removed
+-- @function gc
+function M.gc(persistent)
+    return core.gc(persistent)
+end
+
+return M

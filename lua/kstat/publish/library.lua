@@ -1,0 +1,56 @@
+--- In LuaJIT, the functions of the library, called through the FFI: `fn`, by name. Elsewhere `fn` is nil, and
+-- kstat.core's functions are used.
+local core = require("kstat.core").publish
+
+local M = {}
+
+local has_ffi, ffi = pcall(require, "ffi")
+if not has_ffi or not rawget(_G, "jit") then
+    return M
+end
+
+M.fn = {}
+local addresses = core.functions()
+
+local function cast(names, signature)
+    for _, name in ipairs(names) do
+        M.fn[name] = ffi.cast(signature, addresses[name])
+    end
+end
+
+cast({ "add", "max" }, "void (*)(int64_t *, int64_t)")
+cast({ "waitq_enter", "waitq_exit", "runq_enter", "runq_exit", "waitq_to_runq", "runq_back_to_waitq",
+    "start", "stop" }, "int (*)(void *)")
+cast({ "waitq_enter_at", "waitq_exit_at", "runq_enter_at", "runq_exit_at", "waitq_to_runq_at",
+    "runq_back_to_waitq_at", "start_at", "stop_at" }, "int (*)(void *, int64_t)")
+cast({ "done", "count" }, "int (*)(void *, int, int64_t)")
+cast({ "done_at" }, "int (*)(void *, int, int64_t, int64_t)")
+cast({ "event" }, "int (*)(void *, int64_t, int64_t)")
+cast({ "add_value" }, "int (*)(void *, uint64_t)")
+M.fn.blob_update = ffi.cast("int (*)(void *, int32_t, double, bool)", core.blob_function())
+
+-- forks[0]: how many forks lie between this process and the first.
+M.forks = ffi.cast("const uint32_t *", addresses.forks)
+
+-- What a function of the library returned, as Lua says it.
+function M.result(rc)
+    if rc == 0 then
+        return true
+    end
+    return core.failure(ffi.errno())
+end
+
+-- Pointers to where kstat.core says that things are.
+function M.record(address)
+    return ffi.cast("void *", address)
+end
+
+function M.integer(address)
+    return ffi.cast("int64_t *", address)
+end
+
+function M.double(address)
+    return ffi.cast("double *", address)
+end
+
+return M

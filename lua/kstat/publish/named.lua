@@ -1,0 +1,219 @@
+--- Published kstats of named numbers and texts, and of interrupts.
+local core = require("kstat.core").publish
+local check = require("kstat.publish.check")
+local counters = require("kstat.publish.counter")
+local object = require("kstat.publish.object")
+
+local NAMED, INTR = 1, 2 -- KSTAT_TYPE_*
+local SHARDS = 32
+local intr_names = { "hard", "soft", "watchdog", "spurious", "multiple_service" }
+
+local M = {}
+
+local named_methods = {}
+
+--- An object whose `add` is as cheap as the language allows: get it once, keep it in a local. It belongs to
+-- the thread that this Lua state runs in; after a fork it finds a part of its own by itself.
+-- @string statistic
+-- @treturn counter
+-- @function k:counter
+function named_methods.counter(self, statistic)
+    local counter = self.counters[statistic]
+    if not counter then
+        local message, errname
+        counter, message, errname = counters.new(self, statistic)
+        if not counter then
+            return nil, message, errname
+        end
+        self.counters[statistic] = counter
+    end
+    return counter
+end
+
+--- Adds to a statistic; `k:counter(statistic):add(n)`.
+-- @string statistic
+-- @int[opt=1] n
+-- @function k:add
+function named_methods.add(self, statistic, n)
+    named_methods.counter(self, statistic):add(n)
+end
+
+--- Takes out of a sharded statistic what threads that died left in their parts: after a crash, the share of
+-- the dead in a gauge such as "requests in flight". To be called before this thread's first counter of
+-- the kstat, which may take over such a part.
+-- @string statistic
+-- @treturn[1] integer what was taken out
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function k:reclaim
+function named_methods.reclaim(self, statistic)
+    return core.reclaim(self.box, statistic)
+end
+
+--- Sets a statistic: a number, a text, or an array.
+-- @string statistic
+-- @param value nil: the null string
+-- @treturn[1] boolean true
+-- @treturn[2] nil
+-- @treturn[2] string message; there is room for what was there at first, at least 64 bytes
+-- @treturn[2] string errno name
+-- @function k:set
+function named_methods.set(self, statistic, value)
+    local stat = self.types[statistic]
+    if stat and not stat.number then
+        return core.store(self.box, statistic, check.bytes_of(stat.type, value, statistic))
+    end
+    named_methods.counter(self, statistic):set(value)
+    return true
+end
+
+local named_meta = object.class(named_methods)
+local statistic_fields = check.set("name", "type", "value", "kind", "meta", "scale", "fract", "parts", "unit", "desc")
+local named_fields = check.with_header("statistics", "shards", "writable")
+
+local function describe(box, name, spec)
+    if not (spec.kind or spec.meta or spec.unit or spec.desc or spec.scale or spec.parts) then
+        return true
+    end
+    return core.describe(box, name, check.lookup(check.metatypes, spec.meta or "cnt", "meta"),
+        spec.kind and check.lookup(check.kinds, spec.kind, "kind") or 0, spec.scale or 0,
+        (spec.fract and 1 or 0) + (spec.parts and 2 or 0), spec.unit, spec.desc)
+end
+
+-- Statistics as tables, checked.
+local function statistics_of(spec)
+    if type(spec.statistics) ~= "table" then
+        check.usage("statistics: table expected, got %s", type(spec.statistics))
+    end
+    local list = {}
+    for i, stat in ipairs(spec.statistics) do
+        if type(stat) == "string" then
+            stat = { name = stat }
+        else
+            check.fields(stat, statistic_fields, "statistic " .. i)
+        end
+        check.text(stat.name, "statistic " .. i)
+        check.lookup(check.data_types, stat.type or "uint64", "type of " .. stat.name)
+        list[i] = stat
+    end
+    return list
+end
+
+-- Puts the statistics into the kstat; texts that C points to stay in `keep`.
+local function fill(box, list, keep)
+    for i, stat in ipairs(list) do
+        local data_type = stat.type or "uint64"
+        local code = check.data_types[data_type]
+        if code >= 9 then
+            core.named(box, i - 1, stat.name, code)
+            local text = check.bytes_of(data_type, stat.value, stat.name)
+            if text then
+                keep[i] = text
+                core.text(box, i - 1, text)
+            end
+        else
+            core.named(box, i - 1, stat.name, code, stat.value)
+        end
+        local ok, message, errname = describe(box, stat.name, stat)
+        if not ok then
+            return nil, message, errname
+        end
+    end
+    return true
+end
+
+--- Creates a NAMED kstat.
+-- @tparam table spec beside the common fields:
+--
+--   * `statistics`: an array of names (uint64 counters) or tables: `name`, `type` ("uint64", "int64",
+--     "uint32", "int32", "double", "char", "string", "ints", "strs"), `value` (the first), `kind`
+--     ("counter", "gauge", "text", "time"), `meta` (kstat2's semantic type: "cnt", "bytes", "t_rel", "pct", …),
+--     `scale`, `fract` (the scale divides), `unit`, `desc`; `parts`: a gauge that has shards, too, because
+--     threads only add to it
+--   * `shards`: rows of counters, one for each thread that adds (32); the readers see the sums; 1: none
+--   * `writable`: readers with write permission may set its numbers
+-- @treturn[1] named `k:counter(statistic)`, `k:add(statistic [, n])`, `k:set(statistic, value)`, `k:delete()`
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function pub:named
+function M.named(self, spec)
+    check.fields(spec, named_fields, "named")
+    local module, instance, name, class = check.header(self, spec)
+    local list = statistics_of(spec)
+    local box, message, errname = core.create(self.segment, module, instance, name, class, NAMED, #list,
+        object.flags(spec))
+    if not box then
+        return nil, message, errname
+    end
+    local keep, ok = {} -- what C points to until the kstat is installed
+    ok, message, errname = fill(box, list, keep)
+    local shards = spec.shards or SHARDS
+    if ok then
+        ok, message, errname = core.shards(box, shards)
+    end
+    if ok then
+        ok, message, errname = core.install(box)
+    end
+    if not ok then
+        core.delete(box)
+        return nil, message, errname
+    end
+    local k = object.new(box, module, instance, name, class)
+    k.types, k.counters = {}, {}
+    for _, stat in ipairs(list) do
+        local data_type = stat.type or "uint64"
+        local code = check.data_types[data_type]
+        local counts = code >= 1 and code <= 4 and (not stat.kind or stat.kind == "counter") and
+            (not stat.meta or stat.kind or stat.meta == "cnt" or stat.meta == "bytes" or stat.meta == "bits" or
+            stat.meta == "t_acc") or stat.parts
+        k.types[stat.name] = { type = data_type, number = code >= 1 and code <= 6,
+            sharded = counts and shards > 1 }
+    end
+    return setmetatable(k, named_meta)
+end
+
+local intr_methods = { counter = named_methods.counter, add = named_methods.add }
+
+--- Counts interrupts of each kind: `k:hard([n])`, `k:soft([n])`, `k:watchdog([n])`, `k:spurious([n])`,
+-- `k:multiple_service([n])`.
+-- @function k:hard
+for _, name in ipairs(intr_names) do
+    intr_methods[name] = function(self, n)
+        named_methods.counter(self, name):add(n)
+    end
+end
+
+local intr_meta = object.class(intr_methods)
+
+--- Creates an INTR kstat.
+-- @tparam table spec the common fields
+-- @treturn[1] intr `k:hard([n])` and so on, `k:counter("hard")`
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function pub:intr
+function M.intr(self, spec)
+    check.fields(spec, check.with_header(), "intr")
+    local module, instance, name, class = check.header(self, spec)
+    local box, message, errname = core.create(self.segment, module, instance, name, class, INTR, 1,
+        object.flags(spec))
+    if not box then
+        return nil, message, errname
+    end
+    local ok
+    ok, message, errname = core.install(box)
+    if not ok then
+        core.delete(box)
+        return nil, message, errname
+    end
+    local k = object.new(box, module, instance, name, class)
+    k.types, k.counters = {}, {}
+    for _, stat in ipairs(intr_names) do
+        k.types[stat] = { type = "uint32", number = true, sharded = false }
+    end
+    return setmetatable(k, intr_meta)
+end
+
+return M

@@ -1,0 +1,138 @@
+--- Published kstats of I/O queues and of timers.
+local core = require("kstat.core").publish
+local check = require("kstat.publish.check")
+local library = require("kstat.publish.library")
+local object = require("kstat.publish.object")
+
+local IO, TIMER = 3, 4 -- KSTAT_TYPE_*
+local fn, result = library.fn, library.result
+
+local M = {}
+
+--- The transitions of an I/O kstat, by the names of kstat(9F): `k:waitq_enter()`, `k:waitq_exit()`,
+-- `k:runq_enter()`, `k:runq_exit()`, `k:waitq_to_runq()`, `k:runq_back_to_waitq()`, each with the time in
+-- nanoseconds as an optional argument (default: now); `k:done("read" or "write" [, bytes [, t]])` leaves
+-- the run queue and counts the operation; `k:count("read" or "write" [, bytes])` counts without it.
+-- @treturn[1] boolean true
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string "EINVAL" if the queue to leave is empty, and nothing changed
+-- @function k:waitq_enter
+local io_methods = {}
+local io_meta = object.class(io_methods)
+local directions = { read = 0, write = 1 }
+
+local function direction(rw)
+    return directions[rw] or check.usage("\"read\" or \"write\" expected, got %s", tostring(rw))
+end
+
+local timer_methods = {}
+local timer_meta = { __index = timer_methods, __name = "kstat.timer" }
+
+if fn then
+    -- Each a function of its own, so that each call site compiles to a call of one address.
+    local load_chunk = loadstring or load
+    local template = [[
+        local plain, timed, result = ...
+        return function(self, t)
+            if t then
+                return result(timed(self.record, t))
+            end
+            return result(plain(self.record))
+        end
+    ]]
+    local function transition(name)
+        return load_chunk(template, "=kstat.publish." .. name)(fn[name], fn[name .. "_at"], result)
+    end
+    for _, name in ipairs({ "waitq_enter", "waitq_exit", "runq_enter", "runq_exit", "waitq_to_runq",
+            "runq_back_to_waitq" }) do
+        io_methods[name] = transition(name)
+    end
+    timer_methods.start = transition("start")
+    timer_methods.stop = transition("stop")
+    local done, done_at, count, event = fn.done, fn.done_at, fn.count, fn.event
+    function io_methods.done(self, rw, bytes, t)
+        if t then
+            return result(done_at(self.record, direction(rw), bytes or 0, t))
+        end
+        return result(done(self.record, direction(rw), bytes or 0))
+    end
+    function io_methods.count(self, rw, bytes)
+        return result(count(self.record, direction(rw), bytes or 0))
+    end
+    function timer_methods.event(self, start, stop)
+        return result(event(self.record, start, stop))
+    end
+end
+-- @function pub:io
+function M.io(self, spec)
+    check.fields(spec, check.with_header(), "io")
+    local k, message, errname = object.create(self, spec, IO, 1)
+    if not k then
+        return nil, message, errname
+    end
+    local ok
+    ok, message, errname = object.bind(k.box, k)
+    if not ok then
+        return nil, message, errname
+    end
+    return setmetatable(k, io_meta)
+end
+
+local timers_methods = {}
+local timers_meta = object.class(timers_methods)
+
+--- One timer of a TIMER kstat: `t:start([t])`, `t:stop([t])`, and `t:event(start, stop)` for events that may
+-- overlap, each with its own start; times in nanoseconds of `kstat.gethrtime()`.
+-- @string name
+-- @treturn timer
+-- @function k:timer
+function timers_methods.timer(self, name)
+    return self.timers[name] or check.usage("%s has no timer '%s'", tostring(self), tostring(name))
+end
+
+--- The same by name: `k:start(name [, t])`, `k:stop(name [, t])`, `k:event(name, start, stop)`.
+-- @function k:start
+for _, op in ipairs({ "start", "stop", "event" }) do
+    timers_methods[op] = function(self, name, a, b)
+        local timer = timers_methods.timer(self, name)
+        return timer[op](timer, a, b)
+    end
+end
+
+local timer_fields = check.with_header("timers")
+
+--- Creates a TIMER kstat.
+-- @tparam table spec beside the common fields, `timers`: an array of names
+-- @treturn[1] timers `k:timer(name)`, `k:start(name)`, `k:stop(name)`, `k:event(name, start, stop)`
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function pub:timer
+function M.timer(self, spec)
+    check.fields(spec, timer_fields, "timer")
+    if type(spec.timers) ~= "table" or #spec.timers == 0 then
+        check.usage("timers: an array of names expected")
+    end
+    local k, message, errname = object.create(self, spec, TIMER, #spec.timers, function(box)
+        for i, name in ipairs(spec.timers) do
+            core.timer(box, i - 1, check.text(name, "timer " .. i))
+        end
+    end)
+    if not k then
+        return nil, message, errname
+    end
+    k.timers = {}
+    for _, name in ipairs(spec.timers) do
+        local timer = { kstat = k }
+        local ok
+        ok, message, errname = object.bind(k.box, timer, name)
+        if not ok then
+            return nil, message, errname
+        end
+        k.timers[name] = setmetatable(timer, timer_meta)
+    end
+    return setmetatable(k, timers_meta)
+end
+
+return M
