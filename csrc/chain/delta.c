@@ -87,14 +87,16 @@ earlier(struct ks_delta_cursor *c, const char *stat, struct ks_value *v)
 	return false;
 }
 
-bool
-ks_delta_cursor_next(struct ks_delta_cursor *c, const char **name, struct ks_value *v)
+/* As ks_delta_cursor_next(); stores whether it counts. */
+static bool
+next_delta(struct ks_delta_cursor *c, const char **name, struct ks_value *v, bool *counter)
 {
 	while (ks_cursor_next(&c->now, name, v)) {
 		struct ks_value before, difference;
 		bool known = c->d->reset || earlier(c, *name, &before);
 
-		if (c->d->reset || kind_of(c->kc, c->d->now, *name, v) != KS_KIND_COUNTER)
+		*counter = kind_of(c->kc, c->d->now, *name, v) == KS_KIND_COUNTER;
+		if (c->d->reset || !*counter)
 			return true;
 		if (!known)
 			continue;
@@ -103,6 +105,14 @@ ks_delta_cursor_next(struct ks_delta_cursor *c, const char **name, struct ks_val
 		return true;
 	}
 	return false;
+}
+
+bool
+ks_delta_cursor_next(struct ks_delta_cursor *c, const char **name, struct ks_value *v)
+{
+	bool counter;
+
+	return next_delta(c, name, v, &counter);
 }
 
 static double
@@ -119,6 +129,27 @@ as_double(const struct ks_value *v)
 	default:
 		return (double)v->i64;
 	}
+}
+
+bool
+ks_delta_cursor_next_rate(struct ks_delta_cursor *c, const char **name, struct ks_value *v)
+{
+	bool counter;
+
+	while (next_delta(c, name, v, &counter)) {
+		double change;
+
+		if (!counter)
+			return true;
+		change = as_double(v);
+		if (c->d->elapsed <= 0 && change != 0)
+			continue;
+		if (change != 0)
+			change /= (double)c->d->elapsed / (double)KS_NANOSEC;
+		*v = (struct ks_value){ .kind = KS_VALUE_DOUBLE, .bits = 64, .d = change };
+		return true;
+	}
+	return false;
 }
 
 bool

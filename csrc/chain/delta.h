@@ -60,6 +60,12 @@ void ks_delta_cursor_open(struct ks_delta_cursor *c, const struct ks_delta *d, k
 bool ks_delta_cursor_next(struct ks_delta_cursor *c, const char **name, struct ks_value *v);
 
 /*
+ * The same with counters as their change per second of d->elapsed, a double; times change in seconds.
+ * If no time went by, a counter that stood still has the rate 0, and others are passed over.
+ */
+bool ks_delta_cursor_next_rate(struct ks_delta_cursor *c, const char **name, struct ks_value *v);
+
+/*
  * Change per second of d->elapsed; times change in seconds (so 1 means "all the time"). A gauge
  * may fall. False if there is no such number, or if no time went by.
  */

@@ -1,14 +1,14 @@
 /* histogram_plot.c - see histogram_plot.h. SPDX-License-Identifier: MIT */
 #include "chain/histogram_plot.h"
 
-#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
+#include "chain/distribution.h"
 #include "model/histogram.h"
 
-#define BAR 40    /* characters of the fullest bar */
-#define VALUE 20  /* width of the value column: 2^64-1 fits */
+#define LABEL (KS_NUMBER_MAX + 4)
 
 struct histogram {
 	struct ks_hist_layout layout;
@@ -100,27 +100,13 @@ count_of(const struct histogram *h, uint32_t i)
 	return v;
 }
 
+/*
+ * The text of bucket i in LABEL bytes: "< 100" for the first of those that start at 0 and end
+ * elsewhere, ">= 100000" for the last.
+ */
 static void
-add_right(struct ks_buf *b, const char *s, size_t n, size_t width)
+label_of(const struct histogram *h, uint32_t i, char *text)
 {
-	for (size_t i = n; i < width; i++)
-		ks_buf_addc(b, ' ');
-	ks_buf_add(b, s, n);
-}
-
-static void
-add_number(struct ks_buf *b, uint64_t v, size_t width)
-{
-	char text[KS_NUMBER_MAX];
-
-	add_right(b, text, ks_format_u64(text, v), width);
-}
-
-/* "< 100" for the first of those that start at 0 and end elsewhere, ">= 100000" for the last. */
-static void
-add_value(struct ks_buf *b, const struct histogram *h, uint32_t i)
-{
-	char text[KS_NUMBER_MAX + 4];
 	uint64_t low, high;
 	size_t n = 0;
 
@@ -135,24 +121,19 @@ add_value(struct ks_buf *b, const struct histogram *h, uint32_t i)
 	} else {
 		n = ks_format_u64(text, low);
 	}
-	add_right(b, text, n, VALUE);
+	text[n] = '\0';
 }
 
+/* "value", with the unit if it is a short one. */
 static void
-add_line(struct ks_buf *b, const struct histogram *h, uint32_t i, uint64_t total)
+add_head(struct ks_buf *b, const char *unit)
 {
-	uint64_t count = count_of(h, i);
-	/* As DTrace: the bar is the bucket's share of all, rounded. */
-	size_t bar = (size_t)((double)count / (double)total * BAR + 0.5);
+	char title[24] = "value";
 
+	if (unit != NULL && *unit != '\0' && strlen(unit) < 12)
+		(void)snprintf(title, sizeof(title), "value (%s)", unit);
 	ks_buf_addc(b, '\t');
-	add_value(b, h, i);
-	ks_buf_adds(b, " |");
-	for (size_t k = 0; k < BAR; k++)
-		ks_buf_addc(b, k < bar ? '@' : ' ');
-	ks_buf_addc(b, ' ');
-	add_number(b, count, 0);
-	ks_buf_addc(b, '\n');
+	ks_distribution_head(b, title);
 }
 
 void
@@ -161,9 +142,6 @@ ks_histogram_plot(struct ks_buf *b, const kstat_t *ksp, const struct ks_meta *me
 	struct histogram h;
 	uint32_t first, last;
 	uint64_t total = 0;
-	const char *unit = meta != NULL ? meta->unit : "";
-	char head[VALUE + 1];
-	size_t n = 0;
 
 	if (!understand(ksp, &h))
 		return;
@@ -181,18 +159,12 @@ ks_histogram_plot(struct ks_buf *b, const kstat_t *ksp, const struct ks_meta *me
 		continue;
 	first -= first > 0;
 	last += last + 1 < h.layout.n;
-	memcpy(head, "value", 5);
-	n = 5;
-	if (unit != NULL && *unit != '\0' && strlen(unit) < VALUE - 8) {
-		head[n++] = ' ';
-		head[n++] = '(';
-		memcpy(head + n, unit, strlen(unit));
-		n += strlen(unit);
-		head[n++] = ')';
+	add_head(b, meta != NULL ? meta->unit : NULL);
+	for (uint32_t i = first; i <= last; i++) {
+		char label[LABEL];
+
+		label_of(&h, i, label);
+		ks_buf_addc(b, '\t');
+		ks_distribution_line(b, label, count_of(&h, i), (double)total);
 	}
-	ks_buf_addc(b, '\t');
-	add_right(b, head, n, VALUE);
-	ks_buf_adds(b, "  ------------- Distribution ------------- count\n");
-	for (uint32_t i = first; i <= last; i++)
-		add_line(b, &h, i, total);
 }

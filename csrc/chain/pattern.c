@@ -248,3 +248,43 @@ ks_pattern_match(const struct ks_pattern *p, const char *s, size_t n)
 		return regex_match(p->regex, s, n);
 	}
 }
+
+/* --- captures ----------------------------------------------------------------- */
+
+size_t
+ks_pattern_groups(const struct ks_pattern *p)
+{
+	uint32_t n = 0;
+
+	if (p->kind == KS_PATTERN_REGEX)
+		(void)pcre2_pattern_info(p->regex->code, PCRE2_INFO_CAPTURECOUNT, &n);
+	return n;
+}
+
+size_t
+ks_pattern_group(const struct ks_pattern *p, const char *name)
+{
+	int group;
+
+	if (p->kind != KS_PATTERN_REGEX)
+		return 0;
+	group = pcre2_substring_number_from_name(p->regex->code, (PCRE2_SPTR)name);
+	return group > 0 ? (size_t)group : 0;
+}
+
+bool
+ks_pattern_capture(const struct ks_pattern *p, size_t group, const char *s, size_t n,
+    const char **text, size_t *len)
+{
+	const PCRE2_SIZE *at;
+
+	if (group < 1 || group > ks_pattern_groups(p) || !regex_match(p->regex, s, n))
+		return false;
+	at = pcre2_get_ovector_pointer(p->regex->data);
+	/* A \K in a lookahead may put the end before the start. */
+	if (at[2 * group] == PCRE2_UNSET || at[2 * group + 1] < at[2 * group])
+		return false;
+	*text = s + at[2 * group];
+	*len = at[2 * group + 1] - at[2 * group];
+	return true;
+}

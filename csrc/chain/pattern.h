@@ -39,4 +39,17 @@ void ks_pattern_free(struct ks_pattern *p);
  */
 bool ks_pattern_match(const struct ks_pattern *p, const char *s, size_t n);
 
+/* How many capture groups it has; only regular expressions have any. */
+size_t ks_pattern_groups(const struct ks_pattern *p);
+
+/* The number of a named group, from 1; 0 if there is none. */
+size_t ks_pattern_group(const struct ks_pattern *p, const char *name);
+
+/*
+ * What a group, from 1, captured of the n bytes at s: true, with *text pointing into them. False if
+ * they do not match, or the group took no part.
+ */
+bool ks_pattern_capture(const struct ks_pattern *p, size_t group, const char *s, size_t n,
+    const char **text, size_t *len);
+
 #endif

@@ -17,6 +17,7 @@
 
 struct render {
 	kstat_ctl_t *kc;
+	const struct ks_sample *now, *before; /* rates between these; now NULL: the chain as it is */
 	enum ks_format format;
 	struct ks_buf out;
 	ks_write_fn *write;
@@ -302,17 +303,32 @@ keep_matching(struct ks_values *v, const struct ks_selector *s)
 	v->n = n;
 }
 
+/* What there is to show of a kstat. 0, or -1 with errno. */
 static int
-render_kstat(struct render *r, const struct ks_selector *s, kstat_t *ksp)
+collect(struct render *r, kstat_t *ksp)
 {
+	bool with_class = shows_class(r->format);
+	struct ks_delta delta;
 	kstat_t unread;
 
-	if (!read_once(r, ksp)) {
+	if (r->now != NULL && ksp->ks_data != NULL) {
+		r->values.n = 0;
+		if (!ks_delta_open(&delta, r->before, ksp))
+			return 0;
+		return ks_values_collect_rates(&r->values, &delta, r->kc, with_class);
+	}
+	if (r->now == NULL && !read_once(r, ksp)) {
 		unread = *ksp;
 		unread.ks_data = NULL;
 		ksp = &unread;
 	}
-	if (ks_values_collect(&r->values, ksp, shows_class(r->format)) != 0)
+	return ks_values_collect(&r->values, ksp, with_class);
+}
+
+static int
+render_kstat(struct render *r, const struct ks_selector *s, kstat_t *ksp)
+{
+	if (collect(r, ksp) != 0)
 		return -1;
 	keep_matching(&r->values, s);
 	if (r->values.n == 0)
@@ -334,7 +350,8 @@ static int
 render_selector(struct render *r, const struct ks_selector *s)
 {
 	struct ks_selection sel;
-	int rc = ks_selector_select(s, r->kc, &sel);
+	int rc = r->now != NULL ? ks_selector_pick(&s, 1, r->now->ksp, r->now->n, &sel) :
+	    ks_selector_select(s, r->kc, &sel);
 
 	for (size_t i = 0; rc == 0 && i < sel.n; i++)
 		rc = render_kstat(r, s, sel.ksp[i]);
@@ -356,25 +373,44 @@ remember_reads(struct render *r)
 	return r->state != NULL ? 0 : ks_fail(ENOMEM, "out of memory for a report");
 }
 
+/* Ends the use of r. */
+static long
+render_all(struct render *r, const struct ks_selector *const *selectors, size_t n)
+{
+	int rc = r->now == NULL && n > 1 ? remember_reads(r) : 0;
+
+	if (is_json(r->format))
+		ks_buf_addc(&r->out, '[');
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = render_selector(r, selectors[i]);
+	if (is_json(r->format))
+		ks_buf_adds(&r->out, "]\n");
+	if (rc == 0)
+		rc = hand_on(r, 0);
+	ks_buf_free(&r->out);
+	ks_values_free(&r->values);
+	free(r->state);
+	return rc == 0 ? r->count : -1;
+}
+
 long
 ks_render_write(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n,
     enum ks_format format, ks_write_fn *write, void *arg)
 {
 	struct render r = { .kc = kc, .format = format, .write = write, .arg = arg };
-	int rc = n > 1 ? remember_reads(&r) : 0;
 
-	if (is_json(format))
-		ks_buf_addc(&r.out, '[');
-	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = render_selector(&r, selectors[i]);
-	if (is_json(format))
-		ks_buf_adds(&r.out, "]\n");
-	if (rc == 0)
-		rc = hand_on(&r, 0);
-	ks_buf_free(&r.out);
-	ks_values_free(&r.values);
-	free(r.state);
-	return rc == 0 ? r.count : -1;
+	return render_all(&r, selectors, n);
+}
+
+long
+ks_render_rates(kstat_ctl_t *kc, const struct ks_sample *now, const struct ks_sample *before,
+    const struct ks_selector *const *selectors, size_t n, enum ks_format format, ks_write_fn *write,
+    void *arg)
+{
+	struct render r = { .kc = kc, .now = now, .before = before, .format = format, .write = write,
+	    .arg = arg };
+
+	return render_all(&r, selectors, n);
 }
 
 static int

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "chain/sample.h"
 #include "chain/selector.h"
 #include "chain/values.h"
 #include "kstat.h"
@@ -40,7 +41,17 @@ void ks_render_json_value(struct ks_buf *b, const struct ks_value *v);
 long ks_render_write(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n,
     enum ks_format format, ks_write_fn *write, void *arg);
 
-/* The same, into memory. */
+/*
+ * The same of the kstats in the sample `now`, with counters as their change per second since the
+ * sample `before`, or since they were created if that is NULL (see ks_delta_cursor_next_rate()). kc:
+ * where metadata is asked for; may be NULL. A kstat that was there before but is not in `before` is
+ * left out.
+ */
+long ks_render_rates(kstat_ctl_t *kc, const struct ks_sample *now, const struct ks_sample *before,
+    const struct ks_selector *const *selectors, size_t n, enum ks_format format, ks_write_fn *write,
+    void *arg);
+
+/* ks_render_write() into memory. */
 long ks_render(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n,
     enum ks_format format, struct ks_buf *out);
 

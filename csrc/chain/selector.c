@@ -43,6 +43,69 @@ ks_selector_matches_stat(const struct ks_selector *s, const char *stat)
 	return ks_pattern_match(&s->stat, stat, strlen(stat));
 }
 
+enum { FIELDS = 5 };
+
+/* The patterns in the order in which their groups count. */
+static void
+fields_of(const struct ks_selector *s, const struct ks_pattern *field[FIELDS])
+{
+	field[0] = &s->module;
+	field[1] = &s->instance;
+	field[2] = &s->name;
+	field[3] = &s->stat;
+	field[4] = &s->class_;
+}
+
+size_t
+ks_selector_groups(const struct ks_selector *s)
+{
+	const struct ks_pattern *field[FIELDS];
+	size_t n = 0;
+
+	fields_of(s, field);
+	for (int i = 0; i < FIELDS; i++)
+		n += ks_pattern_groups(field[i]);
+	return n;
+}
+
+size_t
+ks_selector_group(const struct ks_selector *s, const char *name)
+{
+	const struct ks_pattern *field[FIELDS];
+	size_t before = 0;
+
+	fields_of(s, field);
+	for (int i = 0; i < FIELDS; i++) {
+		size_t group = ks_pattern_group(field[i], name);
+
+		if (group > 0)
+			return before + group;
+		before += ks_pattern_groups(field[i]);
+	}
+	return 0;
+}
+
+bool
+ks_selector_capture(const struct ks_selector *s, size_t group, const kstat_t *ksp,
+    const char *stat, struct ks_buf *out)
+{
+	char instance[KS_NUMBER_MAX];
+	const struct ks_pattern *field[FIELDS];
+	const char *const text[FIELDS] = { ksp->ks_module, instance, ksp->ks_name,
+		stat != NULL ? stat : "", ksp->ks_class };
+	const char *found;
+	size_t n, i;
+
+	instance[ks_format_i64(instance, ksp->ks_instance)] = '\0';
+	fields_of(s, field);
+	for (i = 0; i < FIELDS && group > ks_pattern_groups(field[i]); i++)
+		group -= ks_pattern_groups(field[i]);
+	if (i == FIELDS || !ks_pattern_capture(field[i], group, text[i], strlen(text[i]), &found, &n))
+		return false;
+	ks_buf_add(out, found, n);
+	return true;
+}
+
 static inline int
 lower(unsigned char c)
 {

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "chain/pattern.h"
 #include "kstat.h"
 
@@ -20,6 +21,20 @@ void ks_selector_free(struct ks_selector *s);
 bool ks_selector_matches(const struct ks_selector *s, const kstat_t *ksp);
 
 bool ks_selector_matches_stat(const struct ks_selector *s, const char *stat);
+
+/*
+ * Capture groups of its regular expressions, numbered from 1 through module, instance, name, statistic
+ * and class. How many there are; the number of a named one, 0 if there is none.
+ */
+size_t ks_selector_groups(const struct ks_selector *s);
+size_t ks_selector_group(const struct ks_selector *s, const char *name);
+
+/*
+ * Appends what a group captures of a kstat and one of its statistics (NULL: none). False if its
+ * regular expression does not match them, or the group took no part.
+ */
+bool ks_selector_capture(const struct ks_selector *s, size_t group, const kstat_t *ksp,
+    const char *stat, struct ks_buf *out);
 
 struct ks_selection {
 	kstat_t **ksp; /* in the order of kstat(8); owned */

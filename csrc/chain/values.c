@@ -68,23 +68,45 @@ add_class(struct ks_values *v, const kstat_t *ksp)
 	return 0;
 }
 
+/* class, crtime and, if the kstat was read, snaptime. */
+static int
+add_header(struct ks_values *v, const kstat_t *ksp, bool with_class)
+{
+	v->n = 0;
+	if (with_class && add_class(v, ksp) != 0)
+		return -1;
+	if (add_time(v, "crtime", ksp->ks_crtime) != 0)
+		return -1;
+	return ksp->ks_data != NULL ? add_time(v, "snaptime", ksp->ks_snaptime) : 0;
+}
+
 int
 ks_values_collect(struct ks_values *v, const kstat_t *ksp, bool with_class)
 {
 	struct ks_cursor c;
 	struct ks_pair *p;
 
-	v->n = 0;
-	if (with_class && add_class(v, ksp) != 0)
-		return -1;
-	if (add_time(v, "crtime", ksp->ks_crtime) != 0)
+	if (add_header(v, ksp, with_class) != 0)
 		return -1;
 	if (ksp->ks_data == NULL)
 		return 0;
-	if (add_time(v, "snaptime", ksp->ks_snaptime) != 0)
-		return -1;
 	ks_cursor_open(&c, ksp);
 	while ((p = next_pair(v)) != NULL && ks_cursor_next(&c, &p->name, &p->value))
+		v->n++;
+	return p == NULL ? -1 : 0;
+}
+
+int
+ks_values_collect_rates(struct ks_values *v, const struct ks_delta *d, kstat_ctl_t *kc,
+    bool with_class)
+{
+	struct ks_delta_cursor c;
+	struct ks_pair *p;
+
+	if (add_header(v, d->now, with_class) != 0)
+		return -1;
+	ks_delta_cursor_open(&c, d, kc);
+	while ((p = next_pair(v)) != NULL && ks_delta_cursor_next_rate(&c, &p->name, &p->value))
 		v->n++;
 	return p == NULL ? -1 : 0;
 }

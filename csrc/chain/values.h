@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "chain/delta.h"
 #include "model/decode.h"
 
 struct ks_pair {
@@ -30,6 +31,13 @@ void ks_values_free(struct ks_values *v);
  * statistics, in stored order. with_class false leaves out class. 0, or -1 with errno ENOMEM.
  */
 int ks_values_collect(struct ks_values *v, const kstat_t *ksp, bool with_class);
+
+/*
+ * The same of what happened between two samples: counters as their change per second, everything else
+ * as it is in the later one, see ks_delta_cursor_next_rate(). kc: where metadata is asked for.
+ */
+int ks_values_collect_rates(struct ks_values *v, const struct ks_delta *d, kstat_ctl_t *kc,
+    bool with_class);
 
 /* Adds one pair at the end; the name is not copied. 0, or -1 with errno ENOMEM. */
 int ks_values_add(struct ks_values *v, const char *name, const struct ks_value *value);

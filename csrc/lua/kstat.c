@@ -523,6 +523,61 @@ kstat_collect(lua_State *L)
 	return 1;
 }
 
+/* Pushes a value if it is a number; uint64 beyond what integers hold as the nearest double. */
+static bool
+push_number(lua_State *L, const struct ks_value *v)
+{
+	switch (v->kind) {
+	case KS_VALUE_STRING:
+	case KS_VALUE_INTS:
+	case KS_VALUE_STRS:
+		return false;
+	default:
+		if (v->kind == KS_VALUE_U64 && v->u64 > INT64_MAX)
+			lua_pushnumber(L, (lua_Number)v->u64);
+		else
+			ks_lua_pushvalue(L, v);
+		return true;
+	}
+}
+
+/*
+ * numbers(kstat, selectors, names, values, rates) -> n: the statistics in the data that are numbers
+ * and that any of the selectors wants (none: all), in stored order, as two arrays. With rates the
+ * counters of a difference as their change per second. Nothing if the kstat cannot be read.
+ */
+static int
+kstat_numbers(lua_State *L)
+{
+	const struct ks_selector *const *selectors;
+	struct walk w;
+	const char *name;
+	struct ks_value v;
+	bool rates = lua_toboolean(L, 5);
+	size_t nsel;
+	int n = 0;
+
+	luaL_checktype(L, 3, LUA_TTABLE);
+	luaL_checktype(L, 4, LUA_TTABLE);
+	lua_settop(L, 4);
+	selectors = ks_lua_checkselectors(L, 2, &nsel);
+	if (walk_open(L, 1, &w, false) != 0) {
+		lua_pushinteger(L, 0);
+		return 1;
+	}
+	luaL_argcheck(L, !rates || w.u->origin == KS_LUA_DIFFERING, 1,
+	    "only a difference of two samples has rates");
+	while (rates ? ks_delta_cursor_next_rate(&w.delta, &name, &v) : walk_next(&w, &name, &v)) {
+		if (!wanted(selectors, nsel, w.ksp, name) || !push_number(L, &v))
+			continue;
+		lua_rawseti(L, 4, ++n);
+		lua_pushstring(L, name);
+		lua_rawseti(L, 3, n);
+	}
+	lua_pushinteger(L, n);
+	return 1;
+}
+
 static const char *
 semantic_type(uint8_t type)
 {
@@ -798,6 +853,7 @@ ks_lua_add_kstat(lua_State *L)
 		{ "list", kstat_list },
 		{ "blob", kstat_blob_bytes },
 		{ "collect", kstat_collect },
+		{ "numbers", kstat_numbers },
 		{ "halves", kstat_halves },
 		{ NULL, NULL }
 	};

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "chain/distribution.h"
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"
@@ -36,16 +37,40 @@ write_text(void *arg, const char *p, size_t n)
 	return b->failed ? ks_fail(ENOMEM, "out of memory for the output") : 0;
 }
 
+/* The chain at index 1, or that of the difference there. */
+static struct ks_lua_chain *
+check_shown(lua_State *L, const struct ks_lua_difference **d)
+{
+	*d = NULL;
+	if (ks_lua_testudata(L, 1, KS_LUA_DIFFERENCE) == NULL)
+		return ks_lua_checkchain(L, 1);
+	*d = ks_lua_checkdifference(L, 1);
+	return (*d)->now->chain;
+}
+
+static long
+write_all(const struct ks_lua_chain *c, const struct ks_lua_difference *d,
+    const struct ks_selector *const *selectors, size_t n, enum ks_format format, ks_write_fn *write,
+    void *arg)
+{
+	if (d == NULL)
+		return ks_render_write(c->kc, selectors, n, format, write, arg);
+	return ks_render_rates(c->kc, d->now->s, d->before != NULL ? d->before->s : NULL, selectors, n,
+	    format, write, arg);
+}
+
 /*
  * render(chain, selectors, format[, file]) -> text, count | nil, message, errno.
- * Reads and shows what the selectors match, one after the other (none given: everything). With a
- * file of the io library the text goes there piece by piece, and the result is the count alone.
+ * Reads and shows what the selectors match, one after the other (none given: everything). In place
+ * of the chain, a difference shows what its later sample holds, counters as changes per second. With
+ * a file of the io library the text goes there piece by piece, and the result is the count alone.
  * count: statistics shown.
  */
 static int
 render(lua_State *L)
 {
-	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
+	const struct ks_lua_difference *d;
+	struct ks_lua_chain *c = check_shown(L, &d);
 	static const struct ks_selector everything;
 	static const struct ks_selector *const all[] = { &everything };
 	int format = luaL_checkoption(L, 3, NULL, formats);
@@ -67,10 +92,9 @@ render(lua_State *L)
 	}
 	ks_buf_reset(&c->text);
 	if (file != NULL)
-		count = ks_render_write(c->kc, selectors, n, (enum ks_format)format, write_file, *file);
+		count = write_all(c, d, selectors, n, (enum ks_format)format, write_file, *file);
 	else
-		count = ks_render_write(c->kc, selectors, n, (enum ks_format)format, write_text,
-		    &c->text);
+		count = write_all(c, d, selectors, n, (enum ks_format)format, write_text, &c->text);
 	if (count < 0)
 		return ks_lua_fail(L);
 	if (file == NULL)
@@ -97,9 +121,52 @@ json_string(lua_State *L)
 	return 1;
 }
 
+/*
+ * distribution(labels, counts[, title]) -> the picture of a histogram, see ks_distribution(); two
+ * arrays of the same length, the counts from 0 on. title: what the labels are; default: "value".
+ */
+static int
+distribution(lua_State *L)
+{
+	struct ks_buf b = KS_BUF_INIT;
+	const char *title = luaL_optstring(L, 3, "value");
+	struct ks_distribution_bucket *bucket;
+	size_t n;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	luaL_checktype(L, 2, LUA_TTABLE);
+	lua_settop(L, 3);
+	n = ks_lua_rawlen(L, 1);
+	luaL_argcheck(L, ks_lua_rawlen(L, 2) == n, 2, "as many counts as labels expected");
+	bucket = lua_newuserdata(L, (n + 1) * sizeof(*bucket));
+	for (size_t i = 0; i < n; i++) {
+		lua_Number count;
+
+		lua_rawgeti(L, 1, (int)i + 1);
+		luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, 1, "labels are strings");
+		bucket[i].label = lua_tostring(L, -1); /* the table keeps it */
+		lua_rawgeti(L, 2, (int)i + 1);
+		count = lua_tonumber(L, -1);
+		luaL_argcheck(L, count >= 0 && count < 18446744073709551616.0, 2,
+		    "counts are numbers from 0 to 2^64");
+		bucket[i].count = (uint64_t)count;
+		lua_pop(L, 2);
+	}
+	ks_distribution(&b, title, bucket, n);
+	if (b.failed) {
+		ks_buf_free(&b);
+		return luaL_error(L, "out of memory for a picture");
+	}
+	lua_pushlstring(L, b.len > 0 ? b.data : "", b.len);
+	ks_buf_free(&b);
+	return 1;
+}
+
 void
 ks_lua_add_render(lua_State *L)
 {
+	lua_pushcfunction(L, distribution);
+	lua_setfield(L, -2, "distribution");
 	lua_pushcfunction(L, json_string);
 	lua_setfield(L, -2, "json_string");
 	lua_pushcfunction(L, render);

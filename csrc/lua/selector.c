@@ -129,6 +129,49 @@ selector_matches(lua_State *L)
 	return 1;
 }
 
+/* group(selector, name) -> the number of a named capture group, or nil; group(selector) -> how many */
+static int
+selector_group(lua_State *L)
+{
+	struct ks_lua_selector *u = luaL_checkudata(L, 1, KS_LUA_SELECTOR);
+	size_t group;
+
+	if (lua_isnoneornil(L, 2)) {
+		lua_pushinteger(L, (lua_Integer)ks_selector_groups(&u->s));
+		return 1;
+	}
+	group = ks_selector_group(&u->s, luaL_checkstring(L, 2));
+	if (group > 0)
+		lua_pushinteger(L, (lua_Integer)group);
+	else
+		lua_pushnil(L);
+	return 1;
+}
+
+/*
+ * capture(selector, kstat, statistic, group) -> what the group of this number captures, or nil:
+ * no match, or the group took no part in it.
+ */
+static int
+selector_capture(lua_State *L)
+{
+	struct ks_lua_selector *u = luaL_checkudata(L, 1, KS_LUA_SELECTOR);
+	struct ks_lua_kstat *k = ks_lua_checkkstat(L, 2);
+	const char *stat = luaL_optstring(L, 3, NULL);
+	lua_Integer group = luaL_checkinteger(L, 4);
+	const kstat_t *head = k->origin == KS_LUA_LIVE ? &k->head : k->delta.now;
+	struct ks_buf *b = &k->chain->text;
+
+	ks_buf_reset(b);
+	if (group < 1 || !ks_selector_capture(&u->s, (size_t)group, head, stat, b))
+		lua_pushnil(L);
+	else if (b->failed)
+		return luaL_error(L, "out of memory for a name");
+	else
+		lua_pushlstring(L, b->len > 0 ? b->data : "", b->len);
+	return 1;
+}
+
 void
 ks_lua_add_selector(lua_State *L)
 {
@@ -143,6 +186,8 @@ ks_lua_add_selector(lua_State *L)
 	};
 	static const luaL_Reg methods[] = {
 		{ "matches", selector_matches },
+		{ "group", selector_group },
+		{ "capture", selector_capture },
 		{ NULL, NULL }
 	};
 
