@@ -7,7 +7,7 @@ local core = require("kstat.core")
 local chain = core.chain_methods
 
 local PROGRAM = (arg[0]:match("[^/]*$"):gsub("%.lua$", ""))
-local SYNOPSIS = "[-Cdjlpq] [-T d|u] [-r capture] [-c class] "
+local SYNOPSIS = "[-Cdjlpq] [--rate] [-a aggregation] [-T d|u] [-r capture] [-c class] "
 local USAGE = ([==[
 usage: NAME SYNOPSIS[-m module] [-i instance] [-n name]
              [-s statistic] [interval [count]]
@@ -18,6 +18,9 @@ usage: NAME SYNOPSIS[-m module] [-i instance] [-n name]
   -l  names only             -j  JSON
   -q  only the exit status   -d  describe the statistics: kind, unit, meaning
   -T  time before each report: d as a date, u in seconds since 1970
+  --rate  counters as their change per second, since creation in the first report
+  -a  reduce what matches: 'sum by (module)', 'top 5 by (name) of rate(nread)', 'quantize';
+      repeat it for more than one
   -r  read a capture (what -j printed, gzip or plain; -: standard input)
   -h, --help  this           --version  the version
   --gc  remove what killed processes published, and name it
@@ -44,7 +47,7 @@ end
 
 -- --- the command line ---------------------------------------------------------------------
 
-local TAKES_ARGUMENT = { T = true, c = true, i = true, m = true, n = true, r = true, s = true }
+local TAKES_ARGUMENT = { a = true, T = true, c = true, i = true, m = true, n = true, r = true, s = true }
 local FLAGS = { C = true, d = true, j = true, l = true, p = true, q = true }
 
 local function help()
@@ -68,13 +71,20 @@ local LONG = {
     end
     stop(0)
   end,
+  ["--rate"] = function(options)
+    options.rate = true
+  end,
 }
 
 local function set_option(options, letter, value)
   if letter == "T" and not value:find("^[du]") then
     wrong("-T takes d or u, not '%s'", value)
+  elseif letter == "a" then
+    options.a = options.a or {}
+    table.insert(options.a, value)
+  else
+    options[letter] = value
   end
-  options[letter] = value
 end
 
 --- Reads options up to the first operand. Returns them by letter, and the index of that operand.
@@ -87,12 +97,13 @@ local function read_options(words)
       break
     end
     i = i + 1
+    local at = 2
     if word == "--" then
       break
     elseif word:sub(1, 2) == "--" then
-      (LONG[word] or function() wrong("unknown option '%s'", word) end)()
+      at = #word + 1
+      (LONG[word] or function() wrong("unknown option '%s'", word) end)(options)
     end
-    local at = 2
     while at <= #word do
       local letter = word:sub(at, at)
       at = at + 1
@@ -145,6 +156,9 @@ local function check_together(options, operands)
       wrong("-d and -%s cannot be used together", letter)
     end
   end
+  if options.d and (options.a or options.rate) then
+    wrong("-d and %s cannot be used together", options.a and "-a" or "--rate")
+  end
   for _, letter in ipairs({ "m", "i", "n", "s" }) do
     if options[letter] and #operands > 0 then
       wrong("-%s cannot be used together with the operand '%s'", letter, operands[1])
@@ -170,6 +184,15 @@ local function compile(options, operands)
     selectors[i] = selector or wrong("'%s': %s", operand, message)
   end
   return selectors
+end
+
+local function compile_aggregations(options)
+  local list = {}
+  for i, text in ipairs(options.a or {}) do
+    local aggregation, message = require("kstat").aggregate(text)
+    list[i] = aggregation or wrong("-a: %s", message)
+  end
+  return list
 end
 
 -- --- reporting ------------------------------------------------------------------------------
@@ -252,32 +275,64 @@ local function describe(ks, selectors)
   return count
 end
 
-local function report(ks, selectors, options, format)
+-- What happened between two ticks; at the first one, since the kstats were created.
+local function difference(now, prev)
+  return prev and now - prev or now:since_creation()
+end
+
+local AGGREGATED = { json_class = "json" } -- other formats have their own names
+
+local function aggregate(aggregations, selectors, options, format, now, prev)
+  local count = 0
+  for _, aggregation in ipairs(aggregations) do
+    aggregation.rate = aggregation.rate or options.rate or false
+    local ok, added = aggregation:add((aggregation.of or aggregation.rate) and difference(now, prev) or now,
+      table.unpack(selectors))
+    if not ok then
+      wrong("-a: %s", added)
+    end
+    count = count + added
+    local written, problem, errno = io.stdout:write((aggregation:render(AGGREGATED[format] or format)))
+    check_written(written, "cannot write: " .. tostring(problem), errno)
+    if not aggregation.over_time then
+      aggregation:clear()
+    end
+  end
+  return count
+end
+
+local function report(ks, selectors, options, format, aggregations, now, prev)
   if options.T then
     print_time(options.T, ks)
   end
-  if format == "describe" then
+  if options.a then
+    return aggregate(aggregations, selectors, options, format, now, prev)
+  elseif options.rate then
+    return check_written(core.render(difference(now, prev), selectors, format, io.stdout))
+  elseif format == "describe" then
     return describe(ks, selectors)
   end
   return check_written(core.render(ks, selectors, format, io.stdout))
 end
 
--- An iterator over the reports that are to be made.
-local function reports(ks, interval, count)
-  if not interval then
+-- An iterator over the reports that are to be made; where samples are needed, over them and the earlier
+-- ones.
+local function reports(ks, interval, count, selectors)
+  if not interval and not selectors then
     local made = false
     return function()
       made = not made
       return made or nil
     end
   end
-  local step = require("kstat").every(interval, count, { chain = ks })
+  local step = require("kstat").every(interval or 1, interval and count or not interval and 1 or nil,
+    { chain = ks, select = selectors })
   return function()
-    local ok, now = pcall(step)
+    local ok, now, prev = pcall(step)
     if not ok then
       fatal(now)
     end
-    return now
+    return now, prev
   end
 end
 
@@ -287,6 +342,7 @@ local function main()
   check_together(options, operands)
   local selectors = compile(options, operands)
   local format = format_of(options)
+  local aggregations = compile_aggregations(options)
   core.looping(true) -- an interrupt lets the report at hand be finished
   local ks, message = core.open(options.r)
   if not ks then
@@ -295,12 +351,12 @@ local function main()
 
   local matched, damaged = 0, false
   local again = false
-  for _ in reports(ks, interval, count) do
+  for now, prev in reports(ks, interval, count, (options.a or options.rate) and selectors or nil) do
     if again then
       io.stdout:write("\n")
     end
     again = true
-    matched = matched + report(ks, selectors, options, format)
+    matched = matched + report(ks, selectors, options, format, aggregations, now, prev)
     local flushed, problem, errno = io.stdout:flush()
     check_written(flushed, "cannot write: " .. tostring(problem), errno)
     damaged = print_warnings(ks) or damaged

@@ -289,10 +289,13 @@ function kstat.gc(persistent)
     return require("kstat.publish").gc(persistent)
 end
 
---- Parts that are loaded when they are first used: `kstat.io`, `kstat.report` (see there), `kstat.recording`,
--- `kstat.picture`, `kstat.stats`, `kstat.devstat`.
+--- Parts that are loaded when they are first used: `kstat.report` (see kstat.report), `kstat.aggregate`,
+-- `kstat.io`, `kstat.recording`, `kstat.picture`, `kstat.format`, `kstat.stats`, `kstat.devstat`.
 -- @section parts
-local parts = { io = true, report = true, recording = true, picture = true, stats = true, devstat = true }
+local parts = {
+    io = true, report = true, aggregate = true, recording = true, picture = true, format = true, stats = true,
+    devstat = true,
+}
 
 return setmetatable(kstat, {
     __index = function(self, name)
