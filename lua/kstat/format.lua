@@ -34,14 +34,14 @@ end
 
 local function one(flags, width, precision, letter, value)
     local kind = type(value)
-    if letter == "s" or letter == "q" or kind ~= "number" then
+    if kind == "number" and not finite(value) then
+        return as_text(flags, width, "-")
+    elseif letter == "s" or letter == "q" or kind ~= "number" then
         local text = value == nil and "-" or kind == "number" and core.tostring(value) or tostring(value)
         if letter == "s" and precision ~= "" then
             text = ("%" .. precision .. "s"):format(text)
         end
         return as_text(flags, width, text)
-    elseif not finite(value) then
-        return as_text(flags, width, "-")
     elseif WHOLE[letter] then
         return whole(flags, width, precision, letter, value)
     end

@@ -13,7 +13,7 @@ local CENTROIDS = 100
 local EXACT = 64      -- that many values are kept as they are
 local STEP = 2 ^ 20   -- between scales
 local GOOD = 2 ^ 50   -- a new digest's scaled values are below this
-local MOST = 2 ^ 59   -- no digest's are beyond this
+local MOST = 2 ^ 57   -- no digest's are beyond this
 
 local template
 
@@ -76,8 +76,16 @@ end
 
 local function feed(state, values, n)
     local target, scale, floor = state.blob, state.scale, math.floor
+    local low, high = state.low, state.high
     for i = 1, n do
-        local v = values[i] * scale
+        local v = values[i]
+        if v < low then
+            low = v
+        end
+        if v > high then
+            high = v
+        end
+        v = v * scale
         if v > MOST or v < -MOST then
             rescale(state, scale_for(math.abs(values[i])))
             target, scale = state.blob, state.scale
@@ -85,12 +93,14 @@ local function feed(state, values, n)
         end
         assert(target:update(0, floor(v + 0.5)))
     end
+    state.low, state.high = low, high
 end
 
 -- Leaves the exact form.
 local function compress(state)
     state.scale = scale_for(largest(state.values, state.n))
     state.blob = blob()
+    state.low, state.high = math.huge, -math.huge
     feed(state, state.values, state.n)
     state.values = nil
 end
@@ -124,6 +134,7 @@ local function merge(state, other)
         rescale(theirs, scale)
     end
     assert(state.blob:merge(theirs.blob))
+    state.low, state.high = math.min(state.low, other.low), math.max(state.high, other.high)
 end
 
 --- The value below which the share q of the values lies; between two values it is interpolated.
@@ -132,7 +143,10 @@ end
 -- @treturn number|nil nil if there were none
 function digest.quantile(state, q)
     if not state.values then
-        return state.blob:quantile(0, q) / state.scale
+        if q <= 0 or q >= 1 then
+            return q <= 0 and state.low or state.high
+        end
+        return math.max(state.low, math.min(state.high, state.blob:quantile(0, q) / state.scale))
     elseif state.n == 0 then
         return nil
     end

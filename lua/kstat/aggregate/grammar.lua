@@ -74,8 +74,8 @@ local function make_grammar()
     end
 
     local name = C(letter * (letter + R("09")) ^ 0 * (P(".") * digits) ^ -1) * space
-    local arguments = Ct((token("(") * (number * (token(",") * expect(number, "a number")) ^ 0) ^ -1 *
-        expect(token(")"), "')'")) ^ -1)
+    local arguments = Ct(token("(") * (number * (token(",") * expect(number, "a number")) ^ 0) ^ -1 *
+        expect(token(")"), "')'") + -P("("))
     local reducer = Cmt(Cp() * (name - word("top") - word("by") - word("of") - word("over")) * arguments * Carg(1),
         checked(make_reducer))
     local key = Cmt(Cp() * C(letter ^ 1 + P("$") * (digits + letter * (letter + R("09")) ^ 0)) * space * Carg(1),
