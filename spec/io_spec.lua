@@ -210,3 +210,13 @@ describe("kstat.io", function()
     assert.are.equal(kio, kstat.io)
   end)
 end)
+
+describe("the figures of kstat.io", function()
+  it("are also found under the titles of iostat", function()
+    local figures = require("kstat.io").figures({ nread = 2048, nwritten = 0, reads = 4, writes = 2, wtime = 1e9,
+      wlentime = 1e9, rtime = 5e8, rlentime = 1e9, elapsed = 2e9, has_wait = true })
+    assert.same({ 2, 1, 1, 0, 50, 25 }, { figures["r/s"], figures["w/s"], figures["kr/s"], figures["kw/s"],
+      figures["%w"], figures["%b"] })
+    assert.is_nil(figures["x/s"])
+  end)
+end)

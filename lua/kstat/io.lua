@@ -51,6 +51,16 @@ function M.counts(prev, now, into)
     return into
 end
 
+-- The titles of iostat are other names of the figures: `rates["r/s"]`, `rates["%b"]`.
+local TITLES = { ["r/s"] = "r_s", ["w/s"] = "w_s", ["kr/s"] = "kr_s", ["kw/s"] = "kw_s", ["%w"] = "w_pct",
+    ["%b"] = "b_pct" }
+local with_titles = {
+    __index = function(figures, title)
+        local name = TITLES[title]
+        return name and rawget(figures, name)
+    end,
+}
+
 --- The figures that follow from counts.
 -- @tparam table counts from `counts` or `mean`
 -- @tparam[opt] table into is filled and returned, in place of a new table
@@ -63,8 +73,10 @@ end
 --   * `w_pct`, `b_pct`: percent of the time in which anything waited, was in service; not cut at 100
 --   * `seconds`: the time these are means of; 1 if none passed
 --   * `has_wait`: as in the counts
+--
+-- The titles of iostat work too: `["r/s"]`, `["w/s"]`, `["kr/s"]`, `["kw/s"]`, `["%w"]`, `["%b"]`.
 function M.figures(counts, into)
-    into = into or {}
+    into = setmetatable(into or {}, with_titles)
     local t = counts.elapsed
     if t == 0 then
         t = 1e9

@@ -8,46 +8,45 @@
 --     w_pct, b_pct    percent of the time with requests waiting, in service (not clipped at 100)
 --     busy            the share of the time with requests in service, 0 to 1
 --
--- Queue lengths and service times follow from completed operations (Little's law): without any, the
--- service times are 0. Of a difference since creation they are means since then.
+-- They are those of kstat.io: service times follow from completed operations (Little's law), and without
+-- any are 0. What belongs to the wait queue is missing where the system counts none (Linux).
+-- Of a difference since creation all are means since then.
 --
 -- @module kstat.report.derived
 
-local function completed(k)
-    local reads, writes = k:rate("reads"), k:rate("writes")
-    return reads and writes and reads + writes
-end
+local io = require("kstat.io")
 
--- Milliseconds that an operation spends in a queue of that mean length.
-local function service_time(k, length)
-    local operations = completed(k)
-    if not operations or not length then
-        return nil
+-- The figures of a kstat, kept while it is in use: a report asks for one column after the other.
+local memo = setmetatable({}, { __mode = "k" })
+
+local function figures(k)
+    local f = memo[k]
+    if f == nil then
+        f = io.rates(k) or false
+        memo[k] = f
     end
-    return operations > 0 and 1000 * length / operations or 0
+    return f
 end
 
-local function scaled(statistic, factor)
+local function figure(name, factor)
     return function(k)
-        local rate = k:rate(statistic)
-        return rate and rate * factor
+        local f = figures(k)
+        return f and f[name] and f[name] * (factor or 1) or nil
+    end
+end
+
+-- What is known only where the system counts a wait queue (Linux does not).
+local function waiting(name)
+    local plain = figure(name)
+    return function(k)
+        local f = figures(k)
+        return f and f.has_wait and plain(k) or nil
     end
 end
 
 return {
-    r_s = scaled("reads", 1),
-    w_s = scaled("writes", 1),
-    kr_s = scaled("nread", 1 / 1024),
-    kw_s = scaled("nwritten", 1 / 1024),
-    wait = scaled("wlentime", 1),
-    actv = scaled("rlentime", 1),
-    w_pct = scaled("wtime", 100),
-    b_pct = scaled("rtime", 100),
-    busy = scaled("rtime", 1),
-    wsvc_t = function(k) return service_time(k, k:rate("wlentime")) end,
-    asvc_t = function(k) return service_time(k, k:rate("rlentime")) end,
-    svc_t = function(k)
-        local wait, actv = k:rate("wlentime"), k:rate("rlentime")
-        return wait and actv and service_time(k, wait + actv)
-    end,
+    r_s = figure("r_s"), w_s = figure("w_s"), kr_s = figure("kr_s"), kw_s = figure("kw_s"),
+    wait = waiting("wait"), actv = figure("actv"),
+    wsvc_t = waiting("wsvc_t"), asvc_t = figure("asvc_t"), svc_t = figure("svc_t"),
+    w_pct = waiting("w_pct"), b_pct = figure("b_pct"), busy = figure("b_pct", 0.01),
 }
