@@ -1,65 +1,89 @@
--- What counting costs from Lua: a published counter beside a plain increment of a table's field, in Lua 5.4 and in
--- LuaJIT, in ns and (where the machine counts them) user-mode instructions.
-local build = os.getenv("KSTAT_BUILD") or "build"
+-- What counting costs in C, in LuaJIT and in Lua 5.4: a published number that all threads share, and this thread's
+-- own part of one with shards, beside a plain increment of memory (in C and LuaJIT of an int64_t, in Lua of a table's
+-- field). Nanoseconds, the least of several runs, and instructions, by callgrind; both with the loop around them.
+-- SPDX-License-Identifier: MIT
+local figure = require("figure")
 
-local program = [==[
-local kstat = require("kstat")
-local pub = assert(kstat.publish("bench"))
-local k = assert(pub:named({ name = "n", statistics = { "own" } }))
-local single = assert(pub:named({ name = "single", statistics = { "atomic" }, shards = 1 }))
-local io = assert(pub:io({ name = "io" }))
-local h = assert(pub:histogram({ name = "h", type = "log2" }))
-local own, atomic = k:counter("own"), single:counter("atomic")
-local plain = { n = 0 }
-local N = tonumber(arg[1])
-local work = {
-  ["counter:add of this thread's part"] = function() for _ = 1, N do own:add(1) end end,
-  ["counter:add, atomic"] = function() for _ = 1, N do atomic:add(1) end end,
-  ["histogram:add_value"] = function() for i = 1, N do h:add_value(i) end end,
-  ["io: runq_enter, done"] = function() for _ = 1, N do io:runq_enter() io:done("read", 512) end end,
-  ["plain"] = function() for _ = 1, N do plain.n = plain.n + 1 end end,
+local build, bench = os.getenv("KSTAT_BUILD"), os.getenv("KSTAT_BENCH")
+local quote = figure.quote
+
+local function capture(command)
+  local p = assert(io.popen(command, "r"))
+  local text = p:read("a")
+  return p:close() and text or nil, text
+end
+
+local dir = assert(capture("mktemp -d /dev/shm/kstat-bench-XXXXXX")):match("%S+")
+local valgrind = capture("command -v valgrind") and true or false
+if not valgrind then io.stderr:write("bench/counter: no instructions, valgrind is not installed\n") end
+
+-- Name, environment, command, runs, and the runs counted by callgrind, of which the difference is taken: it is free
+-- of what starting costs, and in LuaJIT compiling.
+local function lua(name, interpreter, abi, ...)
+  return { name, ("LUA_PATH=%s LUA_CPATH=%s"):format(quote("lua/?.lua;lua/?/init.lua;;"),
+    quote(build .. "/lib/lua/" .. abi .. "/?.so;;")), interpreter .. " bench/helper/counter_updates.lua", ... }
+end
+
+local languages = {
+  { "C", "", quote(bench .. "/helper/counter_updates"), 20000000, 100000, 500000 },
+  lua("LuaJIT", "luajit", "5.1", 20000000, 400000, 2000000),
+  lua("Lua 5.4", "lua5.4", "5.4", 2000000, 50000, 250000),
 }
-if jit then
-  local ffi = require("ffi")
-  local cell = ffi.new("int64_t[1]")
-  work.plain = function() for _ = 1, N do cell[0] = cell[0] + 1 end end
+
+local function run(environment, prefix, command, what, n)
+  local _, text = capture(("KSTAT_DIR=%s %s %s %s %s %d 2>&1"):format(quote(dir), environment, prefix, command,
+    what, n))
+  return text
 end
-for name, f in pairs(work) do
-  f()
-  local best = 1e18
+
+local function collected(environment, command, what, n)
+  return tonumber(run(environment, "valgrind --tool=callgrind --callgrind-out-file=/dev/null", command, what, n):match(
+    "Collected : (%d+)"))
+end
+
+local function measure(language, what)
+  local _, environment, command, n, few, many = table.unpack(language)
+  local c = {}
   for _ = 1, 7 do
-    local start = kstat.hrtime()
-    f()
-    best = math.min(best, kstat.hrtime() - start)
+    local text = run(environment, "", command, what, n)
+    local ns = tonumber(text)
+    if not ns then error(("%s, %s: %s"):format(language[1], what, text), 0) end
+    c.ns = math.min(c.ns or ns, ns)
   end
-  print(name, best / N * 1e9)
-end
-]==]
-
-local function measure(interpreter, abi, n)
-  local file, dir = os.tmpname(), os.tmpname()
-  os.remove(dir)
-  local f = assert(io.open(file, "w"))
-  f:write(program)
-  f:close()
-  local pipe = assert(io.popen(([[mkdir %s && KSTAT_DIR=%s LUA_PATH='lua/?.lua;lua/?/init.lua;;' \
-    LUA_CPATH='%s/lib/lua/%s/?.so;;' %s %s %d; rm -rf %s]]):format(dir, dir, build, abi, interpreter, file, n, dir)))
-  local ns = {}
-  for line in pipe:lines() do
-    local name, value = line:match("^(.*)\t([%d.e-]+)$")
-    ns[name] = tonumber(value)
+  if valgrind then
+    local a, b = collected(environment, command, what, few), collected(environment, command, what, many)
+    c.instructions = a and b and (b - a) / (many - few)
   end
-  pipe:close()
-  os.remove(file)
-  return ns
+  return c
 end
 
-for _, run in ipairs({ { "lua5.4", "5.4", 2000000, "plain.n = plain.n + 1" },
-    { "luajit", "5.1", 20000000, "cell[0] = cell[0] + 1 (FFI)" } }) do
-  local ns = measure(run[1], run[2], run[3])
-  for _, name in ipairs({ "counter:add of this thread's part", "counter:add, atomic", "histogram:add_value",
-      "io: runq_enter, done" }) do
-    print(("%s, %s\t%.1f ns\t%s %.1f ns\t%.1f\t-\tmet"):format(name, run[1], ns[name], run[4], ns.plain,
-      ns[name] / ns.plain))
-  end
+local names = {
+  { "atomic", "counter add, atomic" },
+  { "own", "counter add, this thread's part" },
+  { "histogram", "histogram value" },
+  { "io", "I/O queue: run, done" },
+}
+
+local function text(c, unit)
+  if c[unit] then return ("%.1f %s"):format(c[unit], unit) end
+  return valgrind and "n/a" or "n/a (no valgrind)"
 end
+
+local ok, message = pcall(function()
+  for _, language in ipairs(languages) do
+    local plain = measure(language, "plain")
+    for _, name in ipairs(names) do
+      -- C's queues and histograms are in bench/publish.c.
+      if language[1] ~= "C" or name[1] == "atomic" or name[1] == "own" then
+        local c = measure(language, name[1])
+        for _, unit in ipairs({ "ns", "instructions" }) do
+          figure.print(("%s, %s, %s"):format(name[2], language[1], unit), text(c, unit),
+            "plain increment " .. text(plain, unit), c[unit] and plain[unit] and c[unit] / plain[unit] or "-", "-",
+            c[unit] ~= nil or not valgrind)
+        end
+      end
+    end
+  end
+end)
+os.execute("rm -rf " .. quote(dir))
+if not ok then error(message, 0) end
