@@ -37,9 +37,10 @@ local function default(x)
   return #x:select(unpack(selectors)) > 0 and selectors or compile({ "*" })
 end
 
-local function open(given)
+local function open(given, only)
   local capture = given.replay or (given.from or given.to) and os.getenv("KSTAT_SOURCE") or nil
-  local understood, ks, message = pcall(kstat.open, capture and { capture = capture, from = given.from, to = given.to })
+  local understood, ks, message = pcall(kstat.open, { capture = capture, from = given.from, to = given.to,
+    only = only })
   if not understood then
     wrong("--from and --to take seconds since 1970 or a time such as '2026-11-21 14:05'")
   end
@@ -81,7 +82,7 @@ end
 -- --- the command ------------------------------------------------------------------------------------
 
 local function window(given, sort)
-  local ks = open(given)
+  local ks = open(given, given.selectors)
   local ok, message = top.run(ks, {
     selectors = given.selectors or default(ks), interval = given.interval, count = given.count,
     filter = given.filter, sort = sort ~= "unit" and sort or "name", skip_idle = given.skip_idle,

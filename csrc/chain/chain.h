@@ -34,6 +34,9 @@ kstat_ctl_t *ks_chain_open_source(struct ks_source *src, const struct ks_only *o
 /* As kstat_open(). */
 kstat_ctl_t *ks_chain_open(const struct ks_only *only);
 
+/* The same with nothing but what processes publish; where KSTAT_SOURCE names a capture, that. */
+kstat_ctl_t *ks_chain_open_published(const struct ks_only *only);
+
 /*
  * As kstat_open_capture(), for the samples whose time of day lies between `from` and `to`
  * (ns since 1970; INT64_MIN and INT64_MAX: all). NULL with errno ENODATA if there is none.
@@ -81,8 +84,8 @@ void ks_chain_pass(kstat_ctl_t *kc, int64_t interval);
 const struct ks_meta *ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat);
 
 /*
- * Who publishes a kstat: the name of the publication, valid until the next call, and the process that
- * opened it (0: not known here). NULL: nobody, the kstat is the system's, this process's or a
+ * Who publishes a kstat: the name of the publication, valid until the next call, and the process
+ * that opened it (0: not known here). NULL: nobody, the kstat is the system's, this process's or a
  * capture's.
  */
 const char *ks_chain_publisher(kstat_ctl_t *kc, const kstat_t *ksp, uint32_t *pid);

@@ -86,18 +86,39 @@ replay_bound(const char *variable, int64_t *ns)
 	    "2026-11-21 14:05", variable, text);
 }
 
-kstat_ctl_t *
-ks_chain_open(const struct ks_only *only)
+/* The capture that the environment names in place of the machine; NULL without errno: none. */
+static kstat_ctl_t *
+open_named(const struct ks_only *only)
 {
 	const char *capture = getenv("KSTAT_SOURCE");
 	int64_t from = INT64_MIN, to = INT64_MAX;
+
+	errno = 0;
+	if (capture == NULL || *capture == '\0')
+		return NULL;
+	if (replay_bound("KSTAT_FROM", &from) != 0 || replay_bound("KSTAT_TO", &to) != 0)
+		return NULL;
+	return ks_chain_open_replay(capture, from, to, only);
+}
+
+kstat_ctl_t *
+ks_chain_open_published(const struct ks_only *only)
+{
+	kstat_ctl_t *kc = open_named(only);
+
+	if (kc != NULL || errno != 0)
+		return kc;
+	return ks_chain_open_source(ks_source_segment_open(), only);
+}
+
+kstat_ctl_t *
+ks_chain_open(const struct ks_only *only)
+{
+	kstat_ctl_t *kc = open_named(only);
 	struct ks_chain *chain;
 
-	if (capture != NULL && *capture != '\0') {
-		if (replay_bound("KSTAT_FROM", &from) != 0 || replay_bound("KSTAT_TO", &to) != 0)
-			return NULL;
-		return ks_chain_open_replay(capture, from, to, only);
-	}
+	if (kc != NULL || errno != 0)
+		return kc;
 	chain = new_chain(only);
 	if (chain == NULL)
 		return NULL;

@@ -19,6 +19,7 @@ void ks_lua_add_sample(struct lua_State *L);   /* sample.c: samples and their di
 void ks_lua_add_render(struct lua_State *L);   /* render.c: the formats of kstat(8) */
 void ks_lua_add_stats(struct lua_State *L);    /* stats.c: statsblobs, as a table of their own */
 void ks_lua_add_recorder(struct lua_State *L); /* recorder.c: writing recordings */
+void ks_lua_add_histogram(struct lua_State *L); /* histogram.c */
 void ks_lua_add_terminal(struct lua_State *L); /* terminal.c */
 void ks_lua_add_wait(struct lua_State *L);     /* wait.c */
 void ks_lua_add_devstat(struct lua_State *L);  /* devstat.c */

@@ -1,6 +1,6 @@
 /*
  * terminal.c - what a script needs to know of the terminal, and the mode of full-screen programs.
- * The state is the process's: handlers and atexit() have no other way to reach it. Everything a handler
+ * The state is the process's: handlers and atexit() have no other way to reach it. What a handler
  * reads is in place before `entered` is set. SPDX-License-Identifier: MIT
  */
 #include "lua/terminal.h"
@@ -120,8 +120,8 @@ check_screen(lua_State *L)
 }
 
 /*
- * screen:enter() -> true | nil, message, errno. The terminal gives every key at once and shows none; the
- * text for entering is written. Also where the terminal is entered already: after the process
+ * screen:enter() -> true | nil, message, errno. The terminal gives every key at once and shows
+ * none; the text for entering is written. Also where the terminal is entered already: after the process
  * was stopped, somebody else may have changed it.
  */
 static int
@@ -227,8 +227,9 @@ screen_read(lua_State *L)
 }
 
 /*
- * screen(enter, leave) -> screen | nil, message, errno. The terminal of standard input, or, if that is
- * none, of the process. enter and leave: what is written to standard output then, at most 64 bytes each.
+ * screen(enter, leave) -> screen | nil, message, errno. The terminal of standard input, or, if that
+ * is none, of the process. enter and leave: what is written to standard output then, at most 64
+ * bytes.
  */
 static int
 screen_open(lua_State *L)

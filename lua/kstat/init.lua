@@ -26,7 +26,7 @@ local kstat = {
 }
 
 local source_fields = { capture = "text", proc = "text", sys = "text", from = "time", to = "time",
-    only = "selectors" }
+    only = "selectors", published = "boolean" }
 
 -- The field `only` as compiled selectors; nil: everything. Mistakes raise at the caller's caller.
 local function only_of(given)
@@ -43,6 +43,10 @@ local function check_source(source)
         local kind = source_fields[key]
         if not kind then
             error(("unknown source field '%s'"):format(tostring(key)), 3)
+        elseif kind == "boolean" then
+            if type(value) ~= "boolean" then
+                error(("source field '%s': boolean expected, got %s"):format(key, type(value)), 3)
+            end
         elseif kind ~= "selectors" and type(value) ~= "string" and (type(value) ~= "number" or kind ~= "time") then
             error(("source field '%s': string expected, got %s"):format(key, type(value)), 3)
         end
@@ -61,7 +65,8 @@ end
 -- `from =` and `to =` bound its samples by their time of day (seconds since 1970, or local time as
 -- "2026-11-21 14:05"; `to` needs a recording); `{proc =, sys =}`: other directories in place of
 -- /proc and /sys. `only =` a selector, or an array of them: the chain holds what any of them matches
--- and looks for nothing else, which is cheaper, most so where a class is given
+-- and looks for nothing else, which is cheaper, most so where a class is given. `published = true`: of the
+-- machine only what processes publish
 -- @treturn[1] chain
 -- @treturn[2] nil
 -- @treturn[2] string message
@@ -79,7 +84,7 @@ function kstat.open(source)
     if only == false then
         return nil, message, errname
     end
-    return core.open(source.capture, source.proc, source.sys, source.from, source.to, only)
+    return core.open(source.capture, source.proc, source.sys, source.from, source.to, only, source.published)
 end
 every.open = kstat.open
 

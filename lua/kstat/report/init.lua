@@ -28,7 +28,7 @@ report.__index = report
 local KNOWN = {
     name = true, about = true, options = true, operands = true, select = true, columns = true, rows = true,
     sort = true, top = true, totals = true, skip_idle = true, skip_first = true, check = true, heading = true,
-    squeeze = true, gap = true, blank = true, repeat_header = true,
+    squeeze = true, published = true, gap = true, blank = true, repeat_header = true,
 }
 local COLUMN_FIELDS = {
     key = true, width = true, align = true, format = true, unit = true, kind = true, about = true, total = true,
@@ -87,6 +87,7 @@ end
 --   * `select`: a selector or an array of them (kstat.selector): all that the report looks at, `rows`
 --     included; nil: every kstat; or a function(options). With a class in each the machine is read with the
 --     least work
+--   * `published`: true: of the machine only what processes publish; of a capture everything
 --   * `columns`: `{ title, value, width =, align =, format =, unit =, kind =, about =, total = }` each; value is an
 --     expression (kstat.report.expression; default: the title) or a function(row); `format` is for
 --     string.format (default "%.1f" for numbers) or a function; `align` "left" or "right" (default: left for
@@ -315,10 +316,10 @@ local function compile_filters(operands)
     return filters
 end
 
-local function open(given, selectors)
+local function open(given, selectors, published)
     local capture = given.replay or (given.from or given.to) and os.getenv("KSTAT_SOURCE") or nil
     if not capture then
-        return every.open({ only = selectors })
+        return every.open({ only = selectors, published = published })
     end
     local ok, ks, message = pcall(every.open, { capture = capture, from = given.from, to = given.to,
         only = selectors })
@@ -414,7 +415,7 @@ function report:run(arg, write)
         self.selectors = make_selectors(self.select(given), 1)
     end
     local ks
-    ks, message = open(given, self.selectors)
+    ks, message = open(given, self.selectors, self.published)
     if not ks then
         complain(self, message)
         return 3

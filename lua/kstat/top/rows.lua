@@ -25,8 +25,8 @@ local math_type = math.type or function(v)
 end
 
 -- What does not change about a statistic. counter nil: it is no row.
-local function describe(k, statistic, value)
-    local about = { name = ("%s:%d:%s:%s"):format(k.module, k.instance, k.name, statistic) }
+local function describe(k, name, statistic, value)
+    local about = { name = name }
     local meta = k:meta(statistic)
     if not meta then
         about.counter, about.unit = math_type(value) == "integer", ""
@@ -58,13 +58,52 @@ local function remember(row, value)
     row.length = math.min(row.length + 1, HISTORY)
 end
 
--- Statistics of a kstat, by name, as they are now.
-local function values_now(k, list)
-    local names, values, by_name = {}, {}, {}
-    for i = 1, core.collect(k, list, names, values) do
-        by_name[names[i]] = values[i]
+-- The statistics of a difference's kstat that selectors name: an array of { name in the row, statistic,
+-- difference, value now }.
+local function statistics_of(k, selectors)
+    local names, values, now, out = {}, {}, {}, {}
+    for i = 1, core.collect(k:now(), selectors, names, values) do
+        now[names[i]] = values[i]
     end
-    return by_name
+    for i = 1, core.collect(k, selectors, names, values) do
+        out[i] = { names[i], names[i], values[i], now[names[i]] }
+    end
+    return out
+end
+
+-- The same of a timer kstat, where one timer follows the other, and their statistics have the same names.
+local function timers_of(k, selectors)
+    local names, values, now_names, now, out = {}, {}, {}, {}, {}
+    local n = core.list(k, names, values) or 0
+    core.list(k:now(), now_names, now)
+    local timer = ""
+    for i = 1, n do
+        local statistic, wanted = names[i], false
+        if statistic == "name" then
+            timer = values[i]
+        end
+        for _, sel in ipairs(selectors) do
+            wanted = wanted or sel:matches(k, statistic)
+        end
+        if wanted and now_names[i] == statistic then
+            out[#out + 1] = { timer .. ":" .. statistic, statistic, values[i], now[i] }
+        end
+    end
+    return out
+end
+
+-- Brings a row up to date.
+local function update(row, difference, now, elapsed, first)
+    local factor = row.factor or 1
+    if row.counter then
+        row.rate = elapsed > 0 and difference / elapsed * factor or nil
+        row.value = (number(now, true) or difference) * factor
+    else
+        row.value = difference * factor
+    end
+    if not first then
+        remember(row, row.rate or row.value)
+    end
 end
 
 --- Takes in one tick.
@@ -72,28 +111,17 @@ end
 -- @tparam[opt] boolean first d is since creation: nothing for the history
 function rows:take(d, first)
     local unpack = table.unpack or unpack
-    local names, values, seen, list = {}, {}, {}, {}
+    local seen, list = {}, {}
     for _, k in ipairs(d:select(unpack(self.selectors))) do
-        local elapsed, id = k.elapsed, tostring(k)
-        local n = core.collect(k, self.selectors, names, values)
-        local now = values_now(k:now(), self.selectors)
-        for i = 1, n do
-            local statistic, value = names[i], number(values[i])
-            local key = id .. ":" .. statistic
-            local row = value and not seen[key] and (self.known[key] or describe(k, statistic, value))
+        local id, elapsed = tostring(k), k.elapsed
+        for _, s in ipairs((k.type == "timer" and timers_of or statistics_of)(k, self.selectors)) do
+            local name, difference = id .. ":" .. s[1], number(s[3])
+            local row = difference and not seen[name] and
+                (self.known[name] or describe(k, name, s[2], difference))
             if row and row.counter ~= nil then
-                seen[key] = row
                 row.past, row.at, row.length = row.past or {}, row.at or 0, row.length or 0
-                local factor = row.factor or 1
-                if row.counter then
-                    row.rate = elapsed > 0 and value / elapsed * factor or nil
-                    row.value = (number(now[statistic], true) or value) * factor
-                else
-                    row.value = value * factor
-                end
-                if not first then
-                    remember(row, row.rate or row.value)
-                end
+                update(row, difference, s[4], elapsed, first)
+                seen[name] = row
                 list[#list + 1] = row
             end
         end

@@ -1,0 +1,178 @@
+--- prtop: what processes publish: their I/O queues, timers or histograms, worst first.
+--
+-- Worst is the queue in which most requests are, waiting or in service: what all of them lose in a second, and so
+-- the product of how many come and how long each takes. A queue that is stuck, in which nothing completes and
+-- whose service times are therefore 0, comes out on top as well, which %b would not tell from one that is
+-- merely busy. Timers: the one with most time under way. Histograms: the largest p99.
+--
+-- Captures do not tell who published a kstat: there every I/O kstat counts whose class is none of the machine's.
+-- SPDX-License-Identifier: MIT
+local histogram = require("kstat.histogram")
+local io_figures = require("kstat.io")
+local kstat = require("kstat")
+
+local MACHINE = { disk = true, partition = true, tape = true, nfs = true, iopath = true, zone_zfs = true,
+  zone_vfs = true, kmem_cache = true }
+local OPTIONS = {
+  { "t", "timers", help = "timers in place of I/O queues" },
+  { "H", "histograms", help = "histograms, with their percentiles" },
+}
+
+-- --- columns --------------------------------------------------------------------------------
+
+local function number(title, format, about, unit)
+  return { title, function(row) return row[title] end, format = format, about = about, unit = unit }
+end
+
+local function text(title)
+  return { title, function(row) return row[title] end, align = "left" }
+end
+
+-- Who and what, behind the figures.
+local function named(columns)
+  columns[#columns + 1] = text("pid") -- a name, though of digits: idle rows have one too
+  columns[#columns].align = "right"
+  columns[#columns + 1] = text("publisher")
+  columns[#columns + 1] = text("name")
+  columns[1].align = "right"
+  return columns
+end
+
+local QUEUES = named({
+  number("r/s", "%.1f", "reads per second", "1/s"), number("w/s", "%.1f", "writes per second", "1/s"),
+  number("kr/s", "%.1f", "kilobytes read per second", "KB/s"),
+  number("kw/s", "%.1f", "kilobytes written per second", "KB/s"),
+  number("wait", "%.1f", "requests waiting, in the mean"), number("actv", "%.1f", "requests in service, in the mean"),
+  number("wsvc_t", "%.1f", "mean time waiting", "ms"), number("asvc_t", "%.1f", "mean time in service", "ms"),
+  number("%w", "%.0f", "time with requests waiting"), number("%b", "%.0f", "time with requests in service"),
+})
+local TIMERS = named({
+  number("ev/s", "%.1f", "events per second", "1/s"), number("busy", "%.2f", "events under way, in the mean"),
+  number("avg_t", "%.3f", "mean duration", "ms"), number("min_t", "%.3f", "shortest since creation", "ms"),
+  number("max_t", "%.3f", "longest since creation", "ms"),
+})
+local HISTOGRAMS = named({
+  number("n/s", "%.1f", "values per second", "1/s"), number("p50", "%.6g"), number("p90", "%.6g"),
+  number("p99", "%.6g"), text("unit"),
+})
+
+-- --- rows -----------------------------------------------------------------------------------
+
+local function who(row, k)
+  local pid = k.publisher_pid
+  row.publisher, row.pid, row.name = k.publisher, pid and ("%d"):format(pid), tostring(k)
+  return row
+end
+
+local function queue(list, k)
+  local f = k.type == "io" and io_figures.rates(k)
+  if f then
+    list[#list + 1] = who({
+      ["r/s"] = f.r_s, ["w/s"] = f.w_s, ["kr/s"] = f.kr_s, ["kw/s"] = f.kw_s, wait = f.wait, actv = f.actv,
+      wsvc_t = f.wsvc_t, asvc_t = f.asvc_t, ["%w"] = f.w_pct, ["%b"] = f.b_pct, worse = f.wait + f.actv,
+    }, k)
+  end
+end
+
+-- A kstat holds any number of timers one behind the other, whose statistics have the same names.
+local function timers(list, k)
+  if k.type ~= "timer" then
+    return
+  end
+  local now = k:now():stats()
+  local row
+  for statistic, change in k:stats() do
+    local _, value = now()
+    if statistic == "name" then
+      row = who({}, k)
+      row.name = row.name .. ":" .. change
+      list[#list + 1] = row
+    elseif statistic == "num_events" then
+      row.events, row["ev/s"] = change, k.elapsed > 0 and change / k.elapsed or nil
+    elseif statistic == "elapsed_time" then
+      row.busy = k.elapsed > 0 and change / k.elapsed or nil
+      row.avg_t = row.events > 0 and 1000 * change / row.events or nil
+      row.worse = row.busy or 0
+    elseif statistic == "min_time" then
+      row.min_t = 1000 * value
+    elseif statistic == "max_time" then
+      row.max_t = 1000 * value
+    end
+  end
+end
+
+local function percentiles(list, k)
+  local h = k.type == "named" and histogram.is(k:now()) and histogram.counts(k)
+  if h then
+    local meta = k:meta("buckets")
+    local row = who({ ["n/s"] = h.elapsed > 0 and h.total / h.elapsed or nil, unit = meta and meta.unit or "" }, k)
+    row.p50, row.p90, row.p99 = histogram.quantiles(h, 0.5, 0.9, 0.99)
+    row.worse = row.p99 or -1
+    list[#list + 1] = row
+  end
+end
+
+local KINDS = {
+  queues = { columns = QUEUES, add = queue, none = "no process publishes an I/O queue" },
+  timers = { columns = TIMERS, add = timers, none = "no process publishes a timer" },
+  histograms = { columns = HISTOGRAMS, add = percentiles, none = "no process publishes a histogram" },
+}
+
+local function kind_of(options)
+  return KINDS[options.timers and "timers" or options.histograms and "histograms" or "queues"]
+end
+
+local function is_wanted(k, operands)
+  if not k.publisher and MACHINE[k.class] then
+    return false
+  end
+  for _, pattern in ipairs(operands) do
+    if pattern:matches(k.publisher or k.module) then
+      return true
+    end
+  end
+  return #operands == 0
+end
+
+local patterns -- of the operands, compiled once
+
+local function rows(d, _, _, options)
+  local kind, list = kind_of(options), {}
+  for k in d:each() do
+    if is_wanted(k, patterns) then
+      kind.add(list, k)
+    end
+  end
+  if #list == 0 and #patterns == 0 then
+    return { { text = kind.none, worse = 0 } }
+  end
+  return list
+end
+
+return kstat.report({
+  name = "prtop", about = "What processes publish, worst first: the queues, timers or histograms with most in them.",
+  operands = "publisher",
+  options = OPTIONS,
+  published = true,
+  columns = function(options) return kind_of(options).columns end,
+  rows = rows,
+  sort = function(a, b)
+    if a.worse == b.worse then
+      return a.name < b.name
+    end
+    return a.worse > b.worse
+  end,
+  check = function(options)
+    if options.timers and options.histograms then
+      return "-t and -H cannot be used together"
+    end
+    patterns = {}
+    for i, operand in ipairs(options.operands) do
+      local message
+      patterns[i], message = require("kstat.core").pattern(operand)
+      if not patterns[i] then
+        return message
+      end
+    end
+  end,
+})
