@@ -109,6 +109,23 @@ describe("kstatlua's scripts", function()
     assert.equal(2, kstatlua(dir).status)
   end)
 
+  it("that are installed are listed in --help and in the manual page", function()
+    local help, page = kstatlua("--help").out, run.read_file("doc/man/kstatlua.1")
+    local seen = 0
+    for name in run.shell("ls scripts").out:gmatch("([%w_]+)%.lua\n") do
+      seen = seen + 1
+      assert.truthy(help:find(("\n  %-11s %%S[^\n]*[^.\n]\n"):format(name)), name)
+      assert.truthy(page:find("\n.It Sy " .. name .. "\n", 1, true), name)
+    end
+    assert.is_true(seen >= 6)
+  end)
+
+  it("that do not exist are named, with what others are for, to a person", function()
+    local r = run.shell("script -qec " .. run.quote(run.bin .. "/kstatlua no_such_script") .. " /dev/null </dev/null")
+    assert.truthy(r.out:find("^kstatlua: no script 'no_such_script'[^\n]*\n"), r.out)
+    assert.truthy(r.out:find("\n  kstat +displays kernel statistics"), r.out)
+  end)
+
   it("that fail show the message, the script's name and a traceback", function()
     local path = script("fails.lua", "local function inner()\n  error('went wrong')\nend\ninner()\n")
     local r = kstatlua(path)

@@ -7,6 +7,7 @@
 
 #include <lua.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #define KS_EXIT_SCRIPT 1 /* the script failed */
 #define KS_EXIT_USAGE 2  /* the command line made no sense */
@@ -37,6 +38,20 @@ struct ks_options {
 int ks_options_read(struct ks_options *o, int argc, char **argv);
 void ks_options_usage(void);
 void ks_options_version(void);
+
+struct ks_buf;
+
+/*
+ * Stores the directory that holds bin/, share/ and lib/ in to, without a slash at the end. The
+ * executable's own place is asked for, so that a tree works wherever it is put.
+ */
+const char *ks_installed_prefix(char *to, size_t size);
+
+/* Appends the names of the installed scripts, in order, as one line without an end; "none". */
+void ks_installed_names(struct ks_buf *to);
+
+/* Appends a line on each: its name and what it is for. */
+void ks_installed_abouts(struct ks_buf *to);
 
 /*
  * Gives a fresh state its libraries: Lua's own, kstat.core (preloaded), the paths beside the

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "host/host.h"
 #include "kstat.h"
 
@@ -126,7 +127,14 @@ ks_options_read(struct ks_options *o, int argc, char **argv)
 void
 ks_options_usage(void)
 {
+	struct ks_buf list = KS_BUF_INIT;
+
 	fputs(usage, stdout);
+	ks_installed_abouts(&list);
+	if (list.len > 0)
+		printf("\nInstalled scripts; name --help explains each:\n\n%.*s", (int)list.len,
+		    list.data);
+	ks_buf_free(&list);
 }
 
 void

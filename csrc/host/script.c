@@ -2,7 +2,6 @@
  * script.c - the Lua side of kstatlua: libraries and paths, `arg`, finding, loading and running
  * scripts. SPDX-License-Identifier: MIT
  */
-#include <dirent.h>
 #include <errno.h>
 #include <lauxlib.h>
 #include <limits.h>
@@ -18,11 +17,6 @@
 #include "host/modules.h"
 #include "host/signal.h"
 #include "lua/core.h"
-
-/* Where things are if /proc cannot tell where the executable is. */
-#ifndef KSTAT_PREFIX
-#define KSTAT_PREFIX "/usr/local"
-#endif
 
 /* --- calling -------------------------------------------------------------------- */
 
@@ -69,28 +63,6 @@ ks_script_complain(lua_State *L, const char *program)
 /* --- libraries -------------------------------------------------------------------- */
 
 /*
- * Stores the directory that holds bin/, share/ and lib/ in to, without a slash at the end. The
- * executable's own place is asked for, so that a tree works wherever it is put.
- */
-static const char *
-find_prefix(char *to, size_t size)
-{
-	ssize_t n = readlink("/proc/self/exe", to, size - 1);
-
-	if (n <= 0)
-		return KSTAT_PREFIX;
-	to[n] = '\0';
-	for (int up = 0; up < 2; up++) {
-		char *slash = strrchr(to, '/');
-
-		if (slash == NULL)
-			return KSTAT_PREFIX;
-		*slash = '\0';
-	}
-	return to;
-}
-
-/*
  * Puts paths below the prefix before those of package.path or package.cpath: format with
  * %s for the prefix, then for the old value. Stack: package table on top.
  */
@@ -132,7 +104,7 @@ void
 ks_script_libraries(lua_State *L)
 {
 	char room[PATH_MAX];
-	const char *prefix = find_prefix(room, sizeof room);
+	const char *prefix = ks_installed_prefix(room, sizeof room);
 
 	luaL_openlibs(L);
 	luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
@@ -165,7 +137,7 @@ push_installed(lua_State *L, const char *name)
 {
 	char room[PATH_MAX];
 	const char *path = lua_pushfstring(L, "%s/share/kstat/scripts/%s.lua",
-	    find_prefix(room, sizeof room), name);
+	    ks_installed_prefix(room, sizeof room), name);
 
 	return access(path, R_OK) == 0 ? path : NULL;
 }
@@ -260,57 +232,21 @@ is_file(const char *path)
 	return !S_ISDIR(st.st_mode);
 }
 
-static int
-compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* The names of the installed scripts, in order, as one line. */
-static void
-list_installed(struct ks_buf *to)
-{
-	char room[PATH_MAX];
-	struct ks_buf path = KS_BUF_INIT;
-	struct dirent **found = NULL;
-	char **names = NULL;
-	int n, kept = 0;
-
-	ks_buf_addf(&path, "%s/share/kstat/scripts", find_prefix(room, sizeof room));
-	ks_buf_addc(&path, '\0');
-	n = path.failed ? -1 : scandir(path.data, &found, NULL, NULL);
-	if (n > 0)
-		names = calloc((size_t)n, sizeof *names);
-	for (int i = 0; names != NULL && i < n; i++) {
-		size_t len = strlen(found[i]->d_name);
-
-		if (len > 4 && strcmp(found[i]->d_name + len - 4, ".lua") == 0) {
-			found[i]->d_name[len - 4] = '\0';
-			names[kept++] = found[i]->d_name;
-		}
-	}
-	if (kept > 0)
-		qsort(names, (size_t)kept, sizeof *names, compare_names);
-	for (int i = 0; i < kept; i++)
-		ks_buf_addf(to, "%s%s", i > 0 ? ", " : "", names[i]);
-	if (kept == 0)
-		ks_buf_adds(to, "none");
-	for (int i = 0; i < n; i++)
-		free(found[i]);
-	free(found);
-	free(names);
-	ks_buf_free(&path);
-}
-
+/* One line, with the names of those there are; for a person at a terminal a line on each of them. */
 static int
 no_such_script(const struct ks_options *o, const char *name)
 {
-	struct ks_buf names = KS_BUF_INIT;
+	struct ks_buf list = KS_BUF_INIT;
+	bool person = isatty(STDERR_FILENO);
 
-	list_installed(&names);
-	fprintf(stderr, "%s: no script '%s': neither a file nor installed; installed are: %.*s\n", o->program,
-	    name, (int)names.len, names.data != NULL ? names.data : "");
-	ks_buf_free(&names);
+	if (person)
+		ks_installed_abouts(&list);
+	else
+		ks_installed_names(&list);
+	fprintf(stderr, "%s: no script '%s': neither a file nor installed; installed are:%s%.*s%s",
+	    o->program, name, person ? "\n" : " ", (int)list.len, list.data != NULL ? list.data : "",
+	    person ? "" : "\n");
+	ks_buf_free(&list);
 	return KS_EXIT_USAGE;
 }
 

@@ -120,7 +120,9 @@ watch_terminal(bool entered)
 	static const struct {
 		int sig;
 		void (*handler)(int);
-	} of[] = { { SIGTSTP, on_stop }, { SIGHUP, on_end }, { SIGQUIT, on_end }, { SIGWINCH, on_resize } };
+	} of[] = {
+		{ SIGTSTP, on_stop }, { SIGHUP, on_end }, { SIGQUIT, on_end }, { SIGWINCH, on_resize }
+	};
 	static struct sigaction before[sizeof(of) / sizeof(of[0])];
 	static bool watching;
 
