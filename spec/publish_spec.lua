@@ -221,6 +221,31 @@ describe("kstat.publish", function()
     ]])
   end)
 
+  it("refuses names that readers would not show", function()
+    lua([[
+      local names = { { name = "a\nb", statistics = { "x" } }, { name = "n", statistics = { "x\27[31m" } },
+        { name = "n", class = "\127", statistics = { "x" } }, { name = "n", module = "\1", statistics = { "x" } } }
+      for _, spec in ipairs(names) do
+        local k, message, errname = pub:named(spec)
+        check(k, nil)
+        check(message:match("control character"), "control character")
+        check(errname, "EINVAL")
+      end
+      check(pub:timer({ name = "t", timers = { "a\tb" } }), nil)
+      check(pub:named({ name = "n", statistics = { "x" } }) ~= nil, true)
+      check(read("n", "x"), 0)
+    ]])
+  end)
+
+  it("has no part in files that no publisher makes", function()
+    local name = "x\27[31m.kseg"
+    assert(io.open(dir .. "/" .. name, "w")):close()
+    local environment = ("KSTAT_DIR=%s KSTAT_PROC=%s KSTAT_SYS=%s"):format(dir, dir, dir)
+    local r = run.shell(("%s %s/kstat -p ':::x'; %s %s/kstat --gc"):format(environment, run.bin, environment, run.bin))
+    assert.equal("", r.err)
+    assert.equal("", r.out)
+  end)
+
   it("refuses a name that another process publishes, or shares it", function()
     lua([[
       local kstat = require("kstat")

@@ -44,7 +44,8 @@ kstat_t *kstat_create(const char *ks_module, int ks_instance, const char *ks_nam
 
 /*
  * Makes a kstat visible. 0, or -1: EINVAL (VIRTUAL without ks_data and ks_update, installed
- * already); for a published kstat also ENOSPC (the segment is full).
+ * already); for a published kstat also EINVAL (a name with a control character, a value without a
+ * name) and ENOSPC (the segment is full).
  */
 int kstat_install(kstat_t *ksp);
 

@@ -64,11 +64,8 @@ ks_publish_unlock(void)
 static int
 check_name(const char *name)
 {
-	static const char allowed[] =
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
-
 	if (name == NULL || *name == '\0' || *name == '.' || strlen(name) >= KS_SEG_NAME ||
-	    name[strspn(name, allowed)] != '\0')
+	    name[strspn(name, KS_SEG_NAME_CHARACTERS)] != '\0')
 		return ks_fail(EINVAL, "'%.80s' is no name for published kstats: 1 to %d letters, digits, "
 		    "'-', '_' and '.', which does not come first", name == NULL ? "" : name,
 		    KS_SEG_NAME - 1);

@@ -321,6 +321,26 @@ lay_out(struct image *im, const struct ks_provider *p)
 	return 0;
 }
 
+/* Readers show no other names, so nobody publishes them. */
+static int
+check_names(const struct image *im)
+{
+	const struct ks_seg_entry *e = &im->e;
+
+	if (!ks_seg_is_name(e->module) || !ks_seg_is_name(e->name) ||
+	    (e->class_[0] != '\0' && !ks_seg_is_name(e->class_)))
+		return ks_fail(EINVAL, "a control character in the name or class of a kstat");
+	for (uint32_t i = 0; i < e->nfields; i++) {
+		struct ks_seg_field f;
+
+		memcpy(&f, im->fields.data + (size_t)i * sizeof(f), sizeof(f));
+		if (!ks_seg_is_name(f.name))
+			return ks_fail(EINVAL, "%s:%u:%s: value %u has no name, or one with a control "
+			    "character", e->module, (unsigned)e->instance, e->name, i);
+	}
+	return 0;
+}
+
 /* --- finding an entry by name ------------------------------------------------------------------------ */
 
 static struct ks_seg_entry *
@@ -641,6 +661,8 @@ ks_published_install(struct ks_provider *p)
 
 	ks_publish_lock();
 	rc = lay_out(&im, p);
+	if (rc == 0)
+		rc = check_names(&im);
 	if (rc == 0)
 		rc = install_image(p, &im);
 	if (rc == 0)

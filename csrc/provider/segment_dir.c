@@ -109,7 +109,7 @@ ks_seg_name_length(const char *file)
 	size_t n = strlen(file), suffix = strlen(KS_SEG_SUFFIX);
 
 	if (n <= suffix || n - suffix >= KS_SEG_NAME || file[0] == '.' ||
-	    strcmp(file + n - suffix, KS_SEG_SUFFIX) != 0)
+	    strcmp(file + n - suffix, KS_SEG_SUFFIX) != 0 || strspn(file, KS_SEG_NAME_CHARACTERS) != n)
 		return 0;
 	return n - suffix;
 }

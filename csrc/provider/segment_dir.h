@@ -23,6 +23,10 @@ int ks_seg_own_dir(char to[PATH_MAX]);
  */
 int ks_seg_each_dir(int (*fn)(const char *dir, void *arg), void *arg);
 
+/* What publishers' names consist of; '.' is not the first. */
+#define KS_SEG_NAME_CHARACTERS \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
+
 /* Length of the publisher's name in a file name of a segment ("NAME.kseg"), or 0. */
 size_t ks_seg_name_length(const char *file);
 

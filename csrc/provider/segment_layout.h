@@ -199,6 +199,21 @@ struct ks_rec {
 	uint64_t copy[]; /* KS_REC_COPIES times: the value, rounded up to 8 bytes, and its check */
 };
 
+/* A name that can be shown: terminated, not empty, no control characters. */
+static inline bool
+ks_seg_is_name(const char s[32])
+{
+	size_t n = strnlen(s, 32);
+
+	if (n == 0 || n >= KSTAT_STRLEN)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
+			return false;
+	}
+	return true;
+}
+
 /* Bytes from one copy to the next, of a value of n bytes. */
 static inline size_t
 ks_rec_stride(size_t n)

@@ -118,28 +118,13 @@ within(uint64_t offset, uint64_t size, uint64_t limit)
 	return size <= limit && offset <= limit - size;
 }
 
-/* A name that can be shown: terminated, not empty, no control characters. */
-static bool
-is_name(const char s[32])
-{
-	size_t n = strnlen(s, 32);
-
-	if (n == 0 || n >= KSTAT_STRLEN)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
-			return false;
-	}
-	return true;
-}
-
 /* What is wrong with the fixed part of an entry, or NULL. */
 static const char *
 check_entry(const struct ks_seg_entry *e)
 {
-	if (!is_name(e->module) || !is_name(e->name) || e->instance < 0 ||
+	if (!ks_seg_is_name(e->module) || !ks_seg_is_name(e->name) || e->instance < 0 ||
 	    strnlen(e->class_, sizeof(e->class_)) >= KSTAT_STRLEN ||
-	    (e->class_[0] != '\0' && !is_name(e->class_)))
+	    (e->class_[0] != '\0' && !ks_seg_is_name(e->class_)))
 		return "a kstat without a proper name";
 	if (e->type >= KSTAT_NUM_TYPES)
 		return "a kstat of an unknown type";
@@ -160,7 +145,7 @@ check_entry(const struct ks_seg_entry *e)
 static const char *
 check_field(const struct ks_seg_entry *e, const struct ks_seg_field *f)
 {
-	if (!is_name(f->name))
+	if (!ks_seg_is_name(f->name))
 		return "a statistic without a proper name";
 	if (f->unit >= e->strings_size || f->desc >= e->strings_size)
 		return "a statistic whose description lies outside";
