@@ -48,9 +48,12 @@ ks_seg_own_dir(char to[PATH_MAX])
 
 /* --- readers --------------------------------------------------------------------------------- */
 
-/* Calls fn for parent/NAME/rest of each NAME of digits behind `prefix`, owned by that user. */
+/*
+ * Calls fn for parent/NAME/rest of each NAME of digits behind `prefix`, if it is a directory of that
+ * user; with `any` also if it is not.
+ */
 static int
-each_user(const char *parent, const char *prefix, const char *rest, const char *own,
+each_user(const char *parent, const char *prefix, const char *rest, const char *own, bool any,
     int (*fn)(const char *dir, void *arg), void *arg)
 {
 	DIR *d = opendir(parent);
@@ -73,8 +76,8 @@ each_user(const char *parent, const char *prefix, const char *rest, const char *
 		    (int)sizeof(path))
 			continue;
 		/* Whoever pretends to be another user is not listened to. */
-		if (strcmp(path, own) == 0 || lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) ||
-		    st.st_uid != uid)
+		if (strcmp(path, own) == 0 || (!any && (lstat(path, &st) != 0 ||
+		    !S_ISDIR(st.st_mode) || st.st_uid != uid)))
 			continue;
 		rc = fn(path, arg);
 	}
@@ -82,8 +85,8 @@ each_user(const char *parent, const char *prefix, const char *rest, const char *
 	return rc;
 }
 
-int
-ks_seg_each_dir(int (*fn)(const char *dir, void *arg), void *arg)
+static int
+each_dir(bool any, int (*fn)(const char *dir, void *arg), void *arg)
 {
 	const char *only = getenv("KSTAT_DIR");
 	char own[PATH_MAX];
@@ -97,10 +100,28 @@ ks_seg_each_dir(int (*fn)(const char *dir, void *arg), void *arg)
 	if (strcmp(own, "/run/kstat") != 0)
 		rc = fn("/run/kstat", arg);
 	if (rc == 0)
-		rc = each_user("/run/user", "", "/kstat", own, fn, arg);
+		rc = each_user("/run/user", "", "/kstat", own, any, fn, arg);
 	if (rc == 0)
-		rc = each_user(SHARED_MEMORY, "kstat-", "", own, fn, arg);
+		rc = each_user(SHARED_MEMORY, "kstat-", "", own, any, fn, arg);
 	return rc;
+}
+
+int
+ks_seg_each_dir(int (*fn)(const char *dir, void *arg), void *arg)
+{
+	return each_dir(false, fn, arg);
+}
+
+int
+ks_seg_each_watched(int (*fn)(const char *path, void *arg), void *arg)
+{
+	const char *only = getenv("KSTAT_DIR");
+	int rc = each_dir(true, fn, arg);
+
+	if (rc != 0 || (only != NULL && *only != '\0'))
+		return rc;
+	rc = fn("/run/user", arg);
+	return rc != 0 ? rc : fn(SHARED_MEMORY, arg);
 }
 
 size_t

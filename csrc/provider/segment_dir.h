@@ -23,6 +23,12 @@ int ks_seg_own_dir(char to[PATH_MAX]);
  */
 int ks_seg_each_dir(int (*fn)(const char *dir, void *arg), void *arg);
 
+/*
+ * Calls fn for every path whose existence and modification time together tell whether
+ * ks_seg_each_dir() would find other directories, or other files in them. Stops as above.
+ */
+int ks_seg_each_watched(int (*fn)(const char *path, void *arg), void *arg);
+
 /* What publishers' names consist of; '.' is not the first. */
 #define KS_SEG_NAME_CHARACTERS \
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."

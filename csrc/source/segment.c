@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -29,8 +30,19 @@ struct segment {
 	bool seen;
 };
 
+/* What a path was at the last look; mtime 0 if there was nothing. */
+struct watched {
+	char *path;
+	dev_t dev;
+	ino_t ino;
+	uid_t uid;
+	struct timespec mtime;
+};
+
 struct segments {
 	struct ks_source src;
+	struct watched *watched;
+	size_t nwatched, watched_cap;
 	struct segment *seg;
 	size_t n, cap;
 	uint32_t last_id;
@@ -104,10 +116,19 @@ add(struct pass *p, const char *path, const struct stat *st)
 }
 
 static void
+look_into(struct pass *p, struct segment *seg)
+{
+	int rc = seg->usable ? ks_seg_file_scan(&seg->file) : 0;
+
+	p->changed |= rc != 0;
+	if (rc < 0)
+		ks_scan_warn(p->scan, "%s", kstat_errmsg());
+}
+
+static void
 look_at(struct pass *p, const char *path, const struct stat *st)
 {
 	struct segment *seg = find_path(p->s, path);
-	int rc;
 
 	if (seg != NULL && (seg->ino != st->st_ino || seg->dev != st->st_dev)) {
 		/* Another file has the name: a new generation. */
@@ -122,13 +143,90 @@ look_at(struct pass *p, const char *path, const struct stat *st)
 		return;
 	}
 	seg->seen = true;
-	if (!seg->usable)
-		return;
-	rc = ks_seg_file_scan(&seg->file);
-	p->changed |= rc != 0;
-	if (rc < 0)
-		ks_scan_warn(p->scan, "%s", kstat_errmsg());
+	look_into(p, seg);
 }
+
+/* --- whether there is anything to look for --------------------------------------------------------- */
+
+/*
+ * Time stamps of files advance with the kernel's tick: a directory that changed this short a time
+ * (ns) before it was looked at may change again without showing it.
+ */
+#define TICK 20000000
+
+static void
+forget_watched(struct segments *s)
+{
+	while (s->nwatched > 0)
+		free(s->watched[--s->nwatched].path);
+}
+
+static void
+look_at_watched(struct watched *w, struct stat *st)
+{
+	if (lstat(w->path, st) != 0)
+		memset(st, 0, sizeof(*st));
+}
+
+/* Remembers what a path is now. Without memory nothing is remembered, and all is looked through. */
+static int
+watch(const char *path, void *arg)
+{
+	struct segments *s = arg;
+	struct watched w = { .path = strdup(path) };
+	struct timespec now;
+	struct stat st;
+
+	if (s->nwatched == s->watched_cap) {
+		size_t cap = s->watched_cap == 0 ? 8 : 2 * s->watched_cap;
+		struct watched *grown = realloc(s->watched, cap * sizeof(*grown));
+
+		if (grown != NULL) {
+			s->watched = grown;
+			s->watched_cap = cap;
+		}
+	}
+	if (w.path == NULL || s->nwatched == s->watched_cap) {
+		free(w.path);
+		forget_watched(s);
+		return -1;
+	}
+	look_at_watched(&w, &st);
+	w.dev = st.st_dev;
+	w.ino = st.st_ino;
+	w.uid = st.st_uid;
+	w.mtime = st.st_mtim;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	if ((now.tv_sec - w.mtime.tv_sec) * 1000000000LL + now.tv_nsec - w.mtime.tv_nsec < TICK)
+		w.mtime.tv_nsec = -1; /* never equal */
+	s->watched[s->nwatched++] = w;
+	return 0;
+}
+
+/* True if every directory is as it was: the files in them are those that are known. */
+static bool
+nothing_came_or_went(struct segments *s)
+{
+	char own[PATH_MAX];
+	const char *only = getenv("KSTAT_DIR");
+
+	/* The first is the own directory, or the only one: it follows the environment. */
+	if (s->nwatched == 0 || ks_seg_own_dir(own) != 0 || strcmp(own, s->watched[0].path) != 0 ||
+	    (only != NULL && *only != '\0') != (s->nwatched == 1))
+		return false;
+	for (size_t i = 0; i < s->nwatched; i++) {
+		const struct watched *w = &s->watched[i];
+		struct stat st;
+
+		look_at_watched(&s->watched[i], &st);
+		if (st.st_dev != w->dev || st.st_ino != w->ino || st.st_uid != w->uid ||
+		    st.st_mtim.tv_sec != w->mtime.tv_sec || st.st_mtim.tv_nsec != w->mtime.tv_nsec)
+			return false;
+	}
+	return true;
+}
+
+/* --- listing ---------------------------------------------------------------------------------------- */
 
 static int
 scan_dir(const char *dir, void *arg)
@@ -176,12 +274,34 @@ offer_all(const struct segment *seg, struct ks_scan *scan)
 	return 0;
 }
 
+/* Offers everything if anything changed. */
+static int
+finish(struct segments *s, struct pass *p)
+{
+	if (s->scanned && !p->changed)
+		return 0;
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->seg[i].usable && offer_all(&s->seg[i], p->scan) != 0)
+			return -1;
+	}
+	s->scanned = true;
+	return 1;
+}
+
 static int
 segment_scan(struct ks_source *src, struct ks_scan *scan)
 {
 	struct segments *s = (struct segments *)src;
 	struct pass p = { .s = s, .scan = scan };
 
+	if (nothing_came_or_went(s)) {
+		for (size_t i = 0; i < s->n; i++)
+			look_into(&p, &s->seg[i]);
+		return finish(s, &p);
+	}
+	/* What changes after this look is seen at the next one. */
+	forget_watched(s);
+	(void)ks_seg_each_watched(watch, s);
 	for (size_t i = 0; i < s->n; i++)
 		s->seg[i].seen = false;
 	(void)ks_seg_each_dir(scan_dir, &p);
@@ -191,16 +311,11 @@ segment_scan(struct ks_source *src, struct ks_scan *scan)
 			drop(s, i);
 		}
 	}
-	if (p.error == ENOMEM)
+	if (p.error == ENOMEM) {
+		forget_watched(s);
 		return ks_fail(ENOMEM, "out of memory for published kstats");
-	if (s->scanned && !p.changed)
-		return 0;
-	for (size_t i = 0; i < s->n; i++) {
-		if (s->seg[i].usable && offer_all(&s->seg[i], scan) != 0)
-			return -1;
 	}
-	s->scanned = true;
-	return 1;
+	return finish(s, &p);
 }
 
 static const struct ks_seg_kstat *
@@ -286,6 +401,8 @@ segment_close(struct ks_source *src)
 
 	while (s->n > 0)
 		drop(s, s->n - 1);
+	forget_watched(s);
+	free(s->watched);
 	free(s->seg);
 	free(s);
 }

@@ -10,6 +10,7 @@
 #include "base/number.h"
 
 #define FIRST_CAP 4096
+#define MIN_PAGE 4096 /* the least that a page holds */
 #define MAX_SIZE (256u << 20) /* no file of /proc comes near; guards against a root that lies */
 
 void
@@ -42,14 +43,24 @@ grow(struct ks_image *im)
 	return 0;
 }
 
+/* True if a read of n bytes, for which there was room for `room`, met the end of the file. */
+static bool
+is_last(const struct ks_image *im, size_t n, size_t room)
+{
+	if (im->made == KS_MADE_WHOLE)
+		return n < room;
+	return im->made == KS_MADE_BRIEFLY && n + KS_BRIEF <= MIN_PAGE && n + KS_BRIEF <= room;
+}
+
 static int
-read_all(struct ks_image *im)
+read_all(struct ks_image *im, bool kernel)
 {
 	int err;
 
 	im->len = 0;
 	while ((err = grow(im)) == 0) {
-		ssize_t n = pread(im->fd, im->data + im->len, im->cap - im->len - 1, (off_t)im->len);
+		size_t room = im->cap - im->len - 1;
+		ssize_t n = pread(im->fd, im->data + im->len, room, (off_t)im->len);
 
 		if (n == 0)
 			break;
@@ -57,6 +68,8 @@ read_all(struct ks_image *im)
 			im->len += (size_t)n;
 		else if (errno != EINTR)
 			return errno;
+		if (n > 0 && kernel && is_last(im, (size_t)n, room))
+			break;
 	}
 	return err;
 }
@@ -73,16 +86,18 @@ ks_image_read(struct ks_image *im, const struct ks_files *root)
 	}
 	im->seq++;
 	im->taken = gethrtime();
-	if (im->fd >= 0 && (err = read_all(im)) != 0) {
+	if (im->fd >= 0 && (err = read_all(im, root->kernel)) != 0) {
 		/* What the descriptor stood for may be gone and back again. */
 		(void)close(im->fd);
 		im->fd = -1;
 	}
-	if (im->fd < 0 && root->fd < 0) {
+	if (im->fd < 0 && (root->fd < 0 || im->absent)) {
 		err = ENOENT;
 	} else if (im->fd < 0) {
 		im->fd = openat(root->fd, im->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		err = im->fd < 0 ? errno : read_all(im);
+		err = im->fd < 0 ? errno : read_all(im, root->kernel);
+		/* What /proc has follows from how the kernel was built. */
+		im->absent = err == ENOENT && root->kernel && im->root == KS_ROOT_PROC;
 	}
 	if (err != 0)
 		im->len = 0;
@@ -99,6 +114,7 @@ ks_image_once(struct ks_image *im, const struct ks_files *root, const char *path
 	int err;
 
 	im->path = path;
+	im->absent = false;
 	err = ks_image_read(im, root);
 	if (im->fd >= 0)
 		(void)close(im->fd);

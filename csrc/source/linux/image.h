@@ -14,9 +14,20 @@
 
 enum ks_root { KS_ROOT_PROC, KS_ROOT_SYS };
 
+/*
+ * How the running kernel makes a file, which tells where it ends without a further read: as one
+ * record, or as records of less than KS_BRIEF bytes, of which it hands out at least a page at once
+ * unless there are no more.
+ */
+enum ks_made { KS_MADE_ANYHOW, KS_MADE_WHOLE, KS_MADE_BRIEFLY };
+
+#define KS_BRIEF 1024
+
 struct ks_image {
 	const char *path; /* below its root; not owned */
 	enum ks_root root;
+	enum ks_made made;
+	bool absent;      /* this kernel does not have it, and never will */
 	int fd;           /* -1 while closed */
 	int err;          /* errno of the last reading, 0 if it worked */
 	char *data;       /* owned; NUL-terminated, though the file may hold NULs itself */

@@ -264,9 +264,9 @@ identity(const struct ks_linux *lx, const struct ks_text *name)
 static int
 scan_links(struct ks_linux *lx, struct ks_units *units)
 {
+	bool fresh, settled = ks_linux_settled(lx, &lx->links_at);
 	const struct ks_image *im = ks_linux_scan_image(lx, KS_IMG_NETDEV);
 	struct ks_text all, line, name;
-	bool fresh;
 
 	ks_units_begin(units);
 	all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0);
@@ -275,7 +275,8 @@ scan_links(struct ks_linux *lx, struct ks_units *units)
 
 		if (!take_name(&line, &name))
 			continue;
-		unit = ks_units_see(units, name.p, ks_text_size(&name), identity(lx, &name), &fresh);
+		unit = ks_units_see(units, name.p, ks_text_size(&name),
+		    settled ? 0 : identity(lx, &name), &fresh);
 		if (unit == NULL)
 			return -1;
 		if (fresh) {

@@ -43,27 +43,29 @@ static const struct ks_subsystem *const subsystems[KS_SUB_COUNT] = {
 static const struct {
 	enum ks_root root;
 	const char *path;
+	enum ks_made made;
 } files[KS_IMG_COUNT] = {
-	[KS_IMG_STAT] = { KS_ROOT_PROC, "stat" },
+	[KS_IMG_STAT] = { KS_ROOT_PROC, "stat", KS_MADE_WHOLE },
 	[KS_IMG_INTERRUPTS] = { KS_ROOT_PROC, "interrupts" },
-	[KS_IMG_SOFTIRQS] = { KS_ROOT_PROC, "softirqs" },
+	[KS_IMG_SOFTIRQS] = { KS_ROOT_PROC, "softirqs", KS_MADE_WHOLE },
 	[KS_IMG_SCHEDSTAT] = { KS_ROOT_PROC, "schedstat" },
 	[KS_IMG_CPUINFO] = { KS_ROOT_PROC, "cpuinfo" },
-	[KS_IMG_LOADAVG] = { KS_ROOT_PROC, "loadavg" },
-	[KS_IMG_UPTIME] = { KS_ROOT_PROC, "uptime" },
-	[KS_IMG_MEMINFO] = { KS_ROOT_PROC, "meminfo" },
-	[KS_IMG_VMSTAT] = { KS_ROOT_PROC, "vmstat" },
+	[KS_IMG_LOADAVG] = { KS_ROOT_PROC, "loadavg", KS_MADE_WHOLE },
+	[KS_IMG_UPTIME] = { KS_ROOT_PROC, "uptime", KS_MADE_WHOLE },
+	[KS_IMG_MEMINFO] = { KS_ROOT_PROC, "meminfo", KS_MADE_WHOLE },
+	[KS_IMG_VMSTAT] = { KS_ROOT_PROC, "vmstat", KS_MADE_BRIEFLY },
 	[KS_IMG_ZONEINFO] = { KS_ROOT_PROC, "zoneinfo" },
-	[KS_IMG_DISKSTATS] = { KS_ROOT_PROC, "diskstats" },
-	[KS_IMG_NETDEV] = { KS_ROOT_PROC, "net/dev" },
+	[KS_IMG_DISKSTATS] = { KS_ROOT_PROC, "diskstats", KS_MADE_BRIEFLY },
+	[KS_IMG_NETDEV] = { KS_ROOT_PROC, "net/dev", KS_MADE_BRIEFLY },
 	[KS_IMG_SLABINFO] = { KS_ROOT_PROC, "slabinfo" },
-	[KS_IMG_SNMP] = { KS_ROOT_PROC, "net/snmp" },
-	[KS_IMG_NETSTAT] = { KS_ROOT_PROC, "net/netstat" },
-	[KS_IMG_PSI_CPU] = { KS_ROOT_PROC, "pressure/cpu" },
-	[KS_IMG_PSI_IO] = { KS_ROOT_PROC, "pressure/io" },
-	[KS_IMG_PSI_MEMORY] = { KS_ROOT_PROC, "pressure/memory" },
-	[KS_IMG_PSI_IRQ] = { KS_ROOT_PROC, "pressure/irq" },
-	[KS_IMG_CPU_ONLINE] = { KS_ROOT_SYS, "devices/system/cpu/online" },
+	[KS_IMG_SNMP] = { KS_ROOT_PROC, "net/snmp", KS_MADE_WHOLE },
+	[KS_IMG_NETSTAT] = { KS_ROOT_PROC, "net/netstat", KS_MADE_WHOLE },
+	[KS_IMG_PSI_CPU] = { KS_ROOT_PROC, "pressure/cpu", KS_MADE_WHOLE },
+	[KS_IMG_PSI_IO] = { KS_ROOT_PROC, "pressure/io", KS_MADE_WHOLE },
+	[KS_IMG_PSI_MEMORY] = { KS_ROOT_PROC, "pressure/memory", KS_MADE_WHOLE },
+	[KS_IMG_PSI_IRQ] = { KS_ROOT_PROC, "pressure/irq", KS_MADE_WHOLE },
+	[KS_IMG_UEVENTS] = { KS_ROOT_SYS, "kernel/uevent_seqnum", KS_MADE_WHOLE },
+	[KS_IMG_CPU_ONLINE] = { KS_ROOT_SYS, "devices/system/cpu/online", KS_MADE_WHOLE },
 	[KS_IMG_MOUNTINFO] = { KS_ROOT_PROC, "self/mountinfo" },
 };
 
@@ -126,6 +128,21 @@ ks_linux_scan_image(struct ks_linux *lx, enum ks_image_id id)
 		    files[id].path, strerror(err), remedy(err));
 	}
 	return NULL;
+}
+
+bool
+ks_linux_settled(struct ks_linux *lx, uint64_t *at)
+{
+	const struct ks_image *im = lx->root[KS_ROOT_SYS].kernel ?
+	    ks_linux_try(lx, KS_IMG_UEVENTS) : NULL;
+	uint64_t before = *at;
+	struct ks_text t;
+
+	*at = 0;
+	if (im == NULL)
+		return false;
+	t = ks_text_of(im->data, im->len);
+	return ks_text_u64(&t, at) && *at == before && before != 0;
 }
 
 bool
@@ -413,6 +430,7 @@ ks_source_linux_open(const char *proc, const char *sys)
 		lx->image[i].fd = -1;
 		lx->image[i].root = files[i].root;
 		lx->image[i].path = files[i].path;
+		lx->image[i].made = files[i].made;
 	}
 	proc = proc != NULL ? proc : "/proc";
 	sys = sys != NULL ? sys : "/sys";

@@ -1,0 +1,62 @@
+-- What a further sample of vmstat and mpstat costs beside the C programs of these names, and a single report.
+-- All run at the same time, at an interval of a second, as people run them: caches are cold at each tick. What
+-- a program costs with one report is taken off what it costs with many. SPDX-License-Identifier: MIT
+local figure = require("figure")
+
+local SAMPLES, ROUNDS = 30, 3
+local kstatlua = os.getenv("KSTAT_BUILD") .. "/bin/kstatlua"
+local cputime = os.getenv("KSTAT_BENCH") .. "/helper/cputime"
+
+local function start(words, runs)
+  local quoted = { figure.quote(cputime), tostring(runs) }
+  for _, word in ipairs(words) do
+    quoted[#quoted + 1] = figure.quote(word)
+  end
+  return assert(io.popen(table.concat(quoted, " ")))
+end
+
+-- The least CPU time, in ms, of a run that start() started.
+local function finish(pipe)
+  local line = pipe:read("l") or ""
+  pipe:close()
+  return tonumber(line:match("^%S+")) or error("a benchmark failed")
+end
+
+local programs = {
+  { "vmstat 1", { kstatlua, "vmstat" }, { "vmstat" } },
+  { "mpstat 1", { kstatlua, "mpstat" }, { "mpstat", "-P", "ALL" } },
+}
+
+-- CPU ms of each program with `samples` reports at 1 s: ours and theirs by name; the least of all rounds.
+local function measure(samples)
+  local pipes = {}
+  for _, p in ipairs(programs) do
+    for side = 2, 3 do
+      local words = { (table.unpack or unpack)(p[side]) }
+      words[#words + 1], words[#words + 2] = "1", tostring(samples)
+      for round = 1, ROUNDS do
+        pipes[#pipes + 1] = { p, side, start(words, 1), round }
+      end
+    end
+  end
+  local least = {}
+  for _, run in ipairs(pipes) do
+    local at = run[1][1] .. run[2]
+    least[at] = math.min(least[at] or math.huge, finish(run[3]))
+  end
+  return least
+end
+
+local few, many = measure(2), measure(2 + SAMPLES)
+for _, p in ipairs(programs) do
+  local name = p[1]
+  local ours = (many[name .. 2] - few[name .. 2]) / SAMPLES
+  local theirs = (many[name .. 3] - few[name .. 3]) / SAMPLES
+  figure.print(name .. ", a further sample", ("%.3f ms CPU"):format(ours),
+    ("%s: %.3f ms CPU"):format(table.concat(p[3], " "), theirs), ours / theirs, "at most theirs", ours <= theirs)
+end
+for _, p in ipairs(programs) do
+  local ours, theirs = figure.measure(p[2], { runs = 100 }), figure.measure({ "vmstat" }, { runs = 100 })
+  figure.print(p[1]:match("%S+") .. ", a single report", ("%.2f ms CPU"):format(ours),
+    ("vmstat: %.2f ms CPU"):format(theirs), ours / theirs, "under 1x", ours < theirs)
+end
