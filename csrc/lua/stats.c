@@ -275,6 +275,29 @@ blob_fetch(lua_State *L)
 	return 2;
 }
 
+/* list, oob = blob:counts(id): those of the histogram's buckets, and of values out of all buckets */
+static int
+blob_counts(lua_State *L)
+{
+	const struct ks_sb *sb = ks_sb(check_blob(L, 1));
+	const struct ks_voi *voi = ks_sb_find(sb, check_id(L, 2));
+	const struct ks_vs *vs = voi != NULL ? ks_sb_find_vs(sb, voi, VS_STYPE_HIST) : NULL;
+	const void *hist;
+	unsigned n;
+
+	if (vs == NULL)
+		return ks_lua_stats_fail(L, EINVAL, "no such statistic");
+	hist = ks_sb_data(sb, vs);
+	n = ks_hist_nbkts(vs->dtype, vs->dsz);
+	lua_createtable(L, (int)n, 0);
+	for (unsigned i = 0; i < n; i++) {
+		ks_lua_push_u64(L, ks_hist_cnt(hist, vs->dtype, i));
+		lua_rawseti(L, -2, (int)i + 1);
+	}
+	ks_lua_push_u64(L, ks_hist_oob(hist, vs->dtype));
+	return 2;
+}
+
 /* list = blob:rows(): voi, stat, value or false, ... */
 static int
 blob_rows(lua_State *L)
@@ -470,6 +493,7 @@ ks_lua_add_stats(lua_State *L)
 	};
 	static const luaL_Reg methods[] = {
 		{ "update", blob_update }, { "add", blob_add }, { "fetch", blob_fetch },
+		{ "counts", blob_counts },
 		{ "rows", blob_rows }, { "copy", blob_copy }, { "reset", blob_reset },
 		{ "merge", blob_merge }, { "quantile", blob_quantile }, { "cdf", blob_cdf },
 		{ "count", blob_count }, { "text", blob_text }, { "bytes", blob_bytes },

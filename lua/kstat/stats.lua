@@ -313,6 +313,11 @@ end
 -- the field oob (the last continuous range has no ub); for TDGST a list of {mu, cnt} with the
 -- fields smplcnt, compcnt, maxctds. Then the number of failed updates. Or nil, message, "EINVAL"
 
+--- The counts of a VOI's histogram alone, which is cheaper than `fetch`.
+-- @function blob:counts
+-- @int id
+-- @return a list, one for each bucket, and the count of values that were in none; or nil, message, "EINVAL"
+
 --- Iterates: `for voi, stat, value in blob:visit() do`, by VOI and statistic. A MAX or MIN that
 -- saw nothing has the value nil.
 function blob:visit()

@@ -118,7 +118,8 @@ end
 -- The buckets that hold anything, as { low, high, count }: low <= value < high, nil at the open ends.
 local function read(scheme, counts)
     local result = setmetatable({ scheme = scheme, counts = counts, total = 0 }, distribution)
-    for i, count in ipairs(counts) do
+    for i = 1, #counts do
+        local count = counts[i]
         if count > 0 then
             result[#result + 1] = { low = scheme.bounds[i - 1], high = scheme.bounds[i], count = count }
             result.total = result.total + count
@@ -162,11 +163,7 @@ function buckets.accumulator(scheme)
             end
         end,
         get = function(blob)
-            local counts = {}
-            for i, bucket in ipairs(blob:fetch(0, "HIST")) do
-                counts[i] = bucket.cnt
-            end
-            return read(scheme, counts)
+            return read(scheme, (blob:counts(0)))
         end,
         merge = function(blob, other) assert(blob:merge(other)) end,
     }
