@@ -1,0 +1,10 @@
+-- An aggregation over kstats: bytes per second of all network interfaces by direction, and the most that one
+-- of them has: kstatlua traffic.lua 5
+local agg = assert(kstat.aggregate("sum, max by ($direction) of rate(*)"))
+for now, prev in kstat.every(arg) do
+  local d = prev and now - prev or now:since_creation()
+  assert(agg:clear():add(d, "link:::/^(?<direction>[ro])bytes64$/"))
+  for direction, sum, max in agg:each() do
+    print(kstat.format("%-8s %12d B/s  %12d B/s", direction[1] == "r" and "received" or "sent", sum, max))
+  end
+end
