@@ -463,4 +463,84 @@ function named:set(statistic, value) end
 ---@field reset fun(self): boolean?, string?, string?
 ---@field snapshot fun(self): any?, string?, string?
 
+---@class kstat.aggregation.definition
+---@field reduce string|string[]
+---@field by? string|function|(string|function|table)[]
+---@field of? string
+---@field rate? boolean
+---@field top? integer
+---@field over_time? boolean
+
+---@param definition string|kstat.aggregation.definition
+---@return kstat.aggregation? aggregation
+---@return string? message
+---@return string? errno
+function kstat.aggregate(definition) end
+
+---@class kstat.aggregation
+---@field of? string
+---@field over_time boolean
+local aggregation = {}
+
+---@param x kstat.chain|kstat.sample|kstat.difference
+---@param ... kstat.spec
+---@return kstat.aggregation? self
+---@return integer|string added or a message
+---@return string? errno
+function aggregation:add(x, ...) end
+
+---@param key (string|number)[]
+---@param value number
+---@param time? number seconds
+---@return kstat.aggregation self
+function aggregation:add_value(key, value, time) end
+
+---@return kstat.aggregation self
+function aggregation:clear() end
+
+---@return { key: (string|number)[], values: any[] }[]
+function aggregation:rows() end
+
+---@return fun(): (string|number)[], ...
+function aggregation:each() end
+
+---@param ... string|number
+---@return any ...
+function aggregation:get(...) end
+
+---@return integer
+function aggregation:size() end
+
+---@param by? string|fun(a: table, b: table): boolean
+---@return kstat.aggregation self
+function aggregation:sort(by) end
+
+---@param n integer
+---@return kstat.aggregation self
+function aggregation:trunc(n) end
+
+---@param other kstat.aggregation
+---@return kstat.aggregation self
+function aggregation:merge(other) end
+
+---@return string
+function aggregation:signature() end
+
+---@return string
+function aggregation:text() end
+
+---@param form? "human"|"parseable"|"colons"|"list"|"json"
+---@return string text
+---@return integer keys
+function aggregation:render(form) end
+
+---@param format string
+---@return string
+function aggregation:format(format) end
+
+---@param format string
+---@param ... any
+---@return string
+function kstat.format(format, ...) end
+
 return kstat
