@@ -45,6 +45,22 @@ local function fatal(message)
   stop(3, "%s", message)
 end
 
+-- The reader went away: there is nothing left to do, and nobody to tell.
+local function check_written(ok, message, errno)
+  if ok then
+    return ok
+  end
+  if errno == "EPIPE" or errno == 32 then
+    stop(0)
+  end
+  fatal(message)
+end
+
+local function flush()
+  local flushed, problem, errno = io.stdout:flush()
+  check_written(flushed, "cannot write: " .. tostring(problem), errno)
+end
+
 -- --- the command line ---------------------------------------------------------------------
 
 local TAKES_ARGUMENT = { a = true, T = true, c = true, i = true, m = true, n = true, r = true, s = true }
@@ -52,6 +68,7 @@ local FLAGS = { C = true, d = true, j = true, l = true, p = true, q = true }
 
 local function help()
   io.stdout:write(USAGE)
+  flush()
   stop(0)
 end
 
@@ -59,6 +76,7 @@ local LONG = {
   ["--help"] = help,
   ["--version"] = function()
     io.stdout:write("kstat ", core.version, "\n")
+    flush()
     stop(0)
   end,
   ["--gc"] = function()
@@ -227,17 +245,6 @@ local function print_warnings(ks)
   return #lines > 0
 end
 
--- The reader went away: there is nothing left to do, and nobody to tell.
-local function check_written(ok, message, errno)
-  if ok then
-    return ok
-  end
-  if errno == "EPIPE" or errno == 32 then
-    stop(0)
-  end
-  fatal(message)
-end
-
 local UNKNOWN = { kind = "?", unit = "?", description = "?" }
 
 -- The names that a selector means, in the order of the other formats.
@@ -357,8 +364,7 @@ local function main()
     end
     again = true
     matched = matched + report(ks, selectors, options, format, aggregations, now, prev)
-    local flushed, problem, errno = io.stdout:flush()
-    check_written(flushed, "cannot write: " .. tostring(problem), errno)
+    flush()
     damaged = print_warnings(ks) or damaged
   end
   if damaged and chain.is_replay(ks) then

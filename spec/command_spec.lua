@@ -123,6 +123,15 @@ describe("kstat's options", function()
     assert.equal(0, r.status)
   end)
 
+  it("let the interval be as long as a number may", function()
+    for _, count in ipairs({ "1", "20" }) do
+      local r = replay("-T", "u", "-p", "unix:::nproc", "2147483647", count)
+      assert.equal(0, r.status)
+      assert.equal("", r.err)
+      assert.truthy(r.out:find("^%d+\nunix:0:system_misc:nproc\t143\n"), r.out)
+    end
+  end)
+
   it("take /regular expressions/ with flags", function()
     assert.equal("unix:0:system_misc:nproc\n", replay("-l", ":::/^NPROC$/i").out)
   end)
@@ -193,6 +202,25 @@ describe("kstat on this machine", function()
     local r = kstat("-p", "unix:0:system_misc:lbolt", "1", "2")
     local first, second = r.out:match("^unix:0:system_misc:lbolt\t(%d+)\n\nunix:0:system_misc:lbolt\t(%d+)\n$")
     assert.truthy(tonumber(second) - tonumber(first) >= 90, r.out)
+  end)
+
+  it("names files that cannot be read, each once, and shows the rest", function()
+    local dir = os.tmpname()
+    run.shell(("rm %s; cp -r spec/trees/small %s; cd %s/proc; rm meminfo loadavg cpuinfo; mkdir meminfo loadavg")
+      :format(dir, dir, dir))
+    local r = run.run({ env = { KSTAT_PROC = dir .. "/proc", KSTAT_SYS = dir .. "/sys" },
+      "kstat", "-p", "-m", "/^(unix|cpu_info)$/" })
+    run.shell("rm -r " .. dir)
+    assert.equal(0, r.status)
+    local told = {}
+    for line in r.err:gmatch("[^\n]+") do
+      told[#told + 1] = line
+    end
+    table.sort(told)
+    assert.same({ "kstat: cannot read " .. dir .. "/proc/loadavg: Is a directory",
+      "kstat: cannot read " .. dir .. "/proc/meminfo: Is a directory" }, told)
+    assert.truthy(r.out:find("\nunix:0:system_misc:nproc\t%d"), r.out)
+    assert.falsy(r.out:find("avenrun"))
   end)
 
   it("prints JSON that it can read again", function()
@@ -267,9 +295,11 @@ describe("kstat's output", function()
   end)
 
   it("that cannot be written is an error", function()
-    local r = run.shell(run.bin .. "/kstat -r " .. host .. " -p >/dev/full")
-    assert_one_line(r, 3)
-    assert.truthy(r.err:find("No space left", 1, true))
+    for _, options in ipairs({ "-r " .. host .. " -p", "-h", "--version" }) do
+      local r = run.shell(run.bin .. "/kstat " .. options .. " >/dev/full")
+      assert_one_line(r, 3)
+      assert.truthy(r.err:find("No space left", 1, true))
+    end
   end)
 
   it("is whole when it is interrupted", function()

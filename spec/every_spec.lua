@@ -55,7 +55,8 @@ describe("kstat.every", function()
   it("raises at the caller for what is no interval, count, option or source", function()
     for _, case in ipairs({
       { "interval '0'", { "0", "5" } }, { "count '0'", { "5", "0" } }, { "count '1.5'", { "5", "1.5" } },
-      { "interval '0'", 0 }, { "interval '%-1'", -1 }, { "count '0'", 1, 0 }, { "count 'x'", 1, "x" },
+      { "interval '0'", 0 }, { "interval '%-1'", -1 },
+      { "interval '2147483648'", 2147483648 }, { "count '0'", 1, 0 }, { "count 'x'", 1, "x" },
       { "number or table expected", nil }, { "number or table expected", "x" },
       { "options: table expected", 1, 1, 5 }, { "unknown option 'y'", 1, 1, { y = 1 } },
       { "an open chain expected", 1, 1, { chain = 5 } }, { "/nonexistent", 1, 1, { source = "/nonexistent" } },

@@ -362,9 +362,10 @@ describe("files that cannot be read", function()
       end
     end
     table.sort(all)
-    assert.equal(2, #all)
+    assert.equal(3, #all)
     assert.is_truthy(all[1]:find("cannot read " .. dir .. "/proc/diskstats: ", 1, true))
     assert.is_truthy(all[2]:find("/proc/interrupts: ", 1, true))
+    assert.is_truthy(all[3]:find("/proc/meminfo: ", 1, true))
     assert.is_truthy(l[1].error["unix:0:meminfo"]:find("/proc/meminfo: ", 1, true))
     assert.equal("872002599946", l[1].stat["link:0:eth0:ipackets64"])
   end)

@@ -150,6 +150,21 @@ fit_data(kstat_t *ksp, size_t size)
 	return 0;
 }
 
+/* The source's read, and what it has to tell the person. errno and message stay those of the read. */
+static int
+read_from(struct ks_chain *chain, const struct ks_node *node, struct ks_record *r)
+{
+	const struct ks_source_ops *ops = node->source->ops;
+	int rc = ops->read(node->source, &node->k, node->cookie, r);
+	int error = errno;
+	const char *line;
+
+	while (ops->trouble != NULL && (line = ops->trouble(node->source)) != NULL)
+		ks_chain_warn(chain, line);
+	errno = error;
+	return rc;
+}
+
 kid_t
 kstat_read(kstat_ctl_t *kc, kstat_t *ksp, void *buf)
 {
@@ -162,7 +177,7 @@ kstat_read(kstat_ctl_t *kc, kstat_t *ksp, void *buf)
 	r = &chain->record;
 	ks_record_reset(r);
 	chain->was_read = true;
-	if (node->source->ops->read(node->source, &node->k, node->cookie, r) < 0)
+	if (read_from(chain, node, r) < 0)
 		return -1;
 	if (ks_record_failed(r))
 		return ks_fail(ENOMEM, "out of memory for the data of %s:%d:%s", ksp->ks_module,
@@ -231,13 +246,18 @@ ks_chain_time_of_day(kstat_ctl_t *kc)
 		return ks_time_of_day();
 	if (src->ops->time_of_day != NULL && src->ops->time_of_day(src, &ns) > 0)
 		return ns;
-	return chain->replay_start + chain->replay_passed;
+	if (__builtin_add_overflow(chain->replay_start, chain->replay_passed, &ns))
+		ns = chain->replay_passed < 0 ? INT64_MIN : INT64_MAX;
+	return ns;
 }
 
 void
 ks_chain_pass(kstat_ctl_t *kc, int64_t interval)
 {
-	ks_chain_of(kc)->replay_passed += interval;
+	int64_t *passed = &ks_chain_of(kc)->replay_passed;
+
+	if (__builtin_add_overflow(*passed, interval, passed))
+		*passed = interval < 0 ? INT64_MIN : INT64_MAX;
 }
 
 const struct ks_meta *

@@ -42,7 +42,7 @@ ks_chain_of(kstat_ctl_t *kc)
 /* Asks every source. 1 if the chain changed, 0 if not, -1 with errno; what is there stays then. */
 int ks_chain_scan(struct ks_chain *chain);
 
-/* Keeps this thread's last message as a warning. */
-void ks_chain_warn_last(struct ks_chain *chain);
+/* Keeps a line as a warning. */
+void ks_chain_warn(struct ks_chain *chain, const char *line);
 
 #endif

@@ -172,7 +172,7 @@ ks_chain_scan(struct ks_chain *chain)
 {
 	struct ks_scan scan = { .chain = chain, .number = ++chain->scans };
 	bool failed = false;
-	int error = 0;
+	int error = 0, removed;
 	char message[512] = "";
 
 	chain->nchanges = 0;
@@ -190,21 +190,22 @@ ks_chain_scan(struct ks_chain *chain)
 			(void)snprintf(message, sizeof(message), "%s", kstat_errmsg());
 		}
 	}
-	if (remove_unseen(chain, &scan) != 0)
-		return -1;
+	removed = remove_unseen(chain, &scan);
 	if (scan.changed) {
 		chain->kc.kc_chain = chain->nodes.first == NULL ? NULL : &chain->nodes.first->k;
 		chain->kc.kc_chain_id++;
 	}
+	if (removed != 0)
+		return -1;
 	if (failed)
 		return ks_fail(error, "%s", message);
 	return scan.changed;
 }
 
 void
-ks_chain_warn_last(struct ks_chain *chain)
+ks_chain_warn(struct ks_chain *chain, const char *line)
 {
 	struct ks_scan scan = { .chain = chain };
 
-	ks_scan_warn(&scan, "%s", kstat_errmsg());
+	ks_scan_warn(&scan, "%s", line);
 }

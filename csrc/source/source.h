@@ -60,6 +60,12 @@ struct ks_source_ops {
 	 */
 	int (*read)(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_record *r);
 
+	/*
+	 * Optional. A line for the person about something that reads since the last question found
+	 * unreadable, whether they failed or did without; NULL: nothing. Valid until the next call.
+	 */
+	const char *(*trouble)(struct ks_source *src);
+
 	/* Optional. data: ks_data_size bytes laid out as ks_data. errno EACCES if not writable. */
 	int (*write)(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const void *data);
 

@@ -5,6 +5,7 @@ local selector = require("kstat.selector")
 
 local every = {}
 
+local MAX_INTERVAL = 2147483647 -- seconds, as kstat(8) has it; in nanoseconds it fits 64 bits
 local EPIPE = 32 -- how a reader of standard output says that it has enough
 
 local function is_number(text)
@@ -26,8 +27,9 @@ end
 -- Interval in nanoseconds and count, or nil and what is wrong.
 local function check_interval(interval, count)
     local seconds = interval ~= nil and tonumber(interval) or 1
-    if not (seconds > 0 and seconds < 1e9) then
-        return nil, ("interval '%s': seconds above 0 expected"):format(tostring(interval))
+    if not (seconds > 0 and seconds <= MAX_INTERVAL) then
+        return nil, ("interval '%s': seconds above 0 and at most %d expected")
+            :format(tostring(interval), MAX_INTERVAL)
     end
     local times = tonumber(count)
     if count ~= nil and not (times and times >= 1 and times % 1 == 0) then
@@ -89,7 +91,7 @@ end
 -- the last one. The host ends the loop at SIGINT, after the current tick; a closed pipe at standard
 -- output ends it too.
 --
--- @tparam number|string|{string,...} interval seconds between ticks (fractions allowed), or a
+-- @tparam number|string|{string,...} interval seconds between ticks (fractions allowed, at most 2147483647), or a
 -- script's `arg`: the last one or two elements, if they are numbers, are interval and count
 -- @tparam[opt] number count how many ticks, in the form with an interval; nil: for ever
 -- @tparam[opt] table options

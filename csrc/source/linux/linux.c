@@ -71,6 +71,27 @@ static const struct {
 
 /* --- files ------------------------------------------------------------------ */
 
+/* True if a file is there and cannot be read; a kernel may have switched off what it is about. */
+static bool
+is_unreadable(int err)
+{
+	return err != 0 && err != ENOENT && err != ENOTDIR && err != EOPNOTSUPP;
+}
+
+/* Keeps in mind what is to be told about a file that was just read. */
+static void
+note(struct ks_linux *lx, enum ks_image_id id, int err)
+{
+	uint32_t bit = 1u << id;
+
+	if (!is_unreadable(err)) {
+		lx->warned &= ~bit;
+		lx->untold &= ~bit;
+	} else if ((lx->warned & bit) == 0 && id != KS_IMG_SLABINFO) {
+		lx->untold |= bit; /* slab caches are for root; their scan tells the rest */
+	}
+}
+
 const struct ks_image *
 ks_linux_try(struct ks_linux *lx, enum ks_image_id id)
 {
@@ -80,6 +101,7 @@ ks_linux_try(struct ks_linux *lx, enum ks_image_id id)
 	    gethrtime() - im->taken > MAX_AGE + MAX_AGE_OF_READING * im->took) {
 		im->round = lx->round;
 		(void)ks_image_read(im, &lx->root[im->root]);
+		note(lx, id, im->err);
 	}
 	if (im->err != 0) {
 		errno = im->err;
@@ -118,12 +140,11 @@ ks_linux_scan_image(struct ks_linux *lx, enum ks_image_id id)
 	const struct ks_image *im = ks_linux_try(lx, id);
 	int err = errno;
 
-	if (im != NULL) {
-		lx->warned &= ~(1u << id);
+	if (im != NULL)
 		return im;
-	}
-	if (err != ENOENT && err != ENOTDIR && (lx->warned & 1u << id) == 0) {
+	if (is_unreadable(err) && (lx->warned & 1u << id) == 0) {
 		lx->warned |= 1u << id;
+		lx->untold &= ~(1u << id);
 		ks_scan_warn(lx->scan, "cannot read %s/%s: %s%s", lx->root[files[id].root].name,
 		    files[id].path, strerror(err), remedy(err));
 	}
@@ -321,6 +342,22 @@ linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 	return 0;
 }
 
+static const char *
+linux_trouble(struct ks_source *src)
+{
+	struct ks_linux *lx = (struct ks_linux *)src;
+	int id = __builtin_ffs((int)lx->untold) - 1;
+
+	if (id < 0)
+		return NULL;
+	lx->untold &= ~(1u << id);
+	lx->warned |= 1u << id;
+	(void)snprintf(lx->trouble, sizeof(lx->trouble), "cannot read %s/%s: %s%s",
+	    lx->root[files[id].root].name, files[id].path, strerror(lx->image[id].err),
+	    remedy(lx->image[id].err));
+	return lx->trouble;
+}
+
 static const struct ks_meta *
 linux_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const char *stat)
 {
@@ -366,6 +403,7 @@ static const struct ks_source_ops linux_ops = {
 	.name = "linux",
 	.scan = linux_scan,
 	.read = linux_read,
+	.trouble = linux_trouble,
 	.meta = linux_meta,
 	.close = linux_close,
 };

@@ -146,7 +146,9 @@ struct ks_linux {
 	struct ks_image scratch; /* for files of a single kstat */
 	uint64_t round;
 	int socket;           /* to ask about links; -1 while closed */
-	uint32_t warned;      /* images a scan has complained about, one bit each */
+	uint32_t warned;      /* images that were complained about, one bit each */
+	uint32_t untold;      /* images that reads found unreadable since, one bit each */
+	char trouble[512];    /* what linux_trouble() tells */
 	uint32_t off;         /* subsystems that are left out, one bit each */
 	bool listed;          /* a first scan is complete */
 	struct ks_scan *scan; /* the scan under way */
