@@ -146,6 +146,10 @@ describe("prtop on a host", function()
     assert.matches("^r/s[^\n]*\nno process publishes an I/O queue\n$", r.out)
   end)
 
+  it("takes no other word for it than true or false", function()
+    assert.is_false(pcall(kstat.open, { published = "yes" }))
+  end)
+
   it("shows timers and histograms", function()
     local out, pid = meanwhile(program .. " prtop -t; " .. program .. " prtop -H --csv 'sh*'")
     assert.matches("\n[^\n]* 1000.000 1000.000 1000.000 " .. pid .. " shop +shop:0:t:slow\n" ..

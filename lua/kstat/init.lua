@@ -295,11 +295,12 @@ function kstat.gc(persistent)
 end
 
 --- Parts that are loaded when they are first used: `kstat.report` (see kstat.report), `kstat.aggregate`,
--- `kstat.io`, `kstat.recording`, `kstat.picture`, `kstat.format`, `kstat.stats`, `kstat.devstat`.
+-- `kstat.io`, `kstat.histogram`, `kstat.recording`, `kstat.picture`, `kstat.format`, `kstat.stats`,
+-- `kstat.devstat`.
 -- @section parts
 local parts = {
     io = true, report = true, aggregate = true, recording = true, picture = true, format = true, stats = true,
-    devstat = true,
+    devstat = true, histogram = true,
 }
 
 return setmetatable(kstat, {

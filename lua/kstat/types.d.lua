@@ -19,6 +19,10 @@ local kstat = {}
 ---@field capture? string
 ---@field proc? string
 ---@field sys? string
+---@field from? string|number
+---@field to? string|number
+---@field only? kstat.spec|kstat.spec[]
+---@field published? boolean
 
 ---@class kstat.options
 ---@field source? string|kstat.source
