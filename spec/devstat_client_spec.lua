@@ -51,4 +51,23 @@ da2 (da2) 1 transfers 1000.000 ms 0 queued new
         pipe:close()
         assert.matches("devstat_getnumdevs: [^\n]*/nonexistent", text)
     end)
+
+    it("is safe from its own mistakes, and from a device that cannot be read", function()
+        local pipe = assert(io.popen(("d=$(mktemp -d) && env -u KSTAT_SOURCE KSTAT_DIR=$d KSTAT_PROC=$d " ..
+            "KSTAT_SYS=$d %s/spec/devstat_hostile 2>&1; rmdir $d"):format(build)))
+        local text = pipe:read("*a")
+        pipe:close()
+        assert.are.equal([[
+changed 1 devices 2 of 2 generation 1 1
+select 1: 2 selected
+select 1: 2 selected
+select 1: 2 selected
+changed 1 devices 1 of 1 generation 2 2
+changed 0 devices 1 of 1 generation 2 2
+changed 1 devices 2 of 2 generation 3 3
+changed 0 devices 2 of 2 generation 3 3
+devstat_list_open: no chain
+-1
+]], text)
+    end)
 end)

@@ -21,7 +21,7 @@ struct devmem {
 	struct devstat devices[];
 };
 
-/* The devices of one look at the chain, in chain order. */
+/* The devices of one look at the chain, in chain order: ~kid for one that could not be read. */
 struct identity {
 	kid_t *kids;
 	size_t n, room;
@@ -33,6 +33,7 @@ struct devstat_list {
 	struct identity last;    /* what this generation is the number of */
 	struct identity current; /* being gathered */
 	struct devstat *devices; /* being read, in chain order */
+	size_t numdevs;          /* devices there */
 	size_t room;             /* devices that fit there */
 };
 
@@ -69,8 +70,13 @@ ks_devinfo_set(struct devinfo *dinfo, int numdevs, long generation)
 devstat_list_t *
 devstat_list_open(kstat_ctl_t *kc)
 {
-	devstat_list_t *list = calloc(1, sizeof *list);
+	devstat_list_t *list;
 
+	if (kc == NULL) {
+		(void)ks_devstat_fail(EINVAL, "%s: no chain", __func__);
+		return NULL;
+	}
+	list = calloc(1, sizeof *list);
 	if (list == NULL) {
 		(void)ks_devstat_fail(ENOMEM, "%s: out of memory", __func__);
 		return NULL;
@@ -125,24 +131,37 @@ gathered(devstat_list_t *list)
 int
 ks_devstat_list_count(devstat_list_t *list, long *generation)
 {
+	size_t i = 0;
+	int n = 0;
+
 	list->current.n = 0;
 	for (kstat_t *ksp = list->kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
-		if (ks_is_device(ksp) && gather(list, ksp->ks_kid) != 0)
+		kid_t kid = ksp->ks_kid;
+
+		if (!ks_is_device(ksp))
+			continue;
+		/* Nothing is read here: one that could not be read still cannot. */
+		if (i < list->last.n && list->last.kids[i] == ~kid)
+			kid = ~kid;
+		if (gather(list, kid) != 0)
 			return -1;
+		n += kid >= 0;
+		i++;
 	}
 	gathered(list);
 	if (generation != NULL)
 		*generation = list->generation;
-	return (int)list->last.n;
+	return n;
 }
 
 /* Reads every device of the chain. One that is gone, or cannot be read, is not in the list. */
 static int
 read_devices(devstat_list_t *list)
 {
-	list->current.n = 0;
+	list->current.n = list->numdevs = 0;
 	for (kstat_t *ksp = list->kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
-		size_t n = list->current.n;
+		size_t n = list->numdevs;
+		kid_t kid = ksp->ks_kid;
 
 		if (!ks_is_device(ksp))
 			continue;
@@ -156,8 +175,11 @@ read_devices(devstat_list_t *list)
 			list->devices = grown;
 			list->room = room;
 		}
-		if (ks_device_read(list->kc, ksp, &list->devices[n]) == 0 &&
-		    gather(list, ksp->ks_kid) != 0)
+		if (ks_device_read(list->kc, ksp, &list->devices[n]) == 0)
+			list->numdevs++;
+		else
+			kid = ~kid;
+		if (gather(list, kid) != 0)
 			return -1;
 	}
 	gathered(list);
@@ -168,7 +190,7 @@ read_devices(devstat_list_t *list)
 static void
 put_in_order(const devstat_list_t *list, struct devstat *to)
 {
-	size_t n = list->last.n, done = 0;
+	size_t n = list->numdevs, done = 0;
 	int below = DEVSTAT_PRIORITY_MAX + 1;
 
 	/* One pass for each priority there is; there are few. */
@@ -270,7 +292,7 @@ ks_devstat_list_read(devstat_list_t *list, struct statinfo *stats,
 		extra = &unused;
 	if (read_devices(list) != 0)
 		return -1;
-	to = ks_devinfo_room(stats->dinfo, list->last.n);
+	to = ks_devinfo_room(stats->dinfo, list->numdevs);
 	if (to == NULL)
 		return ks_devstat_fail(ENOMEM, "devstat_getdevs: out of memory");
 	put_in_order(list, to);
@@ -286,7 +308,7 @@ ks_devstat_list_read(devstat_list_t *list, struct statinfo *stats,
 	/* A machine without disks and CPUs to read still has a clock. */
 	stats->snap_time = (long double)(snaptime != 0 ? snaptime : gethrtime()) / 1e9L;
 	devstat_errbuf[0] = '\0';
-	return ks_devinfo_set(stats->dinfo, (int)list->last.n, list->generation);
+	return ks_devinfo_set(stats->dinfo, (int)list->numdevs, list->generation);
 }
 
 int

@@ -193,7 +193,8 @@ sort_names(char **names, int n, size_t *kept)
 }
 
 /*
- * Fills s->in_list_order. False if the positions are not those of a list of this length: a
+ * Fills s->in_list_order, and counts the selected ones: what the caller says of that would index
+ * memory too. False if the positions are not those of a list of this length: a
  * caller may have spoiled the array, and positions index memory.
  */
 static bool
@@ -205,6 +206,8 @@ map_positions(struct selecting *s)
 		if (position < 0 || position >= s->n || s->in_list_order[position] != NULL)
 			return false;
 		s->in_list_order[position] = &s->sel[i];
+		if (s->sel[i].selected != 0)
+			s->num_selected++;
 	}
 	return true;
 }
@@ -243,7 +246,6 @@ devstat_selectdevs(struct device_selection **dev_select, int *num_selected,
 	compare = !first && (rebuild || select_mode == DS_SELECT_ONLY || perf_select);
 	kept = *dev_select;
 	s.sel = rebuild ? new_selections(devices, numdevs) : kept;
-	s.num_selected = rebuild ? 0 : *num_selected;
 	s.in_list_order = calloc(room, sizeof(struct device_selection *));
 	names = sort_names(dev_selections, num_dev_selections, &nnames);
 	if (compare) {

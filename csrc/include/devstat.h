@@ -10,8 +10,9 @@
  *   - devstat_errbuf belongs to the thread, so that threads do not overwrite each other's text.
  *   - Removing by name removes every named device (the page). The real library forgets the
  *     last name of the list after each hit.
- *   - num_selected is always the number of selected devices. The real library also counts
- *     down for devices that were not selected, below zero even.
+ *   - num_selected is always the number of selected devices, counted in the array, whatever the
+ *     caller's variable says. The real library also counts down for devices that were not
+ *     selected, below zero even.
  *   - DSM_BUSY_PCT is 0 when no time has passed; the real library gives inf or nan.
  *   - maxshowdevs is a threshold, as in the real library, and not the limit the page promises:
  *     it is looked at before each pattern and before the fill of "add" mode, which then selects
@@ -202,7 +203,7 @@ int devstat_getdevs(kvm_t *kd, struct statinfo *stats);
 
 /* Extension: the same from a chain of the caller's, with the list's state in a handle. */
 typedef struct devstat_list devstat_list_t;
-/* kc stays the caller's and must outlive the list. NULL with errno ENOMEM. */
+/* kc stays the caller's and must outlive the list. NULL with errno ENOMEM, or EINVAL for no kc. */
 devstat_list_t *devstat_list_open(kstat_ctl_t *kc);
 void devstat_list_close(devstat_list_t *list);
 /* Does not update the chain (kstat_chain_update() is the caller's) but reads what is in it. */
@@ -223,7 +224,7 @@ void devstat_close(void);
 /*
  * Extension: the device of `devices` that is the same as *device (name, unit and creation
  * time), or NULL: it is not there or was replaced. Takes constant time when the lists have
- * the same order; `hint` is where to look first, usually the position in the other list.
+ * the same order, and numdevs steps for one that is not there; `hint` is where to look first, usually the position in the other list.
  */
 struct devstat *devstat_finddev(struct devstat *devices, int numdevs,
     const struct devstat *device, int hint);
