@@ -159,6 +159,26 @@ describe("kstat.devstat", function()
         assert.has_error(function() devstat.select({ 1 }) end)
     end)
 
+    it("selects everything without a limit, and says what is wrong with an argument", function()
+        local list = { devstat.device({ name = "da0" }), devstat.device({ name = "da1" }) }
+        assert.are.equal("da0 da1", names(devstat.select(list, { max = math.huge })))
+        assert.are.equal("", names(devstat.select(list, { max = 0 })))
+        for wrong, options in pairs({
+            ["max: a number of 0 or more expected"] = { max = -1 },
+            ["names: table expected, got string"] = { names = "da0" },
+            ["unknown mode 'all'"] = { mode = "all" },
+        }) do
+            local ok, message = pcall(function() devstat.select(list, options) end)
+            assert.is_false(ok)
+            assert.matches("devstat_lua_spec.lua:%d+: ", message)
+            assert.matches(wrong, message, 1, true)
+        end
+        assert.has_error(function() devstat.select(list, { max = 0 / 0 }) end)
+        local ok, message = pcall(devstat.select)
+        assert.is_false(ok)
+        assert.matches("devices: table expected, got nil", message, 1, true)
+    end)
+
     it("sorts by what moved since an earlier snapshot", function()
         local function two(a, b)
             return {

@@ -161,6 +161,8 @@ function M.selection()
     return core.selection()
 end
 
+local MODES = { add = true, only = true, remove = true, addonly = true }
+
 local function texts(patterns)
     if patterns == nil then return {} end
     if type(patterns) == "string" or patterns.text then patterns = { patterns } end
@@ -180,11 +182,21 @@ end
 -- @treturn {device,...} or nil, message, "EINVAL" for a pattern that makes no sense
 function M.select(devices, options)
     options = options or {}
+    if type(devices) ~= "table" then error("devices: table expected, got " .. type(devices), 2) end
+    if options.names ~= nil and type(options.names) ~= "table" then
+        error("names: table expected, got " .. type(options.names), 2)
+    end
+    if options.mode ~= nil and not MODES[options.mode] then
+        error(("unknown mode '%s'"):format(tostring(options.mode)), 2)
+    end
+    if options.max ~= nil and not (type(options.max) == "number" and options.max >= 0) then
+        error("max: a number of 0 or more expected", 2)
+    end
     if options.sort ~= nil and options.sort ~= "bytes" then
         error("sort must be \"bytes\"", 2)
     end
     local names, patterns = options.names or {}, texts(options.match)
-    local max, mode = options.max or #devices, options.mode
+    local max, mode = math.min(options.max or #devices, #devices), options.mode
     if mode == nil then mode = (#names > 0 or #patterns > 0) and "only" or "add" end
     local s = core.selection()
     -- A removal starts from everything.
