@@ -295,6 +295,9 @@ function M.run(args)
         chain:close()
     end)
     if ok then return 0 end
+    -- The loop ends with an error where standard output is full.
+    local full = type(err) == "string" and err:match("standard output: .*")
+    if full then err = { message = full } end
     if type(err) ~= "table" then error(err, 0) end
     io.stdout:flush()
     io.stderr:write(err.bare and "" or "iostat: ", err.message, "\n")
