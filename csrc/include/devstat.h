@@ -224,7 +224,8 @@ void devstat_close(void);
 /*
  * Extension: the device of `devices` that is the same as *device (name, unit and creation
  * time), or NULL: it is not there or was replaced. Takes constant time when the lists have
- * the same order, and numdevs steps for one that is not there; `hint` is where to look first, usually the position in the other list.
+ * the same order, and numdevs steps for one that is not there; `hint` is where to look first,
+ * usually the position in the other list.
  */
 struct devstat *devstat_finddev(struct devstat *devices, int numdevs,
     const struct devstat *device, int hint);
