@@ -265,6 +265,22 @@ describe("a statsblob kstat", function()
     end)
   end)
 
+  it("is what examples/latency.lua publishes", function()
+    local line = command("latency", run.read_file("examples/latency.lua"))
+    local r = run.shell(("%s 20 >%s/out 2>&1 & pid=$!; i=0; "):format(line, dir) ..
+      ("while [ $i -lt 100 ] && ! ls %s/*.kseg >%s/ls 2>&1; do sleep 0.05; i=$((i+1)); done; "):format(dir, dir) ..
+      ("for i in 1 2; do sleep 0.1; KSTAT_DIR=%s %s/kstat -p 'latency::requests:/_p|_count/'; done; "):format(dir,
+        run.bin) .. ("kill $pid; cat %s/out >&2"):format(dir))
+    assert.equal("", r.err)
+    local last
+    for count in r.out:gmatch("latency:0:requests:rtt_count\t(%d+)\n") do
+      assert.is_true(not last or tonumber(count) > last)
+      last = tonumber(count)
+    end
+    assert.is_true(last > 0)
+    assert.truthy(r.out:find("rtt_p999\t[%d.]+\n"))
+  end)
+
   it("tells the caller of mistakes, and the rest by nil, message, errno", function()
     published([[
       local pub = assert(kstat.publish("spec"))

@@ -38,7 +38,7 @@ typedef struct kstat_blob kstat_blob_t;
  * several shards (1 to 64) it holds as many blobs; each thread updates the one that its ID chooses, so
  * that they do not wait for each other, and readers get them merged. Flags: 0, or for a published one
  * KSTAT_FLAG_PERSISTENT. Nobody sees it before kstat_install(); kstat_delete() ends it. Creating a
- * published one again goes on with its values, if the template's hash is the same.
+ * published one again goes on with its values, if template and descriptions are the same.
  * NULL with errno: EINVAL no such template, one without VOIs, a bad flag or number of shards, or shards and a
  * VOI with SB_VOI_RELUPDATE (what is added to is one previous value, not one a shard); EEXIST, ENOMEM.
  */

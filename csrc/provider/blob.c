@@ -61,7 +61,6 @@ head_check(const kstat_blob_t *b)
 
 /* What is needed of a template, as it is now. */
 struct made {
-	uint32_t hash;
 	size_t size;
 	char *bytes;
 };
@@ -117,7 +116,6 @@ fill(struct made *m, const struct statsblob_tpl *t, uint32_t nvois, uint_t shard
 
 	h.first = (uint32_t)ks_blob_first(nvois);
 	h.row = ks_blob_row_size(h.blob_size);
-	m->hash = t->image->tplhash;
 	m->size = h.first + shards * h.row;
 	m->bytes = calloc(1, m->size);
 	blob = malloc(h.blob_size);
@@ -179,11 +177,23 @@ kstat_create_statsblob(const char *ks_module, int ks_instance, const char *ks_na
 	return k;
 }
 
+/* The name of the layout tells all that must be the same for a kstat to go on with its values. */
+static int
+name_layout(kstat_t *k)
+{
+	const struct ks_blob_head *h = k->ks_data;
+	struct ks_blob_row *row = row_of(k->ks_data, 0);
+	char layout[32];
+
+	(void)snprintf(layout, sizeof(layout), KS_BLOB_LAYOUT "%08x:%08x",
+	    (unsigned)ks_sb(blob_of(row, h->blob_size))->tplhash, (unsigned)(h->check ^ h->check >> 32));
+	return kstat_publish_layout(k, layout, 1);
+}
+
 kstat_t *
 kstat_publish_statsblob(kstat_pub_t *pub, const char *ks_module, int ks_instance,
     const char *ks_name, const char *ks_class, uint32_t tpl_id, uint_t shards, uchar_t ks_flags)
 {
-	char layout[32];
 	struct made m;
 	kstat_t *k;
 
@@ -195,8 +205,7 @@ kstat_publish_statsblob(kstat_pub_t *pub, const char *ks_module, int ks_instance
 	    (uint_t)m.size, ks_flags);
 	if (k != NULL) {
 		memcpy(k->ks_data, m.bytes, m.size);
-		(void)snprintf(layout, sizeof(layout), KS_BLOB_LAYOUT "%08x", (unsigned)m.hash);
-		(void)kstat_publish_layout(k, layout, 1);
+		(void)name_layout(k);
 		k->ks_flags |= KSTAT_FLAG_STATSBLOB;
 	}
 	free(m.bytes);
@@ -221,7 +230,7 @@ kstat_blob_describe(kstat_t *ksp, int32_t voi_id, const char *unit, const char *
 		memcpy(name, v->name, sizeof(name));
 		ks_blob_voi_set(v, voi_id, name, unit, desc);
 		head_of(b)->check = head_check(b);
-		return 0;
+		return ((struct ks_provider *)ksp)->published != NULL ? name_layout(ksp) : 0;
 	}
 	return ks_fail(EINVAL, "%s:%d:%s has no value of interest %d", ksp->ks_module,
 	    ksp->ks_instance, ksp->ks_name, (int)voi_id);

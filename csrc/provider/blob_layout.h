@@ -1,6 +1,6 @@
 /*
  * blob_layout.h - how a statsblob kstat lies in memory that many threads and processes update and
- * others read: the data of a RAW kstat with layout "statsblob:HASH" in a segment (KS_FORM_BYTES), or
+ * others read: the data of a RAW kstat with layout "statsblob:HASH:HASH" in a segment (KS_FORM_BYTES), or
  * of a kstat of this process. Fixed widths, the writer's byte order.
  *
  *     struct ks_blob_head, then struct ks_blob_voi[nvois]: never change
@@ -31,7 +31,7 @@
 
 #define KS_BLOB_MAGIC 0x626f6c62u
 #define KS_BLOB_VERSION 1u
-#define KS_BLOB_LAYOUT "statsblob:" /* before the template's hash in the name of the layout */
+#define KS_BLOB_LAYOUT "statsblob:" /* before the hashes of template and descriptions */
 
 #define KS_BLOB_LOG 128u   /* a power of two */
 #define KS_BLOB_EVERY 64u

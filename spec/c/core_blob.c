@@ -268,6 +268,26 @@ kinds_of_values(void)
 	CHECK(stat_of(k, "r_sum", &v) && v.i64 == 23 && stat_of(k, "r_min", &v) && v.i64 == 6);
 }
 
+/* Created again it goes on, unless its template or description is another. */
+static void
+again(void)
+{
+	kstat_t *k = publish("again", rtt, 2);
+
+	CHECK(kstat_blob_update_int(kstat_blob(k), 0, 5, false) == 0);
+	k = publish("again", rtt, 2);
+	CHECK(kstat_blob_update_int(kstat_blob(k), 0, 6, false) == 0);
+	CHECK(u64(read_blob("again"), "rtt_sum") == 11);
+	k = kstat_publish_statsblob(pub, "blob", 0, "again", "misc", rtt, 2, 0);
+	CHECK(kstat_blob_describe(k, 0, "ms", NULL) == 0 && kstat_install(k) == 0);
+	CHECK(u64(read_blob("again"), "rtt_sum") == 0);
+	CHECK(strcmp(ks_chain_meta(kc, find("again"), "rtt_sum")->unit, "ms") == 0);
+	k = publish("again", small, 1);
+	CHECK(!has(read_blob("again"), "rtt_sum") && has(find("again"), "bytes_sum"));
+	kstat_delete(k);
+	CHECK(find("again") == NULL);
+}
+
 static void
 refused(void)
 {
@@ -607,6 +627,7 @@ main(void)
 	refused();
 	one_writer();
 	kinds_of_values();
+	again();
 	local();
 	together("together", 1);
 	together("sharded", 5);
