@@ -437,6 +437,22 @@ describe("merging", function()
     end
   end)
 
+  it("and adding start well from nothing and from zeros", function()
+    local tiny = aggregate("p50, p100")
+    for i = 1, 201 do tiny:add_value({}, i * 1e-12) end
+    for _, zeros in ipairs({ 0, 1, 100 }) do
+      local agg = aggregate("p50, p100")
+      for _ = 1, zeros do agg:add_value({}, 0) end
+      local median, most = agg:merge(tiny):get()
+      assert.equal(201e-12, most)
+      assert.is_true(math.abs(median - (101 - zeros / 2) * 1e-12) < 5e-12, zeros .. " " .. median)
+      agg:clear()
+      for _ = 1, 100 do agg:add_value({}, 0) end
+      for i = 1, 301 do agg:add_value({}, i * 1e9) end
+      assert.is_true(math.abs(agg:get() - 101e9) < 5e9)
+    end
+  end)
+
   it("joins an exact group with a digest", function()
     local one, two = aggregate("p50"), aggregate("p50")
     for i = 1, 10 do one:add_value({}, i) end

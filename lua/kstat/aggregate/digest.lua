@@ -27,16 +27,18 @@ local function blob()
     return template:blob()
 end
 
--- The scale for values up to `most`: most * scale is in [2^30, 2^50).
+-- The scale for values up to `most`: most * scale is in [2^30, 2^50). Zeros get a fine one, which suits
+-- whatever comes: only larger values can change it.
 local function scale_for(most)
+    if most == 0 then
+        return STEP ^ 5
+    end
     local scale = 1
-    if most > 0 then
-        while most * scale >= GOOD do
-            scale = scale / STEP
-        end
-        while most * scale < GOOD / STEP and scale < 2 ^ 900 do
-            scale = scale * STEP
-        end
+    while most * scale >= GOOD do
+        scale = scale / STEP
+    end
+    while most * scale < GOOD / STEP and scale < 2 ^ 900 do
+        scale = scale * STEP
     end
     return scale
 end
@@ -123,7 +125,10 @@ local function merge(state, other)
         return add(state, other.values, other.n)
     end
     if state.values then
-        compress(state)
+        local values, n = state.values, state.n
+        state.values, state.blob, state.scale = nil, other.blob:clone(), other.scale
+        state.low, state.high = other.low, other.high
+        return add(state, values, n)
     end
     local scale = math.min(state.scale, other.scale)
     if state.scale > scale then
