@@ -106,6 +106,7 @@ io_zero                                            0.00 MB/s
     spec = "spec/perl_reports_spec.lua",
     live = "^device +r/s ",
   },
+  latency = { spec = "spec/blob_kstat_spec.lua" },
   workqueue = { spec = "spec/publish_examples_spec.lua" },
 }
 
