@@ -26,6 +26,7 @@ struct render {
 	bool in_array;        /* JSON: a kstat was written before */
 	struct ks_values values;
 	long count;
+	kstat_t unread;         /* header of one that could not be read; values point into it */
 };
 
 enum { STATE_UNREAD, STATE_READ, STATE_FAILED };
@@ -309,7 +310,6 @@ collect(struct render *r, kstat_t *ksp)
 {
 	bool with_class = shows_class(r->format);
 	struct ks_delta delta;
-	kstat_t unread;
 
 	if (r->now != NULL && ksp->ks_data != NULL) {
 		r->values.n = 0;
@@ -318,9 +318,9 @@ collect(struct render *r, kstat_t *ksp)
 		return ks_values_collect_rates(&r->values, &delta, r->kc, with_class);
 	}
 	if (r->now == NULL && !read_once(r, ksp)) {
-		unread = *ksp;
-		unread.ks_data = NULL;
-		ksp = &unread;
+		r->unread = *ksp;
+		r->unread.ks_data = NULL;
+		ksp = &r->unread;
 	}
 	return ks_values_collect(&r->values, ksp, with_class);
 }
