@@ -7,7 +7,7 @@ local core = require("kstat.core")
 local chain = core.chain_methods
 
 local PROGRAM = (arg[0]:match("[^/]*$"):gsub("%.lua$", ""))
-local SYNOPSIS = "[-Cdjlpq] [--rate] [-a aggregation] [-T d|u] [-r capture] [-c class] "
+local SYNOPSIS = "[-Cdjlpqv] [--rate] [-a aggregation] [-T d|u] [-r capture] [-c class] "
 local USAGE = ([==[
 usage: NAME SYNOPSIS[-m module] [-i instance] [-n name]
              [-s statistic] [interval [count]]
@@ -17,6 +17,7 @@ usage: NAME SYNOPSIS[-m module] [-i instance] [-n name]
   -p  parseable lines        -C  the same with a colon before the value
   -l  names only             -j  JSON
   -q  only the exit status   -d  describe the statistics: kind, unit, meaning
+  -v  on standard error, what was read and what could not be
   -T  time before each report: d as a date, u in seconds since 1970
   --rate  counters as their change per second, since creation in the first report
   -a  reduce what matches: 'sum by (module)', 'top 5 by (name) of rate(nread)', 'quantize';
@@ -64,7 +65,7 @@ end
 -- --- the command line ---------------------------------------------------------------------
 
 local TAKES_ARGUMENT = { a = true, T = true, c = true, i = true, m = true, n = true, r = true, s = true }
-local FLAGS = { C = true, d = true, j = true, l = true, p = true, q = true }
+local FLAGS = { C = true, d = true, j = true, l = true, p = true, q = true, v = true }
 
 local function help()
   io.stdout:write(USAGE)
@@ -366,6 +367,9 @@ local function main()
     matched = matched + report(ks, selectors, options, format, aggregations, now, prev)
     flush()
     damaged = print_warnings(ks) or damaged
+    if options.v then
+      io.stderr:write(("%s: %d kstats, chain ID %d\n"):format(PROGRAM, #ks, chain.chain_id(ks)))
+    end
   end
   if damaged and chain.is_replay(ks) then
     return 3 -- this is not all that the capture held
