@@ -100,7 +100,7 @@ describe("kstat's options", function()
   end)
 
   it("-v says on standard error how many kstats there are", function()
-    local result = kstat("-v -p -r spec/vectors/kstat/host.jsonl unix:0:system_misc:ncpus")
+    local result = replay("-v", "-p", "unix:0:system_misc:ncpus")
     assert.equal("unix:0:system_misc:ncpus\t6\n", result.out)
     assert.matches("^kstat: %d+ kstats, chain ID %d+\n$", result.err)
   end)
