@@ -12,6 +12,8 @@
 
 # --- settings -----------------------------------------------------------------
 BUILD    ?= build
+# However it is given, objects have one name, or what depends on headers would not be rebuilt.
+override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 CC       ?= cc
@@ -139,14 +141,14 @@ bench-programs: $(BENCH_BIN)
 bench: all
 	@KSTAT_BUILD=$(abspath $(BUILD)) bench/run
 
-# The interpreters are not built with ASan: its library comes first into them, and what they
-# still hold at the end is no leak of ours.
+# The interpreters are not built with ASan: its library comes first into them (KSTAT_PRELOAD: into those
+# that specs start), and what they still hold at the end is no leak of ours.
 SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-SAN_LIBS  = $(shell $(CC) -print-file-name=libasan.so) $(shell $(CC) -print-file-name=libubsan.so)
+ASAN_LIB  = $(shell $(CC) -print-file-name=libasan.so)
 sanitize:
 	+ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	    $(MAKE) BUILD=build-asan CFLAGS="-O1 -g $(SAN_FLAGS)" \
-	    BUSTED='LD_PRELOAD="$(SAN_LIBS)" $(BUSTED)' check
+	    BUSTED='KSTAT_PRELOAD=$(ASAN_LIB) LD_PRELOAD=$(ASAN_LIB) $(BUSTED)' check
 
 # The programs in which threads meet, built with ThreadSanitizer.
 race:

@@ -1,22 +1,12 @@
 -- examples/nginx in the real nginx: what kstat counts is what the access log has.
 local run = require("support.run")
 
--- Nothing here runs in this interpreter, and the tools it takes stop in a preloaded sanitizer.
-if (os.getenv("LD_PRELOAD") or ""):find("asan", 1, true) then
-  return
-end
-
 -- LuaJIT is inside nginx, whatever runs this spec: once is enough.
 describe("examples/nginx", function()
   local prefix, kstats, environment, pid, port, wrk
 
   local function sh(line, ...)
     return run.shell(line:format(...))
-  end
-
-  -- Clients, which a sanitizer has no business in; curl even stops in it.
-  local function client(line, ...)
-    return run.tool(line:format(...))
   end
 
   local function wait_for(what, condition)
@@ -54,7 +44,7 @@ describe("examples/nginx", function()
 
   -- Starts wrk, whose end settle() waits for.
   local function load(seconds, path)
-    wrk = client("wrk -t1 -c16 -d%d http://127.0.0.1:%d%s >%s/logs/wrk.log 2>&1 & echo $!", seconds, port, path,
+    wrk = sh("wrk -t1 -c16 -d%d http://127.0.0.1:%d%s >%s/logs/wrk.log 2>&1 & echo $!", seconds, port, path,
       prefix).out:match("%d+")
   end
 
@@ -94,18 +84,18 @@ describe("examples/nginx", function()
         local f = assert(io.open(prefix .. "/listen.conf", "w"))
         f:write(("listen 127.0.0.1:%d;\n"):format(port))
         f:close()
-        local checked = sh("cd %s && %s %s nginx -t -p %s -c nginx.conf -e logs/error.log 2>&1", prefix,
+        local checked = sh("cd %s && $interpreter %s %s nginx -t -p %s -c nginx.conf -e logs/error.log 2>&1", prefix,
           environment, lua, prefix)
         if checked.status == 0 or tries == 10 then break end
       end
     end
-    sh("cd %s && %s %s nginx -p %s -c nginx.conf -e logs/error.log >logs/out.log 2>&1 &", prefix, environment, lua,
-      prefix)
+    sh("cd %s && $interpreter %s %s nginx -p %s -c nginx.conf -e logs/error.log >logs/out.log 2>&1 &", prefix,
+      environment, lua, prefix)
     wait_for("nginx", function()
       local f = io.open(prefix .. "/logs/nginx.pid")
       pid = f and f:read("*l")
       if f then f:close() end
-      return pid and client("curl -s -m 5 http://127.0.0.1:%d/", port).out == "hello\n"
+      return pid and sh("curl -s -m 5 http://127.0.0.1:%d/", port).out == "hello\n"
     end)
   end)
 
@@ -128,7 +118,7 @@ describe("examples/nginx", function()
 
   it("counts requests by class of status", function()
     for _, path in ipairs({ "/", "/missing", "/moved", "/broken", "/" }) do
-      client("curl -s -m 5 -o /dev/null http://127.0.0.1:%d%s", port, path)
+      sh("curl -s -m 5 -o /dev/null http://127.0.0.1:%d%s", port, path)
     end
     local total = agree()
     assert.equal(6, total) -- and the one that found nginx ready

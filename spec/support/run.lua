@@ -26,11 +26,16 @@ function M.write_file(path, text)
   f:close()
 end
 
+-- A sanitizer that was loaded into this interpreter stays out of other programs (some, curl for one,
+-- stop in it), except those that load our modules: "$interpreter NAME" in a line of sh.
+local preamble = "unset LD_PRELOAD; interpreter='env LD_PRELOAD=" .. (os.getenv("KSTAT_PRELOAD") or "") .. "'\n"
+
 --- Runs a line of sh. Returns { out =, err =, status = }; status is that of sh: 128+n for signal n.
+-- `$interpreter PROGRAM ...` in it runs a program that loads our modules.
 function M.shell(line)
   local err = os.tmpname()
   local script = os.tmpname()
-  M.write_file(script, line .. "\n")
+  M.write_file(script, preamble .. line .. "\n")
   local p = assert(io.popen("sh " .. M.quote(script) .. " 2>" .. M.quote(err) .. "; echo \"status $?\"", "r"))
   local out = p:read("*a")
   p:close()
@@ -41,9 +46,9 @@ function M.shell(line)
   return result
 end
 
---- As shell, for compilers and the like, which are not under test: a sanitizer stays out of them.
+--- As shell, for make and what it runs: as if no make had started the specs.
 function M.tool(line)
-  return M.shell("unset LD_PRELOAD MAKEFLAGS; " .. line)
+  return M.shell("unset MAKEFLAGS; " .. line)
 end
 
 --- Runs a program: command = { program, argument, ... }; a bare program name is one of the build tree.
@@ -58,6 +63,9 @@ function M.run(command)
   local set = { " LC_ALL=C TZ=UTC" }
   -- In interpreters the sanitizer does not look for leaks; in our own programs it does.
   local asan = os.getenv("ASAN_OPTIONS")
+  if command[1]:find("lua[%d.]*$") or command[1]:find("luajit$") then
+    set[#set + 1] = " " .. M.quote("LD_PRELOAD=" .. (os.getenv("KSTAT_PRELOAD") or ""))
+  end
   if asan and not command[1]:find("/", 1, true) then
     set[#set + 1] = " " .. M.quote("ASAN_OPTIONS=" .. asan .. ":detect_leaks=1")
   end
