@@ -6,6 +6,7 @@
 local kstat = require("kstat")
 
 return kstat.report({
+  published = false,
   name = "intrstat", about = "Interrupts per second of each device.", skip_first = true,
   select = { { class = "controller" }, { class = "interrupts" } },
   columns = {

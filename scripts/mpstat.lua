@@ -99,6 +99,7 @@ local function columns(options)
 end
 
 return kstat.report({
+  published = false,
   name = "mpstat", about = "What each CPU does.", columns = columns, rows = rows, squeeze = true, blank = false,
   repeat_header = 19,
   options = {

@@ -167,6 +167,7 @@ local function columns(options)
 end
 
 return kstat.report({
+  published = false,
   name = "nicstat", about = "Network interfaces: throughput, packet sizes, utilisation, saturation.",
   options = {
     { "i", "links", arg = "NAME,...", help = "only these interfaces" },

@@ -28,24 +28,25 @@ local per_page = 4 -- KB
 
 -- --- sums over kstats ------------------------------------------------------------------------
 
--- What method gives for each kstat, added up; nil if none has that statistic.
-local function sum(kstats, method, ...)
+-- Both give the sum over kstats of one statistic or of two; nil if there is none.
+local function rate(kstats, statistic, other)
   local total
-  for _, statistic in ipairs({ ... }) do
-    for _, k in ipairs(kstats) do
-      local value = method(k, statistic)
-      total = value and (total or 0) + value or total
-    end
+  for i = 1, #kstats do
+    local v = kstats[i]:rate(statistic)
+    total = v and (total or 0) + v or total
   end
-  return total
+  local more = other and rate(kstats, other)
+  return more and (total or 0) + more or total
 end
 
-local function rate(k, statistic)
-  return k:rate(statistic)
-end
-
-local function value(k, statistic)
-  return k:get(statistic)
+local function count(kstats, statistic, other)
+  local total
+  for i = 1, #kstats do
+    local v = kstats[i]:get(statistic)
+    total = v and (total or 0) + v or total
+  end
+  local more = other and count(kstats, other)
+  return more and (total or 0) + more or total
 end
 
 local function kilobytes(v)
@@ -55,12 +56,11 @@ end
 -- Figures that are added up once a second, as a mean of the interval. Where no second ended in it the last
 -- mean stands.
 local means = {}
-local function mean(k, statistic)
+local function take_means(k, ...)
   local updates = k and k:get("updates")
-  if updates and updates > 0 then
+  for _, statistic in ipairs(updates and updates > 0 and { ... } or {}) do
     means[statistic] = math.floor(k:get(statistic) / updates)
   end
-  return means[statistic]
 end
 
 -- The machine's kstats in a difference: sys, vm, and whether this is Linux.
@@ -75,14 +75,14 @@ end
 
 -- --- the line -------------------------------------------------------------------------------
 
-local function choose_disks(options, now)
+local function choose_disks(options, ks)
   local chosen = {}
   for _, name in ipairs(options.operands) do
-    local k = now:lookup(nil, nil, name)
+    local k = ks:lookup(nil, nil, name)
     chosen[#chosen + 1] = k and k.type == "io" and k or nil
   end
   if #options.operands == 0 then
-    for k in now:each(disks) do
+    for k in ks:each(disks) do
       if #chosen < MOST_DISKS and k.type == "io" and not PASSED_OVER[k.module] then
         chosen[#chosen + 1] = k
       end
@@ -99,13 +99,6 @@ local function short_name(k)
   return k.name:sub(1, 1) .. k.instance % 10
 end
 
-local function add_disks(row, d)
-  for i, disk in ipairs(row.disks) do
-    local k = d:lookup(disk.module, disk.instance, disk.name)
-    row["disk" .. i] = k and sum({ k }, rate, "reads", "writes")
-  end
-end
-
 local PAGING = { "execpgin", "execpgout", "execfree", "anonpgin", "anonpgout", "anonfree", "fspgin", "fspgout",
   "fsfree" }
 
@@ -113,37 +106,39 @@ local shown = {} -- the disks
 
 local function line(d, options)
   local sys, vm, linux = machine(d)
-  local queues, memory = d:lookup("unix", 0, "sysinfo"), d:lookup("unix", 0, "vminfo")
+  take_means(d:lookup("unix", 0, "vminfo"), "swap_avail", "freemem")
   local row = {
-    disks = shown,
-    swap = kilobytes(mean(memory, "swap_avail")), free = kilobytes(mean(memory, "freemem")),
-    re = sum(vm, rate, "pgrec"), mf = sum(vm, rate, "hat_fault", "as_fault"),
-    fr = kilobytes(sum(vm, rate, "dfree")), sr = sum(vm, rate, "scan"),
+    swap = kilobytes(means.swap_avail), free = kilobytes(means.freemem),
+    re = rate(vm, "pgrec"), mf = rate(vm, "hat_fault", "as_fault"),
+    fr = kilobytes(rate(vm, "dfree")), sr = rate(vm, "scan"),
   }
   local misc = not linux and d:lookup("unix", 0, "system_misc")
   row.de = misc and kilobytes(misc:now():get("deficit")) or nil
   if options.paging then
     for _, statistic in ipairs(PAGING) do
-      row[statistic] = kilobytes(sum(vm, rate, statistic))
+      row[statistic] = kilobytes(rate(vm, statistic))
     end
     return row
   end
-  row.r, row.b = mean(queues, "runque"), mean(queues, "waiting")
-  row.w = not linux and mean(queues, "swpque") or nil
-  row.pi, row.po = kilobytes(sum(vm, rate, "pgpgin")), kilobytes(sum(vm, rate, "pgpgout"))
-  row["in"], row.syscall, row.cs = sum(sys, rate, "intr"), sum(sys, rate, "syscall"), sum(sys, rate, "pswitch")
+  take_means(d:lookup("unix", 0, "sysinfo"), "runque", "waiting", "swpque")
+  row.r, row.b, row.w = means.runque, means.waiting, not linux and means.swpque or nil
+  row.pi, row.po = kilobytes(rate(vm, "pgpgin")), kilobytes(rate(vm, "pgpgout"))
+  row["in"], row.syscall, row.cs = rate(sys, "intr"), rate(sys, "syscall"), rate(sys, "pswitch")
   if options.swapping then
-    row.si = sum(vm, rate, "swapin") or sum(vm, rate, "pgswapin")
-    row.so = sum(vm, rate, "swapout") or sum(vm, rate, "pgswapout")
+    row.si = rate(vm, "swapin") or rate(vm, "pgswapin")
+    row.so = rate(vm, "swapout") or rate(vm, "pgswapout")
   end
   local unit = linux and "cpu_nsec_" or "cpu_ticks_"
-  local user, kernel = sum(sys, value, unit .. "user"), sum(sys, value, unit .. "kernel")
-  local idle = sum(sys, value, unit .. "idle", unit .. "wait")
-  local all = user and kernel and idle and user + kernel + idle + (sum(sys, value, unit .. "stolen") or 0)
+  local user, kernel = count(sys, unit .. "user"), count(sys, unit .. "kernel")
+  local idle = count(sys, unit .. "idle", unit .. "wait")
+  local all = user and kernel and idle and user + kernel + idle + (count(sys, unit .. "stolen") or 0)
   if all and all > 0 then
     row.us, row.sy, row.id = 100 * user / all, 100 * kernel / all, 100 * idle / all
   end
-  add_disks(row, d)
+  for _, disk in ipairs(shown) do
+    local k = d:lookup(disk.module, disk.instance, disk.name)
+    row[disk.field] = k and rate({ k }, "reads", "writes")
+  end
   return row
 end
 
@@ -161,7 +156,7 @@ local PAGES = {
 }
 local SWAPPING = { re = "si", mf = "so" }
 
-local function columns(options, now)
+local function columns(options, ks)
   if options.interrupts then
     return {
       { "interrupt", width = 12 }, { "total", width = 10, format = "%.0f" }, { "rate", width = 8, format = "%.0f" },
@@ -172,7 +167,10 @@ local function columns(options, now)
       { "", "what", key = "what", width = 1, align = "left" },
     }
   end
-  shown = not options.paging and choose_disks(options, now) or {}
+  shown = {}
+  for i, k in ipairs(not options.paging and choose_disks(options, ks) or {}) do
+    shown[i] = { module = k.module, instance = k.instance, name = k.name, field = "disk" .. i, short = short_name(k) }
+  end
   local list = {}
   for i, c in ipairs(options.paging and PAGES or CLASSIC) do
     local title = options.swapping and SWAPPING[c[1]] or c[1]
@@ -180,7 +178,7 @@ local function columns(options, now)
     local disk = title:match("^disk(%d)$")
     if disk then
       local k = shown[tonumber(disk)]
-      title, field = k and short_name(k) or "--", k and title or "nothing"
+      title, field = k and k.short or "--", k and title or "nothing"
       list[i] = { title, field, key = k and k.name or "disk" .. disk, width = c[2], format = "%.0f" }
     else
       list[i] = { title, field, key = field, width = c[2], format = "%.0f" }
@@ -201,8 +199,6 @@ end
 
 -- --- -i and -s --------------------------------------------------------------------------------
 
-local KINDS = { "hard", "soft", "watchdog", "spurious", "multiple_service" }
-
 local function interrupt_rows(d)
   local ruler = { text = ("-"):rep(32) }
   local rows, total, rates = { ruler }, 0, 0
@@ -214,9 +210,12 @@ local function interrupt_rows(d)
   end
   for k in d:each(interrupts[1], interrupts[2]) do
     if k.type == "intr" then
-      local count = sum({ k }, value, KINDS[1], KINDS[2], KINDS[3], KINDS[4], KINDS[5])
-      rows[#rows + 1] = { interrupt = k.name, total = count, rate = count / k.elapsed }
-      total, rates = total + count, rates + count / k.elapsed
+      local times = 0
+      for _, n in k:stats() do -- hard, soft, watchdog, spurious, multiple_service
+        times = times + n
+      end
+      rows[#rows + 1] = { interrupt = k.name, total = times, rate = times / k.elapsed }
+      total, rates = total + times, rates + times / k.elapsed
     end
   end
   rows[#rows + 1] = ruler
@@ -252,10 +251,10 @@ local function summary_rows(d)
       row.count, row.what = all, ("total name lookups (cache hits %s)"):format(all and
         ("%.0f%%"):format(100 * hits / math.max(all, 1)) or "-")
     elseif kind == "cpu" then -- in ticks of 10 ms
-      local time = sum(sys, value, (linux and "cpu_nsec_" or "cpu_ticks_") .. entry[3])
+      local time = count(sys, (linux and "cpu_nsec_" or "cpu_ticks_") .. entry[3])
       row.count = time and linux and time / 1e7 or time
     else
-      row.count = sum(kind == "vm" and vm or sys, value, entry[3], entry[4])
+      row.count = count(kind == "vm" and vm or sys, entry[3], entry[4])
     end
     rows[i] = row
   end
@@ -265,7 +264,9 @@ end
 -- --- the report -------------------------------------------------------------------------------
 
 return kstat.report({
-  name = "vmstat", about = "Threads, memory, paging, disks, faults and CPUs in one line.", operands = "disk",
+  published = false,
+  name = "vmstat", about = "Threads, memory, paging, disks, faults and CPUs in one line.",
+  operands = "disk",
   options = {
     { "i", "interrupts", help = "how many interrupts each device had since boot" },
     { "s", "summary", help = "events since boot" },

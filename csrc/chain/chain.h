@@ -37,6 +37,9 @@ kstat_ctl_t *ks_chain_open(const struct ks_only *only);
 /* The same with nothing but what processes publish; where KSTAT_SOURCE names a capture, that. */
 kstat_ctl_t *ks_chain_open_published(const struct ks_only *only);
 
+/* The same with nothing but the machine's own. */
+kstat_ctl_t *ks_chain_open_machine(const struct ks_only *only);
+
 /*
  * As kstat_open_capture(), for the samples whose time of day lies between `from` and `to`
  * (ns since 1970; INT64_MIN and INT64_MAX: all). NULL with errno ENODATA if there is none.

@@ -112,6 +112,17 @@ ks_chain_open_published(const struct ks_only *only)
 }
 
 kstat_ctl_t *
+ks_chain_open_machine(const struct ks_only *only)
+{
+	kstat_ctl_t *kc = open_named(only);
+
+	if (kc != NULL || errno != 0)
+		return kc;
+	return ks_chain_open_source(ks_source_linux_open(getenv("KSTAT_PROC"), getenv("KSTAT_SYS")),
+	    only);
+}
+
+kstat_ctl_t *
 ks_chain_open(const struct ks_only *only)
 {
 	kstat_ctl_t *kc = open_named(only);

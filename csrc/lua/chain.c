@@ -65,8 +65,8 @@ opt_time(lua_State *L, int i, int64_t none)
 
 /*
  * open(capture, proc, sys, from, to, selectors, published) -> chain | nil, message, errno. All nil:
- * the machine; published: only what processes publish; selectors nil: all of it. The selectors live
- * in the chain's state.
+ * the machine; published true: only what processes publish, false: all but that; selectors nil: all
+ * of it. The selectors live in the chain's state.
  */
 static int
 chain_open(lua_State *L)
@@ -75,7 +75,7 @@ chain_open(lua_State *L)
 	const char *proc = luaL_optstring(L, 2, NULL);
 	const char *sys = luaL_optstring(L, 3, NULL);
 	int64_t from = opt_time(L, 4, INT64_MIN), to = opt_time(L, 5, INT64_MAX);
-	bool published = lua_toboolean(L, 7);
+	bool published = lua_toboolean(L, 7), machine = lua_isboolean(L, 7) && !published;
 	struct ks_lua_chain *c;
 	struct ks_only only;
 
@@ -98,6 +98,8 @@ chain_open(lua_State *L)
 		c->kc = ks_chain_open_source(ks_source_linux_open(proc, sys), &only);
 	else if (published)
 		c->kc = ks_chain_open_published(&only);
+	else if (machine)
+		c->kc = ks_chain_open_machine(&only);
 	else
 		c->kc = ks_chain_open(&only);
 	if (c->kc == NULL)

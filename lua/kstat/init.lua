@@ -66,7 +66,7 @@ end
 -- "2026-11-21 14:05"; `to` needs a recording); `{proc =, sys =}`: other directories in place of
 -- /proc and /sys. `only =` a selector, or an array of them: the chain holds what any of them matches
 -- and looks for nothing else, which is cheaper, most so where a class is given. `published = true`: of the
--- machine only what processes publish
+-- machine only what processes publish, `false`: all but that
 -- @treturn[1] chain
 -- @treturn[2] nil
 -- @treturn[2] string message

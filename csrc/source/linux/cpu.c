@@ -603,6 +603,8 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 	char present[4096];
 	int rc = 0, n;
 
+	if (units->scanned && lx->settled && kernel)
+		return 0;
 	/* The running kernel's list is cheaper than /proc/stat; recorded trees may not agree. */
 	if (kernel)
 		im = ks_linux_scan_image(lx, KS_IMG_CPU_ONLINE);

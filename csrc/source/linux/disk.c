@@ -421,6 +421,8 @@ set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, const 
 	}
 	set_module(unit);
 	unit->parts = 1u << PART_DISK | 1u << PART_DETAIL;
+	if (!ks_scan_wants(lx->scan, NULL, parts[PART_ERR].class_))
+		return 0;
 	sys_path(path, sizeof(path), "block", unit->key, "/device");
 	if (!ks_linux_exists(lx, KS_ROOT_SYS, path))
 		return 0;
@@ -436,7 +438,6 @@ set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, const 
 static int
 scan_disks(struct ks_linux *lx, struct ks_units *units)
 {
-	bool settled = ks_linux_settled(lx, &lx->disks_at);
 	const struct ks_image *im = ks_linux_scan_image(lx, KS_IMG_DISKSTATS);
 	uint32_t disk = UINT32_MAX; /* slot of the last one that is not a partition */
 	struct ks_text all, line, name;
@@ -450,7 +451,7 @@ scan_disks(struct ks_linux *lx, struct ks_units *units)
 		if (!take_name(&line, &name))
 			continue;
 		unit = ks_units_see(units, name.p, ks_text_size(&name),
-		    settled ? 0 : identity(lx, &name), &fresh);
+		    lx->settled ? 0 : identity(lx, &name), &fresh);
 		if (unit == NULL)
 			return -1;
 		if (fresh && set_up(lx, units, unit, &disk) != 0)

@@ -190,12 +190,16 @@ set_up(const struct ks_linux *lx, struct ks_unit *unit)
 static int
 scan_chips(struct ks_linux *lx, struct ks_units *units)
 {
-	int fd = lx->root[KS_ROOT_SYS].fd < 0 ? -1 :
-	    openat(lx->root[KS_ROOT_SYS].fd, ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *e;
+	DIR *dir;
 	bool fresh;
+	int fd;
 
+	if (units->scanned && lx->settled)
+		return 0;
+	fd = lx->root[KS_ROOT_SYS].fd < 0 ? -1 :
+	    openat(lx->root[KS_ROOT_SYS].fd, ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd >= 0 ? fdopendir(fd) : NULL;
 	ks_units_begin(units);
 	if (dir == NULL) {
 		if (fd >= 0)

@@ -264,7 +264,7 @@ identity(const struct ks_linux *lx, const struct ks_text *name)
 static int
 scan_links(struct ks_linux *lx, struct ks_units *units)
 {
-	bool fresh, settled = ks_linux_settled(lx, &lx->links_at);
+	bool fresh;
 	const struct ks_image *im = ks_linux_scan_image(lx, KS_IMG_NETDEV);
 	struct ks_text all, line, name;
 
@@ -276,7 +276,7 @@ scan_links(struct ks_linux *lx, struct ks_units *units)
 		if (!take_name(&line, &name))
 			continue;
 		unit = ks_units_see(units, name.p, ks_text_size(&name),
-		    settled ? 0 : identity(lx, &name), &fresh);
+		    lx->settled ? 0 : identity(lx, &name), &fresh);
 		if (unit == NULL)
 			return -1;
 		if (fresh) {

@@ -152,21 +152,6 @@ ks_linux_scan_image(struct ks_linux *lx, enum ks_image_id id)
 }
 
 bool
-ks_linux_settled(struct ks_linux *lx, uint64_t *at)
-{
-	const struct ks_image *im = lx->root[KS_ROOT_SYS].kernel ?
-	    ks_linux_try(lx, KS_IMG_UEVENTS) : NULL;
-	uint64_t before = *at;
-	struct ks_text t;
-
-	*at = 0;
-	if (im == NULL)
-		return false;
-	t = ks_text_of(im->data, im->len);
-	return ks_text_u64(&t, at) && *at == before && before != 0;
-}
-
-bool
 ks_linux_exists(const struct ks_linux *lx, enum ks_root root, const char *path)
 {
 	return lx->root[root].fd >= 0 && faccessat(lx->root[root].fd, path, F_OK, 0) == 0;
@@ -283,6 +268,25 @@ leave_out_unwanted(struct ks_linux *lx, const struct ks_scan *scan)
 	lx->off |= off;
 }
 
+/*
+ * True if no device came or went since the last call: the kernel counts the events that it tells
+ * udev about. False if it does not tell.
+ */
+static bool
+is_settled(struct ks_linux *lx)
+{
+	const struct ks_image *im = lx->root[KS_ROOT_SYS].kernel ?
+	    ks_linux_try(lx, KS_IMG_UEVENTS) : NULL;
+	uint64_t before = lx->events;
+	struct ks_text t;
+
+	lx->events = 0;
+	if (im == NULL)
+		return false;
+	t = ks_text_of(im->data, im->len);
+	return ks_text_u64(&t, &lx->events) && lx->events == before && before != 0;
+}
+
 static int
 linux_scan(struct ks_source *src, struct ks_scan *scan)
 {
@@ -293,6 +297,7 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 		leave_out_unwanted(lx, scan);
 	lx->scan = scan;
 	lx->round++;
+	lx->settled = is_settled(lx); /* before anything is listed */
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		int rc = (lx->off >> s & 1) != 0 ? 0 : subsystems[s]->scan(lx, &lx->units[s]);
 

@@ -166,7 +166,8 @@ struct ks_linux {
 	uint64_t watermark[3], watermark_key[3]; /* in pages: min, low, high; what they follow from */
 	bool watermarks;
 	size_t cgroup_root;    /* length of the path of the root group below /sys */
-	uint64_t disks_at, links_at; /* the kernel's count of events at the last scan of each */
+	uint64_t events;      /* the kernel's count of devices that came and went; 0: not told */
+	bool settled;         /* for the scan under way: none did since the last one */
 	uint64_t online_hash; /* of the list of CPUs at the last scan */
 	uint32_t cpuinfo_cpus; /* units when the cores were numbered */
 };
@@ -182,13 +183,6 @@ const struct ks_image *ks_linux_try(struct ks_linux *lx, enum ks_image_id id);
 
 /* For scans: NULL if the file is not there; if it is unreadable the person is told, once. */
 const struct ks_image *ks_linux_scan_image(struct ks_linux *lx, enum ks_image_id id);
-
-/*
- * For scans: true if no device came or went since the call before with this `at`, by the kernel's
- * count of the events that it tells udev about. False if it does not tell. Must be asked before
- * the devices are listed.
- */
-bool ks_linux_settled(struct ks_linux *lx, uint64_t *at);
 
 /* True if the file exists, readable or not. */
 bool ks_linux_exists(const struct ks_linux *lx, enum ks_root root, const char *path);

@@ -70,9 +70,16 @@ static const struct ks_field misc_fields[] = {
 bool
 ks_linux_uptime(struct ks_linux *lx, uint64_t *centiseconds)
 {
-	const struct ks_image *im = ks_linux_try(lx, KS_IMG_UPTIME);
+	const struct ks_image *im;
+	struct timespec up;
 	struct ks_text t;
 
+	if (lx->root[KS_ROOT_PROC].kernel && clock_gettime(CLOCK_BOOTTIME, &up) == 0) {
+		/* What the kernel prints there, without a file to read. */
+		*centiseconds = (uint64_t)up.tv_sec * 100 + (uint64_t)up.tv_nsec / 10000000;
+		return true;
+	}
+	im = ks_linux_try(lx, KS_IMG_UPTIME);
 	if (im == NULL)
 		return false;
 	t = ks_text_of(im->data, im->len);
