@@ -99,10 +99,10 @@ $(BUILD)/lib/lua/5.4/kstat/core.so: $(LUA54_OBJ) $(BUILD)/lib/libkstat.a
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared $(MODULE_LD) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
 $(BUILD)/lib/lua/5.1/kstat/core.so: $(LUA51_OBJ) $(BUILD)/lib/libkstat.a
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared $(MODULE_LD) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
-# The Lua half of the module, compiled into the host; see csrc/host/modules.h.
-LUA_FILES := $(filter-out %.d.lua,$(sort $(shell cd lua && find kstat -name '*.lua')))
-$(O)/host/modules.c: csrc/host/compile.lua $(LUA_FILES:%=lua/%)
-	$(call QUIET,LUA) mkdir -p $(@D) && (cd lua && $(LUA) ../csrc/host/compile.lua $(LUA_FILES)) > $@.new && mv $@.new $@
+# The Lua half of the module and the scripts, compiled into the host; see csrc/host/modules.h.
+LUA_FILES := $(filter-out %.d.lua,$(sort $(shell find lua/kstat -name '*.lua') $(wildcard scripts/*.lua)))
+$(O)/host/modules.c: csrc/host/compile.lua $(LUA_FILES)
+	$(call QUIET,LUA) mkdir -p $(@D) && $(LUA) $< $(LUA_FILES) > $@.new && mv $@.new $@
 $(O)/host/modules.o: $(O)/host/modules.c
 	$(COMPILE) $(LUA54_CFLAGS) -c -o $@ $<
 # Scripts load C modules such as LPeg, which find lua_* in the host: -Wl,-E.

@@ -339,10 +339,10 @@ describe("kstatlua's modules", function()
     assert.matches("^true\ttrue\n$", (answer("next year")))
   end)
 
-  it("are named in messages", function()
-    local r = kstatlua("-e", "require('kstat.object').install()")
+  it("blame the script's line for its mistakes", function()
+    local r = kstatlua("-e", "\nkstat.open(5)")
     assert.equal(1, r.status)
-    assert.matches("kstat/object%.lua:%d+: ", r.err)
+    assert.matches("^kstatlua: %(command line%):2: bad argument #1 to 'open'", r.err)
   end)
 end)
 

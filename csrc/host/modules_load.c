@@ -1,9 +1,8 @@
 /* modules_load.c - see modules.h. SPDX-License-Identifier: MIT */
 #include <lauxlib.h>
-#include <limits.h>
 #include <lualib.h>
 #include <stdbool.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -15,39 +14,59 @@ is_newer(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* True if the file is there and as old as the executable or older. */
-static bool
-is_current(const char *path)
+/* When the executable was made; the year 0 if that cannot be told. */
+static struct timespec
+made(void)
 {
-	struct stat file, self;
+	struct stat self;
 
-	return stat(path, &file) == 0 && stat("/proc/self/exe", &self) == 0 &&
-	    !is_newer(&file.st_mtim, &self.st_mtim);
+	if (stat("/proc/self/exe", &self) != 0)
+		return (struct timespec){ .tv_sec = INT64_MIN };
+	return self.st_mtim;
 }
 
-/* The searcher: a loader and the file that it stands for, or nil and the next searcher is asked. */
+/* Pushes the function of a name, if there is one and the file is as old as `than` or older. */
+static bool
+push(lua_State *L, const char *name, const char *path, const struct timespec *than)
+{
+	const struct ks_module *m = ks_modules;
+	struct stat file;
+
+	while (m->name != NULL && strcmp(m->name, name) != 0)
+		m++;
+	if (m->name == NULL || stat(path, &file) != 0 || is_newer(&file.st_mtim, than))
+		return false;
+	if (luaL_loadbufferx(L, (const char *)m->code, m->size, m->file, "b") == LUA_OK)
+		return true;
+	lua_pop(L, 1);
+	return false;
+}
+
+/* The searcher: a loader and the file that it stands for, or nothing and the next searcher is asked. */
 static int
 search(lua_State *L)
 {
 	const char *name = luaL_checkstring(L, 1);
-	const char *dir = lua_tostring(L, lua_upvalueindex(1));
+	const struct timespec *than = lua_touserdata(L, lua_upvalueindex(2));
 	const struct ks_module *m = ks_modules;
-	char path[PATH_MAX];
+	const char *path;
 
 	while (m->name != NULL && strcmp(m->name, name) != 0)
 		m++;
-	if (m->name == NULL ||
-	    snprintf(path, sizeof(path), "%s/%s", dir, m->file) >= (int)sizeof(path) ||
-	    !is_current(path) ||
-	    luaL_loadbufferx(L, (const char *)m->code, m->size, m->file, "b") != LUA_OK)
+	if (m->name == NULL)
 		return 0;
-	lua_pushstring(L, path);
+	path = lua_pushfstring(L, "%s/%s", lua_tostring(L, lua_upvalueindex(1)), m->file);
+	if (!push(L, name, path, than))
+		return 0;
+	lua_insert(L, -2);
 	return 2;
 }
 
 void
 ks_modules_install(lua_State *L, const char *dir)
 {
+	struct timespec *than;
+
 	lua_getglobal(L, LUA_LOADLIBNAME);
 	lua_getfield(L, -1, "searchers");
 	/* Behind package.preload, before the files. */
@@ -56,7 +75,21 @@ ks_modules_install(lua_State *L, const char *dir)
 		lua_rawseti(L, -2, i + 1);
 	}
 	lua_pushstring(L, dir);
-	lua_pushcclosure(L, search, 1);
+	than = lua_newuserdatauv(L, sizeof(*than), 0);
+	*than = made();
+	lua_pushcclosure(L, search, 2);
 	lua_rawseti(L, -2, 2);
 	lua_pop(L, 2);
+}
+
+bool
+ks_modules_script(lua_State *L, const char *name, const char *path)
+{
+	struct timespec than = made();
+	bool found;
+
+	lua_pushfstring(L, "scripts/%s", name);
+	found = push(L, lua_tostring(L, -1), path, &than);
+	lua_remove(L, found ? -2 : -1);
+	return found;
 }

@@ -259,7 +259,7 @@ static int
 load_script(lua_State *L, const struct ks_options *o)
 {
 	const char *name = o->installed;
-	const char *path = NULL;
+	const char *path = NULL, *installed = NULL;
 	size_t len;
 
 	if (name == NULL && o->operand < o->argc)
@@ -268,7 +268,8 @@ load_script(lua_State *L, const struct ks_options *o)
 		len = strlen(name);
 		if (strchr(name, '/') != NULL || (len > 4 && strcmp(name + len - 4, ".lua") == 0))
 			path = name;
-		else if ((path = push_installed(L, name)) == NULL && o->installed == NULL && is_file(name))
+		else if ((path = installed = push_installed(L, name)) == NULL && o->installed == NULL &&
+		    is_file(name))
 			path = name;
 		if (path == NULL)
 			return no_such_script(o, name);
@@ -278,6 +279,8 @@ load_script(lua_State *L, const struct ks_options *o)
 			return KS_EXIT_USAGE;
 		}
 	}
+	if (installed != NULL && ks_modules_script(L, name, path))
+		return 0;
 	if (luaL_loadfile(L, path) != LUA_OK) {
 		ks_script_complain(L, o->program);
 		return KS_EXIT_SCRIPT;

@@ -138,8 +138,11 @@ function methods.blob(k)
 end
 
 -- LuaJIT has exact integers of its own.
-local has_ffi, ffi = pcall(require, "ffi")
-if has_ffi and rawget(_G, "jit") then
+local has_ffi, ffi = false, nil
+if rawget(_G, "jit") then
+    has_ffi, ffi = pcall(require, "ffi")
+end
+if has_ffi then
     local uint64, int64 = ffi.typeof("uint64_t"), ffi.typeof("int64_t")
     local high = uint64(2 ^ 32)
 

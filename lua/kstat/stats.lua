@@ -262,8 +262,11 @@ end
 -- @return as `update`
 
 -- LuaJIT compiles calls through the FFI into its traces; a classic C function would end them.
-local has_ffi, ffi = pcall(require, "ffi")
-if rawget(_G, "jit") and has_ffi then
+local has_ffi, ffi = false, nil
+if rawget(_G, "jit") then
+  has_ffi, ffi = pcall(require, "ffi")
+end
+if has_ffi then
   local function fn(type_of, address)
     return ffi.cast(type_of, ffi.cast("void **", ffi.cast("const char *", address))[0])
   end

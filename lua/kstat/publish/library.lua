@@ -4,8 +4,11 @@ local core = require("kstat.core").publish
 
 local M = {}
 
-local has_ffi, ffi = pcall(require, "ffi")
-if not has_ffi or not rawget(_G, "jit") then
+local has_ffi, ffi = false, nil
+if rawget(_G, "jit") then
+    has_ffi, ffi = pcall(require, "ffi")
+end
+if not has_ffi then
     return M
 end
 
