@@ -208,9 +208,9 @@ sd0      0.0    0    0.0   0
     report = kstat.report({
       name = "late", select = { class = "disk" }, options = { { "s", "short" } },
       rows = function(d) return { { kstat = d:select("sd:1")[1] } } end,
-      columns = function(options, now)
+      columns = function(options, ks)
         local list = { { "device", "name" } }
-        for k in now:each("sd:::") do
+        for k in ks:each("sd:::") do
           list[#list + 1] = not options.short and { k.name, "instance", format = "%d" } or nil
         end
         return list

@@ -17,7 +17,6 @@
 --
 -- @module kstat.report
 local every = require("kstat.every")
-local expression = require("kstat.report.expression")
 local options = require("kstat.report.options")
 local output = require("kstat.report.output")
 local selector = require("kstat.selector")
@@ -35,6 +34,18 @@ local COLUMN_FIELDS = {
 }
 
 -- --- the declaration ------------------------------------------------------------------------
+
+-- A plain name, which is an expression of the row's kstat. Rows that have none need no expressions.
+local function of_kstat(name)
+    local compiled
+    return function(row)
+        if not row.kstat then
+            return row[name]
+        end
+        compiled = compiled or require("kstat.report.expression").compile(name)
+        return compiled(row)
+    end
+end
 
 -- One column: { title, expression or function(row), … }.
 local function make_column(i, given, level)
@@ -54,8 +65,12 @@ local function make_column(i, given, level)
     if type(value) == "function" then
         column.value = value
     elseif type(value) == "string" then
+        column.field = value:match("^%a[%w_]*$") -- a field of the row comes first
         local message
-        column.value, message = expression.compile(value)
+        column.value = column.field and of_kstat(column.field)
+        if not column.value then
+            column.value, message = require("kstat.report.expression").compile(value)
+        end
         if not column.value then
             error(("column '%s': %s"):format(title, message), level + 1)
         end
@@ -87,7 +102,7 @@ end
 --   * `select`: a selector or an array of them (kstat.selector): all that the report looks at, `rows`
 --     included; nil: every kstat; or a function(options). With a class in each the machine is read with the
 --     least work
---   * `published`: true: of the machine only what processes publish; of a capture everything
+--   * `published`: true: of the machine only what processes publish, false: all but that; of a capture everything
 --   * `columns`: `{ title, value, width =, align =, format =, unit =, kind =, about =, total = }` each; value is an
 --     expression (kstat.report.expression; default: the title) or a function(row); `format` is for
 --     string.format (default "%.1f" for numbers) or a function; `align` "left" or "right" (default: left for
@@ -101,7 +116,7 @@ end
 --   * `skip_idle`: -z from the start; `skip_first`: a report has to wait for its first interval
 --   * `check`: function(options) that gives what is wrong with them, or nil
 --
--- `columns` may be a function(options, now) that gives them when the first sample is there. What a report for
+-- `columns` may be a function(options, ks) that gives them when the chain is open. What a report for
 -- people looks like:
 --
 --   * `heading`: a line above the titles; or a function(options)
@@ -258,23 +273,37 @@ end
 -- The rows of one tick as arrays of values, chosen and in order.
 function report:evaluate(d, now, prev, given, filters)
     local rows = self.rows and self.rows(d, now, prev, given) or default_rows(self, d, filters)
-    local entries = {}
+    local columns = self.columns
+    local skip_idle, sort, top = given.skip_idle or self.skip_idle, given.sort or self.sort, given.top or self.top
+    local shown, of = {}, {} -- values, and the rows that they belong to
     for _, row in ipairs(rows) do
         local values = { text = row.text }
-        for i, column in ipairs(self.columns) do
-            values[i] = not row.text and column.value(row) or nil
+        for i = 1, row.text and 0 or #columns do
+            local column = columns[i]
+            local value = column.field and row[column.field]
+            if value == nil then
+                value = column.value(row)
+            end
+            values[i] = value
         end
-        if not (given.skip_idle or self.skip_idle) or not is_idle(values, #self.columns) then
-            entries[#entries + 1] = { row = row, values = values, order = #entries }
+        if not (skip_idle and is_idle(values, #columns)) then
+            shown[#shown + 1] = values
+            of[values] = sort and row
         end
     end
-    local order = self:order(given.sort or self.sort)
-    if order then
+    if sort then
+        local order = self:order(sort)
+        local entries = {}
+        for i, values in ipairs(shown) do
+            entries[i] = { row = of[values], values = values, order = i }
+        end
         table.sort(entries, order)
+        for i, entry in ipairs(entries) do
+            shown[i] = entry.values
+        end
     end
-    local shown = {}
-    for i = 1, math.min(#entries, given.top or self.top or #entries) do
-        shown[i] = entries[i].values
+    for i = #shown, (top or #shown) + 1, -1 do
+        shown[i] = nil
     end
     return shown
 end
@@ -337,10 +366,10 @@ local function write_timestamp(write, how, seconds)
     end
 end
 
--- The sink, at the first sample, when columns and heading are known; nil if --sort names no column.
-function report:open_sink(form, given, now, write)
+-- The sink, when columns and heading are known; nil if --sort names no column.
+function report:open_sink(form, given, ks, write)
     if self.make_columns then
-        self:set_columns(self.make_columns(given, now), 1)
+        self:set_columns(self.make_columns(given, ks), 1)
         if given.sort and not self:sorts_by(given.sort) then
             complain(self, ("there is no column '%s' to sort by"):format(given.sort))
             return nil
@@ -362,19 +391,17 @@ end
 
 -- The loop over the samples of an open chain. Returns the exit status.
 function report:loop(ks, given, filters, write)
-    local form, sink = form_of(given), nil
+    local form = form_of(given)
+    local sink = self:open_sink(form, given, ks, write)
+    if not sink then
+        return 2
+    end
     local count = given.interval and given.count or not given.interval and 1 or nil
     local skip = given.skip_first and count ~= 1
     if self.skip_first then
         skip, count = true, count and count + 1
     end
     for now, prev in every.every(given.interval or 1, count, { chain = ks }) do
-        if not sink then
-            sink = self:open_sink(form, given, now, write)
-            if not sink then
-                return 2
-            end
-        end
         -- What this asks for is in every later sample, so it is asked for even if it is not shown.
         local d = prev and now - prev or now:since_creation()
         local rows = self:evaluate(d, now, prev, given, filters)

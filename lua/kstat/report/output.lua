@@ -27,7 +27,10 @@ local function cell(column, value)
         return tostring(format(value))
     elseif type(value) == "number" then
         -- %d takes whole numbers only in Lua 5.3 and later.
-        if format and format:find("%%[%d%-+ 0]*[dixX]") then
+        if column.whole == nil then
+            column.whole = format ~= nil and format:find("%%[%d%-+ 0]*[dixX]") ~= nil
+        end
+        if column.whole then
             value = math.floor(value + 0.5)
         end
         return (format or "%.1f"):format(value)
@@ -79,9 +82,44 @@ local function widen(columns, lines)
     end
 end
 
+-- Lines of columns that all have a width are made in C, of the values; nil if these cannot.
+local function fast_lines(columns, gap, squeeze)
+    for _, column in ipairs(columns) do
+        if not column.fixed then
+            return nil
+        end
+    end
+    local layout = core.layout(columns, gap, squeeze)
+    return layout and function(values)
+        return core.layout_line(layout, values)
+    end
+end
+
+-- What layouts cannot print as it is becomes text.
+local function ready(columns, values)
+    if values.text then
+        return values
+    end
+    for i = 1, #columns do
+        local value = values[i]
+        local kind = type(value)
+        if kind ~= "number" and kind ~= "string" and kind ~= "nil" or kind ~= "nil" and
+            type(columns[i].format) == "function" then
+            local texts = {}
+            for k, column in ipairs(columns) do
+                texts[k] = cell(column, values[k])
+            end
+            return texts
+        end
+    end
+    return values
+end
+
 local function table_sink(columns, write, report)
     local titles, shown, since_header = {}, 0, math.huge
-    local gap, make = report.gap or " ", report.squeeze and squeezed or line
+    local gap = report.gap or " "
+    local fast = fast_lines(columns, gap, report.squeeze)
+    local make = report.squeeze and squeezed or line
     local headed = report.heading
     for i, column in ipairs(columns) do
         titles[i] = column.title
@@ -105,10 +143,16 @@ local function table_sink(columns, write, report)
         show = function(rows, tick)
             local lines = {}
             for r, row in ipairs(rows) do
-                lines[r] = { text = row.text }
-                for i, column in ipairs(columns) do
-                    lines[r][i] = not row.text and cell(column, row[i]) or nil
+                local texts = row
+                if fast then
+                    texts = ready(columns, row)
+                elseif not row.text then
+                    texts = {}
+                    for i, column in ipairs(columns) do
+                        texts[i] = cell(column, row[i])
+                    end
                 end
+                lines[r] = texts
             end
             if tick.totals then
                 local texts = {}
@@ -117,7 +161,9 @@ local function table_sink(columns, write, report)
                 end
                 lines[#lines + 1] = texts
             end
-            widen(columns, lines)
+            if not fast then
+                widen(columns, lines)
+            end
             -- Many rows: a header each time. One row: a header every screenful.
             if #lines > 1 or since_header + #lines > screen then
                 if shown > 0 and #lines > 1 and report.blank ~= false then
@@ -128,7 +174,7 @@ local function table_sink(columns, write, report)
                 end
             end
             for _, texts in ipairs(lines) do
-                write(texts.text and texts.text .. "\n" or make(columns, texts, gap))
+                write(texts.text and texts.text .. "\n" or fast and fast(texts) or make(columns, texts, gap))
             end
             shown, since_header = shown + 1, since_header + #lines
         end,

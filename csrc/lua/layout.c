@@ -1,0 +1,184 @@
+/*
+ * layout.c - lines of a table with columns of fixed widths, made at every tick of a report.
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lua/compat.h"
+#include "lua/core.h"
+
+#define LAYOUT "kstat.layout"
+#define MAX_WIDTH 1000 /* of a column */
+
+struct column {
+	char conversion; /* 'f' or 'd' */
+	int least, precision; /* of the conversion; precision -1: its own */
+	bool left;
+	int width;
+};
+
+struct layout {
+	bool squeeze; /* a cell that is too wide takes its room from those that follow */
+	size_t n;
+	int gap; /* spaces between columns */
+	struct column column[];
+};
+
+/* A number of at most two digits at *p, or `none` if there is none. */
+static int
+take_digits(const char **p, int none)
+{
+	int n = none;
+
+	for (int i = 0; i < 2 && **p >= '0' && **p <= '9'; i++)
+		n = (n == none ? 0 : n * 10) + *(*p)++ - '0';
+	return n;
+}
+
+/* Takes a format that is one conversion, with a width and a precision at most; false for others. */
+static bool
+take_format(struct column *c, const char *p)
+{
+	if (*p++ != '%' || *p == '0')
+		return false;
+	c->least = take_digits(&p, 0);
+	c->precision = -1;
+	if (*p == '.') {
+		p++;
+		c->precision = take_digits(&p, 0);
+	}
+	c->conversion = *p;
+	return *p != '\0' && strchr("fd", *p) != NULL && p[1] == '\0';
+}
+
+/*
+ * layout(columns, gap, squeeze) -> layout, or nil if it cannot make these lines. columns: an array of
+ * { width =, align =, format = }; what is formatted by a function comes as a string. gap: spaces.
+ */
+static int
+layout_new(lua_State *L)
+{
+	size_t n, gap;
+	const char *spaces = luaL_checklstring(L, 2, &gap);
+	struct layout *l;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	n = ks_lua_rawlen(L, 1);
+	if (gap > MAX_WIDTH || strspn(spaces, " ") != gap)
+		return 0;
+	l = ks_lua_newuserdata(L, sizeof(*l) + n * sizeof(l->column[0]));
+	ks_lua_setmetatable(L, LAYOUT);
+	l->n = n;
+	l->squeeze = lua_toboolean(L, 3);
+	l->gap = (int)gap;
+	for (size_t i = 0; i < n; i++) {
+		struct column *c = &l->column[i];
+		lua_Number width;
+
+		lua_rawgeti(L, 1, (int)i + 1);
+		luaL_checktype(L, -1, LUA_TTABLE);
+		lua_getfield(L, -1, "width");
+		width = lua_tonumber(L, -1);
+		lua_getfield(L, -2, "align");
+		c->left = lua_isstring(L, -1) && strcmp(lua_tostring(L, -1), "left") == 0;
+		lua_getfield(L, -3, "format");
+		if (!(width >= 0 && width <= MAX_WIDTH) || (lua_type(L, -1) == LUA_TSTRING ?
+		    !take_format(c, lua_tostring(L, -1)) : !take_format(c, "%.1f")))
+			return 0;
+		c->width = (int)width;
+		lua_pop(L, 4);
+	}
+	return 1;
+}
+
+static void
+add_spaces(luaL_Buffer *b, int n)
+{
+	for (; n > 0; n--)
+		luaL_addchar(b, ' ');
+}
+
+/* The text of a number; "-" for one that is not finite. Good until the next call. */
+static const char *
+number_text(const struct column *c, lua_Number v, char *to, size_t size, size_t *len)
+{
+	int n;
+
+	if (!isfinite(v))
+		n = snprintf(to, size, "-");
+	else if (c->conversion == 'd')
+		n = snprintf(to, size, "%*.*f", c->least, 0, floor(v + 0.5));
+	else
+		n = snprintf(to, size, "%*.*f", c->least, c->precision, v);
+	*len = n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+	return to;
+}
+
+/*
+ * line(layout, values) -> the line with a newline. A value is a number, a string, or nil (or anything
+ * else) for "-". Spaces at the end are dropped.
+ */
+static int
+layout_line(lua_State *L)
+{
+	const struct layout *l = luaL_checkudata(L, 1, LAYOUT);
+	int over = 0, pending = 0;
+	luaL_Buffer b;
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	lua_settop(L, 2);
+	luaL_buffinit(L, &b);
+	for (size_t i = 0; i < l->n; i++) {
+		const struct column *c = &l->column[i];
+		char room[400];
+		const char *text = "-";
+		size_t len = 1;
+		int width, space;
+
+		lua_rawgeti(L, 2, (int)i + 1);
+		/* The value stays in its table, and so does its text. */
+		if (lua_type(L, -1) == LUA_TNUMBER)
+			text = number_text(c, lua_tonumber(L, -1), room, sizeof(room), &len);
+		else if (lua_type(L, -1) == LUA_TSTRING)
+			text = lua_tolstring(L, -1, &len);
+		lua_pop(L, 1);
+		width = l->squeeze ? c->width - over : c->width;
+		space = width > (int)len ? width - (int)len : 0;
+		if (l->squeeze)
+			over += (int)len + space - c->width;
+		if (!c->left)
+			pending += space;
+		if (len > 0) {
+			add_spaces(&b, pending);
+			pending = 0;
+			luaL_addlstring(&b, text, len);
+		}
+		if (c->left)
+			pending += space;
+		if (i + 1 < l->n)
+			pending += l->gap;
+	}
+	luaL_addchar(&b, '\n');
+	luaL_pushresult(&b);
+	return 1;
+}
+
+void
+ks_lua_add_layout(lua_State *L)
+{
+	static const luaL_Reg meta[] = {
+		{ NULL, NULL }
+	};
+	static const luaL_Reg functions[] = {
+		{ "layout", layout_new },
+		{ "layout_line", layout_line },
+		{ NULL, NULL }
+	};
+
+	ks_lua_newtype(L, LAYOUT, meta);
+	lua_pop(L, 1);
+	ks_lua_setfuncs(L, functions);
+}
