@@ -4,8 +4,6 @@ local run = require("support.run")
 local kstat = require("kstat")
 local stats = require("kstat.stats")
 
-local interpreter = rawget(_G, "jit") and "luajit" or "lua5.4"
-
 -- A process that publishes, does what `body` says, prints what it has to say, and stays until it is told.
 local prologue = [[
 local kstat, stats = require("kstat"), require("kstat.stats")
@@ -44,7 +42,7 @@ describe("a statsblob kstat", function()
     local file = dir .. "/" .. name .. ".lua"
     run.write_file(file, ("package.path, package.cpath = %q, %q\n"):format(package.path, package.cpath) ..
       prologue .. body .. "\n")
-    return ("KSTAT_DIR=%s KSTAT_PROC=%s KSTAT_SYS=%s %s %s"):format(dir, dir, dir, interpreter, file)
+    return ("KSTAT_DIR=%s KSTAT_PROC=%s KSTAT_SYS=%s %s %s"):format(dir, dir, dir, run.lua, file)
   end
 
   -- Publishes, calls `reader`, and ends the publisher. Returns what the publisher printed.

@@ -17,8 +17,7 @@ end
 describe("the module kstat", function()
   it("sets no global", function()
     local abi = is_jit and "5.1" or _VERSION:match("%d%.%d")
-    local interpreter = is_jit and "luajit" or "lua" .. _VERSION:match("%d%.%d")
-    local result = run.shell("$interpreter " .. interpreter .. [[ -e '
+    local result = run.shell(run.lua .. [[ -e '
       package.path = "./lua/?.lua;./lua/?/init.lua;" .. package.path
       package.cpath = "]] .. run.build .. "/lib/lua/" .. abi .. [[/?.so;" .. package.cpath
       local before = {}

@@ -30,10 +30,9 @@ describe("the example", function()
   end
 
   it("workqueue.lua shows its jobs, their queue and their times", function()
-    local lua = rawget(_G, "jit") and "luajit" or "lua5.4"
     local abi = rawget(_G, "jit") and "5.1" or "5.4"
     local program = ("LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='%s/lib/lua/%s/?.so;;' %s %s"):format(
-      run.build, abi, lua, "examples/workqueue.lua")
+      run.build, abi, run.lua, "examples/workqueue.lua")
     local out = watch(program, "kstat -p workqueue::jobs workqueue::queue", "kstat -p workqueue::job_ns")
     assert.matches("workqueue:0:jobs:state\tworking\n", out)
     local small, large = tonumber(out:match("jobs:small\t(%d+)")), tonumber(out:match("jobs:large\t(%d+)"))

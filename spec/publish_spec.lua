@@ -30,8 +30,6 @@ describe("kstat.publish", function()
 
   after_each(function() os.execute("rm -rf " .. dir) end)
 
-  local interpreter = rawget(_G, "jit") and "luajit" or "lua5.4"
-
   -- Runs Lua text in a process of its own.
   local function lua(text, prefix, err)
     local file = dir .. "/script.lua"
@@ -39,7 +37,7 @@ describe("kstat.publish", function()
     f:write("package.path = ", ("%q"):format(package.path), "\npackage.cpath = ", ("%q"):format(package.cpath),
       "\n", prefix or script, text, "\nprint('done')\n")
     f:close()
-    local r = run.shell(("KSTAT_DIR=%s KSTAT_PROC=%s KSTAT_SYS=%s %s %s"):format(dir, dir, dir, interpreter, file))
+    local r = run.shell(("KSTAT_DIR=%s KSTAT_PROC=%s KSTAT_SYS=%s %s %s"):format(dir, dir, dir, run.lua, file))
     assert.equal(err or "", r.err)
     assert.equal("done\n", r.out)
     os.remove(file)

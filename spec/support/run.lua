@@ -30,6 +30,10 @@ end
 -- stop in it), except those that load our modules: "$interpreter NAME" in a line of sh.
 local preamble = "unset LD_PRELOAD; interpreter='env LD_PRELOAD=" .. (os.getenv("KSTAT_PRELOAD") or "") .. "'\n"
 
+--- The words of sh that start the interpreter of the specs themselves, ready to load our modules.
+M.lua = ("env LD_PRELOAD=%s %s"):format(os.getenv("KSTAT_PRELOAD") or "",
+  rawget(_G, "jit") and "luajit" or "lua" .. _VERSION:match("%d%.%d"))
+
 --- Runs a line of sh. Returns { out =, err =, status = }; status is that of sh: 128+n for signal n.
 -- `$interpreter PROGRAM ...` in it runs a program that loads our modules.
 function M.shell(line)
