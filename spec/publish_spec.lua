@@ -235,6 +235,21 @@ describe("kstat.publish", function()
     ]])
   end)
 
+  it("refuses two statistics or timers of one name, and says which", function()
+    lua([[
+      local k, message, errname = pub:named({ name = "n", statistics = { "a", "b", { name = "a", type = "double" } } })
+      check(k, nil)
+      check(message, "spec:0:n: more than one statistic is named 'a'")
+      check(errname, "EINVAL")
+      k, message, errname = pub:timer({ name = "t", timers = { "job", "job" } })
+      check(k, nil)
+      check(message, "spec:0:t: more than one statistic is named 'job'")
+      check(errname, "EINVAL")
+      check(pub:named({ name = "n", statistics = { "a", "A" } }) ~= nil, true)
+      check(read("n", "A"), 0)
+    ]])
+  end)
+
   it("has no part in files that no publisher makes", function()
     local name = "x\27[31m.kseg"
     assert(io.open(dir .. "/" .. name, "w")):close()

@@ -43,9 +43,10 @@ kstat_t *kstat_create(const char *ks_module, int ks_instance, const char *ks_nam
     const char *ks_class, uchar_t ks_type, uint_t ks_ndata, uchar_t ks_flags);
 
 /*
- * Makes a kstat visible. 0, or -1: EINVAL (VIRTUAL without ks_data and ks_update, installed
- * already); for a published kstat also EINVAL (a name with a control character, a value without a
- * name) and ENOSPC (the segment is full).
+ * Makes a kstat visible. 0, or -1 and nobody sees it: EINVAL (VIRTUAL without ks_data and ks_update,
+ * installed already, two statistics or timers of one name), ENOMEM; for a published kstat also EINVAL (a
+ * name with a control character, a value without a name) and ENOSPC (the segment is full). Names that
+ * ks_update (VAR_SIZE) or ks_snapshot bring at each read are the caller's to keep apart.
  */
 int kstat_install(kstat_t *ksp);
 

@@ -93,22 +93,10 @@ ks_provider_new(const char *module, int instance, const char *name, const char *
 	return p;
 }
 
-static void
-free_described(struct ks_described *d)
-{
-	free((char *)d->meta.stat);
-	free((char *)d->meta.unit);
-	free((char *)d->meta.desc);
-	free(d);
-}
-
 void
 ks_provider_free(struct ks_provider *p)
 {
-	for (struct ks_described *d = p->described, *next; d != NULL; d = next) {
-		next = d->next;
-		free_described(d);
-	}
+	ks_provider_forget_described(p);
 	if (p->histogram != NULL && p->published == NULL)
 		free(p->histogram->counts);
 	free(p->histogram);
@@ -116,112 +104,6 @@ ks_provider_free(struct ks_provider *p)
 		free(p->ks.ks_data);
 	free(p->desc);
 	free(p);
-}
-
-/* --- metadata ------------------------------------------------------------------------ */
-
-const char *
-ks_unit_of(kstat2_nv_metatype_t type, uint64_t scale, kstat2_nv_metaflag_t flags)
-{
-	static const char *const plain[] = {
-		"", "", "", "s", "s", "s", "percent", "", "degrees C", "rpm", "V", "W", "A", "bytes",
-		"bits", "", "Hz", "", ""
-	};
-	bool fract = (flags & KSTAT2_NVMF_FRACT) != 0 && scale > 1;
-
-	if ((unsigned)type >= sizeof(plain) / sizeof(plain[0]))
-		return "";
-	if (scale <= 1)
-		return plain[type];
-	if (fract && strcmp(plain[type], "s") == 0)
-		return scale == 1000 ? "ms" : scale == 1000000 ? "us" : scale == 1000000000 ? "ns" : "ticks";
-	if (fract && scale == 1000)
-		return type == KSTAT2_NVMT_TEMP_C ? "millidegrees C" : type == KSTAT2_NVMT_VOLT ? "mV" :
-		    type == KSTAT2_NVMT_CURR ? "mA" : type == KSTAT2_NVMT_WATT ? "mW" : "";
-	if (!fract && type == KSTAT2_NVMT_BYTES)
-		return scale == 1024 ? "KiB" : scale == 1u << 20 ? "MiB" : scale == 1u << 30 ? "GiB" :
-		    scale == 512 ? "sectors" : scale == 4096 ? "pages" : "";
-	if (!fract && type == KSTAT2_NVMT_FREQ)
-		return scale == 1000 ? "kHz" : scale == 1000000 ? "MHz" : "";
-	return "";
-}
-
-static uint8_t
-kind_of(const kstat2_md_t *md)
-{
-	switch (md->md_kind) {
-	case KSTAT2_NVMK_COUNTER:
-		return KS_KIND_COUNTER;
-	case KSTAT2_NVMK_GAUGE:
-		return KS_KIND_GAUGE;
-	case KSTAT2_NVMK_TEXT:
-		return KS_KIND_TEXT;
-	case KSTAT2_NVMK_TIME:
-		return KS_KIND_TIME;
-	default:
-		break;
-	}
-	switch (md->md_type) {
-	case KSTAT2_NVMT_CNT:
-	case KSTAT2_NVMT_T_ACC:
-	case KSTAT2_NVMT_BYTES:
-	case KSTAT2_NVMT_BITS:
-		return KS_KIND_COUNTER;
-	case KSTAT2_NVMT_ID:
-		return KS_KIND_TEXT;
-	default:
-		return KS_KIND_GAUGE;
-	}
-}
-
-int
-ks_provider_describe(struct ks_provider *p, const char *stat, const kstat2_md_t *md)
-{
-	struct ks_described *d;
-	const char *unit;
-
-	if ((unsigned)md->md_type > KSTAT2_NVMT_LIMIT || (unsigned)md->md_kind > KSTAT2_NVMK_TIME ||
-	    (md->md_flags & ~(KSTAT2_NVMF_FRACT | KSTAT2_NVMF_PARTS)) != 0)
-		return ks_fail(EINVAL, "%s: no such metatype, kind or flag", stat);
-	d = calloc(1, sizeof(*d));
-	if (d == NULL)
-		return ks_fail(ENOMEM, "out of memory for metadata");
-	unit = md->md_unit != NULL ? md->md_unit : ks_unit_of(md->md_type, md->md_scale, md->md_flags);
-	d->meta.stat = strndup(stat, KSTAT_STRLEN - 1);
-	d->meta.unit = strdup(unit);
-	d->meta.desc = strdup(md->md_desc != NULL ? md->md_desc : "");
-	d->meta.kind = kind_of(md);
-	d->meta.type = (uint8_t)md->md_type;
-	d->meta.flags = md->md_flags;
-	d->meta.scale = md->md_scale;
-	if (d->meta.stat == NULL || d->meta.unit == NULL || d->meta.desc == NULL) {
-		free_described(d);
-		return ks_fail(ENOMEM, "out of memory for metadata");
-	}
-	d->next = p->described; /* a later description of the same statistic wins */
-	p->described = d;
-	return 0;
-}
-
-const struct ks_meta *
-ks_provider_meta(const struct ks_provider *p, const char *stat)
-{
-	for (const struct ks_described *d = p->described; d != NULL; d = d->next) {
-		if (strcmp(d->meta.stat, stat) == 0)
-			return &d->meta;
-	}
-	return NULL;
-}
-
-int
-kstat2_set_md(kstat_t *ksp, const char *stat, const kstat2_md_t *md)
-{
-	if (ksp == NULL || stat == NULL || md == NULL)
-		return ks_fail(EINVAL, "kstat2_set_md: a kstat, a statistic and metadata are needed");
-	if (!(ksp->ks_flags & KSTAT_FLAG_INVALID))
-		return ks_fail(EINVAL, "%s:%d:%s is installed: metadata comes before that", ksp->ks_module,
-		    ksp->ks_instance, ksp->ks_name);
-	return ks_provider_describe((struct ks_provider *)ksp, stat, md);
 }
 
 /* --- kstat_create(9F) ------------------------------------------------------------------ */

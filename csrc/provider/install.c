@@ -20,6 +20,8 @@ kstat_install(kstat_t *ksp)
 	    p->histogram == NULL && ksp->ks_data_size > 0)
 		return ks_fail(EINVAL, "%s:%d:%s is VIRTUAL, but neither ks_data nor ks_update is set",
 		    ksp->ks_module, ksp->ks_instance, ksp->ks_name);
+	if (ks_provider_check_names(p) != 0)
+		return -1;
 	ks_registry_show(p);
 	return 0;
 }

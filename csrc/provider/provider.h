@@ -35,7 +35,8 @@ struct ks_provider {
 	uint64_t id; /* never used twice in a process */
 	struct ks_provider *prev, *next; /* registry, in order of creation */
 	struct ks_provider *same_name, *same_id; /* next in its bucket of the registry */
-	struct ks_described *described;
+	struct ks_described **described; /* described_mask + 1 buckets by name, or NULL */
+	size_t described_mask, ndescribed;
 	struct ks_histogram *histogram; /* NULL: not a histogram */
 	char *desc;                     /* of the kstat as a whole, or NULL */
 	kstat2_metaflag_t mflags;
@@ -53,11 +54,20 @@ struct ks_provider *ks_provider_new(const char *module, int instance, const char
 /* Frees one that is not in the registry. */
 void ks_provider_free(struct ks_provider *p);
 
+/*
+ * Two statistics of one name could not be told apart: 0, or -1 with errno EINVAL, ENOMEM. A value that
+ * has no name yet is no duplicate.
+ */
+int ks_provider_check_names(const struct ks_provider *p);
+
 /* The metadata given for a statistic, or NULL. */
 const struct ks_meta *ks_provider_meta(const struct ks_provider *p, const char *stat);
 
 /* Copies metadata; 0, or -1 with errno EINVAL, ENOMEM. */
 int ks_provider_describe(struct ks_provider *p, const char *stat, const kstat2_md_t *md);
+
+/* Frees all of it. */
+void ks_provider_forget_described(struct ks_provider *p);
 
 /* The unit that follows from a metatype and scale: "bytes", "ms", ... */
 const char *ks_unit_of(kstat2_nv_metatype_t type, uint64_t scale, kstat2_nv_metaflag_t flags);

@@ -664,6 +664,8 @@ ks_published_install(struct ks_provider *p)
 	if (rc == 0)
 		rc = check_names(&im);
 	if (rc == 0)
+		rc = ks_provider_check_names(p);
+	if (rc == 0)
 		rc = install_image(p, &im);
 	if (rc == 0)
 		attach(p);

@@ -211,6 +211,44 @@ io_and_timers(void)
 	kstat_delete(raw);
 }
 
+/* Names that could not be told apart keep a kstat from being seen, until they are set right. */
+static void
+duplicates(void)
+{
+	enum { MANY = 20000 };
+	kstat_t *ksp = kstat_create("prov", 1, "twice", "misc", KSTAT_TYPE_NAMED, MANY, 0);
+	kstat_t *timers = kstat_create("prov", 1, "events", "misc", KSTAT_TYPE_TIMER, 2, 0);
+	kstat_named_t *kn = ksp->ks_data;
+	char name[KSTAT_STRLEN];
+
+	for (int i = 0; i < MANY; i++) {
+		(void)snprintf(name, sizeof(name), "stat%d", i);
+		kstat_named_init(&kn[i], name, KSTAT_DATA_UINT64);
+	}
+	kstat_named_init(&kn[MANY - 1], "stat17", KSTAT_DATA_STRING);
+	CHECK(kstat_install(ksp) == -1 && errno == EINVAL);
+	CHECK(strcmp(kstat_errmsg(), "prov:1:twice: more than one statistic is named 'stat17'") == 0);
+	CHECK(see("prov", 1, "twice") == NULL);
+	kstat_named_init(&kn[MANY - 1], "Stat17", KSTAT_DATA_UINT64);
+	CHECK(kstat_install(ksp) == 0);
+	CHECK(kstat_read(kc, see("prov", 1, "twice"), NULL) > 0);
+	kstat_delete(ksp);
+	/* Names of 30 bytes that differ in the last, and values that get their names later. */
+	ksp = kstat_create("prov", 1, "twice", "misc", KSTAT_TYPE_NAMED, 4, 0);
+	kn = ksp->ks_data;
+	kstat_named_init(&kn[0], "a_name_with_thirty_characters1", KSTAT_DATA_UINT64);
+	kstat_named_init(&kn[1], "a_name_with_thirty_characters2", KSTAT_DATA_UINT64);
+	CHECK(kstat_install(ksp) == 0);
+	kstat_delete(ksp);
+	kstat_timer_init(&KSTAT_TIMER_PTR(timers)[0], "event");
+	kstat_timer_init(&KSTAT_TIMER_PTR(timers)[1], "event");
+	CHECK(kstat_install(timers) == -1 && errno == EINVAL);
+	CHECK(strstr(kstat_errmsg(), "'event'") != NULL);
+	kstat_timer_init(&KSTAT_TIMER_PTR(timers)[1], "other");
+	CHECK(kstat_install(timers) == 0);
+	kstat_delete(timers);
+}
+
 static void
 persistent(void)
 {
@@ -468,6 +506,7 @@ main(void)
 	named_virtual();
 	writing();
 	io_and_timers();
+	duplicates();
 	persistent();
 	callbacks();
 	histograms();

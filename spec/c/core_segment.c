@@ -498,6 +498,41 @@ names_and_modes(void)
 	kstat_unpublish(pub);
 }
 
+/* Two statistics of one name are refused; a description given twice is the later one. */
+static void
+duplicates(void)
+{
+	enum { MANY = 4096 };
+	kstat_pub_t *pub = kstat_publish("twice", 0);
+	kstat_t *p = kstat_publish_create(pub, "seg", 0, "twice", "misc", KSTAT_TYPE_NAMED, MANY, 0), *k;
+	kstat2_md_t md = { .md_type = KSTAT2_NVMT_BYTES, .md_scale = 1 };
+	const struct ks_meta *m;
+	char name[KSTAT_STRLEN], desc[KSTAT_STRLEN];
+
+	md.md_desc = desc;
+	for (int i = 0; i < MANY; i++) {
+		(void)snprintf(name, sizeof(name), "stat%d", i);
+		(void)snprintf(desc, sizeof(desc), "number %d", i);
+		kstat_named_init(&KSTAT_NAMED_PTR(p)[i], name, KSTAT_DATA_UINT64);
+		CHECK(kstat2_set_md(p, name, &md) == 0);
+	}
+	kstat_named_init(&KSTAT_NAMED_PTR(p)[0], "stat4095", KSTAT_DATA_UINT64);
+	CHECK(kstat_install(p) == -1 && errno == EINVAL);
+	CHECK(strcmp(kstat_errmsg(), "seg:0:twice: more than one statistic is named 'stat4095'") == 0);
+	CHECK(see("seg", 0, "twice") == NULL);
+	kstat_named_init(&KSTAT_NAMED_PTR(p)[0], "stat0", KSTAT_DATA_UINT64);
+	md.md_desc = "the later one";
+	CHECK(kstat2_set_md(p, "stat7", &md) == 0);
+	CHECK(kstat_install(p) == 0);
+	k = read_kstat("seg", 0, "twice");
+	CHECK(k != NULL && k->ks_ndata == MANY);
+	m = ks_chain_meta(kc, k, "stat7");
+	CHECK(m != NULL && strcmp(m->desc, "the later one") == 0);
+	m = ks_chain_meta(kc, k, "stat4094");
+	CHECK(m != NULL && strcmp(m->desc, "number 4094") == 0);
+	kstat_unpublish(pub);
+}
+
 /* What a reader makes of a file that was cut off, or is none. */
 static void
 damage(void)
@@ -550,6 +585,7 @@ main(int argc, char **argv)
 	sharing();
 	exec_again(argv[0]);
 	names_and_modes();
+	duplicates();
 	damage();
 	(void)kstat_chain_update(kc);
 	CHECK(kc->kc_chain == NULL);

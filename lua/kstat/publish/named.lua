@@ -136,7 +136,7 @@ end
 -- @treturn[1] named `k:counter(statistic)`, `k:add(statistic [, n])`, `k:set(statistic, value)`, `k:delete()`
 -- @treturn[2] nil
 -- @treturn[2] string message
--- @treturn[2] string errno name
+-- @treturn[2] string errno name: "EINVAL" two statistics of one name, or one with a control character
 -- @function pub:named
 function M.named(self, spec)
     check.fields(spec, named_fields, "named")

@@ -107,7 +107,7 @@ local timer_fields = check.with_header("timers")
 -- @treturn[1] timers `k:timer(name)`, `k:start(name)`, `k:stop(name)`, `k:event(name, start, stop)`
 -- @treturn[2] nil
 -- @treturn[2] string message
--- @treturn[2] string errno name
+-- @treturn[2] string errno name: "EINVAL" two timers of one name, or one with a control character
 -- @function pub:timer
 function M.timer(self, spec)
     check.fields(spec, timer_fields, "timer")
