@@ -419,10 +419,10 @@ describe("a damaged capture", function()
         (replay("p", 3, "[" .. good .. "]\nbroken")))
     end)
 
-    it("of a damaged array after others, what is whole of it", function()
+    it("of a damaged array after others, what is whole of it, and that stays", function()
       local out = replay("p", 3, "[" .. kstat('"snaptime":1') .. "][" .. good .. ",{]")
       assert.matches("^==\nm:0:n:class\tc\nm:0:n:crtime\t0\nm:0:n:snaptime\t1.000000000\n"
-        .. "==\nwarning: [^\n]*sample 2[^\n]*\n" .. good_lines .. "error [^\n]*sample 2[^\n]*\n$", out)
+        .. "==\nwarning: [^\n]*sample 2[^\n]*\n" .. good_lines .. "==\n" .. good_lines .. "$", out)
     end)
 
     it("the statistics beside one that cannot be had", function()
@@ -449,6 +449,101 @@ describe("a damaged capture", function()
     it("later samples, if the first has nothing", function()
       assert.are.equal("==\nwarning: DIR/capture: sample 1, byte 2: an element of the array is not a kstat\n"
         .. good_lines, (replay("p", 1, "[1]\n[" .. good .. "]")))
+    end)
+
+    describe("the samples behind damage in the middle,", function()
+      local later = kstat('"crtime":1,"snaptime":2.5,"v":8')
+      local later_lines = good_lines:gsub("7", "8")
+
+      -- What three samples of a text show, plain and compressed; the lines of warnings are taken out.
+      local function both(text)
+        local out = replay("p", 3, text)
+        run.shell(("cd %s && gzip -c capture >capture.gz"):format(run.quote(directory)))
+        -- Where a token is found too long depends on the pieces.
+        local function comparable(shown)
+          return (shown:gsub("capture%.gz", "capture"):gsub("byte %d+: a string", "byte: a string"))
+        end
+        assert.are.equal(comparable(out), comparable(replay("p", 3, { directory .. "/capture.gz" })))
+        local told = {}
+        local shown = out:gsub("warning: DIR/capture: ([^\n]*)\n", function(line)
+          told[#told + 1] = line
+          return ""
+        end)
+        return shown, told
+      end
+
+      -- Both samples are shown, the last one stays, and one line tells of the damage.
+      local function recovers(text, message)
+        local shown, told = both(text)
+        assert.are.equal("==\n" .. good_lines .. ("==\n" .. later_lines):rep(2), shown)
+        assert.are.equal(1, #told, table.concat(told, "\n"))
+        assert.matches(message, told[1])
+        return told[1]
+      end
+
+      it("of an array that is cut off before the next, wherever it is cut", function()
+        local cut = "^sample 1, byte %d+: the array is cut off where the next one starts$"
+        local text = "[" .. good .. "\n[" .. later .. "]\n"
+        assert.truthy(recovers(text, cut):find("byte " .. #good + 2 .. ":", 1, true))
+        recovers("[" .. good .. ",\n[" .. later .. "]\n", cut)
+        for at = 1, #good, 3 do
+          recovers("[" .. good .. "," .. good:sub(1, at - 1) .. "\n[" .. later .. "]\n", "^sample 1, byte %d+: ")
+        end
+      end)
+
+      it("wherever the pieces that are read end", function()
+        for more = 0, 3 do
+          local filler = kstat('"snaptime":1,"x":"' .. ("x"):rep(262144 - 2 * #good + more) .. '"')
+          local shown, told = both("[" .. good .. ",\n" .. filler .. "\n[" .. later .. "]\n")
+          assert.are.equal("==\n" .. later_lines, shown:match("\n(==\n.-)==\n"))
+          assert.are.equal(1, #told)
+        end
+      end)
+
+      it("of one whose JSON is wrong, nested too deep or has a token without end", function()
+        recovers("[" .. good .. ",{]\n[" .. later .. "]\n", "^sample 1, byte %d+: damaged JSON: ")
+        recovers("[" .. good .. ',{"x":' .. ("["):rep(300) .. "\n[" .. later .. "]\n",
+          "^sample 1, byte %d+: values are nested deeper than 256$")
+        recovers("[" .. good .. ',{"module":"' .. ("x"):rep(2000000) .. '"}]\n[' .. later .. "]\n",
+          "^sample 1, byte %d+: a string, number or gap longer than 1048576 bytes$")
+      end)
+
+      it("with their own time of day", function()
+        for _, cut in ipairs({ "", ",", ',{"module":"x', ',{"module":' }) do
+          for _, stamp in ipairs({ "1700000005", "Tue Nov 14 22:13:25 UTC 2023" }) do
+            local out = replay("p", 2, ("1700000000\n[%s%s\n%s\n[%s]\n"):format(good, cut, stamp, later))
+            assert.matches("^== 1700000000\nwarning: ", out)
+            assert.matches("== 1700000005\n" .. later_lines .. "$", out)
+          end
+        end
+      end)
+
+      it("and of text that is no capture, before the first and between them", function()
+        local neither = "not a capture: neither an array of kstats in JSON nor the time of day"
+        local shown, told = both("total 48\nfoo [1]\n[" .. good .. "]\nConnection lost\n\n  more\n[" .. later
+          .. "]\n")
+        assert.are.equal("==\n" .. good_lines .. ("==\n" .. later_lines):rep(2), shown)
+        assert.are.same({ "sample 1, byte 0: " .. neither,
+          ("sample 2, byte %d: %s"):format(#good + 20, neither) }, told)
+        shown, told = both("hello\n1700000000\n[" .. good .. "]")
+        assert.are.equal(("== 1700000000\n" .. good_lines):rep(3), shown)
+        assert.are.same({ "sample 1, byte 0: " .. neither }, told)
+      end)
+
+      it("when arrays of which nothing is whole stand between", function()
+        local shown, told = both("[" .. good .. "]\n[{\n[{}\nx\n[" .. later .. "]\n")
+        assert.are.equal("==\n" .. good_lines .. ("==\n" .. later_lines):rep(2), shown)
+        assert.are.same({ ("sample 2, byte %d: the array is cut off where the next one starts (and 1 more)")
+          :format(#good + 6) }, told)
+      end)
+    end)
+
+    it("all of it behind a byte order mark", function()
+      assert.are.equal("==\n" .. good_lines, (replay("p", 1, "\239\187\191[" .. good .. "]")))
+      assert.are.equal("== 1700000000\n" .. good_lines,
+        (replay("p", 1, "\239\187\191\r\n1700000000\n[" .. good .. "]")))
+      assert.are.equal("error EBADMSG: DIR/capture: empty: a capture is what kstat -j prints\n",
+        (replay("p", 1, "\239\187\191\n")))
     end)
 
     it("what came out of gzip data before its damage", function()
@@ -481,6 +576,9 @@ describe("a damaged capture", function()
     command("[1," .. good .. "]", report, "sample 1, byte 2: an element of the array is not a kstat")
     command("[" .. kstat('"crtime":1,"snaptime":2.5,"v":7,"w":99999999999999999999') .. "]", report,
       "sample 1, byte %d+: the statistic 'w' is left out: its number does not fit 64 bits")
+    command("[" .. good .. "\n[" .. good .. "]\n", report .. "\n" .. report .. "\n" .. report,
+      "sample 1, byte %d+: the array is cut off where the next one starts", "1", "3")
+    command("hello\n[" .. good .. "]\n", report, "sample 1, byte 0: not a capture")
     command("hello", "", "sample 1, byte 0: not a capture")
     command("", "", "empty")
   end)

@@ -41,18 +41,26 @@ capture_close(struct ks_source *src)
 	free(c);
 }
 
-/* Tells what of this sample could not be had. */
 static void
-warn(const struct capture *c, struct ks_scan *scan)
+warn_of(struct ks_scan *scan, const char *line, size_t n)
 {
-	const struct ks_capture_parser *p = &c->parser;
+	if (n > 1)
+		ks_scan_warn(scan, "%s (and %zu more)", line, n - 1);
+	else if (n == 1)
+		ks_scan_warn(scan, "%s", line);
+}
 
-	if (p->problems > 1)
-		ks_scan_warn(scan, "%s (and %zu more)", p->problem, p->problems - 1);
-	else if (p->problems == 1)
-		ks_scan_warn(scan, "%s", p->problem);
-	if (p->damage_errno != 0)
-		ks_scan_warn(scan, "%s", p->damage);
+/* Tells what of this sample, and before it, could not be had. */
+static void
+warn(struct capture *c, struct ks_scan *scan)
+{
+	struct ks_capture_notes *n = &c->parser.notes;
+
+	warn_of(scan, n->problem, n->problems);
+	warn_of(scan, n->damage, n->damages);
+	n->damages = 0;
+	if (n->end_errno != 0)
+		ks_scan_warn(scan, "%s", n->end);
 }
 
 static int
@@ -146,25 +154,26 @@ static int
 first_sample(struct capture *c)
 {
 	struct ks_capture_parser *p = &c->parser;
+	struct ks_capture_notes *n = &p->notes;
 	char problem[KS_CAPTURE_MESSAGE];
 	size_t skipped;
 	int rc = ks_capture_parser_next(p);
 
 	if (rc == 0)
 		return ks_fail(EBADMSG, "%s: empty: a capture is what kstat -j prints", c->path);
-	if (rc < 0 || ks_capture_sample_count(&p->sample) > 0 || p->problems == 0)
+	if (rc < 0 || ks_capture_sample_count(&p->sample) > 0 || n->problems == 0)
 		return rc;
 	/* Not one kstat in it, but something else: perhaps later samples have some. */
-	memcpy(problem, p->problem, sizeof(problem));
-	skipped = p->problems;
+	memcpy(problem, n->problem, sizeof(problem));
+	skipped = n->problems;
 	while (ks_capture_sample_count(&p->sample) == 0) {
 		rc = ks_capture_parser_next(p);
 		if (rc <= 0)
 			return ks_fail(EBADMSG, "%s", problem);
-		skipped += p->problems;
+		skipped += n->problems;
 	}
-	memcpy(p->problem, problem, sizeof(problem));
-	p->problems = skipped;
+	memcpy(n->problem, problem, sizeof(n->problem));
+	n->problems = skipped;
 	return rc;
 }
 
@@ -182,7 +191,7 @@ ks_source_capture_open(const char *path)
 		return ks_fail_null(ENOMEM, "%.200s: out of memory", path);
 	}
 	if (ks_capture_parser_open(&c->parser, path) != 0 ||
-	    (c->parser.path = c->path, first_sample(c)) < 0) {
+	    (c->parser.notes.path = c->path, first_sample(c)) < 0) {
 		int error = errno;
 
 		capture_close(&c->base);

@@ -19,7 +19,9 @@ ks_capture_input_open(struct ks_capture_input *in, const char *path)
 {
 	struct stat st;
 
-	*in = (struct ks_capture_input){ .fd = -1, .removed = KS_BUF_INIT };
+	*in = (struct ks_capture_input){
+		.fd = -1, .removed = KS_BUF_INIT, .before = '\n'
+	};
 	in->text = malloc(PIECE_SIZE);
 	if (in->text == NULL)
 		return ks_fail(ENOMEM, "%.200s: out of memory", path);
@@ -204,6 +206,8 @@ ks_capture_input_fill(struct ks_capture_input *in)
 
 	if (in->ended)
 		return 0;
+	if (in->len > 0)
+		in->before = in->text[in->len - 1];
 	in->base += in->len + in->removed.len / sizeof(size_t);
 	in->len = 0;
 	in->pos = 0;

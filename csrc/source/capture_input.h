@@ -19,6 +19,7 @@ struct ks_capture_input {
 	size_t len; /* its bytes */
 	size_t pos; /* those already used up */
 	uint64_t base; /* where the piece starts in the whole (uncompressed) text */
+	char before; /* the last byte of the piece before; at the start a newline */
 	struct ks_buf removed; /* size_t: places in the piece that a backslash was taken from */
 	bool carry; /* a backslash waits for what follows it */
 	int fd;
@@ -38,6 +39,13 @@ void ks_capture_input_free(struct ks_capture_input *in);
  * -1 with errno and a message that does not name the file: EBADMSG damaged gzip data, or read(2)'s.
  */
 int ks_capture_input_fill(struct ks_capture_input *in);
+
+/* True if text[at] is the first byte of a line. */
+static inline bool
+ks_capture_input_starts_line(const struct ks_capture_input *in, size_t at)
+{
+	return (at > 0 ? in->text[at - 1] : in->before) == '\n';
+}
 
 /* Where the byte text[at] is in the whole text. */
 uint64_t ks_capture_input_position(const struct ks_capture_input *in, size_t at);

@@ -1,7 +1,8 @@
 /*
  * capture_json.h - parses captures: what `kstat -j` printed, illumos's or ours. One array is
  * one sample; arrays follow each other with anything blank between, and before an array the
- * line that -T prints may stand. SPDX-License-Identifier: MIT
+ * line that -T prints may stand. What is neither is passed over, up to the next line that starts
+ * with an array. SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_CAPTURE_JSON_H
 #define SOURCE_CAPTURE_JSON_H
@@ -11,23 +12,21 @@
 #include <stdint.h>
 
 #include "source/capture_input.h"
+#include "source/capture_note.h"
 #include "source/capture_sample.h"
 
-#define KS_CAPTURE_MESSAGE 400
-
 struct ks_capture_parser {
-	const char *path; /* for messages; the owner keeps it */
 	struct ks_capture_input in;
 	struct ks_capture_sample sample;
-	uint64_t number;    /* of the sample in `sample`, from 1; 0: none yet */
-	bool has_time;      /* a time stamp stood before it */
-	int64_t time;       /* ns since 1970 */
-	/* What of the sample had to be left out: the first such thing, and how many there were. */
-	char problem[KS_CAPTURE_MESSAGE];
-	size_t problems;
-	/* Why the capture cannot be read any further; errno 0: it can. */
-	int damage_errno;
-	char damage[KS_CAPTURE_MESSAGE];
+	/*
+	 * What is to be told of the sample, and of what was passed over before it, which the owner
+	 * clears (notes.damages) when it has told it.
+	 */
+	struct ks_capture_notes notes;
+	uint64_t number; /* of the sample in `sample`, from 1; 0: none yet */
+	bool has_time;   /* a time stamp stood before it */
+	int64_t time;    /* ns since 1970 */
+	bool lost;       /* behind damage: the next array starts a line */
 };
 
 /* path "-": standard input. 0, or -1 with errno and message; free it in either case. */
@@ -36,9 +35,10 @@ int ks_capture_parser_open(struct ks_capture_parser *p, const char *path);
 void ks_capture_parser_free(struct ks_capture_parser *p);
 
 /*
- * Parses the next array into p->sample. 1: there is one (of a damaged array, what was complete
- * before the damage, which p->damage tells). 0: the capture has no more; -1 with errno and
- * message: it is damaged here. In both cases p->sample stays as it is.
+ * Parses the next array into p->sample, or of a damaged one what was complete before the damage; one
+ * without anything complete is passed over. 1: there is one. 0: the capture has no more. -1 with
+ * errno and message: it cannot be read any further, or its end is damage that was not told. Unless
+ * there is one, p->sample stays as it is.
  */
 int ks_capture_parser_next(struct ks_capture_parser *p);
 
