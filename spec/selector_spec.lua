@@ -2,6 +2,8 @@
 local kstat = require("kstat")
 local selector = require("kstat.selector")
 
+local run = require("support.run")
+
 local host = "spec/vectors/kstat/host.jsonl"
 
 -- The message of a call that must raise here, in the caller's file.
@@ -107,6 +109,72 @@ describe("a selector", function()
     assert.same({ nil, "EINVAL" }, { (ks:select("/+/")), (select(3, ks:select("/+/"))) })
     assert.same({ nil, "EINVAL" }, { (ks:sample("/+/")), (select(3, ks:sample("/+/"))) })
     assert.same({ nil, "EINVAL" }, { (ks:render("list", "/+/")), (select(3, ks:render("list", "/+/"))) })
+  end)
+
+  describe("whose regular expression takes too many steps", function()
+    local many = ("a"):rep(30)
+    local path = os.tmpname()
+    local told = "^regular expression /%(a%+%)%+%[bc%]/: match limit exceeded; .*write it without%)$"
+
+    setup(function()
+      run.write_file(path, ('[{"module":"m","instance":0,"name":"%s","class":"c","type":1,"snaptime":1,'
+        .. '"data":{"snaptime":1,"%s":1,"b":2}}]\n'):format(many, many))
+    end)
+
+    teardown(function()
+      os.remove(path)
+    end)
+
+    -- The chain's warnings after some use of it.
+    local function warned(use)
+      local chain = assert(kstat.open(path))
+      use(chain)
+      local lines = chain:warnings()
+      chain:close()
+      return lines
+    end
+
+    it("counts as no match, and a warning says so once", function()
+      local sel = assert(kstat.selector({ name = "/(a+)+[bc]/" }))
+      local lines = warned(function(chain)
+        assert.same({}, chain:select(sel))
+        assert.same({}, chain:select(sel))
+        local first = chain:warnings()
+        assert.equal(1, #first)
+        assert.matches(told, first[1])
+        assert.same({}, chain:select(sel))
+      end)
+      assert.same({}, lines)
+    end)
+
+    it("is told of wherever it is used", function()
+      local function fresh(field)
+        return (assert(kstat.selector({ [field] = "/(a+)+[bc]/" })))
+      end
+      local uses = {
+        function(chain) chain:render("list", fresh("statistic")) end,
+        function(chain)
+          local step, state, first = chain:values(fresh("statistic"))
+          assert.is_nil(step(state, first))
+        end,
+        function(chain) chain:sample(fresh("name")) end,
+        function(chain) chain:sample():select(fresh("name")) end,
+        function(chain) fresh("name"):matches(chain:lookup("m")) end,
+        function(chain) fresh("statistic"):matches(chain:lookup("m"), many) end,
+      }
+      for i, use in ipairs(uses) do
+        local lines = warned(use)
+        assert.equal(1, #lines, "use " .. i)
+        assert.matches(told, lines[1])
+      end
+    end)
+
+    it("is told of by the command", function()
+      local result = run.run({ "kstat", "-p", "-r", path, "m:::/(a+)+[bc]|^b/" })
+      assert.equal("m:0:" .. many .. ":b\t2\n", result.out)
+      assert.matches("^kstat: regular expression /%(a%+%)%+%[bc%]|%^b/: match limit exceeded; [^\n]*\n$", result.err)
+      assert.equal(3, result.status)
+    end)
   end)
 
   it("that is wrong raises from an iterator, which cannot return a message", function()

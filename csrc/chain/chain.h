@@ -99,6 +99,14 @@ const char *ks_chain_publisher(kstat_ctl_t *kc, const kstat_t *ksp, uint32_t *pi
  */
 const char *ks_chain_warning(kstat_ctl_t *kc);
 
+/*
+ * Keeps as warnings what is to be told of selectors that were used on the chain or on what came from
+ * it: each regular expression that was given up, once. Whoever matches without
+ * ks_selector_select() calls it afterwards. kc NULL: the chain is closed, nothing is kept.
+ */
+void ks_chain_warn_of_selectors(kstat_ctl_t *kc, const struct ks_selector *const *selectors,
+    size_t n);
+
 /* The number of kstats in the chain. */
 size_t ks_chain_length(kstat_ctl_t *kc);
 

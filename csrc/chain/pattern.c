@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,11 @@ struct ks_regex {
 	pcre2_match_data *data;
 	pcre2_match_context *context;
 	unsigned uses;
+	int failure; /* why the first match failed that neither matched nor did not; 0: none did */
+	bool told;
+	char trouble[400];
+	size_t n;
+	char text[]; /* n bytes */
 };
 
 /* --- globs -------------------------------------------------------------- */
@@ -173,9 +179,11 @@ ks_pattern_regex(struct ks_pattern *p, const char *text, size_t n, const char *f
 			    (int)(n < 200 ? n : 200), text, flags, *flags);
 		options |= option_of(*flags);
 	}
-	r = calloc(1, sizeof(*r));
+	r = calloc(1, sizeof(*r) + n);
 	if (r == NULL)
 		return ks_fail(ENOMEM, "out of memory for a regular expression");
+	memcpy(r->text, text, n);
+	r->n = n;
 	r->code = pcre2_compile((PCRE2_SPTR)text, n, options, &error, &at, NULL);
 	if (r->code == NULL) {
 		unsigned char why[160];
@@ -200,9 +208,14 @@ ks_pattern_regex(struct ks_pattern *p, const char *text, size_t n, const char *f
 static bool
 regex_match(struct ks_regex *r, const char *s, size_t n)
 {
+	int rc;
+
 	if (++r->uses == USES_BEFORE_JIT)
 		(void)pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE);
-	return pcre2_match(r->code, (PCRE2_SPTR)s, n, 0, 0, r->data, r->context) >= 0;
+	rc = pcre2_match(r->code, (PCRE2_SPTR)s, n, 0, 0, r->data, r->context);
+	if (rc < PCRE2_ERROR_NOMATCH && r->failure == 0)
+		r->failure = rc;
+	return rc >= 0;
 }
 
 /* --- either ------------------------------------------------------------------ */
@@ -247,6 +260,22 @@ ks_pattern_match(const struct ks_pattern *p, const char *s, size_t n)
 	default:
 		return regex_match(p->regex, s, n);
 	}
+}
+
+const char *
+ks_pattern_trouble(const struct ks_pattern *p)
+{
+	struct ks_regex *r = p->kind == KS_PATTERN_REGEX ? p->regex : NULL;
+	unsigned char why[120];
+
+	if (r == NULL || r->failure == 0 || r->told)
+		return NULL;
+	r->told = true;
+	(void)pcre2_get_error_message(r->failure, why, sizeof(why));
+	(void)snprintf(r->trouble, sizeof(r->trouble), "regular expression /%.*s/: %s; what it was "
+	    "given up at counts as no match (repeats inside of repeats, such as (a+)+, take too many "
+	    "steps: write it without)", (int)(r->n < 160 ? r->n : 160), r->text, (char *)why);
+	return r->trouble;
 }
 
 /* --- captures ----------------------------------------------------------------- */

@@ -35,9 +35,14 @@ void ks_pattern_free(struct ks_pattern *p);
 
 /*
  * True if the n bytes at s match. A regular expression that exceeds PCRE2's match limits
- * counts as no match.
+ * counts as no match; ks_pattern_trouble() tells.
  */
 bool ks_pattern_match(const struct ks_pattern *p, const char *s, size_t n);
+
+/*
+ * Once, after a match that was given up: a line for the person, owned by the pattern. Else NULL.
+ */
+const char *ks_pattern_trouble(const struct ks_pattern *p);
 
 /* How many capture groups it has; only regular expressions have any. */
 size_t ks_pattern_groups(const struct ks_pattern *p);

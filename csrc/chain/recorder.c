@@ -192,6 +192,7 @@ read_kstats(struct ks_recorder *rec, kstat_ctl_t *kc, const struct ks_selector *
 		}
 		found++;
 	}
+	ks_chain_warn_of_selectors(kc, selectors, n);
 	*count = found;
 	return 0;
 }

@@ -387,6 +387,7 @@ render_all(struct render *r, const struct ks_selector *const *selectors, size_t 
 		ks_buf_adds(&r->out, "]\n");
 	if (rc == 0)
 		rc = hand_on(r, 0);
+	ks_chain_warn_of_selectors(r->kc, selectors, n);
 	ks_buf_free(&r->out);
 	ks_values_free(&r->values);
 	free(r->state);

@@ -190,6 +190,7 @@ ks_chain_scan(struct ks_chain *chain)
 			(void)snprintf(message, sizeof(message), "%s", kstat_errmsg());
 		}
 	}
+	ks_chain_warn_of_selectors(&chain->kc, chain->only.selector, chain->only.n);
 	removed = remove_unseen(chain, &scan);
 	if (scan.changed) {
 		chain->kc.kc_chain = chain->nodes.first == NULL ? NULL : &chain->nodes.first->k;
@@ -208,4 +209,15 @@ ks_chain_warn(struct ks_chain *chain, const char *line)
 	struct ks_scan scan = { .chain = chain };
 
 	ks_scan_warn(&scan, "%s", line);
+}
+
+void
+ks_chain_warn_of_selectors(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n)
+{
+	for (size_t i = 0; kc != NULL && i < n; i++) {
+		const char *line;
+
+		while ((line = ks_selector_trouble(selectors[i])) != NULL)
+			ks_chain_warn(ks_chain_of(kc), line);
+	}
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "chain/chain.h"
 #include "model/decode.h"
 
 void
@@ -54,6 +55,18 @@ fields_of(const struct ks_selector *s, const struct ks_pattern *field[FIELDS])
 	field[2] = &s->name;
 	field[3] = &s->stat;
 	field[4] = &s->class_;
+}
+
+const char *
+ks_selector_trouble(const struct ks_selector *s)
+{
+	const struct ks_pattern *field[FIELDS];
+	const char *line = NULL;
+
+	fields_of(s, field);
+	for (int i = 0; line == NULL && i < FIELDS; i++)
+		line = ks_pattern_trouble(field[i]);
+	return line;
 }
 
 size_t
@@ -211,6 +224,7 @@ ks_selector_select_any(const struct ks_selector *const *selectors, size_t n, kst
 		    gather(&g, ksp) != 0)
 			return -1;
 	}
+	ks_chain_warn_of_selectors(kc, selectors, n);
 	finish(&g, out);
 	return 0;
 }

@@ -512,6 +512,7 @@ kstat_collect(lua_State *L)
 		if (wanted(selectors, nsel, w.ksp, name) && ks_values_add(values, name, &v) != 0)
 			return luaL_error(L, "%s", kstat_errmsg());
 	}
+	ks_chain_warn_of_selectors(u->chain->kc, selectors, nsel);
 	ks_values_sort(values);
 	for (size_t i = 0; i < values->n; i++) {
 		lua_pushstring(L, values->pair[i].name);
@@ -574,6 +575,7 @@ kstat_numbers(lua_State *L)
 		lua_pushstring(L, name);
 		lua_rawseti(L, 3, n);
 	}
+	ks_chain_warn_of_selectors(w.u->chain->kc, selectors, nsel);
 	lua_pushinteger(L, n);
 	return 1;
 }

@@ -207,8 +207,12 @@ static int
 select_in(struct ks_lua_sample *u, const struct ks_selector *const *selectors, size_t n,
     struct ks_selection *sel)
 {
-	if (!ks_lua_growing(u))
-		return ks_selector_pick(selectors, n, u->s->ksp, u->s->n, sel);
+	if (!ks_lua_growing(u)) {
+		if (ks_selector_pick(selectors, n, u->s->ksp, u->s->n, sel) != 0)
+			return -1;
+		ks_chain_warn_of_selectors(u->chain->kc, selectors, n);
+		return 0;
+	}
 	if (ks_selector_select_any(selectors, n, u->chain->kc, sel) != 0)
 		return -1;
 	for (size_t i = 0; i < sel->n; i++) {

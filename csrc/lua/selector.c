@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "chain/chain.h"
 #include "chain/selector.h"
 #include "lua/core.h"
 #include "lua/error.h"
@@ -123,9 +124,11 @@ selector_matches(lua_State *L)
 	struct ks_lua_kstat *k = ks_lua_checkkstat(L, 2);
 	const char *stat = luaL_optstring(L, 3, NULL);
 	const kstat_t *head = k->origin == KS_LUA_LIVE ? &k->head : k->delta.now;
+	const struct ks_selector *s = &u->s;
 
-	lua_pushboolean(L, ks_selector_matches(&u->s, head) &&
-	    (stat == NULL || ks_selector_matches_stat(&u->s, stat)));
+	lua_pushboolean(L, ks_selector_matches(s, head) &&
+	    (stat == NULL || ks_selector_matches_stat(s, stat)));
+	ks_chain_warn_of_selectors(k->chain->kc, &s, 1);
 	return 1;
 }
 
