@@ -120,7 +120,9 @@ typedef struct kstat_pub kstat_pub_t;
  * Children of fork() share it and go on updating. A name this process (or its parent, before the
  * fork) published already gives the same segment again. After an exec() of the publishing process the
  * values of kstats that are created again unchanged go on. What a dead process left under the
- * name is replaced, but for PERSISTENT kstats, which wait to be created again.
+ * name is replaced, but for PERSISTENT kstats, which wait to be created again. (While another process
+ * looks into a dead one's memory, as ps does, the kernel keeps what it held: this function then waits, a
+ * second at most, and readers see the dead one's kstats still.)
  * When the last process that holds the segment exits, its file is removed, unless it has
  * PERSISTENT kstats. NULL with errno: EINVAL a bad name, EBUSY another process publishes it,
  * EACCES, ENOSPC, ...

@@ -294,8 +294,15 @@ take_over(struct kstat_pub *pub, const char *path, int flags)
 	}
 	same_process = h.creator_pid == (uint32_t)getpid() && h.creator == ks_owner_process();
 	if (live && !same_process && !(flags & KSTAT_PUBLISH_SHARED)) {
-		unmap(pub);
-		return ks_fail(EBUSY, "%s: published by process %u", path, h.creator_pid);
+		/* A dead one's children may publish on; but mostly it is about to let go. */
+		bool dead = !ks_owner_alive(h.creator);
+
+		live = !dead || !ks_seg_wait_end(pub->fd);
+		if (live) {
+			unmap(pub);
+			return ks_fail(EBUSY, dead ? "%s: published by children of process %u, which is dead" :
+			    "%s: published by process %u", path, h.creator_pid);
+		}
 	}
 	if (((h.flags ^ (uint32_t)flags) & KSTAT_PUBLISH_PRIV) != 0 ||
 	    (st.st_uid != geteuid() && !live)) {

@@ -146,6 +146,19 @@ ks_seg_is_live(int fd)
 	return fcntl(fd, F_OFD_GETLK, &fl) != 0 || fl.l_type != F_UNLCK;
 }
 
+bool
+ks_seg_wait_end(int fd)
+{
+	hrtime_t until = gethrtime() + 1000000000LL;
+
+	while (ks_seg_is_live(fd)) {
+		if (gethrtime() > until)
+			return false;
+		(void)nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+	}
+	return true;
+}
+
 int
 ks_seg_hold(int fd)
 {

@@ -39,6 +39,12 @@ size_t ks_seg_name_length(const char *file);
 /* True if somebody holds the segment open as its publisher. */
 bool ks_seg_is_live(int fd);
 
+/*
+ * Waits, a second at most, until nobody holds it; true if so. A dead process holds a segment for a moment
+ * more if another one is looking into its memory, as ps does.
+ */
+bool ks_seg_wait_end(int fd);
+
 /* Takes part in publishing (a lock that the kernel drops with the last copy of fd). 0 or -1. */
 int ks_seg_hold(int fd);
 

@@ -4,18 +4,22 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "chain/chain.h"
 #include "kstat_provider.h"
 #include "provider/publish.h"
+#include "provider/segment_dir.h"
 #include "source/source.h"
 
 static int checks, failures;
@@ -346,6 +350,21 @@ come_and_go(kstat_pub_t *pub)
 	CHECK(atomic_load(&pub->header->reused) > 0);
 }
 
+/* True if nobody holds the segment, at once or when others have looked into the dead one's memory. */
+static bool
+has_ended(const char *name)
+{
+	char path[512];
+	int fd;
+	bool ended;
+
+	(void)snprintf(path, sizeof(path), "%s/%s.kseg", getenv("KSTAT_DIR"), name);
+	fd = open(path, O_RDONLY);
+	ended = fd >= 0 && ks_seg_wait_end(fd);
+	(void)close(fd);
+	return ended;
+}
+
 /* A process that publishes two kstats and is killed. */
 static void
 publish_and_die(const char *name, bool hold_lock)
@@ -367,6 +386,7 @@ publish_and_die(const char *name, bool hold_lock)
 		(void)raise(SIGKILL);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+	CHECK(has_ended(name));
 }
 
 static void
@@ -395,6 +415,64 @@ death(void)
 	CHECK(kstat_publish_gc(KSTAT_GC_PERSISTENT, NULL, NULL) == 1 && !exists("dead"));
 	CHECK(see("seg", 0, "kept") == NULL);
 	CHECK(kstat_publish_gc(8, NULL, NULL) == -1 && errno == EINVAL);
+}
+
+/* Shares the memory of its parent, which is killed, and so holds what was mapped there for a while. */
+static int linger_ms, linger_start[2];
+
+static int
+linger(void *arg)
+{
+	char c;
+
+	(void)arg;
+	(void)syscall(SYS_read, linger_start[0], &c, 1);
+	(void)syscall(SYS_nanosleep, &(struct timespec){ linger_ms / 1000, linger_ms % 1000 * 1000000L },
+	    NULL);
+	(void)syscall(SYS_exit, 0);
+	return 0;
+}
+
+/* A publisher that died, but whose memory and lock the kernel keeps: waited for, within reason. */
+static void
+lingering(int ms, bool too_long)
+{
+	static char stack[65536];
+	int status, up[2];
+	kstat_pub_t *pub;
+	kstat_t *p;
+	char c;
+	pid_t pid;
+
+	linger_ms = ms;
+	CHECK(pipe(linger_start) == 0 && pipe(up) == 0);
+	pid = fork();
+	if (pid == 0) {
+		pub = kstat_publish("lingers", 0);
+		p = pub != NULL ? counters(pub, "lingers", 0) : NULL;
+		if (p == NULL || clone(linger, stack + sizeof(stack), CLONE_VM, NULL) < 0)
+			_exit(1);
+		kstat_counter_add(kstat_counter(p, "a"), 1);
+		(void)!write(up[1], "x", 1);
+		for (;;)
+			(void)pause();
+	}
+	CHECK(read(up[0], &c, 1) == 1);
+	CHECK(kstat_publish("lingers", 0) == NULL && errno == EBUSY);
+	CHECK(strstr(kstat_errmsg(), "dead") == NULL);
+	CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid);
+	CHECK(u64(read_kstat("seg", 0, "lingers"), "a") == 1);
+	CHECK(write(linger_start[1], "x", 1) == 1);
+	pub = kstat_publish("lingers", 0);
+	CHECK(too_long ? pub == NULL && errno == EBUSY && strstr(kstat_errmsg(), "dead") != NULL :
+	    pub != NULL);
+	CHECK(too_long || see("seg", 0, "lingers") == NULL);
+	kstat_unpublish(pub);
+	CHECK(too_long ? has_ended("lingers") && kstat_publish_gc(0, NULL, NULL) == 1 : !exists("lingers"));
+	for (int i = 0; i < 2; i++) {
+		(void)close(up[i]);
+		(void)close(linger_start[i]);
+	}
 }
 
 /* Another process with the name: refused, unless both want it. */
@@ -582,6 +660,8 @@ main(int argc, char **argv)
 	kstat_unpublish(pub);
 	CHECK(!exists("core"));
 	death();
+	lingering(100, false);
+	lingering(1500, true);
 	sharing();
 	exec_again(argv[0]);
 	names_and_modes();
