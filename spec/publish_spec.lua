@@ -235,6 +235,66 @@ describe("kstat.publish", function()
     ]])
   end)
 
+  it("refuses fractions where it counts whole things, and names what has one", function()
+    lua([[
+      local k = assert(pub:named({ name = "n", statistics = { "hits", { name = "level", kind = "gauge" },
+        { name = "load", type = "double" } } }))
+      local h = assert(pub:histogram({ name = "h", type = "log2" }))
+      local q = assert(pub:io({ name = "io" }))
+      local t = assert(pub:timer({ name = "t", timers = { "job" } }))
+      local hits, level = k:counter("hits"), k:counter("level")
+      local function linear(field, value)
+        local spec = { name = "x", type = "linear", range_min = 0, range_max = 10, stepping = 1 }
+        spec[field] = value
+        return function() pub:histogram(spec) end
+      end
+      local function named(field, value)
+        return function()
+          pub:named({ name = "x", statistics = { { name = "a", type = type(value) == "table" and "ints" or nil,
+            [field] = value } } })
+        end
+      end
+      -- What is called in C without LuaJIT names the argument by its number.
+      local c = not rawget(_G, "jit")
+      for what, fs in pairs({
+        ["hits"] = { function() k:add("hits", 0.5) end },
+        ["level"] = { function() k:set("level", -0.5) end },
+        [c and "bad argument #1 to 'add'" or "hits"] = { function() hits:add(1e-9) end },
+        [c and "bad argument #1 to 'set'" or "level"] = { function() level:set(0.5) end },
+        [c and "bad argument #1 to 'max'" or "level"] = { function() level:max(0.5) end },
+        [c and "bad argument #1 to 'add_value'" or "value"] = { function() h:add_value(1.5) end },
+        [c and "bad argument #2 to 'done'" or "bytes"] = { function() q:done("read", 1.5) end },
+        [c and "bad argument #2 to 'count'" or "bytes"] = { function() q:count("read", 1.5) end },
+        [c and "bad argument #1 to 'waitq_enter'" or "time"] = { function() q:waitq_enter(1.5) end },
+        ["time"] = { function() t:start("job", 1.5) end, function() t:stop("job", 1.5) end },
+        ["start"] = { function() t:event("job", 1.5, 2) end },
+        ["stop"] = { function() t:event("job", 1, 2.5) end },
+        ["range_min"] = { linear("range_min", 0.5) },
+        ["range_max"] = { linear("range_max", 9.5) },
+        ["stepping"] = { linear("stepping", 1.5), linear("stepping", 1 / 0), linear("stepping", 0 / 0) },
+        ["scale"] = { linear("scale", 1.5) },
+        ["scale of a"] = { named("scale", 0.5) },
+        ["value of a"] = { named("value", 1.5) },
+        ["a"] = { named("value", { 1, 2.5 }) },
+        ["shards"] = { function() pub:named({ name = "x", statistics = { "a" }, shards = 1.5 }) end },
+      }) do
+        for _, f in ipairs(fs) do
+          local ok, message = pcall(f)
+          check(ok, false, what)
+          local said, why = message:match("^.*script.lua:%d+: (.-):? %(?(number has no integer representation)%)?$")
+          check(said, what, message)
+          check(why ~= nil, true)
+        end
+      end
+      hits:add(2.0)
+      k:add("hits", 1e3)
+      k:set("load", 0.5)
+      assert(h:add_value(3.0))
+      check(read("n", "hits"), 1002)
+      check(read("n", "load"), 0.5)
+    ]])
+  end)
+
   it("refuses two statistics or timers of one name, and says which", function()
     lua([[
       local k, message, errname = pub:named({ name = "n", statistics = { "a", "b", { name = "a", type = "double" } } })

@@ -1,7 +1,26 @@
 /* compat.c - see compat.h. SPDX-License-Identifier: MIT */
 #include "lua/compat.h"
 
+#include <math.h>
 #include <string.h>
+
+void
+ks_lua_checkwhole(lua_State *L, lua_Number n, int i)
+{
+	luaL_argcheck(L, n == floor(n), i, "number has no integer representation");
+}
+
+#if !KS_LUA_INTEGERS
+lua_Integer
+ks_lua_checkinteger(lua_State *L, int i)
+{
+	lua_Number n = luaL_checknumber(L, i);
+
+	ks_lua_checkwhole(L, n, i); /* false for NaN, too */
+	luaL_argcheck(L, n >= -9007199254740992.0 && n <= 9007199254740992.0, i, "number out of range");
+	return (lua_Integer)n;
+}
+#endif
 
 void *
 ks_lua_newuserdata(lua_State *L, size_t size)

@@ -25,6 +25,16 @@
 #define KS_LUA_INTEGERS 0
 #endif
 
+/* As luaL_checkinteger(), which cuts fractions off where integers are no type of their own: refused here. */
+#if KS_LUA_INTEGERS
+#define ks_lua_checkinteger(L, i) luaL_checkinteger(L, i)
+#else
+lua_Integer ks_lua_checkinteger(lua_State *L, int i);
+#endif
+
+/* Raises an argument error if n, argument i, is not a whole number. */
+void ks_lua_checkwhole(lua_State *L, lua_Number n, int i);
+
 /* A userdata of size bytes, zeroed, with room for one associated table. */
 void *ks_lua_newuserdata(lua_State *L, size_t size);
 

@@ -111,12 +111,12 @@ box_create(lua_State *L)
 	struct ks_lua_segment *s = ks_lua_checksegment(L, 1);
 	const char *module = luaL_checkstring(L, 2), *name = luaL_checkstring(L, 4);
 	const char *class_ = luaL_checkstring(L, 5);
-	int instance = (int)luaL_checkinteger(L, 3);
+	int instance = (int)ks_lua_checkinteger(L, 3);
 	struct ks_lua_published *b = ks_lua_newpublished(L, s);
 
 	b->ksp = kstat_publish_create(s->pub, module, instance, name, class_,
-	    (uchar_t)luaL_checkinteger(L, 6), (uint_t)luaL_checkinteger(L, 7),
-	    (uchar_t)luaL_checkinteger(L, 8));
+	    (uchar_t)ks_lua_checkinteger(L, 6), (uint_t)ks_lua_checkinteger(L, 7),
+	    (uchar_t)ks_lua_checkinteger(L, 8));
 	return b->ksp != NULL ? 1 : ks_lua_fail(L);
 }
 
@@ -132,6 +132,7 @@ check_u64(lua_State *L, int i)
 	/* Beyond what an integer holds there is nothing right to convert to. */
 	luaL_argcheck(L, n > -9223372036854775809.0 && n < 18446744073709551616.0, i,
 	    "number out of range");
+	ks_lua_checkwhole(L, n, i);
 	return n < 0 ? (uint64_t)(int64_t)n : (uint64_t)n;
 }
 
@@ -148,7 +149,7 @@ box_histogram(lua_State *L)
 		luaL_checkstring(L, 5) };
 	struct ks_lua_published *b;
 
-	(void)lua_pushfstring(L, "%d", (int)luaL_checkinteger(L, 4));
+	(void)lua_pushfstring(L, "%d", (int)ks_lua_checkinteger(L, 4));
 	strncpy(instance, lua_tostring(L, -1), sizeof(instance) - 1);
 	instance[sizeof(instance) - 1] = '\0';
 	/* A name of digits alone would be taken for the instance. */
@@ -156,11 +157,11 @@ box_histogram(lua_State *L)
 		return luaL_argerror(L, 5, "the name of a histogram is not a number");
 	b = ks_lua_newpublished(L, s);
 	b->ksp = kstat2_publish_histogram(s->pub, pseg, 4,
-	    (kstat2_nv_hist_type_t)luaL_checkinteger(L, 6),
-	    (kstat2_nv_metatype_t)luaL_checkinteger(L, 7), check_u64(L, 8),
-	    (kstat2_nv_metaflag_t)luaL_checkinteger(L, 9), check_u64(L, 10), check_u64(L, 11),
+	    (kstat2_nv_hist_type_t)ks_lua_checkinteger(L, 6),
+	    (kstat2_nv_metatype_t)ks_lua_checkinteger(L, 7), check_u64(L, 8),
+	    (kstat2_nv_metaflag_t)ks_lua_checkinteger(L, 9), check_u64(L, 10), check_u64(L, 11),
 	    check_u64(L, 12), lua_toboolean(L, 13) ? KSTAT2_FLAG_PERSISTENT : 0,
-	    luaL_optstring(L, 14, NULL), (kstat2_metaflag_t)luaL_checkinteger(L, 15));
+	    luaL_optstring(L, 14, NULL), (kstat2_metaflag_t)ks_lua_checkinteger(L, 15));
 	return b->ksp != NULL ? 1 : ks_lua_fail(L);
 }
 
@@ -201,14 +202,14 @@ static int
 box_named(lua_State *L)
 {
 	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
-	lua_Integer i = luaL_checkinteger(L, 2);
+	lua_Integer i = ks_lua_checkinteger(L, 2);
 	const char *name = luaL_checkstring(L, 3);
 	kstat_named_t *kn = b->ksp->ks_data;
 
 	luaL_argcheck(L, kn != NULL && b->ksp->ks_type == KSTAT_TYPE_NAMED && i >= 0 &&
 	    i < (lua_Integer)b->ksp->ks_ndata, 2, "no such value");
 	luaL_argcheck(L, *name != '\0' && strlen(name) < KSTAT_STRLEN, 3, "1 to 30 bytes expected");
-	kstat_named_init(&kn[i], name, (uchar_t)luaL_checkinteger(L, 4));
+	kstat_named_init(&kn[i], name, (uchar_t)ks_lua_checkinteger(L, 4));
 	if (!lua_isnoneornil(L, 5))
 		set_value(L, &kn[i], 5);
 	return 0;
@@ -219,7 +220,7 @@ static int
 box_text(lua_State *L)
 {
 	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
-	lua_Integer i = luaL_checkinteger(L, 2);
+	lua_Integer i = ks_lua_checkinteger(L, 2);
 	kstat_named_t *kn = b->ksp->ks_data;
 	size_t n;
 	const char *text = luaL_checklstring(L, 3, &n);
@@ -236,7 +237,7 @@ static int
 box_timer(lua_State *L)
 {
 	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
-	lua_Integer i = luaL_checkinteger(L, 2);
+	lua_Integer i = ks_lua_checkinteger(L, 2);
 	const char *name = luaL_checkstring(L, 3);
 
 	luaL_argcheck(L, b->ksp->ks_data != NULL && b->ksp->ks_type == KSTAT_TYPE_TIMER && i >= 0 &&
@@ -252,10 +253,10 @@ box_describe(lua_State *L)
 {
 	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
 	kstat2_md_t md = {
-		.md_type = (kstat2_nv_metatype_t)luaL_checkinteger(L, 3),
-		.md_kind = (kstat2_nv_metakind_t)luaL_checkinteger(L, 4),
+		.md_type = (kstat2_nv_metatype_t)ks_lua_checkinteger(L, 3),
+		.md_kind = (kstat2_nv_metakind_t)ks_lua_checkinteger(L, 4),
 		.md_scale = check_u64(L, 5),
-		.md_flags = (kstat2_nv_metaflag_t)luaL_checkinteger(L, 6),
+		.md_flags = (kstat2_nv_metaflag_t)ks_lua_checkinteger(L, 6),
 		.md_unit = luaL_optstring(L, 7, NULL),
 		.md_desc = luaL_optstring(L, 8, NULL)
 	};
@@ -271,7 +272,7 @@ box_shards(lua_State *L)
 {
 	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
 
-	if (kstat_publish_shards(b->ksp, (uint_t)luaL_checkinteger(L, 2)) != 0)
+	if (kstat_publish_shards(b->ksp, (uint_t)ks_lua_checkinteger(L, 2)) != 0)
 		return ks_lua_fail(L);
 	lua_pushboolean(L, 1);
 	return 1;
@@ -452,7 +453,12 @@ check_time(lua_State *L, int i)
 #if KS_LUA_INTEGERS
 	return (hrtime_t)luaL_checkinteger(L, i);
 #else
-	return (hrtime_t)luaL_checknumber(L, i);
+	lua_Number n = luaL_checknumber(L, i);
+
+	luaL_argcheck(L, n > -9223372036854775809.0 && n < 9223372036854775808.0, i,
+	    "number out of range");
+	ks_lua_checkwhole(L, n, i);
+	return (hrtime_t)n;
 #endif
 }
 
@@ -608,7 +614,7 @@ box_methods(lua_State *L)
 static int
 failure(lua_State *L)
 {
-	errno = (int)luaL_checkinteger(L, 1);
+	errno = (int)ks_lua_checkinteger(L, 1);
 	return ks_lua_fail(L);
 }
 

@@ -16,12 +16,12 @@ blob_create(lua_State *L)
 	struct ks_lua_segment *s = ks_lua_checksegment(L, 1);
 	const char *module = luaL_checkstring(L, 2), *name = luaL_checkstring(L, 4);
 	const char *class_ = luaL_checkstring(L, 5);
-	int instance = (int)luaL_checkinteger(L, 3);
+	int instance = (int)ks_lua_checkinteger(L, 3);
 	struct ks_lua_published *b = ks_lua_newpublished(L, s);
 
 	b->ksp = kstat_publish_statsblob(s->pub, module, instance, name, class_,
-	    (uint32_t)luaL_checkinteger(L, 6), (uint_t)luaL_checkinteger(L, 7),
-	    (uchar_t)luaL_checkinteger(L, 8));
+	    (uint32_t)ks_lua_checkinteger(L, 6), (uint_t)ks_lua_checkinteger(L, 7),
+	    (uchar_t)ks_lua_checkinteger(L, 8));
 	return b->ksp != NULL ? 1 : ks_lua_fail(L);
 }
 
@@ -39,7 +39,7 @@ static int
 blob_describe(lua_State *L)
 {
 	return done(L, kstat_blob_describe(ks_lua_checkpublished(L, 1)->ksp,
-	    (int32_t)luaL_checkinteger(L, 2), luaL_optstring(L, 3, NULL), luaL_optstring(L, 4, NULL)));
+	    (int32_t)ks_lua_checkinteger(L, 2), luaL_optstring(L, 3, NULL), luaL_optstring(L, 4, NULL)));
 }
 
 /* --- methods: closures over the blob and its table of names ----------------------------------- */
@@ -63,6 +63,7 @@ check_voi(lua_State *L)
 		lua_pop(L, 1);
 	} else {
 		id = luaL_checknumber(L, 2);
+		ks_lua_checkwhole(L, id, 2);
 	}
 	return id >= 0 && id <= INT16_MAX ? (int32_t)id : -1;
 }

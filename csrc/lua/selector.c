@@ -161,7 +161,7 @@ selector_capture(lua_State *L)
 	struct ks_lua_selector *u = luaL_checkudata(L, 1, KS_LUA_SELECTOR);
 	struct ks_lua_kstat *k = ks_lua_checkkstat(L, 2);
 	const char *stat = luaL_optstring(L, 3, NULL);
-	lua_Integer group = luaL_checkinteger(L, 4);
+	lua_Integer group = ks_lua_checkinteger(L, 4);
 	const kstat_t *head = k->origin == KS_LUA_LIVE ? &k->head : k->delta.now;
 	struct ks_buf *b = &k->chain->text;
 

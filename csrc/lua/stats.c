@@ -82,7 +82,7 @@ new_blob(lua_State *L, size_t size)
 static int
 blob_new(lua_State *L)
 {
-	uint32_t slot = (uint32_t)luaL_checkinteger(L, 1);
+	uint32_t slot = (uint32_t)ks_lua_checkinteger(L, 1);
 	size_t size;
 	int err = stats_tpl_blobsize(slot, &size);
 

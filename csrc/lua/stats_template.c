@@ -60,7 +60,7 @@ tpl_fetch(lua_State *L)
 static int
 tpl_info(lua_State *L)
 {
-	uint32_t slot = (uint32_t)luaL_checkinteger(L, 1), hash;
+	uint32_t slot = (uint32_t)ks_lua_checkinteger(L, 1), hash;
 	char name[TPL_MAX_NAME_LEN + 1];
 	size_t size;
 
@@ -247,7 +247,7 @@ hist_spec(lua_State *L, int t, struct voistatspec *vss, struct vss_hist_hlpr_inf
 static int
 tpl_add(lua_State *L)
 {
-	uint32_t slot = (uint32_t)luaL_checkinteger(L, 1);
+	uint32_t slot = (uint32_t)ks_lua_checkinteger(L, 1);
 	lua_Number id = luaL_checknumber(L, 2);
 	const char *name = luaL_checkstring(L, 3);
 	int dt = index_of(L, luaL_checkstring(L, 4), "data type", true), ret;
@@ -351,8 +351,8 @@ roll(lua_State *L)
 		luaL_argcheck(L, lua_istable(L, -1), 1, "a rate must be {slot, percent}");
 		lua_rawgeti(L, -1, 1);
 		lua_rawgeti(L, -2, 2);
-		list[i].tpl_slot_id = (int32_t)luaL_checkinteger(L, -2);
-		list[i].tpl_sample_pct = (uint32_t)luaL_checkinteger(L, -1);
+		list[i].tpl_slot_id = (int32_t)ks_lua_checkinteger(L, -2);
+		list[i].tpl_sample_pct = (uint32_t)ks_lua_checkinteger(L, -1);
 		lua_pop(L, 3);
 	}
 	slot = stats_tpl_sample_rollthedice(list, (int)n, (void *)(uintptr_t)seed, len);

@@ -50,7 +50,7 @@ struct screen {
 static int
 terminal(lua_State *L)
 {
-	int fd = (int)luaL_checkinteger(L, 1);
+	int fd = (int)ks_lua_checkinteger(L, 1);
 	struct winsize size = { .ws_col = 0 };
 
 	if (!isatty(fd)) {

@@ -73,6 +73,9 @@ if library.fn then
         if type(voi) == "string" then
             id = self.vois[voi] or check.usage("%s has no value of interest '%s'", tostring(self), voi)
         end
+        if type(id) == "number" then
+            check.integer(id, "value of interest")
+        end
         if type(id) ~= "number" or type(v) ~= "number" and type(v) ~= "cdata" then
             check.usage("a value of interest and a number expected")
         end
@@ -89,7 +92,7 @@ if library.fn then
 
     function blob_methods.update(self, voi, v)
         local record, rc = self.record
-        if record and type(voi) == "number" and type(v) == "number" then
+        if record and type(voi) == "number" and voi % 1 == 0 and type(v) == "number" then
             rc = update(record, voi, v, false)
         else
             rc = other(self, voi, v, false)
@@ -102,7 +105,7 @@ if library.fn then
 
     function blob_methods.add(self, voi, v)
         local record, rc = self.record
-        if record and type(voi) == "number" and type(v) == "number" then
+        if record and type(voi) == "number" and voi % 1 == 0 and type(v) == "number" then
             rc = update(record, voi, v, true)
         else
             rc = other(self, voi, v, true)
@@ -151,7 +154,7 @@ function M.blob(self, spec)
         check.usage("template: one made by kstat.stats expected, got %s", type(spec.template))
     end
     local box, message, errname = core.blob(self.segment, module, instance, name, class, spec.template.slot,
-        spec.shards or 1, object.flags(spec))
+        check.integer(spec.shards or 1, "shards"), object.flags(spec))
     if not box then
         return nil, message, errname
     end

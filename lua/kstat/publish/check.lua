@@ -12,6 +12,11 @@ M.kinds = { counter = 1, gauge = 2, text = 3, time = 4 }
 -- The folder of these modules, as chunks are named.
 local own_folder = debug.getinfo(1, "S").source:match("^(.*)check%.lua$")
 
+-- What to call a chunk that belongs to them.
+function M.chunk_name(name)
+    return (own_folder or "=kstat.publish.") .. name
+end
+
 -- Raises at the first caller outside of this folder.
 local function usage(format, ...)
     local level = 2
@@ -60,6 +65,30 @@ function M.text(value, what)
     return value
 end
 
+--- A number, or what Lua takes for one; `what` names it.
+function M.number(value, what)
+    if type(value) == "cdata" then
+        return value -- LuaJIT's 64-bit integers
+    end
+    return tonumber(value) or usage("%s: number expected, got %s", what, type(value))
+end
+
+--- A number without a fraction.
+function M.integer(value, what)
+    local n = M.number(value, what)
+    if n % 1 ~= 0 then -- so is an infinity, and what is no number
+        usage("%s: number has no integer representation", what)
+    end
+    return n
+end
+
+--- The same of what may be nil or a 64-bit integer, where it is to cost nothing: LuaJIT compiles it away.
+function M.whole(value, what)
+    if type(value) == "number" and value % 1 ~= 0 then
+        M.integer(value, what)
+    end
+end
+
 function M.header(pub, spec)
     local instance = spec.instance or 0
     if type(instance) ~= "number" or instance < 0 or instance % 1 ~= 0 or instance > 2147483647 then
@@ -89,6 +118,7 @@ function M.bytes_of(data_type, value, what)
         if data_type == "strs" then
             out[i] = tostring(item) .. "\0"
         else
+            M.integer(item, what)
             local low, high = item % 4294967296, math.floor(item / 4294967296) % 4294967296
             local b = {}
             for j = 1, 4 do

@@ -20,9 +20,12 @@ end
 
 --- Adds to the statistic. In LuaJIT this is a plain addition in memory that belongs to this thread alone,
 -- if the statistic is a counter and the kstat has shards; else an atomic one.
--- @int[opt=1] n
+-- @int[opt=1] n fractions raise
 -- @function counter:add
 function counter_methods.add(self, n)
+    if type(n) == "number" and n % 1 ~= 0 then
+        check.integer(n, self.statistic)
+    end
     if forks[0] ~= self.forks then
         find_cell(self)
     end
@@ -41,6 +44,9 @@ function counter_methods.set(self, value)
     if self.real then
         self.real[0] = value
     else
+        if type(value) == "number" and value % 1 ~= 0 then
+            check.integer(value, self.statistic)
+        end
         self.cell[0] = value
     end
 end
@@ -49,6 +55,9 @@ end
 -- @int value
 -- @function counter:max
 function counter_methods.max(self, value)
+    if type(value) == "number" and value % 1 ~= 0 then
+        check.integer(value, self.statistic)
+    end
     fn.max(self.cell, value)
 end
 

@@ -19,6 +19,7 @@ if library.fn then
         if not self.record then
             check.usage("the histogram was deleted")
         end
+        check.whole(value, "value")
         return library.result(add_value(self.record, value))
     end
 end
@@ -37,7 +38,8 @@ function M.histogram(self, spec)
     local module, instance, name, class = check.header(self, spec)
     local box, message, errname = core.histogram(self.segment, class, module, instance, name,
         check.lookup(histogram_types, spec.type, "type"), check.lookup(check.metatypes, spec.meta or "cnt", "meta"),
-        spec.scale or 1, spec.fract and 1 or 0, spec.range_min or 0, spec.range_max or 0, spec.stepping or 0,
+        check.integer(spec.scale or 1, "scale"), spec.fract and 1 or 0, check.integer(spec.range_min or 0, "range_min"),
+        check.integer(spec.range_max or 0, "range_max"), check.integer(spec.stepping or 0, "stepping"),
         spec.persistent, spec.desc, (spec.stable and 1 or 0) + (spec.private and 2 or 0))
     if not box then
         return nil, message, errname

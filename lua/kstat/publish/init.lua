@@ -12,7 +12,8 @@
 -- A kstat is described by a table of `name`, and optionally `module` (the segment's name), `instance`
 -- (0), `class` ("misc"), `persistent` (it is kept when deleted, and when the process ends, until it is
 -- created again), and what its type needs.
--- What the world causes is returned as nil, message, name of errno; mistakes of the caller raise.
+-- What the world causes is returned as nil, message, name of errno; mistakes of the caller raise, and so do
+-- fractions where whole things are counted.
 --
 -- @module kstat.publish
 local core = require("kstat.core").publish

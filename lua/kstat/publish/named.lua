@@ -35,7 +35,11 @@ end
 -- @int[opt=1] n
 -- @function k:add
 function named_methods.add(self, statistic, n)
-    named_methods.counter(self, statistic):add(n)
+    local counter = named_methods.counter(self, statistic)
+    if n and not self.types[statistic].real then
+        n = check.integer(n, statistic)
+    end
+    counter:add(n)
 end
 
 --- Takes out of a sharded statistic what threads that died left in their parts: after a crash, the share of
@@ -64,7 +68,8 @@ function named_methods.set(self, statistic, value)
     if stat and not stat.number then
         return core.store(self.box, statistic, check.bytes_of(stat.type, value, statistic))
     end
-    named_methods.counter(self, statistic):set(value)
+    local counter = named_methods.counter(self, statistic)
+    counter:set((stat.real and check.number or check.integer)(value, statistic))
     return true
 end
 
@@ -77,7 +82,7 @@ local function describe(box, name, spec)
         return true
     end
     return core.describe(box, name, check.lookup(check.metatypes, spec.meta or "cnt", "meta"),
-        spec.kind and check.lookup(check.kinds, spec.kind, "kind") or 0, spec.scale or 0,
+        spec.kind and check.lookup(check.kinds, spec.kind, "kind") or 0, check.integer(spec.scale or 0, "scale of " .. name),
         (spec.fract and 1 or 0) + (spec.parts and 2 or 0), spec.unit, spec.desc)
 end
 
@@ -113,7 +118,11 @@ local function fill(box, list, keep)
                 core.text(box, i - 1, text)
             end
         else
-            core.named(box, i - 1, stat.name, code, stat.value)
+            local value = stat.value
+            if value ~= nil and code > 0 then -- not of a char
+                value = (code >= 5 and check.number or check.integer)(value, "value of " .. stat.name)
+            end
+            core.named(box, i - 1, stat.name, code, value)
         end
         local ok, message, errname = describe(box, stat.name, stat)
         if not ok then
@@ -149,7 +158,7 @@ function M.named(self, spec)
     end
     local keep, ok = {} -- what C points to until the kstat is installed
     ok, message, errname = fill(box, list, keep)
-    local shards = spec.shards or SHARDS
+    local shards = check.integer(spec.shards or SHARDS, "shards")
     if ok then
         ok, message, errname = core.shards(box, shards)
     end
@@ -168,7 +177,7 @@ function M.named(self, spec)
         local counts = code >= 1 and code <= 4 and (not stat.kind or stat.kind == "counter") and
             (not stat.meta or stat.kind or stat.meta == "cnt" or stat.meta == "bytes" or stat.meta == "bits" or
             stat.meta == "t_acc") or stat.parts
-        k.types[stat.name] = { type = data_type, number = code >= 1 and code <= 6,
+        k.types[stat.name] = { type = data_type, number = code >= 1 and code <= 6, real = code == 5 or code == 6,
             sharded = counts and shards > 1 }
     end
     return setmetatable(k, named_meta)
@@ -181,7 +190,7 @@ local intr_methods = { counter = named_methods.counter, add = named_methods.add 
 -- @function k:hard
 for _, name in ipairs(intr_names) do
     intr_methods[name] = function(self, n)
-        named_methods.counter(self, name):add(n)
+        named_methods.add(self, name, n)
     end
 end
 

@@ -33,16 +33,17 @@ if fn then
     -- Each a function of its own, so that each call site compiles to a call of one address.
     local load_chunk = loadstring or load
     local template = [[
-        local plain, timed, result = ...
+        local plain, timed, result, check = ...
         return function(self, t)
             if t then
+                check.whole(t, "time")
                 return result(timed(self.record, t))
             end
             return result(plain(self.record))
         end
     ]]
     local function transition(name)
-        return load_chunk(template, "=kstat.publish." .. name)(fn[name], fn[name .. "_at"], result)
+        return load_chunk(template, check.chunk_name(name))(fn[name], fn[name .. "_at"], result, check)
     end
     for _, name in ipairs({ "waitq_enter", "waitq_exit", "runq_enter", "runq_exit", "waitq_to_runq",
             "runq_back_to_waitq" }) do
@@ -52,15 +53,20 @@ if fn then
     timer_methods.stop = transition("stop")
     local done, done_at, count, event = fn.done, fn.done_at, fn.count, fn.event
     function io_methods.done(self, rw, bytes, t)
+        check.whole(bytes, "bytes")
         if t then
+            check.whole(t, "time")
             return result(done_at(self.record, direction(rw), bytes or 0, t))
         end
         return result(done(self.record, direction(rw), bytes or 0))
     end
     function io_methods.count(self, rw, bytes)
+        check.whole(bytes, "bytes")
         return result(count(self.record, direction(rw), bytes or 0))
     end
     function timer_methods.event(self, start, stop)
+        check.whole(start, "start")
+        check.whole(stop, "stop")
         return result(event(self.record, start, stop))
     end
 end
@@ -95,6 +101,8 @@ end
 -- @function k:start
 for _, op in ipairs({ "start", "stop", "event" }) do
     timers_methods[op] = function(self, name, a, b)
+        check.whole(a, op == "event" and "start" or "time")
+        check.whole(b, "stop")
         local timer = timers_methods.timer(self, name)
         return timer[op](timer, a, b)
     end
