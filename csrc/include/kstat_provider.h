@@ -111,11 +111,13 @@ int kstat_timer_stop_at(kstat_timer_t *kt, hrtime_t t);
 
 typedef struct kstat_pub kstat_pub_t;
 
+#define KSTAT_PUBLISH_NAME_MAX 63 /* bytes of a publication's name */
+
 #define KSTAT_PUBLISH_PRIV 1   /* only the same user can read it (mode 0600, else 0644) */
 #define KSTAT_PUBLISH_SHARED 2 /* if another process publishes that name, publish there with it */
 
 /*
- * Opens the segment of that name (1 to 63 letters, digits, '-', '_' and '.', not first) in
+ * Opens the segment of that name (1 to KSTAT_PUBLISH_NAME_MAX letters, digits, '-', '_' and '.', not first) in
  * $KSTAT_DIR, else /run/kstat for root, else $XDG_RUNTIME_DIR/kstat, else /dev/shm/kstat-UID.
  * Children of fork() share it and go on updating. A name this process (or its parent, before the
  * fork) published already gives the same segment again. After an exec() of the publishing process the

@@ -43,7 +43,8 @@ ks_lua_checksegment(lua_State *L, int i)
 static int
 segment_open(lua_State *L)
 {
-	const char *name = luaL_checkstring(L, 1);
+	size_t n;
+	const char *name = luaL_checklstring(L, 1, &n);
 	int flags = (lua_toboolean(L, 2) ? KSTAT_PUBLISH_PRIV : 0) |
 	    (lua_toboolean(L, 3) ? KSTAT_PUBLISH_SHARED : 0);
 	struct ks_lua_segment *s = ks_lua_newuserdata(L, sizeof(*s));
@@ -53,7 +54,8 @@ segment_open(lua_State *L)
 	lua_pushvalue(L, -2);
 	lua_rawseti(L, -2, 0);
 	ks_lua_setuservalue(L, -2);
-	s->pub = kstat_publish(name, flags);
+	/* With a NUL in it, it is no name at all. */
+	s->pub = kstat_publish(strlen(name) == n ? name : "", flags);
 	return s->pub != NULL ? 1 : ks_lua_fail(L);
 }
 

@@ -68,7 +68,7 @@ check_name(const char *name)
 	    name[strspn(name, KS_SEG_NAME_CHARACTERS)] != '\0')
 		return ks_fail(EINVAL, "'%.80s' is no name for published kstats: 1 to %d letters, digits, "
 		    "'-', '_' and '.', which does not come first", name == NULL ? "" : name,
-		    KS_SEG_NAME - 1);
+		    KSTAT_PUBLISH_NAME_MAX);
 	return 0;
 }
 

@@ -38,7 +38,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "kstat.h"
+#include "kstat_provider.h"
 #include "provider/hist.h"
 #include "provider/word.h"
 
@@ -48,7 +48,7 @@
 #define KS_SEG_HEADER 4096u
 #define KS_SEG_ALIGN 64u
 #define KS_SEG_SUFFIX ".kseg"
-#define KS_SEG_NAME 64 /* bytes of a publisher's name with its NUL */
+#define KS_SEG_NAME (KSTAT_PUBLISH_NAME_MAX + 1) /* bytes of a publication's name with its NUL */
 #define KS_SEG_LIVE 0  /* file offset of the byte that publishers lock for reading */
 
 /* Limits, which readers enforce. */

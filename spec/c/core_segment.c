@@ -557,7 +557,16 @@ names_and_modes(void)
 	kstat_pub_t *pub;
 	char path[512];
 	struct stat st;
+	char name[KSTAT_PUBLISH_NAME_MAX + 2];
 
+	memset(name, 'n', sizeof(name));
+	name[KSTAT_PUBLISH_NAME_MAX + 1] = '\0';
+	CHECK(kstat_publish(name, 0) == NULL && errno == EINVAL);
+	name[KSTAT_PUBLISH_NAME_MAX] = '\0';
+	pub = kstat_publish(name, 0);
+	CHECK(pub != NULL && counters(pub, "long", 0) != NULL);
+	CHECK(u64(read_kstat("seg", 0, "long"), "a") == 0);
+	kstat_unpublish(pub);
 	CHECK(kstat_publish("", 0) == NULL && errno == EINVAL);
 	CHECK(kstat_publish("../etc", 0) == NULL && errno == EINVAL);
 	CHECK(kstat_publish(".hidden", 0) == NULL && errno == EINVAL);

@@ -57,16 +57,19 @@ pub_meta.__close = pub_methods.close
 local option_fields = check.set("private", "shared")
 
 --- Opens a segment, as kstat_publish() of kstat_provider.h: `kstat.publish(name [, options])`.
--- @string name 1 to 30 letters, digits, "-", "_" and "."; also the kstats' module unless they say otherwise
+-- @string name 1 to 63 letters, digits, "-", "_" and ".", which does not come first; also the kstats' module unless
+-- they say otherwise (a module has at most 30 bytes)
 -- @tparam[opt] table options `private`: only this user may read it; `shared`: if another process
 -- publishes that name, publish there with it, instead of "EBUSY"
 -- @treturn[1] pub
 -- @treturn[2] nil
 -- @treturn[2] string message
--- @treturn[2] string errno name
+-- @treturn[2] string errno name: "EINVAL" no such name, "EBUSY" another process publishes it, "EACCES", …
 -- @function publish
 function M.publish(name, options)
-    check.text(name, "publish")
+    if type(name) ~= "string" then
+        check.usage("publish: a name expected, got %s", type(name))
+    end
     options = options or {}
     check.fields(options, option_fields, "publish")
     local segment, message, errname = core.open(name, options.private, options.shared)
