@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -101,12 +102,32 @@ add_spaces(luaL_Buffer *b, int n)
 		luaL_addchar(b, ' ');
 }
 
+/* The text of a whole number, as %.0f prints it. */
+static const char *
+whole_text(double v, bool negative, char *to, size_t size, size_t *len)
+{
+	uint64_t n = (uint64_t)fabs(v);
+	char *p = to + size;
+
+	*--p = '\0';
+	do {
+		*--p = (char)('0' + n % 10);
+		n /= 10;
+	} while (n != 0);
+	if (negative)
+		*--p = '-';
+	*len = (size_t)(to + size - 1 - p);
+	return p;
+}
+
 /* The text of a number; "-" for one that is not finite. Good until the next call. */
 static const char *
 number_text(const struct column *c, lua_Number v, char *to, size_t size, size_t *len)
 {
 	int n;
 
+	if (c->least == 0 && (c->precision == 0 || c->conversion == 'd') && fabs(v) < 1e15)
+		return whole_text(c->conversion == 'd' ? floor(v + 0.5) : rint(v), signbit(v), to, size, len);
 	if (!isfinite(v))
 		n = snprintf(to, size, "-");
 	else if (c->conversion == 'd')

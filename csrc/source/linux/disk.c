@@ -438,11 +438,15 @@ set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, const 
 static int
 scan_disks(struct ks_linux *lx, struct ks_units *units)
 {
-	const struct ks_image *im = ks_linux_scan_image(lx, KS_IMG_DISKSTATS);
+	const struct ks_image *im;
 	uint32_t disk = UINT32_MAX; /* slot of the last one that is not a partition */
 	struct ks_text all, line, name;
 	bool fresh;
 
+	/* Every disk and partition that comes or goes is an event. */
+	if (units->scanned && lx->settled && lx->root[KS_ROOT_PROC].kernel)
+		return 0;
+	im = ks_linux_scan_image(lx, KS_IMG_DISKSTATS);
 	ks_units_begin(units);
 	all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0);
 	while (ks_text_line(&all, &line)) {

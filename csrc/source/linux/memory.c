@@ -127,6 +127,7 @@ memory_pages(struct ks_linux *lx)
 	const struct ks_image *im = ks_linux_image(lx, KS_IMG_MEMINFO);
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), v;
 	struct ks_text all, line, key;
+	bool kernel = lx->root[KS_ROOT_PROC].kernel, useful;
 	int next = 0;
 
 	if (im == NULL)
@@ -136,8 +137,11 @@ memory_pages(struct ks_linux *lx)
 	lx->meminfo_seq = im->seq;
 	lx->memory.have = 0;
 	all = ks_text_of(im->data, im->len);
-	while (ks_text_line(&all, &line)) {
-		for (int k = 0; k < M_NEEDED; k++) {
+	for (size_t n = 0; ks_text_line(&all, &line); n++) {
+		if (ks_line_useless(&lx->meminfo_useless, n))
+			continue;
+		useful = false;
+		for (int k = 0; k < M_NEEDED && !useful; k++) {
 			int i = next + k < M_NEEDED ? next + k : next + k - M_NEEDED;
 			const char *name = ks_meminfo_fields[i].key;
 
@@ -145,9 +149,11 @@ memory_pages(struct ks_linux *lx)
 			    ks_text_is(&key, name)) {
 				ks_have(&lx->memory, (size_t)i, v / page);
 				next = i + 1;
-				break;
+				useful = true;
 			}
 		}
+		if (kernel && !useful)
+			ks_line_set_useless(&lx->meminfo_useless, n);
 	}
 	return &lx->memory;
 }
@@ -346,14 +352,17 @@ ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	const struct ks_image *im = ks_linux_image(lx, KS_IMG_VMSTAT);
 	uint64_t kib_per_page = (uint64_t)sysconf(_SC_PAGESIZE) / 1024, v;
 	struct ks_values vals = { .have = 0 };
+	bool kernel = lx->root[KS_ROOT_PROC].kernel;
 	struct ks_text all, line, key;
 
 	(void)unit;
 	if (im == NULL)
 		return -1;
 	all = ks_text_of(im->data, im->len);
-	while (ks_text_line(&all, &line)) {
-		if (!ks_text_starts(&line, "p") || !ks_text_word(&line, &key) || !ks_text_u64(&line, &v))
+	for (size_t n = 0; ks_text_line(&all, &line); n++) {
+		if (ks_line_useless(&lx->vmstat_useless, n))
+			continue;
+		if (!ks_text_word(&line, &key) || !ks_text_u64(&line, &v))
 			continue;
 		if (ks_text_is(&key, "pgpgin")) {
 			ks_have(&vals, V_PGPGIN, v / kib_per_page);
@@ -373,6 +382,8 @@ ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 			ks_have_more(&vals, V_SCAN, v);
 		} else if (by_whom(&key, "pgsteal_")) {
 			ks_have_more(&vals, V_DFREE, v);
+		} else if (kernel) {
+			ks_line_set_useless(&lx->vmstat_useless, n);
 		}
 	}
 	ks_have(&vals, V_PAGESIZE, kib_per_page * 1024);

@@ -304,7 +304,9 @@ see_directory(struct ks_linux *lx, struct ks_units *units, const char *path, int
 static int
 scan_spl(struct ks_linux *lx, struct ks_units *units)
 {
-	if (units->n == units->dead && !ks_linux_exists(lx, KS_ROOT_PROC, ROOT)) {
+	/* That a module was loaded is an event, and there is no directory without one. */
+	if (units->n == units->dead &&
+	    ((units->scanned && lx->settled) || !ks_linux_exists(lx, KS_ROOT_PROC, ROOT))) {
 		units->scanned = true;
 		return 0;
 	}

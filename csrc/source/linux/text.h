@@ -141,6 +141,27 @@ ks_text_pair(const struct ks_text *line, struct ks_text *key, struct ks_text *va
 }
 
 /*
+ * Which lines of a file are of no use to its reader. The files of a running kernel keep the order
+ * of their lines, so that a line that was of no use once is passed over from then on.
+ */
+struct ks_useless {
+	uint64_t bits[8]; /* of the first 512 lines */
+};
+
+static inline bool
+ks_line_useless(const struct ks_useless *u, size_t i)
+{
+	return i < sizeof(u->bits) * 8 && (u->bits[i / 64] >> i % 64 & 1) != 0;
+}
+
+static inline void
+ks_line_set_useless(struct ks_useless *u, size_t i)
+{
+	if (i < sizeof(u->bits) * 8)
+		u->bits[i / 64] |= (uint64_t)1 << i % 64;
+}
+
+/*
  * Takes a decimal fraction such as "0.25" as an integer of units of 10^-digits, rounded down;
  * false if malformed or too large.
  */
