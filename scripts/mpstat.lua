@@ -16,46 +16,28 @@ end
 
 local cpus = selector("cpu", "sys")
 
--- Each column's title, its width and the statistics that it adds up.
+-- Each column's title, its width and the statistics that it adds up; those of memory are in kstats of their own.
 local COUNTS = {
-  { "minf", 4, vm = { "hat_fault", "as_fault" } }, { "mjf", 3, vm = { "maj_fault" } }, { "xcal", 4, { "xcalls" } },
-  { "intr", 5, { "intr" } }, { "ithr", 4, { "intrthread" } }, { "csw", 4, { "pswitch" } },
-  { "icsw", 4, { "inv_swtch" } },
-  { "migr", 4, { "cpumigrate" } }, { "smtx", 4, { "mutex_adenters" } }, { "srw", 4, { "rw_rdfails", "rw_wrfails" } },
-  { "syscl", 5, { "syscall" } },
+  { "minf", 4, "hat_fault", "as_fault", memory = true }, { "mjf", 3, "maj_fault", memory = true },
+  { "xcal", 4, "xcalls" }, { "intr", 5, "intr" }, { "ithr", 4, "intrthread" }, { "csw", 4, "pswitch" },
+  { "icsw", 4, "inv_swtch" }, { "migr", 4, "cpumigrate" }, { "smtx", 4, "mutex_adenters" },
+  { "srw", 4, "rw_rdfails", "rw_wrfails" }, { "syscl", 5, "syscall" },
 }
 local TIMES = { { "usr", 4, "user" }, { "sys", 3, "kernel" }, { "wt", 3, "wait" }, { "idl", 3, "idle" } }
 
--- The statistics per second, added up; nil if there is none of them.
-local function rates(k, statistics)
-  local sum
-  for _, statistic in ipairs(statistics) do
-    local rate = k:rate(statistic)
-    sum = rate and (sum or 0) + rate or sum
-  end
-  return sum
+local sys_figures, vm_figures = { stolen = { "delta", "cpu_ticks_stolen" } }, {}
+for _, column in ipairs(COUNTS) do
+  local figures = column.memory and vm_figures or sys_figures
+  figures[column[1]] = { "rate", column[3], column[4] }
 end
-
-local function add(row, field, value)
-  row[field] = value and (row[field] or 0) + value or row[field]
+for _, column in ipairs(TIMES) do
+  sys_figures[column[3]] = { "delta", "cpu_ticks_" .. column[3] }
 end
-
--- Adds what a CPU did to a row. vm: the kstat of its faults, if it has any.
-local function add_cpu(row, k, vm)
-  for _, column in ipairs(COUNTS) do
-    if not column.vm or vm then
-      add(row, column[1], rates(column.vm and vm or k, column.vm or column[3]))
-    end
-  end
-  for _, column in ipairs(TIMES) do
-    add(row, column[3], k:get("cpu_ticks_" .. column[3]))
-  end
-  row.stolen = (row.stolen or 0) + (k:get("cpu_ticks_stolen") or 0)
-end
+sys_figures, vm_figures = kstat.figures(sys_figures), kstat.figures(vm_figures)
 
 -- Turns ticks into percent.
 local function finish(row)
-  local all = row.stolen
+  local all = row.stolen or 0
   for _, column in ipairs(TIMES) do
     all = all + (row[column[3]] or 0)
   end
@@ -66,17 +48,19 @@ local function finish(row)
 end
 
 local function rows(d, _, _, options)
-  local machine = d:lookup("unix", 0, "vm") -- Linux
-  local list, sum = {}, { SET = 0, sze = 0 }
-  for i, k in ipairs(d:select(cpus)) do
-    local row = options.aggregate and sum or { CPU = k.instance }
-    add_cpu(row, k, not machine and d:lookup("cpu", k.instance, "vm") or nil)
-    sum.sze = sum.sze + 1
+  local kstats = d:select(cpus)
+  local whole = options.aggregate or #kstats == 1 -- rows that stand for the machine, of which Linux knows more
+  local machine = whole and d:lookup("unix", 0, "vm")
+  local solaris = not machine and d:lookup("cpu", kstats[1] and kstats[1].instance, "vm") ~= nil
+  local list, sum = {}, { SET = 0, sze = #kstats }
+  for i, k in ipairs(kstats) do
+    local row = k:figures(sys_figures, options.aggregate and sum or { CPU = k.instance })
+    local faults = solaris and d:lookup("cpu", k.instance, "vm")
+    row = faults and faults:figures(vm_figures, row) or row
     list[i] = not options.aggregate and finish(row) or nil
   end
-  if machine and sum.sze > 0 and (options.aggregate or sum.sze == 1) then
-    local all, row = d:lookup("unix", 0, "sys"), list[1] or sum
-    add_cpu(row, machine, machine)
+  if machine and #kstats > 0 then
+    local row, all = machine:figures(vm_figures, list[1] or sum), d:lookup("unix", 0, "sys")
     row.csw = row.csw or all and all:rate("pswitch")
   end
   return options.aggregate and { finish(sum) } or list

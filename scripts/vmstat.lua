@@ -24,53 +24,80 @@ end
 local cpu_sys, cpu_vm = selector("cpu", "sys", "misc"), selector("cpu", "vm", "misc")
 local disks = selector(nil, nil, "disk")
 local interrupts = { selector(nil, nil, "controller"), selector(nil, nil, "interrupts") }
-local per_page = 4 -- KB
+local PAGING = { "execpgin", "execpgout", "execfree", "anonpgin", "anonpgout", "anonfree", "fspgin", "fspgout",
+  "fsfree" }
 
--- --- sums over kstats ------------------------------------------------------------------------
+-- --- what the line is made of ------------------------------------------------------------------
 
--- Both give the sum over kstats of one statistic or of two; nil if there is none.
-local function rate(kstats, statistic, other)
-  local total
-  for i = 1, #kstats do
-    local v = kstats[i]:rate(statistic)
-    total = v and (total or 0) + v or total
-  end
-  local more = other and rate(kstats, other)
-  return more and (total or 0) + more or total
+local vm_figures = kstat.figures({
+  re = { "rate", "pgrec" }, mf = { "rate", "hat_fault", "as_fault" }, pi = { "rate", "pgpgin" },
+  po = { "rate", "pgpgout" }, fr = { "rate", "dfree" }, sr = { "rate", "scan" },
+  swapin = { "rate", "swapin" }, pgswapin = { "rate", "pgswapin" },
+  swapout = { "rate", "swapout" }, pgswapout = { "rate", "pgswapout" }, pagesize = { "now", "pagesize" },
+})
+
+local paging_figures = {}
+for _, statistic in ipairs(PAGING) do
+  paging_figures[statistic] = { "rate", statistic }
 end
+paging_figures = kstat.figures(paging_figures)
 
-local function count(kstats, statistic, other)
-  local total
-  for i = 1, #kstats do
-    local v = kstats[i]:get(statistic)
-    total = v and (total or 0) + v or total
-  end
-  local more = other and count(kstats, other)
-  return more and (total or 0) + more or total
+-- unit: in which the times of the CPUs are counted.
+local function sys_figures(unit)
+  return kstat.figures({
+    ["in"] = { "rate", "intr" }, syscall = { "rate", "syscall" }, cs = { "rate", "pswitch" },
+    user = { "delta", unit .. "user" }, kernel = { "delta", unit .. "kernel" },
+    idle = { "delta", unit .. "idle", unit .. "wait" }, stolen = { "delta", unit .. "stolen" },
+  })
 end
+local linux_figures, solaris_figures = sys_figures("cpu_nsec_"), sys_figures("cpu_ticks_")
 
-local function kilobytes(v)
-  return v and v * per_page
-end
+local disk_figures = kstat.figures({ transfers = { "rate", "reads", "writes" } })
 
--- Figures that are added up once a second, as a mean of the interval. Where no second ended in it the last
--- mean stands.
-local means = {}
-local function take_means(k, ...)
-  local updates = k and k:get("updates")
-  for _, statistic in ipairs(updates and updates > 0 and { ... } or {}) do
-    means[statistic] = math.floor(k:get(statistic) / updates)
-  end
-end
+-- Sums that grow once a second by what is true then.
+local memory_sums = kstat.figures({
+  updates = { "delta", "updates" }, swap = { "delta", "swap_avail" }, free = { "delta", "freemem" },
+})
+local queue_sums = kstat.figures({
+  updates = { "delta", "updates" }, r = { "delta", "runque" }, b = { "delta", "waiting" }, w = { "delta", "swpque" },
+})
 
--- The machine's kstats in a difference: sys, vm, and whether this is Linux.
+-- The kstats of a difference that tell of the machine: an array of those like cpu:N:sys, one of those
+-- like cpu:N:vm, and whether this is Linux.
 local function machine(d)
   local sys, vm = d:lookup("unix", 0, "sys"), d:lookup("unix", 0, "vm")
   if sys and vm then
-    per_page = (vm:now():get("pagesize") or 4096) / 1024
     return { sys }, { vm }, true
   end
   return d:select(cpu_sys), d:select(cpu_vm), false
+end
+
+local function add_all(row, kstats, figures)
+  for _, k in ipairs(kstats) do
+    k:figures(figures, row)
+  end
+  return row
+end
+
+-- Puts sums as means of the interval into the row. Where no second ended in it the last mean stands.
+local means = {}
+local function add_means(row, k, figures)
+  local sums = k and k:figures(figures) or {}
+  local updates = sums.updates or 0
+  sums.updates = nil
+  for name, sum in pairs(sums) do
+    if updates > 0 then
+      means[name] = math.floor(sum / updates)
+    end
+    row[name] = means[name]
+  end
+end
+
+-- Turns figures in pages into KB.
+local function in_kilobytes(row, names, per_page)
+  for _, name in ipairs(names) do
+    row[name] = row[name] and row[name] * per_page
+  end
 end
 
 -- --- the line -------------------------------------------------------------------------------
@@ -99,45 +126,36 @@ local function short_name(k)
   return k.name:sub(1, 1) .. k.instance % 10
 end
 
-local PAGING = { "execpgin", "execpgout", "execfree", "anonpgin", "anonpgout", "anonfree", "fspgin", "fspgout",
-  "fsfree" }
-
 local shown = {} -- the disks
+
+local PAGES_CLASSIC = { "swap", "free", "fr", "pi", "po", "de" }
+local PAGES_PAGING = { "swap", "free", "fr", "de" }
 
 local function line(d, options)
   local sys, vm, linux = machine(d)
-  take_means(d:lookup("unix", 0, "vminfo"), "swap_avail", "freemem")
-  local row = {
-    swap = kilobytes(means.swap_avail), free = kilobytes(means.freemem),
-    re = rate(vm, "pgrec"), mf = rate(vm, "hat_fault", "as_fault"),
-    fr = kilobytes(rate(vm, "dfree")), sr = rate(vm, "scan"),
-  }
+  local row = add_all({}, vm, vm_figures)
+  local per_page = (row.pagesize or 4096) / 1024
+  add_means(row, d:lookup("unix", 0, "vminfo"), memory_sums)
   local misc = not linux and d:lookup("unix", 0, "system_misc")
-  row.de = misc and kilobytes(misc:now():get("deficit")) or nil
+  row.de = misc and misc:now():get("deficit") or nil
   if options.paging then
-    for _, statistic in ipairs(PAGING) do
-      row[statistic] = kilobytes(rate(vm, statistic))
-    end
+    add_all(row, vm, paging_figures)
+    in_kilobytes(row, PAGES_PAGING, per_page)
+    in_kilobytes(row, PAGING, per_page)
     return row
   end
-  take_means(d:lookup("unix", 0, "sysinfo"), "runque", "waiting", "swpque")
-  row.r, row.b, row.w = means.runque, means.waiting, not linux and means.swpque or nil
-  row.pi, row.po = kilobytes(rate(vm, "pgpgin")), kilobytes(rate(vm, "pgpgout"))
-  row["in"], row.syscall, row.cs = rate(sys, "intr"), rate(sys, "syscall"), rate(sys, "pswitch")
-  if options.swapping then
-    row.si = rate(vm, "swapin") or rate(vm, "pgswapin")
-    row.so = rate(vm, "swapout") or rate(vm, "pgswapout")
-  end
-  local unit = linux and "cpu_nsec_" or "cpu_ticks_"
-  local user, kernel = count(sys, unit .. "user"), count(sys, unit .. "kernel")
-  local idle = count(sys, unit .. "idle", unit .. "wait")
-  local all = user and kernel and idle and user + kernel + idle + (count(sys, unit .. "stolen") or 0)
+  in_kilobytes(row, PAGES_CLASSIC, per_page)
+  add_means(row, d:lookup("unix", 0, "sysinfo"), queue_sums)
+  row.w = not linux and row.w or nil
+  row.si, row.so = row.swapin or row.pgswapin, row.swapout or row.pgswapout
+  add_all(row, sys, linux and linux_figures or solaris_figures)
+  local all = row.user and row.kernel and row.idle and row.user + row.kernel + row.idle + (row.stolen or 0)
   if all and all > 0 then
-    row.us, row.sy, row.id = 100 * user / all, 100 * kernel / all, 100 * idle / all
+    row.us, row.sy, row.id = 100 * row.user / all, 100 * row.kernel / all, 100 * row.idle / all
   end
   for _, disk in ipairs(shown) do
     local k = d:lookup(disk.module, disk.instance, disk.name)
-    row[disk.field] = k and rate({ k }, "reads", "writes")
+    row[disk.field] = k and k:figures(disk_figures).transfers
   end
   return row
 end
@@ -238,6 +256,18 @@ local SUMMARY = {
   { "sys", "system calls", "syscall" }, { "names" }, { "cpu", "user   cpu", "user" },
   { "cpu", "system cpu", "kernel" }, { "cpu", "idle   cpu", "idle" }, { "cpu", "wait   cpu", "wait" },
 }
+
+-- The sum over kstats of what one or two statistics counted; nil if there is none.
+local function count(kstats, statistic, other)
+  local total
+  for _, k in ipairs(kstats) do
+    for _, name in ipairs({ statistic, other }) do
+      local v = k:get(name)
+      total = v and (total or 0) + v or total
+    end
+  end
+  return total
+end
 
 local function summary_rows(d)
   local sys, vm, linux = machine(d)

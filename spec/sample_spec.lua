@@ -155,6 +155,49 @@ describe("a difference", function()
     assert.matches("sample_spec.*string expected", raised(function() local _ = a:rate({}) end))
   end)
 
+  it("gives many figures of a kstat at once, as rate(), get() and now() do", function()
+    local list = samples({
+      { named("a", 1, 10, '"n":100,"m":1,"x":1.5,"s":"t"'), named("b", 1, 11, '"n":5') },
+      { named("a", 1, 14, '"m":9,"n":180,"x":2.5,"s":"t"'), named("b", 1, 13, '"n":6') },
+    })
+    local d = list[2] - list[1]
+    local figures = kstat.figures({
+      rate = { "rate", "n", "m" }, delta = { "delta", "n", "x" }, now = { "now", "n", "nothing", "s" },
+      nothing = { "rate", "nothing", "s" },
+    })
+    local row = d:lookup("app", 0, "a"):figures(figures)
+    assert.same({ rate = 22, delta = 82.5, now = 180 }, row)
+    assert.equal(row, d:lookup("app", 0, "b"):figures(figures, row))
+    assert.same({ rate = 22.5, delta = 83.5, now = 186 }, row)
+    local first = list[1]:since_creation():lookup("app", 0, "a"):figures(figures)
+    assert.same({ rate = 101 / 9, delta = 101.5, now = 100 }, first)
+    assert.matches("sample_spec.*figure 'x': 'rate', 'delta' or 'now' expected",
+      raised(function() kstat.figures({ x = { "sum", "n" } }) end))
+    assert.matches("sample_spec.*figure 'x': { how, statistic, ... } expected",
+      raised(function() kstat.figures({ x = "n" }) end))
+    assert.matches("sample_spec.*figure 'x': statistic 'n+': longer than 30 bytes",
+      raised(function() kstat.figures({ x = { "now", ("n"):rep(31) } }) end))
+    assert.matches("difference of two samples expected",
+      raised(function() list[1]:lookup("app", 0, "a"):figures(figures) end))
+  end)
+
+  it("finds the figures of live kstats wherever they stand", function()
+    local figures = kstat.figures({ user = { "delta", "cpu_ticks_user" }, intr = { "rate", "intr" },
+      idle = { "now", "cpu_ticks_idle" } })
+    local ks = assert(kstat.open({ proc = "spec/trees/small/proc", sys = "spec/trees/small/sys" }))
+    for _ = 1, 3 do
+      local since = ks:sample("cpu"):since_creation()
+      local cpus = since:select("cpu::sys")
+      assert.is_true(#cpus > 0)
+      for _, k in ipairs(cpus) do
+        local row = k:figures(figures)
+        assert.same({ k:get("cpu_ticks_user"), k:rate("intr"), k:now():get("cpu_ticks_idle") },
+          { row.user, row.intr, row.idle })
+      end
+      ks:update()
+    end
+  end)
+
   it("of a queue is the part of the time", function()
     local list = samples(host)
     local one, two = list[1], list[2]

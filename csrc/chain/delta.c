@@ -53,8 +53,8 @@ ks_delta_cursor_open(struct ks_delta_cursor *c, const struct ks_delta *d, kstat_
 		ks_cursor_open(&c->prev, d->prev);
 }
 
-static enum ks_kind
-kind_of(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, const struct ks_value *v)
+enum ks_kind
+ks_delta_kind(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, const struct ks_value *v)
 {
 	const struct ks_meta *m;
 
@@ -95,7 +95,7 @@ next_delta(struct ks_delta_cursor *c, const char **name, struct ks_value *v, boo
 		struct ks_value before, difference;
 		bool known = c->d->reset || earlier(c, *name, &before);
 
-		*counter = kind_of(c->kc, c->d->now, *name, v) == KS_KIND_COUNTER;
+		*counter = ks_delta_kind(c->kc, c->d->now, *name, v) == KS_KIND_COUNTER;
 		if (c->d->reset || !*counter)
 			return true;
 		if (!known)
@@ -115,22 +115,6 @@ ks_delta_cursor_next(struct ks_delta_cursor *c, const char **name, struct ks_val
 	return next_delta(c, name, v, &counter);
 }
 
-static double
-as_double(const struct ks_value *v)
-{
-	switch (v->kind) {
-	case KS_VALUE_U64:
-		return (double)v->u64;
-	case KS_VALUE_DOUBLE:
-		return v->d;
-	case KS_VALUE_NSEC:
-	case KS_VALUE_TIME:
-		return (double)v->i64 / (double)KS_NANOSEC;
-	default:
-		return (double)v->i64;
-	}
-}
-
 bool
 ks_delta_cursor_next_rate(struct ks_delta_cursor *c, const char **name, struct ks_value *v)
 {
@@ -139,9 +123,8 @@ ks_delta_cursor_next_rate(struct ks_delta_cursor *c, const char **name, struct k
 	while (next_delta(c, name, v, &counter)) {
 		double change;
 
-		if (!counter)
+		if (!counter || !ks_value_number(v, &change))
 			return true;
-		change = as_double(v);
 		if (c->d->elapsed <= 0 && change != 0)
 			continue;
 		if (change != 0)
@@ -174,16 +157,17 @@ ks_delta_rate(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, doubl
 			(void)ks_cursor_next(&c.prev, &other, &before);
 		}
 	}
-	kind = kind_of(kc, d->now, stat, &v);
+	kind = ks_delta_kind(kc, d->now, stat, &v);
 	if (kind == KS_KIND_TEXT || kind == KS_KIND_TIME)
 		return false;
 	if (d->reset)
 		before = v;
 	else if (!earlier(&c, stat, &before))
 		return false;
-	if (!ks_value_delta(&before, &v, kind == KS_KIND_COUNTER, d->reset, &difference))
+	if (!ks_value_delta(&before, &v, kind == KS_KIND_COUNTER, d->reset, &difference) ||
+	    !ks_value_number(&difference, rate))
 		return false;
-	*rate = as_double(&difference) / ((double)d->elapsed / (double)KS_NANOSEC);
+	*rate /= (double)d->elapsed / (double)KS_NANOSEC;
 	return true;
 }
 

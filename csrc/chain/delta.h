@@ -10,6 +10,7 @@
 #include "chain/sample.h"
 #include "kstat.h"
 #include "model/decode.h"
+#include "model/meta.h"
 
 struct ks_delta {
 	const kstat_t *now;
@@ -64,6 +65,10 @@ bool ks_delta_cursor_next(struct ks_delta_cursor *c, const char **name, struct k
  * If no time went by, a counter that stood still has the rate 0, and others are passed over.
  */
 bool ks_delta_cursor_next_rate(struct ks_delta_cursor *c, const char **name, struct ks_value *v);
+
+/* What a statistic of ksp with the value v is: by its metadata, or by its type. kc may be NULL. */
+enum ks_kind ks_delta_kind(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat,
+    const struct ks_value *v);
 
 /*
  * Change per second of d->elapsed; times change in seconds (so 1 means "all the time"). A gauge

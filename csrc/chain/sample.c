@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "chain/chain.h"
@@ -216,4 +217,26 @@ ks_value_delta(const struct ks_value *prev, const struct ks_value *now, bool cou
 		out->u64 = (uint32_t)(now->u64 - prev->u64);
 	}
 	return true;
+}
+
+bool
+ks_value_number(const struct ks_value *v, double *number)
+{
+	switch (v->kind) {
+	case KS_VALUE_I64:
+		*number = (double)v->i64;
+		return true;
+	case KS_VALUE_U64:
+		*number = (double)v->u64;
+		return true;
+	case KS_VALUE_DOUBLE:
+		*number = v->d;
+		return true;
+	case KS_VALUE_NSEC:
+	case KS_VALUE_TIME:
+		*number = (double)v->i64 / (double)KS_NANOSEC;
+		return true;
+	default:
+		return false;
+	}
 }

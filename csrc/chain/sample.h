@@ -50,4 +50,7 @@ const kstat_t *ks_sample_lookup(const struct ks_sample *s, const char *module, i
 bool ks_value_delta(const struct ks_value *prev, const struct ks_value *now, bool counter,
     bool reset, struct ks_value *out);
 
+/* A number as a double, times in seconds; false for everything else. */
+bool ks_value_number(const struct ks_value *v, double *number);
+
 #endif

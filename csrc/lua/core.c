@@ -17,6 +17,7 @@ luaopen_kstat_core(lua_State *L)
 		ks_lua_add_selector,
 		ks_lua_add_pattern,
 		ks_lua_add_kstat,
+		ks_lua_add_figures,
 		ks_lua_add_io,
 		ks_lua_add_chain,
 		ks_lua_add_sample,

@@ -13,6 +13,7 @@ void ks_lua_add_value(struct lua_State *L);    /* value.c: numbers and their tex
 void ks_lua_add_selector(struct lua_State *L); /* selector.c */
 void ks_lua_add_pattern(struct lua_State *L);  /* pattern.c */
 void ks_lua_add_kstat(struct lua_State *L);    /* kstat.c: one kstat, live or sampled */
+void ks_lua_add_figures(struct lua_State *L);  /* figures.c: sums over a kstat; after kstat.c */
 void ks_lua_add_io(struct lua_State *L);       /* io.c: what I/O kstats counted */
 void ks_lua_add_chain(struct lua_State *L);    /* chain.c */
 void ks_lua_add_sample(struct lua_State *L);   /* sample.c: samples and their differences */

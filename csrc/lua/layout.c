@@ -15,7 +15,7 @@
 #define MAX_WIDTH 1000 /* of a column */
 
 struct column {
-	char conversion; /* 'f' or 'd' */
+	char conversion; /* 'f' or 'd'; '\0': the format is a function */
 	int least, precision; /* of the conversion; precision -1: its own */
 	bool left;
 	int width;
@@ -57,7 +57,7 @@ take_format(struct column *c, const char *p)
 
 /*
  * layout(columns, gap, squeeze) -> layout, or nil if it cannot make these lines. columns: an array of
- * { width =, align =, format = }; what is formatted by a function comes as a string. gap: spaces.
+ * { width =, align =, format = }. gap: spaces.
  */
 static int
 layout_new(lua_State *L)
@@ -89,6 +89,8 @@ layout_new(lua_State *L)
 		if (!(width >= 0 && width <= MAX_WIDTH) || (lua_type(L, -1) == LUA_TSTRING ?
 		    !take_format(c, lua_tostring(L, -1)) : !take_format(c, "%.1f")))
 			return 0;
+		if (lua_isfunction(L, -1))
+			c->conversion = '\0';
 		c->width = (int)width;
 		lua_pop(L, 4);
 	}
@@ -139,8 +141,8 @@ number_text(const struct column *c, lua_Number v, char *to, size_t size, size_t 
 }
 
 /*
- * line(layout, values) -> the line with a newline. A value is a number, a string, or nil (or anything
- * else) for "-". Spaces at the end are dropped.
+ * line(layout, values) -> the line with a newline, spaces at its end dropped. A value is a number, a
+ * string, or nil for "-"; nil if there is another, or one whose format is a function.
  */
 static int
 layout_line(lua_State *L)
@@ -161,10 +163,23 @@ layout_line(lua_State *L)
 
 		lua_rawgeti(L, 2, (int)i + 1);
 		/* The value stays in its table, and so does its text. */
-		if (lua_type(L, -1) == LUA_TNUMBER)
-			text = number_text(c, lua_tonumber(L, -1), room, sizeof(room), &len);
-		else if (lua_type(L, -1) == LUA_TSTRING)
-			text = lua_tolstring(L, -1, &len);
+		switch (lua_type(L, -1)) {
+		case LUA_TNIL:
+			break;
+		case LUA_TSTRING:
+			text = c->conversion != '\0' ? lua_tolstring(L, -1, &len) : NULL;
+			break;
+		case LUA_TNUMBER:
+			text = c->conversion != '\0' ?
+			    number_text(c, lua_tonumber(L, -1), room, sizeof(room), &len) : NULL;
+			break;
+		default:
+			text = NULL;
+		}
+		if (text == NULL) {
+			lua_pushnil(L);
+			return 1;
+		}
 		lua_pop(L, 1);
 		width = l->squeeze ? c->width - over : c->width;
 		space = width > (int)len ? width - (int)len : 0;

@@ -99,6 +99,15 @@ function kstat.selector(spec)
     return sel, message, errname
 end
 
+--- Names the figures that a report takes of a kstat at every tick, for k:figures().
+-- @tparam {[string]={string,...}} list by the figure's name { how, statistic, … }: the sum of these
+-- statistics, "rate" as k:rate() has them, "delta" as k:get() of a difference, "now" as k:now():get()
+-- @treturn figures
+-- @raise on a mistake, naming the figure
+-- @usage local figures = kstat.figures({ faults = { "rate", "hat_fault", "as_fault" } })
+-- @function kstat.figures
+kstat.figures = core.figures
+
 kstat.every = every.every
 
 --- Nanoseconds of a clock that never steps back; zero is near boot. crtime and snaptime are on it.

@@ -80,6 +80,13 @@ local methods = core.kstat_methods
 -- @treturn number|nil nil if there is no such number or no time went by
 -- @function k:rate
 
+--- In a difference: many figures at once, at a fraction of the cost of get() and rate().
+-- @tparam figures figures of kstat.figures()
+-- @tparam[opt] table row to whose fields the figures are added; default: a new table
+-- @treturn table the row; a figure of which the kstat has no statistic, or no time went by, is not in it
+-- @usage for _, k in ipairs(d:select("cpu::vm")) do k:figures(figures, row) end
+-- @function k:figures
+
 --- In a difference: the kstat as it is in the later sample; `k:before()` as in the earlier, nil if
 -- everything since creation counts.
 -- @treturn kstat

@@ -43,6 +43,12 @@ function kstat.open(source) end
 ---@return string? errno
 function kstat.selector(spec) end
 
+---@class kstat.figures
+
+---@param list table<string, string[]>
+---@return kstat.figures
+function kstat.figures(list) end
+
 ---@param interval number|string|string[] seconds, or a script's arguments
 ---@param count? number|kstat.options
 ---@param options? kstat.options
@@ -262,6 +268,11 @@ function k:write(values) end
 ---@param statistic string
 ---@return number?
 function k:rate(statistic) end
+
+---@param figures kstat.figures
+---@param row? table<string, number>
+---@return table<string, number> row
+function k:figures(figures, row) end
 
 ---@return kstat.kstat
 function k:now() end

@@ -82,8 +82,17 @@ local function widen(columns, lines)
     end
 end
 
--- Lines of columns that all have a width are made in C, of the values; nil if these cannot.
-local function fast_lines(columns, gap, squeeze)
+local function cells(columns, values)
+    local texts = {}
+    for i, column in ipairs(columns) do
+        texts[i] = cell(column, values[i])
+    end
+    return texts
+end
+
+-- Lines of columns that all have a width are made in C, of the values; nil if these cannot. `make` makes
+-- those of what C does not print.
+local function fast_lines(columns, gap, squeeze, make)
     for _, column in ipairs(columns) do
         if not column.fixed then
             return nil
@@ -91,35 +100,15 @@ local function fast_lines(columns, gap, squeeze)
     end
     local layout = core.layout(columns, gap, squeeze)
     return layout and function(values)
-        return core.layout_line(layout, values)
+        return core.layout_line(layout, values) or make(columns, cells(columns, values), gap)
     end
-end
-
--- What layouts cannot print as it is becomes text.
-local function ready(columns, values)
-    if values.text then
-        return values
-    end
-    for i = 1, #columns do
-        local value = values[i]
-        local kind = type(value)
-        if kind ~= "number" and kind ~= "string" and kind ~= "nil" or kind ~= "nil" and
-            type(columns[i].format) == "function" then
-            local texts = {}
-            for k, column in ipairs(columns) do
-                texts[k] = cell(column, values[k])
-            end
-            return texts
-        end
-    end
-    return values
 end
 
 local function table_sink(columns, write, report)
     local titles, shown, since_header = {}, 0, math.huge
     local gap = report.gap or " "
-    local fast = fast_lines(columns, gap, report.squeeze)
     local make = report.squeeze and squeezed or line
+    local fast = fast_lines(columns, gap, report.squeeze, make)
     local headed = report.heading
     for i, column in ipairs(columns) do
         titles[i] = column.title
@@ -143,16 +132,7 @@ local function table_sink(columns, write, report)
         show = function(rows, tick)
             local lines = {}
             for r, row in ipairs(rows) do
-                local texts = row
-                if fast then
-                    texts = ready(columns, row)
-                elseif not row.text then
-                    texts = {}
-                    for i, column in ipairs(columns) do
-                        texts[i] = cell(column, row[i])
-                    end
-                end
-                lines[r] = texts
+                lines[r] = (fast or row.text) and row or cells(columns, row)
             end
             if tick.totals then
                 local texts = {}

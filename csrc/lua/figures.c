@@ -1,0 +1,140 @@
+/* figures.c - several sums over a kstat of a difference in one call. SPDX-License-Identifier: MIT */
+#include "chain/figures.h"
+
+#include <string.h>
+
+#include "kstat.h"
+#include "lua/core.h"
+#include "lua/error.h"
+#include "lua/types.h"
+
+#define FIGURES "kstat.figures"
+#define MOST 1000 /* figures */
+
+/* Its associated table holds the names of the figures, in their order. */
+struct figures {
+	struct ks_figures *f; /* owned; NULL: collected */
+	struct ks_figure out[]; /* room for what is read */
+};
+
+/* Adds the statistics of figure i, { how, statistic, ... } on top of the stack. */
+static void
+add_figure(lua_State *L, struct figures *u, size_t i, const char *name)
+{
+	static const char *const hows[] = { "rate", "delta", "now", NULL };
+	size_t n = lua_istable(L, -1) ? ks_lua_rawlen(L, -1) : 0;
+	int how;
+
+	if (n < 2)
+		luaL_error(L, "figure '%s': { how, statistic, ... } expected", name);
+	lua_rawgeti(L, -1, 1);
+	for (how = 0; hows[how] != NULL; how++) {
+		if (lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), hows[how]) == 0)
+			break;
+	}
+	if (hows[how] == NULL)
+		luaL_error(L, "figure '%s': 'rate', 'delta' or 'now' expected", name);
+	lua_pop(L, 1);
+	for (size_t k = 2; k <= n; k++) {
+		lua_rawgeti(L, -1, (int)k);
+		if (lua_type(L, -1) != LUA_TSTRING)
+			luaL_error(L, "figure '%s': the name of a statistic expected", name);
+		if (ks_figures_add(u->f, i, (enum ks_how)how, lua_tostring(L, -1)) != 0)
+			luaL_error(L, "figure '%s': %s", name, kstat_errmsg());
+		lua_pop(L, 1);
+	}
+}
+
+/* figures({ [name] = { how, statistic, ... }, ... }) -> figures */
+static int
+figures_new(lua_State *L)
+{
+	struct figures *u;
+	size_t n = 0, i = 0;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	lua_settop(L, 1);
+	for (lua_pushnil(L); lua_next(L, 1) != 0; lua_pop(L, 1)) {
+		luaL_argcheck(L, lua_type(L, -2) == LUA_TSTRING, 1, "figures have names");
+		n++;
+	}
+	luaL_argcheck(L, n <= MOST, 1, "too many figures");
+	u = ks_lua_newuserdata(L, sizeof(*u) + n * sizeof(u->out[0]));
+	ks_lua_setmetatable(L, FIGURES);
+	u->f = ks_figures_new(n);
+	if (u->f == NULL)
+		return ks_lua_fail(L);
+	lua_createtable(L, (int)n, 0);
+	for (lua_pushnil(L); lua_next(L, 1) != 0; lua_pop(L, 1)) {
+		add_figure(L, u, i, lua_tostring(L, -2));
+		lua_pushvalue(L, -2);
+		lua_rawseti(L, 3, (int)++i);
+	}
+	ks_lua_setuservalue(L, 2);
+	lua_settop(L, 2);
+	return 1;
+}
+
+static int
+figures_gc(lua_State *L)
+{
+	struct figures *u = luaL_checkudata(L, 1, FIGURES);
+
+	ks_figures_free(u->f);
+	u->f = NULL;
+	return 0;
+}
+
+/*
+ * kstat:figures(figures[, row]) -> row, or a new table. What is known of the figures is added to the
+ * fields of the row that have their names.
+ */
+static int
+kstat_figures(lua_State *L)
+{
+	struct ks_lua_kstat *k = ks_lua_checkkstat(L, 1);
+	struct figures *u = luaL_checkudata(L, 2, FIGURES);
+	size_t n = ks_figures_count(u->f);
+
+	luaL_argcheck(L, k->origin == KS_LUA_DIFFERING, 1, "a kstat of a difference of two samples expected");
+	if (k->sample->s == NULL || (k->before != NULL && k->before->s == NULL))
+		return luaL_error(L, "the sample was collected");
+	if (lua_isnoneornil(L, 3)) {
+		lua_settop(L, 2);
+		lua_createtable(L, 0, (int)n);
+	}
+	luaL_checktype(L, 3, LUA_TTABLE);
+	lua_settop(L, 3);
+	ks_figures_read(u->f, &k->delta, k->chain->kc, u->out);
+	ks_lua_getuservalue(L, 2);
+	for (size_t i = 0; i < n; i++) {
+		if (!u->out[i].known)
+			continue;
+		lua_rawgeti(L, 4, (int)i + 1);
+		lua_pushvalue(L, -1);
+		lua_rawget(L, 3);
+		lua_pushnumber(L, u->out[i].sum + lua_tonumber(L, -1));
+		lua_replace(L, -2);
+		lua_rawset(L, 3);
+	}
+	lua_settop(L, 3);
+	return 1;
+}
+
+void
+ks_lua_add_figures(lua_State *L)
+{
+	static const luaL_Reg meta[] = {
+		{ "__gc", figures_gc },
+		{ NULL, NULL }
+	};
+
+	ks_lua_newtype(L, FIGURES, meta);
+	lua_pop(L, 1);
+	lua_pushcfunction(L, figures_new);
+	lua_setfield(L, -2, "figures");
+	lua_getfield(L, -1, "kstat_methods");
+	lua_pushcfunction(L, kstat_figures);
+	lua_setfield(L, -2, "figures");
+	lua_pop(L, 1);
+}
