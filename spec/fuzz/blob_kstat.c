@@ -14,6 +14,7 @@
 #include "model/meta.h"
 #include "provider/blob_layout.h"
 #include "provider/segment_layout.h"
+#include "blob_checks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -91,33 +92,6 @@ set_up(void)
 	ks_record_free(&r);
 }
 
-/* Where the head still leads to; what was changed in copies and logs gets past their checks. */
-static void
-make_checks_right(void)
-{
-	struct ks_blob_head *h = (void *)image;
-
-	if (h->nvois <= KS_BLOB_MOST_VOIS && ks_blob_first(h->nvois) <= used) {
-		h->check = ks_hash_bytes(KS_HASH_INIT, h, offsetof(struct ks_blob_head, check));
-		h->check = ks_hash_bytes(h->check, h + 1, h->nvois * sizeof(struct ks_blob_voi));
-	}
-	if (h->blob_size > UINT16_MAX || h->shards > 2 ||
-	    h->nvois > KS_BLOB_MOST_VOIS || h->first != ks_blob_first(h->nvois) ||
-	    h->first + h->shards * ks_blob_row_size(h->blob_size) > used)
-		return;
-	for (uint32_t i = 0; i < h->shards; i++) {
-		struct ks_blob_row *row = (void *)(image + h->first + i * ks_blob_row_size(h->blob_size));
-
-		for (uint32_t j = 0; j < KS_BLOB_COPIES; j++) {
-			struct ks_blob_copy *c = (void *)((char *)row + ks_blob_copy_at(j, h->blob_size));
-
-			c->check = ks_rec_check(c + 1, ks_blob_rounded(h->blob_size), (uint32_t)c->number);
-		}
-		for (uint32_t j = 0; j < KS_BLOB_LOG; j++)
-			row->log[j].check = ks_hist_check(row->log[j].key, row->log[j].value);
-	}
-}
-
 /* Three bytes of the input say where, what follows goes there: 1 to 8 bytes. */
 static void
 change(char *to, size_t room, const uint8_t *data, size_t size)
@@ -145,7 +119,7 @@ read_published(const uint8_t *data, size_t size)
 
 	memcpy(image, base, used);
 	change(image, used, data, size);
-	make_checks_right();
+	blob_make_checks_right(image, used);
 	rc = ks_blob_read(image, used, &r);
 	if (rc < 0 && errno != EIO && errno != ENOMEM)
 		abort();

@@ -1,6 +1,6 @@
 /*
- * segment.c - fuzzes the reader of published kstats. A sound segment with kstats of every form is
- * changed as the input says, in part with its checks made right again, and read: also while it
+ * segment.c - fuzzes the reader of published kstats. A sound segment with kstats of every form, a
+ * statsblob among them, is changed as the input says, in part with its checks made right again, and read: also while it
  * is being cut off. Whatever the bytes, reading must end and stay inside memory.
  * SPDX-License-Identifier: MIT
  */
@@ -13,19 +13,46 @@
 
 #include "chain/chain.h"
 #include "chain/render.h"
+#include "kstat_blob.h"
 #include "kstat_provider.h"
 #include "provider/publish.h"
 #include "provider/segment_dir.h"
 #include "source/source.h"
+#include "blob_checks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define ROOM (64u << 10)
 
 static char dir[] = "/dev/shm/kstat-fuzz-XXXXXX";
-static char base[ROOM], image[ROOM];
+static char base[ROOM];
+static _Alignas(KS_SEG_ALIGN) char image[ROOM];
 static size_t used;
 static int fd = -1;
+
+/* Two shards of a blob, with its log full and its copies of several ages. */
+static void
+publish_statsblob(kstat_pub_t *pub)
+{
+	struct voistatspec all[] = { STATS_VSS_SUM(), STATS_VSS_MAX(),
+		STATS_VSS_CRHIST32_LIN(-10, 10, 10, 0), STATS_VSS_TDGSTCLUST32(4, 4) };
+	struct voistatspec q[] = { STATS_VSS_QMIN(8),
+		STATS_VSS_DRHIST32_USR(HBKTS(DRBKT(0, 800), DRBKT(800, 1600)), 0) };
+	int tpl = stats_tpl_alloc("fuzz", 0);
+	kstat_t *k;
+
+	if (tpl < 0 ||
+	    stats_tpl_add_voistats((uint32_t)tpl, 0, "all", VSD_DTYPE_INT_S64, NVSS(all), all, 0) != 0 ||
+	    stats_tpl_add_voistats((uint32_t)tpl, 2, "q", VSD_DTYPE_Q_U32, NVSS(q), q, 0) != 0)
+		abort();
+	k = kstat_publish_statsblob(pub, "fuzz", 0, "blob", "misc", (uint32_t)tpl, 2, 0);
+	if (k == NULL || kstat_blob_describe(k, 0, "us", "some values") != 0 || kstat_install(k) != 0)
+		abort();
+	for (int i = 0; i < 300; i++) {
+		if (kstat_blob_update_int(kstat_blob(k), i % 2 * 2, i, false) != 0)
+			abort();
+	}
+}
 
 static void
 publish_all(kstat_pub_t *pub)
@@ -77,6 +104,7 @@ set_up(void)
 	    (pub = kstat_publish("base", 0)) == NULL)
 		abort();
 	publish_all(pub);
+	publish_statsblob(pub);
 	used = atomic_load(&pub->header->used);
 	if (used > ROOM)
 		abort();
@@ -119,6 +147,9 @@ make_checks_right(void)
 		uint64_t check;
 
 		memcpy(&e, image + at, sizeof(e));
+		if (strncmp(e.layout, KS_BLOB_LAYOUT, strlen(KS_BLOB_LAYOUT)) == 0 && e.data <= used - at &&
+		    (at + e.data) % KS_SEG_ALIGN == 0)
+			blob_make_checks_right(image + at + e.data, used - at - e.data);
 		if (e.fields <= used - at && e.nfields <= (used - at - e.fields) / sizeof(struct ks_seg_field) &&
 		    e.strings <= used - at && e.strings_size <= used - at - e.strings) {
 			check = ks_seg_entry_check(&e, image + at + e.fields, image + at + e.strings);

@@ -82,7 +82,8 @@ local function describe(box, name, spec)
         return true
     end
     return core.describe(box, name, check.lookup(check.metatypes, spec.meta or "cnt", "meta"),
-        spec.kind and check.lookup(check.kinds, spec.kind, "kind") or 0, check.integer(spec.scale or 0, "scale of " .. name),
+        spec.kind and check.lookup(check.kinds, spec.kind, "kind") or 0,
+        check.integer(spec.scale or 0, "scale of " .. name),
         (spec.fract and 1 or 0) + (spec.parts and 2 or 0), spec.unit, spec.desc)
 end
 
