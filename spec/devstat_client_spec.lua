@@ -52,6 +52,16 @@ da2 (da2) 1 transfers 1000.000 ms 0 queued new
         assert.matches("devstat_getnumdevs: [^\n]*/nonexistent", text)
     end)
 
+    it("finds devices in another list, also where all were replaced", function()
+        -- 20,000 devices, none of them there any more: a quadratic way would need seconds each time.
+        for devices, searches in pairs({ [7] = 34, [20000] = 60013 }) do
+            local pipe = assert(io.popen(("%s/spec/devstat_find %d 2>&1"):format(build, devices)))
+            local text = pipe:read("*a")
+            pipe:close()
+            assert.are.equal(searches .. " searches\n", text)
+        end
+    end)
+
     it("is safe from its own mistakes, and from a device that cannot be read", function()
         local pipe = assert(io.popen(("d=$(mktemp -d) && env -u KSTAT_SOURCE KSTAT_DIR=$d KSTAT_PROC=$d " ..
             "KSTAT_SYS=$d %s/spec/devstat_hostile 2>&1; rmdir $d"):format(build)))

@@ -316,34 +316,3 @@ devstat_list_getdevs(devstat_list_t *list, struct statinfo *stats)
 {
 	return ks_devstat_list_read(list, stats, NULL);
 }
-
-static bool
-same_device(const struct devstat *a, const struct devstat *b)
-{
-	return a->unit_number == b->unit_number &&
-	    a->creation_time.sec == b->creation_time.sec &&
-	    a->creation_time.frac == b->creation_time.frac &&
-	    strncmp(a->device_name, b->device_name, DEVSTAT_NAME_LEN) == 0 &&
-	    strncmp(a->system_name, b->system_name, KSTAT_STRLEN) == 0;
-}
-
-struct devstat *
-devstat_finddev(struct devstat *devices, int numdevs, const struct devstat *device, int hint)
-{
-	int up, down;
-
-	if (devices == NULL || device == NULL || numdevs <= 0)
-		return NULL;
-	if (hint < 0)
-		hint = 0;
-	if (hint >= numdevs)
-		hint = numdevs - 1;
-	/* Devices that came or went only shift the others, so the search goes outward. */
-	for (down = hint, up = hint + 1; down >= 0 || up < numdevs; down--, up++) {
-		if (down >= 0 && same_device(&devices[down], device))
-			return &devices[down];
-		if (up < numdevs && same_device(&devices[up], device))
-			return &devices[up];
-	}
-	return NULL;
-}

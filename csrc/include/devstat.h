@@ -225,10 +225,23 @@ void devstat_close(void);
  * Extension: the device of `devices` that is the same as *device (name, unit and creation
  * time), or NULL: it is not there or was replaced. Takes constant time when the lists have
  * the same order, and numdevs steps for one that is not there; `hint` is where to look first,
- * usually the position in the other list.
+ * usually the position in the other list. To look for all devices of a long list, which may all
+ * have been replaced, make an index.
  */
 struct devstat *devstat_finddev(struct devstat *devices, int numdevs,
     const struct devstat *device, int hint);
+
+/*
+ * Extension: the same for many searches, each in log2(numdevs) steps whether the device is
+ * there or not. The index holds pointers to the devices: it is of no use once they moved, so it is
+ * closed before the next devstat_getdevs() into their memory. devstat_index_open() returns NULL with
+ * errno EINVAL (no devices where there should be some), ENOMEM. A NULL index finds nothing, and is
+ * closed by doing nothing.
+ */
+typedef struct devstat_index devstat_index_t;
+devstat_index_t *devstat_index_open(struct devstat *devices, int numdevs);
+struct devstat *devstat_index_find(const devstat_index_t *index, const struct devstat *device);
+void devstat_index_close(devstat_index_t *index);
 
 /* Extension: the name a person knows the device by; buf of KSTAT_STRLEN bytes. Returns buf. */
 char *devstat_devname(const struct devstat *device, char *buf);
