@@ -54,7 +54,8 @@ local function rows(d, _, _, options)
   local solaris = not machine and d:lookup("cpu", kstats[1] and kstats[1].instance, "vm") ~= nil
   local list, sum = {}, { SET = 0, sze = #kstats }
   for i, k in ipairs(kstats) do
-    local row = k:figures(sys_figures, options.aggregate and sum or { CPU = k.instance })
+    local row = k:figures(sys_figures, options.aggregate and sum or nil)
+    row.CPU = k.instance
     local faults = solaris and d:lookup("cpu", k.instance, "vm")
     row = faults and faults:figures(vm_figures, row) or row
     list[i] = not options.aggregate and finish(row) or nil

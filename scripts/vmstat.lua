@@ -74,9 +74,9 @@ end
 
 local function add_all(row, kstats, figures)
   for _, k in ipairs(kstats) do
-    k:figures(figures, row)
+    row = k:figures(figures, row)
   end
-  return row
+  return row or {}
 end
 
 -- Puts sums as means of the interval into the row. Where no second ended in it the last mean stands.
@@ -133,7 +133,7 @@ local PAGES_PAGING = { "swap", "free", "fr", "de" }
 
 local function line(d, options)
   local sys, vm, linux = machine(d)
-  local row = add_all({}, vm, vm_figures)
+  local row = add_all(nil, vm, vm_figures)
   local per_page = (row.pagesize or 4096) / 1024
   add_means(row, d:lookup("unix", 0, "vminfo"), memory_sums)
   local misc = not linux and d:lookup("unix", 0, "system_misc")

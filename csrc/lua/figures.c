@@ -10,6 +10,7 @@
 
 #define FIGURES "kstat.figures"
 #define MOST 1000 /* figures */
+#define MORE 8 /* fields that a script is likely to add */
 
 /* Its associated table holds the names of the figures, in their order. */
 struct figures {
@@ -95,13 +96,14 @@ kstat_figures(lua_State *L)
 	struct ks_lua_kstat *k = ks_lua_checkkstat(L, 1);
 	struct figures *u = luaL_checkudata(L, 2, FIGURES);
 	size_t n = ks_figures_count(u->f);
+	bool fresh = lua_isnoneornil(L, 3);
 
 	luaL_argcheck(L, k->origin == KS_LUA_DIFFERING, 1, "a kstat of a difference of two samples expected");
 	if (k->sample->s == NULL || (k->before != NULL && k->before->s == NULL))
 		return luaL_error(L, "the sample was collected");
-	if (lua_isnoneornil(L, 3)) {
+	if (fresh) {
 		lua_settop(L, 2);
-		lua_createtable(L, 0, (int)n);
+		lua_createtable(L, 0, (int)n + MORE);
 	}
 	luaL_checktype(L, 3, LUA_TTABLE);
 	lua_settop(L, 3);
@@ -111,10 +113,13 @@ kstat_figures(lua_State *L)
 		if (!u->out[i].known)
 			continue;
 		lua_rawgeti(L, 4, (int)i + 1);
-		lua_pushvalue(L, -1);
-		lua_rawget(L, 3);
-		lua_pushnumber(L, u->out[i].sum + lua_tonumber(L, -1));
-		lua_replace(L, -2);
+		if (!fresh) {
+			lua_pushvalue(L, -1);
+			lua_rawget(L, 3);
+			u->out[i].sum += lua_tonumber(L, -1);
+			lua_pop(L, 1);
+		}
+		lua_pushnumber(L, u->out[i].sum);
 		lua_rawset(L, 3);
 	}
 	lua_settop(L, 3);

@@ -292,8 +292,9 @@ add_line(struct ks_columns *c, struct ks_text line)
 		c->v[i].total += v;
 	if (i == c->n && device)
 		return;
-	calls = memmem(line.p, ks_text_size(&line), "Function call", 13) != NULL;
-	tlb = memmem(line.p, ks_text_size(&line), "TLB shootdowns", 14) != NULL;
+	ks_text_skip(&line);
+	calls = ks_text_starts(&line, "Function call");
+	tlb = ks_text_starts(&line, "TLB shootdowns");
 	if (i == c->n && !calls && !tlb)
 		return;
 	/* Take back a line that is cut off, or count the calls apart. */

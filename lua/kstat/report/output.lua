@@ -109,7 +109,7 @@ local function table_sink(columns, write, report)
     local gap = report.gap or " "
     local make = report.squeeze and squeezed or line
     local fast = fast_lines(columns, gap, report.squeeze, make)
-    local headed = report.heading
+    local headed, header = report.heading, nil
     for i, column in ipairs(columns) do
         titles[i] = column.title
         headed = headed or column.title ~= ""
@@ -124,7 +124,8 @@ local function table_sink(columns, write, report)
         if report.heading then
             write(report.heading .. "\n")
         end
-        write(line(columns, titles, gap))
+        header = fast and header or line(columns, titles, gap) -- widths that are given do not change
+        write(header)
         since_header = 0
     end
 
