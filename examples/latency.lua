@@ -5,6 +5,8 @@
 --
 -- Usage: latency.lua [SECONDS]
 local kstat = kstat or require("kstat")
+local status = kstat.usage(arg, "[seconds]")
+if status then os.exit(status) end
 local stats = require("kstat.stats")
 
 local tpl = assert(stats.template("requests"))

@@ -1,5 +1,7 @@
 -- A heat map of disk latency: a column for each interval, a row for each range of service times, as dark as
 -- the requests per second in it are many: kstatlua latency_heatmap.lua 1
+local status = kstat.usage(arg, "[interval [count]]")
+if status then return status end
 local bounds = { 0.1, 1, 10, 100, math.huge } -- milliseconds
 local rows = { "< 0.1 ms", "< 1 ms", "< 10 ms", "< 100 ms", "more" }
 local map, disks = kstat.picture.heatmap({ rows = rows, title = "requests by service time" }), { class = "disk" }

@@ -7,6 +7,8 @@
 --
 -- Usage: workqueue.lua [SECONDS]
 local kstat = kstat or require("kstat")
+local status = kstat.usage(arg, "[seconds]")
+if status then os.exit(status) end
 
 local pub = assert(kstat.publish("workqueue"))
 

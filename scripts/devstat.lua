@@ -3,15 +3,7 @@
 --     devstat [-CdhIKoTxz?] [-c count] [-n devs] [-t type,if,pass] [-w wait]
 --             [drives] [wait [count]]
 --
---   -C  CPU statistics (on by default unless -d or -x)   -c  number of reports
---   -d  devices only                                     -n  at most so many devices
---   -h  those that move most bytes first                 -t  only devices of that kind; repeatable
---   -I  totals of the interval in place of rates         -w  seconds between reports
---   -K  blocks of 1024 bytes in -o -I
---   -o  blocks, transfers and milliseconds per transfer
---   -T  terminal statistics (on by default unless -d or -x)
---   -x  one line per device                              -z  without idle ones (with -x)
---
--- Messages and exit statuses are those of iostat(8).
+-- `kstatlua devstat --help` explains. Messages and exit statuses are those of iostat(8), but that a wrong option is
+-- named, with exit status 2.
 -- SPDX-License-Identifier: MIT
 return require("kstat.devstat.iostat").run(arg)

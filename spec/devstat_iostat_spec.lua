@@ -161,9 +161,14 @@ describe("devstat, the command", function()
                 assert.are.equal("", stdout)
                 assert.matches("^iostat: [^\n]+\n$", stderr)
             end
-            local status, _, stderr = iostat(path, { "-y" })
-            assert.are.equal(1, status)
-            assert.matches("^usage: iostat ", stderr)
+            for what, args in pairs({ ["unknown option '-y'"] = { "-y" }, ["unknown option '-Z'"] = { "-xZ" },
+                ["unknown option '--frobnicate'"] = { "--frobnicate" }, ["-c needs an argument"] = { "-c" },
+                ["'x' is one word too many"] = { "1", "2", "x" } }) do
+                local status, stdout, stderr = iostat(path, args)
+                assert.are.equal(2, status)
+                assert.are.equal("", stdout)
+                assert.are.equal("iostat: " .. what .. "; 'kstatlua devstat --help' explains\n", stderr)
+            end
         end)
     end)
 

@@ -55,6 +55,11 @@ function kstat.figures(list) end
 ---@return fun(): kstat.sample?, kstat.sample?
 function kstat.every(interval, count, options) end
 
+---@param arg string[]
+---@param arguments string
+---@return integer|nil status
+function kstat.usage(arg, arguments) end
+
 ---@return integer nanoseconds
 function kstat.gethrtime() end
 

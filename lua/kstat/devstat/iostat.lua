@@ -11,9 +11,21 @@ local fixed = require("kstat.core").devstat.fixed
 
 local M = {}
 
-local USAGE = [=[
-usage: iostat [-CdhIKoTxz?] [-c count] [-n devs] [-t type,if,pass] [-w wait]
-              [drives] [wait [count]]]=]
+local HELP = [=[
+usage: kstatlua devstat [-CdhIKoTxz?] [-c count] [-n devs] [-t type,if,pass] [-w wait] [drives] [wait [count]]
+
+  -C  CPU statistics (on by default unless -d or -x)   -c  number of reports
+  -d  devices only                                     -n  at most so many devices
+  -h  those that move most bytes first                 -t  only devices of that kind, such as da,scsi
+  -I  totals of the interval in place of rates         -w  seconds between reports
+  -K  blocks of 1024 bytes in -o -I
+  -o  blocks, transfers and milliseconds per transfer
+  -T  terminal statistics (on by default unless -d or -x)
+  -x  one line per device                              -z  without idle ones (with -x)
+
+FreeBSD's iostat(8). The first report is since boot; `-` stands for what the system does not count. With `kstatlua -r
+FILE devstat` a capture stands in place of the machine.
+]=]
 
 local PAGE = 20 -- lines after which the header is printed again
 
@@ -57,8 +69,9 @@ local function set_option(o, letter, value)
     end
 end
 
-local function usage()
-    error({ message = USAGE, bare = true }, 0)
+-- Raised for a command line that cannot be meant.
+local function usage(format, ...)
+    error({ message = format:format(...) .. "; 'kstatlua devstat --help' explains", status = 2 }, 0)
 end
 
 -- Reads options and operands into a table.
@@ -69,6 +82,8 @@ local function parse(args)
         local word = args[i]
         i = i + 1
         if word == "--" then break end
+        if word == "--help" or word == "-?" then error({ help = true }, 0) end
+        if word:find("^%-%-") then usage("unknown option '%s'", word) end
         local at = 2
         while at <= #word do
             local letter = word:sub(at, at)
@@ -81,11 +96,11 @@ local function parse(args)
                     value = args[i]
                     i = i + 1
                 end
-                if value == nil then usage() end
+                if value == nil then usage("-%s needs an argument", letter) end
                 set_option(o, letter, value)
                 at = #word + 1
             else
-                usage()
+                usage("unknown option '-%s'", letter)
             end
         end
     end
@@ -100,7 +115,7 @@ local function parse(args)
             o.count = leading_integer(args[i + 1])
             if o.count < 1 then fail("count %d is < 1", o.count) end
         end
-        if args[i + 2] then usage() end
+        if args[i + 2] then usage("'%s' is one word too many", args[i + 2]) end
     end
     if not o.count and not o.wait then o.count = 1 end
     o.wait = o.wait or 1
@@ -299,9 +314,13 @@ function M.run(args)
     local full = type(err) == "string" and err:match("standard output: .*")
     if full then err = { message = full } end
     if type(err) ~= "table" then error(err, 0) end
+    if err.help then
+        io.stdout:write(HELP)
+        return 0
+    end
     io.stdout:flush()
-    io.stderr:write(err.bare and "" or "iostat: ", err.message, "\n")
-    return 1
+    io.stderr:write("iostat: ", err.message, "\n")
+    return err.status or 1
 end
 
 return M

@@ -69,6 +69,8 @@ local function read_letters(o, words)
             break
         elseif word == "--help" then
             stop(0, HELP)
+        elseif word:find("^%-%-") then
+            usage(("iostat: unknown option '%s'"):format(word))
         end
         local at = 2
         while at <= #word do
