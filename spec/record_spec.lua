@@ -84,6 +84,21 @@ describe("recordings by command", function()
     assert.equals(("record: %s/r: another recorder writes it\n"):format(dir), text)
   end)
 
+  it("are never the file that they are made from, by whatever name", function()
+    kstatlua(("convert -o %s/r %s"):format(dir, capture))
+    run(("cd %s; cp r torn; printf KSD1 >> torn; ln torn hard; ln -s torn soft; cp torn before"):format(dir))
+    local refused = "^%a+: [^\n]*: names the file that is read; name another file\n$"
+    for _, name in ipairs({ "torn", "hard", "soft", "../" .. dir:match("[^/]*$") .. "/torn" }) do
+      local text, status = kstatlua(("convert -o %s/%s %s/torn"):format(dir, name, dir))
+      assert.matches(refused, text)
+      assert.equals(3, status)
+      text, status = run(("KSTAT_SOURCE=%s/torn %s record -o %s/%s 1"):format(dir, host, dir, name))
+      assert.matches(refused, text)
+      assert.equals(3, status)
+    end
+    assert.equals("", (run(("cmp %s/torn %s/before"):format(dir, dir))))
+  end)
+
   it("say what is wrong with a command line", function()
     for words, message in pairs({
       ["record 1"] = "no file to write",

@@ -235,6 +235,14 @@ ks_chain_is_replay(kstat_ctl_t *kc)
 	return replay_source(ks_chain_of(kc)) != NULL;
 }
 
+int
+ks_chain_file(kstat_ctl_t *kc)
+{
+	struct ks_source *src = replay_source(ks_chain_of(kc));
+
+	return src != NULL && src->ops->file != NULL ? src->ops->file(src) : -1;
+}
+
 int64_t
 ks_chain_time_of_day(kstat_ctl_t *kc)
 {

@@ -73,6 +73,9 @@ const struct ks_change *ks_chain_changes(kstat_ctl_t *kc, size_t *n);
 /* True if the kstats come from a capture or a recording. */
 bool ks_chain_is_replay(kstat_ctl_t *kc);
 
+/* The descriptor of the file that a replay reads; -1: none. */
+int ks_chain_file(kstat_ctl_t *kc);
+
 /*
  * The time of day to show for what is read now, in ns since 1970. Live: now. Replay: the
  * sample's own time where the capture has one, else KSTAT_REPLAY_TIME (or the time of opening)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -52,34 +53,61 @@ write_all(int fd, const char *p, size_t n, off_t at)
 	return 0;
 }
 
-/* Finds the end of the last whole frame, and cuts off what a killed recorder left behind it. */
+/* Finds the end of the last whole frame. Nothing is written yet: this may be the file that is read. */
 static int
 find_end(struct ks_recorder *rec)
 {
 	off_t size = lseek(rec->fd, 0, SEEK_END);
 	struct ks_rec_frame f;
 	char magic[KS_REC_MAGIC_SIZE];
+	ssize_t got;
 	bool torn;
 	int rc;
 
-	if (size == 0) {
-		if (write_all(rec->fd, KS_REC_MAGIC, KS_REC_MAGIC_SIZE, 0) != 0)
-			return ks_fail(errno, "%s: %s", rec->path, strerror(errno));
-		rec->size = KS_REC_MAGIC_SIZE;
+	if (size < 0)
+		return ks_fail(errno, "%s: %s", rec->path, strerror(errno));
+	if (size == 0)
 		return 0;
-	}
-	if (ks_rec_read_at(rec->fd, magic, sizeof(magic), 0) != sizeof(magic) ||
-	    memcmp(magic, KS_REC_MAGIC, sizeof(magic)) != 0)
+	got = ks_rec_read_at(rec->fd, magic, sizeof(magic), 0);
+	if (got < 0)
+		return ks_fail(errno, "%s: %s", rec->path, strerror(errno));
+	if (memcmp(magic, KS_REC_MAGIC, (size_t)got) != 0)
 		return ks_fail(EEXIST, "%s: exists and is not a recording; name another file",
 		    rec->path);
+	if (got < KS_REC_MAGIC_SIZE)
+		return 0; /* a killed recorder got no further: as good as empty */
 	rec->size = KS_REC_MAGIC_SIZE;
 	while ((rc = ks_rec_frame_read(rec->fd, rec->size, size, &f, &torn)) > 0)
 		rec->size += KS_REC_HEADER_SIZE + (off_t)f.size;
 	if (rc < 0)
 		return ks_fail(EBADMSG, "%s: damaged at byte %lld; name another file", rec->path,
 		    (long long)rec->size);
-	if (rec->size < size && ftruncate(rec->fd, rec->size) != 0)
+	return 0;
+}
+
+/*
+ * Before the first sample: refuses to write the file that the samples come from, cuts off what a killed
+ * recorder left behind the last whole frame, and says what the file is.
+ */
+static int
+start(struct ks_recorder *rec, kstat_ctl_t *kc)
+{
+	struct stat in, out;
+
+	if (fstat(rec->fd, &out) != 0)
 		return ks_fail(errno, "%s: %s", rec->path, strerror(errno));
+	if (ks_chain_file(kc) >= 0 && fstat(ks_chain_file(kc), &in) == 0 &&
+	    in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+		return ks_fail(EINVAL, "%s: names the file that is read; name another file", rec->path);
+	if (rec->samples > 0)
+		return 0;
+	if (S_ISREG(out.st_mode) && out.st_size > rec->size && ftruncate(rec->fd, rec->size) != 0)
+		return ks_fail(errno, "%s: %s", rec->path, strerror(errno));
+	if (rec->size == 0) {
+		if (write_all(rec->fd, KS_REC_MAGIC, KS_REC_MAGIC_SIZE, 0) != 0)
+			return ks_fail(errno, "%s: %s", rec->path, strerror(errno));
+		rec->size = KS_REC_MAGIC_SIZE;
+	}
 	return 0;
 }
 
@@ -253,7 +281,7 @@ ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
 	hrtime_t newest;
 	size_t count;
 
-	if (read_kstats(rec, kc, selectors, n, &count, &newest) != 0)
+	if (start(rec, kc) != 0 || read_kstats(rec, kc, selectors, n, &count, &newest) != 0)
 		return -1;
 	if (rec->frames == 0) {
 		(void)deflateReset(&rec->deflater);

@@ -140,12 +140,19 @@ capture_time_of_day(struct ks_source *src, int64_t *ns)
 	return p->has_time;
 }
 
+static int
+capture_file(struct ks_source *src)
+{
+	return capture_of(src)->parser.in.fd;
+}
+
 static const struct ks_source_ops capture_ops = {
 	.name = "capture",
 	.scan = capture_scan,
 	.read = capture_read,
 	.advance = capture_advance,
 	.time_of_day = capture_time_of_day,
+	.file = capture_file,
 	.close = capture_close
 };
 

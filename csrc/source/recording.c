@@ -207,6 +207,12 @@ recording_time_of_day(struct ks_source *src, int64_t *ns)
 	return 1;
 }
 
+static int
+recording_file(struct ks_source *src)
+{
+	return ((struct recording *)src)->fd;
+}
+
 static void
 recording_close(struct ks_source *src)
 {
@@ -228,6 +234,7 @@ static const struct ks_source_ops recording_ops = {
 	.read = recording_read,
 	.advance = recording_advance,
 	.time_of_day = recording_time_of_day,
+	.file = recording_file,
 	.close = recording_close
 };
 

@@ -79,6 +79,9 @@ struct ks_source_ops {
 	/* Optional; replay: the current sample's own time of day (ns since 1970). 1 known, 0 not. */
 	int (*time_of_day)(struct ks_source *src, int64_t *ns);
 
+	/* Optional; replay: the descriptor of the file that is read. */
+	int (*file)(struct ks_source *src);
+
 	/*
 	 * Optional. The publication that a kstat belongs to, valid until the next question, and the
 	 * process that opened it (0: of another pid namespace); NULL: it is gone.
