@@ -36,7 +36,10 @@ local vm_figures = kstat.figures({
   swapout = { "rate", "swapout" }, pgswapout = { "rate", "pgswapout" }, pagesize = { "now", "pagesize" },
 })
 
-local paging_figures = {}
+local paging_figures = {
+  re = { "rate", "pgrec" }, mf = { "rate", "hat_fault", "as_fault" }, fr = { "rate", "dfree" },
+  sr = { "rate", "scan" }, pagesize = { "now", "pagesize" },
+}
 for _, statistic in ipairs(PAGING) do
   paging_figures[statistic] = { "rate", statistic }
 end
@@ -52,8 +55,6 @@ local function sys_figures(unit)
 end
 local linux_figures, solaris_figures = sys_figures("cpu_nsec_"), sys_figures("cpu_ticks_")
 
-local disk_figures = kstat.figures({ transfers = { "rate", "reads", "writes" } })
-
 -- Sums that grow once a second by what is true then.
 local memory_sums = kstat.figures({
   updates = { "delta", "updates" }, swap = { "delta", "swap_avail" }, free = { "delta", "freemem" },
@@ -62,34 +63,25 @@ local queue_sums = kstat.figures({
   updates = { "delta", "updates" }, r = { "delta", "runque" }, b = { "delta", "waiting" }, w = { "delta", "swpque" },
 })
 
--- The kstats of a difference that tell of the machine: an array of those like cpu:N:sys, one of those
--- like cpu:N:vm, and whether this is Linux.
-local function machine(d)
-  local sys, vm = d:lookup("unix", 0, "sys"), d:lookup("unix", 0, "vm")
-  if sys and vm then
-    return { sys }, { vm }, true
-  end
-  return d:select(cpu_sys), d:select(cpu_vm), false
-end
-
-local function add_all(row, kstats, figures)
-  for _, k in ipairs(kstats) do
+-- Adds figures of every kstat that the selector finds; of none the row stays what it is.
+local function add_all(row, d, spec, figures)
+  for k in d:each(spec) do
     row = k:figures(figures, row)
   end
-  return row or {}
+  return row
 end
 
 -- Puts sums as means of the interval into the row. Where no second ended in it the last mean stands.
 local means = {}
-local function add_means(row, k, figures)
-  local sums = k and k:figures(figures) or {}
+local function add_means(row, d, name, figures)
+  local sums = d:figures("unix", 0, name, figures) or {}
   local updates = sums.updates or 0
   sums.updates = nil
-  for name, sum in pairs(sums) do
+  for field, sum in pairs(sums) do
     if updates > 0 then
-      means[name] = math.floor(sum / updates)
+      means[field] = math.floor(sum / updates)
     end
-    row[name] = means[name]
+    row[field] = means[field]
   end
 end
 
@@ -128,34 +120,37 @@ end
 
 local shown = {} -- the disks
 
-local PAGES_CLASSIC = { "swap", "free", "fr", "pi", "po", "de" }
-local PAGES_PAGING = { "swap", "free", "fr", "de" }
+local PAGES = { "swap", "free", "fr", "pi", "po", "de" }
 
 local function line(d, options)
-  local sys, vm, linux = machine(d)
-  local row = add_all(nil, vm, vm_figures)
+  local figures = options.paging and paging_figures or vm_figures
+  local row = d:figures("unix", 0, "vm", figures) -- Linux
+  local linux = row ~= nil
+  row = row or add_all({}, d, cpu_vm, figures)
   local per_page = (row.pagesize or 4096) / 1024
-  add_means(row, d:lookup("unix", 0, "vminfo"), memory_sums)
+  add_means(row, d, "vminfo", memory_sums)
   local misc = not linux and d:lookup("unix", 0, "system_misc")
   row.de = misc and misc:now():get("deficit") or nil
+  in_kilobytes(row, PAGES, per_page)
   if options.paging then
-    add_all(row, vm, paging_figures)
-    in_kilobytes(row, PAGES_PAGING, per_page)
     in_kilobytes(row, PAGING, per_page)
     return row
   end
-  in_kilobytes(row, PAGES_CLASSIC, per_page)
-  add_means(row, d:lookup("unix", 0, "sysinfo"), queue_sums)
+  add_means(row, d, "sysinfo", queue_sums)
   row.w = not linux and row.w or nil
   row.si, row.so = row.swapin or row.pgswapin, row.swapout or row.pgswapout
-  add_all(row, sys, linux and linux_figures or solaris_figures)
+  if linux then
+    d:figures("unix", 0, "sys", linux_figures, row)
+  else
+    add_all(row, d, cpu_sys, solaris_figures)
+  end
   local all = row.user and row.kernel and row.idle and row.user + row.kernel + row.idle + (row.stolen or 0)
   if all and all > 0 then
     row.us, row.sy, row.id = 100 * row.user / all, 100 * row.kernel / all, 100 * row.idle / all
   end
   for _, disk in ipairs(shown) do
-    local k = d:lookup(disk.module, disk.instance, disk.name)
-    row[disk.field] = k and k:figures(disk_figures).transfers
+    disk.figures = disk.figures or kstat.figures({ [disk.field] = { "rate", "reads", "writes" } })
+    d:figures(disk.module, disk.instance, disk.name, disk.figures, row)
   end
   return row
 end
@@ -166,7 +161,7 @@ local CLASSIC = {
   { "fr", 2 }, { "de", 2 }, { "sr", 2 }, { "disk1", 2 }, { "disk2", 2 }, { "disk3", 2 }, { "disk4", 2 }, { "in", 4 },
   { "sy", 4, "syscall" }, { "cs", 4 }, { "us", 2 }, { "sy", 2 }, { "id", 2 },
 }
-local PAGES = {
+local PAGING_COLUMNS = {
   { "swap", 7 }, { "free", 5 }, { "re", 3 }, { "mf", 3 }, { "fr", 3 }, { "de", 3 }, { "sr", 3 },
   { "epi", 4, PAGING[1] }, { "epo", 4, PAGING[2] }, { "epf", 4, PAGING[3] }, { "api", 4, PAGING[4] },
   { "apo", 4, PAGING[5] }, { "apf", 4, PAGING[6] }, { "fpi", 4, PAGING[7] }, { "fpo", 4, PAGING[8] },
@@ -190,7 +185,7 @@ local function columns(options, ks)
     shown[i] = { module = k.module, instance = k.instance, name = k.name, field = "disk" .. i, short = short_name(k) }
   end
   local list = {}
-  for i, c in ipairs(options.paging and PAGES or CLASSIC) do
+  for i, c in ipairs(options.paging and PAGING_COLUMNS or CLASSIC) do
     local title = options.swapping and SWAPPING[c[1]] or c[1]
     local field = c[3] or title
     local disk = title:match("^disk(%d)$")
@@ -270,7 +265,9 @@ local function count(kstats, statistic, other)
 end
 
 local function summary_rows(d)
-  local sys, vm, linux = machine(d)
+  local sys, vm = d:lookup("unix", 0, "sys"), d:lookup("unix", 0, "vm")
+  local linux = sys and vm
+  sys, vm = linux and { sys } or d:select(cpu_sys), linux and { vm } or d:select(cpu_vm)
   local names = d:lookup("unix", 0, "ncstats")
   local rows = {}
   for i, entry in ipairs(SUMMARY) do

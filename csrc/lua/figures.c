@@ -87,42 +87,68 @@ figures_gc(lua_State *L)
 }
 
 /*
- * kstat:figures(figures[, row]) -> row, or a new table. What is known of the figures is added to the
- * fields of the row that have their names.
+ * Adds what is known of the figures at index i to the fields of the row at index i + 1 that have their
+ * names; a new table if there is none. Leaves the row on top.
  */
+static void
+push_row(lua_State *L, int i, const struct ks_delta *d, kstat_ctl_t *kc)
+{
+	struct figures *u = luaL_checkudata(L, i, FIGURES);
+	size_t n = ks_figures_count(u->f);
+	bool fresh = lua_isnoneornil(L, i + 1);
+
+	if (fresh) {
+		lua_settop(L, i);
+		lua_createtable(L, 0, (int)n + MORE);
+	}
+	luaL_checktype(L, i + 1, LUA_TTABLE);
+	lua_settop(L, i + 1);
+	ks_figures_read(u->f, d, kc, u->out);
+	ks_lua_getuservalue(L, i);
+	for (size_t k = 0; k < n; k++) {
+		if (!u->out[k].known)
+			continue;
+		lua_rawgeti(L, i + 2, (int)k + 1);
+		if (!fresh) {
+			lua_pushvalue(L, -1);
+			lua_rawget(L, i + 1);
+			u->out[k].sum += lua_tonumber(L, -1);
+			lua_pop(L, 1);
+		}
+		lua_pushnumber(L, u->out[k].sum);
+		lua_rawset(L, i + 1);
+	}
+	lua_settop(L, i + 1);
+}
+
+/* kstat:figures(figures[, row]) -> row */
 static int
 kstat_figures(lua_State *L)
 {
 	struct ks_lua_kstat *k = ks_lua_checkkstat(L, 1);
-	struct figures *u = luaL_checkudata(L, 2, FIGURES);
-	size_t n = ks_figures_count(u->f);
-	bool fresh = lua_isnoneornil(L, 3);
 
-	luaL_argcheck(L, k->origin == KS_LUA_DIFFERING, 1, "a kstat of a difference of two samples expected");
+	luaL_argcheck(L, k->origin == KS_LUA_DIFFERING, 1,
+	    "a kstat of a difference of two samples expected");
 	if (k->sample->s == NULL || (k->before != NULL && k->before->s == NULL))
 		return luaL_error(L, "the sample was collected");
-	if (fresh) {
-		lua_settop(L, 2);
-		lua_createtable(L, 0, (int)n + MORE);
-	}
-	luaL_checktype(L, 3, LUA_TTABLE);
-	lua_settop(L, 3);
-	ks_figures_read(u->f, &k->delta, k->chain->kc, u->out);
-	ks_lua_getuservalue(L, 2);
-	for (size_t i = 0; i < n; i++) {
-		if (!u->out[i].known)
-			continue;
-		lua_rawgeti(L, 4, (int)i + 1);
-		if (!fresh) {
-			lua_pushvalue(L, -1);
-			lua_rawget(L, 3);
-			u->out[i].sum += lua_tonumber(L, -1);
-			lua_pop(L, 1);
-		}
-		lua_pushnumber(L, u->out[i].sum);
-		lua_rawset(L, 3);
-	}
-	lua_settop(L, 3);
+	push_row(L, 2, &k->delta, k->chain->kc);
+	return 1;
+}
+
+/* difference_figures(difference, module, instance, name, figures[, row]) -> row | nil: no such kstat */
+static int
+difference_figures(lua_State *L)
+{
+	struct ks_lua_difference *d = ks_lua_checkdifference(L, 1);
+	struct ks_delta delta;
+	int found = ks_lua_find_delta(L, d, 2, &delta);
+
+	if (found < 0)
+		return ks_lua_fail(L);
+	if (found == 0)
+		lua_pushnil(L);
+	else
+		push_row(L, 5, &delta, d->now->chain->kc);
 	return 1;
 }
 
@@ -138,6 +164,8 @@ ks_lua_add_figures(lua_State *L)
 	lua_pop(L, 1);
 	lua_pushcfunction(L, figures_new);
 	lua_setfield(L, -2, "figures");
+	lua_pushcfunction(L, difference_figures);
+	lua_setfield(L, -2, "difference_figures");
 	lua_getfield(L, -1, "kstat_methods");
 	lua_pushcfunction(L, kstat_figures);
 	lua_setfield(L, -2, "figures");

@@ -367,21 +367,32 @@ open_delta(const struct ks_lua_difference *d, const kstat_t *now, struct ks_delt
 	return ks_delta_open(delta, d->before != NULL ? d->before->s : NULL, now);
 }
 
+int
+ks_lua_find_delta(lua_State *L, const struct ks_lua_difference *d, int i, struct ks_delta *delta)
+{
+	struct ks_lua_name name;
+	const kstat_t *ksp = NULL;
+	bool failed = false;
+
+	if (ks_lua_checkname(L, i, &name))
+		ksp = find(d->now, &name, &failed);
+	if (failed)
+		return -1;
+	return ksp != NULL && open_delta(d, ksp, delta);
+}
+
 static int
 difference_lookup(lua_State *L)
 {
 	struct ks_lua_difference *d = ks_lua_checkdifference(L, 1);
-	struct ks_lua_name name;
 	struct ks_delta delta;
-	const kstat_t *ksp = NULL;
-	bool failed = false;
+	int found;
 
 	lua_settop(L, 4);
-	if (ks_lua_checkname(L, 2, &name))
-		ksp = find(d->now, &name, &failed);
-	if (failed)
+	found = ks_lua_find_delta(L, d, 2, &delta);
+	if (found < 0)
 		return ks_lua_fail(L);
-	if (ksp == NULL || !open_delta(d, ksp, &delta)) {
+	if (found == 0) {
 		lua_pushnil(L);
 		return 1;
 	}

@@ -105,6 +105,8 @@ struct ks_lua_name {
 	int instance;
 };
 bool ks_lua_checkname(lua_State *L, int i, struct ks_lua_name *name);
+/* What happened to the kstat with the name at index i: 1, 0 if there is none, -1 with errno. */
+int ks_lua_find_delta(lua_State *L, const struct ks_lua_difference *d, int i, struct ks_delta *delta);
 bool ks_lua_hasname(const struct ks_lua_name *name, const kstat_t *ksp);
 
 #endif

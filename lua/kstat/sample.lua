@@ -86,6 +86,16 @@ local difference_how = {
 local difference = object.methods(difference_how)
 difference.lookup = core.difference_lookup
 
+--- As `d:lookup(module, instance, name):figures(figures, row)`, at less cost.
+-- @string[opt] module nil: any
+-- @int[opt] instance nil: any
+-- @string[opt] name nil: any
+-- @tparam figures figures see kstat.figures
+-- @tparam[opt] table row see k:figures
+-- @treturn table|nil the row; nil if there is no such kstat
+-- @function difference:figures
+difference.figures = core.difference_figures
+
 --- Change per second of everything that a selector matches, added up; seconds are those between
 -- each kstat's own snaptimes. Times change in seconds: 1 means all the time.
 -- @tparam string|table|selector spec

@@ -193,6 +193,14 @@ local difference = {}
 ---@return number?
 function difference:rate(spec) end
 
+---@param module? string
+---@param instance? integer
+---@param name? string
+---@param figures kstat.figures
+---@param row? table<string, number>
+---@return table<string, number>? row
+function difference:figures(module, instance, name, figures, row) end
+
 ---@class kstat.meta
 ---@field kind "counter"|"gauge"|"text"|"time"
 ---@field type string
