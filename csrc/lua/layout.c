@@ -97,6 +97,16 @@ layout_new(lua_State *L)
 	return 1;
 }
 
+/* values(n) -> an empty table with room for n values and a field */
+static int
+layout_values(lua_State *L)
+{
+	lua_Integer n = luaL_checkinteger(L, 1);
+
+	lua_createtable(L, n > 0 && n < MAX_WIDTH ? (int)n : 0, 1);
+	return 1;
+}
+
 static void
 add_spaces(luaL_Buffer *b, int n)
 {
@@ -211,6 +221,7 @@ ks_lua_add_layout(lua_State *L)
 	static const luaL_Reg functions[] = {
 		{ "layout", layout_new },
 		{ "layout_line", layout_line },
+		{ "layout_values", layout_values },
 		{ NULL, NULL }
 	};
 

@@ -127,7 +127,9 @@ memory_pages(struct ks_linux *lx)
 	const struct ks_image *im = ks_linux_image(lx, KS_IMG_MEMINFO);
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), v;
 	struct ks_text all, line, key;
+	struct ks_useful *known = &lx->meminfo_useful;
 	bool kernel = lx->root[KS_ROOT_PROC].kernel, useful;
+	size_t end = 0;
 	int next = 0;
 
 	if (im == NULL)
@@ -137,8 +139,8 @@ memory_pages(struct ks_linux *lx)
 	lx->meminfo_seq = im->seq;
 	lx->memory.have = 0;
 	all = ks_text_of(im->data, im->len);
-	for (size_t n = 0; ks_text_line(&all, &line); n++) {
-		if (ks_line_useless(&lx->meminfo_useless, n))
+	for (size_t n = 0; (known->end == 0 || n < known->end) && ks_text_line(&all, &line); n++) {
+		if (ks_line_useless(known, n))
 			continue;
 		useful = false;
 		for (int k = 0; k < M_NEEDED && !useful; k++) {
@@ -152,9 +154,11 @@ memory_pages(struct ks_linux *lx)
 				useful = true;
 			}
 		}
-		if (kernel && !useful)
-			ks_line_set_useless(&lx->meminfo_useless, n);
+		if (kernel)
+			ks_line_judge(known, n, useful, &end);
 	}
+	if (end > known->end)
+		known->end = end;
 	return &lx->memory;
 }
 
@@ -352,15 +356,19 @@ ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	const struct ks_image *im = ks_linux_image(lx, KS_IMG_VMSTAT);
 	uint64_t kib_per_page = (uint64_t)sysconf(_SC_PAGESIZE) / 1024, v;
 	struct ks_values vals = { .have = 0 };
+	struct ks_useful *known = &lx->vmstat_useful;
 	bool kernel = lx->root[KS_ROOT_PROC].kernel;
 	struct ks_text all, line, key;
+	size_t end = 0;
 
 	(void)unit;
 	if (im == NULL)
 		return -1;
 	all = ks_text_of(im->data, im->len);
-	for (size_t n = 0; ks_text_line(&all, &line); n++) {
-		if (ks_line_useless(&lx->vmstat_useless, n))
+	for (size_t n = 0; (known->end == 0 || n < known->end) && ks_text_line(&all, &line); n++) {
+		bool useful = true;
+
+		if (ks_line_useless(known, n))
 			continue;
 		if (!ks_text_word(&line, &key) || !ks_text_u64(&line, &v))
 			continue;
@@ -382,10 +390,14 @@ ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 			ks_have_more(&vals, V_SCAN, v);
 		} else if (by_whom(&key, "pgsteal_")) {
 			ks_have_more(&vals, V_DFREE, v);
-		} else if (kernel) {
-			ks_line_set_useless(&lx->vmstat_useless, n);
+		} else {
+			useful = false;
 		}
+		if (kernel)
+			ks_line_judge(known, n, useful, &end);
 	}
+	if (end > known->end)
+		known->end = end;
 	ks_have(&vals, V_PAGESIZE, kib_per_page * 1024);
 	/* pgfault counts those that needed a disk too. */
 	if (has(&vals, V_AS_FAULT) && has(&vals, V_MAJ_FAULT) &&

@@ -141,24 +141,28 @@ ks_text_pair(const struct ks_text *line, struct ks_text *key, struct ks_text *va
 }
 
 /*
- * Which lines of a file are of no use to its reader. The files of a running kernel keep the order
- * of their lines, so that a line that was of no use once is passed over from then on.
+ * Which lines of a file are of use to its reader. The files of a running kernel keep the order of
+ * their lines, so that a line that was of no use once is passed over from then on.
  */
-struct ks_useless {
-	uint64_t bits[8]; /* of the first 512 lines */
+struct ks_useful {
+	uint64_t no[8]; /* bits: of the first 512 lines, those of no use */
+	size_t end;     /* behind the last useful line; 0: not known yet */
 };
 
 static inline bool
-ks_line_useless(const struct ks_useless *u, size_t i)
+ks_line_useless(const struct ks_useful *u, size_t i)
 {
-	return i < sizeof(u->bits) * 8 && (u->bits[i / 64] >> i % 64 & 1) != 0;
+	return i < sizeof(u->no) * 8 && (u->no[i / 64] >> i % 64 & 1) != 0;
 }
 
+/* Notes what line i was; *end collects what is to become u->end. */
 static inline void
-ks_line_set_useless(struct ks_useless *u, size_t i)
+ks_line_judge(struct ks_useful *u, size_t i, bool useful, size_t *end)
 {
-	if (i < sizeof(u->bits) * 8)
-		u->bits[i / 64] |= (uint64_t)1 << i % 64;
+	if (useful)
+		*end = i + 1;
+	else if (i < sizeof(u->no) * 8)
+		u->no[i / 64] |= (uint64_t)1 << i % 64;
 }
 
 /*

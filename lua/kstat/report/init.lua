@@ -16,6 +16,7 @@
 -- --sort, --top, -T, -y, -z and --help. doc/scripting.md is the whole story, with units.
 --
 -- @module kstat.report
+local core = require("kstat.core")
 local every = require("kstat.every")
 local options = require("kstat.report.options")
 local output = require("kstat.report.output")
@@ -277,7 +278,8 @@ function report:evaluate(d, now, prev, given, filters)
     local skip_idle, sort, top = given.skip_idle or self.skip_idle, given.sort or self.sort, given.top or self.top
     local shown, of = {}, {} -- values, and the rows that they belong to
     for _, row in ipairs(rows) do
-        local values = { text = row.text }
+        local values = core.layout_values(#columns)
+        values.text = row.text
         for i = 1, row.text and 0 or #columns do
             local column = columns[i]
             local value = column.field and row[column.field]
