@@ -370,13 +370,34 @@ describe("files that cannot be read", function()
     assert.equal("872002599946", l[1].stat["link:0:eth0:ipackets64"])
   end)
 
-  it("make opening fail only if there is no root at all", function()
-    local l = L.dumps(dir .. "/nothing", dir .. "/sys")
-    assert.equal(1, l.status)
-    assert.is_truthy(l[1].failed:find(dir .. "/nothing", 1, true))
-    l = L.dumps(dir .. "/proc", dir .. "/nothing")
+  it("make opening fail if one of the roots is not there, or no directory", function()
+    for _, roots in ipairs({ { "/nothing", "/sys" }, { "/proc", "/nothing" }, { "/proc/stat", "/sys" },
+      { "/proc", "/proc/stat" } }) do
+      local l = L.dumps(dir .. roots[1], dir .. roots[2])
+      assert.equal(1, l.status)
+      local wrong = dir .. (roots[1] == "/proc" and roots[2] or roots[1])
+      assert.is_truthy(l[1].failed:find("cannot open " .. wrong .. ": ", 1, true), l[1].failed)
+    end
+    L.sh("mkdir " .. dir .. "/empty")
+    local l = L.dumps(dir .. "/proc", dir .. "/empty")
     assert.equal(0, l.status)
     assert.equal("100", l[1].stat["sd:0:sda:reads"])
+    assert.same({}, l[1].warnings)
+  end)
+
+  it("without an end are given up, and named in one line", function()
+    for _, file in ipairs({ "net/dev", "meminfo", "spl/kstat/zfs/arcstats" }) do
+      L.sh(("ln -sf /dev/zero %s/proc/%s"):format(dir, file))
+    end
+    local d = L.dump(dir .. "/proc", dir .. "/sys")
+    table.sort(d.warnings)
+    assert.equal(3, #d.warnings, table.concat(d.warnings, "\n"))
+    for i, file in ipairs({ "meminfo", "net/dev", "spl/kstat/zfs/arcstats" }) do
+      assert.is_truthy(d.warnings[i]:find(("cannot read %s/proc/%s: File too large"):format(dir, file), 1, true),
+        d.warnings[i])
+    end
+    assert.is_nil(d.kstat["link:0:eth0"])
+    assert.equal("100", d.stat["sd:0:sda:reads"])
   end)
 end)
 
@@ -396,6 +417,76 @@ describe("malformed files", function()
     assert.equal("2", d.stat["link:0:eth0:ipackets64"])
     assert.is_nil(d.stat["link:0:eth0:opackets64"])
     assert.is_nil(d.stat["unix:0:system_misc:avenrun_1min"])
+    L.remove(dir)
+  end)
+
+  -- What a tree tells of files that have a line in them, before the last of theirs.
+  local function told(lines)
+    local dir = L.copy()
+    for file, line in pairs(lines) do
+      local text = L.read(dir .. "/proc/" .. file)
+      local last = #text:match("[^\n]*\n?$")
+      if last == 0 then
+        last = #text:match("[^\n]*\n$")
+      end
+      L.write(dir .. "/proc/" .. file, text:sub(1, -last - 1) .. line .. "\n" .. text:sub(-last))
+    end
+    local d = L.dump(dir .. "/proc", dir .. "/sys")
+    L.remove(dir)
+    table.sort(d.warnings)
+    for i, warning in ipairs(d.warnings) do
+      d.warnings[i] = warning:sub(#dir + 2)
+    end
+    return d
+  end
+
+  it("are named with the first line that means nothing, and the rest is there", function()
+    local whole = L.dump("spec/trees/small/proc", "spec/trees/small/sys")
+    local again = L.dump("spec/trees/small/proc", "spec/trees/small/sys")
+    assert.same({}, whole.warnings)
+    local files = { "net/dev", "slabinfo", "diskstats", "interrupts", "softirqs", "stat", "meminfo", "vmstat",
+      "net/snmp", "net/netstat", "pressure/cpu" }
+    table.sort(files)
+    for _, line in ipairs({ "\127\1\255 \200\n\3 garbage", "garbage" }) do
+      local lines = {}
+      for _, file in ipairs(files) do
+        lines[file] = line
+      end
+      local d = told(lines)
+      assert.equal(#files, #d.warnings, table.concat(d.warnings, "\n"))
+      for i, file in ipairs(files) do
+        local where, number = d.warnings[i]:match("^proc/(.-): line (%d+) cannot be understood and is left out, ")
+        assert.equal(file, where)
+        local _, count = L.read("spec/trees/small/proc/" .. file):gsub("\n", "")
+        assert.equal(count, tonumber(number), file)
+      end
+      local same = 0
+      for name, value in pairs(whole.stat) do
+        if again.stat[name] == value and not name:find("^cgroup:") then -- no time of reading, no inode
+          assert.equal(value, d.stat[name], name)
+          same = same + 1
+        end
+      end
+      assert.is_true(same > 500)
+    end
+  end)
+
+  it("of no unit are not listed", function()
+    local d = told({ ["net/dev"] = "\1\2:\3", slabinfo = "dentry", diskstats = "8 999 sdxx" })
+    assert.equal(3, #d.warnings)
+    assert.is_nil(d.kstat["link:0:\1\2"])
+    assert.is_nil(d.kstat["sd:647:sdxx"])
+  end)
+
+  it("of one line are named too", function()
+    local dir = L.copy()
+    L.write(dir .. "/proc/loadavg", "1.5 x\n")
+    L.write(dir .. "/proc/uptime", "up\n")
+    local d = L.dump(dir .. "/proc", dir .. "/sys")
+    table.sort(d.warnings)
+    assert.equal(2, #d.warnings)
+    assert.matches("/proc/loadavg: line 1 cannot be understood", d.warnings[1], 1, true)
+    assert.matches("/proc/uptime: line 1 cannot be understood", d.warnings[2], 1, true)
     L.remove(dir)
   end)
 

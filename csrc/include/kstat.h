@@ -251,8 +251,8 @@ kid_t kstat_write(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
 /*
  * As kstat_open(), from something else than the running machine.
  * kstat_open_capture: a file made by `kstat -j` or a recording; "-" is standard input.
- * kstat_open_roots: other directories in place of /proc and /sys (NULL: the default);
- * published kstats and those of this process are left out.
+ * kstat_open_roots: other directories in place of /proc and /sys (NULL: the default), which must be
+ * there and may be empty; published kstats and those of this process are left out.
  */
 kstat_ctl_t *kstat_open_capture(const char *path);
 kstat_ctl_t *kstat_open_roots(const char *proc, const char *sys);

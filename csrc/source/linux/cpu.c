@@ -140,15 +140,18 @@ parse_stat(struct ks_linux *lx, const struct ks_image *im)
 		[KS_STAT_BLOCKED] = "procs_blocked",
 		[KS_STAT_INTR] = "intr",
 	};
-	struct ks_text all = ks_text_of(im->data, im->len), line, number, word;
+	struct ks_text all = ks_text_of(im->data, im->len), line, whole, number, word;
 
 	lx->stat.have = lx->stat.have_time = 0;
 	lx->stat.seq = im->seq;
 	while (ks_text_line(&all, &line)) {
+		whole = line;
 		number = (struct ks_text){ NULL, NULL };
 		if (cpu_label(&line, &number)) {
 			struct ks_unit *unit = ks_cpu_unit(lx, &number);
 
+			if (!ks_text_at_number(&line))
+				ks_linux_odd_line(lx, im, &whole);
 			if (unit != NULL)
 				ks_cpu_of(unit)->stat = ks_line_of(im, &line);
 			continue;
@@ -160,6 +163,8 @@ parse_stat(struct ks_linux *lx, const struct ks_image *im)
 		}
 		if (!ks_text_word(&line, &word))
 			continue;
+		if (!ks_text_at_number(&line))
+			ks_linux_odd_line(lx, im, &whole);
 		for (size_t i = 0; i < KS_STAT_COUNT; i++) {
 			if (ks_text_is(&word, names[i]) && ks_text_u64(&line, &lx->stat.v[i]))
 				lx->stat.have |= 1u << i;
@@ -208,6 +213,8 @@ parse_schedstat(struct ks_linux *lx, const struct ks_image *im)
 
 			if (unit != NULL)
 				ks_cpu_of(unit)->sched = ks_line_of(im, &line);
+		} else if (!ks_text_plain(&line)) {
+			ks_linux_odd_line(lx, im, &line);
 		}
 	}
 	lx->schedstat_seq = im->seq;

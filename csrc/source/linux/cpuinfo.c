@@ -148,6 +148,8 @@ parse_cpuinfo(struct ks_linux *lx, const struct ks_image *im)
 		} else if (cpu != NULL) {
 			cpu->info.len = (uint32_t)(line.end - im->data) - cpu->info.at;
 		}
+		if (memchr(line.p, ':', ks_text_size(&line)) == NULL && !ks_text_plain(&line))
+			ks_linux_odd_line(lx, im, &line);
 	}
 	lx->cpuinfo_seq = im->seq;
 	lx->cpuinfo_cpus = cpus;

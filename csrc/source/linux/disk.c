@@ -450,10 +450,14 @@ scan_disks(struct ks_linux *lx, struct ks_units *units)
 	ks_units_begin(units);
 	all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0);
 	while (ks_text_line(&all, &line)) {
+		struct ks_text whole = line;
 		struct ks_unit *unit;
 
-		if (!take_name(&line, &name))
+		if (!take_name(&line, &name) || !ks_text_at_number(&line)) {
+			if (!ks_text_empty(&whole))
+				ks_linux_odd_line(lx, im, &whole);
 			continue;
+		}
 		unit = ks_units_see(units, name.p, ks_text_size(&name),
 		    lx->settled ? 0 : identity(lx, &name), &fresh);
 		if (unit == NULL)

@@ -11,7 +11,12 @@
 
 #define FIRST_CAP 4096
 #define MIN_PAGE 4096 /* the least that a page holds */
-#define MAX_SIZE (256u << 20) /* no file of /proc comes near; guards against a root that lies */
+/*
+ * No file of /proc comes near. In a recorded tree, what is longer is no record of one: a link to
+ * /dev/zero has no end.
+ */
+#define MAX_SIZE (64u << 20)
+#define MAX_RECORDED (16u << 20)
 
 void
 ks_image_free(struct ks_image *im)
@@ -26,14 +31,14 @@ ks_image_free(struct ks_image *im)
 
 /* Room for one more byte and the NUL; 0 or an errno. */
 static int
-grow(struct ks_image *im)
+grow(struct ks_image *im, bool kernel)
 {
 	size_t cap = im->cap == 0 ? FIRST_CAP : im->cap * 2;
 	char *data;
 
 	if (im->cap - im->len > 1)
 		return 0;
-	if (cap > MAX_SIZE)
+	if (cap > (kernel ? MAX_SIZE : MAX_RECORDED))
 		return EFBIG;
 	data = realloc(im->data, cap);
 	if (data == NULL)
@@ -58,7 +63,7 @@ read_all(struct ks_image *im, bool kernel)
 	int err;
 
 	im->len = 0;
-	while ((err = grow(im)) == 0) {
+	while ((err = grow(im, kernel)) == 0) {
 		size_t room = im->cap - im->len - 1;
 		ssize_t n = pread(im->fd, im->data + im->len, room, (off_t)im->len);
 

@@ -65,6 +65,19 @@ make_key(char key[KS_UNIT_NAME], const struct ks_text *label, const struct ks_te
 	return n;
 }
 
+/*
+ * A line that is none of a unit: nothing to tell of the heading, nor of a line that has a label and
+ * no numbers, as some architectures print.
+ */
+static void
+note_line(struct ks_linux *lx, const struct ks_image *im, const struct ks_text *line)
+{
+	bool label = memchr(line->p, ':', ks_text_size(line)) != NULL && ks_text_plain(line);
+
+	if (line->p != im->data && !label && !ks_text_empty(line))
+		ks_linux_odd_line(lx, im, line);
+}
+
 static void
 remember(struct ks_unit *unit, const struct ks_image *im, const struct ks_text *numbers)
 {
@@ -284,8 +297,10 @@ scan_interrupts(struct ks_linux *lx, struct ks_units *units)
 	while (ks_text_line(&all, &line)) {
 		struct ks_unit *unit;
 
-		if (!take_line(&line, &label, &numbers, &tail))
+		if (!take_line(&line, &label, &numbers, &tail)) {
+			note_line(lx, im, &line);
 			continue;
+		}
 		unit = ks_units_see(units, key, make_key(key, &label, &tail), 0, &fresh);
 		if (unit == NULL)
 			return -1;
@@ -350,8 +365,10 @@ scan_softirqs(struct ks_linux *lx, struct ks_units *units)
 	while (ks_text_line(&all, &line)) {
 		struct ks_unit *unit;
 
-		if (!take_line(&line, &label, &numbers, &tail))
+		if (!take_line(&line, &label, &numbers, &tail)) {
+			note_line(lx, im, &line);
 			continue;
+		}
 		unit = ks_units_see(units, key, make_key(key, &label, &tail), 0, &fresh);
 		if (unit == NULL)
 			return -1;

@@ -200,6 +200,7 @@ columns_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t c[N_COUNT])
 {
 	const struct ks_image *im = ks_linux_image(lx, KS_IMG_NETDEV);
 	struct ks_text all, line, name;
+	size_t n;
 
 	if (im == NULL)
 		return -1;
@@ -219,7 +220,10 @@ columns_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t c[N_COUNT])
 	if (unit->seq != im->seq)
 		return ks_linux_gone(unit);
 	line = ks_text_of(im->data + unit->at, unit->len);
-	return (int)ks_text_numbers(&line, c, N_COUNT);
+	n = ks_text_numbers(&line, c, N_COUNT);
+	if (n < N_COUNT)
+		ks_linux_odd_line(lx, im, &line);
+	return (int)n;
 }
 
 static int
@@ -266,15 +270,20 @@ scan_links(struct ks_linux *lx, struct ks_units *units)
 {
 	bool fresh;
 	const struct ks_image *im = ks_linux_scan_image(lx, KS_IMG_NETDEV);
-	struct ks_text all, line, name;
+	struct ks_text all, line, name, whole;
 
 	ks_units_begin(units);
 	all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0);
 	while (ks_text_line(&all, &line)) {
 		struct ks_unit *unit;
 
-		if (!take_name(&line, &name))
+		if (memchr(line.p, '|', ks_text_size(&line)) != NULL || ks_text_empty(&line))
+			continue; /* the headings */
+		whole = line;
+		if (!take_name(&line, &name) || !ks_text_at_number(&line)) {
+			ks_linux_odd_line(lx, im, &whole);
 			continue;
+		}
 		unit = ks_units_see(units, name.p, ks_text_size(&name),
 		    lx->settled ? 0 : identity(lx, &name), &fresh);
 		if (unit == NULL)

@@ -119,6 +119,8 @@ remedy(int err)
 		return " (run as root, or ask for read permission)";
 	if (err == ENOENT)
 		return " (this kernel does not have it)";
+	if (err == EFBIG)
+		return " (no file of /proc is so large)";
 	return "";
 }
 
@@ -149,6 +151,46 @@ ks_linux_scan_image(struct ks_linux *lx, enum ks_image_id id)
 		    files[id].path, strerror(err), remedy(err));
 	}
 	return NULL;
+}
+
+void
+ks_linux_odd_line(struct ks_linux *lx, const struct ks_image *im, const struct ks_text *line)
+{
+	size_t id = (size_t)(im - lx->image);
+	uint32_t number = 1;
+
+	if ((lx->odd & 1u << id) != 0)
+		return;
+	for (const char *p = im->data; p < line->p; p++)
+		number += *p == '\n';
+	lx->odd |= 1u << id;
+	lx->odd_untold |= 1u << id;
+	lx->odd_line[id] = number;
+}
+
+/* A line for the person about what was found since the last question, or NULL. */
+static const char *
+linux_trouble(struct ks_source *src)
+{
+	struct ks_linux *lx = (struct ks_linux *)src;
+	int id = __builtin_ffs((int)lx->untold) - 1;
+
+	if (id >= 0) {
+		lx->untold &= ~(1u << id);
+		lx->warned |= 1u << id;
+		(void)snprintf(lx->trouble, sizeof(lx->trouble), "cannot read %s/%s: %s%s",
+		    lx->root[files[id].root].name, files[id].path, strerror(lx->image[id].err),
+		    remedy(lx->image[id].err));
+		return lx->trouble;
+	}
+	id = __builtin_ffs((int)lx->odd_untold) - 1;
+	if (id < 0)
+		return NULL;
+	lx->odd_untold &= ~(1u << id);
+	(void)snprintf(lx->trouble, sizeof(lx->trouble), "%s/%s: line %u cannot be understood and is "
+	    "left out, as others like it", lx->root[files[id].root].name, files[id].path,
+	    lx->odd_line[id]);
+	return lx->trouble;
 }
 
 bool
@@ -292,6 +334,7 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 {
 	struct ks_linux *lx = (struct ks_linux *)src;
 	int changed = !lx->listed;
+	const char *line;
 
 	if (!lx->listed)
 		leave_out_unwanted(lx, scan);
@@ -305,6 +348,8 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 			return ks_fail(ENOMEM, "out of memory");
 		changed |= rc;
 	}
+	while ((line = linux_trouble(src)) != NULL)
+		ks_scan_warn(scan, "%s", line);
 	if (!changed)
 		return 0;
 	lx->listed = true;
@@ -345,22 +390,6 @@ linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 		return -1;
 	r->snaptime = lx->taken != 0 ? lx->taken : gethrtime();
 	return 0;
-}
-
-static const char *
-linux_trouble(struct ks_source *src)
-{
-	struct ks_linux *lx = (struct ks_linux *)src;
-	int id = __builtin_ffs((int)lx->untold) - 1;
-
-	if (id < 0)
-		return NULL;
-	lx->untold &= ~(1u << id);
-	lx->warned |= 1u << id;
-	(void)snprintf(lx->trouble, sizeof(lx->trouble), "cannot read %s/%s: %s%s",
-	    lx->root[files[id].root].name, files[id].path, strerror(lx->image[id].err),
-	    remedy(lx->image[id].err));
-	return lx->trouble;
 }
 
 static const struct ks_meta *
@@ -476,7 +505,6 @@ ks_source_linux_open(const char *proc, const char *sys)
 		lx->image[i].made = files[i].made;
 	}
 	proc = proc != NULL ? proc : "/proc";
-	sys = sys != NULL ? sys : "/sys";
 	if (open_root(&lx->root[KS_ROOT_PROC], proc, PROC_SUPER_MAGIC) != 0) {
 		int err = errno;
 
@@ -484,10 +512,14 @@ ks_source_linux_open(const char *proc, const char *sys)
 		return ks_fail_null(err, "cannot open %s: %s (it must be a directory like /proc)", proc,
 		    strerror(err));
 	}
-	/* Without /sys most of it works all the same. */
-	if (open_root(&lx->root[KS_ROOT_SYS], sys, SYSFS_MAGIC) != 0 && errno == ENOMEM) {
+	/* Without /sys most of it works all the same, but one that was asked for must be there. */
+	if (open_root(&lx->root[KS_ROOT_SYS], sys != NULL ? sys : "/sys", SYSFS_MAGIC) != 0 &&
+	    (errno == ENOMEM || sys != NULL)) {
+		int err = errno;
+
 		linux_close(&lx->src);
-		return ks_fail_null(ENOMEM, "out of memory");
+		return ks_fail_null(err, "cannot open %s: %s (it must be a directory like /sys; an empty "
+		    "one does)", sys != NULL ? sys : "/sys", strerror(err));
 	}
 	leave_out(lx);
 	return &lx->src;

@@ -148,6 +148,8 @@ struct ks_linux {
 	int socket;           /* to ask about links; -1 while closed */
 	uint32_t warned;      /* images that were complained about, one bit each */
 	uint32_t untold;      /* images that reads found unreadable since, one bit each */
+	uint32_t odd, odd_untold;      /* the same for images with a line that means nothing */
+	uint32_t odd_line[KS_IMG_COUNT]; /* the first such line, from 1 */
 	char trouble[512];    /* what linux_trouble() tells */
 	uint32_t off;         /* subsystems that are left out, one bit each */
 	bool listed;          /* a first scan is complete */
@@ -184,6 +186,12 @@ const struct ks_image *ks_linux_try(struct ks_linux *lx, enum ks_image_id id);
 
 /* For scans: NULL if the file is not there; if it is unreadable the person is told, once. */
 const struct ks_image *ks_linux_scan_image(struct ks_linux *lx, enum ks_image_id id);
+
+/*
+ * A line of an image, any part of it, means nothing to its parser, which goes on without it. The
+ * person is told once a file.
+ */
+void ks_linux_odd_line(struct ks_linux *lx, const struct ks_image *im, const struct ks_text *line);
 
 /* True if the file exists, readable or not. */
 bool ks_linux_exists(const struct ks_linux *lx, enum ks_root root, const char *path);

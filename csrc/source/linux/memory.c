@@ -112,8 +112,11 @@ ks_meminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		return -1;
 	all = ks_text_of(im->data, im->len);
 	while (ks_text_line(&all, &line)) {
-		if (!meminfo_line(&line, &key, &v))
+		if (!meminfo_line(&line, &key, &v)) {
+			if (!ks_text_empty(&line))
+				ks_linux_odd_line(lx, im, &line);
 			continue;
+		}
 		ks_name_set(name, sizeof(name), key.p, ks_text_size(&key));
 		ks_named_u64(r, name, v);
 	}
@@ -368,10 +371,12 @@ ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	for (size_t n = 0; (known->end == 0 || n < known->end) && ks_text_line(&all, &line); n++) {
 		bool useful = true;
 
-		if (ks_line_useless(known, n))
+		if (ks_line_useless(known, n) || ks_text_empty(&line))
 			continue;
-		if (!ks_text_word(&line, &key) || !ks_text_u64(&line, &v))
+		if (!ks_text_word(&line, &key) || !ks_text_u64(&line, &v)) {
+			ks_linux_odd_line(lx, im, &line);
 			continue;
+		}
 		if (ks_text_is(&key, "pgpgin")) {
 			ks_have(&vals, V_PGPGIN, v / kib_per_page);
 		} else if (ks_text_is(&key, "pgpgout")) {
@@ -420,8 +425,11 @@ ks_vm_events_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r
 		return -1;
 	all = ks_text_of(im->data, im->len);
 	while (ks_text_line(&all, &line)) {
-		if (!ks_text_word(&line, &key) || !ks_text_u64(&line, &v))
+		if (!ks_text_word(&line, &key) || !ks_text_u64(&line, &v)) {
+			if (!ks_text_empty(&line) || key.p < key.end)
+				ks_linux_odd_line(lx, im, &line);
 			continue;
+		}
 		ks_name_set(name, sizeof(name), key.p, ks_text_size(&key));
 		ks_named_u64(r, name, v);
 	}

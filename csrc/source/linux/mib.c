@@ -110,12 +110,14 @@ struct section {
 
 /* Finds a section; false if it is not there whole. */
 static bool
-find_section(const struct ks_image *im, const char *name, size_t len, struct section *s)
+find_section(struct ks_linux *lx, const struct ks_image *im, const char *name, size_t len, struct section *s)
 {
 	struct ks_text all = ks_text_of(im->data, im->len), line;
 	bool second = false;
 
 	while (ks_text_line(&all, &line)) {
+		if (memchr(line.p, ':', ks_text_size(&line)) == NULL && !ks_text_empty(&line))
+			ks_linux_odd_line(lx, im, &line);
 		if (ks_text_size(&line) <= len || memcmp(line.p, name, len) != 0 || line.p[len] != ':')
 			continue;
 		line.p += len + 1;
@@ -129,15 +131,12 @@ find_section(const struct ks_image *im, const char *name, size_t len, struct sec
 	return false;
 }
 
-/* Takes the next name and its number, which may be negative; false at the end of either. */
+/* Takes a number, which may be negative. */
 static bool
-next_pair(struct section *s, struct ks_text *name, int64_t *v)
+take_number(struct ks_text word, int64_t *v)
 {
-	struct ks_text word;
 	uint64_t u;
 
-	if (!ks_text_word(&s->names, name) || !ks_text_word(&s->numbers, &word))
-		return false;
 	if (ks_scan_i64(&word.p, word.end, v) == 0 && word.p == word.end)
 		return true;
 	if (ks_scan_u64(&word.p, word.end, &u) != 0 || word.p != word.end)
@@ -146,9 +145,31 @@ next_pair(struct section *s, struct ks_text *name, int64_t *v)
 	return true;
 }
 
+/* Takes the next name and its number; false, with nothing taken, where there are not both. */
+static bool
+next_pair(struct section *s, struct ks_text *name, int64_t *v)
+{
+	struct section next = *s;
+	struct ks_text word;
+
+	if (!ks_text_word(&next.names, name) || !ks_text_word(&next.numbers, &word) ||
+	    !take_number(word, v))
+		return false;
+	*s = next;
+	return true;
+}
+
+/* Names and numbers end together, unless one of them means nothing. */
+static void
+note_rest(struct ks_linux *lx, const struct ks_image *im, const struct section *s)
+{
+	if (!ks_text_empty(&s->names) || !ks_text_empty(&s->numbers))
+		ks_linux_odd_line(lx, im, &s->numbers);
+}
+
 /* Collects the fields of a table whose keys are of that section. */
 static void
-collect(const struct ks_image *im, const char *section, const struct ks_field *fields,
+collect(struct ks_linux *lx, const struct ks_image *im, const char *section, const struct ks_field *fields,
     struct ks_values *vals)
 {
 	size_t len = strlen(section);
@@ -156,7 +177,7 @@ collect(const struct ks_image *im, const char *section, const struct ks_field *f
 	struct section s;
 	int64_t v;
 
-	if (im == NULL || !find_section(im, section, len, &s))
+	if (im == NULL || !find_section(lx, im, section, len, &s))
 		return;
 	while (next_pair(&s, &name, &v)) {
 		for (size_t i = 0; fields[i].meta.stat != NULL; i++) {
@@ -167,6 +188,7 @@ collect(const struct ks_image *im, const char *section, const struct ks_field *f
 				ks_have(vals, i, (uint64_t)v);
 		}
 	}
+	note_rest(lx, im, &s);
 }
 
 static int
@@ -178,9 +200,9 @@ read_mib(struct ks_linux *lx, struct ks_record *r, const char *section, const ch
 
 	if (im == NULL)
 		return -1;
-	collect(im, section, fields, &vals);
+	collect(lx, im, section, fields, &vals);
 	if (ext != NULL)
-		collect(ks_linux_try(lx, KS_IMG_NETSTAT), ext, fields, &vals);
+		collect(lx, ks_linux_try(lx, KS_IMG_NETSTAT), ext, fields, &vals);
 	ks_fields_add(r, fields, &vals);
 	return 0;
 }
@@ -226,12 +248,13 @@ read_ext(struct ks_linux *lx, struct ks_record *r, const char *section)
 
 	if (im == NULL)
 		return -1;
-	if (!find_section(im, section, strlen(section), &s))
+	if (!find_section(lx, im, section, strlen(section), &s))
 		return 0;
 	while (next_pair(&s, &name, &v)) {
 		ks_name_set(stat, sizeof(stat), name.p, ks_text_size(&name));
 		ks_named_u64(r, stat, (uint64_t)v);
 	}
+	note_rest(lx, im, &s);
 	return 0;
 }
 

@@ -23,8 +23,8 @@ static const struct ks_field fields[] = {
 	KS_FIELD_END
 };
 
-/* Takes "some avg10=0.18 avg60=0.34 avg300=0.10 total=159886802". */
-static void
+/* Takes "some avg10=0.18 avg60=0.34 avg300=0.10 total=159886802"; false if it is something else. */
+static bool
 take_line(struct ks_text line, struct ks_values *vals)
 {
 	static const char *const names[] = { "avg10=", "avg60=", "avg300=", "total=" };
@@ -33,13 +33,13 @@ take_line(struct ks_text line, struct ks_values *vals)
 	uint64_t v;
 
 	if (!ks_text_word(&line, &word))
-		return;
+		return false;
 	if (ks_text_is(&word, "some"))
 		base = P_SOME10;
 	else if (ks_text_is(&word, "full"))
 		base = P_FULL10;
 	else
-		return;
+		return false;
 	while (ks_text_word(&line, &word)) {
 		for (size_t i = 0; i < 4; i++) {
 			struct ks_text number = word;
@@ -52,6 +52,7 @@ take_line(struct ks_text line, struct ks_values *vals)
 				ks_have(vals, base + i, i < 3 ? v : v * 1000);
 		}
 	}
+	return true;
 }
 
 static int
@@ -64,8 +65,10 @@ read_pressure(struct ks_linux *lx, struct ks_record *r, enum ks_image_id id)
 	if (im == NULL)
 		return -1;
 	all = ks_text_of(im->data, im->len);
-	while (ks_text_line(&all, &line))
-		take_line(line, &vals);
+	while (ks_text_line(&all, &line)) {
+		if (!take_line(line, &vals) && !ks_text_empty(&line))
+			ks_linux_odd_line(lx, im, &line);
+	}
 	ks_fields_add(r, fields, &vals);
 	return 0;
 }

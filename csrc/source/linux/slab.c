@@ -25,11 +25,18 @@ static const struct ks_field fields[] = {
 	KS_FIELD_END
 };
 
-/* Takes "name <numbers>"; false for the headings. */
+/* True for the two lines of headings. */
+static bool
+is_heading(const struct ks_text *line)
+{
+	return ks_text_empty(line) || *line->p == '#' || ks_text_starts(line, "slabinfo ");
+}
+
+/* Takes the name off "name <numbers>"; false if it is something else. */
 static bool
 take_name(struct ks_text *line, struct ks_text *name)
 {
-	return ks_text_word(line, name) && *name->p != '#' && !ks_text_is(name, "slabinfo");
+	return !is_heading(line) && ks_text_word(line, name) && ks_text_at_number(line);
 }
 
 static void
@@ -74,6 +81,8 @@ read_slab(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		ks_have(&vals, S_INUSE, v[0]);
 		ks_have(&vals, S_AVAIL, v[1] > v[0] ? v[1] - v[0] : 0);
 		ks_have(&vals, S_TOTAL, v[1]);
+	} else {
+		ks_linux_odd_line(lx, im, &line);
 	}
 	while (ks_text_word(&line, &name)) {
 		if (ks_text_is(&name, "slabdata") && ks_text_numbers(&line, slabs, 2) == 2) {
@@ -110,10 +119,14 @@ scan_slab(struct ks_linux *lx, struct ks_units *units)
 	ks_units_begin(units);
 	all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0);
 	while (ks_text_line(&all, &line)) {
+		struct ks_text whole = line;
 		struct ks_unit *unit;
 
-		if (!take_name(&line, &name))
+		if (!take_name(&line, &name)) {
+			if (!is_heading(&whole))
+				ks_linux_odd_line(lx, im, &whole);
 			continue;
+		}
 		unit = ks_units_see(units, name.p, ks_text_size(&name), 0, &fresh);
 		if (unit == NULL)
 			return -1;

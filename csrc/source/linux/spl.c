@@ -230,6 +230,7 @@ set_up(struct ks_linux *lx, struct ks_unit *unit, const char *path)
 	const char *name = strrchr(path, '/') + 1;
 	struct header h = { .type = KSTAT_TYPE_RAW };
 	struct ks_text all;
+	int err;
 
 	unit->extra = strdup(path);
 	if (unit->extra == NULL)
@@ -240,7 +241,11 @@ set_up(struct ks_linux *lx, struct ks_unit *unit, const char *path)
 		unit->parts = 1u << PART_STATE;
 		return 0;
 	}
-	if (ks_image_once(&lx->scratch, &lx->root[KS_ROOT_PROC], path) != 0)
+	err = ks_image_once(&lx->scratch, &lx->root[KS_ROOT_PROC], path);
+	if (err != 0 && err != ENOENT && err != EACCES && err != EPERM)
+		ks_scan_warn(lx->scan, "cannot read %s/%s: %s", lx->root[KS_ROOT_PROC].name, path,
+		    strerror(err));
+	if (err != 0)
 		return 0;
 	all = ks_text_of(lx->scratch.data, lx->scratch.len);
 	if (!take_header(&all, &h))

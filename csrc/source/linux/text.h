@@ -94,6 +94,37 @@ ks_text_numbers(struct ks_text *t, uint64_t *v, size_t max)
 	return n;
 }
 
+/* True if the next word starts with a digit. */
+static inline bool
+ks_text_at_number(const struct ks_text *t)
+{
+	struct ks_text at = *t;
+
+	ks_text_skip(&at);
+	return at.p < at.end && *at.p >= '0' && *at.p <= '9';
+}
+
+/* True if there is nothing but blanks. */
+static inline bool
+ks_text_empty(const struct ks_text *t)
+{
+	struct ks_text at = *t;
+
+	ks_text_skip(&at);
+	return at.p == at.end;
+}
+
+/* True if there is no control character, as is so in every file of text. */
+static inline bool
+ks_text_plain(const struct ks_text *t)
+{
+	for (const char *p = t->p; p < t->end; p++) {
+		if ((unsigned char)*p < 0x20 ? *p != '\t' : *p == 0x7f)
+			return false;
+	}
+	return true;
+}
+
 static inline bool
 ks_text_is(const struct ks_text *t, const char *s)
 {

@@ -83,7 +83,10 @@ ks_linux_uptime(struct ks_linux *lx, uint64_t *centiseconds)
 	if (im == NULL)
 		return false;
 	t = ks_text_of(im->data, im->len);
-	return ks_text_fixed(&t, 2, centiseconds);
+	if (ks_text_fixed(&t, 2, centiseconds))
+		return true;
+	ks_linux_odd_line(lx, im, &t);
+	return false;
 }
 
 bool
@@ -192,6 +195,8 @@ read_misc(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 
 		for (size_t i = MISC_LOAD1; i <= MISC_LOAD15 && ks_text_fixed(&t, 2, &v); i++)
 			ks_have(&vals, i, (v * FSCALE + 50) / 100);
+		if ((vals.have >> MISC_LOAD15 & 1) == 0)
+			ks_linux_odd_line(lx, im, &t);
 	}
 	if (ks_linux_boot_time(lx, &v))
 		ks_have(&vals, MISC_BOOT, v);
