@@ -153,8 +153,10 @@ sanitize:
 # The programs in which threads meet, built with ThreadSanitizer.
 race:
 	+$(MAKE) BUILD=$(BUILD)/race CFLAGS="-O1 -g -fsanitize=thread" LDFLAGS=-fsanitize=thread \
-	    $(BUILD)/race/spec/core_stress $(BUILD)/race/spec/core_provider
+	    $(BUILD)/race/spec/core_stress $(BUILD)/race/spec/core_provider $(BUILD)/race/spec/devstat_threads
 	$(BUILD)/race/spec/core_provider
+	dir=$$(mktemp -d) && KSTAT_DIR=$$dir KSTAT_PROC=$$dir KSTAT_SYS=$$dir TSAN_OPTIONS=die_after_fork=0 \
+	    $(BUILD)/race/spec/devstat_threads 10; rc=$$?; rm -rf $$dir; exit $$rc
 	dir=$$(mktemp -d) && KSTAT_DIR=$$dir $(BUILD)/race/spec/core_stress 5 1 8; rc=$$?; \
 	    rm -rf $$dir; exit $$rc
 

@@ -52,6 +52,14 @@ da2 (da2) 1 transfers 1000.000 ms 0 queued new
         assert.matches("devstat_getnumdevs: [^\n]*/nonexistent", text)
     end)
 
+    it("may have threads, forks at any moment, and update functions that fork", function()
+        local pipe = assert(io.popen(("d=$(mktemp -d) && env -u KSTAT_SOURCE KSTAT_DIR=$d KSTAT_PROC=$d " ..
+            "KSTAT_SYS=$d %s/spec/devstat_threads 20 2>&1; rmdir $d"):format(build)))
+        local text = pipe:read("*a")
+        pipe:close()
+        assert.are.equal("sound\n", text)
+    end)
+
     it("finds devices in another list, also where all were replaced", function()
         -- 20,000 devices, none of them there any more: a quadratic way would need seconds each time.
         for devices, searches in pairs({ [7] = 34, [20000] = 60013 }) do

@@ -30,6 +30,7 @@ struct identity {
 struct devstat_list {
 	kstat_ctl_t *kc; /* the caller's */
 	long generation;
+	bool fresh;              /* nothing was gathered yet */
 	struct identity last;    /* what this generation is the number of */
 	struct identity current; /* being gathered */
 	struct devstat *devices; /* being read, in chain order */
@@ -82,7 +83,20 @@ devstat_list_open(kstat_ctl_t *kc)
 		return NULL;
 	}
 	list->kc = kc;
+	list->fresh = true;
 	return list;
+}
+
+void
+ks_devstat_list_follow(devstat_list_t *list, long generation)
+{
+	list->generation = generation;
+}
+
+long
+ks_devstat_list_generation(const devstat_list_t *list)
+{
+	return list->generation;
 }
 
 void
@@ -121,9 +135,10 @@ gathered(devstat_list_t *list)
 {
 	struct identity t = list->last;
 
-	if (list->generation == 0 || t.n != list->current.n ||
+	if (list->fresh || t.n != list->current.n ||
 	    (t.n > 0 && memcmp(t.kids, list->current.kids, t.n * sizeof *t.kids) != 0))
 		list->generation++;
+	list->fresh = false;
 	list->last = list->current;
 	list->current = t;
 }

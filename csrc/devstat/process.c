@@ -3,10 +3,12 @@
  * chain, opened by the first call. SPDX-License-Identifier: MIT
  *
  * This is the floor's only mutable state besides devstat_errbuf. The lock also keeps threads
- * off each other's chain; a child of fork() opens its own.
+ * off each other's chain; a child of fork() opens its own. Nobody waits for the lock at a fork, for it is
+ * held while update functions of the process's kstats run, which may themselves fork or never end.
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,12 +20,62 @@ static struct {
 	pthread_mutex_t lock;
 	kstat_ctl_t *kc;
 	devstat_list_t *list;
-	pid_t owner;
-} process = { PTHREAD_MUTEX_INITIALIZER, NULL, NULL, 0 };
+	pid_t owner;    /* who opened it */
+	bool inherited; /* there was a fork since */
+	long generation; /* of lists that were closed: a client must not take the next for one of them */
+} process = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* This thread holds the lock; an update function that it calls may come here again. */
+static _Thread_local bool inside;
+
+static void
+after_fork_in_child(void)
+{
+	process.inherited = true;
+	if (inside)
+		return; /* forked by an update function: the call goes on here, too, and unlocks */
+	if (pthread_mutex_trylock(&process.lock) != 0) {
+		/* Left to itself, as a thread that is not here was in the middle of changing it. */
+		if (process.list != NULL)
+			process.generation = ks_devstat_list_generation(process.list) + 1;
+		process.kc = NULL;
+		process.list = NULL;
+	}
+	(void)pthread_mutex_init(&process.lock, NULL);
+}
+
+static void
+watch_forks(void)
+{
+	(void)pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
+static int
+lock(const char *function)
+{
+	if (inside)
+		return ks_devstat_fail(EDEADLK, "%s: called by an update function that it calls itself",
+		    function);
+	(void)pthread_once(&once, watch_forks);
+	(void)pthread_mutex_lock(&process.lock);
+	inside = true;
+	return 0;
+}
+
+static void
+unlock(void)
+{
+	inside = false;
+	(void)pthread_mutex_unlock(&process.lock);
+}
 
 static void
 close_locked(void)
 {
+	if (process.list != NULL)
+		process.generation = ks_devstat_list_generation(process.list);
 	devstat_list_close(process.list);
 	if (process.kc != NULL)
 		(void)kstat_close(process.kc);
@@ -39,31 +91,39 @@ check_handle(const kvm_t *kd, const char *function)
 	return ks_devstat_fail(ENOTSUP, "%s: there is no kvm here: pass NULL as handle", function);
 }
 
+static int
+open_locked(void)
+{
+	process.inherited = false;
+	process.owner = getpid();
+	process.kc = kstat_open();
+	if (process.kc != NULL)
+		process.list = devstat_list_open(process.kc);
+	if (process.list == NULL)
+		return -1;
+	ks_devstat_list_follow(process.list, process.generation);
+	return 0;
+}
+
 /* Opens or updates the chain. On success (0) the lock is held. */
 static int
 enter(kvm_t *kd, const char *function)
 {
-	if (check_handle(kd, function) != 0)
+	int error;
+
+	if (check_handle(kd, function) != 0 || lock(function) != 0)
 		return -1;
-	(void)pthread_mutex_lock(&process.lock);
-	if (process.kc != NULL && process.owner != getpid())
+	/* Not every fork is told of. */
+	if (process.inherited || process.owner != getpid())
 		close_locked();
-	if (process.kc == NULL) {
-		process.owner = getpid();
-		process.kc = kstat_open();
-		if (process.kc != NULL)
-			process.list = devstat_list_open(process.kc);
-		if (process.list == NULL)
-			goto fail;
-	} else if (kstat_chain_update(process.kc) == -1) {
-		goto fail;
-	}
-	return 0;
-fail:
-	(void)ks_devstat_fail(errno, "%s: %s", function, kstat_errmsg());
+	if ((process.kc == NULL ? open_locked() : kstat_chain_update(process.kc)) != -1)
+		return 0;
+	error = errno;
+	(void)ks_devstat_fail(error, "%s: %s", function, kstat_errmsg());
 	if (process.list == NULL)
 		close_locked();
-	(void)pthread_mutex_unlock(&process.lock);
+	unlock();
+	errno = error;
 	return -1;
 }
 
@@ -75,7 +135,7 @@ count(kvm_t *kd, const char *function, long *generation)
 	if (enter(kd, function) != 0)
 		return -1;
 	n = ks_devstat_list_count(process.list, generation);
-	(void)pthread_mutex_unlock(&process.lock);
+	unlock();
 	return n;
 }
 
@@ -119,14 +179,15 @@ devstat_getdevs(kvm_t *kd, struct statinfo *stats)
 	if (enter(kd, __func__) != 0)
 		return -1;
 	ret = ks_devstat_list_read(process.list, stats, NULL);
-	(void)pthread_mutex_unlock(&process.lock);
+	unlock();
 	return ret;
 }
 
 void
 devstat_close(void)
 {
-	(void)pthread_mutex_lock(&process.lock);
+	if (lock(__func__) != 0)
+		return;
 	close_locked();
-	(void)pthread_mutex_unlock(&process.lock);
+	unlock();
 }

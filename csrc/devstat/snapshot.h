@@ -38,4 +38,10 @@ int ks_devstat_list_read(devstat_list_t *list, struct statinfo *stats,
  */
 int ks_devstat_list_count(devstat_list_t *list, long *generation);
 
+/* Of a list that was just opened: the generations to come are above this one. */
+void ks_devstat_list_follow(devstat_list_t *list, long generation);
+
+/* The last generation, 0 if there was none. */
+long ks_devstat_list_generation(const devstat_list_t *list);
+
 #endif

@@ -186,7 +186,10 @@ struct statinfo {
 /*
  * These read one list per process: the machine's disks and tapes, or the replay that the
  * environment names (see kstat_open()). The chain behind it is opened by the first call,
- * shared by all threads under a lock, opened anew after a fork, and closed by devstat_close().
+ * shared by all threads under a lock, opened anew in the child of a fork, and closed by devstat_close(). The
+ * generation goes on from one chain to the next. A fork does not wait for calls of other threads, and is
+ * possible at any time, also in an update function (ks_update) of a disk of this process, which itself
+ * cannot call these (EDEADLK).
  * kd: NULL; anything else fails. -1: an error, see devstat_errbuf.
  */
 int devstat_getnumdevs(kvm_t *kd);      /* number of devices */
@@ -218,7 +221,10 @@ void devstat_free(void *p);
  * buffers of previous are there for the next devstat_getdevs(). Times move with them.
  */
 void devstat_swap(struct statinfo *current, struct statinfo *previous);
-/* Extension: closes the process's chain; the next call opens it again. */
+/*
+ * Extension: closes the process's chain; the next call opens it again. Does nothing in an update function that
+ * one of these calls.
+ */
 void devstat_close(void);
 
 /*
