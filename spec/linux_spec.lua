@@ -401,6 +401,22 @@ describe("files that cannot be read", function()
   end)
 end)
 
+describe("a program that reads cpu_stat as a structure", function()
+  it("agrees with the statistics that the command decodes", function()
+    local tree = "KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys "
+    local pipe = assert(io.popen(tree .. L.build .. "/spec/raw_structures"))
+    local out = pipe:read("*a")
+    pipe:close()
+    local d = L.dump("spec/trees/small/proc", "spec/trees/small/sys")
+    local values = {}
+    for i, name in ipairs({ "idle", "user", "kernel", "fsfree" }) do
+      values[i] = d.stat["cpu_stat:0:cpu_stat0:" .. name]
+    end
+    assert.equal(table.concat(values, " ") .. "\n", out)
+    assert.equal(4, #values)
+  end)
+end)
+
 describe("malformed files", function()
   it("are read as far as they go", function()
     local dir = L.copy()

@@ -3,10 +3,11 @@
  * program that reads cpu_stat as a structure agrees with the statistics that the command decodes.
  * Prints idle, user, kernel and fsfree of cpu_stat0. SPDX-License-Identifier: MIT
  */
-#include <kstat.h>
-#include <kstat_raw.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/dnlc.h>
+#include <sys/kstat.h>
+#include <sys/var.h>
 
 #define AT(type, member, offset) \
 	_Static_assert(offsetof(type, member) == (offset), #type "." #member)
