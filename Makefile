@@ -52,6 +52,8 @@ archive       = $(or $(wildcard $(shell $(PKG_CONFIG) --variable=libdir $(1))/$(
 LUA54_LIBS   := $(call archive,lua5.4,liblua5.4.a,$(shell $(PKG_CONFIG) --libs lua5.4))
 HOST_LIBS    := $(LUA54_LIBS) $(call archive,libpcre2-8,libpcre2-8.a,-lpcre2-8) \
                 $(call archive,yajl,libyajl_s.a,-lyajl) $(call archive,zlib,libz.a,-lz) -lm -lpthread -ldl
+# What a program that links libkstat.a links, too. Debian's archive of yajl has a name of its own.
+PC_LIBS      := $(patsubst -lyajl,$(if $(call archive,yajl,libyajl_s.a,),-lyajl_s,-lyajl),$(LIB_LIBS))
 # LuaJIT takes a module built for the API of Lua 5.1.
 LUA51_CFLAGS := $(shell $(PKG_CONFIG) --cflags luajit 2>/dev/null || $(PKG_CONFIG) --cflags lua5.1 2>/dev/null)
 
@@ -189,7 +191,7 @@ install: all
 	$(INSTALL) -m 755 $(LIB) $(D)/lib
 	ln -sf $(notdir $(LIB)) $(D)/lib/libkstat.so
 	$(INSTALL) -m 644 $(BUILD)/lib/libkstat.a $(D)/lib
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIB_LIBS)|' \
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(PC_LIBS)|' \
 	    kstat.pc.in > $(D)/lib/pkgconfig/kstat.pc
 	for m in $(MODULES:$(BUILD)/%=%); do \
 	    $(INSTALL) -D -m 755 $(BUILD)/$$m $(D)/$$m && \

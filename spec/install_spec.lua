@@ -29,6 +29,7 @@ describe("make install", function()
   it("puts every thing where it belongs", function()
     for _, path in ipairs({
       "bin/kstat", "bin/kstatlua", "include/kstat.h", "include/sys/kstat.h", "include/kstat2.h",
+      "include/kstat_raw.h", "include/sys/dnlc.h", "include/sys/var.h",
       "lib/libkstat.a", "lib/libkstat.so", "lib/libkstat.so.1", "lib/pkgconfig/kstat.pc",
       "lib/lua/5.4/kstat/core.so", "lib/lua/5.1/kstat/core.so",
       "share/lua/5.4/kstat/init.lua", "share/lua/5.1/kstat/init.lua", "share/kstat/scripts/kstat.lua",
@@ -100,6 +101,19 @@ describe("make install", function()
     assert.truthy(#names > 0)
   end)
 
+  it("gives headers by the names that programs for Solaris include", function()
+    local program = root .. "/headers"
+    run.write_file(program .. ".c", "#include <sys/var.h>\n#include <sys/dnlc.h>\n#include <sys/kstat.h>\n"
+      .. "int main(void) { struct var v = { .v_proc = 1 }; struct ncstats n = { .hits = v.v_proc };\n"
+      .. "return sizeof(v) == 60 && sizeof(n) == 32 && n.hits == KSTAT_TYPE_NAMED ? 0 : 1; }\n")
+    for _, include in ipairs({ "", "-include sys/dnlc.h ", "-include sys/sysinfo.h " }) do
+      local r = run.tool("cc -Wall -Wextra -Werror -I" .. prefix .. "/include " .. include .. "-o " .. program .. " "
+        .. program .. ".c && " .. program)
+      assert.equal("", r.err)
+      assert.equal(0, r.status)
+    end
+  end)
+
   it("gives a library to link statically", function()
     local flags = run.tool("PKG_CONFIG_PATH=" .. prefix .. "/lib/pkgconfig pkg-config --define-variable=prefix=" ..
       prefix .. " --static --libs kstat")
@@ -110,5 +124,21 @@ describe("make install", function()
     assert.equal("", r.err)
     r = installed({ program })
     assert.equal(0, r.status, r.err)
+  end)
+
+  it("gives flags for a program without any shared library", function()
+    if (os.getenv("KSTAT_CFLAGS") or ""):find("sanitize", 1, true) then
+      pending("sanitizers need the shared C library")
+      return
+    end
+    local flags = run.tool("PKG_CONFIG_PATH=" .. prefix .. "/lib/pkgconfig pkg-config --define-variable=prefix=" ..
+      prefix .. " --static --cflags --libs kstat")
+    local program = root .. "/man_page_io_alone"
+    local r = run.tool("cc -static -std=gnu11 -o " .. program .. " spec/c/man_page_io.c " .. flags.out:gsub("\n", " "))
+    assert.equal("", r.err)
+    assert.equal(0, r.status)
+    r = installed({ program })
+    assert.equal(0, r.status, r.err)
+    assert.matches("^%S+ %d+ %d+ %d+ %d+\n", r.out)
   end)
 end)
