@@ -163,7 +163,7 @@ struct ks_linux {
 	bool slab_wanted;     /* a cache was read since the last scan */
 	struct ks_values memory; /* memory.c: numbers of /proc/meminfo in pages */
 	uint64_t meminfo_seq;
-	struct ks_useful meminfo_useful, vmstat_useful; /* for memory_pages(), unix:0:vm */
+	struct ks_lines meminfo_lines, vmstat_lines; /* for memory_pages(), unix:0:vm */
 	struct ks_second_sums vminfo;
 	struct ks_queue_sums sysinfo;
 	uint64_t watermark[3], watermark_key[3]; /* in pages: min, low, high; what they follow from */

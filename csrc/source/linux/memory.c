@@ -123,6 +123,46 @@ ks_meminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return 0;
 }
 
+/* Which of the first M_NEEDED numbers a line is, or KS_LINE_USELESS. */
+static int
+needed_line(const struct ks_text *line)
+{
+	struct ks_text t = *line, key, value;
+
+	if (ks_text_pair(&t, &key, &value)) {
+		for (int i = 0; i < M_NEEDED; i++) {
+			if (ks_text_is(&key, ks_meminfo_fields[i].key))
+				return i;
+		}
+	}
+	return KS_LINE_USELESS;
+}
+
+/*
+ * The next line that is of use, and what it is; *n counts the lines. A recorded tree may have another
+ * file at the next reading, so there nothing is taken as known.
+ */
+static bool
+next_useful(const struct ks_linux *lx, struct ks_lines *known, int (*classify)(const struct ks_text *),
+    struct ks_text *all, size_t *n, struct ks_text *line, int *what)
+{
+	bool kernel = lx->root[KS_ROOT_PROC].kernel;
+
+	while (!(known->whole && *n >= known->end) && ks_text_line(all, line)) {
+		size_t i = (*n)++;
+
+		if (!kernel || !ks_line_known(known, i, what)) {
+			*what = classify(line);
+			if (kernel)
+				ks_line_note(known, i, *what);
+		}
+		if (*what != KS_LINE_USELESS)
+			return true;
+	}
+	known->whole = kernel;
+	return false;
+}
+
 /* The first M_NEEDED numbers of /proc/meminfo, in pages; NULL with errno and message. */
 static const struct ks_values *
 memory_pages(struct ks_linux *lx)
@@ -130,10 +170,8 @@ memory_pages(struct ks_linux *lx)
 	const struct ks_image *im = ks_linux_image(lx, KS_IMG_MEMINFO);
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), v;
 	struct ks_text all, line, key;
-	struct ks_useful *known = &lx->meminfo_useful;
-	bool kernel = lx->root[KS_ROOT_PROC].kernel, useful;
-	size_t end = 0;
-	int next = 0;
+	size_t n = 0;
+	int i;
 
 	if (im == NULL)
 		return NULL;
@@ -142,26 +180,10 @@ memory_pages(struct ks_linux *lx)
 	lx->meminfo_seq = im->seq;
 	lx->memory.have = 0;
 	all = ks_text_of(im->data, im->len);
-	for (size_t n = 0; (known->end == 0 || n < known->end) && ks_text_line(&all, &line); n++) {
-		if (ks_line_useless(known, n))
-			continue;
-		useful = false;
-		for (int k = 0; k < M_NEEDED && !useful; k++) {
-			int i = next + k < M_NEEDED ? next + k : next + k - M_NEEDED;
-			const char *name = ks_meminfo_fields[i].key;
-
-			if (line.p < line.end && *line.p == *name && meminfo_line(&line, &key, &v) &&
-			    ks_text_is(&key, name)) {
-				ks_have(&lx->memory, (size_t)i, v / page);
-				next = i + 1;
-				useful = true;
-			}
-		}
-		if (kernel)
-			ks_line_judge(known, n, useful, &end);
+	while (next_useful(lx, &lx->meminfo_lines, needed_line, &all, &n, &line, &i)) {
+		if (meminfo_line(&line, &key, &v))
+			ks_have(&lx->memory, (size_t)i, v / page);
 	}
-	if (end > known->end)
-		known->end = end;
 	return &lx->memory;
 }
 
@@ -353,56 +375,61 @@ by_whom(const struct ks_text *key, const char *prefix)
 	return false;
 }
 
+/* What unix:0:vm takes of a line of /proc/vmstat: one of V_*, or KS_LINE_USELESS. */
+static int
+vm_line(const struct ks_text *line)
+{
+	static const struct {
+		const char *key;
+		int what;
+	} known[] = {
+		{ "pgpgin", V_PGPGIN }, { "pgpgout", V_PGPGOUT }, { "pswpin", V_SWAPIN },
+		{ "pswpout", V_SWAPOUT }, { "pgfault", V_AS_FAULT }, { "pgmajfault", V_MAJ_FAULT },
+	};
+	struct ks_text t = *line, key;
+	uint64_t v;
+
+	if (ks_text_empty(line))
+		return KS_LINE_USELESS;
+	if (!ks_text_word(&t, &key) || !ks_text_u64(&t, &v))
+		return V_PAGESIZE; /* no such line is one; the reader tells */
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (ks_text_is(&key, known[i].key))
+			return known[i].what;
+	}
+	return by_whom(&key, "pgscan_") ? V_SCAN : by_whom(&key, "pgsteal_") ? V_DFREE : KS_LINE_USELESS;
+}
+
 int
 ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_image *im = ks_linux_image(lx, KS_IMG_VMSTAT);
 	uint64_t kib_per_page = (uint64_t)sysconf(_SC_PAGESIZE) / 1024, v;
 	struct ks_values vals = { .have = 0 };
-	struct ks_useful *known = &lx->vmstat_useful;
-	bool kernel = lx->root[KS_ROOT_PROC].kernel;
 	struct ks_text all, line, key;
-	size_t end = 0;
+	size_t n = 0;
+	int what;
 
 	(void)unit;
 	if (im == NULL)
 		return -1;
 	all = ks_text_of(im->data, im->len);
-	for (size_t n = 0; (known->end == 0 || n < known->end) && ks_text_line(&all, &line); n++) {
-		bool useful = true;
-
-		if (ks_line_useless(known, n) || ks_text_empty(&line))
-			continue;
+	while (next_useful(lx, &lx->vmstat_lines, vm_line, &all, &n, &line, &what)) {
 		if (!ks_text_word(&line, &key) || !ks_text_u64(&line, &v)) {
 			ks_linux_odd_line(lx, im, &line);
 			continue;
 		}
-		if (ks_text_is(&key, "pgpgin")) {
-			ks_have(&vals, V_PGPGIN, v / kib_per_page);
-		} else if (ks_text_is(&key, "pgpgout")) {
-			ks_have(&vals, V_PGPGOUT, v / kib_per_page);
-		} else if (ks_text_is(&key, "pswpin")) {
-			ks_have(&vals, V_SWAPIN, v);
-			ks_have(&vals, V_ANONIN, v);
-		} else if (ks_text_is(&key, "pswpout")) {
-			ks_have(&vals, V_SWAPOUT, v);
-			ks_have(&vals, V_ANONOUT, v);
-		} else if (ks_text_is(&key, "pgfault")) {
-			ks_have(&vals, V_AS_FAULT, v);
-		} else if (ks_text_is(&key, "pgmajfault")) {
-			ks_have(&vals, V_MAJ_FAULT, v);
-		} else if (by_whom(&key, "pgscan_")) {
-			ks_have_more(&vals, V_SCAN, v);
-		} else if (by_whom(&key, "pgsteal_")) {
-			ks_have_more(&vals, V_DFREE, v);
-		} else {
-			useful = false;
-		}
-		if (kernel)
-			ks_line_judge(known, n, useful, &end);
+		if (what == V_PGPGIN || what == V_PGPGOUT)
+			v /= kib_per_page;
+		if (what == V_SCAN || what == V_DFREE)
+			ks_have_more(&vals, (size_t)what, v);
+		else
+			ks_have(&vals, (size_t)what, v);
 	}
-	if (end > known->end)
-		known->end = end;
+	if (has(&vals, V_SWAPIN))
+		ks_have(&vals, V_ANONIN, vals.v[V_SWAPIN].u);
+	if (has(&vals, V_SWAPOUT))
+		ks_have(&vals, V_ANONOUT, vals.v[V_SWAPOUT].u);
 	ks_have(&vals, V_PAGESIZE, kib_per_page * 1024);
 	/* pgfault counts those that needed a disk too. */
 	if (has(&vals, V_AS_FAULT) && has(&vals, V_MAJ_FAULT) &&

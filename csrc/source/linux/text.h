@@ -172,28 +172,35 @@ ks_text_pair(const struct ks_text *line, struct ks_text *key, struct ks_text *va
 }
 
 /*
- * Which lines of a file are of use to its reader. The files of a running kernel keep the order of
- * their lines, so that a line that was of no use once is passed over from then on.
+ * What a reader takes from each line of a file, as a number of its own. The files of a running kernel
+ * keep the order of their lines, so that what a line was once need not be found out again.
  */
-struct ks_useful {
-	uint64_t no[8]; /* bits: of the first 512 lines, those of no use */
-	size_t end;     /* behind the last useful line; 0: not known yet */
+#define KS_LINES 512
+#define KS_LINE_USELESS (-1)
+
+struct ks_lines {
+	int8_t what[KS_LINES]; /* 0: not known; else 1 more than the number, or -1: useless */
+	size_t end;            /* behind the last useful line */
+	bool whole;            /* all lines were looked at */
 };
 
+/* True, with the number or KS_LINE_USELESS, if line i is known. */
 static inline bool
-ks_line_useless(const struct ks_useful *u, size_t i)
+ks_line_known(const struct ks_lines *l, size_t i, int *what)
 {
-	return i < sizeof(u->no) * 8 && (u->no[i / 64] >> i % 64 & 1) != 0;
+	if (i >= KS_LINES || l->what[i] == 0)
+		return false;
+	*what = l->what[i] > 0 ? l->what[i] - 1 : KS_LINE_USELESS;
+	return true;
 }
 
-/* Notes what line i was; *end collects what is to become u->end. */
 static inline void
-ks_line_judge(struct ks_useful *u, size_t i, bool useful, size_t *end)
+ks_line_note(struct ks_lines *l, size_t i, int what)
 {
-	if (useful)
-		*end = i + 1;
-	else if (i < sizeof(u->no) * 8)
-		u->no[i / 64] |= (uint64_t)1 << i % 64;
+	if (i < KS_LINES)
+		l->what[i] = (int8_t)(what >= 0 ? what + 1 : -1);
+	if (what >= 0 && l->end < i + 1)
+		l->end = i + 1;
 }
 
 /*

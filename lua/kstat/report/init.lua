@@ -398,6 +398,7 @@ function report:loop(ks, given, filters, write)
     if not sink then
         return 2
     end
+    local dated = form ~= "table"
     local count = given.interval and given.count or not given.interval and 1 or nil
     local skip = given.skip_first and count ~= 1
     if self.skip_first then
@@ -412,7 +413,7 @@ function report:loop(ks, given, filters, write)
                 write_timestamp(write, given.timestamp, now.time_of_day)
             end
             sink.show(rows, {
-                time = now.time_of_day, elapsed = d.elapsed, first = prev == nil,
+                time = dated and now.time_of_day, elapsed = dated and d.elapsed, first = prev == nil,
                 totals = self.totals and self:make_totals(rows) or nil,
             })
         end

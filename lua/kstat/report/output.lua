@@ -2,7 +2,8 @@
 --
 -- A sink has two functions: start(), show(rows, tick) for each tick. rows is an array of arrays of values,
 -- one for each column, nil for what is missing; a row's `text` is a line for people, in place of values. tick
--- has `time` (seconds since 1970), `elapsed` (seconds), `first` (since creation) and `totals` (a row, or nil).
+-- has `time` (seconds since 1970) and `elapsed` (seconds), both but for people, `first` (since creation) and
+-- `totals` (a row, or nil).
 --
 -- @module kstat.report.output
 local core = require("kstat.core")
