@@ -211,6 +211,83 @@ describe("kstat.stats", function()
       assert.equal(0, b:cdf(0, -1))
       assert.has_error(function() b:quantile(0, 2) end)
     end)
+
+    it("answers quantiles of unsorted and overlapping buckets within its bound", function()
+      local function filled(hist, values)
+        local tpl = assert(stats.template(fresh()))
+        assert(tpl:add_voi(0, "v", "u64", { hist }))
+        local b = tpl:blob()
+        for _, v in ipairs(values) do b:update(0, v) end
+        return b
+      end
+      local b = filled(stats.crhist64_usr({ 10, 0 }), { 1000, 1000, 1000 })
+      local value, err = b:quantile(0, 0.5)
+      assert.is_true(math.abs(value - 1000) <= err)
+      assert.equal(0, b:cdf(0, 500))
+      b = filled(stats.drhist64_usr({ { 0, 100 }, { 50, 60 } }), { 90, 90, 55, 55 })
+      value, err = b:quantile(0, 0.75)
+      assert.is_true(math.abs(value - 90) <= err and err <= 50)
+      assert.equal(1, b:cdf(0, 100))
+    end)
+
+    -- Any buckets, any values: each quantile, and what lies at or below each value, by the definition.
+    it("answers quantiles within its bound whatever the buckets are", function()
+      local seed = 4
+      local function random(n)
+        seed = (seed * 16807) % 2147483647
+        return seed % n
+      end
+      local holds = {
+        cr = function(b, v) return v >= b[1] end,
+        dr = function(b, v) return v >= b[1] and v < b[2] end,
+        dv = function(b, v) return v == b[1] end,
+      }
+      local types = { "u64", "s64", "s32", "sq64" }
+      for round = 1, 400 do
+        local kind = ({ "cr", "dr", "dv" })[round % 3 + 1]
+        local dtype = types[round % 4 + 1]
+        local tpl = assert(stats.template(fresh()))
+        local low = dtype == "u64" and 0 or 10
+        local buckets, list = {}, {}
+        for i = 1, random(6) + 1 do
+          buckets[i] = { random(30) - low, random(30) - low }
+          list[i] = kind == "dr" and buckets[i] or buckets[i][1]
+        end
+        local specs = { stats[kind .. "hist64_usr"](list, { prec = 16 }) }
+        if round % 2 == 0 then specs[2], specs[3] = stats.min(), stats.max() end
+        assert(tpl:add_voi(0, "v", dtype, specs))
+        local b, seen = tpl:blob(), {}
+        for _ = 1, random(40) + 1 do
+          local v = random(40) - low
+          b:update(0, v)
+          for i = #buckets, 1, -1 do
+            if holds[kind](buckets[i], v) then
+              seen[#seen + 1] = v
+              break
+            end
+          end
+        end
+        table.sort(seen)
+        for i = 1, #seen do
+          local q = i / #seen
+          local value, err = b:quantile(0, q)
+          local true_value = seen[math.max(1, math.ceil(q * #seen - 1e-9))]
+          assert.is_true(math.abs(value - true_value) <= err + 1e-9,
+            ("round %d: q %g is %g +- %g, true %g"):format(round, q, value, err, true_value))
+        end
+        if #seen > 0 then
+          local last = 0
+          for x = -11, 41 do
+            local share = b:cdf(0, x)
+            assert.is_true(share >= last and share <= 1)
+            if x < seen[1] and kind == "dv" then assert.equal(0, share) end
+            last = share
+          end
+        else
+          assert.equal("ENOENT", (select(3, b:quantile(0, 0.5))))
+        end
+      end
+    end)
   end)
 
   describe("merging", function()

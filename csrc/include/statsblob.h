@@ -549,8 +549,10 @@ int stats_voistatdata_tostr(const struct voistatdata *vsd, enum vsd_dtype voi_dt
  *
  * quantile: the value below which the share q (0..1) of the samples lies. From a histogram
  * it is interpolated in its bucket, limited by MIN and MAX if the VOI has them; *err (may be
- * NULL) becomes the most by which the true value can differ: the bucket's width, infinite if
- * the bucket has no bound. Out-of-bucket samples are not part of the distribution. For a
+ * NULL) becomes the most by which the true value can differ: the width of what the bucket
+ * holds, infinite if that has no bound or is not known (fixed-point bounds or statistics of
+ * several precisions). User buckets may overlap and be unsorted: what counts is where values
+ * are counted. Out-of-bucket samples are not part of the distribution. For a
  * digest *err is NaN: its bound is one of rank, see stats/quantile.c.
  * cdf: the share of samples at or below x. count: the samples.
  */

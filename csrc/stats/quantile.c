@@ -2,13 +2,13 @@
  * quantile.c - distributions out of a blob. SPDX-License-Identifier: MIT
  *
  * The bound of a digest is one of rank and depends on the number of centroids; it is stated
- * in tdigest.c. That of a histogram is one of value: an estimate lies in the bucket of the
- * true value, so they differ by at most the bucket's width.
+ * in tdigest.c. That of a histogram is one of value: an estimate lies in the range of values
+ * in which the true one lies, too (extent.h), so they differ by at most the range's width.
  */
 #include <math.h>
 #include <stdlib.h>
 
-#include "stats/histogram.h"
+#include "stats/extent.h"
 #include "stats/layout.h"
 #include "stats/q.h"
 #include "stats/tdigest.h"
@@ -21,9 +21,20 @@ to_double(unsigned dt, uint64_t w)
 	return ks_dtypes[dt].is_signed ? (double)(int64_t)w : (double)w;
 }
 
+/* A range of values and how many samples are taken to lie in it: evenly, of all its bucket's. */
 struct range {
 	double lo, hi;
-	uint64_t cnt;
+	double cnt;
+	unsigned bkt;
+};
+
+/* A bucket's samples, and the least and greatest that they can be. */
+struct hull {
+	double lo, hi;
+	double cnt;
+	double width; /* of its ranges together */
+	unsigned ranges, unbounded;
+	bool possible; /* by MIN and MAX */
 };
 
 /* A distribution in a blob: a digest, or ranges in ascending order. */
@@ -31,7 +42,10 @@ struct dist {
 	const void *td;
 	unsigned dt;
 	struct range *ranges;
-	size_t n;
+	struct hull *hulls; /* by bucket */
+	size_t n, nhulls;
+	bool split; /* some buckets have several ranges: where in them samples lie is not known */
+	bool exact;
 	double total, min, max;
 };
 
@@ -49,76 +63,107 @@ limits(const struct ks_sb *sb, const struct ks_voi *voi, struct dist *d)
 		d->max = to_double(voi->dtype, ks_ldval(ks_sb_data(sb, vs), voi->dtype));
 }
 
-static int
-by_lo(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
-
-	if (x->lo != y->lo)
-		return x->lo < y->lo ? -1 : 1;
-	return x->hi < y->hi ? -1 : x->hi > y->hi;
-}
-
-/* Whether a bound stands for "no bound", as the INF flags of the constructors make it. */
+/* Whether all statistics of a fixed-point VOI have the precision of its histogram's bounds. */
 static bool
-is_least(unsigned dt, uint64_t w)
+one_precision(const struct ks_sb *sb, const struct ks_voi *voi, const void *hist, unsigned dt)
 {
-	if (ks_dtypes[dt].is_q)
-		return ks_dtypes[dt].is_signed && w == ks_q_abi_min(dt, (unsigned)(w & KS_Q_CTL));
-	return ks_dtypes[dt].is_signed &&
-	    (int64_t)w == (ks_dtypes[dt].size == 4 ? (int64_t)INT32_MIN : INT64_MIN);
+	uint64_t bound = ks_ldval(ks_hist_bkt(hist, dt, 0), voi->dtype);
+
+	for (int st = VS_STYPE_SUM; ks_dtypes[voi->dtype].is_q && st <= VS_STYPE_MIN; st++) {
+		const struct ks_vs *vs = ks_sb_find_vs(sb, voi, st);
+
+		if (vs != NULL &&
+		    ((ks_ldval(ks_sb_data(sb, vs), voi->dtype) ^ bound) & KS_Q_CTL) != 0)
+			return false;
+	}
+	return true;
 }
 
 static bool
-is_greatest(unsigned dt, uint64_t w)
+is_possible(const struct dist *d, const struct ks_extent *x)
 {
-	if (ks_dtypes[dt].is_q)
-		return w == ks_q_max(dt, (unsigned)(w & KS_Q_CTL));
-	return w == UINT64_MAX >> (64 - ks_dtypes[dt].size * 8 + ks_dtypes[dt].is_signed);
+	return x->hi >= d->min && x->lo <= d->max;
+}
+
+/* The ranges of the values, those left out that MIN and MAX show to be empty. */
+static void
+bound_ranges(struct dist *d, const struct ks_extent *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		d->hulls[x[i].bkt].possible |= is_possible(d, &x[i]);
+	for (size_t i = 0; i < n; i++) {
+		struct hull *h = &d->hulls[x[i].bkt];
+		struct range *r = &d->ranges[d->n];
+
+		if (h->cnt == 0 || (h->possible && !is_possible(d, &x[i])))
+			continue;
+		r->bkt = x[i].bkt;
+		r->lo = fmax(x[i].lo, fmin(d->min, x[i].hi));
+		r->hi = fmin(x[i].hi, fmax(d->max, r->lo));
+		if (h->ranges++ == 0)
+			h->lo = r->lo;
+		else
+			d->split = true;
+		h->hi = r->hi;
+		h->width += r->hi - r->lo;
+		h->unbounded += isinf(r->hi - r->lo) != 0;
+		d->n++;
+	}
+}
+
+/* A bucket's samples lie in its ranges by their widths; those without a bound have them all. */
+static void
+share_out(struct dist *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		struct range *r = &d->ranges[i];
+		const struct hull *h = &d->hulls[r->bkt];
+		double width = r->hi - r->lo;
+
+		if (h->unbounded > 0)
+			r->cnt = isinf(width) ? h->cnt / h->unbounded : 0;
+		else if (h->width > 0)
+			r->cnt = h->cnt * (width / h->width);
+		else
+			r->cnt = h->cnt / h->ranges;
+	}
 }
 
 static int
 hist_ranges(struct dist *d, const void *hist, size_t dsz, unsigned dt, unsigned voi_dt)
 {
-	unsigned n = ks_hist_nbkts(dt, dsz);
+	struct ks_extent *x;
+	size_t n;
+	bool exact;
 
-	d->ranges = calloc(n, sizeof(*d->ranges));
-	if (d->ranges == NULL)
+	d->nhulls = ks_hist_nbkts(dt, dsz);
+	if (ks_hist_extents(hist, dsz, dt, voi_dt, &x, &n, &exact) != 0)
 		return ENOMEM;
-	d->n = n;
-	for (unsigned i = 0; i < n; i++) {
-		const unsigned char *b = ks_hist_bkt(hist, dt, i);
-		uint64_t lb = ks_ldval(b, voi_dt), ub;
-		struct range *r = &d->ranges[i];
-
-		r->cnt = ks_hist_cnt(hist, dt, i);
-		r->lo = is_least(voi_dt, lb) ? -INFINITY : to_double(voi_dt, lb);
-		r->hi = r->lo;
-		if (ks_dtype_is_dr(dt)) {
-			ub = ks_ldval(b + 8, voi_dt);
-			r->hi = is_greatest(voi_dt, ub) ? INFINITY : to_double(voi_dt, ub);
-		}
-		d->total += (double)r->cnt;
+	d->exact &= exact;
+	d->ranges = calloc(n + 1, sizeof(*d->ranges));
+	d->hulls = calloc(d->nhulls, sizeof(*d->hulls));
+	if (d->ranges == NULL || d->hulls == NULL) {
+		free(x);
+		return ENOMEM;
 	}
-	qsort(d->ranges, n, sizeof(*d->ranges), by_lo);
-	for (unsigned i = 0; ks_dtype_is_cr(dt) && i < n; i++)
-		d->ranges[i].hi = i + 1 < n ? d->ranges[i + 1].lo : INFINITY;
-	for (unsigned i = 0; i < n; i++) {
-		struct range *r = &d->ranges[i];
-
-		r->lo = fmax(r->lo, fmin(d->min, r->hi));
-		r->hi = fmin(r->hi, fmax(d->max, r->lo));
-	}
+	for (size_t i = 0; i < n; i++)
+		d->hulls[x[i].bkt].cnt = (double)ks_hist_cnt(hist, dt, x[i].bkt);
+	for (size_t i = 0; i < d->nhulls; i++)
+		d->total += d->hulls[i].cnt;
+	bound_ranges(d, x, n);
+	free(x);
+	share_out(d);
 	return d->total > 0 ? 0 : ENOENT;
 }
 
-/* The caller frees d->ranges whatever comes back. */
+/* The caller calls dist_close() whatever comes back. */
 static int
 dist_open(const struct statsblob *b, int32_t id, struct dist *d)
 {
 	const struct ks_sb *sb = ks_sb(b);
 	const struct ks_voi *voi;
 	const struct ks_vs *vs;
+	const void *hist;
 
 	*d = (struct dist){ 0 };
 	if (!ks_sb_ok(sb) || (voi = ks_sb_find(sb, id)) == NULL)
@@ -133,30 +178,94 @@ dist_open(const struct statsblob *b, int32_t id, struct dist *d)
 	vs = ks_sb_find_vs(sb, voi, VS_STYPE_HIST);
 	if (vs == NULL)
 		return EINVAL;
-	return hist_ranges(d, ks_sb_data(sb, vs), vs->dsz, vs->dtype, voi->dtype);
+	hist = ks_sb_data(sb, vs);
+	d->exact = one_precision(sb, voi, hist, vs->dtype);
+	return hist_ranges(d, hist, vs->dsz, vs->dtype, voi->dtype);
+}
+
+static void
+dist_close(struct dist *d)
+{
+	free(d->ranges);
+	free(d->hulls);
+}
+
+static int
+by_least(const void *a, const void *b)
+{
+	double x = ((const struct hull *)a)->lo, y = ((const struct hull *)b)->lo;
+
+	return x < y ? -1 : x > y;
+}
+
+static int
+by_greatest(const void *a, const void *b)
+{
+	double x = ((const struct hull *)a)->hi, y = ((const struct hull *)b)->hi;
+
+	return x < y ? -1 : x > y;
+}
+
+/* In sorted hulls, the one that the want-th sample is in. */
+static const struct hull *
+hull_at(const struct dist *d, double want)
+{
+	const struct hull *h = NULL;
+	double cum = 0;
+
+	for (size_t i = 0; i < d->nhulls; i++) {
+		if (d->hulls[i].cnt == 0)
+			continue;
+		h = &d->hulls[i];
+		cum += h->cnt;
+		if (cum >= want)
+			break;
+	}
+	return h;
 }
 
 static double
-hist_quantile(const struct dist *d, double q, double *err)
+in_range(const struct range *r, double part)
 {
-	double want = q * d->total, cum = 0;
+	if (isinf(r->lo))
+		return isinf(r->hi) ? 0 : r->hi;
+	if (isinf(r->hi) || r->hi == r->lo)
+		return r->lo;
+	return r->lo + (r->hi - r->lo) * fmin(1, fmax(0, part));
+}
+
+/*
+ * The ranges of split buckets do not say where their samples are. But the quantile is at
+ * least what it would be if all were as small as they can be, and at most what it would be
+ * if all were as great. Sorts d->hulls.
+ */
+static double
+hist_quantile(struct dist *d, double q, double *err)
+{
+	double want = q * d->total, cum = 0, value, lo, hi;
 	const struct range *r = NULL;
 
 	for (size_t i = 0; i < d->n; i++) {
 		if (d->ranges[i].cnt == 0)
 			continue;
 		if (r != NULL)
-			cum += (double)r->cnt;
+			cum += r->cnt;
 		r = &d->ranges[i];
-		if (cum + (double)r->cnt >= want)
+		if (cum + r->cnt >= want)
 			break;
 	}
-	*err = r->hi - r->lo;
-	if (isinf(r->lo))
-		return isinf(r->hi) ? 0 : r->hi;
-	if (isinf(r->hi) || r->hi == r->lo)
-		return r->lo;
-	return r->lo + (r->hi - r->lo) * fmin(1, fmax(0, (want - cum) / (double)r->cnt));
+	value = in_range(r, (want - cum) / r->cnt);
+	lo = r->lo;
+	hi = r->hi;
+	if (d->split) {
+		qsort(d->hulls, d->nhulls, sizeof(*d->hulls), by_least);
+		lo = hull_at(d, want)->lo;
+		qsort(d->hulls, d->nhulls, sizeof(*d->hulls), by_greatest);
+		hi = hull_at(d, want)->hi;
+		value = fmin(fmax(value, lo), hi);
+	}
+	*err = d->exact ? hi - lo : INFINITY;
+	return value;
 }
 
 static double
@@ -168,11 +277,11 @@ hist_cdf(const struct dist *d, double x)
 		const struct range *r = &d->ranges[i];
 
 		if (x >= r->hi)
-			below += (double)r->cnt;
+			below += r->cnt;
 		else if (x > r->lo && !isinf(r->lo) && !isinf(r->hi))
-			below += (double)r->cnt * (x - r->lo) / (r->hi - r->lo);
+			below += r->cnt * (x - r->lo) / (r->hi - r->lo);
 	}
-	return below / d->total;
+	return fmin(1, below / d->total);
 }
 
 int
@@ -194,7 +303,7 @@ stats_voi_quantile(const struct statsblob *sb, int32_t voi_id, double q, double 
 	}
 	if (ret == 0 && err != NULL)
 		*err = e;
-	free(d.ranges);
+	dist_close(&d);
 	return ret;
 }
 
@@ -210,7 +319,7 @@ stats_voi_cdf(const struct statsblob *sb, int32_t voi_id, double x, double *shar
 		ret = ks_tdgst_cdf(d.td, (int)d.dt, x, share);
 	else if (ret == 0)
 		*share = hist_cdf(&d, x);
-	free(d.ranges);
+	dist_close(&d);
 	return ret;
 }
 

@@ -349,7 +349,8 @@ end
 -- @return the blob, or nil, message, "EINVAL" (another template) | "EOVERFLOW"
 
 --- The value below which the share q of the samples lies, from the VOI's t-digest or else its
--- histogram; of a histogram also by how much it can be off at most (a bucket's width).
+-- histogram; of a histogram also by how much it can be off at most (the width of what a bucket holds; math.huge
+-- if that has no bound).
 -- @function blob:quantile
 -- @int id
 -- @number q 0..1
