@@ -62,6 +62,42 @@ describe("kstat.stats", function()
       assert.has_error(function() tpl:add_voi(1, "x", "s64", { { stat = "NONE" } }) end)
       assert.has_error(function() stats.crhist32_lin(0, 10) end)
       assert.has_error(function() stats.crhist32_lin(0, 10, 1, "sideways") end)
+      -- What names the mistake, at the caller's line.
+      for message, f in pairs({
+        ["bad argument #1 to 'tdgstclust64' (whole number from 1"] = function() stats.tdgstclust64(2 ^ 32 + 50, 10) end,
+        ["bad argument #2 to 'tdgstclust32' (whole number from 0 to 64"] = function() stats.tdgstclust32(50, 65) end,
+        ["bad argument #1 to 'sum' (whole number from 0 to 64"] = function() stats.sum(8.5) end,
+        ["prec of 'crhist32_lin'"] = function() stats.crhist32_lin(0, 1, 1, { prec = -1 }) end,
+        ["bad argument #4 to 'crhist32_lin'"] = function() stats.crhist32_lin(0, 1, 1, 5) end,
+        ["bad argument #3 to 'crhist64_exp'"] = function() stats.crhist64_exp(0, 1, 2.5, 0) end,
+        ["bad argument #1 to 'crhist64_lin' (finite"] = function() stats.crhist64_lin(0 / 0, 1, 1) end,
+        ["bucket 2 of 'drhist32_usr'"] = function() stats.drhist32_usr({ { 1, 2 }, { 5, 4 } }) end,
+        ["bucket 1 of 'crhist32_usr'"] = function() stats.crhist32_usr({ { 1, 2 } }) end,
+        ["lb is not a whole number of the type INT_U64"] = function()
+          tpl:add_voi(1, "x", "u64", { stats.crhist32_lin(-10, 10, 5) }) end,
+        ["ub is not a whole number of the type INT_U32"] = function()
+          tpl:add_voi(1, "x", "u32", { stats.crhist32_lin(0, 2 ^ 33, 2 ^ 31) }) end,
+        ["bucket is not a whole number of the type INT_S32"] = function()
+          tpl:add_voi(1, "x", "s32", { stats.dvhist32_usr({ 0, 2 ^ 31 }) }) end,
+        ["bad argument #1 to 'add_voi'"] = function() tpl:add_voi(0.5, "x", "u32", { stats.sum() }) end,
+        ["bad argument #2 to 'add_voi' (name contains a NUL"] = function()
+          tpl:add_voi(1, "x\0y", "u32", { stats.sum() }) end,
+        ["bad argument #5 to 'add_voi'"] = function() tpl:add_voi(1, "x", "u32", { stats.sum() }, 5) end,
+        ["option 'relupdate' of 'add_voi'"] = function()
+          tpl:add_voi(1, "x", "u32", { stats.sum() }, { relupdate = 1 }) end,
+        ["unknown option 'rst' of 'snapshot'"] = function() tpl:blob():snapshot({ rst = true }) end,
+        ["bad argument #1 to 'snapshot'"] = function() tpl:blob():snapshot(5) end,
+        ["bad argument #2 to 'tostring'"] = function() tpl:blob():tostring("json", 5) end,
+        ["rate 1: no such template"] = function() stats.roll({ { 999999, 100 } }) end,
+        ["rate 2: a whole percentage"] = function() stats.roll({ { tpl.slot, 1 }, { tpl.slot, -1 } }) end,
+        ["more than 100 percent"] = function() stats.roll({ { tpl.slot, 60 }, { tpl.slot, 50 } }) end,
+      }) do
+        local ok, err = pcall(f)
+        assert.is_false(ok)
+        assert.truthy(tostring(err):find(message, 1, true), tostring(err))
+        assert.truthy(tostring(err):find("stats_spec.lua:%d+: "), tostring(err))
+      end
+      assert.equal("EINVAL", (select(3, tpl:add_voi(1, "x", "s64", { stats.crhist32_exp(0, 100, 0, 0) }))))
       assert.has_error(function() tpl:add_voi(1, "x", "s64", { stats.crhist32_lin(0.5, 10, 1) }) end)
     end)
 
@@ -125,7 +161,7 @@ describe("kstat.stats", function()
       assert(tpl:add_voi(2, "c", "u64", { stats.sum() }))
       local b = tpl:blob()
       for _, case in ipairs({ { 0, -1 }, { 0, 4294967296 }, { 1, 2147483648 }, { 0, 1.5 }, { 2, -1 },
-        { 2, 1e20 }, { 0, math.huge } }) do
+        { 2, 1e20 }, { 0, math.huge }, { 0, 0 / 0 }, { 2, 0 / 0 } }) do
         local ok, message, code = b:update(case[1], case[2])
         assert.is_nil(ok)
         assert.is_string(message)
@@ -136,6 +172,77 @@ describe("kstat.stats", function()
       assert.has_error(function() b:update(0, "many") end)
       assert.has_error(function() b.update({}, 0, 1) end)
       assert.has_error(function() b.update(io.stdout, 0, 1) end)
+    end)
+
+    it("takes LuaJIT's 64-bit integers, each once", function()
+      local ffi = rawget(_G, "jit") and require("ffi")
+      if not ffi then
+        assert.is_nil(rawget(_G, "jit"))
+        return
+      end
+      local tpl = assert(stats.template(fresh()))
+      assert(tpl:add_voi(0, "a", "u64", { stats.sum(), stats.max(), stats.tdgstclust64(10, 10) }))
+      assert(tpl:add_voi(1, "b", "s64", { stats.sum() }, { relupdate = true }))
+      local b = tpl:blob()
+      local big = ffi.new("uint64_t", 2 ^ 61)
+      -- Too large for the digest's fixed point, not for the sum.
+      assert.equal("EOVERFLOW", (select(3, b:update(0, big))))
+      assert.equal(2 ^ 61, b:fetch(0, "SUM"))
+      assert.equal("EOVERFLOW", (select(3, b:update(0, 2 ^ 61))))
+      assert.equal(2 ^ 62, b:fetch(0, "SUM"))
+      local most = ffi.new("uint64_t") - 1
+      assert.equal("ERANGE", (select(3, b:update(1, most))))
+      assert.equal("ERANGE", (select(3, b:update(0, ffi.new("int64_t", -1)))))
+      assert.equal(0, b:fetch(1, "SUM"))
+      assert.equal("EOVERFLOW", (select(3, b:update(0, most))))
+      assert.equal(2 ^ 64, b:fetch(0, "MAX"))
+      assert.is_true(b:update(1, ffi.new("int64_t", -5)))
+      assert.is_true(b:add(1, ffi.new("uint64_t", 3)))
+      assert.equal(-7, b:fetch(1, "SUM"))
+      assert.has_error(function() b:update(1, ffi.new("int[3]")) end)
+      assert.has_error(function() b:update(9, big) end)
+    end)
+
+    it("takes the values from 2^63 on as floats, and refuses negative ones", function()
+      local tpl = assert(stats.template(fresh()))
+      assert(tpl:add_voi(0, "a", "u64", { stats.max() }, { relupdate = true }))
+      local b = tpl:blob()
+      assert.is_true(b:update(0, 2 ^ 63 + 2048))
+      assert.equal("9223372036854777856", require("kstat").format_unsigned(b:fetch(0, "MAX")))
+      assert.is_true(b:add(0, 2 ^ 62))
+      assert.equal("ERANGE", (select(3, b:update(0, -1))))
+      assert.equal("ERANGE", (select(3, b:update(0, 2 ^ 64))))
+    end)
+
+    it("raises on VOIs that are no whole numbers", function()
+      local b = rtt():blob()
+      for _, id in ipairs({ 0.5, -0.5, 0 / 0 }) do
+        for _, method in ipairs({ "update", "add", "quantile", "cdf" }) do
+          assert.has_error(function() b[method](b, id, 0.5) end)
+        end
+        assert.has_error(function() b:fetch(id, "SUM") end)
+        assert.has_error(function() b:counts(id) end)
+        assert.has_error(function() b:count(id) end)
+      end
+      for _, id in ipairs({ 2 ^ 32, 65536, -1 }) do
+        assert.has_error(function() b:update(id, 1) end, "no such VOI, or not one for this update")
+      end
+      assert.equal(0, b:fetch(0, "SUM"))
+    end)
+
+    it("subtracts from unsigned fixed-point values, down to 0", function()
+      local tpl = assert(stats.template(fresh()))
+      assert(tpl:add_voi(0, "a", "uq64", { stats.sum(8), stats.min(8) }, { relupdate = true }))
+      assert(tpl:add_voi(1, "b", "uq32", { stats.max(8) }, { relupdate = true }))
+      local b = tpl:blob()
+      assert.is_true(b:update(0, 2.5))
+      assert.is_true(b:add(0, -1))
+      assert.is_true(b:add(0, -1.25))
+      assert.same({ 2.5 + 1.5 + 0.25, 0.25, 0.25 },
+        { b:fetch(0, "SUM"), (b:fetch(0, "MIN")), (b:fetch(0, "VOISTATE")) })
+      assert.equal("ERANGE", (select(3, b:add(0, -1))))
+      assert.equal("ERANGE", (select(3, b:add(1, -0.5))))
+      assert.equal(4.25, b:fetch(0, "SUM"))
     end)
 
     it("keeps fixed-point values in their precision", function()
@@ -250,7 +357,8 @@ describe("kstat.stats", function()
         local low = dtype == "u64" and 0 or 10
         local buckets, list = {}, {}
         for i = 1, random(6) + 1 do
-          buckets[i] = { random(30) - low, random(30) - low }
+          local lb = random(30) - low
+          buckets[i] = { lb, lb + 1 + random(12) }
           list[i] = kind == "dr" and buckets[i] or buckets[i][1]
         end
         local specs = { stats[kind .. "hist64_usr"](list, { prec = 16 }) }

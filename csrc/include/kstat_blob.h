@@ -13,7 +13,7 @@
  *     kstat_install(k);
  *     kstat_blob_t *b = kstat_blob(k);
  *     ...
- *     kstat_blob_update_int(b, 0, microseconds);
+ *     kstat_blob_update_int(b, 0, microseconds, false);
  *
  * SPDX-License-Identifier: MIT
  */
@@ -60,7 +60,7 @@ kstat_blob_t *kstat_blob(kstat_t *ksp);
 int32_t kstat_blob_voi(const kstat_blob_t *b, const char *name);
 
 /*
- * Feeds a value to a VOI, as stats_voi_update_int() and stats_voi_update_dbl(); with `rel` relative to
+ * Feeds a value to a VOI, as stats_voi_update_int(), _uint() and _dbl(); with `rel` relative to
  * the previous one. Any thread and, of a published one, any process that shares the segment (fork); no
  * system call. A process that dies on any instruction of it leaves all that was committed before.
  * 0, or -1 with errno: EINVAL no such VOI, or not for rel; ERANGE not a value of its type (nothing
@@ -68,6 +68,7 @@ int32_t kstat_blob_voi(const kstat_blob_t *b, const char *name);
  * memory was overwritten.
  */
 int kstat_blob_update_int(kstat_blob_t *b, int32_t voi_id, int64_t v, bool rel);
+int kstat_blob_update_uint(kstat_blob_t *b, int32_t voi_id, uint64_t v, bool rel);
 int kstat_blob_update_dbl(kstat_blob_t *b, int32_t voi_id, double v, bool rel);
 
 /* Adds a private blob of the same template, in one change. 0, or -1 with errno EINVAL, EOVERFLOW, ... */

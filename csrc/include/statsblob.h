@@ -471,7 +471,8 @@ int stats_blob_merge(struct statsblob *dst, const struct statsblob *src);
  * Feeds a value to all statistics of a VOI. _rel adds the value to the previous one first
  * (VOIs with SB_VOI_RELUPDATE). The suffix must be the VOI's data type. EINVAL: it is not,
  * or there is no such VOI. EOVERFLOW, ERANGE: one of the statistics could not take the
- * value and counted it in its errs; the others did.
+ * value and counted it in its errs; the others did. ERANGE of a relative update of a Q VOI, and
+ * of the functions below: the value is not one of the VOI's type; nothing was counted.
  */
 #define STATS_VOI_UPDATE_DECL_(sfx, type)                                                \
 	int stats_voi_update_abs_##sfx(struct statsblob *sb, int32_t voi_id, type voival); \
@@ -492,7 +493,11 @@ STATS_VOI_UPDATE_DECL_(uq64, u64q_t)
  * integer type takes v (ERANGE if it does not fit), a Q VOI takes v whole units.
  */
 int stats_voi_update_int(struct statsblob *sb, int32_t voi_id, int64_t v, bool rel);
-/* Integer VOIs: v must be whole. Q VOIs: v is rounded to the VOI's precision. ERANGE. */
+int stats_voi_update_uint(struct statsblob *sb, int32_t voi_id, uint64_t v, bool rel);
+/*
+ * Integer VOIs: v must be whole. Q VOIs: v is rounded to the VOI's precision. ERANGE, also of
+ * what is no number.
+ */
 int stats_voi_update_dbl(struct statsblob *sb, int32_t voi_id, double v, bool rel);
 
 /* --- reading ------------------------------------------------------------------------ */

@@ -17,11 +17,14 @@ blob_create(lua_State *L)
 	const char *module = luaL_checkstring(L, 2), *name = luaL_checkstring(L, 4);
 	const char *class_ = luaL_checkstring(L, 5);
 	int instance = (int)ks_lua_checkinteger(L, 3);
+	lua_Integer slot = ks_lua_checkinteger(L, 6), shards = ks_lua_checkinteger(L, 7);
 	struct ks_lua_published *b = ks_lua_newpublished(L, s);
 
-	b->ksp = kstat_publish_statsblob(s->pub, module, instance, name, class_,
-	    (uint32_t)ks_lua_checkinteger(L, 6), (uint_t)ks_lua_checkinteger(L, 7),
-	    (uchar_t)ks_lua_checkinteger(L, 8));
+	luaL_argcheck(L, slot >= 0 && slot <= INT32_MAX, 6, "slot out of range");
+	if (shards < 0 || shards > UINT16_MAX)
+		shards = 0; /* refused as such */
+	b->ksp = kstat_publish_statsblob(s->pub, module, instance, name, class_, (uint32_t)slot,
+	    (uint_t)shards, (uchar_t)ks_lua_checkinteger(L, 8));
 	return b->ksp != NULL ? 1 : ks_lua_fail(L);
 }
 
@@ -190,16 +193,25 @@ blob_methods(lua_State *L)
 	return 1;
 }
 
-/* blob_function() -> address of kstat_blob_update_dbl(), for the FFI */
-static int
-blob_function(lua_State *L)
+static void
+push_function(lua_State *L, const char *name, void (*f)(void))
 {
-	int (*f)(kstat_blob_t *, int32_t, double, bool) = kstat_blob_update_dbl;
 	void *p;
 
 	_Static_assert(sizeof(f) == sizeof(p), "function addresses");
 	memcpy(&p, &f, sizeof(p));
 	lua_pushlightuserdata(L, p);
+	lua_setfield(L, -2, name);
+}
+
+/* blob_functions() -> {name = address} of the update functions, for the FFI */
+static int
+blob_functions(lua_State *L)
+{
+	lua_createtable(L, 0, 3);
+	push_function(L, "int", (void (*)(void))kstat_blob_update_int);
+	push_function(L, "uint", (void (*)(void))kstat_blob_update_uint);
+	push_function(L, "dbl", (void (*)(void))kstat_blob_update_dbl);
 	return 1;
 }
 
@@ -209,7 +221,7 @@ ks_lua_add_publish_blob(lua_State *L)
 	static const luaL_Reg functions[] = {
 		{ "blob", blob_create }, { "blob_describe", blob_describe },
 		{ "blob_vois", blob_vois }, { "blob_methods", blob_methods },
-		{ "blob_function", blob_function }, { NULL, NULL }
+		{ "blob_functions", blob_functions }, { NULL, NULL }
 	};
 
 	ks_lua_setfuncs(L, functions);

@@ -58,6 +58,7 @@ check_id(lua_State *L, int i)
 {
 	lua_Number id = luaL_checknumber(L, i);
 
+	ks_lua_checkwhole(L, id, i);
 	return id >= 0 && id <= INT16_MAX ? (int32_t)id : -1;
 }
 
@@ -153,7 +154,7 @@ update(lua_State *L, bool rel)
 		lua_pushboolean(L, 1);
 		return 1;
 	}
-	(void)luaL_checknumber(L, 2);
+	(void)check_id(L, 2); /* a mistake in the ID is told before one in the value */
 	return update_result(L, err);
 }
 
@@ -167,6 +168,13 @@ static int
 blob_add(lua_State *L)
 {
 	return update(L, true);
+}
+
+/* nil, message, errno = blob:failed(errno): what an update through the FFI returned */
+static int
+blob_failed(lua_State *L)
+{
+	return ks_lua_stats_fail(L, (int)ks_lua_checkinteger(L, 2), "value");
 }
 
 static void
@@ -493,7 +501,7 @@ ks_lua_add_stats(lua_State *L)
 	};
 	static const luaL_Reg methods[] = {
 		{ "update", blob_update }, { "add", blob_add }, { "fetch", blob_fetch },
-		{ "counts", blob_counts },
+		{ "counts", blob_counts }, { "failed", blob_failed },
 		{ "rows", blob_rows }, { "copy", blob_copy }, { "reset", blob_reset },
 		{ "merge", blob_merge }, { "quantile", blob_quantile }, { "cdf", blob_cdf },
 		{ "count", blob_count }, { "text", blob_text }, { "bytes", blob_bytes },
@@ -516,8 +524,9 @@ ks_lua_add_stats(lua_State *L)
 	set_with(L, functions, mt);
 	push_address(L, "update_dbl", (void (*)(void))stats_voi_update_dbl);
 	push_address(L, "update_int", (void (*)(void))stats_voi_update_int);
-	lua_pushinteger(L, EOVERFLOW);
-	lua_setfield(L, -2, "EOVERFLOW");
+	push_address(L, "update_uint", (void (*)(void))stats_voi_update_uint);
+	lua_pushinteger(L, EINVAL);
+	lua_setfield(L, -2, "EINVAL");
 	ks_lua_add_stats_template(L);
 	lua_settop(L, mt - 1);
 	lua_setfield(L, -2, "stats");

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,20 @@ ks_lua_stats_fail(lua_State *L, int err, const char *what)
 	return 3;
 }
 
+/* Raises at whoever called the function of lua/kstat/stats.lua that called this one. */
+static int
+usage(lua_State *L, const char *format, ...)
+{
+	va_list ap;
+
+	luaL_where(L, 2);
+	va_start(ap, format);
+	(void)lua_pushvfstring(L, format, ap);
+	va_end(ap);
+	lua_concat(L, 2);
+	return lua_error(L);
+}
+
 /* slot = tpl_alloc(name) */
 static int
 tpl_alloc(lua_State *L)
@@ -34,7 +49,8 @@ tpl_alloc(lua_State *L)
 	const char *name = luaL_checklstring(L, 1, &len);
 	int slot;
 
-	luaL_argcheck(L, strlen(name) == len, 1, "name contains a NUL byte");
+	if (strlen(name) != len)
+		return usage(L, "bad argument #1 to 'template' (name contains a NUL byte)");
 	slot = stats_tpl_alloc(name, 0);
 	if (slot < 0)
 		return ks_lua_stats_fail(L, -slot, name);
@@ -100,33 +116,57 @@ index_of(lua_State *L, const char *s, const char *what, bool dtypes)
 		if (strcmp(s, dtypes ? ks_dtypes[i].name : ks_stypes[i]) == 0)
 			return i;
 	}
-	return luaL_error(L, "unknown %s '%s'", what, s);
+	return usage(L, "unknown %s '%s'", what, s);
 }
 
-static lua_Number
-field_number(lua_State *L, int t, const char *key, lua_Number dflt)
+/* A field that is a whole number from least to most; nil: dflt, if that is one. */
+static uint64_t
+field_count(lua_State *L, int t, const char *key, lua_Number least, lua_Number most,
+    lua_Number dflt)
 {
 	lua_Number v = dflt;
 
 	lua_getfield(L, t, key);
-	if (!lua_isnil(L, -1)) {
-		if (lua_type(L, -1) != LUA_TNUMBER)
-			luaL_error(L, "%s must be a number", key);
+	if (lua_type(L, -1) == LUA_TNUMBER)
 		v = lua_tonumber(L, -1);
+	else if (!lua_isnil(L, -1))
+		v = -1;
+	if (!(v >= least && v <= most) || v != floor(v)) {
+		lua_pushnumber(L, least);
+		lua_pushnumber(L, most);
+		usage(L, "%s must be a whole number from %s to %s", key, lua_tostring(L, -2),
+		    lua_tostring(L, -1));
 	}
 	lua_pop(L, 1);
-	return v;
+	return (uint64_t)v;
 }
 
-/* A field that is a whole number of at least 0. */
-static uint64_t
-field_count(lua_State *L, int t, const char *key)
-{
-	lua_Number v = field_number(L, t, key, -1);
+#define FIELD_COUNT(L, t, key) field_count(L, t, key, 0, 0x1p53, -1)
+#define FIELD_PREC(L, t, dflt) ((uint32_t)field_count(L, t, "prec", 0, 64, dflt))
 
-	if (!(v >= 0 && v <= 0x1p53) || v != floor(v))
-		luaL_error(L, "%s must be a whole number, 0 or more", key);
-	return (uint64_t)v;
+/* A whole number as one of an integer type, widened; false if it is none of its values. */
+static bool
+integer_word(lua_State *L, unsigned dt, uint64_t *w)
+{
+	unsigned bits = ks_dtypes[dt].size * 8u - (ks_dtypes[dt].is_signed ? 1u : 0u);
+	lua_Number v, most = (lua_Number)ldexp(1, (int)bits);
+
+#if KS_LUA_INTEGERS
+	if (lua_isinteger(L, -1)) {
+		lua_Integer n = lua_tointeger(L, -1);
+
+		*w = (uint64_t)n;
+		if (bits >= 63)
+			return n >= 0 || ks_dtypes[dt].is_signed;
+		return n < ((lua_Integer)1 << bits) &&
+		    n >= (ks_dtypes[dt].is_signed ? -((lua_Integer)1 << bits) : 0);
+	}
+#endif
+	v = lua_tonumber(L, -1);
+	if (v != floor(v) || !(v < most) || !(v >= (ks_dtypes[dt].is_signed ? -most : 0)))
+		return false;
+	*w = v < 0x1p63 ? (uint64_t)(int64_t)v : (uint64_t)v;
+	return true;
 }
 
 /* The number on top as a bound of a VOI of type dt; prec for Q types. */
@@ -134,26 +174,20 @@ static uint64_t
 bound(lua_State *L, const char *key, unsigned dt, unsigned prec)
 {
 	uint64_t w = 0;
-	lua_Number v;
 
 	if (lua_type(L, -1) != LUA_TNUMBER)
-		luaL_error(L, "%s must be a number", key);
-	v = lua_tonumber(L, -1);
+		usage(L, "%s must be a number", key);
 	if (ks_dtypes[dt].is_q) {
 		unsigned ctl = ks_q_ctl(prec);
-		double scaled = rint(ldexp((double)v, (int)ks_q_frac(dt, ctl)));
+		double v = (double)lua_tonumber(L, -1);
+		double scaled = rint(ldexp(v, (int)ks_q_frac(dt, ctl)));
 
 		if (!(fabs(scaled) < 0x1p62) || !ks_q_word(dt, ctl, (int64_t)scaled, &w))
-			luaL_error(L, "%s does not fit the data type", key);
-		return w;
+			usage(L, "%s is not a number of the type %s", key, ks_dtypes[dt].name);
+	} else if (!integer_word(L, dt, &w)) {
+		usage(L, "%s is not a whole number of the type %s", key, ks_dtypes[dt].name);
 	}
-#if KS_LUA_INTEGERS
-	if (lua_isinteger(L, -1))
-		return (uint64_t)lua_tointeger(L, -1);
-#endif
-	if (v != floor(v) || !(v >= -0x1p63 && v < 0x1p64))
-		luaL_error(L, "%s must be a whole number of 64 bits", key);
-	return v < 0x1p63 ? (uint64_t)(int64_t)v : (uint64_t)v;
+	return w;
 }
 
 static uint64_t
@@ -183,12 +217,12 @@ user_buckets(lua_State *L, struct vss_hist_hlpr_info *hi, unsigned dt, unsigned 
 	int list = lua_gettop(L);
 
 	if (n == 0 || n > KS_SB_MAX)
-		luaL_error(L, "buckets must be a list of 1 to 65535 pairs");
+		usage(L, "buckets must be a list of 1 to 65535 pairs");
 	b = lua_newuserdata(L, n * sizeof(*b));
 	for (size_t i = 0; i < n; i++) {
 		lua_rawgeti(L, list, (int)i + 1);
 		if (!lua_istable(L, -1))
-			luaL_error(L, "a bucket must be a table");
+			usage(L, "a bucket must be a table");
 		lua_rawgeti(L, -1, 1);
 		b[i].lb = bound(L, "bucket", dt, prec);
 		lua_rawgeti(L, -2, 2);
@@ -203,7 +237,7 @@ user_buckets(lua_State *L, struct vss_hist_hlpr_info *hi, unsigned dt, unsigned 
 static void
 hist_spec(lua_State *L, int t, struct voistatspec *vss, struct vss_hist_hlpr_info *hi, unsigned dt)
 {
-	unsigned prec = (unsigned)field_number(L, t, "prec", 0);
+	unsigned prec = FIELD_PREC(L, t, 0);
 	const char *scheme;
 
 	vss->hlpr = stats_vss_hist_hlpr;
@@ -228,17 +262,17 @@ hist_spec(lua_State *L, int t, struct voistatspec *vss, struct vss_hist_hlpr_inf
 	hi->ub = field_bound(L, t, "ub", dt, prec);
 	if (strcmp(scheme, "LIN") == 0) {
 		hi->scheme = BKT_LIN;
-		hi->lin.stepinc = field_count(L, t, "stepinc");
+		hi->lin.stepinc = FIELD_COUNT(L, t, "stepinc");
 	} else if (strcmp(scheme, "EXP") == 0) {
 		hi->scheme = BKT_EXP;
-		hi->exp.stepbase = field_count(L, t, "stepbase");
-		hi->exp.stepexp = field_count(L, t, "stepexp");
+		hi->exp.stepbase = FIELD_COUNT(L, t, "stepbase");
+		hi->exp.stepexp = FIELD_COUNT(L, t, "stepexp");
 	} else if (strcmp(scheme, "LINEXP") == 0) {
 		hi->scheme = BKT_LINEXP;
-		hi->linexp.nlinsteps = field_count(L, t, "nlinsteps");
-		hi->linexp.stepbase = field_count(L, t, "stepbase");
+		hi->linexp.nlinsteps = FIELD_COUNT(L, t, "nlinsteps");
+		hi->linexp.stepbase = FIELD_COUNT(L, t, "stepbase");
 	} else {
-		luaL_error(L, "unknown scheme '%s'", scheme);
+		usage(L, "unknown scheme '%s'", scheme);
 	}
 	lua_pop(L, 4);
 }
@@ -249,17 +283,22 @@ tpl_add(lua_State *L)
 {
 	uint32_t slot = (uint32_t)ks_lua_checkinteger(L, 1);
 	lua_Number id = luaL_checknumber(L, 2);
-	const char *name = luaL_checkstring(L, 3);
+	size_t len, n;
+	const char *name = luaL_checklstring(L, 3, &len);
 	int dt = index_of(L, luaL_checkstring(L, 4), "data type", true), ret;
 	struct voistatspec vss[MAX_SPECS];
 	struct spec info[MAX_SPECS];
-	size_t n;
 
 	luaL_checktype(L, 5, LUA_TTABLE);
-	luaL_argcheck(L, id >= 0 && id <= INT16_MAX && id == floor(id), 2, "not a VOI ID (0..32767)");
-	luaL_argcheck(L, ks_dtype_is_voi((unsigned)dt), 4, "not the data type of a VOI");
+	if (!(id >= 0 && id <= INT16_MAX) || id != floor(id))
+		return usage(L, "bad argument #1 to 'add_voi' (a whole number from 0 to 32767 expected)");
+	if (strlen(name) != len)
+		return usage(L, "bad argument #2 to 'add_voi' (name contains a NUL byte)");
+	if (!ks_dtype_is_voi((unsigned)dt))
+		return usage(L, "bad argument #3 to 'add_voi' (not the data type of a VOI)");
 	n = ks_lua_rawlen(L, 5);
-	luaL_argcheck(L, n >= 1 && n <= MAX_SPECS, 5, "1 to 8 statistics expected");
+	if (n < 1 || n > MAX_SPECS)
+		return usage(L, "bad argument #4 to 'add_voi' (1 to 8 statistics expected)");
 	luaL_checkstack(L, 4 * MAX_SPECS, NULL);
 	memset(vss, 0, sizeof(vss));
 	memset(info, 0, sizeof(info));
@@ -268,7 +307,8 @@ tpl_add(lua_State *L)
 		int t;
 
 		lua_rawgeti(L, 5, (int)i + 1);
-		luaL_argcheck(L, lua_istable(L, -1), 5, "a statistic must come from a constructor");
+		if (!lua_istable(L, -1))
+			return usage(L, "statistic %d must come from a constructor", (int)i + 1);
 		t = lua_gettop(L);
 		lua_getfield(L, t, "stat");
 		v->stype = (enum voi_stype)index_of(L, luaL_checkstring(L, -1), "statistic", false);
@@ -279,12 +319,12 @@ tpl_add(lua_State *L)
 			lua_getfield(L, t, "tdgst");
 			v->vs_dtype = (enum vsd_dtype)index_of(L, luaL_checkstring(L, -1), "digest", true);
 			lua_pop(L, 1);
-			info[i].ti.nctds = (uint32_t)field_count(L, t, "nctds");
-			info[i].ti.prec = (uint32_t)field_count(L, t, "prec");
+			info[i].ti.nctds = (uint32_t)field_count(L, t, "nctds", 1, KS_SB_MAX, 0);
+			info[i].ti.prec = FIELD_PREC(L, t, -1);
 			v->hlpr = stats_vss_tdgst_hlpr;
 			v->hlprinfo = (struct vss_hlpr_info *)(void *)&info[i].ti;
 		} else {
-			info[i].ni.prec = (uint32_t)field_number(L, t, "prec", 16);
+			info[i].ni.prec = FIELD_PREC(L, t, 16);
 			v->hlpr = stats_vss_numeric_hlpr;
 			v->hlprinfo = (struct vss_hlpr_info *)(void *)&info[i].ni;
 		}
@@ -340,21 +380,36 @@ roll(lua_State *L)
 	size_t len = 0, n;
 	const char *seed = luaL_optlstring(L, 2, NULL, &len);
 	struct stats_tpl_sample_rate *list;
+	lua_Number sum = 0;
 	int slot;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	n = ks_lua_rawlen(L, 1);
-	luaL_argcheck(L, n <= INT16_MAX, 1, "too many rates");
+	if (n > INT16_MAX)
+		return usage(L, "too many rates");
 	list = lua_newuserdata(L, (n + 1) * sizeof(*list));
 	for (size_t i = 0; i < n; i++) {
+		lua_Number id, pct;
+
 		lua_rawgeti(L, 1, (int)i + 1);
-		luaL_argcheck(L, lua_istable(L, -1), 1, "a rate must be {slot, percent}");
+		if (!lua_istable(L, -1))
+			return usage(L, "rate %d must be {slot, percent}", (int)i + 1);
 		lua_rawgeti(L, -1, 1);
 		lua_rawgeti(L, -2, 2);
-		list[i].tpl_slot_id = (int32_t)ks_lua_checkinteger(L, -2);
-		list[i].tpl_sample_pct = (uint32_t)ks_lua_checkinteger(L, -1);
+		id = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : -1;
+		pct = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
+		if (!(id >= 0 && id <= INT32_MAX) || id != floor(id) ||
+		    stats_tpl_fetch((int)id, NULL) != 0)
+			return usage(L, "rate %d: no such template", (int)i + 1);
+		if (!(pct >= 0 && pct <= 100) || pct != floor(pct))
+			return usage(L, "rate %d: a whole percentage from 0 to 100 expected", (int)i + 1);
+		sum += pct;
+		list[i].tpl_slot_id = (int32_t)id;
+		list[i].tpl_sample_pct = (uint32_t)pct;
 		lua_pop(L, 3);
 	}
+	if (sum > 100)
+		return usage(L, "rates of more than 100 percent together");
 	slot = stats_tpl_sample_rollthedice(list, (int)n, (void *)(uintptr_t)seed, len);
 	if (slot < 0)
 		lua_pushnil(L);

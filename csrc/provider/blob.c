@@ -413,6 +413,12 @@ kstat_blob_update_int(kstat_blob_t *b, int32_t voi_id, int64_t v, bool rel)
 }
 
 int
+kstat_blob_update_uint(kstat_blob_t *b, int32_t voi_id, uint64_t v, bool rel)
+{
+	return update(b, rel ? KS_BLOB_REL_UINT : KS_BLOB_UINT, voi_id, v);
+}
+
+int
 kstat_blob_update_dbl(kstat_blob_t *b, int32_t voi_id, double v, bool rel)
 {
 	uint64_t bits;

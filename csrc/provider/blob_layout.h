@@ -56,7 +56,9 @@ enum ks_blob_op {
 	KS_BLOB_INT,   /* stats_voi_update_int() */
 	KS_BLOB_DBL,   /* stats_voi_update_dbl(); the value's bits */
 	KS_BLOB_REL_INT,
-	KS_BLOB_REL_DBL
+	KS_BLOB_REL_DBL,
+	KS_BLOB_UINT, /* stats_voi_update_uint() */
+	KS_BLOB_REL_UINT
 };
 
 struct ks_blob_entry {

@@ -29,6 +29,10 @@ ks_blob_apply(struct statsblob *blob, enum ks_blob_op op, int32_t voi, uint64_t 
 		return stats_voi_update_dbl(blob, voi, as_double(value), false);
 	case KS_BLOB_REL_DBL:
 		return stats_voi_update_dbl(blob, voi, as_double(value), true);
+	case KS_BLOB_UINT:
+		return stats_voi_update_uint(blob, voi, value, false);
+	case KS_BLOB_REL_UINT:
+		return stats_voi_update_uint(blob, voi, value, true);
 	default:
 		return EINVAL;
 	}

@@ -162,7 +162,7 @@ gen_next(struct gen *g, __int128 lb, __int128 *next)
 
 	switch (info->scheme) {
 	case BKT_EXP:
-		if (step > BEYOND)
+		if (step == 0 || step > BEYOND)
 			return false;
 		step <<= g->frac;
 		if (__builtin_mul_overflow(g->step, (__int128)info->exp.stepbase, &g->step))

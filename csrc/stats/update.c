@@ -245,7 +245,7 @@ q_relative(unsigned dt, uint64_t prev, uint64_t *v)
 {
 	if (ks_q_fix(dt, prev) == 0)
 		return 0;
-	return ks_q_add(dt, v, prev);
+	return ks_q_add(dt, v, prev) == 0 ? 0 : ERANGE; /* nothing is counted */
 }
 
 static int
@@ -355,13 +355,34 @@ q_voi_ctl(const struct ks_sb *sb, const struct ks_voi *voi)
 	return ks_q_ctl(16);
 }
 
+/*
+ * A Q VOI takes a value of its precision in units of the last place. An unsigned type has no
+ * word for a negative distance, only for where it leads.
+ */
+static int
+update_q_fix(struct statsblob *b, const struct ks_voi *voi, unsigned ctl, __int128 fix, bool rel)
+{
+	unsigned dt = voi->dtype;
+	uint64_t prev, w;
+
+	if (rel && (voi->flags & KS_VOI_REL) == 0)
+		return EINVAL;
+	if (ks_q_word128(dt, ctl, fix, &w))
+		return update_q(b, voi->id, dt, w, rel);
+	if (!rel || fix >= 0)
+		return ERANGE;
+	prev = ks_ldval(ks_sb_data(ks_sb(b), ks_sb_vs(ks_sb(b), voi, VS_STYPE_VOISTATE)), dt);
+	if ((prev & KS_Q_CTL) != ctl || !ks_q_word128(dt, ctl, ks_q_fix(dt, prev) + fix, &w))
+		return ERANGE;
+	return update_q(b, voi->id, dt, w, false);
+}
+
 /* As update_whole, of the types that are not 64-bit integers. */
 static __attribute__((noinline)) int
 update_narrow(struct statsblob *b, int32_t id, int64_t v, bool rel)
 {
 	const struct ks_voi *voi = ks_sb_find(ks_sb(b), id);
 	unsigned ctl;
-	uint64_t w;
 
 	if (voi == NULL)
 		return EINVAL;
@@ -388,10 +409,7 @@ update_narrow(struct statsblob *b, int32_t id, int64_t v, bool rel)
 		           : stats_voi_update_abs_ulong(b, id, (unsigned long)v);
 	default:
 		ctl = q_voi_ctl(ks_sb(b), voi);
-		if (!ks_q_word128(voi->dtype, ctl,
-		        v * ((__int128)1 << ks_q_frac(voi->dtype, ctl)), &w))
-			return ERANGE;
-		return update_q(b, id, voi->dtype, w, rel);
+		return update_q_fix(b, voi, ctl, v * ((__int128)1 << ks_q_frac(voi->dtype, ctl)), rel);
 	}
 }
 
@@ -423,28 +441,41 @@ stats_voi_update_int(struct statsblob *b, int32_t id, int64_t v, bool rel)
 }
 
 int
+stats_voi_update_uint(struct statsblob *b, int32_t id, uint64_t v, bool rel)
+{
+	const struct ks_voi *voi;
+
+	if (v <= INT64_MAX)
+		return stats_voi_update_int(b, id, (int64_t)v, rel);
+	if (!ks_sb_ok(ks_sb(b)) || (voi = ks_sb_find(ks_sb(b), id)) == NULL ||
+	    (rel && (voi->flags & KS_VOI_REL) == 0))
+		return EINVAL;
+	if (ks_dtypes[voi->dtype].size != 8 || ks_dtypes[voi->dtype].is_signed ||
+	    ks_dtypes[voi->dtype].is_q)
+		return ERANGE;
+	return update_int(b, id, voi->dtype, 8, false, v, rel);
+}
+
+int
 stats_voi_update_dbl(struct statsblob *b, int32_t id, double v, bool rel)
 {
 	const struct ks_voi *voi;
 	double scaled;
 	unsigned ctl;
-	uint64_t w;
 
 	/* The common case: a whole number of 63 bits. */
 	if (__builtin_expect(v >= -0x1p63 && v < 0x1p63 && v == (double)(int64_t)v, 1))
 		return stats_voi_update_int(b, id, (int64_t)v, rel);
-	if (!ks_sb_ok(ks_sb(b)) || (voi = ks_sb_find(ks_sb(b), id)) == NULL || isnan(v))
+	if (v >= 0x1p63 && v < 0x1p64)
+		return stats_voi_update_uint(b, id, (uint64_t)v, rel);
+	if (!ks_sb_ok(ks_sb(b)) || (voi = ks_sb_find(ks_sb(b), id)) == NULL ||
+	    (rel && (voi->flags & KS_VOI_REL) == 0))
 		return EINVAL;
-	if (!ks_dtypes[voi->dtype].is_q) {
-		if (v >= 0x1p63 && v < 0x1p64 && ks_dtypes[voi->dtype].size == 8 &&
-		    !ks_dtypes[voi->dtype].is_signed)
-			return update_int(b, id, voi->dtype, 8, false, (uint64_t)v, rel);
+	if (!ks_dtypes[voi->dtype].is_q)
 		return ERANGE;
-	}
 	ctl = q_voi_ctl(ks_sb(b), voi);
 	scaled = rint(ldexp(v, (int)ks_q_frac(voi->dtype, ctl)));
-	if (!(scaled > -0x1p62 && scaled < 0x1p62) ||
-	    !ks_q_word(voi->dtype, ctl, (int64_t)scaled, &w))
+	if (!(scaled > -0x1p62 && scaled < 0x1p62)) /* nor is a NaN */
 		return ERANGE;
-	return update_q(b, id, voi->dtype, w, rel);
+	return update_q_fix(b, voi, ctl, (int64_t)scaled, rel);
 }

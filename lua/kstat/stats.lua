@@ -12,6 +12,11 @@
 -- few hundred bytes that can be copied, merged and sent. Blobs are not locked: each belongs
 -- to the state that made it.
 --
+-- Integers are Lua's: in Lua 5.3 and later exact to 64 bits, where an unsigned one from 2^63 on is negative to Lua
+-- (`kstat.format_unsigned` prints it); in LuaJIT and Lua 5.1 exact to 2^53. Such values are given to an update as
+-- floats (2^63 and above) or as LuaJIT's uint64_t: a negative number is never one of an unsigned type, for a time that
+-- went backwards must not become a huge one.
+--
 -- What the world can cause is returned as nil, message, errno name; a caller's mistake (a
 -- wrong type, a VOI that does not exist) is raised.
 -- @module kstat.stats
@@ -21,73 +26,139 @@ local stats = {}
 
 -- Constructors ------------------------------------------------------------------------
 
+local function bad(level, i, name, expected, v)
+  error(("bad argument #%d to '%s' (%s expected, got %s)"):format(i, name, expected, type(v) == "number" and
+    tostring(v) or type(v)), level + 1)
+end
+
+local function number(v, i, name)
+  if type(v) ~= "number" then bad(3, i, name, "number", v) end
+  if v ~= v or v == math.huge or v == -math.huge then bad(3, i, name, "finite number", v) end
+  return v
+end
+
+local MOST = 2 ^ 53 -- steps: exact in every Lua
+
+-- A whole number of a range; its type may be either of Lua's.
+local function whole(v, i, name, least, most, level)
+  level = level or 3
+  if type(v) ~= "number" then bad(level, i, name, "number", v) end
+  if not (v >= least and v <= most) or v % 1 ~= 0 then
+    bad(level, i, name, ("whole number from %d to %.0f"):format(least, most), v)
+  end
+  return v
+end
+
+-- A table of booleans, all of them known; nil: none.
+local function flags_of(options, i, name, known)
+  if options == nil then return {} end
+  if type(options) ~= "table" then bad(3, i, name, "table", options) end
+  for key, value in pairs(options) do
+    if not known[key] then error(("unknown option '%s' of '%s'"):format(tostring(key), name), 3) end
+    if type(value) ~= "boolean" then
+      error(("option '%s' of '%s': boolean expected, got %s"):format(key, name, type(value)), 3)
+    end
+  end
+  return options
+end
+
+-- Fractional bits of fixed-point values.
+local function precision(v, i, name)
+  return v ~= nil and whole(v, i, name, 0, 64, 4) or nil
+end
+
 --- The sum of the values. It wraps as the VOI's type does; a fixed-point sum that would
 -- overflow stays, and the update fails with EOVERFLOW.
--- @tparam[opt=16] number prec fractional bits; VOIs of fixed-point type only
-function stats.sum(prec) return { stat = "SUM", prec = prec } end
+-- @tparam[opt=16] number prec fractional bits, 0 to 64; VOIs of fixed-point type only
+function stats.sum(prec)
+  prec = precision(prec, 1, "sum")
+  return { stat = "SUM", prec = prec }
+end
 
 --- The greatest value. `prec` as for `sum`.
-function stats.max(prec) return { stat = "MAX", prec = prec } end
+function stats.max(prec)
+  prec = precision(prec, 1, "max")
+  return { stat = "MAX", prec = prec }
+end
 
 --- The least value. `prec` as for `sum`.
-function stats.min(prec) return { stat = "MIN", prec = prec } end
+function stats.min(prec)
+  prec = precision(prec, 1, "min")
+  return { stat = "MIN", prec = prec }
+end
 
 -- Flags of the histogram constructors.
 stats.LBOUND_INF = "lbound_inf" -- one more bucket, below the first
 stats.UBOUND_INF = "ubound_inf" -- one more bucket, above the last
 
-local function number(v, i, name)
-  if type(v) ~= "number" then
-    error(("bad argument #%d to '%s' (number expected, got %s)"):format(i, name, type(v)), 3)
-  end
-  return v
-end
-
--- flags: one of the two, or a list of them; prec may follow in the table: { prec = 8 }.
-local function with_flags(spec, flags)
+-- Enters flags: one of the two, or a list of them; prec may follow in the table: { prec = 8 }.
+local function with_flags(spec, flags, i, name)
   if type(flags) == "string" then flags = { flags } end
-  for _, f in ipairs(flags or {}) do
-    if f ~= stats.LBOUND_INF and f ~= stats.UBOUND_INF then
-      error("unknown histogram flag '" .. tostring(f) .. "'", 3)
+  if flags ~= nil and type(flags) ~= "table" then bad(3, i, name, "flag or table of flags", flags) end
+  for key, f in pairs(flags or {}) do
+    if key == "prec" then
+      if type(f) ~= "number" or not (f >= 0 and f <= 64) or f % 1 ~= 0 then
+        error(("prec of '%s': whole number from 0 to 64 expected, got %s"):format(name, tostring(f)), 3)
+      end
+      spec.prec = f
+    elseif f ~= stats.LBOUND_INF and f ~= stats.UBOUND_INF then
+      error("unknown histogram flag '" .. tostring(type(key) == "number" and f or key) .. "'", 3)
+    else
+      spec[f] = true
     end
-    spec[f] = true
   end
-  spec.prec = flags and flags.prec
-  return spec
 end
 
 local function lin(kind, name)
   return function(lb, ub, step, flags)
-    return with_flags({ stat = "HIST", hist = kind, scheme = "LIN", lb = number(lb, 1, name),
-      ub = number(ub, 2, name), stepinc = number(step, 3, name) }, flags)
+    local spec = { stat = "HIST", hist = kind, scheme = "LIN", lb = number(lb, 1, name),
+      ub = number(ub, 2, name), stepinc = whole(step, 3, name, 0, MOST) }
+    with_flags(spec, flags, 4, name)
+    return spec
   end
 end
 
 local function exp(kind, name)
   return function(lb, ub, base, first, flags)
-    return with_flags({ stat = "HIST", hist = kind, scheme = "EXP", lb = number(lb, 1, name),
-      ub = number(ub, 2, name), stepbase = number(base, 3, name),
-      stepexp = number(first, 4, name) }, flags)
+    local spec = { stat = "HIST", hist = kind, scheme = "EXP", lb = number(lb, 1, name),
+      ub = number(ub, 2, name), stepbase = whole(base, 3, name, 0, MOST),
+      stepexp = whole(first, 4, name, 0, MOST) }
+    with_flags(spec, flags, 5, name)
+    return spec
   end
 end
 
 local function linexp(kind, name)
   return function(lb, ub, nlinsteps, base, flags)
-    return with_flags({ stat = "HIST", hist = kind, scheme = "LINEXP", lb = number(lb, 1, name),
-      ub = number(ub, 2, name), nlinsteps = number(nlinsteps, 3, name),
-      stepbase = number(base, 4, name) }, flags)
+    local spec = { stat = "HIST", hist = kind, scheme = "LINEXP", lb = number(lb, 1, name),
+      ub = number(ub, 2, name), nlinsteps = whole(nlinsteps, 3, name, 0, MOST),
+      stepbase = whole(base, 4, name, 0, MOST) }
+    with_flags(spec, flags, 5, name)
+    return spec
   end
 end
 
 -- Buckets are numbers, or for discrete ranges pairs {lb, ub}.
 local function usr(kind, name)
+  local ranges = kind:find("^DR") ~= nil
   return function(buckets, flags)
-    if type(buckets) ~= "table" then
-      error(("bad argument #1 to '%s' (table of buckets expected)"):format(name), 2)
-    end
+    if type(buckets) ~= "table" then bad(2, 1, name, "table of buckets", buckets) end
     local list = {}
-    for i, b in ipairs(buckets) do list[i] = type(b) == "table" and b or { b, b } end
-    return with_flags({ stat = "HIST", hist = kind, scheme = "USR", buckets = list }, flags)
+    for i, b in ipairs(buckets) do
+      local lb, ub = b, b
+      if ranges then
+        if type(b) ~= "table" then error(("bucket %d of '%s': {lb, ub} expected"):format(i, name), 2) end
+        lb, ub = b[1], b[2]
+      end
+      local fine = type(lb) == "number" and type(ub) == "number" and (not ranges or lb < ub)
+      if not fine then
+        error(("bucket %d of '%s': %s expected"):format(i, name, ranges and "{lb, ub} with lb < ub" or "number"), 2)
+      end
+      list[i] = { lb, ub }
+    end
+    local spec = { stat = "HIST", hist = kind, scheme = "USR", buckets = list }
+    with_flags(spec, flags, 2, name)
+    return spec
   end
 end
 
@@ -138,8 +209,8 @@ stats.dvhist64_usr = usr("DVHIST64", "dvhist64_usr")
 
 local function tdgst(kind, name)
   return function(nctds, prec)
-    return { stat = "TDGST", tdgst = kind, nctds = number(nctds, 1, name),
-      prec = number(prec or 10, 2, name) }
+    nctds = whole(nctds, 1, name, 1, 65535)
+    return { stat = "TDGST", tdgst = kind, nctds = nctds, prec = precision(prec, 2, name) or 10 }
   end
 end
 
@@ -208,11 +279,12 @@ end
 -- @return the template, or nil, message, "EINVAL" | "EFBIG" | "EOPNOTSUPP" (it exists) | "ENOMEM"
 function template:add_voi(id, name, dtype, list, options)
   is_template(self, 1)
-  if type(dtype) ~= "string" then
-    error(("bad argument #3 to 'add_voi' (string expected, got %s)"):format(type(dtype)), 2)
-  end
-  local ok, message, code = core.tpl_add(self.slot, id, name, dtypes[dtype] or dtype, list,
-    options ~= nil and options.relupdate == true)
+  id = whole(id, 1, "add_voi", 0, 32767)
+  if type(name) ~= "string" then bad(2, 2, "add_voi", "string", name) end
+  if type(dtype) ~= "string" then bad(2, 3, "add_voi", "string", dtype) end
+  if type(list) ~= "table" then bad(2, 4, "add_voi", "table of statistics", list) end
+  local relupdate = flags_of(options, 5, "add_voi", { relupdate = true }).relupdate == true
+  local ok, message, code = core.tpl_add(self.slot, id, name, dtypes[dtype] or dtype, list, relupdate)
   if not ok then return nil, message, code end
   return self
 end
@@ -251,8 +323,9 @@ end
 --- Feeds a value to all statistics of a VOI.
 -- @function blob:update
 -- @int id of the VOI
--- @number v a whole number for integer VOIs; fixed-point VOIs round to their precision
--- @return true, or nil, message, "ERANGE" (not of the VOI's type; nothing was counted) |
+-- @number v a whole number for integer VOIs (in LuaJIT also an int64_t or uint64_t); fixed-point VOIs round to their
+-- precision
+-- @return true, or nil, message, "ERANGE" (not of the VOI's type, or no number; nothing was counted) |
 -- "EOVERFLOW" (one statistic could not take it, the others did)
 
 --- Feeds the previous value plus `dv` (VOIs with `relupdate`).
@@ -272,39 +345,57 @@ if has_ffi then
   end
   local update_dbl = fn("int (*)(void *, int32_t, double, bool)", core.update_dbl)
   local update_int = fn("int (*)(void *, int32_t, int64_t, bool)", core.update_int)
-  local slow = { [false] = blob.update, [true] = blob.add }
-  local metatable, overflow = core.metatable, core.EOVERFLOW
-  local getmt, type, error = debug.getmetatable, type, error
+  local update_uint = fn("int (*)(void *, int32_t, uint64_t, bool)", core.update_uint)
+  local int64, uint64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
+  local metatable, EINVAL = core.metatable, core.EINVAL
+  local getmt, type, error, tobit = debug.getmetatable, type, error, require("bit").tobit
 
-  -- The rare cases, off the trace: other numbers and errors.
-  local function other(self, id, v, rel)
-    if type(v) == "cdata" then
-      local err = update_int(self, id, v, rel)
-      if err == 0 then return true end
-      v = tonumber(v)
+  -- Off the trace: other numbers and errors. err: of the update, which is done once only, whatever came of it.
+  local function other(self, id, v, rel, err)
+    if not err then
+      local name = rel and "add" or "update"
+      id = type(id) == "string" and tonumber(id) or id
+      if type(id) ~= "number" then bad(3, 1, name, "number", id) end
+      if id % 1 ~= 0 then bad(3, 1, name, "whole number", id) end
+      if tobit(id) ~= id then id = -1 end
+      if ffi.istype(uint64, v) then
+        err = update_uint(self, id, v, rel)
+      elseif ffi.istype(int64, v) then
+        err = update_int(self, id, v, rel)
+      else
+        local n = tonumber(v)
+        if not n then bad(3, 2, name, "number", v) end
+        err = update_dbl(self, id, n, rel)
+      end
     end
-    return slow[rel](self, id, v)
+    if err == 0 then return true end
+    if err == EINVAL then error("no such VOI, or not one for this update", 3) end
+    return self:failed(err)
+  end
+
+  local function answer(ok, message, code)
+    if ok then return true end
+    return nil, message, code
   end
 
   function blob:update(id, v)
     if getmt(self) ~= metatable then error("bad self (blob expected)", 2) end
-    if type(id) == "number" and type(v) == "number" then
-      local err = update_dbl(self, id, v, false)
+    local err
+    if type(id) == "number" and tobit(id) == id and type(v) == "number" then
+      err = update_dbl(self, id, v, false)
       if err == 0 then return true end
-      -- EOVERFLOW came after an update: it is not to be repeated for its message.
-      if err == overflow then return nil, "value: too large for a statistic", "EOVERFLOW" end
     end
-    return other(self, id, v, false)
+    return answer(other(self, id, v, false, err))
   end
 
   function blob:add(id, v)
     if getmt(self) ~= metatable then error("bad self (blob expected)", 2) end
-    if type(id) == "number" and type(v) == "number" then
-      local err = update_dbl(self, id, v, true)
+    local err
+    if type(id) == "number" and tobit(id) == id and type(v) == "number" then
+      err = update_dbl(self, id, v, true)
       if err == 0 then return true end
-      if err == overflow then return nil, "value: too large for a statistic", "EOVERFLOW" end
     end
-    return other(self, id, v, true)
+    return answer(other(self, id, v, true, err))
   end
 end
 
@@ -335,7 +426,7 @@ end
 
 --- A coherent copy, and with `reset = true` the statistics start again.
 function blob:snapshot(options)
-  return self:copy(options ~= nil and options.reset == true)
+  return self:copy(flags_of(options, 1, "snapshot", { reset = true }).reset == true)
 end
 
 --- A copy.
@@ -374,7 +465,7 @@ function blob:tostring(format, options)
   if format ~= nil and format ~= "freeform" and format ~= "json" then
     error("bad argument #1 to 'tostring' (freeform or json expected)", 2)
   end
-  options = options or {}
+  options = flags_of(options, 2, "tostring", { meta = true, objdump = true })
   return self:text(format == "json", options.objdump == true, options.meta == true)
 end
 
@@ -397,7 +488,7 @@ function stats.rates(text)
 end
 
 --- Selects a template by its rate.
--- @tparam table rates a list of {slot, percent}
+-- @tparam table rates a list of {slot, percent}, each a registered template's slot and 0 to 100, together at most 100
 -- @string[opt] seed the same seed, the same choice
 -- @return the template, or nil: none this time
 function stats.roll(rates, seed)

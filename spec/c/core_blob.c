@@ -214,7 +214,7 @@ one_writer(void)
 	CHECK(kstat_blob_update_int(b, 1, 5, false) == -1 && errno == EINVAL);
 	CHECK(kstat_blob_update_int(b, 0, 5, true) == -1 && errno == EINVAL);
 	CHECK(kstat_blob_update_int(b, 0, -5, false) == -1 && errno == ERANGE);
-	CHECK(kstat_blob_update_dbl(b, 0, NAN, false) == -1 && errno == EINVAL);
+	CHECK(kstat_blob_update_dbl(b, 0, NAN, false) == -1 && errno == ERANGE);
 	CHECK(kstat_blob_update_int(NULL, 0, 5, false) == -1 && errno == EINVAL);
 	CHECK(same_blob(read_blob("one"), mine));
 

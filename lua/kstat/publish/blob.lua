@@ -11,12 +11,13 @@ local blob_methods = {}
 --- Feeds a value to all statistics of a value of interest (VOI), in one change that readers see whole or
 -- not at all. Any process that shares the segment may do so at the same time.
 -- @tparam integer|string voi its ID (a little faster), or its name
--- @number v a whole number for integer VOIs; fixed-point VOIs round to their precision
+-- @number v a whole number for integer VOIs (in LuaJIT also an int64_t or uint64_t); fixed-point VOIs round to
+-- their precision
 -- @treturn[1] boolean true
 -- @treturn[2] nil
 -- @treturn[2] string message
--- @treturn[2] string "ERANGE" (not of the VOI's type; nothing was counted), "EOVERFLOW" (one statistic could
--- not take it, the others did), "EAGAIN" (a stopped process holds it for a second)
+-- @treturn[2] string "ERANGE" (not of the VOI's type, or no number; nothing was counted), "EOVERFLOW" (one statistic
+-- could not take it, the others did), "EAGAIN" (a stopped process holds it for a second)
 -- @function k:update
 local function deleted()
     check.usage("the statsblob was deleted")
@@ -62,7 +63,7 @@ function blob_methods.delete(self)
 end
 
 if library.fn then
-    local update = library.fn.blob_update
+    local update, tobit = library.fn.blob_update, library.tobit
 
     -- Off the trace: names, other numbers, deleted blobs.
     local function other(self, voi, v, rel)
@@ -73,13 +74,18 @@ if library.fn then
         if type(voi) == "string" then
             id = self.vois[voi] or check.usage("%s has no value of interest '%s'", tostring(self), voi)
         end
-        if type(id) == "number" then
-            check.integer(id, "value of interest")
+        if type(id) ~= "number" then
+            check.usage("a value of interest expected, got %s", type(id))
         end
-        if type(id) ~= "number" or type(v) ~= "number" and type(v) ~= "cdata" then
-            check.usage("a value of interest and a number expected")
+        if tobit(check.integer(id, "value of interest")) ~= id then
+            id = -1
         end
-        return update(self.record, id, tonumber(v), rel)
+        if library.is_int64(v) then
+            return library.fn.blob_update_int(self.record, id, v, rel)
+        elseif library.is_uint64(v) then
+            return library.fn.blob_update_uint(self.record, id, v, rel)
+        end
+        return update(self.record, id, tonumber(v) or check.usage("number expected, got %s", type(v)), rel)
     end
 
     local function failed()
@@ -92,7 +98,7 @@ if library.fn then
 
     function blob_methods.update(self, voi, v)
         local record, rc = self.record
-        if record and type(voi) == "number" and voi % 1 == 0 and type(v) == "number" then
+        if record and type(voi) == "number" and tobit(voi) == voi and type(v) == "number" then
             rc = update(record, voi, v, false)
         else
             rc = other(self, voi, v, false)
@@ -105,7 +111,7 @@ if library.fn then
 
     function blob_methods.add(self, voi, v)
         local record, rc = self.record
-        if record and type(voi) == "number" and voi % 1 == 0 and type(v) == "number" then
+        if record and type(voi) == "number" and tobit(voi) == voi and type(v) == "number" then
             rc = update(record, voi, v, true)
         else
             rc = other(self, voi, v, true)

@@ -30,7 +30,22 @@ cast({ "done", "count" }, "int (*)(void *, int, int64_t)")
 cast({ "done_at" }, "int (*)(void *, int, int64_t, int64_t)")
 cast({ "event" }, "int (*)(void *, int64_t, int64_t)")
 cast({ "add_value" }, "int (*)(void *, uint64_t)")
-M.fn.blob_update = ffi.cast("int (*)(void *, int32_t, double, bool)", core.blob_function())
+local blob_addresses = core.blob_functions()
+M.fn.blob_update = ffi.cast("int (*)(void *, int32_t, double, bool)", blob_addresses.dbl)
+M.fn.blob_update_int = ffi.cast("int (*)(void *, int32_t, int64_t, bool)", blob_addresses.int)
+M.fn.blob_update_uint = ffi.cast("int (*)(void *, int32_t, uint64_t, bool)", blob_addresses.uint)
+
+-- Whether a value is LuaJIT's int64_t, or uint64_t.
+local int64, uint64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
+function M.is_int64(v)
+    return ffi.istype(int64, v)
+end
+function M.is_uint64(v)
+    return ffi.istype(uint64, v)
+end
+
+-- Equal to its argument if that is a whole number of 32 bits.
+M.tobit = require("bit").tobit
 
 -- forks[0]: how many forks lie between this process and the first.
 M.forks = ffi.cast("const uint32_t *", addresses.forks)
