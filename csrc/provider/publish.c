@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "provider/segment_dir.h"
+#include "provider/segment_space.h"
 
 #define CAPACITY (64u << 20) /* of a new segment; storage is taken as it is used */
 #define FIRST_STORAGE 65536
@@ -191,17 +192,11 @@ create_file(struct kstat_pub *pub, const char *path, int flags)
 
 /* --- taking over what is there ----------------------------------------------------------------------- */
 
-static struct ks_seg_entry *
-entry_at(struct kstat_pub *pub, uint64_t offset)
-{
-	return (struct ks_seg_entry *)((char *)pub->header + offset);
-}
-
 /* The offset behind a mapped entry, or 0 if it cannot be an entry: the segment is damaged. */
 static uint64_t
 next_entry(struct kstat_pub *pub, uint64_t offset, uint64_t used)
 {
-	const struct ks_seg_entry *e = entry_at(pub, offset);
+	const struct ks_seg_entry *e = ks_seg_entry_at(pub, offset);
 
 	if (used - offset < sizeof(*e) || e->magic != KS_SEG_ENTRY_MAGIC || e->size < sizeof(*e) ||
 	    e->size % KS_SEG_ALIGN != 0 || e->size > used - offset)
@@ -218,7 +213,7 @@ has_persistent(struct kstat_pub *pub, bool *damaged)
 
 	*damaged = false;
 	while (at < used) {
-		const struct ks_seg_entry *e = entry_at(pub, at);
+		const struct ks_seg_entry *e = ks_seg_entry_at(pub, at);
 		uint64_t next = next_entry(pub, at, used);
 		uint32_t state = next == 0 ? KS_SEG_FREE : atomic_load(&e->state);
 
@@ -244,7 +239,7 @@ retire_entries(struct kstat_pub *pub, bool same_process)
 
 	atomic_store(&h->changes, changes);
 	while (at < used) {
-		struct ks_seg_entry *e = entry_at(pub, at);
+		struct ks_seg_entry *e = ks_seg_entry_at(pub, at);
 		uint32_t state = atomic_load(&e->state);
 
 		if (state == KS_SEG_INSTALLED && (e->flags & KSTAT_FLAG_PERSISTENT)) {

@@ -32,6 +32,12 @@ struct kstat_pub {
 	struct kstat_pub *next;
 };
 
+static inline struct ks_seg_entry *
+ks_seg_entry_at(struct kstat_pub *pub, uint64_t offset)
+{
+	return (struct ks_seg_entry *)((char *)pub->header + offset);
+}
+
 struct ks_published {
 	struct kstat_pub *pub;
 	struct ks_provider *provider;
@@ -51,9 +57,6 @@ void ks_publish_unlock(void);
  * pointers into it may have been handed out to code that cannot be told to forget them.
  */
 void ks_unpublish(struct kstat_pub *pub, bool keep_memory);
-
-/* Gives up an entry's place. The segment is locked, and the change announced. */
-void ks_seg_free_entry(struct ks_seg_header *h, struct ks_seg_entry *e, int64_t when);
 
 /* kstat_install() and kstat_delete() of published kstats. */
 int ks_published_install(struct ks_provider *p);
