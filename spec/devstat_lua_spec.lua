@@ -165,6 +165,7 @@ describe("kstat.devstat", function()
         assert.are.equal("", names(devstat.select(list, { max = 0 })))
         for wrong, options in pairs({
             ["max: a number of 0 or more expected"] = { max = -1 },
+            ["max: number has no integer representation"] = { max = 1.5 },
             ["names: table expected, got string"] = { names = "da0" },
             ["unknown mode 'all'"] = { mode = "all" },
         }) do

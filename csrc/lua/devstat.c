@@ -1,5 +1,5 @@
 /*
- * devstat.c - kstat.core.devstat: devices, their list, selections and figures. The interface for
+ * devstat.c - kstat.core.devstat: devices, their list and figures. The interface for
  * scripts is lua/kstat/devstat.lua. SPDX-License-Identifier: MIT
  *
  * A device is a userdata that holds a copy of its struct devstat, so that its counters stay
@@ -17,13 +17,12 @@
 #include "devstat/snapshot.h"
 #include "lua/compat.h"
 #include "lua/core.h"
+#include "lua/devstat.h"
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
 
-#define DEVICE "kstat.devstat.device"
 #define LIST "kstat.devstat.list"
-#define SELECTION "kstat.devstat.selection"
 
 struct list {
 	devstat_list_t *list; /* owned */
@@ -31,31 +30,17 @@ struct list {
 	struct devinfo dinfo; /* owned */
 };
 
-struct selection {
-	struct device_selection *sel; /* owned; n of them */
-	int num_selected, n;
-	long generation;
-};
-
 /* --- values ---------------------------------------------------------------------- */
 
-static void
-set_u64(lua_State *L, const char *field, uint64_t v)
+void
+ks_lua_setu64(lua_State *L, const char *field, uint64_t v)
 {
 	ks_lua_pushu64(L, v);
 	lua_setfield(L, -2, field);
 }
 
-static void
-set_number(lua_State *L, const char *field, long double v)
-{
-	lua_pushnumber(L, (lua_Number)v);
-	lua_setfield(L, -2, field);
-}
-
-/* A count at index i: not negative, cut to 64 bits. */
-static uint64_t
-to_u64(lua_State *L, int i)
+uint64_t
+ks_lua_tocount(lua_State *L, int i)
 {
 	lua_Number v;
 
@@ -65,6 +50,23 @@ to_u64(lua_State *L, int i)
 #endif
 	v = lua_tonumber(L, i);
 	return v >= 0 && v < 0x1p64 ? (uint64_t)v : 0;
+}
+
+int
+ks_lua_checkint(lua_State *L, int i)
+{
+	lua_Number v = luaL_checknumber(L, i);
+
+	luaL_argcheck(L, v >= -0x1p31 && v < 0x1p31, i, "number out of range");
+	ks_lua_checkwhole(L, v, i);
+	return (int)v;
+}
+
+static void
+set_number(lua_State *L, const char *field, long double v)
+{
+	lua_pushnumber(L, (lua_Number)v);
+	lua_setfield(L, -2, field);
 }
 
 /* Seconds at index i. */
@@ -79,16 +81,6 @@ to_bintime(lua_State *L, int i)
 		t.frac = (uint64_t)ldexp(v - whole, 64);
 	}
 	return t;
-}
-
-/* An int argument or field; out of range is the caller's mistake. */
-static int
-check_int(lua_State *L, int i)
-{
-	lua_Number v = luaL_checknumber(L, i);
-
-	luaL_argcheck(L, v >= -0x1p31 && v < 0x1p31, i, "number out of range");
-	return (int)v;
 }
 
 /* --- one device -------------------------------------------------------------------- */
@@ -125,14 +117,14 @@ push_device(lua_State *L, const struct devstat *ds)
 
 	if (ds != NULL)
 		*to = *ds;
-	ks_lua_setmetatable(L, DEVICE);
+	ks_lua_setmetatable(L, KS_LUA_DEVICE);
 	return to;
 }
 
 static int
 device_index(lua_State *L)
 {
-	const struct devstat *ds = luaL_checkudata(L, 1, DEVICE);
+	const struct devstat *ds = luaL_checkudata(L, 1, KS_LUA_DEVICE);
 	const char *field = lua_tostring(L, 2);
 	char name[KSTAT_STRLEN];
 	enum what what;
@@ -190,7 +182,7 @@ device_tostring(lua_State *L)
 {
 	char name[KSTAT_STRLEN];
 
-	lua_pushstring(L, devstat_devname(luaL_checkudata(L, 1, DEVICE), name));
+	lua_pushstring(L, devstat_devname(luaL_checkudata(L, 1, KS_LUA_DEVICE), name));
 	return 1;
 }
 
@@ -218,11 +210,11 @@ set_field(lua_State *L, struct devstat *ds, unsigned int *queue)
 	if (by_kind(field, &kind, &what)) {
 		(void)luaL_checknumber(L, -1);
 		if (what == BYTES)
-			ds->bytes[kind] = to_u64(L, -1);
+			ds->bytes[kind] = ks_lua_tocount(L, -1);
 		else if (what == OPS)
-			ds->operations[kind] = to_u64(L, -1);
+			ds->operations[kind] = ks_lua_tocount(L, -1);
 		else if (what == TIME_NS)
-			ds->duration[kind] = ks_bintime_of_ns((int64_t)to_u64(L, -1));
+			ds->duration[kind] = ks_bintime_of_ns((int64_t)ks_lua_tocount(L, -1));
 		else
 			ds->duration[kind] = to_bintime(L, -1);
 	} else if (strcmp(field, "type") == 0) {
@@ -233,19 +225,19 @@ set_field(lua_State *L, struct devstat *ds, unsigned int *queue)
 		if (lua_toboolean(L, -1))
 			ds->device_type |= DEVSTAT_TYPE_PASS;
 	} else if (strcmp(field, "number") == 0) {
-		ds->device_number = (uint32_t)to_u64(L, -1);
+		ds->device_number = (uint32_t)ks_lua_tocount(L, -1);
 	} else if (strcmp(field, "priority") == 0) {
-		ds->priority = (devstat_priority)(to_u64(L, -1) & DEVSTAT_PRIORITY_MAX);
+		ds->priority = (devstat_priority)(ks_lua_tocount(L, -1) & DEVSTAT_PRIORITY_MAX);
 	} else if (strcmp(field, "block_size") == 0) {
-		ds->block_size = (uint32_t)to_u64(L, -1);
+		ds->block_size = (uint32_t)ks_lua_tocount(L, -1);
 	} else if (strcmp(field, "busy_time") == 0) {
 		ds->busy_time = to_bintime(L, -1);
 	} else if (strcmp(field, "busy_time_ns") == 0) {
-		ds->busy_time = ks_bintime_of_ns((int64_t)to_u64(L, -1));
+		ds->busy_time = ks_bintime_of_ns((int64_t)ks_lua_tocount(L, -1));
 	} else if (strcmp(field, "creation_time") == 0) {
 		ds->creation_time = to_bintime(L, -1);
 	} else if (strcmp(field, "queue_length") == 0) {
-		*queue = (unsigned int)to_u64(L, -1);
+		*queue = (unsigned int)ks_lua_tocount(L, -1);
 	} else if (strcmp(field, "name") != 0) {
 		luaL_error(L, "a device has no field '%s'", field);
 	}
@@ -291,13 +283,13 @@ new_device(lua_State *L)
 static struct devstat *
 check_interval(lua_State *L, struct devstat *baseline, bool *backwards)
 {
-	const struct devstat *cur = luaL_checkudata(L, 1, DEVICE);
+	const struct devstat *cur = luaL_checkudata(L, 1, KS_LUA_DEVICE);
 
 	(void)luaL_checknumber(L, 3);
 	*backwards = false;
 	if (lua_isnoneornil(L, 2))
 		return NULL;
-	*backwards = devstat_baseline(cur, luaL_checkudata(L, 2, DEVICE), baseline) != 0;
+	*backwards = devstat_baseline(cur, luaL_checkudata(L, 2, KS_LUA_DEVICE), baseline) != 0;
 	return baseline;
 }
 
@@ -322,7 +314,7 @@ compute(lua_State *L)
 		case 'u':
 			(void)devstat_compute_statistics(cur, prev, etime, (devstat_metric)m, &u,
 			    DSM_NONE);
-			set_u64(L, name, u);
+			ks_lua_setu64(L, name, u);
 			break;
 		case 'f':
 			(void)devstat_compute_statistics(cur, prev, etime, (devstat_metric)m, &f,
@@ -349,7 +341,7 @@ text(lua_State *L)
 {
 	struct devstat baseline, *prev;
 	const char *figure = luaL_checkstring(L, 4);
-	int decimals = check_int(L, 5), m = DSM_NONE + 1, n;
+	int decimals = ks_lua_checkint(L, 5), m = DSM_NONE + 1, n;
 	lua_Number scale = luaL_optnumber(L, 6, 1);
 	long double v = 0;
 	uint64_t u = 0;
@@ -436,213 +428,13 @@ read_list(lua_State *L)
 	if (extra.cpu) {
 		lua_createtable(L, 0, CPUSTATES);
 		for (int i = 0; i < CPUSTATES; i++)
-			set_u64(L, states[i], (uint64_t)stats.cp_time[i]);
+			ks_lua_setu64(L, states[i], (uint64_t)stats.cp_time[i]);
 		lua_setfield(L, -2, "cp_time");
 	}
 	if (extra.tty) {
-		set_u64(L, "tk_nin", (uint64_t)stats.tk_nin);
-		set_u64(L, "tk_nout", (uint64_t)stats.tk_nout);
+		ks_lua_setu64(L, "tk_nin", (uint64_t)stats.tk_nin);
+		ks_lua_setu64(L, "tk_nout", (uint64_t)stats.tk_nout);
 	}
-	return 1;
-}
-
-/* --- selecting -------------------------------------------------------------------------- */
-
-static int
-new_selection(lua_State *L)
-{
-	(void)ks_lua_newuserdata(L, sizeof(struct selection));
-	ks_lua_setmetatable(L, SELECTION);
-	return 1;
-}
-
-static int
-free_selection(lua_State *L)
-{
-	struct selection *s = luaL_checkudata(L, 1, SELECTION);
-
-	devstat_free(s->sel);
-	memset(s, 0, sizeof *s);
-	return 0;
-}
-
-/*
- * Scratch memory that Lua frees, whatever happens before the call is over: n objects of size
- * bytes, zeroed.
- */
-static void *
-scratch(lua_State *L, size_t n, size_t size)
-{
-	size_t bytes;
-
-	if (__builtin_mul_overflow(n + 1, size, &bytes))
-		luaL_error(L, "too many");
-	return memset(lua_newuserdata(L, bytes), 0, bytes);
-}
-
-/*
- * Patterns at index i (an array of strings) as scratch memory, their number in *n. With NULL the
- * message is in devstat_errbuf.
- */
-static struct devstat_match *
-check_patterns(lua_State *L, int i, int *n)
-{
-	size_t len = ks_lua_rawlen(L, i);
-	struct devstat_match *all = scratch(L, len, sizeof *all), *one;
-	int count;
-
-	*n = 0;
-	for (size_t k = 0; k < len; k++) {
-		char *pattern;
-		size_t size;
-		const char *s;
-
-		lua_rawgeti(L, i, (int)k + 1);
-		luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, i, "not a list of patterns");
-		s = lua_tolstring(L, -1, &size);
-		/* The parser takes a char *, as the page has it. */
-		pattern = memcpy(scratch(L, size, 1), s, size);
-		one = NULL;
-		count = 0;
-		if (devstat_buildmatch(pattern, &one, &count) != 0)
-			return NULL;
-		all[(*n)++] = *one;
-		devstat_free(one);
-		lua_pop(L, 2);
-	}
-	return all;
-}
-
-/*
- * selection:apply(devices, generation, mode, names, patterns, max, performance) -> whether the
- * selection changed. mode: "add", "only", "remove" or "addonly".
- */
-static int
-apply(lua_State *L)
-{
-	static const char *const modes[] = { "add", "only", "remove", "addonly", NULL };
-	static const devstat_select_mode mode_of[] = {
-		DS_SELECT_ADD, DS_SELECT_ONLY, DS_SELECT_REMOVE, DS_SELECT_ADDONLY
-	};
-	struct selection *s = luaL_checkudata(L, 1, SELECTION);
-	devstat_select_mode mode;
-	struct devstat_match *matches;
-	struct devstat *devices;
-	char **names;
-	size_t ndevices, nnames;
-	long generation;
-	int nmatches, max, perf, changed;
-
-	luaL_checktype(L, 2, LUA_TTABLE);
-	generation = (long)luaL_checknumber(L, 3);
-	mode = mode_of[luaL_checkoption(L, 4, "add", modes)];
-	luaL_checktype(L, 5, LUA_TTABLE);
-	luaL_checktype(L, 6, LUA_TTABLE);
-	max = check_int(L, 7);
-	perf = lua_toboolean(L, 8);
-	lua_settop(L, 8);
-
-	ndevices = ks_lua_rawlen(L, 2);
-	nnames = ks_lua_rawlen(L, 5);
-	luaL_argcheck(L, ndevices < INT32_MAX, 2, "too many devices");
-	luaL_argcheck(L, nnames < INT32_MAX, 5, "too many names");
-	devices = scratch(L, ndevices, sizeof *devices);
-	for (size_t i = 0; i < ndevices; i++) {
-		const struct devstat *ds;
-
-		lua_rawgeti(L, 2, (int)i + 1);
-		ds = ks_lua_testudata(L, -1, DEVICE);
-		luaL_argcheck(L, ds != NULL, 2, "not a list of devices");
-		devices[i] = *ds;
-		lua_pop(L, 1);
-	}
-	names = scratch(L, nnames, sizeof *names);
-	for (size_t i = 0; i < nnames; i++) {
-		lua_rawgeti(L, 5, (int)i + 1);
-		luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, 5, "not a list of names");
-		names[i] = (char *)(uintptr_t)lua_tostring(L, -1); /* kept by the table */
-		lua_pop(L, 1);
-	}
-	matches = check_patterns(L, 6, &nmatches);
-	if (matches == NULL)
-		return ks_lua_fail(L);
-	changed = devstat_selectdevs(&s->sel, &s->num_selected, &s->n, &s->generation, generation,
-	    devices, (int)ndevices, matches, nmatches, names, (int)nnames, mode, max, perf);
-	if (changed == -1)
-		return ks_lua_fail(L);
-	lua_pushboolean(L, changed);
-	return 1;
-}
-
-/* selection:entries() -> array of { index in the device list, selection number or 0, bytes }. */
-static int
-entries(lua_State *L)
-{
-	const struct selection *s = luaL_checkudata(L, 1, SELECTION);
-
-	lua_createtable(L, s->n, 0);
-	for (int i = 0; i < s->n; i++) {
-		lua_createtable(L, 0, 3);
-		lua_pushinteger(L, s->sel[i].position + 1);
-		lua_setfield(L, -2, "index");
-		lua_pushinteger(L, s->sel[i].selected);
-		lua_setfield(L, -2, "selected");
-		set_u64(L, "bytes", s->sel[i].bytes);
-		lua_rawseti(L, -2, i + 1);
-	}
-	return 1;
-}
-
-/* selection:set_bytes(entry, bytes): what performance mode sorts by; entry as in entries(). */
-static int
-set_bytes(lua_State *L)
-{
-	struct selection *s = luaL_checkudata(L, 1, SELECTION);
-	int i = check_int(L, 2);
-
-	(void)luaL_checknumber(L, 3);
-	luaL_argcheck(L, i >= 1 && i <= s->n, 2, "no such entry");
-	s->sel[i - 1].bytes = to_u64(L, 3);
-	return 0;
-}
-
-static int
-selection_len(lua_State *L)
-{
-	lua_pushinteger(L, ((struct selection *)luaL_checkudata(L, 1, SELECTION))->num_selected);
-	return 1;
-}
-
-/* match(string) -> { type, interface, pass, text }; nil, message, "EINVAL". */
-static int
-match(lua_State *L)
-{
-	struct devstat_match *m;
-	int n;
-	const char *s = luaL_checkstring(L, 1);
-	const char *word;
-
-	lua_createtable(L, 1, 0);
-	lua_pushvalue(L, 1);
-	lua_rawseti(L, -2, 1);
-	m = check_patterns(L, lua_gettop(L), &n);
-	if (m == NULL)
-		return ks_lua_fail(L);
-	lua_createtable(L, 0, 4);
-	if (m->match_fields & DEVSTAT_MATCH_TYPE) {
-		word = ks_devstat_type_word(m->device_type, DEVSTAT_MATCH_TYPE);
-		lua_pushstring(L, word);
-		lua_setfield(L, -2, "type");
-	}
-	if (m->match_fields & DEVSTAT_MATCH_IF) {
-		word = ks_devstat_type_word(m->device_type, DEVSTAT_MATCH_IF);
-		lua_pushstring(L, word);
-		lua_setfield(L, -2, "interface");
-	}
-	lua_pushboolean(L, (m->match_fields & DEVSTAT_MATCH_PASS) != 0);
-	lua_setfield(L, -2, "pass");
-	lua_pushstring(L, s);
-	lua_setfield(L, -2, "text");
 	return 1;
 }
 
@@ -653,7 +445,7 @@ static int
 fixed(lua_State *L)
 {
 	char buf[400];
-	int decimals = check_int(L, 2);
+	int decimals = ks_lua_checkint(L, 2);
 	int n;
 
 	luaL_argcheck(L, decimals >= 0 && decimals <= 20, 2, "0 to 20 decimals");
@@ -667,8 +459,7 @@ ks_lua_add_devstat(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "compute", compute }, { "device", new_device }, { "fixed", fixed },
-		{ "list", new_list }, { "match", match }, { "read", read_list },
-		{ "selection", new_selection }, { "text", text }, { NULL, NULL },
+		{ "list", new_list }, { "read", read_list }, { "text", text }, { NULL, NULL },
 	};
 	static const luaL_Reg device_meta[] = {
 		{ "__index", device_index }, { "__tostring", device_tostring }, { NULL, NULL },
@@ -676,24 +467,13 @@ ks_lua_add_devstat(lua_State *L)
 	static const luaL_Reg list_meta[] = {
 		{ "__gc", free_list }, { NULL, NULL },
 	};
-	static const luaL_Reg selection_meta[] = {
-		{ "__gc", free_selection }, { "__len", selection_len }, { NULL, NULL },
-	};
-	static const luaL_Reg selection_methods[] = {
-		{ "apply", apply }, { "entries", entries }, { "set_bytes", set_bytes },
-		{ NULL, NULL },
-	};
 
-	ks_lua_newtype(L, DEVICE, device_meta);
+	ks_lua_newtype(L, KS_LUA_DEVICE, device_meta);
 	lua_pop(L, 1);
 	ks_lua_newtype(L, LIST, list_meta);
 	lua_pop(L, 1);
-	ks_lua_newtype(L, SELECTION, selection_meta);
-	lua_newtable(L);
-	ks_lua_setfuncs(L, selection_methods);
-	lua_setfield(L, -2, "__index");
-	lua_pop(L, 1);
 	lua_newtable(L);
 	ks_lua_setfuncs(L, functions);
+	ks_lua_add_devstat_select(L);
 	lua_setfield(L, -2, "devstat");
 }

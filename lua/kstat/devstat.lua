@@ -192,6 +192,9 @@ function M.select(devices, options)
     if options.max ~= nil and not (type(options.max) == "number" and options.max >= 0) then
         error("max: a number of 0 or more expected", 2)
     end
+    if options.max and options.max < math.huge and options.max % 1 ~= 0 then
+        error("max: number has no integer representation", 2)
+    end
     if options.sort ~= nil and options.sort ~= "bytes" then
         error("sort must be \"bytes\"", 2)
     end
