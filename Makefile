@@ -1,7 +1,7 @@
 # Makefile - builds libkstat, the Lua modules and kstatlua. See README.md.
 #
-#   make            everything, into $(BUILD)
-#   make check      the test suite on Lua 5.4 and on LuaJIT
+#   make            everything, into $(BUILD); with LUAS="5.2 5.3" the module for these, too
+#   make check      the test suite on Lua 5.4, on LuaJIT and on $(LUAS), or on what $(CHECK_WITH) names
 #   make lint       luacheck over all Lua files
 #   make sanitize   the suite again, built with ASan and UBSan
 #   make race       the thread stress, built with TSan
@@ -24,6 +24,8 @@ WERROR   ?=
 INSTALL  ?= install
 LUA      ?= lua5.4
 LUAJIT   ?= luajit
+LUAS     ?=
+CHECK_WITH ?= $(LUA) $(LUAJIT) $(LUAS:%=lua%)
 BUSTED   ?= busted
 LUACHECK ?= luacheck
 PKG_CONFIG ?= pkg-config
@@ -68,10 +70,11 @@ BENCH_BIN := $(BENCH_SRC:bench/%.c=$(BUILD)/bench/%)
 SO_MAJOR := 1
 LIB      := $(BUILD)/lib/libkstat.so.$(SO_MAJOR)
 MODULES  := $(BUILD)/lib/lua/5.4/kstat/core.so \
-            $(if $(LUA51_CFLAGS),$(BUILD)/lib/lua/5.1/kstat/core.so)
+            $(if $(LUA51_CFLAGS),$(BUILD)/lib/lua/5.1/kstat/core.so) \
+            $(LUAS:%=$(BUILD)/lib/lua/%/kstat/core.so)
 LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
             $(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat \
-            $(BUILD)/share/kstat/scripts
+            $(LUAS:%=$(BUILD)/share/lua/%/kstat) $(BUILD)/share/kstat/scripts
 
 .PHONY: all check lint sanitize race fuzz bench bench-programs install dist rock rock-install clean
 all: $(LIB) $(BUILD)/lib/libkstat.a $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
@@ -101,6 +104,15 @@ $(BUILD)/lib/lua/5.4/kstat/core.so: $(LUA54_OBJ) $(BUILD)/lib/libkstat.a
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared $(MODULE_LD) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
 $(BUILD)/lib/lua/5.1/kstat/core.so: $(LUA51_OBJ) $(BUILD)/lib/libkstat.a
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared $(MODULE_LD) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
+# The module for a further Lua, $(1); Debian's pkg-config knows it as lua$(1).
+define FURTHER_LUA
+$(O)/lua$(1)/%.o: csrc/lua/%.c
+	$$(COMPILE) $(shell $(PKG_CONFIG) --cflags lua$(1)) -c -o $$@ $$<
+$(BUILD)/lib/lua/$(1)/kstat/core.so: $(LUA_SRC:csrc/lua/%.c=$(O)/lua$(1)/%.o) $(BUILD)/lib/libkstat.a
+	$$(call QUIET,LD) mkdir -p $$(@D) && \
+	    $$(CC) -shared $$(MODULE_LD) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(LIB_LIBS)
+endef
+$(foreach lua,$(LUAS),$(eval $(call FURTHER_LUA,$(lua))))
 # The Lua half of the module and the scripts, compiled into the host; see csrc/host/modules.h.
 LUA_FILES := $(filter-out %.d.lua,$(sort $(shell find lua/kstat -name '*.lua') $(wildcard scripts/*.lua)))
 $(O)/host/modules.c: csrc/host/compile.lua $(LUA_FILES)
@@ -116,7 +128,7 @@ $(BUILD)/lib/libkstat.so: $(LIB)
 	@ln -sf $(<F) $@
 $(BUILD)/bin/kstat: $(BUILD)/bin/kstatlua
 	@ln -sf kstatlua $@
-$(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat:
+$(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat $(LUAS:%=$(BUILD)/share/lua/%/kstat):
 	@mkdir -p $(@D) && ln -sfn $(CURDIR)/lua/kstat $@
 $(BUILD)/share/kstat/scripts:
 	@mkdir -p $(@D) && ln -sfn $(CURDIR)/scripts $@
@@ -131,7 +143,7 @@ $(BUILD)/spec/%: spec/c/%.c $(LIB) $(BUILD)/lib/libkstat.so
 
 SPECS ?= spec
 check: all $(SPEC_BIN)
-	@status=0; for lua in $(LUA) $(LUAJIT); do \
+	@status=0; for lua in $(CHECK_WITH); do \
 	    echo "busted --lua=$$lua $(SPECS)"; KSTAT_BUILD=$(abspath $(BUILD)) KSTAT_CFLAGS="$(CFLAGS)" \
 	    $(BUSTED) --lua=$$lua --helper=spec/helper.lua $(SPECS) || status=1; done; exit $$status
 
@@ -228,5 +240,6 @@ clean:
 	rm -rf $(BUILD) build-asan
 
 -include $(LIB_OBJ:.o=.d) $(LUA54_OBJ:.o=.d) $(LUA51_OBJ:.o=.d) $(HOST_OBJ:.o=.d) $(O)/host/modules.d \
+         $(foreach lua,$(LUAS),$(LUA_SRC:csrc/lua/%.c=$(O)/lua$(lua)/%.d)) \
          $(ROCK_OBJ:.o=.d) $(SPEC_BIN:=.d) \
          $(BENCH_BIN:=.d)

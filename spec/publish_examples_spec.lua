@@ -31,7 +31,7 @@ describe("the example", function()
   end
 
   it("workqueue.lua shows its jobs, their queue and their times", function()
-    local abi = rawget(_G, "jit") and "5.1" or "5.4"
+    local abi = _VERSION:match("%d%.%d")
     local program = ("LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='%s/lib/lua/%s/?.so;;' %s %s"):format(
       run.build, abi, run.lua, "examples/workqueue.lua")
     local out = watch(program, "kstat -p workqueue::jobs workqueue::queue", "kstat -p workqueue::job_ns")
