@@ -53,6 +53,32 @@ describe("kstat.stats", function()
       assert.equal("EINVAL", (select(3, tpl:add_voi(1, "x", "s64", { stats.crhist64_lin(0, 9, 0) }))))
     end)
 
+    it("refuse a second VOI of a name", function()
+      local tpl = rtt()
+      assert.equal("EEXIST", (select(3, tpl:add_voi(1, "rtt", "s64", { stats.sum() }))))
+      assert(tpl:add_voi(3, "", "s64", { stats.sum() }))
+      assert(tpl:add_voi(4, "", "s64", { stats.sum() }))
+      local vois = cjson.decode(tpl:blob():tostring("json", { meta = true })).vois
+      assert.truthy(vois.rtt and vois["[3]"] and vois["[4]"])
+    end)
+
+    it("have names that a list of specs cannot misread", function()
+      for _, name in ipairs({ 'a":5', 'a"=5', '":', 'x"=' }) do
+        assert.equal("EINVAL", (select(3, stats.template(name))))
+      end
+      for _, name in ipairs({ 'x,y', 'tail"', '"head', 'a:b', 'k=v', ':5', '"', "" }) do
+        local tpl = assert(stats.template(name))
+        assert.equal(tpl.slot, stats.find(tostring(tpl)).slot)
+        assert.same({ { tpl.slot, 7 } }, stats.rates(tostring(tpl) .. "=7"))
+        assert.same({ { tpl.slot, 7 }, { tpl.slot, 8 } },
+          stats.rates(tostring(tpl) .. "=7," .. tostring(tpl) .. "=8"))
+      end
+      -- Quotes are optional one by one.
+      local a, b = assert(stats.template("one")), assert(stats.template("two"))
+      assert.same({ { a.slot, 5 }, { b.slot, 6 } }, stats.rates('"one=5,"two"=6'))
+      assert.same({ { a.slot, 5 }, { b.slot, 6 } }, stats.rates('one"=5,"two=6'))
+    end)
+
     it("raise on wrong arguments", function()
       local tpl = rtt()
       assert.has_error(function() stats.template() end)

@@ -360,7 +360,8 @@ ptrdiff_t stats_sbuf_len(const struct sbuf *s); /* bytes, or -1 after an error *
 
 /*
  * Registers an empty template and returns its slot ID. -EINVAL: the name is longer than
- * TPL_MAX_NAME_LEN bytes, or flags is not 0. -ENOMEM: no memory, or no name. -EEXIST.
+ * TPL_MAX_NAME_LEN bytes or contains a quote before a ':' or '=' (specs would be ambiguous),
+ * or flags is not 0. -ENOMEM: no memory, or no name. -EEXIST.
  */
 int stats_tpl_alloc(const char *name, uint32_t flags);
 
@@ -387,8 +388,9 @@ int stats_tpl_list(struct sbuf *buf);
 
 /*
  * Adds VOI voi_id (0..) with nvss statistics. flags: SB_VOI_RELUPDATE. EINVAL: bad
- * arguments. EFBIG: blobs would exceed 65535 bytes. EOPNOTSUPP: the VOI exists. ENOMEM.
- * Blobs made before keep their form.
+ * arguments. EFBIG: blobs would exceed 65535 bytes. EOPNOTSUPP: the VOI exists. EEXIST:
+ * another has the name (any number may have an empty one). ENOMEM. Blobs made before keep
+ * their form.
  */
 int stats_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
     enum vsd_dtype voi_dtype, uint32_t nvss, struct voistatspec *vss, uint32_t flags);

@@ -31,13 +31,12 @@ static int
 parse_one(const char **pp, const char *end, struct stats_tpl_sample_rate *rate)
 {
 	const char *p = *pp;
-	size_t speclen = ks_spec_end(p, (size_t)(end - p));
+	size_t speclen;
 	uint64_t pct;
-	int id;
+	int id = ks_spec_front(p, (size_t)(end - p), &speclen);
 
 	if (speclen == 0 || p + speclen == end)
 		return EINVAL;
-	id = ks_spec_find(p, speclen);
 	p = skip_blanks(p + speclen + 1, end);
 	if (p < end && *p == '+')
 		p++;

@@ -156,7 +156,9 @@ stats_tpl_alloc(const char *name, uint32_t flags)
 
 	if (name == NULL)
 		return -ENOMEM; /* as the reference has it */
-	if (strlen(name) > TPL_MAX_NAME_LEN || flags != 0)
+	/* In a list of specs these would end the name. */
+	if (strlen(name) > TPL_MAX_NAME_LEN || flags != 0 || strstr(name, "\":") != NULL ||
+	    strstr(name, "\"=") != NULL)
 		return -EINVAL;
 	(void)pthread_rwlock_wrlock(&tpl_lock);
 	ret = -ENOMEM;
@@ -387,6 +389,10 @@ tpl_add(struct statsblob_tpl *t, int32_t id, const char *name, unsigned dt, uint
 
 	if (ks_sb_find(old, id) != NULL)
 		return EOPNOTSUPP;
+	for (uint32_t i = 0; name[0] != '\0' && i < oldvois; i++) {
+		if (ks_sb_voi(old, i)->id >= 0 && strcmp(t->voi_names[i], name) == 0)
+			return EEXIST;
+	}
 	for (uint32_t i = 0; i < n; i++) {
 		if (g.slots <= (size_t)built[i].stype)
 			g.slots = (size_t)built[i].stype + 1;

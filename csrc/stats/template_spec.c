@@ -19,16 +19,6 @@ closing(const char *p, const char *end)
 	return NULL;
 }
 
-size_t
-ks_spec_end(const char *p, size_t len)
-{
-	const char *end = p + len, *q = len > 0 && *p == '"' ? closing(p, end) : NULL;
-
-	for (q = q != NULL ? q + 1 : p; q < end && *q != '='; q++)
-		;
-	return (size_t)(q - p);
-}
-
 int
 ks_spec_find(const char *p, size_t len)
 {
@@ -62,6 +52,29 @@ ks_spec_find(const char *p, size_t len)
 			return -1;
 	}
 	return ks_tpl_find(colon == p ? NULL : p, len, (uint32_t)hash);
+}
+
+int
+ks_spec_front(const char *p, size_t len, size_t *end)
+{
+	const char *q = len > 0 && *p == '"' ? closing(p, p + len) : NULL, *sign;
+	size_t first;
+	int id;
+
+	sign = memchr(p, '=', len);
+	first = sign != NULL ? (size_t)(sign - p) : len;
+	*end = first;
+	if (q == NULL)
+		return ks_spec_find(p, first);
+	/* In quotes there may be a '='. But one quote alone is fine, too: "a=5,"b"=6. */
+	sign = memchr(q, '=', (size_t)(p + len - q));
+	*end = sign != NULL ? (size_t)(sign - p) : len;
+	id = ks_spec_find(p, *end);
+	if (id < 0 && first < *end && ks_spec_find(p, first) >= 0) {
+		*end = first;
+		id = ks_spec_find(p, first);
+	}
+	return id;
 }
 
 int

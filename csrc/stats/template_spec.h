@@ -7,8 +7,11 @@
 #include "base/buf.h"
 #include "stats/template.h"
 
-/* How many of the len bytes at p are the spec in front of a '='; len if there is none. */
-size_t ks_spec_end(const char *p, size_t len);
+/*
+ * The template that the spec in front of a '=' names, or -1; *end becomes the spec's length,
+ * len if there is no '='. The list's lock is held.
+ */
+int ks_spec_front(const char *p, size_t len, size_t *end);
 
 /* The template the spec names, or -1. The list's lock is held. */
 int ks_spec_find(const char *p, size_t len);

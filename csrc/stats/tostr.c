@@ -154,10 +154,13 @@ struct ctx {
 	bool objdump;
 };
 
+/* NULL: not asked for, or it has none: several VOIs may have an empty name. */
 static const char *
 voi_name(const struct ctx *c, uint32_t i)
 {
-	return c->tpl != NULL ? c->tpl->voi_names[i] : NULL;
+	const char *name = c->tpl != NULL ? c->tpl->voi_names[i] : NULL;
+
+	return name != NULL && name[0] != '\0' ? name : NULL;
 }
 
 static void

@@ -249,7 +249,7 @@ local function wrap(slot, message, code)
 end
 
 --- A new template.
--- @string name at most 64 bytes, unique in the process
+-- @string name at most 64 bytes, unique in the process; without a quote before a `:` or `=`
 -- @return the template, or nil, message, "EEXIST" | "EINVAL" | "ENOMEM"
 function stats.template(name)
   if type(name) ~= "string" then
@@ -276,7 +276,8 @@ end
 -- (also as INT_S32 … Q_U64)
 -- @tparam table list statistics, each made by a constructor above
 -- @tparam[opt] table options `relupdate = true`: `blob:add` may be used
--- @return the template, or nil, message, "EINVAL" | "EFBIG" | "EOPNOTSUPP" (it exists) | "ENOMEM"
+-- @return the template, or nil, message, "EINVAL" | "EFBIG" | "EOPNOTSUPP" (the ID exists) | "EEXIST" (the
+-- name exists) | "ENOMEM"
 function template:add_voi(id, name, dtype, list, options)
   is_template(self, 1)
   id = whole(id, 1, "add_voi", 0, 32767)
