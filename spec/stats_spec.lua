@@ -1,5 +1,6 @@
 -- kstat.stats: statsblobs from Lua.
 local cjson = require("cjson")
+local run = require("support.run")
 local stats = require("kstat.stats")
 
 local serial = 0
@@ -77,6 +78,28 @@ describe("kstat.stats", function()
       local a, b = assert(stats.template("one")), assert(stats.template("two"))
       assert.same({ { a.slot, 5 }, { b.slot, 6 } }, stats.rates('"one=5,"two"=6'))
       assert.same({ { a.slot, 5 }, { b.slot, 6 } }, stats.rates('one"=5,"two=6'))
+    end)
+
+    it("can be used by children of fork() whatever other threads were doing", function()
+      local r = run.run({ run.build .. "/spec/tpl_fork" })
+      assert.equal("200 of 200\n", r.out)
+    end)
+
+    it("with many VOIs take the memory of one blob, not of one for each step", function()
+      local function resident()
+        return tonumber(run.read_file("/proc/self/status"):match("VmRSS:%s*(%d+)"))
+      end
+      local tpl = assert(stats.template(fresh()))
+      local before, n = resident(), 0
+      while tpl:add_voi(n, "v" .. n, "u64", { stats.crhist32_lin(0, 1, 1) }) do n = n + 1 end
+      assert.is_true(n > 600)
+      local b = tpl:blob()
+      for i = 0, n - 1 do assert.is_true(b:update(i, 1)) end
+      assert.equal(1, b:fetch(n - 1, "HIST")[2].cnt)
+      -- The sanitizer holds freed memory back.
+      if not os.getenv("KSTAT_PRELOAD") then
+        assert.is_true(resident() - before < 8192, ("%d KB"):format(resident() - before))
+      end
     end)
 
     it("raise on wrong arguments", function()

@@ -106,7 +106,7 @@ init_row(struct ks_blob_row *row, const void *blob, size_t blob_size)
 }
 
 static int
-fill(struct made *m, const struct statsblob_tpl *t, uint32_t nvois, uint_t shards)
+fill(struct made *m, struct statsblob_tpl *t, uint32_t nvois, uint_t shards)
 {
 	struct ks_blob_head h = { .magic = KS_BLOB_MAGIC, .version = KS_BLOB_VERSION,
 		.blob_size = t->image->cursz, .nvois = nvois, .shards = shards };
@@ -124,6 +124,7 @@ fill(struct made *m, const struct statsblob_tpl *t, uint32_t nvois, uint_t shard
 		free(m->bytes);
 		return ks_fail(ENOMEM, "out of memory for a statsblob");
 	}
+	ks_tpl_plan(t);
 	memcpy(blob, t->image, h.blob_size);
 	blob->maxsz = blob->cursz;
 	blob->created = blob->lastrst = ks_sb_now();
@@ -144,7 +145,7 @@ fill(struct made *m, const struct statsblob_tpl *t, uint32_t nvois, uint_t shard
 static int
 make(struct made *m, uint32_t tpl_id, uint_t shards)
 {
-	const struct statsblob_tpl *t;
+	struct statsblob_tpl *t;
 	const char *wrong;
 	uint32_t nvois = 0;
 	int rc;

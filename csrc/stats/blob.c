@@ -24,8 +24,9 @@ ks_sb_now(void)
 
 /* With the list's lock held. */
 static void
-init_from(struct ks_sb *sb, const struct statsblob_tpl *t)
+init_from(struct ks_sb *sb, struct statsblob_tpl *t)
 {
+	ks_tpl_plan(t);
 	memcpy(sb, t->image, t->image->cursz);
 	sb->created = sb->lastrst = ks_sb_now();
 }
@@ -33,7 +34,7 @@ init_from(struct ks_sb *sb, const struct statsblob_tpl *t)
 struct statsblob *
 stats_blob_alloc(uint32_t tpl_id, uint32_t flags)
 {
-	const struct statsblob_tpl *t;
+	struct statsblob_tpl *t;
 	void *sb = NULL;
 
 	if (flags != 0)
@@ -50,7 +51,7 @@ int
 stats_blob_init(struct statsblob *b, uint32_t tpl_id, uint32_t flags)
 {
 	struct ks_sb *sb = ks_sb(b);
-	const struct statsblob_tpl *t;
+	struct statsblob_tpl *t;
 	int ret = 0;
 
 	if (sb == NULL || flags != 0)

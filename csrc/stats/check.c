@@ -120,12 +120,14 @@ check_voi(const struct ks_sb *sb, const struct ks_voi *voi, struct claim *c)
 static bool
 check_claim(const struct ks_sb *sb)
 {
-	const struct statsblob_tpl *t;
+	struct statsblob_tpl *t;
 	bool ok;
 
 	ks_tpl_rlock();
 	t = ks_tpl_get(ks_tpl_by_hash(sb->tplhash));
 	ok = t == NULL || ks_sb_same_layout(t->image, sb);
+	if (t != NULL && ok)
+		ks_tpl_plan(t);
 	ks_tpl_unlock();
 	return ok;
 }

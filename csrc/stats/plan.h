@@ -1,6 +1,6 @@
 /*
- * plan.h - how to count in a template's histograms quickly: worked out once when a VOI is
- * added, found by the blob's template hash, never freed. A blob's layout is fixed by its
+ * plan.h - how to count in a template's histograms quickly: worked out once when the first
+ * blob of the template's form is made, found by the blob's template hash, never freed. A blob's layout is fixed by its
  * ABI, so nothing of this can live in the blob; a blob whose hash has no plan is updated
  * by the definition (ks_hist_slot), only slower. SPDX-License-Identifier: MIT
  *
@@ -108,7 +108,7 @@ struct ks_histplan *ks_histplan_new(const struct ks_sb *image, const struct ks_v
     const struct ks_vs *vs);
 void ks_histplan_free(struct ks_histplan *h);
 
-/* Adds the plans for a template's image; the caller holds the list's lock for writing. */
+/* Adds the plans for a template's image; one thread at a time (ks_tpl_plan). */
 void ks_plan_add(const struct ks_sb *image);
 
 #endif

@@ -5,6 +5,7 @@
 #include "stats/template.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "stats/plan.h"
@@ -14,6 +15,30 @@
 static pthread_rwlock_t tpl_lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct statsblob_tpl **tpl_list;
 static uint32_t tpl_count;
+
+/*
+ * A child of fork() has one thread: what others held stays held for ever, unless nobody may
+ * hold it while forking. The order of such handlers is that of locking (last come, first
+ * served), and readers of blobs come with a lock of theirs: so this one is set up before any
+ * of theirs, when the library is loaded.
+ */
+static void
+before_fork(void)
+{
+	(void)pthread_rwlock_wrlock(&tpl_lock);
+}
+
+static void
+after_fork_in_child(void)
+{
+	tpl_lock = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
+}
+
+static __attribute__((constructor)) void
+watch_forks(void)
+{
+	(void)pthread_atfork(before_fork, ks_tpl_unlock, after_fork_in_child);
+}
 
 void
 ks_tpl_rlock(void)
@@ -53,6 +78,21 @@ ks_tpl_find(const char *name, size_t len, uint32_t hash)
 			return (int)i;
 	}
 	return -1;
+}
+
+void
+ks_tpl_plan(struct statsblob_tpl *t)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* within tpl_lock, as for forks */
+
+	if (atomic_load_explicit(&t->planned, memory_order_acquire))
+		return;
+	(void)pthread_mutex_lock(&lock);
+	/* Without a plan updates are slower, not wrong: a lack of memory is no failure. */
+	if (!atomic_load_explicit(&t->planned, memory_order_relaxed))
+		ks_plan_add(t->image);
+	atomic_store_explicit(&t->planned, true, memory_order_release);
+	(void)pthread_mutex_unlock(&lock);
 }
 
 int
@@ -422,8 +462,7 @@ tpl_add(struct statsblob_tpl *t, int32_t id, const char *name, unsigned dt, uint
 	names[id] = copy;
 	new->tplhash = image_hash(t, new, names, scratch);
 	free(scratch);
-	/* Without a plan updates are slower, not wrong: a lack of memory is no failure. */
-	ks_plan_add(new);
+	atomic_store_explicit(&t->planned, false, memory_order_relaxed);
 	free(t->image);
 	t->image = new;
 	return 0;

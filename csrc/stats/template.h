@@ -5,6 +5,7 @@
 #ifndef STATS_TEMPLATE_H
 #define STATS_TEMPLATE_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "stats/layout.h"
@@ -13,6 +14,7 @@ struct statsblob_tpl {
 	char *name;
 	char **voi_names; /* by VOI ID; NULL: vacant */
 	struct ks_sb *image; /* a fresh blob, tplhash included */
+	atomic_bool planned; /* the image has its update plans, if it can have any */
 };
 
 /* The list, for readers (shared) and for writers; every use is between lock and unlock. */
@@ -25,6 +27,12 @@ uint32_t ks_tpl_count(void);
 /* With the lock held: the newest with the hash, or -1. */
 int ks_tpl_by_hash(uint32_t hash);
 int ks_tpl_find(const char *name, size_t len, uint32_t hash);
+
+/*
+ * With the lock held, at least shared: to be called where a blob of the template comes into
+ * being, for its updates to be quick. Forms of a template that no blob has need no plans.
+ */
+void ks_tpl_plan(struct statsblob_tpl *t);
 
 /* The ABI's string hash, continued from h over n bytes. */
 uint32_t ks_tpl_hash32(uint32_t h, const void *p, size_t n);
