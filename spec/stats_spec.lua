@@ -26,6 +26,63 @@ describe("kstat.stats", function()
     package.loaded["kstat.stats"] = stats
   end)
 
+  -- The same source as C and as C++: the constructors make the same template.
+  it("has constructors for C and for C++", function()
+    local dir = run.directory()
+    run.write_file(dir .. "/vss.c", [[
+#include <statsblob.h>
+#include <stdio.h>
+
+static int
+fill(uint32_t id, int step)
+{
+	struct voistatspec vss[] = { STATS_VSS_SUM(), STATS_VSS_MAX(), STATS_VSS_MIN(),
+		STATS_VSS_CRHIST32_LIN(0, 90, step, VSD_HIST_UBOUND_INF), STATS_VSS_TDGSTCLUST64(20, 10) };
+	struct voistatspec usr[] = { STATS_VSS_DRHIST64_USR(HBKTS(DRBKT(0, 10), DRBKT(20, 30)), 0) };
+	struct voistatspec q[] = { STATS_VSS_QSUM(8), STATS_VSS_CRHIST32_EXP(0, 64, 2, 0, 0) };
+	struct voistatspec le[] = { STATS_VSS_CRHIST64_LINEXP(1, 64, 4, 2, 0) };
+
+	return stats_tpl_add_voistats(id, 0, "a", VSD_DTYPE_INT_U64, NVSS(vss), vss, 0) +
+	    stats_tpl_add_voistats(id, 1, "b", VSD_DTYPE_INT_S64, NVSS(usr), usr, 0) +
+	    stats_tpl_add_voistats(id, 2, "c", VSD_DTYPE_Q_S64, NVSS(q), q, SB_VOI_RELUPDATE) +
+	    stats_tpl_add_voistats(id, 3, "d", VSD_DTYPE_INT_U32, NVSS(le), le, 0);
+}
+
+int
+main(int argc, char **argv)
+{
+	uint32_t hash = 0, id = (uint32_t)stats_tpl_alloc("vss", 0);
+	struct statsblob *b;
+	double v, e;
+
+	(void)argv;
+	if (fill(id, 9 + argc) != 0 || stats_tpl_id2hash(id, &hash) != 0)
+		return 1;
+	b = stats_blob_alloc(id, 0);
+	for (int i = 0; i < 100; i++) {
+		if (stats_voi_update_abs_s64(b, 1, i) != 0)
+			return 2;
+	}
+	if (stats_voi_quantile(b, 1, 0.5, &v, &e) != 0)
+		return 3;
+	printf("%u %g %g\n", hash, v, e);
+	stats_blob_destroy(b);
+	return 0;
+}
+]])
+    local out = {}
+    for i, compiler in ipairs({ "cc -std=c11 -x c", "c++ -std=c++17 -x c++" }) do
+      local r = run.shell(("%s -Wall -Wextra -Werror %s -Icsrc/include -o %s/vss %s/vss.c -x none -L%s/lib -lkstat " ..
+        "-Wl,-rpath,%s/lib && %s/vss"):format(compiler, os.getenv("KSTAT_CFLAGS") or "", dir, dir, run.build, run.build,
+        dir))
+      assert.equal("", r.err)
+      out[i] = r.out
+    end
+    run.remove_directory(dir)
+    assert.equal(" 10 10\n", (out[1]:gsub("^%d+", "")))
+    assert.equal(out[1], out[2])
+  end)
+
   describe("templates", function()
     it("refuse a name twice, by errno", function()
       local name = fresh()
