@@ -110,7 +110,7 @@ local function columns(options)
   local list = {}
   for name in chosen(options):gmatch("[^,]+") do
     local field = FIELDS[name]
-    list[#list + 1] = name == "time" and { "time", width = 8, align = "right" } or {
+    list[#list + 1] = name == "time" and { "time", width = 8, align = "right", data = false } or {
       name, function(row) return value_of(row, name) end, width = field[1], align = "right", about = field[4],
       format = options.raw and "%.0f" or pretty(field[2] or 101),
     }
@@ -148,11 +148,18 @@ return kstat.report({
     { "x", "extended", help = "the columns " .. EXTENDED },
     { "l", "list", help = "what columns there are" }, { "p", "raw", help = "numbers as they are, without K, M, G" },
   },
+  operands = false,
+  note = "Linux: from the ZFS module's own kstats; what its version does not count (rmis of late), and everything " ..
+    "where\nZFS is not loaded, is \"-\".",
   check = function(options)
+    local seen = {}
     for name in chosen(options):gmatch("[^,]+") do
       if name ~= "time" and not FIELDS[name] then
         return ("there is no field '%s' (-l lists them)"):format(name)
+      elseif seen[name] then
+        return ("the field '%s' is named twice"):format(name)
       end
+      seen[name] = true
     end
     if options.list then
       options.interval, options.count = nil, nil

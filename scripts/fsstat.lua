@@ -51,20 +51,17 @@ columns[#columns + 1] = { "", "name", key = "name", width = 1, align = "left" }
 
 return kstat.report({
   published = false,
-  name = "fsstat", about = "Operations on file systems.", operands = "filesystem", columns = columns, squeeze = true,
+  name = "fsstat", about = "Operations on file systems.", columns = columns, squeeze = true,
   heading = "  new  name  name  attr  attr lookup rddir  read  read write write", blank = false,
   select = { { module = "unix", name = "vopstats_*", class = "misc" }, { module = "zfs/*", class = "misc" } },
-  rows = function(d, _, _, options)
-    local wanted, rows = {}, {}
-    for _, name in ipairs(options.operands) do
-      wanted[name] = true
-    end
+  note = "Linux counts operations for the datasets of ZFS only, and of those only files removed, reads and writes: " ..
+    "all else\nis \"-\".",
+  rows = function(d)
+    local rows = {}
     for _, k in ipairs(d:select("unix::vopstats_*", "zfs/*::objset-*")) do
       local name = k:get("dataset_name") or k.name:match("^vopstats_(.*)$") or k.name
-      if wanted[name] or not next(wanted) then
-        rows[#rows + 1] = row_of(name, k)
-      end
+      rows[#rows + 1] = row_of(name, k)
     end
-    return #rows > 0 and rows or { { name = "(neither vopstats nor ZFS here)" } }
+    return #rows > 0 and rows or { { text = "(neither vopstats nor ZFS here)" } }
   end,
 })

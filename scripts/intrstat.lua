@@ -8,9 +8,10 @@ local kstat = require("kstat")
 return kstat.report({
   published = false,
   name = "intrstat", about = "Interrupts per second of each device.", skip_first = true,
+  note = "No system tells with kstats how long interrupts took, nor on which CPU: %tim is \"-\".",
   select = { { class = "controller" }, { class = "interrupts" } },
   columns = {
-    { "device", width = 12, align = "right" }, { "|", "bar", key = "bar", width = 1 },
+    { "device", width = 12, align = "right" }, { "|", "bar", width = 1, data = false },
     { "all", width = 9, format = "%.0f", unit = "1/s" }, { "%tim", "time", width = 4, unit = "%" },
   },
   check = function(options)

@@ -86,10 +86,6 @@ function Report:long_form(out, now, system)
   self.table.write(out, self.lines, system, errors, mounts)
 end
 
-local function timestamp(how, seconds)
-  return (how == "u" and ("%d"):format(seconds) or os.date("%a %b %e %H:%M:%S %Z %Y", seconds)) .. "\n"
-end
-
 -- The text of a report. prev: the sample before; nil: none.
 function Report:text(now, prev)
   local o = self.o
@@ -104,7 +100,7 @@ function Report:text(now, prev)
     self.devices:compute(d)
   end
   if o.T then
-    out[#out + 1] = timestamp(o.T, math.floor(chain.time_of_day(self.ks)))
+    out[#out + 1] = require("kstat.tool").timestamp(o.T, chain.time_of_day(self.ks))
   end
   local tty, cpu
   if self.system then

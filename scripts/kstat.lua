@@ -228,9 +228,7 @@ local function format_of(options)
 end
 
 local function print_time(how, ks)
-  local seconds = math.floor(chain.time_of_day(ks))
-  io.stdout:write(how:sub(1, 1) == "u" and ("%d"):format(seconds)
-    or os.date("%a %b %e %H:%M:%S %Z %Y", seconds), "\n")
+  io.stdout:write(require("kstat.tool").timestamp(how:sub(1, 1), chain.time_of_day(ks)))
 end
 
 local told = {} -- lines that the person has seen

@@ -68,7 +68,8 @@ local function rows(d, _, _, options)
 end
 
 local function columns(options)
-  local list = { { options.aggregate and "SET" or "CPU", width = 3, align = "right", format = "%d" } }
+  local list = { { options.aggregate and "SET" or "CPU", width = 3, align = "right", format = "%d",
+    kind = "label" } }
   for _, column in ipairs(COUNTS) do
     list[#list + 1] = { column[1], width = column[2], format = "%.0f" }
   end
@@ -86,7 +87,9 @@ end
 return kstat.report({
   published = false,
   name = "mpstat", about = "What each CPU does.", columns = columns, rows = rows, squeeze = true, blank = false,
-  repeat_header = 19,
+  repeat_header = 19, operands = false,
+  note = "Linux does not count icsw, migr, smtx, srw and syscl, and minf and mjf only for the machine (-a); csw of " ..
+    "a\nCPU needs /proc/schedstat: these are \"-\". ithr are softirqs.",
   options = {
     { "a", "aggregate", help = "all CPUs together (they are one processor set)" },
     { "p", "sets", help = "the processor set of each CPU (not known: -)" },

@@ -8,6 +8,7 @@
 -- Linux does not count defer, nocanput, nor the bytes of TCP (-t), and not every link tells its speed: "-".
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
+local tool = require("kstat.tool")
 
 local links = assert(kstat.selector({ module = "link", class = "net" }))
 local protocols = assert(kstat.selector({ class = "mib2" }))
@@ -75,11 +76,13 @@ local function parseable(row, seconds)
   return row
 end
 
+local patterns -- of the operands, compiled once
+
 local function is_wanted(k, options)
   if options.links and not ("," .. options.links .. ","):find("," .. k.name .. ",", 1, true) then
     return false
   end
-  return not (options.nonlocal_only and k.name:find("^lo%d*$"))
+  return tool.matches(patterns, k.name) and not (options.nonlocal_only and k.name:find("^lo%d*$"))
 end
 
 local function protocol_rows(d, options)
@@ -107,10 +110,11 @@ local function rows(d, now, _, options)
   end
   local list, seconds = {}, math.floor(now.time_of_day)
   local time = os.date("%H:%M:%S", seconds)
+  local as_text = options.parseable and not (options.json or options.csv or options.openmetrics)
   for _, k in ipairs(d:select(links)) do
     if is_wanted(k, options) then
       local row = link_row(k, time, options)
-      list[#list + 1] = options.parseable and parseable(row, seconds) or row
+      list[#list + 1] = as_text and parseable(row, seconds) or row
     end
   end
   return list
@@ -160,7 +164,7 @@ local function columns(options)
   local list = {}
   for i, c in ipairs(form) do
     local title = options.megabits and MEGABITS[c[1]] or c[1]
-    list[i] = { title, c[2], key = title == "" and c[2] or title, width = math.abs(c[3]), format = short,
+    list[i] = { title, c[2], data = title ~= "Time", width = math.abs(c[3]), format = short,
       align = c[3] < 0 and "left" or "right" }
   end
   return list
@@ -185,11 +189,11 @@ return kstat.report({
     if options.list then
       options.interval, options.count = nil, nil
     end
-    if options.links == nil and #options.operands > 0 then
-      options.links = table.concat(options.operands, ",")
-    end
-    return nil
+    local message
+    patterns, message = tool.patterns(options.operands)
+    return message
   end,
+  note = "Linux does not count defer, nocanput, nor the bytes of TCP (-t), and not every link tells its speed: \"-\".",
   operands = "interface", columns = columns, rows = rows, squeeze = true, blank = false, repeat_header = 19,
   select = function(options)
     return (options.tcp or options.udp) and protocols or links

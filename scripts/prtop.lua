@@ -10,6 +10,7 @@
 local histogram = require("kstat.histogram")
 local io_figures = require("kstat.io")
 local kstat = require("kstat")
+local tool = require("kstat.tool")
 
 local MACHINE = { disk = true, partition = true, tape = true, nfs = true, iopath = true, zone_zfs = true,
   zone_vfs = true, kmem_cache = true }
@@ -122,24 +123,16 @@ local function kind_of(options)
   return KINDS[options.timers and "timers" or options.histograms and "histograms" or "queues"]
 end
 
-local function is_wanted(k, operands)
-  if not k.publisher and MACHINE[k.class] then
-    return false
-  end
-  for _, pattern in ipairs(operands) do
-    if pattern:matches(k.publisher or k.module) then
-      return true
-    end
-  end
-  return #operands == 0
-end
-
 local patterns -- of the operands, compiled once
+
+local function is_wanted(k)
+  return (k.publisher or not MACHINE[k.class]) and tool.matches(patterns, k.publisher or k.module)
+end
 
 local function rows(d, _, _, options)
   local kind, list = kind_of(options), {}
   for k in d:each() do
-    if is_wanted(k, patterns) then
+    if is_wanted(k) then
       kind.add(list, k)
     end
   end
@@ -166,13 +159,8 @@ return kstat.report({
     if options.timers and options.histograms then
       return "-t and -H cannot be used together"
     end
-    patterns = {}
-    for i, operand in ipairs(options.operands) do
-      local message
-      patterns[i], message = require("kstat.core").pattern(operand)
-      if not patterns[i] then
-        return message
-      end
-    end
+    local message
+    patterns, message = tool.patterns(options.operands)
+    return message
   end,
 })

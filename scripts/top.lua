@@ -4,6 +4,7 @@ local kstat = require("kstat")
 local options = require("kstat.report.options")
 local rows = require("kstat.top.rows")
 local selector = require("kstat.selector")
+local tool = require("kstat.tool")
 local top = require("kstat.top")
 
 local OWN = {
@@ -38,13 +39,11 @@ local function default(x)
 end
 
 local function open(given, only)
-  local capture = given.replay or (given.from or given.to) and os.getenv("KSTAT_SOURCE") or nil
-  local understood, ks, message = pcall(kstat.open, { capture = capture, from = given.from, to = given.to,
-    only = only })
-  if not understood then
-    wrong("--from and --to take seconds since 1970 or a time such as '2026-11-21 14:05'")
+  local ks, message, status = tool.open(given, only)
+  if not ks and status == 2 then
+    wrong(message)
   end
-  return ks or stop(3, message)
+  return ks or stop(status, message)
 end
 
 -- --- reports ----------------------------------------------------------------------------------
@@ -92,7 +91,7 @@ local function window(given, sort)
 end
 
 local function main(words)
-  local given, message = options.read(options.declare(OWN, 1), words)
+  local given, message = options.read(options.declare(OWN), words)
   if not given then
     wrong(message)
   elseif given.help then

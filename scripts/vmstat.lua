@@ -11,10 +11,9 @@
 -- Linux does not count w, re, de, sy, nor the faults of executables and files apart (-p): these are "-".
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
+local tool = require("kstat.tool")
 
 local MOST_DISKS = 4
--- Drivers that are in Linux's list of disks whether they are used or not.
-local PASSED_OVER = { fd = true, loop = true, ram = true, zram = true, sr = true }
 
 local function selector(module, name, class)
   return assert(kstat.selector({ module = module, name = name, class = class }))
@@ -96,13 +95,15 @@ end
 
 local function choose_disks(options, ks)
   local chosen = {}
+  local named = {}
   for _, name in ipairs(options.operands) do
-    local k = ks:lookup(nil, nil, name)
+    local k = not named[name] and ks:lookup(nil, nil, name)
     chosen[#chosen + 1] = k and k.type == "io" and k or nil
+    named[name] = true
   end
   if #options.operands == 0 then
     for k in ks:each(disks) do
-      if #chosen < MOST_DISKS and k.type == "io" and not PASSED_OVER[k.module] then
+      if #chosen < MOST_DISKS and k.type == "io" and not tool.passed_over[k.module] then
         chosen[#chosen + 1] = k
       end
     end
@@ -294,6 +295,7 @@ return kstat.report({
   published = false,
   name = "vmstat", about = "Threads, memory, paging, disks, faults and CPUs in one line.",
   operands = "disk",
+  note = "Linux does not count w, re, de and sy, nor the faults of executables and files apart (-p): these are \"-\".",
   options = {
     { "i", "interrupts", help = "how many interrupts each device had since boot" },
     { "s", "summary", help = "events since boot" },

@@ -308,7 +308,8 @@ describe("the tools", function()
 
   it("run live for two intervals", function()
     for _, name in ipairs(names) do
-      local r = run.run({ "kstatlua", name, "-j", "0.05", "3" })
+      -- Here may be no file systems that count.
+      local r = run.run({ "kstatlua", name, "-j", "0.05", "3", env = name == "fsstat" and small or nil })
       assert.equal(0, r.status, r.err)
       local times, n = {}, 0
       for line in r.out:gmatch("[^\n]+") do

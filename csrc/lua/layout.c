@@ -107,6 +107,28 @@ layout_values(lua_State *L)
 	return 1;
 }
 
+/* Columns that a text takes on a terminal: the bytes of UTF-8 that continue a character take none. */
+static int
+columns_of(const char *text, size_t len)
+{
+	int columns = 0;
+
+	for (size_t i = 0; i < len; i++)
+		columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return columns;
+}
+
+/* columns_of(text) -> columns */
+static int
+layout_columns_of(lua_State *L)
+{
+	size_t len;
+	const char *text = luaL_checklstring(L, 1, &len);
+
+	lua_pushinteger(L, columns_of(text, len));
+	return 1;
+}
+
 static void
 add_spaces(luaL_Buffer *b, int n)
 {
@@ -169,7 +191,7 @@ layout_line(lua_State *L)
 		char room[400];
 		const char *text = "-";
 		size_t len = 1;
-		int width, space;
+		int width, space, columns = 0;
 
 		lua_rawgeti(L, 2, (int)i + 1);
 		/* The value stays in its table, and so does its text. */
@@ -178,6 +200,7 @@ layout_line(lua_State *L)
 			break;
 		case LUA_TSTRING:
 			text = c->conversion != '\0' ? lua_tolstring(L, -1, &len) : NULL;
+			columns = text != NULL ? columns_of(text, len) : 0;
 			break;
 		case LUA_TNUMBER:
 			text = c->conversion != '\0' ?
@@ -191,10 +214,12 @@ layout_line(lua_State *L)
 			return 1;
 		}
 		lua_pop(L, 1);
+		if (columns == 0)
+			columns = (int)len; /* a number, or none */
 		width = l->squeeze ? c->width - over : c->width;
-		space = width > (int)len ? width - (int)len : 0;
+		space = width > columns ? width - columns : 0;
 		if (l->squeeze)
-			over += (int)len + space - c->width;
+			over += columns + space - c->width;
 		if (!c->left)
 			pending += space;
 		if (len > 0) {
@@ -222,6 +247,7 @@ ks_lua_add_layout(lua_State *L)
 		{ "layout", layout_new },
 		{ "layout_line", layout_line },
 		{ "layout_values", layout_values },
+		{ "columns_of", layout_columns_of },
 		{ NULL, NULL }
 	};
 

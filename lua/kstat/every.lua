@@ -8,10 +8,15 @@ local every = {}
 local MAX_INTERVAL = 2147483647 -- seconds, as kstat(8) has it; in nanoseconds it fits 64 bits
 local EPIPE = 32 -- how a reader of standard output says that it has enough
 
-local function is_number(text)
+--- Whether an argument is an interval or a count, and no operand.
+-- @tparam number|string text
+-- @treturn boolean
+function every.is_number(text)
     return type(text) == "number" or type(text) == "string" and
         (text:match("^%d+%.?%d*$") or text:match("^%.%d+$")) ~= nil
 end
+
+local is_number = every.is_number
 
 -- The last one or two numbers of a script's arguments; none: one tick.
 local function from_arguments(arg)
@@ -24,8 +29,14 @@ local function from_arguments(arg)
     return nil, 1
 end
 
--- Interval in nanoseconds and count, or nil and what is wrong.
-local function check_interval(interval, count)
+--- Checks an interval and a count.
+-- @tparam number|string|nil interval seconds; nil: 1
+-- @tparam number|string|nil count
+-- @treturn[1] int the interval in nanoseconds
+-- @treturn[1] int|nil the count
+-- @treturn[2] nil
+-- @treturn[2] string what is wrong
+function every.check_interval(interval, count)
     local seconds = interval ~= nil and tonumber(interval) or 1
     if not (seconds > 0 and seconds <= MAX_INTERVAL) then
         return nil, ("interval '%s': seconds above 0 and at most %d expected")
@@ -37,6 +48,8 @@ local function check_interval(interval, count)
     end
     return math.floor(seconds * 1e9 + 0.5), times
 end
+
+local check_interval = every.check_interval
 
 local known = { source = true, chain = true, select = true, wait = true, clock = true }
 

@@ -11,6 +11,8 @@
 -- @module kstat.picture
 local core = require("kstat.core")
 
+local columns_of = core.columns_of
+
 local picture = {}
 
 local EIGHTHS = { "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█" }
@@ -131,12 +133,6 @@ function picture.bar(value, most, width, options)
     local full, rest = math.floor(eighths / 8), eighths % 8
     return EIGHTHS[8]:rep(full) .. (rest > 0 and EIGHTHS[rest] or "") ..
         (" "):rep(width - full - (rest > 0 and 1 or 0))
-end
-
--- Columns that a text takes: UTF-8 continuation bytes take none.
-local function columns_of(text)
-    local _, continued = text:gsub("[\128-\191]", "")
-    return #text - continued
 end
 
 local function pad(text, width)

@@ -190,7 +190,8 @@ local function same(accumulator)
 end
 
 local function share_of(title)
-    local percent = tonumber(title:match("^p(%d+%.?%d*)$"))
+    local nines = title:match("^p(99%d+)$") -- p999 is p99.9
+    local percent = nines and 100 * tonumber("0." .. nines) or tonumber(title:match("^p(%d+%.?%d*)$"))
     return percent and percent <= 100 and percent / 100
 end
 

@@ -6,6 +6,7 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kio = require("kstat.io")
+local tool = require("kstat.tool")
 
 local M = {}
 M.__index = M
@@ -17,9 +18,6 @@ local MOST_NAME = 30 -- bytes of a kstat's name
 local DEFAULT_LIMIT = 4
 local RANK = { disk = 1, partition = 1, iopath = 1, tape = 2, nfs = 3 }
 local WORD = { disk = "disk", partition = "partition", tape = "tape", nfs = "NFS", iopath = "multi-path" }
--- Drivers that the short forms pass over unless they are asked for: floppies, and what Linux has in its list
--- whether it is used or not.
-local PASSED_OVER = { fd = true, loop = true, ram = true, zram = true, sr = true }
 
 local function class(name)
     return core.selector(nil, nil, nil, nil, name)
@@ -160,7 +158,7 @@ local function choose(self, list, names)
     for _, device in ipairs(list) do
         if room <= 0 or names and o.table then
             break
-        elseif not chosen[device] and (o.limit or not o.blocks or not PASSED_OVER[device.module]) then
+        elseif not chosen[device] and (o.limit or not o.blocks or not tool.passed_over[device.module]) then
             chosen[device] = true
             room = room - 1
         end

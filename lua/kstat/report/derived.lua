@@ -9,7 +9,8 @@
 --     busy            the share of the time with requests in service, 0 to 1
 --
 -- They are those of kstat.io: service times follow from completed operations (Little's law), and without
--- any are 0. What belongs to the wait queue is missing where the system counts none (Linux).
+-- any are 0; a percentile over time leaves such an interval out. What belongs to the wait queue is missing where
+-- the system counts none (Linux).
 -- Of a difference since creation all are means since then.
 --
 -- @module kstat.report.derived
@@ -35,18 +36,25 @@ local function figure(name, factor)
     end
 end
 
--- What is known only where the system counts a wait queue (Linux does not).
-local function waiting(name)
-    local plain = figure(name)
-    return function(k)
+-- 0 where nothing completed; for a percentile (`seen`) there is none then.
+local function service(name)
+    return function(k, seen)
         local f = figures(k)
-        return f and f.has_wait and plain(k) or nil
+        return f and not (seen and f.tps == 0) and f[name] or nil
+    end
+end
+
+-- What is known only where the system counts a wait queue (Linux does not).
+local function waiting(plain)
+    return function(k, seen)
+        local f = figures(k)
+        return f and f.has_wait and plain(k, seen) or nil
     end
 end
 
 return {
     r_s = figure("r_s"), w_s = figure("w_s"), kr_s = figure("kr_s"), kw_s = figure("kw_s"),
-    wait = waiting("wait"), actv = figure("actv"),
-    wsvc_t = waiting("wsvc_t"), asvc_t = figure("asvc_t"), svc_t = figure("svc_t"),
-    w_pct = waiting("w_pct"), b_pct = figure("b_pct"), busy = figure("b_pct", 0.01),
+    wait = waiting(figure("wait")), actv = figure("actv"),
+    wsvc_t = waiting(service("wsvc_t")), asvc_t = service("asvc_t"), svc_t = service("svc_t"),
+    w_pct = waiting(figure("w_pct")), b_pct = figure("b_pct"), busy = figure("b_pct", 0.01),
 }

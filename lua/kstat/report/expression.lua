@@ -12,7 +12,11 @@
 --     rate(e)      per second: every statistic in e as its change per second
 --     delta(e)     the change between the samples; of a gauge its value now
 --     boot(e)      the value now: what was counted since the kstat was created
---     abs(e) floor(e) sqrt(e)  min(e, …)  max(e, …)  if(c, e, e): the second if c is not 0
+--     abs(e) floor(e) sqrt(e)  min(e, …)  max(e, …)
+--     if(c, a, b)  a if c is not 0, else b; the other one is not looked at
+--     p99(e) p50(e) p99.9(e) median(e)  in a report: the percentile of e over the intervals so far, for each
+--                  row's kstat. What was counted since creation is not among them, nor an interval in which
+--                  e is missing; a service time is missing where nothing completed
 --
 -- What is missing makes the whole expression nil, and so does a division by zero; a report prints `-`.
 --
@@ -20,6 +24,8 @@
 local derived = require("kstat.report.derived")
 
 local expression = {}
+
+local STACK = 20000 -- of LPeg, which stops at 400: parentheses in some 3,000 levels
 
 local HEADER = {
     module = true, instance = true, name = true, class = true, crtime = true, snaptime = true,
@@ -32,18 +38,12 @@ local MODES = {
     delta = function(k, name) return k:get(name) end,
     rate = function(k, name) return k:rate(name) end,
 }
+local FUNCTION_OF = { boot = MODES.boot, delta = MODES.delta, rate = MODES.rate, seen = MODES.boot }
 
-local function value_of(row, name, mode)
-    local field = row[name]
-    if field ~= nil then
-        return field
-    end
-    local k = row.kstat
-    if not k then
-        return nil
-    end
-    if not (HEADER[name] and mode == "boot") then
-        local value = MODES[mode](k, name)
+-- What the kstat of a row has under a name. mode "seen": as "boot", for a percentile.
+local function of_kstat(k, name, mode)
+    if not (HEADER[name] and (mode == "boot" or mode == "seen")) then
+        local value = FUNCTION_OF[mode](k, name)
         if value ~= nil then
             return value
         end
@@ -53,9 +53,24 @@ local function value_of(row, name, mode)
     end
     local figure = derived[name]
     if figure and k.type == "io" then
-        return figure(k)
+        return figure(k, mode == "seen")
     end
     return nil
+end
+
+local function value_of(row, name, mode)
+    local meta = getmetatable(row)
+    local field
+    if meta and meta.figures then
+        field = rawget(row, name) -- what else such a row has follows from its kstat, in this mode
+    else
+        field = row[name]
+    end
+    if field ~= nil then
+        return field
+    end
+    local k = row.kstat
+    return k and of_kstat(k, name, mode)
 end
 
 local OPERATORS = {
@@ -83,7 +98,6 @@ local FUNCTIONS = {
     sqrt = { function(x) return x >= 0 and math.sqrt(x) or nil end, 1, 1 },
     min = { extreme(function(a, b) return a < b end), 1, 100 },
     max = { extreme(function(a, b) return a > b end), 1, 100 },
-    ["if"] = { function(c, a, b) return c ~= 0 and a or b end, 3, 3 },
 }
 
 -- Every node of the tree becomes a function(row, mode) that gives a value or nil.
@@ -137,10 +151,55 @@ local function call(f, arguments)
     end
 end
 
+local function choice(condition, yes, no)
+    return function(row, mode)
+        local c = tonumber(condition(row, mode))
+        if not c then
+            return nil
+        elseif c ~= 0 then
+            return yes(row, mode)
+        end
+        return no(row, mode)
+    end
+end
+
+-- A percentile over time. `run` belongs to the report, which counts `tick` up, says in `first` whether what the
+-- tick shows was counted since creation, and empties `seen` when it starts.
+local function over_time(title, reducer, e, run)
+    local accumulator, mine = reducer.make(), {}
+    return function(row)
+        local k = row.kstat
+        if not k then
+            error(title .. "() follows the kstat of a row, and this row has none", 0)
+        end
+        local seen = run.seen[mine]
+        if not seen then
+            seen = {}
+            run.seen[mine] = seen
+        end
+        local key = tostring(k)
+        local state = seen[key]
+        if not state then
+            state = { data = accumulator.new() }
+            seen[key] = state
+        end
+        if state.tick ~= run.tick and not run.first then
+            state.tick = run.tick
+            local v = tonumber(e(row, "seen"))
+            if v and v == v and v ~= math.huge and v ~= -math.huge then
+                state[1] = v
+                accumulator.add(state.data, state, 1)
+            end
+        end
+        return reducer.get(state.data)
+    end
+end
+
 local grammar -- made when it is first needed
 
 local function make_grammar()
     local lpeg = require("kstat.selector").lpeg()
+    lpeg.setmaxstack(STACK)
     local P, R, S, V, C, Cc, Ct, Cmt, Carg = lpeg.P, lpeg.R, lpeg.S, lpeg.V, lpeg.C, lpeg.Cc, lpeg.Ct,
         lpeg.Cmt, lpeg.Carg
 
@@ -162,16 +221,33 @@ local function make_grammar()
     local number = (digits * (P(".") * R("09") ^ 0) ^ -1 + P(".") * digits) * (S("eE") * S("+-") ^ -1 * digits) ^ -1
     local letter = R("az", "AZ") + "_"
     local word = C(letter * (letter + R("09")) ^ 0) * space
+    local function_word = C(letter * (letter + R("09")) ^ 0 * (P(".") * digits) ^ -1) * space
     local quoted = P("'") * C((1 - P("'")) ^ 1) * expect(P("'"), "a closing quote") * space
 
     -- A function by name with its arguments, or a failure with the reason in the state.
     local function make_call(_, at, name, arguments, state)
         local n = #arguments
-        if MODES[name] then
-            if n == 1 then
+        local percentile = name:find("^p%d") or name == "median"
+        if MODES[name] or percentile then
+            local reducer, problem
+            if n ~= 1 then
+                problem = name .. "() takes one expression"
+            elseif not percentile then
                 return true, in_mode(name, arguments[1])
+            elseif not state.run then
+                problem = name .. "() is for the columns of a report"
+            else
+                reducer, problem = require("kstat.aggregate.reducers").make(name, {})
             end
-            state.problem = name .. "() takes one expression"
+            if reducer then
+                return true, over_time(name, reducer, arguments[1], state.run)
+            end
+            state.problem = problem
+        elseif name == "if" then
+            if n == 3 then
+                return true, choice(arguments[1], arguments[2], arguments[3])
+            end
+            state.problem = ("if() takes 3 expressions, not %d"):format(n)
         elseif FUNCTIONS[name] then
             local f, least, most = FUNCTIONS[name][1], FUNCTIONS[name][2], FUNCTIONS[name][3]
             if n >= least and n <= most then
@@ -186,37 +262,45 @@ local function make_grammar()
         return false
     end
 
+    -- LPeg nests captures in 200 levels at most, but not those that are evaluated while it matches.
+    local function at_once(make)
+        return function(_, _, e) return true, make(e) end
+    end
+
     return P({
         space * V("sum") * expect(P(-1), "an operator or the end"),
         sum = V("product") * (C(S("+-")) * space * V("product")) ^ 0 / chain,
         product = V("factor") * (C(S("*/%")) * space * V("factor")) ^ 0 / chain,
-        factor = token("-") * V("factor") / negated
+        factor = Cmt(token("-") * V("factor"), at_once(negated))
             + C(number) * space / tonumber / constant
-            + Cmt(word * token("(") * Ct(V("sum") * (token(",") * V("sum")) ^ 0) * expect(token(")"), "')'")
+            + Cmt(function_word * token("(") * Ct(V("sum") * (token(",") * V("sum")) ^ 0) * expect(token(")"), "')'")
                 * Carg(1), make_call)
             + word * -P("(") / named
             + quoted / named
-            + token("(") * V("sum") * expect(token(")"), "')'")
+            + Cmt(token("(") * V("sum") * expect(token(")"), "')'"), at_once(function(e) return e end))
             + expect(Cc(false) * P(false), "a number, a name or '('"),
     })
 end
 
 --- Compiles an expression.
 -- @string text
+-- @tparam[opt] table run the state of the report whose column it is, for percentiles over time: `tick` (a number
+-- for each tick), `first` (whether it shows what was counted since creation), `seen` (a table)
 -- @treturn[1] function(row): row is a table of fields, with the kstat of a difference as `kstat`;
 -- gives a number, a string or nil
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong, with the position
-function expression.compile(text)
+function expression.compile(text, run)
     local name = text:match("^%s*([%a_][%w_]*)%s*$")
     if name then
-        local value = named(name)
-        return function(row) return value(row, "boot") end -- most columns; LPeg need not be loaded
+        return function(row) return value_of(row, name, "boot") end -- most columns; LPeg need not be loaded
     end
     grammar = grammar or make_grammar()
-    local state = { at = 0, expected = "an expression" }
-    local compiled = grammar:match(text, 1, state)
-    if not compiled then
+    local state = { at = 0, expected = "an expression", run = run }
+    local ok, compiled = pcall(grammar.match, grammar, text, 1, state)
+    if not ok then
+        return nil, ("'%s%s' is nested too deeply"):format(text:sub(1, 40), #text > 40 and "…" or "")
+    elseif not compiled then
         if state.problem then
             return nil, ("%s in '%s'"):format(state.problem, text)
         end
@@ -225,6 +309,35 @@ function expression.compile(text)
     return function(row)
         return compiled(row, "boot")
     end
+end
+
+--- The metatable of the rows of a report that have a kstat: `row.asvc_t` is what the expression `asvc_t` is, and
+-- `row["rate(reads + writes)"]` what that is.
+-- @tparam table run see compile()
+-- @treturn table
+function expression.row_meta(run)
+    local compiled = {}
+    return {
+        figures = true,
+        __index = function(row, name)
+            if type(name) ~= "string" then
+                return nil
+            elseif name:find("^[%a_][%w_]*$") then
+                local k = rawget(row, "kstat") -- a nil here would come back to this function
+                return k and of_kstat(k, name, "boot")
+            end
+            local value = compiled[name]
+            if not value then
+                local message
+                value, message = expression.compile(name, run)
+                if not value then
+                    error(message, 2)
+                end
+                compiled[name] = value
+            end
+            return value(row)
+        end,
+    }
 end
 
 return expression

@@ -6,7 +6,8 @@
 --         columns = {
 --             { "device", "name" },
 --             { "r/s", "rate(reads)", unit = "1/s" },
---             { "asvc_t", "asvc_t", unit = "ms" },
+--             { "asvc_t", unit = "ms" },
+--             { "p99", "p99(asvc_t)", unit = "ms" },
 --             { "%b", "b_pct", format = "%3.0f" },
 --         },
 --         sort = "%b",
@@ -17,106 +18,81 @@
 --
 -- @module kstat.report
 local core = require("kstat.core")
+local declare = require("kstat.report.declare")
 local every = require("kstat.every")
 local options = require("kstat.report.options")
 local output = require("kstat.report.output")
 local selector = require("kstat.selector")
+local tool = require("kstat.tool")
 
 local report = {}
 report.__index = report
 
-local KNOWN = {
-    name = true, about = true, options = true, operands = true, select = true, columns = true, rows = true,
-    sort = true, top = true, totals = true, skip_idle = true, skip_first = true, check = true, heading = true,
-    squeeze = true, published = true, gap = true, blank = true, repeat_header = true,
-}
-local COLUMN_FIELDS = {
-    key = true, width = true, align = true, format = true, unit = true, kind = true, about = true, total = true,
-}
+local EPIPE = 32 -- how a reader of standard output says that it has enough
 
 -- --- the declaration ------------------------------------------------------------------------
 
--- A plain name, which is an expression of the row's kstat. Rows that have none need no expressions.
-local function of_kstat(name)
-    local compiled
-    return function(row)
-        if not row.kstat then
-            return row[name]
-        end
-        compiled = compiled or require("kstat.report.expression").compile(name)
-        return compiled(row)
-    end
-end
-
--- One column: { title, expression or function(row), … }.
-local function make_column(i, given, level)
-    if type(given) ~= "table" or type(given[1]) ~= "string" then
-        error(("column %d: { title, expression, … } expected"):format(i), level + 1)
-    end
-    local title, value = given[1], given[2] or given[1]
-    for field in pairs(given) do
-        if field ~= 1 and field ~= 2 and not COLUMN_FIELDS[field] then
-            error(("column '%s': unknown field '%s'"):format(title, tostring(field)), level + 1)
-        end
-    end
-    local column = { title = title }
-    for field in pairs(COLUMN_FIELDS) do
-        column[field] = given[field]
-    end
-    if type(value) == "function" then
-        column.value = value
-    elseif type(value) == "string" then
-        column.field = value:match("^%a[%w_]*$") -- a field of the row comes first
-        local message
-        column.value = column.field and of_kstat(column.field)
-        if not column.value then
-            column.value, message = require("kstat.report.expression").compile(value)
-        end
-        if not column.value then
-            error(("column '%s': %s"):format(title, message), level + 1)
-        end
-    else
-        error(("column '%s': an expression or a function expected, got %s"):format(title, type(value)), level + 1)
-    end
-    return column
-end
-
-local function make_selectors(select, level)
+local function make_selectors(select)
     if select == nil then
         return nil
     end
     local list = {}
     for i, spec in ipairs(type(select) == "table" and select[1] ~= nil and select or { select }) do
-        local sel, message = selector.compile(spec, level + 1)
-        if not sel then
-            error(message, level + 1)
+        local ok, sel, message = pcall(selector.compile, spec)
+        if not ok or not sel then
+            declare.fail("select: %s", ok and message or (sel:gsub("^[^ ]+:%d+: ", "")))
         end
         list[i] = sel
     end
     return list
 end
 
+local function new(given)
+    local self = setmetatable(declare.report(given), report)
+    self.name = self.name or "report"
+    if type(self.select) ~= "function" then
+        self.selectors = make_selectors(self.select)
+    end
+    self.declared = options.declare(self.options)
+    self.state = { tick = 0, first = true, seen = {} } -- for percentiles over time
+    if type(self.columns) == "function" then
+        self.make_columns, self.columns = self.columns, nil
+    else
+        self.columns = declare.columns(self.columns, self.state)
+        local message = type(self.sort) == "string" and self:cannot_sort(self.sort)
+        if message then
+            declare.fail("report: %s", message)
+        end
+    end
+    return self
+end
+
 --- Declares a report: `kstat.report(given)`.
 -- @tparam table given
 --
---   * `name`, `about`: what --help and the data formats say
+--   * `name`, `about`: what --help and the data formats say; `note`: a further line of --help, say on what is
+--     missing on which system
 --   * `select`: a selector or an array of them (kstat.selector): all that the report looks at, `rows`
 --     included; nil: every kstat; or a function(options). With a class in each the machine is read with the
 --     least work
 --   * `published`: true: of the machine only what processes publish, false: all but that; of a capture everything
---   * `columns`: `{ title, value, width =, align =, format =, unit =, kind =, about =, total = }` each; value is an
---     expression (kstat.report.expression; default: the title) or a function(row); `format` is for
---     string.format (default "%.1f" for numbers) or a function; `align` "left" or "right" (default: left for
---     the first column); `kind` "gauge" (default) or "counter"; `total` false, or a function(values)
+--   * `columns`: `{ title, value, width =, align =, format =, unit =, kind =, about =, total =, key =, data = }`
+--     each; value is an expression (kstat.report.expression; default: the title) or a function(row); `format` is
+--     for string.format (default "%.1f" for numbers) or a function; `align` "left" or "right" (default: left for
+--     the first column); `kind` "gauge" (default), "counter", or "label": it tells whose row it is, as texts and
+--     the expressions module, instance, name and class do by themselves; `total` false, or a function(values);
+--     `data` false: not in the data formats
 --   * `rows`: function(d, now, prev, options) that gives the rows: an array of tables, each with any
 --     fields and the kstat of the difference `d` as `kstat`; default: one for each selected kstat
 --   * `sort`: a title (descending), "-title" (ascending), or function(a, b) of rows; `top`: at most that many rows
 --   * `totals`: true for a last line with the sums of number columns
---   * `options`: own options (kstat.report.options); `operands`: what operands are called; by default
---     they are globs that the names of rows' kstats must match
+--   * `options`: own options (kstat.report.options); `operands`: what operands are called if `rows` or `columns`
+--     uses them itself, false if there are none; by default they are globs or regular expressions for the names
+--     of rows: those of their kstats, and texts and labels
 --   * `skip_idle`: -z from the start; `skip_first`: a report has to wait for its first interval
 --   * `check`: function(options) that gives what is wrong with them, or nil
 --
+-- In a row that has a kstat every name is a figure, as in expressions: `row.asvc_t`; and `row["rate(reads)"]`.
 -- `columns` may be a function(options, ks) that gives them when the chain is open. What a report for
 -- people looks like:
 --
@@ -128,47 +104,10 @@ end
 --   * a column's `key` names it in the data formats and for --sort, where a title is not unique
 --
 -- @treturn report with `run(arg)`, see there
--- @raise on a mistake in the declaration, naming the column and the position
-function report.new(given, level)
-    level = (level or 1) + 1
-    if type(given) ~= "table" then
-        error("bad argument #1 to 'report' (table expected, got " .. type(given) .. ")", level)
-    end
-    for field in pairs(given) do
-        if not KNOWN[field] then
-            error(("report: unknown field '%s'"):format(tostring(field)), level)
-        end
-    end
-    if type(given.columns) ~= "function" and (type(given.columns) ~= "table" or #given.columns == 0) then
-        error("report: columns are missing", level)
-    end
-    local self = setmetatable({}, report)
-    for field in pairs(KNOWN) do
-        self[field] = given[field]
-    end
-    self.name = given.name or "report"
-    if type(given.select) ~= "function" then
-        self.selectors = make_selectors(given.select, level)
-    end
-    self.declared = options.declare(given.options, level)
-    if type(given.columns) == "function" then
-        self.make_columns, self.columns = given.columns, nil
-    else
-        self:set_columns(given.columns, level)
-        if type(self.sort) == "string" and not self:sorts_by(self.sort) then
-            error(("report: there is no column '%s' to sort by"):format(self.sort), level)
-        end
-    end
-    return self
-end
-
-function report:set_columns(given, level)
-    self.columns = {}
-    for i, column in ipairs(given) do
-        self.columns[i] = make_column(i, column, level + 1)
-    end
-    self.columns[1].align = self.columns[1].align or "left"
-end
+-- @raise on a mistake in the declaration, naming the column and the position: an object that tostring() turns
+-- into one line
+-- @function kstat.report
+report.new = new
 
 function report:column_of(title)
     for i, column in ipairs(self.columns) do
@@ -179,42 +118,142 @@ function report:column_of(title)
     return nil
 end
 
--- Whether that is a column, or "-" and one.
-function report:sorts_by(sort)
-    return self:column_of(sort) or self:column_of((sort:gsub("^%-", "", 1)))
+-- What is wrong with a column's title, or "-" and one; nil if nothing is.
+function report:cannot_sort(sort)
+    if self:column_of(sort) or self:column_of((sort:gsub("^%-", "", 1))) then
+        return nil
+    end
+    local names = {}
+    for i, column in ipairs(self.columns) do
+        names[i] = column.key
+    end
+    return ("there is no column '%s' to sort by, but: %s"):format(sort, table.concat(names, ", "))
+end
+
+-- --- failures ---------------------------------------------------------------------------------
+
+local stopped = {}
+
+-- Ends the run with that exit status and perhaps one line.
+local function stop(status, message)
+    error(setmetatable({ status = status, message = message }, stopped), 0)
+end
+
+local function complain(self, message)
+    io.stderr:write(("%s: %s\n"):format(self.name, (message:gsub("%s*\n%s*", " "))))
+end
+
+local function usage(self, message)
+    stop(2, message .. ("; 'kstatlua %s --help' explains"):format(self.name))
+end
+
+-- Writes to standard output; with nil what it holds back. A reader that went away is no failure.
+local function to_stdout(text)
+    local ok, why, code
+    if text then
+        ok, why, code = io.stdout:write(text)
+    else
+        ok, why, code = io.stdout:flush()
+    end
+    if not ok then
+        stop(code == EPIPE and 0 or 3, code ~= EPIPE and "standard output: " .. why or nil)
+    end
+end
+
+local evaluated -- the column whose value is being made
+
+-- The exit status of a run that ended by an error, after a line on it.
+local function failure(self, problem)
+    local column = evaluated or output.current()
+    evaluated = nil
+    if getmetatable(problem) == stopped then
+        if problem.message then
+            io.stdout:flush()
+            complain(self, problem.message)
+        end
+        return problem.status
+    elseif type(problem) ~= "string" and not declare.told(problem) then
+        error(problem, 0) -- an interrupt, for the host
+    end
+    io.stdout:flush()
+    complain(self, (column and ("column '%s': "):format(column.title) or "") .. (declare.told(problem) or problem))
+    return 1
 end
 
 -- --- one tick ---------------------------------------------------------------------------------
+
+-- Whether one of the operands is the name of a kstat, or a text or a label of its row.
+local function is_wanted(filters, name, columns, values)
+    if name and tool.matches(filters, name) then
+        return true
+    end
+    for i, column in ipairs(columns or {}) do
+        local value = values[i]
+        if column.kind == "label" and type(value) == "number" then
+            value = core.tostring(value)
+        end
+        if type(value) == "string" and tool.matches(filters, value) then
+            return true
+        end
+    end
+    return false
+end
 
 -- The rows that a report without `rows` has: a kstat each, filtered by the operands.
 local function default_rows(self, d, filters)
     local list = {}
     local unpack = table.unpack or unpack
     for _, k in ipairs(d:select(unpack(self.selectors or {}))) do
-        local wanted = not filters
-        for _, filter in ipairs(filters or {}) do
-            wanted = wanted or filter:matches(k)
-        end
-        if wanted then
+        if not filters or is_wanted(filters, k.name) then
             list[#list + 1] = { kstat = k }
         end
     end
     return list
 end
 
+-- The rows that `rows` makes.
+local function own_rows(self, d, now, prev, given)
+    local rows = self.rows(d, now, prev, given)
+    if type(rows) ~= "table" then
+        stop(1, ("rows: an array of rows expected, not %s"):format(tostring(rows)))
+    end
+    for i, row in ipairs(rows) do
+        if type(row) ~= "table" then
+            stop(1, ("rows: row %d: a table of fields expected, not %s"):format(i, tostring(row)))
+        end
+    end
+    return rows
+end
+
+local RANKS = { number = 1, string = 2, boolean = 3, table = 4 }
+
+-- A value by which rows can be ordered, and the rank of its kind.
+local function sortable(value)
+    local kind = type(value)
+    if value == nil or value ~= value then
+        return nil
+    elseif kind == "boolean" then
+        value = value and 1 or 0
+    elseif kind ~= "number" then
+        value = tostring(kind == "table" and value[1] or value)
+    end
+    return value, RANKS[kind] or 5
+end
+
 -- nil sorts last, whatever the direction.
 local function by_column(i, descending)
     return function(a, b)
-        local x, y = a.values[i], b.values[i]
+        local x, x_rank = sortable(a.values[i])
+        local y, y_rank = sortable(b.values[i])
         if x == nil or y == nil then
             if (x == nil) == (y == nil) then
                 return a.order < b.order
             end
             return y == nil
+        elseif x_rank ~= y_rank then
+            return x_rank < y_rank
         elseif x == y then
             return a.order < b.order
-        elseif type(x) ~= type(y) then
-            return type(x) == "number"
         elseif descending and type(x) == "number" then
             return x > y
         end
@@ -234,10 +273,10 @@ function report:order(sort)
     return by_column(self:column_of(sort:sub(2)), false)
 end
 
-local function is_idle(values, n)
+local function is_idle(values, columns)
     local numbers = false
-    for i = 1, n do
-        if type(values[i]) == "number" then
+    for i, column in ipairs(columns) do
+        if type(values[i]) == "number" and column.kind ~= "label" then
             numbers = true
             if values[i] ~= 0 then
                 return false
@@ -256,39 +295,60 @@ function report:make_totals(shown)
                 list[#list + 1] = values[i]
             end
         end
+        evaluated = column
         if i == 1 then
             totals[i] = "total"
         elseif type(column.total) == "function" then
             totals[i] = column.total(list)
-        elseif column.total ~= false and #list > 0 then
+        elseif column.total ~= false and column.kind ~= "label" and #list > 0 then
             local sum = 0
             for _, v in ipairs(list) do
                 sum = sum + v
             end
             totals[i] = sum
         end
+        evaluated = nil
     end
     return totals
 end
 
--- The rows of one tick as arrays of values, chosen and in order.
+-- What each column shows of a row.
+local function values_of(columns, row)
+    local values = core.layout_values(#columns)
+    values.text = rawget(row, "text")
+    for i = 1, values.text and 0 or #columns do
+        local column = columns[i]
+        local value = column.field and row[column.field]
+        if value == nil then
+            evaluated = column
+            value = column.value(row)
+        end
+        values[i] = value
+    end
+    evaluated = nil
+    return values
+end
+
+-- The rows of one tick as arrays of values, chosen and in order; and how many the operands left.
 function report:evaluate(d, now, prev, given, filters)
-    local rows = self.rows and self.rows(d, now, prev, given) or default_rows(self, d, filters)
+    local rows = self.rows and own_rows(self, d, now, prev, given) or default_rows(self, d, filters)
     local columns = self.columns
     local skip_idle, sort, top = given.skip_idle or self.skip_idle, given.sort or self.sort, given.top or self.top
     local shown, of = {}, {} -- values, and the rows that they belong to
+    local matched = 0
     for _, row in ipairs(rows) do
-        local values = core.layout_values(#columns)
-        values.text = row.text
-        for i = 1, row.text and 0 or #columns do
-            local column = columns[i]
-            local value = column.field and row[column.field]
-            if value == nil then
-                value = column.value(row)
-            end
-            values[i] = value
+        local k = row.kstat
+        if k and getmetatable(row) == nil then
+            self.row_meta = self.row_meta or require("kstat.report.expression").row_meta(self.state)
+            setmetatable(row, self.row_meta)
         end
-        if not (skip_idle and is_idle(values, #columns)) then
+        local values = values_of(columns, row)
+        local wanted = not filters or not self.rows or values.text
+        if not wanted then
+            wanted = is_wanted(filters, k and k.name, columns, values)
+        end
+        matched = wanted and not values.text and matched + 1 or matched
+        if wanted and not (skip_idle and is_idle(values, columns)) then
             shown[#shown + 1] = values
             of[values] = sort and row
         end
@@ -307,74 +367,54 @@ function report:evaluate(d, now, prev, given, filters)
     for i = #shown, (top or #shown) + 1, -1 do
         shown[i] = nil
     end
-    return shown
+    return shown, matched
 end
 
 -- --- running ----------------------------------------------------------------------------------
 
-local function form_of(given)
-    return given.json and "json" or given.csv and "csv" or given.openmetrics and "openmetrics" or "table"
-end
+local FORMS = { "json", "csv", "openmetrics" }
 
-local function complain(self, message)
-    io.stderr:write(("%s: %s\n"):format(self.name, message))
+local function form_of(given)
+    for _, form in ipairs(FORMS) do
+        if given[form] then
+            return form
+        end
+    end
+    return "table"
 end
 
 -- What is wrong with the options; nil if nothing is.
 local function check_options(self, given)
-    if given.timestamp and not given.timestamp:find("^[du]") then
-        return ("-T takes d or u, not '%s'"):format(given.timestamp)
-    elseif given.sort and self.columns and not self:sorts_by(given.sort) then
-        return ("there is no column '%s' to sort by"):format(given.sort)
-    elseif (given.from or given.to) and not given.replay and not os.getenv("KSTAT_SOURCE") then
-        return "--from and --to need a recording (-r)"
+    local forms = {}
+    for _, form in ipairs(FORMS) do
+        forms[#forms + 1] = given[form] and "--" .. form or nil
     end
-    return self.check and self.check(given)
+    if #forms > 1 then
+        return table.concat(forms, " and ") .. " cannot be used together"
+    elseif given.timestamp and not given.timestamp:find("^[du]$") then
+        return ("-T takes d or u, not '%s'"):format(given.timestamp)
+    elseif self.operands == false and #given.operands > 0 then
+        return ("'%s': there are no operands but interval and count"):format(given.operands[1])
+    end
+    return given.sort and self.columns and self:cannot_sort(given.sort) or self.check and self.check(given)
 end
 
-local function compile_filters(operands)
-    if #operands == 0 then
+-- The operands as patterns; nil if there are none or the report uses them itself.
+local function compile_filters(self, operands)
+    if self.operands ~= nil or #operands == 0 then
         return nil
     end
-    local filters = {}
-    for i, operand in ipairs(operands) do
-        local sel, message = selector.compile({ name = operand }, 2)
-        if not sel then
-            return nil, message
-        end
-        filters[i] = sel
-    end
-    return filters
+    local filters, message = tool.patterns(operands)
+    return filters or usage(self, message)
 end
 
-local function open(given, selectors, published)
-    local capture = given.replay or (given.from or given.to) and os.getenv("KSTAT_SOURCE") or nil
-    if not capture then
-        return every.open({ only = selectors, published = published })
-    end
-    local ok, ks, message = pcall(every.open, { capture = capture, from = given.from, to = given.to,
-        only = selectors })
-    if not ok then
-        return nil, "--from and --to take seconds since 1970 or a time such as '2026-11-21 14:05'"
-    end
-    return ks, message
-end
-
-local function write_timestamp(write, how, seconds)
-    if how:sub(1, 1) == "u" then
-        write(("%d\n"):format(math.floor(seconds)))
-    else
-        write(os.date("%a %b %e %H:%M:%S %Z %Y", math.floor(seconds)) .. "\n")
-    end
-end
-
--- The sink, when columns and heading are known; nil if --sort names no column.
+-- The sink, when columns and heading are known.
 function report:open_sink(form, given, ks, write)
     if self.make_columns then
-        self:set_columns(self.make_columns(given, ks), 1)
-        if given.sort and not self:sorts_by(given.sort) then
-            complain(self, ("there is no column '%s' to sort by"):format(given.sort))
-            return nil
+        self.columns = declare.columns(self.make_columns(given, ks), self.state)
+        local message = given.sort and self:cannot_sort(given.sort)
+        if message then
+            usage(self, message)
         end
     end
     local look = {}
@@ -383,6 +423,9 @@ function report:open_sink(form, given, ks, write)
     end
     if type(self.heading) == "function" then
         look.heading = self.heading(given)
+        if look.heading ~= nil and type(look.heading) ~= "string" then
+            stop(1, ("heading: a string expected, not %s"):format(tostring(look.heading)))
+        end
     end
     local sink = output.sink(form, self.columns, write, look)
     if sink.start then
@@ -391,26 +434,42 @@ function report:open_sink(form, given, ks, write)
     return sink
 end
 
--- The loop over the samples of an open chain. Returns the exit status.
-function report:loop(ks, given, filters, write)
-    local form = form_of(given)
-    local sink = self:open_sink(form, given, ks, write)
-    if not sink then
-        return 2
-    end
-    local dated = form ~= "table"
+-- How many ticks there are, nil: without end; and whether the one since creation is left out.
+function report:ticks(given)
     local count = given.interval and given.count or not given.interval and 1 or nil
     local skip = given.skip_first and count ~= 1
     if self.skip_first then
         skip, count = true, count and count + 1
     end
-    for now, prev in every.every(given.interval or 1, count, { chain = ks }) do
+    return count, skip
+end
+
+-- The loop over the samples of an open chain, which `step` gives. Returns the exit status.
+function report:loop(ks, given, filters, write, step, skip)
+    local form, state = form_of(given), self.state
+    local dated = form ~= "table"
+    local sink = self:open_sink(form, given, ks, write)
+    local matched = 0
+    state.seen = {}
+    while true do
+        -- In a protected call of its own: then what the source says has no place in this file before it.
+        local ok, now, prev = pcall(step)
+        if not ok then
+            if sink.broken then
+                sink.broken()
+            end
+            stop(3, now)
+        elseif not now then
+            break
+        end
         -- What this asks for is in every later sample, so it is asked for even if it is not shown.
         local d = prev and now - prev or now:since_creation()
-        local rows = self:evaluate(d, now, prev, given, filters)
+        state.tick, state.first = state.tick + 1, prev == nil
+        local rows, n = self:evaluate(d, now, prev, given, filters)
+        matched = matched + n
         if prev or not skip then
             if given.timestamp and form == "table" then
-                write_timestamp(write, given.timestamp, now.time_of_day)
+                write(tool.timestamp(given.timestamp, now.time_of_day))
             end
             sink.show(rows, {
                 time = dated and now.time_of_day, elapsed = dated and d.elapsed, first = prev == nil,
@@ -418,50 +477,80 @@ function report:loop(ks, given, filters, write)
             })
         end
     end
+    if sink.finish then
+        sink.finish()
+    end
+    if filters and matched == 0 then
+        stop(1, ("nothing here is called '%s'"):format(table.concat(given.operands, "' or '")))
+    end
     return 0
 end
 
---- Runs the report for a command line.
--- @tparam {string,...} arg
--- @func[opt] write takes the output; default: standard output
--- @treturn int the exit status: 0, 2 the command line was wrong, 3 the source could not be read
-function report:run(arg, write)
-    write = write or function(text) return io.stdout:write(text) end
-    local given, message = options.read(self.declared, arg)
+local function run(self, words, write)
+    local given, message = options.read(self.declared, words)
     if given and given.help then
         write(options.help(self.declared, self))
         return 0
     end
     message = message or check_options(self, given)
-    local filters
-    if not message and not self.operands then
-        filters, message = compile_filters(given.operands)
-    end
     if message then
-        complain(self, message .. ("; 'kstatlua %s --help' explains"):format(self.name))
-        return 2
+        usage(self, message)
     end
+    local filters = compile_filters(self, given.operands)
     if type(self.select) == "function" then
-        self.selectors = make_selectors(self.select(given), 1)
+        self.selectors = make_selectors(self.select(given))
     end
-    local ks
-    ks, message = open(given, self.selectors, self.published)
-    if not ks then
-        complain(self, message)
-        return 3
+    local ks, code
+    ks, message, code = tool.open(given, self.selectors, self.published)
+    if not ks and code == 2 then
+        usage(self, message)
+    elseif not ks then
+        stop(code, message)
     end
-    local status = self:loop(ks, given, filters, write)
+    local count, skip = self:ticks(given)
+    if given.openmetrics and not count and not ks:is_replay() then
+        usage(self, "--openmetrics is one text, which ends: an interval needs a count")
+    end
+    -- Samples without a label that says so are not to be taken for those of an interval.
+    skip = skip or given.openmetrics and count ~= 1
+    local step, _, _, guard = every.every(given.interval or 1, count, { chain = ks })
+    local ok, status = pcall(self.loop, self, ks, given, filters, write, step, skip)
+    if not ok then
+        getmetatable(guard).__close()
+    end
+    local damaged = false
     for _, warning in ipairs(ks:warnings()) do
         complain(self, warning)
+        damaged = ks:is_replay()
     end
     ks:close()
-    return status
+    if not ok then
+        error(status, 0)
+    end
+    return status == 0 and damaged and 3 or status
+end
+
+--- Runs the report for a command line. What goes wrong is one line on standard error.
+-- @tparam {string,...} arg
+-- @func[opt] write takes the output; default: standard output
+-- @treturn int the exit status: 0, 1 a function of the report failed, or no row has a name that was asked for,
+-- 2 the command line was wrong, 3 the source could not be read or the output not be written
+-- @function report:run
+function report:run(arg, write)
+    local ok, status = pcall(run, self, arg, write or to_stdout)
+    if ok and not write then
+        ok, status = pcall(function()
+            to_stdout(nil)
+            return status
+        end)
+    end
+    return ok and status or failure(self, status)
 end
 
 return setmetatable({}, {
     __index = report,
     __call = function(_, given)
-        local new = report.new(given, 2) -- no tail call: a mistake is blamed on the caller's line
-        return new
+        local made = declare.blame(1, new, given) -- no tail call: the caller's line is counted from here
+        return made
     end,
 })

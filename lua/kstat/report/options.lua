@@ -1,10 +1,12 @@
 --- The command line of a report: getopt-style options, long ones too, and the operands.
 --
--- An option is declared as `{ letter, name, help =, arg =, default =, type = }`: `-n 5`, `-n5` and
--- `--name 5`, `--name=5` set options.name; one without `arg` is a switch; `type = "number"` checks and converts.
--- `letter` may be nil.
+-- An option is declared as `{ letter, name, help =, arg =, default =, type =, long = }`: `-n 5`, `-n5` and
+-- `--name 5`, `--name=5` set options.name; one without `arg` is a switch; `type = "number"` checks and converts,
+-- `"count"` also that it is whole and above 0. `letter` may be nil.
 --
 -- @module kstat.report.options
+local declare = require("kstat.report.declare")
+local every = require("kstat.every")
 
 local options = {}
 
@@ -17,12 +19,15 @@ local STANDARD = {
     { "z", "skip_idle", long = "skip-idle", help = "leave out rows whose numbers are all 0" },
     { "T", "timestamp", arg = "d|u", help = "the time before each report: d a date, u seconds since 1970" },
     { nil, "sort", arg = "COLUMN", help = "sort by that column, descending; -COLUMN ascending" },
-    { nil, "top", arg = "N", type = "number", help = "only the first N rows" },
+    { nil, "top", arg = "N", type = "count", help = "only the first N rows" },
     { "r", "replay", arg = "FILE", help = "a capture or a recording in place of the machine" },
     { nil, "from", arg = "TIME", help = "with -r: start there (seconds since 1970, or 2026-11-21 14:05)" },
     { nil, "to", arg = "TIME", help = "with -r: end there" },
     { "h", "help", help = "this" },
 }
+-- What else is in the table of options.
+local TAKEN = { interval = true, count = true, operands = true }
+local OWN_FIELDS = { help = "string", arg = "string", long = "string", type = "string", default = "any" }
 
 -- The report's own options followed by the standard ones that they leave.
 local function merge(own)
@@ -45,13 +50,37 @@ local function merge(own)
     return all
 end
 
---- Checks the declaration of a report's options. Mistakes raise an error at `level`.
-function options.declare(own, level)
+local function check_own(own)
+    local letters, names = {}, {}
     for i, o in ipairs(own or {}) do
         if type(o) ~= "table" or type(o[2]) ~= "string" or o[1] ~= nil and not tostring(o[1]):find("^%w$") then
-            error(("option %d: { letter, name, … } expected"):format(i), level + 1)
+            declare.fail("option %d: { letter, name, … } expected, the letter a single one or nil", i)
         end
+        for field, value in pairs(o) do
+            local kind = OWN_FIELDS[field]
+            if field ~= 1 and field ~= 2 and not kind then
+                declare.fail("option '%s': unknown field '%s'", o[2], tostring(field))
+            elseif kind and kind ~= "any" and type(value) ~= kind then
+                declare.fail("option '%s': %s: a %s expected, not %s", o[2], field, kind, tostring(value))
+            end
+        end
+        if o.type and o.type ~= "number" and o.type ~= "count" then
+            declare.fail("option '%s': type is 'number' or 'count', not '%s'", o[2], o.type)
+        elseif TAKEN[o[2]] then
+            declare.fail("option '%s': options.%s is taken, choose another name", o[2], o[2])
+        elseif names[o[2]] or o[1] and letters[o[1]] then
+            declare.fail("option '%s': there is another with that %s", o[2], names[o[2]] and "name" or
+                "letter, -" .. o[1])
+        end
+        names[o[2]], letters[o[1] or ""] = true, true
     end
+end
+
+--- Checks the declaration of a report's options, see kstat.report.declare.
+-- @tparam[opt] {table,...} own
+-- @treturn table for the functions below
+function options.declare(own)
+    check_own(own)
     local all = merge(own)
     local by_letter, by_long = {}, {}
     for _, o in ipairs(all) do
@@ -64,29 +93,30 @@ function options.declare(own, level)
 end
 
 local function convert(o, value)
-    if o.type == "number" then
-        local number = tonumber(value)
-        if not number then
-            return nil, ("--%s takes a number, not '%s'"):format(o.long, value)
-        end
-        return number
+    if not o.type then
+        return value
     end
-    return value
+    local number = tonumber(value)
+    if not number then
+        return nil, ("--%s takes a number, not '%s'"):format(o.long, value)
+    elseif o.type == "count" and not (number >= 1 and number % 1 == 0) then
+        return nil, ("--%s takes a whole number above 0, not '%s'"):format(o.long, value)
+    end
+    return number
 end
 
--- Interval and count: the last one or two words that are numbers.
+-- The last one or two operands, if they are numbers, are interval and count.
 local function take_numbers(operands, values)
     local numbers = {}
-    while #numbers < 2 and #operands > 0 and operands[#operands]:find("^%d+%.?%d*$") do
-        table.insert(numbers, 1, (tonumber(table.remove(operands))))
+    while #numbers < 2 and #operands > 0 and every.is_number(operands[#operands]) do
+        table.insert(numbers, 1, table.remove(operands))
     end
-    values.interval, values.count = numbers[1], numbers[2]
-    if values.interval and values.interval <= 0 then
-        return "the interval must be above 0"
-    elseif values.count and (values.count < 1 or values.count % 1 ~= 0) then
-        return "the count must be a whole number above 0"
+    if #numbers == 0 then
+        return nil
     end
-    return nil
+    local interval, message = every.check_interval(numbers[1], numbers[2])
+    values.interval, values.count = tonumber(numbers[1]), numbers[2] and tonumber(numbers[2])
+    return not interval and message or nil
 end
 
 --- Reads a command line.
@@ -170,7 +200,7 @@ end
 
 --- The text of --help.
 -- @param declared what declare() gave
--- @tparam table about `name`, `about`, `operands` (what they are, nil: names of rows)
+-- @tparam table about `name`, `about`, `note`, `operands` (what they are, nil: names of rows, false: there are none)
 -- @treturn string
 function options.help(declared, about)
     local left, width = {}, 0
@@ -179,9 +209,10 @@ function options.help(declared, about)
             (o.arg and " " .. o.arg or "")
         width = math.max(width, #left[i])
     end
+    local operands = about.operands ~= false and (" [%s ...]"):format(about.operands or "name") or ""
     local out = {
-        ("usage: kstatlua %s [options] [%s ...] [interval [count]]\n"):format(about.name, about.operands or "name"),
-        about.about and about.about .. "\n" or "", "\n",
+        ("usage: kstatlua %s [options]%s [interval [count]]\n"):format(about.name, operands),
+        about.about and about.about .. "\n" or "", about.note and about.note .. "\n" or "", "\n",
     }
     for i, o in ipairs(declared.all) do
         local default = o.default ~= nil and (" (default: %s)"):format(tostring(o.default)) or ""

@@ -1,6 +1,7 @@
 --- How a report looks: a table for people, JSON lines, CSV, OpenMetrics.
 --
--- A sink has two functions: start(), show(rows, tick) for each tick. rows is an array of arrays of values,
+-- A sink has functions: start(), show(rows, tick) for each tick, finish() at the end, and broken() in its place
+-- if the source failed; all but show may be missing. rows is an array of arrays of values,
 -- one for each column, nil for what is missing; a row's `text` is a line for people, in place of values. tick
 -- has `time` (seconds since 1970) and `elapsed` (seconds), both but for people, `first` (since creation) and
 -- `totals` (a row, or nil).
@@ -8,7 +9,18 @@
 -- @module kstat.report.output
 local core = require("kstat.core")
 
+local columns_of = core.columns_of
+
 local output = {}
+
+local formatted -- the column whose format is at work
+
+--- The column whose format failed, if one did; told once.
+function output.current()
+    local column = formatted
+    formatted = nil
+    return column
+end
 
 -- Finite numbers; nil for all else.
 local function finite(value)
@@ -18,6 +30,14 @@ local function finite(value)
     return nil
 end
 
+local function joined(values, separator)
+    local texts = {}
+    for i, value in ipairs(values) do
+        texts[i] = tostring(value)
+    end
+    return table.concat(texts, separator)
+end
+
 -- A value as the cell of a table.
 local function cell(column, value)
     if value == nil or type(value) == "number" and not finite(value) then
@@ -25,18 +45,21 @@ local function cell(column, value)
     end
     local format = column.format
     if type(format) == "function" then
-        return tostring(format(value))
+        formatted = column
+        local text = tostring(format(value))
+        formatted = nil
+        return text
     elseif type(value) == "number" then
         -- %d takes whole numbers only in Lua 5.3 and later.
         if column.whole == nil then
-            column.whole = format ~= nil and format:find("%%[%d%-+ 0]*[dixX]") ~= nil
+            column.whole = format ~= nil and format:find("%%[%d%-+ #.]*[dioxXuc]") ~= nil
         end
         if column.whole then
             value = math.floor(value + 0.5)
         end
         return (format or "%.1f"):format(value)
     elseif type(value) == "table" then
-        return "[" .. table.concat(value, ",") .. "]"
+        return "[" .. joined(value, ",") .. "]"
     end
     return tostring(value)
 end
@@ -44,11 +67,8 @@ end
 -- --- a table ------------------------------------------------------------------------------
 
 local function pad(text, column)
-    local width = column.width or 0
-    if column.align == "left" then
-        return text .. (" "):rep(width - #text)
-    end
-    return (" "):rep(width - #text) .. text
+    local space = (" "):rep((column.width or 0) - columns_of(text))
+    return column.align == "left" and text .. space or space .. text
 end
 
 local function line(columns, texts, gap)
@@ -63,8 +83,9 @@ end
 local function squeezed(columns, texts, gap)
     local out, over = {}, 0
     for i, column in ipairs(columns) do
-        local width = math.max(column.width - over, #texts[i])
-        local space = (" "):rep(width - #texts[i])
+        local taken = columns_of(texts[i])
+        local width = math.max(column.width - over, taken)
+        local space = (" "):rep(width - taken)
         out[i] = column.align == "left" and texts[i] .. space or space .. texts[i]
         over = over + width - column.width
     end
@@ -75,9 +96,9 @@ end
 local function widen(columns, lines)
     for i, column in ipairs(columns) do
         if not column.fixed then
-            column.width = math.max(column.width or 0, #column.title)
+            column.width = math.max(column.width or 0, columns_of(column.title))
             for _, texts in ipairs(lines) do
-                column.width = math.max(column.width, texts[i] and #texts[i] or 0)
+                column.width = math.max(column.width, texts[i] and columns_of(texts[i]) or 0)
             end
         end
     end
@@ -184,14 +205,19 @@ local function json(value)
 end
 
 local function json_sink(columns, write, report)
+    local keys = {}
+    for i, column in ipairs(columns) do
+        keys[i] = "," .. core.json_string(column.key) .. ":"
+    end
     return {
         show = function(rows, tick)
             local head = ('{"report":%s,"time":%s,"elapsed":%s,"since_creation":%s'):format(json(report.name),
                 json(tick.time), json(tick.elapsed), tostring(tick.first))
             for _, row in ipairs(rows) do
                 local out = { head }
-                for i, column in ipairs(columns) do
-                    out[#out + 1] = (",%s:%s"):format(json(column.key or column.title), json(row[i]))
+                for i = 1, #columns do
+                    out[#out + 1] = keys[i]
+                    out[#out + 1] = json(row[i])
                 end
                 out[#out + 1] = "}\n"
                 write(table.concat(out))
@@ -208,7 +234,7 @@ local function csv(value)
     elseif type(value) == "number" then
         return core.tostring(value)
     end
-    local text = type(value) == "table" and table.concat(value, " ") or tostring(value)
+    local text = type(value) == "table" and joined(value, " ") or tostring(value)
     if text:find('[",\r\n]') then
         text = '"' .. text:gsub('"', '""') .. '"'
     end
@@ -220,7 +246,7 @@ local function csv_sink(columns, write)
         start = function()
             local out = { "time" }
             for _, column in ipairs(columns) do
-                out[#out + 1] = csv(column.key or column.title)
+                out[#out + 1] = csv(column.key)
             end
             write(table.concat(out, ",") .. "\n")
         end,
@@ -236,86 +262,51 @@ local function csv_sink(columns, write)
     }
 end
 
--- --- OpenMetrics ------------------------------------------------------------------------------------
+local SINKS = { table = table_sink, json = json_sink, csv = csv_sink, openmetrics = function(...)
+    return require("kstat.report.metrics").sink(...)
+end }
 
-local WORDS = { ["%"] = "percent", ["/"] = "_per_" }
-
--- A metric name: "kr/s" is kr_per_s, "%b" percent_b.
-local function metric_name(text)
-    local name = text:gsub("[%%/]", WORDS):gsub("[^%w_]", "_"):gsub("__+", "_"):gsub("^_", ""):gsub("_$", "")
-    return name:find("^%d") and "_" .. name or name
-end
-
-local function label_value(value)
-    return (tostring(value):gsub("[\\\"\n]", { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n" }))
-end
-
-local function labels_of(columns, row)
-    local out = {}
-    for i, column in ipairs(columns) do
-        if type(row[i]) == "string" then
-            out[#out + 1] = ('%s="%s"'):format(metric_name(column.key or column.title), label_value(row[i]))
-        end
-    end
-    return #out > 0 and "{" .. table.concat(out, ",") .. "}" or ""
-end
-
-local function metrics_sink(columns, write, report)
-    return {
-        show = function(rows)
-            for i, column in ipairs(columns) do
-                local name = ("kstat_%s_%s"):format(metric_name(report.name), metric_name(column.key or column.title))
-                local counter = column.kind == "counter"
-                local samples = {}
-                for _, row in ipairs(rows) do
-                    if finite(row[i]) then
-                        samples[#samples + 1] = ("%s%s%s %s\n"):format(name, counter and "_total" or "",
-                            labels_of(columns, row), core.tostring(row[i]))
-                    end
-                end
-                if #samples > 0 then
-                    write(("# TYPE %s %s\n"):format(name, counter and "counter" or "gauge"))
-                    if column.about then
-                        write(("# HELP %s %s\n"):format(name, label_value(column.about)))
-                    end
-                    write(table.concat(samples))
-                end
-            end
-            write("# EOF\n")
-        end,
-    }
-end
-
-local SINKS = { table = table_sink, json = json_sink, csv = csv_sink, openmetrics = metrics_sink }
-
--- What is shown to data formats: rows without those that are for people.
-local function data_only(sink)
-    return { start = sink.start, show = function(rows, tick)
+-- For the data formats: without the columns and the rows that are for people. places: where the columns that
+-- are left stand among all.
+local function data_only(sink, places)
+    local show = sink.show
+    function sink.show(rows, tick)
         local data = {}
         for _, row in ipairs(rows) do
-            data[#data + 1] = not row.text and row or nil
+            local values = not row.text and row or nil
+            if values and places then
+                values = {}
+                for to, from in ipairs(places) do
+                    values[to] = row[from]
+                end
+            end
+            data[#data + 1] = values
         end
-        sink.show(data, tick)
-    end }
+        show(data, tick)
+    end
+    return sink
 end
 
 --- Makes a sink.
 -- @string form "table", "json", "csv" or "openmetrics"
--- @tparam {table,...} columns with `title`, `key`, `width`, `align`, `format`, `kind`, `about`
+-- @tparam {table,...} columns of kstat.report.declare
 -- @func write takes text
 -- @tparam table report with `name`, `heading`, `gap`, `squeeze`, `blank`, `repeat_header`
 -- @treturn sink
 function output.sink(form, columns, write, report)
-    local copies = {}
+    local copies, places = {}, {}
     for i, column in ipairs(columns) do
-        local copy = { fixed = column.width ~= nil }
-        for field, value in pairs(column) do
-            copy[field] = value
+        if form == "table" or column.data ~= false then
+            local copy = { fixed = column.width ~= nil }
+            for field, value in pairs(column) do
+                copy[field] = value
+            end
+            copies[#copies + 1] = copy
+            places[#places + 1] = i
         end
-        copies[i] = copy
     end
     local sink = SINKS[form](copies, write, report)
-    return form == "table" and sink or data_only(sink)
+    return form == "table" and sink or data_only(sink, #places < #columns and places or nil)
 end
 
 return output

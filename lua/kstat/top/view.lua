@@ -1,8 +1,10 @@
 --- How `top` looks: its state as lines of text, and lines as what a terminal is sent. Nothing here does
 -- input or output.
 -- @module kstat.top.view
+local columns_of = require("kstat.core").columns_of
 local picture = require("kstat.picture")
 local rows = require("kstat.top.rows")
+local whole = require("kstat.text").whole
 
 local view = {}
 
@@ -43,27 +45,7 @@ function view.harmless(text, utf8)
     end
     -- C1 controls, whole characters aside; then whatever is no whole character.
     text = text:gsub("\194[\128-\159]", "?")
-    local out, at = {}, 1
-    while at <= #text do
-        local plain, behind = text:match("^([\1-\127]+)()", at)
-        if not plain then
-            plain, behind = text:match("^([\194-\223][\128-\191])()", at)
-        end
-        if not plain then
-            plain, behind = text:match("^([\224-\239][\128-\191][\128-\191])()", at)
-        end
-        if not plain then
-            plain, behind = text:match("^([\240-\244][\128-\191][\128-\191][\128-\191])()", at)
-        end
-        out[#out + 1] = plain or "?"
-        at = behind or at + 1
-    end
-    return table.concat(out)
-end
-
-local function columns_of(text)
-    local _, continued = text:gsub("[\128-\191]", "")
-    return #text - continued
+    return whole(text, "?")
 end
 
 --- Text of exactly so many columns: padded, or cut with a `~`.

@@ -1,0 +1,221 @@
+--- What a script declares to kstat.report, checked: fields, columns, options.
+--
+-- A mistake is raised as an object whose text (tostring()) is one line that names the script: nothing but that
+-- line is of use to whoever runs it, so there is no traceback.
+--
+-- @module kstat.report.declare
+local declare = {}
+
+local MOST_WIDTH = 1000 -- of a column
+
+local mistake = {}
+mistake.__index = mistake
+
+function mistake.__tostring(self)
+    return self.where .. self.message
+end
+
+--- Raises a mistake in a declaration.
+-- @string format for string.format
+-- @param ...
+function declare.fail(format, ...)
+    error(setmetatable({ message = format:format(...), where = "" }, mistake), 0)
+end
+local fail = declare.fail
+
+--- What a mistake says, without the script's name; nil if the error is none.
+-- @param problem an error value
+-- @treturn string|nil
+function declare.told(problem)
+    return getmetatable(problem) == mistake and problem.message or nil
+end
+
+-- Where the function was called that is `level` levels above this one's caller: "report.lua:3: ". A tail call
+-- (`return kstat.report{…}`) leaves no trace of its line, but the script is known.
+local function where(level)
+    if debug then
+        local tail = _VERSION ~= "Lua 5.1" and debug.getinfo(level, "t").istailcall
+        local info = not tail and debug.getinfo(level + 1, "Sl")
+        if info and info.currentline > 0 then
+            return ("%s:%d: "):format(info.short_src, info.currentline)
+        end
+    end
+    local words = rawget(_G, "arg")
+    return type(words) == "table" and words[0] and words[0] .. ": " or ""
+end
+
+--- Calls f(...), and names the place in mistakes that it raises.
+-- @int level 1: where the caller of this function was called
+-- @func f
+-- @param ...
+-- @return what f returns first
+function declare.blame(level, f, ...)
+    local ok, result = pcall(f, ...)
+    if not ok then
+        if declare.told(result) and result.where == "" then
+            result.where = where(level + 2)
+        end
+        error(result, 0)
+    end
+    return result
+end
+
+-- --- fields ---------------------------------------------------------------------------------
+
+local function is_whole(value)
+    return type(value) == "number" and value % 1 == 0
+end
+
+-- Kinds of values: what is expected, and whether a value is that.
+local KINDS = {
+    text = { "a string", function(v) return type(v) == "string" end },
+    switch = { "true or false", function(v) return type(v) == "boolean" end },
+    call = { "a function", function(v) return type(v) == "function" end },
+    list = { "a table", function(v) return type(v) == "table" end },
+    positive = { "a whole number above 0", function(v) return is_whole(v) and v >= 1 end },
+    operands = { "a string or false", function(v) return type(v) == "string" or v == false end },
+    sort = { "a column's title or a function", function(v) return type(v) == "string" or type(v) == "function" end },
+    heading = { "a string or a function", function(v) return type(v) == "string" or type(v) == "function" end },
+    columns = { "a table or a function", function(v) return type(v) == "table" or type(v) == "function" end },
+    width = { "a whole number of at most 1000", function(v) return is_whole(v) and v >= 0 and v <= MOST_WIDTH end },
+    align = { "'left' or 'right'", function(v) return v == "left" or v == "right" end },
+    measure = { "'gauge', 'counter' or 'label'", function(v)
+        return v == "gauge" or v == "counter" or v == "label"
+    end },
+    total = { "true, false or a function", function(v) return type(v) == "boolean" or type(v) == "function" end },
+    format = { "a function or a string for string.format with one value", function(v)
+        if type(v) ~= "string" then
+            return type(v) == "function"
+        end
+        local _, directives = v:gsub("%%%%", ""):gsub("%%", "")
+        return directives == 1 and (pcall(string.format, v, 1))
+    end },
+    anything = { "", function() return true end },
+}
+
+local FIELDS = {
+    name = "text", about = "text", note = "text", options = "list", operands = "operands", select = "anything",
+    published = "switch", columns = "columns", rows = "call", sort = "sort", top = "positive", totals = "switch",
+    skip_idle = "switch", skip_first = "switch", check = "call", heading = "heading", squeeze = "switch",
+    gap = "text", blank = "switch", repeat_header = "positive",
+}
+local COLUMN_FIELDS = {
+    key = "text", width = "width", align = "align", format = "format", unit = "text", kind = "measure",
+    about = "text", total = "total", data = "switch",
+}
+
+local function shown(value)
+    return type(value) == "string" and ("'%s'"):format(value) or tostring(value)
+end
+
+-- The fields of `given` that are known, in a new table. skip: how many elements it may have without a name.
+local function take(given, known, skip, prefix)
+    local taken = {}
+    for field, value in pairs(given) do
+        local kind = KINDS[known[field]]
+        if kind then
+            if not kind[2](value) then
+                fail("%s%s: %s expected, not %s", prefix, field, kind[1], shown(value))
+            end
+            taken[field] = value
+        elseif not (is_whole(field) and field >= 1 and field <= skip) then
+            fail("%sunknown field '%s'", prefix, tostring(field))
+        end
+    end
+    return taken
+end
+
+--- The fields of a report.
+-- @tparam table given
+-- @treturn table the same, checked each for itself
+function declare.report(given)
+    if type(given) ~= "table" then
+        fail("report: a table expected, not %s", shown(given))
+    end
+    local taken = take(given, FIELDS, 0, "report: ")
+    if taken.columns == nil or type(taken.columns) == "table" and #taken.columns == 0 then
+        fail("report: columns are missing")
+    end
+    return taken
+end
+
+-- --- columns --------------------------------------------------------------------------------
+
+-- These expressions tell whose row it is.
+local LABELS = { module = true, instance = true, name = true, class = true }
+-- What the data formats tell of every row.
+local RESERVED = { report = true, time = true, elapsed = true, since_creation = true }
+
+-- A plain name, which is an expression of the row's kstat. Rows that have none need no expressions.
+local function plain(name, run)
+    local compiled
+    return function(row)
+        if not row.kstat then
+            return row[name]
+        end
+        compiled = compiled or require("kstat.report.expression").compile(name, run)
+        return compiled(row)
+    end
+end
+
+local function column_of(i, given, run)
+    if type(given) ~= "table" or type(given[1]) ~= "string" then
+        fail("column %d: { title, expression, … } expected", i)
+    end
+    local title, value = given[1], given[2]
+    if value == nil then
+        value = title
+    end
+    local prefix = ("column '%s': "):format(title)
+    local column = take(given, COLUMN_FIELDS, 2, prefix)
+    column.title = title
+    if type(value) == "function" then
+        column.value = value
+    elseif type(value) == "string" then
+        column.field = value:match("^%a[%w_]*$") -- a field of the row comes first
+        local message
+        column.value = column.field and plain(value, run)
+        if not column.value then
+            column.value, message = require("kstat.report.expression").compile(value, run)
+        end
+        if not column.value then
+            fail("%s%s", prefix, message)
+        end
+        column.kind = column.kind or LABELS[value] and "label" or nil
+    else
+        fail("%san expression or a function expected, not %s", prefix, shown(value))
+    end
+    column.key = column.key or title == "" and type(value) == "string" and value or title
+    return column
+end
+
+--- The columns of a report.
+-- @tparam {table,...} given
+-- @tparam table run the report's state, see kstat.report.expression
+-- @treturn {column,...} each with `title`, `value` (a function(row)), `field` (that of the row which comes first),
+-- `key` (its name in the data formats), and what was given
+function declare.columns(given, run)
+    if type(given) ~= "table" or #given == 0 then
+        fail("columns: an array of at least one expected, not %s", type(given) == "table" and "an empty one" or
+            shown(given))
+    end
+    local columns, taken = {}, {}
+    for i, each in ipairs(given) do
+        local column = column_of(i, each, run)
+        if column.data ~= false then
+            if RESERVED[column.key] then
+                fail("column '%s': the data formats have a '%s' of their own; key = '…' gives it another name there",
+                    column.title, column.key)
+            elseif taken[column.key] then
+                fail("columns %d and %d are both called '%s'; key = '…' gives one another name in the data formats",
+                    taken[column.key], i, column.key)
+            end
+            taken[column.key] = i
+        end
+        columns[i] = column
+    end
+    columns[1].align = columns[1].align or "left"
+    return columns
+end
+
+return declare
