@@ -11,7 +11,7 @@ local whole = require("kstat.text").whole
 
 local metrics = {}
 
-local WORDS = { ["%"] = "percent", ["/"] = "_per_" }
+local WORDS = { ["%"] = "_percent_", ["/"] = "_per_" }
 
 -- What names may hold: "kr/s" is kr_per_s, "%b" percent_b, "1/s" per_s.
 local function plain(text)
