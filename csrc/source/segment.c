@@ -19,12 +19,16 @@
 
 #define MOST_FILES 4096
 
-/* A file of a directory; also one that is of no use, so that it is complained about once. */
+/*
+ * A file of a directory; also one that is of no use, so that it is complained about once. One that
+ * could not be opened may be gone, and another one have its inode number.
+ */
 struct segment {
 	struct ks_seg_file file;
 	uint32_t id; /* upper half of its kstats' cookies */
 	dev_t dev;
 	ino_t ino;
+	struct timespec ctime; /* of one of no use: until it changes, it stays so */
 	char *path;
 	bool usable;
 	bool seen;
@@ -106,6 +110,7 @@ add(struct pass *p, const char *path, const struct stat *st)
 	seg->id = ++s->last_id;
 	seg->dev = st->st_dev;
 	seg->ino = st->st_ino;
+	seg->ctime = st->st_ctim;
 	s->n++;
 	seg->usable = ks_seg_file_open(&seg->file, path) == 0;
 	/* What one may not read is simply not there, as a PRIV segment of another user. */
@@ -125,13 +130,22 @@ look_into(struct pass *p, struct segment *seg)
 		ks_scan_warn(p->scan, "%s", kstat_errmsg());
 }
 
+/* True if another file has the name, or this one may be of use now. */
+static bool
+is_another(const struct segment *seg, const struct stat *st)
+{
+	return seg->ino != st->st_ino || seg->dev != st->st_dev ||
+	    (!seg->usable && (seg->ctime.tv_sec != st->st_ctim.tv_sec ||
+	    seg->ctime.tv_nsec != st->st_ctim.tv_nsec));
+}
+
 static void
 look_at(struct pass *p, const char *path, const struct stat *st)
 {
 	struct segment *seg = find_path(p->s, path);
 
-	if (seg != NULL && (seg->ino != st->st_ino || seg->dev != st->st_dev)) {
-		/* Another file has the name: a new generation. */
+	if (seg != NULL && is_another(seg, st)) {
+		/* A new generation. */
 		p->changed |= seg->usable;
 		drop(p->s, (size_t)(seg - p->s->seg));
 		seg = NULL;
