@@ -229,6 +229,43 @@ describe("a statsblob kstat", function()
     end)
   end)
 
+  it("draws histograms for people, in a replay too", function()
+    published([[
+      local pub = assert(kstat.publish("spec"))
+      local tpl = assert(stats.template("drawn"))
+      assert(tpl:add_voi(0, "rtt", "u64", { stats.sum(), stats.crhist64_lin(0, 900, 100) }))
+      assert(tpl:add_voi(1, "off", "s64", { stats.crhist32_lin(-10, 10, 10) }))
+      assert(tpl:add_voi(2, "none", "s64", { stats.drhist64_usr({ { 1, 2 } }) }))
+      local k = assert(pub:blob({ name = "drawn", template = tpl, vois = { rtt = { unit = "us" } } }))
+      for i = 0, 99 do assert(k:update(0, 300 + i)) end
+      for i = 0, 99 do assert(k:update(0, 400 + i)) end
+      for _, v in ipairs({ -5, -5, 0, 0 }) do assert(k:update(1, v)) end
+    ]], function()
+      local function drawing(unit)
+        return "\tnone: (no values)\n" ..
+          "\t                 off  ------------- Distribution ------------- count\n" ..
+          "\t                 -10 |@@@@@@@@@@@@@@@@@@@@                     2\n" ..
+          "\t                   0 |@@@@@@@@@@@@@@@@@@@@                     2\n" ..
+          "\t                  10 |                                         0\n" ..
+          ("\t%20s  ------------- Distribution ------------- count\n"):format("rtt" .. unit) ..
+          "\t                 200 |                                         0\n" ..
+          "\t                 300 |@@@@@@@@@@@@@@@@@@@@                     100\n" ..
+          "\t                 400 |@@@@@@@@@@@@@@@@@@@@                     100\n" ..
+          "\t                 500 |                                         0\n"
+      end
+      local r = run.run({ "kstat", "-m", "spec", env = environment() })
+      assert.truthy(r.out:find(drawing(" (us)"), 1, true), r.out)
+      assert.falsy(r.out:find("_b", 1, true))
+      local capture = dir .. "/capture.json"
+      run.write_file(capture, run.run({ "kstat", "-j", "-m", "spec", env = environment() }).out)
+      r = run.run({ "kstat", "-r", capture, env = environment() })
+      assert.truthy(r.out:find(drawing(""), 1, true), r.out)
+      -- Bounds without counts are numbers.
+      r = run.run({ "kstat", "-m", "spec", "-s", "off_bounds", env = environment() })
+      assert.truthy(r.out:find("\toff_bounds  +%[%-10,0,10%]\n"), r.out)
+    end)
+  end)
+
   it("comes back from a capture and from a recording", function()
     published([[
       local pub = assert(kstat.publish("spec"))
@@ -321,6 +358,32 @@ describe("a statsblob kstat", function()
       ok, _, errname = pub:blob({ name = "x", template = other, shards = 2 })
       assert(ok == nil and errname == "EINVAL")
       raises("template", pub.blob, pub, { name = "x" })
+      -- Names of values of interest are never cut.
+      local function refused(message, ...)
+        local t, no_blob, why, code = assert(stats.template(message))
+        for i, voi in ipairs({ ... }) do assert(t:add_voi(i, voi[1], "u64", { voi[2] })) end
+        no_blob, why, code = pub:blob({ name = "x", template = t })
+        assert(no_blob == nil and code == "EINVAL" and why:find(message, 1, true), why)
+      end
+      refused("at most 26 bytes", { ("s"):rep(27), stats.sum() })
+      refused("at most 24 bytes", { ("d"):rep(25), stats.tdgstclust64(5, 1) })
+      refused("at most 22 bytes", { ("h"):rep(23), stats.crhist64_lin(0, 2, 1) })
+      refused("two values of interest are called voi2", { "voi2", stats.sum() }, { "", stats.sum() })
+      refused("control character", { "a\tb", stats.sum() })
+      local long = assert(stats.template("long"))
+      local names = { ("s"):rep(26), ("d"):rep(24), ("h"):rep(22), "" }
+      assert(long:add_voi(0, names[1], "u64", { stats.sum() }))
+      assert(long:add_voi(1, names[2], "u64", { stats.tdgstclust64(5, 1) }))
+      assert(long:add_voi(2, names[3], "u64", { stats.crhist64_lin(0, 2, 1) }))
+      assert(long:add_voi(5, names[4], "u64", { stats.sum() }))
+      local l = assert(pub:blob({ name = "long", template = long }))
+      assert(l:update(names[1], 3) and l:update(names[2], 4) and l:update(names[3], 2) and l:update("voi5", 1))
+      raises("value", l.update, l, names[1]:sub(1, -2), 3)
+      local reader = assert(kstat.open())
+      local seen = assert(reader:lookup("spec", 0, "long"))
+      assert(seen:get(names[1] .. "_sum") == 3 and seen:get(names[2] .. "_count") == 1)
+      assert(seen:get(names[3] .. "_buckets")[3] == 1 and seen:get("voi5_sum") == 1)
+      reader:close()
       raises("unknown field", pub.blob, pub, { name = "x", template = tpl, size = 1 })
       raises("no value of interest", pub.blob, pub, { name = "x", template = tpl, vois = { other = { unit = "s" } } })
       assert(k:snapshot():count(0) == 0)

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "chain/chain.h"
+#include "chain/blob_plot.h"
 #include "chain/histogram_plot.h"
 #include "model/blobstat.h"
 
@@ -148,12 +149,31 @@ add_padded(struct ks_buf *b, const char *s, size_t n, size_t width)
 		ks_buf_addc(b, ' ');
 }
 
+/* Whether the i-th statistic of a statsblob kstat is drawn: the counts of a histogram, and its bounds with them. */
+static bool
+is_drawn(const struct render *r, const kstat_t *ksp, size_t i)
+{
+	const char *name = r->values.pair[i].name;
+	size_t n = strlen(name);
+
+	if (n <= 7 || strcmp(name + n - 7, "_bounds") != 0)
+		return ks_is_blob_histogram(ksp, name);
+	n -= 7;
+	for (size_t k = 0; k < r->values.n; k++) {
+		const char *other = r->values.pair[k].name;
+
+		if (strncmp(other, name, n) == 0 && strcmp(other + n, "_buckets") == 0)
+			return ks_is_blob_histogram(ksp, other);
+	}
+	return false;
+}
+
 static void
 human(struct render *r, const kstat_t *ksp)
 {
 	struct ks_buf *b = &r->out;
 	char instance[KS_NUMBER_MAX];
-	bool plot = ks_is_histogram(ksp), plotted = false;
+	bool plot = ks_is_histogram(ksp), plotted = false, blob = ks_blobstat_is(ksp);
 
 	ks_buf_adds(b, "module: ");
 	add_padded(b, ksp->ks_module, strlen(ksp->ks_module), 30);
@@ -171,6 +191,8 @@ human(struct render *r, const kstat_t *ksp)
 			plotted = true;
 			continue;
 		}
+		if (blob && is_drawn(r, ksp, i))
+			continue;
 		ks_buf_addc(b, '\t');
 		add_padded(b, p->name, strlen(p->name), 30);
 		ks_buf_adds(b, "  ");
@@ -179,6 +201,8 @@ human(struct render *r, const kstat_t *ksp)
 	}
 	if (plotted)
 		ks_histogram_plot(b, ksp, ks_chain_meta(r->kc, ksp, "buckets"));
+	for (size_t i = 0; blob && i < r->values.n; i++)
+		ks_blob_plot(b, ksp, r->values.pair[i].name);
 	ks_buf_addc(b, '\n');
 }
 

@@ -39,7 +39,10 @@ typedef struct kstat_blob kstat_blob_t;
  * that they do not wait for each other, and readers get them merged. Flags: 0, or for a published one
  * KSTAT_FLAG_PERSISTENT. Nobody sees it before kstat_install(); kstat_delete() ends it. Creating a
  * published one again goes on with its values, if template and descriptions are the same.
- * NULL with errno: EINVAL no such template, one without VOIs, a bad flag or number of shards, or shards and a
+ * Readers see names of at most 30 bytes, so that the name of a VOI has at most 22 with a histogram
+ * (NAME_buckets), 24 with a digest (NAME_count), 26 with neither; one without a name is called voiID.
+ * NULL with errno: EINVAL no such template, one without VOIs or with a name that is too long, occurs
+ * twice or has control characters, a bad flag or number of shards, or shards and a
  * VOI with SB_VOI_RELUPDATE (what is added to is one previous value, not one a shard); EEXIST, ENOMEM.
  */
 kstat_t *kstat_create_statsblob(const char *ks_module, int ks_instance, const char *ks_name,

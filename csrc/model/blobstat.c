@@ -59,6 +59,20 @@ ks_blob_voi_set(struct ks_blob_voi *v, int32_t id, const char *name, const char 
 	set_text(v->desc, sizeof(v->desc), desc);
 }
 
+size_t
+ks_blob_voi_name_max(const struct statsblob *blob, int32_t id)
+{
+	const struct ks_sb *sb = ks_sb(blob);
+	const struct ks_voi *voi = ks_sb_find(sb, id);
+	const char *longest = "_sum";
+
+	if (voi != NULL && ks_sb_find_vs(sb, voi, VS_STYPE_HIST) != NULL)
+		longest = "_buckets";
+	else if (voi != NULL && ks_sb_find_vs(sb, voi, VS_STYPE_TDGST) != NULL)
+		longest = "_count";
+	return KSTAT_STRLEN - 1 - strlen(longest);
+}
+
 static bool
 is_text(const char *s, size_t size)
 {

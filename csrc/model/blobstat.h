@@ -42,6 +42,12 @@ struct ks_blob_voi {
 void ks_blob_voi_set(struct ks_blob_voi *v, int32_t id, const char *name, const char *unit,
     const char *desc);
 
+/*
+ * The most bytes that the name of a VOI may have, so that the names of all its statistics fit
+ * KSTAT_STRLEN: 22 with a histogram (NAME_buckets), 24 with a digest (NAME_count), else 26.
+ */
+size_t ks_blob_voi_name_max(const struct statsblob *blob, int32_t id);
+
 /* Whether n descriptions from anywhere are sound and in ascending order of their IDs. */
 bool ks_blob_vois_check(const struct ks_blob_voi *vois, size_t n);
 

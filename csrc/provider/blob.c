@@ -65,31 +65,74 @@ struct made {
 	char *bytes;
 };
 
+/* What readers call the i-th VOI; in `made` if it has no name of its own. */
 static const char *
-why_not(const struct statsblob_tpl *t, uint_t shards, uint32_t *nvois)
+voi_name(const struct statsblob_tpl *t, uint32_t i, char made[static 16])
+{
+	if (t->voi_names[i][0] != '\0')
+		return t->voi_names[i];
+	(void)snprintf(made, 16, "voi%u", (unsigned)i);
+	return made;
+}
+
+/*
+ * Names of VOIs become part of those of statistics: one that was cut could not be told from
+ * another, nor be found. 0, or -1 with errno EINVAL.
+ */
+static int
+check_name(const struct statsblob_tpl *t, uint32_t i)
+{
+	size_t most = ks_blob_voi_name_max((const void *)t->image, (int32_t)i);
+	uint32_t slots = ks_sb_nvois(t->image);
+	char made[16], other[16];
+	const char *name = voi_name(t, i, made);
+
+	if (strlen(name) > most)
+		return ks_fail(EINVAL, "the value of interest %.64s: published, its name may have at most %zu bytes",
+		    name, most);
+	for (const char *p = name; *p != '\0'; p++) {
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			return ks_fail(EINVAL, "the name of the value of interest %u contains a control character",
+			    (unsigned)i);
+	}
+	/* Names given are unique in a template. */
+	for (uint32_t k = 0; name == made && k < slots; k++) {
+		if (k != i && ks_sb_voi(t->image, k)->id >= 0 && strcmp(voi_name(t, k, other), name) == 0)
+			return ks_fail(EINVAL, "two values of interest are called %s", name);
+	}
+	return 0;
+}
+
+/* Whether blobs of the template can be published; stores the number of its VOIs. 0, or -1 with errno EINVAL. */
+static int
+check_template(const struct statsblob_tpl *t, uint_t shards, uint32_t *nvois)
 {
 	uint32_t slots;
 	bool rel = false;
 
 	if (t == NULL)
-		return "there is no such template of statistics";
+		return ks_fail(EINVAL, "there is no such template of statistics");
 	slots = ks_sb_nvois(t->image);
 	*nvois = 0;
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct ks_voi *voi = ks_sb_voi(t->image, i);
 
-		*nvois += voi->id >= 0;
-		rel |= voi->id >= 0 && (voi->flags & KS_VOI_REL) != 0;
+		if (voi->id < 0)
+			continue;
+		if (check_name(t, i) != 0)
+			return -1;
+		++*nvois;
+		rel |= (voi->flags & KS_VOI_REL) != 0;
 	}
 	if (*nvois == 0)
-		return "the template has no values of interest";
+		return ks_fail(EINVAL, "the template has no values of interest");
 	if (*nvois > KS_BLOB_MOST_VOIS)
-		return "the template has too many values of interest";
+		return ks_fail(EINVAL, "the template has too many values of interest");
 	if (shards == 0 || shards > KS_BLOB_MOST_SHARDS)
-		return "1 to 64 shards are possible";
+		return ks_fail(EINVAL, "1 to 64 shards are possible");
 	if (rel && shards > 1)
-		return "values that are updated relatively cannot be sharded";
-	return NULL;
+		return ks_fail(EINVAL, "values that are updated relatively cannot be sharded");
+	return 0;
 }
 
 static void
@@ -113,6 +156,7 @@ fill(struct made *m, struct statsblob_tpl *t, uint32_t nvois, uint_t shards)
 	kstat_blob_t *b;
 	struct ks_sb *blob;
 	uint32_t slots = ks_sb_nvois(t->image), at = 0;
+	char made[16];
 
 	h.first = (uint32_t)ks_blob_first(nvois);
 	h.row = ks_blob_row_size(h.blob_size);
@@ -132,7 +176,7 @@ fill(struct made *m, struct statsblob_tpl *t, uint32_t nvois, uint_t shards)
 	*head_of(b) = h;
 	for (uint32_t i = 0; i < slots; i++) {
 		if (ks_sb_voi(t->image, i)->id >= 0)
-			ks_blob_voi_set(&vois_of(b)[at++], (int32_t)i, t->voi_names[i], NULL, NULL);
+			ks_blob_voi_set(&vois_of(b)[at++], (int32_t)i, voi_name(t, i, made), NULL, NULL);
 	}
 	head_of(b)->check = head_check(b);
 	for (uint32_t i = 0; i < shards; i++)
@@ -146,14 +190,14 @@ static int
 make(struct made *m, uint32_t tpl_id, uint_t shards)
 {
 	struct statsblob_tpl *t;
-	const char *wrong;
 	uint32_t nvois = 0;
 	int rc;
 
 	ks_tpl_rlock();
 	t = ks_tpl_get(tpl_id);
-	wrong = why_not(t, shards, &nvois);
-	rc = wrong != NULL ? ks_fail(EINVAL, "%s", wrong) : fill(m, t, nvois, shards);
+	rc = check_template(t, shards, &nvois);
+	if (rc == 0)
+		rc = fill(m, t, nvois, shards);
 	ks_tpl_unlock();
 	return rc;
 }
@@ -252,7 +296,7 @@ int32_t
 kstat_blob_voi(const kstat_blob_t *b, const char *name)
 {
 	for (uint32_t i = 0; b != NULL && name != NULL && i < head_of(b)->nvois; i++) {
-		if (strncmp(vois_of(b)[i].name, name, sizeof(vois_of(b)[i].name) - 1) == 0)
+		if (strncmp(vois_of(b)[i].name, name, sizeof(vois_of(b)[i].name)) == 0)
 			return vois_of(b)[i].id;
 	}
 	return ks_fail(ENOENT, "there is no value of interest %.40s", name != NULL ? name : "");

@@ -210,6 +210,9 @@ one_writer(void)
 	CHECK(ks_chain_meta(kc, k, "rtt_none") == NULL);
 	CHECK(ks_chain_meta(kc, k, "snaptime") != NULL);
 
+	CHECK(kstat_blob_voi(b, "rtt") == 0 && kstat_blob_voi(b, "rt") == -1 && errno == ENOENT);
+	CHECK(kstat_blob_voi(b, "rtt_which_is_longer_than_any_name_that_fits") == -1);
+
 	/* What is refused changes nothing. */
 	CHECK(kstat_blob_update_int(b, 1, 5, false) == -1 && errno == EINVAL);
 	CHECK(kstat_blob_update_int(b, 0, 5, true) == -1 && errno == EINVAL);

@@ -143,7 +143,8 @@ end
 -- rtt_bounds and rtt_oob, as far as the template has them, and the whole blob by `ks:lookup(...):blob()`.
 -- @tparam table spec beside the common fields:
 --
---   * `template`: made by `kstat.stats`.template(), with all its VOIs
+--   * `template`: made by `kstat.stats`.template(), with all its VOIs. Names of statistics have at most 30 bytes:
+--     that of a VOI has at most 22 with a histogram, 24 with a digest, 26 with neither (else EINVAL)
 --   * `vois`: what they are, by name: `vois = { rtt = { unit = "us", desc = "time to answer" } }`
 --   * `shards`: blobs that threads or workers update side by side, at most 64 (1); readers get them merged. Not with
 --     VOIs that have `relupdate`
