@@ -433,6 +433,12 @@ describe("a damaged capture", function()
         .. "its number does not fit 64 bits %(and 9 more%)\nm:0:n:b\t1\n", out)
     end)
 
+    it("a kstat without statistics, of which one is twice and not to be had", function()
+      assert.matches("^==\nwarning: [^\n]*: the statistic 'snaptime' is left out: its time is out of range\n"
+        .. "m:0:n:class\tc\nm:0:n:crtime\t0\nm:0:n:snaptime\t1.000000000\n$",
+        (replay("p", 1, "[" .. kstat('"snaptime":1e30,"snaptime":1') .. "]")))
+    end)
+
     it("the kstats beside one that is none", function()
       local out = replay("p", 1, '[3,' .. good .. ',{"name":"n"},' .. good .. "]")
       assert.are.equal("==\nwarning: DIR/capture: sample 1, byte 2: an element of the array is not a kstat "

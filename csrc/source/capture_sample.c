@@ -266,7 +266,7 @@ ks_capture_sample_end(struct ks_capture_sample *s, struct ks_capture_kstat *k)
 	if (ks_capture_sample_failed(s))
 		return;
 	drop_class(s, k);
-	if (k->ordered && k->ties)
+	if (k->ordered && k->ties && k->nvalues > 1)
 		unreverse_values(s, values_of(s) + k->first, k->nvalues);
 	if (k->type != KSTAT_TYPE_NAMED && k->readable && ks_capture_encode(s, k)) {
 		s->values.len = k->first * sizeof(struct ks_capture_value);
