@@ -29,9 +29,23 @@ FILE devstat` a capture stands in place of the machine.
 
 local PAGE = 20 -- lines after which the header is printed again
 
--- Raised for what ends the program with one line on stderr.
+local EPIPE = 32 -- how a reader of standard output says that it has enough
+
+-- Raised for what ends the program with one line on stderr, as iostat(8) does.
 local function fail(format, ...)
     error({ message = format:format(...) }, 0)
+end
+
+-- The same where the source cannot be read or the output not be written; message nil: silently.
+local function fatal(status, message)
+    error({ message = message, status = status }, 0)
+end
+
+local function out(...)
+    local ok, why, code = io.stdout:write(...)
+    if not ok then
+        fatal(code == EPIPE and 0 or 3, code ~= EPIPE and "standard output: " .. why or nil)
+    end
 end
 
 --- Options ---------------------------------------------------------------------
@@ -132,7 +146,7 @@ end
 
 --- Lines -----------------------------------------------------------------------------
 
-local function write_header(out, o, shown)
+local function write_header(o, shown)
     if o.x then
         out(("%24sextended device statistics  "):format(""))
         out(o.tty and "      tty " or "", o.cpu and "           cpu " or "", "\n")
@@ -174,11 +188,11 @@ local function cpu_text(now, prev)
         ticks[i] = math.max(now.cp_time[state] - (prev and prev.cp_time and prev.cp_time[state] or 0), 0)
         total = total + ticks[i]
     end
-    local out = {}
+    local texts = {}
     for i = 1, #STATES do
-        out[i] = (" %2s"):format(fixed(total > 0 and 100 * ticks[i] / total or 0, 0))
+        texts[i] = (" %2s"):format(fixed(total > 0 and 100 * ticks[i] / total or 0, 0))
     end
-    return table.concat(out)
+    return table.concat(texts)
 end
 
 -- Whether -z hides a device with these figures.
@@ -235,7 +249,7 @@ local function shown_entries(o, selection, devices)
     return shown
 end
 
-local function write_report(out, o, selection, shown, now, prev)
+local function write_report(o, selection, shown, now, prev)
     local etime = prev and now.snap_time - prev.snap_time or now.snap_time
     if etime <= 0 then etime = 1 end
     local before = devstat.by_name(prev)
@@ -265,15 +279,19 @@ local function write_report(out, o, selection, shown, now, prev)
     end
 end
 
-local function report(o, reader, out)
+local function report(o, reader)
     local selection = devstat.selection()
     local mode = (#o.names > 0 or #o.patterns > 0) and "only" or "add"
     local max = math.min(o.max, 2147483647)
     local prev
     local lines = 0 -- left on this page
-    for _ in kstat.every(o.wait, o.count, { chain = reader.chain }) do
+    local step = kstat.every(o.wait, o.count, { chain = reader.chain })
+    while true do
+        local ok, sample = pcall(step)
+        if not ok then fatal(3, sample) end
+        if not sample then return end
         local now, message = reader:read()
-        if not now then fail("%s", message) end
+        if not now then fatal(3, message) end
         if now.changed or o.h then
             local changed, why = selection:apply(now.devices, now.generation, mode, o.names, o.patterns,
                 max, o.h)
@@ -282,44 +300,43 @@ local function report(o, reader, out)
         end
         local shown = shown_entries(o, selection, now.devices)
         if lines == 0 or o.x then
-            write_header(out, o, shown)
+            write_header(o, shown)
             lines = PAGE
         end
         lines = lines - 1
-        write_report(out, o, selection, shown, now, prev)
+        write_report(o, selection, shown, now, prev)
         prev = now
     end
 end
 
 --- Runs the command; one line on standard error says what went wrong.
 -- @tparam {string,...} args its command line
--- @treturn integer exit status
+-- @treturn integer exit status: 0, 1 as iostat(8), 2 an option that is none, 3 the source could not be read or
+-- the output not be written
 function M.run(args)
-    local function out(...) io.stdout:write(...) end
     local ok, err = pcall(function()
         local o = parse(args)
         local chain, message = kstat.open()
-        if not chain then fail("%s", message) end
+        if not chain then fatal(3, message) end
         local reader
         reader, message = devstat.open(chain)
-        if not reader then fail("%s", message) end
+        if not reader then fatal(3, message) end
         if not o.max then o.max = math.max(default_max(o), #o.names) end
         o.tty = o.T or not (o.d or o.x)
         o.cpu = o.C or not (o.d or o.x)
-        report(o, reader, out)
+        report(o, reader)
         chain:close()
     end)
     if ok then return 0 end
-    -- The loop ends with an error where standard output is full.
-    local full = type(err) == "string" and err:match("standard output: .*")
-    if full then err = { message = full } end
     if type(err) ~= "table" then error(err, 0) end
     if err.help then
         io.stdout:write(HELP)
         return 0
     end
-    io.stdout:flush()
-    io.stderr:write("iostat: ", err.message, "\n")
+    if err.message then
+        io.stdout:flush()
+        io.stderr:write("iostat: ", err.message, "\n")
+    end
     return err.status or 1
 end
 

@@ -1,0 +1,91 @@
+-- What no tool can help: a damaged recording, a full or closed standard output, a reader that goes away.
+local run = require("support.run")
+
+local illumos = "spec/vectors/kstat/host.jsonl"
+local REPORTS = { "vmstat", "mpstat", "nicstat", "intrstat", "arcstat", "fsstat", "prtop", "top",
+  "examples/cpu_usage.lua" }
+local EMPTY = { fsstat = true, prtop = true } -- on that capture
+local OTHERS = { "iostat", "devstat" } -- without data formats
+local FORMS = { "", "-j", "--csv" }
+
+local bad, whole -- recordings
+
+-- Six samples, of which the fifth is damaged.
+local function make_recordings()
+  bad, whole = os.tmpname(), os.tmpname()
+  os.remove(whole)
+  local text = run.read_file(illumos)
+  local six = os.tmpname()
+  run.write_file(six, text .. text)
+  local r = run.run({ "kstatlua", "convert", "-o", whole, six })
+  os.remove(six)
+  assert.equal("", r.err)
+  local bytes = run.read_file(whole)
+  local at = math.floor(#bytes * 0.97)
+  run.write_file(bad, bytes:sub(1, at - 1) .. string.char((bytes:byte(at) + 1) % 256) .. bytes:sub(at + 1))
+end
+
+local function line(name, form, rest)
+  return ("%s/kstatlua %s %s %s"):format(run.bin, name, form, rest)
+end
+
+local function each(f)
+  for _, name in ipairs(REPORTS) do
+    for _, form in ipairs(FORMS) do
+      f(name, name:find("^examples/") and "" or form)
+    end
+  end
+  for _, name in ipairs(OTHERS) do
+    f(name, "")
+  end
+end
+
+-- The one line that is allowed to be on standard error; arcstat may say that there is no ZFS.
+local function only_line(text)
+  return (text:gsub("^arcstat: there is no zfs:0:arcstats[^\n]*\n", ""))
+end
+
+describe("every tool", function()
+  setup(make_recordings)
+  teardown(function()
+    os.remove(bad)
+    os.remove(whole)
+  end)
+
+  it("shows what comes before the damage of a recording, says so in one line and exits 3", function()
+    each(function(name, form)
+      local r = run.shell(("TZ=UTC KSTAT_SOURCE=%s %s"):format(bad, line(name, form, "5")))
+      local what = name .. " " .. form
+      assert.matches("^[^\n]+: damaged at byte %d+, after %d+ whole samples?\n$", only_line(r.err), what)
+      assert.equal(3, r.status, what)
+      local good = run.shell(("TZ=UTC KSTAT_SOURCE=%s %s"):format(whole, line(name, form, "5")))
+      assert.is_true(#r.out < #good.out or EMPTY[name], what)
+      assert.equal(good.out:sub(1, #r.out), r.out, what)
+    end)
+  end)
+
+  it("says in one line that the output is full, or closed, and exits 3", function()
+    each(function(name, form)
+      for target, why in pairs({ [">/dev/full"] = "No space left on device", [">&-"] = "Bad file descriptor" }) do
+        -- Some have nothing to show: they cannot fail.
+        local shows = #run.shell(("KSTAT_SOURCE=%s %s"):format(illumos, line(name, form, "5 2"))).out > 0
+        local r = run.shell(("KSTAT_SOURCE=%s %s %s"):format(illumos, line(name, form, "5 2"), target))
+        local what = name .. " " .. form .. " " .. target
+        if shows then
+          assert.matches("^[%w_/.]+: standard output: " .. why .. "\n$", only_line(r.err), what)
+          assert.equal(3, r.status, what)
+        end
+      end
+    end)
+  end)
+
+  it("ends silently when its reader goes away", function()
+    each(function(name, form)
+      local status = os.tmpname()
+      local r = run.shell(("(KSTAT_SOURCE=%s %s; echo $? >%s) | true"):format(illumos, line(name, form, "5"), status))
+      assert.equal("", only_line(r.err), name)
+      assert.equal("0\n", run.read_file(status), name)
+      os.remove(status)
+    end)
+  end)
+end)
