@@ -177,47 +177,6 @@ describe("a selector", function()
     end)
   end)
 
-  it("that starts with a slash and is no regular expression is a mistake, not a glob", function()
-    local name = " (a name that starts with a slash is written \\"
-    for text, why in pairs({
-      ["/x"] = "module: /x: the regular expression lacks its closing slash" .. name .. "/x)",
-      ["/i"] = "module: /i: the regular expression lacks its closing slash" .. name .. "/i)",
-      ["/x/g"] = "module: /x/g: behind a regular expression 'g' is not taken, only the flags imsxUn" .. name .. "/x/g)",
-      ["/x/ig"] = "module: /x/ig: behind a regular expression 'ig' is not taken, only the flags imsxUn" .. name
-        .. "/x/ig)",
-      ["::/dev/shm"] = "name: /dev/shm: behind a regular expression 'shm' is not taken, only the flags imsxUn" .. name
-        .. "/dev/shm)",
-    }) do
-      assert.same({ nil, ("selector '%s': %s"):format(text, why), "EINVAL" }, { kstat.selector(text) })
-    end
-    local result = run.run({ "kstat", "-r", host, "-p", "sd:::/^n/g" })
-    assert.equal("", result.out)
-    assert.matches("^kstat: 'sd:::/%^n/g': statistic: /%^n/g: behind a regular expression 'g' is not taken[^\n]*\n$",
-      result.err)
-    assert.equal(2, result.status)
-  end)
-
-  it("finds names that start with a slash", function()
-    local path = os.tmpname()
-    run.write_file(path, '[{"module":"m","instance":0,"name":"/","type":1,"data":{"snaptime":1}},'
-      .. '{"module":"m","instance":0,"name":"/dev/shm","type":1,"data":{"snaptime":1}}]\n')
-    local chain = assert(kstat.open(path))
-    os.remove(path)
-    local function found(...)
-      local list = {}
-      for i, k in ipairs(assert(chain:select(...))) do
-        list[i] = k.name
-      end
-      return table.concat(list, " ")
-    end
-    assert.equal("/", found("::/"))
-    assert.equal("/dev/shm", found("::\\/dev/shm"))
-    assert.equal("/dev/shm", found({ name = "[/]dev*" }))
-    assert.equal("/dev/shm", found("::/^\\/dev/shm$/"))
-    assert.equal("/ /dev/shm", found("::*"))
-    chain:close()
-  end)
-
   it("that is wrong raises from an iterator, which cannot return a message", function()
     assert.matches("selector_spec.*/%+/", raised(function() local _ = ks:each("/+/") end))
     assert.matches("selector_spec.*/%+/", raised(function() local _ = ks:values("/+/") end))

@@ -220,23 +220,6 @@ regex_match(struct ks_regex *r, const char *s, size_t n)
 
 /* --- either ------------------------------------------------------------------ */
 
-/* What starts with a slash and is no regular expression: hardly a glob, and not taken for one. */
-static int
-unfinished(const char *text, size_t n)
-{
-	const char *slash = memrchr(text + 1, '/', n - 1);
-	int shown = (int)(n < 100 ? n : 100);
-
-	if (slash == NULL)
-		return ks_fail(EINVAL, "%.*s: the regular expression lacks its closing slash (a name that "
-		    "starts with a slash is written \\%.*s)", shown, text, shown, text);
-	slash++;
-	n -= (size_t)(slash - text);
-	return ks_fail(EINVAL, "%.*s: behind a regular expression '%.*s' is not taken, only the flags "
-	    "imsxUn (a name that starts with a slash is written \\%.*s)", shown, text,
-	    (int)(n < 20 ? n : 20), slash, shown, text);
-}
-
 int
 ks_pattern_compile(struct ks_pattern *p, const char *text, size_t n)
 {
@@ -249,12 +232,8 @@ ks_pattern_compile(struct ks_pattern *p, const char *text, size_t n)
 	}
 	while (last > 0 && option_of(text[last - 1]) != 0)
 		last--;
-	if (text[0] != '/' || n == 1)
+	if (text[0] != '/' || last < 2 || text[last - 1] != '/' || n - last >= sizeof(flags))
 		return ks_pattern_glob(p, text, n);
-	if (last < 2 || text[last - 1] != '/' || n - last >= sizeof(flags)) {
-		*p = (struct ks_pattern){ .kind = KS_PATTERN_ANY };
-		return unfinished(text, n);
-	}
 	memcpy(flags, text + last, n - last);
 	flags[n - last] = '\0';
 	return ks_pattern_regex(p, text + 1, last - 2, flags);

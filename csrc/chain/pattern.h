@@ -21,8 +21,8 @@ struct ks_pattern {
 
 /*
  * Compiles a specifier of n bytes. "" matches everything. A text of at least two bytes that starts
- * with '/' must end with '/' and optional flag letters among "imsxUn": it is a regular expression.
- * Every other text is a glob that must match whole: * ? [abc] [a-z] [!abc], \ quotes.
+ * with '/' and ends with '/' and optional flag letters among "imsxUn" is a regular expression; every
+ * other text is a glob that must match whole: * ? [abc] [a-z] [!abc], \ quotes.
  * 0, or -1 with errno EINVAL and a message that points into the expression, or ENOMEM.
  */
 int ks_pattern_compile(struct ks_pattern *p, const char *text, size_t n);

@@ -2,8 +2,8 @@
 --
 -- As text, `module:instance:name:statistic`: the operand of kstat(8). Each of the four is a glob or
 -- a `/Perl regular expression/` with optional flags behind it (`imsxnU`); what is empty or missing
--- matches everything. A glob for names that start with a slash starts with a backslash: `\/dev/*`. The
--- first three colons outside of `/…/` separate; the statistic keeps further ones.
+-- matches everything. The first three colons outside of `/…/` separate; the statistic keeps further
+-- ones.
 --
 -- A kstat2 URI, `kstat:/misc/my_drv/1/data_in`, names one kstat: class, module, and of the last two
 -- segments the numeric one is the instance.
