@@ -1,53 +1,38 @@
 --- convert: a recording to the JSON of `kstat -T u -j` on standard output, or a capture to a recording.
+-- Exit status: 0, 2 the command line was wrong, 3 a file could not be read or written, or is damaged.
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kstat = require("kstat")
+local options = require("kstat.report.options")
 local recording = require("kstat.recording")
 
 local USAGE = [=[
 usage: kstatlua convert [--from TIME] [--to TIME] FILE [module[:instance[:name[:statistic]]] ...]
        kstatlua convert -o RECORDING [--from TIME] [--to TIME] FILE [module[:instance[:name]] ...]
 
-  -o RECORDING  write a recording (one that exists is continued) in place of JSON
+  -o, --output RECORDING
+                write a recording (one that exists is continued) in place of JSON
   --from TIME, --to TIME
                 only samples between: seconds since 1970, or local time as "2026-11-21 14:05"
-  -h            this
+  -h, --help    this
 
 FILE is a recording or a capture (what kstat -j printed, gzip or plain; -: standard input). Samples of a
 capture without times of day get $KSTAT_REPLAY_TIME (default: now) and go on by their snaptimes.
 ]=]
 
+local EPIPE = 32 -- how a reader of standard output says that it has enough
+
+local OPTIONS = options.declare({
+  { "o", "output", arg = "RECORDING" }, { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" }, { "h", "help" },
+}, true)
+
+-- What ends the program early: exit status and the line for the person.
 local function stop(status, message)
-  io.stderr:write("convert: ", message, "\n")
-  os.exit(status, true)
+  error({ status = status, message = message })
 end
 
 local function wrong(message)
   stop(2, message .. "; 'kstatlua convert -h' explains")
-end
-
-local VALUED = { ["-o"] = "output", ["--from"] = "from", ["--to"] = "to" }
-
-local function read_arguments(words)
-  local options, operands = {}, {}
-  local i = 1
-  while words[i] do
-    local word = words[i]
-    if word == "-h" or word == "--help" then
-      io.stdout:write(USAGE)
-      os.exit(0, true)
-    elseif VALUED[word] then
-      i = i + 1
-      options[VALUED[word]] = words[i] or wrong(word .. " needs an argument")
-    elseif word:find("^%-.") then
-      wrong(("unknown option '%s'"):format(word))
-    else
-      operands[#operands + 1] = word
-    end
-    i = i + 1
-  end
-  local file = table.remove(operands, 1) or wrong("no file to convert")
-  return options, file, operands
 end
 
 local function compile(operands)
@@ -57,6 +42,19 @@ local function compile(operands)
     selectors[i] = sel or stop(2, message)
   end
   return selectors
+end
+
+-- What the person has to know of, each thing once, and the exit status.
+local function finish(ks, ok, message)
+  for _, line in ipairs(ks:warnings()) do
+    if line ~= message then
+      io.stderr:write("convert: ", line, "\n")
+    end
+  end
+  if not ok then
+    stop(3, message)
+  end
+  return ks:damaged() and 3 or 0
 end
 
 --- How far it is, on the terminal, at most ten times a second; nothing if nobody looks.
@@ -92,50 +90,70 @@ local function each_sample(ks, write)
     before = time
     local ok, message = write(samples)
     if not ok then
-      stop(3, message)
+      return nil, message
     end
     samples = samples + 1
     tell(samples)
     ok, message = ks:update()
     if ok == nil then
-      io.stdout:flush()
-      stop(3, message)
+      return nil, message
     end
   until ks:ended() or core.interrupted()
   tell(samples, true)
-  for _, line in ipairs(ks:warnings()) do
-    io.stderr:write("convert: ", line, "\n")
-  end
+  return true
 end
 
-local function to_recording(ks, path, selectors)
+local function to_recording(ks, selectors, path)
   local rec, message = recording.open(path)
   if not rec then
-    stop(3, message)
+    return nil, message
   end
   local unpack = table.unpack or unpack
-  each_sample(ks, function()
+  local ok
+  ok, message = each_sample(ks, function()
     return rec:add(ks, unpack(selectors))
   end)
   rec:close()
+  return ok, message
 end
 
 local function to_json(ks, selectors)
-  each_sample(ks, function(samples)
+  local ok, message = each_sample(ks, function(samples)
     io.stdout:write(samples > 0 and "\n" or "", ("%d"):format(math.floor(ks:time_of_day())), "\n")
     return core.render(ks, selectors, "json", io.stdout)
   end)
+  local flushed, problem, errno = io.stdout:flush()
+  if not flushed and errno ~= EPIPE then
+    return nil, message or "standard output: " .. problem
+  end
+  return ok, message
 end
 
-local options, file, operands = read_arguments(arg)
-local selectors = compile(operands)
-local understood, ks, message = pcall(kstat.open, { capture = file, from = options.from, to = options.to })
-if not understood then
-  wrong("--from and --to take seconds since 1970 or a time such as '2026-11-21 14:05'")
-elseif not ks then
-  stop(3, message)
-elseif options.output then
-  to_recording(ks, options.output, selectors)
-else
-  to_json(ks, selectors)
+local function main()
+  local given, problem = options.read(OPTIONS, arg)
+  if not given then
+    wrong(problem)
+  elseif given.help then
+    io.stdout:write(USAGE)
+    return 0
+  end
+  local file = table.remove(given.operands, 1) or wrong("no file to convert")
+  local selectors = compile(given.operands)
+  local ks, message, errname = kstat.open({ capture = file, from = given.from, to = given.to })
+  if not ks then
+    stop(errname == "EINVAL" and 2 or 3, message)
+  end
+  if given.output then
+    return finish(ks, to_recording(ks, selectors, given.output))
+  end
+  return finish(ks, to_json(ks, selectors))
 end
+
+local ok, result = xpcall(main, function(problem)
+  return type(problem) == "table" and problem or { status = 1, message = debug.traceback(problem) }
+end)
+if ok then
+  return result
+end
+io.stderr:write("convert: ", result.message, "\n")
+return result.status

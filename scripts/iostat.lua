@@ -126,26 +126,17 @@ local function fatal(message)
   error({ status = 3, text = "iostat: " .. message .. "\n" }, 0)
 end
 
--- What could not be read, each thing once. True if there was any.
+-- What could not be read, each thing once.
 local function print_warnings(ks)
-  local lines = chain.warnings(ks)
-  for _, line in ipairs(lines) do
+  for _, line in ipairs(chain.warnings(ks)) do
     io.stderr:write("iostat: ", line, "\n")
   end
-  return #lines > 0
 end
 
 -- An iterator over samples: now, prev.
 local function samples(ks, o)
   if o.interval then
-    local step = require("kstat").every(o.interval, o.count, { chain = ks })
-    return function()
-      local ok, now, prev = pcall(step)
-      if not ok then
-        fatal(now)
-      end
-      return now, prev
-    end
+    return require("kstat").every(o.interval, o.count, { chain = ks })
   end
   local now, message = core.sample(ks)
   if not now then
@@ -167,7 +158,6 @@ local function main()
     fatal(message)
   end
   local ks = report.ks
-  local damaged = false
   for now, prev in samples(ks, o) do
     local text = report:text(now, prev)
     if prev or not o.y or not o.interval or o.count == 1 then
@@ -179,14 +169,15 @@ local function main()
         return errno == 32 and 0 or fatal("standard output: " .. why) -- 32: the reader went away
       end
     end
-    damaged = print_warnings(ks) or damaged
+    print_warnings(ks)
   end
-  return damaged and chain.is_replay(ks) and 3 or 0
+  print_warnings(ks) -- those of the step that found the end
+  return chain.damaged(ks) and 3 or 0
 end
 
 local ok, result = xpcall(main, function(problem)
   return type(problem) == "table" and problem or
-    { status = 3, text = "iostat: " .. debug.traceback(problem) .. "\n" }
+    { status = 3, text = "iostat: " .. (core.failed(problem) and problem or debug.traceback(problem)) .. "\n" }
 end)
 if ok then
   return result

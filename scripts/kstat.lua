@@ -234,14 +234,11 @@ end
 local told = {} -- lines that the person has seen
 
 --- Tells what could not be read, each thing once. What could be read is shown all the same.
--- True if there was anything to tell.
 local function print_warnings(ks)
-  local lines = chain.warnings(ks)
-  for _, line in ipairs(lines) do
+  for _, line in ipairs(chain.warnings(ks)) do
     io.stderr:write(PROGRAM, ": ", line, "\n")
     told[line] = true
   end
-  return #lines > 0
 end
 
 local UNKNOWN = { kind = "?", unit = "?", description = "?" }
@@ -355,7 +352,7 @@ local function main()
     fatal(message)
   end
 
-  local matched, damaged = 0, false
+  local matched = 0
   local again = false
   for now, prev in reports(ks, interval, count, (options.a or options.rate) and selectors or nil) do
     if again then
@@ -364,12 +361,13 @@ local function main()
     again = true
     matched = matched + report(ks, selectors, options, format, aggregations, now, prev)
     flush()
-    damaged = print_warnings(ks) or damaged
+    print_warnings(ks)
     if options.v then
       io.stderr:write(("%s: %d kstats, chain ID %d\n"):format(PROGRAM, #ks, chain.chain_id(ks)))
     end
   end
-  if damaged and chain.is_replay(ks) then
+  print_warnings(ks) -- those of the step that found the end
+  if chain.damaged(ks) then
     return 3 -- this is not all that the capture held
   end
   return matched > 0 and 0 or 1

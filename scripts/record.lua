@@ -1,25 +1,35 @@
 --- record: writes samples of kstats to a recording, one every interval; see kstat.recording.
--- A recording that exists is continued. SPDX-License-Identifier: MIT
+-- A recording that exists is continued. Exit status: 0, 1 no kstat matched in any sample, 2 the command line
+-- was wrong, 3 the kstats could not be read or the file not be written. SPDX-License-Identifier: MIT
+local core = require("kstat.core")
 local kstat = require("kstat")
+local options = require("kstat.report.options")
 local recording = require("kstat.recording")
 
 local USAGE = [=[
 usage: kstatlua record -o FILE [module[:instance[:name]] ...] interval [count]
 
-  -o FILE  the recording; one that exists is continued behind its last sample
-  -h       this
+  -o, --output FILE
+              the recording; one that exists is continued behind its last sample
+  -h, --help  this
 
 Records the kstats that match any operand (none: all) every interval seconds, count times or until it is
 interrupted. Read it with:  kstat -r FILE, kstatlua -r FILE script, kstatlua convert FILE
 ]=]
 
+local OPTIONS = options.declare({ { "o", "output", arg = "FILE" }, { "h", "help" } }, true)
+
+-- What ends the program early: exit status and the line for the person.
 local function stop(status, message)
-  io.stderr:write("record: ", message, "\n")
-  os.exit(status, true)
+  error({ status = status, message = message })
 end
 
 local function wrong(message)
   stop(2, message .. "; usage: kstatlua record -o FILE [selectors] interval [count]")
+end
+
+local function tell(line)
+  io.stderr:write("record: ", line, "\n")
 end
 
 local function check_numbers(numbers)
@@ -27,64 +37,101 @@ local function check_numbers(numbers)
     wrong("no interval")
   elseif #numbers > 2 then
     wrong(("'%s' is a third number behind the interval and the count"):format(numbers[3]))
-  elseif numbers[1] <= 0 then
-    wrong(("the interval '%s' is not above 0"):format(numbers[1]))
+  elseif not (numbers[1] > 0 and numbers[1] <= 2147483647) then
+    wrong(("the interval '%s' is not above 0 and at most 2147483647"):format(numbers[1]))
   elseif numbers[2] and (numbers[2] < 1 or numbers[2] % 1 ~= 0) then
     wrong(("the count '%s' is not a whole number above 0"):format(numbers[2]))
   end
 end
 
---- The file, the selectors, and interval and count.
+--- The file, the selectors and what was typed for each, and interval and count; nil: only help is wanted.
 local function read_arguments(words)
-  local file, selectors, numbers = nil, {}, {}
-  local i = 1
-  while words[i] do
-    local word = words[i]
-    if word == "-h" or word == "--help" then
-      io.stdout:write(USAGE)
-      os.exit(0, true)
-    elseif word == "-o" then
-      i = i + 1
-      file = words[i] or wrong("-o needs a file")
-    elseif word:find("^%-o.") then
-      file = word:sub(3)
-    elseif word:find("^%-") then
-      wrong(("unknown option '%s'"):format(word))
-    elseif tonumber(word) then
+  local given, problem = options.read(OPTIONS, words)
+  if not given then
+    wrong(problem)
+  elseif given.help then
+    return nil
+  end
+  local selectors, typed, numbers = {}, {}, {}
+  for _, word in ipairs(given.operands) do
+    if tonumber(word) then
       numbers[#numbers + 1] = tonumber(word)
     else
       local sel, message = kstat.selector(word)
       selectors[#selectors + 1] = sel or stop(2, message)
+      typed[#selectors] = word
     end
-    i = i + 1
   end
-  if not file then
+  if not given.output then
     wrong("no file to write (-o FILE)")
   end
   check_numbers(numbers)
-  return file, selectors, numbers
+  return given.output, selectors, typed, numbers
 end
 
-local file, selectors, numbers = read_arguments(arg)
-local ks, message = kstat.open()
-if not ks then
-  stop(3, message)
-end
-local rec
-rec, message = recording.open(file)
-if not rec then
-  stop(3, message)
-end
-
-local unpack = table.unpack or unpack
-for _ in kstat.every(numbers[1], numbers[2], { chain = ks }) do
-  local ok
-  ok, message = rec:add(ks, unpack(selectors))
-  if not ok then
+local function main()
+  local file, selectors, typed, numbers = read_arguments(arg)
+  if not file then
+    io.stdout:write(USAGE)
+    return 0
+  end
+  local ks, message = kstat.open()
+  if not ks then
     stop(3, message)
   end
-  for _, line in ipairs(ks:warnings()) do
-    io.stderr:write("record: ", line, "\n")
+  local rec
+  rec, message = recording.open(file)
+  if not rec then
+    stop(3, message)
   end
+
+  local unpack = table.unpack or unpack
+  local unmatched, first = { unpack(typed) }, true -- an operand until something matches it, then false
+
+  -- Tells of operands that match nothing, once; what they name may still come.
+  local function look_for_matches()
+    for i, sel in ipairs(selectors) do
+      if unmatched[i] and #ks:select(sel) > 0 then
+        unmatched[i] = false
+      elseif unmatched[i] and first then
+        tell(("no kstat matches '%s' yet"):format(typed[i]))
+      end
+    end
+    first = false
+  end
+
+  for _ in kstat.every(numbers[1], numbers[2], { chain = ks }) do
+    local ok
+    ok, message = rec:add(ks, unpack(selectors))
+    if not ok then
+      stop(3, message)
+    end
+    look_for_matches()
+    for _, line in ipairs(ks:warnings()) do
+      tell(line)
+    end
+  end
+  rec:close()
+  for _, line in ipairs(ks:warnings()) do
+    tell(line)
+  end
+  if ks:damaged() then
+    return 3
+  end
+  for i = 1, #selectors do
+    if not unmatched[i] then
+      return 0
+    end
+  end
+  return #selectors > 0 and 1 or 0
 end
-rec:close()
+
+local ok, result = xpcall(main, function(problem)
+  return type(problem) == "table" and problem or core.failed(problem) and { status = 3, message = problem }
+    or { status = 1, message = debug.traceback(problem) }
+end)
+if ok then
+  return result
+end
+tell(result.message)
+return result.status

@@ -52,6 +52,11 @@ describe("kstat.every", function()
     assert.same({ 3, 14000 }, { ticks("9", "7") == 7 and 3 or 0, select(2, ticks("7", "3")) })
   end)
 
+  it("raises what the world causes as one line without a place", function()
+    assert.equals("/nonexistent: cannot open: No such file or directory",
+      raised(kstat.every, 1, 1, { source = "/nonexistent" }))
+  end)
+
   it("raises at the caller for what is no interval, count, option or source", function()
     for _, case in ipairs({
       { "interval '0'", { "0", "5" } }, { "count '0'", { "5", "0" } }, { "count '1.5'", { "5", "1.5" } },
@@ -59,7 +64,7 @@ describe("kstat.every", function()
       { "interval '2147483648'", 2147483648 }, { "count '0'", 1, 0 }, { "count 'x'", 1, "x" },
       { "number or table expected", nil }, { "number or table expected", "x" },
       { "options: table expected", 1, 1, 5 }, { "unknown option 'y'", 1, 1, { y = 1 } },
-      { "an open chain expected", 1, 1, { chain = 5 } }, { "/nonexistent", 1, 1, { source = "/nonexistent" } },
+      { "an open chain expected", 1, 1, { chain = 5 } },
       { "/%+/", 1, 1, { source = host, select = "/+/" } },
       { "selector expected", 1, 1, { source = host, select = 5 } },
     }) do

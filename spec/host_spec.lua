@@ -170,9 +170,32 @@ describe("kstatlua's scripts", function()
   end)
 
   it("are told when their output cannot be written", function()
-    local r = run.shell(run.bin .. "/kstatlua -e 'io.write(\"x\")' >/dev/full")
-    assert.equal(1, r.status)
-    assert.truthy(r.err:find("^kstatlua: cannot write standard output: [^\n]+\n$"))
+    for _, words in ipairs({ "-e 'io.write(\"x\")'", "record -h", "convert -h" }) do
+      local r = run.shell(("%s/kstatlua %s >/dev/full"):format(run.bin, words))
+      assert.equal(3, r.status)
+      assert.truthy(r.err:find("^kstatlua: cannot write standard output: [^\n]+\n$"))
+    end
+  end)
+
+  it("are in order if the world fails their loop: one line in their name, and status 3", function()
+    local path = script("loop.lua", "for _ in kstat.every(arg) do print('x') end")
+    local function fails(before, behind, message)
+      local r = run.shell(("%s %s/kstatlua %s 0.01 3 %s"):format(before, run.bin, path, behind))
+      assert.matches("^loop: " .. message .. "\n$", r.err)
+      assert.equal(3, r.status)
+    end
+    fails("", ">/dev/full", "standard output: [^\n]*")
+    fails("KSTAT_SOURCE=/nonexistent", "", "/nonexistent: cannot open: [^\n]*")
+    fails("KSTAT_SOURCE=" .. script("bad", "[{]\n"), "", "[^\n]*/bad: sample 1, byte %d+: [^\n]*")
+    fails("KSTAT_FROM=x KSTAT_SOURCE=spec/vectors/kstat/host.jsonl", "", "KSTAT_FROM: 'x' is neither [^\n]*")
+  end)
+
+  it("end with status 3 if their loop had to leave out what was damaged", function()
+    local r = run.shell(("{ cat spec/vectors/kstat/host.jsonl; echo nonsense; " ..
+      "cat spec/vectors/kstat/host.jsonl; } | KSTAT_SOURCE=- %s/kstatlua -e 'n = 0 for _ in kstat.every(1) do n = n + 1 end print(n)'"):format(run.bin))
+    assert.equal("6\n", r.out)
+    assert.matches("^kstatlua: standard input: sample 4, byte %d+: [^\n]*\n$", r.err)
+    assert.equal(3, r.status)
   end)
 end)
 

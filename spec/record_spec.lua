@@ -52,12 +52,107 @@ describe("recordings by command", function()
 
   it("are bounded by --from and --to", function()
     kstatlua(("convert -o %s/r %s"):format(dir, capture))
+    kstatlua(("convert %s/r > %s/c"):format(dir, dir))
     assert.equals(3, samples(dir .. "/r"))
     assert.equals(2, samples(("--from 1700000004 %s/r"):format(dir)))
-    assert.equals(1, samples(("--from '2023-11-14 22:13:22' --to 1700000006 %s/r"):format(dir)))
-    local text, status = kstatlua(("convert --from 1800000000 %s/r"):format(dir))
-    assert.equals(("convert: %s/r: no sample in the time asked for\n"):format(dir), text)
-    assert.equals(3, status)
+    for _, file in ipairs({ "r", "c" }) do
+      assert.equals(1, samples(("--from '2023-11-14 22:13:22' --to 1700000006 %s/%s"):format(dir, file)))
+      assert.equals(2, samples(("--to=1700000006 -- %s/%s"):format(dir, file)))
+    end
+    for bounds, told in pairs({
+      ["--from 1800000000"] = "at or after 1800000000",
+      ["--from 99999999999"] = "at or after 99999999999",
+      ["--from '9999-12-31'"] = "at or after 9999-12-31",
+      ["--to -99999999999.5"] = "at or before -99999999999.5",
+      ["--from=1 --to=2"] = "from 1 to 2",
+    }) do
+      for _, file in ipairs({ "r", "c" }) do
+        local text, status = kstatlua(("convert %s %s/%s"):format(bounds, dir, file))
+        assert.equals(("convert: %s/%s: no sample %s\n"):format(dir, file, told), text)
+        assert.equals(3, status)
+      end
+    end
+  end)
+
+  it("and captures are bounded by $KSTAT_FROM and $KSTAT_TO, whoever replays them", function()
+    kstatlua(("convert -o %s/r %s && %s convert %s/r > %s/c"):format(dir, capture, host, dir, dir))
+    for _, command in ipairs({
+      "bin/kstat -p -r FILE unix:0:system_misc:snaptime 1",
+      "bin/kstatlua convert FILE unix:0:system_misc:snaptime | grep snaptime",
+      "bin/kstatlua vmstat -r FILE 1 | tail -n +3",
+      "bin/kstatlua -r FILE -e 'for now in kstat.every({1}) do print(now.unix[0].system_misc.snaptime) end'",
+    }) do
+      for _, file in ipairs({ "r", "c" }) do
+        local line = build .. "/" .. command:gsub("FILE", ("%s/%s"):format(dir, file))
+        local all, first = run(line), run("KSTAT_TO=1700000003; export KSTAT_TO; " .. line)
+        local last = run("export KSTAT_FROM='2023-11-14 22:13:29' TZ=UTC; " .. line)
+        assert.is_true(#first > 0 and #last > 0 and not first:find("r: "))
+        assert.equals(first, all:sub(1, #first))
+        assert.not_equals(first, last)
+        local text, status = run("export KSTAT_FROM=soon; " .. line:gsub(" |.*", ""))
+        assert.matches("KSTAT_FROM: 'soon' is neither seconds since 1970 nor a time such as '2026%-11%-21 14:05'\n$",
+          text)
+        assert.is_true(status > 0)
+      end
+    end
+  end)
+
+  describe("that are not whole", function()
+    local commands = {
+      "kstat -p -r FILE unix:0:system_misc:snaptime 1", "kstat -p -r FILE unix:0:system_misc:snaptime 1 9",
+      "kstatlua convert FILE", "kstatlua convert -o FILE.copy FILE", "kstatlua mpstat -r FILE 1",
+      "kstatlua vmstat -r FILE 1 9", "kstatlua -r FILE iostat -x 1", "kstatlua -r FILE iostat -x 1 9",
+      "kstatlua -r FILE devstat 1", "kstatlua -r FILE -e 'for _ in kstat.every({1}) do end'",
+      "kstatlua -r FILE record -o FILE.copy 1", "kstatlua top -b -r FILE 1",
+    }
+
+    -- What each of them says on standard error, and the exit status.
+    local function each(file)
+      local lines, i = {}, 0
+      for _, command in ipairs(commands) do
+        run(("rm -f %s/%s.copy"):format(dir, file))
+        lines[#lines + 1] = { command, run(("%s/bin/%s >/dev/null"):format(build, command:gsub("FILE", dir .. "/" ..
+          file))) }
+      end
+      return function()
+        i = i + 1
+        if lines[i] then
+          return lines[i][1], lines[i][2], lines[i][3]
+        end
+      end
+    end
+
+    before_each(function()
+      kstatlua(("convert -o %s/r %s"):format(dir, capture))
+    end)
+
+    it("because the recorder was killed, are served to the last whole sample, with one line and status 0", function()
+      run(("cd %s && head -c -7 r > cut && { cat r && head -c 5000 /dev/zero; } > zeros && size=$(wc -c < r) && " ..
+        "head -c $((size - 1000)) r > half && head -c 9000 /dev/zero >> half"):format(dir))
+      for file, whole in pairs({ cut = 2, zeros = 3, half = 2 }) do
+        for command, text, status in each(file) do
+          assert.matches(("^%%a+: [^\n]*/%s: ends inside a sample; the %d before it are whole\n$"):format(file, whole),
+            text, 1, nil, command)
+          assert.equals(0, status, command)
+        end
+        kstatlua(("convert -o %s/%s %s/r"):format(dir, file, dir))
+        assert.equals(whole + 3, samples(dir .. "/" .. file))
+      end
+    end)
+
+    it("because they are damaged, are served up to there, with one line and status 3", function()
+      run(("cd %s && cp r bad && printf x | dd of=bad bs=1 seek=17000 conv=notrunc"):format(dir))
+      for command, text, status in each("bad") do
+        assert.matches("^%a+: [^\n]*/bad: damaged at byte %d+, after 1 whole sample\n$", text, 1, nil, command)
+        assert.equals(3, status, command)
+      end
+    end)
+  end)
+
+  it("hold a sample, or tell that they do not", function()
+    run(("printf 'kstat-recording\\n' > %s/empty"):format(dir))
+    assert.equals(("convert: %s/empty: no sample in this recording\n"):format(dir), (kstatlua(("convert %s/empty")
+      :format(dir))))
   end)
 
   it("are whole up to the last sample after kill -9", function()
@@ -110,7 +205,11 @@ describe("recordings by command", function()
       ["record -o f /[/ 1"] = "regular expression",
       ["convert"] = "no file to convert",
       ["convert -q"] = "unknown option '%-q'",
-      ["convert --from noon f"] = "take seconds since 1970",
+      ["convert --from noon f"] = "'noon' is neither seconds since 1970 nor a time such as '2026%-11%-21 14:05'",
+      ["convert --to 2001-02-30 f"] = "'2001%-02%-30' is neither",
+      ["convert --to 1900-02-29 f"] = "'1900%-02%-29' is neither",
+      ["convert --to"] = "%-%-to needs an argument",
+      ["convert --of"] = "unknown option '%-%-of'",
     }) do
       local text, status = kstatlua(words)
       assert.matches("^%a+: .*" .. message .. "[^\n]*\n$", text)

@@ -34,8 +34,9 @@ describe("a recording", function()
 
   it("opens at any time", function()
     run("write", dir .. "/r", 800)
-    assert.equals("101 samples, 0 values differ\n", run("read", dir .. "/r", 500, 600))
-    assert.equals(dir .. "/r: no sample in the time asked for\n", run("read", dir .. "/r", 900))
+    assert.equals("101 samples, 0 values differ\n", run("read", dir .. "/r", 1700000500, 1700000600))
+    assert.equals(dir .. "/r: no sample at or after 1700000900\n", run("read", dir .. "/r", 1700000900))
+    assert.equals(dir .. "/r: no sample from 1 to 2\n", run("read", dir .. "/r", 1, 2))
   end)
 
   it("keeps the samples before a cut, and is continued behind them", function()

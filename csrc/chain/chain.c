@@ -235,6 +235,12 @@ ks_chain_is_replay(kstat_ctl_t *kc)
 	return replay_source(ks_chain_of(kc)) != NULL;
 }
 
+bool
+ks_chain_damaged(kstat_ctl_t *kc)
+{
+	return ks_chain_of(kc)->damaged;
+}
+
 int
 ks_chain_file(kstat_ctl_t *kc)
 {

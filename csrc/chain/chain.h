@@ -41,10 +41,11 @@ kstat_ctl_t *ks_chain_open_published(const struct ks_only *only);
 kstat_ctl_t *ks_chain_open_machine(const struct ks_only *only);
 
 /*
- * As kstat_open_capture(), for the samples whose time of day lies between `from` and `to`
- * (ns since 1970; INT64_MIN and INT64_MAX: all). NULL with errno ENODATA if there is none.
+ * As kstat_open_capture(), for the samples whose time of day lies between two (see
+ * ks_scan_time_of_day(); NULL: KSTAT_FROM and KSTAT_TO of the environment, without which there is no
+ * bound). NULL with errno ENODATA: no such sample, EINVAL: not a time.
  */
-kstat_ctl_t *ks_chain_open_replay(const char *path, int64_t from, int64_t to,
+kstat_ctl_t *ks_chain_open_replay(const char *path, const char *from, const char *to,
     const struct ks_only *only);
 
 /* The kstat with this ID, or NULL with errno ENXIO: it left the chain. */
@@ -72,6 +73,12 @@ const struct ks_change *ks_chain_changes(kstat_ctl_t *kc, size_t *n);
 
 /* True if the kstats come from a capture or a recording. */
 bool ks_chain_is_replay(kstat_ctl_t *kc);
+
+/*
+ * True if this is a replay of which something was left out because it is damaged; warnings say what. A
+ * recording that ends inside a sample is not: that is how a killed recorder leaves it.
+ */
+bool ks_chain_damaged(kstat_ctl_t *kc);
 
 /* The descriptor of the file that a replay reads; -1: none. */
 int ks_chain_file(kstat_ctl_t *kc);

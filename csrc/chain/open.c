@@ -74,31 +74,16 @@ first_scan(struct ks_chain *chain)
 	return &chain->kc;
 }
 
-/* A bound of the replay from the environment, which stays as it is if there is none. */
-static int
-replay_bound(const char *variable, int64_t *ns)
-{
-	const char *text = getenv(variable);
-
-	if (text == NULL || *text == '\0' || ks_scan_time_of_day(text, ns) == 0)
-		return 0;
-	return ks_fail(EINVAL, "%s: '%.40s' is neither seconds since 1970 nor a time such as "
-	    "2026-11-21 14:05", variable, text);
-}
-
 /* The capture that the environment names in place of the machine; NULL without errno: none. */
 static kstat_ctl_t *
 open_named(const struct ks_only *only)
 {
 	const char *capture = getenv("KSTAT_SOURCE");
-	int64_t from = INT64_MIN, to = INT64_MAX;
 
 	errno = 0;
 	if (capture == NULL || *capture == '\0')
 		return NULL;
-	if (replay_bound("KSTAT_FROM", &from) != 0 || replay_bound("KSTAT_TO", &to) != 0)
-		return NULL;
-	return ks_chain_open_replay(capture, from, to, only);
+	return ks_chain_open_replay(capture, NULL, NULL, only);
 }
 
 kstat_ctl_t *
@@ -196,18 +181,36 @@ replay_time(int64_t *ns)
 	return 0;
 }
 
-kstat_ctl_t *
-ks_chain_open_replay(const char *path, int64_t from, int64_t to, const struct ks_only *only)
+/* One bound of a replay: as given, or else from the environment; without either nothing is stored. */
+static int
+read_bound(const char *given, const char *variable, const char **text, int64_t *ns)
 {
+	*text = given != NULL ? given : getenv(variable);
+	if (given == NULL && *text != NULL && **text == '\0')
+		*text = NULL;
+	if (*text == NULL || ks_scan_time_of_day(*text, ns) == 0)
+		return 0;
+	return ks_fail(EINVAL, "%s%s'%.40s' is neither seconds since 1970 nor a time such as "
+	    "'2026-11-21 14:05'", given == NULL ? variable : "", given == NULL ? ": " : "", *text);
+}
+
+kstat_ctl_t *
+ks_chain_open_replay(const char *path, const char *from, const char *to,
+    const struct ks_only *only)
+{
+	struct ks_window window = KS_WINDOW_ALL;
 	struct ks_chain *chain;
 
 	if (path == NULL)
 		return ks_fail_null(EINVAL, "no capture named");
+	if (read_bound(from, "KSTAT_FROM", &window.from_text, &window.from) != 0 ||
+	    read_bound(to, "KSTAT_TO", &window.to_text, &window.to) != 0)
+		return NULL;
 	chain = new_chain(only);
 	if (chain == NULL)
 		return NULL;
 	if (replay_time(&chain->replay_start) != 0 ||
-	    !add_source(chain, ks_source_replay_open(path, from, to)))
+	    !add_source(chain, ks_source_replay_open(path, &window)))
 		return abandon(chain);
 	return first_scan(chain);
 }
@@ -215,5 +218,5 @@ ks_chain_open_replay(const char *path, int64_t from, int64_t to, const struct ks
 kstat_ctl_t *
 kstat_open_capture(const char *path)
 {
-	return ks_chain_open_replay(path, INT64_MIN, INT64_MAX, NULL);
+	return ks_chain_open_replay(path, NULL, NULL, NULL);
 }

@@ -133,6 +133,17 @@ ks_scan_warn(struct ks_scan *scan, const char *fmt, ...)
 	va_end(ap);
 }
 
+void
+ks_scan_damage(struct ks_scan *scan, const char *fmt, ...)
+{
+	va_list ap;
+
+	scan->chain->damaged = true;
+	va_start(ap, fmt);
+	ks_warnings_add(&scan->chain->warnings, fmt, ap);
+	va_end(ap);
+}
+
 /* Nothing of this source can have changed: all its kstats count as offered. */
 static void
 keep_all(struct ks_chain *chain, const struct ks_scan *scan)

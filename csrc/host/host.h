@@ -11,6 +11,7 @@
 
 #define KS_EXIT_SCRIPT 1 /* the script failed */
 #define KS_EXIT_USAGE 2  /* the command line made no sense */
+#define KS_EXIT_FATAL 3  /* what is read is damaged, or the output cannot be written */
 
 /* A chunk to run (-e) or a module to load (-l), in the order of the command line. */
 struct ks_preload {
@@ -29,6 +30,7 @@ struct ks_options {
 	bool version;     /* -v */
 	bool help;        /* --help */
 	bool warnings;    /* -W */
+	bool damaged;     /* found while the script ran: a replay in its loop was damaged */
 	int operand;      /* index in argv of the first operand; argc if there is none */
 	int argc;
 	char **argv;
@@ -77,8 +79,17 @@ int ks_script_run(lua_State *L, const struct ks_options *o);
  */
 int ks_script_call(lua_State *L, int nargs, int nresults);
 
-/* Prints the message at the top as "program: message" and pops it; nothing if the script was broken off. */
-void ks_script_complain(lua_State *L, const char *program);
+/*
+ * Prints the message at the top as "program: message" and pops it; nothing if the script was broken off. What is
+ * no mistake of the script's (lua/error.h) is told in the script's name. The exit status.
+ */
+int ks_script_complain(lua_State *L, const struct ks_options *o);
+
+/* Pushes what the script is called in messages. */
+const char *ks_script_name(lua_State *L, const struct ks_options *o);
+
+/* From now on prints what nobody else tells (lua/error.h), and sets o->damaged. */
+void ks_script_listen(lua_State *L, struct ks_options *o);
 
 /* The loop that reads, runs and prints until the end of input. */
 void ks_interactive(lua_State *L, const struct ks_options *o);

@@ -306,7 +306,7 @@ ks_interactive(lua_State *L, const struct ks_options *o)
 		else if (ks_signal_is_break(L, -1))
 			fputs("interrupted\n", stderr);
 		else
-			ks_script_complain(L, o->program);
+			(void)ks_script_complain(L, o);
 	}
 	ks_signal_again();
 	if (terminal && rl.library == NULL)

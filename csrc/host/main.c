@@ -28,7 +28,7 @@ close_output(const char *program, int status)
 		return status;
 	fprintf(stderr, "%s: cannot write standard output: %s\n", program,
 	    errno != 0 ? strerror(errno) : "write error");
-	return KS_EXIT_SCRIPT;
+	return KS_EXIT_FATAL;
 }
 
 static int
@@ -42,6 +42,7 @@ run(lua_State *L, struct ks_options *o)
 		return KS_EXIT_SCRIPT;
 	}
 	ks_script_libraries(L);
+	ks_script_listen(L, o);
 	ks_script_arguments(L, o);
 	if (o->warnings)
 		lua_warning(L, "@on", 0);
@@ -59,7 +60,7 @@ run(lua_State *L, struct ks_options *o)
 		ks_interactive(L, o);
 		status = 0;
 	}
-	return status;
+	return status == 0 && o->damaged ? KS_EXIT_FATAL : status;
 }
 
 static int
@@ -104,7 +105,7 @@ main(int argc, char **argv)
 	if (lua_pcall(L, 1, 1, 0) == LUA_OK)
 		status = (int)lua_tointeger(L, -1);
 	else
-		ks_script_complain(L, o.program);
+		(void)ks_script_complain(L, &o);
 	lua_close(L);
 	status = close_output(o.program, status);
 	free(o.preload);

@@ -17,6 +17,7 @@
 #include "host/modules.h"
 #include "host/signal.h"
 #include "lua/core.h"
+#include "lua/error.h"
 
 /* --- calling -------------------------------------------------------------------- */
 
@@ -26,7 +27,7 @@ add_traceback(lua_State *L)
 {
 	const char *msg = lua_tostring(L, 1);
 
-	if (ks_signal_is_break(L, 1))
+	if (ks_signal_is_break(L, 1) || ks_lua_isfailure(L, 1))
 		return 1;
 	if (msg == NULL) {
 		if (luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING)
@@ -50,14 +51,62 @@ ks_script_call(lua_State *L, int nargs, int nresults)
 	return status;
 }
 
-void
-ks_script_complain(lua_State *L, const char *program)
+/* Of a path, the name without directories and .lua. */
+static const char *
+short_name(lua_State *L, const char *path)
 {
-	if (!ks_signal_is_break(L, -1)) {
+	const char *slash = strrchr(path, '/');
+	const char *name = slash != NULL ? slash + 1 : path;
+	size_t len = strlen(name);
+
+	if (len > 4 && strcmp(name + len - 4, ".lua") == 0)
+		len -= 4;
+	return lua_pushlstring(L, name, len);
+}
+
+const char *
+ks_script_name(lua_State *L, const struct ks_options *o)
+{
+	const char *name = o->installed;
+
+	if (name == NULL && !o->chunks && o->operand < o->argc)
+		name = o->argv[o->operand];
+	return name != NULL && strcmp(name, "-") != 0 ? short_name(L, name) :
+	    lua_pushstring(L, o->program);
+}
+
+int
+ks_script_complain(lua_State *L, const struct ks_options *o)
+{
+	bool failure = ks_lua_isfailure(L, -1);
+	const char *name = failure ? ks_script_name(L, o) : lua_pushstring(L, o->program);
+
+	if (!ks_signal_is_break(L, -2)) {
 		fflush(stdout);
-		fprintf(stderr, "%s: %s\n", program, lua_tostring(L, -1));
+		fprintf(stderr, "%s: %s\n", name, lua_tostring(L, -2));
 	}
-	lua_pop(L, 1);
+	lua_pop(L, 2);
+	return failure ? KS_EXIT_FATAL : KS_EXIT_SCRIPT;
+}
+
+/* tell(line, damaged), with the options as upvalue: see ks_lua_setlistener(). */
+static int
+tell(lua_State *L)
+{
+	struct ks_options *o = lua_touserdata(L, lua_upvalueindex(1));
+
+	o->damaged = o->damaged || lua_toboolean(L, 2);
+	fflush(stdout);
+	fprintf(stderr, "%s: %s\n", ks_script_name(L, o), lua_tostring(L, 1));
+	return 0;
+}
+
+void
+ks_script_listen(lua_State *L, struct ks_options *o)
+{
+	lua_pushlightuserdata(L, o);
+	lua_pushcclosure(L, tell, 1);
+	ks_lua_setlistener(L);
 }
 
 /* --- libraries -------------------------------------------------------------------- */
@@ -213,10 +262,8 @@ int
 ks_script_preload(lua_State *L, const struct ks_options *o)
 {
 	for (int i = 0; i < o->n; i++)
-		if (preload_one(L, &o->preload[i]) != LUA_OK) {
-			ks_script_complain(L, o->program);
-			return KS_EXIT_SCRIPT;
-		}
+		if (preload_one(L, &o->preload[i]) != LUA_OK)
+			return ks_script_complain(L, o);
 	return 0;
 }
 
@@ -281,10 +328,8 @@ load_script(lua_State *L, const struct ks_options *o)
 	}
 	if (installed != NULL && ks_modules_script(L, name, path))
 		return 0;
-	if (luaL_loadfile(L, path) != LUA_OK) {
-		ks_script_complain(L, o->program);
-		return KS_EXIT_SCRIPT;
-	}
+	if (luaL_loadfile(L, path) != LUA_OK)
+		return ks_script_complain(L, o);
 	return 0;
 }
 
@@ -342,6 +387,5 @@ ks_script_run(lua_State *L, const struct ks_options *o)
 		if (ks_script_call(L, 1, 1) == LUA_OK)
 			return (int)lua_tointeger(L, -1);
 	}
-	ks_script_complain(L, o->program);
-	return KS_EXIT_SCRIPT;
+	return ks_script_complain(L, o);
 }

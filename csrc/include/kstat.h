@@ -199,8 +199,7 @@ typedef struct kstat_timer {
 /*
  * Opens the machine's kstats, and those that this and other processes publish.
  * The chain holds headers; no data is read yet. Environment: KSTAT_SOURCE names
- * a capture or recording to open in place of the machine (KSTAT_FROM and KSTAT_TO, in seconds since
- * 1970 or as "2026-11-21 14:05", bound the samples of it by time), KSTAT_PROC and KSTAT_SYS other
+ * a capture or recording to open in place of the machine (see kstat_open_capture()), KSTAT_PROC and KSTAT_SYS other
  * roots of /proc and /sys; KSTAT_WITH ("slab", "cgroup" or both with a comma between) adds
  * what is slow to list.
  * Returns a handle for kstat_close(), or NULL with errno (kstat_errmsg()).
@@ -250,7 +249,10 @@ kid_t kstat_write(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
 
 /*
  * As kstat_open(), from something else than the running machine.
- * kstat_open_capture: a file made by `kstat -j` or a recording; "-" is standard input.
+ * kstat_open_capture: a file made by `kstat -j` or a recording; "-" is standard input. Environment:
+ * KSTAT_FROM and KSTAT_TO, in seconds since 1970 or as "2026-11-21 14:05", bound its samples by time.
+ * NULL with errno, beside those of open(): ENODATA no sample in that time, EINVAL not a time, EBADMSG
+ * damaged.
  * kstat_open_roots: other directories in place of /proc and /sys (NULL: the default), which must be
  * there and may be empty; published kstats and those of this process are left out.
  */

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"
@@ -52,17 +51,6 @@ ks_lua_hasname(const struct ks_lua_name *name, const kstat_t *ksp)
 
 /* --- opening and closing ------------------------------------------------------------ */
 
-/* A bound of a replay at index i: seconds or text as ks_scan_time_of_day() takes it; nil: none. */
-static int64_t
-opt_time(lua_State *L, int i, int64_t none)
-{
-	int64_t ns = none;
-
-	if (!lua_isnoneornil(L, i) && ks_scan_time_of_day(luaL_checkstring(L, i), &ns) != 0)
-		luaL_argerror(L, i, "seconds since 1970 or a time such as 2026-11-21 14:05 expected");
-	return ns;
-}
-
 /*
  * open(capture, proc, sys, from, to, selectors, published) -> chain | nil, message, errno. All nil:
  * the machine; published true: only what processes publish, false: all but that; selectors nil: all
@@ -74,7 +62,7 @@ chain_open(lua_State *L)
 	const char *capture = luaL_optstring(L, 1, NULL);
 	const char *proc = luaL_optstring(L, 2, NULL);
 	const char *sys = luaL_optstring(L, 3, NULL);
-	int64_t from = opt_time(L, 4, INT64_MIN), to = opt_time(L, 5, INT64_MAX);
+	const char *from = luaL_optstring(L, 4, NULL), *to = luaL_optstring(L, 5, NULL);
 	bool published = lua_toboolean(L, 7), machine = lua_isboolean(L, 7) && !published;
 	struct ks_lua_chain *c;
 	struct ks_only only;
@@ -354,6 +342,13 @@ chain_ended(lua_State *L)
 }
 
 static int
+chain_damaged(lua_State *L)
+{
+	lua_pushboolean(L, ks_chain_damaged(ks_lua_checkchain(L, 1)->kc));
+	return 1;
+}
+
+static int
 chain_time_of_day(lua_State *L)
 {
 	ks_lua_pushseconds(L, ks_chain_time_of_day(ks_lua_checkchain(L, 1)->kc));
@@ -445,6 +440,7 @@ ks_lua_add_chain(lua_State *L)
 		{ "warnings", chain_warnings },
 		{ "is_replay", chain_is_replay },
 		{ "ended", chain_ended },
+		{ "damaged", chain_damaged },
 		{ "time_of_day", chain_time_of_day },
 		{ "time_of_day_ns", chain_time_of_day_ns },
 		{ "pass", chain_pass },

@@ -13,6 +13,7 @@ __attribute__((visibility("default"))) int
 luaopen_kstat_core(lua_State *L)
 {
 	static void (*const parts[])(lua_State *) = {
+		ks_lua_add_error,
 		ks_lua_add_value,
 		ks_lua_add_selector,
 		ks_lua_add_pattern,

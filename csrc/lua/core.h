@@ -9,6 +9,7 @@ struct lua_State;
 
 int luaopen_kstat_core(struct lua_State *L);
 
+void ks_lua_add_error(struct lua_State *L);    /* error.c: failures that are not the script's */
 void ks_lua_add_value(struct lua_State *L);    /* value.c: numbers and their text */
 void ks_lua_add_selector(struct lua_State *L); /* selector.c */
 void ks_lua_add_pattern(struct lua_State *L);  /* pattern.c */

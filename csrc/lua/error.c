@@ -8,6 +8,11 @@
 
 #include "base/error.h"
 #include "kstat.h"
+#include "lua/compat.h"
+#include "lua/core.h"
+
+/* Their addresses are keys of the registry. */
+static const char failure_key, listener_key;
 
 int
 ks_lua_fail(lua_State *L)
@@ -35,4 +40,88 @@ ks_lua_failwith(lua_State *L, int err, const char *fmt, ...)
 	va_end(ap);
 	(void)ks_fail(err, "%s", message);
 	return ks_lua_fail(L);
+}
+
+static void
+push_registered(lua_State *L, const char *key)
+{
+	lua_pushlightuserdata(L, (void *)key);
+	lua_rawget(L, LUA_REGISTRYINDEX);
+}
+
+/* Registers the value at the top, and pops it. */
+static void
+set_registered(lua_State *L, const char *key)
+{
+	lua_pushlightuserdata(L, (void *)key);
+	lua_insert(L, -2);
+	lua_rawset(L, LUA_REGISTRYINDEX);
+}
+
+bool
+ks_lua_isfailure(lua_State *L, int idx)
+{
+	bool is;
+
+	lua_pushvalue(L, idx);
+	push_registered(L, &failure_key);
+	is = lua_isstring(L, -1) && lua_rawequal(L, -1, -2);
+	lua_pop(L, 2);
+	return is;
+}
+
+void
+ks_lua_setlistener(lua_State *L)
+{
+	set_registered(L, &listener_key);
+}
+
+/*
+ * fail(message): raises it as it is. The host shows such a line without a traceback and ends with status
+ * 3: the source or the output failed, the script is in order.
+ */
+static int
+core_fail(lua_State *L)
+{
+	(void)luaL_checkstring(L, 1);
+	lua_settop(L, 1);
+	lua_pushvalue(L, 1);
+	set_registered(L, &failure_key);
+	return lua_error(L);
+}
+
+/* failed(problem) -> whether fail() raised it */
+static int
+core_failed(lua_State *L)
+{
+	luaL_checkany(L, 1);
+	lua_pushboolean(L, ks_lua_isfailure(L, 1));
+	return 1;
+}
+
+/* tell(line, damaged): see ks_lua_setlistener() */
+static int
+core_tell(lua_State *L)
+{
+	(void)luaL_checkstring(L, 1);
+	lua_settop(L, 2);
+	push_registered(L, &listener_key);
+	if (lua_isfunction(L, -1)) {
+		lua_insert(L, 1);
+		lua_call(L, 2, 0);
+	}
+	return 0;
+}
+
+void
+ks_lua_add_error(lua_State *L)
+{
+	static const luaL_Reg functions[] = {
+		{ "fail", core_fail },
+		{ "failed", core_failed },
+		{ "tell", core_tell },
+		{ NULL, NULL }
+	};
+
+	ks_lua_setfuncs(L, functions);
 }

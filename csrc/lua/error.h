@@ -4,6 +4,8 @@
 #ifndef LUA_ERROR_H
 #define LUA_ERROR_H
 
+#include <stdbool.h>
+
 #include <lua.h>
 
 /*
@@ -15,5 +17,18 @@ int ks_lua_fail(lua_State *L);
 /* The same with an errno and a message of the binding's own. */
 int ks_lua_failwith(lua_State *L, int err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/*
+ * True if the value at idx is what core.fail(message) raised last: the world made the script fail, and a
+ * line says why; it is no mistake in the script.
+ */
+bool ks_lua_isfailure(lua_State *L, int idx);
+
+/*
+ * Names who hears core.tell(line, damaged), a function of these two at the top of the stack, which is
+ * popped: a line for the person that nobody else will tell, and whether it is about a damaged replay.
+ * Without it such lines are dropped.
+ */
+void ks_lua_setlistener(lua_State *L);
 
 #endif

@@ -45,9 +45,9 @@ static void
 warn_of(struct ks_scan *scan, const char *line, size_t n)
 {
 	if (n > 1)
-		ks_scan_warn(scan, "%s (and %zu more)", line, n - 1);
+		ks_scan_damage(scan, "%s (and %zu more)", line, n - 1);
 	else if (n == 1)
-		ks_scan_warn(scan, "%s", line);
+		ks_scan_damage(scan, "%s", line);
 }
 
 /* Tells what of this sample, and before it, could not be had. */
@@ -60,7 +60,7 @@ warn(struct capture *c, struct ks_scan *scan)
 	warn_of(scan, n->damage, n->damages);
 	n->damages = 0;
 	if (n->end_errno != 0)
-		ks_scan_warn(scan, "%s", n->end);
+		ks_scan_damage(scan, "%s", n->end);
 }
 
 static int
@@ -206,4 +206,10 @@ ks_source_capture_open(const char *path)
 		return NULL;
 	}
 	return &c->base;
+}
+
+void
+ks_source_capture_until(struct ks_source *src, int64_t to)
+{
+	capture_of(src)->parser.until = to;
 }

@@ -181,11 +181,14 @@ ks_capture_parser_next(struct ks_capture_parser *p)
 {
 	struct ks_capture_notes *n = &p->notes;
 
-	while (n->end_errno == 0) {
+	while (n->end_errno == 0 && !p->past) {
 		struct lead lead = { false, 0 };
 		bool whole;
 
 		if (find_array(p, &lead) <= 0)
+			break;
+		p->past = lead.has_time && lead.time > p->until;
+		if (p->past)
 			break;
 		n->number++;
 		n->problems = 0;
@@ -199,13 +202,15 @@ ks_capture_parser_next(struct ks_capture_parser *p)
 			return 1;
 		}
 	}
-	return end(n);
+	return p->past ? 0 : end(n);
 }
 
 int
 ks_capture_parser_open(struct ks_capture_parser *p, const char *path)
 {
-	*p = (struct ks_capture_parser){ .sample = KS_CAPTURE_SAMPLE_INIT };
+	*p = (struct ks_capture_parser){
+		.sample = KS_CAPTURE_SAMPLE_INIT, .until = INT64_MAX
+	};
 	p->notes.path = path;
 	p->notes.in = &p->in;
 	return ks_capture_input_open(&p->in, path);

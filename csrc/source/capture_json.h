@@ -27,6 +27,8 @@ struct ks_capture_parser {
 	bool has_time;   /* a time stamp stood before it */
 	int64_t time;    /* ns since 1970 */
 	bool lost;       /* behind damage: the next array starts a line */
+	int64_t until;   /* the owner's wish: samples with a later time of day are not read */
+	bool past;       /* there was one */
 };
 
 /* path "-": standard input. 0, or -1 with errno and message; free it in either case. */
@@ -36,7 +38,7 @@ void ks_capture_parser_free(struct ks_capture_parser *p);
 
 /*
  * Parses the next array into p->sample, or of a damaged one what was complete before the damage; one
- * without anything complete is passed over. 1: there is one. 0: the capture has no more. -1 with
+ * without anything complete is passed over. 1: there is one. 0: the capture has no more, or none up to p->until. -1 with
  * errno and message: it cannot be read any further, or its end is damage that was not told. Unless
  * there is one, p->sample stays as it is.
  */

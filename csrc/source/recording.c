@@ -25,7 +25,7 @@ struct recording {
 	z_stream inflater;
 	struct ks_buf deflated, bytes;
 	struct ks_rec_state state;
-	int64_t from, to;   /* window, ns since 1970 */
+	int64_t from, to;   /* the window, ns since 1970 */
 	uint64_t samples;   /* read so far */
 	bool in_stream;     /* a keyframe was read: the ones after it can be understood */
 	bool torn;          /* the file ends inside a frame */
@@ -43,8 +43,8 @@ file_size(const struct recording *rec)
 static int
 fail_at(const struct recording *rec, off_t at, const char *what)
 {
-	return ks_fail(errno, "%s: %s at byte %lld, after %llu whole samples", rec->path, what,
-	    (long long)at, (unsigned long long)rec->samples);
+	return ks_fail(errno, "%s: %s at byte %lld, after %llu whole sample%s", rec->path, what,
+	    (long long)at, (unsigned long long)rec->samples, rec->samples == 1 ? "" : "s");
 }
 
 static int
@@ -71,7 +71,7 @@ inflate_payload(struct recording *rec, const struct ks_rec_frame *f)
 	return z->avail_in == 0 ? 0 : ks_fail(EBADMSG, "damaged");
 }
 
-/* Reads the payload of the frame at rec->at and makes it the state. */
+/* Reads the payload of the frame at rec->at and makes it the state. 1, 0 if it is torn, -1 with errno. */
 static int
 load_frame(struct recording *rec, const struct ks_rec_frame *f)
 {
@@ -88,6 +88,10 @@ load_frame(struct recording *rec, const struct ks_rec_frame *f)
 		return ks_fail(ENOMEM, "out of memory for a sample of %s", rec->path);
 	if (ks_rec_read_at(rec->fd, to, f->size, at + KS_REC_HEADER_SIZE) != (ssize_t)f->size ||
 	    ks_rec_frame_crc(f, to) != f->crc) {
+		rec->torn = ks_rec_is_torn(rec->fd, at + KS_REC_HEADER_SIZE + (off_t)f->size,
+		    file_size(rec));
+		if (rec->torn)
+			return 0;
 		errno = EBADMSG;
 		return fail_at(rec, at, "damaged");
 	}
@@ -104,7 +108,7 @@ load_frame(struct recording *rec, const struct ks_rec_frame *f)
 	}
 	rec->at += KS_REC_HEADER_SIZE + (off_t)f->size;
 	rec->samples++;
-	return 0;
+	return 1;
 }
 
 /* Moves to the next sample inside the window. 1, 0 if there is none, -1 with errno. */
@@ -120,15 +124,25 @@ next_sample(struct recording *rec)
 			return fail_at(rec, rec->at, "damaged");
 		if (rc == 0 || f.time_of_day > rec->to)
 			return 0;
-		if (load_frame(rec, &f) != 0)
-			return -1;
+		rc = load_frame(rec, &f);
+		if (rc <= 0)
+			return rc;
 	} while (f.time_of_day < rec->from);
 	return 1;
 }
 
+static bool
+is_empty(const struct recording *rec)
+{
+	struct ks_rec_frame f;
+	bool torn;
+
+	return ks_rec_frame_read(rec->fd, KS_REC_MAGIC_SIZE, file_size(rec), &f, &torn) == 0;
+}
+
 /* Goes to the last keyframe that is not after the start of the window. */
 static int
-seek_window(struct recording *rec)
+seek_window(struct recording *rec, const struct ks_window *w)
 {
 	off_t size = file_size(rec), at = rec->at;
 	struct ks_rec_frame f;
@@ -148,9 +162,10 @@ seek_window(struct recording *rec)
 	case 1:
 		return 0;
 	case 0:
-		return ks_fail(ENODATA, rec->torn && rec->samples == 0 ?
-		    "%s: no whole sample in this recording" :
-		    "%s: no sample in the time asked for", rec->path);
+		if (rec->torn ? rec->samples == 0 : is_empty(rec))
+			return ks_fail(ENODATA, "%s: no %ssample in this recording", rec->path,
+			    rec->torn ? "whole " : "");
+		return ks_replay_fail_outside(rec->path, w);
 	default:
 		return -1;
 	}
@@ -174,7 +189,8 @@ recording_scan(struct ks_source *src, struct ks_scan *scan)
 			return -1;
 	}
 	if (rec->torn)
-		ks_scan_warn(scan, "%s: ends inside a sample; the %llu before it are whole", rec->path,
+		ks_scan_warn(scan, rec->samples == 1 ? "%s: ends inside a sample; the %llu before it is whole" :
+		    "%s: ends inside a sample; the %llu before it are whole", rec->path,
 		    (unsigned long long)rec->samples);
 	return 1;
 }
@@ -239,7 +255,7 @@ static const struct ks_source_ops recording_ops = {
 };
 
 struct ks_source *
-ks_source_recording_open(const char *path, int64_t from, int64_t to)
+ks_source_recording_open(const char *path, const struct ks_window *w)
 {
 	struct recording *rec = calloc(1, sizeof(*rec));
 	char magic[KS_REC_MAGIC_SIZE];
@@ -250,8 +266,8 @@ ks_source_recording_open(const char *path, int64_t from, int64_t to)
 		return ks_fail_null(ENOMEM, "out of memory for a recording");
 	}
 	rec->base.ops = &recording_ops;
-	rec->from = from;
-	rec->to = to;
+	rec->from = w->from;
+	rec->to = w->to;
 	rec->at = KS_REC_MAGIC_SIZE;
 	rec->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (rec->fd < 0)
@@ -261,7 +277,7 @@ ks_source_recording_open(const char *path, int64_t from, int64_t to)
 	else if (ks_rec_read_at(rec->fd, magic, sizeof(magic), 0) != sizeof(magic) ||
 	    memcmp(magic, KS_REC_MAGIC, sizeof(magic)) != 0)
 		(void)ks_fail(EBADMSG, "%s: not a recording", path);
-	else if (seek_window(rec) == 0)
+	else if (seek_window(rec, w) == 0)
 		return &rec->base;
 	error = errno;
 	recording_close(&rec->base);

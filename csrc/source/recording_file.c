@@ -9,6 +9,8 @@
 
 #include "base/error.h"
 
+#define FEWEST_ZEROS 20 /* bytes that are no chance */
+
 static void
 pack_fields(const struct ks_rec_frame *f, unsigned char to[16])
 {
@@ -74,6 +76,28 @@ ks_rec_read_at(int fd, void *to, size_t n, off_t at)
 	return (ssize_t)done;
 }
 
+bool
+ks_rec_is_torn(int fd, off_t end, off_t file_size)
+{
+	char bytes[4096];
+	off_t at = file_size;
+
+	while (at > 0) {
+		size_t n = at < (off_t)sizeof(bytes) ? (size_t)at : sizeof(bytes);
+
+		at -= (off_t)n;
+		if (ks_rec_read_at(fd, bytes, n, at) != (ssize_t)n)
+			return false;
+		while (n > 0 && bytes[n - 1] == 0)
+			n--;
+		if (n > 0 || at == 0) {
+			at += (off_t)n; /* the zeros start here; a few end many a whole frame */
+			return at < end && file_size - at >= FEWEST_ZEROS;
+		}
+	}
+	return false;
+}
+
 int
 ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, bool *torn)
 {
@@ -87,8 +111,12 @@ ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, boo
 		*torn = got > 0;
 		return 0;
 	}
-	if (!ks_rec_frame_unpack(f, header))
+	if (!ks_rec_frame_unpack(f, header)) {
+		*torn = ks_rec_is_torn(fd, at + (off_t)sizeof(header), file_size);
+		if (*torn)
+			return 0;
 		return ks_fail(EBADMSG, "damaged at byte %lld", (long long)at);
+	}
 	if (file_size - at - (off_t)sizeof(header) < (off_t)f->size) {
 		*torn = true;
 		return 0;

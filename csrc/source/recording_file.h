@@ -41,10 +41,17 @@ void ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char to[KS_REC_HEA
 bool ks_rec_frame_unpack(struct ks_rec_frame *f, const unsigned char from[KS_REC_HEADER_SIZE]);
 
 /*
- * Reads the frame header at an offset of a file. 1; 0 if the file ends before the frame does (stores
- * whether any of it is there); -1 with errno EBADMSG if it is damaged, or what pread() says.
+ * Reads the frame header at an offset of a file. 1; 0 if the file ends before the frame does, or is
+ * torn there (stores whether any of it is there); -1 with errno EBADMSG if it is damaged, or what
+ * pread() says.
  */
 int ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, bool *torn);
+
+/*
+ * True if the file holds only zeros from somewhere before `end` on, where a frame that cannot be read
+ * ends: that is what the crash of a machine leaves of the last writes, and no other damage.
+ */
+bool ks_rec_is_torn(int fd, off_t end, off_t file_size);
 
 /* pread() until n bytes, the end, or an error: as pread(). */
 ssize_t ks_rec_read_at(int fd, void *to, size_t n, off_t at);

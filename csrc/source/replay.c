@@ -32,39 +32,52 @@ is_recording(const char *path)
 	return is;
 }
 
-/* Passes over the samples before the window. */
+int
+ks_replay_fail_outside(const char *path, const struct ks_window *w)
+{
+	if (w->from_text != NULL && w->to_text != NULL)
+		return ks_fail(ENODATA, "%.200s: no sample from %.40s to %.40s", path, w->from_text,
+		    w->to_text);
+	if (w->from_text != NULL)
+		return ks_fail(ENODATA, "%.200s: no sample at or after %.40s", path, w->from_text);
+	return ks_fail(ENODATA, "%.200s: no sample at or before %.40s", path, w->to_text);
+}
+
+/* Moves a capture to the first sample of the window. */
 static int
-skip_until(struct ks_source *src, const char *path, int64_t from)
+enter(struct ks_source *src, const char *path, const struct ks_window *w)
 {
 	for (;;) {
 		int64_t now;
 		int rc;
 
 		if (src->ops->time_of_day(src, &now) <= 0)
-			return ks_fail(EINVAL, "%s: its samples have no time of day to choose by "
+			return ks_fail(EINVAL, "%.200s: its samples have no time of day to choose by "
 			    "(kstat -T u -j writes it)", path);
-		if (now >= from)
+		if (now > w->to)
+			return ks_replay_fail_outside(path, w);
+		if (now >= w->from)
 			return 0;
 		rc = src->ops->advance(src);
 		if (rc < 0)
 			return -1;
 		if (rc == 0)
-			return ks_fail(ENODATA, "%s: no sample in the time asked for", path);
+			return ks_replay_fail_outside(path, w);
 	}
 }
 
 struct ks_source *
-ks_source_replay_open(const char *path, int64_t from, int64_t to)
+ks_source_replay_open(const char *path, const struct ks_window *w)
 {
 	struct ks_source *src;
 
 	if (is_recording(path))
-		return ks_source_recording_open(path, from, to);
-	if (to != INT64_MAX)
-		return ks_fail_null(EINVAL, "%s: only a recording can be ended at a time; convert it "
-		    "with kstatlua convert", path);
+		return ks_source_recording_open(path, w);
 	src = ks_source_capture_open(path);
-	if (src != NULL && from != INT64_MIN && skip_until(src, path, from) != 0) {
+	if (src == NULL || (w->from_text == NULL && w->to_text == NULL))
+		return src;
+	ks_source_capture_until(src, w->to);
+	if (enter(src, path, w) != 0) {
 		int error = errno;
 
 		src->ops->close(src);

@@ -9,14 +9,25 @@
 
 #include "source/source.h"
 
+/* Which samples: those whose time of day (ns since 1970) lies between, bounds included. */
+struct ks_window {
+	int64_t from, to;
+	const char *from_text, *to_text; /* the bounds as they were given, for messages; NULL: none */
+};
+
+#define KS_WINDOW_ALL ((struct ks_window){ INT64_MIN, INT64_MAX, NULL, NULL })
+
 /*
- * Opens a capture or a recording ("-": a capture on standard input) at its first sample from `from`
- * on, and ends it with the last one up to `to` (times of day, ns since 1970; INT64_MIN and INT64_MAX:
- * all of it). NULL with errno: ENODATA no sample in that time, EBADMSG damaged, or what open() says.
+ * Opens a capture or a recording ("-": a capture on standard input) at the first sample of the
+ * window, and ends it with the last one. The texts of the window are borrowed for the call.
+ * NULL with errno: ENODATA no sample in that time, EBADMSG damaged, or what open() says.
  */
-struct ks_source *ks_source_replay_open(const char *path, int64_t from, int64_t to);
+struct ks_source *ks_source_replay_open(const char *path, const struct ks_window *window);
 
 /* As ks_source_replay_open(), for a file that is a recording. */
-struct ks_source *ks_source_recording_open(const char *path, int64_t from, int64_t to);
+struct ks_source *ks_source_recording_open(const char *path, const struct ks_window *window);
+
+/* Fails with ENODATA: the file has samples, but none in the window. Returns -1. */
+int ks_replay_fail_outside(const char *path, const struct ks_window *window);
 
 #endif

@@ -42,6 +42,10 @@ bool ks_scan_wants(const struct ks_scan *scan, const char *module, const char *c
 void ks_scan_warn(struct ks_scan *scan, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The same of a replay that is damaged: what is shown of it is not all that it held. */
+void ks_scan_damage(struct ks_scan *scan, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
 struct ks_source;
 
 /* Return values: 0 or more is success, -1 failure with errno and ks_fail()'s message. */
@@ -101,6 +105,13 @@ struct ks_source {
  */
 struct ks_source *ks_source_linux_open(const char *proc, const char *sys);
 struct ks_source *ks_source_capture_open(const char *path);
+
+/*
+ * Ends a capture before its first sample that is later than a time of day (ns since 1970). What has no
+ * time of day belongs to the sample before.
+ */
+void ks_source_capture_until(struct ks_source *src, int64_t to);
+
 struct ks_source *ks_source_local_open(void);
 struct ks_source *ks_source_segment_open(void);
 

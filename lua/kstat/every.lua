@@ -94,6 +94,13 @@ local function sleep(wait, clock, deadline)
     end
 end
 
+-- What could not be read of a chain that only the loop knows: nobody else can tell.
+local function tell_warnings(ks)
+    for _, line in ipairs(ks:warnings()) do
+        core.tell(line, ks:damaged())
+    end
+end
+
 --- Iterates over samples at an interval.
 --
 -- The first tick comes at once, with `prev` nil; each further one an interval later, on absolute
@@ -115,7 +122,8 @@ end
 --   * `wait`: function(deadline_ns), `clock`: function() returning ns: another time, for tests
 --
 -- @treturn function an iterator that yields now, prev (see kstat.sample)
--- @raise on wrong arguments, and if the source cannot be opened or updated
+-- @raise on wrong arguments, and if the source cannot be opened or updated, or standard output not be written.
+-- Of the latter the message says all there is to say, and the host shows no traceback
 -- @usage
 -- for now, prev in kstat.every(arg) do
 --     if prev then print((now - prev):rate("cpu_stat:::syscall")) end
@@ -150,10 +158,11 @@ function every.every(interval, count, options)
         end
     end
     local ks = options.chain
-    if not ks then
+    local own = not ks
+    if own then
         ks, message = every.open(options.source)
         if not ks then
-            error(message, 2)
+            core.fail(message)
         end
     end
     local wait, clock = options.wait or core.wait, options.clock or core.gethrtime
@@ -168,8 +177,11 @@ function every.every(interval, count, options)
         end
         ticks = nil
         core.looping(false)
+        if own then
+            tell_warnings(ks)
+        end
         if failure then
-            error(failure, 3)
+            core.fail(failure)
         end
         return nil
     end
@@ -205,13 +217,20 @@ function every.every(interval, count, options)
             deadline = clock()
         else
             core.sample_freeze(now)
+            if own then
+                tell_warnings(ks)
+            end
             if core.kind(ks) ~= "chain" then
-                stop("the kstat chain is closed")
+                ticks = nil
+                core.looping(false)
+                error("the kstat chain is closed", 2)
             end
             local flushed
             flushed, failure, code = io.stdout:flush()
             if not flushed and code ~= EPIPE then
                 stop("standard output: " .. tostring(failure))
+            elseif core.output_lost() and not core.interrupted() then
+                stop("standard output: some of it could not be written")
             end
             if not flushed or ticks == times or core.interrupted() or not pause() then
                 return stop()

@@ -63,14 +63,14 @@ end
 -- @tparam[opt] string|table source nil: the machine, or what `$KSTAT_SOURCE` names; a string: a
 -- capture (output of `kstat -j`, or a recording; "-": standard input); `{capture =}` the same, and
 -- `from =` and `to =` bound its samples by their time of day (seconds since 1970, or local time as
--- "2026-11-21 14:05"; `to` needs a recording); `{proc =, sys =}`: other directories in place of
+-- "2026-11-21 14:05"; without them `$KSTAT_FROM` and `$KSTAT_TO` do); `{proc =, sys =}`: other directories in place of
 -- /proc and /sys. `only =` a selector, or an array of them: the chain holds what any of them matches
 -- and looks for nothing else, which is cheaper, most so where a class is given. `published = true`: of the
 -- machine only what processes publish, `false`: all but that
 -- @treturn[1] chain
 -- @treturn[2] nil
 -- @treturn[2] string message
--- @treturn[2] string errno name
+-- @treturn[2] string errno name: "ENODATA" no sample in the time asked for, "EINVAL" that is no time, …
 function kstat.open(source)
     if source == nil then
         return core.open()
@@ -295,6 +295,11 @@ end
 --- In a replay: whether the last update found no further sample.
 -- @treturn boolean
 -- @function ks:ended
+
+--- In a replay: whether something was left out because it is damaged; `ks:warnings()` tell what. A recording
+-- that ends inside a sample is in order: that is how a killed recorder leaves it.
+-- @treturn boolean
+-- @function ks:damaged
 
 --- Time of day of what is read now: seconds since 1970 (UTC). In a replay that of the recording.
 -- `ks:time_of_day_ns()` gives exact nanoseconds.

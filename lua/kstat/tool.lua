@@ -58,16 +58,13 @@ function tool.open(given, only, published)
     local bounded = given.from or given.to
     local capture = given.replay or bounded and os.getenv("KSTAT_SOURCE") or nil
     if bounded and not capture then
-        return nil, "--from and --to need a recording (-r)", 2
+        return nil, "--from and --to need a capture or a recording (-r)", 2
     end
-    if not capture then
-        local ks, message = every.open({ only = only, published = published })
-        return ks, message, not ks and 3 or nil
-    end
-    local ok, ks, message, errname = pcall(every.open, { capture = capture, from = given.from, to = given.to,
-        only = only })
-    if not ok then
-        return nil, "--from and --to take seconds since 1970 or a time such as '2026-11-21 14:05'", 2
+    local ks, message, errname
+    if capture then
+        ks, message, errname = every.open({ capture = capture, from = given.from, to = given.to, only = only })
+    else
+        ks, message = every.open({ only = only, published = published })
     end
     return ks, message, not ks and (bounded and errname == "EINVAL" and 2 or 3) or nil
 end

@@ -162,6 +162,9 @@ function chain:warnings() end
 function chain:is_replay() end
 
 ---@return boolean
+function chain:damaged() end
+
+---@return boolean
 function chain:ended() end
 
 ---@return number seconds

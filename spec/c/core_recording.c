@@ -3,7 +3,7 @@
  * reads the recording back.
  *
  *     core_recording write FILE STEPS [KSTATS]   records STEPS samples, appending; prints bytes
- *     core_recording read FILE [FROM [TO]]       prints "STEPS samples, N values differ" by seconds
+ *     core_recording read FILE [FROM [TO]]       prints "STEPS samples, N values differ" (FROM and TO: ks_scan_time_of_day())
  *     core_recording damage FILE COPY            cuts and corrupts COPY of FILE everywhere, reads each
  *
  * The machine's state is a function of the time of day, so the reader knows what must be there.
@@ -218,7 +218,7 @@ compare(const kstat_t *want, const kstat_t *have)
 }
 
 static int
-read_recording(const char *path, int64_t from, int64_t to, int kstats)
+read_recording(const char *path, const char *from, const char *to, int kstats)
 {
 	kstat_ctl_t *kc = ks_chain_open_replay(path, from, to, NULL), *truth;
 	int samples = 1, differ = 0;
@@ -325,9 +325,7 @@ main(int argc, char **argv)
 	if (argc >= 4 && strcmp(argv[1], "write") == 0)
 		return write_recording(argv[2], atoi(argv[3]), argc > 4 ? atoi(argv[4]) : 100);
 	if (argc >= 3 && strcmp(argv[1], "read") == 0)
-		return read_recording(argv[2],
-		    argc > 3 ? (START + atoll(argv[3])) * KS_NANOSEC : INT64_MIN,
-		    argc > 4 ? (START + atoll(argv[4])) * KS_NANOSEC : INT64_MAX, 100);
+		return read_recording(argv[2], argc > 3 ? argv[3] : NULL, argc > 4 ? argv[4] : NULL, 100);
 	if (argc == 4 && strcmp(argv[1], "damage") == 0)
 		return damage(argv[2], argv[3]);
 	return 2;

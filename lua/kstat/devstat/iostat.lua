@@ -6,8 +6,9 @@
 -- @module kstat.devstat.iostat
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
+local core = require("kstat.core")
 local devstat = require("kstat.devstat")
-local fixed = require("kstat.core").devstat.fixed
+local fixed = core.devstat.fixed
 
 local M = {}
 
@@ -314,6 +315,7 @@ end
 -- @treturn integer exit status: 0, 1 as iostat(8), 2 an option that is none, 3 the source could not be read or
 -- the output not be written
 function M.run(args)
+    local damaged = false
     local ok, err = pcall(function()
         local o = parse(args)
         local chain, message = kstat.open()
@@ -325,9 +327,13 @@ function M.run(args)
         o.tty = o.T or not (o.d or o.x)
         o.cpu = o.C or not (o.d or o.x)
         report(o, reader)
+        for _, line in ipairs(chain:warnings()) do
+            io.stderr:write("iostat: ", line, "\n")
+        end
+        damaged = chain:damaged()
         chain:close()
     end)
-    if ok then return 0 end
+    if ok then return damaged and 3 or 0 end
     if type(err) ~= "table" then error(err, 0) end
     if err.help then
         io.stdout:write(HELP)

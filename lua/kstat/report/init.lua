@@ -518,11 +518,10 @@ local function run(self, words, write)
     if not ok then
         getmetatable(guard).__close()
     end
-    local damaged = false
     for _, warning in ipairs(ks:warnings()) do
         complain(self, warning)
-        damaged = ks:is_replay()
     end
+    local damaged = ks:damaged()
     ks:close()
     if not ok then
         error(status, 0)

@@ -3,6 +3,7 @@
 -- An option is declared as `{ letter, name, help =, arg =, default =, type =, long = }`: `-n 5`, `-n5` and
 -- `--name 5`, `--name=5` set options.name; one without `arg` is a switch; `type = "number"` checks and converts,
 -- `"count"` also that it is whole and above 0. `letter` may be nil.
+-- Commands that are no reports read theirs with the same reader, plain.
 --
 -- @module kstat.report.options
 local declare = require("kstat.report.declare")
@@ -30,9 +31,9 @@ local TAKEN = { interval = true, count = true, operands = true }
 local OWN_FIELDS = { help = "string", arg = "string", long = "string", type = "string", default = "any" }
 
 -- The report's own options followed by the standard ones that they leave.
-local function merge(own)
+local function merge(own, standard)
     local all, letters, names = {}, {}, {}
-    for _, list in ipairs({ own or {}, STANDARD }) do
+    for _, list in ipairs({ own or {}, standard }) do
         for _, o in ipairs(list) do
             local letter, name = o[1], o[2]
             if not names[name] then
@@ -78,10 +79,11 @@ end
 
 --- Checks the declaration of a report's options, see kstat.report.declare.
 -- @tparam[opt] {table,...} own
+-- @tparam[opt] boolean plain there are no others, and no interval and count: for commands that are no reports
 -- @treturn table for the functions below
-function options.declare(own)
+function options.declare(own, plain)
     check_own(own)
-    local all = merge(own)
+    local all = merge(own, plain and {} or STANDARD)
     local by_letter, by_long = {}, {}
     for _, o in ipairs(all) do
         if o.letter then
@@ -89,7 +91,7 @@ function options.declare(own)
         end
         by_long[o.long] = o
     end
-    return { all = all, by_letter = by_letter, by_long = by_long }
+    return { all = all, by_letter = by_letter, by_long = by_long, plain = plain }
 end
 
 local function convert(o, value)
@@ -122,7 +124,7 @@ end
 --- Reads a command line.
 -- @param declared what declare() gave
 -- @tparam {string,...} words
--- @treturn[1] table the options by name, with `operands`, `interval` and `count`
+-- @treturn[1] table the options by name, with `operands`, and `interval` and `count` unless plain
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function options.read(declared, words)
@@ -190,7 +192,7 @@ function options.read(declared, words)
         end
         i = i + 1
     end
-    local message = take_numbers(operands, values)
+    local message = not declared.plain and take_numbers(operands, values)
     if message then
         return nil, message
     end
