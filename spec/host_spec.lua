@@ -192,7 +192,8 @@ describe("kstatlua's scripts", function()
 
   it("end with status 3 if their loop had to leave out what was damaged", function()
     local r = run.shell(("{ cat spec/vectors/kstat/host.jsonl; echo nonsense; " ..
-      "cat spec/vectors/kstat/host.jsonl; } | KSTAT_SOURCE=- %s/kstatlua -e 'n = 0 for _ in kstat.every(1) do n = n + 1 end print(n)'"):format(run.bin))
+      "cat spec/vectors/kstat/host.jsonl; } | KSTAT_SOURCE=- %s/kstatlua -e 'n = 0 " ..
+      "for _ in kstat.every(1) do n = n + 1 end print(n)'"):format(run.bin))
     assert.equal("6\n", r.out)
     assert.matches("^kstatlua: standard input: sample 4, byte %d+: [^\n]*\n$", r.err)
     assert.equal(3, r.status)

@@ -162,6 +162,19 @@ distribution(lua_State *L)
 	return 1;
 }
 
+/*
+ * output_lost(file) -> whether something that was written to it did not get there. print() says
+ * nothing of it, and flush() only of what was left to write.
+ */
+static int
+output_lost(lua_State *L)
+{
+	FILE **file = luaL_checkudata(L, 1, LUA_FILEHANDLE);
+
+	lua_pushboolean(L, *file != NULL && ferror(*file) != 0);
+	return 1;
+}
+
 void
 ks_lua_add_render(lua_State *L)
 {
@@ -171,4 +184,6 @@ ks_lua_add_render(lua_State *L)
 	lua_setfield(L, -2, "json_string");
 	lua_pushcfunction(L, render);
 	lua_setfield(L, -2, "render");
+	lua_pushcfunction(L, output_lost);
+	lua_setfield(L, -2, "output_lost");
 }

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -189,17 +188,6 @@ screen_close(lua_State *L)
 }
 
 /*
- * output_lost() -> whether something that was written to standard output did not get there. print() says
- * nothing of it, and flush() only of what was left to write.
- */
-static int
-output_lost(lua_State *L)
-{
-	lua_pushboolean(L, ferror(stdout) != 0);
-	return 1;
-}
-
-/*
  * screen:read(deadline) -> bytes | nil, why. deadline: nanoseconds of gethrtime(). why: "time",
  * "interrupted", "continued" (enter again), "signal" (the window may have another size) or
  * "closed": the terminal is gone.
@@ -294,8 +282,6 @@ ks_lua_add_terminal(lua_State *L)
 	lua_pop(L, 1);
 	lua_pushcfunction(L, terminal);
 	lua_setfield(L, -2, "terminal");
-	lua_pushcfunction(L, output_lost);
-	lua_setfield(L, -2, "output_lost");
 	lua_pushcfunction(L, screen_open);
 	lua_setfield(L, -2, "screen");
 }

@@ -229,7 +229,7 @@ function every.every(interval, count, options)
             flushed, failure, code = io.stdout:flush()
             if not flushed and code ~= EPIPE then
                 stop("standard output: " .. tostring(failure))
-            elseif core.output_lost() and not core.interrupted() then
+            elseif core.output_lost(io.stdout) and not core.interrupted() then
                 stop("standard output: some of it could not be written")
             end
             if not flushed or ticks == times or core.interrupted() or not pause() then
