@@ -111,8 +111,8 @@ describe("a percentile over time", function()
     local samples = {}
     for i, reads in ipairs({ 0, 10, 10, 10, 20 }) do
       samples[i] = { capture.kstat("sd", 0, "sd0", "disk", 3, "1.0", ("%d.0"):format(100 + i), ('"nread":0,' ..
-        '"nwritten":0,"reads":%d,"writes":0,"wtime":0,"wlentime":0,"wlastupdate":0,"rtime":0,"rlentime":%.1f,"rlastupdate":0,' ..
-        '"wcnt":0,"rcnt":0'):format(reads, reads / 10)) }
+        '"nwritten":0,"reads":%d,"writes":0,"wtime":0,"wlentime":0,"wlastupdate":0,"rtime":0,"rlentime":%.1f,' ..
+        '"rlastupdate":0,"wcnt":0,"rcnt":0'):format(reads, reads / 10)) }
     end
     local report = kstat.report({ columns = { { "t", "asvc_t" }, { "p", "p50(asvc_t)" }, { "l", "p50(actv)" } } })
     local out = {}
@@ -347,8 +347,8 @@ describe("-z", function()
         return { { CPU = 0, v = 0 }, { CPU = 1, v = 0 }, { CPU = 2, v = 5 } }
       end })
     assert.equal("CPU     v\n2     5.0\ntotal 5.0\n", (show(report, "-z")))
-    local r = run.run({ "kstatlua", "-r", illumos, "/dev/stdin", stdin = "return kstat.report({ select = 'cpu::sys', " ..
-      "skip_idle = true, columns = { { 'instance', format = '%d' }, { 'z', function() return 0 end } } })" })
+    local r = run.run({ "kstatlua", "-r", illumos, "/dev/stdin", stdin = "return kstat.report({ " ..
+      "select = 'cpu::sys', skip_idle = true, columns = { { 'instance', format = '%d' }, { 'z', function() return 0 end } } })" })
     assert.equal("instance z\n", r.out)
   end)
 end)
