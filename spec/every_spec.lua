@@ -1,6 +1,7 @@
 -- The interval loop of the Lua module: cadence by an injected clock, and replays.
 local capture = require("support.capture")
 local kstat = require("kstat")
+local run = require("support.run")
 
 local host = "spec/vectors/kstat/host.jsonl"
 local named = capture.named
@@ -57,9 +58,18 @@ describe("kstat.every", function()
       raised(kstat.every, 1, 1, { source = "/nonexistent" }))
   end)
 
+  it("blames the command line, and no line of the script, for what arguments say", function()
+    for want, words in pairs({ ["interval '0'"] = { "0", "5" }, ["count '0'"] = { "5", "0" },
+      ["count '1.5'"] = { "5", "1.5" }, ["interval '99999999999'"] = { "sd0", "99999999999" } }) do
+      assert.matches("^" .. want .. ": [^\n]+ expected$", raised(kstat.every, words))
+    end
+    local r = run.run({ "kstatlua", "-e", "for now in kstat.every(arg) do print(now) end", "0" })
+    assert.equal("kstatlua: interval '0': seconds above 0 and at most 2147483647 expected\n", r.err)
+    assert.equal(2, r.status)
+  end)
+
   it("raises at the caller for what is no interval, count, option or source", function()
     for _, case in ipairs({
-      { "interval '0'", { "0", "5" } }, { "count '0'", { "5", "0" } }, { "count '1.5'", { "5", "1.5" } },
       { "interval '0'", 0 }, { "interval '%-1'", -1 },
       { "interval '2147483648'", 2147483648 }, { "count '0'", 1, 0 }, { "count 'x'", 1, "x" },
       { "number or table expected", nil }, { "number or table expected", "x" },

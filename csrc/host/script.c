@@ -78,15 +78,15 @@ ks_script_name(lua_State *L, const struct ks_options *o)
 int
 ks_script_complain(lua_State *L, const struct ks_options *o)
 {
-	bool failure = ks_lua_isfailure(L, -1);
-	const char *name = failure ? ks_script_name(L, o) : lua_pushstring(L, o->program);
+	int status = ks_lua_isfailure(L, -1) ? ks_lua_failstatus(L) : KS_EXIT_SCRIPT;
+	const char *name = status != KS_EXIT_SCRIPT ? ks_script_name(L, o) : lua_pushstring(L, o->program);
 
 	if (!ks_signal_is_break(L, -2)) {
 		fflush(stdout);
 		fprintf(stderr, "%s: %s\n", name, lua_tostring(L, -2));
 	}
 	lua_pop(L, 2);
-	return failure ? KS_EXIT_FATAL : KS_EXIT_SCRIPT;
+	return status;
 }
 
 /* tell(line, damaged), with the options as upvalue: see ks_lua_setlistener(). */

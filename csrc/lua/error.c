@@ -12,7 +12,7 @@
 #include "lua/core.h"
 
 /* Their addresses are keys of the registry. */
-static const char failure_key, listener_key;
+static const char failure_key, status_key, listener_key;
 
 int
 ks_lua_fail(lua_State *L)
@@ -70,6 +70,17 @@ ks_lua_isfailure(lua_State *L, int idx)
 	return is;
 }
 
+int
+ks_lua_failstatus(lua_State *L)
+{
+	int status;
+
+	push_registered(L, &status_key);
+	status = (int)lua_tointeger(L, -1);
+	lua_pop(L, 1);
+	return status;
+}
+
 void
 ks_lua_setlistener(lua_State *L)
 {
@@ -77,13 +88,19 @@ ks_lua_setlistener(lua_State *L)
 }
 
 /*
- * fail(message): raises it as it is. The host shows such a line without a traceback and ends with status
- * 3: the source or the output failed, the script is in order.
+ * fail(message[, status]): raises it as it is. The host shows such a line without a traceback and ends with that
+ * status: 3, if there is none, the source or the output failed, 2 the command line is wrong; either way the
+ * script is in order. 1: it is not, and the line says all that there is to say.
  */
 static int
 core_fail(lua_State *L)
 {
+	lua_Integer status = luaL_optinteger(L, 2, 3);
+
 	(void)luaL_checkstring(L, 1);
+	luaL_argcheck(L, status >= 1 && status <= 3, 2, "1, 2 or 3 expected");
+	lua_pushinteger(L, status);
+	set_registered(L, &status_key);
 	lua_settop(L, 1);
 	lua_pushvalue(L, 1);
 	set_registered(L, &failure_key);

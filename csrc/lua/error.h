@@ -24,6 +24,9 @@ int ks_lua_failwith(lua_State *L, int err, const char *fmt, ...)
  */
 bool ks_lua_isfailure(lua_State *L, int idx);
 
+/* The exit status that goes with what core.fail() raised last. */
+int ks_lua_failstatus(lua_State *L);
+
 /*
  * Names who hears core.tell(line, damaged), a function of these two at the top of the stack, which is
  * popped: a line for the person that nobody else will tell, and whether it is about a damaged replay.

@@ -144,7 +144,9 @@ function every.every(interval, count, options)
     end
     local times
     interval, times = check_interval(interval, count)
-    if not interval then
+    if not interval and kind == "table" then
+        core.fail(times, 2) -- whoever typed the command line is told, and no line of the script blamed
+    elseif not interval then
         error(times, 2)
     end
     local list

@@ -1,29 +1,26 @@
 --- What a script declares to kstat.report, checked: fields, columns, options.
 --
--- A mistake is raised as an object whose text (tostring()) is one line that names the script: nothing but that
--- line is of use to whoever runs it, so there is no traceback.
+-- A mistake is one line that names the script. Nothing but that line is of use to whoever runs it, so that the
+-- host shows no traceback.
 --
 -- @module kstat.report.declare
+local core = require("kstat.core")
+
 local declare = {}
 
 local MOST_WIDTH = 1000 -- of a column
 
 local mistake = {}
-mistake.__index = mistake
 
-function mistake.__tostring(self)
-    return self.where .. self.message
-end
-
---- Raises a mistake in a declaration.
+--- Raises a mistake in a declaration, for the functions below.
 -- @string format for string.format
 -- @param ...
 function declare.fail(format, ...)
-    error(setmetatable({ message = format:format(...), where = "" }, mistake), 0)
+    error(setmetatable({ message = format:format(...) }, mistake), 0)
 end
 local fail = declare.fail
 
---- What a mistake says, without the script's name; nil if the error is none.
+--- What a mistake says; nil if the error is none.
 -- @param problem an error value
 -- @treturn string|nil
 function declare.told(problem)
@@ -44,7 +41,7 @@ local function where(level)
     return type(words) == "table" and words[0] and words[0] .. ": " or ""
 end
 
---- Calls f(...), and names the place in mistakes that it raises.
+--- Calls f(...), and raises its mistakes as lines that name the place.
 -- @int level 1: where the caller of this function was called
 -- @func f
 -- @param ...
@@ -52,8 +49,9 @@ end
 function declare.blame(level, f, ...)
     local ok, result = pcall(f, ...)
     if not ok then
-        if declare.told(result) and result.where == "" then
-            result.where = where(level + 2)
+        local message = declare.told(result)
+        if message then
+            core.fail(where(level + 2) .. message, 1)
         end
         error(result, 0)
     end

@@ -104,8 +104,7 @@ end
 --   * a column's `key` names it in the data formats and for --sort, where a title is not unique
 --
 -- @treturn report with `run(arg)`, see there
--- @raise on a mistake in the declaration, naming the column and the position: an object that tostring() turns
--- into one line
+-- @raise on a mistake in the declaration, naming the script, the column and the position
 -- @function kstat.report
 report.new = new
 
