@@ -607,6 +607,19 @@ sd      0           1.750        2
   end)
 end)
 
+describe("an aggregation's key function", function()
+  it("is named where it gives what cannot be a key", function()
+    local ks = assert(kstat.open(host))
+    for name, by in pairs({ key = function() return {} end, mine = { { "mine", function() return print end } } }) do
+      assert.error_matches(function() aggregate({ reduce = "sum", by = by }):add(ks, "unix") end,
+        "the function of the key '" .. name .. "' returned a %a+; a string, a number or a boolean expected")
+    end
+    local agg = aggregate({ reduce = "sum", by = function(_, statistic) return statistic == "ncpus" end })
+    agg:add(ks, "unix")
+    assert.same({ "false", "true" }, keys_of(agg))
+  end)
+end)
+
 describe("kstat.format", function()
   it("takes any number for any directive", function()
     for want, arguments in pairs({
@@ -619,6 +632,10 @@ describe("kstat.format", function()
       ["text"] = { "%d", "text" },
       ["1.50 1.5e+00"] = { "%.2f %.1e", 1.5, 1.5 },
       ["+5 005"] = { "%+d %03d", 5, 5 },
+      ["3|5|0x5|4"] = { "%#d|%+x|%#x|%+u", 3, 5, 5, 3.7 },
+      [(" "):rep(99) .. "7|x" .. (" "):rep(119)] = { "%100d|%-120s", 7, "x" },
+      ["-" .. ("0"):rep(99) .. "7|0x" .. ("0"):rep(98) .. "f"] = { "%0101d|%#0101x", -7, 15 },
+      [("0"):rep(98) .. "7|0." .. ("5" .. ("0"):rep(98)) .. "|a"] = { "%.300d|%.300f|%.3c", 7, 0.5, 97 },
     }) do
       assert.equal(want, kstat.format((unpack or table.unpack)(arguments, 1, 5)))
     end

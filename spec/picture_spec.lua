@@ -15,6 +15,27 @@ describe("a sparkline", function()
     assert.equals("@@", picture.sparkline({ 0, 0, 0, 5, 5 }, { utf8 = false, width = 2 }))
   end)
 
+  it("takes any width from 1 on", function()
+    assert.equals("+@", picture.sparkline({ 1, 2, 4 }, { utf8 = false, width = 2.9 }))
+    assert.equals("+@", picture.sparkline({ 2, 4 }, { utf8 = false, width = 1e300 }))
+    for _, width in ipairs({ 0, -1, 0 / 0, "wide" }) do
+      assert.error_matches(function() picture.sparkline({ 1 }, { width = width }) end,
+        "option 'width': a number of columns above 0 expected")
+      assert.error_matches(function() picture.bar(1, 2, width) end, "a number of columns above 0 expected")
+    end
+  end)
+
+  it("is as wide as $COLUMNS says where there is no window, if that is a width", function()
+    local host = (os.getenv("KSTAT_BUILD") or "build") .. "/bin/kstatlua"
+    local widths = { ["60.5"] = 60, ["7"] = 7, ["0"] = 80, ["-3"] = 80, ["1e300"] = 2000, nan = 80, x = 80 }
+    for columns, want in pairs(widths) do
+      local pipe = assert(io.popen(("COLUMNS=%s %s -e 'local t = {} for i = 1, 3000 do t[i] = i end " ..
+        "print(#kstat.picture.sparkline(t), (#kstat.picture.bars({ { 1, 2 } })))'"):format(columns, host)))
+      assert.equals(("%d\t%d\n"):format(want, want + 1), pipe:read("*a"))
+      pipe:close()
+    end
+  end)
+
   it("of equal values is flat, and of none empty", function()
     assert.equals("@@@", picture.sparkline({ 3, 3, 3 }, { utf8 = false }))
     assert.equals("...", picture.sparkline({ 0, 0, 0 }, { utf8 = false }))
@@ -27,6 +48,11 @@ describe("a sparkline", function()
 end)
 
 describe("bars", function()
+  it("take any format for any value", function()
+    assert.equals("a ##  4\nb ## 10\n", picture.bars({ { "a", 3.5 }, { "b", 9.7 } }, { format = "%d", width = 7,
+      most = 1, utf8 = false }))
+  end)
+
   it("are as long as their share, in eighths where there is UTF-8", function()
     assert.equals("█████     ", picture.bar(1, 2, 10, { utf8 = true }))
     assert.equals("▌         ", picture.bar(0.05, 1, 10, { utf8 = true }))

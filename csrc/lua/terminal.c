@@ -22,6 +22,8 @@
 
 #define SCREEN "kstat.screen"
 #define LEAVE_MAX 64
+#define MOST_COLUMNS 2000
+#define MOST_ROWS 1000
 
 void (*ks_terminal_watch)(bool entered);
 
@@ -45,7 +47,8 @@ struct screen {
 
 /*
  * terminal(fd) -> columns, rows | nil: the file descriptor (0 standard input, 1 output, 2 error)
- * is no terminal. A terminal that does not tell its size is 80 by 24.
+ * is no terminal. A terminal that does not tell its size is 80 by 24; one beyond all screens (2,000 by
+ * 1,000) counts as that large, for whoever fills it.
  */
 static int
 terminal(lua_State *L)
@@ -58,8 +61,8 @@ terminal(lua_State *L)
 		return 1;
 	}
 	(void)ioctl(fd, TIOCGWINSZ, &size);
-	lua_pushinteger(L, size.ws_col > 0 ? size.ws_col : 80);
-	lua_pushinteger(L, size.ws_row > 0 ? size.ws_row : 24);
+	lua_pushinteger(L, size.ws_col == 0 ? 80 : size.ws_col < MOST_COLUMNS ? size.ws_col : MOST_COLUMNS);
+	lua_pushinteger(L, size.ws_row == 0 ? 24 : size.ws_row < MOST_ROWS ? size.ws_row : MOST_ROWS);
 	return 2;
 }
 

@@ -54,6 +54,7 @@ local methods = {}
 local meta = { __index = methods, __name = "kstat.aggregation" }
 
 local unpack = table.unpack or unpack
+local KEY_TYPES = { string = true, number = true, boolean = true }
 local HEADER = { module = true, instance = true, name = true, class = true }
 local KNOWN = { reduce = true, by = true, of = true, top = true, over_time = true, rate = true }
 
@@ -307,6 +308,9 @@ local function add_kstat(self, k, names, values, n)
             if value == nil or value ~= value then
                 complete = false
                 break
+            elseif not KEY_TYPES[type(value)] then
+                error(("aggregate: the function of the key '%s' returned a %s; a string, a number or a boolean " ..
+                    "expected"):format(late[j].title, type(value)), 0)
             end
             path[self.early + j] = value
         end

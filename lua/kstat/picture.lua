@@ -6,10 +6,12 @@
 --
 -- Every function returns text and prints nothing. Characters are plain ASCII where standard output is no
 -- terminal or the locale is not UTF-8; the option `utf8` (true, false) overrides that. Widths are columns;
--- the option `width` overrides the window's.
+-- the option `width` overrides the window's; of fractions the whole part counts, and 2,000 is the most.
 --
 -- @module kstat.picture
 local core = require("kstat.core")
+
+local kstat_format = require("kstat.format")
 
 local columns_of = core.columns_of
 
@@ -31,15 +33,23 @@ local function speaks_utf8()
     return false
 end
 
+local MOST_COLUMNS = 2000
+
+-- A width as a whole number; nil if it is none.
+local function whole_width(width)
+    width = type(width) == "number" and width >= 1 and math.floor(math.min(width, MOST_COLUMNS))
+    return width or nil
+end
+
 --- What standard output is.
 -- @treturn table `tty` (boolean), `utf8` (boolean), `width` and `height` (columns and rows; 80 and 24
--- where it is no terminal, unless $COLUMNS says otherwise)
+-- where it is no terminal, unless $COLUMNS says otherwise; at most 2,000 and 1,000)
 function picture.terminal()
     local columns, rows = core.terminal(1)
     return {
         tty = columns ~= nil,
         utf8 = columns ~= nil and speaks_utf8(),
-        width = columns or tonumber(os.getenv("COLUMNS")) or 80,
+        width = columns or whole_width(tonumber(os.getenv("COLUMNS"))) or 80,
         height = rows or 24,
     }
 end
@@ -55,7 +65,10 @@ local function decide(options, level)
     if utf8 == nil then
         utf8 = terminal.utf8
     end
-    return utf8, width or terminal.width, options
+    if width ~= nil and not whole_width(width) then
+        error(("option 'width': a number of columns above 0 expected, got %s"):format(tostring(width)), level + 1)
+    end
+    return utf8, whole_width(width) or terminal.width, options
 end
 
 -- Finite numbers only; anything else counts as missing.
@@ -120,6 +133,10 @@ end
 -- @treturn string padded to width
 function picture.bar(value, most, width, options)
     local utf8 = decide(options, 2)
+    width = whole_width(width)
+    if not width then
+        error("bad argument #3 to 'bar' (a number of columns above 0 expected)", 2)
+    end
     local share = 0
     value, most = number(value), number(most)
     if value and most and most > 0 then
@@ -142,7 +159,7 @@ end
 --- Labelled horizontal bars, one a line: label, bar, value.
 -- @tparam {{label,value},...} rows
 -- @tparam[opt] table options `most` (a full bar; default: the largest value), `format` (function or
--- string.format text for a value; default "%g"), `width`, `utf8`
+-- kstat.format text for a value; default "%g"), `width`, `utf8`
 -- @treturn string lines
 function picture.bars(rows, options)
     if type(rows) ~= "table" then
@@ -161,7 +178,7 @@ function picture.bars(rows, options)
         elseif type(format) == "function" then
             texts[i] = tostring(format(v))
         else
-            texts[i] = format:format(v)
+            texts[i] = kstat_format(format, v)
         end
         label_width = math.max(label_width, columns_of(tostring(row[1])))
         text_width = math.max(text_width, columns_of(texts[i]))
@@ -214,7 +231,7 @@ function heatmap:add(counts)
     end
     self.columns[#self.columns + 1] = column
     -- Only what the widest window could show is kept.
-    if #self.columns > 2000 then
+    if #self.columns > MOST_COLUMNS then
         table.remove(self.columns, 1)
     end
 end
