@@ -521,6 +521,11 @@ describe("top on a terminal", function()
     terminal:await("status 0\nsame\n")
   end)
 
+  it("takes a terminal that says it is larger than any for one that is large", function()
+    terminal = pty.start(guarded("stty cols 65000 rows 65000; " .. kstatlua .. " top unix:0:sys 0.05 3"))
+    assert.equal(0, assert_given_back())
+  end)
+
   it("goes on by itself, until the count", function()
     terminal = pty.start(guarded(kstatlua .. " top unix:0:sys 0.05 6"))
     assert.equal(0, assert_given_back())
