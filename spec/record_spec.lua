@@ -199,6 +199,19 @@ describe("recordings by command", function()
     assert.equals("", (run(("cmp %s/torn %s/before"):format(dir, dir))))
   end)
 
+  it("tell of operands that match nothing, and go on", function()
+    local text, status = kstatlua(("-r %s record -o %s/r unix:0:system_misc nosuch 'no more' 1"):format(capture, dir))
+    assert.equals("record: no kstat matches 'nosuch' yet\nrecord: no kstat matches 'no more' yet\n", text)
+    assert.equals(0, status)
+    assert.equals(3, samples(dir .. "/r"))
+    text, status = kstatlua(("-r %s record --output=%s/none nosuch 1"):format(capture, dir))
+    assert.equals("record: no kstat matches 'nosuch' yet\n", text)
+    assert.equals(1, status)
+    text, status = kstatlua(("-r %s record -o%s/all 1"):format(capture, dir))
+    assert.equals("", text)
+    assert.equals(0, status)
+  end)
+
   it("say what is wrong with a command line", function()
     for words, message in pairs({
       ["record 1"] = "no file to write",
@@ -206,6 +219,7 @@ describe("recordings by command", function()
       ["record -o f 1 2 3"] = "'3' is a third number",
       ["record -o f 0"] = "interval '0' is not above 0",
       ["record -o f 1 0"] = "count '0' is not a whole number",
+      ["record -o f 1e999"] = "interval 'inf' is not above 0 and at most",
       ["record -x"] = "unknown option '%-x'",
       ["record -o f /[/ 1"] = "regular expression",
       ["convert"] = "no file to convert",
