@@ -1,4 +1,6 @@
 -- A sparkline for each CPU: how busy it was in the last intervals, 0 to 100 percent: kstatlua cpu_spark.lua 1
+local status = kstat.usage(arg, "[interval [count]]")
+if status then return status end
 local past = {}
 for now, prev in kstat.every(arg) do
   local d = prev and now - prev or now:since_creation()

@@ -75,8 +75,9 @@ const struct ks_change *ks_chain_changes(kstat_ctl_t *kc, size_t *n);
 bool ks_chain_is_replay(kstat_ctl_t *kc);
 
 /*
- * True if this is a replay of which something was left out because it is damaged; warnings say what. A
- * recording that ends inside a sample is not: that is how a killed recorder leaves it.
+ * True if this is a replay of which something was left out: because it is damaged, or because a regular
+ * expression was given up on it; warnings say what. A recording that ends inside a sample is not damaged:
+ * that is how a killed recorder leaves it.
  */
 bool ks_chain_damaged(kstat_ctl_t *kc);
 

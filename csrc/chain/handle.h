@@ -29,7 +29,7 @@ struct ks_chain {
 	struct ks_warnings warnings;
 	bool was_read;         /* data was read since the last update */
 	bool ended;            /* replay: the last update stayed at the last sample */
-	bool damaged;          /* replay: ks_scan_damage() was called */
+	bool damaged;          /* replay: not all of it was shown, see ks_chain_damaged() */
 	int64_t replay_start;  /* time of day of the first sample, ns since 1970 */
 	int64_t replay_passed; /* ns */
 };

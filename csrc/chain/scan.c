@@ -228,7 +228,9 @@ ks_chain_warn_of_selectors(kstat_ctl_t *kc, const struct ks_selector *const *sel
 	for (size_t i = 0; kc != NULL && i < n; i++) {
 		const char *line;
 
-		while ((line = ks_selector_trouble(selectors[i])) != NULL)
+		while ((line = ks_selector_trouble(selectors[i])) != NULL) {
 			ks_chain_warn(ks_chain_of(kc), line);
+			ks_chain_of(kc)->damaged = ks_chain_is_replay(kc);
+		}
 	}
 }

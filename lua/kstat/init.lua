@@ -296,8 +296,8 @@ end
 -- @treturn boolean
 -- @function ks:ended
 
---- In a replay: whether something was left out because it is damaged; `ks:warnings()` tell what. A recording
--- that ends inside a sample is in order: that is how a killed recorder leaves it.
+--- In a replay: whether something was left out because it is damaged, or a regular expression was given up;
+-- `ks:warnings()` tell what. A recording that ends inside a sample is in order: that is how a killed recorder leaves it.
 -- @treturn boolean
 -- @function ks:damaged
 
