@@ -22,8 +22,8 @@ struct ks_recorder *ks_recorder_open(const char *path);
 
 /*
  * Reads every shown kstat that matches any of the n selectors (0: all) and appends the sample.
- * 0, or -1 with errno, EINVAL if the chain replays this very file; what was written of an incomplete sample is taken back, and
- * the next call tries again.
+ * 0, or -1 with errno, EINVAL if the chain replays this very file; what was written of an incomplete
+ * sample is taken back, and the next call tries again.
  */
 int ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
     const struct ks_selector *const *selectors, size_t n);

@@ -199,8 +199,8 @@ typedef struct kstat_timer {
 /*
  * Opens the machine's kstats, and those that this and other processes publish.
  * The chain holds headers; no data is read yet. Environment: KSTAT_SOURCE names
- * a capture or recording to open in place of the machine (see kstat_open_capture()), KSTAT_PROC and KSTAT_SYS other
- * roots of /proc and /sys; KSTAT_WITH ("slab", "cgroup" or both with a comma between) adds
+ * a capture or recording to open in place of the machine (see kstat_open_capture()), KSTAT_PROC
+ * and KSTAT_SYS other roots of /proc and /sys; KSTAT_WITH ("slab", "cgroup" or both with a comma between) adds
  * what is slow to list.
  * Returns a handle for kstat_close(), or NULL with errno (kstat_errmsg()).
  */

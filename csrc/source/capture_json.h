@@ -38,9 +38,9 @@ void ks_capture_parser_free(struct ks_capture_parser *p);
 
 /*
  * Parses the next array into p->sample, or of a damaged one what was complete before the damage; one
- * without anything complete is passed over. 1: there is one. 0: the capture has no more, or none up to p->until. -1 with
- * errno and message: it cannot be read any further, or its end is damage that was not told. Unless
- * there is one, p->sample stays as it is.
+ * without anything complete is passed over. 1: there is one. 0: the capture has no more, or none up to
+ * p->until. -1 with errno and message: it cannot be read any further, or its end is damage that was not
+ * told. Unless there is one, p->sample stays as it is.
  */
 int ks_capture_parser_next(struct ks_capture_parser *p);
 

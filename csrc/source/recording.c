@@ -71,7 +71,7 @@ inflate_payload(struct recording *rec, const struct ks_rec_frame *f)
 	return z->avail_in == 0 ? 0 : ks_fail(EBADMSG, "damaged");
 }
 
-/* Reads the payload of the frame at rec->at and makes it the state. 1, 0 if it is torn, -1 with errno. */
+/* Makes the payload of the frame at rec->at the state. 1, 0 if it is torn, -1 with errno. */
 static int
 load_frame(struct recording *rec, const struct ks_rec_frame *f)
 {

@@ -297,7 +297,8 @@ end
 -- @function ks:ended
 
 --- In a replay: whether something was left out because it is damaged, or a regular expression was given up;
--- `ks:warnings()` tell what. A recording that ends inside a sample is in order: that is how a killed recorder leaves it.
+-- `ks:warnings()` tell what. A recording that ends inside a sample is in order: that is how a killed recorder
+-- leaves it.
 -- @treturn boolean
 -- @function ks:damaged
 
