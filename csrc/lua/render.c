@@ -163,15 +163,15 @@ distribution(lua_State *L)
 }
 
 /*
- * output_lost(file) -> whether something that was written to it did not get there. print() says
- * nothing of it, and flush() only of what was left to write.
+ * output_lost(file) -> whether something that was written to it did not get there; of what is no file,
+ * false. print() says nothing of it, and flush() only of what was left to write.
  */
 static int
 output_lost(lua_State *L)
 {
-	FILE **file = luaL_checkudata(L, 1, LUA_FILEHANDLE);
+	FILE *const *file = ks_lua_testudata(L, 1, LUA_FILEHANDLE);
 
-	lua_pushboolean(L, *file != NULL && ferror(*file) != 0);
+	lua_pushboolean(L, file != NULL && *file != NULL && ferror(*file) != 0);
 	return 1;
 }
 
