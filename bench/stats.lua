@@ -96,6 +96,10 @@ local cases = {
   { "blob SUM+MAX+digest(100)", "digest", "tdigest", "plain t-digest(100) in doubles", 250, 60 },
   { "blob SUM+MAX+digest(100)", "digest", hdr, hdr_name },
 }
+for _, set in ipairs({ "uniform", "bimodal", "sorted", "reversed", "constant" }) do
+  cases[#cases + 1] = { ("blob SUM+MAX+digest(100) of %s values"):format(set), "digest:" .. set, "tdigest:" .. set,
+    "plain t-digest(100) in doubles", 250, 60 }
+end
 for _, c in ipairs(cases) do
   line(c[1], c[2], "instructions", c[3], c[4], c[5])
   line(c[1], c[2], "ns", c[3], c[4], c[6])

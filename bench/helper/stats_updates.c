@@ -2,8 +2,9 @@
  * stats_updates.c - feeds n values to one recorder and prints nanoseconds a value; the driver
  * (bench/stats.lua) runs it alone for the time and under callgrind for the instructions.
  *
- *	stats_updates WHAT N [LIBHDR]
+ *	stats_updates WHAT[:SET] N [LIBHDR]
  *
+ * SET: lognormal (if there is none), uniform, bimodal, sorted, reversed, constant.
  * WHAT: nothing (the loop), sum3, lin10, lin20, user20, digest, hdr (HdrHistogram_c out of the
  * shared object LIBHDR), tdigest (a plain t-digest in doubles). SPDX-License-Identifier: MIT
  */
@@ -11,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kstat.h"
 #include "statsblob.h"
@@ -19,22 +21,44 @@
 
 static int64_t values[VALUES];
 
-/* Lognormal, as latencies are: median 50, the upper hundredth above 500. */
-static void
-make_values(void)
+static uint64_t state = 88172645463325252u;
+
+static double
+uniform(void)
 {
-	uint64_t x = 88172645463325252u;
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (double)(state >> 11) * 0x1p-53;
+}
 
-	for (size_t i = 0; i < VALUES; i++) {
-		double sum = 0;
+static double
+normal(void)
+{
+	double sum = 0;
 
-		for (int k = 0; k < 12; k++) {
-			x ^= x << 13;
-			x ^= x >> 7;
-			x ^= x << 17;
-			sum += (double)(x >> 11) * 0x1p-53;
-		}
-		values[i] = (int64_t)(50 * exp(sum - 6));
+	for (int k = 0; k < 12; k++)
+		sum += uniform();
+	return sum - 6;
+}
+
+/* Lognormal as latencies are: median 50, the upper hundredth above 500. */
+static int64_t
+make_value(const char *set, size_t i)
+{
+	switch (set[0]) {
+	case 'u':
+		return (int64_t)(1e9 * uniform());
+	case 'b':
+		return (int64_t)((uniform() < 0.5 ? 1e4 : 1e6) * (1 + 0.1 * normal()));
+	case 's':
+		return (int64_t)i;
+	case 'r':
+		return (int64_t)(VALUES - i);
+	case 'c':
+		return 4711;
+	default:
+		return (int64_t)(50 * exp(normal()));
 	}
 }
 
@@ -152,12 +176,14 @@ main(int argc, char **argv)
 {
 	const char *what = argc >= 3 ? argv[1] : "";
 	long n = argc >= 3 ? atol(argv[2]) : 0;
+	const char *set = strchr(what, ':');
 	struct statsblob *sb = NULL;
 	hrtime_t t;
 
 	if (n <= 0)
 		return 2;
-	make_values();
+	for (size_t i = 0; i < VALUES; i++)
+		values[i] = make_value(set != NULL ? set + 1 : "", i);
 	if (what[0] == 'h' ? !hdr_open(argc > 3 ? argv[3] : NULL)
 	                   : what[0] != 'n' && what[0] != 't' && (sb = make_blob(what)) == NULL)
 		return 2;

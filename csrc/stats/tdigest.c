@@ -270,28 +270,6 @@ add_slowly(void *td, int kind, int64_t q, uint64_t w)
 	td_count(td, kind, w);
 }
 
-/*
- * The ordinary case: one sample, a value that needs no other mode, an array in which a
- * place is left. value is in units of 2^-(frac - shift). Returns false for other cases.
- */
-KS_TDGST_INLINE bool
-add(void *td, int kind, int64_t value, unsigned shift, bool is_signed)
-{
-	int root = td_get6(td, kind, TD_ROOT);
-	uint64_t most = (uint64_t)((kind == KS_TDGST64 ? KS_TDGST_FIXMAX :
-	    INT64_C(1) << td_bits(kind)) - 1) >> shift;
-	uint64_t off = is_signed ? most : 0;
-
-	if (root >= -2 || (uint64_t)value + off > most + off ||
-	    td_mode(td, kind) != KS_TDGST_FIX)
-		return false;
-	td_wait(td, kind, KS_TDGST_FIX, (size_t)(-3 - (int64_t)root),
-	    (uint16_t)td_get6(td, kind, TD_MAX), (int64_t)((uint64_t)value << shift));
-	td_put6(td, kind, TD_ROOT, (int16_t)(root + 1));
-	td_count(td, kind, 1);
-	return true;
-}
-
 /* value in units of 2^-(frac - shift), in whatever case. */
 static __attribute__((noinline)) int
 add_any(void *td, int kind, int64_t value, unsigned shift, uint64_t w)
@@ -307,8 +285,8 @@ add_any(void *td, int kind, int64_t value, unsigned shift, uint64_t w)
 int
 ks_tdgst_add_fix(void *td, int kind, int64_t value, uint64_t w)
 {
-	if (w == 1 && (kind == KS_TDGST64 ? add(td, KS_TDGST64, value, 0, true) :
-	    add(td, KS_TDGST32, value, 0, true)))
+	if (w == 1 && (kind == KS_TDGST64 ? td_add(td, KS_TDGST64, value, 0, true) :
+	    td_add(td, KS_TDGST32, value, 0, true)))
 		return 0;
 	return add_any(td, kind, value, 0, w);
 }
@@ -317,8 +295,8 @@ int
 ks_tdgst_add_s64(void *td, int kind, int64_t value, uint64_t w)
 {
 	if (w == 1 && (kind == KS_TDGST64 ?
-	    add(td, KS_TDGST64, value, td_frac(td, KS_TDGST64), true) :
-	    add(td, KS_TDGST32, value, td_frac(td, KS_TDGST32), true)))
+	    td_add(td, KS_TDGST64, value, td_frac(td, KS_TDGST64), true) :
+	    td_add(td, KS_TDGST32, value, td_frac(td, KS_TDGST32), true)))
 		return 0;
 	return add_any(td, kind, value, td_frac(td, kind), w);
 }
@@ -329,8 +307,8 @@ ks_tdgst_add_u64(void *td, int kind, uint64_t value, uint64_t w)
 	int64_t v = (int64_t)value;
 
 	if (w == 1 && (kind == KS_TDGST64 ?
-	    add(td, KS_TDGST64, v, td_frac(td, KS_TDGST64), false) :
-	    add(td, KS_TDGST32, v, td_frac(td, KS_TDGST32), false)))
+	    td_add(td, KS_TDGST64, v, td_frac(td, KS_TDGST64), false) :
+	    td_add(td, KS_TDGST32, v, td_frac(td, KS_TDGST32), false)))
 		return 0;
 	return v < 0 ? EOVERFLOW : add_any(td, kind, v, td_frac(td, kind), w);
 }

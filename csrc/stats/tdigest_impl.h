@@ -1,6 +1,7 @@
 /*
- * tdigest_impl.h - what the two halves of the t-digest share: its bytes, and the list of
- * items that a digest is while it is worked on. Nothing else includes this.
+ * tdigest_impl.h - what the parts of the t-digest share: its bytes, how a sample is put into
+ * them, and the list of items that a digest is while it is worked on. Beside them only
+ * update.c includes this, for td_add.
  * SPDX-License-Identifier: MIT
  */
 #ifndef STATS_TDIGEST_IMPL_H
@@ -45,11 +46,13 @@ enum ks_tdgst_mode {
 #define KS_TDGST_INTMAX (INT64_C(1) << 47)
 #define KS_TDGST_TREEMAX 3
 #define KS_TDGST_NWAIT(n) (2 * (n)) /* no more wait in a digest of n nodes */
+#define KS_TDGST_ENDS 4    /* from so many nodes on the first and last item are never merged */
+#define KS_TDGST_LARGE 100 /* from so many nodes on speed comes before accuracy */
 #define KS_TDGST_SMALL 128 /* digests of so many nodes are merged in little stack */
 
 struct ks_tdgst_scale {
 	double a, b;     /* dk/dq ~ q^-a (1-q)^-b */
-	double integral; /* of that over 0..1 */
+	double integral; /* of that from 0 to 1 - 2^-63 */
 	uint64_t q[129]; /* in units of 2^-63 */
 };
 
@@ -80,16 +83,18 @@ td_rank(uint64_t q, uint64_t total)
 /* k at q, the inverse of td_q_of. */
 uint64_t ks_tdgst_k_of(const uint64_t *tab, uint64_t q);
 
-/* The cells that the ranks of total samples are cut into: n, from k in equal steps. */
+/*
+ * The cells that the ranks of total samples are cut into: n, from k in equal steps. The
+ * least sample and as many of the greatest as are kept, or if none is the greatest, are
+ * outside of them.
+ */
 struct ks_tdgst_cells {
 	size_t n;
 	uint64_t k, step;
 };
 
-struct ks_tdgst_cells ks_tdgst_cells(uint64_t total, size_t max);
+struct ks_tdgst_cells ks_tdgst_cells(uint64_t total, size_t max, uint64_t kept);
 
-/* From so many nodes on the first and the last item are never merged with others. */
-#define KS_TDGST_ENDS 4
 
 /* One centroid or sample. */
 struct ks_tdgst_item {
@@ -285,13 +290,29 @@ td_nwaiting(const void *td, int kind)
 }
 
 /*
- * To how many centroids a digest of max nodes is compressed. Large ones keep
- * some nodes free: that more can wait makes up in speed what it costs in accuracy.
+ * To how many nodes at most a digest of max nodes is compressed. Free ones hold samples that
+ * wait: those of small digests the kept ones below, which is worth more than a few more
+ * centroids; in large ones that more can wait makes up in speed what it costs in accuracy.
  */
 KS_TDGST_INLINE size_t
 td_target(size_t max)
 {
-	return max < 40 ? max : max - max / 5;
+	return max < KS_TDGST_ENDS ? max : max < KS_TDGST_LARGE ? max * 3 / 4 : max * 9 / 16;
+}
+
+/*
+ * How many of the greatest samples, above all nodes, go on waiting when the others are
+ * merged: the upper tail is exact to that depth. Half of max can wait beside them.
+ */
+KS_TDGST_INLINE size_t
+td_keep(int kind, enum ks_tdgst_mode mode, size_t max)
+{
+	size_t places = td_places(kind, mode, td_target(max), max);
+	size_t n = max < KS_TDGST_LARGE ? max : max * 5 / 64;
+
+	if (max < KS_TDGST_ENDS)
+		return 0;
+	return n + max / 2 < places ? n : places - max / 2;
 }
 
 /* By how many bits m is finer than mu. */
@@ -461,10 +482,34 @@ td_wait(void *td, int kind, enum ks_tdgst_mode mode, size_t i, size_t max, int64
 	}
 }
 
+/* --- adding --- */
+
+/*
+ * The ordinary case: one sample, a value that needs no other mode, an array in which a
+ * place is left. value is in units of 2^-(frac - shift). Returns false for other cases.
+ */
+KS_TDGST_INLINE bool
+td_add(void *td, int kind, int64_t value, unsigned shift, bool is_signed)
+{
+	int root = td_get6(td, kind, TD_ROOT);
+	uint64_t most = (uint64_t)((kind == KS_TDGST64 ? KS_TDGST_FIXMAX :
+	    INT64_C(1) << td_bits(kind)) - 1) >> shift;
+	uint64_t off = is_signed ? most : 0;
+
+	if (root >= -2 || (uint64_t)value + off > most + off ||
+	    td_mode(td, kind) != KS_TDGST_FIX)
+		return false;
+	td_wait(td, kind, KS_TDGST_FIX, (size_t)(-3 - (int64_t)root),
+	    (uint16_t)td_get6(td, kind, TD_MAX), (int64_t)((uint64_t)value << shift));
+	td_put6(td, kind, TD_ROOT, (int16_t)(root + 1));
+	td_count(td, kind, 1);
+	return true;
+}
+
 /* --- a digest as a list of items, in scratch memory of the caller --- */
 
 /* The sizes of the arrays below for a digest of n nodes. */
-#define KS_TDGST_NSORT(n) (KS_TDGST_NWAIT(n) + 2)
+#define KS_TDGST_NSORT(n) (KS_TDGST_NWAIT(n) + 3)
 #define KS_TDGST_NITEMS(n) (KS_TDGST_NWAIT(n) + (n) + 3)
 
 struct ks_tdgst_work {
@@ -491,11 +536,14 @@ struct ks_tdgst_list {
 	bool few;       /* the digest is a tree or empty */
 };
 
-/*
- * Calls fn with td's content, compressed to as many items as it has nodes if asked for,
- * and returns what fn returns. td does not change.
- */
-int ks_tdgst_with_list(const void *td, int kind, bool compressed,
+enum ks_tdgst_what {
+	KS_TDGST_ALL,      /* all nodes and samples */
+	KS_TDGST_ABSORBED, /* after ks_tdgst_absorb */
+	KS_TDGST_NODES     /* no more items than the digest has nodes */
+};
+
+/* Calls fn with td's content and returns what fn returns. td does not change. */
+int ks_tdgst_with_list(const void *td, int kind, enum ks_tdgst_what what,
     int (*fn)(const struct ks_tdgst_list *list, void *ctx), void *ctx);
 
 /*
@@ -507,6 +555,14 @@ size_t ks_tdgst_gather(const void *td, int kind, const struct ks_tdgst_work *wk,
     unsigned *extra, uint64_t *total);
 
 /*
+ * Sorts n values between min and max, whose differences are multiples of 2^shift.
+ * bucket has room for n, v and tmp for two more. Returns where the result is, one more value
+ * behind which may be written.
+ */
+int64_t *ks_tdgst_sort(int64_t *v, int64_t *tmp, uint16_t *bucket, size_t n, int64_t min,
+    int64_t max, unsigned shift);
+
+/*
  * Whether a list that has just got new samples must be compressed: it is too long, or not
  * all of it is exact. (A sample beside a centroid whose range it lies in would be taken
  * to lie above or below all of that.)
@@ -514,10 +570,18 @@ size_t ks_tdgst_gather(const void *td, int kind, const struct ks_tdgst_work *wk,
 bool ks_tdgst_must_compress(const struct ks_tdgst_item *it, size_t nitems, size_t max);
 
 /*
- * Compresses nitems items of that total weight in place to at most
- * td_target(max); returns how many. The memory of one more item behind is written to.
+ * Compresses n items of that total weight in place to at most td_target(max); returns how
+ * many. Of the weight `kept` is above them; if it is 0 the last item is not merged.
  */
-size_t ks_tdgst_compress(struct ks_tdgst_item *it, size_t nitems, uint64_t total, size_t max);
+size_t ks_tdgst_compress(struct ks_tdgst_item *it, size_t n, uint64_t total, size_t max,
+    uint64_t kept);
+
+/*
+ * As ks_tdgst_gather, but what would be merged now is; the greatest samples, which are
+ * kept, come in addition to the at most td_target(max) items that leaves.
+ */
+size_t ks_tdgst_absorb(const void *td, int kind, const struct ks_tdgst_work *wk, unsigned *extra,
+    uint64_t *total);
 
 /* --- changing a digest --- */
 
@@ -531,7 +595,10 @@ size_t ks_tdgst_tree_order(const void *td, int kind, size_t order[KS_TDGST_TREEM
 
 void ks_tdgst_count_compression(void *td, int kind);
 
-/* Merges the waiting samples, and w more of value m, into the nodes of an array. */
+/*
+ * Merges the waiting samples, and w more of value m, into the nodes of an array. None waits
+ * afterwards unless w is 1: then those may that are kept.
+ */
 void ks_tdgst_flush(void *td, int kind, int64_t m, uint64_t w);
 
 /* Gives a TDGSTCLUST64 array, nothing waiting, the next mode. */

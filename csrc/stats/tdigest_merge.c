@@ -92,7 +92,7 @@ merge_items(void *dst, int kind, const struct ks_tdgst_list *src)
 			list[i].w -= list[i].w / 2;
 	}
 	if (ks_tdgst_must_compress(list + 1, n, max)) {
-		n = ks_tdgst_compress(list + 1, n, total, max);
+		n = ks_tdgst_compress(list + 1, n, total, max, 0);
 		ks_tdgst_count_compression(dst, kind);
 	}
 	for (i = 0; i < n; i++)
@@ -147,6 +147,12 @@ int
 ks_tdgst_merge(void *dst, const void *src, int kind)
 {
 	struct merge mg = { dst, kind, ks_tdgst_count(src, kind) };
+	size_t max = ks_tdgst_maxctds(dst, kind);
 
-	return ks_tdgst_with_list(src, kind, false, merge_list, &mg);
+	if (td_get6(dst, kind, TD_ROOT) == -1 && ks_tdgst_maxctds(src, kind) == max &&
+	    td_ctl(dst, kind) == td_ctl(src, kind)) { /* into an empty one: the same */
+		memcpy(dst, src, ks_tdgst_size(kind, max));
+		return 0;
+	}
+	return ks_tdgst_with_list(src, kind, KS_TDGST_ALL, merge_list, &mg);
 }

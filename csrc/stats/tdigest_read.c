@@ -149,48 +149,47 @@ ks_tdgst_check(const void *td, size_t size, int kind)
 /* --- the content --- */
 
 KS_TDGST_INLINE int
-list_with(const void *td, int kind, bool compressed, const struct ks_tdgst_work *wk,
+list_with(const void *td, int kind, enum ks_tdgst_what what, const struct ks_tdgst_work *wk,
     int (*fn)(const struct ks_tdgst_list *list, void *ctx), void *ctx)
 {
 	struct ks_tdgst_list list;
 	size_t max = ks_tdgst_maxctds(td, kind);
 	unsigned extra;
 
-	list.n = ks_tdgst_gather(td, kind, wk, &extra, &list.total);
+	list.n = (what != KS_TDGST_ALL ? ks_tdgst_absorb : ks_tdgst_gather)(td, kind, wk, &extra, &list.total);
 	list.few = td_get6(td, kind, TD_ROOT) > -2;
-	if (compressed && !list.few && td_nwaiting(td, kind) > 0 &&
-	    ks_tdgst_must_compress(wk->item + 1, list.n, max))
-		list.n = ks_tdgst_compress(wk->item + 1, list.n, list.total, max);
+	if (what == KS_TDGST_NODES && list.n > max)
+		list.n = ks_tdgst_compress(wk->item + 1, list.n, list.total, max, 0);
 	list.item = wk->item + 1;
 	list.unit = ks_tdgst_frac(td, kind) + extra;
 	return fn(&list, ctx);
 }
 
 static __attribute__((noinline)) int
-list_small(const void *td, int kind, bool compressed,
+list_small(const void *td, int kind, enum ks_tdgst_what what,
     int (*fn)(const struct ks_tdgst_list *list, void *ctx), void *ctx)
 {
 	KS_TDGST_SCRATCH(KS_TDGST_SMALL) sc;
 
-	return list_with(td, kind, compressed, KS_TDGST_WORK(sc), fn, ctx);
+	return list_with(td, kind, what, KS_TDGST_WORK(sc), fn, ctx);
 }
 
 static __attribute__((noinline)) int
-list_large(const void *td, int kind, bool compressed,
+list_large(const void *td, int kind, enum ks_tdgst_what what,
     int (*fn)(const struct ks_tdgst_list *list, void *ctx), void *ctx)
 {
 	KS_TDGST_SCRATCH(KS_TDGST_MAXCTDS) sc;
 
-	return list_with(td, kind, compressed, KS_TDGST_WORK(sc), fn, ctx);
+	return list_with(td, kind, what, KS_TDGST_WORK(sc), fn, ctx);
 }
 
 int
-ks_tdgst_with_list(const void *td, int kind, bool compressed,
+ks_tdgst_with_list(const void *td, int kind, enum ks_tdgst_what what,
     int (*fn)(const struct ks_tdgst_list *list, void *ctx), void *ctx)
 {
 	if (ks_tdgst_maxctds(td, kind) <= KS_TDGST_SMALL)
-		return list_small(td, kind, compressed, fn, ctx);
-	return list_large(td, kind, compressed, fn, ctx);
+		return list_small(td, kind, what, fn, ctx);
+	return list_large(td, kind, what, fn, ctx);
 }
 
 struct copy {
@@ -223,7 +222,7 @@ ks_tdgst_ctds(const void *td, int kind, struct ks_tdgst_ctd *ctds, size_t max)
 {
 	struct copy c = { ctds, max, 0, ks_tdgst_frac(td, kind) };
 
-	ks_tdgst_with_list(td, kind, true, copy_list, &c);
+	ks_tdgst_with_list(td, kind, KS_TDGST_NODES, copy_list, &c);
 	return c.n;
 }
 
@@ -412,7 +411,7 @@ ks_tdgst_quantile(const void *td, int kind, double q, double *value)
 
 	if (isnan(q))
 		return EINVAL;
-	err = ks_tdgst_with_list(td, kind, true, quantile_of, &qr);
+	err = ks_tdgst_with_list(td, kind, KS_TDGST_ABSORBED, quantile_of, &qr);
 	if (err == 0)
 		*value = qr.result;
 	return err;
@@ -426,7 +425,7 @@ ks_tdgst_cdf(const void *td, int kind, double x, double *share)
 
 	if (isnan(x))
 		return EINVAL;
-	err = ks_tdgst_with_list(td, kind, true, cdf_of, &qr);
+	err = ks_tdgst_with_list(td, kind, KS_TDGST_ABSORBED, cdf_of, &qr);
 	if (err == 0)
 		*share = qr.result;
 	return err;
@@ -454,7 +453,7 @@ ks_tdgst_bound(const void *td, int kind, double q)
 	const uint64_t end = UINT64_C(128) << 32;
 	struct ks_tdgst_cells cl;
 	double total, below, above;
-	int exact = ks_tdgst_with_list(td, kind, true, exact_total, &total);
+	int exact = ks_tdgst_with_list(td, kind, KS_TDGST_ABSORBED, exact_total, &total);
 	uint64_t k;
 
 	if (total <= 0 || isnan(q))
@@ -462,7 +461,7 @@ ks_tdgst_bound(const void *td, int kind, double q)
 	if (exact)
 		return 0;
 	q = q < 0 ? 0 : q > 1 ? 1 : q;
-	cl = ks_tdgst_cells(total < 0x1p63 ? (uint64_t)total : INT64_MAX, max);
+	cl = ks_tdgst_cells(total < 0x1p63 ? (uint64_t)total : INT64_MAX, max, 1);
 	k = ks_tdgst_k_of(tab, (uint64_t)ldexp(q, 63));
 	below = k > cl.step ? q - ldexp((double)td_q_of(tab, k - cl.step), -63) : q;
 	above = end - k > cl.step ? ldexp((double)td_q_of(tab, k + cl.step), -63) - q : 1 - q;

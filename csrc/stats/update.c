@@ -10,7 +10,7 @@
 #include "stats/layout.h"
 #include "stats/plan.h"
 #include "stats/q.h"
-#include "stats/tdigest.h"
+#include "stats/tdigest_impl.h"
 
 /* abi and endian of a blob that can be worked on, as they are read together. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -74,7 +74,7 @@ store(void *p, unsigned size, uint64_t v)
 
 /* A statistic that may fail; a call in any case, so made the last thing of an update. */
 static __attribute__((noinline)) int
-update_tdgst(struct ks_sb *sb, struct ks_vs *vs, uint64_t v, bool sgn)
+update_tdgst_call(struct ks_sb *sb, struct ks_vs *vs, uint64_t v, bool sgn)
 {
 	void *td = ks_sb_data(sb, vs);
 	int ret;
@@ -90,6 +90,20 @@ update_tdgst(struct ks_sb *sb, struct ks_vs *vs, uint64_t v, bool sgn)
 	return ret;
 }
 
+/* Mostly the sample only has to be put where it waits. */
+INLINE int
+update_tdgst(struct ks_sb *sb, struct ks_vs *vs, uint64_t v, bool sgn)
+{
+	void *td = ks_sb_data(sb, vs);
+
+	if (__builtin_expect(vs->dtype == KS_TDGST64, 1) &&
+	    __builtin_expect(td_add(td, KS_TDGST64, (int64_t)v, td_frac(td, KS_TDGST64), sgn), 1)) {
+		vs->flags = KS_VS_SET;
+		return 0;
+	}
+	return update_tdgst_call(sb, vs, v, sgn);
+}
+
 /* A histogram without a plan, by the definition. */
 static __attribute__((noinline)) void
 update_hist(struct ks_sb *sb, struct ks_vs *vs, unsigned dt, uint64_t v)
@@ -100,9 +114,9 @@ update_hist(struct ks_sb *sb, struct ks_vs *vs, unsigned dt, uint64_t v)
 	vs->flags |= KS_VS_SET;
 }
 
-/* Everything of a VOI but its histogram and its previous value. */
-INLINE int
-update_rest(struct ks_sb *sb, struct ks_vs *vs, int top, unsigned size, bool sgn, uint64_t v)
+/* SUM, MAX and MIN of a VOI that has slots up to top. */
+INLINE void
+update_simple(struct ks_sb *sb, struct ks_vs *vs, int top, unsigned size, bool sgn, uint64_t v)
 {
 	unsigned char *p;
 
@@ -126,10 +140,30 @@ update_rest(struct ks_sb *sb, struct ks_vs *vs, int top, unsigned size, bool sgn
 		vs[VS_STYPE_SUM].flags = KS_VS_SET;
 		store(p, size, load(p, size, sgn) + v);
 	}
+}
+
+/* Everything of a VOI but its histogram and its previous value. */
+INLINE int
+update_rest(struct ks_sb *sb, struct ks_vs *vs, int top, unsigned size, bool sgn, uint64_t v)
+{
+	update_simple(sb, vs, top, size, sgn, v);
 	if (top == VS_STYPE_TDGST && vs[VS_STYPE_TDGST].stype == VS_STYPE_TDGST)
-		return update_tdgst(sb, vs + VS_STYPE_TDGST, v, sgn);
+		return update_tdgst_call(sb, vs + VS_STYPE_TDGST, v, sgn);
 	return 0;
 }
+
+/* The same of a VOI that has a digest. */
+#define DIGEST(name, size, sgn)                                                           \
+	static __attribute__((noinline)) int name(struct ks_sb *sb, struct ks_vs *vs,     \
+	    uint64_t v)                                                                   \
+	{                                                                                 \
+		update_simple(sb, vs, VS_STYPE_TDGST, size, sgn, v);                      \
+		return update_tdgst(sb, vs + VS_STYPE_TDGST, v, sgn);                     \
+	}
+DIGEST(digest_s32, 4, true)
+DIGEST(digest_u32, 4, false)
+DIGEST(digest_s64, 8, true)
+DIGEST(digest_u64, 8, false)
 
 /* The update of a histogram without a plan, with all else: rare, so one for all types. */
 static __attribute__((noinline)) int
@@ -201,6 +235,12 @@ update_int(struct statsblob *b, int32_t id, unsigned dt, unsigned size, bool sgn
 		return EINVAL;
 	}
 	top = voi->maxstat;
+	if (top == VS_STYPE_TDGST && vs[VS_STYPE_HIST].stype != VS_STYPE_HIST &&
+	    vs[VS_STYPE_TDGST].stype == VS_STYPE_TDGST) {
+		if (size == 8)
+			return (sgn ? digest_s64 : digest_u64)(sb, vs, v);
+		return (sgn ? digest_s32 : digest_u32)(sb, vs, v);
+	}
 	if (top >= VS_STYPE_HIST &&
 	    __builtin_expect(vs[VS_STYPE_HIST].stype == VS_STYPE_HIST, 1)) {
 		const struct ks_histplan *h = ks_plan_find(sb->tplhash, (uint32_t)id);

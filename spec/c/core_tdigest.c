@@ -664,6 +664,59 @@ check_large(void)
 	return 0;
 }
 
+/*
+ * The bound, at nine quantiles of digests of thirteen sizes fed with eight kinds of data in up
+ * to five lengths: each error is within it. Says how near the worst comes, see tdigest.h.
+ */
+static int
+check_bounds(void)
+{
+	static const size_t ns[] = { 4, 5, 6, 8, 10, 20, 32, 39, 40, 64, 99, 100, 200 };
+	static const char *const names[] = { "lognormal", "uniform", "bimodal", "sorted", "reversed",
+		"constant", "lcg_uniform", "lcg_explike" };
+	static const size_t lengths[] = { 50, 300, 1000, 10000, 100000 };
+	static const double q[] = { 0, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 1 };
+	double x, err, bound, worst = 0;
+	size_t i, j, k, m, seed, cases = 0;
+	int64_t *v, *sorted;
+	struct ref_set set;
+	void *td;
+
+	for (j = 0; j < COUNT(names) * COUNT(lengths) * 2; j++) {
+		seed = 1 + j % 2;
+		k = j / 2 % COUNT(lengths);
+		set = (struct ref_set){ names[j / 2 / COUNT(lengths)], 977 * seed, 0, 50000,
+			lengths[k] };
+		if (strcmp(set.kind, "lcg_explike") == 0)
+			set.b = 20;
+		v = ref_values(&set);
+		sorted = ref_values(&set);
+		qsort(sorted, set.n, sizeof(*v), ref_compare);
+		for (i = 0; i < COUNT(ns); i++) {
+			td = new_digest(KS_TDGST64, ns[i], 6);
+			for (m = 0; m < set.n; m++)
+				CHECK(ks_tdgst_add_s64(td, KS_TDGST64, v[m], 1) == 0);
+			for (m = 0; m < COUNT(q); m++, cases++) {
+				CHECK(ks_tdgst_quantile(td, KS_TDGST64, q[m], &x) == 0);
+				err = ref_rank_error(sorted, set.n, x, q[m]);
+				bound = ks_tdgst_bound(td, KS_TDGST64, q[m]);
+				if (err > bound)
+					FAIL("%s %zu, n=%zu, q=%g: %g, bound %g", set.kind, set.n,
+					    ns[i], q[m], err, bound);
+				if (bound > 0 && err / bound > worst)
+					worst = err / bound;
+			}
+			free(td);
+		}
+		free(v);
+		free(sorted);
+	}
+	if (getenv("KSTAT_VERBOSE") != NULL)
+		fprintf(stderr, "%zu cases, at worst %.2f of the bound\n", cases, worst);
+	CHECK(cases == 9360 && worst > 0.1);
+	return 0;
+}
+
 /* The tables are what their comment says: k(q) by Simpson's rule, in z = (1-q)^(1-b). */
 static int
 check_scale(void)
@@ -715,6 +768,7 @@ static const struct {
 	{ "merge_overflow", check_merge_overflow },
 	{ "hostile", check_hostile },
 	{ "large", check_large },
+	{ "bounds", check_bounds },
 	{ "scale", check_scale },
 };
 
