@@ -588,7 +588,21 @@ int stats_voistatdata_tostr(const struct voistatdata *vsd, enum vsd_dtype voi_dt
  * holds, infinite if that has no bound or is not known (fixed-point bounds or statistics of
  * several precisions). User buckets may overlap and be unsorted: what counts is where values
  * are counted. Out-of-bucket samples are not part of the distribution. For a
- * digest *err is NaN: its bound is one of rank, see stats/quantile.c.
+ * digest *err is NaN: its bound is one of rank, that is, of how far from q the share of samples
+ * below the value can be. At 1e6 samples:
+ *
+ *	centroids	p50	p90	p99	p99.9
+ *	20		-	0.83	0.11	0.013
+ *	50		0.25	0.056	0.0066	0.0008
+ *	100		0.15	0.034	0.0040	0.0005
+ *	200		0.071	0.016	0.0018	0.0002
+ *
+ * It was found by measuring: in 57,456 cases (4 to 400 centroids, 7 kinds of data, 50 to 100,000
+ * samples, 12 quantiles) the error was at most 0.55 of it, in 9,576 with 64 digests merged at
+ * most 0.84; mostly it is a hundredth (stats/tdigest.h says more). Beside that the greatest
+ * samples are kept as they are, so that quantiles that high are exact: as many as there are
+ * centroids, from 100 centroids on one for thirteen. An order of samples made to mislead may
+ * exceed the bound.
  * cdf: the share of samples at or below x. count: the samples.
  */
 int stats_voi_quantile(const struct statsblob *sb, int32_t voi_id, double q, double *value,

@@ -2,7 +2,7 @@
  * quantile.c - distributions out of a blob. SPDX-License-Identifier: MIT
  *
  * The bound of a digest is one of rank and depends on the number of centroids; it is stated
- * in tdigest.c. That of a histogram is one of value: an estimate lies in the range of values
+ * in tdigest.h. That of a histogram is one of value: an estimate lies in the range of values
  * in which the true one lies, too (extent.h), so they differ by at most the range's width.
  */
 #include <math.h>

@@ -4,16 +4,18 @@
  *
  * This is a merging t-digest. A sample is appended to a list that waits in the links of
  * the nodes (nothing needs them, the nodes being kept in order) and in free nodes. When
- * the list is full it is sorted and merged with the centroids (tdigest_flush.c); if that
- * gives more than there are nodes, or could blur where a centroid lies, the ranks are cut
- * into cells by a scale function (tdigest_scale.c) and neighbours whose middles fall into
- * one cell become one centroid. The work per sample is that of sorting one list and
- * walking another, both short.
+ * the list is full it is sorted (tdigest_sort.c) and merged with the centroids
+ * (tdigest_flush.c): each sample joins the nearer one if that does not become too wide, and
+ * then the ranks are cut into cells by a scale function (tdigest_scale.c) and neighbours
+ * whose middles fall into one cell become one centroid. The work per sample is that of
+ * sorting one list and walking another, both short.
  *
  * What holds, beyond what an ordinary t-digest has:
  * - The first and last item are never merged with others: the extremes are exact (four
  *   nodes or more). Equal values are one centroid, which knows that all its samples are
  *   equal: a digest of no more distinct values than nodes is exact.
+ * - The greatest samples, a few or in digests of less than 100 nodes many, are not merged
+ *   but go on waiting: the upper tail is exact to that depth.
  * - Cells span the ranks that samples can have, 1/N to 1 - 1/N, not 0 to 1: otherwise
  *   many in the tails would be narrower than a sample and their nodes never used.
  * - A mean is kept with 15 bits below the digest's precision, and a compression rounds it

@@ -104,11 +104,16 @@ int ks_tdgst_quantile(const void *td, int kind, double q, double *value);
 int ks_tdgst_cdf(const void *td, int kind, double x, double *share);
 
 /*
- * How far the rank of quantile(q) may be from q, as a share (0..1): the scale function's
- * cell below or above q, whichever is wider, twice that with fewer than 40 centroids, and
- * one sample. (A cell at q is about c q^a (1-q)^b / n wide, see tdigest_scale.c.) It holds
- * for streams whose order says nothing about their values and for ascending and descending
- * ones; 0 if the digest is exact. 1 if it is empty or q is not a number.
+ * How far the rank of quantile(q) may be from q, as a share (0..1): one and a half of the
+ * scale function's cells below or above q, whichever is wider, and one sample; with fewer
+ * than 40 centroids four cells. (A cell at q is about c q^a (1-q)^b / n wide, see
+ * tdigest_scale.c.) 0 if the digest is exact, 1 if it is empty or q is not a number.
+ *
+ * This is a bound found by measuring, not by proof: in 57,456 cases (19 sizes from 4 to 400
+ * centroids of both kinds, 7 kinds of data from lognormal to ascending and descending, 50 to
+ * 100,000 samples, 6 seeds, 12 quantiles from 0 to 1) no error was above 0.55 of it, and in
+ * 9,576 cases with 64 digests merged none above 0.84; spec/c/core_tdigest.c repeats a part.
+ * It is for streams in which the order says nothing about the values, or all of it.
  */
 double ks_tdgst_bound(const void *td, int kind, double q);
 

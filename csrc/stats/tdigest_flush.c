@@ -201,7 +201,8 @@ finish(struct open *o)
  * base + acc / w; base is even, or they are all base and it is odd.
  */
 KS_TDGST_INLINE void
-take(struct grid *g, struct open *o, uint64_t middle, int64_t base, unsigned __int128 acc, uint64_t w)
+take(struct grid *g, struct open *o, uint64_t middle, int64_t base, unsigned __int128 acc,
+    uint64_t w)
 {
 	if (middle <= o->limit && o->w != 0) {
 		o->m &= ~INT64_C(1);
@@ -217,6 +218,7 @@ take(struct grid *g, struct open *o, uint64_t middle, int64_t base, unsigned __i
 	o->w = w;
 }
 
+/* How many items at the end of the list are exact and of no more weight than may be kept. */
 static size_t
 kept_items(const struct ks_tdgst_item *it, size_t n, size_t keep, uint64_t *w)
 {
@@ -565,23 +567,22 @@ ks_tdgst_absorb(const void *td, int kind, const struct ks_tdgst_work *wk, unsign
     uint64_t *total)
 {
 	enum ks_tdgst_mode mode = td_mode(td, kind);
-	size_t max = (uint16_t)td_get6(td, kind, TD_MAX), n, kept;
+	size_t max = (uint16_t)td_get6(td, kind, TD_MAX), n, nodes, kept;
 	struct ks_tdgst_item *it;
 	int64_t *s, *end;
 	uint64_t w;
 
 	if (td_get6(td, kind, TD_ROOT) > -2 || max < KS_TDGST_ENDS || !has_inexact(td, kind)) {
 		n = ks_tdgst_gather(td, kind, wk, extra, total);
-		if (td_get6(td, kind, TD_ROOT) > -2 ||
+		if (td_get6(td, kind, TD_ROOT) > -2 || td_nwaiting(td, kind) == 0 ||
 		    !ks_tdgst_must_compress(wk->item + 1, n, max))
 			return n;
 		it = wk->item + 1;
 		kept = kept_items(it, n, td_keep(kind, mode, max), &w);
 		n -= kept;
-		end = NULL;
-		max = ks_tdgst_compress(it, n, *total, max, w);
-		memmove(it + max, it + n, kept * sizeof(*it));
-		return max + kept;
+		nodes = ks_tdgst_compress(it, n, *total, max, w);
+		memmove(it + nodes, it + n, kept * sizeof(*it));
+		return nodes + kept;
 	}
 	n = samples(td, kind, mode, wk, 0, 0, &s);
 	end = s + n;

@@ -156,7 +156,8 @@ list_with(const void *td, int kind, enum ks_tdgst_what what, const struct ks_tdg
 	size_t max = ks_tdgst_maxctds(td, kind);
 	unsigned extra;
 
-	list.n = (what != KS_TDGST_ALL ? ks_tdgst_absorb : ks_tdgst_gather)(td, kind, wk, &extra, &list.total);
+	list.n = (what != KS_TDGST_ALL ? ks_tdgst_absorb : ks_tdgst_gather)(td, kind, wk, &extra,
+	    &list.total);
 	list.few = td_get6(td, kind, TD_ROOT) > -2;
 	if (what == KS_TDGST_NODES && list.n > max)
 		list.n = ks_tdgst_compress(wk->item + 1, list.n, list.total, max, 0);
@@ -454,7 +455,7 @@ ks_tdgst_bound(const void *td, int kind, double q)
 	struct ks_tdgst_cells cl;
 	double total, below, above;
 	int exact = ks_tdgst_with_list(td, kind, KS_TDGST_ABSORBED, exact_total, &total);
-	uint64_t k;
+	uint64_t k, width;
 
 	if (total <= 0 || isnan(q))
 		return 1;
@@ -463,7 +464,8 @@ ks_tdgst_bound(const void *td, int kind, double q)
 	q = q < 0 ? 0 : q > 1 ? 1 : q;
 	cl = ks_tdgst_cells(total < 0x1p63 ? (uint64_t)total : INT64_MAX, max, 1);
 	k = ks_tdgst_k_of(tab, (uint64_t)ldexp(q, 63));
-	below = k > cl.step ? q - ldexp((double)td_q_of(tab, k - cl.step), -63) : q;
-	above = end - k > cl.step ? ldexp((double)td_q_of(tab, k + cl.step), -63) - q : 1 - q;
+	width = max < 40 ? 2 * cl.step : cl.step + cl.step / 2;
+	below = k > width ? q - ldexp((double)td_q_of(tab, k - width), -63) : q;
+	above = end - k > width ? ldexp((double)td_q_of(tab, k + width), -63) - q : 1 - q;
 	return fmin((max < 40 ? 2 : 1) * (below > above ? below : above) + 1 / total, 1);
 }
