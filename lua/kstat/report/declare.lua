@@ -8,8 +8,6 @@ local core = require("kstat.core")
 
 local declare = {}
 
-local MOST_WIDTH = 1000 -- of a column
-
 local mistake = {}
 
 --- Raises a mistake in a declaration, for the functions below.
@@ -60,64 +58,53 @@ end
 
 -- --- fields ---------------------------------------------------------------------------------
 
-local function is_whole(value)
-    return type(value) == "number" and value % 1 == 0
-end
-
--- Kinds of values: what is expected, and whether a value is that.
-local KINDS = {
-    text = { "a string", function(v) return type(v) == "string" end },
-    switch = { "true or false", function(v) return type(v) == "boolean" end },
-    call = { "a function", function(v) return type(v) == "function" end },
-    list = { "a table", function(v) return type(v) == "table" end },
-    positive = { "a whole number above 0", function(v) return is_whole(v) and v >= 1 end },
-    operands = { "a string or false", function(v) return type(v) == "string" or v == false end },
-    sort = { "a column's title or a function", function(v) return type(v) == "string" or type(v) == "function" end },
-    heading = { "a string or a function", function(v) return type(v) == "string" or type(v) == "function" end },
-    columns = { "a table or a function", function(v) return type(v) == "table" or type(v) == "function" end },
-    width = { "a whole number of at most 1000", function(v) return is_whole(v) and v >= 0 and v <= MOST_WIDTH end },
-    align = { "'left' or 'right'", function(v) return v == "left" or v == "right" end },
-    measure = { "'gauge', 'counter' or 'label'", function(v)
-        return v == "gauge" or v == "counter" or v == "label"
-    end },
-    total = { "true, false or a function", function(v) return type(v) == "boolean" or type(v) == "function" end },
-    format = { "a function or a string for string.format with one value", function(v)
-        if type(v) ~= "string" then
-            return type(v) == "function"
-        end
-        local _, directives = v:gsub("%%%%", ""):gsub("%%", "")
-        return directives == 1 and (pcall(string.format, v, 1))
-    end },
-    anything = { "", function() return true end },
-}
-
+-- The type, or types, of each field; or a word of kstat.report.expected, for what else it has to be.
 local FIELDS = {
-    name = "text", about = "text", note = "text", options = "list", operands = "operands", select = "anything",
-    published = "switch", columns = "columns", rows = "call", sort = "sort", top = "positive", totals = "switch",
-    skip_idle = "switch", skip_first = "switch", check = "call", heading = "heading", squeeze = "switch",
-    gap = "text", blank = "switch", repeat_header = "positive",
+    name = "string", about = "string", note = "string", options = "table", operands = "operands", select = "any",
+    published = "boolean", columns = "table or function", rows = "function", sort = "string or function",
+    top = "count", totals = "boolean", skip_idle = "boolean", skip_first = "boolean", check = "function",
+    heading = "string or function", squeeze = "boolean", gap = "string", blank = "boolean", repeat_header = "count",
 }
 local COLUMN_FIELDS = {
-    key = "text", width = "width", align = "align", format = "format", unit = "text", kind = "measure",
-    about = "text", total = "total", data = "switch",
+    key = "string", width = "width", align = "align", format = "format", unit = "string", kind = "measure",
+    about = "string", total = "boolean or function", data = "boolean",
 }
+local WORDS = { align = { left = true, right = true }, measure = { gauge = true, counter = true, label = true } }
+local MOST_WIDTH = 1000 -- of a column
+
+local function suits(kind, value)
+    local is = type(value)
+    if WORDS[kind] then
+        return WORDS[kind][value]
+    elseif kind == "count" or kind == "width" then
+        return is == "number" and value % 1 == 0 and value >= (kind == "count" and 1 or 0) and
+            (kind == "count" or value <= MOST_WIDTH)
+    elseif kind == "format" then
+        return is == "function" or is == "string" and (value:find("^%%%d*%.?%d*[fdgs]$") or
+            require("kstat.report.expected").is_format(value))
+    elseif kind == "operands" then
+        return is == "string" or value == false
+    end
+    return kind == "any" or kind:find(is, 1, true)
+end
 
 local function shown(value)
     return type(value) == "string" and ("'%s'"):format(value) or tostring(value)
 end
 
 -- The fields of `given` that are known, in a new table. skip: how many elements it may have without a name.
-local function take(given, known, skip, prefix)
+local function take(given, known, skip, what, title)
     local taken = {}
     for field, value in pairs(given) do
-        local kind = KINDS[known[field]]
+        local kind = known[field]
         if kind then
-            if not kind[2](value) then
-                fail("%s%s: %s expected, not %s", prefix, field, kind[1], shown(value))
+            if not suits(kind, value) then
+                fail("%s: %s: %s expected, not %s", what:format(title), field,
+                    require("kstat.report.expected").of(kind), shown(value))
             end
             taken[field] = value
-        elseif not (is_whole(field) and field >= 1 and field <= skip) then
-            fail("%sunknown field '%s'", prefix, tostring(field))
+        elseif not (type(field) == "number" and field % 1 == 0 and field >= 1 and field <= skip) then
+            fail("%s: unknown field '%s'", what:format(title), tostring(field))
         end
     end
     return taken
@@ -130,7 +117,7 @@ function declare.report(given)
     if type(given) ~= "table" then
         fail("report: a table expected, not %s", shown(given))
     end
-    local taken = take(given, FIELDS, 0, "report: ")
+    local taken = take(given, FIELDS, 0, "report")
     if taken.columns == nil or type(taken.columns) == "table" and #taken.columns == 0 then
         fail("report: columns are missing")
     end
@@ -164,8 +151,7 @@ local function column_of(i, given, run)
     if value == nil then
         value = title
     end
-    local prefix = ("column '%s': "):format(title)
-    local column = take(given, COLUMN_FIELDS, 2, prefix)
+    local column = take(given, COLUMN_FIELDS, 2, "column '%s'", title)
     column.title = title
     if type(value) == "function" then
         column.value = value
@@ -177,11 +163,11 @@ local function column_of(i, given, run)
             column.value, message = require("kstat.report.expression").compile(value, run)
         end
         if not column.value then
-            fail("%s%s", prefix, message)
+            fail("column '%s': %s", title, message)
         end
         column.kind = column.kind or LABELS[value] and "label" or nil
     else
-        fail("%san expression or a function expected, not %s", prefix, shown(value))
+        fail("column '%s': an expression or a function expected, not %s", title, shown(value))
     end
     column.key = column.key or title == "" and type(value) == "string" and value or title
     return column

@@ -161,6 +161,10 @@ end
 
 local evaluated -- the column whose value is being made
 
+local function evaluating(column)
+    evaluated = column
+end
+
 -- The exit status of a run that ended by an error, after a line on it.
 local function failure(self, problem)
     local column = evaluated or output.current()
@@ -224,54 +228,6 @@ local function own_rows(self, d, now, prev, given)
     return rows
 end
 
-local RANKS = { number = 1, string = 2, boolean = 3, table = 4 }
-
--- A value by which rows can be ordered, and the rank of its kind.
-local function sortable(value)
-    local kind = type(value)
-    if value == nil or value ~= value then
-        return nil
-    elseif kind == "boolean" then
-        value = value and 1 or 0
-    elseif kind ~= "number" then
-        value = tostring(kind == "table" and value[1] or value)
-    end
-    return value, RANKS[kind] or 5
-end
-
--- nil sorts last, whatever the direction.
-local function by_column(i, descending)
-    return function(a, b)
-        local x, x_rank = sortable(a.values[i])
-        local y, y_rank = sortable(b.values[i])
-        if x == nil or y == nil then
-            if (x == nil) == (y == nil) then
-                return a.order < b.order
-            end
-            return y == nil
-        elseif x_rank ~= y_rank then
-            return x_rank < y_rank
-        elseif x == y then
-            return a.order < b.order
-        elseif descending and type(x) == "number" then
-            return x > y
-        end
-        return x < y
-    end
-end
-
--- Column names descend; a text column ascends anyway; "-title" turns numbers around.
-function report:order(sort)
-    if type(sort) ~= "string" then
-        return sort and function(a, b) return sort(a.row, b.row) end
-    end
-    local i = self:column_of(sort)
-    if i then
-        return by_column(i, true)
-    end
-    return by_column(self:column_of(sort:sub(2)), false)
-end
-
 local function is_idle(values, columns)
     local numbers = false
     for i, column in ipairs(columns) do
@@ -283,32 +239,6 @@ local function is_idle(values, columns)
         end
     end
     return numbers
-end
-
-function report:make_totals(shown)
-    local totals = {}
-    for i, column in ipairs(self.columns) do
-        local list = {}
-        for _, values in ipairs(shown) do
-            if type(values[i]) == "number" and values[i] == values[i] then
-                list[#list + 1] = values[i]
-            end
-        end
-        evaluated = column
-        if i == 1 then
-            totals[i] = "total"
-        elseif type(column.total) == "function" then
-            totals[i] = column.total(list)
-        elseif column.total ~= false and column.kind ~= "label" and #list > 0 then
-            local sum = 0
-            for _, v in ipairs(list) do
-                sum = sum + v
-            end
-            totals[i] = sum
-        end
-        evaluated = nil
-    end
-    return totals
 end
 
 -- What each column shows of a row.
@@ -353,12 +283,16 @@ function report:evaluate(d, now, prev, given, filters)
         end
     end
     if sort then
-        local order = self:order(sort)
+        local order = sort
+        if type(sort) == "string" then
+            order = require("kstat.report.order").by_column(self:column_of(sort) or self:column_of(sort:sub(2)),
+                self:column_of(sort) ~= nil)
+        end
         local entries = {}
         for i, values in ipairs(shown) do
             entries[i] = { row = of[values], values = values, order = i }
         end
-        table.sort(entries, order)
+        table.sort(entries, order ~= sort and order or function(a, b) return sort(a.row, b.row) end)
         for i, entry in ipairs(entries) do
             shown[i] = entry.values
         end
@@ -472,7 +406,7 @@ function report:loop(ks, given, filters, write, step, skip)
             end
             sink.show(rows, {
                 time = dated and now.time_of_day, elapsed = dated and d.elapsed, first = prev == nil,
-                totals = self.totals and self:make_totals(rows) or nil,
+                totals = self.totals and require("kstat.report.order").totals(self.columns, rows, evaluating) or nil,
             })
         end
     end

@@ -11,20 +11,12 @@ local every = require("kstat.every")
 
 local options = {}
 
--- What every report understands; a report's own letter takes precedence.
+-- What every report understands; a report's own letter takes precedence. kstat.report.help explains them.
 local STANDARD = {
-    { "j", "json", help = "JSON, an object a line" },
-    { nil, "csv", help = "comma-separated values" },
-    { nil, "openmetrics", help = "OpenMetrics text" },
-    { "y", "skip_first", long = "skip-first", help = "leave out the first report, which is since creation" },
-    { "z", "skip_idle", long = "skip-idle", help = "leave out rows whose numbers are all 0" },
-    { "T", "timestamp", arg = "d|u", help = "the time before each report: d a date, u seconds since 1970" },
-    { nil, "sort", arg = "COLUMN", help = "sort by that column, descending; -COLUMN ascending" },
-    { nil, "top", arg = "N", type = "count", help = "only the first N rows" },
-    { "r", "replay", arg = "FILE", help = "a capture or a recording in place of the machine" },
-    { nil, "from", arg = "TIME", help = "with -r: start there (seconds since 1970, or 2026-11-21 14:05)" },
-    { nil, "to", arg = "TIME", help = "with -r: end there" },
-    { "h", "help", help = "this" },
+    { "j", "json" }, { nil, "csv" }, { nil, "openmetrics" }, { "y", "skip_first", long = "skip-first" },
+    { "z", "skip_idle", long = "skip-idle" }, { "T", "timestamp", arg = "d|u" }, { nil, "sort", arg = "COLUMN" },
+    { nil, "top", arg = "N", type = "count" }, { "r", "replay", arg = "FILE" }, { nil, "from", arg = "TIME" },
+    { nil, "to", arg = "TIME" }, { "h", "help" },
 }
 -- What else is in the table of options.
 local TAKEN = { interval = true, count = true, operands = true }
@@ -43,7 +35,7 @@ local function merge(own, standard)
                 elseif letter then
                     letters[letter] = true
                 end
-                all[#all + 1] = { letter = letter, name = name, long = o.long or name, help = o.help or "",
+                all[#all + 1] = { letter = letter, name = name, long = o.long or name, help = o.help,
                     arg = o.arg, type = o.type, default = o.default }
             end
         end
@@ -200,27 +192,12 @@ function options.read(declared, words)
     return values
 end
 
---- The text of --help.
+--- The text of --help, see kstat.report.help.
 -- @param declared what declare() gave
 -- @tparam table about `name`, `about`, `note`, `operands` (what they are, nil: names of rows, false: there are none)
 -- @treturn string
 function options.help(declared, about)
-    local left, width = {}, 0
-    for i, o in ipairs(declared.all) do
-        left[i] = (o.letter and "-" .. o.letter .. ", " or "    ") .. "--" .. o.long ..
-            (o.arg and " " .. o.arg or "")
-        width = math.max(width, #left[i])
-    end
-    local operands = about.operands ~= false and (" [%s ...]"):format(about.operands or "name") or ""
-    local out = {
-        ("usage: kstatlua %s [options]%s [interval [count]]\n"):format(about.name, operands),
-        about.about and about.about .. "\n" or "", about.note and about.note .. "\n" or "", "\n",
-    }
-    for i, o in ipairs(declared.all) do
-        local default = o.default ~= nil and (" (default: %s)"):format(tostring(o.default)) or ""
-        out[#out + 1] = ("  %s%s  %s%s\n"):format(left[i], (" "):rep(width - #left[i]), o.help, default)
-    end
-    return table.concat(out)
+    return require("kstat.report.help")(declared, about)
 end
 
 return options
