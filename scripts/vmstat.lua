@@ -35,24 +35,28 @@ local vm_figures = kstat.figures({
   swapout = { "rate", "swapout" }, pgswapout = { "rate", "pgswapout" }, pagesize = { "now", "pagesize" },
 })
 
-local paging_figures = {
-  re = { "rate", "pgrec" }, mf = { "rate", "hat_fault", "as_fault" }, fr = { "rate", "dfree" },
-  sr = { "rate", "scan" }, pagesize = { "now", "pagesize" },
-}
-for _, statistic in ipairs(PAGING) do
-  paging_figures[statistic] = { "rate", statistic }
+local paging_figures -- made when they are first needed
+local function figures_of_paging()
+  local list = {
+    re = { "rate", "pgrec" }, mf = { "rate", "hat_fault", "as_fault" }, fr = { "rate", "dfree" },
+    sr = { "rate", "scan" }, pagesize = { "now", "pagesize" },
+  }
+  for _, statistic in ipairs(PAGING) do
+    list[statistic] = { "rate", statistic }
+  end
+  return kstat.figures(list)
 end
-paging_figures = kstat.figures(paging_figures)
 
 -- unit: in which the times of the CPUs are counted.
+local made
 local function sys_figures(unit)
-  return kstat.figures({
+  made = made or kstat.figures({
     ["in"] = { "rate", "intr" }, syscall = { "rate", "syscall" }, cs = { "rate", "pswitch" },
     user = { "delta", unit .. "user" }, kernel = { "delta", unit .. "kernel" },
     idle = { "delta", unit .. "idle", unit .. "wait" }, stolen = { "delta", unit .. "stolen" },
   })
+  return made -- one machine has one unit
 end
-local linux_figures, solaris_figures = sys_figures("cpu_nsec_"), sys_figures("cpu_ticks_")
 
 -- Sums that grow once a second by what is true then.
 local memory_sums = kstat.figures({
@@ -124,6 +128,7 @@ local shown = {} -- the disks
 local PAGES = { "swap", "free", "fr", "pi", "po", "de" }
 
 local function line(d, options)
+  paging_figures = paging_figures or options.paging and figures_of_paging()
   local figures = options.paging and paging_figures or vm_figures
   local row = d:figures("unix", 0, "vm", figures) -- Linux
   local linux = row ~= nil
@@ -141,9 +146,9 @@ local function line(d, options)
   row.w = not linux and row.w or nil
   row.si, row.so = row.swapin or row.pgswapin, row.swapout or row.pgswapout
   if linux then
-    d:figures("unix", 0, "sys", linux_figures, row)
+    d:figures("unix", 0, "sys", sys_figures("cpu_nsec_"), row)
   else
-    add_all(row, d, cpu_sys, solaris_figures)
+    add_all(row, d, cpu_sys, sys_figures("cpu_ticks_"))
   end
   local all = row.user and row.kernel and row.idle and row.user + row.kernel + row.idle + (row.stolen or 0)
   if all and all > 0 then

@@ -322,6 +322,28 @@ describe("the command line of a report", function()
     assert.same({ 1, "d: nothing here is called '1e10'\n" }, { status, said })
   end)
 
+  it("takes times that are times, for a capture, and says what is not there", function()
+    local function bounded(...)
+      return run.run({ "kstatlua", "vmstat", env = { KSTAT_REPLAY_TIME = "1700000000", TZ = "UTC" }, ... })
+    end
+    for _, option in ipairs({ "--from", "--to" }) do
+      local r = bounded("-r", illumos, option, "noon")
+      assert.equal(2, r.status)
+      assert.matches("^vmstat: 'noon' is neither seconds since 1970 nor a time such as '2026%-11%-21 14:05'; " ..
+        "'kstatlua vmstat %-%-help' explains\n$", r.err)
+      r = bounded(option, "1700000000")
+      assert.equal(2, r.status)
+      assert.matches("^vmstat: %-%-from and %-%-to need a capture or a recording %(%-r%); ", r.err)
+    end
+    local recording = os.tmpname()
+    os.remove(recording)
+    assert.equal("", run.run({ "kstatlua", "convert", "-o", recording, illumos }).err)
+    local r = bounded("-r", recording, "--from", "2100-01-01")
+    os.remove(recording)
+    assert.equal(3, r.status)
+    assert.matches("^vmstat: [^\n]+: no sample at or after 2100%-01%-01\n$", r.err)
+  end)
+
   it("takes one data format, and --top whole numbers above 0", function()
     for _, case in ipairs({ { "--json and --csv cannot be used together", "-j", "--csv" },
       { "--csv and --openmetrics cannot be used together", "--openmetrics", "--csv" },
