@@ -531,12 +531,28 @@ flush_small(void *td, int kind, int64_t m, uint64_t w)
 	flush_any(td, kind, KS_TDGST_WORK(sc), m, w);
 }
 
+struct flush {
+	void *td;
+	int kind;
+	int64_t m;
+	uint64_t w;
+};
+
+static int
+flush_job(const struct ks_tdgst_work *wk, void *ctx)
+{
+	const struct flush *f = ctx;
+
+	flush_any(f->td, f->kind, wk, f->m, f->w);
+	return 0;
+}
+
 static __attribute__((noinline)) void
 flush_large(void *td, int kind, int64_t m, uint64_t w)
 {
-	KS_TDGST_SCRATCH(KS_TDGST_MAXCTDS) sc;
+	struct flush f = { td, kind, m, w };
 
-	flush_any(td, kind, KS_TDGST_WORK(sc), m, w);
+	(void)ks_tdgst_with_scratch(ks_tdgst_maxctds(td, kind), flush_job, &f);
 }
 
 void
