@@ -34,6 +34,7 @@ describe("make install", function()
       "lib/lua/5.4/kstat/core.so", "lib/lua/5.1/kstat/core.so",
       "share/lua/5.4/kstat/init.lua", "share/lua/5.1/kstat/init.lua", "share/kstat/scripts/kstat.lua",
       "share/man/man1/kstat.1", "share/man/man1/kstatlua.1", "share/man/man3/devstat.3",
+      "share/man/man3/kstat.3", "share/man/man3/statsblob.3",
     }) do
       local f = io.open(prefix .. "/" .. path, "rb")
       assert.truthy(f, path)

@@ -58,4 +58,22 @@ describe("the example", function()
     local reads, nread = tonumber(out:match("queue:reads\t(%d+)")), tonumber(out:match("queue:nread\t(%d+)"))
     assert.is_true(nread > reads)
   end)
+
+  it("percentiles.c merges its workers and says how exact its answers are", function()
+    local r = run.shell(("cc -std=c11 -Wall -Wextra -Werror -O2 %s -Icsrc/include examples/percentiles.c " ..
+      "-o %s/percentiles -L%s/lib -lkstat -lm -Wl,-rpath,%s/lib && %s/percentiles 20000"):format(
+      os.getenv("KSTAT_CFLAGS") or "", dir, run.build, run.build, dir))
+    assert.equal("", r.err)
+    -- exp(x), x uniform from 0 to 10: the quantile is exp(10 q).
+    for q, value, bound in r.out:gmatch("latency p(%S+) +(%d+) us, rank within (%S+)\n") do
+      local share = math.log(tonumber(value)) / 10
+      assert.is_true(math.abs(share - q / 100) <= bound + 0.01, r.out)
+    end
+    local count = 0
+    for q, value, bound in r.out:gmatch("size +p(%S+) +(%d+) bytes, within (%d+)\n") do
+      count = count + 1
+      assert.is_true(math.abs(value - 10 * math.exp(q / 10)) <= bound + 0.1 * value, r.out)
+    end
+    assert.equal(4, count)
+  end)
 end)

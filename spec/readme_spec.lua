@@ -83,7 +83,7 @@ end)
 
 describe("the manual pages", function()
   it("are free of errors of form", function()
-    for _, page in ipairs({ "kstat.1", "kstatlua.1", "kstat.3" }) do
+    for _, page in ipairs({ "kstat.1", "kstatlua.1", "kstat.3", "devstat.3", "statsblob.3" }) do
       local r = run.tool("groff -mdoc -Tascii -ww -z doc/man/" .. page)
       assert.equal("", r.err, page)
     end

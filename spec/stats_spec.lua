@@ -408,6 +408,81 @@ main(int argc, char **argv)
       assert.equal("EINVAL", (select(3, b:tostring("json", { meta = true }))))
     end)
 
+    it("says how exact the quantiles of its digest are", function()
+      local tpl = assert(stats.template(fresh()))
+      assert(tpl:add_voi(0, "v", "u32", { stats.tdgstclust64(50, 4) }))
+      assert(tpl:add_voi(1, "h", "u32", { stats.crhist32_lin(0, 9, 1) }))
+      local b = tpl:blob()
+      assert.equal("ENOENT", (select(3, b:rank_error(0, 0.5))))
+      for v = 1, 40 do b:update(0, v) end
+      assert.equal(0, b:rank_error(0, 0.5))
+      b:reset()
+      local n, x = 50000, 0
+      for _ = 1, n do -- each value from 0 on once
+        x = (x + 30011) % n
+        b:update(0, x)
+      end
+      for _, q in ipairs({ 0.01, 0.1, 0.5, 0.9, 0.99, 0.999 }) do
+        local bound = b:rank_error(0, q)
+        assert.is_true(bound > 0 and bound <= stats.tdgst_error_bound(50, n, q) + 1e-12)
+        assert.is_true(math.abs(b:quantile(0, q) / n - q) <= bound)
+      end
+      b:update(1, 5)
+      assert.equal("EINVAL", (select(3, b:rank_error(1, 0.5))))
+      -- The more centroids and the further up, the better.
+      for _, q in ipairs({ 0.5, 0.9, 0.99, 0.999 }) do
+        local last = 1
+        for _, centroids in ipairs({ 10, 20, 50, 100, 200, 500, 1000, 4094 }) do
+          local bound = stats.tdgst_error_bound(centroids, 1e6, q)
+          assert.is_true(bound > 0 and bound <= last)
+          last = bound
+        end
+      end
+      assert.is_true(stats.tdgst_error_bound(100, 1e6, 0.999) < stats.tdgst_error_bound(100, 1e6, 0.99))
+      for _, args in ipairs({ { 0, 1, 0.5 }, { 4095, 1, 0.5 }, { 10.5, 1, 0.5 }, { 10, 1, 1.5 }, { 10, 1, 0 / 0 },
+        { 10, 0.5, 0.5 }, { 10, -1, 0.5 }, { 10, 1 }, { 10 } }) do
+        assert.has_error(function() stats.tdgst_error_bound(args[1], args[2], args[3]) end)
+      end
+    end)
+
+    it("has the bounds of digests that the header and the manual page list", function()
+      local quantiles = { 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999 }
+      for path, start in pairs({ ["csrc/include/statsblob.h"] = "\n %*\tcentroids  p1 [^\n]*",
+        ["doc/man/statsblob.3"] = "\n%.It Em centroids Ta Em p1 [^\n]*" }) do
+        local text = run.read_file(path)
+        local rows = 0
+        for line in text:sub(select(2, assert(text:find(start))) + 2):gmatch("[^\n]+") do
+          local cells = {}
+          for cell in line:gmatch("[%d.]*%d") do cells[#cells + 1] = tonumber(cell) end
+          if #cells ~= 8 then break end
+          rows = rows + 1
+          for i, q in ipairs(quantiles) do
+            local bound = 100 * stats.tdgst_error_bound(cells[1], 1e6, q)
+            assert.is_true(math.abs(cells[i + 1] / bound - 1) < 0.06,
+              ("%s, %d centroids: %g is listed for %g, it is %g"):format(path, cells[1], cells[i + 1], q, bound))
+          end
+        end
+        assert.equal(7, rows, path)
+      end
+    end)
+
+    it("needs no more stack for its digest than statsblob.h says", function()
+      local r = run.run({ run.build .. "/spec/digest_stack", "20", "128", "129", "256", "257", "512", "513", "2000",
+        "2700" })
+      assert.equal(0, r.status)
+      local n = 0
+      for centroids, bytes in r.out:gmatch("(%d+) (%d+)\n") do
+        n = n + 1
+        centroids, bytes = tonumber(centroids), tonumber(bytes)
+        local most = centroids > 512 and 24 or centroids > 256 and 56 or centroids > 128 and 32 or 24
+        -- Frames are larger with the sanitizer.
+        if not os.getenv("KSTAT_PRELOAD") then
+          assert.is_true(bytes <= most * 1024, ("%d centroids: %d"):format(centroids, bytes))
+        end
+      end
+      assert.equal(9, n)
+    end)
+
     it("answers quantiles from a histogram within its bound", function()
       local tpl = assert(stats.template(fresh()))
       assert(tpl:add_voi(0, "v", "s64", { stats.min(), stats.max(), stats.crhist32_lin(0, 990, 10) }))

@@ -394,6 +394,39 @@ blob_quantile(lua_State *L)
 	return 2;
 }
 
+/* share = blob:rank_error(id, q) */
+static int
+blob_rank_error(lua_State *L)
+{
+	const struct statsblob *sb = check_blob(L, 1);
+	int32_t id = check_id(L, 2);
+	double q = (double)luaL_checknumber(L, 3), share;
+	int err;
+
+	luaL_argcheck(L, q >= 0 && q <= 1, 3, "not in 0..1");
+	err = stats_voi_rank_error(sb, id, q, &share);
+	if (err != 0)
+		return ks_lua_stats_fail(L, err, "rank_error");
+	lua_pushnumber(L, (lua_Number)share);
+	return 1;
+}
+
+/* share = error_bound(nctds, samples, q) */
+static int
+error_bound(lua_State *L)
+{
+	lua_Integer n = ks_lua_checkinteger(L, 1);
+	lua_Number samples = luaL_checknumber(L, 2);
+	double q = (double)luaL_checknumber(L, 3);
+
+	if (!(n > 0 && n <= UINT16_MAX))
+		n = 0;
+	if (!(samples >= 0 && samples < 0x1p64))
+		samples = 0;
+	lua_pushnumber(L, (lua_Number)stats_tdgst_error_bound((uint32_t)n, (uint64_t)samples, q));
+	return 1;
+}
+
 static int
 blob_cdf(lua_State *L)
 {
@@ -497,13 +530,15 @@ ks_lua_add_stats(lua_State *L)
 	static const luaL_Reg none[] = { { NULL, NULL } };
 	static const luaL_Reg meta[] = { { "__tostring", blob_tostring }, { NULL, NULL } };
 	static const luaL_Reg functions[] = {
-		{ "blob", blob_new }, { "from_bytes", blob_from_bytes }, { NULL, NULL }
+		{ "blob", blob_new }, { "from_bytes", blob_from_bytes },
+		{ "error_bound", error_bound }, { NULL, NULL }
 	};
 	static const luaL_Reg methods[] = {
 		{ "update", blob_update }, { "add", blob_add }, { "fetch", blob_fetch },
 		{ "counts", blob_counts }, { "failed", blob_failed },
 		{ "rows", blob_rows }, { "copy", blob_copy }, { "reset", blob_reset },
 		{ "merge", blob_merge }, { "quantile", blob_quantile }, { "cdf", blob_cdf },
+		{ "rank_error", blob_rank_error },
 		{ "count", blob_count }, { "text", blob_text }, { "bytes", blob_bytes },
 		{ "hash", blob_hash }, { NULL, NULL }
 	};

@@ -1,8 +1,8 @@
 /*
  * quantile.c - distributions out of a blob. SPDX-License-Identifier: MIT
  *
- * The bound of a digest is one of rank and depends on the number of centroids; it is stated
- * in tdigest.h. That of a histogram is one of value: an estimate lies in the range of values
+ * The bound of a digest is one of rank and depends on the number of centroids; statsblob.h
+ * has a table of it. That of a histogram is one of value: an estimate lies in the range of values
  * in which the true one lies, too (extent.h), so they differ by at most the range's width.
  */
 #include <math.h>
@@ -321,6 +321,30 @@ stats_voi_cdf(const struct statsblob *sb, int32_t voi_id, double x, double *shar
 		*share = hist_cdf(&d, x);
 	dist_close(&d);
 	return ret;
+}
+
+int
+stats_voi_rank_error(const struct statsblob *sb, int32_t voi_id, double q, double *err)
+{
+	struct dist d = { 0 };
+	int ret = EINVAL;
+
+	if (err != NULL && q >= 0 && q <= 1)
+		ret = dist_open(sb, voi_id, &d);
+	if (ret == 0 && d.td != NULL)
+		*err = ks_tdgst_bound(d.td, (int)d.dt, q);
+	else if (ret == 0)
+		ret = EINVAL;
+	dist_close(&d);
+	return ret;
+}
+
+double
+stats_tdgst_error_bound(uint32_t nctds, uint64_t samples, double q)
+{
+	if (nctds == 0 || nctds > KS_TDGST_MAXCTDS || !(q >= 0 && q <= 1))
+		return NAN;
+	return ks_tdgst_bound_of(nctds, (double)samples, q);
 }
 
 int

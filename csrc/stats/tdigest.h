@@ -10,8 +10,8 @@
  * TDGSTCLUST32 and 2^60 for TDGSTCLUST64, fraction included. No value in that range is
  * ever refused.
  *
- * Nothing is allocated but by ks_tdgst_merge. Functions need some 20 KB of stack, 400 KB
- * for digests of more than 128 nodes.
+ * Nothing is allocated but by ks_tdgst_merge and for digests of more than 512 nodes; statsblob.h
+ * says what stack the functions need.
  *
  * Layout, in the byte order of the host:
  *	32: smplcnt u32 @0, compcnt u32 @4, six i16 @8, nodes of 16 bytes @20
@@ -116,5 +116,8 @@ int ks_tdgst_cdf(const void *td, int kind, double x, double *share);
  * It is for streams in which the order says nothing about the values, or all of it.
  */
 double ks_tdgst_bound(const void *td, int kind, double q);
+
+/* The same of any digest of n centroids that has seen that many samples and is not exact. */
+double ks_tdgst_bound_of(size_t n, double total, double q);
 
 #endif

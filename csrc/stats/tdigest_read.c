@@ -175,13 +175,29 @@ list_small(const void *td, int kind, enum ks_tdgst_what what,
 	return list_with(td, kind, what, KS_TDGST_WORK(sc), fn, ctx);
 }
 
+struct reading {
+	const void *td;
+	int kind;
+	enum ks_tdgst_what what;
+	int (*fn)(const struct ks_tdgst_list *list, void *ctx);
+	void *ctx;
+};
+
+static int
+list_job(const struct ks_tdgst_work *wk, void *ctx)
+{
+	const struct reading *r = ctx;
+
+	return list_with(r->td, r->kind, r->what, wk, r->fn, r->ctx);
+}
+
 static __attribute__((noinline)) int
 list_large(const void *td, int kind, enum ks_tdgst_what what,
     int (*fn)(const struct ks_tdgst_list *list, void *ctx), void *ctx)
 {
-	KS_TDGST_SCRATCH(KS_TDGST_MAXCTDS) sc;
+	struct reading r = { td, kind, what, fn, ctx };
 
-	return list_with(td, kind, what, KS_TDGST_WORK(sc), fn, ctx);
+	return ks_tdgst_with_scratch(ks_tdgst_maxctds(td, kind), list_job, &r);
 }
 
 int
@@ -447,20 +463,16 @@ exact_total(const struct ks_tdgst_list *l, void *ctx)
 }
 
 double
-ks_tdgst_bound(const void *td, int kind, double q)
+ks_tdgst_bound_of(size_t max, double total, double q)
 {
-	size_t max = ks_tdgst_maxctds(td, kind);
 	const uint64_t *tab = ks_tdgst_scale(max)->q;
 	const uint64_t end = UINT64_C(128) << 32;
 	struct ks_tdgst_cells cl;
-	double total, below, above;
-	int exact = ks_tdgst_with_list(td, kind, KS_TDGST_ABSORBED, exact_total, &total);
+	double below, above;
 	uint64_t k, width;
 
 	if (total <= 0 || isnan(q))
 		return 1;
-	if (exact)
-		return 0;
 	q = q < 0 ? 0 : q > 1 ? 1 : q;
 	cl = ks_tdgst_cells(total < 0x1p63 ? (uint64_t)total : INT64_MAX, max, 1);
 	k = ks_tdgst_k_of(tab, (uint64_t)ldexp(q, 63));
@@ -468,4 +480,14 @@ ks_tdgst_bound(const void *td, int kind, double q)
 	below = k > width ? q - ldexp((double)td_q_of(tab, k - width), -63) : q;
 	above = end - k > width ? ldexp((double)td_q_of(tab, k + width), -63) - q : 1 - q;
 	return fmin((max < 40 ? 2 : 1) * (below > above ? below : above) + 1 / total, 1);
+}
+
+double
+ks_tdgst_bound(const void *td, int kind, double q)
+{
+	double total;
+	int exact = ks_tdgst_with_list(td, kind, KS_TDGST_ABSORBED, exact_total, &total);
+
+	return exact && total > 0 && !isnan(q) ? 0 :
+	    ks_tdgst_bound_of(ks_tdgst_maxctds(td, kind), total, q);
 }

@@ -214,12 +214,27 @@ local function tdgst(kind, name)
   end
 end
 
---- A t-digest: quantiles of any distribution, most exact at both ends.
+--- A t-digest: quantiles of any distribution, most exact in the upper tail: see `tdgst_error_bound`.
+-- Values have to be below 2^(60 - f) (tdgstclust32: 2^(28 - f)), where f is `prec` rounded up to 2, 4, 6, 8, 16, 32,
+-- 48 or 60 (28): with 4 below 2^56 (2^24), with the default 10 below 2^44 (2^12). Others are "EOVERFLOW".
 -- @function tdgstclust64
 -- @number nctds centroids; 24 bytes each (tdgstclust32: 16 bytes, smaller range)
--- @number[opt=10] prec fractional bits of the means
+-- @number[opt=10] prec fractional bits of the means, 0 to 64
 stats.tdgstclust32 = tdgst("TDGSTCLUST32", "tdgstclust32")
 stats.tdgstclust64 = tdgst("TDGSTCLUST64", "tdgstclust64")
+
+--- How far the rank of a digest's quantile may be from q at most, as a share of the samples; `blob:rank_error` is
+-- that of one blob. `statsblob.h` has a table, and how the bound was found; mostly the error is a hundredth of it.
+-- @int nctds centroids, 1 to 4094
+-- @int samples how many it has seen, at most 2^53
+-- @number q 0..1
+-- @treturn number
+function stats.tdgst_error_bound(nctds, samples, q)
+  nctds = whole(nctds, 1, "tdgst_error_bound", 1, 4094)
+  samples = whole(samples, 2, "tdgst_error_bound", 0, MOST)
+  if type(q) ~= "number" or not (q >= 0 and q <= 1) then bad(2, 3, "tdgst_error_bound", "number from 0 to 1", q) end
+  return core.error_bound(nctds, samples, q)
+end
 
 -- Templates ---------------------------------------------------------------------------
 
@@ -447,6 +462,13 @@ end
 -- @int id
 -- @number q 0..1
 -- @return value[, bound of error], or nil, message, "ENOENT" (no samples) | "EINVAL"
+
+--- How far the rank of `quantile(id, q)` may be from q at most, as a share of the samples: with 0.001, what is
+-- given for 0.99 lies between the 0.989 and the 0.991 quantile. Of VOIs with a t-digest; 0 while it is exact.
+-- @function blob:rank_error
+-- @int id
+-- @number q 0..1
+-- @return share, or nil, message, "ENOENT" (no samples) | "EINVAL" (no digest)
 
 --- The share of samples at or below x.
 -- @function blob:cdf
