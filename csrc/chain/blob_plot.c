@@ -75,8 +75,10 @@ add_head(struct ks_buf *b, const struct histogram *h)
 	const char *unit = h->meta != NULL ? h->meta->unit : "";
 	char title[64];
 
-	(void)snprintf(title, sizeof(title), *unit != '\0' && strlen(unit) < 12 ? "%.*s (%s)" : "%.*s",
-	    (int)h->voi_len, h->voi, unit);
+	if (*unit != '\0' && strlen(unit) < 12)
+		(void)snprintf(title, sizeof(title), "%.*s (%s)", (int)h->voi_len, h->voi, unit);
+	else
+		(void)snprintf(title, sizeof(title), "%.*s", (int)h->voi_len, h->voi);
 	ks_buf_addc(b, '\t');
 	ks_distribution_head(b, title);
 }

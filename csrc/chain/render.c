@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/number.h"
-#include "chain/chain.h"
 #include "chain/blob_plot.h"
+#include "chain/chain.h"
 #include "chain/histogram_plot.h"
 #include "model/blobstat.h"
 
@@ -149,7 +149,7 @@ add_padded(struct ks_buf *b, const char *s, size_t n, size_t width)
 		ks_buf_addc(b, ' ');
 }
 
-/* Whether the i-th statistic of a statsblob kstat is drawn: the counts of a histogram, and its bounds with them. */
+/* Whether the i-th statistic of a statsblob kstat is drawn: counts of a histogram, and their bounds. */
 static bool
 is_drawn(const struct render *r, const kstat_t *ksp, size_t i)
 {

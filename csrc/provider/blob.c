@@ -88,22 +88,28 @@ check_name(const struct statsblob_tpl *t, uint32_t i)
 	const char *name = voi_name(t, i, made);
 
 	if (strlen(name) > most)
-		return ks_fail(EINVAL, "the value of interest %.64s: published, its name may have at most %zu bytes",
-		    name, most);
+		return ks_fail(EINVAL,
+		    "the value of interest %.64s: published, its name may have at most %zu bytes", name,
+		    most);
 	for (const char *p = name; *p != '\0'; p++) {
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			return ks_fail(EINVAL, "the name of the value of interest %u contains a control character",
+			return ks_fail(EINVAL,
+			    "the name of the value of interest %u contains a control character",
 			    (unsigned)i);
 	}
 	/* Names given are unique in a template. */
 	for (uint32_t k = 0; name == made && k < slots; k++) {
-		if (k != i && ks_sb_voi(t->image, k)->id >= 0 && strcmp(voi_name(t, k, other), name) == 0)
+		if (k != i && ks_sb_voi(t->image, k)->id >= 0 &&
+		    strcmp(voi_name(t, k, other), name) == 0)
 			return ks_fail(EINVAL, "two values of interest are called %s", name);
 	}
 	return 0;
 }
 
-/* Whether blobs of the template can be published; stores the number of its VOIs. 0, or -1 with errno EINVAL. */
+/*
+ * Whether blobs of the template can be published; stores the number of its VOIs. 0, or -1 with
+ * errno EINVAL.
+ */
 static int
 check_template(const struct statsblob_tpl *t, uint_t shards, uint32_t *nvois)
 {
@@ -176,7 +182,8 @@ fill(struct made *m, struct statsblob_tpl *t, uint32_t nvois, uint_t shards)
 	*head_of(b) = h;
 	for (uint32_t i = 0; i < slots; i++) {
 		if (ks_sb_voi(t->image, i)->id >= 0)
-			ks_blob_voi_set(&vois_of(b)[at++], (int32_t)i, voi_name(t, i, made), NULL, NULL);
+			ks_blob_voi_set(&vois_of(b)[at++], (int32_t)i, voi_name(t, i, made), NULL,
+			    NULL);
 	}
 	head_of(b)->check = head_check(b);
 	for (uint32_t i = 0; i < shards; i++)

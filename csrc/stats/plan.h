@@ -1,8 +1,9 @@
 /*
  * plan.h - how to count in a template's histograms quickly: worked out once when the first
- * blob of the template's form is made, found by the blob's template hash, never freed. A blob's layout is fixed by its
- * ABI, so nothing of this can live in the blob; a blob whose hash has no plan is updated
- * by the definition (ks_hist_slot), only slower. SPDX-License-Identifier: MIT
+ * blob of the template's form is made, found by the blob's template hash, never freed. A
+ * blob's layout is fixed by its ABI, so nothing of this can live in the blob; a blob whose
+ * hash has no plan is updated by the definition (ks_hist_slot), only slower.
+ * SPDX-License-Identifier: MIT
  *
  * Whatever the buckets, overlapping and unsorted ones included, they cut the range of
  * values into intervals, and each interval has one counter. A plan holds where the

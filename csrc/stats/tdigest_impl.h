@@ -527,7 +527,7 @@ struct ks_tdgst_work {
 #define KS_TDGST_WORK(sc) \
 	(&(struct ks_tdgst_work){ { (sc).sort[0], (sc).sort[1] }, (sc).bucket, (sc).item })
 
-/* Calls fn with scratch memory for a digest of n nodes, more than KS_TDGST_SMALL, and returns what it returns. */
+/* Calls fn with scratch memory for a digest of n nodes, more than KS_TDGST_SMALL; returns its result. */
 typedef int ks_tdgst_job(const struct ks_tdgst_work *wk, void *ctx);
 int ks_tdgst_with_scratch(size_t n, ks_tdgst_job *fn, void *ctx);
 

@@ -449,7 +449,8 @@ update_narrow(struct statsblob *b, int32_t id, int64_t v, bool rel)
 		           : stats_voi_update_abs_ulong(b, id, (unsigned long)v);
 	default:
 		ctl = q_voi_ctl(ks_sb(b), voi);
-		return update_q_fix(b, voi, ctl, v * ((__int128)1 << ks_q_frac(voi->dtype, ctl)), rel);
+		return update_q_fix(b, voi, ctl, v * ((__int128)1 << ks_q_frac(voi->dtype, ctl)),
+		    rel);
 	}
 }
 
