@@ -48,6 +48,7 @@ enum ks_tdgst_mode {
 #define KS_TDGST_NWAIT(n) (2 * (n)) /* no more wait in a digest of n nodes */
 #define KS_TDGST_ENDS 4    /* from so many nodes on the first and last item are never merged */
 #define KS_TDGST_LARGE 100 /* from so many nodes on speed comes before accuracy */
+#define KS_TDGST_MANY 24576 /* until there are so many samples large digests have fewer cells */
 #define KS_TDGST_SMALL 128 /* digests of so many nodes are merged in little stack */
 
 struct ks_tdgst_scale {
@@ -293,11 +294,13 @@ td_nwaiting(const void *td, int kind)
  * To how many nodes at most a digest of max nodes is compressed. Free ones hold samples that
  * wait: those of small digests the kept ones below, which is worth more than a few more
  * centroids; in large ones that more can wait makes up in speed what it costs in accuracy.
+ * (Those have still fewer centroids at first: as long as a batch is much of all there is, one
+ * that is large is worth more.)
  */
 KS_TDGST_INLINE size_t
 td_target(size_t max)
 {
-	return max < KS_TDGST_ENDS ? max : max < KS_TDGST_LARGE ? max * 3 / 4 : max * 9 / 16;
+	return max < KS_TDGST_ENDS ? max : max < KS_TDGST_LARGE ? max * 3 / 4 : max * 11 / 16;
 }
 
 /*

@@ -142,6 +142,8 @@ ks_tdgst_cells(uint64_t total, size_t max, uint64_t kept)
 	uint64_t one = (UINT64_C(1) << 63) / total, end = UINT64_C(128) << 32;
 	struct ks_tdgst_cells cl = { td_target(max), 0, 0 };
 
+	if (max >= KS_TDGST_LARGE && total < KS_TDGST_MANY)
+		cl.n = max * 9 / 16;
 	if (max >= KS_TDGST_ENDS) { /* without the least sample and those kept, or the greatest */
 		cl.n -= kept > 0 ? 1 : 2;
 		cl.k = ks_tdgst_k_of(tab, one);
