@@ -75,7 +75,8 @@ check_array(const void *td, int kind, size_t cur, size_t max)
 	struct ks_tdgst_item it, last = { INT64_MIN, 0 };
 	const uint8_t *node;
 
-	if (mode > KS_TDGST_WIDE)
+	/* A count that could get to 2^64, one sample after the other, is none that grew so. */
+	if (mode > KS_TDGST_WIDE || count > UINT64_MAX - (UINT64_C(1) << 62))
 		return false;
 	places = td_places(kind, mode, cur, max);
 	if (left > places)

@@ -638,6 +638,14 @@ check_hostile(void)
 			free(good);
 		}
 	CHECK(accepted > 10000 && refused > 10000);
+	/* a count that the next sample would take to 0 */
+	good = new_digest(KS_TDGST64, 3, 4);
+	for (i = 0; i < 20; i++)
+		CHECK(ks_tdgst_add_u64(good, KS_TDGST64, i, UINT64_MAX) == 0);
+	CHECK(ks_tdgst_check(good, ks_tdgst_size(KS_TDGST64, 3), KS_TDGST64) == 0);
+	memset(good, 0xff, sizeof(uint64_t));
+	CHECK(ks_tdgst_check(good, ks_tdgst_size(KS_TDGST64, 3), KS_TDGST64) == EINVAL);
+	free(good);
 	return 0;
 }
 
