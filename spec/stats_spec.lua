@@ -656,6 +656,22 @@ main(int argc, char **argv)
       end
     end)
 
+    it("whose digest counts further than one can are refused", function()
+      local tpl = assert(stats.template("counted"))
+      assert(tpl:add_voi(0, "v", "s64", { stats.tdgstclust64(10, 4) }))
+      local b = tpl:blob()
+      for v = 1, 1003 do b:update(0, v * 37 % 1009) end
+      local s = b:bytes()
+      local at = assert(s:find("\235\3\0\0\0\0\0\0", 1, true)) -- 1003
+      local function counting(text)
+        return stats.from_bytes(s:sub(1, at - 1) .. text .. s:sub(at + 8))
+      end
+      assert.equal("EINVAL", (select(3, counting(("\255"):rep(8)))))
+      local c = assert(counting(("\0"):rep(7) .. "\128")) -- 2^63: its weights were halved
+      for v = 1, 1000 do assert(c:update(0, v)) end
+      assert.is_true(c:quantile(0, 0.5) > 0)
+    end)
+
     it("with any byte changed never break what works on them", function()
       local b = rtt():blob()
       for v = 1, 60 do b:update(0, v) end
