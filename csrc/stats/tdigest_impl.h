@@ -184,8 +184,6 @@ td_smplcnt(const void *td, int kind)
 	return v32;
 }
 
-#define KS_TDGST_COUNTMAX ((uint64_t)INT64_MAX + (UINT64_C(1) << 62)) /* no digest counts as far */
-
 /*
  * Adds to the sample count. It stops at 2^32-1 or, adding weights, at 2^63-1, above which
  * samples that come one by one do not get it to 2^64.

@@ -98,7 +98,7 @@ check_array(const void *td, int kind, size_t cur, size_t max)
 	if (kind == KS_TDGST64 && places - left > most - sum)
 		return false;
 	sum += places - left;
-	if (count <= td_limit(kind) ? sum != count : sum == 0 || count > KS_TDGST_COUNTMAX)
+	if (count <= td_limit(kind) ? sum != count : sum == 0)
 		return false;
 	return check_waiting(td, kind, mode, left, places, max);
 }
