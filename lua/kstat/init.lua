@@ -101,7 +101,9 @@ end
 
 --- Names the figures that a report takes of a kstat at every tick, for k:figures().
 -- @tparam {[string]={string,...}} list by the figure's name { how, statistic, … }: the sum of these
--- statistics, "rate" as k:rate() has them, "delta" as k:get() of a difference, "now" as k:now():get()
+-- statistics, "rate" as k:rate() has them (per second), "delta" as k:get() of a difference, "now" as
+-- k:now():get(); in the statistics' own units, times in seconds. Names of statistics have at most 30 bytes, and
+-- there are at most 1,000 figures
 -- @treturn figures
 -- @raise on a mistake, naming the figure
 -- @usage local figures = kstat.figures({ faults = { "rate", "hat_fault", "as_fault" } })

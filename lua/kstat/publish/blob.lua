@@ -96,31 +96,21 @@ if library.fn then
         return nil, message, errname
     end
 
-    function blob_methods.update(self, voi, v)
-        local record, rc = self.record
-        if record and type(voi) == "number" and tobit(voi) == voi and type(v) == "number" then
-            rc = update(record, voi, v, false)
-        else
-            rc = other(self, voi, v, false)
+    local function updater(rel)
+        return function(self, voi, v)
+            local record, rc = self.record
+            if record and type(voi) == "number" and tobit(voi) == voi and type(v) == "number" then
+                rc = update(record, voi, v, rel)
+            else
+                rc = other(self, voi, v, rel)
+            end
+            if rc == 0 then
+                return true
+            end
+            return failed()
         end
-        if rc == 0 then
-            return true
-        end
-        return failed()
     end
-
-    function blob_methods.add(self, voi, v)
-        local record, rc = self.record
-        if record and type(voi) == "number" and tobit(voi) == voi and type(v) == "number" then
-            rc = update(record, voi, v, true)
-        else
-            rc = other(self, voi, v, true)
-        end
-        if rc == 0 then
-            return true
-        end
-        return failed()
-    end
+    blob_methods.update, blob_methods.add = updater(false), updater(true)
 end
 
 local blob_fields = check.with_header("template", "vois", "shards")
@@ -167,12 +157,8 @@ function M.blob(self, spec)
     end
     local ok
     local vois = core.blob_vois(box)
-    ok, message, errname = describe_vois(box, vois, spec.vois or {})
-    if ok then
-        ok, message, errname = core.install(box)
-    end
+    ok, message, errname = object.install(box, describe_vois(box, vois, spec.vois or {}))
     if not ok then
-        core.delete(box)
         return nil, message, errname
     end
     local k = object.new(box, module, instance, name, class)

@@ -45,9 +45,8 @@ function M.histogram(self, spec)
         return nil, message, errname
     end
     local ok
-    ok, message, errname = core.install(box)
+    ok, message, errname = object.install(box, true)
     if not ok then
-        core.delete(box)
         return nil, message, errname
     end
     local k = object.new(box, module, instance, name, class)

@@ -163,11 +163,8 @@ function M.named(self, spec)
     if ok then
         ok, message, errname = core.shards(box, shards)
     end
-    if ok then
-        ok, message, errname = core.install(box)
-    end
+    ok, message, errname = object.install(box, ok, message, errname)
     if not ok then
-        core.delete(box)
         return nil, message, errname
     end
     local k = object.new(box, module, instance, name, class)
@@ -213,9 +210,8 @@ function M.intr(self, spec)
         return nil, message, errname
     end
     local ok
-    ok, message, errname = core.install(box)
+    ok, message, errname = object.install(box, true)
     if not ok then
-        core.delete(box)
         return nil, message, errname
     end
     local k = object.new(box, module, instance, name, class)

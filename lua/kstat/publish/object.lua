@@ -31,6 +31,18 @@ function M.new(box, module, instance, name, class)
     return { box = box, module = module, instance = instance, name = name, class = class }
 end
 
+-- Installs a kstat if what was done to it before worked (ok, message, errname); deletes it else.
+function M.install(box, ok, message, errname)
+    if ok then
+        ok, message, errname = core.install(box)
+    end
+    if not ok then
+        core.delete(box)
+        return nil, message, errname
+    end
+    return true
+end
+
 function M.flags(spec)
     return (spec.persistent and PERSISTENT or 0) + (spec.writable and WRITABLE or 0)
 end
@@ -64,9 +76,8 @@ function M.create(self, spec, kstat_type, ndata, prepare)
         prepare(box)
     end
     local ok
-    ok, message, errname = core.install(box)
+    ok, message, errname = M.install(box, true)
     if not ok then
-        core.delete(box)
         return nil, message, errname
     end
     return M.new(box, module, instance, name, class)
