@@ -2,44 +2,56 @@
 local run = require("support.run")
 
 describe("the example", function()
-  local dir
+  local dir, pid
 
   before_each(function()
-    dir = os.tmpname()
-    os.remove(dir)
-    assert(os.execute("mkdir " .. dir))
+    dir = run.directory()
   end)
 
-  after_each(function() os.execute("rm -rf " .. dir) end)
-
-  -- Starts a program, and gives what kstat prints while it runs.
-  local function watch(program, ...)
-    local environment = ("KSTAT_DIR=%s KSTAT_PROC=%s KSTAT_SYS=%s"):format(dir, dir, dir)
-    local lines = {
-      ("%s %s 20 >%s/out 2>&1 & pid=$!"):format(environment, program, dir),
-      -- On a busy machine it takes its time to start.
-      "for i in $(seq 100); do",
-      ("%s %s/%s -q && break; sleep 0.1; done; sleep 0.3"):format(environment, run.bin, (...)),
-    }
-    for _, command in ipairs({ ... }) do
-      lines[#lines + 1] = ("%s %s/%s"):format(environment, run.bin, command)
+  after_each(function()
+    if pid then
+      run.stop(pid, "KILL")
+      pid = nil
     end
-    lines[#lines + 1] = ("kill $pid; cat %s/out >&2"):format(dir)
-    local r = run.shell(table.concat(lines, "\n"))
-    assert.equal("", r.err)
+    run.remove_directory(dir)
+  end)
+
+  -- Starts a program that runs until it is ended, and gives what these commands print, one after the other,
+  -- once `enough` says so of it.
+  local function watch(program, commands, enough)
+    local environment = ("env KSTAT_DIR=%s KSTAT_PROC=%s KSTAT_SYS=%s"):format(dir, dir, dir)
+    pid = run.start(("%s %s 86400"):format(environment, program), dir .. "/out")
+    local line = ("%s %s/"):format(environment, run.bin)
+    line = line .. table.concat(commands, "\n" .. line)
+    local r
+    run.await("the figures of " .. program, function()
+      r = run.shell(line)
+      assert(run.alive(pid), r.err .. run.read_file(dir .. "/out"))
+      return r.err == "" and enough(r.out)
+    end)
+    run.stop(pid)
+    pid = nil
+    assert.equal("", run.read_file(dir .. "/out"))
     return r.out
+  end
+
+  -- The number behind a name in what kstat -p prints; 0 if it is not there.
+  local function number(out, name)
+    return tonumber(out:match(name .. "\t(%d+)\n") or 0)
   end
 
   it("workqueue.lua shows its jobs, their queue and their times", function()
     local abi = _VERSION:match("%d%.%d")
     local program = ("LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='%s/lib/lua/%s/?.so;;' %s %s"):format(
       run.build, abi, run.lua, "examples/workqueue.lua")
-    local out = watch(program, "kstat -p workqueue::jobs workqueue::queue", "kstat -p workqueue::job_ns")
+    -- Jobs before their queue: it is never behind what was counted earlier.
+    local out = watch(program, { "kstat -p workqueue::jobs", "kstat -p workqueue::queue", "kstat -p workqueue::job_ns" },
+      function(text)
+        return number(text, "jobs:small") > 0 and number(text, "jobs:large") > 0
+          and number(text, "queue:wlentime") > number(text, "queue:wtime")
+      end)
     assert.matches("workqueue:0:jobs:state\tworking\n", out)
-    local small, large = tonumber(out:match("jobs:small\t(%d+)")), tonumber(out:match("jobs:large\t(%d+)"))
-    assert.is_true(small > 0 and large > 0)
-    assert.is_true(tonumber(out:match("queue:reads\t(%d+)")) >= small + large)
-    assert.is_true(tonumber(out:match("queue:wlentime\t(%d+)")) > tonumber(out:match("queue:wtime\t(%d+)")))
+    assert.is_true(number(out, "queue:reads") >= number(out, "jobs:small") + number(out, "jobs:large"))
     assert.matches("job_ns:buckets\t%[%d+,", out)
     assert.matches("job_ns:type\tlog10_lin\n", out)
   end)
@@ -49,14 +61,12 @@ describe("the example", function()
       "-o %s/provider -L%s/lib -lkstat -lpthread -Wl,-rpath,%s/lib"):format(os.getenv("KSTAT_CFLAGS") or "", dir,
       run.build, run.build))
     assert.equal("", cc.err)
-    local out = watch(dir .. "/provider", "kstat -p provider:::", "kstat -d provider::counters:bytes")
-    local requests = tonumber(out:match("counters:requests\t(%d+)"))
-    local bytes = tonumber(out:match("counters:bytes\t(%d+)"))
-    assert.is_true(requests > 100 and bytes > requests)
+    local out = watch(dir .. "/provider", { "kstat -p provider:::", "kstat -d provider::counters:bytes" },
+      function(text) return number(text, "counters:requests") > 100 and number(text, "queue:reads") > 100 end)
+    assert.is_true(number(out, "counters:bytes") > number(out, "counters:requests"))
     assert.matches("sizes:buckets\t%[%d+,", out)
     assert.matches("bytes of all requests", out)
-    local reads, nread = tonumber(out:match("queue:reads\t(%d+)")), tonumber(out:match("queue:nread\t(%d+)"))
-    assert.is_true(nread > reads)
+    assert.is_true(number(out, "queue:nread") > number(out, "queue:reads"))
   end)
 
   it("percentiles.c merges its workers and says how exact its answers are", function()

@@ -50,6 +50,41 @@ function M.shell(line)
   return result
 end
 
+--- Waits for what other processes do, on a machine of any speed: asks until condition() returns neither
+-- nil nor false, and returns that. Fails after a minute or more.
+function M.await(what, condition)
+  for _ = 1, 1200 do
+    local result = condition()
+    if result then
+      return result
+    end
+    M.shell("sleep 0.05")
+  end
+  error("waited too long for " .. what, 2)
+end
+
+--- Starts a program in the background; returns the id of its process, which M.stop wants.
+-- program: what sh can exec, such as "env NAME=value program argument"; out: the file for what it prints.
+function M.start(program, out)
+  return M.shell(("{ exec %s; } >%s 2>&1 </dev/null & echo $!"):format(program, M.quote(out))).out:match("%d+")
+end
+
+--- Whether a process is there and has not ended.
+function M.alive(pid)
+  local f = io.open(("/proc/%s/stat"):format(pid))
+  local text = f and f:read("*a")
+  if f then
+    f:close()
+  end
+  return text ~= nil and text:find("%) [^ZX][^)]*$") ~= nil
+end
+
+--- Ends a process by a signal (TERM if there is none) and waits for its end.
+function M.stop(pid, signal)
+  M.shell(("kill -%s %s"):format(signal or "TERM", pid))
+  M.await("the end of process " .. pid, function() return not M.alive(pid) end)
+end
+
 --- As shell, for make and what it runs: as if no make had started the specs.
 function M.tool(line)
   return M.shell("unset MAKEFLAGS; " .. line)
