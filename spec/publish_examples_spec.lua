@@ -45,7 +45,8 @@ describe("the example", function()
     local program = ("LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='%s/lib/lua/%s/?.so;;' %s %s"):format(
       run.build, abi, run.lua, "examples/workqueue.lua")
     -- Jobs before their queue: it is never behind what was counted earlier.
-    local out = watch(program, { "kstat -p workqueue::jobs", "kstat -p workqueue::queue", "kstat -p workqueue::job_ns" },
+    local out = watch(program,
+      { "kstat -p workqueue::jobs", "kstat -p workqueue::queue", "kstat -p workqueue::job_ns" },
       function(text)
         return number(text, "jobs:small") > 0 and number(text, "jobs:large") > 0
           and number(text, "queue:wlentime") > number(text, "queue:wtime")
