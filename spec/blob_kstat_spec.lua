@@ -52,8 +52,10 @@ describe("a statsblob kstat", function()
     local out = dir .. "/out"
     -- The publisher waits for the end of a pipe that this process holds open.
     local pipe = assert(io.popen(line .. " >" .. out .. " 2>&1", "w"))
-    run.shell(("while ! grep -q ready %s; do grep -q : %s && break; sleep 0.01; done"):format(out, out))
-    local ok, err = pcall(reader)
+    local ok, err = pcall(function()
+      run.await("the publisher", function() return run.shell("grep -qe ready -e : " .. out).status == 0 end)
+      reader()
+    end)
     pipe:close()
     local text = run.read_file(out)
     assert(ok, tostring(err) .. "\n" .. text)
@@ -195,10 +197,13 @@ describe("a statsblob kstat", function()
       ]])
       local last = 0
       for _ = 1, 5 do
-        local r = run.shell(("exec 2>%s/err; rm -f %s/go; %s >%s/go & "):format(dir, dir, line, dir) ..
-          ("while ! grep -q ready %s/go && kill -0 $!; do sleep 0.01; done; kill -9 $!; wait"):format(dir))
-        assert.falsy(r.err:find("lua"), r.err)
-        r = run.run({ "kstat", "-p", "spec:0:latency:/^rtt_[cs]/", env = environment() })
+        local pid = run.start("env " .. line, dir .. "/victim")
+        run.await("updates", function()
+          return run.read_file(dir .. "/victim") == "ready\n" or not run.alive(pid)
+        end)
+        run.stop(pid, "KILL")
+        assert.equal("ready\n", run.read_file(dir .. "/victim"))
+        local r = run.run({ "kstat", "-p", "spec:0:latency:/^rtt_[cs]/", env = environment() })
         local count, sum = r.out:match("rtt_count\t(%d+)\n"), r.out:match("rtt_sum\t(%d+)\n")
         assert.equal(count, sum, r.out .. r.err)
         assert.is_true(tonumber(count) >= last + 1000)
@@ -302,18 +307,20 @@ describe("a statsblob kstat", function()
 
   it("is what examples/latency.lua publishes", function()
     local line = command("latency", run.read_file("examples/latency.lua"))
-    local r = run.shell(("%s 20 >%s/out 2>&1 & pid=$!; i=0; "):format(line, dir) ..
-      ("while [ $i -lt 100 ] && ! ls %s/*.kseg >%s/ls 2>&1; do sleep 0.05; i=$((i+1)); done; "):format(dir, dir) ..
-      ("for i in 1 2; do sleep 0.1; KSTAT_DIR=%s %s/kstat -p 'latency::requests:/_p|_count/'; done; "):format(dir,
-        run.bin) .. ("kill $pid; cat %s/out >&2"):format(dir))
-    assert.equal("", r.err)
-    local last
-    for count in r.out:gmatch("latency:0:requests:rtt_count\t(%d+)\n") do
-      assert.is_true(not last or tonumber(count) > last)
-      last = tonumber(count)
+    local pid = run.start(("env %s 86400"):format(line), dir .. "/out")
+    finally(function() run.stop(pid, "KILL") end)
+    local last = 0
+    for _ = 1, 2 do
+      run.await("more requests", function()
+        assert.equal("", run.read_file(dir .. "/out"))
+        local r = run.run({ "kstat", "-p", "latency::requests:/_p|_count/", env = environment() })
+        local count = tonumber(r.out:match("latency:0:requests:rtt_count\t(%d+)\n") or 0)
+        assert.is_true(count >= last, r.out)
+        local more = count > last
+        last = count
+        return more and r.out:find("rtt_p999\t[%d.]+\n")
+      end)
     end
-    assert.is_true(last > 0)
-    assert.truthy(r.out:find("rtt_p999\t[%d.]+\n"))
   end)
 
   it("tells the caller of mistakes, and the rest by nil, message, errno", function()

@@ -119,9 +119,9 @@ describe("a capture", function()
       -- The second sample is written only when the first was shown.
       local result = run.shell(([[
 cd %s && mkfifo pipe && : >out
-exec 3<>pipe; timeout 20 %s p 2 pipe >out 3>&- &
+exec 3<>pipe; timeout 120 %s p 2 pipe >out 3>&- &
 cat one >&3
-i=0; until grep -q 'v	7' out || [ $i -gt 1000 ]; do sleep 0.01; i=$((i + 1)); done
+i=0; until grep -q 'v	7' out || [ $i -gt 1000 ]; do sleep 0.06; i=$((i + 1)); done
 grep -c 'v	7' out
 cat two >&3; exec 3>&-; wait; grep -c 'v	8' out]])
         :format(run.quote(directory), run.quote(run.build .. "/spec/core_capture")))

@@ -204,10 +204,13 @@ describe("kstat on this machine", function()
     end
   end)
 
-  it("prints three reports of the load, and waits between them", function()
-    local r = kstat("-p", "unix:0:system_misc:lbolt", "1", "2")
-    local first, second = r.out:match("^unix:0:system_misc:lbolt\t(%d+)\n\nunix:0:system_misc:lbolt\t(%d+)\n$")
-    assert.truthy(tonumber(second) - tonumber(first) >= 90, r.out)
+  it("prints two reports, and waits between them", function()
+    -- Where the first comes late, there is less time to the second.
+    run.await("two reports a second apart", function()
+      local r = kstat("-p", "unix:0:system_misc:lbolt", "1", "2")
+      local first, second = r.out:match("^unix:0:system_misc:lbolt\t(%d+)\n\nunix:0:system_misc:lbolt\t(%d+)\n$")
+      return assert(tonumber(second), r.out) - tonumber(first) >= 90
+    end)
   end)
 
   it("names files that cannot be read, each once, and shows the rest", function()

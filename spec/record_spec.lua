@@ -1,6 +1,7 @@
 -- kstatlua record and convert: what they leave behind when they are killed or the disk is full, and that
 -- nothing is lost on the way from one form to the other.
-local build = os.getenv("KSTAT_BUILD") or "build"
+local support = require("support.run")
+local build = support.build
 local host = build .. "/bin/kstatlua"
 local capture = "spec/vectors/kstat/host.jsonl"
 local dir
@@ -161,7 +162,10 @@ describe("recordings by command", function()
   end)
 
   it("are whole up to the last sample after kill -9", function()
-    run(("%s record -o %s/r unix 0.005 & pid=$!; sleep 0.6; kill -9 $pid; wait $pid"):format(host, dir))
+    local pid = support.start(("%s record -o %s/r unix 0.005"):format(host, dir), dir .. "/out")
+    finally(function() support.stop(pid, "KILL") end)
+    support.await("some samples", function() return samples(dir .. "/r") > 5 end)
+    support.stop(pid, "KILL")
     local before = samples(dir .. "/r")
     assert.is_true(before > 5)
     local _, status = run(("%s record -o %s/r unix 0.001 5"):format(host, dir))
@@ -179,8 +183,10 @@ describe("recordings by command", function()
   end)
 
   it("keep out a second recorder", function()
-    local text = run(("%s record -o %s/r unix 60 & pid=$!; sleep 0.3; %s record -o %s/r unix 1 1; kill $pid")
-      :format(host, dir, host, dir))
+    local pid = support.start(("%s record -o %s/r unix 86400"):format(host, dir), dir .. "/out")
+    finally(function() support.stop(pid) end)
+    support.await("its first sample", function() return samples(dir .. "/r") == 1 end)
+    local text = run(("%s record -o %s/r unix 1 1"):format(host, dir))
     assert.equals(("record: %s/r: another recorder writes it\n"):format(dir), text)
   end)
 

@@ -479,7 +479,7 @@ describe("top on a terminal", function()
   -- Runs a line and then shows how it ended, and whether the terminal's mode is what it was.
   local function guarded(line)
     return ("echo before; stty -g >%s/before; %s; echo status $?; stty -g >%s/after; cmp %s/before %s/after && " ..
-      "echo same; sleep 60"):format(dir, line, dir, dir, dir)
+      "echo same; sleep 999"):format(dir, line, dir, dir, dir)
   end
 
   local function assert_given_back()
@@ -631,7 +631,7 @@ describe("top on a terminal", function()
   end)
 
   it("is left alone where it can do nothing", function()
-    terminal = pty.start("TERM=dumb " .. kstatlua .. " -r " .. path .. " top app::slow:calls 1 1; echo done; sleep 60")
+    terminal = pty.start("TERM=dumb " .. kstatlua .. " -r " .. path .. " top app::slow:calls 1 1; echo done; sleep 999")
     assert.matches("^name +rate value unit\napp:0:slow:calls +0.00 +0\ndone\n", terminal:await("done\n"))
   end)
 end)

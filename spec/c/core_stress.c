@@ -1,12 +1,13 @@
 /*
  * core_stress.c - ten processes with four threads each update one I/O kstat, one NAMED kstat and one
- * histogram of a segment for some seconds, while readers in other processes look at them all the
- * time. No update may be lost, and no reader may see a record that never was.
+ * histogram of a segment for some seconds, longer where the machine is slow, while readers in other
+ * processes look at them all the time. No update may be lost, and no reader may see a record that never was.
  * Usage: core_stress [SECONDS [PROCESSES [THREADS]]], KSTAT_DIR set. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,9 @@
 
 enum { READ_BYTES = 4096, WRITE_BYTES = 512, READERS = 2, BUCKETS = 10 };
 
-/* What the updaters say they did; anonymous memory shared with them. */
+/* What the updaters say they did, and the readers so far; anonymous memory shared with them. */
 struct tally {
-	uint64_t reads, writes, waits, values[BUCKETS], failures;
+	uint64_t reads, writes, waits, values[BUCKETS], failures, looked[READERS];
 };
 
 static struct tally *tally;
@@ -239,7 +240,7 @@ look(kstat_ctl_t *kc, struct seen *s, unsigned most)
 }
 
 static void
-reader(unsigned most)
+reader(int number, unsigned most)
 {
 	kstat_ctl_t *kc = ks_chain_open_source(ks_source_segment_open(), NULL);
 	struct seen s;
@@ -248,8 +249,10 @@ reader(unsigned most)
 	memset(&s, 0, sizeof(s));
 	if (kc == NULL || kc->kc_chain == NULL)
 		give_up("reader");
-	while (!*stop && wrong == NULL)
+	while (!*stop && wrong == NULL) {
 		wrong = look(kc, &s, most);
+		__atomic_store_n(&tally->looked[number], s.reads, __ATOMIC_RELAXED);
+	}
 	if (wrong != NULL)
 		printf("torn: %s\n", wrong);
 	else
@@ -260,6 +263,21 @@ reader(unsigned most)
 }
 
 /* --- the whole --------------------------------------------------------------------------------------- */
+
+/* Whether enough was done to say something of it; what failed meanwhile ends it, too, when time is up. */
+static bool
+is_enough(void)
+{
+	uint64_t least = kstat_counter_get(kstat_counter(named, "plain")) / 20;
+
+	for (int i = 0; i < READERS; i++) {
+		uint64_t looked = __atomic_load_n(&tally->looked[i], __ATOMIC_RELAXED);
+
+		if (looked < least)
+			least = looked;
+	}
+	return least > 1000;
+}
 
 static int
 compare(const char *what, uint64_t got, uint64_t want)
@@ -321,9 +339,11 @@ main(int argc, char **argv)
 		if (pid == 0 && i < processes)
 			updater(threads);
 		if (pid == 0)
-			reader((unsigned)(processes * threads));
+			reader(i - processes, (unsigned)(processes * threads));
 	}
 	(void)usleep((useconds_t)(seconds * 1e6));
+	for (int i = 0; i < 1000 && !is_enough(); i++)
+		(void)usleep(60000);
 	*stop = 1;
 	while (wait(&status) > 0)
 		bad += status != 0;

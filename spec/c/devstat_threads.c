@@ -68,7 +68,7 @@ look_again_and_again(void *arg)
 	return NULL;
 }
 
-/* A child must see the devices, and soon. Its statinfo is the parent's, of a list before. */
+/* A child must see the devices, and not wait for ever. Its statinfo is the parent's, of a list before. */
 static void
 fork_and_look(struct statinfo *stats, const char *what)
 {
@@ -77,7 +77,7 @@ fork_and_look(struct statinfo *stats, const char *what)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		(void)alarm(20);
+		(void)alarm(120);
 		failures = 0;
 		look(stats);
 		/* The chain is another one: what was known of its devices may not be so. */
@@ -184,7 +184,7 @@ fork_in_update(kstat_t *ksp, int rw)
 	devstat_close();
 	forked = fork();
 	if (forked == 0)
-		(void)alarm(20);
+		(void)alarm(120);
 	return 0;
 }
 

@@ -51,7 +51,7 @@ main(void)
 			int id;
 
 			/* A child that waits for ever ends by this. */
-			(void)alarm(10);
+			(void)alarm(120);
 			id = stats_tpl_alloc("child", 0);
 			_exit(id >= 0 &&
 			    stats_tpl_add_voistats((uint32_t)id, 0, "v", VSD_DTYPE_INT_U64, NVSS(vss), vss, 0) ==

@@ -34,17 +34,14 @@ function session:send(...)
   self:tmux("send-keys -- %s", table.concat(words, " "))
 end
 
---- Waits until the terminal shows what the pattern (or plain text) says; fails after ten seconds.
+--- Waits until the terminal shows what the pattern (or plain text) says.
 function session:await(pattern, plain)
   local text
-  for _ = 1, 200 do
+  run.await(function() return ("the terminal to show '%s'; it shows:\n%s"):format(pattern, text) end, function()
     text = self:screen()
-    if text:find(pattern, 1, plain) then
-      return text
-    end
-    run.shell("sleep 0.05")
-  end
-  error(("the terminal does not show '%s' but:\n%s"):format(pattern, text), 2)
+    return text:find(pattern, 1, plain)
+  end)
+  return text
 end
 
 function session:resize(width, height)

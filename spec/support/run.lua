@@ -51,7 +51,8 @@ function M.shell(line)
 end
 
 --- Waits for what other processes do, on a machine of any speed: asks until condition() returns neither
--- nil nor false, and returns that. Fails after a minute or more.
+-- nil nor false, and returns that. Fails after a minute or more; `what`, a text or a function that gives
+-- one, says what it waited for.
 function M.await(what, condition)
   for _ = 1, 1200 do
     local result = condition()
@@ -60,7 +61,7 @@ function M.await(what, condition)
     end
     M.shell("sleep 0.05")
   end
-  error("waited too long for " .. what, 2)
+  error("waited too long for " .. (type(what) == "function" and what() or what), 2)
 end
 
 --- Starts a program in the background; returns the id of its process, which M.stop wants.
