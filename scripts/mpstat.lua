@@ -37,39 +37,53 @@ sys_figures, vm_figures = kstat.figures(sys_figures), kstat.figures(vm_figures)
 
 -- Turns ticks into percent.
 local function finish(row)
-  local all = row.stolen or 0
-  for _, column in ipairs(TIMES) do
-    all = all + (row[column[3]] or 0)
+  local user, kernel, wait, idle = row.user, row.kernel, row.wait, row.idle
+  local all = (user or 0) + (kernel or 0) + (wait or 0) + (idle or 0) + (row.stolen or 0)
+  if all > 0 then
+    row.usr, row.sys = user and 100 * user / all, kernel and 100 * kernel / all
+    row.wt, row.idl = wait and 100 * wait / all, idle and 100 * idle / all
   end
-  for _, column in ipairs(TIMES) do
-    row[column[1]] = row[column[3]] and all > 0 and 100 * row[column[3]] / all or nil
+end
+
+local function sum_of(list)
+  local sum = { SET = 0, sze = #list }
+  for _, row in ipairs(list) do
+    for field, n in pairs(row) do
+      if type(n) == "number" then
+        sum[field] = (sum[field] or 0) + n
+      end
+    end
   end
-  return row
+  return sum
 end
 
 local function rows(d, _, _, options)
-  local kstats = d:select(cpus)
-  local whole = options.aggregate or #kstats == 1 -- rows that stand for the machine, of which Linux knows more
+  local list = assert(d:rows(cpus, sys_figures))
+  local whole = options.aggregate or #list == 1 -- rows that stand for the machine, of which Linux knows more
   local machine = whole and d:lookup("unix", 0, "vm")
-  local solaris = not machine and d:lookup("cpu", kstats[1] and kstats[1].instance, "vm") ~= nil
-  local list, sum = {}, { SET = 0, sze = #kstats }
-  for i, k in ipairs(kstats) do
-    local row = k:figures(sys_figures, options.aggregate and sum or nil)
-    row.CPU = k.instance
-    local faults = solaris and d:lookup("cpu", k.instance, "vm")
-    row = faults and faults:figures(vm_figures, row) or row
-    list[i] = not options.aggregate and finish(row) or nil
+  for _, row in ipairs(list) do
+    if machine or not d:figures("cpu", row.instance, "vm", vm_figures, row) then
+      break -- on Solaris each CPU counts faults, on Linux none
+    end
   end
-  if machine and #kstats > 0 then
-    local row, all = machine:figures(vm_figures, list[1] or sum), d:lookup("unix", 0, "sys")
+  if options.aggregate then
+    list = { sum_of(list) }
+  end
+  if machine and list[1] then
+    local row, all = machine:figures(vm_figures, list[1]), d:lookup("unix", 0, "sys")
     row.csw = row.csw or all and all:rate("pswitch")
   end
-  return options.aggregate and { finish(sum) } or list
+  for _, row in ipairs(list) do
+    finish(row)
+  end
+  return list
 end
 
 local function columns(options)
-  local list = { { options.aggregate and "SET" or "CPU", width = 3, align = "right", format = "%d",
-    kind = "label" } }
+  local list = { { "CPU", "instance", width = 3, align = "right", format = "%d", kind = "label" } }
+  if options.aggregate then
+    list[1][1], list[1][2] = "SET", "SET"
+  end
   for _, column in ipairs(COUNTS) do
     list[#list + 1] = { column[1], width = column[2], format = "%.0f" }
   end

@@ -58,12 +58,9 @@ local function sys_figures(unit)
   return made -- one machine has one unit
 end
 
--- Sums that grow once a second by what is true then.
-local memory_sums = kstat.figures({
-  updates = { "delta", "updates" }, swap = { "delta", "swap_avail" }, free = { "delta", "freemem" },
-})
-local queue_sums = kstat.figures({
-  updates = { "delta", "updates" }, r = { "delta", "runque" }, b = { "delta", "waiting" }, w = { "delta", "swpque" },
+local memory_figures = kstat.figures({ swap = { "mean", "swap_avail" }, free = { "mean", "freemem" } })
+local queue_figures = kstat.figures({
+  r = { "mean", "runque" }, b = { "mean", "waiting" }, w = { "mean", "swpque" },
 })
 
 -- Adds figures of every kstat that the selector finds; of none the row stays what it is.
@@ -74,18 +71,14 @@ local function add_all(row, d, spec, figures)
   return row
 end
 
--- Puts sums as means of the interval into the row. Where no second ended in it the last mean stands.
-local means = {}
-local function add_means(row, d, name, figures)
-  local sums = d:figures("unix", 0, name, figures) or {}
-  local updates = sums.updates or 0
-  sums.updates = nil
-  for field, sum in pairs(sums) do
-    if updates > 0 then
-      means[field] = math.floor(sum / updates)
-    end
-    row[field] = means[field]
+-- The means of a kstat of sums; where no second ended in the interval the last ones stand.
+local last = {}
+local function means_of(d, name, figures)
+  local means = d:figures("unix", 0, name, figures)
+  if means and next(means) then
+    last[name] = means
   end
+  return last[name] or {}
 end
 
 -- Turns figures in pages into KB.
@@ -134,7 +127,8 @@ local function line(d, options)
   local linux = row ~= nil
   row = row or add_all({}, d, cpu_vm, figures)
   local per_page = (row.pagesize or 4096) / 1024
-  add_means(row, d, "vminfo", memory_sums)
+  local memory = means_of(d, "vminfo", memory_figures)
+  row.swap, row.free = memory.swap, memory.free
   local misc = not linux and d:lookup("unix", 0, "system_misc")
   row.de = misc and misc:now():get("deficit") or nil
   in_kilobytes(row, PAGES, per_page)
@@ -142,8 +136,8 @@ local function line(d, options)
     in_kilobytes(row, PAGING, per_page)
     return row
   end
-  add_means(row, d, "sysinfo", queue_sums)
-  row.w = not linux and row.w or nil
+  local queues = means_of(d, "sysinfo", queue_figures)
+  row.r, row.b, row.w = queues.r, queues.b, not linux and queues.w or nil
   row.si, row.so = row.swapin or row.pgswapin, row.swapout or row.pgswapout
   if linux then
     d:figures("unix", 0, "sys", sys_figures("cpu_nsec_"), row)

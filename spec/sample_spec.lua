@@ -155,6 +155,36 @@ describe("a difference", function()
     assert.matches("sample_spec.*string expected", raised(function() local _ = a:rate({}) end))
   end)
 
+  it("gives means of sums that grow once a second, rounded down", function()
+    local list = samples({
+      { named("a", 1, 10, '"updates":4,"free":100,"swap":7'), named("b", 1, 10, '"updates":4,"free":1') },
+      { named("a", 1, 14, '"updates":8,"free":141,"swap":15'), named("b", 1, 14, '"updates":4,"free":1') },
+    })
+    local d = list[2] - list[1]
+    local means = kstat.figures({ free = { "mean", "free" }, both = { "mean", "free", "swap" }, n = { "delta", "free" },
+      nothing = { "mean", "nothing" } })
+    assert.same({ free = 10, both = 12, n = 41 }, d:figures("app", 0, "a", means))
+    assert.same({ n = 0 }, d:figures("app", 0, "b", means)) -- no second ended
+  end)
+
+  it("gives a row of figures for each kstat that a selector matches", function()
+    local list = samples({
+      { named("a", 1, 10, '"n":100'), named("b", 1, 11, '"n":5') },
+      { named("b", 1, 13, '"n":6'), named("a", 1, 14, '"n":180') },
+    })
+    local d = list[2] - list[1]
+    local figures = kstat.figures({ rate = { "rate", "n" } })
+    assert.same({
+      { module = "app", instance = 0, name = "a", rate = 20 }, { module = "app", instance = 0, name = "b", rate = 0.5 },
+    }, d:rows("app", figures))
+    assert.same({}, d:rows("nothing", figures))
+    local rows, message, code = d:rows("/+/", figures)
+    assert.same({ false, "EINVAL" }, { rows or false, code })
+    assert.matches("^selector '/%+/'", message)
+    assert.matches("kstat.figures expected", raised(function() d:rows("app", {}) end))
+    assert.matches("difference expected", raised(function() d.rows({}, "app", figures) end))
+  end)
+
   it("gives many figures of a kstat at once, as rate(), get() and now() do", function()
     local list = samples({
       { named("a", 1, 10, '"n":100,"m":1,"x":1.5,"s":"t"'), named("b", 1, 11, '"n":5') },
@@ -171,7 +201,7 @@ describe("a difference", function()
     assert.same({ rate = 22.5, delta = 83.5, now = 186 }, row)
     local first = list[1]:since_creation():lookup("app", 0, "a"):figures(figures)
     assert.same({ rate = 101 / 9, delta = 101.5, now = 100 }, first)
-    assert.matches("sample_spec.*figure 'x': 'rate', 'delta' or 'now' expected",
+    assert.matches("sample_spec.*figure 'x': 'rate', 'delta', 'now' or 'mean' expected",
       raised(function() kstat.figures({ x = { "sum", "n" } }) end))
     assert.matches("sample_spec.*figure 'x': { how, statistic, ... } expected",
       raised(function() kstat.figures({ x = "n" }) end))

@@ -2,6 +2,7 @@
 #include "chain/figures.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "chain/chain.h"
 
 #define MOST_KSTATS 4096 /* that places are remembered of */
+#define UPDATES "updates"  /* what counts the additions to sums */
 
 struct term {
 	char stat[KSTAT_STRLEN];
@@ -36,8 +38,10 @@ struct places {
 
 struct ks_figures {
 	size_t n;
-	struct term *term; /* owned */
+	struct term *term; /* owned; the figure of UPDATES, which means are divided by, is n */
 	size_t nterm;
+	bool *mean; /* owned; whether each figure is one */
+	bool means; /* whether any is */
 	struct places *kstat; /* owned */
 	size_t nkstat;
 	size_t next; /* who is likely to come: reports ask in the same order at every tick */
@@ -48,8 +52,12 @@ ks_figures_new(size_t n)
 {
 	struct ks_figures *f = calloc(1, sizeof(*f));
 
-	if (f == NULL)
+	if (f != NULL)
+		f->mean = calloc(n > 0 ? n : 1, sizeof(*f->mean));
+	if (f == NULL || f->mean == NULL) {
+		free(f);
 		return ks_fail_null(ENOMEM, "out of memory");
+	}
 	f->n = n;
 	return f;
 }
@@ -76,18 +84,15 @@ ks_figures_free(struct ks_figures *f)
 	forget(f);
 	free(f->kstat);
 	free(f->term);
+	free(f->mean);
 	free(f);
 }
 
-int
-ks_figures_add(struct ks_figures *f, size_t i, enum ks_how how, const char *stat)
+static int
+add_term(struct ks_figures *f, size_t i, enum ks_how how, const char *stat)
 {
-	struct term *term;
+	struct term *term = realloc(f->term, (f->nterm + 1) * sizeof(*term));
 
-	if (strlen(stat) >= KSTAT_STRLEN)
-		return ks_fail(EINVAL, "statistic '%.40s': longer than %d bytes", stat, KSTAT_STRLEN - 1);
-	forget(f);
-	term = realloc(f->term, (f->nterm + 1) * sizeof(*term));
 	if (term == NULL)
 		return ks_fail(ENOMEM, "out of memory");
 	f->term = term;
@@ -95,6 +100,21 @@ ks_figures_add(struct ks_figures *f, size_t i, enum ks_how how, const char *stat
 	*term = (struct term){ .figure = i, .how = how };
 	memcpy(term->stat, stat, strlen(stat));
 	return 0;
+}
+
+int
+ks_figures_add(struct ks_figures *f, size_t i, enum ks_how how, const char *stat)
+{
+	if (strlen(stat) >= KSTAT_STRLEN)
+		return ks_fail(EINVAL, "statistic '%.40s': longer than %d bytes", stat, KSTAT_STRLEN - 1);
+	forget(f);
+	if (how == KS_HOW_MEAN && !f->means) {
+		if (add_term(f, f->n, KS_HOW_DELTA, UPDATES) != 0)
+			return -1;
+		f->means = true;
+	}
+	f->mean[i] = how == KS_HOW_MEAN;
+	return add_term(f, i, how, stat);
 }
 
 static bool
@@ -193,7 +213,7 @@ read_term(const struct term *t, const struct place *at, const struct ks_delta *d
 	if (t->how == KS_HOW_RATE &&
 	    (d->elapsed <= 0 || at->kind == KS_KIND_TEXT || at->kind == KS_KIND_TIME))
 		return false;
-	if (t->how == KS_HOW_RATE || (t->how == KS_HOW_DELTA && counter && !d->reset)) {
+	if (t->how == KS_HOW_RATE || (t->how != KS_HOW_NOW && counter && !d->reset)) {
 		if (d->reset)
 			before = v;
 		else if (!value_at(prev, t->stat, at, &before))
@@ -209,6 +229,19 @@ read_term(const struct term *t, const struct place *at, const struct ks_delta *d
 	return true;
 }
 
+/* Makes means of sums. */
+static void
+divide(const struct ks_figures *f, const struct ks_figure *updates, struct ks_figure *out)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		if (!f->mean[i])
+			continue;
+		out[i].known &= updates->known && updates->sum > 0;
+		if (out[i].known)
+			out[i].sum = floor(out[i].sum / updates->sum);
+	}
+}
+
 void
 ks_figures_read(struct ks_figures *f, const struct ks_delta *d, kstat_ctl_t *kc,
     struct ks_figure *out)
@@ -216,6 +249,7 @@ ks_figures_read(struct ks_figures *f, const struct ks_delta *d, kstat_ctl_t *kc,
 	/* In a capture a kstat may have other statistics in each sample. */
 	bool remember = kc != NULL && !ks_chain_is_replay(kc);
 	const struct place *at = remember ? places_of(f, d->now, kc) : NULL;
+	struct ks_figure updates = { 0, false };
 	struct ks_cursor now, prev;
 
 	for (size_t i = 0; i < f->n; i++)
@@ -225,6 +259,7 @@ ks_figures_read(struct ks_figures *f, const struct ks_delta *d, kstat_ctl_t *kc,
 		ks_cursor_open(&prev, d->prev);
 	for (size_t i = 0; i < f->nterm; i++) {
 		const struct term *t = &f->term[i];
+		struct ks_figure *figure = t->figure < f->n ? &out[t->figure] : &updates;
 		struct place here = { .known = false };
 		struct ks_value v;
 		double number;
@@ -234,8 +269,10 @@ ks_figures_read(struct ks_figures *f, const struct ks_delta *d, kstat_ctl_t *kc,
 			here.kind = ks_delta_kind(kc, d->now, t->stat, &v);
 		}
 		if (read_term(t, at != NULL ? &at[i] : &here, d, &now, &prev, &number)) {
-			out[t->figure].sum += number;
-			out[t->figure].known = true;
+			figure->sum += number;
+			figure->known = true;
 		}
 	}
+	if (f->means)
+		divide(f, &updates, out);
 }

@@ -15,7 +15,12 @@
 enum ks_how {
 	KS_HOW_RATE,  /* change per second, see ks_delta_rate() */
 	KS_HOW_DELTA, /* a counter's change, a gauge as it is now: see ks_delta_cursor_next() */
-	KS_HOW_NOW    /* as it is in the later sample */
+	KS_HOW_NOW,   /* as it is in the later sample */
+	/*
+	 * Of a sum to which once a second something is added, as in unix:0:vminfo: its mean over the
+	 * interval, rounded down. A statistic `updates` counts the additions; unknown if there was none.
+	 */
+	KS_HOW_MEAN
 };
 
 struct ks_figure {
@@ -28,7 +33,10 @@ struct ks_figures;
 /* n figures without statistics; owned by the caller. NULL with errno ENOMEM. */
 struct ks_figures *ks_figures_new(size_t n);
 
-/* Adds a statistic to figure i < n. 0, or -1 with errno ENOMEM, or EINVAL: the name is too long. */
+/*
+ * Adds a statistic to figure i < n; all those of a figure are taken alike. 0, or -1 with errno ENOMEM, or
+ * EINVAL: the name is too long.
+ */
 int ks_figures_add(struct ks_figures *f, size_t i, enum ks_how how, const char *stat);
 
 size_t ks_figures_count(const struct ks_figures *f);

@@ -146,13 +146,13 @@ ks_scan_damage(struct ks_scan *scan, const char *fmt, ...)
 
 /* Nothing of this source can have changed: all its kstats count as offered. */
 static void
-keep_all(struct ks_chain *chain, const struct ks_scan *scan)
+keep_all(struct ks_chain *chain, const struct ks_source *source, uint64_t number)
 {
 	if (chain->nodes.first == NULL)
 		return;
 	for (kstat_t *k = &chain->nodes.first->k; k != NULL; k = k->ks_next) {
-		if (((struct ks_node *)k)->source == scan->source)
-			((struct ks_node *)k)->seen = scan->number;
+		if (((struct ks_node *)k)->source == source)
+			((struct ks_node *)k)->seen = number;
 	}
 }
 
@@ -182,8 +182,8 @@ int
 ks_chain_scan(struct ks_chain *chain)
 {
 	struct ks_scan scan = { .chain = chain, .number = ++chain->scans };
-	bool failed = false;
-	int error = 0, removed;
+	bool offered[KS_MOST_SOURCES], any = false, failed = false;
+	int error = 0, removed = 0;
 	char message[512] = "";
 
 	chain->nchanges = 0;
@@ -193,16 +193,22 @@ ks_chain_scan(struct ks_chain *chain)
 		scan.source = chain->source[i];
 		scan.expected = chain->nodes.first;
 		rc = scan.source->ops->scan(scan.source, &scan);
-		if (rc <= 0)
-			keep_all(chain, &scan);
+		offered[i] = rc > 0;
+		any |= rc > 0;
 		if (rc < 0) {
 			failed = true;
 			error = errno;
 			(void)snprintf(message, sizeof(message), "%s", kstat_errmsg());
 		}
 	}
-	ks_chain_warn_of_selectors(&chain->kc, chain->only.selector, chain->only.n);
-	removed = remove_unseen(chain, &scan);
+	if (any) { /* else the chain stays as it is, and nobody walks along it */
+		for (size_t i = 0; i < chain->nsources; i++) {
+			if (!offered[i])
+				keep_all(chain, chain->source[i], scan.number);
+		}
+		ks_chain_warn_of_selectors(&chain->kc, chain->only.selector, chain->only.n);
+		removed = remove_unseen(chain, &scan);
+	}
 	if (scan.changed) {
 		chain->kc.kc_chain = chain->nodes.first == NULL ? NULL : &chain->nodes.first->k;
 		chain->kc.kc_chain_id++;

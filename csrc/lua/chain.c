@@ -395,26 +395,36 @@ is_closed(const char *type, const void *u)
 	return strcmp(type, KS_LUA_KSTAT) == 0 && k->origin == KS_LUA_LIVE && k->chain->kc == NULL;
 }
 
+const char *
+ks_lua_kind(lua_State *L, int i)
+{
+	static const char *const types[] = { KS_LUA_CHAIN, KS_LUA_SAMPLE, KS_LUA_DIFFERENCE,
+		KS_LUA_KSTAT, KS_LUA_SELECTOR };
+	const void *u = lua_touserdata(L, i);
+	const char *kind = NULL;
+
+	if (u == NULL || !lua_getmetatable(L, i))
+		return NULL;
+	for (size_t t = 0; kind == NULL && t < sizeof(types) / sizeof(types[0]); t++) {
+		luaL_getmetatable(L, types[t]);
+		if (lua_rawequal(L, -1, -2))
+			kind = is_closed(types[t], u) ? "closed" : types[t] + strlen("kstat.");
+		lua_pop(L, 1);
+	}
+	lua_pop(L, 1);
+	return kind;
+}
+
 /* kind(object) -> "chain", "sample", "difference", "kstat", "selector", "closed" or nil */
 static int
 object_kind(lua_State *L)
 {
-	static const char *const types[] = { KS_LUA_CHAIN, KS_LUA_SAMPLE, KS_LUA_DIFFERENCE,
-		KS_LUA_KSTAT, KS_LUA_SELECTOR };
+	const char *kind = lua_gettop(L) > 0 ? ks_lua_kind(L, 1) : NULL;
 
-	lua_settop(L, 1);
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		const void *u = ks_lua_testudata(L, 1, types[i]);
-
-		if (u == NULL)
-			continue;
-		if (is_closed(types[i], u))
-			lua_pushliteral(L, "closed");
-		else
-			lua_pushstring(L, types[i] + strlen("kstat."));
-		return 1;
-	}
-	lua_pushnil(L);
+	if (kind == NULL)
+		lua_pushnil(L);
+	else
+		lua_pushstring(L, kind);
 	return 1;
 }
 

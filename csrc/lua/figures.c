@@ -22,7 +22,7 @@ struct figures {
 static void
 add_figure(lua_State *L, struct figures *u, size_t i, const char *name)
 {
-	static const char *const hows[] = { "rate", "delta", "now", NULL };
+	static const char *const hows[] = { "rate", "delta", "now", "mean", NULL };
 	size_t n = lua_istable(L, -1) ? ks_lua_rawlen(L, -1) : 0;
 	int how;
 
@@ -34,7 +34,7 @@ add_figure(lua_State *L, struct figures *u, size_t i, const char *name)
 			break;
 	}
 	if (hows[how] == NULL)
-		luaL_error(L, "figure '%s': 'rate', 'delta' or 'now' expected", name);
+		luaL_error(L, "figure '%s': 'rate', 'delta', 'now' or 'mean' expected", name);
 	lua_pop(L, 1);
 	for (size_t k = 2; k <= n; k++) {
 		lua_rawgeti(L, -1, (int)k);
@@ -87,38 +87,48 @@ figures_gc(lua_State *L)
 }
 
 /*
- * Adds what is known of the figures at index i to the fields of the row at index i + 1 that have their
- * names; a new table if there is none. Leaves the row on top.
+ * Adds what is known of the figures at index i to the fields of the row on top that have their names.
+ * fresh: the row has none of them yet.
  */
 static void
-push_row(lua_State *L, int i, const struct ks_delta *d, kstat_ctl_t *kc)
+add_to_row(lua_State *L, int i, bool fresh, const struct ks_delta *d, kstat_ctl_t *kc)
 {
-	struct figures *u = luaL_checkudata(L, i, FIGURES);
+	struct figures *u = lua_touserdata(L, i);
 	size_t n = ks_figures_count(u->f);
-	bool fresh = lua_isnoneornil(L, i + 1);
+	int row = lua_gettop(L);
 
-	if (fresh) {
-		lua_settop(L, i);
-		lua_createtable(L, 0, (int)n + MORE);
-	}
-	luaL_checktype(L, i + 1, LUA_TTABLE);
-	lua_settop(L, i + 1);
 	ks_figures_read(u->f, d, kc, u->out);
 	ks_lua_getuservalue(L, i);
 	for (size_t k = 0; k < n; k++) {
 		if (!u->out[k].known)
 			continue;
-		lua_rawgeti(L, i + 2, (int)k + 1);
+		lua_rawgeti(L, row + 1, (int)k + 1);
 		if (!fresh) {
 			lua_pushvalue(L, -1);
-			lua_rawget(L, i + 1);
+			lua_rawget(L, row);
 			u->out[k].sum += lua_tonumber(L, -1);
 			lua_pop(L, 1);
 		}
 		lua_pushnumber(L, u->out[k].sum);
-		lua_rawset(L, i + 1);
+		lua_rawset(L, row);
 	}
+	lua_settop(L, row);
+}
+
+/* The same for the row at index i + 1, or a new one if there is none; leaves it on top. */
+static void
+push_row(lua_State *L, int i, const struct ks_delta *d, kstat_ctl_t *kc)
+{
+	struct figures *u = luaL_checkudata(L, i, FIGURES);
+	bool fresh = lua_isnoneornil(L, i + 1);
+
+	if (fresh) {
+		lua_settop(L, i);
+		lua_createtable(L, 0, (int)ks_figures_count(u->f) + MORE);
+	}
+	luaL_checktype(L, i + 1, LUA_TTABLE);
 	lua_settop(L, i + 1);
+	add_to_row(L, i, fresh, d, kc);
 }
 
 /* kstat:figures(figures[, row]) -> row */
@@ -152,6 +162,44 @@ difference_figures(lua_State *L)
 	return 1;
 }
 
+/*
+ * difference_rows(difference, selector, figures) -> an array of rows, one for each kstat that matches: its
+ * module, instance and name, and its figures | nil, message, errno
+ */
+static int
+difference_rows(lua_State *L)
+{
+	struct ks_lua_difference *d = ks_lua_checkdifference(L, 1);
+	const struct ks_selector *selector;
+	struct figures *u = luaL_checkudata(L, 3, FIGURES);
+	struct ks_selection *sel;
+	int found = 0;
+
+	lua_settop(L, 3);
+	selector = &((struct ks_lua_selector *)luaL_checkudata(L, 2, KS_LUA_SELECTOR))->s;
+	sel = ks_lua_newselection(L);
+	if (ks_lua_select_in(d->now, &selector, 1, sel) != 0)
+		return ks_lua_fail(L);
+	lua_createtable(L, (int)sel->n, 0);
+	for (size_t i = 0; i < sel->n; i++) {
+		const kstat_t *k = sel->ksp[i];
+		struct ks_delta delta;
+
+		if (!ks_lua_open_delta(d, k, &delta))
+			continue;
+		lua_createtable(L, 0, (int)ks_figures_count(u->f) + MORE);
+		lua_pushstring(L, k->ks_module);
+		lua_setfield(L, -2, "module");
+		lua_pushinteger(L, k->ks_instance);
+		lua_setfield(L, -2, "instance");
+		lua_pushstring(L, k->ks_name);
+		lua_setfield(L, -2, "name");
+		add_to_row(L, 3, true, &delta, d->now->chain->kc);
+		lua_rawseti(L, -2, ++found);
+	}
+	return 1;
+}
+
 void
 ks_lua_add_figures(lua_State *L)
 {
@@ -166,6 +214,8 @@ ks_lua_add_figures(lua_State *L)
 	lua_setfield(L, -2, "figures");
 	lua_pushcfunction(L, difference_figures);
 	lua_setfield(L, -2, "difference_figures");
+	lua_pushcfunction(L, difference_rows);
+	lua_setfield(L, -2, "difference_rows");
 	lua_getfield(L, -1, "kstat_methods");
 	lua_pushcfunction(L, kstat_figures);
 	lua_setfield(L, -2, "figures");

@@ -97,14 +97,39 @@ layout_new(lua_State *L)
 	return 1;
 }
 
-/* values(n) -> an empty table with room for n values and a field */
+/*
+ * values(fields, row) -> the row's values of these fields (false: a column that has none), in this
+ * order; and whether any of them is missing. The row's own field `text` comes along.
+ */
 static int
 layout_values(lua_State *L)
 {
-	lua_Integer n = luaL_checkinteger(L, 1);
+	int n, missing = 0;
 
-	lua_createtable(L, n > 0 && n < MAX_WIDTH ? (int)n : 0, 1);
-	return 1;
+	luaL_checktype(L, 1, LUA_TTABLE);
+	luaL_checktype(L, 2, LUA_TTABLE);
+	lua_settop(L, 2);
+	n = (int)ks_lua_rawlen(L, 1);
+	lua_createtable(L, n, 1);
+	lua_pushliteral(L, "text");
+	lua_rawget(L, 2);
+	if (!lua_isnil(L, -1)) {
+		lua_setfield(L, 3, "text");
+		return 1;
+	}
+	lua_pop(L, 1);
+	for (int i = 1; i <= n; i++) {
+		lua_rawgeti(L, 1, i);
+		if (lua_toboolean(L, -1))
+			lua_gettable(L, 2);
+		else
+			lua_pushnil(L); /* the column is no field */
+		missing |= lua_isnil(L, -1);
+		lua_rawseti(L, 3, i);
+		lua_settop(L, 3);
+	}
+	lua_pushboolean(L, missing);
+	return 2;
 }
 
 /* Columns that a text takes on a terminal: the bytes of UTF-8 that continue a character take none. */

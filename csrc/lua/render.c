@@ -162,17 +162,46 @@ distribution(lua_State *L)
 	return 1;
 }
 
+/* The open file at index i; NULL for any other value. */
+static FILE *
+open_file(lua_State *L, int i)
+{
+#if LUA_VERSION_NUM >= 502
+	const luaL_Stream *stream = ks_lua_testudata(L, i, LUA_FILEHANDLE);
+
+	return stream != NULL && stream->closef != NULL ? stream->f : NULL;
+#else
+	FILE *const *file = ks_lua_testudata(L, i, LUA_FILEHANDLE);
+
+	return file != NULL ? *file : NULL;
+#endif
+}
+
 /*
- * output_lost(file) -> whether something that was written to it did not get there; of what is no file,
- * false. print() says nothing of it, and flush() only of what was left to write.
+ * flush(file) -> true | nil, message, errno. As its method, and it tells what print() says nothing of:
+ * something that was written before did not get there (errno 0).
  */
 static int
-output_lost(lua_State *L)
+flush(lua_State *L)
 {
-	FILE *const *file = ks_lua_testudata(L, 1, LUA_FILEHANDLE);
+	FILE *file = open_file(L, 1);
 
-	lua_pushboolean(L, file != NULL && *file != NULL && ferror(*file) != 0);
-	return 1;
+	if (file == NULL) {
+		lua_settop(L, 1);
+		lua_getfield(L, 1, "flush");
+		lua_pushvalue(L, 1);
+		lua_call(L, 1, 3);
+		return 3;
+	}
+	errno = 0;
+	if (fflush(file) == 0 && !ferror(file)) {
+		lua_pushboolean(L, 1);
+		return 1;
+	}
+	lua_pushnil(L);
+	lua_pushstring(L, errno != 0 ? strerror(errno) : "some of it could not be written");
+	lua_pushinteger(L, errno);
+	return 3;
 }
 
 void
@@ -184,6 +213,6 @@ ks_lua_add_render(lua_State *L)
 	lua_setfield(L, -2, "json_string");
 	lua_pushcfunction(L, render);
 	lua_setfield(L, -2, "render");
-	lua_pushcfunction(L, output_lost);
-	lua_setfield(L, -2, "output_lost");
+	lua_pushcfunction(L, flush);
+	lua_setfield(L, -2, "flush");
 }

@@ -40,29 +40,69 @@ ks_lua_growing(const struct ks_lua_sample *u)
 
 /* --- making them ------------------------------------------------------------------------ */
 
+/* Reads what the earlier sample holds, as far as it is still there. 0, or -1 with errno. */
+static int
+follow(struct ks_lua_sample *u, const struct ks_sample *earlier)
+{
+	for (size_t i = 0; i < earlier->n; i++) {
+		const kstat_t *k = earlier->ksp[i];
+		kstat_t *ksp = ks_chain_find(u->chain->kc, k->ks_kid);
+
+		if (ksp == NULL)
+			ksp = kstat_lookup(u->chain->kc, k->ks_module, k->ks_instance, k->ks_name);
+		if (ksp != NULL && ks_sample_add(u->s, u->chain->kc, ksp) == NULL)
+			return -1;
+	}
+	return 0;
+}
+
+/* Reads what any of the selectors at index i matches (none: everything). 0, or -1 with errno. */
+static int
+add_selected(lua_State *L, struct ks_lua_sample *u, int i)
+{
+	const struct ks_selector *const *selectors;
+	struct ks_selection *sel;
+	size_t n;
+
+	selectors = ks_lua_checkselectors(L, i, &n);
+	sel = ks_lua_newselection(L);
+	if (ks_selector_select_any(selectors, n, u->chain->kc, sel) != 0)
+		return -1;
+	for (size_t k = 0; k < sel->n; k++) {
+		if (ks_sample_add(u->s, u->chain->kc, sel->ksp[k]) == NULL)
+			return -1;
+	}
+	lua_pop(L, 2);
+	return 0;
+}
+
 /*
- * sample(chain) -> an empty sample of this moment, which reads what it is asked for until it is
- * frozen or the chain is updated | nil, message, errno.
+ * sample(chain[, earlier[, selectors]]) -> a sample of this moment, which reads what it is asked for
+ * until it is frozen or the chain is updated; at once what an earlier sample holds, as far as it is
+ * still there, and what any of the selectors matches | nil, message, errno.
  */
 static int
 sample_new(lua_State *L)
 {
 	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
+	struct ks_lua_sample *earlier = lua_isnoneornil(L, 2) ? NULL : ks_lua_checksample(L, 2);
 	struct ks_lua_sample *u;
 
-	lua_settop(L, 1);
+	lua_settop(L, 3);
 	u = ks_lua_newuserdata(L, sizeof(*u));
 	ks_lua_setmetatable(L, KS_LUA_SAMPLE);
-	lua_createtable(L, 2, 2);
-	lua_pushvalue(L, 2);
-	lua_rawseti(L, 3, 0);
+	lua_createtable(L, 1, 1);
+	lua_pushvalue(L, 4);
+	lua_rawseti(L, 5, 0);
 	lua_pushvalue(L, 1);
-	lua_rawseti(L, 3, 1);
-	ks_lua_setuservalue(L, 2);
+	lua_rawseti(L, 5, 1);
+	ks_lua_setuservalue(L, 4);
+	lua_settop(L, 4);
 	u->chain = c;
 	u->updates = c->updates;
 	u->s = ks_sample_new(c->kc);
-	if (u->s == NULL)
+	if (u->s == NULL || (earlier != NULL && follow(u, earlier->s) != 0) ||
+	    (!lua_isnil(L, 3) && add_selected(L, u, 3) != 0))
 		return ks_lua_fail(L);
 	return 1;
 }
@@ -72,41 +112,11 @@ static int
 sample_add(lua_State *L)
 {
 	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
-	const struct ks_selector *const *selectors;
-	struct ks_selection *sel;
-	size_t n;
 
 	lua_settop(L, 2);
 	luaL_argcheck(L, ks_lua_growing(u), 1, "the sample is frozen");
-	selectors = ks_lua_checkselectors(L, 2, &n);
-	sel = ks_lua_newselection(L);
-	if (ks_selector_select_any(selectors, n, u->chain->kc, sel) != 0)
+	if (add_selected(L, u, 2) != 0)
 		return ks_lua_fail(L);
-	for (size_t i = 0; i < sel->n; i++) {
-		if (ks_sample_add(u->s, u->chain->kc, sel->ksp[i]) == NULL)
-			return ks_lua_fail(L);
-	}
-	lua_settop(L, 1);
-	return 1;
-}
-
-/* follow(sample, earlier): reads what the earlier sample holds, as far as it is still there. */
-static int
-sample_follow(lua_State *L)
-{
-	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
-	struct ks_lua_sample *earlier = ks_lua_checksample(L, 2);
-
-	luaL_argcheck(L, ks_lua_growing(u), 1, "the sample is frozen");
-	for (size_t i = 0; i < earlier->s->n; i++) {
-		const kstat_t *k = earlier->s->ksp[i];
-		kstat_t *ksp = ks_chain_find(u->chain->kc, k->ks_kid);
-
-		if (ksp == NULL)
-			ksp = kstat_lookup(u->chain->kc, k->ks_module, k->ks_instance, k->ks_name);
-		if (ksp != NULL && ks_sample_add(u->s, u->chain->kc, ksp) == NULL)
-			return ks_lua_fail(L);
-	}
 	lua_settop(L, 1);
 	return 1;
 }
@@ -199,12 +209,8 @@ sample_lookup(lua_State *L)
 	return 1;
 }
 
-/*
- * Selects in the chain, and takes in what that finds, or in what the sample holds: the kstats
- * found are copies either way. 0, or -1 with errno.
- */
-static int
-select_in(struct ks_lua_sample *u, const struct ks_selector *const *selectors, size_t n,
+int
+ks_lua_select_in(struct ks_lua_sample *u, const struct ks_selector *const *selectors, size_t n,
     struct ks_selection *sel)
 {
 	if (!ks_lua_growing(u)) {
@@ -239,7 +245,7 @@ sample_select(lua_State *L)
 	ks_lua_getuservalue(L, 1);
 	selectors = ks_lua_checkselectors(L, 2, &n);
 	sel = ks_lua_newselection(L);
-	if (select_in(u, selectors, n, sel) != 0)
+	if (ks_lua_select_in(u, selectors, n, sel) != 0)
 		return ks_lua_fail(L);
 	lua_createtable(L, (int)sel->n, 0);
 	for (size_t i = 0; i < sel->n; i++) {
@@ -361,8 +367,25 @@ difference_new(lua_State *L)
 	return 1;
 }
 
-static bool
-open_delta(const struct ks_lua_difference *d, const kstat_t *now, struct ks_delta *delta)
+/* subtract(now, before) -> their difference */
+static int
+sample_subtract(lua_State *L)
+{
+	int other = ks_lua_testudata(L, 1, KS_LUA_SAMPLE) != NULL ? 2 : 1;
+	const char *kind;
+
+	if (other == 2 && ks_lua_testudata(L, 2, KS_LUA_SAMPLE) != NULL)
+		return difference_new(L);
+	if (lua_isnil(L, other))
+		return luaL_error(L, "there is no earlier sample at the first tick: "
+		    "see now:since_creation()");
+	kind = ks_lua_kind(L, other);
+	return luaL_error(L, "a sample can only be subtracted from a sample, got %s",
+	    kind != NULL ? kind : luaL_typename(L, other));
+}
+
+bool
+ks_lua_open_delta(const struct ks_lua_difference *d, const kstat_t *now, struct ks_delta *delta)
 {
 	return ks_delta_open(delta, d->before != NULL ? d->before->s : NULL, now);
 }
@@ -378,7 +401,7 @@ ks_lua_find_delta(lua_State *L, const struct ks_lua_difference *d, int i, struct
 		ksp = find(d->now, &name, &failed);
 	if (failed)
 		return -1;
-	return ksp != NULL && open_delta(d, ksp, delta);
+	return ksp != NULL && ks_lua_open_delta(d, ksp, delta);
 }
 
 static int
@@ -414,13 +437,13 @@ difference_select(lua_State *L)
 	ks_lua_getuservalue(L, 1);
 	selectors = ks_lua_checkselectors(L, 2, &n);
 	sel = ks_lua_newselection(L);
-	if (select_in(d->now, selectors, n, sel) != 0)
+	if (ks_lua_select_in(d->now, selectors, n, sel) != 0)
 		return ks_lua_fail(L);
 	lua_createtable(L, (int)sel->n, 0);
 	for (size_t i = 0; i < sel->n; i++) {
 		struct ks_delta delta;
 
-		if (!open_delta(d, sel->ksp[i], &delta))
+		if (!ks_lua_open_delta(d, sel->ksp[i], &delta))
 			continue;
 		ks_lua_pushdiffering(L, 3, d, &delta);
 		lua_rawseti(L, -2, ++found);
@@ -450,7 +473,7 @@ difference_members(lua_State *L)
 			if (copy == NULL)
 				return ks_lua_fail(L);
 		}
-		if (!open_delta(d, copy, &delta))
+		if (!ks_lua_open_delta(d, copy, &delta))
 			continue;
 		ks_lua_pushdiffering(L, -2, d, &delta);
 		lua_rawseti(L, -2, ++n);
@@ -499,6 +522,7 @@ ks_lua_add_sample(lua_State *L)
 		{ "__gc", sample_gc },
 		{ "__tostring", sample_tostring },
 		{ "__len", sample_length },
+		{ "__sub", sample_subtract },
 		{ NULL, NULL }
 	};
 	static const luaL_Reg difference_meta[] = {
@@ -508,7 +532,6 @@ ks_lua_add_sample(lua_State *L)
 	static const luaL_Reg functions[] = {
 		{ "sample", sample_new },
 		{ "sample_add", sample_add },
-		{ "sample_follow", sample_follow },
 		{ "sample_freeze", sample_freeze },
 		{ "sample_lookup", sample_lookup },
 		{ "sample_select", sample_select },

@@ -75,6 +75,9 @@ struct ks_lua_sample *ks_lua_checksample(lua_State *L, int i);
 struct ks_lua_difference *ks_lua_checkdifference(lua_State *L, int i);
 struct ks_lua_kstat *ks_lua_checkkstat(lua_State *L, int i);
 
+/* "chain", "sample", "difference", "kstat", "selector", or "closed"; NULL for any other value at index i. */
+const char *ks_lua_kind(lua_State *L, int i);
+
 /* True while a sample can still take in kstats: its chain is open and stands where it stood. */
 bool ks_lua_growing(const struct ks_lua_sample *sample);
 
@@ -107,6 +110,14 @@ struct ks_lua_name {
 bool ks_lua_checkname(lua_State *L, int i, struct ks_lua_name *name);
 /* What happened to the kstat with the name at index i: 1, 0 if there is none, -1 with errno. */
 int ks_lua_find_delta(lua_State *L, const struct ks_lua_difference *d, int i, struct ks_delta *delta);
+/*
+ * Selects in the chain of a growing sample, and takes in what that finds, or in what the sample holds: the
+ * kstats found are copies either way. 0, or -1 with errno.
+ */
+int ks_lua_select_in(struct ks_lua_sample *u, const struct ks_selector *const *selectors, size_t n,
+    struct ks_selection *sel);
+/* What happened to a kstat of the later sample; false: it is not in the difference. */
+bool ks_lua_open_delta(const struct ks_lua_difference *d, const kstat_t *now, struct ks_delta *delta);
 bool ks_lua_hasname(const struct ks_lua_name *name, const kstat_t *ksp);
 
 #endif

@@ -128,8 +128,11 @@ const struct ks_raw_layout *
 ks_raw_layout_find(const char *module, const char *name)
 {
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
-		const char *key = match_without_digits(layouts[i].key, module);
+		const char *key = layouts[i].key;
 
+		if (*key != *module)
+			continue;
+		key = match_without_digits(key, module);
 		if (key == NULL || *key++ != ':')
 			continue;
 		key = match_without_digits(key, name);

@@ -82,7 +82,9 @@ end
 local function sleep(wait, clock, deadline)
     while true do
         local why = wait(deadline)
-        if why == "interrupted" then
+        if why == "time" then
+            return nil
+        elseif why == "interrupted" then
             return false
         elseif why == "continued" then
             if clock() >= deadline then
@@ -169,6 +171,7 @@ function every.every(interval, count, options)
     end
     local wait, clock = options.wait or core.wait, options.clock or core.gethrtime
 
+    local replay = ks:is_replay()
     local ticks, deadline = 0, nil
     local now, prev
 
@@ -190,7 +193,7 @@ function every.every(interval, count, options)
 
     -- Lets an interval pass. False: the loop is to end.
     local function pause()
-        if ks:is_replay() then
+        if replay then
             ks:pass(interval / 1e9)
             return not core.interrupted()
         end
@@ -228,13 +231,11 @@ function every.every(interval, count, options)
                 error("the kstat chain is closed", 2)
             end
             local flushed
-            flushed, failure, code = io.stdout:flush()
-            if not flushed and code ~= EPIPE then
+            flushed, failure, code = core.flush(io.stdout)
+            local enough = core.interrupted() or code == EPIPE
+            if not (flushed or enough and (code == 0 or code == EPIPE)) then
                 stop("standard output: " .. tostring(failure))
-            elseif core.output_lost(io.stdout) and not core.interrupted() then
-                stop("standard output: some of it could not be written")
-            end
-            if not flushed or ticks == times or core.interrupted() or not pause() then
+            elseif not flushed or ticks == times or enough or not pause() then
                 return stop()
             end
             local changed
@@ -248,13 +249,7 @@ function every.every(interval, count, options)
         end
         ticks = ticks + 1
         local fresh
-        fresh, failure = core.sample(ks)
-        if fresh and now then
-            fresh, failure = core.sample_follow(fresh, now)
-        end
-        if fresh and list then
-            fresh, failure = core.sample_add(fresh, list)
-        end
+        fresh, failure = core.sample(ks, now, list)
         if not fresh then
             stop(failure)
         end

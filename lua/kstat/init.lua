@@ -99,11 +99,12 @@ function kstat.selector(spec)
     return sel, message, errname
 end
 
---- Names the figures that a report takes of a kstat at every tick, for k:figures().
+--- Names the figures that a report takes of a kstat at every tick, for k:figures(), d:figures() and d:rows().
 -- @tparam {[string]={string,...}} list by the figure's name { how, statistic, … }: the sum of these
 -- statistics, "rate" as k:rate() has them (per second), "delta" as k:get() of a difference, "now" as
--- k:now():get(); in the statistics' own units, times in seconds. Names of statistics have at most 30 bytes, and
--- there are at most 1,000 figures
+-- k:now():get(), "mean" of sums to which something is added once a second, counted by `updates` (unix:0:vminfo,
+-- unix:0:sysinfo): the mean over the interval, rounded down, nil if no second ended in it; in the statistics' own
+-- units, times in seconds. Names of statistics have at most 30 bytes, and there are at most 1,000 figures
 -- @treturn figures
 -- @raise on a mistake, naming the figure
 -- @usage local figures = kstat.figures({ faults = { "rate", "hat_fault", "as_fault" } })

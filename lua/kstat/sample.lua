@@ -60,18 +60,6 @@ object.install(core.sample_meta, methods, {
     time_of_day_ns = second(core.sample_time_of_day),
 }, how)
 
-core.sample_meta.__sub = function(now, prev)
-    local what = now
-    if core.kind(now) == "sample" then
-        what = prev
-    end
-    if core.kind(what) ~= "sample" then
-        error(what == nil and "there is no earlier sample at the first tick: see now:since_creation()"
-            or "a sample can only be subtracted from a sample, got " .. (core.kind(what) or type(what)), 2)
-    end
-    return core.difference(now, prev)
-end
-
 --- Fields of a difference.
 -- @field elapsed seconds between the two samples
 -- @field elapsed_ns the same in exact nanoseconds
@@ -95,6 +83,24 @@ difference.lookup = core.difference_lookup
 -- @treturn table|nil the row; nil if there is no such kstat
 -- @function difference:figures
 difference.figures = core.difference_figures
+
+--- A row for each kstat that a selector matches: its `module`, `instance` and `name`, and its figures.
+-- @tparam string|table|selector spec see kstat.selector
+-- @tparam figures figures see kstat.figures
+-- @treturn[1] {table,...} in the order of kstat(8), perhaps empty
+-- @treturn[2] nil
+-- @treturn[2] string message, on a bad selector
+-- @treturn[2] string errno name
+-- @usage for _, row in ipairs(d:rows("cpu::sys", figures)) do print(row.instance, row.cs) end
+-- @function difference:rows
+function difference.rows(self, spec, figures)
+    object.check(self, "difference", "rows")
+    local sel, message, errname = selector.compile(spec, 2)
+    if not sel then
+        return nil, message, errname
+    end
+    return core.difference_rows(self, sel, figures)
+end
 
 --- Change per second of everything that a selector matches, added up; seconds are those between
 -- each kstat's own snaptimes. Times change in seconds: 1 means all the time.

@@ -204,6 +204,13 @@ function difference:rate(spec) end
 ---@return table<string, number>? row
 function difference:figures(module, instance, name, figures, row) end
 
+---@param spec kstat.spec
+---@param figures kstat.figures
+---@return table[]? rows
+---@return string? message
+---@return string? errno
+function difference:rows(spec, figures) end
+
 ---@class kstat.meta
 ---@field kind "counter"|"gauge"|"text"|"time"
 ---@field type string

@@ -101,6 +101,23 @@ remember(struct ks_unit *unit, const struct ks_image *im, const struct ks_text *
 	unit->seq = im->seq;
 }
 
+/* True if a disk's line is where it was: what stands before it is as long as it was. */
+static bool
+find_again(struct ks_unit *unit, const struct ks_image *im)
+{
+	size_t n = strlen(unit->key), at = unit->at;
+	struct ks_text all, rest;
+
+	if (n == 0 || at <= n || at >= im->len || im->data[at] != ' ' || im->data[at - n - 1] != ' ' ||
+	    memcmp(im->data + at - n, unit->key, n) != 0)
+		return false;
+	all = ks_text_of(im->data + at, im->len - at);
+	if (!ks_text_line(&all, &rest))
+		return false;
+	remember(unit, im, &rest);
+	return true;
+}
+
 /* The columns of a disk; how many there are, or -1 with errno and message. */
 static int
 columns_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t c[D_COUNT])
@@ -110,7 +127,7 @@ columns_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t c[D_COUNT])
 
 	if (im == NULL)
 		return -1;
-	if (lx->diskstats_seq != im->seq) {
+	if (unit->seq != im->seq && !find_again(unit, im) && lx->diskstats_seq != im->seq) {
 		all = ks_text_of(im->data, im->len);
 		while (ks_text_line(&all, &line)) {
 			if (take_name(&line, &name)) {

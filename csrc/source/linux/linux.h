@@ -127,6 +127,21 @@ struct ks_columns {
 	} *v;               /* owned */
 };
 
+/*
+ * What a reader takes of a file: which lines, and what each of them is, as a number of its own. The files of
+ * a running kernel keep the order of their lines, so that what a line was once need not be found out again.
+ */
+#define KS_USEFUL 64
+
+struct ks_lines {
+	bool known; /* all lines were looked at, and those of use are these */
+	uint8_t n;
+	struct {
+		uint16_t line;
+		int16_t what;
+	} useful[KS_USEFUL];
+};
+
 /* Sums that Solaris keeps once a second and Linux does not: this reader keeps them. */
 struct ks_second_sums {
 	uint64_t updates; /* seconds */

@@ -4,7 +4,7 @@
  */
 #include <unistd.h>
 
-#include "model/raw_layout.h"
+#include "kstat_raw.h"
 #include "source/linux/linux.h"
 
 /* --- /proc/meminfo ------------------------------------------------------------------ */
@@ -123,7 +123,9 @@ ks_meminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return 0;
 }
 
-/* Which of the first M_NEEDED numbers a line is, or KS_LINE_USELESS. */
+#define USELESS (-1)
+
+/* Which of the first M_NEEDED numbers a line is, or USELESS. */
 static int
 needed_line(const struct ks_text *line)
 {
@@ -135,31 +137,68 @@ needed_line(const struct ks_text *line)
 				return i;
 		}
 	}
-	return KS_LINE_USELESS;
+	return USELESS;
+}
+
+/* A walk over the useful lines of a file. */
+struct walk {
+	const struct ks_linux *lx;
+	struct ks_lines *lines;
+	int (*classify)(const struct ks_text *line); /* what a line is, or USELESS */
+	struct ks_text rest;
+	size_t line, taken; /* how many were passed, and how many of use */
+};
+
+static struct walk
+walk_of(const struct ks_linux *lx, const struct ks_image *im, struct ks_lines *lines,
+    int (*classify)(const struct ks_text *line))
+{
+	return (struct walk){ .lx = lx, .lines = lines, .classify = classify,
+		.rest = ks_text_of(im->data, im->len) };
+}
+
+/* The next line that is known to be of use. */
+static bool
+next_known(struct walk *w, struct ks_text *line, int *what)
+{
+	if (w->taken == w->lines->n)
+		return false;
+	*what = w->lines->useful[w->taken].what;
+	for (; w->line < w->lines->useful[w->taken].line; w->line++) {
+		if (!ks_text_line(&w->rest, line))
+			return false;
+	}
+	w->line++;
+	w->taken++;
+	return ks_text_line(&w->rest, line);
 }
 
 /*
- * The next line that is of use, and what it is; *n counts the lines. A recorded tree may have another
- * file at the next reading, so there nothing is taken as known.
+ * The next line that is of use, and what it is. A recorded tree may have another file at the next reading,
+ * so there nothing is taken as known.
  */
 static bool
-next_useful(const struct ks_linux *lx, struct ks_lines *known, int (*classify)(const struct ks_text *),
-    struct ks_text *all, size_t *n, struct ks_text *line, int *what)
+next_useful(struct walk *w, struct ks_text *line, int *what)
 {
-	bool kernel = lx->root[KS_ROOT_PROC].kernel;
+	struct ks_lines *lines = w->lines;
 
-	while (!(known->whole && *n >= known->end) && ks_text_line(all, line)) {
-		size_t i = (*n)++;
+	if (lines->known)
+		return next_known(w, line, what);
+	while (ks_text_line(&w->rest, line)) {
+		size_t at = w->line++;
 
-		if (!kernel || !ks_line_known(known, i, what)) {
-			*what = classify(line);
-			if (kernel)
-				ks_line_note(known, i, *what);
+		*what = w->classify(line);
+		if (*what == USELESS)
+			continue;
+		if (w->taken < KS_USEFUL && at <= UINT16_MAX) {
+			lines->useful[w->taken].line = (uint16_t)at;
+			lines->useful[w->taken].what = (int16_t)*what;
 		}
-		if (*what != KS_LINE_USELESS)
-			return true;
+		w->taken++;
+		return true;
 	}
-	known->whole = kernel;
+	lines->n = (uint8_t)w->taken;
+	lines->known = w->lx->root[KS_ROOT_PROC].kernel && w->taken <= KS_USEFUL && w->line <= UINT16_MAX;
 	return false;
 }
 
@@ -169,8 +208,8 @@ memory_pages(struct ks_linux *lx)
 {
 	const struct ks_image *im = ks_linux_image(lx, KS_IMG_MEMINFO);
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), v;
-	struct ks_text all, line, key;
-	size_t n = 0;
+	struct ks_text line, key;
+	struct walk w;
 	int i;
 
 	if (im == NULL)
@@ -179,8 +218,8 @@ memory_pages(struct ks_linux *lx)
 		return &lx->memory;
 	lx->meminfo_seq = im->seq;
 	lx->memory.have = 0;
-	all = ks_text_of(im->data, im->len);
-	while (next_useful(lx, &lx->meminfo_lines, needed_line, &all, &n, &line, &i)) {
+	w = walk_of(lx, im, &lx->meminfo_lines, needed_line);
+	while (next_useful(&w, &line, &i)) {
 		if (meminfo_line(&line, &key, &v))
 			ks_have(&lx->memory, (size_t)i, v / page);
 	}
@@ -302,11 +341,10 @@ ks_system_pages_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record
 int
 ks_vminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_raw_layout *l = ks_raw_layout_find("unix", "vminfo");
 	struct ks_second_sums *s = &lx->vminfo;
 	const struct ks_values *m = memory_pages(lx);
 	uint64_t up = 0, dt, used;
-	void *data;
+	vminfo_t *data;
 
 	(void)unit;
 	if (m == NULL)
@@ -322,15 +360,11 @@ ks_vminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	s->swap_avail += (number(m, M_AVAILABLE) + number(m, M_SWAP_FREE)) * dt;
 	s->swap_free += (number(m, M_FREE) + number(m, M_SWAP_FREE)) * dt;
 
-	data = ks_record_add(r, l->size);
-	if (data == NULL)
-		return 0;
-	ks_raw_set_u64(data, l, "freemem", s->freemem);
-	ks_raw_set_u64(data, l, "swap_resv", s->swap_resv);
-	ks_raw_set_u64(data, l, "swap_alloc", s->swap_alloc);
-	ks_raw_set_u64(data, l, "swap_avail", s->swap_avail);
-	ks_raw_set_u64(data, l, "swap_free", s->swap_free);
-	ks_raw_set_u64(data, l, "updates", s->updates);
+	data = ks_record_add(r, sizeof(*data));
+	if (data != NULL)
+		*data = (vminfo_t){ .freemem = s->freemem, .swap_resv = s->swap_resv,
+			.swap_alloc = s->swap_alloc, .swap_avail = s->swap_avail, .swap_free = s->swap_free,
+			.updates = s->updates };
 	return 0;
 }
 
@@ -375,7 +409,7 @@ by_whom(const struct ks_text *key, const char *prefix)
 	return false;
 }
 
-/* What unix:0:vm takes of a line of /proc/vmstat: one of V_*, or KS_LINE_USELESS. */
+/* What unix:0:vm takes of a line of /proc/vmstat: one of V_*, or USELESS. */
 static int
 vm_line(const struct ks_text *line)
 {
@@ -390,14 +424,14 @@ vm_line(const struct ks_text *line)
 	uint64_t v;
 
 	if (ks_text_empty(line))
-		return KS_LINE_USELESS;
+		return USELESS;
 	if (!ks_text_word(&t, &key) || !ks_text_u64(&t, &v))
 		return V_PAGESIZE; /* no such line is one; the reader tells */
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		if (ks_text_is(&key, known[i].key))
 			return known[i].what;
 	}
-	return by_whom(&key, "pgscan_") ? V_SCAN : by_whom(&key, "pgsteal_") ? V_DFREE : KS_LINE_USELESS;
+	return by_whom(&key, "pgscan_") ? V_SCAN : by_whom(&key, "pgsteal_") ? V_DFREE : USELESS;
 }
 
 int
@@ -406,15 +440,15 @@ ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	const struct ks_image *im = ks_linux_image(lx, KS_IMG_VMSTAT);
 	uint64_t kib_per_page = (uint64_t)sysconf(_SC_PAGESIZE) / 1024, v;
 	struct ks_values vals = { .have = 0 };
-	struct ks_text all, line, key;
-	size_t n = 0;
+	struct ks_text line, key;
+	struct walk w;
 	int what;
 
 	(void)unit;
 	if (im == NULL)
 		return -1;
-	all = ks_text_of(im->data, im->len);
-	while (next_useful(lx, &lx->vmstat_lines, vm_line, &all, &n, &line, &what)) {
+	w = walk_of(lx, im, &lx->vmstat_lines, vm_line);
+	while (next_useful(&w, &line, &what)) {
 		if (!ks_text_word(&line, &key) || !ks_text_u64(&line, &v)) {
 			ks_linux_odd_line(lx, im, &line);
 			continue;

@@ -54,8 +54,12 @@ ks_text_blank(char c)
 static inline void
 ks_text_skip(struct ks_text *t)
 {
-	while (t->p < t->end && ks_text_blank(*t->p))
+	while (t->p < t->end && ks_text_blank(*t->p)) {
 		t->p++;
+		/* Numbers are padded to the width of a column. */
+		while (t->end - t->p >= 8 && memcmp(t->p, "        ", 8) == 0)
+			t->p += 8;
+	}
 }
 
 /* Takes the next word, blanks before it dropped; false if there is none. */
@@ -169,38 +173,6 @@ ks_text_pair(const struct ks_text *line, struct ks_text *key, struct ks_text *va
 	ks_text_trim(key);
 	ks_text_trim(value);
 	return key->p < key->end;
-}
-
-/*
- * What a reader takes from each line of a file, as a number of its own. The files of a running kernel
- * keep the order of their lines, so that what a line was once need not be found out again.
- */
-#define KS_LINES 512
-#define KS_LINE_USELESS (-1)
-
-struct ks_lines {
-	int8_t what[KS_LINES]; /* 0: not known; else 1 more than the number, or -1: useless */
-	size_t end;            /* behind the last useful line */
-	bool whole;            /* all lines were looked at */
-};
-
-/* True, with the number or KS_LINE_USELESS, if line i is known. */
-static inline bool
-ks_line_known(const struct ks_lines *l, size_t i, int *what)
-{
-	if (i >= KS_LINES || l->what[i] == 0)
-		return false;
-	*what = l->what[i] > 0 ? l->what[i] - 1 : KS_LINE_USELESS;
-	return true;
-}
-
-static inline void
-ks_line_note(struct ks_lines *l, size_t i, int what)
-{
-	if (i < KS_LINES)
-		l->what[i] = (int8_t)(what >= 0 ? what + 1 : -1);
-	if (what >= 0 && l->end < i + 1)
-		l->end = i + 1;
 }
 
 /*

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "kstat_raw.h"
 #include "model/raw_layout.h"
 #include "source/linux/linux.h"
 
@@ -261,12 +262,11 @@ occupied_us(struct ks_linux *lx, uint64_t *us)
 static int
 read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_raw_layout *l = ks_raw_layout_find("unix", "sysinfo");
 	const struct ks_stat *st = ks_linux_stat(lx);
 	struct ks_queue_sums *q = &lx->sysinfo;
 	uint32_t cpus = lx->units[KS_SUB_CPU].n - lx->units[KS_SUB_CPU].dead;
 	uint64_t up = 0, v, queued = 0, blocked = 0, passed, occupied;
-	void *data;
+	sysinfo_t *data;
 
 	(void)unit;
 	if (st == NULL)
@@ -290,13 +290,11 @@ read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	q->runque += queued * occupied;
 	q->waiting += blocked * passed;
 
-	data = ks_record_add(r, l->size);
-	if (data == NULL)
-		return 0;
-	ks_raw_set_u64(data, l, "updates", q->up / 1000000);
-	ks_raw_set_u64(data, l, "runque", waited_ns(lx, &v) ? v / KS_NANOSEC : q->runque / 1000000);
-	ks_raw_set_u64(data, l, "runocc", q->runocc / 1000000);
-	ks_raw_set_u64(data, l, "waiting", q->waiting / 1000000);
+	data = ks_record_add(r, sizeof(*data));
+	if (data != NULL)
+		*data = (sysinfo_t){ .updates = (uint_t)(q->up / 1000000),
+			.runque = (uint_t)(waited_ns(lx, &v) ? v / KS_NANOSEC : q->runque / 1000000),
+			.runocc = (uint_t)(q->runocc / 1000000), .waiting = (uint_t)(q->waiting / 1000000) };
 	return 0;
 }
 

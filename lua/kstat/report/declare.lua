@@ -177,13 +177,14 @@ end
 -- @tparam {table,...} given
 -- @tparam table run the report's state, see kstat.report.expression
 -- @treturn {column,...} each with `title`, `value` (a function(row)), `field` (that of the row which comes first),
--- `key` (its name in the data formats), and what was given
+-- `key` (its name in the data formats), and what was given; and all their `fields` (false: none), and whether
+-- any has a `computed` value
 function declare.columns(given, run)
     if type(given) ~= "table" or #given == 0 then
         fail("columns: an array of at least one expected, not %s", type(given) == "table" and "an empty one" or
             shown(given))
     end
-    local columns, taken = {}, {}
+    local columns, taken = { fields = {} }, {}
     for i, each in ipairs(given) do
         local column = column_of(i, each, run)
         if column.data ~= false then
@@ -197,6 +198,8 @@ function declare.columns(given, run)
             taken[column.key] = i
         end
         columns[i] = column
+        columns.fields[i] = column.field or false
+        columns.computed = columns.computed or not column.field
     end
     columns[1].align = columns[1].align or "left"
     return columns

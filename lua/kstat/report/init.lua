@@ -241,21 +241,37 @@ local function is_idle(values, columns)
     return numbers
 end
 
--- What each column shows of a row.
+-- What each column shows of a row. A row without a kstat has its fields and no more, but for columns that are
+-- functions or expressions of fields.
 local function values_of(columns, row)
-    local values = core.layout_values(#columns)
-    values.text = rawget(row, "text")
-    for i = 1, values.text and 0 or #columns do
-        local column = columns[i]
-        local value = column.field and row[column.field]
-        if value == nil then
-            evaluated = column
-            value = column.value(row)
+    local values, missing = core.layout_values(columns.fields, row)
+    if missing and (columns.computed or row.kstat) then
+        for i = 1, #columns do
+            if values[i] == nil then
+                evaluated = columns[i]
+                values[i] = evaluated.value(row)
+            end
         end
-        values[i] = value
+        evaluated = nil
     end
-    evaluated = nil
     return values
+end
+
+-- Rows as arrays of values in the order of the report or of a column.
+local function in_order(self, shown, of, sort)
+    local order = sort
+    if type(sort) == "string" then
+        order = require("kstat.report.order").by_column(self:column_of(sort) or self:column_of(sort:sub(2)),
+            self:column_of(sort) ~= nil)
+    end
+    local entries = {}
+    for i, values in ipairs(shown) do
+        entries[i] = { row = of[values], values = values, order = i }
+    end
+    table.sort(entries, order ~= sort and order or function(a, b) return sort(a.row, b.row) end)
+    for i, entry in ipairs(entries) do
+        shown[i] = entry.values
+    end
 end
 
 -- The rows of one tick as arrays of values, chosen and in order; and how many the operands left.
@@ -263,7 +279,7 @@ function report:evaluate(d, now, prev, given, filters)
     local rows = self.rows and own_rows(self, d, now, prev, given) or default_rows(self, d, filters)
     local columns = self.columns
     local skip_idle, sort, top = given.skip_idle or self.skip_idle, given.sort or self.sort, given.top or self.top
-    local shown, of = {}, {} -- values, and the rows that they belong to
+    local shown, of = {}, sort and {} -- values, and the rows that they belong to
     local matched = 0
     for _, row in ipairs(rows) do
         local k = row.kstat
@@ -272,30 +288,18 @@ function report:evaluate(d, now, prev, given, filters)
             setmetatable(row, self.row_meta)
         end
         local values = values_of(columns, row)
-        local wanted = not filters or not self.rows or values.text
-        if not wanted then
-            wanted = is_wanted(filters, k and k.name, columns, values)
-        end
+        local wanted = not filters or not self.rows or values.text or
+            is_wanted(filters, k and k.name, columns, values)
         matched = wanted and not values.text and matched + 1 or matched
         if wanted and not (skip_idle and is_idle(values, columns)) then
             shown[#shown + 1] = values
-            of[values] = sort and row
+            if sort then
+                of[values] = row
+            end
         end
     end
     if sort then
-        local order = sort
-        if type(sort) == "string" then
-            order = require("kstat.report.order").by_column(self:column_of(sort) or self:column_of(sort:sub(2)),
-                self:column_of(sort) ~= nil)
-        end
-        local entries = {}
-        for i, values in ipairs(shown) do
-            entries[i] = { row = of[values], values = values, order = i }
-        end
-        table.sort(entries, order ~= sort and order or function(a, b) return sort(a.row, b.row) end)
-        for i, entry in ipairs(entries) do
-            shown[i] = entry.values
-        end
+        in_order(self, shown, of, sort)
     end
     for i = #shown, (top or #shown) + 1, -1 do
         shown[i] = nil

@@ -151,35 +151,46 @@ local function table_sink(columns, write, report)
         since_header = 0
     end
 
+    -- The cells of all rows, and of the totals. Where lines are made of values (`fast`), those are the cells.
+    local function texts_of(rows, totals)
+        local lines = {}
+        for i, row in ipairs(rows) do
+            lines[i] = (fast or row.text) and row or cells(columns, row)
+        end
+        if totals then
+            local texts = {}
+            for i, column in ipairs(columns) do
+                texts[i] = totals[i] == nil and "" or cell(column, totals[i])
+            end
+            lines[#lines + 1] = texts
+        end
+        if not fast then
+            widen(columns, lines)
+        end
+        return lines
+    end
+
     return {
         show = function(rows, tick)
-            local lines = {}
-            for r, row in ipairs(rows) do
-                lines[r] = (fast or row.text) and row or cells(columns, row)
+            local lines = rows
+            if not fast or tick.totals then
+                lines = texts_of(rows, tick.totals)
             end
-            if tick.totals then
-                local texts = {}
-                for i, column in ipairs(columns) do
-                    texts[i] = tick.totals[i] == nil and "" or cell(column, tick.totals[i])
-                end
-                lines[#lines + 1] = texts
-            end
-            if not fast then
-                widen(columns, lines)
-            end
+            local n = #lines
             -- Many rows: a header each time. One row: a header every screenful.
-            if #lines > 1 or since_header + #lines > screen then
-                if shown > 0 and #lines > 1 and report.blank ~= false then
+            if n > 1 or since_header + n > screen then
+                if shown > 0 and n > 1 and report.blank ~= false then
                     write("\n")
                 end
                 if headed then
                     write_header()
                 end
             end
-            for _, texts in ipairs(lines) do
+            for i = 1, n do
+                local texts = lines[i]
                 write(texts.text and texts.text .. "\n" or fast and fast(texts) or make(columns, texts, gap))
             end
-            shown, since_header = shown + 1, since_header + #lines
+            shown, since_header = shown + 1, since_header + n
         end,
     }
 end
