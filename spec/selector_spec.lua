@@ -111,6 +111,23 @@ describe("a selector", function()
     assert.same({ nil, "EINVAL" }, { (ks:render("list", "/+/")), (select(3, ks:render("list", "/+/"))) })
   end)
 
+  it("that could match nothing is a mistake, and what only looks like one is none", function()
+    local bad = { { "[a", "[ at character 1 has no ]" }, { "[", "[ at character 1" }, { "a*[!]", "[ at character 3" },
+      { "\\\\\\[[a\\]", "[ at character 5" }, { "a\\", "the \\ at its end" }, { "[]", "has no ]" },
+      { "[a-\\", "has no ]" }, { "/^n/q", "unknown flag 'q'" }, { "/n$/iq", "unknown flag 'q'" },
+      { "/^n/qi", "unknown flag 'q'" } }
+    for _, case in ipairs(bad) do
+      local sel, message, errname = kstat.selector({ statistic = case[1] })
+      assert.same({ nil, "EINVAL" }, { sel, errname })
+      assert.matches(case[2], message, 1, true)
+      assert.matches(case[1], message, 1, true)
+    end
+    for _, good in ipairs({ "]", "\\[a", "[]]", "[[]", "[!]a]", "a-]", "/dev/shm", "/a/q", "/^", "/^/", "/a/1", "[\\]]", "\\\\" }) do
+      assert.is_truthy(kstat.selector({ name = good }), good)
+    end
+    assert.is_true(kstat.selector({ name = "/n*/q" }):matches(ks:lookup("sd", 0, "sd0")) == false)
+  end)
+
   describe("whose regular expression takes too many steps", function()
     local many = ("a"):rep(30)
     local path = os.tmpname()

@@ -1,6 +1,7 @@
 /* pattern.c - see pattern.h. SPDX-License-Identifier: MIT */
 #include "chain/pattern.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -118,10 +119,35 @@ glob_match(const char *p, const char *pend, const char *s, const char *send)
 	}
 }
 
+/* What no glob is written for, as it would match nothing at all. 0, or -1 with errno EINVAL. */
+static int
+check_glob(const char *text, size_t n)
+{
+	const char *end = text + n, *p = text;
+	int shown = (int)(n < 200 ? n : 200);
+
+	while (p < end) {
+		const char *start = p++;
+
+		if (*start == '\\' && p++ == end)
+			return ks_fail(EINVAL, "glob '%.*s': the \\ at its end quotes nothing (\\\\ is the "
+			    "character itself)", shown, text);
+		if (*start != '[')
+			continue;
+		(void)match_set(p, end, '\0', &p);
+		if (p == NULL)
+			return ks_fail(EINVAL, "glob '%.*s': the [ at character %zu has no ] (\\[ is the "
+			    "character itself)", shown, text, (size_t)(start - text) + 1);
+	}
+	return 0;
+}
+
 int
 ks_pattern_glob(struct ks_pattern *p, const char *text, size_t n)
 {
 	*p = (struct ks_pattern){ .kind = KS_PATTERN_LITERAL, .n = n };
+	if (check_glob(text, n) != 0)
+		return -1;
 	p->text = malloc(n + 1);
 	if (p->text == NULL)
 		return ks_fail(ENOMEM, "out of memory for a pattern");
@@ -220,6 +246,24 @@ regex_match(struct ks_regex *r, const char *s, size_t n)
 
 /* --- either ------------------------------------------------------------------ */
 
+/*
+ * True for "/^n/q" and "/n$/q": a slash, letters behind a later one, and between them what paths
+ * do not have. Other texts of that form are globs, as "/dev/shm" is.
+ */
+static bool
+is_regex_with_bad_flag(const char *text, size_t n)
+{
+	const char *slash = n > 0 && text[0] == '/' ? memrchr(text, '/', n) : NULL;
+
+	if (slash == NULL || slash == text || slash + 1 == text + n)
+		return false;
+	for (const char *p = slash + 1; p < text + n; p++) {
+		if (!isalpha((unsigned char)*p))
+			return false;
+	}
+	return text[1] == '^' || slash[-1] == '$';
+}
+
 int
 ks_pattern_compile(struct ks_pattern *p, const char *text, size_t n)
 {
@@ -232,6 +276,9 @@ ks_pattern_compile(struct ks_pattern *p, const char *text, size_t n)
 	}
 	while (last > 0 && option_of(text[last - 1]) != 0)
 		last--;
+	if (is_regex_with_bad_flag(text, n) && text[last - 1] != '/')
+		return ks_fail(EINVAL, "%.*s: unknown flag '%c' of a regular expression (known: imsxnU)",
+		    (int)(n < 200 ? n : 200), text, text[last - 1]);
 	if (text[0] != '/' || last < 2 || text[last - 1] != '/' || n - last >= sizeof(flags))
 		return ks_pattern_glob(p, text, n);
 	memcpy(flags, text + last, n - last);

@@ -23,7 +23,9 @@ struct ks_pattern {
  * Compiles a specifier of n bytes. "" matches everything. A text of at least two bytes that starts
  * with '/' and ends with '/' and optional flag letters among "imsxUn" is a regular expression; every
  * other text is a glob that must match whole: * ? [abc] [a-z] [!abc], \ quotes.
- * 0, or -1 with errno EINVAL and a message that points into the expression, or ENOMEM.
+ * 0, or -1 with errno EINVAL and a message that points into the expression, or ENOMEM. EINVAL are as
+ * well what can match nothing, a glob with a [ without its ] or with a \ at its end, and letters that
+ * are no flags behind "/^...$/" or either half of it.
  */
 int ks_pattern_compile(struct ks_pattern *p, const char *text, size_t n);
 
