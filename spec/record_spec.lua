@@ -155,6 +155,50 @@ describe("recordings by command", function()
     end)
   end)
 
+  it("are not continued if they are damaged anywhere, and not touched", function()
+    kstatlua(("convert -o %s/r %s"):format(dir, capture))
+    kstatlua(("convert -o %s/r %s"):format(dir, capture)) -- six samples; the fourth is a keyframe, too
+    local bytes = support.read_file(dir .. "/r")
+    local damaged = "damaged at byte (%d+)"
+    local fourth = bytes:find("KSK1", 20, true)
+    local second, last = bytes:find("KSD1", 1, true), bytes:match(".*()KSD1")
+    for what, at in pairs({
+      ["a payload in the middle"] = math.floor(#bytes * 2 / 3), ["the first payload"] = 100,
+      ["a header"] = second + 1, ["a time of day"] = second + 10, ["the last payload"] = #bytes - 5,
+      ["the last header"] = last + 17, ["a keyframe"] = fourth + 30,
+    }) do
+      support.write_file(dir .. "/bad", bytes:sub(1, at - 1) .. string.char((bytes:byte(at) + 1) % 256) ..
+        bytes:sub(at + 1))
+      run(("cp -p %s/bad %s/before; touch -d @1000000000 %s/bad"):format(dir, dir, dir))
+      local told = kstatlua(("convert %s/bad >/dev/null"):format(dir)):match(damaged)
+      assert.is_string(told, what)
+      for _, words in ipairs({ "record -o %s/bad unix:0:system_misc 0.01 2", "convert -o %s/bad " .. capture }) do
+        local text, status = kstatlua(words:format(dir))
+        assert.equals(("%s: %s/bad: damaged at byte %d; name another file (kstatlua convert -o ANOTHER keeps " ..
+          "the whole samples of this one)\n"):format(words:match("^%a+"), dir, told), text, what)
+        assert.equals(3, status, what)
+      end
+      assert.equals("1000000000\n", (run(("cmp %s/bad %s/before; stat -c %%Y %s/bad"):format(dir, dir, dir))), what)
+    end
+    -- What starts without a keyframe has nothing that anybody could read.
+    support.write_file(dir .. "/bad", bytes:sub(1, 16) .. bytes:sub(second))
+    assert.matches("bad: damaged at byte 16; name another", (kstatlua(("convert -o %s/bad %s"):format(dir, capture))))
+    assert.matches("bad: no keyframe at byte 16, after 0", (kstatlua(("convert %s/bad"):format(dir))))
+  end)
+
+  it("are continued before a sample that a crash of the machine filled with zeros, however many it took", function()
+    kstatlua(("convert -o %s/r %s"):format(dir, capture))
+    kstatlua(("convert -o %s/r %s"):format(dir, capture))
+    local bytes = support.read_file(dir .. "/r")
+    local fourth = bytes:find("KSK1", 20, true)
+    -- As a crash of the machine leaves it: the length is that of six samples, the last blocks are zeros.
+    support.write_file(dir .. "/r", bytes:sub(1, fourth + 40) .. ("\0"):rep(#bytes - fourth - 41))
+    local text, status = kstatlua(("convert -o %s/r %s"):format(dir, capture))
+    assert.equals("", text)
+    assert.equals(0, status)
+    assert.equals(6, samples(dir .. "/r"))
+  end)
+
   it("hold a sample, or tell that they do not", function()
     run(("printf 'kstat-recording\\n' > %s/empty"):format(dir))
     assert.equals(("convert: %s/empty: no sample in this recording\n"):format(dir), (kstatlua(("convert %s/empty")

@@ -54,41 +54,33 @@ write_all(int fd, const char *p, size_t n, off_t at)
 }
 
 /*
- * The last frame, at this offset: drops it if a crash of the machine kept it from the disk. 0, or -1 if it
- * is damaged in another way: nobody would read what is written behind it.
+ * The frame at rec->size, as a reader looks at it: 1, 0 if there is none or it is torn, -1 with errno.
+ * Nobody would read what is written behind a damaged one. in_stream: there are frames before it.
  */
 static int
-check_last(struct ks_recorder *rec, off_t at, off_t file_size)
+look_at_frame(struct ks_recorder *rec, off_t file_size, bool in_stream)
 {
 	struct ks_rec_frame f;
 	bool torn;
-	char *payload;
+	int rc = ks_rec_frame_read(rec->fd, rec->size, file_size, &f, &torn);
 
-	if (ks_rec_frame_read(rec->fd, at, file_size, &f, &torn) <= 0)
-		return -1;
-	ks_buf_reset(&rec->frame);
-	payload = ks_buf_room(&rec->frame, f.size);
-	if (payload == NULL)
-		return ks_fail(ENOMEM, "out of memory for a recorder");
-	if (ks_rec_read_at(rec->fd, payload, f.size, at + KS_REC_HEADER_SIZE) == (ssize_t)f.size &&
-	    ks_rec_frame_crc(&f, payload) == f.crc)
-		return 0;
-	torn = ks_rec_is_torn(rec->fd, rec->size, file_size);
-	rec->size = at;
-	errno = EBADMSG;
-	return torn ? 0 : -1;
+	if (rc > 0)
+		rc = ks_rec_payload_read(rec->fd, rec->size, file_size, &f, in_stream, &rec->frame);
+	if (rc > 0)
+		rec->size += KS_REC_HEADER_SIZE + (off_t)f.size;
+	return rc;
 }
 
-/* Finds the end of the last whole frame. Nothing is written yet: this may be the file that is read. */
+/*
+ * Finds the end of the last whole frame; all of them are looked at. Nothing is written yet: this may be
+ * the file that is read.
+ */
 static int
 find_end(struct ks_recorder *rec)
 {
 	off_t size = lseek(rec->fd, 0, SEEK_END);
-	struct ks_rec_frame f;
 	char magic[KS_REC_MAGIC_SIZE];
-	off_t last = 0;
 	ssize_t got;
-	bool torn;
 	int rc;
 
 	if (size < 0)
@@ -104,17 +96,14 @@ find_end(struct ks_recorder *rec)
 	if (got < KS_REC_MAGIC_SIZE)
 		return 0; /* a killed recorder got no further: as good as empty */
 	rec->size = KS_REC_MAGIC_SIZE;
-	while ((rc = ks_rec_frame_read(rec->fd, rec->size, size, &f, &torn)) > 0) {
-		last = rec->size;
-		rec->size += KS_REC_HEADER_SIZE + (off_t)f.size;
-	}
-	if (rc == 0 && last > 0)
-		rc = check_last(rec, last, size);
-	if (rc < 0 && errno != EBADMSG)
-		return -1;
+	do
+		rc = look_at_frame(rec, size, rec->size > KS_REC_MAGIC_SIZE);
+	while (rc > 0);
+	if (rc < 0 && errno == EBADMSG)
+		return ks_fail(EBADMSG, "%s: damaged at byte %lld; name another file (kstatlua convert -o "
+		    "ANOTHER keeps the whole samples of this one)", rec->path, (long long)rec->size);
 	if (rc < 0)
-		return ks_fail(EBADMSG, "%s: damaged at byte %lld; name another file", rec->path,
-		    (long long)rec->size);
+		return ks_fail(errno, "%s: %s", rec->path, strerror(errno));
 	return 0;
 }
 

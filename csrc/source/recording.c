@@ -76,26 +76,16 @@ static int
 load_frame(struct recording *rec, const struct ks_rec_frame *f)
 {
 	off_t at = rec->at;
-	char *to;
+	int rc = ks_rec_payload_read(rec->fd, at, file_size(rec), f, rec->in_stream, &rec->deflated);
 
-	if (!f->key && !rec->in_stream) {
-		errno = EBADMSG;
-		return fail_at(rec, at, "no keyframe");
-	}
-	ks_buf_reset(&rec->deflated);
-	to = ks_buf_room(&rec->deflated, f->size + KS_REC_FLUSH_SIZE);
-	if (to == NULL)
-		return ks_fail(ENOMEM, "out of memory for a sample of %s", rec->path);
-	if (ks_rec_read_at(rec->fd, to, f->size, at + KS_REC_HEADER_SIZE) != (ssize_t)f->size ||
-	    ks_rec_frame_crc(f, to) != f->crc) {
-		rec->torn = ks_rec_is_torn(rec->fd, at + KS_REC_HEADER_SIZE + (off_t)f->size,
-		    file_size(rec));
-		if (rec->torn)
-			return 0;
-		errno = EBADMSG;
-		return fail_at(rec, at, "damaged");
-	}
-	memcpy(to + f->size, KS_REC_FLUSH, KS_REC_FLUSH_SIZE);
+	rec->torn = rc == 0;
+	if (rc < 0 && errno == EBADMSG)
+		return fail_at(rec, at, f->key || rec->in_stream ? "damaged" : "no keyframe");
+	if (rc < 0)
+		return fail_at(rec, at, errno == ENOMEM ? "out of memory" : strerror(errno));
+	if (rc == 0)
+		return 0;
+	memcpy(rec->deflated.data + f->size, KS_REC_FLUSH, KS_REC_FLUSH_SIZE);
 	if (f->key) {
 		(void)inflateReset(&rec->inflater);
 		ks_rec_state_reset(&rec->state);

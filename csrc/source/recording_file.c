@@ -76,8 +76,9 @@ ks_rec_read_at(int fd, void *to, size_t n, off_t at)
 	return (ssize_t)done;
 }
 
-bool
-ks_rec_is_torn(int fd, off_t end, off_t file_size)
+/* True if only zeros follow from somewhere before `end` on, where a frame that cannot be read ends. */
+static bool
+is_torn(int fd, off_t end, off_t file_size)
 {
 	char bytes[4096];
 	off_t at = file_size;
@@ -112,7 +113,7 @@ ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, boo
 		return 0;
 	}
 	if (!ks_rec_frame_unpack(f, header)) {
-		*torn = ks_rec_is_torn(fd, at + (off_t)sizeof(header), file_size);
+		*torn = is_torn(fd, at + (off_t)sizeof(header), file_size);
 		if (*torn)
 			return 0;
 		return ks_fail(EBADMSG, "damaged at byte %lld", (long long)at);
@@ -122,4 +123,29 @@ ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, boo
 		return 0;
 	}
 	return 1;
+}
+
+int
+ks_rec_payload_read(int fd, off_t at, off_t file_size, const struct ks_rec_frame *f,
+    bool in_stream, struct ks_buf *to)
+{
+	char *payload;
+	ssize_t got;
+
+	if (!f->key && !in_stream)
+		return ks_fail(EBADMSG, "no keyframe at byte %lld", (long long)at);
+	ks_buf_reset(to);
+	payload = ks_buf_room(to, (size_t)f->size + KS_REC_FLUSH_SIZE);
+	if (payload == NULL)
+		return ks_fail(ENOMEM, "out of memory for a sample");
+	got = ks_rec_read_at(fd, payload, f->size, at + KS_REC_HEADER_SIZE);
+	if (got < 0)
+		return ks_fail(errno, "%s", strerror(errno));
+	if (got == (ssize_t)f->size && ks_rec_frame_crc(f, payload) == f->crc) {
+		to->len = f->size;
+		return 1;
+	}
+	if (is_torn(fd, at + KS_REC_HEADER_SIZE + (off_t)f->size, file_size))
+		return 0;
+	return ks_fail(EBADMSG, "damaged at byte %lld", (long long)at);
 }

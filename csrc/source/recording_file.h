@@ -18,6 +18,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
+
 #define KS_REC_MAGIC "kstat-recording\n"
 #define KS_REC_MAGIC_SIZE 16
 #define KS_REC_HEADER_SIZE 20
@@ -48,10 +50,14 @@ bool ks_rec_frame_unpack(struct ks_rec_frame *f, const unsigned char from[KS_REC
 int ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, bool *torn);
 
 /*
- * True if the file holds only zeros from somewhere before `end` on, where a frame that cannot be read
- * ends: that is what the crash of a machine leaves of the last writes, and no other damage.
+ * Reads the payload of the frame at an offset, whose header is *f, into `to`, which then has room
+ * for KS_REC_FLUSH_SIZE bytes more. in_stream: a keyframe was read before. 1; 0 if the file is torn
+ * there: nothing but zeros from somewhere inside of the frame to the end of the file are what the
+ * crash of a machine leaves of the last writes, and no other damage; -1 with errno EBADMSG if it is
+ * damaged, ENOMEM, or what pread() says.
  */
-bool ks_rec_is_torn(int fd, off_t end, off_t file_size);
+int ks_rec_payload_read(int fd, off_t at, off_t file_size, const struct ks_rec_frame *f,
+    bool in_stream, struct ks_buf *to);
 
 /* pread() until n bytes, the end, or an error: as pread(). */
 ssize_t ks_rec_read_at(int fd, void *to, size_t n, off_t at);
