@@ -178,6 +178,22 @@ describe("a distribution", function()
 ]], tostring(reduced("lquantize(0, 10, 5)", { -1, 10 })))
   end)
 
+  it("has the same labels in every Lua, beyond 2^53 too", function()
+    local function picture(values)
+      return (tostring(reduced("quantize", values)):gsub("^[^\n]*\n", ""))
+    end
+    local empty, full = (" "):rep(41) .. "0\n", ("@"):rep(40) .. " 1\n"
+    assert.equal("   18014398509481984 |" .. empty .. "   36028797018963968 |" .. full ..
+      "   72057594037927936 |" .. empty, picture({ 2 ^ 55 }))
+    assert.equal(" 2305843009213693952 |" .. empty .. " 4611686018427387904 |" .. full, picture({ 2 ^ 62 }))
+    assert.equal("-4611686018427387904 |" .. full .. "-2305843009213693952 |" .. empty, picture({ -2 ^ 62 }))
+    assert.equal("  -36028797018963968 |" .. empty .. "  -18014398509481984 |" .. full ..
+      "   -9007199254740992 |" .. empty, picture({ -2 ^ 54 }))
+    assert.equal('[{"quantize":[[36028797018963968,72057594037927936,1]]}]\n',
+      (aggregate("quantize"):add_value({}, 2 ^ 55):render("json")))
+    assert.matches("< 1 |.*>= 9007199254740992 |", tostring(reduced("llquantize(2, 0, 52, 2)", { 0, 2 ^ 60 })))
+  end)
+
   it("is refused where it makes no buckets", function()
     for _, text in ipairs({ "lquantize(10, 10)", "lquantize(0, 10, 0)", "lquantize(0.5, 10)", "lquantize(0, 1e6)",
       "lquantize(0, 1000000)", "llquantize(1, 0, 3, 10)", "llquantize(10, 3, 1, 10)", "llquantize(10, 0, 3, 15)",

@@ -13,13 +13,25 @@ local MOST = 2 ^ 63 - 1024 -- the largest double that is an int64
 -- Bounds are whole numbers: integers where Lua has them, so that they are exact beyond 2^53.
 local whole = math.tointeger or function(x) return x end
 
+-- From -2^n to the next number that a value can be: 1 is lost in a double beyond 2^53.
+local function step_above(n)
+    return math.tointeger and 1 or math.max(1, 2 ^ (n - 53))
+end
+
+--- The digits of a whole number, also where it is a double beyond 2^53.
+-- @number n from -2^63 to below 2^63
+-- @treturn string
+function buckets.digits(n)
+    return (math.tointeger and "%d" or "%.0f"):format(n) -- integers may be too large for a double
+end
+
 -- --- schemes --------------------------------------------------------------------------------
 
 -- Powers of two to both sides of 0: a bucket is named by its end nearest to 0.
 local function quantize()
     local bounds, labels = {}, { whole(-2 ^ 62) }
     for i = 61, 0, -1 do
-        bounds[#bounds + 1] = whole(-2 ^ (i + 1)) + 1
+        bounds[#bounds + 1] = whole(-2 ^ (i + 1)) + step_above(i + 1)
         labels[#labels + 1] = whole(-2 ^ i)
     end
     bounds[#bounds + 1], labels[#labels + 1] = 0, 0
@@ -32,11 +44,11 @@ end
 
 -- Labels of bounds that start somewhere: what lies below the first and from the last on is told so.
 local function labels_of(bounds)
-    local labels = { "< " .. core.tostring(bounds[1]) }
+    local labels = { "< " .. buckets.digits(bounds[1]) }
     for i = 1, #bounds - 1 do
         labels[i + 1] = bounds[i]
     end
-    labels[#bounds + 1] = ">= " .. core.tostring(bounds[#bounds])
+    labels[#bounds + 1] = ">= " .. buckets.digits(bounds[#bounds])
     return labels
 end
 
@@ -98,7 +110,7 @@ function buckets.scheme(name, ...)
     end
     local texts = {}
     for i = 1, select("#", ...) do
-        texts[i] = core.tostring((select(i, ...)))
+        texts[i] = buckets.digits((select(i, ...)))
     end
     return { name = ("%s(%s)"):format(name, table.concat(texts, ",")), bounds = bounds, labels = labels }
 end
@@ -110,7 +122,7 @@ local distribution = {}
 function distribution:__tostring()
     local labels = {}
     for i, label in ipairs(self.scheme.labels) do
-        labels[i] = type(label) == "number" and core.tostring(label) or label
+        labels[i] = type(label) == "number" and buckets.digits(label) or label
     end
     return core.distribution(labels, self.counts)
 end

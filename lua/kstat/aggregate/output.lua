@@ -97,6 +97,10 @@ end
 
 -- --- for programs -----------------------------------------------------------------------------
 
+local function bound(value)
+    return value and buckets.digits(value) or "null"
+end
+
 local function json(value)
     if value == nil then
         return "null"
@@ -105,7 +109,7 @@ local function json(value)
     elseif buckets.is_distribution(value) then
         local out = {}
         for i, bucket in ipairs(value) do
-            out[i] = ("[%s,%s,%s]"):format(json(bucket.low), json(bucket.high), json(bucket.count))
+            out[i] = ("[%s,%s,%s]"):format(bound(bucket.low), bound(bucket.high), json(bucket.count))
         end
         return "[" .. table.concat(out, ",") .. "]"
     end
