@@ -197,9 +197,10 @@ lint:
 # --- installation ---------------------------------------------------------------
 D := $(DESTDIR)$(PREFIX)
 install: all
-	$(INSTALL) -d $(D)/bin $(D)/include/sys $(D)/lib/pkgconfig $(D)/share/kstat/scripts
+	$(INSTALL) -d $(D)/bin $(D)/include/sys $(D)/include/nfs $(D)/lib/pkgconfig $(D)/share/kstat/scripts
 	$(INSTALL) -m 644 csrc/include/*.h $(D)/include
 	$(INSTALL) -m 644 csrc/include/sys/*.h $(D)/include/sys
+	$(INSTALL) -m 644 csrc/include/nfs/*.h $(D)/include/nfs
 	$(INSTALL) -m 755 $(LIB) $(D)/lib
 	ln -sf $(notdir $(LIB)) $(D)/lib/libkstat.so
 	$(INSTALL) -m 644 $(BUILD)/lib/libkstat.a $(D)/lib

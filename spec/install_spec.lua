@@ -29,7 +29,8 @@ describe("make install", function()
   it("puts every thing where it belongs", function()
     for _, path in ipairs({
       "bin/kstat", "bin/kstatlua", "include/kstat.h", "include/sys/kstat.h", "include/kstat2.h",
-      "include/kstat_raw.h", "include/sys/dnlc.h", "include/sys/var.h",
+      "include/kstat_raw.h", "include/sys/dnlc.h", "include/sys/var.h", "include/sys/kstat2.h",
+      "include/sys/flock.h", "include/nfs/nfs_clnt.h",
       "lib/libkstat.a", "lib/libkstat.so", "lib/libkstat.so.1", "lib/pkgconfig/kstat.pc",
       "lib/lua/5.4/kstat/core.so", "lib/lua/5.1/kstat/core.so",
       "share/lua/5.4/kstat/init.lua", "share/lua/5.1/kstat/init.lua", "share/kstat/scripts/kstat.lua",
@@ -113,6 +114,40 @@ describe("make install", function()
       assert.equal("", r.err)
       assert.equal(0, r.status)
     end
+  end)
+
+  it("has all that Solaris's Perl module includes, without hiding what the system has", function()
+    local program = root .. "/perl_headers"
+    run.write_file(program .. ".c", [[
+#include <kstat.h>
+#include <sys/var.h>
+#include <sys/utsname.h>
+#include <sys/sysinfo.h>
+#include <sys/flock.h>
+#include <sys/dnlc.h>
+#include <nfs/nfs.h>
+#include <nfs/nfs_clnt.h>
+#include <sys/kstat2.h>
+int
+main(void)
+{
+	struct flock lock = { .l_type = F_RDLCK };
+	struct mntinfo_kstat *mount = NULL;
+	struct sysinfo machine = { .procs = 1 };
+	kstat2_nv_hist_type_t type = KSTAT2_NVHIST_LOG2;
+	kstat_named_t named = { .name = "text", .data_type = KSTAT_DATA_STRING };
+
+	named.value.str.addr.ptr = named.name;
+	named.value.str.len = 5;
+	return lock.l_type == F_RDLCK && sizeof(mount->mik_curserver) == 257 && machine.procs == 1 &&
+	    type == 1 && KSTAT_NAMED_STR_PTR(&named) == named.name && KSTAT_NAMED_STR_BUFLEN(&named) == 5 &&
+	    sizeof(named.value.str) == sizeof(named.value.string) ? 0 : 1;
+}
+]])
+    local r = run.tool("cc -Wall -Wextra -Werror -D_GNU_SOURCE -I" .. prefix .. "/include -o " .. program .. " " ..
+      program .. ".c && " .. program)
+    assert.equal("", r.err)
+    assert.equal(0, r.status)
   end)
 
   it("gives a library to link statically", function()

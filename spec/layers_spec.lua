@@ -20,7 +20,7 @@ describe("the floors of csrc", function()
   it("are the known ones", function()
     for _, dir in ipairs(list("find csrc -mindepth 1 -type d | sort")) do
       local name = dir:sub(#"csrc/" + 1)
-      assert.truthy(floors[name] or name == "include" or name == "include/sys", dir)
+      assert.truthy(floors[name] or name == "include" or name == "include/sys" or name == "include/nfs", dir)
     end
     assert.truthy(#sources > 40)
   end)
@@ -118,14 +118,38 @@ describe("libkstat", function()
     assert.truthy(count > 10)
   end)
 
+  -- As a program of its own includes it, in a language and with warnings as strict as they get.
+  local function compile(header, compiler)
+    local language = compiler:find("++", 1, true) and "c++" or "c"
+    local r = run.tool("printf '#include <" .. header .. ">\\n' | " .. compiler ..
+      " -Wall -Wextra -Werror -Icsrc/include -fsyntax-only -x " .. language .. " -")
+    assert.equal("", r.err, header .. ": " .. compiler)
+    assert.equal(0, r.status)
+  end
+
   it("has headers that compile alone, in C and in C++", function()
     for _, path in ipairs(list("find csrc/include -name '*.h'")) do
       for _, compiler in ipairs({ "cc -std=gnu11", "c++ -std=gnu++17" }) do
-        local r = run.tool("printf '#include <" .. path:sub(#"csrc/include/" + 1) .. ">\\n' | " .. compiler ..
-          " -Wall -Wextra -Werror -Icsrc/include -fsyntax-only -x " ..
-          (compiler:find("c++", 1, true) and "c++" or "c") .. " -")
-        assert.equal("", r.err)
-        assert.equal(0, r.status)
+        compile(path:sub(#"csrc/include/" + 1), compiler)
+      end
+    end
+  end)
+
+  it("has headers that old and pedantic compilers take", function()
+    local compilers = { "gcc -std=c89", "gcc -std=c89 -pedantic", "gcc -std=c99 -pedantic",
+      "gcc -std=c11 -pedantic", "g++ -std=c++98", "g++ -std=c++98 -pedantic", "g++ -std=c++11 -pedantic",
+      "g++ -std=c++20 -pedantic" }
+    -- clang minds bool in C90, which statsblob.h has.
+    for _, compiler in ipairs({ "clang -std=c99 -pedantic", "clang++ -std=c++98 -pedantic",
+      "clang++ -std=c++17 -pedantic" }) do
+      if run.shell("command -v " .. compiler:match("^%S+")).status == 0 then
+        compilers[#compilers + 1] = compiler
+      end
+    end
+    -- The others include one of these and nothing more.
+    for _, header in ipairs({ "kstat_blob.h", "devstat.h", "kstat_raw.h" }) do
+      for _, compiler in ipairs(compilers) do
+        compile(header, compiler)
       end
     end
   end)

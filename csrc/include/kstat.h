@@ -24,7 +24,9 @@ extern "C" {
 
 #define KSTAT_VERSION "1.0.0"
 
-/* The Solaris names of integer types; identical typedefs may be repeated. */
+/* The Solaris names of integer types; identical typedefs may be repeated. C90 and C++98 have no long long. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wlong-long"
 typedef long long hrtime_t;
 typedef int kid_t;
 typedef unsigned char uchar_t;
@@ -33,6 +35,7 @@ typedef unsigned int uint_t;
 typedef unsigned long ulong_t;
 typedef long long longlong_t;
 typedef unsigned long long u_longlong_t;
+#pragma GCC diagnostic pop
 
 /*
  * gethrtime(3C): nanoseconds of a clock that never steps back (CLOCK_MONOTONIC:
@@ -107,6 +110,13 @@ typedef struct kstat_named {
 			} addr;
 			uint32_t len; /* bytes, the NUL included; of KSTAT_DATA_INTS: 8 * elements */
 		} string;
+		struct {
+			union {
+				char *ptr;
+				char __pad[8];
+			} addr;
+			uint32_t len;
+		} str; /* the same, by the name that illumos gives it */
 		/* Obsolete members. */
 		long l;
 		ulong_t ul;

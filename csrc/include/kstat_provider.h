@@ -212,26 +212,26 @@ kstat_counter_t *kstat_counter_own(kstat_t *ksp, const char *stat, int *own);
 int kstat_counter_reclaim(kstat_t *ksp, const char *stat, int64_t *taken);
 
 /* Each is a single atomic operation (max and add_double repeat it if others interfere). */
-static inline void
+static __inline__ void
 kstat_counter_add(kstat_counter_t *c, uint64_t n)
 {
 	(void)__atomic_fetch_add(&c->kc_value, n, __ATOMIC_RELAXED);
 }
 
-static inline uint64_t
+static __inline__ uint64_t
 kstat_counter_get(const kstat_counter_t *c)
 {
 	return __atomic_load_n(&c->kc_value, __ATOMIC_RELAXED);
 }
 
 /* Not for sharded numbers, whose parts add up. */
-static inline void
+static __inline__ void
 kstat_counter_set(kstat_counter_t *c, uint64_t v)
 {
 	__atomic_store_n(&c->kc_value, v, __ATOMIC_RELAXED);
 }
 
-static inline void
+static __inline__ void
 kstat_counter_max(kstat_counter_t *c, uint64_t v)
 {
 	uint64_t now = kstat_counter_get(c);
@@ -241,7 +241,7 @@ kstat_counter_max(kstat_counter_t *c, uint64_t v)
 		continue;
 }
 
-static inline void
+static __inline__ void
 kstat_counter_set_double(kstat_counter_t *c, double v)
 {
 	uint64_t bits;

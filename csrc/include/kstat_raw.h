@@ -2,8 +2,8 @@
  * kstat_raw.h - the C structures inside the RAW kstats that kstat(8) decodes, for programs that
  * read them as structures: cpu_stat:N:cpu_statN, unix:0:sysinfo, unix:0:vminfo, unix:0:var,
  * unix:0:ncstats and nfs:N:mntinfo. The ABI is that of 64-bit Solaris, in native byte order.
- * Solaris spreads them over <sys/sysinfo.h>, <sys/var.h>, <sys/dnlc.h> and <nfs/nfs_clnt.h>; the second and
- * third are there and answer with this file, the first is another file on Linux.
+ * Solaris spreads them over <sys/sysinfo.h>, <sys/var.h>, <sys/dnlc.h> and <nfs/nfs_clnt.h>; all but the
+ * first, which is another file on Linux, are there and answer with this one.
  *
  * SPDX-License-Identifier: MIT
  */

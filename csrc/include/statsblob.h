@@ -102,6 +102,14 @@ enum sb_str_fmt { SB_STRFMT_FREEFORM = 0, SB_STRFMT_JSON = 1, SB_STRFMT_NUM_FMTS
 #define VSD_HIST_LBOUND_INF 0x00000001 /* one more bucket below the first */
 #define VSD_HIST_UBOUND_INF 0x00000002 /* one more bucket above the last */
 
+/*
+ * The ABI has flexible arrays and unnamed unions, which C++ and C99 lack, and the constructors are
+ * variadic macros, which C90 lacks: pedantic compilers need not mind.
+ */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wvariadic-macros"
+
 /* The public head of a blob. Sizes are in bytes. */
 struct statsblob {
 	uint8_t abi;    /* STATS_ABI_V1 */
@@ -212,6 +220,8 @@ struct voistatspec {
 
 #define NVSS(vss_ar) (sizeof(vss_ar) / sizeof((vss_ar)[0]))
 
+/* The constructors need C or C++11; in C++98 statistics are specified by hand. */
+#if !defined(__cplusplus) || __cplusplus >= 201103L
 #ifndef __cplusplus
 #define STATS_VSS_(st, dt, fn, ...) \
 	{ .stype = (st), .vs_dtype = (dt), .hlpr = (fn), .hlprinfo = (__VA_ARGS__) }
@@ -321,6 +331,7 @@ struct voistatspec {
 	STATS_VSS_(VS_STYPE_TDGST, dt, &stats_vss_tdgst_hlpr, STATS_VSS_TDGSTINFO_(n, p))
 #define STATS_VSS_TDGSTCLUST32(nctds, prec) STATS_VSS_TDGST_(VSD_DTYPE_TDGSTCLUST32, nctds, prec)
 #define STATS_VSS_TDGSTCLUST64(nctds, prec) STATS_VSS_TDGST_(VSD_DTYPE_TDGSTCLUST64, nctds, prec)
+#endif /* C or C++11 */
 
 /* What stats_blob_visit() passes to its callback; valid during the call only. */
 struct sb_visit {
@@ -334,6 +345,8 @@ struct sb_visit {
 	enum vsd_dtype vs_dtype : 8;
 	int8_t vs_stype;
 };
+
+#pragma GCC diagnostic pop
 typedef int (*stats_blob_visitcb_t)(struct sb_visit *sbv, void *usrctx);
 
 struct stats_tpl_sample_rate {
@@ -647,7 +660,9 @@ int stats_voi_rank_error(const struct statsblob *sb, int32_t voi_id, double q, d
 
 #ifdef __cplusplus
 }
+#endif
 
+#if defined(__cplusplus) && __cplusplus >= 201103L
 #include <initializer_list>
 #include <vector>
 

@@ -1,0 +1,8 @@
+/*
+ * nfs/nfs_clnt.h - where Solaris has struct mntinfo_kstat, the data of nfs:N:mntinfo; see kstat_raw.h.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NFS_NFS_CLNT_H
+#define NFS_NFS_CLNT_H
+#include <kstat_raw.h>
+#endif
