@@ -57,13 +57,16 @@ local function sum_of(list)
   return sum
 end
 
+local without_faults = {} -- CPUs whose kstat of memory is there and empty, as on Linux
+
 local function rows(d, _, _, options)
   local list = assert(d:rows(cpus, sys_figures))
   local whole = options.aggregate or #list == 1 -- rows that stand for the machine, of which Linux knows more
   local machine = whole and d:lookup("unix", 0, "vm")
-  for _, row in ipairs(list) do
-    if machine or not d:figures("cpu", row.instance, "vm", vm_figures, row) then
-      break -- on Solaris each CPU counts faults, on Linux none
+  for _, row in ipairs(machine and {} or list) do
+    if not without_faults[row.instance] then
+      local found = d:figures("cpu", row.instance, "vm", vm_figures, row)
+      without_faults[row.instance] = found and not (row.minf or row.mjf)
     end
   end
   if options.aggregate then

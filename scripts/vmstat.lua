@@ -74,11 +74,11 @@ end
 -- The means of a kstat of sums; where no second ended in the interval the last ones stand.
 local last = {}
 local function means_of(d, name, figures)
-  local means = d:figures("unix", 0, name, figures)
-  if means and next(means) then
+  local means = d:figures("unix", 0, name, figures) or {}
+  if next(means) or not d:lookup("unix", 0, name) then
     last[name] = means
   end
-  return last[name] or {}
+  return last[name] or means
 end
 
 -- Turns figures in pages into KB.

@@ -71,7 +71,8 @@ describe("kstat.every", function()
   it("raises at the caller for what is no interval, count, option or source", function()
     for _, case in ipairs({
       { "interval '0'", 0 }, { "interval '%-1'", -1 },
-      { "interval '2147483648'", 2147483648 }, { "count '0'", 1, 0 }, { "count 'x'", 1, "x" },
+      { "interval '2147483648'", 2147483648 },
+      { "interval '1e%-10'", 1e-10 }, { "count '0'", 1, 0 }, { "count 'x'", 1, "x" },
       { "number or table expected", nil }, { "number or table expected", "x" },
       { "options: table expected", 1, 1, 5 }, { "unknown option 'y'", 1, 1, { y = 1 } },
       { "an open chain expected", 1, 1, { chain = 5 } },

@@ -35,6 +35,16 @@ describe("kstatlua's command line", function()
     assert.equal(0, r.status)
   end)
 
+  it("runs the report that a chunk returns, and ends with its status", function()
+    local chunk = "return kstat.report({ select = 'unix:0:system_misc', columns = { { 'name' }, { 'n', '%s' } } })"
+    local r = kstatlua("-e", chunk:format("2 + 2"), "1", "1")
+    assert.equal("name          n\nsystem_misc 4.0\n", r.out)
+    assert.equal(0, r.status)
+    assert.equal(2, kstatlua("-e", chunk:format("2 + 2"), "--frob").status)
+    r = kstatlua("-e", "return 3", "-e", "print('not run')")
+    assert.same({ "", 3 }, { r.out, r.status })
+  end)
+
   it("loads a module under another name", function()
     assert.equal("3.0\n", kstatlua("-l", "m=math", "-e", "print(m.sqrt(9))").out)
   end)

@@ -72,6 +72,18 @@ describe("an expression", function()
   end)
 end)
 
+describe("a mistake in a function of an expression", function()
+  it("is told with its position", function()
+    for text, want in pairs({
+      ["1 + foo(reads)"] = "there is no function 'foo', at character 5",
+      ["if(1, 2)"] = "if() takes 3 expressions, not 2, at character 1",
+      ["max(1, abs(1, 2))"] = "abs() takes 1 expression, not 2, at character 8",
+    }) do
+      assert.equal(("%s of '%s'"):format(want, text), (select(2, expression.compile(text))))
+    end
+  end)
+end)
+
 describe("a percentile over time", function()
   -- sd0's service times in the two intervals of the capture: 2.374785 and 2.704607 ms; sd1: 6.475699, 7.246286
   it("is that of the intervals so far, for each row", function()
@@ -235,6 +247,7 @@ describe("a function of a report that fails", function()
         "x: column 'a': " .. script_name .. ":1: [^\n]+\n",
       ["{ 'a', function(row) return row['rate('] end }"] = "x: column 'a': [^\n]+ expected at character 6 [^\n]+\n",
       ["{ 'a', 'nproc', total = function() error('boom', 0) end }"] = "x: column 'a': boom\n",
+      ["{ 'a', function() error({}) end }"] = "x: column 'a': table: %w+\n",
     }) do
       local r = play(("return kstat.report({ name = 'x', totals = true, select = 'unix:0:system_misc', columns = " ..
         "{ { 'n', 'name' }, %s } })"):format(text))
@@ -387,6 +400,30 @@ describe("a table", function()
         report = kstat.report({ columns = { { "n", width = 5, align = "right", format = format },
           { "v", width = 3, format = format } }, rows = rows, squeeze = squeeze })
         assert.equal("    n   v\n  é日本   1\n  abc  22\n", (show(report)))
+      end
+    end
+  end)
+end)
+
+describe("a whole number", function()
+  local function shown(value, format, width)
+    local report = kstat.report({ columns = { { "", "v", key = "v", format = format, width = width, align = "right" } },
+      rows = function() return { { v = value } } end })
+    local text, status = show(report)
+    assert.equal(0, status)
+    return (text:gsub("^ *\n", ""):gsub("^ *(.*)\n$", "%1"))
+  end
+
+  it("may be of any size, with and without a width of its column", function()
+    for _, width in ipairs({ 5, false }) do
+      assert.equal("73786976294838206464", shown(2 ^ 66, "%d", width or nil))
+    end
+  end)
+
+  it("is 0, not -0, if it is rounded to that", function()
+    for _, width in ipairs({ 5, false }) do
+      for _, format in ipairs({ "%d", "%5d" }) do
+        assert.equal("0", shown(-0.4, format, width or nil))
       end
     end
   end)

@@ -167,6 +167,22 @@ describe("a difference", function()
     assert.same({ n = 0 }, d:figures("app", 0, "b", means)) -- no second ended
   end)
 
+  it("gives the figures of whatever chain it is of", function()
+    local figures = kstat.figures({ user = { "now", "nsec_user" }, free = { "now", "freemem" } })
+    for _ = 1, 2 do -- one chain after the other may have the same place in memory
+      for spec, field in pairs({ ["cpu:0:time"] = "user", ["unix:0:system_pages"] = "free" }) do
+        local ks = assert(kstat.open({ only = spec }))
+        local module, instance, name = spec:match("(.*):(.*):(.*)")
+        local d = ks:sample():since_creation()
+        assert.is_number(d:figures(module, tonumber(instance), name, figures)[field], spec)
+        d = nil -- luacheck: ignore 311
+        ks:close()
+        collectgarbage()
+        collectgarbage()
+      end
+    end
+  end)
+
   it("gives a row of figures for each kstat that a selector matches", function()
     local list = samples({
       { named("a", 1, 10, '"n":100'), named("b", 1, 11, '"n":5') },
@@ -181,7 +197,9 @@ describe("a difference", function()
     local rows, message, code = d:rows("/+/", figures)
     assert.same({ false, "EINVAL" }, { rows or false, code })
     assert.matches("^selector '/%+/'", message)
-    assert.matches("kstat.figures expected", raised(function() d:rows("app", {}) end))
+    assert.matches("sample_spec.*bad argument #2 to 'rows' %(what kstat.figures%(%) gives expected, got table%)",
+      raised(function() d:rows("app", {}) end))
+    assert.equal("figures", kstat.type(figures))
     assert.matches("difference expected", raised(function() d.rows({}, "app", figures) end))
   end)
 

@@ -32,6 +32,26 @@ local function lines_of(text)
   return lines
 end
 
+-- The capture of illumos without the kstats of which keep(number of the sample, module, instance, name) is false.
+local function on_part(words, keep)
+  local path = os.tmpname()
+  local out = assert(io.open(path, "w"))
+  local n = 0
+  for line in io.lines(illumos) do
+    n = n + 1
+    local sample = {}
+    for k in line:gmatch('{"module".-}}') do
+      local module, instance, name = k:match('"module":"(.-)","instance":(%d+),"name":"(.-)"')
+      sample[#sample + 1] = keep(n, module, tonumber(instance), name) and k or nil
+    end
+    out:write("[", table.concat(sample, ","), "]\n")
+  end
+  out:close()
+  local text = tool(words, { KSTAT_SOURCE = path, KSTAT_REPLAY_TIME = "1700000000" })
+  os.remove(path)
+  return text
+end
+
 -- The figures are those that follow by hand from the fixture. Its snapshots are 5.0 s apart; rates are over the
 -- snaptimes (the original divides by CPU ticks, which on a running machine is the same time).
 describe("vmstat of an illumos capture", function()
@@ -94,6 +114,35 @@ Total        5247703037      562
     assert.matches('"in":[%d.]+,"syscall":[%d.]+,"cs":[%d.]+,"us":', on_illumos("vmstat -j"))
     assert.matches("^1700000000\n kthr .*\n1700000005\n 0 0 0 ", on_illumos("vmstat -T u 5 2"))
     assert.matches("^Tue Nov 14 22:13:20 UTC 2023\n", on_illumos("vmstat -T d"))
+  end)
+end)
+
+describe("a capture that lacks kstats", function()
+  it("costs vmstat the figures that follow from these, and no others", function()
+    local function without_sums(n, _, _, name)
+      return n ~= 2 or name ~= "vminfo" and name ~= "sysinfo"
+    end
+    local whole, part = lines_of(on_illumos("vmstat 5")), lines_of(on_part("vmstat 5", without_sums))
+    assert.equal(whole[3], part[3])
+    assert.matches("^ %- %- %- +%- +%- ", part[4])
+    local others = "^" .. ("%s+%S+"):rep(5) .. "(.*)"
+    assert.equal(whole[4]:match(others), part[4]:match(others))
+  end)
+
+  it("costs mpstat the faults of the CPU that lacks them, and no others", function()
+    local function without_one(_, module, instance, name)
+      return not (module == "cpu" and instance == 1 and name == "vm")
+    end
+    local whole, part = lines_of(on_illumos("mpstat 5")), lines_of(on_part("mpstat 5", without_one))
+    for i, line in ipairs(whole) do
+      local cpu = line:match("^ +(%d+)")
+      if cpu == "1" then
+        assert.matches("^  1    %-   %- ", part[i])
+        assert.equal(line:sub(-40), part[i]:sub(-40))
+      else
+        assert.equal(line, part[i])
+      end
+    end
   end)
 end)
 

@@ -229,6 +229,12 @@ replay_source(struct ks_chain *chain)
 	return NULL;
 }
 
+uint64_t
+ks_chain_serial(kstat_ctl_t *kc)
+{
+	return ks_chain_of(kc)->serial;
+}
+
 bool
 ks_chain_is_replay(kstat_ctl_t *kc)
 {

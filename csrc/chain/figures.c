@@ -28,7 +28,7 @@ struct place {
 
 /* The places of all terms in one kstat, good while what identifies it stays the same. */
 struct places {
-	const kstat_ctl_t *kc;
+	uint64_t chain; /* its serial number */
 	kid_t kid;
 	hrtime_t crtime;
 	uint_t ndata;
@@ -118,9 +118,9 @@ ks_figures_add(struct ks_figures *f, size_t i, enum ks_how how, const char *stat
 }
 
 static bool
-is_of(const struct places *p, const kstat_ctl_t *kc, const kstat_t *ksp)
+is_of(const struct places *p, uint64_t chain, const kstat_t *ksp)
 {
-	return p->kid == ksp->ks_kid && p->kc == kc && p->crtime == ksp->ks_crtime &&
+	return p->kid == ksp->ks_kid && p->chain == chain && p->crtime == ksp->ks_crtime &&
 	    p->ndata == ksp->ks_ndata && p->size == ksp->ks_data_size;
 }
 
@@ -173,12 +173,13 @@ find_places(const struct ks_figures *f, const kstat_t *ksp, kstat_ctl_t *kc, str
 static const struct place *
 places_of(struct ks_figures *f, const kstat_t *ksp, kstat_ctl_t *kc)
 {
+	uint64_t chain = ks_chain_serial(kc);
 	struct places *p;
 
 	for (size_t i = 0; i < f->nkstat; i++) {
 		size_t at = f->next + i < f->nkstat ? f->next + i : f->next + i - f->nkstat;
 
-		if (is_of(&f->kstat[at], kc, ksp)) {
+		if (is_of(&f->kstat[at], chain, ksp)) {
 			f->next = at + 1 < f->nkstat ? at + 1 : 0;
 			return f->kstat[at].at;
 		}
@@ -190,7 +191,7 @@ places_of(struct ks_figures *f, const kstat_t *ksp, kstat_ctl_t *kc)
 		return NULL;
 	f->kstat = p;
 	p += f->nkstat;
-	*p = (struct places){ kc, ksp->ks_kid, ksp->ks_crtime, ksp->ks_ndata, ksp->ks_data_size,
+	*p = (struct places){ chain, ksp->ks_kid, ksp->ks_crtime, ksp->ks_ndata, ksp->ks_data_size,
 		calloc(f->nterm > 0 ? f->nterm : 1, sizeof(*p->at)) };
 	if (p->at == NULL)
 		return NULL;

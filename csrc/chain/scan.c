@@ -15,6 +15,8 @@
 struct ks_scan {
 	struct ks_chain *chain;
 	struct ks_source *source;
+	size_t at;                       /* which of the chain's sources that is */
+	bool offered[KS_MOST_SOURCES];   /* those before it told what they have; else it stays */
 	uint64_t number;
 	bool changed;
 	struct ks_node *expected; /* follows the last match: sources offer in a steady order */
@@ -88,6 +90,19 @@ ks_scan_wants(const struct ks_scan *scan, const char *module, const char *class_
 	return only->n == 0;
 }
 
+/* True if an earlier source has the kstat. */
+static bool
+is_taken(const struct ks_scan *scan, const struct ks_node *node)
+{
+	if (node->source == scan->source)
+		return false;
+	for (size_t i = 0; i < scan->at; i++) {
+		if (scan->chain->source[i] == node->source)
+			return !scan->offered[i] || node->seen == scan->number;
+	}
+	return false;
+}
+
 int
 ks_scan_offer(struct ks_scan *scan, const struct ks_offer *given)
 {
@@ -110,7 +125,7 @@ ks_scan_offer(struct ks_scan *scan, const struct ks_offer *given)
 	    (node = ks_nodes_named(&chain->nodes, node, module, offer.instance, name)) != NULL) {
 		if (same_kstat(node, scan, &offer))
 			return matched(scan, node, &offer);
-		if (node->source != scan->source && node->seen == scan->number)
+		if (is_taken(scan, node))
 			return 0; /* what an earlier source has cannot be shadowed */
 	}
 	if (!is_wanted(chain, &offer))
@@ -182,7 +197,7 @@ int
 ks_chain_scan(struct ks_chain *chain)
 {
 	struct ks_scan scan = { .chain = chain, .number = ++chain->scans };
-	bool offered[KS_MOST_SOURCES], any = false, failed = false;
+	bool any = false, failed = false;
 	int error = 0, removed = 0;
 	char message[512] = "";
 
@@ -191,9 +206,10 @@ ks_chain_scan(struct ks_chain *chain)
 		int rc;
 
 		scan.source = chain->source[i];
+		scan.at = i;
 		scan.expected = chain->nodes.first;
 		rc = scan.source->ops->scan(scan.source, &scan);
-		offered[i] = rc > 0;
+		scan.offered[i] = rc > 0;
 		any |= rc > 0;
 		if (rc < 0) {
 			failed = true;
@@ -203,7 +219,7 @@ ks_chain_scan(struct ks_chain *chain)
 	}
 	if (any) { /* else the chain stays as it is, and nobody walks along it */
 		for (size_t i = 0; i < chain->nsources; i++) {
-			if (!offered[i])
+			if (!scan.offered[i])
 				keep_all(chain, chain->source[i], scan.number);
 		}
 		ks_chain_warn_of_selectors(&chain->kc, chain->only.selector, chain->only.n);

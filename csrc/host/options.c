@@ -14,7 +14,7 @@ static const char usage[] =
     "       kstatlua [options] name [arguments] [interval [count]]     an installed script\n"
     "       kstatlua [options] -e chunk [arguments] [interval [count]]\n"
     "\n"
-    "  -e chunk    run this Lua text; may be repeated\n"
+    "  -e chunk    run this Lua text, and the report that it returns; may be repeated\n"
     "  -l module   load a module into the global of its name first (-l name=module: another name)\n"
     "  -i          then read and run lines, with editing and history\n"
     "  -r capture  read kstats from a capture (kstat -j, a recording) in place of the machine; -: stdin\n"

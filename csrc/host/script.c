@@ -230,40 +230,101 @@ push_arguments(lua_State *L)
 
 /* --- running ------------------------------------------------------------------------ */
 
+/* An exit status from what a script returned, at the top; -1 if it is none. */
 static int
-preload_one(lua_State *L, const struct ks_preload *p)
+status_of(lua_State *L)
 {
-	const char *equals = strchr(p->text, '=');
+	if (lua_isinteger(L, -1))
+		return (int)(lua_tointeger(L, -1) & 0xff);
+	if (lua_isboolean(L, -1))
+		return lua_toboolean(L, -1) ? 0 : KS_EXIT_SCRIPT;
+	return -1;
+}
+
+/* True if the value at the top, which becomes its `run` method and the value, can be run. */
+static bool
+push_run(lua_State *L)
+{
+	if (!lua_istable(L, -1))
+		return false;
+	if (lua_getfield(L, -1, "run") != LUA_TFUNCTION) {
+		lua_pop(L, 1);
+		return false;
+	}
+	lua_insert(L, -2);
+	return true;
+}
+
+/* The second half of a script, protected: value -> exit status. */
+static int
+finish_script(lua_State *L)
+{
 	int status;
 
-	if (p->letter == 'e') {
-		status = luaL_loadbuffer(L, p->text, strlen(p->text), "=(command line)");
-		if (status == LUA_OK)
-			status = ks_script_call(L, push_arguments(L), 0);
-		return status;
+	lua_settop(L, 1);
+	if (push_run(L)) {
+		lua_getglobal(L, "arg");
+		lua_call(L, 2, 1);
 	}
-	lua_getglobal(L, "require");
-	lua_pushstring(L, equals != NULL ? equals + 1 : p->text);
-	status = ks_script_call(L, 1, 1);
-	if (status == LUA_OK) {
-		lua_pushglobaltable(L);
-		if (equals != NULL)
-			lua_pushlstring(L, p->text, (size_t)(equals - p->text));
-		else
-			lua_pushstring(L, p->text);
-		lua_pushvalue(L, -3);
-		lua_rawset(L, -3);
-		lua_pop(L, 2);
-	}
+	status = status_of(L);
+	lua_pushinteger(L, status < 0 ? 0 : status);
+	return 1;
+}
+
+/* Runs the function at the top, and what it returns if that can be run. The exit status. */
+static int
+run_loaded(lua_State *L, const struct ks_options *o)
+{
+	int status;
+
+	if (ks_script_call(L, push_arguments(L), 1) != LUA_OK)
+		return ks_script_complain(L, o);
+	lua_pushcfunction(L, finish_script);
+	lua_insert(L, -2);
+	if (ks_script_call(L, 1, 1) != LUA_OK)
+		return ks_script_complain(L, o);
+	status = (int)lua_tointeger(L, -1);
+	lua_pop(L, 1);
 	return status;
+}
+
+/* Loads a module into a global. 0, or the exit status. */
+static int
+preload_module(lua_State *L, const struct ks_options *o, const char *text)
+{
+	const char *equals = strchr(text, '=');
+
+	lua_getglobal(L, "require");
+	lua_pushstring(L, equals != NULL ? equals + 1 : text);
+	if (ks_script_call(L, 1, 1) != LUA_OK)
+		return ks_script_complain(L, o);
+	lua_pushglobaltable(L);
+	if (equals != NULL)
+		lua_pushlstring(L, text, (size_t)(equals - text));
+	else
+		lua_pushstring(L, text);
+	lua_pushvalue(L, -3);
+	lua_rawset(L, -3);
+	lua_pop(L, 2);
+	return 0;
 }
 
 int
 ks_script_preload(lua_State *L, const struct ks_options *o)
 {
-	for (int i = 0; i < o->n; i++)
-		if (preload_one(L, &o->preload[i]) != LUA_OK)
-			return ks_script_complain(L, o);
+	for (int i = 0; i < o->n; i++) {
+		const char *text = o->preload[i].text;
+		int status;
+
+		if (o->preload[i].letter != 'e')
+			status = preload_module(L, o, text);
+		else if (luaL_loadbuffer(L, text, strlen(text), "=(command line)") != LUA_OK)
+			status = ks_script_complain(L, o);
+		else
+			status = run_loaded(L, o);
+		if (status != 0)
+			return status;
+	}
 	return 0;
 }
 
@@ -333,59 +394,10 @@ load_script(lua_State *L, const struct ks_options *o)
 	return 0;
 }
 
-/* An exit status from what a script returned, at the top; -1 if it is none. */
-static int
-status_of(lua_State *L)
-{
-	if (lua_isinteger(L, -1))
-		return (int)(lua_tointeger(L, -1) & 0xff);
-	if (lua_isboolean(L, -1))
-		return lua_toboolean(L, -1) ? 0 : KS_EXIT_SCRIPT;
-	return -1;
-}
-
-/* True if the value at the top, which becomes its `run` method and the value, can be run. */
-static bool
-push_run(lua_State *L)
-{
-	if (!lua_istable(L, -1))
-		return false;
-	if (lua_getfield(L, -1, "run") != LUA_TFUNCTION) {
-		lua_pop(L, 1);
-		return false;
-	}
-	lua_insert(L, -2);
-	return true;
-}
-
-/* The second half of a script, protected: value -> exit status. */
-static int
-finish_script(lua_State *L)
-{
-	int status;
-
-	lua_settop(L, 1);
-	if (push_run(L)) {
-		lua_getglobal(L, "arg");
-		lua_call(L, 2, 1);
-	}
-	status = status_of(L);
-	lua_pushinteger(L, status < 0 ? 0 : status);
-	return 1;
-}
-
 int
 ks_script_run(lua_State *L, const struct ks_options *o)
 {
 	int status = load_script(L, o);
 
-	if (status != 0)
-		return status;
-	if (ks_script_call(L, push_arguments(L), 1) == LUA_OK) {
-		lua_pushcfunction(L, finish_script);
-		lua_insert(L, -2);
-		if (ks_script_call(L, 1, 1) == LUA_OK)
-			return (int)lua_tointeger(L, -1);
-	}
-	return ks_script_complain(L, o);
+	return status != 0 ? status : run_loaded(L, o);
 }

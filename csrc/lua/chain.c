@@ -399,7 +399,7 @@ const char *
 ks_lua_kind(lua_State *L, int i)
 {
 	static const char *const types[] = { KS_LUA_CHAIN, KS_LUA_SAMPLE, KS_LUA_DIFFERENCE,
-		KS_LUA_KSTAT, KS_LUA_SELECTOR };
+		KS_LUA_KSTAT, KS_LUA_SELECTOR, KS_LUA_FIGURES };
 	const void *u = lua_touserdata(L, i);
 	const char *kind = NULL;
 
@@ -415,7 +415,7 @@ ks_lua_kind(lua_State *L, int i)
 	return kind;
 }
 
-/* kind(object) -> "chain", "sample", "difference", "kstat", "selector", "closed" or nil */
+/* kind(object) -> "chain", "sample", "difference", "kstat", "selector", "figures", "closed" or nil */
 static int
 object_kind(lua_State *L)
 {

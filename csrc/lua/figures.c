@@ -8,7 +8,6 @@
 #include "lua/error.h"
 #include "lua/types.h"
 
-#define FIGURES "kstat.figures"
 #define MOST 1000 /* figures */
 #define MORE 8 /* fields that a script is likely to add */
 
@@ -61,7 +60,7 @@ figures_new(lua_State *L)
 	}
 	luaL_argcheck(L, n <= MOST, 1, "too many figures");
 	u = ks_lua_newuserdata(L, sizeof(*u) + n * sizeof(u->out[0]));
-	ks_lua_setmetatable(L, FIGURES);
+	ks_lua_setmetatable(L, KS_LUA_FIGURES);
 	u->f = ks_figures_new(n);
 	if (u->f == NULL)
 		return ks_lua_fail(L);
@@ -79,7 +78,7 @@ figures_new(lua_State *L)
 static int
 figures_gc(lua_State *L)
 {
-	struct figures *u = luaL_checkudata(L, 1, FIGURES);
+	struct figures *u = luaL_checkudata(L, 1, KS_LUA_FIGURES);
 
 	ks_figures_free(u->f);
 	u->f = NULL;
@@ -119,7 +118,7 @@ add_to_row(lua_State *L, int i, bool fresh, const struct ks_delta *d, kstat_ctl_
 static void
 push_row(lua_State *L, int i, const struct ks_delta *d, kstat_ctl_t *kc)
 {
-	struct figures *u = luaL_checkudata(L, i, FIGURES);
+	struct figures *u = luaL_checkudata(L, i, KS_LUA_FIGURES);
 	bool fresh = lua_isnoneornil(L, i + 1);
 
 	if (fresh) {
@@ -171,7 +170,7 @@ difference_rows(lua_State *L)
 {
 	struct ks_lua_difference *d = ks_lua_checkdifference(L, 1);
 	const struct ks_selector *selector;
-	struct figures *u = luaL_checkudata(L, 3, FIGURES);
+	struct figures *u = luaL_checkudata(L, 3, KS_LUA_FIGURES);
 	struct ks_selection *sel;
 	int found = 0;
 
@@ -208,7 +207,7 @@ ks_lua_add_figures(lua_State *L)
 		{ NULL, NULL }
 	};
 
-	ks_lua_newtype(L, FIGURES, meta);
+	ks_lua_newtype(L, KS_LUA_FIGURES, meta);
 	lua_pop(L, 1);
 	lua_pushcfunction(L, figures_new);
 	lua_setfield(L, -2, "figures");

@@ -183,16 +183,18 @@ whole_text(double v, bool negative, char *to, size_t size, size_t *len)
 static const char *
 number_text(const struct column *c, lua_Number v, char *to, size_t size, size_t *len)
 {
-	int n;
+	int n, precision = c->precision;
 
-	if (c->least == 0 && (c->precision == 0 || c->conversion == 'd') && fabs(v) < 1e15)
-		return whole_text(c->conversion == 'd' ? floor(v + 0.5) : rint(v), signbit(v), to, size, len);
-	if (!isfinite(v))
-		n = snprintf(to, size, "-");
-	else if (c->conversion == 'd')
-		n = snprintf(to, size, "%*.*f", c->least, 0, floor(v + 0.5));
+	if (c->conversion == 'd') {
+		v = floor(v + 0.5);
+		precision = 0;
+	}
+	if (c->least == 0 && precision == 0 && fabs(v) < 1e15)
+		return whole_text(rint(v), signbit(v), to, size, len);
+	if (isfinite(v))
+		n = snprintf(to, size, "%*.*f", c->least, precision, v);
 	else
-		n = snprintf(to, size, "%*.*f", c->least, c->precision, v);
+		n = snprintf(to, size, "-");
 	*len = n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 	return to;
 }

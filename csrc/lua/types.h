@@ -30,6 +30,7 @@
 #define KS_LUA_DIFFERENCE "kstat.difference"
 #define KS_LUA_KSTAT "kstat.kstat"
 #define KS_LUA_SELECTOR "kstat.selector"
+#define KS_LUA_FIGURES "kstat.figures"
 
 struct ks_lua_chain {
 	kstat_ctl_t *kc;         /* owned; NULL: closed */
@@ -75,7 +76,7 @@ struct ks_lua_sample *ks_lua_checksample(lua_State *L, int i);
 struct ks_lua_difference *ks_lua_checkdifference(lua_State *L, int i);
 struct ks_lua_kstat *ks_lua_checkkstat(lua_State *L, int i);
 
-/* "chain", "sample", "difference", "kstat", "selector", or "closed"; NULL for any other value at index i. */
+/* "chain", "sample", "difference", "kstat", "selector", "figures", or "closed"; NULL for any other value at index i. */
 const char *ks_lua_kind(lua_State *L, int i);
 
 /* True while a sample can still take in kstats: its chain is open and stands where it stood. */

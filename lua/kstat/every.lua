@@ -38,7 +38,8 @@ end
 -- @treturn[2] string what is wrong
 function every.check_interval(interval, count)
     local seconds = interval ~= nil and tonumber(interval) or 1
-    if not (seconds > 0 and seconds <= MAX_INTERVAL) then
+    local nanoseconds = math.floor(seconds * 1e9 + 0.5)
+    if not (nanoseconds > 0 and seconds <= MAX_INTERVAL) then
         return nil, ("interval '%s': seconds above 0 and at most %d expected")
             :format(tostring(interval), MAX_INTERVAL)
     end
@@ -46,7 +47,7 @@ function every.check_interval(interval, count)
     if count ~= nil and not (times and times >= 1 and times % 1 == 0) then
         return nil, ("count '%s': a whole number above 0 expected"):format(tostring(count))
     end
-    return math.floor(seconds * 1e9 + 0.5), times
+    return nanoseconds, times
 end
 
 local check_interval = every.check_interval

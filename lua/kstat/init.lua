@@ -186,8 +186,8 @@ function kstat.pairs(x)
     return pairs(x)
 end
 
---- What an object of this module is: "chain", "sample", "difference", "kstat", "selector", or
--- "closed": a chain that was closed, or a kstat of one.
+--- What an object of this module is: "chain", "sample", "difference", "kstat", "selector",
+-- "figures", or "closed": a chain that was closed, or a kstat of one.
 -- @param x anything
 -- @treturn string|nil nil for anything else
 -- @function kstat.type

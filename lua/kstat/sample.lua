@@ -98,6 +98,9 @@ function difference.rows(self, spec, figures)
     local sel, message, errname = selector.compile(spec, 2)
     if not sel then
         return nil, message, errname
+    elseif core.kind(figures) ~= "figures" then
+        error(("bad argument #2 to 'rows' (what kstat.figures() gives expected, got %s)"):format(core.kind(figures) or
+            type(figures)), 2)
     end
     return core.difference_rows(self, sel, figures)
 end

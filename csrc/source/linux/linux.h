@@ -132,11 +132,13 @@ struct ks_columns {
  * a running kernel keep the order of their lines, so that what a line was once need not be found out again.
  */
 #define KS_USEFUL 64
+#define KS_LINE_START 12
 
 struct ks_lines {
 	bool known; /* all lines were looked at, and those of use are these */
 	uint8_t n;
 	struct {
+		char start[KS_LINE_START]; /* of its key, zeros behind */
 		uint16_t line;
 		int16_t what;
 	} useful[KS_USEFUL];

@@ -146,6 +146,7 @@ struct walk {
 	struct ks_lines *lines;
 	int (*classify)(const struct ks_text *line); /* what a line is, or USELESS */
 	struct ks_text rest;
+	bool known; /* the lines of use were known when it began */
 	size_t line, taken; /* how many were passed, and how many of use */
 };
 
@@ -154,23 +155,42 @@ walk_of(const struct ks_linux *lx, const struct ks_image *im, struct ks_lines *l
     int (*classify)(const struct ks_text *line))
 {
 	return (struct walk){ .lx = lx, .lines = lines, .classify = classify,
-		.rest = ks_text_of(im->data, im->len) };
+		.known = lines->known, .rest = ks_text_of(im->data, im->len) };
+}
+
+/* The begin of a line's key. */
+static void
+start_of(const struct ks_text *line, char start[KS_LINE_START])
+{
+	const char *p = line->p;
+
+	memset(start, 0, KS_LINE_START);
+	for (size_t i = 0; i < KS_LINE_START && p < line->end && *p != ' ' && *p != ':'; i++)
+		start[i] = *p++;
 }
 
 /* The next line that is known to be of use. */
 static bool
 next_known(struct walk *w, struct ks_text *line, int *what)
 {
+	char start[KS_LINE_START];
+
 	if (w->taken == w->lines->n)
 		return false;
 	*what = w->lines->useful[w->taken].what;
-	for (; w->line < w->lines->useful[w->taken].line; w->line++) {
+	for (; w->line <= w->lines->useful[w->taken].line; w->line++) {
 		if (!ks_text_line(&w->rest, line))
 			return false;
 	}
-	w->line++;
+	start_of(line, start);
+	/* It is another file after all (some mount one over it): next time all of it is looked at. */
+	if (memcmp(start, w->lines->useful[w->taken].start, KS_LINE_START) != 0) {
+		w->lines->known = false;
+		w->lines->n = (uint8_t)w->taken;
+		return false;
+	}
 	w->taken++;
-	return ks_text_line(&w->rest, line);
+	return true;
 }
 
 /*
@@ -182,7 +202,7 @@ next_useful(struct walk *w, struct ks_text *line, int *what)
 {
 	struct ks_lines *lines = w->lines;
 
-	if (lines->known)
+	if (w->known)
 		return next_known(w, line, what);
 	while (ks_text_line(&w->rest, line)) {
 		size_t at = w->line++;
@@ -193,6 +213,7 @@ next_useful(struct walk *w, struct ks_text *line, int *what)
 		if (w->taken < KS_USEFUL && at <= UINT16_MAX) {
 			lines->useful[w->taken].line = (uint16_t)at;
 			lines->useful[w->taken].what = (int16_t)*what;
+			start_of(line, lines->useful[w->taken].start);
 		}
 		w->taken++;
 		return true;

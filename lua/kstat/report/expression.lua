@@ -200,7 +200,7 @@ local grammar -- made when it is first needed
 local function make_grammar()
     local lpeg = require("kstat.selector").lpeg()
     lpeg.setmaxstack(STACK)
-    local P, R, S, V, C, Cc, Ct, Cmt, Carg = lpeg.P, lpeg.R, lpeg.S, lpeg.V, lpeg.C, lpeg.Cc, lpeg.Ct,
+    local P, R, S, V, C, Cc, Cp, Ct, Cmt, Carg = lpeg.P, lpeg.R, lpeg.S, lpeg.V, lpeg.C, lpeg.Cc, lpeg.Cp, lpeg.Ct,
         lpeg.Cmt, lpeg.Carg
 
     -- Where parsing came furthest, and what was expected there, for the message.
@@ -225,7 +225,7 @@ local function make_grammar()
     local quoted = P("'") * C((1 - P("'")) ^ 1) * expect(P("'"), "a closing quote") * space
 
     -- A function by name with its arguments, or a failure with the reason in the state.
-    local function make_call(_, at, name, arguments, state)
+    local function make_call(_, _, at, name, arguments, state)
         local n = #arguments
         local percentile = name:find("^p%d") or name == "median"
         if MODES[name] or percentile then
@@ -258,7 +258,7 @@ local function make_grammar()
         else
             state.problem = ("there is no function '%s'"):format(name)
         end
-        state.problem_at = state.problem_at or at
+        state.problem_at = at
         return false
     end
 
@@ -273,8 +273,8 @@ local function make_grammar()
         product = V("factor") * (C(S("*/%")) * space * V("factor")) ^ 0 / chain,
         factor = Cmt(token("-") * V("factor"), at_once(negated))
             + C(number) * space / tonumber / constant
-            + Cmt(function_word * token("(") * Ct(V("sum") * (token(",") * V("sum")) ^ 0) * expect(token(")"), "')'")
-                * Carg(1), make_call)
+            + Cmt(Cp() * function_word * token("(") * Ct(V("sum") * (token(",") * V("sum")) ^ 0)
+                * expect(token(")"), "')'") * Carg(1), make_call)
             + word * -P("(") / named
             + quoted / named
             + Cmt(token("(") * V("sum") * expect(token(")"), "')'"), at_once(function(e) return e end))
@@ -302,7 +302,7 @@ function expression.compile(text, run)
         return nil, ("'%s%s' is nested too deeply"):format(text:sub(1, 40), #text > 40 and "…" or "")
     elseif not compiled then
         if state.problem then
-            return nil, ("%s in '%s'"):format(state.problem, text)
+            return nil, ("%s, at character %d of '%s'"):format(state.problem, state.problem_at, text)
         end
         return nil, ("%s expected at character %d of '%s'"):format(state.expected, math.max(1, state.at), text)
     end

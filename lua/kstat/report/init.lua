@@ -175,11 +175,12 @@ local function failure(self, problem)
             complain(self, problem.message)
         end
         return problem.status
-    elseif type(problem) ~= "string" and not declare.told(problem) then
+    elseif type(problem) == "userdata" then
         error(problem, 0) -- an interrupt, for the host
     end
     io.stdout:flush()
-    complain(self, (column and ("column '%s': "):format(column.title) or "") .. (declare.told(problem) or problem))
+    complain(self, (column and ("column '%s': "):format(column.title) or "") ..
+        (declare.told(problem) or tostring(problem)))
     return 1
 end
 

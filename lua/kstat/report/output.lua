@@ -50,12 +50,12 @@ local function cell(column, value)
         formatted = nil
         return text
     elseif type(value) == "number" then
-        -- %d takes whole numbers only in Lua 5.3 and later.
+        -- %d takes whole numbers only in Lua 5.3 and later, and none of more than 64 bits.
         if column.whole == nil then
             column.whole = format ~= nil and format:find("%%[%d%-+ #.]*[dioxXuc]") ~= nil
         end
         if column.whole then
-            value = math.floor(value + 0.5)
+            return require("kstat.format")(format, value)
         end
         return (format or "%.1f"):format(value)
     elseif type(value) == "table" then
