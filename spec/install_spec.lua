@@ -150,6 +150,62 @@ main(void)
     assert.equal(0, r.status)
   end)
 
+  -- What the installed headers declare, as name = header: functions, without those that are inline.
+  local function declared_functions()
+    local names, headers = {}, {}
+    for header in run.shell("cd " .. prefix .. "/include && find . -name '*.h' | sort").out:gmatch("%./([^\n]+)") do
+      headers[#headers + 1] = header
+      local own, text = false, {}
+      for line in run.tool("cc -E -D_GNU_SOURCE -I" .. prefix .. "/include " .. prefix .. "/include/" .. header)
+        .out:gmatch("[^\n]+") do
+        local from = line:match('^# %d+ "([^"]*)"')
+        if from then
+          own = from:sub(1, #prefix) == prefix
+        elseif own and line:sub(1, 1) ~= "#" then
+          text[#text + 1] = line
+        end
+      end
+      text = table.concat(text, " "):gsub("__attribute__%s*%b()", ""):gsub("%b{}", ";")
+      for declaration in text:gmatch("[^;]+") do
+        local name = declaration:match("([%a_][%w_]*)%s*%b()%s*$")
+        if name and not declaration:find("^%s*typedef%s") and not declaration:find("^%s*static%s") then
+          names[name] = header
+        end
+      end
+    end
+    return names, headers
+  end
+
+  it("gives a library that has every function of its headers", function()
+    local names, headers = declared_functions()
+    local text, count = {}, 0
+    for _, header in ipairs(headers) do
+      text[#text + 1] = "#include <" .. header .. ">"
+    end
+    text[#text + 1] = "void (*volatile const address[])(void) = {"
+    for name in pairs(names) do
+      count = count + 1
+      text[#text + 1] = "\t(void (*)(void))(" .. name .. "),"
+    end
+    text[#text + 1] = "};\nint\nmain(void)\n{\n\treturn address[0] == NULL;\n}\n"
+    for _, name in ipairs({ "kstat_open", "kstat2_hist_bounds", "devstat_checkversion", "stats_blob_alloc",
+      "stats_voi_update_abs_u64", "kstat_ioq_done", "kstat_blob" }) do
+      assert.truthy(names[name], name)
+    end
+    assert.is_nil(names.kstat_counter_add)
+    assert.is_true(count > 100)
+    local program = root .. "/every_function"
+    run.write_file(program .. ".c", table.concat(text, "\n"))
+    for _, library in ipairs({ "-lkstat", "-l:libkstat.a" }) do
+      local flags = run.tool("PKG_CONFIG_PATH=" .. prefix .. "/lib/pkgconfig pkg-config --define-variable=prefix=" ..
+        prefix .. " --static --libs kstat").out:gsub("\n", " "):gsub("%-lkstat", library)
+      local r = run.tool("cc -std=gnu11 -Wall " .. (os.getenv("KSTAT_CFLAGS") or "") .. " -I" .. prefix ..
+        "/include -o " .. program .. " " .. program .. ".c " .. flags)
+      assert.equal("", r.err)
+      assert.equal(0, r.status)
+    end
+  end)
+
   it("gives a library to link statically", function()
     local flags = run.tool("PKG_CONFIG_PATH=" .. prefix .. "/lib/pkgconfig pkg-config --define-variable=prefix=" ..
       prefix .. " --static --libs kstat")

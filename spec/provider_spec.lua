@@ -1,5 +1,6 @@
--- The kstats of one's own process, by way of spec/c/core_provider.c.
+-- The kstats of one's own process, by way of spec/c/core_provider.c and spec/c/provider_api.c.
 local lines = require("support.lines")
+local run = require("support.run")
 
 describe("a provider in C", function()
   it("creates, updates, writes, deletes and describes kstats as kstat_create(9F) says", function()
@@ -8,5 +9,26 @@ describe("a provider in C", function()
     local checks, failures = out[1]:match("^(%d+) checks, (%d+) failures$")
     assert.are.equal("0", failures)
     assert.is_true(tonumber(checks) > 100)
+  end)
+end)
+
+describe("a provider's program", function()
+  local directory
+
+  setup(function()
+    directory = run.directory()
+  end)
+
+  teardown(function()
+    run.remove_directory(directory)
+  end)
+
+  it("gets from the public headers what they promise", function()
+    local out = run.shell(("KSTAT_DIR=%s KSTAT_PROC=%s KSTAT_SYS=%s %s/spec/provider_api"):format(directory, directory,
+      directory, run.build))
+    assert.are.equal("", out.err)
+    local checks, failures = out.out:match("^(%d+) checks, (%d+) failures\n$")
+    assert.are.equal("0", failures, out.out)
+    assert.is_true(tonumber(checks) > 20)
   end)
 end)

@@ -11,9 +11,6 @@
 #include "kstat.h"
 #include "model/meta.h"
 
-/* True if the kstat, which was read, holds the five values of a histogram, and they make sense. */
-bool ks_is_histogram(const kstat_t *ksp);
-
 /*
  * Appends lines of "lower bound |@@@@ count", each after a tab: from the bucket before the first used
  * one to that behind the last. meta, of "buckets", may be NULL: it gives the unit. Nothing if

@@ -12,6 +12,7 @@
 #include "chain/chain.h"
 #include "chain/histogram_plot.h"
 #include "model/blobstat.h"
+#include "model/histstat.h"
 
 /* Output is handed on in pieces of about this size, so that a huge chain needs little memory. */
 #define PIECE 65536
@@ -173,7 +174,8 @@ human(struct render *r, const kstat_t *ksp)
 {
 	struct ks_buf *b = &r->out;
 	char instance[KS_NUMBER_MAX];
-	bool plot = ks_is_histogram(ksp), plotted = false, blob = ks_blobstat_is(ksp);
+	struct ks_histstat histogram;
+	bool plot = ks_histstat_open(&histogram, ksp), plotted = false, blob = ks_blobstat_is(ksp);
 
 	ks_buf_adds(b, "module: ");
 	add_padded(b, ksp->ks_module, strlen(ksp->ks_module), 30);

@@ -141,8 +141,10 @@ void kstat2_delete(kstat2_t *ksp);
 int kstat2_hist_add_value(kstat2_t *ksp, uint64_t value);
 
 /*
- * The least and greatest value of bucket i of a histogram kstat that was read (kstat_read()).
- * 0, or -1 with errno EINVAL: not a histogram, or no such bucket.
+ * The least and greatest value of bucket i, from 0, of a histogram kstat of a chain that was read
+ * (kstat_read()), in its own unit; the last bucket ends at 2^64-1. A linear one shows buckets up to the
+ * highest used one only, and has bounds for those behind it, too.
+ * 0, or -1 with errno EINVAL: not a histogram, not read, or no such bucket.
  */
 int kstat2_hist_bounds(const kstat2_t *ksp, uint32_t i, uint64_t *low, uint64_t *high);
 

@@ -1,0 +1,90 @@
+/* histstat.c - see histstat.h, and kstat2_hist_bounds() of kstat2.h. SPDX-License-Identifier: MIT */
+#include "model/histstat.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static const kstat_named_t *
+find(const kstat_t *ksp, const char *name, uchar_t type)
+{
+	const kstat_named_t *kn = ksp->ks_data;
+
+	for (uint_t i = 0; i < ksp->ks_ndata; i++) {
+		if (kn[i].data_type == type && strncmp(kn[i].name, name, KSTAT_STRLEN) == 0)
+			return &kn[i];
+	}
+	return NULL;
+}
+
+static bool
+get_text(const kstat_t *ksp, const char *name, const char **s, size_t *n)
+{
+	const kstat_named_t *kn = find(ksp, name, KSTAT_DATA_CHAR);
+
+	if (kn != NULL) {
+		*s = kn->value.c;
+		*n = strnlen(kn->value.c, sizeof(kn->value.c));
+		return true;
+	}
+	/* A capture has it as a string. */
+	kn = find(ksp, name, KSTAT_DATA_STRING);
+	if (kn == NULL || KSTAT_NAMED_STR_PTR(kn) == NULL)
+		return false;
+	*s = KSTAT_NAMED_STR_PTR(kn);
+	*n = strnlen(*s, KSTAT_NAMED_STR_BUFLEN(kn));
+	return true;
+}
+
+static bool
+get_number(const kstat_t *ksp, const char *name, uint64_t *v)
+{
+	const kstat_named_t *kn = find(ksp, name, KSTAT_DATA_UINT64);
+
+	if (kn == NULL)
+		kn = find(ksp, name, KSTAT_DATA_INT64);
+	if (kn != NULL)
+		*v = kn->value.ui64;
+	return kn != NULL;
+}
+
+bool
+ks_histstat_open(struct ks_histstat *h, const kstat_t *ksp)
+{
+	const kstat_named_t *kn;
+	const char *type;
+	uint64_t min, max, step;
+	size_t n;
+	int t;
+
+	if (ksp->ks_type != KSTAT_TYPE_NAMED || ksp->ks_data == NULL || ksp->ks_ndata != 5)
+		return false;
+	kn = find(ksp, "buckets", KSTAT_DATA_INTS);
+	if (kn == NULL || !get_text(ksp, "type", &type, &n) || !get_number(ksp, "range_min", &min) ||
+	    !get_number(ksp, "range_max", &max) || !get_number(ksp, "stepping", &step))
+		return false;
+	t = ks_hist_type_parse(type, n);
+	if (t < 0 || ks_hist_layout_init(&h->layout, (kstat2_nv_hist_type_t)t, min, max, step) != 0)
+		return false;
+	h->buckets = (const char *)kn->value.string.addr.ptr;
+	h->n = h->buckets == NULL ? 0 : kn->value.string.len / sizeof(uint64_t);
+	return h->n <= h->layout.n;
+}
+
+int
+kstat2_hist_bounds(const kstat2_t *ksp, uint32_t i, uint64_t *low, uint64_t *high)
+{
+	struct ks_histstat h;
+
+	if (ksp == NULL || low == NULL || high == NULL)
+		return ks_fail(EINVAL, "kstat2_hist_bounds: a kstat and room for two bounds are needed");
+	if (!ks_histstat_open(&h, ksp))
+		return ks_fail(EINVAL, "%s:%d:%s is not a histogram that was read", ksp->ks_module,
+		    ksp->ks_instance, ksp->ks_name);
+	if (i >= h.layout.n)
+		return ks_fail(EINVAL, "%s:%d:%s has %u buckets, so none of number %u", ksp->ks_module,
+		    ksp->ks_instance, ksp->ks_name, h.layout.n, i);
+	ks_hist_bounds(&h.layout, i, low, high);
+	return 0;
+}
