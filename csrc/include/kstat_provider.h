@@ -59,6 +59,9 @@ void kstat_delete(kstat_t *ksp);
 /* The same by name. 0, or -1 with errno ENOENT. Only kstats of kstat_create(). */
 int kstat_delete_byname(const char *ks_module, int ks_instance, const char *ks_name);
 
+/* For ks_update: does nothing and returns 0. As if there were no ks_update. */
+int default_kstat_update(kstat_t *ksp, int rw);
+
 /* Names a statistic (cut to 30 bytes), gives it its type and sets it to 0. */
 void kstat_named_init(kstat_named_t *knp, const char *name, uchar_t data_type);
 
@@ -106,6 +109,9 @@ int kstat_timer_start(kstat_timer_t *kt);
 int kstat_timer_stop(kstat_timer_t *kt);
 int kstat_timer_start_at(kstat_timer_t *kt, hrtime_t t);
 int kstat_timer_stop_at(kstat_timer_t *kt, hrtime_t t);
+
+#define KSTAT_TIMER_START(kt) kstat_timer_start(kt)
+#define KSTAT_TIMER_STOP(kt) kstat_timer_stop(kt)
 
 /* --- publishing: kstats that every reader on the host sees ------------------------------------ */
 
@@ -291,11 +297,14 @@ int kstat_ioq_runq_exit_at(kstat_ioq_t *q, hrtime_t t);
 int kstat_ioq_waitq_to_runq_at(kstat_ioq_t *q, hrtime_t t);
 int kstat_ioq_runq_back_to_waitq_at(kstat_ioq_t *q, hrtime_t t);
 
-/* Leaves the run queue and counts one operation of so many bytes, in one change. */
+/*
+ * Leaves the run queue and counts one operation of so many bytes, in one change. rw: KSTAT_IO_READ or
+ * KSTAT_IO_WRITE; any other is EINVAL, and nothing changed.
+ */
 int kstat_ioq_done(kstat_ioq_t *q, int rw, uint64_t bytes);
 int kstat_ioq_done_at(kstat_ioq_t *q, int rw, uint64_t bytes, hrtime_t t);
 
-/* Counts one operation of so many bytes; the queues stay as they are. */
+/* Counts one operation of so many bytes, rw as above; the queues stay as they are. */
 int kstat_ioq_count(kstat_ioq_t *q, int rw, uint64_t bytes);
 
 /* A timer of a published TIMER kstat, by name (NULL: the first); NULL with errno EINVAL, ENOENT. */

@@ -5,6 +5,14 @@
 #include "provider/publish.h"
 
 int
+default_kstat_update(kstat_t *ksp, int rw)
+{
+	(void)ksp;
+	(void)rw;
+	return 0;
+}
+
+int
 kstat_install(kstat_t *ksp)
 {
 	struct ks_provider *p = (struct ks_provider *)ksp;
@@ -16,8 +24,8 @@ kstat_install(kstat_t *ksp)
 		    ksp->ks_name);
 	if (p->published != NULL)
 		return ks_published_install(p);
-	if (ksp->ks_data == NULL && ksp->ks_update == NULL && ksp->ks_snapshot == NULL &&
-	    p->histogram == NULL && ksp->ks_data_size > 0)
+	if (ksp->ks_data == NULL && (ksp->ks_update == NULL || ksp->ks_update == default_kstat_update) &&
+	    ksp->ks_snapshot == NULL && p->histogram == NULL && ksp->ks_data_size > 0)
 		return ks_fail(EINVAL, "%s:%d:%s is VIRTUAL, but neither ks_data nor ks_update is set",
 		    ksp->ks_module, ksp->ks_instance, ksp->ks_name);
 	if (ks_provider_check_names(p) != 0)

@@ -374,23 +374,39 @@ kstat_ioq_runq_back_to_waitq_at(kstat_ioq_t *q, hrtime_t t)
 	return change(q, KS_RUNQ_BACK_TO_WAITQ, AS_GIVEN, t, NO_OP, 0);
 }
 
+static int
+no_direction(int rw)
+{
+	return ks_fail(EINVAL, "%d is neither KSTAT_IO_READ nor KSTAT_IO_WRITE", rw);
+}
+
 int
 kstat_ioq_done(kstat_ioq_t *q, int rw, uint64_t bytes)
 {
-	return rw == KSTAT_IO_WRITE ? change(q, KS_RUNQ_EXIT, NOW, 0, WRITES, bytes) :
-	    change(q, KS_RUNQ_EXIT, NOW, 0, READS, bytes);
+	switch (rw) {
+	case KSTAT_IO_READ:
+		return change(q, KS_RUNQ_EXIT, NOW, 0, READS, bytes);
+	case KSTAT_IO_WRITE:
+		return change(q, KS_RUNQ_EXIT, NOW, 0, WRITES, bytes);
+	default:
+		return no_direction(rw);
+	}
 }
 
 int
 kstat_ioq_done_at(kstat_ioq_t *q, int rw, uint64_t bytes, hrtime_t t)
 {
-	return change(q, KS_RUNQ_EXIT, AS_GIVEN, t, rw == KSTAT_IO_WRITE ? WRITES : READS, bytes);
+	if (rw != KSTAT_IO_READ && rw != KSTAT_IO_WRITE)
+		return no_direction(rw);
+	return change(q, KS_RUNQ_EXIT, AS_GIVEN, t, rw, bytes);
 }
 
 int
 kstat_ioq_count(kstat_ioq_t *q, int rw, uint64_t bytes)
 {
-	return change(q, NO_OP, AS_GIVEN, 0, rw == KSTAT_IO_WRITE ? WRITES : READS, bytes);
+	if (rw != KSTAT_IO_READ && rw != KSTAT_IO_WRITE)
+		return no_direction(rw);
+	return change(q, NO_OP, AS_GIVEN, 0, rw, bytes);
 }
 
 /* --- timers -------------------------------------------------------------------------------------------------- */

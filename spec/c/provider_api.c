@@ -69,6 +69,73 @@ bounds(void)
 	kstat_unpublish(pub);
 }
 
+/* --- queues: an operation reads or writes ---------------------------------------------------- */
+
+static void
+directions(void)
+{
+	kstat_pub_t *pub = kstat_publish("api-queue", 0);
+	kstat_t *own = kstat_publish_create(pub, "api", 0, "queue", "misc", KSTAT_TYPE_IO, 1, 0), *k;
+	static const int wrong[] = { 9, -1, 2 };
+	kstat_ioq_t *q;
+	kstat_io_t before, after;
+
+	CHECK(kstat_install(own) == 0);
+	q = kstat_ioq(own);
+	for (int i = 0; i < 4; i++)
+		CHECK(kstat_ioq_runq_enter_at(q, 10 + i) == 0);
+	k = see("queue");
+	CHECK(kstat_ioq_done_at(q, KSTAT_IO_WRITE, 5, 20) == 0 && kstat_ioq_count(q, KSTAT_IO_READ, 7) == 0);
+	CHECK(kstat_read(kc, k, &before) > 0);
+	CHECK(before.writes == 1 && before.nwritten == 5 && before.reads == 1 && before.nread == 7 &&
+	    before.rcnt == 3);
+	for (int i = 0; i < 3; i++) {
+		CHECK(kstat_ioq_done_at(q, wrong[i], 5, 30) == -1 && errno == EINVAL);
+		CHECK(kstat_ioq_done(q, wrong[i], 5) == -1 && errno == EINVAL);
+		CHECK(kstat_ioq_count(q, wrong[i], 5) == -1 && errno == EINVAL);
+	}
+	CHECK(strcmp(kstat_errmsg(), "2 is neither KSTAT_IO_READ nor KSTAT_IO_WRITE") == 0);
+	CHECK(kstat_read(kc, k, &after) > 0);
+	CHECK(after.reads == before.reads && after.nread == before.nread && after.writes == before.writes &&
+	    after.nwritten == before.nwritten && after.rcnt == before.rcnt);
+	CHECK(kstat_ioq_done(q, KSTAT_IO_READ, 1) == 0 && kstat_ioq_done(q, KSTAT_IO_WRITE, 2) == 0);
+	CHECK(kstat_read(kc, k, &after) > 0);
+	CHECK(after.reads == 2 && after.nread == 8 && after.writes == 2 && after.nwritten == 7 && after.rcnt == 1);
+	kstat_delete(own);
+	kstat_unpublish(pub);
+}
+
+/* --- names that Solaris's sources use ----------------------------------------------------------- */
+
+static void
+names(void)
+{
+	kstat_named_t value;
+	kstat_timer_t timer;
+	hrtime_t before = gethrtime();
+	kstat_t *own = kstat_create("api", 0, "still", "misc", KSTAT_TYPE_NAMED, 1,
+	    KSTAT_FLAG_VIRTUAL | KSTAT_FLAG_WRITABLE), *k;
+
+	own->ks_update = default_kstat_update;
+	CHECK(default_kstat_update(own, KSTAT_READ) == 0 && default_kstat_update(own, KSTAT_WRITE) == 0);
+	CHECK(kstat_install(own) == -1 && errno == EINVAL);
+	own->ks_data = &value;
+	kstat_named_init(&value, "v", KSTAT_DATA_UINT64);
+	value.value.ui64 = 5;
+	CHECK(kstat_install(own) == 0);
+	k = see("still");
+	CHECK(kstat_read(kc, k, NULL) > 0 && KSTAT_NAMED_PTR(k)->value.ui64 == 5);
+	KSTAT_NAMED_PTR(k)->value.ui64 = 6;
+	CHECK(kstat_write(kc, k, NULL) > 0 && value.value.ui64 == 6);
+	kstat_delete(own);
+	kstat_timer_init(&timer, "event");
+	KSTAT_TIMER_START(&timer);
+	CHECK(timer.start_time >= before && timer.num_events == 0);
+	KSTAT_TIMER_STOP(&timer);
+	CHECK(timer.stop_time >= timer.start_time && timer.num_events == 1);
+	CHECK(timer.elapsed_time == timer.stop_time - timer.start_time && timer.max_time == timer.elapsed_time);
+}
+
 int
 main(void)
 {
@@ -76,6 +143,8 @@ main(void)
 	if (kc == NULL)
 		return 1;
 	bounds();
+	directions();
+	names();
 	kstat_close(kc);
 	printf("%d checks, %d failures\n", checks, failures);
 	return 0;
