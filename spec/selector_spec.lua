@@ -122,10 +122,10 @@ describe("a selector", function()
       assert.matches(case[2], message, 1, true)
       assert.matches(case[1], message, 1, true)
     end
-    for _, good in ipairs({ "]", "\\[a", "[]]", "[[]", "[!]a]", "a-]", "/dev/shm", "/a/q", "/^", "/^/", "/a/1", "[\\]]", "\\\\" }) do
+    for _, good in ipairs({ "]", "\\[a", "[]]", "[[]", "[!]a]", "a-]", "/dev/shm", "/a/q", "/^", "/^/", "/a/1", "[\\]]",
+      "\\\\" }) do
       assert.is_truthy(kstat.selector({ name = good }), good)
     end
-    assert.is_true(kstat.selector({ name = "/n*/q" }):matches(ks:lookup("sd", 0, "sd0")) == false)
   end)
 
   describe("whose regular expression takes too many steps", function()
