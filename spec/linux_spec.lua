@@ -371,6 +371,58 @@ describe("files that cannot be read", function()
     assert.equal("872002599946", l[1].stat["link:0:eth0:ipackets64"])
   end)
 
+  -- The warnings of a tree that a shell command changed, without the directory, sorted.
+  local function warnings_after(command, prefix)
+    L.sh("cd " .. dir .. " && " .. command)
+    local d = L.dump(dir .. "/proc", dir .. "/sys", prefix)
+    for i, warning in ipairs(d.warnings) do
+      d.warnings[i] = warning:gsub(dir .. "/", "", 1)
+    end
+    table.sort(d.warnings)
+    return d.warnings, d
+  end
+
+  it("are named under spl/kstat as elsewhere", function()
+    local warnings, d = warnings_after("cd proc/spl/kstat/zfs && rm arcstats tank/io && mkdir arcstats && " ..
+      "ln -s io tank/io")
+    assert.same({ "cannot read proc/spl/kstat/zfs/arcstats: Is a directory",
+      "cannot read proc/spl/kstat/zfs/tank/io: Too many levels of symbolic links" }, warnings)
+    assert.equal("ONLINE", d.stat["zfs/tank:0:state:state"])
+    assert.is_nil(d.kstat["zfs:0:tank"])
+  end)
+
+  it("are told once, and have their kstats when they can be read", function()
+    local file = dir .. "/proc/spl/kstat/zfs/tank/io"
+    L.sh(("mv %s %s.x && ln -s io %s"):format(file, dir, file))
+    local l = L.dumps(dir .. "/proc", dir .. "/sys", "true", ("rm %s && mv %s.x %s"):format(file, dir, file))
+    assert.equal(1, #l[1].warnings)
+    assert.is_nil(l[1].kstat["zfs:0:tank"])
+    assert.same({}, l[2].warnings)
+    assert.same({}, l[3].warnings)
+    assert.is_not_nil(l[3].stat["zfs:0:tank:reads"])
+  end)
+
+  it("are named too if they are directories", function()
+    for _, path in ipairs({ "proc/spl/kstat", "sys/class/hwmon", "sys/block", "sys/fs/cgroup", "sys/class/net" }) do
+      local command = "rm -rf %s && ln -s $(basename %s) %s"
+      assert.same({ "cannot read " .. path .. ": Too many levels of symbolic links" },
+        (warnings_after(command:format(path, path, path))), path)
+      L.remove(dir)
+      dir = L.copy()
+    end
+  end)
+
+  it("are named for want of permission, unless they are root's by design", function()
+    local quiet = "cd proc/spl/kstat/zfs && printf 'timestamp message\\n1 x\\n' >dbgmsg && chmod 0600 dbgmsg && "
+    local warnings, d = warnings_after(quiet .. "chmod 0 arcstats tank ../../../sys/kernel/threads-max",
+      L.as_nobody(dir))
+    L.sh("chmod 755 " .. dir .. "/proc/spl/kstat/zfs/tank")
+    local why = ": Permission denied (run as root, or ask for read permission)"
+    assert.same({ "cannot read proc/spl/kstat/zfs/arcstats" .. why, "cannot read proc/spl/kstat/zfs/tank" .. why,
+      "cannot read proc/sys/kernel/threads-max" .. why }, warnings)
+    assert.is_not_nil(d.kstat["sd:0:sda"])
+  end)
+
   it("make opening fail if one of the roots is not there, or no directory", function()
     for _, roots in ipairs({ { "/nothing", "/sys" }, { "/proc", "/nothing" }, { "/proc/stat", "/sys" },
       { "/proc", "/proc/stat" } }) do
@@ -493,6 +545,39 @@ describe("malformed files", function()
     assert.equal(3, #d.warnings)
     assert.is_nil(d.kstat["link:0:\1\2"])
     assert.is_nil(d.kstat["sd:647:sdxx"])
+  end)
+
+  it("of OpenZFS, zoneinfo and mountinfo are named as well", function()
+    local dir = L.copy()
+    local zfs = dir .. "/proc/spl/kstat/zfs/"
+    L.sh("mkdir " .. dir .. "/proc/self")
+    L.write(dir .. "/proc/self/mountinfo", "36 35 8:1 / /mnt rw,noatime - ext3 /dev/sda1 rw\n\ngarbage\nmore\n")
+    L.write(dir .. "/proc/zoneinfo", "Node 0, zone DMA\n  pagesets\n  min 5\n  low x\ngarbage\n")
+    L.write(zfs .. "arcstats", L.read(zfs .. "arcstats") .. "huge 4 99999999999999999999\nwide 2 4294967296\n" ..
+      "kind 9 1\nlast 4 77\n")
+    L.write(zfs .. "noise", "\1\200\255x\nabc 4 1\n")
+    L.write(zfs .. "short", "6 1 0x01\nname type data\nabc 4 1\n")
+    L.write(zfs .. "txgs", "txg birth state\n1 2 O\n")
+    L.write(zfs .. "guid", "1234567\n")
+    L.write(zfs .. "tank/state", "ONL\1NE\n")
+    local io = L.read(zfs .. "tank/io")
+    L.write(zfs .. "tank/io", (io:gsub("[^\n]*\n$", "1 2 3 4 99999999999999999999 6 7 8 9 10 11 12\n")))
+    local d = L.dump(dir .. "/proc", dir .. "/sys")
+    table.sort(d.warnings)
+    local where = {}
+    for i, warning in ipairs(d.warnings) do
+      where[i] = warning:sub(#dir + 2):gsub(" cannot be understood and is left out, as others like it$", "")
+    end
+    local _, lines = L.read("spec/trees/small/proc/spl/kstat/zfs/arcstats"):gsub("\n", "")
+    assert.same({ "proc/self/mountinfo: line 3", "proc/spl/kstat/zfs/arcstats: line " .. lines + 1,
+      "proc/spl/kstat/zfs/noise: line 1", "proc/spl/kstat/zfs/short: line 1", "proc/spl/kstat/zfs/tank/io: line 3",
+      "proc/spl/kstat/zfs/tank/state: line 1", "proc/zoneinfo: line 4" }, where)
+    assert.equal("77", d.stat["zfs:0:arcstats:last"])
+    assert.equal("8772612", d.stat["zfs:0:arcstats:hits"])
+    assert.is_nil(d.stat["zfs:0:arcstats:wide"])
+    assert.equal("/mnt", d.stat["sd:0:sda1,dev:mount_point"])
+    assert.equal("5", d.stat["unix:0:system_pages:minfree"])
+    L.remove(dir)
   end)
 
   it("of one line are named too", function()

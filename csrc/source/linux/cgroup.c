@@ -188,6 +188,7 @@ see_group(struct ks_linux *lx, struct ks_units *units, const char *path, int dep
 	bool fresh;
 	int rc = 0;
 
+	ks_linux_note_path(lx, KS_ROOT_SYS, path, dir == NULL ? errno : 0);
 	if (dir == NULL || fstat(fd, &st) != 0) {
 		if (dir != NULL)
 			(void)closedir(dir);
@@ -226,6 +227,7 @@ scan_groups(struct ks_linux *lx, struct ks_units *units)
 	static const char *const roots[] = { "fs/cgroup", "fs/cgroup/unified" };
 	char path[64];
 
+	ks_linux_check_directory(lx, KS_ROOT_SYS, roots[0]);
 	ks_units_begin(units);
 	for (size_t i = 0; i < 2; i++) {
 		(void)snprintf(path, sizeof(path), "%s/cgroup.controllers", roots[i]);

@@ -464,6 +464,7 @@ scan_disks(struct ks_linux *lx, struct ks_units *units)
 	if (units->scanned && lx->settled && lx->root[KS_ROOT_PROC].kernel)
 		return 0;
 	im = ks_linux_scan_image(lx, KS_IMG_DISKSTATS);
+	ks_linux_check_directory(lx, KS_ROOT_SYS, "block");
 	ks_units_begin(units);
 	all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0);
 	while (ks_text_line(&all, &line)) {

@@ -152,6 +152,7 @@ read_chip(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	(void)snprintf(path, sizeof(path), ROOT "/%s", unit->key);
 	dir = (struct ks_files){ openat(sys->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), NULL,
 		sys->kernel };
+	ks_linux_note_path(lx, KS_ROOT_SYS, path, dir.fd < 0 ? errno : 0);
 	if (dir.fd < 0)
 		return ks_linux_gone(unit);
 	n = list_files(dir.fd, names);
@@ -200,6 +201,8 @@ scan_chips(struct ks_linux *lx, struct ks_units *units)
 	fd = lx->root[KS_ROOT_SYS].fd < 0 ? -1 :
 	    openat(lx->root[KS_ROOT_SYS].fd, ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	dir = fd >= 0 ? fdopendir(fd) : NULL;
+	if (lx->root[KS_ROOT_SYS].fd >= 0)
+		ks_linux_note_path(lx, KS_ROOT_SYS, ROOT, dir == NULL ? errno : 0);
 	ks_units_begin(units);
 	if (dir == NULL) {
 		if (fd >= 0)

@@ -272,6 +272,8 @@ scan_links(struct ks_linux *lx, struct ks_units *units)
 	const struct ks_image *im = ks_linux_scan_image(lx, KS_IMG_NETDEV);
 	struct ks_text all, line, name, whole;
 
+	if (!units->scanned || !lx->settled)
+		ks_linux_check_directory(lx, KS_ROOT_SYS, "class/net");
 	ks_units_begin(units);
 	all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0);
 	while (ks_text_line(&all, &line)) {

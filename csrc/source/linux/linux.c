@@ -71,27 +71,6 @@ static const struct {
 
 /* --- files ------------------------------------------------------------------ */
 
-/* True if a file is there and cannot be read; a kernel may have switched off what it is about. */
-static bool
-is_unreadable(int err)
-{
-	return err != 0 && err != ENOENT && err != ENOTDIR && err != EOPNOTSUPP;
-}
-
-/* Keeps in mind what is to be told about a file that was just read. */
-static void
-note(struct ks_linux *lx, enum ks_image_id id, int err)
-{
-	uint32_t bit = 1u << id;
-
-	if (!is_unreadable(err)) {
-		lx->warned &= ~bit;
-		lx->untold &= ~bit;
-	} else if ((lx->warned & bit) == 0 && id != KS_IMG_SLABINFO) {
-		lx->untold |= bit; /* slab caches are for root; their scan tells the rest */
-	}
-}
-
 const struct ks_image *
 ks_linux_try(struct ks_linux *lx, enum ks_image_id id)
 {
@@ -101,7 +80,7 @@ ks_linux_try(struct ks_linux *lx, enum ks_image_id id)
 	    gethrtime() - im->taken > MAX_AGE + MAX_AGE_OF_READING * im->took) {
 		im->round = lx->round;
 		(void)ks_image_read(im, &lx->root[im->root]);
-		note(lx, id, im->err);
+		ks_linux_note_image(lx, id);
 	}
 	if (im->err != 0) {
 		errno = im->err;
@@ -112,18 +91,6 @@ ks_linux_try(struct ks_linux *lx, enum ks_image_id id)
 	return im;
 }
 
-static const char *
-remedy(int err)
-{
-	if (err == EACCES || err == EPERM)
-		return " (run as root, or ask for read permission)";
-	if (err == ENOENT)
-		return " (this kernel does not have it)";
-	if (err == EFBIG)
-		return " (no file of /proc is so large)";
-	return "";
-}
-
 const struct ks_image *
 ks_linux_image(struct ks_linux *lx, enum ks_image_id id)
 {
@@ -132,7 +99,7 @@ ks_linux_image(struct ks_linux *lx, enum ks_image_id id)
 
 	if (im == NULL)
 		return ks_fail_null(err, "cannot read %s/%s: %s%s", lx->root[files[id].root].name,
-		    files[id].path, strerror(err), remedy(err));
+		    files[id].path, strerror(err), ks_linux_remedy(err));
 	return im;
 }
 
@@ -142,55 +109,26 @@ ks_linux_scan_image(struct ks_linux *lx, enum ks_image_id id)
 	const struct ks_image *im = ks_linux_try(lx, id);
 	int err = errno;
 
-	if (im != NULL)
-		return im;
-	if (is_unreadable(err) && (lx->warned & 1u << id) == 0) {
-		lx->warned |= 1u << id;
-		lx->untold &= ~(1u << id);
-		ks_scan_warn(lx->scan, "cannot read %s/%s: %s%s", lx->root[files[id].root].name,
-		    files[id].path, strerror(err), remedy(err));
-	}
-	return NULL;
+	if (im == NULL)
+		ks_linux_note_scan(lx, id, err);
+	return im;
+}
+
+bool
+ks_linux_number(struct ks_linux *lx, enum ks_root root, const char *path, uint64_t *v)
+{
+	bool known = ks_file_u64(&lx->root[root], path, v) == 0;
+
+	ks_linux_note_path(lx, root, path, known || errno == EINVAL ? 0 : errno);
+	return known;
 }
 
 void
-ks_linux_odd_line(struct ks_linux *lx, const struct ks_image *im, const struct ks_text *line)
+ks_linux_check_directory(struct ks_linux *lx, enum ks_root root, const char *path)
 {
-	size_t id = (size_t)(im - lx->image);
-	uint32_t number = 1;
-
-	if ((lx->odd & 1u << id) != 0)
-		return;
-	for (const char *p = im->data; p < line->p; p++)
-		number += *p == '\n';
-	lx->odd |= 1u << id;
-	lx->odd_untold |= 1u << id;
-	lx->odd_line[id] = number;
-}
-
-/* A line for the person about what was found since the last question, or NULL. */
-static const char *
-linux_trouble(struct ks_source *src)
-{
-	struct ks_linux *lx = (struct ks_linux *)src;
-	int id = __builtin_ffs((int)lx->untold) - 1;
-
-	if (id >= 0) {
-		lx->untold &= ~(1u << id);
-		lx->warned |= 1u << id;
-		(void)snprintf(lx->trouble, sizeof(lx->trouble), "cannot read %s/%s: %s%s",
-		    lx->root[files[id].root].name, files[id].path, strerror(lx->image[id].err),
-		    remedy(lx->image[id].err));
-		return lx->trouble;
-	}
-	id = __builtin_ffs((int)lx->odd_untold) - 1;
-	if (id < 0)
-		return NULL;
-	lx->odd_untold &= ~(1u << id);
-	(void)snprintf(lx->trouble, sizeof(lx->trouble), "%s/%s: line %u cannot be understood and is "
-	    "left out, as others like it", lx->root[files[id].root].name, files[id].path,
-	    lx->odd_line[id]);
-	return lx->trouble;
+	if (lx->root[root].fd >= 0)
+		ks_linux_note_path(lx, root, path,
+		    faccessat(lx->root[root].fd, path, R_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno);
 }
 
 bool
@@ -348,7 +286,7 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 			return ks_fail(ENOMEM, "out of memory");
 		changed |= rc;
 	}
-	while ((line = linux_trouble(src)) != NULL)
+	while ((line = ks_linux_trouble(src)) != NULL)
 		ks_scan_warn(scan, "%s", line);
 	if (!changed)
 		return 0;
@@ -419,6 +357,7 @@ linux_close(struct ks_source *src)
 	for (size_t i = 0; i < KS_IMG_COUNT; i++)
 		ks_image_free(&lx->image[i]);
 	ks_image_free(&lx->scratch);
+	ks_linux_forget_troubles(lx);
 	for (size_t i = 0; i < KS_SUB_COUNT; i++)
 		ks_units_free(&lx->units[i]);
 	ks_columns_free(&lx->interrupts);
@@ -437,7 +376,7 @@ static const struct ks_source_ops linux_ops = {
 	.name = "linux",
 	.scan = linux_scan,
 	.read = linux_read,
-	.trouble = linux_trouble,
+	.trouble = ks_linux_trouble,
 	.meta = linux_meta,
 	.close = linux_close,
 };

@@ -167,7 +167,8 @@ struct ks_linux {
 	uint32_t untold;      /* images that reads found unreadable since, one bit each */
 	uint32_t odd, odd_untold;      /* the same for images with a line that means nothing */
 	uint32_t odd_line[KS_IMG_COUNT]; /* the first such line, from 1 */
-	char trouble[512];    /* what linux_trouble() tells */
+	struct ks_path_trouble *troubles; /* trouble.c: of files that are no images; owned */
+	char trouble[512];    /* what ks_linux_trouble() tells */
 	uint32_t off;         /* subsystems that are left out, one bit each */
 	bool listed;          /* a first scan is complete */
 	struct ks_scan *scan; /* the scan under way */
@@ -209,6 +210,30 @@ const struct ks_image *ks_linux_scan_image(struct ks_linux *lx, enum ks_image_id
  * person is told once a file.
  */
 void ks_linux_odd_line(struct ks_linux *lx, const struct ks_image *im, const struct ks_text *line);
+
+/*
+ * trouble.c: the same for files that are no images. What a reading of a file or a directory ended
+ * with: 0, or an errno. One that is there and cannot be read is told once, until it can be.
+ */
+void ks_linux_note_path(struct ks_linux *lx, enum ks_root root, const char *path, int err);
+bool ks_linux_is_unreadable(struct ks_linux *lx, enum ks_root root, const char *path);
+void ks_linux_odd_path(struct ks_linux *lx, enum ks_root root, const char *path, const char *text,
+    const struct ks_text *line);
+
+/* The number that a file holds; false if it is not known. A file that cannot be read is told. */
+bool ks_linux_number(struct ks_linux *lx, enum ks_root root, const char *path, uint64_t *v);
+
+/* Notes whether what is in a directory, if it is there, can be had. */
+void ks_linux_check_directory(struct ks_linux *lx, enum ks_root root, const char *path);
+
+/* For linux.c: an image was just read; a scan needs one that could not be. */
+void ks_linux_note_image(struct ks_linux *lx, enum ks_image_id id);
+void ks_linux_note_scan(struct ks_linux *lx, enum ks_image_id id, int err);
+const char *ks_linux_remedy(int err);
+
+/* A line for the person about what was found since the last question, or NULL. */
+const char *ks_linux_trouble(struct ks_source *src);
+void ks_linux_forget_troubles(struct ks_linux *lx);
 
 /* True if the file exists, readable or not. */
 bool ks_linux_exists(const struct ks_linux *lx, enum ks_root root, const char *path);

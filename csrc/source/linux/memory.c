@@ -281,6 +281,16 @@ const struct ks_field ks_system_pages_fields[] = {
 	KS_FIELD_END
 };
 
+/* True for every line that kernels print there: all have two words, but for one heading. */
+static bool
+is_of_zoneinfo(struct ks_text line)
+{
+	struct ks_text first, second;
+
+	return ks_text_plain(&line) && ks_text_word(&line, &first) &&
+	    (ks_text_word(&line, &second) || ks_text_is(&first, "pagesets"));
+}
+
 /*
  * The zones' watermarks, summed. /proc/zoneinfo is long and they change only with the settings
  * that they follow from, so it is read again only when one of those changed.
@@ -294,8 +304,8 @@ watermarks(struct ks_linux *lx, uint64_t total)
 	const struct ks_image *im;
 	struct ks_text all, line, word;
 
-	(void)ks_file_u64(proc, "sys/vm/min_free_kbytes", &key[0]);
-	(void)ks_file_u64(proc, "sys/vm/watermark_scale_factor", &key[1]);
+	(void)ks_linux_number(lx, KS_ROOT_PROC, "sys/vm/min_free_kbytes", &key[0]);
+	(void)ks_linux_number(lx, KS_ROOT_PROC, "sys/vm/watermark_scale_factor", &key[1]);
 	if (proc->kernel && lx->watermarks && memcmp(key, lx->watermark_key, sizeof(key)) == 0)
 		return true;
 	im = ks_linux_try(lx, KS_IMG_ZONEINFO);
@@ -305,13 +315,18 @@ watermarks(struct ks_linux *lx, uint64_t total)
 	memset(lx->watermark, 0, sizeof(lx->watermark));
 	all = ks_text_of(im->data, im->len);
 	while (ks_text_line(&all, &line)) {
+		struct ks_text whole = line;
+		size_t i = 0;
+
 		if (!ks_text_word(&line, &word))
 			continue;
-		for (size_t i = 0; i < 3; i++) {
-			if (ks_text_is(&word, names[i]) && ks_text_u64(&line, &v)) {
-				lx->watermark[i] += v;
-				lx->watermarks = true;
-			}
+		while (i < 3 && !ks_text_is(&word, names[i]))
+			i++;
+		if (i < 3 && ks_text_u64(&line, &v)) {
+			lx->watermark[i] += v;
+			lx->watermarks = true;
+		} else if (i < 3 || !is_of_zoneinfo(whole)) {
+			ks_linux_odd_line(lx, im, &whole);
 		}
 	}
 	memcpy(lx->watermark_key, key, sizeof(key));

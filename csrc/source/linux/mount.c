@@ -60,8 +60,12 @@ ks_linux_mount_point(struct ks_linux *lx, const char *number, const char *source
 		return false;
 	all = ks_text_of(im->data, im->len);
 	while (ks_text_line(&all, &line)) {
-		if (!take_mount(line, &m) ||
-		    !((*number != '\0' && ks_text_is(&m.number, number)) ||
+		if (!take_mount(line, &m)) {
+			if (!ks_text_empty(&line))
+				ks_linux_odd_line(lx, im, &line);
+			continue;
+		}
+		if (!((*number != '\0' && ks_text_is(&m.number, number)) ||
 		    (*source != '\0' && ks_text_is(&m.source, source))))
 			continue;
 		if (found.p == NULL || ks_text_is(&m.root, "/"))

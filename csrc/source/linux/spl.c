@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -26,78 +27,149 @@ struct header {
 
 /* --- reading ------------------------------------------------------------------------------ */
 
+/* True for what root alone may read, such as the log dbgmsg: no kstat is lost with it. */
+static bool
+is_for_root(const struct ks_linux *lx, const char *path)
+{
+	struct stat st;
+
+	return fstatat(lx->root[KS_ROOT_PROC].fd, path, &st, 0) == 0 && (st.st_mode & 0777) == 0600;
+}
+
+/* Reads a file to the scratch image: 0, or an errno that the person is told of. */
+static int
+read_path(struct ks_linux *lx, const char *path)
+{
+	int err = ks_image_once(&lx->scratch, &lx->root[KS_ROOT_PROC], path);
+
+	if ((err == EACCES || err == EPERM) && is_for_root(lx, path))
+		return err;
+	ks_linux_note_path(lx, KS_ROOT_PROC, path, err);
+	return err;
+}
+
 /* Reads a unit's file; the text stays until the next reading. NULL with errno and message. */
 static const struct ks_image *
 read_file(struct ks_linux *lx, const struct ks_unit *unit)
 {
-	const struct ks_files *proc = &lx->root[KS_ROOT_PROC];
 	const char *path = unit->extra;
-	int err = ks_image_once(&lx->scratch, proc, path);
+	int err = read_path(lx, path);
 
 	if (err == ENOENT) {
 		(void)ks_linux_gone(unit);
 		return NULL;
 	}
 	if (err != 0)
-		return ks_fail_null(err, "cannot read %s/%s: %s", proc->name, path, strerror(err));
+		return ks_fail_null(err, "cannot read %s/%s: %s%s", lx->root[KS_ROOT_PROC].name, path,
+		    strerror(err), ks_linux_remedy(err));
 	lx->taken = lx->scratch.taken;
 	return &lx->scratch;
 }
 
-static bool
-take_header(struct ks_text *all, struct header *h)
+/* A line of the scratch image, any part of it, means nothing. */
+static void
+odd_line(struct ks_linux *lx, const struct ks_unit *unit, const struct ks_text *line)
 {
-	struct ks_text line, flags;
+	ks_linux_odd_path(lx, KS_ROOT_PROC, unit->extra, lx->scratch.data, line);
+}
+
+/* The same where nothing can be had without the line: -1 with errno EIO and message. */
+static int
+unknown_form(struct ks_linux *lx, const struct ks_unit *unit, const struct ks_text *line)
+{
+	odd_line(lx, unit, line);
+	return ks_fail(EIO, "%s has an unknown form", (const char *)unit->extra);
+}
+
+/* Takes the line of the header. */
+static bool
+take_header(struct ks_text line, struct header *h)
+{
+	struct ks_text flags;
 	uint64_t kid, rest[2];
 
-	if (!ks_text_line(all, &line) || !ks_text_u64(&line, &kid) || !ks_text_u64(&line, &h->type) ||
+	if (!ks_text_u64(&line, &kid) || !ks_text_u64(&line, &h->type) ||
 	    !ks_text_word(&line, &flags) || ks_text_numbers(&line, rest, 2) != 2)
 		return false;
 	return ks_text_u64(&line, &h->crtime) && ks_text_u64(&line, &h->snaptime);
 }
 
-/* Takes "name  type  data" and adds it. */
-static void
+static bool
+add_signed(struct ks_record *r, const char *stat, struct ks_text value, bool wide)
+{
+	int64_t v;
+
+	if (ks_scan_i64(&value.p, value.end, &v) != 0 || value.p != value.end)
+		return false;
+	if (wide)
+		ks_named_i64(r, stat, v);
+	else if (v >= INT32_MIN && v <= INT32_MAX)
+		ks_named_i32(r, stat, (int32_t)v);
+	else
+		return false;
+	return true;
+}
+
+static bool
+add_unsigned(struct ks_record *r, const char *stat, struct ks_text value, bool wide)
+{
+	uint64_t v;
+
+	if (ks_scan_u64(&value.p, value.end, &v) != 0 || value.p != value.end)
+		return false;
+	if (wide)
+		ks_named_u64(r, stat, v);
+	else if (v <= UINT32_MAX)
+		ks_named_u32(r, stat, (uint32_t)v);
+	else
+		return false;
+	return true;
+}
+
+/* Takes "name  type  data" and adds it; false if the line means nothing. */
+static bool
 add_named(struct ks_record *r, struct ks_text line)
 {
-	struct ks_text name, value;
+	struct ks_text name;
 	char stat[KSTAT_STRLEN];
-	uint64_t type, u;
-	int64_t i;
+	uint64_t type;
 
-	if (!ks_text_word(&line, &name) || !ks_text_u64(&line, &type))
-		return;
+	if (!ks_text_plain(&line) || !ks_text_word(&line, &name) || !ks_text_u64(&line, &type))
+		return false;
 	ks_name_set(stat, sizeof(stat), name.p, ks_text_size(&name));
 	ks_text_trim(&line);
-	value = line;
 	switch (type) {
 	case SPL_CHAR:
-		ks_named_chars(r, stat, value.p, ks_text_size(&value));
-		break;
+		ks_named_chars(r, stat, line.p, ks_text_size(&line));
+		return true;
 	case SPL_STRING:
-		ks_named_string(r, stat, value.p, ks_text_size(&value));
-		break;
+		ks_named_string(r, stat, line.p, ks_text_size(&line));
+		return true;
 	case SPL_INT32:
 	case SPL_INT64:
 	case SPL_LONG:
-		if (ks_scan_i64(&value.p, value.end, &i) != 0)
-			break;
-		if (type == SPL_INT32)
-			ks_named_i32(r, stat, (int32_t)i);
-		else
-			ks_named_i64(r, stat, i);
-		break;
+		return ks_text_size(&line) > 0 && add_signed(r, stat, line, type != SPL_INT32);
 	case SPL_UINT32:
 	case SPL_UINT64:
 	case SPL_ULONG:
-		if (ks_scan_u64(&value.p, value.end, &u) != 0)
-			break;
-		if (type == SPL_UINT32)
-			ks_named_u32(r, stat, (uint32_t)u);
-		else
-			ks_named_u64(r, stat, u);
-		break;
+		return ks_text_size(&line) > 0 && add_unsigned(r, stat, line, type != SPL_UINT32);
+	default:
+		return false;
 	}
+}
+
+/* Takes the header and the headings of the columns; false with errno and message. */
+static bool
+take_headings(struct ks_linux *lx, const struct ks_unit *unit, const struct ks_image *im,
+    struct ks_text *all)
+{
+	struct ks_text line = { im->data, im->data };
+	struct header h;
+
+	*all = ks_text_of(im->data, im->len);
+	if (ks_text_line(all, &line) && take_header(line, &h) && ks_text_line(all, &line))
+		return true;
+	return unknown_form(lx, unit, &line) == 0;
 }
 
 static int
@@ -105,33 +177,45 @@ read_named(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_image *im = read_file(lx, unit);
 	struct ks_text all, line;
-	struct header h;
 
-	if (im == NULL)
+	if (im == NULL || !take_headings(lx, unit, im, &all))
 		return -1;
-	all = ks_text_of(im->data, im->len);
-	if (!take_header(&all, &h) || !ks_text_line(&all, &line)) /* the headings of the columns */
-		return ks_fail(EIO, "%s has an unknown form", (const char *)unit->extra);
-	while (ks_text_line(&all, &line))
-		add_named(r, line);
+	while (ks_text_line(&all, &line)) {
+		if (!add_named(r, line) && !ks_text_empty(&line))
+			odd_line(lx, unit, &line);
+	}
 	return 0;
+}
+
+/* True if the numbers of a pool's I/O fit the structure. */
+static bool
+fit_io(const uint64_t v[12])
+{
+	static const uint64_t most[12] = { UINT64_MAX, UINT64_MAX, UINT32_MAX, UINT32_MAX, INT64_MAX,
+		INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, UINT32_MAX, UINT32_MAX };
+
+	for (size_t i = 0; i < 12; i++) {
+		if (v[i] > most[i])
+			return false;
+	}
+	return true;
 }
 
 static int
 read_io(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_image *im = read_file(lx, unit);
-	struct ks_text all, line;
-	struct header h;
+	struct ks_text all, line, rest;
 	uint64_t v[12];
 	kstat_io_t *io;
 
-	if (im == NULL)
+	if (im == NULL || !take_headings(lx, unit, im, &all))
 		return -1;
-	all = ks_text_of(im->data, im->len);
-	if (!take_header(&all, &h) || !ks_text_line(&all, &line) || !ks_text_line(&all, &line) ||
-	    ks_text_numbers(&line, v, 12) != 12)
-		return ks_fail(EIO, "%s has an unknown form", (const char *)unit->extra);
+	rest = line = all;
+	if (ks_text_line(&all, &line))
+		rest = line;
+	if (ks_text_numbers(&rest, v, 12) != 12 || !fit_io(v))
+		return unknown_form(lx, unit, &line);
 	io = ks_record_add(r, sizeof(*io));
 	if (io == NULL)
 		return 0;
@@ -159,6 +243,8 @@ read_state(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		return -1;
 	all = ks_text_of(im->data, im->len);
 	if (ks_text_line(&all, &line)) {
+		if (!ks_text_plain(&line))
+			return unknown_form(lx, unit, &line);
 		ks_text_trim(&line);
 		ks_name_set(state, sizeof(state), line.p, ks_text_size(&line));
 		ks_have_text(&vals, 0, state);
@@ -222,6 +308,20 @@ static const struct ks_part parts[] = {
 	{ .module = NULL },
 };
 
+/*
+ * True if the first line of a file tells no kstat and cannot be told by OpenZFS either: its logs
+ * begin with headings, and the text of a single value is one word.
+ */
+static bool
+is_odd(struct ks_text line)
+{
+	struct ks_text word;
+
+	if (!ks_text_plain(&line))
+		return true;
+	return ks_text_at_number(&line) && ks_text_word(&line, &word) && ks_text_word(&line, &word);
+}
+
 /* Sets up the kstat of a file "spl/kstat/MODULE/NAME" by its header. -1 without memory. */
 static int
 set_up(struct ks_linux *lx, struct ks_unit *unit, const char *path)
@@ -229,11 +329,9 @@ set_up(struct ks_linux *lx, struct ks_unit *unit, const char *path)
 	const char *module = path + strlen(ROOT) + 1;
 	const char *name = strrchr(path, '/') + 1;
 	struct header h = { .type = KSTAT_TYPE_RAW };
-	struct ks_text all;
-	int err;
+	struct ks_text all, line;
 
-	unit->extra = strdup(path);
-	if (unit->extra == NULL)
+	if (unit->extra == NULL && (unit->extra = strdup(path)) == NULL)
 		return -1;
 	ks_name_set(unit->module, sizeof(unit->module), module, (size_t)(name - module) - 1);
 	ks_name_set(unit->name, sizeof(unit->name), name, strlen(name));
@@ -241,15 +339,16 @@ set_up(struct ks_linux *lx, struct ks_unit *unit, const char *path)
 		unit->parts = 1u << PART_STATE;
 		return 0;
 	}
-	err = ks_image_once(&lx->scratch, &lx->root[KS_ROOT_PROC], path);
-	if (err != 0 && err != ENOENT && err != EACCES && err != EPERM)
-		ks_scan_warn(lx->scan, "cannot read %s/%s: %s", lx->root[KS_ROOT_PROC].name, path,
-		    strerror(err));
-	if (err != 0)
+	if (read_path(lx, path) != 0)
 		return 0;
 	all = ks_text_of(lx->scratch.data, lx->scratch.len);
-	if (!take_header(&all, &h))
+	if (!ks_text_line(&all, &line))
 		return 0;
+	if (!take_header(line, &h)) {
+		if (is_odd(line))
+			odd_line(lx, unit, &line);
+		return 0;
+	}
 	if (unit->crtime == 0)
 		unit->crtime = (hrtime_t)h.crtime;
 	if (h.type == KSTAT_TYPE_NAMED) {
@@ -275,7 +374,15 @@ see_file(struct ks_linux *lx, struct ks_units *units, const char *path)
 	unit = ks_units_see(units, key, ks_key_of_path(key, path), 0, &fresh);
 	if (unit == NULL)
 		return -1;
-	return fresh ? set_up(lx, unit, path) : 0;
+	if (fresh)
+		return set_up(lx, unit, path);
+	if (unit->parts != 0 || !ks_linux_is_unreadable(lx, KS_ROOT_PROC, path))
+		return 0;
+	/* It could not be read before. */
+	if (set_up(lx, unit, path) != 0)
+		return -1;
+	units->changed |= unit->parts != 0;
+	return 0;
 }
 
 static int
@@ -284,8 +391,10 @@ see_directory(struct ks_linux *lx, struct ks_units *units, const char *path, int
 	int fd = openat(lx->root[KS_ROOT_PROC].fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *e;
+	bool any = false;
 	int rc = 0;
 
+	ks_linux_note_path(lx, KS_ROOT_PROC, path, dir == NULL ? errno : 0);
 	if (dir == NULL) {
 		if (fd >= 0)
 			(void)close(fd);
@@ -297,12 +406,16 @@ see_directory(struct ks_linux *lx, struct ks_units *units, const char *path, int
 
 		if (e->d_name[0] == '.' || n < 0 || (size_t)n >= sizeof(below))
 			continue;
+		any = true;
 		if (e->d_type == DT_DIR)
 			rc = depth > 1 ? see_directory(lx, units, below, depth - 1) : 0;
 		else if (depth < MAX_DEPTH)
 			rc = see_file(lx, units, below);
 	}
 	(void)closedir(dir);
+	/* A pool has files. This stands where a recording should have a file. */
+	if (!any && depth == 1 && !lx->root[KS_ROOT_PROC].kernel)
+		ks_linux_note_path(lx, KS_ROOT_PROC, path, EISDIR);
 	return rc;
 }
 
@@ -311,7 +424,8 @@ scan_spl(struct ks_linux *lx, struct ks_units *units)
 {
 	/* That a module was loaded is an event, and there is no directory without one. */
 	if (units->n == units->dead &&
-	    ((units->scanned && lx->settled) || !ks_linux_exists(lx, KS_ROOT_PROC, ROOT))) {
+	    ((units->scanned && lx->settled) ||
+	    (!ks_linux_exists(lx, KS_ROOT_PROC, ROOT) && errno == ENOENT))) {
 		units->scanned = true;
 		return 0;
 	}

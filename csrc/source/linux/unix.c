@@ -310,20 +310,19 @@ static int
 read_var(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_raw_layout *l = ks_raw_layout_find("unix", "var");
-	const struct ks_files *proc = &lx->root[KS_ROOT_PROC];
 	void *data = ks_record_add(r, l->size);
 	uint64_t v;
 
 	(void)unit;
 	if (data == NULL)
 		return 0;
-	if (ks_file_u64(proc, "sys/kernel/threads-max", &v) == 0) {
+	if (ks_linux_number(lx, KS_ROOT_PROC, "sys/kernel/threads-max", &v)) {
 		set_limit(data, l, "v_proc", v);
 		/* The kernel gives a user half of what there is, unless setrlimit says otherwise. */
 		set_limit(data, l, "v_maxup", v / 2);
 		set_limit(data, l, "v_maxupttl", v / 2);
 	}
-	if (ks_file_u64(proc, "sys/vm/dirty_expire_centisecs", &v) == 0)
+	if (ks_linux_number(lx, KS_ROOT_PROC, "sys/vm/dirty_expire_centisecs", &v))
 		set_limit(data, l, "v_autoup", v / 100);
 	ks_raw_set_u64(data, l, "v_nglobpris", 140);
 	ks_raw_set_u64(data, l, "v_maxsyspri", 99);
