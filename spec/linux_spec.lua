@@ -470,6 +470,22 @@ describe("a program that reads cpu_stat as a structure", function()
   end)
 end)
 
+describe("empty trees", function()
+  it("have no statistic that is made up", function()
+    local dir = L.copy()
+    L.sh(("rm -r %s/proc/* %s/sys/*"):format(dir, dir))
+    local d = L.dump(dir .. "/proc", dir .. "/sys")
+    local names = {}
+    for name in pairs(d.stat) do
+      if not name:match("^unix:0:kstat_types:") then
+        names[#names + 1] = name
+      end
+    end
+    assert.same({ "unix:0:system_misc:nsec_per_tick" }, names)
+    L.remove(dir)
+  end)
+end)
+
 describe("malformed files", function()
   it("are read as far as they go", function()
     local dir = L.copy()

@@ -189,7 +189,7 @@ read_misc(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		ks_have(&vals, MISC_NCPUS, online);
 	if (ks_linux_uptime(lx, &v))
 		ks_have(&vals, MISC_LBOLT, v);
-	if (nproc >= 0)
+	if (nproc > 0) /* a recorded tree may have none */
 		ks_have(&vals, MISC_NPROC, (uint64_t)nproc);
 	if (im != NULL) {
 		struct ks_text t = ks_text_of(im->data, im->len);
@@ -411,6 +411,7 @@ scan_unix(struct ks_linux *lx, struct ks_units *units)
 		{ "stat", 1u << PART_SYSINFO | 1u << PART_SYS },
 		{ "meminfo", 1u << PART_PAGES | 1u << PART_VMINFO | 1u << PART_MEMINFO },
 		{ "vmstat", 1u << PART_VM | 1u << PART_EVENTS },
+		{ "sys/kernel/threads-max", 1u << PART_VAR },
 	};
 	struct ks_unit *unit;
 	bool fresh;
@@ -421,7 +422,7 @@ scan_unix(struct ks_linux *lx, struct ks_units *units)
 	unit = ks_units_see(units, "unix", 4, 0, &fresh);
 	if (unit == NULL)
 		return -1;
-	unit->parts = 1u << PART_TYPES | 1u << PART_VAR | 1u << PART_MISC;
+	unit->parts = 1u << PART_TYPES | 1u << PART_MISC;
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
 		if (ks_linux_exists(lx, KS_ROOT_PROC, needs[i].file))
 			unit->parts |= needs[i].parts;
