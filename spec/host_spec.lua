@@ -300,6 +300,12 @@ describe("kstatlua's signals", function()
     r = run.shell("{ " .. run.bin .. "/kstatlua -e 'while true do io.write(\"line\\n\") end'; " ..
       "echo $? >&2; } | head -n 1")
     assert.equal("0\n", r.err)
+    -- More than a pipe holds: one call of C writes on after the signal; so does a script that does not listen.
+    for _, chunk in ipairs({ "io.write(('x'):rep(2 ^ 20)) while true do end",
+      "while true do pcall(io.write, ('x'):rep(2 ^ 20)) end" }) do
+      r = run.shell(("{ %s/kstatlua -e %s; echo $? >&2; } | head -c 1"):format(run.bin, run.quote(chunk)))
+      assert.equal("0\n", r.err)
+    end
   end)
 
   it("leave the pipes of a script's own children to the script", function()

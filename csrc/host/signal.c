@@ -13,12 +13,14 @@
 /* Handlers have no argument to carry a context: one state per process. */
 static lua_State *running;
 static volatile sig_atomic_t broken_off;
+static volatile sig_atomic_t delivered; /* the script has got the error that breaks it off */
 static const char break_value; /* its address is the error value */
 
 static void
 break_off(lua_State *L, lua_Debug *ar)
 {
 	(void)ar;
+	delivered = 1;
 	lua_sethook(L, NULL, 0, 0);
 	lua_pushlightuserdata(L, (void *)&break_value);
 	lua_error(L);
@@ -32,6 +34,7 @@ end_script(int sig)
 	if (ks_wait_looping)
 		return;
 	broken_off = sig;
+	delivered = 0;
 	lua_sethook(running, break_off, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
@@ -74,10 +77,14 @@ on_pipe(int sig)
 	int saved = errno;
 
 	if (ks_signal_output_gone()) {
-		/* A script that still writes does not listen. */
-		if (!ks_wait_looping)
-			signal(sig, SIG_DFL);
-		end_script(sig);
+		/*
+		 * The function of C that writes may well write on before the script hears of it, but a
+		 * script that still writes then does not listen.
+		 */
+		if (!ks_wait_looping && broken_off == sig && delivered)
+			ks_signal_finish(sig);
+		else if (broken_off != sig)
+			end_script(sig);
 	}
 	errno = saved;
 }

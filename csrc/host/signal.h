@@ -2,11 +2,11 @@
  * signal.h - what signals do to a running script.
  *
  * SIGINT and SIGTERM: an interval loop finishes its tick and ends, and the script goes on behind
- * the loop; any other script is broken off. The second one kills. SIGPIPE: the same, if standard output
- * is what broke; a script that writes to another broken pipe gets Lua's error result. SIGCONT: a
- * loop whose deadline went by takes up a new cadence. While the terminal is in the mode of full-screen
- * programs, whatever ends or stops the process (SIGTSTP, SIGHUP, SIGQUIT, a second SIGINT) first gives
- * it back.
+ * the loop; any other script is broken off. The second one kills. SIGPIPE: the same, if standard
+ * output is what broke, but the status is 0; a script that writes to another broken pipe gets Lua's
+ * error result. SIGCONT: a loop whose deadline went by takes up a new cadence. While the terminal is
+ * in the mode of full-screen programs, whatever ends or stops the process (SIGTSTP, SIGHUP, SIGQUIT,
+ * a second SIGINT) first gives it back.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HOST_SIGNAL_H
