@@ -5,6 +5,7 @@ local core = require("kstat.core")
 local kstat = require("kstat")
 local options = require("kstat.report.options")
 local recording = require("kstat.recording")
+local tool = require("kstat.tool")
 
 local USAGE = [=[
 usage: kstatlua convert [--from TIME] [--to TIME] FILE [module[:instance[:name[:statistic]]] ...]
@@ -26,10 +27,7 @@ local OPTIONS = options.declare({
   { "o", "output", arg = "RECORDING" }, { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" }, { "h", "help" },
 }, true)
 
--- What ends the program early: exit status and the line for the person.
-local function stop(status, message)
-  error({ status = status, message = message })
-end
+local stop = tool.stop
 
 local function wrong(message)
   stop(2, message .. "; 'kstatlua convert -h' explains")
@@ -78,7 +76,8 @@ local function first_snaptime(ks)
   return first and first:read() and first.snaptime
 end
 
---- Walks the samples; calls write(number) for each.
+--- Walks the samples; calls write(number) for each. Unlike the loop of a report it is broken off by an
+-- interrupt: what was converted by then is not all, and the status has to say so.
 local function each_sample(ks, write)
   local tell = progress()
   local samples, before = 0, nil
@@ -98,7 +97,7 @@ local function each_sample(ks, write)
     if ok == nil then
       return nil, message
     end
-  until ks:ended() or core.interrupted()
+  until ks:ended()
   tell(samples, true)
   return true
 end
@@ -149,11 +148,4 @@ local function main()
   return finish(ks, to_json(ks, selectors))
 end
 
-local ok, result = xpcall(main, function(problem)
-  return type(problem) == "table" and problem or { status = 1, message = debug.traceback(problem) }
-end)
-if ok then
-  return result
-end
-io.stderr:write("convert: ", result.message, "\n")
-return result.status
+return tool.run("convert", main)

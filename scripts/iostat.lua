@@ -4,6 +4,7 @@
 local core = require("kstat.core")
 local chain = core.chain_methods
 local options = require("kstat.iostat.options")
+local tool = require("kstat.tool")
 
 local PAGE = 19 -- reports after which the short forms print their head again
 
@@ -100,7 +101,7 @@ function Report:text(now, prev)
     self.devices:compute(d)
   end
   if o.T then
-    out[#out + 1] = require("kstat.tool").timestamp(o.T, chain.time_of_day(self.ks))
+    out[#out + 1] = tool.timestamp(o.T, chain.time_of_day(self.ks))
   end
   local tty, cpu
   if self.system then
@@ -123,7 +124,7 @@ end
 -- --- the loop -------------------------------------------------------------------------------
 
 local function fatal(message)
-  error({ status = 3, text = "iostat: " .. message .. "\n" }, 0)
+  tool.stop(3, message)
 end
 
 -- What could not be read, each thing once.
@@ -175,12 +176,4 @@ local function main()
   return chain.damaged(ks) and 3 or 0
 end
 
-local ok, result = xpcall(main, function(problem)
-  return type(problem) == "table" and problem or
-    { status = 3, text = "iostat: " .. (core.failed(problem) and problem or debug.traceback(problem)) .. "\n" }
-end)
-if ok then
-  return result
-end
-(result.status == 0 and io.stdout or io.stderr):write(result.text)
-return result.status
+return tool.run("iostat", main)

@@ -4,6 +4,7 @@
 -- The parts of the module, as far as they are needed: a single report is made before the whole of it
 -- would be loaded.
 local core = require("kstat.core")
+local tool = require("kstat.tool")
 local chain = core.chain_methods
 
 local PROGRAM = (arg[0]:match("[^/]*$"):gsub("%.lua$", ""))
@@ -32,9 +33,10 @@ class, module, instance, name and statistic: a glob, or a /Perl regular expressi
 ]==]):gsub("NAME", PROGRAM):gsub("SYNOPSIS", SYNOPSIS)
 local MAX_INT = 2147483647
 
--- A stop is an error value of our own: exit status and the line for the person, or nothing to say.
+local told = {} -- lines that the person has seen
+
 local function stop(status, message, ...)
-  error({ status = status, message = message and message:format(...) }, 0)
+  tool.stop(status, message and message:format(...))
 end
 
 local function wrong(message, ...)
@@ -43,7 +45,7 @@ local function wrong(message, ...)
 end
 
 local function fatal(message)
-  stop(3, "%s", message)
+  tool.stop(3, not told[message] and message or nil)
 end
 
 -- The reader went away: there is nothing left to do, and nobody to tell.
@@ -228,10 +230,8 @@ local function format_of(options)
 end
 
 local function print_time(how, ks)
-  io.stdout:write(require("kstat.tool").timestamp(how:sub(1, 1), chain.time_of_day(ks)))
+  io.stdout:write(tool.timestamp(how:sub(1, 1), chain.time_of_day(ks)))
 end
-
-local told = {} -- lines that the person has seen
 
 --- Tells what could not be read, each thing once. What could be read is shown all the same.
 local function print_warnings(ks)
@@ -332,7 +332,9 @@ local function reports(ks, interval, count, selectors)
     { chain = ks, select = selectors })
   return function()
     local ok, now, prev = pcall(step)
-    if not ok then
+    if not ok and type(now) ~= "string" then
+      error(now, 0) -- an interrupt, for the host
+    elseif not ok then
       fatal(now)
     end
     return now, prev
@@ -373,13 +375,4 @@ local function main()
   return matched > 0 and 0 or 1
 end
 
-local ok, result = xpcall(main, function(problem)
-  return type(problem) == "table" and problem or { status = 3, message = debug.traceback(problem) }
-end)
-if ok then
-  return result
-end
-if result.message and not told[result.message] then
-  io.stderr:write(PROGRAM, ": ", result.message, "\n")
-end
-return result.status
+return tool.run(PROGRAM, main)

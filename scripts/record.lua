@@ -1,10 +1,10 @@
 --- record: writes samples of kstats to a recording, one every interval; see kstat.recording.
 -- A recording that exists is continued. Exit status: 0, 1 no kstat matched in any sample, 2 the command line
 -- was wrong, 3 the kstats could not be read or the file not be written. SPDX-License-Identifier: MIT
-local core = require("kstat.core")
 local kstat = require("kstat")
 local options = require("kstat.report.options")
 local recording = require("kstat.recording")
+local tool = require("kstat.tool")
 
 local USAGE = [=[
 usage: kstatlua record -o FILE [module[:instance[:name]] ...] interval [count]
@@ -19,10 +19,7 @@ interrupted. Read it with:  kstat -r FILE, kstatlua -r FILE script, kstatlua con
 
 local OPTIONS = options.declare({ { "o", "output", arg = "FILE" }, { "h", "help" } }, true)
 
--- What ends the program early: exit status and the line for the person.
-local function stop(status, message)
-  error({ status = status, message = message })
-end
+local stop = tool.stop
 
 local function wrong(message)
   stop(2, message .. "; usage: kstatlua record -o FILE [selectors] interval [count]")
@@ -126,12 +123,4 @@ local function main()
   return #selectors > 0 and 1 or 0
 end
 
-local ok, result = xpcall(main, function(problem)
-  return type(problem) == "table" and problem or core.failed(problem) and { status = 3, message = problem }
-    or { status = 1, message = debug.traceback(problem) }
-end)
-if ok then
-  return result
-end
-tell(result.message)
-return result.status
+return tool.run("record", main)

@@ -226,6 +226,38 @@ describe("recordings by command", function()
     assert.is_true(samples(dir .. ".copy") > 10)
   end)
 
+  it("are whole up to the last sample when their conversion is interrupted, which a shell learns of", function()
+    -- The capture never ends: only the signal can end the conversion.
+    local text, status = run(([[
+      dir=%s; mkfifo $dir/f
+      { while cat %s; do :; done >$dir/f; } 2>&- &
+      %s convert -o $dir/r - <$dir/f &
+      pid=$!
+      while kill -0 $pid && [ "$(stat -c %%s $dir/r 2>&- || echo 0)" -lt 40000 ]; do sleep 0.02; done
+      kill -INT $pid
+      wait $pid]]):format(dir, capture, host))
+    assert.equals("", text)
+    assert.equals(130, status)
+    local before = samples(dir .. "/r")
+    assert.is_true(before > 1)
+    text, status = kstatlua(("convert -o %s/r %s"):format(dir, capture))
+    assert.equals("", text)
+    assert.equals(0, status)
+    assert.equals(before + 3, samples(dir .. "/r"))
+    text, status = kstatlua(("convert %s/r >/dev/null"):format(dir))
+    assert.equals("", text)
+    assert.equals(0, status)
+  end)
+
+  it("and captures are converted until the reader goes away, silently", function()
+    kstatlua(("convert -o %s/r %s"):format(dir, capture))
+    for _, file in ipairs({ capture, dir .. "/r" }) do
+      local text = run(("(KSTAT_REPLAY_TIME=1700000000 %s convert %s; echo $? >%s/status) | head -n 1; " ..
+        "cat %s/status"):format(host, file, dir, dir))
+      assert.matches("^17000000%d%d\n0\n$", text, 1, nil, file)
+    end
+  end)
+
   it("keep out a second recorder", function()
     local pid = support.start(("%s record -o %s/r unix 86400"):format(host, dir), dir .. "/out")
     finally(function() support.stop(pid) end)

@@ -88,4 +88,60 @@ describe("every tool", function()
       os.remove(status)
     end)
   end)
+
+  it("that is interrupted outside of its loop is broken off silently", function()
+    local tools = { "convert FILE", "convert -o OUT FILE", "-r FILE record -o OUT 5 1", "-r FILE iostat -x 5 1",
+      "-r FILE devstat 5 1", "-r FILE vmstat 5 1", "-r FILE kstat unix:0:system_misc 5 1",
+      "-r FILE kstat --rate unix:0:system_misc 5 1" }
+    local chunk = run.quote("local core, words = require('kstat.core'), {} " ..
+      "for word in os.getenv('WORDS'):gmatch('%S+') do words[#words + 1] = word end " ..
+      "arg = { [0] = table.remove(words, 1), table.unpack(words) } " ..
+      "core.chain_methods.damaged = function() " ..
+      "io.popen('kill -INT ' .. os.getenv('SELF')):close() print('not reached') end " ..
+      "local result = dofile('scripts/' .. arg[0] .. '.lua') if type(result) == 'table' then result:run(arg) end")
+    for _, words in ipairs(tools) do
+      local out = os.tmpname()
+      os.remove(out)
+      local source, name = words:match("^(%-r FILE )(.*)")
+      local r = run.shell(("TZ=UTC %s WORDS=%s sh -c 'SELF=$$ exec %s/kstatlua -e \"$0\"' %s"):format(
+        source and "KSTAT_SOURCE=" .. whole or "",
+        run.quote(((name or words):gsub("FILE", whole):gsub("OUT", out))), run.bin, chunk))
+      os.remove(out)
+      assert.equal("", r.err, words)
+      assert.equal(130, r.status, words)
+      assert.is_nil(r.out:find("not reached", 1, true), words)
+    end
+  end)
+end)
+
+describe("tool.run", function()
+  local tool = require("kstat.tool")
+
+  it("returns the status of the body, or the one that it stops with", function()
+    assert.equal(0, tool.run("x", function() return 0 end))
+    assert.equal(2, tool.run("x", function() tool.stop(2) end))
+  end)
+
+  it("tells in one line why the body stops, and shows where a mistake is", function()
+    local function told(body)
+      return run.shell(([[%s -e %s]]):format(run.lua, run.quote(("package.path, package.cpath = %q, %q " ..
+        "local tool, core = require('kstat.tool'), require('kstat.core') " ..
+        "os.exit(tool.run('x', function() %s end))"):format(package.path, package.cpath, body))))
+    end
+    assert.same({ out = "", err = "x: no such thing\n", status = 2 }, told("tool.stop(2, 'no such thing')"))
+    assert.same({ out = "help\n", err = "", status = 0 }, told("tool.stop(0, nil, 'help\\n')"))
+    assert.same({ out = "", err = "usage\n", status = 2 }, told("tool.stop(2, nil, 'usage\\n')"))
+    assert.same({ out = "", err = "x: the disk is full\n", status = 3 }, told("core.fail('the disk is full')"))
+    local mistake = told("error('mistake')")
+    assert.matches("^x: [^\n]*mistake\nstack traceback:\n", mistake.err)
+    assert.equal(3, mistake.status)
+  end)
+
+  it("leaves errors that are none of a tool to its caller", function()
+    for _, value in ipairs({ io.stdout, {}, true }) do
+      local ok, problem = pcall(tool.run, "x", function() error(value) end)
+      assert.is_false(ok)
+      assert.equal(value, problem)
+    end
+  end)
 end)

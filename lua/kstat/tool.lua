@@ -1,6 +1,54 @@
 --- What the tools have in common.
 -- @module kstat.tool
+local core = require("kstat.core")
+
 local tool = {}
+
+-- --- running ----------------------------------------------------------------------------------
+
+local stopped = {} -- the metatable of what stop() raises
+
+--- Ends the tool that tool.run runs.
+-- @int status the exit status
+-- @string[opt] message the line for the person, without the tool's name and a newline
+-- @string[opt] text what is written as it is in its place: to standard output if the status is 0
+-- @raise always
+function tool.stop(status, message, text)
+    error(setmetatable({ status = status, message = message, text = text }, stopped), 0)
+end
+
+-- Where the error is raised: text becomes what stop() raises.
+local function explain(problem)
+    if type(problem) ~= "string" then
+        return problem
+    end
+    local message = core.failed(problem) and problem or debug.traceback(problem, 2)
+    return setmetatable({ status = 3, message = message }, stopped)
+end
+
+--- Runs the body of a tool. What ends it early is one line on standard error: what tool.stop was told, or
+-- what core.fail raised, with status 3; a mistake in the tool has a traceback, and status 3 too.
+-- @string name the tool's
+-- @func main the body; returns the exit status
+-- @treturn int the exit status
+-- @raise errors that are neither text nor tool.stop's, as they are: by such a one the host breaks a script off
+-- when it is interrupted, or when nobody reads its output any more, and ends the process accordingly
+function tool.run(name, main)
+    local ok, result = xpcall(main, explain)
+    if ok then
+        return result
+    elseif getmetatable(result) ~= stopped then
+        error(result, 0)
+    end
+    if result.text then
+        (result.status == 0 and io.stdout or io.stderr):write(result.text)
+    elseif result.message then
+        io.stderr:write(name, ": ", result.message, "\n")
+    end
+    return result.status
+end
+
+-- --- command lines and output -------------------------------------------------------------------
 
 --- Drivers that are in Linux's list of disks whether these are used or not: short forms pass over them.
 -- @table passed_over
@@ -24,7 +72,7 @@ function tool.patterns(operands)
     local patterns = {}
     for i, operand in ipairs(operands) do
         local message
-        patterns[i], message = require("kstat.core").pattern(operand)
+        patterns[i], message = core.pattern(operand)
         if not patterns[i] then
             return nil, message
         end

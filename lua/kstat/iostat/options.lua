@@ -1,6 +1,8 @@
 --- The command line of iostat: letters, disks, interval and count, as illumos takes them.
 -- @module kstat.iostat.options
 -- SPDX-License-Identifier: MIT
+local tool = require("kstat.tool")
+
 local M = {}
 
 local USAGE = [=[
@@ -33,17 +35,12 @@ at the request's start), and the errors of devices that are not on the SCSI laye
 local TAKES_ARGUMENT = { l = true, T = true }
 local FLAGS = "CcDdEeIiMmnPprstXxYyz"
 
--- What ends the program early: exit status and what it says on standard output or on standard error.
-local function stop(status, text)
-    error({ status = status, text = text }, 0)
-end
-
 local function usage(line)
-    stop(2, (line and line .. "\n" or "") .. USAGE)
+    tool.stop(2, nil, (line and line .. "\n" or "") .. USAGE)
 end
 
 local function fail(line)
-    stop(2, "iostat: " .. line .. "\n")
+    tool.stop(2, line)
 end
 
 local function set_option(o, letter, value)
@@ -68,7 +65,7 @@ local function read_letters(o, words)
         if word == "--" then
             break
         elseif word == "--help" then
-            stop(0, HELP)
+            tool.stop(0, nil, HELP)
         elseif word:find("^%-%-") then
             usage(("iostat: unknown option '%s'"):format(word))
         end
@@ -87,7 +84,7 @@ local function read_letters(o, words)
                 set_option(o, letter, value)
                 break
             elseif letter == "h" or letter == "?" then
-                stop(0, HELP)
+                tool.stop(0, nil, HELP)
             else
                 usage(("iostat: unknown option '-%s'"):format(letter))
             end
@@ -152,7 +149,7 @@ end
 -- @tparam {string,...} words
 -- @treturn table the letters as fields, `T`, `limit`, `names`, `interval` and `count`; `table`: a line per
 -- device; `blocks`: a block per disk in one line; `devices`: anything of devices
--- @raise a table with `status` and `text` (for standard output if the status is 0)
+-- @raise tool.stop's value, if there is nothing to report
 function M.read(words)
     local o = { names = {} }
     read_operands(o, words, read_letters(o, words))
