@@ -474,13 +474,49 @@ main(int argc, char **argv)
       for centroids, bytes in r.out:gmatch("(%d+) (%d+)\n") do
         n = n + 1
         centroids, bytes = tonumber(centroids), tonumber(bytes)
-        local most = centroids > 512 and 24 or centroids > 256 and 56 or centroids > 128 and 32 or 24
+        local most = centroids > 512 and 26 or centroids > 256 and 56 or centroids > 128 and 32 or 26
         -- Frames are larger with the sanitizer.
         if not os.getenv("KSTAT_PRELOAD") then
           assert.is_true(bytes <= most * 1024, ("%d centroids: %d"):format(centroids, bytes))
         end
       end
       assert.equal(9, n)
+    end)
+
+    it("merges whole blobs without memory, on the stack that statsblob.h says", function()
+      local r = run.run({ run.build .. "/spec/merge_no_memory", "2", "128", "129", "256", "257", "512", "513", "2700" })
+      assert.equal("", r.err)
+      assert.equal(0, r.status)
+      local n = 0
+      for centroids, ret, same, bytes in r.out:gmatch("(%d+) (%d+) (%d+) (%d+)\n") do
+        n = n + 1
+        assert.same({ "0", "1" }, { ret, same }, centroids)
+        centroids, bytes = tonumber(centroids), tonumber(bytes)
+        local most = centroids > 512 and 640 or centroids > 256 and 88 or centroids > 128 and 48 or 26
+        if not os.getenv("KSTAT_PRELOAD") then
+          assert.is_true(bytes <= most * 1024, ("%d centroids: %d"):format(centroids, bytes))
+        end
+      end
+      assert.equal(8, n)
+    end)
+
+    it("stops counting at the width of a digest's count when blobs are merged, and goes on answering", function()
+      local tpl = assert(stats.template(fresh()))
+      assert(tpl:add_voi(0, "v", "u32", { stats.crhist32_lin(0, 10, 5), stats.tdgstclust32(20, 2),
+        stats.sum() }))
+      local b = tpl:blob()
+      for v = 1, 1000 do b:update(0, v % 10) end
+      local doublings = 0
+      while b:count(0) < 4294967295 and doublings < 40 do
+        assert(b:merge(b:clone()))
+        doublings = doublings + 1
+      end
+      assert.equal(23, doublings)
+      assert(b:merge(b:clone()))
+      assert.equal(4294967295, b:count(0))
+      -- 500 times 2^24, as an update's count wraps.
+      assert.equal(500 * 2 ^ 24 % 2 ^ 32, b:counts(0)[1])
+      assert.is_true(math.abs(b:quantile(0, 0.5) - 4.5) < 1)
     end)
 
     it("answers quantiles from a histogram within its bound", function()

@@ -7,9 +7,10 @@
  * sent and stored. Templates are shared by all threads and live until the process ends;
  * blobs are not locked: whoever shares one keeps its users apart.
  *
- * Stack: at most 24 KB; what works on a digest of more than 128 centroids 32 KB, of more than 256
- * 56 KB. Of more than 512 the work is done in memory that is allocated for it (and if there is none,
- * on 400 KB of stack).
+ * Stack: at most 26 KB; what works on a digest of more than 128 centroids 32 KB, of more than 256
+ * 56 KB. Of more than 512 the work is done in memory that is allocated for it, and digests of more
+ * than 128 are merged in some. Nothing of this fails for want of memory: it is then done on the stack,
+ * 400 KB for more than 512 centroids; merging takes 48, 88 and 640 KB.
  *
  * Errors are errno values returned directly (0: success); functions that return an ID
  * return it negated. What goes beyond the manual page is marked "Extension".
@@ -519,8 +520,12 @@ int stats_blob_reset(struct statsblob *sb);
 
 /*
  * Extension: adds src's statistics to dst: sums, extremes, bucket counts, digests; both of
- * one template (EINVAL if not). Previous values of relative updates stay dst's. A fixed-point
- * sum that overflows is left and counted in errs: EOVERFLOW, the rest is merged.
+ * one template (EINVAL if not, with dst unchanged). Previous values of relative updates stay dst's.
+ * A fixed-point sum that overflows is left and counted in errs: EOVERFLOW, the rest is merged.
+ * It never fails for want of memory. As with updates, an integer sum and the counts of histograms
+ * wrap, those of 32 bits at 2^32; a digest's count of samples stays at 2^32-1 (TDGSTCLUST64: 2^63-1),
+ * and its weights are halved before they get to 2^31 (2^63), so that quantiles go on. None of these
+ * is an error: who adds up many blobs takes 64-bit forms.
  */
 int stats_blob_merge(struct statsblob *dst, const struct statsblob *src);
 

@@ -10,8 +10,8 @@
  * TDGSTCLUST32 and 2^60 for TDGSTCLUST64, fraction included. No value in that range is
  * ever refused.
  *
- * Nothing is allocated but by ks_tdgst_merge and for digests of more than 512 nodes; statsblob.h
- * says what stack the functions need.
+ * Nothing is allocated but for digests of more than 512 nodes and for merging those of more than
+ * 128, and nothing fails for want of memory; statsblob.h says what stack the functions need.
  *
  * Layout, in the byte order of the host:
  *	32: smplcnt u32 @0, compcnt u32 @4, six i16 @8, nodes of 16 bytes @20
@@ -75,8 +75,8 @@ int ks_tdgst_add_fix(void *td, int kind, int64_t value, uint64_t w);
 
 /*
  * Adds the samples of src, which must not overlap dst and be of its kind. Precision and
- * number of centroids may differ. 0, or with dst's content unchanged EOVERFLOW (a value
- * of src is beyond the range of dst) or ENOMEM.
+ * number of centroids may differ. 0, or with dst's content unchanged EOVERFLOW: a value
+ * of src is beyond the range of dst.
  */
 int ks_tdgst_merge(void *dst, const void *src, int kind);
 

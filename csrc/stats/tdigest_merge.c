@@ -2,7 +2,8 @@
  * tdigest_merge.c - adding one t-digest to another. SPDX-License-Identifier: MIT
  *
  * All centroids and waiting samples of both make one ascending list, which is compressed
- * once, so that a sum of many digests is as good as one digest of everything.
+ * once, so that a sum of many digests is as good as one digest of everything. Lack of memory is
+ * no reason to fail: half of a blob would be merged already.
  */
 #include "stats/tdigest_impl.h"
 
@@ -51,24 +52,23 @@ append(struct ks_tdgst_item *it, int64_t m, uint64_t w)
 	return it + 1;
 }
 
-/* Adds src's items, which fit, to the array dst. */
-static int
-merge_items(void *dst, int kind, const struct ks_tdgst_list *src)
+/* Items of the list that merging a src of no more nodes into a dst of n makes. */
+#define NLIST(n) ((n) + KS_TDGST_NITEMS(n) + 2)
+
+/* Adds src's items, which fit, to the array dst; list has room for both and two more. */
+static void
+merge_into(void *dst, int kind, const struct ks_tdgst_list *src, struct ks_tdgst_item *list)
 {
 	size_t max = ks_tdgst_maxctds(dst, kind), cur, n, i, j = 0;
 	unsigned ctl = td_ctl(dst, kind), frac = td_frac(dst, kind), extra;
-	struct ks_tdgst_item *list, *it, node;
+	struct ks_tdgst_item *it, node;
 	uint64_t total;
 	int64_t m;
 
-	ks_tdgst_flush(dst, kind, 0, 0);
 	extra = td_extra(td_mode(dst, kind));
 	cur = (size_t)td_get6(dst, kind, TD_CUR);
-	list = calloc(cur + src->n + 2, sizeof(*list));
-	if (list == NULL)
-		return ENOMEM;
 	it = list;
-	it->m = INT64_MIN;
+	*it = (struct ks_tdgst_item){ INT64_MIN, 0 };
 	for (i = 0; i <= cur; i++) {
 		node = (struct ks_tdgst_item){ INT64_MAX, 0 };
 		if (i < cur)
@@ -98,61 +98,119 @@ merge_items(void *dst, int kind, const struct ks_tdgst_list *src)
 	for (i = 0; i < n; i++)
 		td_store(td_node(dst, kind, i), kind, extra, list[i + 1], ctl);
 	ks_tdgst_set_array(dst, kind, n);
-	free(list);
-	return 0;
+}
+
+/* Functions of their own, so that a call takes the stack of its own size only. */
+#define ON_STACK(n) \
+	static __attribute__((noinline)) void \
+	merge_##n(void *dst, int kind, const struct ks_tdgst_list *src) \
+	{ \
+		struct ks_tdgst_item list[NLIST(n)]; \
+ \
+		merge_into(dst, kind, src, list); \
+	}
+ON_STACK(128)
+ON_STACK(256)
+ON_STACK(512)
+ON_STACK(4094)
+
+_Static_assert(KS_TDGST_MAXCTDS == 4094, "the longest list");
+
+static void
+merge_items(void *dst, int kind, const struct ks_tdgst_list *src)
+{
+	size_t n = ks_tdgst_maxctds(dst, kind) + src->n + 2;
+	struct ks_tdgst_item *list;
+
+	if (ks_tdgst_maxctds(dst, kind) <= KS_TDGST_SMALL && n <= NLIST(128)) {
+		merge_128(dst, kind, src);
+	} else if ((list = malloc(n * sizeof(*list))) != NULL) {
+		merge_into(dst, kind, src, list);
+		free(list);
+	} else if (n <= NLIST(256)) {
+		merge_256(dst, kind, src);
+	} else if (n <= NLIST(512)) {
+		merge_512(dst, kind, src);
+	} else {
+		merge_4094(dst, kind, src);
+	}
 }
 
 struct merge {
 	void *dst;
 	int kind;
 	uint64_t count;
+	struct ks_tdgst_item few[KS_TDGST_TREEMAX]; /* of a src of so few samples, in units of dst's */
+	size_t nfew;
 };
+
+/* Whether all of src is less than `end` away from 0, in units of dst's. */
+static bool
+is_below(__int128 end, const struct ks_tdgst_list *src, unsigned frac)
+{
+	return src->n == 0 ||
+	    (rescale(src->item[0].m & ~INT64_C(1), src->unit, frac) > -end &&
+	    rescale(src->item[src->n - 1].m & ~INT64_C(1), src->unit, frac) < end);
+}
+
+static int
+check_list(const struct ks_tdgst_list *src, void *ctx)
+{
+	const struct merge *mg = ctx;
+
+	return is_below((__int128)1 << td_bits(mg->kind), src, ks_tdgst_frac(mg->dst, mg->kind)) ?
+	    0 : EOVERFLOW;
+}
 
 static int
 merge_list(const struct ks_tdgst_list *src, void *ctx)
 {
 	struct merge *mg = ctx;
 	void *dst = mg->dst;
-	int kind = mg->kind, err;
+	int kind = mg->kind;
 	unsigned frac = ks_tdgst_frac(dst, kind);
-	__int128 end = (__int128)1 << td_bits(kind), lo, hi, v;
 	size_t i;
 
-	if (src->n == 0)
-		return 0;
-	lo = rescale(src->item[0].m & ~INT64_C(1), src->unit, frac);
-	hi = rescale(src->item[src->n - 1].m & ~INT64_C(1), src->unit, frac);
-	if (lo <= -end || hi >= end)
-		return EOVERFLOW;
-	for (i = 0; src->few && i < src->n; i++) { /* so that few and few stay few */
-		v = rescale(src->item[i].m & ~INT64_C(1), src->unit, frac);
-		(void)ks_tdgst_add_fix(dst, kind, (int64_t)v, src->item[i].w);
+	for (i = 0; src->few && i < src->n; i++) {
+		mg->few[i].m = (int64_t)rescale(src->item[i].m & ~INT64_C(1), src->unit, frac);
+		mg->few[i].w = src->item[i].w;
 	}
-	if (src->few)
+	if (src->few || src->n == 0) {
+		mg->nfew = src->n;
 		return 0;
-	if (td_get6(dst, kind, TD_ROOT) > -2)
-		ks_tdgst_tree_to_array(dst, kind);
+	}
 	if (kind == KS_TDGST64 && td_mode(dst, kind) == KS_TDGST_FIX &&
-	    (lo <= -KS_TDGST_FIXMAX || hi >= KS_TDGST_FIXMAX)) {
-		ks_tdgst_flush(dst, kind, 0, 0);
+	    !is_below(KS_TDGST_FIXMAX, src, frac))
 		ks_tdgst_next_mode(dst);
-	}
-	err = merge_items(dst, kind, src);
-	if (err == 0)
-		td_count(dst, kind, mg->count);
-	return err;
+	merge_items(dst, kind, src);
+	td_count(dst, kind, mg->count);
+	return 0;
 }
 
 int
 ks_tdgst_merge(void *dst, const void *src, int kind)
 {
-	struct merge mg = { dst, kind, ks_tdgst_count(src, kind) };
+	struct merge mg = { .dst = dst, .kind = kind, .count = ks_tdgst_count(src, kind) };
 	size_t max = ks_tdgst_maxctds(dst, kind);
+	int err = 0;
 
 	if (td_get6(dst, kind, TD_ROOT) == -1 && ks_tdgst_maxctds(src, kind) == max &&
 	    td_ctl(dst, kind) == td_ctl(src, kind)) { /* into an empty one: the same */
 		memcpy(dst, src, ks_tdgst_size(kind, max));
 		return 0;
 	}
-	return ks_tdgst_with_list(src, kind, KS_TDGST_ALL, merge_list, &mg);
+	if (td_ctl(dst, kind) != td_ctl(src, kind)) /* else what src holds dst can */
+		err = ks_tdgst_with_list(src, kind, KS_TDGST_ALL, check_list, &mg);
+	if (err != 0)
+		return err;
+	/* What needs scratch memory of its own comes before and after that of src, not within. */
+	if (td_get6(src, kind, TD_ROOT) <= -2) {
+		if (td_get6(dst, kind, TD_ROOT) > -2)
+			ks_tdgst_tree_to_array(dst, kind);
+		ks_tdgst_flush(dst, kind, 0, 0);
+	}
+	(void)ks_tdgst_with_list(src, kind, KS_TDGST_ALL, merge_list, &mg);
+	for (size_t i = 0; i < mg.nfew; i++) /* so that few and few stay few */
+		(void)ks_tdgst_add_fix(dst, kind, mg.few[i].m, mg.few[i].w);
+	return 0;
 }

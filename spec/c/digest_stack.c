@@ -25,6 +25,7 @@ work(void *arg)
 	(void)stats_voi_quantile(sb, 0, 0.99, &v, &e);
 	(void)stats_voi_cdf(sb, 0, 500, &v);
 	(void)stats_voi_rank_error(sb, 0, 0.5, &e);
+	(void)stats_blob_merge(other, sb); /* a copy, and then what merging is otherwise */
 	(void)stats_blob_merge(other, sb);
 	(void)stats_blob_check(sb, sb->cursz);
 	(void)stats_blob_tostr(sb, s, SB_STRFMT_JSON, SB_TOSTR_OBJDUMP);
