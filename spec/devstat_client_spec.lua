@@ -86,6 +86,7 @@ changed 1 devices 2 of 2 generation 3 3
 changed 0 devices 2 of 2 generation 3 3
 devstat_list_open: no chain
 -1
+swapped with nothing: unchanged
 ]], text)
     end)
 end)

@@ -117,6 +117,10 @@ describe("kstat.devstat", function()
         for name, v in pairs(s) do
             if name ~= "backwards" then assert.are.equal(0, v, name) end
         end
+        for _, etime in ipairs({ 1e-320, 1e-10, -1, 0 / 0 }) do
+            assert.are.equal(0, devstat.compute(now, nil, etime).busy_pct)
+        end
+        assert.are.equal(100, devstat.compute(now, nil, 1).busy_pct)
     end)
 
     it("rounds text from all digits", function()

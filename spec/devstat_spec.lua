@@ -53,6 +53,29 @@ describe("devstat_compute_statistics", function()
         assert.are.equal(3, guarded)
     end)
 
+    it("takes less than a nanosecond as no time, so that no rate is infinite", function()
+        local d = "device 0 18446744073709551615 0 0 0 18446744073709551615 0 0 " ..
+            ("0 0 "):rep(4) .. "9000000000000000000 0 512 0 0"
+        local commands, metrics = {}, vectors("compute").metrics
+        for _, etime in ipairs({ "1e-4940", "1e-320", "9.99e-10", "nan", "-1", "0", "1e-9" }) do
+            commands[#commands + 1] = ("compute %s %s null"):format(etime, d)
+        end
+        local answers = driver.run(commands)
+        for i, answer in ipairs(answers) do
+            local got, rates = driver.words(answer), 0
+            assert.are.equal(#metrics, #got)
+            for m, metric in ipairs(metrics) do
+                if metric[1]:find("_PER_SECOND") or metric[1] == "DSM_BUSY_PCT" then
+                    rates = rates + 1
+                    local finite = tonumber(got[m]) and tonumber(got[m]) < math.huge
+                    assert.is_true(i < #answers and got[m] == "0" or i == #answers and finite,
+                        commands[i]:sub(1, 16) .. metric[1] .. " " .. got[m])
+                end
+            end
+            assert.is_true(rates >= 13)
+        end
+    end)
+
     it("reads its arguments as the reference does", function()
         local v = vectors("call")
         local number = {}

@@ -10,6 +10,8 @@
 #include "devstat/errbuf.h"
 
 #define DEFAULT_BLOCK_SIZE 512
+/* Less is no time: no clock is finer, and what is divided by far less is infinite. */
+#define LEAST_ETIME 1e-9L
 
 enum { OTHER = DEVSTAT_NO_DATA, READ = DEVSTAT_READ, WRITE = DEVSTAT_WRITE, FREE = DEVSTAT_FREE };
 enum { ALL = DEVSTAT_N_TRANS_FLAGS }; /* the sum, behind the four kinds */
@@ -198,8 +200,8 @@ devstat_compute_statistics(struct devstat *current, struct devstat *previous,
 	devstat_errbuf[0] = '\0';
 	if (current == NULL)
 		return ks_devstat_fail(EINVAL, "%s: current stats structure was NULL", __func__);
-	if (!(etime <= 0 || etime > 0))
-		etime = 0; /* a NaN would go into every rate */
+	if (!(etime >= LEAST_ETIME))
+		etime = 0; /* nor is a NaN a time */
 	delta_make(&d, current, previous);
 	va_start(ap, etime);
 	while ((metric = va_arg(ap, int)) != DSM_NONE) {

@@ -25,8 +25,11 @@ devstat_free(void *p)
 void
 devstat_swap(struct statinfo *current, struct statinfo *previous)
 {
-	struct statinfo t = *current;
+	struct statinfo t;
 
+	if (current == NULL || previous == NULL)
+		return;
+	t = *current;
 	*current = *previous;
 	*previous = t;
 }

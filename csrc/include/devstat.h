@@ -13,7 +13,8 @@
  *   - num_selected is always the number of selected devices, counted in the array, whatever the
  *     caller's variable says. The real library also counts down for devices that were not
  *     selected, below zero even.
- *   - DSM_BUSY_PCT is 0 when no time has passed; the real library gives inf or nan.
+ *   - DSM_BUSY_PCT is 0 when no time has passed; the real library gives inf or nan. An etime below
+ *     a nanosecond is no time, for all rates.
  *   - maxshowdevs is a threshold, as in the real library, and not the limit the page promises:
  *     it is looked at before each pattern and before the fill of "add" mode, which then selects
  *     every device that is left. In top mode with nothing selected, every device is selected in
@@ -218,7 +219,8 @@ void devstat_freedevs(struct devinfo *dinfo);
 void devstat_free(void *p);
 /*
  * Extension: what every client does between two samples: current becomes previous, and the
- * buffers of previous are there for the next devstat_getdevs(). Times move with them.
+ * buffers of previous are there for the next devstat_getdevs(). Times move with them. With a NULL
+ * nothing happens.
  */
 void devstat_swap(struct statinfo *current, struct statinfo *previous);
 /*
@@ -330,14 +332,14 @@ typedef enum {
 	DSM_KB_PER_TRANSFER,              /* long double: 1024 bytes; 0 without transfers */
 	DSM_KB_PER_TRANSFER_READ,         /* long double */
 	DSM_KB_PER_TRANSFER_WRITE,        /* long double */
-	DSM_TRANSFERS_PER_SECOND,         /* long double: 0 unless etime > 0 */
+	DSM_TRANSFERS_PER_SECOND,         /* long double: 0 if no time has passed */
 	DSM_TRANSFERS_PER_SECOND_READ,    /* long double */
 	DSM_TRANSFERS_PER_SECOND_WRITE,   /* long double */
 	DSM_TRANSFERS_PER_SECOND_OTHER,   /* long double */
-	DSM_MB_PER_SECOND,                /* long double: 1048576 bytes; 0 unless etime > 0 */
+	DSM_MB_PER_SECOND,                /* long double: 1048576 bytes; 0 if no time has passed */
 	DSM_MB_PER_SECOND_READ,           /* long double */
 	DSM_MB_PER_SECOND_WRITE,          /* long double */
-	DSM_BLOCKS_PER_SECOND,            /* long double: of the blocks above; 0 unless etime > 0 */
+	DSM_BLOCKS_PER_SECOND,            /* long double: of the blocks above; 0 if no time has passed */
 	DSM_BLOCKS_PER_SECOND_READ,       /* long double */
 	DSM_BLOCKS_PER_SECOND_WRITE,      /* long double */
 	DSM_MS_PER_TRANSACTION,           /* long double: 0 without transfers */
@@ -367,7 +369,8 @@ typedef enum {
 /*
  * Computes the metrics named by pairs of (devstat_metric, pointer to the result), which end
  * with DSM_NONE. previous NULL: since the device was created. etime: seconds between the
- * two. 0, or -1 at a metric out of range: results before it are stored.
+ * two; below 1e-9, and if it is no number, it is taken as 0. 0, or -1 at a metric out of range:
+ * results before it are stored.
  */
 int devstat_compute_statistics(struct devstat *current, struct devstat *previous,
     long double etime, ...);

@@ -123,7 +123,7 @@ end
 -- The names are those of the manual page without `DSM_`, in small letters, such as
 -- `total_bytes`, `kb_per_transfer`, `ms_per_transaction_read`, `busy_pct`. Bytes, transfers
 -- and blocks are counts; times are seconds but for `ms_per_...`; rates are per second and 0 if
--- no time has passed. `busy_pct` may exceed 100. A counter that went back counts as unchanged,
+-- no time has passed (less than a nanosecond). `busy_pct` may exceed 100. A counter that went back counts as unchanged,
 -- and `backwards` is then true.
 -- @param cur a device, or a table of its fields
 -- @param prev the device before, nil to compute since its creation

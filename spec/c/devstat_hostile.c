@@ -82,6 +82,9 @@ main(void)
 		(void)printf("%s\n", devstat_errbuf);
 	(void)printf("%d\n", devstat_list_getdevs(NULL, &stats));
 	devstat_list_close(NULL);
+	devstat_swap(&stats, NULL);
+	devstat_swap(NULL, &stats);
+	(void)printf("swapped with nothing: %s\n", stats.dinfo == &dinfo ? "unchanged" : "changed");
 	devstat_freedevs(&dinfo);
 	devstat_close();
 	kstat_delete(disks[0]);
