@@ -730,6 +730,34 @@ main(int argc, char **argv)
   end)
 
   describe("sampling", function()
+    it("rolls evenly by seeds that end as the documents advise", function()
+      local rates = {}
+      for i = 1, 100 do rates[i] = { assert(stats.template(fresh())).slot, 1 } end
+      local function spread(ending)
+        local seen = {}
+        for k = 0, 65535 do
+          local seed = ("10.0.%d.%d%s"):format((k - k % 256) / 256, k % 256, ending)
+          local slot = stats.roll(rates, seed).slot
+          seen[slot] = (seen[slot] or 0) + 1
+        end
+        local least, most = 65536, 0
+        for _, rate in ipairs(rates) do
+          local n = seen[rate[1]] or 0
+          least, most = math.min(least, n), math.max(most, n)
+        end
+        return 100 * least / 65536, 100 * most / 65536
+      end
+      local least, most = spread("")
+      assert.equal(0, least)
+      assert.is_true(most > 17 and most < 18)
+      least, most = spread("        ")
+      assert.is_true(least > 0.95 and most < 1.06)
+      -- Four bytes are one choice, whatever they are.
+      for _, seed in ipairs({ "", "a", "1234", "\255\255\255\255", "zzzz" }) do
+        assert.equal(rates[1][1], stats.roll(rates, seed).slot)
+      end
+    end)
+
     it("reads rates and rolls by seed", function()
       local a, b = rtt(), rtt()
       local rates = assert(stats.rates(("%s=30, %s=70"):format(tostring(a), b.name)))

@@ -9,8 +9,8 @@
  *
  * Stack: at most 26 KB; what works on a digest of more than 128 centroids 32 KB, of more than 256
  * 56 KB. Of more than 512 the work is done in memory that is allocated for it, and digests of more
- * than 128 are merged in some. Nothing of this fails for want of memory: it is then done on the stack,
- * 400 KB for more than 512 centroids; merging takes 48, 88 and 640 KB.
+ * than 128 are merged in some. Nothing of this fails for want of memory: it is then done on the
+ * stack, 400 KB for more than 512 centroids; merging takes 48, 88 and 640 KB.
  *
  * Errors are errno values returned directly (0: success); functions that return an ID
  * return it negated. What goes beyond the manual page is marked "Extension".
@@ -475,6 +475,13 @@ int stats_tpl_sample_rates(stats_tpl_sr_cb_t cb, size_t ctxsz, char *oldbuf, siz
 /*
  * Selects a template ID by its rate, or -1. With a seed the choice depends on its bytes
  * alone; without (NULL) each is random. A rate of p is chosen in p of 100 cases.
+ *
+ * Of seeds that holds if they are long enough, for the hash of the ABI is 33 h + byte: seeds of up to
+ * 4 bytes, or whose last 4 alone differ, all choose the same template (of up to 4 bytes: the first
+ * with a rate above 0). Of 100 rates of 1 %, random seeds of 5 bytes give each 0 to 14 %, of 6
+ * bytes 0.84 to 1.3 %, of 7 bytes 1 %; of digits it takes 9. What differs has to be followed by bytes enough,
+ * whatever they are: the addresses 10.0.0.0 to 10.0.255.255 as text give each 0 to 17 %, and
+ * with 8 blanks behind them 0.96 to 1.05 %. So add 8 constant bytes to any seed.
  */
 int stats_tpl_sample_rollthedice(struct stats_tpl_sample_rate *rates, int nrates,
     void *seed_bytes, size_t seed_len);
