@@ -88,6 +88,8 @@ set_text(kstat_named_t *kn, const struct ks_value *v)
 		memset(kn->value.c, 0, sizeof(kn->value.c));
 		memcpy(kn->value.c, v->str, v->len);
 	} else {
+		if (memchr(v->str, '\0', v->len) != NULL)
+			return ks_fail(EINVAL, "%.30s: a string that has a NUL in it", kn->name);
 		/* The writer only reads through the pointer, and the text is NUL-terminated. */
 		KSTAT_NAMED_STR_PTR(kn) = (char *)(uintptr_t)v->str;
 		KSTAT_NAMED_STR_BUFLEN(kn) = v->len + 1;

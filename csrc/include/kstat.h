@@ -251,7 +251,8 @@ kid_t kstat_read(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
 
 /*
  * Writes the data at buf, or at ksp->ks_data if buf is NULL, to the kstat.
- * Returns the KCID, or -1 with errno: EACCES not writable, EINVAL, ENXIO.
+ * All of it or nothing: the KCID, or -1 with errno: EACCES not writable, or a text or array that this process
+ * may not change, EINVAL (also one that there is no room for), EAGAIN, ENXIO.
  */
 kid_t kstat_write(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
 

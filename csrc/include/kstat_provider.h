@@ -34,7 +34,9 @@ extern "C" {
  * and ks_lock (a pthread_mutex_t *, held while the kstat is read or written):
  *   ks_update(ksp, KSTAT_READ) brings the data up to date before it is copied; with KSTAT_WRITE it
  *   takes over data that was written to ks_data. It returns 0 or an errno value, which reaches
- *   the reader or writer; without it a WRITABLE kstat simply takes new data.
+ *   the reader or writer; without it a WRITABLE kstat simply takes new data. What a STRING, INTS or STRS
+ *   value points to is the caller's and may be constant: who writes another one gets EACCES, unless
+ *   there is a ks_snapshot, which may take it.
  *   ks_snapshot(ksp, buf, KSTAT_READ) copies ks_data_size bytes to buf in place of the default,
  *   with KSTAT_WRITE from buf.
  * Returns the kstat, or NULL: EINVAL a bad type, ndata or flag, EEXIST, ENOMEM.
@@ -155,7 +157,9 @@ void kstat_unpublish(kstat_pub_t *pub);
 int kstat_publish_gc(int flags, void (*removed)(const char *path, void *arg), void *arg);
 
 /*
- * As kstat_create(), in a segment; VIRTUAL and VAR_SIZE are not possible. Until kstat_install() the
+ * As kstat_create(), in a segment; VIRTUAL and VAR_SIZE are not possible. The values of a WRITABLE NAMED kstat
+ * can be written by who may write to the file, its texts and arrays by the file's owner, in the room that
+ * kstat_named_store() has. Until kstat_install() the
  * caller fills in ks_data: the names, types and first values of NAMED, the names of timers,
  * the bytes of RAW. After it ks_data is NULL and values change through the functions below. Creating the
  * same kstat again (a reload) goes on with its values; if its layout changed, it starts

@@ -218,7 +218,33 @@ local_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 
 /* --- writing ----------------------------------------------------------------------------- */
 
-/* Only values may be written: names and types must be those that are there, strings stay. */
+static bool
+is_reference(const kstat_named_t *kn)
+{
+	return kn->data_type == KSTAT_DATA_STRING || kn->data_type == KSTAT_DATA_INTS ||
+	    kn->data_type == KSTAT_DATA_STRS;
+}
+
+/* True if two texts, or two arrays, are equal. A reader gets an empty array in the place of none. */
+static bool
+is_same_text(const kstat_named_t *a, const kstat_named_t *b)
+{
+	const char *p = a->value.string.addr.ptr, *q = b->value.string.addr.ptr;
+	size_t n = p == NULL ? 0 : a->value.string.len, m = q == NULL ? 0 : b->value.string.len;
+
+	if (a->data_type == KSTAT_DATA_STRING) {
+		if ((p == NULL) != (q == NULL))
+			return false;
+		n = p == NULL ? 0 : strnlen(p, n);
+		m = q == NULL ? 0 : strnlen(q, m);
+	}
+	return n == m && (n == 0 || memcmp(p, q, n) == 0);
+}
+
+/*
+ * Only values may be written: names and types must be those that are there. Texts and arrays are the
+ * provider's own memory, which may be constant: they can only be written as they are.
+ */
 static int
 store_named(kstat_t *k, const kstat_named_t *from)
 {
@@ -229,16 +255,13 @@ store_named(kstat_t *k, const kstat_named_t *from)
 		    to[i].data_type != from[i].data_type)
 			return ks_fail(EINVAL, "value %u is '%.30s' of type %d, not '%.30s' of type %d", i,
 			    to[i].name, to[i].data_type, from[i].name, from[i].data_type);
+		if (is_reference(&to[i]) && !is_same_text(&to[i], &from[i]))
+			return ks_fail(EACCES, "%.30s: a text or array that its provider alone can change",
+			    to[i].name);
 	}
 	for (uint_t i = 0; i < k->ks_ndata; i++) {
-		switch (to[i].data_type) {
-		case KSTAT_DATA_STRING:
-		case KSTAT_DATA_INTS:
-		case KSTAT_DATA_STRS:
-			break;
-		default:
+		if (!is_reference(&to[i]))
 			to[i].value = from[i].value;
-		}
 	}
 	return 0;
 }

@@ -1,12 +1,11 @@
 /*
- * segment_data.c - reading and writing the data of one published kstat. See segment_file.h, and
+ * segment_data.c - reading the data of one published kstat. See segment_file.h, and
  * segment_layout.h for why a copy is the record as it was at one instant.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,9 +51,8 @@ copy(const struct ks_seg_file *f, void *to, size_t n, uint64_t offset)
 	return got == (ssize_t)n;
 }
 
-/* The entry as it is now against the one that was checked: another one may have its place. */
-static bool
-is_same(const struct ks_seg_kstat *k, const struct ks_seg_entry *now)
+bool
+ks_seg_kstat_is(const struct ks_seg_kstat *k, const struct ks_seg_entry *now)
 {
 	uint32_t state = atomic_load(&now->state);
 
@@ -62,12 +60,8 @@ is_same(const struct ks_seg_kstat *k, const struct ks_seg_entry *now)
 	    (state == KS_SEG_INSTALLED || state == KS_SEG_DORMANT);
 }
 
-/*
- * Copies the entry and the first `size` bytes of its data, with the data at an address that is as
- * aligned as in the file, so that each number is copied whole. Returns the data, or NULL with errno.
- */
-static const char *
-copy_entry(struct ks_seg_file *f, const struct ks_seg_kstat *k, size_t size)
+char *
+ks_seg_kstat_copy(struct ks_seg_file *f, const struct ks_seg_kstat *k, size_t size)
 {
 	struct ks_seg_entry now;
 	size_t n = k->e.data + size;
@@ -84,7 +78,7 @@ copy_entry(struct ks_seg_file *f, const struct ks_seg_kstat *k, size_t size)
 		return NULL;
 	}
 	memcpy(&now, room + skew, sizeof(now));
-	if (!is_same(k, &now)) {
+	if (!ks_seg_kstat_is(k, &now)) {
 		(void)gone(k);
 		return NULL;
 	}
@@ -93,8 +87,8 @@ copy_entry(struct ks_seg_file *f, const struct ks_seg_kstat *k, size_t size)
 
 /* --- cells ------------------------------------------------------------------------------------- */
 
-static uint64_t
-load_cell(const struct ks_seg_kstat *k, const struct ks_seg_field *field, const char *data)
+uint64_t
+ks_seg_cell(const struct ks_seg_kstat *k, const struct ks_seg_field *field, const char *data)
 {
 	uint32_t rows = field->storage == KS_STORE_SHARDED ? k->e.shards : 1;
 	uint64_t sum = 0, v;
@@ -187,7 +181,7 @@ build_fields(const struct ks_seg_kstat *k, const char *data, struct ks_record *r
 	if (k->e.type == KSTAT_TYPE_INTR) {
 		intr = ks_record_add(r, sizeof(*intr));
 		for (uint32_t i = 0; intr != NULL && i < KSTAT_NUM_INTRS; i++)
-			intr->intrs[i] = (uint_t)load_cell(k, &k->fields[i], data);
+			intr->intrs[i] = (uint_t)ks_seg_cell(k, &k->fields[i], data);
 		return 1;
 	}
 	for (uint32_t i = 0; i < k->e.nfields; i++) {
@@ -195,7 +189,7 @@ build_fields(const struct ks_seg_kstat *k, const char *data, struct ks_record *r
 		const char *value;
 
 		if (field->storage != KS_STORE_RECORD) {
-			add_number(r, field, load_cell(k, field, data));
+			add_number(r, field, ks_seg_cell(k, field, data));
 			continue;
 		}
 		value = ks_rec_current(data + field->offset, field->size);
@@ -299,7 +293,7 @@ build_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_reco
 	uint64_t base = k->offset + k->e.data, before;
 	char head[offsetof(struct ks_hist, bucket)];
 	const char *type = ks_hist_type_name(k->e.hist_type);
-	const char *data = copy_entry(f, k, sizeof(before));
+	const char *data = ks_seg_kstat_copy(f, k, sizeof(before));
 	uint32_t n = k->hist.n;
 	uint64_t *bucket;
 
@@ -361,7 +355,7 @@ build(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r, 
 
 	if (k->e.form == KS_FORM_COUNTS)
 		return build_counts(f, k, r);
-	data = copy_entry(f, k, k->e.data_size);
+	data = ks_seg_kstat_copy(f, k, k->e.data_size);
 	if (data == NULL)
 		return -1;
 	if (k->e.form == KS_FORM_FIELDS)
@@ -421,82 +415,4 @@ ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks
 			(void)sched_yield();
 	}
 	return busy(k);
-}
-
-/* --- writing --------------------------------------------------------------------------------------------- */
-
-static uint64_t
-cell_of(const kstat_named_t *kn)
-{
-	uint64_t bits;
-	double d;
-
-	switch (kn->data_type) {
-	case KSTAT_DATA_INT32:
-		return (uint64_t)(int64_t)kn->value.i32;
-	case KSTAT_DATA_UINT32:
-		return kn->value.ui32;
-	case KSTAT_DATA_FLOAT:
-		d = (double)kn->value.f;
-		memcpy(&bits, &d, sizeof(bits));
-		return bits;
-	default:
-		return kn->value.ui64;
-	}
-}
-
-static int
-check_values(const struct ks_seg_kstat *k, const kstat_named_t *values, uint_t n)
-{
-	if (k->e.type != KSTAT_TYPE_NAMED || k->e.form != KS_FORM_FIELDS)
-		return ks_fail(EACCES, "%s:%d:%s: only named numbers can be written from outside",
-		    k->e.module, k->e.instance, k->e.name);
-	if (!(k->e.flags & KSTAT_FLAG_WRITABLE))
-		return ks_fail(EACCES, "%s:%d:%s is not writable", k->e.module, k->e.instance, k->e.name);
-	if (n != k->e.nfields)
-		return ks_fail(EINVAL, "%s:%d:%s has %u values, not %u", k->e.module, k->e.instance,
-		    k->e.name, k->e.nfields, n);
-	for (uint_t i = 0; i < n; i++) {
-		if (strncmp(values[i].name, k->fields[i].name, KSTAT_STRLEN) != 0 ||
-		    values[i].data_type != k->fields[i].data_type)
-			return ks_fail(EINVAL, "%s:%d:%s: value %u is '%.30s' of type %d, not '%.30s' of type %d",
-			    k->e.module, k->e.instance, k->e.name, i, k->fields[i].name,
-			    k->fields[i].data_type, values[i].name, values[i].data_type);
-	}
-	return 0;
-}
-
-int
-ks_seg_kstat_write(struct ks_seg_file *f, const struct ks_seg_kstat *k,
-    const kstat_named_t *values, uint_t n)
-{
-	char path[64];
-	const char *data;
-	int fd, rc = 0;
-
-	if (check_values(k, values, n) != 0)
-		return -1;
-	data = copy_entry(f, k, k->e.data_size);
-	if (data == NULL)
-		return -1;
-	/* The very file that is read, whatever has its name by now. */
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return ks_fail(errno == EPERM ? EACCES : errno, "%s: %s", f->path, strerror(errno));
-	for (uint32_t i = 0; rc == 0 && i < n; i++) {
-		const struct ks_seg_field *field = &k->fields[i];
-		uint64_t v = cell_of(&values[i]), first;
-
-		if (field->storage == KS_STORE_RECORD)
-			continue; /* texts stay, as with kstat_write() on kstats of this process */
-		/* Of a sum only the first part is written, so that the whole comes out right. */
-		memcpy(&first, data + field->offset, sizeof(first));
-		v -= load_cell(k, field, data) - first;
-		if (pwrite(fd, &v, sizeof(v), (off_t)(k->offset + k->e.data + field->offset)) !=
-		    (ssize_t)sizeof(v))
-			rc = ks_fail(errno, "%s: %s", f->path, strerror(errno));
-	}
-	(void)close(fd);
-	return rc;
 }

@@ -61,8 +61,26 @@ bool ks_seg_is_dormant(const struct ks_seg_file *f, const struct ks_seg_kstat *k
 /* Builds the data. 0, or -1 with errno ENXIO (gone), EAGAIN (busy), EIO (damaged). */
 int ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r);
 
-/* Stores the numbers of a NAMED kstat. 0, or -1 with errno EACCES, EINVAL, ENXIO. */
+/*
+ * Stores the values of a NAMED kstat: all, or none and -1 with errno EACCES, EINVAL (a text that its place has
+ * no room for is one), ENXIO, EAGAIN. Texts and arrays that are as they were stay untouched; others take
+ * their record's lock, for which the file is mapped: only its owner may change them.
+ */
 int ks_seg_kstat_write(struct ks_seg_file *f, const struct ks_seg_kstat *k,
     const kstat_named_t *values, uint_t n);
+
+/* --- for reading and writing ------------------------------------------------------------------ */
+
+/* True if the entry is still the one that was checked: another one may have its place. */
+bool ks_seg_kstat_is(const struct ks_seg_kstat *k, const struct ks_seg_entry *now);
+
+/*
+ * Copies the entry and the first `size` bytes of its data into f->buf, with the data at an address that is
+ * as aligned as in the file, so that each number is copied whole. Returns the data, or NULL with errno.
+ */
+char *ks_seg_kstat_copy(struct ks_seg_file *f, const struct ks_seg_kstat *k, size_t size);
+
+/* A number of such a copy: the sum of its parts. */
+uint64_t ks_seg_cell(const struct ks_seg_kstat *k, const struct ks_seg_field *field, const char *data);
 
 #endif

@@ -72,7 +72,8 @@ local methods = core.kstat_methods
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string errno name: "EACCES" not writable, "ENOENT" no such statistic, "ERANGE" does
--- not fit, "EINVAL" wrong kind of value
+-- not fit, "EINVAL" wrong kind of value, or a string that its publisher left no room for. Strings of a C provider
+-- in this process, and of a file that another user owns, are not writable
 -- @function k:write
 
 --- In a difference: change per second of `k.elapsed`. Times change in seconds; a gauge may fall.

@@ -108,7 +108,8 @@ writing(void)
 	kstat_t *ksp = kstat_create("prov", 3, "limits", "misc", KSTAT_TYPE_NAMED, 2,
 	    KSTAT_FLAG_WRITABLE);
 	kstat_t *k;
-	kstat_named_t *kn;
+	kstat_named_t *kn, *text;
+	char other[] = "other", *same;
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 	kstat_named_init(&KSTAT_NAMED_PTR(ksp)[0], "limit", KSTAT_DATA_INT32);
@@ -127,6 +128,15 @@ writing(void)
 	kn->value.i32 = 77;
 	CHECK(kstat_write(kc, k, NULL) > 0);
 	CHECK(writes == 1 && KSTAT_NAMED_PTR(ksp)[0].value.i32 == 77);
+	/* The text may be constant memory: nobody writes there, and what was to be written beside it is not. */
+	kn->value.i32 = 78;
+	text = kstat_data_lookup(k, "text");
+	same = KSTAT_NAMED_STR_PTR(text);
+	KSTAT_NAMED_STR_PTR(text) = other;
+	CHECK(kstat_write(kc, k, NULL) == -1 && errno == EACCES);
+	CHECK(strstr(kstat_errmsg(), "prov:3:limits: text: ") != NULL);
+	CHECK(writes == 1 && KSTAT_NAMED_PTR(ksp)[0].value.i32 == 77);
+	KSTAT_NAMED_STR_PTR(text) = same;
 	kn->value.i32 = -1;
 	CHECK(kstat_write(kc, k, NULL) == -1 && errno == ERANGE);
 	CHECK(KSTAT_NAMED_PTR(ksp)[0].value.i32 == 77);

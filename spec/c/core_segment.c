@@ -167,6 +167,107 @@ named(kstat_pub_t *pub)
 	CHECK(see("seg", 2, "all") == NULL);
 }
 
+static bool
+holds_text(kstat_t *k, const char *stat, const char *text)
+{
+	kstat_named_t *kn = kstat_data_lookup(k, stat);
+
+	return kn != NULL && strcmp(KSTAT_NAMED_STR_PTR(kn), text) == 0 &&
+	    KSTAT_NAMED_STR_BUFLEN(kn) == strlen(text) + 1;
+}
+
+static void
+give_text(kstat_t *k, const char *stat, char *text, size_t n)
+{
+	kstat_named_t *kn = kstat_data_lookup(k, stat);
+
+	KSTAT_NAMED_STR_PTR(kn) = text;
+	KSTAT_NAMED_STR_BUFLEN(kn) = (uint32_t)n;
+}
+
+/* Texts and arrays are written from outside, or the write is refused and nothing changes. */
+static void
+texts(kstat_pub_t *pub)
+{
+	static const uint64_t two[] = { 1, 2 };
+	uint64_t three[] = { 7, 8, 9 };
+	kstat_t *p = kstat_publish_create(pub, "seg", 0, "texts", "misc", KSTAT_TYPE_NAMED, 5,
+	    KSTAT_FLAG_WRITABLE), *k;
+	kstat_named_t *kn = p->ks_data;
+	char given[] = "given from outside", list[] = "x\0yy", longer[80];
+
+	memset(longer, 'l', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	kstat_named_init(&kn[0], "n", KSTAT_DATA_UINT64);
+	kstat_named_init(&kn[1], "chars", KSTAT_DATA_CHAR);
+	kstat_named_init(&kn[2], "str", KSTAT_DATA_STRING);
+	kstat_named_init(&kn[3], "ints", KSTAT_DATA_INTS);
+	kstat_named_setints(&kn[3], two, 2);
+	kstat_named_init(&kn[4], "strs", KSTAT_DATA_STRS);
+	CHECK(kstat_publish_shards(p, 1) == 0 && kstat_install(p) == 0);
+	k = read_kstat("seg", 0, "texts");
+	/* As read, with an empty array in the place of none. */
+	CHECK(kstat_write(kc, k, NULL) > 0);
+	((kstat_named_t *)kstat_data_lookup(k, "n"))->value.ui64 = 5;
+	memcpy(((kstat_named_t *)kstat_data_lookup(k, "chars"))->value.c, "sixteen bytes ok", 16);
+	give_text(k, "str", given, sizeof(given));
+	give_text(k, "ints", (char *)three, sizeof(three));
+	give_text(k, "strs", list, sizeof(list));
+	CHECK(kstat_write(kc, k, NULL) > 0);
+	k = read_kstat("seg", 0, "texts");
+	CHECK(u64(k, "n") == 5 && holds_text(k, "str", given));
+	CHECK(memcmp(((kstat_named_t *)kstat_data_lookup(k, "chars"))->value.c, "sixteen bytes ok", 16) == 0);
+	kn = kstat_data_lookup(k, "ints");
+	CHECK(kn->value.string.len == 24 && memcmp(kn->value.string.addr.ints, three, 24) == 0);
+	kn = kstat_data_lookup(k, "strs");
+	CHECK(kn->value.string.len == sizeof(list) && memcmp(KSTAT_NAMED_STR_PTR(kn), list, 5) == 0);
+	/* The publisher goes on with the same record. */
+	CHECK(kstat_named_store(p, "str", "again", 5) == 0);
+	k = read_kstat("seg", 0, "texts");
+	CHECK(holds_text(k, "str", "again"));
+
+	/* No room, a broken array, a lock that a thread holds: nothing changes. */
+	((kstat_named_t *)kstat_data_lookup(k, "n"))->value.ui64 = 6;
+	give_text(k, "str", longer, sizeof(longer));
+	CHECK(kstat_write(kc, k, NULL) == -1 && errno == EINVAL);
+	CHECK(strstr(kstat_errmsg(), "seg:0:texts:str: its publisher left room for 64 bytes") != NULL);
+	k = read_kstat("seg", 0, "texts");
+	CHECK(u64(k, "n") == 5 && holds_text(k, "str", "again"));
+	give_text(k, "ints", (char *)three, 23);
+	CHECK(kstat_write(kc, k, NULL) == -1 && errno == EINVAL);
+	k = read_kstat("seg", 0, "texts");
+	give_text(k, "strs", list, sizeof(list) - 3);
+	CHECK(kstat_write(kc, k, NULL) > 0);
+	k = read_kstat("seg", 0, "texts");
+	give_text(k, "strs", list + 2, 2);
+	CHECK(kstat_write(kc, k, NULL) == -1 && errno == EINVAL);
+
+	/* The null string is one, too. */
+	k = read_kstat("seg", 0, "texts");
+	give_text(k, "str", NULL, 0);
+	CHECK(kstat_write(kc, k, NULL) > 0);
+	k = read_kstat("seg", 0, "texts");
+	CHECK(KSTAT_NAMED_STR_PTR((kstat_named_t *)kstat_data_lookup(k, "str")) == NULL);
+
+	/* In another user's file root writes numbers; texts are the owner's. */
+	if (geteuid() == 0) {
+		char path[512];
+
+		kstat_publish_path(pub, path, sizeof(path));
+		CHECK(chown(path, 65534, (gid_t)-1) == 0);
+		((kstat_named_t *)kstat_data_lookup(k, "n"))->value.ui64 = 7;
+		CHECK(kstat_write(kc, k, NULL) > 0);
+		give_text(k, "str", given, sizeof(given));
+		((kstat_named_t *)kstat_data_lookup(k, "n"))->value.ui64 = 8;
+		CHECK(kstat_write(kc, k, NULL) == -1 && errno == EACCES);
+		k = read_kstat("seg", 0, "texts");
+		CHECK(u64(k, "n") == 7);
+		CHECK(KSTAT_NAMED_STR_PTR((kstat_named_t *)kstat_data_lookup(k, "str")) == NULL);
+		CHECK(chown(path, 0, (gid_t)-1) == 0);
+	}
+	kstat_delete(p);
+}
+
 static void
 shards(kstat_pub_t *pub)
 {
@@ -670,6 +771,7 @@ main(int argc, char **argv)
 		return 1;
 	}
 	named(pub);
+	texts(pub);
 	shards(pub);
 	records(pub);
 	histograms(pub);

@@ -142,7 +142,7 @@ end
 --     `scale`, `fract` (the scale divides), `unit`, `desc`; `parts`: a gauge that has shards, too, because
 --     threads only add to it
 --   * `shards`: rows of counters, one for each thread that adds (32); the readers see the sums; 1: none
---   * `writable`: readers with write permission may set its numbers
+--   * `writable`: readers with write permission may set its numbers, and the file's owner its texts
 -- @treturn[1] named `k:counter(statistic)`, `k:add(statistic [, n])`, `k:set(statistic, value)`, `k:delete()`
 -- @treturn[2] nil
 -- @treturn[2] string message
