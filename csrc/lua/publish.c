@@ -9,6 +9,7 @@
 #include "provider/publish.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "kstat_provider.h"
@@ -22,6 +23,7 @@
 struct counter {
 	kstat_counter_t *cell;
 	struct ks_lua_published *box; /* kept alive by the associated table */
+	const void *self; /* the object whose function it is; only compared */
 	uint32_t forks;
 	bool is_double;
 	char stat[KSTAT_STRLEN];
@@ -339,7 +341,7 @@ box_cell(lua_State *L)
 }
 
 /* The upvalue of a counter's function. After a fork the part belongs to the parent. */
-static struct counter *
+static inline struct counter *
 this_counter(lua_State *L)
 {
 	struct counter *c = lua_touserdata(L, lua_upvalueindex(1));
@@ -356,22 +358,72 @@ this_counter(lua_State *L)
 	return c;
 }
 
+/* With a dot in the place of the colon the number would be taken for the counter. */
+static struct counter *
+check_self(lua_State *L, const char *function)
+{
+	struct counter *c = this_counter(L);
+
+	if (lua_topointer(L, 1) != c->self)
+		luaL_error(L, "calling '%s' on bad self (it is called as counter:%s(...))", function, function);
+	return c;
+}
+
+/* Lua would not know the name of the function, which is a field of an object, from everywhere. */
+static int
+bad_value(lua_State *L, const char *function, const char *why)
+{
+	return luaL_error(L, "bad argument #1 to '%s' (%s)", function, why);
+}
+
+static lua_Number
+number_value(lua_State *L, const char *function)
+{
+	if (!lua_isnumber(L, 2))
+		(void)bad_value(L, function, lua_pushfstring(L, "number expected, got %s",
+		    luaL_typename(L, 2)));
+	return lua_tonumber(L, 2);
+}
+
+static uint64_t
+integer_value(lua_State *L, const char *function)
+{
+	lua_Number n;
+
+#if KS_LUA_INTEGERS
+	int is_integer;
+	lua_Integer i = lua_tointegerx(L, 2, &is_integer);
+
+	if (is_integer)
+		return (uint64_t)i;
+#endif
+	n = number_value(L, function);
+	if (!(n > -9223372036854775809.0 && n < 18446744073709551616.0))
+		(void)bad_value(L, function, "number out of range");
+	if (n != floor(n))
+		(void)bad_value(L, function, "number has no integer representation");
+	return n < 0 ? (uint64_t)(int64_t)n : (uint64_t)n;
+}
+
 /* add(self [, n = 1]) */
 static int
 counter_add(lua_State *L)
 {
-	struct counter *c = this_counter(L);
+	struct counter *c;
 
 #if KS_LUA_INTEGERS
 	int is_integer;
 	lua_Integer n = lua_tointegerx(L, 2, &is_integer);
 
+	/* Behind a dot there is no second argument: looking at the first would be a tenth of the call. */
 	if (is_integer) {
+		c = this_counter(L);
 		kstat_counter_add(c->cell, (uint64_t)n);
 		return 0;
 	}
 #endif
-	kstat_counter_add(c->cell, lua_isnoneornil(L, 2) ? 1 : check_u64(L, 2));
+	c = check_self(L, "add");
+	kstat_counter_add(c->cell, lua_isnoneornil(L, 2) ? 1 : integer_value(L, "add"));
 	return 0;
 }
 
@@ -379,12 +431,12 @@ counter_add(lua_State *L)
 static int
 counter_set(lua_State *L)
 {
-	struct counter *c = this_counter(L);
+	struct counter *c = check_self(L, "set");
 
 	if (c->is_double)
-		kstat_counter_set_double(c->cell, luaL_checknumber(L, 2));
+		kstat_counter_set_double(c->cell, number_value(L, "set"));
 	else
-		kstat_counter_set(c->cell, check_u64(L, 2));
+		kstat_counter_set(c->cell, integer_value(L, "set"));
 	return 0;
 }
 
@@ -392,7 +444,9 @@ counter_set(lua_State *L)
 static int
 counter_max(lua_State *L)
 {
-	kstat_counter_max(this_counter(L)->cell, check_u64(L, 2));
+	struct counter *c = check_self(L, "max");
+
+	kstat_counter_max(c->cell, integer_value(L, "max"));
 	return 0;
 }
 
@@ -409,7 +463,7 @@ box_reclaim(lua_State *L)
 	return 1;
 }
 
-/* counter(kstat, stat, is_double) -> add, set, max | nil, message, errno */
+/* counter(kstat, stat, is_double, object) -> the object's add, set, max | nil, message, errno */
 static int
 box_counter(lua_State *L)
 {
@@ -420,6 +474,8 @@ box_counter(lua_State *L)
 	c->box = b;
 	c->forks = ks_forks;
 	c->is_double = lua_toboolean(L, 3);
+	luaL_checktype(L, 4, LUA_TTABLE);
+	c->self = lua_topointer(L, 4);
 	strncpy(c->stat, stat, sizeof(c->stat) - 1);
 	c->cell = kstat_counter_own(b->ksp, stat, NULL);
 	if (c->cell == NULL)

@@ -18,13 +18,33 @@ local function find_cell(self)
     self.forks = forks[0]
 end
 
+-- What a function is called on where a dot stands in the place of the colon.
+local function bad_self(name)
+    check.usage("calling '%s' on bad self (it is called as counter:%s(...))", name, name)
+end
+
+-- What is not nil and not a plain whole number: one that counts as such, or the caller's mistake.
+local function converted(value, name, real)
+    local n = tonumber(value) -- nil for cdata that is no number
+    if not n then
+        check.usage("bad argument #1 to '%s' (number expected, got %s)", name, type(value))
+    elseif not real and n % 1 ~= 0 then
+        check.usage("bad argument #1 to '%s' (number has no integer representation)", name)
+    end
+    return type(value) == "cdata" and value or n
+end
+
 --- Adds to the statistic. In LuaJIT this is a plain addition in memory that belongs to this thread alone,
 -- if the statistic is a counter and the kstat has shards; else an atomic one.
--- @int[opt=1] n fractions raise
+-- @int[opt=1] n fractions raise, and what is no number
 -- @function counter:add
 function counter_methods.add(self, n)
-    if type(n) == "number" and n % 1 ~= 0 then
-        check.integer(n, self.statistic)
+    -- All of this is known to LuaJIT once it has compiled the caller.
+    if getmetatable(self) ~= counter_meta then
+        bad_self("add")
+    end
+    if type(n) == "number" and n % 1 ~= 0 or type(n) ~= "number" and n ~= nil then
+        n = converted(n, "add")
     end
     if forks[0] ~= self.forks then
         find_cell(self)
@@ -41,11 +61,17 @@ end
 -- @number value
 -- @function counter:set
 function counter_methods.set(self, value)
+    if getmetatable(self) ~= counter_meta then
+        bad_self("set")
+    end
     if self.real then
+        if type(value) ~= "number" then
+            value = tonumber(converted(value, "set", true))
+        end
         self.real[0] = value
     else
-        if type(value) == "number" and value % 1 ~= 0 then
-            check.integer(value, self.statistic)
+        if type(value) ~= "number" or value % 1 ~= 0 then
+            value = converted(value, "set")
         end
         self.cell[0] = value
     end
@@ -55,8 +81,11 @@ end
 -- @int value
 -- @function counter:max
 function counter_methods.max(self, value)
-    if type(value) == "number" and value % 1 ~= 0 then
-        check.integer(value, self.statistic)
+    if getmetatable(self) ~= counter_meta then
+        bad_self("max")
+    end
+    if type(value) ~= "number" or value % 1 ~= 0 then
+        value = converted(value, "max")
     end
     fn.max(self.cell, value)
 end
@@ -89,7 +118,7 @@ local function new_counter(k, statistic)
             counter.real = library.double(counter.cell)
         end
     else
-        local add, set_value, max = core.counter(k.box, statistic, real)
+        local add, set_value, max = core.counter(k.box, statistic, real, counter)
         if not add then
             return nil, set_value, max
         end

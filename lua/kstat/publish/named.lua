@@ -18,6 +18,9 @@ local named_methods = {}
 -- @treturn counter
 -- @function k:counter
 function named_methods.counter(self, statistic)
+    if type(self) ~= "table" or not self.counters then
+        check.usage("named kstat expected, as in k:add(statistic)")
+    end
     local counter = self.counters[statistic]
     if not counter then
         local message, errname
