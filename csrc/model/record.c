@@ -166,6 +166,29 @@ ks_named_strs(struct ks_record *r, const char *name, const char *s, size_t n)
 	}
 }
 
+void
+ks_clean_text(char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (((unsigned char)s[i] < 0x20 && s[i] != '\0') || s[i] == 0x7f)
+			s[i] = '?';
+	}
+}
+
+void
+ks_record_clean_texts(struct ks_record *r)
+{
+	for (uint_t i = 0; i < r->ndata; i++) {
+		kstat_named_t *kn = (kstat_named_t *)(void *)r->fixed.data + i;
+		uintptr_t at = (uintptr_t)kn->value.string.addr.ptr;
+
+		if (kn->data_type == KSTAT_DATA_CHAR)
+			ks_clean_text(kn->value.c, strnlen(kn->value.c, sizeof(kn->value.c)));
+		else if ((kn->data_type == KSTAT_DATA_STRING || kn->data_type == KSTAT_DATA_STRS) && at != 0)
+			ks_clean_text(r->heap.data + (at - 1), kn->value.string.len);
+	}
+}
+
 static size_t
 heap_start(const struct ks_record *r)
 {

@@ -46,6 +46,15 @@ void ks_named_ints(struct ks_record *r, const char *name, const uint64_t *v, siz
 /* n bytes that hold NUL-terminated strings one after the other. */
 void ks_named_strs(struct ks_record *r, const char *name, const char *s, size_t n);
 
+/*
+ * Makes texts fit to be printed when a stranger wrote them: in n bytes each control character (below 0x20
+ * but for NUL, and 0x7f) becomes '?'.
+ */
+void ks_clean_text(char *s, size_t n);
+
+/* The same in all texts of a NAMED record that is not finished yet. */
+void ks_record_clean_texts(struct ks_record *r);
+
 /* Bytes that the finished data section takes. */
 size_t ks_record_size(const struct ks_record *r);
 

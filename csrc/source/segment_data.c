@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "model/ioqueue.h"
+#include "model/raw_layout.h"
 #include "provider/blob_layout.h"
 #include "provider/segment_dir.h"
 #include "source/segment_file.h"
@@ -369,6 +370,25 @@ build(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r, 
 	return 1;
 }
 
+/* The publisher may be anybody, and a text with a line feed in it would forge lines of whoever prints it. */
+static void
+clean_texts(const struct ks_seg_kstat *k, struct ks_record *r)
+{
+	const struct ks_raw_layout *l;
+
+	if (k->e.type == KSTAT_TYPE_NAMED)
+		ks_record_clean_texts(r);
+	if (k->e.type != KSTAT_TYPE_RAW || ks_seg_is_statsblob(k))
+		return; /* a blob's names were checked */
+	l = ks_raw_layout_find(k->e.module, k->e.name);
+	if (l == NULL || r->fixed.failed || r->fixed.len < l->size)
+		return;
+	for (const struct ks_raw_field *f = l->fields; f->name != NULL; f++) {
+		if (f->type == KS_RAW_CHARS)
+			ks_clean_text(r->fixed.data + f->offset, strnlen(r->fixed.data + f->offset, f->count));
+	}
+}
+
 /* What the last copy of records looked like, to tell one that changes from one that is broken. */
 static uint64_t
 fingerprint(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
@@ -402,8 +422,12 @@ ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks
 		ks_record_reset(r);
 		r->snaptime = gethrtime();
 		rc = build(f, k, r, i);
-		if (rc != 0)
-			return rc > 0 ? 0 : -1;
+		if (rc < 0)
+			return -1;
+		if (rc > 0) {
+			clean_texts(k, r);
+			return 0;
+		}
 		if (k->e.form != KS_FORM_COUNTS) {
 			now = fingerprint(f, k);
 			if (i > 0 && now == last && !is_locked(f, k))

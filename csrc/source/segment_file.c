@@ -290,7 +290,10 @@ load(struct ks_seg_file *f, struct ks_seg_kstat *k, size_t *metadata)
 		wrong = check_field(&k->e, &k->fields[i]);
 	if (wrong == NULL)
 		wrong = check_form(k);
-	return wrong == NULL ? 0 : damaged(f, k->offset, wrong);
+	if (wrong != NULL)
+		return damaged(f, k->offset, wrong);
+	ks_clean_text(k->strings, k->e.strings_size);
+	return 0;
 }
 
 static int

@@ -20,7 +20,7 @@ struct ks_seg_kstat {
 	uint64_t offset; /* of its entry */
 	struct ks_seg_entry e;
 	struct ks_seg_field *fields; /* owned, e.nfields of them */
-	char *strings;               /* owned, e.strings_size bytes that end in a NUL */
+	char *strings;               /* owned, e.strings_size bytes that end in a NUL; fit to be printed */
 	struct ks_hist_layout hist;  /* KS_FORM_COUNTS */
 };
 
@@ -58,7 +58,7 @@ bool ks_seg_is_statsblob(const struct ks_seg_kstat *k);
 /* True if it is to be shown with KSTAT_FLAG_DORMANT. */
 bool ks_seg_is_dormant(const struct ks_seg_file *f, const struct ks_seg_kstat *k);
 
-/* Builds the data. 0, or -1 with errno ENXIO (gone), EAGAIN (busy), EIO (damaged). */
+/* Builds the data, with texts fit to be printed (ks_clean_text()). 0, or -1 with errno ENXIO (gone), EAGAIN (busy), EIO (damaged). */
 int ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r);
 
 /*

@@ -122,8 +122,11 @@ is_as_it_was(const struct ks_seg_field *field, char *rec, const struct text *t)
 
 	if (value == NULL)
 		return false;
-	if (field->data_type == KSTAT_DATA_CHAR)
+	/* It was read with its control characters replaced. */
+	if (field->data_type == KSTAT_DATA_CHAR) {
+		ks_clean_text(value, strnlen(value, t->n));
 		return memcmp(value, t->bytes, t->n) == 0;
+	}
 	memcpy(&head, value, sizeof(head));
 	value += sizeof(head);
 	if (head.len > field->size - sizeof(head))
@@ -135,6 +138,8 @@ is_as_it_was(const struct ks_seg_field *field, char *rec, const struct text *t)
 		return false;
 	if (field->data_type == KSTAT_DATA_STRING)
 		head.len = (uint32_t)strnlen(value, head.len);
+	if (field->data_type != KSTAT_DATA_INTS)
+		ks_clean_text(value, head.len);
 	return head.len == t->n && (t->n == 0 || memcmp(value, t->bytes, t->n) == 0);
 }
 

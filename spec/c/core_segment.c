@@ -95,6 +95,8 @@ named(kstat_pub_t *pub)
 	kstat2_md_t md = { .md_type = KSTAT2_NVMT_BYTES, .md_desc = "bytes that passed" };
 	const struct ks_meta *m;
 	double d = 2.5;
+	struct ks_seg_entry *entry;
+	char *before;
 
 	kstat_named_init(&kn[0], "count", KSTAT_DATA_UINT64);
 	kn[0].value.ui64 = 5;
@@ -154,6 +156,20 @@ named(kstat_pub_t *pub)
 	CHECK(kn->value.string.len == 5 && strcmp(KSTAT_NAMED_STR_PTR(kn) + 2, "yy") == 0);
 	kn = kstat_data_lookup(k, "chars");
 	CHECK(memcmp(kn->value.c, "abc\0\0", 5) == 0);
+
+	/* Texts are fit to be printed, and not rewritten by those who read them. */
+	CHECK(kstat_named_store(p, "chars", "a\nb\x7f", 4) == 0 && kstat_named_store(p, "str", "\033[2J\n", 5) == 0);
+	k = read_kstat("seg", 2, "all");
+	kn = kstat_data_lookup(k, "chars");
+	CHECK(memcmp(kn->value.c, "a?b?\0", 5) == 0);
+	kn = kstat_data_lookup(k, "str");
+	CHECK(strcmp(KSTAT_NAMED_STR_PTR(kn), "?[2J?") == 0);
+	entry = ((struct ks_provider *)p)->published->entry;
+	before = malloc(entry->size);
+	memcpy(before, entry, entry->size);
+	CHECK(kstat_write(kc, k, NULL) > 0);
+	CHECK(memcmp(before, entry, entry->size) == 0);
+	free(before);
 
 	/* Writing from a reader: the numbers. */
 	kn = kstat_data_lookup(k, "count");
@@ -315,6 +331,7 @@ records(kstat_pub_t *pub)
 	kstat_t *timers = kstat_publish_create(pub, "seg", 0, "timers", "misc", KSTAT_TYPE_TIMER, 2, 0);
 	kstat_t *intr = kstat_publish_create(pub, "seg", 0, "intr", "misc", KSTAT_TYPE_INTR, 1, 0);
 	kstat_t *raw = kstat_publish_create(pub, "seg", 0, "raw", "misc", KSTAT_TYPE_RAW, 11, 0);
+	kstat_t *mnt = kstat_publish_create(pub, "nfs", 7, "mntinfo", "misc", KSTAT_TYPE_RAW, 492, 0);
 	kstat_t *mem = kstat_publish_create(pub, "seg", 0, "mem", "misc", KSTAT_TYPE_RAW, 100, 0);
 	kstat_ioq_t *q;
 	hrtime_t before;
@@ -322,10 +339,12 @@ records(kstat_pub_t *pub)
 	kstat_timer_init(&KSTAT_TIMER_PTR(timers)[0], "one");
 	kstat_timer_init(&KSTAT_TIMER_PTR(timers)[1], "two");
 	memcpy(raw->ks_data, "hello world", 11);
+	memcpy(mnt->ks_data, "tcp\nunix:0:x:y\t1", 17);
+	((char *)mnt->ks_data)[140] = '\n';
 	CHECK(kstat_publish_layout(mem, "statsblob 1", 1) == 0);
 	CHECK(kstat_ioq(io) == NULL && errno == EINVAL);
 	CHECK(kstat_install(io) == 0 && kstat_install(timers) == 0 && kstat_install(intr) == 0 &&
-	    kstat_install(raw) == 0 && kstat_install(mem) == 0);
+	    kstat_install(mnt) == 0 && kstat_install(raw) == 0 && kstat_install(mem) == 0);
 	q = kstat_ioq(io);
 	CHECK(q != NULL && kstat_ioq_runq_exit(q) == -1 && errno == EINVAL);
 	CHECK(kstat_ioq_waitq_enter_at(q, 1000) == 0 && kstat_ioq_waitq_to_runq_at(q, 1500) == 0 &&
@@ -351,6 +370,8 @@ records(kstat_pub_t *pub)
 	kstat_counter_add(kstat_counter(intr, "watchdog"), 3);
 	k = read_kstat("seg", 0, "intr");
 	CHECK(KSTAT_INTR_PTR(k)->intrs[KSTAT_INTR_WATCHDOG] == 3);
+	k = read_kstat("nfs", 7, "mntinfo");
+	CHECK(strcmp(k->ks_data, "tcp?unix:0:x:y?1") == 0 && ((char *)k->ks_data)[140] == '\n');
 	k = read_kstat("seg", 0, "raw");
 	CHECK(k->ks_data_size == 11 && memcmp(k->ks_data, "hello world", 11) == 0);
 	CHECK(kstat_raw_store(raw, "HELLO WORLD") == 0 && kstat_raw_store(mem, "") == -1);
