@@ -70,9 +70,21 @@ typedef struct kstat2_md {
 
 /*
  * Describes one statistic of a kstat that was created but not yet installed. The texts are
- * copied. 0, or -1 with errno EINVAL (installed already, or no such metatype), ENOMEM.
+ * copied. 0, or -1 with errno EINVAL (installed already, or no such metatype), ENOMEM, or ENOENT: a NAMED
+ * kstat, or a histogram, has no such statistic. That can be told once all its values have names; of
+ * one that is VAR_SIZE or has a ks_snapshot, and of other types, any name is taken.
  */
 int kstat2_set_md(kstat_t *ksp, const char *stat, const kstat2_md_t *md);
+
+/*
+ * Stores in *md what is known of one statistic of a kstat of the chain, whoever provides it; crtime, snaptime
+ * and class have metadata, too. md_kind is never DEFAULT, md_scale never 0, md_unit never NULL ("": none);
+ * md_desc is NULL if there is none. The texts stay until the next call with kc, or its kstat_chain_update()
+ * or kstat_close(). Of a histogram or a statsblob some is known only after kstat_read().
+ * 0, or -1 with errno ENOENT (nothing is known of it), ENXIO (the kstat is gone), EINVAL; *md is then
+ * as it was.
+ */
+int kstat2_get_md(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, kstat2_md_t *md);
 
 /* --- histograms: kstat2_create_histogram(9F) ------------------------------------- */
 

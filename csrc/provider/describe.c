@@ -171,6 +171,36 @@ ks_provider_meta(const struct ks_provider *p, const char *stat)
 	return d != NULL ? &d->meta : NULL;
 }
 
+/* False if the kstat is known to have no such statistic. */
+static bool
+may_have(struct ks_provider *p, const char *stat)
+{
+	static const char *const of_histogram[] = { "buckets", "type", "range_min", "range_max", "stepping" };
+	const kstat_named_t *kn = p->ks.ks_data;
+	uint_t n = p->ks.ks_ndata, at = p->described_next;
+
+	for (size_t i = 0; p->histogram != NULL && i < sizeof(of_histogram) / sizeof(*of_histogram); i++) {
+		if (strcmp(of_histogram[i], stat) == 0)
+			return true;
+	}
+	if (p->histogram != NULL)
+		return false;
+	if (p->ks.ks_type != KSTAT_TYPE_NAMED || kn == NULL || p->ks.ks_snapshot != NULL ||
+	    (p->ks.ks_flags & KSTAT_FLAG_VAR_SIZE))
+		return true;
+	/* They are mostly described in their order, so the next is looked at first. */
+	for (uint_t i = 0; i < n; i++, at++) {
+		at = at < n ? at : 0;
+		if (kn[at].name[0] == '\0')
+			return true;
+		if (strncmp(kn[at].name, stat, KSTAT_STRLEN - 1) == 0) {
+			p->described_next = at + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
 int
 kstat2_set_md(kstat_t *ksp, const char *stat, const kstat2_md_t *md)
 {
@@ -179,5 +209,8 @@ kstat2_set_md(kstat_t *ksp, const char *stat, const kstat2_md_t *md)
 	if (!(ksp->ks_flags & KSTAT_FLAG_INVALID))
 		return ks_fail(EINVAL, "%s:%d:%s is installed: metadata comes before that", ksp->ks_module,
 		    ksp->ks_instance, ksp->ks_name);
+	if (!may_have((struct ks_provider *)ksp, stat))
+		return ks_fail(ENOENT, "%s:%d:%s has no statistic %s", ksp->ks_module, ksp->ks_instance,
+		    ksp->ks_name, stat);
 	return ks_provider_describe((struct ks_provider *)ksp, stat, md);
 }

@@ -37,6 +37,7 @@ struct ks_provider {
 	struct ks_provider *same_name, *same_id; /* next in its bucket of the registry */
 	struct ks_described **described; /* described_mask + 1 buckets by name, or NULL */
 	size_t described_mask, ndescribed;
+	uint_t described_next; /* NAMED: the value behind the one that was described last */
 	struct ks_histogram *histogram; /* NULL: not a histogram */
 	char *desc;                     /* of the kstat as a whole, or NULL */
 	kstat2_metaflag_t mflags;

@@ -136,6 +136,81 @@ names(void)
 	CHECK(timer.elapsed_time == timer.stop_time - timer.start_time && timer.max_time == timer.elapsed_time);
 }
 
+/* --- metadata, given and asked for ----------------------------------------------------------------- */
+
+static void
+is_described(kstat_t *k, const char *stat, const kstat2_md_t *want, const char *unit)
+{
+	kstat2_md_t md;
+
+	CHECK(kstat2_get_md(kc, k, stat, &md) == 0);
+	CHECK(md.md_type == want->md_type && md.md_flags == want->md_flags && md.md_kind == want->md_kind &&
+	    md.md_scale == want->md_scale);
+	CHECK(md.md_unit != NULL && strcmp(md.md_unit, unit) == 0);
+	CHECK((md.md_desc == NULL) == (want->md_desc == NULL) &&
+	    (md.md_desc == NULL || strcmp(md.md_desc, want->md_desc) == 0));
+}
+
+static void
+metadata(void)
+{
+	static const kstat2_md_t kilo = { KSTAT2_NVMT_BYTES, KSTAT2_NVMF_NONE, KSTAT2_NVMK_GAUGE, 1024, NULL,
+		"memory that it holds" };
+	static const kstat2_md_t milli = { KSTAT2_NVMT_T_ACC, KSTAT2_NVMF_FRACT, KSTAT2_NVMK_COUNTER, 1000, NULL,
+		NULL };
+	static const kstat2_md_t bytes = { KSTAT2_NVMT_BYTES, KSTAT2_NVMF_NONE, KSTAT2_NVMK_COUNTER, 1, NULL,
+		"bytes read" };
+	kstat_pub_t *pub = kstat_publish("api-metadata", 0);
+	kstat_t *own[2], *k, gone;
+	kstat2_md_t md = { KSTAT2_NVMT_ID, 77, KSTAT2_NVMK_TEXT, 5, "x", "y" };
+
+	own[0] = kstat_create("api", 0, "local", "misc", KSTAT_TYPE_NAMED, 3, 0);
+	own[1] = kstat_publish_create(pub, "api", 0, "shared", "misc", KSTAT_TYPE_NAMED, 3, 0);
+	for (int i = 0; i < 2; i++) {
+		kstat_named_t *kn = own[i]->ks_data;
+
+		/* As long as a value has no name, any may be that of a statistic. */
+		kstat_named_init(&kn[0], "held", KSTAT_DATA_UINT64);
+		CHECK(kstat2_set_md(own[i], "time", &milli) == 0);
+		kstat_named_init(&kn[1], "time", KSTAT_DATA_UINT64);
+		kstat_named_init(&kn[2], "a_name_with_thirty_characters_and_more", KSTAT_DATA_UINT64);
+		CHECK(kstat2_set_md(own[i], "held", &kilo) == 0);
+		CHECK(kstat2_set_md(own[i], "nosuch", &kilo) == -1 && errno == ENOENT);
+		CHECK(kstat2_set_md(own[i], "hel", &kilo) == -1 && errno == ENOENT);
+		CHECK(kstat2_set_md(own[i], "", &kilo) == -1 && errno == ENOENT);
+		CHECK(kstat2_set_md(own[i], "a_name_with_thirty_characters_and_more", &kilo) == 0);
+		CHECK(kstat2_set_md(own[i], "time", &milli) == 0 && kstat2_set_md(own[i], "held", &kilo) == 0);
+		CHECK(kstat_install(own[i]) == 0);
+		k = see(own[i]->ks_name);
+		CHECK(kstat2_get_md(kc, k, "nosuch", &md) == -1 && errno == ENOENT);
+		CHECK(md.md_flags == 77 && md.md_scale == 5);
+		is_described(k, "held", &kilo, "KiB");
+		is_described(k, "time", &milli, "ms");
+		is_described(k, "a_name_with_thirty_characters_", &kilo, "KiB");
+		CHECK(kstat2_get_md(kc, k, "crtime", &md) == 0 && md.md_kind == KSTAT2_NVMK_TIME &&
+		    strcmp(md.md_unit, "ns") == 0);
+		md.md_flags = 77;
+		md.md_scale = 5;
+	}
+	CHECK(kstat2_get_md(NULL, k, "held", &md) == -1 && errno == EINVAL);
+	CHECK(kstat2_get_md(kc, NULL, "held", &md) == -1 && errno == EINVAL);
+	CHECK(kstat2_get_md(kc, k, NULL, &md) == -1 && errno == EINVAL);
+	CHECK(kstat2_get_md(kc, k, "held", NULL) == -1 && errno == EINVAL);
+	gone = *k;
+	kstat_delete(own[0]);
+	kstat_delete(own[1]);
+	CHECK(see("shared") == NULL && kstat2_get_md(kc, &gone, "held", &md) == -1 && errno == ENXIO);
+	own[0] = kstat_create("api", 0, "io", "misc", KSTAT_TYPE_IO, 1, 0);
+	CHECK(kstat2_set_md(own[0], "anything", &kilo) == 0 && kstat_install(own[0]) == 0);
+	is_described(see("io"), "nread", &bytes, "bytes");
+	kstat_delete(own[0]);
+	own[0] = kstat_create("api", 0, "varies", "misc", KSTAT_TYPE_NAMED, 0,
+	    KSTAT_FLAG_VIRTUAL | KSTAT_FLAG_VAR_SIZE);
+	CHECK(kstat2_set_md(own[0], "later", &kilo) == 0);
+	kstat_delete(own[0]);
+	kstat_unpublish(pub);
+}
+
 int
 main(void)
 {
@@ -145,6 +220,7 @@ main(void)
 	bounds();
 	directions();
 	names();
+	metadata();
 	kstat_close(kc);
 	printf("%d checks, %d failures\n", checks, failures);
 	return 0;
