@@ -186,6 +186,8 @@ kstat_read(kstat_ctl_t *kc, kstat_t *ksp, void *buf)
 		return -1;
 	ks_record_finish(r, ksp->ks_type, ksp->ks_data);
 	ksp->ks_ndata = r->ndata;
+	if (r->strings)
+		ksp->ks_flags |= KSTAT_FLAG_LONGSTRINGS;
 	ksp->ks_snaptime = r->snaptime;
 	if (r->snaptime == 0 && node->source->ops->advance == NULL)
 		ksp->ks_snaptime = gethrtime(); /* what a replay does not know stays 0 */

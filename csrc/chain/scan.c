@@ -57,7 +57,8 @@ matched(struct ks_scan *scan, struct ks_node *node, const struct ks_offer *offer
 {
 	node->seen = scan->number;
 	node->cookie = offer->cookie;
-	node->k.ks_flags = offer->flags;
+	/* What its data holds, a read has found out. */
+	node->k.ks_flags = (uchar_t)(offer->flags | (node->k.ks_flags & KSTAT_FLAG_LONGSTRINGS));
 	scan->expected = (struct ks_node *)node->k.ks_next;
 	return 0;
 }

@@ -85,7 +85,7 @@ typedef struct kstat_ctl {
 #define KSTAT_FLAG_PERSISTENT 0x08  /* survives kstat_delete() as dormant */
 #define KSTAT_FLAG_DORMANT 0x10     /* deleted, waiting to be re-created */
 #define KSTAT_FLAG_INVALID 0x20     /* created, not yet installed */
-#define KSTAT_FLAG_LONGSTRINGS 0x40 /* has KSTAT_DATA_STRING values */
+#define KSTAT_FLAG_LONGSTRINGS 0x40 /* has KSTAT_DATA_STRING (or _STRS) values */
 #define KSTAT_FLAG_STATSBLOB 0x80   /* RAW: ks_ndata bytes of ks_data are a statsblob (kstat_blob.h) */
 
 #define KSTAT_READ 0  /* second argument of ks_update and ks_snapshot */

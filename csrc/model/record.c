@@ -22,6 +22,17 @@ ks_record_reset(struct ks_record *r)
 	ks_buf_reset(&r->heap);
 	r->ndata = 0;
 	r->snaptime = 0;
+	r->strings = false;
+}
+
+uchar_t
+ks_named_flags(const kstat_named_t *kn, uint_t n)
+{
+	for (uint_t i = 0; i < n; i++) {
+		if (kn[i].data_type == KSTAT_DATA_STRING || kn[i].data_type == KSTAT_DATA_STRS)
+			return KSTAT_FLAG_LONGSTRINGS;
+	}
+	return 0;
 }
 
 bool
@@ -131,6 +142,7 @@ ks_named_string(struct ks_record *r, const char *name, const char *s, size_t n)
 	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_STRING);
 	char *to;
 
+	r->strings = true;
 	if (s == NULL)
 		return;
 	n = strnlen(s, n);
@@ -160,6 +172,7 @@ ks_named_strs(struct ks_record *r, const char *name, const char *s, size_t n)
 	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_STRS);
 	char *to = add_to_heap(r, kn, n);
 
+	r->strings = true;
 	if (to != NULL && n > 0) {
 		memcpy(to, s, n);
 		to[n - 1] = '\0';

@@ -17,9 +17,13 @@ struct ks_record {
 	struct ks_buf heap;  /* strings and arrays that named records refer to by offset */
 	uint_t ndata;        /* data records */
 	hrtime_t snaptime;   /* when the data was taken */
+	bool strings;        /* there are values of KSTAT_DATA_STRING or _STRS: KSTAT_FLAG_LONGSTRINGS */
 };
 
-#define KS_RECORD_INIT { KS_BUF_INIT, KS_BUF_INIT, 0, 0 }
+#define KS_RECORD_INIT { KS_BUF_INIT, KS_BUF_INIT, 0, 0, false }
+
+/* KSTAT_FLAG_LONGSTRINGS if one of n named values is of KSTAT_DATA_STRING or _STRS, else 0. */
+uchar_t ks_named_flags(const kstat_named_t *kn, uint_t n);
 
 void ks_record_free(struct ks_record *r);
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "model/record.h"
 #include "provider/publish.h"
 
 int
@@ -16,20 +17,29 @@ int
 kstat_install(kstat_t *ksp)
 {
 	struct ks_provider *p = (struct ks_provider *)ksp;
+	uchar_t strings = 0;
 
 	if (ksp == NULL)
 		return ks_fail(EINVAL, "kstat_install: no kstat");
 	if (!(ksp->ks_flags & KSTAT_FLAG_INVALID))
 		return ks_fail(EINVAL, "%s:%d:%s is installed already", ksp->ks_module, ksp->ks_instance,
 		    ksp->ks_name);
-	if (p->published != NULL)
-		return ks_published_install(p);
+	if (ksp->ks_type == KSTAT_TYPE_NAMED && ksp->ks_data != NULL && ksp->ks_snapshot == NULL &&
+	    !(ksp->ks_flags & KSTAT_FLAG_VAR_SIZE))
+		strings = ks_named_flags(ksp->ks_data, ksp->ks_ndata);
+	if (p->published != NULL) {
+		if (ks_published_install(p) != 0)
+			return -1;
+		ksp->ks_flags |= strings;
+		return 0;
+	}
 	if (ksp->ks_data == NULL && (ksp->ks_update == NULL || ksp->ks_update == default_kstat_update) &&
 	    ksp->ks_snapshot == NULL && p->histogram == NULL && ksp->ks_data_size > 0)
 		return ks_fail(EINVAL, "%s:%d:%s is VIRTUAL, but neither ks_data nor ks_update is set",
 		    ksp->ks_module, ksp->ks_instance, ksp->ks_name);
 	if (ks_provider_check_names(p) != 0)
 		return -1;
+	ksp->ks_flags |= strings;
 	ks_registry_show(p);
 	return 0;
 }

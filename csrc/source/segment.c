@@ -275,7 +275,7 @@ offer_all(const struct segment *seg, struct ks_scan *scan)
 		const struct ks_offer o = {
 			.module = k->e.module, .instance = k->e.instance, .name = k->e.name,
 			.class_ = k->e.class_, .type = k->e.type,
-			.flags = (uchar_t)(k->e.flags |
+			.flags = (uchar_t)(k->e.flags | (k->has_text ? KSTAT_FLAG_LONGSTRINGS : 0) |
 			    (ks_seg_is_statsblob(k) ? KSTAT_FLAG_STATSBLOB : 0) |
 			    (ks_seg_is_dormant(&seg->file, k) ? KSTAT_FLAG_DORMANT : 0)),
 			.crtime = k->e.crtime, .ndata = k->e.ndata,

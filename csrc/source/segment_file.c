@@ -219,12 +219,14 @@ check_form(struct ks_seg_kstat *k)
 		for (uint32_t i = 0; ok && i < e->nfields; i++) {
 			const struct ks_seg_field *f = &k->fields[i];
 
-			if (e->type == KSTAT_TYPE_NAMED)
+			if (e->type == KSTAT_TYPE_NAMED) {
 				ok = type_fits(f);
-			else if (e->type == KSTAT_TYPE_TIMER)
+				k->has_text |= f->data_type == KSTAT_DATA_STRING || f->data_type == KSTAT_DATA_STRS;
+			} else if (e->type == KSTAT_TYPE_TIMER) {
 				ok = f->storage == KS_STORE_RECORD && f->size == sizeof(struct ks_seg_timer);
-			else
+			} else {
 				ok = f->storage == KS_STORE_CELL || f->storage == KS_STORE_SHARDED;
+			}
 		}
 		break;
 	default:

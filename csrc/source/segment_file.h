@@ -22,6 +22,7 @@ struct ks_seg_kstat {
 	struct ks_seg_field *fields; /* owned, e.nfields of them */
 	char *strings;               /* owned, e.strings_size bytes that end in a NUL; fit to be printed */
 	struct ks_hist_layout hist;  /* KS_FORM_COUNTS */
+	bool has_text;               /* NAMED: values of KSTAT_DATA_STRING or _STRS */
 };
 
 struct ks_seg_file {

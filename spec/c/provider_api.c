@@ -1,8 +1,10 @@
 /*
  * provider_api.c - what a provider's program finds in the public headers besides kstat_create(9F): says which
- * checks fail, and how many there were. $KSTAT_DIR is an empty directory. SPDX-License-Identifier: MIT
+ * checks fail, and how many there were. $KSTAT_DIR is an empty directory, the arguments are trees of /proc and
+ * /sys. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -211,9 +213,98 @@ metadata(void)
 	kstat_unpublish(pub);
 }
 
-int
-main(void)
+/* --- KSTAT_FLAG_LONGSTRINGS --------------------------------------------------------------------------- */
+
+static bool
+is_flagged(const kstat_t *k)
 {
+	return (k->ks_flags & KSTAT_FLAG_LONGSTRINGS) != 0;
+}
+
+static int
+make_text(kstat_t *ksp, int rw)
+{
+	static kstat_named_t text;
+
+	(void)rw;
+	kstat_named_init(&text, "text", KSTAT_DATA_STRING);
+	ksp->ks_data = &text;
+	ksp->ks_ndata = 1;
+	ksp->ks_data_size = sizeof(text);
+	return kstat_named_setstr(&text, "long");
+}
+
+static void
+own_strings(void)
+{
+	static const struct {
+		uchar_t type;
+		bool flagged;
+	} cases[] = {
+		{ KSTAT_DATA_STRING, true }, { KSTAT_DATA_STRS, true }, { KSTAT_DATA_CHAR, false },
+		{ KSTAT_DATA_INTS, false }, { KSTAT_DATA_UINT64, false }
+	};
+	kstat_pub_t *pub = kstat_publish("api-strings", 0);
+	kstat_t *own, *k;
+
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+		own = i % 2 == 0 ? kstat_create("api", 0, "text", "misc", KSTAT_TYPE_NAMED, 2, 0) :
+		    kstat_publish_create(pub, "api", 0, "text", "misc", KSTAT_TYPE_NAMED, 2, 0);
+		kstat_named_init(&KSTAT_NAMED_PTR(own)[0], "number", KSTAT_DATA_UINT32);
+		kstat_named_init(&KSTAT_NAMED_PTR(own)[1], "value", cases[i / 2].type);
+		CHECK(kstat_install(own) == 0 && is_flagged(own) == cases[i / 2].flagged);
+		k = see("text");
+		CHECK(k != NULL && is_flagged(k) == cases[i / 2].flagged);
+		CHECK(kstat_read(kc, k, NULL) > 0 && is_flagged(k) == cases[i / 2].flagged);
+		kstat_delete(own);
+	}
+	/* Where an update brings strings, a read finds out; that stays so when the chain is updated. */
+	own = kstat_create("api", 0, "later", "misc", KSTAT_TYPE_NAMED, 0,
+	    KSTAT_FLAG_VIRTUAL | KSTAT_FLAG_VAR_SIZE);
+	own->ks_update = make_text;
+	CHECK(kstat_install(own) == 0);
+	k = see("later");
+	CHECK(!is_flagged(k) && kstat_read(kc, k, NULL) > 0 && is_flagged(k));
+	CHECK(kstat_install(kstat_create("api", 0, "more", "misc", KSTAT_TYPE_NAMED, 0, 0)) == 0);
+	CHECK(see("later") == k && is_flagged(k));
+	kstat_delete(own);
+	CHECK(kstat_delete_byname("api", 0, "more") == 0);
+	kstat_unpublish(pub);
+}
+
+/* The system's own, in the trees proc and sys of a recorded one. */
+static void
+system_strings(const char *proc, const char *sys)
+{
+	kstat_ctl_t *tree = kstat_open_roots(proc, sys);
+	kstat_t *k = kstat_lookup(tree, "cpu_info", 0, NULL);
+	int flagged = 0;
+
+	CHECK(k != NULL && is_flagged(k));
+	k = kstat_lookup(tree, "cpu", 0, "vm");
+	CHECK(k != NULL && !is_flagged(k));
+	for (k = tree->kc_chain; k != NULL; k = k->ks_next) {
+		const kstat_named_t *kn;
+		bool strings = false;
+
+		if (kstat_read(tree, k, NULL) < 0)
+			continue;
+		kn = k->ks_data;
+		for (uint_t i = 0; k->ks_type == KSTAT_TYPE_NAMED && i < k->ks_ndata; i++)
+			strings |= kn[i].data_type == KSTAT_DATA_STRING;
+		flagged += strings;
+		CHECK(!strings || is_flagged(k));
+		CHECK(k->ks_type == KSTAT_TYPE_NAMED || !is_flagged(k));
+	}
+	CHECK(flagged > 3);
+	kstat_close(tree);
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc != 3)
+		return 2;
 	kc = kstat_open();
 	if (kc == NULL)
 		return 1;
@@ -221,6 +312,8 @@ main(void)
 	directions();
 	names();
 	metadata();
+	own_strings();
+	system_strings(argv[1], argv[2]);
 	kstat_close(kc);
 	printf("%d checks, %d failures\n", checks, failures);
 	return 0;

@@ -170,8 +170,22 @@ expand(char to[KSTAT_STRLEN], const char *pattern, const char *at, int instance)
 	to[n] = '\0';
 }
 
+/* What is the same of all kstats of a part; strings that no table declares are seen when one is read. */
+static uchar_t
+flags_of(const struct ks_part *part)
+{
+	uchar_t flags = part->type == KSTAT_TYPE_NAMED ? KSTAT_FLAG_VAR_SIZE : 0;
+
+	for (const struct ks_field *f = part->fields; f != NULL && f->meta.stat != NULL; f++) {
+		if (f->data == KSTAT_DATA_STRING)
+			flags |= KSTAT_FLAG_LONGSTRINGS;
+	}
+	return flags;
+}
+
 static int
-offer(struct ks_scan *scan, const struct ks_part *part, const struct ks_unit *unit, uint64_t cookie)
+offer(struct ks_scan *scan, const struct ks_part *part, uchar_t flags, const struct ks_unit *unit,
+    uint64_t cookie)
 {
 	char module[KSTAT_STRLEN], name[KSTAT_STRLEN];
 
@@ -183,7 +197,7 @@ offer(struct ks_scan *scan, const struct ks_part *part, const struct ks_unit *un
 	    .name = name,
 	    .class_ = part->class_,
 	    .type = part->type,
-	    .flags = part->type == KSTAT_TYPE_NAMED ? KSTAT_FLAG_VAR_SIZE : 0,
+	    .flags = flags,
 	    .crtime = unit->crtime,
 	    .ndata = part->type == KSTAT_TYPE_NAMED ? 0 : 1,
 	    .data_size = part->size,
@@ -203,7 +217,10 @@ offer_all(struct ks_linux *lx, struct ks_scan *scan)
 {
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		const struct ks_part *parts = subsystems[s]->parts;
+		uchar_t flags[KS_UNIT_PARTS];
 
+		for (size_t i = 0; i < KS_UNIT_PARTS && parts[i].module != NULL; i++)
+			flags[i] = flags_of(&parts[i]);
 		for (size_t u = 0; u < lx->units[s].n; u++) {
 			const struct ks_unit *unit = &lx->units[s].v[u];
 
@@ -211,7 +228,7 @@ offer_all(struct ks_linux *lx, struct ks_scan *scan)
 				continue;
 			for (size_t p = 0; parts[p].module != NULL; p++) {
 				if ((unit->parts >> p & 1) != 0 &&
-				    offer(scan, &parts[p], unit, cookie_of(s, p, u)) != 0)
+				    offer(scan, &parts[p], flags[p], unit, cookie_of(s, p, u)) != 0)
 					return -1;
 			}
 		}
