@@ -730,6 +730,45 @@ main(int argc, char **argv)
   end)
 
   describe("sampling", function()
+    it("is most exact above the median, and below it where values are negated, with centroids enough", function()
+      local tpl = assert(stats.template(fresh()))
+      local function add(id, n)
+        assert(tpl:add_voi(id, "v" .. id, "s64", { stats.tdgstclust64(n, 4) }))
+      end
+      add(0, 100)
+      add(1, 100)
+      add(2, 2)
+      add(3, 1)
+      local b, values, state = tpl:blob(), {}, 1
+      local function random()
+        state = state * 16807 % 2147483647
+        return state / 2147483647
+      end
+      for i = 1, 50000 do
+        local normal = math.sqrt(-2 * math.log(random())) * math.cos(6.283185307179586 * random())
+        values[i] = math.floor(math.exp(8 + normal))
+        b:update(0, values[i])
+        b:update(1, -values[i])
+        b:update(2, values[i])
+        b:update(3, values[i])
+      end
+      table.sort(values)
+      local function error_of(value, q)
+        local below = 0
+        while values[below + 1] and values[below + 1] < value do below = below + 1 end
+        return math.abs(below / #values - q)
+      end
+      local high = error_of(b:quantile(0, 0.99), 0.99)
+      local low = error_of(b:quantile(0, 0.01), 0.01)
+      local negated = error_of(-b:quantile(1, 0.99), 0.01)
+      assert.is_true(high < 0.0005 and negated < 0.0005, high .. " " .. negated)
+      assert.is_true(low > 0.004 and low < 0.01, low)
+      for _, q in ipairs({ 0.01, 0.5, 0.99 }) do
+        assert.is_true(math.abs(b:quantile(3, q) - b:quantile(2, q)) < 0.01)
+        assert.is_true(math.abs(b:quantile(3, q) - b:quantile(3, 0.5)) < 0.01)
+      end
+    end)
+
     it("rolls evenly by seeds that end as the documents advise", function()
       local rates = {}
       for i = 1, 100 do rates[i] = { assert(stats.template(fresh())).slot, 1 } end

@@ -326,7 +326,14 @@ struct voistatspec {
  *	TDGSTCLUST64     2^58  2^56  2^54  2^52  2^44  2^28  2^12  1
  *
  * Whole numbers need no fraction; a few bits (4) make means smoother. How exact quantiles are:
- * stats_tdgst_error_bound().
+ * stats_tdgst_error_bound(). Fewer than about 10 centroids are of no use (1 or 2 answer every
+ * quantile with the mean), and 20 are a sensible least; 100 is the usual choice.
+ *
+ * Percentiles below the median are less exact than those above, by design: the cells are finest in
+ * the upper tail, where latencies are asked for. With 100 centroids and 200,000 lognormal samples the
+ * rank of the answer was off by 0.006 % of the samples at p99 and 0.008 % at p90, but 0.13 % at
+ * p10 and 0.8 % at p1. Where low percentiles matter feed a second, signed VOI with the negated
+ * values and negate its answer to 1 - q: p1 then was off by 0.006 %.
  */
 #define STATS_VSS_TDGST_(dt, n, p) \
 	STATS_VSS_(VS_STYPE_TDGST, dt, &stats_vss_tdgst_hlpr, STATS_VSS_TDGSTINFO_(n, p))
@@ -479,9 +486,9 @@ int stats_tpl_sample_rates(stats_tpl_sr_cb_t cb, size_t ctxsz, char *oldbuf, siz
  * Of seeds that holds if they are long enough, for the hash of the ABI is 33 h + byte: seeds of up to
  * 4 bytes, or whose last 4 alone differ, all choose the same template (of up to 4 bytes: the first
  * with a rate above 0). Of 100 rates of 1 %, random seeds of 5 bytes give each 0 to 14 %, of 6
- * bytes 0.84 to 1.3 %, of 7 bytes 1 %; of digits it takes 9. What differs has to be followed by bytes enough,
- * whatever they are: the addresses 10.0.0.0 to 10.0.255.255 as text give each 0 to 17 %, and
- * with 8 blanks behind them 0.96 to 1.05 %. So add 8 constant bytes to any seed.
+ * bytes 0.84 to 1.3 %, of 7 bytes 1 %; of digits it takes 9. What differs has to be followed by
+ * bytes enough, whatever they are: the addresses 10.0.0.0 to 10.0.255.255 as text give each 0 to
+ * 17 %, and with 8 blanks behind them 0.96 to 1.05 %. So add 8 constant bytes to any seed.
  */
 int stats_tpl_sample_rollthedice(struct stats_tpl_sample_rate *rates, int nrates,
     void *seed_bytes, size_t seed_len);
