@@ -48,7 +48,7 @@ local function snapshot(uptime, devices)
             bytes = { "0", tostring(d.bytes or 0), "0", "0" },
             operations = { "0", tostring(d.ops or 0), "0", "0" },
             duration = { zero, { d.seconds or 0, "0" }, zero, zero },
-            busy_time = { d.seconds or 0, "0" },
+            busy_time = { d.seconds or 0, "0" }, creation_time = d.created,
         }
     end
     return s
@@ -110,8 +110,57 @@ describe("devstat, the command", function()
             local second = stdout:match("\n.*\n(.-\n.-\n.-\n.-\n)$")
             assert.is_nil(second:match("da0"))
             assert.matches("da1       10%.0   0%.0    10%.0 ", second)
-            assert.matches("da2        1%.0   0%.0     1%.0 ", second)
+            -- It was there before anybody saw it: 10 reads in 110 s.
+            assert.matches("da2        0%.1   0%.0     0%.1 ", second)
         end)
+    end)
+
+    -- The line of a device in the last report of a run.
+    local function last_line(snapshots, name, ...)
+        local args, line = { ... }, nil
+        with_capture(snapshots, function(path)
+            local status, stdout, stderr = iostat(path, args)
+            assert.are.equal(0, status)
+            assert.are.equal("", stderr)
+            for found in stdout:gmatch("(" .. name .. " [^\n]*)") do line = found end
+        end)
+        return line
+    end
+
+    it("compares a device that was missing for a while with what it was then", function()
+        local other = { name = "da", unit = 1 }
+        local function da(ops, seconds, created)
+            return { name = "da", ops = ops, bytes = ops * 1024, seconds = seconds, created = created }
+        end
+        for _, created in ipairs({ 0, 40 }) do
+            local snapshots = {
+                snapshot(100, { da(1000000, 50, created), other }), snapshot(101, { other }),
+                snapshot(102, { da(1000020, 51, created), other }),
+            }
+            assert.matches("^da0       10%.0   0%.0    10%.0     0%.0    0  50%.0  50 $",
+                last_line(snapshots, "da0", "-x", "1", "3"))
+            assert.matches("^da0       +20%.0 ", last_line(snapshots, "da0", "-xI", "1", "3"))
+            table.insert(snapshots, snapshot(103, { da(1000025, 51, created), other }))
+            assert.matches("^da0        5%.0   0%.0     5%.0     0%.0    0   0%.0   0 $",
+                last_line(snapshots, "da0", "-x", "1", "4"))
+        end
+    end)
+
+    it("counts a device that is new from its creation, over the time since then", function()
+        local other = { name = "da", unit = 1 }
+        local function line(created, before)
+            return last_line({ snapshot(100, { other, before }),
+                snapshot(110, { other, { name = "da", ops = 40, bytes = 40960, created = created } }) },
+                "da0", "-x", "10", "2")
+        end
+        assert.matches("^da0       10%.0 ", line(106))
+        assert.matches("^da0       10%.0 ", line(106, { name = "da", ops = 7, created = 5 }))
+        -- A creation that recent may be a discovery: 40 reads in the 10 s between the reports.
+        assert.matches("^da0        4%.0 ", line(109.999))
+        assert.matches("^da0        4%.0 ", line(110))
+        -- Created before the first report, and not in it.
+        assert.matches("^da0        1%.0 ", line(70))
+        assert.matches("^da0        1%.0 ", line(70, { name = "da", ops = 7, created = 5 }))
     end)
 
     it("shows a dash for what the system does not count", function()

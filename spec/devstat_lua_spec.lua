@@ -100,6 +100,35 @@ describe("kstat.devstat", function()
         assert.are.equal(150, since.ms_per_transaction)
     end)
 
+    it("remembers devices that were missing, and says over what time to compute", function()
+        local function snapshot(time, ...)
+            return { snap_time = time, devices = { ... } }
+        end
+        local function device(name, created, ops)
+            return devstat.device({ name = name, creation_time = created, read_ops = ops })
+        end
+        local history = devstat.history()
+        local first = snapshot(100, device("da0", 0, 1000), device("da1", 20, 7))
+        assert.are.same({ nil, 100 }, { history:previous(first.devices[1], first) })
+        assert.are.same({ nil, 80 }, { history:previous(first.devices[2], first) })
+        history:add(first)
+        history:add(snapshot(105))
+        local now = snapshot(110, device("da0", 0, 1020), device("da1", 108, 1), device("da2", 50, 3),
+            device("da3", 110, 2), device("da4", 999, 2))
+        local function rate(i)
+            local previous, etime = history:previous(now.devices[i], now)
+            return { previous and previous.name, etime,
+                devstat.compute(now.devices[i], previous, etime).transfers_per_second }
+        end
+        assert.are.same({ "da0", 10, 2 }, rate(1))
+        assert.are.same({ nil, 2, 0.5 }, rate(2))
+        assert.are.same({ nil, 60, 0.05 }, rate(3))
+        assert.are.same({ nil, 5, 0.4 }, rate(4))
+        assert.are.same({ nil, 5, 0.4 }, rate(5))
+        history:add(now)
+        assert.are.same({ "da0", 0, 0 }, rate(1))
+    end)
+
     it("computes from plain tables too", function()
         local s = devstat.compute({ name = "x0", read_bytes = 3072, read_ops = 3, read_time_ns = 6000000 }, nil, 2)
         assert.are.equal(1, s.kb_per_transfer)

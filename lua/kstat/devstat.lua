@@ -2,13 +2,14 @@
 --
 --     local devstat = require("kstat.devstat")
 --     local list = assert(devstat.open())
---     local before = assert(list:read())
---     -- some time later
---     local now = assert(list:read())
---     local prev = devstat.by_name(before)
---     for _, d in ipairs(now.devices) do
---       local s = devstat.compute(d, prev(d), now.snap_time - before.snap_time)
---       print(d.name, s.transfers_per_second, s.mb_per_second, s.busy_pct)
+--     local history = devstat.history()
+--     for now in function() return list:read() end do
+--       for _, d in ipairs(now.devices) do
+--         local s = devstat.compute(d, history:previous(d, now))
+--         print(d.name, s.transfers_per_second, s.mb_per_second, s.busy_pct)
+--       end
+--       history:add(now)
+--       -- some time later
 --     end
 --
 -- A *device* is immutable: the state of one device at one time. Its fields:
@@ -108,7 +109,8 @@ end
 --- Finds devices of an earlier snapshot.
 -- @tparam table|nil snapshot or array of devices; nil finds nothing
 -- @treturn function that, given a device, returns the same device there, or nil if it was
---   not there or another one had its name
+--   not there or another one had its name: then its figures are those since its creation, and so is
+--   the time that they are divided by. `history` knows both
 function M.by_name(snapshot)
     local known = {}
     for _, d in ipairs(snapshot and snapshot.devices or snapshot or {}) do known[d.name] = d end
@@ -116,6 +118,52 @@ function M.by_name(snapshot)
         local found = known[d.name]
         return found and found.creation_time == d.creation_time and found or nil
     end
+end
+
+local history = {}
+history.__index = history
+
+--- Remembers devices from snapshot to snapshot, so that one that was missing for a while is compared with
+-- itself.
+-- @treturn history with the methods `previous` and `add`
+function M.history()
+    return setmetatable({ known = {} }, history)
+end
+
+--- What to compute a device's figures from.
+--
+-- - It was in a snapshot that was added, however long ago: from that, over the time since then.
+-- - Its creation is more recent than the last snapshot: from nothing, over the time since its creation. (If that is
+--   less than a tenth of the time since the last snapshot, over the latter: Linux does not tell when a disk was
+--   created, and its creation time is that of its discovery.)
+-- - Otherwise, and if no snapshot was added: from nothing, over the time since its creation.
+-- @function history:previous
+-- @param d a device
+-- @tparam table now the snapshot that it is in
+-- @treturn device|nil the device as it was; nil: since its creation
+-- @treturn number seconds between the two; 0 if no time passed
+function history:previous(d, now)
+    local known = self.known[d.name]
+    local created = d.creation_time
+    if known and known.device.creation_time == created then
+        return known.device, math.max(now.snap_time - known.snap_time, 0)
+    end
+    local age = now.snap_time - created
+    if self.snap_time and created > self.snap_time then
+        local interval = now.snap_time - self.snap_time
+        return nil, math.max(age < interval / 10 and interval or age, 0)
+    end
+    return nil, math.max(age, 0)
+end
+
+--- Remembers the devices of a snapshot; those it does not have stay as they were.
+-- @function history:add
+-- @tparam table snapshot
+function history:add(snapshot)
+    for _, d in ipairs(snapshot.devices) do
+        self.known[d.name] = { device = d, snap_time = snapshot.snap_time }
+    end
+    self.snap_time = snapshot.snap_time
 end
 
 --- Computes every figure of devstat_compute_statistics().

@@ -14,9 +14,9 @@ local function int(n)
     return ("%.0f"):format(n)
 end
 
---- One kstat as JSON. data: array of { name, text of the value }.
-function M.kstat(module, instance, name, class, kind, snaptime, data)
-    local stats = { ('"crtime":0,"snaptime":%s'):format(snaptime) }
+--- One kstat as JSON. data: array of { name, text of the value }; crtime: seconds, or nil for 0.
+function M.kstat(module, instance, name, class, kind, snaptime, data, crtime)
+    local stats = { ('"crtime":%.9f,"snaptime":%s'):format(crtime or 0, snaptime) }
     for i, pair in ipairs(data) do stats[i + 1] = ('"%s":%s'):format(pair[1], pair[2]) end
     return ('{"module":"%s","instance":%d,"name":"%s","class":"%s","type":%d,"snaptime":%s,"data":{%s}}')
         :format(module, instance, name, class, kind, snaptime, table.concat(stats, ","))
@@ -31,7 +31,7 @@ local function device_kstats(out, d, snaptime)
         { "wtime", "0" }, { "wlentime", "0" }, { "wlastupdate", "0" },
         { "rtime", nanoseconds(d.busy_time) }, { "rlentime", "0" }, { "rlastupdate", "0" },
         { "wcnt", "0" }, { "rcnt", int(d.start_count - d.end_count) },
-    })
+    }, d.creation_time)
     local data = {
         { "device_type", ('"%s"'):format(TYPES[d.device_type % 16]) },
         { "interface", ('"%s"'):format(INTERFACES[math.floor(d.device_type / 16) % 16]) },
@@ -44,7 +44,8 @@ local function device_kstats(out, d, snaptime)
         data[#data + 1] = { kind .. "_ops", d.operations[i] }
         data[#data + 1] = { kind .. "_time", nanoseconds(d.duration[i]) }
     end
-    out[#out + 1] = M.kstat(d.device_name, d.unit_number, name .. ",dev", "device", 1, snaptime, data)
+    out[#out + 1] = M.kstat(d.device_name, d.unit_number, name .. ",dev", "device", 1, snaptime, data,
+        d.creation_time)
 end
 
 --- One snapshot as a line of JSON.

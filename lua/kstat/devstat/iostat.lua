@@ -1,8 +1,8 @@
 --- FreeBSD's iostat(8) over the devices of kstat.devstat: its options, columns and rounding.
 --
 -- It differs where the original is wrong or has nothing to say: devices are compared with
--- themselves and not with what has their position in the list; one that is new is counted
--- from its creation; `-` stands for what the system does not count; intervals may have fractions.
+-- themselves and not with what has their position in the list, one that was missing for a while with
+-- what it was then, over that time; one that is new is counted from its creation; `-` stands for what the system does not count; intervals may have fractions.
 -- @module kstat.devstat.iostat
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
@@ -250,17 +250,27 @@ local function shown_entries(o, selection, devices)
     return shown
 end
 
-local function write_report(o, selection, shown, now, prev)
+-- What a device is compared with, and over what time; the first report is since boot, whatever its age.
+local function interval_of(history, device, now, prev)
+    local previous, etime
+    if prev then
+        previous, etime = history:previous(device, now)
+    else
+        etime = now.snap_time
+    end
+    return previous, etime > 0 and etime or 1
+end
+
+local function write_report(o, selection, shown, now, prev, history)
     local etime = prev and now.snap_time - prev.snap_time or now.snap_time
     if etime <= 0 then etime = 1 end
-    local before = devstat.by_name(prev)
     local sides = (o.tty and tty_text(o, now, prev, etime) or "") .. (o.cpu and cpu_text(now, prev) or "")
     if not o.x then out(o.tty and tty_text(o, now, prev, etime) or "") end
     for _, e in ipairs(shown) do
-        local previous = before(e.device)
-        local s = devstat.compute(e.device, previous, etime)
+        local previous, elapsed = interval_of(history, e.device, now, prev)
+        local s = devstat.compute(e.device, previous, elapsed)
         local function text(figure, decimals, scale)
-            return devstat.text(e.device, previous, etime, figure, decimals, scale)
+            return devstat.text(e.device, previous, elapsed, figure, decimals, scale)
         end
         -- Only what is shown is ranked: the others keep the rank they had.
         selection:set_bytes(e.place, s.total_bytes)
@@ -281,7 +291,7 @@ local function write_report(o, selection, shown, now, prev)
 end
 
 local function report(o, reader)
-    local selection = devstat.selection()
+    local selection, history = devstat.selection(), devstat.history()
     local mode = (#o.names > 0 or #o.patterns > 0) and "only" or "add"
     local max = math.min(o.max, 2147483647)
     local prev
@@ -305,7 +315,8 @@ local function report(o, reader)
             lines = PAGE
         end
         lines = lines - 1
-        write_report(o, selection, shown, now, prev)
+        write_report(o, selection, shown, now, prev, history)
+        history:add(now)
         prev = now
     end
 end

@@ -81,6 +81,21 @@ function devstat.device(fields) end
 ---@return fun(d: kstat.devstat.device): kstat.devstat.device?
 function devstat.by_name(snapshot) end
 
+---@class kstat.devstat.history
+local history = {}
+
+---@param d kstat.devstat.device
+---@param now kstat.devstat.snapshot
+---@return kstat.devstat.device? previous
+---@return number etime
+function history:previous(d, now) end
+
+---@param snapshot kstat.devstat.snapshot
+function history:add(snapshot) end
+
+---@return kstat.devstat.history
+function devstat.history() end
+
 ---@param cur kstat.devstat.device|table
 ---@param prev kstat.devstat.device|table|nil
 ---@param etime number
