@@ -204,7 +204,8 @@ describe("devstat, the command", function()
 
     it("rejects what it cannot do with one line", function()
         with_capture({ snapshot(1, {}) }, function(path)
-            for _, args in ipairs({ { "-c", "0" }, { "-w", "0" }, { "-M", "core" }, { "-t", "tape" } }) do
+            for _, args in ipairs({ { "-c", "0" }, { "-w", "0" }, { "-M", "core" }, { "-t", "tape" }, { "-n", "abc" },
+                { "-n", "" }, { "-n3x" }, { "-c", "2x" }, { "-w", "abc" }, { "-w." }, { "1x" }, { "1", "x" } }) do
                 local status, stdout, stderr = iostat(path, args)
                 assert.are.equal(1, status)
                 assert.are.equal("", stdout)
@@ -219,6 +220,58 @@ describe("devstat, the command", function()
                 assert.are.equal("iostat: " .. what .. "; 'kstatlua devstat --help' explains\n", stderr)
             end
         end)
+    end)
+
+    it("says which of two intervals and counts it takes: those at the end", function()
+        with_capture({ snapshot(1, {}), snapshot(2, {}), snapshot(3, {}), snapshot(4, {}) }, function(path)
+            local function lines(...)
+                local status, stdout, stderr = iostat(path, { "-d", ... })
+                assert.are.equal(0, status)
+                return select(2, stdout:gsub("\n", "")) - 2, stderr
+            end
+            local wait = "iostat: -w 2 is not used, the interval is 1\n"
+            local count = "iostat: -c 3 is not used, the count is 2\n"
+            assert.are.same({ 2, wait .. count }, { lines("-w", "2", "-c", "3", "1", "2") })
+            assert.are.same({ 2, count }, { lines("-c3", "1", "2") })
+            assert.are.same({ 3, wait }, { lines("-c3", "-w2", "1") })
+            assert.are.same({ 3, "" }, { lines("-c3", "1") })
+            assert.are.same({ 2, "" }, { lines("1", "2") })
+        end)
+    end)
+
+    it("cuts a name only where its column does not hold it, and keeps its unit", function()
+        local path = os.tmpname()
+        local file = assert(io.open(path, "w"))
+        local kstats = {}
+        for i, name in ipairs({ "mmcblk0boot0", "mmcblk0boot1", "nvme0n1", "nvme0n2", "abcdefghijklm10",
+            "abcdefghijklm11", "abcdefghijklmnop1" }) do
+            kstats[i] = capture.kstat("sd", i, name, "disk", 3, "5.000000000", {
+                { "nread", "0" }, { "nwritten", "0" }, { "reads", "0" }, { "writes", "0" },
+                { "wtime", "0" }, { "wlentime", "0" }, { "wlastupdate", "0" }, { "rtime", "0" },
+                { "rlentime", "0" }, { "rlastupdate", "0" }, { "wcnt", "0" }, { "rcnt", "0" },
+            })
+        end
+        file:write("[" .. table.concat(kstats, ",") .. "]\n")
+        file:close()
+        local function names(...)
+            local _, stdout = iostat(path, { "-n", "9", ... })
+            return stdout
+        end
+        local default, blocks, extended = names("-d"), names("-do"), names("-x")
+        os.remove(path)
+        local function one_line(list, width)
+            local out = {}
+            for i, name in ipairs(list) do out[i] = (" "):rep(width - #name) .. name .. " " end
+            return table.concat(out)
+        end
+        assert.are.equal(one_line({ "mmcblk0boot0", "mmcblk0boot1", "nvme0n1", "nvme0n2", "abcdefghijklm10",
+            "abcdefghijklm11", "abcdef" }, 16), default:match("^[^\n]*"))
+        assert.are.equal(one_line({ "mmcblk0boot0", "mmcblk0boot1", "nvme0n1", "nvme0n2", "abcdefghij~10",
+            "abcdefghij~11", "abcdef" }, 13), blocks:match("^[^\n]*"))
+        local shown = {}
+        for line in extended:gmatch("\n(.......[^e] )") do shown[#shown + 1] = line:match("%S+") end
+        assert.are.same({ "device", "mmcblk~0", "mmcblk~1", "nvme0n1", "nvme0n2", "abcde~10", "abcde~11",
+            "abcdefgh" }, shown)
     end)
 
     it("fails with one line where standard output is full", function()

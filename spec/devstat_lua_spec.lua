@@ -104,17 +104,17 @@ describe("kstat.devstat", function()
         local function snapshot(time, ...)
             return { snap_time = time, devices = { ... } }
         end
-        local function device(name, created, ops)
+        local function made(name, created, ops)
             return devstat.device({ name = name, creation_time = created, read_ops = ops })
         end
         local history = devstat.history()
-        local first = snapshot(100, device("da0", 0, 1000), device("da1", 20, 7))
+        local first = snapshot(100, made("da0", 0, 1000), made("da1", 20, 7))
         assert.are.same({ nil, 100 }, { history:previous(first.devices[1], first) })
         assert.are.same({ nil, 80 }, { history:previous(first.devices[2], first) })
         history:add(first)
         history:add(snapshot(105))
-        local now = snapshot(110, device("da0", 0, 1020), device("da1", 108, 1), device("da2", 50, 3),
-            device("da3", 110, 2), device("da4", 999, 2))
+        local now = snapshot(110, made("da0", 0, 1020), made("da1", 108, 1), made("da2", 50, 3),
+            made("da3", 110, 2), made("da4", 999, 2))
         local function rate(i)
             local previous, etime = history:previous(now.devices[i], now)
             return { previous and previous.name, etime,

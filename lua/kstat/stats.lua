@@ -216,9 +216,9 @@ end
 
 --- A t-digest: quantiles of any distribution, most exact in the upper tail: see `tdgst_error_bound`.
 -- Fewer than about 10 centroids are of no use (1 or 2 answer every quantile with the mean); 100 is the usual choice.
--- Percentiles below the median are less exact than those above, by design: with 100 centroids and 200,000 lognormal
--- samples the rank was off by 0.006 % of the samples at p99, by 0.8 % at p1. Where low ones matter feed a second, signed
--- VOI with the negated values: `-blob:quantile(id, 1 - q)`; p1 then was off by 0.006 %.
+-- Percentiles below the median are less exact than those above, by design: with 100 centroids and 200,000
+-- lognormal samples the rank was off by 0.006 % of the samples at p99, by 0.8 % at p1. Where low ones matter feed a
+-- second, signed VOI with the negated values: `-blob:quantile(id, 1 - q)`; p1 then was off by 0.006 %.
 -- Values have to be below 2^(60 - f) (tdgstclust32: 2^(28 - f)), where f is `prec` rounded up to 2, 4, 6, 8, 16, 32,
 -- 48 or 60 (28): with 4 below 2^56 (2^24), with the default 10 below 2^44 (2^12). Others are "EOVERFLOW".
 -- @function tdgstclust64
@@ -517,8 +517,8 @@ end
 --- Selects a template by its rate.
 -- @tparam table rates a list of {slot, percent}, each a registered template's slot and 0 to 100, together at most 100
 -- @string[opt] seed the same seed, the same choice. The hash is FreeBSD's, and weak: seeds of up to 4 bytes all choose
--- the first template with a rate above 0, and short texts are skewed (the addresses of one network give a rate of 1 % from
--- 0 to 17 % of them). At least 7 random bytes, or 8 constant ones behind any seed, make it even:
+-- the first template with a rate above 0, and short texts are skewed (of the addresses of one network a rate of 1 %
+-- gets from 0 to 17 %). At least 7 random bytes, or 8 constant ones behind any seed, make it even:
 -- `stats.roll(rates, address .. "        ")`
 -- @return the template, or nil: none this time
 function stats.roll(rates, seed)

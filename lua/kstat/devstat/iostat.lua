@@ -1,8 +1,10 @@
 --- FreeBSD's iostat(8) over the devices of kstat.devstat: its options, columns and rounding.
 --
 -- It differs where the original is wrong or has nothing to say: devices are compared with
--- themselves and not with what has their position in the list, one that was missing for a while with
--- what it was then, over that time; one that is new is counted from its creation; `-` stands for what the system does not count; intervals may have fractions.
+-- themselves and not with what has their position in the list, one that was missing for a while
+-- with what it was then, over that time; one that is new is counted from its creation; `-` stands
+-- for what the system does not count; intervals may have fractions; what should be a number has to
+-- be one; a name is cut only where its column does not hold it, and ends as it does.
 -- @module kstat.devstat.iostat
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
@@ -24,8 +26,8 @@ usage: kstatlua devstat [-CdhIKoTxz?] [-c count] [-n devs] [-t type,if,pass] [-w
   -T  terminal statistics (on by default unless -d or -x)
   -x  one line per device                              -z  without idle ones (with -x)
 
-FreeBSD's iostat(8). The first report is since boot; `-` stands for what the system does not count. With `kstatlua -r
-FILE devstat` a capture stands in place of the machine.
+FreeBSD's iostat(8). The first report is since boot; `-` stands for what the system does not count. Of a wait and a
+count at the end, -w and -c are not used. With `kstatlua -r FILE devstat` a capture stands in place of the machine.
 ]=]
 
 local PAGE = 20 -- lines after which the header is printed again
@@ -49,28 +51,34 @@ local function out(...)
     end
 end
 
+local function warn(format, ...)
+    io.stderr:write("iostat: ", format:format(...), "\n")
+end
+
 --- Options ---------------------------------------------------------------------
 
 local FLAGS = "CdhIKoTxz"
 local WITH_ARGUMENT = "cMnNtw"
 
--- The number that an option's argument starts with, as atoi() takes it; 0 if none.
-local function leading_integer(s)
-    local n = tonumber(s:match("^%s*([+-]?%d+)"))
-    return n and math.max(-2147483648, math.min(2147483647, n)) or 0
+-- A whole number, cut to what a C int holds. iostat(8) takes "abc" for 0 and "3x" for 3, whatever was meant.
+local function integer(s, what)
+    local n = tonumber(s:match("^%s*([+-]?%d+)%s*$"))
+    if not n then fail("%s '%s' is not a whole number", what, s) end
+    return math.max(-2147483648, math.min(2147483647, n))
 end
 
 local function seconds(s)
-    local n = tonumber(s:match("^%s*([+-]?%d*%.?%d*)"))
-    return n or 0
+    local n = tonumber(s:match("^%s*([+-]?%d*%.?%d*)%s*$"))
+    if not n then fail("wait time '%s' is not a number", s) end
+    return n
 end
 
 local function set_option(o, letter, value)
     if letter == "c" then
-        o.count = leading_integer(value)
+        o.count = integer(value, "count")
         if o.count < 1 then fail("count %d is < 1", o.count) end
     elseif letter == "n" then
-        o.max = leading_integer(value)
+        o.max = integer(value, "number of devices")
         if o.max < 0 then fail("number of devices %d is < 0", o.max) end
     elseif letter == "t" then
         local ok, message = devstat.match(value)
@@ -87,6 +95,20 @@ end
 -- Raised for a command line that cannot be meant.
 local function usage(format, ...)
     error({ message = format:format(...) .. "; 'kstatlua devstat --help' explains", status = 2 }, 0)
+end
+
+-- [wait [count]] at the end of the command line. They are taken in place of -w and -c, and that is told, as iostat(8)
+-- does.
+local function read_times(o, wait, count)
+    local option_wait, option_count = o.wait, o.count
+    o.wait = seconds(wait)
+    if o.wait < 0.001 then o.wait = 1 end
+    if count then
+        o.count = integer(count, "count")
+        if o.count < 1 then fail("count %d is < 1", o.count) end
+    end
+    if option_wait then warn("-w %g is not used, the interval is %g", option_wait, o.wait) end
+    if option_count and count then warn("-c %d is not used, the count is %d", option_count, o.count) end
 end
 
 -- Reads options and operands into a table.
@@ -124,13 +146,8 @@ local function parse(args)
         i = i + 1
     end
     if args[i] then
-        o.wait = seconds(args[i])
-        if o.wait < 0.001 then o.wait = 1 end
-        if args[i + 1] then
-            o.count = leading_integer(args[i + 1])
-            if o.count < 1 then fail("count %d is < 1", o.count) end
-        end
         if args[i + 2] then usage("'%s' is one word too many", args[i + 2]) end
+        read_times(o, args[i], args[i + 1])
     end
     if not o.count and not o.wait then o.count = 1 end
     o.wait = o.wait or 1
@@ -147,6 +164,17 @@ end
 
 --- Lines -----------------------------------------------------------------------------
 
+local LONG = 16 -- what the widest column of names holds
+
+-- A name as a column shows it. One that no column holds begins as iostat(8) has it, cut to so many places; of others
+-- that the column does not hold the end is kept, for it tells mmcblk0boot0 from mmcblk0boot1.
+local function label(name, room, cut)
+    if #name <= room then return name end
+    if #name > LONG then return name:sub(1, cut) end
+    local unit = name:match("%d*$"):sub(-(room - 2))
+    return name:sub(1, room - 1 - #unit) .. "~" .. unit
+end
+
 local function write_header(o, shown)
     if o.x then
         out(("%24sextended device statistics  "):format(""))
@@ -158,7 +186,8 @@ local function write_header(o, shown)
     end
     out(o.tty and "       tty" or "")
     for _, e in ipairs(shown) do
-        out(((o.o and "%13s " or "%16s "):format(e.device.name:sub(1, 6))))
+        local room = o.o and 13 or 16
+        out(("%" .. room .. "s "):format(label(e.device.name, room, 6)))
     end
     out(o.cpu and "            cpu" or "", "\n")
     out(o.tty and " tin  tout" or "")
@@ -205,7 +234,7 @@ end
 
 -- One device in the extended format; text(figure, decimals, scale) renders a figure.
 local function extended_line(o, name, text)
-    name = name:sub(1, 8)
+    name = label(name, 8, 8)
     if o.I then
         return ("%-8s %11s %11s %12s %12s %4s %10s %9s "):format(name,
             text("total_transfers_read", 1), text("total_transfers_write", 1),
