@@ -51,6 +51,55 @@ describe("a reader of published kstats", function()
     assert.equal("false true true false true true false true false\n", r.out)
   end)
 
+  it("names the first of the files that are of no use, once, and counts the others", function()
+    local dir = run.directory()
+    local r = run.run({ "kstatlua", "-e", [[
+      local dir = os.getenv("KSTAT_DIR")
+      local function junk(from, to)
+        for i = from, to do
+          local f = assert(io.open(("%s/junk%d.kseg"):format(dir, i), "w"))
+          f:write("junk")
+          f:close()
+        end
+      end
+      local function told(ks)
+        ks:update()
+        local lines = ks:warnings()
+        for i, line in ipairs(lines) do
+          lines[i] = line:gsub("^.*/junk%d+.kseg: too short.*$", "named")
+        end
+        print(#lines .. ": " .. table.concat(lines, ", "))
+      end
+      junk(1, 3)
+      local ks = assert(kstat.open())
+      told(ks)
+      told(ks)
+      junk(4, 7)
+      told(ks)
+      junk(8, 4200)
+      told(ks)
+      told(ks)
+      junk(4201, 4201)
+      told(ks)
+      -- What is of use is not crowded out.
+      assert(kstat.publish("late"):named({ name = "n", statistics = { "a" } }))
+      told(ks)
+      print(ks:lookup("late", 0, "n") ~= nil)
+    ]], env = { KSTAT_DIR = dir } })
+    run.remove_directory(dir)
+    assert.equal("", r.err)
+    assert.equal(table.concat({
+      "3: named, named, named",
+      "0: ",
+      "4: named, named, named, 1 other file of published kstats cannot be read",
+      "4: named, named, named, 4190 other files of published kstats cannot be read",
+      "0: ",
+      "0: ",
+      "0: ",
+      "true\n"
+    }, "\n"), r.out)
+  end)
+
   -- A file system gives a new file the inode number of one that was removed.
   it("looks again at a file that was of no use, once it has changed", function()
     local dir = run.directory()

@@ -152,7 +152,7 @@ void kstat_unpublish(kstat_pub_t *pub);
 
 /*
  * Removes the segments of dead processes that this user may remove, and tells `removed` (may be NULL)
- * about each. Returns how many there were, or -1.
+ * about each. Other files are left alone, whatever they are called. Returns how many there were, or -1.
  */
 int kstat_publish_gc(int flags, void (*removed)(const char *path, void *arg), void *arg);
 

@@ -27,6 +27,7 @@
 
 #define CAPACITY (64u << 20) /* of a new segment; storage is taken as it is used */
 #define FIRST_STORAGE 65536
+#define TEMPORARY ".tmp" /* at the end of the name of a file that is being made */
 
 static struct {
 	pthread_mutex_t lock;
@@ -108,7 +109,8 @@ header_is_good(const struct ks_seg_header *h, off_t size)
 	return h->magic == KS_SEG_MAGIC && h->version == KS_SEG_VERSION &&
 	    h->byte_order == KS_SEG_BYTE_ORDER && h->check == ks_seg_header_check(h) &&
 	    h->boot == ks_seg_boot() && h->pid_space == ks_seg_pid_space() &&
-	    h->capacity >= KS_SEG_HEADER && (off_t)h->capacity <= size &&
+	    h->capacity >= KS_SEG_HEADER && h->capacity <= KS_SEG_MOST_BYTES &&
+	    (off_t)h->capacity <= size &&
 	    atomic_load(&h->used) >= KS_SEG_HEADER && atomic_load(&h->used) <= h->capacity &&
 	    atomic_load(&h->allocated) <= h->capacity;
 }
@@ -131,6 +133,7 @@ fill_header(struct kstat_pub *pub, int flags)
 	struct ks_seg_header *h = pub->header;
 
 	h->magic = KS_SEG_MAGIC;
+	atomic_signal_fence(memory_order_seq_cst); /* whoever dies from here on leaves a file that says whose it is */
 	h->version = KS_SEG_VERSION;
 	h->byte_order = KS_SEG_BYTE_ORDER;
 	h->capacity = pub->mapped;
@@ -166,7 +169,7 @@ create_file(struct kstat_pub *pub, const char *path, int flags)
 	size_t size = capacity();
 	int error;
 
-	(void)snprintf(file, sizeof(file), ".%s.tmp", pub->name);
+	(void)snprintf(file, sizeof(file), ".%s" TEMPORARY, pub->name);
 	if (path_in(temporary, pub->dir, file, "") != 0)
 		return -1;
 	(void)unlink(temporary); /* of one who died here: the directory is locked */
@@ -192,38 +195,37 @@ create_file(struct kstat_pub *pub, const char *path, int flags)
 
 /* --- taking over what is there ----------------------------------------------------------------------- */
 
-/* The offset behind a mapped entry, or 0 if it cannot be an entry: the segment is damaged. */
-static uint64_t
-next_entry(struct kstat_pub *pub, uint64_t offset, uint64_t used)
+/* True if that can be an entry, of a segment that goes on for so many bytes. */
+static bool
+is_entry(const struct ks_seg_entry *e, uint64_t room)
 {
-	const struct ks_seg_entry *e = ks_seg_entry_at(pub, offset);
-
-	if (used - offset < sizeof(*e) || e->magic != KS_SEG_ENTRY_MAGIC || e->size < sizeof(*e) ||
-	    e->size % KS_SEG_ALIGN != 0 || e->size > used - offset)
-		return 0;
-	return offset + e->size;
+	return room >= sizeof(*e) && e->magic == KS_SEG_ENTRY_MAGIC && e->size >= sizeof(*e) &&
+	    e->size % KS_SEG_ALIGN == 0 && e->size <= room;
 }
 
-/* True if there is a kstat that outlives its process; *damaged if the entries cannot be walked. */
+/*
+ * True if there is a kstat that outlives its process; *damaged if the entries cannot be walked. Reads the file:
+ * --gc looks into those of other users, and a mapped one could shrink.
+ */
 static bool
-has_persistent(struct kstat_pub *pub, bool *damaged)
+has_persistent(int fd, const struct ks_seg_header *h, bool *damaged)
 {
-	uint64_t used = atomic_load(&pub->header->used), at = KS_SEG_HEADER;
+	uint64_t used = atomic_load(&h->used), at = KS_SEG_HEADER;
 	bool found = false;
 
 	*damaged = false;
-	while (at < used) {
-		const struct ks_seg_entry *e = ks_seg_entry_at(pub, at);
-		uint64_t next = next_entry(pub, at, used);
-		uint32_t state = next == 0 ? KS_SEG_FREE : atomic_load(&e->state);
+	while (at < used && !*damaged) {
+		struct ks_seg_entry e;
+		uint32_t state;
 
-		if (next == 0) {
-			*damaged = true;
+		*damaged = pread(fd, &e, sizeof(e), (off_t)at) != (ssize_t)sizeof(e) ||
+		    !is_entry(&e, used - at);
+		if (*damaged)
 			return false;
-		}
-		if ((e->flags & KSTAT_FLAG_PERSISTENT) && state != KS_SEG_FREE && state != KS_SEG_REPLACED)
-			found = true;
-		at = next;
+		state = atomic_load(&e.state);
+		found |= (e.flags & KSTAT_FLAG_PERSISTENT) && state != KS_SEG_FREE &&
+		    state != KS_SEG_REPLACED;
+		at += e.size;
 	}
 	return found;
 }
@@ -240,8 +242,11 @@ retire_entries(struct kstat_pub *pub, bool same_process)
 	atomic_store(&h->changes, changes);
 	while (at < used) {
 		struct ks_seg_entry *e = ks_seg_entry_at(pub, at);
-		uint32_t state = atomic_load(&e->state);
+		uint32_t state;
 
+		if (!is_entry(e, used - at))
+			break;
+		state = atomic_load(&e->state);
 		if (state == KS_SEG_INSTALLED && (e->flags & KSTAT_FLAG_PERSISTENT)) {
 			atomic_store(&e->state, KS_SEG_DORMANT);
 		} else if (state == KS_SEG_INSTALLED && same_process) {
@@ -249,7 +254,7 @@ retire_entries(struct kstat_pub *pub, bool same_process)
 		} else if (state != KS_SEG_DORMANT && state != KS_SEG_FREE && !same_process) {
 			ks_seg_free_entry(h, e, 0);
 		}
-		at = next_entry(pub, at, used);
+		at += e->size;
 	}
 	atomic_store(&h->changes, changes + 1);
 	if (v != KS_WORD_BUSY)
@@ -307,7 +312,7 @@ take_over(struct kstat_pub *pub, const char *path, int flags)
 	}
 	if (map(pub, h.capacity) != 0 || ks_seg_hold(pub->fd) != 0)
 		return -1;
-	persistent = has_persistent(pub, &damaged);
+	persistent = has_persistent(pub->fd, pub->header, &damaged);
 	if (damaged || !(live || same_process || persistent)) {
 		unmap(pub);
 		return 0;
@@ -400,25 +405,44 @@ kstat_publish_path(const kstat_pub_t *pub, char *buf, size_t size)
 
 /* --- closing -------------------------------------------------------------------------------------------- */
 
-/* Removes a file that nobody publishes. 1 removed, 0 it is live or to be kept, -1 with errno. */
+/* Opens a regular file, and nothing else: looking at a device may do something. -1 with errno. */
 static int
-remove_if_dead(const char *path, int flags)
+open_regular(const char *path, int flags, struct stat *st)
 {
-	struct kstat_pub pub = { .fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) };
+	int fd;
+
+	if (lstat(path, st) != 0)
+		return ks_fail(errno, "%s: %s", path, strerror(errno));
+	fd = S_ISREG(st->st_mode) ? open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+	if (fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode))
+		return fd;
+	if (fd >= 0)
+		(void)close(fd);
+	return ks_fail(S_ISREG(st->st_mode) ? errno : EINVAL, "%s cannot be looked into", path);
+}
+
+/*
+ * Removes a file that nobody publishes; with `own`, one that this process published, whatever has become
+ * of what is in it. 1 removed, 0 it is live, to be kept, or none of ours; -1 with errno.
+ */
+static int
+remove_if_dead(const char *path, int flags, bool own)
+{
 	struct ks_seg_header h;
 	struct stat st;
-	bool keep = false, damaged;
+	bool keep, damaged;
+	ssize_t n;
+	int fd = open_regular(path, O_RDWR, &st);
 
-	if (pub.fd < 0)
-		return ks_fail(errno, "%s: %s", path, strerror(errno));
-	if (ks_seg_is_live(pub.fd)) {
-		keep = true;
-	} else if (!(flags & KSTAT_GC_PERSISTENT) && fstat(pub.fd, &st) == 0 &&
-	    pread(pub.fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) && header_is_good(&h, st.st_size) &&
-	    map(&pub, h.capacity) == 0) {
-		keep = has_persistent(&pub, &damaged);
-	}
-	unmap(&pub);
+	if (fd < 0)
+		return -1;
+	memset(&h, 0, sizeof(h));
+	n = pread(fd, &h, sizeof(h), 0);
+	keep = (h.magic != KS_SEG_MAGIC && !own) || ks_seg_is_live(fd);
+	if (!keep && !(flags & KSTAT_GC_PERSISTENT) && n == (ssize_t)sizeof(h) &&
+	    header_is_good(&h, st.st_size))
+		keep = has_persistent(fd, &h, &damaged);
+	(void)close(fd);
 	if (keep)
 		return 0;
 	return unlink(path) == 0 ? 1 : ks_fail(errno, "%s: %s", path, strerror(errno));
@@ -452,7 +476,7 @@ close_pub(struct kstat_pub *pub)
 	if (lock < 0)
 		return; /* another user's, such as a worker's: whoever has the right cleans up */
 	if (lstat(path, &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev)
-		(void)remove_if_dead(path, 0);
+		(void)remove_if_dead(path, 0, true);
 	(void)close(lock);
 }
 
@@ -498,13 +522,38 @@ close_all(void)
 
 /* --- cleaning --------------------------------------------------------------------------------------------- */
 
-/* A temporary file of a publisher that died while it made it: ".NAME.tmp". */
+/* True if it is called as the file is that a publisher makes first: ".NAME.tmp". */
 static bool
 is_temporary(const char *file)
 {
-	size_t n = strlen(file);
+	size_t n = strlen(file), suffix = strlen(TEMPORARY);
 
-	return n > 5 && file[0] == '.' && strcmp(file + n - 4, ".tmp") == 0;
+	return n > suffix + 1 && n - suffix - 1 < KS_SEG_NAME && file[0] == '.' && file[1] != '.' &&
+	    strspn(file, KS_SEG_NAME_CHARACTERS) == n && strcmp(file + n - suffix, TEMPORARY) == 0;
+}
+
+/*
+ * Removes one of a publisher that died: it is empty, or its header zeros, or begun with the magic. Files are
+ * made under the directory's lock, so it is nobody's now. 1 removed, 0 none of ours, -1 with errno.
+ */
+static int
+remove_temporary(const char *path)
+{
+	static const struct ks_seg_header nothing;
+	struct ks_seg_header h;
+	struct stat st;
+	int fd = open_regular(path, O_RDONLY, &st);
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	memset(&h, 0, sizeof(h));
+	n = pread(fd, &h, sizeof(h), 0);
+	(void)close(fd);
+	if (n < 0 || st.st_size > (off_t)KS_SEG_MOST_BYTES ||
+	    (h.magic != KS_SEG_MAGIC && memcmp(&h, &nothing, sizeof(h)) != 0))
+		return 0;
+	return unlink(path) == 0 ? 1 : ks_fail(errno, "%s: %s", path, strerror(errno));
 }
 
 struct cleaning {
@@ -529,11 +578,10 @@ clean_dir(const char *dir, void *arg)
 	while (lock >= 0 && (de = readdir(d)) != NULL) {
 		bool temporary = is_temporary(de->d_name);
 
-		/* Files are made under the lock, so a temporary one is nobody's now. */
 		if ((!temporary && ks_seg_name_length(de->d_name) == 0) ||
 		    path_in(path, dir, de->d_name, "") != 0)
 			continue;
-		if (temporary ? unlink(path) != 0 : remove_if_dead(path, c->flags) != 1)
+		if ((temporary ? remove_temporary(path) : remove_if_dead(path, c->flags, false)) != 1)
 			continue;
 		c->count++;
 		if (c->removed != NULL)

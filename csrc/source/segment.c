@@ -17,7 +17,8 @@
 #include "source/segment_file.h"
 #include "source/source.h"
 
-#define MOST_FILES 4096
+#define MOST_FILES 4096 /* of use; and as many that are of none */
+#define MOST_TOLD 3     /* files that are of no use, named at one look */
 
 /*
  * A file of a directory; also one that is of no use, so that it is complained about once. One that
@@ -31,6 +32,7 @@ struct segment {
 	struct timespec ctime; /* of one of no use: until it changes, it stays so */
 	char *path;
 	bool usable;
+	bool told; /* what is wrong with it */
 	bool seen;
 };
 
@@ -49,6 +51,8 @@ struct segments {
 	size_t nwatched, watched_cap;
 	struct segment *seg;
 	size_t n, cap;
+	size_t nuseless; /* of the n */
+	size_t useless;  /* that are not remembered, at the last look */
 	uint32_t last_id;
 	bool scanned;
 	struct ks_meta found; /* the answer to the last question about metadata */
@@ -60,6 +64,8 @@ struct pass {
 	struct ks_scan *scan;
 	bool changed;
 	int error;
+	size_t told, untold; /* files to complain about: named, and not */
+	size_t useless;      /* as in struct segments */
 };
 
 /* --- files come and go --------------------------------------------------------------------------- */
@@ -67,6 +73,7 @@ struct pass {
 static void
 drop(struct segments *s, size_t i)
 {
+	s->nuseless -= !s->seg[i].usable;
 	ks_seg_file_close(&s->seg[i].file);
 	free(s->seg[i].path);
 	memmove(&s->seg[i], &s->seg[i + 1], (s->n - i - 1) * sizeof(s->seg[0]));
@@ -83,16 +90,51 @@ find_path(struct segments *s, const char *path)
 	return NULL;
 }
 
+/* A file is complained about once, until it is in order again; of many only the first are named. */
+static void
+complain(struct pass *p, struct segment *seg)
+{
+	if (seg->told)
+		return;
+	seg->told = true;
+	if (p->told++ < MOST_TOLD)
+		ks_scan_warn(p->scan, "%s", kstat_errmsg());
+	else
+		p->untold++;
+}
+
+/* One line for all files that were not named. */
+static void
+complain_of_others(struct pass *p)
+{
+	if (p->untold > 0)
+		ks_scan_warn(p->scan, "%zu other file%s of published kstats cannot be read", p->untold,
+		    p->untold == 1 ? "" : "s");
+}
+
+/* Whether there is room for one more, of use or not: what is of no use does not crowd out the others. */
+static bool
+has_room(struct pass *p, bool usable)
+{
+	struct segments *s = p->s;
+
+	if ((usable ? s->n - s->nuseless : s->nuseless) < MOST_FILES)
+		return true;
+	if (usable)
+		ks_scan_warn(p->scan, "%s: more than %d files of published kstats", s->seg[0].path, MOST_FILES);
+	else
+		p->useless++;
+	return false;
+}
+
+/* NULL with errno ENOMEM; or E2BIG, and the file is not remembered. */
 static struct segment *
 add(struct pass *p, const char *path, const struct stat *st)
 {
 	struct segments *s = p->s;
-	struct segment *seg;
+	struct segment new = { .dev = st->st_dev, .ino = st->st_ino, .ctime = st->st_ctim }, *seg;
+	int error;
 
-	if (s->n == MOST_FILES) {
-		ks_scan_warn(p->scan, "%s: more than %d files of published kstats", path, MOST_FILES);
-		return NULL;
-	}
 	if (s->n == s->cap) {
 		size_t cap = s->cap == 0 ? 8 : 2 * s->cap;
 
@@ -102,20 +144,25 @@ add(struct pass *p, const char *path, const struct stat *st)
 		s->seg = seg;
 		s->cap = cap;
 	}
-	seg = &s->seg[s->n];
-	memset(seg, 0, sizeof(*seg));
-	seg->path = strdup(path);
-	if (seg->path == NULL)
+	new.usable = ks_seg_file_open(&new.file, path) == 0;
+	error = errno;
+	if (!has_room(p, new.usable)) {
+		ks_seg_file_close(&new.file);
+		errno = E2BIG;
+		return NULL;
+	}
+	new.path = strdup(path);
+	if (new.path == NULL) {
+		ks_seg_file_close(&new.file);
 		return ks_fail_null(ENOMEM, "out of memory for published kstats");
-	seg->id = ++s->last_id;
-	seg->dev = st->st_dev;
-	seg->ino = st->st_ino;
-	seg->ctime = st->st_ctim;
-	s->n++;
-	seg->usable = ks_seg_file_open(&seg->file, path) == 0;
+	}
+	new.id = ++s->last_id;
+	s->nuseless += !new.usable;
+	seg = &s->seg[s->n++];
+	*seg = new;
 	/* What one may not read is simply not there, as a PRIV segment of another user. */
-	if (!seg->usable && errno != EACCES && errno != ENOENT)
-		ks_scan_warn(p->scan, "%s", kstat_errmsg());
+	if (!seg->usable && error != EACCES && error != ENOENT)
+		complain(p, seg);
 	p->changed |= seg->usable;
 	return seg;
 }
@@ -127,7 +174,9 @@ look_into(struct pass *p, struct segment *seg)
 
 	p->changed |= rc != 0;
 	if (rc < 0)
-		ks_scan_warn(p->scan, "%s", kstat_errmsg());
+		complain(p, seg);
+	else if (rc > 0)
+		seg->told = false;
 }
 
 /* True if another file has the name, or this one may be of use now. */
@@ -311,6 +360,7 @@ segment_scan(struct ks_source *src, struct ks_scan *scan)
 	if (nothing_came_or_went(s)) {
 		for (size_t i = 0; i < s->n; i++)
 			look_into(&p, &s->seg[i]);
+		complain_of_others(&p);
 		return finish(s, &p);
 	}
 	/* What changes after this look is seen at the next one. */
@@ -329,6 +379,10 @@ segment_scan(struct ks_source *src, struct ks_scan *scan)
 		forget_watched(s);
 		return ks_fail(ENOMEM, "out of memory for published kstats");
 	}
+	if (p.useless > s->useless)
+		p.untold += p.useless - s->useless;
+	s->useless = p.useless;
+	complain_of_others(&p);
 	return finish(s, &p);
 }
 
