@@ -457,6 +457,59 @@ describe("a damaged capture", function()
         .. good_lines, (replay("p", 1, "[1]\n[" .. good .. "]")))
     end)
 
+    describe("the kstats of an array around one with a damaged string,", function()
+      local other = good:gsub('"n"', '"o"')
+      local around = good_lines .. good_lines:gsub(":n:", ":o:")
+
+      -- Such a string stands in the place of @.
+      local function surrounds(element, text, message)
+        local damaged = element:gsub("@", (text:gsub("%%", "%%%%")))
+        local out = replay("p", 1, "[" .. good .. "," .. damaged .. "," .. other .. "]\n")
+        local warning, shown = out:match("^==\nwarning: DIR/capture: sample 1, byte %d+: ([^\n]*)\n(.*)$")
+        assert.are.equal(around, shown, element)
+        assert.matches(message, warning)
+      end
+
+      local places = { '{"module":"@","name":"x"}', '{"module":"m","@":[1]}', '{"data":{"x":"@","z":{"a":[{}]}}}',
+        '{"data":{"@":[[1,{}]]}}', '{"data":{"x":["a","@",{"]":"}"}]}}', '"@"', '{"odd":[[[],"@",[]],{"a":1}]}',
+        '{"odd":{"a":[{"@":1}]}}', '{"data":{"x":"@\\\\","y":"\\"}]"}}' }
+
+      it("with a control character or an escape that there is not", function()
+        local texts = { "\t", "a\rb", "\0", '\1\\"}]', "\\q", "\\u12", "\n{", "\31 [\n]" }
+        local told = "^damaged JSON: lexical error: .*string.*; a kstat is left out$"
+        for i, place in ipairs(places) do
+          surrounds(place, texts[(i - 1) % #texts + 1], told)
+        end
+        for _, text in ipairs(texts) do
+          surrounds(places[3], text, told)
+        end
+      end)
+
+      it("of more than 1 MiB", function()
+        for i, element in ipairs(places) do
+          surrounds(element, ('x\\"{'):rep(500000 + i),
+            "^a string, number or gap longer than 1048576 bytes; a kstat is left out$")
+        end
+      end)
+
+      it("as often as there is one", function()
+        local bad = '{"module":"m","instance":0,"name":"b","data":{"x":"\t"}}'
+        local out = replay("p", 1, "[" .. bad .. "," .. good .. (("," .. bad):rep(2000)) .. "," .. other .. "]\n")
+        local more, shown = out:match("^==\nwarning: [^\n]*; a kstat is left out %(and (%d+) more%)\n(.*)$")
+        assert.are.equal("2000", more)
+        assert.are.equal(around, shown)
+      end)
+
+      it("wherever the pieces that are read end", function()
+        for more = 0, 12 do
+          local filler = '{"module":"m","instance":0,"name":"f","data":{"x":"\1'
+          filler = filler .. ("x"):rep(262144 - #good - #filler - 6 + more) .. '\\"]"}}'
+          local out = replay("p", 1, "[" .. good .. "," .. filler .. "," .. other .. "]\n")
+          assert.are.equal(around, out:match("^==\nwarning: [^\n]*\n(.*)$"), more)
+        end
+      end)
+    end)
+
     describe("the samples behind damage in the middle,", function()
       local later = kstat('"crtime":1,"snaptime":2.5,"v":8')
       local later_lines = good_lines:gsub("7", "8")
@@ -511,6 +564,8 @@ describe("a damaged capture", function()
         recovers("[" .. good .. ',{"x":' .. ("["):rep(300) .. "\n[" .. later .. "]\n",
           "^sample 1, byte %d+: values are nested deeper than 256$")
         recovers("[" .. good .. ',{"module":"' .. ("x"):rep(2000000) .. '"}]\n[' .. later .. "]\n",
+          "^sample 1, byte %d+: a string, number or gap longer than 1048576 bytes; a kstat is left out$")
+        recovers("[" .. good .. ',{"module":' .. ("1"):rep(2000000) .. '}]\n[' .. later .. "]\n",
           "^sample 1, byte %d+: a string, number or gap longer than 1048576 bytes$")
       end)
 

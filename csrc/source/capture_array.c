@@ -12,6 +12,7 @@
 
 #define TOKEN_MAX ((size_t)1024 * 1024) /* bytes of one string or number */
 #define DEPTH_MAX 256                   /* of nested values that are passed over */
+#define REASON_MAX 120                  /* bytes of what yajl says */
 
 /* Where in the array the parser is. */
 enum place { OUTSIDE, IN_ARRAY, IN_KSTAT, IN_DATA, IN_LIST, PASSING };
@@ -268,13 +269,40 @@ static const yajl_callbacks callbacks = {
 	.yajl_end_array = on_end_array
 };
 
+static yajl_handle
+new_parser(struct parse *x)
+{
+	yajl_handle h = yajl_alloc(&callbacks, NULL, x);
+
+	if (h != NULL) {
+		/* Kernel strings hold any bytes, and what follows the array is the next one. */
+		(void)yajl_config(h, yajl_dont_validate_strings, 1);
+		(void)yajl_config(h, yajl_allow_trailing_garbage, 1);
+	}
+	return h;
+}
+
 /* --- damage ------------------------------------------------------------------------- */
+
+/* What yajl found wrong, as one line without a full stop. */
+static void
+reason(const struct parse *x, char to[REASON_MAX])
+{
+	unsigned char *why = yajl_get_error(x->notes->yajl, 0, NULL, 0);
+	size_t n;
+
+	(void)snprintf(to, REASON_MAX, "damaged JSON: %s",
+	    why != NULL ? (const char *)why : "no reason known");
+	n = strcspn(to, "\n");
+	to[n - (to[n - 1] == '.')] = '\0';
+	if (why != NULL)
+		yajl_free_error(x->notes->yajl, why);
+}
 
 static void
 json_damage(struct parse *x)
 {
-	char text[120];
-	unsigned char *why;
+	char why[REASON_MAX];
 
 	/* The byte that yajl did not expect is the last one that it took. */
 	if (starts_line(x) &&
@@ -282,13 +310,8 @@ json_damage(struct parse *x)
 		(void)cut_off(x);
 		return;
 	}
-	why = yajl_get_error(x->notes->yajl, 0, NULL, 0);
-	(void)snprintf(text, sizeof(text), "%s", why != NULL ? (const char *)why : "");
-	text[strcspn(text, "\n")] = '\0';
-	if (why != NULL)
-		yajl_free_error(x->notes->yajl, why);
-	(void)ks_capture_damage(x->notes, ks_capture_position(x->notes), "damaged JSON: %s",
-	    text[0] != '\0' ? text : "no reason known");
+	reason(x, why);
+	(void)ks_capture_damage(x->notes, ks_capture_position(x->notes), "%s", why);
 }
 
 /* The start of the line that has the byte `at`, if that is not before what is being parsed. */
@@ -302,15 +325,13 @@ line_start(const struct ks_capture_input *in, size_t at, size_t *start)
 }
 
 /*
- * Moves to where later arrays are to be looked for: the line in which parsing stopped, or the time
+ * Moves to where later arrays are to be looked for: the line with the byte `at`, or the time
  * stamp before it. What is being parsed starts behind the "[" of the array, so there is progress.
  */
 static void
-step_back(struct parse *x)
+step_back(struct parse *x, size_t at)
 {
 	struct ks_capture_input *in = x->in;
-	size_t used = yajl_get_bytes_consumed(x->notes->yajl);
-	size_t at = in->pos + (used > 0 ? used - 1 : 0);
 	size_t start, before;
 	int64_t ns;
 
@@ -336,6 +357,158 @@ ks_capture_peek(struct ks_capture_input *in, struct ks_capture_notes *n, char *c
 		(void)ks_capture_end(n, errno, ks_capture_input_position(in, in->len), "%s",
 		    kstat_errmsg());
 	return rc;
+}
+
+/* --- damaged strings -------------------------------------------------------------------- */
+
+/* True if what yajl complains of is inside a string, so that where the string ends can be found. */
+static bool
+is_in_string(const char *why)
+{
+	return strstr(why, "inside string") != NULL || strstr(why, "inside a string") != NULL;
+}
+
+/* How deep in the array's element the parser is; 0: at an element that is no object or array. */
+static unsigned
+depth_of(const struct parse *x)
+{
+	static const unsigned depths[] = { [IN_ARRAY] = 0, [IN_KSTAT] = 1, [IN_DATA] = 2, [IN_LIST] = 3 };
+
+	return x->place == PASSING ? depths[x->resume] + x->depth : depths[x->place];
+}
+
+/* Where pass_element() is. */
+struct way {
+	bool in_string;
+	bool escaped; /* a backslash stood before */
+	unsigned depth;
+};
+
+/* Passes one byte; true if the element ends with it. */
+static bool
+step(struct way *w, char c)
+{
+	if (w->in_string) {
+		w->in_string = w->escaped || c != '"';
+		w->escaped = !w->escaped && c == '\\';
+		return !w->in_string && w->depth == 0;
+	}
+	if (c == '"')
+		w->in_string = true;
+	else if (c == '{' || c == '[')
+		w->depth++;
+	else if (c == '}' || c == ']')
+		w->depth--;
+	return w->depth == 0;
+}
+
+/*
+ * Moves from inside a string behind the element that has it. False if that has no end, or the next
+ * array starts first: the input then stands where arrays are to be looked for.
+ */
+static bool
+pass_element(struct parse *x)
+{
+	struct ks_capture_input *in = x->in;
+	struct way w = { .in_string = true, .depth = depth_of(x) };
+	char c;
+
+	while (ks_capture_peek(in, x->notes, &c) > 0) {
+		for (size_t at = in->pos; at < in->len; at++) {
+			if (in->text[at] == '[' && ks_capture_input_starts_line(in, at)) {
+				step_back(x, at);
+				return false;
+			}
+			if (step(&w, in->text[at])) {
+				in->pos = at + 1;
+				return true;
+			}
+		}
+		in->pos = in->len;
+	}
+	return false;
+}
+
+/* Makes the parser stand behind an element of the array. False without memory. */
+static bool
+start_behind_element(struct parse *x)
+{
+	bool done;
+
+	yajl_free(x->notes->yajl);
+	x->notes->yajl = new_parser(x);
+	if (x->notes->yajl == NULL)
+		return false;
+	x->place = OUTSIDE;
+	done = yajl_parse(x->notes->yajl, (const unsigned char *)"[", 1) == yajl_status_ok;
+	x->place = PASSING; /* the element that stands for those passed means nothing */
+	done = done && yajl_parse(x->notes->yajl, (const unsigned char *)"\"\"", 2) == yajl_status_ok;
+	x->place = IN_ARRAY;
+	return done;
+}
+
+/*
+ * A string is damaged, at the byte `at` of the capture; the input stands inside of it. Leaves its
+ * element out. False if parsing cannot go on behind it.
+ */
+static bool
+leave_out_element(struct parse *x, uint64_t at, const char *why)
+{
+	enum place place = x->place == PASSING ? x->resume : x->place;
+	bool whole = pass_element(x);
+
+	if (place != IN_ARRAY)
+		ks_capture_sample_drop(x->kstat.sample, &x->kstat.k);
+	(void)ks_capture_damage(x->notes, at, "%s%s", why,
+	    whole ? "; a kstat is left out" : "");
+	if (whole && !start_behind_element(x)) {
+		(void)ks_capture_out_of_memory(x->notes);
+		return false;
+	}
+	return whole;
+}
+
+/* Goes on after yajl met an error, or a callback ended it; false if that cannot be. */
+static bool
+go_on(struct parse *x, yajl_status status)
+{
+	struct ks_capture_input *in = x->in;
+	size_t used = yajl_get_bytes_consumed(x->notes->yajl);
+	char why[REASON_MAX];
+
+	reason(x, why);
+	if (status == yajl_status_error && is_in_string(why)) {
+		uint64_t at = ks_capture_position(x->notes);
+
+		in->pos += used;
+		return leave_out_element(x, at, why);
+	}
+	if (status == yajl_status_error)
+		json_damage(x);
+	step_back(x, in->pos + (used > 0 ? used - 1 : 0));
+	return false;
+}
+
+/* The same after a token without an end, at the end of the piece. */
+static bool
+go_on_behind_long(struct parse *x)
+{
+	uint64_t at = ks_capture_input_position(x->in, x->in->len);
+	char why[REASON_MAX];
+	enum place place = x->place;
+	bool in_string;
+
+	/* No token has this byte, and yajl says what it found it in; a number that ends so counts not. */
+	x->place = PASSING;
+	(void)yajl_parse(x->notes->yajl, (const unsigned char *)"\1", 1);
+	x->place = place;
+	reason(x, why);
+	in_string = is_in_string(why);
+	(void)snprintf(why, sizeof(why), "a string, number or gap longer than %zu bytes", TOKEN_MAX);
+	if (in_string)
+		return leave_out_element(x, at, why);
+	(void)ks_capture_damage(x->notes, at, "%s", why);
+	return false;
 }
 
 /* --- the array ------------------------------------------------------------------------ */
@@ -368,17 +541,17 @@ parse(struct parse *x)
 		n = in->len - in->pos;
 		status = yajl_parse(x->notes->yajl, text, n);
 		if (status != yajl_status_ok) {
-			if (status == yajl_status_error)
-				json_damage(x);
-			step_back(x);
-			return;
+			if (!go_on(x, status))
+				return;
+			silent = 0;
+			continue;
 		}
 		in->pos = x->done ? in->pos + yajl_get_bytes_consumed(x->notes->yajl) : in->len;
 		silent = x->heard ? 0 : silent + n;
 		if (silent > TOKEN_MAX) {
-			(void)ks_capture_damage(x->notes, ks_capture_input_position(in, in->len),
-			    "a string, number or gap longer than %zu bytes", TOKEN_MAX);
-			return;
+			if (!go_on_behind_long(x))
+				return;
+			silent = 0;
 		}
 	}
 }
@@ -391,14 +564,12 @@ ks_capture_array_parse(struct ks_capture_input *in, struct ks_capture_sample *s,
 		.in = in, .notes = n, .place = OUTSIDE, .kstat = { .sample = s, .notes = n }
 	};
 
-	n->yajl = yajl_alloc(&callbacks, NULL, &x);
+	n->yajl = new_parser(&x);
 	if (n->yajl == NULL)
 		return ks_capture_out_of_memory(n);
-	/* Kernel strings hold any bytes, and what follows the array is the next one. */
-	(void)yajl_config(n->yajl, yajl_dont_validate_strings, 1);
-	(void)yajl_config(n->yajl, yajl_allow_trailing_garbage, 1);
 	parse(&x);
-	yajl_free(n->yajl);
+	if (n->yajl != NULL)
+		yajl_free(n->yajl);
 	n->yajl = NULL;
 	return x.done;
 }

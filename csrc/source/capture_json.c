@@ -183,6 +183,7 @@ ks_capture_parser_next(struct ks_capture_parser *p)
 
 	while (n->end_errno == 0 && !p->past) {
 		struct lead lead = { false, 0 };
+		size_t damages;
 		bool whole;
 
 		if (find_array(p, &lead) <= 0)
@@ -193,9 +194,10 @@ ks_capture_parser_next(struct ks_capture_parser *p)
 		n->number++;
 		n->problems = 0;
 		ks_capture_sample_start(&p->sample);
+		damages = n->damages;
 		whole = ks_capture_array_parse(&p->in, &p->sample, n);
 		p->lost = !whole;
-		if (ks_capture_sample_finish(&p->sample, !whole)) {
+		if (ks_capture_sample_finish(&p->sample, !whole || n->damages > damages)) {
 			p->number = n->number;
 			p->has_time = lead.has_time;
 			p->time = lead.time;
