@@ -529,6 +529,20 @@ describe("the path", function()
     assert.is_nil(ks.nothing)
   end)
 
+  it("is no way to write", function()
+    local leaf = ks.cpu_stat[0].cpu_stat0
+    local function assign() leaf.syscall = 1 end
+    if is_jit or _VERSION == "Lua 5.1" then
+      assign() -- a plain table, which belongs to the script
+    else
+      assert.matches("^.*kstat_spec.lua:%d+: .*k:write{%[\"syscall\"%]", raised(assign))
+      assert.equal(242, leaf.syscall)
+      assign()
+    end
+    assert.equal(1, leaf.syscall)
+    assert.equal(242, ks:lookup("cpu_stat", 0):get("syscall"))
+  end)
+
   it("can be walked with pairs at every level", function()
     local instances, names, stats = {}, {}, {}
     for instance, level in pairs(ks.sd) do

@@ -4,7 +4,9 @@
 -- names, in them statistics, with class, crtime and snaptime. `pairs` and `next` work as they do on
 -- any table. The statistics are read when one is first asked for; where `pairs` does not know
 -- `__pairs` (Lua 5.1, LuaJIT) that cannot be noticed, and they are read together with the module.
--- The tables belong to the script: writing to one changes that table and nothing else.
+-- Assignment is no way to write a statistic: k:write{} is. One to statistics that were not read yet
+-- raises. Once they are read (in Lua 5.1 and LuaJIT: from the start) they are a plain table, to cost no more than
+-- one, and it belongs to the script: an assignment changes that table and nothing else, until update() reads anew.
 --
 -- @module kstat.path
 local core = require("kstat.core")
@@ -24,6 +26,11 @@ local instances_meta = {
         return number and rawget(level, number) or nil
     end
 }
+
+local function refuse_assignment(_, key)
+    error(("statistics are read here: to write one, look up its kstat and call k:write{[%q] = value}"):format(
+        tostring(key)), 2)
+end
 
 -- Reads a leaf's kstat into it. Where it cannot be read, that leaves class and crtime.
 local function fill(tree, leaf)
@@ -46,6 +53,7 @@ local function tree_of(object)
         tree = { modules = {}, pending = {}, read = {} }
         tree.leaf_meta = {
             __index = function(leaf, key) return rawget(fill(tree, leaf), key) end,
+            __newindex = refuse_assignment,
             __pairs = function(leaf) return next, fill(tree, leaf), nil end,
         }
         state.tree = tree
