@@ -1,0 +1,52 @@
+/*
+ * read_files.c - reads files at an interval and does nothing with them: what the kernel takes to make them.
+ *     read_files FILE... SECONDS COUNT
+ * They stay open, and are read from their start each time. SPDX-License-Identifier: MIT
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MOST = 16 };
+
+static char text[64 * 1024];
+
+/* Reads a file to its end; -1 on failure. */
+static int
+read_whole(int fd)
+{
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(fd, text, sizeof(text), at)) > 0)
+		at += n;
+	return (int)n;
+}
+
+int
+main(int argc, char **argv)
+{
+	int fd[MOST], n = argc - 3, ticks = argc > 1 ? atoi(argv[argc - 1]) : 0;
+
+	if (n < 1 || n > MOST || ticks < 1) {
+		(void)fprintf(stderr, "usage: read_files FILE... SECONDS COUNT\n");
+		return 2;
+	}
+	for (int i = 0; i < n; i++) {
+		fd[i] = open(argv[i + 1], O_RDONLY);
+		if (fd[i] < 0) {
+			perror(argv[i + 1]);
+			return 2;
+		}
+	}
+	while (ticks-- > 0) {
+		for (int i = 0; i < n; i++) {
+			if (read_whole(fd[i]) != 0)
+				return 2;
+		}
+		if (ticks > 0)
+			(void)sleep((unsigned)atoi(argv[argc - 2]));
+	}
+	return 0;
+}
