@@ -213,6 +213,66 @@ describe("kstat.devstat", function()
         assert.matches("devices: table expected, got nil", message, 1, true)
     end)
 
+    it("tells mistakes where they were made, naming the function or the thing", function()
+        local d = devstat.device({ name = "da0" })
+        local history, reader = devstat.history(), assert(devstat.open(path))
+        local chain = assert(kstat.open(path))
+        chain:close()
+        local closed = assert(devstat.open(path))
+        closed:close()
+        local n = 0
+        for _, case in ipairs({
+            { "to 'compute'", function() devstat.compute() end },
+            { "to 'compute'", function() devstat.compute(d, 5, 1) end },
+            { "to 'compute'", function() devstat.compute(d, nil, "x") end },
+            { "no field 'colour'", function() devstat.compute({ name = "da0", colour = 1 }, nil, 1) end },
+            { "no field 'colour'", function() devstat.compute(d, { name = "da0", colour = 1 }, 1) end },
+            { "field 'read_ops' of a device: number expected, got table", function()
+                devstat.device({ read_ops = {} })
+            end },
+            { "field 'busy_time' of a device: number expected, got boolean", function()
+                devstat.device({ busy_time = true })
+            end },
+            { "field 'name' of a device: string expected, got number", function() devstat.device({ name = 5 }) end },
+            { "field 'type' of a device: string expected, got table", function() devstat.device({ type = {} }) end },
+            { "to 'device'", function() devstat.device("da0") end },
+            { "to 'text'", function() devstat.text(d, nil, 1, "no_such_figure", 2) end },
+            { "to 'match'", function() devstat.match({}) end },
+            { "to 'list' (chain, string or table expected, got number)", function() devstat.list(5) end },
+            { "to 'open' (chain, string or table expected, got number)", function() devstat.open(5) end },
+            { "unknown source field 'captur'", function() devstat.list({ captur = path }) end },
+            { "unknown source field 'captur'", function() devstat.open({ captur = path }) end },
+            { "the kstat chain is closed", function() devstat.open(chain) end },
+            { "the kstat chain is closed", function() closed:read() end },
+            { "calling 'read' on bad self (reader expected, got nil)", function() reader.read() end },
+            { "calling 'close' on bad self", function() reader.close({}) end },
+            { "to 'by_name'", function() devstat.by_name(5) end },
+            { "calling 'previous' on bad self", function() history.previous() end },
+            { "#1 to 'previous' (device expected", function() history:previous("da0", {}) end },
+            { "#2 to 'previous' (snapshot expected", function() history:previous(d, {}) end },
+            { "#1 to 'add' (snapshot expected", function() history:add() end },
+            { "to 'select' (table expected, got string)", function() devstat.select({}, "da0") end },
+            { "unknown option 'nams' of 'select'", function()
+                devstat.select({ d }, { nams = { "da0" }, mode = "only" })
+            end },
+            { "devices: device expected, item 2 is a number", function() devstat.select({ d, 1 }) end },
+            { "names: string expected, item 1 is a table", function() devstat.select({ d }, { names = { {} } }) end },
+            { "match: pattern expected, item 1 is a boolean", function()
+                devstat.select({ d }, { match = { true } })
+            end },
+            { "match: table expected, got number", function() devstat.select({ d }, { match = 5 }) end },
+            { "previous: table expected", function() devstat.select({ d }, { previous = 5 }) end },
+        }) do
+            local ok, message = pcall(case[2])
+            assert.is_false(ok, case[1])
+            assert.matches("devstat_lua_spec.lua:%d+: ", message)
+            assert.matches(case[1], message, 1, true)
+            n = n + 1
+        end
+        assert.are.equal(32, n)
+        reader:close()
+    end)
+
     it("sorts by what moved since an earlier snapshot", function()
         local function two(a, b)
             return {

@@ -769,6 +769,43 @@ main(int argc, char **argv)
       end
     end)
 
+    it("tells mistakes where they were made, naming the function", function()
+      local tpl = assert(stats.template(fresh()))
+      assert(tpl:add_voi(0, "v", "u32", { stats.sum() }))
+      local b, n = tpl:blob(), 0
+      for _, case in ipairs({
+        { "to 'from_bytes' (string expected", function() stats.from_bytes() end },
+        { "to 'rates' (string expected", function() stats.rates({}) end },
+        { "to 'find' (string expected", function() stats.find(5) end },
+        { "#1 to 'roll' (table of rates expected", function() stats.roll("a") end },
+        { "#2 to 'roll' (string expected, got table)", function() stats.roll({}, {}) end },
+        { "calling 'visit' on bad self (blob expected, got nil)", function() b.visit() end },
+        { "calling 'visit' on bad self (blob expected, got table)", function() b.visit({}) end },
+        { "calling 'snapshot' on bad self", function() b.snapshot({ reset = true }) end },
+        { "calling 'clone' on bad self", function() b.clone() end },
+        { "calling 'tostring' on bad self", function() b.tostring("json") end },
+        { "blob expected", function() b.fetch(0, "SUM") end },
+        { "calling 'blob' on bad self (template expected, got nil)", function() tpl.blob() end },
+        { "calling 'hash' on bad self", function() tpl.hash() end },
+        { "calling 'size' on bad self", function() tpl.size({}) end },
+        { "calling 'add_voi' on bad self", function() tpl.add_voi(0, "w") end },
+        { "#4 to 'add_voi' (a statistic must come from a constructor)", function()
+          tpl:add_voi(1, "w", "u32", { {} })
+        end },
+        { "#4 to 'add_voi' (a statistic must come from a constructor)", function()
+          tpl:add_voi(1, "w", "u32", { { stat = "HIST" } })
+        end },
+        { "unknown data type 'u31'", function() tpl:add_voi(1, "w", "u31", { stats.sum() }) end },
+      }) do
+        local ok, message = pcall(case[2])
+        assert.is_false(ok, case[1])
+        assert.matches("stats_spec.lua:%d+: ", message)
+        assert.matches(case[1], message, 1, true)
+        n = n + 1
+      end
+      assert.equal(18, n)
+    end)
+
     it("rolls evenly by seeds that end as the documents advise", function()
       local rates = {}
       for i = 1, 100 do rates[i] = { assert(stats.template(fresh())).slot, 1 } end

@@ -186,20 +186,55 @@ device_tostring(lua_State *L)
 	return 1;
 }
 
+/* Raises unless the field's value, on top of the stack, is of that type. */
+static void
+check_field(lua_State *L, const char *field, int type)
+{
+	if (type == LUA_TNUMBER ? !lua_isnumber(L, -1) : lua_type(L, -1) != type)
+		luaL_error(L, "field '%s' of a device: %s expected, got %s", field,
+		    lua_typename(L, type), luaL_typename(L, -1));
+}
+
 static void
 set_word(lua_State *L, struct devstat *ds, devstat_match_flags field)
 {
 	size_t n;
-	const char *s = luaL_checklstring(L, -1, &n);
-	const struct devstat_match_table *word = ks_devstat_word(s, n);
+	const char *s;
+	const struct devstat_match_table *word;
 
+	check_field(L, field == DEVSTAT_MATCH_IF ? "interface" : "type", LUA_TSTRING);
+	s = lua_tolstring(L, -1, &n);
+	word = ks_devstat_word(s, n);
 	if (word == NULL || word->match_field != field)
 		luaL_error(L, "unknown %s '%s'", field == DEVSTAT_MATCH_IF ? "interface" :
 		    "device type", s);
 	ds->device_type |= word->type;
 }
 
-/* Enters one field of the table that device() got; key at -2, value at -1. */
+/* Enters a field that is a number. */
+static void
+set_number_field(lua_State *L, struct devstat *ds, unsigned int *queue, const char *field)
+{
+	if (strcmp(field, "number") == 0)
+		ds->device_number = (uint32_t)ks_lua_tocount(L, -1);
+	else if (strcmp(field, "priority") == 0)
+		ds->priority = (devstat_priority)(ks_lua_tocount(L, -1) & DEVSTAT_PRIORITY_MAX);
+	else if (strcmp(field, "block_size") == 0)
+		ds->block_size = (uint32_t)ks_lua_tocount(L, -1);
+	else if (strcmp(field, "busy_time") == 0)
+		ds->busy_time = to_bintime(L, -1);
+	else if (strcmp(field, "busy_time_ns") == 0)
+		ds->busy_time = ks_bintime_of_ns((int64_t)ks_lua_tocount(L, -1));
+	else if (strcmp(field, "creation_time") == 0)
+		ds->creation_time = to_bintime(L, -1);
+	else if (strcmp(field, "queue_length") == 0)
+		*queue = (unsigned int)ks_lua_tocount(L, -1);
+	else
+		luaL_error(L, "a device has no field '%s'", field);
+	check_field(L, field, LUA_TNUMBER);
+}
+
+/* Enters one field of the table that describes a device; key at -2, value at -1. */
 static void
 set_field(lua_State *L, struct devstat *ds, unsigned int *queue)
 {
@@ -208,7 +243,7 @@ set_field(lua_State *L, struct devstat *ds, unsigned int *queue)
 	int kind;
 
 	if (by_kind(field, &kind, &what)) {
-		(void)luaL_checknumber(L, -1);
+		check_field(L, field, LUA_TNUMBER);
 		if (what == BYTES)
 			ds->bytes[kind] = ks_lua_tocount(L, -1);
 		else if (what == OPS)
@@ -224,46 +259,33 @@ set_field(lua_State *L, struct devstat *ds, unsigned int *queue)
 	} else if (strcmp(field, "pass") == 0) {
 		if (lua_toboolean(L, -1))
 			ds->device_type |= DEVSTAT_TYPE_PASS;
-	} else if (strcmp(field, "number") == 0) {
-		ds->device_number = (uint32_t)ks_lua_tocount(L, -1);
-	} else if (strcmp(field, "priority") == 0) {
-		ds->priority = (devstat_priority)(ks_lua_tocount(L, -1) & DEVSTAT_PRIORITY_MAX);
-	} else if (strcmp(field, "block_size") == 0) {
-		ds->block_size = (uint32_t)ks_lua_tocount(L, -1);
-	} else if (strcmp(field, "busy_time") == 0) {
-		ds->busy_time = to_bintime(L, -1);
-	} else if (strcmp(field, "busy_time_ns") == 0) {
-		ds->busy_time = ks_bintime_of_ns((int64_t)ks_lua_tocount(L, -1));
-	} else if (strcmp(field, "creation_time") == 0) {
-		ds->creation_time = to_bintime(L, -1);
-	} else if (strcmp(field, "queue_length") == 0) {
-		*queue = (unsigned int)ks_lua_tocount(L, -1);
 	} else if (strcmp(field, "name") != 0) {
-		luaL_error(L, "a device has no field '%s'", field);
+		set_number_field(L, ds, queue, field);
 	}
 }
 
-/* device(table) -> device, from the fields that a device has. */
-static int
-new_device(lua_State *L)
+/* Pushes a device made of the table at index t. */
+static void
+push_made_device(lua_State *L, int t)
 {
 	struct devstat *ds;
 	kstat_t named;
 	unsigned int queue = 0;
 	uint64_t ended = 0;
 
-	luaL_checktype(L, 1, LUA_TTABLE);
-	lua_settop(L, 1);
 	ds = push_device(L, NULL);
 	memset(&named, 0, sizeof named);
-	lua_getfield(L, 1, "name");
-	strncpy(named.ks_name, luaL_optstring(L, -1, ""), sizeof named.ks_name - 1);
+	lua_getfield(L, t, "name");
+	if (!lua_isnil(L, -1)) {
+		check_field(L, "name", LUA_TSTRING);
+		strncpy(named.ks_name, lua_tostring(L, -1), sizeof named.ks_name - 1);
+	}
 	lua_pop(L, 1);
 	ks_device_set_name(ds, &named);
 	lua_pushnil(L);
-	while (lua_next(L, 1) != 0) {
+	while (lua_next(L, t) != 0) {
 		if (lua_type(L, -2) != LUA_TSTRING)
-			return luaL_error(L, "a device has named fields only");
+			luaL_error(L, "a device has named fields only");
 		set_field(L, ds, &queue);
 		lua_pop(L, 1);
 	}
@@ -273,7 +295,34 @@ new_device(lua_State *L)
 		ended += ds->operations[i];
 	ds->end_count = (unsigned int)ended;
 	ds->start_count = ds->end_count + queue;
+}
+
+/* device(table) -> device, from the fields that a device has. */
+static int
+new_device(lua_State *L)
+{
+	luaL_checktype(L, 1, LUA_TTABLE);
+	push_made_device(L, 1);
 	return 1;
+}
+
+/* is_device(anything) -> whether it is one. */
+static int
+is_device(lua_State *L)
+{
+	lua_pushboolean(L, ks_lua_testudata(L, 1, KS_LUA_DEVICE) != NULL);
+	return 1;
+}
+
+/* The device at index i; a table there is replaced by the device that it describes. */
+static struct devstat *
+check_device(lua_State *L, int i)
+{
+	if (lua_istable(L, i)) {
+		push_made_device(L, i);
+		lua_replace(L, i);
+	}
+	return luaL_checkudata(L, i, KS_LUA_DEVICE);
 }
 
 /*
@@ -283,13 +332,13 @@ new_device(lua_State *L)
 static struct devstat *
 check_interval(lua_State *L, struct devstat *baseline, bool *backwards)
 {
-	const struct devstat *cur = luaL_checkudata(L, 1, KS_LUA_DEVICE);
+	const struct devstat *cur = check_device(L, 1);
 
 	(void)luaL_checknumber(L, 3);
 	*backwards = false;
 	if (lua_isnoneornil(L, 2))
 		return NULL;
-	*backwards = devstat_baseline(cur, luaL_checkudata(L, 2, KS_LUA_DEVICE), baseline) != 0;
+	*backwards = devstat_baseline(cur, check_device(L, 2), baseline) != 0;
 	return baseline;
 }
 
@@ -459,7 +508,7 @@ ks_lua_add_devstat(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "compute", compute }, { "device", new_device }, { "fixed", fixed },
-		{ "list", new_list }, { "read", read_list }, { "text", text }, { NULL, NULL },
+		{ "is_device", is_device }, { "list", new_list }, { "read", read_list }, { "text", text }, { NULL, NULL },
 	};
 	static const luaL_Reg device_meta[] = {
 		{ "__index", device_index }, { "__tostring", device_tostring }, { NULL, NULL },

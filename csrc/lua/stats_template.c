@@ -141,6 +141,16 @@ field_count(lua_State *L, int t, const char *key, lua_Number least, lua_Number m
 	return (uint64_t)v;
 }
 
+/* Pushes a field that every constructor makes a text; returns it. */
+static const char *
+field_text(lua_State *L, int t, const char *key)
+{
+	lua_getfield(L, t, key);
+	if (lua_type(L, -1) != LUA_TSTRING)
+		usage(L, "bad argument #4 to 'add_voi' (a statistic must come from a constructor)");
+	return lua_tostring(L, -1);
+}
+
 #define FIELD_COUNT(L, t, key) field_count(L, t, key, 0, 0x1p53, -1)
 #define FIELD_PREC(L, t, dflt) ((uint32_t)field_count(L, t, "prec", 0, 64, dflt))
 
@@ -242,10 +252,8 @@ hist_spec(lua_State *L, int t, struct voistatspec *vss, struct vss_hist_hlpr_inf
 
 	vss->hlpr = stats_vss_hist_hlpr;
 	vss->hlprinfo = (struct vss_hlpr_info *)(void *)hi;
-	lua_getfield(L, t, "hist");
-	vss->vs_dtype = (enum vsd_dtype)index_of(L, luaL_checkstring(L, -1), "histogram", true);
-	lua_getfield(L, t, "scheme");
-	scheme = luaL_checkstring(L, -1);
+	vss->vs_dtype = (enum vsd_dtype)index_of(L, field_text(L, t, "hist"), "histogram", true);
+	scheme = field_text(L, t, "scheme");
 	lua_getfield(L, t, "lbound_inf");
 	lua_getfield(L, t, "ubound_inf");
 	hi->flags = (lua_toboolean(L, -2) ? VSD_HIST_LBOUND_INF : 0) |
@@ -254,7 +262,8 @@ hist_spec(lua_State *L, int t, struct voistatspec *vss, struct vss_hist_hlpr_inf
 		hi->scheme = BKT_USR;
 		lua_pop(L, 4);
 		lua_getfield(L, t, "buckets");
-		luaL_checktype(L, -1, LUA_TTABLE);
+		if (!lua_istable(L, -1))
+			usage(L, "buckets must be a list of 1 to 65535 pairs");
 		user_buckets(L, hi, dt, prec);
 		return;
 	}
@@ -310,14 +319,12 @@ tpl_add(lua_State *L)
 		if (!lua_istable(L, -1))
 			return usage(L, "statistic %d must come from a constructor", (int)i + 1);
 		t = lua_gettop(L);
-		lua_getfield(L, t, "stat");
-		v->stype = (enum voi_stype)index_of(L, luaL_checkstring(L, -1), "statistic", false);
+		v->stype = (enum voi_stype)index_of(L, field_text(L, t, "stat"), "statistic", false);
 		lua_pop(L, 1);
 		if (v->stype == VS_STYPE_HIST) {
 			hist_spec(L, t, v, &info[i].hi, (unsigned)dt);
 		} else if (v->stype == VS_STYPE_TDGST) {
-			lua_getfield(L, t, "tdgst");
-			v->vs_dtype = (enum vsd_dtype)index_of(L, luaL_checkstring(L, -1), "digest", true);
+			v->vs_dtype = (enum vsd_dtype)index_of(L, field_text(L, t, "tdgst"), "digest", true);
 			lua_pop(L, 1);
 			info[i].ti.nctds = (uint32_t)field_count(L, t, "nctds", 1, KS_SB_MAX, 0);
 			info[i].ti.prec = FIELD_PREC(L, t, -1);

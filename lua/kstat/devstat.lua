@@ -40,6 +40,44 @@ local M = {}
 local reader = {}
 reader.__index = reader
 
+-- Raises at the caller's caller unless `self` is of the class that the method belongs to.
+local function is_self(self, class, kind, name)
+    if getmetatable(self) ~= class then
+        error(("calling '%s' on bad self (%s expected, got %s)"):format(name, kind, type(self)), 3)
+    end
+end
+
+local function expected(i, name, what, got, level)
+    error(("bad argument #%d to '%s' (%s expected, got %s)"):format(i, name, what, type(got)), level + 1)
+end
+
+-- Opens a chain; mistakes are those of who called `name`, three calls up.
+local function open_chain(source, name)
+    local kind = kstat.type(source)
+    if kind == "closed" then
+        error("the kstat chain is closed", 4)
+    elseif source ~= nil and type(source) ~= "string" and type(source) ~= "table" then
+        expected(1, name, "chain, string or table", source, 4)
+    end
+    -- pcall() is the caller: mistakes inside of the table are told without a position.
+    local ok, chain, message, errname = pcall(kstat.open, source)
+    if not ok then error(chain, 4) end
+    return chain, message, errname
+end
+
+-- open(), for the public function of that name.
+local function open(source, name)
+    local chain, own = source, kstat.type(source) ~= "chain"
+    if own then
+        local message, errname
+        chain, message, errname = open_chain(source, name)
+        if not chain then return nil, message, errname end
+    end
+    local list, message, errname = core.list(chain)
+    if not list then return nil, message, errname end
+    return setmetatable({ chain = chain, list = list, own = own, fresh = true }, reader)
+end
+
 --- Opens the list of devices.
 -- @param[opt] source a chain, which stays the caller's to update and to close, or what kstat.open()
 -- takes: nil for this machine or the replay in `$KSTAT_SOURCE`, a string for a capture
@@ -48,16 +86,8 @@ reader.__index = reader
 -- @treturn[2] string message
 -- @treturn[2] string errno name
 function M.open(source)
-    local chain, message, errname = source
-    local own = kstat.type(source) ~= "chain"
-    if own then
-        chain, message, errname = kstat.open(source)
-        if not chain then return nil, message, errname end
-    end
-    local list
-    list, message, errname = core.list(chain)
-    if not list then return nil, message, errname end
-    return setmetatable({ chain = chain, list = list, own = own, fresh = true }, reader)
+    local opened, message, errname = open(source, "open")
+    return opened, message, errname
 end
 
 --- Reads the devices. A reader that opened its chain brings it up to date first, but for the
@@ -67,6 +97,8 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string errno name
 function reader:read()
+    is_self(self, reader, "reader", "read")
+    if kstat.type(self.chain) == "closed" then error("the kstat chain is closed", 2) end
     if self.own and not self.fresh then
         local changed, message, errname = self.chain:update()
         if changed == nil then return nil, message, errname end
@@ -77,6 +109,7 @@ end
 
 --- Closes the chain, if the reader opened it.
 function reader:close()
+    is_self(self, reader, "reader", "close")
     if self.own then self.chain:close() end
 end
 
@@ -87,7 +120,7 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string errno name
 function M.list(source)
-    local opened, message, errname = M.open(source)
+    local opened, message, errname = open(source, "list")
     if not opened then return nil, message, errname end
     local snapshot
     snapshot, message, errname = opened:read()
@@ -98,13 +131,9 @@ end
 --- Makes a device from a table of the fields above; `name` is split into name and unit.
 -- @tparam table fields
 -- @treturn device
-function M.device(fields)
-    return core.device(fields)
-end
-
-local function device_of(d)
-    return type(d) == "table" and core.device(d) or d
-end
+-- @raise for a field that a device does not have, or one of another type
+-- @function M.device
+M.device = core.device
 
 --- Finds devices of an earlier snapshot.
 -- @tparam table|nil snapshot or array of devices; nil finds nothing
@@ -112,6 +141,9 @@ end
 --   not there or another one had its name: then its figures are those since its creation, and so is
 --   the time that they are divided by. `history` knows both
 function M.by_name(snapshot)
+    if snapshot ~= nil and type(snapshot) ~= "table" then
+        expected(1, "by_name", "snapshot or array of devices", snapshot, 2)
+    end
     local known = {}
     for _, d in ipairs(snapshot and snapshot.devices or snapshot or {}) do known[d.name] = d end
     return function(d)
@@ -143,6 +175,9 @@ end
 -- @treturn device|nil the device as it was; nil: since its creation
 -- @treturn number seconds between the two; 0 if no time passed
 function history:previous(d, now)
+    is_self(self, history, "history", "previous")
+    if not core.is_device(d) then expected(1, "previous", "device", d, 2) end
+    if type(now) ~= "table" or not now.snap_time then expected(2, "previous", "snapshot", now, 2) end
     local known = self.known[d.name]
     local created = d.creation_time
     if known and known.device.creation_time == created then
@@ -160,6 +195,8 @@ end
 -- @function history:add
 -- @tparam table snapshot
 function history:add(snapshot)
+    is_self(self, history, "history", "add")
+    if type(snapshot) ~= "table" or not snapshot.snap_time then expected(1, "add", "snapshot", snapshot, 2) end
     for _, d in ipairs(snapshot.devices) do
         self.known[d.name] = { device = d, snap_time = snapshot.snap_time }
     end
@@ -177,9 +214,8 @@ end
 -- @param prev the device before, nil to compute since its creation
 -- @tparam number etime seconds between the two
 -- @treturn table
-function M.compute(cur, prev, etime)
-    return core.compute(device_of(cur), device_of(prev), etime)
-end
+-- @function M.compute
+M.compute = core.compute
 
 --- One figure as text, rounded once from the C library's full precision.
 -- @param cur as for compute()
@@ -189,31 +225,67 @@ end
 -- @tparam number decimals 0 to 20
 -- @tparam[opt=1] number scale what to multiply it by
 -- @treturn string
-function M.text(cur, prev, etime, figure, decimals, scale)
-    return core.text(device_of(cur), device_of(prev), etime, figure, decimals, scale)
-end
+-- @function M.text
+M.text = core.text
 
 --- Checks and takes apart a pattern such as "da,scsi,pass".
 -- @tparam string pattern up to three words: a device type, an interface, `pass`
 -- @treturn table with `type`, `interface` (nil if any), `pass` and `text`
-function M.match(pattern)
-    return core.match(pattern)
-end
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string "EINVAL"
+-- @function M.match
+M.match = core.match
 
 --- An empty selection that keeps its state from call to call, as devstat_selectdevs() does.
 -- @treturn selection with the methods `apply(devices, generation, mode, names, patterns, max,
 --   performance)` (true if the selection changed), `entries()` (array of tables with `index` in the list
 --   of devices, `selected` (0: not) and `bytes`) and `set_bytes(entry, bytes)`; `#selection` is
 --   the number of selected devices
-function M.selection()
-    return core.selection()
-end
+-- @function M.selection
+M.selection = core.selection
 
 local MODES = { add = true, only = true, remove = true, addonly = true }
+local OPTIONS = { names = true, match = true, mode = true, max = true, sort = true, previous = true }
+
+-- Raises at the caller's caller unless it is a table whose items are as is(item) wants them; nil is none.
+local function check_list(list, what, is, items)
+    if type(list) ~= "table" then error(("%s: table expected, got %s"):format(what, type(list)), 3) end
+    for i, item in ipairs(list) do
+        if not is(item) then error(("%s: %s expected, item %d is a %s"):format(what, items, i, type(item)), 3) end
+    end
+end
+
+local function is_text(v) return type(v) == "string" end
+
+local function is_pattern(v)
+    return type(v) == "string" or type(v) == "table" and type(v.text) == "string"
+end
+
+-- The same for the options of select(), and what they may hold.
+local function check_options(options)
+    if type(options) ~= "table" then expected(2, "select", "table", options, 3) end
+    for key in pairs(options) do
+        if not OPTIONS[key] then error(("unknown option '%s' of 'select'"):format(tostring(key)), 3) end
+    end
+    if options.mode ~= nil and not MODES[options.mode] then
+        error(("unknown mode '%s'"):format(tostring(options.mode)), 3)
+    end
+    if options.max ~= nil and not (type(options.max) == "number" and options.max >= 0) then
+        error("max: a number of 0 or more expected", 3)
+    end
+    if options.max and options.max < math.huge and options.max % 1 ~= 0 then
+        error("max: number has no integer representation", 3)
+    end
+    if options.sort ~= nil and options.sort ~= "bytes" then
+        error("sort must be \"bytes\"", 3)
+    end
+    if options.previous ~= nil and type(options.previous) ~= "table" then
+        error("previous: table expected, got " .. type(options.previous), 3)
+    end
+end
 
 local function texts(patterns)
-    if patterns == nil then return {} end
-    if type(patterns) == "string" or patterns.text then patterns = { patterns } end
     local out = {}
     for i, p in ipairs(patterns) do out[i] = type(p) == "table" and p.text or p end
     return out
@@ -228,25 +300,17 @@ end
 --   `max`: number of devices to return at most; `sort`: "bytes" for those that moved most bytes
 --   first, since `previous` (a snapshot or an array of devices) if given
 -- @treturn {device,...} or nil, message, "EINVAL" for a pattern that makes no sense
+-- @raise for an option of another name or type
 function M.select(devices, options)
-    options = options or {}
-    if type(devices) ~= "table" then error("devices: table expected, got " .. type(devices), 2) end
-    if options.names ~= nil and type(options.names) ~= "table" then
-        error("names: table expected, got " .. type(options.names), 2)
-    end
-    if options.mode ~= nil and not MODES[options.mode] then
-        error(("unknown mode '%s'"):format(tostring(options.mode)), 2)
-    end
-    if options.max ~= nil and not (type(options.max) == "number" and options.max >= 0) then
-        error("max: a number of 0 or more expected", 2)
-    end
-    if options.max and options.max < math.huge and options.max % 1 ~= 0 then
-        error("max: number has no integer representation", 2)
-    end
-    if options.sort ~= nil and options.sort ~= "bytes" then
-        error("sort must be \"bytes\"", 2)
-    end
-    local names, patterns = options.names or {}, texts(options.match)
+    if options == nil then options = {} end
+    check_options(options)
+    local match = options.match
+    if match == nil then match = {} elseif is_pattern(match) then match = { match } end
+    local names = options.names == nil and {} or options.names
+    check_list(devices, "devices", core.is_device, "device")
+    check_list(names, "names", is_text, "string")
+    check_list(match, "match", is_pattern, "pattern")
+    local patterns = texts(match)
     local max, mode = math.min(options.max or #devices, #devices), options.mode
     if mode == nil then mode = (#names > 0 or #patterns > 0) and "only" or "add" end
     local s = core.selection()

@@ -254,9 +254,9 @@ for _, t in ipairs({ "S32", "U32", "S64", "U64" }) do
   dtypes[t:sub(1, 1):lower() .. "q" .. t:sub(2)] = "Q_" .. t
 end
 
-local function is_template(t, i)
+local function is_template(t, name)
   if getmetatable(t) ~= template then
-    error(("bad argument #%d (template expected, got %s)"):format(i, type(t)), 3)
+    error(("calling '%s' on bad self (template expected, got %s)"):format(name, type(t)), 3)
   end
   return t
 end
@@ -280,6 +280,7 @@ end
 --- The registered template that a spec names: "NAME":HASH, "NAME" or :HASH, quotes optional.
 -- @return the template, or nil, message, "ESRCH"
 function stats.find(spec)
+  if type(spec) ~= "string" then bad(2, 1, "find", "string", spec) end
   return wrap(core.tpl_fetch(spec))
 end
 
@@ -298,7 +299,7 @@ end
 -- @return the template, or nil, message, "EINVAL" | "EFBIG" | "EOPNOTSUPP" (the ID exists) | "EEXIST" (the
 -- name exists) | "ENOMEM"
 function template:add_voi(id, name, dtype, list, options)
-  is_template(self, 1)
+  is_template(self, "add_voi")
   id = whole(id, 1, "add_voi", 0, 32767)
   if type(name) ~= "string" then bad(2, 2, "add_voi", "string", name) end
   if type(dtype) ~= "string" then bad(2, 3, "add_voi", "string", dtype) end
@@ -311,17 +312,17 @@ end
 
 --- A new blob of this template.
 function template:blob()
-  return core.blob(is_template(self, 1).slot)
+  return core.blob(is_template(self, "blob").slot)
 end
 
 --- The hash of the blobs made from now on: name, VOIs and statistics.
 function template:hash()
-  return (select(2, core.tpl_info(is_template(self, 1).slot)))
+  return (select(2, core.tpl_info(is_template(self, "hash").slot)))
 end
 
 --- The size of a blob in bytes.
 function template:size()
-  return (select(3, core.tpl_info(is_template(self, 1).slot)))
+  return (select(3, core.tpl_info(is_template(self, "size").slot)))
 end
 
 function template:__tostring()
@@ -331,14 +332,22 @@ end
 -- Blobs -------------------------------------------------------------------------------
 
 local blob = core.methods
+local metatable_of = debug.getmetatable
+
+-- Raises at the caller's caller unless `self` is a blob.
+local function is_blob(self, name)
+  if metatable_of(self) ~= core.metatable then
+    error(("calling '%s' on bad self (blob expected, got %s)"):format(name, type(self)), 3)
+  end
+  return self
+end
 
 --- A blob out of `blob:bytes()`, which may come from anywhere: it is checked completely.
 -- @string s
 -- @return the blob, or nil, message, "EINVAL" (not a blob, or not as its template makes
 -- them) | "EOPNOTSUPP" (of a machine of the other byte order)
-function stats.from_bytes(s)
-  return core.from_bytes(s)
-end
+-- @function stats.from_bytes
+stats.from_bytes = core.from_bytes
 
 --- Feeds a value to all statistics of a VOI.
 -- @function blob:update
@@ -435,7 +444,7 @@ end
 --- Iterates: `for voi, stat, value in blob:visit() do`, by VOI and statistic. A MAX or MIN that
 -- saw nothing has the value nil.
 function blob:visit()
-  local rows, i = self:rows(), -2
+  local rows, i = is_blob(self, "visit"):rows(), -2
   return function()
     i = i + 3
     local value = rows[i + 2]
@@ -446,12 +455,12 @@ end
 
 --- A coherent copy, and with `reset = true` the statistics start again.
 function blob:snapshot(options)
-  return self:copy(flags_of(options, 1, "snapshot", { reset = true }).reset == true)
+  return is_blob(self, "snapshot"):copy(flags_of(options, 1, "snapshot", { reset = true }).reset == true)
 end
 
 --- A copy.
 function blob:clone()
-  return self:copy(false)
+  return is_blob(self, "clone"):copy(false)
 end
 
 --- Adds another blob of the same template: sums, extremes, buckets, digests.
@@ -489,6 +498,7 @@ end
 -- process; `objdump = true`: every internal
 -- @return text, or nil, message, "EINVAL" (no such template)
 function blob:tostring(format, options)
+  is_blob(self, "tostring")
   if format ~= nil and format ~= "freeform" and format ~= "json" then
     error("bad argument #1 to 'tostring' (freeform or json expected)", 2)
   end
@@ -510,9 +520,8 @@ end
 --- Reads a list of sampling rates: SPEC=PERCENT separated by commas, at most 100 together.
 -- @string text
 -- @return a list of {slot, percent} for `stats.roll`, or nil, message, "EINVAL" | "ESRCH"
-function stats.rates(text)
-  return core.rates(text)
-end
+-- @function stats.rates
+stats.rates = core.rates
 
 --- Selects a template by its rate.
 -- @tparam table rates a list of {slot, percent}, each a registered template's slot and 0 to 100, together at most 100
@@ -522,6 +531,8 @@ end
 -- `stats.roll(rates, address .. "        ")`
 -- @return the template, or nil: none this time
 function stats.roll(rates, seed)
+  if type(rates) ~= "table" then bad(2, 1, "roll", "table of rates", rates) end
+  if seed ~= nil and type(seed) ~= "string" then bad(2, 2, "roll", "string", seed) end
   local slot = core.roll(rates, seed)
   return slot and wrap(slot)
 end
