@@ -275,6 +275,16 @@ describe("a difference", function()
     assert.equal(5, d:rate("sd:::reads"))
   end)
 
+  it("counts what was discovered just now over the interval, not over the instant since", function()
+    local list = samples({
+      { named("a", 1, 10, '"n":1000'), named("c", 1, 10, '"n":5') },
+      { named("a", 13.999, 14, '"n":1200'), named("b", 13.999, 14, '"n":400'), named("c", 1, 14, '"n":5') },
+    })
+    local d = list[2] - list[1]
+    assert.same({ 4, 300 }, { d:lookup("app", 0, "a").elapsed, d:lookup("app", 0, "a"):rate("n") })
+    assert.same({ 4, 100 }, { d:lookup("app", 0, "b").elapsed, d:lookup("app", 0, "b"):rate("n") })
+  end)
+
   it("counts from creation what was created anew", function()
     local list = samples({
       { named("a", 1, 10, '"n":1000') },

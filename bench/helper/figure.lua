@@ -2,12 +2,14 @@
 -- SPDX-License-Identifier: MIT
 local figure = {}
 
---- Prints one figure. `met` is a boolean, nil where there is no goal to meet; the rest are strings, a number `ratio` is shown as 12.3x.
+--- Prints one figure. `met` is a boolean, nil where there is no goal to meet; the rest are strings, a number `ratio`
+-- is shown as 12.3x.
 function figure.print(name, ours, theirs, ratio, goal, met)
   if type(ratio) == "number" then
     ratio = ("%.3gx"):format(ratio)
   end
-  io.stdout:write(table.concat({ name, ours, theirs, ratio, goal, met and "met" or met == nil and "-" or "missed" }, "\t"), "\n")
+  local verdict = met and "met" or met == nil and "-" or "missed"
+  io.stdout:write(table.concat({ name, ours, theirs, ratio, goal, verdict }, "\t"), "\n")
   io.stdout:flush()
 end
 

@@ -21,6 +21,15 @@ counterpart(const struct ks_sample *before, const kstat_t *now)
 	return k;
 }
 
+/* How long a kstat counts that was created after an earlier sample, which was taken at `earlier`. */
+static hrtime_t
+age_of(const kstat_t *now, hrtime_t earlier)
+{
+	hrtime_t age = now->ks_snaptime - now->ks_crtime, interval = now->ks_snaptime - earlier;
+
+	return age < interval / 10 ? interval : age;
+}
+
 bool
 ks_delta_open(struct ks_delta *d, const struct ks_sample *before, const kstat_t *now)
 {
@@ -28,7 +37,11 @@ ks_delta_open(struct ks_delta *d, const struct ks_sample *before, const kstat_t 
 
 	if (before != NULL && prev == NULL && now->ks_crtime <= before->taken)
 		return false;
-	return ks_delta_between(d, prev, now);
+	if (!ks_delta_between(d, prev, now))
+		return false;
+	if (before != NULL && prev == NULL)
+		d->elapsed = age_of(now, before->taken);
+	return true;
 }
 
 bool
@@ -39,7 +52,12 @@ ks_delta_between(struct ks_delta *d, const kstat_t *prev, const kstat_t *now)
 		return false;
 	d->reset = d->prev == NULL || d->prev->ks_crtime != now->ks_crtime ||
 	    d->prev->ks_type != now->ks_type;
-	d->elapsed = now->ks_snaptime - (d->reset ? now->ks_crtime : d->prev->ks_snaptime);
+	if (prev == NULL)
+		d->elapsed = now->ks_snaptime - now->ks_crtime;
+	else if (d->reset)
+		d->elapsed = age_of(now, prev->ks_snaptime);
+	else
+		d->elapsed = now->ks_snaptime - prev->ks_snaptime;
 	return true;
 }
 

@@ -16,7 +16,12 @@ struct ks_delta {
 	const kstat_t *now;
 	const kstat_t *prev; /* NULL: everything since creation */
 	bool reset;          /* the kstat was created anew in between, or prev is NULL */
-	hrtime_t elapsed;    /* between the two snaptimes, or since creation; may be 0 */
+	/*
+	 * Between the two snaptimes, or since creation; may be 0. Since the earlier sample, too, if the
+	 * kstat is younger than a tenth of that: Linux tells no creation times, so that a device that came
+	 * is as old as its discovery, and its rate would be that of the instant since.
+	 */
+	hrtime_t elapsed;
 };
 
 /*
