@@ -1,5 +1,6 @@
 -- The Linux source: on a small tree of our own, on node_exporter's where it is, on the machine.
 local L = require("support.linux")
+local kstat = require("kstat")
 local run = require("support.run")
 
 describe("the Linux source on a small tree", function()
@@ -288,6 +289,21 @@ describe("changes of the machine", function()
     assert.is_true(l[3].kstat["nvme:0:nvme0n1"].crtime > 0)
     assert.equal("1000", l[3].stat["nvme:0:nvme0n1:reads"])
     assert.equal(0, l[3].kstat["sd:0:sda"].crtime)
+  end)
+
+  it("give a disk that came the rates of the interval, not of the instant since it was found", function()
+    local ks = assert(kstat.open({ proc = dir .. "/proc", sys = dir .. "/sys" }))
+    local before = ks:sample("sd")
+    local start = kstat.hrtime()
+    repeat until kstat.hrtime() > start + 0.1
+    L.sh("echo ' 8 32 sdc 1000 2 3 4 5 6 7 8 9 10 11' >> " .. dir .. "/proc/diskstats")
+    assert.is_true((ks:update()))
+    for _, d in ipairs({ ks:sample("sd") - before, ks:sample("sd"):since_creation() }) do
+      local k = d:lookup("sd", 2, "sdc")
+      assert.is_true(k.elapsed >= 0.05 and k:rate("reads") <= 1000 / 0.05)
+      assert.is_true(require("kstat.io").rates(k).r_s <= 1000 / 0.05)
+    end
+    ks:close()
   end)
 
   it("put newcomers at the end of the chain", function()

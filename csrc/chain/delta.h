@@ -18,8 +18,8 @@ struct ks_delta {
 	bool reset;          /* the kstat was created anew in between, or prev is NULL */
 	/*
 	 * Between the two snaptimes, or since creation; may be 0. Since the earlier sample, too, if the
-	 * kstat is younger than a tenth of that: Linux tells no creation times, so that a device that came
-	 * is as old as its discovery, and its rate would be that of the instant since.
+	 * kstat is younger than a tenth of that: what was counted in an instant makes no rate, and creation
+	 * times of devices that come are guesses on Linux, which tells none.
 	 */
 	hrtime_t elapsed;
 };

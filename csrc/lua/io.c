@@ -37,11 +37,11 @@ io_delta(lua_State *L)
 	if (u->origin == KS_LUA_DIFFERING) {
 		luaL_argcheck(L, u->before == NULL || u->before->s != NULL, 1,
 		    "the sample was collected");
-		prev = u->delta.prev;
+		d = u->delta;
 	} else if (!lua_isnoneornil(L, 2)) {
 		prev = sampled(L, 2);
 	}
-	if (!ks_delta_between(&d, prev, now) || !ks_delta_io(&d, &io))
+	if ((u->origin != KS_LUA_DIFFERING && !ks_delta_between(&d, prev, now)) || !ks_delta_io(&d, &io))
 		return ks_lua_failwith(L, ENXIO, "%s:%d:%s was not read", now->ks_module,
 		    now->ks_instance, now->ks_name);
 	lua_pushnumber(L, (lua_Number)io.nread);

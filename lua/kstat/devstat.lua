@@ -167,7 +167,7 @@ end
 -- - It was in a snapshot that was added, however long ago: from that, over the time since then.
 -- - Its creation is more recent than the last snapshot: from nothing, over the time since its creation. (If that is
 --   less than a tenth of the time since the last snapshot, over the latter: Linux does not tell when a disk was
---   created, and its creation time is that of its discovery.)
+--   created, and its creation time is a guess.)
 -- - Otherwise, and if no snapshot was added: from nothing, over the time since its creation.
 -- @function history:previous
 -- @param d a device

@@ -8,8 +8,8 @@
 -- The difference of two samples, `now - prev`, is used like a sample. Its values are what happened
 -- in between: counters as differences; gauges, texts and points in time as they are now. What a
 -- statistic is, its metadata says; without, integers count and other numbers do not. A kstat that
--- was created anew counts from its creation (one younger than a tenth of the interval over the interval: Linux does
--- not tell when a device was created, so that it is as old as its discovery). A counter that went backwards otherwise counts from
+-- was created anew counts from its creation (one younger than a tenth of the interval over the interval: what was
+-- counted in an instant makes no rate). A counter that went backwards otherwise counts from
 -- zero (a 32-bit one that wrapped goes on), so a difference is never a huge number. A kstat that
 -- the earlier sample lacks is not in the difference, unless it is younger than that sample.
 --

@@ -297,12 +297,15 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 	lx->round++;
 	lx->settled = is_settled(lx); /* before anything is listed */
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
-		int rc = (lx->off >> s & 1) != 0 ? 0 : subsystems[s]->scan(lx, &lx->units[s]);
+		int rc;
 
+		lx->units[s].last = lx->looked;
+		rc = (lx->off >> s & 1) != 0 ? 0 : subsystems[s]->scan(lx, &lx->units[s]);
 		if (rc < 0)
 			return ks_fail(ENOMEM, "out of memory");
 		changed |= rc;
 	}
+	lx->looked = gethrtime();
 	while ((line = ks_linux_trouble(src)) != NULL)
 		ks_scan_warn(scan, "%s", line);
 	if (!changed)

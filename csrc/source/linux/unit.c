@@ -109,7 +109,7 @@ ks_units_begin(struct ks_units *u)
 		u->v[i].seen = false;
 	u->hint = u->free_at = 0;
 	u->changed = false;
-	u->now = u->scanned ? gethrtime() : 0;
+	u->crtime = u->scanned ? u->last + (gethrtime() - u->last) / 2 : 0;
 }
 
 /* A slot for one more unit: a free one, or a new one at the end. */
@@ -171,7 +171,7 @@ ks_units_see(struct ks_units *u, const char *key, size_t len, uint64_t ident, bo
 		memset(unit->served, 0, sizeof(unit->served));
 		unit->seq = 0;
 		unit->parts = 0;
-		unit->crtime = u->now;
+		unit->crtime = u->crtime;
 		u->changed = true;
 	}
 	if (ident != 0)

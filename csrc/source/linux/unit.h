@@ -43,7 +43,8 @@ struct ks_units {
 	uint32_t hint;     /* where the next unit of an unchanged file is */
 	bool scanned;      /* a first scan is complete */
 	bool changed;
-	hrtime_t now;      /* of the scan under way */
+	hrtime_t last;     /* when was looked for units before; set before a scan */
+	hrtime_t crtime;   /* of units that the scan under way finds: halfway between then and now */
 };
 
 void ks_units_free(struct ks_units *u);
