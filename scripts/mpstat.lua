@@ -64,9 +64,13 @@ local function rows(d, _, _, options)
   local whole = options.aggregate or #list == 1 -- rows that stand for the machine, of which Linux knows more
   local machine = whole and d:lookup("unix", 0, "vm")
   for _, row in ipairs(machine and {} or list) do
-    if not without_faults[row.instance] then
-      local found = d:figures("cpu", row.instance, "vm", vm_figures, row)
-      without_faults[row.instance] = found and not (row.minf or row.mjf)
+    local i = row.instance
+    if without_faults[i] == nil then
+      local k = d:lookup("cpu", i, "vm")
+      without_faults[i] = k and not (k:get("hat_fault") or k:get("as_fault") or k:get("maj_fault"))
+    end
+    if not without_faults[i] then
+      d:figures("cpu", i, "vm", vm_figures, row)
     end
   end
   if options.aggregate then

@@ -306,6 +306,11 @@ describe("kstatlua's signals", function()
       r = run.shell(("{ %s/kstatlua -e %s; echo $? >&2; } | head -c 1"):format(run.bin, run.quote(chunk)))
       assert.equal("0\n", r.err)
     end
+    -- A coroutine does not hear of it.
+    r = run.shell(("timeout 60 %s/kstatlua -e %s | head -n 1"):format(run.bin,
+      run.quote("coroutine.wrap(function() while true do print('line') end end)()")))
+    assert.equal("line\n", r.out)
+    assert.equal("", r.err)
   end)
 
   it("leave the pipes of a script's own children to the script", function()

@@ -292,10 +292,14 @@ describe("changes of the machine", function()
   end)
 
   it("give a disk that came the rates of the interval, not of the instant since it was found", function()
+    local function wait(seconds)
+      local start = kstat.hrtime()
+      repeat until kstat.hrtime() > start + seconds
+    end
     local ks = assert(kstat.open({ proc = dir .. "/proc", sys = dir .. "/sys" }))
-    local before = ks:sample("sd")
-    local start = kstat.hrtime()
-    repeat until kstat.hrtime() > start + 0.1
+    wait(0.3)
+    local before = ks:sample("sd") -- some time after the chain was looked at
+    wait(0.1)
     L.sh("echo ' 8 32 sdc 1000 2 3 4 5 6 7 8 9 10 11' >> " .. dir .. "/proc/diskstats")
     assert.is_true((ks:update()))
     for _, d in ipairs({ ks:sample("sd") - before, ks:sample("sd"):since_creation() }) do

@@ -1,4 +1,5 @@
 -- vmstat, mpstat, nicstat, intrstat, arcstat and fsstat: on a capture of illumos, on recorded trees of Linux, live.
+local capture = require("support.capture")
 local run = require("support.run")
 
 local illumos = "spec/vectors/kstat/host.jsonl"
@@ -114,6 +115,22 @@ Total        5247703037      562
     assert.matches('"in":[%d.]+,"syscall":[%d.]+,"cs":[%d.]+,"us":', on_illumos("vmstat -j"))
     assert.matches("^1700000000\n kthr .*\n1700000005\n 0 0 0 ", on_illumos("vmstat -T u 5 2"))
     assert.matches("^Tue Nov 14 22:13:20 UTC 2023\n", on_illumos("vmstat -T d"))
+  end)
+end)
+
+describe("mpstat", function()
+  it("goes on counting faults behind an interval without time", function()
+    local samples = {}
+    for n, time in ipairs({ 10, 10, 11 }) do
+      local function k(name, data)
+        return capture.kstat("cpu", 0, name, "misc", 1, 1, time, data:format(n * 100))
+      end
+      samples[n] = { k("sys", '"cpu_ticks_user":%d'), k("vm", '"hat_fault":%d,"maj_fault":7') }
+    end
+    local lines = lines_of(tool("mpstat 1", { KSTAT_SOURCE = capture.file(samples) }))
+    capture.clean()
+    assert.matches("^  0    %-   %- ", lines[3])
+    assert.matches("^  0  100   0 ", lines[4])
   end)
 end)
 

@@ -38,6 +38,8 @@ end_script(int sig)
 	lua_sethook(running, break_off, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
+#define MOST_WRITES 1000 /* without a reader, before the script heard of that */
+
 static void
 handle(int sig, void (*handler)(int))
 {
@@ -77,11 +79,14 @@ on_pipe(int sig)
 	int saved = errno;
 
 	if (ks_signal_output_gone()) {
+		static volatile sig_atomic_t more;
+
 		/*
 		 * The function of C that writes may well write on before the script hears of it, but a
-		 * script that still writes then does not listen.
+		 * script that still writes then does not listen; nor does one that writes in a coroutine,
+		 * which has a hook of its own.
 		 */
-		if (!ks_wait_looping && broken_off == sig && delivered)
+		if (!ks_wait_looping && broken_off == sig && (delivered || ++more > MOST_WRITES))
 			ks_signal_finish(sig);
 		else if (broken_off != sig)
 			end_script(sig);

@@ -126,9 +126,12 @@ ks_linux_number(struct ks_linux *lx, enum ks_root root, const char *path, uint64
 void
 ks_linux_check_directory(struct ks_linux *lx, enum ks_root root, const char *path)
 {
+	/* With flags it is a system call of its own, which old containers do not let through. */
+	int flags = geteuid() != getuid() || getegid() != getgid() ? AT_EACCESS : 0;
+
 	if (lx->root[root].fd >= 0)
 		ks_linux_note_path(lx, root, path,
-		    faccessat(lx->root[root].fd, path, R_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno);
+		    faccessat(lx->root[root].fd, path, R_OK | X_OK, flags) == 0 ? 0 : errno);
 }
 
 bool
@@ -347,6 +350,8 @@ linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 	if (part->read(lx, unit, r) != 0)
 		return -1;
 	r->snaptime = lx->taken != 0 ? lx->taken : gethrtime();
+	if (lx->looked < r->snaptime)
+		lx->looked = r->snaptime;
 	return 0;
 }
 

@@ -171,7 +171,7 @@ struct ks_linux {
 	char trouble[512];    /* what ks_linux_trouble() tells */
 	uint32_t off;         /* subsystems that are left out, one bit each */
 	bool listed;          /* a first scan is complete */
-	hrtime_t looked;      /* when the last one was */
+	hrtime_t looked;      /* when the last scan or reading was */
 	struct ks_scan *scan; /* the scan under way */
 	hrtime_t taken;       /* of the oldest image that the reading under way has used */
 

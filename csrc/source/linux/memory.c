@@ -179,8 +179,10 @@ next_known(struct walk *w, struct ks_text *line, int *what)
 		return false;
 	*what = w->lines->useful[w->taken].what;
 	for (; w->line <= w->lines->useful[w->taken].line; w->line++) {
-		if (!ks_text_line(&w->rest, line))
+		if (!ks_text_line(&w->rest, line)) {
+			w->lines->known = false;
 			return false;
+		}
 	}
 	start_of(line, start);
 	/* It is another file after all (some mount one over it): next time all of it is looked at. */
