@@ -1,4 +1,5 @@
 -- What reports print with --openmetrics is read by a parser that others wrote, and says what the report says.
+local capture = require("support.capture")
 local run = require("support.run")
 
 local illumos = "spec/vectors/kstat/host.jsonl"
@@ -60,6 +61,22 @@ describe("--openmetrics", function()
     end
     assert.equal(0, #(read("fsstat")))
     assert.is_true(#(read("vmstat 0.01 3", {})) > 10)
+  end)
+
+  it("has times that never go back, though the clock was set back", function()
+    local path = os.tmpname()
+    local lines = {}
+    for i, time in ipairs({ 1700000010, 1700000020, 1600000000, 1600000010 }) do
+      lines[i] = time .. "\n[" .. capture.named("a", 1, 10 * i, ('"n":%d'):format(i * i)) .. "]\n"
+    end
+    run.write_file(path, table.concat(lines))
+    local report = with("return kstat.report({ columns = { { 'name' }, { 'n', 'rate(n)' } } })")
+    local times = {}
+    for i, s in ipairs(read(report .. " 10", { KSTAT_SOURCE = path })) do
+      times[i] = tonumber(s.time)
+    end
+    os.remove(path)
+    assert.same({ 1700000020, 1700000030, 1700000040 }, times)
   end)
 
   it("tells CPUs apart by a label, though their names are numbers", function()

@@ -144,7 +144,14 @@ function metrics.sink(columns, write, report)
     for i, column in ipairs(columns) do
         families[i] = column.kind ~= "label" and family_of(column, i, report, taken) or nil
     end
-    local reports = 0
+    local reports, last = 0, nil
+
+    -- Times never go back in an exposition, though a clock may be set back: then time goes on from the last one.
+    local function time_of(tick)
+        local back = last and tick.time < last
+        last = back and last + math.max(tick.elapsed, 0) or tick.time
+        return last
+    end
 
     -- What there is; without the end that a whole text has.
     local function broken()
@@ -158,13 +165,14 @@ function metrics.sink(columns, write, report)
     return {
         show = function(rows, tick)
             reports = reports + 1
+            local time = time_of(tick)
             local labels = all_labels(columns, names, rows)
             for r, row in ipairs(rows) do
                 for i = 1, #columns do
                     local value = row[i]
                     if families[i] and type(value) == "number" and value == value and math.abs(value) < math.huge and
                         not (families[i].counter and value < 0) then
-                        take(families[i], labels[r], value, tick.time)
+                        take(families[i], labels[r], value, time)
                     end
                 end
             end
