@@ -23,6 +23,7 @@ luaopen_kstat_core(lua_State *L)
 		ks_lua_add_chain,
 		ks_lua_add_sample,
 		ks_lua_add_render,
+		ks_lua_add_output,
 		ks_lua_add_stats,
 		ks_lua_add_recorder,
 		ks_lua_add_histogram,

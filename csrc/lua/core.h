@@ -19,6 +19,7 @@ void ks_lua_add_io(struct lua_State *L);       /* io.c: what I/O kstats counted 
 void ks_lua_add_chain(struct lua_State *L);    /* chain.c */
 void ks_lua_add_sample(struct lua_State *L);   /* sample.c: samples and their differences */
 void ks_lua_add_render(struct lua_State *L);   /* render.c: the formats of kstat(8) */
+void ks_lua_add_output(struct lua_State *L);   /* output.c: flushing files */
 void ks_lua_add_stats(struct lua_State *L);    /* stats.c: statsblobs, as a table of their own */
 void ks_lua_add_recorder(struct lua_State *L); /* recorder.c: writing recordings */
 void ks_lua_add_histogram(struct lua_State *L); /* histogram.c */

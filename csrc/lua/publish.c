@@ -9,7 +9,6 @@
 #include "provider/publish.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "kstat_provider.h"
@@ -18,16 +17,6 @@
 #include "lua/publish.h"
 #include "lua/types.h"
 #include "lua/value.h"
-
-/* What a counter's functions have as their upvalue. */
-struct counter {
-	kstat_counter_t *cell;
-	struct ks_lua_published *box; /* kept alive by the associated table */
-	const void *self; /* the object whose function it is; only compared */
-	uint32_t forks;
-	bool is_double;
-	char stat[KSTAT_STRLEN];
-};
 
 /* --- segments -------------------------------------------------------------------------------- */
 
@@ -314,183 +303,6 @@ box_store(lua_State *L)
 		return ks_lua_fail(L);
 	lua_pushboolean(L, 1);
 	return 1;
-}
-
-/* --- counters ---------------------------------------------------------------------------------- */
-
-/* cell(kstat, stat, own) -> pointer, whether it is this thread's own | nil, message, errno */
-static int
-box_cell(lua_State *L)
-{
-	struct ks_lua_published *b = luaL_checkudata(L, 1, KS_LUA_PUBLISHED);
-	const char *stat = luaL_checkstring(L, 2);
-	int own = 0;
-	kstat_counter_t *cell;
-
-	/* A counter may outlive its kstat: it then stays where it is. */
-	if (b->ksp == NULL || b->segment->pub == NULL)
-		return ks_lua_failwith(L, ENXIO, "the kstat was deleted");
-	cell = lua_toboolean(L, 3) ? kstat_counter_own(b->ksp, stat, &own) :
-	    kstat_counter(b->ksp, stat);
-
-	if (cell == NULL)
-		return ks_lua_fail(L);
-	lua_pushlightuserdata(L, cell);
-	lua_pushboolean(L, own);
-	return 2;
-}
-
-/* The upvalue of a counter's function. After a fork the part belongs to the parent. */
-static inline struct counter *
-this_counter(lua_State *L)
-{
-	struct counter *c = lua_touserdata(L, lua_upvalueindex(1));
-
-	if (c->forks != ks_forks) {
-		kstat_counter_t *cell = NULL;
-
-		if (c->box->ksp != NULL && c->box->segment->pub != NULL)
-			cell = kstat_counter_own(c->box->ksp, c->stat, NULL);
-		if (cell != NULL)
-			c->cell = cell;
-		c->forks = ks_forks;
-	}
-	return c;
-}
-
-/* With a dot in the place of the colon the number would be taken for the counter. */
-static struct counter *
-check_self(lua_State *L, const char *function)
-{
-	struct counter *c = this_counter(L);
-
-	if (lua_topointer(L, 1) != c->self)
-		luaL_error(L, "calling '%s' on bad self (it is called as counter:%s(...))", function, function);
-	return c;
-}
-
-/* Lua would not know the name of the function, which is a field of an object, from everywhere. */
-static int
-bad_value(lua_State *L, const char *function, const char *why)
-{
-	return luaL_error(L, "bad argument #1 to '%s' (%s)", function, why);
-}
-
-static lua_Number
-number_value(lua_State *L, const char *function)
-{
-	if (!lua_isnumber(L, 2))
-		(void)bad_value(L, function, lua_pushfstring(L, "number expected, got %s",
-		    luaL_typename(L, 2)));
-	return lua_tonumber(L, 2);
-}
-
-static uint64_t
-integer_value(lua_State *L, const char *function)
-{
-	lua_Number n;
-
-#if KS_LUA_INTEGERS
-	int is_integer;
-	lua_Integer i = lua_tointegerx(L, 2, &is_integer);
-
-	if (is_integer)
-		return (uint64_t)i;
-#endif
-	n = number_value(L, function);
-	if (!(n > -9223372036854775809.0 && n < 18446744073709551616.0))
-		(void)bad_value(L, function, "number out of range");
-	if (n != floor(n))
-		(void)bad_value(L, function, "number has no integer representation");
-	return n < 0 ? (uint64_t)(int64_t)n : (uint64_t)n;
-}
-
-/* add(self [, n = 1]) */
-static int
-counter_add(lua_State *L)
-{
-	struct counter *c;
-
-#if KS_LUA_INTEGERS
-	int is_integer;
-	lua_Integer n = lua_tointegerx(L, 2, &is_integer);
-
-	/* Behind a dot there is no second argument: looking at the first would be a tenth of the call. */
-	if (is_integer) {
-		c = this_counter(L);
-		kstat_counter_add(c->cell, (uint64_t)n);
-		return 0;
-	}
-#endif
-	c = check_self(L, "add");
-	kstat_counter_add(c->cell, lua_isnoneornil(L, 2) ? 1 : integer_value(L, "add"));
-	return 0;
-}
-
-/* set(self, value) */
-static int
-counter_set(lua_State *L)
-{
-	struct counter *c = check_self(L, "set");
-
-	if (c->is_double)
-		kstat_counter_set_double(c->cell, number_value(L, "set"));
-	else
-		kstat_counter_set(c->cell, integer_value(L, "set"));
-	return 0;
-}
-
-/* max(self, value) */
-static int
-counter_max(lua_State *L)
-{
-	struct counter *c = check_self(L, "max");
-
-	kstat_counter_max(c->cell, integer_value(L, "max"));
-	return 0;
-}
-
-/* reclaim(kstat, stat) -> integer | nil, message, errno */
-static int
-box_reclaim(lua_State *L)
-{
-	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
-	int64_t taken;
-
-	if (kstat_counter_reclaim(b->ksp, luaL_checkstring(L, 2), &taken) != 0)
-		return ks_lua_fail(L);
-	ks_lua_pushi64(L, taken);
-	return 1;
-}
-
-/* counter(kstat, stat, is_double, object) -> the object's add, set, max | nil, message, errno */
-static int
-box_counter(lua_State *L)
-{
-	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
-	const char *stat = luaL_checkstring(L, 2);
-	struct counter *c = ks_lua_newuserdata(L, sizeof(*c));
-
-	c->box = b;
-	c->forks = ks_forks;
-	c->is_double = lua_toboolean(L, 3);
-	luaL_checktype(L, 4, LUA_TTABLE);
-	c->self = lua_topointer(L, 4);
-	strncpy(c->stat, stat, sizeof(c->stat) - 1);
-	c->cell = kstat_counter_own(b->ksp, stat, NULL);
-	if (c->cell == NULL)
-		return ks_lua_fail(L);
-	lua_newtable(L);
-	lua_pushvalue(L, 1);
-	lua_rawseti(L, -2, 1);
-	ks_lua_setuservalue(L, -2);
-	lua_pushvalue(L, -1);
-	lua_pushcclosure(L, counter_add, 1);
-	lua_pushvalue(L, -2);
-	lua_pushcclosure(L, counter_set, 1);
-	lua_pushvalue(L, -3);
-	lua_pushcclosure(L, counter_max, 1);
-	return 3;
 }
 
 /* --- queues, timers, histograms: closures over their address --------------------------------------- */
@@ -788,9 +600,6 @@ static const luaL_Reg module_functions[] = {
 	{ "install", box_install },
 	{ "delete", box_delete },
 	{ "store", box_store },
-	{ "cell", box_cell },
-	{ "counter", box_counter },
-	{ "reclaim", box_reclaim },
 	{ "methods", box_methods },
 	{ "failure", failure },
 	{ "functions", functions },
@@ -807,6 +616,7 @@ ks_lua_add_publish(lua_State *L)
 	lua_pop(L, 2);
 	lua_newtable(L);
 	ks_lua_setfuncs(L, module_functions);
+	ks_lua_add_publish_counter(L);
 	ks_lua_add_publish_blob(L);
 	lua_setfield(L, -2, "publish");
 }

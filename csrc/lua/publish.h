@@ -27,7 +27,8 @@ struct ks_lua_published *ks_lua_checkpublished(lua_State *L, int i);
 /* Pushes a new one, without a kstat yet; the segment is at index 1. */
 struct ks_lua_published *ks_lua_newpublished(lua_State *L, struct ks_lua_segment *s);
 
-/* publish_blob.c: its functions, entered into the table on top. */
+/* The functions of publish_counter.c and publish_blob.c, entered into the table on top. */
+void ks_lua_add_publish_counter(lua_State *L);
 void ks_lua_add_publish_blob(lua_State *L);
 
 #endif

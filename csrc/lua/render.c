@@ -162,48 +162,6 @@ distribution(lua_State *L)
 	return 1;
 }
 
-/* The open file at index i; NULL for any other value. */
-static FILE *
-open_file(lua_State *L, int i)
-{
-#if LUA_VERSION_NUM >= 502
-	const luaL_Stream *stream = ks_lua_testudata(L, i, LUA_FILEHANDLE);
-
-	return stream != NULL && stream->closef != NULL ? stream->f : NULL;
-#else
-	FILE *const *file = ks_lua_testudata(L, i, LUA_FILEHANDLE);
-
-	return file != NULL ? *file : NULL;
-#endif
-}
-
-/*
- * flush(file) -> true | nil, message, errno. As its method, and it tells what print() says nothing of:
- * something that was written before did not get there (errno 0).
- */
-static int
-flush(lua_State *L)
-{
-	FILE *file = open_file(L, 1);
-
-	if (file == NULL) {
-		lua_settop(L, 1);
-		lua_getfield(L, 1, "flush");
-		lua_pushvalue(L, 1);
-		lua_call(L, 1, 3);
-		return 3;
-	}
-	errno = 0;
-	if (fflush(file) == 0 && !ferror(file)) {
-		lua_pushboolean(L, 1);
-		return 1;
-	}
-	lua_pushnil(L);
-	lua_pushstring(L, errno != 0 ? strerror(errno) : "some of it could not be written");
-	lua_pushinteger(L, errno);
-	return 3;
-}
-
 void
 ks_lua_add_render(lua_State *L)
 {
@@ -213,6 +171,4 @@ ks_lua_add_render(lua_State *L)
 	lua_setfield(L, -2, "json_string");
 	lua_pushcfunction(L, render);
 	lua_setfield(L, -2, "render");
-	lua_pushcfunction(L, flush);
-	lua_setfield(L, -2, "flush");
 }

@@ -81,27 +81,6 @@ is_sharded(const struct ks_provider *p, const kstat_named_t *kn)
 	    (m == NULL || m->kind == KS_KIND_COUNTER || (m->flags & KSTAT2_NVMF_PARTS));
 }
 
-/* A number as its 64-bit cell. */
-static uint64_t
-cell_of(const kstat_named_t *kn)
-{
-	double d = kn->data_type == KSTAT_DATA_FLOAT ? (double)kn->value.f : kn->value.d;
-	uint64_t bits;
-
-	switch (kn->data_type) {
-	case KSTAT_DATA_INT32:
-		return (uint64_t)(int64_t)kn->value.i32;
-	case KSTAT_DATA_UINT32:
-		return kn->value.ui32;
-	case KSTAT_DATA_FLOAT:
-	case KSTAT_DATA_DOUBLE:
-		memcpy(&bits, &d, sizeof(bits));
-		return bits;
-	default:
-		return kn->value.ui64;
-	}
-}
-
 /* The rows of cells at the start of the data, and who claimed each. */
 static char *
 add_rows(struct ks_seg_image *im, uint32_t ncells, uint32_t shards)
@@ -153,7 +132,7 @@ lay_out_named(struct ks_seg_image *im, const struct ks_provider *p)
 	if (row == NULL && ncells > 0)
 		return ks_fail(ENOMEM, "out of memory");
 	for (uint_t i = 0; i < p->ks.ks_ndata; i++) {
-		uint64_t bits = is_number(kn[i].data_type) ? cell_of(&kn[i]) : 0;
+		uint64_t bits = is_number(kn[i].data_type) ? ks_seg_cell_of(&kn[i]) : 0;
 
 		if (kn[i].name[0] == '\0')
 			return ks_fail(EINVAL, "value %u has no name", i);

@@ -171,6 +171,27 @@ struct ks_seg_timer {
 	int64_t elapsed_time, min_time, max_time, start_time, stop_time;
 };
 
+/* A number as its 64-bit cell. */
+static inline uint64_t
+ks_seg_cell_of(const kstat_named_t *kn)
+{
+	uint64_t bits;
+	double d;
+
+	switch (kn->data_type) {
+	case KSTAT_DATA_INT32:
+		return (uint64_t)(int64_t)kn->value.i32;
+	case KSTAT_DATA_UINT32:
+		return kn->value.ui32;
+	case KSTAT_DATA_FLOAT:
+		d = (double)kn->value.f;
+		memcpy(&bits, &d, sizeof(bits));
+		return bits;
+	default:
+		return kn->value.ui64;
+	}
+}
+
 static inline uint64_t
 ks_seg_header_check(const struct ks_seg_header *h)
 {

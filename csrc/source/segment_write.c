@@ -254,26 +254,6 @@ commit_all(struct writing *w)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-static uint64_t
-cell_of(const kstat_named_t *kn)
-{
-	uint64_t bits;
-	double d;
-
-	switch (kn->data_type) {
-	case KSTAT_DATA_INT32:
-		return (uint64_t)(int64_t)kn->value.i32;
-	case KSTAT_DATA_UINT32:
-		return kn->value.ui32;
-	case KSTAT_DATA_FLOAT:
-		d = (double)kn->value.f;
-		memcpy(&bits, &d, sizeof(bits));
-		return bits;
-	default:
-		return kn->value.ui64;
-	}
-}
-
 static int
 write_numbers(const struct writing *w)
 {
@@ -281,7 +261,7 @@ write_numbers(const struct writing *w)
 
 	for (uint32_t i = 0; i < k->e.nfields; i++) {
 		const struct ks_seg_field *field = &k->fields[i];
-		uint64_t v = cell_of(&w->values[i]), first;
+		uint64_t v = ks_seg_cell_of(&w->values[i]), first;
 
 		if (field->storage == KS_STORE_RECORD)
 			continue;

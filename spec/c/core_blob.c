@@ -22,16 +22,7 @@
 #include "provider/blob_layout.h"
 #include "provider/publish.h"
 #include "source/source.h"
-
-static int checks, failures;
-
-#define CHECK(expr) do { \
-		checks++; \
-		if (!(expr)) { \
-			failures++; \
-			printf("line %d: not so: %s (%s)\n", __LINE__, #expr, kstat_errmsg()); \
-		} \
-	} while (0)
+#include "check.h"
 
 static kstat_ctl_t *kc; /* over segments */
 static kstat_pub_t *pub;

@@ -21,16 +21,7 @@
 #include "provider/publish.h"
 #include "provider/segment_dir.h"
 #include "source/source.h"
-
-static int checks, failures;
-
-#define CHECK(expr) do { \
-		checks++; \
-		if (!(expr)) { \
-			failures++; \
-			printf("line %d: not so: %s (%s)\n", __LINE__, #expr, kstat_errmsg()); \
-		} \
-	} while (0)
+#include "check.h"
 
 static kstat_ctl_t *kc;
 

@@ -9,16 +9,7 @@
 #include <string.h>
 
 #include <kstat_provider.h>
-
-static int checks, failures;
-
-#define CHECK(expr) do { \
-		checks++; \
-		if (!(expr)) { \
-			failures++; \
-			printf("line %d: not so: %s (%s)\n", __LINE__, #expr, kstat_errmsg()); \
-		} \
-	} while (0)
+#include "check.h"
 
 static kstat_ctl_t *kc;
 
