@@ -61,31 +61,17 @@ struct facts {
 	struct ks_values vals;
 };
 
-/* Path of something of a unit below /sys; there a slash in a name is an exclamation mark. */
-static void
-unit_path(char *to, size_t size, const char *dir, const struct ks_unit *unit, const char *file)
-{
-	char key[KS_UNIT_NAME];
-
-	ks_name_set(key, sizeof(key), unit->key, strlen(unit->key));
-	for (char *s = key; *s != '\0'; s++) {
-		if (*s == '/')
-			*s = '!';
-	}
-	(void)snprintf(to, size, "%s/%s%s", dir, key, file);
-}
-
 static void
 block_path(char *to, size_t size, const struct ks_unit *unit, const char *file)
 {
-	unit_path(to, size, "block", unit, file);
+	ks_disk_path(to, size, "block", unit->key, file);
 }
 
 /* There partitions stand beside disks. */
 static void
 class_path(char *to, size_t size, const struct ks_unit *unit, const char *file)
 {
-	unit_path(to, size, "class/block", unit, file);
+	ks_disk_path(to, size, "class/block", unit->key, file);
 }
 
 static bool

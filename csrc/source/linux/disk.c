@@ -45,6 +45,18 @@ static const struct ks_field detail_fields[] = {
 	KS_FIELD_END
 };
 
+void
+ks_disk_path(char *to, size_t size, const char *dir, const char *disk, const char *file)
+{
+	size_t n = (size_t)snprintf(to, size, "%s/", dir);
+
+	(void)snprintf(to + n, size - n, "%s%s", disk, file);
+	for (size_t i = n; to[i] != '\0' && i < n + strlen(disk); i++) {
+		if (to[i] == '/')
+			to[i] = '!';
+	}
+}
+
 /* --- reading --------------------------------------------------------------------- */
 
 /* Takes the columns of a line; a negative number, which some kernels print, counts as 0. */
@@ -122,9 +134,12 @@ find_again(struct ks_unit *unit, const struct ks_image *im)
 static int
 columns_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t c[D_COUNT])
 {
-	const struct ks_image *im = ks_linux_image(lx, KS_IMG_DISKSTATS);
+	const struct ks_image *im;
 	struct ks_text all, line, name;
 
+	if (ks_own_line(lx, unit, &line))
+		return (int)columns(line, c);
+	im = ks_linux_image(lx, KS_IMG_DISKSTATS);
 	if (im == NULL)
 		return -1;
 	if (unit->seq != im->seq && !find_again(unit, im) && lx->diskstats_seq != im->seq) {
@@ -215,19 +230,6 @@ static const struct ks_field err_fields[] = {
 	KS_FIELD_END
 };
 
-/* Path of something of a disk below /sys; there an exclamation mark stands for a slash in names. */
-static void
-sys_path(char *to, size_t size, const char *dir, const char *disk, const char *file)
-{
-	size_t n = (size_t)snprintf(to, size, "%s/", dir);
-
-	(void)snprintf(to + n, size - n, "%s%s", disk, file);
-	for (size_t i = n; to[i] != '\0' && i < n + strlen(disk); i++) {
-		if (to[i] == '/')
-			to[i] = '!';
-	}
-}
-
 /* The extra of a disk: what never changes while it is there, looked up at the first need. */
 struct inventory {
 	bool known;
@@ -243,7 +245,7 @@ first_text(const struct ks_linux *lx, const struct ks_unit *unit, const char *co
 	char path[256];
 
 	for (; *names != NULL; names++) {
-		sys_path(path, sizeof(path), "block", unit->key, *names);
+		ks_disk_path(path, sizeof(path), "block", unit->key, *names);
 		if (ks_file_small(&lx->root[KS_ROOT_SYS], path, to, size) > 0 && strncmp(to, "0x", 2) != 0)
 			return;
 	}
@@ -257,7 +259,7 @@ scsi_serial(const struct ks_linux *lx, const struct ks_unit *unit, char *to, siz
 	char path[256], page[260], *s;
 	int n, len;
 
-	sys_path(path, sizeof(path), "block", unit->key, "/device/vpd_pg80");
+	ks_disk_path(path, sizeof(path), "block", unit->key, "/device/vpd_pg80");
 	n = ks_file_small(&lx->root[KS_ROOT_SYS], path, page, sizeof(page));
 	if (n <= 4)
 		return;
@@ -275,7 +277,7 @@ scsi_counter(const struct ks_linux *lx, const struct ks_unit *unit, const char *
 {
 	char path[256], text[32];
 
-	sys_path(path, sizeof(path), "block", unit->key, name);
+	ks_disk_path(path, sizeof(path), "block", unit->key, name);
 	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, text, sizeof(text)) < 3 ||
 	    strncmp(text, "0x", 2) != 0)
 		return false;
@@ -299,7 +301,7 @@ take_inventory(const struct ks_linux *lx, const struct ks_unit *unit, struct inv
 	first_text(lx, unit, serials, inv->serial, sizeof(inv->serial));
 	if (inv->serial[0] == '\0')
 		scsi_serial(lx, unit, inv->serial, sizeof(inv->serial));
-	sys_path(path, sizeof(path), "block", unit->key, "/device/ioerr_cnt");
+	ks_disk_path(path, sizeof(path), "block", unit->key, "/device/ioerr_cnt");
 	inv->counts = ks_linux_exists(lx, KS_ROOT_SYS, path);
 	inv->known = true;
 }
@@ -329,7 +331,7 @@ read_err(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	have_text(&vals, E_PRODUCT, inv->product);
 	have_text(&vals, E_REVISION, inv->revision);
 	have_text(&vals, E_SERIAL, inv->serial);
-	sys_path(path, sizeof(path), "block", unit->key, "/size");
+	ks_disk_path(path, sizeof(path), "block", unit->key, "/size");
 	if (ks_file_u64(&lx->root[KS_ROOT_SYS], path, &v) == 0)
 		ks_have(&vals, E_SIZE, v * SECTOR);
 	ks_fields_add(r, err_fields, &vals);
@@ -416,7 +418,7 @@ identity(const struct ks_linux *lx, const struct ks_text *name)
 	struct stat st;
 
 	ks_name_set(key, sizeof(key), name->p, ks_text_size(name));
-	sys_path(path, sizeof(path), "class/block", key, "");
+	ks_disk_path(path, sizeof(path), "class/block", key, "");
 	if (lx->root[KS_ROOT_SYS].fd < 0 ||
 	    fstatat(lx->root[KS_ROOT_SYS].fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return 0;
@@ -440,7 +442,7 @@ set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, const 
 	unit->parts = 1u << PART_DISK | 1u << PART_DETAIL;
 	if (!ks_scan_wants(lx->scan, NULL, parts[PART_ERR].class_))
 		return 0;
-	sys_path(path, sizeof(path), "block", unit->key, "/device");
+	ks_disk_path(path, sizeof(path), "block", unit->key, "/device");
 	if (!ks_linux_exists(lx, KS_ROOT_SYS, path))
 		return 0;
 	unit->extra = calloc(1, sizeof(struct inventory));
@@ -458,6 +460,7 @@ scan_disks(struct ks_linux *lx, struct ks_units *units)
 	const struct ks_image *im;
 	uint32_t disk = UINT32_MAX; /* slot of the last one that is not a partition */
 	struct ks_text all, line, name;
+	int changed;
 	bool fresh;
 
 	/* Every disk and partition that comes or goes is an event. */
@@ -488,7 +491,10 @@ scan_disks(struct ks_linux *lx, struct ks_units *units)
 	}
 	if (im != NULL)
 		lx->diskstats_seq = im->seq;
-	return ks_units_end(units);
+	changed = ks_units_end(units);
+	if (changed)
+		ks_own_close(&lx->own);
+	return changed;
 }
 
 const struct ks_subsystem ks_linux_disk = { parts, scan_disks, NULL };

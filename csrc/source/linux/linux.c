@@ -71,23 +71,32 @@ static const struct {
 
 /* --- files ------------------------------------------------------------------ */
 
-const struct ks_image *
-ks_linux_try(struct ks_linux *lx, enum ks_image_id id)
+int
+ks_linux_fetch(struct ks_linux *lx, struct ks_image *im)
 {
-	struct ks_image *im = &lx->image[id];
-
 	if (im->round != lx->round ||
 	    gethrtime() - im->taken > MAX_AGE + MAX_AGE_OF_READING * im->took) {
 		im->round = lx->round;
 		(void)ks_image_read(im, &lx->root[im->root]);
-		ks_linux_note_image(lx, id);
 	}
-	if (im->err != 0) {
-		errno = im->err;
+	if (im->err == 0 && (lx->taken == 0 || im->taken < lx->taken))
+		lx->taken = im->taken;
+	return im->err;
+}
+
+const struct ks_image *
+ks_linux_try(struct ks_linux *lx, enum ks_image_id id)
+{
+	struct ks_image *im = &lx->image[id];
+	uint64_t seq = im->seq;
+	int err = ks_linux_fetch(lx, im);
+
+	if (im->seq != seq)
+		ks_linux_note_image(lx, id);
+	if (err != 0) {
+		errno = err;
 		return NULL;
 	}
-	if (lx->taken == 0 || im->taken < lx->taken)
-		lx->taken = im->taken;
 	return im;
 }
 
@@ -382,6 +391,7 @@ linux_close(struct ks_source *src)
 	for (size_t i = 0; i < KS_IMG_COUNT; i++)
 		ks_image_free(&lx->image[i]);
 	ks_image_free(&lx->scratch);
+	ks_own_close(&lx->own);
 	ks_linux_forget_troubles(lx);
 	for (size_t i = 0; i < KS_SUB_COUNT; i++)
 		ks_units_free(&lx->units[i]);
@@ -468,6 +478,7 @@ ks_source_linux_open(const char *proc, const char *sys)
 		lx->image[i].path = files[i].path;
 		lx->image[i].made = files[i].made;
 	}
+	ks_own_init(&lx->own);
 	proc = proc != NULL ? proc : "/proc";
 	if (open_root(&lx->root[KS_ROOT_PROC], proc, PROC_SUPER_MAGIC) != 0) {
 		int err = errno;

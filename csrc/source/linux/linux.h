@@ -15,6 +15,7 @@
 
 #include "kstat.h"
 #include "model/record.h"
+#include "source/linux/disk_own.h"
 #include "source/linux/field.h"
 #include "source/linux/image.h"
 #include "source/linux/text.h"
@@ -179,6 +180,7 @@ struct ks_linux {
 	struct ks_columns interrupts, softirqs;
 	uint64_t schedstat_seq, cpuinfo_seq, diskstats_seq, netdev_seq; /* of the image last parsed */
 	uint64_t interrupts_seq, softirqs_seq, slab_seq;
+	struct ks_own_files own; /* disk_own.c */
 	bool slab_wanted;     /* a cache was read since the last scan */
 	struct ks_values memory; /* memory.c: numbers of /proc/meminfo in pages */
 	uint64_t meminfo_seq;
@@ -202,6 +204,12 @@ const struct ks_image *ks_linux_image(struct ks_linux *lx, enum ks_image_id id);
 
 /* The same; NULL without a message where the caller can do without the file. */
 const struct ks_image *ks_linux_try(struct ks_linux *lx, enum ks_image_id id);
+
+/*
+ * The same for an image that is none of these: reads it if this round has not, and keeps its time
+ * for the snaptime. 0 or an errno.
+ */
+int ks_linux_fetch(struct ks_linux *lx, struct ks_image *im);
 
 /* For scans: NULL if the file is not there; if it is unreadable the person is told, once. */
 const struct ks_image *ks_linux_scan_image(struct ks_linux *lx, enum ks_image_id id);
@@ -255,6 +263,9 @@ bool ks_linux_uptime(struct ks_linux *lx, uint64_t *centiseconds);
 
 /* unix.c: time of boot, seconds since 1970; false if not known. */
 bool ks_linux_boot_time(struct ks_linux *lx, uint64_t *seconds);
+
+/* disk.c: path of something of a disk below /sys, where "!" stands for a slash in names. */
+void ks_disk_path(char *to, size_t size, const char *dir, const char *disk, const char *file);
 
 /* memory.c: the parts of module unix that are about memory. */
 extern const struct ks_field ks_system_pages_fields[], ks_unix_vm_fields[], ks_meminfo_fields[];
