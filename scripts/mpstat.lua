@@ -10,11 +10,12 @@
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
 
-local function selector(module, name)
-  return assert(kstat.selector({ module = module, name = name, class = "misc" }))
+local function selector(module, name, instance)
+  return assert(kstat.selector({ module = module, instance = instance, name = name, class = "misc" }))
 end
 
-local cpus = selector("cpu", "sys")
+local cpus, cpu_vm = selector("cpu", "sys"), selector("cpu", "vm")
+local all_sys, all_vm = selector("unix", "sys", 0), selector("unix", "vm", 0)
 
 -- Each column's title, its width and the statistics that it adds up; those of memory are in kstats of their own.
 local COUNTS = {
@@ -25,64 +26,43 @@ local COUNTS = {
 }
 local TIMES = { { "usr", 4, "user" }, { "sys", 3, "kernel" }, { "wt", 3, "wait" }, { "idl", 3, "idle" } }
 
-local sys_figures, vm_figures = { stolen = { "delta", "cpu_ticks_stolen" } }, {}
-for _, column in ipairs(COUNTS) do
-  local figures = column.memory and vm_figures or sys_figures
-  figures[column[1]] = { "rate", column[3], column[4] }
-end
-for _, column in ipairs(TIMES) do
-  sys_figures[column[3]] = { "delta", "cpu_ticks_" .. column[3] }
-end
-sys_figures, vm_figures = kstat.figures(sys_figures), kstat.figures(vm_figures)
-
--- Turns ticks into percent.
-local function finish(row)
-  local user, kernel, wait, idle = row.user, row.kernel, row.wait, row.idle
-  local all = (user or 0) + (kernel or 0) + (wait or 0) + (idle or 0) + (row.stolen or 0)
-  if all > 0 then
-    row.usr, row.sys = user and 100 * user / all, kernel and 100 * kernel / all
-    row.wt, row.idl = wait and 100 * wait / all, idle and 100 * idle / all
+local function memory_figures()
+  local list = {}
+  for _, column in ipairs(COUNTS) do
+    list[column[1]] = column.memory and { "rate", column[3], column[4] } or nil
   end
+  return kstat.figures(list)
 end
 
-local function sum_of(list)
-  local sum = { SET = 0, sze = #list }
-  for _, row in ipairs(list) do
-    for field, n in pairs(row) do
-      if type(n) == "number" then
-        sum[field] = (sum[field] or 0) + n
-      end
-    end
+-- without: a column that comes from elsewhere.
+local function cpu_figures(without)
+  local list, all = { sze = { "count" } }, { "cpu_ticks_stolen" }
+  for _, column in ipairs(TIMES) do
+    all[#all + 1] = "cpu_ticks_" .. column[3]
   end
-  return sum
+  for _, column in ipairs(TIMES) do
+    list[column[1]] = { "percent", "cpu_ticks_" .. column[3], of = all }
+  end
+  for _, column in ipairs(COUNTS) do
+    list[column[1]] = not column.memory and column[1] ~= without and { "rate", column[3], column[4] } or nil
+  end
+  return kstat.figures(list)
 end
 
-local without_faults = {} -- CPUs whose kstat of memory is there and empty, as on Linux
-
-local function rows(d, _, _, options)
-  local list = assert(d:rows(cpus, sys_figures))
-  local whole = options.aggregate or #list == 1 -- rows that stand for the machine, of which Linux knows more
-  local machine = whole and d:lookup("unix", 0, "vm")
-  for _, row in ipairs(machine and {} or list) do
-    local i = row.instance
-    if without_faults[i] == nil then
-      local k = d:lookup("cpu", i, "vm")
-      without_faults[i] = k and not (k:get("hat_fault") or k:get("as_fault") or k:get("maj_fault"))
-    end
-    if not without_faults[i] then
-      d:figures("cpu", i, "vm", vm_figures, row)
-    end
+-- A row for each CPU, or one for all. What stands for the machine has more on Linux than a CPU has.
+local function from(options, ks)
+  local linux = ks:lookup("unix", 0, "vm") ~= nil
+  local whole = options.aggregate or #ks:select(cpus) == 1
+  local list = { { cpus, each = not options.aggregate, figures = cpu_figures(linux and whole and "csw" or nil) } }
+  if linux and whole then
+    list[2] = { all_vm, figures = memory_figures() }
+    list[3] = { all_sys, figures = kstat.figures({ csw = { "rate", "pswitch" } }) }
+  elseif options.aggregate then
+    list[2] = { cpu_vm, figures = memory_figures() }
+  elseif not linux then
+    list[2] = { { module = "cpu", instance = "row", name = "vm" }, figures = memory_figures() }
   end
-  if options.aggregate then
-    list = { sum_of(list) }
-  end
-  if machine and list[1] then
-    local row, all = machine:figures(vm_figures, list[1]), d:lookup("unix", 0, "sys")
-    row.csw = row.csw or all and all:rate("pswitch")
-  end
-  for _, row in ipairs(list) do
-    finish(row)
-  end
+  list.fields = { SET = 0 }
   return list
 end
 
@@ -107,7 +87,7 @@ end
 
 return kstat.report({
   published = false,
-  name = "mpstat", about = "What each CPU does.", columns = columns, rows = rows, squeeze = true, blank = false,
+  name = "mpstat", about = "What each CPU does.", columns = columns, from = from, squeeze = true, blank = false,
   repeat_header = 19, operands = false,
   note = "Linux does not count icsw, migr, smtx, srw and syscl, and minf and mjf only for the machine (-a); csw of " ..
     "a\nCPU needs /proc/schedstat: these are \"-\". ithr are softirqs.",
@@ -116,5 +96,5 @@ return kstat.report({
     { "p", "sets", help = "the processor set of each CPU (not known: -)" },
     { "q", "quiet", help = "no messages about changes (there are none)" },
   },
-  select = { cpus, selector("cpu", "vm"), selector("unix", "vm"), selector("unix", "sys") },
+  select = { cpus, cpu_vm, all_vm, all_sys },
 })

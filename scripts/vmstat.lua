@@ -15,80 +15,67 @@ local tool = require("kstat.tool")
 
 local MOST_DISKS = 4
 
-local function selector(module, name, class)
-  return assert(kstat.selector({ module = module, name = name, class = class }))
+local function selector(module, name, class, instance)
+  return assert(kstat.selector({ module = module, instance = instance, name = name, class = class }))
 end
 
 -- Linux counts for the machine as a whole, illumos for each CPU.
+local all_sys, all_vm = selector("unix", "sys", "misc", 0), selector("unix", "vm", "misc", 0)
 local cpu_sys, cpu_vm = selector("cpu", "sys", "misc"), selector("cpu", "vm", "misc")
 local disks = selector(nil, nil, "disk")
 local interrupts = { selector(nil, nil, "controller"), selector(nil, nil, "interrupts") }
 local PAGING = { "execpgin", "execpgout", "execfree", "anonpgin", "anonpgout", "anonfree", "fspgin", "fspgout",
   "fsfree" }
 
+local function is_linux(ks)
+  return ks:lookup("unix", 0, "vm") ~= nil
+end
+
 -- --- what the line is made of ------------------------------------------------------------------
 
-local vm_figures = kstat.figures({
-  re = { "rate", "pgrec" }, mf = { "rate", "hat_fault", "as_fault" }, pi = { "rate", "pgpgin" },
-  po = { "rate", "pgpgout" }, fr = { "rate", "dfree" }, sr = { "rate", "scan" },
-  swapin = { "rate", "swapin" }, pgswapin = { "rate", "pgswapin" },
-  swapout = { "rate", "swapout" }, pgswapout = { "rate", "pgswapout" }, pagesize = { "now", "pagesize" },
-})
+-- kb: how many a page has.
+local function memory_figures(kb)
+  return kstat.figures({ swap = { "mean", "swap_avail", scale = kb }, free = { "mean", "freemem", scale = kb } })
+end
 
-local paging_figures -- made when they are first needed
-local function figures_of_paging()
+local function paging_figures(kb)
   local list = {
-    re = { "rate", "pgrec" }, mf = { "rate", "hat_fault", "as_fault" }, fr = { "rate", "dfree" },
-    sr = { "rate", "scan" }, pagesize = { "now", "pagesize" },
+    re = { "rate", "pgrec" }, mf = { "rate", "hat_fault", "as_fault" }, fr = { "rate", "dfree", scale = kb },
+    sr = { "rate", "scan" },
   }
   for _, statistic in ipairs(PAGING) do
-    list[statistic] = { "rate", statistic }
+    list[statistic] = { "rate", statistic, scale = kb }
   end
   return kstat.figures(list)
 end
 
--- unit: in which the times of the CPUs are counted.
-local made
-local function sys_figures(unit)
-  made = made or kstat.figures({
-    ["in"] = { "rate", "intr" }, syscall = { "rate", "syscall" }, cs = { "rate", "pswitch" },
-    user = { "delta", unit .. "user" }, kernel = { "delta", unit .. "kernel" },
-    idle = { "delta", unit .. "idle", unit .. "wait" }, stolen = { "delta", unit .. "stolen" },
+local function vm_figures(kb, linux)
+  return kstat.figures({
+    re = { "rate", "pgrec" }, mf = { "rate", "hat_fault", "as_fault" }, sr = { "rate", "scan" },
+    pi = { "rate", "pgpgin", scale = kb }, po = { "rate", "pgpgout", scale = kb },
+    fr = { "rate", "dfree", scale = kb },
+    si = { "rate", linux and "pgswapin" or "swapin" }, so = { "rate", linux and "pgswapout" or "swapout" },
   })
-  return made -- one machine has one unit
 end
 
-local memory_figures = kstat.figures({ swap = { "mean", "swap_avail" }, free = { "mean", "freemem" } })
-local queue_figures = kstat.figures({
-  r = { "mean", "runque" }, b = { "mean", "waiting" }, w = { "mean", "swpque" },
-})
-
--- Adds figures of every kstat that the selector finds; of none the row stays what it is.
-local function add_all(row, d, spec, figures)
-  for k in d:each(spec) do
-    row = k:figures(figures, row)
-  end
-  return row
+-- unit: in which the times of the CPUs are counted.
+local function sys_figures(unit)
+  local user, kernel = unit .. "user", unit .. "kernel"
+  local idle, wait = unit .. "idle", unit .. "wait"
+  local all = { user, kernel, idle, wait, unit .. "stolen" }
+  return kstat.figures({
+    ["in"] = { "rate", "intr" }, syscall = { "rate", "syscall" }, cs = { "rate", "pswitch" },
+    us = { "percent", user, of = all }, sy = { "percent", kernel, of = all },
+    id = { "percent", idle, wait, of = all },
+  })
 end
 
--- The means of a kstat of sums; where no second ended in the interval the last ones stand.
-local last = {}
-local function means_of(d, name, figures)
-  local means = d:figures("unix", 0, name, figures) or {}
-  if next(means) or not d:lookup("unix", 0, name) then
-    last[name] = means
-  end
-  return last[name] or means
+-- Linux counts no threads that are swapped out.
+local function queue_figures(linux)
+  return kstat.figures({
+    r = { "mean", "runque" }, b = { "mean", "waiting" }, w = not linux and { "mean", "swpque" } or nil,
+  })
 end
-
--- Turns figures in pages into KB.
-local function in_kilobytes(row, names, per_page)
-  for _, name in ipairs(names) do
-    row[name] = row[name] and row[name] * per_page
-  end
-end
-
--- --- the line -------------------------------------------------------------------------------
 
 local function choose_disks(options, ks)
   local chosen = {}
@@ -116,43 +103,47 @@ local function short_name(k)
   return k.name:sub(1, 1) .. k.instance % 10
 end
 
-local shown = {} -- the disks
+local shown -- the disks
 
-local PAGES = { "swap", "free", "fr", "pi", "po", "de" }
+local function show_disks(options, ks)
+  shown = {}
+  for i, k in ipairs(choose_disks(options, ks)) do
+    shown[i] = { module = k.module, instance = k.instance, name = k.name, field = "disk" .. i, short = short_name(k) }
+  end
+end
 
-local function line(d, options)
-  paging_figures = paging_figures or options.paging and figures_of_paging()
-  local figures = options.paging and paging_figures or vm_figures
-  local row = d:figures("unix", 0, "vm", figures) -- Linux
-  local linux = row ~= nil
-  row = row or add_all({}, d, cpu_vm, figures)
-  local per_page = (row.pagesize or 4096) / 1024
-  local memory = means_of(d, "vminfo", memory_figures)
-  row.swap, row.free = memory.swap, memory.free
-  local misc = not linux and d:lookup("unix", 0, "system_misc")
-  row.de = misc and misc:now():get("deficit") or nil
-  in_kilobytes(row, PAGES, per_page)
+-- The sources of the line.
+local function from(options, ks)
+  if options.interrupts or options.summary then
+    return nil
+  end
+  local linux = is_linux(ks)
+  local kb = (linux and ks:lookup("unix", 0, "vm"):get("pagesize") or 4096) / 1024
+  local vm = linux and all_vm or cpu_vm
+  local list = {
+    { vm, figures = options.paging and paging_figures(kb) or vm_figures(kb, linux) },
+    { selector("unix", "vminfo", "vm", 0), figures = memory_figures(kb) },
+  }
+  if not linux then
+    list[3] = {
+      selector("unix", "system_misc", "misc"), figures = kstat.figures({ de = { "now", "deficit", scale = kb } }),
+    }
+  end
   if options.paging then
-    in_kilobytes(row, PAGING, per_page)
-    return row
+    return list
   end
-  local queues = means_of(d, "sysinfo", queue_figures)
-  row.r, row.b, row.w = queues.r, queues.b, not linux and queues.w or nil
-  row.si, row.so = row.swapin or row.pgswapin, row.swapout or row.pgswapout
-  if linux then
-    d:figures("unix", 0, "sys", sys_figures("cpu_nsec_"), row)
-  else
-    add_all(row, d, cpu_sys, sys_figures("cpu_ticks_"))
-  end
-  local all = row.user and row.kernel and row.idle and row.user + row.kernel + row.idle + (row.stolen or 0)
-  if all and all > 0 then
-    row.us, row.sy, row.id = 100 * row.user / all, 100 * row.kernel / all, 100 * row.idle / all
-  end
+  list[#list + 1] = { selector("unix", "sysinfo", "misc", 0), figures = queue_figures(linux) }
+  list[#list + 1] = {
+    linux and all_sys or cpu_sys, figures = sys_figures(linux and "cpu_nsec_" or "cpu_ticks_"),
+  }
+  show_disks(options, ks)
   for _, disk in ipairs(shown) do
-    disk.figures = disk.figures or kstat.figures({ [disk.field] = { "rate", "reads", "writes" } })
-    d:figures(disk.module, disk.instance, disk.name, disk.figures, row)
+    list[#list + 1] = {
+      { module = disk.module, instance = disk.instance, name = disk.name },
+      figures = kstat.figures({ [disk.field] = { "rate", "reads", "writes" } }),
+    }
   end
-  return row
+  return list
 end
 
 -- Titles, the fields they show and their widths.
@@ -169,7 +160,7 @@ local PAGING_COLUMNS = {
 }
 local SWAPPING = { re = "si", mf = "so" }
 
-local function columns(options, ks)
+local function columns(options)
   if options.interrupts then
     return {
       { "interrupt", width = 12 }, { "total", width = 10, format = "%.0f" }, { "rate", width = 8, format = "%.0f" },
@@ -179,10 +170,6 @@ local function columns(options, ks)
       { "", "count", key = "count", width = 9, format = "%.0f", align = "right" },
       { "", "what", key = "what", width = 1, align = "left" },
     }
-  end
-  shown = {}
-  for i, k in ipairs(not options.paging and choose_disks(options, ks) or {}) do
-    shown[i] = { module = k.module, instance = k.instance, name = k.name, field = "disk" .. i, short = short_name(k) }
   end
   local list = {}
   for i, c in ipairs(options.paging and PAGING_COLUMNS or CLASSIC) do
@@ -265,9 +252,11 @@ local function count(kstats, statistic, other)
 end
 
 local function summary_rows(d)
-  local sys, vm = d:lookup("unix", 0, "sys"), d:lookup("unix", 0, "vm")
-  local linux = sys and vm
-  sys, vm = linux and { sys } or d:select(cpu_sys), linux and { vm } or d:select(cpu_vm)
+  local sys, vm = d:select(all_sys), d:select(all_vm)
+  local linux = sys[1] and vm[1]
+  if not linux then
+    sys, vm = d:select(cpu_sys), d:select(cpu_vm)
+  end
   local names = d:lookup("unix", 0, "ncstats")
   local rows = {}
   for i, entry in ipairs(SUMMARY) do
@@ -317,13 +306,8 @@ return kstat.report({
       not options.summary and not options.paging and disks or nil,
     }
   end,
-  heading = heading, columns = columns, squeeze = true, repeat_header = 19, blank = false,
+  heading = heading, columns = columns, from = from, squeeze = true, repeat_header = 19, blank = false,
   rows = function(d, _, _, options)
-    if options.interrupts then
-      return interrupt_rows(d)
-    elseif options.summary then
-      return summary_rows(d)
-    end
-    return { line(d, options) }
+    return options.interrupts and interrupt_rows(d) or summary_rows(d)
   end,
 })

@@ -15,7 +15,7 @@
 
 struct term {
 	char stat[KSTAT_STRLEN];
-	size_t figure;
+	size_t sum; /* which it is added to */
 	enum ks_how how;
 };
 
@@ -33,15 +33,28 @@ struct places {
 	hrtime_t crtime;
 	uint_t ndata;
 	size_t size;
-	struct place *at; /* owned */
+	struct place *at; /* owned; one for each term */
+	struct ks_figure *mean; /* owned; those last known, one for each figure; NULL: it has no means */
 };
 
+/* What becomes of a sum over terms. */
+struct making {
+	double factor;
+	bool mean, count;
+	size_t whole; /* the sum that it is a percentage of; 0: it is none */
+};
+
+/*
+ * Sums: the n figures; then that of UPDATES, which means are divided by; then those that figures are percentages
+ * of.
+ */
 struct ks_figures {
-	size_t n;
-	struct term *term; /* owned; the figure of UPDATES, which means are divided by, is n */
+	size_t n, nsum;
+	struct making *making;  /* owned; n */
+	struct ks_figure *mine; /* owned; nsum: those of one kstat */
+	struct term *term;      /* owned */
 	size_t nterm;
-	bool *mean; /* owned; whether each figure is one */
-	bool means; /* whether any is */
+	bool means; /* whether any figure is one */
 	struct places *kstat; /* owned */
 	size_t nkstat;
 	size_t next; /* who is likely to come: reports ask in the same order at every tick */
@@ -52,14 +65,25 @@ ks_figures_new(size_t n)
 {
 	struct ks_figures *f = calloc(1, sizeof(*f));
 
-	if (f != NULL)
-		f->mean = calloc(n > 0 ? n : 1, sizeof(*f->mean));
-	if (f == NULL || f->mean == NULL) {
-		free(f);
+	if (f != NULL) {
+		f->n = n;
+		f->nsum = n + 1;
+		f->making = calloc(n > 0 ? n : 1, sizeof(*f->making));
+		f->mine = calloc(f->nsum, sizeof(*f->mine));
+	}
+	if (f == NULL || f->making == NULL || f->mine == NULL) {
+		ks_figures_free(f);
 		return ks_fail_null(ENOMEM, "out of memory");
 	}
-	f->n = n;
+	for (size_t i = 0; i < n; i++)
+		f->making[i].factor = 1;
 	return f;
+}
+
+size_t
+ks_figures_room(const struct ks_figures *f)
+{
+	return f->nsum;
 }
 
 size_t
@@ -71,8 +95,10 @@ ks_figures_count(const struct ks_figures *f)
 static void
 forget(struct ks_figures *f)
 {
-	for (size_t i = 0; i < f->nkstat; i++)
+	for (size_t i = 0; i < f->nkstat; i++) {
 		free(f->kstat[i].at);
+		free(f->kstat[i].mean);
+	}
 	f->nkstat = f->next = 0;
 }
 
@@ -84,37 +110,66 @@ ks_figures_free(struct ks_figures *f)
 	forget(f);
 	free(f->kstat);
 	free(f->term);
-	free(f->mean);
+	free(f->making);
+	free(f->mine);
 	free(f);
 }
 
+/* Adds a statistic to sum i. */
 static int
 add_term(struct ks_figures *f, size_t i, enum ks_how how, const char *stat)
 {
-	struct term *term = realloc(f->term, (f->nterm + 1) * sizeof(*term));
+	struct term *term;
 
+	if (strlen(stat) >= KSTAT_STRLEN)
+		return ks_fail(EINVAL, "statistic '%.40s': longer than %d bytes", stat, KSTAT_STRLEN - 1);
+	term = realloc(f->term, (f->nterm + 1) * sizeof(*term));
 	if (term == NULL)
 		return ks_fail(ENOMEM, "out of memory");
 	f->term = term;
 	term += f->nterm++;
-	*term = (struct term){ .figure = i, .how = how };
+	*term = (struct term){ .sum = i, .how = how };
 	memcpy(term->stat, stat, strlen(stat));
+	forget(f);
 	return 0;
 }
 
 int
 ks_figures_add(struct ks_figures *f, size_t i, enum ks_how how, const char *stat)
 {
-	if (strlen(stat) >= KSTAT_STRLEN)
-		return ks_fail(EINVAL, "statistic '%.40s': longer than %d bytes", stat, KSTAT_STRLEN - 1);
-	forget(f);
 	if (how == KS_HOW_MEAN && !f->means) {
 		if (add_term(f, f->n, KS_HOW_DELTA, UPDATES) != 0)
 			return -1;
 		f->means = true;
 	}
-	f->mean[i] = how == KS_HOW_MEAN;
+	f->making[i].mean = how == KS_HOW_MEAN;
 	return add_term(f, i, how, stat);
+}
+
+void
+ks_figures_count_kstats(struct ks_figures *f, size_t i)
+{
+	f->making[i].count = true;
+}
+
+int
+ks_figures_add_whole(struct ks_figures *f, size_t i, const char *stat)
+{
+	if (f->making[i].whole == 0) {
+		struct ks_figure *mine = realloc(f->mine, (f->nsum + 1) * sizeof(*mine));
+
+		if (mine == NULL)
+			return ks_fail(ENOMEM, "out of memory");
+		f->mine = mine;
+		f->making[i].whole = f->nsum++;
+	}
+	return add_term(f, f->making[i].whole, KS_HOW_DELTA, stat);
+}
+
+void
+ks_figures_scale(struct ks_figures *f, size_t i, double factor)
+{
+	f->making[i].factor = factor;
 }
 
 static bool
@@ -169,8 +224,8 @@ find_places(const struct ks_figures *f, const kstat_t *ksp, kstat_ctl_t *kc, str
 	}
 }
 
-/* The places of a kstat, found or made; NULL without memory. */
-static const struct place *
+/* What is remembered of a kstat, found or made; NULL without memory. */
+static struct places *
 places_of(struct ks_figures *f, const kstat_t *ksp, kstat_ctl_t *kc)
 {
 	uint64_t chain = ks_chain_serial(kc);
@@ -181,7 +236,7 @@ places_of(struct ks_figures *f, const kstat_t *ksp, kstat_ctl_t *kc)
 
 		if (is_of(&f->kstat[at], chain, ksp)) {
 			f->next = at + 1 < f->nkstat ? at + 1 : 0;
-			return f->kstat[at].at;
+			return &f->kstat[at];
 		}
 	}
 	if (f->nkstat == MOST_KSTATS)
@@ -192,13 +247,17 @@ places_of(struct ks_figures *f, const kstat_t *ksp, kstat_ctl_t *kc)
 	f->kstat = p;
 	p += f->nkstat;
 	*p = (struct places){ chain, ksp->ks_kid, ksp->ks_crtime, ksp->ks_ndata, ksp->ks_data_size,
-		calloc(f->nterm > 0 ? f->nterm : 1, sizeof(*p->at)) };
-	if (p->at == NULL)
+		calloc(f->nterm > 0 ? f->nterm : 1, sizeof(*p->at)),
+		f->means ? calloc(f->n, sizeof(*p->mean)) : NULL };
+	if (p->at == NULL || (f->means && p->mean == NULL)) {
+		free(p->at);
+		free(p->mean);
 		return NULL;
+	}
 	f->nkstat++;
 	f->next = 0;
 	find_places(f, ksp, kc, p->at);
-	return p->at;
+	return p;
 }
 
 /* What one term adds; false if nothing. */
@@ -230,16 +289,91 @@ read_term(const struct term *t, const struct place *at, const struct ks_delta *d
 	return true;
 }
 
-/* Makes means of sums. */
+/* Makes means of the sums of one kstat. Those last known stand where no second ended in the interval. */
 static void
-divide(const struct ks_figures *f, const struct ks_figure *updates, struct ks_figure *out)
+divide(struct ks_figures *f, struct ks_figure *last)
+{
+	const struct ks_figure *updates = &f->mine[f->n];
+	bool any = updates->known && updates->sum > 0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		struct ks_figure *mean = &f->mine[i];
+
+		if (!f->making[i].mean)
+			continue;
+		if (any && mean->known)
+			mean->sum = floor(mean->sum / updates->sum);
+		else
+			*mean = !any && last != NULL ? last[i] : (struct ks_figure){ 0, false };
+		if (last != NULL)
+			last[i] = *mean;
+	}
+}
+
+/* Stores the sums of one kstat in f->mine. */
+static void
+read_sums(struct ks_figures *f, const struct ks_delta *d, kstat_ctl_t *kc)
+{
+	struct places *p = kc != NULL ? places_of(f, d->now, kc) : NULL;
+	struct ks_cursor now, prev;
+
+	/* In a capture a kstat may have other statistics in each sample. */
+	if (p != NULL && ks_chain_is_replay(kc))
+		find_places(f, d->now, kc, p->at);
+	memset(f->mine, 0, f->nsum * sizeof(*f->mine));
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->making[i].count)
+			f->mine[i] = (struct ks_figure){ 1, true };
+	}
+	ks_cursor_open(&now, d->now);
+	if (!d->reset)
+		ks_cursor_open(&prev, d->prev);
+	for (size_t i = 0; i < f->nterm; i++) {
+		const struct term *t = &f->term[i];
+		struct place here = { .known = false };
+		struct ks_value v;
+		double number;
+
+		if (p == NULL && locate(&now, t->stat, &here, &v)) {
+			here.known = true;
+			here.kind = ks_delta_kind(kc, d->now, t->stat, &v);
+		}
+		if (read_term(t, p != NULL ? &p->at[i] : &here, d, &now, &prev, &number)) {
+			f->mine[t->sum].sum += number;
+			f->mine[t->sum].known = true;
+		}
+	}
+	if (f->means)
+		divide(f, p != NULL ? p->mean : NULL);
+}
+
+void
+ks_figures_add_up(struct ks_figures *f, const struct ks_delta *d, kstat_ctl_t *kc,
+    struct ks_figure *sum)
+{
+	read_sums(f, d, kc);
+	for (size_t i = 0; i < f->nsum; i++) {
+		if (f->mine[i].known) {
+			sum[i].sum += f->mine[i].sum;
+			sum[i].known = true;
+		}
+	}
+}
+
+void
+ks_figures_finish(const struct ks_figures *f, struct ks_figure *sum)
 {
 	for (size_t i = 0; i < f->n; i++) {
-		if (!f->mean[i])
-			continue;
-		out[i].known &= updates->known && updates->sum > 0;
-		if (out[i].known)
-			out[i].sum = floor(out[i].sum / updates->sum);
+		const struct making *making = &f->making[i];
+
+		if (making->whole > 0) {
+			const struct ks_figure *whole = &sum[making->whole];
+
+			sum[i].known &= whole->known && whole->sum > 0;
+			if (sum[i].known)
+				sum[i].sum = 100 * sum[i].sum / whole->sum;
+		}
+		sum[i].sum *= making->factor;
 	}
 }
 
@@ -247,33 +381,24 @@ void
 ks_figures_read(struct ks_figures *f, const struct ks_delta *d, kstat_ctl_t *kc,
     struct ks_figure *out)
 {
-	/* In a capture a kstat may have other statistics in each sample. */
-	bool remember = kc != NULL && !ks_chain_is_replay(kc);
-	const struct place *at = remember ? places_of(f, d->now, kc) : NULL;
-	struct ks_figure updates = { 0, false };
-	struct ks_cursor now, prev;
+	memset(out, 0, f->nsum * sizeof(*out));
+	ks_figures_add_up(f, d, kc, out);
+	ks_figures_finish(f, out);
+}
 
-	for (size_t i = 0; i < f->n; i++)
-		out[i] = (struct ks_figure){ 0, false };
-	ks_cursor_open(&now, d->now);
-	if (!d->reset)
-		ks_cursor_open(&prev, d->prev);
+bool
+ks_figures_are_numbers(const struct ks_figures *f, const kstat_t *ksp, kstat_ctl_t *kc)
+{
+	struct ks_cursor c;
+
+	ks_cursor_open(&c, ksp);
 	for (size_t i = 0; i < f->nterm; i++) {
-		const struct term *t = &f->term[i];
-		struct ks_figure *figure = t->figure < f->n ? &out[t->figure] : &updates;
-		struct place here = { .known = false };
+		struct place at;
 		struct ks_value v;
-		double number;
 
-		if (at == NULL && locate(&now, t->stat, &here, &v)) {
-			here.known = true;
-			here.kind = ks_delta_kind(kc, d->now, t->stat, &v);
-		}
-		if (read_term(t, at != NULL ? &at[i] : &here, d, &now, &prev, &number)) {
-			figure->sum += number;
-			figure->known = true;
-		}
+		if (locate(&c, f->term[i].stat, &at, &v) &&
+		    ks_delta_kind(kc, ksp, f->term[i].stat, &v) == KS_KIND_TEXT)
+			return false;
 	}
-	if (f->means)
-		divide(f, &updates, out);
+	return true;
 }

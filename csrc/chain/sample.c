@@ -121,29 +121,51 @@ copy_kstat(const kstat_t *from, bool with_data)
 	return to;
 }
 
-const kstat_t *
-ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp)
+/* Adds a copy of a kstat that is not in the sample yet. */
+static const kstat_t *
+add_copy(struct ks_sample *s, kstat_ctl_t *kc, const kstat_t *ksp, bool with_data)
 {
-	uint32_t *slot = slot_of(s, ksp->ks_module, ksp->ks_instance, ksp->ks_name);
 	kstat_t *copy;
+	uint32_t *slot;
 
-	/* One of the same name that is another kstat (a capture may hold such) is added too. */
-	if (*slot != 0 && s->ksp[*slot - 1]->ks_kid == ksp->ks_kid)
-		return s->ksp[*slot - 1];
-	if (s->n == s->cap) {
-		if (grow(s) != 0)
-			return NULL;
-		slot = slot_of(s, ksp->ks_module, ksp->ks_instance, ksp->ks_name);
-	}
-	copy = copy_kstat(ksp, kstat_read(kc, ksp, NULL) >= 0);
+	if (s->n == s->cap && grow(s) != 0)
+		return NULL;
+	copy = copy_kstat(ksp, with_data);
 	if (copy == NULL)
 		return NULL;
+	slot = slot_of(s, ksp->ks_module, ksp->ks_instance, ksp->ks_name);
 	if (*slot == 0)
 		*slot = (uint32_t)s->n + 1;
 	s->ksp[s->n++] = copy;
 	if (ks_chain_is_replay(kc) && copy->ks_snaptime > s->taken)
 		s->taken = copy->ks_snaptime;
 	return copy;
+}
+
+/* The copy that the sample has; NULL if there is none. */
+static const kstat_t *
+copy_of(const struct ks_sample *s, const kstat_t *ksp)
+{
+	const kstat_t *k = ks_sample_lookup(s, ksp->ks_module, ksp->ks_instance, ksp->ks_name);
+
+	/* One of the same name that is another kstat (a capture may hold such) is added too. */
+	return k != NULL && k->ks_kid == ksp->ks_kid ? k : NULL;
+}
+
+const kstat_t *
+ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp)
+{
+	const kstat_t *copy = copy_of(s, ksp);
+
+	return copy != NULL ? copy : add_copy(s, kc, ksp, kstat_read(kc, ksp, NULL) >= 0);
+}
+
+const kstat_t *
+ks_sample_keep(struct ks_sample *s, kstat_ctl_t *kc, const kstat_t *ksp)
+{
+	const kstat_t *copy = copy_of(s, ksp);
+
+	return copy != NULL ? copy : add_copy(s, kc, ksp, ksp->ks_data != NULL);
 }
 
 int

@@ -1,6 +1,7 @@
 /* figures.c - several sums over a kstat of a difference in one call. SPDX-License-Identifier: MIT */
 #include "chain/figures.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "kstat.h"
@@ -14,18 +15,46 @@
 /* Its associated table holds the names of the figures, in their order. */
 struct figures {
 	struct ks_figures *f; /* owned; NULL: collected */
-	struct ks_figure out[]; /* room for what is read */
+	struct ks_figure *out; /* owned; room for what is read */
 };
 
-/* Adds the statistics of figure i, { how, statistic, ... } on top of the stack. */
+/* Adds the fields `scale` and `of` of figure i, on top of the stack. */
+static void
+add_fields(lua_State *L, struct figures *u, size_t i, enum ks_how how, const char *name)
+{
+	size_t n;
+
+	lua_getfield(L, -1, "scale");
+	if (!lua_isnil(L, -1)) {
+		if (lua_type(L, -1) != LUA_TNUMBER)
+			luaL_error(L, "figure '%s': scale: a number expected", name);
+		ks_figures_scale(u->f, i, lua_tonumber(L, -1));
+	}
+	lua_getfield(L, -2, "of");
+	n = lua_istable(L, -1) ? ks_lua_rawlen(L, -1) : 0;
+	if ((how == KS_HOW_PERCENT) != (n > 0))
+		luaL_error(L, how == KS_HOW_PERCENT ? "figure '%s': of = { statistic, ... } expected" :
+		    "figure '%s': only a percentage is one of something", name);
+	for (size_t k = 1; k <= n; k++) {
+		lua_rawgeti(L, -1, (int)k);
+		if (lua_type(L, -1) != LUA_TSTRING)
+			luaL_error(L, "figure '%s': of: the name of a statistic expected", name);
+		if (ks_figures_add_whole(u->f, i, lua_tostring(L, -1)) != 0)
+			luaL_error(L, "figure '%s': %s", name, kstat_errmsg());
+		lua_pop(L, 1);
+	}
+	lua_pop(L, 2);
+}
+
+/* Adds the statistics of figure i, { how, statistic, ..., of = , scale = } on top of the stack. */
 static void
 add_figure(lua_State *L, struct figures *u, size_t i, const char *name)
 {
-	static const char *const hows[] = { "rate", "delta", "now", "mean", NULL };
+	static const char *const hows[] = { "rate", "delta", "now", "mean", "percent", "count", NULL };
 	size_t n = lua_istable(L, -1) ? ks_lua_rawlen(L, -1) : 0;
 	int how;
 
-	if (n < 2)
+	if (n < 1)
 		luaL_error(L, "figure '%s': { how, statistic, ... } expected", name);
 	lua_rawgeti(L, -1, 1);
 	for (how = 0; hows[how] != NULL; how++) {
@@ -33,7 +62,13 @@ add_figure(lua_State *L, struct figures *u, size_t i, const char *name)
 			break;
 	}
 	if (hows[how] == NULL)
-		luaL_error(L, "figure '%s': 'rate', 'delta', 'now' or 'mean' expected", name);
+		luaL_error(L, "figure '%s': 'rate', 'delta', 'now', 'mean', 'percent' or 'count' expected",
+		    name);
+	if ((n < 2) != (how == KS_HOW_COUNT))
+		luaL_error(L, how == KS_HOW_COUNT ? "figure '%s': a count has no statistics" :
+		    "figure '%s': { how, statistic, ... } expected", name);
+	if (how == KS_HOW_COUNT)
+		ks_figures_count_kstats(u->f, i);
 	lua_pop(L, 1);
 	for (size_t k = 2; k <= n; k++) {
 		lua_rawgeti(L, -1, (int)k);
@@ -43,9 +78,10 @@ add_figure(lua_State *L, struct figures *u, size_t i, const char *name)
 			luaL_error(L, "figure '%s': %s", name, kstat_errmsg());
 		lua_pop(L, 1);
 	}
+	add_fields(L, u, i, (enum ks_how)how, name);
 }
 
-/* figures({ [name] = { how, statistic, ... }, ... }) -> figures */
+/* figures({ [name] = { how, statistic, ..., of = { statistic, ... }, scale = number }, ... }) -> figures */
 static int
 figures_new(lua_State *L)
 {
@@ -59,7 +95,7 @@ figures_new(lua_State *L)
 		n++;
 	}
 	luaL_argcheck(L, n <= MOST, 1, "too many figures");
-	u = ks_lua_newuserdata(L, sizeof(*u) + n * sizeof(u->out[0]));
+	u = ks_lua_newuserdata(L, sizeof(*u));
 	ks_lua_setmetatable(L, KS_LUA_FIGURES);
 	u->f = ks_figures_new(n);
 	if (u->f == NULL)
@@ -72,6 +108,24 @@ figures_new(lua_State *L)
 	}
 	ks_lua_setuservalue(L, 2);
 	lua_settop(L, 2);
+	u->out = calloc(ks_figures_room(u->f), sizeof(*u->out));
+	if (u->out == NULL)
+		return luaL_error(L, "out of memory");
+	return 1;
+}
+
+struct ks_figures *
+ks_lua_checkfigures(lua_State *L, int i)
+{
+	return ((struct figures *)luaL_checkudata(L, i, KS_LUA_FIGURES))->f;
+}
+
+/* names(figures) -> an array of their names, not to be changed */
+static int
+figures_names(lua_State *L)
+{
+	(void)luaL_checkudata(L, 1, KS_LUA_FIGURES);
+	ks_lua_getuservalue(L, 1);
 	return 1;
 }
 
@@ -81,22 +135,19 @@ figures_gc(lua_State *L)
 	struct figures *u = luaL_checkudata(L, 1, KS_LUA_FIGURES);
 
 	ks_figures_free(u->f);
+	free(u->out);
 	u->f = NULL;
+	u->out = NULL;
 	return 0;
 }
 
-/*
- * Adds what is known of the figures at index i to the fields of the row on top that have their names.
- * fresh: the row has none of them yet.
- */
+/* Adds what is known of u->out to the fields of the row on top; fresh: it has none of them yet. */
 static void
-add_to_row(lua_State *L, int i, bool fresh, const struct ks_delta *d, kstat_ctl_t *kc)
+add_fields_of(lua_State *L, int i, struct figures *u, bool fresh)
 {
-	struct figures *u = lua_touserdata(L, i);
 	size_t n = ks_figures_count(u->f);
 	int row = lua_gettop(L);
 
-	ks_figures_read(u->f, d, kc, u->out);
 	ks_lua_getuservalue(L, i);
 	for (size_t k = 0; k < n; k++) {
 		if (!u->out[k].known)
@@ -112,6 +163,16 @@ add_to_row(lua_State *L, int i, bool fresh, const struct ks_delta *d, kstat_ctl_
 		lua_rawset(L, row);
 	}
 	lua_settop(L, row);
+}
+
+/* Adds what is known of the figures at index i of a kstat to the row on top. */
+static void
+add_to_row(lua_State *L, int i, bool fresh, const struct ks_delta *d, kstat_ctl_t *kc)
+{
+	struct figures *u = lua_touserdata(L, i);
+
+	ks_figures_read(u->f, d, kc, u->out);
+	add_fields_of(L, i, u, fresh);
 }
 
 /* The same for the row at index i + 1, or a new one if there is none; leaves it on top. */
@@ -130,18 +191,52 @@ push_row(lua_State *L, int i, const struct ks_delta *d, kstat_ctl_t *kc)
 	add_to_row(L, i, fresh, d, kc);
 }
 
+/* Argument i, of a difference whose samples are still there. */
+static struct ks_lua_kstat *
+check_differing(lua_State *L, int i)
+{
+	struct ks_lua_kstat *k = ks_lua_checkkstat(L, i);
+
+	if (k->origin != KS_LUA_DIFFERING)
+		luaL_error(L, "a kstat of a difference of two samples expected");
+	if (k->sample->s == NULL || (k->before != NULL && k->before->s == NULL))
+		luaL_error(L, "the sample was collected");
+	return k;
+}
+
 /* kstat:figures(figures[, row]) -> row */
 static int
 kstat_figures(lua_State *L)
 {
-	struct ks_lua_kstat *k = ks_lua_checkkstat(L, 1);
+	const struct ks_lua_kstat *k = check_differing(L, 1);
 
-	luaL_argcheck(L, k->origin == KS_LUA_DIFFERING, 1,
-	    "a kstat of a difference of two samples expected");
-	if (k->sample->s == NULL || (k->before != NULL && k->before->s == NULL))
-		return luaL_error(L, "the sample was collected");
 	push_row(L, 2, &k->delta, k->chain->kc);
 	return 1;
+}
+
+/* sum(figures, kstats, row): adds the figures of an array of kstats of a difference, taken together */
+static int
+figures_sum(lua_State *L)
+{
+	struct figures *u = luaL_checkudata(L, 1, KS_LUA_FIGURES);
+	size_t n;
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	luaL_checktype(L, 3, LUA_TTABLE);
+	n = ks_lua_rawlen(L, 2);
+	lua_settop(L, 3);
+	memset(u->out, 0, ks_figures_room(u->f) * sizeof(*u->out));
+	for (size_t i = 0; i < n; i++) {
+		const struct ks_lua_kstat *k;
+
+		lua_rawgeti(L, 2, (int)i + 1);
+		k = check_differing(L, -1);
+		ks_figures_add_up(u->f, &k->delta, k->chain->kc, u->out);
+		lua_pop(L, 1);
+	}
+	ks_figures_finish(u->f, u->out);
+	add_fields_of(L, 1, u, false);
+	return 0;
 }
 
 /* difference_figures(difference, module, instance, name, figures[, row]) -> row | nil: no such kstat */
@@ -211,6 +306,10 @@ ks_lua_add_figures(lua_State *L)
 	lua_pop(L, 1);
 	lua_pushcfunction(L, figures_new);
 	lua_setfield(L, -2, "figures");
+	lua_pushcfunction(L, figures_names);
+	lua_setfield(L, -2, "figures_names");
+	lua_pushcfunction(L, figures_sum);
+	lua_setfield(L, -2, "figures_sum");
 	lua_pushcfunction(L, difference_figures);
 	lua_setfield(L, -2, "difference_figures");
 	lua_pushcfunction(L, difference_rows);

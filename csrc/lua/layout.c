@@ -2,57 +2,27 @@
  * layout.c - lines of a table with columns of fixed widths, made at every tick of a report.
  * SPDX-License-Identifier: MIT
  */
-#include <math.h>
-#include <stdbool.h>
+#include "chain/layout.h"
+
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lua/compat.h"
 #include "lua/core.h"
+#include "lua/types.h"
 
-#define LAYOUT "kstat.layout"
 #define MAX_WIDTH 1000 /* of a column */
 
-struct column {
-	char conversion; /* 'f' or 'd'; '\0': the format is a function */
-	int least, precision; /* of the conversion; precision -1: its own */
-	bool left;
-	int width;
-};
-
 struct layout {
-	bool squeeze; /* a cell that is too wide takes its room from those that follow */
-	size_t n;
-	int gap; /* spaces between columns */
-	struct column column[];
+	struct ks_layout l; /* first */
+	struct ks_buf text; /* scratch; owned */
+	struct ks_column column[];
 };
 
-/* A number of at most two digits at *p, or `none` if there is none. */
-static int
-take_digits(const char **p, int none)
+const struct ks_layout *
+ks_lua_checklayout(lua_State *L, int i)
 {
-	int n = none;
-
-	for (int i = 0; i < 2 && **p >= '0' && **p <= '9'; i++)
-		n = (n == none ? 0 : n * 10) + *(*p)++ - '0';
-	return n;
-}
-
-/* Takes a format that is one conversion, with a width and a precision at most; false for others. */
-static bool
-take_format(struct column *c, const char *p)
-{
-	if (*p++ != '%' || *p == '0')
-		return false;
-	c->least = take_digits(&p, 0);
-	c->precision = -1;
-	if (*p == '.') {
-		p++;
-		c->precision = take_digits(&p, 0);
-	}
-	c->conversion = *p;
-	return *p != '\0' && strchr("fd", *p) != NULL && p[1] == '\0';
+	return luaL_checkudata(L, i, KS_LUA_LAYOUT);
 }
 
 /*
@@ -64,19 +34,17 @@ layout_new(lua_State *L)
 {
 	size_t n, gap;
 	const char *spaces = luaL_checklstring(L, 2, &gap);
-	struct layout *l;
+	struct layout *u;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	n = ks_lua_rawlen(L, 1);
 	if (gap > MAX_WIDTH || strspn(spaces, " ") != gap)
 		return 0;
-	l = ks_lua_newuserdata(L, sizeof(*l) + n * sizeof(l->column[0]));
-	ks_lua_setmetatable(L, LAYOUT);
-	l->n = n;
-	l->squeeze = lua_toboolean(L, 3);
-	l->gap = (int)gap;
+	u = ks_lua_newuserdata(L, sizeof(*u) + n * sizeof(u->column[0]));
+	ks_lua_setmetatable(L, KS_LUA_LAYOUT);
+	u->l = (struct ks_layout){ lua_toboolean(L, 3), (int)gap, n, u->column };
 	for (size_t i = 0; i < n; i++) {
-		struct column *c = &l->column[i];
+		struct ks_column *c = &u->column[i];
 		lua_Number width;
 
 		lua_rawgeti(L, 1, (int)i + 1);
@@ -87,7 +55,7 @@ layout_new(lua_State *L)
 		c->left = lua_isstring(L, -1) && strcmp(lua_tostring(L, -1), "left") == 0;
 		lua_getfield(L, -3, "format");
 		if (!(width >= 0 && width <= MAX_WIDTH) || (lua_type(L, -1) == LUA_TSTRING ?
-		    !take_format(c, lua_tostring(L, -1)) : !take_format(c, "%.1f")))
+		    !ks_column_take_format(c, lua_tostring(L, -1)) : !ks_column_take_format(c, "%.1f")))
 			return 0;
 		if (lua_isfunction(L, -1))
 			c->conversion = '\0';
@@ -132,17 +100,6 @@ layout_values(lua_State *L)
 	return 2;
 }
 
-/* Columns that a text takes on a terminal: the bytes of UTF-8 that continue a character take none. */
-static int
-columns_of(const char *text, size_t len)
-{
-	int columns = 0;
-
-	for (size_t i = 0; i < len; i++)
-		columns += ((unsigned char)text[i] & 0xc0) != 0x80;
-	return columns;
-}
-
 /* columns_of(text) -> columns */
 static int
 layout_columns_of(lua_State *L)
@@ -150,53 +107,8 @@ layout_columns_of(lua_State *L)
 	size_t len;
 	const char *text = luaL_checklstring(L, 1, &len);
 
-	lua_pushinteger(L, columns_of(text, len));
+	lua_pushinteger(L, ks_text_columns(text, len));
 	return 1;
-}
-
-static void
-add_spaces(luaL_Buffer *b, int n)
-{
-	for (; n > 0; n--)
-		luaL_addchar(b, ' ');
-}
-
-/* The text of a whole number, as %.0f prints it. */
-static const char *
-whole_text(double v, bool negative, char *to, size_t size, size_t *len)
-{
-	uint64_t n = (uint64_t)fabs(v);
-	char *p = to + size;
-
-	*--p = '\0';
-	do {
-		*--p = (char)('0' + n % 10);
-		n /= 10;
-	} while (n != 0);
-	if (negative)
-		*--p = '-';
-	*len = (size_t)(to + size - 1 - p);
-	return p;
-}
-
-/* The text of a number; "-" for one that is not finite. Good until the next call. */
-static const char *
-number_text(const struct column *c, lua_Number v, char *to, size_t size, size_t *len)
-{
-	int n, precision = c->precision;
-
-	if (c->conversion == 'd') {
-		v = floor(v + 0.5);
-		precision = 0;
-	}
-	if (c->least == 0 && precision == 0 && fabs(v) < 1e15)
-		return whole_text(rint(v), signbit(v), to, size, len);
-	if (isfinite(v))
-		n = snprintf(to, size, "%*.*f", c->least, precision, v);
-	else
-		n = snprintf(to, size, "-");
-	*len = n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
-	return to;
 }
 
 /*
@@ -206,68 +118,52 @@ number_text(const struct column *c, lua_Number v, char *to, size_t size, size_t 
 static int
 layout_line(lua_State *L)
 {
-	const struct layout *l = luaL_checkudata(L, 1, LAYOUT);
-	int over = 0, pending = 0;
-	luaL_Buffer b;
+	struct layout *u = luaL_checkudata(L, 1, KS_LUA_LAYOUT);
+	struct ks_line line = ks_line_begin(&u->l, &u->text);
 
 	luaL_checktype(L, 2, LUA_TTABLE);
 	lua_settop(L, 2);
-	luaL_buffinit(L, &b);
-	for (size_t i = 0; i < l->n; i++) {
-		const struct column *c = &l->column[i];
-		char room[400];
-		const char *text = "-";
-		size_t len = 1;
-		int width, space, columns = 0;
+	ks_buf_reset(&u->text);
+	for (size_t i = 0; i < u->l.n; i++) {
+		bool plain = u->column[i].conversion != '\0';
+		const char *text;
+		size_t len;
 
 		lua_rawgeti(L, 2, (int)i + 1);
-		/* The value stays in its table, and so does its text. */
-		switch (lua_type(L, -1)) {
-		case LUA_TNIL:
-			break;
-		case LUA_TSTRING:
-			text = c->conversion != '\0' ? lua_tolstring(L, -1, &len) : NULL;
-			columns = text != NULL ? columns_of(text, len) : 0;
-			break;
-		case LUA_TNUMBER:
-			text = c->conversion != '\0' ?
-			    number_text(c, lua_tonumber(L, -1), room, sizeof(room), &len) : NULL;
-			break;
-		default:
-			text = NULL;
-		}
-		if (text == NULL) {
+		if (lua_isnil(L, -1)) {
+			ks_line_text(&line, "-", 1);
+		} else if (plain && lua_type(L, -1) == LUA_TNUMBER) {
+			ks_line_number(&line, lua_tonumber(L, -1));
+		} else if (plain && lua_type(L, -1) == LUA_TSTRING) {
+			text = lua_tolstring(L, -1, &len);
+			ks_line_text(&line, text, len);
+		} else {
 			lua_pushnil(L);
 			return 1;
 		}
 		lua_pop(L, 1);
-		if (columns == 0)
-			columns = (int)len; /* a number, or none */
-		width = l->squeeze ? c->width - over : c->width;
-		space = width > columns ? width - columns : 0;
-		if (l->squeeze)
-			over += columns + space - c->width;
-		if (!c->left)
-			pending += space;
-		if (len > 0) {
-			add_spaces(&b, pending);
-			pending = 0;
-			luaL_addlstring(&b, text, len);
-		}
-		if (c->left)
-			pending += space;
-		if (i + 1 < l->n)
-			pending += l->gap;
 	}
-	luaL_addchar(&b, '\n');
-	luaL_pushresult(&b);
+	ks_line_end(&line);
+	if (u->text.failed)
+		return luaL_error(L, "out of memory");
+	lua_pushlstring(L, u->text.data, u->text.len);
 	return 1;
+}
+
+static int
+layout_gc(lua_State *L)
+{
+	struct layout *u = luaL_checkudata(L, 1, KS_LUA_LAYOUT);
+
+	ks_buf_free(&u->text);
+	return 0;
 }
 
 void
 ks_lua_add_layout(lua_State *L)
 {
 	static const luaL_Reg meta[] = {
+		{ "__gc", layout_gc },
 		{ NULL, NULL }
 	};
 	static const luaL_Reg functions[] = {
@@ -278,7 +174,7 @@ ks_lua_add_layout(lua_State *L)
 		{ NULL, NULL }
 	};
 
-	ks_lua_newtype(L, LAYOUT, meta);
+	ks_lua_newtype(L, KS_LUA_LAYOUT, meta);
 	lua_pop(L, 1);
 	ks_lua_setfuncs(L, functions);
 }

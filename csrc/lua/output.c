@@ -1,15 +1,15 @@
 /* output.c - whether what was written got there. SPDX-License-Identifier: MIT */
+#include "lua/output.h"
+
 #include <errno.h>
 #include <lualib.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lua/compat.h"
 #include "lua/core.h"
 
-/* The open file at index i; NULL for any other value. */
-static FILE *
-open_file(lua_State *L, int i)
+FILE *
+ks_lua_file(lua_State *L, int i)
 {
 #if LUA_VERSION_NUM >= 502
 	const luaL_Stream *stream = ks_lua_testudata(L, i, LUA_FILEHANDLE);
@@ -29,7 +29,7 @@ open_file(lua_State *L, int i)
 static int
 flush(lua_State *L)
 {
-	FILE *file = open_file(L, 1);
+	FILE *file = ks_lua_file(L, 1);
 
 	if (file == NULL) {
 		lua_settop(L, 1);

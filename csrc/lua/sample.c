@@ -76,6 +76,30 @@ add_selected(lua_State *L, struct ks_lua_sample *u, int i)
 	return 0;
 }
 
+struct ks_lua_sample *
+ks_lua_newsample(lua_State *L, int i)
+{
+	struct ks_lua_chain *c = ks_lua_checkchain(L, i);
+	struct ks_lua_sample *u = ks_lua_newuserdata(L, sizeof(*u));
+	int at = lua_gettop(L);
+
+	ks_lua_setmetatable(L, KS_LUA_SAMPLE);
+	lua_createtable(L, 1, 1);
+	lua_pushvalue(L, at);
+	lua_rawseti(L, -2, 0);
+	lua_pushvalue(L, i);
+	lua_rawseti(L, -2, 1);
+	ks_lua_setuservalue(L, at);
+	lua_settop(L, at);
+	u->chain = c;
+	u->updates = c->updates;
+	u->s = ks_sample_new(c->kc);
+	if (u->s != NULL)
+		return u;
+	lua_settop(L, at - 1);
+	return NULL;
+}
+
 /*
  * sample(chain[, earlier[, selectors]]) -> a sample of this moment, which reads what it is asked for
  * until it is frozen or the chain is updated; at once what an earlier sample holds, as far as it is
@@ -84,24 +108,12 @@ add_selected(lua_State *L, struct ks_lua_sample *u, int i)
 static int
 sample_new(lua_State *L)
 {
-	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
 	struct ks_lua_sample *earlier = lua_isnoneornil(L, 2) ? NULL : ks_lua_checksample(L, 2);
 	struct ks_lua_sample *u;
 
 	lua_settop(L, 3);
-	u = ks_lua_newuserdata(L, sizeof(*u));
-	ks_lua_setmetatable(L, KS_LUA_SAMPLE);
-	lua_createtable(L, 1, 1);
-	lua_pushvalue(L, 4);
-	lua_rawseti(L, 5, 0);
-	lua_pushvalue(L, 1);
-	lua_rawseti(L, 5, 1);
-	ks_lua_setuservalue(L, 4);
-	lua_settop(L, 4);
-	u->chain = c;
-	u->updates = c->updates;
-	u->s = ks_sample_new(c->kc);
-	if (u->s == NULL || (earlier != NULL && follow(u, earlier->s) != 0) ||
+	u = ks_lua_newsample(L, 1);
+	if (u == NULL || (earlier != NULL && follow(u, earlier->s) != 0) ||
 	    (!lua_isnil(L, 3) && add_selected(L, u, 3) != 0))
 		return ks_lua_fail(L);
 	return 1;

@@ -19,6 +19,8 @@
 
 #include "base/buf.h"
 #include "chain/delta.h"
+#include "chain/figures.h"
+#include "chain/layout.h"
 #include "chain/sample.h"
 #include "chain/selector.h"
 #include "chain/values.h"
@@ -31,6 +33,7 @@
 #define KS_LUA_KSTAT "kstat.kstat"
 #define KS_LUA_SELECTOR "kstat.selector"
 #define KS_LUA_FIGURES "kstat.figures"
+#define KS_LUA_LAYOUT "kstat.layout"
 
 struct ks_lua_chain {
 	kstat_ctl_t *kc;         /* owned; NULL: closed */
@@ -75,6 +78,11 @@ struct ks_lua_chain *ks_lua_checkchain(lua_State *L, int i);
 struct ks_lua_sample *ks_lua_checksample(lua_State *L, int i);
 struct ks_lua_difference *ks_lua_checkdifference(lua_State *L, int i);
 struct ks_lua_kstat *ks_lua_checkkstat(lua_State *L, int i);
+const struct ks_layout *ks_lua_checklayout(lua_State *L, int i);
+struct ks_figures *ks_lua_checkfigures(lua_State *L, int i);
+
+/* An empty sample of the chain at index i, pushed; NULL with errno ENOMEM, nothing pushed. */
+struct ks_lua_sample *ks_lua_newsample(lua_State *L, int i);
 
 /* "chain", "sample", "difference", "kstat", "selector", "figures", or "closed"; NULL for any other value at index i. */
 const char *ks_lua_kind(lua_State *L, int i);

@@ -61,7 +61,8 @@ end
 -- The type, or types, of each field; or a word of kstat.report.expected, for what else it has to be.
 local FIELDS = {
     name = "string", about = "string", note = "string", options = "table", operands = "operands", select = "any",
-    published = "boolean", columns = "table or function", rows = "function", sort = "string or function",
+    published = "boolean", columns = "table or function", rows = "function",
+    from = "table or function", sort = "string or function",
     top = "count", totals = "boolean", skip_idle = "boolean", skip_first = "boolean", check = "function",
     heading = "string or function", squeeze = "boolean", gap = "string", blank = "boolean", repeat_header = "count",
 }

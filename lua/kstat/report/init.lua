@@ -47,11 +47,26 @@ local function make_selectors(select)
     return list
 end
 
+-- Takes sources of rows; nil: there are none.
+function report:make_from(given)
+    local message
+    self.source = nil
+    if given ~= nil then
+        self.source, message = require("kstat.report.from").new(given)
+    end
+    if message then
+        declare.fail("from: %s", message)
+    end
+end
+
 local function new(given)
     local self = setmetatable(declare.report(given), report)
     self.name = self.name or "report"
+    if type(self.from) == "table" then
+        self:make_from(self.from)
+    end
     if type(self.select) ~= "function" then
-        self.selectors = make_selectors(self.select)
+        self.selectors = make_selectors(self.select) or self.source and self.source:selectors()
     end
     self.declared = options.declare(self.options)
     self.state = { tick = 0, first = true, seen = {} } -- for percentiles over time
@@ -84,6 +99,9 @@ end
 --     `data` false: not in the data formats
 --   * `rows`: function(d, now, prev, options) that gives the rows: an array of tables, each with any
 --     fields and the kstat of the difference `d` as `kstat`; default: one for each selected kstat
+--   * `from`: the rows, in place of `rows`, where they are sums of statistics: an array of sources (see
+--     kstat.report.from), or a function(options, ks) that gives one, or nil. Columns that are fields of such rows
+--     and have a width cost least: at most ticks no Lua runs
 --   * `sort`: a title (descending), "-title" (ascending), or function(a, b) of rows; `top`: at most that many rows
 --   * `totals`: true for a last line with the sums of number columns
 --   * `options`: own options (kstat.report.options); `operands`: what operands are called if `rows` or `columns`
@@ -275,9 +293,11 @@ local function in_order(self, shown, of, sort)
     end
 end
 
--- The rows of one tick as arrays of values, chosen and in order; and how many the operands left.
+-- The rows of one tick as arrays of values, chosen and in order; how many the operands left; and all rows.
 function report:evaluate(d, now, prev, given, filters)
-    local rows = self.rows and own_rows(self, d, now, prev, given) or default_rows(self, d, filters)
+    local own = self.source or self.rows
+    local rows = self.source and self.source:rows(d) or self.rows and own_rows(self, d, now, prev, given) or
+        default_rows(self, d, filters)
     local columns = self.columns
     local skip_idle, sort, top = given.skip_idle or self.skip_idle, given.sort or self.sort, given.top or self.top
     local shown, of = {}, sort and {} -- values, and the rows that they belong to
@@ -289,7 +309,7 @@ function report:evaluate(d, now, prev, given, filters)
             setmetatable(row, self.row_meta)
         end
         local values = values_of(columns, row)
-        local wanted = not filters or not self.rows or values.text or
+        local wanted = not filters or not own or values.text or
             is_wanted(filters, k and k.name, columns, values)
         matched = wanted and not values.text and matched + 1 or matched
         if wanted and not (skip_idle and is_idle(values, columns)) then
@@ -305,7 +325,7 @@ function report:evaluate(d, now, prev, given, filters)
     for i = #shown, (top or #shown) + 1, -1 do
         shown[i] = nil
     end
-    return shown, matched
+    return shown, matched, rows
 end
 
 -- --- running ----------------------------------------------------------------------------------
@@ -372,6 +392,17 @@ function report:open_sink(form, given, ks, write)
     return sink
 end
 
+-- Whether lines say no more than the fields of their rows, each row having one, in their order.
+function report:is_plain(given, filters, sink)
+    local plain = io.type(io.stdout) == "file" and self.source and sink.block and sink.block.layout and not self.columns.computed and not filters
+        and not (given.timestamp or self.totals or given.skip_idle or self.skip_idle or given.sort or self.sort
+        or given.top or self.top)
+    for _, column in ipairs(plain and self.columns or {}) do
+        plain = plain and type(column.format) ~= "function"
+    end
+    return plain
+end
+
 -- How many ticks there are, nil: without end; and whether the one since creation is left out.
 function report:ticks(given)
     local count = given.interval and given.count or not given.interval and 1 or nil
@@ -387,8 +418,9 @@ function report:loop(ks, given, filters, write, step, skip)
     local form, state = form_of(given), self.state
     local dated = form ~= "table"
     local sink = self:open_sink(form, given, ks, write)
+    local plain = write == to_stdout and self:is_plain(given, filters, sink)
     local matched = 0
-    state.seen = {}
+    state.seen, self.last = {}, nil
     while true do
         -- In a protected call of its own: then what the source says has no place in this file before it.
         local ok, now, prev = pcall(step)
@@ -403,7 +435,7 @@ function report:loop(ks, given, filters, write, step, skip)
         -- What this asks for is in every later sample, so it is asked for even if it is not shown.
         local d = prev and now - prev or now:since_creation()
         state.tick, state.first = state.tick + 1, prev == nil
-        local rows, n = self:evaluate(d, now, prev, given, filters)
+        local rows, n, all = self:evaluate(d, now, prev, given, filters)
         matched = matched + n
         if prev or not skip then
             if given.timestamp and form == "table" then
@@ -413,6 +445,9 @@ function report:loop(ks, given, filters, write, step, skip)
                 time = dated and now.time_of_day, elapsed = dated and d.elapsed, first = prev == nil,
                 totals = self.totals and require("kstat.report.order").totals(self.columns, rows, evaluating) or nil,
             })
+            self.last = plain and {
+                source = self.source, columns = self.columns, block = sink.block, d = d, rows = all,
+            }
         end
     end
     if sink.finish then
@@ -422,6 +457,15 @@ function report:loop(ks, given, filters, write, step, skip)
         stop(1, ("nothing here is called '%s'"):format(table.concat(given.operands, "' or '")))
     end
     return 0
+end
+
+-- Makes the ticks that follow self.last by itself, see kstat.report.steady.
+function report:ahead(ks, ...)
+    local last = self.last
+    self.last = nil
+    if last then
+        return require("kstat.report.steady").run(ks, last, ...)
+    end
 end
 
 local function run(self, words, write)
@@ -451,7 +495,13 @@ local function run(self, words, write)
     end
     -- Samples without a label that says so are not to be taken for those of an interval.
     skip = skip or given.openmetrics and count ~= 1
-    local step, _, _, guard = every.every(given.interval or 1, count, { chain = ks })
+    if type(self.from) == "function" then
+        self:make_from(self.from(given, ks))
+    end
+    local step, _, _, guard = every.every(given.interval or 1, count, {
+        chain = ks,
+        ahead = function(...) return self:ahead(ks, ...) end,
+    })
     local ok, status = pcall(self.loop, self, ks, given, filters, write, step, skip)
     if not ok then
         getmetatable(guard).__close()

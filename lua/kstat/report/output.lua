@@ -4,7 +4,9 @@
 -- if the source failed; all but show may be missing. rows is an array of arrays of values,
 -- one for each column, nil for what is missing; a row's `text` is a line for people, in place of values. tick
 -- has `time` (seconds since 1970) and `elapsed` (seconds), both but for people, `first` (since creation) and
--- `totals` (a row, or nil).
+-- `totals` (a row, or nil). The sink of tables has a `block`: the `layout` of its lines if C can make them, the
+-- `header()`, how many lines were shown `since`, after how many (`screen`) it comes again, and whether blocks of
+-- several rows stand `apart`.
 --
 -- @module kstat.report.output
 local core = require("kstat.core")
@@ -112,8 +114,8 @@ local function cells(columns, values)
     return texts
 end
 
--- Lines of columns that all have a width are made in C, of the values; nil if these cannot. `make` makes
--- those of what C does not print.
+-- Lines of columns that all have a width are made in C, of the values, by a layout; nil if these cannot. `make`
+-- makes those of what C does not print.
 local function fast_lines(columns, gap, squeeze, make)
     for _, column in ipairs(columns) do
         if not column.fixed then
@@ -123,32 +125,33 @@ local function fast_lines(columns, gap, squeeze, make)
     local layout = core.layout(columns, gap, squeeze)
     return layout and function(values)
         return core.layout_line(layout, values) or make(columns, cells(columns, values), gap)
-    end
+    end, layout
 end
 
 local function table_sink(columns, write, report)
-    local titles, shown, since_header = {}, 0, math.huge
+    local titles, shown = {}, 0
     local gap = report.gap or " "
     local make = report.squeeze and squeezed or line
-    local fast = fast_lines(columns, gap, report.squeeze, make)
+    local fast, layout = fast_lines(columns, gap, report.squeeze, make)
     local headed, header = report.heading, nil
     for i, column in ipairs(columns) do
         titles[i] = column.title
         headed = headed or column.title ~= ""
     end
-    local screen = report.repeat_header
-    if not screen then
+    local block = {
+        layout = layout, since = math.huge, screen = report.repeat_header, apart = report.blank ~= false,
+    }
+    if not block.screen then
         local _, height = core.terminal(1)
-        screen = (height or 24) - 2
+        block.screen = (height or 24) - 2
     end
 
-    local function write_header()
-        if report.heading then
-            write(report.heading .. "\n")
+    function block.header()
+        if not headed then
+            return ""
         end
         header = fast and header or line(columns, titles, gap) -- widths that are given do not change
-        write(header)
-        since_header = 0
+        return (report.heading and report.heading .. "\n" or "") .. header
     end
 
     -- The cells of all rows, and of the totals. Where lines are made of values (`fast`), those are the cells.
@@ -171,6 +174,7 @@ local function table_sink(columns, write, report)
     end
 
     return {
+        block = block,
         show = function(rows, tick)
             local lines = rows
             if not fast or tick.totals then
@@ -178,19 +182,20 @@ local function table_sink(columns, write, report)
             end
             local n = #lines
             -- Many rows: a header each time. One row: a header every screenful.
-            if n > 1 or since_header + n > screen then
-                if shown > 0 and n > 1 and report.blank ~= false then
+            if n > 1 or block.since + n > block.screen then
+                if shown > 0 and n > 1 and block.apart then
                     write("\n")
                 end
                 if headed then
-                    write_header()
+                    write(block.header())
+                    block.since = 0
                 end
             end
             for i = 1, n do
                 local texts = lines[i]
                 write(texts.text and texts.text .. "\n" or fast and fast(texts) or make(columns, texts, gap))
             end
-            shown, since_header = shown + 1, since_header + n
+            shown, block.since = shown + 1, block.since + n
         end,
     }
 end
