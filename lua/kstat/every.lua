@@ -210,11 +210,11 @@ function every.every(interval, count, options)
 
     -- Lets `ahead` make ticks. Whether all was written, and whether the next tick is due; or a message and an errno.
     local function go_ahead()
-        local made, at, why, sample, message, code = options.ahead(deadline, interval, times and times - ticks)
+        local made, at, why, sample, failure, code = options.ahead(deadline, interval, times and times - ticks)
         if made then
             ticks, deadline, now = ticks + made, at, sample or now
         end
-        return why ~= "failed", why == "due", message, code
+        return why ~= "failed", why == "due", failure, code
     end
 
     -- Where loops close what they are given (Lua 5.4), leaving one by break or error ends it too.

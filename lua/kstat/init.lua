@@ -103,8 +103,10 @@ end
 -- @tparam {[string]={string,...}} list by the figure's name { how, statistic, … }: the sum of these
 -- statistics, "rate" as k:rate() has them (per second), "delta" as k:get() of a difference, "now" as
 -- k:now():get(), "mean" of sums to which something is added once a second, counted by `updates` (unix:0:vminfo,
--- unix:0:sysinfo): the mean over the interval, rounded down, nil if no second ended in it; in the statistics' own
--- units, times in seconds. Names of statistics have at most 30 bytes, and there are at most 1,000 figures
+-- unix:0:sysinfo): the mean over the interval, rounded down, or the last one if no second ended in it; "percent"
+-- what they changed by, in percent of the change of others, `of = { statistic, … }`; in the statistics' own units,
+-- times in seconds. { "count" } is how many kstats there are. `scale = number` multiplies a figure. Names of
+-- statistics have at most 30 bytes, and there are at most 1,000 figures
 -- @treturn figures
 -- @raise on a mistake, naming the figure
 -- @usage local figures = kstat.figures({ faults = { "rate", "hat_fault", "as_fault" } })

@@ -45,7 +45,14 @@ function kstat.selector(spec) end
 
 ---@class kstat.figures
 
----@param list table<string, string[]>
+---The fields [1], how, and [2] and on, the statistics
+---@class kstat.figure
+---@field [1] "rate"|"delta"|"now"|"mean"|"percent"|"count"
+---@field [integer] string
+---@field of? string[]
+---@field scale? number
+
+---@param list table<string, kstat.figure>
 ---@return kstat.figures
 function kstat.figures(list) end
 

@@ -394,9 +394,9 @@ end
 
 -- Whether lines say no more than the fields of their rows, each row having one, in their order.
 function report:is_plain(given, filters, sink)
-    local plain = io.type(io.stdout) == "file" and self.source and sink.block and sink.block.layout and not self.columns.computed and not filters
-        and not (given.timestamp or self.totals or given.skip_idle or self.skip_idle or given.sort or self.sort
-        or given.top or self.top)
+    local plain = self.source and sink.block and sink.block.layout and io.type(io.stdout) == "file" and
+        not (self.columns.computed or filters or given.timestamp or self.totals or given.skip_idle or
+        self.skip_idle or given.sort or self.sort or given.top or self.top)
     for _, column in ipairs(plain and self.columns or {}) do
         plain = plain and type(column.format) ~= "function"
     end

@@ -21,6 +21,16 @@
 ---@field total? boolean|fun(values: number[]): any
 ---@field data? boolean
 
+---The fields [1], [2], …: selectors; a table may have instance = "row"
+---@class kstat.report.source
+---@field [integer] kstat.spec
+---@field figures kstat.figures
+---@field each? boolean
+
+---@class kstat.report.from
+---@field [integer] kstat.report.source
+---@field fields? table<string, any>
+
 ---@class kstat.report.option
 ---@field [1]? string letter
 ---@field [2] string name
@@ -38,6 +48,7 @@
 ---@field published? boolean
 ---@field columns kstat.report.column[]|fun(options: table, ks: kstat.chain): kstat.report.column[]
 ---@field rows? fun(d: kstat.difference, now: kstat.sample, prev?: kstat.sample, options: table): kstat.report.row[]
+---@field from? kstat.report.from|fun(options: table, ks: kstat.chain): kstat.report.from?
 ---@field sort? string|fun(a: kstat.report.row, b: kstat.report.row): boolean
 ---@field top? integer
 ---@field totals? boolean
