@@ -219,7 +219,7 @@ describe("a difference", function()
     assert.same({ rate = 22.5, delta = 83.5, now = 186 }, row)
     local first = list[1]:since_creation():lookup("app", 0, "a"):figures(figures)
     assert.same({ rate = 101 / 9, delta = 101.5, now = 100 }, first)
-    assert.matches("sample_spec.*figure 'x': 'rate', 'delta', 'now' or 'mean' expected",
+    assert.matches("sample_spec.*figure 'x': 'rate', 'delta', 'now', 'mean', 'percent' or 'count' expected",
       raised(function() kstat.figures({ x = { "sum", "n" } }) end))
     assert.matches("sample_spec.*figure 'x': { how, statistic, ... } expected",
       raised(function() kstat.figures({ x = "n" }) end))
