@@ -22,7 +22,7 @@ return kstat.report({
       cs = { "rate", "pswitch" },
     }) },
     { { class = "disk" }, figures = figures({ disks = { "count" } }) },
-    fields = { label = "all" },
+    fields = { label = "all", flag = true },
   },
   columns = {
     { "label", width = 5 }, { "running", width = 7, format = "%%.0f" }, { "scaled", width = 7 },
@@ -62,6 +62,14 @@ describe("a report whose rows are sums", function()
     assert.same({ 3, 10 }, { headers, lines })
   end)
 
+  it("leaves ticks to Lua whose rows have other values than numbers and texts", function()
+    local r = sums("{ 'list', width = 5 }", "0.02", "3")
+    assert.equals("C made 2\n", r.err)
+    r = sums("{ 'flag', width = 5 }", "0.02", "3")
+    assert.equals("", r.err)
+    assert.equals(3, select(2, r.out:gsub("true\n", "")))
+  end)
+
   it("shows sums, scales and counts, and a dash for what is missing", function()
     local line = sums("", "--csv").out:match("\n([^\n]+)")
     local running = tonumber(line:match("^[^,]*,all,(%d+),"))
@@ -80,6 +88,12 @@ describe("a report whose rows are sums", function()
       ["source 1: unknown field 'eech'"] = { { "cpu", figures = kstat.figures({}), eech = true } },
       ["source 1: instance = \"row\""] = {
         { { module = "cpu", name = "vm", instance = "row" }, figures = kstat.figures({}) },
+      },
+      ["source 1: figure 'x': the row has"] = {
+        { { module = "cpu" }, figures = kstat.figures({ x = { "count" } }) }, fields = { x = 5 },
+      },
+      ["source 1: figure 'name': the row has"] = {
+        { { module = "cpu" }, each = true, figures = kstat.figures({ name = { "count" } }) },
       },
     }) do
       local ok, message = pcall(kstat.report, { from = from, columns = { { "a" } } })

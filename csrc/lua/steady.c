@@ -356,6 +356,8 @@ write_out(const struct ks_buf *text, FILE *to)
 		errno = ENOMEM;
 		return -1;
 	}
+	if (text->len == 0) /* no rows */
+		return 0;
 	return fwrite(text->data, 1, text->len, to) == text->len && fflush(to) == 0 ? 0 : -1;
 }
 
@@ -375,18 +377,21 @@ steady_run(lua_State *L)
 	struct header header = { .since = luaL_checknumber(L, 6), .screen = luaL_checknumber(L, 7) };
 	lua_Number ticks = 0;
 	const char *why = "count";
+	lua_Hook hook = lua_gethook(L);
 	int error = 0;
 	hrtime_t now;
 
 	FILE *to = ks_lua_file(L, 9);
 
 	luaL_argcheck(L, to != NULL, 9, "a file expected");
+	luaL_argcheck(L, interval > 0, 2, "an interval expected");
 	header.text = luaL_checklstring(L, 5, &header.len);
 	header.apart = lua_toboolean(L, 8);
 	luaL_argcheck(L, s->chain != NULL && s->chain->kc != NULL && s->chain->updates == s->updates, 1,
 	    "the chain was updated");
 	while (ticks != left) {
-		if (!pause_until_next(&deadline, interval)) {
+		/* An interpreter's handler of signals leaves a hook, which has to run. */
+		if (lua_gethook(L) != hook || !pause_until_next(&deadline, interval)) {
 			why = "woken";
 			break;
 		}

@@ -71,6 +71,20 @@ function from.new(given)
         end
         self[i] = source
     end
+    local taken = { text = true } -- what figures cannot be called
+    for _, name in ipairs(self[1].each and { "module", "instance", "name" } or {}) do
+        taken[name] = true
+    end
+    for name in pairs(type(given.fields) == "table" and given.fields or {}) do
+        taken[name] = true
+    end
+    for i, source in ipairs(self) do
+        for _, name in ipairs(core.figures_names(source.figures)) do
+            if taken[name] then
+                return nil, ("source %d: figure '%s': the row has a field of this name"):format(i, name)
+            end
+        end
+    end
     for key, value in pairs(given) do
         if key == "fields" and type(value) == "table" then
             self.fields = value

@@ -25,17 +25,21 @@ local function fields_of(source)
     return fields, numbers, n
 end
 
--- What each column shows of a row: { the number of a field }, or what the row has always.
+-- What each column shows of a row: { the number of a field }, or the number or text that the row has always. nil if
+-- there is anything else, or the row is a line of its own.
 local function cells_of(columns, numbers, row)
     local cells = {}
     for i, field in ipairs(columns.fields) do
+        local value = row[field]
         if numbers[field] then
             cells[i] = { numbers[field] }
+        elseif value == nil or type(value) == "number" or type(value) == "string" then
+            cells[i] = value
         else
-            cells[i] = row[field]
+            return nil
         end
     end
-    return cells
+    return row.text == nil and cells or nil
 end
 
 --- Makes the ticks that follow one which was shown.
@@ -61,7 +65,11 @@ function steady.run(ks, last, deadline, interval, left)
         figures[s] = one.figures
     end
     for i, row in ipairs(last.rows) do
-        rows[i] = { kstats = kstats[i], cells = cells_of(last.columns, numbers, row) }
+        local cells = cells_of(last.columns, numbers, row)
+        if not cells then
+            return nil
+        end
+        rows[i] = { kstats = kstats[i], cells = cells }
     end
     local made = core.steady(ks, block.layout, figures, fields, n, rows, closed)
     if not made then
