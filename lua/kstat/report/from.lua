@@ -4,7 +4,7 @@
 -- fields of the row. All kstats that the first selector finds are added up; where it finds none, the second one
 -- counts, and so on. The first source may have `each = true`: then there is a row for each of its kstats, with their
 -- module, instance and name as fields. In the others a selector that is a table may have `instance = "row"`: the
--- row's. `fields` beside the sources is a table of fields that every row has.
+-- row's. `fields` beside the sources is a table of fields that every row has, none of them called as a figure.
 --
 -- @module kstat.report.from
 local core = require("kstat.core")
@@ -114,6 +114,24 @@ local function kstats_of(source, d, row)
     return {}, false
 end
 
+-- Whether a difference has all kstats of a source that its later sample has. One that the earlier sample lacks
+-- though it was there, is of no use to this difference but to the next one.
+local function is_whole(source, d, now, row)
+    for _, one in ipairs(source) do
+        local told, there
+        if one.module then
+            told = d:lookup(one.module, row.instance, one.name) and 1 or 0
+            there = now:lookup(one.module, row.instance, one.name) and 1 or 0
+        else
+            told, there = #d:select(one.selector), #now:select(one.selector)
+        end
+        if told ~= there or told > 0 then
+            return told == there
+        end
+    end
+    return true
+end
+
 --- The rows of a difference.
 -- @tparam difference d
 -- @treturn {table,...}
@@ -138,17 +156,24 @@ end
 --- The kstats that rows were made of.
 -- @tparam difference d
 -- @tparam {table,...} rows of that difference
--- @treturn {{{kstat,...},...},...} for each row and each source an array
--- @treturn boolean whether others could never be part of the rows, and there never be other rows
-function from:kstats(d, rows)
+-- @tparam sample now its later sample
+-- @treturn[1] nil the rows of the next difference may be made of others
+-- @treturn[2] {{{kstat,...},...},...} for each row and each source an array
+-- @treturn[2] boolean whether others could never be part of the rows, and there never be other rows
+function from:kstats(d, rows, now)
     local list = {}
     local each = self[1].each and d:select(self[1][1].selector)
+    if each and not is_whole(self[1], d, now) then
+        return nil
+    end
     local closed = not each
     for i, row in ipairs(rows) do
         local of_row = {}
         for s, source in ipairs(self) do
             if s == 1 and each then
                 of_row[s] = { each[i] }
+            elseif not is_whole(source, d, now, row) then
+                return nil
             else
                 local all
                 of_row[s], all = kstats_of(source, d, row)

@@ -446,7 +446,8 @@ function report:loop(ks, given, filters, write, step, skip)
                 totals = self.totals and require("kstat.report.order").totals(self.columns, rows, evaluating) or nil,
             })
             self.last = plain and {
-                source = self.source, columns = self.columns, block = sink.block, d = d, rows = all,
+                source = self.source, columns = self.columns, block = sink.block, d = d, now = now,
+                rows = all,
             }
         end
     end

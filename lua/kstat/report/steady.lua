@@ -45,7 +45,7 @@ end
 --- Makes the ticks that follow one which was shown.
 -- @tparam chain ks
 -- @tparam table last that tick: `source` (kstat.report.from), `columns`, `block` (kstat.report.output), the
--- difference `d` and its `rows`
+-- difference `d`, its later sample `now` and its `rows`
 -- @int deadline when that tick was due, in ns
 -- @int interval in ns
 -- @tparam int|nil left how many ticks there are at most
@@ -59,7 +59,10 @@ end
 -- @treturn[2] int|nil errno
 function steady.run(ks, last, deadline, interval, left)
     local fields, numbers, n = fields_of(last.source)
-    local kstats, closed = last.source:kstats(last.d, last.rows)
+    local kstats, closed = last.source:kstats(last.d, last.rows, last.now)
+    if not kstats then
+        return nil
+    end
     local figures, rows, block = {}, {}, last.block
     for s, one in ipairs(last.source) do
         figures[s] = one.figures
