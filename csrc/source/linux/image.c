@@ -9,7 +9,7 @@
 
 #include "base/number.h"
 
-#define FIRST_CAP 4096
+#define FIRST_CAP 8192
 #define MIN_PAGE 4096 /* the least that a page holds */
 /*
  * No file of /proc comes near. In a recorded tree, what is longer is no record of one: a link to
@@ -57,53 +57,37 @@ is_last(const struct ks_image *im, size_t n, size_t room)
 	return im->made == KS_MADE_BRIEFLY && n + KS_BRIEF <= MIN_PAGE && n + KS_BRIEF <= room;
 }
 
+/* Reads on until there are `enough` bytes, or to the end; 0 or an errno. */
 static int
-read_all(struct ks_image *im, bool kernel)
+read_on(struct ks_image *im, bool kernel, size_t enough)
 {
-	int err;
+	int err = 0;
 
-	im->len = 0;
-	while ((err = grow(im, kernel)) == 0) {
+	while (!im->whole && im->len < enough && (err = grow(im, kernel)) == 0) {
 		size_t room = im->cap - im->len - 1;
 		ssize_t n = pread(im->fd, im->data + im->len, room, (off_t)im->len);
 
-		if (n == 0)
-			break;
+		if (n < 0 && errno != EINTR)
+			return errno;
 		if (n > 0)
 			im->len += (size_t)n;
-		else if (errno != EINTR)
-			return errno;
-		if (n > 0 && kernel && is_last(im, (size_t)n, room))
-			break;
+		im->whole = n == 0 || (n > 0 && kernel && is_last(im, (size_t)n, room));
 	}
 	return err;
 }
 
-int
-ks_image_read(struct ks_image *im, const struct ks_files *root)
+static int
+read_anew(struct ks_image *im, bool kernel, size_t enough)
 {
-	int err = 0;
+	im->len = 0;
+	im->whole = false;
+	return read_on(im, kernel, enough);
+}
 
-	/* A file of a recorded tree may have been replaced by another of that name. */
-	if (im->fd >= 0 && !root->kernel) {
-		(void)close(im->fd);
-		im->fd = -1;
-	}
-	im->seq++;
-	im->taken = gethrtime();
-	if (im->fd >= 0 && (err = read_all(im, root->kernel)) != 0) {
-		/* What the descriptor stood for may be gone and back again. */
-		(void)close(im->fd);
-		im->fd = -1;
-	}
-	if (im->fd < 0 && (root->fd < 0 || im->absent)) {
-		err = ENOENT;
-	} else if (im->fd < 0) {
-		im->fd = openat(root->fd, im->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		err = im->fd < 0 ? errno : read_all(im, root->kernel);
-		/* What /proc has follows from how the kernel was built. */
-		im->absent = err == ENOENT && root->kernel && im->root == KS_ROOT_PROC;
-	}
+/* Takes what a reading ended with. */
+static int
+finish(struct ks_image *im, int err)
+{
 	if (err != 0)
 		im->len = 0;
 	if (im->data != NULL)
@@ -114,13 +98,47 @@ ks_image_read(struct ks_image *im, const struct ks_files *root)
 }
 
 int
+ks_image_rest(struct ks_image *im, const struct ks_files *root)
+{
+	return finish(im, read_on(im, root->kernel, SIZE_MAX));
+}
+
+int
+ks_image_read(struct ks_image *im, const struct ks_files *root, size_t enough)
+{
+	int err = 0;
+
+	/* A file of a recorded tree may have been replaced by another of that name. */
+	if (im->fd >= 0 && !root->kernel) {
+		(void)close(im->fd);
+		im->fd = -1;
+	}
+	im->seq++;
+	im->taken = gethrtime();
+	if (im->fd >= 0 && (err = read_anew(im, root->kernel, enough)) != 0) {
+		/* What the descriptor stood for may be gone and back again. */
+		(void)close(im->fd);
+		im->fd = -1;
+	}
+	if (im->fd < 0 && (root->fd < 0 || im->absent)) {
+		err = ENOENT;
+	} else if (im->fd < 0) {
+		im->fd = openat(root->fd, im->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		err = im->fd < 0 ? errno : read_anew(im, root->kernel, enough);
+		/* What /proc has follows from how the kernel was built. */
+		im->absent = err == ENOENT && root->kernel && im->root == KS_ROOT_PROC;
+	}
+	return finish(im, err);
+}
+
+int
 ks_image_once(struct ks_image *im, const struct ks_files *root, const char *path)
 {
 	int err;
 
 	im->path = path;
 	im->absent = false;
-	err = ks_image_read(im, root);
+	err = ks_image_read(im, root, SIZE_MAX);
 	if (im->fd >= 0)
 		(void)close(im->fd);
 	im->fd = -1;

@@ -33,6 +33,7 @@ struct ks_image {
 	char *data;       /* owned; NUL-terminated, though the file may hold NULs itself */
 	size_t len;
 	size_t cap;
+	bool whole;       /* no more is there to be read */
 	uint64_t round;   /* round of the last reading; 0: never read */
 	uint64_t seq;     /* counts the readings, so that what was parsed can tell its age */
 	hrtime_t taken;   /* when the reading began */
@@ -49,10 +50,13 @@ struct ks_files {
 void ks_image_free(struct ks_image *im);
 
 /*
- * Reads the file into the image. Returns 0, or an errno, which is also kept in the image:
- * the contents are then empty.
+ * Reads the file into the image, at least the first `enough` bytes if it has them. Returns 0, or an
+ * errno, which is also kept in the image: the contents are then empty.
  */
-int ks_image_read(struct ks_image *im, const struct ks_files *root);
+int ks_image_read(struct ks_image *im, const struct ks_files *root, size_t enough);
+
+/* Reads the rest of one that was read in part; 0 or an errno, as above. */
+int ks_image_rest(struct ks_image *im, const struct ks_files *root);
 
 /* Reads another file into the image and closes it; 0 or an errno, as above. */
 int ks_image_once(struct ks_image *im, const struct ks_files *root, const char *path);

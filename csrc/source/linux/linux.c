@@ -71,25 +71,34 @@ static const struct {
 
 /* --- files ------------------------------------------------------------------ */
 
-int
-ks_linux_fetch(struct ks_linux *lx, struct ks_image *im)
+/* enough: how many bytes of it the caller needs, if it has them. */
+static int
+fetch(struct ks_linux *lx, struct ks_image *im, size_t enough)
 {
 	if (im->round != lx->round ||
 	    gethrtime() - im->taken > MAX_AGE + MAX_AGE_OF_READING * im->took) {
 		im->round = lx->round;
-		(void)ks_image_read(im, &lx->root[im->root]);
+		(void)ks_image_read(im, &lx->root[im->root], enough);
+	} else if (im->err == 0 && !im->whole && im->len < enough) {
+		(void)ks_image_rest(im, &lx->root[im->root]);
 	}
 	if (im->err == 0 && (lx->taken == 0 || im->taken < lx->taken))
 		lx->taken = im->taken;
 	return im->err;
 }
 
-const struct ks_image *
-ks_linux_try(struct ks_linux *lx, enum ks_image_id id)
+int
+ks_linux_fetch(struct ks_linux *lx, struct ks_image *im)
+{
+	return fetch(lx, im, SIZE_MAX);
+}
+
+static const struct ks_image *
+try(struct ks_linux *lx, enum ks_image_id id, size_t enough)
 {
 	struct ks_image *im = &lx->image[id];
 	uint64_t seq = im->seq;
-	int err = ks_linux_fetch(lx, im);
+	int err = fetch(lx, im, enough);
 
 	if (im->seq != seq)
 		ks_linux_note_image(lx, id);
@@ -101,15 +110,27 @@ ks_linux_try(struct ks_linux *lx, enum ks_image_id id)
 }
 
 const struct ks_image *
-ks_linux_image(struct ks_linux *lx, enum ks_image_id id)
+ks_linux_try(struct ks_linux *lx, enum ks_image_id id)
 {
-	const struct ks_image *im = ks_linux_try(lx, id);
+	return try(lx, id, SIZE_MAX);
+}
+
+const struct ks_image *
+ks_linux_begin(struct ks_linux *lx, enum ks_image_id id, size_t enough)
+{
+	const struct ks_image *im = try(lx, id, enough);
 	int err = errno;
 
 	if (im == NULL)
 		return ks_fail_null(err, "cannot read %s/%s: %s%s", lx->root[files[id].root].name,
 		    files[id].path, strerror(err), ks_linux_remedy(err));
 	return im;
+}
+
+const struct ks_image *
+ks_linux_image(struct ks_linux *lx, enum ks_image_id id)
+{
+	return ks_linux_begin(lx, id, SIZE_MAX);
 }
 
 const struct ks_image *
@@ -478,6 +499,7 @@ ks_source_linux_open(const char *proc, const char *sys)
 		lx->image[i].path = files[i].path;
 		lx->image[i].made = files[i].made;
 	}
+	lx->page = (uint64_t)sysconf(_SC_PAGESIZE);
 	ks_own_init(&lx->own);
 	proc = proc != NULL ? proc : "/proc";
 	if (open_root(&lx->root[KS_ROOT_PROC], proc, PROC_SUPER_MAGIC) != 0) {

@@ -18,6 +18,7 @@
 #include "source/linux/disk_own.h"
 #include "source/linux/field.h"
 #include "source/linux/image.h"
+#include "source/linux/lines.h"
 #include "source/linux/text.h"
 #include "source/linux/unit.h"
 #include "source/source.h"
@@ -128,23 +129,6 @@ struct ks_columns {
 	} *v;               /* owned */
 };
 
-/*
- * What a reader takes of a file: which lines, and what each of them is, as a number of its own. The files of
- * a running kernel keep the order of their lines, so that what a line was once need not be found out again.
- */
-#define KS_USEFUL 64
-#define KS_LINE_START 12
-
-struct ks_lines {
-	bool known; /* all lines were looked at, and those of use are these */
-	uint8_t n;
-	struct {
-		char start[KS_LINE_START]; /* of its key, zeros behind */
-		uint16_t line;
-		int16_t what;
-	} useful[KS_USEFUL];
-};
-
 /* Sums that Solaris keeps once a second and Linux does not: this reader keeps them. */
 struct ks_second_sums {
 	uint64_t updates; /* seconds */
@@ -154,6 +138,7 @@ struct ks_second_sums {
 struct ks_queue_sums {
 	uint64_t up, runocc;      /* microseconds */
 	uint64_t runque, waiting; /* processes times microseconds */
+	uint64_t busy;            /* ns that the CPUs were, when runocc was asked for */
 };
 
 struct ks_linux {
@@ -163,6 +148,7 @@ struct ks_linux {
 	struct ks_units units[KS_SUB_COUNT];
 	struct ks_image scratch; /* for files of a single kstat */
 	uint64_t round;
+	uint64_t page; /* size of the kernel's pages */
 	int socket;           /* to ask about links; -1 while closed */
 	uint32_t warned;      /* images that were complained about, one bit each */
 	uint32_t untold;      /* images that reads found unreadable since, one bit each */
@@ -202,7 +188,10 @@ struct ks_linux {
  */
 const struct ks_image *ks_linux_image(struct ks_linux *lx, enum ks_image_id id);
 
-/* The same; NULL without a message where the caller can do without the file. */
+/* The same; no more than the first `enough` bytes need be there, if the file has them. */
+const struct ks_image *ks_linux_begin(struct ks_linux *lx, enum ks_image_id id, size_t enough);
+
+/* The same as ks_linux_image(); NULL without a message where the caller can do without the file. */
 const struct ks_image *ks_linux_try(struct ks_linux *lx, enum ks_image_id id);
 
 /*

@@ -2,8 +2,6 @@
  * memory.c - unix:0:system_pages, vminfo and vm, and the two files they come from as they are:
  * unix:0:meminfo and vm_events. SPDX-License-Identifier: MIT
  */
-#include <unistd.h>
-
 #include "kstat_raw.h"
 #include "source/linux/linux.h"
 
@@ -87,23 +85,21 @@ ks_meminfo_meta(const char *stat)
 	return ks_linux_is_header(stat) ? NULL : &other;
 }
 
-/* Takes "Name:  123 kB" as bytes; a line without kB is a plain number. */
+/* Takes "123 kB" as bytes; without kB it is a plain number. */
 static bool
-meminfo_line(const struct ks_text *line, struct ks_text *key, uint64_t *v)
+meminfo_value(struct ks_text *value, uint64_t *v)
 {
-	struct ks_text value;
-
-	if (!ks_text_pair(line, key, &value) || !ks_text_u64(&value, v))
+	if (!ks_text_u64(value, v))
 		return false;
-	ks_text_skip(&value);
-	return !ks_text_starts(&value, "kB") || !__builtin_mul_overflow(*v, (uint64_t)1024, v);
+	ks_text_skip(value);
+	return !ks_text_starts(value, "kB") || !__builtin_mul_overflow(*v, (uint64_t)1024, v);
 }
 
 int
 ks_meminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_image *im = ks_linux_image(lx, KS_IMG_MEMINFO);
-	struct ks_text all, line, key;
+	struct ks_text all, line, key, value;
 	char name[KSTAT_STRLEN];
 	uint64_t v;
 
@@ -112,7 +108,7 @@ ks_meminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		return -1;
 	all = ks_text_of(im->data, im->len);
 	while (ks_text_line(&all, &line)) {
-		if (!meminfo_line(&line, &key, &v)) {
+		if (!ks_text_pair(&line, &key, &value) || !meminfo_value(&value, &v)) {
 			if (!ks_text_empty(&line))
 				ks_linux_odd_line(lx, im, &line);
 			continue;
@@ -123,9 +119,7 @@ ks_meminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return 0;
 }
 
-#define USELESS (-1)
-
-/* Which of the first M_NEEDED numbers a line is, or USELESS. */
+/* Which of the first M_NEEDED numbers a line is, or KS_USELESS. */
 static int
 needed_line(const struct ks_text *line)
 {
@@ -137,92 +131,7 @@ needed_line(const struct ks_text *line)
 				return i;
 		}
 	}
-	return USELESS;
-}
-
-/* A walk over the useful lines of a file. */
-struct walk {
-	const struct ks_linux *lx;
-	struct ks_lines *lines;
-	int (*classify)(const struct ks_text *line); /* what a line is, or USELESS */
-	struct ks_text rest;
-	bool known; /* the lines of use were known when it began */
-	size_t line, taken; /* how many were passed, and how many of use */
-};
-
-static struct walk
-walk_of(const struct ks_linux *lx, const struct ks_image *im, struct ks_lines *lines,
-    int (*classify)(const struct ks_text *line))
-{
-	return (struct walk){ .lx = lx, .lines = lines, .classify = classify,
-		.known = lines->known, .rest = ks_text_of(im->data, im->len) };
-}
-
-/* The begin of a line's key. */
-static void
-start_of(const struct ks_text *line, char start[KS_LINE_START])
-{
-	const char *p = line->p;
-
-	memset(start, 0, KS_LINE_START);
-	for (size_t i = 0; i < KS_LINE_START && p < line->end && *p != ' ' && *p != ':'; i++)
-		start[i] = *p++;
-}
-
-/* The next line that is known to be of use. */
-static bool
-next_known(struct walk *w, struct ks_text *line, int *what)
-{
-	char start[KS_LINE_START];
-
-	if (w->taken == w->lines->n)
-		return false;
-	*what = w->lines->useful[w->taken].what;
-	for (; w->line <= w->lines->useful[w->taken].line; w->line++) {
-		if (!ks_text_line(&w->rest, line)) {
-			w->lines->known = false;
-			return false;
-		}
-	}
-	start_of(line, start);
-	/* It is another file after all (some mount one over it): next time all of it is looked at. */
-	if (memcmp(start, w->lines->useful[w->taken].start, KS_LINE_START) != 0) {
-		w->lines->known = false;
-		w->lines->n = (uint8_t)w->taken;
-		return false;
-	}
-	w->taken++;
-	return true;
-}
-
-/*
- * The next line that is of use, and what it is. A recorded tree may have another file at the next reading,
- * so there nothing is taken as known.
- */
-static bool
-next_useful(struct walk *w, struct ks_text *line, int *what)
-{
-	struct ks_lines *lines = w->lines;
-
-	if (w->known)
-		return next_known(w, line, what);
-	while (ks_text_line(&w->rest, line)) {
-		size_t at = w->line++;
-
-		*what = w->classify(line);
-		if (*what == USELESS)
-			continue;
-		if (w->taken < KS_USEFUL && at <= UINT16_MAX) {
-			lines->useful[w->taken].line = (uint16_t)at;
-			lines->useful[w->taken].what = (int16_t)*what;
-			start_of(line, lines->useful[w->taken].start);
-		}
-		w->taken++;
-		return true;
-	}
-	lines->n = (uint8_t)w->taken;
-	lines->known = w->lx->root[KS_ROOT_PROC].kernel && w->taken <= KS_USEFUL && w->line <= UINT16_MAX;
-	return false;
+	return KS_USELESS;
 }
 
 /* The first M_NEEDED numbers of /proc/meminfo, in pages; NULL with errno and message. */
@@ -230,10 +139,8 @@ static const struct ks_values *
 memory_pages(struct ks_linux *lx)
 {
 	const struct ks_image *im = ks_linux_image(lx, KS_IMG_MEMINFO);
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), v;
-	struct ks_text line, key;
-	struct walk w;
-	int i;
+	uint64_t v;
+	struct ks_walk w;
 
 	if (im == NULL)
 		return NULL;
@@ -241,10 +148,10 @@ memory_pages(struct ks_linux *lx)
 		return &lx->memory;
 	lx->meminfo_seq = im->seq;
 	lx->memory.have = 0;
-	w = walk_of(lx, im, &lx->meminfo_lines, needed_line);
-	while (next_useful(&w, &line, &i)) {
-		if (meminfo_line(&line, &key, &v))
-			ks_have(&lx->memory, (size_t)i, v / page);
+	w = ks_walk_of(&lx->meminfo_lines, im, lx->root[KS_ROOT_PROC].kernel, needed_line);
+	while (ks_walk_next(&w)) {
+		if (meminfo_value(&w.value, &v))
+			ks_have(&lx->memory, (size_t)w.what, v / lx->page);
 	}
 	return &lx->memory;
 }
@@ -447,7 +354,7 @@ by_whom(const struct ks_text *key, const char *prefix)
 	return false;
 }
 
-/* What unix:0:vm takes of a line of /proc/vmstat: one of V_*, or USELESS. */
+/* What unix:0:vm takes of a line of /proc/vmstat: one of V_*, or KS_USELESS. */
 static int
 vm_line(const struct ks_text *line)
 {
@@ -462,47 +369,59 @@ vm_line(const struct ks_text *line)
 	uint64_t v;
 
 	if (ks_text_empty(line))
-		return USELESS;
+		return KS_USELESS;
 	if (!ks_text_word(&t, &key) || !ks_text_u64(&t, &v))
 		return V_PAGESIZE; /* no such line is one; the reader tells */
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		if (ks_text_is(&key, known[i].key))
 			return known[i].what;
 	}
-	return by_whom(&key, "pgscan_") ? V_SCAN : by_whom(&key, "pgsteal_") ? V_DFREE : USELESS;
+	return by_whom(&key, "pgscan_") ? V_SCAN : by_whom(&key, "pgsteal_") ? V_DFREE : KS_USELESS;
+}
+
+static void
+take_vm_lines(struct ks_linux *lx, const struct ks_image *im, struct ks_values *vals)
+{
+	uint64_t kib_per_page = lx->page / 1024, v;
+	struct ks_walk w = ks_walk_of(&lx->vmstat_lines, im, lx->root[KS_ROOT_PROC].kernel, vm_line);
+
+	vals->have = 0;
+	while (ks_walk_next(&w)) {
+		if (w.what == V_PAGESIZE || !ks_text_u64(&w.value, &v)) {
+			ks_linux_odd_line(lx, im, &w.line);
+			continue;
+		}
+		if (w.what == V_PGPGIN || w.what == V_PGPGOUT)
+			v /= kib_per_page;
+		if (w.what == V_SCAN || w.what == V_DFREE)
+			ks_have_more(vals, (size_t)w.what, v);
+		else
+			ks_have(vals, (size_t)w.what, v);
+	}
 }
 
 int
 ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_image *im = ks_linux_image(lx, KS_IMG_VMSTAT);
-	uint64_t kib_per_page = (uint64_t)sysconf(_SC_PAGESIZE) / 1024, v;
-	struct ks_values vals = { .have = 0 };
-	struct ks_text line, key;
-	struct walk w;
-	int what;
+	/* The file has more than a page, which the kernel needs a call each for. */
+	const struct ks_image *im = ks_linux_begin(lx, KS_IMG_VMSTAT, ks_lines_reach(&lx->vmstat_lines));
+	struct ks_values vals;
 
 	(void)unit;
 	if (im == NULL)
 		return -1;
-	w = walk_of(lx, im, &lx->vmstat_lines, vm_line);
-	while (next_useful(&w, &line, &what)) {
-		if (!ks_text_word(&line, &key) || !ks_text_u64(&line, &v)) {
-			ks_linux_odd_line(lx, im, &line);
-			continue;
-		}
-		if (what == V_PGPGIN || what == V_PGPGOUT)
-			v /= kib_per_page;
-		if (what == V_SCAN || what == V_DFREE)
-			ks_have_more(&vals, (size_t)what, v);
-		else
-			ks_have(&vals, (size_t)what, v);
+	take_vm_lines(lx, im, &vals);
+	if (!im->whole && !lx->vmstat_lines.known) {
+		im = ks_linux_image(lx, KS_IMG_VMSTAT);
+		if (im == NULL)
+			return -1;
+		take_vm_lines(lx, im, &vals);
 	}
 	if (has(&vals, V_SWAPIN))
 		ks_have(&vals, V_ANONIN, vals.v[V_SWAPIN].u);
 	if (has(&vals, V_SWAPOUT))
 		ks_have(&vals, V_ANONOUT, vals.v[V_SWAPOUT].u);
-	ks_have(&vals, V_PAGESIZE, kib_per_page * 1024);
+	ks_have(&vals, V_PAGESIZE, lx->page);
 	/* pgfault counts those that needed a disk too. */
 	if (has(&vals, V_AS_FAULT) && has(&vals, V_MAJ_FAULT) &&
 	    vals.v[V_AS_FAULT].u >= vals.v[V_MAJ_FAULT].u)

@@ -5,7 +5,6 @@
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "source/linux/linux.h"
@@ -77,7 +76,7 @@ read_slab(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	/* active_objs num_objs objsize objperslab pagesperslab : tunables ... : slabdata active num */
 	if (ks_text_numbers(&line, v, 5) == 5) {
 		ks_have(&vals, S_BUF_SIZE, v[2]);
-		ks_have(&vals, S_SLAB_SIZE, v[4] * (uint64_t)sysconf(_SC_PAGESIZE));
+		ks_have(&vals, S_SLAB_SIZE, v[4] * lx->page);
 		ks_have(&vals, S_INUSE, v[0]);
 		ks_have(&vals, S_AVAIL, v[1] > v[0] ? v[1] - v[0] : 0);
 		ks_have(&vals, S_TOTAL, v[1]);

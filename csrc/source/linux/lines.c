@@ -1,0 +1,126 @@
+/* lines.c - see lines.h. SPDX-License-Identifier: MIT */
+#include "source/linux/lines.h"
+
+#include <string.h>
+
+#define LONGEST 128 /* bytes of a line, and by which numbers before it may have grown */
+
+struct ks_walk
+ks_walk_of(struct ks_lines *lines, const struct ks_image *im, bool kernel,
+    int (*classify)(const struct ks_text *line))
+{
+	return (struct ks_walk){ .lines = lines, .classify = classify, .im = im, .kernel = kernel,
+		.known = lines->known, .fits = true, .rest = ks_text_of(im->data, im->len) };
+}
+
+size_t
+ks_lines_reach(const struct ks_lines *lines)
+{
+	return lines->known && lines->n > 0 ? lines->useful[lines->n - 1].at + LONGEST : SIZE_MAX;
+}
+
+static bool
+ends_key(char c)
+{
+	return c == ' ' || c == ':';
+}
+
+static size_t
+key_length(const struct ks_text *line)
+{
+	const char *p = line->p;
+
+	while (p < line->end && !ends_key(*p))
+		p++;
+	return (size_t)(p - line->p);
+}
+
+/* Takes what is behind a key of that length as the value. */
+static void
+take_value(struct ks_walk *w, size_t key)
+{
+	w->value = w->line;
+	w->value.p += key;
+	if (w->value.p < w->value.end && *w->value.p == ':')
+		w->value.p++;
+}
+
+static bool
+has_key(const char *p, const char *end, const struct ks_useful *u)
+{
+	return (size_t)(end - p) > u->len && memcmp(p, u->key, u->len) == 0 && ends_key(p[u->len]);
+}
+
+static bool
+is_at_its_place(const struct ks_walk *w, const struct ks_useful *u)
+{
+	const char *data = w->im->data;
+
+	return u->at < w->im->len && (u->at == 0 || data[u->at - 1] == '\n') &&
+	    has_key(data + u->at, data + w->im->len, u);
+}
+
+static bool
+next_known(struct ks_walk *w)
+{
+	struct ks_lines *lines = w->lines;
+	struct ks_useful *u = &lines->useful[w->taken];
+	bool found;
+
+	if (w->taken == lines->n)
+		return false;
+	found = is_at_its_place(w, u);
+	if (found) {
+		w->rest.p = w->im->data + u->at;
+		(void)ks_text_line(&w->rest, &w->line);
+	}
+	while (!found && ks_text_line(&w->rest, &w->line))
+		found = has_key(w->line.p, w->line.end, u);
+	if (!found) { /* it is another file after all: some mount one over it */
+		lines->known = false;
+		return false;
+	}
+	u->at = (uint32_t)(w->line.p - w->im->data);
+	w->what = u->what;
+	take_value(w, u->len);
+	w->taken++;
+	return true;
+}
+
+/* Remembers the line as one of use. */
+static void
+remember(struct ks_walk *w, size_t key)
+{
+	struct ks_useful *u = &w->lines->useful[w->taken];
+
+	w->fits = w->fits && w->taken < KS_USEFUL && key > 0 && key <= KS_LINE_KEY &&
+	    w->im->len <= UINT32_MAX;
+	if (!w->fits)
+		return;
+	memcpy(u->key, w->line.p, key);
+	u->len = (uint8_t)key;
+	u->what = (int16_t)w->what;
+	u->at = (uint32_t)(w->line.p - w->im->data);
+}
+
+bool
+ks_walk_next(struct ks_walk *w)
+{
+	if (w->known)
+		return next_known(w);
+	while (ks_text_line(&w->rest, &w->line)) {
+		size_t key;
+
+		w->what = w->classify(&w->line);
+		if (w->what == KS_USELESS)
+			continue;
+		key = key_length(&w->line);
+		take_value(w, key);
+		remember(w, key);
+		w->taken++;
+		return true;
+	}
+	w->lines->n = w->fits ? (uint8_t)w->taken : 0;
+	w->lines->known = w->kernel && w->fits && w->taken > 0;
+	return false;
+}
