@@ -984,4 +984,49 @@ describe("the Linux source on this machine", function()
       assert.is_not_nil(d.meta[id], id)
     end
   end)
+
+  it("reads the part of a file that one kstat needs, and all of it for another", function()
+    local ks = assert(kstat.open())
+    local vm, events = ks:lookup("unix", 0, "vm"), ks:lookup("unix", 0, "vm_events")
+    local faults = 0
+    for i = 1, 4 do
+      local n = vm:read():get("as_fault")
+      assert.is_true(n > faults, i)
+      faults = n
+      run.shell("true")
+    end
+    events:read()
+    for line in io.lines("/proc/vmstat") do
+      assert.is_not_nil(events:get(line:match("^%S+")), line)
+    end
+    assert.is_true(vm:read():get("as_fault") > faults)
+    ks:close()
+  end)
+
+  it("has the time that somebody waited for a CPU, once the CPUs were busy", function()
+    if not io.open("/proc/pressure/cpu") then
+      return pending("this kernel does not tell it")
+    end
+    local ks = assert(kstat.open())
+    local sysinfo = ks:lookup("unix", 0, "sysinfo")
+    local function told() return tonumber(L.read("/proc/pressure/cpu"):match("some.-total=(%d+)")) / 1e6 end
+    local before = sysinfo:read():get("runocc")
+    assert.is_true(before >= told() - 2)
+    -- More that run than there are CPUs.
+    run.shell("for i in $(seq $(($(nproc) + 1))); do timeout 1.5 sh -c 'while :; do :; done' & done; wait")
+    local after = sysinfo:read():get("runocc")
+    assert.is_true(after > before and after >= told() - 2 and after <= told())
+    ks:close()
+  end)
+end)
+
+describe("what the reading of files is made of", function()
+  local function checked(program)
+    local r = run.run({ run.build .. "/spec/" .. program })
+    assert.matches("^%d+ checks\n$", r.out)
+    assert.equal(0, r.status, r.err)
+  end
+
+  it("finds the lines of use where they are", function() checked("core_lines") end)
+  it("recalls the names of what was read before", function() checked("core_frames") end)
 end)

@@ -254,6 +254,22 @@ occupied_us(struct ks_linux *lx, uint64_t *us)
 	return false;
 }
 
+#define LEAST_BUSY 100000000 /* ns that all CPUs together were busy, for runocc to be asked for again */
+
+/*
+ * Somebody waits for a CPU only while one is busy. So little can have been added to runocc, which is shown in
+ * seconds, if they hardly were; it is added later, and the file not read.
+ */
+static bool
+may_have_waited(const struct ks_linux *lx, const struct ks_stat *st, uint64_t queued, uint64_t *busy)
+{
+	const uint32_t both = 1u << KS_TIME_USER | 1u << KS_TIME_KERNEL;
+
+	*busy = st->time[KS_TIME_USER] + st->time[KS_TIME_KERNEL];
+	return queued > 0 || !lx->root[KS_ROOT_PROC].kernel || (st->have_time & both) != both ||
+	    *busy - lx->sysinfo.busy >= LEAST_BUSY;
+}
+
 /*
  * Solaris samples the queues once a second and adds them up. Where Linux has the exact integral
  * we give that in seconds; where it has not, this reader samples at each reading and lets the
@@ -265,7 +281,7 @@ read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	const struct ks_stat *st = ks_linux_stat(lx);
 	struct ks_queue_sums *q = &lx->sysinfo;
 	uint32_t cpus = lx->units[KS_SUB_CPU].n - lx->units[KS_SUB_CPU].dead;
-	uint64_t up = 0, v, queued = 0, blocked = 0, passed, occupied;
+	uint64_t up = 0, v, queued = 0, blocked = 0, passed, occupied = 0, busy;
 	sysinfo_t *data;
 
 	(void)unit;
@@ -278,10 +294,13 @@ read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	if ((st->have & 1u << KS_STAT_BLOCKED) != 0)
 		blocked = st->v[KS_STAT_BLOCKED];
 	passed = up > q->up ? up - q->up : 0;
-	if (occupied_us(lx, &v)) {
+	if (!may_have_waited(lx, st, queued, &busy)) {
+		queued = 0;
+	} else if (occupied_us(lx, &v)) {
 		/* While it was occupied, at least one was waiting. */
 		occupied = v > q->runocc ? v - q->runocc : 0;
 		queued = queued > 0 ? queued : 1;
+		q->busy = busy;
 	} else {
 		occupied = queued > 0 ? passed : 0;
 	}
