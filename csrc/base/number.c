@@ -134,6 +134,9 @@ ks_scan_u64(const char **p, const char *end, uint64_t *v)
 
 	if (s >= end || *s < '0' || *s > '9')
 		return -1;
+	/* As many digits as always fit. */
+	for (const char *few = end - s > 19 ? s + 19 : end; s < few && *s >= '0' && *s <= '9'; s++)
+		r = r * 10 + (uint64_t)(*s - '0');
 	for (; s < end && *s >= '0' && *s <= '9'; s++) {
 		if (__builtin_mul_overflow(r, 10u, &r) ||
 		    __builtin_add_overflow(r, (uint64_t)(*s - '0'), &r))

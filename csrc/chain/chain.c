@@ -156,12 +156,13 @@ read_from(struct ks_chain *chain, const struct ks_node *node, struct ks_record *
 {
 	const struct ks_source_ops *ops = node->source->ops;
 	int rc = ops->read(node->source, &node->k, node->cookie, r);
-	int error = errno;
+	int error = rc < 0 ? errno : 0;
 	const char *line;
 
 	while (ops->trouble != NULL && (line = ops->trouble(node->source)) != NULL)
 		ks_chain_warn(chain, line);
-	errno = error;
+	if (rc < 0)
+		errno = error;
 	return rc;
 }
 

@@ -13,10 +13,15 @@
 #define MOST_KSTATS 4096 /* that places are remembered of */
 #define UPDATES "updates"  /* what counts the additions to sums */
 
+/* A statistic that is read, once for all sums that it is added to. */
 struct term {
 	char stat[KSTAT_STRLEN];
-	size_t sum; /* which it is added to */
-	enum ks_how how;
+	enum ks_how how; /* KS_HOW_RATE, KS_HOW_NOW, or KS_HOW_DELTA for all others */
+	struct ks_figure value; /* what was read last */
+};
+
+struct addend {
+	size_t term, sum;
 };
 
 /* Where a cursor finds a statistic. */
@@ -54,6 +59,8 @@ struct ks_figures {
 	struct ks_figure *mine; /* owned; nsum: those of one kstat */
 	struct term *term;      /* owned */
 	size_t nterm;
+	struct addend *addend;  /* owned */
+	size_t naddend;
 	bool means; /* whether any figure is one */
 	struct places *kstat; /* owned */
 	size_t nkstat;
@@ -110,27 +117,51 @@ ks_figures_free(struct ks_figures *f)
 	forget(f);
 	free(f->kstat);
 	free(f->term);
+	free(f->addend);
 	free(f->making);
 	free(f->mine);
 	free(f);
+}
+
+/* The number of the term that reads a statistic, found or made; f->nterm without memory. */
+static size_t
+term_of(struct ks_figures *f, enum ks_how how, const char *stat)
+{
+	struct term *term;
+
+	if (how != KS_HOW_RATE && how != KS_HOW_NOW)
+		how = KS_HOW_DELTA;
+	for (size_t i = 0; i < f->nterm; i++) {
+		if (f->term[i].how == how && strcmp(f->term[i].stat, stat) == 0)
+			return i;
+	}
+	term = realloc(f->term, (f->nterm + 1) * sizeof(*term));
+	if (term == NULL)
+		return f->nterm;
+	f->term = term;
+	term += f->nterm;
+	*term = (struct term){ .how = how };
+	memcpy(term->stat, stat, strlen(stat));
+	forget(f);
+	return f->nterm++;
 }
 
 /* Adds a statistic to sum i. */
 static int
 add_term(struct ks_figures *f, size_t i, enum ks_how how, const char *stat)
 {
-	struct term *term;
+	struct addend *addend;
+	size_t term;
 
 	if (strlen(stat) >= KSTAT_STRLEN)
 		return ks_fail(EINVAL, "statistic '%.40s': longer than %d bytes", stat, KSTAT_STRLEN - 1);
-	term = realloc(f->term, (f->nterm + 1) * sizeof(*term));
-	if (term == NULL)
+	addend = realloc(f->addend, (f->naddend + 1) * sizeof(*addend));
+	if (addend != NULL)
+		f->addend = addend;
+	term = term_of(f, how, stat);
+	if (addend == NULL || term == f->nterm)
 		return ks_fail(ENOMEM, "out of memory");
-	f->term = term;
-	term += f->nterm++;
-	*term = (struct term){ .sum = i, .how = how };
-	memcpy(term->stat, stat, strlen(stat));
-	forget(f);
+	f->addend[f->naddend++] = (struct addend){ term, i };
 	return 0;
 }
 
@@ -198,12 +229,16 @@ locate(const struct ks_cursor *start, const char *stat, struct place *at, struct
 
 /* The statistic at a place, or wherever else it is. */
 static bool
-value_at(const struct ks_cursor *start, const char *stat, const struct place *at, struct ks_value *v)
+value_at(const struct ks_cursor *start, const char stat[KSTAT_STRLEN], const struct place *at,
+    struct ks_value *v)
 {
-	struct ks_cursor c = *start;
+	struct ks_cursor c;
 	struct place elsewhere;
 	const char *name;
 
+	if (ks_cursor_named(start, at->record, stat, v))
+		return true;
+	c = *start;
 	c.record = at->record;
 	c.member = at->member;
 	return (ks_cursor_next(&c, &name, v) && strcmp(name, stat) == 0) ||
@@ -327,20 +362,25 @@ read_sums(struct ks_figures *f, const struct ks_delta *d, kstat_ctl_t *kc)
 	}
 	ks_cursor_open(&now, d->now);
 	if (!d->reset)
-		ks_cursor_open(&prev, d->prev);
+		ks_cursor_open_like(&prev, &now, d->prev);
 	for (size_t i = 0; i < f->nterm; i++) {
-		const struct term *t = &f->term[i];
+		struct term *t = &f->term[i];
 		struct place here = { .known = false };
 		struct ks_value v;
-		double number;
 
 		if (p == NULL && locate(&now, t->stat, &here, &v)) {
 			here.known = true;
 			here.kind = ks_delta_kind(kc, d->now, t->stat, &v);
 		}
-		if (read_term(t, p != NULL ? &p->at[i] : &here, d, &now, &prev, &number)) {
-			f->mine[t->sum].sum += number;
-			f->mine[t->sum].known = true;
+		t->value.known = read_term(t, p != NULL ? &p->at[i] : &here, d, &now, &prev,
+		    &t->value.sum);
+	}
+	for (size_t i = 0; i < f->naddend; i++) {
+		const struct ks_figure *value = &f->term[f->addend[i].term].value;
+
+		if (value->known) {
+			f->mine[f->addend[i].sum].sum += value->sum;
+			f->mine[f->addend[i].sum].known = true;
 		}
 	}
 	if (f->means)

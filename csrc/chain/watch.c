@@ -65,17 +65,24 @@ ks_watch_add(struct ks_watch *w, kstat_t *ksp)
 	return (int)w->n++;
 }
 
-/* Exchanges the two readings. */
+/* Exchanges the two readings; all else that describes the kstat stays. */
 static void
 turn(struct pair *p)
 {
-	kstat_t now = *p->ksp;
+	kstat_t *ksp = p->ksp, *before = &p->before;
+	void *data = ksp->ks_data;
+	size_t size = ksp->ks_data_size;
+	uint_t ndata = ksp->ks_ndata;
+	hrtime_t snaptime = ksp->ks_snaptime;
 
-	p->ksp->ks_data = p->before.ks_data;
-	p->ksp->ks_data_size = p->before.ks_data_size;
-	p->ksp->ks_ndata = p->before.ks_ndata;
-	p->ksp->ks_snaptime = p->before.ks_snaptime;
-	p->before = now;
+	ksp->ks_data = before->ks_data;
+	ksp->ks_data_size = before->ks_data_size;
+	ksp->ks_ndata = before->ks_ndata;
+	ksp->ks_snaptime = before->ks_snaptime;
+	before->ks_data = data;
+	before->ks_data_size = size;
+	before->ks_ndata = ndata;
+	before->ks_snaptime = snaptime;
 }
 
 int

@@ -120,6 +120,20 @@ next_named(struct ks_cursor *c, const char **name, struct ks_value *v)
 	return false;
 }
 
+bool
+ks_cursor_named(const struct ks_cursor *c, uint_t record, const char stat[KSTAT_STRLEN],
+    struct ks_value *v)
+{
+	const kstat_named_t *kn = (const kstat_named_t *)(const void *)c->data + record;
+
+	if (c->ksp->ks_type != KSTAT_TYPE_NAMED || record >= c->ksp->ks_ndata ||
+	    (record + (size_t)1) * sizeof(*kn) > c->size || memcmp(kn->name, stat, KSTAT_STRLEN) != 0)
+		return false;
+	v->len = 0;
+	set_named(v, c, kn);
+	return true;
+}
+
 static bool
 next_intr(struct ks_cursor *c, const char **name, struct ks_value *v)
 {
@@ -242,6 +256,17 @@ ks_cursor_open(struct ks_cursor *c, const kstat_t *ksp)
 		c->layout = ks_blobstat_find(ksp);
 	else if (ksp->ks_type == KSTAT_TYPE_RAW)
 		c->layout = ks_raw_layout_find(ksp->ks_module, ksp->ks_name);
+}
+
+void
+ks_cursor_open_like(struct ks_cursor *c, const struct ks_cursor *other, const kstat_t *ksp)
+{
+	if (ks_blobstat_is(ksp)) {
+		ks_cursor_open(c, ksp);
+		return;
+	}
+	*c = (struct ks_cursor){ .ksp = ksp, .layout = other->layout, .data = ksp->ks_data,
+		.size = ksp->ks_data != NULL ? ksp->ks_data_size : 0 };
 }
 
 bool

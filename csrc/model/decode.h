@@ -50,11 +50,21 @@ struct ks_cursor {
  */
 void ks_cursor_open(struct ks_cursor *c, const kstat_t *ksp);
 
+/* The same for another reading of the kstat that the other cursor was opened for. */
+void ks_cursor_open_like(struct ks_cursor *c, const struct ks_cursor *other, const kstat_t *ksp);
+
 /*
  * Stores the next statistic's name (valid as long as the data; 30 bytes and a NUL at most)
  * and value; false at the end. Named statistics with an empty name are passed over.
  */
 bool ks_cursor_next(struct ks_cursor *c, const char **name, struct ks_value *v);
+
+/*
+ * Stores the value of record number `record` of a NAMED kstat, if that is what it is and its name is stat (zeros
+ * up to the end); else false.
+ */
+bool ks_cursor_named(const struct ks_cursor *c, uint_t record, const char stat[KSTAT_STRLEN],
+    struct ks_value *v);
 
 /* True if kstat(8) shows this kstat: not a RAW one of unknown layout, not named kstat_*. */
 bool ks_is_shown(const kstat_t *ksp);

@@ -1,7 +1,6 @@
 /* raw_layout.c - see raw_layout.h. SPDX-License-Identifier: MIT */
 #include "model/raw_layout.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /*
@@ -115,7 +114,7 @@ static const char *
 match_without_digits(const char *key, const char *text)
 {
 	for (;; text++) {
-		if (isdigit((unsigned char)*text))
+		if (*text >= '0' && *text <= '9')
 			continue;
 		if (*text == '\0')
 			return key;
