@@ -31,6 +31,7 @@ static void
 end_script(int sig)
 {
 	ks_wait_interrupted = 1;
+	ks_wait_notify();
 	if (ks_wait_looping)
 		return;
 	broken_off = sig;
@@ -99,6 +100,7 @@ on_continue(int sig)
 {
 	(void)sig;
 	ks_wait_continued = 1;
+	ks_wait_notify();
 }
 
 /* --- while the terminal is a script's ------------------------------------------------- */
@@ -165,6 +167,7 @@ ks_signal_start(lua_State *L)
 	handle(SIGTERM, on_interrupt);
 	handle(SIGPIPE, on_pipe);
 	handle(SIGCONT, on_continue);
+	ks_wait_handled = 1;
 }
 
 bool

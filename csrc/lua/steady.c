@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "chain/chain.h"
@@ -350,15 +351,21 @@ pause_until_next(hrtime_t *deadline, hrtime_t interval)
 
 /* 0, or -1 with errno. */
 static int
-write_out(const struct ks_buf *text, FILE *to)
+write_out(const struct ks_buf *text, int fd)
 {
 	if (text->failed) {
 		errno = ENOMEM;
 		return -1;
 	}
-	if (text->len == 0) /* no rows */
-		return 0;
-	return fwrite(text->data, 1, text->len, to) == text->len && fflush(to) == 0 ? 0 : -1;
+	for (size_t done = 0; done < text->len;) {
+		ssize_t n = write(fd, text->data + done, text->len - done);
+
+		if (n >= 0)
+			done += (size_t)n;
+		else if (errno != EINTR)
+			return -1;
+	}
+	return 0;
 }
 
 /*
@@ -379,17 +386,21 @@ steady_run(lua_State *L)
 	const char *why = "count";
 	lua_Hook hook = lua_gethook(L);
 	int error = 0;
+	FILE *to = ks_lua_file(L, 9);
 	hrtime_t now;
 
-	FILE *to = ks_lua_file(L, 9);
-
-	luaL_argcheck(L, to != NULL, 9, "a file expected");
+	luaL_argcheck(L, to != NULL && fileno(to) >= 0, 9, "a file expected");
 	luaL_argcheck(L, interval > 0, 2, "an interval expected");
 	header.text = luaL_checklstring(L, 5, &header.len);
 	header.apart = lua_toboolean(L, 8);
 	luaL_argcheck(L, s->chain != NULL && s->chain->kc != NULL && s->chain->updates == s->updates, 1,
 	    "the chain was updated");
-	while (ticks != left) {
+	/* What follows goes past its buffer: each tick is written at once. */
+	if (fflush(to) != 0) {
+		error = errno;
+		why = "failed";
+	}
+	while (error == 0 && ticks != left) {
 		/* An interpreter's handler of signals leaves a hook, which has to run. */
 		if (lua_gethook(L) != hook || !pause_until_next(&deadline, interval)) {
 			why = "woken";
@@ -408,7 +419,7 @@ steady_run(lua_State *L)
 		s->taken = now;
 		ticks++;
 		add_block(s, &header);
-		if (write_out(&s->text, to) != 0) {
+		if (write_out(&s->text, fileno(to)) != 0) {
 			error = errno;
 			why = "failed";
 			break;
