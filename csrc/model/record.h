@@ -21,6 +21,8 @@ struct ks_record {
 	struct ks_frame *frame; /* owned; see ks_record_remember() */
 };
 
+#define KS_RECORD_INIT { KS_BUF_INIT, KS_BUF_INIT, 0, 0, false, NULL }
+
 /* KSTAT_FLAG_LONGSTRINGS if one of n named values is of KSTAT_DATA_STRING or _STRS, else 0. */
 uchar_t ks_named_flags(const kstat_named_t *kn, uint_t n);
 

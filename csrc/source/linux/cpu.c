@@ -143,6 +143,7 @@ parse_stat(struct ks_linux *lx, const struct ks_image *im)
 	struct ks_text all = ks_text_of(im->data, im->len), line, whole, number, word;
 
 	lx->stat.have = lx->stat.have_time = 0;
+	lx->stat.known = lx->stat.strangers = 0;
 	lx->stat.seq = im->seq;
 	while (ks_text_line(&all, &line)) {
 		whole = line;
@@ -154,6 +155,10 @@ parse_stat(struct ks_linux *lx, const struct ks_image *im)
 				ks_linux_odd_line(lx, im, &whole);
 			if (unit != NULL)
 				ks_cpu_of(unit)->stat = ks_line_of(im, &line);
+			if (unit != NULL && ks_cpu_of(unit)->online)
+				lx->stat.known++;
+			else
+				lx->stat.strangers++;
 			continue;
 		}
 		if (number.p != NULL) { /* "cpu" without a number; the word is taken */
@@ -603,6 +608,18 @@ see_stat(struct ks_linux *lx, struct ks_units *units, const struct ks_image *im)
 	return 0;
 }
 
+/* True if /proc/stat, which is read at each tick of whoever watches CPUs, has just those that are known. */
+static bool
+are_the_same(struct ks_linux *lx, struct ks_units *units)
+{
+	const struct ks_stat *st = ks_linux_stat(lx);
+	uint32_t online = 0;
+
+	for (uint32_t i = 0; i < units->n; i++)
+		online += units->v[i].alive && ks_cpu_of(&units->v[i])->online;
+	return st != NULL && st->strangers == 0 && st->known == online;
+}
+
 static int
 scan_cpus(struct ks_linux *lx, struct ks_units *units)
 {
@@ -611,7 +628,8 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 	char present[4096];
 	int rc = 0, n;
 
-	if (units->scanned && lx->settled && kernel)
+	if (units->scanned && kernel &&
+	    (lx->settled || (!lx->counts_events && are_the_same(lx, units))))
 		return 0;
 	/* The running kernel's list is cheaper than /proc/stat; recorded trees may not agree. */
 	if (kernel)

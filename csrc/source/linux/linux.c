@@ -317,6 +317,9 @@ is_settled(struct ks_linux *lx)
 	return ks_text_u64(&t, &lx->events) && lx->events == before && before != 0;
 }
 
+/* Subsystems that list something slow, and only if a device came or went. */
+#define ON_EVENTS (1u << KS_SUB_DISK | 1u << KS_SUB_DEVICE | 1u << KS_SUB_LINK | 1u << KS_SUB_HWMON)
+
 static int
 linux_scan(struct ks_source *src, struct ks_scan *scan)
 {
@@ -328,7 +331,9 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 		leave_out_unwanted(lx, scan);
 	lx->scan = scan;
 	lx->round++;
-	lx->settled = is_settled(lx); /* before anything is listed */
+	/* For CPUs alone it is not worth a file: they are in one that is read in any case. */
+	lx->counts_events = (lx->off & ON_EVENTS) != ON_EVENTS;
+	lx->settled = lx->counts_events && is_settled(lx); /* before anything is listed */
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		int rc;
 

@@ -115,6 +115,7 @@ struct ks_stat {
 	uint64_t v[KS_STAT_COUNT];
 	uint32_t have_time;           /* one bit each */
 	uint64_t time[KS_TIME_COUNT]; /* of all CPUs together, in ns */
+	uint32_t known, strangers;    /* CPUs that were online at the last scan, and others */
 };
 
 /* A table with one column per CPU (interrupts, softirqs), summed over its lines. */
@@ -138,7 +139,7 @@ struct ks_second_sums {
 struct ks_queue_sums {
 	uint64_t up, runocc;      /* microseconds */
 	uint64_t runque, waiting; /* processes times microseconds */
-	uint64_t busy;            /* ns that the CPUs were, when runocc was asked for */
+	uint64_t busy;            /* ns that the CPUs were, when runocc was last seen to grow */
 };
 
 struct ks_linux {
@@ -177,6 +178,7 @@ struct ks_linux {
 	bool watermarks;
 	size_t cgroup_root;    /* length of the path of the root group below /sys */
 	uint64_t events;      /* the kernel's count of devices that came and went; 0: not told */
+	bool counts_events;   /* that count is looked at */
 	bool settled;         /* for the scan under way: none did since the last one */
 	uint64_t online_hash; /* of the list of CPUs at the last scan */
 	uint32_t cpuinfo_cpus; /* units when the cores were numbered */

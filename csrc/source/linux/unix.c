@@ -254,11 +254,11 @@ occupied_us(struct ks_linux *lx, uint64_t *us)
 	return false;
 }
 
-#define LEAST_BUSY 100000000 /* ns that all CPUs together were busy, for runocc to be asked for again */
+#define LEAST_BUSY KS_NANOSEC /* that all CPUs together were busy, for runocc to be asked for again */
 
 /*
- * Somebody waits for a CPU only while one is busy. So little can have been added to runocc, which is shown in
- * seconds, if they hardly were; it is added later, and the file not read.
+ * Somebody waits for a CPU only while one is busy. If they hardly were, less than a second can have been added to
+ * runocc, which is shown in seconds: it is added later, and the file not read.
  */
 static bool
 may_have_waited(const struct ks_linux *lx, const struct ks_stat *st, uint64_t queued, uint64_t *busy)
@@ -267,7 +267,7 @@ may_have_waited(const struct ks_linux *lx, const struct ks_stat *st, uint64_t qu
 
 	*busy = st->time[KS_TIME_USER] + st->time[KS_TIME_KERNEL];
 	return queued > 0 || !lx->root[KS_ROOT_PROC].kernel || (st->have_time & both) != both ||
-	    *busy - lx->sysinfo.busy >= LEAST_BUSY;
+	    *busy - lx->sysinfo.busy >= (uint64_t)LEAST_BUSY;
 }
 
 /*
@@ -300,7 +300,9 @@ read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		/* While it was occupied, at least one was waiting. */
 		occupied = v > q->runocc ? v - q->runocc : 0;
 		queued = queued > 0 ? queued : 1;
-		q->busy = busy;
+		/* The kernel brings it up to date every two seconds: what was busy may not be in it yet. */
+		if (occupied > 0)
+			q->busy = busy;
 	} else {
 		occupied = queued > 0 ? passed : 0;
 	}
