@@ -344,15 +344,32 @@ ks_columns_of_cpu(struct ks_columns *c, const struct ks_image *im, uint32_t cpu)
 	return cpu < c->n && c->v[cpu].cpu == cpu ? &c->v[cpu] : NULL;
 }
 
+#define ENOUGH_TLB 1000 /* shootdowns to tell the two by */
+
+static uint32_t
+count_online(struct ks_units *units)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < units->n; i++)
+		n += units->v[i].alive && ks_cpu_of(&units->v[i])->online;
+	return n;
+}
+
 /*
  * Some kernels count a TLB shootdown in the line of function calls as well. /proc/stat counts
  * each interrupt once, and so tells which kind of kernel this is.
  */
 static bool
-tlb_counted_twice(const struct ks_linux *lx)
+tlb_counted_twice(struct ks_linux *lx)
 {
 	const struct ks_columns *c = &lx->interrupts;
+	struct ks_units *cpus = &lx->units[KS_SUB_CPU];
 	uint64_t total = 0, tlb = 0, once = lx->stat.v[KS_STAT_INTR], off;
+	bool twice;
+
+	if (lx->tlb_counted != KS_TLB_UNKNOWN)
+		return lx->tlb_counted == KS_TLB_TWICE;
 
 	for (size_t i = 0; i < c->n; i++) {
 		total += c->v[i].total;
@@ -360,7 +377,16 @@ tlb_counted_twice(const struct ks_linux *lx)
 	}
 	total -= tlb;
 	off = total > once ? total - once : once - total;
-	return (lx->stat.have & 1u << KS_STAT_INTR) != 0 && off < tlb / 2;
+	twice = (lx->stat.have & 1u << KS_STAT_INTR) != 0 && off < tlb / 2;
+	if (!lx->root[KS_ROOT_PROC].kernel)
+		return twice;
+	/* Of CPUs that are offline only /proc/stat counts the interrupts: then all since Linux 4.12 do. */
+	if (count_online(cpus) != c->n || c->n + cpus->dead != cpus->n)
+		return true;
+	/* What is true of a kernel stays so: a CPU that goes must not change what the others have counted. */
+	if (tlb >= ENOUGH_TLB)
+		lx->tlb_counted = twice ? KS_TLB_TWICE : KS_TLB_ONCE;
+	return twice;
 }
 
 static const struct ks_column *
@@ -613,11 +639,8 @@ static bool
 are_the_same(struct ks_linux *lx, struct ks_units *units)
 {
 	const struct ks_stat *st = ks_linux_stat(lx);
-	uint32_t online = 0;
 
-	for (uint32_t i = 0; i < units->n; i++)
-		online += units->v[i].alive && ks_cpu_of(&units->v[i])->online;
-	return st != NULL && st->strangers == 0 && st->known == online;
+	return st != NULL && st->strangers == 0 && st->known == count_online(units);
 }
 
 static int

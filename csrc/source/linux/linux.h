@@ -180,6 +180,7 @@ struct ks_linux {
 	uint64_t events;      /* the kernel's count of devices that came and went; 0: not told */
 	bool counts_events;   /* that count is looked at */
 	bool settled;         /* for the scan under way: none did since the last one */
+	enum { KS_TLB_UNKNOWN, KS_TLB_ONCE, KS_TLB_TWICE } tlb_counted; /* cpu.c: by the running kernel */
 	uint64_t online_hash; /* of the list of CPUs at the last scan */
 	uint32_t cpuinfo_cpus; /* units when the cores were numbered */
 };
