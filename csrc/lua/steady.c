@@ -360,10 +360,9 @@ write_out(const struct ks_buf *text, int fd)
 	for (size_t done = 0; done < text->len;) {
 		ssize_t n = write(fd, text->data + done, text->len - done);
 
-		if (n >= 0)
-			done += (size_t)n;
-		else if (errno != EINTR)
+		if (n < 0) /* EINTR: an interpreter's handler wants its turn */
 			return -1;
+		done += (size_t)n;
 	}
 	return 0;
 }

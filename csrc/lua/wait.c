@@ -47,7 +47,6 @@ sleep_until(hrtime_t deadline)
 {
 	for (;;) {
 		enum ks_wait why;
-		int error;
 
 		wake.tv_sec = (time_t)(deadline / KS_NANOSEC);
 		wake.tv_nsec = (long)(deadline % KS_NANOSEC);
@@ -55,11 +54,10 @@ sleep_until(hrtime_t deadline)
 		why = told();
 		if (why != KS_WAIT_TIME || deadline <= gethrtime())
 			return why;
-		error = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL);
-		if (error != 0 && (why = told()) == KS_WAIT_TIME)
-			return KS_WAIT_SIGNAL;
-		if (why != KS_WAIT_TIME)
-			return why;
+		if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL) != 0) {
+			why = told();
+			return why == KS_WAIT_TIME ? KS_WAIT_SIGNAL : why;
+		}
 	}
 }
 

@@ -20,7 +20,8 @@ extern volatile sig_atomic_t ks_wait_resized;     /* SIGWINCH: the window has an
 
 /*
  * Set by a host that has installed handlers for all signals that can come while it waits, and calls
- * ks_wait_notify() in those that set the first two flags, after they are set.
+ * ks_wait_notify() in those that set the first two flags, after they are set. A script that installs handlers of
+ * its own beside them may learn of a signal that comes just before a wait only when that ends.
  */
 extern volatile sig_atomic_t ks_wait_handled;
 void ks_wait_notify(void);

@@ -124,10 +124,13 @@ bool
 ks_cursor_named(const struct ks_cursor *c, uint_t record, const char stat[KSTAT_STRLEN],
     struct ks_value *v)
 {
-	const kstat_named_t *kn = (const kstat_named_t *)(const void *)c->data + record;
+	const kstat_named_t *kn;
 
 	if (c->ksp->ks_type != KSTAT_TYPE_NAMED || record >= c->ksp->ks_ndata ||
-	    (record + (size_t)1) * sizeof(*kn) > c->size || memcmp(kn->name, stat, KSTAT_STRLEN) != 0)
+	    (record + (size_t)1) * sizeof(*kn) > c->size)
+		return false;
+	kn = (const kstat_named_t *)(const void *)c->data + record;
+	if (memcmp(kn->name, stat, KSTAT_STRLEN) != 0)
 		return false;
 	v->len = 0;
 	set_named(v, c, kn);

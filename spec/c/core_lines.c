@@ -31,7 +31,7 @@ found(struct ks_lines *lines, const char *text, bool kernel)
 {
 	static char said[2048];
 	char *data = strdup(text); /* so that a sanitizer sees a step beyond its end */
-	struct ks_image im = { .data = data, .len = strlen(text) };
+	struct ks_image im = { .data = data, .len = strlen(text), .whole = true };
 	struct ks_walk w = ks_walk_of(lines, &im, kernel, classify);
 	size_t n = 0;
 
@@ -63,6 +63,20 @@ check_places(void)
 	IS(&lines, "free 1\nfreed 3\nswap(in): 4\nlast 18446744073709551615\n",
 	    "free=1 freed=3 swap(in)=4 last=18446744073709551615 ");
 	CHECK(lines.known);
+}
+
+/* The end of a part of a file may cut a number. */
+static void
+check_part(void)
+{
+	struct ks_lines lines = { .known = false };
+	struct ks_image im = { .data = (char []){ "free 1\nlast 12" }, .len = 14, .whole = false };
+	struct ks_walk w;
+
+	IS(&lines, "free 1\nlast 123456\n", "free=1 last=123456 ");
+	w = ks_walk_of(&lines, &im, true, classify);
+	CHECK(ks_walk_next(&w) && w.what == 0);
+	CHECK(!ks_walk_next(&w) && !lines.known);
 }
 
 /* One that is missing ends the walk; the next one looks at all lines again. */
@@ -118,6 +132,7 @@ int
 main(void)
 {
 	check_places();
+	check_part();
 	check_missing();
 	check_keys();
 	check_limits();

@@ -42,7 +42,7 @@ struct ks_field {
 
 /* Values of a table's fields, by position in the table. Texts must stay until they are added. */
 struct ks_values {
-	uint64_t have; /* one bit per field */
+	uint64_t have; /* one bit per field of the table, and no others */
 	union {
 		uint64_t u;
 		const char *s;

@@ -84,23 +84,27 @@ read_anew(struct ks_image *im, bool kernel, size_t enough)
 	return read_on(im, kernel, enough);
 }
 
-/* Takes what a reading ended with. */
+/* Takes what a reading that began at that time ended with. */
 static int
-finish(struct ks_image *im, int err)
+finish(struct ks_image *im, hrtime_t began, int err)
 {
 	if (err != 0)
 		im->len = 0;
 	if (im->data != NULL)
 		im->data[im->len] = '\0';
 	im->err = err;
-	im->took = gethrtime() - im->taken;
+	im->took += gethrtime() - began;
 	return err;
 }
 
 int
 ks_image_rest(struct ks_image *im, const struct ks_files *root)
 {
-	return finish(im, read_on(im, root->kernel, SIZE_MAX));
+	hrtime_t began = gethrtime();
+	int err = read_on(im, root->kernel, SIZE_MAX);
+
+	im->seq += err != 0;
+	return finish(im, began, err);
 }
 
 int
@@ -115,6 +119,7 @@ ks_image_read(struct ks_image *im, const struct ks_files *root, size_t enough)
 	}
 	im->seq++;
 	im->taken = gethrtime();
+	im->took = 0;
 	if (im->fd >= 0 && (err = read_anew(im, root->kernel, enough)) != 0) {
 		/* What the descriptor stood for may be gone and back again. */
 		(void)close(im->fd);
@@ -128,7 +133,7 @@ ks_image_read(struct ks_image *im, const struct ks_files *root, size_t enough)
 		/* What /proc has follows from how the kernel was built. */
 		im->absent = err == ENOENT && root->kernel && im->root == KS_ROOT_PROC;
 	}
-	return finish(im, err);
+	return finish(im, im->taken, err);
 }
 
 int

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define LONGEST 128 /* bytes of a line, and by which numbers before it may have grown */
+#define BEYOND 128 /* bytes behind the begin of the last line that it and longer numbers may take */
 
 struct ks_walk
 ks_walk_of(struct ks_lines *lines, const struct ks_image *im, bool kernel,
@@ -16,7 +16,7 @@ ks_walk_of(struct ks_lines *lines, const struct ks_image *im, bool kernel,
 size_t
 ks_lines_reach(const struct ks_lines *lines)
 {
-	return lines->known && lines->n > 0 ? lines->useful[lines->n - 1].at + LONGEST : SIZE_MAX;
+	return lines->known && lines->n > 0 ? lines->useful[lines->n - 1].at + BEYOND : SIZE_MAX;
 }
 
 static bool
@@ -76,7 +76,9 @@ next_known(struct ks_walk *w)
 	}
 	while (!found && ks_text_line(&w->rest, &w->line))
 		found = has_key(w->line.p, w->line.end, u);
-	if (!found) { /* it is another file after all: some mount one over it */
+	/* The last line of a part may be cut anywhere. */
+	found = found && (w->im->whole || w->line.end < w->im->data + w->im->len);
+	if (!found) { /* or it is another file after all: some mount one over it */
 		lines->known = false;
 		return false;
 	}

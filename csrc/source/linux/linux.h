@@ -139,7 +139,8 @@ struct ks_second_sums {
 struct ks_queue_sums {
 	uint64_t up, runocc;      /* microseconds */
 	uint64_t runque, waiting; /* processes times microseconds */
-	uint64_t busy;            /* ns that the CPUs were, when runocc was last seen to grow */
+	uint64_t asked;           /* for runocc: the time of the last one, microseconds */
+	bool told;                /* the kernel tells runocc */
 };
 
 struct ks_linux {

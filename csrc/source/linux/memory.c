@@ -134,25 +134,34 @@ needed_line(const struct ks_text *line)
 	return KS_USELESS;
 }
 
+static void
+take_memory_lines(struct ks_linux *lx, const struct ks_image *im)
+{
+	struct ks_walk w = ks_walk_of(&lx->meminfo_lines, im, lx->root[KS_ROOT_PROC].kernel, needed_line);
+	uint64_t v;
+
+	lx->memory.have = 0;
+	while (ks_walk_next(&w)) {
+		if (meminfo_value(&w.value, &v))
+			ks_have(&lx->memory, (size_t)w.what, v / lx->page);
+	}
+}
+
 /* The first M_NEEDED numbers of /proc/meminfo, in pages; NULL with errno and message. */
 static const struct ks_values *
 memory_pages(struct ks_linux *lx)
 {
 	const struct ks_image *im = ks_linux_image(lx, KS_IMG_MEMINFO);
-	uint64_t v;
-	struct ks_walk w;
+	bool known = lx->meminfo_lines.known;
 
 	if (im == NULL)
 		return NULL;
 	if (lx->meminfo_seq == im->seq)
 		return &lx->memory;
 	lx->meminfo_seq = im->seq;
-	lx->memory.have = 0;
-	w = ks_walk_of(&lx->meminfo_lines, im, lx->root[KS_ROOT_PROC].kernel, needed_line);
-	while (ks_walk_next(&w)) {
-		if (meminfo_value(&w.value, &v))
-			ks_have(&lx->memory, (size_t)w.what, v / lx->page);
-	}
+	take_memory_lines(lx, im);
+	if (known && !lx->meminfo_lines.known)
+		take_memory_lines(lx, im);
 	return &lx->memory;
 }
 
@@ -405,13 +414,14 @@ ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	/* The file has more than a page, which the kernel needs a call each for. */
 	const struct ks_image *im = ks_linux_begin(lx, KS_IMG_VMSTAT, ks_lines_reach(&lx->vmstat_lines));
+	bool known = lx->vmstat_lines.known;
 	struct ks_values vals;
 
 	(void)unit;
 	if (im == NULL)
 		return -1;
 	take_vm_lines(lx, im, &vals);
-	if (!im->whole && !lx->vmstat_lines.known) {
+	if (known && !lx->vmstat_lines.known) {
 		im = ks_linux_image(lx, KS_IMG_VMSTAT);
 		if (im == NULL)
 			return -1;

@@ -19,6 +19,7 @@
 
 #define TICKS_PER_SECOND 100
 #define INIT_PID_NS 0xeffffffcu /* inode of the first PID namespace, fixed in the kernel */
+#define PSI_PERIOD 1950000 /* us: the kernel brings /proc/pressure up to date every two seconds */
 #define FSCALE 256 /* load averages are stored times this */
 
 /* --- kstat_types ---------------------------------------------------------------- */
@@ -254,20 +255,11 @@ occupied_us(struct ks_linux *lx, uint64_t *us)
 	return false;
 }
 
-#define LEAST_BUSY KS_NANOSEC /* that all CPUs together were busy, for runocc to be asked for again */
-
-/*
- * Somebody waits for a CPU only while one is busy. If they hardly were, less than a second can have been added to
- * runocc, which is shown in seconds: it is added later, and the file not read.
- */
+/* True if the time since the kernel was asked for runocc, in microseconds, is one in which it can have told more. */
 static bool
-may_have_waited(const struct ks_linux *lx, const struct ks_stat *st, uint64_t queued, uint64_t *busy)
+can_have_grown(const struct ks_linux *lx)
 {
-	const uint32_t both = 1u << KS_TIME_USER | 1u << KS_TIME_KERNEL;
-
-	*busy = st->time[KS_TIME_USER] + st->time[KS_TIME_KERNEL];
-	return queued > 0 || !lx->root[KS_ROOT_PROC].kernel || (st->have_time & both) != both ||
-	    *busy - lx->sysinfo.busy >= (uint64_t)LEAST_BUSY;
+	return !lx->root[KS_ROOT_PROC].kernel || lx->sysinfo.up - lx->sysinfo.asked >= PSI_PERIOD;
 }
 
 /*
@@ -281,7 +273,7 @@ read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	const struct ks_stat *st = ks_linux_stat(lx);
 	struct ks_queue_sums *q = &lx->sysinfo;
 	uint32_t cpus = lx->units[KS_SUB_CPU].n - lx->units[KS_SUB_CPU].dead;
-	uint64_t up = 0, v, queued = 0, blocked = 0, passed, occupied = 0, busy;
+	uint64_t up = 0, v, queued = 0, blocked = 0, passed, occupied = 0;
 	sysinfo_t *data;
 
 	(void)unit;
@@ -294,19 +286,19 @@ read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	if ((st->have & 1u << KS_STAT_BLOCKED) != 0)
 		blocked = st->v[KS_STAT_BLOCKED];
 	passed = up > q->up ? up - q->up : 0;
-	if (!may_have_waited(lx, st, queued, &busy)) {
+	q->up += passed;
+	if (q->told && !can_have_grown(lx)) {
 		queued = 0;
 	} else if (occupied_us(lx, &v)) {
 		/* While it was occupied, at least one was waiting. */
 		occupied = v > q->runocc ? v - q->runocc : 0;
 		queued = queued > 0 ? queued : 1;
-		/* The kernel brings it up to date every two seconds: what was busy may not be in it yet. */
-		if (occupied > 0)
-			q->busy = busy;
+		q->asked = q->up;
+		q->told = true;
 	} else {
 		occupied = queued > 0 ? passed : 0;
+		q->told = false;
 	}
-	q->up += passed;
 	q->runocc += occupied;
 	q->runque += queued * occupied;
 	q->waiting += blocked * passed;
