@@ -162,6 +162,9 @@ describe("kstat.figures", function()
       assert.is_false(ok)
       assert.equal(message, told:match("figure .*$"))
     end
+    for _, scale in ipairs({ 0 / 0, 1 / 0 }) do
+      assert.error_matches(function() kstat.figures({ f = { "rate", "a", scale = scale } }) end, "'f': scale: a number")
+    end
   end)
 end)
 

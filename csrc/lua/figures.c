@@ -1,6 +1,7 @@
 /* figures.c - several sums over a kstat of a difference in one call. SPDX-License-Identifier: MIT */
 #include "chain/figures.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ add_fields(lua_State *L, struct figures *u, size_t i, enum ks_how how, const cha
 
 	lua_getfield(L, -1, "scale");
 	if (!lua_isnil(L, -1)) {
-		if (lua_type(L, -1) != LUA_TNUMBER)
+		if (lua_type(L, -1) != LUA_TNUMBER || !isfinite(lua_tonumber(L, -1)))
 			luaL_error(L, "figure '%s': scale: a number expected", name);
 		ks_figures_scale(u->f, i, lua_tonumber(L, -1));
 	}
