@@ -1,13 +1,15 @@
 -- What a further sample of vmstat and mpstat costs beside the C programs of these names, and a single report.
--- All run at the same time, at an interval of a second, as people run them: caches are cold at each tick. What
--- a program costs with two reports is taken off what it costs with many. CPU time holds what the kernel does
--- for the files that are read: the disks and the memory of Solaris's vmstat and the interrupts of its mpstat are
--- in files that the others do not read (mpstat with -I SUM does; vmstat the memory, when its own clock says so).
--- What reading them costs, and nothing else, is told beside it: no program that shows these columns is below.
+-- All run at the same time, at an interval of a second, as people run them, and spread over it: caches are cold at
+-- each tick, and no program finds there what another has just used. What a program costs with two reports is taken
+-- off what it costs with many. CPU time holds what the kernel does for the files that are read: the disks and the
+-- memory of Solaris's vmstat and the interrupts of its mpstat are in files that the others do not read (mpstat with
+-- -I SUM does; vmstat the memory, when its own clock says so). What reading them costs, and nothing else, is told
+-- beside it: no program that shows these columns is below.
 -- Instructions, by callgrind, hold the program's own work. SPDX-License-Identifier: MIT
 local figure = require("figure")
 
 local SAMPLES, ROUNDS = 30, 3
+local APART = "0.029" -- s between two ticks of all the programs
 local kstatlua = os.getenv("KSTAT_BUILD") .. "/bin/kstatlua"
 local cputime = os.getenv("KSTAT_BENCH") .. "/helper/cputime"
 local read_files = os.getenv("KSTAT_BENCH") .. "/helper/read_files"
@@ -44,6 +46,7 @@ local function measure(samples)
       local words = { (table.unpack or unpack)(p[side]) }
       words[#words + 1], words[#words + 2] = "1", tostring(samples)
       for round = 1, ROUNDS do
+        os.execute("sleep " .. APART)
         pipes[#pipes + 1] = { p, side, start(words, 1), round }
       end
     end

@@ -2,10 +2,14 @@
 #include "chain/watch.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "chain/chain.h"
+
+#define FIRST_CAP 8 /* a power of two, as are its doubles */
 
 struct pair {
 	kstat_t *ksp;
@@ -14,8 +18,9 @@ struct pair {
 
 struct ks_watch {
 	kstat_ctl_t *kc;
-	size_t n;
-	struct pair *pair; /* owned */
+	size_t n, cap;
+	struct pair *pair; /* owned; cap */
+	int *slot;         /* owned; twice cap, by address of the kstat: the number of its pair and 1, or 0 */
 };
 
 struct ks_watch *
@@ -37,32 +42,71 @@ ks_watch_free(struct ks_watch *w)
 	for (size_t i = 0; i < w->n; i++)
 		free(w->pair[i].before.ks_data);
 	free(w->pair);
+	free(w->slot);
 	free(w);
+}
+
+/* The slot of a kstat, or the empty one that it is to have. */
+static int *
+slot_of(const struct ks_watch *w, const kstat_t *ksp)
+{
+	size_t mask = 2 * w->cap - 1, at = (size_t)((uintptr_t)ksp * 0x9e3779b97f4a7c15u >> 32);
+
+	while (w->slot[at & mask] != 0 && w->pair[w->slot[at & mask] - 1].ksp != ksp)
+		at++;
+	return &w->slot[at & mask];
+}
+
+/* Room for another pair; 0, or -1 with errno. */
+static int
+make_room(struct ks_watch *w)
+{
+	size_t cap = w->cap > 0 ? 2 * w->cap : FIRST_CAP;
+	struct pair *pair;
+	int *slot;
+
+	if (w->n < w->cap)
+		return 0;
+	if (cap > INT_MAX / 2)
+		return ks_fail(ENOMEM, "too many kstats");
+	pair = realloc(w->pair, cap * sizeof(*pair));
+	if (pair != NULL)
+		w->pair = pair;
+	slot = calloc(2 * cap, sizeof(*slot));
+	if (pair == NULL || slot == NULL) {
+		free(slot);
+		return ks_fail(ENOMEM, "out of memory");
+	}
+	free(w->slot);
+	w->slot = slot;
+	w->cap = cap;
+	for (size_t i = 0; i < w->n; i++)
+		*slot_of(w, w->pair[i].ksp) = (int)i + 1;
+	return 0;
 }
 
 int
 ks_watch_add(struct ks_watch *w, kstat_t *ksp)
 {
 	struct pair *pair;
+	int *slot;
 
-	for (size_t i = 0; i < w->n; i++) {
-		if (w->pair[i].ksp == ksp)
-			return (int)i;
-	}
+	if (make_room(w) != 0)
+		return -1;
+	slot = slot_of(w, ksp);
+	if (*slot != 0)
+		return *slot - 1;
 	if (ksp->ks_data == NULL)
 		return ks_fail(EINVAL, "%s:%d:%s was not read", ksp->ks_module, ksp->ks_instance,
 		    ksp->ks_name);
-	pair = realloc(w->pair, (w->n + 1) * sizeof(*pair));
-	if (pair == NULL)
-		return ks_fail(ENOMEM, "out of memory");
-	w->pair = pair;
-	pair += w->n;
+	pair = &w->pair[w->n];
 	*pair = (struct pair){ .ksp = ksp, .before = *ksp };
 	/* Room for the next reading; of another size if that turns out to have one. */
 	pair->before.ks_data = malloc(ksp->ks_data_size > 0 ? ksp->ks_data_size : 1);
 	if (pair->before.ks_data == NULL)
 		return ks_fail(ENOMEM, "out of memory");
-	return (int)w->n++;
+	*slot = (int)++w->n;
+	return (int)w->n - 1;
 }
 
 /* Exchanges the two readings; all else that describes the kstat stays. */

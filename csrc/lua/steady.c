@@ -48,7 +48,7 @@ struct steady {
 	const struct ks_layout *layout;
 	struct ks_watch *watch;        /* owned */
 	bool closed;                   /* all kstats are named, nothing else is looked for */
-	size_t nslots, nrows, nsources, nfields;
+	size_t nslots, nrows, nsources, nfields, sources_cap;
 	struct slot *slot;             /* owned, as are the following */
 	struct cell *cell;             /* rows times columns */
 	struct source *source;         /* by row and slot */
@@ -146,6 +146,23 @@ watch(lua_State *L, const struct steady *s, const struct slot *slot)
 	return ks_watch_add(s->watch, ksp);
 }
 
+/* Where the next source goes. */
+static struct source *
+room_for_source(lua_State *L, struct steady *s)
+{
+	size_t cap = s->sources_cap > 0 ? 2 * s->sources_cap : 16;
+	struct source *source;
+
+	if (s->nsources == s->sources_cap) {
+		source = realloc(s->source, cap * sizeof(*source));
+		if (source == NULL)
+			luaL_error(L, "out of memory");
+		s->source = source;
+		s->sources_cap = cap;
+	}
+	return &s->source[s->nsources];
+}
+
 /* The kstats of a row, on top of the stack, for each slot; false if one cannot be watched. */
 static bool
 take_sources(lua_State *L, struct steady *s, size_t row)
@@ -160,13 +177,9 @@ take_sources(lua_State *L, struct steady *s, size_t row)
 		lua_rawgeti(L, -1, (int)slot + 1);
 		n = lua_istable(L, -1) ? ks_lua_rawlen(L, -1) : 0;
 		for (size_t i = 0; can && i < n; i++) {
-			struct source *source = realloc(s->source, (s->nsources + 1) * sizeof(*source));
+			struct source *source = room_for_source(L, s);
 
-			if (source == NULL)
-				luaL_error(L, "out of memory");
-			s->source = source;
 			lua_rawgeti(L, -1, (int)i + 1);
-			source += s->nsources;
 			*source = (struct source){ row, slot, watch(L, s, &s->slot[slot]) };
 			can = source->kstat >= 0;
 			s->nsources += can;
