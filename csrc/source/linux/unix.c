@@ -272,13 +272,14 @@ read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_stat *st = ks_linux_stat(lx);
 	struct ks_queue_sums *q = &lx->sysinfo;
-	uint32_t cpus = lx->units[KS_SUB_CPU].n - lx->units[KS_SUB_CPU].dead;
+	uint32_t cpus;
 	uint64_t up = 0, v, queued = 0, blocked = 0, passed, occupied = 0;
 	sysinfo_t *data;
 
 	(void)unit;
 	if (st == NULL)
 		return -1;
+	cpus = st->known + st->strangers; /* those that are online */
 	if (ks_linux_uptime(lx, &v))
 		up = v * 10000;
 	if ((st->have & 1u << KS_STAT_RUNNING) != 0 && st->v[KS_STAT_RUNNING] > cpus)
