@@ -129,22 +129,57 @@ take_times(struct ks_stat *st, struct ks_text *line)
 	}
 }
 
+static const char *const totals[KS_STAT_COUNT] = {
+	[KS_STAT_CTXT] = "ctxt",
+	[KS_STAT_BTIME] = "btime",
+	[KS_STAT_PROCESSES] = "processes",
+	[KS_STAT_RUNNING] = "procs_running",
+	[KS_STAT_BLOCKED] = "procs_blocked",
+	[KS_STAT_INTR] = "intr",
+};
+
+#define ALL_CPUS KS_STAT_COUNT /* the line of all CPUs together */
+
+/* What a line is to whoever wants no single CPU: one of KS_STAT_*, ALL_CPUS, or KS_USELESS. */
+static int
+stat_line(const struct ks_text *line)
+{
+	struct ks_text t = *line, word;
+
+	if (!ks_text_word(&t, &word))
+		return KS_USELESS;
+	for (int i = 0; i < KS_STAT_COUNT; i++) {
+		if (ks_text_is(&word, totals[i]))
+			return i;
+	}
+	return ks_text_is(&word, "cpu") ? ALL_CPUS : KS_USELESS;
+}
+
+/* Takes what is not of a single CPU; false if the file is not as it was. */
+static bool
+parse_totals(struct ks_linux *lx, const struct ks_image *im)
+{
+	struct ks_walk w = ks_walk_of(&lx->stat_lines, im, lx->root[KS_ROOT_PROC].kernel, stat_line);
+
+	lx->stat.have = lx->stat.have_time = 0;
+	lx->stat.seq = im->seq;
+	while (ks_walk_next(&w)) {
+		if (w.what == ALL_CPUS)
+			take_times(&lx->stat, &w.value);
+		else if (ks_text_u64(&w.value, &lx->stat.v[w.what]))
+			lx->stat.have |= 1u << w.what;
+	}
+	return lx->stat_lines.known;
+}
+
 static void
 parse_stat(struct ks_linux *lx, const struct ks_image *im)
 {
-	static const char *const names[KS_STAT_COUNT] = {
-		[KS_STAT_CTXT] = "ctxt",
-		[KS_STAT_BTIME] = "btime",
-		[KS_STAT_PROCESSES] = "processes",
-		[KS_STAT_RUNNING] = "procs_running",
-		[KS_STAT_BLOCKED] = "procs_blocked",
-		[KS_STAT_INTR] = "intr",
-	};
 	struct ks_text all = ks_text_of(im->data, im->len), line, whole, number, word;
 
 	lx->stat.have = lx->stat.have_time = 0;
 	lx->stat.known = lx->stat.strangers = 0;
-	lx->stat.seq = im->seq;
+	lx->stat.seq = lx->stat.cpus_seq = im->seq;
 	while (ks_text_line(&all, &line)) {
 		whole = line;
 		number = (struct ks_text){ NULL, NULL };
@@ -171,7 +206,7 @@ parse_stat(struct ks_linux *lx, const struct ks_image *im)
 		if (!ks_text_at_number(&line))
 			ks_linux_odd_line(lx, im, &whole);
 		for (size_t i = 0; i < KS_STAT_COUNT; i++) {
-			if (ks_text_is(&word, names[i]) && ks_text_u64(&line, &lx->stat.v[i]))
+			if (ks_text_is(&word, totals[i]) && ks_text_u64(&line, &lx->stat.v[i]))
 				lx->stat.have |= 1u << i;
 		}
 	}
@@ -184,9 +219,35 @@ ks_linux_stat(struct ks_linux *lx)
 
 	if (im == NULL)
 		return NULL;
-	if (lx->stat.seq != im->seq)
+	if (lx->stat.seq != im->seq && (!lx->stat_lines.known || !parse_totals(lx, im))) {
+		(void)parse_totals(lx, im); /* which lines they are */
+		parse_stat(lx, im);
+	}
+	return &lx->stat;
+}
+
+/* The same, with the lines of the CPUs; there are many on large machines. */
+static const struct ks_stat *
+stat_of_cpus(struct ks_linux *lx)
+{
+	const struct ks_image *im = ks_linux_image(lx, KS_IMG_STAT);
+
+	if (im == NULL)
+		return NULL;
+	if (lx->stat.cpus_seq != im->seq)
 		parse_stat(lx, im);
 	return &lx->stat;
+}
+
+uint32_t
+ks_linux_cpus_online(const struct ks_linux *lx)
+{
+	const struct ks_units *units = &lx->units[KS_SUB_CPU];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < units->n; i++)
+		n += units->v[i].alive && ks_cpu_of(&units->v[i])->online;
+	return n;
 }
 
 /* The ticks of one CPU; how many columns there are, or -1 with errno and message. */
@@ -194,7 +255,7 @@ static int
 ticks_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t ticks[T_COUNT])
 {
 	struct ks_cpu *cpu = ks_cpu_of(unit);
-	const struct ks_stat *st = ks_linux_stat(lx);
+	const struct ks_stat *st = stat_of_cpus(lx);
 	struct ks_text t;
 
 	if (st == NULL)
@@ -346,16 +407,6 @@ ks_columns_of_cpu(struct ks_columns *c, const struct ks_image *im, uint32_t cpu)
 
 #define ENOUGH_TLB 1000 /* shootdowns to tell the two by */
 
-static uint32_t
-count_online(struct ks_units *units)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < units->n; i++)
-		n += units->v[i].alive && ks_cpu_of(&units->v[i])->online;
-	return n;
-}
-
 /*
  * Some kernels count a TLB shootdown in the line of function calls as well. /proc/stat counts
  * each interrupt once, and so tells which kind of kernel this is.
@@ -364,7 +415,7 @@ static bool
 tlb_counted_twice(struct ks_linux *lx)
 {
 	const struct ks_columns *c = &lx->interrupts;
-	struct ks_units *cpus = &lx->units[KS_SUB_CPU];
+	const struct ks_units *cpus = &lx->units[KS_SUB_CPU];
 	uint64_t total = 0, tlb = 0, once = lx->stat.v[KS_STAT_INTR], off;
 	bool twice;
 
@@ -381,7 +432,7 @@ tlb_counted_twice(struct ks_linux *lx)
 	if (!lx->root[KS_ROOT_PROC].kernel)
 		return twice;
 	/* Of CPUs that are offline only /proc/stat counts the interrupts: then all since Linux 4.12 do. */
-	if (count_online(cpus) != c->n || c->n + cpus->dead != cpus->n)
+	if (ks_linux_cpus_online(lx) != c->n || c->n + cpus->dead != cpus->n)
 		return true;
 	/* What is true of a kernel stays so: a CPU that goes must not change what the others have counted. */
 	if (tlb >= ENOUGH_TLB)
@@ -636,11 +687,11 @@ see_stat(struct ks_linux *lx, struct ks_units *units, const struct ks_image *im)
 
 /* True if /proc/stat, which is read at each tick of whoever watches CPUs, has just those that are known. */
 static bool
-are_the_same(struct ks_linux *lx, struct ks_units *units)
+are_the_same(struct ks_linux *lx)
 {
-	const struct ks_stat *st = ks_linux_stat(lx);
+	const struct ks_stat *st = stat_of_cpus(lx);
 
-	return st != NULL && st->strangers == 0 && st->known == count_online(units);
+	return st != NULL && st->strangers == 0 && st->known == ks_linux_cpus_online(lx);
 }
 
 static int
@@ -652,7 +703,7 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 	int rc = 0, n;
 
 	if (units->scanned && kernel &&
-	    (lx->settled || (!lx->counts_events && are_the_same(lx, units))))
+	    (lx->settled || (!lx->counts_events && are_the_same(lx))))
 		return 0;
 	/* The running kernel's list is cheaper than /proc/stat; recorded trees may not agree. */
 	if (kernel)

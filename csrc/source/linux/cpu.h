@@ -34,7 +34,7 @@ struct ks_cpu {
 };
 
 static inline struct ks_cpu *
-ks_cpu_of(struct ks_unit *unit)
+ks_cpu_of(const struct ks_unit *unit)
 {
 	return unit->extra;
 }

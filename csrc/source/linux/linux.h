@@ -110,7 +110,7 @@ enum { KS_TIME_IDLE, KS_TIME_USER, KS_TIME_KERNEL, KS_TIME_WAIT, KS_TIME_INTR, K
 	KS_TIME_COUNT };
 
 struct ks_stat {
-	uint64_t seq;
+	uint64_t seq, cpus_seq; /* of the image; of that in which the lines of the CPUs were found */
 	uint32_t have;
 	uint64_t v[KS_STAT_COUNT];
 	uint32_t have_time;           /* one bit each */
@@ -172,7 +172,7 @@ struct ks_linux {
 	bool slab_wanted;     /* a cache was read since the last scan */
 	struct ks_values memory; /* memory.c: numbers of /proc/meminfo in pages */
 	uint64_t meminfo_seq;
-	struct ks_lines meminfo_lines, vmstat_lines; /* for memory_pages(), unix:0:vm */
+	struct ks_lines meminfo_lines, vmstat_lines, stat_lines; /* for memory_pages(), unix:0:vm, totals */
 	struct ks_second_sums vminfo;
 	struct ks_queue_sums sysinfo;
 	uint64_t watermark[3], watermark_key[3]; /* in pages: min, low, high; what they follow from */
@@ -248,6 +248,9 @@ int ks_linux_gone(const struct ks_unit *unit);
 
 /* cpu.c: /proc/stat of this round with all its numbers, or NULL with errno and message. */
 const struct ks_stat *ks_linux_stat(struct ks_linux *lx);
+
+/* cpu.c: how many there are. */
+uint32_t ks_linux_cpus_online(const struct ks_linux *lx);
 
 void ks_columns_free(struct ks_columns *c);
 

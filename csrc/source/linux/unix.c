@@ -279,7 +279,7 @@ read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	(void)unit;
 	if (st == NULL)
 		return -1;
-	cpus = st->known + st->strangers; /* those that are online */
+	cpus = ks_linux_cpus_online(lx);
 	if (ks_linux_uptime(lx, &v))
 		up = v * 10000;
 	if ((st->have & 1u << KS_STAT_RUNNING) != 0 && st->v[KS_STAT_RUNNING] > cpus)
