@@ -10,6 +10,7 @@
 --
 -- Linux does not count w, re, de, sy, nor the faults of executables and files apart (-p): these are "-".
 -- SPDX-License-Identifier: MIT
+local core = require("kstat.core")
 local kstat = require("kstat")
 local tool = require("kstat.tool")
 
@@ -112,13 +113,19 @@ local function show_disks(options, ks)
   end
 end
 
+-- Of this machine it is known without a reading.
+local function kb_per_page(ks, linux)
+  local bytes = linux and (ks:is_replay() and ks:lookup("unix", 0, "vm"):get("pagesize") or core.pagesize)
+  return (bytes or 4096) / 1024
+end
+
 -- The sources of the line.
 local function from(options, ks)
   if options.interrupts or options.summary then
     return nil
   end
   local linux = is_linux(ks)
-  local kb = (linux and ks:lookup("unix", 0, "vm"):get("pagesize") or 4096) / 1024
+  local kb = kb_per_page(ks, linux)
   local vm = linux and all_vm or cpu_vm
   local list = {
     { vm, figures = options.paging and paging_figures(kb) or vm_figures(kb, linux) },

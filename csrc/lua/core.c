@@ -3,6 +3,8 @@
  * lua/kstat/, is the interface for scripts; this one may change without notice.
  * SPDX-License-Identifier: MIT
  */
+#include <unistd.h>
+
 #include "lua/core.h"
 
 #include "kstat.h"
@@ -38,6 +40,8 @@ luaopen_kstat_core(lua_State *L)
 	lua_newtable(L);
 	lua_pushliteral(L, KSTAT_VERSION);
 	lua_setfield(L, -2, "version");
+	lua_pushinteger(L, (lua_Integer)sysconf(_SC_PAGESIZE)); /* bytes, of the running machine */
+	lua_setfield(L, -2, "pagesize");
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		parts[i](L);
 	return 1;
