@@ -1,0 +1,107 @@
+/*
+ * cpu_table.c - files with one column per CPU, /proc/interrupts and /proc/softirqs, summed over their
+ * lines; see cpu.h. SPDX-License-Identifier: MIT
+ */
+#include "source/linux/cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+ks_columns_free(struct ks_columns *c)
+{
+	free(c->v);
+	memset(c, 0, sizeof(*c));
+}
+
+/* Takes the header, "CPU0 CPU1 ...". */
+static void
+take_header(struct ks_columns *c, struct ks_text *line)
+{
+	struct ks_text word;
+	uint64_t cpu;
+
+	c->n = 0;
+	while (ks_text_word(line, &word) && c->n < KS_CPU_MAX) {
+		if (!ks_text_starts(&word, "CPU"))
+			break;
+		word.p += 3;
+		if (!ks_text_u64(&word, &cpu) || cpu >= KS_CPU_MAX)
+			break;
+		if (c->n == c->cap) {
+			size_t cap = c->cap == 0 ? 16 : c->cap * 2;
+			struct ks_column *v = realloc(c->v, cap * sizeof(*v));
+
+			if (v == NULL)
+				break;
+			c->v = v;
+			c->cap = cap;
+		}
+		c->v[c->n++] = (struct ks_column){ .cpu = (uint32_t)cpu };
+	}
+}
+
+/* Adds a line to the sums if it has a number for every CPU. */
+static void
+add_line(struct ks_columns *c, struct ks_text line)
+{
+	struct ks_text start;
+	uint64_t v;
+	size_t i;
+	bool device, calls, tlb;
+
+	ks_text_skip(&line);
+	device = line.p < line.end && *line.p >= '0' && *line.p <= '9';
+	/* Errors are counted for the machine: with one CPU the lines would pass for others. */
+	if (ks_text_starts(&line, "ERR:") || ks_text_starts(&line, "Err:") ||
+	    ks_text_starts(&line, "MIS:"))
+		return;
+	while (line.p < line.end && *line.p != ':')
+		line.p++;
+	if (line.p == line.end)
+		return;
+	line.p++;
+	start = line;
+	for (i = 0; i < c->n && ks_text_u64(&line, &v); i++)
+		c->v[i].total += v;
+	if (i == c->n && device)
+		return;
+	ks_text_skip(&line);
+	calls = ks_text_starts(&line, "Function call");
+	tlb = ks_text_starts(&line, "TLB shootdowns");
+	if (i == c->n && !calls && !tlb)
+		return;
+	/* Take back a line that is cut off, or count the calls apart. */
+	for (size_t k = 0; k < i && ks_text_u64(&start, &v); k++) {
+		if (i < c->n)
+			c->v[k].total -= v;
+		else if (calls)
+			c->v[k].calls += v;
+		else
+			c->v[k].tlb += v;
+	}
+}
+
+const struct ks_column *
+ks_columns_of_cpu(struct ks_columns *c, const struct ks_image *im, uint32_t cpu)
+{
+	if (c->seq != im->seq) {
+		struct ks_text all = ks_text_of(im->data, im->len), line;
+
+		c->n = 0;
+		c->seq = im->seq;
+		if (ks_text_line(&all, &line))
+			take_header(c, &line);
+		while (c->n > 0 && ks_text_line(&all, &line))
+			add_line(c, line);
+	}
+	/* The columns ascend and rarely miss one. */
+	for (size_t i = cpu < c->n ? cpu : c->n; i > 0; i--) {
+		if (c->v[i - 1].cpu <= cpu) {
+			if (c->v[i - 1].cpu == cpu)
+				return &c->v[i - 1];
+			break;
+		}
+	}
+	return cpu < c->n && c->v[cpu].cpu == cpu ? &c->v[cpu] : NULL;
+}
