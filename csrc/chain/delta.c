@@ -68,7 +68,7 @@ ks_delta_cursor_open(struct ks_delta_cursor *c, const struct ks_delta *d, kstat_
 	c->kc = kc;
 	ks_cursor_open(&c->now, d->now);
 	if (!d->reset)
-		ks_cursor_open_like(&c->prev, &c->now, d->prev);
+		ks_cursor_open_like(&c->prev, c->now.layout, d->prev);
 }
 
 enum ks_kind

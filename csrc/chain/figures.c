@@ -13,21 +13,25 @@
 #define MOST_KSTATS 4096 /* that places are remembered of */
 #define UPDATES "updates"  /* what counts the additions to sums */
 
+/*
+ * A tick of a report reads all of this after a second of other work on the CPU, when each line of memory is as
+ * dear as a hundred instructions: so it is packed.
+ */
+
 /* A statistic that is read, once for all sums that it is added to. */
 struct term {
 	char stat[KSTAT_STRLEN];
-	enum ks_how how; /* KS_HOW_RATE, KS_HOW_NOW, or KS_HOW_DELTA for all others */
-	struct ks_figure value; /* what was read last */
+	uint8_t how; /* KS_HOW_RATE, KS_HOW_NOW, or KS_HOW_DELTA for all others */
 };
 
 struct addend {
-	size_t term, sum;
+	uint32_t term, sum;
 };
 
 /* Where a cursor finds a statistic. */
 struct place {
 	uint_t record, member;
-	enum ks_kind kind;
+	uint8_t kind; /* enum ks_kind */
 	bool known; /* false: the kstat has no such statistic */
 };
 
@@ -38,6 +42,7 @@ struct places {
 	hrtime_t crtime;
 	uint_t ndata;
 	size_t size;
+	const void *layout; /* see ks_cursor_open_like() */
 	struct place *at; /* owned; one for each term */
 	struct ks_figure *mean; /* owned; those last known, one for each figure; NULL: it has no means */
 };
@@ -45,8 +50,8 @@ struct places {
 /* What becomes of a sum over terms. */
 struct making {
 	double factor;
+	uint32_t whole; /* the sum that it is a percentage of; 0: it is none */
 	bool mean, count;
-	size_t whole; /* the sum that it is a percentage of; 0: it is none */
 };
 
 /*
@@ -56,10 +61,10 @@ struct making {
 struct ks_figures {
 	size_t n, nsum;
 	struct making *making;  /* owned; n */
-	struct ks_figure *mine; /* owned; nsum: those of one kstat */
+	struct ks_figure *mine; /* owned; nsum: those of one kstat, where there are means */
 	struct term *term;      /* owned */
 	size_t nterm;
-	struct addend *addend;  /* owned */
+	struct addend *addend;  /* owned; in the order of their terms */
 	size_t naddend;
 	bool means; /* whether any figure is one */
 	struct places *kstat; /* owned */
@@ -140,7 +145,7 @@ term_of(struct ks_figures *f, enum ks_how how, const char *stat)
 		return f->nterm;
 	f->term = term;
 	term += f->nterm;
-	*term = (struct term){ .how = how };
+	*term = (struct term){ .how = (uint8_t)how };
 	memcpy(term->stat, stat, strlen(stat));
 	forget(f);
 	return f->nterm++;
@@ -151,7 +156,7 @@ static int
 add_term(struct ks_figures *f, size_t i, enum ks_how how, const char *stat)
 {
 	struct addend *addend;
-	size_t term;
+	size_t term, at;
 
 	if (strlen(stat) >= KSTAT_STRLEN)
 		return ks_fail(EINVAL, "statistic '%.40s': longer than %d bytes", stat, KSTAT_STRLEN - 1);
@@ -161,7 +166,9 @@ add_term(struct ks_figures *f, size_t i, enum ks_how how, const char *stat)
 	term = term_of(f, how, stat);
 	if (addend == NULL || term == f->nterm)
 		return ks_fail(ENOMEM, "out of memory");
-	f->addend[f->naddend++] = (struct addend){ term, i };
+	for (at = f->naddend++; at > 0 && addend[at - 1].term > term; at--)
+		addend[at] = addend[at - 1];
+	addend[at] = (struct addend){ (uint32_t)term, (uint32_t)i };
 	return 0;
 }
 
@@ -192,7 +199,7 @@ ks_figures_add_whole(struct ks_figures *f, size_t i, const char *stat)
 		if (mine == NULL)
 			return ks_fail(ENOMEM, "out of memory");
 		f->mine = mine;
-		f->making[i].whole = f->nsum++;
+		f->making[i].whole = (uint32_t)f->nsum++;
 	}
 	return add_term(f, f->making[i].whole, KS_HOW_DELTA, stat);
 }
@@ -245,18 +252,28 @@ value_at(const struct ks_cursor *start, const char stat[KSTAT_STRLEN], const str
 	    locate(start, stat, &elsewhere, v);
 }
 
-static void
-find_places(const struct ks_figures *f, const kstat_t *ksp, kstat_ctl_t *kc, struct place *at)
+/* The statistic wherever it is. */
+static struct place
+place_of(const struct ks_cursor *start, const char *stat, kstat_ctl_t *kc)
 {
-	struct ks_cursor c;
+	struct place at = { .known = false };
 	struct ks_value v;
 
+	at.known = locate(start, stat, &at, &v);
+	if (at.known)
+		at.kind = (uint8_t)ks_delta_kind(kc, start->ksp, stat, &v);
+	return at;
+}
+
+static void
+find_places(const struct ks_figures *f, const kstat_t *ksp, kstat_ctl_t *kc, struct places *p)
+{
+	struct ks_cursor c;
+
 	ks_cursor_open(&c, ksp);
-	for (size_t i = 0; i < f->nterm; i++) {
-		at[i].known = locate(&c, f->term[i].stat, &at[i], &v);
-		if (at[i].known)
-			at[i].kind = ks_delta_kind(kc, ksp, f->term[i].stat, &v);
-	}
+	p->layout = c.layout;
+	for (size_t i = 0; i < f->nterm; i++)
+		p->at[i] = place_of(&c, f->term[i].stat, kc);
 }
 
 /* What is remembered of a kstat, found or made; NULL without memory. */
@@ -281,9 +298,10 @@ places_of(struct ks_figures *f, const kstat_t *ksp, kstat_ctl_t *kc)
 		return NULL;
 	f->kstat = p;
 	p += f->nkstat;
-	*p = (struct places){ chain, ksp->ks_kid, ksp->ks_crtime, ksp->ks_ndata, ksp->ks_data_size,
-		calloc(f->nterm > 0 ? f->nterm : 1, sizeof(*p->at)),
-		f->means ? calloc(f->n, sizeof(*p->mean)) : NULL };
+	*p = (struct places){ .chain = chain, .kid = ksp->ks_kid, .crtime = ksp->ks_crtime,
+		.ndata = ksp->ks_ndata, .size = ksp->ks_data_size,
+		.at = calloc(f->nterm > 0 ? f->nterm : 1, sizeof(*p->at)),
+		.mean = f->means ? calloc(f->n, sizeof(*p->mean)) : NULL };
 	if (p->at == NULL || (f->means && p->mean == NULL)) {
 		free(p->at);
 		free(p->mean);
@@ -291,7 +309,7 @@ places_of(struct ks_figures *f, const kstat_t *ksp, kstat_ctl_t *kc)
 	}
 	f->nkstat++;
 	f->next = 0;
-	find_places(f, ksp, kc, p->at);
+	find_places(f, ksp, kc, p);
 	return p;
 }
 
@@ -345,53 +363,61 @@ divide(struct ks_figures *f, struct ks_figure *last)
 	}
 }
 
-/* Stores the sums of one kstat in f->mine. */
+/* Adds the terms of one kstat to the sums. p: its places, or NULL. */
 static void
-read_sums(struct ks_figures *f, const struct ks_delta *d, kstat_ctl_t *kc)
+add_terms(const struct ks_figures *f, const struct ks_delta *d, kstat_ctl_t *kc,
+    const struct places *p, struct ks_figure *sum)
 {
-	struct places *p = kc != NULL ? places_of(f, d->now, kc) : NULL;
+	const struct addend *a = f->addend, *end = a + f->naddend;
 	struct ks_cursor now, prev;
 
-	/* In a capture a kstat may have other statistics in each sample. */
-	if (p != NULL && ks_chain_is_replay(kc))
-		find_places(f, d->now, kc, p->at);
-	memset(f->mine, 0, f->nsum * sizeof(*f->mine));
-	for (size_t i = 0; i < f->n; i++) {
-		if (f->making[i].count)
-			f->mine[i] = (struct ks_figure){ 1, true };
-	}
-	ks_cursor_open(&now, d->now);
+	if (p != NULL)
+		ks_cursor_open_like(&now, p->layout, d->now);
+	else
+		ks_cursor_open(&now, d->now);
 	if (!d->reset)
-		ks_cursor_open_like(&prev, &now, d->prev);
+		ks_cursor_open_like(&prev, now.layout, d->prev);
 	for (size_t i = 0; i < f->nterm; i++) {
-		struct term *t = &f->term[i];
-		struct place here = { .known = false };
-		struct ks_value v;
+		const struct term *t = &f->term[i];
+		struct place elsewhere;
+		const struct place *at = p != NULL ? &p->at[i] : &elsewhere;
+		double number = 0;
+		bool known;
 
-		if (p == NULL && locate(&now, t->stat, &here, &v)) {
-			here.known = true;
-			here.kind = ks_delta_kind(kc, d->now, t->stat, &v);
-		}
-		t->value.known = read_term(t, p != NULL ? &p->at[i] : &here, d, &now, &prev,
-		    &t->value.sum);
-	}
-	for (size_t i = 0; i < f->naddend; i++) {
-		const struct ks_figure *value = &f->term[f->addend[i].term].value;
-
-		if (value->known) {
-			f->mine[f->addend[i].sum].sum += value->sum;
-			f->mine[f->addend[i].sum].known = true;
+		if (p == NULL)
+			elsewhere = place_of(&now, t->stat, kc);
+		known = read_term(t, at, d, &now, &prev, &number);
+		for (; a < end && a->term == i; a++) {
+			if (known) {
+				sum[a->sum].sum += number;
+				sum[a->sum].known = true;
+			}
 		}
 	}
-	if (f->means)
-		divide(f, p != NULL ? p->mean : NULL);
 }
 
 void
 ks_figures_add_up(struct ks_figures *f, const struct ks_delta *d, kstat_ctl_t *kc,
     struct ks_figure *sum)
 {
-	read_sums(f, d, kc);
+	struct places *p = kc != NULL ? places_of(f, d->now, kc) : NULL;
+
+	/* In a capture a kstat may have other statistics in each sample. */
+	if (p != NULL && ks_chain_is_replay(kc))
+		find_places(f, d->now, kc, p);
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->making[i].count) {
+			sum[i].sum++;
+			sum[i].known = true;
+		}
+	}
+	if (!f->means) {
+		add_terms(f, d, kc, p, sum);
+		return;
+	}
+	memset(f->mine, 0, f->nsum * sizeof(*f->mine));
+	add_terms(f, d, kc, p, f->mine);
+	divide(f, p != NULL ? p->mean : NULL);
 	for (size_t i = 0; i < f->nsum; i++) {
 		if (f->mine[i].known) {
 			sum[i].sum += f->mine[i].sum;

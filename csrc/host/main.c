@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "host/host.h"
+#include "host/memory.h"
 #include "host/signal.h"
 
 /*
@@ -73,23 +74,6 @@ protected_main(lua_State *L)
 	return 1;
 }
 
-/*
- * The allocator of a state that is being closed: all of its memory is about to go at once, and need not be given back
- * piece by piece. A leak checker would take it for lost.
- */
-static void *
-keep(void *ud, void *p, size_t old_size, size_t size)
-{
-	(void)ud;
-	(void)old_size;
-	if (size > 0)
-		return realloc(p, size);
-#ifdef __SANITIZE_ADDRESS__
-	free(p);
-#endif
-	return NULL;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -111,7 +95,7 @@ main(int argc, char **argv)
 			return close_output(o.program, 0);
 		}
 	}
-	L = luaL_newstate();
+	L = ks_memory_newstate();
 	if (L == NULL) {
 		fprintf(stderr, "%s: out of memory\n", o.program);
 		free(o.preload);
@@ -123,8 +107,7 @@ main(int argc, char **argv)
 		status = (int)lua_tointeger(L, -1);
 	else
 		(void)ks_script_complain(L, &o);
-	lua_setallocf(L, keep, NULL);
-	lua_close(L);
+	ks_memory_close(L);
 	status = close_output(o.program, status);
 	free(o.preload);
 	if (ks_signal_broken_off() != 0)

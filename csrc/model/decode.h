@@ -50,8 +50,8 @@ struct ks_cursor {
  */
 void ks_cursor_open(struct ks_cursor *c, const kstat_t *ksp);
 
-/* The same for another reading of the kstat that the other cursor was opened for. */
-void ks_cursor_open_like(struct ks_cursor *c, const struct ks_cursor *other, const kstat_t *ksp);
+/* The same for another reading of a kstat that a cursor with that layout was opened for. */
+void ks_cursor_open_like(struct ks_cursor *c, const void *layout, const kstat_t *ksp);
 
 /*
  * Stores the next statistic's name (valid as long as the data; 30 bytes and a NUL at most)

@@ -239,17 +239,6 @@ stat_of_cpus(struct ks_linux *lx)
 	return &lx->stat;
 }
 
-uint32_t
-ks_linux_cpus_online(const struct ks_linux *lx)
-{
-	const struct ks_units *units = &lx->units[KS_SUB_CPU];
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < units->n; i++)
-		n += units->v[i].alive && ks_cpu_of(&units->v[i])->online;
-	return n;
-}
-
 /* The ticks of one CPU; how many columns there are, or -1 with errno and message. */
 static int
 ticks_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t ticks[T_COUNT])
@@ -333,7 +322,7 @@ tlb_counted_twice(struct ks_linux *lx)
 	if (!lx->root[KS_ROOT_PROC].kernel)
 		return twice;
 	/* Of CPUs that are offline only /proc/stat counts the interrupts: then all since Linux 4.12 do. */
-	if (ks_linux_cpus_online(lx) != c->n || c->n + cpus->dead != cpus->n)
+	if (lx->cpus_online != c->n || c->n + cpus->dead != cpus->n)
 		return true;
 	/* What is true of a kernel stays so: a CPU that goes must not change what the others have counted. */
 	if (tlb >= ENOUGH_TLB)
@@ -592,7 +581,17 @@ are_the_same(struct ks_linux *lx)
 {
 	const struct ks_stat *st = stat_of_cpus(lx);
 
-	return st != NULL && st->strangers == 0 && st->known == ks_linux_cpus_online(lx);
+	return st != NULL && st->strangers == 0 && st->known == lx->cpus_online;
+}
+
+static uint32_t
+count_online(const struct ks_units *units)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < units->n; i++)
+		n += units->v[i].alive && ks_cpu_of(&units->v[i])->online;
+	return n;
 }
 
 static int
@@ -629,7 +628,9 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 		rc = see_list(lx, units, present, (size_t)n, false);
 	if (rc != 0)
 		return -1;
-	return ks_units_end(units);
+	rc = ks_units_end(units);
+	lx->cpus_online = count_online(units);
+	return rc;
 }
 
 const struct ks_subsystem ks_linux_cpu = { parts, scan_cpus, NULL };

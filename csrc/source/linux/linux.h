@@ -182,7 +182,9 @@ struct ks_linux {
 	bool counts_events;   /* that count is looked at */
 	bool settled;         /* for the scan under way: none did since the last one */
 	enum { KS_TLB_UNKNOWN, KS_TLB_ONCE, KS_TLB_TWICE } tlb_counted; /* cpu.c: by the running kernel */
+	hrtime_t spl_asked;   /* when spl.c last looked for its directory, which was not there */
 	uint64_t online_hash; /* of the list of CPUs at the last scan */
+	uint32_t cpus_online; /* those of that scan */
 	uint32_t cpuinfo_cpus; /* units when the cores were numbered */
 };
 
@@ -248,9 +250,6 @@ int ks_linux_gone(const struct ks_unit *unit);
 
 /* cpu.c: /proc/stat of this round with all its numbers, or NULL with errno and message. */
 const struct ks_stat *ks_linux_stat(struct ks_linux *lx);
-
-/* cpu.c: how many there are. */
-uint32_t ks_linux_cpus_online(const struct ks_linux *lx);
 
 void ks_columns_free(struct ks_columns *c);
 

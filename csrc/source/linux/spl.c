@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "source/linux/linux.h"
 
@@ -419,13 +420,31 @@ see_directory(struct ks_linux *lx, struct ks_units *units, const char *path, int
 	return rc;
 }
 
+#define ASK_AGAIN 10 /* seconds after which it is asked whether a module was loaded */
+
+/*
+ * There is no directory without the module, and that one was loaded is an event. Where events are not looked at,
+ * nobody is likely to want these kstats: a path that is not in /proc costs a tenth of a tick of mpstat.
+ */
+static bool
+is_known_absent(struct ks_linux *lx, const struct ks_units *units)
+{
+	hrtime_t now;
+
+	if (units->scanned && lx->settled)
+		return true;
+	now = gethrtime();
+	if (units->scanned && !lx->counts_events && lx->root[KS_ROOT_PROC].kernel &&
+	    now - lx->spl_asked < ASK_AGAIN * KS_NANOSEC)
+		return true;
+	lx->spl_asked = now;
+	return !ks_linux_exists(lx, KS_ROOT_PROC, ROOT) && errno == ENOENT;
+}
+
 static int
 scan_spl(struct ks_linux *lx, struct ks_units *units)
 {
-	/* That a module was loaded is an event, and there is no directory without one. */
-	if (units->n == units->dead &&
-	    ((units->scanned && lx->settled) ||
-	    (!ks_linux_exists(lx, KS_ROOT_PROC, ROOT) && errno == ENOENT))) {
+	if (units->n == units->dead && is_known_absent(lx, units)) {
 		units->scanned = true;
 		return 0;
 	}

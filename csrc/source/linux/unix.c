@@ -279,7 +279,7 @@ read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	(void)unit;
 	if (st == NULL)
 		return -1;
-	cpus = ks_linux_cpus_online(lx);
+	cpus = lx->cpus_online;
 	if (ks_linux_uptime(lx, &v))
 		up = v * 10000;
 	if ((st->have & 1u << KS_STAT_RUNNING) != 0 && st->v[KS_STAT_RUNNING] > cpus)
@@ -373,11 +373,12 @@ read_all(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		[ALL_SYSFORK] = KS_STAT_PROCESSES, [ALL_RUNNING] = KS_STAT_RUNNING,
 		[ALL_BLOCKED] = KS_STAT_BLOCKED };
 	const struct ks_stat *st = ks_linux_stat(lx);
-	struct ks_values vals = { .have = 0 };
+	struct ks_values vals;
 
 	(void)unit;
 	if (st == NULL)
 		return -1;
+	vals.have = 0;
 	for (size_t i = 0; i < KS_TIME_COUNT; i++) {
 		if ((st->have_time >> i & 1) != 0)
 			ks_have(&vals, i, st->time[i]);
