@@ -50,15 +50,18 @@ ks_line_begin(const struct ks_layout *layout, struct ks_buf *to)
 	return (struct ks_line){ .layout = layout, .to = to };
 }
 
+/* Adds spaces, if there are any, and a text. */
 static void
-add_spaces(struct ks_buf *to, int n)
+add_text(struct ks_buf *to, int spaces, const char *text, size_t len)
 {
-	char *room = n > 0 ? ks_buf_room(to, (size_t)n) : NULL;
+	size_t before = spaces > 0 ? (size_t)spaces : 0;
+	char *room = ks_buf_room(to, before + len);
 
-	if (room != NULL) {
-		memset(room, ' ', (size_t)n);
-		to->len += (size_t)n;
-	}
+	if (room == NULL)
+		return;
+	memset(room, ' ', before);
+	memcpy(room + before, text, len);
+	to->len += before + len;
 }
 
 /* columns: those that the text takes. */
@@ -75,9 +78,8 @@ add_cell(struct ks_line *line, const char *text, size_t len, int columns)
 	if (!c->left)
 		line->pending += space;
 	if (len > 0) {
-		add_spaces(line->to, line->pending);
+		add_text(line->to, line->pending, text, len);
 		line->pending = 0;
-		ks_buf_add(line->to, text, len);
 	}
 	if (c->left)
 		line->pending += space;

@@ -44,10 +44,10 @@ void ks_options_version(void);
 struct ks_buf;
 
 /*
- * Stores the directory that holds bin/, share/ and lib/ in to, without a slash at the end. The
- * executable's own place is asked for, so that a tree works wherever it is put.
+ * The directory that holds bin/, share/ and lib/, without a slash at the end. The executable's
+ * own place is asked for, so that a tree works wherever it is put.
  */
-const char *ks_installed_prefix(char *to, size_t size);
+const char *ks_installed_prefix(void);
 
 /* Appends the names of the installed scripts, in order, as one line without an end; "none". */
 void ks_installed_names(struct ks_buf *to);

@@ -17,22 +17,36 @@
 #define KSTAT_PREFIX "/usr/local"
 #endif
 
-const char *
-ks_installed_prefix(char *to, size_t size)
+/* The executable's path without its last two parts; NULL if there are none. */
+static const char *
+find_prefix(char *to, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", to, size - 1);
 
 	if (n <= 0)
-		return KSTAT_PREFIX;
+		return NULL;
 	to[n] = '\0';
 	for (int up = 0; up < 2; up++) {
 		char *slash = strrchr(to, '/');
 
 		if (slash == NULL)
-			return KSTAT_PREFIX;
+			return NULL;
 		*slash = '\0';
 	}
 	return to;
+}
+
+const char *
+ks_installed_prefix(void)
+{
+	static char room[PATH_MAX];
+	static const char *prefix;
+
+	if (prefix == NULL)
+		prefix = find_prefix(room, sizeof(room));
+	if (prefix == NULL)
+		prefix = KSTAT_PREFIX;
+	return prefix;
 }
 
 static int
@@ -54,8 +68,8 @@ by_name(const struct dirent **a, const struct dirent **b)
 static void
 each_script(void (*fn)(struct ks_buf *to, const char *name, const char *path), struct ks_buf *to)
 {
-	char room[PATH_MAX], path[PATH_MAX + 300];
-	const char *prefix = ks_installed_prefix(room, sizeof(room));
+	char path[PATH_MAX + 300];
+	const char *prefix = ks_installed_prefix();
 	struct dirent **found = NULL;
 	int n;
 

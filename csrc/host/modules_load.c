@@ -14,27 +14,32 @@ is_newer(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* When the executable was made; the year 0 if that cannot be told. */
-static struct timespec
+/* When the executable was made; before all times if that cannot be told. */
+static const struct timespec *
 made(void)
 {
+	static struct timespec when;
+	static bool known;
 	struct stat self;
 
-	if (stat("/proc/self/exe", &self) != 0)
-		return (struct timespec){ .tv_sec = INT64_MIN };
-	return self.st_mtim;
+	if (!known) {
+		known = true;
+		when = stat("/proc/self/exe", &self) == 0 ? self.st_mtim :
+		    (struct timespec){ .tv_sec = INT64_MIN };
+	}
+	return &when;
 }
 
-/* Pushes the function of a name, if there is one and the file is as old as `than` or older. */
+/* Pushes the function of a name, if there is one and the file is not newer than the executable. */
 static bool
-push(lua_State *L, const char *name, const char *path, const struct timespec *than)
+push(lua_State *L, const char *name, const char *path)
 {
 	const struct ks_module *m = ks_modules;
 	struct stat file;
 
 	while (m->name != NULL && strcmp(m->name, name) != 0)
 		m++;
-	if (m->name == NULL || stat(path, &file) != 0 || is_newer(&file.st_mtim, than))
+	if (m->name == NULL || stat(path, &file) != 0 || is_newer(&file.st_mtim, made()))
 		return false;
 	if (luaL_loadbufferx(L, (const char *)m->code, m->size, m->file, "b") == LUA_OK)
 		return true;
@@ -47,7 +52,6 @@ static int
 search(lua_State *L)
 {
 	const char *name = luaL_checkstring(L, 1);
-	const struct timespec *than = lua_touserdata(L, lua_upvalueindex(2));
 	const struct ks_module *m = ks_modules;
 	const char *path;
 
@@ -56,7 +60,7 @@ search(lua_State *L)
 	if (m->name == NULL)
 		return 0;
 	path = lua_pushfstring(L, "%s/%s", lua_tostring(L, lua_upvalueindex(1)), m->file);
-	if (!push(L, name, path, than))
+	if (!push(L, name, path))
 		return 0;
 	lua_insert(L, -2);
 	return 2;
@@ -65,8 +69,6 @@ search(lua_State *L)
 void
 ks_modules_install(lua_State *L, const char *dir)
 {
-	struct timespec *than;
-
 	lua_getglobal(L, LUA_LOADLIBNAME);
 	lua_getfield(L, -1, "searchers");
 	/* Behind package.preload, before the files. */
@@ -75,9 +77,7 @@ ks_modules_install(lua_State *L, const char *dir)
 		lua_rawseti(L, -2, i + 1);
 	}
 	lua_pushstring(L, dir);
-	than = lua_newuserdatauv(L, sizeof(*than), 0);
-	*than = made();
-	lua_pushcclosure(L, search, 2);
+	lua_pushcclosure(L, search, 1);
 	lua_rawseti(L, -2, 2);
 	lua_pop(L, 2);
 }
@@ -85,11 +85,10 @@ ks_modules_install(lua_State *L, const char *dir)
 bool
 ks_modules_script(lua_State *L, const char *name, const char *path)
 {
-	struct timespec than = made();
 	bool found;
 
 	lua_pushfstring(L, "scripts/%s", name);
-	found = push(L, lua_tostring(L, -1), path, &than);
+	found = push(L, lua_tostring(L, -1), path);
 	lua_remove(L, found ? -2 : -1);
 	return found;
 }

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <lauxlib.h>
-#include <limits.h>
 #include <lualib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,8 +164,7 @@ put_off_collection(lua_State *L)
 void
 ks_script_libraries(lua_State *L)
 {
-	char room[PATH_MAX];
-	const char *prefix = ks_installed_prefix(room, sizeof room);
+	const char *prefix = ks_installed_prefix();
 
 	luaL_openlibs(L);
 	put_off_collection(L);
@@ -198,9 +196,8 @@ ks_script_libraries(lua_State *L)
 static const char *
 push_installed(lua_State *L, const char *name)
 {
-	char room[PATH_MAX];
-	const char *path = lua_pushfstring(L, "%s/share/kstat/scripts/%s.lua",
-	    ks_installed_prefix(room, sizeof room), name);
+	const char *path = lua_pushfstring(L, "%s/share/kstat/scripts/%s.lua", ks_installed_prefix(),
+	    name);
 
 	return access(path, R_OK) == 0 ? path : NULL;
 }

@@ -120,20 +120,6 @@ next_named(struct ks_cursor *c, const char **name, struct ks_value *v)
 	return false;
 }
 
-/* As memcmp(), which is a call, and cold when a report has a tick. */
-static bool
-is_same_name(const char a[KSTAT_STRLEN], const char b[KSTAT_STRLEN])
-{
-	uint64_t x[4], y[4];
-
-	_Static_assert(KSTAT_STRLEN == 31, "the last of four words overlaps");
-	memcpy(x, a, 24);
-	memcpy(&x[3], a + 23, 8);
-	memcpy(y, b, 24);
-	memcpy(&y[3], b + 23, 8);
-	return ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3])) == 0;
-}
-
 bool
 ks_cursor_named(const struct ks_cursor *c, uint_t record, const char stat[KSTAT_STRLEN],
     struct ks_value *v)
@@ -144,7 +130,7 @@ ks_cursor_named(const struct ks_cursor *c, uint_t record, const char stat[KSTAT_
 	    (record + (size_t)1) * sizeof(*kn) > c->size)
 		return false;
 	kn = (const kstat_named_t *)(const void *)c->data + record;
-	if (!is_same_name(kn->name, stat))
+	if (memcmp(kn->name, stat, KSTAT_STRLEN) != 0)
 		return false;
 	v->len = 0;
 	set_named(v, c, kn);

@@ -525,7 +525,7 @@ see_cpu(struct ks_linux *lx, struct ks_units *units, uint64_t number, bool onlin
 	unit->parts = 1u << PART_INFO;
 	if (online) {
 		unit->parts |= 1u << PART_SYS | 1u << PART_VM | 1u << PART_STAT | 1u << PART_TIME;
-		if (ks_linux_exists(lx, KS_ROOT_PROC, "schedstat"))
+		if (lx->has_schedstat)
 			unit->parts |= 1u << PART_SCHED;
 	}
 	return 0;
@@ -594,6 +594,13 @@ count_online(const struct ks_units *units)
 	return n;
 }
 
+static void
+begin(struct ks_linux *lx, struct ks_units *units)
+{
+	ks_units_begin(units);
+	lx->has_schedstat = ks_linux_exists(lx, KS_ROOT_PROC, "schedstat");
+}
+
 static int
 scan_cpus(struct ks_linux *lx, struct ks_units *units)
 {
@@ -614,11 +621,11 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 		if (units->scanned && hash == lx->online_hash)
 			return 0;
 		lx->online_hash = hash;
-		ks_units_begin(units);
+		begin(lx, units);
 		rc = see_list(lx, units, im->data, im->len, true);
 	} else {
 		im = ks_linux_scan_image(lx, KS_IMG_STAT);
-		ks_units_begin(units);
+		begin(lx, units);
 		if (im != NULL)
 			rc = see_stat(lx, units, im);
 	}

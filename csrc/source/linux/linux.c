@@ -46,7 +46,7 @@ static const struct {
 	enum ks_made made;
 } files[KS_IMG_COUNT] = {
 	[KS_IMG_STAT] = { KS_ROOT_PROC, "stat", KS_MADE_WHOLE },
-	[KS_IMG_INTERRUPTS] = { KS_ROOT_PROC, "interrupts" },
+	[KS_IMG_INTERRUPTS] = { KS_ROOT_PROC, "interrupts", KS_MADE_BY_CPU },
 	[KS_IMG_SOFTIRQS] = { KS_ROOT_PROC, "softirqs", KS_MADE_WHOLE },
 	[KS_IMG_SCHEDSTAT] = { KS_ROOT_PROC, "schedstat" },
 	[KS_IMG_CPUINFO] = { KS_ROOT_PROC, "cpuinfo" },

@@ -170,9 +170,8 @@ struct ks_linux {
 	uint64_t interrupts_seq, softirqs_seq, slab_seq;
 	struct ks_own_files own; /* disk_own.c */
 	bool slab_wanted;     /* a cache was read since the last scan */
-	struct ks_values memory; /* memory.c: numbers of /proc/meminfo in pages */
-	uint64_t meminfo_seq;
-	struct ks_lines meminfo_lines, vmstat_lines, stat_lines; /* for memory_pages(), unix:0:vm, totals */
+	struct ks_lines meminfo_lines, vminfo_lines; /* of /proc/meminfo: for system_pages, for vminfo */
+	struct ks_lines vmstat_lines, stat_lines;    /* for unix:0:vm; totals */
 	struct ks_second_sums vminfo;
 	struct ks_queue_sums sysinfo;
 	uint64_t watermark[3], watermark_key[3]; /* in pages: min, low, high; what they follow from */
@@ -185,6 +184,7 @@ struct ks_linux {
 	hrtime_t spl_asked;   /* when spl.c last looked for its directory, which was not there */
 	uint64_t online_hash; /* of the list of CPUs at the last scan */
 	uint32_t cpus_online; /* those of that scan */
+	bool has_schedstat;   /* there was the file at that scan */
 	uint32_t cpuinfo_cpus; /* units when the cores were numbered */
 };
 

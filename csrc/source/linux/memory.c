@@ -134,35 +134,39 @@ needed_line(const struct ks_text *line)
 	return KS_USELESS;
 }
 
-static void
-take_memory_lines(struct ks_linux *lx, const struct ks_image *im)
+/* The same of those that unix:0:vminfo needs, which vmstat reads at each tick. */
+static int
+summed_line(const struct ks_text *line)
 {
-	struct ks_walk w = ks_walk_of(&lx->meminfo_lines, im, lx->root[KS_ROOT_PROC].kernel, needed_line);
-	uint64_t v;
+	const uint64_t summed = 1u << M_FREE | 1u << M_AVAILABLE | 1u << M_SWAP_TOTAL |
+	    1u << M_SWAP_FREE | 1u << M_ANON | 1u << M_SHMEM | 1u << M_COMMITTED;
+	int what = needed_line(line);
 
-	lx->memory.have = 0;
-	while (ks_walk_next(&w)) {
-		if (meminfo_value(&w.value, &v))
-			ks_have(&lx->memory, (size_t)w.what, v / lx->page);
-	}
+	return what != KS_USELESS && (summed >> what & 1) != 0 ? what : KS_USELESS;
 }
 
-/* The first M_NEEDED numbers of /proc/meminfo, in pages; NULL with errno and message. */
-static const struct ks_values *
-memory_pages(struct ks_linux *lx)
+/* Takes numbers of /proc/meminfo, in pages; false with errno and message. */
+static bool
+memory_pages(struct ks_linux *lx, struct ks_lines *lines, int (*classify)(const struct ks_text *),
+    struct ks_values *vals)
 {
 	const struct ks_image *im = ks_linux_image(lx, KS_IMG_MEMINFO);
-	bool known = lx->meminfo_lines.known;
+	bool again;
 
 	if (im == NULL)
-		return NULL;
-	if (lx->meminfo_seq == im->seq)
-		return &lx->memory;
-	lx->meminfo_seq = im->seq;
-	take_memory_lines(lx, im);
-	if (known && !lx->meminfo_lines.known)
-		take_memory_lines(lx, im);
-	return &lx->memory;
+		return false;
+	do {
+		struct ks_walk w = ks_walk_of(lines, im, lx->root[KS_ROOT_PROC].kernel, classify);
+		uint64_t v;
+
+		vals->have = 0;
+		while (ks_walk_next(&w)) {
+			if (meminfo_value(&w.value, &v))
+				ks_have(vals, (size_t)w.what, v / lx->page);
+		}
+		again = w.known && !lines->known;
+	} while (again);
+	return true;
 }
 
 static bool
@@ -254,11 +258,10 @@ watermarks(struct ks_linux *lx, uint64_t total)
 int
 ks_system_pages_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_values *m = memory_pages(lx);
-	struct ks_values vals = { .have = 0 };
+	struct ks_values vals = { .have = 0 }, mem, *m = &mem;
 
 	(void)unit;
-	if (m == NULL)
+	if (!memory_pages(lx, &lx->meminfo_lines, needed_line, m))
 		return -1;
 	if (has(m, M_TOTAL)) {
 		ks_have(&vals, P_PHYSMEM, number(m, M_TOTAL));
@@ -296,12 +299,12 @@ int
 ks_vminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	struct ks_second_sums *s = &lx->vminfo;
-	const struct ks_values *m = memory_pages(lx);
+	struct ks_values mem, *m = &mem;
 	uint64_t up = 0, dt, used;
 	vminfo_t *data;
 
 	(void)unit;
-	if (m == NULL)
+	if (!memory_pages(lx, &lx->vminfo_lines, summed_line, m))
 		return -1;
 	if (ks_linux_uptime(lx, &up))
 		up /= 100;
