@@ -25,6 +25,7 @@ INSTALL  ?= install
 LUA      ?= lua5.4
 LUAJIT   ?= luajit
 LUAS     ?=
+override LUAS := $(filter-out 5.4,$(LUAS))
 CHECK_WITH ?= $(LUA) $(LUAJIT) $(LUAS:%=lua%)
 BUSTED   ?= busted
 LUACHECK ?= luacheck

@@ -391,6 +391,37 @@ describe("kstatlua's modules", function()
   end)
 end)
 
+describe("a script's memory", function()
+  it("keeps what is in it while blocks of all sizes come, grow and go", function()
+    local r = kstatlua("-e", [[
+      local live, state = {}, 1
+      local function random(n) state = state * 16807 % 2147483647 return state % n + 1 end
+      for i = 1, 40000 do
+        local n, slot = random(700), random(400)
+        local t = {}
+        for k = 1, random(40) do t[k] = i + k end
+        live[slot] = { text = ("x"):rep(n) .. i, list = t, i = i, n = n }
+        local old = live[random(400)]
+        if old then
+          assert(old.text == ("x"):rep(old.n) .. old.i)
+          for k, v in ipairs(old.list) do assert(v == old.i + k) end
+        end
+      end
+      print("kept")]])
+    assert.same({ "kept\n", "", 0 }, { r.out, r.err, r.status })
+  end)
+
+  -- The sanitizers take more address space than that for themselves.
+  if not os.getenv("ASAN_OPTIONS") then
+    it("that is used up is a mistake like others", function()
+      local r = run.shell("ulimit -v 100000; exec " .. run.quote(run.bin .. "/kstatlua") ..
+        " -e 'local t = {} for i = 1, 1e9 do t[i] = i .. \"\" end'")
+      assert.equal(1, r.status)
+      assert.matches("^kstatlua: not enough memory\n$", r.err)
+    end)
+  end
+end)
+
 describe("a link to kstatlua", function()
   it("runs the installed script of its name with all of its arguments", function()
     local r = run.run({ "kstat", "-h" })

@@ -1,6 +1,6 @@
 /*
  * memory.h - the memory of the host's Lua state: most scripts are short, and giving each of thousands of small
- * blocks out through malloc(), and back, would be a tenth of their time. SPDX-License-Identifier: MIT
+ * blocks out through malloc(), and back, was a tenth of what they do. SPDX-License-Identifier: MIT
  */
 #ifndef HOST_MEMORY_H
 #define HOST_MEMORY_H
