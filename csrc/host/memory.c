@@ -12,13 +12,14 @@
  * it gives back, so blocks need no headers; those of a size are kept for the next of that size. A checker of memory
  * sees nothing of this, so there all blocks are malloc()'s.
  */
+#define UNIT 16u /* sizes are rounded up to its multiples */
 #ifdef __SANITIZE_ADDRESS__
-#define SLAB 16
+#define SLAB UNIT
+#define SMALL 0u
 #else
 #define SLAB (1u << 20)
+#define SMALL 512u /* the largest block of the slab */
 #endif
-#define UNIT 16u      /* sizes are rounded up to its multiples */
-#define SMALL 512u    /* the largest block of the slab */
 
 struct block {
 	struct block *next;
@@ -87,7 +88,7 @@ allocate(void *ud, void *p, size_t old_size, size_t size)
 		return p;
 	to = size > 0 ? take(size) : NULL;
 	if (size > 0 && to == NULL)
-		return NULL;
+		return size < old_size ? p : NULL; /* to shrink must not fail */
 	if (to != NULL)
 		memcpy(to, p, size < old_size ? size : old_size);
 	give_back(p, old_size);
