@@ -53,6 +53,26 @@ describe("kstat --rate", function()
     assert.equal("m:0:a:n\t5\n", kstat("--rate", "-p", ":::n").out)
   end)
 
+  it("takes a raw structure that became a statsblob as another kstat, and the other way round", function()
+    local raw = cjson.decode(run.run({ "kstat", "-j", "-m", "cpu_stat", "-i", "0" }).out)[1]
+    local blob = { module = raw.module, instance = 0, name = raw.name, class = raw.class, type = 0, statsblob = 1,
+      snaptime = raw.snaptime + 1, data = { crtime = raw.crtime, snaptime = raw.snaptime + 1, x_sum = 5 } }
+    local later = cjson.decode(cjson.encode(raw))
+    later.snaptime, later.data.snaptime = raw.snaptime + 2, raw.snaptime + 2
+    local lines = {}
+    for i, k in ipairs({ raw, blob, later, blob }) do
+      lines[i] = cjson.encode({ k }) .. "\n"
+    end
+    run.write_file(path, table.concat(lines))
+    local r = kstat("--rate", "-p", "cpu_stat:::/^(x_sum|idle)$/", "1")
+    assert.same({ "", 0 }, { r.err, r.status })
+    assert.truthy(r.out:match("idle.*x_sum.*idle.*x_sum"))
+    r = run.run({ "kstatlua", "-r", path, "-e",
+      "return kstat.report({ select = 'cpu_stat:::', columns = { { 'x', 'rate(x_sum)' }, { 'i', 'rate(idle)' } } })",
+      "1" })
+    assert.equal(0, r.status, r.err)
+  end)
+
   it("has all formats", function()
     write({ { { "a", 10, 20, { n = 55 } } } })
     assert.equal("m:0:a:n:5.5\n", kstat("--rate", "-C", ":::n").out)

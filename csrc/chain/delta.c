@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "chain/chain.h"
+#include "model/blobstat.h"
 
 /* The same kstat, where a name stands for several; else the one of that name. */
 static const kstat_t *
@@ -51,7 +52,7 @@ ks_delta_between(struct ks_delta *d, const kstat_t *prev, const kstat_t *now)
 	if (now->ks_data == NULL || (prev != NULL && prev->ks_data == NULL))
 		return false;
 	d->reset = d->prev == NULL || d->prev->ks_crtime != now->ks_crtime ||
-	    d->prev->ks_type != now->ks_type;
+	    d->prev->ks_type != now->ks_type || ks_blobstat_is(d->prev) != ks_blobstat_is(now);
 	if (prev == NULL)
 		d->elapsed = now->ks_snaptime - now->ks_crtime;
 	else if (d->reset)

@@ -15,7 +15,7 @@
 struct ks_delta {
 	const kstat_t *now;
 	const kstat_t *prev; /* NULL: everything since creation */
-	bool reset;          /* the kstat was created anew in between, or prev is NULL */
+	bool reset;          /* the kstat was created anew or as another kind of data, or prev is NULL */
 	/*
 	 * Between the two snaptimes, or since creation; may be 0. Since the earlier sample, too, if the
 	 * kstat is younger than a tenth of that: what was counted in an instant makes no rate, and creation

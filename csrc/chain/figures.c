@@ -1,4 +1,7 @@
-/* figures.c - see figures.h. SPDX-License-Identifier: MIT */
+/*
+ * figures.c - see figures.h. A tick of a report comes after a second of other work on the CPU, when each line of
+ * memory is as dear as a hundred instructions: so what it reads is kept small. SPDX-License-Identifier: MIT
+ */
 #include "chain/figures.h"
 
 #include <errno.h>
@@ -9,14 +12,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "chain/chain.h"
+#include "model/blobstat.h"
 
 #define MOST_KSTATS 4096 /* that places are remembered of */
 #define UPDATES "updates"  /* what counts the additions to sums */
-
-/*
- * A tick of a report reads all of this after a second of other work on the CPU, when each line of memory is as
- * dear as a hundred instructions: so it is packed.
- */
 
 /* A statistic that is read, once for all sums that it is added to. */
 struct term {
@@ -42,7 +41,7 @@ struct places {
 	hrtime_t crtime;
 	uint_t ndata;
 	size_t size;
-	const void *layout; /* see ks_cursor_open_like() */
+	const void *layout; /* see ks_cursor_open_like(); NULL for a blob, whose data has it */
 	struct place *at; /* owned; one for each term */
 	struct ks_figure *mean; /* owned; those last known, one for each figure; NULL: it has no means */
 };
@@ -61,7 +60,7 @@ struct making {
 struct ks_figures {
 	size_t n, nsum;
 	struct making *making;  /* owned; n */
-	struct ks_figure *mine; /* owned; nsum: those of one kstat, where there are means */
+	struct ks_figure *mine; /* owned; nsum: those of one kstat, used where there are means */
 	struct term *term;      /* owned */
 	size_t nterm;
 	struct addend *addend;  /* owned; in the order of their terms */
@@ -271,7 +270,7 @@ find_places(const struct ks_figures *f, const kstat_t *ksp, kstat_ctl_t *kc, str
 	struct ks_cursor c;
 
 	ks_cursor_open(&c, ksp);
-	p->layout = c.layout;
+	p->layout = ks_blobstat_is(ksp) ? NULL : c.layout;
 	for (size_t i = 0; i < f->nterm; i++)
 		p->at[i] = place_of(&c, f->term[i].stat, kc);
 }

@@ -49,6 +49,7 @@ same_kstat(const struct ks_node *node, const struct ks_scan *scan, const struct 
 {
 	return node->source == scan->source && node->seen != scan->number &&
 	    node->k.ks_crtime == offer->crtime && node->k.ks_type == offer->type &&
+	    ((node->k.ks_flags ^ offer->flags) & KSTAT_FLAG_STATSBLOB) == 0 &&
 	    strncmp(node->k.ks_class, offer->class_, KSTAT_STRLEN - 1) == 0;
 }
 

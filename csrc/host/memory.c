@@ -7,17 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+
 /*
  * Small blocks come from a slab while it lasts, larger ones and all others from malloc(). Lua tells the size of what
  * it gives back, so blocks need no headers; those of a size are kept for the next of that size. A checker of memory
  * sees nothing of this, so there all blocks are malloc()'s.
+ *
+ * A module may make further states with this allocator and run them in threads of its own: the slab is its thread's,
+ * others leave it alone.
  */
+#define SLAB (1u << 20)
 #define UNIT 16u /* sizes are rounded up to its multiples */
 #ifdef __SANITIZE_ADDRESS__
-#define SLAB UNIT
 #define SMALL 0u
 #else
-#define SLAB (1u << 20)
 #define SMALL 512u /* the largest block of the slab */
 #endif
 
@@ -26,6 +34,7 @@ struct block {
 };
 
 static _Alignas(UNIT) char slab[SLAB];
+static _Thread_local bool is_owner;
 static size_t used;
 static struct block *unused[SMALL / UNIT + 1]; /* by size in units */
 
@@ -47,7 +56,7 @@ take(size_t size)
 	size_t n = units(size);
 	struct block *b;
 
-	if (size > SMALL)
+	if (size > SMALL || !is_owner)
 		return malloc(size);
 	b = unused[n];
 	if (b != NULL) {
@@ -65,6 +74,8 @@ give_back(void *p, size_t size)
 {
 	struct block *b = p;
 
+	if (!is_owner)
+		return;
 	b->next = unused[units(size)];
 	unused[units(size)] = b;
 }
@@ -112,6 +123,7 @@ ks_memory_newstate(void)
 {
 	lua_State *L = luaL_newstate();
 
+	is_owner = true;
 	/* What it has so far is malloc()'s. */
 	if (L != NULL)
 		lua_setallocf(L, allocate, NULL);

@@ -7,7 +7,7 @@
 
 #include <lua.h>
 
-/* A state as luaL_newstate() makes it; NULL without memory. There may be one at a time. */
+/* A state as luaL_newstate() makes it; NULL without memory. For the one state of the main thread. */
 lua_State *ks_memory_newstate(void);
 
 /* Closes it; what the process is about to give back as a whole is not given back piece by piece. */

@@ -606,6 +606,7 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 {
 	bool kernel = lx->root[KS_ROOT_PROC].kernel && lx->root[KS_ROOT_SYS].kernel;
 	const struct ks_image *im = NULL;
+	uint64_t hash = 0;
 	char present[4096];
 	int rc = 0, n;
 
@@ -616,11 +617,9 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 	if (kernel)
 		im = ks_linux_scan_image(lx, KS_IMG_CPU_ONLINE);
 	if (im != NULL) {
-		uint64_t hash = ks_hash_bytes(KS_HASH_INIT, im->data, im->len);
-
+		hash = ks_hash_bytes(KS_HASH_INIT, im->data, im->len);
 		if (units->scanned && hash == lx->online_hash)
 			return 0;
-		lx->online_hash = hash;
 		begin(lx, units);
 		rc = see_list(lx, units, im->data, im->len, true);
 	} else {
@@ -637,6 +636,7 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 		return -1;
 	rc = ks_units_end(units);
 	lx->cpus_online = count_online(units);
+	lx->online_hash = hash;
 	return rc;
 }
 

@@ -48,25 +48,24 @@ grow(struct ks_image *im, bool kernel)
 	return 0;
 }
 
-/* More than a record has. */
-static size_t
-longest(const struct ks_image *im)
-{
-	const char *nl = im->made == KS_MADE_BY_CPU ? memchr(im->data, '\n', im->len) : im->data;
-
-	return nl != NULL ? KS_BRIEF + (size_t)(nl - im->data) : SIZE_MAX / 2;
-}
-
 /* True if a read of n bytes, for which there was room for `room`, met the end of the file. */
 static bool
 is_last(const struct ks_image *im, size_t n, size_t room)
 {
-	size_t next;
+	size_t next = n + KS_BRIEF;
 
 	if (im->made == KS_MADE_WHOLE)
 		return n < room;
-	next = n + longest(im);
-	return im->made != KS_MADE_ANYHOW && next <= MIN_PAGE && next <= room;
+	if (im->made == KS_MADE_ANYHOW)
+		return false;
+	if (im->made == KS_MADE_BY_CPU) {
+		const char *nl = memchr(im->data, '\n', im->len);
+
+		if (nl == NULL)
+			return false;
+		next += (size_t)(nl - im->data);
+	}
+	return next <= MIN_PAGE && next <= room;
 }
 
 /* Reads on until there are `enough` bytes, or to the end; 0 or an errno. */

@@ -18,7 +18,8 @@ enum ks_root { KS_ROOT_PROC, KS_ROOT_SYS };
  * How the running kernel makes a file, which tells where it ends without a further read: as one
  * record, or as records of less than KS_BRIEF bytes, of which it hands out at least a page at once
  * unless there are no more; or as such records with a column for each CPU beside, of which the first
- * line has the headings.
+ * line has the headings. (What follows the columns of an interrupt names its devices: with more than
+ * KS_BRIEF bytes of them on one interrupt the lines behind it could be missed.)
  */
 enum ks_made { KS_MADE_ANYHOW, KS_MADE_WHOLE, KS_MADE_BRIEFLY, KS_MADE_BY_CPU };
 

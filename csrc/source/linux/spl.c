@@ -422,9 +422,16 @@ see_directory(struct ks_linux *lx, struct ks_units *units, const char *path, int
 
 #define ASK_AGAIN 10 /* seconds after which it is asked whether a module was loaded */
 
+/* True if someone wants kstats of OpenZFS, and not of any module but others. */
+static bool
+is_wanted(const struct ks_linux *lx)
+{
+	return ks_scan_wants(lx->scan, "zfs", "misc") || ks_scan_wants(lx->scan, "zfs/pool", "misc");
+}
+
 /*
- * There is no directory without the module, and that one was loaded is an event. Where events are not looked at,
- * nobody is likely to want these kstats: a path that is not in /proc costs a tenth of a tick of mpstat.
+ * There is no directory without the module, and that one was loaded is an event. Where events are not looked at it
+ * is asked for, and a path that is not in /proc costs a tenth of a tick of mpstat, which wants nothing of it.
  */
 static bool
 is_known_absent(struct ks_linux *lx, const struct ks_units *units)
@@ -434,7 +441,7 @@ is_known_absent(struct ks_linux *lx, const struct ks_units *units)
 	if (units->scanned && lx->settled)
 		return true;
 	now = gethrtime();
-	if (units->scanned && !lx->counts_events && lx->root[KS_ROOT_PROC].kernel &&
+	if (units->scanned && !lx->counts_events && lx->root[KS_ROOT_PROC].kernel && !is_wanted(lx) &&
 	    now - lx->spl_asked < ASK_AGAIN * KS_NANOSEC)
 		return true;
 	lx->spl_asked = now;
