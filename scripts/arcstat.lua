@@ -161,7 +161,9 @@ return kstat.report({
       end
       seen[name] = true
     end
-    if options.list then
+    if next(seen) == nil then
+      return "no fields are named (-l lists them)"
+    elseif options.list then
       options.interval, options.count = nil, nil
     end
     return nil

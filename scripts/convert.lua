@@ -1,5 +1,6 @@
 --- convert: a recording to the JSON of `kstat -T u -j` on standard output, or a capture to a recording.
--- Exit status: 0, 2 the command line was wrong, 3 a file could not be read or written, or is damaged.
+-- Exit status: 0, 1 no kstat matched in any sample, 2 the command line was wrong, 3 a file could not be read or
+-- written, or is damaged.
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kstat = require("kstat")
@@ -43,7 +44,7 @@ local function compile(operands)
 end
 
 -- What the person has to know of, each thing once, and the exit status.
-local function finish(ks, ok, message)
+local function finish(ks, missing, ok, message)
   for _, line in ipairs(ks:warnings()) do
     if line ~= message then
       io.stderr:write("convert: ", line, "\n")
@@ -52,7 +53,10 @@ local function finish(ks, ok, message)
   if not ok then
     stop(3, message)
   end
-  return ks:damaged() and 3 or 0
+  for _, operand in ipairs(missing) do
+    io.stderr:write(("convert: no kstat matches '%s'\n"):format(operand.typed))
+  end
+  return ks:damaged() and 3 or missing.all and #missing == missing.all and 1 or 0
 end
 
 --- How far it is, on the terminal, at most ten times a second; nothing if nobody looks.
@@ -102,7 +106,16 @@ local function each_sample(ks, write)
   return true
 end
 
-local function to_recording(ks, selectors, path)
+-- Takes those off the list that match something in this sample.
+local function strike_out(missing, ks)
+  for i = #missing, 1, -1 do
+    if #ks:select(missing[i].selector) > 0 then
+      table.remove(missing, i)
+    end
+  end
+end
+
+local function to_recording(ks, selectors, path, missing)
   local rec, message = recording.open(path)
   if not rec then
     return nil, message
@@ -110,14 +123,16 @@ local function to_recording(ks, selectors, path)
   local unpack = table.unpack or unpack
   local ok
   ok, message = each_sample(ks, function()
+    strike_out(missing, ks)
     return rec:add(ks, unpack(selectors))
   end)
   rec:close()
   return ok, message
 end
 
-local function to_json(ks, selectors)
+local function to_json(ks, selectors, missing)
   local ok, message = each_sample(ks, function(samples)
+    strike_out(missing, ks)
     io.stdout:write(samples > 0 and "\n" or "", ("%d"):format(math.floor(ks:time_of_day())), "\n")
     return core.render(ks, selectors, "json", io.stdout)
   end)
@@ -142,10 +157,14 @@ local function main()
   if not ks then
     stop(errname == "EINVAL" and 2 or 3, message)
   end
-  if given.output then
-    return finish(ks, to_recording(ks, selectors, given.output))
+  local missing = { all = #selectors > 0 and #selectors or nil }
+  for i, selector in ipairs(selectors) do
+    missing[i] = { selector = selector, typed = given.operands[i] }
   end
-  return finish(ks, to_json(ks, selectors))
+  if given.output then
+    return finish(ks, missing, to_recording(ks, selectors, given.output, missing))
+  end
+  return finish(ks, missing, to_json(ks, selectors, missing))
 end
 
 return tool.run("convert", main)

@@ -61,6 +61,8 @@ local function read_arguments(words)
   end
   if not given.output then
     wrong("no file to write (-o FILE)")
+  elseif given.output == "-" then
+    wrong("-o -: a recording is a plain file, no stream")
   end
   check_numbers(numbers)
   return given.output, selectors, typed, numbers

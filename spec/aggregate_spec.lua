@@ -123,6 +123,31 @@ describe("a reducer:", function()
     local rank = math.log(reduced("p50", growing)) / math.log(10) * 25
     assert.is_true(rank > 145 and rank < 155, tostring(rank))
   end)
+
+  it("percentiles take the least of 64-bit integers, which has no positive counterpart", function()
+    local least = math.mininteger or -2 ^ 63
+    local many = {}
+    for i = 1, 101 do
+      many[i] = least
+    end
+    assert.equal(-2 ^ 63, reduced("p50", many))
+    many[1] = 0
+    assert.equal(-2 ^ 63, reduced("p0", many))
+    assert.equal(0, reduced("p100", many))
+    local late = {}
+    for i = 1, 101 do
+      late[i] = i
+    end
+    late[101] = least
+    assert.equal(-2 ^ 63, reduced("p0", late))
+  end)
+
+  it("of one kind have their arguments as part of their title, and none is there twice", function()
+    local agg = aggregate("ewma(10), ewma(60), max")
+    assert.same({ "ewma 10", "ewma 60", "max" }, agg.titles)
+    assert.same({ "'max' is there twice", "EINVAL" }, { select(2, kstat.aggregate("max, max")) })
+    assert.same({ "'name' is there twice", "EINVAL" }, { select(2, kstat.aggregate("max by (name, name)")) })
+  end)
 end)
 
 describe("a distribution", function()

@@ -155,6 +155,29 @@ describe("recordings by command", function()
     end)
   end)
 
+  it("have samples in the whole of a second that is named without a fraction", function()
+    kstatlua(("record -o %s/r unix:0:system_misc 0.01 1"):format(dir))
+    local second = kstatlua(("convert %s/r"):format(dir)):match("^%d+")
+    local text, status = kstatlua(("convert --from %s --to %s %s/r"):format(second, second, dir))
+    assert.same({ second, 0 }, { text:match("^%d+"), status })
+    text, status = kstatlua(("convert --to %s.0 %s/r"):format(second, dir))
+    assert.same({ ("convert: %s/r: no sample at or before %s.0\n"):format(dir, second), 3 }, { text, status })
+  end)
+
+  it("tell what they have nothing of", function()
+    kstatlua(("convert -o %s/r %s"):format(dir, capture))
+    local text, status = kstatlua(("convert %s/r nosuch >/dev/null"):format(dir))
+    assert.same({ "convert: no kstat matches 'nosuch'\n", 1 }, { text, status })
+    text, status = kstatlua(("convert %s/r nosuch unix >/dev/null"):format(dir))
+    assert.same({ "convert: no kstat matches 'nosuch'\n", 0 }, { text, status })
+  end)
+
+  it("are not streams", function()
+    local text, status = kstatlua("record -o - 0.01 1")
+    assert.matches("^record: %-o %-: a recording is a plain file", text)
+    assert.equals(2, status)
+  end)
+
   it("are not continued if they are damaged anywhere, and not touched", function()
     kstatlua(("convert -o %s/r %s"):format(dir, capture))
     kstatlua(("convert -o %s/r %s"):format(dir, capture)) -- six samples; the fourth is a keyframe, too
@@ -166,6 +189,8 @@ describe("recordings by command", function()
       ["a payload in the middle"] = math.floor(#bytes * 2 / 3), ["the first payload"] = 100,
       ["a header"] = second + 1, ["a time of day"] = second + 10, ["the last payload"] = #bytes - 5,
       ["the last header"] = last + 17, ["a keyframe"] = fourth + 30,
+      -- Sizes that reach beyond the file, as that of a sample whose recorder was killed does.
+      ["a size"] = second + 6, ["the first size"] = 17 + 6,
     }) do
       support.write_file(dir .. "/bad", bytes:sub(1, at - 1) .. string.char((bytes:byte(at) + 1) % 256) ..
         bytes:sub(at + 1))

@@ -208,6 +208,10 @@ ks_chain_open_replay(const char *path, const char *from, const char *to,
 	if (read_bound(from, "KSTAT_FROM", &window.from_text, &window.from) != 0 ||
 	    read_bound(to, "KSTAT_TO", &window.to_text, &window.to) != 0)
 		return NULL;
+	/* Whole seconds are what people see of times, so such a bound holds to the end of its second. */
+	if (window.to_text != NULL && strchr(window.to_text, '.') == NULL &&
+	    window.to <= INT64_MAX - KS_NANOSEC)
+		window.to += KS_NANOSEC - 1;
 	chain = new_chain(only);
 	if (chain == NULL)
 		return NULL;

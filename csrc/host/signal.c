@@ -167,6 +167,7 @@ ks_signal_start(lua_State *L)
 	handle(SIGTERM, on_interrupt);
 	handle(SIGPIPE, on_pipe);
 	handle(SIGCONT, on_continue);
+	(void)signal(SIGXFSZ, SIG_IGN); /* a write that meets `ulimit -f` fails, and is told */
 	ks_wait_handled = 1;
 }
 

@@ -99,6 +99,53 @@ is_torn(int fd, off_t end, off_t file_size)
 	return false;
 }
 
+/* True if a whole frame stands there. */
+static bool
+is_whole_frame(int fd, off_t at, off_t file_size)
+{
+	unsigned char header[KS_REC_HEADER_SIZE], fields[16];
+	struct ks_rec_frame f;
+	char bytes[4096];
+	uint32_t left;
+	uLong crc;
+
+	if (ks_rec_read_at(fd, header, sizeof(header), at) != (ssize_t)sizeof(header) ||
+	    !ks_rec_frame_unpack(&f, header))
+		return false;
+	at += (off_t)sizeof(header);
+	if (file_size - at < (off_t)f.size)
+		return false;
+	pack_fields(&f, fields);
+	crc = crc32_z(0, fields, sizeof(fields));
+	for (left = f.size; left > 0;) {
+		size_t n = left < sizeof(bytes) ? left : sizeof(bytes);
+
+		if (ks_rec_read_at(fd, bytes, n, at) != (ssize_t)n)
+			return false;
+		crc = crc32_z(crc, (const unsigned char *)bytes, n);
+		at += (off_t)n;
+		left -= (uint32_t)n;
+	}
+	return (uint32_t)crc == f.crc;
+}
+
+/* True if there is a whole frame anywhere behind `at`: then what is not whole before it is no end. */
+static bool
+is_followed(int fd, off_t at, off_t file_size)
+{
+	char bytes[4096 + 3]; /* a mark may lie across */
+
+	for (; at < file_size; at += 4096) {
+		ssize_t n = ks_rec_read_at(fd, bytes, sizeof(bytes), at);
+
+		for (ssize_t i = 0; i + 3 < n; i++) {
+			if (bytes[i] == 'K' && bytes[i + 1] == 'S' && is_whole_frame(fd, at + i, file_size))
+				return true;
+		}
+	}
+	return false;
+}
+
 int
 ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, bool *torn)
 {
@@ -119,8 +166,10 @@ ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, boo
 		return ks_fail(EBADMSG, "damaged at byte %lld", (long long)at);
 	}
 	if (file_size - at - (off_t)sizeof(header) < (off_t)f->size) {
-		*torn = true;
-		return 0;
+		*torn = !is_followed(fd, at + 1, file_size);
+		if (*torn)
+			return 0;
+		return ks_fail(EBADMSG, "damaged at byte %lld", (long long)at);
 	}
 	return 1;
 }

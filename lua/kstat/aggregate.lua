@@ -127,6 +127,30 @@ local function make_reducers(self, given, level)
     end
 end
 
+-- Gives reducers of one kind their arguments as part of their title.
+local function tell_apart(list)
+    local times = {}
+    for _, reducer in ipairs(list) do
+        times[reducer.title] = (times[reducer.title] or 0) + 1
+    end
+    for _, reducer in ipairs(list) do
+        if times[reducer.title] > 1 then
+            reducer.title = reducer.name
+        end
+    end
+end
+
+-- The first text that is there twice.
+local function recurring(texts)
+    local seen = {}
+    for _, text in ipairs(texts) do
+        if seen[text] then
+            return text
+        end
+        seen[text] = true
+    end
+end
+
 -- What `of` says: an expression, or rates of everything.
 local function make_expression(self, of)
     self.of = of or self.rate and "rate(*)" or nil
@@ -165,6 +189,7 @@ local function new(given, level)
         return nil, problem, "EINVAL"
     end
     make_reducers(self, given.reduce, level)
+    tell_apart(self.reducers)
     local by = given.by == nil and {} or given.by
     for i, key in ipairs(type(by) == "table" and by or { by }) do
         self.columns[i] = make_column(self, key, level)
@@ -172,6 +197,10 @@ local function new(given, level)
     end
     for _, reducer in ipairs(self.reducers) do
         self.titles[#self.titles + 1] = reducer.title
+    end
+    local twice = recurring(self.titles)
+    if twice then
+        return nil, ("'%s' is there twice"):format(twice), "EINVAL"
     end
     self:clear()
     -- Columns of the header decide once for all statistics of a kstat, so they come first in the tree of

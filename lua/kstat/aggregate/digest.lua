@@ -43,10 +43,15 @@ local function scale_for(most)
     return scale
 end
 
+-- As a float: the least of 64-bit integers has no positive counterpart.
+local function size_of(value)
+    return math.abs(value + 0.0)
+end
+
 local function largest(values, n)
     local most = 0
     for i = 1, n do
-        most = math.max(most, math.abs(values[i]))
+        most = math.max(most, size_of(values[i]))
     end
     return most
 end
@@ -89,7 +94,7 @@ local function feed(state, values, n)
         end
         v = v * scale
         if v > MOST or v < -MOST then
-            rescale(state, scale_for(math.abs(values[i])))
+            rescale(state, scale_for(size_of(values[i])))
             target, scale = state.blob, state.scale
             v = values[i] * scale
         end

@@ -47,12 +47,12 @@ local function grid(self, rows)
     end
     for _, cells in ipairs(texts) do
         for i, cell in ipairs(cells) do
-            widths[i] = math.max(widths[i] or 0, #cell)
+            widths[i] = math.max(widths[i] or 0, core.columns_of(cell))
         end
     end
     for r, cells in ipairs(texts) do
         for i, cell in ipairs(cells) do
-            local blanks = (" "):rep(widths[i] - #cell)
+            local blanks = (" "):rep(widths[i] - core.columns_of(cell))
             cells[i] = right[i] and blanks .. cell or cell .. blanks
         end
         texts[r] = table.concat(cells, "  "):gsub(" +$", "") .. "\n"
