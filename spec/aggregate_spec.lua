@@ -204,6 +204,28 @@ describe("a distribution", function()
 ]], tostring(reduced("lquantize(0, 10, 5)", { -1, 10 })))
   end)
 
+  it("fits a narrower window, with shorter bars if it must", function()
+    local kstatlua = (os.getenv("KSTAT_BUILD") or "build") .. "/bin/kstatlua"
+    local function widths(columns)
+      local pipe = assert(io.popen(("COLUMNS=%d %s -e 'local a = kstat.aggregate(\"quantize\") " ..
+        "for i = 1, 3000 do a:add_value({}, i %% 97) end io.write(a:text())'"):format(columns, kstatlua)))
+      local longest, bars = 0, 0
+      for line in pipe:lines() do
+        longest = math.max(longest, #line)
+        bars = bars + select(2, line:gsub("@", ""))
+      end
+      pipe:close()
+      return longest, bars
+    end
+    local full, bars = widths(80)
+    assert.equal(68, full)
+    assert.same({ 60, bars }, { widths(60) })
+    local narrow, shorter = widths(45)
+    assert.equal(45, narrow)
+    assert.is_true(shorter < bars)
+    assert.is_true(widths(1) <= 36)
+  end)
+
   it("has the same labels in every Lua, beyond 2^53 too", function()
     local function picture(values)
       return (tostring(reduced("quantize", values)):gsub("^[^\n]*\n", ""))

@@ -26,9 +26,10 @@ struct ks_distribution_bucket {
 
 /*
  * All of it, in the order given, without the empty buckets at both ends but for one each. Nothing if
- * all are empty.
+ * all are empty. width: the columns that there are, 0: as many as DTrace takes; with fewer, labels
+ * take what they need and bars the rest, at least 14.
  */
 void ks_distribution(struct ks_buf *b, const char *title, const struct ks_distribution_bucket *bucket,
-    size_t n);
+    size_t n, size_t width);
 
 #endif

@@ -122,20 +122,22 @@ json_string(lua_State *L)
 }
 
 /*
- * distribution(labels, counts[, title]) -> the picture of a histogram, see ks_distribution(); two
- * arrays of the same length, the counts from 0 on. title: what the labels are; default: "value".
+ * distribution(labels, counts[, title[, width]]) -> the picture of a histogram, see ks_distribution(); two
+ * arrays of the same length, the counts from 0 on. title: what the labels are; default: "value". width: columns.
  */
 static int
 distribution(lua_State *L)
 {
 	struct ks_buf b = KS_BUF_INIT;
 	const char *title = luaL_optstring(L, 3, "value");
+	lua_Integer width = luaL_optinteger(L, 4, 0);
 	struct ks_distribution_bucket *bucket;
 	size_t n;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	luaL_checktype(L, 2, LUA_TTABLE);
-	lua_settop(L, 3);
+	luaL_argcheck(L, width >= 0, 4, "a number of columns expected");
+	lua_settop(L, 4);
 	n = ks_lua_rawlen(L, 1);
 	luaL_argcheck(L, ks_lua_rawlen(L, 2) == n, 2, "as many counts as labels expected");
 	bucket = lua_newuserdata(L, (n + 1) * sizeof(*bucket));
@@ -152,7 +154,7 @@ distribution(lua_State *L)
 		bucket[i].count = (uint64_t)count;
 		lua_pop(L, 2);
 	}
-	ks_distribution(&b, title, bucket, n);
+	ks_distribution(&b, title, bucket, n, (size_t)width);
 	if (b.failed) {
 		ks_buf_free(&b);
 		return luaL_error(L, "out of memory for a picture");

@@ -124,7 +124,7 @@ function distribution:__tostring()
     for i, label in ipairs(self.scheme.labels) do
         labels[i] = type(label) == "number" and buckets.digits(label) or label
     end
-    return core.distribution(labels, self.counts)
+    return core.distribution(labels, self.counts, nil, require("kstat.picture").terminal().width)
 end
 
 -- The buckets that hold anything, as { low, high, count }: low <= value < high, nil at the open ends.
