@@ -4,21 +4,17 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "chain/layout.h"
 
 #define BAR 40   /* DTrace's characters of a bar for all counts */
 #define LABEL 20 /* DTrace's width of the label column: 2^64-1 fits */
 #define HEAD " Distribution "
 #define COUNT "count"
 
-/* Columns of UTF-8 text: bytes that continue a character take none. */
 static size_t
 columns(const char *s)
 {
-	size_t n = 0;
-
-	for (; *s != '\0'; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
+	return (size_t)ks_text_columns(s, strlen(s));
 }
 
 static size_t
