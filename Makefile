@@ -35,8 +35,8 @@ FUZZ_SECONDS ?= 10
 
 # --- what there is ------------------------------------------------------------
 # One folder a floor, lowest first; a file includes only from floors below its own.
-FLOORS   := base stats model provider source source/linux chain devstat
-LIB_SRC  := $(foreach f,$(FLOORS),$(sort $(wildcard csrc/$(f)/*.c)))
+FLOORS   := base stats model provider source chain devstat
+LIB_SRC  := $(foreach f,$(FLOORS),$(sort $(shell find csrc/$(f) -name '*.c')))
 LUA_SRC  := $(sort $(wildcard csrc/lua/*.c))
 HOST_SRC := $(sort $(wildcard csrc/host/*.c))
 SPEC_SRC := $(sort $(wildcard spec/c/*.c))
@@ -179,7 +179,7 @@ race:
 # spec/fuzz/NAME.c with libFuzzer; inputs that failed are left in $(BUILD)/fuzz/.
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_BIN := $(patsubst spec/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard spec/fuzz/*.c))
-$(BUILD)/fuzz/lib/libkstat.a: $(LIB_SRC) $(wildcard csrc/*/*.h csrc/include/*.h)
+$(BUILD)/fuzz/lib/libkstat.a: $(LIB_SRC) $(shell find csrc -name '*.h')
 	+$(MAKE) BUILD=$(BUILD)/fuzz CC=$(CLANG) CFLAGS="$(FUZZ_FLAGS) -fsanitize=fuzzer-no-link" $@
 $(FUZZ_BIN): $(BUILD)/fuzz/%: spec/fuzz/%.c $(BUILD)/fuzz/lib/libkstat.a
 	$(call QUIET,CC) $(CLANG) $(CPP_ALL) $(C_ALL) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $< \

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "stats/tdigest.h"
+#include "stats/tdigest/tdigest.h"
 #include "../spec/c/tdigest_reference.h"
 
 #define VALUES 10000000

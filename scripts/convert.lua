@@ -4,7 +4,7 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kstat = require("kstat")
-local options = require("kstat.report.options")
+local options = require("kstat.options")
 local recording = require("kstat.recording")
 local tool = require("kstat.tool")
 

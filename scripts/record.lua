@@ -2,7 +2,7 @@
 -- A recording that exists is continued. Exit status: 0, 1 no kstat matched in any sample, 2 the command line
 -- was wrong, 3 the kstats could not be read or the file not be written. SPDX-License-Identifier: MIT
 local kstat = require("kstat")
-local options = require("kstat.report.options")
+local options = require("kstat.options")
 local recording = require("kstat.recording")
 local tool = require("kstat.tool")
 

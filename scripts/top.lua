@@ -1,7 +1,7 @@
 --- top: any statistics, live, by their rate per second; a window with keys, or plain reports into a pipe.
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
-local options = require("kstat.report.options")
+local options = require("kstat.options")
 local rows = require("kstat.top.rows")
 local selector = require("kstat.selector")
 local tool = require("kstat.tool")

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "chain/layout.h"
+#include "chain/columns.h"
 
 #define BAR 40   /* DTrace's characters of a bar for all counts */
 #define LABEL 20 /* DTrace's width of the label column: 2^64-1 fits */

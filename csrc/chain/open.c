@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "chain/handle.h"
-#include "source/replay.h"
+#include "source/replay/replay.h"
 
 int
 kstat_close(kstat_ctl_t *kc)

@@ -14,8 +14,8 @@
 #include "base/error.h"
 #include "chain/chain.h"
 #include "model/decode.h"
-#include "source/recording_codec.h"
-#include "source/recording_file.h"
+#include "source/replay/recording/codec.h"
+#include "source/replay/recording/frame_file.h"
 
 /* A keyframe costs about ten other frames; after one, a reader may start. */
 #define FRAMES_PER_KEY 360

@@ -1,6 +1,6 @@
 /*
  * devstat.c - kstat.core.devstat: devices, their list and figures. The interface for
- * scripts is lua/kstat/devstat.lua. SPDX-License-Identifier: MIT
+ * scripts is lua/kstat/devstat/init.lua. SPDX-License-Identifier: MIT
  *
  * A device is a userdata that holds a copy of its struct devstat, so that its counters stay
  * exact and immutable whatever the chain does next.

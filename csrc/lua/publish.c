@@ -6,7 +6,7 @@
  * go on counting when nobody refers to the segment any more.
  * SPDX-License-Identifier: MIT
  */
-#include "provider/publish.h"
+#include "provider/segment/publication.h"
 
 #include <errno.h>
 #include <string.h>

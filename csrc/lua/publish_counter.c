@@ -10,7 +10,7 @@
 #include "lua/error.h"
 #include "lua/publish.h"
 #include "lua/value.h"
-#include "provider/publish.h"
+#include "provider/segment/publication.h"
 
 /* What a counter's functions have as their upvalue. */
 struct counter {

@@ -12,9 +12,9 @@
 
 #include "lua/compat.h"
 #include "lua/core.h"
-#include "stats/layout.h"
+#include "stats/abi.h"
 #include "stats/q.h"
-#include "stats/tdigest.h"
+#include "stats/tdigest/tdigest.h"
 
 void
 ks_lua_push_s64(lua_State *L, int64_t v)

@@ -10,9 +10,9 @@
 
 #include "lua/compat.h"
 #include "lua/stats.h"
-#include "stats/layout.h"
+#include "stats/abi.h"
 #include "stats/q.h"
-#include "stats/sample.h"
+#include "stats/sampling_rate.h"
 
 #define MAX_SPECS 8 /* statistics of one VOI; there are five kinds */
 

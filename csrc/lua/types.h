@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "chain/delta.h"
 #include "chain/figures.h"
-#include "chain/layout.h"
+#include "chain/columns.h"
 #include "chain/sample.h"
 #include "chain/selector.h"
 #include "chain/values.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "stats/layout.h"
+#include "stats/abi.h"
 #include "stats/q.h"
 
 #define MAGIC 0x31744261745362ffULL /* its first byte is no blob's, on either byte order */

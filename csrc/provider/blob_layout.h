@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #include "model/blobstat.h"
-#include "provider/word.h"
+#include "provider/segment/word.h"
 
 #define KS_BLOB_MAGIC 0x626f6c62u
 #define KS_BLOB_VERSION 1u

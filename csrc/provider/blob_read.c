@@ -6,7 +6,7 @@
 #include "kstat_blob.h"
 #include "provider/blob_layout.h"
 #include "provider/hist.h"
-#include "provider/segment_layout.h"
+#include "provider/segment/segment_layout.h"
 
 static double
 as_double(uint64_t bits)

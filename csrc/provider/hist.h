@@ -4,7 +4,7 @@
  *
  * An update changes one bucket. The last KS_HIST_LOG updates are logged with the values they
  * stored, so that a reader who copied the buckets while they changed can bring its copy to one
- * instant (provider/segment_layout.h tells how). SPDX-License-Identifier: MIT
+ * instant (provider/segment/segment_layout.h tells how). SPDX-License-Identifier: MIT
  */
 #ifndef PROVIDER_HIST_H
 #define PROVIDER_HIST_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "model/histogram.h"
-#include "provider/word.h"
+#include "provider/segment/word.h"
 
 #define KS_HIST_LOG 128 /* entries, a power of two */
 

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "model/record.h"
-#include "provider/publish.h"
+#include "provider/segment/publication.h"
 
 int
 default_kstat_update(kstat_t *ksp, int rw)

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "kstat.h"
-#include "stats/histogram.h"
+#include "stats/static_histogram.h"
 #include "stats/q.h"
-#include "stats/tdigest.h"
+#include "stats/tdigest/tdigest.h"
 #include "stats/template.h"
 #include "stats/vss.h"
 

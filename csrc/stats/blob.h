@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "stats/layout.h"
+#include "stats/abi.h"
 
 /* The monotonic clock as seconds in 32.32 fixed point. */
 int64_t ks_sb_now(void);

@@ -3,8 +3,8 @@
  * other function without a further check of offsets. SPDX-License-Identifier: MIT
  */
 #include "stats/blob.h"
-#include "stats/layout.h"
-#include "stats/tdigest.h"
+#include "stats/abi.h"
+#include "stats/tdigest/tdigest.h"
 #include "stats/template.h"
 
 static bool

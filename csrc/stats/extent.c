@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "stats/layout.h"
+#include "stats/abi.h"
 #include "stats/q.h"
 
 #define Q_ONE 64 /* coordinates of fixed-point values are in units of 2^-64 */

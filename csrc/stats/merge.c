@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: MIT
  */
 #include "stats/blob.h"
-#include "stats/histogram.h"
-#include "stats/layout.h"
+#include "stats/static_histogram.h"
+#include "stats/abi.h"
 #include "stats/q.h"
-#include "stats/tdigest.h"
+#include "stats/tdigest/tdigest.h"
 
 static int
 merge_value(int stype, unsigned dt, unsigned char *to, const unsigned char *from)

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "stats/histogram.h"
+#include "stats/static_histogram.h"
 
 const struct ks_histplan ks_plan_none = { 0 };
 

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "stats/layout.h"
+#include "stats/abi.h"
 
 struct ks_histplan {
 	uint64_t slot;    /* the statistic's slot without errs and flags: what it is for */

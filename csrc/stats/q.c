@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/number.h"
-#include "stats/layout.h"
+#include "stats/abi.h"
 
 static const uint8_t q_choice[8] = { 2, 4, 6, 8, 16, 32, 48, 64 };
 

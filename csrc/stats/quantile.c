@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #include "stats/extent.h"
-#include "stats/layout.h"
+#include "stats/abi.h"
 #include "stats/q.h"
-#include "stats/tdigest.h"
+#include "stats/tdigest/tdigest.h"
 
 static double
 to_double(unsigned dt, uint64_t w)

@@ -10,7 +10,7 @@
 
 #include "stats/plan.h"
 #include "stats/q.h"
-#include "stats/tdigest.h"
+#include "stats/tdigest/tdigest.h"
 
 static pthread_rwlock_t tpl_lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct statsblob_tpl **tpl_list;

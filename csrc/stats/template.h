@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "stats/layout.h"
+#include "stats/abi.h"
 
 struct statsblob_tpl {
 	char *name;

@@ -7,9 +7,9 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/number.h"
-#include "stats/layout.h"
+#include "stats/abi.h"
 #include "stats/q.h"
-#include "stats/tdigest.h"
+#include "stats/tdigest/tdigest.h"
 #include "stats/template.h"
 
 static void

@@ -6,11 +6,11 @@
 #include <limits.h>
 #include <math.h>
 
-#include "stats/histogram.h"
-#include "stats/layout.h"
+#include "stats/static_histogram.h"
+#include "stats/abi.h"
 #include "stats/plan.h"
 #include "stats/q.h"
-#include "stats/tdigest_impl.h"
+#include "stats/tdigest/impl.h"
 
 /* abi and endian of a blob that can be worked on, as they are read together. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__

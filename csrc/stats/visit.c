@@ -1,5 +1,5 @@
 /* visit.c - walking a blob. SPDX-License-Identifier: MIT */
-#include "stats/layout.h"
+#include "stats/abi.h"
 
 /* The next VOI from i on that is to be visited; n if there is none. */
 static uint32_t

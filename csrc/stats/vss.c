@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-#include "stats/layout.h"
+#include "stats/abi.h"
 #include "stats/q.h"
-#include "stats/tdigest.h"
+#include "stats/tdigest/tdigest.h"
 
 uint64_t
 ks_vss_start(int stype, unsigned dt, unsigned ctl)

@@ -20,7 +20,7 @@
 #include "kstat_blob.h"
 #include "model/blobstat.h"
 #include "provider/blob_layout.h"
-#include "provider/publish.h"
+#include "provider/segment/publication.h"
 #include "source/source.h"
 #include "check.h"
 

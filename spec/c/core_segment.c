@@ -18,8 +18,8 @@
 
 #include "chain/chain.h"
 #include "kstat_provider.h"
-#include "provider/publish.h"
-#include "provider/segment_dir.h"
+#include "provider/segment/publication.h"
+#include "provider/segment/directory.h"
 #include "source/source.h"
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /*
  * core_statsvec.c - performs the operations of a file of statsblob vectors and prints what
- * came of each case, one JSON object a line; spec/stats_vectors_spec.lua compares. A case
+ * came of each case, one JSON object a line; spec/core/stats_vectors_spec.lua compares. A case
  * runs in a process of its own, because templates live as long as the process does.
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "stats/layout.h"
+#include "stats/abi.h"
 #include "stats/template.h"
 
 static struct ks_buf out;

@@ -1,5 +1,5 @@
 /*
- * core_tdigest.c - the t-digest, for spec/tdigest_spec.lua. SPDX-License-Identifier: MIT
+ * core_tdigest.c - the t-digest, for spec/core/tdigest_spec.lua. SPDX-License-Identifier: MIT
  *
  *	core_tdigest set KIND N PREC SET A B C COUNT	a data set, see tdigest_reference.h
  *	core_tdigest merge PARTS KIND N SET COUNT	the same samples in so many digests
@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "stats/tdigest_impl.h"
+#include "stats/tdigest/impl.h"
 #include "tdigest_reference.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))

@@ -6,7 +6,7 @@
 #define FUZZ_BLOB_CHECKS_H
 
 #include "provider/blob_layout.h"
-#include "provider/segment_layout.h"
+#include "provider/segment/segment_layout.h"
 
 /*
  * What was changed in copies and logs gets past their checks, where the head still leads to them. `image` is

@@ -13,7 +13,7 @@
 #include "model/decode.h"
 #include "model/meta.h"
 #include "provider/blob_layout.h"
-#include "provider/segment_layout.h"
+#include "provider/segment/segment_layout.h"
 #include "blob_checks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

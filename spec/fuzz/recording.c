@@ -3,7 +3,7 @@
  * each, decoded one after the other into one state, and what they define is built.
  * SPDX-License-Identifier: MIT
  */
-#include "source/recording_codec.h"
+#include "source/replay/recording/codec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

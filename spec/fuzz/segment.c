@@ -15,8 +15,8 @@
 #include "chain/render.h"
 #include "kstat_blob.h"
 #include "kstat_provider.h"
-#include "provider/publish.h"
-#include "provider/segment_dir.h"
+#include "provider/segment/publication.h"
+#include "provider/segment/directory.h"
 #include "source/source.h"
 #include "blob_checks.h"
 

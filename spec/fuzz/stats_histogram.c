@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "stats/histogram.h"
-#include "stats/layout.h"
+#include "stats/static_histogram.h"
+#include "stats/abi.h"
 #include "stats/plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

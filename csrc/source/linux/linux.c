@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "source/linux/device.h"
+#include "source/linux/disk_device.h"
 
 /*
  * A file that was read this long ago (ns) is read again, even for a kstat it has not served

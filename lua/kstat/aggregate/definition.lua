@@ -116,7 +116,7 @@ local function make_expression(self, of)
         self.rate = true
         return true
     end
-    local compiled, problem = require("kstat.report.expression").compile(of)
+    local compiled, problem = require("kstat.expression").compile(of)
     if not compiled then
         return nil, problem
     end

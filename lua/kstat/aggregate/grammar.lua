@@ -5,7 +5,7 @@
 -- `of` may also stand before `by`.
 --
 -- @module kstat.aggregate.grammar
-local reducers = require("kstat.aggregate.reducers")
+local reducers = require("kstat.reducers")
 
 local grammar = {}
 

@@ -1,7 +1,7 @@
 --- How an aggregation looks: for people, as lines, as JSON.
 --
 -- @module kstat.aggregate.output
-local buckets = require("kstat.aggregate.buckets")
+local buckets = require("kstat.reducers.buckets")
 local core = require("kstat.core")
 local format = require("kstat.format")
 

@@ -139,7 +139,7 @@ local function plain(name, run)
         if not row.kstat then
             return row[name]
         end
-        compiled = compiled or require("kstat.report.expression").compile(name, run)
+        compiled = compiled or require("kstat.expression").compile(name, run)
         return compiled(row)
     end
 end
@@ -161,7 +161,7 @@ local function column_of(i, given, run)
         local message
         column.value = column.field and plain(value, run)
         if not column.value then
-            column.value, message = require("kstat.report.expression").compile(value, run)
+            column.value, message = require("kstat.expression").compile(value, run)
         end
         if not column.value then
             fail("column '%s': %s", title, message)
@@ -176,7 +176,7 @@ end
 
 --- The columns of a report.
 -- @tparam {table,...} given
--- @tparam table run the report's state, see kstat.report.expression
+-- @tparam table run the report's state, see kstat.expression
 -- @treturn {column,...} each with `title`, `value` (a function(row)), `field` (that of the row which comes first),
 -- `key` (its name in the data formats), and what was given; and all their `fields` (false: none), and whether
 -- any has a `computed` value

@@ -20,8 +20,8 @@
 local core = require("kstat.core")
 local declare = require("kstat.report.declare")
 local every = require("kstat.every")
-local options = require("kstat.report.options")
-local output = require("kstat.report.output")
+local options = require("kstat.options")
+local output = require("kstat.output")
 local selector = require("kstat.selector")
 local tool = require("kstat.tool")
 
@@ -92,7 +92,7 @@ end
 --     least work
 --   * `published`: true: of the machine only what processes publish, false: all but that; of a capture everything
 --   * `columns`: `{ title, value, width =, align =, format =, unit =, kind =, about =, total =, key =, data = }`
---     each; value is an expression (kstat.report.expression; default: the title) or a function(row); `format` is
+--     each; value is an expression (kstat.expression; default: the title) or a function(row); `format` is
 --     for string.format (default "%.1f" for numbers) or a function; `align` "left" or "right" (default: left for
 --     the first column); `kind` "gauge" (default), "counter", or "label": it tells whose row it is, as texts and
 --     the expressions module, instance, name and class do by themselves; `total` false, or a function(values);
@@ -104,7 +104,7 @@ end
 --     and have a width cost least: at most ticks no Lua runs
 --   * `sort`: a title (descending), "-title" (ascending), or function(a, b) of rows; `top`: at most that many rows
 --   * `totals`: true for a last line with the sums of number columns
---   * `options`: own options (kstat.report.options); `operands`: what operands are called if `rows` or `columns`
+--   * `options`: own options (kstat.options); `operands`: what operands are called if `rows` or `columns`
 --     uses them itself, false if there are none; by default they are globs or regular expressions for the names
 --     of rows: those of their kstats, and texts and labels
 --   * `skip_idle`: -z from the start; `skip_first`: a report has to wait for its first interval
@@ -305,7 +305,7 @@ function report:evaluate(d, now, prev, given, filters)
     for _, row in ipairs(rows) do
         local k = row.kstat
         if k and getmetatable(row) == nil then
-            self.row_meta = self.row_meta or require("kstat.report.expression").row_meta(self.state)
+            self.row_meta = self.row_meta or require("kstat.expression").row_meta(self.state)
             setmetatable(row, self.row_meta)
         end
         local values = values_of(columns, row)

@@ -44,7 +44,7 @@ end
 
 --- Makes the ticks that follow one which was shown.
 -- @tparam chain ks
--- @tparam table last that tick: `source` (kstat.report.from), `columns`, `block` (kstat.report.output), the
+-- @tparam table last that tick: `source` (kstat.report.from), `columns`, `block` (kstat.output), the
 -- difference `d`, its later sample `now` and its `rows`
 -- @int deadline when that tick was due, in ns
 -- @int interval in ns

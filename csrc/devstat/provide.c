@@ -1,0 +1,182 @@
+/*
+ * provide.c - a list of devices that this process counts itself, in order of priority.
+ * SPDX-License-Identifier: MIT
+ *
+ * The registry owns its entries. Entries of one priority form a queue, and there are few
+ * priorities, so that adding and removing cost the same however many devices there are.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "devstat.h"
+#include "devstat/bintime.h"
+#include "devstat/errbuf.h"
+#include "devstat/snapshot.h"
+
+struct entry {
+	struct devstat ds; /* first: the caller's pointer is the entry's */
+	bool listed;       /* not a placeholder */
+	devstat_priority priority;
+	struct entry *prev, *next;
+};
+
+struct queue {
+	devstat_priority priority;
+	struct entry *head, *tail;
+};
+
+struct devstat_registry {
+	struct queue *queues; /* by priority, the highest first */
+	size_t nqueues;
+	long generation;
+	int numdevs; /* without placeholders */
+	uint32_t next_number;
+};
+
+devstat_registry_t *
+devstat_registry_create(void)
+{
+	devstat_registry_t *reg = calloc(1, sizeof *reg);
+
+	if (reg == NULL) {
+		(void)ks_devstat_fail(ENOMEM, "%s: out of memory", __func__);
+		return NULL;
+	}
+	reg->generation = 1;
+	return reg;
+}
+
+void
+devstat_registry_destroy(devstat_registry_t *reg)
+{
+	if (reg == NULL)
+		return;
+	for (size_t i = 0; i < reg->nqueues; i++) {
+		struct entry *e = reg->queues[i].head, *next;
+
+		for (; e != NULL; e = next) {
+			next = e->next;
+			free(e);
+		}
+	}
+	free(reg->queues);
+	free(reg);
+}
+
+/* The index of the queue of this priority, or where it would go. */
+static size_t
+queue_index(const devstat_registry_t *reg, devstat_priority priority)
+{
+	size_t low = 0, high = reg->nqueues;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (reg->queues[mid].priority > priority)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The queue of this priority, made if need be; NULL without memory. */
+static struct queue *
+queue_of(devstat_registry_t *reg, devstat_priority priority)
+{
+	size_t i = queue_index(reg, priority);
+	struct queue *grown;
+
+	if (i < reg->nqueues && reg->queues[i].priority == priority)
+		return &reg->queues[i];
+	grown = realloc(reg->queues, (reg->nqueues + 1) * sizeof *grown);
+	if (grown == NULL)
+		return NULL;
+	reg->queues = grown;
+	memmove(&grown[i + 1], &grown[i], (reg->nqueues - i) * sizeof *grown);
+	reg->nqueues++;
+	grown[i].priority = priority;
+	grown[i].head = grown[i].tail = NULL;
+	return &grown[i];
+}
+
+struct devstat *
+devstat_new_entry(devstat_registry_t *reg, const char *dev_name, int unit_number,
+    uint32_t block_size, devstat_support_flags flags, devstat_type_flags device_type,
+    devstat_priority priority)
+{
+	struct entry *e;
+	struct queue *q;
+
+	if (reg == NULL || (e = calloc(1, sizeof *e)) == NULL) {
+		(void)ks_devstat_fail(reg == NULL ? EINVAL : ENOMEM, "%s: %s", __func__,
+		    reg == NULL ? "no registry" : "out of memory");
+		return NULL;
+	}
+	e->ds.unit_number = unit_number;
+	e->ds.priority = e->priority = priority;
+	if (unit_number != -1) {
+		q = queue_of(reg, priority);
+		if (q == NULL || reg->numdevs == INT32_MAX) {
+			free(e);
+			(void)ks_devstat_fail(ENOMEM, "%s: out of memory", __func__);
+			return NULL;
+		}
+		e->prev = q->tail;
+		*(q->tail != NULL ? &q->tail->next : &q->head) = e;
+		q->tail = e;
+		reg->numdevs++;
+		if (dev_name != NULL)
+			strncpy(e->ds.device_name, dev_name, DEVSTAT_NAME_LEN - 1);
+		e->ds.device_number = reg->next_number++;
+		e->ds.block_size = block_size;
+		e->ds.flags = flags;
+		e->ds.device_type = device_type;
+		e->ds.creation_time = ks_bintime_of_ns(gethrtime());
+		e->ds.allocated = 1;
+		e->listed = true;
+	}
+	reg->generation++;
+	return &e->ds;
+}
+
+void
+devstat_remove_entry(devstat_registry_t *reg, struct devstat *ds)
+{
+	struct entry *e = (struct entry *)ds;
+
+	if (reg == NULL || ds == NULL)
+		return;
+	if (e->listed) {
+		struct queue *q = &reg->queues[queue_index(reg, e->priority)];
+
+		*(e->prev != NULL ? &e->prev->next : &q->head) = e->next;
+		*(e->next != NULL ? &e->next->prev : &q->tail) = e->prev;
+		reg->numdevs--;
+	}
+	reg->generation++;
+	free(e);
+}
+
+int
+devstat_registry_getdevs(devstat_registry_t *reg, struct statinfo *stats)
+{
+	struct devstat *to;
+
+	devstat_errbuf[0] = '\0';
+	if (reg == NULL || stats == NULL || stats->dinfo == NULL)
+		return ks_devstat_fail(EINVAL, "%s: no registry or no devinfo", __func__);
+	to = ks_devinfo_room(stats->dinfo, (size_t)reg->numdevs);
+	if (to == NULL)
+		return ks_devstat_fail(ENOMEM, "%s: out of memory", __func__);
+	for (size_t i = 0; i < reg->nqueues; i++) {
+		for (struct entry *e = reg->queues[i].head; e != NULL; e = e->next)
+			*to++ = e->ds;
+	}
+	memset(stats->cp_time, 0, sizeof stats->cp_time);
+	stats->tk_nin = stats->tk_nout = 0;
+	stats->snap_time = (long double)gethrtime() / 1e9L;
+	return ks_devinfo_set(stats->dinfo, reg->numdevs, reg->generation);
+}

@@ -1,0 +1,487 @@
+/*
+ * cell_update.c - changing published kstats: no system call, no allocation, from any thread and
+ * process. See kstat_provider.h and segment_layout.h. SPDX-License-Identifier: MIT
+ */
+/* Joining members into vectors makes each update wait for its own stores. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/tick.h"
+#include "model/ioqueue.h"
+#include "model/timer.h"
+#include "provider/segment/publication.h"
+
+/* --- finding what to change --------------------------------------------------------------------- */
+
+/* The entry of a published, installed kstat of that type, or NULL with errno EINVAL. */
+static struct ks_seg_entry *
+entry_of(kstat_t *ksp, uchar_t type)
+{
+	struct ks_provider *p = (struct ks_provider *)ksp;
+
+	if (ksp == NULL || p->published == NULL || p->published->entry == NULL)
+		return ks_fail_null(EINVAL, "not a published kstat, or not installed");
+	if (ksp->ks_type != type || p->histogram != NULL)
+		return ks_fail_null(EINVAL, "%s:%d:%s has another type", ksp->ks_module, ksp->ks_instance,
+		    ksp->ks_name);
+	return p->published->entry;
+}
+
+static char *
+data_of(struct ks_seg_entry *e)
+{
+	return (char *)e + e->data;
+}
+
+static const struct ks_seg_field *
+field_of(struct ks_seg_entry *e, const char *stat)
+{
+	const struct ks_seg_field *f = (const struct ks_seg_field *)((char *)e + e->fields);
+
+	for (uint32_t i = 0; i < e->nfields; i++) {
+		if (strncmp(f[i].name, stat, sizeof(f[i].name)) == 0)
+			return &f[i];
+	}
+	return ks_fail_null(ENOENT, "%s:%d:%s has no statistic %.30s", e->module, e->instance, e->name,
+	    stat);
+}
+
+/* --- counters --------------------------------------------------------------------------------------- */
+
+static struct ks_seg_entry *
+with_cells(kstat_t *ksp, const char *stat, const struct ks_seg_field **f)
+{
+	struct ks_seg_entry *e;
+
+	if (stat == NULL)
+		return ks_fail_null(EINVAL, "no statistic named");
+	e = entry_of(ksp, ksp != NULL && ksp->ks_type == KSTAT_TYPE_INTR ? KSTAT_TYPE_INTR :
+	    KSTAT_TYPE_NAMED);
+	*f = e != NULL ? field_of(e, stat) : NULL;
+	if (*f == NULL)
+		return NULL;
+	if ((*f)->storage != KS_STORE_CELL && (*f)->storage != KS_STORE_SHARDED)
+		return ks_fail_null(EINVAL, "%s is not a number", stat);
+	return e;
+}
+
+kstat_counter_t *
+kstat_counter(kstat_t *ksp, const char *stat)
+{
+	const struct ks_seg_field *f;
+	struct ks_seg_entry *e = with_cells(ksp, stat, &f);
+
+	return e != NULL ? (kstat_counter_t *)(data_of(e) + f->offset) : NULL;
+}
+
+/* The row that this thread claimed, or claims now; 0 if there is none left. */
+static uint32_t
+claim_row(struct ks_seg_entry *e)
+{
+	ks_word *owner = (ks_word *)(data_of(e) + e->owners);
+	uint64_t self = ks_owner_self();
+
+	for (uint32_t i = 1; i < e->shards; i++) {
+		if (atomic_load(&owner[i]) == self)
+			return i;
+	}
+	for (uint32_t i = 1; i < e->shards; i++) {
+		uint64_t v = atomic_load(&owner[i]);
+
+		/* Rows of the dead go on where they are: readers sum them all the same. */
+		if ((v == 0 || !ks_owner_alive(v)) && atomic_compare_exchange_strong(&owner[i], &v, self))
+			return i;
+	}
+	return 0;
+}
+
+kstat_counter_t *
+kstat_counter_own(kstat_t *ksp, const char *stat, int *own)
+{
+	const struct ks_seg_field *f;
+	struct ks_seg_entry *e = with_cells(ksp, stat, &f);
+	uint32_t row = 0;
+
+	if (own != NULL)
+		*own = 0;
+	if (e == NULL)
+		return NULL;
+	if (f->storage == KS_STORE_SHARDED && e->owners != 0)
+		row = claim_row(e);
+	if (own != NULL)
+		*own = row != 0;
+	return (kstat_counter_t *)(data_of(e) + f->offset + (size_t)row * e->row);
+}
+
+int
+kstat_counter_reclaim(kstat_t *ksp, const char *stat, int64_t *taken)
+{
+	const struct ks_seg_field *f;
+	struct ks_seg_entry *e = with_cells(ksp, stat, &f);
+	uint64_t self = ks_owner_self();
+	ks_word *owner;
+
+	if (e == NULL)
+		return -1;
+	*taken = 0;
+	owner = (ks_word *)(data_of(e) + e->owners);
+	for (uint32_t i = 1; f->storage == KS_STORE_SHARDED && e->owners != 0 && i < e->shards; i++) {
+		uint64_t v = atomic_load(&owner[i]);
+		uint64_t *cell = (uint64_t *)(void *)(data_of(e) + f->offset + (size_t)i * e->row);
+
+		/* Whoever owns the row for this moment is the only one to take from it. */
+		if (v == 0 || v == self || ks_owner_alive(v) ||
+		    !atomic_compare_exchange_strong(&owner[i], &v, self))
+			continue;
+		*taken += (int64_t)__atomic_exchange_n(cell, 0, __ATOMIC_RELAXED);
+		atomic_store(&owner[i], 0);
+	}
+	return 0;
+}
+
+/* --- text, arrays, bytes ------------------------------------------------------------------------------ */
+
+static int
+store_record(struct ks_rec *rec, size_t size, const void *head, size_t nhead, const void *value,
+    size_t n)
+{
+	size_t rounded = (size + 7) & ~(size_t)7;
+	uint64_t v = ks_word_lock(&rec->word);
+	char *next;
+
+	if (v == KS_WORD_BUSY)
+		return -1;
+	next = ks_rec_next(rec, v, size);
+	if (nhead > 0)
+		memcpy(next, head, nhead);
+	if (n > 0)
+		memcpy(next + nhead, value, n);
+	memset(next + nhead + n, 0, rounded - nhead - n);
+	ks_rec_commit(rec, v, next, rounded);
+	return 0;
+}
+
+int
+kstat_named_store(kstat_t *ksp, const char *stat, const void *value, size_t n)
+{
+	struct ks_seg_entry *e = entry_of(ksp, KSTAT_TYPE_NAMED);
+	const struct ks_seg_field *f;
+	struct ks_seg_text head;
+	struct ks_rec *rec;
+
+	if (stat == NULL)
+		return ks_fail(EINVAL, "no statistic named");
+	f = e != NULL ? field_of(e, stat) : NULL;
+	if (f == NULL)
+		return -1;
+	if (f->storage != KS_STORE_RECORD)
+		return ks_fail(EINVAL, "%s is a number", stat);
+	rec = (struct ks_rec *)(data_of(e) + f->offset);
+	if (f->data_type == KSTAT_DATA_CHAR) {
+		if (n > f->size)
+			return ks_fail(ENOSPC, "%s: %zu bytes are more than %u", stat, n, f->size);
+		return store_record(rec, f->size, NULL, 0, value, value == NULL ? 0 : n);
+	}
+	if (value == NULL)
+		n = 0;
+	/* Strings are stored with their NUL, and lists of strings end in one. */
+	head.present = value != NULL;
+	head.len = (uint32_t)n + (value != NULL && f->data_type == KSTAT_DATA_STRING);
+	if (f->data_type == KSTAT_DATA_INTS && n % sizeof(uint64_t) != 0)
+		return ks_fail(EINVAL, "%s: an array of numbers has a multiple of 8 bytes", stat);
+	if (n > f->size || head.len > f->size - sizeof(head))
+		return ks_fail(ENOSPC, "%s: there is room for %zu bytes, not %zu", stat,
+		    f->size - sizeof(head), n);
+	return store_record(rec, f->size, &head, sizeof(head), value, n);
+}
+
+int
+kstat_raw_store(kstat_t *ksp, const void *bytes)
+{
+	struct ks_seg_entry *e = entry_of(ksp, KSTAT_TYPE_RAW);
+
+	if (e == NULL)
+		return -1;
+	if (e->form != KS_FORM_RECORD || bytes == NULL)
+		return ks_fail(EINVAL, "%s:%d:%s is updated in its memory", ksp->ks_module, ksp->ks_instance,
+		    ksp->ks_name);
+	return store_record((struct ks_rec *)data_of(e), e->ndata, NULL, 0, bytes, e->ndata);
+}
+
+void *
+kstat_publish_memory(kstat_t *ksp)
+{
+	struct ks_seg_entry *e = entry_of(ksp, KSTAT_TYPE_RAW);
+
+	if (e == NULL)
+		return NULL;
+	if (e->form != KS_FORM_BYTES)
+		return ks_fail_null(EINVAL, "%s:%d:%s does not hand out its memory", ksp->ks_module,
+		    ksp->ks_instance, ksp->ks_name);
+	return data_of(e);
+}
+
+/* --- queues ---------------------------------------------------------------------------------------------- */
+
+kstat_ioq_t *
+kstat_ioq(kstat_t *ksp)
+{
+	struct ks_seg_entry *e = entry_of(ksp, KSTAT_TYPE_IO);
+
+	return e != NULL ? (kstat_ioq_t *)data_of(e) : NULL;
+}
+
+enum { AS_GIVEN, NOW }; /* which time */
+enum { NO_OP = -1, READS = KSTAT_IO_READ, WRITES = KSTAT_IO_WRITE };
+
+/*
+ * One change of the record: copy, apply, commit. Inlined into each function below, where op and the
+ * rest are constants. The time is taken while the record is locked: a reader that finds it unlocked
+ * knows that no change will come with a time before its own. Threads' clocks may be some
+ * nanoseconds apart, so a change counts as one at the time of the last, at the least.
+ */
+static inline __attribute__((always_inline)) int
+change(kstat_ioq_t *q, int op, int which, hrtime_t t, int rw, uint64_t bytes)
+{
+	struct ks_rec *rec = (struct ks_rec *)q;
+	const kstat_io_t *now;
+	uint64_t v, check;
+	kstat_io_t io; /* in registers, so that nothing waits for a store to be read back */
+	kstat_io_t *next;
+
+	if (__builtin_expect(q == NULL, 0))
+		return ks_fail(EINVAL, "no queue");
+	v = ks_word_lock(&rec->word);
+	if (__builtin_expect(v == KS_WORD_BUSY, 0))
+		return -1;
+	if (which == NOW)
+		t = ks_tick();
+	now = ks_rec_now(rec, v, sizeof(io));
+	io = (kstat_io_t){ .nread = now->nread, .nwritten = now->nwritten, .reads = now->reads,
+		.writes = now->writes, .wtime = now->wtime, .wlentime = now->wlentime,
+		.wlastupdate = now->wlastupdate, .rtime = now->rtime, .rlentime = now->rlentime,
+		.rlastupdate = now->rlastupdate, .wcnt = now->wcnt, .rcnt = now->rcnt };
+	if (op != NO_OP) {
+		if (which == NOW && op != KS_RUNQ_ENTER && op != KS_RUNQ_EXIT && t < io.wlastupdate)
+			t = io.wlastupdate;
+		if (which == NOW && op != KS_WAITQ_ENTER && op != KS_WAITQ_EXIT && t < io.rlastupdate)
+			t = io.rlastupdate;
+		if (__builtin_expect(ks_queue_apply(&io, (enum ks_queue_op)op, t) != 0, 0)) {
+			ks_word_abort(&rec->word, v);
+			return ks_queue_refused((enum ks_queue_op)op);
+		}
+	}
+	if (rw == READS) {
+		io.reads++;
+		io.nread += bytes;
+	} else if (rw == WRITES) {
+		io.writes++;
+		io.nwritten += bytes;
+	}
+	next = ks_rec_next(rec, v, sizeof(io));
+	check = ks_rec_check_io(&io, (KS_WORD_SEQ(v) + 1) & KS_WORD_SEQ_MASK);
+	next->nread = io.nread;
+	next->nwritten = io.nwritten;
+	next->reads = io.reads;
+	next->writes = io.writes;
+	next->wtime = io.wtime;
+	next->wlentime = io.wlentime;
+	next->wlastupdate = io.wlastupdate;
+	next->rtime = io.rtime;
+	next->rlentime = io.rlentime;
+	next->rlastupdate = io.rlastupdate;
+	next->wcnt = io.wcnt;
+	next->rcnt = io.rcnt;
+	memcpy(next + 1, &check, sizeof(check));
+	ks_word_commit(&rec->word, v);
+	return 0;
+}
+
+int
+kstat_ioq_waitq_enter(kstat_ioq_t *q)
+{
+	return change(q, KS_WAITQ_ENTER, NOW, 0, NO_OP, 0);
+}
+
+int
+kstat_ioq_waitq_exit(kstat_ioq_t *q)
+{
+	return change(q, KS_WAITQ_EXIT, NOW, 0, NO_OP, 0);
+}
+
+int
+kstat_ioq_runq_enter(kstat_ioq_t *q)
+{
+	return change(q, KS_RUNQ_ENTER, NOW, 0, NO_OP, 0);
+}
+
+int
+kstat_ioq_runq_exit(kstat_ioq_t *q)
+{
+	return change(q, KS_RUNQ_EXIT, NOW, 0, NO_OP, 0);
+}
+
+int
+kstat_ioq_waitq_to_runq(kstat_ioq_t *q)
+{
+	return change(q, KS_WAITQ_TO_RUNQ, NOW, 0, NO_OP, 0);
+}
+
+int
+kstat_ioq_runq_back_to_waitq(kstat_ioq_t *q)
+{
+	return change(q, KS_RUNQ_BACK_TO_WAITQ, NOW, 0, NO_OP, 0);
+}
+
+int
+kstat_ioq_waitq_enter_at(kstat_ioq_t *q, hrtime_t t)
+{
+	return change(q, KS_WAITQ_ENTER, AS_GIVEN, t, NO_OP, 0);
+}
+
+int
+kstat_ioq_waitq_exit_at(kstat_ioq_t *q, hrtime_t t)
+{
+	return change(q, KS_WAITQ_EXIT, AS_GIVEN, t, NO_OP, 0);
+}
+
+int
+kstat_ioq_runq_enter_at(kstat_ioq_t *q, hrtime_t t)
+{
+	return change(q, KS_RUNQ_ENTER, AS_GIVEN, t, NO_OP, 0);
+}
+
+int
+kstat_ioq_runq_exit_at(kstat_ioq_t *q, hrtime_t t)
+{
+	return change(q, KS_RUNQ_EXIT, AS_GIVEN, t, NO_OP, 0);
+}
+
+int
+kstat_ioq_waitq_to_runq_at(kstat_ioq_t *q, hrtime_t t)
+{
+	return change(q, KS_WAITQ_TO_RUNQ, AS_GIVEN, t, NO_OP, 0);
+}
+
+int
+kstat_ioq_runq_back_to_waitq_at(kstat_ioq_t *q, hrtime_t t)
+{
+	return change(q, KS_RUNQ_BACK_TO_WAITQ, AS_GIVEN, t, NO_OP, 0);
+}
+
+static int
+no_direction(int rw)
+{
+	return ks_fail(EINVAL, "%d is neither KSTAT_IO_READ nor KSTAT_IO_WRITE", rw);
+}
+
+int
+kstat_ioq_done(kstat_ioq_t *q, int rw, uint64_t bytes)
+{
+	switch (rw) {
+	case KSTAT_IO_READ:
+		return change(q, KS_RUNQ_EXIT, NOW, 0, READS, bytes);
+	case KSTAT_IO_WRITE:
+		return change(q, KS_RUNQ_EXIT, NOW, 0, WRITES, bytes);
+	default:
+		return no_direction(rw);
+	}
+}
+
+int
+kstat_ioq_done_at(kstat_ioq_t *q, int rw, uint64_t bytes, hrtime_t t)
+{
+	if (rw != KSTAT_IO_READ && rw != KSTAT_IO_WRITE)
+		return no_direction(rw);
+	return change(q, KS_RUNQ_EXIT, AS_GIVEN, t, rw, bytes);
+}
+
+int
+kstat_ioq_count(kstat_ioq_t *q, int rw, uint64_t bytes)
+{
+	if (rw != KSTAT_IO_READ && rw != KSTAT_IO_WRITE)
+		return no_direction(rw);
+	return change(q, NO_OP, AS_GIVEN, 0, rw, bytes);
+}
+
+/* --- timers -------------------------------------------------------------------------------------------------- */
+
+kstat_etimer_t *
+kstat_etimer(kstat_t *ksp, const char *name)
+{
+	struct ks_seg_entry *e = entry_of(ksp, KSTAT_TYPE_TIMER);
+	const struct ks_seg_field *f = NULL;
+
+	if (e != NULL)
+		f = name != NULL ? field_of(e, name) :
+		    (const struct ks_seg_field *)((char *)e + e->fields);
+	return f != NULL ? (kstat_etimer_t *)(data_of(e) + f->offset) : NULL;
+}
+
+enum timer_op { TIMER_START, TIMER_STOP, TIMER_EVENT };
+
+static inline __attribute__((always_inline)) int
+change_timer(kstat_etimer_t *kt, enum timer_op op, hrtime_t start, hrtime_t stop)
+{
+	struct ks_rec *rec = (struct ks_rec *)kt;
+	struct ks_seg_timer *next;
+	kstat_timer_t t;
+	uint64_t v;
+
+	if (kt == NULL)
+		return ks_fail(EINVAL, "no timer");
+	v = ks_word_lock(&rec->word);
+	if (v == KS_WORD_BUSY)
+		return -1;
+	next = ks_rec_next(rec, v, sizeof(*next));
+	memcpy(next, ks_rec_now(rec, v, sizeof(*next)), sizeof(*next));
+	t.num_events = next->num_events;
+	t.elapsed_time = next->elapsed_time;
+	t.min_time = next->min_time;
+	t.max_time = next->max_time;
+	t.start_time = next->start_time;
+	t.stop_time = next->stop_time;
+	if (op != TIMER_STOP)
+		ks_timer_start(&t, start);
+	if (op != TIMER_START)
+		ks_timer_stop(&t, stop);
+	*next = (struct ks_seg_timer){ t.num_events, t.elapsed_time, t.min_time, t.max_time,
+		t.start_time, t.stop_time };
+	ks_rec_commit(rec, v, next, sizeof(*next));
+	return 0;
+}
+
+int
+kstat_etimer_start(kstat_etimer_t *kt)
+{
+	return change_timer(kt, TIMER_START, ks_tick(), 0);
+}
+
+int
+kstat_etimer_stop(kstat_etimer_t *kt)
+{
+	return change_timer(kt, TIMER_STOP, 0, ks_tick());
+}
+
+int
+kstat_etimer_start_at(kstat_etimer_t *kt, hrtime_t t)
+{
+	return change_timer(kt, TIMER_START, t, 0);
+}
+
+int
+kstat_etimer_stop_at(kstat_etimer_t *kt, hrtime_t t)
+{
+	return change_timer(kt, TIMER_STOP, 0, t);
+}
+
+int
+kstat_etimer_event(kstat_etimer_t *kt, hrtime_t start, hrtime_t stop)
+{
+	return change_timer(kt, TIMER_EVENT, start, stop);
+}

@@ -1,0 +1,233 @@
+/*
+ * entries.c - kstats in a segment: created, installed and deleted. See publish.h and
+ * segment_layout.h. SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "provider/segment/space.h"
+
+/* --- installing and deleting ----------------------------------------------------------------------------------- */
+
+/* Readers see an odd number while entries change, and look again. */
+static void
+begin_change(struct ks_seg_header *h)
+{
+	atomic_store(&h->changes, atomic_load(&h->changes) | 1);
+}
+
+static void
+end_change(struct ks_seg_header *h)
+{
+	atomic_store(&h->changes, (atomic_load(&h->changes) | 1) + 1);
+}
+
+static int
+install_image(struct ks_provider *p, const struct ks_seg_image *im)
+{
+	struct kstat_pub *pub = p->published->pub;
+	struct ks_seg_header *h = pub->header;
+	struct ks_seg_entry *e = NULL, *other = NULL;
+	uint64_t v = ks_word_lock(&h->lock);
+	int rc;
+
+	if (v == KS_WORD_BUSY)
+		return -1;
+	begin_change(h);
+	rc = ks_seg_index_update(pub);
+	if (rc == 0) {
+		e = ks_seg_find_entry(pub, &im->e, &other);
+		if (e == NULL)
+			e = ks_seg_place(pub, im);
+	}
+	if (e != NULL) {
+		if (other != NULL)
+			atomic_store(&other->state, KS_SEG_REPLACED);
+		atomic_store(&e->state, KS_SEG_INSTALLED);
+		rc = ks_seg_index_update(pub);
+	}
+	end_change(h);
+	ks_word_abort(&h->lock, v);
+	if (e == NULL)
+		return -1;
+	p->published->entry = e;
+	return 0;
+}
+
+/* Sets the kstat_t to what the entry is, and gives up the template. */
+static void
+attach(struct ks_provider *p)
+{
+	struct ks_seg_entry *e = p->published->entry;
+
+	p->ks.ks_crtime = e->crtime;
+	p->ks.ks_flags &= (uchar_t)~(KSTAT_FLAG_INVALID | KSTAT_FLAG_DORMANT);
+	if (p->histogram != NULL)
+		p->histogram->counts = (struct ks_hist *)((char *)e + e->data);
+	if (p->owns_data)
+		free(p->ks.ks_data);
+	p->owns_data = false;
+	p->ks.ks_data = NULL;
+}
+
+int
+ks_published_install(struct ks_provider *p)
+{
+	struct ks_seg_image im;
+	int rc, error;
+
+	ks_publish_lock();
+	rc = ks_seg_image_make(&im, p);
+	if (rc == 0)
+		rc = install_image(p, &im);
+	if (rc == 0)
+		attach(p);
+	error = errno;
+	ks_seg_image_free(&im);
+	ks_publish_unlock();
+	errno = error;
+	return rc;
+}
+
+void
+ks_published_free(struct ks_published *d)
+{
+	struct ks_published **at = &d->pub->kstats;
+
+	while (*at != d)
+		at = &(*at)->next;
+	*at = d->next;
+	/* Its counts lie in the segment: ks_provider_free() must see that it is published. */
+	ks_provider_free(d->provider);
+	free(d);
+}
+
+void
+ks_published_delete(struct ks_provider *p)
+{
+	struct ks_seg_entry *e = p->published->entry;
+	struct ks_seg_header *h = p->published->pub->header;
+	uint64_t v;
+
+	ks_publish_lock();
+	v = e != NULL ? ks_word_lock(&h->lock) : KS_WORD_BUSY;
+	if (v != KS_WORD_BUSY) {
+		begin_change(h);
+		if (atomic_load(&e->state) == KS_SEG_INSTALLED && (e->flags & KSTAT_FLAG_PERSISTENT)) {
+			atomic_store(&e->state, KS_SEG_DORMANT);
+		} else if (atomic_load(&e->state) == KS_SEG_INSTALLED) {
+			ks_seg_free_entry(h, e, gethrtime());
+		}
+		end_change(h);
+		ks_word_abort(&h->lock, v);
+	}
+	ks_published_free(p->published);
+	ks_publish_unlock();
+}
+
+/* --- creating ------------------------------------------------------------------------------------------------------ */
+
+/* Enters a kstat into the segment's list. NULL with errno; p is freed then. */
+static kstat_t *
+enlist(struct kstat_pub *pub, struct ks_provider *p)
+{
+	struct ks_published *d = calloc(1, sizeof(*d));
+
+	if (d == NULL) {
+		ks_provider_free(p);
+		return ks_fail_null(ENOMEM, "out of memory for a kstat");
+	}
+	d->pub = pub;
+	d->provider = p;
+	d->shards = 1;
+	p->published = d;
+	ks_publish_lock();
+	d->next = pub->kstats;
+	pub->kstats = d;
+	ks_publish_unlock();
+	return &p->ks;
+}
+
+kstat_t *
+kstat_publish_create(kstat_pub_t *pub, const char *ks_module, int ks_instance,
+    const char *ks_name, const char *ks_class, uchar_t ks_type, uint_t ks_ndata, uchar_t ks_flags)
+{
+	struct ks_provider *p;
+
+	if (pub == NULL || (ks_flags & (KSTAT_FLAG_VIRTUAL | KSTAT_FLAG_VAR_SIZE)) != 0)
+		return ks_fail_null(EINVAL, "a published kstat is neither VIRTUAL nor VAR_SIZE");
+	p = ks_provider_new(ks_module, ks_instance, ks_name, ks_class, ks_type, ks_ndata, ks_flags);
+	if (p == NULL)
+		return NULL;
+	p->ks.ks_data = calloc(1, p->ks.ks_data_size == 0 ? 1 : p->ks.ks_data_size);
+	p->owns_data = true;
+	if (p->ks.ks_data == NULL) {
+		ks_provider_free(p);
+		return ks_fail_null(ENOMEM, "out of memory for the data of a kstat");
+	}
+	return enlist(pub, p);
+}
+
+kstat2_t *
+kstat2_publish_histogram(kstat_pub_t *pub, const char *ks_pseg[], uint32_t ks_npseg,
+    kstat2_nv_hist_type_t type, kstat2_nv_metatype_t content_type, uint64_t scale,
+    kstat2_nv_metaflag_t md_flags, uint64_t range_min, uint64_t range_max, uint64_t stepping,
+    uint32_t ks_flags, const char *desc, kstat2_metaflag_t ks_mflags)
+{
+	kstat2_path_t path;
+	struct ks_provider *p;
+
+	if (pub == NULL)
+		return ks_fail_null(EINVAL, "no segment given");
+	if (kstat2_parse_path((const char *const *)ks_pseg, ks_npseg, &path) != 0)
+		return NULL;
+	if ((ks_mflags & KSTAT2_MF_PRIV) && !(pub->header->flags & KSTAT_PUBLISH_PRIV))
+		return ks_fail_null(EPERM, "a PRIV kstat needs a segment published with KSTAT_PUBLISH_PRIV");
+	p = ks_histogram_new(&path, type, content_type, scale, md_flags, range_min, range_max,
+	    stepping, ks_flags, desc, ks_mflags);
+	return p != NULL ? enlist(pub, p) : NULL;
+}
+
+/* A kstat of a segment that is not installed yet, or NULL with errno EINVAL. */
+static struct ks_provider *
+unfinished(kstat_t *ksp, uchar_t type, const char *what)
+{
+	struct ks_provider *p = (struct ks_provider *)ksp;
+
+	if (ksp == NULL || p->published == NULL || p->published->entry != NULL ||
+	    ksp->ks_type != type || p->histogram != NULL)
+		return ks_fail_null(EINVAL, "%s is for published kstats of another type or state", what);
+	return p;
+}
+
+int
+kstat_publish_shards(kstat_t *ksp, uint_t n)
+{
+	uchar_t type = ksp != NULL && ksp->ks_type == KSTAT_TYPE_INTR ? KSTAT_TYPE_INTR :
+	    KSTAT_TYPE_NAMED;
+	struct ks_provider *p = unfinished(ksp, type, "kstat_publish_shards()");
+
+	if (p == NULL)
+		return -1;
+	if (n == 0 || n > KS_SEG_MOST_SHARDS)
+		return ks_fail(EINVAL, "1 to %u shards are possible, not %u", KS_SEG_MOST_SHARDS, n);
+	p->published->shards = n;
+	return 0;
+}
+
+int
+kstat_publish_layout(kstat_t *ksp, const char *layout, int memory)
+{
+	struct ks_provider *p = unfinished(ksp, KSTAT_TYPE_RAW, "kstat_publish_layout()");
+
+	if (p == NULL)
+		return -1;
+	if (layout == NULL || strlen(layout) >= sizeof(p->published->layout))
+		return ks_fail(EINVAL, "the name of a layout has at most %zu bytes",
+		    sizeof(p->published->layout) - 1);
+	strcpy(p->published->layout, layout);
+	p->published->bytes = memory != 0;
+	return 0;
+}

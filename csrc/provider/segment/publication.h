@@ -1,0 +1,68 @@
+/*
+ * publication.h - a segment that this process publishes, and the place of its kstats in it.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef PROVIDER_SEGMENT_PUBLICATION_H
+#define PROVIDER_SEGMENT_PUBLICATION_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "provider/provider.h"
+#include "provider/segment/segment_layout.h"
+
+/* Where entries of a name lie: open addressing, filled as entries come. */
+struct ks_seg_index {
+	uint64_t *offset;  /* 0: free */
+	size_t mask, n;
+	uint64_t until;    /* entries below this offset are in it */
+	uint64_t reused;   /* header.reused when it was built */
+};
+
+struct kstat_pub {
+	struct ks_seg_header *header; /* the mapping: header->capacity bytes */
+	size_t mapped;
+	int fd;
+	char name[KS_SEG_NAME];
+	char dir[PATH_MAX];
+	unsigned refs; /* kstat_publish() less kstat_unpublish() */
+	struct ks_seg_index index;
+	struct ks_published *kstats;
+	struct kstat_pub *next;
+};
+
+static inline struct ks_seg_entry *
+ks_seg_entry_at(struct kstat_pub *pub, uint64_t offset)
+{
+	return (struct ks_seg_entry *)((char *)pub->header + offset);
+}
+
+struct ks_published {
+	struct kstat_pub *pub;
+	struct ks_provider *provider;
+	struct ks_seg_entry *entry; /* NULL: not installed yet */
+	uint32_t shards;
+	bool bytes;      /* RAW: its memory is handed out */
+	char layout[32];
+	struct ks_published *next; /* of the same segment */
+};
+
+/* Held while kstats or publications of this process come and go. */
+void ks_publish_lock(void);
+void ks_publish_unlock(void);
+
+/*
+ * kstat_unpublish(), and with keep_memory private memory stays in the mapping's place for good, where
+ * pointers into it may have been handed out to code that cannot be told to forget them.
+ */
+void ks_unpublish(struct kstat_pub *pub, bool keep_memory);
+
+/* kstat_install() and kstat_delete() of published kstats. */
+int ks_published_install(struct ks_provider *p);
+void ks_published_delete(struct ks_provider *p);
+
+/* Frees the process's side of a kstat; the entry stays as it is. The lock is held. */
+void ks_published_free(struct ks_published *d);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * space.h - where entries lie in a segment that this process publishes: found by name, and places
+ * for new ones. The segment is locked (header.lock) in all of it. SPDX-License-Identifier: MIT
+ */
+#ifndef PROVIDER_SEGMENT_SPACE_H
+#define PROVIDER_SEGMENT_SPACE_H
+
+#include "provider/segment/publication.h"
+#include "provider/segment/entry_image.h"
+
+/* Takes in entries that this or another process added. 0, or -1 with errno EIO (damaged), ENOMEM. */
+int ks_seg_index_update(struct kstat_pub *pub);
+
+/*
+ * The entry of that name and layout, whatever became of it; else NULL, and the entry that has the
+ * name in *other (or NULL).
+ */
+struct ks_seg_entry *ks_seg_find_entry(struct kstat_pub *pub, const struct ks_seg_entry *like,
+    struct ks_seg_entry **other);
+
+/* A new entry with that content, not yet installed. NULL with errno ENOSPC, ENOMEM, ... */
+struct ks_seg_entry *ks_seg_place(struct kstat_pub *pub, const struct ks_seg_image *im);
+
+/* Gives up an entry's place; the change is announced. */
+void ks_seg_free_entry(struct ks_seg_header *h, struct ks_seg_entry *e, int64_t when);
+
+#endif

@@ -1,0 +1,351 @@
+/*
+ * disk_device.c - what disks and partitions are, from /sys: type, interface, block size, by which
+ * devstat(3) sorts and selects; and the names, controllers and mount points that iostat shows.
+ * SPDX-License-Identifier: MIT
+ */
+#include "source/linux/disk_device.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "source/linux/mount.h"
+
+enum { V_TYPE, V_INTERFACE, V_BLOCK_SIZE, V_PRIORITY, V_ROTATIONAL, V_REMOVABLE, V_NAME,
+	V_CONTROLLER, V_ID, V_MOUNT };
+
+#define MOUNT_POINT KS_TEXT("mount_point", KSTAT_DATA_STRING, "where it is mounted, if it is")
+
+static const struct ks_field fields[] = {
+	[V_TYPE] = KS_TEXT("device_type", KSTAT_DATA_STRING,
+	    "kind of device, in devstat's words: da, cd, sa, floppy"),
+	[V_INTERFACE] = KS_TEXT("interface", KSTAT_DATA_STRING,
+	    "how it is attached, in devstat's words: ide (ATA), scsi, other"),
+	[V_BLOCK_SIZE] = KS_UNITS("block_size", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES,
+	    KSTAT_DATA_UINT32, "bytes", "smallest unit it reads and writes"),
+	[V_PRIORITY] = KS_GAUGE("priority", KSTAT_DATA_UINT32,
+	    "place in devstat's list, large ones first"),
+	[V_ROTATIONAL] = KS_GAUGE("rotational", KSTAT_DATA_UINT32, "1 if it has turning parts"),
+	[V_REMOVABLE] = KS_GAUGE("removable", KSTAT_DATA_UINT32, "1 if the medium can be taken out"),
+	[V_NAME] = KS_TEXT("descriptive_name", KSTAT_DATA_STRING,
+	    "the name that device mapper knows it by"),
+	[V_CONTROLLER] = KS_TEXT("controller", KSTAT_DATA_STRING,
+	    "SCSI host or NVMe controller that it is attached to"),
+	[V_ID] = KS_TEXT("device_id", KSTAT_DATA_STRING, "its worldwide identifier"),
+	[V_MOUNT] = MOUNT_POINT,
+	KS_FIELD_END
+};
+
+enum { P_DISK, P_MOUNT };
+
+static const struct ks_field partition_fields[] = {
+	[P_DISK] = KS_TEXT("disk", KSTAT_DATA_STRING, "the disk that it is part of"),
+	[P_MOUNT] = MOUNT_POINT,
+	KS_FIELD_END
+};
+
+/* devstat's own numbers (devstat.h). */
+enum { PRIORITY_OTHER = 0x020, PRIORITY_FLOPPY = 0x040, PRIORITY_TAPE = 0x060, PRIORITY_CD = 0x090,
+	PRIORITY_DISK = 0x110, PRIORITY_ARRAY = 0x120 };
+
+/* Looked up at the first reading; none of it changes while the device is there. */
+struct facts {
+	bool known;
+	const char *type, *interface;
+	char number[24];   /* "major:minor" */
+	char source[160];  /* its path, as file systems may name it */
+	char name[128], controller[32], id[128]; /* empty: not told */
+	char disk[KS_UNIT_NAME]; /* of a partition */
+	struct ks_values vals;
+};
+
+static void
+block_path(char *to, size_t size, const struct ks_unit *unit, const char *file)
+{
+	ks_disk_path(to, size, "block", unit->key, file);
+}
+
+/* There partitions stand beside disks. */
+static void
+class_path(char *to, size_t size, const struct ks_unit *unit, const char *file)
+{
+	ks_disk_path(to, size, "class/block", unit->key, file);
+}
+
+static bool
+block_number(const struct ks_linux *lx, const struct ks_unit *unit, const char *file, uint64_t *v)
+{
+	char path[128];
+
+	block_path(path, sizeof(path), unit, file);
+	return ks_file_u64(&lx->root[KS_ROOT_SYS], path, v) == 0;
+}
+
+static bool
+is_module(const struct ks_unit *unit, const char *module)
+{
+	return strcmp(unit->module, module) == 0;
+}
+
+/* SCSI numbers kinds of devices; the simplified and the zoned kinds of disk are disks. */
+static const char *
+scsi_type(uint64_t type)
+{
+	static const char *const words[] = { "da", "sa", "printer", "proc", "worm", "cd", "scanner",
+		"optical", "changer", "comm", NULL, NULL, "array", "enclosure", "da" };
+
+	return type < sizeof(words) / sizeof(words[0]) && words[type] != NULL ? words[type] : "da";
+}
+
+/* Where the link /sys/block/sda leads; empty if it is none. */
+static void
+way_to(const struct ks_linux *lx, const struct ks_unit *unit, char *to, size_t size)
+{
+	char path[128];
+	ssize_t n;
+
+	block_path(path, sizeof(path), unit, "");
+	n = readlinkat(lx->root[KS_ROOT_SYS].fd, path, to, size - 1);
+	to[n > 0 ? n : 0] = '\0';
+}
+
+/* The step of a way that is a word and a number, such as "host0"; empty if there is none. */
+static struct ks_text
+numbered_step(const char *way, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *s = strchr(way, '/'); s != NULL; s = strchr(s + 1, '/')) {
+		size_t digits;
+
+		if (strncmp(s + 1, word, n) != 0)
+			continue;
+		digits = strspn(s + 1 + n, "0123456789");
+		if (digits > 0 && s[1 + n + digits] == '/')
+			return ks_text_of(s + 1, n + digits);
+	}
+	return ks_text_of("", 0);
+}
+
+/* What an ATA disk of a recorded tree, which may lack the link, says of its maker. */
+static bool
+made_by_ata(const struct ks_linux *lx, const struct ks_unit *unit)
+{
+	char path[128], vendor[16];
+
+	block_path(path, sizeof(path), unit, "/device/vendor");
+	return ks_file_small(&lx->root[KS_ROOT_SYS], path, vendor, sizeof(vendor)) > 0 &&
+	    strcmp(vendor, "ATA") == 0;
+}
+
+static unsigned
+priority_of(const struct ks_linux *lx, const struct ks_unit *unit, const struct facts *f)
+{
+	char path[128];
+
+	if (strcmp(f->type, "cd") == 0)
+		return PRIORITY_CD;
+	if (strcmp(f->type, "sa") == 0)
+		return PRIORITY_TAPE;
+	if (strcmp(f->type, "floppy") == 0)
+		return PRIORITY_FLOPPY;
+	if (is_module(unit, "md"))
+		return PRIORITY_ARRAY;
+	/* Loops, RAM disks and mappings are no devices of their own. */
+	block_path(path, sizeof(path), unit, "/device");
+	return ks_linux_exists(lx, KS_ROOT_SYS, path) ? PRIORITY_DISK : PRIORITY_OTHER;
+}
+
+/* The text of a file of a disk; false, and empty, if it cannot be read. */
+static bool
+block_text(const struct ks_linux *lx, const struct ks_unit *unit, const char *file, char *to,
+    size_t size)
+{
+	char path[128];
+
+	block_path(path, sizeof(path), unit, file);
+	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, to, size) > 0)
+		return true;
+	to[0] = '\0';
+	return false;
+}
+
+/* What people and identifiers call a disk, and what it hangs on. */
+static void
+take_names(const struct ks_linux *lx, const struct ks_unit *unit, const char *way, struct facts *f)
+{
+	struct ks_text step = numbered_step(way, "host");
+
+	if (ks_text_size(&step) == 0)
+		step = numbered_step(way, "nvme");
+	if (ks_text_size(&step) > 0) {
+		ks_name_set(f->controller, sizeof(f->controller), step.p, ks_text_size(&step));
+		ks_have_text(&f->vals, V_CONTROLLER, f->controller);
+	}
+	if (is_module(unit, "dm") && block_text(lx, unit, "/dm/name", f->name, sizeof(f->name)))
+		ks_have_text(&f->vals, V_NAME, f->name);
+	if (block_text(lx, unit, "/wwid", f->id, sizeof(f->id)) ||
+	    block_text(lx, unit, "/device/wwid", f->id, sizeof(f->id)))
+		ks_have_text(&f->vals, V_ID, f->id);
+}
+
+/* What mounts know it by. */
+static void
+take_number(const struct ks_linux *lx, const struct ks_unit *unit, struct facts *f)
+{
+	char path[128];
+
+	class_path(path, sizeof(path), unit, "/dev");
+	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, f->number, sizeof(f->number)) <= 0)
+		f->number[0] = '\0';
+	(void)snprintf(f->source, sizeof(f->source), "/dev/%s%s",
+	    f->name[0] != '\0' ? "mapper/" : "", f->name[0] != '\0' ? f->name : unit->key);
+	f->known = true;
+}
+
+static void
+take_facts(const struct ks_linux *lx, const struct ks_unit *unit, struct facts *f)
+{
+	char way[1024];
+	struct ks_text ata;
+	uint64_t v;
+	bool scsi = block_number(lx, unit, "/device/type", &v);
+
+	way_to(lx, unit, way, sizeof(way));
+	/* ATA disks look like SCSI disks: ".../ata1/host0/target0:0:0/0:0:0:0/block/sda". */
+	ata = numbered_step(way, "ata");
+	f->type = "da";
+	f->interface = "other";
+	if (scsi)
+		f->type = scsi_type(v);
+	else if (is_module(unit, "sr"))
+		f->type = "cd";
+	else if (is_module(unit, "fd"))
+		f->type = "floppy";
+	if (is_module(unit, "hd") || ks_text_size(&ata) > 0 || (scsi && made_by_ata(lx, unit)))
+		f->interface = "ide";
+	else if (scsi || is_module(unit, "sd") || is_module(unit, "sr"))
+		f->interface = "scsi";
+	ks_have_text(&f->vals, V_TYPE, f->type);
+	ks_have_text(&f->vals, V_INTERFACE, f->interface);
+	if (block_number(lx, unit, "/queue/logical_block_size", &v) && v <= UINT32_MAX)
+		ks_have(&f->vals, V_BLOCK_SIZE, v);
+	ks_have(&f->vals, V_PRIORITY, priority_of(lx, unit, f));
+	if (block_number(lx, unit, "/queue/rotational", &v))
+		ks_have(&f->vals, V_ROTATIONAL, v != 0);
+	if (block_number(lx, unit, "/removable", &v))
+		ks_have(&f->vals, V_REMOVABLE, v != 0);
+	take_names(lx, unit, way, f);
+}
+
+/* Everything but where it is mounted stays as it is. */
+static void
+add_fields(struct ks_linux *lx, struct ks_record *r, const struct ks_field *table, size_t mount,
+    const struct facts *f)
+{
+	struct ks_values vals = f->vals;
+	char point[1024];
+
+	if (ks_linux_mount_point(lx, f->number, f->source, point, sizeof(point)))
+		ks_have_text(&vals, mount, point);
+	ks_fields_add(r, table, &vals);
+}
+
+static int
+read_device(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct facts *f = unit->extra;
+
+	if (!f->known) {
+		take_facts(lx, unit, f);
+		take_number(lx, unit, f);
+	}
+	add_fields(lx, r, fields, V_MOUNT, f);
+	return 0;
+}
+
+static int
+read_partition(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct facts *f = unit->extra;
+
+	if (!f->known) {
+		ks_have_text(&f->vals, P_DISK, f->disk);
+		take_number(lx, unit, f);
+	}
+	add_fields(lx, r, partition_fields, P_MOUNT, f);
+	return 0;
+}
+
+enum { PART_DISK, PART_PARTITION };
+
+static const struct ks_part parts[] = {
+	[PART_DISK] = { "@", "@,dev", "device", KSTAT_TYPE_NAMED, 0, fields, read_device, NULL },
+	[PART_PARTITION] = { "@", "@,dev", "device", KSTAT_TYPE_NAMED, 0, partition_fields,
+	    read_partition, NULL },
+	{ .module = NULL },
+};
+
+/* True if the unit has a kstat of class disk: it is no partition. */
+static bool
+is_disk(const struct ks_unit *unit)
+{
+	const struct ks_part *p = ks_linux_disk.parts;
+
+	for (size_t i = 0; p[i].module != NULL; i++) {
+		if ((unit->parts >> i & 1) != 0 && strcmp(p[i].class_, "disk") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* How much of a partition's name is its disk's: "sda" of sda1, "nvme0n1" of nvme0n1p2. */
+static size_t
+length_of_disk(const char *name)
+{
+	size_t n = strlen(name);
+
+	while (n > 1 && isdigit((unsigned char)name[n - 1]))
+		n--;
+	if (n > 2 && name[n - 1] == 'p' && isdigit((unsigned char)name[n - 2]))
+		n--;
+	return n;
+}
+
+static int
+scan_devices(struct ks_linux *lx, struct ks_units *units)
+{
+	const struct ks_units *disks = &lx->units[KS_SUB_DISK];
+
+	ks_units_begin(units);
+	for (uint32_t i = 0; i < disks->n; i++) {
+		const struct ks_unit *disk = &disks->v[i];
+		struct ks_unit *unit;
+		struct facts *f;
+		bool fresh;
+
+		if (!disk->alive)
+			continue;
+		unit = ks_units_see(units, disk->key, strlen(disk->key), disk->ident, &fresh);
+		if (unit == NULL)
+			return -1;
+		if (!fresh)
+			continue;
+		f = unit->extra = calloc(1, sizeof(struct facts));
+		if (f == NULL) {
+			errno = ENOMEM;
+			return -1;
+		}
+		memcpy(unit->name, disk->name, sizeof(unit->name));
+		memcpy(unit->module, disk->module, sizeof(unit->module));
+		unit->instance = disk->instance;
+		unit->parts = is_disk(disk) ? 1u << PART_DISK : 1u << PART_PARTITION;
+		if (unit->parts == 1u << PART_PARTITION)
+			ks_name_set(f->disk, sizeof(f->disk), disk->key, length_of_disk(disk->key));
+	}
+	return ks_units_end(units);
+}
+
+const struct ks_subsystem ks_linux_device = { parts, scan_devices, NULL };

@@ -1,0 +1,421 @@
+/* builder.c - see builder.h. SPDX-License-Identifier: MIT */
+#include "source/replay/capture/builder.h"
+
+#include <string.h>
+
+#include "base/number.h"
+#include "source/replay/capture/times.h"
+
+/* --- messages ------------------------------------------------------------------ */
+
+/* The name of the statistic at hand, made fit for a message of one line. */
+static const char *
+shown_name(const struct ks_capture_builder *b, char *to, size_t size)
+{
+	const char *name = ks_capture_sample_text(b->sample, b->v.name);
+	size_t n = 0;
+
+	for (; name[n] != '\0' && n < size - 1; n++)
+		to[n] = (unsigned char)name[n] < 0x20 || name[n] == 0x7f ? '?' : name[n];
+	to[n] = '\0';
+	return to;
+}
+
+static void
+reject_statistic(struct ks_capture_builder *b, const char *why)
+{
+	char name[KSTAT_STRLEN];
+
+	ks_capture_problem(b->notes, "the statistic '%s' is left out: %s", shown_name(b, name, sizeof(name)), why);
+}
+
+static void
+reject_kstat(struct ks_capture_builder *b, const char *why)
+{
+	if (!b->bad)
+		ks_capture_problem(b->notes, "a kstat is left out: %s", why);
+	b->bad = true;
+}
+
+/* --- kstats -------------------------------------------------------------------- */
+
+void
+ks_capture_kstat_begin(struct ks_capture_builder *b)
+{
+	ks_capture_sample_begin(b->sample, &b->k);
+	b->member = KS_MEMBER_OTHER;
+	b->bad = b->has_instance = b->has_crtime = b->has_snaptime = b->has_statistics = false;
+	b->header_snaptime = 0;
+	b->previous_key = KS_CAPTURE_NULL;
+}
+
+int
+ks_capture_kstat_end(struct ks_capture_builder *b)
+{
+	struct ks_capture_sample *s = b->sample;
+	struct ks_capture_kstat *k = &b->k;
+
+	if (k->module == KS_CAPTURE_NULL)
+		reject_kstat(b, "it has no module");
+	else if (k->name == KS_CAPTURE_NULL)
+		reject_kstat(b, "it has no name");
+	else if (!b->has_instance)
+		reject_kstat(b, "it has no instance");
+	if (b->bad) {
+		ks_capture_sample_drop(s, k);
+		return 1;
+	}
+	if (k->class_ == KS_CAPTURE_NULL)
+		k->class_ = ks_capture_sample_add_text(s, "", 0);
+	/*
+	 * Without snaptime among its data a kstat could not be read; but a capture of chosen
+	 * statistics (-s) leaves it out too, and then its header tells the time.
+	 */
+	k->readable = b->has_snaptime || b->has_statistics;
+	if (!b->has_snaptime)
+		k->snaptime = b->header_snaptime;
+	ks_capture_sample_end(s, k);
+	return ks_capture_sample_failed(s) ? ks_capture_out_of_memory(b->notes) : 1;
+}
+
+/* A string of the header. A longer one is cut, as the kernel's own would be. */
+static size_t
+header_string(struct ks_capture_builder *b, const unsigned char *str, size_t n)
+{
+	if (memchr(str, '\0', n) != NULL) {
+		reject_kstat(b, "a name has a NUL in it");
+		return KS_CAPTURE_NULL;
+	}
+	if (n > KSTAT_STRLEN - 1) {
+		ks_capture_problem(b->notes, "a name longer than %d bytes is cut", KSTAT_STRLEN - 1);
+		n = KSTAT_STRLEN - 1;
+	}
+	return ks_capture_sample_add_text(b->sample, (const char *)str, n);
+}
+
+static enum ks_capture_member
+header_member(const unsigned char *key, size_t n)
+{
+	static const struct {
+		const char *name;
+		enum ks_capture_member member;
+	} members[] = {
+		{ "module", KS_MEMBER_MODULE }, { "instance", KS_MEMBER_INSTANCE },
+		{ "name", KS_MEMBER_NAME }, { "class", KS_MEMBER_CLASS }, { "type", KS_MEMBER_TYPE },
+		{ "statsblob", KS_MEMBER_STATSBLOB }, { "snaptime", KS_MEMBER_SNAPTIME },
+		{ "data", KS_MEMBER_DATA }
+	};
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		if (n == strlen(members[i].name) && memcmp(key, members[i].name, n) == 0)
+			return members[i].member;
+	}
+	return KS_MEMBER_OTHER;
+}
+
+static bool
+is_integer(const char *s, size_t n, int64_t *v)
+{
+	const char *at = s;
+
+	return ks_scan_i64(&at, s + n, v) == 0 && at == s + n;
+}
+
+void
+ks_capture_header_key(struct ks_capture_builder *b, const unsigned char *key, size_t n)
+{
+	b->member = header_member(key, n);
+}
+
+void
+ks_capture_header_other(struct ks_capture_builder *b)
+{
+	if (b->member != KS_MEMBER_OTHER)
+		reject_kstat(b, "a member has the wrong type");
+}
+
+int
+ks_capture_header_string(struct ks_capture_builder *b, const unsigned char *s, size_t n)
+{
+	if (b->member == KS_MEMBER_MODULE)
+		b->k.module = header_string(b, s, n);
+	else if (b->member == KS_MEMBER_NAME)
+		b->k.name = header_string(b, s, n);
+	else if (b->member == KS_MEMBER_CLASS)
+		b->k.class_ = header_string(b, s, n);
+	else
+		ks_capture_header_other(b);
+	return ks_capture_sample_failed(b->sample) ? ks_capture_out_of_memory(b->notes) : 1;
+}
+
+void
+ks_capture_header_number(struct ks_capture_builder *b, const char *s, size_t n)
+{
+	int64_t v;
+
+	switch (b->member) {
+	case KS_MEMBER_INSTANCE:
+		if (!is_integer(s, n, &v) || v < INT32_MIN || v > INT32_MAX) {
+			reject_kstat(b, "its instance is not a 32-bit integer");
+			break;
+		}
+		b->k.instance = (int)v;
+		b->has_instance = true;
+		break;
+	case KS_MEMBER_TYPE:
+		if (!is_integer(s, n, &v) || v < 0 || v >= KSTAT_NUM_TYPES) {
+			reject_kstat(b, "its type is not one of 0 to 4");
+			break;
+		}
+		b->k.type = (uint8_t)v;
+		break;
+	case KS_MEMBER_STATSBLOB:
+		if (is_integer(s, n, &v) && v != 0)
+			b->k.flags |= KSTAT_FLAG_STATSBLOB;
+		break;
+	case KS_MEMBER_SNAPTIME:
+		if (ks_capture_seconds(s, n, &v) != 0)
+			reject_kstat(b, "its snaptime is out of range");
+		else
+			b->header_snaptime = v;
+		break;
+	default:
+		ks_capture_header_other(b);
+		break;
+	}
+}
+
+/* --- statistics ------------------------------------------------------------------ */
+
+/* Watches whether the statistics come in the command's order; see capture_sample.h. */
+static void
+note_order(struct ks_capture_builder *b)
+{
+	const struct ks_capture_sample *s = b->sample;
+
+	if (b->k.ordered && b->previous_key != KS_CAPTURE_NULL) {
+		int c = ks_capture_compare(ks_capture_sample_text(s, b->previous_key),
+		    ks_capture_sample_text(s, b->v.name));
+
+		b->k.ordered = c <= 0;
+		b->k.ties |= c == 0;
+	}
+	b->previous_key = b->v.name;
+}
+
+int
+ks_capture_data_key(struct ks_capture_builder *b, const unsigned char *key, size_t n)
+{
+	struct ks_capture_sample *s = b->sample;
+	size_t kept = n > KSTAT_STRLEN - 1 ? KSTAT_STRLEN - 1 : n;
+
+	b->member = KS_MEMBER_OTHER;
+	b->v = (struct ks_capture_value){
+		.name = ks_capture_sample_add_text(s, (const char *)key, kept)
+	};
+	if (b->v.name == KS_CAPTURE_NULL)
+		return ks_capture_out_of_memory(b->notes);
+	note_order(b);
+	if (memchr(key, '\0', n) != NULL) {
+		reject_statistic(b, "its name has a NUL in it");
+		b->member = KS_MEMBER_REJECTED;
+	} else if (n > kept) {
+		ks_capture_problem(b->notes, "the name of a statistic longer than %d bytes is cut", KSTAT_STRLEN - 1);
+	} else if (!b->has_crtime && n == 6 && memcmp(key, "crtime", 6) == 0) {
+		b->member = KS_MEMBER_CRTIME;
+	} else if (!b->has_snaptime && n == 8 && memcmp(key, "snaptime", 8) == 0) {
+		b->member = KS_MEMBER_SNAPTIME;
+	}
+	return 1;
+}
+
+static int
+add_value(struct ks_capture_builder *b, uint8_t kind)
+{
+	bool is_class = kind == KS_VALUE_STRING &&
+	    strcmp(ks_capture_sample_text(b->sample, b->v.name), "class") == 0;
+
+	b->v.kind = kind;
+	if (kind == KS_VALUE_STRING || kind == KS_VALUE_STRS)
+		b->k.flags |= KSTAT_FLAG_LONGSTRINGS;
+	b->has_statistics |= !is_class; /* which -pj puts among the statistics */
+	ks_capture_sample_add_value(b->sample, &b->k, &b->v);
+	return 1;
+}
+
+/* The value of a number's text: its kind, or -1 if it does not fit. */
+static int
+scan_number(const char *s, size_t n, struct ks_capture_value *v)
+{
+	const char *at = s;
+
+	if (*s == '-') {
+		if (ks_scan_i64(&at, s + n, &v->i64) == 0 && at == s + n)
+			return v->i64 < 0 ? KS_VALUE_I64 : KS_VALUE_U64;
+	} else if (ks_scan_u64(&at, s + n, &v->u64) == 0 && at == s + n) {
+		return KS_VALUE_U64;
+	}
+	for (at = s; at < s + n; at++) {
+		if (*at == '.' || *at == 'e' || *at == 'E')
+			return ks_scan_double(s, n, &v->d) == 0 ? KS_VALUE_DOUBLE : -1;
+	}
+	return -1;
+}
+
+int
+ks_capture_data_number(struct ks_capture_builder *b, const char *s, size_t n)
+{
+	hrtime_t *time = b->member == KS_MEMBER_CRTIME ? &b->k.crtime : &b->k.snaptime;
+	int64_t ns;
+	int kind;
+
+	if (b->member == KS_MEMBER_REJECTED)
+		return 1;
+	if (b->member == KS_MEMBER_CRTIME || b->member == KS_MEMBER_SNAPTIME) {
+		if (ks_capture_seconds(s, n, &ns) != 0) {
+			reject_statistic(b, "its time is out of range");
+			return 1;
+		}
+		*time = ns;
+		b->has_crtime |= b->member == KS_MEMBER_CRTIME;
+		b->has_snaptime |= b->member == KS_MEMBER_SNAPTIME;
+		return 1;
+	}
+	kind = scan_number(s, n, &b->v);
+	if (kind < 0) {
+		reject_statistic(b, "its number does not fit 64 bits");
+		return 1;
+	}
+	return add_value(b, (uint8_t)kind);
+}
+
+static int
+add_string(struct ks_capture_builder *b, const unsigned char *str, size_t n, size_t *at)
+{
+	const unsigned char *nul = memchr(str, '\0', n);
+
+	if (nul != NULL)
+		reject_statistic(b, "its text has a NUL in it");
+	*at = KS_CAPTURE_NULL;
+	if (nul == NULL)
+		*at = ks_capture_sample_add_text(b->sample, (const char *)str, n);
+	return nul == NULL;
+}
+
+int
+ks_capture_data_string(struct ks_capture_builder *b, const unsigned char *str, size_t n)
+{
+	/* A text called crtime is no time: it is a statistic of the kstat's own. */
+	if (b->member == KS_MEMBER_REJECTED)
+		return 1;
+	if (!add_string(b, str, n, &b->v.at))
+		return 1;
+	b->v.len = (uint32_t)n;
+	return b->v.at == KS_CAPTURE_NULL ? ks_capture_out_of_memory(b->notes) : add_value(b, KS_VALUE_STRING);
+}
+
+int
+ks_capture_data_null(struct ks_capture_builder *b)
+{
+	if (b->member == KS_MEMBER_CRTIME || b->member == KS_MEMBER_SNAPTIME)
+		reject_statistic(b, "it is not a time");
+	if (b->member != KS_MEMBER_OTHER)
+		return 1;
+	b->v.at = KS_CAPTURE_NULL;
+	return add_value(b, KS_VALUE_STRING);
+}
+
+int
+ks_capture_data_boolean(struct ks_capture_builder *b, bool value)
+{
+	if (b->member != KS_MEMBER_OTHER)
+		return ks_capture_data_null(b);
+	b->v.u64 = value;
+	return add_value(b, KS_VALUE_U64);
+}
+
+void
+ks_capture_data_object(struct ks_capture_builder *b)
+{
+	if (b->member != KS_MEMBER_REJECTED)
+		reject_statistic(b, "it is an object");
+}
+
+/* --- arrays in the data: integers or strings ------------------------------------- */
+
+static void
+reject_list(struct ks_capture_builder *b, const char *why)
+{
+	if (!b->list_rejected)
+		reject_statistic(b, why);
+	b->list_rejected = true;
+}
+
+bool
+ks_capture_list_begin(struct ks_capture_builder *b)
+{
+	if (b->member != KS_MEMBER_OTHER) {
+		if (b->member != KS_MEMBER_REJECTED)
+			reject_statistic(b, "it is not a time");
+		return false;
+	}
+	b->list_rejected = false;
+	ks_capture_sample_align(b->sample);
+	b->v.at = b->sample->text.len;
+	b->v.len = 0;
+	b->v.kind = KS_VALUE_INTS;
+	return true;
+}
+
+void
+ks_capture_list_other(struct ks_capture_builder *b)
+{
+	reject_list(b, "its array is not one of unsigned integers or of strings");
+}
+
+int
+ks_capture_list_number(struct ks_capture_builder *b, const char *s, size_t n)
+{
+	struct ks_capture_value number;
+
+	if (b->list_rejected)
+		return 1;
+	if ((b->v.len > 0 && b->v.kind != KS_VALUE_INTS) || b->v.len >= UINT32_MAX / 8 ||
+	    scan_number(s, n, &number) != KS_VALUE_U64) {
+		ks_capture_list_other(b);
+		return 1;
+	}
+	ks_buf_add(&b->sample->text, &number.u64, sizeof(number.u64));
+	b->v.len++;
+	return 1;
+}
+
+int
+ks_capture_list_string(struct ks_capture_builder *b, const unsigned char *str, size_t n)
+{
+	size_t at;
+
+	if (b->list_rejected)
+		return 1;
+	if ((b->v.len > 0 && b->v.kind != KS_VALUE_STRS) || n >= UINT32_MAX - b->v.len) {
+		ks_capture_list_other(b);
+		return 1;
+	}
+	if (!add_string(b, str, n, &at)) {
+		b->list_rejected = true;
+		return 1;
+	}
+	b->v.kind = KS_VALUE_STRS;
+	b->v.len += (uint32_t)n + 1;
+	return at == KS_CAPTURE_NULL ? ks_capture_out_of_memory(b->notes) : 1;
+}
+
+int
+ks_capture_list_end(struct ks_capture_builder *b)
+{
+	if (b->list_rejected) {
+		b->sample->text.len = b->v.at;
+		return 1;
+	}
+	return add_value(b, b->v.kind);
+}

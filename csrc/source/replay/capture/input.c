@@ -1,0 +1,243 @@
+/* input.c - see input.h. SPDX-License-Identifier: MIT */
+#include "source/replay/capture/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+#define PIECE_SIZE ((size_t)256 * 1024)
+#define PACKED_SIZE ((size_t)64 * 1024)
+#define GZIP_OR_ZLIB_HEADER 32 /* added to zlib's window bits */
+
+int
+ks_capture_input_open(struct ks_capture_input *in, const char *path)
+{
+	struct stat st;
+
+	*in = (struct ks_capture_input){
+		.fd = -1, .removed = KS_BUF_INIT, .before = '\n'
+	};
+	in->text = malloc(PIECE_SIZE);
+	if (in->text == NULL)
+		return ks_fail(ENOMEM, "%.200s: out of memory", path);
+	if (strcmp(path, "-") == 0)
+		in->fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+	else
+		in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (in->fd < 0)
+		return ks_fail(errno, "%.200s: cannot open: %s", path, strerror(errno));
+	if (fstat(in->fd, &st) == 0 && S_ISDIR(st.st_mode))
+		return ks_fail(EISDIR, "%.200s: is a directory, not a capture", path);
+	return 0;
+}
+
+void
+ks_capture_input_free(struct ks_capture_input *in)
+{
+	if (in->fd >= 0)
+		(void)close(in->fd);
+	if (in->gzip)
+		(void)inflateEnd(&in->z);
+	ks_buf_free(&in->removed);
+	free(in->packed);
+	free(in->text);
+}
+
+/* read(2): bytes read, 0 at the end, -1 with errno and a message. */
+static ssize_t
+read_some(const struct ks_capture_input *in, void *to, size_t n)
+{
+	ssize_t got = read(in->fd, to, n);
+
+	/* A signal ends the wait for a pipe, so that Ctrl-C ends the program. */
+	if (got < 0)
+		return ks_fail(errno, "cannot read: %s", strerror(errno));
+	return got;
+}
+
+/* What was read first turned out to be compressed. */
+static int
+start_gzip(struct ks_capture_input *in, const char *start, size_t n)
+{
+	in->packed = malloc(PACKED_SIZE);
+	if (in->packed == NULL)
+		return ks_fail(ENOMEM, "out of memory");
+	if (inflateInit2(&in->z, MAX_WBITS + GZIP_OR_ZLIB_HEADER) != Z_OK)
+		return ks_fail(ENOMEM, "cannot start to decompress");
+	in->gzip = true;
+	memcpy(in->packed, start, n);
+	in->z.next_in = in->packed;
+	in->z.avail_in = (uInt)n;
+	return 0;
+}
+
+/* Padding of zero bytes may follow the last member. */
+static void
+skip_zeros(z_stream *z)
+{
+	while (z->avail_in > 0 && *z->next_in == 0) {
+		z->next_in++;
+		z->avail_in--;
+	}
+}
+
+/* As read_some(), of compressed input. */
+static ssize_t
+inflate_some(struct ks_capture_input *in, char *to, size_t room)
+{
+	z_stream *z = &in->z;
+
+	z->next_out = (Bytef *)to;
+	z->avail_out = (uInt)room;
+	while (z->avail_out == room) {
+		int rc;
+
+		if (!in->in_member)
+			skip_zeros(z);
+		if (z->avail_in == 0) {
+			ssize_t got = read_some(in, in->packed, PACKED_SIZE);
+
+			if (got < 0)
+				return -1;
+			if (got == 0 && in->in_member)
+				return ks_fail(EBADMSG, "the gzip data is cut off");
+			if (got == 0)
+				return 0;
+			z->next_in = in->packed;
+			z->avail_in = (uInt)got;
+			continue;
+		}
+		in->in_member = true;
+		rc = inflate(z, Z_NO_FLUSH);
+		if (rc == Z_STREAM_END) {
+			in->in_member = false;
+			(void)inflateReset(z);
+		} else if (rc == Z_MEM_ERROR) {
+			return ks_fail(ENOMEM, "out of memory");
+		} else if (rc != Z_OK && rc != Z_BUF_ERROR) {
+			/* What came out before the damage is served first; the error stays. */
+			if (z->avail_out < room)
+				break;
+			return ks_fail(EBADMSG, "the gzip data is damaged");
+		}
+	}
+	return (ssize_t)(room - z->avail_out);
+}
+
+/* The next bytes of the text; as read_some(). */
+static ssize_t
+next_bytes(struct ks_capture_input *in, char *to, size_t room)
+{
+	size_t n = 0;
+
+	if (in->gzip)
+		return inflate_some(in, to, room);
+	if (in->sniffed)
+		return read_some(in, to, room);
+	while (n < 2) {
+		ssize_t got = read_some(in, to + n, PACKED_SIZE - n);
+
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		n += (size_t)got;
+	}
+	in->sniffed = true;
+	if (n >= 2 && memcmp(to, "\x1f\x8b", 2) == 0)
+		return start_gzip(in, to, n) != 0 ? -1 : inflate_some(in, to, room);
+	return (ssize_t)n;
+}
+
+/*
+ * Takes the backslashes of "\?" out of the piece, and keeps one at its very end for later. A
+ * backslash occurs in strings only, so pairs can be told without knowing where strings start.
+ */
+static int
+settle_backslashes(struct ks_capture_input *in)
+{
+	char *end = in->text + in->len;
+	char *from = memchr(in->text, '\\', in->len);
+	char *to = from;
+
+	while (from != NULL && from < end) {
+		char *next;
+
+		if (from + 1 == end && !in->ended) {
+			in->carry = true;
+			break;
+		}
+		if (from + 1 < end && from[1] == '?') {
+			size_t at = (size_t)(to - in->text);
+
+			ks_buf_add(&in->removed, &at, sizeof(at));
+			from++;
+			*to++ = *from++;
+		} else {
+			*to++ = *from++;
+			if (from < end)
+				*to++ = *from++;
+		}
+		next = memchr(from, '\\', (size_t)(end - from));
+		if (next == NULL)
+			next = end;
+		if (to != from)
+			memmove(to, from, (size_t)(next - from));
+		to += next - from;
+		from = next;
+	}
+	if (to != NULL)
+		in->len = (size_t)(to - in->text);
+	if (in->removed.failed)
+		return ks_fail(ENOMEM, "out of memory");
+	return 0;
+}
+
+int
+ks_capture_input_fill(struct ks_capture_input *in)
+{
+	size_t kept = in->carry;
+	ssize_t got;
+
+	if (in->ended)
+		return 0;
+	if (in->len > 0)
+		in->before = in->text[in->len - 1];
+	in->base += in->len + in->removed.len / sizeof(size_t);
+	in->len = 0;
+	in->pos = 0;
+	ks_buf_reset(&in->removed);
+	do {
+		if (in->carry)
+			in->text[0] = '\\';
+		got = next_bytes(in, in->text + kept, PIECE_SIZE - kept);
+		if (got < 0)
+			return -1;
+		in->ended = got == 0;
+		in->carry = false;
+		in->len = kept + (size_t)got;
+		if (settle_backslashes(in) != 0)
+			return -1;
+		kept = in->carry;
+	} while (in->len == 0 && !in->ended);
+	return in->len > 0;
+}
+
+uint64_t
+ks_capture_input_position(const struct ks_capture_input *in, size_t at)
+{
+	uint64_t position = in->base + at;
+
+	for (size_t i = 0; i < in->removed.len / sizeof(size_t); i++) {
+		size_t place;
+
+		memcpy(&place, in->removed.data + i * sizeof(place), sizeof(place));
+		position += place <= at;
+	}
+	return position;
+}

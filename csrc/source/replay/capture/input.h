@@ -1,0 +1,53 @@
+/*
+ * input.h - the text of a capture, piece by piece: a file or standard input, plain or
+ * gzip (told by its contents), of any size. Two peculiarities of illumos's JSON end here: the
+ * backslash of "\?" is taken out, and a backslash is never parted from what it escapes.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SOURCE_REPLAY_CAPTURE_INPUT_H
+#define SOURCE_REPLAY_CAPTURE_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <zlib.h>
+
+#include "base/buf.h"
+
+struct ks_capture_input {
+	char *text; /* owned; the piece at hand */
+	size_t len; /* its bytes */
+	size_t pos; /* those already used up */
+	uint64_t base; /* where the piece starts in the whole (uncompressed) text */
+	char before; /* the last byte of the piece before; at the start a newline */
+	struct ks_buf removed; /* size_t: places in the piece that a backslash was taken from */
+	bool carry; /* a backslash waits for what follows it */
+	int fd;
+	bool sniffed, gzip, ended;
+	bool in_member; /* inside a gzip member, of which a file may have several */
+	z_stream z;
+	unsigned char *packed; /* owned; compressed bytes */
+};
+
+/* Opens path ("-": standard input). 0, or -1 with errno; free it in either case. */
+int ks_capture_input_open(struct ks_capture_input *in, const char *path);
+
+void ks_capture_input_free(struct ks_capture_input *in);
+
+/*
+ * Replaces the piece, which must be used up, by the next one. 1 if there is one, 0 at the end,
+ * -1 with errno and a message that does not name the file: EBADMSG damaged gzip data, or read(2)'s.
+ */
+int ks_capture_input_fill(struct ks_capture_input *in);
+
+/* True if text[at] is the first byte of a line. */
+static inline bool
+ks_capture_input_starts_line(const struct ks_capture_input *in, size_t at)
+{
+	return (at > 0 ? in->text[at - 1] : in->before) == '\n';
+}
+
+/* Where the byte text[at] is in the whole text. */
+uint64_t ks_capture_input_position(const struct ks_capture_input *in, size_t at);
+
+#endif

@@ -1,0 +1,200 @@
+/* frame_file.c - see frame_file.h. SPDX-License-Identifier: MIT */
+#include "source/replay/recording/frame_file.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/error.h"
+
+#define FEWEST_ZEROS 20 /* bytes that are no chance */
+
+static void
+pack_fields(const struct ks_rec_frame *f, unsigned char to[16])
+{
+	uint32_t size = htole32(f->size);
+	uint64_t time_of_day = htole64((uint64_t)f->time_of_day);
+
+	memcpy(to, f->key ? "KSK1" : "KSD1", 4);
+	memcpy(to + 4, &size, 4);
+	memcpy(to + 8, &time_of_day, 8);
+}
+
+uint32_t
+ks_rec_frame_crc(const struct ks_rec_frame *f, const void *payload)
+{
+	unsigned char fields[16];
+
+	pack_fields(f, fields);
+	return (uint32_t)crc32_z(crc32_z(0, fields, sizeof(fields)), payload, f->size);
+}
+
+void
+ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char to[KS_REC_HEADER_SIZE])
+{
+	uint32_t crc = htole32(f->crc);
+
+	pack_fields(f, to);
+	memcpy(to + 16, &crc, 4);
+}
+
+bool
+ks_rec_frame_unpack(struct ks_rec_frame *f, const unsigned char from[KS_REC_HEADER_SIZE])
+{
+	uint64_t time_of_day;
+
+	f->key = memcmp(from, "KSK1", 4) == 0;
+	if (!f->key && memcmp(from, "KSD1", 4) != 0)
+		return false;
+	memcpy(&f->size, from + 4, 4);
+	memcpy(&time_of_day, from + 8, 8);
+	memcpy(&f->crc, from + 16, 4);
+	f->size = le32toh(f->size);
+	f->time_of_day = (int64_t)le64toh(time_of_day);
+	f->crc = le32toh(f->crc);
+	return f->size <= KS_REC_MOST_PAYLOAD;
+}
+
+ssize_t
+ks_rec_read_at(int fd, void *to, size_t n, off_t at)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t got = pread(fd, (char *)to + done, n - done, at + (off_t)done);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		done += (size_t)got;
+	}
+	return (ssize_t)done;
+}
+
+/* True if only zeros follow from somewhere before `end` on, where a frame that cannot be read ends. */
+static bool
+is_torn(int fd, off_t end, off_t file_size)
+{
+	char bytes[4096];
+	off_t at = file_size;
+
+	while (at > 0) {
+		size_t n = at < (off_t)sizeof(bytes) ? (size_t)at : sizeof(bytes);
+
+		at -= (off_t)n;
+		if (ks_rec_read_at(fd, bytes, n, at) != (ssize_t)n)
+			return false;
+		while (n > 0 && bytes[n - 1] == 0)
+			n--;
+		if (n > 0 || at == 0) {
+			at += (off_t)n; /* the zeros start here; a few end many a whole frame */
+			return at < end && file_size - at >= FEWEST_ZEROS;
+		}
+	}
+	return false;
+}
+
+/* True if a whole frame stands there. */
+static bool
+is_whole_frame(int fd, off_t at, off_t file_size)
+{
+	unsigned char header[KS_REC_HEADER_SIZE], fields[16];
+	struct ks_rec_frame f;
+	char bytes[4096];
+	uint32_t left;
+	uLong crc;
+
+	if (ks_rec_read_at(fd, header, sizeof(header), at) != (ssize_t)sizeof(header) ||
+	    !ks_rec_frame_unpack(&f, header))
+		return false;
+	at += (off_t)sizeof(header);
+	if (file_size - at < (off_t)f.size)
+		return false;
+	pack_fields(&f, fields);
+	crc = crc32_z(0, fields, sizeof(fields));
+	for (left = f.size; left > 0;) {
+		size_t n = left < sizeof(bytes) ? left : sizeof(bytes);
+
+		if (ks_rec_read_at(fd, bytes, n, at) != (ssize_t)n)
+			return false;
+		crc = crc32_z(crc, (const unsigned char *)bytes, n);
+		at += (off_t)n;
+		left -= (uint32_t)n;
+	}
+	return (uint32_t)crc == f.crc;
+}
+
+/* True if there is a whole frame anywhere behind `at`: then what is not whole before it is no end. */
+static bool
+is_followed(int fd, off_t at, off_t file_size)
+{
+	char bytes[4096 + 3]; /* a mark may lie across */
+
+	for (; at < file_size; at += 4096) {
+		ssize_t n = ks_rec_read_at(fd, bytes, sizeof(bytes), at);
+
+		for (ssize_t i = 0; i + 3 < n; i++) {
+			if (bytes[i] == 'K' && bytes[i + 1] == 'S' && is_whole_frame(fd, at + i, file_size))
+				return true;
+		}
+	}
+	return false;
+}
+
+int
+ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, bool *torn)
+{
+	unsigned char header[KS_REC_HEADER_SIZE];
+	ssize_t got = ks_rec_read_at(fd, header, sizeof(header), at);
+
+	*torn = false;
+	if (got < 0)
+		return ks_fail(errno, "%s", strerror(errno));
+	if (got < (ssize_t)sizeof(header)) {
+		*torn = got > 0;
+		return 0;
+	}
+	if (!ks_rec_frame_unpack(f, header)) {
+		*torn = is_torn(fd, at + (off_t)sizeof(header), file_size);
+		if (*torn)
+			return 0;
+		return ks_fail(EBADMSG, "damaged at byte %lld", (long long)at);
+	}
+	if (file_size - at - (off_t)sizeof(header) < (off_t)f->size) {
+		*torn = !is_followed(fd, at + 1, file_size);
+		if (*torn)
+			return 0;
+		return ks_fail(EBADMSG, "damaged at byte %lld", (long long)at);
+	}
+	return 1;
+}
+
+int
+ks_rec_payload_read(int fd, off_t at, off_t file_size, const struct ks_rec_frame *f,
+    bool in_stream, struct ks_buf *to)
+{
+	char *payload;
+	ssize_t got;
+
+	if (!f->key && !in_stream)
+		return ks_fail(EBADMSG, "no keyframe at byte %lld", (long long)at);
+	ks_buf_reset(to);
+	payload = ks_buf_room(to, (size_t)f->size + KS_REC_FLUSH_SIZE);
+	if (payload == NULL)
+		return ks_fail(ENOMEM, "out of memory for a sample");
+	got = ks_rec_read_at(fd, payload, f->size, at + KS_REC_HEADER_SIZE);
+	if (got < 0)
+		return ks_fail(errno, "%s", strerror(errno));
+	if (got == (ssize_t)f->size && ks_rec_frame_crc(f, payload) == f->crc) {
+		to->len = f->size;
+		return 1;
+	}
+	if (is_torn(fd, at + KS_REC_HEADER_SIZE + (off_t)f->size, file_size))
+		return 0;
+	return ks_fail(EBADMSG, "damaged at byte %lld", (long long)at);
+}

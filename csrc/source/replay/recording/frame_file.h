@@ -1,0 +1,65 @@
+/*
+ * frame_file.h - the file of a recording: 16 bytes that say what it is, then frames. A frame is
+ * one sample; it is written whole or not at all. All numbers are little-endian:
+ *
+ *     offset 0   4 bytes  "KSK1": a keyframe, which needs none before it; "KSD1": any other
+ *            4   u32      bytes of the payload
+ *            8   i64      time of day of the sample, ns since 1970
+ *           16   u32      CRC-32 of the 16 bytes before and of the payload
+ *           20   payload: the bytes of codec.h, deflated. The frames from one keyframe
+ *                to the next are one deflate stream, flushed after each (the four bytes that
+ *                every flush ends with, 00 00 ff ff, are left out).
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SOURCE_REPLAY_RECORDING_FRAME_FILE_H
+#define SOURCE_REPLAY_RECORDING_FRAME_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+#define KS_REC_MAGIC "kstat-recording\n"
+#define KS_REC_MAGIC_SIZE 16
+#define KS_REC_HEADER_SIZE 20
+#define KS_REC_MOST_PAYLOAD (64u << 20) /* bytes; a longer one is damage */
+#define KS_REC_FLUSH "\x00\x00\xff\xff"
+#define KS_REC_FLUSH_SIZE 4
+
+struct ks_rec_frame {
+	bool key;
+	uint32_t size; /* of the payload, bytes */
+	int64_t time_of_day;
+	uint32_t crc;
+};
+
+/* The CRC that belongs to a frame with this payload. */
+uint32_t ks_rec_frame_crc(const struct ks_rec_frame *f, const void *payload);
+
+void ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char to[KS_REC_HEADER_SIZE]);
+
+/* False if the bytes are no frame header. */
+bool ks_rec_frame_unpack(struct ks_rec_frame *f, const unsigned char from[KS_REC_HEADER_SIZE]);
+
+/*
+ * Reads the frame header at an offset of a file. 1; 0 if the file ends before the frame does, or is
+ * torn there (stores whether any of it is there); -1 with errno EBADMSG if it is damaged, or what
+ * pread() says.
+ */
+int ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, bool *torn);
+
+/*
+ * Reads the payload of the frame at an offset, whose header is *f, into `to`, which then has room
+ * for KS_REC_FLUSH_SIZE bytes more. in_stream: a keyframe was read before. 1; 0 if the file is torn
+ * there: nothing but zeros from somewhere inside of the frame to the end of the file are what the
+ * crash of a machine leaves of the last writes, and no other damage; -1 with errno EBADMSG if it is
+ * damaged, ENOMEM, or what pread() says.
+ */
+int ks_rec_payload_read(int fd, off_t at, off_t file_size, const struct ks_rec_frame *f,
+    bool in_stream, struct ks_buf *to);
+
+/* pread() until n bytes, the end, or an error: as pread(). */
+ssize_t ks_rec_read_at(int fd, void *to, size_t n, off_t at);
+
+#endif

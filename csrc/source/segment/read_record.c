@@ -1,0 +1,442 @@
+/*
+ * read_record.c - reading the data of one published kstat. See segment_file.h, and
+ * segment_layout.h for why a copy is the record as it was at one instant.
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "model/ioqueue.h"
+#include "model/raw_layout.h"
+#include "provider/blob_layout.h"
+#include "provider/segment/directory.h"
+#include "source/segment/segment_file.h"
+
+#define TRIES 200    /* copies of a record that keeps changing, before EAGAIN */
+#define YIELD_AFTER 20
+#define CLOCKS_APART 2000 /* ns by which writers' clocks may be behind (base/tick.h) */
+
+static int
+gone(const struct ks_seg_kstat *k)
+{
+	return ks_fail(ENXIO, "%s:%d:%s was deleted by its publisher", k->e.module, k->e.instance,
+	    k->e.name);
+}
+
+static int
+short_file(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
+{
+	return ks_fail(EIO, "%s:%d:%s: %s was cut off", k->e.module, k->e.instance, k->e.name, f->path);
+}
+
+static int
+busy(const struct ks_seg_kstat *k)
+{
+	return ks_fail(EAGAIN, "%s:%d:%s changed all the time while it was read", k->e.module,
+	    k->e.instance, k->e.name);
+}
+
+/* n bytes at an offset within the file, all or nothing. */
+static bool
+copy(const struct ks_seg_file *f, void *to, size_t n, uint64_t offset)
+{
+	ssize_t got;
+
+	do
+		got = pread(f->fd, to, n, (off_t)offset);
+	while (got < 0 && errno == EINTR);
+	return got == (ssize_t)n;
+}
+
+bool
+ks_seg_kstat_is(const struct ks_seg_kstat *k, const struct ks_seg_entry *now)
+{
+	uint32_t state = atomic_load(&now->state);
+
+	return now->crtime == k->e.crtime && now->check == k->e.check && now->size == k->e.size &&
+	    (state == KS_SEG_INSTALLED || state == KS_SEG_DORMANT);
+}
+
+char *
+ks_seg_kstat_copy(struct ks_seg_file *f, const struct ks_seg_kstat *k, size_t size)
+{
+	struct ks_seg_entry now;
+	size_t n = k->e.data + size;
+	char *room;
+	size_t skew;
+
+	ks_buf_reset(&f->buf);
+	room = ks_buf_room(&f->buf, n + KS_SEG_ALIGN);
+	if (room == NULL)
+		return ks_fail_null(ENOMEM, "out of memory to read %s", f->path);
+	skew = (KS_SEG_ALIGN - (uintptr_t)room % KS_SEG_ALIGN) % KS_SEG_ALIGN;
+	if (!copy(f, room + skew, n, k->offset)) {
+		(void)short_file(f, k);
+		return NULL;
+	}
+	memcpy(&now, room + skew, sizeof(now));
+	if (!ks_seg_kstat_is(k, &now)) {
+		(void)gone(k);
+		return NULL;
+	}
+	return room + skew + k->e.data;
+}
+
+/* --- cells ------------------------------------------------------------------------------------- */
+
+uint64_t
+ks_seg_cell(const struct ks_seg_kstat *k, const struct ks_seg_field *field, const char *data)
+{
+	uint32_t rows = field->storage == KS_STORE_SHARDED ? k->e.shards : 1;
+	uint64_t sum = 0, v;
+
+	for (uint32_t i = 0; i < rows; i++) {
+		memcpy(&v, data + field->offset + (size_t)i * k->e.row, sizeof(v));
+		sum += v;
+	}
+	return sum;
+}
+
+static void
+add_number(struct ks_record *r, const struct ks_seg_field *field, uint64_t v)
+{
+	kstat_named_t *kn = ks_record_add(r, sizeof(*kn));
+	double d;
+
+	if (kn == NULL)
+		return;
+	memcpy(kn->name, field->name, KSTAT_STRLEN);
+	kn->data_type = field->data_type;
+	switch (field->data_type) {
+	case KSTAT_DATA_INT32:
+	case KSTAT_DATA_UINT32:
+		kn->value.ui32 = (uint32_t)v;
+		break;
+	case KSTAT_DATA_FLOAT:
+		memcpy(&d, &v, sizeof(d));
+		kn->value.f = (float)d;
+		break;
+	default:
+		kn->value.ui64 = v;
+	}
+}
+
+/* --- records ------------------------------------------------------------------------------------- */
+
+/* A named value from its record's copy: the text's length was written by somebody else. */
+static int
+add_text(struct ks_record *r, const struct ks_seg_field *field, const char *value)
+{
+	struct ks_seg_text text;
+	const char *bytes = value + sizeof(text);
+
+	if (field->data_type == KSTAT_DATA_CHAR) {
+		ks_named_chars(r, field->name, value, 16);
+		return 0;
+	}
+	memcpy(&text, value, sizeof(text));
+	if (text.len > field->size - sizeof(text))
+		return ks_fail(EIO, "%s: a text longer than its place", field->name);
+	if (!text.present) {
+		text.len = 0;
+		bytes = field->data_type == KSTAT_DATA_STRING ? NULL : bytes;
+	}
+	if (field->data_type == KSTAT_DATA_STRING) {
+		ks_named_string(r, field->name, bytes, text.len);
+	} else if (field->data_type == KSTAT_DATA_INTS) {
+		ks_named_ints(r, field->name, (const uint64_t *)(const void *)bytes, text.len / 8);
+	} else {
+		ks_named_strs(r, field->name, bytes, text.len);
+	}
+	return 0;
+}
+
+static void
+add_timer(struct ks_record *r, const struct ks_seg_field *field, const char *value)
+{
+	struct ks_seg_timer t;
+	kstat_timer_t *kt = ks_record_add(r, sizeof(*kt));
+
+	if (kt == NULL)
+		return;
+	memcpy(&t, value, sizeof(t));
+	memcpy(kt->name, field->name, KSTAT_STRLEN);
+	kt->num_events = t.num_events;
+	kt->elapsed_time = t.elapsed_time;
+	kt->min_time = t.min_time;
+	kt->max_time = t.max_time;
+	kt->start_time = t.start_time;
+	kt->stop_time = t.stop_time;
+}
+
+/* 1 done, 0 a record was changing, -1 with errno. */
+static int
+build_fields(const struct ks_seg_kstat *k, const char *data, struct ks_record *r)
+{
+	kstat_intr_t *intr;
+
+	if (k->e.type == KSTAT_TYPE_INTR) {
+		intr = ks_record_add(r, sizeof(*intr));
+		for (uint32_t i = 0; intr != NULL && i < KSTAT_NUM_INTRS; i++)
+			intr->intrs[i] = (uint_t)ks_seg_cell(k, &k->fields[i], data);
+		return 1;
+	}
+	for (uint32_t i = 0; i < k->e.nfields; i++) {
+		const struct ks_seg_field *field = &k->fields[i];
+		const char *value;
+
+		if (field->storage != KS_STORE_RECORD) {
+			add_number(r, field, ks_seg_cell(k, field, data));
+			continue;
+		}
+		value = ks_rec_current(data + field->offset, field->size);
+		if (value == NULL)
+			return 0;
+		if (k->e.type == KSTAT_TYPE_TIMER)
+			add_timer(r, field, value);
+		else if (add_text(r, field, value) != 0)
+			return -1;
+	}
+	return 1;
+}
+
+/*
+ * A queue that is not empty is shown as it is at the time of the copy. That is known only while nobody is
+ * changing it, for the change in progress may have an earlier time: true then, unless whoever was
+ * about to change it is dead.
+ */
+static bool
+is_undecided(const struct ks_seg_file *f, const kstat_io_t *io, const char *data, int try)
+{
+	uint64_t owner;
+
+	memcpy(&owner, data, sizeof(owner));
+	owner &= KS_WORD_OWNER;
+	if (owner == 0 || (io->wcnt == 0 && io->rcnt == 0))
+		return false;
+	return try < YIELD_AFTER || f->h.pid_space != ks_seg_pid_space() || ks_owner_alive(owner);
+}
+
+static int
+build_record(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *data,
+    struct ks_record *r, int try)
+{
+	size_t size = k->e.type == KSTAT_TYPE_IO ? sizeof(kstat_io_t) : k->e.ndata;
+	const char *value = ks_rec_current(data, size);
+	kstat_io_t *io;
+
+	if (value == NULL)
+		return 0;
+	if (k->e.type == KSTAT_TYPE_RAW) {
+		ks_buf_add(&r->fixed, value, size);
+		r->ndata = k->e.ndata;
+		return 1;
+	}
+	io = ks_record_add(r, sizeof(*io));
+	if (io == NULL)
+		return 1;
+	memcpy(io, value, sizeof(*io));
+	if (is_undecided(f, io, data, try))
+		return 0;
+	/* The time was taken before the copy: if the record is older, nothing happened in between. */
+	r->snaptime -= CLOCKS_APART;
+	if (io->wlastupdate > r->snaptime)
+		r->snaptime = io->wlastupdate;
+	if (io->rlastupdate > r->snaptime)
+		r->snaptime = io->rlastupdate;
+	ks_queue_snapshot(io, r->snaptime);
+	return 1;
+}
+
+/* --- histograms ------------------------------------------------------------------------------------- */
+
+static uint64_t
+word_of(const char *data)
+{
+	uint64_t v;
+
+	memcpy(&v, data, sizeof(v));
+	return v;
+}
+
+/*
+ * Brings buckets that were copied between commits `from` and `to` to commit `to`, by the log. False if the
+ * log does not reach back that far, or was being changed.
+ */
+static bool
+roll_forward(const char *log, uint64_t *bucket, uint32_t n, uint32_t from, uint32_t to)
+{
+	uint32_t updates = (to - from) & KS_WORD_SEQ_MASK;
+
+	if (updates >= KS_HIST_LOG)
+		return false;
+	for (uint32_t i = 1; i <= updates; i++) {
+		uint32_t seq = (from + i) & KS_WORD_SEQ_MASK;
+		struct ks_hist_entry e;
+
+		memcpy(&e, log + (seq % KS_HIST_LOG) * sizeof(e), sizeof(e));
+		if (e.check != ks_hist_check(e.key, e.value) || e.key >> 32 != seq ||
+		    (uint32_t)e.key >= n)
+			return false;
+		bucket[(uint32_t)e.key] = e.value;
+	}
+	return true;
+}
+
+/* 1 done, 0 it changed too fast, -1 with errno. */
+static int
+build_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r)
+{
+	uint64_t base = k->offset + k->e.data, before;
+	char head[offsetof(struct ks_hist, bucket)];
+	const char *type = ks_hist_type_name(k->e.hist_type);
+	const char *data = ks_seg_kstat_copy(f, k, sizeof(before));
+	uint32_t n = k->hist.n;
+	uint64_t *bucket;
+
+	if (data == NULL)
+		return -1;
+	before = word_of(data);
+	bucket = (uint64_t *)(void *)ks_buf_room(&f->buf, (size_t)n * sizeof(*bucket));
+	if (bucket == NULL)
+		return ks_fail(ENOMEM, "out of memory to read %s", f->path);
+	/* Each copy sees memory after what the one before it saw. */
+	atomic_thread_fence(memory_order_acquire);
+	if (!copy(f, bucket, (size_t)n * sizeof(*bucket), base + offsetof(struct ks_hist, bucket)))
+		return short_file(f, k);
+	atomic_thread_fence(memory_order_acquire);
+	if (!copy(f, head, sizeof(head), base))
+		return short_file(f, k);
+	if (!roll_forward(head + offsetof(struct ks_hist, log), bucket, n, KS_WORD_SEQ(before),
+	    KS_WORD_SEQ(word_of(head))))
+		return 0;
+	while (k->hist.grows && n > 0 && bucket[n - 1] == 0)
+		n--;
+	ks_named_ints(r, "buckets", bucket, n);
+	ks_named_chars(r, "type", type, strlen(type));
+	ks_named_u64(r, "range_min", k->e.range_min);
+	ks_named_u64(r, "range_max", k->e.range_max);
+	ks_named_u64(r, "stepping", k->e.stepping);
+	return 1;
+}
+
+/* --- statsblobs -------------------------------------------------------------------------------------- */
+
+bool
+ks_seg_is_statsblob(const struct ks_seg_kstat *k)
+{
+	return k->e.type == KSTAT_TYPE_RAW && k->e.form == KS_FORM_BYTES &&
+	    strncmp(k->e.layout, KS_BLOB_LAYOUT, strlen(KS_BLOB_LAYOUT)) == 0;
+}
+
+/* 1 done, 0 it changed too fast, -1 with errno. */
+static int
+build_statsblob(const struct ks_seg_kstat *k, const char *data, struct ks_record *r)
+{
+	char why[128];
+	int rc = ks_blob_read(data, k->e.ndata, r), error = errno;
+
+	if (rc >= 0)
+		return rc;
+	strncpy(why, kstat_errmsg(), sizeof(why) - 1);
+	why[sizeof(why) - 1] = '\0';
+	return ks_fail(error, "%s:%d:%s: %s", k->e.module, k->e.instance, k->e.name, why);
+}
+
+/* --- reading --------------------------------------------------------------------------------------------- */
+
+static int
+build(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r, int try)
+{
+	const char *data;
+
+	if (k->e.form == KS_FORM_COUNTS)
+		return build_counts(f, k, r);
+	data = ks_seg_kstat_copy(f, k, k->e.data_size);
+	if (data == NULL)
+		return -1;
+	if (k->e.form == KS_FORM_FIELDS)
+		return build_fields(k, data, r);
+	if (k->e.form == KS_FORM_RECORD)
+		return build_record(f, k, data, r, try);
+	if (ks_seg_is_statsblob(k))
+		return build_statsblob(k, data, r);
+	ks_buf_add(&r->fixed, data, k->e.ndata);
+	r->ndata = k->e.ndata;
+	return 1;
+}
+
+/* The publisher may be anybody, and a text with a line feed in it would forge lines of whoever prints it. */
+static void
+clean_texts(const struct ks_seg_kstat *k, struct ks_record *r)
+{
+	const struct ks_raw_layout *l;
+
+	if (k->e.type == KSTAT_TYPE_NAMED)
+		ks_record_clean_texts(r);
+	if (k->e.type != KSTAT_TYPE_RAW || ks_seg_is_statsblob(k))
+		return; /* a blob's names were checked */
+	l = ks_raw_layout_find(k->e.module, k->e.name);
+	if (l == NULL || r->fixed.failed || r->fixed.len < l->size)
+		return;
+	for (const struct ks_raw_field *f = l->fields; f->name != NULL; f++) {
+		if (f->type == KS_RAW_CHARS)
+			ks_clean_text(r->fixed.data + f->offset, strnlen(r->fixed.data + f->offset, f->count));
+	}
+}
+
+/* What the last copy of records looked like, to tell one that changes from one that is broken. */
+static uint64_t
+fingerprint(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
+{
+	size_t skew = (KS_SEG_ALIGN - (uintptr_t)f->buf.data % KS_SEG_ALIGN) % KS_SEG_ALIGN;
+
+	return ks_rec_check(f->buf.data + skew + k->e.data, k->e.data_size & ~(size_t)7, 0);
+}
+
+/* True if the first record of what was copied was locked: its writer may just be asleep. */
+static bool
+is_locked(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
+{
+	size_t skew = (KS_SEG_ALIGN - (uintptr_t)f->buf.data % KS_SEG_ALIGN) % KS_SEG_ALIGN;
+	uint64_t word;
+
+	if (k->e.form != KS_FORM_RECORD)
+		return false;
+	memcpy(&word, f->buf.data + skew + k->e.data, sizeof(word));
+	return (word & KS_WORD_OWNER) != 0;
+}
+
+int
+ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r)
+{
+	uint64_t last = 0, now;
+
+	for (int i = 0; i < TRIES; i++) {
+		int rc;
+
+		ks_record_reset(r);
+		r->snaptime = gethrtime();
+		rc = build(f, k, r, i);
+		if (rc < 0)
+			return -1;
+		if (rc > 0) {
+			clean_texts(k, r);
+			return 0;
+		}
+		if (k->e.form != KS_FORM_COUNTS) {
+			now = fingerprint(f, k);
+			if (i > 0 && now == last && !is_locked(f, k))
+				return ks_fail(EIO, "%s:%d:%s: its record in %s is damaged", k->e.module,
+				    k->e.instance, k->e.name, f->path);
+			last = now;
+		}
+		if (i >= YIELD_AFTER)
+			(void)sched_yield();
+	}
+	return busy(k);
+}

@@ -1,0 +1,395 @@
+/* segment_file.c - opening and scanning. See segment_file.h. SPDX-License-Identifier: MIT */
+#include "source/segment/segment_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "provider/segment/directory.h"
+
+#define MOST_METADATA (64u << 20) /* bytes of fields and strings of one file */
+
+static int
+damaged(const struct ks_seg_file *f, uint64_t at, const char *what)
+{
+	return ks_fail(EINVAL, "%s: damaged at byte %llu: %s", f->path, (unsigned long long)at, what);
+}
+
+/* n bytes at an offset; false if the file does not have them. */
+static bool
+read_at(const struct ks_seg_file *f, void *to, size_t n, uint64_t offset)
+{
+	char *p = to;
+
+	while (n > 0) {
+		ssize_t got = pread(f->fd, p, n, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		p += got;
+		n -= (size_t)got;
+		offset += (uint64_t)got;
+	}
+	return true;
+}
+
+/* --- opening --------------------------------------------------------------------------------- */
+
+static int
+check_header(const struct ks_seg_file *f, const struct ks_seg_header *h)
+{
+	if (h->magic != KS_SEG_MAGIC || h->byte_order != KS_SEG_BYTE_ORDER)
+		return ks_fail(EINVAL, "%s: not a file of published kstats", f->path);
+	if (h->version != KS_SEG_VERSION)
+		return ks_fail(EINVAL, "%s: layout version %u, this library reads version %u", f->path,
+		    h->version, KS_SEG_VERSION);
+	if (h->check != ks_seg_header_check(h))
+		return ks_fail(EINVAL, "%s: the header is damaged", f->path);
+	if (atomic_load(&h->used) < KS_SEG_HEADER || atomic_load(&h->used) > h->capacity ||
+	    h->capacity > KS_SEG_MOST_BYTES)
+		return ks_fail(EINVAL, "%s: the header's sizes are impossible", f->path);
+	return 0;
+}
+
+int
+ks_seg_file_open(struct ks_seg_file *f, const char *path)
+{
+	struct ks_seg_header h;
+	struct stat st;
+
+	memset(f, 0, sizeof(*f));
+	/* Never wait for a FIFO that somebody put there. */
+	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (f->fd < 0)
+		return ks_fail(errno, "%s: %s", path, strerror(errno));
+	f->path = strdup(path);
+	if (f->path == NULL) {
+		ks_seg_file_close(f);
+		return ks_fail(ENOMEM, "out of memory for a segment");
+	}
+	if (fstat(f->fd, &st) != 0 || !S_ISREG(st.st_mode))
+		return ks_fail(EINVAL, "%s: not a regular file", path);
+	if (!read_at(f, &h, sizeof(h), 0))
+		return ks_fail(EINVAL, "%s: too short for a file of published kstats", path);
+	return check_header(f, &h);
+}
+
+static void
+free_kstat(struct ks_seg_kstat *k)
+{
+	free(k->fields);
+	free(k->strings);
+}
+
+static void
+forget_kstats(struct ks_seg_file *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		free_kstat(&f->kstat[i]);
+	f->n = 0;
+}
+
+void
+ks_seg_file_close(struct ks_seg_file *f)
+{
+	if (f->fd >= 0)
+		(void)close(f->fd);
+	f->fd = -1;
+	forget_kstats(f);
+	free(f->kstat);
+	free(f->path);
+	f->kstat = NULL;
+	f->path = NULL;
+	ks_buf_free(&f->buf);
+}
+
+/* --- checking an entry ------------------------------------------------------------------------- */
+
+/* True if [offset, offset + size) lies within [0, limit). */
+static bool
+within(uint64_t offset, uint64_t size, uint64_t limit)
+{
+	return size <= limit && offset <= limit - size;
+}
+
+/* What is wrong with the fixed part of an entry, or NULL. */
+static const char *
+check_entry(const struct ks_seg_entry *e)
+{
+	if (!ks_seg_is_name(e->module) || !ks_seg_is_name(e->name) || e->instance < 0 ||
+	    strnlen(e->class_, sizeof(e->class_)) >= KSTAT_STRLEN ||
+	    (e->class_[0] != '\0' && !ks_seg_is_name(e->class_)))
+		return "a kstat without a proper name";
+	if (e->type >= KSTAT_NUM_TYPES)
+		return "a kstat of an unknown type";
+	if (e->nfields > KS_SEG_MOST_FIELDS || e->strings_size == 0 ||
+	    e->strings_size > KS_SEG_MOST_STRINGS || e->data_size > KS_SEG_MOST_DATA)
+		return "a kstat that is too large";
+	if (e->data != sizeof(*e) || !within(e->data, e->data_size, e->size) ||
+	    !within(e->fields, (uint64_t)e->nfields * sizeof(struct ks_seg_field), e->size) ||
+	    !within(e->strings, e->strings_size, e->size))
+		return "a kstat whose parts lie outside of it";
+	if (e->shards == 0 || e->shards > KS_SEG_MOST_SHARDS || e->ncells > KS_SEG_MOST_FIELDS ||
+	    e->row % sizeof(uint64_t) != 0 || e->row < e->ncells * sizeof(uint64_t) ||
+	    !within(0, (uint64_t)e->row * e->shards, e->data_size))
+		return "a kstat whose rows of counters do not fit";
+	return NULL;
+}
+
+static const char *
+check_field(const struct ks_seg_entry *e, const struct ks_seg_field *f)
+{
+	if (!ks_seg_is_name(f->name))
+		return "a statistic without a proper name";
+	if (f->unit >= e->strings_size || f->desc >= e->strings_size)
+		return "a statistic whose description lies outside";
+	switch (f->storage) {
+	case KS_STORE_CELL:
+	case KS_STORE_SHARDED:
+		return f->offset % sizeof(uint64_t) == 0 &&
+		    within(f->offset, sizeof(uint64_t), e->ncells * sizeof(uint64_t)) ? NULL :
+		    "a number outside of its row";
+	case KS_STORE_RECORD:
+		return f->size <= KS_SEG_MOST_DATA && f->offset % sizeof(uint64_t) == 0 &&
+		    within(f->offset, ks_rec_size(f->size), e->data_size) ? NULL :
+		    "a record outside of its kstat";
+	case KS_STORE_NONE:
+		return NULL;
+	default:
+		return "a statistic of an unknown form";
+	}
+}
+
+/* A named statistic's type and its storage go together. */
+static bool
+type_fits(const struct ks_seg_field *f)
+{
+	switch (f->data_type) {
+	case KSTAT_DATA_CHAR:
+		return f->storage == KS_STORE_RECORD && f->size == 16;
+	case KSTAT_DATA_STRING:
+	case KSTAT_DATA_INTS:
+	case KSTAT_DATA_STRS:
+		return f->storage == KS_STORE_RECORD && f->size >= sizeof(struct ks_seg_text);
+	case KSTAT_DATA_INT32:
+	case KSTAT_DATA_UINT32:
+	case KSTAT_DATA_INT64:
+	case KSTAT_DATA_UINT64:
+		return f->storage == KS_STORE_CELL || f->storage == KS_STORE_SHARDED;
+	case KSTAT_DATA_FLOAT:
+	case KSTAT_DATA_DOUBLE:
+		return f->storage == KS_STORE_CELL;
+	default:
+		return false;
+	}
+}
+
+/* What is wrong with form and type together, or NULL. */
+static const char *
+check_form(struct ks_seg_kstat *k)
+{
+	const struct ks_seg_entry *e = &k->e;
+	bool ok = false;
+
+	switch (e->form) {
+	case KS_FORM_COUNTS:
+		ok = e->type == KSTAT_TYPE_NAMED && e->ndata == 5 &&
+		    ks_hist_layout_init(&k->hist, (kstat2_nv_hist_type_t)e->hist_type, e->range_min,
+		    e->range_max, e->stepping) == 0 && ks_hist_size(k->hist.n) <= e->data_size;
+		break;
+	case KS_FORM_RECORD:
+		ok = (e->type == KSTAT_TYPE_IO && e->ndata == 1 &&
+		    ks_rec_size(sizeof(kstat_io_t)) <= e->data_size) ||
+		    (e->type == KSTAT_TYPE_RAW && e->ndata <= KS_SEG_MOST_DATA &&
+		    ks_rec_size(e->ndata) <= e->data_size);
+		break;
+	case KS_FORM_BYTES:
+		ok = e->type == KSTAT_TYPE_RAW && e->ndata <= e->data_size;
+		break;
+	case KS_FORM_FIELDS:
+		ok = (e->type == KSTAT_TYPE_NAMED && e->ndata == e->nfields) ||
+		    (e->type == KSTAT_TYPE_TIMER && e->ndata == e->nfields && e->ndata > 0) ||
+		    (e->type == KSTAT_TYPE_INTR && e->nfields == KSTAT_NUM_INTRS && e->ndata == 1);
+		for (uint32_t i = 0; ok && i < e->nfields; i++) {
+			const struct ks_seg_field *f = &k->fields[i];
+
+			if (e->type == KSTAT_TYPE_NAMED) {
+				ok = type_fits(f);
+				k->has_text |= f->data_type == KSTAT_DATA_STRING || f->data_type == KSTAT_DATA_STRS;
+			} else if (e->type == KSTAT_TYPE_TIMER) {
+				ok = f->storage == KS_STORE_RECORD && f->size == sizeof(struct ks_seg_timer);
+			} else {
+				ok = f->storage == KS_STORE_CELL || f->storage == KS_STORE_SHARDED;
+			}
+		}
+		break;
+	default:
+		break;
+	}
+	return ok ? NULL : "a kstat whose data does not fit its type";
+}
+
+/* --- scanning ------------------------------------------------------------------------------------- */
+
+static struct ks_seg_kstat *
+add_kstat(struct ks_seg_file *f)
+{
+	if (f->n == f->cap) {
+		size_t cap = f->cap == 0 ? 16 : 2 * f->cap;
+		struct ks_seg_kstat *more = realloc(f->kstat, cap * sizeof(*more));
+
+		if (more == NULL)
+			return ks_fail_null(ENOMEM, "out of memory for the kstats of %s", f->path);
+		f->kstat = more;
+		f->cap = cap;
+	}
+	memset(&f->kstat[f->n], 0, sizeof(f->kstat[f->n]));
+	return &f->kstat[f->n];
+}
+
+static bool
+is_wanted(const struct ks_seg_file *f, const struct ks_seg_entry *e)
+{
+	uint32_t state = atomic_load(&e->state);
+
+	if (f->h.boot != ks_seg_boot())
+		return false; /* its times are those of another boot's clock */
+	if (state == KS_SEG_INSTALLED)
+		return f->live || (e->flags & KSTAT_FLAG_PERSISTENT);
+	return state == KS_SEG_DORMANT;
+}
+
+/* Reads the fields and strings of k->e and checks them. 0, or -1 with errno and a message. */
+static int
+load(struct ks_seg_file *f, struct ks_seg_kstat *k, size_t *metadata)
+{
+	const char *wrong = check_entry(&k->e);
+	size_t fields = (size_t)k->e.nfields * sizeof(struct ks_seg_field);
+
+	if (wrong == NULL) {
+		*metadata += fields + k->e.strings_size;
+		if (*metadata > MOST_METADATA)
+			return damaged(f, k->offset, "descriptions without end");
+		k->fields = malloc(fields == 0 ? 1 : fields);
+		k->strings = malloc(k->e.strings_size);
+		if (k->fields == NULL || k->strings == NULL)
+			return ks_fail(ENOMEM, "out of memory for the kstats of %s", f->path);
+		if (!read_at(f, k->fields, fields, k->offset + k->e.fields) ||
+		    !read_at(f, k->strings, k->e.strings_size, k->offset + k->e.strings))
+			return damaged(f, k->offset, "the file ends");
+		if (k->e.check != ks_seg_entry_check(&k->e, k->fields, k->strings))
+			wrong = "a kstat that is half written, or was changed";
+		else if (k->strings[k->e.strings_size - 1] != '\0' || k->strings[0] != '\0')
+			wrong = "descriptions without end";
+	}
+	for (uint32_t i = 0; wrong == NULL && i < k->e.nfields; i++)
+		wrong = check_field(&k->e, &k->fields[i]);
+	if (wrong == NULL)
+		wrong = check_form(k);
+	if (wrong != NULL)
+		return damaged(f, k->offset, wrong);
+	ks_clean_text(k->strings, k->e.strings_size);
+	return 0;
+}
+
+static int
+scan_entries(struct ks_seg_file *f)
+{
+	uint64_t used = atomic_load(&f->h.used), at = KS_SEG_HEADER;
+	size_t metadata = 0;
+	int rc = 0, error = 0;
+	char message[256] = "";
+
+	forget_kstats(f);
+	for (uint32_t count = 0; at < used; count++) {
+		struct ks_seg_kstat *k = add_kstat(f);
+
+		if (k == NULL)
+			return -1;
+		if (count == KS_SEG_MOST_ENTRIES)
+			return damaged(f, at, "kstats without end");
+		k->offset = at;
+		if (used - at < sizeof(k->e) || !read_at(f, &k->e, sizeof(k->e), at))
+			return damaged(f, at, "the file ends");
+		if (k->e.magic != KS_SEG_ENTRY_MAGIC || k->e.size < sizeof(k->e) ||
+		    k->e.size % KS_SEG_ALIGN != 0 || k->e.size > used - at)
+			return damaged(f, at, "no kstat where one should start");
+		at += k->e.size;
+		if (!is_wanted(f, &k->e))
+			continue;
+		if (load(f, k, &metadata) == 0) {
+			f->n++;
+			continue;
+		}
+		/* The others may be sound still. */
+		error = errno;
+		free_kstat(k);
+		strncpy(message, kstat_errmsg(), sizeof(message) - 1);
+		rc = -1;
+		if (error == ENOMEM)
+			break;
+	}
+	return rc == 0 ? 0 : ks_fail(error, "%s", message);
+}
+
+int
+ks_seg_file_scan(struct ks_seg_file *f)
+{
+	struct ks_seg_header h;
+	bool live = ks_seg_is_live(f->fd);
+	int rc = 0;
+
+	/*
+	 * Entries are complete one by one, so one that comes or goes meanwhile is no harm; a second look
+	 * sees it. A writer that died half-way leaves the odd number behind: then what is there counts.
+	 */
+	for (int i = 0; i < 3; i++) {
+		bool whole = read_at(f, &h, sizeof(h), 0);
+		uint64_t changes;
+
+		if (!whole || check_header(f, &h) != 0) {
+			f->scanned = false;
+			forget_kstats(f);
+			return whole ? -1 : damaged(f, 0, "the file ends");
+		}
+		changes = atomic_load(&h.changes);
+		if (f->scanned && live == f->live && h.generation == f->h.generation &&
+		    changes == atomic_load(&f->h.changes) && changes % 2 == 0)
+			return i > 0 ? 1 : 0;
+		memcpy(&f->h, &h, sizeof(h));
+		f->live = live;
+		rc = scan_entries(f);
+		f->scanned = true;
+		if (rc != 0)
+			break;
+	}
+	return rc == 0 ? 1 : -1;
+}
+
+const struct ks_seg_kstat *
+ks_seg_file_find(const struct ks_seg_file *f, uint64_t offset)
+{
+	size_t low = 0, high = f->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (f->kstat[mid].offset < offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < f->n && f->kstat[low].offset == offset ? &f->kstat[low] : NULL;
+}
+
+bool
+ks_seg_is_dormant(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
+{
+	return !f->live || atomic_load(&k->e.state) == KS_SEG_DORMANT;
+}

@@ -1,0 +1,87 @@
+/*
+ * segment_file.h - one file of published kstats, as a reader sees it: everything is copied with
+ * pread() and checked before it is believed. A file may be truncated, half-written or hostile: it
+ * can only be reported. SPDX-License-Identifier: MIT
+ */
+#ifndef SOURCE_SEGMENT_SEGMENT_FILE_H
+#define SOURCE_SEGMENT_SEGMENT_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "model/meta.h"
+#include "model/record.h"
+#include "provider/segment/segment_layout.h"
+
+/* A kstat of the file; what is here was checked and does not change. */
+struct ks_seg_kstat {
+	uint64_t offset; /* of its entry */
+	struct ks_seg_entry e;
+	struct ks_seg_field *fields; /* owned, e.nfields of them */
+	char *strings;               /* owned, e.strings_size bytes that end in a NUL; fit to be printed */
+	struct ks_hist_layout hist;  /* KS_FORM_COUNTS */
+	bool has_text;               /* NAMED: values of KSTAT_DATA_STRING or _STRS */
+};
+
+struct ks_seg_file {
+	int fd;
+	char *path;            /* owned */
+	struct ks_seg_header h; /* as it was when it was last scanned */
+	bool scanned;
+	bool live;             /* at the last scan */
+	struct ks_seg_kstat *kstat; /* owned, by offset */
+	size_t n, cap;
+	struct ks_buf buf;     /* scratch of reads */
+};
+
+/*
+ * Opens a file; f->fd is -1 and errno set if it cannot be opened. The message says why it is
+ * no segment that this process can make sense of (-1, errno EINVAL).
+ */
+int ks_seg_file_open(struct ks_seg_file *f, const char *path);
+void ks_seg_file_close(struct ks_seg_file *f);
+
+/*
+ * Looks which kstats there are: those installed, of a live segment; of a dead one those that are kept.
+ * 1 if they may differ from last time, 0 if nothing changed, -1 with errno and a message if
+ * the file is damaged: what could be read before the damage is there.
+ */
+int ks_seg_file_scan(struct ks_seg_file *f);
+
+/* The kstat whose entry starts at offset, or NULL. */
+const struct ks_seg_kstat *ks_seg_file_find(const struct ks_seg_file *f, uint64_t offset);
+
+/* True if its bytes are a statsblob kstat (provider/blob_layout.h). */
+bool ks_seg_is_statsblob(const struct ks_seg_kstat *k);
+
+/* True if it is to be shown with KSTAT_FLAG_DORMANT. */
+bool ks_seg_is_dormant(const struct ks_seg_file *f, const struct ks_seg_kstat *k);
+
+/* Builds the data, with texts fit to be printed (ks_clean_text()). 0, or -1 with errno ENXIO (gone), EAGAIN (busy), EIO (damaged). */
+int ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r);
+
+/*
+ * Stores the values of a NAMED kstat: all, or none and -1 with errno EACCES, EINVAL (a text that its place has
+ * no room for is one), ENXIO, EAGAIN. Texts and arrays that are as they were stay untouched; others take
+ * their record's lock, for which the file is mapped: only its owner may change them.
+ */
+int ks_seg_kstat_write(struct ks_seg_file *f, const struct ks_seg_kstat *k,
+    const kstat_named_t *values, uint_t n);
+
+/* --- for reading and writing ------------------------------------------------------------------ */
+
+/* True if the entry is still the one that was checked: another one may have its place. */
+bool ks_seg_kstat_is(const struct ks_seg_kstat *k, const struct ks_seg_entry *now);
+
+/*
+ * Copies the entry and the first `size` bytes of its data into f->buf, with the data at an address that is
+ * as aligned as in the file, so that each number is copied whole. Returns the data, or NULL with errno.
+ */
+char *ks_seg_kstat_copy(struct ks_seg_file *f, const struct ks_seg_kstat *k, size_t size);
+
+/* A number of such a copy: the sum of its parts. */
+uint64_t ks_seg_cell(const struct ks_seg_kstat *k, const struct ks_seg_field *field, const char *data);
+
+#endif

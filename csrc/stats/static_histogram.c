@@ -1,0 +1,346 @@
+/*
+ * static_histogram.c - making, searching and clearing static histograms: an out-of-bucket counter
+ * and buckets whose bounds are 8 bytes, all in the blob. SPDX-License-Identifier: MIT
+ */
+#include "stats/static_histogram.h"
+
+#include <stdlib.h>
+
+#include "stats/abi.h"
+#include "stats/q.h"
+
+int
+ks_hist_cmp(unsigned voi_dt, uint64_t a, uint64_t b)
+{
+	if (ks_dtypes[voi_dt].is_q)
+		return ks_q_cmp(voi_dt, a, b);
+	if (ks_dtypes[voi_dt].is_signed)
+		return (int64_t)a < (int64_t)b ? -1 : (int64_t)a > (int64_t)b;
+	return a < b ? -1 : a > b;
+}
+
+/*
+ * Whether a discrete-value bucket takes a value that compared to its bound as c. Of
+ * fixed-point values it also takes the next one above, as the reference does.
+ */
+static bool
+dv_hit(unsigned voi_dt, uint64_t bound, uint64_t word, int c)
+{
+	if (c == 0)
+		return true;
+	return c < 0 && ks_dtypes[voi_dt].is_q &&
+	    ks_q_frac(voi_dt, bound) == ks_q_frac(voi_dt, word) &&
+	    ks_q_fix(voi_dt, word) - ks_q_fix(voi_dt, bound) == 1;
+}
+
+size_t
+ks_hist_slot(const void *hist, size_t dsz, unsigned dt, unsigned voi_dt, uint64_t word)
+{
+	bool cr = ks_dtype_is_cr(dt), dr = ks_dtype_is_dr(dt);
+
+	for (unsigned i = ks_hist_nbkts(dt, dsz); i-- > 0;) {
+		const unsigned char *b = ks_hist_bkt(hist, dt, i);
+		uint64_t bound = ks_ldval(b, voi_dt);
+		int c = ks_hist_cmp(voi_dt, bound, word);
+		bool hit;
+
+		if (cr)
+			hit = c <= 0;
+		else if (dr)
+			hit = c <= 0 && ks_hist_cmp(voi_dt, word, ks_ldval(b + 8, voi_dt)) < 0;
+		else
+			hit = dv_hit(voi_dt, bound, word, c);
+		if (hit)
+			return (size_t)(b - (const unsigned char *)hist) + ks_dtypes[dt].cntoff;
+	}
+	return 0;
+}
+
+void
+ks_hist_count(void *hist, unsigned dt, size_t slot, uint64_t n)
+{
+	unsigned char *p = (unsigned char *)hist + slot;
+
+	if (ks_dtypes[dt].wide)
+		ks_st64(p, ks_ld64(p) + n);
+	else
+		ks_st32(p, ks_ld32(p) + (uint32_t)n);
+}
+
+void
+ks_hist_reset(void *hist, size_t dsz, unsigned dt)
+{
+	unsigned n = ks_hist_nbkts(dt, dsz);
+
+	memset(hist, 0, ks_dtypes[dt].wide ? 8 : 4);
+	for (unsigned i = 0; i < n; i++)
+		memset(ks_hist_bkt(hist, dt, i) + ks_dtypes[dt].cntoff, 0, ks_dtypes[dt].wide ? 8 : 4);
+}
+
+/*
+ * Bounds while they are generated: integers in units of the VOI's last place, wide enough
+ * for the type's range and one step.
+ */
+struct gen {
+	unsigned dt;  /* of the VOI */
+	unsigned ctl; /* of Q bounds */
+	unsigned frac;
+	__int128 min, max;
+	const struct vss_hist_hlpr_info *info;
+	__int128 step; /* EXP: of the next bucket */
+};
+
+static __int128
+to_wide(unsigned dt, uint64_t word)
+{
+	if (ks_dtypes[dt].is_q)
+		return ks_q_fix(dt, word);
+	if (ks_dtypes[dt].size == 4) /* what a bound keeps when it is read back */
+		return ks_dtypes[dt].is_signed ? (__int128)(int32_t)(uint32_t)word : (uint32_t)word;
+	return ks_dtypes[dt].is_signed ? (__int128)(int64_t)word : (__int128)word;
+}
+
+#define BEYOND ((__int128)1 << 64) /* more than a step within any type */
+
+/* base^e in whole units; more than BEYOND if it is more than that. */
+static __int128
+power(uint64_t base, uint64_t e)
+{
+	__int128 p = 1;
+
+	if (base <= 1)
+		return e == 0 ? 1 : base;
+	for (; e > 0 && p <= BEYOND; e--) {
+		if (__builtin_mul_overflow(p, (__int128)base, &p))
+			return BEYOND + 1;
+	}
+	return p;
+}
+
+static int
+gen_start(struct gen *g, unsigned dt, const struct vss_hist_hlpr_info *info)
+{
+	uint64_t limit;
+
+	g->dt = dt;
+	g->info = info;
+	g->ctl = 0;
+	g->frac = 0;
+	g->step = 0;
+	if (ks_dtypes[dt].is_q) {
+		g->ctl = (unsigned)(info->lb & KS_Q_CTL);
+		g->frac = ks_q_frac(dt, info->lb);
+		g->min = to_wide(dt, ks_q_min(dt, g->ctl));
+		g->max = to_wide(dt, ks_q_max(dt, g->ctl));
+		if (info->scheme != BKT_USR && ks_q_frac(dt, info->ub) != g->frac)
+			return EINVAL;
+	} else {
+		limit = UINT64_MAX >> (64 - ks_dtypes[dt].size * 8);
+		g->max = ks_dtypes[dt].is_signed ? (__int128)(limit >> 1) : (__int128)limit;
+		g->min = ks_dtypes[dt].is_signed ? -g->max - 1 : 0;
+	}
+	switch (info->scheme) {
+	case BKT_LIN:
+		g->step = (__int128)info->lin.stepinc << g->frac;
+		return g->step == 0 ? EINVAL : 0;
+	case BKT_EXP:
+		g->step = power(info->exp.stepbase, info->exp.stepexp);
+		return g->step == 0 || g->step > BEYOND ? EINVAL : 0;
+	case BKT_LINEXP:
+		return info->linexp.stepbase < 2 || info->linexp.nlinsteps == 0 ? EINVAL : 0;
+	default:
+		return EINVAL;
+	}
+}
+
+/* The bound after lb; false if it is beyond the type, where a list could never end. */
+static bool
+gen_next(struct gen *g, __int128 lb, __int128 *next)
+{
+	const struct vss_hist_hlpr_info *info = g->info;
+	__int128 step = g->step, p;
+
+	switch (info->scheme) {
+	case BKT_EXP:
+		if (step == 0 || step > BEYOND)
+			return false;
+		step <<= g->frac;
+		if (__builtin_mul_overflow(g->step, (__int128)info->exp.stepbase, &g->step))
+			g->step = BEYOND + 1;
+		break;
+	case BKT_LINEXP:
+		for (p = info->linexp.stepbase; lb >= 0 && p <= (lb >> g->frac);) {
+			if (__builtin_mul_overflow(p, (__int128)info->linexp.stepbase, &p))
+				return false;
+		}
+		step = p / (__int128)info->linexp.nlinsteps;
+		if (step < 1)
+			step = 1;
+		if (step > BEYOND)
+			return false;
+		step <<= g->frac;
+		break;
+	default:
+		break;
+	}
+	*next = lb + step;
+	return *next <= g->max;
+}
+
+static void
+put_bound(unsigned char *to, const struct gen *g, __int128 v)
+{
+	uint64_t w = (uint64_t)v;
+
+	if (ks_dtypes[g->dt].is_q)
+		(void)ks_q_word128(g->dt, g->ctl, v, &w);
+	ks_stval(to, g->dt, w);
+}
+
+/* The type's least value as a lower-infinite bucket spells it. */
+static void
+put_least(unsigned char *to, const struct gen *g)
+{
+	ks_st64(to, 0);
+	if (ks_dtypes[g->dt].is_q)
+		ks_stval(to, g->dt, ks_q_abi_min(g->dt, g->ctl));
+	else
+		put_bound(to, g, g->min);
+}
+
+static void
+put_greatest(unsigned char *to, const struct gen *g)
+{
+	ks_st64(to, 0);
+	put_bound(to, g, g->max);
+}
+
+/* Bounds of 32-bit VOIs keep the upper half of the configured lower bound (ABI v1). */
+static void
+put_generated(unsigned char *to, const struct gen *g, __int128 v)
+{
+	ks_st64(to, g->info->lb);
+	put_bound(to, g, v);
+}
+
+/*
+ * Writes the generated buckets behind the header, or only counts them if hist is NULL.
+ * Returns how many; 0 if the parameters make no finite list.
+ */
+static size_t
+gen_buckets(unsigned dt, unsigned voi_dt, const struct vss_hist_hlpr_info *info,
+    unsigned char *hist)
+{
+	size_t n = 0, stride = ks_dtypes[dt].stride, most = KS_SB_MAX / stride;
+	unsigned char *b = hist != NULL ? hist + KS_HIST_HDR : NULL;
+	bool dr = ks_dtype_is_dr(dt);
+	__int128 lb, ub, next;
+	struct gen g;
+
+	if (gen_start(&g, voi_dt, info) != 0)
+		return 0;
+	lb = to_wide(voi_dt, info->lb);
+	ub = to_wide(voi_dt, info->ub);
+	if ((info->flags & VSD_HIST_LBOUND_INF) != 0) {
+		if (hist != NULL) {
+			put_least(b, &g);
+			if (dr)
+				put_generated(b + 8, &g, lb);
+			b += stride;
+		}
+		n++;
+	}
+	do {
+		if (!gen_next(&g, lb, &next))
+			return 0;
+		if (hist != NULL) {
+			put_generated(b, &g, lb);
+			if (dr)
+				put_generated(b + 8, &g, next);
+			b += stride;
+		}
+		n++;
+		lb = next;
+	} while (lb <= ub && n <= most);
+	if ((info->flags & VSD_HIST_UBOUND_INF) != 0) {
+		if (hist != NULL) {
+			put_generated(b, &g, lb);
+			if (dr)
+				put_greatest(b + 8, &g);
+		}
+		n++;
+	}
+	return n;
+}
+
+static size_t
+user_buckets(unsigned dt, unsigned voi_dt, const struct vss_hist_hlpr_info *info,
+    unsigned char *hist)
+{
+	const struct vss_hist_bkt *bk = info->usr.bkts;
+	size_t n = info->usr.nbkts, stride = ks_dtypes[dt].stride;
+	bool low = (info->flags & VSD_HIST_LBOUND_INF) != 0, dr = ks_dtype_is_dr(dt);
+	unsigned char *b;
+	struct gen g;
+
+	if (bk == NULL || n == 0 || (info->flags & VSD_HIST_UBOUND_INF) != 0)
+		return 0;
+	if (hist == NULL)
+		return n + low;
+	b = hist + KS_HIST_HDR;
+	if (low) {
+		struct vss_hist_hlpr_info first = { .scheme = BKT_LIN, .lb = bk[0].lb,
+			.ub = bk[0].lb, .lin = { 1 } };
+
+		(void)gen_start(&g, voi_dt, &first);
+		put_least(b, &g);
+		if (dr)
+			ks_st64(b + 8, bk[0].lb);
+		b += stride;
+	}
+	for (size_t i = 0; i < n; i++, b += stride) {
+		ks_st64(b, bk[i].lb);
+		if (dr)
+			ks_st64(b + 8, bk[i].ub);
+	}
+	return n + low;
+}
+
+int
+stats_vss_hist_hlpr(enum vsd_dtype voi_dtype, struct voistatspec *vss,
+    struct vss_hlpr_info *hinfo)
+{
+	const struct vss_hist_hlpr_info *info = (const struct vss_hist_hlpr_info *)(void *)hinfo;
+	const uint32_t inf = VSD_HIST_LBOUND_INF | VSD_HIST_UBOUND_INF;
+	size_t n, size;
+	unsigned dt;
+	void *iv;
+
+	if (!ks_dtype_is_voi(voi_dtype) || vss == NULL || info == NULL ||
+	    vss->stype != VS_STYPE_HIST || !ks_dtype_is_hist(vss->vs_dtype) ||
+	    (info->flags & ~inf) != 0)
+		return EINVAL;
+	dt = vss->vs_dtype;
+	if (!ks_dtype_is_cr(dt) && !ks_dtype_is_dr(dt) && (info->flags & inf) != 0)
+		return EINVAL;
+	if (info->scheme == BKT_USR)
+		n = user_buckets(dt, voi_dtype, info, NULL);
+	else
+		n = gen_buckets(dt, voi_dtype, info, NULL);
+	if (n == 0)
+		return EINVAL;
+	if (__builtin_mul_overflow(n, (size_t)ks_dtypes[dt].stride, &size) ||
+	    size > KS_SB_MAX - KS_HIST_HDR)
+		return EFBIG;
+	size += KS_HIST_HDR;
+	iv = calloc(1, size);
+	if (iv == NULL)
+		return ENOMEM;
+	if (info->scheme == BKT_USR)
+		(void)user_buckets(dt, voi_dtype, info, iv);
+	else
+		(void)gen_buckets(dt, voi_dtype, info, iv);
+	vss->iv = iv;
+	vss->vsdsz = size;
+	return 0;
+}

@@ -1,0 +1,615 @@
+/*
+ * flush.c - how a t-digest takes in the samples that wait: merge them with the
+ * centroids, compress. SPDX-License-Identifier: MIT
+ *
+ * As long as all nodes are exact, samples and nodes make one list, which is cut into cells if
+ * there are more than nodes. Once there are others a sample goes to the centroid that is
+ * nearer in value, if that does not become wider than two cells; only what is left over is
+ * cut by rank. To cut all by rank would be simpler, but the ranks of a hundred new samples
+ * differ from their true ones by a cell and more, and so each time some would go to the
+ * wrong centroid.
+ */
+#include "stats/tdigest/impl.h"
+
+/* --- the list of items --- */
+
+/* A tree is only read: an update makes it an array first. */
+static size_t
+gather_tree(const void *td, int kind, struct ks_tdgst_item *it, unsigned *extra, uint64_t *total)
+{
+	size_t o[KS_TDGST_TREEMAX], n = ks_tdgst_tree_order(td, kind, o), i;
+	struct ks_tdgst_item *out = it;
+	int64_t m;
+
+	*extra = td_extra(KS_TDGST_INT);
+	*total = n;
+	for (i = 0; i < n; i++) {
+		m = td_getmu(td_cnode(td, kind, o[i]), kind) * 2 + 1;
+		if (out > it && out[-1].m == m)
+			out[-1].w++;
+		else
+			*out++ = (struct ks_tdgst_item){ m, 1 };
+	}
+	return (size_t)(out - it);
+}
+
+/* By how many bits m is finer than what waits. */
+KS_TDGST_INLINE unsigned
+sample_shift(const void *td, int kind, enum ks_tdgst_mode mode)
+{
+	return td_extra(mode) + (mode == KS_TDGST_INT ? td_frac(td, kind) : 0);
+}
+
+/* Appends a sample to the list that ends with it. */
+KS_TDGST_INLINE struct ks_tdgst_item *
+append(struct ks_tdgst_item *it, int64_t m)
+{
+	if (m == it->m) {
+		it->w++;
+		return it;
+	}
+	it[1].m = m;
+	it[1].w = 1;
+	return it + 1;
+}
+
+/* The samples that wait, and m if w is 1, in ascending order, then INT64_MAX. */
+KS_TDGST_INLINE size_t
+samples(const void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_work *wk,
+    int64_t m, uint64_t w, int64_t **sorted)
+{
+	uint64_t u;
+	size_t left = (size_t)(-2 - td_get6(td, kind, TD_ROOT)), i;
+	size_t max = (uint16_t)td_get6(td, kind, TD_MAX), links = td_inlinks(kind, mode, max);
+	size_t cur = (uint16_t)td_get6(td, kind, TD_CUR), places;
+	unsigned shift = sample_shift(td, kind, mode);
+	const ptrdiff_t half = kind == KS_TDGST64 ? 8 : 4;
+	const uint8_t *p;
+	int64_t *s = wk->sort[0], *to = s, v, min = INT64_MAX, most = INT64_MIN, bits = 0;
+
+	if (w == 1) {
+		min = most = bits = m;
+		*to++ = m;
+	}
+	/* The last that came first: those in links, then two in each free node, from the last on. */
+	places = td_places(kind, mode, cur, max);
+	links = places < links ? places : links;
+	for (i = left; i < links; i++) {
+		if (TD_LITTLE && kind == KS_TDGST64 && mode == KS_TDGST_FIX) {
+			memcpy(&u, td_cnode(td, kind, i), sizeof(u));
+			v = (int64_t)(u << 16 | 1); /* six bytes of it, by 2^16 */
+		} else {
+			v = td_inlink(td, kind, mode, i) * (INT64_C(1) << shift) + 1;
+		}
+		min = v < min ? v : min;
+		most = v > most ? v : most;
+		bits |= v;
+		*to++ = v;
+	}
+	i -= links;
+	p = (const uint8_t *)td + td_place_at(kind, i, max);
+	for (; i + links < places; i++) {
+		v = td_infree(p, kind) * (INT64_C(1) << shift) + 1;
+		p += (i & 1) == 0 ? half : -half - (ptrdiff_t)td_nodesize(kind);
+		min = v < min ? v : min;
+		most = v > most ? v : most;
+		bits |= v;
+		*to++ = v;
+	}
+	i = (size_t)(to - s);
+	/* Distances are multiples of the values' lowest bit; all have the flag. */
+	s = ks_tdgst_sort(s, wk->sort[1], wk->bucket, i, min, most,
+	    (unsigned)__builtin_ctzll(((uint64_t)bits & ~UINT64_C(1)) | UINT64_C(1) << 62));
+	s[i] = INT64_MAX;
+	*sorted = s;
+	return i;
+}
+
+KS_TDGST_INLINE size_t
+gather(const void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_work *wk,
+    int64_t m, uint64_t w)
+{
+	struct ks_tdgst_item *it = wk->item, node;
+	size_t cur = (uint16_t)td_get6(td, kind, TD_CUR), i;
+	unsigned extra = td_extra(mode);
+	int64_t *s, *to;
+
+	i = samples(td, kind, mode, wk, m, w, &s);
+	to = s + i;
+	it->m = INT64_MIN; /* before the first, and even: nothing joins it */
+	for (i = 0; i < cur; i++) {
+		node = td_load(td_cnode(td, kind, i), kind, extra);
+		while (*s < node.m)
+			it = append(it, *s++);
+		if (node.m == it->m && (node.m & 1) != 0)
+			it->w += node.w;
+		else
+			*++it = node;
+	}
+	while (s < to)
+		it = append(it, *s++);
+	i = (size_t)(it - wk->item);
+	if (w > 1) {
+		for (it++, i++; it[-1].m > m; it--)
+			it[0] = it[-1];
+		*it = (struct ks_tdgst_item){ m, w };
+	}
+	return i;
+}
+
+/* --- compressing --- */
+
+/* Cells one after the other, and the centroid that is being made of what falls into one. */
+struct grid {
+	const uint64_t *tab;
+	uint64_t k, step, total;
+	size_t left;           /* cells behind this one */
+	uint64_t below, limit; /* the ranks between which this one is */
+	uint64_t end;          /* the rank at which the last one ends */
+};
+
+struct open {
+	struct ks_tdgst_item *to; /* where it goes when it is finished */
+	uint64_t limit;           /* of the cell that it is in */
+	uint64_t w;               /* 0: none is begun */
+	int64_t m;                /* odd: all samples so far have this value, else the base is even */
+	unsigned __int128 acc;    /* the sum of distances from m & ~1 */
+};
+
+KS_TDGST_INLINE struct grid
+grid_begin(uint64_t total, size_t max, uint64_t first, uint64_t kept)
+{
+	const struct ks_tdgst_cells cl = ks_tdgst_cells(total, max, kept);
+	struct grid g = { ks_tdgst_scale(max)->q, cl.k + cl.step, cl.step, total, cl.n - 1,
+		first, 0, total - kept };
+
+	g.limit = g.left > 0 ? td_rank(td_q_of(g.tab, g.k), total) : g.end;
+	return g;
+}
+
+/* Goes to the cell that a middle, which is not beyond the end, falls into. */
+KS_TDGST_INLINE void
+grid_to(struct grid *g, uint64_t middle)
+{
+	while (g->limit < middle) {
+		g->below = g->limit;
+		g->k += g->step;
+		g->limit = --g->left > 0 ? td_rank(td_q_of(g->tab, g->k), g->total) : g->end;
+	}
+}
+
+KS_TDGST_INLINE void
+finish(struct open *o)
+{
+	uint64_t w;
+
+	if (o->w == 0)
+		return;
+	if ((o->m & 1) == 0) { /* the nearest even m */
+		o->acc += o->w;
+		w = o->acc >> 64 == 0 ? (uint64_t)o->acc / (2 * o->w) :
+		    (uint64_t)(o->acc / (2 * o->w));
+		o->m += (int64_t)(2 * w);
+	}
+	*o->to++ = (struct ks_tdgst_item){ o->m, o->w };
+	o->w = 0;
+}
+
+/*
+ * Takes w samples, the middle of which is at that rank, in: as part of the centroid that is
+ * being made if the middle is in its cell, else as the beginning of another. Their mean is
+ * base + acc / w; base is even, or they are all base and it is odd.
+ */
+KS_TDGST_INLINE void
+take(struct grid *g, struct open *o, uint64_t middle, int64_t base, unsigned __int128 acc,
+    uint64_t w)
+{
+	if (middle <= o->limit && o->w != 0) {
+		o->m &= ~INT64_C(1);
+		o->acc += acc + (unsigned __int128)((__int128)w * ((base & ~INT64_C(1)) - o->m));
+		o->w += w;
+		return;
+	}
+	finish(o);
+	grid_to(g, middle);
+	o->limit = g->limit;
+	o->m = base;
+	o->acc = acc;
+	o->w = w;
+}
+
+/* How many items at the end of the list are exact and of no more weight than may be kept. */
+static size_t
+kept_items(const struct ks_tdgst_item *it, size_t n, size_t keep, uint64_t *w)
+{
+	size_t r = 0;
+
+	for (*w = 0; r + 2 < n && (it[n - 1 - r].m & 1) != 0 && it[n - 1 - r].w <= keep - *w; r++)
+		*w += it[n - 1 - r].w;
+	return r;
+}
+
+size_t
+ks_tdgst_compress(struct ks_tdgst_item *it, size_t n, uint64_t total, size_t max, uint64_t kept)
+{
+	bool ends = max >= KS_TDGST_ENDS;
+	size_t i = ends, end = n - (ends && kept == 0);
+	uint64_t before = ends ? it->w : 0;
+	struct grid g;
+	struct open o = { it + i, 0, 0, 0, 0 };
+
+	if (ends && n < 3)
+		return n;
+	g = grid_begin(total, max, before, kept);
+	for (; i < end; i++) {
+		take(&g, &o, before + it[i].w / 2, it[i].m, 0, it[i].w);
+		before += it[i].w;
+	}
+	finish(&o);
+	if (end < n)
+		*o.to++ = it[n - 1];
+	return (size_t)(o.to - it);
+}
+
+/* Single samples, equal ones together. */
+KS_TDGST_INLINE uint64_t
+take_samples(struct grid *g, struct open *o, uint64_t before, const int64_t *s, const int64_t *end)
+{
+	uint64_t w;
+	int64_t m;
+
+	while (s < end) {
+		m = *s++;
+		if (*s != m && before <= o->limit && o->w != 0) { /* the usual case, in short */
+			o->m &= ~INT64_C(1);
+			o->acc += (uint64_t)(m - 1 - o->m);
+			o->w++;
+			before++;
+			continue;
+		}
+		for (w = 1; s < end && *s == m; w++)
+			s++;
+		take(g, o, before + w / 2, m, 0, w);
+		before += w;
+	}
+	return before;
+}
+
+/* Samples s .. end-1 that are below `bound`: their number, the sum of their distances from base. */
+struct run {
+	const int64_t *s;
+	uint64_t n;
+	unsigned __int128 acc;
+};
+
+KS_TDGST_INLINE const int64_t *
+run_to(struct run *r, const int64_t *s, int64_t bound, int64_t base)
+{
+	const int64_t *p = s;
+	unsigned __int128 acc = 0;
+
+	for (; *p < bound; p++)
+		acc += (uint64_t)(*p - base);
+	r->s = s;
+	r->n = (uint64_t)(p - s);
+	r->acc = acc;
+	return p;
+}
+
+/* Where the samples between two centroids part. */
+KS_TDGST_INLINE int64_t
+between(struct ks_tdgst_item a, struct ks_tdgst_item b)
+{
+	return a.m + (int64_t)((uint64_t)(b.m - a.m) >> 1);
+}
+
+/*
+ * Merges samples, which ascend and end with INT64_MAX, into a digest that has inexact
+ * nodes. The last nkept of them, above all nodes, are not merged. Returns how many items
+ * there are then, without those.
+ */
+KS_TDGST_INLINE size_t
+absorb(const void *td, int kind, enum ks_tdgst_mode mode, const int64_t *s, int64_t *kept,
+    size_t nkept, struct ks_tdgst_item *to, uint64_t total)
+{
+	const int64_t above = *kept;
+	size_t nodes = (uint16_t)td_get6(td, kind, TD_CUR), max = (uint16_t)td_get6(td, kind, TD_MAX);
+	const uint8_t *p = td_cnode(td, kind, 0);
+	unsigned extra = td_extra(mode);
+	struct ks_tdgst_item c = td_load(p, kind, extra), next;
+	struct run left, right;
+	uint64_t before = 0, w;
+	struct open o = { to + 1, 0, 0, 0, 0 };
+	struct grid g, was;
+	int64_t last = c.m; /* even, of the node before */
+
+	*kept = INT64_MAX; /* ends the inner loops */
+	to->m = *s < c.m ? *s : c.m;
+	to->w = 0;
+	if (*s < c.m) {
+		for (; *s == to->m; s++)
+			to->w++;
+		before = to->w;
+		g = grid_begin(total, max, before, nkept);
+		s = run_to(&left, s, c.m, to->m | 1);
+		before = take_samples(&g, &o, before, left.s, s);
+	}
+	left = (struct run){ s, 0, 0 };
+	for (;;) {
+		if ((c.m & 1) != 0)
+			for (; *s == c.m; s++)
+				c.w++;
+		nodes--;
+		if (nodes == 0 && nkept == 0)
+			break;
+		next = (struct ks_tdgst_item){ above, 1 };
+		if (nodes > 0)
+			next = td_load(p += td_nodesize(kind), kind, extra);
+		s = run_to(&right, s, between(c, next), c.m | 1);
+		if (before == 0) {
+			*to = c;
+			before = c.w;
+			g = grid_begin(total, max, before, nkept);
+			before = take_samples(&g, &o, before, right.s, right.s + right.n);
+			goto done;
+		}
+		w = left.n + c.w + right.n;
+		if ((c.m & 1) == 0) {
+			was = g;
+			grid_to(&g, before + w / 2);
+			if (w <= 2 * (g.limit - g.below)) {
+				take(&g, &o, before + w / 2, last, left.acc + right.acc +
+				    (unsigned __int128)(c.w + right.n) * (uint64_t)(c.m - last), w);
+				before += w;
+				goto done;
+			}
+			g = was;
+		}
+		before = take_samples(&g, &o, before, left.s, left.s + left.n);
+		take(&g, &o, before + c.w / 2, c.m, 0, c.w);
+		before = take_samples(&g, &o, before + c.w, right.s, right.s + right.n);
+	done:
+		s = run_to(&left, s, nodes > 0 ? next.m : INT64_MAX, c.m | 1);
+		last = c.m & ~INT64_C(1);
+		c = next;
+		if (nodes == 0)
+			break;
+	}
+	*kept = above;
+	if (before == 0) {
+		*to = c;
+		return 1;
+	}
+	(void)take_samples(&g, &o, before, left.s, left.s + left.n);
+	finish(&o);
+	if (nkept == 0)
+		*o.to++ = c;
+	return (size_t)(o.to - to);
+}
+
+void
+ks_tdgst_count_compression(void *td, int kind)
+{
+	uint8_t *at = (uint8_t *)td + (kind == KS_TDGST64 ? 8 : 4);
+	uint32_t n;
+
+	memcpy(&n, at, sizeof(n));
+	n += n < UINT32_MAX;
+	memcpy(at, &n, sizeof(n));
+}
+
+/* The sum of weights, w more and those that wait included. */
+static uint64_t
+total_weight(const void *td, int kind, uint64_t w)
+{
+	size_t cur = (size_t)td_get6(td, kind, TD_CUR), i;
+	uint64_t sum = td_smplcnt(td, kind);
+
+	if (sum <= td_limit(kind) - w) /* nothing was ever halved */
+		return sum + w;
+	sum = w + td_nwaiting(td, kind);
+	for (i = 0; i < cur; i++)
+		sum += td_getcnt(td_cnode(td, kind, i), kind);
+	return sum;
+}
+
+bool
+ks_tdgst_must_compress(const struct ks_tdgst_item *it, size_t n, size_t max)
+{
+	size_t i;
+
+	for (i = 0; n <= max && i < n; i++)
+		if ((it[i].m & 1) == 0)
+			return true;
+	return n > max;
+}
+
+/* Halves the counts until the sum of weights, w more included, leaves cnt room. */
+static void
+make_room(void *td, int kind, uint64_t w)
+{
+	size_t cur = (size_t)td_get6(td, kind, TD_CUR), i;
+	uint64_t c;
+	uint8_t *node;
+
+	while (total_weight(td, kind, w) > td_limit(kind)) {
+		for (i = 0; i < cur; i++) {
+			node = td_node(td, kind, i);
+			c = td_getcnt(node, kind);
+			td_putcnt(node, kind, c - c / 2);
+		}
+	}
+}
+
+KS_TDGST_INLINE bool
+has_inexact(const void *td, int kind)
+{
+	size_t cur = (uint16_t)td_get6(td, kind, TD_CUR), i;
+
+	for (i = 0; i < cur; i++)
+		if ((td_get16(td_cnode(td, kind, i) + TD_COLOUR) & 1) == 0)
+			return true;
+	return false;
+}
+
+/* How many of n ascending samples to keep: those above all nodes, at most so many. */
+KS_TDGST_INLINE size_t
+keep_above(const void *td, int kind, enum ks_tdgst_mode mode, const int64_t *s, size_t n)
+{
+	size_t cur = (uint16_t)td_get6(td, kind, TD_CUR), max = (uint16_t)td_get6(td, kind, TD_MAX);
+	size_t most = td_keep(kind, mode, max), kept = 0;
+	int64_t m = td_load(td_cnode(td, kind, cur - 1), kind, td_extra(mode)).m;
+
+	while (kept < most && kept < n && s[n - 1 - kept] > m)
+		kept++;
+	return kept;
+}
+
+KS_TDGST_INLINE void
+flush_with(void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_work *wk,
+    int64_t m, uint64_t w)
+{
+	size_t max = (uint16_t)td_get6(td, kind, TD_MAX), n, i, kept = 0, left;
+	unsigned ctl = td_ctl(td, kind), extra = td_extra(mode), shift;
+	int64_t *s;
+	uint64_t total, j;
+
+	if (w == 0 && td_nwaiting(td, kind) == 0)
+		return;
+	if (td_smplcnt(td, kind) > td_limit(kind) - w)
+		make_room(td, kind, w);
+	if (w == 1 && max >= KS_TDGST_ENDS && has_inexact(td, kind)) {
+		total = total_weight(td, kind, w);
+		n = samples(td, kind, mode, wk, m, w, &s);
+		kept = keep_above(td, kind, mode, s, n);
+		s += n - kept;
+		n = absorb(td, kind, mode, s - (n - kept), s, kept, wk->item + 1, total);
+		ks_tdgst_count_compression(td, kind);
+	} else {
+		n = gather(td, kind, mode, wk, m, w);
+		s = wk->sort[0];
+		if (ks_tdgst_must_compress(wk->item + 1, n, max)) {
+			total = total_weight(td, kind, w);
+			i = w != 1 ? 0 : kept_items(wk->item + 1, n, td_keep(kind, mode, max), &j);
+			n -= i;
+			for (; i > 0; i--)
+				for (j = wk->item[n + i].w; j > 0; j--)
+					s[kept++] = wk->item[n + i].m;
+			n = ks_tdgst_compress(wk->item + 1, n, total, max, kept);
+			ks_tdgst_count_compression(td, kind);
+		}
+	}
+	for (i = 0; i < n; i++)
+		td_store(td_node(td, kind, i), kind, extra, wk->item[i + 1], ctl);
+	ks_tdgst_set_array(td, kind, n);
+	shift = sample_shift(td, kind, mode);
+	left = (size_t)(-2 - td_get6(td, kind, TD_ROOT)) - kept;
+	for (i = 0; i < kept; i++)
+		td_wait(td, kind, mode, left + i, max, (s[kept - 1 - i] - 1) >> shift);
+	td_put6(td, kind, TD_ROOT, (int16_t)(-2 - (int)left));
+}
+
+/* The usual cases have code of their own. */
+static void
+flush_any(void *td, int kind, const struct ks_tdgst_work *wk, int64_t m, uint64_t w)
+{
+	enum ks_tdgst_mode mode = td_mode(td, kind);
+
+	if (kind == KS_TDGST32)
+		flush_with(td, KS_TDGST32, KS_TDGST_FIX, wk, m, w);
+	else if (mode == KS_TDGST_FIX)
+		flush_with(td, KS_TDGST64, KS_TDGST_FIX, wk, m, w);
+	else
+		flush_with(td, KS_TDGST64, mode, wk, m, w);
+}
+
+static __attribute__((noinline)) void
+flush_small(void *td, int kind, int64_t m, uint64_t w)
+{
+	KS_TDGST_SCRATCH(KS_TDGST_SMALL) sc;
+
+	flush_any(td, kind, KS_TDGST_WORK(sc), m, w);
+}
+
+struct flush {
+	void *td;
+	int kind;
+	int64_t m;
+	uint64_t w;
+};
+
+static int
+flush_job(const struct ks_tdgst_work *wk, void *ctx)
+{
+	const struct flush *f = ctx;
+
+	flush_any(f->td, f->kind, wk, f->m, f->w);
+	return 0;
+}
+
+static __attribute__((noinline)) void
+flush_large(void *td, int kind, int64_t m, uint64_t w)
+{
+	struct flush f = { td, kind, m, w };
+
+	(void)ks_tdgst_with_scratch(ks_tdgst_maxctds(td, kind), flush_job, &f);
+}
+
+void
+ks_tdgst_flush(void *td, int kind, int64_t m, uint64_t w)
+{
+	if (ks_tdgst_maxctds(td, kind) <= KS_TDGST_SMALL)
+		flush_small(td, kind, m, w);
+	else
+		flush_large(td, kind, m, w);
+}
+
+size_t
+ks_tdgst_gather(const void *td, int kind, const struct ks_tdgst_work *wk, unsigned *extra,
+    uint64_t *total)
+{
+	enum ks_tdgst_mode mode = td_mode(td, kind);
+
+	if (td_get6(td, kind, TD_ROOT) > -2)
+		return gather_tree(td, kind, wk->item + 1, extra, total);
+	*extra = td_extra(mode);
+	*total = total_weight(td, kind, 0);
+	return kind == KS_TDGST64 ? gather(td, KS_TDGST64, mode, wk, 0, 0) :
+	    gather(td, KS_TDGST32, KS_TDGST_FIX, wk, 0, 0);
+}
+
+size_t
+ks_tdgst_absorb(const void *td, int kind, const struct ks_tdgst_work *wk, unsigned *extra,
+    uint64_t *total)
+{
+	enum ks_tdgst_mode mode = td_mode(td, kind);
+	size_t max = (uint16_t)td_get6(td, kind, TD_MAX), n, nodes, kept;
+	struct ks_tdgst_item *it;
+	int64_t *s, *end;
+	uint64_t w;
+
+	if (td_get6(td, kind, TD_ROOT) > -2 || max < KS_TDGST_ENDS || !has_inexact(td, kind)) {
+		n = ks_tdgst_gather(td, kind, wk, extra, total);
+		if (td_get6(td, kind, TD_ROOT) > -2 || td_nwaiting(td, kind) == 0 ||
+		    !ks_tdgst_must_compress(wk->item + 1, n, max))
+			return n;
+		it = wk->item + 1;
+		kept = kept_items(it, n, td_keep(kind, mode, max), &w);
+		n -= kept;
+		nodes = ks_tdgst_compress(it, n, *total, max, w);
+		memmove(it + nodes, it + n, kept * sizeof(*it));
+		return nodes + kept;
+	}
+	n = samples(td, kind, mode, wk, 0, 0, &s);
+	end = s + n;
+	kept = keep_above(td, kind, mode, s, n);
+	if (kept == n)
+		return ks_tdgst_gather(td, kind, wk, extra, total);
+	*extra = td_extra(mode);
+	*total = total_weight(td, kind, 0);
+	n = absorb(td, kind, mode, s, end - kept, kept, wk->item + 1, *total);
+	it = wk->item + n;
+	for (s = end - kept; s < end; s++)
+		it = append(it, *s);
+	return (size_t)(it - wk->item);
+}

@@ -1,0 +1,614 @@
+/*
+ * impl.h - what the parts of the t-digest share: its bytes, how a sample is put into
+ * them, and the list of items that a digest is while it is worked on. Beside them only
+ * update.c includes this, for td_add.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef STATS_TDIGEST_IMPL_H
+#define STATS_TDIGEST_IMPL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "stats/tdigest/tdigest.h"
+
+/*
+ * The state of a digest, told by its root:
+ *
+ *	root = -1	empty
+ *	root >= 0	"tree": one to three samples, each a node, in the order they came;
+ *			links, colours, least and greatest are those of a red-black tree
+ *	root <= -2	"array": nodes 0 .. cur-1 ascend; other samples wait to be merged, and
+ *			for -2 - root more there is room
+ *
+ * Samples wait in the links of all nodes, and in mu and cnt of the free ones: places are
+ * numbered from 0, first those in links, then two in each free node from the last node
+ * down, and filled from the highest number down, so that adding one needs no more than the
+ * root. A sample has four bytes in TDGSTCLUST32, else six in links and eight in a free
+ * node; what they are depends on the mode.
+ *
+ * In an array the two bytes at colour hold bits that mu has no room for, a signed number:
+ * fraction below mu's unit and, lowest, a flag that all samples of this node are equal. A
+ * mean is thus worked with as m = mu * 2^16 + that number, and compressing rounds far
+ * below the digest's precision. Where a mode has no room for the fraction m is
+ * mu * 2 + flag. So two m compare as their means do, and one that is odd is exact; the
+ * flag itself adds less to a mean than rounding does.
+ */
+enum ks_tdgst_mode {
+	KS_TDGST_FIX,  /* values below 2^46 in units of 2^-frac; there is room for the fraction */
+	KS_TDGST_INT,  /* integers below 2^47; larger values, so no fraction */
+	KS_TDGST_WIDE  /* any; each takes the links of two nodes, or eight bytes */
+};
+
+#define KS_TDGST_FIXMAX (INT64_C(1) << 46)
+#define KS_TDGST_INTMAX (INT64_C(1) << 47)
+#define KS_TDGST_TREEMAX 3
+#define KS_TDGST_NWAIT(n) (2 * (n)) /* no more wait in a digest of n nodes */
+#define KS_TDGST_ENDS 4    /* from so many nodes on the first and last item are never merged */
+#define KS_TDGST_LARGE 100 /* from so many nodes on speed comes before accuracy */
+#define KS_TDGST_MANY 24576 /* until there are so many samples large digests have fewer cells */
+#define KS_TDGST_SMALL 128 /* digests of so many nodes are merged in little stack */
+
+struct ks_tdgst_scale {
+	double a, b;     /* dk/dq ~ q^-a (1-q)^-b */
+	double integral; /* of that from 0 to 1 - 2^-63 */
+	uint64_t q[129]; /* in units of 2^-63 */
+};
+
+extern const struct ks_tdgst_scale ks_tdgst_scales[2];
+
+static inline const struct ks_tdgst_scale *
+ks_tdgst_scale(size_t n)
+{
+	return &ks_tdgst_scales[n >= 40];
+}
+
+/* q at k, q in units of 2^-63 and k in units of 2^-32 table entries, below the last. */
+static inline uint64_t
+td_q_of(const uint64_t *tab, uint64_t k)
+{
+	uint64_t i = k >> 32, q = tab[i];
+
+	return q + (uint64_t)(((unsigned __int128)(tab[i + 1] - q) * (uint32_t)k) >> 32);
+}
+
+/* The rank at q among total samples. */
+static inline uint64_t
+td_rank(uint64_t q, uint64_t total)
+{
+	return (uint64_t)(((unsigned __int128)q * total) >> 63);
+}
+
+/* k at q, the inverse of td_q_of. */
+uint64_t ks_tdgst_k_of(const uint64_t *tab, uint64_t q);
+
+/*
+ * The cells that the ranks of total samples are cut into: n, from k in equal steps. The
+ * least sample and as many of the greatest as are kept, or if none is the greatest, are
+ * outside of them.
+ */
+struct ks_tdgst_cells {
+	size_t n;
+	uint64_t k, step;
+};
+
+struct ks_tdgst_cells ks_tdgst_cells(uint64_t total, size_t max, uint64_t kept);
+
+
+/* One centroid or sample. */
+struct ks_tdgst_item {
+	int64_t m; /* see above */
+	uint64_t w;
+};
+
+/* --- where things are; kind is a constant wherever speed matters --- */
+
+#define TD_LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+#define KS_TDGST_INLINE static inline __attribute__((always_inline))
+
+KS_TDGST_INLINE size_t
+td_six(int kind)
+{
+	return kind == KS_TDGST64 ? 16 : 8;
+}
+
+KS_TDGST_INLINE size_t
+td_base(int kind)
+{
+	return kind == KS_TDGST64 ? 32 : 20;
+}
+
+KS_TDGST_INLINE size_t
+td_nodesize(int kind)
+{
+	return kind == KS_TDGST64 ? 24 : 16;
+}
+
+enum { TD_CUR, TD_MAX, TD_ROOT, TD_FREE, TD_MIN, TD_GREATEST }; /* the six */
+enum { TD_PARENT = 0, TD_LEFT = 2, TD_RIGHT = 4, TD_COLOUR = 6, TD_MU = 8 };
+
+#define TD_MODE 28 /* TDGSTCLUST64: a byte of padding before the nodes holds the mode */
+
+KS_TDGST_INLINE uint8_t *
+td_node(void *td, int kind, size_t i)
+{
+	return (uint8_t *)td + td_base(kind) + i * td_nodesize(kind);
+}
+
+KS_TDGST_INLINE const uint8_t *
+td_cnode(const void *td, int kind, size_t i)
+{
+	return (const uint8_t *)td + td_base(kind) + i * td_nodesize(kind);
+}
+
+KS_TDGST_INLINE int16_t
+td_get16(const void *p)
+{
+	int16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+KS_TDGST_INLINE void
+td_put16(void *p, int16_t v)
+{
+	memcpy(p, &v, sizeof(v));
+}
+
+KS_TDGST_INLINE int16_t
+td_get6(const void *td, int kind, int which)
+{
+	return td_get16((const uint8_t *)td + td_six(kind) + 2 * (size_t)which);
+}
+
+KS_TDGST_INLINE void
+td_put6(void *td, int kind, int which, int16_t v)
+{
+	td_put16((uint8_t *)td + td_six(kind) + 2 * (size_t)which, v);
+}
+
+KS_TDGST_INLINE uint64_t
+td_smplcnt(const void *td, int kind)
+{
+	uint64_t v64;
+	uint32_t v32;
+
+	if (kind == KS_TDGST64) {
+		memcpy(&v64, td, sizeof(v64));
+		return v64;
+	}
+	memcpy(&v32, td, sizeof(v32));
+	return v32;
+}
+
+/*
+ * Adds to the sample count. It stops at 2^32-1 or, adding weights, at 2^63-1, above which
+ * samples that come one by one do not get it to 2^64.
+ */
+KS_TDGST_INLINE void
+td_count(void *td, int kind, uint64_t w)
+{
+	uint64_t v = td_smplcnt(td, kind);
+	uint32_t v32;
+
+	if (kind == KS_TDGST64) {
+		if (w != 1 && (v > INT64_MAX || w > INT64_MAX - v))
+			v = v > INT64_MAX ? v : INT64_MAX;
+		else
+			v += w;
+		memcpy(td, &v, sizeof(v));
+		return;
+	}
+	v32 = (uint32_t)v;
+	if (w == 1)
+		v32 += v32 != UINT32_MAX;
+	else
+		v32 = w > UINT32_MAX - v ? UINT32_MAX : (uint32_t)(v + w);
+	memcpy(td, &v32, sizeof(v32));
+}
+
+/*
+ * The most that the weights of a digest may be together when it is compressed. In 64 bits
+ * the samples that wait still fit above it.
+ */
+KS_TDGST_INLINE uint64_t
+td_limit(int kind)
+{
+	return kind == KS_TDGST64 ? INT64_MAX - 2 * KS_TDGST_MAXCTDS : INT32_MAX;
+}
+
+/* Magnitudes must be below 2^this. */
+KS_TDGST_INLINE unsigned
+td_bits(int kind)
+{
+	return kind == KS_TDGST64 ? 60 : 28;
+}
+
+/* Where in a node the control bits of mu are; that depends on the host. */
+KS_TDGST_INLINE size_t
+td_ctlbyte(int kind)
+{
+	return TD_MU + (TD_LITTLE ? 0 : kind == KS_TDGST64 ? 7 : 3);
+}
+
+/* The control bits of the digest, which are those of every node. */
+KS_TDGST_INLINE unsigned
+td_ctl(const void *td, int kind)
+{
+	return td_cnode(td, kind, 0)[td_ctlbyte(kind)] & 7;
+}
+
+KS_TDGST_INLINE unsigned
+td_fracbits(int kind, unsigned ctl)
+{
+	static const uint8_t bits32[8] = { 2, 4, 6, 8, 16, 28, 28, 28 };
+	static const uint8_t bits64[8] = { 2, 4, 6, 8, 16, 32, 48, 60 };
+
+	return kind == KS_TDGST64 ? bits64[ctl] : bits32[ctl];
+}
+
+KS_TDGST_INLINE unsigned
+td_frac(const void *td, int kind)
+{
+	return td_fracbits(kind, td_ctl(td, kind));
+}
+
+KS_TDGST_INLINE enum ks_tdgst_mode
+td_mode(const void *td, int kind)
+{
+	if (kind != KS_TDGST64)
+		return KS_TDGST_FIX;
+	return (enum ks_tdgst_mode)((const uint8_t *)td)[TD_MODE];
+}
+
+/* Places in links. */
+KS_TDGST_INLINE size_t
+td_inlinks(int kind, enum ks_tdgst_mode mode, size_t max)
+{
+	return kind == KS_TDGST64 && mode == KS_TDGST_WIDE ? max / 2 : max;
+}
+
+/* How many samples can wait beside cur nodes; node 0 keeps its control bits. */
+KS_TDGST_INLINE size_t
+td_places(int kind, enum ks_tdgst_mode mode, size_t cur, size_t max)
+{
+	size_t n = td_inlinks(kind, mode, max) + 2 * (max - (cur > 0 ? cur : 1));
+
+	return n < KS_TDGST_NWAIT(max) ? n : KS_TDGST_NWAIT(max);
+}
+
+/* How many samples of an array wait. */
+KS_TDGST_INLINE size_t
+td_nwaiting(const void *td, int kind)
+{
+	size_t cur = (uint16_t)td_get6(td, kind, TD_CUR), max = (uint16_t)td_get6(td, kind, TD_MAX);
+
+	return td_places(kind, td_mode(td, kind), cur, max) -
+	    (size_t)(-2 - td_get6(td, kind, TD_ROOT));
+}
+
+/*
+ * To how many nodes at most a digest of max nodes is compressed. Free ones hold samples that
+ * wait: those of small digests the kept ones below, which is worth more than a few more
+ * centroids; in large ones that more can wait makes up in speed what it costs in accuracy.
+ * (Those have still fewer centroids at first: as long as a batch is much of all there is, one
+ * that is large is worth more.)
+ */
+KS_TDGST_INLINE size_t
+td_target(size_t max)
+{
+	return max < KS_TDGST_ENDS ? max : max < KS_TDGST_LARGE ? max * 3 / 4 : max * 11 / 16;
+}
+
+/*
+ * How many of the greatest samples, above all nodes, go on waiting when the others are
+ * merged: the upper tail is exact to that depth. Half of max can wait beside them.
+ */
+KS_TDGST_INLINE size_t
+td_keep(int kind, enum ks_tdgst_mode mode, size_t max)
+{
+	size_t places = td_places(kind, mode, td_target(max), max);
+	size_t n = max < KS_TDGST_LARGE ? max : max * 5 / 64;
+
+	if (max < KS_TDGST_ENDS)
+		return 0;
+	return n + max / 2 < places ? n : places - max / 2;
+}
+
+/* By how many bits m is finer than mu. */
+KS_TDGST_INLINE unsigned
+td_extra(enum ks_tdgst_mode mode)
+{
+	return mode == KS_TDGST_FIX ? 16 : 1;
+}
+
+/* --- Q words and counts --- */
+
+KS_TDGST_INLINE int64_t
+td_getmu(const uint8_t *node, int kind)
+{
+	uint64_t u, s;
+	uint32_t u32;
+
+	if (kind == KS_TDGST64) {
+		memcpy(&u, node + TD_MU, sizeof(u));
+	} else {
+		memcpy(&u32, node + TD_MU, sizeof(u32));
+		u = (uint64_t)(u32 & INT32_MAX) | ((uint64_t)(u32 >> 31) << 63);
+	}
+	s = 0 - (u >> 63);
+	return (int64_t)((((u & INT64_MAX) >> 3) ^ s) - s);
+}
+
+KS_TDGST_INLINE void
+td_putmu(uint8_t *node, int kind, int64_t q, unsigned ctl)
+{
+	uint64_t s = (uint64_t)q >> 63, mag = ((uint64_t)q ^ (0 - s)) + s, u;
+	uint32_t u32;
+
+	if (kind == KS_TDGST64) {
+		u = mag << 3 | ctl | s << 63;
+		memcpy(node + TD_MU, &u, sizeof(u));
+	} else {
+		u32 = (uint32_t)(mag << 3) | ctl | (uint32_t)s << 31;
+		memcpy(node + TD_MU, &u32, sizeof(u32));
+	}
+}
+
+KS_TDGST_INLINE uint64_t
+td_getcnt(const uint8_t *node, int kind)
+{
+	uint64_t c;
+	uint32_t c32;
+
+	if (kind == KS_TDGST64) {
+		memcpy(&c, node + 16, sizeof(c));
+		return c;
+	}
+	memcpy(&c32, node + 12, sizeof(c32));
+	return c32;
+}
+
+KS_TDGST_INLINE void
+td_putcnt(uint8_t *node, int kind, uint64_t c)
+{
+	uint32_t c32 = (uint32_t)c;
+
+	if (kind == KS_TDGST64)
+		memcpy(node + 16, &c, sizeof(c));
+	else
+		memcpy(node + 12, &c32, sizeof(c32));
+}
+
+/* A node of an array as an item. */
+KS_TDGST_INLINE struct ks_tdgst_item
+td_load(const uint8_t *node, int kind, unsigned extra)
+{
+	struct ks_tdgst_item it;
+
+	it.m = td_getmu(node, kind) * (1 << extra) + td_get16(node + TD_COLOUR);
+	it.w = td_getcnt(node, kind);
+	return it;
+}
+
+/* An item as a node of an array; what mu gets is m rounded to nearest. */
+KS_TDGST_INLINE void
+td_store(uint8_t *node, int kind, unsigned extra, struct ks_tdgst_item it, unsigned ctl)
+{
+	int64_t low = extra == 16 ? (int16_t)(uint16_t)it.m : it.m & 1;
+
+	td_putmu(node, kind, (it.m - low) >> extra, ctl);
+	td_put16(node + TD_COLOUR, (int16_t)low);
+	td_putcnt(node, kind, it.w);
+}
+
+/* Where place i is that is not in links; e is i less the places that are. */
+KS_TDGST_INLINE size_t
+td_place_at(int kind, size_t e, size_t max)
+{
+	return td_base(kind) + (max - 1 - e / 2) * td_nodesize(kind) + TD_MU +
+	    (e & 1) * (kind == KS_TDGST64 ? 8 : 4);
+}
+
+/* The sample at place i of those in links, as it was put. */
+KS_TDGST_INLINE int64_t
+td_inlink(const void *td, int kind, enum ks_tdgst_mode mode, size_t i)
+{
+	bool wide = kind == KS_TDGST64 && mode == KS_TDGST_WIDE;
+	const uint8_t *p = td_cnode(td, kind, wide ? 2 * i : i);
+	uint32_t low;
+	uint16_t mid;
+
+	memcpy(&low, p, sizeof(low));
+	if (kind != KS_TDGST64)
+		return (int32_t)low;
+	if (!wide)
+		return td_get16(p + 4) * (INT64_C(1) << 32) + low;
+	memcpy(&mid, p + 4, sizeof(mid));
+	return td_get16(p + td_nodesize(kind)) * (INT64_C(1) << 48) + ((int64_t)mid << 32 | low);
+}
+
+/* A sample in a free node. */
+KS_TDGST_INLINE int64_t
+td_infree(const uint8_t *p, int kind)
+{
+	int64_t v;
+	int32_t v32;
+
+	if (kind == KS_TDGST64) {
+		memcpy(&v, p, sizeof(v));
+		return v;
+	}
+	memcpy(&v32, p, sizeof(v32));
+	return v32;
+}
+
+/* The sample at place i, as it was put. */
+KS_TDGST_INLINE int64_t
+td_waiting(const void *td, int kind, enum ks_tdgst_mode mode, size_t i, size_t max)
+{
+	size_t links = td_inlinks(kind, mode, max);
+
+	if (i < links)
+		return td_inlink(td, kind, mode, i);
+	return td_infree((const uint8_t *)td + td_place_at(kind, i - links, max), kind);
+}
+
+/* Puts v, which fits the mode, at place i. */
+KS_TDGST_INLINE void
+td_wait(void *td, int kind, enum ks_tdgst_mode mode, size_t i, size_t max, int64_t v)
+{
+	size_t links = td_inlinks(kind, mode, max);
+	uint64_t u = (uint64_t)v;
+	uint32_t low = (uint32_t)u;
+	uint16_t mid = (uint16_t)(u >> 32);
+	uint8_t *p;
+
+	p = i < links ? td_node(td, kind, kind == KS_TDGST64 && mode == KS_TDGST_WIDE ?
+	    2 * i : i) : (uint8_t *)td + td_place_at(kind, i - links, max);
+	if (kind != KS_TDGST64) {
+		memcpy(p, &low, sizeof(low));
+		return;
+	}
+	if (i >= links) {
+		memcpy(p, &v, sizeof(v));
+		return;
+	}
+	memcpy(p, &low, sizeof(low));
+	memcpy(p + 4, &mid, sizeof(mid));
+	if (mode == KS_TDGST_WIDE) {
+		mid = (uint16_t)(u >> 48);
+		memcpy(p + td_nodesize(kind), &mid, sizeof(mid));
+	}
+}
+
+/* --- adding --- */
+
+/*
+ * The ordinary case: one sample, a value that needs no other mode, an array in which a
+ * place is left. value is in units of 2^-(frac - shift). Returns false for other cases.
+ */
+KS_TDGST_INLINE bool
+td_add(void *td, int kind, int64_t value, unsigned shift, bool is_signed)
+{
+	int root = td_get6(td, kind, TD_ROOT);
+	uint64_t most = (uint64_t)((kind == KS_TDGST64 ? KS_TDGST_FIXMAX :
+	    INT64_C(1) << td_bits(kind)) - 1) >> shift;
+	uint64_t off = is_signed ? most : 0;
+
+	if (root >= -2 || (uint64_t)value + off > most + off ||
+	    td_mode(td, kind) != KS_TDGST_FIX)
+		return false;
+	td_wait(td, kind, KS_TDGST_FIX, (size_t)(-3 - (int64_t)root),
+	    (uint16_t)td_get6(td, kind, TD_MAX), (int64_t)((uint64_t)value << shift));
+	td_put6(td, kind, TD_ROOT, (int16_t)(root + 1));
+	td_count(td, kind, 1);
+	return true;
+}
+
+/* --- a digest as a list of items, in scratch memory of the caller --- */
+
+/* The sizes of the arrays below for a digest of n nodes. */
+#define KS_TDGST_NSORT(n) (KS_TDGST_NWAIT(n) + 3)
+#define KS_TDGST_NITEMS(n) (KS_TDGST_NWAIT(n) + (n) + 3)
+
+struct ks_tdgst_work {
+	int64_t *sort[2];           /* KS_TDGST_NSORT each */
+	uint16_t *bucket;           /* as many */
+	struct ks_tdgst_item *item; /* KS_TDGST_NITEMS; the list begins with the second */
+};
+
+#define KS_TDGST_SCRATCH(n) \
+	struct { \
+		int64_t sort[2][KS_TDGST_NSORT(n)]; \
+		uint16_t bucket[KS_TDGST_NSORT(n)]; \
+		struct ks_tdgst_item item[KS_TDGST_NITEMS(n)]; \
+	}
+#define KS_TDGST_WORK(sc) \
+	(&(struct ks_tdgst_work){ { (sc).sort[0], (sc).sort[1] }, (sc).bucket, (sc).item })
+
+/* Calls fn with scratch memory for a digest of n nodes, more than KS_TDGST_SMALL; returns its result. */
+typedef int ks_tdgst_job(const struct ks_tdgst_work *wk, void *ctx);
+int ks_tdgst_with_scratch(size_t n, ks_tdgst_job *fn, void *ctx);
+
+/* A digest's content for those who read it. */
+struct ks_tdgst_list {
+	const struct ks_tdgst_item *item;
+	size_t n;
+	uint64_t total; /* sum of weights */
+	unsigned unit;  /* m are in units of 2^-unit */
+	bool few;       /* the digest is a tree or empty */
+};
+
+enum ks_tdgst_what {
+	KS_TDGST_ALL,      /* all nodes and samples */
+	KS_TDGST_ABSORBED, /* after ks_tdgst_absorb */
+	KS_TDGST_NODES     /* no more items than the digest has nodes */
+};
+
+/* Calls fn with td's content and returns what fn returns. td does not change. */
+int ks_tdgst_with_list(const void *td, int kind, enum ks_tdgst_what what,
+    int (*fn)(const struct ks_tdgst_list *list, void *ctx), void *ctx);
+
+/*
+ * The digest's nodes and waiting samples as an ascending list at wk->item + 1, equal exact
+ * items joined but without compression; *extra gets the number of bits by which m is finer
+ * than mu, *total the sum of weights. Returns the number of items.
+ */
+size_t ks_tdgst_gather(const void *td, int kind, const struct ks_tdgst_work *wk,
+    unsigned *extra, uint64_t *total);
+
+/*
+ * Sorts n values between min and max, whose differences are multiples of 2^shift.
+ * bucket has room for n, v and tmp for two more. Returns where the result is, one more value
+ * behind which may be written.
+ */
+int64_t *ks_tdgst_sort(int64_t *v, int64_t *tmp, uint16_t *bucket, size_t n, int64_t min,
+    int64_t max, unsigned shift);
+
+/*
+ * Whether a list that has just got new samples must be compressed: it is too long, or not
+ * all of it is exact. (A sample beside a centroid whose range it lies in would be taken
+ * to lie above or below all of that.)
+ */
+bool ks_tdgst_must_compress(const struct ks_tdgst_item *it, size_t nitems, size_t max);
+
+/*
+ * Compresses n items of that total weight in place to at most td_target(max); returns how
+ * many. Of the weight `kept` is above them; if it is 0 the last item is not merged.
+ */
+size_t ks_tdgst_compress(struct ks_tdgst_item *it, size_t n, uint64_t total, size_t max,
+    uint64_t kept);
+
+/*
+ * As ks_tdgst_gather, but what would be merged now is; the greatest samples, which are
+ * kept, come in addition to the at most td_target(max) items that leaves.
+ */
+size_t ks_tdgst_absorb(const void *td, int kind, const struct ks_tdgst_work *wk, unsigned *extra,
+    uint64_t *total);
+
+/* --- changing a digest --- */
+
+/* Says that the first n nodes are the digest, nothing waiting. */
+void ks_tdgst_set_array(void *td, int kind, size_t n);
+
+void ks_tdgst_tree_to_array(void *td, int kind);
+
+/* The indices of a tree's nodes in ascending order, equal ones in the order they came. */
+size_t ks_tdgst_tree_order(const void *td, int kind, size_t order[KS_TDGST_TREEMAX]);
+
+void ks_tdgst_count_compression(void *td, int kind);
+
+/*
+ * Merges the waiting samples, and w more of value m, into the nodes of an array. None waits
+ * afterwards unless w is 1: then those may that are kept.
+ */
+void ks_tdgst_flush(void *td, int kind, int64_t m, uint64_t w);
+
+/* Gives a TDGSTCLUST64 array, nothing waiting, the next mode. */
+void ks_tdgst_next_mode(void *td);
+
+#endif

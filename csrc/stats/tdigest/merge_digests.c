@@ -1,0 +1,216 @@
+/*
+ * merge_digests.c - adding one t-digest to another. SPDX-License-Identifier: MIT
+ *
+ * All centroids and waiting samples of both make one ascending list, which is compressed
+ * once, so that a sum of many digests is as good as one digest of everything. Lack of memory is
+ * no reason to fail: half of a blob would be merged already.
+ */
+#include "stats/tdigest/impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* v in units of 2^-from as units of 2^-to, rounded to nearest. */
+static __int128
+rescale(__int128 v, unsigned from, unsigned to)
+{
+	if (to >= from)
+		return v * ((__int128)1 << (to - from));
+	return (v + ((__int128)1 << (from - to - 1))) >> (from - to);
+}
+
+/* An m in units of 2^-from as one for frac fractional bits; exact if it still is. */
+static int64_t
+convert(int64_t m, unsigned from, unsigned frac, unsigned extra)
+{
+	int64_t v = m & ~INT64_C(1), to;
+
+	if (extra == 1)
+		to = (int64_t)rescale(v, from, frac) * 2;
+	else
+		to = (int64_t)rescale(v, from, frac + extra) & ~INT64_C(1);
+	if ((m & 1) != 0 && rescale(rescale(to, frac + extra, frac), frac, from) == v)
+		to |= 1;
+	return to;
+}
+
+/* Appends to a list that ends with it, whose first item is no item. */
+static struct ks_tdgst_item *
+append(struct ks_tdgst_item *it, int64_t m, uint64_t w)
+{
+	if (m == it->m && (m & 1) != 0) {
+		it->w += w;
+		return it;
+	}
+	if (m < it->m) { /* rounded to an exact one's value, without being it */
+		it->m = m;
+		it->w += w;
+		return it;
+	}
+	it[1].m = m;
+	it[1].w = w;
+	return it + 1;
+}
+
+/* Items of the list that merging a src of no more nodes into a dst of n makes. */
+#define NLIST(n) ((n) + KS_TDGST_NITEMS(n) + 2)
+
+/* Adds src's items, which fit, to the array dst; list has room for both and two more. */
+static void
+merge_into(void *dst, int kind, const struct ks_tdgst_list *src, struct ks_tdgst_item *list)
+{
+	size_t max = ks_tdgst_maxctds(dst, kind), cur, n, i, j = 0;
+	unsigned ctl = td_ctl(dst, kind), frac = td_frac(dst, kind), extra;
+	struct ks_tdgst_item *it, node;
+	uint64_t total;
+	int64_t m;
+
+	extra = td_extra(td_mode(dst, kind));
+	cur = (size_t)td_get6(dst, kind, TD_CUR);
+	it = list;
+	*it = (struct ks_tdgst_item){ INT64_MIN, 0 };
+	for (i = 0; i <= cur; i++) {
+		node = (struct ks_tdgst_item){ INT64_MAX, 0 };
+		if (i < cur)
+			node = td_load(td_cnode(dst, kind, i), kind, extra);
+		for (; j < src->n; j++) {
+			m = convert(src->item[j].m, src->unit, frac, extra);
+			if (m >= node.m)
+				break;
+			it = append(it, m, src->item[j].w);
+		}
+		if (i < cur)
+			it = append(it, node.m, node.w);
+	}
+	n = (size_t)(it - list);
+	for (;;) {
+		for (total = 0, i = 1; i <= n; i++)
+			total += list[i].w;
+		if (total <= td_limit(kind))
+			break;
+		for (i = 1; i <= n; i++)
+			list[i].w -= list[i].w / 2;
+	}
+	if (ks_tdgst_must_compress(list + 1, n, max)) {
+		n = ks_tdgst_compress(list + 1, n, total, max, 0);
+		ks_tdgst_count_compression(dst, kind);
+	}
+	for (i = 0; i < n; i++)
+		td_store(td_node(dst, kind, i), kind, extra, list[i + 1], ctl);
+	ks_tdgst_set_array(dst, kind, n);
+}
+
+/* Functions of their own, so that a call takes the stack of its own size only. */
+#define ON_STACK(n) \
+	static __attribute__((noinline)) void \
+	merge_##n(void *dst, int kind, const struct ks_tdgst_list *src) \
+	{ \
+		struct ks_tdgst_item list[NLIST(n)]; \
+ \
+		merge_into(dst, kind, src, list); \
+	}
+ON_STACK(128)
+ON_STACK(256)
+ON_STACK(512)
+ON_STACK(4094)
+
+_Static_assert(KS_TDGST_MAXCTDS == 4094, "the longest list");
+
+static void
+merge_items(void *dst, int kind, const struct ks_tdgst_list *src)
+{
+	size_t n = ks_tdgst_maxctds(dst, kind) + src->n + 2;
+	struct ks_tdgst_item *list;
+
+	if (ks_tdgst_maxctds(dst, kind) <= KS_TDGST_SMALL && n <= NLIST(128)) {
+		merge_128(dst, kind, src);
+	} else if ((list = malloc(n * sizeof(*list))) != NULL) {
+		merge_into(dst, kind, src, list);
+		free(list);
+	} else if (n <= NLIST(256)) {
+		merge_256(dst, kind, src);
+	} else if (n <= NLIST(512)) {
+		merge_512(dst, kind, src);
+	} else {
+		merge_4094(dst, kind, src);
+	}
+}
+
+struct merge {
+	void *dst;
+	int kind;
+	uint64_t count;
+	struct ks_tdgst_item few[KS_TDGST_TREEMAX]; /* of a src of so few samples, in units of dst's */
+	size_t nfew;
+};
+
+/* Whether all of src is less than `end` away from 0, in units of dst's. */
+static bool
+is_below(__int128 end, const struct ks_tdgst_list *src, unsigned frac)
+{
+	return src->n == 0 ||
+	    (rescale(src->item[0].m & ~INT64_C(1), src->unit, frac) > -end &&
+	    rescale(src->item[src->n - 1].m & ~INT64_C(1), src->unit, frac) < end);
+}
+
+static int
+check_list(const struct ks_tdgst_list *src, void *ctx)
+{
+	const struct merge *mg = ctx;
+
+	return is_below((__int128)1 << td_bits(mg->kind), src, ks_tdgst_frac(mg->dst, mg->kind)) ?
+	    0 : EOVERFLOW;
+}
+
+static int
+merge_list(const struct ks_tdgst_list *src, void *ctx)
+{
+	struct merge *mg = ctx;
+	void *dst = mg->dst;
+	int kind = mg->kind;
+	unsigned frac = ks_tdgst_frac(dst, kind);
+	size_t i;
+
+	for (i = 0; src->few && i < src->n; i++) {
+		mg->few[i].m = (int64_t)rescale(src->item[i].m & ~INT64_C(1), src->unit, frac);
+		mg->few[i].w = src->item[i].w;
+	}
+	if (src->few || src->n == 0) {
+		mg->nfew = src->n;
+		return 0;
+	}
+	if (kind == KS_TDGST64 && td_mode(dst, kind) == KS_TDGST_FIX &&
+	    !is_below(KS_TDGST_FIXMAX, src, frac))
+		ks_tdgst_next_mode(dst);
+	merge_items(dst, kind, src);
+	td_count(dst, kind, mg->count);
+	return 0;
+}
+
+int
+ks_tdgst_merge(void *dst, const void *src, int kind)
+{
+	struct merge mg = { .dst = dst, .kind = kind, .count = ks_tdgst_count(src, kind) };
+	size_t max = ks_tdgst_maxctds(dst, kind);
+	int err = 0;
+
+	if (td_get6(dst, kind, TD_ROOT) == -1 && ks_tdgst_maxctds(src, kind) == max &&
+	    td_ctl(dst, kind) == td_ctl(src, kind)) { /* into an empty one: the same */
+		memcpy(dst, src, ks_tdgst_size(kind, max));
+		return 0;
+	}
+	if (td_ctl(dst, kind) != td_ctl(src, kind)) /* else what src holds dst can */
+		err = ks_tdgst_with_list(src, kind, KS_TDGST_ALL, check_list, &mg);
+	if (err != 0)
+		return err;
+	/* What needs scratch memory of its own comes before and after that of src, not within. */
+	if (td_get6(src, kind, TD_ROOT) <= -2) {
+		if (td_get6(dst, kind, TD_ROOT) > -2)
+			ks_tdgst_tree_to_array(dst, kind);
+		ks_tdgst_flush(dst, kind, 0, 0);
+	}
+	(void)ks_tdgst_with_list(src, kind, KS_TDGST_ALL, merge_list, &mg);
+	for (size_t i = 0; i < mg.nfew; i++) /* so that few and few stay few */
+		(void)ks_tdgst_add_fix(dst, kind, mg.few[i].m, mg.few[i].w);
+	return 0;
+}

@@ -1,0 +1,316 @@
+/*
+ * tdigest.c - the t-digest in a blob: adding, merging, compressing.
+ * SPDX-License-Identifier: MIT
+ *
+ * This is a merging t-digest. A sample is appended to a list that waits in the links of
+ * the nodes (nothing needs them, the nodes being kept in order) and in free nodes. When
+ * the list is full it is sorted (sort.c) and merged with the centroids
+ * (flush.c): each sample joins the nearer one if that does not become too wide, and
+ * then the ranks are cut into cells by a scale function (scale.c) and neighbours
+ * whose middles fall into one cell become one centroid. The work per sample is that of
+ * sorting one list and walking another, both short.
+ *
+ * What holds, beyond what an ordinary t-digest has:
+ * - The first and last item are never merged with others: the extremes are exact (four
+ *   nodes or more). Equal values are one centroid, which knows that all its samples are
+ *   equal: a digest of no more distinct values than nodes is exact.
+ * - The greatest samples, a few or in digests of less than 100 nodes many, are not merged
+ *   but go on waiting: the upper tail is exact to that depth.
+ * - Cells span the ranks that samples can have, 1/N to 1 - 1/N, not 0 to 1: otherwise
+ *   many in the tails would be narrower than a sample and their nodes never used.
+ * - A mean is kept with 15 bits below the digest's precision, and a compression rounds it
+ *   to nearest there, once. (Where values need the room, from 2^46 units on, it is kept
+ *   to the precision itself.) Sums are taken in 128 bits.
+ * - Only integers decide, so that the same samples make the same bytes everywhere.
+ * - Weights add up to the sample count. Before they pass what cnt can hold, 2^31-1 or
+ *   2^63-1, all are halved, at least to 1: the digest goes on and forgets older samples by
+ *   half. The sample count itself stops at 2^32-1 or 2^63-1.
+ */
+#include "stats/tdigest/impl.h"
+
+#include <errno.h>
+
+/* --- shape --- */
+
+size_t
+ks_tdgst_size(int kind, size_t n)
+{
+	size_t size;
+
+	if (n == 0 || n > KS_TDGST_MAXCTDS || (kind != KS_TDGST32 && kind != KS_TDGST64))
+		return 0;
+	size = td_base(kind) + n * td_nodesize(kind);
+	return size <= UINT16_MAX ? size : 0;
+}
+
+static unsigned
+control(int kind, unsigned prec)
+{
+	unsigned ctl = 0;
+
+	while (ctl < 7 && td_fracbits(kind, ctl) < prec)
+		ctl++;
+	while (ctl > 0 && td_fracbits(kind, ctl - 1) == td_fracbits(kind, ctl))
+		ctl--; /* several stand for "all there are" */
+	return ctl;
+}
+
+unsigned
+ks_tdgst_round_frac(int kind, unsigned prec)
+{
+	return td_fracbits(kind, control(kind, prec));
+}
+
+/* Makes every node free; parent and left of nodes that were in a tree stay, unread. */
+static void
+clear(void *td, int kind, size_t n, unsigned ctl, bool links)
+{
+	uint8_t *node;
+	size_t i;
+
+	memset(td, 0, td_base(kind));
+	td_put6(td, kind, TD_MAX, (int16_t)n);
+	td_put6(td, kind, TD_ROOT, -1);
+	td_put6(td, kind, TD_FREE, 0);
+	td_put6(td, kind, TD_MIN, -1);
+	td_put6(td, kind, TD_GREATEST, -1);
+	for (i = 0; i < n; i++) {
+		node = td_node(td, kind, i);
+		if (links)
+			memset(node, 0, TD_RIGHT);
+		td_put16(node + TD_RIGHT, i + 1 < n ? (int16_t)(i + 1) : -1);
+		node[TD_COLOUR] = 0xff;
+		node[TD_COLOUR + 1] = 0;
+		td_putmu(node, kind, 0, ctl);
+		td_putcnt(node, kind, 0);
+	}
+}
+
+void
+ks_tdgst_init(void *td, int kind, size_t n, unsigned prec)
+{
+	clear(td, kind, n, control(kind, prec), true);
+}
+
+void
+ks_tdgst_reset(void *td, int kind)
+{
+	clear(td, kind, ks_tdgst_maxctds(td, kind), td_ctl(td, kind),
+	    td_get6(td, kind, TD_ROOT) <= -2);
+}
+
+/* --- a few samples: the tree --- */
+
+static void
+set_node(void *td, int kind, size_t i, int parent, int left, int right)
+{
+	uint8_t *node = td_node(td, kind, i);
+
+	td_put16(node + TD_PARENT, (int16_t)parent);
+	td_put16(node + TD_LEFT, (int16_t)left);
+	td_put16(node + TD_RIGHT, (int16_t)right);
+	node[TD_COLOUR] = parent >= 0; /* black root, red leaves */
+	node[TD_COLOUR + 1] = 0;
+}
+
+size_t
+ks_tdgst_tree_order(const void *td, int kind, size_t order[KS_TDGST_TREEMAX])
+{
+	size_t n = (size_t)td_get6(td, kind, TD_CUR), i, j;
+	int64_t v[KS_TDGST_TREEMAX];
+
+	for (i = 0; i < n; i++) {
+		v[i] = td_getmu(td_cnode(td, kind, i), kind);
+		for (j = i; j > 0 && v[order[j - 1]] > v[i]; j--)
+			order[j] = order[j - 1];
+		order[j] = i;
+	}
+	return n;
+}
+
+static void
+tree_add(void *td, int kind, int64_t q)
+{
+	size_t n = (size_t)td_get6(td, kind, TD_CUR), max = ks_tdgst_maxctds(td, kind);
+	size_t o[KS_TDGST_TREEMAX];
+
+	td_putmu(td_node(td, kind, n), kind, q, td_ctl(td, kind));
+	td_putcnt(td_node(td, kind, n), kind, 1);
+	n++;
+	td_put6(td, kind, TD_CUR, (int16_t)n);
+	td_put6(td, kind, TD_FREE, n < max ? (int16_t)n : -1);
+	ks_tdgst_tree_order(td, kind, o);
+	if (n == 3) {
+		set_node(td, kind, o[1], -1, (int)o[0], (int)o[2]);
+		set_node(td, kind, o[0], (int)o[1], -1, -1);
+		set_node(td, kind, o[2], (int)o[1], -1, -1);
+	} else if (n == 2) {
+		set_node(td, kind, 0, -1, o[0] == 1 ? 1 : -1, o[1] == 1 ? 1 : -1);
+		set_node(td, kind, 1, 0, -1, -1);
+	} else {
+		set_node(td, kind, 0, -1, -1, -1);
+	}
+	td_put6(td, kind, TD_ROOT, n == 3 ? (int16_t)o[1] : 0);
+	td_put6(td, kind, TD_MIN, (int16_t)o[0]);
+	td_put6(td, kind, TD_GREATEST, (int16_t)o[n - 1]);
+}
+
+void
+ks_tdgst_set_array(void *td, int kind, size_t n)
+{
+	size_t max = ks_tdgst_maxctds(td, kind);
+
+	td_put6(td, kind, TD_CUR, (int16_t)n);
+	td_put6(td, kind, TD_ROOT, (int16_t)(-2 - (int)td_places(kind, td_mode(td, kind), n, max)));
+	td_put6(td, kind, TD_FREE, n < max ? (int16_t)n : -1);
+	td_put6(td, kind, TD_MIN, n > 0 ? 0 : -1);
+	td_put6(td, kind, TD_GREATEST, (int16_t)((int)n - 1));
+}
+
+void
+ks_tdgst_tree_to_array(void *td, int kind)
+{
+	size_t o[KS_TDGST_TREEMAX], n = ks_tdgst_tree_order(td, kind, o), i;
+	int64_t q[KS_TDGST_TREEMAX];
+	unsigned ctl = td_ctl(td, kind);
+
+	for (i = 0; i < n; i++)
+		q[i] = td_getmu(td_cnode(td, kind, o[i]), kind);
+	for (i = 0; i < n; i++) {
+		set_node(td, kind, i, -1, -1, -1);
+		td_store(td_node(td, kind, i), kind, 1,
+		    (struct ks_tdgst_item){ q[i] * 2 + 1, 1 }, ctl);
+		/* A tree holds any value, an array only what its mode has room for. */
+		if (kind == KS_TDGST64 && (q[i] >= KS_TDGST_FIXMAX || q[i] <= -KS_TDGST_FIXMAX))
+			((uint8_t *)td)[TD_MODE] = KS_TDGST_INT;
+	}
+	ks_tdgst_set_array(td, kind, n);
+}
+
+/* --- adding --- */
+
+/* What td_wait stores for q in the mode; false if it does not fit. */
+KS_TDGST_INLINE bool
+as_waiting(int64_t q, enum ks_tdgst_mode mode, unsigned frac, int64_t *v)
+{
+	*v = q;
+	if (mode == KS_TDGST_FIX)
+		return q < KS_TDGST_FIXMAX && q > -KS_TDGST_FIXMAX;
+	if (mode == KS_TDGST_WIDE)
+		return true;
+	*v = q / (INT64_C(1) << frac);
+	return *v * (INT64_C(1) << frac) == q && *v < KS_TDGST_INTMAX && *v > -KS_TDGST_INTMAX;
+}
+
+void
+ks_tdgst_next_mode(void *td)
+{
+	uint8_t *mode = (uint8_t *)td + TD_MODE, *node;
+	size_t cur = (size_t)td_get6(td, KS_TDGST64, TD_CUR), i;
+	int16_t exact;
+
+	for (i = 0; *mode == KS_TDGST_FIX && i < cur; i++) { /* the fraction goes */
+		node = td_node(td, KS_TDGST64, i);
+		exact = td_get16(node + TD_COLOUR) == 1;
+		td_put16(node + TD_COLOUR, exact);
+		/* The order is also that of flags, which only the fraction justified. */
+		if (i > 0 && exact == 0 &&
+		    td_getmu(node - td_nodesize(KS_TDGST64), KS_TDGST64) ==
+		    td_getmu(node, KS_TDGST64))
+			td_put16(node - td_nodesize(KS_TDGST64) + TD_COLOUR, 0);
+	}
+	++*mode;
+	ks_tdgst_set_array(td, KS_TDGST64, cur); /* places depend on the mode */
+}
+
+/* Makes a TDGSTCLUST64 array one that q fits. Modes only grow. */
+static void
+widen(void *td, int64_t q)
+{
+	unsigned frac = ks_tdgst_frac(td, KS_TDGST64);
+	int64_t v;
+
+	while (!as_waiting(q, td_mode(td, KS_TDGST64), frac, &v)) {
+		ks_tdgst_flush(td, KS_TDGST64, 0, 0);
+		ks_tdgst_next_mode(td);
+	}
+}
+
+/* Everything but the ordinary case: q is within the kind's range. */
+static void
+add_slowly(void *td, int kind, int64_t q, uint64_t w)
+{
+	size_t max = ks_tdgst_maxctds(td, kind), cur = (size_t)td_get6(td, kind, TD_CUR);
+	enum ks_tdgst_mode mode;
+	uint64_t weight = w;
+	int left = td_get6(td, kind, TD_ROOT);
+	int64_t v;
+
+	if (w == 0)
+		return;
+	if (left > -2 && w == 1 && cur < max && cur < KS_TDGST_TREEMAX) {
+		tree_add(td, kind, q);
+		td_count(td, kind, 1);
+		return;
+	}
+	if (left > -2)
+		ks_tdgst_tree_to_array(td, kind);
+	if (kind == KS_TDGST64)
+		widen(td, q);
+	mode = td_mode(td, kind);
+	as_waiting(q, mode, ks_tdgst_frac(td, kind), &v);
+	left = -2 - td_get6(td, kind, TD_ROOT);
+	if (w <= 8 && w <= (uint64_t)left) {
+		for (; weight > 0; weight--)
+			td_wait(td, kind, mode, (size_t)--left, max, v);
+		td_put6(td, kind, TD_ROOT, (int16_t)(-2 - left));
+	} else {
+		if (weight > td_limit(kind) / 2)
+			weight = td_limit(kind) / 2;
+		ks_tdgst_flush(td, kind, q * (INT64_C(1) << td_extra(mode)) + 1, weight);
+	}
+	td_count(td, kind, w);
+}
+
+/* value in units of 2^-(frac - shift), in whatever case. */
+static __attribute__((noinline)) int
+add_any(void *td, int kind, int64_t value, unsigned shift, uint64_t w)
+{
+	int64_t end = INT64_C(1) << (td_bits(kind) - shift);
+
+	if (value >= end || value <= -end)
+		return EOVERFLOW;
+	add_slowly(td, kind, value * (INT64_C(1) << shift), w);
+	return 0;
+}
+
+int
+ks_tdgst_add_fix(void *td, int kind, int64_t value, uint64_t w)
+{
+	if (w == 1 && (kind == KS_TDGST64 ? td_add(td, KS_TDGST64, value, 0, true) :
+	    td_add(td, KS_TDGST32, value, 0, true)))
+		return 0;
+	return add_any(td, kind, value, 0, w);
+}
+
+int
+ks_tdgst_add_s64(void *td, int kind, int64_t value, uint64_t w)
+{
+	if (w == 1 && (kind == KS_TDGST64 ?
+	    td_add(td, KS_TDGST64, value, td_frac(td, KS_TDGST64), true) :
+	    td_add(td, KS_TDGST32, value, td_frac(td, KS_TDGST32), true)))
+		return 0;
+	return add_any(td, kind, value, td_frac(td, kind), w);
+}
+
+int
+ks_tdgst_add_u64(void *td, int kind, uint64_t value, uint64_t w)
+{
+	int64_t v = (int64_t)value;
+
+	if (w == 1 && (kind == KS_TDGST64 ?
+	    td_add(td, KS_TDGST64, v, td_frac(td, KS_TDGST64), false) :
+	    td_add(td, KS_TDGST32, v, td_frac(td, KS_TDGST32), false)))
+		return 0;
+	return v < 0 ? EOVERFLOW : add_any(td, kind, v, td_frac(td, kind), w);
+}

@@ -1,0 +1,546 @@
+--- Aggregations: many values reduced to few, by key, in the manner of DTrace's.
+--
+--     local agg = assert(kstat.aggregate("sum by (module, statistic)"))
+--     agg:add(ks:sample("sd:::n*"))
+--     for key, value in agg:each() do print(key, value) end     -- sd:nread   5120 …
+--     io.write(agg:text())
+--
+-- Over kstats at one moment: add one sample. Over time: add one at each tick; `clear` starts again.
+-- What is added is every number in the data of the kstats; of a difference of two samples its changes.
+-- class, crtime, snaptime, texts, and numbers that are not finite do not count.
+--
+-- The text form is
+--
+--     [top N] reducer {, reducer} [by (key {, key})] [of expression] [over time]
+--
+--     sum by (module)                      avg, max by (module, class) of rate(nread)
+--     p50, p99 by (name) of asvc_t         quantize by (module)
+--     top 5 by (name)                      ewma(60) of rate(writes) over time
+--
+-- Reducers, in the unit of the values unless said otherwise:
+--
+--     sum count min max avg   count is how many values
+--     stddev                  of all values, around their mean (DTrace's: divided by the count)
+--     first last              by the snaptime of their kstats
+--     ewma(seconds)           a mean in which a value's weight falls to 1/e in so many seconds
+--     p50 p99 p99.9 … median  exact up to 64 values, then from a t-digest
+--     quantize                a distribution by powers of two
+--     lquantize(low, high[, step])        by equal steps (1)
+--     llquantize(factor, low, high, n)    by powers of a factor from low to high, n steps in each
+--     top N                   what follows (nothing: sum), largest first, N of them
+--
+-- Keys: module, instance, name, class, statistic, and `$1` or `$name`, a capture group of the selectors'
+-- regular expressions (numbered through module, instance, name, statistic and class). What a group does
+-- not match is left out. Without keys everything falls into one.
+--
+-- `of` takes an expression (kstat.expression), which gives one value for each kstat, and is
+-- nil where something is missing; statistic is then the expression's text. `of rate(*)` stands for every
+-- number, counters as their change per second. An expression of a sample or a chain is
+-- about the time since the kstats were created; that of a difference about what lies between its samples.
+--
+-- `over time` does nothing here (it is the field `over_time`): it tells kstat(1) not to start again at each
+-- interval.
+--
+-- @module kstat.aggregate
+local core = require("kstat.core")
+local definitions = require("kstat.aggregate.definition")
+local grammar = require("kstat.aggregate.grammar")
+local order = require("kstat.aggregate.order")
+local output = require("kstat.aggregate.output")
+local selector = require("kstat.selector")
+
+local aggregate = {}
+
+local methods = {}
+local meta = { __index = methods, __name = "kstat.aggregation" }
+
+local unpack = table.unpack or unpack
+local KEY_TYPES = { string = true, number = true, boolean = true }
+
+--- Makes an aggregation: `kstat.aggregate(definition)`.
+-- @tparam string|table definition the text form, or a table
+--
+--   * `reduce`: "sum", or an array of reducers as in the text form
+--   * `by`: "module", or an array of keys; a key may be a function(k, statistic, value) or
+--     `{ title, function }`, which gives a string or a number, or nil for what is to be left out
+--   * `of`: an expression; `rate = true` stands for "rate(*)"
+--   * `top`, `over_time`
+--
+-- Reducers of one kind have their arguments as part of their title ("ewma 10", "ewma 60"); the same reducer or the
+-- same named key twice is refused.
+-- @treturn[1] aggregation; its field `of` is the expression, if there is one: then it takes differences
+-- @treturn[2] nil
+-- @treturn[2] string what is wrong in a text, with the position
+-- @treturn[2] string "EINVAL"
+-- @raise on a wrong table
+function aggregate.new(definition, level)
+    level = (level or 1) + 1
+    if type(definition) == "string" then
+        local problem
+        definition, problem = grammar.parse(definition)
+        if not definition then
+            return nil, problem, "EINVAL"
+        end
+    elseif type(definition) ~= "table" then
+        error("bad argument #1 to 'aggregate' (string or table expected, got " .. type(definition) .. ")", level)
+    end
+    local self, problem, errname = definitions.compile(definition, level)
+    return self and setmetatable(self, meta):clear(), problem, errname
+end
+
+-- --- groups -----------------------------------------------------------------------------------
+
+local key_meta = {
+    __tostring = function(key)
+        local texts = {}
+        for i = 1, key.n do
+            texts[i] = type(key[i]) == "number" and core.tostring(key[i]) or tostring(key[i])
+        end
+        return table.concat(texts, ":")
+    end,
+}
+
+-- The table below a node; the last level holds groups.
+local function descend(node, value)
+    local below = node[value]
+    if not below then
+        below = {}
+        node[value] = below
+    end
+    return below
+end
+
+-- A new group at the end of a path of values in the order of self.path.
+local function new_group(self, values)
+    local key = setmetatable({ n = #self.columns }, key_meta)
+    for i, column in ipairs(self.path) do
+        key[column] = values[i]
+    end
+    local group = { key = key }
+    for i, accumulator in ipairs(self.accumulators) do
+        group[i] = accumulator.new()
+    end
+    self.n = self.n + 1
+    return group
+end
+
+-- The group of these values; `make` false: nil if there is none.
+local function group_of(self, values, make)
+    local node, last = self.tree, #self.path
+    for i = 1, last - 1 do
+        node = make and descend(node, values[i]) or node[values[i]]
+        if not node then
+            return nil
+        end
+    end
+    local key = values[last]
+    if last == 0 then
+        key = true
+    end
+    if make and not node[key] then
+        node[key] = new_group(self, values)
+    end
+    return node[key]
+end
+
+local function update(self, group, values, n, time)
+    local accumulators = self.accumulators
+    for i = 1, #accumulators do
+        accumulators[i].add(group[i], values, n, time)
+    end
+end
+
+-- --- adding -----------------------------------------------------------------------------------
+
+local function is_finite(v)
+    return type(v) == "number" and v == v and v ~= math.huge and v ~= -math.huge
+end
+
+-- n numbers of one kstat.
+local function add_kstat(self, k, names, values, n)
+    local path = {}
+    for i = 1, self.early do
+        path[i] = k[self.columns[self.path[i]].header]
+    end
+    local time = self.timed and (k.snaptime or k.crtime)
+    local late = self.late
+    if #late == 0 then
+        return update(self, group_of(self, path, true), values, n, time)
+    end
+    local one = {}
+    for i = 1, n do
+        local complete = true
+        for j = 1, #late do
+            local value = late[j].value(k, names[i], values[i])
+            if value == nil or value ~= value then
+                complete = false
+                break
+            elseif not KEY_TYPES[type(value)] then
+                error(("aggregate: the function of the key '%s' returned a %s; a string, a number or a boolean " ..
+                    "expected"):format(late[j].title, type(value)), 0)
+            end
+            path[self.early + j] = value
+        end
+        if complete then
+            one[1] = values[i]
+            update(self, group_of(self, path, true), one, 1, time)
+        end
+    end
+end
+
+-- The selectors that have the capture groups of the keys; nil and what is missing.
+local function find_groups(self, list)
+    for _, column in ipairs(self.columns) do
+        local group = column.group
+        if group then
+            local sources = {}
+            for _, sel in ipairs(list or {}) do
+                local number
+                if type(group) == "string" then
+                    number = sel:group(group)
+                elseif group >= 1 and group <= sel:group() then
+                    number = group
+                end
+                if number then
+                    sources[#sources + 1] = { selector = sel, number = number }
+                end
+            end
+            if #sources == 0 then
+                return nil, ("no selector has the capture group '$%s'"):format(group)
+            end
+            self.groups[group] = sources
+        end
+    end
+    return true
+end
+
+-- What a difference is made of, where the values are rates or expressions.
+local function as_difference(x, list)
+    local kind = core.kind(x)
+    if kind == "chain" then
+        local message, errname
+        x, message, errname = x:sample(unpack(list or {}))
+        if not x then
+            return nil, message, errname
+        end
+        kind = "sample"
+    end
+    return kind == "sample" and x:since_creation() or x
+end
+
+--- Adds what selectors match.
+-- @param x a chain, a sample, or a difference of two samples
+-- @param ... selectors; none: every kstat
+-- @treturn[1] aggregation itself
+-- @treturn[1] int how many values were added
+-- @treturn[2] nil
+-- @treturn[2] string message: a bad selector, a capture group that none of them has
+-- @treturn[2] string errno name
+-- @function agg:add
+function methods.add(self, x, ...)
+    local kind = core.kind(x)
+    if kind ~= "chain" and kind ~= "sample" and kind ~= "difference" then
+        error(("bad argument #1 to 'add' (chain, sample or difference expected, got %s)"):format(kind or type(x)), 2)
+    end
+    local list, message, errname = selector.list(2, ...)
+    if list == false then
+        return nil, message, errname
+    end
+    local found
+    found, message = find_groups(self, list)
+    if not found then
+        return nil, message, "EINVAL"
+    end
+    if self.expression or self.rate then
+        x, message, errname = as_difference(x, list)
+        if not x then
+            return nil, message, errname
+        end
+    end
+    local kstats
+    kstats, message, errname = x:select(unpack(list or {}))
+    if not kstats then
+        return nil, message, errname
+    end
+    local names, values, added = {}, {}, 0
+    local expression, row = self.expression, {}
+    for i = 1, #kstats do
+        local k = kstats[i]
+        local n
+        if expression then
+            row.kstat = k
+            names[1], values[1] = self.expression_text, expression(row)
+            n = is_finite(values[1]) and 1 or 0
+        else
+            n = core.numbers(k, list, names, values, self.rate)
+        end
+        if n > 0 then
+            add_kstat(self, k, names, values, n)
+            added = added + n
+        end
+    end
+    return self, added
+end
+
+--- Adds one value of one's own.
+-- @tparam {string|number,...} key a value for each key column, in their order
+-- @number value NaN and infinities are not counted
+-- @number[opt] time in seconds, for first, last and ewma; default: kstat.hrtime()
+-- @treturn aggregation itself
+-- @function agg:add_value
+function methods.add_value(self, key, value, time)
+    if type(key) ~= "table" then
+        error("bad argument #1 to 'add_value' (table expected, got " .. type(key) .. ")", 2)
+    elseif type(value) ~= "number" then
+        error("bad argument #2 to 'add_value' (number expected, got " .. type(value) .. ")", 2)
+    end
+    local path = {}
+    for i, column in ipairs(self.path) do
+        path[i] = key[column]
+        if path[i] == nil or path[i] ~= path[i] then
+            error(("bad argument #1 to 'add_value' (no value for the key '%s')"):format(self.columns[column].title), 2)
+        end
+    end
+    if is_finite(value) then
+        update(self, group_of(self, path, true), { value }, 1, self.timed and (time or core.hrtime()))
+    end
+    return self
+end
+
+--- Forgets everything.
+-- @treturn aggregation itself
+-- @function agg:clear
+function methods.clear(self)
+    self.tree, self.n = {}, 0
+    return self
+end
+
+-- --- reading ----------------------------------------------------------------------------------
+
+-- All groups, in no order.
+local function groups_of(self)
+    local list = {}
+    local function walk(node, depth)
+        for _, below in pairs(node) do
+            if depth <= 1 then
+                list[#list + 1] = below
+            else
+                walk(below, depth - 1)
+            end
+        end
+    end
+    walk(self.tree, #self.path)
+    return list
+end
+
+local function values_of(self, group)
+    local values = {}
+    for i, reducer in ipairs(self.reducers) do
+        values[i] = reducer.get(group[reducer.accumulator])
+    end
+    return values
+end
+
+local function sorted(self, less)
+    local rows = {}
+    for i, group in ipairs(groups_of(self)) do
+        rows[i] = { key = group.key, values = values_of(self, group), group = group }
+    end
+    table.sort(rows, less)
+    return rows
+end
+
+--- Everything, in order: by key, or what `top` and `sort` say.
+-- @treturn {table,...} each with `key` (an array with tostring(): the columns with colons between) and
+-- `values` (an array, one for each reducer; nil where there is nothing to tell)
+-- @function agg:rows
+function methods.rows(self)
+    local rows = sorted(self, self.order or self.top and order.by_value(1) or order.by_key)
+    for i = #rows, (self.top or #rows) + 1, -1 do
+        rows[i] = nil
+    end
+    return rows
+end
+
+--- Iterates in the order of `rows`.
+-- @treturn function an iterator that yields the key, and the values of all reducers
+-- @usage for key, value in agg:each() do print(key[1], value) end
+-- @function agg:each
+function methods.each(self)
+    local rows, i, n = self:rows(), 0, #self.reducers
+    return function()
+        i = i + 1
+        if rows[i] then
+            return rows[i].key, unpack(rows[i].values, 1, n)
+        end
+    end
+end
+
+--- The values of one key.
+-- @param ... a value for each key column
+-- @return the values of all reducers; nil if nothing was added for this key
+-- @function agg:get
+function methods.get(self, ...)
+    local key, path = { ... }, {}
+    for i, column in ipairs(self.path) do
+        path[i] = key[column]
+        if path[i] == nil then
+            error(("bad argument #%d to 'get' (no value for the key '%s')"):format(column,
+                self.columns[column].title), 2)
+        end
+    end
+    local group = group_of(self, path, false)
+    if group then
+        return unpack(values_of(self, group), 1, #self.reducers)
+    end
+    return nil
+end
+
+--- How many keys there are.
+-- @treturn int
+-- @function agg:size
+function methods.size(self)
+    return self.n
+end
+
+--- Sets the order of what is read.
+-- @tparam string|function|nil by a reducer, largest first ("-sum": smallest first), a key
+-- ("-module": the other way around), function(a, b) of `rows`, or nil: by key
+-- @treturn aggregation itself
+-- @raise if there is no such column
+-- @function agg:sort
+function methods.sort(self, by)
+    if type(by) == "string" then
+        local found = order.named(self, by)
+        if not found then
+            error(("bad argument #1 to 'sort' (there is no '%s')"):format(by), 2)
+        end
+        by = found
+    elseif by ~= nil and type(by) ~= "function" then
+        error("bad argument #1 to 'sort' (string or function expected, got " .. type(by) .. ")", 2)
+    end
+    self.order = by
+    return self
+end
+
+--- Forgets all keys but the n with the largest values of the first reducer; of a negative n, the smallest.
+-- @int n
+-- @treturn aggregation itself
+-- @function agg:trunc
+function methods.trunc(self, n)
+    if type(n) ~= "number" or n % 1 ~= 0 then
+        error("bad argument #1 to 'trunc' (whole number expected)", 2)
+    end
+    local rows = sorted(self, order.by_value(1, n < 0))
+    self:clear()
+    for i = 1, math.min(#rows, math.abs(n)) do
+        local node, last, key = self.tree, #self.path, rows[i].key
+        for j = 1, last - 1 do
+            node = descend(node, key[self.path[j]])
+        end
+        if last == 0 then
+            node[true] = rows[i].group
+        else
+            node[key[self.path[last]]] = rows[i].group
+        end
+        self.n = self.n + 1
+    end
+    return self
+end
+
+--- Adds what another aggregation has seen; that one stays as it is.
+-- @tparam aggregation other of the same keys and reducers
+-- @treturn aggregation itself
+-- @raise if it is of others
+-- @function agg:merge
+function methods.merge(self, other)
+    if getmetatable(other) ~= meta then
+        error("bad argument #1 to 'merge' (aggregation expected, got " .. type(other) .. ")", 2)
+    elseif other:signature() ~= self:signature() then
+        error(("bad argument #1 to 'merge' (%s expected, got %s)"):format(self:signature(), other:signature()), 2)
+    elseif other == self then
+        error("bad argument #1 to 'merge' (an aggregation cannot be merged with itself)", 2)
+    end
+    for _, group in ipairs(groups_of(other)) do
+        local path = {}
+        for i, column in ipairs(self.path) do
+            path[i] = group.key[column]
+        end
+        local mine = group_of(self, path, true)
+        for i, accumulator in ipairs(self.accumulators) do
+            accumulator.merge(mine[i], group[i])
+        end
+    end
+    return self
+end
+
+--- What it reduces, and by what: equal for aggregations that can be merged.
+-- @treturn string
+-- @function agg:signature
+function methods.signature(self)
+    local keys, names = {}, {}
+    for i, column in ipairs(self.columns) do
+        keys[i] = column.title
+    end
+    for i, reducer in ipairs(self.reducers) do
+        names[i] = reducer.name
+    end
+    return ("%s by (%s)"):format(table.concat(names, ", "), table.concat(keys, ", "))
+end
+
+--- As text: a table with a line for each key, or with distributions a picture for each.
+-- @treturn string "" if there is nothing
+-- @function agg:text
+function methods.text(self)
+    return output.forms.human(self, self:rows())
+end
+
+--- In one of the forms of kstat(8).
+-- @string[opt="human"] form "human": as `text`; "parseable": a line for each key and reducer, the key's
+-- columns and the reducer with colons between, a tab, the value; "colons": the same with a colon in place
+-- of the tab; "list": without values; "json": an array of objects. There a distribution is an array of
+-- [low, high, count]: low <= value < high, null at the open ends.
+-- @treturn string
+-- @treturn int how many keys it shows
+-- @function agg:render
+function methods.render(self, form)
+    form = form or "human"
+    if not output.forms[form] then
+        error(("bad argument #1 to 'render' (unknown form '%s')"):format(tostring(form)), 2)
+    end
+    local rows = self:rows()
+    return output.forms[form](self, rows), #rows
+end
+
+--- A line of one's own for each key: see kstat.format, whose directives take any number.
+-- @string format for the key's columns and then the values
+-- @treturn string
+-- @usage io.write(agg:format("%-12s %8d\n"))
+-- @function agg:format
+function methods.format(self, format)
+    local fill, out = require("kstat.format"), {}
+    local nkeys = #self.columns
+    for i, row in ipairs(self:rows()) do
+        local values = {}
+        for j = 1, nkeys do
+            values[j] = row.key[j]
+        end
+        for j = 1, #self.reducers do
+            values[nkeys + j] = row.values[j]
+        end
+        out[i] = fill(format, unpack(values, 1, nkeys + #self.reducers))
+    end
+    return table.concat(out)
+end
+
+meta.__tostring = function(self)
+    return ("kstat aggregation: %s, %d keys"):format(self:signature(), self.n)
+end
+
+return setmetatable({}, {
+    __index = aggregate,
+    __call = function(_, definition)
+        local self, message, errname = aggregate.new(definition, 2) -- no tail call: levels count
+        return self, message, errname
+    end,
+})

@@ -1,0 +1,154 @@
+-- The house keeps its order: see doc/architecture.md.
+local run = require("support.run")
+
+local floors = {
+  base = 1, stats = 2, model = 3, provider = 4, source = 5, chain = 6, devstat = 7, lua = 8, host = 9,
+}
+
+local function list(command)
+  local names = {}
+  for name in run.shell(command).out:gmatch("[^\n]+") do
+    names[#names + 1] = name
+  end
+  return names
+end
+
+local sources = list("find csrc -name '*.[ch]' | sort")
+
+describe("the floors of csrc", function()
+  it("are the known ones", function()
+    for _, dir in ipairs(list("find csrc -mindepth 1 -maxdepth 1 -type d | sort")) do
+      local name = dir:sub(#"csrc/" + 1)
+      assert.truthy(floors[name] or name == "include", dir)
+    end
+    assert.truthy(#sources > 40)
+  end)
+
+  it("include only from below, or from beside", function()
+    local seen = 0
+    for _, path in ipairs(sources) do
+      local folder = path:match("^csrc/([^/]*)")
+      for name in run.read_file(path):gmatch('#include "([^"]+)"') do
+        local from = name:match("^([^/]*)/")
+        if from and from ~= "sys" then
+          seen = seen + 1
+          assert.truthy(floors[from], path .. " includes " .. name)
+          assert.truthy(floors[folder], path .. " includes " .. name .. ", which users do not have")
+          assert.truthy(from == folder or floors[from] < floors[folder],
+            path .. " includes " .. name .. ", which is not below")
+        end
+      end
+    end
+    assert.truthy(seen > 50)
+  end)
+
+  it("know Lua only in lua and host", function()
+    for _, path in ipairs(sources) do
+      if not path:find("^csrc/lua/") and not path:find("^csrc/host/") then
+        local text = run.read_file(path)
+        assert.falsy(text:find("#include <l[ua][au]x?l?i?b?%.h>") or text:find("#include <lua"), path)
+      end
+    end
+  end)
+
+  it("neither print nor exit below the host", function()
+    for _, path in ipairs(sources) do
+      if not path:find("^csrc/host/") then
+        -- Comments may speak of them.
+        local text = run.read_file(path):gsub("/%*.-%*/", "")
+        for _, name in ipairs({ "printf", "puts", "perror", "exit", "_exit", "abort", "assert" }) do
+          assert.falsy(text:find("[^%w_]" .. name .. "%s*%("), path .. " calls " .. name)
+        end
+        assert.falsy(text:find("[^%w_]stderr[^%w_]") or text:find("[^%w_]stdout[^%w_]"), path)
+      end
+    end
+  end)
+
+  it("state their licence", function()
+    for _, path in ipairs(sources) do
+      assert.truthy(run.read_file(path):find("SPDX-License-Identifier: MIT", 1, true), path)
+    end
+  end)
+end)
+
+describe("libkstat", function()
+  local declared = {}
+
+  setup(function()
+    for _, path in ipairs(list("find csrc/include -name '*.h'")) do
+      local text = run.tool("cc -E -P -D_GNU_SOURCE -Icsrc/include " .. path).out
+      for name in text:gmatch("([%a_][%w_]*)%s*%(") do
+        declared[name] = path
+      end
+      for name in text:gmatch("extern [%w_ %*]-([%a_][%w_]*)%s*[;%[]") do
+        declared[name] = path
+      end
+    end
+  end)
+
+  it("exports what its headers declare and nothing else", function()
+    local exported = list("nm -D --defined-only " .. run.quote(run.build .. "/lib/libkstat.so") ..
+      " | awk '$2 ~ /[TDBR]/ { print $3 }'")
+    assert.truthy(#exported > 10)
+    for _, name in ipairs(exported) do
+      assert.truthy(declared[name], name .. " is exported but in no public header")
+    end
+  end)
+
+  it("has a comment for every function that its headers declare", function()
+    local count = 0
+    for _, path in ipairs(list("find csrc/include -name '*.h'")) do
+      local documented = false
+      for line in run.read_file(path):gmatch("([^\n]*)\n") do
+        local name = line:match("^%a[%w_ %*]*[ %*]([%a_][%w_]*)%(")
+        if name and not line:find("^typedef") and not line:find("^static") and not line:find("^extern \"C\"") then
+          count = count + 1
+          assert.truthy(documented, path .. ": " .. name .. " has no comment")
+        end
+        -- A comment serves the declarations below it up to the next empty line.
+        if line:find("%*/") then
+          documented = true
+        elseif line == "" then
+          documented = false
+        end
+      end
+    end
+    assert.truthy(count > 10)
+  end)
+
+  -- As a program of its own includes it, in a language and with warnings as strict as they get.
+  local function compile(header, compiler)
+    local language = compiler:find("++", 1, true) and "c++" or "c"
+    local r = run.tool("printf '#include <" .. header .. ">\\n' | " .. compiler ..
+      " -Wall -Wextra -Werror -Icsrc/include -fsyntax-only -x " .. language .. " -")
+    assert.equal("", r.err, header .. ": " .. compiler)
+    assert.equal(0, r.status)
+  end
+
+  it("has headers that compile alone, in C and in C++", function()
+    for _, path in ipairs(list("find csrc/include -name '*.h'")) do
+      for _, compiler in ipairs({ "cc -std=gnu11", "c++ -std=gnu++17" }) do
+        compile(path:sub(#"csrc/include/" + 1), compiler)
+      end
+    end
+  end)
+
+  it("has headers that old and pedantic compilers take", function()
+    local compilers = { "gcc -std=c89", "gcc -std=c89 -pedantic", "gcc -std=c99 -pedantic",
+      "gcc -std=c11 -pedantic", "g++ -std=c++98", "g++ -std=c++98 -pedantic", "g++ -std=c++11 -pedantic",
+      "g++ -std=c++20 -pedantic" }
+    -- clang minds bool in C90, which statsblob.h has.
+    for _, compiler in ipairs({ "clang -std=c99 -pedantic", "clang++ -std=c++98 -pedantic",
+      "clang++ -std=c++17 -pedantic" }) do
+      if run.shell("command -v " .. compiler:match("^%S+")).status == 0 then
+        compilers[#compilers + 1] = compiler
+      end
+    end
+    -- The others include one of these and nothing more.
+    for _, header in ipairs({ "kstat_blob.h", "devstat.h", "kstat_raw.h" }) do
+      for _, compiler in ipairs(compilers) do
+        compile(header, compiler)
+      end
+    end
+  end)
+end)
