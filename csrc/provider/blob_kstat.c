@@ -200,7 +200,7 @@ make(struct made *m, uint32_t tpl_id, uint_t shards)
 	uint32_t nvois = 0;
 	int rc;
 
-	ks_tpl_rlock();
+	ks_tpl_lock();
 	t = ks_tpl_get(tpl_id);
 	rc = check_template(t, shards, &nvois);
 	if (rc == 0)

@@ -39,7 +39,7 @@ stats_blob_alloc(uint32_t tpl_id, uint32_t flags)
 
 	if (flags != 0)
 		return NULL;
-	ks_tpl_rlock();
+	ks_tpl_lock();
 	t = ks_tpl_get(tpl_id);
 	if (t != NULL && (sb = malloc(t->image->cursz)) != NULL)
 		init_from(sb, t);
@@ -56,7 +56,7 @@ stats_blob_init(struct statsblob *b, uint32_t tpl_id, uint32_t flags)
 
 	if (sb == NULL || flags != 0)
 		return EINVAL;
-	ks_tpl_rlock();
+	ks_tpl_lock();
 	t = ks_tpl_get(tpl_id);
 	if (t == NULL) {
 		ret = EINVAL;

@@ -123,7 +123,7 @@ check_claim(const struct ks_sb *sb)
 	struct statsblob_tpl *t;
 	bool ok;
 
-	ks_tpl_rlock();
+	ks_tpl_lock();
 	t = ks_tpl_get(ks_tpl_by_hash(sb->tplhash));
 	ok = t == NULL || ks_sb_same_layout(t->image, sb);
 	if (t != NULL && ok)

@@ -85,7 +85,7 @@ ks_rates_parse(const char *text, size_t len, struct ks_rates *r)
 {
 	int ret;
 
-	ks_tpl_rlock();
+	ks_tpl_lock();
 	ret = parse(text, len, r);
 	ks_tpl_unlock();
 	return ret;
@@ -107,7 +107,7 @@ get(stats_tpl_sr_cb_t cb, void *ctx, char *oldbuf, size_t *oldlen)
 	ret = cb(TPL_SR_RLOCKED_GET, &r.list, &r.n, ctx);
 	if (ret != 0)
 		return ret;
-	ks_tpl_rlock();
+	ks_tpl_lock();
 	for (int i = 0; i < r.n; i++) {
 		const struct statsblob_tpl *t = ks_tpl_get(r.list[i].tpl_slot_id);
 

@@ -1,55 +1,43 @@
 /*
- * template.c - the list of templates behind a reader/writer lock: the one piece of mutable
- * global state of the blobs, as the manual page has it. SPDX-License-Identifier: MIT
+ * template.c - the list of templates behind a mutex: the one piece of mutable global state of
+ * the blobs, as the manual page has it. SPDX-License-Identifier: MIT
  */
 #include "stats/template.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "stats/plan.h"
 #include "stats/q.h"
 #include "stats/tdigest/tdigest.h"
 
-static pthread_rwlock_t tpl_lock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_mutex_t tpl_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct statsblob_tpl **tpl_list;
 static uint32_t tpl_count;
 
-/*
- * A child of fork() has one thread: what others held stays held for ever, unless nobody may
- * hold it while forking. The order of such handlers is that of locking (last come, first
- * served), and readers of blobs come with a lock of theirs: so this one is set up before any
- * of theirs, when the library is loaded.
- */
-static void
-before_fork(void)
-{
-	(void)pthread_rwlock_wrlock(&tpl_lock);
-}
-
-static void
-after_fork_in_child(void)
-{
-	tpl_lock = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
-}
-
-static __attribute__((constructor)) void
-watch_forks(void)
-{
-	(void)pthread_atfork(before_fork, ks_tpl_unlock, after_fork_in_child);
-}
-
 void
-ks_tpl_rlock(void)
+ks_tpl_lock(void)
 {
-	(void)pthread_rwlock_rdlock(&tpl_lock);
+	(void)pthread_mutex_lock(&tpl_lock);
 }
 
 void
 ks_tpl_unlock(void)
 {
-	(void)pthread_rwlock_unlock(&tpl_lock);
+	(void)pthread_mutex_unlock(&tpl_lock);
+}
+
+/*
+ * A child of fork() has only the thread that forked, and a lock that another thread held would
+ * stay locked in it. So the forking thread takes the lock first, and parent and child release it.
+ * (A child could not release a reader/writer lock: to glibc its thread is not the one that locked.)
+ * These handlers run in the opposite order of their registration, and other code of the library
+ * takes this lock last. So they are registered first, when the library is loaded.
+ */
+static __attribute__((constructor)) void
+watch_forks(void)
+{
+	(void)pthread_atfork(ks_tpl_lock, ks_tpl_unlock, ks_tpl_unlock);
 }
 
 struct statsblob_tpl *
@@ -83,16 +71,10 @@ ks_tpl_find(const char *name, size_t len, uint32_t hash)
 void
 ks_tpl_plan(struct statsblob_tpl *t)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* within tpl_lock, as for forks */
-
-	if (atomic_load_explicit(&t->planned, memory_order_acquire))
-		return;
-	(void)pthread_mutex_lock(&lock);
 	/* Without a plan updates are slower, not wrong: a lack of memory is no failure. */
-	if (!atomic_load_explicit(&t->planned, memory_order_relaxed))
+	if (!t->planned)
 		ks_plan_add(t->image);
-	atomic_store_explicit(&t->planned, true, memory_order_release);
-	(void)pthread_mutex_unlock(&lock);
+	t->planned = true;
 }
 
 int
@@ -166,7 +148,7 @@ image_new(size_t size)
 	return sb;
 }
 
-/* With the lock held for writing. A template, or NULL. */
+/* With the lock held. A template, or NULL. */
 static struct statsblob_tpl *
 tpl_new(const char *name)
 {
@@ -200,7 +182,7 @@ stats_tpl_alloc(const char *name, uint32_t flags)
 	if (strlen(name) > TPL_MAX_NAME_LEN || flags != 0 || strstr(name, "\":") != NULL ||
 	    strstr(name, "\"=") != NULL)
 		return -EINVAL;
-	(void)pthread_rwlock_wrlock(&tpl_lock);
+	ks_tpl_lock();
 	ret = -ENOMEM;
 	if (ks_tpl_find(name, strlen(name), 0) >= 0) {
 		ret = -EEXIST;
@@ -221,7 +203,7 @@ stats_tpl_fetch_allocid(const char *name, uint32_t hash)
 {
 	int id;
 
-	ks_tpl_rlock();
+	ks_tpl_lock();
 	id = ks_tpl_find(name, name != NULL ? strlen(name) : 0, hash);
 	ks_tpl_unlock();
 	return id < 0 ? -ESRCH : id;
@@ -232,7 +214,7 @@ stats_tpl_fetch(int tpl_id, struct statsblob_tpl **tpl)
 {
 	struct statsblob_tpl *t;
 
-	ks_tpl_rlock();
+	ks_tpl_lock();
 	t = ks_tpl_get(tpl_id);
 	ks_tpl_unlock();
 	if (t == NULL)
@@ -248,7 +230,7 @@ stats_tpl_id2name(uint32_t tpl_id, char *buf, size_t len)
 	const struct statsblob_tpl *t;
 	int ret = 0;
 
-	ks_tpl_rlock();
+	ks_tpl_lock();
 	t = ks_tpl_get(tpl_id);
 	if (t == NULL)
 		ret = ENOENT;
@@ -265,7 +247,7 @@ stats_tpl_id2hash(uint32_t tpl_id, uint32_t *hash)
 {
 	const struct statsblob_tpl *t;
 
-	ks_tpl_rlock();
+	ks_tpl_lock();
 	t = ks_tpl_get(tpl_id);
 	if (t != NULL && hash != NULL)
 		*hash = t->image->tplhash;
@@ -278,7 +260,7 @@ stats_tpl_blobsize(uint32_t tpl_id, size_t *size)
 {
 	const struct statsblob_tpl *t;
 
-	ks_tpl_rlock();
+	ks_tpl_lock();
 	t = ks_tpl_get(tpl_id);
 	if (t != NULL && size != NULL)
 		*size = t->image->cursz;
@@ -416,7 +398,7 @@ image_grow(const struct ks_sb *old, const struct growth *g)
 	return new;
 }
 
-/* With the lock held for writing. */
+/* With the lock held. */
 static int
 tpl_add(struct statsblob_tpl *t, int32_t id, const char *name, unsigned dt, uint32_t n,
     const struct voistatspec *built, size_t datasz, uint32_t flags)
@@ -462,7 +444,7 @@ tpl_add(struct statsblob_tpl *t, int32_t id, const char *name, unsigned dt, uint
 	names[id] = copy;
 	new->tplhash = image_hash(t, new, names, scratch);
 	free(scratch);
-	atomic_store_explicit(&t->planned, false, memory_order_relaxed);
+	t->planned = false;
 	free(t->image);
 	t->image = new;
 	return 0;
@@ -486,7 +468,7 @@ stats_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
 	if (built == NULL)
 		return ENOMEM;
 	ret = specs_build(voi_dtype, nvss, vss, built, &datasz);
-	(void)pthread_rwlock_wrlock(&tpl_lock);
+	ks_tpl_lock();
 	t = ks_tpl_get(tpl_id);
 	if (t == NULL)
 		ret = EINVAL;

@@ -5,7 +5,7 @@
 #ifndef STATS_TEMPLATE_H
 #define STATS_TEMPLATE_H
 
-#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "stats/abi.h"
@@ -14,11 +14,11 @@ struct statsblob_tpl {
 	char *name;
 	char **voi_names; /* by VOI ID; NULL: vacant */
 	struct ks_sb *image; /* a fresh blob, tplhash included */
-	atomic_bool planned; /* the image has its update plans, if it can have any */
+	bool planned; /* the image has its update plans, if it can have any */
 };
 
-/* The list, for readers (shared) and for writers; every use is between lock and unlock. */
-void ks_tpl_rlock(void);
+/* Every use of the list and of a template's contents is between these. The lock does not nest. */
+void ks_tpl_lock(void);
 void ks_tpl_unlock(void);
 
 /* With the lock held: the template, or NULL. */
@@ -29,8 +29,8 @@ int ks_tpl_by_hash(uint32_t hash);
 int ks_tpl_find(const char *name, size_t len, uint32_t hash);
 
 /*
- * With the lock held, at least shared: to be called where a blob of the template comes into
- * being, for its updates to be quick. Forms of a template that no blob has need no plans.
+ * With the lock held: adds the plans that make updates quick, if the template has none yet. Called
+ * where a blob of the template is made. Forms of a template that no blob has need no plans.
  */
 void ks_tpl_plan(struct statsblob_tpl *t);
 

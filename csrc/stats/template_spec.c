@@ -84,7 +84,7 @@ stats_tpl_fetch_spec(const char *spec, size_t len)
 
 	if (spec == NULL)
 		return -EINVAL;
-	ks_tpl_rlock();
+	ks_tpl_lock();
 	id = ks_spec_find(spec, len);
 	ks_tpl_unlock();
 	return id < 0 ? -ESRCH : id;
@@ -106,7 +106,7 @@ stats_tpl_list(struct sbuf *buf)
 
 	if (buf == NULL)
 		return EINVAL;
-	ks_tpl_rlock();
+	ks_tpl_lock();
 	n = ks_tpl_count();
 	for (uint32_t i = 0; i < n; i++) {
 		if (i > 0)

@@ -348,7 +348,7 @@ stats_blob_tostr(struct statsblob *b, struct sbuf *buf, enum sb_str_fmt fmt, uin
 	if (ks_sb_nvois(c.sb) == 0)
 		return stats_sbuf_error(buf);
 	if (meta) {
-		ks_tpl_rlock();
+		ks_tpl_lock();
 		c.tpl = ks_tpl_get(ks_tpl_by_hash(c.sb->tplhash));
 		/* Equal hashes of unequal blobs must not index another's names. */
 		if (c.tpl == NULL || ks_sb_nvois(c.tpl->image) != ks_sb_nvois(c.sb)) {
