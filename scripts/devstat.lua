@@ -1,4 +1,4 @@
--- devstat: FreeBSD's iostat(8) over this machine's disks, or over a capture with kstatlua -r.
+--- devstat: FreeBSD's iostat(8) over the disks of this machine, or over a capture with kstatlua -r.
 --
 --     devstat [-CdhIKoTxz?] [-c count] [-n devs] [-t type,if,pass] [-w wait]
 --             [drives] [wait [count]]

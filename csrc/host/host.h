@@ -1,6 +1,6 @@
 /*
- * host.h - what the files of kstatlua share: the command line as it was understood, and how
- * the parts call each other. The strings point into argv. SPDX-License-Identifier: MIT
+ * host.h - what the files of kstatlua share: the command line as it was read, and the functions
+ * by which the files call each other. The strings point into argv. SPDX-License-Identifier: MIT
  */
 #ifndef HOST_HOST_H
 #define HOST_HOST_H
@@ -20,23 +20,23 @@ struct ks_preload {
 };
 
 struct ks_options {
-	const char *program;        /* how messages call us */
-	const char *installed;      /* run as a link: the installed script of that name, else NULL */
-	const char *capture;        /* -r, else NULL */
+	const char *program;        /* the name that messages begin with */
+	const char *installed;      /* the installed script whose name the program was called by, or NULL */
+	const char *capture;        /* the argument of -r, or NULL */
 	struct ks_preload *preload; /* owned; n of them */
 	int n;
-	bool chunks;      /* there was an -e: the operands are its arguments, none is a script */
+	bool chunks;      /* -e was given: the operands are its arguments, and none is a script */
 	bool interactive; /* -i */
 	bool version;     /* -v */
 	bool help;        /* --help */
 	bool warnings;    /* -W */
-	bool damaged;     /* found while the script ran: a replay in its loop was damaged */
+	bool damaged;     /* set while the script runs, when a replay in its loop is damaged */
 	int operand;      /* index in argv of the first operand; argc if there is none */
 	int argc;
 	char **argv;
 };
 
-/* Reads the command line. 0, or -1 after one line on stderr: wrong usage. */
+/* Reads the command line. Returns 0, or -1 after a line on standard error about wrong usage. */
 int ks_options_read(struct ks_options *o, int argc, char **argv);
 void ks_options_usage(void);
 void ks_options_version(void);
@@ -44,19 +44,19 @@ void ks_options_version(void);
 struct ks_buf;
 
 /*
- * The directory that holds bin/, share/ and lib/, without a slash at the end. The executable's
- * own place is asked for, so that a tree works wherever it is put.
+ * The directory that holds bin/, share/ and lib/, without a slash at the end. It follows from the place of the
+ * executable, so that an installed tree works wherever it is moved.
  */
 const char *ks_installed_prefix(void);
 
-/* Appends the names of the installed scripts, in order, as one line without an end; "none". */
+/* Appends the names of the installed scripts in order, with commas between them; "none" if there are none. */
 void ks_installed_names(struct ks_buf *to);
 
-/* Appends a line on each: its name and what it is for. */
+/* Appends a line on each installed script: its name and what it is for. */
 void ks_installed_abouts(struct ks_buf *to);
 
 /*
- * Gives a fresh state its libraries: Lua's own, kstat.core (preloaded), the paths beside the
+ * Gives a new state its libraries: Lua's own, kstat.core (preloaded), the paths beside the
  * executable, and the global `kstat`, which loads the module when it is first used.
  */
 void ks_script_libraries(lua_State *L);
@@ -64,7 +64,7 @@ void ks_script_libraries(lua_State *L);
 /* Sets the global `arg`: the script (or the program) at 0, its arguments from 1 up, the rest below. */
 void ks_script_arguments(lua_State *L, const struct ks_options *o);
 
-/* Runs the -e chunks and -l modules. 0, or the exit status after the message is printed. */
+/* Runs the -e chunks and -l modules. Returns 0, or the exit status after a message was printed. */
 int ks_script_preload(lua_State *L, const struct ks_options *o);
 
 /*
@@ -74,21 +74,21 @@ int ks_script_preload(lua_State *L, const struct ks_options *o);
 int ks_script_run(lua_State *L, const struct ks_options *o);
 
 /*
- * Calls the function below its nargs arguments, with a traceback for errors, while SIGINT can break
- * it off. Leaves nresults results, or one message. A Lua status.
+ * Calls the function below its nargs arguments; errors get a traceback, and SIGINT can break the function
+ * off. Leaves nresults results, or one message, on the stack. Returns a Lua status.
  */
 int ks_script_call(lua_State *L, int nargs, int nresults);
 
 /*
- * Prints the message at the top as "program: message" and pops it; nothing if the script was broken off. What is
- * no mistake of the script's (lua/error.h) is told in the script's name. The exit status.
+ * Prints the message at the top as "program: message" and pops it; prints nothing if the script was broken off. A
+ * message that is no mistake of the script (lua/error.h) begins with the script's name. Returns the exit status.
  */
 int ks_script_complain(lua_State *L, const struct ks_options *o);
 
-/* Pushes what the script is called in messages. */
+/* Pushes and returns the name of the script in messages. */
 const char *ks_script_name(lua_State *L, const struct ks_options *o);
 
-/* From now on prints what nobody else tells (lua/error.h), and sets o->damaged. */
+/* From now on prints the warnings that the script leaves to the host (lua/error.h), and sets o->damaged. */
 void ks_script_listen(lua_State *L, struct ks_options *o);
 
 /* The loop that reads, runs and prints until the end of input. */

@@ -1,7 +1,7 @@
 /*
- * interactive.c - kstatlua -i: reads lines, runs them, prints the values of expressions. Line
- * editing and history are readline's, loaded only here, so that scripts do not pay for it; without
- * it, and when input is not a terminal, lines are read plainly.
+ * interactive.c - kstatlua -i: reads lines, runs them, prints the values of expressions. readline, which does
+ * the editing and the history, is loaded only here, so that scripts start without it. Without readline, and when
+ * the input is not a terminal, lines are read plainly.
  * SPDX-License-Identifier: MIT
  */
 #include <dlfcn.h>
@@ -27,7 +27,7 @@
 #define STRING(macro) STRING_OF(macro)
 #define STRING_OF(text) #text
 
-/* What is used of readline; all NULL if it is not there. */
+/* The functions of readline that are used; all are NULL if it is not installed. */
 static struct {
 	void *library;
 	void (*callback_handler_install)(const char *, rl_vcpfunc_t *);
@@ -43,7 +43,7 @@ static struct {
 	void (*stifle_history)(int);
 } rl;
 
-/* The line that readline completed. It calls a function without an argument of ours. */
+/* The line that readline completed. Its callback has no argument for a context. */
 static struct {
 	char *text;
 	bool done;
@@ -60,13 +60,13 @@ find_history(void)
 	return path;
 }
 
-/* dlsym() gives data pointers; POSIX lets them be functions, C only by way of their bytes. */
+/* dlsym() returns data pointers. POSIX lets them be functions, but C only when their bytes are copied. */
 static bool
 find_symbol(const char *name, void *to)
 {
 	void *p = dlsym(rl.library, name);
 
-	memcpy(to, &p, sizeof p);
+	memcpy(to, &p, sizeof(p));
 	return p != NULL;
 }
 
@@ -99,16 +99,16 @@ open_readline(void)
 }
 
 static void
-take_line(char *line)
+keep_line(char *line)
 {
 	typed.text = line;
 	typed.done = true;
-	rl.callback_handler_remove(); /* the terminal is as it was before */
+	rl.callback_handler_remove(); /* restores the terminal */
 }
 
 /*
- * Waits for a key. False if Ctrl-C came instead: the handlers are let in only here, so that one between
- * two keys is not missed.
+ * Waits for a key; returns false if Ctrl-C came instead. Signals are unblocked only while this waits, so that
+ * one between two keys is not missed.
  */
 static bool
 wait_for_key(void)
@@ -125,7 +125,7 @@ wait_for_key(void)
 		n = ppoll(&in, 1, NULL, &before);
 		if (n < 0 && errno != EINTR)
 			break;
-		if (ks_wait_continued) { /* the shell has left the terminal in its own mode */
+		if (ks_wait_continued) { /* the shell has set the terminal to its own mode */
 			ks_wait_continued = 0;
 			rl.reset_after_signal();
 			rl.forced_update_display();
@@ -135,13 +135,13 @@ wait_for_key(void)
 	return !ks_wait_interrupted;
 }
 
-/* A line with editing; NULL at the end of input, and if Ctrl-C gave it up. */
+/* Reads a line with editing; NULL at the end of the input and after Ctrl-C. */
 static char *
 edit_line(const char *prompt)
 {
 	typed.text = NULL;
 	typed.done = false;
-	rl.callback_handler_install(prompt, take_line);
+	rl.callback_handler_install(prompt, keep_line);
 	while (!typed.done) {
 		if (wait_for_key()) {
 			rl.callback_read_char();
@@ -156,7 +156,7 @@ edit_line(const char *prompt)
 	return typed.text;
 }
 
-/* The next line without its newline, to be freed; NULL at the end of input, and after Ctrl-C. */
+/* Reads the next line without its newline; the caller frees it. NULL at the end of the input and after Ctrl-C. */
 static char *
 read_line(const char *prompt, bool terminal)
 {
@@ -187,7 +187,7 @@ remember(const char *line, bool terminal)
 		rl.add_history(line);
 }
 
-/* True if the message at the top says that the text just ends too early; pops it then. */
+/* If the message at the top says that the text only ends too early, pops it and returns true. */
 static bool
 is_incomplete(lua_State *L, int status)
 {
@@ -198,7 +198,7 @@ is_incomplete(lua_State *L, int status)
 	if (status != LUA_ERRSYNTAX)
 		return false;
 	msg = lua_tolstring(L, -1, &n);
-	if (n < sizeof mark - 1 || strcmp(msg + n - (sizeof mark - 1), mark) != 0)
+	if (n < sizeof(mark) - 1 || strcmp(msg + n - (sizeof(mark) - 1), mark) != 0)
 		return false;
 	lua_pop(L, 1);
 	return true;
@@ -223,8 +223,8 @@ load_text(lua_State *L, const char *before, const char *text, size_t n)
 }
 
 /*
- * Reads lines until they make a chunk, as an expression if they can be one. Leaves the function, or
- * a message; -1 and nothing at the end of input, and if Ctrl-C gave it up.
+ * Reads lines until they make a chunk, as an expression if they can be one. Pushes the function, or a
+ * message, and returns a Lua status; returns -1 and pushes nothing at the end of the input and after Ctrl-C.
  */
 static int
 read_chunk(lua_State *L, bool terminal)
@@ -256,7 +256,7 @@ read_chunk(lua_State *L, bool terminal)
 	return status;
 }
 
-/* Prints what the chunk returned, with the script's own print. */
+/* Prints what the chunk returned by calling the global print. */
 static void
 print_results(lua_State *L, const char *program)
 {
@@ -285,13 +285,13 @@ ks_interactive(lua_State *L, const struct ks_options *o)
 			rl.read_history(history);
 		if (!o->version)
 			ks_options_version();
-		signal(SIGTERM, SIG_DFL); /* nothing here to finish first */
+		signal(SIGTERM, SIG_DFL); /* the prompt has nothing to finish first */
 	}
 	for (;;) {
 		lua_settop(L, 0);
 		fflush(stdout);
 		ks_signal_again();
-		ks_wait_looping = terminal; /* no script that Ctrl-C could break off */
+		ks_wait_looping = terminal; /* no script runs that Ctrl-C could break off */
 		status = read_chunk(L, terminal);
 		if (status == -1) {
 			if (!ks_wait_interrupted)

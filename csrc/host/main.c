@@ -16,8 +16,8 @@
 #include "host/signal.h"
 
 /*
- * Standard output may fail as late as now; only a reader that went away is no failure. A script
- * that failed has told why.
+ * Writing to standard output may fail as late as at the end. A reader that went away is no failure, and a
+ * script that failed has already printed why.
  */
 static int
 close_output(const char *program, int status)

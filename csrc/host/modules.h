@@ -1,6 +1,7 @@
 /*
- * modules.h - the Lua half of the module and the installed scripts, compiled when the host was built:
- * reading their text would be most of a script's start-up. SPDX-License-Identifier: MIT
+ * modules.h - the Lua half of the module and the installed scripts, compiled when the host was built. They make
+ * a copied executable work alone, and spare a start the reading of their text, which takes longer than everything
+ * else that a single report does (`bench/run startup`). SPDX-License-Identifier: MIT
  */
 #ifndef HOST_MODULES_H
 #define HOST_MODULES_H
@@ -10,21 +11,25 @@
 #include <stddef.h>
 
 struct ks_module {
-	const char *name; /* as require() takes it; of a script "scripts/NAME" */
-	const char *file; /* below a directory of modules; of a script below share/kstat */
+	const char *name;  /* as require() takes it; a script is "scripts/NAME" */
+	const char *file;  /* its path below the directory of modules; a script's below share/kstat */
+	const char *about; /* what a script says of itself, without its name; "" for modules */
 	const unsigned char *code;
 	size_t size;
 };
 
-extern const struct ks_module ks_modules[]; /* a NULL name ends them; made by compile.lua */
+extern const struct ks_module ks_modules[]; /* a NULL name ends them; written by compile.lua */
 
 /*
- * Makes require() take the modules of ks_modules from there, unless the file below `dir` is newer than
- * the executable: whoever edits an installed file sees what it does.
+ * Makes require() take the modules from ks_modules, unless the file below `dir` is newer than the
+ * executable: whoever edits an installed file sees the effect at once.
  */
 void ks_modules_install(lua_State *L, const char *dir);
 
-/* Pushes the installed script of that name, under the same condition for its file; false: it cannot. */
+/* Pushes the installed script of that name under the same condition; returns false, and pushes nothing, otherwise. */
 bool ks_modules_script(lua_State *L, const char *name, const char *path);
+
+/* The name of a compiled script without its directory, or NULL if the module is not a script. */
+const char *ks_modules_script_name(const struct ks_module *m);
 
 #endif

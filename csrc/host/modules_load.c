@@ -1,4 +1,4 @@
-/* modules_load.c - see modules.h. SPDX-License-Identifier: MIT */
+/* modules_load.c - loads compiled modules and scripts, see modules.h. SPDX-License-Identifier: MIT */
 #include <lauxlib.h>
 #include <lualib.h>
 #include <stdbool.h>
@@ -8,15 +8,17 @@
 
 #include "host/modules.h"
 
+#define SCRIPTS "scripts/"
+
 static bool
 is_newer(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* When the executable was made; before all times if that cannot be told. */
+/* When the executable was written; a time before all others if that is not known. */
 static const struct timespec *
-made(void)
+built(void)
 {
 	static struct timespec when;
 	static bool known;
@@ -30,16 +32,23 @@ made(void)
 	return &when;
 }
 
-/* Pushes the function of a name, if there is one and the file is not newer than the executable. */
-static bool
-push(lua_State *L, const char *name, const char *path)
+static const struct ks_module *
+find(const char *name)
 {
 	const struct ks_module *m = ks_modules;
-	struct stat file;
 
 	while (m->name != NULL && strcmp(m->name, name) != 0)
 		m++;
-	if (m->name == NULL || stat(path, &file) != 0 || is_newer(&file.st_mtim, made()))
+	return m->name != NULL ? m : NULL;
+}
+
+/* Pushes the compiled function, unless the file at `path` is newer. A file that is missing is not newer. */
+static bool
+push(lua_State *L, const struct ks_module *m, const char *path)
+{
+	struct stat file;
+
+	if (m == NULL || (stat(path, &file) == 0 && is_newer(&file.st_mtim, built())))
 		return false;
 	if (luaL_loadbufferx(L, (const char *)m->code, m->size, m->file, "b") == LUA_OK)
 		return true;
@@ -47,20 +56,16 @@ push(lua_State *L, const char *name, const char *path)
 	return false;
 }
 
-/* The searcher: a loader and the file that it stands for, or nothing and the next searcher is asked. */
+/* A searcher of require(): returns a loader and the file that it stands for, or nothing. */
 static int
 search(lua_State *L)
 {
-	const char *name = luaL_checkstring(L, 1);
-	const struct ks_module *m = ks_modules;
-	const char *path;
+	const struct ks_module *m = find(luaL_checkstring(L, 1));
 
-	while (m->name != NULL && strcmp(m->name, name) != 0)
-		m++;
-	if (m->name == NULL)
+	if (m == NULL)
 		return 0;
-	path = lua_pushfstring(L, "%s/%s", lua_tostring(L, lua_upvalueindex(1)), m->file);
-	if (!push(L, name, path))
+	lua_pushfstring(L, "%s/%s", lua_tostring(L, lua_upvalueindex(1)), m->file);
+	if (!push(L, m, lua_tostring(L, -1)))
 		return 0;
 	lua_insert(L, -2);
 	return 2;
@@ -71,7 +76,7 @@ ks_modules_install(lua_State *L, const char *dir)
 {
 	lua_getglobal(L, LUA_LOADLIBNAME);
 	lua_getfield(L, -1, "searchers");
-	/* Behind package.preload, before the files. */
+	/* The new searcher stands behind that of package.preload and before those of files. */
 	for (lua_Integer i = luaL_len(L, -1); i >= 2; i--) {
 		lua_rawgeti(L, -1, i);
 		lua_rawseti(L, -2, i + 1);
@@ -87,8 +92,16 @@ ks_modules_script(lua_State *L, const char *name, const char *path)
 {
 	bool found;
 
-	lua_pushfstring(L, "scripts/%s", name);
-	found = push(L, lua_tostring(L, -1), path);
+	lua_pushfstring(L, SCRIPTS "%s", name);
+	found = push(L, find(lua_tostring(L, -1)), path);
 	lua_remove(L, found ? -2 : -1);
 	return found;
+}
+
+const char *
+ks_modules_script_name(const struct ks_module *m)
+{
+	size_t n = strlen(SCRIPTS);
+
+	return strncmp(m->name, SCRIPTS, n) == 0 ? m->name + n : NULL;
 }

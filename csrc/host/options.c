@@ -41,7 +41,7 @@ base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* Any name but kstatlua, kstatlua5.4 and the like is that of a script. */
+/* Every name but kstatlua, kstatlua5.4 and the like is the name of a script. */
 static bool
 is_host_name(const char *name)
 {
@@ -55,7 +55,7 @@ wrong(const struct ks_options *o, const char *what, const char *option)
 	return -1;
 }
 
-/* The option as it was typed, for messages: getopt() has moved on behind a bundled one. */
+/* The option as it was typed, for messages; in a bundle of letters getopt() has moved past it. */
 static const char *
 typed_option(char **argv, char *short_form)
 {
@@ -116,7 +116,7 @@ ks_options_read(struct ks_options *o, int argc, char **argv)
 		o->operand = 1;
 		return 0;
 	}
-	o->preload = calloc((size_t)argc + 1, sizeof *o->preload);
+	o->preload = calloc((size_t)argc + 1, sizeof(*o->preload));
 	if (o->preload == NULL) {
 		fprintf(stderr, "%s: out of memory\n", name);
 		return -1;

@@ -50,7 +50,7 @@ ks_script_call(lua_State *L, int nargs, int nresults)
 	return status;
 }
 
-/* Of a path, the name without directories and .lua. */
+/* Pushes and returns the last part of a path without ".lua". */
 static const char *
 short_name(lua_State *L, const char *path)
 {
@@ -88,9 +88,9 @@ ks_script_complain(lua_State *L, const struct ks_options *o)
 	return status;
 }
 
-/* tell(line, damaged), with the options as upvalue: see ks_lua_setlistener(). */
+/* print_line(line, damaged), with the options as its upvalue: see ks_lua_setlistener(). */
 static int
-tell(lua_State *L)
+print_line(lua_State *L)
 {
 	struct ks_options *o = lua_touserdata(L, lua_upvalueindex(1));
 
@@ -104,15 +104,15 @@ void
 ks_script_listen(lua_State *L, struct ks_options *o)
 {
 	lua_pushlightuserdata(L, o);
-	lua_pushcclosure(L, tell, 1);
+	lua_pushcclosure(L, print_line, 1);
 	ks_lua_setlistener(L);
 }
 
 /* --- libraries -------------------------------------------------------------------- */
 
 /*
- * Puts paths below the prefix before those of package.path or package.cpath: format with
- * %s for the prefix, then for the old value. Stack: package table on top.
+ * Puts paths below the prefix in front of package.path or package.cpath. The format has a %s for each prefix and
+ * one for the old value. The table `package` is at the top of the stack.
  */
 static void
 prepend_path(lua_State *L, const char *field, const char *format, const char *prefix)
@@ -131,8 +131,8 @@ prepend_path(lua_State *L, const char *field, const char *format, const char *pr
 }
 
 /*
- * __index of the table of globals: the first use of `kstat` loads the module, so a script that
- * does without pays nothing.
+ * The __index of the table of globals: the first use of `kstat` loads the module, so that a script that
+ * does not use it does not wait for it.
  */
 static int
 load_kstat(lua_State *L)
@@ -148,9 +148,9 @@ load_kstat(lua_State *L)
 	return 1;
 }
 
-#define START 40960 /* bytes; the first collection is due at ten times of it and what the libraries take */
+#define START 40960 /* bytes; the first collection starts at ten times this and what the libraries use */
 
-/* Puts the first collection off: a script that starts loads modules, none of which is garbage. */
+/* Delays the first garbage collection: a script that starts loads modules, none of which is garbage. */
 static void
 put_off_collection(lua_State *L)
 {
@@ -192,16 +192,6 @@ ks_script_libraries(lua_State *L)
 
 /* --- arguments -------------------------------------------------------------------- */
 
-/* The path of an installed script, on the stack; returned if it is a readable file, else NULL. */
-static const char *
-push_installed(lua_State *L, const char *name)
-{
-	const char *path = lua_pushfstring(L, "%s/share/kstat/scripts/%s.lua", ks_installed_prefix(),
-	    name);
-
-	return access(path, R_OK) == 0 ? path : NULL;
-}
-
 void
 ks_script_arguments(lua_State *L, const struct ks_options *o)
 {
@@ -241,7 +231,7 @@ push_arguments(lua_State *L)
 
 /* --- running ------------------------------------------------------------------------ */
 
-/* An exit status from what a script returned, at the top; -1 if it is none. */
+/* Returns the exit status that the value at the top stands for; -1 if it is no status. */
 static int
 status_of(lua_State *L)
 {
@@ -252,7 +242,7 @@ status_of(lua_State *L)
 	return -1;
 }
 
-/* True if the value at the top, which becomes its `run` method and the value, can be run. */
+/* If the value at the top has a method `run`, puts the method below the value and returns true. */
 static bool
 push_run(lua_State *L)
 {
@@ -266,7 +256,7 @@ push_run(lua_State *L)
 	return true;
 }
 
-/* The second half of a script, protected: value -> exit status. */
+/* finish_script(value) -> exit status: runs what a script returned, if it can be run. Called protected. */
 static int
 finish_script(lua_State *L)
 {
@@ -282,7 +272,7 @@ finish_script(lua_State *L)
 	return 1;
 }
 
-/* Runs the function at the top, and what it returns if that can be run. The exit status. */
+/* Runs the function at the top, and then its result if that can be run. Returns the exit status. */
 static int
 run_loaded(lua_State *L, const struct ks_options *o)
 {
@@ -299,7 +289,7 @@ run_loaded(lua_State *L, const struct ks_options *o)
 	return status;
 }
 
-/* Loads a module into a global. 0, or the exit status. */
+/* Loads a module into a global variable. Returns 0, or the exit status. */
 static int
 preload_module(lua_State *L, const struct ks_options *o, const char *text)
 {
@@ -351,7 +341,7 @@ is_file(const char *path)
 	return !S_ISDIR(st.st_mode);
 }
 
-/* One line, with the names of those there are; for a person at a terminal a line on each of them. */
+/* Prints that there is no such script and which there are: one line, or for a terminal a line on each. */
 static int
 no_such_script(const struct ks_options *o, const char *name)
 {
@@ -369,27 +359,36 @@ no_such_script(const struct ks_options *o, const char *name)
 	return KS_EXIT_USAGE;
 }
 
+/* True for a name that is always a file: one with a slash, or with .lua at its end. */
+static bool
+is_path(const char *name)
+{
+	size_t len = strlen(name);
+
+	return strchr(name, '/') != NULL || (len > 4 && strcmp(name + len - 4, ".lua") == 0);
+}
+
 /*
- * Loads the script that the command line names. An installed name comes before a file of that name:
- * what happens to lie in the working directory does not stand in for a tool. A name with a slash
- * or with .lua is always a file. 0, or the exit status.
+ * Loads the script that the command line names. An installed script comes before a file of that name:
+ * a file that happens to lie in the working directory does not replace a tool. Returns 0, or the exit
+ * status.
  */
 static int
 load_script(lua_State *L, const struct ks_options *o)
 {
-	const char *name = o->installed;
-	const char *path = NULL, *installed = NULL;
-	size_t len;
+	const char *name = o->installed, *path = NULL;
 
 	if (name == NULL && o->operand < o->argc)
 		name = o->argv[o->operand];
 	if (name != NULL && strcmp(name, "-") != 0) {
-		len = strlen(name);
-		if (strchr(name, '/') != NULL || (len > 4 && strcmp(name + len - 4, ".lua") == 0))
-			path = name;
-		else if ((path = installed = push_installed(L, name)) == NULL && o->installed == NULL &&
-		    is_file(name))
-			path = name;
+		path = name;
+		if (!is_path(name)) {
+			path = lua_pushfstring(L, "%s/share/kstat/scripts/%s.lua", ks_installed_prefix(), name);
+			if (ks_modules_script(L, name, path))
+				return 0;
+			if (access(path, R_OK) != 0)
+				path = o->installed == NULL && is_file(name) ? name : NULL;
+		}
 		if (path == NULL)
 			return no_such_script(o, name);
 		if (!is_file(path)) {
@@ -398,8 +397,6 @@ load_script(lua_State *L, const struct ks_options *o)
 			return KS_EXIT_USAGE;
 		}
 	}
-	if (installed != NULL && ks_modules_script(L, name, path))
-		return 0;
 	if (luaL_loadfile(L, path) != LUA_OK)
 		return ks_script_complain(L, o);
 	return 0;

@@ -1,4 +1,4 @@
-/* signal.c - see signal.h. SPDX-License-Identifier: MIT */
+/* signal.c - the handlers that signal.h describes. SPDX-License-Identifier: MIT */
 #include "host/signal.h"
 
 #include <errno.h>
@@ -10,10 +10,10 @@
 #include "lua/terminal.h"
 #include "lua/wait.h"
 
-/* Handlers have no argument to carry a context: one state per process. */
+/* Handlers get no argument that could carry a context, so there is one state per process. */
 static lua_State *running;
 static volatile sig_atomic_t broken_off;
-static volatile sig_atomic_t delivered; /* the script has got the error that breaks it off */
+static volatile sig_atomic_t delivered; /* the error that breaks the script off was raised */
 static const char break_value; /* its address is the error value */
 
 static void
@@ -26,7 +26,7 @@ break_off(lua_State *L, lua_Debug *ar)
 	lua_error(L);
 }
 
-/* Called from handlers: lua_sethook() is made for that. */
+/* Handlers call this: lua_sethook() may be called from a handler. */
 static void
 end_script(int sig)
 {
@@ -39,7 +39,7 @@ end_script(int sig)
 	lua_sethook(running, break_off, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
-#define MOST_WRITES 1000 /* without a reader, before the script heard of that */
+#define MOST_WRITES 1000 /* writes without a reader before a script that has not noticed is ended */
 
 static void
 handle(int sig, void (*handler)(int))
@@ -50,7 +50,7 @@ handle(int sig, void (*handler)(int))
 	sigaction(sig, &sa, NULL);
 }
 
-/* Dies of the signal when the handler returns, with the terminal as it was. */
+/* Restores the terminal; the process dies of the signal when the handler returns. */
 static void
 on_end(int sig)
 {
@@ -83,9 +83,8 @@ on_pipe(int sig)
 		static volatile sig_atomic_t more;
 
 		/*
-		 * The function of C that writes may well write on before the script hears of it, but a
-		 * script that still writes then does not listen; nor does one that writes in a coroutine,
-		 * which has a hook of its own.
+		 * The C function that writes may write more before the script notices. A script that
+		 * goes on writing ignores the error, or writes in a coroutine, which has a hook of its own.
 		 */
 		if (!ks_wait_looping && broken_off == sig && (delivered || ++more > MOST_WRITES))
 			ks_signal_finish(sig);
@@ -160,14 +159,14 @@ ks_signal_start(lua_State *L)
 	running = L;
 	ks_terminal_watch = watch_terminal;
 	/*
-	 * Also where the signal came in ignored: shells start background jobs so, and it is from
-	 * scripts that monitors are put in the background and ended with kill -INT.
+	 * The handlers are installed even where the parent ignores the signal: shells start background
+	 * jobs with SIGINT ignored, and scripts end monitors in the background with kill -INT.
 	 */
 	handle(SIGINT, on_interrupt);
 	handle(SIGTERM, on_interrupt);
 	handle(SIGPIPE, on_pipe);
 	handle(SIGCONT, on_continue);
-	(void)signal(SIGXFSZ, SIG_IGN); /* a write that meets `ulimit -f` fails, and is told */
+	(void)signal(SIGXFSZ, SIG_IGN); /* a write beyond `ulimit -f` then fails with an error message */
 	ks_wait_handled = 1;
 }
 
@@ -183,7 +182,7 @@ ks_signal_again(void)
 	ks_wait_interrupted = 0;
 	ks_wait_looping = 0;
 	broken_off = 0;
-	lua_sethook(running, NULL, 0, 0); /* one that came too late to break anything off */
+	lua_sethook(running, NULL, 0, 0); /* a hook that was set too late to break anything off */
 	handle(SIGINT, on_interrupt);
 }
 

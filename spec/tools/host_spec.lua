@@ -422,6 +422,35 @@ describe("a script's memory", function()
   end
 end)
 
+describe("a copy of the executable, without any file beside it", function()
+  local dir
+
+  setup(function()
+    dir = run.directory()
+    run.shell("mkdir " .. dir .. "/bin && cp " .. run.quote(run.bin .. "/kstatlua") .. " " .. dir .. "/bin && ln -s " ..
+      "kstatlua " .. dir .. "/bin/kstat")
+  end)
+
+  teardown(function()
+    run.remove_directory(dir)
+  end)
+
+  it("runs the scripts that it was built with", function()
+    local r = run.run({ dir .. "/bin/kstat", "-p", "unix:0:system_misc:ncpus", directory = dir })
+    assert.equal("", r.err)
+    assert.matches("^unix:0:system_misc:ncpus\t%d+\n$", r.out)
+  end)
+
+  it("lists what they are for, as an installed tree does", function()
+    local function list(program)
+      return run.run({ program, "--help", directory = dir }).out:match("\nInstalled scripts.*")
+    end
+    local installed = list("kstatlua")
+    assert.equal(installed, list(dir .. "/bin/kstatlua"))
+    assert.matches("\n  vmstat      threads, memory", installed)
+  end)
+end)
+
 describe("a link to kstatlua", function()
   it("runs the installed script of its name with all of its arguments", function()
     local r = run.run({ "kstat", "-h" })
