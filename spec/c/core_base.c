@@ -1,0 +1,190 @@
+/*
+ * core_base.c - checks the growing array and the hash table of csrc/base/ from the inside, by random operations
+ * that a simple model repeats. SPDX-License-Identifier: MIT
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/table.h"
+#include "check.h"
+
+#define KEYS 3000
+
+static bool refuse; /* no request for memory is served */
+
+__attribute__((visibility("default"))) void *
+malloc(size_t size)
+{
+	static void *(*next)(size_t);
+
+	if (next == NULL)
+		*(void **)&next = dlsym(RTLD_NEXT, "malloc");
+	return refuse ? NULL : next(size);
+}
+
+__attribute__((visibility("default"))) void *
+realloc(void *p, size_t size)
+{
+	static void *(*next)(void *, size_t);
+
+	if (next == NULL)
+		*(void **)&next = dlsym(RTLD_NEXT, "realloc");
+	return refuse ? NULL : next(p, size);
+}
+
+static uint32_t
+random_below(uint32_t n)
+{
+	static uint64_t state = 42;
+
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint32_t)((state >> 33) % n);
+}
+
+static void
+check_array(void)
+{
+	uint64_t *v = NULL, *before;
+	size_t cap = 0;
+
+	for (size_t i = 0; i < 100000; i++) {
+		if (!KS_RESERVE(v, cap, i + 1))
+			break;
+		v[i] = i * i;
+	}
+	CHECK(cap >= 100000 && cap < 200000);
+	for (size_t i = 0; i < 100000; i++) {
+		if (v[i] != i * i)
+			CHECK(!"items are kept");
+	}
+	before = v;
+	refuse = true;
+	CHECK(KS_RESERVE(v, cap, cap));
+	errno = 0;
+	CHECK(!KS_RESERVE(v, cap, cap + 1) && errno == ENOMEM);
+	refuse = false;
+	CHECK(!KS_RESERVE(v, cap, SIZE_MAX / sizeof(*v) + 1) && errno == ENOMEM);
+	CHECK(!KS_RESERVE(v, cap, SIZE_MAX) && errno == ENOMEM);
+	CHECK(v == before && cap < 200000 && v[99999] == 99999ULL * 99999);
+	free(v);
+}
+
+/* What the table holds, said simply: key i is in it with the slot slot[i]. */
+struct model {
+	uint32_t slot[KEYS];
+	uint32_t key_of[2 * KEYS]; /* of each slot */
+	uint64_t spread;           /* hashes are keys modulo this */
+	size_t n;
+};
+
+static bool
+has_key(const void *things, uint32_t slot, const void *key)
+{
+	return ((const struct model *)things)->key_of[slot] == *(const uint32_t *)key;
+}
+
+static void
+change_key(struct ks_table *t, struct model *m, uint32_t key)
+{
+	uint32_t slot = m->slot[key], other = key + (slot == key ? KEYS : 0);
+	uint64_t hash = key % m->spread;
+
+	if (slot == KS_NO_SLOT) {
+		CHECK(!ks_table_remove(t, hash, key));
+		CHECK(ks_table_add(t, hash, other));
+		m->n++;
+	} else if (random_below(4) == 0) {
+		CHECK(ks_table_replace(t, hash, slot, other));
+	} else {
+		CHECK(ks_table_remove(t, hash, slot));
+		other = KS_NO_SLOT;
+		m->n--;
+	}
+	if (other != KS_NO_SLOT)
+		m->key_of[other] = key;
+	m->slot[key] = other;
+}
+
+static bool
+is_same(const struct ks_table *t, const struct model *m)
+{
+	if (t->n != m->n)
+		return false;
+	for (uint32_t key = 0; key < KEYS; key++) {
+		if (ks_table_find(t, key % m->spread, has_key, m, &key) != m->slot[key])
+			return false;
+	}
+	return true;
+}
+
+static void
+check_table(uint64_t spread)
+{
+	static struct model m;
+	struct ks_table t = { 0 };
+
+	memset(&m, 0xff, sizeof(m));
+	m.spread = spread;
+	m.n = 0;
+	for (int round = 0; round < 60; round++) {
+		uint32_t among = 1 + random_below(KEYS);
+
+		for (int i = 0; i < 1000; i++)
+			change_key(&t, &m, random_below(among));
+		CHECK(is_same(&t, &m));
+	}
+	ks_table_clear(&t);
+	memset(&m.slot, 0xff, sizeof(m.slot));
+	m.n = 0;
+	CHECK(is_same(&t, &m));
+	ks_table_free(&t);
+	CHECK(is_same(&t, &m));
+}
+
+static bool
+has_number(const void *things, uint32_t slot, const void *key)
+{
+	(void)things;
+	return slot == *(const uint32_t *)key;
+}
+
+static void
+check_refusal(void)
+{
+	struct ks_table t = { 0 };
+	uint32_t n = 100;
+	size_t cells;
+
+	refuse = true;
+	CHECK(!ks_table_add(&t, 0, 0) && errno == ENOMEM && t.n == 0);
+	refuse = false;
+	CHECK(ks_table_reserve(&t, n));
+	cells = t.mask + 1;
+	refuse = true;
+	for (uint32_t i = 0; i < n; i++)
+		CHECK(ks_table_add(&t, i, i));
+	while (ks_table_add(&t, n, n) && n < cells)
+		n++;
+	refuse = false;
+	CHECK(n < cells && t.n == n);
+	CHECK(!ks_table_reserve(&t, SIZE_MAX) && errno == ENOMEM);
+	for (uint32_t i = 0; i < n; i++)
+		CHECK(ks_table_find(&t, i, has_number, NULL, &i) == i);
+	CHECK(ks_table_find(&t, n, has_number, NULL, &n) == KS_NO_SLOT);
+	CHECK(ks_table_add(&t, n, n) && t.n == n + 1);
+	ks_table_free(&t);
+}
+
+int
+main(void)
+{
+	check_array();
+	check_table(UINT64_MAX);
+	check_table(100); /* many keys of one hash */
+	check_refusal();
+	printf("%d checks, %d failures\n", checks, failures);
+	return failures != 0;
+}
