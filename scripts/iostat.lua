@@ -45,7 +45,7 @@ function Report:open()
   end
   add(self.system and self.system.selectors() or {})
   add(self.errors and self.errors.selectors() or {})
-  local ks, message = core.open(nil, nil, nil, nil, nil, only)
+  local ks, message = core.open({ only = only })
   if not ks then
     return false, message
   end

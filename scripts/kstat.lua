@@ -349,7 +349,7 @@ local function main()
   local format = format_of(options)
   local aggregations = compile_aggregations(options)
   core.looping(true) -- an interrupt lets the report at hand be finished
-  local ks, message = core.open(options.r)
+  local ks, message = core.open({ capture = options.r })
   if not ks then
     fatal(message)
   end

@@ -51,47 +51,68 @@ ks_lua_hasname(const struct ks_lua_name *name, const kstat_t *ksp)
 
 /* --- opening and closing ------------------------------------------------------------ */
 
+/* A field of the table at index 1 as text that stays valid while it is on the stack; NULL: it is not there. */
+static const char *
+text_field(lua_State *L, const char *name)
+{
+	lua_getfield(L, 1, name);
+	if (!lua_isnil(L, -1) && !lua_isstring(L, -1))
+		luaL_error(L, "field '%s': string expected, got %s", name, luaL_typename(L, -1));
+	return lua_tostring(L, -1);
+}
+
+/* Opens the chain that the table at index 1 describes. */
+static kstat_ctl_t *
+open_described(lua_State *L, const struct ks_only *only)
+{
+	const char *capture = text_field(L, "capture");
+	const char *from = text_field(L, "from"), *to = text_field(L, "to");
+	const char *proc = text_field(L, "proc"), *sys = text_field(L, "sys");
+
+	if (capture != NULL)
+		return ks_chain_open_replay(capture, from, to, only);
+	if (proc != NULL || sys != NULL)
+		return ks_chain_open_source(ks_source_linux_open(proc, sys), only);
+	lua_getfield(L, 1, "published");
+	if (lua_toboolean(L, -1))
+		return ks_chain_open_published(only);
+	return lua_isnil(L, -1) ? ks_chain_open(only) : ks_chain_open_machine(only);
+}
+
 /*
- * open(capture, proc, sys, from, to, selectors, published) -> chain | nil, message, errno. All nil:
- * the machine; published true: only what processes publish, false: all but that; selectors nil: all
- * of it. The selectors live in the chain's state.
+ * open(t) -> chain | nil, message, errno. Fields of t, all optional: capture with from and to; proc and
+ * sys, directories in place of the machine's; published, true for only what processes publish and false
+ * for all but that; only, an array of selectors that bounds the chain. The chain's state keeps them.
  */
 static int
 chain_open(lua_State *L)
 {
-	const char *capture = luaL_optstring(L, 1, NULL);
-	const char *proc = luaL_optstring(L, 2, NULL);
-	const char *sys = luaL_optstring(L, 3, NULL);
-	const char *from = luaL_optstring(L, 4, NULL), *to = luaL_optstring(L, 5, NULL);
-	bool published = lua_toboolean(L, 7), machine = lua_isboolean(L, 7) && !published;
 	struct ks_lua_chain *c;
 	struct ks_only only;
 
-	lua_settop(L, 6);
+	lua_settop(L, 1);
+	if (lua_isnil(L, 1)) {
+		lua_newtable(L);
+		lua_replace(L, 1);
+	}
+	luaL_checktype(L, 1, LUA_TTABLE);
+	lua_getfield(L, 1, "only");
 	c = ks_lua_newuserdata(L, sizeof(*c));
 	ks_lua_setmetatable(L, KS_LUA_CHAIN);
 	lua_createtable(L, 2, 4);
-	lua_pushvalue(L, 7);
-	lua_rawseti(L, 8, 0);
+	lua_pushvalue(L, 3);
+	lua_rawseti(L, 4, 0);
 	lua_newtable(L);
-	lua_rawseti(L, 8, 1);
-	only.selector = ks_lua_checkselectors(L, 6, &only.n);
-	lua_rawseti(L, 8, 3);
-	lua_pushvalue(L, 6);
-	lua_rawseti(L, 8, 2);
-	ks_lua_setuservalue(L, 7);
-	if (capture != NULL)
-		c->kc = ks_chain_open_replay(capture, from, to, &only);
-	else if (proc != NULL || sys != NULL)
-		c->kc = ks_chain_open_source(ks_source_linux_open(proc, sys), &only);
-	else if (published)
-		c->kc = ks_chain_open_published(&only);
-	else if (machine)
-		c->kc = ks_chain_open_machine(&only);
-	else
-		c->kc = ks_chain_open(&only);
+	lua_rawseti(L, 4, 1);
+	only.selector = ks_lua_checkselectors(L, 2, &only.n);
+	lua_rawseti(L, 4, 3);
+	lua_pushvalue(L, 2);
+	lua_rawseti(L, 4, 2);
+	ks_lua_setuservalue(L, 3);
+	c->kc = open_described(L, &only);
 	if (c->kc == NULL)
 		return ks_lua_fail(L);
+	lua_settop(L, 3);
 	return 1;
 }
 

@@ -75,7 +75,7 @@ function kstat.open(source)
     if source == nil then
         return core.open()
     elseif type(source) == "string" then
-        return core.open(source)
+        return core.open({ capture = source })
     elseif type(source) ~= "table" then
         error("bad argument #1 to 'open' (string or table expected, got " .. type(source) .. ")", 2)
     end
@@ -84,7 +84,8 @@ function kstat.open(source)
     if only == false then
         return nil, message, errname
     end
-    return core.open(source.capture, source.proc, source.sys, source.from, source.to, only, source.published)
+    return core.open({ capture = source.capture, from = source.from, to = source.to, proc = source.proc,
+        sys = source.sys, published = source.published, only = only })
 end
 every.open = kstat.open
 
