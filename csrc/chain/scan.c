@@ -1,6 +1,6 @@
 /*
- * scan.c - brings a chain up to date with what its sources offer: ks_scan_offer() and its
- * companions of source.h. SPDX-License-Identifier: MIT
+ * scan.c - brings a chain up to date with what its sources offer: the chain's struct ks_scan_ops
+ * of source.h. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,14 +12,15 @@
 
 #define MOST_NAMESAKES 64 /* tried before a kstat counts as new; a capture may hold any number */
 
-struct ks_scan {
+struct scan {
+	struct ks_scan base;
 	struct ks_chain *chain;
 	struct ks_source *source;
 	size_t at;                       /* which of the chain's sources that is */
-	bool offered[KS_MOST_SOURCES];   /* those before it told what they have; else it stays */
+	bool offered[KS_MOST_SOURCES];   /* false: nothing changed in that source, and its kstats stay */
 	uint64_t number;
 	bool changed;
-	struct ks_node *expected; /* follows the last match: sources offer in a steady order */
+	struct ks_node *expected; /* follows the last match: sources offer in the same order each time */
 };
 
 static int
@@ -45,7 +46,7 @@ note_change(struct ks_chain *chain, const kstat_t *k, bool added)
 }
 
 static bool
-same_kstat(const struct ks_node *node, const struct ks_scan *scan, const struct ks_offer *offer)
+same_kstat(const struct ks_node *node, const struct scan *scan, const struct ks_offer *offer)
 {
 	return node->source == scan->source && node->seen != scan->number &&
 	    node->k.ks_crtime == offer->crtime && node->k.ks_type == offer->type &&
@@ -54,11 +55,11 @@ same_kstat(const struct ks_node *node, const struct ks_scan *scan, const struct 
 }
 
 static int
-matched(struct ks_scan *scan, struct ks_node *node, const struct ks_offer *offer)
+matched(struct scan *scan, struct ks_node *node, const struct ks_offer *offer)
 {
 	node->seen = scan->number;
 	node->cookie = offer->cookie;
-	/* What its data holds, a read has found out. */
+	/* Whether the data holds long strings is known from a read. */
 	node->k.ks_flags = (uchar_t)(offer->flags | (node->k.ks_flags & KSTAT_FLAG_LONGSTRINGS));
 	scan->expected = (struct ks_node *)node->k.ks_next;
 	return 0;
@@ -77,10 +78,10 @@ is_wanted(const struct ks_chain *chain, const struct ks_offer *offer)
 	return ks_selector_any_matches(chain->only.selector, chain->only.n, &head);
 }
 
-bool
-ks_scan_wants(const struct ks_scan *scan, const char *module, const char *class_)
+static bool
+scan_wants(const struct ks_scan *base, const char *module, const char *class_)
 {
-	const struct ks_only *only = &scan->chain->only;
+	const struct ks_only *only = &((const struct scan *)base)->chain->only;
 
 	for (size_t i = 0; i < only->n; i++) {
 		const struct ks_selector *s = only->selector[i];
@@ -92,9 +93,9 @@ ks_scan_wants(const struct ks_scan *scan, const char *module, const char *class_
 	return only->n == 0;
 }
 
-/* True if an earlier source has the kstat. */
+/* True if an earlier source has that kstat: a later one cannot replace it. */
 static bool
-is_taken(const struct ks_scan *scan, const struct ks_node *node)
+is_taken(const struct scan *scan, const struct ks_node *node)
 {
 	if (node->source == scan->source)
 		return false;
@@ -105,9 +106,10 @@ is_taken(const struct ks_scan *scan, const struct ks_node *node)
 	return false;
 }
 
-int
-ks_scan_offer(struct ks_scan *scan, const struct ks_offer *given)
+static int
+scan_offer(struct ks_scan *base, const struct ks_offer *given)
 {
+	struct scan *scan = (struct scan *)base;
 	struct ks_chain *chain = scan->chain;
 	struct ks_node *node = NULL;
 	struct ks_offer offer = *given;
@@ -128,7 +130,7 @@ ks_scan_offer(struct ks_scan *scan, const struct ks_offer *given)
 		if (same_kstat(node, scan, &offer))
 			return matched(scan, node, &offer);
 		if (is_taken(scan, node))
-			return 0; /* what an earlier source has cannot be shadowed */
+			return 0;
 	}
 	if (!is_wanted(chain, &offer))
 		return 0;
@@ -140,26 +142,16 @@ ks_scan_offer(struct ks_scan *scan, const struct ks_offer *given)
 	return note_change(chain, &node->k, true);
 }
 
-void
-ks_scan_warn(struct ks_scan *scan, const char *fmt, ...)
+static void
+scan_warn(struct ks_scan *base, bool damaged, const char *line)
 {
-	va_list ap;
+	struct ks_chain *chain = ((struct scan *)base)->chain;
 
-	va_start(ap, fmt);
-	ks_warnings_add(&scan->chain->warnings, fmt, ap);
-	va_end(ap);
+	chain->damaged |= damaged;
+	ks_warnings_add(&chain->warnings, line);
 }
 
-void
-ks_scan_damage(struct ks_scan *scan, const char *fmt, ...)
-{
-	va_list ap;
-
-	scan->chain->damaged = true;
-	va_start(ap, fmt);
-	ks_warnings_add(&scan->chain->warnings, fmt, ap);
-	va_end(ap);
-}
+static const struct ks_scan_ops scan_ops = { scan_offer, scan_wants, scan_warn };
 
 /* Nothing of this source can have changed: all its kstats count as offered. */
 static void
@@ -174,7 +166,7 @@ keep_all(struct ks_chain *chain, const struct ks_source *source, uint64_t number
 }
 
 static int
-remove_unseen(struct ks_chain *chain, struct ks_scan *scan)
+remove_unseen(struct ks_chain *chain, struct scan *scan)
 {
 	struct ks_node *prev = NULL;
 	struct ks_node *node = chain->nodes.first;
@@ -198,7 +190,7 @@ remove_unseen(struct ks_chain *chain, struct ks_scan *scan)
 int
 ks_chain_scan(struct ks_chain *chain)
 {
-	struct ks_scan scan = { .chain = chain, .number = ++chain->scans };
+	struct scan scan = { .base = { &scan_ops }, .chain = chain, .number = ++chain->scans };
 	bool any = false, failed = false;
 	int error = 0, removed = 0;
 	char message[512] = "";
@@ -210,7 +202,7 @@ ks_chain_scan(struct ks_chain *chain)
 		scan.source = chain->source[i];
 		scan.at = i;
 		scan.expected = chain->nodes.first;
-		rc = scan.source->ops->scan(scan.source, &scan);
+		rc = scan.source->ops->scan(scan.source, &scan.base);
 		scan.offered[i] = rc > 0;
 		any |= rc > 0;
 		if (rc < 0) {
@@ -241,9 +233,7 @@ ks_chain_scan(struct ks_chain *chain)
 void
 ks_chain_warn(struct ks_chain *chain, const char *line)
 {
-	struct ks_scan scan = { .chain = chain };
-
-	ks_scan_warn(&scan, "%s", line);
+	ks_warnings_add(&chain->warnings, line);
 }
 
 void

@@ -1,7 +1,6 @@
 /* warnings.c - see warnings.h. SPDX-License-Identifier: MIT */
 #include "chain/warnings.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,13 +16,12 @@ ks_warnings_free(struct ks_warnings *w)
 }
 
 void
-ks_warnings_add(struct ks_warnings *w, const char *fmt, va_list ap)
+ks_warnings_add(struct ks_warnings *w, const char *line)
 {
-	char text[512], **grown;
+	char **grown;
 
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	for (size_t i = 0; i < w->n; i++) {
-		if (strcmp(w->line[i], text) == 0)
+		if (strcmp(w->line[i], line) == 0)
 			return;
 	}
 	if (w->n >= MOST_WARNINGS)
@@ -32,7 +30,7 @@ ks_warnings_add(struct ks_warnings *w, const char *fmt, va_list ap)
 	if (grown == NULL)
 		return; /* a warning is not worth a failure */
 	w->line = grown;
-	w->line[w->n] = strdup(text);
+	w->line[w->n] = strdup(line);
 	if (w->line[w->n] != NULL)
 		w->n++;
 }

@@ -1,6 +1,7 @@
 /*
- * source.h - where kstats come from. A source lists the kstats it has (scan), delivers the
- * data of one (read), and accepts new data (write). The chain asks; sources know no readers.
+ * source.h - the interface of sources, which are where kstats come from. A source lists its kstats
+ * (scan), returns the data of one (read) and accepts new data (write). Sources know nothing of chains:
+ * the caller of a scan passes the functions that the source calls back (struct ks_scan_ops).
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_SOURCE_H
@@ -13,82 +14,105 @@
 #include "model/meta.h"
 #include "model/record.h"
 
-/* One kstat as a source offers it. The chain copies what it keeps. */
+/* One kstat as a source offers it. The caller copies what it keeps. */
 struct ks_offer {
-	const char *module; /* at most 30 bytes each; longer names are cut */
+	const char *module; /* module, name and class: at most 30 bytes each, the rest is cut */
 	int instance;
 	const char *name;
 	const char *class_;
 	uchar_t type;      /* KSTAT_TYPE_* */
 	uchar_t flags;     /* KSTAT_FLAG_* */
-	hrtime_t crtime;   /* part of the identity: a kstat created anew has another one */
-	uint_t ndata;      /* as far as known before a read */
+	hrtime_t crtime;   /* part of the identity: a kstat that was removed and created again has another one */
+	uint_t ndata;      /* ndata and data_size: as far as they are known before a read */
 	size_t data_size;
-	uint64_t cookie;   /* whatever lets the source find it again */
+	uint64_t cookie;   /* by which the source finds the kstat again */
 };
 
-struct ks_scan; /* the chain's side of a scan */
+struct ks_scan;
 
-/* 0, or -1 with errno ENOMEM. Order of offers is chain order; kstats already there keep their place. */
-int ks_scan_offer(struct ks_scan *scan, const struct ks_offer *offer);
+/* What the caller of a scan provides. csrc/chain/scan.c does for a chain; a test can with a few lines of its own. */
+struct ks_scan_ops {
+	int (*offer)(struct ks_scan *scan, const struct ks_offer *offer);
+	bool (*wants)(const struct ks_scan *scan, const char *module, const char *class_);
+	void (*warn)(struct ks_scan *scan, bool damaged, const char *line);
+};
+
+/* The first member of the caller's own structure. */
+struct ks_scan {
+	const struct ks_scan_ops *ops;
+};
 
 /*
- * False if nothing of that module and class is looked for (NULL: not known yet): the source may
- * leave it out and save the work. The answer never changes while a chain is open.
+ * Offers a kstat to the caller. Returns 0, or -1 with errno ENOMEM and a message. The kstats of a chain
+ * are in the order of the offers; those that are already there keep their places.
  */
-bool ks_scan_wants(const struct ks_scan *scan, const char *module, const char *class_);
+static inline int
+ks_scan_offer(struct ks_scan *scan, const struct ks_offer *offer)
+{
+	return scan->ops->offer(scan, offer);
+}
 
-/* A line for the person about something that could not be read; the scan goes on. */
+/*
+ * False if the caller wants no kstat of that module and class (NULL: not known yet): the source need
+ * not offer it, and can save the work. The answer never changes while a source is open.
+ */
+static inline bool
+ks_scan_wants(const struct ks_scan *scan, const char *module, const char *class_)
+{
+	return scan->ops->wants(scan, module, class_);
+}
+
+/* Warns the user, in one line, that something could not be read. The scan goes on. */
 void ks_scan_warn(struct ks_scan *scan, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same of a replay that is damaged: what is shown of it is not all that it held. */
+/* Warns the user that a replay is damaged: it shows less than the file held once. */
 void ks_scan_damage(struct ks_scan *scan, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 struct ks_source;
 
-/* Return values: 0 or more is success, -1 failure with errno and ks_fail()'s message. */
+/* Unless stated otherwise functions return 0 or more on success, and -1 with errno and ks_fail()'s message. */
 struct ks_source_ops {
 	const char *name; /* "linux", "local", "segment", "capture" */
 
 	/*
-	 * Offers every kstat there is now. Returns 1 if it did, 0 if nothing can have changed
-	 * since the last scan (then nothing need be offered, and all its kstats stay).
+	 * Offers every kstat that the source has now, and returns 1. Returns 0 if nothing can have changed
+	 * since the last scan: then it offers nothing, and all its kstats stay in the chain.
 	 */
 	int (*scan)(struct ks_source *src, struct ks_scan *scan);
 
 	/*
-	 * Builds the data of one kstat in an empty record. errno ENXIO: it is gone; EAGAIN: busy,
-	 * try again; EACCES: not readable by this user.
+	 * Builds the data of one kstat in an empty record. errno is ENXIO if the kstat is gone, EAGAIN if it
+	 * is busy and can be read later, EACCES if this user must not read it.
 	 */
 	int (*read)(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_record *r);
 
 	/*
-	 * Optional. A line for the person about something that reads since the last question found
-	 * unreadable, whether they failed or did without; NULL: nothing. Valid until the next call.
+	 * Optional. Returns one warning about a file that reads since the last call could not use, whether
+	 * those reads failed or left something out; NULL if there is none. Valid until the next call.
 	 */
 	const char *(*trouble)(struct ks_source *src);
 
 	/* Optional. data: ks_data_size bytes laid out as ks_data. errno EACCES if not writable. */
 	int (*write)(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const void *data);
 
-	/* Optional. Metadata of one statistic, valid until the next scan; NULL: not known here. */
+	/* Optional. Metadata of one statistic, valid until the next scan; NULL if the source has none. */
 	const struct ks_meta *(*meta)(struct ks_source *src, const kstat_t *ksp, uint64_t cookie,
 	    const char *stat);
 
-	/* Optional; only a replay has it: moves to the next sample. 1 moved, 0 there is none left. */
+	/* Optional, for replays: moves to the next sample. Returns 1, or 0 if there is none left. */
 	int (*advance)(struct ks_source *src);
 
-	/* Optional; replay: the current sample's own time of day (ns since 1970). 1 known, 0 not. */
+	/* Optional, for replays: the time of day of the current sample in ns since 1970. Returns 1, or 0 if not known. */
 	int (*time_of_day)(struct ks_source *src, int64_t *ns);
 
-	/* Optional; replay: the descriptor of the file that is read. */
+	/* Optional, for replays: returns the descriptor of the file that is replayed. */
 	int (*file)(struct ks_source *src);
 
 	/*
-	 * Optional. The publication that a kstat belongs to, valid until the next question, and the
-	 * process that opened it (0: of another pid namespace); NULL: it is gone.
+	 * Optional. Returns the publication that a kstat belongs to, valid until the next call, and the
+	 * process that opened it (0 if that is in another pid namespace); NULL if the kstat is gone.
 	 */
 	const char *(*publisher)(struct ks_source *src, uint64_t cookie, uint32_t *pid);
 	void (*close)(struct ks_source *src);
@@ -99,16 +123,15 @@ struct ks_source {
 	const struct ks_source_ops *ops;
 };
 
-/*
- * The sources. Each returns NULL with errno and a message on failure.
- * linux: roots of /proc and /sys, NULL for the default.
- */
+/* The sources. Each returns NULL with errno and a message on failure. */
+
+/* proc, sys: directories to read in place of /proc and /sys; NULL for these. */
 struct ks_source *ks_source_linux_open(const char *proc, const char *sys);
 struct ks_source *ks_source_capture_open(const char *path);
 
 /*
- * Ends a capture before its first sample that is later than a time of day (ns since 1970). What has no
- * time of day belongs to the sample before.
+ * Ends a capture before its first sample that is later than `to`, a time of day in ns since 1970. A sample
+ * without a time of day belongs to the sample before it.
  */
 void ks_source_capture_until(struct ks_source *src, int64_t to);
 

@@ -42,6 +42,43 @@ describe("the floors of csrc", function()
     assert.truthy(seen > 50)
   end)
 
+  -- What an object needs of the project, and which floor has it.
+  it("link without the floors above", function()
+    local floor_of, needs = {}, {}
+    for _, object in ipairs(list("find " .. run.quote(run.build .. "/obj") .. " -name '*.o' | sort")) do
+      local folder = object:match("/obj/([^/]+)/")
+      if floors[folder] and floors[folder] < floors.lua then
+        for line in run.shell("nm " .. run.quote(object)).out:gmatch("[^\n]+") do
+          local kind, name = line:match("(%a) ([%w_]+)$")
+          if kind == "U" then
+            needs[#needs + 1] = { object = object, name = name, floor = floors[folder] }
+          elseif kind and kind:match("[A-Z]") then
+            floor_of[name] = floors[folder]
+          end
+        end
+      end
+    end
+    local seen = 0
+    for _, need in ipairs(needs) do
+      if floor_of[need.name] then
+        seen = seen + 1
+        assert.truthy(floor_of[need.name] <= need.floor, need.object .. " needs " .. need.name .. " from above")
+      else
+        assert.falsy(need.name:match("^ks_"), need.object .. " needs " .. need.name .. ", which nobody defines")
+      end
+    end
+    assert.truthy(seen > 500)
+  end)
+
+  it("have wings of sources that know nothing of each other", function()
+    for _, path in ipairs(sources) do
+      local wing = path:match("^csrc/source/([^/]+)/")
+      for name in run.read_file(path):gmatch('#include "source/([^"/]+)/') do
+        assert.truthy(wing == nil or wing == name, path .. " includes from " .. name)
+      end
+    end
+  end)
+
   it("know Lua only in lua and host", function()
     for _, path in ipairs(sources) do
       if not path:find("^csrc/lua/") and not path:find("^csrc/host/") then

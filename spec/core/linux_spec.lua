@@ -22,6 +22,18 @@ describe("the Linux source on a small tree", function()
     assert.same({}, d.twice)
   end)
 
+  it("lists its kstats for any caller, without a chain", function()
+    local command = run.build .. "/spec/core_source spec/trees/small/proc spec/trees/small/sys"
+    local all = run.shell(command)
+    assert.equal(0, all.status, all.err)
+    assert.matches("unix:0:system_misc\n", all.out)
+    assert.matches("link:0:eth0\n", all.out)
+    assert.falsy(all.out:find("warning"))
+    local links = run.shell(command .. " link").out
+    assert.matches("link:0:eth0\n", links)
+    assert.falsy(links:find("unix:0:system_misc\n"), "what the caller does not want is left out")
+  end)
+
   it("has the types of kstats", function()
     same("unix:0:kstat_types", { raw = "0", ["name=value"] = "1", interrupt = "2", ["i/o"] = "3",
       event_timer = "4" })
