@@ -5,6 +5,7 @@
 local core = require("kstat.core")
 local kstat = require("kstat")
 local options = require("kstat.options")
+local out = require("kstat.out")
 local recording = require("kstat.recording")
 local tool = require("kstat.tool")
 
@@ -21,8 +22,6 @@ usage: kstatlua convert [--from TIME] [--to TIME] FILE [module[:instance[:name[:
 FILE is a recording or a capture (what kstat -j printed, gzip or plain; -: standard input). Samples of a
 capture without times of day get $KSTAT_REPLAY_TIME (default: now) and go on by their snaptimes.
 ]=]
-
-local EPIPE = 32 -- how a reader of standard output says that it has enough
 
 local OPTIONS = options.declare({
   { "o", "output", arg = "RECORDING" }, { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" }, { "h", "help" },
@@ -45,16 +44,12 @@ end
 
 -- What the person has to know of, each thing once, and the exit status.
 local function finish(ks, missing, ok, message)
-  for _, line in ipairs(ks:warnings()) do
-    if line ~= message then
-      io.stderr:write("convert: ", line, "\n")
-    end
-  end
+  tool.warnings(ks)
   if not ok then
-    stop(3, message)
+    stop(ok == false and 0 or 3, message)
   end
   for _, operand in ipairs(missing) do
-    io.stderr:write(("convert: no kstat matches '%s'\n"):format(operand.typed))
+    tool.warn(("no kstat matches '%s'"):format(operand.typed))
   end
   return ks:damaged() and 3 or missing.all and #missing == missing.all and 1 or 0
 end
@@ -93,7 +88,7 @@ local function each_sample(ks, write)
     before = time
     local ok, message = write(samples)
     if not ok then
-      return nil, message
+      return ok, message
     end
     samples = samples + 1
     tell(samples)
@@ -133,12 +128,11 @@ end
 local function to_json(ks, selectors, missing)
   local ok, message = each_sample(ks, function(samples)
     strike_out(missing, ks)
-    io.stdout:write(samples > 0 and "\n" or "", ("%d"):format(math.floor(ks:time_of_day())), "\n")
-    return core.render(ks, selectors, "json", io.stdout)
+    tool.write(samples > 0 and "\n" or "", ("%d"):format(math.floor(ks:time_of_day())), "\n")
+    return out.check(core.render(ks, selectors, "json", io.stdout))
   end)
-  local flushed, problem, errno = io.stdout:flush()
-  if not flushed and errno ~= EPIPE then
-    return nil, message or "standard output: " .. problem
+  if ok ~= false then
+    tool.flush()
   end
   return ok, message
 end

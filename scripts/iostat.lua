@@ -123,17 +123,6 @@ end
 
 -- --- the loop -------------------------------------------------------------------------------
 
-local function fatal(message)
-  tool.stop(3, message)
-end
-
--- What could not be read, each thing once.
-local function print_warnings(ks)
-  for _, line in ipairs(chain.warnings(ks)) do
-    io.stderr:write("iostat: ", line, "\n")
-  end
-end
-
 -- An iterator over samples: now, prev.
 local function samples(ks, o)
   if o.interval then
@@ -141,7 +130,7 @@ local function samples(ks, o)
   end
   local now, message = core.sample(ks)
   if not now then
-    fatal(message)
+    tool.stop(3, message)
   end
   return function()
     local first = now
@@ -156,23 +145,18 @@ local function main()
   local report = new_report(o)
   local ok, message = report:open()
   if not ok then
-    fatal(message)
+    tool.stop(3, message)
   end
   local ks = report.ks
   for now, prev in samples(ks, o) do
     local text = report:text(now, prev)
     if prev or not o.y or not o.interval or o.count == 1 then
-      local written, why, errno = io.stdout:write(text)
-      if written then
-        written, why, errno = io.stdout:flush()
-      end
-      if not written then
-        return errno == 32 and 0 or fatal("standard output: " .. why) -- 32: the reader went away
-      end
+      tool.write(text)
+      tool.flush()
     end
-    print_warnings(ks)
+    tool.warnings(ks)
   end
-  print_warnings(ks) -- those of the step that found the end
+  tool.warnings(ks) -- those of the step that found the end
   return chain.damaged(ks) and 3 or 0
 end
 

@@ -33,35 +33,9 @@ class, module, instance, name and statistic: a glob, or a /Perl regular expressi
 ]==]):gsub("NAME", PROGRAM):gsub("SYNOPSIS", SYNOPSIS)
 local MAX_INT = 2147483647
 
-local told = {} -- lines that the person has seen
-
-local function stop(status, message, ...)
-  tool.stop(status, message and message:format(...))
-end
-
 local function wrong(message, ...)
-  stop(2, "%s; usage: %s [options] [module:instance:name:statistic ...] [interval [count]]; "
-    .. "%s -h explains", message:format(...), PROGRAM, PROGRAM)
-end
-
-local function fatal(message)
-  tool.stop(3, not told[message] and message or nil)
-end
-
--- The reader went away: there is nothing left to do, and nobody to tell.
-local function check_written(ok, message, errno)
-  if ok then
-    return ok
-  end
-  if errno == "EPIPE" or errno == 32 then
-    stop(0)
-  end
-  fatal(message)
-end
-
-local function flush()
-  local flushed, problem, errno = io.stdout:flush()
-  check_written(flushed, "cannot write: " .. tostring(problem), errno)
+  tool.stop(2, ("%s; usage: %s [options] [module:instance:name:statistic ...] [interval [count]]; "
+    .. "%s -h explains"):format(message:format(...), PROGRAM, PROGRAM))
 end
 
 -- --- the command line ---------------------------------------------------------------------
@@ -70,27 +44,24 @@ local TAKES_ARGUMENT = { a = true, T = true, c = true, i = true, m = true, n = t
 local FLAGS = { C = true, d = true, j = true, l = true, p = true, q = true, v = true }
 
 local function help()
-  io.stdout:write(USAGE)
-  flush()
-  stop(0)
+  tool.write(USAGE)
+  tool.flush()
+  tool.stop(0)
 end
 
 local LONG = {
   ["--help"] = help,
   ["--version"] = function()
-    io.stdout:write("kstat ", core.version, "\n")
-    flush()
-    stop(0)
+    tool.write("kstat ", core.version, "\n")
+    tool.flush()
+    tool.stop(0)
   end,
   ["--gc"] = function()
     local removed, message = core.publish.gc()
-    if not removed then
-      fatal(message)
+    for _, path in ipairs(removed or tool.stop(3, message)) do
+      tool.write(path, "\n")
     end
-    for _, path in ipairs(removed) do
-      io.stdout:write(path, "\n")
-    end
-    stop(0)
+    tool.stop(0)
   end,
   ["--rate"] = function(options)
     options.rate = true
@@ -230,15 +201,7 @@ local function format_of(options)
 end
 
 local function print_time(how, ks)
-  io.stdout:write(tool.timestamp(how:sub(1, 1), chain.time_of_day(ks)))
-end
-
---- Tells what could not be read, each thing once. What could be read is shown all the same.
-local function print_warnings(ks)
-  for _, line in ipairs(chain.warnings(ks)) do
-    io.stderr:write(PROGRAM, ": ", line, "\n")
-    told[line] = true
-  end
+  tool.write(tool.timestamp(how:sub(1, 1), chain.time_of_day(ks)))
 end
 
 local UNKNOWN = { kind = "?", unit = "?", description = "?" }
@@ -270,7 +233,7 @@ local function describe(ks, selectors)
       for _, name in ipairs(names_of(k, selector)) do
         local meta = k:meta(name) or UNKNOWN
         count = count + 1
-        io.stdout:write(("%s:%d:%s:%s\t%s\t%s\t%s\n"):format(k.module, k.instance, k.name, name,
+        tool.write(("%s:%d:%s:%s\t%s\t%s\t%s\n"):format(k.module, k.instance, k.name, name,
           meta.kind, meta.unit ~= "" and meta.unit or "-", meta.description))
       end
     end
@@ -295,8 +258,7 @@ local function aggregate(aggregations, selectors, options, format, now, prev)
       wrong("-a: %s", added)
     end
     count = count + added
-    local written, problem, errno = io.stdout:write((aggregation:render(AGGREGATED[format] or format)))
-    check_written(written, "cannot write: " .. tostring(problem), errno)
+    tool.write((aggregation:render(AGGREGATED[format] or format)))
     if not aggregation.over_time then
       aggregation:clear()
     end
@@ -311,11 +273,11 @@ local function report(ks, selectors, options, format, aggregations, now, prev)
   if options.a then
     return aggregate(aggregations, selectors, options, format, now, prev)
   elseif options.rate then
-    return check_written(core.render(difference(now, prev), selectors, format, io.stdout))
+    return tool.written(core.render(difference(now, prev), selectors, format, io.stdout))
   elseif format == "describe" then
     return describe(ks, selectors)
   end
-  return check_written(core.render(ks, selectors, format, io.stdout))
+  return tool.written(core.render(ks, selectors, format, io.stdout))
 end
 
 -- An iterator over the reports that are to be made; where samples are needed, over them and the earlier
@@ -335,7 +297,7 @@ local function reports(ks, interval, count, selectors)
     if not ok and type(now) ~= "string" then
       error(now, 0) -- an interrupt, for the host
     elseif not ok then
-      fatal(now)
+      tool.stop(3, now)
     end
     return now, prev
   end
@@ -351,24 +313,24 @@ local function main()
   core.looping(true) -- an interrupt lets the report at hand be finished
   local ks, message = core.open({ capture = options.r })
   if not ks then
-    fatal(message)
+    tool.stop(3, message)
   end
 
   local matched = 0
   local again = false
   for now, prev in reports(ks, interval, count, (options.a or options.rate) and selectors or nil) do
     if again then
-      io.stdout:write("\n")
+      tool.write("\n")
     end
     again = true
     matched = matched + report(ks, selectors, options, format, aggregations, now, prev)
-    flush()
-    print_warnings(ks)
+    tool.flush()
+    tool.warnings(ks)
     if options.v then
       io.stderr:write(("%s: %d kstats, chain ID %d\n"):format(PROGRAM, #ks, chain.chain_id(ks)))
     end
   end
-  print_warnings(ks) -- those of the step that found the end
+  tool.warnings(ks) -- those of the step that found the end
   if chain.damaged(ks) then
     return 3 -- this is not all that the capture held
   end

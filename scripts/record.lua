@@ -25,10 +25,6 @@ local function wrong(message)
   stop(2, message .. "; usage: kstatlua record -o FILE [selectors] interval [count]")
 end
 
-local function tell(line)
-  io.stderr:write("record: ", line, "\n")
-end
-
 local function check_numbers(numbers)
   if #numbers == 0 then
     wrong("no interval")
@@ -93,7 +89,7 @@ local function main()
       if unmatched[i] and #ks:select(sel) > 0 then
         unmatched[i] = false
       elseif unmatched[i] and first then
-        tell(("no kstat matches '%s' yet"):format(typed[i]))
+        tool.warn(("no kstat matches '%s' yet"):format(typed[i]))
       end
     end
     first = false
@@ -106,14 +102,10 @@ local function main()
       stop(3, message)
     end
     look_for_matches()
-    for _, line in ipairs(ks:warnings()) do
-      tell(line)
-    end
+    tool.warnings(ks)
   end
   rec:close()
-  for _, line in ipairs(ks:warnings()) do
-    tell(line)
-  end
+  tool.warnings(ks)
   if ks:damaged() then
     return 3
   end

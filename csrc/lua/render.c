@@ -24,7 +24,7 @@ static int
 write_file(void *arg, const char *p, size_t n)
 {
 	if (fwrite(p, 1, n, arg) != n)
-		return ks_fail(errno, "cannot write: %s", strerror(errno));
+		return ks_fail(errno, "standard output: %s", strerror(errno));
 	return 0;
 }
 

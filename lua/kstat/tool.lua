@@ -2,53 +2,114 @@
 -- @module kstat.tool
 local core = require("kstat.core")
 
+local out = require("kstat.out")
+
 local tool = {}
 
 -- --- running ----------------------------------------------------------------------------------
 
 local stopped = {} -- the metatable of what stop() raises
+local running = "kstat" -- the name of the command that runs
+local printed = {} -- the lines that it has printed on standard error
 
---- Ends the tool that tool.run runs.
+--- Ends the command that tool.run runs.
 -- @int status the exit status
--- @string[opt] message the line for the person, without the tool's name and a newline
+-- @string[opt] message the line for the person, without the command's name and a newline
 -- @string[opt] text what is written as it is in its place: to standard output if the status is 0
 -- @raise always
 function tool.stop(status, message, text)
     error(setmetatable({ status = status, message = message, text = text }, stopped), 0)
 end
 
--- Where the error is raised: text becomes what stop() raises.
-local function explain(problem)
-    if type(problem) ~= "string" then
-        return problem
+--- Prints a line on standard error in the command's name, unless it has printed that line before.
+-- @string line without a newline
+function tool.warn(line)
+    if not printed[line] then
+        printed[line] = true
+        io.stderr:write(("%s: %s\n"):format(running, line))
     end
-    local message = core.failed(problem) and problem or debug.traceback(problem, 2)
-    return setmetatable({ status = 3, message = message }, stopped)
 end
 
---- Runs the body of a tool. What ends it early is one line on standard error: what tool.stop was told, or
--- what core.fail raised, with status 3; a mistake in the tool has a traceback, and status 3 too.
--- @string name the tool's
--- @func main the body; returns the exit status
--- @treturn int the exit status
--- @raise errors that are neither text nor tool.stop's, as they are: by such a one the host breaks a script off
--- when it is interrupted, or when nobody reads its output any more, and ends the process accordingly
-function tool.run(name, main)
-    local ok, result = xpcall(main, explain)
+--- Prints what a chain could not read, each thing once.
+-- @tparam chain ks
+function tool.warnings(ks)
+    for _, line in ipairs(core.chain_methods.warnings(ks)) do
+        tool.warn((line:gsub("%s*\n%s*", " ")))
+    end
+end
+
+-- Returns the message and the status of an error that is a mistake in the command.
+local function with_traceback(problem)
+    if type(problem) == "string" then
+        return core.failed(problem) and problem or debug.traceback(problem, 3), 3
+    end
+end
+
+local function run(main, explain)
+    local ok, result = xpcall(main, function(problem)
+        if getmetatable(problem) == stopped then
+            return problem
+        end
+        local message, status = explain(problem)
+        return message and setmetatable({ status = status, message = message }, stopped) or problem
+    end)
     if ok then
         return result
     elseif getmetatable(result) ~= stopped then
         error(result, 0)
-    end
-    if result.text then
+    elseif result.text then
         (result.status == 0 and io.stdout or io.stderr):write(result.text)
     elseif result.message then
-        io.stderr:write(name, ": ", result.message, "\n")
+        io.stdout:flush()
+        tool.warn(result.message)
     end
     return result.status
 end
 
--- --- command lines and output -------------------------------------------------------------------
+--- Runs the body of a command. What ends it early is one line on standard error: what tool.stop was given, or
+-- what core.fail raised, with status 3; a mistake in the command has a traceback, and status 3 too.
+-- @string name the command's
+-- @func main the body; returns the exit status
+-- @func[opt] explain function(problem) that returns the message and the status for another error
+-- @treturn int the exit status
+-- @raise errors that are neither text nor tool.stop's, as they are: by such a one the host breaks a script off
+-- when it is interrupted, or when nobody reads its output any more, and ends the process accordingly
+function tool.run(name, main, explain)
+    local before, lines = running, printed
+    running, printed = name, {}
+    local ok, status = pcall(run, main, explain or with_traceback)
+    running, printed = before, lines
+    if not ok then
+        error(status, 0)
+    end
+    return status
+end
+
+-- --- output -------------------------------------------------------------------------------------
+
+--- Ends the command if a function that writes to standard output failed, see kstat.out.check: with status 3, or
+-- quietly with 0 if the reader went away.
+-- @param ... what the function returned
+-- @return its first result
+function tool.written(...)
+    local ok, message = out.check(...)
+    return ok or tool.stop(ok == false and 0 or 3, message)
+end
+
+--- Writes to standard output; ends the command if that fails.
+-- @param ... texts
+function tool.write(...)
+    local ok, message = out.write(...)
+    return ok or tool.stop(ok == false and 0 or 3, message)
+end
+
+--- Flushes standard output; ends the command if that fails.
+function tool.flush()
+    local ok, message = out.flush()
+    return ok or tool.stop(ok == false and 0 or 3, message)
+end
+
+-- --- command lines -----------------------------------------------------------------------------
 
 --- Drivers that are in Linux's list of disks whether these are used or not: short forms pass over them.
 -- @table passed_over

@@ -10,6 +10,7 @@
 local kstat = require("kstat")
 local core = require("kstat.core")
 local devstat = require("kstat.devstat")
+local tool = require("kstat.tool")
 local fixed = core.devstat.fixed
 
 local M = {}
@@ -32,28 +33,12 @@ count at the end, -w and -c are not used. With `kstatlua -r FILE devstat` a capt
 
 local PAGE = 20 -- lines after which the header is printed again
 
-local EPIPE = 32 -- how a reader of standard output says that it has enough
-
--- Raised for what ends the program with one line on stderr, as iostat(8) does.
+-- Ends the command with one line on standard error, as iostat(8) does.
 local function fail(format, ...)
-    error({ message = format:format(...) }, 0)
+    tool.stop(1, format:format(...))
 end
 
--- The same where the source cannot be read or the output not be written; message nil: silently.
-local function fatal(status, message)
-    error({ message = message, status = status }, 0)
-end
-
-local function out(...)
-    local ok, why, code = io.stdout:write(...)
-    if not ok then
-        fatal(code == EPIPE and 0 or 3, code ~= EPIPE and "standard output: " .. why or nil)
-    end
-end
-
-local function warn(format, ...)
-    io.stderr:write("iostat: ", format:format(...), "\n")
-end
+local out = tool.write
 
 --- Options ---------------------------------------------------------------------
 
@@ -94,7 +79,7 @@ end
 
 -- Raised for a command line that cannot be meant.
 local function usage(format, ...)
-    error({ message = format:format(...) .. "; 'kstatlua devstat --help' explains", status = 2 }, 0)
+    tool.stop(2, format:format(...) .. "; 'kstatlua devstat --help' explains")
 end
 
 -- [wait [count]] at the end of the command line. They are taken in place of -w and -c, and that is told, as iostat(8)
@@ -107,8 +92,10 @@ local function read_times(o, wait, count)
         o.count = integer(count, "count")
         if o.count < 1 then fail("count %d is < 1", o.count) end
     end
-    if option_wait then warn("-w %g is not used, the interval is %g", option_wait, o.wait) end
-    if option_count and count then warn("-c %d is not used, the count is %d", option_count, o.count) end
+    if option_wait then tool.warn(("-w %g is not used, the interval is %g"):format(option_wait, o.wait)) end
+    if option_count and count then
+        tool.warn(("-c %d is not used, the count is %d"):format(option_count, o.count))
+    end
 end
 
 -- Reads options and operands into a table.
@@ -119,7 +106,7 @@ local function parse(args)
         local word = args[i]
         i = i + 1
         if word == "--" then break end
-        if word == "--help" or word == "-?" then error({ help = true }, 0) end
+        if word == "--help" or word == "-?" then tool.stop(0, nil, HELP) end
         if word:find("^%-%-") then usage("unknown option '%s'", word) end
         local at = 2
         while at <= #word do
@@ -328,10 +315,10 @@ local function report(o, reader)
     local step = kstat.every(o.wait, o.count, { chain = reader.chain })
     while true do
         local ok, sample = pcall(step)
-        if not ok then fatal(3, sample) end
+        if not ok then tool.stop(3, sample) end
         if not sample then return end
         local now, message = reader:read()
-        if not now then fatal(3, message) end
+        if not now then tool.stop(3, message) end
         if now.changed or o.h then
             local changed, why = selection:apply(now.devices, now.generation, mode, o.names, o.patterns,
                 max, o.h)
@@ -355,35 +342,22 @@ end
 -- @treturn integer exit status: 0, 1 as iostat(8), 2 an option that is none, 3 the source could not be read or
 -- the output not be written
 function M.run(args)
-    local damaged = false
-    local ok, err = pcall(function()
+    return tool.run("iostat", function()
         local o = parse(args)
         local chain, message = kstat.open()
-        if not chain then fatal(3, message) end
+        if not chain then tool.stop(3, message) end
         local reader
         reader, message = devstat.open(chain)
-        if not reader then fatal(3, message) end
+        if not reader then tool.stop(3, message) end
         if not o.max then o.max = math.max(default_max(o), #o.names) end
         o.tty = o.T or not (o.d or o.x)
         o.cpu = o.C or not (o.d or o.x)
         report(o, reader)
-        for _, line in ipairs(chain:warnings()) do
-            io.stderr:write("iostat: ", line, "\n")
-        end
-        damaged = chain:damaged()
+        tool.warnings(chain)
+        local damaged = chain:damaged()
         chain:close()
+        return damaged and 3 or 0
     end)
-    if ok then return damaged and 3 or 0 end
-    if type(err) ~= "table" then error(err, 0) end
-    if err.help then
-        io.stdout:write(HELP)
-        return 0
-    end
-    if err.message then
-        io.stdout:flush()
-        io.stderr:write("iostat: ", err.message, "\n")
-    end
-    return err.status or 1
 end
 
 return M

@@ -28,8 +28,6 @@ local tool = require("kstat.tool")
 local report = {}
 report.__index = report
 
-local EPIPE = 32 -- how a reader of standard output says that it has enough
-
 -- --- the declaration ------------------------------------------------------------------------
 
 local function make_selectors(select)
@@ -149,32 +147,8 @@ end
 
 -- --- failures ---------------------------------------------------------------------------------
 
-local stopped = {}
-
--- Ends the run with that exit status and perhaps one line.
-local function stop(status, message)
-    error(setmetatable({ status = status, message = message }, stopped), 0)
-end
-
-local function complain(self, message)
-    io.stderr:write(("%s: %s\n"):format(self.name, (message:gsub("%s*\n%s*", " "))))
-end
-
 local function usage(self, message)
-    stop(2, message .. ("; 'kstatlua %s --help' explains"):format(self.name))
-end
-
--- Writes to standard output; with nil what it holds back. A reader that went away is no failure.
-local function to_stdout(text)
-    local ok, why, code
-    if text then
-        ok, why, code = io.stdout:write(text)
-    else
-        ok, why, code = io.stdout:flush()
-    end
-    if not ok then
-        stop(code == EPIPE and 0 or 3, code ~= EPIPE and "standard output: " .. why or nil)
-    end
+    tool.stop(2, message .. ("; 'kstatlua %s --help' explains"):format(self.name))
 end
 
 local evaluated -- the column whose value is being made
@@ -183,23 +157,14 @@ local function evaluating(column)
     evaluated = column
 end
 
--- The exit status of a run that ended by an error, after a line on it.
-local function failure(self, problem)
+-- Returns the line and the status for an error in a function of the report; nil for an interrupt, which is the host's.
+local function explain(problem)
     local column = evaluated or output.current()
     evaluated = nil
-    if getmetatable(problem) == stopped then
-        if problem.message then
-            io.stdout:flush()
-            complain(self, problem.message)
-        end
-        return problem.status
-    elseif type(problem) == "userdata" then
-        error(problem, 0) -- an interrupt, for the host
+    if type(problem) ~= "userdata" then
+        return (column and ("column '%s': "):format(column.title) or "") ..
+            (declare.told(problem) or tostring(problem)):gsub("%s*\n%s*", " "), 1
     end
-    io.stdout:flush()
-    complain(self, (column and ("column '%s': "):format(column.title) or "") ..
-        (declare.told(problem) or tostring(problem)))
-    return 1
 end
 
 -- --- one tick ---------------------------------------------------------------------------------
@@ -237,11 +202,11 @@ end
 local function own_rows(self, d, now, prev, given)
     local rows = self.rows(d, now, prev, given)
     if type(rows) ~= "table" then
-        stop(1, ("rows: an array of rows expected, not %s"):format(tostring(rows)))
+        tool.stop(1, ("rows: an array of rows expected, not %s"):format(tostring(rows)))
     end
     for i, row in ipairs(rows) do
         if type(row) ~= "table" then
-            stop(1, ("rows: row %d: a table of fields expected, not %s"):format(i, tostring(row)))
+            tool.stop(1, ("rows: row %d: a table of fields expected, not %s"):format(i, tostring(row)))
         end
     end
     return rows
@@ -382,7 +347,7 @@ function report:open_sink(form, given, ks, write)
     if type(self.heading) == "function" then
         look.heading = self.heading(given)
         if look.heading ~= nil and type(look.heading) ~= "string" then
-            stop(1, ("heading: a string expected, not %s"):format(tostring(look.heading)))
+            tool.stop(1, ("heading: a string expected, not %s"):format(tostring(look.heading)))
         end
     end
     local sink = output.sink(form, self.columns, write, look)
@@ -418,7 +383,7 @@ function report:loop(ks, given, filters, write, step, skip)
     local form, state = form_of(given), self.state
     local dated = form ~= "table"
     local sink = self:open_sink(form, given, ks, write)
-    local plain = write == to_stdout and self:is_plain(given, filters, sink)
+    local plain = write == tool.write and self:is_plain(given, filters, sink)
     local matched = 0
     state.seen, self.last = {}, nil
     while true do
@@ -428,7 +393,7 @@ function report:loop(ks, given, filters, write, step, skip)
             if sink.broken then
                 sink.broken()
             end
-            stop(3, now)
+            tool.stop(3, now)
         elseif not now then
             break
         end
@@ -455,7 +420,7 @@ function report:loop(ks, given, filters, write, step, skip)
         sink.finish()
     end
     if filters and matched == 0 then
-        stop(1, ("nothing here is called '%s'"):format(table.concat(given.operands, "' or '")))
+        tool.stop(1, ("nothing here is called '%s'"):format(table.concat(given.operands, "' or '")))
     end
     return 0
 end
@@ -488,7 +453,7 @@ local function run(self, words, write)
     if not ks and code == 2 then
         usage(self, message)
     elseif not ks then
-        stop(code, message)
+        tool.stop(code, message)
     end
     local count, skip = self:ticks(given)
     if given.openmetrics and not count and not ks:is_replay() then
@@ -507,9 +472,7 @@ local function run(self, words, write)
     if not ok then
         getmetatable(guard).__close()
     end
-    for _, warning in ipairs(ks:warnings()) do
-        complain(self, warning)
-    end
+    tool.warnings(ks)
     local damaged = ks:damaged()
     ks:close()
     if not ok then
@@ -525,14 +488,13 @@ end
 -- 2 the command line was wrong, 3 the source could not be read or the output not be written
 -- @function report:run
 function report:run(arg, write)
-    local ok, status = pcall(run, self, arg, write or to_stdout)
-    if ok and not write then
-        ok, status = pcall(function()
-            to_stdout(nil)
-            return status
-        end)
-    end
-    return ok and status or failure(self, status)
+    return tool.run(self.name, function()
+        local status = run(self, arg, write or tool.write)
+        if not write then
+            tool.flush()
+        end
+        return status
+    end, explain)
 end
 
 return setmetatable({}, {

@@ -1,0 +1,44 @@
+--- Standard output as loops and commands use it: writing, and what a failure means.
+--
+-- A reader that went away (a closed pipe) is no failure: nothing is left to do, and there is nobody to say it to.
+--
+-- @module kstat.out
+local core = require("kstat.core")
+
+local out = {}
+
+local EPIPE = 32 -- the errno of a pipe without a reader, on every Linux
+
+--- Classifies the results of a function that writes to standard output.
+-- @param ok what the function returned first
+-- @tparam[opt] string message
+-- @tparam[opt] integer|string errno its number or its name
+-- @return[1] ok, if it is true
+-- @treturn[2] boolean false: the reader went away
+-- @treturn[3] nil
+-- @treturn[3] string message
+function out.check(ok, message, errno)
+    if ok then
+        return ok
+    elseif errno == EPIPE or errno == "EPIPE" or errno == 0 and core.interrupted() then
+        return false -- 0: what print() wrote failed earlier; a broken pipe interrupts as well
+    end
+    return nil, message
+end
+
+--- Writes to standard output.
+-- @param ... texts
+-- @return as `check`
+function out.write(...)
+    local ok, message, errno = io.stdout:write(...)
+    return out.check(ok, message and "standard output: " .. message, errno)
+end
+
+--- Flushes standard output. Earlier failures, which print() does not report, count as well.
+-- @return as `check`
+function out.flush()
+    local ok, message, errno = core.flush(io.stdout)
+    return out.check(ok, message and "standard output: " .. message, errno)
+end
+
+return out
