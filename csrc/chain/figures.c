@@ -450,20 +450,3 @@ ks_figures_read(struct ks_figures *f, const struct ks_delta *d, kstat_ctl_t *kc,
 	ks_figures_add_up(f, d, kc, out);
 	ks_figures_finish(f, out);
 }
-
-bool
-ks_figures_are_numbers(const struct ks_figures *f, const kstat_t *ksp, kstat_ctl_t *kc)
-{
-	struct ks_cursor c;
-
-	ks_cursor_open(&c, ksp);
-	for (size_t i = 0; i < f->nterm; i++) {
-		struct place at;
-		struct ks_value v;
-
-		if (locate(&c, f->term[i].stat, &at, &v) &&
-		    ks_delta_kind(kc, ksp, f->term[i].stat, &v) == KS_KIND_TEXT)
-			return false;
-	}
-	return true;
-}

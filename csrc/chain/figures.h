@@ -70,9 +70,6 @@ void ks_figures_finish(const struct ks_figures *f, struct ks_figure *sum);
 
 size_t ks_figures_room(const struct ks_figures *f);
 
-/* False if one of the statistics is a text here, which no figure shows. */
-bool ks_figures_are_numbers(const struct ks_figures *f, const kstat_t *ksp, kstat_ctl_t *kc);
-
 void ks_figures_free(struct ks_figures *f);
 
 #endif

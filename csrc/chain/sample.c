@@ -160,14 +160,6 @@ ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp)
 	return copy != NULL ? copy : add_copy(s, kc, ksp, kstat_read(kc, ksp, NULL) >= 0);
 }
 
-const kstat_t *
-ks_sample_keep(struct ks_sample *s, kstat_ctl_t *kc, const kstat_t *ksp)
-{
-	const kstat_t *copy = copy_of(s, ksp);
-
-	return copy != NULL ? copy : add_copy(s, kc, ksp, ksp->ks_data != NULL);
-}
-
 int
 ks_sample_add_selected(struct ks_sample *s, kstat_ctl_t *kc,
     const struct ks_selector *const *selectors, size_t n)

@@ -30,9 +30,6 @@ struct ks_sample *ks_sample_new(kstat_ctl_t *kc);
  */
 const kstat_t *ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp);
 
-/* The same without reading it: the copy is what the chain has of it. */
-const kstat_t *ks_sample_keep(struct ks_sample *s, kstat_ctl_t *kc, const kstat_t *ksp);
-
 /* Adds every shown kstat whose header matches any of the n selectors. 0, or -1 with errno ENOMEM. */
 int ks_sample_add_selected(struct ks_sample *s, kstat_ctl_t *kc,
     const struct ks_selector *const *selectors, size_t n);

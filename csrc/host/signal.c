@@ -31,7 +31,6 @@ static void
 end_script(int sig)
 {
 	ks_wait_interrupted = 1;
-	ks_wait_notify();
 	if (ks_wait_looping)
 		return;
 	broken_off = sig;
@@ -99,7 +98,6 @@ on_continue(int sig)
 {
 	(void)sig;
 	ks_wait_continued = 1;
-	ks_wait_notify();
 }
 
 /* --- while the terminal is a script's ------------------------------------------------- */
@@ -167,7 +165,6 @@ ks_signal_start(lua_State *L)
 	handle(SIGPIPE, on_pipe);
 	handle(SIGCONT, on_continue);
 	(void)signal(SIGXFSZ, SIG_IGN); /* a write beyond `ulimit -f` then fails with an error message */
-	ks_wait_handled = 1;
 }
 
 bool

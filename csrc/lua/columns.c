@@ -19,12 +19,6 @@ struct layout {
 	struct ks_column column[];
 };
 
-const struct ks_layout *
-ks_lua_checklayout(lua_State *L, int i)
-{
-	return luaL_checkudata(L, i, KS_LUA_LAYOUT);
-}
-
 /*
  * layout(columns, gap, squeeze) -> layout, or nil if it cannot make these lines. columns: an array of
  * { width =, align =, format = }. gap: spaces.

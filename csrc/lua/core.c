@@ -31,7 +31,6 @@ luaopen_kstat_core(lua_State *L)
 		ks_lua_add_histogram,
 		ks_lua_add_terminal,
 		ks_lua_add_layout,
-		ks_lua_add_steady,
 		ks_lua_add_wait,
 		ks_lua_add_devstat,
 		ks_lua_add_publish,

@@ -25,7 +25,6 @@ void ks_lua_add_recorder(struct lua_State *L); /* recorder.c: writing recordings
 void ks_lua_add_histogram(struct lua_State *L); /* histogram.c */
 void ks_lua_add_terminal(struct lua_State *L); /* terminal.c */
 void ks_lua_add_layout(struct lua_State *L);  /* layout.c: lines of a table */
-void ks_lua_add_steady(struct lua_State *L);  /* steady.c: ticks without a step of the script */
 void ks_lua_add_wait(struct lua_State *L);     /* wait.c */
 void ks_lua_add_devstat(struct lua_State *L);  /* devstat.c */
 void ks_lua_add_publish(struct lua_State *L);  /* publish.c: kstats of one's own */

@@ -115,12 +115,6 @@ figures_new(lua_State *L)
 	return 1;
 }
 
-struct ks_figures *
-ks_lua_checkfigures(lua_State *L, int i)
-{
-	return ((struct figures *)luaL_checkudata(L, i, KS_LUA_FIGURES))->f;
-}
-
 /* names(figures) -> an array of their names, not to be changed */
 static int
 figures_names(lua_State *L)
@@ -215,29 +209,48 @@ kstat_figures(lua_State *L)
 	return 1;
 }
 
-/* sum(figures, kstats, row): adds the figures of an array of kstats of a difference, taken together */
-static int
-figures_sum(lua_State *L)
+/* The kstats of the difference at index 1 that the selector at index 2 finds, in the order of kstat(8). */
+static struct ks_selection *
+select_in(lua_State *L, struct ks_lua_difference *d)
 {
-	struct figures *u = luaL_checkudata(L, 1, KS_LUA_FIGURES);
-	size_t n;
+	const struct ks_selector *selector =
+	    &((struct ks_lua_selector *)luaL_checkudata(L, 2, KS_LUA_SELECTOR))->s;
+	struct ks_selection *sel = ks_lua_newselection(L);
 
-	luaL_checktype(L, 2, LUA_TTABLE);
-	luaL_checktype(L, 3, LUA_TTABLE);
-	n = ks_lua_rawlen(L, 2);
-	lua_settop(L, 3);
+	return ks_lua_select_in(d->now, &selector, 1, sel) == 0 ? sel : NULL;
+}
+
+/*
+ * difference_sum(difference, selector, figures, row) -> how many kstats match. Adds their figures, taken
+ * together, to the fields of the row | nil, message, errno
+ */
+static int
+difference_sum(lua_State *L)
+{
+	struct ks_lua_difference *d = ks_lua_checkdifference(L, 1);
+	struct figures *u = luaL_checkudata(L, 3, KS_LUA_FIGURES);
+	struct ks_selection *sel;
+	lua_Integer found = 0;
+
+	luaL_checktype(L, 4, LUA_TTABLE);
+	lua_settop(L, 4);
+	sel = select_in(L, d);
+	if (sel == NULL)
+		return ks_lua_fail(L);
 	memset(u->out, 0, ks_figures_room(u->f) * sizeof(*u->out));
-	for (size_t i = 0; i < n; i++) {
-		const struct ks_lua_kstat *k;
+	for (size_t i = 0; i < sel->n; i++) {
+		struct ks_delta delta;
 
-		lua_rawgeti(L, 2, (int)i + 1);
-		k = check_differing(L, -1);
-		ks_figures_add_up(u->f, &k->delta, k->chain->kc, u->out);
-		lua_pop(L, 1);
+		if (!ks_lua_open_delta(d, sel->ksp[i], &delta))
+			continue;
+		ks_figures_add_up(u->f, &delta, d->now->chain->kc, u->out);
+		found++;
 	}
 	ks_figures_finish(u->f, u->out);
-	add_fields_of(L, 1, u, false);
-	return 0;
+	lua_settop(L, 4);
+	add_fields_of(L, 3, u, false);
+	lua_pushinteger(L, found);
+	return 1;
 }
 
 /* difference_figures(difference, module, instance, name, figures[, row]) -> row | nil: no such kstat */
@@ -265,15 +278,13 @@ static int
 difference_rows(lua_State *L)
 {
 	struct ks_lua_difference *d = ks_lua_checkdifference(L, 1);
-	const struct ks_selector *selector;
 	struct figures *u = luaL_checkudata(L, 3, KS_LUA_FIGURES);
 	struct ks_selection *sel;
 	int found = 0;
 
 	lua_settop(L, 3);
-	selector = &((struct ks_lua_selector *)luaL_checkudata(L, 2, KS_LUA_SELECTOR))->s;
-	sel = ks_lua_newselection(L);
-	if (ks_lua_select_in(d->now, &selector, 1, sel) != 0)
+	sel = select_in(L, d);
+	if (sel == NULL)
 		return ks_lua_fail(L);
 	lua_createtable(L, (int)sel->n, 0);
 	for (size_t i = 0; i < sel->n; i++) {
@@ -309,8 +320,8 @@ ks_lua_add_figures(lua_State *L)
 	lua_setfield(L, -2, "figures");
 	lua_pushcfunction(L, figures_names);
 	lua_setfield(L, -2, "figures_names");
-	lua_pushcfunction(L, figures_sum);
-	lua_setfield(L, -2, "figures_sum");
+	lua_pushcfunction(L, difference_sum);
+	lua_setfield(L, -2, "difference_sum");
 	lua_pushcfunction(L, difference_figures);
 	lua_setfield(L, -2, "difference_figures");
 	lua_pushcfunction(L, difference_rows);

@@ -1,6 +1,4 @@
 /* output.c - whether what was written got there. SPDX-License-Identifier: MIT */
-#include "lua/output.h"
-
 #include <errno.h>
 #include <lualib.h>
 #include <string.h>
@@ -8,8 +6,9 @@
 #include "lua/compat.h"
 #include "lua/core.h"
 
-FILE *
-ks_lua_file(lua_State *L, int i)
+/* The open file at index i of the stack; NULL for any other value. */
+static FILE *
+file_at(lua_State *L, int i)
 {
 #if LUA_VERSION_NUM >= 502
 	const luaL_Stream *stream = ks_lua_testudata(L, i, LUA_FILEHANDLE);
@@ -29,7 +28,7 @@ ks_lua_file(lua_State *L, int i)
 static int
 flush(lua_State *L)
 {
-	FILE *file = ks_lua_file(L, 1);
+	FILE *file = file_at(L, 1);
 
 	if (file == NULL) {
 		lua_settop(L, 1);

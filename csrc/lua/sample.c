@@ -76,8 +76,9 @@ add_selected(lua_State *L, struct ks_lua_sample *u, int i)
 	return 0;
 }
 
-struct ks_lua_sample *
-ks_lua_newsample(lua_State *L, int i)
+/* An empty sample of the chain at index i, pushed; NULL with errno ENOMEM, nothing pushed. */
+static struct ks_lua_sample *
+new_sample(lua_State *L, int i)
 {
 	struct ks_lua_chain *c = ks_lua_checkchain(L, i);
 	struct ks_lua_sample *u = ks_lua_newuserdata(L, sizeof(*u));
@@ -112,7 +113,7 @@ sample_new(lua_State *L)
 	struct ks_lua_sample *u;
 
 	lua_settop(L, 3);
-	u = ks_lua_newsample(L, 1);
+	u = new_sample(L, 1);
 	if (u == NULL || (earlier != NULL && follow(u, earlier->s) != 0) ||
 	    (!lua_isnil(L, 3) && add_selected(L, u, 3) != 0))
 		return ks_lua_fail(L);

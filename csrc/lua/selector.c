@@ -132,23 +132,6 @@ selector_matches(lua_State *L)
 	return 1;
 }
 
-static bool
-is_literal(const struct ks_pattern *p)
-{
-	return p->kind == KS_PATTERN_LITERAL;
-}
-
-/* is_one(selector) -> whether module, instance and name are given in full: at most one kstat has them */
-static int
-selector_is_one(lua_State *L)
-{
-	const struct ks_selector *s =
-	    &((struct ks_lua_selector *)luaL_checkudata(L, 1, KS_LUA_SELECTOR))->s;
-
-	lua_pushboolean(L, is_literal(&s->module) && is_literal(&s->instance) && is_literal(&s->name));
-	return 1;
-}
-
 /* group(selector, name) -> the number of a named capture group, or nil; group(selector) -> how many */
 static int
 selector_group(lua_State *L)
@@ -206,7 +189,6 @@ ks_lua_add_selector(lua_State *L)
 	};
 	static const luaL_Reg methods[] = {
 		{ "matches", selector_matches },
-		{ "is_one", selector_is_one },
 		{ "group", selector_group },
 		{ "capture", selector_capture },
 		{ NULL, NULL }

@@ -78,11 +78,6 @@ struct ks_lua_chain *ks_lua_checkchain(lua_State *L, int i);
 struct ks_lua_sample *ks_lua_checksample(lua_State *L, int i);
 struct ks_lua_difference *ks_lua_checkdifference(lua_State *L, int i);
 struct ks_lua_kstat *ks_lua_checkkstat(lua_State *L, int i);
-const struct ks_layout *ks_lua_checklayout(lua_State *L, int i);
-struct ks_figures *ks_lua_checkfigures(lua_State *L, int i);
-
-/* An empty sample of the chain at index i, pushed; NULL with errno ENOMEM, nothing pushed. */
-struct ks_lua_sample *ks_lua_newsample(lua_State *L, int i);
 
 /* "chain", "sample", "difference", "kstat", "selector", "figures", or "closed"; NULL for any other value at index i. */
 const char *ks_lua_kind(lua_State *L, int i);

@@ -14,23 +14,10 @@ volatile sig_atomic_t ks_wait_interrupted;
 volatile sig_atomic_t ks_wait_continued;
 volatile sig_atomic_t ks_wait_resized;
 volatile sig_atomic_t ks_wait_looping;
-volatile sig_atomic_t ks_wait_handled;
 
-/*
- * Where a sleep ends. The host's handlers set it to 0: a signal that comes between the look at the flags and the
- * sleep is not missed, for the sleep finds its end in the past. So signals need not be held back in between.
- */
-static struct timespec wake;
-
-void
-ks_wait_notify(void)
-{
-	wake = (struct timespec){ 0, 0 };
-}
-
-/* What a handler has told; KS_WAIT_TIME: nothing. */
+/* What the handlers' flags say; KS_WAIT_TIME: nothing. */
 static enum ks_wait
-told(void)
+read_flags(void)
 {
 	if (ks_wait_interrupted)
 		return KS_WAIT_INTERRUPTED;
@@ -39,26 +26,6 @@ told(void)
 		return KS_WAIT_CONTINUED;
 	}
 	return KS_WAIT_TIME;
-}
-
-/* Waits where all handlers are the host's. */
-static enum ks_wait
-sleep_until(hrtime_t deadline)
-{
-	for (;;) {
-		enum ks_wait why;
-
-		wake.tv_sec = (time_t)(deadline / KS_NANOSEC);
-		wake.tv_nsec = (long)(deadline % KS_NANOSEC);
-		__atomic_signal_fence(__ATOMIC_SEQ_CST); /* before the flags are looked at */
-		why = told();
-		if (why != KS_WAIT_TIME || deadline <= gethrtime())
-			return why;
-		if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL) != 0) {
-			why = told();
-			return why == KS_WAIT_TIME ? KS_WAIT_SIGNAL : why;
-		}
-	}
 }
 
 /* fd: -1 for none. */
@@ -78,7 +45,7 @@ wait_for(hrtime_t deadline, int fd)
 	pthread_sigmask(SIG_BLOCK, &hold, &before);
 	for (;;) {
 		hrtime_t left = deadline - gethrtime();
-		enum ks_wait flag = told();
+		enum ks_wait flag = read_flags();
 		struct timespec ts;
 
 		if (flag != KS_WAIT_TIME) {
@@ -116,7 +83,7 @@ wait_for(hrtime_t deadline, int fd)
 enum ks_wait
 ks_wait_until(hrtime_t deadline)
 {
-	return ks_wait_handled ? sleep_until(deadline) : wait_for(deadline, -1);
+	return wait_for(deadline, -1);
 }
 
 enum ks_wait

@@ -19,14 +19,6 @@ extern volatile sig_atomic_t ks_wait_continued;   /* SIGCONT: the process had be
 extern volatile sig_atomic_t ks_wait_resized;     /* SIGWINCH: the window has another size */
 
 /*
- * Set by a host that has installed handlers for all signals that can come while it waits, and calls
- * ks_wait_notify() in those that set the first two flags, after they are set. A script that installs handlers of
- * its own beside them may learn of a signal that comes just before a wait only when that ends.
- */
-extern volatile sig_atomic_t ks_wait_handled;
-void ks_wait_notify(void);
-
-/*
  * Set by an interval loop while it runs: it will look at ks_wait_interrupted itself, so the
  * handler need not break off the script.
  */

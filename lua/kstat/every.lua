@@ -52,7 +52,7 @@ end
 
 local check_interval = every.check_interval
 
-local known = { source = true, chain = true, select = true, wait = true, clock = true, ahead = true }
+local known = { source = true, chain = true, select = true, wait = true, clock = true }
 
 -- nil, or what is wrong.
 local function check_options(options)
@@ -123,7 +123,6 @@ end
 --   * `chain`: an open chain to use instead; the loop updates it
 --   * `select`: a selector or an array of them: read at each tick, whether asked for or not
 --   * `wait`: function(deadline_ns), `clock`: function() returning ns: another time, for tests
---   * `ahead`: function(deadline_ns, interval_ns, ticks_left): makes ticks by itself, see kstat.report.steady
 --
 -- @treturn function an iterator that yields now, prev (see kstat.sample)
 -- @raise on wrong arguments, and if the source cannot be opened or updated, or standard output not be written.
@@ -208,15 +207,6 @@ function every.every(interval, count, options)
         return fresh ~= false
     end
 
-    -- Lets `ahead` make ticks. Whether all was written, and whether the next tick is due; or a message and an errno.
-    local function go_ahead()
-        local made, at, why, sample, failure, code = options.ahead(deadline, interval, times and times - ticks)
-        if made then
-            ticks, deadline, now = ticks + made, at, sample or now
-        end
-        return why ~= "failed", why == "due", failure, code
-    end
-
     -- Where loops close what they are given (Lua 5.4), leaving one by break or error ends it too.
     local guard = setmetatable({}, { __close = function()
         if ticks and ticks > 0 then
@@ -241,15 +231,12 @@ function every.every(interval, count, options)
                 core.looping(false)
                 error("the kstat chain is closed", 2)
             end
-            local flushed, due
+            local flushed
             flushed, failure, code = core.flush(io.stdout)
-            if flushed and options.ahead and not replay and ticks ~= times and not core.interrupted() then
-                flushed, due, failure, code = go_ahead()
-            end
             local enough = core.interrupted() or code == EPIPE
             if not (flushed or enough and (code == 0 or code == EPIPE)) then
                 stop("standard output: " .. tostring(failure))
-            elseif not flushed or ticks == times or enough or not (due or pause()) then
+            elseif not flushed or ticks == times or enough or not pause() then
                 return stop()
             end
             local changed

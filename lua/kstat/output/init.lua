@@ -4,9 +4,7 @@
 -- if the source failed; all but show may be missing. rows is an array of arrays of values,
 -- one for each column, nil for what is missing; a row's `text` is a line for people, in place of values. tick
 -- has `time` (seconds since 1970) and `elapsed` (seconds), both but for people, `first` (since creation) and
--- `totals` (a row, or nil). The sink of tables has a `block`: the `layout` of its lines if C can make them, the
--- `header()`, how many lines were shown `since`, after how many (`screen`) it comes again, and whether blocks of
--- several rows stand `apart`.
+-- `totals` (a row, or nil).
 --
 -- @module kstat.output
 local core = require("kstat.core")
@@ -125,33 +123,29 @@ local function fast_lines(columns, gap, squeeze, make)
     local layout = core.layout(columns, gap, squeeze)
     return layout and function(values)
         return core.layout_line(layout, values) or make(columns, cells(columns, values), gap)
-    end, layout
+    end
 end
 
 local function table_sink(columns, write, report)
     local titles, shown = {}, 0
     local gap = report.gap or " "
     local make = report.squeeze and squeezed or line
-    local fast, layout = fast_lines(columns, gap, report.squeeze, make)
+    local fast = fast_lines(columns, gap, report.squeeze, make)
     local headed, header = report.heading, nil
     for i, column in ipairs(columns) do
         titles[i] = column.title
         headed = headed or column.title ~= ""
     end
-    local block = {
-        layout = layout, since = math.huge, screen = report.repeat_header, apart = report.blank ~= false,
-    }
-    if not block.screen then
+    local since, screen = math.huge, report.repeat_header -- lines behind the last header, and before the next
+    if not screen then
         local _, height = core.terminal(1)
-        block.screen = (height or 24) - 2
+        screen = (height or 24) - 2
     end
 
-    function block.header()
-        if not headed then
-            return ""
-        end
+    local function write_header()
         header = fast and header or line(columns, titles, gap) -- widths that are given do not change
-        return (report.heading and report.heading .. "\n" or "") .. header
+        write((report.heading and report.heading .. "\n" or "") .. header)
+        since = 0
     end
 
     -- The cells of all rows, and of the totals. Where lines are made of values (`fast`), those are the cells.
@@ -174,7 +168,6 @@ local function table_sink(columns, write, report)
     end
 
     return {
-        block = block,
         show = function(rows, tick)
             local lines = rows
             if not fast or tick.totals then
@@ -182,20 +175,19 @@ local function table_sink(columns, write, report)
             end
             local n = #lines
             -- Many rows: a header each time. One row: a header every screenful.
-            if n > 1 or block.since + n > block.screen then
-                if shown > 0 and n > 1 and block.apart then
+            if n > 1 or since + n > screen then
+                if shown > 0 and n > 1 and report.blank ~= false then
                     write("\n")
                 end
                 if headed then
-                    write(block.header())
-                    block.since = 0
+                    write_header()
                 end
             end
             for i = 1, n do
                 local texts = lines[i]
                 write(texts.text and texts.text .. "\n" or fast and fast(texts) or make(columns, texts, gap))
             end
-            shown, block.since = shown + 1, block.since + n
+            shown, since = shown + 1, since + n
         end,
     }
 end

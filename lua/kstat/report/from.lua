@@ -96,40 +96,19 @@ function from.new(given)
     return self
 end
 
--- The kstats of a source, for a row; and whether no other one could ever be among them.
-local function kstats_of(source, d, row)
-    for i, one in ipairs(source) do
-        if one.module then
-            local k = d:lookup(one.module, row.instance, one.name)
-            if k then
-                return { k }, i == 1
-            end
-        else
-            local list = d:select(one.selector)
-            if #list > 0 then
-                return list, i == 1 and one.selector:is_one()
-            end
-        end
-    end
-    return {}, false
-end
-
--- Whether a difference has all kstats of a source that its later sample has. One that the earlier sample lacks
--- though it was there, is of no use to this difference but to the next one.
-local function is_whole(source, d, now, row)
+-- Adds the figures of a source to a row.
+local function add_figures(source, d, row)
     for _, one in ipairs(source) do
-        local told, there
+        local found
         if one.module then
-            told = d:lookup(one.module, row.instance, one.name) and 1 or 0
-            there = now:lookup(one.module, row.instance, one.name) and 1 or 0
+            found = core.difference_figures(d, one.module, row.instance, one.name, source.figures, row)
         else
-            told, there = #d:select(one.selector), #now:select(one.selector)
+            found = assert(core.difference_sum(d, one.selector, source.figures, row)) > 0
         end
-        if told ~= there or told > 0 then
-            return told == there
+        if found then
+            return
         end
     end
-    return true
 end
 
 --- The rows of a difference.
@@ -138,7 +117,7 @@ end
 function from:rows(d)
     local rows = { {} }
     if self[1].each then
-        rows = d:rows(self[1][1].selector, self[1].figures)
+        rows = assert(core.difference_rows(d, self[1][1].selector, self[1].figures))
     end
     for field, value in pairs(self.fields or {}) do
         for _, row in ipairs(rows) do
@@ -147,42 +126,10 @@ function from:rows(d)
     end
     for i = self[1].each and 2 or 1, #self do
         for _, row in ipairs(rows) do
-            core.figures_sum(self[i].figures, kstats_of(self[i], d, row), row)
+            add_figures(self[i], d, row)
         end
     end
     return rows
-end
-
---- The kstats that rows were made of.
--- @tparam difference d
--- @tparam {table,...} rows of that difference
--- @tparam sample now its later sample
--- @treturn[1] nil the rows of the next difference may be made of others
--- @treturn[2] {{{kstat,...},...},...} for each row and each source an array
--- @treturn[2] boolean whether others could never be part of the rows, and there never be other rows
-function from:kstats(d, rows, now)
-    local list = {}
-    local each = self[1].each and d:select(self[1][1].selector)
-    if each and not is_whole(self[1], d, now) then
-        return nil
-    end
-    local closed = not each
-    for i, row in ipairs(rows) do
-        local of_row = {}
-        for s, source in ipairs(self) do
-            if s == 1 and each then
-                of_row[s] = { each[i] }
-            elseif not is_whole(source, d, now, row) then
-                return nil
-            else
-                local all
-                of_row[s], all = kstats_of(source, d, row)
-                closed = closed and all
-            end
-        end
-        list[i] = of_row
-    end
-    return list, closed
 end
 
 --- Everything that a chain has to hold for the rows.

@@ -98,8 +98,7 @@ end
 --   * `rows`: function(d, now, prev, options) that gives the rows: an array of tables, each with any
 --     fields and the kstat of the difference `d` as `kstat`; default: one for each selected kstat
 --   * `from`: the rows, in place of `rows`, where they are sums of statistics: an array of sources (see
---     kstat.report.from), or a function(options, ks) that gives one, or nil. Columns that are fields of such rows
---     and have a width cost least: at most ticks no Lua runs
+--     kstat.report.from), or a function(options, ks) that gives one, or nil
 --   * `sort`: a title (descending), "-title" (ascending), or function(a, b) of rows; `top`: at most that many rows
 --   * `totals`: true for a last line with the sums of number columns
 --   * `options`: own options (kstat.options); `operands`: what operands are called if `rows` or `columns`
@@ -258,7 +257,7 @@ local function in_order(self, shown, of, sort)
     end
 end
 
--- The rows of one tick as arrays of values, chosen and in order; how many the operands left; and all rows.
+-- The rows of one tick as arrays of values, chosen and in order; and how many the operands left.
 function report:evaluate(d, now, prev, given, filters)
     local own = self.source or self.rows
     local rows = self.source and self.source:rows(d) or self.rows and own_rows(self, d, now, prev, given) or
@@ -290,7 +289,7 @@ function report:evaluate(d, now, prev, given, filters)
     for i = #shown, (top or #shown) + 1, -1 do
         shown[i] = nil
     end
-    return shown, matched, rows
+    return shown, matched
 end
 
 -- --- running ----------------------------------------------------------------------------------
@@ -357,17 +356,6 @@ function report:open_sink(form, given, ks, write)
     return sink
 end
 
--- Whether lines say no more than the fields of their rows, each row having one, in their order.
-function report:is_plain(given, filters, sink)
-    local plain = self.source and sink.block and sink.block.layout and io.type(io.stdout) == "file" and
-        not (self.columns.computed or filters or given.timestamp or self.totals or given.skip_idle or
-        self.skip_idle or given.sort or self.sort or given.top or self.top)
-    for _, column in ipairs(plain and self.columns or {}) do
-        plain = plain and type(column.format) ~= "function"
-    end
-    return plain
-end
-
 -- How many ticks there are, nil: without end; and whether the one since creation is left out.
 function report:ticks(given)
     local count = given.interval and given.count or not given.interval and 1 or nil
@@ -383,9 +371,8 @@ function report:loop(ks, given, filters, write, step, skip)
     local form, state = form_of(given), self.state
     local dated = form ~= "table"
     local sink = self:open_sink(form, given, ks, write)
-    local plain = write == tool.write and self:is_plain(given, filters, sink)
     local matched = 0
-    state.seen, self.last = {}, nil
+    state.seen = {}
     while true do
         -- In a protected call of its own: then what the source says has no place in this file before it.
         local ok, now, prev = pcall(step)
@@ -400,7 +387,7 @@ function report:loop(ks, given, filters, write, step, skip)
         -- What this asks for is in every later sample, so it is asked for even if it is not shown.
         local d = prev and now - prev or now:since_creation()
         state.tick, state.first = state.tick + 1, prev == nil
-        local rows, n, all = self:evaluate(d, now, prev, given, filters)
+        local rows, n = self:evaluate(d, now, prev, given, filters)
         matched = matched + n
         if prev or not skip then
             if given.timestamp and form == "table" then
@@ -410,10 +397,6 @@ function report:loop(ks, given, filters, write, step, skip)
                 time = dated and now.time_of_day, elapsed = dated and d.elapsed, first = prev == nil,
                 totals = self.totals and require("kstat.report.order").totals(self.columns, rows, evaluating) or nil,
             })
-            self.last = plain and {
-                source = self.source, columns = self.columns, block = sink.block, d = d, now = now,
-                rows = all,
-            }
         end
     end
     if sink.finish then
@@ -423,15 +406,6 @@ function report:loop(ks, given, filters, write, step, skip)
         tool.stop(1, ("nothing here is called '%s'"):format(table.concat(given.operands, "' or '")))
     end
     return 0
-end
-
--- Makes the ticks that follow self.last by itself, see kstat.report.steady.
-function report:ahead(ks, ...)
-    local last = self.last
-    self.last = nil
-    if last then
-        return require("kstat.report.steady").run(ks, last, ...)
-    end
 end
 
 local function run(self, words, write)
@@ -464,10 +438,7 @@ local function run(self, words, write)
     if type(self.from) == "function" then
         self:make_from(self.from(given, ks))
     end
-    local step, _, _, guard = every.every(given.interval or 1, count, {
-        chain = ks,
-        ahead = function(...) return self:ahead(ks, ...) end,
-    })
+    local step, _, _, guard = every.every(given.interval or 1, count, { chain = ks })
     local ok, status = pcall(self.loop, self, ks, given, filters, write, step, skip)
     if not ok then
         getmetatable(guard).__close()
