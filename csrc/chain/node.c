@@ -5,96 +5,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
-#include "base/hash.h"
 
-#define FIRST_BUCKETS 256
-
-static uint64_t
-hash_key(int by, const char *module, int instance, const char *name)
+static bool
+has_key(const void *nodes, uint32_t slot, const void *key)
 {
-	uint64_t h = KS_HASH_INIT;
+	return ks_key_matches(key, &((const struct ks_nodes *)nodes)->node[slot]->k);
+}
 
-	if (by & KS_BY_MODULE)
-		h = ks_hash_string(h, module);
-	if (by & KS_BY_INSTANCE)
-		h = ks_hash_bytes(h, &instance, sizeof(instance));
-	if (by & KS_BY_NAME)
-		h = ks_hash_string(h, name);
-	return h ^ (h >> 32);
+static struct ks_node *
+find(const struct ks_nodes *ns, uint64_t hash, const struct ks_key *key)
+{
+	uint32_t slot = ks_table_find(&ns->by[key->by], hash, has_key, ns, key);
+
+	return slot == KS_NO_SLOT ? NULL : ns->node[slot];
 }
 
 static bool
-same_key(const kstat_t *k, int by, const char *module, int instance, const char *name)
+has_kid(const void *nodes, uint32_t slot, const void *kid)
 {
-	return (!(by & KS_BY_INSTANCE) || k->ks_instance == instance) &&
-	    (!(by & KS_BY_MODULE) || strcmp(k->ks_module, module) == 0) &&
-	    (!(by & KS_BY_NAME) || strcmp(k->ks_name, name) == 0);
+	return ((const struct ks_nodes *)nodes)->node[slot]->k.ks_kid == *(const kid_t *)kid;
 }
 
-static struct ks_node **
-name_bucket(const struct ks_nodes *ns, const char *module, int instance, const char *name)
-{
-	return &ns->by_name[hash_key(KS_BY_ALL, module, instance, name) & ns->mask];
-}
-
-static struct ks_node **
-kid_bucket(const struct ks_nodes *ns, kid_t kid)
-{
-	return &ns->by_kid[(size_t)kid & ns->mask];
-}
-
-static void
-enter(struct ks_nodes *ns, struct ks_node *node)
-{
-	struct ks_node **bucket = name_bucket(ns, node->k.ks_module, node->k.ks_instance,
-	    node->k.ks_name);
-
-	node->same_name = *bucket;
-	node->name_at = bucket;
-	if (*bucket != NULL)
-		(*bucket)->name_at = &node->same_name;
-	*bucket = node;
-	bucket = kid_bucket(ns, node->k.ks_kid);
-	node->same_kid = *bucket;
-	*bucket = node;
-}
-
-static int
-resize(struct ks_nodes *ns, size_t buckets)
-{
-	struct ks_node **by_name = calloc(buckets, sizeof(struct ks_node *));
-	struct ks_node **by_kid = calloc(buckets, sizeof(struct ks_node *));
-
-	if (by_name == NULL || by_kid == NULL) {
-		free(by_name);
-		free(by_kid);
-		return ks_fail(ENOMEM, "out of memory for the kstat chain");
-	}
-	free(ns->by_name);
-	free(ns->by_kid);
-	ns->by_name = by_name;
-	ns->by_kid = by_kid;
-	ns->mask = buckets - 1;
-	for (struct ks_node *node = ns->first; node != NULL; node = (struct ks_node *)node->k.ks_next)
-		enter(ns, node);
-	return 0;
-}
-
+/* Frees the tables that are built when asked for. */
 static void
 forget_indexes(struct ks_nodes *ns)
 {
-	for (int by = 0; by <= KS_BY_ALL; by++) {
-		free(ns->index[by].slot);
-		ns->index[by].slot = NULL;
-	}
+	for (int by = 0; by < KS_BY_ALL; by++)
+		ks_table_free(&ns->by[by]);
 }
 
-int
+void
 ks_nodes_init(struct ks_nodes *ns)
 {
 	*ns = (struct ks_nodes){ .next_kid = 1 };
-	return resize(ns, FIRST_BUCKETS);
 }
 
 static void
@@ -113,31 +58,34 @@ ks_nodes_free(struct ks_nodes *ns)
 		next = (struct ks_node *)node->k.ks_next;
 		free_node(node);
 	}
-	free(ns->by_name);
-	free(ns->by_kid);
+	free(ns->node);
+	ks_table_free(&ns->by_kid);
+	ks_table_free(&ns->by[KS_BY_ALL]);
 	forget_indexes(ns);
 }
 
 struct ks_node *
-ks_nodes_named(const struct ks_nodes *ns, const struct ks_node *from, const char *module,
-    int instance, const char *name)
+ks_nodes_newest(const struct ks_nodes *ns, const char *module, int instance, const char *name)
 {
-	struct ks_node *node;
+	const struct ks_key key = { KS_BY_ALL, module, instance, name };
+	struct ks_node *oldest = find(ns, ks_key_hash(&key), &key);
 
-	node = from == NULL ? *name_bucket(ns, module, instance, name) : from->same_name;
-	while (node != NULL && !same_key(&node->k, KS_BY_ALL, module, instance, name))
-		node = node->same_name;
-	return node;
+	return oldest == NULL ? NULL : oldest->older;
+}
+
+struct ks_node *
+ks_nodes_older(const struct ks_node *node)
+{
+	/* kids grow, so what is not older is the newest: the ring ends. */
+	return node->older->k.ks_kid < node->k.ks_kid ? node->older : NULL;
 }
 
 struct ks_node *
 ks_nodes_by_kid(const struct ks_nodes *ns, kid_t kid)
 {
-	struct ks_node *node = *kid_bucket(ns, kid);
+	uint32_t slot = ks_table_find(&ns->by_kid, (uint64_t)kid, has_kid, ns, &kid);
 
-	while (node != NULL && node->k.ks_kid != kid)
-		node = node->same_kid;
-	return node;
+	return slot == KS_NO_SLOT ? NULL : ns->node[slot];
 }
 
 static void
@@ -146,16 +94,38 @@ copy_name(char *to, const char *from)
 	memcpy(to, from, strnlen(from, KSTAT_STRLEN - 1));
 }
 
+/* Enters a node into the array, the tables and the ring of its namesakes; there is memory for it. */
+static void
+enter(struct ks_nodes *ns, struct ks_node *node)
+{
+	const struct ks_key key = ks_key_of(&node->k, KS_BY_ALL);
+	uint64_t hash = ks_key_hash(&key);
+	struct ks_node *oldest = find(ns, hash, &key);
+
+	node->slot = (uint32_t)ns->n;
+	ns->node[ns->n++] = node;
+	(void)ks_table_add(&ns->by_kid, (uint64_t)node->k.ks_kid, node->slot);
+	if (oldest == NULL) {
+		node->older = node->newer = node;
+		(void)ks_table_add(&ns->by[KS_BY_ALL], hash, node->slot);
+		return;
+	}
+	node->newer = oldest;
+	node->older = oldest->older;
+	node->older->newer = oldest->older = node;
+}
+
 struct ks_node *
 ks_nodes_append(struct ks_nodes *ns, struct ks_source *src, const struct ks_offer *offer)
 {
-	struct ks_node *node;
+	struct ks_node *node = calloc(1, sizeof(*node));
 
-	if (ns->n > ns->mask && resize(ns, 4 * (ns->mask + 1)) != 0)
-		return NULL;
-	node = calloc(1, sizeof(*node));
-	if (node == NULL)
+	if (node == NULL || ns->n + 1 >= KS_NO_SLOT || !KS_RESERVE(ns->node, ns->cap, ns->n + 1) ||
+	    !ks_table_reserve(&ns->by_kid, ns->n + 1) ||
+	    !ks_table_reserve(&ns->by[KS_BY_ALL], ns->n + 1)) {
+		free(node);
 		return ks_fail_null(ENOMEM, "out of memory for the kstat chain");
+	}
 	copy_name(node->k.ks_module, offer->module);
 	copy_name(node->k.ks_name, offer->name);
 	copy_name(node->k.ks_class, offer->class_);
@@ -174,32 +144,53 @@ ks_nodes_append(struct ks_nodes *ns, struct ks_source *src, const struct ks_offe
 	else
 		ns->first = node;
 	ns->last = node;
-	ns->n++;
 	forget_indexes(ns);
 	return node;
+}
+
+/* Puts slot `to` of a node's name, KS_NO_SLOT for none, in the place of slot `from`, if a table has that. */
+static void
+move_name(struct ks_nodes *ns, const struct ks_node *node, uint32_t from, uint32_t to)
+{
+	const struct ks_key key = ks_key_of(&node->k, KS_BY_ALL);
+
+	if (to == KS_NO_SLOT)
+		(void)ks_table_remove(&ns->by[KS_BY_ALL], ks_key_hash(&key), from);
+	else
+		(void)ks_table_replace(&ns->by[KS_BY_ALL], ks_key_hash(&key), from, to);
+}
+
+/* Takes a node out of the ring, the tables and the array, where the last one moves into its slot. */
+static void
+leave(struct ks_nodes *ns, struct ks_node *node)
+{
+	struct ks_node *last = ns->node[ns->n - 1];
+
+	move_name(ns, node, node->slot, node->newer == node ? KS_NO_SLOT : node->newer->slot);
+	node->older->newer = node->newer;
+	node->newer->older = node->older;
+	(void)ks_table_remove(&ns->by_kid, (uint64_t)node->k.ks_kid, node->slot);
+	if (last != node) {
+		move_name(ns, last, last->slot, node->slot);
+		(void)ks_table_replace(&ns->by_kid, (uint64_t)last->k.ks_kid, last->slot, node->slot);
+		ns->node[node->slot] = last;
+		last->slot = node->slot;
+	}
+	ns->n--;
 }
 
 void
 ks_nodes_remove_after(struct ks_nodes *ns, struct ks_node *prev)
 {
 	struct ks_node *node = prev == NULL ? ns->first : (struct ks_node *)prev->k.ks_next;
-	struct ks_node *next = (struct ks_node *)node->k.ks_next;
-	struct ks_node **at;
 
 	if (prev != NULL)
 		prev->k.ks_next = node->k.ks_next;
 	else
-		ns->first = next;
+		ns->first = (struct ks_node *)node->k.ks_next;
 	if (ns->last == node)
 		ns->last = prev;
-	*node->name_at = node->same_name;
-	if (node->same_name != NULL)
-		node->same_name->name_at = node->name_at;
-	at = kid_bucket(ns, node->k.ks_kid);
-	while (*at != node)
-		at = &(*at)->same_kid;
-	*at = node->same_kid;
-	ns->n--;
+	leave(ns, node);
 	free_node(node);
 	forget_indexes(ns);
 }
@@ -208,25 +199,15 @@ ks_nodes_remove_after(struct ks_nodes *ns, struct ks_node *prev)
 static int
 build_index(struct ks_nodes *ns, int by)
 {
-	struct ks_index *ix = &ns->index[by];
-	size_t slots = 64;
-
-	while (slots < 2 * ns->n)
-		slots *= 2;
-	ix->slot = calloc(slots, sizeof(struct ks_node *));
-	if (ix->slot == NULL)
-		return ks_fail(ENOMEM, "out of memory for an index of the kstat chain");
-	ix->mask = slots - 1;
 	for (struct ks_node *node = ns->first; node != NULL;
 	    node = (struct ks_node *)node->k.ks_next) {
-		const kstat_t *k = &node->k;
-		size_t i = hash_key(by, k->ks_module, k->ks_instance, k->ks_name) & ix->mask;
+		const struct ks_key key = ks_key_of(&node->k, by);
+		uint64_t hash = ks_key_hash(&key);
 
-		while (ix->slot[i] != NULL && !same_key(&ix->slot[i]->k, by, k->ks_module,
-		    k->ks_instance, k->ks_name))
-			i = (i + 1) & ix->mask;
-		if (ix->slot[i] == NULL)
-			ix->slot[i] = node;
+		if (find(ns, hash, &key) == NULL && !ks_table_add(&ns->by[by], hash, node->slot)) {
+			ks_table_free(&ns->by[by]);
+			return ks_fail(ENOMEM, "out of memory for an index of the kstat chain");
+		}
 	}
 	return 0;
 }
@@ -234,15 +215,11 @@ build_index(struct ks_nodes *ns, int by)
 struct ks_node *
 ks_nodes_lookup(struct ks_nodes *ns, int by, const char *module, int instance, const char *name)
 {
-	struct ks_index *ix = &ns->index[by];
-	size_t i;
+	const struct ks_key key = { by, module, instance, name };
 
 	if (by == 0)
 		return ns->first;
-	if (ix->slot == NULL && build_index(ns, by) != 0)
+	if (by != KS_BY_ALL && ns->by[by].n == 0 && build_index(ns, by) != 0)
 		return NULL;
-	i = hash_key(by, module, instance, name) & ix->mask;
-	while (ix->slot[i] != NULL && !same_key(&ix->slot[i]->k, by, module, instance, name))
-		i = (i + 1) & ix->mask;
-	return ix->slot[i];
+	return find(ns, ks_key_hash(&key), &key);
 }

@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "kstat.h"
+#include "model/key.h"
 #include "source/source.h"
 
 /* One kstat of the chain; clients see the first member. */
@@ -18,39 +20,30 @@ struct ks_node {
 	struct ks_source *source;
 	uint64_t cookie;
 	uint64_t seen;             /* number of the last scan that offered it */
-	struct ks_node *same_name; /* next in its bucket of by_name */
-	struct ks_node **name_at;  /* what points here in that bucket */
-	struct ks_node *same_kid;  /* next in its bucket of by_kid */
-};
-
-/* Which of module, instance and name a lookup gives. */
-enum { KS_BY_MODULE = 1, KS_BY_INSTANCE = 2, KS_BY_NAME = 4, KS_BY_ALL = 7 };
-
-/* One way of looking up: the first node of the chain for each key, by open addressing. */
-struct ks_index {
-	struct ks_node **slot; /* NULL: not built since the chain changed */
-	size_t mask;
+	struct ks_node *older, *newer; /* namesakes, in a ring: behind the newest comes the oldest */
+	uint32_t slot;             /* where ks_nodes.node has it */
 };
 
 struct ks_nodes {
 	struct ks_node *first, *last; /* in chain order, linked by k.ks_next */
-	size_t n;
 	kid_t next_kid;
-	struct ks_node **by_name; /* buckets, mask + 1 of them */
-	struct ks_node **by_kid;
-	size_t mask;
-	struct ks_index index[KS_BY_ALL + 1]; /* by set of KS_BY_* */
+	struct ks_node **node;        /* n of them by their slots */
+	size_t n, cap;
+	struct ks_table by_kid;
+	struct ks_table by[KS_BY_ALL + 1]; /* the oldest of each key; all but the last are built when asked for */
 };
 
-/* 0, or -1 with errno ENOMEM. */
-int ks_nodes_init(struct ks_nodes *ns);
+void ks_nodes_init(struct ks_nodes *ns);
 
 /* Frees all nodes and tables. */
 void ks_nodes_free(struct ks_nodes *ns);
 
-/* The first node with this name at or after `from` in its bucket (NULL: from the start), or NULL. */
-struct ks_node *ks_nodes_named(const struct ks_nodes *ns, const struct ks_node *from,
-    const char *module, int instance, const char *name);
+/* Returns the newest of the nodes with this name, or NULL. */
+struct ks_node *ks_nodes_newest(const struct ks_nodes *ns, const char *module, int instance,
+    const char *name);
+
+/* Returns the namesake that was appended before this one, or NULL. */
+struct ks_node *ks_nodes_older(const struct ks_node *node);
 
 struct ks_node *ks_nodes_by_kid(const struct ks_nodes *ns, kid_t kid);
 

@@ -53,8 +53,7 @@ new_chain(const struct ks_only *only)
 	chain->serial = ++chains;
 	chain->kc.kc_kd = -1;
 	chain->kc.kc_chain_id = 1;
-	if (ks_nodes_init(&chain->nodes) != 0)
-		return (struct ks_chain *)abandon(chain);
+	ks_nodes_init(&chain->nodes);
 	return chain;
 }
 

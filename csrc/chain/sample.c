@@ -5,72 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "chain/chain.h"
+#include "model/key.h"
 #include "model/record.h"
 
-/* Open addressing: positions in ksp plus one, 0 is free. Grown so that half of it stays free. */
-struct sample_index {
-	size_t mask;
-	uint32_t slot[];
-};
-
-static size_t
-hash_name(const char *module, int instance, const char *name)
-{
-	uint64_t h = ks_hash_string(KS_HASH_INIT, module);
-
-	h = ks_hash_bytes(h, &instance, sizeof(instance));
-	h = ks_hash_string(h, name);
-	return (size_t)(h ^ (h >> 32));
-}
-
 static bool
-has_name(const kstat_t *k, const char *module, int instance, const char *name)
+has_key(const void *sample, uint32_t slot, const void *key)
 {
-	return k->ks_instance == instance && strcmp(k->ks_module, module) == 0 &&
-	    strcmp(k->ks_name, name) == 0;
-}
-
-/* The slot that holds this name, or the free one where it goes. */
-static uint32_t *
-slot_of(const struct ks_sample *s, const char *module, int instance, const char *name)
-{
-	struct sample_index *ix = s->index;
-	size_t i = hash_name(module, instance, name) & ix->mask;
-
-	while (ix->slot[i] != 0 && !has_name(s->ksp[ix->slot[i] - 1], module, instance, name))
-		i = (i + 1) & ix->mask;
-	return &ix->slot[i];
-}
-
-static int
-grow(struct ks_sample *s)
-{
-	size_t cap = s->cap == 0 ? 64 : 2 * s->cap;
-	kstat_t **ksp = realloc(s->ksp, cap * sizeof(kstat_t *));
-	struct sample_index *ix;
-
-	if (ksp == NULL)
-		return ks_fail(ENOMEM, "out of memory for a sample");
-	s->ksp = ksp;
-	ix = calloc(1, sizeof(*ix) + 2 * cap * sizeof(ix->slot[0]));
-	if (ix == NULL)
-		return ks_fail(ENOMEM, "out of memory for a sample");
-	ix->mask = 2 * cap - 1;
-	free(s->index);
-	s->index = ix;
-	s->cap = cap;
-	for (size_t i = 0; i < s->n; i++) {
-		const kstat_t *k = s->ksp[i];
-		uint32_t *slot = slot_of(s, k->ks_module, k->ks_instance, k->ks_name);
-
-		if (*slot == 0)
-			*slot = (uint32_t)i + 1;
-	}
-	return 0;
+	return ks_key_matches(key, ((const struct ks_sample *)sample)->ksp[slot]);
 }
 
 struct ks_sample *
@@ -78,10 +23,8 @@ ks_sample_new(kstat_ctl_t *kc)
 {
 	struct ks_sample *s = calloc(1, sizeof(*s));
 
-	if (s == NULL || grow(s) != 0) {
-		ks_sample_free(s);
+	if (s == NULL)
 		return ks_fail_null(ENOMEM, "out of memory for a sample");
-	}
 	s->taken = ks_chain_is_replay(kc) ? 0 : gethrtime();
 	s->time_of_day = ks_chain_time_of_day(kc);
 	return s;
@@ -95,7 +38,7 @@ ks_sample_free(struct ks_sample *s)
 	for (size_t i = 0; i < s->n; i++)
 		free(s->ksp[i]); /* header and data are one block */
 	free(s->ksp);
-	free(s->index);
+	ks_table_free(&s->index);
 	free(s);
 }
 
@@ -125,17 +68,17 @@ copy_kstat(const kstat_t *from, bool with_data)
 static const kstat_t *
 add_copy(struct ks_sample *s, kstat_ctl_t *kc, const kstat_t *ksp, bool with_data)
 {
+	const struct ks_key key = ks_key_of(ksp, KS_BY_ALL);
+	uint64_t hash = ks_key_hash(&key);
 	kstat_t *copy;
-	uint32_t *slot;
 
-	if (s->n == s->cap && grow(s) != 0)
-		return NULL;
+	if (!KS_RESERVE(s->ksp, s->cap, s->n + 1) || !ks_table_reserve(&s->index, s->n + 1))
+		return ks_fail_null(ENOMEM, "out of memory for a sample");
 	copy = copy_kstat(ksp, with_data);
 	if (copy == NULL)
 		return NULL;
-	slot = slot_of(s, ksp->ks_module, ksp->ks_instance, ksp->ks_name);
-	if (*slot == 0)
-		*slot = (uint32_t)s->n + 1;
+	if (ks_table_find(&s->index, hash, has_key, s, &key) == KS_NO_SLOT)
+		(void)ks_table_add(&s->index, hash, (uint32_t)s->n);
 	s->ksp[s->n++] = copy;
 	if (ks_chain_is_replay(kc) && copy->ks_snaptime > s->taken)
 		s->taken = copy->ks_snaptime;
@@ -183,9 +126,10 @@ ks_sample_add_selected(struct ks_sample *s, kstat_ctl_t *kc,
 const kstat_t *
 ks_sample_lookup(const struct ks_sample *s, const char *module, int instance, const char *name)
 {
-	uint32_t at = *slot_of(s, module, instance, name);
+	const struct ks_key key = { KS_BY_ALL, module, instance, name };
+	uint32_t slot = ks_table_find(&s->index, ks_key_hash(&key), has_key, s, &key);
 
-	return at == 0 ? NULL : s->ksp[at - 1];
+	return slot == KS_NO_SLOT ? NULL : s->ksp[slot];
 }
 
 /* --- differences -------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/table.h"
 #include "chain/selector.h"
 #include "kstat.h"
 #include "model/decode.h"
@@ -18,7 +19,7 @@ struct ks_sample {
 	hrtime_t taken;      /* live: gethrtime() when it was made; replay: the newest snaptime in it */
 	int64_t time_of_day; /* ns since 1970, as ks_chain_time_of_day() */
 	size_t cap;
-	void *index;         /* by module, instance, name */
+	struct ks_table index; /* the first of each module, instance and name */
 };
 
 /* An empty sample of this moment. Owned by the caller. NULL with errno ENOMEM. */

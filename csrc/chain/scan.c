@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "chain/handle.h"
 
@@ -28,15 +29,8 @@ note_change(struct ks_chain *chain, const kstat_t *k, bool added)
 {
 	struct ks_change *c;
 
-	if (chain->nchanges == chain->change_cap) {
-		size_t cap = chain->change_cap == 0 ? 64 : 2 * chain->change_cap;
-
-		c = realloc(chain->change, cap * sizeof(*c));
-		if (c == NULL)
-			return ks_fail(ENOMEM, "out of memory for the changes of the chain");
-		chain->change = c;
-		chain->change_cap = cap;
-	}
+	if (!KS_RESERVE(chain->change, chain->change_cap, chain->nchanges + 1))
+		return ks_fail(ENOMEM, "out of memory for the changes of the chain");
 	c = &chain->change[chain->nchanges++];
 	memcpy(c->module, k->ks_module, sizeof(c->module));
 	memcpy(c->name, k->ks_name, sizeof(c->name));
@@ -111,7 +105,7 @@ scan_offer(struct ks_scan *base, const struct ks_offer *given)
 {
 	struct scan *scan = (struct scan *)base;
 	struct ks_chain *chain = scan->chain;
-	struct ks_node *node = NULL;
+	struct ks_node *node;
 	struct ks_offer offer = *given;
 	char module[KSTAT_STRLEN], name[KSTAT_STRLEN];
 	int namesakes = 0;
@@ -125,8 +119,8 @@ scan_offer(struct ks_scan *base, const struct ks_offer *given)
 	    strcmp(scan->expected->k.ks_module, module) == 0 &&
 	    same_kstat(scan->expected, scan, &offer))
 		return matched(scan, scan->expected, &offer);
-	while (namesakes++ < MOST_NAMESAKES &&
-	    (node = ks_nodes_named(&chain->nodes, node, module, offer.instance, name)) != NULL) {
+	for (node = ks_nodes_newest(&chain->nodes, module, offer.instance, name);
+	    node != NULL && namesakes++ < MOST_NAMESAKES; node = ks_nodes_older(node)) {
 		if (same_kstat(node, scan, &offer))
 			return matched(scan, node, &offer);
 		if (is_taken(scan, node))

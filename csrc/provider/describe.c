@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "provider/provider.h"
@@ -67,108 +68,75 @@ kind_of(const kstat2_md_t *md)
 /* --- the table ---------------------------------------------------------------------------- */
 
 static void
-free_described(struct ks_described *d)
+free_texts(struct ks_meta *m)
 {
-	free((char *)d->meta.stat);
-	free((char *)d->meta.unit);
-	free((char *)d->meta.desc);
-	free(d);
+	free((char *)m->stat);
+	free((char *)m->unit);
+	free((char *)m->desc);
 }
 
 void
 ks_provider_forget_described(struct ks_provider *p)
 {
-	for (size_t i = 0; p->described != NULL && i <= p->described_mask; i++) {
-		for (struct ks_described *d = p->described[i], *next; d != NULL; d = next) {
-			next = d->next;
-			free_described(d);
-		}
-	}
+	for (size_t i = 0; i < p->ndescribed; i++)
+		free_texts(&p->described[i]);
 	free(p->described);
 	p->described = NULL;
+	p->ndescribed = p->described_cap = 0;
+	ks_table_free(&p->described_by_name);
 }
 
-/* Where the description of a statistic is linked in, or would be. There is a table. */
-static struct ks_described **
-place_of(const struct ks_provider *p, const char *stat)
+static bool
+is_named(const void *provider, uint32_t slot, const void *stat)
 {
-	struct ks_described **at =
-	    &p->described[ks_hash_string(KS_HASH_INIT, stat) & p->described_mask];
-
-	while (*at != NULL && strcmp((*at)->meta.stat, stat) != 0)
-		at = &(*at)->next;
-	return at;
+	return strcmp(((const struct ks_provider *)provider)->described[slot].stat, stat) == 0;
 }
 
-/* Keeps at most one description a bucket on average. 0, or -1 with errno ENOMEM. */
-static int
-make_room(struct ks_provider *p)
+static struct ks_meta *
+find_described(const struct ks_provider *p, const char *stat)
 {
-	size_t size = p->described == NULL ? 8 : 2 * (p->described_mask + 1);
-	struct ks_described **old = p->described, **table;
-	size_t buckets = old == NULL ? 0 : p->described_mask + 1;
+	uint32_t slot = ks_table_find(&p->described_by_name, ks_hash_string(KS_HASH_INIT, stat), is_named,
+	    p, stat);
 
-	if (p->ndescribed < buckets)
-		return 0;
-	table = calloc(size, sizeof(*table));
-	if (table == NULL)
-		return ks_fail(ENOMEM, "out of memory for metadata");
-	p->described = table;
-	p->described_mask = size - 1;
-	for (size_t i = 0; i < buckets; i++) {
-		for (struct ks_described *d = old[i], *next; d != NULL; d = next) {
-			next = d->next;
-			d->next = NULL;
-			*place_of(p, d->meta.stat) = d;
-		}
-	}
-	free(old);
-	return 0;
+	return slot == KS_NO_SLOT ? NULL : &p->described[slot];
 }
 
 int
 ks_provider_describe(struct ks_provider *p, const char *stat, const kstat2_md_t *md)
 {
-	struct ks_described *d, **at;
-	const char *unit;
+	const char *unit = md->md_unit;
+	struct ks_meta m, *before;
+	size_t n = p->ndescribed + 1;
 
 	if ((unsigned)md->md_type > KSTAT2_NVMT_LIMIT || (unsigned)md->md_kind > KSTAT2_NVMK_TIME ||
 	    (md->md_flags & ~(KSTAT2_NVMF_FRACT | KSTAT2_NVMF_PARTS)) != 0)
 		return ks_fail(EINVAL, "%s: no such metatype, kind or flag", stat);
-	if (make_room(p) != 0)
-		return -1;
-	d = calloc(1, sizeof(*d));
-	if (d == NULL)
-		return ks_fail(ENOMEM, "out of memory for metadata");
-	unit = md->md_unit != NULL ? md->md_unit : ks_unit_of(md->md_type, md->md_scale, md->md_flags);
-	d->meta.stat = strndup(stat, KSTAT_STRLEN - 1);
-	d->meta.unit = strdup(unit);
-	d->meta.desc = strdup(md->md_desc != NULL ? md->md_desc : "");
-	d->meta.kind = kind_of(md);
-	d->meta.type = (uint8_t)md->md_type;
-	d->meta.flags = md->md_flags;
-	d->meta.scale = md->md_scale;
-	if (d->meta.stat == NULL || d->meta.unit == NULL || d->meta.desc == NULL) {
-		free_described(d);
+	if (unit == NULL)
+		unit = ks_unit_of(md->md_type, md->md_scale, md->md_flags);
+	m = (struct ks_meta){ .stat = strndup(stat, KSTAT_STRLEN - 1), .unit = strdup(unit),
+		.desc = strdup(md->md_desc != NULL ? md->md_desc : ""), .kind = kind_of(md),
+		.type = (uint8_t)md->md_type, .flags = md->md_flags, .scale = md->md_scale };
+	if (m.stat == NULL || m.unit == NULL || m.desc == NULL || n >= KS_NO_SLOT ||
+	    !KS_RESERVE(p->described, p->described_cap, n) || !ks_table_reserve(&p->described_by_name, n)) {
+		free_texts(&m);
 		return ks_fail(ENOMEM, "out of memory for metadata");
 	}
-	at = place_of(p, d->meta.stat);
-	if (*at != NULL) { /* a later description of the same statistic wins */
-		d->next = (*at)->next;
-		free_described(*at);
-	} else {
-		p->ndescribed++;
+	before = find_described(p, m.stat);
+	if (before != NULL) { /* a later description of the same statistic wins */
+		free_texts(before);
+		*before = m;
+		return 0;
 	}
-	*at = d;
+	p->described[p->ndescribed] = m;
+	(void)ks_table_add(&p->described_by_name, ks_hash_string(KS_HASH_INIT, m.stat),
+	    (uint32_t)p->ndescribed++);
 	return 0;
 }
 
 const struct ks_meta *
 ks_provider_meta(const struct ks_provider *p, const char *stat)
 {
-	const struct ks_described *d = p->described != NULL ? *place_of(p, stat) : NULL;
-
-	return d != NULL ? &d->meta : NULL;
+	return find_described(p, stat);
 }
 
 /* False if the kstat is known to have no such statistic. */

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "kstat_provider.h"
 #include "model/histogram.h"
 #include "model/meta.h"
@@ -24,19 +25,14 @@ struct ks_histogram {
 	uint64_t *supplied;      /* the caller's own array instead; not owned */
 };
 
-/* Metadata of one statistic; the texts are owned. */
-struct ks_described {
-	struct ks_meta meta;
-	struct ks_described *next;
-};
-
 struct ks_provider {
 	kstat_t ks; /* first: the provider's kstat_t */
 	uint64_t id; /* never used twice in a process */
 	struct ks_provider *prev, *next; /* registry, in order of creation */
-	struct ks_provider *same_name, *same_id; /* next in its bucket of the registry */
-	struct ks_described **described; /* described_mask + 1 buckets by name, or NULL */
-	size_t described_mask, ndescribed;
+	uint32_t slot;                   /* in the registry's tables */
+	struct ks_meta *described;       /* of statistics; the texts are owned */
+	size_t ndescribed, described_cap;
+	struct ks_table described_by_name;
 	uint_t described_next; /* NAMED: the value behind the one that was described last */
 	struct ks_histogram *histogram; /* NULL: not a histogram */
 	char *desc;                     /* of the kstat as a whole, or NULL */

@@ -11,15 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
-#include "base/hash.h"
+#include "base/table.h"
+#include "model/key.h"
 
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t released;
 	struct ks_provider *first, *last;
-	struct ks_provider **by_name, **by_id; /* buckets, mask + 1 of each */
-	size_t mask, n;
+	struct ks_provider **provider; /* n of them by their slots */
+	size_t n, cap;
+	struct ks_table by_name, by_id;
 	uint64_t last_id;
 	uint64_t changes;
 } registry = { .lock = PTHREAD_MUTEX_INITIALIZER, .released = PTHREAD_COND_INITIALIZER };
@@ -71,77 +74,69 @@ unlock(void)
 	(void)pthread_mutex_unlock(&registry.lock);
 }
 
-static struct ks_provider **
-name_bucket(const char *module, int instance, const char *name)
+static bool
+has_name(const void *unused, uint32_t slot, const void *key)
 {
-	uint64_t h = ks_hash_string(ks_hash_string(KS_HASH_INIT, module), name);
+	const struct ks_provider *p = registry.provider[slot];
 
-	return &registry.by_name[(h ^ (uint64_t)instance * 0x9e3779b97f4a7c15ULL) & registry.mask];
+	(void)unused;
+	return !p->doomed && ks_key_matches(key, &p->ks);
 }
 
-static void
+static bool
+has_id(const void *unused, uint32_t slot, const void *id)
+{
+	(void)unused;
+	return registry.provider[slot]->id == *(const uint64_t *)id;
+}
+
+static uint64_t
+hash_name(const struct ks_provider *p)
+{
+	const struct ks_key key = ks_key_of(&p->ks, KS_BY_ALL);
+
+	return ks_key_hash(&key);
+}
+
+/* 0, or -1 with errno ENOMEM. */
+static int
 enter_tables(struct ks_provider *p)
 {
-	struct ks_provider **bucket = name_bucket(p->ks.ks_module, p->ks.ks_instance, p->ks.ks_name);
+	size_t n = registry.n + 1;
 
-	p->same_name = *bucket;
-	*bucket = p;
-	bucket = &registry.by_id[p->id & registry.mask];
-	p->same_id = *bucket;
-	*bucket = p;
+	if (n >= KS_NO_SLOT || !KS_RESERVE(registry.provider, registry.cap, n) ||
+	    !ks_table_reserve(&registry.by_name, n) || !ks_table_reserve(&registry.by_id, n))
+		return ks_fail(ENOMEM, "out of memory for a kstat");
+	p->slot = (uint32_t)registry.n;
+	registry.provider[registry.n++] = p;
+	(void)ks_table_add(&registry.by_name, hash_name(p), p->slot);
+	(void)ks_table_add(&registry.by_id, p->id, p->slot);
+	return 0;
 }
 
+/* The last kstat of the array moves into the slot of the one that leaves. */
 static void
 leave_tables(struct ks_provider *p)
 {
-	struct ks_provider **at = name_bucket(p->ks.ks_module, p->ks.ks_instance, p->ks.ks_name);
+	struct ks_provider *last = registry.provider[--registry.n];
 
-	while (*at != p)
-		at = &(*at)->same_name;
-	*at = p->same_name;
-	at = &registry.by_id[p->id & registry.mask];
-	while (*at != p)
-		at = &(*at)->same_id;
-	*at = p->same_id;
-}
-
-/* Keeps at most one kstat a bucket on average. 0, or -1 with errno ENOMEM. */
-static int
-grow_tables(void)
-{
-	size_t size = registry.by_name == NULL ? 64 : 2 * (registry.mask + 1);
-	struct ks_provider **names, **ids;
-
-	if (registry.by_name != NULL && registry.n <= registry.mask)
-		return 0;
-	names = calloc(size, sizeof(*names));
-	ids = calloc(size, sizeof(*ids));
-	if (names == NULL || ids == NULL) {
-		free(names);
-		free(ids);
-		return ks_fail(ENOMEM, "out of memory for a kstat");
-	}
-	free(registry.by_name);
-	free(registry.by_id);
-	registry.by_name = names;
-	registry.by_id = ids;
-	registry.mask = size - 1;
-	for (struct ks_provider *p = registry.first; p != NULL; p = p->next)
-		enter_tables(p);
-	return 0;
+	(void)ks_table_remove(&registry.by_name, hash_name(p), p->slot);
+	(void)ks_table_remove(&registry.by_id, p->id, p->slot);
+	if (last == p)
+		return;
+	(void)ks_table_replace(&registry.by_name, hash_name(last), last->slot, p->slot);
+	(void)ks_table_replace(&registry.by_id, last->id, last->slot, p->slot);
+	registry.provider[p->slot] = last;
+	last->slot = p->slot;
 }
 
 static struct ks_provider *
 find(const char *module, int instance, const char *name)
 {
-	struct ks_provider *p = registry.by_name == NULL ? NULL : *name_bucket(module, instance, name);
+	const struct ks_key key = { KS_BY_ALL, module, instance, name };
+	uint32_t slot = ks_table_find(&registry.by_name, ks_key_hash(&key), has_name, NULL, &key);
 
-	for (; p != NULL; p = p->same_name) {
-		if (!p->doomed && p->ks.ks_instance == instance &&
-		    strcmp(p->ks.ks_name, name) == 0 && strcmp(p->ks.ks_module, module) == 0)
-			break;
-	}
-	return p;
+	return slot == KS_NO_SLOT ? NULL : registry.provider[slot];
 }
 
 static int
@@ -158,11 +153,11 @@ ks_registry_add(struct ks_provider *p)
 		unlock();
 		return exists(&p->ks);
 	}
-	if (grow_tables() != 0) {
+	p->id = ++registry.last_id;
+	if (enter_tables(p) != 0) {
 		unlock();
 		return -1;
 	}
-	p->id = ++registry.last_id;
 	p->ks.ks_kid = (kid_t)p->id;
 	p->next = NULL;
 	p->prev = registry.last;
@@ -171,8 +166,6 @@ ks_registry_add(struct ks_provider *p)
 	else
 		registry.first = p;
 	registry.last = p;
-	registry.n++;
-	enter_tables(p);
 	unlock();
 	return 0;
 }
@@ -215,7 +208,6 @@ static void
 unlink_and_free(struct ks_provider *p)
 {
 	leave_tables(p);
-	registry.n--;
 	if (p->prev != NULL)
 		p->prev->next = p->next;
 	else
@@ -294,11 +286,9 @@ ks_registry_walk(int (*fn)(struct ks_provider *p, void *arg), void *arg)
 static struct ks_provider *
 find_id(uint64_t id)
 {
-	struct ks_provider *p = registry.by_id == NULL ? NULL : registry.by_id[id & registry.mask];
+	uint32_t slot = ks_table_find(&registry.by_id, id, has_id, NULL, &id);
 
-	while (p != NULL && p->id != id)
-		p = p->same_id;
-	return p != NULL && is_visible(p) ? p : NULL;
+	return slot != KS_NO_SLOT && is_visible(registry.provider[slot]) ? registry.provider[slot] : NULL;
 }
 
 struct ks_provider *
