@@ -1,9 +1,10 @@
 # Makefile - builds libkstat, the Lua modules and kstatlua. See README.md.
 #
 #   make            everything, into $(BUILD); with LUAS="5.2 5.3" the module for these, too
-#   make check      the test suite on Lua 5.4, on LuaJIT and on $(LUAS), or on what $(CHECK_WITH) names
+#   make check      the test suite on Lua 5.4, and what depends on the Lua on LuaJIT and $(LUAS), too, or with
+#                   what $(CHECK_WITH) names; SPECS="spec/core spec/lua/io_spec.lua" runs these alone
 #   make lint       luacheck over all Lua files
-#   make sanitize   the suite again, built with ASan and UBSan
+#   make sanitize   the specs of C code, the module and the commands again, built with ASan and UBSan
 #   make race       the thread stress, built with TSan
 #   make fuzz       each fuzzer for FUZZ_SECONDS
 #   make bench      every benchmark
@@ -77,7 +78,7 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
             $(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat \
             $(LUAS:%=$(BUILD)/share/lua/%/kstat) $(BUILD)/share/kstat/scripts
 
-.PHONY: all check lint sanitize race fuzz bench bench-programs install dist rock rock-install clean
+.PHONY: all check check-logs lint sanitize race fuzz bench bench-programs install dist rock rock-install clean FORCE
 all: $(LIB) $(BUILD)/lib/libkstat.a $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
 
 # --- objects ------------------------------------------------------------------
@@ -142,11 +143,35 @@ $(BUILD)/spec/core_%: spec/c/core_%.c $(BUILD)/lib/libkstat.a
 $(BUILD)/spec/%: spec/c/%.c $(LIB) $(BUILD)/lib/libkstat.so
 	$(COMPILE) $(LDFLAGS) -o $@ $< -L$(BUILD)/lib -lkstat -Wl,-rpath,$(abspath $(BUILD)/lib) -lpthread
 
-SPECS ?= spec
+# SPECS: files and folders below spec/, and arguments of busted. Each file of specs is a target of its own: its
+# log. Files that load the module into the interpreter, or start the interpreter, run on each of $(CHECK_WITH);
+# the others test programs and C code, which are the same for every Lua, and run on the first.
+# BINDING_SPECS: those of what differs between Luas: numbers, userdata, iterators, what is published.
+SPECS     ?= spec
+SPEC_ARGS  = $(filter-out spec spec/%,$(SPECS))
+SPEC_FILES = $(sort $(shell find $(or $(filter spec spec/%,$(SPECS)),spec) -name '*_spec.lua'))
+PER_LUA    = $(sort $(shell grep -lE 'require."kstat|run\.lua\>' $(SPEC_FILES) /dev/null))
+FURTHER_SPECS ?= $(PER_LUA)
+BINDING_SPECS := $(patsubst %,spec/lua/%_spec.lua,kstat selector sample every stats publish io aggregate report)
+CHECK_LOGS = $(foreach lua,$(CHECK_WITH),$(patsubst spec/%.lua,$(BUILD)/check/$(notdir $(lua))/%.log, \
+             $(if $(filter $(lua),$(firstword $(CHECK_WITH))),$(SPEC_FILES),$(FURTHER_SPECS))))
+
+# Side by side on all processors, unless make was told how many jobs it may run.
 check: all $(SPEC_BIN)
-	@status=0; for lua in $(CHECK_WITH); do \
-	    echo "busted --lua=$$lua $(SPECS)"; KSTAT_BUILD=$(abspath $(BUILD)) KSTAT_CFLAGS="$(CFLAGS)" \
-	    $(BUSTED) --lua=$$lua --helper=spec/helper.lua $(SPECS) || status=1; done; exit $$status
+	+@$(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) --no-print-directory -O check-logs
+	@$(LUA) spec/support/summary.lua $(CHECK_LOGS)
+check-logs: $(CHECK_LOGS)
+FORCE:
+
+# What specs publish is seen by no other spec, and nothing that the machine publishes is seen by them.
+define CHECK_LUA
+$(BUILD)/check/$(notdir $(1))/%.log: spec/%.lua FORCE
+	@mkdir -p $$(@D); dir=$$$$(mktemp -d); unset MAKEFLAGS; \
+	{ echo "== $(notdir $(1)) $$<"; KSTAT_DIR=$$$$dir KSTAT_BUILD=$(abspath $(BUILD)) KSTAT_CFLAGS="$(CFLAGS)" \
+	    $(BUSTED) --lua=$(1) --helper=spec/helper.lua $(SPEC_ARGS) $$< </dev/null; \
+	    echo "== status $$$$?"; } >$$@ 2>&1; sed '/^== status 0$$$$/d' $$@; rm -rf $$$$dir
+endef
+$(foreach lua,$(CHECK_WITH),$(eval $(call CHECK_LUA,$(lua))))
 
 # --- benchmarks -----------------------------------------------------------------
 $(BUILD)/bench/%: bench/%.c $(BUILD)/lib/libkstat.a
@@ -160,10 +185,11 @@ bench: all
 # that specs start), and what they still hold at the end is no leak of ours.
 SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 ASAN_LIB  = $(shell $(CC) -print-file-name=libasan.so)
+SAN_SPECS = $(if $(filter command,$(origin SPECS)),$(SPECS),spec/core spec/lua spec/tools)
 sanitize:
 	+ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	    $(MAKE) BUILD=build-asan CFLAGS="-O1 -g $(SAN_FLAGS)" \
-	    BUSTED='KSTAT_PRELOAD=$(ASAN_LIB) LD_PRELOAD=$(ASAN_LIB) $(BUSTED)' check
+	    $(MAKE) BUILD=build-asan CFLAGS="-O1 -g $(SAN_FLAGS)" SPECS="$(SAN_SPECS)" \
+	    FURTHER_SPECS="$(BINDING_SPECS)" BUSTED='KSTAT_PRELOAD=$(ASAN_LIB) LD_PRELOAD=$(ASAN_LIB) $(BUSTED)' check
 
 # The programs in which threads meet, built with ThreadSanitizer.
 race:
@@ -184,13 +210,12 @@ $(BUILD)/fuzz/lib/libkstat.a: $(LIB_SRC) $(shell find csrc -name '*.h')
 $(FUZZ_BIN): $(BUILD)/fuzz/%: spec/fuzz/%.c $(BUILD)/fuzz/lib/libkstat.a
 	$(call QUIET,CC) $(CLANG) $(CPP_ALL) $(C_ALL) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $< \
 	    $(BUILD)/fuzz/lib/libkstat.a $(LIB_LIBS)
-fuzz: $(FUZZ_BIN)
-	@for f in $(FUZZ_BIN); do \
-	    printf '%-5s %s\n' FUZZ $$f; mkdir -p $$f.corpus; \
-	    seeds=spec/fuzz/$$(basename $$f).seeds; [ -d $$seeds ] || seeds=; \
-	    $$f -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$$f. $$f.corpus $$seeds \
-	        >$$f.log 2>&1 || { tail -40 $$f.log; exit 1; }; tail -1 $$f.log; \
-	done
+FUZZ_RUNS := $(FUZZ_BIN:=.run)
+fuzz: $(FUZZ_RUNS)
+$(FUZZ_RUNS): %.run: % FORCE
+	@mkdir -p $*.corpus; seeds=spec/fuzz/$(*F).seeds; [ -d $$seeds ] || seeds=; \
+	$* -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$*. $*.corpus $$seeds >$*.log 2>&1 || \
+	    { tail -40 $*.log; exit 1; }; printf '%-5s %s: %s\n' FUZZ $(*F) "$$(tail -1 $*.log)"
 
 lint:
 	$(LUACHECK) --quiet $(wildcard lua scripts examples spec bench)

@@ -85,8 +85,9 @@ describe("examples/nginx", function()
         if number then taken[tonumber(number, 16)] = true end
       end
     end
-    local command = ("env -C %s %s LD_PRELOAD=%s %s nginx -p %s -c nginx.conf -e logs/error.log"):format(prefix,
-      environment, os.getenv("KSTAT_PRELOAD") or "", lua, prefix)
+    -- Debian's nginx is in a directory that only root has in the PATH.
+    local command = ("env -C %s PATH=\"$PATH:/usr/sbin\" %s LD_PRELOAD=%s %s nginx -p %s -c nginx.conf " ..
+      "-e logs/error.log"):format(prefix, environment, os.getenv("KSTAT_PRELOAD") or "", lua, prefix)
     local tries = 0
     for candidate = 20000 + os.time() % 5000, 32000 do
       if not taken[candidate] then
