@@ -311,7 +311,8 @@ local function main()
   local format = format_of(options)
   local aggregations = compile_aggregations(options)
   core.looping(true) -- an interrupt lets the report at hand be finished
-  local ks, message = core.open({ capture = options.r })
+  -- -v counts the whole chain; else nothing is looked at that no selector can match.
+  local ks, message = core.open({ capture = options.r, only = not options.v and selectors or nil })
   if not ks then
     tool.stop(3, message)
   end

@@ -72,16 +72,23 @@ is_wanted(const struct ks_chain *chain, const struct ks_offer *offer)
 	return ks_selector_any_matches(chain->only.selector, chain->only.n, &head);
 }
 
+/* True if the text matches, or is not known yet. */
 static bool
-scan_wants(const struct ks_scan *base, const char *module, const char *class_)
+may_match(const struct ks_pattern *p, const char *text)
+{
+	return text == NULL || ks_pattern_match(p, text, strlen(text));
+}
+
+static bool
+scan_wants(const struct ks_scan *base, const char *module, const char *class_, const char *name)
 {
 	const struct ks_only *only = &((const struct scan *)base)->chain->only;
 
 	for (size_t i = 0; i < only->n; i++) {
 		const struct ks_selector *s = only->selector[i];
 
-		if ((module == NULL || ks_pattern_match(&s->module, module, strlen(module))) &&
-		    (class_ == NULL || ks_pattern_match(&s->class_, class_, strlen(class_))))
+		if (may_match(&s->module, module) && may_match(&s->class_, class_) &&
+		    may_match(&s->name, name))
 			return true;
 	}
 	return only->n == 0;
@@ -181,6 +188,35 @@ remove_unseen(struct ks_chain *chain, struct scan *scan)
 	return 0;
 }
 
+/* True if a kstat that an earlier source has now matches. */
+static bool
+is_found_before(const struct scan *scan, const struct ks_selector *s)
+{
+	kstat_t *k = scan->chain->nodes.first == NULL ? NULL : &scan->chain->nodes.first->k;
+
+	for (; k != NULL; k = k->ks_next) {
+		if (is_taken(scan, (struct ks_node *)k) && ks_selector_matches(s, k))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * True if the chain is to hold kstats that are named in full, and earlier sources have them all: what this
+ * source has of these names would be left out.
+ */
+static bool
+is_complete(const struct scan *scan)
+{
+	const struct ks_only *only = &scan->chain->only;
+	size_t i = 0;
+
+	while (scan->at > 0 && i < only->n && ks_selector_is_one(only->selector[i]) &&
+	    is_found_before(scan, only->selector[i]))
+		i++;
+	return i > 0 && i == only->n;
+}
+
 int
 ks_chain_scan(struct ks_chain *chain)
 {
@@ -196,7 +232,7 @@ ks_chain_scan(struct ks_chain *chain)
 		scan.source = chain->source[i];
 		scan.at = i;
 		scan.expected = chain->nodes.first;
-		rc = scan.source->ops->scan(scan.source, &scan.base);
+		rc = is_complete(&scan) ? 0 : scan.source->ops->scan(scan.source, &scan.base);
 		scan.offered[i] = rc > 0;
 		any |= rc > 0;
 		if (rc < 0) {

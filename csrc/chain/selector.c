@@ -20,6 +20,13 @@ ks_selector_free(struct ks_selector *s)
 	ks_pattern_free(&s->class_);
 }
 
+bool
+ks_selector_is_one(const struct ks_selector *s)
+{
+	return s->module.kind == KS_PATTERN_LITERAL && s->instance.kind == KS_PATTERN_LITERAL &&
+	    s->name.kind == KS_PATTERN_LITERAL;
+}
+
 static bool
 matches_instance(const struct ks_pattern *p, int instance)
 {

@@ -17,6 +17,9 @@ struct ks_selector {
 
 void ks_selector_free(struct ks_selector *s);
 
+/* True if module, instance and name are given in full: at most one kstat has them. */
+bool ks_selector_is_one(const struct ks_selector *s);
+
 /* Header fields only: module, instance as decimal text, name, class. */
 bool ks_selector_matches(const struct ks_selector *s, const kstat_t *ksp);
 

@@ -33,7 +33,8 @@ struct ks_scan;
 /* What the caller of a scan provides. csrc/chain/scan.c does for a chain; a test can with a few lines of its own. */
 struct ks_scan_ops {
 	int (*offer)(struct ks_scan *scan, const struct ks_offer *offer);
-	bool (*wants)(const struct ks_scan *scan, const char *module, const char *class_);
+	bool (*wants)(const struct ks_scan *scan, const char *module, const char *class_,
+	    const char *name);
 	void (*warn)(struct ks_scan *scan, bool damaged, const char *line);
 };
 
@@ -53,13 +54,13 @@ ks_scan_offer(struct ks_scan *scan, const struct ks_offer *offer)
 }
 
 /*
- * False if the caller wants no kstat of that module and class (NULL: not known yet): the source need
- * not offer it, and can save the work. The answer never changes while a source is open.
+ * False if the caller wants no kstat of that module, class and name (NULL: not known yet): the source
+ * need not offer it, and can save the work. The answer never changes while a source is open.
  */
 static inline bool
-ks_scan_wants(const struct ks_scan *scan, const char *module, const char *class_)
+ks_scan_wants(const struct ks_scan *scan, const char *module, const char *class_, const char *name)
 {
-	return scan->ops->wants(scan, module, class_);
+	return scan->ops->wants(scan, module, class_, name);
 }
 
 /* Warns the user, in one line, that something could not be read. The scan goes on. */

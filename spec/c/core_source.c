@@ -24,11 +24,12 @@ print_offer(struct ks_scan *scan, const struct ks_offer *offer)
 }
 
 static bool
-is_wanted(const struct ks_scan *scan, const char *module, const char *class_)
+is_wanted(const struct ks_scan *scan, const char *module, const char *class_, const char *name)
 {
 	const char *wanted = ((const struct listing *)scan)->module;
 
 	(void)class_;
+	(void)name;
 	return wanted == NULL || module == NULL || strcmp(module, wanted) == 0;
 }
 

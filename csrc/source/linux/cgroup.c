@@ -243,4 +243,4 @@ scan_groups(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_cgroup = { parts, scan_groups, "cgroup" };
+const struct ks_subsystem ks_linux_cgroup = { parts, scan_groups, "cgroup", NULL };

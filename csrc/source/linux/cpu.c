@@ -640,4 +640,4 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 	return rc;
 }
 
-const struct ks_subsystem ks_linux_cpu = { parts, scan_cpus, NULL };
+const struct ks_subsystem ks_linux_cpu = { parts, scan_cpus, NULL, NULL };

@@ -440,7 +440,7 @@ set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, const 
 	}
 	set_module(unit);
 	unit->parts = 1u << PART_DISK | 1u << PART_DETAIL;
-	if (!ks_scan_wants(lx->scan, NULL, parts[PART_ERR].class_))
+	if ((lx->wanted[KS_SUB_DISK] & 1u << PART_ERR) == 0)
 		return 0;
 	ks_disk_path(path, sizeof(path), "block", unit->key, "/device");
 	if (!ks_linux_exists(lx, KS_ROOT_SYS, path))
@@ -497,4 +497,25 @@ scan_disks(struct ks_linux *lx, struct ks_units *units)
 	return changed;
 }
 
-const struct ks_subsystem ks_linux_disk = { parts, scan_disks, NULL };
+/* True if the kstats of the disk or partition with this entry in /sys/class/block may be wanted. */
+static bool
+is_wanted(struct ks_linux *lx, const char *entry)
+{
+	struct ks_unit unit = { .parts = 0 };
+	char err[sizeof(unit.module) + 3];
+
+	ks_name_set(unit.key, sizeof(unit.key), entry, strlen(entry));
+	for (char *s = unit.key; (s = strchr(s, '!')) != NULL;)
+		*s = '/';
+	set_module(&unit);
+	(void)snprintf(err, sizeof(err), "%serr", unit.module);
+	return ks_scan_wants(lx->scan, unit.module, NULL, NULL) || ks_scan_wants(lx->scan, err, NULL, NULL);
+}
+
+static bool
+has_wanted(struct ks_linux *lx)
+{
+	return ks_linux_any_entry(lx, KS_ROOT_SYS, "class/block", is_wanted);
+}
+
+const struct ks_subsystem ks_linux_disk = { parts, scan_disks, NULL, has_wanted };

@@ -348,4 +348,4 @@ scan_devices(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_device = { parts, scan_devices, NULL };
+const struct ks_subsystem ks_linux_device = { parts, scan_devices, NULL, NULL };

@@ -227,4 +227,4 @@ scan_chips(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_hwmon = { parts, scan_chips, NULL };
+const struct ks_subsystem ks_linux_hwmon = { parts, scan_chips, NULL, NULL };

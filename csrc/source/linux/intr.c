@@ -151,22 +151,15 @@ devices_of(const char *key)
 	return t;
 }
 
-/* Sets module, instance and name of the interrupt of a device. */
+/* Sets module, instance and name of the interrupt of devices. */
 static void
-set_device(struct ks_unit *unit, uint64_t irq)
+set_device(struct ks_unit *unit, const char *devices, size_t n)
 {
-	struct ks_text t = devices_of(unit->key);
 	size_t first, letters;
 	const char *p;
 	uint64_t number = 0;
 
-	if (t.p == t.end) {
-		ks_name_set(unit->module, sizeof(unit->module), "irq", 3);
-		unit->instance = (int)(irq <= INT32_MAX ? irq : 0);
-		(void)snprintf(unit->name, sizeof(unit->name), "irq%llu", (unsigned long long)irq);
-		return;
-	}
-	ks_name_set(unit->name, sizeof(unit->name), t.p, ks_text_size(&t));
+	ks_name_set(unit->name, sizeof(unit->name), devices, n);
 	/* The device's own name ends at the first separator; its number starts at the first digit. */
 	first = strcspn(unit->name, " ,:[@/-");
 	letters = strcspn(unit->name, "0123456789");
@@ -243,14 +236,22 @@ set_names(struct ks_unit *unit)
 {
 	const char *p = unit->key;
 	size_t n = strcspn(unit->key, " ");
+	struct ks_text t;
 	uint64_t irq;
 
-	if (ks_scan_u64(&p, unit->key + n, &irq) == 0 && p == unit->key + n) {
-		set_device(unit, irq);
-	} else {
+	if (ks_scan_u64(&p, unit->key + n, &irq) != 0 || p != unit->key + n) {
 		ks_name_set(unit->module, sizeof(unit->module), "intr", 4);
 		unit->instance = 0;
 		ks_name_set(unit->name, sizeof(unit->name), unit->key, n);
+		return;
+	}
+	t = devices_of(unit->key);
+	if (t.p < t.end) {
+		set_device(unit, t.p, ks_text_size(&t));
+	} else {
+		ks_name_set(unit->module, sizeof(unit->module), "irq", 3);
+		unit->instance = (int)(irq <= INT32_MAX ? irq : 0);
+		(void)snprintf(unit->name, sizeof(unit->name), "irq%llu", (unsigned long long)irq);
 	}
 }
 
@@ -323,7 +324,38 @@ scan_interrupts(struct ks_linux *lx, struct ks_units *units)
 	return 1;
 }
 
-const struct ks_subsystem ks_linux_intr = { parts, scan_interrupts, NULL };
+/*
+ * True if the kstat of an interrupt, an entry of /sys/kernel/irq, may be wanted. One without devices is shown
+ * with the number that its controller has for it as the device.
+ */
+static bool
+is_wanted(struct ks_linux *lx, const char *entry)
+{
+	struct ks_unit unit = { .parts = 0 };
+	char path[64], devices[256];
+	int n;
+
+	(void)snprintf(path, sizeof(path), "kernel/irq/%.32s/actions", entry);
+	n = ks_file_small(&lx->root[KS_ROOT_SYS], path, devices, sizeof(devices));
+	if (n == 0) {
+		(void)snprintf(path, sizeof(path), "kernel/irq/%.32s/hwirq", entry);
+		n = ks_file_small(&lx->root[KS_ROOT_SYS], path, devices, sizeof(devices));
+	}
+	if (n <= 0)
+		return n < 0 && errno != ENOENT;
+	set_device(&unit, devices, (size_t)n);
+	return ks_scan_wants(lx->scan, unit.module, NULL, NULL);
+}
+
+/* The names of devices are in /sys as well, where no counters of all CPUs are printed beside them. */
+static bool
+has_wanted(struct ks_linux *lx)
+{
+	return ks_scan_wants(lx->scan, "intr", NULL, NULL) || ks_scan_wants(lx->scan, "irq", NULL, NULL) ||
+	    ks_linux_any_entry(lx, KS_ROOT_SYS, "kernel/irq", is_wanted);
+}
+
+const struct ks_subsystem ks_linux_intr = { parts, scan_interrupts, NULL, has_wanted };
 
 /* --- softirqs -------------------------------------------------------------------------- */
 
@@ -383,4 +415,4 @@ scan_softirqs(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_softirq = { softirq_parts, scan_softirqs, NULL };
+const struct ks_subsystem ks_linux_softirq = { softirq_parts, scan_softirqs, NULL, NULL };

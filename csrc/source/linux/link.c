@@ -306,4 +306,4 @@ scan_links(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_link = { parts, scan_links, NULL };
+const struct ks_subsystem ks_linux_link = { parts, scan_links, NULL, NULL };

@@ -4,6 +4,7 @@
  */
 #include "source/linux/linux.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -13,6 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "source/linux/disk_device.h"
 
@@ -260,7 +262,7 @@ offer_all(struct ks_linux *lx, struct ks_scan *scan)
 			if (!unit->alive)
 				continue;
 			for (size_t p = 0; parts[p].module != NULL; p++) {
-				if ((unit->parts >> p & 1) != 0 &&
+				if ((unit->parts & lx->wanted[s]) >> p & 1 &&
 				    offer(scan, &parts[p], flags[p], unit, cookie_of(s, p, u)) != 0)
 					return -1;
 			}
@@ -269,15 +271,25 @@ offer_all(struct ks_linux *lx, struct ks_scan *scan)
 	return 1;
 }
 
-static bool
-is_wanted(const struct ks_subsystem *sub, const struct ks_scan *scan)
+/* A part's module or name; NULL if it follows from the unit and can be any. */
+static const char *
+fixed(const char *pattern)
 {
-	for (const struct ks_part *p = sub->parts; p->module != NULL; p++) {
-		/* A module that follows from the unit can be any. */
-		if (ks_scan_wants(scan, strchr(p->module, '@') == NULL ? p->module : NULL, p->class_))
-			return true;
+	return strpbrk(pattern, "@#") == NULL ? pattern : NULL;
+}
+
+static uint16_t
+wanted_parts(const struct ks_subsystem *sub, const struct ks_scan *scan)
+{
+	uint16_t wanted = 0;
+
+	for (size_t i = 0; sub->parts[i].module != NULL; i++) {
+		const struct ks_part *p = &sub->parts[i];
+
+		if (ks_scan_wants(scan, fixed(p->module), p->class_, fixed(p->name)))
+			wanted |= (uint16_t)(1u << i);
 	}
-	return false;
+	return wanted;
 }
 
 /* Subsystems that have nothing of what the chain is to hold are not looked at. */
@@ -287,15 +299,60 @@ leave_out_unwanted(struct ks_linux *lx, const struct ks_scan *scan)
 	uint32_t off = 0;
 
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
-		if (!is_wanted(subsystems[s], scan))
+		lx->wanted[s] = wanted_parts(subsystems[s], scan);
+		if (lx->wanted[s] == 0)
 			off |= 1u << s;
 	}
 	/* Some need the units of another. */
-	if ((off & 1u << KS_SUB_UNIX) == 0)
+	if (ks_unix_needs_cpus(lx))
 		off &= ~(1u << KS_SUB_CPU);
 	if ((off & 1u << KS_SUB_DEVICE) == 0)
 		off &= ~(1u << KS_SUB_DISK);
 	lx->off |= off;
+}
+
+#define ASK_AGAIN (10 * KS_NANOSEC) /* not every interrupt that comes is an event */
+
+/* Looks which subsystems have no device that is wanted; again, if one may have come since. */
+static void
+leave_out_absent(struct ks_linux *lx)
+{
+	hrtime_t now = gethrtime();
+
+	if (lx->listed && (lx->absent == 0 || (lx->settled && now - lx->asked < ASK_AGAIN)))
+		return;
+	lx->asked = now;
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		uint32_t bit = 1u << s;
+
+		if (subsystems[s]->has_wanted == NULL || (lx->off & bit) != 0 ||
+		    (lx->listed && (lx->absent & bit) == 0))
+			continue;
+		/* What matches no module at all matches any: there is no need to look. */
+		if (ks_scan_wants(lx->scan, "", NULL, NULL) || subsystems[s]->has_wanted(lx))
+			lx->absent &= ~bit;
+		else
+			lx->absent |= bit;
+	}
+}
+
+bool
+ks_linux_any_entry(struct ks_linux *lx, enum ks_root root, const char *path,
+    bool (*is_meant)(struct ks_linux *lx, const char *name))
+{
+	int fd = lx->root[root].kernel && lx->root[KS_ROOT_PROC].kernel ?
+	    openat(lx->root[root].fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *e;
+	bool found = dir == NULL;
+
+	if (dir == NULL && fd >= 0)
+		(void)close(fd);
+	while (!found && (e = readdir(dir)) != NULL)
+		found = e->d_name[0] != '.' && is_meant(lx, e->d_name);
+	if (dir != NULL)
+		(void)closedir(dir);
+	return found;
 }
 
 /*
@@ -334,11 +391,12 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 	/* For CPUs alone it is not worth a file: they are in one that is read in any case. */
 	lx->counts_events = (lx->off & ON_EVENTS) != ON_EVENTS;
 	lx->settled = lx->counts_events && is_settled(lx); /* before anything is listed */
+	leave_out_absent(lx);
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		int rc;
 
 		lx->units[s].last = lx->looked;
-		rc = (lx->off >> s & 1) != 0 ? 0 : subsystems[s]->scan(lx, &lx->units[s]);
+		rc = ((lx->off | lx->absent) >> s & 1) != 0 ? 0 : subsystems[s]->scan(lx, &lx->units[s]);
 		if (rc < 0)
 			return ks_fail(ENOMEM, "out of memory");
 		changed |= rc;

@@ -78,6 +78,11 @@ struct ks_subsystem {
 	 * $KSTAT_WITH names it (a list with commas, or "all"); recorded trees have it. NULL: always.
 	 */
 	const char *optional;
+	/*
+	 * For modules that follow from the machine's devices ('@'). Returns false if no device has one that
+	 * the scan wants, without a file of data being read. NULL: that is not known before the scan.
+	 */
+	bool (*has_wanted)(struct ks_linux *lx);
 };
 
 /* The subsystems; their order is the order of the chain. */
@@ -159,6 +164,9 @@ struct ks_linux {
 	struct ks_path_trouble *troubles; /* trouble.c: of files that are no images; owned */
 	char trouble[512];    /* what ks_linux_trouble() tells */
 	uint32_t off;         /* subsystems that are left out, one bit each */
+	uint32_t absent;      /* those of which the machine has nothing that is wanted, as of `asked` */
+	hrtime_t asked;
+	uint16_t wanted[KS_SUB_COUNT]; /* parts that the chain may hold, one bit each */
 	bool listed;          /* a first scan is complete */
 	hrtime_t looked;      /* when the last scan or reading was */
 	struct ks_scan *scan; /* the scan under way */
@@ -239,6 +247,13 @@ const char *ks_linux_remedy(int err);
 const char *ks_linux_trouble(struct ks_source *src);
 void ks_linux_forget_troubles(struct ks_linux *lx);
 
+/*
+ * Calls a function with the name of each entry of a directory of the running kernel, but for "." and "..",
+ * until it returns true. Returns that, and true as well if the directory cannot be read.
+ */
+bool ks_linux_any_entry(struct ks_linux *lx, enum ks_root root, const char *path,
+    bool (*is_meant)(struct ks_linux *lx, const char *name));
+
 /* True if the file exists, readable or not. */
 bool ks_linux_exists(const struct ks_linux *lx, enum ks_root root, const char *path);
 
@@ -255,6 +270,9 @@ void ks_columns_free(struct ks_columns *c);
 
 /* unix.c: seconds since boot; false if not known. */
 bool ks_linux_uptime(struct ks_linux *lx, uint64_t *centiseconds);
+
+/* unix.c: true if what is wanted of module unix counts the CPUs. */
+bool ks_unix_needs_cpus(const struct ks_linux *lx);
 
 /* unix.c: time of boot, seconds since 1970; false if not known. */
 bool ks_linux_boot_time(struct ks_linux *lx, uint64_t *seconds);

@@ -309,9 +309,9 @@ scan_mib(struct ks_linux *lx, struct ks_units *units)
 
 	if (units->scanned)
 		return 0;
-	if (ks_linux_exists(lx, KS_ROOT_PROC, "net/snmp"))
+	if ((lx->wanted[KS_SUB_MIB] & 0x0f) != 0 && ks_linux_exists(lx, KS_ROOT_PROC, "net/snmp"))
 		have |= 0x0f;
-	if (ks_linux_exists(lx, KS_ROOT_PROC, "net/netstat"))
+	if ((lx->wanted[KS_SUB_MIB] & 0x30) != 0 && ks_linux_exists(lx, KS_ROOT_PROC, "net/netstat"))
 		have |= 0x30;
 	ks_units_begin(units);
 	unit = ks_units_see(units, "net", 3, 0, &fresh);
@@ -321,4 +321,4 @@ scan_mib(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_mib = { parts, scan_mib, NULL };
+const struct ks_subsystem ks_linux_mib = { parts, scan_mib, NULL, NULL };

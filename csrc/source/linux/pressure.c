@@ -119,23 +119,26 @@ scan_pressure(struct ks_linux *lx, struct ks_units *units)
 		"pressure/irq" };
 	struct ks_unit *unit;
 	char text[16];
-	bool fresh;
+	bool fresh, probed = false;
 
 	if (units->scanned)
 		return 0;
 	ks_units_begin(units);
-	/* Some kernels have the files though they do not keep the figures. */
-	if (ks_file_small(&lx->root[KS_ROOT_PROC], paths[0], text, sizeof(text)) < 0 &&
-	    errno == EOPNOTSUPP)
-		return ks_units_end(units);
 	unit = ks_units_see(units, "pressure", 8, 0, &fresh);
 	if (unit == NULL)
 		return -1;
 	for (size_t i = 0; i < 4; i++) {
+		if ((lx->wanted[KS_SUB_PRESSURE] >> i & 1) == 0)
+			continue;
+		/* Some kernels have the files though they do not keep the figures. */
+		if (!probed && ks_file_small(&lx->root[KS_ROOT_PROC], paths[i], text, sizeof(text)) < 0 &&
+		    errno == EOPNOTSUPP)
+			break;
+		probed = true;
 		if (ks_linux_exists(lx, KS_ROOT_PROC, paths[i]))
 			unit->parts |= (uint16_t)(1u << i);
 	}
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_pressure = { parts, scan_pressure, NULL };
+const struct ks_subsystem ks_linux_pressure = { parts, scan_pressure, NULL, NULL };

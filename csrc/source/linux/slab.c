@@ -140,4 +140,4 @@ scan_slab(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_slab = { parts, scan_slab, "slab" };
+const struct ks_subsystem ks_linux_slab = { parts, scan_slab, "slab", NULL };

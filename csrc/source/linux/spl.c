@@ -340,6 +340,10 @@ set_up(struct ks_linux *lx, struct ks_unit *unit, const char *path)
 		unit->parts = 1u << PART_STATE;
 		return 0;
 	}
+	/* The pool's own I/O is of module zfs, see below. */
+	if (!ks_scan_wants(lx->scan, unit->module, NULL, NULL) &&
+	    (strncmp(unit->module, "zfs/", 4) != 0 || !ks_scan_wants(lx->scan, "zfs", "disk", NULL)))
+		return 0;
 	if (read_path(lx, path) != 0)
 		return 0;
 	all = ks_text_of(lx->scratch.data, lx->scratch.len);
@@ -426,7 +430,8 @@ see_directory(struct ks_linux *lx, struct ks_units *units, const char *path, int
 static bool
 is_wanted(const struct ks_linux *lx)
 {
-	return ks_scan_wants(lx->scan, "zfs", "misc") || ks_scan_wants(lx->scan, "zfs/pool", "misc");
+	return ks_scan_wants(lx->scan, "zfs", "misc", NULL) ||
+	    ks_scan_wants(lx->scan, "zfs/pool", "misc", NULL);
 }
 
 /*
@@ -463,4 +468,4 @@ scan_spl(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_spl = { parts, scan_spl, NULL };
+const struct ks_subsystem ks_linux_spl = { parts, scan_spl, NULL, NULL };

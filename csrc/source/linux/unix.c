@@ -416,6 +416,12 @@ static const struct ks_part parts[] = {
 	{ .module = NULL },
 };
 
+bool
+ks_unix_needs_cpus(const struct ks_linux *lx)
+{
+	return (lx->wanted[KS_SUB_UNIX] & 1u << PART_MISC) != 0;
+}
+
 static int
 scan_unix(struct ks_linux *lx, struct ks_units *units)
 {
@@ -439,10 +445,11 @@ scan_unix(struct ks_linux *lx, struct ks_units *units)
 		return -1;
 	unit->parts = 1u << PART_TYPES | 1u << PART_MISC;
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
-		if (ks_linux_exists(lx, KS_ROOT_PROC, needs[i].file))
+		if ((lx->wanted[KS_SUB_UNIX] & needs[i].parts) != 0 &&
+		    ks_linux_exists(lx, KS_ROOT_PROC, needs[i].file))
 			unit->parts |= needs[i].parts;
 	}
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_unix = { parts, scan_unix, NULL };
+const struct ks_subsystem ks_linux_unix = { parts, scan_unix, NULL, NULL };

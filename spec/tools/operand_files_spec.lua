@@ -1,0 +1,100 @@
+-- Which files of the machine the command kstat opens: those that its operands can match, seen by strace.
+local run = require("support.run")
+
+local directory = run.shell("mktemp -d").out:gsub("\n", "")
+local log = directory .. "/log"
+
+-- Runs the command under strace. Returns the set of files below /proc and /sys that it opened or tried to, but for
+-- those of the process itself, and the result. publisher: the beginning of a command line that runs its last word.
+local function opened(arguments, publisher)
+  local command = ("strace -f -y -e trace=open,openat -o %s %s/kstat %s"):format(log, run.bin, arguments)
+  local r = run.shell(("export KSTAT_DIR=%s; unset KSTAT_SOURCE KSTAT_PROC KSTAT_SYS; %s"):format(directory,
+    publisher and publisher .. run.quote(command) or command))
+  local files = {}
+  for line in io.lines(log) do
+    local base, path = line:match('openat%([^<]*<([^>]*)>, "([^"]+)"')
+    path = path and (path:sub(1, 1) == "/" and path or base .. "/" .. path) or line:match('open%("([^"]+)"')
+    if path and (path:find("^/proc/") or path:find("^/sys/")) and not path:find("^/proc/self/") then
+      files[path] = true
+    end
+  end
+  return files, r
+end
+
+local traced = run.shell("strace -o " .. log .. " true").status == 0
+
+-- Files below these are read to find out what there is: CPUs, disks, names of interrupts, events of devices.
+local listing = { "/sys/class/block", "/sys/kernel/irq", "/sys/kernel/uevent_seqnum" }
+
+local cases = {
+  { "-p sd:::", "/proc/diskstats", "/sys/block" },
+  { "-p unix:0:system_misc:nproc", "/proc/loadavg", "/proc/stat", "/proc/uptime", "/proc/.",
+    "/sys/devices/system/cpu" },
+  { "-p cpu_stat:0", "/proc/stat", "/proc/interrupts", "/proc/softirqs", "/proc/schedstat", "/sys/devices/system/cpu" },
+  { "-p link:::", "/proc/net/dev", "/sys/class/net" },
+  { "-p tcp:::", "/proc/net/snmp", "/proc/net/netstat" },
+  { "-p udp:0:udp", "/proc/net/snmp" },
+  { "-p -c disk", "/proc/diskstats", "/sys/block" },
+  { "-p cpu_info:::", "/proc/cpuinfo", "/sys/devices/system/cpu" },
+  { "-p unix:0:vminfo", "/proc/meminfo", "/proc/zoneinfo" },
+  { "-p '/^press/::/^mem/'", "/proc/pressure/memory" },
+  { "-p softirq:::", "/proc/softirqs" },
+  { "-p kstat:/mib2/udp/0/udp", "/proc/net/snmp" },
+  { "-p no_such_module:::" },
+  { "-l udp:0:udp", "/proc/net/snmp" },
+  { "-j udp:0:udp", "/proc/net/snmp" },
+  { "-d udp:0:udp", "/proc/net/snmp" },
+  { "-a sum udp:0:udp", "/proc/net/snmp" },
+  { "--rate udp:0:udp", "/proc/net/snmp" },
+  { "-q udp:0:udp", "/proc/net/snmp" },
+}
+
+-- Whether a path is one of a list, or is below one.
+local function is_below(path, list)
+  for _, top in ipairs(list) do
+    if path == top or path:sub(1, #top + 1) == top .. "/" then
+      return true
+    end
+  end
+  return false
+end
+
+describe("kstat opens the files that its operands can match, and no others:", function()
+  teardown(function() run.shell("rm -rf " .. directory) end)
+
+  for _, case in ipairs(cases) do
+    it(case[1], function()
+      if not traced then
+        return pending("processes cannot be traced here: no strace, or no ptrace()")
+      end
+            for path in pairs((opened(case[1]))) do
+        assert.is_true(is_below(path, case) or is_below(path, listing), path)
+      end
+    end)
+  end
+
+  it("a published kstat is shown without a file of the machine being read", function()
+    if not traced then
+      return pending("processes cannot be traced here: no strace, or no ptrace()")
+    end
+    local files, r = opened("-p myapp:::requests", run.bin .. "/kstatlua -e " .. run.quote([[
+      local pub = assert(kstat.publish("myapp"))
+      assert(pub:named({ name = "worker", statistics = { "requests" } }))
+      os.execute(arg[1])]]) .. " ")
+    assert.equal("myapp:0:worker:requests\t0\n", r.out)
+    files["/proc/sys/kernel/random/boot_id"] = nil -- tells whether the file of a publisher is of this boot
+    for path in pairs(files) do
+      assert.is_nil(path:match("^/proc/.*"))
+    end
+  end)
+
+  it("-v counts the kstats of the whole chain all the same", function()
+    local counts = {}
+    for i, operand in ipairs({ "udp:0:udp", ":::" }) do
+      local r = run.run({ "kstat", "-qv", operand, env = { KSTAT_DIR = directory } })
+      counts[i] = r.err:match("(%d+) kstats")
+    end
+    assert.is_truthy(counts[1])
+    assert.is_true(math.abs(counts[1] - counts[2]) < 20, counts[1] .. " and " .. counts[2]) -- interrupts come and go
+  end)
+end)
