@@ -23,9 +23,10 @@ FILE is a recording or a capture (what kstat -j printed, gzip or plain; -: stand
 capture without times of day get $KSTAT_REPLAY_TIME (default: now) and go on by their snaptimes.
 ]=]
 
-local OPTIONS = options.declare({
-  { "o", "output", arg = "RECORDING" }, { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" }, { "h", "help" },
-}, true)
+local OPTIONS = options.command({
+  { "o", "output", arg = "RECORDING" }, { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" },
+  { "h", "help", final = true },
+})
 
 local stop = tool.stop
 
@@ -142,8 +143,7 @@ local function main()
   if not given then
     wrong(problem)
   elseif given.help then
-    io.stdout:write(USAGE)
-    return 0
+    tool.show(USAGE)
   end
   local file = table.remove(given.operands, 1) or wrong("no file to convert")
   local selectors = compile(given.operands)

@@ -4,6 +4,7 @@
 -- The parts of the module, as far as they are needed: a single report is made before the whole of it
 -- would be loaded.
 local core = require("kstat.core")
+local reader = require("kstat.options")
 local tool = require("kstat.tool")
 local chain = core.chain_methods
 
@@ -40,99 +41,34 @@ end
 
 -- --- the command line ---------------------------------------------------------------------
 
-local TAKES_ARGUMENT = { a = true, T = true, c = true, i = true, m = true, n = true, r = true, s = true }
-local FLAGS = { C = true, d = true, j = true, l = true, p = true, q = true, v = true }
+local OPTIONS = reader.command({
+  { "h", "help", also = "?", final = true }, { nil, "version", final = true },
+  { nil, "gc", final = true }, { nil, "rate" }, { "T", "T", long = false, arg = "", type = "timestamp" },
+  { "a", "a", long = false, arg = "", repeated = true },
+}, reader.letters("Cdjlpqv", "cimnrs"))
 
-local function help()
-  tool.write(USAGE)
+local function remove_dead()
+  local removed, message = core.publish.gc()
+  for _, path in ipairs(removed or tool.stop(3, message)) do
+    tool.write(path, "\n")
+  end
   tool.flush()
-  tool.stop(0)
 end
 
-local LONG = {
-  ["--help"] = help,
-  ["--version"] = function()
-    tool.write("kstat ", core.version, "\n")
-    tool.flush()
-    tool.stop(0)
-  end,
-  ["--gc"] = function()
-    local removed, message = core.publish.gc()
-    for _, path in ipairs(removed or tool.stop(3, message)) do
-      tool.write(path, "\n")
-    end
-    tool.stop(0)
-  end,
-  ["--rate"] = function(options)
-    options.rate = true
-  end,
-}
-
-local function set_option(options, letter, value)
-  if letter == "T" and not value:find("^[du]") then
-    wrong("-T takes d or u, not '%s'", value)
-  elseif letter == "a" then
-    options.a = options.a or {}
-    table.insert(options.a, value)
-  else
-    options[letter] = value
-  end
-end
-
---- Reads options up to the first operand. Returns them by letter, and the index of that operand.
-local function read_options(words)
-  local options = {}
-  local i = 1
-  while i <= #words do
-    local word = words[i]
-    if word:sub(1, 1) ~= "-" or word == "-" then
-      break
-    end
-    i = i + 1
-    local at = 2
-    if word == "--" then
-      break
-    elseif word:sub(1, 2) == "--" then
-      at = #word + 1
-      (LONG[word] or function() wrong("unknown option '%s'", word) end)(options)
-    end
-    while at <= #word do
-      local letter = word:sub(at, at)
-      at = at + 1
-      if letter == "h" or letter == "?" then
-        help()
-      elseif FLAGS[letter] then
-        options[letter] = true
-      elseif not TAKES_ARGUMENT[letter] then
-        wrong("unknown option '-%s'", letter)
-      elseif at <= #word then
-        set_option(options, letter, word:sub(at))
-        break
-      elseif i <= #words then
-        set_option(options, letter, words[i])
-        i = i + 1
-      else
-        wrong("-%s needs an argument", letter)
-      end
-    end
-  end
-  return options, i
-end
-
---- An operand that is entirely a decimal number is the interval, then the count.
-local function read_operands(words, first)
+-- Operands that are numbers are the interval, then the count, wherever they are. Returns the others, and these.
+local function split_operands(words)
   local operands, numbers = {}, {}
-  for i = first, #words do
-    local word = words[i]
-    if word == "" or word:find("^%s*[+-]?%d+$") then
+  for _, word in ipairs(words) do
+    if word == "" or word:find("^%s*[+-]?%d+%.?%d*$") or word:find("^%.%d+$") then
       local number = tonumber(word) or 0
-      local what = #numbers == 0 and "interval" or "count"
       if #numbers == 2 then
         wrong("'%s' is a third number behind the interval and the count", word)
-      elseif number < 1 or number > MAX_INT then
-        wrong("the %s '%s' is not between 1 and %d", what, word, MAX_INT)
+      elseif #numbers == 0 and not (number > 0 and number <= MAX_INT) then
+        wrong("the interval '%s' is not above 0 and at most %d", word, MAX_INT)
+      elseif #numbers == 1 and not (number >= 1 and number <= MAX_INT and number % 1 == 0) then
+        wrong("the count '%s' is not a whole number between 1 and %d", word, MAX_INT)
       end
-      numbers[#numbers + 1] = math.floor(number)
+      numbers[#numbers + 1] = number
     else
       operands[#operands + 1] = word
     end
@@ -201,7 +137,7 @@ local function format_of(options)
 end
 
 local function print_time(how, ks)
-  tool.write(tool.timestamp(how:sub(1, 1), chain.time_of_day(ks)))
+  tool.write(tool.timestamp(how, chain.time_of_day(ks)))
 end
 
 local UNKNOWN = { kind = "?", unit = "?", description = "?" }
@@ -304,8 +240,16 @@ local function reports(ks, interval, count, selectors)
 end
 
 local function main()
-  local options, first = read_options(arg)
-  local operands, interval, count = read_operands(arg, first)
+  local options, problem = reader.read(OPTIONS, arg)
+  if not options then
+    wrong("%s", problem)
+  elseif options.help or options.version then
+    tool.show(options.help and USAGE or ("kstat %s\n"):format(core.version))
+  elseif options.gc then
+    remove_dead()
+    return 0
+  end
+  local operands, interval, count = split_operands(options.operands)
   check_together(options, operands)
   local selectors = compile(options, operands)
   local format = format_of(options)

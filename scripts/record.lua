@@ -17,7 +17,7 @@ Records the kstats that match any operand (none: all) every interval seconds, co
 interrupted. Read it with:  kstat -r FILE, kstatlua -r FILE script, kstatlua convert FILE
 ]=]
 
-local OPTIONS = options.declare({ { "o", "output", arg = "FILE" }, { "h", "help" } }, true)
+local OPTIONS = options.command({ { "o", "output", arg = "FILE" }, { "h", "help", final = true } })
 
 local stop = tool.stop
 
@@ -37,13 +37,13 @@ local function check_numbers(numbers)
   end
 end
 
---- The file, the selectors and what was typed for each, and interval and count; nil: only help is wanted.
+--- The file, the selectors and what was typed for each, and interval and count.
 local function read_arguments(words)
   local given, problem = options.read(OPTIONS, words)
   if not given then
     wrong(problem)
   elseif given.help then
-    return nil
+    tool.show(USAGE)
   end
   local selectors, typed, numbers = {}, {}, {}
   for _, word in ipairs(given.operands) do
@@ -66,10 +66,6 @@ end
 
 local function main()
   local file, selectors, typed, numbers = read_arguments(arg)
-  if not file then
-    io.stdout:write(USAGE)
-    return 0
-  end
   local ks, message = kstat.open()
   if not ks then
     stop(3, message)

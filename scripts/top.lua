@@ -13,13 +13,8 @@ local OWN = {
 }
 local COLUMNS = { rate = true, value = true, name = true, unit = true }
 
-local function stop(status, message)
-  io.stderr:write("top: ", message, "\n")
-  os.exit(status, true)
-end
-
 local function wrong(message)
-  stop(2, message .. "; 'kstatlua top --help' explains")
+  tool.stop(2, message .. "; 'kstatlua top --help' explains")
 end
 
 local function compile(operands)
@@ -43,7 +38,7 @@ local function open(given, only)
   if not ks and status == 2 then
     wrong(message)
   end
-  return ks or stop(status, message)
+  return ks or tool.stop(status, message)
 end
 
 -- --- reports ----------------------------------------------------------------------------------
@@ -87,11 +82,11 @@ local function window(given, sort)
     filter = given.filter, sort = sort ~= "unit" and sort or "name", skip_idle = given.skip_idle,
     reverse = given.sort ~= nil and given.sort ~= sort,
   })
-  return ok and 0 or stop(3, message)
+  return ok and 0 or tool.stop(3, message)
 end
 
-local function main(words)
-  local given, message = options.read(options.declare(OWN), words)
+local function main()
+  local given, message = options.read(options.declare(OWN), arg)
   if not given then
     wrong(message)
   elseif given.help then
@@ -111,7 +106,7 @@ local function main(words)
   if not plain and top.possible() then
     return window(given, sort)
   end
-  return report(given, filter):run(words)
+  return report(given, filter):run(arg)
 end
 
-return main(arg)
+return tool.run("top", main)

@@ -82,7 +82,10 @@ ks_script_complain(lua_State *L, const struct ks_options *o)
 
 	if (!ks_signal_is_break(L, -2)) {
 		fflush(stdout);
-		fprintf(stderr, "%s: %s\n", name, lua_tostring(L, -2));
+		if (status == 0)
+			puts(lua_tostring(L, -2));
+		else
+			fprintf(stderr, "%s: %s\n", name, lua_tostring(L, -2));
 	}
 	lua_pop(L, 2);
 	return status;

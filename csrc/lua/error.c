@@ -90,7 +90,8 @@ ks_lua_setlistener(lua_State *L)
 /*
  * fail(message[, status]): raises it as it is. The host shows such a line without a traceback and ends with that
  * status: 3, if there is none, the source or the output failed, 2 the command line is wrong; either way the
- * script is in order. 1: it is not, and the line says all that there is to say.
+ * script is in order. 1: it is not, and the line says all that there is to say. 0: nothing failed, the script answers
+ * --help with this text, which goes to standard output.
  */
 static int
 core_fail(lua_State *L)
@@ -98,7 +99,7 @@ core_fail(lua_State *L)
 	lua_Integer status = luaL_optinteger(L, 2, 3);
 
 	(void)luaL_checkstring(L, 1);
-	luaL_argcheck(L, status >= 1 && status <= 3, 2, "1, 2 or 3 expected");
+	luaL_argcheck(L, status >= 0 && status <= 3, 2, "0, 1, 2 or 3 expected");
 	lua_pushinteger(L, status);
 	set_registered(L, &status_key);
 	lua_settop(L, 1);

@@ -1,56 +1,11 @@
 --- The interval loop: `for now, prev in kstat.every(arg) do … end`.
 -- @module kstat.every
 local core = require("kstat.core")
+local check_interval = require("kstat.options.interval").check
+local out = require("kstat.out")
 local selector = require("kstat.selector")
 
 local every = {}
-
-local MAX_INTERVAL = 2147483647 -- seconds, as kstat(8) has it; in nanoseconds it fits 64 bits
-local EPIPE = 32 -- how a reader of standard output says that it has enough
-
---- Whether an argument is an interval or a count, and no operand.
--- @tparam number|string text
--- @treturn boolean
-function every.is_number(text)
-    return type(text) == "number" or type(text) == "string" and
-        (text:match("^%d+%.?%d*$") or text:match("^%.%d+$")) ~= nil
-end
-
-local is_number = every.is_number
-
--- The last one or two numbers of a script's arguments; none: one tick.
-local function from_arguments(arg)
-    local n = #arg
-    if n > 1 and is_number(arg[n]) and is_number(arg[n - 1]) then
-        return arg[n - 1], arg[n]
-    elseif n > 0 and is_number(arg[n]) then
-        return arg[n], nil
-    end
-    return nil, 1
-end
-
---- Checks an interval and a count.
--- @tparam number|string|nil interval seconds; nil: 1
--- @tparam number|string|nil count
--- @treturn[1] int the interval in nanoseconds
--- @treturn[1] int|nil the count
--- @treturn[2] nil
--- @treturn[2] string what is wrong
-function every.check_interval(interval, count)
-    local seconds = interval ~= nil and tonumber(interval) or 1
-    local nanoseconds = math.floor(seconds * 1e9 + 0.5)
-    if not (nanoseconds > 0 and seconds <= MAX_INTERVAL) then
-        return nil, ("interval '%s': seconds above 0 and at most %d expected")
-            :format(tostring(interval), MAX_INTERVAL)
-    end
-    local times = tonumber(count)
-    if count ~= nil and not (times and times >= 1 and times % 1 == 0) then
-        return nil, ("count '%s': a whole number above 0 expected"):format(tostring(count))
-    end
-    return nanoseconds, times
-end
-
-local check_interval = every.check_interval
 
 local known = { source = true, chain = true, select = true, wait = true, clock = true }
 
@@ -115,7 +70,8 @@ end
 -- output ends it too.
 --
 -- @tparam number|string|{string,...} interval seconds between ticks (fractions allowed, at most 2147483647), or a
--- script's `arg`: the last one or two elements, if they are numbers, are interval and count
+-- script's `arg`: the last one or two elements, if they are numbers, are interval and count. Of the global `arg`
+-- further operands and options are refused and `--help` is answered, unless kstat.usage() said that there are operands
 -- @tparam[opt] number count how many ticks, in the form with an interval; nil: for ever
 -- @tparam[opt] table options
 --
@@ -136,7 +92,11 @@ function every.every(interval, count, options)
     local kind = type(interval)
     if kind == "table" then
         options = count
-        interval, count = from_arguments(interval)
+        local status
+        interval, count, status = require("kstat.options").times(interval)
+        if status then
+            core.fail(count, status)
+        end
     elseif kind ~= "number" and not (kind == "string" and tonumber(interval)) then
         error("bad argument #1 to 'every' (number or table expected, got " .. kind .. ")", 2)
     end
@@ -215,7 +175,7 @@ function every.every(interval, count, options)
     end })
 
     local function step()
-        local failure, code
+        local failure
         if not ticks then
             return nil
         elseif ticks == 0 then
@@ -232,11 +192,10 @@ function every.every(interval, count, options)
                 error("the kstat chain is closed", 2)
             end
             local flushed
-            flushed, failure, code = core.flush(io.stdout)
-            local enough = core.interrupted() or code == EPIPE
-            if not (flushed or enough and (code == 0 or code == EPIPE)) then
-                stop("standard output: " .. tostring(failure))
-            elseif not flushed or ticks == times or enough or not pause() then
+            flushed, failure = out.flush()
+            if flushed == nil then
+                stop(failure)
+            elseif not flushed or ticks == times or core.interrupted() or not pause() then
                 return stop()
             end
             local changed

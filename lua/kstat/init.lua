@@ -116,27 +116,16 @@ kstat.figures = core.figures
 
 kstat.every = every.every
 
---- Answers a command line that begins with an option, for scripts that have none: `--help` and `-h` print the usage on
--- standard output, any other is told of in one line on standard error.
+--- Answers the options of a script that has none: `--help` and `-h` print the usage on standard output; for any
+-- other, and for operands if the script takes none, one line is printed on standard error.
 -- @tparam {string,...} arg the script's arguments, with its name at 0
--- @string arguments what it takes: "[interval [count]]"
--- @treturn[1] nil there is no option: go on
--- @treturn[2] integer the exit status to return: 0, or 2 for an unknown option
+-- @string arguments what it takes: "[interval [count]]" if there are no other operands
+-- @treturn[1] nil go on
+-- @treturn[2] integer the exit status to return: 0, or 2 for a mistake
 -- @usage local status = kstat.usage(arg, "[interval [count]]")
 -- if status then return status end
 function kstat.usage(arg, arguments)
-    local word = arg[1]
-    if type(word) ~= "string" or not word:find("^%-.") then
-        return nil
-    end
-    local name = tostring(arg[0] or "script")
-    local usage = ("usage: %s %s"):format(name, arguments)
-    if word == "--help" or word == "-h" then
-        io.stdout:write(usage, "\n")
-        return 0
-    end
-    io.stderr:write(("%s: unknown option '%s'; %s\n"):format(name:gsub("^.*/", ""):gsub("%.lua$", ""), word, usage))
-    return 2
+    return require("kstat.options").usage(arg, arguments)
 end
 
 --- Nanoseconds of a clock that never steps back; zero is near boot. crtime and snaptime are on it.

@@ -15,7 +15,7 @@ local printed = {} -- the lines that it has printed on standard error
 --- Ends the command that tool.run runs.
 -- @int status the exit status
 -- @string[opt] message the line for the person, without the command's name and a newline
--- @string[opt] text what is written as it is in its place: to standard output if the status is 0
+-- @string[opt] text what is written to standard error as it is in its place
 -- @raise always
 function tool.stop(status, message, text)
     error(setmetatable({ status = status, message = message, text = text }, stopped), 0)
@@ -58,7 +58,7 @@ local function run(main, explain)
     elseif getmetatable(result) ~= stopped then
         error(result, 0)
     elseif result.text then
-        (result.status == 0 and io.stdout or io.stderr):write(result.text)
+        io.stderr:write(result.text)
     elseif result.message then
         io.stdout:flush()
         tool.warn(result.message)
@@ -107,6 +107,14 @@ end
 function tool.flush()
     local ok, message = out.flush()
     return ok or tool.stop(ok == false and 0 or 3, message)
+end
+
+--- Writes a text and ends the command with status 0.
+-- @string text
+function tool.show(text)
+    tool.write(text)
+    tool.flush()
+    tool.stop(0)
 end
 
 -- --- command lines -----------------------------------------------------------------------------

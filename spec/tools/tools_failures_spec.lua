@@ -129,7 +129,7 @@ describe("tool.run", function()
         "os.exit(tool.run('x', function() %s end))"):format(package.path, package.cpath, body))))
     end
     assert.same({ out = "", err = "x: no such thing\n", status = 2 }, told("tool.stop(2, 'no such thing')"))
-    assert.same({ out = "help\n", err = "", status = 0 }, told("tool.stop(0, nil, 'help\\n')"))
+    assert.same({ out = "help\n", err = "", status = 0 }, told("tool.show('help\\n')"))
     assert.same({ out = "", err = "usage\n", status = 2 }, told("tool.stop(2, nil, 'usage\\n')"))
     assert.same({ out = "", err = "x: the disk is full\n", status = 3 }, told("core.fail('the disk is full')"))
     local mistake = told("error('mistake')")

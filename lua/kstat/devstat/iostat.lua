@@ -10,6 +10,7 @@
 local kstat = require("kstat")
 local core = require("kstat.core")
 local devstat = require("kstat.devstat")
+local options = require("kstat.options")
 local tool = require("kstat.tool")
 local fixed = core.devstat.fixed
 
@@ -42,8 +43,9 @@ local out = tool.write
 
 --- Options ---------------------------------------------------------------------
 
-local FLAGS = "CdhIKoTxz"
-local WITH_ARGUMENT = "cMnNtw"
+local OPTIONS = options.command({
+    { "?", "help", final = true }, { "t", "patterns", long = false, arg = "", repeated = true },
+}, options.letters("CdhIKoTxz", "cMnNw"))
 
 -- A whole number, cut to what a C int holds. iostat(8) takes "abc" for 0 and "3x" for 3, whatever was meant.
 local function integer(s, what)
@@ -58,28 +60,26 @@ local function seconds(s)
     return n
 end
 
-local function set_option(o, letter, value)
-    if letter == "c" then
-        o.count = integer(value, "count")
-        if o.count < 1 then fail("count %d is < 1", o.count) end
-    elseif letter == "n" then
-        o.max = integer(value, "number of devices")
-        if o.max < 0 then fail("number of devices %d is < 0", o.max) end
-    elseif letter == "t" then
-        local ok, message = devstat.match(value)
-        if not ok then fail("%s", message) end
-        o.patterns[#o.patterns + 1] = value
-    elseif letter == "w" then
-        o.wait = seconds(value)
-        if o.wait < 0.001 then fail("wait time is < 1ms") end
-    else
-        fail("-%s: there is no kernel image to read here; use KSTAT_SOURCE for a capture", letter)
-    end
-end
-
--- Raised for a command line that cannot be meant.
+-- Ends the command for a command line that cannot be meant.
 local function usage(format, ...)
     tool.stop(2, format:format(...) .. "; 'kstatlua devstat --help' explains")
+end
+
+-- The values of -c, -n, -t and -w.
+local function check_values(o)
+    if o.M or o.N then
+        fail("-%s: there is no kernel image to read here; use KSTAT_SOURCE for a capture", o.M and "M" or "N")
+    end
+    o.count, o.max = o.c and integer(o.c, "count"), o.n and integer(o.n, "number of devices")
+    o.wait = o.w and seconds(o.w)
+    if o.c and o.count < 1 then fail("count %d is < 1", o.count) end
+    if o.n and o.max < 0 then fail("number of devices %d is < 0", o.max) end
+    if o.w and o.wait < 0.001 then fail("wait time is < 1ms") end
+    o.patterns = o.patterns or {}
+    for _, pattern in ipairs(o.patterns) do
+        local ok, message = devstat.match(pattern)
+        if not ok then fail("%s", message) end
+    end
 end
 
 -- [wait [count]] at the end of the command line. They are taken in place of -w and -c, and that is told, as iostat(8)
@@ -100,41 +100,19 @@ end
 
 -- Reads options and operands into a table.
 local function parse(args)
-    local o = { patterns = {}, names = {} }
-    local i = 1
-    while args[i] and args[i]:match("^%-.") do
-        local word = args[i]
-        i = i + 1
-        if word == "--" then break end
-        if word == "--help" or word == "-?" then tool.stop(0, nil, HELP) end
-        if word:find("^%-%-") then usage("unknown option '%s'", word) end
-        local at = 2
-        while at <= #word do
-            local letter = word:sub(at, at)
-            at = at + 1
-            if FLAGS:find(letter, 1, true) then
-                o[letter] = true
-            elseif WITH_ARGUMENT:find(letter, 1, true) then
-                local value = word:sub(at)
-                if value == "" then
-                    value = args[i]
-                    i = i + 1
-                end
-                if value == nil then usage("-%s needs an argument", letter) end
-                set_option(o, letter, value)
-                at = #word + 1
-            else
-                usage("unknown option '-%s'", letter)
-            end
-        end
-    end
-    while args[i] and not args[i]:match("^%d") do
-        o.names[#o.names + 1] = args[i]
+    local o, message = options.read(OPTIONS, args)
+    if not o then usage("%s", message) end
+    if o.help then tool.show(HELP) end
+    check_values(o)
+    o.names = {}
+    local words, i = o.operands, 1
+    while words[i] and not words[i]:match("^%d") do
+        o.names[i] = words[i]
         i = i + 1
     end
-    if args[i] then
-        if args[i + 2] then usage("'%s' is one word too many", args[i + 2]) end
-        read_times(o, args[i], args[i + 1])
+    if words[i] then
+        if words[i + 2] then usage("'%s' is one word too many", words[i + 2]) end
+        read_times(o, words[i], words[i + 1])
     end
     if not o.count and not o.wait then o.count = 1 end
     o.wait = o.wait or 1

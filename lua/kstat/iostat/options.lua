@@ -1,6 +1,7 @@
 --- The command line of iostat: letters, disks, interval and count, as illumos takes them.
 -- @module kstat.iostat.options
 -- SPDX-License-Identifier: MIT
+local options = require("kstat.options")
 local tool = require("kstat.tool")
 
 local M = {}
@@ -32,8 +33,10 @@ time before a request is given to the device (wait, wsvc_t, %w; it is in actv an
 at the request's start), and the errors of devices that are not on the SCSI layer.
 ]=]
 
-local TAKES_ARGUMENT = { l = true, T = true }
-local FLAGS = "CcDdEeIiMmnPprstXxYyz"
+local OPTIONS = options.command({
+    { "h", "help", also = "?", final = true },
+    { "l", "limit", long = false, arg = "" }, { "T", "T", long = false, arg = "", type = "timestamp" },
+}, options.letters("CcDdEeIiMmnPprstXxYyz", ""))
 
 local function usage(line)
     tool.stop(2, nil, (line and line .. "\n" or "") .. USAGE)
@@ -43,60 +46,12 @@ local function fail(line)
     tool.stop(2, line)
 end
 
-local function set_option(o, letter, value)
-    if letter == "l" then
-        o.limit = value:find("^%d+$") and tonumber(value) or 0
-        if o.limit < 1 then
-            usage(("iostat: -l '%s' is not a whole number above 0"):format(value))
-        end
-    elseif value == "d" or value == "u" then
-        o.T = value
-    else
-        usage(("iostat: -T takes d or u, not '%s'"):format(value))
-    end
-end
-
--- Reads options up to the first operand; returns its index.
-local function read_letters(o, words)
-    local i = 1
-    while words[i] and words[i]:find("^%-.") do
-        local word = words[i]
-        i = i + 1
-        if word == "--" then
-            break
-        elseif word == "--help" then
-            tool.stop(0, nil, HELP)
-        elseif word:find("^%-%-") then
-            usage(("iostat: unknown option '%s'"):format(word))
-        end
-        local at = 2
-        while at <= #word do
-            local letter = word:sub(at, at)
-            at = at + 1
-            if FLAGS:find(letter, 1, true) then
-                o[letter] = true
-            elseif TAKES_ARGUMENT[letter] then
-                local value = word:sub(at)
-                if value == "" then
-                    value = words[i] or usage(("iostat: -%s needs an argument"):format(letter))
-                    i = i + 1
-                end
-                set_option(o, letter, value)
-                break
-            elseif letter == "h" or letter == "?" then
-                tool.stop(0, nil, HELP)
-            else
-                usage(("iostat: unknown option '-%s'"):format(letter))
-            end
-        end
-    end
-    return i
-end
-
--- Disks, then interval and count.
-local function read_operands(o, words, i)
+-- Disks, then interval and count, which begin with the first word that looks like a number.
+local function read_operands(o)
+    local words, i = o.operands, 1
+    o.names = {}
     while words[i] and not words[i]:find("^%.?%d") do
-        o.names[#o.names + 1] = words[i]
+        o.names[i] = words[i]
         i = i + 1
     end
     local interval, count = words[i], words[i + 1]
@@ -151,8 +106,16 @@ end
 -- device; `blocks`: a block per disk in one line; `devices`: anything of devices
 -- @raise tool.stop's value, if there is nothing to report
 function M.read(words)
-    local o = { names = {} }
-    read_operands(o, words, read_letters(o, words))
+    local o, message = options.read(OPTIONS, words)
+    if not o then
+        usage("iostat: " .. message)
+    elseif o.help then
+        tool.show(HELP)
+    elseif o.limit then
+        o.limit = o.limit:find("^%d+$") and tonumber(o.limit) > 0 and tonumber(o.limit) or
+            usage(("iostat: -l '%s' is not a whole number above 0"):format(o.limit))
+    end
+    read_operands(o)
     settle(o)
     return o
 end

@@ -1,195 +1,277 @@
---- The command line of a report: getopt-style options, long ones too, and the operands.
+--- Command lines: getopt-style options, long ones too, and the operands. Every command reads its own here.
 --
 -- An option is declared as `{ letter, name, help =, arg =, default =, type =, long = }`: `-n 5`, `-n5` and
 -- `--name 5`, `--name=5` set options.name; one without `arg` is a switch; `type = "number"` checks and converts,
--- `"count"` also that it is whole and above 0. `letter` may be nil.
--- Commands that are no reports read theirs with the same reader, plain.
+-- `"count"` also that it is whole and above 0, `"timestamp"` is d or u. `letter` may be nil. Commands that are no
+-- reports may say more: `also` (a second letter), `long = false` (there is no long form), `repeated = true`
+-- (options.name is an array), and `final = true` (nothing behind it is read).
+--
+-- Options are accepted behind operands, up to `--`; with POSIXLY_CORRECT in the environment only before them.
 --
 -- @module kstat.options
-local declare = require("kstat.report.declare")
-local every = require("kstat.every")
+local interval = require("kstat.options.interval")
+local mistake = require("kstat.mistake")
 
 local options = {}
 
 -- What every report understands; a report's own letter takes precedence. kstat.options.help explains them.
 local STANDARD = {
     { "j", "json" }, { nil, "csv" }, { nil, "openmetrics" }, { "y", "skip_first", long = "skip-first" },
-    { "z", "skip_idle", long = "skip-idle" }, { "T", "timestamp", arg = "d|u" }, { nil, "sort", arg = "COLUMN" },
-    { nil, "top", arg = "N", type = "count" }, { "r", "replay", arg = "FILE" }, { nil, "from", arg = "TIME" },
-    { nil, "to", arg = "TIME" }, { "h", "help" },
+    { "z", "skip_idle", long = "skip-idle" }, { "T", "timestamp", arg = "d|u", type = "timestamp" },
+    { nil, "sort", arg = "COLUMN" }, { nil, "top", arg = "N", type = "count" }, { "r", "replay", arg = "FILE" },
+    { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" }, { "h", "help", final = true },
 }
 -- What else is in the table of options.
 local TAKEN = { interval = true, count = true, operands = true }
 local OWN_FIELDS = { help = "string", arg = "string", long = "string", type = "string", default = "any" }
 
--- The report's own options followed by the standard ones that they leave.
-local function merge(own, standard)
-    local all, letters, names = {}, {}, {}
-    for _, list in ipairs({ own or {}, standard }) do
-        for _, o in ipairs(list) do
-            local letter, name = o[1], o[2]
-            if not names[name] then
-                names[name] = true
-                if letter and letters[letter] then
-                    letter = nil
-                elseif letter then
-                    letters[letter] = true
-                end
-                all[#all + 1] = { letter = letter, name = name, long = o.long or name, help = o.help,
-                    arg = o.arg, type = o.type, default = o.default }
-            end
-        end
-    end
-    return all
-end
-
 local function check_own(own)
     local letters, names = {}, {}
     for i, o in ipairs(own or {}) do
         if type(o) ~= "table" or type(o[2]) ~= "string" or o[1] ~= nil and not tostring(o[1]):find("^%w$") then
-            declare.fail("option %d: { letter, name, … } expected, the letter a single one or nil", i)
+            mistake.raise("option %d: { letter, name, … } expected, the letter a single one or nil", i)
         end
         for field, value in pairs(o) do
             local kind = OWN_FIELDS[field]
             if field ~= 1 and field ~= 2 and not kind then
-                declare.fail("option '%s': unknown field '%s'", o[2], tostring(field))
+                mistake.raise("option '%s': unknown field '%s'", o[2], tostring(field))
             elseif kind and kind ~= "any" and type(value) ~= kind then
-                declare.fail("option '%s': %s: a %s expected, not %s", o[2], field, kind, tostring(value))
+                mistake.raise("option '%s': %s: a %s expected, not %s", o[2], field, kind, tostring(value))
             end
         end
         if o.type and o.type ~= "number" and o.type ~= "count" then
-            declare.fail("option '%s': type is 'number' or 'count', not '%s'", o[2], o.type)
+            mistake.raise("option '%s': type is 'number' or 'count', not '%s'", o[2], o.type)
         elseif TAKEN[o[2]] then
-            declare.fail("option '%s': options.%s is taken, choose another name", o[2], o[2])
+            mistake.raise("option '%s': options.%s is taken, choose another name", o[2], o[2])
         elseif names[o[2]] or o[1] and letters[o[1]] then
-            declare.fail("option '%s': there is another with that %s", o[2], names[o[2]] and "name" or
+            mistake.raise("option '%s': there is another with that %s", o[2], names[o[2]] and "name" or
                 "letter, -" .. o[1])
         end
         names[o[2]], letters[o[1] or ""] = true, true
     end
 end
 
---- Checks the declaration of a report's options, see kstat.report.declare.
--- @tparam[opt] {table,...} own
--- @tparam[opt] boolean plain there are no others, and no interval and count: for commands that are no reports
--- @treturn table for the functions below
-function options.declare(own, plain)
-    check_own(own)
-    local all = merge(own, plain and {} or STANDARD)
-    local by_letter, by_long = {}, {}
-    for _, o in ipairs(all) do
-        if o.letter then
-            by_letter[o.letter] = o
+-- Adds a list of options; of those that share a name or a letter the first one has it.
+local function add(declared, list)
+    for _, o in ipairs(list) do
+        local letter, name, long = o[1], o[2], o.long == nil and o[2] or o.long
+        if not declared.names[name] then
+            local option = { letter = not declared.by_letter[letter or ""] and letter or nil, name = name, long = long }
+            for field, value in pairs(o) do
+                option[field] = option[field] == nil and value or option[field]
+            end
+            declared.all[#declared.all + 1], declared.names[name] = option, option
+            declared.by_letter[letter or ""] = declared.by_letter[letter or ""] or option
+            declared.by_long[long or ""] = option
+            declared.by_letter[o.also or ""] = declared.by_letter[o.also or ""] or option
         end
-        by_long[o.long] = o
     end
-    return { all = all, by_letter = by_letter, by_long = by_long, plain = plain }
+end
+
+--- Declares the options of a command that is no report.
+-- @param ... {option,...}
+-- @treturn table for `read`
+function options.command(...)
+    local declared = { all = {}, names = {}, by_letter = {}, by_long = {} }
+    for _, list in ipairs({ ... }) do
+        add(declared, list)
+    end
+    return declared
+end
+
+--- Options without a long form, which are called by their letters.
+-- @string switches their letters
+-- @string with_argument the letters of those that take an argument
+-- @treturn {option,...}
+function options.letters(switches, with_argument)
+    local list = {}
+    for letter in (switches .. with_argument):gmatch(".") do
+        local arg = with_argument:find(letter, 1, true) and "" or nil
+        list[#list + 1] = { letter, letter, long = false, arg = arg }
+    end
+    return list
+end
+
+--- Checks and declares a report's options, see kstat.report.declare.
+-- @tparam[opt] {option,...} own
+-- @treturn table for `read`
+function options.declare(own)
+    check_own(own)
+    local declared = options.command(own or {}, STANDARD)
+    declared.report = true
+    return declared
 end
 
 local function convert(o, value)
-    if not o.type then
-        return value
-    end
     local number = tonumber(value)
-    if not number then
+    if o.type == "timestamp" then
+        local first = value:match("^[du]")
+        return first, ("-T takes d or u, not '%s'"):format(value)
+    elseif o.type and not number then
         return nil, ("--%s takes a number, not '%s'"):format(o.long, value)
     elseif o.type == "count" and not (number >= 1 and number % 1 == 0) then
         return nil, ("--%s takes a whole number above 0, not '%s'"):format(o.long, value)
     end
-    return number
+    return o.type and number or value
 end
 
--- The last one or two operands, if they are numbers, are interval and count.
-local function take_numbers(operands, values)
-    local numbers = {}
-    while #numbers < 2 and #operands > 0 and every.is_number(operands[#operands]) do
-        table.insert(numbers, 1, table.remove(operands))
+-- Reads one option: `word`, and the next one if that is its argument. shown: the option as it was typed; attached:
+-- the argument that is in the same word. Returns what is wrong, or nil.
+local function set(reading, o, shown, attached)
+    local values, value = reading.values, attached
+    if not o.arg then
+        values[o.name] = true
+        reading.final = o.final
+        return nil
+    elseif not value then
+        reading.at = reading.at + 1
+        value = reading.words[reading.at]
     end
-    if #numbers == 0 then
+    if not value then
+        return ("%s needs an argument%s"):format(shown, o.arg ~= "" and (" (%s)"):format(o.arg) or "")
+    end
+    local result, message = convert(o, tostring(value))
+    if result ~= nil and o.repeated then
+        values[o.name] = values[o.name] or {}
+        table.insert(values[o.name], result)
+    else
+        values[o.name] = result
+    end
+    return result == nil and message or nil
+end
+
+local function read_long(reading, declared, word)
+    local name, equals, attached = word:match("^%-%-([^=]+)(=?)(.*)$")
+    local o = name and declared.by_long[name]
+    if not o then
+        return ("unknown option '%s'"):format(word)
+    elseif equals ~= "" and not o.arg then
+        return ("--%s takes no argument"):format(name)
+    end
+    return set(reading, o, "--" .. name, equals ~= "" and attached or nil)
+end
+
+local function read_letters(reading, declared, word)
+    for at = 2, #word do
+        local letter = word:sub(at, at)
+        local o = declared.by_letter[letter]
+        if not o then
+            return ("unknown option '-%s'"):format(letter)
+        end
+        local message = set(reading, o, "-" .. letter, at < #word and word:sub(at + 1) or nil)
+        if message or o.arg or reading.final then
+            return message
+        end
+    end
+    return nil
+end
+
+-- The last one or two operands of a report, if they are numbers, are interval and count.
+local function take_numbers(values)
+    local seconds, count = interval.take_last(values.operands)
+    if not seconds then
         return nil
     end
-    local interval, message = every.check_interval(numbers[1], numbers[2])
-    values.interval, values.count = tonumber(numbers[1]), numbers[2] and tonumber(numbers[2])
-    return not interval and message or nil
+    local ok, message = interval.check(seconds, count)
+    values.interval, values.count = tonumber(seconds), count and tonumber(count)
+    return not ok and message or nil
 end
 
 --- Reads a command line.
--- @param declared what declare() gave
+-- @param declared what declare() or command() returned
 -- @tparam {string,...} words
--- @treturn[1] table the options by name, with `operands`, and `interval` and `count` unless plain
+-- @treturn[1] table the options by name, with `operands`, and of a report `interval` and `count`
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function options.read(declared, words)
-    local values, operands = {}, {}
+    local values = { operands = {} }
     for _, o in ipairs(declared.all) do
         values[o.name] = o.default
     end
-    local i, ended = 1, false
-
-    -- Takes the argument of an option from its own word or from the next.
-    local function argument(o, attached, shown)
-        local value = attached
-        if not value then
-            i = i + 1
-            value = words[i]
-        end
-        if not value then
-            return ("%s needs an argument (%s)"):format(shown, o.arg)
-        end
-        local message
-        values[o.name], message = convert(o, value)
-        return message
-    end
-
-    local function long(word)
-        local name, attached = word:match("^%-%-([^=]+)=?(.*)$")
-        local o = name and declared.by_long[name]
-        if not o then
-            return ("unknown option '%s'"):format(word)
-        elseif o.arg then
-            return argument(o, word:find("=", 1, true) and attached or nil, "--" .. name)
-        elseif word:find("=", 1, true) then
-            return ("--%s takes no argument"):format(name)
-        end
-        values[o.name] = true
-        return nil
-    end
-
-    local function bundle(word)
-        for at = 2, #word do
-            local o = declared.by_letter[word:sub(at, at)]
-            if not o then
-                return ("unknown option '-%s'"):format(word:sub(at, at))
-            elseif o.arg then
-                return argument(o, at < #word and word:sub(at + 1) or nil, "-" .. o.letter)
-            end
-            values[o.name] = true
-        end
-        return nil
-    end
-
-    while words[i] do
-        local word, message = words[i], nil
+    local reading = { words = words, values = values, at = 1 }
+    local posix, ended = os.getenv("POSIXLY_CORRECT"), false
+    while words[reading.at] and not reading.final do
+        local word, message = tostring(words[reading.at]), nil
         if ended or word == "-" or word:sub(1, 1) ~= "-" then
-            operands[#operands + 1] = word
+            values.operands[#values.operands + 1] = words[reading.at]
+            ended = ended or posix ~= nil
         elseif word == "--" then
             ended = true
         elseif word:sub(1, 2) == "--" then
-            message = long(word)
+            message = read_long(reading, declared, word)
         else
-            message = bundle(word)
+            message = read_letters(reading, declared, word)
         end
         if message then
             return nil, message
         end
-        i = i + 1
+        reading.at = reading.at + 1
     end
-    local message = not declared.plain and take_numbers(operands, values)
+    local message = declared.report and take_numbers(values)
     if message then
         return nil, message
     end
-    values.operands = operands
     return values
+end
+
+-- --- scripts that declare nothing ---------------------------------------------------------------
+
+local TIMES = "[interval [count]]"
+local SCRIPT = options.command({ { "h", "help", final = true } })
+
+local arguments_of = setmetatable({}, { __mode = "k" }) -- what scripts said of their arguments, by these
+
+-- Reads a script's words: the values, and the exit status and the text that end it.
+local function read_script(words)
+    local name = tostring(words[0] or "script")
+    local usage = ("usage: %s %s"):format(name, arguments_of[words] or TIMES)
+    local given, message = options.read(SCRIPT, words)
+    if given and given.help then
+        return nil, 0, usage
+    elseif given and #given.operands > 0 and (arguments_of[words] or TIMES) == TIMES then
+        local operands = { (table.unpack or unpack)(given.operands) }
+        interval.take_last(operands)
+        message = operands[1] and ("'%s': there are no operands but interval and count"):format(operands[1])
+    end
+    return given, message and 2, message and ("%s; %s"):format(message, usage)
+end
+
+--- See kstat.usage.
+-- @tparam {string,...} words
+-- @string arguments
+-- @treturn[1] nil
+-- @treturn[2] integer
+function options.usage(words, arguments)
+    arguments_of[words] = arguments
+    local _, status, text = read_script(words)
+    if status == 0 then
+        io.stdout:write(text, "\n")
+    elseif status then
+        local name = tostring(words[0] or "script"):gsub("^.*/", ""):gsub("%.lua$", "")
+        io.stderr:write(("%s: %s\n"):format(name, text))
+    end
+    return status
+end
+
+--- Reads the interval and the count from the words of a script, see kstat.every. Of its `arg` options and further
+-- operands are refused, unless kstat.usage() said that there are some; other tables are the script's own affair.
+-- @tparam {string,...} words
+-- @treturn[1] string|nil the interval
+-- @treturn[1] string|integer|nil the count
+-- @treturn[2] boolean false
+-- @treturn[2] string what the script is to end with
+-- @treturn[2] int and its exit status
+function options.times(words)
+    local operands = { (table.unpack or unpack)(words) }
+    if words == rawget(_G, "arg") then
+        local given, status, text = read_script(words)
+        if status then
+            return false, text, status
+        end
+        operands = given.operands
+    end
+    local seconds, count = interval.take_last(operands)
+    return seconds, seconds and count or not seconds and 1 or nil
 end
 
 --- The text of --help, see kstat.report.help.

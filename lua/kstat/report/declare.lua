@@ -1,60 +1,13 @@
 --- What a script declares to kstat.report, checked: fields, columns, options.
 --
--- A mistake is one line that names the script. Nothing but that line is of use to whoever runs it, so that the
--- host shows no traceback.
+-- A wrong declaration is a mistake as kstat.mistake has them.
 --
 -- @module kstat.report.declare
-local core = require("kstat.core")
+local mistake = require("kstat.mistake")
 
 local declare = {}
 
-local mistake = {}
-
---- Raises a mistake in a declaration, for the functions below.
--- @string format for string.format
--- @param ...
-function declare.fail(format, ...)
-    error(setmetatable({ message = format:format(...) }, mistake), 0)
-end
-local fail = declare.fail
-
---- What a mistake says; nil if the error is none.
--- @param problem an error value
--- @treturn string|nil
-function declare.told(problem)
-    return getmetatable(problem) == mistake and problem.message or nil
-end
-
--- Where the function was called that is `level` levels above this one's caller: "report.lua:3: ". A tail call
--- (`return kstat.report{…}`) leaves no trace of its line, but the script is known.
-local function where(level)
-    if debug then
-        local tail = _VERSION ~= "Lua 5.1" and debug.getinfo(level, "t").istailcall
-        local info = not tail and debug.getinfo(level + 1, "Sl")
-        if info and info.currentline > 0 then
-            return ("%s:%d: "):format(info.short_src, info.currentline)
-        end
-    end
-    local words = rawget(_G, "arg")
-    return type(words) == "table" and words[0] and words[0] .. ": " or ""
-end
-
---- Calls f(...), and raises its mistakes as lines that name the place.
--- @int level 1: where the caller of this function was called
--- @func f
--- @param ...
--- @return what f returns first
-function declare.blame(level, f, ...)
-    local ok, result = pcall(f, ...)
-    if not ok then
-        local message = declare.told(result)
-        if message then
-            core.fail(where(level + 2) .. message, 1)
-        end
-        error(result, 0)
-    end
-    return result
-end
+local fail = mistake.raise
 
 -- --- fields ---------------------------------------------------------------------------------
 

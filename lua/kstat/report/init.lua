@@ -20,6 +20,7 @@
 local core = require("kstat.core")
 local declare = require("kstat.report.declare")
 local every = require("kstat.every")
+local mistake = require("kstat.mistake")
 local options = require("kstat.options")
 local output = require("kstat.output")
 local selector = require("kstat.selector")
@@ -38,7 +39,7 @@ local function make_selectors(select)
     for i, spec in ipairs(type(select) == "table" and select[1] ~= nil and select or { select }) do
         local ok, sel, message = pcall(selector.compile, spec)
         if not ok or not sel then
-            declare.fail("select: %s", ok and message or (sel:gsub("^[^ ]+:%d+: ", "")))
+            mistake.raise("select: %s", ok and message or (sel:gsub("^[^ ]+:%d+: ", "")))
         end
         list[i] = sel
     end
@@ -53,7 +54,7 @@ function report:make_from(given)
         self.source, message = require("kstat.report.from").new(given)
     end
     if message then
-        declare.fail("from: %s", message)
+        mistake.raise("from: %s", message)
     end
 end
 
@@ -74,7 +75,7 @@ local function new(given)
         self.columns = declare.columns(self.columns, self.state)
         local message = type(self.sort) == "string" and self:cannot_sort(self.sort)
         if message then
-            declare.fail("report: %s", message)
+            mistake.raise("report: %s", message)
         end
     end
     return self
@@ -162,7 +163,7 @@ local function explain(problem)
     evaluated = nil
     if type(problem) ~= "userdata" then
         return (column and ("column '%s': "):format(column.title) or "") ..
-            (declare.told(problem) or tostring(problem)):gsub("%s*\n%s*", " "), 1
+            (mistake.message(problem) or tostring(problem)):gsub("%s*\n%s*", " "), 1
     end
 end
 
@@ -313,8 +314,6 @@ local function check_options(self, given)
     end
     if #forms > 1 then
         return table.concat(forms, " and ") .. " cannot be used together"
-    elseif given.timestamp and not given.timestamp:find("^[du]$") then
-        return ("-T takes d or u, not '%s'"):format(given.timestamp)
     elseif self.operands == false and #given.operands > 0 then
         return ("'%s': there are no operands but interval and count"):format(given.operands[1])
     end
@@ -471,7 +470,7 @@ end
 return setmetatable({}, {
     __index = report,
     __call = function(_, given)
-        local made = declare.blame(1, new, given) -- no tail call: the caller's line is counted from here
+        local made = mistake.blame(1, new, given) -- no tail call: the caller's line is counted from here
         return made
     end,
 })
