@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
+#define FIRST_SIZE 256
+
 void
 ks_buf_free(struct ks_buf *b)
 {
@@ -23,30 +27,18 @@ ks_buf_reset(struct ks_buf *b)
 char *
 ks_buf_room(struct ks_buf *b, size_t n)
 {
-	size_t need, cap;
-	char *p;
+	size_t need;
 
 	if (b->failed)
 		return NULL;
 	if (b->cap - b->len >= n && b->data != NULL)
 		return b->data + b->len;
-	if (__builtin_add_overflow(b->len, n, &need)) {
+	if (__builtin_add_overflow(b->len, n, &need) ||
+	    !KS_RESERVE(b->data, b->cap, need < FIRST_SIZE ? FIRST_SIZE : need)) {
 		b->failed = true;
 		return NULL;
 	}
-	cap = b->cap < 256 ? 256 : b->cap;
-	while (cap < need) {
-		if (__builtin_mul_overflow(cap, (size_t)2, &cap))
-			cap = need;
-	}
-	p = realloc(b->data, cap);
-	if (p == NULL) {
-		b->failed = true;
-		return NULL;
-	}
-	b->data = p;
-	b->cap = cap;
-	return p + b->len;
+	return b->data + b->len;
 }
 
 void *

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "chain/chain.h"
@@ -58,16 +59,16 @@ struct making {
  * of.
  */
 struct ks_figures {
-	size_t n, nsum;
+	size_t n, nsum, mine_cap;
 	struct making *making;  /* owned; n */
 	struct ks_figure *mine; /* owned; nsum: those of one kstat, used where there are means */
 	struct term *term;      /* owned */
-	size_t nterm;
+	size_t nterm, term_cap;
 	struct addend *addend;  /* owned; in the order of their terms */
-	size_t naddend;
+	size_t naddend, addend_cap;
 	bool means; /* whether any figure is one */
 	struct places *kstat; /* owned */
-	size_t nkstat;
+	size_t nkstat, kstat_cap;
 	size_t next; /* who is likely to come: reports ask in the same order at every tick */
 };
 
@@ -80,9 +81,8 @@ ks_figures_new(size_t n)
 		f->n = n;
 		f->nsum = n + 1;
 		f->making = calloc(n > 0 ? n : 1, sizeof(*f->making));
-		f->mine = calloc(f->nsum, sizeof(*f->mine));
 	}
-	if (f == NULL || f->making == NULL || f->mine == NULL) {
+	if (f == NULL || f->making == NULL || !KS_RESERVE(f->mine, f->mine_cap, f->nsum)) {
 		ks_figures_free(f);
 		return ks_fail_null(ENOMEM, "out of memory");
 	}
@@ -139,11 +139,9 @@ term_of(struct ks_figures *f, enum ks_how how, const char *stat)
 		if (f->term[i].how == how && strcmp(f->term[i].stat, stat) == 0)
 			return i;
 	}
-	term = realloc(f->term, (f->nterm + 1) * sizeof(*term));
-	if (term == NULL)
+	if (!KS_RESERVE(f->term, f->term_cap, f->nterm + 1))
 		return f->nterm;
-	f->term = term;
-	term += f->nterm;
+	term = &f->term[f->nterm];
 	*term = (struct term){ .how = (uint8_t)how };
 	memcpy(term->stat, stat, strlen(stat));
 	forget(f);
@@ -159,12 +157,10 @@ add_term(struct ks_figures *f, size_t i, enum ks_how how, const char *stat)
 
 	if (strlen(stat) >= KSTAT_STRLEN)
 		return ks_fail(EINVAL, "statistic '%.40s': longer than %d bytes", stat, KSTAT_STRLEN - 1);
-	addend = realloc(f->addend, (f->naddend + 1) * sizeof(*addend));
-	if (addend != NULL)
-		f->addend = addend;
-	term = term_of(f, how, stat);
-	if (addend == NULL || term == f->nterm)
+	if (!KS_RESERVE(f->addend, f->addend_cap, f->naddend + 1) ||
+	    (term = term_of(f, how, stat)) == f->nterm)
 		return ks_fail(ENOMEM, "out of memory");
+	addend = f->addend;
 	for (at = f->naddend++; at > 0 && addend[at - 1].term > term; at--)
 		addend[at] = addend[at - 1];
 	addend[at] = (struct addend){ (uint32_t)term, (uint32_t)i };
@@ -193,11 +189,8 @@ int
 ks_figures_add_whole(struct ks_figures *f, size_t i, const char *stat)
 {
 	if (f->making[i].whole == 0) {
-		struct ks_figure *mine = realloc(f->mine, (f->nsum + 1) * sizeof(*mine));
-
-		if (mine == NULL)
+		if (!KS_RESERVE(f->mine, f->mine_cap, f->nsum + 1))
 			return ks_fail(ENOMEM, "out of memory");
-		f->mine = mine;
 		f->making[i].whole = (uint32_t)f->nsum++;
 	}
 	return add_term(f, f->making[i].whole, KS_HOW_DELTA, stat);
@@ -292,11 +285,9 @@ places_of(struct ks_figures *f, const kstat_t *ksp, kstat_ctl_t *kc)
 	}
 	if (f->nkstat == MOST_KSTATS)
 		forget(f);
-	p = realloc(f->kstat, (f->nkstat + 1) * sizeof(*p));
-	if (p == NULL)
+	if (!KS_RESERVE(f->kstat, f->kstat_cap, f->nkstat + 1))
 		return NULL;
-	f->kstat = p;
-	p += f->nkstat;
+	p = &f->kstat[f->nkstat];
 	*p = (struct places){ .chain = chain, .kid = ksp->ks_kid, .crtime = ksp->ks_crtime,
 		.ndata = ksp->ks_ndata, .size = ksp->ks_data_size,
 		.at = calloc(f->nterm > 0 ? f->nterm : 1, sizeof(*p->at)),

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "chain/chain.h"
 #include "model/decode.h"
@@ -31,7 +32,7 @@ struct ks_recorder {
 	uint64_t samples;
 	kstat_t **found;      /* the kstats of the sample being written, in chain order */
 	kstat_t *unread;      /* headers of those that could not be read */
-	size_t cap;
+	size_t found_cap, unread_cap;
 };
 
 /* --- opening --------------------------------------------------------------------- */
@@ -189,26 +190,6 @@ ks_recorder_size(const struct ks_recorder *rec)
 
 /* --- one sample --------------------------------------------------------------------- */
 
-static int
-make_room(struct ks_recorder *rec, size_t n)
-{
-	kstat_t **found;
-	kstat_t *unread;
-
-	if (n <= rec->cap)
-		return 0;
-	found = realloc(rec->found, n * sizeof(kstat_t *));
-	if (found != NULL)
-		rec->found = found;
-	unread = realloc(rec->unread, n * sizeof(*unread));
-	if (unread != NULL)
-		rec->unread = unread;
-	if (found == NULL || unread == NULL)
-		return ks_fail(ENOMEM, "out of memory for a recorder");
-	rec->cap = n;
-	return 0;
-}
-
 static bool
 is_wanted(const kstat_t *ksp, const struct ks_selector *const *selectors, size_t n)
 {
@@ -224,11 +205,12 @@ static int
 read_kstats(struct ks_recorder *rec, kstat_ctl_t *kc, const struct ks_selector *const *selectors,
     size_t n, size_t *count, hrtime_t *newest)
 {
-	size_t found = 0, unread = 0;
+	size_t found = 0, unread = 0, most = ks_chain_length(kc);
 
 	*newest = 0;
-	if (make_room(rec, ks_chain_length(kc)) != 0)
-		return -1;
+	if (!KS_RESERVE(rec->found, rec->found_cap, most) ||
+	    !KS_RESERVE(rec->unread, rec->unread_cap, most))
+		return ks_fail(ENOMEM, "out of memory for a recorder");
 	for (kstat_t *ksp = kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
 		if (!is_wanted(ksp, selectors, n))
 			continue;
@@ -301,7 +283,7 @@ ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
 {
 	int64_t now = ks_chain_time_of_day(kc);
 	hrtime_t newest;
-	size_t count;
+	size_t count = 0;
 
 	if (start(rec, kc) != 0 || read_kstats(rec, kc, selectors, n, &count, &newest) != 0)
 		return -1;

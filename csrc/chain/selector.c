@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "chain/chain.h"
@@ -178,16 +179,9 @@ struct gathered {
 static int
 gather(struct gathered *g, kstat_t *ksp)
 {
-	if (g->n == g->cap) {
-		size_t cap = g->cap == 0 ? 64 : 2 * g->cap;
-		struct placed *grown = realloc(g->found, cap * sizeof(*grown));
-
-		if (grown == NULL) {
-			free(g->found);
-			return ks_fail(ENOMEM, "out of memory for a selection of kstats");
-		}
-		g->found = grown;
-		g->cap = cap;
+	if (!KS_RESERVE(g->found, g->cap, g->n + 1)) {
+		free(g->found);
+		return ks_fail(ENOMEM, "out of memory for a selection of kstats");
 	}
 	g->found[g->n] = (struct placed){ ksp, ksp->ks_kid };
 	g->n++;

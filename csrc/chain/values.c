@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "chain/selector.h"
 
@@ -19,15 +20,8 @@ ks_values_free(struct ks_values *v)
 static struct ks_pair *
 next_pair(struct ks_values *v)
 {
-	if (v->n == v->cap) {
-		size_t cap = v->cap == 0 ? 64 : 2 * v->cap;
-		struct ks_pair *grown = realloc(v->pair, cap * sizeof(*grown));
-
-		if (grown == NULL)
-			return ks_fail_null(ENOMEM, "out of memory for the statistics of a kstat");
-		v->pair = grown;
-		v->cap = cap;
-	}
+	if (!KS_RESERVE(v->pair, v->cap, v->n + 1))
+		return ks_fail_null(ENOMEM, "out of memory for the statistics of a kstat");
 	return &v->pair[v->n];
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define MOST_WARNINGS 1000
 
 void
@@ -12,24 +14,19 @@ ks_warnings_free(struct ks_warnings *w)
 	for (size_t i = 0; i < w->n; i++)
 		free(w->line[i]);
 	free(w->line);
-	*w = (struct ks_warnings){ NULL, 0, 0 };
+	*w = (struct ks_warnings){ 0 };
 }
 
 void
 ks_warnings_add(struct ks_warnings *w, const char *line)
 {
-	char **grown;
-
 	for (size_t i = 0; i < w->n; i++) {
 		if (strcmp(w->line[i], line) == 0)
 			return;
 	}
-	if (w->n >= MOST_WARNINGS)
+	/* A warning is not worth a failure. */
+	if (w->n >= MOST_WARNINGS || !KS_RESERVE(w->line, w->cap, w->n + 1))
 		return;
-	grown = realloc(w->line, (w->n + 1) * sizeof(*grown));
-	if (grown == NULL)
-		return; /* a warning is not worth a failure */
-	w->line = grown;
 	w->line[w->n] = strdup(line);
 	if (w->line[w->n] != NULL)
 		w->n++;

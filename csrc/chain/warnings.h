@@ -8,7 +8,7 @@
 
 struct ks_warnings {
 	char **line; /* owned, in the order in which they came */
-	size_t n;
+	size_t n, cap;
 	size_t told; /* how many were returned */
 };
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "devstat.h"
 #include "devstat/device.h"
 #include "devstat/errbuf.h"
@@ -116,15 +117,8 @@ gather(devstat_list_t *list, kid_t kid)
 {
 	struct identity *id = &list->current;
 
-	if (id->n == id->room) {
-		size_t room = id->room == 0 ? 16 : id->room * 2;
-		kid_t *grown = room > INT32_MAX ? NULL : realloc(id->kids, room * sizeof *grown);
-
-		if (grown == NULL)
-			return ks_devstat_fail(ENOMEM, "devstat: out of memory");
-		id->kids = grown;
-		id->room = room;
-	}
+	if (id->n >= INT32_MAX || !KS_RESERVE(id->kids, id->room, id->n + 1))
+		return ks_devstat_fail(ENOMEM, "devstat: out of memory");
 	id->kids[id->n++] = kid;
 	return 0;
 }
@@ -180,16 +174,8 @@ read_devices(devstat_list_t *list)
 
 		if (!ks_is_device(ksp))
 			continue;
-		if (n == list->room) {
-			size_t room = list->room == 0 ? 16 : list->room * 2;
-			struct devstat *grown = room > INT32_MAX ? NULL :
-			    realloc(list->devices, room * sizeof *grown);
-
-			if (grown == NULL)
-				return ks_devstat_fail(ENOMEM, "devstat: out of memory");
-			list->devices = grown;
-			list->room = room;
-		}
+		if (n >= INT32_MAX || !KS_RESERVE(list->devices, list->room, n + 1))
+			return ks_devstat_fail(ENOMEM, "devstat: out of memory");
 		if (ks_device_read(list->kc, ksp, &list->devices[n]) == 0)
 			list->numdevs++;
 		else

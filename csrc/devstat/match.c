@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "devstat/errbuf.h"
 
 #define MAX_ITEMS 3
@@ -100,9 +101,9 @@ add_item(struct devstat_match *m, const char *item, size_t len)
 int
 devstat_buildmatch(char *match_str, struct devstat_match **matches, int *num_matches)
 {
-	struct devstat_match m = { DEVSTAT_MATCH_NONE, DEVSTAT_TYPE_DIRECT, 0 }, *grown;
+	struct devstat_match m = { DEVSTAT_MATCH_NONE, DEVSTAT_TYPE_DIRECT, 0 };
 	const char *p, *item;
-	size_t len, items = 0, bytes;
+	size_t len, items = 0, n;
 
 	devstat_errbuf[0] = '\0';
 	if (match_str == NULL)
@@ -118,11 +119,11 @@ devstat_buildmatch(char *match_str, struct devstat_match **matches, int *num_mat
 		if (add_item(&m, item, len) != 0)
 			return -1;
 	}
-	if (*num_matches == INT32_MAX ||
-	    __builtin_mul_overflow((size_t)*num_matches + 1, sizeof m, &bytes) ||
-	    (grown = realloc(*num_matches > 0 ? *matches : NULL, bytes)) == NULL)
+	if (*num_matches == 0)
+		*matches = NULL;
+	n = (size_t)*num_matches; /* the caller keeps no capacity */
+	if (*num_matches == INT32_MAX || !KS_RESERVE(*matches, n, n + 1))
 		return ks_devstat_fail(ENOMEM, "devstat_buildmatch: out of memory");
-	grown[(*num_matches)++] = m;
-	*matches = grown;
+	(*matches)[(*num_matches)++] = m;
 	return 0;
 }

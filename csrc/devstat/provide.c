@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "devstat.h"
 #include "devstat/bintime.h"
 #include "devstat/errbuf.h"
@@ -29,7 +30,7 @@ struct queue {
 
 struct devstat_registry {
 	struct queue *queues; /* by priority, the highest first */
-	size_t nqueues;
+	size_t nqueues, queue_cap;
 	long generation;
 	int numdevs; /* without placeholders */
 	uint32_t next_number;
@@ -87,19 +88,16 @@ static struct queue *
 queue_of(devstat_registry_t *reg, devstat_priority priority)
 {
 	size_t i = queue_index(reg, priority);
-	struct queue *grown;
+	struct queue *queue;
 
 	if (i < reg->nqueues && reg->queues[i].priority == priority)
 		return &reg->queues[i];
-	grown = realloc(reg->queues, (reg->nqueues + 1) * sizeof *grown);
-	if (grown == NULL)
+	if (!KS_RESERVE(reg->queues, reg->queue_cap, reg->nqueues + 1))
 		return NULL;
-	reg->queues = grown;
-	memmove(&grown[i + 1], &grown[i], (reg->nqueues - i) * sizeof *grown);
-	reg->nqueues++;
-	grown[i].priority = priority;
-	grown[i].head = grown[i].tail = NULL;
-	return &grown[i];
+	queue = &reg->queues[i];
+	memmove(queue + 1, queue, (reg->nqueues++ - i) * sizeof(*queue));
+	*queue = (struct queue){ .priority = priority };
+	return queue;
 }
 
 struct devstat *

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/number.h"
 #include "stats/template.h"
@@ -58,22 +59,18 @@ parse(const char *p, size_t len, struct ks_rates *r)
 {
 	const char *end = p + len;
 	uint32_t sum = 0;
+	size_t cap = (size_t)r->n;
 	int ret;
 
 	if (memchr(p, '\0', len) != NULL)
 		return EINVAL;
 	for (p = skip_blanks(p, end); p < end; p = skip_blanks(p, end)) {
-		struct stats_tpl_sample_rate *list = NULL;
-
-		if (r->n < INT32_MAX)
-			list = realloc(r->list, ((size_t)r->n + 1) * sizeof(*list));
-		if (list == NULL)
+		if (r->n == INT32_MAX || !KS_RESERVE(r->list, cap, (size_t)r->n + 1))
 			return ENOMEM;
-		r->list = list;
-		ret = parse_one(&p, end, &list[r->n]);
+		ret = parse_one(&p, end, &r->list[r->n]);
 		if (ret != 0)
 			return ret;
-		sum += list[r->n++].tpl_sample_pct;
+		sum += r->list[r->n++].tpl_sample_pct;
 		if (sum > 100)
 			return EINVAL;
 	}

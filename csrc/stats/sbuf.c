@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "statsblob.h"
 
 #define SBUF_OWNBUF    0x100 /* s_buf is ours */
@@ -58,25 +59,14 @@ stats_sbuf_clear(struct sbuf *s)
 static bool
 room(struct sbuf *s, size_t n)
 {
-	size_t need, size = s->s_size;
-	char *p;
+	size_t need;
 
 	if (__builtin_add_overflow(s->s_len, n, &need) || __builtin_add_overflow(need, 1, &need))
 		return false;
-	if (need <= size)
+	if (need <= s->s_size)
 		return true;
-	if ((s->s_flags & (SBUF_AUTOEXTEND | SBUF_OWNBUF)) != (SBUF_AUTOEXTEND | SBUF_OWNBUF))
-		return false;
-	while (size < need) {
-		if (__builtin_mul_overflow(size, (size_t)2, &size))
-			return false;
-	}
-	p = realloc(s->s_buf, size);
-	if (p == NULL)
-		return false;
-	s->s_buf = p;
-	s->s_size = size;
-	return true;
+	return (s->s_flags & (SBUF_AUTOEXTEND | SBUF_OWNBUF)) == (SBUF_AUTOEXTEND | SBUF_OWNBUF) &&
+	    KS_RESERVE(s->s_buf, s->s_size, need);
 }
 
 int

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "stats/plan.h"
 #include "stats/q.h"
 #include "stats/tdigest/tdigest.h"
@@ -14,6 +15,7 @@
 static pthread_mutex_t tpl_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct statsblob_tpl **tpl_list;
 static uint32_t tpl_count;
+static size_t tpl_cap;
 
 void
 ks_tpl_lock(void)
@@ -173,7 +175,7 @@ tpl_new(const char *name)
 int
 stats_tpl_alloc(const char *name, uint32_t flags)
 {
-	struct statsblob_tpl **list, *t;
+	struct statsblob_tpl *t;
 	int ret;
 
 	if (name == NULL)
@@ -186,8 +188,7 @@ stats_tpl_alloc(const char *name, uint32_t flags)
 	ret = -ENOMEM;
 	if (ks_tpl_find(name, strlen(name), 0) >= 0) {
 		ret = -EEXIST;
-	} else if ((list = realloc(tpl_list, (tpl_count + 1) * sizeof(*list))) != NULL) {
-		tpl_list = list;
+	} else if (KS_RESERVE(tpl_list, tpl_cap, (size_t)tpl_count + 1)) {
 		t = tpl_count < INT32_MAX ? tpl_new(name) : NULL;
 		if (t != NULL) {
 			tpl_list[tpl_count] = t;
