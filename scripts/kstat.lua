@@ -107,8 +107,7 @@ local function compile(options, operands)
   end
   local selectors = {}
   for i, operand in ipairs(operands) do
-    local part = require("kstat.selector").parse(operand)
-    local selector, message = core.selector(part[1], part[2], part[3], part[4], class or part.class)
+    local selector, message = core.selector_of(operand, class)
     selectors[i] = selector or wrong("'%s': %s", operand, message)
   end
   return selectors

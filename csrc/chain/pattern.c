@@ -190,6 +190,12 @@ option_of(char flag)
 	}
 }
 
+bool
+ks_pattern_is_flag(char c)
+{
+	return option_of(c) != 0;
+}
+
 int
 ks_pattern_regex(struct ks_pattern *p, const char *text, size_t n, const char *flags)
 {

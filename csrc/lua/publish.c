@@ -564,21 +564,6 @@ clean(lua_State *L)
 	return kstat_publish_gc(flags, note_removed, L) < 0 ? ks_lua_fail(L) : 1;
 }
 
-/* parse_uri(text) -> class, module, instance (text), name | nil, message, errno */
-static int
-parse_uri(lua_State *L)
-{
-	kstat2_path_t path;
-
-	if (kstat2_parse_uri(luaL_checkstring(L, 1), &path) != 0)
-		return ks_lua_fail(L);
-	lua_pushstring(L, path.p_class);
-	lua_pushstring(L, path.p_module);
-	lua_pushfstring(L, "%d", path.p_instance);
-	lua_pushstring(L, path.p_name);
-	return 4;
-}
-
 static const luaL_Reg segment_meta[] = {
 	{ "__close", segment_close },
 	{ NULL, NULL }
@@ -604,7 +589,6 @@ static const luaL_Reg module_functions[] = {
 	{ "failure", failure },
 	{ "functions", functions },
 	{ "gc", clean },
-	{ "parse_uri", parse_uri },
 	{ NULL, NULL }
 };
 

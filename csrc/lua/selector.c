@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "chain/chain.h"
-#include "chain/selector.h"
+#include "chain/operand.h"
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"
@@ -77,39 +77,72 @@ selector_tostring(lua_State *L)
 	return 1;
 }
 
-/*
- * selector(module, instance, name, statistic, class) -> selector | nil, message, errno. Each is the
- * text of a specifier or nil for everything. The message names the field and points into it.
- */
+/* Pushes the selector that an operand means; or nil, a message that names the field and points into it, errno. */
+static int
+push_compiled(lua_State *L, const struct ks_operand *o)
+{
+	struct ks_lua_selector *u = ks_lua_newuserdata(L, sizeof(*u));
+
+	ks_lua_setmetatable(L, KS_LUA_SELECTOR);
+	if (ks_selector_compile(&u->s, o) != 0)
+		return ks_lua_fail(L);
+	lua_createtable(L, KS_OPERAND_FIELDS, 0);
+	for (int i = 0; i < KS_OPERAND_FIELDS; i++) {
+		lua_pushlstring(L, o->field[i].text != NULL ? o->field[i].text : "", o->field[i].n);
+		lua_rawseti(L, -2, i + 1);
+	}
+	ks_lua_setuservalue(L, -2);
+	return 1;
+}
+
+/* selector(module, instance, name, statistic, class): each is the text of a specifier, or nil for everything. */
 static int
 selector_new(lua_State *L)
 {
-	static const char *const fields[] = { "module", "instance", "name", "statistic", "class" };
-	struct ks_lua_selector *u;
+	struct ks_operand o = { .field = { { NULL, 0 } } };
 
-	lua_settop(L, 5);
-	for (int i = 1; i <= 5; i++)
-		(void)luaL_optstring(L, i, "");
-	u = ks_lua_newuserdata(L, sizeof(*u));
-	ks_lua_setmetatable(L, KS_LUA_SELECTOR);
-	lua_createtable(L, 5, 0);
-	for (int i = 1; i <= 5; i++) {
-		struct ks_pattern *const patterns[] = { &u->s.module, &u->s.instance, &u->s.name,
-			&u->s.stat, &u->s.class_ };
-		struct ks_pattern p;
-		size_t n;
-		const char *text = luaL_optlstring(L, i, "", &n);
+	lua_settop(L, KS_OPERAND_FIELDS);
+	for (int i = 0; i < KS_OPERAND_FIELDS; i++)
+		o.field[i].text = luaL_optlstring(L, i + 1, "", &o.field[i].n);
+	return push_compiled(L, &o);
+}
 
-		if (ks_pattern_compile(&p, text, n) != 0) {
-			int err = errno;
+/* selector_of(operand[, class]): the class takes the place of that of a URI. */
+static int
+selector_of(lua_State *L)
+{
+	struct ks_specifier class_ = { NULL, 0 };
+	struct ks_operand o;
+	size_t n;
+	const char *text = luaL_checklstring(L, 1, &n);
 
-			return ks_lua_failwith(L, err, "%s: %.220s", fields[i - 1], kstat_errmsg());
-		}
-		*patterns[i - 1] = p;
-		lua_pushlstring(L, text, n);
-		lua_rawseti(L, -2, i);
+	lua_settop(L, 2);
+	ks_operand_parse(&o, text, n);
+	class_.text = luaL_optlstring(L, 2, NULL, &class_.n);
+	if (class_.text != NULL)
+		o.field[KS_OPERAND_CLASS] = class_;
+	return push_compiled(L, &o);
+}
+
+/* operand(text) -> its specifiers, not compiled: an array of those up to the last one given, with a field `class` */
+static int
+split_operand(lua_State *L)
+{
+	struct ks_operand o;
+	size_t n;
+	const char *text = luaL_checklstring(L, 1, &n);
+
+	ks_operand_parse(&o, text, n);
+	lua_createtable(L, KS_OPERAND_STAT + 1, 0);
+	for (int i = 0; i < KS_OPERAND_FIELDS; i++) {
+		if (o.field[i].text == NULL)
+			continue;
+		lua_pushlstring(L, o.field[i].text, o.field[i].n);
+		if (i == KS_OPERAND_CLASS)
+			lua_setfield(L, -2, "class");
+		else
+			lua_rawseti(L, -2, i + 1);
 	}
-	ks_lua_setuservalue(L, -2);
 	return 1;
 }
 
@@ -182,6 +215,12 @@ ks_lua_add_selector(lua_State *L)
 		{ "__gc", selection_gc },
 		{ NULL, NULL }
 	};
+	static const luaL_Reg functions[] = {
+		{ "selector", selector_new },
+		{ "selector_of", selector_of },
+		{ "operand", split_operand },
+		{ NULL, NULL }
+	};
 	static const luaL_Reg meta[] = {
 		{ "__gc", selector_gc },
 		{ "__tostring", selector_tostring },
@@ -201,6 +240,5 @@ ks_lua_add_selector(lua_State *L)
 	ks_lua_setfuncs(L, methods);
 	lua_setfield(L, -2, "__index");
 	lua_pop(L, 1);
-	lua_pushcfunction(L, selector_new);
-	lua_setfield(L, -2, "selector");
+	ks_lua_setfuncs(L, functions);
 }

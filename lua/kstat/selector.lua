@@ -16,31 +16,7 @@ local core = require("kstat.core")
 
 local selector = {}
 
-local operand -- the grammar, made when it is first needed
-
---- LPeg, loaded without the global that it leaves behind in Lua 5.1.
--- @treturn table the module lpeg
-function selector.lpeg()
-    local before = rawget(_G, "lpeg")
-    local lpeg = require("lpeg")
-    if rawget(_G, "lpeg") ~= before then
-        rawset(_G, "lpeg", before)
-    end
-    return lpeg
-end
-
-local function make_grammar()
-    local lpeg = selector.lpeg()
-    local P, S, C, Ct = lpeg.P, lpeg.S, lpeg.C, lpeg.Ct
-    -- A slash ends a regular expression if only flags stand between it and the end of the field.
-    local ending = P("/") * S("imsxnU") ^ 0 * #(P(":") + -1)
-    local regex = P("/") * (1 - ending) ^ 0 * ending
-    local field = C(regex + (1 - P(":")) ^ 0)
-    local rest = C(P(1) ^ 0)
-    return Ct(field * (":" * field * (":" * field * (":" * rest) ^ -1) ^ -1) ^ -1) * -1
-end
-
---- Takes an operand apart: its one to four fields, not compiled.
+--- Splits an operand into its one to four fields, which are not compiled.
 -- @string text the operand
 -- @treturn {string,...} module, instance, name, statistic as far as they are given; the field `class`
 -- if it is a URI
@@ -48,14 +24,7 @@ function selector.parse(text)
     if type(text) ~= "string" then
         error("bad argument #1 to 'parse' (string expected, got " .. type(text) .. ")", 2)
     end
-    if text:find("^kstat:/[^/:]+/[^/:]+/[^/:]+/?[^/:]*$") then
-        local class, module, instance, name = core.publish.parse_uri(text)
-        if class then
-            return { module, instance, name, class = class }
-        end
-    end
-    operand = operand or make_grammar()
-    return operand:match(text)
+    return core.operand(text)
 end
 
 local fields = { module = true, instance = true, name = true, statistic = true, class = true }
@@ -91,8 +60,7 @@ local function from_text(text)
     if found then
         return found
     end
-    local part = selector.parse(text)
-    local sel, message, errname = core.selector(part[1], part[2], part[3], part[4], part.class)
+    local sel, message, errname = core.selector_of(text)
     if not sel then
         return nil, ("selector '%s': %s"):format(text, message), errname
     end

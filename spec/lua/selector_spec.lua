@@ -35,6 +35,14 @@ describe("an operand", function()
     { "::/(?:a|b)/:/x:y/", { "", "", "/(?:a|b)/", "/x:y/" } },
     { "a:b:c:/x/:y", { "a", "b", "c", "/x/:y" } },
     { "a\nb:c", { "a\nb", "c" } },
+    { "a:", { "a", "" } },
+    { "a\0b:/c\0:d/", { "a\0b", "/c\0:d/" } },
+    { "kstat:/misc/unix/0/system_misc", { "unix", "0", "system_misc", class = "misc" } },
+    { "kstat:/misc/sd/sd0/10", { "sd", "10", "sd0", class = "misc" } },
+    { "kstat:/misc/unix/0/", { "kstat", "/misc/unix/0/" } },
+    { "kstat:/misc/unix/0/a:b", { "kstat", "/misc/unix/0/a", "b" } },
+    { "kstat:/misc/unix/0/a/b", { "kstat", "/misc/unix/0/a/b" } },
+    { "kstat:/misc/" .. ("m"):rep(31) .. "/0/n", { "kstat", "/misc/" .. ("m"):rep(31) .. "/0/n" } },
   }
 
   for _, case in ipairs(cases) do
@@ -46,6 +54,13 @@ describe("an operand", function()
   it("of a megabyte is taken apart without trouble", function()
     local long = ("x"):rep(1000000)
     assert.same({ long, "/" .. long .. "/" }, selector.parse(long .. ":/" .. long .. "/"))
+  end)
+end)
+
+describe("operands", function()
+  it("are compiled without LPeg, which takes as long to load as the rest of a short report", function()
+    local r = run.run({ "kstatlua", "-e", "assert(kstat.selector('/a:b/:0')) print(package.loaded.lpeg)" })
+    assert.same({ "nil\n", "" }, { r.out, r.err })
   end)
 end)
 

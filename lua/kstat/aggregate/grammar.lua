@@ -48,7 +48,7 @@ local function make_top(n)
 end
 
 local function make_grammar()
-    local lpeg = require("kstat.selector").lpeg()
+    local lpeg = require("kstat.lpeg")
     local P, R, S, C, Cc, Cg, Cp, Ct, Cmt, Carg = lpeg.P, lpeg.R, lpeg.S, lpeg.C, lpeg.Cc, lpeg.Cg, lpeg.Cp,
         lpeg.Ct, lpeg.Cmt, lpeg.Carg
 

@@ -198,7 +198,7 @@ end
 local grammar -- made when it is first needed
 
 local function make_grammar()
-    local lpeg = require("kstat.selector").lpeg()
+    local lpeg = require("kstat.lpeg")
     lpeg.setmaxstack(STACK)
     local P, R, S, V, C, Cc, Cp, Ct, Cmt, Carg = lpeg.P, lpeg.R, lpeg.S, lpeg.V, lpeg.C, lpeg.Cc, lpeg.Cp, lpeg.Ct,
         lpeg.Cmt, lpeg.Carg
