@@ -1,5 +1,6 @@
 --- The interval loop: `for now, prev in kstat.every(arg) do … end`.
 -- @module kstat.every
+local chain = require("kstat.chain")
 local core = require("kstat.core")
 local check_interval = require("kstat.options.interval").check
 local out = require("kstat.out")
@@ -125,7 +126,7 @@ function every.every(interval, count, options)
     local ks = options.chain
     local own = not ks
     if own then
-        ks, message = every.open(options.source)
+        ks, message = chain.open(options.source == nil and {} or options.source)
         if not ks then
             core.fail(message)
         end

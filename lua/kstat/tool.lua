@@ -171,7 +171,7 @@ end
 -- @treturn[2] string what is wrong
 -- @treturn[2] int the exit status: 2 the command line, 3 the source
 function tool.open(given, only, published)
-    local every = require("kstat.every") -- iostat may do without
+    local chain = require("kstat.chain") -- commands that open their chain themselves do without
     local bounded = given.from or given.to
     local capture = given.replay or bounded and os.getenv("KSTAT_SOURCE") or nil
     if bounded and not capture then
@@ -179,9 +179,9 @@ function tool.open(given, only, published)
     end
     local ks, message, errname
     if capture then
-        ks, message, errname = every.open({ capture = capture, from = given.from, to = given.to, only = only })
+        ks, message, errname = chain.open({ capture = capture, from = given.from, to = given.to, only = only })
     else
-        ks, message = every.open({ only = only, published = published })
+        ks, message = chain.open({ only = only, published = published })
     end
     return ks, message, not ks and (bounded and errname == "EINVAL" and 2 or 3) or nil
 end

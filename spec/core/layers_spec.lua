@@ -108,6 +108,50 @@ describe("the floors of csrc", function()
   end)
 end)
 
+describe("the packages of lua/kstat", function()
+  -- A package is a file of lua/kstat, or a folder: "kstat.report" for kstat.report.order as well.
+  local function package_of(module) return module:match("^kstat%.[^.]+") or module end
+
+  local needs = {}
+  for _, path in ipairs(list("find lua/kstat -name '*.lua' ! -name '*.d.lua'")) do
+    local package = package_of(path:gsub("^lua/", ""):gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", "."))
+    needs[package] = needs[package] or {}
+    for line in run.read_file(path):gmatch("[^\n]+") do
+      local other = not line:find("^%s*%-%-") and line:match('require%("(kstat[%w._]*)"%)')
+      if other and package_of(other) ~= package then
+        needs[package][package_of(other)] = true
+      end
+    end
+  end
+
+  it("need each other in no circle", function()
+    local done = {}
+    local function visit(package, way)
+      assert.falsy(way:find(" " .. package .. " ", 1, true), "a circle:" .. way .. package)
+      for other in pairs(not done[package] and needs[package] or {}) do
+        visit(other, way .. package .. " ")
+      end
+      done[package] = true
+    end
+    for package in pairs(needs) do
+      visit(package, " ")
+    end
+    assert.truthy(needs["kstat.report"]["kstat.options"])
+  end)
+
+  it("do without the module that offers them all", function()
+    for package, others in pairs(needs) do
+      assert.falsy(others.kstat, package)
+    end
+  end)
+
+  it("are either a file or a folder", function()
+    for _, folder in ipairs(list("find lua/kstat -mindepth 1 -maxdepth 1 -type d")) do
+      assert.equal(1, run.shell("test -e " .. folder .. ".lua").status, folder)
+    end
+  end)
+end)
+
 describe("libkstat", function()
   local declared = {}
 

@@ -77,6 +77,7 @@ describe("kstat.open", function()
 
   it("raises at the caller for mistakes", function()
     assert.matches("kstat_spec.*string or table expected", raised(function() local _ = kstat.open(1) end))
+    assert.matches("kstat_spec.*string or table expected, got nil", raised(function() local _ = kstat.open(nil) end))
     assert.matches("kstat_spec.*unknown source field 'x'", raised(function() local _ = kstat.open({ x = "" }) end))
     assert.matches("kstat_spec.*field 'proc': string expected",
       raised(function() local _ = kstat.open({ proc = 1 }) end))

@@ -32,8 +32,9 @@
 -- What the world causes is reported as `nil, message, errno_name`.
 -- @module kstat.devstat
 -- SPDX-License-Identifier: MIT
-local kstat = require("kstat")
 local core = require("kstat.core").devstat
+local kind_of = require("kstat.core").kind
+local open_kstats = require("kstat.chain").open
 
 local M = {}
 
@@ -53,21 +54,21 @@ end
 
 -- Opens a chain; mistakes are those of who called `name`, three calls up.
 local function open_chain(source, name)
-    local kind = kstat.type(source)
+    local kind = kind_of(source)
     if kind == "closed" then
         error("the kstat chain is closed", 4)
     elseif source ~= nil and type(source) ~= "string" and type(source) ~= "table" then
         expected(1, name, "chain, string or table", source, 4)
     end
     -- pcall() is the caller: mistakes inside of the table are told without a position.
-    local ok, chain, message, errname = pcall(kstat.open, source)
+    local ok, chain, message, errname = pcall(open_kstats, source == nil and {} or source)
     if not ok then error(chain, 4) end
     return chain, message, errname
 end
 
 -- open(), for the public function of that name.
 local function open(source, name)
-    local chain, own = source, kstat.type(source) ~= "chain"
+    local chain, own = source, kind_of(source) ~= "chain"
     if own then
         local message, errname
         chain, message, errname = open_chain(source, name)
@@ -80,7 +81,7 @@ end
 
 --- Opens the list of devices.
 -- @param[opt] source a chain, which stays the caller's to update and to close, or what kstat.open()
--- takes: nil for this machine or the replay in `$KSTAT_SOURCE`, a string for a capture
+-- takes; nil for this machine or the replay in `$KSTAT_SOURCE`, a string for a capture
 -- @treturn[1] reader
 -- @treturn[2] nil
 -- @treturn[2] string message
@@ -98,7 +99,7 @@ end
 -- @treturn[2] string errno name
 function reader:read()
     is_self(self, reader, "reader", "read")
-    if kstat.type(self.chain) == "closed" then error("the kstat chain is closed", 2) end
+    if kind_of(self.chain) == "closed" then error("the kstat chain is closed", 2) end
     if self.own and not self.fresh then
         local changed, message, errname = self.chain:update()
         if changed == nil then return nil, message, errname end

@@ -7,9 +7,10 @@
 -- be one; a name is cut only where its column does not hold it, and ends as it does.
 -- @module kstat.devstat.iostat
 -- SPDX-License-Identifier: MIT
-local kstat = require("kstat")
+local chain = require("kstat.chain")
 local core = require("kstat.core")
 local devstat = require("kstat.devstat")
+local every = require("kstat.every").every
 local options = require("kstat.options")
 local tool = require("kstat.tool")
 local fixed = core.devstat.fixed
@@ -290,7 +291,7 @@ local function report(o, reader)
     local max = math.min(o.max, 2147483647)
     local prev
     local lines = 0 -- left on this page
-    local step = kstat.every(o.wait, o.count, { chain = reader.chain })
+    local step = every(o.wait, o.count, { chain = reader.chain })
     while true do
         local ok, sample = pcall(step)
         if not ok then tool.stop(3, sample) end
@@ -322,18 +323,18 @@ end
 function M.run(args)
     return tool.run("iostat", function()
         local o = parse(args)
-        local chain, message = kstat.open()
-        if not chain then tool.stop(3, message) end
+        local ks, message = chain.open()
+        if not ks then tool.stop(3, message) end
         local reader
-        reader, message = devstat.open(chain)
+        reader, message = devstat.open(ks)
         if not reader then tool.stop(3, message) end
         if not o.max then o.max = math.max(default_max(o), #o.names) end
         o.tty = o.T or not (o.d or o.x)
         o.cpu = o.C or not (o.d or o.x)
         report(o, reader)
-        tool.warnings(chain)
-        local damaged = chain:damaged()
-        chain:close()
+        tool.warnings(ks)
+        local damaged = ks:damaged()
+        ks:close()
         return damaged and 3 or 0
     end)
 end

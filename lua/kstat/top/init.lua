@@ -5,7 +5,6 @@
 --
 -- @module kstat.top
 local core = require("kstat.core")
-local every = require("kstat.every")
 local keys = require("kstat.top.keys")
 local picture = require("kstat.picture")
 local rows = require("kstat.top.rows")
@@ -365,8 +364,5 @@ function top.possible()
     local term = os.getenv("TERM") or "dumb"
     return term ~= "dumb" and term ~= "" and core.terminal(1) ~= nil
 end
-
---- Opens what the options of a report name: `replay`, `from`, `to`.
-top.open = every.open
 
 return top

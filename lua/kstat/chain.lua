@@ -1,0 +1,197 @@
+--- Chains: what `kstat.open` returns, beside what kstat.object describes.
+-- @classmod kstat.chain
+local core = require("kstat.core")
+local object = require("kstat.object")
+local path = require("kstat.path")
+local sample = require("kstat.sample")
+local selector = require("kstat.selector")
+require("kstat.kstat")
+
+local chain = {}
+
+local SOURCE_FIELDS = { capture = "text", proc = "text", sys = "text", from = "time", to = "time",
+    only = "selectors", published = "boolean" }
+
+-- The field `only` as compiled selectors; nil: everything. Mistakes raise at the caller's caller.
+local function only_of(given)
+    if given == nil then
+        return nil
+    end
+    local list, message, errname = selector.list(3,
+        (table.unpack or unpack)(type(given) == "table" and given[1] ~= nil and given or { given }))
+    return list, message, errname
+end
+
+local function check_source(source)
+    for key, value in pairs(source) do
+        local kind = SOURCE_FIELDS[key]
+        if not kind then
+            error(("unknown source field '%s'"):format(tostring(key)), 3)
+        elseif kind == "boolean" then
+            if type(value) ~= "boolean" then
+                error(("source field '%s': boolean expected, got %s"):format(key, type(value)), 3)
+            end
+        elseif kind ~= "selectors" and type(value) ~= "string" and (type(value) ~= "number" or kind ~= "time") then
+            error(("source field '%s': string expected, got %s"):format(key, type(value)), 3)
+        end
+    end
+    if (source.from or source.to) and not source.capture then
+        error("a time bounds a capture only", 3)
+    end
+    if source.capture and (source.proc or source.sys) then
+        error("a source is a capture or directories, not both", 3)
+    end
+end
+
+--- Opens a chain of kstats. Only headers are looked at; data is read when it is asked for.
+-- @tparam[opt] string|table source none: the machine, or what `$KSTAT_SOURCE` names (a nil that is given is a
+-- mistake: a file was meant); a string: a capture (output of `kstat -j`, or a recording; "-": standard input);
+-- `{capture =}` the same, and `from =` and `to =` bound its samples by their time of day (seconds since 1970, or
+-- local time as "2026-11-21 14:05"; without them `$KSTAT_FROM` and `$KSTAT_TO` do); `{proc =, sys =}`: other
+-- directories in place of /proc and /sys. `only =` a selector, or an array of them: the chain holds what any of
+-- them matches and looks for nothing else, which is cheaper, most so where a class is given. `published = true`: of
+-- the machine only what processes publish, `false`: all but that
+-- @treturn[1] chain
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name: "ENODATA" no sample in the time asked for, "EINVAL" that is no time, …
+-- @function kstat.open
+function chain.open(...)
+    local source = ...
+    if source == nil and select("#", ...) == 0 then
+        return core.open()
+    elseif type(source) == "string" then
+        return core.open({ capture = source })
+    elseif type(source) ~= "table" then
+        error("bad argument #1 to 'open' (string or table expected, got " .. type(source) .. ")", 2)
+    end
+    check_source(source)
+    local only, message, errname = only_of(source.only)
+    if only == false then
+        return nil, message, errname
+    end
+    return core.open({ capture = source.capture, from = source.from, to = source.to, proc = source.proc,
+        sys = source.sys, published = source.published, only = only })
+end
+
+local how = {
+    kind = "chain",
+    select = core.chain_select,
+    members = core.chain_members,
+    names = core.chain_names,
+}
+local methods = object.methods(how)
+for name, method in pairs(core.chain_methods) do
+    methods[name] = method
+end
+
+--- Brings the chain up to date, and reads again what was read. In a replay: the next sample, if there
+-- is one. Tables of the path get their new values, kstat objects stay what they are.
+-- @treturn[1] boolean whether kstats came or went
+-- @treturn[1] {table,...} those that came: {module =, instance =, name =}, with tostring()
+-- @treturn[1] {table,...} those that are gone
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function ks:update
+function methods.update(self)
+    object.check(self, "chain", "update")
+    local changed, added, deleted = core.chain_methods.update(self)
+    if changed ~= nil then
+        path.update(self, added, deleted)
+    end
+    return changed, added, deleted
+end
+
+--- An immutable sample, see kstat.sample.
+-- @param ... selectors; none: every kstat
+-- @treturn[1] sample
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function ks:sample
+function methods.sample(self, ...)
+    object.check(self, "chain", "sample")
+    local list, message, errname = selector.list(2, ...)
+    if list == false then
+        return nil, message, errname
+    end
+    return sample.take(self, list)
+end
+
+local formats = { human = true, parseable = true, colons = true, list = true, json = true,
+    json_class = true, quiet = true }
+
+--- The text that kstat(8) prints: reads what the selectors match and shows one selector after the
+-- other; none: everything.
+-- @string[opt="parseable"] format "human", "parseable" (-p), "colons" (-C), "list" (-l), "json" (-j),
+-- "json_class" (-j with class in the data), "quiet" (only counts)
+-- @param ... selectors
+-- @treturn[1] string
+-- @treturn[1] integer how many statistics it shows
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @usage io.write(ks:render("human", "cpu_info:0"))
+-- @function ks:render
+function methods.render(self, format, ...)
+    object.check(self, "chain", "render")
+    format = format or "parseable"
+    if not formats[format] then
+        error(("bad argument #1 to 'render' (unknown format '%s')"):format(tostring(format)), 2)
+    end
+    local list, message, errname = selector.list(2, ...)
+    if list == false then
+        return nil, message, errname
+    end
+    return core.render(self, list, format)
+end
+
+--- Finds one kstat, in constant time.
+-- @string[opt] module nil: any
+-- @int[opt] instance nil: any
+-- @string[opt] name nil: any
+-- @treturn[1] kstat the first in the chain that matches, see kstat.kstat
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string "ENOENT"
+-- @function ks:lookup
+
+--- Frees everything; the chain's kstats cannot be read any more. May be called twice, and is called by
+-- the garbage collector and by `local ks <close>`.
+-- @function ks:close
+
+--- The ID of the chain: it changes exactly when kstats come or go.
+-- @treturn integer
+-- @function ks:chain_id
+
+--- Lines about what could not be read, each told once.
+-- @treturn {string,...} those that were not told yet
+-- @function ks:warnings
+
+--- Whether this is a capture or a recording, and not the machine.
+-- @treturn boolean
+-- @function ks:is_replay
+
+--- In a replay: whether the last update found no further sample.
+-- @treturn boolean
+-- @function ks:ended
+
+--- In a replay: whether something was left out because it is damaged, or a regular expression was given up;
+-- `ks:warnings()` tell what. A recording that ends inside a sample is in order: that is how a killed recorder
+-- leaves it.
+-- @treturn boolean
+-- @function ks:damaged
+
+--- Time of day of what is read now: seconds since 1970 (UTC). In a replay that of the recording.
+-- `ks:time_of_day_ns()` gives exact nanoseconds.
+-- @treturn number
+-- @function ks:time_of_day
+
+--- In a replay: lets time pass that nobody waits for.
+-- @number seconds
+-- @function ks:pass
+
+object.install(core.chain_meta, methods, {}, how)
+
+return chain
