@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "host/host.h"
-#include "host/memory.h"
 #include "host/signal.h"
 
 /*
@@ -95,7 +94,7 @@ main(int argc, char **argv)
 			return close_output(o.program, 0);
 		}
 	}
-	L = ks_memory_newstate();
+	L = luaL_newstate();
 	if (L == NULL) {
 		fprintf(stderr, "%s: out of memory\n", o.program);
 		free(o.preload);
@@ -107,7 +106,7 @@ main(int argc, char **argv)
 		status = (int)lua_tointeger(L, -1);
 	else
 		(void)ks_script_complain(L, &o);
-	ks_memory_close(L);
+	lua_close(L);
 	status = close_output(o.program, status);
 	free(o.preload);
 	if (ks_signal_broken_off() != 0)

@@ -1,7 +1,6 @@
 /* record.c - see record.h. SPDX-License-Identifier: MIT */
 #include "model/record.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -9,40 +8,9 @@
  * one, so that 0 stays the null string.
  */
 
-#define FRAMES 64
-#define PLACES 4 /* where one may be */
-
-/* Named values that a record had, for whoever has the same again. */
-struct ks_frame {
-	const void *key;
-	uint64_t mask;
-	kstat_named_t *kn; /* owned */
-	uint_t n;
-};
-
-/* The frame of that key and mask, or the one that it is to become. */
-static struct ks_frame *
-frame_of(struct ks_record *r, const void *key, uint64_t mask)
-{
-	uint64_t h = ((uint64_t)(uintptr_t)key ^ mask) * 0x9e3779b97f4a7c15u >> 32;
-	struct ks_frame *first = &r->frame[h % FRAMES];
-
-	for (size_t i = 0; i < PLACES; i++) {
-		struct ks_frame *f = &r->frame[(h + i) % FRAMES];
-
-		if (f->kn == NULL || (f->key == key && f->mask == mask))
-			return f;
-	}
-	return first;
-}
-
 void
 ks_record_free(struct ks_record *r)
 {
-	for (size_t i = 0; r->frame != NULL && i < FRAMES; i++)
-		free(r->frame[i].kn);
-	free(r->frame);
-	r->frame = NULL;
 	ks_buf_free(&r->fixed);
 	ks_buf_free(&r->heap);
 }
@@ -147,41 +115,6 @@ ks_named_chars(struct ks_record *r, const char *name, const char *s, size_t n)
 
 	if (kn != NULL)
 		memcpy(kn->value.c, s, n < sizeof(kn->value.c) ? n : sizeof(kn->value.c));
-}
-
-void
-ks_record_remember(struct ks_record *r, const void *key, uint64_t mask)
-{
-	struct ks_frame *f;
-	kstat_named_t *kn;
-
-	if (r->frame == NULL)
-		r->frame = calloc(FRAMES, sizeof(*r->frame));
-	if (r->frame == NULL || ks_record_failed(r) || r->ndata == 0)
-		return;
-	f = frame_of(r, key, mask);
-	kn = realloc(f->kn, r->fixed.len);
-	if (kn == NULL)
-		return;
-	memcpy(kn, r->fixed.data, r->fixed.len);
-	*f = (struct ks_frame){ key, mask, kn, r->ndata };
-}
-
-kstat_named_t *
-ks_record_recall(struct ks_record *r, const void *key, uint64_t mask)
-{
-	const struct ks_frame *f = r->frame != NULL ? frame_of(r, key, mask) : NULL;
-	char *to;
-
-	if (f == NULL || f->kn == NULL || f->key != key || f->mask != mask)
-		return NULL;
-	to = ks_buf_room(&r->fixed, f->n * sizeof(*f->kn));
-	if (to == NULL)
-		return NULL;
-	memcpy(to, f->kn, f->n * sizeof(*f->kn));
-	r->fixed.len += f->n * sizeof(*f->kn);
-	r->ndata += f->n;
-	return (kstat_named_t *)(void *)to;
 }
 
 /* Puts len bytes on the heap, aligned for any element, and lets kn refer to them. */

@@ -18,10 +18,9 @@ struct ks_record {
 	uint_t ndata;        /* data records */
 	hrtime_t snaptime;   /* when the data was taken */
 	bool strings;        /* there are values of KSTAT_DATA_STRING or _STRS: KSTAT_FLAG_LONGSTRINGS */
-	struct ks_frame *frame; /* owned; see ks_record_remember() */
 };
 
-#define KS_RECORD_INIT { KS_BUF_INIT, KS_BUF_INIT, 0, 0, false, NULL }
+#define KS_RECORD_INIT { KS_BUF_INIT, KS_BUF_INIT, 0, 0, false }
 
 /* KSTAT_FLAG_LONGSTRINGS if one of n named values is of KSTAT_DATA_STRING or _STRS, else 0. */
 uchar_t ks_named_flags(const kstat_named_t *kn, uint_t n);
@@ -50,14 +49,6 @@ void ks_named_string(struct ks_record *r, const char *name, const char *s, size_
 void ks_named_ints(struct ks_record *r, const char *name, const uint64_t *v, size_t n);
 /* n bytes that hold NUL-terminated strings one after the other. */
 void ks_named_strs(struct ks_record *r, const char *name, const char *s, size_t n);
-
-/*
- * Most kstats have the same named values at each reading. ks_record_remember() keeps the names and types of a
- * record of plain numbers under a key and a mask; ks_record_recall() adds them to a record at once, and returns
- * them for their values to be set: all of them, in the same members. NULL if it does not know them.
- */
-void ks_record_remember(struct ks_record *r, const void *key, uint64_t mask);
-kstat_named_t *ks_record_recall(struct ks_record *r, const void *key, uint64_t mask);
 
 /*
  * Makes texts fit to be printed when a stranger wrote them: in n bytes each control character (below 0x20

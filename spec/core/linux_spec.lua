@@ -1043,5 +1043,4 @@ describe("what the reading of files is made of", function()
   end
 
   it("finds the lines of use where they are", function() checked("core_lines") end)
-  it("recalls the names of what was read before", function() checked("core_frames") end)
 end)

@@ -392,25 +392,6 @@ describe("kstatlua's modules", function()
 end)
 
 describe("a script's memory", function()
-  it("keeps what is in it while blocks of all sizes come, grow and go", function()
-    local r = kstatlua("-e", [[
-      local live, state = {}, 1
-      local function random(n) state = state * 16807 % 2147483647 return state % n + 1 end
-      for i = 1, 40000 do
-        local n, slot = random(700), random(400)
-        local t = {}
-        for k = 1, random(40) do t[k] = i + k end
-        live[slot] = { text = ("x"):rep(n) .. i, list = t, i = i, n = n }
-        local old = live[random(400)]
-        if old then
-          assert(old.text == ("x"):rep(old.n) .. old.i)
-          for k, v in ipairs(old.list) do assert(v == old.i + k) end
-        end
-      end
-      print("kept")]])
-    assert.same({ "kept\n", "", 0 }, { r.out, r.err, r.status })
-  end)
-
   -- The sanitizers take more address space than that for themselves.
   if not os.getenv("ASAN_OPTIONS") then
     it("that is used up is a mistake like others", function()

@@ -3,32 +3,9 @@
 
 #include <string.h>
 
-/* Sets the values of the named numbers that were recalled; false if they are not known. */
-static bool
-add_again(struct ks_record *r, const struct ks_field *table, const struct ks_values *vals)
-{
-	kstat_named_t *kn = ks_record_recall(r, table, vals->have);
-
-	if (kn == NULL)
-		return false;
-	for (uint64_t left = vals->have; left != 0; left &= left - 1, kn++) {
-		uint64_t u = vals->v[__builtin_ctzll(left)].u;
-
-		if (kn->data_type == KSTAT_DATA_INT32 || kn->data_type == KSTAT_DATA_UINT32)
-			kn->value.ui32 = (uint32_t)u;
-		else
-			kn->value.ui64 = u;
-	}
-	return true;
-}
-
 void
 ks_fields_add(struct ks_record *r, const struct ks_field *table, const struct ks_values *vals)
 {
-	bool numbers = r->ndata == 0;
-
-	if (add_again(r, table, vals))
-		return;
 	for (size_t i = 0; table[i].meta.stat != NULL; i++) {
 		const char *stat = table[i].meta.stat;
 		uint64_t u = vals->v[i].u;
@@ -37,11 +14,9 @@ ks_fields_add(struct ks_record *r, const struct ks_field *table, const struct ks
 			continue;
 		switch (table[i].data) {
 		case KSTAT_DATA_CHAR:
-			numbers = false;
 			ks_named_chars(r, stat, vals->v[i].s, strlen(vals->v[i].s));
 			break;
 		case KSTAT_DATA_STRING:
-			numbers = false;
 			ks_named_string(r, stat, vals->v[i].s, strlen(vals->v[i].s));
 			break;
 		case KSTAT_DATA_INT32:
@@ -58,8 +33,6 @@ ks_fields_add(struct ks_record *r, const struct ks_field *table, const struct ks
 			break;
 		}
 	}
-	if (numbers)
-		ks_record_remember(r, table, vals->have);
 }
 
 int

