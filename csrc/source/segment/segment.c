@@ -21,8 +21,8 @@
 #define MOST_TOLD 3     /* files that are of no use, named at one look */
 
 /*
- * A file of a directory; also one that is of no use, so that it is complained about once. One that
- * could not be opened may be gone, and another one have its inode number.
+ * A file of a directory; also one that is of no use, so that it is complained about once. The latter
+ * is closed: its inode number may pass to another file, so that its ctime is compared, too.
  */
 struct segment {
 	struct ks_seg_file file;
@@ -158,6 +158,9 @@ add(struct pass *p, const char *path, const struct stat *st)
 	}
 	new.id = ++s->last_id;
 	s->nuseless += !new.usable;
+	/* A directory of files that are of no use must not take all descriptors of the process. */
+	if (!new.usable)
+		ks_seg_file_close(&new.file);
 	seg = &s->seg[s->n++];
 	*seg = new;
 	/* What one may not read is simply not there, as a PRIV segment of another user. */
