@@ -243,6 +243,10 @@ describe("recordings by command", function()
   end)
 
   it("are whole up to the last sample on a full disk", function()
+    if select(2, run("unshare -rm true")) ~= 0 then
+      pending("needs a small file system of its own: CAP_SYS_ADMIN, or user namespaces")
+      return
+    end
     local text = run(("unshare -rm sh -c 'mount -t tmpfs -o size=64k none %s && " ..
       "%s record -o %s/r unix 0.0005; echo status $?; cp %s/r %s.copy'"):format(dir, host, dir, dir, dir))
     finally(function() os.remove(dir .. ".copy") end)

@@ -457,6 +457,7 @@ sd:0:sd0:rcnt            -      2
 end)
 
 describe("top on a terminal", function()
+  local it = pty.it(it, pending)
   local path, terminal, kstatlua
   local dir
 
@@ -476,10 +477,11 @@ describe("top on a terminal", function()
     run.remove_directory(dir)
   end)
 
-  -- Runs a line and then shows how it ended, and whether the terminal's mode is what it was.
+  -- Runs a line and then shows how it ended, and whether the terminal's mode is what it was. Ctrl-C ends the
+  -- line, not the shell.
   local function guarded(line)
-    return ("echo before; stty -g >%s/before; %s; echo status $?; stty -g >%s/after; cmp %s/before %s/after && " ..
-      "echo same; sleep 999"):format(dir, line, dir, dir, dir)
+    return ("trap : INT; echo before; stty -g >%s/before; %s; echo status $?; stty -g >%s/after; " ..
+      "cmp %s/before %s/after && echo same; sleep 999"):format(dir, line, dir, dir, dir)
   end
 
   local function assert_given_back()
