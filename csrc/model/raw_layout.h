@@ -29,9 +29,6 @@ struct ks_raw_layout {
 /* The layout of a RAW kstat by its module and name, digits ignored; NULL if unknown. */
 const struct ks_raw_layout *ks_raw_layout_find(const char *module, const char *name);
 
-/* The field of that name, or NULL. */
-const struct ks_raw_field *ks_raw_field_find(const struct ks_raw_layout *l, const char *name);
-
 /*
  * Stores a value into a structure of that layout: integers are cut to the field's width, strings
  * to its size.
