@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "chain/handle.h"
+#include "chain/rivals.h"
 
 #define MOST_NAMESAKES 64 /* tried before a kstat counts as new; a capture may hold any number */
 
@@ -21,6 +22,7 @@ struct scan {
 	bool offered[KS_MOST_SOURCES];   /* false: nothing changed in that source, and its kstats stay */
 	uint64_t number;
 	bool changed;
+	struct ks_rivals rivals;
 	struct ks_node *expected; /* follows the last match: sources offer in the same order each time */
 };
 
@@ -115,7 +117,7 @@ scan_offer(struct ks_scan *base, const struct ks_offer *given)
 	struct ks_node *node;
 	struct ks_offer offer = *given;
 	char module[KSTAT_STRLEN], name[KSTAT_STRLEN];
-	int namesakes = 0;
+	int namesakes = 0, rivals;
 
 	(void)snprintf(module, sizeof(module), "%s", offer.module);
 	(void)snprintf(name, sizeof(name), "%s", offer.name);
@@ -135,6 +137,11 @@ scan_offer(struct ks_scan *base, const struct ks_offer *given)
 	}
 	if (!is_wanted(chain, &offer))
 		return 0;
+	/* What a later source offers may have the name of a kstat that the bound has left out. */
+	rivals = scan->at == 0 ? 0 :
+	    ks_rivals_find(&scan->rivals, &chain->only, module, offer.instance, name);
+	if (rivals != 0)
+		return rivals < 0 ? -1 : 0;
 	node = ks_nodes_append(&chain->nodes, scan->source, &offer);
 	if (node == NULL)
 		return -1;
@@ -241,6 +248,7 @@ ks_chain_scan(struct ks_chain *chain)
 			(void)snprintf(message, sizeof(message), "%s", kstat_errmsg());
 		}
 	}
+	ks_rivals_free(&scan.rivals);
 	if (any) { /* else the chain stays as it is, and nobody walks along it */
 		for (size_t i = 0; i < chain->nsources; i++) {
 			if (!scan.offered[i])

@@ -97,4 +97,17 @@ describe("kstat opens the files that its operands can match, and no others:", fu
     assert.is_truthy(counts[1])
     assert.is_true(math.abs(counts[1] - counts[2]) < 20, counts[1] .. " and " .. counts[2]) -- interrupts come and go
   end)
+
+  it("a name of the machine cannot be published, though by its class the machine's is not looked at", function()
+    local command = ("export KSTAT_DIR=%s; %s/kstatlua -e %s '%s/kstat -l -c forged; %s/kstat -l -c /forge/ unix:0'")
+    local r = run.shell(command:format(directory, run.bin, run.quote([[
+      local pub = assert(kstat.publish("unix"))
+      assert(pub:named({ name = "system_misc", class = "forged", statistics = { "nproc" } }))
+      assert(pub:named({ name = "worker", class = "forged", statistics = { "requests" } }))
+      os.execute(arg[1])]]), run.bin, run.bin))
+    assert.equal("", r.err)
+    assert.equal("unix:0:worker:class\nunix:0:worker:crtime\nunix:0:worker:requests\nunix:0:worker:snaptime\n",
+      r.out:sub(1, #r.out / 2))
+    assert.equal(r.out:sub(1, #r.out / 2), r.out:sub(#r.out / 2 + 1))
+  end)
 end)
