@@ -9,6 +9,7 @@
 #include "provider/segment/publication.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kstat_provider.h"
@@ -97,7 +98,18 @@ ks_lua_newpublished(lua_State *L, struct ks_lua_segment *s)
 	return b;
 }
 
-/* create(segment, module, instance, name, class, type, ndata, flags) -> kstat | nil, ... */
+/* Replaces the table at index i, the last value, by the named fields of it, at i, i + 1, ... */
+static void
+spread(lua_State *L, int i, const char *const *fields)
+{
+	luaL_checktype(L, i, LUA_TTABLE);
+	lua_settop(L, i);
+	for (; *fields != NULL; fields++)
+		lua_getfield(L, i, *fields);
+	lua_remove(L, i);
+}
+
+/* create(segment, module, instance, name, class, flags, type, ndata) -> kstat | nil, ... */
 static int
 box_create(lua_State *L)
 {
@@ -108,8 +120,8 @@ box_create(lua_State *L)
 	struct ks_lua_published *b = ks_lua_newpublished(L, s);
 
 	b->ksp = kstat_publish_create(s->pub, module, instance, name, class_,
-	    (uchar_t)ks_lua_checkinteger(L, 6), (uint_t)ks_lua_checkinteger(L, 7),
-	    (uchar_t)ks_lua_checkinteger(L, 8));
+	    (uchar_t)ks_lua_checkinteger(L, 7), (uint_t)ks_lua_checkinteger(L, 8),
+	    (uchar_t)ks_lua_checkinteger(L, 6));
 	return b->ksp != NULL ? 1 : ks_lua_fail(L);
 }
 
@@ -130,31 +142,31 @@ check_u64(lua_State *L, int i)
 }
 
 /*
- * histogram(segment, class, module, instance, name, type, content, scale, md_flags, min, max,
- * step, persistent, desc, mflags) -> kstat | nil, ...
+ * histogram(segment, module, instance, name, class, flags, { type =, meta =, scale =, range_min =, range_max =,
+ * stepping =, md_flags =, flags =, desc = }) -> kstat | nil, ...
  */
 static int
 box_histogram(lua_State *L)
 {
+	static const char *const fields[] = { "type", "meta", "scale", "range_min", "range_max", "stepping",
+		"md_flags", "flags", "desc", NULL };
 	struct ks_lua_segment *s = ks_lua_checksegment(L, 1);
 	char instance[24];
-	const char *pseg[4] = { luaL_checkstring(L, 2), luaL_checkstring(L, 3), instance,
-		luaL_checkstring(L, 5) };
+	const char *pseg[4] = { luaL_checkstring(L, 5), luaL_checkstring(L, 2), instance,
+		luaL_checkstring(L, 4) };
 	struct ks_lua_published *b;
 
-	(void)lua_pushfstring(L, "%d", (int)ks_lua_checkinteger(L, 4));
-	strncpy(instance, lua_tostring(L, -1), sizeof(instance) - 1);
-	instance[sizeof(instance) - 1] = '\0';
+	(void)snprintf(instance, sizeof(instance), "%d", (int)ks_lua_checkinteger(L, 3));
 	/* A name of digits alone would be taken for the instance. */
 	if (pseg[3][strspn(pseg[3], "0123456789")] == '\0')
-		return luaL_argerror(L, 5, "the name of a histogram is not a number");
+		return luaL_argerror(L, 4, "the name of a histogram is not a number");
+	spread(L, 7, fields);
 	b = ks_lua_newpublished(L, s);
-	b->ksp = kstat2_publish_histogram(s->pub, pseg, 4,
-	    (kstat2_nv_hist_type_t)ks_lua_checkinteger(L, 6),
-	    (kstat2_nv_metatype_t)ks_lua_checkinteger(L, 7), check_u64(L, 8),
-	    (kstat2_nv_metaflag_t)ks_lua_checkinteger(L, 9), check_u64(L, 10), check_u64(L, 11),
-	    check_u64(L, 12), lua_toboolean(L, 13) ? KSTAT2_FLAG_PERSISTENT : 0,
-	    luaL_optstring(L, 14, NULL), (kstat2_metaflag_t)ks_lua_checkinteger(L, 15));
+	b->ksp = kstat2_publish_histogram(s->pub, pseg, 4, (kstat2_nv_hist_type_t)ks_lua_checkinteger(L, 7),
+	    (kstat2_nv_metatype_t)ks_lua_checkinteger(L, 8), check_u64(L, 9),
+	    (kstat2_nv_metaflag_t)ks_lua_checkinteger(L, 13), check_u64(L, 10), check_u64(L, 11),
+	    check_u64(L, 12), (int)ks_lua_checkinteger(L, 6), luaL_optstring(L, 15, NULL),
+	    (kstat2_metaflag_t)ks_lua_checkinteger(L, 14));
 	return b->ksp != NULL ? 1 : ks_lua_fail(L);
 }
 
@@ -240,21 +252,23 @@ box_timer(lua_State *L)
 	return 0;
 }
 
-/* describe(kstat, stat, metatype, kind, scale, flags, unit, desc) -> true | nil, ... */
+/* describe(kstat, stat, { meta =, kind =, scale =, flags =, unit =, desc = }) -> true | nil, ... */
 static int
 box_describe(lua_State *L)
 {
+	static const char *const fields[] = { "meta", "kind", "scale", "flags", "unit", "desc", NULL };
 	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
-	kstat2_md_t md = {
-		.md_type = (kstat2_nv_metatype_t)ks_lua_checkinteger(L, 3),
-		.md_kind = (kstat2_nv_metakind_t)ks_lua_checkinteger(L, 4),
-		.md_scale = check_u64(L, 5),
-		.md_flags = (kstat2_nv_metaflag_t)ks_lua_checkinteger(L, 6),
-		.md_unit = luaL_optstring(L, 7, NULL),
-		.md_desc = luaL_optstring(L, 8, NULL)
-	};
+	const char *stat = luaL_checkstring(L, 2);
+	kstat2_md_t md = { 0 };
 
-	if (kstat2_set_md(b->ksp, luaL_checkstring(L, 2), &md) != 0)
+	spread(L, 3, fields);
+	md.md_type = (kstat2_nv_metatype_t)ks_lua_checkinteger(L, 3);
+	md.md_kind = (kstat2_nv_metakind_t)ks_lua_checkinteger(L, 4);
+	md.md_scale = check_u64(L, 5);
+	md.md_flags = (kstat2_nv_metaflag_t)ks_lua_checkinteger(L, 6);
+	md.md_unit = luaL_optstring(L, 7, NULL);
+	md.md_desc = luaL_optstring(L, 8, NULL);
+	if (kstat2_set_md(b->ksp, stat, &md) != 0)
 		return ks_lua_fail(L);
 	lua_pushboolean(L, 1);
 	return 1;
@@ -600,6 +614,7 @@ ks_lua_add_publish(lua_State *L)
 	lua_pop(L, 2);
 	lua_newtable(L);
 	ks_lua_setfuncs(L, module_functions);
+	ks_lua_add_publish_codes(L);
 	ks_lua_add_publish_counter(L);
 	ks_lua_add_publish_blob(L);
 	lua_setfield(L, -2, "publish");

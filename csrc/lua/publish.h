@@ -29,6 +29,9 @@ struct ks_lua_published *ks_lua_newpublished(lua_State *L, struct ks_lua_segment
 
 /* The functions of publish_counter.c and publish_blob.c, entered into the table on top. */
 void ks_lua_add_publish_counter(lua_State *L);
+/* Adds the tables of codes (codes.c) to the table on top of the stack. */
+void ks_lua_add_publish_codes(lua_State *L);
+
 void ks_lua_add_publish_blob(lua_State *L);
 
 #endif

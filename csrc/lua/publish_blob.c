@@ -9,7 +9,7 @@
 #include "lua/stats.h"
 #include "provider/blob_layout.h"
 
-/* blob(segment, module, instance, name, class, slot, shards, flags) -> kstat | nil, message, errno */
+/* blob(segment, module, instance, name, class, flags, slot, shards) -> kstat | nil, message, errno */
 static int
 blob_create(lua_State *L)
 {
@@ -17,14 +17,14 @@ blob_create(lua_State *L)
 	const char *module = luaL_checkstring(L, 2), *name = luaL_checkstring(L, 4);
 	const char *class_ = luaL_checkstring(L, 5);
 	int instance = (int)ks_lua_checkinteger(L, 3);
-	lua_Integer slot = ks_lua_checkinteger(L, 6), shards = ks_lua_checkinteger(L, 7);
+	lua_Integer slot = ks_lua_checkinteger(L, 7), shards = ks_lua_checkinteger(L, 8);
 	struct ks_lua_published *b = ks_lua_newpublished(L, s);
 
-	luaL_argcheck(L, slot >= 0 && slot <= INT32_MAX, 6, "slot out of range");
+	luaL_argcheck(L, slot >= 0 && slot <= INT32_MAX, 7, "slot out of range");
 	if (shards < 0 || shards > UINT16_MAX)
 		shards = 0; /* refused as such */
 	b->ksp = kstat_publish_statsblob(s->pub, module, instance, name, class_, (uint32_t)slot,
-	    (uint_t)shards, (uchar_t)ks_lua_checkinteger(L, 8));
+	    (uint_t)shards, (uchar_t)ks_lua_checkinteger(L, 6));
 	return b->ksp != NULL ? 1 : ks_lua_fail(L);
 }
 

@@ -146,24 +146,21 @@ end
 -- @function pub:blob
 function M.blob(self, spec)
     check.fields(spec, blob_fields, "blob")
-    local module, instance, name, class = check.header(self, spec)
     if type(spec.template) ~= "table" or type(spec.template.slot) ~= "number" then
         check.usage("template: one made by kstat.stats expected, got %s", type(spec.template))
     end
-    local box, message, errname = core.blob(self.segment, module, instance, name, class, spec.template.slot,
-        check.integer(spec.shards or 1, "shards"), object.flags(spec))
-    if not box then
+    local vois
+    local function prepare(box)
+        vois = core.blob_vois(box)
+        return describe_vois(box, vois, spec.vois or {})
+    end
+    local k, message, errname = object.create(self, spec, prepare, core.blob, spec.template.slot,
+        check.integer(spec.shards or 1, "shards"))
+    if not k then
         return nil, message, errname
     end
-    local ok
-    local vois = core.blob_vois(box)
-    ok, message, errname = object.install(box, describe_vois(box, vois, spec.vois or {}))
-    if not ok then
-        return nil, message, errname
-    end
-    local k = object.new(box, module, instance, name, class)
     local record
-    record, message, errname = core.blob_methods(box, k)
+    record, message, errname = core.blob_methods(k.box, k)
     if not record then
         return nil, message, errname
     end

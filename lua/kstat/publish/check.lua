@@ -1,13 +1,5 @@
---- What the makers of published kstats share: checking what the caller gave, and its codes.
+--- What the makers of published kstats share: checking what the caller gave.
 local M = {}
-
--- KSTAT_DATA_*, KSTAT2_NVMT_*, KSTAT2_NVMK_*
-M.data_types = { char = 0, int32 = 1, uint32 = 2, int64 = 3, uint64 = 4, float = 5, double = 6,
-    string = 9, ints = 16, strs = 17 }
-M.metatypes = { unknown = 0, id = 1, cnt = 2, t_epoch = 3, t_rel = 4, t_acc = 5, pct = 6, addr = 7,
-    temp_c = 8, rpm = 9, volt = 10, watt = 11, curr = 12, bytes = 13, bits = 14, state = 15, freq = 16,
-    flags = 17, limit = 18 }
-M.kinds = { counter = 1, gauge = 2, text = 3, time = 4 }
 
 -- The folder of these modules, as chunks are named.
 local own_folder = debug.getinfo(1, "S").source:match("^(.*)check%.lua$")

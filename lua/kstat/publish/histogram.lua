@@ -4,8 +4,6 @@ local check = require("kstat.publish.check")
 local library = require("kstat.publish.library")
 local object = require("kstat.publish.object")
 
-local histogram_types = { linear = 0, log2 = 1, log10 = 2, log10_lin = 3 }
-
 local M = {}
 
 local histogram_methods = {}
@@ -35,22 +33,20 @@ end
 -- @function pub:histogram
 function M.histogram(self, spec)
     check.fields(spec, histogram_fields, "histogram")
-    local module, instance, name, class = check.header(self, spec)
-    local box, message, errname = core.histogram(self.segment, class, module, instance, name,
-        check.lookup(histogram_types, spec.type, "type"), check.lookup(check.metatypes, spec.meta or "cnt", "meta"),
-        check.integer(spec.scale or 1, "scale"), spec.fract and 1 or 0, check.integer(spec.range_min or 0, "range_min"),
-        check.integer(spec.range_max or 0, "range_max"), check.integer(spec.stepping or 0, "stepping"),
-        spec.persistent, spec.desc, (spec.stable and 1 or 0) + (spec.private and 2 or 0))
-    if not box then
+    local k, message, errname = object.create(self, spec, nil, core.histogram, {
+        type = check.lookup(core.histograms, spec.type, "type"),
+        meta = check.lookup(core.metatypes, spec.meta or "cnt", "meta"),
+        scale = check.integer(spec.scale or 1, "scale"), md_flags = spec.fract and 1 or 0,
+        range_min = check.integer(spec.range_min or 0, "range_min"),
+        range_max = check.integer(spec.range_max or 0, "range_max"),
+        stepping = check.integer(spec.stepping or 0, "stepping"),
+        desc = spec.desc, flags = (spec.stable and 1 or 0) + (spec.private and 2 or 0),
+    })
+    if not k then
         return nil, message, errname
     end
     local ok
-    ok, message, errname = object.install(box, true)
-    if not ok then
-        return nil, message, errname
-    end
-    local k = object.new(box, module, instance, name, class)
-    ok, message, errname = object.bind(box, k)
+    ok, message, errname = object.bind(k.box, k)
     if not ok then
         return nil, message, errname
     end

@@ -4,8 +4,10 @@ local check = require("kstat.publish.check")
 local counters = require("kstat.publish.counter")
 local object = require("kstat.publish.object")
 
-local NAMED, INTR = 1, 2 -- KSTAT_TYPE_*
 local SHARDS = 32
+local WHOLE = { int32 = true, uint32 = true, int64 = true, uint64 = true }
+local REAL = { float = true, double = true }
+local TEXT = { string = true, ints = true, strs = true }
 local intr_names = { "hard", "soft", "watchdog", "spurious", "multiple_service" }
 
 local M = {}
@@ -84,10 +86,12 @@ local function describe(box, name, spec)
     if not (spec.kind or spec.meta or spec.unit or spec.desc or spec.scale or spec.parts) then
         return true
     end
-    return core.describe(box, name, check.lookup(check.metatypes, spec.meta or "cnt", "meta"),
-        spec.kind and check.lookup(check.kinds, spec.kind, "kind") or 0,
-        check.integer(spec.scale or 0, "scale of " .. name),
-        (spec.fract and 1 or 0) + (spec.parts and 2 or 0), spec.unit, spec.desc)
+    return core.describe(box, name, {
+        meta = check.lookup(core.metatypes, spec.meta or "cnt", "meta"),
+        kind = spec.kind and check.lookup(core.kinds, spec.kind, "kind") or 0,
+        scale = check.integer(spec.scale or 0, "scale of " .. name),
+        flags = (spec.fract and 1 or 0) + (spec.parts and 2 or 0), unit = spec.unit, desc = spec.desc,
+    })
 end
 
 -- Statistics as tables, checked.
@@ -103,7 +107,7 @@ local function statistics_of(spec)
             check.fields(stat, statistic_fields, "statistic " .. i)
         end
         check.text(stat.name, "statistic " .. i)
-        check.lookup(check.data_types, stat.type or "uint64", "type of " .. stat.name)
+        check.lookup(core.data_types, stat.type or "uint64", "type of " .. stat.name)
         list[i] = stat
     end
     return list
@@ -113,8 +117,8 @@ end
 local function fill(box, list, keep)
     for i, stat in ipairs(list) do
         local data_type = stat.type or "uint64"
-        local code = check.data_types[data_type]
-        if code >= 9 then
+        local code = core.data_types[data_type]
+        if TEXT[data_type] then
             core.named(box, i - 1, stat.name, code)
             local text = check.bytes_of(data_type, stat.value, stat.name)
             if text then
@@ -123,8 +127,8 @@ local function fill(box, list, keep)
             end
         else
             local value = stat.value
-            if value ~= nil and code > 0 then -- not of a char
-                value = (code >= 5 and check.number or check.integer)(value, "value of " .. stat.name)
+            if value ~= nil and data_type ~= "char" then
+                value = (REAL[data_type] and check.number or check.integer)(value, "value of " .. stat.name)
             end
             core.named(box, i - 1, stat.name, code, value)
         end
@@ -153,32 +157,26 @@ end
 -- @function pub:named
 function M.named(self, spec)
     check.fields(spec, named_fields, "named")
-    local module, instance, name, class = check.header(self, spec)
-    local list = statistics_of(spec)
-    local box, message, errname = core.create(self.segment, module, instance, name, class, NAMED, #list,
-        object.flags(spec))
-    if not box then
-        return nil, message, errname
-    end
-    local keep, ok = {} -- what C points to until the kstat is installed
-    ok, message, errname = fill(box, list, keep)
+    local list, keep = statistics_of(spec), {} -- what C points to until the kstat is installed
     local shards = check.integer(spec.shards or SHARDS, "shards")
-    if ok then
-        ok, message, errname = core.shards(box, shards)
+    local function prepare(box)
+        local ok, message, errname = fill(box, list, keep)
+        if not ok then
+            return nil, message, errname
+        end
+        return core.shards(box, shards)
     end
-    ok, message, errname = object.install(box, ok, message, errname)
-    if not ok then
+    local k, message, errname = object.create(self, spec, prepare, core.create, core.types.named, #list)
+    if not k then
         return nil, message, errname
     end
-    local k = object.new(box, module, instance, name, class)
     k.types, k.counters = {}, {}
     for _, stat in ipairs(list) do
         local data_type = stat.type or "uint64"
-        local code = check.data_types[data_type]
-        local counts = code >= 1 and code <= 4 and (not stat.kind or stat.kind == "counter") and
+        local counts = WHOLE[data_type] and (not stat.kind or stat.kind == "counter") and
             (not stat.meta or stat.kind or stat.meta == "cnt" or stat.meta == "bytes" or stat.meta == "bits" or
             stat.meta == "t_acc") or stat.parts
-        k.types[stat.name] = { type = data_type, number = code >= 1 and code <= 6, real = code == 5 or code == 6,
+        k.types[stat.name] = { type = data_type, number = WHOLE[data_type] or REAL[data_type], real = REAL[data_type],
             sharded = counts and shards > 1 }
     end
     return setmetatable(k, named_meta)
@@ -206,18 +204,10 @@ local intr_meta = object.class(intr_methods)
 -- @function pub:intr
 function M.intr(self, spec)
     check.fields(spec, check.with_header(), "intr")
-    local module, instance, name, class = check.header(self, spec)
-    local box, message, errname = core.create(self.segment, module, instance, name, class, INTR, 1,
-        object.flags(spec))
-    if not box then
+    local k, message, errname = object.create(self, spec, nil, core.create, core.types.intr, 1)
+    if not k then
         return nil, message, errname
     end
-    local ok
-    ok, message, errname = object.install(box, true)
-    if not ok then
-        return nil, message, errname
-    end
-    local k = object.new(box, module, instance, name, class)
     k.types, k.counters = {}, {}
     for _, stat in ipairs(intr_names) do
         k.types[stat] = { type = "uint32", number = true, sharded = false }

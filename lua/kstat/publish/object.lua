@@ -27,12 +27,25 @@ function M.class(methods)
     }
 end
 
-function M.new(box, module, instance, name, class)
-    return { box = box, module = module, instance = instance, name = name, class = class }
-end
-
--- Installs a kstat if what was done to it before worked (ok, message, errname); deletes it else.
-function M.install(box, ok, message, errname)
+--- Creates and installs a kstat.
+-- @tparam pub self
+-- @tparam table spec what the caller gave
+-- @func|nil prepare function(box) called before the installation; returns true, or nil, message, errno
+-- @func create the function of core that creates it
+-- @param ... its further arguments, behind the header and the flags
+-- @treturn[1] table the object, without a metatable
+-- @treturn[2] nil, message, errno name
+function M.create(self, spec, prepare, create, ...)
+    local module, instance, name, class = check.header(self, spec)
+    local flags = (spec.persistent and PERSISTENT or 0) + (spec.writable and WRITABLE or 0)
+    local box, message, errname = create(self.segment, module, instance, name, class, flags, ...)
+    if not box then
+        return nil, message, errname
+    end
+    local ok = true
+    if prepare then
+        ok, message, errname = prepare(box)
+    end
     if ok then
         ok, message, errname = core.install(box)
     end
@@ -40,11 +53,7 @@ function M.install(box, ok, message, errname)
         core.delete(box)
         return nil, message, errname
     end
-    return true
-end
-
-function M.flags(spec)
-    return (spec.persistent and PERSISTENT or 0) + (spec.writable and WRITABLE or 0)
+    return { box = box, module = module, instance = instance, name = name, class = class }
 end
 
 -- The kstat's record, or (without the FFI) functions that have it.
@@ -62,25 +71,6 @@ function M.bind(box, object, timer)
         object.record = library.record(record)
     end
     return true
-end
-
--- Creates and installs a kstat of one record.
-function M.create(self, spec, kstat_type, ndata, prepare)
-    local module, instance, name, class = check.header(self, spec)
-    local box, message, errname = core.create(self.segment, module, instance, name, class, kstat_type,
-        ndata, M.flags(spec))
-    if not box then
-        return nil, message, errname
-    end
-    if prepare then
-        prepare(box)
-    end
-    local ok
-    ok, message, errname = M.install(box, true)
-    if not ok then
-        return nil, message, errname
-    end
-    return M.new(box, module, instance, name, class)
 end
 
 return M

@@ -4,7 +4,6 @@ local check = require("kstat.publish.check")
 local library = require("kstat.publish.library")
 local object = require("kstat.publish.object")
 
-local IO, TIMER = 3, 4 -- KSTAT_TYPE_*
 local fn, result = library.fn, library.result
 
 local M = {}
@@ -73,7 +72,7 @@ end
 -- @function pub:io
 function M.io(self, spec)
     check.fields(spec, check.with_header(), "io")
-    local k, message, errname = object.create(self, spec, IO, 1)
+    local k, message, errname = object.create(self, spec, nil, core.create, core.types.io, 1)
     if not k then
         return nil, message, errname
     end
@@ -122,11 +121,13 @@ function M.timer(self, spec)
     if type(spec.timers) ~= "table" or #spec.timers == 0 then
         check.usage("timers: an array of names expected")
     end
-    local k, message, errname = object.create(self, spec, TIMER, #spec.timers, function(box)
+    local function prepare(box)
         for i, name in ipairs(spec.timers) do
             core.timer(box, i - 1, check.text(name, "timer " .. i))
         end
-    end)
+        return true
+    end
+    local k, message, errname = object.create(self, spec, prepare, core.create, core.types.timer, #spec.timers)
     if not k then
         return nil, message, errname
     end
