@@ -15,7 +15,7 @@
 /* What a counter's functions have as their upvalue. */
 struct counter {
 	kstat_counter_t *cell;
-	struct ks_lua_published *box; /* kept alive by the associated table */
+	struct ks_lua_published *box; /* kept alive by the associated table, which also has refuse() */
 	const void *self; /* the object whose function it is; only compared */
 	uint32_t forks;
 	bool is_double;
@@ -62,6 +62,23 @@ this_counter(lua_State *L)
 	return c;
 }
 
+/* Calls counter.lua's refuse(function, is_self, value, is_double), which raises. */
+static void
+refuse(lua_State *L, const char *function, bool is_self)
+{
+	const struct counter *c = lua_touserdata(L, lua_upvalueindex(1));
+
+	lua_settop(L, 2);
+	lua_pushvalue(L, lua_upvalueindex(1));
+	ks_lua_getuservalue(L, 3);
+	lua_rawgeti(L, 4, 2);
+	lua_pushstring(L, function);
+	lua_pushboolean(L, is_self);
+	lua_pushvalue(L, 2);
+	lua_pushboolean(L, c->is_double);
+	lua_call(L, 4, 0);
+}
+
 /* With a dot in the place of the colon the number would be taken for the counter. */
 static struct counter *
 check_self(lua_State *L, const char *function)
@@ -69,23 +86,15 @@ check_self(lua_State *L, const char *function)
 	struct counter *c = this_counter(L);
 
 	if (lua_topointer(L, 1) != c->self)
-		luaL_error(L, "calling '%s' on bad self (it is called as counter:%s(...))", function, function);
+		refuse(L, function, false);
 	return c;
-}
-
-/* Lua would not know the name of the function, which is a field of an object, from everywhere. */
-static int
-bad_value(lua_State *L, const char *function, const char *why)
-{
-	return luaL_error(L, "bad argument #1 to '%s' (%s)", function, why);
 }
 
 static lua_Number
 number_value(lua_State *L, const char *function)
 {
 	if (!lua_isnumber(L, 2))
-		(void)bad_value(L, function, lua_pushfstring(L, "number expected, got %s",
-		    luaL_typename(L, 2)));
+		refuse(L, function, true);
 	return lua_tonumber(L, 2);
 }
 
@@ -102,10 +111,8 @@ integer_value(lua_State *L, const char *function)
 		return (uint64_t)i;
 #endif
 	n = number_value(L, function);
-	if (!(n > -9223372036854775809.0 && n < 18446744073709551616.0))
-		(void)bad_value(L, function, "number out of range");
-	if (n != floor(n))
-		(void)bad_value(L, function, "number has no integer representation");
+	if (!(n > -9223372036854775809.0 && n < 18446744073709551616.0) || n != floor(n))
+		refuse(L, function, true);
 	return n < 0 ? (uint64_t)(int64_t)n : (uint64_t)n;
 }
 
@@ -167,7 +174,7 @@ box_reclaim(lua_State *L)
 	return 1;
 }
 
-/* counter(kstat, stat, is_double, object) -> the object's add, set, max | nil, message, errno */
+/* counter(kstat, stat, is_double, object, refuse) -> the object's add, set, max | nil, message, errno */
 static int
 box_counter(lua_State *L)
 {
@@ -180,6 +187,7 @@ box_counter(lua_State *L)
 	c->is_double = lua_toboolean(L, 3);
 	luaL_checktype(L, 4, LUA_TTABLE);
 	c->self = lua_topointer(L, 4);
+	luaL_checktype(L, 5, LUA_TFUNCTION);
 	strncpy(c->stat, stat, sizeof(c->stat) - 1);
 	c->cell = kstat_counter_own(b->ksp, stat, NULL);
 	if (c->cell == NULL)
@@ -187,6 +195,8 @@ box_counter(lua_State *L)
 	lua_newtable(L);
 	lua_pushvalue(L, 1);
 	lua_rawseti(L, -2, 1);
+	lua_pushvalue(L, 5);
+	lua_rawseti(L, -2, 2);
 	ks_lua_setuservalue(L, -2);
 	lua_pushvalue(L, -1);
 	lua_pushcclosure(L, counter_add, 1);

@@ -9,11 +9,11 @@ function M.chunk_name(name)
     return (own_folder or "=kstat.publish.") .. name
 end
 
--- Raises at the first caller outside of this folder.
+-- Raises at the first caller in Lua outside of this folder.
 local function usage(format, ...)
     local level = 2
     local info = debug.getinfo(level, "S")
-    while info and own_folder and info.source:sub(1, #own_folder) == own_folder do
+    while info and own_folder and (info.what == "C" or info.source:sub(1, #own_folder) == own_folder) do
         level = level + 1
         info = debug.getinfo(level, "S")
     end

@@ -18,18 +18,26 @@ local function find_cell(self)
     self.forks = forks[0]
 end
 
--- What a function is called on where a dot stands in the place of the colon.
-local function bad_self(name)
-    check.usage("calling '%s' on bad self (it is called as counter:%s(...))", name, name)
+-- Raises the caller's mistake: the function was called with a dot in the place of the colon, or with a value that it
+-- cannot use. The functions of the C half call this too.
+local function refuse(name, is_self, value, real)
+    local n = tonumber(value) -- nil for cdata that is no number
+    local why = "number out of range"
+    if not is_self then
+        check.usage("calling '%s' on bad self (it is called as counter:%s(...))", name, name)
+    elseif not n then
+        why = "number expected, got " .. type(value)
+    elseif not real and n % 1 ~= 0 then
+        why = "number has no integer representation"
+    end
+    check.usage("bad argument #1 to '%s' (%s)", name, why)
 end
 
--- What is not nil and not a plain whole number: one that counts as such, or the caller's mistake.
-local function converted(value, name, real)
-    local n = tonumber(value) -- nil for cdata that is no number
-    if not n then
-        check.usage("bad argument #1 to '%s' (number expected, got %s)", name, type(value))
-    elseif not real and n % 1 ~= 0 then
-        check.usage("bad argument #1 to '%s' (number has no integer representation)", name)
+-- Converts what is not a plain whole number and not nil.
+local function convert(value, name, real)
+    local n = tonumber(value)
+    if not n or not real and n % 1 ~= 0 then
+        refuse(name, true, value, real)
     end
     return type(value) == "cdata" and value or n
 end
@@ -41,10 +49,10 @@ end
 function counter_methods.add(self, n)
     -- All of this is known to LuaJIT once it has compiled the caller.
     if getmetatable(self) ~= counter_meta then
-        bad_self("add")
+        refuse("add")
     end
     if type(n) == "number" and n % 1 ~= 0 or type(n) ~= "number" and n ~= nil then
-        n = converted(n, "add")
+        n = convert(n, "add")
     end
     if forks[0] ~= self.forks then
         find_cell(self)
@@ -62,16 +70,16 @@ end
 -- @function counter:set
 function counter_methods.set(self, value)
     if getmetatable(self) ~= counter_meta then
-        bad_self("set")
+        refuse("set")
     end
     if self.real then
         if type(value) ~= "number" then
-            value = tonumber(converted(value, "set", true))
+            value = tonumber(convert(value, "set", true))
         end
         self.real[0] = value
     else
         if type(value) ~= "number" or value % 1 ~= 0 then
-            value = converted(value, "set")
+            value = convert(value, "set")
         end
         self.cell[0] = value
     end
@@ -82,10 +90,10 @@ end
 -- @function counter:max
 function counter_methods.max(self, value)
     if getmetatable(self) ~= counter_meta then
-        bad_self("max")
+        refuse("max")
     end
     if type(value) ~= "number" or value % 1 ~= 0 then
-        value = converted(value, "max")
+        value = convert(value, "max")
     end
     fn.max(self.cell, value)
 end
@@ -118,7 +126,7 @@ local function new_counter(k, statistic)
             counter.real = library.double(counter.cell)
         end
     else
-        local add, set_value, max = core.counter(k.box, statistic, real, counter)
+        local add, set_value, max = core.counter(k.box, statistic, real, counter, refuse)
         if not add then
             return nil, set_value, max
         end
