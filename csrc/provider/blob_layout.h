@@ -135,17 +135,7 @@ ks_blob_age(uint64_t a, uint64_t b)
 bool ks_blob_replay(const struct ks_blob_row *row, const struct ks_blob_copy *copy, uint32_t to,
     size_t blob_size, struct statsblob *blob);
 
-/* One update of a blob as an entry tells it. 0, or the errno of stats_voi_update_*(). */
+/* Does one update of a blob as an entry of the log says it. 0, or the errno of stats_voi_update_*(). */
 int ks_blob_apply(struct statsblob *blob, enum ks_blob_op op, int32_t voi, uint64_t value);
-
-/*
- * Makes a record of the n bytes of a kstat of that layout, a copy of one's own that may be torn or hostile.
- * 1; 0: it was changing, copy again; -1 with errno: EIO damaged, ENOMEM.
- */
-int ks_blob_read(const char *bytes, size_t n, struct ks_record *r);
-
-/* The same of a kstat of this process, which is locked shard by shard. 0, or -1 with errno. */
-struct kstat_blob;
-int ks_blob_read_own(struct kstat_blob *b, struct ks_record *r);
 
 #endif

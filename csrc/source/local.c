@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kstat_blob.h"
 #include "model/ioqueue.h"
 #include "provider/blob_layout.h"
 #include "provider/provider.h"
@@ -147,6 +148,20 @@ custom_snapshot(kstat_t *k, struct ks_record *r, struct ks_buf *scratch)
 	return 0;
 }
 
+/* Reads a statsblob kstat of this process, which is locked shard by shard while it is copied. */
+static int
+read_blob(struct kstat_blob *b, struct ks_record *r)
+{
+	const struct ks_blob_head *h = (const void *)b;
+	struct statsblob *copy = NULL;
+	int rc = kstat_blob_copy(b, &copy);
+
+	if (rc == 0)
+		rc = ks_blobstat_build(r, copy, (const void *)(h + 1), h->nvois);
+	stats_blob_destroy(copy);
+	return rc;
+}
+
 static int
 read_held(struct ks_provider *p, struct ks_record *r, struct ks_buf *scratch)
 {
@@ -162,7 +177,7 @@ read_held(struct ks_provider *p, struct ks_record *r, struct ks_buf *scratch)
 		return read_histogram(p->histogram, r, scratch);
 	if (k->ks_flags & KSTAT_FLAG_STATSBLOB) {
 		r->snaptime = gethrtime();
-		return ks_blob_read_own(k->ks_data, r);
+		return read_blob(k->ks_data, r);
 	}
 	if (k->ks_snapshot != NULL)
 		return custom_snapshot(k, r, scratch);

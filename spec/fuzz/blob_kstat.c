@@ -14,6 +14,7 @@
 #include "model/meta.h"
 #include "provider/blob_layout.h"
 #include "provider/segment/segment_layout.h"
+#include "source/segment/segment_file.h"
 #include "blob_checks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -82,7 +83,7 @@ set_up(void)
 	used = k->ks_ndata;
 	base = k->ks_data;
 	image = malloc(used);
-	if (image == NULL || ks_blob_read(base, used, &r) != 1)
+	if (image == NULL || ks_seg_blob_read(base, used, &r) != 1)
 		abort();
 	data_size = ks_record_size(&r);
 	section = malloc(data_size);
@@ -120,7 +121,7 @@ read_published(const uint8_t *data, size_t size)
 	memcpy(image, base, used);
 	change(image, used, data, size);
 	blob_make_checks_right(image, used);
-	rc = ks_blob_read(image, used, &r);
+	rc = ks_seg_blob_read(image, used, &r);
 	if (rc < 0 && errno != EIO && errno != ENOMEM)
 		abort();
 	if (rc > 0)

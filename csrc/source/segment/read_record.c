@@ -338,7 +338,7 @@ static int
 build_statsblob(const struct ks_seg_kstat *k, const char *data, struct ks_record *r)
 {
 	char why[128];
-	int rc = ks_blob_read(data, k->e.ndata, r), error = errno;
+	int rc = ks_seg_blob_read(data, k->e.ndata, r), error = errno;
 
 	if (rc >= 0)
 		return rc;

@@ -70,6 +70,12 @@ int ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struc
 int ks_seg_kstat_write(struct ks_seg_file *f, const struct ks_seg_kstat *k,
     const kstat_named_t *values, uint_t n);
 
+/*
+ * Builds the data of a statsblob kstat from a copy of its n bytes. 1; 0: it was changing, copy again; -1 with errno:
+ * EIO damaged, ENOMEM.
+ */
+int ks_seg_blob_read(const char *bytes, size_t n, struct ks_record *r);
+
 /* --- for reading and writing ------------------------------------------------------------------ */
 
 /* True if the entry is still the one that was checked: another one may have its place. */

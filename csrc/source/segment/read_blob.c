@@ -1,71 +1,15 @@
-/* blob_read.c - a statsblob kstat as its readers get it. See blob_layout.h. SPDX-License-Identifier: MIT */
+/*
+ * read_blob.c - reads a published statsblob kstat from a copy of its bytes, which may be torn or hostile.
+ * SPDX-License-Identifier: MIT
+ */
 #include <errno.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "kstat_blob.h"
 #include "provider/blob_layout.h"
-#include "provider/hist.h"
-#include "provider/segment/segment_layout.h"
+#include "source/segment/segment_file.h"
 
-static double
-as_double(uint64_t bits)
-{
-	double d;
-
-	memcpy(&d, &bits, sizeof(d));
-	return d;
-}
-
-int
-ks_blob_apply(struct statsblob *blob, enum ks_blob_op op, int32_t voi, uint64_t value)
-{
-	switch (op) {
-	case KS_BLOB_INT:
-		return stats_voi_update_int(blob, voi, (int64_t)value, false);
-	case KS_BLOB_REL_INT:
-		return stats_voi_update_int(blob, voi, (int64_t)value, true);
-	case KS_BLOB_DBL:
-		return stats_voi_update_dbl(blob, voi, as_double(value), false);
-	case KS_BLOB_REL_DBL:
-		return stats_voi_update_dbl(blob, voi, as_double(value), true);
-	case KS_BLOB_UINT:
-		return stats_voi_update_uint(blob, voi, value, false);
-	case KS_BLOB_REL_UINT:
-		return stats_voi_update_uint(blob, voi, value, true);
-	default:
-		return EINVAL;
-	}
-}
-
-bool
-ks_blob_replay(const struct ks_blob_row *row, const struct ks_blob_copy *copy, uint32_t to,
-    size_t blob_size, struct statsblob *blob)
-{
-	uint32_t from = (uint32_t)copy->number, updates = ks_blob_age(copy->number, to);
-	size_t n = ks_blob_rounded(blob_size);
-
-	if (copy->number > KS_WORD_SEQ_MASK || updates > KS_BLOB_LOG)
-		return false;
-	/* The blob, not the copy, is what was checked: the copy may be changing. */
-	memcpy(blob, copy + 1, n);
-	if (copy->check != ks_rec_check(blob, n, from) || stats_blob_check(blob, blob_size) != 0)
-		return false;
-	for (uint32_t i = 1; i <= updates; i++) {
-		uint32_t number = (from + i) & KS_WORD_SEQ_MASK;
-		struct ks_blob_entry e;
-
-		memcpy(&e, &row->log[number % KS_BLOB_LOG], sizeof(e));
-		if (e.check != ks_hist_check(e.key, e.value) || e.key >> 32 != number ||
-		    (e.key >> 16 & 0xffff) == KS_BLOB_STORE)
-			return false;
-		(void)ks_blob_apply(blob, (enum ks_blob_op)(e.key >> 16 & 0xffff),
-		    (int32_t)(e.key & 0xffff), e.value);
-	}
-	return true;
-}
-
-/* What is wrong with the part that never changes, or NULL. */
+/* Returns what is wrong with the part that never changes, or NULL. */
 static const char *
 check_head(const struct ks_blob_head *h, const struct ks_blob_voi *vois, size_t n)
 {
@@ -88,7 +32,7 @@ check_head(const struct ks_blob_head *h, const struct ks_blob_voi *vois, size_t 
 	return NULL;
 }
 
-/* The blob of a row as of its last commit; false if it was changing. */
+/* Stores the blob of a row as of its last commit; false if it was changing. */
 static bool
 read_row(const struct ks_blob_row *row, size_t blob_size, struct statsblob *blob)
 {
@@ -163,7 +107,7 @@ add_next(struct pair *p, uint32_t i, size_t blob_size)
 }
 
 int
-ks_blob_read(const char *bytes, size_t n, struct ks_record *r)
+ks_seg_blob_read(const char *bytes, size_t n, struct ks_record *r)
 {
 	const struct ks_blob_head *h = (const void *)bytes;
 	const struct ks_blob_voi *vois = (const void *)(bytes + sizeof(*h));
@@ -187,18 +131,5 @@ ks_blob_read(const char *bytes, size_t n, struct ks_record *r)
 	if (rc == 1 && ks_blobstat_build(r, p.sum, vois, h->nvois) != 0)
 		rc = -1;
 	ks_buf_free(&p.buf);
-	return rc;
-}
-
-int
-ks_blob_read_own(struct kstat_blob *b, struct ks_record *r)
-{
-	const struct ks_blob_head *h = (const void *)b;
-	struct statsblob *copy = NULL;
-	int rc = kstat_blob_copy(b, &copy);
-
-	if (rc == 0)
-		rc = ks_blobstat_build(r, copy, (const void *)(h + 1), h->nvois);
-	stats_blob_destroy(copy);
 	return rc;
 }
