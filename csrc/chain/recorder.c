@@ -26,6 +26,7 @@ struct ks_recorder {
 	int fd;
 	off_t size;           /* of the file, whole frames only */
 	z_stream deflater;
+	struct ks_store sample;
 	struct ks_rec_state state;
 	struct ks_buf bytes, frame;
 	unsigned frames;      /* since the last keyframe; 0: the next one is a keyframe */
@@ -144,6 +145,7 @@ ks_recorder_open(const char *path)
 		free(rec);
 		return ks_fail_null(ENOMEM, "out of memory for a recorder");
 	}
+	rec->state.sample = &rec->sample;
 	rec->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (rec->fd < 0)
 		(void)ks_fail(errno, "%s: %s", path, strerror(errno));
@@ -166,6 +168,7 @@ ks_recorder_close(struct ks_recorder *rec)
 		return;
 	(void)deflateEnd(&rec->deflater);
 	ks_rec_state_free(&rec->state);
+	ks_store_free(&rec->sample);
 	ks_buf_free(&rec->bytes);
 	ks_buf_free(&rec->frame);
 	if (rec->fd >= 0)

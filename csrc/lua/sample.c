@@ -12,8 +12,8 @@
 #include "lua/types.h"
 #include "lua/value.h"
 
-static struct ks_lua_sample *
-check_sample(lua_State *L, int i)
+struct ks_lua_sample *
+ks_lua_checksample(lua_State *L, int i)
 {
 	struct ks_lua_sample *u = luaL_checkudata(L, i, KS_LUA_SAMPLE);
 
@@ -32,9 +32,8 @@ ks_lua_checkdifference(lua_State *L, int i)
 	return d;
 }
 
-/* True while kstats can be added: the chain is open and was not updated since. */
-static bool
-can_grow(const struct ks_lua_sample *u)
+bool
+ks_lua_growing(const struct ks_lua_sample *u)
 {
 	return !u->frozen && u->chain->kc != NULL && u->chain->updates == u->updates;
 }
@@ -110,7 +109,7 @@ new_sample(lua_State *L, int i)
 static int
 sample_new(lua_State *L)
 {
-	struct ks_lua_sample *earlier = lua_isnoneornil(L, 2) ? NULL : check_sample(L, 2);
+	struct ks_lua_sample *earlier = lua_isnoneornil(L, 2) ? NULL : ks_lua_checksample(L, 2);
 	struct ks_lua_sample *u;
 
 	lua_settop(L, 3);
@@ -125,10 +124,10 @@ sample_new(lua_State *L)
 static int
 sample_add(lua_State *L)
 {
-	struct ks_lua_sample *u = check_sample(L, 1);
+	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
 
 	lua_settop(L, 2);
-	luaL_argcheck(L, can_grow(u), 1, "the sample is frozen");
+	luaL_argcheck(L, ks_lua_growing(u), 1, "the sample is frozen");
 	if (add_selected(L, u, 2) != 0)
 		return ks_lua_fail(L);
 	lua_settop(L, 1);
@@ -139,7 +138,7 @@ sample_add(lua_State *L)
 static int
 sample_freeze(lua_State *L)
 {
-	check_sample(L, 1)->frozen = true;
+	ks_lua_checksample(L, 1)->frozen = true;
 	lua_settop(L, 1);
 	return 1;
 }
@@ -157,7 +156,7 @@ sample_gc(lua_State *L)
 static int
 sample_tostring(lua_State *L)
 {
-	lua_pushfstring(L, "kstat sample (%d kstats)", (int)check_sample(L, 1)->s->n);
+	lua_pushfstring(L, "kstat sample (%d kstats)", (int)ks_lua_checksample(L, 1)->s->n);
 	return 1;
 }
 
@@ -177,7 +176,7 @@ find(struct ks_lua_sample *u, const struct ks_lua_name *name, bool *failed)
 	const kstat_t *found;
 
 	*failed = false;
-	if (can_grow(u)) {
+	if (ks_lua_growing(u)) {
 		kstat_t *ksp = u->chain->kc->kc_chain;
 
 		if (name->any_instance || name->instance != -1)
@@ -204,7 +203,7 @@ find(struct ks_lua_sample *u, const struct ks_lua_name *name, bool *failed)
 static int
 sample_lookup(lua_State *L)
 {
-	struct ks_lua_sample *u = check_sample(L, 1);
+	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
 	struct ks_lua_name name;
 	const kstat_t *ksp = NULL;
 	bool failed = false;
@@ -227,7 +226,7 @@ int
 ks_lua_select_in(struct ks_lua_sample *u, const struct ks_selector *const *selectors, size_t n,
     struct ks_selection *sel)
 {
-	if (!can_grow(u)) {
+	if (!ks_lua_growing(u)) {
 		if (ks_selector_pick(selectors, n, u->s->ksp, u->s->n, sel) != 0)
 			return -1;
 		ks_chain_warn_of_selectors(u->chain->kc, selectors, n);
@@ -250,7 +249,7 @@ ks_lua_select_in(struct ks_lua_sample *u, const struct ks_selector *const *selec
 static int
 sample_select(lua_State *L)
 {
-	struct ks_lua_sample *u = check_sample(L, 1);
+	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
 	const struct ks_selector *const *selectors;
 	struct ks_selection *sel;
 	size_t n;
@@ -272,7 +271,7 @@ sample_select(lua_State *L)
 static const kstat_t *
 first_of(struct ks_lua_sample *u)
 {
-	return can_grow(u) ? u->chain->kc->kc_chain : u->s->n > 0 ? u->s->ksp[0] : NULL;
+	return ks_lua_growing(u) ? u->chain->kc->kc_chain : u->s->n > 0 ? u->s->ksp[0] : NULL;
 }
 
 /* Walks the chain or the sample's own list; *i counts. */
@@ -280,7 +279,7 @@ static const kstat_t *
 next_of(struct ks_lua_sample *u, const kstat_t *ksp, size_t *i)
 {
 	++*i;
-	if (can_grow(u))
+	if (ks_lua_growing(u))
 		return ksp->ks_next;
 	return *i < u->s->n ? u->s->ksp[*i] : NULL;
 }
@@ -289,7 +288,7 @@ next_of(struct ks_lua_sample *u, const kstat_t *ksp, size_t *i)
 static int
 sample_members(lua_State *L)
 {
-	struct ks_lua_sample *u = check_sample(L, 1);
+	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
 	const char *module = luaL_checkstring(L, 2);
 	size_t i = 0;
 	int n = 0;
@@ -301,7 +300,7 @@ sample_members(lua_State *L)
 
 		if (strcmp(ksp->ks_module, module) != 0)
 			continue;
-		if (can_grow(u)) {
+		if (ks_lua_growing(u)) {
 			copy = take(u, (kstat_t *)(uintptr_t)ksp);
 			if (copy == NULL)
 				return ks_lua_fail(L);
@@ -315,7 +314,7 @@ sample_members(lua_State *L)
 static int
 sample_names(lua_State *L)
 {
-	struct ks_lua_sample *u = check_sample(L, 1);
+	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
 	size_t i = 0;
 
 	lua_newtable(L);
@@ -330,7 +329,7 @@ sample_names(lua_State *L)
 static int
 sample_taken(lua_State *L)
 {
-	const struct ks_sample *s = check_sample(L, 1)->s;
+	const struct ks_sample *s = ks_lua_checksample(L, 1)->s;
 
 	ks_lua_pushseconds(L, s->taken);
 	ks_lua_pushi64(L, s->taken);
@@ -340,7 +339,7 @@ sample_taken(lua_State *L)
 static int
 sample_time_of_day(lua_State *L)
 {
-	const struct ks_sample *s = check_sample(L, 1)->s;
+	const struct ks_sample *s = ks_lua_checksample(L, 1)->s;
 
 	ks_lua_pushseconds(L, s->time_of_day);
 	ks_lua_pushi64(L, s->time_of_day);
@@ -351,7 +350,7 @@ sample_time_of_day(lua_State *L)
 static int
 sample_length(lua_State *L)
 {
-	lua_pushinteger(L, (lua_Integer)check_sample(L, 1)->s->n);
+	lua_pushinteger(L, (lua_Integer)ks_lua_checksample(L, 1)->s->n);
 	return 1;
 }
 
@@ -361,8 +360,8 @@ sample_length(lua_State *L)
 static int
 difference_new(lua_State *L)
 {
-	struct ks_lua_sample *now = check_sample(L, 1);
-	struct ks_lua_sample *before = lua_isnoneornil(L, 2) ? NULL : check_sample(L, 2);
+	struct ks_lua_sample *now = ks_lua_checksample(L, 1);
+	struct ks_lua_sample *before = lua_isnoneornil(L, 2) ? NULL : ks_lua_checksample(L, 2);
 	struct ks_lua_difference *d;
 
 	lua_settop(L, 2);
@@ -482,7 +481,7 @@ difference_members(lua_State *L)
 
 		if (strcmp(ksp->ks_module, module) != 0)
 			continue;
-		if (can_grow(u)) {
+		if (ks_lua_growing(u)) {
 			copy = take(u, (kstat_t *)(uintptr_t)ksp);
 			if (copy == NULL)
 				return ks_lua_fail(L);

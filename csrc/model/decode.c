@@ -137,80 +137,9 @@ ks_cursor_named(const struct ks_cursor *c, uint_t record, const char stat[KSTAT_
 	return true;
 }
 
+/* The next field of a structure, one of perhaps several (TIMER). */
 static bool
-next_intr(struct ks_cursor *c, const char **name, struct ks_value *v)
-{
-	static const char *const names[KSTAT_NUM_INTRS] = {
-		"hard", "soft", "watchdog", "spurious", "multiple_service"
-	};
-	const kstat_intr_t *ki = (const kstat_intr_t *)c->data;
-
-	if (c->size < sizeof(*ki) || c->member >= KSTAT_NUM_INTRS)
-		return false;
-	*name = names[c->member];
-	set_u64(v, ki->intrs[c->member++], 32);
-	return true;
-}
-
-static bool
-next_io(struct ks_cursor *c, const char **name, struct ks_value *v)
-{
-	static const char *const names[] = {
-		"nread", "nwritten", "reads", "writes", "wtime", "wlentime", "wlastupdate",
-		"rtime", "rlentime", "rlastupdate", "wcnt", "rcnt"
-	};
-	const kstat_io_t *io = (const kstat_io_t *)c->data;
-
-	if (c->size < sizeof(*io) || c->member >= sizeof(names) / sizeof(names[0]))
-		return false;
-	*name = names[c->member];
-	switch (c->member++) {
-	case 0: set_u64(v, io->nread, 64); break;
-	case 1: set_u64(v, io->nwritten, 64); break;
-	case 2: set_u64(v, io->reads, 32); break;
-	case 3: set_u64(v, io->writes, 32); break;
-	case 4: set_nsec(v, io->wtime); break;
-	case 5: set_nsec(v, io->wlentime); break;
-	case 6: set_nsec(v, io->wlastupdate); break;
-	case 7: set_nsec(v, io->rtime); break;
-	case 8: set_nsec(v, io->rlentime); break;
-	case 9: set_nsec(v, io->rlastupdate); break;
-	case 10: set_u64(v, io->wcnt, 32); break;
-	default: set_u64(v, io->rcnt, 32); break;
-	}
-	return true;
-}
-
-static bool
-next_timer(struct ks_cursor *c, const char **name, struct ks_value *v)
-{
-	static const char *const names[] = {
-		"name", "num_events", "elapsed_time", "min_time", "max_time", "start_time",
-		"stop_time"
-	};
-	const kstat_timer_t *kt = (const kstat_timer_t *)c->data + c->record;
-
-	if (c->record >= c->ksp->ks_ndata || (c->record + 1) * sizeof(*kt) > c->size)
-		return false;
-	*name = names[c->member];
-	switch (c->member++) {
-	case 0: set_string(v, kt->name, strnlen(kt->name, sizeof(kt->name))); break;
-	case 1: set_u64(v, kt->num_events, 64); break;
-	case 2: set_nsec(v, kt->elapsed_time); break;
-	case 3: set_nsec(v, kt->min_time); break;
-	case 4: set_nsec(v, kt->max_time); break;
-	case 5: set_nsec(v, kt->start_time); break;
-	default:
-		set_nsec(v, kt->stop_time);
-		c->member = 0;
-		c->record++;
-		break;
-	}
-	return true;
-}
-
-static bool
-next_raw(struct ks_cursor *c, const char **name, struct ks_value *v)
+next_field(struct ks_cursor *c, const char **name, struct ks_value *v)
 {
 	const struct ks_raw_layout *l = c->layout;
 	const struct ks_raw_field *f;
@@ -221,14 +150,19 @@ next_raw(struct ks_cursor *c, const char **name, struct ks_value *v)
 
 	if (l != NULL && ks_blobstat_is(c->ksp))
 		return ks_blobstat_stat(c->layout, c->member++, name, v);
-	if (l == NULL || c->size < l->size)
+	if (l == NULL || (c->record + 1) * l->size > c->size ||
+	    (c->ksp->ks_type == KSTAT_TYPE_TIMER && c->record >= c->ksp->ks_ndata))
 		return false;
 	f = &l->fields[c->member];
 	if (f->name == NULL)
 		return false;
+	at = c->data + c->record * l->size + f->offset;
 	c->member++;
+	if (f[1].name == NULL && c->ksp->ks_type == KSTAT_TYPE_TIMER) {
+		c->member = 0;
+		c->record++;
+	}
 	*name = f->name;
-	at = c->data + f->offset;
 	switch (f->type) {
 	case KS_RAW_U32:
 		memcpy(&u32, at, sizeof(u32));
@@ -241,6 +175,10 @@ next_raw(struct ks_cursor *c, const char **name, struct ks_value *v)
 	case KS_RAW_U64:
 		memcpy(&u64, at, sizeof(u64));
 		set_u64(v, u64, 64);
+		break;
+	case KS_RAW_NSEC:
+		memcpy(&u64, at, sizeof(u64));
+		set_nsec(v, (int64_t)u64);
 		break;
 	default:
 		set_string(v, at, strnlen(at, f->count));
@@ -257,8 +195,8 @@ ks_cursor_open(struct ks_cursor *c, const kstat_t *ksp)
 		c->size = 0;
 	if (ks_blobstat_is(ksp))
 		c->layout = ks_blobstat_find(ksp);
-	else if (ksp->ks_type == KSTAT_TYPE_RAW)
-		c->layout = ks_raw_layout_find(ksp->ks_module, ksp->ks_name);
+	else
+		c->layout = ks_structure_find(ksp->ks_type, ksp->ks_module, ksp->ks_name);
 }
 
 void
@@ -278,18 +216,7 @@ ks_cursor_next(struct ks_cursor *c, const char **name, struct ks_value *v)
 	if (c->size == 0)
 		return false;
 	v->len = 0;
-	switch (c->ksp->ks_type) {
-	case KSTAT_TYPE_NAMED:
-		return next_named(c, name, v);
-	case KSTAT_TYPE_INTR:
-		return next_intr(c, name, v);
-	case KSTAT_TYPE_IO:
-		return next_io(c, name, v);
-	case KSTAT_TYPE_TIMER:
-		return next_timer(c, name, v);
-	default:
-		return next_raw(c, name, v);
-	}
+	return c->ksp->ks_type == KSTAT_TYPE_NAMED ? next_named(c, name, v) : next_field(c, name, v);
 }
 
 bool

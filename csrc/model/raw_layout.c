@@ -100,6 +100,35 @@ static const struct ks_raw_field mntinfo_fields[] = {
 	{ "mik_curserver", 232, KS_RAW_CHARS, 257 }, { NULL, 0, 0, 0 }
 };
 
+#define INTR(name, i) { name, (i) * sizeof(uint_t), KS_RAW_U32, 1 }
+#define IO(member, type) { #member, offsetof(kstat_io_t, member), type, 1 }
+#define TIMER(member, type) { #member, offsetof(kstat_timer_t, member), type, 1 }
+
+static const struct ks_raw_field intr_fields[] = {
+	INTR("hard", KSTAT_INTR_HARD), INTR("soft", KSTAT_INTR_SOFT),
+	INTR("watchdog", KSTAT_INTR_WATCHDOG), INTR("spurious", KSTAT_INTR_SPURIOUS),
+	INTR("multiple_service", KSTAT_INTR_MULTSVC), { NULL, 0, 0, 0 }
+};
+
+static const struct ks_raw_field io_fields[] = {
+	IO(nread, KS_RAW_U64), IO(nwritten, KS_RAW_U64), IO(reads, KS_RAW_U32),
+	IO(writes, KS_RAW_U32), IO(wtime, KS_RAW_NSEC), IO(wlentime, KS_RAW_NSEC),
+	IO(wlastupdate, KS_RAW_NSEC), IO(rtime, KS_RAW_NSEC), IO(rlentime, KS_RAW_NSEC),
+	IO(rlastupdate, KS_RAW_NSEC), IO(wcnt, KS_RAW_U32), IO(rcnt, KS_RAW_U32),
+	{ NULL, 0, 0, 0 }
+};
+
+static const struct ks_raw_field timer_fields[] = {
+	{ "name", offsetof(kstat_timer_t, name), KS_RAW_CHARS, KSTAT_STRLEN - 1 },
+	TIMER(num_events, KS_RAW_U64), TIMER(elapsed_time, KS_RAW_NSEC), TIMER(min_time, KS_RAW_NSEC),
+	TIMER(max_time, KS_RAW_NSEC), TIMER(start_time, KS_RAW_NSEC), TIMER(stop_time, KS_RAW_NSEC),
+	{ NULL, 0, 0, 0 }
+};
+
+static const struct ks_raw_layout intr_layout = { "", sizeof(kstat_intr_t), intr_fields };
+static const struct ks_raw_layout io_layout = { "", sizeof(kstat_io_t), io_fields };
+static const struct ks_raw_layout timer_layout = { "", sizeof(kstat_timer_t), timer_fields };
+
 static const struct ks_raw_layout layouts[] = {
 	{ "cpu_stat:cpu_stat", 380, cpu_stat_fields },
 	{ "unix:var", 60, var_fields },
@@ -141,8 +170,35 @@ ks_raw_layout_find(const char *module, const char *name)
 	return NULL;
 }
 
-static const struct ks_raw_field *
-find_field(const struct ks_raw_layout *l, const char *name)
+const struct ks_raw_layout *
+ks_structure_find(uchar_t type, const char *module, const char *name)
+{
+	switch (type) {
+	case KSTAT_TYPE_INTR:
+		return &intr_layout;
+	case KSTAT_TYPE_IO:
+		return &io_layout;
+	case KSTAT_TYPE_TIMER:
+		return &timer_layout;
+	case KSTAT_TYPE_RAW:
+		return ks_raw_layout_find(module, name);
+	default:
+		return NULL;
+	}
+}
+
+size_t
+ks_raw_layout_count(const struct ks_raw_layout *l)
+{
+	size_t n = 0;
+
+	while (l->fields[n].name != NULL)
+		n++;
+	return n;
+}
+
+const struct ks_raw_field *
+ks_raw_field_find(const struct ks_raw_layout *l, const char *name)
 {
 	for (const struct ks_raw_field *f = l->fields; f->name != NULL; f++) {
 		if (strcmp(f->name, name) == 0)
@@ -164,6 +220,7 @@ ks_raw_set(void *structure, const struct ks_raw_field *f, const struct ks_value 
 		memcpy(at, &u32, sizeof(u32));
 		break;
 	case KS_RAW_U64:
+	case KS_RAW_NSEC:
 		memcpy(at, &v->u64, sizeof(v->u64));
 		break;
 	default:
@@ -180,7 +237,7 @@ ks_raw_set(void *structure, const struct ks_raw_field *f, const struct ks_value 
 void
 ks_raw_set_u64(void *structure, const struct ks_raw_layout *l, const char *name, uint64_t u)
 {
-	const struct ks_raw_field *f = find_field(l, name);
+	const struct ks_raw_field *f = ks_raw_field_find(l, name);
 	struct ks_value v = { .kind = KS_VALUE_U64, .bits = 64, .u64 = u };
 
 	if (f != NULL)

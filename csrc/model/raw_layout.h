@@ -1,6 +1,6 @@
 /*
- * raw_layout.h - the C structures inside known RAW kstats (LP64, native byte order), as
- * tables: for the decoder, for sources that fill them, for captures.
+ * raw_layout.h - the C structures in the data of INTR, IO, TIMER and known RAW kstats (LP64, native byte
+ * order) as tables: for the decoder, for sources that fill them, for replays.
  * SPDX-License-Identifier: MIT
  */
 #ifndef MODEL_RAW_LAYOUT_H
@@ -11,7 +11,7 @@
 
 #include "model/decode.h"
 
-enum ks_raw_type { KS_RAW_U32, KS_RAW_I32, KS_RAW_U64, KS_RAW_CHARS };
+enum ks_raw_type { KS_RAW_U32, KS_RAW_I32, KS_RAW_U64, KS_RAW_NSEC /* int64_t */, KS_RAW_CHARS };
 
 struct ks_raw_field {
 	const char *name; /* NULL ends a table */
@@ -21,13 +21,24 @@ struct ks_raw_field {
 };
 
 struct ks_raw_layout {
-	const char *key;  /* "module:name" with their digits left out */
+	const char *key;  /* of a RAW kstat: "module:name" with their digits left out */
 	size_t size;      /* of the structure, bytes */
 	const struct ks_raw_field *fields;
 };
 
 /* The layout of a RAW kstat by its module and name, digits ignored; NULL if unknown. */
 const struct ks_raw_layout *ks_raw_layout_find(const char *module, const char *name);
+
+/*
+ * The layout of one data record of a kstat of that type; NULL for NAMED, and for RAW kstats that are not known.
+ */
+const struct ks_raw_layout *ks_structure_find(uchar_t type, const char *module, const char *name);
+
+/* The number of fields. */
+size_t ks_raw_layout_count(const struct ks_raw_layout *l);
+
+/* The field of that name, or NULL. */
+const struct ks_raw_field *ks_raw_field_find(const struct ks_raw_layout *l, const char *name);
 
 /*
  * Stores a value into a structure of that layout: integers are cut to the field's width, strings

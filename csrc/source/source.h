@@ -30,7 +30,7 @@ struct ks_offer {
 
 struct ks_scan;
 
-/* What the caller of a scan provides; for a chain that is csrc/chain/scan.c. */
+/* What the caller of a scan provides. csrc/chain/scan.c does for a chain; a test can with a few lines of its own. */
 struct ks_scan_ops {
 	int (*offer)(struct ks_scan *scan, const struct ks_offer *offer);
 	bool (*wants)(const struct ks_scan *scan, const char *module, const char *class_,
@@ -73,9 +73,9 @@ void ks_scan_damage(struct ks_scan *scan, const char *fmt, ...)
 
 struct ks_source;
 
-/* Unless stated otherwise these return 0 or more on success, and -1 with errno and a message. */
+/* Unless stated otherwise functions return 0 or more on success, and -1 with errno and ks_fail()'s message. */
 struct ks_source_ops {
-	const char *name; /* "linux", "local", "segment", "capture" */
+	const char *name; /* "linux", "local", "segment", "replay" */
 
 	/*
 	 * Offers every kstat that the source has now, and returns 1. Returns 0 if nothing can have changed
@@ -105,7 +105,7 @@ struct ks_source_ops {
 	/* Optional, for replays: moves to the next sample. Returns 1, or 0 if there is none left. */
 	int (*advance)(struct ks_source *src);
 
-	/* Optional, for replays: time of day of the current sample, ns since 1970. Returns 1, 0 if not known. */
+	/* Optional, for replays: the time of day of the current sample in ns since 1970. Returns 1, or 0 if not known. */
 	int (*time_of_day)(struct ks_source *src, int64_t *ns);
 
 	/* Optional, for replays: returns the descriptor of the file that is replayed. */
@@ -128,14 +128,6 @@ struct ks_source {
 
 /* proc, sys: directories to read in place of /proc and /sys; NULL for these. */
 struct ks_source *ks_source_linux_open(const char *proc, const char *sys);
-struct ks_source *ks_source_capture_open(const char *path);
-
-/*
- * Ends a capture before its first sample that is later than `to`, a time of day in ns since 1970. A sample
- * without a time of day belongs to the sample before it.
- */
-void ks_source_capture_until(struct ks_source *src, int64_t to);
-
 struct ks_source *ks_source_local_open(void);
 struct ks_source *ks_source_segment_open(void);
 

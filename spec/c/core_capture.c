@@ -12,7 +12,7 @@
 
 #include "chain/chain.h"
 #include "chain/render.h"
-#include "source/source.h"
+#include "source/replay/replay.h"
 
 static int
 put(void *arg, const char *p, size_t n)
@@ -99,7 +99,7 @@ main(int argc, char **argv)
 
 	if (argc != 4)
 		return 2;
-	src = ks_source_capture_open(argv[3]);
+	src = ks_source_replay_open(argv[3], &KS_WINDOW_ALL);
 	kc = ks_chain_open_source(src, NULL);
 	if (kc == NULL)
 		return fail();

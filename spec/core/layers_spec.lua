@@ -45,13 +45,18 @@ describe("the floors of csrc", function()
   -- What an object needs of the project, and which floor has it.
   it("link without the floors above", function()
     local floor_of, needs = {}, {}
-    local symbols = run.shell("find " .. run.quote(run.build .. "/obj") .. " -name '*.o' | xargs nm -A").out
-    for object, folder, kind, name in symbols:gmatch("([^\n]*/obj/([^/]+)/[^:]*):[^\n]- (%a) ([%w_]+)\n") do
-      local floor = floors[folder]
-      if floor and floor < floors.lua and kind == "U" then
-        needs[#needs + 1] = { object = object, name = name, floor = floor }
-      elseif floor and floor < floors.lua and kind:match("%u") then
-        floor_of[name] = floor
+    for _, path in ipairs(sources) do
+      local folder, stem = path:match("^csrc/([^/]*)/(.*)%.c$")
+      if floors[folder] and floors[folder] < floors.lua then
+        local object = ("%s/obj/%s/%s.o"):format(run.build, folder, stem)
+        for line in run.shell("nm " .. run.quote(object)).out:gmatch("[^\n]+") do
+          local kind, name = line:match("(%a) ([%w_]+)$")
+          if kind == "U" then
+            needs[#needs + 1] = { object = object, name = name, floor = floors[folder] }
+          elseif kind and kind:match("[A-Z]") then
+            floor_of[name] = floors[folder]
+          end
+        end
       end
     end
     local seen = 0

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "chain/chain.h"
 #include "chain/render.h"
-#include "source/source.h"
+#include "source/replay/replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -25,16 +25,9 @@ replay(const void *data, size_t size)
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	kc = ks_chain_open_source(ks_source_capture_open(path), NULL);
+	kc = ks_chain_open_source(ks_source_replay_open(path, &KS_WINDOW_ALL), NULL);
 	(void)close(fd);
 	return kc;
-}
-
-static int
-append(void *buf, const char *p, size_t n)
-{
-	ks_buf_add(buf, p, n);
-	return 0;
 }
 
 int
@@ -54,7 +47,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			;
 		(void)ks_chain_time_of_day(kc);
 		ks_buf_reset(&json);
-		if (ks_render_write(kc, selectors, 1, KS_FORMAT_JSON_CLASS, append, &json) < 0)
+		if (ks_render(kc, selectors, 1, KS_FORMAT_JSON_CLASS, &json) < 0)
 			abort();
 		again = replay(json.data, json.len);
 		if (again == NULL) {

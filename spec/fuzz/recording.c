@@ -10,7 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct ks_rec_state s = { NULL, 0, 0, 0, 0 };
+	struct ks_store sample = KS_STORE_INIT;
+	struct ks_rec_state s = { .sample = &sample };
 	struct ks_record r = KS_RECORD_INIT;
 
 	while (size > 0) {
@@ -18,14 +19,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		if (ks_rec_decode(&s, data + 1, n) != 0)
 			break;
-		for (size_t i = 0; i < s.n; i++) {
+		for (size_t i = 0; i < sample.nkstats; i++) {
 			ks_record_reset(&r);
-			(void)ks_rec_build(&s.kstat[i], &r);
+			(void)ks_store_read(&sample, &sample.kstat[i], &r);
 		}
 		data += 1 + n;
 		size -= 1 + n;
 	}
 	ks_record_free(&r);
 	ks_rec_state_free(&s);
+	ks_store_free(&sample);
 	return 0;
 }

@@ -2,17 +2,134 @@
 #include "source/replay/replay.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
 #include "source/replay/recording/frame_file.h"
 
+/* --- the source -------------------------------------------------------------------- */
+
+static struct ks_replay *
+replay_of(struct ks_source *src)
+{
+	return (struct ks_replay *)src;
+}
+
+static int
+replay_scan(struct ks_source *src, struct ks_scan *scan)
+{
+	struct ks_replay *r = replay_of(src);
+	const struct ks_store *s = &r->sample;
+
+	if (r->offered)
+		return 0;
+	r->ops->warn(r, scan);
+	for (size_t i = 0; i < s->nkstats; i++) {
+		const struct ks_store_kstat *k = &s->kstat[i];
+		struct ks_offer offer = {
+			.module = ks_store_text(s, k->module),
+			.instance = k->instance,
+			.name = ks_store_text(s, k->name),
+			.class_ = ks_store_text(s, k->class_),
+			.type = k->type,
+			.flags = k->flags & (uchar_t)~KSTAT_FLAG_WRITABLE,
+			.crtime = k->crtime,
+			.ndata = k->ndata,
+			.cookie = i
+		};
+
+		if (ks_scan_offer(scan, &offer) != 0)
+			return -1;
+	}
+	r->offered = true;
+	return 1;
+}
+
+/* The kstat of the chain in the sample; NULL if it is not there. */
+static const struct ks_store_kstat *
+find_kstat(const struct ks_store *s, const kstat_t *ksp, uint64_t cookie)
+{
+	const struct ks_store_kstat *k = s->kstat + cookie;
+
+	if (cookie >= s->nkstats || k->instance != ksp->ks_instance || k->type != ksp->ks_type ||
+	    strcmp(ks_store_text(s, k->name), ksp->ks_name) != 0 ||
+	    strcmp(ks_store_text(s, k->module), ksp->ks_module) != 0)
+		return NULL;
+	return k;
+}
+
+static int
+replay_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_record *record)
+{
+	const struct ks_replay *r = replay_of(src);
+	const struct ks_store_kstat *k = find_kstat(&r->sample, ksp, cookie);
+
+	if (k == NULL)
+		return ks_fail(ENXIO, "%s: the sample has no %s:%d:%s", r->path, ksp->ks_module,
+		    ksp->ks_instance, ksp->ks_name);
+	if (!k->readable)
+		return ks_fail(EIO, "%s: %s:%d:%s could not be read when the sample was taken", r->path,
+		    ksp->ks_module, ksp->ks_instance, ksp->ks_name);
+	if (ks_store_read(&r->sample, k, record) != 0)
+		return ks_fail(errno, "%s: %s:%d:%s: %s", r->path, ksp->ks_module, ksp->ks_instance,
+		    ksp->ks_name, errno == ENOMEM ? "out of memory" : "a damaged statsblob");
+	return 0;
+}
+
+static int
+replay_advance(struct ks_source *src)
+{
+	struct ks_replay *r = replay_of(src);
+	int rc = r->ops->next(r);
+
+	if (rc != 0)
+		r->offered = false;
+	return rc;
+}
+
+static int
+replay_time_of_day(struct ks_source *src, int64_t *ns)
+{
+	*ns = replay_of(src)->time;
+	return replay_of(src)->has_time;
+}
+
+static int
+replay_file(struct ks_source *src)
+{
+	struct ks_replay *r = replay_of(src);
+
+	return r->ops->file(r);
+}
+
+static void
+replay_close(struct ks_source *src)
+{
+	struct ks_replay *r = replay_of(src);
+
+	ks_store_free(&r->sample);
+	free(r->path);
+	r->ops->close(r);
+}
+
+static const struct ks_source_ops replay_ops = {
+	.name = "replay",
+	.scan = replay_scan,
+	.read = replay_read,
+	.advance = replay_advance,
+	.time_of_day = replay_time_of_day,
+	.file = replay_file,
+	.close = replay_close
+};
+
+/* --- opening --------------------------------------------------------------------------- */
+
 /*
  * False also if the file cannot be read: the capture's own opening then says why. A pipe is not
- * looked into, for what is read from it here would be lost; it can only be a capture.
+ * looked into, because what is read from it here would be lost; it can only be a capture.
  */
 static bool
 is_recording(const char *path)
@@ -33,56 +150,35 @@ is_recording(const char *path)
 }
 
 int
-ks_replay_fail_outside(const char *path, const struct ks_window *w)
+ks_replay_fail_outside(const struct ks_replay *r)
 {
+	const struct ks_window *w = &r->window;
+
 	if (w->from_text != NULL && w->to_text != NULL)
-		return ks_fail(ENODATA, "%.200s: no sample from %.40s to %.40s", path, w->from_text,
+		return ks_fail(ENODATA, "%.200s: no sample from %.40s to %.40s", r->path, w->from_text,
 		    w->to_text);
 	if (w->from_text != NULL)
-		return ks_fail(ENODATA, "%.200s: no sample at or after %.40s", path, w->from_text);
-	return ks_fail(ENODATA, "%.200s: no sample at or before %.40s", path, w->to_text);
-}
-
-/* Moves a capture to the first sample of the window. */
-static int
-enter(struct ks_source *src, const char *path, const struct ks_window *w)
-{
-	for (;;) {
-		int64_t now;
-		int rc;
-
-		if (src->ops->time_of_day(src, &now) <= 0)
-			return ks_fail(EINVAL, "%.200s: its samples have no time of day to choose by "
-			    "(kstat -T u -j writes it)", path);
-		if (now > w->to)
-			return ks_replay_fail_outside(path, w);
-		if (now >= w->from)
-			return 0;
-		rc = src->ops->advance(src);
-		if (rc < 0)
-			return -1;
-		if (rc == 0)
-			return ks_replay_fail_outside(path, w);
-	}
+		return ks_fail(ENODATA, "%.200s: no sample at or after %.40s", r->path, w->from_text);
+	return ks_fail(ENODATA, "%.200s: no sample at or before %.40s", r->path, w->to_text);
 }
 
 struct ks_source *
 ks_source_replay_open(const char *path, const struct ks_window *w)
 {
-	struct ks_source *src;
+	struct ks_replay *r = is_recording(path) ? ks_replay_recording() : ks_replay_capture();
+	int error;
 
-	if (is_recording(path))
-		return ks_source_recording_open(path, w);
-	src = ks_source_capture_open(path);
-	if (src == NULL || (w->from_text == NULL && w->to_text == NULL))
-		return src;
-	ks_source_capture_until(src, w->to);
-	if (enter(src, path, w) != 0) {
-		int error = errno;
-
-		src->ops->close(src);
-		errno = error;
-		return NULL;
-	}
-	return src;
+	if (r == NULL)
+		return ks_fail_null(ENOMEM, "%.200s: out of memory", path);
+	r->base.ops = &replay_ops;
+	r->window = *w;
+	r->path = strdup(strcmp(path, "-") == 0 ? "standard input" : path);
+	if (r->path == NULL)
+		(void)ks_fail(ENOMEM, "%.200s: out of memory", path);
+	else if (r->ops->open(r, path) == 0)
+		return &r->base;
+	error = errno;
+	replay_close(&r->base);
+	errno = error;
+	return NULL;
 }

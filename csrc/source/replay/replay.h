@@ -1,15 +1,19 @@
 /*
- * replay.h - a file in place of the machine: a capture (JSON) or a recording, told apart by how it
- * starts. SPDX-License-Identifier: MIT
+ * replay.h - a file in place of the machine: a capture (JSON) or a recording, which is known by how it starts.
+ * What both have in common is here: the sample in memory, the operations of the source and the window of time.
+ * The readers, in capture/ and recording/, only bring the next sample into memory.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_REPLAY_REPLAY_H
 #define SOURCE_REPLAY_REPLAY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "source/replay/sample_store.h"
 #include "source/source.h"
 
-/* Which samples: those whose time of day (ns since 1970) lies between, bounds included. */
+/* Which samples are wanted: those whose time of day (ns since 1970) lies between, bounds included. */
 struct ks_window {
 	int64_t from, to;
 	const char *from_text, *to_text; /* the bounds as they were given, for messages; NULL: none */
@@ -17,17 +21,65 @@ struct ks_window {
 
 #define KS_WINDOW_ALL ((struct ks_window){ INT64_MIN, INT64_MAX, NULL, NULL })
 
+static inline bool
+ks_window_has(const struct ks_window *w, int64_t time)
+{
+	return time >= w->from && time <= w->to;
+}
+
+static inline bool
+ks_window_is_bounded(const struct ks_window *w)
+{
+	return w->from_text != NULL || w->to_text != NULL;
+}
+
+struct ks_replay;
+
+/* A reader of one kind of file. Functions that return int: -1 with errno and a message is failure. */
+struct ks_replay_ops {
+	/* Opens the file ("-": standard input) and brings the first sample of the window into r->sample; ENODATA if there is none. */
+	int (*open)(struct ks_replay *r, const char *path);
+
+	/*
+	 * Brings the next sample of the window into r->sample and sets its time of day. Returns 1, or 0 if there is
+	 * none: then the sample stays as it is. After a failure the sample is the one before, or empty.
+	 */
+	int (*next)(struct ks_replay *r);
+
+	/* Warns about what could not be read of this sample and before it. */
+	void (*warn)(struct ks_replay *r, struct ks_scan *scan);
+
+	/* The descriptor of the file. */
+	int (*file)(struct ks_replay *r);
+
+	/* Releases what is the reader's own, the structure included. */
+	void (*close)(struct ks_replay *r);
+};
+
+/* The first member of each reader's own structure. */
+struct ks_replay {
+	struct ks_source base;
+	const struct ks_replay_ops *ops;
+	char *path;              /* for messages; owned */
+	struct ks_window window;
+	struct ks_store sample;
+	bool has_time;           /* the sample has a time of day */
+	int64_t time;            /* ns since 1970 */
+	bool offered;            /* the sample was offered to the chain */
+};
+
 /*
- * Opens a capture or a recording ("-": a capture on standard input) at the first sample of the
- * window, and ends it with the last one. The texts of the window are borrowed for the call.
- * NULL with errno: ENODATA no sample in that time, EBADMSG damaged, or what open() says.
+ * Opens a capture or a recording ("-": a capture on standard input) at the first sample of the window. The replay
+ * ends with the last sample of the window. NULL with errno: ENODATA no sample in
+ * that time, EBADMSG damaged, or what open() says.
  */
 struct ks_source *ks_source_replay_open(const char *path, const struct ks_window *window);
 
-/* As ks_source_replay_open(), for a file that is a recording. */
-struct ks_source *ks_source_recording_open(const char *path, const struct ks_window *window);
+/* A reader that is not opened yet; NULL without memory. */
+struct ks_replay *ks_replay_capture(void);
+struct ks_replay *ks_replay_recording(void);
 
 /* Fails with ENODATA: the file has samples, but none in the window. Returns -1. */
-int ks_replay_fail_outside(const char *path, const struct ks_window *window);
+int ks_replay_fail_outside(const struct ks_replay *r);
 
 #endif

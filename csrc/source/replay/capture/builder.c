@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "source/replay/capture/restore.h"
 #include "source/replay/capture/times.h"
 
 /* --- messages ------------------------------------------------------------------ */
@@ -12,7 +13,7 @@
 static const char *
 shown_name(const struct ks_capture_builder *b, char *to, size_t size)
 {
-	const char *name = ks_capture_sample_text(b->sample, b->v.name);
+	const char *name = ks_store_text(b->store, b->v.name);
 	size_t n = 0;
 
 	for (; name[n] != '\0' && n < size - 1; n++)
@@ -37,36 +38,97 @@ reject_kstat(struct ks_capture_builder *b, const char *why)
 	b->bad = true;
 }
 
-/* --- kstats -------------------------------------------------------------------- */
+/* --- samples and kstats ---------------------------------------------------------- */
+
+void
+ks_capture_sample_start(struct ks_capture_builder *b)
+{
+	ks_store_reset(&b->first);
+	b->store = &b->first;
+	b->ordered = true;
+	b->ties = false;
+}
+
+bool
+ks_capture_sample_finish(struct ks_capture_builder *b, bool only_if_any)
+{
+	if (b->store == &b->first) {
+		if (!only_if_any && !b->passing)
+			ks_store_reset(b->sample);
+		return !only_if_any;
+	}
+	if (b->ordered && b->ties)
+		ks_capture_restore_order(b->sample);
+	return true;
+}
 
 void
 ks_capture_kstat_begin(struct ks_capture_builder *b)
 {
-	ks_capture_sample_begin(b->sample, &b->k);
+	ks_store_align(b->store);
+	b->text = b->store->text.len;
+	b->k = (struct ks_store_kstat){
+		.module = KS_STORE_NULL, .name = KS_STORE_NULL, .class_ = KS_STORE_NULL,
+		.first = (uint32_t)b->store->nvalues, .type = KSTAT_TYPE_NAMED
+	};
 	b->member = KS_MEMBER_OTHER;
-	b->bad = b->has_instance = b->has_crtime = b->has_snaptime = b->has_statistics = false;
+	b->values_ordered = true;
+	b->bad = b->has_instance = b->has_crtime = b->has_snaptime = b->has_statistics = b->values_tie = false;
 	b->header_snaptime = 0;
-	b->previous_key = KS_CAPTURE_NULL;
+	b->previous_key = KS_STORE_NULL;
+}
+
+void
+ks_capture_kstat_drop(struct ks_capture_builder *b)
+{
+	b->store->text.len = b->text;
+	b->store->nvalues = b->k.first;
+}
+
+/* Notes whether the kstats are in the command's order; k is the next one. */
+static void
+note_kstat_order(struct ks_capture_builder *b, const struct ks_store_kstat *k)
+{
+	const struct ks_store *s = b->store;
+	int c;
+
+	if (!b->ordered || s->nkstats == 0)
+		return;
+	c = ks_capture_compare_kstats(s, &s->kstat[s->nkstats - 1], k);
+	b->ordered = c <= 0;
+	b->ties |= c == 0;
+}
+
+static void
+add_kstat(struct ks_capture_builder *b)
+{
+	struct ks_store *s = b->store;
+
+	ks_capture_restore(s, &b->k, b->values_ordered && b->values_tie);
+	note_kstat_order(b, &b->k);
+	if (ks_store_add_kstat(s, &b->k) == NULL || s == b->sample)
+		return;
+	ks_store_copy(b->sample, s);
+	b->store = b->sample;
 }
 
 int
 ks_capture_kstat_end(struct ks_capture_builder *b)
 {
-	struct ks_capture_sample *s = b->sample;
-	struct ks_capture_kstat *k = &b->k;
+	struct ks_store_kstat *k = &b->k;
 
-	if (k->module == KS_CAPTURE_NULL)
+	if (k->module == KS_STORE_NULL)
 		reject_kstat(b, "it has no module");
-	else if (k->name == KS_CAPTURE_NULL)
+	else if (k->name == KS_STORE_NULL)
 		reject_kstat(b, "it has no name");
 	else if (!b->has_instance)
 		reject_kstat(b, "it has no instance");
-	if (b->bad) {
-		ks_capture_sample_drop(s, k);
+	if (b->bad || b->passing) {
+		ks_capture_kstat_drop(b);
 		return 1;
 	}
-	if (k->class_ == KS_CAPTURE_NULL)
-		k->class_ = ks_capture_sample_add_text(s, "", 0);
+	if (k->class_ == KS_STORE_NULL)
+		k->class_ = ks_store_add_text(b->store, "", 0);
 	/*
 	 * Without snaptime among its data a kstat could not be read; but a capture of chosen
 	 * statistics (-s) leaves it out too, and then its header tells the time.
@@ -74,23 +136,24 @@ ks_capture_kstat_end(struct ks_capture_builder *b)
 	k->readable = b->has_snaptime || b->has_statistics;
 	if (!b->has_snaptime)
 		k->snaptime = b->header_snaptime;
-	ks_capture_sample_end(s, k);
-	return ks_capture_sample_failed(s) ? ks_capture_out_of_memory(b->notes) : 1;
+	if (!ks_store_failed(b->store))
+		add_kstat(b);
+	return ks_store_failed(b->store) ? ks_capture_out_of_memory(b->notes) : 1;
 }
 
 /* A string of the header. A longer one is cut, as the kernel's own would be. */
-static size_t
+static uint32_t
 header_string(struct ks_capture_builder *b, const unsigned char *str, size_t n)
 {
 	if (memchr(str, '\0', n) != NULL) {
 		reject_kstat(b, "a name has a NUL in it");
-		return KS_CAPTURE_NULL;
+		return KS_STORE_NULL;
 	}
 	if (n > KSTAT_STRLEN - 1) {
 		ks_capture_problem(b->notes, "a name longer than %d bytes is cut", KSTAT_STRLEN - 1);
 		n = KSTAT_STRLEN - 1;
 	}
-	return ks_capture_sample_add_text(b->sample, (const char *)str, n);
+	return ks_store_add_text(b->store, (const char *)str, n);
 }
 
 static enum ks_capture_member
@@ -145,7 +208,7 @@ ks_capture_header_string(struct ks_capture_builder *b, const unsigned char *s, s
 		b->k.class_ = header_string(b, s, n);
 	else
 		ks_capture_header_other(b);
-	return ks_capture_sample_failed(b->sample) ? ks_capture_out_of_memory(b->notes) : 1;
+	return ks_store_failed(b->store) ? ks_capture_out_of_memory(b->notes) : 1;
 }
 
 void
@@ -187,18 +250,16 @@ ks_capture_header_number(struct ks_capture_builder *b, const char *s, size_t n)
 
 /* --- statistics ------------------------------------------------------------------ */
 
-/* Watches whether the statistics come in the command's order; see capture_sample.h. */
+/* Notes whether the statistics are in the command's order. */
 static void
 note_order(struct ks_capture_builder *b)
 {
-	const struct ks_capture_sample *s = b->sample;
+	if (b->values_ordered && b->previous_key != KS_STORE_NULL) {
+		int c = ks_capture_compare(ks_store_text(b->store, b->previous_key),
+		    ks_store_text(b->store, b->v.name));
 
-	if (b->k.ordered && b->previous_key != KS_CAPTURE_NULL) {
-		int c = ks_capture_compare(ks_capture_sample_text(s, b->previous_key),
-		    ks_capture_sample_text(s, b->v.name));
-
-		b->k.ordered = c <= 0;
-		b->k.ties |= c == 0;
+		b->values_ordered = c <= 0;
+		b->values_tie |= c == 0;
 	}
 	b->previous_key = b->v.name;
 }
@@ -206,14 +267,13 @@ note_order(struct ks_capture_builder *b)
 int
 ks_capture_data_key(struct ks_capture_builder *b, const unsigned char *key, size_t n)
 {
-	struct ks_capture_sample *s = b->sample;
 	size_t kept = n > KSTAT_STRLEN - 1 ? KSTAT_STRLEN - 1 : n;
 
 	b->member = KS_MEMBER_OTHER;
-	b->v = (struct ks_capture_value){
-		.name = ks_capture_sample_add_text(s, (const char *)key, kept)
+	b->v = (struct ks_store_value){
+		.name = ks_store_add_text(b->store, (const char *)key, kept)
 	};
-	if (b->v.name == KS_CAPTURE_NULL)
+	if (b->v.name == KS_STORE_NULL)
 		return ks_capture_out_of_memory(b->notes);
 	note_order(b);
 	if (memchr(key, '\0', n) != NULL) {
@@ -229,35 +289,40 @@ ks_capture_data_key(struct ks_capture_builder *b, const unsigned char *key, size
 	return 1;
 }
 
+/* Adds the statistic, which is of that type: a KSTAT_DATA_*. */
 static int
-add_value(struct ks_capture_builder *b, uint8_t kind)
+add_value(struct ks_capture_builder *b, uint8_t type)
 {
-	bool is_class = kind == KS_VALUE_STRING &&
-	    strcmp(ks_capture_sample_text(b->sample, b->v.name), "class") == 0;
+	bool is_class = type == KSTAT_DATA_STRING &&
+	    strcmp(ks_store_text(b->store, b->v.name), "class") == 0;
 
-	b->v.kind = kind;
-	if (kind == KS_VALUE_STRING || kind == KS_VALUE_STRS)
+	b->v.type = type;
+	if (type == KSTAT_DATA_STRING || type == KSTAT_DATA_STRS)
 		b->k.flags |= KSTAT_FLAG_LONGSTRINGS;
+	else if (type != KSTAT_DATA_INTS)
+		b->v.width = sizeof(b->v.u64);
 	b->has_statistics |= !is_class; /* which -pj puts among the statistics */
-	ks_capture_sample_add_value(b->sample, &b->k, &b->v);
+	if (ks_store_add_value(b->store, &b->v) == NULL)
+		return ks_capture_out_of_memory(b->notes);
+	b->k.nvalues++;
 	return 1;
 }
 
-/* The value of a number's text: its kind, or -1 if it does not fit. */
+/* Stores the value of a number's text and returns its type, KSTAT_DATA_*, or -1 if it does not fit. */
 static int
-scan_number(const char *s, size_t n, struct ks_capture_value *v)
+scan_number(const char *s, size_t n, struct ks_store_value *v)
 {
 	const char *at = s;
 
 	if (*s == '-') {
 		if (ks_scan_i64(&at, s + n, &v->i64) == 0 && at == s + n)
-			return v->i64 < 0 ? KS_VALUE_I64 : KS_VALUE_U64;
+			return v->i64 < 0 ? KSTAT_DATA_INT64 : KSTAT_DATA_UINT64;
 	} else if (ks_scan_u64(&at, s + n, &v->u64) == 0 && at == s + n) {
-		return KS_VALUE_U64;
+		return KSTAT_DATA_UINT64;
 	}
 	for (at = s; at < s + n; at++) {
 		if (*at == '.' || *at == 'e' || *at == 'E')
-			return ks_scan_double(s, n, &v->d) == 0 ? KS_VALUE_DOUBLE : -1;
+			return ks_scan_double(s, n, &v->d) == 0 ? KSTAT_DATA_DOUBLE : -1;
 	}
 	return -1;
 }
@@ -267,7 +332,7 @@ ks_capture_data_number(struct ks_capture_builder *b, const char *s, size_t n)
 {
 	hrtime_t *time = b->member == KS_MEMBER_CRTIME ? &b->k.crtime : &b->k.snaptime;
 	int64_t ns;
-	int kind;
+	int type;
 
 	if (b->member == KS_MEMBER_REJECTED)
 		return 1;
@@ -281,24 +346,24 @@ ks_capture_data_number(struct ks_capture_builder *b, const char *s, size_t n)
 		b->has_snaptime |= b->member == KS_MEMBER_SNAPTIME;
 		return 1;
 	}
-	kind = scan_number(s, n, &b->v);
-	if (kind < 0) {
+	type = scan_number(s, n, &b->v);
+	if (type < 0) {
 		reject_statistic(b, "its number does not fit 64 bits");
 		return 1;
 	}
-	return add_value(b, (uint8_t)kind);
+	return add_value(b, (uint8_t)type);
 }
 
 static int
-add_string(struct ks_capture_builder *b, const unsigned char *str, size_t n, size_t *at)
+add_string(struct ks_capture_builder *b, const unsigned char *str, size_t n, uint32_t *at)
 {
 	const unsigned char *nul = memchr(str, '\0', n);
 
 	if (nul != NULL)
 		reject_statistic(b, "its text has a NUL in it");
-	*at = KS_CAPTURE_NULL;
+	*at = KS_STORE_NULL;
 	if (nul == NULL)
-		*at = ks_capture_sample_add_text(b->sample, (const char *)str, n);
+		*at = ks_store_add_text(b->store, (const char *)str, n);
 	return nul == NULL;
 }
 
@@ -311,7 +376,7 @@ ks_capture_data_string(struct ks_capture_builder *b, const unsigned char *str, s
 	if (!add_string(b, str, n, &b->v.at))
 		return 1;
 	b->v.len = (uint32_t)n;
-	return b->v.at == KS_CAPTURE_NULL ? ks_capture_out_of_memory(b->notes) : add_value(b, KS_VALUE_STRING);
+	return b->v.at == KS_STORE_NULL ? ks_capture_out_of_memory(b->notes) : add_value(b, KSTAT_DATA_STRING);
 }
 
 int
@@ -321,8 +386,9 @@ ks_capture_data_null(struct ks_capture_builder *b)
 		reject_statistic(b, "it is not a time");
 	if (b->member != KS_MEMBER_OTHER)
 		return 1;
-	b->v.at = KS_CAPTURE_NULL;
-	return add_value(b, KS_VALUE_STRING);
+	b->v.at = KS_STORE_NULL;
+	b->v.len = 0;
+	return add_value(b, KSTAT_DATA_STRING);
 }
 
 int
@@ -331,7 +397,7 @@ ks_capture_data_boolean(struct ks_capture_builder *b, bool value)
 	if (b->member != KS_MEMBER_OTHER)
 		return ks_capture_data_null(b);
 	b->v.u64 = value;
-	return add_value(b, KS_VALUE_U64);
+	return add_value(b, KSTAT_DATA_UINT64);
 }
 
 void
@@ -360,10 +426,10 @@ ks_capture_list_begin(struct ks_capture_builder *b)
 		return false;
 	}
 	b->list_rejected = false;
-	ks_capture_sample_align(b->sample);
-	b->v.at = b->sample->text.len;
+	ks_store_align(b->store);
+	b->v.at = (uint32_t)b->store->text.len;
 	b->v.len = 0;
-	b->v.kind = KS_VALUE_INTS;
+	b->v.type = KSTAT_DATA_INTS;
 	return true;
 }
 
@@ -376,28 +442,29 @@ ks_capture_list_other(struct ks_capture_builder *b)
 int
 ks_capture_list_number(struct ks_capture_builder *b, const char *s, size_t n)
 {
-	struct ks_capture_value number;
+	struct ks_store_value number;
 
 	if (b->list_rejected)
 		return 1;
-	if ((b->v.len > 0 && b->v.kind != KS_VALUE_INTS) || b->v.len >= UINT32_MAX / 8 ||
-	    scan_number(s, n, &number) != KS_VALUE_U64) {
+	if ((b->v.len > 0 && b->v.type != KSTAT_DATA_INTS) ||
+	    b->store->text.len >= UINT32_MAX - sizeof(number.u64) ||
+	    scan_number(s, n, &number) != KSTAT_DATA_UINT64) {
 		ks_capture_list_other(b);
 		return 1;
 	}
-	ks_buf_add(&b->sample->text, &number.u64, sizeof(number.u64));
-	b->v.len++;
+	ks_buf_add(&b->store->text, &number.u64, sizeof(number.u64));
+	b->v.len += (uint32_t)sizeof(number.u64);
 	return 1;
 }
 
 int
 ks_capture_list_string(struct ks_capture_builder *b, const unsigned char *str, size_t n)
 {
-	size_t at;
+	uint32_t at;
 
 	if (b->list_rejected)
 		return 1;
-	if ((b->v.len > 0 && b->v.kind != KS_VALUE_STRS) || n >= UINT32_MAX - b->v.len) {
+	if ((b->v.len > 0 && b->v.type != KSTAT_DATA_STRS) || n >= UINT32_MAX - b->v.len) {
 		ks_capture_list_other(b);
 		return 1;
 	}
@@ -405,17 +472,17 @@ ks_capture_list_string(struct ks_capture_builder *b, const unsigned char *str, s
 		b->list_rejected = true;
 		return 1;
 	}
-	b->v.kind = KS_VALUE_STRS;
+	b->v.type = KSTAT_DATA_STRS;
 	b->v.len += (uint32_t)n + 1;
-	return at == KS_CAPTURE_NULL ? ks_capture_out_of_memory(b->notes) : 1;
+	return at == KS_STORE_NULL ? ks_capture_out_of_memory(b->notes) : 1;
 }
 
 int
 ks_capture_list_end(struct ks_capture_builder *b)
 {
 	if (b->list_rejected) {
-		b->sample->text.len = b->v.at;
+		b->store->text.len = b->v.at;
 		return 1;
 	}
-	return add_value(b, b->v.kind);
+	return add_value(b, b->v.type);
 }

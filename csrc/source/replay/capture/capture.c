@@ -1,8 +1,9 @@
 /*
- * capture.c - a capture in place of the machine: the source that replays what `kstat -j`
- * printed. Formats are told by contents. One sample is in memory at a time.
+ * capture.c - the reader of captures: what `kstat -j` printed, illumos's or ours. One array is one sample. Arrays
+ * follow each other with anything blank between, and before an array the line that -T prints may stand. What is
+ * neither is passed over, up to the next line that starts with an array.
  *
- * What a capture does not tell: the width of integers and the difference between texts. Whole
+ * A capture does not say how wide integers are, nor which kind of text a text is. Whole
  * numbers of NAMED kstats become UINT64, or INT64 if negative, others DOUBLE; texts become
  * STRING; null a null string; true and false 1 and 0. Bytes from 0x80 up, which illumos prints
  * as one \u00xx each, are the characters of that number.
@@ -10,35 +11,299 @@
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
-#include "source/replay/capture/stream.h"
-#include "source/source.h"
+#include "source/replay/capture/parse_array.h"
+#include "source/replay/capture/times.h"
+#include "source/replay/replay.h"
+
+#define STAMP_MAX 64 /* bytes of a line with a time of day */
 
 struct capture {
-	struct ks_source base;
-	struct ks_capture_parser parser;
-	char *path;
-	bool offered; /* the current sample was offered to the chain */
+	struct ks_replay base;
+	struct ks_capture_input in;
+	struct ks_capture_builder builder;
+	struct ks_capture_notes notes; /* of the sample, and of what was passed over before it */
+	bool lost;    /* behind damage: the next array starts a line */
+	bool outside; /* the last time of day was not in the window */
+	bool over;    /* no later sample is wanted */
+};
+
+/* What stands before an array. */
+struct lead {
+	bool has_time;
+	int64_t time; /* ns since 1970 */
 };
 
 static struct capture *
-capture_of(struct ks_source *src)
+capture_of(struct ks_replay *r)
 {
-	return (struct capture *)src;
+	return (struct capture *)r;
 }
 
-static void
-capture_close(struct ks_source *src)
-{
-	struct capture *c = capture_of(src);
+/* --- between arrays ------------------------------------------------------------------ */
 
-	ks_capture_parser_free(&c->parser);
-	free(c->path);
-	free(c);
+static bool
+is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
+}
+
+static int
+peek(struct capture *cap, char *c)
+{
+	return ks_capture_peek(&cap->in, &cap->notes, c);
+}
+
+static uint64_t
+position(const struct capture *cap)
+{
+	return ks_capture_input_position(&cap->in, cap->in.pos);
+}
+
+static int
+skip_blanks(struct capture *cap, char *c)
+{
+	int rc;
+
+	while ((rc = peek(cap, c)) > 0 && is_blank(*c))
+		cap->in.pos++;
+	return rc;
+}
+
+/* Moves behind the next newline, or to the end. As peek(). */
+static int
+skip_line(struct capture *cap)
+{
+	char c;
+	int rc;
+
+	while ((rc = peek(cap, &c)) > 0) {
+		const char *at = cap->in.text + cap->in.pos;
+		const char *newline = memchr(at, '\n', cap->in.len - cap->in.pos);
+
+		cap->in.pos = newline != NULL ? (size_t)(newline - cap->in.text) + 1 : cap->in.len;
+		if (newline != NULL)
+			break;
+	}
+	return rc;
+}
+
+/*
+ * Takes what could be a line with a time stamp: up to its end, a "[", or more bytes than a stamp
+ * has. 1 if it is one, 0 if not, -1 after a failure.
+ */
+static int
+read_stamp(struct capture *cap, struct lead *lead)
+{
+	char line[STAMP_MAX], c = '\0';
+	size_t n = 0;
+	int rc;
+
+	while ((rc = peek(cap, &c)) > 0 && c != '\n' && c != '[' && n < sizeof(line)) {
+		line[n++] = c;
+		cap->in.pos++;
+	}
+	if (rc < 0)
+		return -1;
+	if (ks_capture_time(line, n, &lead->time) != 0)
+		return 0;
+	lead->has_time = true;
+	return 1;
+}
+
+/* The mark that some editors put before UTF-8 says nothing. */
+static int
+skip_byte_order_mark(struct capture *cap, char *c)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	int rc = 1;
+
+	for (size_t i = 0; rc > 0 && i < sizeof(mark) - 1 && *c == mark[i]; i++) {
+		cap->in.pos++;
+		rc = peek(cap, c);
+	}
+	return rc;
+}
+
+/* Behind damage: moves to the next line that starts with "[". 1, 0 at the end, -1. */
+static int
+find_line(struct capture *cap, struct lead *lead)
+{
+	char c = '\0';
+	int rc;
+
+	while ((rc = peek(cap, &c)) > 0) {
+		if (ks_capture_input_starts_line(&cap->in, cap->in.pos)) {
+			if (c == '[')
+				return 1;
+			if (read_stamp(cap, lead) < 0)
+				return -1;
+		}
+		rc = skip_line(cap);
+		if (rc <= 0)
+			return rc;
+	}
+	return rc;
+}
+
+/* Moves to the "[" of the next array. 1, 0 at the end, -1. */
+static int
+find_start(struct capture *cap, struct lead *lead)
+{
+	char c = '\0';
+	int rc = peek(cap, &c);
+
+	if (rc > 0 && cap->in.base == 0 && cap->in.pos == 0)
+		rc = skip_byte_order_mark(cap, &c);
+	while (rc > 0 && !cap->lost && (rc = skip_blanks(cap, &c)) > 0 && c != '[') {
+		uint64_t at = position(cap);
+
+		rc = read_stamp(cap, lead);
+		if (rc == 0) {
+			(void)ks_capture_damage(&cap->notes, at, "not a capture: neither an array of "
+			    "kstats in JSON nor the time of day");
+			cap->lost = true;
+			rc = 1;
+		}
+	}
+	if (rc > 0 && cap->lost)
+		rc = find_line(cap, lead);
+	return rc;
+}
+
+/* Moves to what follows the "[" of the next array. 1, 0 at the end, -1. */
+static int
+find_array(struct capture *cap, struct lead *lead)
+{
+	int rc = find_start(cap, lead);
+	char c = '\0';
+
+	if (rc == 0 && lead->has_time)
+		(void)ks_capture_end(&cap->notes, EBADMSG, position(cap), "cut off after the time of day");
+	if (rc <= 0)
+		return rc;
+	cap->lost = false;
+	cap->in.pos++;
+	/* illumos puts a comma before the first kstat of its second and later reports. */
+	rc = skip_blanks(cap, &c);
+	if (rc > 0 && c == ',')
+		cap->in.pos++;
+	return rc < 0 ? -1 : 1;
+}
+
+/* --- samples -------------------------------------------------------------------------- */
+
+/* Returns 0, or -1 if the end of the capture is damage, or the reason why reading ended. */
+static int
+end(struct ks_capture_notes *n)
+{
+	if (n->end_errno == 0 && n->damages > 0) {
+		n->end_errno = EBADMSG;
+		memcpy(n->end, n->damage, sizeof(n->end));
+	}
+	return n->end_errno != 0 ? ks_fail(n->end_errno, "%s", n->end) : 0;
+}
+
+/*
+ * Finds out whether the array behind this lead is in the window; an array without a time belongs to the one before.
+ * A file is read to its end, because clocks can be set back; a pipe ends with the first sample that is too late.
+ * -1 with errno EINVAL if there is a window, but no time before the first array.
+ */
+static int
+enter(struct capture *cap, const struct lead *lead)
+{
+	const struct ks_replay *r = &cap->base;
+	struct stat st;
+
+	if (lead->has_time)
+		cap->outside = !ks_window_has(&r->window, lead->time);
+	else if (cap->notes.number == 0 && ks_window_is_bounded(&r->window))
+		return ks_fail(EINVAL, "%.200s: its samples have no time of day to choose by "
+		    "(kstat -T u -j writes it)", r->path);
+	cap->over = lead->has_time && lead->time > r->window.to &&
+	    (fstat(cap->in.fd, &st) != 0 || !S_ISREG(st.st_mode));
+	cap->builder.passing = cap->outside;
+	return 0;
+}
+
+/*
+ * Of a damaged array the sample is what was complete before the damage; one without anything complete is passed
+ * over. Fails if the capture cannot be read any further, or its end is damage that was not told.
+ */
+static int
+capture_next(struct ks_replay *r)
+{
+	struct capture *cap = capture_of(r);
+	struct ks_capture_notes *n = &cap->notes;
+
+	while (n->end_errno == 0 && !cap->over) {
+		struct lead lead = { false, 0 };
+		size_t damages;
+		bool whole;
+
+		if (find_array(cap, &lead) <= 0)
+			break;
+		if (enter(cap, &lead) != 0)
+			return -1;
+		if (cap->over)
+			break;
+		n->number++;
+		n->problems = 0;
+		ks_capture_sample_start(&cap->builder);
+		damages = n->damages;
+		whole = ks_capture_array_parse(&cap->in, &cap->builder);
+		cap->lost = !whole;
+		if (ks_capture_sample_finish(&cap->builder, !whole || n->damages > damages) && !cap->outside) {
+			r->has_time = lead.has_time;
+			r->time = lead.time;
+			return 1;
+		}
+	}
+	return cap->over ? 0 : end(n);
+}
+
+/* Moves to the first sample that has anything. */
+static int
+first_sample(struct capture *cap)
+{
+	struct ks_capture_notes *n = &cap->notes;
+	char problem[KS_CAPTURE_MESSAGE];
+	size_t skipped;
+	int rc = capture_next(&cap->base);
+
+	if (rc == 0 && (n->number > 0 || cap->over))
+		return ks_replay_fail_outside(&cap->base);
+	if (rc == 0)
+		return ks_fail(EBADMSG, "%s: empty: a capture is what kstat -j prints", cap->base.path);
+	if (rc < 0 || cap->base.sample.nkstats > 0 || n->problems == 0)
+		return rc;
+	/* Not one kstat in it, but something else: perhaps later samples have some. */
+	memcpy(problem, n->problem, sizeof(problem));
+	skipped = n->problems;
+	while (cap->base.sample.nkstats == 0) {
+		rc = capture_next(&cap->base);
+		if (rc <= 0)
+			return ks_fail(EBADMSG, "%s", problem);
+		skipped += n->problems;
+	}
+	memcpy(n->problem, problem, sizeof(n->problem));
+	n->problems = skipped;
+	return rc;
+}
+
+static int
+capture_open(struct ks_replay *r, const char *path)
+{
+	struct capture *cap = capture_of(r);
+
+	if (ks_capture_input_open(&cap->in, path) != 0)
+		return -1;
+	cap->notes.path = r->path;
+	return first_sample(cap) < 0 ? -1 : 0;
 }
 
 static void
@@ -50,11 +315,10 @@ warn_of(struct ks_scan *scan, const char *line, size_t n)
 		ks_scan_damage(scan, "%s", line);
 }
 
-/* Tells what of this sample, and before it, could not be had. */
 static void
-warn(struct capture *c, struct ks_scan *scan)
+capture_warn(struct ks_replay *r, struct ks_scan *scan)
 {
-	struct ks_capture_notes *n = &c->parser.notes;
+	struct ks_capture_notes *n = &capture_of(r)->notes;
 
 	warn_of(scan, n->problem, n->problems);
 	warn_of(scan, n->damage, n->damages);
@@ -64,152 +328,40 @@ warn(struct capture *c, struct ks_scan *scan)
 }
 
 static int
-capture_scan(struct ks_source *src, struct ks_scan *scan)
+capture_file(struct ks_replay *r)
 {
-	struct capture *c = capture_of(src);
-	const struct ks_capture_sample *s = &c->parser.sample;
-
-	if (c->offered)
-		return 0;
-	warn(c, scan);
-	for (size_t i = 0; i < ks_capture_sample_count(s); i++) {
-		const struct ks_capture_kstat *k = ks_capture_sample_kstat(s, i);
-		struct ks_offer offer = {
-			.module = ks_capture_sample_text(s, k->module),
-			.instance = k->instance,
-			.name = ks_capture_sample_text(s, k->name),
-			.class_ = ks_capture_sample_text(s, k->class_),
-			.type = k->type,
-			.flags = k->flags,
-			.crtime = k->crtime,
-			.ndata = k->ndata,
-			.data_size = k->type == KSTAT_TYPE_NAMED ?
-			    k->nvalues * sizeof(kstat_named_t) : k->size,
-			.cookie = i
-		};
-
-		if (ks_scan_offer(scan, &offer) != 0)
-			return -1;
-	}
-	c->offered = true;
-	return 1;
+	return capture_of(r)->in.fd;
 }
 
-static int
-capture_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_record *r)
+static void
+capture_close(struct ks_replay *r)
 {
-	const struct capture *c = capture_of(src);
-	const struct ks_capture_sample *s = &c->parser.sample;
-	const struct ks_capture_kstat *k;
+	struct capture *cap = capture_of(r);
 
-	if (cookie < ks_capture_sample_count(s)) {
-		k = ks_capture_sample_kstat(s, cookie);
-		if (strcmp(ks_capture_sample_text(s, k->name), ksp->ks_name) == 0 &&
-		    strcmp(ks_capture_sample_text(s, k->module), ksp->ks_module) == 0 &&
-		    k->instance == ksp->ks_instance && k->type == ksp->ks_type) {
-			if (!k->readable)
-				return ks_fail(EIO, "%s: sample %llu: %s:%d:%s could not be read when "
-				    "the capture was made", c->path,
-				    (unsigned long long)c->parser.number, ksp->ks_module,
-				    ksp->ks_instance, ksp->ks_name);
-			ks_capture_sample_read(s, cookie, r);
-			return 0;
-		}
-	}
-	return ks_fail(ENXIO, "%s: sample %llu has no %s:%d:%s", c->path,
-	    (unsigned long long)c->parser.number, ksp->ks_module, ksp->ks_instance, ksp->ks_name);
+	ks_capture_input_free(&cap->in);
+	ks_store_free(&cap->builder.first);
+	free(cap);
 }
 
-static int
-capture_advance(struct ks_source *src)
-{
-	struct capture *c = capture_of(src);
-	int rc = ks_capture_parser_next(&c->parser);
-
-	if (rc > 0)
-		c->offered = false;
-	return rc;
-}
-
-static int
-capture_time_of_day(struct ks_source *src, int64_t *ns)
-{
-	const struct ks_capture_parser *p = &capture_of(src)->parser;
-
-	*ns = p->time;
-	return p->has_time;
-}
-
-static int
-capture_file(struct ks_source *src)
-{
-	return capture_of(src)->parser.in.fd;
-}
-
-static const struct ks_source_ops capture_ops = {
-	.name = "capture",
-	.scan = capture_scan,
-	.read = capture_read,
-	.advance = capture_advance,
-	.time_of_day = capture_time_of_day,
+static const struct ks_replay_ops capture_ops = {
+	.open = capture_open,
+	.next = capture_next,
+	.warn = capture_warn,
 	.file = capture_file,
 	.close = capture_close
 };
 
-/* Moves to the first sample that has anything. */
-static int
-first_sample(struct capture *c)
+struct ks_replay *
+ks_replay_capture(void)
 {
-	struct ks_capture_parser *p = &c->parser;
-	struct ks_capture_notes *n = &p->notes;
-	char problem[KS_CAPTURE_MESSAGE];
-	size_t skipped;
-	int rc = ks_capture_parser_next(p);
+	struct capture *cap = calloc(1, sizeof(*cap));
 
-	if (rc == 0)
-		return ks_fail(EBADMSG, "%s: empty: a capture is what kstat -j prints", c->path);
-	if (rc < 0 || ks_capture_sample_count(&p->sample) > 0 || n->problems == 0)
-		return rc;
-	/* Not one kstat in it, but something else: perhaps later samples have some. */
-	memcpy(problem, n->problem, sizeof(problem));
-	skipped = n->problems;
-	while (ks_capture_sample_count(&p->sample) == 0) {
-		rc = ks_capture_parser_next(p);
-		if (rc <= 0)
-			return ks_fail(EBADMSG, "%s", problem);
-		skipped += n->problems;
-	}
-	memcpy(n->problem, problem, sizeof(n->problem));
-	n->problems = skipped;
-	return rc;
-}
-
-struct ks_source *
-ks_source_capture_open(const char *path)
-{
-	struct capture *c = calloc(1, sizeof(*c));
-
-	if (c == NULL)
-		return ks_fail_null(ENOMEM, "%.200s: out of memory", path);
-	c->base.ops = &capture_ops;
-	c->path = strdup(strcmp(path, "-") == 0 ? "standard input" : path);
-	if (c->path == NULL) {
-		free(c);
-		return ks_fail_null(ENOMEM, "%.200s: out of memory", path);
-	}
-	if (ks_capture_parser_open(&c->parser, path) != 0 ||
-	    (c->parser.notes.path = c->path, first_sample(c)) < 0) {
-		int error = errno;
-
-		capture_close(&c->base);
-		errno = error;
+	if (cap == NULL)
 		return NULL;
-	}
-	return &c->base;
-}
-
-void
-ks_source_capture_until(struct ks_source *src, int64_t to)
-{
-	capture_of(src)->parser.until = to;
+	cap->base.ops = &capture_ops;
+	cap->in.fd = -1;
+	cap->notes.in = &cap->in;
+	cap->builder.notes = &cap->notes;
+	cap->builder.sample = &cap->base.sample;
+	return &cap->base;
 }

@@ -7,7 +7,6 @@
 #include <yajl/yajl_parse.h>
 
 #include "base/error.h"
-#include "source/replay/capture/builder.h"
 #include "source/replay/capture/times.h"
 
 #define TOKEN_MAX ((size_t)1024 * 1024) /* bytes of one string or number */
@@ -20,7 +19,7 @@ enum place { OUTSIDE, IN_ARRAY, IN_KSTAT, IN_DATA, IN_LIST, PASSING };
 struct parse {
 	struct ks_capture_input *in;
 	struct ks_capture_notes *notes;
-	struct ks_capture_builder kstat;
+	struct ks_capture_builder *kstat;
 	enum place place;
 	enum place resume; /* PASSING: where it goes on after the value passed over */
 	unsigned depth;    /* PASSING: nesting inside it */
@@ -47,12 +46,12 @@ on_null(void *ctx)
 		no_kstat(x);
 		return 1;
 	case IN_KSTAT:
-		ks_capture_header_other(&x->kstat);
+		ks_capture_header_other(x->kstat);
 		return 1;
 	case IN_DATA:
-		return ks_capture_data_null(&x->kstat);
+		return ks_capture_data_null(x->kstat);
 	case IN_LIST:
-		ks_capture_list_other(&x->kstat);
+		ks_capture_list_other(x->kstat);
 		return 1;
 	default:
 		return 1;
@@ -65,7 +64,7 @@ on_boolean(void *ctx, int value)
 	struct parse *x = ctx;
 
 	x->heard = true;
-	return x->place == IN_DATA ? ks_capture_data_boolean(&x->kstat, value != 0) : on_null(ctx);
+	return x->place == IN_DATA ? ks_capture_data_boolean(x->kstat, value != 0) : on_null(ctx);
 }
 
 static int
@@ -79,12 +78,12 @@ on_number(void *ctx, const char *s, size_t n)
 		no_kstat(x);
 		return 1;
 	case IN_KSTAT:
-		ks_capture_header_number(&x->kstat, s, n);
+		ks_capture_header_number(x->kstat, s, n);
 		return 1;
 	case IN_DATA:
-		return ks_capture_data_number(&x->kstat, s, n);
+		return ks_capture_data_number(x->kstat, s, n);
 	case IN_LIST:
-		return ks_capture_list_number(&x->kstat, s, n);
+		return ks_capture_list_number(x->kstat, s, n);
 	default:
 		return 1;
 	}
@@ -101,11 +100,11 @@ on_string(void *ctx, const unsigned char *s, size_t n)
 		no_kstat(x);
 		return 1;
 	case IN_KSTAT:
-		return ks_capture_header_string(&x->kstat, s, n);
+		return ks_capture_header_string(x->kstat, s, n);
 	case IN_DATA:
-		return ks_capture_data_string(&x->kstat, s, n);
+		return ks_capture_data_string(x->kstat, s, n);
 	case IN_LIST:
-		return ks_capture_list_string(&x->kstat, s, n);
+		return ks_capture_list_string(x->kstat, s, n);
 	default:
 		return 1;
 	}
@@ -118,9 +117,9 @@ on_key(void *ctx, const unsigned char *key, size_t n)
 
 	x->heard = true;
 	if (x->place == IN_KSTAT)
-		ks_capture_header_key(&x->kstat, key, n);
+		ks_capture_header_key(x->kstat, key, n);
 	else if (x->place == IN_DATA)
-		return ks_capture_data_key(&x->kstat, key, n);
+		return ks_capture_data_key(x->kstat, key, n);
 	return 1;
 }
 
@@ -147,21 +146,21 @@ on_start_map(void *ctx)
 	x->heard = true;
 	switch (x->place) {
 	case IN_ARRAY:
-		ks_capture_kstat_begin(&x->kstat);
+		ks_capture_kstat_begin(x->kstat);
 		x->place = IN_KSTAT;
 		return 1;
 	case IN_KSTAT:
-		if (x->kstat.member == KS_MEMBER_DATA) {
+		if (x->kstat->member == KS_MEMBER_DATA) {
 			x->place = IN_DATA;
 			return 1;
 		}
-		ks_capture_header_other(&x->kstat);
+		ks_capture_header_other(x->kstat);
 		break;
 	case IN_DATA:
-		ks_capture_data_object(&x->kstat);
+		ks_capture_data_object(x->kstat);
 		break;
 	case IN_LIST:
-		ks_capture_list_other(&x->kstat);
+		ks_capture_list_other(x->kstat);
 		break;
 	default:
 		break;
@@ -182,10 +181,10 @@ on_end_map(void *ctx)
 		return 1;
 	case IN_KSTAT:
 		x->place = IN_ARRAY;
-		return ks_capture_kstat_end(&x->kstat);
+		return ks_capture_kstat_end(x->kstat);
 	default:
 		x->place = IN_KSTAT;
-		x->kstat.member = KS_MEMBER_OTHER;
+		x->kstat->member = KS_MEMBER_OTHER;
 		return 1;
 	}
 }
@@ -222,16 +221,16 @@ on_start_array(void *ctx)
 		no_kstat(x);
 		break;
 	case IN_KSTAT:
-		ks_capture_header_other(&x->kstat);
+		ks_capture_header_other(x->kstat);
 		break;
 	case IN_DATA:
-		if (ks_capture_list_begin(&x->kstat)) {
+		if (ks_capture_list_begin(x->kstat)) {
 			x->place = IN_LIST;
 			return 1;
 		}
 		break;
 	case IN_LIST:
-		ks_capture_list_other(&x->kstat);
+		ks_capture_list_other(x->kstat);
 		break;
 	default:
 		break;
@@ -250,7 +249,7 @@ on_end_array(void *ctx)
 		return on_end_map(ctx);
 	case IN_LIST:
 		x->place = IN_DATA;
-		return ks_capture_list_end(&x->kstat);
+		return ks_capture_list_end(x->kstat);
 	default:
 		x->done = true;
 		return 1;
@@ -458,7 +457,7 @@ leave_out_element(struct parse *x, uint64_t at, const char *why)
 	bool whole = pass_element(x);
 
 	if (place != IN_ARRAY)
-		ks_capture_sample_drop(x->kstat.sample, &x->kstat.k);
+		ks_capture_kstat_drop(x->kstat);
 	(void)ks_capture_damage(x->notes, at, "%s%s", why,
 	    whole ? "; a kstat is left out" : "");
 	if (whole && !start_behind_element(x)) {
@@ -557,12 +556,10 @@ parse(struct parse *x)
 }
 
 bool
-ks_capture_array_parse(struct ks_capture_input *in, struct ks_capture_sample *s,
-    struct ks_capture_notes *n)
+ks_capture_array_parse(struct ks_capture_input *in, struct ks_capture_builder *b)
 {
-	struct parse x = {
-		.in = in, .notes = n, .place = OUTSIDE, .kstat = { .sample = s, .notes = n }
-	};
+	struct ks_capture_notes *n = b->notes;
+	struct parse x = { .in = in, .notes = n, .place = OUTSIDE, .kstat = b };
 
 	n->yajl = new_parser(&x);
 	if (n->yajl == NULL)

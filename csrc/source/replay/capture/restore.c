@@ -4,52 +4,109 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "model/raw_layout.h"
 
 #define MOST_FIELDS 128
 
-#define INTR(name, i) { name, (i) * sizeof(uint_t), KS_RAW_U32, 1 }
-#define IO(member, type) { #member, offsetof(kstat_io_t, member), type, 1 }
-#define TIMER(member) { #member, offsetof(kstat_timer_t, member), KS_RAW_U64, 1 }
+/* --- order ------------------------------------------------------------------------- */
 
-static const struct ks_raw_field intr_fields[] = {
-	INTR("hard", KSTAT_INTR_HARD), INTR("soft", KSTAT_INTR_SOFT),
-	INTR("watchdog", KSTAT_INTR_WATCHDOG), INTR("spurious", KSTAT_INTR_SPURIOUS),
-	INTR("multiple_service", KSTAT_INTR_MULTSVC), { NULL, 0, 0, 0 }
-};
-static const struct ks_raw_field io_fields[] = {
-	IO(nread, KS_RAW_U64), IO(nwritten, KS_RAW_U64), IO(reads, KS_RAW_U32),
-	IO(writes, KS_RAW_U32), IO(wtime, KS_RAW_U64), IO(wlentime, KS_RAW_U64),
-	IO(wlastupdate, KS_RAW_U64), IO(rtime, KS_RAW_U64), IO(rlentime, KS_RAW_U64),
-	IO(rlastupdate, KS_RAW_U64), IO(wcnt, KS_RAW_U32), IO(rcnt, KS_RAW_U32),
-	{ NULL, 0, 0, 0 }
-};
-static const struct ks_raw_field timer_fields[] = {
-	{ "name", offsetof(kstat_timer_t, name), KS_RAW_CHARS, KSTAT_STRLEN - 1 },
-	TIMER(num_events), TIMER(elapsed_time), TIMER(min_time), TIMER(max_time),
-	TIMER(start_time), TIMER(stop_time), { NULL, 0, 0, 0 }
-};
-
-static const struct ks_raw_layout intr_layout = { "intr", sizeof(kstat_intr_t), intr_fields };
-static const struct ks_raw_layout io_layout = { "io", sizeof(kstat_io_t), io_fields };
-static const struct ks_raw_layout timer_layout = { "timer", sizeof(kstat_timer_t), timer_fields };
-
-static const struct ks_raw_layout *
-layout_of(const struct ks_capture_sample *s, const struct ks_capture_kstat *k)
+static unsigned char
+lower(char c)
 {
-	switch (k->type) {
-	case KSTAT_TYPE_INTR:
-		return &intr_layout;
-	case KSTAT_TYPE_IO:
-		return &io_layout;
-	case KSTAT_TYPE_TIMER:
-		return &timer_layout;
-	default:
-		return ks_raw_layout_find(ks_capture_sample_text(s, k->module),
-		    ks_capture_sample_text(s, k->name));
+	unsigned char u = (unsigned char)c;
+
+	return u >= 'A' && u <= 'Z' ? (unsigned char)(u | 0x20) : u;
+}
+
+int
+ks_capture_compare(const char *a, const char *b)
+{
+	while (*a != '\0' && lower(*a) == lower(*b)) {
+		a++;
+		b++;
+	}
+	return (int)lower(*a) - (int)lower(*b);
+}
+
+int
+ks_capture_compare_kstats(const struct ks_store *s, const struct ks_store_kstat *a,
+    const struct ks_store_kstat *b)
+{
+	int c = ks_capture_compare(ks_store_text(s, a->module), ks_store_text(s, b->module));
+
+	if (c == 0)
+		c = a->instance < b->instance ? -1 : a->instance > b->instance;
+	if (c == 0)
+		c = ks_capture_compare(ks_store_text(s, a->name), ks_store_text(s, b->name));
+	return c;
+}
+
+/* Reverses each run of values with equal names. */
+static void
+reverse_values(const struct ks_store *s, struct ks_store_value *v, size_t n)
+{
+	for (size_t from = 0, to; from < n; from = to) {
+		const char *name = ks_store_text(s, v[from].name);
+
+		for (to = from + 1; to < n; to++) {
+			if (ks_capture_compare(name, ks_store_text(s, v[to].name)) != 0)
+				break;
+		}
+		for (size_t i = from, j = to - 1; i < j; i++, j--) {
+			struct ks_store_value t = v[i];
+
+			v[i] = v[j];
+			v[j] = t;
+		}
 	}
 }
+
+void
+ks_capture_restore_order(struct ks_store *s)
+{
+	struct ks_store_kstat *k = s->kstat;
+
+	for (size_t from = 0, to; from < s->nkstats; from = to) {
+		for (to = from + 1; to < s->nkstats; to++) {
+			if (ks_capture_compare_kstats(s, &k[from], &k[to]) != 0)
+				break;
+		}
+		for (size_t i = from, j = to - 1; i < j; i++, j--) {
+			struct ks_store_kstat t = k[i];
+
+			k[i] = k[j];
+			k[j] = t;
+		}
+	}
+}
+
+/* --- class ---------------------------------------------------------------------------- */
+
+/*
+ * In captures of -pj, class is among the statistics though it is none. One that differs from
+ * the kstat's class is the kstat's own.
+ */
+static void
+drop_class(struct ks_store *s, struct ks_store_kstat *k)
+{
+	const char *class_ = ks_store_text(s, k->class_);
+	struct ks_store_value *v = s->value + k->first;
+
+	for (size_t i = 0; i < k->nvalues; i++) {
+		if (v[i].type != KSTAT_DATA_STRING || v[i].at == KS_STORE_NULL ||
+		    strcmp(ks_store_text(s, v[i].name), "class") != 0 ||
+		    strcmp(ks_store_text(s, v[i].at), class_) != 0)
+			continue;
+		memmove(v + i, v + i + 1, (k->nvalues - i - 1) * sizeof(*v));
+		k->nvalues--;
+		s->nvalues--;
+		return;
+	}
+}
+
+/* --- structures --------------------------------------------------------------------------- */
 
 /* The number of a field; `hint` is the one to try first. -1 if there is none of that name. */
 static int
@@ -64,104 +121,95 @@ field_index(const struct ks_raw_layout *l, const char *name, int hint)
 	return -1;
 }
 
-/* True for the times of IO and TIMER structures, which are signed and in nanoseconds. */
+/* Makes the value what the field holds; false if it does not fit. */
 static bool
-is_time(const struct ks_raw_layout *l, const struct ks_raw_field *f)
+convert(const struct ks_raw_field *f, struct ks_store_value *v)
 {
-	return (l == &io_layout || l == &timer_layout) &&
-	    (strstr(f->name, "time") != NULL || strstr(f->name, "lastupdate") != NULL);
-}
+	bool is_unsigned = v->type == KSTAT_DATA_UINT64;
 
-/* A value as the field can hold it; false if it cannot. */
-static bool
-convert(const struct ks_capture_sample *s, const struct ks_raw_layout *l,
-    const struct ks_raw_field *f, const struct ks_capture_value *from, struct ks_value *to)
-{
-	bool fits = from->kind == KS_VALUE_U64;
-
-	*to = (struct ks_value){ .kind = from->kind, .bits = 64, .len = from->len };
-	to->u64 = from->u64;
 	switch (f->type) {
 	case KS_RAW_CHARS:
-		if (from->kind != KS_VALUE_STRING || from->at == KS_CAPTURE_NULL)
-			return false;
-		to->str = ks_capture_sample_text(s, from->at);
-		return from->len <= f->count;
+		return v->type == KSTAT_DATA_STRING && v->at != KS_STORE_NULL && v->len <= f->count;
 	case KS_RAW_I32:
-		return fits ? from->u64 <= INT32_MAX :
-		    from->kind == KS_VALUE_I64 && from->i64 >= INT32_MIN;
+		return is_unsigned ? v->u64 <= INT32_MAX : v->type == KSTAT_DATA_INT64 && v->i64 >= INT32_MIN;
 	case KS_RAW_U32:
-		return fits && from->u64 <= UINT32_MAX;
-	default:
-		break;
-	}
-	if (!is_time(l, f))
-		return fits;
-	if (from->kind == KS_VALUE_DOUBLE) { /* seconds, as the Perl module has them */
-		double ns = from->d * (double)KS_NANOSEC;
+		return is_unsigned && v->u64 <= UINT32_MAX;
+	case KS_RAW_NSEC:
+		if (v->type == KSTAT_DATA_DOUBLE) { /* seconds, as the Perl module has them */
+			double ns = v->d * (double)KS_NANOSEC;
 
-		if (!(ns > -9.2e18 && ns < 9.2e18))
-			return false;
-		to->i64 = llround(ns);
-		return true;
+			if (!(ns > -9.2e18 && ns < 9.2e18))
+				return false;
+			v->type = KSTAT_DATA_INT64;
+			v->i64 = llround(ns);
+			return true;
+		}
+		return is_unsigned ? v->u64 <= INT64_MAX : v->type == KSTAT_DATA_INT64;
+	default:
+		return is_unsigned;
 	}
-	return fits ? from->u64 <= INT64_MAX : from->kind == KS_VALUE_I64;
 }
 
+/* Sorts the values into the order of the structure's fields, record by record; false if they do not fit. */
 static bool
-encode(struct ks_capture_sample *s, struct ks_capture_kstat *k, const struct ks_raw_layout *l,
-    size_t nfields)
+sort_values(struct ks_store *s, struct ks_store_kstat *k, const struct ks_raw_layout *l)
 {
-	const struct ks_capture_value *v;
-	size_t records = k->nvalues / nfields;
-	uint_t times_set[MOST_FIELDS] = { 0 };
-	size_t at, size;
+	size_t nfields = ks_raw_layout_count(l), records = k->nvalues / nfields;
+	size_t seen[MOST_FIELDS] = { 0 };
+	struct ks_store_value *v, *sorted;
 	int hint = 0;
 
-	if (records * nfields != k->nvalues || records == 0 || records > UINT32_MAX ||
-	    (records > 1 && k->type != KSTAT_TYPE_TIMER) ||
-	    __builtin_mul_overflow(records, l->size, &size))
+	if (nfields > MOST_FIELDS || records == 0 || records * nfields != k->nvalues ||
+	    (records > 1 && k->type != KSTAT_TYPE_TIMER))
 		return false;
-	v = (const struct ks_capture_value *)s->values.data + k->first;
-	ks_capture_sample_align(s);
-	at = s->text.len;
-	if (ks_buf_zeroed(&s->text, size) == NULL)
+	if (!KS_RESERVE(s->value, s->value_cap, s->nvalues + k->nvalues)) {
+		s->failed = true;
 		return false;
+	}
+	v = s->value + k->first;
+	sorted = s->value + s->nvalues;
 	for (size_t i = 0; i < k->nvalues; i++) {
-		int f = field_index(l, ks_capture_sample_text(s, v[i].name), hint);
-		struct ks_value value;
+		int f = field_index(l, ks_store_text(s, v[i].name), hint);
+		struct ks_store_value *to;
 
 		/* The n-th event's members are the n-th of their names. */
-		if (f < 0 || times_set[f] >= records ||
-		    !convert(s, l, &l->fields[f], &v[i], &value)) {
-			s->text.len = at;
+		if (f < 0 || seen[f] >= records)
 			return false;
-		}
-		ks_raw_set(s->text.data + at + times_set[f]++ * l->size, &l->fields[f], &value);
+		to = &sorted[seen[f]++ * nfields + (size_t)f];
+		*to = v[i];
+		if (!convert(&l->fields[f], to))
+			return false;
 		hint = f + 1;
 	}
-	k->data = at;
-	k->size = size;
+	memcpy(v, sorted, k->nvalues * sizeof(*v));
 	k->ndata = (uint_t)records;
 	return true;
 }
 
-bool
-ks_capture_encode(struct ks_capture_sample *s, struct ks_capture_kstat *k)
+static void
+restore_structure(struct ks_store *s, struct ks_store_kstat *k)
 {
-	const struct ks_raw_layout *l = layout_of(s, k);
-	size_t nfields = 0;
+	const struct ks_raw_layout *l;
 
-	k->size = 0;
-	k->ndata = 0;
 	if (k->type == KSTAT_TYPE_RAW && (k->flags & KSTAT_FLAG_STATSBLOB) != 0)
-		return false;
-	if (l == NULL)
-		return true;
-	while (l->fields[nfields].name != NULL)
-		nfields++;
-	if (nfields <= MOST_FIELDS && encode(s, k, l, nfields))
-		return true;
-	k->type = KSTAT_TYPE_NAMED;
-	return false;
+		return;
+	l = ks_structure_find(k->type, ks_store_text(s, k->module), ks_store_text(s, k->name));
+	if (l == NULL) {
+		s->nvalues = k->first;
+		k->nvalues = 0;
+	} else if (!sort_values(s, k, l)) {
+		k->type = KSTAT_TYPE_NAMED;
+	}
+}
+
+void
+ks_capture_restore(struct ks_store *s, struct ks_store_kstat *k, bool reversed)
+{
+	drop_class(s, k);
+	if (reversed)
+		reverse_values(s, s->value + k->first, k->nvalues);
+	if (k->type != KSTAT_TYPE_NAMED && k->readable)
+		restore_structure(s, k);
+	if (k->type == KSTAT_TYPE_NAMED)
+		k->ndata = k->nvalues;
 }

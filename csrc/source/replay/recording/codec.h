@@ -1,7 +1,7 @@
 /*
  * codec.h - one sample of a recording as bytes, and back. Writer and reader keep the same
- * state: the kstats of the sample before. A sample says which kstats left, changed shape and came,
- * and by how much each number differs from what the samples before it let expect.
+ * state: the sample before, and what each number is expected to be next. A sample says which kstats left, changed
+ * shape and came, and by how much each number differs from what was expected.
  *
  * All integers are varints (base/varint.h), signed ones folded. A sample is
  *     the steps of the time of day and of the time of the sample,
@@ -9,9 +9,10 @@
  *     the number that changed shape, and of each the distance and the new definition,
  *     the number that came, and their definitions,
  *     a count of fields that are as expected, then (difference, count) pairs.
- * The fields of a kstat are its state (readable or not), its snaptime, and the numbers and strings of
- * its data section (of a statsblob the data section as one string). The difference of a string is followed by its length plus one and its bytes; that
- * of a number whose values have a power of ten in common is in units of it (state.c).
+ * The fields of a kstat are its state (readable or not), its snaptime, and the numbers and texts of
+ * its data section (of a statsblob the data section as one text). The difference of a text is followed by its
+ * length plus one and its bytes. The difference of a number whose values have a power of ten in common is in units
+ * of this power, doubled; an odd one, KS_REC_NOT_IN_UNITS, says that the exact difference follows.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_REPLAY_RECORDING_CODEC_H
@@ -23,61 +24,92 @@
 
 #include "base/buf.h"
 #include "kstat.h"
-#include "model/record.h"
+#include "source/replay/sample_store.h"
 
-enum ks_rec_kind {
-	KS_REC_INT,   /* a number of `width` bytes at `offset` */
-	KS_REC_CHARS, /* text with room for `width` bytes at `offset` */
-	KS_REC_HEAP,  /* a string or an array that the named record refers to */
-	KS_REC_DATA   /* the whole data section, of a statsblob (model/blobstat.h) */
-};
+#define KS_REC_NOT_IN_UNITS 1
 
-/* One field of the data section: where it lies, and what it was in the sample before. */
-struct ks_rec_field {
-	uint32_t offset; /* in the data records */
-	uint16_t width;
-	uint8_t kind;    /* enum ks_rec_kind */
-	uint32_t len;    /* bytes at text */
-	uint64_t value;
-	uint64_t step;   /* by how much the value is expected to change */
-	uint64_t last;   /* by how much it changed last */
-	int64_t unit;    /* what divides it, a power of ten; for numbers */
-	char *text;      /* owned; NULL: none */
-};
-
-struct ks_rec_kstat {
-	kstat_t k;                  /* the header; ks_data stays NULL */
-	uint64_t readable;          /* 0 or 1 */
-	uint64_t snaptime;
-	kstat_named_t *named;       /* NAMED, TIMER: names and types of its records; owned */
-	struct ks_rec_field *field; /* owned */
-	size_t nfields;
+/* What is known of a number from the samples before. */
+struct ks_rec_trend {
+	uint64_t step; /* by how much it is expected to change */
+	uint64_t last; /* by how much it changed last */
+	int64_t unit;  /* what divides it, a power of ten */
 };
 
 struct ks_rec_state {
-	struct ks_rec_kstat *kstat; /* in the order in which they came; owned */
-	size_t n, cap;
+	struct ks_store *sample;    /* the last one; borrowed */
+	struct ks_rec_trend *trend; /* of each value of the sample; owned */
+	size_t cap;
+	size_t unused;        /* values of the sample that belonged to kstats that left or changed shape */
+	size_t unused_text;   /* the same in bytes of its text */
 	uint64_t time_of_day; /* ns since 1970 */
 	uint64_t taken;       /* ns of gethrtime() */
 };
 
+/* --- writer and reader ------------------------------------------------------------------ */
+
 void ks_rec_state_free(struct ks_rec_state *s);
 
-/* Forgets everything: what a keyframe starts from. */
+/* Forgets everything, the sample as well: what a keyframe starts from. */
 void ks_rec_state_reset(struct ks_rec_state *s);
-
 
 /*
  * Appends the bytes of a sample of n kstats to `out` and makes it the state. The kstats come
- * in the order of their ks_kid; ks_data NULL: it could not be read. 0, or -1 with errno ENOMEM (the state is then useless until reset).
+ * in the order of their ks_kid; ks_data NULL: it could not be read. 0, or -1 with errno ENOMEM (the state is then
+ * useless until reset).
  */
 int ks_rec_encode(struct ks_rec_state *s, const kstat_t *const *k, size_t n, int64_t time_of_day,
     int64_t taken, struct ks_buf *out);
 
-/* Makes the sample of these bytes the state. 0, or -1 with errno EBADMSG or ENOMEM and a message. */
+/*
+ * Makes the sample of these bytes the state. 0, or -1 with errno EBADMSG or ENOMEM and a message: then the state and
+ * its sample are useless until reset.
+ */
 int ks_rec_decode(struct ks_rec_state *s, const void *bytes, size_t n);
 
-/* Rebuilds the data section of one kstat. 0, or -1 with errno EBADMSG (a damaged blob), ENOMEM. */
-int ks_rec_build(const struct ks_rec_kstat *rk, struct ks_record *r);
+/* --- for encoding and decoding ------------------------------------------------------------ */
+
+/*
+ * Adds the values of a kstat to the sample: of a NAMED one those that `named` names and types, of a TIMER the events
+ * that it names, of others the fields of their structure. Numbers are 0, texts null strings. 0, or -1 with errno
+ * ENOMEM.
+ */
+int ks_rec_add_values(struct ks_rec_state *s, struct ks_store_kstat *k, const kstat_named_t *named);
+
+/* Counts the values of a kstat that left or changes shape as unused; they go when they are as many as the others. */
+void ks_rec_drop_values(struct ks_rec_state *s, const struct ks_store_kstat *k);
+int ks_rec_compact(struct ks_rec_state *s);
+
+/* True for NAMED and TIMER: their data records have names, which a definition lists. */
+static inline bool
+ks_rec_has_names(uint8_t type)
+{
+	return type == KSTAT_TYPE_NAMED || type == KSTAT_TYPE_TIMER;
+}
+
+/* Extends the sign of a difference of numbers of that width (4 or 8 bytes); cuts a number to it. */
+static inline uint64_t
+ks_rec_extend(uint64_t difference, unsigned width)
+{
+	return width == 4 ? (uint64_t)(int64_t)(int32_t)difference : difference;
+}
+
+static inline uint64_t
+ks_rec_cut(uint64_t value, unsigned width)
+{
+	return width == 4 ? (uint32_t)value : value;
+}
+
+/* What a number is expected to be. */
+static inline uint64_t
+ks_rec_expected(const struct ks_store_value *v, const struct ks_rec_trend *t)
+{
+	return ks_rec_cut(v->u64 + t->step, v->width);
+}
+
+/* Sets a number, and what is known of it. */
+void ks_rec_set_number(struct ks_store_value *v, struct ks_rec_trend *t, uint64_t now);
+
+/* Sets a text to a copy of n bytes, NULL for none. 0, or -1 with errno ENOMEM. */
+int ks_rec_set_text(struct ks_rec_state *s, struct ks_store_value *v, const char *p, uint32_t n);
 
 #endif

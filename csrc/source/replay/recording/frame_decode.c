@@ -5,8 +5,7 @@
 
 #include "base/error.h"
 #include "base/varint.h"
-#include "model/blobstat.h"
-#include "source/replay/recording/state.h"
+#include "source/replay/recording/codec.h"
 
 struct input {
 	const unsigned char *p, *end;
@@ -64,102 +63,113 @@ get_name(struct input *in, char name[KSTAT_STRLEN])
 	return 0;
 }
 
+/* Reads the names and types of n data records into *named, which the caller frees. */
 static int
-get_names(struct input *in, struct ks_rec_kstat *rk)
+get_names(struct input *in, uint64_t n, kstat_named_t **named)
 {
-	if (rk->k.ks_ndata == 0)
-		return 0;
-	rk->named = calloc(rk->k.ks_ndata, sizeof(*rk->named));
-	if (rk->named == NULL)
+	*named = calloc(n + 1, sizeof(**named));
+	if (*named == NULL)
 		return ks_fail(ENOMEM, "out of memory for a recording");
-	for (uint_t i = 0; i < rk->k.ks_ndata; i++) {
+	for (uint64_t i = 0; i < n; i++) {
 		uint64_t type;
 
-		if (get_up_to(in, UINT8_MAX, &type) != 0 || get_name(in, rk->named[i].name) != 0)
+		if (get_up_to(in, UINT8_MAX, &type) != 0 || get_name(in, (*named)[i].name) != 0)
 			return -1;
-		rk->named[i].data_type = (uchar_t)type;
+		(*named)[i].data_type = (uchar_t)type;
 	}
 	return 0;
 }
 
 static int
-get_definition(struct input *in, struct ks_rec_kstat *rk, const struct ks_rec_state *s)
+get_text(struct input *in, struct ks_store *s, uint32_t *at)
 {
-	kstat_t *k = &rk->k;
-	uint64_t instance, type, flags, crtime, ndata, most;
+	char name[KSTAT_STRLEN];
 
-	ks_rec_clear(rk);
-	memset(rk, 0, sizeof(*rk));
-	rk->snaptime = s->taken;
-	if (get_name(in, k->ks_module) != 0 || get_signed(in, &instance) != 0 ||
-	    get_name(in, k->ks_name) != 0 || get_name(in, k->ks_class) != 0 ||
+	if (get_name(in, name) != 0)
+		return -1;
+	*at = ks_store_add_text(s, name, strlen(name));
+	return *at == KS_STORE_NULL ? ks_fail(ENOMEM, "out of memory for a recording") : 0;
+}
+
+static int
+get_definition(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *s)
+{
+	uint64_t instance, type, flags, crtime, ndata, most;
+	kstat_named_t *named = NULL;
+	int rc;
+
+	*k = (struct ks_store_kstat){ .snaptime = (hrtime_t)s->taken };
+	if (get_text(in, s->sample, &k->module) != 0 || get_signed(in, &instance) != 0 ||
+	    get_text(in, s->sample, &k->name) != 0 || get_text(in, s->sample, &k->class_) != 0 ||
 	    get_up_to(in, KSTAT_NUM_TYPES - 1, &type) != 0 ||
 	    get_up_to(in, UINT8_MAX, &flags) != 0 || get_signed(in, &crtime) != 0)
 		return -1;
-	k->ks_instance = (int)(int64_t)instance;
-	k->ks_type = (uchar_t)type;
-	k->ks_flags = (uchar_t)flags;
-	k->ks_crtime = (hrtime_t)crtime;
+	k->instance = (int)(int64_t)instance;
+	k->type = (uint8_t)type;
+	k->flags = (uint8_t)flags;
+	k->crtime = (hrtime_t)crtime;
 	/* A record with a name takes two bytes at least: a file cannot ask for more than it holds. */
-	most = ks_rec_has_names(k) ? left(in) / 2 : type == KSTAT_TYPE_RAW ? UINT32_MAX : 1;
-	if ((int64_t)instance != k->ks_instance || get_up_to(in, most, &ndata) != 0)
+	most = ks_rec_has_names(k->type) ? left(in) / 2 : type == KSTAT_TYPE_RAW ? UINT32_MAX : 1;
+	if ((int64_t)instance != k->instance || get_up_to(in, most, &ndata) != 0)
 		return damaged();
-	k->ks_ndata = (uint_t)ndata;
-	if (ks_rec_has_names(k) && get_names(in, rk) != 0)
-		return -1;
-	if (type == KSTAT_TYPE_RAW)
-		k->ks_ndata = 1;
-	return ks_rec_make_fields(rk);
+	k->ndata = type == KSTAT_TYPE_RAW ? 1 : (uint_t)ndata;
+	rc = ks_rec_has_names(k->type) ? get_names(in, ndata, &named) : 0;
+	if (rc == 0)
+		rc = ks_rec_add_values(s, k, named);
+	free(named);
+	return rc;
+}
+
+/* Moves the kstats from *next up to `end` down, behind those that stay. */
+static void
+keep(struct ks_store *s, size_t *kept, uint64_t *next, uint64_t end)
+{
+	if (*next < end)
+		memmove(s->kstat + *kept, s->kstat + *next, (end - *next) * sizeof(*s->kstat));
+	*kept += end - *next;
+	*next = end;
 }
 
 static int
-decode_gone(struct ks_rec_state *s, struct input *in)
+decode_gone(struct ks_rec_state *state, struct input *in)
 {
-	uint64_t count, distance, at = 0, next;
+	struct ks_store *s = state->sample;
+	uint64_t count, distance, at = 0, next = 0; /* the first that was not looked at yet */
 	size_t kept = 0;
 
-	if (get_up_to(in, s->n, &count) != 0)
+	if (get_up_to(in, s->nkstats, &count) != 0)
 		return -1;
-	/* Kept kstats move down as they are passed; `next` is the first that is not passed yet. */
-	for (next = 0; count > 0; count--) {
-		if (get_up_to(in, s->n, &distance) != 0)
+	for (; count > 0; count--) {
+		if (get_up_to(in, s->nkstats, &distance) != 0)
 			return -1;
 		at += distance;
-		if (at >= s->n || at < next)
+		if (at >= s->nkstats || at < next)
 			return damaged();
-		while (next < at) {
-			struct ks_rec_kstat moved = s->kstat[next];
-
-			s->kstat[next++] = s->kstat[kept];
-			s->kstat[kept++] = moved;
-		}
+		keep(s, &kept, &next, at);
+		ks_rec_drop_values(state, &s->kstat[at]);
 		next = at + 1;
 	}
-	while (next < s->n) {
-		struct ks_rec_kstat moved = s->kstat[next];
-
-		s->kstat[next++] = s->kstat[kept];
-		s->kstat[kept++] = moved;
-	}
-	while (s->n > kept)
-		ks_rec_clear(&s->kstat[--s->n]);
+	keep(s, &kept, &next, s->nkstats);
+	s->nkstats = kept;
 	return 0;
 }
 
 static int
-decode_reshaped(struct ks_rec_state *s, struct input *in)
+decode_reshaped(struct ks_rec_state *state, struct input *in)
 {
+	struct ks_store *s = state->sample;
 	uint64_t count, distance, at = 0;
 
-	if (get_up_to(in, s->n, &count) != 0)
+	if (get_up_to(in, s->nkstats, &count) != 0)
 		return -1;
 	for (; count > 0; count--) {
-		if (get_up_to(in, s->n, &distance) != 0)
+		if (get_up_to(in, s->nkstats, &distance) != 0)
 			return -1;
 		at += distance;
-		if (at >= s->n)
+		if (at >= s->nkstats)
 			return damaged();
-		if (get_definition(in, &s->kstat[at], s) != 0)
+		ks_rec_drop_values(state, &s->kstat[at]);
+		if (get_definition(in, &s->kstat[at], state) != 0)
 			return -1;
 	}
 	return 0;
@@ -173,10 +183,12 @@ decode_new(struct ks_rec_state *s, struct input *in)
 	if (get_up_to(in, left(in), &count) != 0)
 		return -1;
 	for (; count > 0; count--) {
-		struct ks_rec_kstat *rk = ks_rec_add(s);
+		struct ks_store_kstat k;
 
-		if (rk == NULL || get_definition(in, rk, s) != 0)
+		if (get_definition(in, &k, s) != 0)
 			return -1;
+		if (ks_store_add_kstat(s->sample, &k) == NULL)
+			return ks_fail(ENOMEM, "out of memory for a recording");
 	}
 	return 0;
 }
@@ -197,7 +209,7 @@ get_difference(struct input *in, uint64_t *difference)
 
 /* The text follows the difference, before the next count: hence not by get_difference(). */
 static int
-decode_text(struct ks_rec_field *f, struct input *in)
+decode_text(struct ks_rec_state *s, struct ks_store_value *v, struct input *in)
 {
 	uint64_t difference, n;
 	uint32_t len;
@@ -211,14 +223,14 @@ decode_text(struct ks_rec_field *f, struct input *in)
 	len = n == 0 ? 0 : (uint32_t)(n - 1);
 	if (n > 0 && (n - 1 > left(in) || n - 1 > UINT32_MAX))
 		return damaged();
-	if (ks_rec_set_text(f, n == 0 ? NULL : (const char *)in->p, len) != 0)
+	if (ks_rec_set_text(s, v, n == 0 ? NULL : (const char *)in->p, len) != 0)
 		return -1;
 	in->p += len;
 	return get(in, &in->expected);
 }
 
 static int
-decode_number(struct ks_rec_field *f, struct input *in)
+decode_number(struct ks_store_value *v, struct ks_rec_trend *t, struct input *in)
 {
 	uint64_t difference = 0;
 
@@ -227,43 +239,49 @@ decode_number(struct ks_rec_field *f, struct input *in)
 	} else {
 		if (get_signed(in, &difference) != 0)
 			return -1;
-		if (f->unit > 1 && difference == KS_REC_NOT_IN_UNITS) {
+		if (t->unit > 1 && difference == KS_REC_NOT_IN_UNITS) {
 			if (get_signed(in, &difference) != 0)
 				return -1;
-		} else if (f->unit > 1) {
-			difference = (uint64_t)((int64_t)difference / 2) * (uint64_t)f->unit;
+		} else if (t->unit > 1) {
+			difference = (uint64_t)((int64_t)difference / 2) * (uint64_t)t->unit;
 		}
 		if (get(in, &in->expected) != 0)
 			return -1;
 	}
-	ks_rec_set_number(f, ks_rec_cut(ks_rec_expected(f) + difference, f->width));
+	ks_rec_set_number(v, t, ks_rec_cut(ks_rec_expected(v, t) + difference, v->width));
 	return 0;
 }
 
 static int
-decode_values(struct ks_rec_kstat *rk, struct input *in, uint64_t step, uint64_t *late)
+decode_values(struct ks_rec_state *s, struct ks_store_kstat *k, struct input *in, uint64_t step, uint64_t *late)
 {
-	uint64_t difference;
+	struct ks_store_value *v = s->sample->value + k->first;
+	uint64_t difference, fields = k->nvalues - (k->type == KSTAT_TYPE_TIMER ? k->ndata : 0);
 
 	if (get_difference(in, &difference) != 0)
 		return -1;
-	rk->readable += difference;
-	if (rk->readable > 1)
+	difference += k->readable;
+	if (difference > 1)
 		return damaged();
-	if (rk->readable == 0) {
-		if (in->expected < 1 + rk->nfields)
+	k->readable = difference == 1;
+	if (!k->readable) {
+		if (in->expected < 1 + fields)
 			return damaged();
-		in->expected -= 1 + rk->nfields;
+		in->expected -= 1 + fields;
 		return 0;
 	}
 	if (get_difference(in, &difference) != 0)
 		return -1;
 	*late += difference;
-	rk->snaptime += step + *late;
-	for (size_t i = 0; i < rk->nfields; i++) {
-		struct ks_rec_field *f = &rk->field[i];
+	k->snaptime = (hrtime_t)((uint64_t)k->snaptime + step + *late);
+	for (size_t i = 0; i < k->nvalues; i++) {
+		int rc = 0;
 
-		if ((f->kind == KS_REC_INT ? decode_number(f, in) : decode_text(f, in)) != 0)
+		if (v[i].width > 0)
+			rc = decode_number(&v[i], &s->trend[k->first + i], in);
+		else if (v[i].type != KS_STORE_EVENT)
+			rc = decode_text(s, &v[i], in);
+		if (rc != 0)
 			return -1;
 	}
 	return 0;
@@ -276,81 +294,16 @@ ks_rec_decode(struct ks_rec_state *s, const void *bytes, size_t n)
 	uint64_t time_step, step, late = 0;
 
 	if (get_signed(&in, &time_step) != 0 || get_signed(&in, &step) != 0 ||
-	    decode_gone(s, &in) != 0 || decode_reshaped(s, &in) != 0 || decode_new(s, &in) != 0 ||
-	    get(&in, &in.expected) != 0)
+	    decode_gone(s, &in) != 0 || decode_reshaped(s, &in) != 0 || ks_rec_compact(s) != 0 ||
+	    decode_new(s, &in) != 0 || get(&in, &in.expected) != 0)
 		return -1;
-	for (size_t i = 0; i < s->n; i++) {
-		if (decode_values(&s->kstat[i], &in, step, &late) != 0)
+	for (size_t i = 0; i < s->sample->nkstats; i++) {
+		if (decode_values(s, &s->sample->kstat[i], &in, step, &late) != 0)
 			return -1;
 	}
 	if (in.p != in.end || in.expected != 0)
 		return damaged();
 	s->time_of_day += time_step;
 	s->taken += step;
-	return 0;
-}
-
-/* --- the data section ------------------------------------------------------------------- */
-
-static void
-build_named(const struct ks_rec_kstat *rk, struct ks_record *r)
-{
-	for (uint_t i = 0; i < rk->k.ks_ndata; i++) {
-		const struct ks_rec_field *f = &rk->field[i];
-		const char *name = rk->named[i].name;
-		kstat_named_t *kn;
-
-		switch (rk->named[i].data_type) {
-		case KSTAT_DATA_CHAR:
-			ks_named_chars(r, name, f->text != NULL ? f->text : "", f->len);
-			break;
-		case KSTAT_DATA_STRING:
-			ks_named_string(r, name, f->text, f->len);
-			break;
-		case KSTAT_DATA_INTS:
-			ks_named_ints(r, name, (const uint64_t *)(const void *)f->text, f->len / 8);
-			break;
-		case KSTAT_DATA_STRS:
-			ks_named_strs(r, name, f->text, f->len);
-			break;
-		default:
-			ks_named_u64(r, name, 0);
-			if (r->fixed.failed)
-				return;
-			kn = (kstat_named_t *)(void *)(r->fixed.data + r->fixed.len) - 1;
-			kn->data_type = rk->named[i].data_type;
-			memcpy(&kn->value, &f->value, f->width);
-			break;
-		}
-	}
-}
-
-int
-ks_rec_build(const struct ks_rec_kstat *rk, struct ks_record *r)
-{
-	char *data;
-
-	if (rk->k.ks_type == KSTAT_TYPE_NAMED) {
-		build_named(rk, r);
-		return 0;
-	}
-	if (ks_blobstat_is(&rk->k))
-		return ks_blobstat_rebuild(r, rk->field[0].text, rk->field[0].len);
-	data = ks_record_add(r, ks_rec_fixed_size(&rk->k));
-	if (data == NULL)
-		return 0; /* the record says so itself */
-	if (rk->k.ks_type == KSTAT_TYPE_TIMER) {
-		r->ndata = rk->k.ks_ndata;
-		for (uint_t i = 0; i < r->ndata; i++)
-			memcpy(((kstat_timer_t *)(void *)data)[i].name, rk->named[i].name, KSTAT_STRLEN);
-	}
-	for (size_t i = 0; i < rk->nfields; i++) {
-		const struct ks_rec_field *f = &rk->field[i];
-
-		if (f->kind == KS_REC_INT)
-			memcpy(data + f->offset, &f->value, f->width);
-		else if (f->text != NULL)
-			memcpy(data + f->offset, f->text, f->len < f->width ? f->len : f->width);
-	}
 	return 0;
 }

@@ -5,7 +5,9 @@
 
 #include "base/error.h"
 #include "base/varint.h"
-#include "source/replay/recording/state.h"
+#include "model/blobstat.h"
+#include "model/raw_layout.h"
+#include "source/replay/recording/codec.h"
 
 static void
 put_text(struct ks_buf *out, const char *s, size_t n)
@@ -21,78 +23,92 @@ put_signed(struct ks_buf *out, uint64_t v)
 }
 
 static void
-put_definition(struct ks_buf *out, const struct ks_rec_kstat *rk)
+put_string(struct ks_buf *out, const struct ks_store *s, uint32_t at)
 {
-	const kstat_t *k = &rk->k;
+	put_text(out, ks_store_text(s, at), strlen(ks_store_text(s, at)));
+}
 
-	put_text(out, k->ks_module, strlen(k->ks_module));
-	put_signed(out, (uint64_t)(int64_t)k->ks_instance);
-	put_text(out, k->ks_name, strlen(k->ks_name));
-	put_text(out, k->ks_class, strlen(k->ks_class));
-	ks_varint_put(out, k->ks_type);
-	ks_varint_put(out, k->ks_flags);
-	put_signed(out, (uint64_t)k->ks_crtime);
-	ks_varint_put(out, k->ks_ndata);
-	for (uint_t i = 0; rk->named != NULL && i < k->ks_ndata; i++) {
-		ks_varint_put(out, rk->named[i].data_type);
-		put_text(out, rk->named[i].name, strlen(rk->named[i].name));
+static void
+put_definition(struct ks_buf *out, const struct ks_store *s, const struct ks_store_kstat *k)
+{
+	put_string(out, s, k->module);
+	put_signed(out, (uint64_t)(int64_t)k->instance);
+	put_string(out, s, k->name);
+	put_string(out, s, k->class_);
+	ks_varint_put(out, k->type);
+	ks_varint_put(out, k->flags);
+	put_signed(out, (uint64_t)k->crtime);
+	ks_varint_put(out, k->ndata);
+	for (uint32_t i = 0; ks_rec_has_names(k->type) && i < k->nvalues; i++) {
+		const struct ks_store_value *v = &s->value[k->first + i];
+
+		if (k->type == KSTAT_TYPE_TIMER && v->type != KS_STORE_EVENT)
+			continue;
+		ks_varint_put(out, v->type == KS_STORE_EVENT ? 0 : v->type);
+		put_string(out, s, v->name);
 	}
 }
 
-/* Name and type of a data record of a NAMED or TIMER kstat; other types have neither. */
+/* The name of a data record of a NAMED or TIMER kstat, and stores its type. */
 static const char *
 record_name(const kstat_t *k, uint_t i, uchar_t *data_type)
 {
 	const kstat_named_t *kn = k->ks_data;
 	const kstat_timer_t *kt = k->ks_data;
 
-	*data_type = k->ks_type == KSTAT_TYPE_NAMED ? kn[i].data_type : 0;
+	*data_type = k->ks_type == KSTAT_TYPE_NAMED ? kn[i].data_type : KS_STORE_EVENT;
 	return k->ks_type == KSTAT_TYPE_NAMED ? kn[i].name : kt[i].name;
 }
 
 /* True if the data of k has the records that the definition says. */
 static bool
-same_shape(const struct ks_rec_kstat *rk, const kstat_t *k)
+same_shape(const struct ks_store *s, const struct ks_store_kstat *old, const kstat_t *k)
 {
+	const struct ks_store_value *v = s->value + old->first;
+	uint32_t each = old->ndata > 0 ? old->nvalues / old->ndata : 0;
 	uchar_t type;
 
 	if (k->ks_data == NULL)
 		return true;
-	if (rk->k.ks_ndata != k->ks_ndata)
+	if (old->ndata != k->ks_ndata)
 		return false;
-	for (uint_t i = 0; ks_rec_has_names(k) && i < k->ks_ndata; i++) {
+	for (uint_t i = 0; ks_rec_has_names(old->type) && i < k->ks_ndata; i++) {
 		const char *name = record_name(k, i, &type);
 
-		if (type != rk->named[i].data_type ||
-		    strncmp(name, rk->named[i].name, KSTAT_STRLEN - 1) != 0)
+		if (type != v[i * each].type ||
+		    strncmp(name, ks_store_text(s, v[i * each].name), KSTAT_STRLEN - 1) != 0)
 			return false;
 	}
 	return true;
 }
 
-/* Makes rk the definition of k; without data its records are not known yet. */
+/* Makes *to the definition of k; without data its records are not known yet. */
 static int
-define(struct ks_rec_kstat *rk, const kstat_t *k, const struct ks_rec_state *s)
+define(struct ks_rec_state *s, struct ks_store_kstat *to, const kstat_t *k)
 {
-	ks_rec_clear(rk);
-	rk->k = *k;
-	rk->k.ks_data = NULL;
-	rk->k.ks_next = NULL;
-	if (k->ks_data == NULL)
-		rk->k.ks_ndata = 0;
-	rk->readable = 0;
-	rk->snaptime = s->taken;
-	if (ks_rec_has_names(k) && rk->k.ks_ndata > 0) {
-		rk->named = calloc(rk->k.ks_ndata, sizeof(*rk->named));
-		if (rk->named == NULL)
-			return ks_fail(ENOMEM, "out of memory for a recording");
-		for (uint_t i = 0; i < rk->k.ks_ndata; i++) {
-			const char *name = record_name(k, i, &rk->named[i].data_type);
+	kstat_named_t *named = NULL;
+	int rc;
 
-			memcpy(rk->named[i].name, name, strnlen(name, KSTAT_STRLEN - 1));
-		}
+	*to = (struct ks_store_kstat){
+		.module = ks_store_add_text(s->sample, k->ks_module, strlen(k->ks_module)),
+		.name = ks_store_add_text(s->sample, k->ks_name, strlen(k->ks_name)),
+		.class_ = ks_store_add_text(s->sample, k->ks_class, strlen(k->ks_class)),
+		.instance = k->ks_instance, .type = k->ks_type, .flags = k->ks_flags, .kid = k->ks_kid,
+		.crtime = k->ks_crtime, .snaptime = (hrtime_t)s->taken,
+		.ndata = k->ks_data != NULL ? k->ks_ndata : 0
+	};
+	if (ks_rec_has_names(to->type))
+		named = calloc(to->ndata + (size_t)1, sizeof(*named));
+	if (ks_store_failed(s->sample) || (ks_rec_has_names(to->type) && named == NULL))
+		return ks_fail(ENOMEM, "out of memory for a recording");
+	for (uint_t i = 0; named != NULL && i < to->ndata; i++) {
+		const char *name = record_name(k, i, &named[i].data_type);
+
+		memcpy(named[i].name, name, strnlen(name, KSTAT_STRLEN - 1));
 	}
-	return ks_rec_make_fields(rk);
+	rc = ks_rec_add_values(s, to, named);
+	free(named);
+	return rc;
 }
 
 /* Fields that are as expected are counted, the count goes before the next that is not. */
@@ -114,19 +130,38 @@ put_difference(struct differences *d, uint64_t difference)
 	return true;
 }
 
-/* The bytes of a text field in the data of k; NULL for a null string. */
-static const char *
-text_of(const struct ks_rec_field *f, const kstat_t *k, uint32_t *len)
+/* The structure that a kstat's data records are; NULL for NAMED and statsblobs. */
+static const struct ks_raw_layout *
+layout_of(const kstat_t *k)
 {
-	const char *at = (const char *)k->ks_data + f->offset;
+	return ks_blobstat_is(k) ? NULL : ks_structure_find(k->ks_type, k->ks_module, k->ks_name);
+}
+
+/* Where the value number i of a kstat is in its data. */
+static const char *
+place_of(const struct ks_store_kstat *old, const struct ks_raw_layout *l, size_t nfields, size_t i, const kstat_t *k)
+{
+	const char *data = k->ks_data;
+
+	if (old->type == KSTAT_TYPE_NAMED)
+		return data + i * sizeof(kstat_named_t) + offsetof(kstat_named_t, value);
+	if (l == NULL)
+		return data; /* a statsblob */
+	return data + i / nfields * l->size + l->fields[i % nfields].offset;
+}
+
+/* The bytes of a text in the data of k, at a place; NULL for a null string. `room`: of KSTAT_DATA_CHAR. */
+static const char *
+text_at(const struct ks_store_value *v, const char *at, size_t room, const kstat_t *k, uint32_t *len)
+{
 	const kstat_named_t *kn;
 
-	if (f->kind == KS_REC_DATA) {
+	if (v->type == KS_STORE_BYTES) {
 		*len = (uint32_t)k->ks_data_size;
 		return at;
 	}
-	if (f->kind == KS_REC_CHARS) {
-		*len = (uint32_t)strnlen(at, f->width);
+	if (v->type == KSTAT_DATA_CHAR) {
+		*len = (uint32_t)strnlen(at, room);
 		return at;
 	}
 	kn = (const kstat_named_t *)(const void *)(at - offsetof(kstat_named_t, value));
@@ -135,83 +170,110 @@ text_of(const struct ks_rec_field *f, const kstat_t *k, uint32_t *len)
 }
 
 static int
-encode_text(struct ks_rec_field *f, const kstat_t *k, struct differences *d)
+encode_text(struct ks_rec_state *s, struct ks_store_value *v, const char *p, uint32_t len, struct differences *d)
 {
-	uint32_t len;
-	const char *p = text_of(f, k, &len);
-	bool same = f->len == len && (f->text == NULL) == (p == NULL) &&
-	    (len == 0 || memcmp(f->text, p, len) == 0);
+	bool same = v->len == len && (v->at == KS_STORE_NULL) == (p == NULL) &&
+	    (len == 0 || memcmp(ks_store_text(s->sample, v->at), p, len) == 0);
 
 	if (!put_difference(d, !same))
 		return 0;
 	ks_varint_put(d->out, p == NULL ? 0 : (uint64_t)len + 1);
 	ks_buf_add(d->out, p, len);
-	return ks_rec_set_text(f, p, len);
+	return ks_rec_set_text(s, v, p, len);
 }
 
 static void
-encode_number(struct ks_rec_field *f, const kstat_t *k, struct differences *d)
+encode_number(struct ks_store_value *v, struct ks_rec_trend *t, const char *at, struct differences *d)
 {
 	uint64_t now = 0, difference;
 
-	memcpy(&now, (const char *)k->ks_data + f->offset, f->width);
-	difference = ks_rec_extend(now - ks_rec_expected(f), f->width);
-	if (f->unit == 1 || (int64_t)difference % f->unit == 0) {
-		(void)put_difference(d, (uint64_t)((int64_t)difference / f->unit * (f->unit > 1 ? 2 : 1)));
+	memcpy(&now, at, v->width);
+	difference = ks_rec_extend(now - ks_rec_expected(v, t), v->width);
+	if (t->unit == 1 || (int64_t)difference % t->unit == 0) {
+		(void)put_difference(d, (uint64_t)((int64_t)difference / t->unit * (t->unit > 1 ? 2 : 1)));
 	} else {
 		(void)put_difference(d, KS_REC_NOT_IN_UNITS);
 		put_signed(d->out, difference);
 	}
-	ks_rec_set_number(f, now);
+	ks_rec_set_number(v, t, now);
 }
 
-/* `late` is by how much the snaptimes of this sample run behind the expected ones so far. */
 static int
-encode_values(struct ks_rec_kstat *rk, const kstat_t *k, struct differences *d, uint64_t step,
-    uint64_t *late)
+encode_data(struct ks_rec_state *s, struct ks_store_kstat *old, const kstat_t *k, struct differences *d)
 {
-	uint64_t readable = k->ks_data != NULL && k->ks_data_size >= ks_rec_fixed_size(&rk->k);
-	uint64_t difference;
+	const struct ks_raw_layout *l = layout_of(k);
+	size_t nfields = l != NULL ? ks_raw_layout_count(l) : 0;
 
-	(void)put_difference(d, readable - rk->readable);
-	rk->readable = readable;
-	if (!readable) {
-		d->expected += 1 + rk->nfields;
-		return 0;
-	}
-	difference = (uint64_t)k->ks_snaptime - (rk->snaptime + step + *late);
-	(void)put_difference(d, difference);
-	*late += difference;
-	rk->snaptime = (uint64_t)k->ks_snaptime;
-	for (size_t i = 0; i < rk->nfields; i++) {
-		if (rk->field[i].kind == KS_REC_INT)
-			encode_number(&rk->field[i], k, d);
-		else if (encode_text(&rk->field[i], k, d) != 0)
-			return -1;
+	for (size_t i = 0; i < old->nvalues; i++) {
+		struct ks_store_value *v = &s->sample->value[old->first + i];
+		const char *at = place_of(old, l, nfields, i, k), *text;
+		size_t room = l != NULL ? l->fields[i % nfields].count : sizeof(((kstat_named_t *)0)->value.c);
+		uint32_t len;
+
+		if (v->width > 0) {
+			encode_number(v, &s->trend[old->first + i], at, d);
+		} else if (v->type != KS_STORE_EVENT) {
+			text = text_at(v, at, room, k, &len);
+			if (encode_text(s, v, text, len, d) != 0)
+				return -1;
+		}
 	}
 	return 0;
 }
 
+/* The least size of the data of a kstat that has these values. */
+static size_t
+least_size(const struct ks_store_kstat *old, const kstat_t *k)
+{
+	const struct ks_raw_layout *l = layout_of(k);
+
+	if (old->type == KSTAT_TYPE_NAMED)
+		return old->ndata * sizeof(kstat_named_t);
+	return l != NULL ? l->size * (old->type == KSTAT_TYPE_TIMER ? old->ndata : 1) : 0;
+}
+
+/* `late` is by how much the snaptimes of this sample run behind the expected ones so far. */
+static int
+encode_values(struct ks_rec_state *s, struct ks_store_kstat *old, const kstat_t *k, struct differences *d,
+    uint64_t step, uint64_t *late)
+{
+	bool readable = k->ks_data != NULL && k->ks_data_size >= least_size(old, k);
+	uint64_t difference;
+
+	(void)put_difference(d, (uint64_t)readable - old->readable);
+	old->readable = readable;
+	if (!readable) {
+		d->expected += 1 + old->nvalues - (old->type == KSTAT_TYPE_TIMER ? old->ndata : 0);
+		return 0;
+	}
+	difference = (uint64_t)k->ks_snaptime - ((uint64_t)old->snaptime + step + *late);
+	(void)put_difference(d, difference);
+	*late += difference;
+	old->snaptime = k->ks_snaptime;
+	return encode_data(s, old, k, d);
+}
+
 /* Writes which kstats left, and drops them. */
 static void
-encode_gone(struct ks_rec_state *s, const kstat_t *const *k, size_t n, struct ks_buf *out)
+encode_gone(struct ks_rec_state *state, const kstat_t *const *k, size_t n, struct ks_buf *out)
 {
+	struct ks_store *s = state->sample;
 	struct ks_buf gone = KS_BUF_INIT;
 	size_t count = 0, kept = 0, last = 0;
 
-	for (size_t i = 0, j = 0; i < s->n; i++) {
-		while (j < n && k[j]->ks_kid < s->kstat[i].k.ks_kid)
+	for (size_t i = 0, j = 0; i < s->nkstats; i++) {
+		while (j < n && k[j]->ks_kid < s->kstat[i].kid)
 			j++;
-		if (j < n && k[j]->ks_kid == s->kstat[i].k.ks_kid) {
+		if (j < n && k[j]->ks_kid == s->kstat[i].kid) {
 			s->kstat[kept++] = s->kstat[i];
 			continue;
 		}
 		ks_varint_put(&gone, i - last);
 		last = i;
 		count++;
-		ks_rec_clear(&s->kstat[i]);
+		ks_rec_drop_values(state, &s->kstat[i]);
 	}
-	s->n = kept;
+	s->nkstats = kept;
 	ks_varint_put(out, count);
 	ks_buf_add(out, gone.data, gone.len);
 	out->failed |= gone.failed;
@@ -220,20 +282,23 @@ encode_gone(struct ks_rec_state *s, const kstat_t *const *k, size_t n, struct ks
 
 /* Those that are left are the first of k. Writes the new definition of each that changed shape. */
 static int
-encode_reshaped(struct ks_rec_state *s, const kstat_t *const *k, struct ks_buf *out)
+encode_reshaped(struct ks_rec_state *state, const kstat_t *const *k, struct ks_buf *out)
 {
+	struct ks_store *s = state->sample;
 	struct ks_buf reshaped = KS_BUF_INIT;
 	size_t count = 0, last = 0;
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < s->n; i++) {
-		if (same_shape(&s->kstat[i], k[i]))
+	for (size_t i = 0; rc == 0 && i < s->nkstats; i++) {
+		if (same_shape(s, &s->kstat[i], k[i]))
 			continue;
 		ks_varint_put(&reshaped, i - last);
 		last = i;
 		count++;
-		rc = define(&s->kstat[i], k[i], s);
-		put_definition(&reshaped, &s->kstat[i]);
+		ks_rec_drop_values(state, &s->kstat[i]);
+		rc = define(state, &s->kstat[i], k[i]);
+		if (rc == 0)
+			put_definition(&reshaped, s, &s->kstat[i]);
 	}
 	ks_varint_put(out, count);
 	ks_buf_add(out, reshaped.data, reshaped.len);
@@ -243,17 +308,19 @@ encode_reshaped(struct ks_rec_state *s, const kstat_t *const *k, struct ks_buf *
 }
 
 static int
-encode_new(struct ks_rec_state *s, const kstat_t *const *k, size_t n, struct ks_buf *out)
+encode_new(struct ks_rec_state *state, const kstat_t *const *k, size_t n, struct ks_buf *out)
 {
-	size_t old = s->n;
+	struct ks_store *s = state->sample;
 
-	ks_varint_put(out, n - old);
-	for (size_t i = old; i < n; i++) {
-		struct ks_rec_kstat *rk = ks_rec_add(s);
+	ks_varint_put(out, n - s->nkstats);
+	for (size_t i = s->nkstats; i < n; i++) {
+		struct ks_store_kstat new;
 
-		if (rk == NULL || define(rk, k[i], s) != 0)
+		if (define(state, &new, k[i]) != 0)
 			return -1;
-		put_definition(out, rk);
+		if (ks_store_add_kstat(s, &new) == NULL)
+			return ks_fail(ENOMEM, "out of memory for a recording");
+		put_definition(out, s, &new);
 	}
 	return 0;
 }
@@ -268,10 +335,10 @@ ks_rec_encode(struct ks_rec_state *s, const kstat_t *const *k, size_t n, int64_t
 	put_signed(out, (uint64_t)time_of_day - s->time_of_day);
 	put_signed(out, step);
 	encode_gone(s, k, n, out);
-	if (encode_reshaped(s, k, out) != 0 || encode_new(s, k, n, out) != 0)
+	if (encode_reshaped(s, k, out) != 0 || ks_rec_compact(s) != 0 || encode_new(s, k, n, out) != 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		if (encode_values(&s->kstat[i], k[i], &d, step, &late) != 0)
+		if (encode_values(s, &s->sample->kstat[i], k[i], &d, step, &late) != 0)
 			return -1;
 	}
 	ks_varint_put(out, d.expected);

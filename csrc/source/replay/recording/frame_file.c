@@ -40,9 +40,8 @@ ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char to[KS_REC_HEADER_S
 	memcpy(to + 16, &crc, 4);
 }
 
-/* False if the bytes are no frame header. */
-static bool
-unpack_header(struct ks_rec_frame *f, const unsigned char from[KS_REC_HEADER_SIZE])
+bool
+ks_rec_frame_unpack(struct ks_rec_frame *f, const unsigned char from[KS_REC_HEADER_SIZE])
 {
 	uint64_t time_of_day;
 
@@ -111,7 +110,7 @@ is_whole_frame(int fd, off_t at, off_t file_size)
 	uLong crc;
 
 	if (ks_rec_read_at(fd, header, sizeof(header), at) != (ssize_t)sizeof(header) ||
-	    !unpack_header(&f, header))
+	    !ks_rec_frame_unpack(&f, header))
 		return false;
 	at += (off_t)sizeof(header);
 	if (file_size - at < (off_t)f.size)
@@ -160,7 +159,7 @@ ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, boo
 		*torn = got > 0;
 		return 0;
 	}
-	if (!unpack_header(f, header)) {
+	if (!ks_rec_frame_unpack(f, header)) {
 		*torn = is_torn(fd, at + (off_t)sizeof(header), file_size);
 		if (*torn)
 			return 0;

@@ -1,6 +1,6 @@
 /*
- * recording.c - a recording in place of the machine: one sample of it at a time.
- * SPDX-License-Identifier: MIT
+ * recording.c - the reader of recordings. A sample is a frame of the file (frame_file.h) and says how it differs from
+ * the sample before (codec.h), so reading starts at a keyframe. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,18 +18,22 @@
 #define MOST_BYTES (256u << 20) /* of one sample, inflated; more is damage */
 
 struct recording {
-	struct ks_source base;
-	char *path;
+	struct ks_replay base;
 	int fd;
 	off_t at;           /* of the next frame */
 	z_stream inflater;
 	struct ks_buf deflated, bytes;
 	struct ks_rec_state state;
-	int64_t from, to;   /* the window, ns since 1970 */
 	uint64_t samples;   /* read so far */
 	bool in_stream;     /* a keyframe was read: the ones after it can be understood */
 	bool torn;          /* the file ends inside a frame */
 };
+
+static struct recording *
+recording_of(struct ks_replay *r)
+{
+	return (struct recording *)r;
+}
 
 static off_t
 file_size(const struct recording *rec)
@@ -43,7 +47,7 @@ file_size(const struct recording *rec)
 static int
 fail_at(const struct recording *rec, off_t at, const char *what)
 {
-	return ks_fail(errno, "%s: %s at byte %lld, after %llu whole sample%s", rec->path, what,
+	return ks_fail(errno, "%s: %s at byte %lld, after %llu whole sample%s", rec->base.path, what,
 	    (long long)at, (unsigned long long)rec->samples, rec->samples == 1 ? "" : "s");
 }
 
@@ -60,7 +64,7 @@ inflate_payload(struct recording *rec, const struct ks_rec_frame *f)
 		int rc;
 
 		if (to == NULL)
-			return ks_fail(ENOMEM, "out of memory for a sample of %s", rec->path);
+			return ks_fail(ENOMEM, "out of memory for a sample of %s", rec->base.path);
 		z->next_out = (unsigned char *)to;
 		z->avail_out = 65536;
 		rc = inflate(z, Z_SYNC_FLUSH);
@@ -71,54 +75,85 @@ inflate_payload(struct recording *rec, const struct ks_rec_frame *f)
 	return z->avail_in == 0 ? 0 : ks_fail(EBADMSG, "damaged");
 }
 
-/* Makes the payload of the frame at rec->at the state. 1, 0 if it is torn, -1 with errno. */
+/* Reads the frame at rec->at into the sample. 1, 0 if it is torn, -1 with errno. */
 static int
-load_frame(struct recording *rec, const struct ks_rec_frame *f)
+load_frame(struct recording *rec)
 {
-	off_t at = rec->at;
-	int rc = ks_rec_payload_read(rec->fd, at, file_size(rec), f, rec->in_stream, &rec->deflated);
+	struct ks_rec_frame f;
+	off_t at = rec->at, size = file_size(rec);
+	int rc = ks_rec_frame_read(rec->fd, at, size, &f, &rec->torn);
 
-	rec->torn = rc == 0;
+	if (rc > 0) {
+		rc = ks_rec_payload_read(rec->fd, at, size, &f, rec->in_stream, &rec->deflated);
+		rec->torn = rc == 0;
+	}
 	if (rc < 0 && errno == EBADMSG)
-		return fail_at(rec, at, f->key || rec->in_stream ? "damaged" : "no keyframe");
+		return fail_at(rec, at, f.key || rec->in_stream ? "damaged" : "no keyframe");
 	if (rc < 0)
 		return fail_at(rec, at, errno == ENOMEM ? "out of memory" : strerror(errno));
 	if (rc == 0)
 		return 0;
-	memcpy(rec->deflated.data + f->size, KS_REC_FLUSH, KS_REC_FLUSH_SIZE);
-	if (f->key) {
+	memcpy(rec->deflated.data + f.size, KS_REC_FLUSH, KS_REC_FLUSH_SIZE);
+	if (f.key) {
 		(void)inflateReset(&rec->inflater);
 		ks_rec_state_reset(&rec->state);
 		rec->in_stream = true;
 	}
-	if (inflate_payload(rec, f) != 0 ||
+	if (inflate_payload(rec, &f) != 0 ||
 	    ks_rec_decode(&rec->state, rec->bytes.data, rec->bytes.len) != 0) {
+		rc = fail_at(rec, at, errno == ENOMEM ? "out of memory" : "damaged");
 		rec->in_stream = false;
-		return fail_at(rec, at, errno == ENOMEM ? "out of memory" : "damaged");
+		ks_rec_state_reset(&rec->state); /* the sample is empty now, and reads of its kstats fail */
+		return rc;
 	}
-	rec->at += KS_REC_HEADER_SIZE + (off_t)f->size;
+	rec->at += KS_REC_HEADER_SIZE + (off_t)f.size;
 	rec->samples++;
 	return 1;
 }
 
-/* Moves to the next sample inside the window. 1, 0 if there is none, -1 with errno. */
+/*
+ * Finds the next frame in the window, and moves rec->at to the last keyframe up to it, if there is one from there on.
+ * 1, 0 if there is none, -1 with errno.
+ */
 static int
-next_sample(struct recording *rec)
+find_frame(struct recording *rec, off_t *target)
 {
+	off_t size = file_size(rec), at = rec->at, key = rec->at;
 	struct ks_rec_frame f;
 	int rc;
 
-	do {
-		rc = ks_rec_frame_read(rec->fd, rec->at, file_size(rec), &f, &rec->torn);
-		if (rc < 0)
-			return fail_at(rec, rec->at, "damaged");
-		if (rc == 0 || f.time_of_day > rec->to)
-			return 0;
-		rc = load_frame(rec, &f);
-		if (rc <= 0)
-			return rc;
-	} while (f.time_of_day < rec->from);
-	return 1;
+	while ((rc = ks_rec_frame_read(rec->fd, at, size, &f, &rec->torn)) > 0) {
+		if (f.key)
+			key = at;
+		if (ks_window_has(&rec->base.window, f.time_of_day)) {
+			rec->at = key;
+			*target = at;
+			return 1;
+		}
+		at += KS_REC_HEADER_SIZE + (off_t)f.size;
+	}
+	if (rc < 0)
+		return fail_at(rec, at, "damaged");
+	rec->torn &= at == rec->at; /* else the end is not of this window */
+	return 0;
+}
+
+static int
+recording_next(struct ks_replay *r)
+{
+	struct recording *rec = recording_of(r);
+	off_t target = 0;
+	int rc = find_frame(rec, &target);
+
+	while (rc > 0 && rec->at <= target)
+		rc = load_frame(rec);
+	if (rc > 0) {
+		r->has_time = true;
+		r->time = (int64_t)rec->state.time_of_day;
+	} else if (rec->torn) {
+		r->offered = false; /* the next scan warns */
+	}
+	return rc;
 }
 
 static bool
@@ -130,99 +165,55 @@ is_empty(const struct recording *rec)
 	return ks_rec_frame_read(rec->fd, KS_REC_MAGIC_SIZE, file_size(rec), &f, &torn) == 0;
 }
 
-/* Goes to the last keyframe that is not after the start of the window. */
 static int
-seek_window(struct recording *rec, const struct ks_window *w)
+first_sample(struct recording *rec)
 {
-	off_t size = file_size(rec), at = rec->at;
-	struct ks_rec_frame f;
-	bool torn;
+	int rc = recording_next(&rec->base);
 
-	while (ks_rec_frame_read(rec->fd, at, size, &f, &torn) > 0) {
-		if (f.key) {
-			if (f.time_of_day > rec->from && at != rec->at)
-				break;
-			rec->at = at;
-		}
-		if (f.time_of_day >= rec->from)
-			break;
-		at += KS_REC_HEADER_SIZE + (off_t)f.size;
-	}
-	switch (next_sample(rec)) {
-	case 1:
-		return 0;
-	case 0:
-		if (rec->torn ? rec->samples == 0 : is_empty(rec))
-			return ks_fail(ENODATA, "%s: no %ssample in this recording", rec->path,
-			    rec->torn ? "whole " : "");
-		return ks_replay_fail_outside(rec->path, w);
-	default:
-		return -1;
-	}
-}
-
-/* --- the source -------------------------------------------------------------- */
-
-static int
-recording_scan(struct ks_source *src, struct ks_scan *scan)
-{
-	struct recording *rec = (struct recording *)src;
-
-	for (size_t i = 0; i < rec->state.n; i++) {
-		const kstat_t *k = &rec->state.kstat[i].k;
-		struct ks_offer offer = { .module = k->ks_module, .instance = k->ks_instance,
-			.name = k->ks_name, .class_ = k->ks_class, .type = k->ks_type,
-			.flags = k->ks_flags & (uchar_t)~KSTAT_FLAG_WRITABLE,
-			.crtime = k->ks_crtime, .ndata = k->ks_ndata, .cookie = i };
-
-		if (ks_scan_offer(scan, &offer) != 0)
-			return -1;
-	}
-	if (rec->torn)
-		ks_scan_warn(scan, rec->samples == 1 ? "%s: ends inside a sample; the %llu before it is whole" :
-		    "%s: ends inside a sample; the %llu before it are whole", rec->path,
-		    (unsigned long long)rec->samples);
-	return 1;
+	if (rc == 0 && (rec->torn ? rec->samples == 0 : is_empty(rec)))
+		return ks_fail(ENODATA, "%s: no %ssample in this recording", rec->base.path,
+		    rec->torn ? "whole " : "");
+	return rc == 0 ? ks_replay_fail_outside(&rec->base) : rc;
 }
 
 static int
-recording_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_record *r)
+recording_open(struct ks_replay *r, const char *path)
 {
-	const struct recording *rec = (const struct recording *)src;
-	const struct ks_rec_kstat *rk = &rec->state.kstat[cookie];
+	struct recording *rec = recording_of(r);
+	char magic[KS_REC_MAGIC_SIZE];
 
-	if (!rk->readable)
-		return ks_fail(EIO, "%s:%d:%s could not be read when it was recorded", ksp->ks_module,
-		    ksp->ks_instance, ksp->ks_name);
-	if (ks_rec_build(rk, r) != 0)
-		return fail_at(rec, rec->at, "a damaged statsblob");
-	r->snaptime = (hrtime_t)rk->snaptime;
-	return 0;
-}
-
-static int
-recording_advance(struct ks_source *src)
-{
-	return next_sample((struct recording *)src);
-}
-
-static int
-recording_time_of_day(struct ks_source *src, int64_t *ns)
-{
-	*ns = (int64_t)((struct recording *)src)->state.time_of_day;
-	return 1;
-}
-
-static int
-recording_file(struct ks_source *src)
-{
-	return ((struct recording *)src)->fd;
+	rec->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (rec->fd < 0)
+		return ks_fail(errno, "%s: %s", path, strerror(errno));
+	if (inflateInit2(&rec->inflater, -MAX_WBITS) != Z_OK)
+		return ks_fail(ENOMEM, "out of memory for a recording");
+	if (ks_rec_read_at(rec->fd, magic, sizeof(magic), 0) != sizeof(magic) ||
+	    memcmp(magic, KS_REC_MAGIC, sizeof(magic)) != 0)
+		return ks_fail(EBADMSG, "%s: not a recording", path);
+	return first_sample(rec) < 0 ? -1 : 0;
 }
 
 static void
-recording_close(struct ks_source *src)
+recording_warn(struct ks_replay *r, struct ks_scan *scan)
 {
-	struct recording *rec = (struct recording *)src;
+	const struct recording *rec = recording_of(r);
+
+	if (rec->torn)
+		ks_scan_warn(scan, rec->samples == 1 ? "%s: ends inside a sample; the %llu before it is whole" :
+		    "%s: ends inside a sample; the %llu before it are whole", r->path,
+		    (unsigned long long)rec->samples);
+}
+
+static int
+recording_file(struct ks_replay *r)
+{
+	return recording_of(r)->fd;
+}
+
+static void
+recording_close(struct ks_replay *r)
+{
+	struct recording *rec = recording_of(r);
 
 	(void)inflateEnd(&rec->inflater);
 	ks_rec_state_free(&rec->state);
@@ -230,47 +221,27 @@ recording_close(struct ks_source *src)
 	ks_buf_free(&rec->bytes);
 	if (rec->fd >= 0)
 		(void)close(rec->fd);
-	free(rec->path);
 	free(rec);
 }
 
-static const struct ks_source_ops recording_ops = {
-	.name = "recording",
-	.scan = recording_scan,
-	.read = recording_read,
-	.advance = recording_advance,
-	.time_of_day = recording_time_of_day,
+static const struct ks_replay_ops recording_ops = {
+	.open = recording_open,
+	.next = recording_next,
+	.warn = recording_warn,
 	.file = recording_file,
 	.close = recording_close
 };
 
-struct ks_source *
-ks_source_recording_open(const char *path, const struct ks_window *w)
+struct ks_replay *
+ks_replay_recording(void)
 {
 	struct recording *rec = calloc(1, sizeof(*rec));
-	char magic[KS_REC_MAGIC_SIZE];
-	int error;
 
-	if (rec == NULL || (rec->path = strdup(path)) == NULL) {
-		free(rec);
-		return ks_fail_null(ENOMEM, "out of memory for a recording");
-	}
+	if (rec == NULL)
+		return NULL;
 	rec->base.ops = &recording_ops;
-	rec->from = w->from;
-	rec->to = w->to;
+	rec->fd = -1;
 	rec->at = KS_REC_MAGIC_SIZE;
-	rec->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (rec->fd < 0)
-		(void)ks_fail(errno, "%s: %s", path, strerror(errno));
-	else if (inflateInit2(&rec->inflater, -MAX_WBITS) != Z_OK)
-		(void)ks_fail(ENOMEM, "out of memory for a recording");
-	else if (ks_rec_read_at(rec->fd, magic, sizeof(magic), 0) != sizeof(magic) ||
-	    memcmp(magic, KS_REC_MAGIC, sizeof(magic)) != 0)
-		(void)ks_fail(EBADMSG, "%s: not a recording", path);
-	else if (seek_window(rec, w) == 0)
-		return &rec->base;
-	error = errno;
-	recording_close(&rec->base);
-	errno = error;
-	return NULL;
+	rec->state.sample = &rec->base.sample;
+	return &rec->base;
 }

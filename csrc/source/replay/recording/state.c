@@ -1,37 +1,27 @@
-/* state.c - see state.h. SPDX-License-Identifier: MIT */
-#include "source/replay/recording/state.h"
-
+/* state.c - what writer and reader of a recording both know; see codec.h. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "model/blobstat.h"
 #include "model/raw_layout.h"
+#include "source/replay/recording/codec.h"
 
-/* Where the search for a number's unit starts; see ks_rec_set_number(). */
-#define MOST_UNIT 1000000000
+#define MOST_UNIT 1000000000 /* where the search for the unit of a number starts */
 
-/* --- the state ---------------------------------------------------------------- */
-
-void
-ks_rec_clear(struct ks_rec_kstat *rk)
+static int
+no_memory(void)
 {
-	for (size_t i = 0; i < rk->nfields; i++)
-		free(rk->field[i].text);
-	free(rk->field);
-	free(rk->named);
-	rk->field = NULL;
-	rk->named = NULL;
-	rk->nfields = 0;
+	return ks_fail(ENOMEM, "out of memory for a recording");
 }
 
 void
 ks_rec_state_reset(struct ks_rec_state *s)
 {
-	for (size_t i = 0; i < s->n; i++)
-		ks_rec_clear(&s->kstat[i]);
-	s->n = 0;
+	ks_store_reset(s->sample);
+	s->unused = s->unused_text = 0;
 	s->time_of_day = 0;
 	s->taken = 0;
 }
@@ -39,233 +29,203 @@ ks_rec_state_reset(struct ks_rec_state *s)
 void
 ks_rec_state_free(struct ks_rec_state *s)
 {
-	ks_rec_state_reset(s);
-	free(s->kstat);
-	*s = (struct ks_rec_state){ NULL, 0, 0, 0, 0 };
+	free(s->trend);
+	s->trend = NULL;
+	s->cap = 0;
 }
 
-struct ks_rec_kstat *
-ks_rec_add(struct ks_rec_state *s)
+/* --- values -------------------------------------------------------------------------- */
+
+static unsigned
+width_of(uchar_t data_type)
 {
-	if (s->n == s->cap) {
-		size_t cap = s->cap == 0 ? 64 : 2 * s->cap;
-		struct ks_rec_kstat *grown = realloc(s->kstat, cap * sizeof(*grown));
-
-		if (grown == NULL)
-			return ks_fail_null(ENOMEM, "out of memory for a recording");
-		s->kstat = grown;
-		s->cap = cap;
-	}
-	memset(&s->kstat[s->n], 0, sizeof(s->kstat[0]));
-	return &s->kstat[s->n++];
-}
-
-/* --- fields ---------------------------------------------------------------------- */
-
-static void
-add_field(struct ks_rec_kstat *rk, uint8_t kind, size_t offset, size_t width)
-{
-	rk->field[rk->nfields++] = (struct ks_rec_field){
-		.offset = (uint32_t)offset, .width = (uint16_t)width, .kind = kind, .unit = MOST_UNIT
-	};
-}
-
-static void
-add_named_fields(struct ks_rec_kstat *rk)
-{
-	for (uint_t i = 0; i < rk->k.ks_ndata; i++) {
-		size_t at = i * sizeof(kstat_named_t) + offsetof(kstat_named_t, value);
-
-		switch (rk->named[i].data_type) {
-		case KSTAT_DATA_CHAR:
-			add_field(rk, KS_REC_CHARS, at, sizeof(rk->named[i].value.c));
-			break;
-		case KSTAT_DATA_STRING:
-		case KSTAT_DATA_INTS:
-		case KSTAT_DATA_STRS:
-			add_field(rk, KS_REC_HEAP, at, 0);
-			break;
-		case KSTAT_DATA_INT32:
-		case KSTAT_DATA_UINT32:
-		case KSTAT_DATA_FLOAT:
-			add_field(rk, KS_REC_INT, at, 4);
-			break;
-		default:
-			add_field(rk, KS_REC_INT, at, 8);
-			break;
-		}
-	}
-}
-
-static void
-add_io_fields(struct ks_rec_kstat *rk)
-{
-	add_field(rk, KS_REC_INT, offsetof(kstat_io_t, nread), 8);
-	add_field(rk, KS_REC_INT, offsetof(kstat_io_t, nwritten), 8);
-	add_field(rk, KS_REC_INT, offsetof(kstat_io_t, reads), 4);
-	add_field(rk, KS_REC_INT, offsetof(kstat_io_t, writes), 4);
-	add_field(rk, KS_REC_INT, offsetof(kstat_io_t, wtime), 8);
-	add_field(rk, KS_REC_INT, offsetof(kstat_io_t, wlentime), 8);
-	add_field(rk, KS_REC_INT, offsetof(kstat_io_t, wlastupdate), 8);
-	add_field(rk, KS_REC_INT, offsetof(kstat_io_t, rtime), 8);
-	add_field(rk, KS_REC_INT, offsetof(kstat_io_t, rlentime), 8);
-	add_field(rk, KS_REC_INT, offsetof(kstat_io_t, rlastupdate), 8);
-	add_field(rk, KS_REC_INT, offsetof(kstat_io_t, wcnt), 4);
-	add_field(rk, KS_REC_INT, offsetof(kstat_io_t, rcnt), 4);
-}
-
-static void
-add_timer_fields(struct ks_rec_kstat *rk)
-{
-	for (size_t i = 0; i < rk->k.ks_ndata; i++) {
-		size_t at = i * sizeof(kstat_timer_t);
-
-		add_field(rk, KS_REC_INT, at + offsetof(kstat_timer_t, num_events), 8);
-		add_field(rk, KS_REC_INT, at + offsetof(kstat_timer_t, elapsed_time), 8);
-		add_field(rk, KS_REC_INT, at + offsetof(kstat_timer_t, min_time), 8);
-		add_field(rk, KS_REC_INT, at + offsetof(kstat_timer_t, max_time), 8);
-		add_field(rk, KS_REC_INT, at + offsetof(kstat_timer_t, start_time), 8);
-		add_field(rk, KS_REC_INT, at + offsetof(kstat_timer_t, stop_time), 8);
-	}
-}
-
-static void
-add_raw_fields(struct ks_rec_kstat *rk, const struct ks_raw_layout *l)
-{
-	for (const struct ks_raw_field *f = l->fields; f->name != NULL; f++) {
-		if (f->type == KS_RAW_CHARS)
-			add_field(rk, KS_REC_CHARS, f->offset, f->count);
-		else
-			add_field(rk, KS_REC_INT, f->offset, f->type == KS_RAW_U64 ? 8 : 4);
-	}
-}
-
-static const struct ks_raw_layout *
-layout_of(const kstat_t *k)
-{
-	return k->ks_type == KSTAT_TYPE_RAW && !ks_blobstat_is(k) ?
-	    ks_raw_layout_find(k->ks_module, k->ks_name) : NULL;
-}
-
-/* Bytes of the data records. */
-size_t
-ks_rec_fixed_size(const kstat_t *k)
-{
-	switch (k->ks_type) {
-	case KSTAT_TYPE_NAMED: return k->ks_ndata * sizeof(kstat_named_t);
-	case KSTAT_TYPE_INTR: return sizeof(kstat_intr_t);
-	case KSTAT_TYPE_IO: return sizeof(kstat_io_t);
-	case KSTAT_TYPE_TIMER: return k->ks_ndata * sizeof(kstat_timer_t);
-	default: return layout_of(k) != NULL ? layout_of(k)->size : 0;
-	}
-}
-
-/* Derives the fields from the header and, of a NAMED kstat, its names and types. */
-int
-ks_rec_make_fields(struct ks_rec_kstat *rk)
-{
-	const struct ks_raw_layout *l = layout_of(&rk->k);
-	size_t most = rk->k.ks_ndata * (size_t)6;
-
-	if (rk->k.ks_type == KSTAT_TYPE_IO || rk->k.ks_type == KSTAT_TYPE_INTR ||
-	    rk->k.ks_type == KSTAT_TYPE_RAW)
-		most = 12;
-	for (size_t i = 0; l != NULL && (i == 0 || l->fields[i - 1].name != NULL); i++)
-		most = i;
-	rk->field = calloc(most + 1, sizeof(rk->field[0]));
-	if (rk->field == NULL)
-		return ks_fail(ENOMEM, "out of memory for a recording");
-	rk->nfields = 0;
-	switch (rk->k.ks_type) {
-	case KSTAT_TYPE_NAMED:
-		add_named_fields(rk);
-		break;
-	case KSTAT_TYPE_INTR:
-		for (size_t i = 0; i < KSTAT_NUM_INTRS; i++)
-			add_field(rk, KS_REC_INT, i * sizeof(uint_t), 4);
-		break;
-	case KSTAT_TYPE_IO:
-		add_io_fields(rk);
-		break;
-	case KSTAT_TYPE_TIMER:
-		add_timer_fields(rk);
-		break;
+	switch (data_type) {
+	case KSTAT_DATA_CHAR:
+	case KSTAT_DATA_STRING:
+	case KSTAT_DATA_INTS:
+	case KSTAT_DATA_STRS:
+	case KS_STORE_EVENT:
+	case KS_STORE_BYTES:
+		return 0;
+	case KSTAT_DATA_INT32:
+	case KSTAT_DATA_UINT32:
+	case KSTAT_DATA_FLOAT:
+		return 4;
 	default:
-		if (ks_blobstat_is(&rk->k))
-			add_field(rk, KS_REC_DATA, 0, 0);
-		else if (l != NULL)
-			add_raw_fields(rk, l);
-		break;
+		return 8;
 	}
+}
+
+static bool
+add_value(struct ks_rec_state *s, struct ks_store_kstat *k, const char *name, uint8_t type)
+{
+	struct ks_store *store = s->sample;
+	struct ks_store_value v = { .type = type, .width = (uint8_t)width_of(type) };
+
+	if (name != NULL)
+		v.name = ks_store_add_text(store, name, strnlen(name, KSTAT_STRLEN - 1));
+	if (v.width == 0)
+		v.at = KS_STORE_NULL;
+	if (type == KS_STORE_EVENT) {
+		v.at = v.name;
+		v.len = (uint32_t)strlen(name);
+	}
+	if (ks_store_failed(store) || !KS_RESERVE(s->trend, s->cap, store->nvalues + 1) ||
+	    ks_store_add_value(store, &v) == NULL)
+		return false;
+	s->trend[store->nvalues - 1] = (struct ks_rec_trend){ .unit = MOST_UNIT };
+	k->nvalues++;
+	return true;
+}
+
+/* The fields of one data record; of a TIMER the first one is its name. */
+static bool
+add_record(struct ks_rec_state *s, struct ks_store_kstat *k, const struct ks_raw_layout *l, const char *name)
+{
+	static const uint8_t types[] = {
+		[KS_RAW_U32] = KSTAT_DATA_UINT32, [KS_RAW_I32] = KSTAT_DATA_INT32, [KS_RAW_U64] = KSTAT_DATA_UINT64,
+		[KS_RAW_NSEC] = KSTAT_DATA_INT64, [KS_RAW_CHARS] = KSTAT_DATA_CHAR
+	};
+	bool added = true;
+
+	for (const struct ks_raw_field *f = l->fields; added && f->name != NULL; f++) {
+		if (name != NULL && f == l->fields)
+			added = add_value(s, k, name, KS_STORE_EVENT);
+		else
+			added = add_value(s, k, NULL, types[f->type]);
+	}
+	return added;
+}
+
+int
+ks_rec_add_values(struct ks_rec_state *s, struct ks_store_kstat *k, const kstat_named_t *named)
+{
+	const struct ks_raw_layout *l = NULL;
+	bool added = true, is_blob = k->type == KSTAT_TYPE_RAW && (k->flags & KSTAT_FLAG_STATSBLOB) != 0;
+
+	k->first = (uint32_t)s->sample->nvalues;
+	k->nvalues = 0;
+	if (is_blob)
+		added = add_value(s, k, NULL, KS_STORE_BYTES);
+	else
+		l = ks_structure_find(k->type, ks_store_text(s->sample, k->module), ks_store_text(s->sample, k->name));
+	if (l != NULL && k->type != KSTAT_TYPE_TIMER)
+		added = add_record(s, k, l, NULL);
+	for (uint_t i = 0; added && ks_rec_has_names(k->type) && i < k->ndata; i++)
+		added = l != NULL ? add_record(s, k, l, named[i].name) :
+		    add_value(s, k, named[i].name, named[i].data_type);
+	return added ? 0 : no_memory();
+}
+
+void
+ks_rec_drop_values(struct ks_rec_state *s, const struct ks_store_kstat *k)
+{
+	s->unused += k->nvalues;
+}
+
+/* Copies a text of the sample to the end of `to`; false after a failure. */
+static bool
+move_text(const struct ks_store *from, struct ks_store *to, uint32_t *at, size_t n)
+{
+	if (*at != KS_STORE_NULL) {
+		ks_store_align(to);
+		*at = ks_store_add_text(to, ks_store_text(from, *at), n);
+	}
+	return !ks_store_failed(to);
+}
+
+static bool
+move_kstat(struct ks_rec_state *s, struct ks_store_kstat *k, struct ks_store *to, struct ks_rec_trend *trend)
+{
+	const struct ks_store *from = s->sample;
+	uint32_t first = (uint32_t)to->nvalues;
+	bool moved = move_text(from, to, &k->module, strlen(ks_store_text(from, k->module))) &&
+	    move_text(from, to, &k->name, strlen(ks_store_text(from, k->name))) &&
+	    move_text(from, to, &k->class_, strlen(ks_store_text(from, k->class_)));
+
+	for (size_t i = 0; moved && i < k->nvalues; i++) {
+		struct ks_store_value v = from->value[k->first + i];
+
+		if (v.width == 0 && v.type != KS_STORE_EVENT)
+			moved = move_text(from, to, &v.at, v.len);
+		if (moved && (k->type == KSTAT_TYPE_NAMED || v.type == KS_STORE_EVENT))
+			moved = move_text(from, to, &v.name, strlen(ks_store_text(from, v.name)));
+		if (v.type == KS_STORE_EVENT)
+			v.at = v.name;
+		trend[to->nvalues] = s->trend[k->first + i];
+		moved = moved && ks_store_add_value(to, &v) != NULL;
+	}
+	k->first = first;
+	return moved && ks_store_add_kstat(to, k) != NULL;
+}
+
+int
+ks_rec_compact(struct ks_rec_state *s)
+{
+	struct ks_store to = KS_STORE_INIT;
+	struct ks_rec_trend *trend;
+	size_t live = s->sample->nvalues - s->unused;
+	bool moved;
+
+	if (s->unused <= live + 1024 && s->unused_text <= s->sample->text.len / 2 + 65536)
+		return 0;
+	trend = malloc((live + 1) * sizeof(*trend));
+	moved = trend != NULL;
+	for (size_t i = 0; moved && i < s->sample->nkstats; i++)
+		moved = move_kstat(s, &s->sample->kstat[i], &to, trend);
+	if (!moved) {
+		free(trend);
+		ks_store_free(&to);
+		return no_memory();
+	}
+	free(s->trend);
+	s->trend = trend;
+	s->cap = live + 1;
+	ks_store_free(s->sample);
+	*s->sample = to;
+	s->unused = s->unused_text = 0;
 	return 0;
 }
 
-/* Sign-extends a difference of numbers of that width. */
-uint64_t
-ks_rec_extend(uint64_t difference, unsigned width)
-{
-	return width == 4 ? (uint64_t)(int64_t)(int32_t)difference : difference;
-}
-
-uint64_t
-ks_rec_cut(uint64_t value, unsigned width)
-{
-	return width == 4 ? (uint32_t)value : value;
-}
-
-/* What a number is expected to be. */
-uint64_t
-ks_rec_expected(const struct ks_rec_field *f)
-{
-	return ks_rec_cut(f->value + f->step, f->width);
-}
-
 /*
- * A number that moves by the same step twice goes on so; one that is noisy, by the mean of its steps.
+ * A number that moves by the same step twice is expected to go on so; one that is noisy, by the mean of its steps.
  * Times of a kernel's clocks are multiples of milliseconds or ticks, and so is what is expected of
  * them: `unit` is the largest power of ten that divided all values so far.
  */
 void
-ks_rec_set_number(struct ks_rec_field *f, uint64_t now)
+ks_rec_set_number(struct ks_store_value *v, struct ks_rec_trend *t, uint64_t now)
 {
-	uint64_t step = ks_rec_extend(now - f->value, f->width);
-	int64_t unit = f->unit;
+	uint64_t step = ks_rec_extend(now - v->u64, v->width);
+	int64_t unit = t->unit;
 
 	while (unit > 1 && (int64_t)now % unit != 0)
 		unit /= 10;
-	if (step == f->last) {
-		f->step = step;
+	if (step == t->last) {
+		t->step = step;
 	} else {
-		int64_t was = (int64_t)f->step / unit;
+		int64_t was = (int64_t)t->step / unit;
 
-		f->step = (uint64_t)((was - was / 4 + (int64_t)step / unit / 4) * unit);
+		t->step = (uint64_t)((was - was / 4 + (int64_t)step / unit / 4) * unit);
 	}
-	f->last = step;
-	f->unit = unit;
-	f->value = now;
+	t->last = step;
+	t->unit = unit;
+	v->u64 = now;
 }
 
-/* Keeps a copy of n bytes, NULL for none. */
 int
-ks_rec_set_text(struct ks_rec_field *f, const char *p, uint32_t n)
+ks_rec_set_text(struct ks_rec_state *s, struct ks_store_value *v, const char *p, uint32_t n)
 {
-	char *copy = NULL;
-
-	if (p != NULL) {
-		copy = malloc(n == 0 ? 1 : n);
-		if (copy == NULL)
-			return ks_fail(ENOMEM, "out of memory for a recording");
-		if (n > 0)
-			memcpy(copy, p, n);
+	if (p != NULL && v->at != KS_STORE_NULL && n <= v->len) {
+		memcpy(s->sample->text.data + v->at, p, n);
+		s->sample->text.data[v->at + n] = '\0';
+	} else {
+		if (v->at != KS_STORE_NULL)
+			s->unused_text += v->len;
+		v->at = KS_STORE_NULL;
+		ks_store_align(s->sample);
+		if (p != NULL)
+			v->at = ks_store_add_text(s->sample, p, n);
 	}
-	free(f->text);
-	f->text = copy;
-	f->len = n;
-	return 0;
-}
-
-bool
-ks_rec_has_names(const kstat_t *k)
-{
-	return k->ks_type == KSTAT_TYPE_NAMED || k->ks_type == KSTAT_TYPE_TIMER;
+	v->len = n;
+	return ks_store_failed(s->sample) ? no_memory() : 0;
 }

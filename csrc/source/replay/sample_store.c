@@ -1,0 +1,218 @@
+/* sample_store.c - see sample_store.h. SPDX-License-Identifier: MIT */
+#include "source/replay/sample_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "model/blobstat.h"
+#include "model/raw_layout.h"
+
+/* --- filling --------------------------------------------------------------------- */
+
+void
+ks_store_free(struct ks_store *s)
+{
+	ks_buf_free(&s->text);
+	free(s->kstat);
+	free(s->value);
+	*s = (struct ks_store)KS_STORE_INIT;
+}
+
+void
+ks_store_reset(struct ks_store *s)
+{
+	ks_buf_reset(&s->text);
+	s->nkstats = s->nvalues = 0;
+	s->failed = false;
+}
+
+void
+ks_store_copy(struct ks_store *to, const struct ks_store *from)
+{
+	ks_store_reset(to);
+	ks_buf_add(&to->text, from->text.data, from->text.len);
+	if (!KS_RESERVE(to->value, to->value_cap, from->nvalues) ||
+	    !KS_RESERVE(to->kstat, to->kstat_cap, from->nkstats)) {
+		to->failed = true;
+		return;
+	}
+	if (from->nvalues > 0)
+		memcpy(to->value, from->value, from->nvalues * sizeof(*to->value));
+	if (from->nkstats > 0)
+		memcpy(to->kstat, from->kstat, from->nkstats * sizeof(*to->kstat));
+	to->nvalues = from->nvalues;
+	to->nkstats = from->nkstats;
+}
+
+void
+ks_store_align(struct ks_store *s)
+{
+	(void)ks_buf_zeroed(&s->text, -s->text.len & 7);
+}
+
+uint32_t
+ks_store_add_text(struct ks_store *s, const char *p, size_t n)
+{
+	size_t at = s->text.len;
+	char *to = n < UINT32_MAX - at ? ks_buf_room(&s->text, n + 1) : NULL;
+
+	if (to == NULL) {
+		s->failed = true;
+		return KS_STORE_NULL;
+	}
+	if (n > 0)
+		memcpy(to, p, n);
+	to[n] = '\0';
+	s->text.len += n + 1;
+	return (uint32_t)at;
+}
+
+struct ks_store_kstat *
+ks_store_add_kstat(struct ks_store *s, const struct ks_store_kstat *k)
+{
+	if (!KS_RESERVE(s->kstat, s->kstat_cap, s->nkstats + 1)) {
+		s->failed = true;
+		return NULL;
+	}
+	s->kstat[s->nkstats] = *k;
+	return &s->kstat[s->nkstats++];
+}
+
+struct ks_store_value *
+ks_store_add_value(struct ks_store *s, const struct ks_store_value *v)
+{
+	if (s->nvalues == UINT32_MAX || !KS_RESERVE(s->value, s->value_cap, s->nvalues + 1)) {
+		s->failed = true;
+		return NULL;
+	}
+	s->value[s->nvalues] = *v;
+	return &s->value[s->nvalues++];
+}
+
+/* --- reading ------------------------------------------------------------------------ */
+
+/* The bytes of a text or an array; NULL for a null string. */
+static const char *
+text_of(const struct ks_store *s, const struct ks_store_value *v)
+{
+	return v->at == KS_STORE_NULL ? NULL : ks_store_text(s, v->at);
+}
+
+static void
+read_named(const struct ks_store *s, const struct ks_store_value *v, struct ks_record *r)
+{
+	const char *name = ks_store_text(s, v->name);
+	const char *text = v->width == 0 ? text_of(s, v) : NULL;
+	kstat_named_t *kn;
+
+	switch (v->type) {
+	case KSTAT_DATA_CHAR:
+		ks_named_chars(r, name, text != NULL ? text : "", v->len);
+		break;
+	case KSTAT_DATA_STRING:
+		ks_named_string(r, name, text, v->len);
+		break;
+	case KSTAT_DATA_INTS:
+		ks_named_ints(r, name, (const uint64_t *)(const void *)text, v->len / sizeof(uint64_t));
+		break;
+	case KSTAT_DATA_STRS:
+		ks_named_strs(r, name, text, v->len);
+		break;
+	default:
+		kn = ks_record_add(r, sizeof(*kn));
+		if (kn == NULL)
+			return;
+		memcpy(kn->name, name, strnlen(name, KSTAT_STRLEN - 1));
+		kn->data_type = v->type;
+		memcpy(&kn->value, &v->u64, v->width);
+		break;
+	}
+}
+
+/* A value as the decoder has it, for structures and statistics of statsblobs. */
+static struct ks_value
+decoded(const struct ks_store *s, const struct ks_store_value *from)
+{
+	struct ks_value v = { .bits = 64, .u64 = from->u64 };
+
+	switch (from->type) {
+	case KSTAT_DATA_INT64:
+		v.kind = KS_VALUE_I64;
+		return v;
+	case KSTAT_DATA_DOUBLE:
+		v.kind = KS_VALUE_DOUBLE;
+		return v;
+	case KSTAT_DATA_INTS:
+		v.kind = KS_VALUE_INTS;
+		break;
+	case KSTAT_DATA_STRS:
+		v.kind = KS_VALUE_STRS;
+		break;
+	default:
+		v.kind = from->width == 0 ? KS_VALUE_STRING : KS_VALUE_U64;
+		break;
+	}
+	if (from->width == 0) {
+		v.str = from->at == KS_STORE_NULL ? "" : ks_store_text(s, from->at);
+		v.len = from->at == KS_STORE_NULL ? 0 : from->len;
+		if (v.kind == KS_VALUE_INTS)
+			v.len /= (uint32_t)sizeof(uint64_t);
+	}
+	return v;
+}
+
+static void
+read_structures(const struct ks_store *s, const struct ks_store_kstat *k, const struct ks_raw_layout *l,
+    struct ks_record *r)
+{
+	const struct ks_store_value *v = s->value + k->first;
+
+	for (size_t n = ks_raw_layout_count(l), i = 0; i + n <= k->nvalues; i += n) {
+		char *to = ks_record_add(r, l->size);
+
+		for (size_t f = 0; to != NULL && f < n; f++) {
+			struct ks_value value = decoded(s, &v[i + f]);
+
+			ks_raw_set(to, &l->fields[f], &value);
+		}
+	}
+}
+
+/* The statistics of a statsblob that a capture does not hold itself. */
+static int
+read_statistics(const struct ks_store *s, const struct ks_store_kstat *k, struct ks_record *r)
+{
+	struct ks_blobstat_table t = KS_BLOBSTAT_TABLE_INIT;
+
+	for (size_t i = 0; i < k->nvalues; i++) {
+		const struct ks_store_value *from = &s->value[k->first + i];
+		struct ks_value v = decoded(s, from);
+
+		ks_blobstat_table_add(&t, ks_store_text(s, from->name), &v);
+	}
+	return ks_blobstat_table_finish(&t, r);
+}
+
+int
+ks_store_read(const struct ks_store *s, const struct ks_store_kstat *k, struct ks_record *r)
+{
+	const struct ks_store_value *v = s->value + k->first;
+	const struct ks_raw_layout *l;
+
+	r->snaptime = k->snaptime;
+	if (k->type == KSTAT_TYPE_NAMED) {
+		for (size_t i = 0; i < k->nvalues; i++)
+			read_named(s, &v[i], r);
+		return 0;
+	}
+	if (k->type == KSTAT_TYPE_RAW && (k->flags & KSTAT_FLAG_STATSBLOB) != 0) {
+		if (k->nvalues == 1 && v->type == KS_STORE_BYTES)
+			return ks_blobstat_rebuild(r, text_of(s, v), v->len);
+		return read_statistics(s, k, r);
+	}
+	l = ks_structure_find(k->type, ks_store_text(s, k->module), ks_store_text(s, k->name));
+	if (l != NULL)
+		read_structures(s, k, l, r);
+	return 0;
+}

@@ -1,0 +1,99 @@
+/*
+ * sample_store.h - one sample of a replay in memory: its kstats, their statistics, and the texts of both. Both
+ * readers fill it, and so does the writer of recordings, which compares each sample with the one before.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SOURCE_REPLAY_SAMPLE_STORE_H
+#define SOURCE_REPLAY_SAMPLE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "kstat.h"
+#include "model/record.h"
+
+#define KS_STORE_NULL UINT32_MAX /* the offset of a null string, and of a text that is not there */
+
+/* Types of values beside KSTAT_DATA_*, which are below 32. */
+#define KS_STORE_EVENT 0xfe /* the name of an event in TIMER data: the first value of each record */
+#define KS_STORE_BYTES 0xff /* the whole data section of a statsblob (model/blobstat.h) */
+
+/*
+ * One statistic of a NAMED kstat, or one field of a structure. Numbers of 32 bits are in the lower half of u64,
+ * a KSTAT_DATA_FLOAT as its bits.
+ */
+struct ks_store_value {
+	uint32_t name; /* offset in the text; of NAMED kstats and of statistics of statsblobs */
+	uint8_t type;  /* KSTAT_DATA_*, KS_STORE_* */
+	uint8_t width; /* bytes of a number, 4 or 8; 0: it is a text or an array */
+	union {
+		uint64_t u64;
+		int64_t i64;
+		double d;
+		struct {
+			uint32_t at; /* offset in the text; KS_STORE_NULL: a null string */
+			uint32_t len; /* bytes */
+		};
+	};
+};
+
+struct ks_store_kstat {
+	hrtime_t crtime, snaptime;
+	uint32_t module, name, class_; /* offsets in the text */
+	uint32_t first, nvalues;       /* its values; of a structure (model/raw_layout.h) in the order of its fields */
+	int instance;
+	uint_t ndata;  /* data records */
+	kid_t kid;     /* only the writer of recordings uses it */
+	uint8_t type;  /* KSTAT_TYPE_* */
+	uint8_t flags; /* KSTAT_FLAG_* */
+	bool readable; /* false: it could not be read when the sample was taken */
+};
+
+struct ks_store {
+	struct ks_buf text;           /* NUL-terminated texts, arrays of 8-byte numbers */
+	struct ks_store_kstat *kstat; /* owned, like the values */
+	struct ks_store_value *value;
+	size_t nkstats, kstat_cap, nvalues, value_cap;
+	bool failed; /* an addition failed: no memory, or more than 4 GB of text */
+};
+
+#define KS_STORE_INIT { .text = KS_BUF_INIT }
+
+void ks_store_free(struct ks_store *s);
+
+/* Empties the store and keeps its memory. */
+void ks_store_reset(struct ks_store *s);
+
+/* Makes `to` hold what `from` holds, at the same offsets. */
+void ks_store_copy(struct ks_store *to, const struct ks_store *from);
+
+/* True if an addition failed. */
+static inline bool
+ks_store_failed(const struct ks_store *s)
+{
+	return s->failed || s->text.failed;
+}
+
+/* The text at an offset. */
+static inline const char *
+ks_store_text(const struct ks_store *s, uint32_t at)
+{
+	return s->text.data + at;
+}
+
+/* Aligns the end of the text for numbers. */
+void ks_store_align(struct ks_store *s);
+
+/* Appends n bytes and a NUL to the text. Returns their offset, or KS_STORE_NULL after a failure. */
+uint32_t ks_store_add_text(struct ks_store *s, const char *p, size_t n);
+
+/* Appends a kstat, a value. They return its place, or NULL after a failure. */
+struct ks_store_kstat *ks_store_add_kstat(struct ks_store *s, const struct ks_store_kstat *k);
+struct ks_store_value *ks_store_add_value(struct ks_store *s, const struct ks_store_value *v);
+
+/* Builds the data of a readable kstat. 0, or -1 with errno EBADMSG (a damaged statsblob) or ENOMEM. */
+int ks_store_read(const struct ks_store *s, const struct ks_store_kstat *k, struct ks_record *r);
+
+#endif
