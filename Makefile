@@ -13,7 +13,7 @@
 
 # --- settings -----------------------------------------------------------------
 BUILD    ?= build
-# However it is given, objects have one name, or what depends on headers would not be rebuilt.
+# Relative to this directory, however it is given: make finds an object's dependencies under one name only.
 override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
 PREFIX   ?= /usr/local
 DESTDIR  ?=
@@ -34,8 +34,8 @@ PKG_CONFIG ?= pkg-config
 CLANG    ?= clang
 FUZZ_SECONDS ?= 10
 
-# --- what there is ------------------------------------------------------------
-# One folder a floor, lowest first; a file includes only from floors below its own.
+# --- sources and products ------------------------------------------------------------
+# Each folder is a floor, the lowest first. A file includes headers of its own floor and of those below it.
 FLOORS   := base stats model provider source chain devstat
 LIB_SRC  := $(foreach f,$(FLOORS),$(sort $(shell find csrc/$(f) -name '*.c')))
 LUA_SRC  := $(sort $(wildcard csrc/lua/*.c))
@@ -51,14 +51,15 @@ C_ALL    := -std=c11 -fPIC -fvisibility=hidden -fno-math-errno $(WARNINGS)
 LIB_LIBS := -lpcre2-8 -lyajl -lz -lm -lpthread
 
 LUA54_CFLAGS := $(shell $(PKG_CONFIG) --cflags lua5.4)
-# The host links archives where there are any: each shared library costs a tenth of Lua's start-up.
+# The host is linked with archives where they are installed: loading a shared library costs a tenth of Lua's
+# start-up.
 archive       = $(or $(wildcard $(shell $(PKG_CONFIG) --variable=libdir $(1))/$(2)),$(3))
 LUA54_LIBS   := $(call archive,lua5.4,liblua5.4.a,$(shell $(PKG_CONFIG) --libs lua5.4))
 HOST_LIBS    := $(LUA54_LIBS) $(call archive,libpcre2-8,libpcre2-8.a,-lpcre2-8) \
                 $(call archive,yajl,libyajl_s.a,-lyajl) $(call archive,zlib,libz.a,-lz) -lm -lpthread -ldl
-# What a program that links libkstat.a links, too. Debian's archive of yajl has a name of its own.
+# The libraries that a program needs beside libkstat.a. Debian's archive of yajl is not named like its library.
 PC_LIBS      := $(patsubst -lyajl,$(if $(call archive,yajl,libyajl_s.a,),-lyajl_s,-lyajl),$(LIB_LIBS))
-# LuaJIT takes a module built for the API of Lua 5.1.
+# LuaJIT loads a module that was built for the API of Lua 5.1.
 LUA51_CFLAGS := $(shell $(PKG_CONFIG) --cflags luajit 2>/dev/null || $(PKG_CONFIG) --cflags lua5.1 2>/dev/null)
 
 O        := $(BUILD)/obj
@@ -100,7 +101,7 @@ $(LIB): $(LIB_OBJ)
 	    $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
 $(BUILD)/lib/libkstat.a: $(LIB_OBJ)
 	$(call QUIET,AR) mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
-# Never unloaded: what it publishes outlives the Lua state (nginx makes a new one at each reload).
+# The module is never unloaded: published kstats outlive the Lua state (nginx makes a new state at each reload).
 MODULE_LD := -Wl,--as-needed -Wl,-z,nodelete
 $(BUILD)/lib/lua/5.4/kstat/core.so: $(LUA54_OBJ) $(BUILD)/lib/libkstat.a
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared $(MODULE_LD) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
@@ -121,7 +122,7 @@ $(O)/host/modules.c: csrc/host/compile.lua $(LUA_FILES)
 	$(call QUIET,LUA) mkdir -p $(@D) && $(LUA) $< $(LUA_FILES) > $@.new && mv $@.new $@
 $(O)/host/modules.o: $(O)/host/modules.c
 	$(COMPILE) $(LUA54_CFLAGS) -c -o $@ $<
-# Scripts load C modules such as LPeg, which find lua_* in the host: -Wl,-E.
+# -Wl,-E: the C modules that scripts load, such as LPeg, use the host's lua_* functions.
 $(BUILD)/bin/kstatlua: $(HOST_OBJ) $(O)/host/modules.o $(LUA54_OBJ) $(BUILD)/lib/libkstat.a
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -Wl,-E -Wl,--as-needed $(CFLAGS) $(LDFLAGS) -o $@ $^ \
 	    $(HOST_LIBS)
@@ -136,8 +137,8 @@ $(BUILD)/share/kstat/scripts:
 	@mkdir -p $(@D) && ln -sfn $(CURDIR)/scripts $@
 
 # --- tests --------------------------------------------------------------------
-# Programs that specs run; each is linked against the shared library a user gets,
-# unless its name starts with "core_": those see the inside and link the archive.
+# Programs that specs run. Those named core_* test internal functions and are linked with the archive; the others
+# are linked with the shared library, as a user's program is.
 $(BUILD)/spec/core_%: spec/c/core_%.c $(BUILD)/lib/libkstat.a
 	$(COMPILE) $(LDFLAGS) -o $@ $< $(BUILD)/lib/libkstat.a $(LIB_LIBS)
 $(BUILD)/spec/%: spec/c/%.c $(LIB) $(BUILD)/lib/libkstat.so
@@ -163,7 +164,8 @@ check: all $(SPEC_BIN)
 check-logs: $(CHECK_LOGS)
 FORCE:
 
-# What specs publish is seen by no other spec, and nothing that the machine publishes is seen by them.
+# Each run has a directory for published kstats of its own, so that neither other specs nor the machine's
+# publishers change what it reads.
 define CHECK_LUA
 $(BUILD)/check/$(notdir $(1))/%.log: spec/%.lua FORCE
 	@mkdir -p $$(@D); dir=$$$$(mktemp -d); unset MAKEFLAGS; \
@@ -181,8 +183,8 @@ bench-programs: $(BENCH_BIN)
 bench: all
 	@KSTAT_BUILD=$(abspath $(BUILD)) bench/run
 
-# The interpreters are not built with ASan: its library comes first into them (KSTAT_PRELOAD: into those
-# that specs start), and what they still hold at the end is no leak of ours.
+# The interpreters are not built with ASan, so that its library is preloaded into them (KSTAT_PRELOAD: into those
+# that specs start). What they have not freed at their end is not reported as a leak.
 SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 ASAN_LIB  = $(shell $(CC) -print-file-name=libasan.so)
 SAN_SPECS = $(if $(filter command,$(origin SPECS)),$(SPECS),spec/core spec/lua spec/tools)
@@ -191,7 +193,7 @@ sanitize:
 	    $(MAKE) BUILD=build-asan CFLAGS="-O1 -g $(SAN_FLAGS)" SPECS="$(SAN_SPECS)" \
 	    FURTHER_SPECS="$(BINDING_SPECS)" BUSTED='KSTAT_PRELOAD=$(ASAN_LIB) LD_PRELOAD=$(ASAN_LIB) $(BUSTED)' check
 
-# The programs in which threads meet, built with ThreadSanitizer.
+# The programs with several threads, built with ThreadSanitizer.
 race:
 	+$(MAKE) BUILD=$(BUILD)/race CFLAGS="-O1 -g -fsanitize=thread" LDFLAGS=-fsanitize=thread \
 	    $(BUILD)/race/spec/core_stress $(BUILD)/race/spec/core_provider $(BUILD)/race/spec/devstat_threads
@@ -202,7 +204,7 @@ race:
 	    rm -rf $$dir; exit $$rc
 
 # --- fuzzers ------------------------------------------------------------------
-# spec/fuzz/NAME.c with libFuzzer; inputs that failed are left in $(BUILD)/fuzz/.
+# Each spec/fuzz/NAME.c is a program with libFuzzer. Inputs that made it fail are left in $(BUILD)/fuzz/.
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_BIN := $(patsubst spec/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard spec/fuzz/*.c))
 $(BUILD)/fuzz/lib/libkstat.a: $(LIB_SRC) $(shell find csrc -name '*.h')
@@ -236,7 +238,7 @@ install: all
 	    $(INSTALL) -D -m 755 $(BUILD)/$$m $(D)/$$m && \
 	    $(call INSTALL_LUA,$(D)/share/$$(dirname $$(dirname $${m#lib/}))); done
 	$(INSTALL) -m 644 scripts/*.lua $(D)/share/kstat/scripts
-	# Behind the Lua files: the host uses what is compiled into it unless a file is newer.
+	# Last, after the Lua files: the host uses the modules compiled into it unless a file is newer.
 	$(INSTALL) -m 755 $(BUILD)/bin/kstatlua $(D)/bin/kstatlua
 	ln -sf kstatlua $(D)/bin/kstat
 	for f in doc/man/*.[1-9]*; do \
@@ -246,7 +248,7 @@ INSTALL_LUA = (cd lua && find . -name '*.lua') | while read -r f; do \
 	$(INSTALL) -D -m 644 lua/$$f $(1)/$$f || exit; done
 
 # --- the rock -------------------------------------------------------------------
-# LuaRocks says where Lua is and how modules are linked. Objects of different Luas stay apart.
+# LuaRocks passes LUA_INCDIR and LIBFLAG. Each Lua has a directory of objects of its own.
 ROCK_DIR := $(BUILD)/rock/$(subst /,_,$(LUA_INCDIR))
 ROCK_SRC := $(LIB_SRC) $(LUA_SRC)
 ROCK_OBJ := $(ROCK_SRC:csrc/%.c=$(ROCK_DIR)/%.o)

@@ -1,5 +1,5 @@
--- Loaded by busted before the specs: makes the build tree's modules the ones that
--- `require` finds. KSTAT_BUILD names the build tree (default: build/).
+-- busted loads this file before the specs: `require` then finds the modules of the build tree. KSTAT_BUILD names
+-- the build tree (default: build/).
 local build = os.getenv("KSTAT_BUILD") or "build"
 local abi = rawget(_G, "jit") and "5.1" or _VERSION:match("%d%.%d")
 package.path = ("./lua/?.lua;./lua/?/init.lua;./spec/?.lua;%s"):format(package.path)

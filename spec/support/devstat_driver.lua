@@ -1,4 +1,4 @@
--- Runs spec/c/devstat_driver.c: commands in, one answer line for each out.
+-- Runs spec/c/devstat_driver.c, which reads commands and prints one line for each.
 local M = {}
 
 local build = os.getenv("KSTAT_BUILD") or "build"

@@ -1,6 +1,5 @@
--- A model of devstat_selectdevs() in plain Lua, written from the vectors' README. With
--- `real` it has the three faults of the real library that ours has not, and then yields
--- every vector; without, it says what ours must yield instead.
+-- A model of devstat_selectdevs() in plain Lua, written from the vectors' README. With `real` it has the three
+-- faults of FreeBSD's library and returns what the vectors say; without, it returns what our library must return.
 local M = {}
 
 local TYPE, IF, PASS = 1, 2, 4

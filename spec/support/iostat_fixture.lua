@@ -1,5 +1,5 @@
---- Turns a fixture of iostat_text.json into the capture that `kstat -j` would have printed there, and works
--- out what the specs cannot take from the expected texts.
+--- Turns a fixture of iostat_text.json into the capture that `kstat -j` would have printed there, and calculates
+-- the averages that the expected texts do not have.
 local cjson = require("cjson")
 local capture = require("support.capture")
 local io_capture = require("support.io_capture")

@@ -1,4 +1,4 @@
--- Runs spec/c/core_linux.c and takes its output apart, for linux_spec.lua.
+-- Runs spec/c/core_linux.c and parses its output, for linux_spec.lua.
 local M = {}
 
 M.build = os.getenv("KSTAT_BUILD") or "build"
@@ -21,7 +21,7 @@ local function new_dump()
   return { stat = {}, kstat = {}, meta = {}, error = {}, warnings = {}, order = {}, twice = {} }
 end
 
-local function take(dump, line)
+local function parse_line(dump, line)
   local what, id, rest = line:match("^(%l+)\t([^\t]*)\t?(.*)$")
   if what == "kstat" then
     local class, type_, crtime = rest:match("^([^\t]*)\t(%d+)\t(%-?%d+)$")
@@ -62,7 +62,7 @@ local function run_program(program, proc, sys, ...)
       list[#list + 1] = new_dump()
       list[#list].kcid = tonumber(kcid)
     else
-      take(list[#list], line)
+      parse_line(list[#list], line)
     end
   end
   pipe:close()
@@ -70,12 +70,12 @@ local function run_program(program, proc, sys, ...)
   return list
 end
 
---- Dumps of the source on two roots ("-": the default), one more after each command.
+--- Returns the dumps of the source on two roots ("-": the default): one, and one more after each shell command.
 function M.dumps(proc, sys, ...)
   return run_program(quote(M.build .. "/spec/core_linux"), proc, sys, ...)
 end
 
---- What makes M.dump() run as a user who may not read everything; dir is a place for the program.
+--- Returns a program for M.dump() that runs as an ordinary user; dir is a directory for a copy of it.
 function M.as_nobody(dir)
   local program = dir .. "/core_linux"
   M.sh(("cp %s/spec/core_linux %s && chmod 755 %s %s"):format(quote(M.build), quote(program), quote(program),
@@ -86,7 +86,7 @@ function M.as_nobody(dir)
   return (root and "setpriv --reuid=65534 --regid=65534 --clear-groups " or "") .. quote(program)
 end
 
---- One dump. program: instead of core_linux.
+--- Returns one dump. program: what to run instead of core_linux.
 function M.dump(proc, sys, program)
   local list = run_program(program or quote(M.build .. "/spec/core_linux"), proc, sys)
   assert(list.status == 0, "core_linux failed with status " .. tostring(list.status))

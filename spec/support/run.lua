@@ -1,4 +1,4 @@
---- Runs programs for specs: exact arguments in; standard output, standard error and status out.
+--- Runs programs for specs, with exact arguments, and returns their standard output, standard error and status.
 local M = {}
 
 --- The build tree under test, absolute.
@@ -26,11 +26,11 @@ function M.write_file(path, text)
   f:close()
 end
 
--- A sanitizer that was loaded into this interpreter stays out of other programs (some, curl for one,
+-- A sanitizer that is preloaded into this interpreter is not preloaded into other programs (some, such as curl,
 -- stop in it), except those that load our modules: "$interpreter NAME" in a line of sh.
 local preamble = "unset LD_PRELOAD; interpreter='env LD_PRELOAD=" .. (os.getenv("KSTAT_PRELOAD") or "") .. "'\n"
 
---- The words of sh that start the interpreter of the specs themselves, ready to load our modules.
+--- The words of sh that start the interpreter that runs the specs, in which our modules can be loaded.
 M.lua = ("env LD_PRELOAD=%s %s"):format(os.getenv("KSTAT_PRELOAD") or "",
   rawget(_G, "jit") and "luajit" or "lua" .. _VERSION:match("%d%.%d"))
 
@@ -50,9 +50,9 @@ function M.shell(line)
   return result
 end
 
---- Waits for what other processes do, on a machine of any speed: asks until condition() returns neither
--- nil nor false, and returns that. Fails after a minute or more; `what`, a text or a function that gives
--- one, says what it waited for.
+--- Waits for other processes, on a machine of any speed: calls condition() until it returns neither nil nor false,
+-- and returns its result. Fails after a minute or more; `what`, a text or a function that returns one, names in the
+-- message what it waited for.
 function M.await(what, condition)
   for _ = 1, 1200 do
     local result = condition()
@@ -64,13 +64,13 @@ function M.await(what, condition)
   error("waited too long for " .. (type(what) == "function" and what() or what), 2)
 end
 
---- Starts a program in the background; returns the id of its process, which M.stop wants.
+--- Starts a program in the background; returns the id of its process, for M.stop().
 -- program: what sh can exec, such as "env NAME=value program argument"; out: the file for what it prints.
 function M.start(program, out)
   return M.shell(("{ exec %s; } >%s 2>&1 </dev/null & echo $!"):format(program, M.quote(out))).out:match("%d+")
 end
 
---- Whether a process is there and has not ended.
+--- Returns true if a process exists and has not ended.
 function M.alive(pid)
   local f = io.open(("/proc/%s/stat"):format(pid))
   local text = f and f:read("*a")
@@ -86,7 +86,7 @@ function M.stop(pid, signal)
   M.await("the end of process " .. pid, function() return not M.alive(pid) end)
 end
 
---- As shell, for make and what it runs: as if no make had started the specs.
+--- Like M.shell(), for make and the commands that it runs, without the variables of the make that runs the specs.
 function M.tool(line)
   return M.shell("unset MAKEFLAGS; " .. line)
 end

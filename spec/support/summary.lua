@@ -1,6 +1,6 @@
 -- The end of `make check`: names what is pending, repeats what failed and prints the counts. Arguments: the logs
 -- of the spec files, as the Makefile writes them. Exit status: 0 if nothing failed.
-local passed, failed, waiting, failures = 0, 0, 0, {}
+local passed, failed, waiting, failures, named = 0, 0, 0, {}, {}
 
 for _, path in ipairs(arg) do
   local file = assert(io.open(path, "rb"))
@@ -15,8 +15,13 @@ for _, path in ipairs(arg) do
     bad = 1
   end
   passed, failed, waiting = passed + (successes or 0), failed + bad, waiting + (pending or 0)
+  -- Once, however many Luas it is pending on.
   for name, reason in (output or ""):gmatch("\nPending %-> [^\n]*\n([^\n]*)\n([^\n]*)") do
-    io.write("pending: ", name, reason ~= "" and ": " or "", (reason:gsub("^[^:]*:%d+: ", "")), "\n")
+    local line = name .. (reason ~= "" and ": " or "") .. reason:gsub("^[^:]*:%d+: ", "")
+    if not named[line] then
+      named[line] = true
+      print("pending: " .. line)
+    end
   end
   if bad > 0 then
     failures[#failures + 1] = ("=== failed: %s\n%s"):format(title or path, output or text)
