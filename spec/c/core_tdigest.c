@@ -3,10 +3,11 @@
  *
  *	core_tdigest set KIND N PREC SET A B C COUNT	a data set, see tdigest_reference.h
  *	core_tdigest merge PARTS KIND N SET COUNT	the same samples in so many digests
+ *	core_tdigest compare PARTS N			mean errors on the sets of ref_hard_sets
  *	core_tdigest check NAME				one of the checks below
  *	core_tdigest checks				their names
  *
- * "set" and "merge" print one line of key=value; "check" prints what failed, or ok.
+ * "set", "merge" and "compare" print one line of key=value; "check" prints what failed, or ok.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +18,9 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-static const double quantiles[] = { 0.5, 0.9, 0.99, 0.999 };
+#define NQUANTILES 7
+
+static const double quantiles[NQUANTILES] = { 0.01, 0.1, 0.25, 0.5, 0.9, 0.99, 0.999 };
 
 #define FAIL(...) \
 	do { \
@@ -69,49 +72,97 @@ weight(const void *td, int kind)
 
 /* --- accuracy --- */
 
+struct errors {
+	double ours[NQUANTILES], k1[NQUANTILES], bound[NQUANTILES];
+	int extremes; /* the quantiles 0 and 1 are the least and the greatest value */
+};
+
 static void
 print_errors(const char *key, const double *v)
 {
-	printf(" %s=%.9f,%.9f,%.9f,%.9f", key, v[0], v[1], v[2], v[3]);
+	printf(" %s=", key);
+	for (size_t i = 0; i < NQUANTILES; i++)
+		printf("%s%.9f", i > 0 ? "," : "", v[i]);
 }
 
-static int
-measure(void **td, size_t ndigests, int kind, size_t n, const struct ref_set *set)
+/*
+ * Adds the values of a set to the digests in turn, and to as many k1 digests of n centroids; merges both and
+ * measures the rank errors. Returns how many values were refused; aborts if there is no such set.
+ */
+static size_t
+measure(void **td, size_t ndigests, int kind, size_t n, const struct ref_set *set, struct errors *e)
 {
 	int64_t *v = ref_values(set);
-	struct ref_digest *plain = ref_digest_new(n);
-	double ours[4], theirs[4], bound[4], x, lo, hi;
+	struct ref_digest **k1 = calloc(ndigests, sizeof(*k1));
 	size_t i, refused = 0;
+	double x, lo, hi;
 
-	if (v == NULL)
-		return 2;
+	if (v == NULL || k1 == NULL)
+		abort();
+	for (i = 0; i < ndigests; i++)
+		k1[i] = ref_digest_new(n);
 	for (i = 0; i < set->n; i++) {
 		refused += ks_tdgst_add_s64(td[i % ndigests], kind, v[i], 1) != 0;
-		ref_digest_add(plain, (double)v[i]);
+		ref_digest_add(k1[i % ndigests], (double)v[i]);
 	}
-	for (i = 1; i < ndigests; i++)
-		if (ks_tdgst_merge(td[0], td[i], kind) != 0)
-			return 2;
+	for (i = 1; i < ndigests; i++) {
+		refused += ks_tdgst_merge(td[0], td[i], kind) != 0;
+		ref_digest_merge(k1[0], k1[i]);
+	}
 	qsort(v, set->n, sizeof(*v), ref_compare);
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < NQUANTILES; i++) {
 		(void)ks_tdgst_quantile(td[0], kind, quantiles[i], &x);
-		ours[i] = ref_rank_error(v, set->n, x, quantiles[i]);
-		x = ref_digest_quantile(plain, quantiles[i]);
-		theirs[i] = ref_rank_error(v, set->n, x, quantiles[i]);
-		bound[i] = ks_tdgst_bound(td[0], kind, quantiles[i]);
+		e->ours[i] = ref_rank_error(v, set->n, x, quantiles[i]);
+		x = ref_digest_quantile(k1[0], quantiles[i]);
+		e->k1[i] = ref_rank_error(v, set->n, x, quantiles[i]);
+		e->bound[i] = ks_tdgst_bound(td[0], kind, quantiles[i]);
 	}
 	(void)ks_tdgst_quantile(td[0], kind, 0, &lo);
 	(void)ks_tdgst_quantile(td[0], kind, 1, &hi);
-	printf("count=%" PRIu64 " refused=%zu weight=%" PRIu64 " nctds=%zu extremes=%d",
-	    ks_tdgst_count(td[0], kind), refused, weight(td[0], kind),
-	    ks_tdgst_ctds(td[0], kind, NULL, 0),
-	    lo == (double)v[0] && hi == (double)v[set->n - 1]);
-	print_errors("ours", ours);
-	print_errors("plain", theirs);
-	print_errors("bound", bound);
-	printf("\n");
+	e->extremes = lo == (double)v[0] && hi == (double)v[set->n - 1];
+	for (i = 0; i < ndigests; i++)
+		ref_digest_free(k1[i]);
+	free(k1);
 	free(v);
-	ref_digest_free(plain);
+	return refused;
+}
+
+/* Mean errors over the hard sets, of 10^3 to 10^5 values and with several seeds. */
+static int
+cmd_compare(size_t ndigests, size_t n)
+{
+	static const struct { size_t n; uint64_t seeds; } size[] = { { 1000, 8 }, { 10000, 6 }, { 100000, 2 } };
+	void **td = calloc(ndigests, sizeof(*td));
+	struct errors sum = { 0 }, e;
+	size_t cases = 0, refused = 0;
+
+	for (size_t i = 0; i < ndigests; i++)
+		td[i] = new_digest(KS_TDGST64, n, 8);
+	for (size_t set = 0; set < COUNT(ref_hard_sets); set++)
+		for (size_t s = 0; s < COUNT(size); s++)
+			for (uint64_t seed = 1; seed <= size[s].seeds; seed++, cases++) {
+				const struct ref_set of = { .kind = ref_hard_sets[set], .a = seed * 7919,
+					.n = size[s].n };
+
+				for (size_t i = 0; i < ndigests; i++)
+					ks_tdgst_reset(td[i], KS_TDGST64);
+				refused += measure(td, ndigests, KS_TDGST64, n, &of, &e);
+				for (size_t i = 0; i < NQUANTILES; i++) {
+					sum.ours[i] += e.ours[i];
+					sum.k1[i] += e.k1[i];
+				}
+			}
+	for (size_t i = 0; i < NQUANTILES; i++) {
+		sum.ours[i] /= (double)cases;
+		sum.k1[i] /= (double)cases;
+	}
+	printf("cases=%zu refused=%zu", cases, refused);
+	print_errors("ours", sum.ours);
+	print_errors("k1", sum.k1);
+	printf("\n");
+	for (size_t i = 0; i < ndigests; i++)
+		free(td[i]);
+	free(td);
 	return 0;
 }
 
@@ -119,16 +170,23 @@ static int
 cmd_measure(size_t ndigests, int kind, size_t n, unsigned prec, const struct ref_set *set)
 {
 	void **td = calloc(ndigests, sizeof(*td));
-	size_t i;
-	int ret;
+	struct errors e;
+	size_t i, refused;
 
 	for (i = 0; i < ndigests; i++)
 		td[i] = new_digest(kind, n, prec);
-	ret = measure(td, ndigests, kind, n, set);
+	refused = measure(td, ndigests, kind, n, set, &e);
+	printf("count=%" PRIu64 " refused=%zu weight=%" PRIu64 " nctds=%zu extremes=%d",
+	    ks_tdgst_count(td[0], kind), refused, weight(td[0], kind),
+	    ks_tdgst_ctds(td[0], kind, NULL, 0), e.extremes);
+	print_errors("ours", e.ours);
+	print_errors("k1", e.k1);
+	print_errors("bound", e.bound);
+	printf("\n");
 	for (i = 0; i < ndigests; i++)
 		free(td[i]);
 	free(td);
-	return ret;
+	return 0;
 }
 
 /* --- checks --- */
@@ -734,7 +792,10 @@ check_bounds(void)
 	return 0;
 }
 
-/* The tables are what their comment says: k(q) by Simpson's rule, in z = (1-q)^(1-b). */
+/*
+ * The tables are what their comment says: k(q) is the integral of its first term, by Simpson's rule in
+ * z = (1-q)^(1-b), and of its second, whose integral is an arcsine.
+ */
 static int
 check_scale(void)
 {
@@ -759,6 +820,7 @@ check_scale(void)
 				sum += (j == 0 || j == 64 ? 1 : j % 2 == 1 ? 4 : 2) *
 				    pow(1 - pow(z0 + h * (double)j, 1 / (1 - sc->b)), -sc->a);
 			sum *= h / 3 / (1 - sc->b);
+			sum += sc->c * (asin(2 * q1 - 1) - asin(2 * q0 - 1));
 			CHECK(fabs(sum * 128 / sc->integral - 1) < 1e-3);
 		}
 	}
@@ -806,6 +868,8 @@ main(int argc, char **argv)
 		return cmd_measure((size_t)atoi(argv[2]), atoi(argv[3]), (size_t)atoi(argv[4]),
 		    8, &set);
 	}
+	if (argc == 4 && strcmp(argv[1], "compare") == 0)
+		return cmd_compare((size_t)atoi(argv[2]), (size_t)atoi(argv[3]));
 	for (i = 0; argc >= 2 && i < COUNT(checks); i++) {
 		if (strcmp(argv[1], "checks") == 0)
 			printf("%s\n", checks[i].name);

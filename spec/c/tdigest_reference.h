@@ -1,6 +1,6 @@
 /*
  * tdigest_reference.h - what the t-digest is measured with: data sets, true ranks, and a
- * merging t-digest in plain doubles. For spec/c/core_tdigest.c and bench/tdigest.c.
+ * merging t-digest with scale k1 in plain doubles. For spec/c/core_tdigest.c and bench/tdigest.c.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SPEC_TDIGEST_REFERENCE_H
@@ -41,12 +41,48 @@ ref_normal(uint64_t *s)
 	return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
 }
 
+/* Value i of n of the data sets by which digests are compared; false if there is no set of that name. */
+static int
+ref_hard_value(const char *kind, uint64_t *s, size_t i, size_t n, double *v)
+{
+	size_t block = n / 100 + 1;
+
+	if (strcmp(kind, "pareto") == 0)
+		*v = 1000 * pow(ref_random(s), -1 / 1.5);
+	else if (strcmp(kind, "zipf") == 0) /* the continuous law, cut to integers */
+		*v = floor(pow(1 - ref_random(s) * (1 - pow(1e4, -0.1)), -10));
+	else if (strcmp(kind, "gap") == 0)
+		*v = ref_random(s) < 0.5 ? 1000 + 100 * ref_normal(s) : 1e9 + 1e8 * ref_normal(s);
+	else if (strcmp(kind, "gamma") == 0)
+		*v = -10000 * log(ref_random(s) * ref_random(s));
+	else if (strcmp(kind, "blocks") == 0)
+		*v = (double)(i % block) / (double)block * 1e6 + 10 * ref_random(s);
+	else if (strcmp(kind, "sawtooth") == 0)
+		*v = (double)(i % 1000) * 1000 + 1000 * ref_random(s);
+	else if (strcmp(kind, "ties") == 0)
+		*v = floor(300 + 50 * ref_normal(s));
+	else if (strcmp(kind, "duplicates") == 0)
+		*v = ref_random(s) < 0.9 ? 5000 : -20000 * log(ref_random(s));
+	else if (strcmp(kind, "exponential") == 0)
+		*v = -1e5 * log(ref_random(s));
+	else if (strcmp(kind, "cauchy") == 0)
+		*v = 1e5 * tan(3.141592653589793 * (ref_random(s) - 0.5));
+	else
+		return 0;
+	*v = fmax(fmin(*v, 1e13), -1e13);
+	return 1;
+}
+
+static const char *const ref_hard_sets[] = { "pareto", "zipf", "gap", "gamma", "blocks", "sawtooth", "ties",
+	"duplicates", "exponential", "cauchy" };
+
 /* The values of a set, which the caller frees; NULL if there is no such kind. */
 static int64_t *
 ref_values(const struct ref_set *set)
 {
 	int64_t *v = malloc((set->n > 0 ? set->n : 1) * sizeof(*v));
 	uint64_t s = set->a, e;
+	double x;
 	size_t i;
 
 	for (i = 0; v != NULL && i < set->n; i++) {
@@ -73,6 +109,8 @@ ref_values(const struct ref_set *set)
 			v[i] = (int64_t)i;
 		} else if (strcmp(set->kind, "reversed") == 0) {
 			v[i] = (int64_t)(set->n - i);
+		} else if (ref_hard_value(set->kind, &s, i, set->n, &x)) {
+			v[i] = (int64_t)x;
 		} else {
 			free(v);
 			return NULL;
@@ -117,7 +155,10 @@ ref_rank_error(const int64_t *sorted, size_t n, double x, double q)
 	return q < lo ? lo - q : q > hi ? q - hi : 0;
 }
 
-/* --- the merging t-digest of Dunning and Ertl, size-limited as in common C versions --- */
+/*
+ * --- the merging t-digest of Dunning and Ertl (Computing extremely accurate quantiles using t-digests, 2019), with
+ * its scale function k1(q) = d / (2 pi) asin(2 q - 1): of compression d it has at most d centroids ---
+ */
 
 struct ref_centroid {
 	double mean;
@@ -162,26 +203,32 @@ ref_centroid_compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void
-ref_digest_merge(struct ref_digest *d)
+/* The weight up to which a centroid may reach that begins behind the weight `before`. */
+static double
+ref_digest_limit(const struct ref_digest *d, double before)
 {
-	double normalizer, before = 0, w, z, q0, q2;
+	double angle = asin(2 * fmin(before / d->count, 1) - 1) + 6.283185307179586 / d->compression;
+
+	return angle >= 1.5707963267948966 ? d->count : d->count * (sin(angle) + 1) / 2;
+}
+
+static void
+ref_digest_compress(struct ref_digest *d)
+{
+	double before = 0, limit = ref_digest_limit(d, 0), w;
 	size_t i, cur = 0;
 
 	if (d->nall == d->nmerged)
 		return;
 	qsort(d->c, d->nall, sizeof(*d->c), ref_centroid_compare);
-	normalizer = d->compression / (6.283185307179586 * d->count * log(d->count));
 	for (i = 1; i < d->nall; i++) {
 		w = d->c[cur].weight + d->c[i].weight;
-		z = w * normalizer;
-		q0 = before / d->count;
-		q2 = (before + w) / d->count;
-		if (z <= q0 * (1 - q0) && z <= q2 * (1 - q2)) {
+		if (before + w <= limit) {
 			d->c[cur].weight = w;
 			d->c[cur].mean += (d->c[i].mean - d->c[cur].mean) * d->c[i].weight / w;
 		} else {
 			before += d->c[cur].weight;
+			limit = ref_digest_limit(d, before);
 			d->c[++cur] = d->c[i];
 		}
 	}
@@ -189,14 +236,31 @@ ref_digest_merge(struct ref_digest *d)
 }
 
 static void
-ref_digest_add(struct ref_digest *d, double x)
+ref_digest_add_weighted(struct ref_digest *d, double x, double weight)
 {
 	if (d->nall == d->cap)
-		ref_digest_merge(d);
+		ref_digest_compress(d);
 	d->min = d->count == 0 || x < d->min ? x : d->min;
 	d->max = d->count == 0 || x > d->max ? x : d->max;
-	d->c[d->nall++] = (struct ref_centroid){ x, 1 };
-	d->count++;
+	d->c[d->nall++] = (struct ref_centroid){ x, weight };
+	d->count += weight;
+}
+
+static void
+ref_digest_add(struct ref_digest *d, double x)
+{
+	ref_digest_add_weighted(d, x, 1);
+}
+
+/* Adds what another digest holds. */
+static void
+ref_digest_merge(struct ref_digest *d, struct ref_digest *from)
+{
+	ref_digest_compress(from);
+	for (size_t i = 0; i < from->nmerged; i++)
+		ref_digest_add_weighted(d, from->c[i].mean, from->c[i].weight);
+	d->min = fmin(d->min, from->min);
+	d->max = fmax(d->max, from->max);
 }
 
 static double
@@ -205,7 +269,7 @@ ref_digest_quantile(struct ref_digest *d, double q)
 	double rank = q * d->count, before = 0, x0 = 0, y0 = d->min, x1, y1;
 	size_t i;
 
-	ref_digest_merge(d);
+	ref_digest_compress(d);
 	for (i = 0; i <= d->nmerged; i++) {
 		x1 = i < d->nmerged ? before + d->c[i].weight / 2 : d->count;
 		y1 = i < d->nmerged ? d->c[i].mean : d->max;

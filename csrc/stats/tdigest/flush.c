@@ -157,9 +157,9 @@ struct open {
 };
 
 KS_TDGST_INLINE struct grid
-grid_begin(uint64_t total, size_t max, uint64_t first, uint64_t kept)
+grid_begin(uint64_t total, size_t max, uint64_t first, uint64_t kept, size_t target)
 {
-	const struct ks_tdgst_cells cl = ks_tdgst_cells(total, max, kept);
+	const struct ks_tdgst_cells cl = ks_tdgst_cells(total, max, kept, target);
 	struct grid g = { ks_tdgst_scale(max)->q, cl.k + cl.step, cl.step, total, cl.n - 1,
 		first, 0, total - kept };
 
@@ -230,7 +230,8 @@ kept_items(const struct ks_tdgst_item *it, size_t n, size_t keep, uint64_t *w)
 }
 
 size_t
-ks_tdgst_compress(struct ks_tdgst_item *it, size_t n, uint64_t total, size_t max, uint64_t kept)
+ks_tdgst_compress(struct ks_tdgst_item *it, size_t n, uint64_t total, size_t max, uint64_t kept,
+    size_t target)
 {
 	bool ends = max >= KS_TDGST_ENDS;
 	size_t i = ends, end = n - (ends && kept == 0);
@@ -240,7 +241,7 @@ ks_tdgst_compress(struct ks_tdgst_item *it, size_t n, uint64_t total, size_t max
 
 	if (ends && n < 3)
 		return n;
-	g = grid_begin(total, max, before, kept);
+	g = grid_begin(total, max, before, kept, target);
 	for (; i < end; i++) {
 		take(&g, &o, before + it[i].w / 2, it[i].m, 0, it[i].w);
 		before += it[i].w;
@@ -330,7 +331,7 @@ absorb(const void *td, int kind, enum ks_tdgst_mode mode, const int64_t *s, int6
 		for (; *s == to->m; s++)
 			to->w++;
 		before = to->w;
-		g = grid_begin(total, max, before, nkept);
+		g = grid_begin(total, max, before, nkept, td_target(max));
 		s = run_to(&left, s, c.m, to->m | 1);
 		before = take_samples(&g, &o, before, left.s, s);
 	}
@@ -349,7 +350,7 @@ absorb(const void *td, int kind, enum ks_tdgst_mode mode, const int64_t *s, int6
 		if (before == 0) {
 			*to = c;
 			before = c.w;
-			g = grid_begin(total, max, before, nkept);
+			g = grid_begin(total, max, before, nkept, td_target(max));
 			before = take_samples(&g, &o, before, right.s, right.s + right.n);
 			goto done;
 		}
@@ -495,7 +496,7 @@ flush_with(void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_wo
 			for (; i > 0; i--)
 				for (j = wk->item[n + i].w; j > 0; j--)
 					s[kept++] = wk->item[n + i].m;
-			n = ks_tdgst_compress(wk->item + 1, n, total, max, kept);
+			n = ks_tdgst_compress(wk->item + 1, n, total, max, kept, td_target(max));
 			ks_tdgst_count_compression(td, kind);
 		}
 	}
@@ -596,7 +597,7 @@ ks_tdgst_absorb(const void *td, int kind, const struct ks_tdgst_work *wk, unsign
 		it = wk->item + 1;
 		kept = kept_items(it, n, td_keep(kind, mode, max), &w);
 		n -= kept;
-		nodes = ks_tdgst_compress(it, n, *total, max, w);
+		nodes = ks_tdgst_compress(it, n, *total, max, w, td_target(max));
 		memmove(it + nodes, it + n, kept * sizeof(*it));
 		return nodes + kept;
 	}

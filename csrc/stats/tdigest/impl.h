@@ -48,11 +48,10 @@ enum ks_tdgst_mode {
 #define KS_TDGST_NWAIT(n) (2 * (n)) /* no more wait in a digest of n nodes */
 #define KS_TDGST_ENDS 4    /* from so many nodes on the first and last item are never merged */
 #define KS_TDGST_LARGE 100 /* from so many nodes on speed comes before accuracy */
-#define KS_TDGST_MANY 24576 /* until there are so many samples large digests have fewer cells */
 #define KS_TDGST_SMALL 128 /* digests of so many nodes are merged in little stack */
 
 struct ks_tdgst_scale {
-	double a, b;     /* dk/dq ~ q^-a (1-q)^-b */
+	double a, b, c;  /* dk/dq ~ q^-a (1-q)^-b + c (q (1-q))^-1/2 */
 	double integral; /* of that from 0 to 1 - 2^-63 */
 	uint64_t q[129]; /* in units of 2^-63 */
 };
@@ -85,17 +84,16 @@ td_rank(uint64_t q, uint64_t total)
 uint64_t ks_tdgst_k_of(const uint64_t *tab, uint64_t q);
 
 /*
- * The cells that the ranks of total samples are cut into: n, from k in equal steps. The
- * least sample and as many of the greatest as are kept, or if none is the greatest, are
- * outside of them.
+ * The cells that the ranks of total samples are cut into when a digest of max nodes shall have `target` of
+ * them: n cells, from k in equal steps. The least sample and the greatest ones that are kept, or if none is
+ * kept the greatest one, lie outside of the cells.
  */
 struct ks_tdgst_cells {
 	size_t n;
 	uint64_t k, step;
 };
 
-struct ks_tdgst_cells ks_tdgst_cells(uint64_t total, size_t max, uint64_t kept);
-
+struct ks_tdgst_cells ks_tdgst_cells(uint64_t total, size_t max, uint64_t kept, size_t target);
 
 /* One centroid or sample. */
 struct ks_tdgst_item {
@@ -291,11 +289,10 @@ td_nwaiting(const void *td, int kind)
 }
 
 /*
- * To how many nodes at most a digest of max nodes is compressed. Free ones hold samples that
- * wait: those of small digests the kept ones below, which is worth more than a few more
- * centroids; in large ones that more can wait makes up in speed what it costs in accuracy.
- * (Those have still fewer centroids at first: as long as a batch is much of all there is, one
- * that is large is worth more.)
+ * The number of nodes to which samples that wait are compressed in a digest of max nodes. The free nodes
+ * hold waiting samples: in small digests those that td_keep() keeps, which are worth more than a few more
+ * centroids; in large ones the room makes batches larger, and so updates faster. Merging digests uses all nodes
+ * instead, since it is repeated with as many digests as there are.
  */
 KS_TDGST_INLINE size_t
 td_target(size_t max)
@@ -311,7 +308,7 @@ KS_TDGST_INLINE size_t
 td_keep(int kind, enum ks_tdgst_mode mode, size_t max)
 {
 	size_t places = td_places(kind, mode, td_target(max), max);
-	size_t n = max < KS_TDGST_LARGE ? max : max * 5 / 64;
+	size_t n = max < KS_TDGST_LARGE ? max : max / 8;
 
 	if (max < KS_TDGST_ENDS)
 		return 0;
@@ -577,11 +574,11 @@ int64_t *ks_tdgst_sort(int64_t *v, int64_t *tmp, uint16_t *bucket, size_t n, int
 bool ks_tdgst_must_compress(const struct ks_tdgst_item *it, size_t nitems, size_t max);
 
 /*
- * Compresses n items of that total weight in place to at most td_target(max); returns how
- * many. Of the weight `kept` is above them; if it is 0 the last item is not merged.
+ * Compresses n items of that total weight in place to at most `target`, of a digest of max nodes; returns how many
+ * there are then. The weight `kept` lies above them; if it is 0 the last item is not merged.
  */
 size_t ks_tdgst_compress(struct ks_tdgst_item *it, size_t n, uint64_t total, size_t max,
-    uint64_t kept);
+    uint64_t kept, size_t target);
 
 /*
  * As ks_tdgst_gather, but what would be merged now is; the greatest samples, which are

@@ -92,7 +92,7 @@ merge_into(void *dst, int kind, const struct ks_tdgst_list *src, struct ks_tdgst
 			list[i].w -= list[i].w / 2;
 	}
 	if (ks_tdgst_must_compress(list + 1, n, max)) {
-		n = ks_tdgst_compress(list + 1, n, total, max, 0);
+		n = ks_tdgst_compress(list + 1, n, total, max, 0, max);
 		ks_tdgst_count_compression(dst, kind);
 	}
 	for (i = 0; i < n; i++)

@@ -161,7 +161,7 @@ list_with(const void *td, int kind, enum ks_tdgst_what what, const struct ks_tdg
 	    &list.total);
 	list.few = td_get6(td, kind, TD_ROOT) > -2;
 	if (what == KS_TDGST_NODES && list.n > max)
-		list.n = ks_tdgst_compress(wk->item + 1, list.n, list.total, max, 0);
+		list.n = ks_tdgst_compress(wk->item + 1, list.n, list.total, max, 0, max);
 	list.item = wk->item + 1;
 	list.unit = ks_tdgst_frac(td, kind) + extra;
 	return fn(&list, ctx);
@@ -475,7 +475,7 @@ ks_tdgst_bound_of(size_t max, double total, double q)
 	if (total <= 0 || isnan(q))
 		return 1;
 	q = q < 0 ? 0 : q > 1 ? 1 : q;
-	cl = ks_tdgst_cells(total < 0x1p63 ? (uint64_t)total : INT64_MAX, max, 1);
+	cl = ks_tdgst_cells(total < 0x1p63 ? (uint64_t)total : INT64_MAX, max, 1, td_target(max));
 	k = ks_tdgst_k_of(tab, (uint64_t)ldexp(q, 63));
 	width = max < 40 ? 2 * cl.step : cl.step + cl.step / 2;
 	below = k > width ? q - ldexp((double)td_q_of(tab, k - width), -63) : q;

@@ -2,19 +2,22 @@
  * scale.c - the scale functions of the t-digest as tables.
  * SPDX-License-Identifier: MIT
  *
- * A scale function k(q) says how finely the ranks near q are resolved. Ours grow with
- * dk/dq ~ q^-a (1-q)^-b: a coarse lower half, a middle, an upper tail that is nearly as
- * fine as the k2 scale but needs no logarithm. Entry i is q at k = i/128, k being 0 at
- * q = 0 and 1 at q = 1; between entries q is interpolated. a and b, one pair for digests
- * of fewer than 40 centroids and one for others, were found by trying: in the range where
- * nothing else changes much they are those with which the rank error on each of the
- * reference's 50 data sets is at most that of a plain digest.
+ * A scale function k(q) says how finely the ranks near q are resolved. The functions here grow with
+ *
+ *	dk/dq ~ q^-a (1-q)^-b + c (q (1-q))^-1/2
+ *
+ * The first term gives an upper tail that is nearly as fine as that of the k2 scale, without its
+ * logarithm. The second term is the k1 scale: it resolves the lower tail and the middle. Entry i of a
+ * table is q at k = i/128, where k is 0 at q = 0 and 1 at q = 1; between entries q is interpolated.
+ * Digests of fewer than 40 centroids have a table of their own, without the second term. a, b and c were
+ * found by measuring rank errors: those of the large digests are, below the median, at most those of a k1 digest
+ * of as many centroids, and above it a quarter of them or less (bench/tdigest.c).
  */
 #include "stats/tdigest/impl.h"
 
 const struct ks_tdgst_scale ks_tdgst_scales[2] = {
 	{
-		.a = 0.19, .b = 0.97, .integral = 24.69826471,
+		.a = 0.19, .b = 0.97, .c = 0, .integral = 24.69826471,
 		.q = {
 			0x0000000000000000, 0x0c44ef4c5dca9c00, 0x1ae8298c1f4fc000,
 			0x2919f3de06df3800, 0x361bfcd2f1a5f800, 0x41ad6f531ea27800,
@@ -62,51 +65,41 @@ const struct ks_tdgst_scale ks_tdgst_scales[2] = {
 		},
 	},
 	{
-		.a = -0.01, .b = 0.94, .integral = 15.43788087,
+		.a = 0, .b = 0.94, .c = 2.5, .integral = 23.30736432,
 		.q = {
-			0x0000000000000000, 0x0f06f54fe8f45400, 0x1c380ed70435c000,
-			0x27e6c4199595c800, 0x3242ebb7f26c4400, 0x3b7370babff9fc00,
-			0x4399c7749231ac00, 0x4ad3463e95846800, 0x5139e3e3d144e800,
-			0x56e4b707c5658c00, 0x5be8557f0fab4c00, 0x605720a0cd1be400,
-			0x644184eece5a1800, 0x67b63092b1ebd000, 0x6ac242cc27384800,
-			0x6d7175b0bc420400, 0x6fce433242988000, 0x71e206205c1e2400,
-			0x73b517b01414d800, 0x754ee9f789023400, 0x76b61fb936f8b000,
-			0x77f0a1ca77ce6400, 0x7903b256ac462000, 0x79f3fe37527de000,
-			0x7ac5ac92b445ac00, 0x7b7c6cecb1beac00, 0x7c1b83d0b2440400,
-			0x7ca5d63783462000, 0x7d1df3c8480b2800, 0x7d862010c43d0400,
-			0x7de05ace4628c800, 0x7e2e675e4284e400, 0x7e71d36b5c50bc00,
-			0x7eabfce9d1e35c00, 0x7ede17744bc2cc00, 0x7f093118b17d6800,
-			0x7f2e36a30b24e000, 0x7f4df773469ffc00, 0x7f6928e97434b800,
-			0x7f8069730b217400, 0x7f944342c11c8000, 0x7fa52ebb9fa14800,
-			0x7fb394972e3ae800, 0x7fbfcfcdcf18ec00, 0x7fca2f47bb822400,
-			0x7fd2f75c6e526000, 0x7fda6325beb38c00, 0x7fe0a5ab6696c800,
-			0x7fe5eaeb3bbd0400, 0x7fea58c1f35d1000, 0x7fee0fb7e8295800,
-			0x7ff12bb4fea85c00, 0x7ff3c49e740fd400, 0x7ff5eee119284c00,
-			0x7ff7bbea383afc00, 0x7ff93a912885fc00, 0x7ffa77735ae6a400,
-			0x7ffb7d447a0d5400, 0x7ffc55140bf26400, 0x7ffd0689da0ed000,
-			0x7ffd981a41b5b000, 0x7ffe0f336d5dd400, 0x7ffe70645a7c4800,
-			0x7ffebf7e755c8400, 0x7ffeffb27cf18800, 0x7fff33a94ba08000,
-			0x7fff5d990f4e6400, 0x7fff7f576a42e400, 0x7fff9a68e7976800,
-			0x7fffb00e20b4bc00, 0x7fffc14ee59fe400, 0x7fffcf03af79a800,
-			0x7fffd9dd9b60b800, 0x7fffe26d23c74400, 0x7fffe927c7283000,
-			0x7fffee6cc4bc1c00, 0x7ffff28912482c00, 0x7ffff5baa9492800,
-			0x7ffff8334581bc00, 0x7ffffa1aab40d400, 0x7ffffb90887d1800,
-			0x7ffffcae0117a400, 0x7ffffd86f42ac000, 0x7ffffe2b06320000,
-			0x7ffffea67a09d400, 0x7fffff02e136a000, 0x7fffff47aa8de800,
-			0x7fffff7a95378400, 0x7fffffa00d039c00, 0x7fffffbb743d9000,
-			0x7fffffcf5e702400, 0x7fffffddbef6e400, 0x7fffffe80db86400,
-			0x7fffffef63f95800, 0x7ffffff492de3000, 0x7ffffff834e5b800,
-			0x7ffffffabb68f800, 0x7ffffffc78f8ac00, 0x7ffffffda9462000,
-			0x7ffffffe7722b400, 0x7fffffff01045c00, 0x7fffffff5c66ac00,
-			0x7fffffff984ce000, 0x7fffffffbf1b1c00, 0x7fffffffd7efec00,
-			0x7fffffffe79eb400, 0x7ffffffff1636400, 0x7ffffffff7623400,
-			0x7ffffffffb019000, 0x7ffffffffd289800, 0x7ffffffffe6a3800,
-			0x7fffffffff226000, 0x7fffffffff89b000, 0x7fffffffffc26000,
-			0x7fffffffffe0bc00, 0x7ffffffffff09800, 0x7ffffffffff8a400,
-			0x7ffffffffffc9c00, 0x7ffffffffffe7c00, 0x7fffffffffff5c00,
-			0x7fffffffffffbc00, 0x7fffffffffffe800, 0x7ffffffffffff800,
-			0x7ffffffffffffc00, 0x8000000000000000, 0x8000000000000000,
-			0x8000000000000000, 0x8000000000000000, 0x8000000000000000,
+			0x0000000000000000, 0x002ad1701b086018, 0x00a8a76329b6f790, 0x017576ae6c585840,
+			0x028d11c1b2a3fce0, 0x03eb2eee9100a6e0, 0x058b6e86754b3e80, 0x076960ca6f121880,
+			0x09808ba2d087fb00, 0x0bcc701b6eac0d80, 0x0e488f95f3cec000, 0x10f070caaf05f600,
+			0x13bfa46fa1acbe00, 0x16b1c99b314fe100, 0x19c291eae6541b00, 0x1cedc549804b4e00,
+			0x202f45751f054400, 0x23831150b85b2c00, 0x26e547b5adf1c800, 0x2a522a4051d89800,
+			0x2dc61f97bddd5c00, 0x313db59af79cb800, 0x34b5a3301ad43200, 0x382ac9dcf6151400,
+			0x3b9a371aa4766800, 0x3f0125695b212800, 0x425cfd2d30d6de00, 0x45ab55485e77ce00,
+			0x48e9f3853779b400, 0x4c16ccc3c0d0c400, 0x4f3004fd26a25e00, 0x5233ef0aa04c5a00,
+			0x55210c4ab89f0600, 0x57f60c1129301600, 0x5ab1caf2896c7800, 0x5d5351e792693800,
+			0x5fd9d54bc8b25400, 0x6244b3b93e52b100, 0x649374c4b04a6400, 0x66c5c79c1d099b00,
+			0x68db81839b460300, 0x6ad49c432b38ef00, 0x6cb1346b36d4db00, 0x6e718791f8521200,
+			0x7015f26e05e9ac00, 0x719eeee6edfb0380, 0x730d1208818e0280, 0x746109ed547e1000,
+			0x759b9b914255a300, 0x76bda099e813c100, 0x77c8050d9c70af00, 0x78bbc500df397b00,
+			0x7999ea37b16c0840, 0x7a6389bfd74fa000, 0x7b19c18560a83a40, 0x7bbdb5e52159b180,
+			0x7c508f41740fba00, 0x7cd3779d45aba200, 0x7d4798424b715640, 0x7dae1779028d8b80,
+			0x7e0816591d04f940, 0x7e56aeb85388c5d0, 0x7e9af14001d6ba20, 0x7ed5e3b0956b8260,
+			0x7f087f58f3b463d8, 0x7f33afc9dcb4cc80, 0x7f5851c892a402c8, 0x7f77328670135c18,
+			0x7f910f1e483c87a8, 0x7fa6945842f0da50, 0x7fb85eb1f7ddf244, 0x7fc6faa6dd2adf42,
+			0x7fd2e532bc9c0562, 0x7fdc8c86c70ae4ae, 0x7fe450e818e7a28c, 0x7fea85ae2fc38ec4,
+			0x7fef725747345c2e, 0x7ff353a90c11115e, 0x7ff65cd49e5d34bd, 0x7ff8b89606629b1e,
+			0x7ffa8a487eeda50f, 0x7ffbeeea675e7bcf, 0x7ffcfe0d20d8237d, 0x7ffdcaae7ba99b7c,
+			0x7ffe63fa92bdcf58, 0x7ffed5f5fe9625b2, 0x7fff2a111d54e153, 0x7fff67a5cc8fb775,
+			0x7fff94615bbb0c15, 0x7fffb49cbcf11604, 0x7fffcba512cfe407, 0x7fffdbf6b6136078,
+			0x7fffe76cb44e5ebe, 0x7fffef66a1bcfbf6, 0x7ffff4e6680b2861, 0x7ffff8a7887ab7d0,
+			0x7ffffb3113f38d32, 0x7ffffce36a30e1ee, 0x7ffffe02a3b974f2, 0x7ffffebe61b1f638,
+			0x7fffff379b1cd715, 0x7fffff84e0d2dca7, 0x7fffffb57810c0c1, 0x7fffffd3967bcd8f,
+			0x7fffffe5f96d790a, 0x7ffffff104a845b5, 0x7ffffff789c34bad, 0x7ffffffb51246ea4,
+			0x7ffffffd76d9ff06, 0x7ffffffea8aadbc3, 0x7fffffff4ef58802, 0x7fffffffa72e0968,
+			0x7fffffffd4bf9567, 0x7fffffffeb9c9bf6, 0x7ffffffff6b99d00, 0x7ffffffffbf142ff,
+			0x7ffffffffe4cc6c8, 0x7fffffffff522d83, 0x7fffffffffbe31ee, 0x7fffffffffe88ab3,
+			0x7ffffffffff8301d, 0x7ffffffffffd97c9, 0x7fffffffffff5264, 0x7fffffffffffd3ee,
+			0x7ffffffffffff61c, 0x7ffffffffffffe16, 0x7fffffffffffffb1, 0x7ffffffffffffff6,
+			0x8000000000000000,
 		},
 	},
 };
@@ -136,14 +129,12 @@ ks_tdgst_k_of(const uint64_t *tab, uint64_t q)
 }
 
 struct ks_tdgst_cells
-ks_tdgst_cells(uint64_t total, size_t max, uint64_t kept)
+ks_tdgst_cells(uint64_t total, size_t max, uint64_t kept, size_t target)
 {
 	const uint64_t *tab = ks_tdgst_scale(max)->q;
 	uint64_t one = (UINT64_C(1) << 63) / total, end = UINT64_C(128) << 32;
-	struct ks_tdgst_cells cl = { td_target(max), 0, 0 };
+	struct ks_tdgst_cells cl = { target, 0, 0 };
 
-	if (max >= KS_TDGST_LARGE && total < KS_TDGST_MANY)
-		cl.n = max * 9 / 16;
 	if (max >= KS_TDGST_ENDS) { /* without the least sample and those kept, or the greatest */
 		cl.n -= kept > 0 ? 1 : 2;
 		cl.k = ks_tdgst_k_of(tab, one);
