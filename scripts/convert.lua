@@ -34,15 +34,6 @@ local function wrong(message)
   stop(2, message .. "; 'kstatlua convert -h' explains")
 end
 
-local function compile(operands)
-  local selectors = {}
-  for i, operand in ipairs(operands) do
-    local sel, message = kstat.selector(operand)
-    selectors[i] = sel or stop(2, message)
-  end
-  return selectors
-end
-
 -- What the person has to know of, each thing once, and the exit status.
 local function finish(ks, missing, ok, message)
   tool.warnings(ks)
@@ -146,7 +137,7 @@ local function main()
     tool.show(USAGE)
   end
   local file = table.remove(given.operands, 1) or wrong("no file to convert")
-  local selectors = compile(given.operands)
+  local selectors = tool.selectors(given.operands)
   local ks, message, errname = kstat.open({ capture = file, from = given.from, to = given.to })
   if not ks then
     stop(errname == "EINVAL" and 2 or 3, message)

@@ -5,6 +5,7 @@
 -- would be loaded.
 local core = require("kstat.core")
 local reader = require("kstat.options")
+local split = require("kstat.options.interval").split
 local tool = require("kstat.tool")
 local chain = core.chain_methods
 
@@ -32,7 +33,6 @@ A kstat2 URI (kstat:/class/module/instance/name) is an operand, too.
 
 class, module, instance, name and statistic: a glob, or a /Perl regular expression/.
 ]==]):gsub("NAME", PROGRAM):gsub("SYNOPSIS", SYNOPSIS)
-local MAX_INT = 2147483647
 
 local function wrong(message, ...)
   tool.stop(2, ("%s; usage: %s [options] [module:instance:name:statistic ...] [interval [count]]; "
@@ -53,27 +53,6 @@ local function remove_dead()
     tool.write(path, "\n")
   end
   tool.flush()
-end
-
--- Operands that are numbers are the interval, then the count, wherever they are. Returns the others, and these.
-local function split_operands(words)
-  local operands, numbers = {}, {}
-  for _, word in ipairs(words) do
-    if word == "" or word:find("^%s*[+-]?%d+%.?%d*$") or word:find("^%.%d+$") then
-      local number = tonumber(word) or 0
-      if #numbers == 2 then
-        wrong("'%s' is a third number behind the interval and the count", word)
-      elseif #numbers == 0 and not (number > 0 and number <= MAX_INT) then
-        wrong("the interval '%s' is not above 0 and at most %d", word, MAX_INT)
-      elseif #numbers == 1 and not (number >= 1 and number <= MAX_INT and number % 1 == 0) then
-        wrong("the count '%s' is not a whole number between 1 and %d", word, MAX_INT)
-      end
-      numbers[#numbers + 1] = number
-    else
-      operands[#operands + 1] = word
-    end
-  end
-  return operands, numbers[1], numbers[2]
 end
 
 local function check_together(options, operands)
@@ -248,7 +227,10 @@ local function main()
     remove_dead()
     return 0
   end
-  local operands, interval, count = split_operands(options.operands)
+  local operands, interval, count = split(options.operands)
+  if not operands then
+    wrong("%s", interval)
+  end
   check_together(options, operands)
   local selectors = compile(options, operands)
   local format = format_of(options)

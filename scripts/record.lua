@@ -4,6 +4,7 @@
 local kstat = require("kstat")
 local options = require("kstat.options")
 local recording = require("kstat.recording")
+local split = require("kstat.options.interval").split
 local tool = require("kstat.tool")
 
 local USAGE = [=[
@@ -25,19 +26,7 @@ local function wrong(message)
   stop(2, message .. "; usage: kstatlua record -o FILE [selectors] interval [count]")
 end
 
-local function check_numbers(numbers)
-  if #numbers == 0 then
-    wrong("no interval")
-  elseif #numbers > 2 then
-    wrong(("'%s' is a third number behind the interval and the count"):format(numbers[3]))
-  elseif not (numbers[1] > 0 and numbers[1] <= 2147483647) then
-    wrong(("the interval '%s' is not above 0 and at most 2147483647"):format(numbers[1]))
-  elseif numbers[2] and (numbers[2] < 1 or numbers[2] % 1 ~= 0) then
-    wrong(("the count '%s' is not a whole number above 0"):format(numbers[2]))
-  end
-end
-
---- The file, the selectors and what was typed for each, and interval and count.
+--- Returns the file, the operands that are selectors, the interval and the count.
 local function read_arguments(words)
   local given, problem = options.read(OPTIONS, words)
   if not given then
@@ -45,27 +34,22 @@ local function read_arguments(words)
   elseif given.help then
     tool.show(USAGE)
   end
-  local selectors, typed, numbers = {}, {}, {}
-  for _, word in ipairs(given.operands) do
-    if tonumber(word) then
-      numbers[#numbers + 1] = tonumber(word)
-    else
-      local sel, message = kstat.selector(word)
-      selectors[#selectors + 1] = sel or stop(2, message)
-      typed[#selectors] = word
-    end
-  end
-  if not given.output then
+  local operands, seconds, count = split(given.operands)
+  if not operands then
+    wrong(seconds)
+  elseif not seconds then
+    wrong("no interval")
+  elseif not given.output then
     wrong("no file to write (-o FILE)")
   elseif given.output == "-" then
     wrong("-o -: a recording is a plain file, no stream")
   end
-  check_numbers(numbers)
-  return given.output, selectors, typed, numbers
+  return given.output, operands, seconds, count
 end
 
 local function main()
-  local file, selectors, typed, numbers = read_arguments(arg)
+  local file, typed, seconds, count = read_arguments(arg)
+  local selectors = tool.selectors(typed)
   local ks, message = kstat.open()
   if not ks then
     stop(3, message)
@@ -91,7 +75,7 @@ local function main()
     first = false
   end
 
-  for _ in kstat.every(numbers[1], numbers[2], { chain = ks }) do
+  for _ in kstat.every(seconds, count, { chain = ks }) do
     local ok
     ok, message = rec:add(ks, unpack(selectors))
     if not ok then

@@ -3,7 +3,6 @@
 local kstat = require("kstat")
 local options = require("kstat.options")
 local rows = require("kstat.top.rows")
-local selector = require("kstat.selector")
 local tool = require("kstat.tool")
 local top = require("kstat.top")
 
@@ -13,24 +12,17 @@ local OWN = {
 }
 local COLUMNS = { rate = true, value = true, name = true, unit = true }
 
-local function wrong(message)
-  tool.stop(2, message .. "; 'kstatlua top --help' explains")
-end
+local HINT = "; 'kstatlua top --help' explains"
 
-local function compile(operands)
-  local selectors = {}
-  for i, operand in ipairs(operands) do
-    local sel, message = selector.compile(operand)
-    selectors[i] = sel or wrong(message)
-  end
-  return selectors
+local function wrong(message)
+  tool.stop(2, message .. HINT)
 end
 
 -- Without operands; what has none of the default's kstats shows everything. x: a chain or a difference.
 local function default(x)
-  local selectors = compile(top.DEFAULT)
+  local selectors = tool.selectors(top.DEFAULT)
   local unpack = table.unpack or unpack
-  return #x:select(unpack(selectors)) > 0 and selectors or compile({ "*" })
+  return #x:select(unpack(selectors)) > 0 and selectors or tool.selectors({ "*" })
 end
 
 local function open(given, only)
@@ -102,7 +94,7 @@ local function main()
     wrong(message)
   end
   local plain = given.batch or given.json or given.csv or given.openmetrics
-  given.selectors = #given.operands > 0 and compile(given.operands) or nil
+  given.selectors = #given.operands > 0 and tool.selectors(given.operands, HINT) or nil
   if not plain and top.possible() then
     return window(given, sort)
   end

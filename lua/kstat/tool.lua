@@ -132,6 +132,19 @@ function tool.timestamp(how, seconds)
     return (how == "u" and ("%d"):format(seconds) or os.date("%a %b %e %H:%M:%S %Z %Y", seconds)) .. "\n"
 end
 
+--- Compiles operands that are selectors; ends the command with status 2 if one is wrong.
+-- @tparam {string|table,...} operands
+-- @string[opt] hint what the line ends with
+-- @treturn {selector,...}
+function tool.selectors(operands, hint)
+    local selectors = {}
+    for i, operand in ipairs(operands) do
+        local sel, message = require("kstat.selector").compile(operand)
+        selectors[i] = sel or tool.stop(2, message .. (hint or ""))
+    end
+    return selectors
+end
+
 --- Operands that are globs or /regular expressions/ for names.
 -- @tparam {string,...} operands
 -- @treturn[1] {pattern,...}

@@ -330,7 +330,7 @@ describe("recordings by command", function()
       ["record -o f 1 2 3"] = "'3' is a third number",
       ["record -o f 0"] = "interval '0' is not above 0",
       ["record -o f 1 0"] = "count '0' is not a whole number",
-      ["record -o f 1e999"] = "interval 'inf' is not above 0 and at most",
+      ["record -o f 1 9999999999"] = "count '9999999999' is not a whole number between 1 and",
       ["record -x"] = "unknown option '%-x'",
       ["record -o f /[/ 1"] = "regular expression",
       ["convert"] = "no file to convert",

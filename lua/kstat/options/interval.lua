@@ -44,4 +44,31 @@ function interval.take_last(words)
     return numbers[1], numbers[2]
 end
 
+--- Splits operands as kstat(8) does: those that are numbers, wherever they are, are the interval, then the count.
+-- @tparam {string,...} words
+-- @treturn[1] {string,...} the other operands
+-- @treturn[1] number|nil the interval in seconds
+-- @treturn[1] number|nil the count
+-- @treturn[2] nil
+-- @treturn[2] string what is wrong
+function interval.split(words)
+    local others, numbers = {}, {}
+    for _, word in ipairs(words) do
+        if word == "" or word:find("^%s*[+-]?%d+%.?%d*$") or word:find("^%.%d+$") then
+            local number = tonumber(word) or 0
+            if #numbers == 2 then
+                return nil, ("'%s' is a third number behind the interval and the count"):format(word)
+            elseif #numbers == 0 and not (number > 0 and number <= MAX_SECONDS) then
+                return nil, ("the interval '%s' is not above 0 and at most %d"):format(word, MAX_SECONDS)
+            elseif #numbers == 1 and not (number >= 1 and number <= MAX_SECONDS and number % 1 == 0) then
+                return nil, ("the count '%s' is not a whole number between 1 and %d"):format(word, MAX_SECONDS)
+            end
+            numbers[#numbers + 1] = number
+        else
+            others[#others + 1] = word
+        end
+    end
+    return others, numbers[1], numbers[2]
+end
+
 return interval
