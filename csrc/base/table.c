@@ -13,6 +13,12 @@ count_cells(const struct ks_table *t)
 	return t->cell == NULL ? 0 : t->mask + 1;
 }
 
+static void
+empty(struct ks_table_cell *cell, size_t n)
+{
+	memset(cell, 0xff, n * sizeof(*cell)); /* KS_NO_SLOT in each */
+}
+
 /* Four cells of five may be in use. */
 static size_t
 most_slots(size_t cells)
@@ -65,7 +71,7 @@ ks_table_reserve(struct ks_table *t, size_t n)
 		return false;
 	}
 	grown.mask = cells - 1;
-	ks_table_clear(&grown);
+	empty(grown.cell, cells);
 	for (size_t i = 0; i < old; i++) {
 		if (t->cell[i].slot != KS_NO_SLOT)
 			insert(&grown, t->cell[i]);
@@ -121,8 +127,8 @@ ks_table_remove(struct ks_table *t, uint64_t hash, uint32_t slot)
 void
 ks_table_clear(struct ks_table *t)
 {
-	if (t->cell != NULL)
-		memset(t->cell, 0xff, count_cells(t) * sizeof(*t->cell)); /* KS_NO_SLOT in each */
+	if (t->n > 0)
+		empty(t->cell, count_cells(t));
 	t->n = 0;
 }
 

@@ -28,12 +28,12 @@ has_kid(const void *nodes, uint32_t slot, const void *kid)
 	return ((const struct ks_nodes *)nodes)->node[slot]->k.ks_kid == *(const kid_t *)kid;
 }
 
-/* Frees the tables that are built when asked for. */
+/* Empties the tables that are built when asked for. */
 static void
 forget_indexes(struct ks_nodes *ns)
 {
 	for (int by = 0; by < KS_BY_ALL; by++)
-		ks_table_free(&ns->by[by]);
+		ks_table_clear(&ns->by[by]);
 }
 
 void
@@ -60,8 +60,8 @@ ks_nodes_free(struct ks_nodes *ns)
 	}
 	free(ns->node);
 	ks_table_free(&ns->by_kid);
-	ks_table_free(&ns->by[KS_BY_ALL]);
-	forget_indexes(ns);
+	for (int by = 0; by <= KS_BY_ALL; by++)
+		ks_table_free(&ns->by[by]);
 }
 
 struct ks_node *
@@ -205,7 +205,7 @@ build_index(struct ks_nodes *ns, int by)
 		uint64_t hash = ks_key_hash(&key);
 
 		if (find(ns, hash, &key) == NULL && !ks_table_add(&ns->by[by], hash, node->slot)) {
-			ks_table_free(&ns->by[by]);
+			ks_table_clear(&ns->by[by]);
 			return ks_fail(ENOMEM, "out of memory for an index of the kstat chain");
 		}
 	}

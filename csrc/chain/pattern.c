@@ -142,8 +142,8 @@ check_glob(const char *text, size_t n)
 	return 0;
 }
 
-int
-ks_pattern_glob(struct ks_pattern *p, const char *text, size_t n)
+static int
+compile_glob(struct ks_pattern *p, const char *text, size_t n)
 {
 	*p = (struct ks_pattern){ .kind = KS_PATTERN_LITERAL, .n = n };
 	if (check_glob(text, n) != 0)
@@ -196,8 +196,8 @@ ks_pattern_is_flag(char c)
 	return option_of(c) != 0;
 }
 
-int
-ks_pattern_regex(struct ks_pattern *p, const char *text, size_t n, const char *flags)
+static int
+compile_regex(struct ks_pattern *p, const char *text, size_t n, const char *flags)
 {
 	uint32_t options = 0;
 	struct ks_regex *r;
@@ -286,10 +286,10 @@ ks_pattern_compile(struct ks_pattern *p, const char *text, size_t n)
 		return ks_fail(EINVAL, "%.*s: unknown flag '%c' of a regular expression (known: imsxnU)",
 		    (int)(n < 200 ? n : 200), text, text[last - 1]);
 	if (text[0] != '/' || last < 2 || text[last - 1] != '/' || n - last >= sizeof(flags))
-		return ks_pattern_glob(p, text, n);
+		return compile_glob(p, text, n);
 	memcpy(flags, text + last, n - last);
 	flags[n - last] = '\0';
-	return ks_pattern_regex(p, text + 1, last - 2, flags);
+	return compile_regex(p, text + 1, last - 2, flags);
 }
 
 void

@@ -29,10 +29,6 @@ struct ks_pattern {
  */
 int ks_pattern_compile(struct ks_pattern *p, const char *text, size_t n);
 
-/* As ks_pattern_compile, for a text whose kind is known: no slashes around a regular expression. */
-int ks_pattern_glob(struct ks_pattern *p, const char *text, size_t n);
-int ks_pattern_regex(struct ks_pattern *p, const char *text, size_t n, const char *flags);
-
 /* True for a letter that may follow the second slash of a regular expression. */
 bool ks_pattern_is_flag(char c);
 

@@ -134,12 +134,6 @@ ks_render_value(struct ks_buf *b, const struct ks_value *v)
 	add_value(b, v, false);
 }
 
-void
-ks_render_json_value(struct ks_buf *b, const struct ks_value *v)
-{
-	add_value(b, v, true);
-}
-
 /* --- one kstat in each format ------------------------------------------------- */
 
 static void
@@ -438,20 +432,4 @@ ks_render_rates(kstat_ctl_t *kc, const struct ks_sample *now, const struct ks_sa
 	    .arg = arg };
 
 	return render_all(&r, selectors, n);
-}
-
-static int
-write_to_buf(void *arg, const char *p, size_t n)
-{
-	struct ks_buf *b = arg;
-
-	ks_buf_add(b, p, n);
-	return b->failed ? ks_fail(ENOMEM, "out of memory for the output") : 0;
-}
-
-long
-ks_render(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n,
-    enum ks_format format, struct ks_buf *out)
-{
-	return ks_render_write(kc, selectors, n, format, write_to_buf, out);
 }

@@ -29,9 +29,6 @@ typedef int ks_write_fn(void *arg, const char *p, size_t n);
 /* One value as text, as -p prints it: no quoting; arrays as [1,2,3]. */
 void ks_render_value(struct ks_buf *b, const struct ks_value *v);
 
-/* One value as a JSON value. Doubles that JSON cannot express become null. */
-void ks_render_json_value(struct ks_buf *b, const struct ks_value *v);
-
 /*
  * Reads the kstats whose headers match, each once, and writes the statistics that match. n selectors:
  * one after the other, everything for the first first. Kstats that cannot be read are shown with
@@ -50,9 +47,5 @@ long ks_render_write(kstat_ctl_t *kc, const struct ks_selector *const *selectors
 long ks_render_rates(kstat_ctl_t *kc, const struct ks_sample *now, const struct ks_sample *before,
     const struct ks_selector *const *selectors, size_t n, enum ks_format format, ks_write_fn *write,
     void *arg);
-
-/* ks_render_write() into memory. */
-long ks_render(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n,
-    enum ks_format format, struct ks_buf *out);
 
 #endif

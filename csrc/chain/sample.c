@@ -103,26 +103,6 @@ ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp)
 	return copy != NULL ? copy : add_copy(s, kc, ksp, kstat_read(kc, ksp, NULL) >= 0);
 }
 
-int
-ks_sample_add_selected(struct ks_sample *s, kstat_ctl_t *kc,
-    const struct ks_selector *const *selectors, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		struct ks_selection sel;
-
-		if (ks_selector_select(selectors[i], kc, &sel) != 0)
-			return -1;
-		for (size_t j = 0; j < sel.n; j++) {
-			if (ks_sample_add(s, kc, sel.ksp[j]) == NULL) {
-				ks_selection_free(&sel);
-				return -1;
-			}
-		}
-		ks_selection_free(&sel);
-	}
-	return 0;
-}
-
 const kstat_t *
 ks_sample_lookup(const struct ks_sample *s, const char *module, int instance, const char *name)
 {

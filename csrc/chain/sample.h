@@ -31,10 +31,6 @@ struct ks_sample *ks_sample_new(kstat_ctl_t *kc);
  */
 const kstat_t *ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp);
 
-/* Adds every shown kstat whose header matches any of the n selectors. 0, or -1 with errno ENOMEM. */
-int ks_sample_add_selected(struct ks_sample *s, kstat_ctl_t *kc,
-    const struct ks_selector *const *selectors, size_t n);
-
 void ks_sample_free(struct ks_sample *s);
 
 /* The copy with this module, instance and name, or NULL. Constant time. */

@@ -85,9 +85,6 @@ int ks_script_call(lua_State *L, int nargs, int nresults);
  */
 int ks_script_complain(lua_State *L, const struct ks_options *o);
 
-/* Pushes and returns the name of the script in messages. */
-const char *ks_script_name(lua_State *L, const struct ks_options *o);
-
 /* From now on prints the warnings that the script leaves to the host (lua/error.h), and sets o->damaged. */
 void ks_script_listen(lua_State *L, struct ks_options *o);
 

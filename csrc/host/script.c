@@ -63,8 +63,9 @@ short_name(lua_State *L, const char *path)
 	return lua_pushlstring(L, name, len);
 }
 
-const char *
-ks_script_name(lua_State *L, const struct ks_options *o)
+/* Pushes and returns the name of the script in messages. */
+static const char *
+push_name(lua_State *L, const struct ks_options *o)
 {
 	const char *name = o->installed;
 
@@ -78,7 +79,7 @@ int
 ks_script_complain(lua_State *L, const struct ks_options *o)
 {
 	int status = ks_lua_isfailure(L, -1) ? ks_lua_failstatus(L) : KS_EXIT_SCRIPT;
-	const char *name = status != KS_EXIT_SCRIPT ? ks_script_name(L, o) : lua_pushstring(L, o->program);
+	const char *name = status != KS_EXIT_SCRIPT ? push_name(L, o) : lua_pushstring(L, o->program);
 
 	if (!ks_signal_is_break(L, -2)) {
 		fflush(stdout);
@@ -99,7 +100,7 @@ print_line(lua_State *L)
 
 	o->damaged = o->damaged || lua_toboolean(L, 2);
 	fflush(stdout);
-	fprintf(stderr, "%s: %s\n", ks_script_name(L, o), lua_tostring(L, 1));
+	fprintf(stderr, "%s: %s\n", push_name(L, o), lua_tostring(L, 1));
 	return 0;
 }
 

@@ -12,8 +12,8 @@
 #include "lua/types.h"
 #include "lua/value.h"
 
-struct ks_lua_sample *
-ks_lua_checksample(lua_State *L, int i)
+static struct ks_lua_sample *
+check_sample(lua_State *L, int i)
 {
 	struct ks_lua_sample *u = luaL_checkudata(L, i, KS_LUA_SAMPLE);
 
@@ -32,8 +32,9 @@ ks_lua_checkdifference(lua_State *L, int i)
 	return d;
 }
 
-bool
-ks_lua_growing(const struct ks_lua_sample *u)
+/* True while kstats can be added: the chain is open and was not updated since. */
+static bool
+can_grow(const struct ks_lua_sample *u)
 {
 	return !u->frozen && u->chain->kc != NULL && u->chain->updates == u->updates;
 }
@@ -109,7 +110,7 @@ new_sample(lua_State *L, int i)
 static int
 sample_new(lua_State *L)
 {
-	struct ks_lua_sample *earlier = lua_isnoneornil(L, 2) ? NULL : ks_lua_checksample(L, 2);
+	struct ks_lua_sample *earlier = lua_isnoneornil(L, 2) ? NULL : check_sample(L, 2);
 	struct ks_lua_sample *u;
 
 	lua_settop(L, 3);
@@ -124,10 +125,10 @@ sample_new(lua_State *L)
 static int
 sample_add(lua_State *L)
 {
-	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
+	struct ks_lua_sample *u = check_sample(L, 1);
 
 	lua_settop(L, 2);
-	luaL_argcheck(L, ks_lua_growing(u), 1, "the sample is frozen");
+	luaL_argcheck(L, can_grow(u), 1, "the sample is frozen");
 	if (add_selected(L, u, 2) != 0)
 		return ks_lua_fail(L);
 	lua_settop(L, 1);
@@ -138,7 +139,7 @@ sample_add(lua_State *L)
 static int
 sample_freeze(lua_State *L)
 {
-	ks_lua_checksample(L, 1)->frozen = true;
+	check_sample(L, 1)->frozen = true;
 	lua_settop(L, 1);
 	return 1;
 }
@@ -156,7 +157,7 @@ sample_gc(lua_State *L)
 static int
 sample_tostring(lua_State *L)
 {
-	lua_pushfstring(L, "kstat sample (%d kstats)", (int)ks_lua_checksample(L, 1)->s->n);
+	lua_pushfstring(L, "kstat sample (%d kstats)", (int)check_sample(L, 1)->s->n);
 	return 1;
 }
 
@@ -176,7 +177,7 @@ find(struct ks_lua_sample *u, const struct ks_lua_name *name, bool *failed)
 	const kstat_t *found;
 
 	*failed = false;
-	if (ks_lua_growing(u)) {
+	if (can_grow(u)) {
 		kstat_t *ksp = u->chain->kc->kc_chain;
 
 		if (name->any_instance || name->instance != -1)
@@ -203,7 +204,7 @@ find(struct ks_lua_sample *u, const struct ks_lua_name *name, bool *failed)
 static int
 sample_lookup(lua_State *L)
 {
-	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
+	struct ks_lua_sample *u = check_sample(L, 1);
 	struct ks_lua_name name;
 	const kstat_t *ksp = NULL;
 	bool failed = false;
@@ -226,7 +227,7 @@ int
 ks_lua_select_in(struct ks_lua_sample *u, const struct ks_selector *const *selectors, size_t n,
     struct ks_selection *sel)
 {
-	if (!ks_lua_growing(u)) {
+	if (!can_grow(u)) {
 		if (ks_selector_pick(selectors, n, u->s->ksp, u->s->n, sel) != 0)
 			return -1;
 		ks_chain_warn_of_selectors(u->chain->kc, selectors, n);
@@ -249,7 +250,7 @@ ks_lua_select_in(struct ks_lua_sample *u, const struct ks_selector *const *selec
 static int
 sample_select(lua_State *L)
 {
-	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
+	struct ks_lua_sample *u = check_sample(L, 1);
 	const struct ks_selector *const *selectors;
 	struct ks_selection *sel;
 	size_t n;
@@ -271,7 +272,7 @@ sample_select(lua_State *L)
 static const kstat_t *
 first_of(struct ks_lua_sample *u)
 {
-	return ks_lua_growing(u) ? u->chain->kc->kc_chain : u->s->n > 0 ? u->s->ksp[0] : NULL;
+	return can_grow(u) ? u->chain->kc->kc_chain : u->s->n > 0 ? u->s->ksp[0] : NULL;
 }
 
 /* Walks the chain or the sample's own list; *i counts. */
@@ -279,7 +280,7 @@ static const kstat_t *
 next_of(struct ks_lua_sample *u, const kstat_t *ksp, size_t *i)
 {
 	++*i;
-	if (ks_lua_growing(u))
+	if (can_grow(u))
 		return ksp->ks_next;
 	return *i < u->s->n ? u->s->ksp[*i] : NULL;
 }
@@ -288,7 +289,7 @@ next_of(struct ks_lua_sample *u, const kstat_t *ksp, size_t *i)
 static int
 sample_members(lua_State *L)
 {
-	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
+	struct ks_lua_sample *u = check_sample(L, 1);
 	const char *module = luaL_checkstring(L, 2);
 	size_t i = 0;
 	int n = 0;
@@ -300,7 +301,7 @@ sample_members(lua_State *L)
 
 		if (strcmp(ksp->ks_module, module) != 0)
 			continue;
-		if (ks_lua_growing(u)) {
+		if (can_grow(u)) {
 			copy = take(u, (kstat_t *)(uintptr_t)ksp);
 			if (copy == NULL)
 				return ks_lua_fail(L);
@@ -314,7 +315,7 @@ sample_members(lua_State *L)
 static int
 sample_names(lua_State *L)
 {
-	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
+	struct ks_lua_sample *u = check_sample(L, 1);
 	size_t i = 0;
 
 	lua_newtable(L);
@@ -329,7 +330,7 @@ sample_names(lua_State *L)
 static int
 sample_taken(lua_State *L)
 {
-	const struct ks_sample *s = ks_lua_checksample(L, 1)->s;
+	const struct ks_sample *s = check_sample(L, 1)->s;
 
 	ks_lua_pushseconds(L, s->taken);
 	ks_lua_pushi64(L, s->taken);
@@ -339,7 +340,7 @@ sample_taken(lua_State *L)
 static int
 sample_time_of_day(lua_State *L)
 {
-	const struct ks_sample *s = ks_lua_checksample(L, 1)->s;
+	const struct ks_sample *s = check_sample(L, 1)->s;
 
 	ks_lua_pushseconds(L, s->time_of_day);
 	ks_lua_pushi64(L, s->time_of_day);
@@ -350,7 +351,7 @@ sample_time_of_day(lua_State *L)
 static int
 sample_length(lua_State *L)
 {
-	lua_pushinteger(L, (lua_Integer)ks_lua_checksample(L, 1)->s->n);
+	lua_pushinteger(L, (lua_Integer)check_sample(L, 1)->s->n);
 	return 1;
 }
 
@@ -360,8 +361,8 @@ sample_length(lua_State *L)
 static int
 difference_new(lua_State *L)
 {
-	struct ks_lua_sample *now = ks_lua_checksample(L, 1);
-	struct ks_lua_sample *before = lua_isnoneornil(L, 2) ? NULL : ks_lua_checksample(L, 2);
+	struct ks_lua_sample *now = check_sample(L, 1);
+	struct ks_lua_sample *before = lua_isnoneornil(L, 2) ? NULL : check_sample(L, 2);
 	struct ks_lua_difference *d;
 
 	lua_settop(L, 2);
@@ -481,7 +482,7 @@ difference_members(lua_State *L)
 
 		if (strcmp(ksp->ks_module, module) != 0)
 			continue;
-		if (ks_lua_growing(u)) {
+		if (can_grow(u)) {
 			copy = take(u, (kstat_t *)(uintptr_t)ksp);
 			if (copy == NULL)
 				return ks_lua_fail(L);

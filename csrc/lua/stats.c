@@ -16,8 +16,8 @@
 #include "stats/q.h"
 #include "stats/tdigest/tdigest.h"
 
-void
-ks_lua_push_s64(lua_State *L, int64_t v)
+static void
+push_s64(lua_State *L, int64_t v)
 {
 #if KS_LUA_INTEGERS
 	lua_pushinteger(L, (lua_Integer)v);
@@ -183,7 +183,7 @@ push_value(lua_State *L, unsigned dt, uint64_t w)
 	if (ks_dtypes[dt].is_q)
 		lua_pushnumber(L, (lua_Number)ks_q_double(dt, w));
 	else if (ks_dtypes[dt].is_signed)
-		ks_lua_push_s64(L, (int64_t)w);
+		push_s64(L, (int64_t)w);
 	else
 		ks_lua_push_u64(L, w);
 }
@@ -240,8 +240,8 @@ push_tdgst(lua_State *L, const void *td, unsigned dt)
 	lua_remove(L, -2);
 }
 
-void
-ks_lua_push_vsd(lua_State *L, const void *vsd, size_t size, unsigned dtype, unsigned voi_dtype)
+static void
+push_vsd(lua_State *L, const void *vsd, size_t size, unsigned dtype, unsigned voi_dtype)
 {
 	luaL_checkstack(L, 6, NULL);
 	if (ks_dtype_is_hist(dtype))
@@ -259,7 +259,7 @@ push_stat(lua_State *L, const struct ks_sb *sb, const struct ks_voi *voi, const 
 	if ((vs->stype == VS_STYPE_MAX || vs->stype == VS_STYPE_MIN) && (vs->flags & KS_VS_SET) == 0)
 		lua_pushnil(L);
 	else
-		ks_lua_push_vsd(L, ks_sb_data(sb, vs), vs->dsz, vs->dtype, voi->dtype);
+		push_vsd(L, ks_sb_data(sb, vs), vs->dsz, vs->dtype, voi->dtype);
 }
 
 /* value, errs = blob:fetch(id, stat) */

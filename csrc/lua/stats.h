@@ -9,8 +9,7 @@
 
 #define KS_LUA_BLOB "kstat.blob"
 
-/* Integers as the language has them: exact to 64 bits, or doubles. */
-void ks_lua_push_s64(lua_State *L, int64_t v);
+/* Pushes an integer as the language has it: exact to 64 bits, or a double. */
 void ks_lua_push_u64(lua_State *L, uint64_t v);
 
 /* nil, message, errno name for an errno that a stats_* function returned. */
@@ -18,9 +17,5 @@ int ks_lua_stats_fail(lua_State *L, int err, const char *what);
 
 /* stats_template.c: tpl_alloc and so on, entered into the table on top. */
 void ks_lua_add_stats_template(lua_State *L);
-
-/* Pushes one statistic's data of size bytes as a Lua value. */
-void ks_lua_push_vsd(lua_State *L, const void *vsd, size_t size, unsigned dtype,
-    unsigned voi_dtype);
 
 #endif

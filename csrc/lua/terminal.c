@@ -84,12 +84,6 @@ write_all(const char *text, size_t n)
 	}
 }
 
-bool
-ks_terminal_entered(void)
-{
-	return state.entered != 0;
-}
-
 void
 ks_terminal_restore(void)
 {
@@ -106,7 +100,7 @@ ks_terminal_restore(void)
 static void
 leave(void)
 {
-	bool entered = ks_terminal_entered();
+	bool entered = state.entered != 0;
 
 	ks_terminal_restore();
 	if (entered && ks_terminal_watch != NULL)

@@ -18,7 +18,4 @@ extern void (*ks_terminal_watch)(bool entered);
 /* Gives the terminal back as it was, if it is not. For handlers too: async-signal-safe. */
 void ks_terminal_restore(void);
 
-/* True while the terminal is in that mode. */
-bool ks_terminal_entered(void);
-
 #endif

@@ -75,15 +75,11 @@ struct ks_lua_selector {
 
 /* The argument at index i, or an error that says what is wrong with it. Chains must be open. */
 struct ks_lua_chain *ks_lua_checkchain(lua_State *L, int i);
-struct ks_lua_sample *ks_lua_checksample(lua_State *L, int i);
 struct ks_lua_difference *ks_lua_checkdifference(lua_State *L, int i);
 struct ks_lua_kstat *ks_lua_checkkstat(lua_State *L, int i);
 
 /* "chain", "sample", "difference", "kstat", "selector", "figures", or "closed"; NULL for any other value at index i. */
 const char *ks_lua_kind(lua_State *L, int i);
-
-/* True while a sample can still take in kstats: its chain is open and stands where it stood. */
-bool ks_lua_growing(const struct ks_lua_sample *sample);
 
 /*
  * New kstat objects, pushed; `state` is the index of the state that they share.

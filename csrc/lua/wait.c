@@ -29,8 +29,8 @@ read_flags(void)
 }
 
 /* fd: -1 for none. */
-static enum ks_wait
-wait_for(hrtime_t deadline, int fd)
+enum ks_wait
+ks_wait_input(hrtime_t deadline, int fd)
 {
 	enum ks_wait why = KS_WAIT_TIME;
 	struct pollfd input = { .fd = fd, .events = POLLIN };
@@ -80,20 +80,12 @@ wait_for(hrtime_t deadline, int fd)
 	return why;
 }
 
-enum ks_wait
-ks_wait_until(hrtime_t deadline)
-{
-	return wait_for(deadline, -1);
-}
-
-enum ks_wait
-ks_wait_input(hrtime_t deadline, int fd)
-{
-	return wait_for(deadline, fd);
-}
-
-int
-ks_lua_wait(lua_State *L)
+/*
+ * wait(deadline) -> "time", "interrupted", "continued" or "signal". deadline: nanoseconds of
+ * gethrtime(), any number.
+ */
+static int
+wait_call(lua_State *L)
 {
 	static const char *const words[] = {
 		[KS_WAIT_TIME] = "time", [KS_WAIT_INTERRUPTED] = "interrupted",
@@ -102,19 +94,24 @@ ks_lua_wait(lua_State *L)
 	lua_Number deadline = luaL_checknumber(L, 1);
 
 	luaL_argcheck(L, deadline > -9e18 && deadline < 9e18, 1, "not a time in nanoseconds");
-	lua_pushstring(L, words[ks_wait_until((hrtime_t)deadline)]);
+	lua_pushstring(L, words[ks_wait_input((hrtime_t)deadline, -1)]);
 	return 1;
 }
 
-int
-ks_lua_interrupted(lua_State *L)
+/* interrupted() -> true if the loop should end after this tick. */
+static int
+is_interrupted(lua_State *L)
 {
 	lua_pushboolean(L, ks_wait_interrupted);
 	return 1;
 }
 
-int
-ks_lua_looping(lua_State *L)
+/*
+ * looping(flag): an interval loop starts (true) or ended (false). A loop calls it with true
+ * before its first tick and with false when it ends by itself or because it was interrupted.
+ */
+static int
+set_looping(lua_State *L)
 {
 	luaL_checktype(L, 1, LUA_TBOOLEAN);
 	ks_wait_looping = lua_toboolean(L, 1);
@@ -125,9 +122,9 @@ void
 ks_lua_add_wait(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
-		{ "wait", ks_lua_wait },
-		{ "interrupted", ks_lua_interrupted },
-		{ "looping", ks_lua_looping },
+		{ "wait", wait_call },
+		{ "interrupted", is_interrupted },
+		{ "looping", set_looping },
 		{ NULL, NULL }
 	};
 

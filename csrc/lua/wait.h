@@ -11,8 +11,6 @@
 
 #include "kstat.h"
 
-struct lua_State;
-
 /* Set by the host's handlers, which may run at any instruction. */
 extern volatile sig_atomic_t ks_wait_interrupted; /* finish the tick, then end the loop */
 extern volatile sig_atomic_t ks_wait_continued;   /* SIGCONT: the process had been stopped */
@@ -33,30 +31,10 @@ enum ks_wait {
 };
 
 /*
- * Waits until gethrtime() reaches deadline; returns at once if that is past. A signal that
- * arrives just before the wait starts is not missed.
- */
-enum ks_wait ks_wait_until(hrtime_t deadline);
-
-/*
- * The same, and until fd has input. A window that was resized counts as a signal; the flag
- * is cleared. Input comes first, so that keys are not lost to a deadline that is always past.
+ * Waits until gethrtime() reaches deadline or fd has input; -1 is no descriptor. Returns at once if the deadline is
+ * past, but input comes first, so that keys are not lost. A signal that arrives just before the wait starts is not
+ * missed. A window that was resized counts as a signal; the flag is cleared.
  */
 enum ks_wait ks_wait_input(hrtime_t deadline, int fd);
-
-/*
- * wait(deadline) -> "time", "interrupted", "continued" or "signal". deadline: nanoseconds of
- * gethrtime(), any number.
- */
-int ks_lua_wait(struct lua_State *L);
-
-/* interrupted() -> true if the loop should end after this tick. */
-int ks_lua_interrupted(struct lua_State *L);
-
-/*
- * looping(flag): an interval loop starts (true) or ended (false). A loop calls it with true
- * before its first tick and with false when it ends by itself or because it was interrupted.
- */
-int ks_lua_looping(struct lua_State *L);
 
 #endif

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "kstat_provider.h"
 
-const char *
-ks_queue_op_name(enum ks_queue_op op)
+static const char *
+op_name(enum ks_queue_op op)
 {
 	static const char *const names[] = {
 		"kstat_waitq_enter", "kstat_waitq_exit", "kstat_runq_enter", "kstat_runq_exit",
@@ -26,12 +26,12 @@ ks_queue_refused(enum ks_queue_op op)
 	switch (op) {
 	case KS_WAITQ_EXIT:
 	case KS_WAITQ_TO_RUNQ:
-		return ks_fail(EINVAL, "%s: nothing is waiting", ks_queue_op_name(op));
+		return ks_fail(EINVAL, "%s: nothing is waiting", op_name(op));
 	case KS_RUNQ_EXIT:
 	case KS_RUNQ_BACK_TO_WAITQ:
-		return ks_fail(EINVAL, "%s: nothing is being served", ks_queue_op_name(op));
+		return ks_fail(EINVAL, "%s: nothing is being served", op_name(op));
 	default:
-		return ks_fail(EINVAL, "%s: the queue is full", ks_queue_op_name(op));
+		return ks_fail(EINVAL, "%s: the queue is full", op_name(op));
 	}
 }
 
@@ -48,7 +48,7 @@ static int
 apply(kstat_io_t *kiop, enum ks_queue_op op, hrtime_t t)
 {
 	if (kiop == NULL)
-		return ks_fail(EINVAL, "%s: no kstat_io_t", ks_queue_op_name(op));
+		return ks_fail(EINVAL, "%s: no kstat_io_t", op_name(op));
 	return ks_queue_apply(kiop, op, t) == 0 ? 0 : ks_queue_refused(op);
 }
 

@@ -92,9 +92,6 @@ ks_queue_apply(kstat_io_t *io, enum ks_queue_op op, hrtime_t t)
 	return -1;
 }
 
-/* "kstat_waitq_enter" and so on, for messages. */
-const char *ks_queue_op_name(enum ks_queue_op op);
-
 /* ks_fail() with EINVAL for a transition that was refused. */
 int ks_queue_refused(enum ks_queue_op op);
 

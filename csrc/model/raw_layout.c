@@ -197,8 +197,8 @@ ks_raw_layout_count(const struct ks_raw_layout *l)
 	return n;
 }
 
-const struct ks_raw_field *
-ks_raw_field_find(const struct ks_raw_layout *l, const char *name)
+static const struct ks_raw_field *
+find_field(const struct ks_raw_layout *l, const char *name)
 {
 	for (const struct ks_raw_field *f = l->fields; f->name != NULL; f++) {
 		if (strcmp(f->name, name) == 0)
@@ -237,7 +237,7 @@ ks_raw_set(void *structure, const struct ks_raw_field *f, const struct ks_value 
 void
 ks_raw_set_u64(void *structure, const struct ks_raw_layout *l, const char *name, uint64_t u)
 {
-	const struct ks_raw_field *f = ks_raw_field_find(l, name);
+	const struct ks_raw_field *f = find_field(l, name);
 	struct ks_value v = { .kind = KS_VALUE_U64, .bits = 64, .u64 = u };
 
 	if (f != NULL)

@@ -37,9 +37,6 @@ const struct ks_raw_layout *ks_structure_find(uchar_t type, const char *module, 
 /* The number of fields. */
 size_t ks_raw_layout_count(const struct ks_raw_layout *l);
 
-/* The field of that name, or NULL. */
-const struct ks_raw_field *ks_raw_field_find(const struct ks_raw_layout *l, const char *name);
-
 /*
  * Stores a value into a structure of that layout: integers are cut to the field's width, strings
  * to its size.

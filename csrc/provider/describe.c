@@ -11,8 +11,9 @@
 #include "base/hash.h"
 #include "provider/provider.h"
 
-const char *
-ks_unit_of(kstat2_nv_metatype_t type, uint64_t scale, kstat2_nv_metaflag_t flags)
+/* The unit that follows from a metatype and scale: "bytes", "ms", ... */
+static const char *
+derive_unit(kstat2_nv_metatype_t type, uint64_t scale, kstat2_nv_metaflag_t flags)
 {
 	static const char *const plain[] = {
 		"", "", "", "s", "s", "s", "percent", "", "degrees C", "rpm", "V", "W", "A", "bytes",
@@ -112,7 +113,7 @@ ks_provider_describe(struct ks_provider *p, const char *stat, const kstat2_md_t 
 	    (md->md_flags & ~(KSTAT2_NVMF_FRACT | KSTAT2_NVMF_PARTS)) != 0)
 		return ks_fail(EINVAL, "%s: no such metatype, kind or flag", stat);
 	if (unit == NULL)
-		unit = ks_unit_of(md->md_type, md->md_scale, md->md_flags);
+		unit = derive_unit(md->md_type, md->md_scale, md->md_flags);
 	m = (struct ks_meta){ .stat = strndup(stat, KSTAT_STRLEN - 1), .unit = strdup(unit),
 		.desc = strdup(md->md_desc != NULL ? md->md_desc : ""), .kind = kind_of(md),
 		.type = (uint8_t)md->md_type, .flags = md->md_flags, .scale = md->md_scale };

@@ -66,9 +66,6 @@ int ks_provider_describe(struct ks_provider *p, const char *stat, const kstat2_m
 /* Frees all of it. */
 void ks_provider_forget_described(struct ks_provider *p);
 
-/* The unit that follows from a metatype and scale: "bytes", "ms", ... */
-const char *ks_unit_of(kstat2_nv_metatype_t type, uint64_t scale, kstat2_nv_metaflag_t flags);
-
 /*
  * A histogram kstat without counts, for a path: everything of kstat2_create_histogram() but where
  * the counts live. NULL with errno.

@@ -19,8 +19,9 @@ closing(const char *p, const char *end)
 	return NULL;
 }
 
-int
-ks_spec_find(const char *p, size_t len)
+/* The template the spec names, or -1. The list's lock is held. */
+static int
+find_spec(const char *p, size_t len)
 {
 	const char *end = p + len, *colon = NULL, *q = NULL;
 	uint64_t hash = 0;
@@ -65,14 +66,14 @@ ks_spec_front(const char *p, size_t len, size_t *end)
 	first = sign != NULL ? (size_t)(sign - p) : len;
 	*end = first;
 	if (q == NULL)
-		return ks_spec_find(p, first);
+		return find_spec(p, first);
 	/* In quotes there may be a '='. But one quote alone is fine, too: "a=5,"b"=6. */
 	sign = memchr(q, '=', (size_t)(p + len - q));
 	*end = sign != NULL ? (size_t)(sign - p) : len;
-	id = ks_spec_find(p, *end);
-	if (id < 0 && first < *end && ks_spec_find(p, first) >= 0) {
+	id = find_spec(p, *end);
+	if (id < 0 && first < *end && find_spec(p, first) >= 0) {
 		*end = first;
-		id = ks_spec_find(p, first);
+		id = find_spec(p, first);
 	}
 	return id;
 }
@@ -85,7 +86,7 @@ stats_tpl_fetch_spec(const char *spec, size_t len)
 	if (spec == NULL)
 		return -EINVAL;
 	ks_tpl_lock();
-	id = ks_spec_find(spec, len);
+	id = find_spec(spec, len);
 	ks_tpl_unlock();
 	return id < 0 ? -ESRCH : id;
 }

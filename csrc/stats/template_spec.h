@@ -13,9 +13,6 @@
  */
 int ks_spec_front(const char *p, size_t len, size_t *end);
 
-/* The template the spec names, or -1. The list's lock is held. */
-int ks_spec_find(const char *p, size_t len);
-
 /* Appends the normative form. The list's lock is held. */
 void ks_spec_print(struct ks_buf *b, const struct statsblob_tpl *t);
 

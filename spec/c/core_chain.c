@@ -135,12 +135,15 @@ updating(kstat_ctl_t *kc, struct synthetic *s, int n)
 static void
 sampling(kstat_ctl_t *kc)
 {
-	struct ks_selector all = { .stat = { .kind = KS_PATTERN_ANY } };
-	const struct ks_selector *list[] = { &all, &all };
 	struct ks_sample *s = ks_sample_new(kc);
 	const kstat_t *k;
 
-	CHECK(ks_sample_add_selected(s, kc, list, 2) == 0);
+	for (int twice = 0; twice < 2; twice++) {
+		for (kstat_t *ksp = kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
+			if (ks_sample_add(s, kc, ksp) == NULL)
+				CHECK(!"it is added");
+		}
+	}
 	CHECK(s->n == ks_chain_length(kc));
 	k = ks_sample_lookup(s, "odd", 7, "n7");
 	CHECK(k != NULL && KSTAT_NAMED_PTR(k)->value.ui64 == 7);

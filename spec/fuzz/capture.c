@@ -30,6 +30,13 @@ replay(const void *data, size_t size)
 	return kc;
 }
 
+static int
+append(void *buf, const char *p, size_t n)
+{
+	ks_buf_add(buf, p, n);
+	return 0;
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -47,7 +54,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			;
 		(void)ks_chain_time_of_day(kc);
 		ks_buf_reset(&json);
-		if (ks_render(kc, selectors, 1, KS_FORMAT_JSON_CLASS, &json) < 0)
+		if (ks_render_write(kc, selectors, 1, KS_FORMAT_JSON_CLASS, append, &json) < 0)
 			abort();
 		again = replay(json.data, json.len);
 		if (again == NULL) {

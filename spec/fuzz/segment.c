@@ -161,6 +161,13 @@ make_checks_right(void)
 	}
 }
 
+static int
+append(void *buf, const char *p, size_t n)
+{
+	ks_buf_add(buf, p, n);
+	return 0;
+}
+
 static void
 look(kstat_ctl_t *kc, size_t cut)
 {
@@ -170,7 +177,7 @@ look(kstat_ctl_t *kc, size_t cut)
 
 	while (ks_chain_warning(kc) != NULL)
 		continue;
-	if (ks_render(kc, selectors, 1, KS_FORMAT_JSON_CLASS, &text) < 0)
+	if (ks_render_write(kc, selectors, 1, KS_FORMAT_JSON_CLASS, append, &text) < 0)
 		abort();
 	ks_buf_free(&text);
 	if (cut != 0 && ftruncate(fd, (off_t)(cut % used)) != 0)

@@ -35,19 +35,6 @@ ks_fields_add(struct ks_record *r, const struct ks_field *table, const struct ks
 	}
 }
 
-int
-ks_field_of_key(const struct ks_field *table, const char *key, size_t len)
-{
-	for (int i = 0; table[i].meta.stat != NULL; i++) {
-		const char *name = table[i].key;
-
-		if (name != NULL && len > 0 && *name == *key && strncmp(name, key, len) == 0 &&
-		    name[len] == '\0')
-			return i;
-	}
-	return -1;
-}
-
 const struct ks_meta *
 ks_field_meta(const struct ks_field *table, const char *stat)
 {

@@ -73,9 +73,6 @@ ks_have_more(struct ks_values *vals, size_t i, uint64_t v)
 /* Adds the statistics that have values to the record, in the order of the table. */
 void ks_fields_add(struct ks_record *r, const struct ks_field *table, const struct ks_values *vals);
 
-/* The position of the field of that key; -1 if there is none. */
-int ks_field_of_key(const struct ks_field *table, const char *key, size_t len);
-
 const struct ks_meta *ks_field_meta(const struct ks_field *table, const char *stat);
 
 #endif

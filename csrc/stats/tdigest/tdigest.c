@@ -55,12 +55,6 @@ control(int kind, unsigned prec)
 	return ctl;
 }
 
-unsigned
-ks_tdgst_round_frac(int kind, unsigned prec)
-{
-	return td_fracbits(kind, control(kind, prec));
-}
-
 /* Makes every node free; parent and left of nodes that were in a tree stay, unread. */
 static void
 clear(void *td, int kind, size_t n, unsigned ctl, bool links)

@@ -42,12 +42,6 @@ struct ks_tdgst_ctd {
 /* Bytes of a digest of n centroids; 0 if n is 0 or they exceed 65535 bytes. */
 size_t ks_tdgst_size(int kind, size_t n);
 
-/*
- * The fractional bits that a request for prec of them gets: the next of 2, 4, 6, 8, 16,
- * 32, 48, 64, or what the kind can hold (28, 60) if that is less.
- */
-unsigned ks_tdgst_round_frac(int kind, unsigned prec);
-
 /* Makes an empty digest of n centroids; the n and size are ks_tdgst_size's to check. */
 void ks_tdgst_init(void *td, int kind, size_t n, unsigned prec);
 

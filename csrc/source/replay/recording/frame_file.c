@@ -40,8 +40,9 @@ ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char to[KS_REC_HEADER_S
 	memcpy(to + 16, &crc, 4);
 }
 
-bool
-ks_rec_frame_unpack(struct ks_rec_frame *f, const unsigned char from[KS_REC_HEADER_SIZE])
+/* False if the bytes are no frame header. */
+static bool
+unpack_header(struct ks_rec_frame *f, const unsigned char from[KS_REC_HEADER_SIZE])
 {
 	uint64_t time_of_day;
 
@@ -110,7 +111,7 @@ is_whole_frame(int fd, off_t at, off_t file_size)
 	uLong crc;
 
 	if (ks_rec_read_at(fd, header, sizeof(header), at) != (ssize_t)sizeof(header) ||
-	    !ks_rec_frame_unpack(&f, header))
+	    !unpack_header(&f, header))
 		return false;
 	at += (off_t)sizeof(header);
 	if (file_size - at < (off_t)f.size)
@@ -159,7 +160,7 @@ ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, boo
 		*torn = got > 0;
 		return 0;
 	}
-	if (!ks_rec_frame_unpack(f, header)) {
+	if (!unpack_header(f, header)) {
 		*torn = is_torn(fd, at + (off_t)sizeof(header), file_size);
 		if (*torn)
 			return 0;

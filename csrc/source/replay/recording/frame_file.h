@@ -39,9 +39,6 @@ uint32_t ks_rec_frame_crc(const struct ks_rec_frame *f, const void *payload);
 
 void ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char to[KS_REC_HEADER_SIZE]);
 
-/* False if the bytes are no frame header. */
-bool ks_rec_frame_unpack(struct ks_rec_frame *f, const unsigned char from[KS_REC_HEADER_SIZE]);
-
 /*
  * Reads the frame header at an offset of a file. 1; 0 if the file ends before the frame does, or is
  * torn there (stores whether any of it is there); -1 with errno EBADMSG if it is damaged, or what
