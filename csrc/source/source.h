@@ -30,7 +30,7 @@ struct ks_offer {
 
 struct ks_scan;
 
-/* What the caller of a scan provides. csrc/chain/scan.c does for a chain; a test can with a few lines of its own. */
+/* What the caller of a scan provides; for a chain that is csrc/chain/scan.c. */
 struct ks_scan_ops {
 	int (*offer)(struct ks_scan *scan, const struct ks_offer *offer);
 	bool (*wants)(const struct ks_scan *scan, const char *module, const char *class_,
@@ -73,7 +73,7 @@ void ks_scan_damage(struct ks_scan *scan, const char *fmt, ...)
 
 struct ks_source;
 
-/* Unless stated otherwise functions return 0 or more on success, and -1 with errno and ks_fail()'s message. */
+/* Unless stated otherwise these return 0 or more on success, and -1 with errno and a message. */
 struct ks_source_ops {
 	const char *name; /* "linux", "local", "segment", "replay" */
 
@@ -105,7 +105,7 @@ struct ks_source_ops {
 	/* Optional, for replays: moves to the next sample. Returns 1, or 0 if there is none left. */
 	int (*advance)(struct ks_source *src);
 
-	/* Optional, for replays: the time of day of the current sample in ns since 1970. Returns 1, or 0 if not known. */
+	/* Optional, for replays: time of day of the current sample, ns since 1970. Returns 1, 0 if not known. */
 	int (*time_of_day)(struct ks_source *src, int64_t *ns);
 
 	/* Optional, for replays: returns the descriptor of the file that is replayed. */

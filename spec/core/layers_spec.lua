@@ -45,18 +45,19 @@ describe("the floors of csrc", function()
   -- What an object needs of the project, and which floor has it.
   it("link without the floors above", function()
     local floor_of, needs = {}, {}
+    local objects = {}
     for _, path in ipairs(sources) do
       local folder, stem = path:match("^csrc/([^/]*)/(.*)%.c$")
-      if floors[folder] and floors[folder] < floors.lua then
-        local object = ("%s/obj/%s/%s.o"):format(run.build, folder, stem)
-        for line in run.shell("nm " .. run.quote(object)).out:gmatch("[^\n]+") do
-          local kind, name = line:match("(%a) ([%w_]+)$")
-          if kind == "U" then
-            needs[#needs + 1] = { object = object, name = name, floor = floors[folder] }
-          elseif kind and kind:match("[A-Z]") then
-            floor_of[name] = floors[folder]
-          end
-        end
+      if folder and floors[folder] < floors.lua then
+        objects[#objects + 1] = ("%s/obj/%s/%s.o"):format(run.build, folder, stem)
+      end
+    end
+    local symbols = run.shell("nm -A " .. table.concat(objects, " ")).out
+    for object, folder, kind, name in symbols:gmatch("([^\n]*/obj/([^/]+)/[^:]*):[^\n]- (%a) ([%w_]+)\n") do
+      if kind == "U" then
+        needs[#needs + 1] = { object = object, name = name, floor = floors[folder] }
+      elseif kind:match("%u") then
+        floor_of[name] = floors[folder]
       end
     end
     local seen = 0

@@ -361,6 +361,36 @@ describe("changes of the machine", function()
   end)
 end)
 
+describe("unix:0:sysinfo alone", function()
+  it("knows how many CPUs are busy, as in a whole chain", function()
+    local dir = L.copy()
+    L.sh(("rm -r %s/proc/pressure %s/proc/schedstat && sed -i 's/^procs_running.*/procs_running 5/' %s/proc/stat")
+      :format(dir, dir, dir))
+    local kstat_p = ("KSTAT_PROC=%s/proc KSTAT_SYS=%s/sys %s/bin/kstat -p "):format(dir, dir, run.build)
+    local whole = run.shell(kstat_p .. "| grep '^unix:0:sysinfo:runque'").out
+    local alone = run.shell(kstat_p .. "unix:0:sysinfo:runque").out
+    L.remove(dir)
+    assert.equal("unix:0:sysinfo:runque\t3001\n", whole)
+    assert.equal(whole, alone)
+  end)
+end)
+
+describe("interrupts whose names have the same 64-bit hash", function()
+  it("keep their names", function()
+    local dir = L.copy()
+    local f = assert(io.open(dir .. "/proc/interrupts", "w"))
+    f:write("           CPU0       CPU1\n")
+    for i, name in ipairs({ "dev-tkvpdygru2uza", "dev-gm1ozrxx3lrub" }) do
+      f:write((" %d:          %d          0   IO-APIC   %d-edge      %s\n"):format(i, 10 * i, i, name))
+    end
+    f:close()
+    local d = L.dump(dir .. "/proc", dir .. "/sys")
+    L.remove(dir)
+    assert.equal("10", d.stat["dev:0:dev-tkvpdygru2uza:hard"])
+    assert.equal("20", d.stat["dev:0:dev-gm1ozrxx3lrub:hard"])
+  end)
+end)
+
 describe("files that cannot be read", function()
   local dir
 

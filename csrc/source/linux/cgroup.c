@@ -3,7 +3,6 @@
  * group's path and ID, its number in the kernel, tells groups of one name apart. Walking the
  * tree costs time, so on the running machine they are optional. SPDX-License-Identifier: MIT
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -90,10 +89,20 @@ static const struct marked {
 	{ "io.pressure", "some", "total=", C_IO_WAIT, 1000 },
 };
 
+struct state {
+	size_t root_length; /* of the path of the root group below /sys */
+};
+
+static struct state *
+state_of(const struct ks_linux *lx)
+{
+	return lx->sub[KS_SUB_cgroup].state;
+}
+
 /* --- reading ------------------------------------------------------------------------------ */
 
 static void
-read_keyed(struct ks_linux *lx, const struct ks_files *dir, struct ks_values *vals)
+read_keyed(struct ks_linux *lx, const struct ks_dir *dir, struct ks_values *vals)
 {
 	const char *file = "";
 	bool there = false;
@@ -116,7 +125,7 @@ read_keyed(struct ks_linux *lx, const struct ks_files *dir, struct ks_values *va
 }
 
 static void
-read_marked(struct ks_linux *lx, const struct ks_files *dir, struct ks_values *vals)
+read_marked(struct ks_linux *lx, const struct ks_dir *dir, struct ks_values *vals)
 {
 	const char *file = "";
 	bool there = false;
@@ -148,16 +157,17 @@ read_marked(struct ks_linux *lx, const struct ks_files *dir, struct ks_values *v
 static int
 read_group(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_files *sys = &lx->root[KS_ROOT_SYS];
+	const struct ks_dir *sys = &lx->root[KS_ROOT_SYS];
 	const char *path = unit->extra;
+	size_t root = state_of(lx)->root_length;
 	struct ks_values vals = { .have = 0 };
-	struct ks_files dir = { -1, NULL, sys->kernel };
+	struct ks_dir dir = { -1, NULL, sys->kernel };
 	uint64_t v;
 
 	dir.fd = openat(sys->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir.fd < 0)
 		return ks_linux_gone(unit);
-	ks_have_text(&vals, C_PATH, path[lx->cgroup_root] != '\0' ? path + lx->cgroup_root : "/");
+	ks_have_text(&vals, C_PATH, path[root] != '\0' ? path + root : "/");
 	read_keyed(lx, &dir, &vals);
 	read_marked(lx, &dir, &vals);
 	for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++) {
@@ -170,35 +180,32 @@ read_group(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	{ "cgroup", "@", "cgroup", KSTAT_TYPE_NAMED, 0, fields, read_group, NULL },
-	{ .module = NULL },
+	KS_NAMED_PART("cgroup", "@", "cgroup", .fields = fields, .read = read_group),
 };
 
 /* --- scanning ------------------------------------------------------------------------------ */
 
 static int
-see_group(struct ks_linux *lx, struct ks_units *units, const char *path, int depth)
+scan_group(struct ks_linux *lx, struct ks_units *units, const char *path, int depth)
 {
-	int fd = openat(lx->root[KS_ROOT_SYS].fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *dir = ks_linux_open_directory(lx, KS_ROOT_SYS, path);
+	size_t root = state_of(lx)->root_length;
 	char key[KS_UNIT_NAME];
 	const struct dirent *e;
 	struct ks_unit *unit;
 	struct stat st;
-	bool fresh;
+	bool is_new;
 	int rc = 0;
 
-	ks_linux_note_path(lx, KS_ROOT_SYS, path, dir == NULL ? errno : 0);
-	if (dir == NULL || fstat(fd, &st) != 0) {
-		if (dir != NULL)
-			(void)closedir(dir);
-		else if (fd >= 0)
-			(void)close(fd);
+	if (dir == NULL)
 		return 0; /* groups come and go at any time */
+	if (fstat(dirfd(dir), &st) != 0) {
+		(void)closedir(dir);
+		return 0;
 	}
-	unit = ks_units_see(units, key, ks_key_of_path(key, path), st.st_ino, &fresh);
-	if (unit != NULL && fresh) {
-		const char *leaf = path[lx->cgroup_root] != '\0' ? strrchr(path, '/') + 1 : "/";
+	unit = ks_units_see(units, key, ks_key_of_path(key, path), st.st_ino, &is_new);
+	if (unit != NULL && is_new) {
+		const char *leaf = path[root] != '\0' ? strrchr(path, '/') + 1 : "/";
 
 		unit->extra = strdup(path);
 		unit->instance = (int)(st.st_ino & INT32_MAX);
@@ -215,7 +222,7 @@ see_group(struct ks_linux *lx, struct ks_units *units, const char *path, int dep
 			continue;
 		n = snprintf(below, sizeof(below), "%s/%s", path, e->d_name);
 		if (n > 0 && (size_t)n < sizeof(below))
-			rc = see_group(lx, units, below, depth - 1);
+			rc = scan_group(lx, units, below, depth - 1);
 	}
 	(void)closedir(dir);
 	return rc;
@@ -233,8 +240,8 @@ scan_groups(struct ks_linux *lx, struct ks_units *units)
 		(void)snprintf(path, sizeof(path), "%s/cgroup.controllers", roots[i]);
 		if (!ks_linux_exists(lx, KS_ROOT_SYS, path))
 			continue;
-		lx->cgroup_root = strlen(roots[i]);
-		if (see_group(lx, units, roots[i], MAX_DEPTH) != 0) {
+		state_of(lx)->root_length = strlen(roots[i]);
+		if (scan_group(lx, units, roots[i], MAX_DEPTH) != 0) {
 			errno = ENOMEM;
 			return -1;
 		}
@@ -243,4 +250,4 @@ scan_groups(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_cgroup = { parts, scan_groups, "cgroup", NULL };
+KS_SUBSYSTEM(cgroup, parts, .scan = scan_groups, .optional = "cgroup", .state_size = sizeof(struct state));

@@ -12,6 +12,11 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "model/raw_layout.h"
+#include "source/linux/unix.h"
+
+const struct ks_file ks_stat_file = { KS_ROOT_PROC, "stat", KS_MADE_WHOLE, false };
+const struct ks_file ks_schedstat_file = { KS_ROOT_PROC, "schedstat", KS_MADE_ANYHOW, false };
+static const struct ks_file online_file = { KS_ROOT_SYS, "devices/system/cpu/online", KS_MADE_WHOLE, false };
 
 /* /proc counts CPU time in ticks of 1/100 s, whatever the kernel's own clock. */
 #define NSEC_PER_TICK 10000000u
@@ -87,7 +92,7 @@ static const struct ks_field sched_fields[] = {
 struct ks_unit *
 ks_cpu_unit(struct ks_linux *lx, const struct ks_text *number)
 {
-	return ks_units_find(&lx->units[KS_SUB_CPU], number->p, ks_text_size(number));
+	return ks_units_find(&lx->sub[KS_SUB_cpu].units, number->p, ks_text_size(number));
 }
 
 /* Takes "cpuN" off a line; false if it is another line. */
@@ -159,27 +164,29 @@ stat_line(const struct ks_text *line)
 static bool
 parse_totals(struct ks_linux *lx, const struct ks_image *im)
 {
-	struct ks_walk w = ks_walk_of(&lx->stat_lines, im, lx->root[KS_ROOT_PROC].kernel, stat_line);
+	struct ks_cpu_state *s = ks_cpu_state_of(lx);
+	struct ks_walk w = ks_walk_of(&s->stat_lines, im, lx->root[KS_ROOT_PROC].kernel, stat_line);
 
-	lx->stat.have = lx->stat.have_time = 0;
-	lx->stat.seq = im->seq;
+	s->stat.have = s->stat.have_time = 0;
+	s->stat.seq = im->seq;
 	while (ks_walk_next(&w)) {
 		if (w.what == ALL_CPUS)
-			take_times(&lx->stat, &w.value);
-		else if (ks_text_u64(&w.value, &lx->stat.v[w.what]))
-			lx->stat.have |= 1u << w.what;
+			take_times(&s->stat, &w.value);
+		else if (ks_text_u64(&w.value, &s->stat.v[w.what]))
+			s->stat.have |= 1u << w.what;
 	}
-	return lx->stat_lines.known;
+	return s->stat_lines.known;
 }
 
 static void
 parse_stat(struct ks_linux *lx, const struct ks_image *im)
 {
+	struct ks_stat *st = &ks_cpu_state_of(lx)->stat;
 	struct ks_text all = ks_text_of(im->data, im->len), line, whole, number, word;
 
-	lx->stat.have = lx->stat.have_time = 0;
-	lx->stat.known = lx->stat.strangers = 0;
-	lx->stat.seq = lx->stat.cpus_seq = im->seq;
+	st->have = st->have_time = 0;
+	st->known = st->strangers = 0;
+	st->seq = st->cpus_seq = im->seq;
 	while (ks_text_line(&all, &line)) {
 		whole = line;
 		number = (struct ks_text){ NULL, NULL };
@@ -191,14 +198,14 @@ parse_stat(struct ks_linux *lx, const struct ks_image *im)
 			if (unit != NULL)
 				ks_cpu_of(unit)->stat = ks_line_of(im, &line);
 			if (unit != NULL && ks_cpu_of(unit)->online)
-				lx->stat.known++;
+				st->known++;
 			else
-				lx->stat.strangers++;
+				st->strangers++;
 			continue;
 		}
 		if (number.p != NULL) { /* "cpu" without a number; the word is taken */
 			if (number.p == number.end)
-				take_times(&lx->stat, &line);
+				take_times(st, &line);
 			continue;
 		}
 		if (!ks_text_word(&line, &word))
@@ -206,37 +213,37 @@ parse_stat(struct ks_linux *lx, const struct ks_image *im)
 		if (!ks_text_at_number(&line))
 			ks_linux_odd_line(lx, im, &whole);
 		for (size_t i = 0; i < KS_STAT_COUNT; i++) {
-			if (ks_text_is(&word, totals[i]) && ks_text_u64(&line, &lx->stat.v[i]))
-				lx->stat.have |= 1u << i;
+			if (ks_text_is(&word, totals[i]) && ks_text_u64(&line, &st->v[i]))
+				st->have |= 1u << i;
 		}
 	}
+}
+
+/* /proc/stat as this round has it, parsed as far as its caller needs it; NULL with errno and message. */
+static const struct ks_stat *
+parsed_stat(struct ks_linux *lx, bool with_cpus)
+{
+	struct ks_cpu_state *s = ks_cpu_state_of(lx);
+	const struct ks_image *im = ks_linux_image(lx, &ks_stat_file);
+
+	if (im == NULL)
+		return NULL;
+	s->stat.im = im;
+	if (with_cpus ? s->stat.cpus_seq == im->seq : s->stat.seq == im->seq)
+		return &s->stat;
+	if (with_cpus) {
+		parse_stat(lx, im);
+	} else if (!s->stat_lines.known || !parse_totals(lx, im)) {
+		(void)parse_totals(lx, im); /* finds out which lines they are */
+		parse_stat(lx, im);
+	}
+	return &s->stat;
 }
 
 const struct ks_stat *
 ks_linux_stat(struct ks_linux *lx)
 {
-	const struct ks_image *im = ks_linux_image(lx, KS_IMG_STAT);
-
-	if (im == NULL)
-		return NULL;
-	if (lx->stat.seq != im->seq && (!lx->stat_lines.known || !parse_totals(lx, im))) {
-		(void)parse_totals(lx, im); /* which lines they are */
-		parse_stat(lx, im);
-	}
-	return &lx->stat;
-}
-
-/* The same, with the lines of the CPUs; there are many on large machines. */
-static const struct ks_stat *
-stat_of_cpus(struct ks_linux *lx)
-{
-	const struct ks_image *im = ks_linux_image(lx, KS_IMG_STAT);
-
-	if (im == NULL)
-		return NULL;
-	if (lx->stat.cpus_seq != im->seq)
-		parse_stat(lx, im);
-	return &lx->stat;
+	return parsed_stat(lx, false);
 }
 
 /* The ticks of one CPU; how many columns there are, or -1 with errno and message. */
@@ -244,14 +251,14 @@ static int
 ticks_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t ticks[T_COUNT])
 {
 	struct ks_cpu *cpu = ks_cpu_of(unit);
-	const struct ks_stat *st = stat_of_cpus(lx);
+	const struct ks_stat *st = parsed_stat(lx, true);
 	struct ks_text t;
 
 	if (st == NULL)
 		return -1;
 	if (cpu->stat.seq != st->seq)
 		return ks_fail(ENXIO, "CPU %s is not in %s/stat", unit->key, lx->root[KS_ROOT_PROC].name);
-	t = ks_line_text(&lx->image[KS_IMG_STAT], &cpu->stat);
+	t = ks_line_text(st->im, &cpu->stat);
 	return (int)ks_text_numbers(&t, ticks, T_COUNT);
 }
 
@@ -272,7 +279,7 @@ parse_schedstat(struct ks_linux *lx, const struct ks_image *im)
 			ks_linux_odd_line(lx, im, &line);
 		}
 	}
-	lx->schedstat_seq = im->seq;
+	ks_cpu_state_of(lx)->schedstat_seq = im->seq;
 }
 
 /* The columns of one CPU, 0 where the file is not there or says nothing of it. */
@@ -280,12 +287,12 @@ static size_t
 sched_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t v[S_COUNT])
 {
 	struct ks_cpu *cpu = ks_cpu_of(unit);
-	const struct ks_image *im = ks_linux_try(lx, KS_IMG_SCHEDSTAT);
+	const struct ks_image *im = ks_linux_try(lx, &ks_schedstat_file);
 	struct ks_text t;
 
 	if (im == NULL)
 		return 0;
-	if (lx->schedstat_seq != im->seq)
+	if (ks_cpu_state_of(lx)->schedstat_seq != im->seq)
 		parse_schedstat(lx, im);
 	if (cpu->sched.seq != im->seq)
 		return 0;
@@ -304,37 +311,37 @@ sched_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t v[S_COUNT])
 static bool
 tlb_counted_twice(struct ks_linux *lx)
 {
-	const struct ks_columns *c = &lx->interrupts;
-	const struct ks_units *cpus = &lx->units[KS_SUB_CPU];
-	uint64_t total = 0, tlb = 0, once = lx->stat.v[KS_STAT_INTR], off;
+	struct ks_cpu_state *s = ks_cpu_state_of(lx);
+	const struct ks_columns *c = &s->interrupts;
+	const struct ks_units *cpus = &lx->sub[KS_SUB_cpu].units;
+	uint64_t total = 0, tlb = 0, once = s->stat.v[KS_STAT_INTR], off;
 	bool twice;
 
-	if (lx->tlb_counted != KS_TLB_UNKNOWN)
-		return lx->tlb_counted == KS_TLB_TWICE;
-
+	if (s->tlb_counted != KS_TLB_UNKNOWN)
+		return s->tlb_counted == KS_TLB_TWICE;
 	for (size_t i = 0; i < c->n; i++) {
 		total += c->v[i].total;
 		tlb += c->v[i].tlb;
 	}
 	total -= tlb;
 	off = total > once ? total - once : once - total;
-	twice = (lx->stat.have & 1u << KS_STAT_INTR) != 0 && off < tlb / 2;
+	twice = (s->stat.have & 1u << KS_STAT_INTR) != 0 && off < tlb / 2;
 	if (!lx->root[KS_ROOT_PROC].kernel)
 		return twice;
-	/* Of CPUs that are offline only /proc/stat counts the interrupts: then all since Linux 4.12 do. */
-	if (lx->cpus_online != c->n || c->n + cpus->dead != cpus->n)
+	/* Only /proc/stat counts the interrupts of CPUs that are offline: all kernels since Linux 4.12 do. */
+	if (s->online != c->n || c->n + cpus->dead != cpus->n)
 		return true;
-	/* What is true of a kernel stays so: a CPU that goes must not change what the others have counted. */
+	/* A kernel does not change its way, and a CPU that goes must not change what the others have counted. */
 	if (tlb >= ENOUGH_TLB)
-		lx->tlb_counted = twice ? KS_TLB_TWICE : KS_TLB_ONCE;
+		s->tlb_counted = twice ? KS_TLB_TWICE : KS_TLB_ONCE;
 	return twice;
 }
 
 static const struct ks_column *
-column_of(struct ks_linux *lx, enum ks_image_id id, struct ks_columns *c,
+column_of(struct ks_linux *lx, const struct ks_file *file, struct ks_columns *c,
     const struct ks_unit *unit)
 {
-	const struct ks_image *im = ks_linux_try(lx, id);
+	const struct ks_image *im = ks_linux_try(lx, file);
 
 	return im != NULL ? ks_columns_of_cpu(c, im, (uint32_t)unit->instance) : NULL;
 }
@@ -381,14 +388,14 @@ sys_values(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
 		if (s[S_SCHEDULES] > 0)
 			ks_have(vals, SYS_IDLETHREAD, s[S_IDLE]);
 	}
-	col = column_of(lx, KS_IMG_INTERRUPTS, &lx->interrupts, unit);
+	col = column_of(lx, &ks_interrupts_file, &ks_cpu_state_of(lx)->interrupts, unit);
 	if (col != NULL) {
 		uint64_t twice = tlb_counted_twice(lx) ? col->tlb : 0;
 
 		ks_have(vals, SYS_INTR, col->total - twice);
 		ks_have(vals, SYS_XCALLS, col->calls + col->tlb - twice);
 	}
-	col = column_of(lx, KS_IMG_SOFTIRQS, &lx->softirqs, unit);
+	col = column_of(lx, &ks_softirqs_file, &ks_cpu_state_of(lx)->softirqs, unit);
 	if (col != NULL)
 		ks_have(vals, SYS_INTRTHREAD, col->total);
 	return 0;
@@ -438,7 +445,7 @@ read_cpu_stat(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 static int
 read_vm(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_units *cpus = &lx->units[KS_SUB_CPU];
+	const struct ks_units *cpus = &lx->sub[KS_SUB_cpu].units;
 
 	if (cpus->n - cpus->dead == 1)
 		return ks_unix_vm_read(lx, unit, r);
@@ -467,7 +474,7 @@ read_sched(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	struct ks_values vals = { .have = 0 };
 	size_t n;
 
-	if (ks_linux_image(lx, KS_IMG_SCHEDSTAT) == NULL)
+	if (ks_linux_image(lx, &ks_schedstat_file) == NULL)
 		return -1;
 	n = sched_of(lx, unit, s);
 	for (size_t i = 0; i < n; i++) {
@@ -483,15 +490,13 @@ enum { PART_INFO, PART_SYS, PART_VM, PART_STAT, PART_TIME, PART_SCHED };
 #define CPU_STAT_SIZE 380
 
 static const struct ks_part parts[] = {
-	[PART_INFO] = { "cpu_info", "cpu_info#", "misc", KSTAT_TYPE_NAMED, 0, ks_cpu_info_fields,
-	    ks_cpu_info_read, NULL },
-	[PART_SYS] = { "cpu", "sys", "misc", KSTAT_TYPE_NAMED, 0, sys_fields, read_sys, NULL },
-	[PART_VM] = { "cpu", "vm", "misc", KSTAT_TYPE_NAMED, 0, ks_unix_vm_fields, read_vm, NULL },
-	[PART_STAT] = { "cpu_stat", "cpu_stat#", "misc", KSTAT_TYPE_RAW, CPU_STAT_SIZE, NULL,
-	    read_cpu_stat, NULL },
-	[PART_TIME] = { "cpu", "time", "misc", KSTAT_TYPE_NAMED, 0, time_fields, read_time, NULL },
-	[PART_SCHED] = { "cpu", "sched", "misc", KSTAT_TYPE_NAMED, 0, sched_fields, read_sched, NULL },
-	{ .module = NULL },
+	[PART_INFO] = KS_NAMED_PART("cpu_info", "cpu_info#", "misc", .fields = ks_cpu_info_fields,
+	    .read = ks_cpu_info_read),
+	[PART_SYS] = KS_NAMED_PART("cpu", "sys", "misc", .fields = sys_fields, .read = read_sys),
+	[PART_VM] = KS_NAMED_PART("cpu", "vm", "misc", .fields = ks_unix_vm_fields, .read = read_vm),
+	[PART_STAT] = KS_RAW_PART("cpu_stat", "cpu_stat#", "misc", CPU_STAT_SIZE, .read = read_cpu_stat),
+	[PART_TIME] = KS_NAMED_PART("cpu", "time", "misc", .fields = time_fields, .read = read_time),
+	[PART_SCHED] = KS_NAMED_PART("cpu", "sched", "misc", .fields = sched_fields, .read = read_sched),
 };
 
 /* --- scanning -------------------------------------------------------------------- */
@@ -501,13 +506,13 @@ see_cpu(struct ks_linux *lx, struct ks_units *units, uint64_t number, bool onlin
 {
 	char key[24];
 	int len = snprintf(key, sizeof(key), "%llu", (unsigned long long)number);
-	bool fresh;
-	struct ks_unit *unit = ks_units_see(units, key, (size_t)len, 0, &fresh);
+	bool is_new;
+	struct ks_unit *unit = ks_units_see(units, key, (size_t)len, 0, &is_new);
 	struct ks_cpu *cpu;
 
 	if (unit == NULL)
 		return -1;
-	if (fresh) {
+	if (is_new) {
 		unit->extra = calloc(1, sizeof(*cpu));
 		if (unit->extra == NULL) {
 			errno = ENOMEM;
@@ -517,7 +522,7 @@ see_cpu(struct ks_linux *lx, struct ks_units *units, uint64_t number, bool onlin
 		(void)snprintf(unit->name, sizeof(unit->name), "CPU %s", key);
 	}
 	cpu = unit->extra;
-	if (!fresh && cpu->online == online)
+	if (!is_new && cpu->online == online)
 		return 0;
 	cpu->online = online;
 	cpu->since = units->scanned ? ks_time_of_day() / KS_NANOSEC : 0;
@@ -525,7 +530,7 @@ see_cpu(struct ks_linux *lx, struct ks_units *units, uint64_t number, bool onlin
 	unit->parts = 1u << PART_INFO;
 	if (online) {
 		unit->parts |= 1u << PART_SYS | 1u << PART_VM | 1u << PART_STAT | 1u << PART_TIME;
-		if (lx->has_schedstat)
+		if (ks_cpu_state_of(lx)->has_schedstat)
 			unit->parts |= 1u << PART_SCHED;
 	}
 	return 0;
@@ -579,9 +584,9 @@ see_stat(struct ks_linux *lx, struct ks_units *units, const struct ks_image *im)
 static bool
 are_the_same(struct ks_linux *lx)
 {
-	const struct ks_stat *st = stat_of_cpus(lx);
+	const struct ks_stat *st = parsed_stat(lx, true);
 
-	return st != NULL && st->strangers == 0 && st->known == lx->cpus_online;
+	return st != NULL && st->strangers == 0 && st->known == ks_cpu_state_of(lx)->online;
 }
 
 static uint32_t
@@ -598,13 +603,14 @@ static void
 begin(struct ks_linux *lx, struct ks_units *units)
 {
 	ks_units_begin(units);
-	lx->has_schedstat = ks_linux_exists(lx, KS_ROOT_PROC, "schedstat");
+	ks_cpu_state_of(lx)->has_schedstat = ks_linux_exists(lx, KS_ROOT_PROC, "schedstat");
 }
 
 static int
 scan_cpus(struct ks_linux *lx, struct ks_units *units)
 {
 	bool kernel = lx->root[KS_ROOT_PROC].kernel && lx->root[KS_ROOT_SYS].kernel;
+	struct ks_cpu_state *s = ks_cpu_state_of(lx);
 	const struct ks_image *im = NULL;
 	uint64_t hash = 0;
 	char present[4096];
@@ -615,15 +621,15 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 		return 0;
 	/* The running kernel's list is cheaper than /proc/stat; recorded trees may not agree. */
 	if (kernel)
-		im = ks_linux_scan_image(lx, KS_IMG_CPU_ONLINE);
+		im = ks_linux_try(lx, &online_file);
 	if (im != NULL) {
 		hash = ks_hash_bytes(KS_HASH_INIT, im->data, im->len);
-		if (units->scanned && hash == lx->online_hash)
+		if (units->scanned && hash == s->online_hash)
 			return 0;
 		begin(lx, units);
 		rc = see_list(lx, units, im->data, im->len, true);
 	} else {
-		im = ks_linux_scan_image(lx, KS_IMG_STAT);
+		im = ks_linux_try(lx, &ks_stat_file);
 		begin(lx, units);
 		if (im != NULL)
 			rc = see_stat(lx, units, im);
@@ -635,9 +641,18 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 	if (rc != 0)
 		return -1;
 	rc = ks_units_end(units);
-	lx->cpus_online = count_online(units);
-	lx->online_hash = hash;
+	s->online = count_online(units);
+	s->online_hash = hash;
 	return rc;
 }
 
-const struct ks_subsystem ks_linux_cpu = { parts, scan_cpus, NULL, NULL };
+static void
+release(void *state)
+{
+	struct ks_cpu_state *s = state;
+
+	ks_columns_free(&s->interrupts);
+	ks_columns_free(&s->softirqs);
+}
+
+KS_SUBSYSTEM(cpu, parts, .scan = scan_cpus, .state_size = sizeof(struct ks_cpu_state), .release = release);

@@ -4,32 +4,85 @@
 #ifndef SOURCE_LINUX_CPU_H
 #define SOURCE_LINUX_CPU_H
 
+#include "source/linux/lines.h"
 #include "source/linux/linux.h"
 
 #define KS_CPU_MAX 65536 /* more than any kernel knows: a limit for malformed lists */
 
-/* Where a CPU's part of an image is. */
+/* Where the part of an image is that is about one CPU. */
 struct ks_line {
 	uint32_t at, len;
-	uint64_t seq; /* of the image */
+	uint64_t seq; /* ks_image.seq */
 };
 
-/* What never changes while a CPU is there, from /sys; read at the first need. */
+/* Facts from /sys that do not change while a CPU is there; they are read when they are needed first. */
 struct ks_cpu_facts {
 	bool known;
 	bool has_cache;
 	uint64_t cache_id;
-	uint64_t base_khz; /* 0: not told */
+	uint64_t base_khz; /* 0: not known */
 	bool has_frequency;
-	char frequencies[512]; /* in Hz, ascending, with colons between; empty: not told */
+	char frequencies[512]; /* in Hz, ascending, with colons between; empty: not known */
 };
 
-/* The extra of a unit. */
+/* The numbers of /proc/stat that are not about a single CPU. One that the file lacks has no bit in have. */
+enum { KS_STAT_CTXT, KS_STAT_BTIME, KS_STAT_PROCESSES, KS_STAT_RUNNING, KS_STAT_BLOCKED,
+	KS_STAT_INTR, KS_STAT_COUNT };
+
+enum { KS_TIME_IDLE, KS_TIME_USER, KS_TIME_KERNEL, KS_TIME_WAIT, KS_TIME_INTR, KS_TIME_STOLEN,
+	KS_TIME_COUNT };
+
+struct ks_stat {
+	const struct ks_image *im;
+	uint64_t seq, cpus_seq; /* of the image; of the image in which the lines of the CPUs were found */
+	uint32_t have;
+	uint64_t v[KS_STAT_COUNT];
+	uint32_t have_time;           /* one bit each */
+	uint64_t time[KS_TIME_COUNT]; /* of all CPUs together, in ns */
+	uint32_t known;     /* how many CPUs it has that were online at the last scan */
+	uint32_t strangers; /* and how many others */
+};
+
+_Static_assert(KS_STAT_COUNT <= 32 && KS_TIME_COUNT <= 32, "each needs a bit");
+
+/* A file with a column for each CPU (interrupts, softirqs), summed over its lines. */
+struct ks_columns {
+	uint64_t seq;
+	size_t n, cap;
+	struct ks_column {
+		uint32_t cpu;
+		uint64_t total; /* of all lines that have all columns */
+		uint64_t calls; /* of the line of calls from other CPUs */
+		uint64_t tlb;   /* of the line of TLB shootdowns */
+	} *v;               /* owned */
+};
+
+struct ks_cpu_state {
+	struct ks_stat stat;
+	struct ks_lines stat_lines;
+	struct ks_columns interrupts, softirqs;
+	uint64_t schedstat_seq, cpuinfo_seq; /* of the images in which the lines of the CPUs were found */
+	uint32_t cpuinfo_cpus; /* how many units there were when the cores were numbered */
+	uint64_t online_hash;  /* of the list of CPUs at the last scan */
+	uint32_t online;       /* CPUs that were online at the last scan */
+	bool has_schedstat;    /* the file existed at that scan */
+	enum { KS_TLB_UNKNOWN, KS_TLB_ONCE, KS_TLB_TWICE } tlb_counted; /* by the running kernel */
+};
+
+extern const struct ks_file ks_stat_file, ks_schedstat_file;
+
+static inline struct ks_cpu_state *
+ks_cpu_state_of(const struct ks_linux *lx)
+{
+	return lx->sub[KS_SUB_cpu].state;
+}
+
+/* ks_unit.extra of a CPU. */
 struct ks_cpu {
 	bool online;
-	int64_t since; /* of this state, seconds since 1970; 0: since boot */
+	int64_t since; /* when the CPU came into this state, seconds since 1970; 0: at boot */
 	struct ks_line stat, sched, info;
-	uint32_t core; /* number of its core in the whole machine */
+	uint32_t core; /* number of its core in the machine */
 	struct ks_cpu_facts facts;
 };
 
@@ -51,14 +104,19 @@ ks_line_of(const struct ks_image *im, const struct ks_text *t)
 	return (struct ks_line){ (uint32_t)(t->p - im->data), (uint32_t)ks_text_size(t), im->seq };
 }
 
-/*
- * The column of a CPU in a table with one column per CPU, summed over its lines; NULL if
- * there is none.
- */
+/* Returns the column of a CPU, from an image of a file with a column for each CPU; NULL if there is none. */
 const struct ks_column *ks_columns_of_cpu(struct ks_columns *c, const struct ks_image *im,
     uint32_t cpu);
 
-/* The unit of a CPU by its number as text. */
+void ks_columns_free(struct ks_columns *c);
+
+/* intr.c */
+extern const struct ks_file ks_interrupts_file, ks_softirqs_file;
+
+/* Returns the numbers of /proc/stat, without those of single CPUs; NULL with errno and message. */
+const struct ks_stat *ks_linux_stat(struct ks_linux *lx);
+
+/* Returns the unit of a CPU by its number as text, or NULL. */
 struct ks_unit *ks_cpu_unit(struct ks_linux *lx, const struct ks_text *number);
 
 extern const struct ks_field ks_cpu_info_fields[];

@@ -1,11 +1,13 @@
 /*
- * cpu_table.c - files with one column per CPU, /proc/interrupts and /proc/softirqs, summed over their
- * lines; see cpu.h. SPDX-License-Identifier: MIT
+ * cpu_table.c - sums the lines of files with a column for each CPU, /proc/interrupts and /proc/softirqs;
+ * see cpu.h. SPDX-License-Identifier: MIT
  */
 #include "source/linux/cpu.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/array.h"
 
 void
 ks_columns_free(struct ks_columns *c)
@@ -14,9 +16,9 @@ ks_columns_free(struct ks_columns *c)
 	memset(c, 0, sizeof(*c));
 }
 
-/* Takes the header, "CPU0 CPU1 ...". */
+/* Parses the heading, "CPU0 CPU1 ...". */
 static void
-take_header(struct ks_columns *c, struct ks_text *line)
+parse_heading(struct ks_columns *c, struct ks_text *line)
 {
 	struct ks_text word;
 	uint64_t cpu;
@@ -28,15 +30,8 @@ take_header(struct ks_columns *c, struct ks_text *line)
 		word.p += 3;
 		if (!ks_text_u64(&word, &cpu) || cpu >= KS_CPU_MAX)
 			break;
-		if (c->n == c->cap) {
-			size_t cap = c->cap == 0 ? 16 : c->cap * 2;
-			struct ks_column *v = realloc(c->v, cap * sizeof(*v));
-
-			if (v == NULL)
-				break;
-			c->v = v;
-			c->cap = cap;
-		}
+		if (!KS_RESERVE(c->v, c->cap, c->n + 1))
+			break;
 		c->v[c->n++] = (struct ks_column){ .cpu = (uint32_t)cpu };
 	}
 }
@@ -52,7 +47,7 @@ add_line(struct ks_columns *c, struct ks_text line)
 
 	ks_text_skip(&line);
 	device = line.p < line.end && *line.p >= '0' && *line.p <= '9';
-	/* Errors are counted for the machine: with one CPU the lines would pass for others. */
+	/* These lines have a number for the whole machine: with one CPU it looks like a column. */
 	if (ks_text_starts(&line, "ERR:") || ks_text_starts(&line, "Err:") ||
 	    ks_text_starts(&line, "MIS:"))
 		return;
@@ -71,7 +66,7 @@ add_line(struct ks_columns *c, struct ks_text line)
 	tlb = ks_text_starts(&line, "TLB shootdowns");
 	if (i == c->n && !calls && !tlb)
 		return;
-	/* Take back a line that is cut off, or count the calls apart. */
+	/* Subtract a line that has too few columns, or count calls and shootdowns apart. */
 	for (size_t k = 0; k < i && ks_text_u64(&start, &v); k++) {
 		if (i < c->n)
 			c->v[k].total -= v;
@@ -91,7 +86,7 @@ ks_columns_of_cpu(struct ks_columns *c, const struct ks_image *im, uint32_t cpu)
 		c->n = 0;
 		c->seq = im->seq;
 		if (ks_text_line(&all, &line))
-			take_header(c, &line);
+			parse_heading(c, &line);
 		while (c->n > 0 && ks_text_line(&all, &line))
 			add_line(c, line);
 	}

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 
 #include "source/linux/cpu.h"
+#include "source/linux/unix.h"
+
+static const struct ks_file cpuinfo_file = { KS_ROOT_PROC, "cpuinfo", KS_MADE_ANYHOW, false };
 
 enum { I_STATE, I_STATE_BEGIN, I_CPU_TYPE, I_FPU_TYPE, I_CLOCK_MHZ, I_CHIP_ID, I_IMPLEMENTATION,
 	I_BRAND, I_CORE_ID, I_CURRENT_HZ, I_SUPPORTED_HZ, I_CACHE_ID, I_VENDOR, I_FAMILY, I_MODEL,
@@ -101,7 +104,7 @@ tell_all(struct told *t, struct ks_text block)
 static void
 number_cores(struct ks_linux *lx, const struct ks_image *im)
 {
-	struct ks_units *units = &lx->units[KS_SUB_CPU];
+	struct ks_units *units = &lx->sub[KS_SUB_cpu].units;
 	struct { uint64_t chip, core; } *cores = calloc(units->n, sizeof(*cores));
 	uint32_t n = 0;
 
@@ -133,9 +136,10 @@ static void
 parse_cpuinfo(struct ks_linux *lx, const struct ks_image *im)
 {
 	struct ks_text all = ks_text_of(im->data, im->len), line, key, value;
+	struct ks_cpu_state *s = ks_cpu_state_of(lx);
 	struct ks_cpu *cpu = NULL;
-	uint32_t cpus = lx->units[KS_SUB_CPU].n;
-	bool first = lx->cpuinfo_seq == 0 || lx->cpuinfo_cpus != cpus;
+	uint32_t cpus = lx->sub[KS_SUB_cpu].units.n;
+	bool first = s->cpuinfo_seq == 0 || s->cpuinfo_cpus != cpus;
 
 	while (ks_text_line(&all, &line)) {
 		if (ks_text_starts(&line, "processor") && ks_text_pair(&line, &key, &value) &&
@@ -151,8 +155,8 @@ parse_cpuinfo(struct ks_linux *lx, const struct ks_image *im)
 		if (memchr(line.p, ':', ks_text_size(&line)) == NULL && !ks_text_plain(&line))
 			ks_linux_odd_line(lx, im, &line);
 	}
-	lx->cpuinfo_seq = im->seq;
-	lx->cpuinfo_cpus = cpus;
+	s->cpuinfo_seq = im->seq;
+	s->cpuinfo_cpus = cpus;
 	if (first)
 		number_cores(lx, im);
 }
@@ -187,7 +191,7 @@ list_frequencies(char *to, size_t size, const char *khz, size_t len)
 static void
 learn(struct ks_linux *lx, const struct ks_unit *unit, struct ks_cpu_facts *facts)
 {
-	const struct ks_files *sys = &lx->root[KS_ROOT_SYS];
+	const struct ks_dir *sys = &lx->root[KS_ROOT_SYS];
 	char path[128], text[1024];
 	int n;
 
@@ -262,7 +266,7 @@ int
 ks_cpu_info_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	struct ks_cpu *cpu = ks_cpu_of(unit);
-	const struct ks_image *im = ks_linux_try(lx, KS_IMG_CPUINFO);
+	const struct ks_image *im = ks_linux_try(lx, &cpuinfo_file);
 	struct ks_values vals = { .have = 0 };
 	struct told t = { .x86 = false };
 	char implementation[160], brand[128], vendor[64], path[128];
@@ -270,7 +274,7 @@ ks_cpu_info_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 
 	if (!cpu->facts.known)
 		learn(lx, unit, &cpu->facts);
-	if (im != NULL && lx->cpuinfo_seq != im->seq)
+	if (im != NULL && ks_cpu_state_of(lx)->cpuinfo_seq != im->seq)
 		parse_cpuinfo(lx, im);
 	if (im != NULL && cpu->info.seq == im->seq)
 		tell_all(&t, ks_line_text(im, &cpu->info));

@@ -10,7 +10,11 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "source/linux/linux.h"
+#include "source/linux/disk.h"
+#include "source/linux/listing.h"
+
+const struct ks_file ks_diskstats_file = { KS_ROOT_PROC, "diskstats", KS_MADE_BRIEFLY, false };
+static const struct ks_listing listing;
 
 #define SECTOR 512 /* the unit of /proc/diskstats, whatever the disk's own sectors are */
 
@@ -96,74 +100,22 @@ ms_to_ns(uint64_t ms)
 	return ms > INT64_MAX / 1000000 ? INT64_MAX : (hrtime_t)ms * 1000000;
 }
 
-/* Takes "major minor name" off a line. */
-static bool
-take_name(struct ks_text *line, struct ks_text *name)
-{
-	uint64_t number;
-
-	return ks_text_u64(line, &number) && ks_text_u64(line, &number) && ks_text_word(line, name);
-}
-
-static void
-remember(struct ks_unit *unit, const struct ks_image *im, const struct ks_text *rest)
-{
-	unit->at = (uint32_t)(rest->p - im->data);
-	unit->len = (uint32_t)ks_text_size(rest);
-	unit->seq = im->seq;
-}
-
-/* True if a disk's line is where it was: what stands before it is as long as it was. */
-static bool
-find_again(struct ks_unit *unit, const struct ks_image *im)
-{
-	size_t n = strlen(unit->key), at = unit->at;
-	struct ks_text all, rest;
-
-	if (n == 0 || at <= n || at >= im->len || im->data[at] != ' ' || im->data[at - n - 1] != ' ' ||
-	    memcmp(im->data + at - n, unit->key, n) != 0)
-		return false;
-	all = ks_text_of(im->data + at, im->len - at);
-	if (!ks_text_line(&all, &rest))
-		return false;
-	remember(unit, im, &rest);
-	return true;
-}
-
 /* The columns of a disk; how many there are, or -1 with errno and message. */
 static int
 columns_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t c[D_COUNT])
 {
-	const struct ks_image *im;
-	struct ks_text all, line, name;
+	struct ks_text line;
 
-	if (ks_own_line(lx, unit, &line))
-		return (int)columns(line, c);
-	im = ks_linux_image(lx, KS_IMG_DISKSTATS);
-	if (im == NULL)
+	if (!ks_own_line(lx, unit, &line) &&
+	    ks_listing_find(lx, &lx->sub[KS_SUB_disk].units, &listing, unit, &line) == NULL)
 		return -1;
-	if (unit->seq != im->seq && !find_again(unit, im) && lx->diskstats_seq != im->seq) {
-		all = ks_text_of(im->data, im->len);
-		while (ks_text_line(&all, &line)) {
-			if (take_name(&line, &name)) {
-				struct ks_unit *u = ks_units_find(&lx->units[KS_SUB_DISK], name.p,
-				    ks_text_size(&name));
-
-				if (u != NULL)
-					remember(u, im, &line);
-			}
-		}
-		lx->diskstats_seq = im->seq;
-	}
-	if (unit->seq != im->seq)
-		return ks_linux_gone(unit);
-	return (int)columns(ks_text_of(im->data + unit->at, unit->len), c);
+	return (int)columns(line, c);
 }
 
 /*
- * Linux tells one queue, from the request's start to its end: the run queue here. Its length
- * over time is the sum of the times of reads and writes, so that rlentime divided by reads and
- * writes is their mean time; discards and flushes are in the detail kstat.
+ * Linux knows one queue, in which a request is from its start to its end: it is the run queue here. The
+ * length of the queue over time is the sum of the times of reads and writes, so that rlentime divided by
+ * reads and writes is their mean time. Discards and flushes are in the detail kstat.
  */
 static int
 read_io(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
@@ -230,11 +182,11 @@ static const struct ks_field err_fields[] = {
 	KS_FIELD_END
 };
 
-/* The extra of a disk: what never changes while it is there, looked up at the first need. */
+/* ks_unit.extra of a disk: facts that do not change while it is there, read when they are needed first. */
 struct inventory {
 	bool known;
 	bool counts; /* it has the counters of the SCSI layer */
-	char vendor[64], product[64], revision[32], serial[64]; /* empty: not told */
+	char vendor[64], product[64], revision[32], serial[64]; /* empty: not known */
 };
 
 /* The first of a NULL-terminated list of files with a text that is no bare number in hex. */
@@ -398,26 +350,41 @@ is_partition(const struct ks_unit *disk, const struct ks_unit *unit)
 enum { PART_DISK, PART_PARTITION, PART_ERR, PART_DETAIL };
 
 static const struct ks_part parts[] = {
-	[PART_DISK] = { "@", "@", "disk", KSTAT_TYPE_IO, sizeof(kstat_io_t), NULL, read_io, NULL },
-	[PART_PARTITION] = { "@", "@", "partition", KSTAT_TYPE_IO, sizeof(kstat_io_t), NULL, read_io,
-	    NULL },
-	[PART_ERR] = { "@err", "@,err", "device_error", KSTAT_TYPE_NAMED, 0, err_fields, read_err,
-	    NULL },
-	[PART_DETAIL] = { "@", "@,detail", "disk_detail", KSTAT_TYPE_NAMED, 0, detail_fields,
-	    read_detail, NULL },
-	{ .module = NULL },
+	[PART_DISK] = KS_IO_PART("@", "@", "disk", .read = read_io),
+	[PART_PARTITION] = KS_IO_PART("@", "@", "partition", .read = read_io),
+	[PART_ERR] = KS_NAMED_PART("@err", "@,err", "device_error", .fields = err_fields, .read = read_err),
+	[PART_DETAIL] = KS_NAMED_PART("@", "@,detail", "disk_detail", .fields = detail_fields,
+	    .read = read_detail),
 };
+
+bool
+ks_disk_is_partition(const struct ks_unit *unit)
+{
+	return (unit->parts & 1u << PART_PARTITION) != 0;
+}
 
 /* --- scanning ------------------------------------------------------------------------ */
 
-/* What tells a disk from an earlier one of the same name: the inode of its entry in /sys. */
-static uint64_t
-identity(const struct ks_linux *lx, const struct ks_text *name)
+/* Removes "major minor name" from a line. */
+static size_t
+take_key(struct ks_text *line, char key[KS_UNIT_NAME])
 {
-	char key[KS_UNIT_NAME], path[128];
+	struct ks_text name;
+	uint64_t number;
+
+	if (!ks_text_u64(line, &number) || !ks_text_u64(line, &number) || !ks_text_word(line, &name) ||
+	    !ks_text_at_number(line))
+		return 0;
+	return ks_listing_key(key, &name);
+}
+
+/* A disk differs from an earlier one of the same name by the inode of its entry in /sys. */
+static uint64_t
+identity(struct ks_linux *lx, const char *key)
+{
+	char path[128];
 	struct stat st;
 
-	ks_name_set(key, sizeof(key), name->p, ks_text_size(name));
 	ks_disk_path(path, sizeof(path), "class/block", key, "");
 	if (lx->root[KS_ROOT_SYS].fd < 0 ||
 	    fstatat(lx->root[KS_ROOT_SYS].fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
@@ -425,22 +392,24 @@ identity(const struct ks_linux *lx, const struct ks_text *name)
 	return st.st_ino;
 }
 
-/* Names the kstats of a unit that is new. -1 without memory. */
 static int
-set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, const uint32_t *disk)
+name_partition(struct ks_unit *unit, const struct ks_unit *disk)
+{
+	memcpy(unit->module, disk->module, sizeof(unit->module));
+	unit->instance = disk->instance;
+	ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
+	unit->parts = 1u << PART_PARTITION;
+	return 0;
+}
+
+static int
+name_disk(struct ks_linux *lx, struct ks_unit *unit)
 {
 	char path[128];
 
-	if (*disk < units->n && is_partition(&units->v[*disk], unit)) {
-		memcpy(unit->module, units->v[*disk].module, sizeof(unit->module));
-		unit->instance = units->v[*disk].instance;
-		ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
-		unit->parts = 1u << PART_PARTITION;
-		return 0;
-	}
 	set_module(unit);
 	unit->parts = 1u << PART_DISK | 1u << PART_DETAIL;
-	if ((lx->wanted[KS_SUB_DISK] & 1u << PART_ERR) == 0)
+	if ((lx->sub[KS_SUB_disk].wanted & 1u << PART_ERR) == 0)
 		return 0;
 	ks_disk_path(path, sizeof(path), "block", unit->key, "/device");
 	if (!ks_linux_exists(lx, KS_ROOT_SYS, path))
@@ -455,45 +424,35 @@ set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, const 
 }
 
 static int
+set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+{
+	struct ks_disk_state *s = lx->sub[KS_SUB_disk].state;
+	const struct ks_unit *disk = s->last_disk < units->n ? &units->v[s->last_disk] : NULL;
+	int rc = 0;
+
+	if (is_new)
+		rc = disk != NULL && is_partition(disk, unit) ? name_partition(unit, disk) : name_disk(lx, unit);
+	if (!ks_disk_is_partition(unit))
+		s->last_disk = (uint32_t)(unit - units->v);
+	return rc;
+}
+
+static const struct ks_listing listing = { &ks_diskstats_file, take_key, NULL, identity, set_up };
+
+static int
 scan_disks(struct ks_linux *lx, struct ks_units *units)
 {
-	const struct ks_image *im;
-	uint32_t disk = UINT32_MAX; /* slot of the last one that is not a partition */
-	struct ks_text all, line, name;
+	struct ks_disk_state *s = lx->sub[KS_SUB_disk].state;
 	int changed;
-	bool fresh;
 
 	/* Every disk and partition that comes or goes is an event. */
 	if (units->scanned && lx->settled && lx->root[KS_ROOT_PROC].kernel)
 		return 0;
-	im = ks_linux_scan_image(lx, KS_IMG_DISKSTATS);
 	ks_linux_check_directory(lx, KS_ROOT_SYS, "block");
-	ks_units_begin(units);
-	all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0);
-	while (ks_text_line(&all, &line)) {
-		struct ks_text whole = line;
-		struct ks_unit *unit;
-
-		if (!take_name(&line, &name) || !ks_text_at_number(&line)) {
-			if (!ks_text_empty(&whole))
-				ks_linux_odd_line(lx, im, &whole);
-			continue;
-		}
-		unit = ks_units_see(units, name.p, ks_text_size(&name),
-		    lx->settled ? 0 : identity(lx, &name), &fresh);
-		if (unit == NULL)
-			return -1;
-		if (fresh && set_up(lx, units, unit, &disk) != 0)
-			return -1;
-		if ((unit->parts & 1u << PART_PARTITION) == 0)
-			disk = (uint32_t)(unit - units->v);
-		remember(unit, im, &line);
-	}
-	if (im != NULL)
-		lx->diskstats_seq = im->seq;
-	changed = ks_units_end(units);
+	s->last_disk = UINT32_MAX;
+	changed = ks_listing_scan(lx, units, &listing);
 	if (changed)
-		ks_own_close(&lx->own);
+		ks_own_close(&s->own);
 	return changed;
 }
 
@@ -518,4 +477,17 @@ has_wanted(struct ks_linux *lx)
 	return ks_linux_any_entry(lx, KS_ROOT_SYS, "class/block", is_wanted);
 }
 
-const struct ks_subsystem ks_linux_disk = { parts, scan_disks, NULL, has_wanted };
+static void
+start(void *state)
+{
+	ks_own_init(&((struct ks_disk_state *)state)->own);
+}
+
+static void
+release(void *state)
+{
+	ks_own_close(&((struct ks_disk_state *)state)->own);
+}
+
+KS_SUBSYSTEM(disk, parts, .scan = scan_disks, .has_wanted = has_wanted, .on_events = true,
+    .state_size = sizeof(struct ks_disk_state), .start = start, .release = release);

@@ -3,15 +3,13 @@
  * devstat(3) sorts and selects; and the names, controllers and mount points that iostat shows.
  * SPDX-License-Identifier: MIT
  */
-#include "source/linux/disk_device.h"
+#include "source/linux/disk.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include "source/linux/mount.h"
 
 enum { V_TYPE, V_INTERFACE, V_BLOCK_SIZE, V_PRIORITY, V_ROTATIONAL, V_REMOVABLE, V_NAME,
 	V_CONTROLLER, V_ID, V_MOUNT };
@@ -56,7 +54,7 @@ struct facts {
 	const char *type, *interface;
 	char number[24];   /* "major:minor" */
 	char source[160];  /* its path, as file systems may name it */
-	char name[128], controller[32], id[128]; /* empty: not told */
+	char name[128], controller[32], id[128]; /* empty: not known */
 	char disk[KS_UNIT_NAME]; /* of a partition */
 	struct ks_values vals;
 };
@@ -282,24 +280,11 @@ read_partition(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 enum { PART_DISK, PART_PARTITION };
 
 static const struct ks_part parts[] = {
-	[PART_DISK] = { "@", "@,dev", "device", KSTAT_TYPE_NAMED, 0, fields, read_device, NULL },
-	[PART_PARTITION] = { "@", "@,dev", "device", KSTAT_TYPE_NAMED, 0, partition_fields,
-	    read_partition, NULL },
-	{ .module = NULL },
+	[PART_DISK] = KS_NAMED_PART("@", "@,dev", "device", .fields = fields, .read = read_device,
+	    .needs = &ks_linux_disk),
+	[PART_PARTITION] = KS_NAMED_PART("@", "@,dev", "device", .fields = partition_fields,
+	    .read = read_partition, .needs = &ks_linux_disk),
 };
-
-/* True if the unit has a kstat of class disk: it is no partition. */
-static bool
-is_disk(const struct ks_unit *unit)
-{
-	const struct ks_part *p = ks_linux_disk.parts;
-
-	for (size_t i = 0; p[i].module != NULL; i++) {
-		if ((unit->parts >> i & 1) != 0 && strcmp(p[i].class_, "disk") == 0)
-			return true;
-	}
-	return false;
-}
 
 /* How much of a partition's name is its disk's: "sda" of sda1, "nvme0n1" of nvme0n1p2. */
 static size_t
@@ -317,21 +302,21 @@ length_of_disk(const char *name)
 static int
 scan_devices(struct ks_linux *lx, struct ks_units *units)
 {
-	const struct ks_units *disks = &lx->units[KS_SUB_DISK];
+	const struct ks_units *disks = &lx->sub[KS_SUB_disk].units;
 
 	ks_units_begin(units);
 	for (uint32_t i = 0; i < disks->n; i++) {
 		const struct ks_unit *disk = &disks->v[i];
 		struct ks_unit *unit;
 		struct facts *f;
-		bool fresh;
+		bool is_new;
 
 		if (!disk->alive)
 			continue;
-		unit = ks_units_see(units, disk->key, strlen(disk->key), disk->ident, &fresh);
+		unit = ks_units_see(units, disk->key, strlen(disk->key), disk->ident, &is_new);
 		if (unit == NULL)
 			return -1;
-		if (!fresh)
+		if (!is_new)
 			continue;
 		f = unit->extra = calloc(1, sizeof(struct facts));
 		if (f == NULL) {
@@ -341,11 +326,11 @@ scan_devices(struct ks_linux *lx, struct ks_units *units)
 		memcpy(unit->name, disk->name, sizeof(unit->name));
 		memcpy(unit->module, disk->module, sizeof(unit->module));
 		unit->instance = disk->instance;
-		unit->parts = is_disk(disk) ? 1u << PART_DISK : 1u << PART_PARTITION;
-		if (unit->parts == 1u << PART_PARTITION)
+		unit->parts = ks_disk_is_partition(disk) ? 1u << PART_PARTITION : 1u << PART_DISK;
+		if (ks_disk_is_partition(disk))
 			ks_name_set(f->disk, sizeof(f->disk), disk->key, length_of_disk(disk->key));
 	}
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_device = { parts, scan_devices, NULL, NULL };
+KS_SUBSYSTEM(device, parts, .scan = scan_devices, .on_events = true);

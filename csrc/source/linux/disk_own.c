@@ -1,14 +1,20 @@
 /* disk_own.c - see disk_own.h. SPDX-License-Identifier: MIT */
 #include "source/linux/disk_own.h"
 
-#include "source/linux/linux.h"
+#include "source/linux/disk.h"
+
+static struct ks_own_files *
+own_of(const struct ks_linux *lx)
+{
+	return &((struct ks_disk_state *)lx->sub[KS_SUB_disk].state)->own;
+}
 
 void
 ks_own_init(struct ks_own_files *own)
 {
 	for (size_t i = 0; i < KS_FEW_DISKS; i++) {
-		own->file[i].image = (struct ks_image){ .path = own->file[i].path, .root = KS_ROOT_SYS,
-			.made = KS_MADE_WHOLE, .fd = -1 };
+		own->file[i].decl = (struct ks_file){ KS_ROOT_SYS, own->file[i].path, KS_MADE_WHOLE, false };
+		own->file[i].image = (struct ks_image){ .file = &own->file[i].decl, .fd = -1 };
 	}
 }
 
@@ -26,8 +32,8 @@ ks_own_close(struct ks_own_files *own)
 static void
 count(struct ks_linux *lx, uint32_t disk)
 {
-	const struct ks_units *units = &lx->units[KS_SUB_DISK];
-	struct ks_own_files *own = &lx->own;
+	const struct ks_units *units = &lx->sub[KS_SUB_disk].units;
+	struct ks_own_files *own = own_of(lx);
 
 	if (own->round != lx->round) {
 		own->few = own->round != 0 && own->disks <= KS_FEW_DISKS &&
@@ -51,7 +57,7 @@ count(struct ks_linux *lx, uint32_t disk)
 static struct ks_own_file *
 file_of(struct ks_linux *lx, const struct ks_unit *unit, uint32_t disk)
 {
-	struct ks_own_file *files = lx->own.file, *oldest = files;
+	struct ks_own_file *files = own_of(lx)->file, *oldest = files;
 
 	for (size_t i = 0; i < KS_FEW_DISKS; i++) {
 		if (files[i].image.fd >= 0 && files[i].disk == disk)
@@ -71,7 +77,7 @@ file_of(struct ks_linux *lx, const struct ks_unit *unit, uint32_t disk)
 bool
 ks_own_line(struct ks_linux *lx, const struct ks_unit *unit, struct ks_text *line)
 {
-	uint32_t disk = (uint32_t)(unit - lx->units[KS_SUB_DISK].v);
+	uint32_t disk = (uint32_t)(unit - lx->sub[KS_SUB_disk].units.v);
 	hrtime_t taken = lx->taken;
 	struct ks_own_file *file;
 	struct ks_text all;
@@ -80,7 +86,7 @@ ks_own_line(struct ks_linux *lx, const struct ks_unit *unit, struct ks_text *lin
 		return false;
 	count(lx, disk);
 	/* What diskstats has of this round costs nothing. */
-	if (!lx->own.few || lx->own.failed || lx->image[KS_IMG_DISKSTATS].round == lx->round)
+	if (!own_of(lx)->few || own_of(lx)->failed || ks_linux_was_read(lx, &ks_diskstats_file))
 		return false;
 	file = file_of(lx, unit, disk);
 	if (file == NULL)
@@ -91,8 +97,8 @@ ks_own_line(struct ks_linux *lx, const struct ks_unit *unit, struct ks_text *lin
 			return true;
 	}
 	/* Not again before the disks have changed, or all of them were wanted. */
-	ks_own_close(&lx->own);
-	lx->own.failed = true;
+	ks_own_close(own_of(lx));
+	own_of(lx)->failed = true;
 	lx->taken = taken;
 	return false;
 }

@@ -25,7 +25,8 @@ struct ks_linux;
 struct ks_own_files {
 	struct ks_own_file {
 		struct ks_image image; /* closed: of no disk */
-		char path[96];         /* of the image */
+		struct ks_file decl;   /* of the image */
+		char path[96];
 		uint32_t disk;         /* slot of its unit */
 	} file[KS_FEW_DISKS];
 	uint64_t round;              /* the last one that read disks; 0: none yet */

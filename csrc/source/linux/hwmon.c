@@ -4,7 +4,6 @@
  * the kernel's units, which the metadata tells. SPDX-License-Identifier: MIT
  */
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -122,7 +121,7 @@ list_files(int dirfd, char *names[MAX_SENSORS])
 }
 
 static void
-add_file(const struct ks_files *dir, struct ks_record *r, const char *name)
+add_file(const struct ks_dir *dir, struct ks_record *r, const char *name)
 {
 	char text[128], stat[KSTAT_STRLEN];
 	const char *p = text;
@@ -144,13 +143,13 @@ add_file(const struct ks_files *dir, struct ks_record *r, const char *name)
 static int
 read_chip(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_files *sys = &lx->root[KS_ROOT_SYS];
+	const struct ks_dir *sys = &lx->root[KS_ROOT_SYS];
 	char path[256], *names[MAX_SENSORS];
-	struct ks_files dir;
+	struct ks_dir dir;
 	size_t n;
 
 	(void)snprintf(path, sizeof(path), ROOT "/%s", unit->key);
-	dir = (struct ks_files){ openat(sys->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), NULL,
+	dir = (struct ks_dir){ openat(sys->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), NULL,
 		sys->kernel };
 	ks_linux_note_path(lx, KS_ROOT_SYS, path, dir.fd < 0 ? errno : 0);
 	if (dir.fd < 0)
@@ -165,8 +164,7 @@ read_chip(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	{ "hwmon", "@", "sensor", KSTAT_TYPE_NAMED, 0, NULL, read_chip, sensor_meta },
-	{ .module = NULL },
+	KS_NAMED_PART("hwmon", "@", "sensor", .read = read_chip, .meta = sensor_meta),
 };
 
 /* --- scanning ------------------------------------------------------------------------------ */
@@ -193,38 +191,30 @@ scan_chips(struct ks_linux *lx, struct ks_units *units)
 {
 	const struct dirent *e;
 	DIR *dir;
-	bool fresh;
-	int fd;
+	bool is_new;
 
 	if (units->scanned && lx->settled)
 		return 0;
-	fd = lx->root[KS_ROOT_SYS].fd < 0 ? -1 :
-	    openat(lx->root[KS_ROOT_SYS].fd, ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dir = fd >= 0 ? fdopendir(fd) : NULL;
-	if (lx->root[KS_ROOT_SYS].fd >= 0)
-		ks_linux_note_path(lx, KS_ROOT_SYS, ROOT, dir == NULL ? errno : 0);
+	dir = ks_linux_open_directory(lx, KS_ROOT_SYS, ROOT);
 	ks_units_begin(units);
-	if (dir == NULL) {
-		if (fd >= 0)
-			(void)close(fd);
+	if (dir == NULL)
 		return ks_units_end(units);
-	}
 	while ((e = readdir(dir)) != NULL) {
 		struct ks_unit *unit;
 
 		if (strncmp(e->d_name, "hwmon", 5) != 0 || e->d_type == DT_REG)
 			continue;
-		unit = ks_units_see(units, e->d_name, strlen(e->d_name), e->d_ino, &fresh);
+		unit = ks_units_see(units, e->d_name, strlen(e->d_name), e->d_ino, &is_new);
 		if (unit == NULL) {
 			(void)closedir(dir);
 			errno = ENOMEM;
 			return -1;
 		}
-		if (fresh)
+		if (is_new)
 			set_up(lx, unit);
 	}
 	(void)closedir(dir);
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_hwmon = { parts, scan_chips, NULL, NULL };
+KS_SUBSYSTEM(hwmon, parts, .scan = scan_chips, .on_events = true);

@@ -12,8 +12,8 @@
 #define FIRST_CAP 8192
 #define MIN_PAGE 4096 /* the least that a page holds */
 /*
- * No file of /proc comes near. In a recorded tree, what is longer is no record of one: a link to
- * /dev/zero has no end.
+ * No file of /proc is nearly as large. In a recorded tree a larger file is not a record of one: for
+ * instance a link to /dev/zero, which has no end.
  */
 #define MAX_SIZE (64u << 20)
 #define MAX_RECORDED (16u << 20)
@@ -29,7 +29,7 @@ ks_image_free(struct ks_image *im)
 	im->len = im->cap = 0;
 }
 
-/* Room for one more byte and the NUL; 0 or an errno. */
+/* Makes room for one more byte and the NUL. Returns 0 or an errno. */
 static int
 grow(struct ks_image *im, bool kernel)
 {
@@ -48,17 +48,17 @@ grow(struct ks_image *im, bool kernel)
 	return 0;
 }
 
-/* True if a read of n bytes, for which there was room for `room`, met the end of the file. */
+/* True if a read of n bytes into a buffer of `room` bytes certainly reached the end of the file. */
 static bool
 is_last(const struct ks_image *im, size_t n, size_t room)
 {
 	size_t next = n + KS_BRIEF;
 
-	if (im->made == KS_MADE_WHOLE)
+	if (im->file->made == KS_MADE_WHOLE)
 		return n < room;
-	if (im->made == KS_MADE_ANYHOW)
+	if (im->file->made == KS_MADE_ANYHOW)
 		return false;
-	if (im->made == KS_MADE_BY_CPU) {
+	if (im->file->made == KS_MADE_BY_CPU) {
 		const char *nl = memchr(im->data, '\n', im->len);
 
 		if (nl == NULL)
@@ -68,7 +68,7 @@ is_last(const struct ks_image *im, size_t n, size_t room)
 	return next <= MIN_PAGE && next <= room;
 }
 
-/* Reads on until there are `enough` bytes, or to the end; 0 or an errno. */
+/* Reads until the image has `enough` bytes or the whole file. Returns 0 or an errno. */
 static int
 read_on(struct ks_image *im, bool kernel, size_t enough)
 {
@@ -95,7 +95,7 @@ read_anew(struct ks_image *im, bool kernel, size_t enough)
 	return read_on(im, kernel, enough);
 }
 
-/* Takes what a reading that began at that time ended with. */
+/* Keeps the result of a reading that began at that time, and returns it. */
 static int
 finish(struct ks_image *im, hrtime_t began, int err)
 {
@@ -109,7 +109,7 @@ finish(struct ks_image *im, hrtime_t began, int err)
 }
 
 int
-ks_image_rest(struct ks_image *im, const struct ks_files *root)
+ks_image_rest(struct ks_image *im, const struct ks_dir *root)
 {
 	hrtime_t began = gethrtime();
 	int err = read_on(im, root->kernel, SIZE_MAX);
@@ -119,7 +119,7 @@ ks_image_rest(struct ks_image *im, const struct ks_files *root)
 }
 
 int
-ks_image_read(struct ks_image *im, const struct ks_files *root, size_t enough)
+ks_image_read(struct ks_image *im, const struct ks_dir *root, size_t enough)
 {
 	int err = 0;
 
@@ -132,38 +132,39 @@ ks_image_read(struct ks_image *im, const struct ks_files *root, size_t enough)
 	im->taken = gethrtime();
 	im->took = 0;
 	if (im->fd >= 0 && (err = read_anew(im, root->kernel, enough)) != 0) {
-		/* What the descriptor stood for may be gone and back again. */
+		/* The file may have been removed and created again. */
 		(void)close(im->fd);
 		im->fd = -1;
 	}
 	if (im->fd < 0 && (root->fd < 0 || im->absent)) {
 		err = ENOENT;
 	} else if (im->fd < 0) {
-		im->fd = openat(root->fd, im->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		im->fd = openat(root->fd, im->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 		err = im->fd < 0 ? errno : read_anew(im, root->kernel, enough);
-		/* What /proc has follows from how the kernel was built. */
-		im->absent = err == ENOENT && root->kernel && im->root == KS_ROOT_PROC;
+		/* Which files /proc has does not change while the kernel runs. */
+		im->absent = err == ENOENT && root->kernel && im->file->root == KS_ROOT_PROC;
 	}
 	return finish(im, im->taken, err);
 }
 
 int
-ks_image_once(struct ks_image *im, const struct ks_files *root, const char *path)
+ks_image_once(struct ks_image *im, const struct ks_dir *root, const char *path)
 {
+	const struct ks_file file = { .path = path };
 	int err;
 
-	im->path = path;
+	im->file = &file;
 	im->absent = false;
 	err = ks_image_read(im, root, SIZE_MAX);
 	if (im->fd >= 0)
 		(void)close(im->fd);
 	im->fd = -1;
-	im->path = NULL;
+	im->file = NULL;
 	return err;
 }
 
 int
-ks_file_small(const struct ks_files *root, const char *path, char *to, size_t size)
+ks_file_small(const struct ks_dir *root, const char *path, char *to, size_t size)
 {
 	int fd, err;
 	ssize_t n;
@@ -190,7 +191,7 @@ ks_file_small(const struct ks_files *root, const char *path, char *to, size_t si
 }
 
 int
-ks_file_u64(const struct ks_files *root, const char *path, uint64_t *v)
+ks_file_u64(const struct ks_dir *root, const char *path, uint64_t *v)
 {
 	char text[64];
 	const char *p = text;

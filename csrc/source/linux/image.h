@@ -1,6 +1,6 @@
 /*
- * image.h - a file of /proc or /sys in memory. The descriptor stays open and is read again
- * with pread; one reading serves every kstat that the file feeds.
+ * image.h - the contents of a file of /proc or /sys in memory. The descriptor stays open and is read again
+ * with pread(). One reading serves every kstat that is made of the file.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_LINUX_IMAGE_H
@@ -14,62 +14,70 @@
 
 enum ks_root { KS_ROOT_PROC, KS_ROOT_SYS };
 
+#define KS_BRIEF 1024
+
 /*
- * How the running kernel makes a file, which tells where it ends without a further read: as one
- * record, or as records of less than KS_BRIEF bytes, of which it hands out at least a page at once
- * unless there are no more; or as such records with a column for each CPU beside, of which the first
- * line has the headings. (What follows the columns of an interrupt names its devices: with more than
- * KS_BRIEF bytes of them on one interrupt the lines behind it could be missed.)
+ * How the running kernel produces a file. It tells where the file ends without one more read:
+ * - WHOLE: a single record, which a read returns as a whole if there is room.
+ * - BRIEFLY: records of less than KS_BRIEF bytes. A read returns less than a page only at the end.
+ * - BY_CPU: the same, and each record has a column for each CPU, as the heading in the first line has. (What
+ *   follows the columns of an interrupt names its devices: with more than KS_BRIEF bytes of these on one
+ *   interrupt, the lines behind it could be missed.)
  */
 enum ks_made { KS_MADE_ANYHOW, KS_MADE_WHOLE, KS_MADE_BRIEFLY, KS_MADE_BY_CPU };
 
-#define KS_BRIEF 1024
+/* Declares a file that is read again and again, where it is parsed. The address is what tells files apart. */
+struct ks_file {
+	enum ks_root root;
+	const char *path; /* below its root */
+	enum ks_made made;
+	bool is_for_root; /* only root may read it: nobody is warned that others cannot */
+};
 
 struct ks_image {
-	const char *path; /* below its root; not owned */
-	enum ks_root root;
-	enum ks_made made;
+	struct ks_image *next;
+	const struct ks_file *file;
 	bool absent;      /* this kernel does not have it, and never will */
 	int fd;           /* -1 while closed */
 	int err;          /* errno of the last reading, 0 if it worked */
 	char *data;       /* owned; NUL-terminated, though the file may hold NULs itself */
 	size_t len;
 	size_t cap;
-	bool whole;       /* no more is there to be read */
+	bool whole;       /* the image has all of the file */
 	uint64_t round;   /* round of the last reading; 0: never read */
-	uint64_t seq;     /* counts the readings, so that what was parsed can tell its age */
-	hrtime_t taken;   /* when the reading began */
+	uint64_t seq;     /* counts the readings: what was parsed from an image remembers it */
+	hrtime_t taken;   /* when the last reading began */
 	hrtime_t took;    /* how long it lasted */
 };
 
-/* A directory of files: one of the two roots. */
-struct ks_files {
-	int fd;      /* of the directory */
+/* An open directory in which files are read: one of the two roots, or one below. */
+struct ks_dir {
+	int fd;
 	char *name;  /* owned; for messages */
-	bool kernel; /* the running kernel's own, not a recorded tree */
+	bool kernel; /* it is the running kernel's own, not a recorded tree */
 };
 
 void ks_image_free(struct ks_image *im);
 
 /*
- * Reads the file into the image, at least the first `enough` bytes if it has them. Returns 0, or an
- * errno, which is also kept in the image: the contents are then empty.
+ * Reads the file into the image, at least its first `enough` bytes. Returns 0 or an errno, which the image
+ * keeps; its contents are empty then.
  */
-int ks_image_read(struct ks_image *im, const struct ks_files *root, size_t enough);
+int ks_image_read(struct ks_image *im, const struct ks_dir *root, size_t enough);
 
-/* Reads the rest of one that was read in part; 0 or an errno, as above. */
-int ks_image_rest(struct ks_image *im, const struct ks_files *root);
+/* Reads the rest of a file that was read in part. Returns as ks_image_read() does. */
+int ks_image_rest(struct ks_image *im, const struct ks_dir *root);
 
-/* Reads another file into the image and closes it; 0 or an errno, as above. */
-int ks_image_once(struct ks_image *im, const struct ks_files *root, const char *path);
+/* Reads some other file into the image, and closes it. Returns as ks_image_read() does. */
+int ks_image_once(struct ks_image *im, const struct ks_dir *root, const char *path);
 
 /*
- * Reads a small file once: at most size - 1 bytes and a NUL go to `to`, trailing white space
- * is dropped. Returns the length, or -1 with errno (no message).
+ * Reads a small file once: copies at most size - 1 bytes without trailing white space, and a NUL. Returns the
+ * length, or -1 with errno and no message.
  */
-int ks_file_small(const struct ks_files *root, const char *path, char *to, size_t size);
+int ks_file_small(const struct ks_dir *root, const char *path, char *to, size_t size);
 
-/* The same for a file that holds one number. */
-int ks_file_u64(const struct ks_files *root, const char *path, uint64_t *v);
+/* Reads a file that holds one number. Returns 0, or -1 with errno (EINVAL: no number) and no message. */
+int ks_file_u64(const struct ks_dir *root, const char *path, uint64_t *v);
 
 #endif

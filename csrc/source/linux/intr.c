@@ -9,15 +9,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/hash.h"
-#include "source/linux/linux.h"
+#include "base/table.h"
+#include "source/linux/cpu.h"
+#include "source/linux/listing.h"
+
+const struct ks_file ks_interrupts_file = { KS_ROOT_PROC, "interrupts", KS_MADE_BY_CPU, false };
+const struct ks_file ks_softirqs_file = { KS_ROOT_PROC, "softirqs", KS_MADE_WHOLE, false };
 
 /* --- lines ------------------------------------------------------------------------------ */
 
-/* Takes the label and the numbers apart, and finds the text behind the numbers. */
+/* Splits a line into the label, the numbers, and the text behind the numbers. */
 static bool
-take_line(const struct ks_text *line, struct ks_text *label, struct ks_text *numbers,
+split_line(const struct ks_text *line, struct ks_text *label, struct ks_text *numbers,
     struct ks_text *tail)
 {
 	const char *colon = memchr(line->p, ':', ks_text_size(line));
@@ -48,80 +52,47 @@ take_line(const struct ks_text *line, struct ks_text *label, struct ks_text *num
 	return label->p < label->end && numbers->p < numbers->end;
 }
 
-/* Label and tail, which name the interrupt; without the columns of blanks between. */
+/* Makes a key of label and tail, which name the interrupt; what is left of the line are the numbers. */
 static size_t
-make_key(char key[KS_UNIT_NAME], const struct ks_text *label, const struct ks_text *tail)
+take_key(struct ks_text *line, char key[KS_UNIT_NAME])
 {
-	size_t n = ks_text_size(label);
+	struct ks_text label, numbers, tail;
+	size_t n;
 
+	if (!split_line(line, &label, &numbers, &tail))
+		return 0;
+	*line = numbers;
+	n = ks_text_size(&label);
 	if (n > KS_UNIT_NAME - 2)
 		n = KS_UNIT_NAME - 2;
-	memcpy(key, label->p, n);
+	memcpy(key, label.p, n);
 	key[n++] = ' ';
-	/* The end of a long tail tells more than its begin. */
-	for (const char *p = ks_text_size(tail) > KS_UNIT_NAME - 1 - n ?
-	    tail->end - (KS_UNIT_NAME - 1 - n) : tail->p; p < tail->end; p++)
+	/* The end of a long tail says more than its beginning. */
+	for (const char *p = ks_text_size(&tail) > KS_UNIT_NAME - 1 - n ?
+	    tail.end - (KS_UNIT_NAME - 1 - n) : tail.p; p < tail.end; p++)
 		key[n++] = *p;
 	return n;
 }
 
-/*
- * A line that is none of a unit: nothing to tell of the heading, nor of a line that has a label and
- * no numbers, as some architectures print.
- */
-static void
-note_line(struct ks_linux *lx, const struct ks_image *im, const struct ks_text *line)
+/* True for the first line, and for lines with a label and no numbers, which some architectures print. */
+static bool
+is_heading(const struct ks_image *im, const struct ks_text *line)
 {
-	bool label = memchr(line->p, ':', ks_text_size(line)) != NULL && ks_text_plain(line);
-
-	if (line->p != im->data && !label && !ks_text_empty(line))
-		ks_linux_odd_line(lx, im, line);
+	return line->p == im->data ||
+	    (memchr(line->p, ':', ks_text_size(line)) != NULL && ks_text_plain(line));
 }
 
-static void
-remember(struct ks_unit *unit, const struct ks_image *im, const struct ks_text *numbers)
-{
-	unit->at = (uint32_t)(numbers->p - im->data);
-	unit->len = (uint32_t)ks_text_size(numbers);
-	unit->seq = im->seq;
-}
-
-/* Sets where each unit's numbers are in an image read anew. */
-static void
-find_lines(struct ks_units *units, const struct ks_image *im)
-{
-	struct ks_text all = ks_text_of(im->data, im->len), line, label, numbers, tail;
-	char key[KS_UNIT_NAME];
-
-	while (ks_text_line(&all, &line)) {
-		if (take_line(&line, &label, &numbers, &tail)) {
-			struct ks_unit *unit = ks_units_find(units, key, make_key(key, &label, &tail));
-
-			if (unit != NULL)
-				remember(unit, im, &numbers);
-		}
-	}
-}
-
-/* The sum of a unit's numbers; -1 with errno and message. */
+/* Adds up a unit's numbers. Returns 0, or -1 with errno and message. */
 static int
-total_of(struct ks_linux *lx, enum ks_image_id id, struct ks_units *units, uint64_t *seq,
-    struct ks_unit *unit, uint_t *total)
+total_of(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing,
+    const struct ks_unit *unit, uint_t *total)
 {
-	const struct ks_image *im = ks_linux_image(lx, id);
-	struct ks_text t;
+	struct ks_text line;
 	uint64_t v, sum = 0;
 
-	if (im == NULL)
+	if (ks_listing_find(lx, units, listing, unit, &line) == NULL)
 		return -1;
-	if (*seq != im->seq) {
-		find_lines(units, im);
-		*seq = im->seq;
-	}
-	if (unit->seq != im->seq)
-		return ks_linux_gone(unit);
-	t = ks_text_of(im->data + unit->at, unit->len);
-	while (ks_text_u64(&t, &v))
+	while (ks_text_u64(&line, &v))
 		sum += v;
 	*total = (uint_t)sum;
 	return 0;
@@ -177,58 +148,57 @@ set_device(struct ks_unit *unit, const char *devices, size_t n)
 		*colon = '_';
 }
 
-static uint64_t
-name_hash(const struct ks_unit *unit)
+static bool
+has_same_name(const void *units, uint32_t slot, const void *key)
 {
-	uint64_t h = ks_hash_string(KS_HASH_INIT, unit->module);
+	const struct ks_unit *a = (const struct ks_unit *)units + slot, *b = key;
 
-	h = ks_hash_bytes(h, &unit->instance, sizeof(unit->instance));
-	return ks_hash_string(h, unit->name);
+	return a->instance == b->instance && strcmp(a->name, b->name) == 0 && strcmp(a->module, b->module) == 0;
 }
 
-/* Interrupts that share a name get their number after it: i8042,1 and i8042,12. */
+static void
+append_number(struct ks_unit *unit)
+{
+	char suffix[16];
+	size_t n = (size_t)snprintf(suffix, sizeof(suffix), ",%.*s", (int)strcspn(unit->key, " ") % 12,
+	    unit->key);
+	size_t at = strlen(unit->name);
+
+	if (at > sizeof(unit->name) - 1 - n)
+		at = sizeof(unit->name) - 1 - n;
+	memcpy(unit->name + at, suffix, n + 1);
+}
+
+/* Appends their numbers to interrupts that share a name: i8042,1 and i8042,12. -1 with errno ENOMEM. */
 static int
 tell_apart(struct ks_units *units)
 {
-	size_t cap = 16, i;
-	struct { uint64_t hash; uint32_t count; } *seen;
+	struct ks_table names = { NULL, 0, 0 };
+	bool *shared = calloc(units->n + 1, sizeof(*shared));
+	int rc = shared != NULL ? 0 : -1;
 
-	while (cap < 2 * (size_t)units->n)
-		cap *= 2;
-	seen = calloc(cap, sizeof(*seen));
-	if (seen == NULL)
-		return -1;
-	for (uint32_t u = 0; u < units->n; u++) {
-		uint64_t h = name_hash(&units->v[u]);
-
-		if (!units->v[u].alive)
-			continue;
-		for (i = h & (cap - 1); seen[i].count > 0 && seen[i].hash != h; i = (i + 1) & (cap - 1))
-			;
-		seen[i].hash = h;
-		seen[i].count++;
-	}
-	for (uint32_t u = 0; u < units->n; u++) {
-		struct ks_unit *unit = &units->v[u];
-		uint64_t h = name_hash(unit);
-		char suffix[16];
-		size_t n, at;
+	for (uint32_t u = 0; rc == 0 && u < units->n; u++) {
+		const struct ks_unit *unit = &units->v[u];
+		uint64_t hash = ks_hash_string(KS_HASH_INIT, unit->name);
+		uint32_t other;
 
 		if (!unit->alive)
 			continue;
-		for (i = h & (cap - 1); seen[i].hash != h; i = (i + 1) & (cap - 1))
-			;
-		if (seen[i].count < 2)
-			continue;
-		n = (size_t)snprintf(suffix, sizeof(suffix), ",%.*s", (int)strcspn(unit->key, " ") % 12,
-		    unit->key);
-		at = strlen(unit->name);
-		if (at > sizeof(unit->name) - 1 - n)
-			at = sizeof(unit->name) - 1 - n;
-		memcpy(unit->name + at, suffix, n + 1);
+		other = ks_table_find(&names, hash, has_same_name, units->v, unit);
+		if (other != KS_NO_SLOT)
+			shared[other] = shared[u] = true;
+		else if (!ks_table_add(&names, hash, u))
+			rc = -1;
 	}
-	free(seen);
-	return 0;
+	for (uint32_t u = 0; rc == 0 && u < units->n; u++) {
+		if (shared[u])
+			append_number(&units->v[u]);
+	}
+	ks_table_free(&names);
+	free(shared);
+	if (rc != 0)
+		errno = ENOMEM;
+	return rc;
 }
 
 static void
@@ -260,6 +230,18 @@ set_names(struct ks_unit *unit)
 enum { PART_DEVICE, PART_ARCH };
 
 static int
+set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+{
+	(void)lx;
+	(void)units;
+	if (is_new)
+		unit->parts = 1u << (isdigit((unsigned char)unit->key[0]) ? PART_DEVICE : PART_ARCH);
+	return 0;
+}
+
+static const struct ks_listing interrupts = { &ks_interrupts_file, take_key, is_heading, NULL, set_up };
+
+static int
 read_intr(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	kstat_intr_t *ki;
@@ -268,8 +250,7 @@ read_intr(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	    (strcmp(unit->name, "SPU") == 0 || strcmp(unit->name, "ERR") == 0 ||
 	    strcmp(unit->name, "Err") == 0);
 
-	if (total_of(lx, KS_IMG_INTERRUPTS, &lx->units[KS_SUB_INTR], &lx->interrupts_seq, unit,
-	    &total) != 0)
+	if (total_of(lx, &lx->sub[KS_SUB_intr].units, &interrupts, unit, &total) != 0)
 		return -1;
 	ki = ks_record_add(r, sizeof(*ki));
 	if (ki != NULL)
@@ -278,50 +259,23 @@ read_intr(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	[PART_DEVICE] = { "@", "@", "controller", KSTAT_TYPE_INTR, sizeof(kstat_intr_t), NULL,
-	    read_intr, NULL },
-	[PART_ARCH] = { "@", "@", "interrupts", KSTAT_TYPE_INTR, sizeof(kstat_intr_t), NULL, read_intr,
-	    NULL },
-	{ .module = NULL },
+	[PART_DEVICE] = KS_INTR_PART("@", "@", "controller", .read = read_intr),
+	[PART_ARCH] = KS_INTR_PART("@", "@", "interrupts", .read = read_intr),
 };
 
 static int
 scan_interrupts(struct ks_linux *lx, struct ks_units *units)
 {
-	const struct ks_image *im = ks_linux_scan_image(lx, KS_IMG_INTERRUPTS);
-	struct ks_text all, line, label, numbers, tail;
-	char key[KS_UNIT_NAME];
-	bool fresh;
+	int rc = ks_listing_scan(lx, units, &interrupts);
 
-	ks_units_begin(units);
-	all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0);
-	while (ks_text_line(&all, &line)) {
-		struct ks_unit *unit;
-
-		if (!take_line(&line, &label, &numbers, &tail)) {
-			note_line(lx, im, &line);
-			continue;
-		}
-		unit = ks_units_see(units, key, make_key(key, &label, &tail), 0, &fresh);
-		if (unit == NULL)
-			return -1;
-		if (fresh)
-			unit->parts = 1u << (isdigit((unsigned char)unit->key[0]) ? PART_DEVICE : PART_ARCH);
-		remember(unit, im, &numbers);
-	}
-	if (im != NULL)
-		lx->interrupts_seq = im->seq;
-	if (ks_units_end(units) == 0)
-		return 0;
+	if (rc <= 0)
+		return rc;
+	/* An interrupt that comes or goes may change the names of others. */
 	for (uint32_t i = 0; i < units->n; i++) {
 		if (units->v[i].alive)
 			set_names(&units->v[i]);
 	}
-	if (tell_apart(units) != 0) {
-		errno = ENOMEM;
-		return -1;
-	}
-	return 1;
+	return tell_apart(units) == 0 ? 1 : -1;
 }
 
 /*
@@ -355,9 +309,23 @@ has_wanted(struct ks_linux *lx)
 	    ks_linux_any_entry(lx, KS_ROOT_SYS, "kernel/irq", is_wanted);
 }
 
-const struct ks_subsystem ks_linux_intr = { parts, scan_interrupts, NULL, has_wanted };
+KS_SUBSYSTEM(intr, parts, .scan = scan_interrupts, .has_wanted = has_wanted);
 
 /* --- softirqs -------------------------------------------------------------------------- */
+
+static int
+set_up_softirq(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+{
+	(void)lx;
+	(void)units;
+	if (is_new) {
+		unit->parts = 1;
+		ks_name_set(unit->name, sizeof(unit->name), unit->key, strcspn(unit->key, " "));
+	}
+	return 0;
+}
+
+static const struct ks_listing softirqs = { &ks_softirqs_file, take_key, is_heading, NULL, set_up_softirq };
 
 static int
 read_softirq(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
@@ -365,8 +333,7 @@ read_softirq(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	kstat_intr_t *ki;
 	uint_t total;
 
-	if (total_of(lx, KS_IMG_SOFTIRQS, &lx->units[KS_SUB_SOFTIRQ], &lx->softirqs_seq, unit,
-	    &total) != 0)
+	if (total_of(lx, &lx->sub[KS_SUB_softirq].units, &softirqs, unit, &total) != 0)
 		return -1;
 	ki = ks_record_add(r, sizeof(*ki));
 	if (ki != NULL)
@@ -375,44 +342,16 @@ read_softirq(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part softirq_parts[] = {
-	{ "softirq", "@", "interrupts", KSTAT_TYPE_INTR, sizeof(kstat_intr_t), NULL, read_softirq,
-	    NULL },
-	{ .module = NULL },
+	KS_INTR_PART("softirq", "@", "interrupts", .read = read_softirq),
 };
 
-/* The kinds of softirqs are fixed in a kernel: one look is enough. */
+/* The kinds of softirqs do not change while the kernel runs. */
 static int
 scan_softirqs(struct ks_linux *lx, struct ks_units *units)
 {
-	const struct ks_image *im;
-	struct ks_text all, line, label, numbers, tail;
-	char key[KS_UNIT_NAME];
-	bool fresh;
-
 	if (units->n > 0 && lx->root[KS_ROOT_PROC].kernel)
 		return 0;
-	im = ks_linux_scan_image(lx, KS_IMG_SOFTIRQS);
-	ks_units_begin(units);
-	all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0);
-	while (ks_text_line(&all, &line)) {
-		struct ks_unit *unit;
-
-		if (!take_line(&line, &label, &numbers, &tail)) {
-			note_line(lx, im, &line);
-			continue;
-		}
-		unit = ks_units_see(units, key, make_key(key, &label, &tail), 0, &fresh);
-		if (unit == NULL)
-			return -1;
-		if (fresh) {
-			unit->parts = 1;
-			ks_name_set(unit->name, sizeof(unit->name), label.p, ks_text_size(&label));
-		}
-		remember(unit, im, &numbers);
-	}
-	if (im != NULL)
-		lx->softirqs_seq = im->seq;
-	return ks_units_end(units);
+	return ks_listing_scan(lx, units, &softirqs);
 }
 
-const struct ks_subsystem ks_linux_softirq = { softirq_parts, scan_softirqs, NULL, NULL };
+KS_SUBSYSTEM(softirq, softirq_parts, .scan = scan_softirqs);

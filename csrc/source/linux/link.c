@@ -10,11 +10,19 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
-#include "source/linux/linux.h"
+#include "source/linux/listing.h"
 
-/* Speed and duplex are asked again after this time (ns), or when the link went down or up. */
+static const struct ks_file netdev_file = { KS_ROOT_PROC, "net/dev", KS_MADE_BRIEFLY, false };
+static const struct ks_listing listing;
+
+struct state {
+	int socket; /* for questions about links; -1: not open yet */
+};
+
+/* Speed and duplex are read again after this time (ns), or when the link went down or up. */
 #define MEDIA_AGE 10000000000
 
 /* Columns of a line. */
@@ -72,13 +80,13 @@ static const int8_t feeds[N_COUNT][3] = {
 	[N_OCOMPRESSED] = { -1 },
 };
 
-/* The extra of a unit: what /sys said last. */
+/* ks_unit.extra of a link: what /sys said last. */
 struct media {
 	bool known;
 	unsigned flags;
 	hrtime_t when;
-	uint64_t speed;   /* bits/s; 0: not told */
-	uint32_t duplex;  /* 0: not told */
+	uint64_t speed;   /* bits/s; 0: not known */
+	uint32_t duplex;  /* 0: not known */
 };
 
 /* --- state of a link ------------------------------------------------------------------ */
@@ -97,16 +105,17 @@ link_file(const struct ks_linux *lx, const struct ks_unit *unit, const char *fil
 static bool
 flags_of(struct ks_linux *lx, const struct ks_unit *unit, unsigned *flags)
 {
+	struct state *s = lx->sub[KS_SUB_link].state;
 	struct ifreq req = { .ifr_flags = 0 };
 
 	if (!lx->root[KS_ROOT_PROC].kernel)
 		return false;
-	if (lx->socket < 0)
-		lx->socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (lx->socket < 0)
-		lx->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (s->socket < 0)
+		s->socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (s->socket < 0)
+		s->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	ks_name_set(req.ifr_name, sizeof(req.ifr_name), unit->key, strlen(unit->key));
-	if (lx->socket < 0 || ioctl(lx->socket, SIOCGIFFLAGS, &req) != 0)
+	if (s->socket < 0 || ioctl(s->socket, SIOCGIFFLAGS, &req) != 0)
 		return false;
 	*flags = (unsigned short)req.ifr_flags;
 	return true;
@@ -129,7 +138,7 @@ read_media(struct ks_linux *lx, struct ks_unit *unit, struct media *m)
 		m->duplex = strcmp(text, "full") == 0 ? 2 : strcmp(text, "half") == 0;
 }
 
-/* The state by the files of a recorded tree; false if they do not tell. */
+/* The state of the link by the files of a recorded tree; false if it is not known. */
 static bool
 recorded_state(const struct ks_linux *lx, const struct ks_unit *unit, uint64_t *state)
 {
@@ -172,54 +181,16 @@ add_state(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
 
 /* --- reading ----------------------------------------------------------------------------- */
 
-/* Takes the name off a line; false for the two lines of headings. */
-static bool
-take_name(struct ks_text *line, struct ks_text *name)
-{
-	const char *colon = memchr(line->p, ':', ks_text_size(line));
-
-	if (colon == NULL)
-		return false;
-	*name = (struct ks_text){ line->p, colon };
-	ks_text_trim(name);
-	line->p = colon + 1;
-	return name->p < name->end && memchr(name->p, '/', ks_text_size(name)) == NULL;
-}
-
-static void
-remember(struct ks_unit *unit, const struct ks_image *im, const struct ks_text *rest)
-{
-	unit->at = (uint32_t)(rest->p - im->data);
-	unit->len = (uint32_t)ks_text_size(rest);
-	unit->seq = im->seq;
-}
-
 /* The columns of a link; how many there are, or -1 with errno and message. */
 static int
 columns_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t c[N_COUNT])
 {
-	const struct ks_image *im = ks_linux_image(lx, KS_IMG_NETDEV);
-	struct ks_text all, line, name;
+	struct ks_text line;
+	const struct ks_image *im = ks_listing_find(lx, &lx->sub[KS_SUB_link].units, &listing, unit, &line);
 	size_t n;
 
 	if (im == NULL)
 		return -1;
-	if (lx->netdev_seq != im->seq) {
-		all = ks_text_of(im->data, im->len);
-		while (ks_text_line(&all, &line)) {
-			if (take_name(&line, &name)) {
-				struct ks_unit *u = ks_units_find(&lx->units[KS_SUB_LINK], name.p,
-				    ks_text_size(&name));
-
-				if (u != NULL)
-					remember(u, im, &line);
-			}
-		}
-		lx->netdev_seq = im->seq;
-	}
-	if (unit->seq != im->seq)
-		return ks_linux_gone(unit);
-	line = ks_text_of(im->data + unit->at, unit->len);
 	n = ks_text_numbers(&line, c, N_COUNT);
 	if (n < N_COUNT)
 		ks_linux_odd_line(lx, im, &line);
@@ -245,20 +216,43 @@ read_link(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	{ "link", "@", "net", KSTAT_TYPE_NAMED, 0, link_fields, read_link, NULL },
-	{ .module = NULL },
+	KS_NAMED_PART("link", "@", "net", .fields = link_fields, .read = read_link),
 };
 
 /* --- scanning ------------------------------------------------------------------------------ */
 
-/* What tells a link from an earlier one of the same name: the inode of its entry in /sys. */
+/* Removes "name:" from a line. */
+static size_t
+take_key(struct ks_text *line, char key[KS_UNIT_NAME])
+{
+	const char *colon = memchr(line->p, ':', ks_text_size(line));
+	struct ks_text name;
+
+	if (colon == NULL)
+		return 0;
+	name = (struct ks_text){ line->p, colon };
+	ks_text_trim(&name);
+	line->p = colon + 1;
+	if (!ks_text_at_number(line) || memchr(name.p, '/', ks_text_size(&name)) != NULL)
+		return 0;
+	return ks_listing_key(key, &name);
+}
+
+static bool
+is_heading(const struct ks_image *im, const struct ks_text *line)
+{
+	(void)im;
+	return memchr(line->p, '|', ks_text_size(line)) != NULL;
+}
+
+/* A link differs from an earlier one of the same name by the inode of its entry in /sys. */
 static uint64_t
-identity(const struct ks_linux *lx, const struct ks_text *name)
+identity(struct ks_linux *lx, const char *key)
 {
 	char path[128];
 	struct stat st;
 
-	(void)snprintf(path, sizeof(path), "class/net/%.*s", (int)ks_text_size(name), name->p);
+	(void)snprintf(path, sizeof(path), "class/net/%s", key);
 	if (lx->root[KS_ROOT_SYS].fd < 0 ||
 	    fstatat(lx->root[KS_ROOT_SYS].fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return 0;
@@ -266,44 +260,46 @@ identity(const struct ks_linux *lx, const struct ks_text *name)
 }
 
 static int
-scan_links(struct ks_linux *lx, struct ks_units *units)
+set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
 {
-	bool fresh;
-	const struct ks_image *im = ks_linux_scan_image(lx, KS_IMG_NETDEV);
-	struct ks_text all, line, name, whole;
-
-	if (!units->scanned || !lx->settled)
-		ks_linux_check_directory(lx, KS_ROOT_SYS, "class/net");
-	ks_units_begin(units);
-	all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0);
-	while (ks_text_line(&all, &line)) {
-		struct ks_unit *unit;
-
-		if (memchr(line.p, '|', ks_text_size(&line)) != NULL || ks_text_empty(&line))
-			continue; /* the headings */
-		whole = line;
-		if (!take_name(&line, &name) || !ks_text_at_number(&line)) {
-			ks_linux_odd_line(lx, im, &whole);
-			continue;
-		}
-		unit = ks_units_see(units, name.p, ks_text_size(&name),
-		    lx->settled ? 0 : identity(lx, &name), &fresh);
-		if (unit == NULL)
-			return -1;
-		if (fresh) {
-			unit->extra = calloc(1, sizeof(struct media));
-			if (unit->extra == NULL) {
-				errno = ENOMEM;
-				return -1;
-			}
-			ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
-			unit->parts = 1;
-		}
-		remember(unit, im, &line);
+	(void)lx;
+	(void)units;
+	if (!is_new)
+		return 0;
+	unit->extra = calloc(1, sizeof(struct media));
+	if (unit->extra == NULL) {
+		errno = ENOMEM;
+		return -1;
 	}
-	if (im != NULL)
-		lx->netdev_seq = im->seq;
-	return ks_units_end(units);
+	ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
+	unit->parts = 1;
+	return 0;
 }
 
-const struct ks_subsystem ks_linux_link = { parts, scan_links, NULL, NULL };
+static const struct ks_listing listing = { &netdev_file, take_key, is_heading, identity, set_up };
+
+static int
+scan_links(struct ks_linux *lx, struct ks_units *units)
+{
+	if (!units->scanned || !lx->settled)
+		ks_linux_check_directory(lx, KS_ROOT_SYS, "class/net");
+	return ks_listing_scan(lx, units, &listing);
+}
+
+static void
+start(void *state)
+{
+	((struct state *)state)->socket = -1;
+}
+
+static void
+release(void *state)
+{
+	struct state *s = state;
+
+	if (s->socket >= 0)
+		(void)close(s->socket);
+}
+
+KS_SUBSYSTEM(link, parts, .scan = scan_links, .on_events = true, .state_size = sizeof(struct state),
+    .start = start, .release = release);

@@ -16,73 +16,32 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "source/linux/disk_device.h"
 
 /*
- * A file that was read this long ago (ns) is read again, even for a kstat it has not served
- * yet: what is read must be what is true now. A file that takes long to read may be older, in
- * proportion, so that reading it again never becomes most of the work.
+ * A file is read again if its image is older than this (ns), even within a round: a kstat must not show
+ * old data. The image of a file that takes long to read may be older, in proportion, so that reading it
+ * again never becomes most of the work.
  */
 #define MAX_AGE 20000000
 #define MAX_AGE_OF_READING 16
 
-static const struct ks_subsystem *const subsystems[KS_SUB_COUNT] = {
-	[KS_SUB_UNIX] = &ks_linux_unix,
-	[KS_SUB_CPU] = &ks_linux_cpu,
-	[KS_SUB_DISK] = &ks_linux_disk,
-	[KS_SUB_DEVICE] = &ks_linux_device,
-	[KS_SUB_LINK] = &ks_linux_link,
-	[KS_SUB_INTR] = &ks_linux_intr,
-	[KS_SUB_SOFTIRQ] = &ks_linux_softirq,
-	[KS_SUB_MIB] = &ks_linux_mib,
-	[KS_SUB_SPL] = &ks_linux_spl,
-	[KS_SUB_PRESSURE] = &ks_linux_pressure,
-	[KS_SUB_SLAB] = &ks_linux_slab,
-	[KS_SUB_HWMON] = &ks_linux_hwmon,
-	[KS_SUB_CGROUP] = &ks_linux_cgroup,
-};
+#define SUBSYSTEM_POINTER(name) &ks_linux_##name,
+static const struct ks_subsystem *const subsystems[KS_SUB_COUNT] = { KS_SUBSYSTEMS(SUBSYSTEM_POINTER) };
 
-static const struct {
-	enum ks_root root;
-	const char *path;
-	enum ks_made made;
-} files[KS_IMG_COUNT] = {
-	[KS_IMG_STAT] = { KS_ROOT_PROC, "stat", KS_MADE_WHOLE },
-	[KS_IMG_INTERRUPTS] = { KS_ROOT_PROC, "interrupts", KS_MADE_BY_CPU },
-	[KS_IMG_SOFTIRQS] = { KS_ROOT_PROC, "softirqs", KS_MADE_WHOLE },
-	[KS_IMG_SCHEDSTAT] = { KS_ROOT_PROC, "schedstat" },
-	[KS_IMG_CPUINFO] = { KS_ROOT_PROC, "cpuinfo" },
-	[KS_IMG_LOADAVG] = { KS_ROOT_PROC, "loadavg", KS_MADE_WHOLE },
-	[KS_IMG_UPTIME] = { KS_ROOT_PROC, "uptime", KS_MADE_WHOLE },
-	[KS_IMG_MEMINFO] = { KS_ROOT_PROC, "meminfo", KS_MADE_WHOLE },
-	[KS_IMG_VMSTAT] = { KS_ROOT_PROC, "vmstat", KS_MADE_BRIEFLY },
-	[KS_IMG_ZONEINFO] = { KS_ROOT_PROC, "zoneinfo" },
-	[KS_IMG_DISKSTATS] = { KS_ROOT_PROC, "diskstats", KS_MADE_BRIEFLY },
-	[KS_IMG_NETDEV] = { KS_ROOT_PROC, "net/dev", KS_MADE_BRIEFLY },
-	[KS_IMG_SLABINFO] = { KS_ROOT_PROC, "slabinfo" },
-	[KS_IMG_SNMP] = { KS_ROOT_PROC, "net/snmp", KS_MADE_WHOLE },
-	[KS_IMG_NETSTAT] = { KS_ROOT_PROC, "net/netstat", KS_MADE_WHOLE },
-	[KS_IMG_PSI_CPU] = { KS_ROOT_PROC, "pressure/cpu", KS_MADE_WHOLE },
-	[KS_IMG_PSI_IO] = { KS_ROOT_PROC, "pressure/io", KS_MADE_WHOLE },
-	[KS_IMG_PSI_MEMORY] = { KS_ROOT_PROC, "pressure/memory", KS_MADE_WHOLE },
-	[KS_IMG_PSI_IRQ] = { KS_ROOT_PROC, "pressure/irq", KS_MADE_WHOLE },
-	[KS_IMG_UEVENTS] = { KS_ROOT_SYS, "kernel/uevent_seqnum", KS_MADE_WHOLE },
-	[KS_IMG_CPU_ONLINE] = { KS_ROOT_SYS, "devices/system/cpu/online", KS_MADE_WHOLE },
-	[KS_IMG_MOUNTINFO] = { KS_ROOT_PROC, "self/mountinfo" },
-};
+static const struct ks_file uevents = { KS_ROOT_SYS, "kernel/uevent_seqnum", KS_MADE_WHOLE, false };
 
 /* --- files ------------------------------------------------------------------ */
 
-/* enough: how many bytes of it the caller needs, if it has them. */
+/* Reads an image if need be, at least its first `enough` bytes. Returns 0 or an errno. */
 static int
 fetch(struct ks_linux *lx, struct ks_image *im, size_t enough)
 {
 	if (im->round != lx->round ||
 	    gethrtime() - im->taken > MAX_AGE + MAX_AGE_OF_READING * im->took) {
 		im->round = lx->round;
-		(void)ks_image_read(im, &lx->root[im->root], enough);
+		(void)ks_image_read(im, &lx->root[im->file->root], enough);
 	} else if (im->err == 0 && !im->whole && im->len < enough) {
-		(void)ks_image_rest(im, &lx->root[im->root]);
+		(void)ks_image_rest(im, &lx->root[im->file->root]);
 	}
 	if (im->err == 0 && (lx->taken == 0 || im->taken < lx->taken))
 		lx->taken = im->taken;
@@ -95,15 +54,30 @@ ks_linux_fetch(struct ks_linux *lx, struct ks_image *im)
 	return fetch(lx, im, SIZE_MAX);
 }
 
-static const struct ks_image *
-try(struct ks_linux *lx, enum ks_image_id id, size_t enough)
+/* The image of a file, a new one if it was never read; NULL with errno ENOMEM. */
+static struct ks_image *
+find_or_add(struct ks_linux *lx, const struct ks_file *file)
 {
-	struct ks_image *im = &lx->image[id];
-	uint64_t seq = im->seq;
-	int err = fetch(lx, im, enough);
+	struct ks_image **im = &lx->images;
 
-	if (im->seq != seq)
-		ks_linux_note_image(lx, id);
+	while (*im != NULL && (*im)->file != file)
+		im = &(*im)->next;
+	if (*im == NULL && (*im = calloc(1, sizeof(**im))) != NULL) {
+		(*im)->file = file;
+		(*im)->fd = -1;
+	}
+	return *im;
+}
+
+static const struct ks_image *
+try(struct ks_linux *lx, const struct ks_file *file, size_t enough)
+{
+	struct ks_image *im = find_or_add(lx, file);
+	uint64_t seq = im != NULL ? im->seq : 0;
+	int err = im != NULL ? fetch(lx, im, enough) : ENOMEM;
+
+	if (im != NULL && im->seq != seq && !(file->is_for_root && (err == EACCES || err == EPERM)))
+		ks_linux_note_path(lx, file->root, file->path, err);
 	if (err != 0) {
 		errno = err;
 		return NULL;
@@ -112,38 +86,52 @@ try(struct ks_linux *lx, enum ks_image_id id, size_t enough)
 }
 
 const struct ks_image *
-ks_linux_try(struct ks_linux *lx, enum ks_image_id id)
+ks_linux_try(struct ks_linux *lx, const struct ks_file *file)
 {
-	return try(lx, id, SIZE_MAX);
+	return try(lx, file, SIZE_MAX);
 }
 
 const struct ks_image *
-ks_linux_begin(struct ks_linux *lx, enum ks_image_id id, size_t enough)
+ks_linux_begin(struct ks_linux *lx, const struct ks_file *file, size_t enough)
 {
-	const struct ks_image *im = try(lx, id, enough);
+	const struct ks_image *im = try(lx, file, enough);
 	int err = errno;
 
 	if (im == NULL)
-		return ks_fail_null(err, "cannot read %s/%s: %s%s", lx->root[files[id].root].name,
-		    files[id].path, strerror(err), ks_linux_remedy(err));
+		return ks_fail_null(err, "cannot read %s/%s: %s%s", lx->root[file->root].name, file->path,
+		    strerror(err), ks_linux_remedy(err));
 	return im;
 }
 
 const struct ks_image *
-ks_linux_image(struct ks_linux *lx, enum ks_image_id id)
+ks_linux_image(struct ks_linux *lx, const struct ks_file *file)
 {
-	return ks_linux_begin(lx, id, SIZE_MAX);
+	return ks_linux_begin(lx, file, SIZE_MAX);
 }
 
-const struct ks_image *
-ks_linux_scan_image(struct ks_linux *lx, enum ks_image_id id)
+bool
+ks_linux_was_read(const struct ks_linux *lx, const struct ks_file *file)
 {
-	const struct ks_image *im = ks_linux_try(lx, id);
-	int err = errno;
+	const struct ks_image *im = lx->images;
 
-	if (im == NULL)
-		ks_linux_note_scan(lx, id, err);
-	return im;
+	while (im != NULL && im->file != file)
+		im = im->next;
+	return im != NULL && im->round == lx->round;
+}
+
+DIR *
+ks_linux_open_directory(struct ks_linux *lx, enum ks_root root, const char *path)
+{
+	int fd = openat(lx->root[root].fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	int err = dir == NULL ? errno : 0;
+
+	if (dir == NULL && fd >= 0)
+		(void)close(fd);
+	if (lx->root[root].fd >= 0)
+		ks_linux_note_path(lx, root, path, err);
+	errno = err;
+	return dir;
 }
 
 bool
@@ -158,7 +146,7 @@ ks_linux_number(struct ks_linux *lx, enum ks_root root, const char *path, uint64
 void
 ks_linux_check_directory(struct ks_linux *lx, enum ks_root root, const char *path)
 {
-	/* With flags it is a system call of its own, which old containers do not let through. */
+	/* Flags make it another system call, which old containers do not allow. */
 	int flags = geteuid() != getuid() || getegid() != getgid() ? AT_EACCESS : 0;
 
 	if (lx->root[root].fd >= 0)
@@ -187,7 +175,7 @@ ks_linux_gone(const struct ks_unit *unit)
 
 /* --- scanning --------------------------------------------------------------- */
 
-/* Writes a part's module or name for a unit, cut to the room there is. */
+/* Writes the module or the name of a kstat; too long ones are cut. */
 static void
 expand(char to[KSTAT_STRLEN], const char *pattern, const char *at, int instance)
 {
@@ -205,7 +193,7 @@ expand(char to[KSTAT_STRLEN], const char *pattern, const char *at, int instance)
 	to[n] = '\0';
 }
 
-/* What is the same of all kstats of a part; strings that no table declares are seen when one is read. */
+/* The flags of all kstats of a part. Strings that are not in its table are noticed when a kstat is read. */
 static uchar_t
 flags_of(const struct ks_part *part)
 {
@@ -247,23 +235,44 @@ cookie_of(size_t sub, size_t part, size_t slot)
 	return (uint64_t)sub << 48 | (uint64_t)part << 32 | slot;
 }
 
+int
+ks_linux_scan_files(struct ks_linux *lx, size_t id)
+{
+	const struct ks_subsystem *sub = subsystems[id];
+	struct ks_units *units = &lx->sub[id].units;
+	uint16_t wanted = lx->sub[id].wanted;
+	struct ks_unit *unit;
+	bool is_new;
+
+	if (units->scanned)
+		return 0;
+	ks_units_begin(units);
+	unit = ks_units_see(units, sub->parts[0].module, strlen(sub->parts[0].module), 0, &is_new);
+	if (unit == NULL)
+		return -1;
+	for (size_t i = 0; i < sub->nparts; i++) {
+		const struct ks_file *file = sub->parts[i].file;
+
+		if ((wanted >> i & 1) != 0 && (file == NULL || ks_linux_exists(lx, file->root, file->path)))
+			unit->parts |= (uint16_t)(1u << i);
+	}
+	return ks_units_end(units);
+}
+
 static int
 offer_all(struct ks_linux *lx, struct ks_scan *scan)
 {
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
-		const struct ks_part *parts = subsystems[s]->parts;
+		const struct ks_subsystem *sub = subsystems[s];
+		const struct ks_units *units = &lx->sub[s].units;
 		uchar_t flags[KS_UNIT_PARTS];
 
-		for (size_t i = 0; i < KS_UNIT_PARTS && parts[i].module != NULL; i++)
-			flags[i] = flags_of(&parts[i]);
-		for (size_t u = 0; u < lx->units[s].n; u++) {
-			const struct ks_unit *unit = &lx->units[s].v[u];
-
-			if (!unit->alive)
-				continue;
-			for (size_t p = 0; parts[p].module != NULL; p++) {
-				if ((unit->parts & lx->wanted[s]) >> p & 1 &&
-				    offer(scan, &parts[p], flags[p], unit, cookie_of(s, p, u)) != 0)
+		for (size_t p = 0; p < sub->nparts; p++)
+			flags[p] = flags_of(&sub->parts[p]);
+		for (size_t u = 0; u < units->n; u++) {
+			for (size_t p = 0; units->v[u].alive && p < sub->nparts; p++) {
+				if (((units->v[u].parts & lx->sub[s].wanted) >> p & 1) != 0 &&
+				    offer(scan, &sub->parts[p], flags[p], &units->v[u], cookie_of(s, p, u)) != 0)
 					return -1;
 			}
 		}
@@ -283,7 +292,7 @@ wanted_parts(const struct ks_subsystem *sub, const struct ks_scan *scan)
 {
 	uint16_t wanted = 0;
 
-	for (size_t i = 0; sub->parts[i].module != NULL; i++) {
+	for (size_t i = 0; i < sub->nparts; i++) {
 		const struct ks_part *p = &sub->parts[i];
 
 		if (ks_scan_wants(scan, fixed(p->module), p->class_, fixed(p->name)))
@@ -292,47 +301,50 @@ wanted_parts(const struct ks_subsystem *sub, const struct ks_scan *scan)
 	return wanted;
 }
 
-/* Subsystems that have nothing of what the chain is to hold are not looked at. */
+/* True if the subsystem has a part that is wanted, and that needs the units of another subsystem. */
+static bool
+needs(const struct ks_linux *lx, size_t s, size_t other)
+{
+	for (size_t p = 0; p < subsystems[s]->nparts; p++) {
+		if ((lx->sub[s].wanted >> p & 1) != 0 && subsystems[s]->parts[p].needs == subsystems[other])
+			return true;
+	}
+	return false;
+}
+
+/* Leaves out the subsystems of which the caller of the scan wants no kstat, and nobody else the units. */
 static void
 leave_out_unwanted(struct ks_linux *lx, const struct ks_scan *scan)
 {
-	uint32_t off = 0;
-
+	for (size_t s = 0; s < KS_SUB_COUNT; s++)
+		lx->sub[s].wanted = wanted_parts(subsystems[s], scan);
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
-		lx->wanted[s] = wanted_parts(subsystems[s], scan);
-		if (lx->wanted[s] == 0)
-			off |= 1u << s;
+		bool wanted = lx->sub[s].wanted != 0;
+
+		for (size_t t = 0; t < KS_SUB_COUNT; t++)
+			wanted |= needs(lx, t, s);
+		lx->sub[s].off |= !wanted;
+		lx->counts_events |= !lx->sub[s].off && subsystems[s]->on_events;
 	}
-	/* Some need the units of another. */
-	if (ks_unix_needs_cpus(lx))
-		off &= ~(1u << KS_SUB_CPU);
-	if ((off & 1u << KS_SUB_DEVICE) == 0)
-		off &= ~(1u << KS_SUB_DISK);
-	lx->off |= off;
 }
 
 #define ASK_AGAIN (10 * KS_NANOSEC) /* not every interrupt that comes is an event */
 
-/* Looks which subsystems have no device that is wanted; again, if one may have come since. */
+/* Finds out which subsystems have no device that is wanted; once more when one may have come. */
 static void
 leave_out_absent(struct ks_linux *lx)
 {
 	hrtime_t now = gethrtime();
+	bool recent = lx->listed && lx->settled && now - lx->asked < ASK_AGAIN;
 
-	if (lx->listed && (lx->absent == 0 || (lx->settled && now - lx->asked < ASK_AGAIN)))
-		return;
-	lx->asked = now;
-	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
-		uint32_t bit = 1u << s;
+	for (size_t s = 0; s < KS_SUB_COUNT && !recent; s++) {
+		bool (*has_wanted)(struct ks_linux *) = subsystems[s]->has_wanted;
 
-		if (subsystems[s]->has_wanted == NULL || (lx->off & bit) != 0 ||
-		    (lx->listed && (lx->absent & bit) == 0))
+		if (has_wanted == NULL || lx->sub[s].off || (lx->listed && !lx->sub[s].absent))
 			continue;
+		lx->asked = now;
 		/* What matches no module at all matches any: there is no need to look. */
-		if (ks_scan_wants(lx->scan, "", NULL, NULL) || subsystems[s]->has_wanted(lx))
-			lx->absent &= ~bit;
-		else
-			lx->absent |= bit;
+		lx->sub[s].absent = !ks_scan_wants(lx->scan, "", NULL, NULL) && !has_wanted(lx);
 	}
 }
 
@@ -356,15 +368,15 @@ ks_linux_any_entry(struct ks_linux *lx, enum ks_root root, const char *path,
 }
 
 /*
- * True if no device came or went since the last call: the kernel counts the events that it tells
- * udev about. False if it does not tell. Without this a further sample of vmstat or iostat takes 20 % more CPU time,
- * because directories of /sys are listed (`bench/run tools`, `bench/run iostat`).
+ * True if no device came or went since the last call, by the kernel's count of the events that it sends to
+ * udev. False if the count is not known. Without this a further sample of vmstat or iostat takes 20 % more CPU
+ * time, because directories of /sys are listed (`bench/run tools`, `bench/run iostat`).
  */
 static bool
 is_settled(struct ks_linux *lx)
 {
 	const struct ks_image *im = lx->root[KS_ROOT_SYS].kernel ?
-	    ks_linux_try(lx, KS_IMG_UEVENTS) : NULL;
+	    ks_linux_try(lx, &uevents) : NULL;
 	uint64_t before = lx->events;
 	struct ks_text t;
 
@@ -374,9 +386,6 @@ is_settled(struct ks_linux *lx)
 	t = ks_text_of(im->data, im->len);
 	return ks_text_u64(&t, &lx->events) && lx->events == before && before != 0;
 }
-
-/* Subsystems that list something slow, and only if a device came or went. */
-#define ON_EVENTS (1u << KS_SUB_DISK | 1u << KS_SUB_DEVICE | 1u << KS_SUB_LINK | 1u << KS_SUB_HWMON)
 
 static int
 linux_scan(struct ks_source *src, struct ks_scan *scan)
@@ -389,15 +398,18 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 		leave_out_unwanted(lx, scan);
 	lx->scan = scan;
 	lx->round++;
-	/* For CPUs alone it is not worth a file: they are in one that is read in any case. */
-	lx->counts_events = (lx->off & ON_EVENTS) != ON_EVENTS;
-	lx->settled = lx->counts_events && is_settled(lx); /* before anything is listed */
+	/* The count is taken before anything is listed. For CPUs alone the file is not worth reading. */
+	lx->settled = lx->counts_events && is_settled(lx);
 	leave_out_absent(lx);
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		struct ks_units *units = &lx->sub[s].units;
 		int rc;
 
-		lx->units[s].last = lx->looked;
-		rc = ((lx->off | lx->absent) >> s & 1) != 0 ? 0 : subsystems[s]->scan(lx, &lx->units[s]);
+		if (lx->sub[s].off || lx->sub[s].absent)
+			continue;
+		units->last = lx->looked;
+		rc = subsystems[s]->scan != NULL ? subsystems[s]->scan(lx, units) :
+		    ks_linux_scan_files(lx, s);
 		if (rc < 0)
 			return ks_fail(ENOMEM, "out of memory");
 		changed |= rc;
@@ -419,19 +431,20 @@ unit_of(struct ks_linux *lx, uint64_t cookie, const struct ks_part **part)
 {
 	size_t s = cookie >> 48, p = cookie >> 32 & 0xffff, u = cookie & 0xffffffff;
 
-	if (s >= KS_SUB_COUNT || u >= lx->units[s].n || !lx->units[s].v[u].alive ||
-	    p >= KS_UNIT_PARTS || (lx->units[s].v[u].parts >> p & 1) == 0)
+	const struct ks_units *units = &lx->sub[s < KS_SUB_COUNT ? s : 0].units;
+
+	if (s >= KS_SUB_COUNT || u >= units->n || !units->v[u].alive || p >= KS_UNIT_PARTS ||
+	    (units->v[u].parts >> p & 1) == 0)
 		return NULL;
 	*part = &subsystems[s]->parts[p];
-	return &lx->units[s].v[u];
+	return &units->v[u];
 }
 
 static int
 linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_record *r)
 {
 	struct ks_linux *lx = (struct ks_linux *)src;
-	const struct ks_part *part;
-	struct ks_unit *unit = unit_of(lx, cookie, &part);
+	struct ks_unit *unit = unit_of(lx, cookie, &lx->part);
 	uint64_t *served;
 
 	if (unit == NULL)
@@ -441,7 +454,7 @@ linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 		lx->round++;
 	*served = lx->round;
 	lx->taken = 0;
-	if (part->read(lx, unit, r) != 0)
+	if (lx->part->read(lx, unit, r) != 0)
 		return -1;
 	r->snaptime = lx->taken != 0 ? lx->taken : gethrtime();
 	if (lx->looked < r->snaptime)
@@ -469,21 +482,31 @@ linux_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const cha
 /* --- opening and closing ------------------------------------------------------ */
 
 static void
+free_images(struct ks_linux *lx)
+{
+	while (lx->images != NULL) {
+		struct ks_image *im = lx->images;
+
+		lx->images = im->next;
+		ks_image_free(im);
+		free(im);
+	}
+	ks_image_free(&lx->scratch);
+}
+
+static void
 linux_close(struct ks_source *src)
 {
 	struct ks_linux *lx = (struct ks_linux *)src;
 
-	for (size_t i = 0; i < KS_IMG_COUNT; i++)
-		ks_image_free(&lx->image[i]);
-	ks_image_free(&lx->scratch);
-	ks_own_close(&lx->own);
+	free_images(lx);
 	ks_linux_forget_troubles(lx);
-	for (size_t i = 0; i < KS_SUB_COUNT; i++)
-		ks_units_free(&lx->units[i]);
-	ks_columns_free(&lx->interrupts);
-	ks_columns_free(&lx->softirqs);
-	if (lx->socket >= 0)
-		(void)close(lx->socket);
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		if (lx->sub[s].state != NULL && subsystems[s]->release != NULL)
+			subsystems[s]->release(lx->sub[s].state);
+		free(lx->sub[s].state);
+		ks_units_free(&lx->sub[s].units);
+	}
 	for (size_t i = 0; i < 2; i++) {
 		if (lx->root[i].fd >= 0)
 			(void)close(lx->root[i].fd);
@@ -502,7 +525,7 @@ static const struct ks_source_ops linux_ops = {
 };
 
 static int
-open_root(struct ks_files *f, const char *name, long magic)
+open_root(struct ks_dir *f, const char *name, long magic)
 {
 	struct statfs fs;
 
@@ -535,8 +558,9 @@ is_named(const char *list, const char *name)
 	}
 }
 
+/* Leaves out the optional subsystems of the running machine that $KSTAT_WITH does not name. */
 static void
-leave_out(struct ks_linux *lx)
+leave_out_optional(struct ks_linux *lx)
 {
 	const char *with = getenv("KSTAT_WITH");
 
@@ -544,8 +568,24 @@ leave_out(struct ks_linux *lx)
 		return;
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		if (subsystems[s]->optional != NULL && !is_named(with, subsystems[s]->optional))
-			lx->off |= 1u << s;
+			lx->sub[s].off = true;
 	}
+}
+
+/* Allocates the states of the subsystems; false without memory. */
+static bool
+start_subsystems(struct ks_linux *lx)
+{
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		if (subsystems[s]->state_size == 0)
+			continue;
+		lx->sub[s].state = calloc(1, subsystems[s]->state_size);
+		if (lx->sub[s].state == NULL)
+			return false;
+		if (subsystems[s]->start != NULL)
+			subsystems[s]->start(lx->sub[s].state);
+	}
+	return true;
 }
 
 struct ks_source *
@@ -556,15 +596,12 @@ ks_source_linux_open(const char *proc, const char *sys)
 	if (lx == NULL)
 		return ks_fail_null(ENOMEM, "out of memory");
 	lx->src.ops = &linux_ops;
-	lx->root[KS_ROOT_PROC].fd = lx->root[KS_ROOT_SYS].fd = lx->socket = lx->scratch.fd = -1;
-	for (size_t i = 0; i < KS_IMG_COUNT; i++) {
-		lx->image[i].fd = -1;
-		lx->image[i].root = files[i].root;
-		lx->image[i].path = files[i].path;
-		lx->image[i].made = files[i].made;
-	}
+	lx->root[KS_ROOT_PROC].fd = lx->root[KS_ROOT_SYS].fd = lx->scratch.fd = -1;
 	lx->page = (uint64_t)sysconf(_SC_PAGESIZE);
-	ks_own_init(&lx->own);
+	if (!start_subsystems(lx)) {
+		linux_close(&lx->src);
+		return ks_fail_null(ENOMEM, "out of memory");
+	}
 	proc = proc != NULL ? proc : "/proc";
 	if (open_root(&lx->root[KS_ROOT_PROC], proc, PROC_SUPER_MAGIC) != 0) {
 		int err = errno;
@@ -573,7 +610,7 @@ ks_source_linux_open(const char *proc, const char *sys)
 		return ks_fail_null(err, "cannot open %s: %s (it must be a directory like /proc)", proc,
 		    strerror(err));
 	}
-	/* Without /sys most of it works all the same, but one that was asked for must be there. */
+	/* Most kstats do not need /sys, but a directory that the caller named must exist. */
 	if (open_root(&lx->root[KS_ROOT_SYS], sys != NULL ? sys : "/sys", SYSFS_MAGIC) != 0 &&
 	    (errno == ENOMEM || sys != NULL)) {
 		int err = errno;
@@ -582,6 +619,6 @@ ks_source_linux_open(const char *proc, const char *sys)
 		return ks_fail_null(err, "cannot open %s: %s (it must be a directory like /sys; an empty "
 		    "one does)", sys != NULL ? sys : "/sys", strerror(err));
 	}
-	leave_out(lx);
+	leave_out_optional(lx);
 	return &lx->src;
 }

@@ -3,7 +3,17 @@
  * unix:0:meminfo and vm_events. SPDX-License-Identifier: MIT
  */
 #include "kstat_raw.h"
-#include "source/linux/linux.h"
+#include "source/linux/unix.h"
+
+const struct ks_file ks_meminfo_file = { KS_ROOT_PROC, "meminfo", KS_MADE_WHOLE, false };
+const struct ks_file ks_vmstat_file = { KS_ROOT_PROC, "vmstat", KS_MADE_BRIEFLY, false };
+static const struct ks_file zoneinfo_file = { KS_ROOT_PROC, "zoneinfo", KS_MADE_ANYHOW, false };
+
+static struct ks_unix_state *
+state_of(const struct ks_linux *lx)
+{
+	return lx->sub[KS_SUB_unix].state;
+}
 
 /* --- /proc/meminfo ------------------------------------------------------------------ */
 
@@ -98,7 +108,7 @@ meminfo_value(struct ks_text *value, uint64_t *v)
 int
 ks_meminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_image *im = ks_linux_image(lx, KS_IMG_MEMINFO);
+	const struct ks_image *im = ks_linux_image(lx, &ks_meminfo_file);
 	struct ks_text all, line, key, value;
 	char name[KSTAT_STRLEN];
 	uint64_t v;
@@ -150,7 +160,7 @@ static bool
 memory_pages(struct ks_linux *lx, struct ks_lines *lines, int (*classify)(const struct ks_text *),
     struct ks_values *vals)
 {
-	const struct ks_image *im = ks_linux_image(lx, KS_IMG_MEMINFO);
+	const struct ks_image *im = ks_linux_image(lx, &ks_meminfo_file);
 	bool again;
 
 	if (im == NULL)
@@ -218,23 +228,24 @@ is_of_zoneinfo(struct ks_text line)
  * that they follow from, so it is read again only when one of those changed.
  */
 static bool
-watermarks(struct ks_linux *lx, uint64_t total)
+read_watermarks(struct ks_linux *lx, uint64_t total)
 {
 	static const char *const names[3] = { "min", "low", "high" };
-	const struct ks_files *proc = &lx->root[KS_ROOT_PROC];
+	struct ks_unix_state *u = state_of(lx);
+	const struct ks_dir *proc = &lx->root[KS_ROOT_PROC];
 	uint64_t key[3] = { 0, 0, total }, v;
 	const struct ks_image *im;
 	struct ks_text all, line, word;
 
 	(void)ks_linux_number(lx, KS_ROOT_PROC, "sys/vm/min_free_kbytes", &key[0]);
 	(void)ks_linux_number(lx, KS_ROOT_PROC, "sys/vm/watermark_scale_factor", &key[1]);
-	if (proc->kernel && lx->watermarks && memcmp(key, lx->watermark_key, sizeof(key)) == 0)
+	if (proc->kernel && u->has_watermarks && memcmp(key, u->watermark_key, sizeof(key)) == 0)
 		return true;
-	im = ks_linux_try(lx, KS_IMG_ZONEINFO);
-	lx->watermarks = false;
+	im = ks_linux_try(lx, &zoneinfo_file);
+	u->has_watermarks = false;
 	if (im == NULL)
 		return false;
-	memset(lx->watermark, 0, sizeof(lx->watermark));
+	memset(u->watermark, 0, sizeof(u->watermark));
 	all = ks_text_of(im->data, im->len);
 	while (ks_text_line(&all, &line)) {
 		struct ks_text whole = line;
@@ -245,14 +256,14 @@ watermarks(struct ks_linux *lx, uint64_t total)
 		while (i < 3 && !ks_text_is(&word, names[i]))
 			i++;
 		if (i < 3 && ks_text_u64(&line, &v)) {
-			lx->watermark[i] += v;
-			lx->watermarks = true;
+			u->watermark[i] += v;
+			u->has_watermarks = true;
 		} else if (i < 3 || !is_of_zoneinfo(whole)) {
 			ks_linux_odd_line(lx, im, &whole);
 		}
 	}
-	memcpy(lx->watermark_key, key, sizeof(key));
-	return lx->watermarks;
+	memcpy(u->watermark_key, key, sizeof(key));
+	return u->has_watermarks;
 }
 
 int
@@ -261,7 +272,7 @@ ks_system_pages_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record
 	struct ks_values vals = { .have = 0 }, mem, *m = &mem;
 
 	(void)unit;
-	if (!memory_pages(lx, &lx->meminfo_lines, needed_line, m))
+	if (!memory_pages(lx, &state_of(lx)->meminfo_lines, needed_line, m))
 		return -1;
 	if (has(m, M_TOTAL)) {
 		ks_have(&vals, P_PHYSMEM, number(m, M_TOTAL));
@@ -278,10 +289,10 @@ ks_system_pages_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record
 	if (has(m, M_SLAB))
 		ks_have(&vals, P_KERNEL, number(m, M_SLAB) + number(m, M_STACK) + number(m, M_TABLES) +
 		    number(m, M_SEC_TABLES) + number(m, M_PERCPU));
-	if (watermarks(lx, number(m, M_TOTAL))) {
-		ks_have(&vals, P_MINFREE, lx->watermark[0]);
-		ks_have(&vals, P_DESFREE, lx->watermark[1]);
-		ks_have(&vals, P_LOTSFREE, lx->watermark[2]);
+	if (read_watermarks(lx, number(m, M_TOTAL))) {
+		ks_have(&vals, P_MINFREE, state_of(lx)->watermark[0]);
+		ks_have(&vals, P_DESFREE, state_of(lx)->watermark[1]);
+		ks_have(&vals, P_LOTSFREE, state_of(lx)->watermark[2]);
 	}
 	ks_fields_add(r, ks_system_pages_fields, &vals);
 	return 0;
@@ -298,13 +309,13 @@ ks_system_pages_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record
 int
 ks_vminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	struct ks_second_sums *s = &lx->vminfo;
+	struct ks_second_sums *s = &state_of(lx)->vminfo;
 	struct ks_values mem, *m = &mem;
 	uint64_t up = 0, dt, used;
 	vminfo_t *data;
 
 	(void)unit;
-	if (!memory_pages(lx, &lx->vminfo_lines, summed_line, m))
+	if (!memory_pages(lx, &state_of(lx)->vminfo_lines, summed_line, m))
 		return -1;
 	if (ks_linux_uptime(lx, &up))
 		up /= 100;
@@ -395,7 +406,7 @@ static void
 take_vm_lines(struct ks_linux *lx, const struct ks_image *im, struct ks_values *vals)
 {
 	uint64_t kib_per_page = lx->page / 1024, v;
-	struct ks_walk w = ks_walk_of(&lx->vmstat_lines, im, lx->root[KS_ROOT_PROC].kernel, vm_line);
+	struct ks_walk w = ks_walk_of(&state_of(lx)->vmstat_lines, im, lx->root[KS_ROOT_PROC].kernel, vm_line);
 
 	vals->have = 0;
 	while (ks_walk_next(&w)) {
@@ -416,16 +427,17 @@ int
 ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	/* The file has more than a page, which the kernel needs a call each for. */
-	const struct ks_image *im = ks_linux_begin(lx, KS_IMG_VMSTAT, ks_lines_reach(&lx->vmstat_lines));
-	bool known = lx->vmstat_lines.known;
+	const struct ks_image *im = ks_linux_begin(lx, &ks_vmstat_file,
+	    ks_lines_reach(&state_of(lx)->vmstat_lines));
+	bool known = state_of(lx)->vmstat_lines.known;
 	struct ks_values vals;
 
 	(void)unit;
 	if (im == NULL)
 		return -1;
 	take_vm_lines(lx, im, &vals);
-	if (known && !lx->vmstat_lines.known) {
-		im = ks_linux_image(lx, KS_IMG_VMSTAT);
+	if (known && !state_of(lx)->vmstat_lines.known) {
+		im = ks_linux_image(lx, &ks_vmstat_file);
 		if (im == NULL)
 			return -1;
 		take_vm_lines(lx, im, &vals);
@@ -446,7 +458,7 @@ ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 int
 ks_vm_events_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_image *im = ks_linux_image(lx, KS_IMG_VMSTAT);
+	const struct ks_image *im = ks_linux_image(lx, &ks_vmstat_file);
 	struct ks_text all, line, key;
 	char name[KSTAT_STRLEN];
 	uint64_t v;

@@ -5,6 +5,9 @@
  */
 #include "source/linux/linux.h"
 
+static const struct ks_file snmp_file = { KS_ROOT_PROC, "net/snmp", KS_MADE_WHOLE, false };
+static const struct ks_file netstat_file = { KS_ROOT_PROC, "net/netstat", KS_MADE_WHOLE, false };
+
 /* The key is the section and the name in the file. */
 #define COUNT(stat, key, desc) KS_COUNT_K(stat, KSTAT_DATA_UINT64, key, desc)
 #define GAUGE(stat, key, desc) KS_GAUGE_K(stat, KSTAT_DATA_INT32, key, desc)
@@ -191,61 +194,51 @@ collect(struct ks_linux *lx, const struct ks_image *im, const char *section, con
 	note_rest(lx, im, &s);
 }
 
+enum { PART_TCP, PART_UDP, PART_IP, PART_ICMP, PART_TCP_EXT, PART_IP_EXT, PART_COUNT };
+
+static const struct ks_part parts[PART_COUNT];
+
+/* The sections that a kstat is made of: of net/snmp, and of net/netstat. */
+static const struct {
+	const char *snmp, *netstat;
+} sections[PART_COUNT] = {
+	[PART_TCP] = { "Tcp", "TcpExt" },
+	[PART_UDP] = { "Udp", NULL },
+	[PART_IP] = { "Ip", NULL },
+	[PART_ICMP] = { "Icmp", NULL },
+	[PART_TCP_EXT] = { NULL, "TcpExt" },
+	[PART_IP_EXT] = { NULL, "IpExt" },
+};
+
 static int
-read_mib(struct ks_linux *lx, struct ks_record *r, const char *section, const char *ext,
-    const struct ks_field *fields)
+read_mib(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_image *im = ks_linux_image(lx, KS_IMG_SNMP);
+	const struct ks_image *im = ks_linux_image(lx, &snmp_file);
+	size_t part = (size_t)(lx->part - parts);
 	struct ks_values vals = { .have = 0 };
 
+	(void)unit;
 	if (im == NULL)
 		return -1;
-	collect(lx, im, section, fields, &vals);
-	if (ext != NULL)
-		collect(lx, ks_linux_try(lx, KS_IMG_NETSTAT), ext, fields, &vals);
-	ks_fields_add(r, fields, &vals);
+	collect(lx, im, sections[part].snmp, lx->part->fields, &vals);
+	if (sections[part].netstat != NULL)
+		collect(lx, ks_linux_try(lx, &netstat_file), sections[part].netstat, lx->part->fields, &vals);
+	ks_fields_add(r, lx->part->fields, &vals);
 	return 0;
 }
 
+/* Adds all counters of a section as they are. */
 static int
-read_tcp(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+read_ext(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	(void)unit;
-	return read_mib(lx, r, "Tcp", "TcpExt", tcp_fields);
-}
-
-static int
-read_udp(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	(void)unit;
-	return read_mib(lx, r, "Udp", NULL, udp_fields);
-}
-
-static int
-read_ip(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	(void)unit;
-	return read_mib(lx, r, "Ip", NULL, ip_fields);
-}
-
-static int
-read_icmp(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	(void)unit;
-	return read_mib(lx, r, "Icmp", NULL, icmp_fields);
-}
-
-/* --- extended counters --------------------------------------------------------------------- */
-
-static int
-read_ext(struct ks_linux *lx, struct ks_record *r, const char *section)
-{
-	const struct ks_image *im = ks_linux_image(lx, KS_IMG_NETSTAT);
+	const struct ks_image *im = ks_linux_image(lx, &netstat_file);
+	const char *section = sections[lx->part - parts].netstat;
 	char stat[KSTAT_STRLEN];
 	struct ks_text name;
 	struct section s;
 	int64_t v;
 
+	(void)unit;
 	if (im == NULL)
 		return -1;
 	if (!find_section(lx, im, section, strlen(section), &s))
@@ -256,20 +249,6 @@ read_ext(struct ks_linux *lx, struct ks_record *r, const char *section)
 	}
 	note_rest(lx, im, &s);
 	return 0;
-}
-
-static int
-read_tcp_ext(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	(void)unit;
-	return read_ext(lx, r, "TcpExt");
-}
-
-static int
-read_ip_ext(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	(void)unit;
-	return read_ext(lx, r, "IpExt");
 }
 
 static const struct ks_meta *
@@ -287,38 +266,18 @@ ext_meta(const char *stat)
 
 /* --- the subsystem --------------------------------------------------------------------------- */
 
-#define MIB(module, name, fields, read, meta) \
-	{ module, name, "mib2", KSTAT_TYPE_NAMED, 0, fields, read, meta }
+#define MIB(module, name, fields_) \
+	KS_NAMED_PART(module, name, "mib2", .fields = (fields_), .read = read_mib, .file = &snmp_file)
+#define EXT(module, name) \
+	KS_NAMED_PART(module, name, "mib2", .read = read_ext, .meta = ext_meta, .file = &netstat_file)
 
-static const struct ks_part parts[] = {
-	MIB("tcp", "tcp", tcp_fields, read_tcp, NULL),
-	MIB("udp", "udp", udp_fields, read_udp, NULL),
-	MIB("ip", "ip", ip_fields, read_ip, NULL),
-	MIB("ip", "icmp", icmp_fields, read_icmp, NULL),
-	MIB("tcp", "tcp_ext", NULL, read_tcp_ext, ext_meta),
-	MIB("ip", "ip_ext", NULL, read_ip_ext, ext_meta),
-	{ .module = NULL },
+static const struct ks_part parts[PART_COUNT] = {
+	[PART_TCP] = MIB("tcp", "tcp", tcp_fields),
+	[PART_UDP] = MIB("udp", "udp", udp_fields),
+	[PART_IP] = MIB("ip", "ip", ip_fields),
+	[PART_ICMP] = MIB("ip", "icmp", icmp_fields),
+	[PART_TCP_EXT] = EXT("tcp", "tcp_ext"),
+	[PART_IP_EXT] = EXT("ip", "ip_ext"),
 };
 
-static int
-scan_mib(struct ks_linux *lx, struct ks_units *units)
-{
-	struct ks_unit *unit;
-	uint16_t have = 0;
-	bool fresh;
-
-	if (units->scanned)
-		return 0;
-	if ((lx->wanted[KS_SUB_MIB] & 0x0f) != 0 && ks_linux_exists(lx, KS_ROOT_PROC, "net/snmp"))
-		have |= 0x0f;
-	if ((lx->wanted[KS_SUB_MIB] & 0x30) != 0 && ks_linux_exists(lx, KS_ROOT_PROC, "net/netstat"))
-		have |= 0x30;
-	ks_units_begin(units);
-	unit = ks_units_see(units, "net", 3, 0, &fresh);
-	if (unit == NULL)
-		return -1;
-	unit->parts = have;
-	return ks_units_end(units);
-}
-
-const struct ks_subsystem ks_linux_mib = { parts, scan_mib, NULL, NULL };
+KS_SUBSYSTEM(mib, parts);

@@ -1,5 +1,7 @@
-/* mount.c - see mount.h. SPDX-License-Identifier: MIT */
-#include "source/linux/mount.h"
+/* mount.c - where block devices are mounted; see disk.h. SPDX-License-Identifier: MIT */
+#include "source/linux/disk.h"
+
+static const struct ks_file mountinfo_file = { KS_ROOT_PROC, "self/mountinfo", KS_MADE_ANYHOW, false };
 
 /* A line of mountinfo: "36 35 98:0 / /mnt rw,noatime shared:1 - ext3 /dev/root rw". */
 struct mount {
@@ -52,7 +54,7 @@ bool
 ks_linux_mount_point(struct ks_linux *lx, const char *number, const char *source, char *to,
     size_t size)
 {
-	const struct ks_image *im = ks_linux_try(lx, KS_IMG_MOUNTINFO);
+	const struct ks_image *im = ks_linux_try(lx, &mountinfo_file);
 	struct ks_text all, line, found = { NULL, NULL };
 	struct mount m;
 

@@ -4,7 +4,12 @@
  */
 #include <errno.h>
 
-#include "source/linux/linux.h"
+#include "source/linux/unix.h"
+
+const struct ks_file ks_pressure_cpu_file = { KS_ROOT_PROC, "pressure/cpu", KS_MADE_WHOLE, false };
+static const struct ks_file io_file = { KS_ROOT_PROC, "pressure/io", KS_MADE_WHOLE, false };
+static const struct ks_file memory_file = { KS_ROOT_PROC, "pressure/memory", KS_MADE_WHOLE, false };
+static const struct ks_file irq_file = { KS_ROOT_PROC, "pressure/irq", KS_MADE_WHOLE, false };
 
 enum { P_SOME10, P_SOME60, P_SOME300, P_SOME, P_FULL10, P_FULL60, P_FULL300, P_FULL };
 
@@ -23,9 +28,9 @@ static const struct ks_field fields[] = {
 	KS_FIELD_END
 };
 
-/* Takes "some avg10=0.18 avg60=0.34 avg300=0.10 total=159886802"; false if it is something else. */
+/* Parses "some avg10=0.18 avg60=0.34 avg300=0.10 total=159886802"; false if it is something else. */
 static bool
-take_line(struct ks_text line, struct ks_values *vals)
+parse_line(struct ks_text line, struct ks_values *vals)
 {
 	static const char *const names[] = { "avg10=", "avg60=", "avg300=", "total=" };
 	struct ks_text word;
@@ -56,89 +61,47 @@ take_line(struct ks_text line, struct ks_values *vals)
 }
 
 static int
-read_pressure(struct ks_linux *lx, struct ks_record *r, enum ks_image_id id)
+read_pressure(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_image *im = ks_linux_image(lx, id);
+	const struct ks_image *im = ks_linux_image(lx, lx->part->file);
 	struct ks_values vals = { .have = 0 };
 	struct ks_text all, line;
 
+	(void)unit;
 	if (im == NULL)
 		return -1;
 	all = ks_text_of(im->data, im->len);
 	while (ks_text_line(&all, &line)) {
-		if (!take_line(line, &vals) && !ks_text_empty(&line))
+		if (!parse_line(line, &vals) && !ks_text_empty(&line))
 			ks_linux_odd_line(lx, im, &line);
 	}
 	ks_fields_add(r, fields, &vals);
 	return 0;
 }
 
-static int
-read_cpu(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	(void)unit;
-	return read_pressure(lx, r, KS_IMG_PSI_CPU);
-}
-
-static int
-read_io(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	(void)unit;
-	return read_pressure(lx, r, KS_IMG_PSI_IO);
-}
-
-static int
-read_memory(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	(void)unit;
-	return read_pressure(lx, r, KS_IMG_PSI_MEMORY);
-}
-
-static int
-read_irq(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	(void)unit;
-	return read_pressure(lx, r, KS_IMG_PSI_IRQ);
-}
-
-#define PRESSURE(name, read) \
-	{ "pressure", name, "pressure", KSTAT_TYPE_NAMED, 0, fields, read, NULL }
+#define PRESSURE(name, file_) \
+	KS_NAMED_PART("pressure", name, "pressure", .fields = fields, .read = read_pressure, .file = (file_))
 
 static const struct ks_part parts[] = {
-	PRESSURE("cpu", read_cpu),
-	PRESSURE("io", read_io),
-	PRESSURE("memory", read_memory),
-	PRESSURE("irq", read_irq),
-	{ .module = NULL },
+	PRESSURE("cpu", &ks_pressure_cpu_file),
+	PRESSURE("io", &io_file),
+	PRESSURE("memory", &memory_file),
+	PRESSURE("irq", &irq_file),
 };
 
 static int
 scan_pressure(struct ks_linux *lx, struct ks_units *units)
 {
-	static const char *const paths[] = { "pressure/cpu", "pressure/io", "pressure/memory",
-		"pressure/irq" };
-	struct ks_unit *unit;
+	int first = __builtin_ffs(lx->sub[KS_SUB_pressure].wanted) - 1;
 	char text[16];
-	bool fresh, probed = false;
 
-	if (units->scanned)
-		return 0;
-	ks_units_begin(units);
-	unit = ks_units_see(units, "pressure", 8, 0, &fresh);
-	if (unit == NULL)
-		return -1;
-	for (size_t i = 0; i < 4; i++) {
-		if ((lx->wanted[KS_SUB_PRESSURE] >> i & 1) == 0)
-			continue;
-		/* Some kernels have the files though they do not keep the figures. */
-		if (!probed && ks_file_small(&lx->root[KS_ROOT_PROC], paths[i], text, sizeof(text)) < 0 &&
-		    errno == EOPNOTSUPP)
-			break;
-		probed = true;
-		if (ks_linux_exists(lx, KS_ROOT_PROC, paths[i]))
-			unit->parts |= (uint16_t)(1u << i);
+	/* Some kernels have the files though they do not keep the figures. */
+	if (!units->scanned && first >= 0 && ks_file_small(&lx->root[KS_ROOT_PROC], parts[first].file->path,
+	    text, sizeof(text)) < 0 && errno == EOPNOTSUPP) {
+		ks_units_begin(units);
+		return ks_units_end(units);
 	}
-	return ks_units_end(units);
+	return ks_linux_scan_files(lx, KS_SUB_pressure);
 }
 
-const struct ks_subsystem ks_linux_pressure = { parts, scan_pressure, NULL, NULL };
+KS_SUBSYSTEM(pressure, parts, .scan = scan_pressure);

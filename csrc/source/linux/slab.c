@@ -1,13 +1,17 @@
 /*
- * slab.c - kernel object caches from /proc/slabinfo, as unix:0:CACHE, class kmem_cache.
- * Only root may read the file; others do not have these kstats, and hear nothing of it. There
- * are hundreds of caches and the file is slow, so on the running machine they are optional.
+ * slab.c - kernel object caches from /proc/slabinfo, as unix:0:CACHE, class kmem_cache. Only root may read
+ * the file: other users do not have these kstats, and get no warning. There are hundreds of caches and the
+ * file is slow, so on the running machine they are optional.
  * SPDX-License-Identifier: MIT
  */
-#include <errno.h>
+#include "source/linux/listing.h"
 
-#include "base/error.h"
-#include "source/linux/linux.h"
+static const struct ks_file slabinfo_file = { KS_ROOT_PROC, "slabinfo", KS_MADE_ANYHOW, true };
+static const struct ks_listing listing;
+
+struct state {
+	bool was_read; /* a kstat was read since the last scan */
+};
 
 enum { S_BUF_SIZE, S_SLAB_SIZE, S_INUSE, S_AVAIL, S_TOTAL, S_SLABS, S_ACTIVE_SLABS };
 
@@ -24,55 +28,18 @@ static const struct ks_field fields[] = {
 	KS_FIELD_END
 };
 
-/* True for the two lines of headings. */
-static bool
-is_heading(const struct ks_text *line)
-{
-	return ks_text_empty(line) || *line->p == '#' || ks_text_starts(line, "slabinfo ");
-}
-
-/* Takes the name off "name <numbers>"; false if it is something else. */
-static bool
-take_name(struct ks_text *line, struct ks_text *name)
-{
-	return !is_heading(line) && ks_text_word(line, name) && ks_text_at_number(line);
-}
-
-static void
-remember(struct ks_unit *unit, const struct ks_image *im, const struct ks_text *rest)
-{
-	unit->at = (uint32_t)(rest->p - im->data);
-	unit->len = (uint32_t)ks_text_size(rest);
-	unit->seq = im->seq;
-}
-
 static int
 read_slab(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_image *im = ks_linux_image(lx, KS_IMG_SLABINFO);
+	struct state *s = lx->sub[KS_SUB_slab].state;
 	struct ks_values vals = { .have = 0 };
-	struct ks_text all, line, name;
+	struct ks_text line, name;
+	const struct ks_image *im = ks_listing_find(lx, &lx->sub[KS_SUB_slab].units, &listing, unit, &line);
 	uint64_t v[5], slabs[2];
 
-	lx->slab_wanted = true;
+	s->was_read = true;
 	if (im == NULL)
 		return -1;
-	if (lx->slab_seq != im->seq) {
-		all = ks_text_of(im->data, im->len);
-		while (ks_text_line(&all, &line)) {
-			if (take_name(&line, &name)) {
-				struct ks_unit *u = ks_units_find(&lx->units[KS_SUB_SLAB], name.p,
-				    ks_text_size(&name));
-
-				if (u != NULL)
-					remember(u, im, &line);
-			}
-		}
-		lx->slab_seq = im->seq;
-	}
-	if (unit->seq != im->seq)
-		return ks_linux_gone(unit);
-	line = ks_text_of(im->data + unit->at, unit->len);
 	/* active_objs num_objs objsize objperslab pagesperslab : tunables ... : slabdata active num */
 	if (ks_text_numbers(&line, v, 5) == 5) {
 		ks_have(&vals, S_BUF_SIZE, v[2]);
@@ -94,50 +61,56 @@ read_slab(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	{ "unix", "@", "kmem_cache", KSTAT_TYPE_NAMED, 0, fields, read_slab, NULL },
-	{ .module = NULL },
+	KS_NAMED_PART("unix", "@", "kmem_cache", .fields = fields, .read = read_slab),
 };
 
+/* --- scanning ------------------------------------------------------------------------------ */
+
+/* Removes the name from "name <numbers>". */
+static size_t
+take_key(struct ks_text *line, char key[KS_UNIT_NAME])
+{
+	struct ks_text name;
+
+	if (*line->p == '#' || !ks_text_word(line, &name) || !ks_text_at_number(line))
+		return 0;
+	return ks_listing_key(key, &name);
+}
+
+static bool
+is_heading(const struct ks_image *im, const struct ks_text *line)
+{
+	(void)im;
+	return *line->p == '#' || ks_text_starts(line, "slabinfo ");
+}
+
+static int
+set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+{
+	(void)lx;
+	(void)units;
+	if (is_new) {
+		ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
+		unit->parts = 1;
+	}
+	return 0;
+}
+
+static const struct ks_listing listing = { &slabinfo_file, take_key, is_heading, NULL, set_up };
+
 /*
- * The file is slow and the list hardly changes, so it is looked at again only by those who
- * read caches, for whom the reading is not lost.
+ * The file is slow and the list hardly changes, so it is read again only for callers who read caches and need
+ * the file in any case.
  */
 static int
 scan_slab(struct ks_linux *lx, struct ks_units *units)
 {
-	const struct ks_image *im;
-	struct ks_text all, line, name;
-	bool fresh;
+	struct state *s = lx->sub[KS_SUB_slab].state;
 
-	if (units->scanned && !lx->slab_wanted && lx->root[KS_ROOT_PROC].kernel)
+	if (units->scanned && !s->was_read && lx->root[KS_ROOT_PROC].kernel)
 		return 0;
-	lx->slab_wanted = false;
-	im = ks_linux_try(lx, KS_IMG_SLABINFO);
-	if (im == NULL && errno != EACCES && errno != EPERM)
-		im = ks_linux_scan_image(lx, KS_IMG_SLABINFO);
-	ks_units_begin(units);
-	all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0);
-	while (ks_text_line(&all, &line)) {
-		struct ks_text whole = line;
-		struct ks_unit *unit;
-
-		if (!take_name(&line, &name)) {
-			if (!is_heading(&whole))
-				ks_linux_odd_line(lx, im, &whole);
-			continue;
-		}
-		unit = ks_units_see(units, name.p, ks_text_size(&name), 0, &fresh);
-		if (unit == NULL)
-			return -1;
-		if (fresh) {
-			ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
-			unit->parts = 1;
-		}
-		remember(unit, im, &line);
-	}
-	if (im != NULL)
-		lx->slab_seq = im->seq;
-	return ks_units_end(units);
+	s->was_read = false;
+	return ks_listing_scan(lx, units, &listing);
 }
 
-const struct ks_subsystem ks_linux_slab = { parts, scan_slab, "slab", NULL };
+KS_SUBSYSTEM(slab, parts, .scan = scan_slab, .optional = "slab", .state_size = sizeof(struct state));

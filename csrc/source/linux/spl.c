@@ -3,7 +3,6 @@
  * I/O as zfs:0:POOL (class disk, as on illumos), its data sets as zfs/POOL:0:objset-0x36.
  * SPDX-License-Identifier: MIT
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -303,10 +302,9 @@ named_meta(const char *stat)
 enum { PART_NAMED, PART_IO, PART_STATE };
 
 static const struct ks_part parts[] = {
-	[PART_NAMED] = { "@", "@", "misc", KSTAT_TYPE_NAMED, 0, NULL, read_named, named_meta },
-	[PART_IO] = { "@", "@", "disk", KSTAT_TYPE_IO, sizeof(kstat_io_t), NULL, read_io, NULL },
-	[PART_STATE] = { "@", "@", "misc", KSTAT_TYPE_NAMED, 0, state_fields, read_state, NULL },
-	{ .module = NULL },
+	[PART_NAMED] = KS_NAMED_PART("@", "@", "misc", .read = read_named, .meta = named_meta),
+	[PART_IO] = KS_IO_PART("@", "@", "disk", .read = read_io),
+	[PART_STATE] = KS_NAMED_PART("@", "@", "misc", .fields = state_fields, .read = read_state),
 };
 
 /*
@@ -370,16 +368,16 @@ set_up(struct ks_linux *lx, struct ks_unit *unit, const char *path)
 }
 
 static int
-see_file(struct ks_linux *lx, struct ks_units *units, const char *path)
+scan_file(struct ks_linux *lx, struct ks_units *units, const char *path)
 {
 	char key[KS_UNIT_NAME];
 	struct ks_unit *unit;
-	bool fresh;
+	bool is_new;
 
-	unit = ks_units_see(units, key, ks_key_of_path(key, path), 0, &fresh);
+	unit = ks_units_see(units, key, ks_key_of_path(key, path), 0, &is_new);
 	if (unit == NULL)
 		return -1;
-	if (fresh)
+	if (is_new)
 		return set_up(lx, unit, path);
 	if (unit->parts != 0 || !ks_linux_is_unreadable(lx, KS_ROOT_PROC, path))
 		return 0;
@@ -391,20 +389,15 @@ see_file(struct ks_linux *lx, struct ks_units *units, const char *path)
 }
 
 static int
-see_directory(struct ks_linux *lx, struct ks_units *units, const char *path, int depth)
+scan_directory(struct ks_linux *lx, struct ks_units *units, const char *path, int depth)
 {
-	int fd = openat(lx->root[KS_ROOT_PROC].fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *dir = ks_linux_open_directory(lx, KS_ROOT_PROC, path);
 	const struct dirent *e;
 	bool any = false;
 	int rc = 0;
 
-	ks_linux_note_path(lx, KS_ROOT_PROC, path, dir == NULL ? errno : 0);
-	if (dir == NULL) {
-		if (fd >= 0)
-			(void)close(fd);
+	if (dir == NULL)
 		return 0;
-	}
 	while (rc == 0 && (e = readdir(dir)) != NULL) {
 		char below[512];
 		int n = snprintf(below, sizeof(below), "%s/%s", path, e->d_name);
@@ -413,9 +406,9 @@ see_directory(struct ks_linux *lx, struct ks_units *units, const char *path, int
 			continue;
 		any = true;
 		if (e->d_type == DT_DIR)
-			rc = depth > 1 ? see_directory(lx, units, below, depth - 1) : 0;
+			rc = depth > 1 ? scan_directory(lx, units, below, depth - 1) : 0;
 		else if (depth < MAX_DEPTH)
-			rc = see_file(lx, units, below);
+			rc = scan_file(lx, units, below);
 	}
 	(void)closedir(dir);
 	/* A pool has files. This stands where a recording should have a file. */
@@ -423,6 +416,10 @@ see_directory(struct ks_linux *lx, struct ks_units *units, const char *path, int
 		ks_linux_note_path(lx, KS_ROOT_PROC, path, EISDIR);
 	return rc;
 }
+
+struct state {
+	hrtime_t asked; /* when the directory was looked for last */
+};
 
 #define ASK_AGAIN 10 /* seconds after which it is asked whether a module was loaded */
 
@@ -435,21 +432,23 @@ is_wanted(const struct ks_linux *lx)
 }
 
 /*
- * There is no directory without the module, and that one was loaded is an event. Where events are not looked at it
- * is asked for, and a path that is not in /proc costs a tenth of a tick of mpstat, which wants nothing of it.
+ * Without the module there is no directory, and loading a module is an event. Where events are not counted,
+ * the directory is looked for; a path that is not in /proc costs a tenth of a tick of mpstat, which does not
+ * want these kstats.
  */
 static bool
 is_known_absent(struct ks_linux *lx, const struct ks_units *units)
 {
+	struct state *s = lx->sub[KS_SUB_spl].state;
 	hrtime_t now;
 
 	if (units->scanned && lx->settled)
 		return true;
 	now = gethrtime();
 	if (units->scanned && !lx->counts_events && lx->root[KS_ROOT_PROC].kernel && !is_wanted(lx) &&
-	    now - lx->spl_asked < ASK_AGAIN * KS_NANOSEC)
+	    now - s->asked < ASK_AGAIN * KS_NANOSEC)
 		return true;
-	lx->spl_asked = now;
+	s->asked = now;
 	return !ks_linux_exists(lx, KS_ROOT_PROC, ROOT) && errno == ENOENT;
 }
 
@@ -461,11 +460,11 @@ scan_spl(struct ks_linux *lx, struct ks_units *units)
 		return 0;
 	}
 	ks_units_begin(units);
-	if (see_directory(lx, units, ROOT, MAX_DEPTH) != 0) {
+	if (scan_directory(lx, units, ROOT, MAX_DEPTH) != 0) {
 		errno = ENOMEM;
 		return -1;
 	}
 	return ks_units_end(units);
 }
 
-const struct ks_subsystem ks_linux_spl = { parts, scan_spl, NULL, NULL };
+KS_SUBSYSTEM(spl, parts, .scan = scan_spl, .state_size = sizeof(struct state));

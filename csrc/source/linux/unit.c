@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash.h"
 
 void
@@ -36,14 +37,8 @@ ks_units_free(struct ks_units *u)
 	for (uint32_t i = 0; i < u->n; i++)
 		free(u->v[i].extra);
 	free(u->v);
-	free(u->hash);
+	ks_table_free(&u->by_key);
 	memset(u, 0, sizeof(*u));
-}
-
-static bool
-has_key(const struct ks_unit *unit, const char *key, size_t len)
-{
-	return unit->alive && memcmp(unit->key, key, len) == 0 && unit->key[len] == '\0';
 }
 
 /* A key as it is stored: cut to the room there is, and at a NUL. */
@@ -53,47 +48,38 @@ key_length(const char *key, size_t len)
 	return strnlen(key, len < KS_UNIT_NAME ? len : KS_UNIT_NAME - 1);
 }
 
-static void
-hash_add(struct ks_units *u, uint32_t slot)
-{
-	uint32_t mask = u->hash_cap - 1;
-	uint32_t i = (uint32_t)ks_hash_string(KS_HASH_INIT, u->v[slot].key) & mask;
+struct key {
+	const char *p;
+	size_t len;
+};
 
-	while (u->hash[i] != 0)
-		i = (i + 1) & mask;
-	u->hash[i] = slot + 1;
+static bool
+has_key(const void *units, uint32_t slot, const void *key)
+{
+	const struct ks_unit *unit = (const struct ks_unit *)units + slot;
+	const struct key *k = key;
+
+	return unit->alive && memcmp(unit->key, k->p, k->len) == 0 && unit->key[k->len] == '\0';
 }
 
-static void
-hash_fill(struct ks_units *u)
+static uint64_t
+hash_of(const char *key, size_t len)
 {
-	if (u->hash_cap > 0)
-		memset(u->hash, 0, u->hash_cap * sizeof(*u->hash));
-	for (uint32_t i = 0; i < u->n; i++) {
-		if (u->v[i].alive)
-			hash_add(u, i);
-	}
+	return ks_hash_bytes(KS_HASH_INIT, key, len);
 }
 
 static struct ks_unit *
 find(struct ks_units *u, const char *key, size_t len)
 {
-	uint32_t i, mask = u->hash_cap - 1;
+	struct key k = { key, len };
+	uint32_t slot = u->hint;
 
-	if (u->hint < u->n && has_key(&u->v[u->hint], key, len))
-		return &u->v[u->hint++];
-	if (u->hash_cap == 0)
+	if (slot >= u->n || !has_key(u->v, slot, &k))
+		slot = ks_table_find(&u->by_key, hash_of(key, len), has_key, u->v, &k);
+	if (slot == KS_NO_SLOT)
 		return NULL;
-	i = (uint32_t)((ks_hash_bytes(KS_HASH_INIT, key, len) ^ 0xff) * 0x100000001b3ULL) & mask;
-	for (; u->hash[i] != 0; i = (i + 1) & mask) {
-		struct ks_unit *unit = &u->v[u->hash[i] - 1];
-
-		if (has_key(unit, key, len)) {
-			u->hint = u->hash[i];
-			return unit;
-		}
-	}
-	return NULL;
+	u->hint = slot + 1;
+	return &u->v[slot];
 }
 
 struct ks_unit *
@@ -112,60 +98,44 @@ ks_units_begin(struct ks_units *u)
 	u->crtime = u->scanned ? u->last + (gethrtime() - u->last) / 2 : 0;
 }
 
-/* A slot for one more unit: a free one, or a new one at the end. */
+/* Adds a unit with that key, in a free slot or in a new one at the end; NULL with errno ENOMEM. */
 static struct ks_unit *
-take_slot(struct ks_units *u)
+add(struct ks_units *u, const char *key, size_t len)
 {
-	if (u->dead > 0) {
-		/* Slots before free_at were found in use earlier in this scan. */
-		for (; u->free_at < u->n; u->free_at++) {
-			if (!u->v[u->free_at].alive) {
-				u->dead--;
-				return &u->v[u->free_at++];
-			}
-		}
-	}
-	if (u->n == u->cap) {
-		uint32_t cap = u->cap == 0 ? 8 : u->cap * 2;
-		struct ks_unit *v = realloc(u->v, cap * sizeof(*v));
-		uint32_t *hash;
+	uint32_t slot = u->n;
 
-		if (v == NULL)
-			return NULL;
-		u->v = v;
-		hash = realloc(u->hash, (size_t)cap * 2 * sizeof(*hash));
-		if (hash == NULL)
-			return NULL;
-		u->hash = hash;
-		u->hash_cap = cap * 2;
-		u->cap = cap;
-		hash_fill(u);
+	if (u->dead > 0) {
+		/* The slots before free_at were found in use earlier in this scan. */
+		while (u->free_at < u->n && u->v[u->free_at].alive)
+			u->free_at++;
+		slot = u->free_at;
 	}
-	return &u->v[u->n++];
+	if (!KS_RESERVE(u->v, u->cap, (size_t)slot + 1) ||
+	    !ks_table_add(&u->by_key, hash_of(key, len), slot)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	u->dead -= slot < u->n;
+	u->n += slot == u->n;
+	u->hint = slot + 1;
+	memset(&u->v[slot], 0, sizeof(u->v[slot]));
+	ks_name_set(u->v[slot].key, KS_UNIT_NAME, key, len);
+	u->v[slot].alive = true;
+	return &u->v[slot];
 }
 
 struct ks_unit *
-ks_units_see(struct ks_units *u, const char *key, size_t len, uint64_t ident, bool *fresh)
+ks_units_see(struct ks_units *u, const char *key, size_t len, uint64_t ident, bool *is_new)
 {
 	struct ks_unit *unit;
 
 	len = key_length(key, len);
 	unit = find(u, key, len);
-	*fresh = unit == NULL ||
+	*is_new = unit == NULL ||
 	    (!unit->seen && unit->ident != ident && unit->ident != 0 && ident != 0);
-	if (unit == NULL) {
-		unit = take_slot(u);
-		if (unit == NULL) {
-			errno = ENOMEM;
-			return NULL;
-		}
-		memset(unit, 0, sizeof(*unit));
-		ks_name_set(unit->key, sizeof(unit->key), key, len);
-		unit->alive = true;
-		hash_add(u, (uint32_t)(unit - u->v));
-		u->hint = (uint32_t)(unit - u->v) + 1;
-	}
-	if (*fresh) {
+	if (unit == NULL && (unit = add(u, key, len)) == NULL)
+		return NULL;
+	if (*is_new) {
 		free(unit->extra);
 		unit->extra = NULL;
 		memset(unit->served, 0, sizeof(unit->served));
@@ -193,11 +163,10 @@ ks_units_end(struct ks_units *u)
 			free(unit->extra);
 			unit->extra = NULL;
 			u->dead++;
+			(void)ks_table_remove(&u->by_key, hash_of(unit->key, strlen(unit->key)), i);
 			gone = true;
 		}
 	}
-	if (gone)
-		hash_fill(u);
 	u->hint = 0;
 	u->scanned = true;
 	return gone || u->changed;

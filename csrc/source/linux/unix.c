@@ -15,7 +15,13 @@
 #include "base/error.h"
 #include "kstat_raw.h"
 #include "model/raw_layout.h"
-#include "source/linux/linux.h"
+#include "source/linux/cpu.h"
+#include "source/linux/unix.h"
+
+static const struct ks_file loadavg_file = { KS_ROOT_PROC, "loadavg", KS_MADE_WHOLE, false };
+static const struct ks_file uptime_file = { KS_ROOT_PROC, "uptime", KS_MADE_WHOLE, false };
+static const struct ks_file threads_max_file = { KS_ROOT_PROC, "sys/kernel/threads-max", KS_MADE_ANYHOW,
+	false };
 
 #define TICKS_PER_SECOND 100
 #define INIT_PID_NS 0xeffffffcu /* inode of the first PID namespace, fixed in the kernel */
@@ -81,7 +87,7 @@ ks_linux_uptime(struct ks_linux *lx, uint64_t *centiseconds)
 		*centiseconds = (uint64_t)up.tv_sec * 100 + (uint64_t)up.tv_nsec / 10000000;
 		return true;
 	}
-	im = ks_linux_try(lx, KS_IMG_UPTIME);
+	im = ks_linux_try(lx, &uptime_file);
 	if (im == NULL)
 		return false;
 	t = ks_text_of(im->data, im->len);
@@ -176,8 +182,8 @@ count_processes(struct ks_linux *lx)
 static int
 read_misc(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_image *im = ks_linux_try(lx, KS_IMG_LOADAVG);
-	const struct ks_units *cpus = &lx->units[KS_SUB_CPU];
+	const struct ks_image *im = ks_linux_try(lx, &loadavg_file);
+	const struct ks_units *cpus = &lx->sub[KS_SUB_cpu].units;
 	struct ks_values vals = { .have = 0 };
 	uint64_t v;
 	uint32_t online = 0;
@@ -216,7 +222,7 @@ read_misc(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 static bool
 waited_ns(struct ks_linux *lx, uint64_t *ns)
 {
-	const struct ks_image *im = ks_linux_try(lx, KS_IMG_SCHEDSTAT);
+	const struct ks_image *im = ks_linux_try(lx, &ks_schedstat_file);
 	struct ks_text all, line, word;
 	uint64_t v[9];
 	bool any = false;
@@ -238,7 +244,7 @@ waited_ns(struct ks_linux *lx, uint64_t *ns)
 static bool
 occupied_us(struct ks_linux *lx, uint64_t *us)
 {
-	const struct ks_image *im = ks_linux_try(lx, KS_IMG_PSI_CPU);
+	const struct ks_image *im = ks_linux_try(lx, &ks_pressure_cpu_file);
 	struct ks_text all, line, word;
 
 	if (im == NULL)
@@ -255,11 +261,11 @@ occupied_us(struct ks_linux *lx, uint64_t *us)
 	return false;
 }
 
-/* True if the time since the kernel was asked for runocc, in microseconds, is one in which it can have told more. */
+/* True if the kernel may have brought runocc up to date since it was asked last. */
 static bool
-can_have_grown(const struct ks_linux *lx)
+can_have_grown(const struct ks_linux *lx, const struct ks_queue_sums *q)
 {
-	return !lx->root[KS_ROOT_PROC].kernel || lx->sysinfo.up - lx->sysinfo.asked >= PSI_PERIOD;
+	return !lx->root[KS_ROOT_PROC].kernel || q->up - q->asked >= PSI_PERIOD;
 }
 
 /*
@@ -271,7 +277,7 @@ static int
 read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_stat *st = ks_linux_stat(lx);
-	struct ks_queue_sums *q = &lx->sysinfo;
+	struct ks_queue_sums *q = &((struct ks_unix_state *)lx->sub[KS_SUB_unix].state)->sysinfo;
 	uint32_t cpus;
 	uint64_t up = 0, v, queued = 0, blocked = 0, passed, occupied = 0;
 	sysinfo_t *data;
@@ -279,7 +285,7 @@ read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	(void)unit;
 	if (st == NULL)
 		return -1;
-	cpus = lx->cpus_online;
+	cpus = ks_cpu_state_of(lx)->online;
 	if (ks_linux_uptime(lx, &v))
 		up = v * 10000;
 	if ((st->have & 1u << KS_STAT_RUNNING) != 0 && st->v[KS_STAT_RUNNING] > cpus)
@@ -288,17 +294,17 @@ read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		blocked = st->v[KS_STAT_BLOCKED];
 	passed = up > q->up ? up - q->up : 0;
 	q->up += passed;
-	if (q->told && !can_have_grown(lx)) {
+	if (q->is_exact && !can_have_grown(lx, q)) {
 		queued = 0;
 	} else if (occupied_us(lx, &v)) {
 		/* While it was occupied, at least one was waiting. */
 		occupied = v > q->runocc ? v - q->runocc : 0;
 		queued = queued > 0 ? queued : 1;
 		q->asked = q->up;
-		q->told = true;
+		q->is_exact = true;
 	} else {
 		occupied = queued > 0 ? passed : 0;
-		q->told = false;
+		q->is_exact = false;
 	}
 	q->runocc += occupied;
 	q->runque += queued * occupied;
@@ -330,7 +336,7 @@ read_var(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	(void)unit;
 	if (data == NULL)
 		return 0;
-	if (ks_linux_number(lx, KS_ROOT_PROC, "sys/kernel/threads-max", &v)) {
+	if (ks_linux_number(lx, KS_ROOT_PROC, threads_max_file.path, &v)) {
 		set_limit(data, l, "v_proc", v);
 		/* The kernel gives a user half of what there is, unless setrlimit says otherwise. */
 		set_limit(data, l, "v_maxup", v / 2);
@@ -393,63 +399,22 @@ read_all(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 
 /* --- the subsystem -------------------------------------------------------------------- */
 
-enum { PART_TYPES, PART_SYSINFO, PART_VMINFO, PART_VAR, PART_MISC, PART_PAGES, PART_SYS, PART_VM,
-	PART_EVENTS, PART_MEMINFO };
-
-#define NAMED(name, class_, fields, read, meta) \
-	{ "unix", name, class_, KSTAT_TYPE_NAMED, 0, fields, read, meta }
-#define RAW(name, class_, size, read) \
-	{ "unix", name, class_, KSTAT_TYPE_RAW, size, NULL, read, NULL }
+#define NAMED(name, class, ...) KS_NAMED_PART("unix", name, class, __VA_ARGS__)
+#define RAW(name, class, size, ...) KS_RAW_PART("unix", name, class, size, __VA_ARGS__)
 
 static const struct ks_part parts[] = {
-	[PART_TYPES] = NAMED("kstat_types", "kstat", types_fields, read_types, NULL),
-	[PART_SYSINFO] = RAW("sysinfo", "misc", 24, read_sysinfo),
-	[PART_VMINFO] = RAW("vminfo", "vm", 48, ks_vminfo_read),
-	[PART_VAR] = RAW("var", "misc", 60, read_var),
-	[PART_MISC] = NAMED("system_misc", "misc", misc_fields, read_misc, NULL),
-	[PART_PAGES] = NAMED("system_pages", "pages", ks_system_pages_fields, ks_system_pages_read,
-	    NULL),
-	[PART_SYS] = NAMED("sys", "misc", all_fields, read_all, NULL),
-	[PART_VM] = NAMED("vm", "misc", ks_unix_vm_fields, ks_unix_vm_read, NULL),
-	[PART_EVENTS] = NAMED("vm_events", "vm", NULL, ks_vm_events_read, ks_vm_events_meta),
-	[PART_MEMINFO] = NAMED("meminfo", "vm", ks_meminfo_fields, ks_meminfo_read, ks_meminfo_meta),
-	{ .module = NULL },
+	NAMED("kstat_types", "kstat", .fields = types_fields, .read = read_types),
+	RAW("sysinfo", "misc", 24, .read = read_sysinfo, .needs = &ks_linux_cpu, .file = &ks_stat_file),
+	RAW("vminfo", "vm", 48, .read = ks_vminfo_read, .file = &ks_meminfo_file),
+	RAW("var", "misc", 60, .read = read_var, .file = &threads_max_file),
+	NAMED("system_misc", "misc", .fields = misc_fields, .read = read_misc, .needs = &ks_linux_cpu),
+	NAMED("system_pages", "pages", .fields = ks_system_pages_fields, .read = ks_system_pages_read,
+	    .file = &ks_meminfo_file),
+	NAMED("sys", "misc", .fields = all_fields, .read = read_all, .file = &ks_stat_file),
+	NAMED("vm", "misc", .fields = ks_unix_vm_fields, .read = ks_unix_vm_read, .file = &ks_vmstat_file),
+	NAMED("vm_events", "vm", .read = ks_vm_events_read, .meta = ks_vm_events_meta, .file = &ks_vmstat_file),
+	NAMED("meminfo", "vm", .fields = ks_meminfo_fields, .read = ks_meminfo_read, .meta = ks_meminfo_meta,
+	    .file = &ks_meminfo_file),
 };
 
-bool
-ks_unix_needs_cpus(const struct ks_linux *lx)
-{
-	return (lx->wanted[KS_SUB_UNIX] & 1u << PART_MISC) != 0;
-}
-
-static int
-scan_unix(struct ks_linux *lx, struct ks_units *units)
-{
-	static const struct {
-		const char *file;
-		uint16_t parts;
-	} needs[] = {
-		{ "stat", 1u << PART_SYSINFO | 1u << PART_SYS },
-		{ "meminfo", 1u << PART_PAGES | 1u << PART_VMINFO | 1u << PART_MEMINFO },
-		{ "vmstat", 1u << PART_VM | 1u << PART_EVENTS },
-		{ "sys/kernel/threads-max", 1u << PART_VAR },
-	};
-	struct ks_unit *unit;
-	bool fresh;
-
-	if (units->scanned)
-		return 0;
-	ks_units_begin(units);
-	unit = ks_units_see(units, "unix", 4, 0, &fresh);
-	if (unit == NULL)
-		return -1;
-	unit->parts = 1u << PART_TYPES | 1u << PART_MISC;
-	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
-		if ((lx->wanted[KS_SUB_UNIX] & needs[i].parts) != 0 &&
-		    ks_linux_exists(lx, KS_ROOT_PROC, needs[i].file))
-			unit->parts |= needs[i].parts;
-	}
-	return ks_units_end(units);
-}
-
-const struct ks_subsystem ks_linux_unix = { parts, scan_unix, NULL, NULL };
+KS_SUBSYSTEM(unix, parts, .state_size = sizeof(struct ks_unix_state));

@@ -1,0 +1,78 @@
+/* listing.c - see listing.h. SPDX-License-Identifier: MIT */
+#include "source/linux/listing.h"
+
+/* Remembers where in the image a unit's line is. */
+static void
+remember(struct ks_unit *unit, const struct ks_image *im, const struct ks_text *line)
+{
+	unit->at = (uint32_t)(line->p - im->data);
+	unit->len = (uint32_t)ks_text_size(line);
+	unit->seq = im->seq;
+}
+
+int
+ks_listing_scan(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing)
+{
+	const struct ks_image *im = ks_linux_try(lx, listing->file);
+	struct ks_text all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0), line;
+
+	ks_units_begin(units);
+	while (ks_text_line(&all, &line)) {
+		struct ks_text rest = line;
+		char key[KS_UNIT_NAME];
+		size_t len = listing->take_key(&rest, key);
+		struct ks_unit *unit;
+		uint64_t ident = 0;
+		bool is_new;
+
+		if (len == 0) {
+			if (!ks_text_empty(&line) && (listing->is_heading == NULL || !listing->is_heading(im, &line)))
+				ks_linux_odd_line(lx, im, &line);
+			continue;
+		}
+		if (listing->identity != NULL && !lx->settled)
+			ident = listing->identity(lx, key);
+		unit = ks_units_see(units, key, len, ident, &is_new);
+		if (unit == NULL || listing->set_up(lx, units, unit, is_new) != 0)
+			return -1;
+		remember(unit, im, &rest);
+	}
+	if (im != NULL)
+		units->seq = im->seq;
+	return ks_units_end(units);
+}
+
+/* Finds the lines of all units in an image that was read anew. */
+static void
+find_all(struct ks_units *units, const struct ks_image *im, const struct ks_listing *listing)
+{
+	struct ks_text all = ks_text_of(im->data, im->len), line;
+	char key[KS_UNIT_NAME];
+
+	while (ks_text_line(&all, &line)) {
+		size_t len = listing->take_key(&line, key);
+		struct ks_unit *unit = len > 0 ? ks_units_find(units, key, len) : NULL;
+
+		if (unit != NULL)
+			remember(unit, im, &line);
+	}
+	units->seq = im->seq;
+}
+
+const struct ks_image *
+ks_listing_find(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing,
+    const struct ks_unit *unit, struct ks_text *line)
+{
+	const struct ks_image *im = ks_linux_image(lx, listing->file);
+
+	if (im == NULL)
+		return NULL;
+	if (units->seq != im->seq)
+		find_all(units, im, listing);
+	if (unit->seq != im->seq) {
+		(void)ks_linux_gone(unit);
+		return NULL;
+	}
+	*line = ks_text_of(im->data + unit->at, unit->len);
+	return im;
+}

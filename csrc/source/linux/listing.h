@@ -1,0 +1,47 @@
+/*
+ * listing.h - files that have a line for each unit, such as /proc/diskstats: lists the units, and finds the
+ * line of a unit again when the file was read anew. SPDX-License-Identifier: MIT
+ */
+#ifndef SOURCE_LINUX_LISTING_H
+#define SOURCE_LINUX_LISTING_H
+
+#include "source/linux/linux.h"
+
+struct ks_listing {
+	const struct ks_file *file;
+
+	/*
+	 * Removes from a line all but what the reader of a unit needs, and writes the unit's key. Returns the
+	 * length of the key; 0 if the line is not that of a unit.
+	 */
+	size_t (*take_key)(struct ks_text *line, char key[KS_UNIT_NAME]);
+
+	/* Optional. True for a known line without a unit, such as a heading. The user is warned of others. */
+	bool (*is_heading)(const struct ks_image *im, const struct ks_text *line);
+
+	/* Optional. A number that differs if another thing has taken over the name; 0 if not known. */
+	uint64_t (*identity)(struct ks_linux *lx, const char *key);
+
+	/* Called for each unit in a scan: names its kstats if it is new. 0, or -1 with errno ENOMEM. */
+	int (*set_up)(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new);
+};
+
+/* A key for ks_listing.take_key that is a part of the line. */
+static inline size_t
+ks_listing_key(char key[KS_UNIT_NAME], const struct ks_text *t)
+{
+	ks_name_set(key, KS_UNIT_NAME, t->p, ks_text_size(t));
+	return strlen(key);
+}
+
+/* Brings the units up to date with the lines of the file: results as for ks_subsystem.scan. */
+int ks_listing_scan(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing);
+
+/*
+ * Finds the line of a unit in the file as this round has it, as take_key left it. Returns the image; on
+ * failure NULL with errno (ENXIO: the unit is gone) and message.
+ */
+const struct ks_image *ks_listing_find(struct ks_linux *lx, struct ks_units *units,
+    const struct ks_listing *listing, const struct ks_unit *unit, struct ks_text *line);
+
+#endif
