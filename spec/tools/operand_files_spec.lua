@@ -110,4 +110,16 @@ describe("kstat opens the files that its operands can match, and no others:", fu
       r.out:sub(1, #r.out / 2))
     assert.equal(r.out:sub(1, #r.out / 2), r.out:sub(#r.out / 2 + 1))
   end)
+
+  it("a loop does not look for the names of interrupts at each tick", function()
+    if not traced then
+      return pending("processes cannot be traced here: no strace, or no ptrace()")
+    end
+    local counts = {}
+    for i, loop in ipairs({ "1 1", "1 2" }) do
+      opened("-p -c interrupts softirq::: " .. loop)
+      counts[i] = select(2, run.read_file(log):gsub("kernel/irq", ""))
+    end
+    assert.equal(counts[1], counts[2])
+  end)
 end)

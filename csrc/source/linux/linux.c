@@ -335,7 +335,9 @@ static void
 leave_out_absent(struct ks_linux *lx)
 {
 	hrtime_t now = gethrtime();
-	bool recent = lx->listed && lx->settled && now - lx->asked < ASK_AGAIN;
+	/* Events are not counted if no subsystem that is looked at has any: then time alone decides. */
+	bool quiet = lx->settled || !lx->counts_events;
+	bool recent = lx->listed && quiet && now - lx->asked < ASK_AGAIN;
 
 	for (size_t s = 0; s < KS_SUB_COUNT && !recent; s++) {
 		bool (*has_wanted)(struct ks_linux *) = subsystems[s]->has_wanted;
