@@ -39,8 +39,7 @@ kstat_install(kstat_t *ksp)
 		    ksp->ks_module, ksp->ks_instance, ksp->ks_name);
 	if (ks_provider_check_names(p) != 0)
 		return -1;
-	ksp->ks_flags |= strings;
-	ks_registry_show(p);
+	ks_registry_show(p, strings);
 	return 0;
 }
 

@@ -86,8 +86,8 @@ int ks_registry_add(struct ks_provider *p);
  */
 struct ks_provider *ks_registry_revive(const struct ks_provider *like);
 
-/* Makes a kstat visible. */
-void ks_registry_show(struct ks_provider *p);
+/* Adds flags to a kstat and makes it visible. Readers look at the flags under the registry's lock. */
+void ks_registry_show(struct ks_provider *p, uchar_t flags);
 
 /* Takes it out when nobody reads it, and frees it (a PERSISTENT one becomes dormant). */
 void ks_registry_remove(struct ks_provider *p);

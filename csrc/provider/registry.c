@@ -196,10 +196,10 @@ ks_registry_revive(const struct ks_provider *like)
 }
 
 void
-ks_registry_show(struct ks_provider *p)
+ks_registry_show(struct ks_provider *p, uchar_t flags)
 {
 	lock();
-	p->ks.ks_flags &= (uchar_t)~KSTAT_FLAG_INVALID;
+	p->ks.ks_flags = (uchar_t)((p->ks.ks_flags | flags) & ~KSTAT_FLAG_INVALID);
 	registry.changes++;
 	unlock();
 }
