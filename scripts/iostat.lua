@@ -4,6 +4,7 @@
 local core = require("kstat.core")
 local chain = core.chain_methods
 local options = require("kstat.iostat.options")
+local tick = require("kstat.tick")
 local tool = require("kstat.tool")
 
 local PAGE = 19 -- reports after which the short forms print their head again
@@ -14,7 +15,7 @@ local Report = {}
 Report.__index = Report
 
 local function new_report(o)
-  local self = setmetatable({ o = o, made = 0 }, Report)
+  local self = setmetatable({ o = o, made = 0, heads_due = tick.pager(PAGE) }, Report)
   if o.t or o.c then
     self.system = require("kstat.iostat.system")
   end
@@ -75,7 +76,7 @@ end
 function Report:short_form(out, tty, cpu)
   local o = self.o
   local rows = o.blocks and self.devices.rows or {}
-  if o.table or self.made % PAGE == 0 and (self.made == 0 or not o.r) then
+  if o.table or self.heads_due(1) and (self.made == 0 or not o.r) then
     out[#out + 1] = self.classic.head(o, rows, self.system or require("kstat.iostat.system"))
   end
   out[#out + 1] = self.classic.line(o, rows, tty, cpu)
@@ -121,43 +122,21 @@ function Report:text(now, prev)
   return table.concat(out)
 end
 
--- --- the loop -------------------------------------------------------------------------------
-
--- An iterator over samples: now, prev.
-local function samples(ks, o)
-  if o.interval then
-    return require("kstat").every(o.interval, o.count, { chain = ks })
-  end
-  local now, message = core.sample(ks)
-  if not now then
-    tool.stop(3, message)
-  end
-  return function()
-    local first = now
-    now = nil
-    return first
-  end
-end
+-- --- running -------------------------------------------------------------------------------
 
 local function main()
   local o = options.read(arg)
-  core.looping(true) -- an interrupt lets the report at hand be finished
   local report = new_report(o)
   local ok, message = report:open()
   if not ok then
     tool.stop(3, message)
   end
-  local ks = report.ks
-  for now, prev in samples(ks, o) do
+  return tick.run(report.ks, o.interval, o.count, function(now, prev)
     local text = report:text(now, prev)
     if prev or not o.y or not o.interval or o.count == 1 then
       tool.write(text)
-      tool.flush()
     end
-    tool.warnings(ks)
-  end
-  tool.warnings(ks) -- those of the step that found the end
-  return chain.damaged(ks) and 3 or 0
+  end)
 end
 
 return tool.run("iostat", main)

@@ -6,6 +6,7 @@
 local core = require("kstat.core")
 local reader = require("kstat.options")
 local split = require("kstat.options.interval").split
+local tick = require("kstat.tick")
 local tool = require("kstat.tool")
 local chain = core.chain_methods
 
@@ -155,18 +156,13 @@ local function describe(ks, selectors)
   return count
 end
 
--- What happened between two ticks; at the first one, since the kstats were created.
-local function difference(now, prev)
-  return prev and now - prev or now:since_creation()
-end
-
 local AGGREGATED = { json_class = "json" } -- other formats have their own names
 
 local function aggregate(aggregations, selectors, options, format, now, prev)
   local count = 0
   for _, aggregation in ipairs(aggregations) do
     aggregation.rate = aggregation.rate or options.rate or false
-    local ok, added = aggregation:add((aggregation.of or aggregation.rate) and difference(now, prev) or now,
+    local ok, added = aggregation:add((aggregation.of or aggregation.rate) and core.difference(now, prev) or now,
       table.unpack(selectors))
     if not ok then
       wrong("-a: %s", added)
@@ -187,34 +183,11 @@ local function report(ks, selectors, options, format, aggregations, now, prev)
   if options.a then
     return aggregate(aggregations, selectors, options, format, now, prev)
   elseif options.rate then
-    return tool.written(core.render(difference(now, prev), selectors, format, io.stdout))
+    return tool.written(core.render(core.difference(now, prev), selectors, format, io.stdout))
   elseif format == "describe" then
     return describe(ks, selectors)
   end
   return tool.written(core.render(ks, selectors, format, io.stdout))
-end
-
--- An iterator over the reports that are to be made; where samples are needed, over them and the earlier
--- ones.
-local function reports(ks, interval, count, selectors)
-  if not interval and not selectors then
-    local made = false
-    return function()
-      made = not made
-      return made or nil
-    end
-  end
-  local step = require("kstat").every(interval or 1, interval and count or not interval and 1 or nil,
-    { chain = ks, select = selectors })
-  return function()
-    local ok, now, prev = pcall(step)
-    if not ok and type(now) ~= "string" then
-      error(now, 0) -- an interrupt, for the host
-    elseif not ok then
-      tool.stop(3, now)
-    end
-    return now, prev
-  end
 end
 
 local function main()
@@ -235,7 +208,6 @@ local function main()
   local selectors = compile(options, operands)
   local format = format_of(options)
   local aggregations = compile_aggregations(options)
-  core.looping(true) -- an interrupt lets the report at hand be finished
   -- -v counts the whole chain; else nothing is looked at that no selector can match.
   local ks, message = core.open({ capture = options.r, only = not options.v and selectors or nil })
   if not ks then
@@ -243,24 +215,18 @@ local function main()
   end
 
   local matched = 0
-  local again = false
-  for now, prev in reports(ks, interval, count, (options.a or options.rate) and selectors or nil) do
-    if again then
+  local status = tick.run(ks, interval, count, function(now, prev)
+    if prev then
       tool.write("\n")
     end
-    again = true
     matched = matched + report(ks, selectors, options, format, aggregations, now, prev)
-    tool.flush()
-    tool.warnings(ks)
     if options.v then
+      tool.flush()
+      tool.warnings(ks)
       io.stderr:write(("%s: %d kstats, chain ID %d\n"):format(PROGRAM, #ks, chain.chain_id(ks)))
     end
-  end
-  tool.warnings(ks) -- those of the step that found the end
-  if chain.damaged(ks) then
-    return 3 -- this is not all that the capture held
-  end
-  return matched > 0 and 0 or 1
+  end, (options.a or options.rate) and selectors or nil)
+  return status == 0 and matched == 0 and 1 or status
 end
 
 return tool.run(PROGRAM, main)

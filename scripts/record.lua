@@ -5,6 +5,7 @@ local kstat = require("kstat")
 local options = require("kstat.options")
 local recording = require("kstat.recording")
 local split = require("kstat.options.interval").split
+local tick = require("kstat.tick")
 local tool = require("kstat.tool")
 
 local USAGE = [=[
@@ -75,19 +76,17 @@ local function main()
     first = false
   end
 
-  for _ in kstat.every(seconds, count, { chain = ks }) do
+  local status = tick.run(ks, seconds, count, function()
     local ok
     ok, message = rec:add(ks, unpack(selectors))
     if not ok then
       stop(3, message)
     end
     look_for_matches()
-    tool.warnings(ks)
-  end
+  end)
   rec:close()
-  tool.warnings(ks)
-  if ks:damaged() then
-    return 3
+  if status ~= 0 then
+    return status
   end
   for i = 1, #selectors do
     if not unmatched[i] then

@@ -79,6 +79,7 @@ function tool.run(name, main, explain)
     running, printed = name, {}
     local ok, status = pcall(run, main, explain or with_traceback)
     running, printed = before, lines
+    core.looping(false)
     if not ok then
         error(status, 0)
     end

@@ -10,8 +10,8 @@
 local chain = require("kstat.chain")
 local core = require("kstat.core")
 local devstat = require("kstat.devstat")
-local every = require("kstat.every").every
 local options = require("kstat.options")
+local tick = require("kstat.tick")
 local tool = require("kstat.tool")
 local fixed = core.devstat.fixed
 
@@ -289,31 +289,22 @@ local function report(o, reader)
     local selection, history = devstat.selection(), devstat.history()
     local mode = (#o.names > 0 or #o.patterns > 0) and "only" or "add"
     local max = math.min(o.max, 2147483647)
-    local prev
-    local lines = 0 -- left on this page
-    local step = every(o.wait, o.count, { chain = reader.chain })
-    while true do
-        local ok, sample = pcall(step)
-        if not ok then tool.stop(3, sample) end
-        if not sample then return end
+    local heads_due, prev = tick.pager(PAGE), nil
+    return tick.run(reader.chain, o.wait, o.count, function()
         local now, message = reader:read()
         if not now then tool.stop(3, message) end
+        local changed, why
         if now.changed or o.h then
-            local changed, why = selection:apply(now.devices, now.generation, mode, o.names, o.patterns,
+            changed, why = selection:apply(now.devices, now.generation, mode, o.names, o.patterns,
                 max, o.h)
             if changed == nil then fail("%s", why) end
-            if changed then lines = 0 end
         end
         local shown = shown_entries(o, selection, now.devices)
-        if lines == 0 or o.x then
-            write_header(o, shown)
-            lines = PAGE
-        end
-        lines = lines - 1
+        if heads_due(1, changed or o.x) then write_header(o, shown) end
         write_report(o, selection, shown, now, prev, history)
         history:add(now)
         prev = now
-    end
+    end)
 end
 
 --- Runs the command; one line on standard error says what went wrong.
@@ -331,11 +322,9 @@ function M.run(args)
         if not o.max then o.max = math.max(default_max(o), #o.names) end
         o.tty = o.T or not (o.d or o.x)
         o.cpu = o.C or not (o.d or o.x)
-        report(o, reader)
-        tool.warnings(ks)
-        local damaged = ks:damaged()
+        local status = report(o, reader)
         ks:close()
-        return damaged and 3 or 0
+        return status
     end)
 end
 

@@ -8,6 +8,7 @@
 --
 -- @module kstat.output
 local core = require("kstat.core")
+local pager = require("kstat.tick").pager
 
 local columns_of = core.columns_of
 
@@ -136,16 +137,16 @@ local function table_sink(columns, write, report)
         titles[i] = column.title
         headed = headed or column.title ~= ""
     end
-    local since, screen = math.huge, report.repeat_header -- lines behind the last header, and before the next
-    if not screen then
+    local page = report.repeat_header
+    if not page then
         local _, height = core.terminal(1)
-        screen = (height or 24) - 2
+        page = (height or 24) - 2
     end
+    local header_due = pager(page)
 
     local function write_header()
         header = fast and header or line(columns, titles, gap) -- widths that are given do not change
         write((report.heading and report.heading .. "\n" or "") .. header)
-        since = 0
     end
 
     -- The cells of all rows, and of the totals. Where lines are made of values (`fast`), those are the cells.
@@ -175,7 +176,7 @@ local function table_sink(columns, write, report)
             end
             local n = #lines
             -- Many rows: a header each time. One row: a header every screenful.
-            if n > 1 or since + n > screen then
+            if header_due(n, n > 1) then
                 if shown > 0 and n > 1 and report.blank ~= false then
                     write("\n")
                 end
@@ -187,7 +188,7 @@ local function table_sink(columns, write, report)
                 local texts = lines[i]
                 write(texts.text and texts.text .. "\n" or fast and fast(texts) or make(columns, texts, gap))
             end
-            shown, since = shown + 1, since + n
+            shown = shown + 1
         end,
     }
 end

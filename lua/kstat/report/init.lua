@@ -19,11 +19,11 @@
 -- @module kstat.report
 local core = require("kstat.core")
 local declare = require("kstat.report.declare")
-local every = require("kstat.every")
 local mistake = require("kstat.mistake")
 local options = require("kstat.options")
 local output = require("kstat.output")
 local selector = require("kstat.selector")
+local tick = require("kstat.tick")
 local tool = require("kstat.tool")
 
 local report = {}
@@ -161,7 +161,9 @@ end
 local function explain(problem)
     local column = evaluated or output.current()
     evaluated = nil
-    if type(problem) ~= "userdata" then
+    if not column and core.failed(problem) then
+        return problem, 3
+    elseif type(problem) ~= "userdata" then
         return (column and ("column '%s': "):format(column.title) or "") ..
             (mistake.message(problem) or tostring(problem)):gsub("%s*\n%s*", " "), 1
     end
@@ -355,34 +357,25 @@ function report:open_sink(form, given, ks, write)
     return sink
 end
 
--- How many ticks there are, nil: without end; and whether the one since creation is left out.
+-- The interval, nil: there is one tick; how many ticks there are, nil: without end; and whether the one since creation
+-- is left out.
 function report:ticks(given)
-    local count = given.interval and given.count or not given.interval and 1 or nil
+    local interval, count = given.interval, given.interval and given.count or not given.interval and 1 or nil
     local skip = given.skip_first and count ~= 1
     if self.skip_first then
-        skip, count = true, count and count + 1
+        interval, skip, count = interval or 1, true, count and count + 1
     end
-    return count, skip
+    return interval, count, skip
 end
 
--- The loop over the samples of an open chain, which `step` gives. Returns the exit status.
-function report:loop(ks, given, filters, write, step, skip)
+-- Makes the ticks. Returns the exit status.
+function report:loop(ks, given, filters, write, interval, count, skip)
     local form, state = form_of(given), self.state
     local dated = form ~= "table"
     local sink = self:open_sink(form, given, ks, write)
     local matched = 0
     state.seen = {}
-    while true do
-        -- In a protected call of its own: then what the source says has no place in this file before it.
-        local ok, now, prev = pcall(step)
-        if not ok then
-            if sink.broken then
-                sink.broken()
-            end
-            tool.stop(3, now)
-        elseif not now then
-            break
-        end
+    local ok, status = pcall(tick.run, ks, interval, count, function(now, prev)
         -- What this asks for is in every later sample, so it is asked for even if it is not shown.
         local d = prev and now - prev or now:since_creation()
         state.tick, state.first = state.tick + 1, prev == nil
@@ -397,14 +390,19 @@ function report:loop(ks, given, filters, write, step, skip)
                 totals = self.totals and require("kstat.report.order").totals(self.columns, rows, evaluating) or nil,
             })
         end
-    end
-    if sink.finish then
+    end)
+    if not ok then
+        if sink.broken and core.failed(status) then
+            sink.broken() -- what could be read is shown all the same
+        end
+        error(status, 0)
+    elseif sink.finish then
         sink.finish()
     end
     if filters and matched == 0 then
         tool.stop(1, ("nothing here is called '%s'"):format(table.concat(given.operands, "' or '")))
     end
-    return 0
+    return status
 end
 
 local function run(self, words, write)
@@ -428,7 +426,7 @@ local function run(self, words, write)
     elseif not ks then
         tool.stop(code, message)
     end
-    local count, skip = self:ticks(given)
+    local interval, count, skip = self:ticks(given)
     if given.openmetrics and not count and not ks:is_replay() then
         usage(self, "--openmetrics is one text, which ends: an interval needs a count")
     end
@@ -437,18 +435,12 @@ local function run(self, words, write)
     if type(self.from) == "function" then
         self:make_from(self.from(given, ks))
     end
-    local step, _, _, guard = every.every(given.interval or 1, count, { chain = ks })
-    local ok, status = pcall(self.loop, self, ks, given, filters, write, step, skip)
+    local ok, status = pcall(self.loop, self, ks, given, filters, write, interval, count, skip)
     if not ok then
-        getmetatable(guard).__close()
+        tool.warnings(ks)
     end
-    tool.warnings(ks)
-    local damaged = ks:damaged()
     ks:close()
-    if not ok then
-        error(status, 0)
-    end
-    return status == 0 and damaged and 3 or status
+    return ok and status or error(status, 0)
 end
 
 --- Runs the report for a command line. What goes wrong is one line on standard error.
