@@ -7,66 +7,56 @@
 #include "model/blobstat.h"
 #include "model/raw_meta.h"
 
-#define COUNTER(stat, desc) { stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, 0, 1, "", desc }
-#define GAUGE(stat, desc) { stat, KS_KIND_GAUGE, KSTAT2_NVMT_CNT, 0, 1, "", desc }
-#define BYTES(stat, desc) { stat, KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, 0, 1, "bytes", desc }
-/* Times in nanoseconds: scale says how many make a second. */
-#define NSEC(stat, kind, type, desc) \
-	{ stat, kind, type, KSTAT2_NVMF_FRACT, 1000000000, "ns", desc }
-#define TEXT(stat, desc) { stat, KS_KIND_TEXT, KSTAT2_NVMT_ID, 0, 1, "", desc }
-#define END { NULL, 0, 0, 0, 0, NULL, NULL }
-
 static const struct ks_meta header_meta[] = {
-	TEXT("class", "broad class of the kstat"),
-	NSEC("crtime", KS_KIND_TIME, KSTAT2_NVMT_T_REL, "when the kstat was created"),
-	NSEC("snaptime", KS_KIND_TIME, KSTAT2_NVMT_T_REL, "when the data was taken"),
-	END
+	KS_META_TEXT("class", "broad class of the kstat"),
+	KS_META_NSEC("crtime", KS_KIND_TIME, KSTAT2_NVMT_T_REL, "when the kstat was created"),
+	KS_META_NSEC("snaptime", KS_KIND_TIME, KSTAT2_NVMT_T_REL, "when the data was taken"),
+	KS_META_END
 };
 
 static const struct ks_meta intr_meta[] = {
-	COUNTER("hard", "interrupts from the device"),
-	COUNTER("soft", "interrupts caused by software"),
-	COUNTER("watchdog", "interrupts from a periodic timer"),
-	COUNTER("spurious", "interrupts with nothing to service"),
-	COUNTER("multiple_service", "interrupts found while returning from another"),
-	END
+	KS_META_COUNTER("hard", "interrupts from the device"),
+	KS_META_COUNTER("soft", "interrupts caused by software"),
+	KS_META_COUNTER("watchdog", "interrupts from a periodic timer"),
+	KS_META_COUNTER("spurious", "interrupts with nothing to service"),
+	KS_META_COUNTER("multiple_service", "interrupts found while returning from another"),
+	KS_META_END
 };
 
 static const struct ks_meta io_meta[] = {
-	BYTES("nread", "bytes read"),
-	BYTES("nwritten", "bytes written"),
-	COUNTER("reads", "read operations"),
-	COUNTER("writes", "write operations"),
-	NSEC("wtime", KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, "time with requests waiting"),
-	NSEC("wlentime", KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, "wait queue length times time"),
-	NSEC("wlastupdate", KS_KIND_TIME, KSTAT2_NVMT_T_REL, "last change of the wait queue"),
-	NSEC("rtime", KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, "time with requests in service"),
-	NSEC("rlentime", KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, "run queue length times time"),
-	NSEC("rlastupdate", KS_KIND_TIME, KSTAT2_NVMT_T_REL, "last change of the run queue"),
-	GAUGE("wcnt", "requests waiting"),
-	GAUGE("rcnt", "requests in service"),
-	END
+	KS_META_BYTES("nread", KS_KIND_COUNTER, "bytes read"),
+	KS_META_BYTES("nwritten", KS_KIND_COUNTER, "bytes written"),
+	KS_META_COUNTER("reads", "read operations"),
+	KS_META_COUNTER("writes", "write operations"),
+	KS_META_NSEC("wtime", KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, "time with requests waiting"),
+	KS_META_NSEC("wlentime", KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, "wait queue length times time"),
+	KS_META_NSEC("wlastupdate", KS_KIND_TIME, KSTAT2_NVMT_T_REL, "last change of the wait queue"),
+	KS_META_NSEC("rtime", KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, "time with requests in service"),
+	KS_META_NSEC("rlentime", KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, "run queue length times time"),
+	KS_META_NSEC("rlastupdate", KS_KIND_TIME, KSTAT2_NVMT_T_REL, "last change of the run queue"),
+	KS_META_GAUGE("wcnt", "requests waiting"),
+	KS_META_GAUGE("rcnt", "requests in service"),
+	KS_META_END
 };
 
 static const struct ks_meta timer_meta[] = {
-	TEXT("name", "name of the event"),
-	COUNTER("num_events", "events timed"),
-	NSEC("elapsed_time", KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, "time of all events together"),
-	NSEC("min_time", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, "shortest event"),
-	NSEC("max_time", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, "longest event"),
-	NSEC("start_time", KS_KIND_TIME, KSTAT2_NVMT_T_REL, "when the last event started"),
-	NSEC("stop_time", KS_KIND_TIME, KSTAT2_NVMT_T_REL, "when the last event stopped"),
-	END
+	KS_META_TEXT("name", "name of the event"),
+	KS_META_COUNTER("num_events", "events timed"),
+	KS_META_NSEC("elapsed_time", KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, "time of all events together"),
+	KS_META_NSEC("min_time", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, "shortest event"),
+	KS_META_NSEC("max_time", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, "longest event"),
+	KS_META_NSEC("start_time", KS_KIND_TIME, KSTAT2_NVMT_T_REL, "when the last event started"),
+	KS_META_NSEC("stop_time", KS_KIND_TIME, KSTAT2_NVMT_T_REL, "when the last event stopped"),
+	KS_META_END
 };
 
 static const struct ks_meta histogram_meta[] = {
-	{ "buckets", KS_KIND_COUNTER, KSTAT2_NVMT_CNT, 0, 1, "", "values in each bucket" },
-	TEXT("type", "how the buckets are laid out"),
-	{ "range_min", KS_KIND_GAUGE, KSTAT2_NVMT_LIMIT, 0, 1, "", "where the first bucket ends" },
-	{ "range_max", KS_KIND_GAUGE, KSTAT2_NVMT_LIMIT, 0, 1, "", "where the last bucket starts" },
-	{ "stepping", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, 0, 1, "", "width of a bucket, or their number in a "
-	    "power of ten" },
-	END
+	KS_META_COUNTER("buckets", "values in each bucket"),
+	KS_META_TEXT("type", "how the buckets are laid out"),
+	KS_META("range_min", KS_KIND_GAUGE, KSTAT2_NVMT_LIMIT, "", "where the first bucket ends"),
+	KS_META("range_max", KS_KIND_GAUGE, KSTAT2_NVMT_LIMIT, "", "where the last bucket starts"),
+	KS_META_GAUGE("stepping", "width of a bucket, or their number in a power of ten"),
+	KS_META_END
 };
 
 /* A NAMED kstat that starts with an array of buckets. */

@@ -30,6 +30,22 @@ struct ks_meta {
 	const char *desc;  /* one line, no full stop */
 };
 
+/*
+ * The initializers of struct ks_meta, for tables. KS_META: the unit is a base unit. KS_META_TIMES: the unit is
+ * `times` base units. KS_META_PER: `per` of the unit are a base unit. The others are frequent cases.
+ */
+#define KS_META_OF(stat, kind, type, flags, scale, unit, desc) { stat, kind, type, flags, scale, unit, desc }
+#define KS_META(stat, kind, type, unit, desc) KS_META_OF(stat, kind, type, 0, 1, unit, desc)
+#define KS_META_TIMES(stat, kind, type, times, unit, desc) KS_META_OF(stat, kind, type, 0, times, unit, desc)
+#define KS_META_PER(stat, kind, type, per, unit, desc) \
+	KS_META_OF(stat, kind, type, KSTAT2_NVMF_FRACT, per, unit, desc)
+#define KS_META_COUNTER(stat, desc) KS_META(stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, "", desc)
+#define KS_META_GAUGE(stat, desc) KS_META(stat, KS_KIND_GAUGE, KSTAT2_NVMT_CNT, "", desc)
+#define KS_META_BYTES(stat, kind, desc) KS_META(stat, kind, KSTAT2_NVMT_BYTES, "bytes", desc)
+#define KS_META_NSEC(stat, kind, type, desc) KS_META_PER(stat, kind, type, 1000000000, "ns", desc)
+#define KS_META_TEXT(stat, desc) KS_META(stat, KS_KIND_TEXT, KSTAT2_NVMT_ID, "", desc)
+#define KS_META_END KS_META_OF(NULL, 0, 0, 0, 0, NULL, NULL)
+
 /* Looks a statistic up in a table that a NULL stat ends; NULL if it is not there. */
 const struct ks_meta *ks_meta_find(const struct ks_meta *table, const char *stat);
 

@@ -6,19 +6,12 @@
 
 #include <string.h>
 
-#define COUNT(stat, desc) { stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, 0, 1, "", desc }
-#define GAUGE(stat, desc) { stat, KS_KIND_GAUGE, KSTAT2_NVMT_CNT, 0, 1, "", desc }
-#define LIMIT(stat, desc) { stat, KS_KIND_GAUGE, KSTAT2_NVMT_LIMIT, 0, 1, "", desc }
-#define PAGES(stat, desc) { stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, 0, 1, "pages", desc }
-#define BYTES(stat, desc) { stat, KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, 0, 1, "bytes", desc }
-#define TICKS(stat, desc) \
-	{ stat, KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, KSTAT2_NVMF_FRACT, 100, "ticks", desc }
-#define SECONDS(stat, kind, type, desc) { stat, kind, type, 0, 1, "s", desc }
-#define SUM(stat, unit, desc) { stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, 0, 1, unit, desc }
-#define MSEC(stat, desc) \
-	{ stat, KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, KSTAT2_NVMF_FRACT, 1000, "ms", desc }
-#define TEXT(stat, desc) { stat, KS_KIND_TEXT, KSTAT2_NVMT_ID, 0, 1, "", desc }
-#define END { NULL, 0, 0, 0, 0, NULL, NULL }
+#define LIMIT(stat, desc) KS_META(stat, KS_KIND_GAUGE, KSTAT2_NVMT_LIMIT, "", desc)
+#define PAGES(stat, desc) SUM(stat, "pages", desc)
+#define TICKS(stat, desc) KS_META_PER(stat, KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, 100, "ticks", desc)
+#define SECONDS(stat, kind, type, desc) KS_META(stat, kind, type, "s", desc)
+#define SUM(stat, unit, desc) KS_META(stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, unit, desc)
+#define MSEC(stat, desc) KS_META_PER(stat, KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, 1000, "ms", desc)
 
 static const struct ks_meta cpu_stat_meta[] = {
 	TICKS("idle", "time idle"),
@@ -28,77 +21,77 @@ static const struct ks_meta cpu_stat_meta[] = {
 	TICKS("wait_io", "time idle waiting for block I/O"),
 	TICKS("wait_swap", "time idle waiting for swapping"),
 	TICKS("wait_pio", "time idle waiting for programmed I/O"),
-	COUNT("bread", "blocks read from disks"),
-	COUNT("bwrite", "blocks written to disks"),
-	COUNT("lread", "blocks read, cached ones included"),
-	COUNT("lwrite", "blocks written, cached ones included"),
-	COUNT("phread", "raw reads"),
-	COUNT("phwrite", "raw writes"),
-	COUNT("pswitch", "context switches"),
-	COUNT("trap", "traps"),
-	COUNT("intr", "interrupts"),
-	COUNT("syscall", "system calls"),
-	COUNT("sysread", "read calls"),
-	COUNT("syswrite", "write calls"),
-	COUNT("sysfork", "fork calls"),
-	COUNT("sysvfork", "vfork calls"),
-	COUNT("sysexec", "exec calls"),
-	BYTES("readch", "bytes read by read calls"),
-	BYTES("writech", "bytes written by write calls"),
-	COUNT("rcvint", "terminal receiver interrupts"),
-	COUNT("xmtint", "terminal transmitter interrupts"),
-	COUNT("mdmint", "modem interrupts"),
-	COUNT("rawch", "terminal input characters"),
-	COUNT("canch", "characters of canonical terminal input"),
-	COUNT("outch", "terminal output characters"),
-	COUNT("msg", "message operations"),
-	COUNT("sema", "semaphore operations"),
-	COUNT("namei", "path name lookups"),
-	COUNT("ufsiget", "UFS inodes fetched"),
-	COUNT("ufsdirblk", "UFS directory blocks read"),
-	COUNT("ufsipage", "UFS inodes taken with pages attached"),
-	COUNT("ufsinopage", "UFS inodes taken without pages"),
-	COUNT("inodeovf", "inode table overflows"),
-	COUNT("fileovf", "file table overflows"),
-	COUNT("procovf", "process table overflows"),
-	COUNT("intrthread", "interrupts run as threads; on Linux softirqs"),
-	COUNT("intrblk", "interrupt threads that blocked"),
-	COUNT("idlethread", "times the CPU went idle"),
-	COUNT("inv_swtch", "involuntary context switches"),
-	COUNT("nthreads", "threads created"),
-	COUNT("cpumigrate", "threads that moved to this CPU"),
-	COUNT("xcalls", "calls between CPUs"),
-	COUNT("mutex_adenters", "mutexes found held"),
-	COUNT("rw_rdfails", "reader locks not had at once"),
-	COUNT("rw_wrfails", "writer locks not had at once"),
-	COUNT("modload", "kernel modules loaded"),
-	COUNT("modunload", "kernel modules unloaded"),
-	COUNT("bawrite", "asynchronous block writes"),
-	GAUGE("iowait", "processes waiting for block I/O"),
-	GAUGE("swap", "processes swapping"),
-	GAUGE("physio", "processes in raw I/O"),
-	COUNT("pgrec", "page reclaims"),
-	COUNT("pgfrec", "page reclaims from the free list"),
-	COUNT("pgin", "page-in operations"),
+	KS_META_COUNTER("bread", "blocks read from disks"),
+	KS_META_COUNTER("bwrite", "blocks written to disks"),
+	KS_META_COUNTER("lread", "blocks read, cached ones included"),
+	KS_META_COUNTER("lwrite", "blocks written, cached ones included"),
+	KS_META_COUNTER("phread", "raw reads"),
+	KS_META_COUNTER("phwrite", "raw writes"),
+	KS_META_COUNTER("pswitch", "context switches"),
+	KS_META_COUNTER("trap", "traps"),
+	KS_META_COUNTER("intr", "interrupts"),
+	KS_META_COUNTER("syscall", "system calls"),
+	KS_META_COUNTER("sysread", "read calls"),
+	KS_META_COUNTER("syswrite", "write calls"),
+	KS_META_COUNTER("sysfork", "fork calls"),
+	KS_META_COUNTER("sysvfork", "vfork calls"),
+	KS_META_COUNTER("sysexec", "exec calls"),
+	KS_META_BYTES("readch", KS_KIND_COUNTER, "bytes read by read calls"),
+	KS_META_BYTES("writech", KS_KIND_COUNTER, "bytes written by write calls"),
+	KS_META_COUNTER("rcvint", "terminal receiver interrupts"),
+	KS_META_COUNTER("xmtint", "terminal transmitter interrupts"),
+	KS_META_COUNTER("mdmint", "modem interrupts"),
+	KS_META_COUNTER("rawch", "terminal input characters"),
+	KS_META_COUNTER("canch", "characters of canonical terminal input"),
+	KS_META_COUNTER("outch", "terminal output characters"),
+	KS_META_COUNTER("msg", "message operations"),
+	KS_META_COUNTER("sema", "semaphore operations"),
+	KS_META_COUNTER("namei", "path name lookups"),
+	KS_META_COUNTER("ufsiget", "UFS inodes fetched"),
+	KS_META_COUNTER("ufsdirblk", "UFS directory blocks read"),
+	KS_META_COUNTER("ufsipage", "UFS inodes taken with pages attached"),
+	KS_META_COUNTER("ufsinopage", "UFS inodes taken without pages"),
+	KS_META_COUNTER("inodeovf", "inode table overflows"),
+	KS_META_COUNTER("fileovf", "file table overflows"),
+	KS_META_COUNTER("procovf", "process table overflows"),
+	KS_META_COUNTER("intrthread", "interrupts run as threads; on Linux softirqs"),
+	KS_META_COUNTER("intrblk", "interrupt threads that blocked"),
+	KS_META_COUNTER("idlethread", "times the CPU went idle"),
+	KS_META_COUNTER("inv_swtch", "involuntary context switches"),
+	KS_META_COUNTER("nthreads", "threads created"),
+	KS_META_COUNTER("cpumigrate", "threads that moved to this CPU"),
+	KS_META_COUNTER("xcalls", "calls between CPUs"),
+	KS_META_COUNTER("mutex_adenters", "mutexes found held"),
+	KS_META_COUNTER("rw_rdfails", "reader locks not had at once"),
+	KS_META_COUNTER("rw_wrfails", "writer locks not had at once"),
+	KS_META_COUNTER("modload", "kernel modules loaded"),
+	KS_META_COUNTER("modunload", "kernel modules unloaded"),
+	KS_META_COUNTER("bawrite", "asynchronous block writes"),
+	KS_META_GAUGE("iowait", "processes waiting for block I/O"),
+	KS_META_GAUGE("swap", "processes swapping"),
+	KS_META_GAUGE("physio", "processes in raw I/O"),
+	KS_META_COUNTER("pgrec", "page reclaims"),
+	KS_META_COUNTER("pgfrec", "page reclaims from the free list"),
+	KS_META_COUNTER("pgin", "page-in operations"),
 	PAGES("pgpgin", "pages paged in"),
-	COUNT("pgout", "page-out operations"),
+	KS_META_COUNTER("pgout", "page-out operations"),
 	PAGES("pgpgout", "pages paged out"),
-	COUNT("swapin", "swap-in operations"),
+	KS_META_COUNTER("swapin", "swap-in operations"),
 	PAGES("pgswapin", "pages swapped in"),
-	COUNT("swapout", "swap-out operations"),
+	KS_META_COUNTER("swapout", "swap-out operations"),
 	PAGES("pgswapout", "pages swapped out"),
 	PAGES("zfod", "pages filled with zeros on demand"),
 	PAGES("dfree", "pages freed by the page scanner"),
 	PAGES("scan", "pages examined by the page scanner"),
-	COUNT("rev", "rounds of the page scanner"),
-	COUNT("hat_fault", "minor faults in address translation"),
-	COUNT("as_fault", "minor faults in address spaces"),
-	COUNT("maj_fault", "faults that needed a disk"),
-	COUNT("cow_fault", "copy-on-write faults"),
-	COUNT("prot_fault", "protection faults"),
-	COUNT("softlock", "faults from software locks"),
-	COUNT("kernel_asflt", "faults in the kernel's address space"),
-	COUNT("pgrrun", "times the page scanner was started"),
+	KS_META_COUNTER("rev", "rounds of the page scanner"),
+	KS_META_COUNTER("hat_fault", "minor faults in address translation"),
+	KS_META_COUNTER("as_fault", "minor faults in address spaces"),
+	KS_META_COUNTER("maj_fault", "faults that needed a disk"),
+	KS_META_COUNTER("cow_fault", "copy-on-write faults"),
+	KS_META_COUNTER("prot_fault", "protection faults"),
+	KS_META_COUNTER("softlock", "faults from software locks"),
+	KS_META_COUNTER("kernel_asflt", "faults in the kernel's address space"),
+	KS_META_COUNTER("pgrrun", "times the page scanner was started"),
 	PAGES("execpgin", "pages of programs paged in"),
 	PAGES("execpgout", "pages of programs paged out"),
 	PAGES("execfree", "pages of programs freed"),
@@ -108,7 +101,7 @@ static const struct ks_meta cpu_stat_meta[] = {
 	PAGES("fspgin", "pages of files paged in"),
 	PAGES("fspgout", "pages of files paged out"),
 	PAGES("fsfree", "pages of files freed"),
-	END
+	KS_META_END
 };
 
 static const struct ks_meta var_meta[] = {
@@ -126,20 +119,20 @@ static const struct ks_meta var_meta[] = {
 	LIMIT("v_sptmap", "entries of the system page table map"),
 	LIMIT("v_maxpmem", "limit of physical memory in pages, 0 for all there is"),
 	SECONDS("v_autoup", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, "age at which dirty data is written"),
-	{ "v_bufhwm", KS_KIND_GAUGE, KSTAT2_NVMT_LIMIT, 0, 1024, "KiB", "high water mark of buffers" },
-	END
+	KS_META_TIMES("v_bufhwm", KS_KIND_GAUGE, KSTAT2_NVMT_LIMIT, 1024, "KiB", "high water mark of buffers"),
+	KS_META_END
 };
 
 static const struct ks_meta ncstats_meta[] = {
-	COUNT("hits", "names found in the name cache"),
-	COUNT("misses", "names not found in the name cache"),
-	COUNT("enters", "names entered"),
-	COUNT("dbl_enters", "names entered that were there"),
-	COUNT("long_enter", "names too long to enter"),
-	COUNT("long_look", "names too long to look up"),
-	COUNT("move_to_front", "entries moved to the front of their chain"),
-	COUNT("purges", "purges of the name cache"),
-	END
+	KS_META_COUNTER("hits", "names found in the name cache"),
+	KS_META_COUNTER("misses", "names not found in the name cache"),
+	KS_META_COUNTER("enters", "names entered"),
+	KS_META_COUNTER("dbl_enters", "names entered that were there"),
+	KS_META_COUNTER("long_enter", "names too long to enter"),
+	KS_META_COUNTER("long_look", "names too long to look up"),
+	KS_META_COUNTER("move_to_front", "entries moved to the front of their chain"),
+	KS_META_COUNTER("purges", "purges of the name cache"),
+	KS_META_END
 };
 
 static const struct ks_meta sysinfo_meta[] = {
@@ -149,7 +142,7 @@ static const struct ks_meta sysinfo_meta[] = {
 	SUM("swpque", "process seconds", "processes swapped out, summed over the seconds"),
 	SECONDS("swpocc", KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, "seconds with processes swapped out"),
 	SUM("waiting", "process seconds", "processes waiting for block I/O, summed over the seconds"),
-	END
+	KS_META_END
 };
 
 static const struct ks_meta vminfo_meta[] = {
@@ -159,19 +152,18 @@ static const struct ks_meta vminfo_meta[] = {
 	SUM("swap_avail", "page seconds", "virtual swap not reserved, summed over the seconds"),
 	SUM("swap_free", "page seconds", "virtual swap not allocated, summed over the seconds"),
 	SECONDS("updates", KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, "seconds that the sums cover"),
-	END
+	KS_META_END
 };
 
 static const struct ks_meta mntinfo_meta[] = {
-	TEXT("mik_proto", "transport protocol"),
-	GAUGE("mik_vers", "NFS version"),
-	{ "mik_flags", KS_KIND_GAUGE, KSTAT2_NVMT_FLAGS, 0, 1, "", "mount flags" },
-	GAUGE("mik_secmod", "security flavor"),
-	{ "mik_curread", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, 0, 1, "bytes", "size of reads" },
-	{ "mik_curwrite", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, 0, 1, "bytes", "size of writes" },
-	{ "mik_timeo", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, KSTAT2_NVMF_FRACT, 10, "1/10 s",
-	    "time until a call is repeated" },
-	GAUGE("mik_retrans", "repetitions of a call"),
+	KS_META_TEXT("mik_proto", "transport protocol"),
+	KS_META_GAUGE("mik_vers", "NFS version"),
+	KS_META("mik_flags", KS_KIND_GAUGE, KSTAT2_NVMT_FLAGS, "", "mount flags"),
+	KS_META_GAUGE("mik_secmod", "security flavor"),
+	KS_META_BYTES("mik_curread", KS_KIND_GAUGE, "size of reads"),
+	KS_META_BYTES("mik_curwrite", KS_KIND_GAUGE, "size of writes"),
+	KS_META_PER("mik_timeo", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, 10, "1/10 s", "time until a call is repeated"),
+	KS_META_GAUGE("mik_retrans", "repetitions of a call"),
 	SECONDS("mik_acregmin", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, "shortest caching of file attributes"),
 	SECONDS("mik_acregmax", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, "longest caching of file attributes"),
 	SECONDS("mik_acdirmin", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, "shortest caching of directories"),
@@ -185,11 +177,11 @@ static const struct ks_meta mntinfo_meta[] = {
 	MSEC("write_srtt", "smoothed round trip time of writes"),
 	MSEC("write_deviate", "deviation of round trips of writes"),
 	MSEC("write_rtxcur", "time until a write is repeated"),
-	COUNT("mik_noresponse", "times the server did not respond"),
-	COUNT("mik_failover", "times another server was taken"),
-	COUNT("mik_remap", "times a file was found again on another server"),
-	TEXT("mik_curserver", "server in use"),
-	END
+	KS_META_COUNTER("mik_noresponse", "times the server did not respond"),
+	KS_META_COUNTER("mik_failover", "times another server was taken"),
+	KS_META_COUNTER("mik_remap", "times a file was found again on another server"),
+	KS_META_TEXT("mik_curserver", "server in use"),
+	KS_META_END
 };
 
 const struct ks_meta *

@@ -19,9 +19,6 @@ enum { C_PATH, C_CPU, C_USER, C_SYSTEM, C_PERIODS, C_THROTTLED, C_THROTTLED_TIME
 	C_MEMORY, C_MEMORY_PEAK, C_MEMORY_MAX, C_SWAP, C_OOM_KILLS, C_MEMORY_WAIT, C_NREAD,
 	C_NWRITTEN, C_READS, C_WRITES, C_IO_WAIT, C_PIDS, C_PIDS_MAX };
 
-#define AMOUNT(stat, desc) \
-	KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, KSTAT_DATA_UINT64, "bytes", desc)
-
 static const struct ks_field fields[] = {
 	[C_PATH] = KS_TEXT("path", KSTAT_DATA_STRING, "place in the tree of groups"),
 	[C_CPU] = KS_NSEC("cpu_nsec", "CPU time used"),
@@ -32,10 +29,10 @@ static const struct ks_field fields[] = {
 	    "periods that used up the CPU limit"),
 	[C_THROTTLED_TIME] = KS_NSEC("cpu_nsec_throttled", "time stopped by the CPU limit"),
 	[C_CPU_WAIT] = KS_NSEC("cpu_nsec_waiting", "time in which some process waited for a CPU"),
-	[C_MEMORY] = AMOUNT("memory", "memory in use"),
-	[C_MEMORY_PEAK] = AMOUNT("memory_peak", "most memory ever in use"),
-	[C_MEMORY_MAX] = AMOUNT("memory_max", "limit of memory"),
-	[C_SWAP] = AMOUNT("swap", "swap space in use"),
+	[C_MEMORY] = KS_AMOUNT("memory", "memory in use"),
+	[C_MEMORY_PEAK] = KS_AMOUNT("memory_peak", "most memory ever in use"),
+	[C_MEMORY_MAX] = KS_AMOUNT("memory_max", "limit of memory"),
+	[C_SWAP] = KS_AMOUNT("swap", "swap space in use"),
 	[C_OOM_KILLS] = KS_COUNT("oom_kills", KSTAT_DATA_UINT64, "processes killed for want of memory"),
 	[C_MEMORY_WAIT] = KS_NSEC("memory_nsec_waiting",
 	    "time in which some process waited for memory"),
@@ -48,6 +45,7 @@ static const struct ks_field fields[] = {
 	[C_PIDS_MAX] = KS_GAUGE("pids_max", KSTAT_DATA_UINT64, "limit of processes and threads"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(fields);
 
 /* Files of "name value" lines, and what of them is told; times there are in microseconds. */
 static const struct keyed {

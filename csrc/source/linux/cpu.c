@@ -50,6 +50,7 @@ static const struct ks_field sys_fields[] = {
 	    "calls from other CPUs, TLB shootdowns included"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(sys_fields);
 
 /* Columns of a cpu line of /proc/stat, in their order. */
 enum { T_USER, T_NICE, T_SYSTEM, T_IDLE, T_IOWAIT, T_IRQ, T_SOFTIRQ, T_STEAL, T_GUEST, T_GUEST_NICE,
@@ -68,6 +69,7 @@ static const struct ks_field time_fields[] = {
 	[T_GUEST_NICE] = KS_NSEC("nsec_guest_nice", "time running niced guests, part of nsec_nice"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(time_fields);
 
 /* Columns of a cpu line of /proc/schedstat; the second is always 0. */
 enum { S_YIELDS, S_UNUSED, S_SCHEDULES, S_IDLE, S_WAKEUPS, S_WAKEUPS_LOCAL, S_RUN, S_WAIT, S_SLICES,
@@ -86,6 +88,7 @@ static const struct ks_field sched_fields[] = {
 	[S_SLICES] = KS_COUNT("timeslices", KSTAT_DATA_UINT64, "times that a process began to run"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(sched_fields);
 
 /* --- /proc/stat --------------------------------------------------------------- */
 

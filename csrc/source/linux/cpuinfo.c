@@ -16,7 +16,7 @@ enum { I_STATE, I_STATE_BEGIN, I_CPU_TYPE, I_FPU_TYPE, I_CLOCK_MHZ, I_CHIP_ID, I
 	I_STEPPING, I_PKG_CORE_ID, I_NCPU, I_NCORE };
 
 #define ID(stat, data, desc) \
-	{ { stat, KS_KIND_GAUGE, KSTAT2_NVMT_ID, 0, 1, "", desc }, data, NULL }
+	KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_ID, data, "", desc)
 
 const struct ks_field ks_cpu_info_fields[] = {
 	[I_STATE] = KS_TEXT("state", KSTAT_DATA_CHAR, "on-line or off-line"),
@@ -45,6 +45,7 @@ const struct ks_field ks_cpu_info_fields[] = {
 	[I_NCORE] = KS_GAUGE("ncore_per_chip", KSTAT_DATA_INT32, "cores in its chip"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(ks_cpu_info_fields);
 
 /* What /proc/cpuinfo says of one CPU. Texts point into the image. */
 struct told {

@@ -48,6 +48,7 @@ static const struct ks_field detail_fields[] = {
 	[D_FLUSH_MS] = KS_NSEC("flush_nsec", "time of all flushes together"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(detail_fields);
 
 void
 ks_disk_path(char *to, size_t size, const char *dir, const char *disk, const char *file)
@@ -177,10 +178,10 @@ static const struct ks_field err_fields[] = {
 	[E_PRODUCT] = KS_TEXT("Product", KSTAT_DATA_STRING, "model of the disk"),
 	[E_REVISION] = KS_TEXT("Revision", KSTAT_DATA_STRING, "revision of its firmware"),
 	[E_SERIAL] = KS_TEXT("Serial No", KSTAT_DATA_STRING, "its serial number"),
-	[E_SIZE] = KS_UNITS("Size", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, KSTAT_DATA_UINT64, "bytes",
-	    "capacity"),
+	[E_SIZE] = KS_AMOUNT("Size", "capacity"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(err_fields);
 
 /* ks_unit.extra of a disk: facts that do not change while it is there, read when they are needed first. */
 struct inventory {

@@ -35,6 +35,7 @@ static const struct ks_field fields[] = {
 	[V_MOUNT] = MOUNT_POINT,
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(fields);
 
 enum { P_DISK, P_MOUNT };
 
@@ -43,6 +44,7 @@ static const struct ks_field partition_fields[] = {
 	[P_MOUNT] = MOUNT_POINT,
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(partition_fields);
 
 /* devstat's own numbers (devstat.h). */
 enum { PRIORITY_OTHER = 0x020, PRIORITY_FLOPPY = 0x040, PRIORITY_TAPE = 0x060, PRIORITY_CD = 0x090,

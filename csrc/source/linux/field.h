@@ -1,6 +1,6 @@
 /*
- * field.h - the statistics of a NAMED kstat, declared once: the table that describes them is
- * the one that builds them. A reader collects values; what it could not find stays absent.
+ * field.h - tables of the statistics of a NAMED kstat: one table describes them and builds them. A reader
+ * collects values; statistics without a value are absent from the kstat.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_LINUX_FIELD_H
@@ -19,35 +19,40 @@ struct ks_field {
 	const char *key;     /* the name in a file of named values; NULL if read otherwise */
 };
 
-/* Shorthand for tables: statistic, data type, one line; _K forms have a key. */
-#define KS_COUNT_K(stat, data, key, desc) \
-	{ { stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, 0, 1, "", desc }, data, key }
+/*
+ * The initializers of struct ks_field, for tables: those of struct ks_meta (model/meta.h) with the data type.
+ * The _K forms have a key.
+ */
+#define KS_COUNT_K(stat, data, key, desc) { KS_META_COUNTER(stat, desc), data, key }
 #define KS_COUNT(stat, data, desc) KS_COUNT_K(stat, data, NULL, desc)
-#define KS_GAUGE_K(stat, data, key, desc) \
-	{ { stat, KS_KIND_GAUGE, KSTAT2_NVMT_CNT, 0, 1, "", desc }, data, key }
+#define KS_GAUGE_K(stat, data, key, desc) { KS_META_GAUGE(stat, desc), data, key }
 #define KS_GAUGE(stat, data, desc) KS_GAUGE_K(stat, data, NULL, desc)
-#define KS_UNITS(stat, kind, type, data, unit, desc) \
-	{ { stat, kind, type, 0, 1, unit, desc }, data, NULL }
+#define KS_UNITS(stat, kind, type, data, unit, desc) { KS_META(stat, kind, type, unit, desc), data, NULL }
 #define KS_FRACT(stat, kind, type, data, per, unit, desc) \
-	{ { stat, kind, type, KSTAT2_NVMF_FRACT, per, unit, desc }, data, NULL }
+	{ KS_META_PER(stat, kind, type, per, unit, desc), data, NULL }
 #define KS_NSEC(stat, desc) \
-	KS_FRACT(stat, KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, KSTAT_DATA_UINT64, 1000000000, "ns", desc)
-#define KS_BYTES(stat, desc) \
-	KS_UNITS(stat, KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, KSTAT_DATA_UINT64, "bytes", desc)
-#define KS_TEXT(stat, data, desc) \
-	{ { stat, KS_KIND_TEXT, KSTAT2_NVMT_ID, 0, 1, "", desc }, data, NULL }
-#define KS_FIELD_END { { NULL, 0, 0, 0, 0, NULL, NULL }, 0, NULL }
+	{ KS_META_NSEC(stat, KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, desc), KSTAT_DATA_UINT64, NULL }
+#define KS_BYTES(stat, desc) { KS_META_BYTES(stat, KS_KIND_COUNTER, desc), KSTAT_DATA_UINT64, NULL }
+#define KS_AMOUNT(stat, desc) { KS_META_BYTES(stat, KS_KIND_GAUGE, desc), KSTAT_DATA_UINT64, NULL }
+#define KS_TEXT(stat, data, desc) { KS_META_TEXT(stat, desc), data, NULL }
+#define KS_FIELD_END { KS_META_END, 0, NULL }
 
-#define KS_VALUES_MAX 64
+#define KS_VALUES_MAX 64 /* fields that can have a value: bits of ks_values.have */
 
-/* Values of a table's fields, by position in the table. Texts must stay until they are added. */
+/* For below a table whose values are collected in struct ks_values. */
+#define KS_FIELDS_FIT(table) \
+	_Static_assert(sizeof(table) / sizeof((table)[0]) - 1 <= KS_VALUES_MAX, #table " has too many fields")
+
+/* The values of a table's fields, by position in the table. Texts must stay until they are added. */
 struct ks_values {
-	uint64_t have; /* one bit per field of the table, and no others */
+	uint64_t have; /* which fields have a value, one bit each */
 	union {
 		uint64_t u;
 		const char *s;
 	} v[KS_VALUES_MAX];
 };
+
+_Static_assert(KS_VALUES_MAX <= 8 * sizeof(((struct ks_values *)0)->have), "a value needs a bit");
 
 static inline void
 ks_have(struct ks_values *vals, size_t i, uint64_t v)
@@ -63,7 +68,7 @@ ks_have_text(struct ks_values *vals, size_t i, const char *s)
 	vals->have |= 1ULL << i;
 }
 
-/* Adds a value to one that may be there already. */
+/* Sets a value, or adds to it if it was set before. */
 static inline void
 ks_have_more(struct ks_values *vals, size_t i, uint64_t v)
 {

@@ -16,22 +16,21 @@
 #define ROOT "class/hwmon"
 #define MAX_SENSORS 512 /* of a chip: a limit for a directory that lies */
 
+#define SENSOR(type, per, unit, desc) KS_META_PER("", KS_KIND_GAUGE, KSTAT2_NVMT_##type, per, unit, desc)
+
 /* Kinds of sensors by the letters of their names. */
 static const struct kind {
 	const char *prefix;
 	struct ks_meta meta;
 } kinds[] = {
-	{ "temp", { "", KS_KIND_GAUGE, KSTAT2_NVMT_TEMP_C, KSTAT2_NVMF_FRACT, 1000, "1/1000 C",
-	    "temperature" } },
-	{ "fan", { "", KS_KIND_GAUGE, KSTAT2_NVMT_RPM, 0, 1, "RPM", "speed of a fan" } },
-	{ "in", { "", KS_KIND_GAUGE, KSTAT2_NVMT_VOLT, KSTAT2_NVMF_FRACT, 1000, "mV", "voltage" } },
-	{ "curr", { "", KS_KIND_GAUGE, KSTAT2_NVMT_CURR, KSTAT2_NVMF_FRACT, 1000, "mA", "current" } },
-	{ "power", { "", KS_KIND_GAUGE, KSTAT2_NVMT_WATT, KSTAT2_NVMF_FRACT, 1000000, "uW", "power" } },
-	{ "energy", { "", KS_KIND_COUNTER, KSTAT2_NVMT_UNKNOWN, KSTAT2_NVMF_FRACT, 1000000, "uJ",
-	    "energy used" } },
-	{ "humidity", { "", KS_KIND_GAUGE, KSTAT2_NVMT_PCT, KSTAT2_NVMF_FRACT, 1000, "1/1000 %",
-	    "relative humidity" } },
-	{ "freq", { "", KS_KIND_GAUGE, KSTAT2_NVMT_FREQ, 0, 1, "Hz", "frequency" } },
+	{ "temp", SENSOR(TEMP_C, 1000, "1/1000 C", "temperature") },
+	{ "fan", KS_META("", KS_KIND_GAUGE, KSTAT2_NVMT_RPM, "RPM", "speed of a fan") },
+	{ "in", SENSOR(VOLT, 1000, "mV", "voltage") },
+	{ "curr", SENSOR(CURR, 1000, "mA", "current") },
+	{ "power", SENSOR(WATT, 1000000, "uW", "power") },
+	{ "energy", KS_META_PER("", KS_KIND_COUNTER, KSTAT2_NVMT_UNKNOWN, 1000000, "uJ", "energy used") },
+	{ "humidity", SENSOR(PCT, 1000, "1/1000 %", "relative humidity") },
+	{ "freq", KS_META("", KS_KIND_GAUGE, KSTAT2_NVMT_FREQ, "Hz", "frequency") },
 };
 
 /* What a file of a sensor holds, by the end of its name. */
@@ -66,10 +65,9 @@ kind_of(const char *name, const char **rest)
 static const struct ks_meta *
 sensor_meta(const char *stat)
 {
-	static const struct ks_meta label = { "", KS_KIND_TEXT, KSTAT2_NVMT_ID, 0, 1, "",
-		"what the sensor measures" };
-	static const struct ks_meta alarm = { "", KS_KIND_GAUGE, KSTAT2_NVMT_STATE, 0, 1, "",
-		"1: the limit is passed" };
+	static const struct ks_meta label = KS_META_TEXT("", "what the sensor measures");
+	static const struct ks_meta alarm = KS_META("", KS_KIND_GAUGE, KSTAT2_NVMT_STATE, "",
+	    "1: the limit is passed");
 	const char *rest;
 	const struct kind *k = kind_of(stat, &rest);
 

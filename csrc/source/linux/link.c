@@ -59,6 +59,7 @@ static const struct ks_field link_fields[] = {
 	[L_RBYTES64] = KS_BYTES("rbytes64", "bytes received"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(link_fields);
 
 /* Which statistics each column feeds; -1 ends. */
 static const int8_t feeds[N_COUNT][3] = {

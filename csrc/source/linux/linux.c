@@ -371,8 +371,8 @@ ks_linux_any_entry(struct ks_linux *lx, enum ks_root root, const char *path,
 
 /*
  * True if no device came or went since the last call, by the kernel's count of the events that it sends to
- * udev. False if the count is not known. Without this a further sample of vmstat or iostat takes 20 % more CPU
- * time, because directories of /sys are listed (`bench/run tools`, `bench/run iostat`).
+ * udev. False if the count is not known. Without this a further sample of vmstat or iostat takes 20 % more
+ * CPU time, because directories of /sys are listed (`bench/run tools`, `bench/run iostat`).
  */
 static bool
 is_settled(struct ks_linux *lx)

@@ -17,8 +17,7 @@ state_of(const struct ks_linux *lx)
 
 /* --- /proc/meminfo ------------------------------------------------------------------ */
 
-#define MEM(stat, desc) \
-	{ { stat, KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, 0, 1, "bytes", desc }, KSTAT_DATA_UINT64, stat }
+#define MEM(stat, desc) { KS_META_BYTES(stat, KS_KIND_GAUGE, desc), KSTAT_DATA_UINT64, stat }
 
 /* Those that other kstats are made of come first, in the order in which the file has them. */
 enum { M_TOTAL, M_FREE, M_AVAILABLE, M_UNEVICTABLE, M_SWAP_TOTAL, M_SWAP_FREE, M_ANON, M_SHMEM,
@@ -85,12 +84,12 @@ const struct ks_field ks_meminfo_fields[] = {
 	MEM("DirectMap1G", "kernel's map of memory in 1 GiB pages"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(ks_meminfo_fields);
 
 const struct ks_meta *
 ks_meminfo_meta(const char *stat)
 {
-	static const struct ks_meta other = { "", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, 0, 1, "bytes",
-		"memory, see proc_meminfo(5)" };
+	static const struct ks_meta other = KS_META_BYTES("", KS_KIND_GAUGE, "memory, see proc_meminfo(5)");
 
 	return ks_linux_is_header(stat) ? NULL : &other;
 }
@@ -212,6 +211,7 @@ const struct ks_field ks_system_pages_fields[] = {
 	[P_TOTAL] = PAGES("pagestotal", "memory that the kernel manages"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(ks_system_pages_fields);
 
 /* True for every line that kernels print there: all have two words, but for one heading. */
 static bool
@@ -359,6 +359,7 @@ const struct ks_field ks_unix_vm_fields[] = {
 	    "size of the pages that are counted"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(ks_unix_vm_fields);
 
 /* True for pgscan_kswapd, pgscan_direct_normal and such: prefix, then who did it. */
 static bool
@@ -482,11 +483,11 @@ ks_vm_events_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r
 const struct ks_meta *
 ks_vm_events_meta(const char *stat)
 {
-#define EVENT(stat, unit, desc) { stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, 0, 1, unit, desc }
+#define EVENT(stat, unit, desc) KS_META(stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, unit, desc)
+#define KIB(stat, kind, desc) KS_META_TIMES(stat, kind, KSTAT2_NVMT_BYTES, 1024, "KiB", desc)
 	static const struct ks_meta known[] = {
-		{ "pgpgin", KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, 0, 1024, "KiB", "read from block devices" },
-		{ "pgpgout", KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, 0, 1024, "KiB",
-		    "written to block devices" },
+		KIB("pgpgin", KS_KIND_COUNTER, "read from block devices"),
+		KIB("pgpgout", KS_KIND_COUNTER, "written to block devices"),
 		EVENT("pswpin", "pages", "read from swap space"),
 		EVENT("pswpout", "pages", "written to swap space"),
 		EVENT("pgfault", "", "page faults"),
@@ -517,13 +518,14 @@ ks_vm_events_meta(const char *stat)
 		EVENT("nr_vmscan_immediate_reclaim", "pages", "to be reclaimed as soon as written"),
 		EVENT("nr_foll_pin_acquired", "pages", "pinned"),
 		EVENT("nr_foll_pin_released", "pages", "unpinned"),
-		{ "nr_kernel_stack", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, 0, 1024, "KiB", "kernel stacks" },
-		{ NULL, 0, 0, 0, 0, NULL, NULL }
+		KIB("nr_kernel_stack", KS_KIND_GAUGE, "kernel stacks"),
+		KS_META_END
 	};
-	static const struct ks_meta gauge = { "", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, 0, 1, "pages",
-		"in this state now, see proc_vmstat(5)" };
+	static const struct ks_meta gauge = KS_META("", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, "pages",
+	    "in this state now, see proc_vmstat(5)");
 	static const struct ks_meta event = EVENT("", "", "events since boot, see proc_vmstat(5)");
 #undef EVENT
+#undef KIB
 	const struct ks_meta *m = ks_meta_find(known, stat);
 
 	if (m != NULL)

@@ -11,13 +11,13 @@ static const struct ks_file netstat_file = { KS_ROOT_PROC, "net/netstat", KS_MAD
 /* The key is the section and the name in the file. */
 #define COUNT(stat, key, desc) KS_COUNT_K(stat, KSTAT_DATA_UINT64, key, desc)
 #define GAUGE(stat, key, desc) KS_GAUGE_K(stat, KSTAT_DATA_INT32, key, desc)
+#define MSEC(stat, key, desc) \
+	{ KS_META_PER(stat, KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, 1000, "ms", desc), KSTAT_DATA_INT32, key }
 
 static const struct ks_field tcp_fields[] = {
 	GAUGE("rtoAlgorithm", "Tcp:RtoAlgorithm", "how the retransmission timeout is found (1: other)"),
-	{ { "rtoMin", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, KSTAT2_NVMF_FRACT, 1000, "ms",
-	    "least retransmission timeout" }, KSTAT_DATA_INT32, "Tcp:RtoMin" },
-	{ { "rtoMax", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, KSTAT2_NVMF_FRACT, 1000, "ms",
-	    "greatest retransmission timeout" }, KSTAT_DATA_INT32, "Tcp:RtoMax" },
+	MSEC("rtoMin", "Tcp:RtoMin", "least retransmission timeout"),
+	MSEC("rtoMax", "Tcp:RtoMax", "greatest retransmission timeout"),
 	GAUGE("maxConn", "Tcp:MaxConn", "limit of connections, -1 if there is none"),
 	COUNT("activeOpens", "Tcp:ActiveOpens", "connections opened from here"),
 	COUNT("passiveOpens", "Tcp:PassiveOpens", "connections opened from elsewhere"),
@@ -38,6 +38,7 @@ static const struct ks_field tcp_fields[] = {
 	COUNT("listenDropQ0", "TcpExt:TCPReqQFullDrop", "connections refused for a full queue"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(tcp_fields);
 
 static const struct ks_field udp_fields[] = {
 	COUNT("inDatagrams", "Udp:InDatagrams", "datagrams received"),
@@ -49,6 +50,7 @@ static const struct ks_field udp_fields[] = {
 	COUNT("inCksumErrs", "Udp:InCsumErrors", "datagrams received with a wrong checksum"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(udp_fields);
 
 static const struct ks_field ip_fields[] = {
 	GAUGE("forwarding", "Ip:Forwarding", "1: this machine forwards, 2: it does not"),
@@ -72,6 +74,7 @@ static const struct ks_field ip_fields[] = {
 	COUNT("fragCreates", "Ip:FragCreates", "fragments made"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(ip_fields);
 
 static const struct ks_field icmp_fields[] = {
 	COUNT("inMsgs", "Icmp:InMsgs", "messages received"),
@@ -103,6 +106,7 @@ static const struct ks_field icmp_fields[] = {
 	COUNT("outAddrMaskReps", "Icmp:OutAddrMaskReps", "address mask reply, sent"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(icmp_fields);
 
 /* --- the files --------------------------------------------------------------------------- */
 
@@ -254,10 +258,9 @@ read_ext(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 static const struct ks_meta *
 ext_meta(const char *stat)
 {
-	static const struct ks_meta packets = { "", KS_KIND_COUNTER, KSTAT2_NVMT_CNT, 0, 1, "",
-		"events of this name in the kernel's documentation of SNMP counters" };
-	static const struct ks_meta octets = { "", KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, 0, 1, "bytes",
-		"bytes of packets of this kind" };
+	static const struct ks_meta packets = KS_META_COUNTER("",
+	    "events of this name in the kernel's documentation of SNMP counters");
+	static const struct ks_meta octets = KS_META_BYTES("", KS_KIND_COUNTER, "bytes of packets of this kind");
 
 	if (ks_linux_is_header(stat))
 		return NULL;

@@ -27,6 +27,7 @@ static const struct ks_field fields[] = {
 	[P_FULL] = KS_NSEC("full_nsec", "time in which all work waited"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(fields);
 
 /* Parses "some avg10=0.18 avg60=0.34 avg300=0.10 total=159886802"; false if it is something else. */
 static bool

@@ -16,10 +16,8 @@ struct state {
 enum { S_BUF_SIZE, S_SLAB_SIZE, S_INUSE, S_AVAIL, S_TOTAL, S_SLABS, S_ACTIVE_SLABS };
 
 static const struct ks_field fields[] = {
-	[S_BUF_SIZE] = KS_UNITS("buf_size", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, KSTAT_DATA_UINT64,
-	    "bytes", "size of an object"),
-	[S_SLAB_SIZE] = KS_UNITS("slab_size", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, KSTAT_DATA_UINT64,
-	    "bytes", "size of a slab, which holds several objects"),
+	[S_BUF_SIZE] = KS_AMOUNT("buf_size", "size of an object"),
+	[S_SLAB_SIZE] = KS_AMOUNT("slab_size", "size of a slab, which holds several objects"),
 	[S_INUSE] = KS_GAUGE("buf_inuse", KSTAT_DATA_UINT64, "objects in use"),
 	[S_AVAIL] = KS_GAUGE("buf_avail", KSTAT_DATA_UINT64, "objects free"),
 	[S_TOTAL] = KS_GAUGE("buf_total", KSTAT_DATA_UINT64, "objects in all slabs"),
@@ -27,6 +25,7 @@ static const struct ks_field fields[] = {
 	[S_ACTIVE_SLABS] = KS_GAUGE("slabs_active", KSTAT_DATA_UINT64, "slabs with objects in use"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(fields);
 
 static int
 read_slab(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)

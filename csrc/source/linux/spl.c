@@ -230,6 +230,7 @@ static const struct ks_field state_fields[] = {
 	KS_TEXT("state", KSTAT_DATA_STRING, "state of the pool, ONLINE if all is well"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(state_fields);
 
 static int
 read_state(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
@@ -257,16 +258,11 @@ read_state(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 static const struct ks_meta *
 named_meta(const char *stat)
 {
-	static const struct ks_meta text = { "", KS_KIND_TEXT, KSTAT2_NVMT_ID, 0, 1, "",
-		"name given by OpenZFS" };
-	static const struct ks_meta size = { "", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, 0, 1, "bytes",
-		"size or limit kept by OpenZFS" };
-	static const struct ks_meta bytes = { "", KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, 0, 1, "bytes",
-		"bytes counted by OpenZFS" };
-	static const struct ks_meta count = { "", KS_KIND_COUNTER, KSTAT2_NVMT_CNT, 0, 1, "",
-		"events counted by OpenZFS" };
-	static const struct ks_meta gauge = { "", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, 0, 1, "",
-		"amount kept by OpenZFS" };
+	static const struct ks_meta text = KS_META_TEXT("", "name given by OpenZFS");
+	static const struct ks_meta size = KS_META_BYTES("", KS_KIND_GAUGE, "size or limit kept by OpenZFS");
+	static const struct ks_meta bytes = KS_META_BYTES("", KS_KIND_COUNTER, "bytes counted by OpenZFS");
+	static const struct ks_meta count = KS_META_COUNTER("", "events counted by OpenZFS");
+	static const struct ks_meta gauge = KS_META_GAUGE("", "amount kept by OpenZFS");
 	static const char *const sizes[] = { "size", "c", "p", "c_min", "c_max", "pd", "pm", "meta",
 		NULL };
 	static const char *const size_words[] = { "_size", "arc_meta_", "evictable_", "arc_sys_free",

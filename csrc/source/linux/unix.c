@@ -38,6 +38,7 @@ static const struct ks_field types_fields[] = {
 	KS_GAUGE("event_timer", KSTAT_DATA_UINT32, "number of the type of event timers"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(types_fields);
 
 static int
 read_types(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
@@ -74,6 +75,7 @@ static const struct ks_field misc_fields[] = {
 	    KSTAT_DATA_UINT32, 1000000000, "ns", "length of a tick of lbolt and of CPU times"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(misc_fields);
 
 bool
 ks_linux_uptime(struct ks_linux *lx, uint64_t *centiseconds)
@@ -371,6 +373,7 @@ static const struct ks_field all_fields[] = {
 	[ALL_BLOCKED] = KS_GAUGE("procs_blocked", KSTAT_DATA_UINT64, "threads waiting for disk I/O"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(all_fields);
 
 static int
 read_all(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
