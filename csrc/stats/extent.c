@@ -81,14 +81,12 @@ static __int128
 end_of(const unsigned char *b, unsigned dt, unsigned voi_dt)
 {
 	uint64_t w = ks_ldval(b, voi_dt);
-	/* Of fixed-point values a discrete bucket also holds the next one above. */
-	int places = ks_dtypes[voi_dt].is_q ? 2 : 1;
 
 	if (ks_dtype_is_cr(dt))
 		return BEYOND;
 	if (ks_dtype_is_dr(dt))
 		return coordinate(voi_dt, ks_ldval(b + 8, voi_dt));
-	return coordinate(voi_dt, w) + places * last_place(voi_dt, w);
+	return coordinate(voi_dt, w) + last_place(voi_dt, w);
 }
 
 static void
@@ -104,8 +102,6 @@ add_bucket(struct cuts *c, const unsigned char *b, unsigned dt)
 		v = to_double(c->voi_dt, end);
 		add_cut(c, end, v, is_greatest(c->voi_dt, w) ? INFINITY : v);
 	} else if (!ks_dtype_is_cr(dt)) {
-		/* The greatest value of a discrete bucket is one that it holds. */
-		v = to_double(c->voi_dt, end - last_place(c->voi_dt, w));
 		add_cut(c, end, to_double(c->voi_dt, end), v);
 	}
 }

@@ -19,20 +19,6 @@ ks_hist_cmp(unsigned voi_dt, uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/*
- * Whether a discrete-value bucket takes a value that compared to its bound as c. Of
- * fixed-point values it also takes the next one above, as the reference does.
- */
-static bool
-dv_hit(unsigned voi_dt, uint64_t bound, uint64_t word, int c)
-{
-	if (c == 0)
-		return true;
-	return c < 0 && ks_dtypes[voi_dt].is_q &&
-	    ks_q_frac(voi_dt, bound) == ks_q_frac(voi_dt, word) &&
-	    ks_q_fix(voi_dt, word) - ks_q_fix(voi_dt, bound) == 1;
-}
-
 size_t
 ks_hist_slot(const void *hist, size_t dsz, unsigned dt, unsigned voi_dt, uint64_t word)
 {
@@ -49,7 +35,7 @@ ks_hist_slot(const void *hist, size_t dsz, unsigned dt, unsigned voi_dt, uint64_
 		else if (dr)
 			hit = c <= 0 && ks_hist_cmp(voi_dt, word, ks_ldval(b + 8, voi_dt)) < 0;
 		else
-			hit = dv_hit(voi_dt, bound, word, c);
+			hit = c == 0;
 		if (hit)
 			return (size_t)(b - (const unsigned char *)hist) + ks_dtypes[dt].cntoff;
 	}

@@ -369,6 +369,17 @@ main(int argc, char **argv)
       assert.equal("ERANGE", (select(3, b:update(0, 2 ^ 60))))
     end)
 
+    it("counts in a discrete bucket the fixed-point values that are equal to it, and no others", function()
+      local tpl = assert(stats.template(fresh()))
+      assert(tpl:add_voi(0, "q", "sq64", { stats.dvhist32_usr({ 1, 5 }, { prec = 8 }) }))
+      local b = tpl:blob()
+      for _, v in ipairs({ 1, 1 + 1 / 256, 1 - 1 / 256, 1.5, 5 }) do
+        assert.is_true(b:update(0, v))
+      end
+      local h = b:fetch(0, "HIST")
+      assert.same({ 3, 1, 1 }, { h.oob, h[1].cnt, h[2].cnt })
+    end)
+
     it("is visited by VOI and statistic", function()
       local tpl = rtt()
       assert(tpl:add_voi(2, "x", "s32", { stats.max(), stats.sum() }))
