@@ -68,7 +68,7 @@ set_type_by_name(struct devstat *ds, const kstat_t *ksp)
 {
 	ds->device_type = DEVSTAT_TYPE_DIRECT | DEVSTAT_TYPE_IF_OTHER;
 	ds->priority = DEVSTAT_PRIORITY_OTHER;
-	for (size_t i = 0; i < sizeof known_names / sizeof known_names[0]; i++) {
+	for (size_t i = 0; i < sizeof(known_names) / sizeof(known_names[0]); i++) {
 		if (has_prefix(ksp->ks_name, known_names[i].prefix)) {
 			ds->device_type = known_names[i].type;
 			ds->priority = known_names[i].priority;
@@ -121,12 +121,12 @@ ks_device_set_name(struct devstat *ds, const kstat_t *ksp)
 	}
 	if (stem >= DEVSTAT_NAME_LEN)
 		stem = DEVSTAT_NAME_LEN - 1;
-	memset(ds->device_name, 0, sizeof ds->device_name);
+	memset(ds->device_name, 0, sizeof(ds->device_name));
 	memcpy(ds->device_name, name, stem);
 	ds->unit_number = unit;
-	(void)snprintf(joined, sizeof joined, "%s%d", ds->device_name, unit);
+	(void)snprintf(joined, sizeof(joined), "%s%d", ds->device_name, unit);
 	if (strcmp(joined, name) != 0)
-		memcpy(ds->system_name, name, sizeof ds->system_name);
+		memcpy(ds->system_name, name, sizeof(ds->system_name));
 	else
 		ds->system_name[0] = '\0';
 }
@@ -157,7 +157,7 @@ named_text(const kstat_named_t *kn, char *buf, size_t size)
 	if (kn->data_type == KSTAT_DATA_STRING && KSTAT_NAMED_STR_PTR(kn) != NULL)
 		(void)snprintf(buf, size, "%s", KSTAT_NAMED_STR_PTR(kn));
 	else if (kn->data_type == KSTAT_DATA_CHAR)
-		(void)snprintf(buf, size, "%.*s", (int)sizeof kn->value.c, kn->value.c);
+		(void)snprintf(buf, size, "%.*s", (int)sizeof(kn->value.c), kn->value.c);
 	else
 		buf[0] = '\0';
 }
@@ -185,7 +185,7 @@ set_device_type(struct devstat *ds, const char *stat, const kstat_named_t *kn)
 		field = DEVSTAT_MATCH_IF;
 		mask = DEVSTAT_TYPE_IF_MASK;
 	}
-	named_text(kn, text, sizeof text);
+	named_text(kn, text, sizeof(text));
 	word = ks_devstat_word(text, strlen(text));
 	if (word != NULL && word->match_field == field)
 		ds->device_type = (ds->device_type & ~mask) | word->type;
@@ -244,7 +244,7 @@ set_from_detail(struct devstat *ds, const kstat_t *detail, bool *known)
 	const kstat_named_t *kn = KSTAT_NAMED_PTR(detail);
 
 	for (uint_t i = 0; i < detail->ks_ndata; i++, kn++) {
-		size_t k = 0, n = sizeof table / sizeof table[0];
+		size_t k = 0, n = sizeof(table) / sizeof(table[0]);
 
 		while (k < n && strcmp(kn->name, table[k].name) != 0)
 			k++;
@@ -308,7 +308,7 @@ read_beside(kstat_ctl_t *kc, const kstat_t *ksp, const char *suffix)
 	char name[KSTAT_STRLEN + 8];
 	kstat_t *beside;
 
-	(void)snprintf(name, sizeof name, "%s%s", ksp->ks_name, suffix);
+	(void)snprintf(name, sizeof(name), "%s%s", ksp->ks_name, suffix);
 	if (strlen(name) >= KSTAT_STRLEN)
 		return NULL;
 	beside = kstat_lookup(kc, ksp->ks_module, ksp->ks_instance, name);
@@ -326,10 +326,10 @@ ks_device_read(kstat_ctl_t *kc, kstat_t *ksp, struct devstat *ds)
 	uint64_t ended = 0;
 	bool known = false;
 
-	memset(ds, 0, sizeof *ds);
+	memset(ds, 0, sizeof(*ds));
 	if (kstat_read(kc, ksp, NULL) == -1)
 		return -1;
-	if (ksp->ks_data == NULL || ksp->ks_data_size < sizeof *io) {
+	if (ksp->ks_data == NULL || ksp->ks_data_size < sizeof(*io)) {
 		errno = EIO;
 		return -1;
 	}

@@ -62,8 +62,8 @@ ks_devstat_fail(int err, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof text, fmt, ap);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	(void)snprintf(devstat_errbuf, sizeof devstat_errbuf, "%s", text);
+	(void)snprintf(devstat_errbuf, sizeof(devstat_errbuf), "%s", text);
 	return ks_fail(err, "%s", text);
 }

@@ -13,7 +13,7 @@ devstat_freedevs(struct devinfo *dinfo)
 	if (dinfo == NULL)
 		return;
 	free(dinfo->mem_ptr);
-	memset(dinfo, 0, sizeof *dinfo);
+	memset(dinfo, 0, sizeof(*dinfo));
 }
 
 void

@@ -1,8 +1,9 @@
 /*
- * find.c - the same device in another list. SPDX-License-Identifier: MIT
+ * find.c - the same device in another list.
  *
  * An index is the list's devices sorted by what makes them the same: whatever names they have, n
  * searches take n log n steps.
+ * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ devstat_index_open(struct devstat *devices, int numdevs)
 		(void)ks_devstat_fail(EINVAL, "%s: no devices", __func__);
 		return NULL;
 	}
-	ix = malloc(sizeof *ix + n * sizeof *ix->sorted);
+	ix = malloc(sizeof(*ix) + n * sizeof(*ix->sorted));
 	if (ix == NULL) {
 		(void)ks_devstat_fail(ENOMEM, "%s: out of memory", __func__);
 		return NULL;
@@ -60,7 +61,7 @@ devstat_index_open(struct devstat *devices, int numdevs)
 	for (size_t i = 0; i < n; i++)
 		ix->sorted[i] = &devices[i];
 	if (n > 1)
-		qsort(ix->sorted, n, sizeof *ix->sorted, compare_entries);
+		qsort(ix->sorted, n, sizeof(*ix->sorted), compare_entries);
 	return ix;
 }
 

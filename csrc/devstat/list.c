@@ -1,8 +1,9 @@
 /*
- * list.c - the list of devices that a chain holds. SPDX-License-Identifier: MIT
+ * list.c - the list of devices that a chain holds.
  *
  * The memory of a struct devinfo is one block: a header, then the devices. It holds nothing
  * else, so that free(mem_ptr), which clients of the real library use, gives everything back.
+ * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ ks_devinfo_room(struct devinfo *dinfo, size_t n)
 	if (mem != NULL && mem->room >= n)
 		return mem->devices;
 	if (__builtin_mul_overflow(n, sizeof(struct devstat), &bytes) ||
-	    __builtin_add_overflow(bytes, sizeof *mem, &bytes) ||
+	    __builtin_add_overflow(bytes, sizeof(*mem), &bytes) ||
 	    (mem = realloc(mem, bytes)) == NULL)
 		return NULL;
 	mem->room = n;
@@ -78,7 +79,7 @@ devstat_list_open(kstat_ctl_t *kc)
 		(void)ks_devstat_fail(EINVAL, "%s: no chain", __func__);
 		return NULL;
 	}
-	list = calloc(1, sizeof *list);
+	list = calloc(1, sizeof(*list));
 	if (list == NULL) {
 		(void)ks_devstat_fail(ENOMEM, "%s: out of memory", __func__);
 		return NULL;
@@ -130,7 +131,7 @@ gathered(devstat_list_t *list)
 	struct identity t = list->last;
 
 	if (list->fresh || t.n != list->current.n ||
-	    (t.n > 0 && memcmp(t.kids, list->current.kids, t.n * sizeof *t.kids) != 0))
+	    (t.n > 0 && memcmp(t.kids, list->current.kids, t.n * sizeof(*t.kids)) != 0))
 		list->generation++;
 	list->fresh = false;
 	list->last = list->current;
@@ -245,7 +246,7 @@ add_cpu(kstat_ctl_t *kc, kstat_t *sys, long cp_time[CPUSTATES], struct ks_devsta
 	    kstat_read(kc, ksp, NULL) != -1 && ksp->ks_data != NULL) {
 		long ns[CPUSTATES] = { 0 };
 
-		for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+		for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
 			if (add_named(ksp, times[i].name, &ns[times[i].state]))
 				extra->cpu = true;
 		}
@@ -298,8 +299,8 @@ ks_devstat_list_read(devstat_list_t *list, struct statinfo *stats,
 		return ks_devstat_fail(ENOMEM, "devstat_getdevs: out of memory");
 	put_in_order(list, to);
 
-	memset(extra, 0, sizeof *extra);
-	memset(stats->cp_time, 0, sizeof stats->cp_time);
+	memset(extra, 0, sizeof(*extra));
+	memset(stats->cp_time, 0, sizeof(stats->cp_time));
 	stats->tk_nin = stats->tk_nout = 0;
 	read_cpus(list->kc, stats, extra, &snaptime);
 	for (kstat_t *ksp = list->kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {

@@ -38,7 +38,7 @@ static const struct devstat_match_table words[] = {
 const struct devstat_match_table *
 ks_devstat_word(const char *item, size_t len)
 {
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		size_t n = strlen(words[i].match_str);
 
 		if (len >= n && strncasecmp(item, words[i].match_str, n) == 0)
@@ -53,7 +53,7 @@ ks_devstat_type_word(devstat_type_flags type, devstat_match_flags field)
 	devstat_type_flags mask = field == DEVSTAT_MATCH_IF ? DEVSTAT_TYPE_IF_MASK :
 	    DEVSTAT_TYPE_MASK;
 
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (words[i].match_field == field && words[i].type == (type & mask))
 			return words[i].match_str;
 	}

@@ -1,10 +1,11 @@
 /*
  * process.c - the functions of the manual page that take no handle of ours: they share one
- * chain, opened by the first call. SPDX-License-Identifier: MIT
+ * chain, opened by the first call.
  *
  * This is the floor's only mutable state besides devstat_errbuf. The lock also keeps threads
  * off each other's chain; a child of fork() opens its own. Nobody waits for the lock at a fork, for it is
  * held while update functions of the process's kstats run, which may themselves fork or never end.
+ * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /*
  * provide.c - a list of devices that this process counts itself, in order of priority.
- * SPDX-License-Identifier: MIT
  *
  * The registry owns its entries. Entries of one priority form a queue, and there are few
  * priorities, so that adding and removing cost the same however many devices there are.
+ * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -39,7 +39,7 @@ struct devstat_registry {
 devstat_registry_t *
 devstat_registry_create(void)
 {
-	devstat_registry_t *reg = calloc(1, sizeof *reg);
+	devstat_registry_t *reg = calloc(1, sizeof(*reg));
 
 	if (reg == NULL) {
 		(void)ks_devstat_fail(ENOMEM, "%s: out of memory", __func__);
@@ -108,7 +108,7 @@ devstat_new_entry(devstat_registry_t *reg, const char *dev_name, int unit_number
 	struct entry *e;
 	struct queue *q;
 
-	if (reg == NULL || (e = calloc(1, sizeof *e)) == NULL) {
+	if (reg == NULL || (e = calloc(1, sizeof(*e))) == NULL) {
 		(void)ks_devstat_fail(reg == NULL ? EINVAL : ENOMEM, "%s: %s", __func__,
 		    reg == NULL ? "no registry" : "out of memory");
 		return NULL;
@@ -173,7 +173,7 @@ devstat_registry_getdevs(devstat_registry_t *reg, struct statinfo *stats)
 		for (struct entry *e = reg->queues[i].head; e != NULL; e = e->next)
 			*to++ = e->ds;
 	}
-	memset(stats->cp_time, 0, sizeof stats->cp_time);
+	memset(stats->cp_time, 0, sizeof(stats->cp_time));
 	stats->tk_nin = stats->tk_nout = 0;
 	stats->snap_time = (long double)gethrtime() / 1e9L;
 	return ks_devinfo_set(stats->dinfo, reg->numdevs, reg->generation);

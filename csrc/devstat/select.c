@@ -34,7 +34,7 @@ compare_names(const void *a, const void *b)
 static bool
 in_names(const char *name, char **names, size_t n)
 {
-	return bsearch(&name, names, n, sizeof *names, compare_names) != NULL;
+	return bsearch(&name, names, n, sizeof(*names), compare_names) != NULL;
 }
 
 static void
@@ -61,7 +61,7 @@ choose_by_name(struct selecting *s, char **names, size_t n)
 		struct device_selection *d = &s->sel[i];
 		const char *system_name = s->devices[d->position].system_name;
 
-		(void)snprintf(buf, sizeof buf, "%.*s%d", DEVSTAT_NAME_LEN - 1, d->device_name,
+		(void)snprintf(buf, sizeof(buf), "%.*s%d", DEVSTAT_NAME_LEN - 1, d->device_name,
 		    d->unit_number);
 		if (in_names(buf, names, n) ||
 		    (system_name[0] != '\0' && in_names(system_name, names, n)))
@@ -119,7 +119,7 @@ static void
 sort_by_performance(struct selecting *s)
 {
 	if (s->n > 1)
-		qsort(s->sel, (size_t)s->n, sizeof *s->sel, compare_performance);
+		qsort(s->sel, (size_t)s->n, sizeof(*s->sel), compare_performance);
 	s->number = 0;
 	if (s->num_selected == 0) {
 		bool removing = s->removing;
@@ -146,10 +146,10 @@ static bool
 selections_differ(const struct selecting *s, struct device_selection *old, int nold)
 {
 	if (nold > 1)
-		qsort(old, (size_t)nold, sizeof *old, compare_numbers);
+		qsort(old, (size_t)nold, sizeof(*old), compare_numbers);
 	for (int i = 0; i < s->n; i++) {
 		const struct device_selection *was = nold == 0 ? NULL :
-		    bsearch(&s->sel[i], old, (size_t)nold, sizeof *old, compare_numbers);
+		    bsearch(&s->sel[i], old, (size_t)nold, sizeof(*old), compare_numbers);
 
 		if (was == NULL || s->sel[i].selected != was->selected)
 			return true;
@@ -160,7 +160,7 @@ selections_differ(const struct selecting *s, struct device_selection *old, int n
 static struct device_selection *
 new_selections(const struct devstat *devices, int n)
 {
-	struct device_selection *sel = calloc(n > 0 ? (size_t)n : 1, sizeof *sel);
+	struct device_selection *sel = calloc(n > 0 ? (size_t)n : 1, sizeof(*sel));
 
 	if (sel == NULL)
 		return NULL;
@@ -178,7 +178,7 @@ new_selections(const struct devstat *devices, int n)
 static char **
 sort_names(char **names, int n, size_t *kept)
 {
-	char **sorted = calloc(n > 0 ? (size_t)n : 1, sizeof *sorted);
+	char **sorted = calloc(n > 0 ? (size_t)n : 1, sizeof(*sorted));
 
 	*kept = 0;
 	if (sorted == NULL)
@@ -188,7 +188,7 @@ sort_names(char **names, int n, size_t *kept)
 			sorted[(*kept)++] = names[i];
 	}
 	if (*kept > 1)
-		qsort(sorted, *kept, sizeof *sorted, compare_names);
+		qsort(sorted, *kept, sizeof(*sorted), compare_names);
 	return sorted;
 }
 
@@ -250,7 +250,7 @@ devstat_selectdevs(struct device_selection **dev_select, int *num_selected,
 	names = sort_names(dev_selections, num_dev_selections, &nnames);
 	if (compare) {
 		nold = *num_selections > 0 ? *num_selections : 0;
-		old = calloc(nold > 0 ? (size_t)nold : 1, sizeof *old);
+		old = calloc(nold > 0 ? (size_t)nold : 1, sizeof(*old));
 	}
 	if (s.sel == NULL || s.in_list_order == NULL || names == NULL || (compare && old == NULL)) {
 		(void)ks_devstat_fail(ENOMEM, "%s: out of memory", __func__);
@@ -261,7 +261,7 @@ devstat_selectdevs(struct device_selection **dev_select, int *num_selected,
 		goto out;
 	}
 	if (nold > 0)
-		memcpy(old, kept, (size_t)nold * sizeof *old);
+		memcpy(old, kept, (size_t)nold * sizeof(*old));
 
 	/* From here on nothing fails. */
 	if (select_mode == DS_SELECT_ONLY) {

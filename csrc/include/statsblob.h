@@ -1,6 +1,6 @@
 /*
  * statsblob.h - statistics gathering after stats(3): templates, blobs, histograms and
- * t-digests, ABI version 1, byte for byte. SPDX-License-Identifier: MIT
+ * t-digests, ABI version 1, byte for byte.
  *
  * A template associates values of interest (VOIs) with statistics. A blob is a contiguous,
  * position-independent piece of memory made from a template; it may be unaligned, copied,
@@ -14,6 +14,7 @@
  *
  * Errors are errno values returned directly (0: success); functions that return an ID
  * return it negated. What goes beyond the manual page is marked "Extension".
+ * SPDX-License-Identifier: MIT
  */
 #ifndef STATSBLOB_H
 #define STATSBLOB_H

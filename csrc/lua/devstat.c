@@ -1,9 +1,10 @@
 /*
  * devstat.c - kstat.core.devstat: devices, their list and figures. The interface for
- * scripts is lua/kstat/devstat/init.lua. SPDX-License-Identifier: MIT
+ * scripts is lua/kstat/devstat/init.lua.
  *
  * A device is a userdata that holds a copy of its struct devstat, so that its counters stay
  * exact and immutable whatever the chain does next.
+ * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <math.h>
@@ -113,7 +114,7 @@ by_kind(const char *field, int *kind, enum what *what)
 static struct devstat *
 push_device(lua_State *L, const struct devstat *ds)
 {
-	struct devstat *to = ks_lua_newuserdata(L, sizeof *to);
+	struct devstat *to = ks_lua_newuserdata(L, sizeof(*to));
 
 	if (ds != NULL)
 		*to = *ds;
@@ -274,11 +275,11 @@ push_made_device(lua_State *L, int t)
 	uint64_t ended = 0;
 
 	ds = push_device(L, NULL);
-	memset(&named, 0, sizeof named);
+	memset(&named, 0, sizeof(named));
 	lua_getfield(L, t, "name");
 	if (!lua_isnil(L, -1)) {
 		check_field(L, "name", LUA_TSTRING);
-		strncpy(named.ks_name, lua_tostring(L, -1), sizeof named.ks_name - 1);
+		strncpy(named.ks_name, lua_tostring(L, -1), sizeof(named.ks_name) - 1);
 	}
 	lua_pop(L, 1);
 	ks_device_set_name(ds, &named);
@@ -407,8 +408,8 @@ text(lua_State *L)
 	integer = devstat_metric_type((devstat_metric)m) == 'u';
 	(void)devstat_compute_statistics(lua_touserdata(L, 1), prev, lua_tonumber(L, 3),
 	    (devstat_metric)m, integer ? (void *)&u : (void *)&v, DSM_NONE);
-	n = snprintf(buf, sizeof buf, "%.*Lf", decimals, (integer ? (long double)u : v) * scale);
-	lua_pushlstring(L, buf, n > 0 && (size_t)n < sizeof buf ? (size_t)n : 0);
+	n = snprintf(buf, sizeof(buf), "%.*Lf", decimals, (integer ? (long double)u : v) * scale);
+	lua_pushlstring(L, buf, n > 0 && (size_t)n < sizeof(buf) ? (size_t)n : 0);
 	return 1;
 }
 
@@ -419,7 +420,7 @@ static int
 new_list(lua_State *L)
 {
 	struct ks_lua_chain *chain = ks_lua_checkchain(L, 1);
-	struct list *l = ks_lua_newuserdata(L, sizeof *l);
+	struct list *l = ks_lua_newuserdata(L, sizeof(*l));
 
 	ks_lua_setmetatable(L, LIST);
 	l->chain = chain;
@@ -498,7 +499,7 @@ fixed(lua_State *L)
 	int n;
 
 	luaL_argcheck(L, decimals >= 0 && decimals <= 20, 2, "0 to 20 decimals");
-	n = snprintf(buf, sizeof buf, "%.*f", decimals, luaL_checknumber(L, 1));
+	n = snprintf(buf, sizeof(buf), "%.*f", decimals, luaL_checknumber(L, 1));
 	lua_pushlstring(L, buf, (size_t)n);
 	return 1;
 }

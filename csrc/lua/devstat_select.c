@@ -30,7 +30,7 @@ free_selection(lua_State *L)
 	struct selection *s = luaL_checkudata(L, 1, SELECTION);
 
 	devstat_free(s->sel);
-	memset(s, 0, sizeof *s);
+	memset(s, 0, sizeof(*s));
 	return 0;
 }
 
@@ -56,7 +56,7 @@ static struct devstat_match *
 check_patterns(lua_State *L, int i, int *n)
 {
 	size_t len = ks_lua_rawlen(L, i);
-	struct devstat_match *all = scratch(L, len, sizeof *all), *one;
+	struct devstat_match *all = scratch(L, len, sizeof(*all)), *one;
 	int count;
 
 	*n = 0;
@@ -114,7 +114,7 @@ apply(lua_State *L)
 	nnames = ks_lua_rawlen(L, 5);
 	luaL_argcheck(L, ndevices < INT32_MAX, 2, "too many devices");
 	luaL_argcheck(L, nnames < INT32_MAX, 5, "too many names");
-	devices = scratch(L, ndevices, sizeof *devices);
+	devices = scratch(L, ndevices, sizeof(*devices));
 	for (size_t i = 0; i < ndevices; i++) {
 		const struct devstat *ds;
 
@@ -124,7 +124,7 @@ apply(lua_State *L)
 		devices[i] = *ds;
 		lua_pop(L, 1);
 	}
-	names = scratch(L, nnames, sizeof *names);
+	names = scratch(L, nnames, sizeof(*names));
 	for (size_t i = 0; i < nnames; i++) {
 		lua_rawgeti(L, 5, (int)i + 1);
 		luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, 5, "not a list of names");

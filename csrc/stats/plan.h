@@ -3,11 +3,11 @@
  * blob of the template's form is made, found by the blob's template hash, never freed. A
  * blob's layout is fixed by its ABI, so nothing of this can live in the blob; a blob whose
  * hash has no plan is updated by the definition (ks_hist_slot), only slower.
- * SPDX-License-Identifier: MIT
  *
  * Whatever the buckets, overlapping and unsorted ones included, they cut the range of
  * values into intervals, and each interval has one counter. A plan holds where the
  * intervals start, in ascending order, and each one's counter.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef STATS_PLAN_H
 #define STATS_PLAN_H

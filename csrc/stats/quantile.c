@@ -1,9 +1,10 @@
 /*
- * quantile.c - distributions out of a blob. SPDX-License-Identifier: MIT
+ * quantile.c - distributions out of a blob.
  *
  * The bound of a digest is one of rank and depends on the number of centroids; statsblob.h
  * has a table of it. That of a histogram is one of value: an estimate lies in the range of values
  * in which the true one lies, too (extent.h), so they differ by at most the range's width.
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdlib.h>
