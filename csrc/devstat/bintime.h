@@ -9,7 +9,7 @@
 
 #include "devstat.h"
 
-/* The seconds wrap as two's complement: times may come from anywhere. */
+/* Seconds wrap in two's complement without undefined behaviour, because times may come from anywhere. */
 static inline void
 ks_bintime_add(struct bintime *t, const struct bintime *u)
 {
@@ -39,9 +39,9 @@ ks_bintime_seconds(const struct bintime *t)
 }
 
 /*
- * cur - prev (NULL: 0) as the real library computes durations: each fraction is rounded to a
- * double first. Worse than exact by less than a nanosecond, but what is printed with a decimal
- * or two is rounded up where the real iostat rounds up.
+ * Returns cur - prev in seconds (prev NULL: cur), as the real library computes durations: each fraction is
+ * rounded to a double first. The result is wrong by less than a nanosecond, but figures printed with one or
+ * two decimals round up where those of the real iostat do.
  */
 static inline long double
 ks_bintime_difference(const struct bintime *cur, const struct bintime *prev)
@@ -51,7 +51,7 @@ ks_bintime_difference(const struct bintime *cur, const struct bintime *prev)
 	return prev != NULL ? d - (long double)prev->sec - (double)prev->frac * 0x1p-64 : d;
 }
 
-/* To the nearest nanosecond; times beyond 292 years are cut. */
+/* Returns the time rounded to nanoseconds; times beyond 292 years become INT64_MIN or INT64_MAX. */
 static inline int64_t
 ks_bintime_ns(const struct bintime *t)
 {
@@ -64,7 +64,7 @@ ks_bintime_ns(const struct bintime *t)
 	return ns;
 }
 
-/* ns may be negative. */
+/* Returns the time of ns nanoseconds, which may be negative. */
 static inline struct bintime
 ks_bintime_of_ns(int64_t ns)
 {

@@ -10,13 +10,13 @@
 #include "devstat/errbuf.h"
 
 #define DEFAULT_BLOCK_SIZE 512
-/* Less is no time: no clock is finer, and what is divided by far less is infinite. */
+/* Shorter times count as 0: no clock is finer, and a division by far less would yield infinity. */
 #define LEAST_ETIME 1e-9L
 
 enum { OTHER = DEVSTAT_NO_DATA, READ = DEVSTAT_READ, WRITE = DEVSTAT_WRITE, FREE = DEVSTAT_FREE };
-enum { ALL = DEVSTAT_N_TRANS_FLAGS }; /* the sum, behind the four kinds */
+enum { ALL = DEVSTAT_N_TRANS_FLAGS }; /* index of the sum, behind the four kinds */
 
-/* What is computed, apart from the kind of transaction it is computed of. */
+/* What a metric computes, whatever kind of transaction it is about. */
 enum figure {
 	NOTHING,
 	BYTES,
@@ -87,7 +87,7 @@ static const struct {
 	[DSM_TOTAL_BUSY_TIME] = { "total_busy_time", BUSY_TIME, ALL },
 };
 
-/* Differences between two samples, by kind and summed. */
+/* Differences between two samples, for each kind of transaction and in sum. */
 struct delta {
 	uint64_t bytes[ALL + 1];
 	uint64_t transfers[ALL + 1];
@@ -97,7 +97,7 @@ struct delta {
 };
 
 static void
-delta_make(struct delta *d, const struct devstat *cur, const struct devstat *prev)
+compute_delta(struct delta *d, const struct devstat *cur, const struct devstat *prev)
 {
 	uint64_t block_size = cur->block_size != 0 ? cur->block_size : DEFAULT_BLOCK_SIZE;
 
@@ -114,7 +114,7 @@ delta_make(struct delta *d, const struct devstat *cur, const struct devstat *pre
 		    prev != NULL ? &prev->duration[i] : NULL);
 		d->duration[ALL] += d->duration[i];
 	}
-	/* Not the sum of the parts: each of those was rounded down. */
+	/* The sum of the parts would be too small, since each of them was rounded down. */
 	d->blocks[ALL] = d->bytes[ALL] / block_size;
 	d->busy = ks_bintime_difference(&cur->busy_time, prev != NULL ? &prev->busy_time : NULL);
 }
@@ -201,8 +201,8 @@ devstat_compute_statistics(struct devstat *current, struct devstat *previous,
 	if (current == NULL)
 		return ks_devstat_fail(EINVAL, "%s: current stats structure was NULL", __func__);
 	if (!(etime >= LEAST_ETIME))
-		etime = 0; /* nor is a NaN a time */
-	delta_make(&d, current, previous);
+		etime = 0; /* so that a NaN counts as 0, too */
+	compute_delta(&d, current, previous);
 	va_start(ap, etime);
 	while ((metric = va_arg(ap, int)) != DSM_NONE) {
 		if (metric < 0 || metric >= DSM_MAX) {
@@ -213,7 +213,7 @@ devstat_compute_statistics(struct devstat *current, struct devstat *previous,
 		int figure = metrics[metric].figure, kind = metrics[metric].kind;
 		void *to = va_arg(ap, void *);
 
-		/* A pointer that is NULL is a result nobody wants. */
+		/* The caller does not want the result if the pointer is NULL. */
 		if (figure == NOTHING || to == NULL)
 			continue;
 		if (devstat_metric_type((devstat_metric)metric) == 'u')

@@ -20,7 +20,7 @@ ks_is_device(const kstat_t *ksp)
 	    (strcmp(ksp->ks_class, "disk") == 0 || strcmp(ksp->ks_class, "tape") == 0);
 }
 
-/* Kernel names of devices, for systems and replays whose sources say no more. */
+/* Names that kernels give to devices, for systems and replays that report no type. */
 static const struct {
 	const char *prefix;
 	devstat_type_flags type;
@@ -44,7 +44,7 @@ static const struct {
 	{ "fd", DEVSTAT_TYPE_FLOPPY | DEVSTAT_TYPE_IF_OTHER, DEVSTAT_PRIORITY_FD },
 };
 
-/* True if the name is the prefix and then a number, of digits or of letters. */
+/* Returns whether the name is the prefix followed by a number in digits or in letters. */
 static bool
 has_prefix(const char *name, const char *prefix)
 {
@@ -58,7 +58,7 @@ has_prefix(const char *name, const char *prefix)
 		if (!islower((unsigned char)*name))
 			return false;
 	}
-	/* Letters count devices of these drivers only: sda, hda, vda, xvda. */
+	/* Only these drivers number their devices with letters: sda, hda, vda, xvda. */
 	return prefix[n - 1] == 'd' && strcmp(prefix, "cd") != 0 && strcmp(prefix, "md") != 0 &&
 	    strcmp(prefix, "fd") != 0;
 }
@@ -81,7 +81,7 @@ set_type_by_name(struct devstat *ds, const kstat_t *ksp)
 	}
 }
 
-/* "a" is 0, "z" 25, "aa" 26, as Linux counts disks; -1 if s is not such a number. */
+/* Returns the number that Linux writes in letters: "a" is 0, "z" 25, "aa" 26. -1 if s is no such number. */
 static int
 letters_number(const char *s)
 {
@@ -105,7 +105,7 @@ ks_device_set_name(struct devstat *ds, const kstat_t *ksp)
 	char joined[KSTAT_STRLEN + DEVSTAT_NAME_LEN];
 	int unit = -1;
 
-	/* A unit is the digits at the end, without leading zeros, as they would be lost. */
+	/* The unit is the digits at the end; leading zeros belong to the name, because a number would lose them. */
 	while (stem > 0 && isdigit((unsigned char)name[stem - 1]))
 		stem--;
 	while (len > 0 && stem < len - 1 && name[stem] == '0')
@@ -150,7 +150,7 @@ ks_named_number(const kstat_named_t *kn)
 	}
 }
 
-/* A named value as text in buf; "" if it is none. */
+/* Returns a named value as text in buf; "" if it is not text. */
 static void
 named_text(const kstat_named_t *kn, char *buf, size_t size)
 {
@@ -191,7 +191,7 @@ set_device_type(struct devstat *ds, const char *stat, const kstat_named_t *kn)
 		ds->device_type = (ds->device_type & ~mask) | word->type;
 }
 
-/* "read_bytes" and its relatives. Returns false for other names. */
+/* Stores the value of "read_bytes" and the names like it. Returns false for other names. */
 static bool
 set_by_kind(struct devstat *ds, const char *stat, const kstat_named_t *kn)
 {
@@ -217,7 +217,7 @@ set_by_kind(struct devstat *ds, const char *stat, const kstat_named_t *kn)
 	return false;
 }
 
-/* Times are known by kind: the queues' sum, which stood for all kinds, is not needed. */
+/* The times of each kind are known, so the sum over both queues, used for all kinds before, is dropped. */
 static void
 forget_queue_sum(struct devstat *ds, bool *known)
 {
@@ -301,7 +301,7 @@ set_from_io(struct devstat *ds, const kstat_io_t *io)
 	ds->busy_from = ks_bintime_of_ns(io->rlastupdate);
 }
 
-/* The NAMED kstat "<name><suffix>" beside a device's own, read; NULL if there is none. */
+/* Reads and returns the NAMED kstat "<name><suffix>" of the same device; NULL if there is none. */
 static kstat_t *
 read_beside(kstat_ctl_t *kc, const kstat_t *ksp, const char *suffix)
 {

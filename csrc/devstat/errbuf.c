@@ -11,8 +11,9 @@
 #include "devstat.h"
 
 /*
- * Thread-local storage of this size would keep the Lua module from being loaded late: it has to
- * fit where the loader keeps little. free() is the C library's, so a thread may outlive the module.
+ * The text is not a thread-local variable, because the loader reserves little memory for those of modules
+ * that are loaded late, as the Lua module is. The key's destructor is the C library's free(), so a thread may
+ * outlive the module.
  */
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -36,7 +37,7 @@ delete_key(void)
 
 char (*devstat_errbuf_location(void))[DEVSTAT_ERRBUF_SIZE]
 {
-	/* Shared by threads that have no memory even for this. */
+	/* Used by every thread whose buffer cannot be allocated. */
 	static char last_resort[DEVSTAT_ERRBUF_SIZE];
 	void *buf;
 
@@ -57,7 +58,7 @@ char (*devstat_errbuf_location(void))[DEVSTAT_ERRBUF_SIZE]
 int
 ks_devstat_fail(int err, const char *fmt, ...)
 {
-	/* Built aside: an argument may be the text of the error before. */
+	/* Written to a buffer of its own, because an argument may be the text of the previous error. */
 	char text[DEVSTAT_ERRBUF_SIZE];
 	va_list ap;
 

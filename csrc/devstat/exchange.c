@@ -1,5 +1,5 @@
 /*
- * exchange.c - giving back and exchanging what the other functions allocate.
+ * exchange.c - frees and exchanges what the other functions allocate.
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>

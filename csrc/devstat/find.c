@@ -1,8 +1,8 @@
 /*
- * find.c - the same device in another list.
+ * find.c - finds a device of one list in another list.
  *
- * An index is the list's devices sorted by what makes them the same: whatever names they have, n
- * searches take n log n steps.
+ * An index holds the devices sorted by the members that identify them, so that n searches take n log n steps
+ * whatever the names are.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
@@ -17,7 +17,7 @@ struct devstat_index {
 	struct devstat *sorted[];
 };
 
-/* 0 if they are one device. */
+/* Orders devices by what identifies them; returns 0 if both are the same device. */
 static int
 compare(const struct devstat *a, const struct devstat *b)
 {
@@ -32,7 +32,7 @@ compare(const struct devstat *a, const struct devstat *b)
 	return strncmp(a->system_name, b->system_name, KSTAT_STRLEN);
 }
 
-/* Of equals the first of the list comes first. */
+/* The same for sorting; equal devices keep the order of the list. */
 static int
 compare_entries(const void *a, const void *b)
 {
@@ -98,7 +98,7 @@ devstat_finddev(struct devstat *devices, int numdevs, const struct devstat *devi
 		hint = 0;
 	if (hint >= numdevs)
 		hint = numdevs - 1;
-	/* Devices that came or went only shift the others, so the search goes outward. */
+	/* Devices that came or went only shift the others, so the search starts at the hint and goes both ways. */
 	for (down = hint, up = hint + 1; down >= 0 || up < numdevs; down--, up++) {
 		if (down >= 0 && compare(&devices[down], device) == 0)
 			return &devices[down];

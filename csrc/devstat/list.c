@@ -18,26 +18,26 @@
 #define NSEC_PER_TICK 10000000 /* cp_time counts hundredths of a second */
 
 struct devmem {
-	long generation; /* at the head, as kern.devstat.all has it */
-	size_t room;     /* devices that fit */
+	long generation; /* first, as in the data of sysctl kern.devstat.all */
+	size_t room;     /* number of devices that fit */
 	struct devstat devices[];
 };
 
-/* The devices of one look at the chain, in chain order: ~kid for one that could not be read. */
+/* The devices found in one pass over the chain, in its order; ~kid for a device that could not be read. */
 struct identity {
 	kid_t *kids;
 	size_t n, room;
 };
 
 struct devstat_list {
-	kstat_ctl_t *kc; /* the caller's */
+	kstat_ctl_t *kc; /* owned by the caller */
 	long generation;
-	bool fresh;              /* nothing was gathered yet */
-	struct identity last;    /* what this generation is the number of */
-	struct identity current; /* being gathered */
-	struct devstat *devices; /* being read, in chain order */
-	size_t numdevs;          /* devices there */
-	size_t room;             /* devices that fit there */
+	bool fresh;              /* no pass was made yet */
+	struct identity last;    /* the devices of this generation */
+	struct identity current; /* those of the pass being made */
+	struct devstat *devices; /* those that were read, in chain order */
+	size_t numdevs;          /* number of devices read */
+	size_t room;             /* number of devices that fit */
 };
 
 struct devstat *
@@ -112,9 +112,9 @@ devstat_list_close(devstat_list_t *list)
 	free(list);
 }
 
-/* Adds a device to those being gathered. */
+/* Adds a device to the pass being made. */
 static int
-gather(devstat_list_t *list, kid_t kid)
+add_to_pass(devstat_list_t *list, kid_t kid)
 {
 	struct identity *id = &list->current;
 
@@ -124,9 +124,9 @@ gather(devstat_list_t *list, kid_t kid)
 	return 0;
 }
 
-/* Ends the gathering: the generation grows if the devices are not those of the last time. */
+/* Ends the pass; the generation grows if the devices differ from those of the previous pass. */
 static void
-gathered(devstat_list_t *list)
+end_pass(devstat_list_t *list)
 {
 	struct identity t = list->last;
 
@@ -150,21 +150,21 @@ ks_devstat_list_count(devstat_list_t *list, long *generation)
 
 		if (!ks_is_device(ksp))
 			continue;
-		/* Nothing is read here: one that could not be read still cannot. */
+		/* Nothing is read here, so a device that could not be read counts as unreadable still. */
 		if (i < list->last.n && list->last.kids[i] == ~kid)
 			kid = ~kid;
-		if (gather(list, kid) != 0)
+		if (add_to_pass(list, kid) != 0)
 			return -1;
 		n += kid >= 0;
 		i++;
 	}
-	gathered(list);
+	end_pass(list);
 	if (generation != NULL)
 		*generation = list->generation;
 	return n;
 }
 
-/* Reads every device of the chain. One that is gone, or cannot be read, is not in the list. */
+/* Reads every device of the chain. Devices that are gone or cannot be read are left out of the list. */
 static int
 read_devices(devstat_list_t *list)
 {
@@ -181,21 +181,21 @@ read_devices(devstat_list_t *list)
 			list->numdevs++;
 		else
 			kid = ~kid;
-		if (gather(list, kid) != 0)
+		if (add_to_pass(list, kid) != 0)
 			return -1;
 	}
-	gathered(list);
+	end_pass(list);
 	return 0;
 }
 
-/* Copies the devices to the caller's memory: high priorities first, of equals chain order. */
+/* Copies the devices to the caller's memory by descending priority; equal ones keep the chain's order. */
 static void
 put_in_order(const devstat_list_t *list, struct devstat *to)
 {
 	size_t n = list->numdevs, done = 0;
 	int below = DEVSTAT_PRIORITY_MAX + 1;
 
-	/* One pass for each priority there is; there are few. */
+	/* There are few priorities, so one pass over the devices is made for each. */
 	while (done < n) {
 		int next = -1;
 
@@ -213,7 +213,7 @@ put_in_order(const devstat_list_t *list, struct devstat *to)
 	}
 }
 
-/* Adds a named value, if the kstat has it, to *sum. */
+/* Adds a named value to *sum. Returns false if the kstat does not have it. */
 static bool
 add_named(kstat_t *ksp, const char *name, long *sum)
 {
@@ -226,8 +226,8 @@ add_named(kstat_t *ksp, const char *name, long *sum)
 }
 
 /*
- * Adds the times of one CPU. Where the system tells nice and interrupts apart ("cpu:N:time")
- * those numbers are used, else user, kernel and idle of "cpu:N:sys".
+ * Adds the times of one CPU. They come from "cpu:N:time" if the system has it, which counts nice and
+ * interrupts separately, else from user, kernel and idle of "cpu:N:sys".
  */
 static void
 add_cpu(kstat_ctl_t *kc, kstat_t *sys, long cp_time[CPUSTATES], struct ks_devstat_extra *extra)
@@ -261,7 +261,7 @@ add_cpu(kstat_ctl_t *kc, kstat_t *sys, long cp_time[CPUSTATES], struct ks_devsta
 	(void)add_named(sys, "cpu_ticks_wait", &cp_time[CP_IDLE]);
 }
 
-/* CPU times and terminal characters, summed over the CPUs. */
+/* Stores CPU times and terminal characters, summed over the CPUs. */
 static void
 read_cpus(kstat_ctl_t *kc, struct statinfo *stats, struct ks_devstat_extra *extra,
     hrtime_t *snaptime)
@@ -307,7 +307,7 @@ ks_devstat_list_read(devstat_list_t *list, struct statinfo *stats,
 		if (ks_is_device(ksp) && ksp->ks_snaptime > snaptime)
 			snaptime = ksp->ks_snaptime;
 	}
-	/* A machine without disks and CPUs to read still has a clock. */
+	/* Without a disk or CPU that could be read the time is now. */
 	stats->snap_time = (long double)(snaptime != 0 ? snaptime : gethrtime()) / 1e9L;
 	devstat_errbuf[0] = '\0';
 	return ks_devinfo_set(stats->dinfo, (int)list->numdevs, list->generation);

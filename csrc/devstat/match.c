@@ -14,7 +14,7 @@
 
 #define MAX_ITEMS 3
 
-/* The first word that the item starts with wins, so the order is part of the language. */
+/* The first of these words that an item starts with applies, so their order matters. */
 static const struct devstat_match_table words[] = {
 	{ "da", DEVSTAT_TYPE_DIRECT, DEVSTAT_MATCH_TYPE },
 	{ "cd", DEVSTAT_TYPE_CDROM, DEVSTAT_MATCH_TYPE },
@@ -60,7 +60,7 @@ ks_devstat_type_word(devstat_type_flags type, devstat_match_flags field)
 	return NULL;
 }
 
-/* The next non-empty item at *p, its length in *len; NULL at the end. */
+/* Returns the next non-empty item at *p and stores its length in *len; NULL at the end. */
 static const char *
 next_item(const char **p, size_t *len)
 {
@@ -80,7 +80,7 @@ add_item(struct devstat_match *m, const char *item, size_t len)
 
 	while (skip < len && isspace((unsigned char)item[skip]))
 		skip++;
-	/* The message quotes an item of white space whole. */
+	/* An item of white space is quoted whole in the message. */
 	if (skip < len) {
 		while (isspace((unsigned char)item[shown - 1]))
 			shown--;

@@ -6,10 +6,10 @@
 
 #include "devstat.h"
 
-/* The first known word that these len bytes start with, whatever the case; NULL: none. */
+/* Returns the first known word that these len bytes start with, without regard to case, or NULL. */
 const struct devstat_match_table *ks_devstat_word(const char *item, size_t len);
 
-/* The word for a device's type (DEVSTAT_MATCH_TYPE) or interface (DEVSTAT_MATCH_IF), or NULL. */
+/* Returns the word for a device's type (DEVSTAT_MATCH_TYPE) or interface (DEVSTAT_MATCH_IF), or NULL. */
 const char *ks_devstat_type_word(devstat_type_flags type, devstat_match_flags field);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * process.c - the functions of the manual page that take no handle of ours: they share one
- * chain, opened by the first call.
+ * process.c - the functions of the manual page that take no handle: they share one chain, which the first
+ * call opens.
  *
- * This is the floor's only mutable state besides devstat_errbuf. The lock also keeps threads
- * off each other's chain; a child of fork() opens its own. Nobody waits for the lock at a fork, for it is
- * held while update functions of the process's kstats run, which may themselves fork or never end.
+ * That chain and devstat_errbuf are the only mutable state of this folder. A lock keeps threads from using
+ * the chain at the same time, and a child of fork() opens a chain of its own. fork() does not wait for the
+ * lock, because it is held while update functions of this process's kstats run, which may themselves fork or
+ * never end.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
@@ -21,14 +22,14 @@ static struct {
 	pthread_mutex_t lock;
 	kstat_ctl_t *kc;
 	devstat_list_t *list;
-	pid_t owner;    /* who opened it */
-	bool inherited; /* there was a fork since */
-	long generation; /* of lists that were closed: a client must not take the next for one of them */
+	pid_t owner;    /* the process that opened it */
+	bool inherited; /* this process was forked since */
+	long generation; /* the last of a closed list; the next list continues it, so that none occurs twice */
 } process = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* This thread holds the lock; an update function that it calls may come here again. */
+/* This thread holds the lock. An update function that it runs may call these functions again. */
 static _Thread_local bool inside;
 
 static void
@@ -36,9 +37,9 @@ after_fork_in_child(void)
 {
 	process.inherited = true;
 	if (inside)
-		return; /* forked by an update function: the call goes on here, too, and unlocks */
+		return; /* an update function forked: the call continues in the child, too, and unlocks there */
 	if (pthread_mutex_trylock(&process.lock) != 0) {
-		/* Left to itself, as a thread that is not here was in the middle of changing it. */
+		/* The chain is abandoned, not closed: a thread that the child does not have was changing it. */
 		if (process.list != NULL)
 			process.generation = ks_devstat_list_generation(process.list) + 1;
 		process.kc = NULL;
@@ -106,7 +107,7 @@ open_locked(void)
 	return 0;
 }
 
-/* Opens or updates the chain. On success (0) the lock is held. */
+/* Opens or updates the chain. Returns 0 with the lock held, or -1 without it. */
 static int
 enter(kvm_t *kd, const char *function)
 {
@@ -114,7 +115,7 @@ enter(kvm_t *kd, const char *function)
 
 	if (check_handle(kd, function) != 0 || lock(function) != 0)
 		return -1;
-	/* Not every fork is told of. */
+	/* Not every way to fork calls the handlers of pthread_atfork(). */
 	if (process.inherited || process.owner != getpid())
 		close_locked();
 	if ((process.kc == NULL ? open_locked() : kstat_chain_update(process.kc)) != -1)
@@ -166,7 +167,7 @@ devstat_getversion(kvm_t *kd)
 int
 devstat_checkversion(kvm_t *kd)
 {
-	/* Library and structures are compiled together: only the handle can be wrong. */
+	/* The library and its structures are compiled together, so only the handle can be wrong. */
 	devstat_errbuf[0] = '\0';
 	return check_handle(kd, __func__);
 }

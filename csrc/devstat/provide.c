@@ -1,8 +1,8 @@
 /*
  * provide.c - a list of devices that this process counts itself, in order of priority.
  *
- * The registry owns its entries. Entries of one priority form a queue, and there are few
- * priorities, so that adding and removing cost the same however many devices there are.
+ * The registry owns its entries. Entries of one priority form a queue, and there are few priorities, so the
+ * cost of adding and removing does not depend on the number of devices.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "devstat/snapshot.h"
 
 struct entry {
-	struct devstat ds; /* first: the caller's pointer is the entry's */
-	bool listed;       /* not a placeholder */
+	struct devstat ds; /* first, because the caller's pointer to it is one to the entry */
+	bool listed;       /* false for a placeholder */
 	devstat_priority priority;
 	struct entry *prev, *next;
 };
@@ -32,7 +32,7 @@ struct devstat_registry {
 	struct queue *queues; /* by priority, the highest first */
 	size_t nqueues, queue_cap;
 	long generation;
-	int numdevs; /* without placeholders */
+	int numdevs; /* placeholders do not count */
 	uint32_t next_number;
 };
 
@@ -66,7 +66,7 @@ devstat_registry_destroy(devstat_registry_t *reg)
 	free(reg);
 }
 
-/* The index of the queue of this priority, or where it would go. */
+/* Returns the index of the queue of this priority, or the index where it belongs. */
 static size_t
 queue_index(const devstat_registry_t *reg, devstat_priority priority)
 {
@@ -83,9 +83,9 @@ queue_index(const devstat_registry_t *reg, devstat_priority priority)
 	return low;
 }
 
-/* The queue of this priority, made if need be; NULL without memory. */
+/* Returns the queue of this priority, which is added if there is none; NULL without memory. */
 static struct queue *
-queue_of(devstat_registry_t *reg, devstat_priority priority)
+find_or_add_queue(devstat_registry_t *reg, devstat_priority priority)
 {
 	size_t i = queue_index(reg, priority);
 	struct queue *queue;
@@ -116,7 +116,7 @@ devstat_new_entry(devstat_registry_t *reg, const char *dev_name, int unit_number
 	e->ds.unit_number = unit_number;
 	e->ds.priority = e->priority = priority;
 	if (unit_number != -1) {
-		q = queue_of(reg, priority);
+		q = find_or_add_queue(reg, priority);
 		if (q == NULL || reg->numdevs == INT32_MAX) {
 			free(e);
 			(void)ks_devstat_fail(ENOMEM, "%s: out of memory", __func__);

@@ -14,14 +14,14 @@
 
 #define DEVNAME_MAX (DEVSTAT_NAME_LEN + 12) /* name, unit as decimal, NUL */
 
-/* One call's view of its arguments. */
+/* The arguments of one call. */
 struct selecting {
 	struct device_selection *sel;
 	struct device_selection **in_list_order; /* pointers into sel */
 	const struct devstat *devices;
-	int n; /* of both */
+	int n; /* number of devices and of selections */
 	int num_selected;
-	int number; /* the last selection number given in this call */
+	int number; /* the last selection number that this call gave */
 	bool removing;
 };
 
@@ -51,7 +51,7 @@ choose(struct selecting *s, struct device_selection *d)
 	}
 }
 
-/* names: sorted. */
+/* Returns whether the device is among the names, which are sorted. */
 static void
 choose_by_name(struct selecting *s, char **names, size_t n)
 {
@@ -74,7 +74,7 @@ matches_device(const struct devstat_match *m, devstat_type_flags type)
 {
 	if (m->num_match_categories == 0)
 		return false;
-	/* Passthrough devices stand for devices that are listed already. */
+	/* Passthrough devices are second entries of devices that are listed already. */
 	if (((type & DEVSTAT_TYPE_PASS) != 0) != ((m->match_fields & DEVSTAT_MATCH_PASS) != 0))
 		return false;
 	if ((m->match_fields & DEVSTAT_MATCH_TYPE) &&
@@ -102,7 +102,7 @@ choose_rest(struct selecting *s)
 		choose(s, &s->sel[i]);
 }
 
-/* Selected ones first, then more bytes first; of equals the list's order. */
+/* Orders selected devices first, then those with more bytes; equal ones keep the list's order. */
 static int
 compare_performance(const void *a, const void *b)
 {
@@ -124,7 +124,7 @@ sort_by_performance(struct selecting *s)
 	if (s->num_selected == 0) {
 		bool removing = s->removing;
 
-		s->removing = false; /* if the last one was removed, all are shown again */
+		s->removing = false; /* after the last one was removed all are shown again */
 		choose_rest(s);
 		s->removing = removing;
 		return;
@@ -141,7 +141,7 @@ compare_numbers(const void *a, const void *b)
 	return x->device_number < y->device_number ? -1 : x->device_number > y->device_number;
 }
 
-/* True if a device is not in old, or there with another selection number. Sorts old. */
+/* Returns whether a device is missing in old or has another selection number there. Sorts old. */
 static bool
 selections_differ(const struct selecting *s, struct device_selection *old, int nold)
 {
@@ -174,7 +174,7 @@ new_selections(const struct devstat *devices, int n)
 	return sel;
 }
 
-/* A sorted copy of the names that are not NULL, or NULL without memory. */
+/* Returns a sorted copy of the names that are not NULL, or NULL without memory. */
 static char **
 sort_names(char **names, int n, size_t *kept)
 {
@@ -193,9 +193,9 @@ sort_names(char **names, int n, size_t *kept)
 }
 
 /*
- * Fills s->in_list_order, and counts the selected ones: what the caller says of that would index
- * memory too. False if the positions are not those of a list of this length: a
- * caller may have spoiled the array, and positions index memory.
+ * Fills s->in_list_order and counts the selected devices. Returns false if the positions are not those of a
+ * list of this length. Positions and the count index memory, and the caller may have changed either, so
+ * neither is trusted.
  */
 static bool
 map_positions(struct selecting *s)
@@ -263,7 +263,7 @@ devstat_selectdevs(struct device_selection **dev_select, int *num_selected,
 	if (nold > 0)
 		memcpy(old, kept, (size_t)nold * sizeof(*old));
 
-	/* From here on nothing fails. */
+	/* Nothing can fail from here on. */
 	if (select_mode == DS_SELECT_ONLY) {
 		for (int i = 0; i < numdevs; i++)
 			s.sel[i].selected = 0;

@@ -11,21 +11,21 @@
 #include "devstat.h"
 
 /*
- * Room for n devices in dinfo's memory, which is kept from call to call and given back by free().
- * NULL without memory; dinfo then is as it was.
+ * Makes dinfo's memory hold n devices and returns them. The memory is kept from call to call; free() releases
+ * it. NULL without memory; dinfo is unchanged then.
  */
 struct devstat *ks_devinfo_room(struct devinfo *dinfo, size_t n);
 
 /*
- * Says that the room holds numdevs devices of this generation. Returns 1 if the generation is
- * another one than before, else 0.
+ * Declares that the memory holds numdevs devices of this generation. Returns 1 if the generation or the
+ * number differs from before, else 0.
  */
 int ks_devinfo_set(struct devinfo *dinfo, int numdevs, long generation);
 
-/* What the chain had besides the disks. */
+/* Which figures besides those of the disks the chain has. */
 struct ks_devstat_extra {
-	bool cpu; /* cp_time is known */
-	bool tty; /* the terminal counts are known */
+	bool cpu; /* cp_time was stored */
+	bool tty; /* tk_nin and tk_nout were stored */
 };
 
 /* As devstat_list_getdevs(); extra may be NULL. */
@@ -33,15 +33,15 @@ int ks_devstat_list_read(devstat_list_t *list, struct statinfo *stats,
     struct ks_devstat_extra *extra);
 
 /*
- * Looks at the chain's headers only: the number of devices, and through *generation (NULL:
- * not wanted) the list's generation. -1 without memory.
+ * Returns the number of devices and stores the list's generation unless `generation` is NULL. Reads no data,
+ * only the headers of the chain. -1 without memory.
  */
 int ks_devstat_list_count(devstat_list_t *list, long *generation);
 
-/* Of a list that was just opened: the generations to come are above this one. */
+/* Makes the generations of a list that was just opened follow this one. */
 void ks_devstat_list_follow(devstat_list_t *list, long generation);
 
-/* The last generation, 0 if there was none. */
+/* Returns the last generation, 0 if there was none. */
 long ks_devstat_list_generation(const devstat_list_t *list);
 
 #endif
