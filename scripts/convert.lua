@@ -34,7 +34,7 @@ local function wrong(message)
   stop(2, message .. "; 'kstatlua convert -h' explains")
 end
 
--- What the person has to know of, each thing once, and the exit status.
+-- Prints warnings, and operands that matched nothing. Returns the exit status.
 local function finish(ks, missing, ok, message)
   tool.warnings(ks)
   if not ok then
@@ -61,7 +61,7 @@ local function progress()
   end
 end
 
---- When the first kstat of the sample was read: for captures that do not tell the time.
+--- When the first kstat of the sample was read: for captures without times of day.
 local function first_snaptime(ks)
   local first = ks:select("*")[1]
   return first and first:read() and first.snaptime
@@ -93,8 +93,8 @@ local function each_sample(ks, write)
   return true
 end
 
--- Takes those off the list that match something in this sample.
-local function strike_out(missing, ks)
+-- Removes the operands that match something in this sample from the list.
+local function remove_matching(missing, ks)
   for i = #missing, 1, -1 do
     if #ks:select(missing[i].selector) > 0 then
       table.remove(missing, i)
@@ -110,7 +110,7 @@ local function to_recording(ks, selectors, path, missing)
   local unpack = table.unpack or unpack
   local ok
   ok, message = each_sample(ks, function()
-    strike_out(missing, ks)
+    remove_matching(missing, ks)
     return rec:add(ks, unpack(selectors))
   end)
   rec:close()
@@ -119,7 +119,7 @@ end
 
 local function to_json(ks, selectors, missing)
   local ok, message = each_sample(ks, function(samples)
-    strike_out(missing, ks)
+    remove_matching(missing, ks)
     tool.write(samples > 0 and "\n" or "", ("%d"):format(math.floor(ks:time_of_day())), "\n")
     return out.check(core.render(ks, selectors, "json", io.stdout))
   end)

@@ -1,6 +1,6 @@
 --- intrstat: interrupts per second of each device; by default every second, for ever.
 --
--- Kstats tell how many interrupts a device had on all CPUs together, and not how long they took: there is one
+-- Kstats count how many interrupts a device had on all CPUs together, but not how long they took: there is one
 -- column for all CPUs, and %tim is "-".
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")

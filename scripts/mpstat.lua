@@ -49,7 +49,7 @@ local function cpu_figures(without)
   return kstat.figures(list)
 end
 
--- A row for each CPU, or one for all. What stands for the machine has more on Linux than a CPU has.
+-- A row for each CPU, or one for all. The machine's kstats have more statistics on Linux than a CPU's.
 local function from(options, ks)
   local linux = ks:lookup("unix", 0, "vm") ~= nil
   local whole = options.aggregate or #ks:select(cpus) == 1

@@ -5,7 +5,7 @@
 --                                                    full duplex, else of both together
 -- Sat          packets per second that found no buffer: defer, nocanput, norcvbuf and noxmtbuf, as far as counted
 --
--- Linux does not count defer, nocanput, nor the bytes of TCP (-t), and not every link tells its speed: "-".
+-- Linux does not count defer, nocanput, nor the bytes of TCP (-t), and not every link has a speed: "-".
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
 local tool = require("kstat.tool")
@@ -193,7 +193,7 @@ return kstat.report({
     patterns, message = tool.patterns(options.operands)
     return message
   end,
-  note = "Linux does not count defer, nocanput, nor the bytes of TCP (-t), and not every link tells its speed: \"-\".",
+  note = "Linux does not count defer, nocanput, nor the bytes of TCP (-t), and not every link has a speed: \"-\".",
   operands = "interface", columns = columns, rows = rows, squeeze = true, blank = false, repeat_header = 19,
   select = function(options)
     return (options.tcp or options.udp) and protocols or links

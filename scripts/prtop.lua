@@ -5,7 +5,7 @@
 -- whose service times are therefore 0, comes out on top as well, which %b would not tell from one that is
 -- merely busy. Timers: the one with most time under way. Histograms: the largest p99.
 --
--- Captures do not tell who published a kstat: there every I/O kstat counts whose class is none of the machine's.
+-- Captures do not say who published a kstat: there every I/O kstat counts whose class is none of the machine's.
 -- SPDX-License-Identifier: MIT
 local histogram = require("kstat.histogram")
 local io_figures = require("kstat.io")

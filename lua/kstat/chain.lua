@@ -165,8 +165,8 @@ end
 -- @treturn integer
 -- @function ks:chain_id
 
---- Lines about what could not be read, each told once.
--- @treturn {string,...} those that were not told yet
+--- Returns lines about what could not be read, each once.
+-- @treturn {string,...} those that were not returned before
 -- @function ks:warnings
 
 --- Whether this is a capture or a recording, and not the machine.
@@ -178,7 +178,7 @@ end
 -- @function ks:ended
 
 --- In a replay: whether something was left out because it is damaged, or a regular expression was given up;
--- `ks:warnings()` tell what. A recording that ends inside a sample is in order: that is how a killed recorder
+-- `ks:warnings()` says what. A recording that ends inside a sample is in order: that is how a killed recorder
 -- leaves it.
 -- @treturn boolean
 -- @function ks:damaged

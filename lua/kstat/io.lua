@@ -1,4 +1,4 @@
---- What I/O kstats tell of a device: the figures of iostat.
+--- The figures of iostat, computed from the I/O kstat of a device.
 --
 --     local io = require("kstat.io")
 --     for now, prev in kstat.every(arg) do

@@ -75,7 +75,7 @@ function object.methods(how)
         return how.select(self, list)
     end
 
-    -- For the iterators, which have no other way to tell than to raise.
+    -- For the iterators, which can only raise.
     local function found(self, ...)
         local list, message = selector.list(3, ...)
         if list == false then

@@ -229,7 +229,7 @@ stats.tdgstclust64 = tdgst("TDGSTCLUST64", "tdgstclust64")
 --- How far the rank of a digest's quantile may be from q at most, as a share of the samples; `blob:rank_error` is
 -- that of one blob. `statsblob.h` has a table, and how the bound was found; mostly the error is a hundredth of it.
 -- @int nctds centroids, 1 to 4094
--- @int samples how many it has seen, at most 2^53
+-- @int samples the number of its samples, at most 2^53
 -- @number q 0..1
 -- @treturn number
 function stats.tdgst_error_bound(nctds, samples, q)
@@ -487,7 +487,7 @@ end
 -- @int id
 -- @number x
 
---- The samples that the VOI's digest or histogram has seen.
+--- The number of samples in the VOI's digest or histogram.
 -- @function blob:count
 -- @int id
 

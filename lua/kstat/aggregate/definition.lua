@@ -76,7 +76,7 @@ local function make_reducers(self, given, level)
 end
 
 -- Gives reducers of one kind their arguments as part of their title: "ewma 10", "ewma 60".
-local function tell_apart(list)
+local function make_titles_unique(list)
     local times = {}
     for _, reducer in ipairs(list) do
         times[reducer.title] = (times[reducer.title] or 0) + 1
@@ -156,7 +156,7 @@ function definition.compile(given, level)
         return nil, problem, "EINVAL"
     end
     make_reducers(self, given.reduce, level)
-    tell_apart(self.reducers)
+    make_titles_unique(self.reducers)
     local by = given.by == nil and {} or given.by
     by = type(by) == "table" and by or { by }
     for i, key in ipairs(by) do

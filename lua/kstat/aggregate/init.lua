@@ -38,7 +38,7 @@
 -- number, counters as their change per second. An expression of a sample or a chain is
 -- about the time since the kstats were created; that of a difference about what lies between its samples.
 --
--- `over time` does nothing here (it is the field `over_time`): it tells kstat(1) not to start again at each
+-- `over time` does nothing here (it is the field `over_time`): with it kstat(1) does not start again at each
 -- interval.
 --
 -- @module kstat.aggregate
@@ -352,7 +352,7 @@ end
 
 --- Everything, in order: by key, or what `top` and `sort` say.
 -- @treturn {table,...} each with `key` (an array with tostring(): the columns with colons between) and
--- `values` (an array, one for each reducer; nil where there is nothing to tell)
+-- `values` (an array, one for each reducer; nil where it has no value)
 -- @function agg:rows
 function methods.rows(self)
     local rows = sorted(self, self.order or self.top and order.by_value(1) or order.by_key)
@@ -448,7 +448,7 @@ function methods.trunc(self, n)
     return self
 end
 
---- Adds what another aggregation has seen; that one stays as it is.
+--- Adds the contents of another aggregation, which does not change.
 -- @tparam aggregation other of the same keys and reducers
 -- @treturn aggregation itself
 -- @raise if it is of others

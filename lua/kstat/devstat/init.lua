@@ -60,7 +60,7 @@ local function open_chain(source, name)
     elseif source ~= nil and type(source) ~= "string" and type(source) ~= "table" then
         expected(1, name, "chain, string or table", source, 4)
     end
-    -- pcall() is the caller: mistakes inside of the table are told without a position.
+    -- pcall() is the caller: mistakes in the table are raised without a position.
     local ok, chain, message, errname = pcall(open_kstats, source == nil and {} or source)
     if not ok then error(chain, 4) end
     return chain, message, errname
@@ -167,7 +167,7 @@ end
 --
 -- - It was in a snapshot that was added, however long ago: from that, over the time since then.
 -- - Its creation is more recent than the last snapshot: from nothing, over the time since its creation. (If that is
---   less than a tenth of the time since the last snapshot, over the latter: Linux does not tell when a disk was
+--   less than a tenth of the time since the last snapshot, over the latter: Linux does not say when a disk was
 --   created, and its creation time is a guess.)
 -- - Otherwise, and if no snapshot was added: from nothing, over the time since its creation.
 -- @function history:previous

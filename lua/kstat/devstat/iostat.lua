@@ -83,8 +83,8 @@ local function check_values(o)
     end
 end
 
--- [wait [count]] at the end of the command line. They are taken in place of -w and -c, and that is told, as iostat(8)
--- does.
+-- [wait [count]] at the end of the command line. They replace -w and -c, and a line says so, as with
+-- iostat(8).
 local function read_times(o, wait, count)
     local option_wait, option_count = o.wait, o.count
     o.wait = seconds(wait)
@@ -133,7 +133,7 @@ end
 local LONG = 16 -- what the widest column of names holds
 
 -- A name as a column shows it. One that no column holds begins as iostat(8) has it, cut to so many places; of others
--- that the column does not hold the end is kept, for it tells mmcblk0boot0 from mmcblk0boot1.
+-- that the column does not hold the end is kept, because it distinguishes mmcblk0boot0 from mmcblk0boot1.
 local function label(name, room, cut)
     if #name <= room then return name end
     if #name > LONG then return name:sub(1, cut) end

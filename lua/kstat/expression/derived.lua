@@ -1,6 +1,6 @@
 --- Figures that follow from the statistics of an I/O kstat, under the names of iostat.
 --
--- In a column expression they stand beside the statistics; a statistic of the same name comes first.
+-- Column expressions may name them like statistics; a statistic of the same name comes first.
 --
 --     r_s, w_s        operations per second          kr_s, kw_s   kilobytes (1024 bytes) per second
 --     wait, actv      mean length of wait and run queue

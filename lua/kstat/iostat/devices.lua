@@ -23,7 +23,7 @@ local function class(name)
     return core.selector(nil, nil, nil, nil, name)
 end
 
---- What a chain has to hold: the devices, and what is told of them if anybody asks.
+--- Selectors of the devices, and of the kstats that describe them, which are read on demand.
 -- @tparam table o from kstat.iostat.options
 -- @treturn {selector,...} of the devices
 -- @treturn {selector,...} of what else is needed
@@ -53,7 +53,7 @@ end
 
 local INVENTORY = { "descriptive_name", "controller", "device_id", "mount_point" }
 
--- What is told of a device beside its counters; read in a sample, so that nothing reads it again.
+-- The description of a device, beside its counters; read in a sample, so that it is read only once.
 local function inventory(self, device)
     if not device.inventory then
         self.facts = self.facts or core.sample(self.ks)
@@ -233,8 +233,8 @@ local function by_path(self, shown)
     return rows
 end
 
--- Told as "disk added: a, b", one line a class; descriptive names.
-local function tell(self, devices, verb, lines)
+-- Adds lines such as "<<disk added: a, b>>", one for each class, with descriptive names.
+local function add_change_lines(self, devices, verb, lines)
     local by_word, order = {}, {}
     for _, device in ipairs(devices) do
         local word = WORD[device.class]
@@ -278,8 +278,8 @@ function M.refresh(self)
     end
     local lines = {}
     if self.list then
-        tell(self, missing_from(self.list, list), "removed", lines)
-        tell(self, missing_from(list, self.list), "added", lines)
+        add_change_lines(self, missing_from(self.list, list), "removed", lines)
+        add_change_lines(self, missing_from(list, self.list), "added", lines)
     end
     self.list, self.known = list, known
     local shown = choose(self, list, names)

@@ -33,7 +33,7 @@ function M.find(ks)
             found[name] = { module = k.module, instance = k.instance, name = k.name }
         end
     end
-    -- A system that tells more of disks than Solaris counts their errors only where it says so.
+    -- A system that publishes details of disks counts their errors only where it publishes them.
     if core.chain_select(ks, { class("disk_detail") })[1] then
         found.system = "partly"
     end

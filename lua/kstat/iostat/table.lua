@@ -158,7 +158,7 @@ function M.write(out, self, system, errors, mounts)
     local n = #out
     out[n + 1] = self.head
     n = n + 1
-    -- Error counts alone stand two blanks off; but not those of paths, whose heads are.
+    -- Error counts alone are indented by two blanks; of paths only the heads are.
     local gap = not o.x and not (o.X or o.Y) and "  " or ""
     for i = 1, #rows do
         local row = rows[i]

@@ -16,7 +16,7 @@ local output = {}
 
 local formatted -- the column whose format is at work
 
---- The column whose format failed, if one did; told once.
+--- Returns the column whose format failed, if one did, and forgets it.
 function output.current()
     local column = formatted
     formatted = nil
@@ -275,8 +275,8 @@ local SINKS = { table = table_sink, json = json_sink, csv = csv_sink, openmetric
     return require("kstat.output.metrics").sink(...)
 end }
 
--- For the data formats: without the columns and the rows that are for people. places: where the columns that
--- are left stand among all.
+-- For the data formats: without the columns and the rows that are for people. places: the positions of
+-- these columns among all.
 local function data_only(sink, places)
     local show = sink.show
     function sink.show(rows, tick)

@@ -1,6 +1,6 @@
 --- OpenMetrics text: what a report shows as one exposition.
 --
--- A family of metrics is told once, with all its samples, and the text ends with `# EOF`; so all of it is written
+-- A family of metrics is written once, with all its samples, and the text ends with `# EOF`; so all of it is written
 -- at the end. Of a single report samples have no time; of several each has that of its report, in the order that
 -- a reader wants, metric by metric. Texts and columns of the kind "label" are labels. A unit is the end of a
 -- family's name, as the format has it: `kr_per_s` in KB/s is `kr_per_s_KB_per_s`.
@@ -25,8 +25,8 @@ local function name_of(text, otherwise)
     return name:find("^%d") and "_" .. name or name
 end
 
--- Makes names unlike those there were; `suffixes` are what the names go on with.
-local function unlike(taken, name, suffixes)
+-- Makes names unique_name those there were; `suffixes` are what the names go on with.
+local function unique_name(taken, name, suffixes)
     local candidate, n = name, 1
     local function clashes()
         for _, suffix in ipairs(suffixes) do
@@ -65,7 +65,8 @@ local function family_of(column, i, report, taken)
     end
     local ending = unit ~= "" and "_" .. unit or ""
     local suffixes = counter and { ending, ending .. "_total", ending .. "_created" } or { ending }
-    local family = { name = unlike(taken, name, suffixes) .. ending, counter = counter, metrics = {}, by_labels = {} }
+    local family = { name = unique_name(taken, name, suffixes) .. ending, counter = counter, metrics = {},
+        by_labels = {} }
     family.head = ("# TYPE %s %s\n"):format(family.name, counter and "counter" or "gauge") ..
         (unit ~= "" and ("# UNIT %s %s\n"):format(family.name, unit) or "") ..
         (column.about and ("# HELP %s %s\n"):format(family.name, escaped(column.about)) or "")
@@ -76,9 +77,9 @@ end
 local function label_names(columns)
     local taken, names = {}, {}
     for i, column in ipairs(columns) do
-        names[i] = unlike(taken, name_of(column.key, "column_" .. i), { "" })
+        names[i] = unique_name(taken, name_of(column.key, "column_" .. i), { "" })
     end
-    names.row = unlike(taken, "row", { "" }) -- where rows have no other
+    names.row = unique_name(taken, "row", { "" }) -- where rows have no other
     return names
 end
 
@@ -106,7 +107,7 @@ local function all_labels(columns, names, rows)
     return labels
 end
 
-local function take(family, labels, value, time)
+local function add_sample(family, labels, value, time)
     local metric = family.by_labels[labels]
     if not metric then
         metric = { labels = labels }
@@ -172,7 +173,7 @@ function metrics.sink(columns, write, report)
                     local value = row[i]
                     if families[i] and type(value) == "number" and value == value and math.abs(value) < math.huge and
                         not (families[i].counter and value < 0) then
-                        take(families[i], labels[r], value, time)
+                        add_sample(families[i], labels[r], value, time)
                     end
                 end
             end

@@ -57,7 +57,7 @@ local blob_meta = object.class(blob_methods)
 
 function blob_methods.delete(self)
     for name in pairs(blob_methods) do
-        self[name] = nil -- those that know where the blob lies
+        self[name] = nil -- the closures, which hold the blob's address
     end
     object.delete(self)
 end

@@ -44,7 +44,7 @@ function pub_methods.path(self)
 end
 
 --- Stops publishing: the kstats disappear (persistent ones stay, dormant). Counters may still be called;
--- nobody sees what they count. Called at the end of the process by itself.
+-- no reader sees what they count. Called at the end of the process by itself.
 -- @function pub:close
 function pub_methods.close(self)
     for k in pairs(self.histograms) do

@@ -42,7 +42,7 @@ local function quantize()
     return bounds, labels
 end
 
--- Labels of bounds that start somewhere: what lies below the first and from the last on is told so.
+-- Open-ended buckets are labelled `< first` and `>= last`.
 local function labels_of(bounds)
     local labels = { "< " .. buckets.digits(bounds[1]) }
     for i = 1, #bounds - 1 do

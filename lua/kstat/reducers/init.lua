@@ -1,7 +1,7 @@
 --- What values are reduced to. Each kind of accumulator is a table of functions over a state of its own:
 --
 --     new() -> state              add(state, values, n, time)        n >= 1 finite numbers
---     get(state) -> value         merge(state, other)                as if state had seen what other saw
+--     get(state) -> value         merge(state, other)                state then includes the values of other
 --
 -- A reducer names its accumulator and how its value is read out of the state; reducers of one
 -- aggregation that use equal accumulators (p50 and p99) share one.
@@ -163,7 +163,7 @@ function accumulators.ewma(seconds)
             end
             state.sum, state.weight = state.sum + sum * weight, state.weight + n * weight
         end,
-        -- After a pause of many times `seconds` the weight of what was may be 0: it is told no more.
+        -- After a pause of many times `seconds` the weight of older values may be 0: the mean is then nil.
         get = function(state) return state.weight > 0 and state.sum / state.weight or nil end,
         merge = function(state, other)
             if other.time then

@@ -80,9 +80,9 @@ end
 
 -- --- columns --------------------------------------------------------------------------------
 
--- These expressions tell whose row it is.
+-- These expressions name the row.
 local LABELS = { module = true, instance = true, name = true, class = true }
--- What the data formats tell of every row.
+-- Fields that the data formats have in every row.
 local RESERVED = { report = true, time = true, elapsed = true, since_creation = true }
 
 -- A plain name, which is an expression of the row's kstat. Rows that have none need no expressions.

@@ -15,7 +15,7 @@ from.__index = from
 
 local KNOWN = { figures = true, each = true }
 
--- One selector of a source: what stands for it in a difference. nil, what is wrong.
+-- Compiles one selector of a source. Returns it as differences take it, or nil and what is wrong.
 local function compile(spec, first)
     if type(spec) == "table" and spec.instance == "row" then
         if first or type(spec.module) ~= "string" or type(spec.name) ~= "string" then

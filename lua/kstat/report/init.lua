@@ -93,7 +93,7 @@ end
 --   * `columns`: `{ title, value, width =, align =, format =, unit =, kind =, about =, total =, key =, data = }`
 --     each; value is an expression (kstat.expression; default: the title) or a function(row); `format` is
 --     for string.format (default "%.1f" for numbers) or a function; `align` "left" or "right" (default: left for
---     the first column); `kind` "gauge" (default), "counter", or "label": it tells whose row it is, as texts and
+--     the first column); `kind` "gauge" (default), "counter", or "label": it names the row, as texts and
 --     the expressions module, instance, name and class do by themselves; `total` false, or a function(values);
 --     `data` false: not in the data formats
 --   * `rows`: function(d, now, prev, options) that gives the rows: an array of tables, each with any

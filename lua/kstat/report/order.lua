@@ -45,7 +45,7 @@ end
 --- The sums of columns, or what these have in their place.
 -- @tparam {column,...} columns
 -- @tparam {{any,...},...} rows their values
--- @func evaluating is told of each column before its own function is called, and of nil at the end
+-- @func evaluating called with each column before that column's own function is called, and with nil at the end
 -- @treturn {any,...}
 function order.totals(columns, rows, evaluating)
     local totals = {}
