@@ -23,8 +23,8 @@ void ks_buf_free(struct ks_buf *b);
 void ks_buf_reset(struct ks_buf *b);
 
 /*
- * Room for n more bytes at the end: returns where they go, or NULL after a failed
- * allocation. The caller adds what it wrote to b->len.
+ * Makes room for n more bytes at the end and returns where they go, or NULL after a failed
+ * allocation. The caller adds the number of bytes that it wrote to b->len.
  */
 char *ks_buf_room(struct ks_buf *b, size_t n);
 

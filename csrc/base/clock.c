@@ -29,7 +29,7 @@ ks_time_of_day(void)
 	return nanoseconds(CLOCK_REALTIME);
 }
 
-/* Seconds since 1970 that do not fit become the first or the last time there is. */
+/* Reads seconds since 1970; those that do not fit become INT64_MIN or INT64_MAX. 0, or -1. */
 static int
 scan_seconds(const char *text, int64_t *ns)
 {
@@ -48,9 +48,9 @@ scan_seconds(const char *text, int64_t *ns)
 	return 0;
 }
 
-/* strptime() takes 30 February, and mktime() makes a day of March of it. */
+/* Returns whether the month has that day: strptime() accepts 30 February, which mktime() moves to March. */
 static bool
-is_date(const struct tm *tm)
+has_day(const struct tm *tm)
 {
 	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
 	int year = tm->tm_year + 1900;
@@ -75,7 +75,7 @@ ks_scan_time_of_day(const char *text, int64_t *ns)
 
 		if (end == NULL || *end != '\0')
 			continue;
-		if (!is_date(&tm))
+		if (!has_day(&tm))
 			return -1;
 		t = mktime(&tm);
 		if (__builtin_mul_overflow((int64_t)t, KS_NANOSEC, ns))

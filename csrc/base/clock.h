@@ -1,4 +1,4 @@
-/* clock.h - the clocks. gethrtime() itself is in kstat.h. SPDX-License-Identifier: MIT */
+/* clock.h - the time of day; gethrtime() is declared in kstat.h. SPDX-License-Identifier: MIT */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -10,9 +10,9 @@
 int64_t ks_time_of_day(void);
 
 /*
- * A time of day as people write it: seconds since 1970 ("1700000000", decimals allowed), or local time as
- * "2026-11-21 14:05", "2026-11-21T14:05:30", "2026-11-21". One that 64 bits do not hold becomes the first or
- * the last that they do. 0, or -1 if it is neither.
+ * Reads a time of day as people write it: seconds since 1970 ("1700000000", decimals allowed), or local time
+ * as "2026-11-21 14:05", "2026-11-21T14:05:30", "2026-11-21". A time that 64 bits cannot hold becomes
+ * INT64_MIN or INT64_MAX. Returns 0, or -1 if the text is no such time.
  */
 int ks_scan_time_of_day(const char *text, int64_t *ns);
 

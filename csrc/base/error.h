@@ -1,6 +1,7 @@
 /*
- * error.h - how a failure travels: errno for the program, one line for the person.
- * The line belongs to the thread. SPDX-License-Identifier: MIT
+ * error.h - how functions report a failure: errno for the program, and one line for the person. Each thread
+ * has a
+ * line of its own. SPDX-License-Identifier: MIT
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* The length of the valid UTF-8 sequence at s (of at most n bytes), or 0. */
+/* Returns the length of the valid UTF-8 sequence at s, which has at most n bytes; 0 if there is none. */
 static size_t
 utf8_sequence(const unsigned char *s, size_t n)
 {
@@ -27,7 +27,7 @@ void
 ks_json_string(struct ks_buf *b, const char *str, size_t n)
 {
 	const unsigned char *s = (const unsigned char *)str;
-	size_t plain = 0; /* start of the bytes that go out as they are */
+	size_t plain = 0; /* start of the bytes that are copied unchanged */
 	size_t i = 0;
 
 	ks_buf_addc(b, '"');

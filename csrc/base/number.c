@@ -45,11 +45,11 @@ ks_format_i64(char *to, int64_t v)
 }
 
 /*
- * The C library's conversions of floating numbers write and expect the decimal point of the
- * process's locale, which a host program may have set.
+ * Replaces the locale's decimal point, which the C library writes and which a host program may have set, by
+ * ".". Returns the new length.
  */
 static size_t
-with_point(char *text, size_t n)
+replace_radix(char *text, size_t n)
 {
 	const char *radix = nl_langinfo(RADIXCHAR);
 	size_t len = strlen(radix);
@@ -62,9 +62,9 @@ with_point(char *text, size_t n)
 	return n - (len - 1);
 }
 
-/* Copies n bytes of a number to a text for strtod(); false if it does not fit. */
+/* Copies n bytes of a number for strtod(), with the locale's decimal point. False if it does not fit. */
 static bool
-with_radix(char *to, size_t size, const char *s, size_t n)
+copy_with_radix(char *to, size_t size, const char *s, size_t n)
 {
 	const char *radix = nl_langinfo(RADIXCHAR);
 	const char *point = memchr(s, '.', n);
@@ -90,8 +90,8 @@ size_t
 ks_format_seconds(char *to, int64_t ns)
 {
 	/*
-	 * Below 2^23 s a double is close enough to the exact quotient for its ninth
-	 * decimal to be the exact one, so integers give the same digits sooner.
+	 * Below 2^23 s a double is so close to the exact quotient that its ninth decimal
+	 * is exact, so integers yield the same digits faster.
 	 */
 	if (ns > 0 && ns < (1LL << 23) * NANOSEC) {
 		uint32_t frac = (uint32_t)(ns % NANOSEC);
@@ -108,7 +108,7 @@ ks_format_seconds(char *to, int64_t ns)
 		*to = '0';
 		return 1;
 	}
-	return with_point(to, (size_t)snprintf(to, KS_NUMBER_MAX, "%.9f", (double)ns / 1e9));
+	return replace_radix(to, (size_t)snprintf(to, KS_NUMBER_MAX, "%.9f", (double)ns / 1e9));
 }
 
 size_t
@@ -123,7 +123,7 @@ ks_format_double(char *to, double v)
 		if (isinf(v) || strtod(to, NULL) == v)
 			break;
 	}
-	return with_point(to, (size_t)n);
+	return replace_radix(to, (size_t)n);
 }
 
 int
@@ -134,7 +134,7 @@ ks_scan_u64(const char **p, const char *end, uint64_t *v)
 
 	if (s >= end || *s < '0' || *s > '9')
 		return -1;
-	/* As many digits as always fit. */
+	/* 19 digits always fit. */
 	for (const char *few = end - s > 19 ? s + 19 : end; s < few && *s >= '0' && *s <= '9'; s++)
 		r = r * 10 + (uint64_t)(*s - '0');
 	for (; s < end && *s >= '0' && *s <= '9'; s++) {
@@ -163,9 +163,9 @@ ks_scan_i64(const char **p, const char *end, int64_t *v)
 	return 0;
 }
 
-/* How many of the n bytes at s a decimal number may consist of. */
+/* Returns how many of the n bytes at s may belong to a decimal number. */
 static size_t
-spans(const char *s, size_t n)
+count_number_bytes(const char *s, size_t n)
 {
 	size_t i = 0;
 
@@ -179,20 +179,20 @@ ks_scan_double(const char *s, size_t n, double *v)
 {
 	char text[NUMBER_TEXT_MAX], *stop;
 
-	if (n == 0 || spans(s, n) != n || !with_radix(text, sizeof(text), s, n))
+	if (n == 0 || count_number_bytes(s, n) != n || !copy_with_radix(text, sizeof(text), s, n))
 		return -1;
 	*v = strtod(text, &stop);
 	return *stop == '\0' && isfinite(*v) ? 0 : -1;
 }
 
-/* Seconds in scientific notation, which only writers that go through doubles produce. */
+/* Reads seconds in scientific notation, as writers that print doubles produce it. */
 static int
 scan_scientific(const char *s, size_t n, int64_t *ns)
 {
 	char text[KS_NUMBER_MAX], *stop;
 	long double v;
 
-	if (spans(s, n) != n || !with_radix(text, sizeof(text), s, n))
+	if (count_number_bytes(s, n) != n || !copy_with_radix(text, sizeof(text), s, n))
 		return -1;
 	v = strtold(text, &stop) * NANOSEC;
 	if (*stop != '\0' || !(v > -9.2e18L && v < 9.2e18L))

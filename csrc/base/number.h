@@ -1,5 +1,5 @@
 /*
- * number.h - the one place where numbers become text and text becomes numbers.
+ * number.h - the one place that converts numbers to text and text to numbers.
  * Nothing here depends on the locale. SPDX-License-Identifier: MIT
  */
 #ifndef BASE_NUMBER_H
@@ -12,17 +12,17 @@
 
 #define KS_NUMBER_MAX 48 /* bytes that any of the formatters may write */
 
-/* Each writes at most KS_NUMBER_MAX bytes at to, no NUL, and returns how many. */
+/* Each formatter writes at most KS_NUMBER_MAX bytes at `to`, without a NUL, and returns their number. */
 size_t ks_format_u64(char *to, uint64_t v);
 size_t ks_format_i64(char *to, int64_t v);
 
 /*
- * A time in nanoseconds as seconds with nine decimals, and "0" for exactly zero:
- * the digits of the double ns / 1e9, as kstat(8) prints them.
+ * Writes a time in nanoseconds as seconds with nine decimals, and "0" for exactly zero. The digits
+ * are those of the double ns / 1e9, as kstat(8) prints them.
  */
 size_t ks_format_seconds(char *to, int64_t ns);
 
-/* The shortest decimal that reads back as the same double; "nan", "inf", "-inf". */
+/* Writes the shortest decimal that reads back as the same double, or "nan", "inf", "-inf". */
 size_t ks_format_double(char *to, double v);
 
 /*
@@ -35,13 +35,13 @@ int ks_scan_u64(const char **p, const char *end, uint64_t *v);
 int ks_scan_i64(const char **p, const char *end, int64_t *v);
 
 /*
- * A decimal number with or without fraction and exponent, of exactly n bytes (at most 1,000 or
- * so), as the nearest double. 0, or -1 if malformed or not finite.
+ * Reads a decimal number with or without fraction and exponent, of exactly n bytes (at most about
+ * 1,000), as the nearest double. 0, or -1 if malformed or not finite.
  */
 int ks_scan_double(const char *s, size_t n, double *v);
 
 /*
- * Decimal seconds ("12.345678901", "-3", "1e-09") of exactly n bytes as nanoseconds; digits
+ * Reads decimal seconds ("12.345678901", "-3", "1e-09") of exactly n bytes as nanoseconds; digits
  * after the ninth are rounded, and with an exponent the precision is that of a long double.
  * 0, or -1 if malformed or out of range.
  */

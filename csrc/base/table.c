@@ -101,7 +101,7 @@ ks_table_replace(struct ks_table *t, uint64_t hash, uint32_t slot, uint32_t by)
 	return true;
 }
 
-/* Cells behind a gap move into it if they could be found there, so that no mark of the removed one remains. */
+/* Cells behind the gap move into it if they can be found there, so that no mark of the slot remains. */
 bool
 ks_table_remove(struct ks_table *t, uint64_t hash, uint32_t slot)
 {

@@ -1,5 +1,6 @@
 /*
- * table.h - the one hash table: finds things by 64-bit hashes of their keys. It holds slot numbers; the things
+ * table.h - the one hash table: finds things by 64-bit hashes of their keys. It holds slot numbers; the
+ * things
  * themselves are their user's, for instance items of an array. SPDX-License-Identifier: MIT
  */
 #ifndef BASE_TABLE_H
@@ -53,8 +54,8 @@ ks_table_find(const struct ks_table *t, uint64_t hash, ks_table_equal *equal, co
 }
 
 /*
- * Adds a slot. Its key should not be in the table yet: things of the same key belong into a list of their user,
- * since many equal hashes make a table slow. False with errno ENOMEM: the table is unchanged.
+ * Adds a slot. Its key should not be in the table yet: things of the same key belong into a list of their
+ * user, since many equal hashes make a table slow. False with errno ENOMEM: the table is unchanged.
  */
 bool ks_table_add(struct ks_table *t, uint64_t hash, uint32_t slot);
 

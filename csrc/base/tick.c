@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #define LEAST_SPAN 2000000   /* ns over which a rate is measured */
-#define MOST_SPAN 100000000  /* ns after which its start is moved, so that it follows the kernel's */
-#define STRETCH 1000000      /* ns that are reckoned before the kernel is asked again */
-#define TRUSTED_ERROR 2000   /* ns by which the reckoning may be off at the end of a stretch */
+#define MOST_SPAN 100000000  /* ns after which its start is moved, so that it follows the kernel's rate */
+#define STRETCH 1000000      /* ns that are extrapolated before the kernel is asked again */
+#define TRUSTED_ERROR 2000   /* ns by which the extrapolation may be wrong at the end of a stretch */
 #define MOST_APART 1500      /* ticks between two readings that count as one moment */
-#define MOST_ERRORS 3        /* after so many larger ones the thread stays with the kernel */
+#define MOST_ERRORS 3        /* after so many larger errors the thread uses gethrtime() only */
 
 _Thread_local struct ks_tick_state ks_tick_state __attribute__((tls_model("initial-exec")));
 
@@ -30,7 +30,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool usable; /* written once */
 
 static void
-find_out(void)
+read_clock_source(void)
 {
 	char name[8] = "";
 	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
@@ -43,8 +43,8 @@ find_out(void)
 }
 
 /*
- * Reads both clocks at one moment: false if the thread was interrupted in between each time, for
- * then the two do not belong together. *ns is good all the same.
+ * Reads both clocks at one moment. Returns false if the thread was interrupted between the readings
+ * at each attempt, so that they do not belong together; *ns is valid all the same.
  */
 static bool
 read_both(uint64_t *tsc, int64_t *ns)
@@ -66,9 +66,9 @@ ks_tick_slow(void)
 {
 	struct ks_tick_state *s = &ks_tick_state;
 	uint64_t tsc;
-	int64_t ns, reckoned = 0;
+	int64_t ns, extrapolated = 0;
 
-	(void)pthread_once(&once, find_out);
+	(void)pthread_once(&once, read_clock_source);
 	if (!usable || anchor.errors >= MOST_ERRORS)
 		return gethrtime();
 	if (!read_both(&tsc, &ns))
@@ -87,19 +87,19 @@ ks_tick_slow(void)
 	if (anchor.rate == 0)
 		return ns;
 	if (s->limit != 0 && tsc - s->tsc < 2 * s->limit) {
-		reckoned = s->ns + (int64_t)((tsc - s->tsc) * s->mult >> 32);
-		if (reckoned - ns > TRUSTED_ERROR || ns - reckoned > TRUSTED_ERROR) {
+		extrapolated = s->ns + (int64_t)((tsc - s->tsc) * s->mult >> 32);
+		if (extrapolated - ns > TRUSTED_ERROR || ns - extrapolated > TRUSTED_ERROR) {
 			anchor.errors++;
-			reckoned = 0;
+			extrapolated = 0;
 		}
 	}
 	s->mult = anchor.rate;
 	s->limit = ((uint64_t)STRETCH << 32) / anchor.rate;
 	s->tsc = tsc;
 	s->ns = ns;
-	if (reckoned > ns) {
-		/* Ahead: never step back, but go slower until the clock has caught up. */
-		s->ns = reckoned;
+	if (extrapolated > ns) {
+		/* This clock is ahead. It never steps back, but runs slower until the kernel's has caught up. */
+		s->ns = extrapolated;
 		s->mult -= s->mult >> 13;
 	}
 	if (ns - anchor.ns > MOST_SPAN) {

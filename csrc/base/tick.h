@@ -1,9 +1,9 @@
 /*
- * tick.h - the time of gethrtime() for those who ask for it millions of times a second.
- * Where the kernel itself tells time by the processor's time stamp counter, ks_tick() reads the
- * counter and goes by a rate measured against CLOCK_MONOTONIC, which it consults once a
- * millisecond; everywhere else it is gethrtime(). Within a thread it never steps back; between
- * threads, and beside gethrtime(), it may differ by some ten nanoseconds.
+ * tick.h - the time of gethrtime() for callers that need it millions of times a second.
+ * Where the kernel's clock is the processor's time stamp counter, ks_tick() reads the counter and
+ * multiplies by a rate that is measured against CLOCK_MONOTONIC once a millisecond; everywhere else
+ * it is gethrtime(). Within a thread it never steps back; between threads, and compared with
+ * gethrtime(), it may differ by some ten nanoseconds.
  * SPDX-License-Identifier: MIT
  */
 #ifndef BASE_TICK_H
@@ -16,7 +16,7 @@
 #if defined(__x86_64__)
 #include <x86intrin.h>
 
-/* One thread's reckoning: time = ns + (counter - tsc) * mult / 2^32 while counter - tsc < limit. */
+/* One thread's extrapolation: time = ns + (counter - tsc) * mult / 2^32 while counter - tsc < limit. */
 struct ks_tick_state {
 	uint64_t tsc;
 	int64_t ns;

@@ -1,6 +1,6 @@
 /*
- * varint.h - integers of few bytes for few bits (LEB128), with signed ones folded so that small
- * magnitudes stay small. SPDX-License-Identifier: MIT
+ * varint.h - integers in as few bytes as their bits need (LEB128); signed ones are folded first, so
+ * that small magnitudes stay short. SPDX-License-Identifier: MIT
  */
 #ifndef BASE_VARINT_H
 #define BASE_VARINT_H
@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 
-#define KS_VARINT_MAX 10 /* bytes of the longest */
+#define KS_VARINT_MAX 10 /* bytes of the longest integer */
 
 static inline void
 ks_varint_put(struct ks_buf *b, uint64_t v)
@@ -27,7 +27,7 @@ ks_varint_put(struct ks_buf *b, uint64_t v)
 	b->len++;
 }
 
-/* 0 and *p moved behind it, or -1 if it does not end before `end` or exceeds 64 bits. */
+/* Reads an integer and moves *p behind it. 0, or -1 if it does not end before `end` or exceeds 64 bits. */
 static inline int
 ks_varint_get(const unsigned char **p, const unsigned char *end, uint64_t *v)
 {

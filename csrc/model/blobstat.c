@@ -9,12 +9,12 @@
 #include "stats/abi.h"
 #include "stats/q.h"
 
-#define MAGIC 0x31744261745362ffULL /* its first byte is no blob's, on either byte order */
+#define MAGIC 0x31744261745362ffULL /* no blob starts with its first byte, in either byte order */
 #define NO_VOI UINT16_MAX
 
 struct table {
 	uint64_t magic;
-	uint32_t size; /* of all that follows, this included */
+	uint32_t size; /* bytes of the table, this header included */
 	uint32_t nvois;
 	uint32_t nstats;
 	uint32_t pad;
@@ -27,7 +27,7 @@ struct stat {
 	uint64_t value;    /* a number's bits, or an offset in the bytes */
 	uint32_t len;      /* as struct ks_value */
 	uint32_t desc;     /* offset in the bytes; 0 is "" */
-	uint16_t voi;      /* whose unit it has; NO_VOI: none */
+	uint16_t voi;      /* the VOI whose unit it has; NO_VOI: none */
 	uint8_t bits;
 	uint8_t meta_kind; /* enum ks_kind */
 	uint8_t meta_type; /* kstat2_nv_metatype_t */
@@ -103,7 +103,7 @@ ks_blob_vois_check(const struct ks_blob_voi *vois, size_t n)
 
 /* --- building ------------------------------------------------------------------------------ */
 
-/* Where the n bytes went; the first byte of all is the empty text. */
+/* Adds n bytes and returns their offset; the byte at offset 0 is the empty text. */
 static uint32_t
 add_bytes(struct ks_blobstat_table *t, const void *p, size_t n)
 {
@@ -163,7 +163,7 @@ ks_blobstat_table_add(struct ks_blobstat_table *t, const char *name, const struc
 {
 	struct stat *s = add(t, name, "", v);
 
-	/* All that a capture tells of what it means is its name. */
+	/* In a capture the name alone says what the statistic means. */
 	if (s == NULL)
 		return;
 	if (v->kind == KS_VALUE_STRING || v->kind == KS_VALUE_STRS)
@@ -173,7 +173,7 @@ ks_blobstat_table_add(struct ks_blobstat_table *t, const char *name, const struc
 		s->meta_kind = KS_KIND_COUNTER;
 }
 
-/* The finished table behind what the record's heap holds (nothing). */
+/* Writes the finished table to the record. */
 static int
 finish(struct ks_blobstat_table *t, const struct ks_blob_voi *vois, size_t n, struct ks_record *r)
 {
@@ -207,7 +207,7 @@ ks_blobstat_table_finish(struct ks_blobstat_table *t, struct ks_record *r)
 
 /* --- the statistics of a VOI ------------------------------------------------------------------- */
 
-/* What the building of one VOI works on. */
+/* The VOI whose statistics are being added. */
 struct work {
 	struct ks_blobstat_table t;
 	struct ks_buf scratch;
@@ -218,7 +218,7 @@ struct work {
 	char name[32];
 };
 
-/* What it means: "desc: what", or what. With unit: it is measured as the VOI is. */
+/* Sets the description "desc: what", or "what". `unit` is true if the statistic has the unit of the VOI. */
 static void
 describe(struct work *w, struct stat *s, enum ks_kind kind, bool unit, const char *what)
 {
@@ -301,7 +301,7 @@ add_distribution(struct work *w)
 	}
 }
 
-/* The lower bounds, as numbers if all of them are whole and none negative, else as text. */
+/* Adds the lower bounds: as numbers if all are whole and none is negative, else as text. */
 static void
 add_bounds(struct work *w, const unsigned char *hist, unsigned dt, unsigned n)
 {
@@ -450,7 +450,7 @@ check_stat(const struct table *t, const struct stat *s, size_t nbytes)
 	return s->kind != KS_VALUE_STRS || n == 0 || bytes[s->value + n - 1] == '\0';
 }
 
-/* Whether n aligned bytes start with a sound table, and its VOIs are. */
+/* Returns whether n aligned bytes start with a valid table whose VOIs are valid, too. */
 static bool
 check_table(const struct table *t, size_t n)
 {
@@ -484,7 +484,7 @@ ks_blobstat_rebuild(struct ks_record *r, const void *bytes, size_t n)
 
 	if (n < sizeof(*t))
 		return ks_fail(EBADMSG, "damaged statistics of a statsblob");
-	/* Aligned, and the blob's size is what it says of itself. */
+	/* The copy is aligned. The blob's size is the one in its header. */
 	ks_buf_add(&copy, bytes, n);
 	if (copy.failed)
 		return ks_fail(ENOMEM, "out of memory for statistics");

@@ -1,10 +1,10 @@
 /*
  * blobstat.h - a statsblob as the data of a kstat: a RAW kstat with KSTAT_FLAG_STATSBLOB. Its data
- * section is the blob, ks_ndata bytes, and behind it, 8-byte-aligned, what was worked out of it when
- * it was read: the description of its VOIs and a table of statistics. So the decoder has
- * nothing to compute and nothing to check, and the bytes may be copied anywhere.
+ * section is the blob, ks_ndata bytes. Behind it, 8-byte-aligned, lie the descriptions of its VOIs
+ * and a table of statistics, which are computed when the blob is read. So the decoder computes and
+ * checks nothing, and the bytes may be copied anywhere.
  *
- * A capture has the statistics and not the blob: then ks_ndata is 0 and the table is all there is.
+ * A capture has the statistics and not the blob: then ks_ndata is 0 and the table is the whole data section.
  *
  * Of a VOI "rtt", as far as its template has them:
  *   rtt_sum, rtt_max, rtt_min   max and min are absent until there is a sample
@@ -28,7 +28,7 @@
 #include "model/record.h"
 #include "statsblob.h"
 
-/* What a blob does not say of a VOI. Fixed widths: it also lies in segments and recordings. */
+/* Describes a VOI, which a blob does not. Widths are fixed, because segments and recordings hold it. */
 struct ks_blob_voi {
 	int32_t id;
 	char name[32]; /* texts are NUL-terminated and without control characters */
@@ -38,17 +38,17 @@ struct ks_blob_voi {
 
 #define KS_BLOB_MOST_VOIS 4096u
 
-/* Texts are cut to what there is room for; control characters become '_'; NULL is "". */
+/* Sets a description. Texts are cut to their fields; control characters become '_'; NULL is "". */
 void ks_blob_voi_set(struct ks_blob_voi *v, int32_t id, const char *name, const char *unit,
     const char *desc);
 
 /*
- * The most bytes that the name of a VOI may have, so that the names of all its statistics fit
+ * Returns how many bytes the name of a VOI may have, so that the names of all its statistics fit
  * KSTAT_STRLEN: 22 with a histogram (NAME_buckets), 24 with a digest (NAME_count), else 26.
  */
 size_t ks_blob_voi_name_max(const struct statsblob *blob, int32_t id);
 
-/* Whether n descriptions from anywhere are sound and in ascending order of their IDs. */
+/* Returns whether n descriptions from an untrusted place are valid and in ascending order of their IDs. */
 bool ks_blob_vois_check(const struct ks_blob_voi *vois, size_t n);
 
 /*
@@ -58,7 +58,7 @@ bool ks_blob_vois_check(const struct ks_blob_voi *vois, size_t n);
 int ks_blobstat_build(struct ks_record *r, const struct statsblob *blob,
     const struct ks_blob_voi *vois, size_t n);
 
-/* A data section of statistics alone: started, added to, finished. */
+/* A data section of statistics without a blob: start it, add to it, finish it. */
 struct ks_blobstat_table {
 	struct ks_buf stats, bytes;
 };
@@ -72,30 +72,30 @@ void ks_blobstat_table_add(struct ks_blobstat_table *t, const char *name,
 int ks_blobstat_table_finish(struct ks_blobstat_table *t, struct ks_record *r);
 
 /*
- * Rebuilds a data section from the bytes of one (the blob is checked and worked out anew, a table
- * alone is checked). 0, or -1 with errno EBADMSG, ENOMEM.
+ * Rebuilds a data section from the bytes of one: a blob is checked and its statistics are computed anew, a
+ * table without a blob is checked. 0, or -1 with errno EBADMSG, ENOMEM.
  */
 int ks_blobstat_rebuild(struct ks_record *r, const void *bytes, size_t n);
 
 /* --- reading ------------------------------------------------------------------------ */
 
-/* True if it is such a kstat. */
+/* Returns whether the kstat holds a statsblob or its table. */
 static inline bool
 ks_blobstat_is(const kstat_t *ksp)
 {
 	return ksp->ks_type == KSTAT_TYPE_RAW && (ksp->ks_flags & KSTAT_FLAG_STATSBLOB) != 0;
 }
 
-/* The table in the data of such a kstat, for ks_blobstat_stat(); NULL if it was not read. */
+/* Returns the table in the data of such a kstat, for ks_blobstat_stat(); NULL if the kstat was not read. */
 const void *ks_blobstat_find(const kstat_t *ksp);
 
-/* The i-th statistic; false behind the last. */
+/* Stores the i-th statistic; false behind the last. */
 bool ks_blobstat_stat(const void *table, uint32_t i, const char **name, struct ks_value *v);
 
-/* The descriptions of the VOIs; stores how many. */
+/* Returns the descriptions of the VOIs and stores their number. */
 const struct ks_blob_voi *ks_blobstat_vois(const void *table, size_t *n);
 
-/* Metadata of a statistic, or NULL. It is the thread's, until the next call. */
+/* Returns the metadata of a statistic, or NULL. It is valid in this thread until the next call. */
 const struct ks_meta *ks_blobstat_meta(const kstat_t *ksp, const char *stat);
 
 #endif

@@ -39,7 +39,7 @@ set_string(struct ks_value *v, const char *s, size_t len)
 	v->len = (uint32_t)len;
 }
 
-/* A named value that refers to bytes elsewhere; they must lie inside the data section. */
+/* Sets a value that refers to bytes elsewhere, if they lie inside the data section. */
 static void
 set_reference(struct ks_value *v, const struct ks_cursor *c, const kstat_named_t *kn, uint8_t kind)
 {
@@ -96,7 +96,7 @@ set_named(struct ks_value *v, const struct ks_cursor *c, const kstat_named_t *kn
 	case KSTAT_DATA_STRS:
 		set_reference(v, c, kn, KS_VALUE_STRS);
 		break;
-	default: /* a type from the future: its bits */
+	default: /* a type that is not known yet: its bits */
 		set_u64(v, kn->value.ui64, 64);
 		break;
 	}

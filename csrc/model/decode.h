@@ -50,23 +50,23 @@ struct ks_cursor {
  */
 void ks_cursor_open(struct ks_cursor *c, const kstat_t *ksp);
 
-/* The same for another reading of a kstat that a cursor with that layout was opened for. */
+/* The same for a later reading of a kstat, with the layout of the cursor that an earlier one had. */
 void ks_cursor_open_like(struct ks_cursor *c, const void *layout, const kstat_t *ksp);
 
 /*
  * Stores the next statistic's name (valid as long as the data; 30 bytes and a NUL at most)
- * and value; false at the end. Named statistics with an empty name are passed over.
+ * and value; false at the end. Named statistics with an empty name are skipped.
  */
 bool ks_cursor_next(struct ks_cursor *c, const char **name, struct ks_value *v);
 
 /*
- * Stores the value of record number `record` of a NAMED kstat, if that is what it is and its name is stat (zeros
- * up to the end); else false.
+ * Stores the value of record number `record` if the kstat is NAMED and the record's name is stat, which is
+ * filled up with zeros. Returns false otherwise.
  */
 bool ks_cursor_named(const struct ks_cursor *c, uint_t record, const char stat[KSTAT_STRLEN],
     struct ks_value *v);
 
-/* True if kstat(8) shows this kstat: not a RAW one of unknown layout, not named kstat_*. */
+/* Returns whether kstat(8) shows this kstat: not a RAW one of unknown layout, and none named kstat_*. */
 bool ks_is_shown(const kstat_t *ksp);
 
 #endif

@@ -123,7 +123,7 @@ ks_hist_layout_init(struct ks_hist_layout *l, kstat2_nv_hist_type_t type, uint64
 	return ks_fail(EINVAL, "histogram: there is no type %d", (int)type);
 }
 
-/* The number of decimal digits less one; v > 0. */
+/* Returns the number of decimal digits less one; v > 0. */
 static uint32_t
 log10_floor(uint64_t v)
 {

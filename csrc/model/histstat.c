@@ -28,7 +28,7 @@ get_text(const kstat_t *ksp, const char *name, const char **s, size_t *n)
 		*n = strnlen(kn->value.c, sizeof(kn->value.c));
 		return true;
 	}
-	/* A capture has it as a string. */
+	/* In a capture the text is a string. */
 	kn = find(ksp, name, KSTAT_DATA_STRING);
 	if (kn == NULL || KSTAT_NAMED_STR_PTR(kn) == NULL)
 		return false;

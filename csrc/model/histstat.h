@@ -1,6 +1,6 @@
 /*
- * histstat.h - a histogram kstat that was read, as its reader understands it: the layout of its buckets
- * follows from what it says of itself. SPDX-License-Identifier: MIT
+ * histstat.h - reads a histogram kstat: the layout of its buckets follows from the other values in its
+ * data. SPDX-License-Identifier: MIT
  */
 #ifndef MODEL_HISTSTAT_H
 #define MODEL_HISTSTAT_H
@@ -14,10 +14,10 @@
 struct ks_histstat {
 	struct ks_hist_layout layout;
 	const char *buckets; /* n numbers in the kstat's data, maybe unaligned */
-	uint32_t n;          /* at most layout.n: a linear one ends with the highest that was used */
+	uint32_t n;          /* at most layout.n: a linear histogram ends with the highest bucket that was used */
 };
 
-/* False if the kstat was not read, or does not hold the five values of a histogram that make sense. */
+/* Fills *h. False if the kstat was not read or lacks the five values of a valid histogram. */
 bool ks_histstat_open(struct ks_histstat *h, const kstat_t *ksp);
 
 #endif

@@ -96,8 +96,8 @@ ks_queue_apply(kstat_io_t *io, enum ks_queue_op op, hrtime_t t)
 int ks_queue_refused(enum ks_queue_op op);
 
 /*
- * What a reader at time t sees: each queue that is not empty is brought up to t; a time before
- * the last change leaves that queue as it is.
+ * Brings each queue that is not empty up to time t, for a reader. A time before the last change of a
+ * queue leaves it unchanged.
  */
 void ks_queue_snapshot(kstat_io_t *io, hrtime_t t);
 

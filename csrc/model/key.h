@@ -1,4 +1,7 @@
-/* key.h - what kstats are looked up by: module, instance and name, or some of them. SPDX-License-Identifier: MIT */
+/*
+ * key.h - keys by which kstats are looked up: module, instance and name, or some of them.
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef MODEL_KEY_H
 #define MODEL_KEY_H
 

@@ -25,7 +25,7 @@ struct ks_meta {
 	uint8_t kind;      /* enum ks_kind */
 	uint8_t type;      /* kstat2_nv_metatype_t */
 	uint32_t flags;    /* KSTAT2_NVMF_* */
-	uint64_t scale;    /* value * scale (or / scale with FRACT) is in the base unit; 0 and 1: as it is */
+	uint64_t scale;    /* value * scale (or / scale with FRACT) is in the base unit; 0 means 1 */
 	const char *unit;  /* of the value as stored: "bytes", "pages", "ns", "ticks", "" for a plain count */
 	const char *desc;  /* one line, no full stop */
 };
@@ -50,13 +50,13 @@ struct ks_meta {
 const struct ks_meta *ks_meta_find(const struct ks_meta *table, const char *stat);
 
 /*
- * Metadata that follows from the model alone: crtime, snaptime and class of any kstat, the
- * members of INTR, IO and TIMER kstats, of histograms, and of known RAW layouts and statsblobs (the
- * answer about those is the thread's, until the next call). NULL if unknown.
+ * Returns metadata that is the same for all sources: of crtime, snaptime and class, of the members
+ * of INTR, IO and TIMER kstats, of histograms, of known RAW layouts and of statsblobs (where the
+ * result is valid in this thread until the next call). NULL if unknown.
  */
 const struct ks_meta *ks_meta_of_model(const kstat_t *ksp, const char *stat);
 
-/* "counter", "gauge", "text", "time". */
+/* Returns "counter", "gauge", "text" or "time". */
 const char *ks_kind_name(uint8_t kind);
 
 #endif

@@ -138,7 +138,7 @@ static const struct ks_raw_layout layouts[] = {
 	{ "nfs:mntinfo", 492, mntinfo_fields },
 };
 
-/* Compares a key's part with a text in which digits do not count. */
+/* Compares the part of a key with a text whose digits are ignored. Returns the rest of the key, or NULL. */
 static const char *
 match_without_digits(const char *key, const char *text)
 {

@@ -26,11 +26,12 @@ struct ks_raw_layout {
 	const struct ks_raw_field *fields;
 };
 
-/* The layout of a RAW kstat by its module and name, digits ignored; NULL if unknown. */
+/* Finds the layout of a RAW kstat by its module and name, digits ignored; NULL if unknown. */
 const struct ks_raw_layout *ks_raw_layout_find(const char *module, const char *name);
 
 /*
- * The layout of one data record of a kstat of that type; NULL for NAMED, and for RAW kstats that are not known.
+ * The layout of one data record of a kstat of that type; NULL for NAMED, and for RAW kstats that are not
+ * known.
  */
 const struct ks_raw_layout *ks_structure_find(uchar_t type, const char *module, const char *name);
 

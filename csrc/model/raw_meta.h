@@ -5,7 +5,7 @@
 #include "model/meta.h"
 #include "model/raw_layout.h"
 
-/* Metadata of one member, or NULL if the layout has none of that name. */
+/* Returns the metadata of one member, or NULL if the layout has no member of that name. */
 const struct ks_meta *ks_raw_meta(const struct ks_raw_layout *layout, const char *stat);
 
 #endif

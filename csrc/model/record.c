@@ -117,7 +117,7 @@ ks_named_chars(struct ks_record *r, const char *name, const char *s, size_t n)
 		memcpy(kn->value.c, s, n < sizeof(kn->value.c) ? n : sizeof(kn->value.c));
 }
 
-/* Puts len bytes on the heap, aligned for any element, and lets kn refer to them. */
+/* Appends len bytes to the heap, aligned for any element, makes kn refer to them and returns them. */
 static char *
 add_to_heap(struct ks_record *r, kstat_named_t *kn, size_t len)
 {
@@ -249,7 +249,7 @@ ks_named_relocate(kstat_named_t *to, uint_t ndata, const void *from, size_t size
 	uintptr_t base = (uintptr_t)from;
 
 	if (size == ndata * sizeof(*to))
-		return; /* no strings: nothing points anywhere */
+		return; /* without strings there are no pointers */
 	for (uint_t i = 0; i < ndata; i++) {
 		uintptr_t at = (uintptr_t)to[i].value.string.addr.ptr;
 

@@ -30,19 +30,19 @@ void ks_record_free(struct ks_record *r);
 /* Empties the record for the next read; snaptime 0 means "now" to the chain. */
 void ks_record_reset(struct ks_record *r);
 
-/* True if an append failed for want of memory. */
+/* Returns whether memory was lacking for an append. */
 bool ks_record_failed(const struct ks_record *r);
 
-/* One more zeroed data record of size bytes; NULL without memory. */
+/* Appends and returns a zeroed data record of size bytes; NULL without memory. */
 void *ks_record_add(struct ks_record *r, size_t size);
 
-/* One more named value. A name longer than 30 bytes is cut. Nothing to check: see ks_record_failed. */
+/* Each appends a named value. Names are cut to 30 bytes. ks_record_failed() reports a lack of memory. */
 void ks_named_i32(struct ks_record *r, const char *name, int32_t v);
 void ks_named_u32(struct ks_record *r, const char *name, uint32_t v);
 void ks_named_i64(struct ks_record *r, const char *name, int64_t v);
 void ks_named_u64(struct ks_record *r, const char *name, uint64_t v);
 void ks_named_double(struct ks_record *r, const char *name, double v);
-/* KSTAT_DATA_CHAR; cut to 16 bytes. */
+/* KSTAT_DATA_CHAR, cut to 16 bytes. */
 void ks_named_chars(struct ks_record *r, const char *name, const char *s, size_t n);
 /* KSTAT_DATA_STRING of n bytes (cut at a NUL); s NULL: a null string. */
 void ks_named_string(struct ks_record *r, const char *name, const char *s, size_t n);
@@ -51,15 +51,15 @@ void ks_named_ints(struct ks_record *r, const char *name, const uint64_t *v, siz
 void ks_named_strs(struct ks_record *r, const char *name, const char *s, size_t n);
 
 /*
- * Makes texts fit to be printed when a stranger wrote them: in n bytes each control character (below 0x20
- * but for NUL, and 0x7f) becomes '?'.
+ * Makes text of unknown origin safe to print: in n bytes each control character (below 0x20 except NUL, and
+ * 0x7f) becomes '?'.
  */
 void ks_clean_text(char *s, size_t n);
 
-/* The same in all texts of a NAMED record that is not finished yet. */
+/* The same for all texts of a NAMED record that is not finished yet. */
 void ks_record_clean_texts(struct ks_record *r);
 
-/* Bytes that the finished data section takes. */
+/* Returns the size of the finished data section in bytes. */
 size_t ks_record_size(const struct ks_record *r);
 
 /*
@@ -69,8 +69,8 @@ size_t ks_record_size(const struct ks_record *r);
 void ks_record_finish(const struct ks_record *r, uchar_t type, void *to);
 
 /*
- * After a NAMED data section was copied byte for byte from `from` to `to`: makes the pointers
- * of the copy point into the copy.
+ * Makes the pointers of a NAMED data section that was copied byte for byte from `from` to `to`
+ * point into the copy.
  */
 void ks_named_relocate(kstat_named_t *to, uint_t ndata, const void *from, size_t size);
 
