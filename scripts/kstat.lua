@@ -82,7 +82,8 @@ local function compile(options, operands)
     if class == "" then
       class = "/\\A\\z/" -- kstats without a class
     end
-    local selector, message = core.selector(options.m, options.i, options.n, options.s, class)
+    local selector, message = core.selector({ module = options.m, instance = options.i,
+      name = options.n, statistic = options.s, class = class })
     return { selector or wrong("%s", message) }
   end
   local selectors = {}

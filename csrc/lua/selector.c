@@ -95,15 +95,22 @@ push_compiled(lua_State *L, const struct ks_operand *o)
 	return 1;
 }
 
-/* selector(module, instance, name, statistic, class): each is the text of a specifier, or nil for everything. */
+/*
+ * selector{ module =, instance =, name =, statistic =, class = }: each is the text of a specifier, or nil for
+ * everything.
+ */
 static int
 selector_new(lua_State *L)
 {
+	static const char *const names[KS_OPERAND_FIELDS] = { "module", "instance", "name", "statistic", "class" };
 	struct ks_operand o = { .field = { { NULL, 0 } } };
 
-	lua_settop(L, KS_OPERAND_FIELDS);
-	for (int i = 0; i < KS_OPERAND_FIELDS; i++)
-		o.field[i].text = luaL_optlstring(L, i + 1, "", &o.field[i].n);
+	luaL_checktype(L, 1, LUA_TTABLE);
+	lua_settop(L, 1);
+	for (int i = 0; i < KS_OPERAND_FIELDS; i++) {
+		lua_getfield(L, 1, names[i]);
+		o.field[i].text = luaL_optlstring(L, i + 2, "", &o.field[i].n);
+	}
 	return push_compiled(L, &o);
 }
 

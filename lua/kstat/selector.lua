@@ -29,28 +29,26 @@ end
 
 local fields = { module = true, instance = true, name = true, statistic = true, class = true }
 
--- A specifier of a table: text, or a number for an instance. Mistakes raise at `level`.
-local function specifier(spec, field, level)
-    local value = spec[field]
-    if value == nil or type(value) == "string" then
+-- Returns the text of a specifier in a table; an instance may be a number. Mistakes raise at `level`.
+local function specifier(field, value, level)
+    if type(value) == "string" then
         return value
     elseif field == "instance" and type(value) == "number" and value % 1 == 0 then
         return ("%d"):format(value)
     end
     error(("selector field '%s': %s expected, got %s"):format(field,
-        field == "instance" and "string or integer" or "string", type(value)), level)
+        field == "instance" and "string or integer" or "string", type(value)), level + 1)
 end
 
 local function from_table(spec, level)
-    for key in pairs(spec) do
-        if not fields[key] then
-            error(("unknown selector field '%s'"):format(tostring(key)), level)
+    local texts = {}
+    for field, value in pairs(spec) do
+        if not fields[field] then
+            error(("unknown selector field '%s'"):format(tostring(field)), level)
         end
+        texts[field] = specifier(field, value, level)
     end
-    level = level + 1
-    return core.selector(specifier(spec, "module", level), specifier(spec, "instance", level),
-        specifier(spec, "name", level), specifier(spec, "statistic", level),
-        specifier(spec, "class", level))
+    return core.selector(texts)
 end
 
 local compiled = setmetatable({}, { __mode = "v" }) -- operands that were compiled before

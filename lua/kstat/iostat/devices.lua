@@ -20,7 +20,7 @@ local RANK = { disk = 1, partition = 1, iopath = 1, tape = 2, nfs = 3 }
 local WORD = { disk = "disk", partition = "partition", tape = "tape", nfs = "NFS", iopath = "multi-path" }
 
 local function class(name)
-    return core.selector(nil, nil, nil, nil, name)
+    return core.selector({ class = name })
 end
 
 --- Selectors of the devices, and of the kstats that describe them, which are read on demand.

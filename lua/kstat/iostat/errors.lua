@@ -13,7 +13,7 @@ local COUNTS = { "Soft Errors", "Hard Errors", "Transport Errors" }
 local FULL_LINE = 62 -- a line of -E ends behind the item that gets here
 
 local function class(name)
-    return core.selector(nil, nil, nil, nil, name)
+    return core.selector({ class = name })
 end
 
 --- What a chain has to hold.

@@ -12,7 +12,7 @@ local names, values = {}, {}
 --- What a chain has to hold.
 -- @treturn {selector,...}
 function M.selectors()
-    return { core.selector("cpu", nil, "sys") }
+    return { core.selector({ module = "cpu", name = "sys" }) }
 end
 
 --- The CPUs of a chain, to be found anew when it changes.
