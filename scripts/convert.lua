@@ -61,23 +61,12 @@ local function progress()
   end
 end
 
---- When the first kstat of the sample was read: for captures without times of day.
-local function first_snaptime(ks)
-  local first = ks:select("*")[1]
-  return first and first:read() and first.snaptime
-end
-
 --- Walks the samples; calls write(number) for each. Unlike the loop of a report it is broken off by an
 -- interrupt: what was converted by then is not all, and the status has to say so.
 local function each_sample(ks, write)
   local tell = progress()
-  local samples, before = 0, nil
+  local samples = 0
   repeat
-    local time = first_snaptime(ks)
-    if before and time and time > before then
-      ks:pass(time - before)
-    end
-    before = time
     local ok, message = write(samples)
     if not ok then
       return ok, message
@@ -120,7 +109,7 @@ end
 local function to_json(ks, selectors, missing)
   local ok, message = each_sample(ks, function(samples)
     remove_matching(missing, ks)
-    tool.write(samples > 0 and "\n" or "", ("%d"):format(math.floor(ks:time_of_day())), "\n")
+    tool.write(samples > 0 and "\n" or "", ("%d"):format(ks:clock()), "\n")
     return out.check(core.render(ks, selectors, "json", io.stdout))
   end)
   if ok ~= false then

@@ -102,7 +102,7 @@ function Report:text(now, prev)
     self.devices:compute(d)
   end
   if o.T then
-    out[#out + 1] = tool.timestamp(o.T, chain.time_of_day(self.ks))
+    out[#out + 1] = tool.timestamp(o.T, chain.clock(self.ks))
   end
   local tty, cpu
   if self.system then

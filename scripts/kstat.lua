@@ -117,7 +117,7 @@ local function format_of(options)
 end
 
 local function print_time(how, ks)
-  tool.write(tool.timestamp(how, chain.time_of_day(ks)))
+  tool.write(tool.timestamp(how, chain.clock(ks)))
 end
 
 local UNKNOWN = { kind = "?", unit = "?", description = "?" }

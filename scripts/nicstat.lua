@@ -108,7 +108,7 @@ local function rows(d, now, _, options)
   if options.tcp or options.udp then
     return protocol_rows(d, options)
   end
-  local list, seconds = {}, math.floor(now.time_of_day)
+  local list, seconds = {}, now.clock
   local time = os.date("%H:%M:%S", seconds)
   local as_text = options.parseable and not (options.json or options.csv or options.openmetrics)
   for _, k in ipairs(d:select(links)) do

@@ -259,28 +259,17 @@ ks_chain_file(kstat_ctl_t *kc)
 }
 
 int64_t
-ks_chain_time_of_day(kstat_ctl_t *kc)
+ks_chain_time_of_day(kstat_ctl_t *kc, int64_t *seconds)
 {
-	struct ks_chain *chain = ks_chain_of(kc);
-	struct ks_source *src = replay_source(chain);
-	int64_t ns;
+	struct ks_source *src = replay_source(ks_chain_of(kc));
+	int64_t ns = ks_time_of_day(), half = KS_NANOSEC / 2, up;
+	bool exact = src == NULL || src->ops->time_of_day(src, &ns) > 0;
 
-	if (src == NULL)
-		return ks_time_of_day();
-	if (src->ops->time_of_day != NULL && src->ops->time_of_day(src, &ns) > 0)
-		return ns;
-	if (__builtin_add_overflow(chain->replay_start, chain->replay_passed, &ns))
-		ns = chain->replay_passed < 0 ? INT64_MIN : INT64_MAX;
+	if (exact || __builtin_add_overflow(ns, half, &up))
+		up = ns;
+	if (seconds != NULL)
+		*seconds = up / KS_NANOSEC - (up % KS_NANOSEC < 0);
 	return ns;
-}
-
-void
-ks_chain_pass(kstat_ctl_t *kc, int64_t interval)
-{
-	int64_t *passed = &ks_chain_of(kc)->replay_passed;
-
-	if (__builtin_add_overflow(*passed, interval, passed))
-		*passed = interval < 0 ? INT64_MIN : INT64_MAX;
 }
 
 const struct ks_meta *

@@ -88,14 +88,12 @@ bool ks_chain_damaged(kstat_ctl_t *kc);
 int ks_chain_file(kstat_ctl_t *kc);
 
 /*
- * The time of day to show for what is read now, in ns since 1970. Live: now. Replay: the
- * sample's own time where the capture has one, else KSTAT_REPLAY_TIME (or the time of opening)
- * plus what ks_chain_pass() passed.
+ * Returns the time of day of what is read now, in ns since 1970. Live: now. Replay: the sample's own time where the
+ * file has one; otherwise the first sample has KSTAT_REPLAY_TIME (or the time of opening), and the time goes on by the
+ * snaptimes. Unless it is NULL, *seconds gets the time as clocks show it: the second that began last, or the nearest
+ * one if the time follows the snaptimes.
  */
-int64_t ks_chain_time_of_day(kstat_ctl_t *kc);
-
-/* In a replay: interval nanoseconds go by without waiting. */
-void ks_chain_pass(kstat_ctl_t *kc, int64_t interval);
+int64_t ks_chain_time_of_day(kstat_ctl_t *kc, int64_t *seconds);
 
 /* Metadata of one statistic (crtime, snaptime and class too), or NULL if none is known. */
 const struct ks_meta *ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat);

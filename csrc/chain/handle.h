@@ -31,8 +31,6 @@ struct ks_chain {
 	bool was_read;         /* data was read since the last update */
 	bool ended;            /* replay: the last update stayed at the last sample */
 	bool damaged;          /* replay: not all of it was shown, see ks_chain_damaged() */
-	int64_t replay_start;  /* time of day of the first sample, ns since 1970 */
-	int64_t replay_passed; /* ns */
 };
 
 static inline struct ks_chain *

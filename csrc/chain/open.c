@@ -214,7 +214,7 @@ ks_chain_open_replay(const char *path, const char *from, const char *to,
 	chain = new_chain(only);
 	if (chain == NULL)
 		return NULL;
-	if (replay_time(&chain->replay_start) != 0 ||
+	if (replay_time(&window.start) != 0 ||
 	    !add_source(chain, ks_source_replay_open(path, &window)))
 		return abandon(chain);
 	return first_scan(chain);

@@ -284,7 +284,7 @@ int
 ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
     const struct ks_selector *const *selectors, size_t n)
 {
-	int64_t now = ks_chain_time_of_day(kc);
+	int64_t now = ks_chain_time_of_day(kc, NULL);
 	hrtime_t newest;
 	size_t count = 0;
 

@@ -17,7 +17,7 @@ struct ks_sample {
 	size_t n;
 	kstat_t **ksp;       /* copies: headers and ks_data; in the order they were added */
 	hrtime_t taken;      /* live: gethrtime() when it was made; replay: the newest snaptime in it */
-	int64_t time_of_day; /* ns since 1970, as ks_chain_time_of_day() */
+	int64_t time_of_day, seconds; /* as ks_chain_time_of_day() has them */
 	size_t cap;
 	struct ks_table index; /* the first of each module, instance and name */
 };

@@ -372,26 +372,26 @@ chain_damaged(lua_State *L)
 static int
 chain_time_of_day(lua_State *L)
 {
-	ks_lua_pushseconds(L, ks_chain_time_of_day(ks_lua_checkchain(L, 1)->kc));
+	ks_lua_pushseconds(L, ks_chain_time_of_day(ks_lua_checkchain(L, 1)->kc, NULL));
 	return 1;
 }
 
 static int
 chain_time_of_day_ns(lua_State *L)
 {
-	ks_lua_pushi64(L, ks_chain_time_of_day(ks_lua_checkchain(L, 1)->kc));
+	ks_lua_pushi64(L, ks_chain_time_of_day(ks_lua_checkchain(L, 1)->kc, NULL));
 	return 1;
 }
 
+/* clock(chain) -> whole seconds since 1970, as clocks show them */
 static int
-chain_pass(lua_State *L)
+chain_clock(lua_State *L)
 {
-	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
-	lua_Number seconds = luaL_checknumber(L, 2);
+	int64_t seconds;
 
-	luaL_argcheck(L, seconds >= 0 && seconds < 9e9, 2, "not a number of seconds");
-	ks_chain_pass(c->kc, (int64_t)(seconds * 1e9 + 0.5));
-	return 0;
+	(void)ks_chain_time_of_day(ks_lua_checkchain(L, 1)->kc, &seconds);
+	ks_lua_pushi64(L, seconds);
+	return 1;
 }
 
 /* --- any object -------------------------------------------------------------------------- */
@@ -474,7 +474,7 @@ ks_lua_add_chain(lua_State *L)
 		{ "damaged", chain_damaged },
 		{ "time_of_day", chain_time_of_day },
 		{ "time_of_day_ns", chain_time_of_day_ns },
-		{ "pass", chain_pass },
+		{ "clock", chain_clock },
 		{ NULL, NULL }
 	};
 	static const luaL_Reg functions[] = {

@@ -326,7 +326,10 @@ sample_names(lua_State *L)
 	return 1;
 }
 
-/* taken(sample) -> seconds, nanoseconds of gethrtime(); time_of_day(sample) -> the same since 1970 */
+/*
+ * taken(sample) -> seconds, nanoseconds of gethrtime();
+ * time_of_day(sample) -> seconds, nanoseconds since 1970, and whole seconds as clocks show them
+ */
 static int
 sample_taken(lua_State *L)
 {
@@ -344,7 +347,8 @@ sample_time_of_day(lua_State *L)
 
 	ks_lua_pushseconds(L, s->time_of_day);
 	ks_lua_pushi64(L, s->time_of_day);
-	return 2;
+	ks_lua_pushi64(L, s->seconds);
+	return 3;
 }
 
 /* length(sample) -> how many kstats it holds by now */

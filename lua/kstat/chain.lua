@@ -183,14 +183,11 @@ end
 -- @treturn boolean
 -- @function ks:damaged
 
---- Time of day of what is read now: seconds since 1970 (UTC). In a replay that of the recording.
--- `ks:time_of_day_ns()` gives exact nanoseconds.
+--- Time of day of what is read now: seconds since 1970 (UTC). In a replay that of the recording; one without times
+-- starts at KSTAT_REPLAY_TIME, or else when it was opened, and goes on by its snaptimes.
+-- `ks:time_of_day_ns()` gives exact nanoseconds, `ks:clock()` whole seconds as clocks show them.
 -- @treturn number
 -- @function ks:time_of_day
-
---- In a replay: lets time pass that nobody waits for.
--- @number seconds
--- @function ks:pass
 
 object.install(core.chain_meta, methods, {}, how)
 

@@ -66,8 +66,8 @@ end
 -- deadlines, so that the loop does not drift. One that comes more than an interval late (the
 -- process was stopped, the machine slept, the loop's body took long) starts a new cadence; ticks
 -- are never made up for. After each tick's body standard output is flushed.
--- In a replay nothing waits: each tick is the next sample, and without a count the loop ends after
--- the last one. The host ends the loop at SIGINT, after the current tick; a closed pipe at standard
+-- In a replay nothing waits: each tick is the next sample, and the loop ends after the last one, whatever the
+-- count is. The host ends the loop at SIGINT, after the current tick; a closed pipe at standard
 -- output ends it too.
 --
 -- @tparam number|string|{string,...} interval seconds between ticks (fractions allowed, at most 2147483647), or a
@@ -156,7 +156,6 @@ function every.every(interval, count, options)
     -- Lets an interval pass. False: the loop is to end.
     local function pause()
         if replay then
-            ks:pass(interval / 1e9)
             return not core.interrupted()
         end
         deadline = deadline + interval
@@ -204,7 +203,7 @@ function every.every(interval, count, options)
             if changed == nil then
                 stop(failure)
             end
-            if not times and ks:ended() then
+            if ks:ended() then
                 return stop()
             end
         end

@@ -24,15 +24,16 @@ local function first(f)
     return function(self) return (f(self)) end
 end
 
-local function second(f)
-    return function(self) return (select(2, f(self))) end
+local function nth(n, f)
+    return function(self) return (select(n, f(self))) end
 end
 
 --- Fields of a sample.
 -- @field taken when it was made, in seconds of kstat.gethrtime(); in a replay the newest snaptime in it
 -- @field taken_ns the same in exact nanoseconds
--- @field time_of_day seconds since 1970 (UTC); in a replay those of the recording
+-- @field time_of_day seconds since 1970 (UTC); in a replay those of the recording, or else they follow the snaptimes
 -- @field time_of_day_ns the same in exact nanoseconds
+-- @field clock the same in whole seconds, as clocks show them (rounded if it follows the snaptimes)
 -- @table sample
 
 local how = {
@@ -56,9 +57,10 @@ end
 
 object.install(core.sample_meta, methods, {
     taken = first(core.sample_taken),
-    taken_ns = second(core.sample_taken),
+    taken_ns = nth(2, core.sample_taken),
     time_of_day = first(core.sample_time_of_day),
-    time_of_day_ns = second(core.sample_time_of_day),
+    time_of_day_ns = nth(2, core.sample_time_of_day),
+    clock = nth(3, core.sample_time_of_day),
 }, how)
 
 --- Fields of a difference.
@@ -134,7 +136,7 @@ end
 
 object.install(core.difference_meta, difference, {
     elapsed = first(core.difference_elapsed),
-    elapsed_ns = second(core.difference_elapsed),
+    elapsed_ns = nth(2, core.difference_elapsed),
 }, difference_how)
 
 -- A complete sample of what the selectors match.

@@ -126,10 +126,9 @@ tool.passed_over = { fd = true, loop = true, ram = true, zram = true, sr = true 
 
 --- The line of -T.
 -- @string how "u": seconds since 1970, "d": a date
--- @number seconds since 1970
+-- @int seconds since 1970
 -- @treturn string with a newline
 function tool.timestamp(how, seconds)
-    seconds = math.floor(seconds)
     return (how == "u" and ("%d"):format(seconds) or os.date("%a %b %e %H:%M:%S %Z %Y", seconds)) .. "\n"
 end
 

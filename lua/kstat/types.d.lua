@@ -180,14 +180,15 @@ function chain:time_of_day() end
 ---@return integer nanoseconds
 function chain:time_of_day_ns() end
 
----@param seconds number
-function chain:pass(seconds) end
+---@return integer seconds
+function chain:clock() end
 
 ---@class kstat.sample: kstat.object
 ---@field taken number
 ---@field taken_ns integer
 ---@field time_of_day number
 ---@field time_of_day_ns integer
+---@field clock integer
 ---@operator sub(kstat.sample): kstat.difference
 local sample = {}
 

@@ -227,7 +227,7 @@ read_recording(const char *path, const char *from, const char *to, int kstats)
 
 	if (kc == NULL)
 		return fail();
-	last = ks_chain_time_of_day(kc);
+	last = ks_chain_time_of_day(kc, NULL);
 	truth = open_machine(last / KS_NANOSEC - START, kstats);
 	for (;;) {
 		for (kstat_t *k = truth->kc_chain; k != NULL; k = k->ks_next) {
@@ -244,11 +244,11 @@ read_recording(const char *path, const char *from, const char *to, int kstats)
 			printf("%s\n", kstat_errmsg());
 			break;
 		}
-		if (ks_chain_time_of_day(kc) == last)
+		if (ks_chain_time_of_day(kc, NULL) == last)
 			break;
-		last = ks_chain_time_of_day(kc);
+		last = ks_chain_time_of_day(kc, NULL);
 		samples++;
-		while (ks_chain_time_of_day(truth) < last)
+		while (ks_chain_time_of_day(truth, NULL) < last)
 			(void)ks_chain_step(truth);
 	}
 	while ((warning = ks_chain_warning(kc)) != NULL)
@@ -272,12 +272,12 @@ try_copy(const char *copy, const char *bytes, size_t n)
 	if (kc == NULL)
 		return 0;
 	do {
-		int64_t now = ks_chain_time_of_day(kc);
+		int64_t now = ks_chain_time_of_day(kc, NULL);
 
 		samples++;
 		for (kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next)
 			(void)kstat_read(kc, k, NULL);
-		if (ks_chain_step(kc) < 0 || ks_chain_time_of_day(kc) == now)
+		if (ks_chain_step(kc) < 0 || ks_chain_time_of_day(kc, NULL) == now)
 			break;
 	} while (samples < 1000000);
 	(void)kstat_close(kc);

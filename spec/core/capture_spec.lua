@@ -637,7 +637,7 @@ describe("a damaged capture", function()
     command("[1," .. good .. "]", report, "sample 1, byte 2: an element of the array is not a kstat")
     command("[" .. kstat('"crtime":1,"snaptime":2.5,"v":7,"w":99999999999999999999') .. "]", report,
       "sample 1, byte %d+: the statistic 'w' is left out: its number does not fit 64 bits")
-    command("[" .. good .. "\n[" .. good .. "]\n", report .. "\n" .. report .. "\n" .. report,
+    command("[" .. good .. "\n[" .. good .. "]\n", report .. "\n" .. report,
       "sample 1, byte %d+: the array is cut off where the next one starts", "1", "3")
     command("hello\n[" .. good .. "]\n", report, "sample 1, byte 0: not a capture")
     command("hello", "", "sample 1, byte 0: not a capture")

@@ -52,7 +52,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		while (ks_chain_warning(kc) != NULL)
 			;
-		(void)ks_chain_time_of_day(kc);
+		(void)ks_chain_time_of_day(kc, NULL);
 		ks_buf_reset(&json);
 		if (ks_render_write(kc, selectors, 1, KS_FORMAT_JSON_CLASS, append, &json) < 0)
 			abort();

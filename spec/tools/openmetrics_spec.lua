@@ -103,8 +103,8 @@ describe("--openmetrics", function()
     assert.equal(1, types)
     local _, ends = text:gsub("# EOF\n", "")
     assert.equal(1, ends)
-    assert.matches('\nkstat_mpstat_usr_percent{CPU="0"} [%d.]+ 1700000005\n' ..
-      'kstat_mpstat_usr_percent{CPU="0"} [%d.]+ 1700000010\n', text)
+    assert.matches('\nkstat_mpstat_usr_percent{CPU="0"} [%d.]+ 1700000005%.%d+\n' ..
+      'kstat_mpstat_usr_percent{CPU="0"} [%d.]+ 1700000010%.%d+\n', text)
     assert.not_matches("1700000000", text)
   end)
 

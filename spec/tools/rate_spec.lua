@@ -102,7 +102,7 @@ describe("kstat --rate", function()
   end)
 
   it("shows 0 where no time went by and nothing happened", function()
-    write({ { { "a", 10, 20, { n = 1 } } } })
+    write({ { { "a", 10, 20, { n = 1 } } }, { { "a", 10, 20, { n = 1 } } } })
     assert.equal("m:0:a:n\t0.1\n\nm:0:a:n\t0\n", kstat("--rate", "-p", ":::n", "1", "2").out)
   end)
 

@@ -52,9 +52,9 @@ replay_scan(struct ks_source *src, struct ks_scan *scan)
 static const struct ks_store_kstat *
 find_kstat(const struct ks_store *s, const kstat_t *ksp, uint64_t cookie)
 {
-	const struct ks_store_kstat *k = s->kstat + cookie;
+	const struct ks_store_kstat *k = cookie < s->nkstats ? &s->kstat[cookie] : NULL;
 
-	if (cookie >= s->nkstats || k->instance != ksp->ks_instance || k->type != ksp->ks_type ||
+	if (k == NULL || k->instance != ksp->ks_instance || k->type != ksp->ks_type ||
 	    strcmp(ks_store_text(s, k->name), ksp->ks_name) != 0 ||
 	    strcmp(ks_store_text(s, k->module), ksp->ks_module) != 0)
 		return NULL;
@@ -79,6 +79,25 @@ replay_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct k
 	return 0;
 }
 
+/* Times of day that the file does not have go on by the snaptimes. */
+static void
+follow_snaptimes(struct ks_replay *r)
+{
+	hrtime_t newest = 0;
+
+	for (size_t i = 0; i < r->sample.nkstats; i++) {
+		const struct ks_store_kstat *k = &r->sample.kstat[i];
+
+		if (k->readable && k->snaptime > newest)
+			newest = k->snaptime;
+	}
+	if (!r->has_time && r->newest > 0 && newest > r->newest &&
+	    __builtin_add_overflow(r->time, newest - r->newest, &r->time))
+		r->time = INT64_MAX;
+	if (newest > 0)
+		r->newest = newest;
+}
+
 static int
 replay_advance(struct ks_source *src)
 {
@@ -87,6 +106,8 @@ replay_advance(struct ks_source *src)
 
 	if (rc != 0)
 		r->offered = false;
+	if (rc > 0)
+		follow_snaptimes(r);
 	return rc;
 }
 
@@ -172,11 +193,14 @@ ks_source_replay_open(const char *path, const struct ks_window *w)
 		return ks_fail_null(ENOMEM, "%.200s: out of memory", path);
 	r->base.ops = &replay_ops;
 	r->window = *w;
+	r->time = w->start;
 	r->path = strdup(strcmp(path, "-") == 0 ? "standard input" : path);
-	if (r->path == NULL)
+	if (r->path == NULL) {
 		(void)ks_fail(ENOMEM, "%.200s: out of memory", path);
-	else if (r->ops->open(r, path) == 0)
+	} else if (r->ops->open(r, path) == 0) {
+		follow_snaptimes(r);
 		return &r->base;
+	}
 	error = errno;
 	replay_close(&r->base);
 	errno = error;

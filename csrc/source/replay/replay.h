@@ -17,9 +17,10 @@
 struct ks_window {
 	int64_t from, to;
 	const char *from_text, *to_text; /* the bounds as they were given, for messages; NULL: none */
+	int64_t start; /* the time of day of the first sample if the file has none, ns since 1970 */
 };
 
-#define KS_WINDOW_ALL ((struct ks_window){ INT64_MIN, INT64_MAX, NULL, NULL })
+#define KS_WINDOW_ALL ((struct ks_window){ INT64_MIN, INT64_MAX, NULL, NULL, 0 })
 
 static inline bool
 ks_window_has(const struct ks_window *w, int64_t time)
@@ -41,7 +42,7 @@ struct ks_replay_ops {
 	int (*open)(struct ks_replay *r, const char *path);
 
 	/*
-	 * Brings the next sample of the window into r->sample and sets its time of day. Returns 1, or 0 if there is
+	 * Brings the next sample of the window into r->sample, and sets its time of day if it has one. Returns 1, or 0 if there is
 	 * none: then the sample stays as it is. After a failure the sample is the one before, or empty.
 	 */
 	int (*next)(struct ks_replay *r);
@@ -63,8 +64,9 @@ struct ks_replay {
 	char *path;              /* for messages; owned */
 	struct ks_window window;
 	struct ks_store sample;
-	bool has_time;           /* the sample has a time of day */
-	int64_t time;            /* ns since 1970 */
+	bool has_time;           /* the sample has a time of day of its own */
+	int64_t time;            /* ns since 1970; without a time of its own it follows the snaptimes */
+	hrtime_t newest;         /* the newest snaptime of the sample, or of the last one that had any */
 	bool offered;            /* the sample was offered to the chain */
 };
 

@@ -166,7 +166,7 @@ static void
 read_structures(const struct ks_store *s, const struct ks_store_kstat *k, const struct ks_raw_layout *l,
     struct ks_record *r)
 {
-	const struct ks_store_value *v = s->value + k->first;
+	const struct ks_store_value *v = ks_store_values(s, k);
 
 	for (size_t n = ks_raw_layout_count(l), i = 0; i + n <= k->nvalues; i += n) {
 		char *to = ks_record_add(r, l->size);
@@ -197,7 +197,7 @@ read_statistics(const struct ks_store *s, const struct ks_store_kstat *k, struct
 int
 ks_store_read(const struct ks_store *s, const struct ks_store_kstat *k, struct ks_record *r)
 {
-	const struct ks_store_value *v = s->value + k->first;
+	const struct ks_store_value *v = ks_store_values(s, k);
 	const struct ks_raw_layout *l;
 
 	r->snaptime = k->snaptime;

@@ -83,6 +83,13 @@ ks_store_text(const struct ks_store *s, uint32_t at)
 	return s->text.data + at;
 }
 
+/* The values of a kstat; NULL if it has none. */
+static inline struct ks_store_value *
+ks_store_values(const struct ks_store *s, const struct ks_store_kstat *k)
+{
+	return k->nvalues > 0 ? s->value + k->first : NULL;
+}
+
 /* Aligns the end of the text for numbers. */
 void ks_store_align(struct ks_store *s);
 

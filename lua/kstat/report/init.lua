@@ -383,7 +383,7 @@ function report:loop(ks, given, filters, write, interval, count, skip)
         matched = matched + n
         if prev or not skip then
             if given.timestamp and form == "table" then
-                write(tool.timestamp(given.timestamp, now.time_of_day))
+                write(tool.timestamp(given.timestamp, now.clock))
             end
             sink.show(rows, {
                 time = dated and now.time_of_day, elapsed = dated and d.elapsed, first = prev == nil,

@@ -68,7 +68,7 @@ end
 function app:tick(now, prev, kstats)
     self.first = prev == nil
     self.table:take(prev and now - prev or now:since_creation(), self.first)
-    self.time, self.kstats = now.time_of_day, kstats
+    self.time, self.kstats = now.clock, kstats
     self:arrange()
 end
 
@@ -206,9 +206,6 @@ end
 -- The next sample. False at the end of a replay.
 function run:sample()
     if self.now then
-        if self.replay then
-            self.ks:pass(self.app.interval)
-        end
         local changed, message = self.ks:update()
         if changed == nil then
             fail(message)

@@ -109,7 +109,7 @@ end
 
 local function status_line(state)
     local parts = {
-        os.date("%H:%M:%S", math.floor(state.time)), state.host,
+        os.date("%H:%M:%S", state.time), state.host,
         ("%d kstats"):format(state.kstats), ("%d of %d statistics"):format(state.shown, state.total),
         ("every %s s"):format(seconds(state.interval)),
     }

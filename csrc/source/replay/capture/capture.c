@@ -259,7 +259,8 @@ capture_next(struct ks_replay *r)
 		cap->lost = !whole;
 		if (ks_capture_sample_finish(&cap->builder, !whole || n->damages > damages) && !cap->outside) {
 			r->has_time = lead.has_time;
-			r->time = lead.time;
+			if (lead.has_time)
+				r->time = lead.time;
 			return 1;
 		}
 	}

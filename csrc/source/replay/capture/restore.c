@@ -92,7 +92,7 @@ static void
 drop_class(struct ks_store *s, struct ks_store_kstat *k)
 {
 	const char *class_ = ks_store_text(s, k->class_);
-	struct ks_store_value *v = s->value + k->first;
+	struct ks_store_value *v = ks_store_values(s, k);
 
 	for (size_t i = 0; i < k->nvalues; i++) {
 		if (v[i].type != KSTAT_DATA_STRING || v[i].at == KS_STORE_NULL ||
@@ -166,7 +166,7 @@ sort_values(struct ks_store *s, struct ks_store_kstat *k, const struct ks_raw_la
 		s->failed = true;
 		return false;
 	}
-	v = s->value + k->first;
+	v = &s->value[k->first];
 	sorted = s->value + s->nvalues;
 	for (size_t i = 0; i < k->nvalues; i++) {
 		int f = field_index(l, ks_store_text(s, v[i].name), hint);
@@ -207,7 +207,7 @@ ks_capture_restore(struct ks_store *s, struct ks_store_kstat *k, bool reversed)
 {
 	drop_class(s, k);
 	if (reversed)
-		reverse_values(s, s->value + k->first, k->nvalues);
+		reverse_values(s, ks_store_values(s, k), k->nvalues);
 	if (k->type != KSTAT_TYPE_NAMED && k->readable)
 		restore_structure(s, k);
 	if (k->type == KSTAT_TYPE_NAMED)

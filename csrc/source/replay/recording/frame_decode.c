@@ -255,7 +255,7 @@ decode_number(struct ks_store_value *v, struct ks_rec_trend *t, struct input *in
 static int
 decode_values(struct ks_rec_state *s, struct ks_store_kstat *k, struct input *in, uint64_t step, uint64_t *late)
 {
-	struct ks_store_value *v = s->sample->value + k->first;
+	struct ks_store_value *v = ks_store_values(s->sample, k);
 	uint64_t difference, fields = k->nvalues - (k->type == KSTAT_TYPE_TIMER ? k->ndata : 0);
 
 	if (get_difference(in, &difference) != 0)

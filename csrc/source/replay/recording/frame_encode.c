@@ -64,7 +64,7 @@ record_name(const kstat_t *k, uint_t i, uchar_t *data_type)
 static bool
 same_shape(const struct ks_store *s, const struct ks_store_kstat *old, const kstat_t *k)
 {
-	const struct ks_store_value *v = s->value + old->first;
+	const struct ks_store_value *v = ks_store_values(s, old);
 	uint32_t each = old->ndata > 0 ? old->nvalues / old->ndata : 0;
 	uchar_t type;
 
