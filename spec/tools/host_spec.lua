@@ -131,7 +131,7 @@ describe("kstatlua's scripts", function()
     assert.is_true(seen >= 6)
   end)
 
-  it("that do not exist are named, with what others are for, to a person", function()
+  pty.it(it, pending)("that do not exist are named, with what others are for, to a person", function()
     local r = run.shell("script -qec " .. run.quote(run.bin .. "/kstatlua no_such_script") .. " /dev/null </dev/null")
     assert.truthy(r.out:find("^kstatlua: no script 'no_such_script'[^\n]*\n"), r.out)
     assert.truthy(r.out:find("\n  kstat +displays kernel statistics"), r.out)
