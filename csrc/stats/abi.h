@@ -103,7 +103,7 @@ ks_sb(const struct statsblob *sb)
 	return (struct ks_sb *)(uintptr_t)sb;
 }
 
-/* Whether it is a blob this library works on; the rest is its maker's word. */
+/* Returns whether this library can work on the blob; the other members of its header are not checked. */
 static inline bool
 ks_sb_ok(const struct ks_sb *sb)
 {
@@ -134,7 +134,7 @@ ks_sb_data(const struct ks_sb *sb, const struct ks_vs *vs)
 	return (unsigned char *)(uintptr_t)sb + vs->data_off;
 }
 
-/* The VOI, or NULL if the ID is not one. */
+/* Returns the VOI, or NULL if there is none of that ID. */
 static inline struct ks_voi *
 ks_sb_find(const struct ks_sb *sb, int32_t id)
 {
@@ -146,7 +146,7 @@ ks_sb_find(const struct ks_sb *sb, int32_t id)
 	return v->id == id ? v : NULL;
 }
 
-/* The statistic, or NULL if the VOI has none of that type. */
+/* Returns the statistic, or NULL if the VOI has none of that type. */
 static inline struct ks_vs *
 ks_sb_find_vs(const struct ks_sb *sb, const struct ks_voi *voi, int stype)
 {
@@ -197,7 +197,7 @@ ks_st64(void *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* A value of a VOI's type, widened by its sign to 64 bits; Q words keep their 64 bits. */
+/* Reads a value of a VOI's type, sign-extended to 64 bits; Q words keep their 64 bits. */
 static inline uint64_t
 ks_ldval(const void *p, unsigned dt)
 {
@@ -224,7 +224,7 @@ ks_vs_err(struct ks_vs *vs)
 		vs->errs++;
 }
 
-/* Buckets of a histogram of dsz bytes. */
+/* Returns the number of buckets of a histogram of dsz bytes. */
 static inline unsigned
 ks_hist_nbkts(unsigned dt, size_t dsz)
 {

@@ -22,7 +22,7 @@ ks_sb_now(void)
 	    (((ns % 1000000000u) << 32) / 1000000000u));
 }
 
-/* With the list's lock held. */
+/* The caller holds the lock of the list. */
 static void
 init_from(struct ks_sb *sb, struct statsblob_tpl *t)
 {
@@ -61,7 +61,7 @@ stats_blob_init(struct statsblob *b, uint32_t tpl_id, uint32_t flags)
 	if (t == NULL) {
 		ret = EINVAL;
 	} else if (sb->maxsz < t->image->cursz) {
-		/* The caller may own no more than the 8 bytes of the public head. */
+		/* Only the 8 bytes of the public head are certain to be the caller's. */
 		if (sb->maxsz >= sizeof(struct statsblob))
 			sb->cursz = t->image->cursz;
 		ret = EOVERFLOW;
@@ -155,7 +155,7 @@ stats_blob_reset(struct statsblob *b)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct ks_voi *voi = ks_sb_voi(sb, i);
 
-		/* The previous value of relative updates is not a statistic: it stays. */
+		/* The previous value of relative updates is kept, because it is no statistic. */
 		for (int st = VS_STYPE_SUM; voi->id >= 0 && st <= voi->maxstat; st++) {
 			struct ks_vs *vs = ks_sb_find_vs(sb, voi, st);
 

@@ -6,12 +6,12 @@
 
 #include "stats/abi.h"
 
-/* The monotonic clock as seconds in 32.32 fixed point. */
+/* Returns the time of the monotonic clock in seconds, 32.32 fixed point. */
 int64_t ks_sb_now(void);
 
 /*
- * Whether two blobs have the same template's hash, slots and bucket bounds; equal hashes
- * alone are no proof. Both have passed stats_blob_check() or were made here.
+ * Returns whether two blobs have equal template hashes, slots and bucket bounds; equal hashes alone prove
+ * nothing. Both blobs must have passed stats_blob_check() or been made by this library.
  */
 bool ks_sb_same_layout(const struct ks_sb *a, const struct ks_sb *b);
 

@@ -37,7 +37,7 @@ ks_sb_same_layout(const struct ks_sb *a, const struct ks_sb *b)
 		for (int st = 0; voi->id >= 0 && st <= voi->maxstat; st++) {
 			const struct ks_vs *va = ks_sb_vs(a, voi, st), *vb = ks_sb_vs(b, voi, st);
 
-			/* All of a slot but errs and flags, which come last. */
+			/* Compares a slot without errs and flags, which are its last members. */
 			if (memcmp(va, vb, offsetof(struct ks_vs, errs)) != 0)
 				return false;
 			if (va->stype == VS_STYPE_HIST && !same_bounds(a, b, va))
@@ -47,7 +47,7 @@ ks_sb_same_layout(const struct ks_sb *a, const struct ks_sb *b)
 	return true;
 }
 
-/* Which bytes are somebody's already: no two parts of a blob may share any. */
+/* The bytes of a blob that a part of it uses already, because no two parts may share any. */
 struct claim {
 	uint64_t bits[(KS_SB_MAX + 64) / 64];
 };
@@ -114,8 +114,8 @@ check_voi(const struct ks_sb *sb, const struct ks_voi *voi, struct claim *c)
 }
 
 /*
- * A blob that claims to be of a template we have must be as that template makes them: its
- * hash leads to the template's names and update plans.
+ * A blob with the hash of a known template must have the form of that template's blobs, because the hash
+ * leads to the template's names and update plans.
  */
 static bool
 check_claim(const struct ks_sb *sb)

@@ -11,14 +11,14 @@
 #define Q_ONE 64 /* coordinates of fixed-point values are in units of 2^-64 */
 #define BEYOND ((__int128)1 << 126)
 
-/* Where ranges start and end, and what the values there are to a range on either side. */
+/* A place where ranges start and end, and its value as the bound of the range on either side. */
 struct cut {
 	__int128 at;
 	double from; /* as a lower bound */
 	double to;   /* as an upper bound */
 };
 
-/* The ranges between two cuts: whose each is, and the next that is nobody's yet. */
+/* The ranges between two cuts: the bucket that has each range, and the next range that no bucket has yet. */
 struct cell {
 	unsigned bkt;
 	unsigned next;
@@ -39,7 +39,7 @@ coordinate(unsigned dt, uint64_t w)
 	return ks_dtypes[dt].is_signed ? (__int128)(int64_t)w : (__int128)w;
 }
 
-/* A value's last place: the distance to the next above it. */
+/* Returns the distance from a value to the next greater one. */
 static __int128
 last_place(unsigned dt, uint64_t w)
 {
@@ -52,7 +52,7 @@ to_double(unsigned dt, __int128 at)
 	return ks_dtypes[dt].is_q ? ldexp((double)at, -Q_ONE) : (double)at;
 }
 
-/* Whether a bound stands for "no bound", as the INF flags of the constructors make it. */
+/* Returns whether a bound means "no bound", as the INF flags of the constructors make it. */
 static bool
 is_least(unsigned dt, uint64_t w)
 {
@@ -76,7 +76,7 @@ add_cut(struct cuts *c, __int128 at, double from, double to)
 	c->list[c->n++] = (struct cut){ at, from, to };
 }
 
-/* The coordinate behind a bucket. */
+/* Returns the coordinate of the end of a bucket. */
 static __int128
 end_of(const unsigned char *b, unsigned dt, unsigned voi_dt)
 {
@@ -114,7 +114,7 @@ by_place(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Sorts; of cuts in one place makes one with the wider bounds. */
+/* Sorts the cuts and merges those in one place into one with the wider bounds. */
 static void
 sort_cuts(struct cuts *c)
 {
@@ -136,7 +136,7 @@ sort_cuts(struct cuts *c)
 	c->n = n;
 }
 
-/* The index of the cut at that place, which there is. */
+/* Returns the index of the cut at that place, which exists. */
 static unsigned
 find_cut(const struct cuts *c, __int128 at)
 {
@@ -167,7 +167,7 @@ first_free(struct cell *cells, unsigned i)
 	return to;
 }
 
-/* From the last bucket to the first each takes what is nobody's yet of what it may hold. */
+/* From the last bucket to the first, each gets those of its ranges that no other bucket has yet. */
 static void
 hand_out(const struct cuts *c, const void *hist, unsigned dt, unsigned nbkts, struct cell *cells)
 {

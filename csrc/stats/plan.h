@@ -1,12 +1,11 @@
 /*
- * plan.h - how to count in a template's histograms quickly: worked out once when the first
- * blob of the template's form is made, found by the blob's template hash, never freed. A
- * blob's layout is fixed by its ABI, so nothing of this can live in the blob; a blob whose
- * hash has no plan is updated by the definition (ks_hist_slot), only slower.
+ * plan.h - makes counting in a template's histograms quick. A plan is computed when the first blob of the
+ * template's form is made, found by the blob's template hash, and never freed. It cannot lie in the blob,
+ * whose layout is fixed by the ABI. Blobs whose hash has no plan are updated by the definition
+ * (ks_hist_slot), which is slower.
  *
- * Whatever the buckets, overlapping and unsorted ones included, they cut the range of
- * values into intervals, and each interval has one counter. A plan holds where the
- * intervals start, in ascending order, and each one's counter.
+ * Buckets of any kind, also overlapping and unsorted ones, cut the range of values into intervals, and each
+ * interval has one counter. A plan holds the starts of the intervals, in ascending order, and their counters.
  * SPDX-License-Identifier: MIT
  */
 #ifndef STATS_PLAN_H
@@ -40,10 +39,10 @@ struct ks_plan {
 
 #define KS_PLAN_BUCKETS 256
 extern struct ks_plan *ks_plan_table[KS_PLAN_BUCKETS]; /* never NULL */
-/* Stands where there is no plan; fits no slot. */
+/* Used in the place of a missing plan; it matches no slot. */
 extern const struct ks_histplan ks_plan_none;
 
-/* A slot's bits that a plan is bound to: type, data type, offset and size. */
+/* The bits of a slot that must match those of a plan: type, data type, offset and size. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define KS_PLAN_SLOT 0x0000ffffffffffffULL
 #else
@@ -51,7 +50,7 @@ extern const struct ks_histplan ks_plan_none;
 #endif
 
 /*
- * The plan of a VOI's histogram, of a blob with this hash. It may be used if its slot is
+ * Returns the plan of a VOI's histogram in blobs with this hash. It may be used if its slot equals
  * the blob's.
  */
 static inline const struct ks_histplan *
@@ -71,8 +70,8 @@ ks_plan_find(uint32_t hash, uint32_t voi)
 }
 
 /*
- * The offset of the counter of a value of a type that is signed or not: with equal steps a
- * quotient, else a search without branches that depend on the value.
+ * Returns the offset of the counter of a value, whose type is signed or not: by a division if all steps are
+ * equal, else by a search without branches that depend on the value.
  */
 static inline __attribute__((always_inline)) size_t
 ks_plan_linear(const struct ks_histplan *h, uint64_t v, bool sgn)
@@ -104,7 +103,7 @@ ks_plan_search(const struct ks_histplan *h, uint64_t v, bool sgn)
 	return h->target[i];
 }
 
-/* The plan of one histogram of an integer VOI; NULL without memory. Owned by the caller. */
+/* Returns the plan of one histogram of an integer VOI, owned by the caller; NULL without memory. */
 struct ks_histplan *ks_histplan_new(const struct ks_sb *image, const struct ks_voi *voi,
     const struct ks_vs *vs);
 void ks_histplan_free(struct ks_histplan *h);

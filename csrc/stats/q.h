@@ -13,38 +13,38 @@
 
 #define KS_Q_CTL 7u /* the control bits */
 
-/* The fractional bits of a word of type dt. */
+/* Returns the number of fractional bits of a word of type dt. */
 unsigned ks_q_frac(unsigned dt, uint64_t word);
 
-/* The control bits for a request of prec fractional bits: the next choice upwards. */
+/* Returns the control bits for at least prec fractional bits. */
 unsigned ks_q_ctl(unsigned prec);
 
-/* The value in units of 2^-frac, signed. */
+/* Returns the value in units of 2^-frac, signed. */
 int64_t ks_q_fix(unsigned dt, uint64_t word);
 
-/* The word of such a value with the control bits ctl; false if it does not fit. */
+/* Makes the word of such a value with the control bits ctl; false if the value does not fit. */
 bool ks_q_word(unsigned dt, unsigned ctl, int64_t fix, uint64_t *word);
-/* As above for a value that may exceed 64 bits. */
+/* The same for a value that may exceed 64 bits. */
 bool ks_q_word128(unsigned dt, unsigned ctl, __int128 fix, uint64_t *word);
 
-/* The least (or greatest) value of a type and precision. */
+/* Returns the least (or greatest) value of a type and precision. */
 uint64_t ks_q_min(unsigned dt, unsigned ctl);
 uint64_t ks_q_max(unsigned dt, unsigned ctl);
 
 /*
- * The limits as ABI v1 spells them in a template's initial image and in lower-infinite
- * buckets: narrower by three bits than what the type holds. Hashes depend on them.
+ * Returns the limits that ABI v1 has in a template's initial image and in lower-infinite
+ * buckets: three bits narrower than the type. Hashes depend on them.
  */
 uint64_t ks_q_abi_min(unsigned dt, unsigned ctl);
 uint64_t ks_q_abi_max(unsigned dt, unsigned ctl);
 
 /*
- * Orders two words of a type: < 0, 0, > 0. Of different precision, by their integer parts,
+ * Orders two words of a type: < 0, 0, > 0. Words of different precision are ordered by their integer parts,
  * then by the raw bits of the fraction.
  */
 int ks_q_cmp(unsigned dt, uint64_t a, uint64_t b);
 
-/* *sum += v. ERANGE: of another precision. EOVERFLOW. *sum is unchanged after an error. */
+/* Adds v to *sum. ERANGE if its precision differs, EOVERFLOW; *sum is unchanged after an error. */
 int ks_q_add(unsigned dt, uint64_t *sum, uint64_t v);
 
 /*
@@ -53,7 +53,7 @@ int ks_q_add(unsigned dt, uint64_t *sum, uint64_t v);
  */
 int ks_q_copy(unsigned dt, uint64_t *to, uint64_t v);
 
-/* v as a double in whole units. */
+/* Returns v as a double in whole units. */
 double ks_q_double(unsigned dt, uint64_t word);
 
 /* Appends a value in units of 2^-frac with exactly frac decimals. */

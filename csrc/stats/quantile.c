@@ -1,9 +1,9 @@
 /*
- * quantile.c - distributions out of a blob.
+ * quantile.c - quantiles and distributions of a blob.
  *
- * The bound of a digest is one of rank and depends on the number of centroids; statsblob.h
- * has a table of it. That of a histogram is one of value: an estimate lies in the range of values
- * in which the true one lies, too (extent.h), so they differ by at most the range's width.
+ * The error of a digest is bounded in rank, by a number that depends on its centroids; statsblob.h
+ * has a table of it. The error of a histogram is bounded in value: estimate and true value lie in the
+ * same range of values (extent.h), so they differ by at most the width of that range.
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
@@ -22,20 +22,20 @@ to_double(unsigned dt, uint64_t w)
 	return ks_dtypes[dt].is_signed ? (double)(int64_t)w : (double)w;
 }
 
-/* A range of values and how many samples are taken to lie in it: evenly, of all its bucket's. */
+/* A range of values and the number of samples in it, if those of its bucket lie evenly in its ranges. */
 struct range {
 	double lo, hi;
 	double cnt;
 	unsigned bkt;
 };
 
-/* A bucket's samples, and the least and greatest that they can be. */
+/* The samples of a bucket, and their least and greatest possible value. */
 struct hull {
 	double lo, hi;
 	double cnt;
-	double width; /* of its ranges together */
+	double width; /* sum over its ranges */
 	unsigned ranges, unbounded;
-	bool possible; /* by MIN and MAX */
+	bool possible; /* MIN and MAX allow samples in it */
 };
 
 /* A distribution in a blob: a digest, or ranges in ascending order. */
@@ -45,7 +45,7 @@ struct dist {
 	struct range *ranges;
 	struct hull *hulls; /* by bucket */
 	size_t n, nhulls;
-	bool split; /* some buckets have several ranges: where in them samples lie is not known */
+	bool split; /* some bucket has several ranges, and it is not known in which its samples lie */
 	bool exact;
 	double total, min, max;
 };
@@ -64,7 +64,7 @@ limits(const struct ks_sb *sb, const struct ks_voi *voi, struct dist *d)
 		d->max = to_double(voi->dtype, ks_ldval(ks_sb_data(sb, vs), voi->dtype));
 }
 
-/* Whether all statistics of a fixed-point VOI have the precision of its histogram's bounds. */
+/* Returns whether all statistics of a fixed-point VOI have the precision of its histogram's bounds. */
 static bool
 one_precision(const struct ks_sb *sb, const struct ks_voi *voi, const void *hist, unsigned dt)
 {
@@ -86,7 +86,7 @@ is_possible(const struct dist *d, const struct ks_extent *x)
 	return x->hi >= d->min && x->lo <= d->max;
 }
 
-/* The ranges of the values, those left out that MIN and MAX show to be empty. */
+/* Collects the ranges of values except those that MIN and MAX show to be empty. */
 static void
 bound_ranges(struct dist *d, const struct ks_extent *x, size_t n)
 {
@@ -112,7 +112,7 @@ bound_ranges(struct dist *d, const struct ks_extent *x, size_t n)
 	}
 }
 
-/* A bucket's samples lie in its ranges by their widths; those without a bound have them all. */
+/* Shares a bucket's samples among its ranges by their widths; a range without a bound gets all of them. */
 static void
 share_out(struct dist *d)
 {
@@ -157,7 +157,7 @@ hist_ranges(struct dist *d, const void *hist, size_t dsz, unsigned dt, unsigned 
 	return d->total > 0 ? 0 : ENOENT;
 }
 
-/* The caller calls dist_close() whatever comes back. */
+/* The caller must call dist_close(), also after a failure. */
 static int
 dist_open(const struct statsblob *b, int32_t id, struct dist *d)
 {
@@ -207,7 +207,7 @@ by_greatest(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* In sorted hulls, the one that the want-th sample is in. */
+/* Returns the one of the sorted hulls that the want-th sample is in. */
 static const struct hull *
 hull_at(const struct dist *d, double want)
 {
@@ -236,9 +236,8 @@ in_range(const struct range *r, double part)
 }
 
 /*
- * The ranges of split buckets do not say where their samples are. But the quantile is at
- * least what it would be if all were as small as they can be, and at most what it would be
- * if all were as great. Sorts d->hulls.
+ * It is not known in which ranges of a split bucket its samples lie. But the quantile lies between the one if
+ * every sample had its least possible value and the one if every sample had its greatest. Sorts d->hulls.
  */
 static double
 hist_quantile(struct dist *d, double q, double *err)

@@ -10,7 +10,7 @@
 #include "stats/template.h"
 #include "stats/template_spec.h"
 
-/* A sizing request answers with room for this much an entry, more than any needs. */
+/* Bytes per entry in the answer to a request for the size; no entry needs as many. */
 #define RATE_TEXT_MAX 82
 
 static bool
@@ -27,7 +27,7 @@ skip_blanks(const char *p, const char *end)
 	return p;
 }
 
-/* An entry, SPEC=PERCENT, up to and with the comma behind it. 0 or an errno. */
+/* Reads an entry, SPEC=PERCENT, and the comma behind it. 0 or an errno. */
 static int
 parse_one(const char **pp, const char *end, struct stats_tpl_sample_rate *rate)
 {
@@ -53,7 +53,7 @@ parse_one(const char **pp, const char *end, struct stats_tpl_sample_rate *rate)
 	return 0;
 }
 
-/* With the list of templates locked. */
+/* The caller holds the lock of the list of templates. */
 static int
 parse(const char *p, size_t len, struct ks_rates *r)
 {
@@ -134,7 +134,7 @@ set(stats_tpl_sr_cb_t cb, void *ctx, const char *text, size_t len)
 	int ret;
 
 	ret = ks_rates_parse(text, len, &r);
-	/* After a PUT the list is the former one: ours to free, as the page has it. */
+	/* After a PUT this is the former list, which the manual page lets this function free. */
 	if (ret == 0)
 		ret = cb(TPL_SR_PUT, &r.list, &r.n, ctx);
 	free(r.list);
@@ -172,7 +172,7 @@ stats_tpl_sample_rollthedice(struct stats_tpl_sample_rate *rates, int nrates, vo
 		hash = ks_tpl_hash32(0, seed_bytes, seed_len);
 	else if (getrandom(&hash, sizeof(hash), GRND_NONBLOCK) != (ssize_t)sizeof(hash))
 		return -1;
-	/* 0..99; the reference rolls 100 for the 96 greatest hashes. */
+	/* From 0 to 99; the reference yields 100 for the 96 greatest hashes. */
 	roll = hash / (UINT32_MAX / 100);
 	if (roll > 99)
 		roll = 99;

@@ -7,13 +7,13 @@
 #include "statsblob.h"
 
 struct ks_rates {
-	struct stats_tpl_sample_rate *list; /* malloc'ed; the holder frees it */
+	struct stats_tpl_sample_rate *list; /* from malloc(), freed by its user */
 	int n;
 };
 
 /*
- * Appends what the text says to *r, which starts zeroed. 0, or EINVAL, ESRCH, ENOMEM as
- * stats_tpl_sample_rates() has them; *r is then incomplete.
+ * Appends the rates in the text to *r, which must be zeroed. 0, or EINVAL, ESRCH, ENOMEM as in
+ * stats_tpl_sample_rates(); *r is incomplete then.
  */
 int ks_rates_parse(const char *text, size_t len, struct ks_rates *r);
 

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "statsblob.h"
 
-#define SBUF_OWNBUF    0x100 /* s_buf is ours */
+#define SBUF_OWNBUF    0x100 /* s_buf was allocated here */
 #define SBUF_OWNSTRUCT 0x200
 #define SBUF_DEFAULT   256
 
@@ -55,9 +55,9 @@ stats_sbuf_clear(struct sbuf *s)
 	s->s_error = 0;
 }
 
-/* Room for n bytes and a NUL. Memory of the caller is never exchanged for ours. */
+/* Makes room for n bytes and a NUL. Memory of the caller is never replaced. */
 static bool
-room(struct sbuf *s, size_t n)
+make_room(struct sbuf *s, size_t n)
 {
 	size_t need;
 
@@ -74,9 +74,9 @@ stats_sbuf_bcat(struct sbuf *s, const void *p, size_t n)
 {
 	if (s->s_error != 0)
 		return -1;
-	if (!room(s, n)) {
+	if (!make_room(s, n)) {
 		s->s_error = ENOMEM;
-		/* As much as there is room for, as sbuf(9) does. */
+		/* As sbuf(9) does, the bytes that fit are kept. */
 		if (s->s_size == 0 || s->s_len + 1 >= s->s_size)
 			return -1;
 		if (n > s->s_size - 1 - s->s_len)

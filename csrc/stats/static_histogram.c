@@ -64,8 +64,8 @@ ks_hist_reset(void *hist, size_t dsz, unsigned dt)
 }
 
 /*
- * Bounds while they are generated: integers in units of the VOI's last place, wide enough
- * for the type's range and one step.
+ * The state of generating bounds: integers in units of the VOI's last place, wide enough for the
+ * type's range and one step.
  */
 struct gen {
 	unsigned dt;  /* of the VOI */
@@ -81,14 +81,14 @@ to_wide(unsigned dt, uint64_t word)
 {
 	if (ks_dtypes[dt].is_q)
 		return ks_q_fix(dt, word);
-	if (ks_dtypes[dt].size == 4) /* what a bound keeps when it is read back */
+	if (ks_dtypes[dt].size == 4) /* the part of a bound that is stored */
 		return ks_dtypes[dt].is_signed ? (__int128)(int32_t)(uint32_t)word : (uint32_t)word;
 	return ks_dtypes[dt].is_signed ? (__int128)(int64_t)word : (__int128)word;
 }
 
 #define BEYOND ((__int128)1 << 64) /* more than a step within any type */
 
-/* base^e in whole units; more than BEYOND if it is more than that. */
+/* Returns base^e in whole units; any number above BEYOND stands for all of them. */
 static __int128
 power(uint64_t base, uint64_t e)
 {
@@ -139,7 +139,7 @@ gen_start(struct gen *g, unsigned dt, const struct vss_hist_hlpr_info *info)
 	}
 }
 
-/* The bound after lb; false if it is beyond the type, where a list could never end. */
+/* Computes the bound after lb; false if it is beyond the type's range. */
 static bool
 gen_next(struct gen *g, __int128 lb, __int128 *next)
 {
@@ -183,7 +183,7 @@ put_bound(unsigned char *to, const struct gen *g, __int128 v)
 	ks_stval(to, g->dt, w);
 }
 
-/* The type's least value as a lower-infinite bucket spells it. */
+/* Returns the type's least value as a lower-infinite bucket has it. */
 static void
 put_least(unsigned char *to, const struct gen *g)
 {
@@ -211,7 +211,7 @@ put_generated(unsigned char *to, const struct gen *g, __int128 v)
 
 /*
  * Writes the generated buckets behind the header, or only counts them if hist is NULL.
- * Returns how many; 0 if the parameters make no finite list.
+ * Returns their number; 0 if the parameters make no finite list.
  */
 static size_t
 gen_buckets(unsigned dt, unsigned voi_dt, const struct vss_hist_hlpr_info *info,

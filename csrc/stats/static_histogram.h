@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Where a value is counted: the offset of the counter in the histogram's dsz bytes of type
- * dt; 0 is the out-of-bucket counter. The word is of the VOI's type, widened. This is the
- * definition: from the last bucket to the first, the first that holds the value.
+ * Returns the offset of the counter of a value in the histogram's dsz bytes of type dt; 0 is the
+ * out-of-bucket counter. The word is of the VOI's type, widened. This is the definition: the last
+ * bucket that holds the value counts it.
  */
 size_t ks_hist_slot(const void *hist, size_t dsz, unsigned dt, unsigned voi_dt, uint64_t word);
 
@@ -17,7 +17,7 @@ void ks_hist_count(void *hist, unsigned dt, size_t slot, uint64_t n);
 
 void ks_hist_reset(void *hist, size_t dsz, unsigned dt);
 
-/* Order of two words of a VOI's type: < 0, 0, > 0. */
+/* Orders two words of a VOI's type: < 0, 0, > 0. */
 int ks_hist_cmp(unsigned voi_dt, uint64_t a, uint64_t b);
 
 #endif

@@ -73,7 +73,7 @@ ks_tpl_find(const char *name, size_t len, uint32_t hash)
 void
 ks_tpl_plan(struct statsblob_tpl *t)
 {
-	/* Without a plan updates are slower, not wrong: a lack of memory is no failure. */
+	/* A lack of memory is no failure, because updates without a plan are only slower. */
 	if (!t->planned)
 		ks_plan_add(t->image);
 	t->planned = true;
@@ -100,8 +100,8 @@ ks_tpl_hash32(uint32_t h, const void *p, size_t n)
 }
 
 /*
- * ABI v1's hash covers the initial image with its narrower fixed-point limits, which ours
- * does not have; scratch, as large as the image, is where it is spelled out.
+ * ABI v1's hash covers an initial image with narrower fixed-point limits than this library's
+ * images have. That image is written to scratch, which is as large.
  */
 static uint32_t
 image_hash(const struct statsblob_tpl *t, const struct ks_sb *image, char *const *names,
@@ -150,7 +150,7 @@ image_new(size_t size)
 	return sb;
 }
 
-/* With the lock held. A template, or NULL. */
+/* Returns a new template, or NULL without memory. The caller holds the lock. */
 static struct statsblob_tpl *
 tpl_new(const char *name)
 {
@@ -179,8 +179,8 @@ stats_tpl_alloc(const char *name, uint32_t flags)
 	int ret;
 
 	if (name == NULL)
-		return -ENOMEM; /* as the reference has it */
-	/* In a list of specs these would end the name. */
+		return -ENOMEM; /* the errno of the reference */
+	/* In a list of specs these characters would end the name. */
 	if (strlen(name) > TPL_MAX_NAME_LEN || flags != 0 || strstr(name, "\":") != NULL ||
 	    strstr(name, "\"=") != NULL)
 		return -EINVAL;
@@ -269,7 +269,7 @@ stats_tpl_blobsize(uint32_t tpl_id, size_t *size)
 	return t == NULL ? ENOENT : 0;
 }
 
-/* Whether a statistic's initial data may stand in a VOI of this type. */
+/* Returns whether a VOI of this type may have a statistic with that initial data. */
 static int
 spec_check(const struct voistatspec *vss, unsigned voi_dt)
 {
@@ -296,7 +296,7 @@ spec_check(const struct voistatspec *vss, unsigned voi_dt)
 	}
 }
 
-/* Runs the constructors on copies of the specs; *size becomes the sum of the data. */
+/* Runs the constructors on copies of the specs; stores the sum of the data's sizes in *size. */
 static int
 specs_build(enum vsd_dtype voi_dt, uint32_t n, const struct voistatspec *vss,
     struct voistatspec *built, size_t *size)
@@ -321,7 +321,7 @@ specs_build(enum vsd_dtype voi_dt, uint32_t n, const struct voistatspec *vss,
 	return 0;
 }
 
-/* What adding a VOI does to the sizes of a blob. */
+/* Sizes of a blob after a VOI is added. */
 struct growth {
 	size_t vois;  /* VOI slots in all */
 	size_t slots; /* statistic slots of the new VOI */
@@ -330,7 +330,7 @@ struct growth {
 	size_t shift; /* of the old VOIs' statistic slots */
 };
 
-/* The new VOI's slots and data, in front of the older ones. */
+/* Writes the new VOI's slots and data in front of the older ones. */
 static void
 image_put_voi(struct ks_sb *new, const struct growth *g, int32_t id, unsigned dt, uint32_t n,
     const struct voistatspec *built, uint32_t flags)
@@ -399,7 +399,7 @@ image_grow(const struct ks_sb *old, const struct growth *g)
 	return new;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static int
 tpl_add(struct statsblob_tpl *t, int32_t id, const char *name, unsigned dt, uint32_t n,
     const struct voistatspec *built, size_t datasz, uint32_t flags)

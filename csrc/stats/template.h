@@ -17,24 +17,24 @@ struct statsblob_tpl {
 	bool planned; /* the image has its update plans, if it can have any */
 };
 
-/* Every use of the list and of a template's contents is between these. The lock does not nest. */
+/* Every use of the list and of a template happens between these two. The lock does not nest. */
 void ks_tpl_lock(void);
 void ks_tpl_unlock(void);
 
-/* With the lock held: the template, or NULL. */
+/* Returns the template, or NULL. The caller holds the lock. */
 struct statsblob_tpl *ks_tpl_get(int64_t id);
 uint32_t ks_tpl_count(void);
-/* With the lock held: the newest with the hash, or -1. */
+/* Returns the newest template with the hash, or -1. The caller holds the lock. */
 int ks_tpl_by_hash(uint32_t hash);
 int ks_tpl_find(const char *name, size_t len, uint32_t hash);
 
 /*
- * With the lock held: adds the plans that make updates quick, if the template has none yet. Called
- * where a blob of the template is made. Forms of a template that no blob has need no plans.
+ * Adds the plans that make updates quick, if the template has none yet. The caller holds the lock and is
+ * about to make a blob of the template, because forms of a template without a blob need no plans.
  */
 void ks_tpl_plan(struct statsblob_tpl *t);
 
-/* The ABI's string hash, continued from h over n bytes. */
+/* Returns the ABI's string hash, continued from h over n bytes. */
 uint32_t ks_tpl_hash32(uint32_t h, const void *p, size_t n);
 
 #endif

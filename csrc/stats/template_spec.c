@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "stats/template.h"
 
-/* The closing quote of a quoted name: one that only a hash, a rate or nothing follows. */
+/* Returns the closing quote of a quoted name: the quote that only a hash, a rate or nothing follows. */
 static const char *
 closing(const char *p, const char *end)
 {
@@ -19,7 +19,7 @@ closing(const char *p, const char *end)
 	return NULL;
 }
 
-/* The template the spec names, or -1. The list's lock is held. */
+/* Returns the template that the spec names, or -1. The caller holds the lock. */
 static int
 find_spec(const char *p, size_t len)
 {
@@ -35,7 +35,7 @@ find_spec(const char *p, size_t len)
 	} else {
 		colon = memrchr(p, ':', len);
 		len = (size_t)((colon != NULL ? colon : end) - p);
-		/* Quotes are optional one by one. */
+		/* Each of the two quotes is optional. */
 		if (len > 0 && *p == '"') {
 			p++;
 			len--;
@@ -43,7 +43,7 @@ find_spec(const char *p, size_t len)
 		if (len > 0 && p[len - 1] == '"')
 			len--;
 	}
-	/* A hash that is not a number is no condition. */
+	/* A hash that is no number matches every hash. */
 	if (colon != NULL) {
 		const char *digits = colon + 1;
 
@@ -67,7 +67,7 @@ ks_spec_front(const char *p, size_t len, size_t *end)
 	*end = first;
 	if (q == NULL)
 		return find_spec(p, first);
-	/* In quotes there may be a '='. But one quote alone is fine, too: "a=5,"b"=6. */
+	/* A quoted name may contain '='. But a single quote is legal, too: "a=5,"b"=6. */
 	sign = memchr(q, '=', (size_t)(p + len - q));
 	*end = sign != NULL ? (size_t)(sign - p) : len;
 	id = find_spec(p, *end);

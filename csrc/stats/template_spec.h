@@ -8,12 +8,12 @@
 #include "stats/template.h"
 
 /*
- * The template that the spec in front of a '=' names, or -1; *end becomes the spec's length,
- * len if there is no '='. The list's lock is held.
+ * Returns the template that the spec in front of a '=' names, or -1; stores the spec's length in *end, which
+ * is len if there is no '='. The caller holds the lock.
  */
 int ks_spec_front(const char *p, size_t len, size_t *end);
 
-/* Appends the normative form. The list's lock is held. */
+/* Appends the normative form of a spec. The caller holds the lock. */
 void ks_spec_print(struct ks_buf *b, const struct statsblob_tpl *t);
 
 #endif

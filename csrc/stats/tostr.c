@@ -35,7 +35,7 @@ put_value(struct ks_buf *b, unsigned dt, uint64_t v)
 	}
 }
 
-/* The greatest value of a VOI's type, in the precision of a given one. */
+/* Returns the greatest value of a VOI's type, in the precision of a given one. */
 static uint64_t
 greatest(unsigned dt, uint64_t like)
 {
@@ -128,7 +128,7 @@ put_tdgst(struct ks_buf *b, const void *td, unsigned dt, bool json, bool objdump
 	free(ctds);
 }
 
-/* The members of one statistic's data; JSON objects get their braces from the caller. */
+/* Appends the members of one statistic's data; the caller adds the braces of JSON objects. */
 static void
 put_vsd(struct ks_buf *b, const void *vsd, size_t dsz, unsigned dt, unsigned voi_dt, bool json,
     bool objdump)
@@ -146,7 +146,7 @@ put_vsd(struct ks_buf *b, const void *vsd, size_t dsz, unsigned dt, unsigned voi
 	}
 }
 
-/* What a rendering needs to know besides the blob. */
+/* The parameters of a rendering besides the blob. */
 struct ctx {
 	struct ks_buf out;
 	const struct ks_sb *sb;
@@ -154,7 +154,7 @@ struct ctx {
 	bool objdump;
 };
 
-/* NULL: not asked for, or it has none: several VOIs may have an empty name. */
+/* Returns the name of a VOI; NULL if names are not wanted or it is empty, as those of several VOIs may be. */
 static const char *
 voi_name(const struct ctx *c, uint32_t i)
 {
@@ -229,7 +229,7 @@ freeform(struct ctx *c)
 	}
 }
 
-/* True if it wrote something. */
+/* Returns whether something was written. */
 static bool
 json_stat(struct ctx *c, const struct ks_voi *voi, int st, bool first)
 {
@@ -323,7 +323,7 @@ json(struct ctx *c)
 	ks_buf_adds(b, "}}");
 }
 
-/* Hands the text over; the first error counts. */
+/* Passes the text on; the first error counts. */
 static int
 deliver(struct ks_buf *out, struct sbuf *buf)
 {
@@ -344,13 +344,13 @@ stats_blob_tostr(struct statsblob *b, struct sbuf *buf, enum sb_str_fmt fmt, uin
 
 	if (!ks_sb_ok(c.sb) || buf == NULL || (unsigned)fmt >= SB_STRFMT_NUM_FMTS)
 		return EINVAL;
-	/* As the reference: a template without VOIs has nothing to say. */
+	/* As in the reference, a template without VOIs is not rendered. */
 	if (ks_sb_nvois(c.sb) == 0)
 		return stats_sbuf_error(buf);
 	if (meta) {
 		ks_tpl_lock();
 		c.tpl = ks_tpl_get(ks_tpl_by_hash(c.sb->tplhash));
-		/* Equal hashes of unequal blobs must not index another's names. */
+		/* An unequal blob with an equal hash must not be shown with this template's names. */
 		if (c.tpl == NULL || ks_sb_nvois(c.tpl->image) != ks_sb_nvois(c.sb)) {
 			ks_tpl_unlock();
 			return EINVAL;

@@ -1,5 +1,5 @@
 /*
- * update.c - feeding values to blobs. This is the path that runs millions of times a
+ * update.c - adds values to blobs. This code runs millions of times a
  * second: it touches the blob's own cache lines and, for histograms, the template's plan.
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@
 #include "stats/q.h"
 #include "stats/tdigest/impl.h"
 
-/* abi and endian of a blob that can be worked on, as they are read together. */
+/* abi and endian of a blob that this library can work on; they are read together. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define SB_HEAD (STATS_ABI_V1 | KS_SB_ENDIAN << 8)
 #else
@@ -29,7 +29,7 @@
 #define VOI_KEY_MASK 0xffffff00u
 #endif
 
-/* The VOI if it exists and has this data type: ID and type are checked in one comparison. */
+/* Returns the VOI if it exists and has this data type. ID and type are checked in one comparison. */
 INLINE struct ks_voi *
 find(struct statsblob *b, int32_t id, unsigned dt)
 {
@@ -48,7 +48,7 @@ find(struct statsblob *b, int32_t id, unsigned dt)
 	return voi;
 }
 
-/* v is of the integer type dt, widened by its sign. */
+/* v is of the integer type dt, sign-extended. */
 INLINE bool
 less(uint64_t a, uint64_t b, bool sgn)
 {
@@ -72,7 +72,7 @@ store(void *p, unsigned size, uint64_t v)
 		ks_st32(p, (uint32_t)v);
 }
 
-/* A statistic that may fail; a call in any case, so made the last thing of an update. */
+/* Updates a statistic that may fail. As it needs a call in any case, it is the last act of an update. */
 static __attribute__((noinline)) int
 update_tdgst_call(struct ks_sb *sb, struct ks_vs *vs, uint64_t v, bool sgn)
 {
@@ -90,7 +90,7 @@ update_tdgst_call(struct ks_sb *sb, struct ks_vs *vs, uint64_t v, bool sgn)
 	return ret;
 }
 
-/* Mostly the sample only has to be put where it waits. */
+/* In most cases the sample is only appended to those that wait. */
 INLINE int
 update_tdgst(struct ks_sb *sb, struct ks_vs *vs, uint64_t v, bool sgn)
 {
@@ -104,7 +104,7 @@ update_tdgst(struct ks_sb *sb, struct ks_vs *vs, uint64_t v, bool sgn)
 	return update_tdgst_call(sb, vs, v, sgn);
 }
 
-/* A histogram without a plan, by the definition. */
+/* Updates a histogram without a plan, by the definition. */
 static __attribute__((noinline)) void
 update_hist(struct ks_sb *sb, struct ks_vs *vs, unsigned dt, uint64_t v)
 {
@@ -114,7 +114,7 @@ update_hist(struct ks_sb *sb, struct ks_vs *vs, unsigned dt, uint64_t v)
 	vs->flags |= KS_VS_SET;
 }
 
-/* SUM, MAX and MIN of a VOI that has slots up to top. */
+/* Updates SUM, MAX and MIN of a VOI that has slots up to top. */
 INLINE void
 update_simple(struct ks_sb *sb, struct ks_vs *vs, int top, unsigned size, bool sgn, uint64_t v)
 {
@@ -142,7 +142,7 @@ update_simple(struct ks_sb *sb, struct ks_vs *vs, int top, unsigned size, bool s
 	}
 }
 
-/* Everything of a VOI but its histogram and its previous value. */
+/* Updates all of a VOI except its histogram and its previous value. */
 INLINE int
 update_rest(struct ks_sb *sb, struct ks_vs *vs, int top, unsigned size, bool sgn, uint64_t v)
 {
@@ -152,7 +152,7 @@ update_rest(struct ks_sb *sb, struct ks_vs *vs, int top, unsigned size, bool sgn
 	return 0;
 }
 
-/* The same of a VOI that has a digest. */
+/* The same for a VOI that has a digest. */
 #define DIGEST(name, size, sgn)                                                           \
 	static __attribute__((noinline)) int name(struct ks_sb *sb, struct ks_vs *vs,     \
 	    uint64_t v)                                                                   \
@@ -165,7 +165,7 @@ DIGEST(digest_u32, 4, false)
 DIGEST(digest_s64, 8, true)
 DIGEST(digest_u64, 8, false)
 
-/* The update of a histogram without a plan, with all else: rare, so one for all types. */
+/* Updates a VOI with a histogram without a plan; this is rare, so one function serves all types. */
 static __attribute__((noinline)) int
 update_planless(struct ks_sb *sb, struct ks_vs *vs, int top, unsigned dt, uint64_t v)
 {
@@ -187,7 +187,7 @@ count(struct ks_sb *sb, struct ks_vs *vs, const struct ks_histplan *h, size_t sl
 	vs->flags = KS_VS_SET;
 }
 
-/* The rest of an update whose histogram is searched. */
+/* Completes an update whose histogram is searched. */
 INLINE int
 update_searched(struct ks_sb *sb, struct ks_vs *vs, int top, const struct ks_histplan *h,
     unsigned size, bool sgn, uint64_t v)
@@ -208,8 +208,8 @@ SEARCHED(searched_s64, 8, true)
 SEARCHED(searched_u64, 8, false)
 
 /*
- * The order of the statistics does not show: of an integer VOI only a digest can fail. The
- * common paths call nothing but as their last act, so that they save no registers.
+ * The order in which statistics are updated cannot be seen, because only the digest of an integer VOI can
+ * fail. The common paths call other functions only as their last act, so that no registers are saved.
  */
 INLINE int
 update_int(struct statsblob *b, int32_t id, unsigned dt, unsigned size, bool sgn, uint64_t v,
@@ -277,8 +277,8 @@ UPDATE_INT(slong, long, VSD_DTYPE_INT_SLONG, true)
 UPDATE_INT(ulong, unsigned long, VSD_DTYPE_INT_ULONG, false)
 
 /*
- * The previous value plus v. A previous value of 0 (it starts so, with control bits 0) has
- * any precision.
+ * Computes the previous value plus v. A previous value of 0, which it starts with, is compatible with every
+ * precision.
  */
 static int
 q_relative(unsigned dt, uint64_t prev, uint64_t *v)
@@ -299,7 +299,7 @@ update_q_stat(struct ks_sb *sb, struct ks_vs *vs, unsigned dt, uint64_t v)
 
 	switch (vs->stype) {
 	case VS_STYPE_TDGST:
-		/* To the digest's precision; what is finer is cut off. */
+		/* The value is cut to the digest's precision. */
 		from = ks_q_frac(dt, v);
 		to = ks_tdgst_frac(p, vs->dtype);
 		fix = ks_q_fix(dt, v);
@@ -376,7 +376,7 @@ UPDATE_Q(uq32, u32q_t, VSD_DTYPE_Q_U32, uint64_t)
 UPDATE_Q(sq64, s64q_t, VSD_DTYPE_Q_S64, int64_t)
 UPDATE_Q(uq64, u64q_t, VSD_DTYPE_Q_U64, uint64_t)
 
-/* The control bits a Q VOI's values should have: those of its first simple statistic. */
+/* Returns the control bits that values of a Q VOI should have: those of its first simple statistic. */
 static unsigned
 q_voi_ctl(const struct ks_sb *sb, const struct ks_voi *voi)
 {
@@ -396,8 +396,8 @@ q_voi_ctl(const struct ks_sb *sb, const struct ks_voi *voi)
 }
 
 /*
- * A Q VOI takes a value of its precision in units of the last place. An unsigned type has no
- * word for a negative distance, only for where it leads.
+ * Updates a Q VOI with a value in units of the last place of its precision. An unsigned type has no word for
+ * a negative distance, only for the value that it leads to.
  */
 static int
 update_q_fix(struct statsblob *b, const struct ks_voi *voi, unsigned ctl, __int128 fix, bool rel)
@@ -454,7 +454,7 @@ update_narrow(struct statsblob *b, int32_t id, int64_t v, bool rel)
 	}
 }
 
-/* The common types first, each a jump to its own function: callers come from Lua. */
+/* The most common types come first; each jumps to a function of its own, because Lua calls this often. */
 INLINE int
 update_whole(struct statsblob *b, int32_t id, int64_t v, bool rel)
 {

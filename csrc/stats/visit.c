@@ -1,7 +1,7 @@
 /* visit.c - walking a blob. SPDX-License-Identifier: MIT */
 #include "stats/abi.h"
 
-/* The next VOI from i on that is to be visited; n if there is none. */
+/* Returns the next VOI from i on that is to be visited; n if there is none. */
 static uint32_t
 next_voi(const struct ks_sb *sb, uint32_t i, uint32_t n, bool all)
 {

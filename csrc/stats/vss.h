@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * The value a SUM, MAX or MIN of data type dt starts from; ctl: the control bits of a Q
+ * Returns the value that a SUM, MAX or MIN of data type dt starts with. ctl: the control bits of a Q
  * type, else 0.
  */
 uint64_t ks_vss_start(int stype, unsigned dt, unsigned ctl);
