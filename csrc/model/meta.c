@@ -59,7 +59,7 @@ static const struct ks_meta histogram_meta[] = {
 	KS_META_END
 };
 
-/* A NAMED kstat that starts with an array of buckets. */
+/* Returns whether it is a NAMED kstat that starts with an array of buckets. */
 static bool
 is_histogram(const kstat_t *ksp)
 {

@@ -39,8 +39,8 @@ const struct ks_raw_layout *ks_structure_find(uchar_t type, const char *module, 
 size_t ks_raw_layout_count(const struct ks_raw_layout *l);
 
 /*
- * Stores a value into a structure of that layout: integers are cut to the field's width, strings
- * to its size.
+ * Stores a value in the field of a structure: integers are cut to the field's width, strings to
+ * its size.
  */
 void ks_raw_set(void *structure, const struct ks_raw_field *f, const struct ks_value *v);
 

@@ -100,15 +100,6 @@ ks_named_u64(struct ks_record *r, const char *name, uint64_t v)
 }
 
 void
-ks_named_double(struct ks_record *r, const char *name, double v)
-{
-	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_DOUBLE);
-
-	if (kn != NULL)
-		kn->value.d = v;
-}
-
-void
 ks_named_chars(struct ks_record *r, const char *name, const char *s, size_t n)
 {
 	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_CHAR);

@@ -62,6 +62,18 @@ machine_scan(struct ks_source *src, struct ks_scan *scan)
 }
 
 static void
+add_double(struct ks_record *r, const char *name, double v)
+{
+	kstat_named_t *kn = ks_record_add(r, sizeof(*kn));
+
+	if (kn != NULL) {
+		kn->data_type = KSTAT_DATA_DOUBLE;
+		(void)strcpy(kn->name, name);
+		kn->value.d = v;
+	}
+}
+
+static void
 read_named(struct ks_record *r, int64_t step, uint64_t i)
 {
 	uint64_t ints[3] = { (uint64_t)step, i, UINT64_MAX };
@@ -72,7 +84,7 @@ read_named(struct ks_record *r, int64_t step, uint64_t i)
 	ks_named_u32(r, "wraps", (uint32_t)(step * 0x40000001));
 	ks_named_i64(r, "falls", -step * INT64_C(0x7ffffffffffff));
 	ks_named_i32(r, "signed", (int32_t)(mix((uint64_t)step) & 7) - 4);
-	ks_named_double(r, "real", (double)step / 3);
+	add_double(r, "real", (double)step / 3);
 	ks_named_chars(r, "chars", "sixteen bytes!!!", 10 + (size_t)(step % 7));
 	(void)snprintf(text, sizeof(text), "step %lld", (long long)step / 10);
 	ks_named_string(r, "text", step % 3 == 0 ? NULL : text, strlen(text));

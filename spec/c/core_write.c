@@ -44,6 +44,18 @@ writable_scan(struct ks_source *src, struct ks_scan *scan)
 	return 1;
 }
 
+static void
+add_double(struct ks_record *r, const char *name, double v)
+{
+	kstat_named_t *kn = ks_record_add(r, sizeof(*kn));
+
+	if (kn != NULL) {
+		kn->data_type = KSTAT_DATA_DOUBLE;
+		(void)strcpy(kn->name, name);
+		kn->value.d = v;
+	}
+}
+
 static int
 writable_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_record *r)
 {
@@ -57,7 +69,7 @@ writable_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct
 	ks_named_u32(r, "u32", w->u32);
 	ks_named_i64(r, "i64", w->i64);
 	ks_named_u64(r, "u64", w->u64);
-	ks_named_double(r, "d", w->d);
+	add_double(r, "d", w->d);
 	ks_named_chars(r, "c", w->c, strnlen(w->c, sizeof(w->c)));
 	ks_named_string(r, "text", w->text, strlen(w->text));
 	ks_named_ints(r, "ints", &w->u64, 1);
