@@ -1,7 +1,7 @@
 /*
- * cgroup.c - control groups (version 2): cgroup:ID:NAME, where NAME is the last part of the
- * group's path and ID, its number in the kernel, tells groups of one name apart. Walking the
- * tree costs time, so on the running machine they are optional. SPDX-License-Identifier: MIT
+ * cgroup.c - control groups (version 2): cgroup:ID:NAME. NAME is the last part of the group's path; ID is
+ * its number in the kernel, by which groups of the same name differ. Walking the tree costs time, so on
+ * the running machine they are optional. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static const struct ks_field fields[] = {
 };
 KS_FIELDS_FIT(fields);
 
-/* Files of "name value" lines, and what of them is told; times there are in microseconds. */
+/* The lines that are used of files of "name value" lines; times there are in microseconds. */
 static const struct keyed {
 	const char *file, *name;
 	uint8_t field;

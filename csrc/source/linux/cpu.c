@@ -1,5 +1,5 @@
 /*
- * cpu.c - cpu_stat, cpu:N:sys, cpu:N:vm and what Linux tells beyond them, from /proc/stat,
+ * cpu.c - cpu_stat, cpu:N:sys, cpu:N:vm and what Linux counts beyond them, from /proc/stat,
  * /proc/interrupts, /proc/softirqs and /proc/schedstat. SPDX-License-Identifier: MIT
  */
 #include "source/linux/cpu.h"
@@ -98,7 +98,7 @@ ks_cpu_unit(struct ks_linux *lx, const struct ks_text *number)
 	return ks_units_find(&lx->sub[KS_SUB_cpu].units, number->p, ks_text_size(number));
 }
 
-/* Takes "cpuN" off a line; false if it is another line. */
+/* Removes "cpuN" from a line; false if it is another line. */
 static bool
 cpu_label(struct ks_text *line, struct ks_text *number)
 {
@@ -111,9 +111,9 @@ cpu_label(struct ks_text *line, struct ks_text *number)
 	return word.p < word.end && *word.p >= '0' && *word.p <= '9';
 }
 
-/* The line of all CPUs together. */
+/* Parses the line of all CPUs together. */
 static void
-take_times(struct ks_stat *st, struct ks_text *line)
+parse_times(struct ks_stat *st, struct ks_text *line)
 {
 	uint64_t t[T_COUNT];
 	size_t n = ks_text_numbers(line, t, T_COUNT);
@@ -148,7 +148,7 @@ static const char *const totals[KS_STAT_COUNT] = {
 
 #define ALL_CPUS KS_STAT_COUNT /* the line of all CPUs together */
 
-/* What a line is to whoever wants no single CPU: one of KS_STAT_*, ALL_CPUS, or KS_USELESS. */
+/* Classifies a line for readers that want no single CPU: one of KS_STAT_*, ALL_CPUS, or KS_USELESS. */
 static int
 stat_line(const struct ks_text *line)
 {
@@ -163,7 +163,7 @@ stat_line(const struct ks_text *line)
 	return ks_text_is(&word, "cpu") ? ALL_CPUS : KS_USELESS;
 }
 
-/* Takes what is not of a single CPU; false if the file is not as it was. */
+/* Parses the lines that are not about a single CPU; false if the file is not as it was. */
 static bool
 parse_totals(struct ks_linux *lx, const struct ks_image *im)
 {
@@ -174,7 +174,7 @@ parse_totals(struct ks_linux *lx, const struct ks_image *im)
 	s->stat.seq = im->seq;
 	while (ks_walk_next(&w)) {
 		if (w.what == ALL_CPUS)
-			take_times(&s->stat, &w.value);
+			parse_times(&s->stat, &w.value);
 		else if (ks_text_u64(&w.value, &s->stat.v[w.what]))
 			s->stat.have |= 1u << w.what;
 	}
@@ -206,9 +206,9 @@ parse_stat(struct ks_linux *lx, const struct ks_image *im)
 				st->strangers++;
 			continue;
 		}
-		if (number.p != NULL) { /* "cpu" without a number; the word is taken */
+		if (number.p != NULL) { /* "cpu" without a number; the word is removed already */
 			if (number.p == number.end)
-				take_times(st, &line);
+				parse_times(st, &line);
 			continue;
 		}
 		if (!ks_text_word(&line, &word))
@@ -285,7 +285,7 @@ parse_schedstat(struct ks_linux *lx, const struct ks_image *im)
 	ks_cpu_state_of(lx)->schedstat_seq = im->seq;
 }
 
-/* The columns of one CPU, 0 where the file is not there or says nothing of it. */
+/* The columns of one CPU; returns how many, 0 if the file does not exist or does not list the CPU. */
 static size_t
 sched_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t v[S_COUNT])
 {
@@ -305,11 +305,11 @@ sched_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t v[S_COUNT])
 
 /* --- interrupts ------------------------------------------------------------------ */
 
-#define ENOUGH_TLB 1000 /* shootdowns to tell the two by */
+#define ENOUGH_TLB 1000 /* shootdowns that show which of the two it is */
 
 /*
- * Some kernels count a TLB shootdown in the line of function calls as well. /proc/stat counts
- * each interrupt once, and so tells which kind of kernel this is.
+ * Some kernels count a TLB shootdown in the line of function calls as well. /proc/stat counts each interrupt
+ * once, so a comparison shows which kind of kernel this is.
  */
 static bool
 tlb_counted_twice(struct ks_linux *lx)
@@ -351,7 +351,7 @@ column_of(struct ks_linux *lx, const struct ks_file *file, struct ks_columns *c,
 
 /* --- the kstats ------------------------------------------------------------------ */
 
-/* What cpu:N:sys and cpu_stat have in common. */
+/* Collects the values of cpu:N:sys, of which cpu_stat is made as well. */
 static int
 sys_values(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
 {
@@ -442,8 +442,8 @@ read_cpu_stat(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 /*
- * Linux counts paging for the machine as a whole (unix:0:vm); only where there is one CPU is
- * that the truth about a CPU.
+ * Linux counts paging for the machine as a whole (unix:0:vm). These are a CPU's own numbers only on a machine
+ * with one CPU.
  */
 static int
 read_vm(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
@@ -505,7 +505,7 @@ static const struct ks_part parts[] = {
 /* --- scanning -------------------------------------------------------------------- */
 
 static int
-see_cpu(struct ks_linux *lx, struct ks_units *units, uint64_t number, bool online)
+add_cpu(struct ks_linux *lx, struct ks_units *units, uint64_t number, bool online)
 {
 	char key[24];
 	int len = snprintf(key, sizeof(key), "%llu", (unsigned long long)number);
@@ -539,9 +539,9 @@ see_cpu(struct ks_linux *lx, struct ks_units *units, uint64_t number, bool onlin
 	return 0;
 }
 
-/* The CPUs of a list such as "0-3,8": as online, or those not met yet as offline. */
+/* Adds the CPUs of a list such as "0-3,8" as online, or those that are not online as offline. */
 static int
-see_list(struct ks_linux *lx, struct ks_units *units, const char *s, size_t n, bool online)
+add_list(struct ks_linux *lx, struct ks_units *units, const char *s, size_t n, bool online)
 {
 	const char *end = s + n;
 	uint64_t from, to;
@@ -560,7 +560,7 @@ see_list(struct ks_linux *lx, struct ks_units *units, const char *s, size_t n, b
 
 			if (unit != NULL && unit->seen)
 				continue;
-			if (see_cpu(lx, units, from, online) != 0)
+			if (add_cpu(lx, units, from, online) != 0)
 				return -1;
 		}
 		if (s >= end || *s++ != ',')
@@ -570,20 +570,20 @@ see_list(struct ks_linux *lx, struct ks_units *units, const char *s, size_t n, b
 }
 
 static int
-see_stat(struct ks_linux *lx, struct ks_units *units, const struct ks_image *im)
+add_cpus_of_stat(struct ks_linux *lx, struct ks_units *units, const struct ks_image *im)
 {
 	struct ks_text all = ks_text_of(im->data, im->len), line, number;
 	uint64_t cpu;
 
 	while (ks_text_line(&all, &line)) {
 		if (cpu_label(&line, &number) && ks_text_u64(&number, &cpu) && cpu < KS_CPU_MAX &&
-		    see_cpu(lx, units, cpu, true) != 0)
+		    add_cpu(lx, units, cpu, true) != 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* True if /proc/stat, which is read at each tick of whoever watches CPUs, has just those that are known. */
+/* True if /proc/stat, which every report about CPUs reads anyway, has exactly the CPUs that are known. */
 static bool
 are_the_same(struct ks_linux *lx)
 {
@@ -630,17 +630,17 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 		if (units->scanned && hash == s->online_hash)
 			return 0;
 		begin(lx, units);
-		rc = see_list(lx, units, im->data, im->len, true);
+		rc = add_list(lx, units, im->data, im->len, true);
 	} else {
 		im = ks_linux_try(lx, &ks_stat_file);
 		begin(lx, units);
 		if (im != NULL)
-			rc = see_stat(lx, units, im);
+			rc = add_cpus_of_stat(lx, units, im);
 	}
 	n = ks_file_small(&lx->root[KS_ROOT_SYS], "devices/system/cpu/present", present,
 	    sizeof(present));
 	if (rc == 0 && n > 0)
-		rc = see_list(lx, units, present, (size_t)n, false);
+		rc = add_list(lx, units, present, (size_t)n, false);
 	if (rc != 0)
 		return -1;
 	rc = ks_units_end(units);

@@ -47,37 +47,32 @@ const struct ks_field ks_cpu_info_fields[] = {
 };
 KS_FIELDS_FIT(ks_cpu_info_fields);
 
-/* What /proc/cpuinfo says of one CPU. Texts point into the image. */
-struct told {
+/* The numbers of /proc/cpuinfo that are used. */
+enum { N_FAMILY, N_MODEL, N_STEPPING, N_CHIP, N_CORE, N_NCPU, N_NCORE, N_COUNT };
+
+/* What /proc/cpuinfo says about one CPU. Texts point into the image. */
+struct block {
 	struct ks_text vendor, brand, features;
-	bool x86, fpu, arm;
-	bool has_family, has_model, has_stepping, has_chip, has_core, has_ncpu, has_ncore, has_khz;
-	uint64_t family, model, stepping, chip, core, ncpu, ncore, khz;
+	bool x86, fpu, arm, has_khz, has[N_COUNT];
+	uint64_t khz, v[N_COUNT];
 };
 
+/* Takes over one line. */
 static void
-tell(struct told *t, const struct ks_text *key, struct ks_text value)
+set_value(struct block *t, const struct ks_text *key, struct ks_text value)
 {
+	static const char *const numbers[N_COUNT] = { "cpu family", "model", "stepping", "physical id",
+		"core id", "siblings", "cpu cores" };
 	struct ks_text v = value;
 
+	for (size_t i = 0; i < N_COUNT; i++) {
+		if (ks_text_is(key, numbers[i]))
+			t->has[i] = ks_text_u64(&v, &t->v[i]);
+	}
 	if (ks_text_is(key, "vendor_id"))
 		t->vendor = value, t->x86 = true;
 	else if (ks_text_is(key, "model name"))
 		t->brand = value;
-	else if (ks_text_is(key, "cpu family"))
-		t->has_family = ks_text_u64(&v, &t->family);
-	else if (ks_text_is(key, "model"))
-		t->has_model = ks_text_u64(&v, &t->model);
-	else if (ks_text_is(key, "stepping"))
-		t->has_stepping = ks_text_u64(&v, &t->stepping);
-	else if (ks_text_is(key, "physical id"))
-		t->has_chip = ks_text_u64(&v, &t->chip);
-	else if (ks_text_is(key, "core id"))
-		t->has_core = ks_text_u64(&v, &t->core);
-	else if (ks_text_is(key, "siblings"))
-		t->has_ncpu = ks_text_u64(&v, &t->ncpu);
-	else if (ks_text_is(key, "cpu cores"))
-		t->has_ncore = ks_text_u64(&v, &t->ncore);
 	else if (ks_text_is(key, "cpu MHz"))
 		t->has_khz = ks_text_fixed(&v, 3, &t->khz);
 	else if (ks_text_is(key, "fpu"))
@@ -88,16 +83,16 @@ tell(struct told *t, const struct ks_text *key, struct ks_text value)
 		t->features = value;
 }
 
-/* Takes the lines of one CPU. */
+/* Parses the lines of one CPU. */
 static void
-tell_all(struct told *t, struct ks_text block)
+parse_block(struct block *t, struct ks_text lines)
 {
 	struct ks_text line, key, value;
 
 	memset(t, 0, sizeof(*t));
-	while (ks_text_line(&block, &line)) {
+	while (ks_text_line(&lines, &line)) {
 		if (ks_text_pair(&line, &key, &value))
-			tell(t, &key, value);
+			set_value(t, &key, value);
 	}
 }
 
@@ -111,20 +106,20 @@ number_cores(struct ks_linux *lx, const struct ks_image *im)
 
 	for (uint32_t u = 0; cores != NULL && u < units->n; u++) {
 		struct ks_cpu *cpu = ks_cpu_of(&units->v[u]);
-		struct told t;
+		struct block t;
 		uint32_t i;
 
 		if (!units->v[u].alive || cpu->info.seq != im->seq)
 			continue;
-		tell_all(&t, ks_line_text(im, &cpu->info));
+		parse_block(&t, ks_line_text(im, &cpu->info));
 		/* CPUs next to each other are mostly of cores next to each other. */
 		for (i = n; i > 0; i--) {
-			if (cores[i - 1].chip == t.chip && cores[i - 1].core == t.core)
+			if (cores[i - 1].chip == t.v[N_CHIP] && cores[i - 1].core == t.v[N_CORE])
 				break;
 		}
 		if (i == 0) {
-			cores[n].chip = t.chip;
-			cores[n].core = t.core;
+			cores[n].chip = t.v[N_CHIP];
+			cores[n].core = t.v[N_CORE];
 			i = ++n;
 		}
 		cpu->core = i - 1;
@@ -190,7 +185,7 @@ list_frequencies(char *to, size_t size, const char *khz, size_t len)
 }
 
 static void
-learn(struct ks_linux *lx, const struct ks_unit *unit, struct ks_cpu_facts *facts)
+read_facts(struct ks_linux *lx, const struct ks_unit *unit, struct ks_cpu_facts *facts)
 {
 	const struct ks_dir *sys = &lx->root[KS_ROOT_SYS];
 	char path[128], text[1024];
@@ -244,16 +239,17 @@ text_set(char *to, size_t size, const struct ks_text *t)
 
 /* "x86 (GenuineIntel 306E4 family 6 model 62 step 4 clock 2600 MHz)" */
 static void
-describe(char *to, size_t size, const struct told *t, uint64_t mhz)
+describe(char *to, size_t size, const struct block *t, uint64_t mhz)
 {
-	uint64_t base = t->family > 15 ? 15 : t->family;
-	uint64_t signature = (t->stepping & 15) | (t->model & 15) << 4 | base << 8 |
-	    (t->model >> 4 & 15) << 16 | (t->family - base) << 20;
+	uint64_t family = t->v[N_FAMILY], model = t->v[N_MODEL], step = t->v[N_STEPPING];
+	uint64_t base = family > 15 ? 15 : family;
+	uint64_t signature = (step & 15) | (model & 15) << 4 | base << 8 | (model >> 4 & 15) << 16 |
+	    (family - base) << 20;
 
 	(void)snprintf(to, size, "x86 (%.*s %llX family %llu model %llu step %llu clock %llu MHz)",
 	    (int)(ks_text_size(&t->vendor) & 63), t->vendor.p, (unsigned long long)signature,
-	    (unsigned long long)t->family, (unsigned long long)t->model,
-	    (unsigned long long)t->stepping, (unsigned long long)mhz);
+	    (unsigned long long)family, (unsigned long long)model, (unsigned long long)step,
+	    (unsigned long long)mhz);
 }
 
 static void
@@ -266,19 +262,22 @@ have_if(struct ks_values *vals, size_t i, bool known, uint64_t v)
 int
 ks_cpu_info_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
+	static const uint8_t fields_of[N_COUNT] = { [N_FAMILY] = I_FAMILY, [N_MODEL] = I_MODEL,
+		[N_STEPPING] = I_STEPPING, [N_CHIP] = I_CHIP_ID, [N_CORE] = I_PKG_CORE_ID, [N_NCPU] = I_NCPU,
+		[N_NCORE] = I_NCORE };
 	struct ks_cpu *cpu = ks_cpu_of(unit);
 	const struct ks_image *im = ks_linux_try(lx, &cpuinfo_file);
 	struct ks_values vals = { .have = 0 };
-	struct told t = { .x86 = false };
+	struct block t = { .x86 = false };
 	char implementation[160], brand[128], vendor[64], path[128];
 	uint64_t boot, khz, mhz = 0;
 
 	if (!cpu->facts.known)
-		learn(lx, unit, &cpu->facts);
+		read_facts(lx, unit, &cpu->facts);
 	if (im != NULL && ks_cpu_state_of(lx)->cpuinfo_seq != im->seq)
 		parse_cpuinfo(lx, im);
 	if (im != NULL && cpu->info.seq == im->seq)
-		tell_all(&t, ks_line_text(im, &cpu->info));
+		parse_block(&t, ks_line_text(im, &cpu->info));
 
 	ks_have_text(&vals, I_STATE, cpu->online ? "on-line" : "off-line");
 	if (cpu->since > 0)
@@ -314,19 +313,14 @@ ks_cpu_info_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	have_if(&vals, I_CLOCK_MHZ, mhz > 0, mhz);
 	if (cpu->facts.frequencies[0] != '\0')
 		ks_have_text(&vals, I_SUPPORTED_HZ, cpu->facts.frequencies);
-	if (t.x86 && t.has_family && t.has_model && t.has_stepping) {
+	if (t.x86 && t.has[N_FAMILY] && t.has[N_MODEL] && t.has[N_STEPPING]) {
 		describe(implementation, sizeof(implementation), &t, mhz);
 		ks_have_text(&vals, I_IMPLEMENTATION, implementation);
 	}
 	have_if(&vals, I_CACHE_ID, cpu->facts.has_cache, cpu->facts.cache_id);
-	have_if(&vals, I_CHIP_ID, t.has_chip, t.chip);
-	have_if(&vals, I_CORE_ID, t.has_core, cpu->core);
-	have_if(&vals, I_PKG_CORE_ID, t.has_core, t.core);
-	have_if(&vals, I_FAMILY, t.has_family, t.family);
-	have_if(&vals, I_MODEL, t.has_model, t.model);
-	have_if(&vals, I_STEPPING, t.has_stepping, t.stepping);
-	have_if(&vals, I_NCPU, t.has_ncpu, t.ncpu);
-	have_if(&vals, I_NCORE, t.has_ncore, t.ncore);
+	have_if(&vals, I_CORE_ID, t.has[N_CORE], cpu->core);
+	for (size_t i = 0; i < N_COUNT; i++)
+		have_if(&vals, fields_of[i], t.has[i], t.v[i]);
 	ks_fields_add(r, ks_cpu_info_fields, &vals);
 	return 0;
 }

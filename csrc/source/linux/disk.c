@@ -64,7 +64,7 @@ ks_disk_path(char *to, size_t size, const char *dir, const char *disk, const cha
 
 /* --- reading --------------------------------------------------------------------- */
 
-/* Takes the columns of a line; a negative number, which some kernels print, counts as 0. */
+/* Parses the columns of a line. A negative number, which some kernels print, counts as 0. */
 static size_t
 columns(struct ks_text t, uint64_t c[D_COUNT])
 {
@@ -239,7 +239,7 @@ scsi_counter(const struct ks_linux *lx, const struct ks_unit *unit, const char *
 }
 
 static void
-take_inventory(const struct ks_linux *lx, const struct ks_unit *unit, struct inventory *inv)
+read_inventory(const struct ks_linux *lx, const struct ks_unit *unit, struct inventory *inv)
 {
 	static const char *const vendors[] = { "/device/vendor", NULL };
 	static const char *const products[] = { "/device/model", "/device/name", NULL };
@@ -275,7 +275,7 @@ read_err(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	uint64_t v;
 
 	if (!inv->known)
-		take_inventory(lx, unit, inv);
+		read_inventory(lx, unit, inv);
 	if (inv->counts && scsi_counter(lx, unit, "/device/ioerr_cnt", &v))
 		ks_have(&vals, E_HARD, v);
 	if (inv->counts && scsi_counter(lx, unit, "/device/iotmo_cnt", &v))

@@ -50,7 +50,7 @@ KS_FIELDS_FIT(partition_fields);
 enum { PRIORITY_OTHER = 0x020, PRIORITY_FLOPPY = 0x040, PRIORITY_TAPE = 0x060, PRIORITY_CD = 0x090,
 	PRIORITY_DISK = 0x110, PRIORITY_ARRAY = 0x120 };
 
-/* Looked up at the first reading; none of it changes while the device is there. */
+/* Facts that do not change while the device is there; they are read when they are needed first. */
 struct facts {
 	bool known;
 	const char *type, *interface;
@@ -67,7 +67,7 @@ block_path(char *to, size_t size, const struct ks_unit *unit, const char *file)
 	ks_disk_path(to, size, "block", unit->key, file);
 }
 
-/* There partitions stand beside disks. */
+/* This folder has partitions and disks side by side. */
 static void
 class_path(char *to, size_t size, const struct ks_unit *unit, const char *file)
 {
@@ -99,9 +99,9 @@ scsi_type(uint64_t type)
 	return type < sizeof(words) / sizeof(words[0]) && words[type] != NULL ? words[type] : "da";
 }
 
-/* Where the link /sys/block/sda leads; empty if it is none. */
+/* Copies the target of the link /sys/block/sda; empty if it is no link. */
 static void
-way_to(const struct ks_linux *lx, const struct ks_unit *unit, char *to, size_t size)
+read_link(const struct ks_linux *lx, const struct ks_unit *unit, char *to, size_t size)
 {
 	char path[128];
 	ssize_t n;
@@ -111,7 +111,7 @@ way_to(const struct ks_linux *lx, const struct ks_unit *unit, char *to, size_t s
 	to[n > 0 ? n : 0] = '\0';
 }
 
-/* The step of a way that is a word and a number, such as "host0"; empty if there is none. */
+/* The part of a path that is a word and a number, such as "host0"; empty if there is none. */
 static struct ks_text
 numbered_step(const char *way, const char *word)
 {
@@ -129,7 +129,7 @@ numbered_step(const char *way, const char *word)
 	return ks_text_of("", 0);
 }
 
-/* What an ATA disk of a recorded tree, which may lack the link, says of its maker. */
+/* True for an ATA disk of a recorded tree, which may lack the link, by the name of its maker. */
 static bool
 made_by_ata(const struct ks_linux *lx, const struct ks_unit *unit)
 {
@@ -153,7 +153,7 @@ priority_of(const struct ks_linux *lx, const struct ks_unit *unit, const struct 
 		return PRIORITY_FLOPPY;
 	if (is_module(unit, "md"))
 		return PRIORITY_ARRAY;
-	/* Loops, RAM disks and mappings are no devices of their own. */
+	/* Loops, RAM disks and mappings are not devices of their own. */
 	block_path(path, sizeof(path), unit, "/device");
 	return ks_linux_exists(lx, KS_ROOT_SYS, path) ? PRIORITY_DISK : PRIORITY_OTHER;
 }
@@ -172,9 +172,9 @@ block_text(const struct ks_linux *lx, const struct ks_unit *unit, const char *fi
 	return false;
 }
 
-/* What people and identifiers call a disk, and what it hangs on. */
+/* Reads the name, the identifier and the controller of a disk. */
 static void
-take_names(const struct ks_linux *lx, const struct ks_unit *unit, const char *way, struct facts *f)
+read_names(const struct ks_linux *lx, const struct ks_unit *unit, const char *way, struct facts *f)
 {
 	struct ks_text step = numbered_step(way, "host");
 
@@ -191,9 +191,9 @@ take_names(const struct ks_linux *lx, const struct ks_unit *unit, const char *wa
 		ks_have_text(&f->vals, V_ID, f->id);
 }
 
-/* What mounts know it by. */
+/* Reads what mountinfo knows the device by. */
 static void
-take_number(const struct ks_linux *lx, const struct ks_unit *unit, struct facts *f)
+read_number(const struct ks_linux *lx, const struct ks_unit *unit, struct facts *f)
 {
 	char path[128];
 
@@ -206,14 +206,14 @@ take_number(const struct ks_linux *lx, const struct ks_unit *unit, struct facts 
 }
 
 static void
-take_facts(const struct ks_linux *lx, const struct ks_unit *unit, struct facts *f)
+read_facts(const struct ks_linux *lx, const struct ks_unit *unit, struct facts *f)
 {
 	char way[1024];
 	struct ks_text ata;
 	uint64_t v;
 	bool scsi = block_number(lx, unit, "/device/type", &v);
 
-	way_to(lx, unit, way, sizeof(way));
+	read_link(lx, unit, way, sizeof(way));
 	/* ATA disks look like SCSI disks: ".../ata1/host0/target0:0:0/0:0:0:0/block/sda". */
 	ata = numbered_step(way, "ata");
 	f->type = "da";
@@ -237,10 +237,10 @@ take_facts(const struct ks_linux *lx, const struct ks_unit *unit, struct facts *
 		ks_have(&f->vals, V_ROTATIONAL, v != 0);
 	if (block_number(lx, unit, "/removable", &v))
 		ks_have(&f->vals, V_REMOVABLE, v != 0);
-	take_names(lx, unit, way, f);
+	read_names(lx, unit, way, f);
 }
 
-/* Everything but where it is mounted stays as it is. */
+/* Adds the facts, and where the device is mounted, which may change. */
 static void
 add_fields(struct ks_linux *lx, struct ks_record *r, const struct ks_field *table, size_t mount,
     const struct facts *f)
@@ -259,8 +259,8 @@ read_device(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	struct facts *f = unit->extra;
 
 	if (!f->known) {
-		take_facts(lx, unit, f);
-		take_number(lx, unit, f);
+		read_facts(lx, unit, f);
+		read_number(lx, unit, f);
 	}
 	add_fields(lx, r, fields, V_MOUNT, f);
 	return 0;
@@ -273,7 +273,7 @@ read_partition(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 
 	if (!f->known) {
 		ks_have_text(&f->vals, P_DISK, f->disk);
-		take_number(lx, unit, f);
+		read_number(lx, unit, f);
 	}
 	add_fields(lx, r, partition_fields, P_MOUNT, f);
 	return 0;

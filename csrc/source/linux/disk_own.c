@@ -28,7 +28,7 @@ ks_own_close(struct ks_own_files *own)
 	own->failed = false;
 }
 
-/* Counts a disk among those of this round; the first one tells what the round before was like. */
+/* Counts a disk among those of this round. With the first one, decides by the count of the round before. */
 static void
 count(struct ks_linux *lx, uint32_t disk)
 {

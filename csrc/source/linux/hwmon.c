@@ -1,7 +1,7 @@
 /*
  * hwmon.c - sensors from /sys/class/hwmon: hwmon:N:CHIP, class sensor. A statistic is named as
- * in the kernel (temp1, fan2, in0), with _label, _max, _crit and so on after it; values are in
- * the kernel's units, which the metadata tells. SPDX-License-Identifier: MIT
+ * in the kernel (temp1, fan2, in0), followed by _label, _max, _crit and so on; values are in
+ * the kernel's units, which are in the metadata. SPDX-License-Identifier: MIT
  */
 #include <ctype.h>
 #include <errno.h>

@@ -17,7 +17,7 @@ enum ks_root { KS_ROOT_PROC, KS_ROOT_SYS };
 #define KS_BRIEF 1024
 
 /*
- * How the running kernel produces a file. It tells where the file ends without one more read:
+ * How the running kernel produces a file. From this follows where the file ends, without one more read:
  * - WHOLE: a single record, which a read returns as a whole if there is room.
  * - BRIEFLY: records of less than KS_BRIEF bytes. A read returns less than a page only at the end.
  * - BY_CPU: the same, and each record has a column for each CPU, as the heading in the first line has. (What
@@ -26,7 +26,7 @@ enum ks_root { KS_ROOT_PROC, KS_ROOT_SYS };
  */
 enum ks_made { KS_MADE_ANYHOW, KS_MADE_WHOLE, KS_MADE_BRIEFLY, KS_MADE_BY_CPU };
 
-/* Declares a file that is read again and again, where it is parsed. The address is what tells files apart. */
+/* Declares a file that is read again and again, where it is parsed. Files are known by their addresses. */
 struct ks_file {
 	enum ks_root root;
 	const char *path; /* below its root */

@@ -24,8 +24,8 @@
 #include "source/source.h"
 
 /*
- * The subsystems, in the order of the chain. X(name) stands for a variable ks_linux_name, which the
- * subsystem's file defines with KS_SUBSYSTEM(name, ...).
+ * The subsystems, in the order of the chain. For each X(name), a file of this folder defines the variable
+ * ks_linux_name with KS_SUBSYSTEM(name, ...).
  */
 #define KS_SUBSYSTEMS(X) \
 	X(unix) X(cpu) X(disk) X(device) X(link) X(intr) X(softirq) X(mib) X(spl) X(pressure) X(slab) \
@@ -39,7 +39,7 @@ struct ks_linux;
 typedef int ks_part_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r);
 
 /*
- * One kind of kstat. In module and name, '@' stands for the unit's module or name and '#' for its instance.
+ * One kind of kstat. In module and name, '@' is replaced by the unit's module or name, '#' by its instance.
  * The macros below set what is the same for all parts of a type; the rest is given by name.
  */
 struct ks_part {

@@ -19,7 +19,7 @@ state_of(const struct ks_linux *lx)
 
 #define MEM(stat, desc) { KS_META_BYTES(stat, KS_KIND_GAUGE, desc), KSTAT_DATA_UINT64, stat }
 
-/* Those that other kstats are made of come first, in the order in which the file has them. */
+/* The numbers that other kstats are made of come first, in the order of the file. */
 enum { M_TOTAL, M_FREE, M_AVAILABLE, M_UNEVICTABLE, M_SWAP_TOTAL, M_SWAP_FREE, M_ANON, M_SHMEM,
 	M_SLAB, M_STACK, M_TABLES, M_SEC_TABLES, M_COMMITTED, M_PERCPU, M_NEEDED };
 
@@ -94,7 +94,7 @@ ks_meminfo_meta(const char *stat)
 	return ks_linux_is_header(stat) ? NULL : &other;
 }
 
-/* Takes "123 kB" as bytes; without kB it is a plain number. */
+/* Parses "123 kB" as bytes; without kB it is a plain number. */
 static bool
 meminfo_value(struct ks_text *value, uint64_t *v)
 {
@@ -143,7 +143,7 @@ needed_line(const struct ks_text *line)
 	return KS_USELESS;
 }
 
-/* The same of those that unix:0:vminfo needs, which vmstat reads at each tick. */
+/* The same for the lines that unix:0:vminfo needs, which vmstat reads at each tick. */
 static int
 summed_line(const struct ks_text *line)
 {
@@ -154,7 +154,7 @@ summed_line(const struct ks_text *line)
 	return what != KS_USELESS && (summed >> what & 1) != 0 ? what : KS_USELESS;
 }
 
-/* Takes numbers of /proc/meminfo, in pages; false with errno and message. */
+/* Collects numbers of /proc/meminfo, in pages; false with errno and message. */
 static bool
 memory_pages(struct ks_linux *lx, struct ks_lines *lines, int (*classify)(const struct ks_text *),
     struct ks_values *vals)
@@ -301,10 +301,10 @@ ks_system_pages_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record
 /* --- vminfo ------------------------------------------------------------------------------ */
 
 /*
- * Solaris adds the current figures to these sums once a second, so that a difference divided by
- * that of updates is an average. Linux keeps no such sums: this reader does, and lets each
- * reading stand for the seconds since the one before, the first one for all time before.
- * Swap is virtual swap, as in swap -s: memory included.
+ * Solaris adds the current figures to these sums once a second, so that a difference divided by that of
+ * updates is an average. Linux keeps no such sums, so this function does: the figures of a reading count
+ * for all seconds since the reading before, those of the first one for all time before. Swap is virtual
+ * swap, as in swap -s, which includes memory.
  */
 int
 ks_vminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
@@ -378,7 +378,7 @@ by_whom(const struct ks_text *key, const char *prefix)
 	return false;
 }
 
-/* What unix:0:vm takes of a line of /proc/vmstat: one of V_*, or KS_USELESS. */
+/* Which number of unix:0:vm a line of /proc/vmstat adds to: one of V_*, or KS_USELESS. */
 static int
 vm_line(const struct ks_text *line)
 {
@@ -395,7 +395,7 @@ vm_line(const struct ks_text *line)
 	if (ks_text_empty(line))
 		return KS_USELESS;
 	if (!ks_text_word(&t, &key) || !ks_text_u64(&t, &v))
-		return V_PAGESIZE; /* no such line is one; the reader tells */
+		return V_PAGESIZE; /* for take_vm_lines(), which warns: no line of the file is the page size */
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		if (ks_text_is(&key, known[i].key))
 			return known[i].what;

@@ -115,7 +115,7 @@ struct section {
 	struct ks_text names, numbers;
 };
 
-/* Finds a section; false if it is not there whole. */
+/* Finds a section; false if it does not have both lines. */
 static bool
 find_section(struct ks_linux *lx, const struct ks_image *im, const char *name, size_t len, struct section *s)
 {
@@ -138,9 +138,9 @@ find_section(struct ks_linux *lx, const struct ks_image *im, const char *name, s
 	return false;
 }
 
-/* Takes a number, which may be negative. */
+/* Parses a number, which may be negative. */
 static bool
-take_number(struct ks_text word, int64_t *v)
+parse_number(struct ks_text word, int64_t *v)
 {
 	uint64_t u;
 
@@ -152,7 +152,7 @@ take_number(struct ks_text word, int64_t *v)
 	return true;
 }
 
-/* Takes the next name and its number; false, with nothing taken, where there are not both. */
+/* Parses the next name and its number; false, and nothing is skipped, if there are not both. */
 static bool
 next_pair(struct section *s, struct ks_text *name, int64_t *v)
 {
@@ -160,15 +160,15 @@ next_pair(struct section *s, struct ks_text *name, int64_t *v)
 	struct ks_text word;
 
 	if (!ks_text_word(&next.names, name) || !ks_text_word(&next.numbers, &word) ||
-	    !take_number(word, v))
+	    !parse_number(word, v))
 		return false;
 	*s = next;
 	return true;
 }
 
-/* Names and numbers end together, unless one of them means nothing. */
+/* Warns if names and numbers do not end together: then one of them could not be parsed. */
 static void
-note_rest(struct ks_linux *lx, const struct ks_image *im, const struct section *s)
+check_end(struct ks_linux *lx, const struct ks_image *im, const struct section *s)
 {
 	if (!ks_text_empty(&s->names) || !ks_text_empty(&s->numbers))
 		ks_linux_odd_line(lx, im, &s->numbers);
@@ -195,7 +195,7 @@ collect(struct ks_linux *lx, const struct ks_image *im, const char *section, con
 				ks_have(vals, i, (uint64_t)v);
 		}
 	}
-	note_rest(lx, im, &s);
+	check_end(lx, im, &s);
 }
 
 enum { PART_TCP, PART_UDP, PART_IP, PART_ICMP, PART_TCP_EXT, PART_IP_EXT, PART_COUNT };
@@ -251,7 +251,7 @@ read_ext(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		ks_name_set(stat, sizeof(stat), name.p, ks_text_size(&name));
 		ks_named_u64(r, stat, (uint64_t)v);
 	}
-	note_rest(lx, im, &s);
+	check_end(lx, im, &s);
 	return 0;
 }
 

@@ -9,7 +9,7 @@ struct mount {
 };
 
 static bool
-take_mount(struct ks_text line, struct mount *m)
+parse_mount(struct ks_text line, struct mount *m)
 {
 	struct ks_text word;
 
@@ -31,7 +31,7 @@ is_octal(char c)
 	return c >= '0' && c <= '7';
 }
 
-/* Blanks, newlines and backslashes of a path are written as \040 and the like. */
+/* Copies a path, in which blanks, newlines and backslashes are written as \040 and so on. */
 static void
 unescape(const struct ks_text *from, char *to, size_t size)
 {
@@ -62,7 +62,7 @@ ks_linux_mount_point(struct ks_linux *lx, const char *number, const char *source
 		return false;
 	all = ks_text_of(im->data, im->len);
 	while (ks_text_line(&all, &line)) {
-		if (!take_mount(line, &m)) {
+		if (!parse_mount(line, &m)) {
 			if (!ks_text_empty(&line))
 				ks_linux_odd_line(lx, im, &line);
 			continue;

@@ -27,7 +27,7 @@ struct header {
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-/* True for what root alone may read, such as the log dbgmsg: no kstat is lost with it. */
+/* True for files that only root may read, such as the log dbgmsg: they are not kstats. */
 static bool
 is_for_root(const struct ks_linux *lx, const char *path)
 {
@@ -36,7 +36,7 @@ is_for_root(const struct ks_linux *lx, const char *path)
 	return fstatat(lx->root[KS_ROOT_PROC].fd, path, &st, 0) == 0 && (st.st_mode & 0777) == 0600;
 }
 
-/* Reads a file to the scratch image: 0, or an errno that the person is told of. */
+/* Reads a file into the scratch image. Returns 0, or an errno, of which the user is warned. */
 static int
 read_path(struct ks_linux *lx, const char *path)
 {
@@ -66,14 +66,14 @@ read_file(struct ks_linux *lx, const struct ks_unit *unit)
 	return &lx->scratch;
 }
 
-/* A line of the scratch image, any part of it, means nothing. */
+/* Warns of a line of the scratch image that cannot be parsed. */
 static void
 odd_line(struct ks_linux *lx, const struct ks_unit *unit, const struct ks_text *line)
 {
 	ks_linux_odd_path(lx, KS_ROOT_PROC, unit->extra, lx->scratch.data, line);
 }
 
-/* The same where nothing can be had without the line: -1 with errno EIO and message. */
+/* The same for a line without which there is no kstat. Returns -1 with errno EIO and message. */
 static int
 unknown_form(struct ks_linux *lx, const struct ks_unit *unit, const struct ks_text *line)
 {
@@ -81,9 +81,9 @@ unknown_form(struct ks_linux *lx, const struct ks_unit *unit, const struct ks_te
 	return ks_fail(EIO, "%s has an unknown form", (const char *)unit->extra);
 }
 
-/* Takes the line of the header. */
+/* Parses the line of the header. */
 static bool
-take_header(struct ks_text line, struct header *h)
+parse_header(struct ks_text line, struct header *h)
 {
 	struct ks_text flags;
 	uint64_t kid, rest[2];
@@ -126,7 +126,7 @@ add_unsigned(struct ks_record *r, const char *stat, struct ks_text value, bool w
 	return true;
 }
 
-/* Takes "name  type  data" and adds it; false if the line means nothing. */
+/* Parses "name  type  data" and adds it; false if the line cannot be parsed. */
 static bool
 add_named(struct ks_record *r, struct ks_text line)
 {
@@ -158,16 +158,16 @@ add_named(struct ks_record *r, struct ks_text line)
 	}
 }
 
-/* Takes the header and the headings of the columns; false with errno and message. */
+/* Skips the header and the headings of the columns; false with errno and message. */
 static bool
-take_headings(struct ks_linux *lx, const struct ks_unit *unit, const struct ks_image *im,
+skip_headings(struct ks_linux *lx, const struct ks_unit *unit, const struct ks_image *im,
     struct ks_text *all)
 {
 	struct ks_text line = { im->data, im->data };
 	struct header h;
 
 	*all = ks_text_of(im->data, im->len);
-	if (ks_text_line(all, &line) && take_header(line, &h) && ks_text_line(all, &line))
+	if (ks_text_line(all, &line) && parse_header(line, &h) && ks_text_line(all, &line))
 		return true;
 	return unknown_form(lx, unit, &line) == 0;
 }
@@ -178,7 +178,7 @@ read_named(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	const struct ks_image *im = read_file(lx, unit);
 	struct ks_text all, line;
 
-	if (im == NULL || !take_headings(lx, unit, im, &all))
+	if (im == NULL || !skip_headings(lx, unit, im, &all))
 		return -1;
 	while (ks_text_line(&all, &line)) {
 		if (!add_named(r, line) && !ks_text_empty(&line))
@@ -209,7 +209,7 @@ read_io(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	uint64_t v[12];
 	kstat_io_t *io;
 
-	if (im == NULL || !take_headings(lx, unit, im, &all))
+	if (im == NULL || !skip_headings(lx, unit, im, &all))
 		return -1;
 	rest = line = all;
 	if (ks_text_line(&all, &line))
@@ -254,7 +254,7 @@ read_state(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return 0;
 }
 
-/* OpenZFS does not say what its numbers are; sizes and limits are those that these words name. */
+/* OpenZFS does not say what its numbers are: sizes and limits are found by these words in their names. */
 static const struct ks_meta *
 named_meta(const char *stat)
 {
@@ -304,8 +304,8 @@ static const struct ks_part parts[] = {
 };
 
 /*
- * True if the first line of a file tells no kstat and cannot be told by OpenZFS either: its logs
- * begin with headings, and the text of a single value is one word.
+ * True if the first line of a file without a kstat's header is not one that OpenZFS writes: its logs begin
+ * with headings, and the text of a single value is one word.
  */
 static bool
 is_odd(struct ks_text line)
@@ -343,7 +343,7 @@ set_up(struct ks_linux *lx, struct ks_unit *unit, const char *path)
 	all = ks_text_of(lx->scratch.data, lx->scratch.len);
 	if (!ks_text_line(&all, &line))
 		return 0;
-	if (!take_header(line, &h)) {
+	if (!parse_header(line, &h)) {
 		if (is_odd(line))
 			odd_line(lx, unit, &line);
 		return 0;
@@ -407,7 +407,7 @@ scan_directory(struct ks_linux *lx, struct ks_units *units, const char *path, in
 			rc = scan_file(lx, units, below);
 	}
 	(void)closedir(dir);
-	/* A pool has files. This stands where a recording should have a file. */
+	/* A pool has files. An empty directory is in the place of a file that was not recorded. */
 	if (!any && depth == 1 && !lx->root[KS_ROOT_PROC].kernel)
 		ks_linux_note_path(lx, KS_ROOT_PROC, path, EISDIR);
 	return rc;
@@ -419,7 +419,7 @@ struct state {
 
 #define ASK_AGAIN 10 /* seconds after which it is asked whether a module was loaded */
 
-/* True if someone wants kstats of OpenZFS, and not of any module but others. */
+/* True if kstats of OpenZFS may be wanted. */
 static bool
 is_wanted(const struct ks_linux *lx)
 {

@@ -1,7 +1,7 @@
 /*
- * text.h - walking over the text of a /proc file. The text may be anything: every function
- * stops at end, and a number that does not fit counts as missing.
- * SPDX-License-Identifier: MIT
+ * text.h - parses the text of a file of /proc. The text may hold anything: every function stops at its
+ * end, and a number that does not fit counts as missing. "Takes" means that the text then begins behind
+ * what was read. SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_LINUX_TEXT_H
 #define SOURCE_LINUX_TEXT_H
@@ -87,7 +87,7 @@ ks_text_u64(struct ks_text *t, uint64_t *v)
 	return true;
 }
 
-/* Takes up to max numbers; returns how many there were. */
+/* Takes up to max numbers; returns how many it found. */
 static inline size_t
 ks_text_numbers(struct ks_text *t, uint64_t *v, size_t max)
 {
@@ -108,7 +108,7 @@ ks_text_at_number(const struct ks_text *t)
 	return at.p < at.end && *at.p >= '0' && *at.p <= '9';
 }
 
-/* True if there is nothing but blanks. */
+/* True if the text is empty or has only blanks. */
 static inline bool
 ks_text_empty(const struct ks_text *t)
 {
@@ -118,7 +118,7 @@ ks_text_empty(const struct ks_text *t)
 	return at.p == at.end;
 }
 
-/* True if there is no control character, as is so in every file of text. */
+/* True if the text has no control character but tabs. */
 static inline bool
 ks_text_plain(const struct ks_text *t)
 {
@@ -145,7 +145,7 @@ ks_text_starts(const struct ks_text *t, const char *s)
 	return ks_text_size(t) >= n && memcmp(t->p, s, n) == 0;
 }
 
-/* Drops blanks at both ends. */
+/* Removes blanks at both ends. */
 static inline void
 ks_text_trim(struct ks_text *t)
 {
@@ -155,8 +155,8 @@ ks_text_trim(struct ks_text *t)
 }
 
 /*
- * Takes "key: value" apart at the first colon; both trimmed, and the value empty if there is no
- * colon. False if there is no key.
+ * Splits "key: value" at the first colon. Both are trimmed; the value is empty if there is no colon. False if
+ * there is no key.
  */
 static inline bool
 ks_text_pair(const struct ks_text *line, struct ks_text *key, struct ks_text *value)

@@ -218,8 +218,8 @@ read_misc(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 /* --- sysinfo ------------------------------------------------------------------------ */
 
 /*
- * The sums over time that the kernel keeps: what all processes together waited for a CPU (ns),
- * and how long at least one did (microseconds). Each only if this kernel has it.
+ * Sums over time that the kernel keeps: how long all processes together waited for a CPU (ns), and how
+ * long at least one did (microseconds). False if this kernel does not have it.
  */
 static bool
 waited_ns(struct ks_linux *lx, uint64_t *ns)
@@ -271,9 +271,9 @@ can_have_grown(const struct ks_linux *lx, const struct ks_queue_sums *q)
 }
 
 /*
- * Solaris samples the queues once a second and adds them up. Where Linux has the exact integral
- * we give that in seconds; where it has not, this reader samples at each reading and lets the
- * sample stand for the time since the one before (the first one for all time before).
+ * Solaris samples the queues once a second and adds them up. Where Linux has the exact integral, this
+ * function returns it in seconds. Otherwise it takes a sample at each reading, which counts for the time
+ * since the reading before; the first one counts for all time before.
  */
 static int
 read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
@@ -299,7 +299,7 @@ read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	if (q->is_exact && !can_have_grown(lx, q)) {
 		queued = 0;
 	} else if (occupied_us(lx, &v)) {
-		/* While it was occupied, at least one was waiting. */
+		/* While the queue was occupied, at least one process was waiting. */
 		occupied = v > q->runocc ? v - q->runocc : 0;
 		queued = queued > 0 ? queued : 1;
 		q->asked = q->up;
