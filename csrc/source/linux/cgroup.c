@@ -47,21 +47,6 @@ static const struct ks_field fields[] = {
 };
 KS_FIELDS_FIT(fields);
 
-/* The lines that are used of files of "name value" lines; times there are in microseconds. */
-static const struct keyed {
-	const char *file, *name;
-	uint8_t field;
-	uint16_t times;
-} keyed[] = {
-	{ "cpu.stat", "usage_usec", C_CPU, 1000 },
-	{ "cpu.stat", "user_usec", C_USER, 1000 },
-	{ "cpu.stat", "system_usec", C_SYSTEM, 1000 },
-	{ "cpu.stat", "nr_periods", C_PERIODS, 1 },
-	{ "cpu.stat", "nr_throttled", C_THROTTLED, 1 },
-	{ "cpu.stat", "throttled_usec", C_THROTTLED_TIME, 1000 },
-	{ "memory.events", "oom_kill", C_OOM_KILLS, 1 },
-};
-
 /* Files of one number; a limit that is not set says "max". */
 static const struct single {
 	const char *file;
@@ -72,12 +57,22 @@ static const struct single {
 	{ "memory.swap.current", C_SWAP }, { "pids.current", C_PIDS }, { "pids.max", C_PIDS_MAX },
 };
 
-/* Files whose numbers are marked, "rbytes=1 wbytes=2", summed over the lines asked for. */
+/*
+ * Other numbers: those that follow a mark, such as "rbytes=1", in lines that begin with some text, summed.
+ * Times are in microseconds.
+ */
 static const struct marked {
 	const char *file, *line, *mark;
 	uint8_t field;
 	uint16_t times;
 } marked[] = {
+	{ "cpu.stat", "usage_usec ", "", C_CPU, 1000 },
+	{ "cpu.stat", "user_usec ", "", C_USER, 1000 },
+	{ "cpu.stat", "system_usec ", "", C_SYSTEM, 1000 },
+	{ "cpu.stat", "nr_periods ", "", C_PERIODS, 1 },
+	{ "cpu.stat", "nr_throttled ", "", C_THROTTLED, 1 },
+	{ "cpu.stat", "throttled_usec ", "", C_THROTTLED_TIME, 1000 },
+	{ "memory.events", "oom_kill ", "", C_OOM_KILLS, 1 },
 	{ "io.stat", "", "rbytes=", C_NREAD, 1 },
 	{ "io.stat", "", "wbytes=", C_NWRITTEN, 1 },
 	{ "io.stat", "", "rios=", C_READS, 1 },
@@ -98,29 +93,6 @@ state_of(const struct ks_linux *lx)
 }
 
 /* --- reading ------------------------------------------------------------------------------ */
-
-static void
-read_keyed(struct ks_linux *lx, const struct ks_dir *dir, struct ks_values *vals)
-{
-	const char *file = "";
-	bool there = false;
-
-	for (size_t i = 0; i < sizeof(keyed) / sizeof(keyed[0]); i++) {
-		const struct keyed *k = &keyed[i];
-		struct ks_text all, line, word;
-		uint64_t v;
-
-		if (strcmp(file, k->file) != 0) {
-			file = k->file;
-			there = ks_image_once(&lx->scratch, dir, file) == 0;
-		}
-		all = ks_text_of(lx->scratch.data, there ? lx->scratch.len : 0);
-		while (ks_text_line(&all, &line)) {
-			if (ks_text_word(&line, &word) && ks_text_is(&word, k->name) && ks_text_u64(&line, &v))
-				ks_have(vals, k->field, v * k->times);
-		}
-	}
-}
 
 static void
 read_marked(struct ks_linux *lx, const struct ks_dir *dir, struct ks_values *vals)
@@ -166,7 +138,6 @@ read_group(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	if (dir.fd < 0)
 		return ks_linux_gone(unit);
 	ks_have_text(&vals, C_PATH, path[root] != '\0' ? path + root : "/");
-	read_keyed(lx, &dir, &vals);
 	read_marked(lx, &dir, &vals);
 	for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++) {
 		if (ks_file_u64(&dir, single[i].file, &v) == 0)

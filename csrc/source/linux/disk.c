@@ -4,10 +4,8 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "source/linux/disk.h"
@@ -379,18 +377,13 @@ take_key(struct ks_text *line, char key[KS_UNIT_NAME])
 	return ks_listing_key(key, &name);
 }
 
-/* A disk differs from an earlier one of the same name by the inode of its entry in /sys. */
 static uint64_t
 identity(struct ks_linux *lx, const char *key)
 {
 	char path[128];
-	struct stat st;
 
 	ks_disk_path(path, sizeof(path), "class/block", key, "");
-	if (lx->root[KS_ROOT_SYS].fd < 0 ||
-	    fstatat(lx->root[KS_ROOT_SYS].fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return 0;
-	return st.st_ino;
+	return ks_linux_inode(lx, KS_ROOT_SYS, path);
 }
 
 static int

@@ -3,13 +3,11 @@
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -246,18 +244,13 @@ is_heading(const struct ks_image *im, const struct ks_text *line)
 	return memchr(line->p, '|', ks_text_size(line)) != NULL;
 }
 
-/* A link differs from an earlier one of the same name by the inode of its entry in /sys. */
 static uint64_t
 identity(struct ks_linux *lx, const char *key)
 {
 	char path[128];
-	struct stat st;
 
 	(void)snprintf(path, sizeof(path), "class/net/%s", key);
-	if (lx->root[KS_ROOT_SYS].fd < 0 ||
-	    fstatat(lx->root[KS_ROOT_SYS].fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return 0;
-	return st.st_ino;
+	return ks_linux_inode(lx, KS_ROOT_SYS, path);
 }
 
 static int

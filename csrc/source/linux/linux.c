@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -158,6 +159,16 @@ bool
 ks_linux_exists(const struct ks_linux *lx, enum ks_root root, const char *path)
 {
 	return lx->root[root].fd >= 0 && faccessat(lx->root[root].fd, path, F_OK, 0) == 0;
+}
+
+uint64_t
+ks_linux_inode(const struct ks_linux *lx, enum ks_root root, const char *path)
+{
+	struct stat st;
+
+	if (lx->root[root].fd < 0 || fstatat(lx->root[root].fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return 0;
+	return st.st_ino;
 }
 
 bool

@@ -155,6 +155,9 @@ bool ks_linux_was_read(const struct ks_linux *lx, const struct ks_file *file);
 /* True if the file exists, whether or not it can be read. */
 bool ks_linux_exists(const struct ks_linux *lx, enum ks_root root, const char *path);
 
+/* The inode of a file or a link; 0 if it is not known. It differs if the thing was removed and came back. */
+uint64_t ks_linux_inode(const struct ks_linux *lx, enum ks_root root, const char *path);
+
 /* Reads the number that a file holds; false if it is not known. Warns if the file cannot be read. */
 bool ks_linux_number(struct ks_linux *lx, enum ks_root root, const char *path, uint64_t *v);
 

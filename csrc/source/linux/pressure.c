@@ -6,7 +6,7 @@
 
 #include "source/linux/unix.h"
 
-const struct ks_file ks_pressure_cpu_file = { KS_ROOT_PROC, "pressure/cpu", KS_MADE_WHOLE, false };
+static const struct ks_file cpu_file = { KS_ROOT_PROC, "pressure/cpu", KS_MADE_WHOLE, false };
 static const struct ks_file io_file = { KS_ROOT_PROC, "pressure/io", KS_MADE_WHOLE, false };
 static const struct ks_file memory_file = { KS_ROOT_PROC, "pressure/memory", KS_MADE_WHOLE, false };
 static const struct ks_file irq_file = { KS_ROOT_PROC, "pressure/irq", KS_MADE_WHOLE, false };
@@ -80,11 +80,24 @@ read_pressure(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return 0;
 }
 
+bool
+ks_pressure_cpu_us(struct ks_linux *lx, uint64_t *us)
+{
+	const struct ks_image *im = ks_linux_try(lx, &cpu_file);
+	struct ks_text all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0), line;
+	struct ks_values vals = { .have = 0 };
+
+	if (!ks_text_line(&all, &line) || !parse_line(line, &vals) || (vals.have >> P_SOME & 1) == 0)
+		return false;
+	*us = vals.v[P_SOME].u / 1000;
+	return true;
+}
+
 #define PRESSURE(name, file_) \
 	KS_NAMED_PART("pressure", name, "pressure", .fields = fields, .read = read_pressure, .file = (file_))
 
 static const struct ks_part parts[] = {
-	PRESSURE("cpu", &ks_pressure_cpu_file),
+	PRESSURE("cpu", &cpu_file),
 	PRESSURE("io", &io_file),
 	PRESSURE("memory", &memory_file),
 	PRESSURE("irq", &irq_file),

@@ -217,10 +217,7 @@ read_misc(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 
 /* --- sysinfo ------------------------------------------------------------------------ */
 
-/*
- * Sums over time that the kernel keeps: how long all processes together waited for a CPU (ns), and how
- * long at least one did (microseconds). False if this kernel does not have it.
- */
+/* How long all processes together waited for a CPU, in ns; false if this kernel has no such sum. */
 static bool
 waited_ns(struct ks_linux *lx, uint64_t *ns)
 {
@@ -241,26 +238,6 @@ waited_ns(struct ks_linux *lx, uint64_t *ns)
 		}
 	}
 	return any;
-}
-
-static bool
-occupied_us(struct ks_linux *lx, uint64_t *us)
-{
-	const struct ks_image *im = ks_linux_try(lx, &ks_pressure_cpu_file);
-	struct ks_text all, line, word;
-
-	if (im == NULL)
-		return false;
-	all = ks_text_of(im->data, im->len);
-	if (!ks_text_line(&all, &line) || !ks_text_starts(&line, "some"))
-		return false;
-	while (ks_text_word(&line, &word)) {
-		if (ks_text_starts(&word, "total=")) {
-			word.p += 6;
-			return ks_text_u64(&word, us);
-		}
-	}
-	return false;
 }
 
 /* True if the kernel may have brought runocc up to date since it was asked last. */
@@ -298,7 +275,7 @@ read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	q->up += passed;
 	if (q->is_exact && !can_have_grown(lx, q)) {
 		queued = 0;
-	} else if (occupied_us(lx, &v)) {
+	} else if (ks_pressure_cpu_us(lx, &v)) {
 		/* While the queue was occupied, at least one process was waiting. */
 		occupied = v > q->runocc ? v - q->runocc : 0;
 		queued = queued > 0 ? queued : 1;

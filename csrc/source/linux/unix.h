@@ -41,8 +41,8 @@ ks_part_read ks_system_pages_read, ks_unix_vm_read, ks_vm_events_read, ks_meminf
 const struct ks_meta *ks_vm_events_meta(const char *stat);
 const struct ks_meta *ks_meminfo_meta(const char *stat);
 
-/* pressure.c */
-extern const struct ks_file ks_pressure_cpu_file;
+/* pressure.c: time in which some process waited for a CPU, in microseconds; false if it is not known. */
+bool ks_pressure_cpu_us(struct ks_linux *lx, uint64_t *us);
 
 /* unix.c: time since boot in 1/100 s, and the time of boot in seconds since 1970; false if not known. */
 bool ks_linux_uptime(struct ks_linux *lx, uint64_t *centiseconds);
