@@ -6,7 +6,7 @@
 --
 -- A name is, in this order, a field of the row, a statistic of the row's kstat as it is now, a header
 -- field (module, instance, name, class, crtime, snaptime, elapsed: the seconds between the two
--- samples), or a figure of kstat.report.derived. A statistic whose name is no word stands in single
+-- samples), or a figure of kstat.expression.derived. A statistic whose name is no word stands in single
 -- quotes.
 --
 --     rate(e)      per second: every statistic in e as its change per second

@@ -274,7 +274,7 @@ function options.times(words)
     return seconds, seconds and count or not seconds and 1 or nil
 end
 
---- The text of --help, see kstat.report.help.
+--- The text of --help, see kstat.options.help.
 -- @param declared what declare() gave
 -- @tparam table about `name`, `about`, `note`, `operands` (what they are, nil: names of rows, false: there are none)
 -- @treturn string

@@ -135,7 +135,7 @@ local function write_family(family, write, timed)
     end
 end
 
---- Makes a sink, see kstat.report.output.
+--- Makes a sink, see kstat.output.
 -- @tparam {table,...} columns
 -- @func write
 -- @tparam table report
