@@ -10,37 +10,37 @@ require("kstat.kstat")
 local chain = {}
 
 local SOURCE_FIELDS = { capture = "text", proc = "text", sys = "text", from = "time", to = "time",
-    only = "selectors", published = "boolean" }
+  only = "selectors", published = "boolean" }
 
 -- The field `only` as compiled selectors; nil: everything. Mistakes raise at the caller's caller.
 local function only_of(given)
-    if given == nil then
-        return nil
-    end
-    local list, message, errname = selector.list(3,
-        (table.unpack or unpack)(type(given) == "table" and given[1] ~= nil and given or { given }))
-    return list, message, errname
+  if given == nil then
+    return nil
+  end
+  local list, message, errname = selector.list(3,
+    (table.unpack or unpack)(type(given) == "table" and given[1] ~= nil and given or { given }))
+  return list, message, errname
 end
 
 local function check_source(source)
-    for key, value in pairs(source) do
-        local kind = SOURCE_FIELDS[key]
-        if not kind then
-            error(("unknown source field '%s'"):format(tostring(key)), 3)
-        elseif kind == "boolean" then
-            if type(value) ~= "boolean" then
-                error(("source field '%s': boolean expected, got %s"):format(key, type(value)), 3)
-            end
-        elseif kind ~= "selectors" and type(value) ~= "string" and (type(value) ~= "number" or kind ~= "time") then
-            error(("source field '%s': string expected, got %s"):format(key, type(value)), 3)
-        end
+  for key, value in pairs(source) do
+    local kind = SOURCE_FIELDS[key]
+    if not kind then
+      error(("unknown source field '%s'"):format(tostring(key)), 3)
+    elseif kind == "boolean" then
+      if type(value) ~= "boolean" then
+        error(("source field '%s': boolean expected, got %s"):format(key, type(value)), 3)
+      end
+    elseif kind ~= "selectors" and type(value) ~= "string" and (type(value) ~= "number" or kind ~= "time") then
+      error(("source field '%s': string expected, got %s"):format(key, type(value)), 3)
     end
-    if (source.from or source.to) and not source.capture then
-        error("a time bounds a capture only", 3)
-    end
-    if source.capture and (source.proc or source.sys) then
-        error("a source is a capture or directories, not both", 3)
-    end
+  end
+  if (source.from or source.to) and not source.capture then
+    error("a time bounds a capture only", 3)
+  end
+  if source.capture and (source.proc or source.sys) then
+    error("a source is a capture or directories, not both", 3)
+  end
 end
 
 --- Opens a chain of kstats. Only headers are looked at; data is read when it is asked for.
@@ -57,32 +57,32 @@ end
 -- @treturn[2] string errno name: "ENODATA" no sample in the time asked for, "EINVAL" that is no time, …
 -- @function kstat.open
 function chain.open(...)
-    local source = ...
-    if source == nil and select("#", ...) == 0 then
-        return core.open()
-    elseif type(source) == "string" then
-        return core.open({ capture = source })
-    elseif type(source) ~= "table" then
-        error("bad argument #1 to 'open' (string or table expected, got " .. type(source) .. ")", 2)
-    end
-    check_source(source)
-    local only, message, errname = only_of(source.only)
-    if only == false then
-        return nil, message, errname
-    end
-    return core.open({ capture = source.capture, from = source.from, to = source.to, proc = source.proc,
-        sys = source.sys, published = source.published, only = only })
+  local source = ...
+  if source == nil and select("#", ...) == 0 then
+    return core.open()
+  elseif type(source) == "string" then
+    return core.open({ capture = source })
+  elseif type(source) ~= "table" then
+    error("bad argument #1 to 'open' (string or table expected, got " .. type(source) .. ")", 2)
+  end
+  check_source(source)
+  local only, message, errname = only_of(source.only)
+  if only == false then
+    return nil, message, errname
+  end
+  return core.open({ capture = source.capture, from = source.from, to = source.to, proc = source.proc,
+    sys = source.sys, published = source.published, only = only })
 end
 
 local how = {
-    kind = "chain",
-    select = core.chain_select,
-    members = core.chain_members,
-    names = core.chain_names,
+  kind = "chain",
+  select = core.chain_select,
+  members = core.chain_members,
+  names = core.chain_names,
 }
 local methods = object.methods(how)
 for name, method in pairs(core.chain_methods) do
-    methods[name] = method
+  methods[name] = method
 end
 
 --- Brings the chain up to date, and reads again what was read. In a replay: the next sample, if there
@@ -95,12 +95,12 @@ end
 -- @treturn[2] string errno name
 -- @function ks:update
 function methods.update(self)
-    object.check(self, "chain", "update")
-    local changed, added, deleted = core.chain_methods.update(self)
-    if changed ~= nil then
-        path.update(self, added, deleted)
-    end
-    return changed, added, deleted
+  object.check(self, "chain", "update")
+  local changed, added, deleted = core.chain_methods.update(self)
+  if changed ~= nil then
+    path.update(self, added, deleted)
+  end
+  return changed, added, deleted
 end
 
 --- An immutable sample, see kstat.sample.
@@ -111,16 +111,16 @@ end
 -- @treturn[2] string errno name
 -- @function ks:sample
 function methods.sample(self, ...)
-    object.check(self, "chain", "sample")
-    local list, message, errname = selector.list(2, ...)
-    if list == false then
-        return nil, message, errname
-    end
-    return sample.take(self, list)
+  object.check(self, "chain", "sample")
+  local list, message, errname = selector.list(2, ...)
+  if list == false then
+    return nil, message, errname
+  end
+  return sample.take(self, list)
 end
 
 local formats = { human = true, parseable = true, colons = true, list = true, json = true,
-    json_class = true, quiet = true }
+  json_class = true, quiet = true }
 
 --- The text that kstat(8) prints: reads what the selectors match and shows one selector after the
 -- other; none: everything.
@@ -135,16 +135,16 @@ local formats = { human = true, parseable = true, colons = true, list = true, js
 -- @usage io.write(ks:render("human", "cpu_info:0"))
 -- @function ks:render
 function methods.render(self, format, ...)
-    object.check(self, "chain", "render")
-    format = format or "parseable"
-    if not formats[format] then
-        error(("bad argument #1 to 'render' (unknown format '%s')"):format(tostring(format)), 2)
-    end
-    local list, message, errname = selector.list(2, ...)
-    if list == false then
-        return nil, message, errname
-    end
-    return core.render(self, list, format)
+  object.check(self, "chain", "render")
+  format = format or "parseable"
+  if not formats[format] then
+    error(("bad argument #1 to 'render' (unknown format '%s')"):format(tostring(format)), 2)
+  end
+  local list, message, errname = selector.list(2, ...)
+  if list == false then
+    return nil, message, errname
+  end
+  return core.render(self, list, format)
 end
 
 --- Finds one kstat, in constant time.

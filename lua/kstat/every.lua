@@ -12,52 +12,52 @@ local known = { source = true, chain = true, select = true, wait = true, clock =
 
 -- nil, or what is wrong.
 local function check_options(options)
-    if type(options) ~= "table" then
-        return "options: table expected, got " .. type(options)
+  if type(options) ~= "table" then
+    return "options: table expected, got " .. type(options)
+  end
+  for key in pairs(options) do
+    if not known[key] then
+      return ("unknown option '%s'"):format(tostring(key))
     end
-    for key in pairs(options) do
-        if not known[key] then
-            return ("unknown option '%s'"):format(tostring(key))
-        end
-    end
-    if options.chain ~= nil and core.kind(options.chain) ~= "chain" then
-        return "option 'chain': an open chain expected"
-    end
-    return nil
+  end
+  if options.chain ~= nil and core.kind(options.chain) ~= "chain" then
+    return "option 'chain': an open chain expected"
+  end
+  return nil
 end
 
 -- The option `select` as an array.
 local function selectors_of(spec)
-    if type(spec) == "table" and spec[1] ~= nil then
-        return spec
-    end
-    return { spec }
+  if type(spec) == "table" and spec[1] ~= nil then
+    return spec
+  end
+  return { spec }
 end
 
 -- Sleeps until a deadline. false: the loop is to end; true: the process was stopped beyond it, and a
 -- new cadence starts. Stopped for less, the cadence stays.
 local function sleep(wait, clock, deadline)
-    while true do
-        local why = wait(deadline)
-        if why == "time" then
-            return nil
-        elseif why == "interrupted" then
-            return false
-        elseif why == "continued" then
-            if clock() >= deadline then
-                return true
-            end
-        elseif why ~= "signal" then
-            return nil
-        end
+  while true do
+    local why = wait(deadline)
+    if why == "time" then
+      return nil
+    elseif why == "interrupted" then
+      return false
+    elseif why == "continued" then
+      if clock() >= deadline then
+        return true
+      end
+    elseif why ~= "signal" then
+      return nil
     end
+  end
 end
 
 -- What could not be read of a chain that only the loop knows: nobody else can tell.
 local function tell_warnings(ks)
-    for _, line in ipairs(ks:warnings()) do
-        core.tell(line, ks:damaged())
-    end
+  for _, line in ipairs(ks:warnings()) do
+    core.tell(line, ks:damaged())
+  end
 end
 
 --- Iterates over samples at an interval.
@@ -90,133 +90,133 @@ end
 -- end
 -- @function kstat.every
 function every.every(interval, count, options)
-    local kind = type(interval)
-    if kind == "table" then
-        options = count
-        local status
-        interval, count, status = require("kstat.options").times(interval)
-        if status then
-            core.fail(count, status)
-        end
-    elseif kind ~= "number" and not (kind == "string" and tonumber(interval)) then
-        error("bad argument #1 to 'every' (number or table expected, got " .. kind .. ")", 2)
+  local kind = type(interval)
+  if kind == "table" then
+    options = count
+    local status
+    interval, count, status = require("kstat.options").times(interval)
+    if status then
+      core.fail(count, status)
     end
-    options = options == nil and {} or options
-    local message = check_options(options)
-    if message then
+  elseif kind ~= "number" and not (kind == "string" and tonumber(interval)) then
+    error("bad argument #1 to 'every' (number or table expected, got " .. kind .. ")", 2)
+  end
+  options = options == nil and {} or options
+  local message = check_options(options)
+  if message then
+    error(message, 2)
+  end
+  local times
+  interval, times = check_interval(interval, count)
+  if not interval and kind == "table" then
+    core.fail(times, 2) -- whoever typed the command line is told, and no line of the script blamed
+  elseif not interval then
+    error(times, 2)
+  end
+  local list
+  if options.select ~= nil then
+    list = {}
+    for i, spec in ipairs(selectors_of(options.select)) do
+      list[i], message = selector.compile(spec, 2)
+      if not list[i] then
         error(message, 2)
+      end
     end
-    local times
-    interval, times = check_interval(interval, count)
-    if not interval and kind == "table" then
-        core.fail(times, 2) -- whoever typed the command line is told, and no line of the script blamed
-    elseif not interval then
-        error(times, 2)
+  end
+  local ks = options.chain
+  local own = not ks
+  if own then
+    ks, message = chain.open(options.source == nil and {} or options.source)
+    if not ks then
+      core.fail(message)
     end
-    local list
-    if options.select ~= nil then
-        list = {}
-        for i, spec in ipairs(selectors_of(options.select)) do
-            list[i], message = selector.compile(spec, 2)
-            if not list[i] then
-                error(message, 2)
-            end
-        end
+  end
+  local wait, clock = options.wait or core.wait, options.clock or core.gethrtime
+
+  local replay = ks:is_replay()
+  local ticks, deadline = 0, nil
+  local now, prev
+
+  -- Ends the loop; with a message, by an error at the loop's line.
+  local function stop(failure)
+    if now then
+      core.sample_freeze(now)
     end
-    local ks = options.chain
-    local own = not ks
+    ticks = nil
+    core.looping(false)
     if own then
-        ks, message = chain.open(options.source == nil and {} or options.source)
-        if not ks then
-            core.fail(message)
-        end
+      tell_warnings(ks)
     end
-    local wait, clock = options.wait or core.wait, options.clock or core.gethrtime
+    if failure then
+      core.fail(failure)
+    end
+    return nil
+  end
 
-    local replay = ks:is_replay()
-    local ticks, deadline = 0, nil
-    local now, prev
+  -- Lets an interval pass. False: the loop is to end.
+  local function pause()
+    if replay then
+      return not core.interrupted()
+    end
+    deadline = deadline + interval
+    local fresh = sleep(wait, clock, deadline)
+    local time = clock()
+    if fresh or time - deadline > interval then
+      deadline = time
+    end
+    return fresh ~= false
+  end
 
-    -- Ends the loop; with a message, by an error at the loop's line.
-    local function stop(failure)
-        if now then
-            core.sample_freeze(now)
-        end
+  -- Where loops close what they are given (Lua 5.4), leaving one by break or error ends it too.
+  local guard = setmetatable({}, { __close = function()
+    if ticks and ticks > 0 then
+      stop()
+    end
+  end })
+
+  local function step()
+    local failure
+    if not ticks then
+      return nil
+    elseif ticks == 0 then
+      core.looping(true)
+      deadline = clock()
+    else
+      core.sample_freeze(now)
+      if own then
+        tell_warnings(ks)
+      end
+      if core.kind(ks) ~= "chain" then
         ticks = nil
         core.looping(false)
-        if own then
-            tell_warnings(ks)
-        end
-        if failure then
-            core.fail(failure)
-        end
-        return nil
+        error("the kstat chain is closed", 2)
+      end
+      local flushed
+      flushed, failure = out.flush()
+      if flushed == nil then
+        stop(failure)
+      elseif not flushed or ticks == times or core.interrupted() or not pause() then
+        return stop()
+      end
+      local changed
+      changed, failure = ks:update()
+      if changed == nil then
+        stop(failure)
+      end
+      if ks:ended() then
+        return stop()
+      end
     end
-
-    -- Lets an interval pass. False: the loop is to end.
-    local function pause()
-        if replay then
-            return not core.interrupted()
-        end
-        deadline = deadline + interval
-        local fresh = sleep(wait, clock, deadline)
-        local time = clock()
-        if fresh or time - deadline > interval then
-            deadline = time
-        end
-        return fresh ~= false
+    ticks = ticks + 1
+    local fresh
+    fresh, failure = core.sample(ks, now, list)
+    if not fresh then
+      stop(failure)
     end
-
-    -- Where loops close what they are given (Lua 5.4), leaving one by break or error ends it too.
-    local guard = setmetatable({}, { __close = function()
-        if ticks and ticks > 0 then
-            stop()
-        end
-    end })
-
-    local function step()
-        local failure
-        if not ticks then
-            return nil
-        elseif ticks == 0 then
-            core.looping(true)
-            deadline = clock()
-        else
-            core.sample_freeze(now)
-            if own then
-                tell_warnings(ks)
-            end
-            if core.kind(ks) ~= "chain" then
-                ticks = nil
-                core.looping(false)
-                error("the kstat chain is closed", 2)
-            end
-            local flushed
-            flushed, failure = out.flush()
-            if flushed == nil then
-                stop(failure)
-            elseif not flushed or ticks == times or core.interrupted() or not pause() then
-                return stop()
-            end
-            local changed
-            changed, failure = ks:update()
-            if changed == nil then
-                stop(failure)
-            end
-            if ks:ended() then
-                return stop()
-            end
-        end
-        ticks = ticks + 1
-        local fresh
-        fresh, failure = core.sample(ks, now, list)
-        if not fresh then
-            stop(failure)
-        end
-        now, prev = fresh, now
-        return now, prev
-    end
-    return step, nil, nil, guard
+    now, prev = fresh, now
+    return now, prev
+  end
+  return step, nil, nil, guard
 end
 
 return every

@@ -17,22 +17,22 @@ local FIELDS = { "type", "range_min", "range_max", "stepping" }
 -- @tparam kstat k
 -- @treturn boolean
 function histogram.is(k)
-    local buckets = k.type == "named" and k:get("buckets")
-    if type(buckets) ~= "table" or type(buckets[1]) == "string" or type(k:get("type")) ~= "string" then
-        return false
-    end
-    return tonumber(k:get("range_min")) ~= nil and tonumber(k:get("range_max")) ~= nil and
-        tonumber(k:get("stepping")) ~= nil
+  local buckets = k.type == "named" and k:get("buckets")
+  if type(buckets) ~= "table" or type(buckets[1]) == "string" or type(k:get("type")) ~= "string" then
+    return false
+  end
+  return tonumber(k:get("range_min")) ~= nil and tonumber(k:get("range_max")) ~= nil and
+    tonumber(k:get("stepping")) ~= nil
 end
 
 -- The same histogram laid out alike: its counts can be taken from the later ones.
 local function continues(before, now)
-    for _, field in ipairs(FIELDS) do
-        if before:get(field) ~= now:get(field) then
-            return false
-        end
+  for _, field in ipairs(FIELDS) do
+    if before:get(field) ~= now:get(field) then
+      return false
     end
-    return true
+  end
+  return true
 end
 
 --- What was counted.
@@ -43,29 +43,29 @@ end
 -- @treturn[2] string message, if it is no histogram
 -- @treturn[2] string errno name
 function histogram.counts(k)
-    local elapsed = k.elapsed
-    local now, before = k, nil
-    if elapsed then
-        now, before = k:now(), not k.reset and k:before() or nil
-    end
-    if not histogram.is(now) then
-        return nil, tostring(k) .. " is no histogram", "EINVAL"
-    end
-    local buckets = now:get("buckets")
-    local low, high, errname = core.histogram_bounds(now:get("type"), now:get("range_min"), now:get("range_max"),
-        now:get("stepping"), #buckets)
-    if not low then
-        return nil, high, errname
-    end
-    local earlier = before and histogram.is(before) and continues(before, now) and before:get("buckets") or {}
-    local counts, total = {}, 0
-    for i = 1, #low do
-        -- A bucket that went backwards was reset.
-        local n = buckets[i] - (earlier[i] or 0)
-        counts[i] = n >= 0 and n or buckets[i]
-        total = total + counts[i]
-    end
-    return { counts = counts, low = low, high = high, total = total, elapsed = elapsed }
+  local elapsed = k.elapsed
+  local now, before = k, nil
+  if elapsed then
+    now, before = k:now(), not k.reset and k:before() or nil
+  end
+  if not histogram.is(now) then
+    return nil, tostring(k) .. " is no histogram", "EINVAL"
+  end
+  local buckets = now:get("buckets")
+  local low, high, errname = core.histogram_bounds(now:get("type"), now:get("range_min"), now:get("range_max"),
+    now:get("stepping"), #buckets)
+  if not low then
+    return nil, high, errname
+  end
+  local earlier = before and histogram.is(before) and continues(before, now) and before:get("buckets") or {}
+  local counts, total = {}, 0
+  for i = 1, #low do
+    -- A bucket that went backwards was reset.
+    local n = buckets[i] - (earlier[i] or 0)
+    counts[i] = n >= 0 and n or buckets[i]
+    total = total + counts[i]
+  end
+  return { counts = counts, low = low, high = high, total = total, elapsed = elapsed }
 end
 
 --- Values below which shares of all values lie. Inside a bucket values count as spread evenly, so the error is at
@@ -74,22 +74,22 @@ end
 -- @tparam number ... shares, 0 to 1
 -- @treturn number,... one for each share; nil without values
 function histogram.quantiles(h, ...)
-    local out = {}
-    local n = select("#", ...)
-    for q = 1, n do
-        local rank, below = select(q, ...) * h.total, 0
-        for i = 1, #h.counts do
-            local count = h.counts[i]
-            if count > 0 and below + count >= rank then
-                local low, high = h.low[i], h.high[i]
-                out[q] = high >= 18446744073709551615 and low or low + (high - low) * (rank - below) / count
-                break
-            end
-            below = below + count
-        end
+  local out = {}
+  local n = select("#", ...)
+  for q = 1, n do
+    local rank, below = select(q, ...) * h.total, 0
+    for i = 1, #h.counts do
+      local count = h.counts[i]
+      if count > 0 and below + count >= rank then
+        local low, high = h.low[i], h.high[i]
+        out[q] = high >= 18446744073709551615 and low or low + (high - low) * (rank - below) / count
+        break
+      end
+      below = below + count
     end
-    local unpack = table.unpack or unpack
-    return unpack(out, 1, n)
+  end
+  local unpack = table.unpack or unpack
+  return unpack(out, 1, n)
 end
 
 return histogram

@@ -20,7 +20,7 @@ local selector = require("kstat.selector")
 require("kstat.kstat")
 
 local kstat = {
-    _VERSION = "kstat " .. core.version,
+  _VERSION = "kstat " .. core.version,
 }
 
 kstat.open = chain.open
@@ -32,8 +32,8 @@ kstat.open = chain.open
 -- @treturn[2] string message that points into the expression
 -- @treturn[2] string "EINVAL"
 function kstat.selector(spec)
-    local sel, message, errname = selector.compile(spec, 2)
-    return sel, message, errname
+  local sel, message, errname = selector.compile(spec, 2)
+  return sel, message, errname
 end
 
 --- Names the figures that a report takes of a kstat at every tick, for k:figures(), d:figures() and d:rows().
@@ -61,7 +61,7 @@ kstat.every = every.every
 -- @usage local status = kstat.usage(arg, "[interval [count]]")
 -- if status then return status end
 function kstat.usage(arg, arguments)
-    return require("kstat.options").usage(arg, arguments)
+  return require("kstat.options").usage(arg, arguments)
 end
 
 --- Nanoseconds of a clock that never steps back; zero is near boot. crtime and snaptime are on it.
@@ -79,27 +79,27 @@ kstat.hrtime = core.hrtime
 -- @tparam number|cdata value
 -- @treturn string
 function kstat.tostring(value)
-    if type(value) == "number" then
-        return core.tostring(value)
-    end
-    return (tostring(value):gsub("U?LL$", ""))
+  if type(value) == "number" then
+    return core.tostring(value)
+  end
+  return (tostring(value):gsub("U?LL$", ""))
 end
 
 --- The same, taking an integer's 64 bits as unsigned: for uint64 values above 2^63 - 1.
 -- @tparam number|cdata value
 -- @treturn string
 function kstat.format_unsigned(value)
-    if type(value) == "number" then
-        return core.format_unsigned(value)
-    end
-    return kstat.tostring(value)
+  if type(value) == "number" then
+    return core.format_unsigned(value)
+  end
+  return kstat.tostring(value)
 end
 
 local metatables = {
-    chain = core.chain_meta,
-    closed = core.chain_meta,
-    sample = core.sample_meta,
-    difference = core.difference_meta,
+  chain = core.chain_meta,
+  closed = core.chain_meta,
+  sample = core.sample_meta,
+  difference = core.difference_meta,
 }
 
 --- As `pairs`, also for the modules of a chain, a sample or a difference in Lua 5.1 and LuaJIT,
@@ -107,11 +107,11 @@ local metatables = {
 -- @param x
 -- @treturn function,any,any
 function kstat.pairs(x)
-    local meta = metatables[core.kind(x)]
-    if meta then
-        return meta.__pairs(x)
-    end
-    return pairs(x)
+  local meta = metatables[core.kind(x)]
+  if meta then
+    return meta.__pairs(x)
+  end
+  return pairs(x)
 end
 
 --- What an object of this module is: "chain", "sample", "difference", "kstat", "selector",
@@ -130,14 +130,14 @@ kstat.type = core.kind
 -- @treturn[2] string errno name
 -- @usage local pub = assert(kstat.publish("workqueue"))
 function kstat.publish(name, options)
-    return require("kstat.publish").publish(name, options)
+  return require("kstat.publish").publish(name, options)
 end
 
 --- Removes what dead processes published, see kstat.publish.
 -- @tparam[opt] boolean persistent also what was to be kept
 -- @treturn {string,...} the files that were removed
 function kstat.gc(persistent)
-    return require("kstat.publish").gc(persistent)
+  return require("kstat.publish").gc(persistent)
 end
 
 --- Parts that are loaded when they are first used: `kstat.report` (see kstat.report), `kstat.aggregate`,
@@ -145,16 +145,16 @@ end
 -- `kstat.devstat`.
 -- @section parts
 local parts = {
-    io = true, report = true, aggregate = true, recording = true, picture = true, format = true, stats = true,
-    devstat = true, histogram = true,
+  io = true, report = true, aggregate = true, recording = true, picture = true, format = true, stats = true,
+  devstat = true, histogram = true,
 }
 
 return setmetatable(kstat, {
-    __index = function(self, name)
-        if parts[name] then
-            self[name] = require("kstat." .. name)
-            return rawget(self, name)
-        end
-        return nil
-    end,
+  __index = function(self, name)
+    if parts[name] then
+      self[name] = require("kstat." .. name)
+      return rawget(self, name)
+    end
+    return nil
+  end,
 })

@@ -36,29 +36,29 @@ local OVER_THE_TOP = 18446744073709551616.0 -- 2^64
 -- @treturn[2] string errno name
 -- @raise if it is not an I/O kstat, or of a chain: only samples have a moment
 function M.counts(prev, now, into)
-    if now == nil then
-        prev, now = nil, prev
-    end
-    local nread, nwritten, reads, writes, wtime, wlentime, rtime, rlentime, elapsed, has_wait =
-        io_delta(now, prev)
-    if not nread then
-        return nil, nwritten, reads -- message, errno name
-    end
-    into = into or {}
-    into.nread, into.nwritten, into.reads, into.writes = nread, nwritten, reads, writes
-    into.wtime, into.wlentime, into.rtime, into.rlentime = wtime, wlentime, rtime, rlentime
-    into.elapsed, into.has_wait = elapsed, has_wait
-    return into
+  if now == nil then
+    prev, now = nil, prev
+  end
+  local nread, nwritten, reads, writes, wtime, wlentime, rtime, rlentime, elapsed, has_wait =
+    io_delta(now, prev)
+  if not nread then
+    return nil, nwritten, reads -- message, errno name
+  end
+  into = into or {}
+  into.nread, into.nwritten, into.reads, into.writes = nread, nwritten, reads, writes
+  into.wtime, into.wlentime, into.rtime, into.rlentime = wtime, wlentime, rtime, rlentime
+  into.elapsed, into.has_wait = elapsed, has_wait
+  return into
 end
 
 -- The titles of iostat are other names of the figures: `rates["r/s"]`, `rates["%b"]`.
 local TITLES = { ["r/s"] = "r_s", ["w/s"] = "w_s", ["kr/s"] = "kr_s", ["kw/s"] = "kw_s", ["%w"] = "w_pct",
-    ["%b"] = "b_pct" }
+  ["%b"] = "b_pct" }
 local with_titles = {
-    __index = function(figures, title)
-        local name = TITLES[title]
-        return name and rawget(figures, name)
-    end,
+  __index = function(figures, title)
+    local name = TITLES[title]
+    return name and rawget(figures, name)
+  end,
 }
 
 --- The figures that follow from counts.
@@ -76,30 +76,30 @@ local with_titles = {
 --
 -- The titles of iostat work too: `["r/s"]`, `["w/s"]`, `["kr/s"]`, `["kw/s"]`, `["%w"]`, `["%b"]`.
 function M.figures(counts, into)
-    into = setmetatable(into or {}, with_titles)
-    local t = counts.elapsed
-    if t == 0 then
-        t = 1e9
-    elseif t < 0 then
-        t = t + OVER_THE_TOP -- a clock that went backwards: no rate is to be had, and none is huge
-    end
-    local s = t / 1e9
-    local r_s, w_s = counts.reads / s, counts.writes / s
-    local tps = r_s + w_s
-    local wait, actv = counts.wlentime / t, counts.rlentime / t
-    into.r_s, into.w_s, into.tps = r_s, w_s, tps
-    into.kr_s, into.kw_s = counts.nread / s / 1024, counts.nwritten / s / 1024
-    into.kps = into.kr_s + into.kw_s
-    into.wait, into.actv = wait, actv
-    into.w_pct, into.b_pct = 100 * counts.wtime / t, 100 * counts.rtime / t
-    if tps > 0 then
-        into.wsvc_t, into.asvc_t = 1000 * wait / tps, 1000 * actv / tps
-    else
-        into.wsvc_t, into.asvc_t = 0, 0
-    end
-    into.svc_t = into.wsvc_t + into.asvc_t
-    into.seconds, into.has_wait = s, counts.has_wait
-    return into
+  into = setmetatable(into or {}, with_titles)
+  local t = counts.elapsed
+  if t == 0 then
+    t = 1e9
+  elseif t < 0 then
+    t = t + OVER_THE_TOP -- a clock that went backwards: no rate is to be had, and none is huge
+  end
+  local s = t / 1e9
+  local r_s, w_s = counts.reads / s, counts.writes / s
+  local tps = r_s + w_s
+  local wait, actv = counts.wlentime / t, counts.rlentime / t
+  into.r_s, into.w_s, into.tps = r_s, w_s, tps
+  into.kr_s, into.kw_s = counts.nread / s / 1024, counts.nwritten / s / 1024
+  into.kps = into.kr_s + into.kw_s
+  into.wait, into.actv = wait, actv
+  into.w_pct, into.b_pct = 100 * counts.wtime / t, 100 * counts.rtime / t
+  if tps > 0 then
+    into.wsvc_t, into.asvc_t = 1000 * wait / tps, 1000 * actv / tps
+  else
+    into.wsvc_t, into.asvc_t = 0, 0
+  end
+  into.svc_t = into.wsvc_t + into.asvc_t
+  into.seconds, into.has_wait = s, counts.has_wait
+  return into
 end
 
 --- Both in one: the figures of a kstat between two samples.
@@ -112,11 +112,11 @@ end
 -- @treturn[2] string errno name
 -- @usage print(io.rates(d:lookup("sd", 0, "sd0")).asvc_t) -- d = now - prev
 function M.rates(prev, now, into)
-    local counts, message, errname = M.counts(prev, now, into)
-    if not counts then
-        return nil, message, errname
-    end
-    return M.figures(counts, counts)
+  local counts, message, errname = M.counts(prev, now, into)
+  if not counts then
+    return nil, message, errname
+  end
+  return M.figures(counts, counts)
 end
 
 local SUMMED = { "nread", "nwritten", "reads", "writes", "wlentime", "rlentime" }
@@ -127,25 +127,25 @@ local SUMMED = { "nread", "nwritten", "reads", "writes", "wlentime", "rlentime" 
 -- @tparam[opt] table into is filled and returned, in place of a new table
 -- @treturn table counts, over the mean time of all
 function M.mean(list, into)
-    into = into or {}
-    local n = #list
-    for i = 1, #SUMMED do
-        local name, sum = SUMMED[i], 0
-        for j = 1, n do
-            sum = sum + list[j][name]
-        end
-        into[name] = sum
+  into = into or {}
+  local n = #list
+  for i = 1, #SUMMED do
+    local name, sum = SUMMED[i], 0
+    for j = 1, n do
+      sum = sum + list[j][name]
     end
-    local elapsed, wtime, rtime, has_wait = 0, 0, 0, false
-    for i = 1, n do
-        local counts = list[i]
-        elapsed = elapsed + counts.elapsed
-        wtime, rtime = wtime + counts.wtime, rtime + counts.rtime
-        has_wait = has_wait or counts.has_wait
-    end
-    into.elapsed = math.floor(elapsed / n)
-    into.wtime, into.rtime, into.has_wait = wtime / n, rtime / n, has_wait
-    return into
+    into[name] = sum
+  end
+  local elapsed, wtime, rtime, has_wait = 0, 0, 0, false
+  for i = 1, n do
+    local counts = list[i]
+    elapsed = elapsed + counts.elapsed
+    wtime, rtime = wtime + counts.wtime, rtime + counts.rtime
+    has_wait = has_wait or counts.has_wait
+  end
+  into.elapsed = math.floor(elapsed / n)
+  into.wtime, into.rtime, into.has_wait = wtime / n, rtime / n, has_wait
+  return into
 end
 
 return M

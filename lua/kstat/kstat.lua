@@ -94,12 +94,12 @@ local methods = core.kstat_methods
 -- @function k:now
 
 local function check(k, method)
-    local kind = core.kind(k)
-    if kind == "closed" then
-        error("the kstat chain is closed", 3)
-    elseif kind ~= "kstat" then
-        error(("calling '%s' on bad self (kstat expected, got %s)"):format(method, kind or type(k)), 3)
-    end
+  local kind = core.kind(k)
+  if kind == "closed" then
+    error("the kstat chain is closed", 3)
+  elseif kind ~= "kstat" then
+    error(("calling '%s' on bad self (kstat expected, got %s)"):format(method, kind or type(k)), 3)
+  end
 end
 
 --- Iterates over the statistics in the order in which they are stored, without class and times.
@@ -108,19 +108,19 @@ end
 -- @usage for stat, value in k:stats() do print(stat, value) end
 -- @function k:stats
 function methods.stats(k)
-    check(k, "stats")
-    local names, values = {}, {}
-    local n, message = core.list(k, names, values)
-    if not n then
-        error(message, 2)
+  check(k, "stats")
+  local names, values = {}, {}
+  local n, message = core.list(k, names, values)
+  if not n then
+    error(message, 2)
+  end
+  local i = 0
+  return function()
+    i = i + 1
+    if i <= n then
+      return names[i], values[i]
     end
-    local i = 0
-    return function()
-        i = i + 1
-        if i <= n then
-            return names[i], values[i]
-        end
-    end
+  end
 end
 
 --- The statsblob of a kstat that is one (`pub:blob`), as it is when it is read, with all that `kstat.stats` can ask it.
@@ -132,42 +132,42 @@ end
 -- @usage local blob, id = k:blob(); print(blob:cdf(id.rtt, 1000))
 -- @function k:blob
 function methods.blob(k)
-    check(k, "blob")
-    local bytes, ids, errname = core.blob(k)
-    if not bytes then
-        return nil, ids, errname
-    end
-    local blob, message
-    blob, message, errname = require("kstat.stats").from_bytes(bytes)
-    if not blob then
-        return nil, message, errname
-    end
-    return blob, ids
+  check(k, "blob")
+  local bytes, ids, errname = core.blob(k)
+  if not bytes then
+    return nil, ids, errname
+  end
+  local blob, message
+  blob, message, errname = require("kstat.stats").from_bytes(bytes)
+  if not blob then
+    return nil, message, errname
+  end
+  return blob, ids
 end
 
 -- LuaJIT has exact integers of its own.
 local has_ffi, ffi = false, nil
 if rawget(_G, "jit") then
-    has_ffi, ffi = pcall(require, "ffi")
+  has_ffi, ffi = pcall(require, "ffi")
 end
 if has_ffi then
-    local uint64, int64 = ffi.typeof("uint64_t"), ffi.typeof("int64_t")
-    local high = uint64(2 ^ 32)
+  local uint64, int64 = ffi.typeof("uint64_t"), ffi.typeof("int64_t")
+  local high = uint64(2 ^ 32)
 
-    function methods.exact(k, statistic)
-        check(k, "exact")
-        if type(statistic) ~= "string" then
-            error("bad argument #1 to 'exact' (string expected, got " .. type(statistic) .. ")", 2)
-        end
-        local upper, lower, signed = core.halves(k, statistic)
-        if upper == nil and lower then
-            return nil, lower, signed -- message, errno name
-        elseif type(lower) ~= "number" then
-            return upper
-        end
-        local bits = uint64(upper) * high + uint64(lower)
-        return signed and ffi.cast(int64, bits) or bits
+  function methods.exact(k, statistic)
+    check(k, "exact")
+    if type(statistic) ~= "string" then
+      error("bad argument #1 to 'exact' (string expected, got " .. type(statistic) .. ")", 2)
     end
+    local upper, lower, signed = core.halves(k, statistic)
+    if upper == nil and lower then
+      return nil, lower, signed -- message, errno name
+    elseif type(lower) ~= "number" then
+      return upper
+    end
+    local bits = uint64(upper) * high + uint64(lower)
+    return signed and ffi.cast(int64, bits) or bits
+  end
 end
 
 return kstat

@@ -3,6 +3,6 @@
 local before = rawget(_G, "lpeg")
 local lpeg = require("lpeg")
 if rawget(_G, "lpeg") ~= before then
-    rawset(_G, "lpeg", before)
+  rawset(_G, "lpeg", before)
 end
 return lpeg

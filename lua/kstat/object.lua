@@ -20,13 +20,13 @@ local object = {}
 
 -- Raises at the caller's caller unless x is of the kind that the method belongs to.
 local function check(x, kind, name)
-    local is = core.kind(x)
-    if is == kind then
-        return
-    elseif is == "closed" then
-        error("the kstat chain is closed", 3)
-    end
-    error(("calling '%s' on bad self (%s expected, got %s)"):format(name, kind, is or type(x)), 3)
+  local is = core.kind(x)
+  if is == kind then
+    return
+  elseif is == "closed" then
+    error("the kstat chain is closed", 3)
+  end
+  error(("calling '%s' on bad self (%s expected, got %s)"):format(name, kind, is or type(x)), 3)
 end
 object.check = check
 
@@ -64,114 +64,114 @@ object.check = check
 -- The Lua methods of one kind of object. how: { kind, select, members, names }, the latter three
 -- functions of the core.
 function object.methods(how)
-    local methods = {}
+  local methods = {}
 
-    function methods.select(self, ...)
-        check(self, how.kind, "select")
-        local list, message, errname = selector.list(2, ...)
-        if list == false then
-            return nil, message, errname
-        end
-        return how.select(self, list)
+  function methods.select(self, ...)
+    check(self, how.kind, "select")
+    local list, message, errname = selector.list(2, ...)
+    if list == false then
+      return nil, message, errname
     end
+    return how.select(self, list)
+  end
 
-    -- For the iterators, which can only raise.
-    local function found(self, ...)
-        local list, message = selector.list(3, ...)
-        if list == false then
-            error(message, 3)
-        end
-        local kstats
-        kstats, message = how.select(self, list)
-        if not kstats then
-            error(message, 3)
-        end
-        return kstats, list
+  -- For the iterators, which can only raise.
+  local function found(self, ...)
+    local list, message = selector.list(3, ...)
+    if list == false then
+      error(message, 3)
     end
-
-    function methods.each(self, ...)
-        check(self, how.kind, "each")
-        local kstats = found(self, ...)
-        local i = 0
-        return function()
-            i = i + 1
-            return kstats[i]
-        end
+    local kstats
+    kstats, message = how.select(self, list)
+    if not kstats then
+      error(message, 3)
     end
+    return kstats, list
+  end
 
-    function methods.values(self, ...)
-        check(self, how.kind, "values")
-        local kstats, list = found(self, ...)
-        local names, values = {}, {}
-        local at, i, n = 0, 0, 0
-        return function()
-            i = i + 1
-            while i > n do
-                at = at + 1
-                if not kstats[at] then
-                    return nil
-                end
-                i, n = 1, core.collect(kstats[at], list, names, values)
-            end
-            return kstats[at], names[i], values[i]
-        end
+  function methods.each(self, ...)
+    check(self, how.kind, "each")
+    local kstats = found(self, ...)
+    local i = 0
+    return function()
+      i = i + 1
+      return kstats[i]
     end
+  end
 
-    function methods.modules(self)
-        check(self, how.kind, "modules")
-        local list = {}
-        for name in pairs(how.names(self)) do
-            list[#list + 1] = name
+  function methods.values(self, ...)
+    check(self, how.kind, "values")
+    local kstats, list = found(self, ...)
+    local names, values = {}, {}
+    local at, i, n = 0, 0, 0
+    return function()
+      i = i + 1
+      while i > n do
+        at = at + 1
+        if not kstats[at] then
+          return nil
         end
-        table.sort(list)
-        return list
+        i, n = 1, core.collect(kstats[at], list, names, values)
+      end
+      return kstats[at], names[i], values[i]
     end
+  end
 
-    function methods.module(self, name)
-        check(self, how.kind, "module")
-        if type(name) ~= "string" then
-            error("bad argument #1 to 'module' (string expected, got " .. type(name) .. ")", 2)
-        end
-        return path.module(self, name, how.members)
+  function methods.modules(self)
+    check(self, how.kind, "modules")
+    local list = {}
+    for name in pairs(how.names(self)) do
+      list[#list + 1] = name
     end
+    table.sort(list)
+    return list
+  end
 
-    return methods
+  function methods.module(self, name)
+    check(self, how.kind, "module")
+    if type(name) ~= "string" then
+      error("bad argument #1 to 'module' (string expected, got " .. type(name) .. ")", 2)
+    end
+    return path.module(self, name, how.members)
+  end
+
+  return methods
 end
 
 -- Completes the metatable: methods, then fields (functions of the object), then modules.
 function object.install(meta, methods, fields, how)
-    function meta.__index(self, key)
-        local found = methods[key]
-        if found ~= nil then
-            return found
-        end
-        found = fields[key]
-        if found then
-            return found(self)
-        elseif type(key) ~= "string" then
-            return nil
-        end
-        check(self, how.kind, key)
-        return path.module(self, key, how.members)
+  function meta.__index(self, key)
+    local found = methods[key]
+    if found ~= nil then
+      return found
     end
+    found = fields[key]
+    if found then
+      return found(self)
+    elseif type(key) ~= "string" then
+      return nil
+    end
+    check(self, how.kind, key)
+    return path.module(self, key, how.members)
+  end
 
-    function meta.__newindex(_, key)
-        error(("a kstat %s has no field '%s' to set"):format(how.kind, tostring(key)), 2)
-    end
+  function meta.__newindex(_, key)
+    error(("a kstat %s has no field '%s' to set"):format(how.kind, tostring(key)), 2)
+  end
 
-    -- Modules by name, as pairs() of Lua 5.2 and later and kstat.pairs() see them.
-    function meta.__pairs(self)
-        local names = methods.modules(self)
-        local i = 0
-        return function()
-            local module
-            repeat
-                i = i + 1
-                module = names[i] and path.module(self, names[i], how.members)
-            until module or i > #names
-            return names[i], module
-        end
+  -- Modules by name, as pairs() of Lua 5.2 and later and kstat.pairs() see them.
+  function meta.__pairs(self)
+    local names = methods.modules(self)
+    local i = 0
+    return function()
+      local module
+      repeat
+        i = i + 1
+        module = names[i] and path.module(self, names[i], how.members)
+      until module or i > #names
+      return names[i], module
     end
+  end
 end
 
 return object

@@ -18,27 +18,27 @@ local EPIPE = 32 -- the errno of a pipe without a reader, on every Linux
 -- @treturn[3] nil
 -- @treturn[3] string message
 function out.check(ok, message, errno)
-    if ok then
-        return ok
-    elseif errno == EPIPE or errno == "EPIPE" or errno == 0 and core.interrupted() then
-        return false -- 0: what print() wrote failed earlier; a broken pipe interrupts as well
-    end
-    return nil, message
+  if ok then
+    return ok
+  elseif errno == EPIPE or errno == "EPIPE" or errno == 0 and core.interrupted() then
+    return false -- 0: what print() wrote failed earlier; a broken pipe interrupts as well
+  end
+  return nil, message
 end
 
 --- Writes to standard output.
 -- @param ... texts
 -- @return as `check`
 function out.write(...)
-    local ok, message, errno = io.stdout:write(...)
-    return out.check(ok, message and "standard output: " .. message, errno)
+  local ok, message, errno = io.stdout:write(...)
+  return out.check(ok, message and "standard output: " .. message, errno)
 end
 
 --- Flushes standard output. Earlier failures, which print() does not report, count as well.
 -- @return as `check`
 function out.flush()
-    local ok, message, errno = core.flush(io.stdout)
-    return out.check(ok, message and "standard output: " .. message, errno)
+  local ok, message, errno = core.flush(io.stdout)
+  return out.check(ok, message and "standard output: " .. message, errno)
 end
 
 return out

@@ -25,14 +25,14 @@ writer.__index = writer
 -- @treturn[2] string errno name: "EEXIST" a file that is no recording, "EWOULDBLOCK" another
 -- program writes it ("EAGAIN" is its other name), "EBADMSG" it is damaged, or why it cannot be opened
 function recording.open(path)
-    if type(path) ~= "string" then
-        error("bad argument #1 to 'open' (string expected, got " .. type(path) .. ")", 2)
-    end
-    local recorder, message, errname = core.recorder(path)
-    if not recorder then
-        return nil, message, errname
-    end
-    return setmetatable({ recorder = recorder }, writer)
+  if type(path) ~= "string" then
+    error("bad argument #1 to 'open' (string expected, got " .. type(path) .. ")", 2)
+  end
+  local recorder, message, errname = core.recorder(path)
+  if not recorder then
+    return nil, message, errname
+  end
+  return setmetatable({ recorder = recorder }, writer)
 end
 
 --- Reads kstats now and appends them as one sample. After a failure the file ends with the sample
@@ -45,31 +45,31 @@ end
 -- @treturn[2] string errno name: "ENOSPC", …
 -- @function rec:add
 function writer:add(ks, ...)
-    local list, message, errname = selector.list(2, ...)
-    if list == false then
-        return nil, message, errname
-    end
-    return self.recorder:add(ks, list)
+  local list, message, errname = selector.list(2, ...)
+  if list == false then
+    return nil, message, errname
+  end
+  return self.recorder:add(ks, list)
 end
 
 --- Samples added so far.
 -- @treturn integer
 -- @function rec:samples
 function writer:samples()
-    return self.recorder:samples()
+  return self.recorder:samples()
 end
 
 --- Bytes of the file.
 -- @treturn integer
 -- @function rec:size
 function writer:size()
-    return self.recorder:size()
+  return self.recorder:size()
 end
 
 --- Ends it. The garbage collector does too.
 -- @function rec:close
 function writer:close()
-    self.recorder:close()
+  self.recorder:close()
 end
 
 return recording

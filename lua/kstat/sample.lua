@@ -21,11 +21,11 @@ local selector = require("kstat.selector")
 local sample = {}
 
 local function first(f)
-    return function(self) return (f(self)) end
+  return function(self) return (f(self)) end
 end
 
 local function nth(n, f)
-    return function(self) return (select(n, f(self))) end
+  return function(self) return (select(n, f(self))) end
 end
 
 --- Fields of a sample.
@@ -37,10 +37,10 @@ end
 -- @table sample
 
 local how = {
-    kind = "sample",
-    select = core.sample_select,
-    members = core.sample_members,
-    names = core.sample_names,
+  kind = "sample",
+  select = core.sample_select,
+  members = core.sample_members,
+  names = core.sample_names,
 }
 local methods = object.methods(how)
 methods.lookup = core.sample_lookup
@@ -51,16 +51,16 @@ methods.lookup = core.sample_lookup
 -- @usage local d = prev and now - prev or now:since_creation()
 -- @function now:since_creation
 function methods.since_creation(self)
-    object.check(self, "sample", "since_creation")
-    return core.difference(self)
+  object.check(self, "sample", "since_creation")
+  return core.difference(self)
 end
 
 object.install(core.sample_meta, methods, {
-    taken = first(core.sample_taken),
-    taken_ns = nth(2, core.sample_taken),
-    time_of_day = first(core.sample_time_of_day),
-    time_of_day_ns = nth(2, core.sample_time_of_day),
-    clock = nth(3, core.sample_time_of_day),
+  taken = first(core.sample_taken),
+  taken_ns = nth(2, core.sample_taken),
+  time_of_day = first(core.sample_time_of_day),
+  time_of_day_ns = nth(2, core.sample_time_of_day),
+  clock = nth(3, core.sample_time_of_day),
 }, how)
 
 --- Fields of a difference.
@@ -69,10 +69,10 @@ object.install(core.sample_meta, methods, {
 -- @table difference
 
 local difference_how = {
-    kind = "difference",
-    select = core.difference_select,
-    members = core.difference_members,
-    names = core.difference_names,
+  kind = "difference",
+  select = core.difference_select,
+  members = core.difference_members,
+  names = core.difference_names,
 }
 local difference = object.methods(difference_how)
 difference.lookup = core.difference_lookup
@@ -97,15 +97,15 @@ difference.figures = core.difference_figures
 -- @usage for _, row in ipairs(d:rows("cpu::sys", figures)) do print(row.instance, row.cs) end
 -- @function difference:rows
 function difference.rows(self, spec, figures)
-    object.check(self, "difference", "rows")
-    local sel, message, errname = selector.compile(spec, 2)
-    if not sel then
-        return nil, message, errname
-    elseif core.kind(figures) ~= "figures" then
-        error(("bad argument #2 to 'rows' (what kstat.figures() gives expected, got %s)"):format(core.kind(figures) or
-            type(figures)), 2)
-    end
-    return core.difference_rows(self, sel, figures)
+  object.check(self, "difference", "rows")
+  local sel, message, errname = selector.compile(spec, 2)
+  if not sel then
+    return nil, message, errname
+  elseif core.kind(figures) ~= "figures" then
+    error(("bad argument #2 to 'rows' (what kstat.figures() gives expected, got %s)"):format(core.kind(figures) or
+      type(figures)), 2)
+  end
+  return core.difference_rows(self, sel, figures)
 end
 
 --- Change per second of everything that a selector matches, added up; seconds are those between
@@ -116,39 +116,39 @@ end
 -- @usage print((now - prev):rate("sd:::nread"))
 -- @function difference:rate
 function difference.rate(self, spec)
-    object.check(self, "difference", "rate")
-    local sel, message = selector.compile(spec, 2)
-    if not sel then
-        error(message, 2)
+  object.check(self, "difference", "rate")
+  local sel, message = selector.compile(spec, 2)
+  if not sel then
+    error(message, 2)
+  end
+  local sum
+  local names, values, list = {}, {}, { sel }
+  for k in self:each(sel) do
+    for i = 1, core.collect(k, list, names, values) do
+      local rate = k:rate(names[i])
+      if rate then
+        sum = (sum or 0) + rate
+      end
     end
-    local sum
-    local names, values, list = {}, {}, { sel }
-    for k in self:each(sel) do
-        for i = 1, core.collect(k, list, names, values) do
-            local rate = k:rate(names[i])
-            if rate then
-                sum = (sum or 0) + rate
-            end
-        end
-    end
-    return sum
+  end
+  return sum
 end
 
 object.install(core.difference_meta, difference, {
-    elapsed = first(core.difference_elapsed),
-    elapsed_ns = nth(2, core.difference_elapsed),
+  elapsed = first(core.difference_elapsed),
+  elapsed_ns = nth(2, core.difference_elapsed),
 }, difference_how)
 
 -- A complete sample of what the selectors match.
 function sample.take(ks, list)
-    local s, message, errname = core.sample(ks)
-    if s then
-        s, message, errname = core.sample_add(s, list)
-    end
-    if not s then
-        return nil, message, errname
-    end
-    return core.sample_freeze(s)
+  local s, message, errname = core.sample(ks)
+  if s then
+    s, message, errname = core.sample_add(s, list)
+  end
+  if not s then
+    return nil, message, errname
+  end
+  return core.sample_freeze(s)
 end
 
 return sample

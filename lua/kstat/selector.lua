@@ -21,49 +21,49 @@ local selector = {}
 -- @treturn {string,...} module, instance, name, statistic as far as they are given; the field `class`
 -- if it is a URI
 function selector.parse(text)
-    if type(text) ~= "string" then
-        error("bad argument #1 to 'parse' (string expected, got " .. type(text) .. ")", 2)
-    end
-    return core.operand(text)
+  if type(text) ~= "string" then
+    error("bad argument #1 to 'parse' (string expected, got " .. type(text) .. ")", 2)
+  end
+  return core.operand(text)
 end
 
 local fields = { module = true, instance = true, name = true, statistic = true, class = true }
 
 -- Returns the text of a specifier in a table; an instance may be a number. Mistakes raise at `level`.
 local function specifier(field, value, level)
-    if type(value) == "string" then
-        return value
-    elseif field == "instance" and type(value) == "number" and value % 1 == 0 then
-        return ("%d"):format(value)
-    end
-    error(("selector field '%s': %s expected, got %s"):format(field,
-        field == "instance" and "string or integer" or "string", type(value)), level + 1)
+  if type(value) == "string" then
+    return value
+  elseif field == "instance" and type(value) == "number" and value % 1 == 0 then
+    return ("%d"):format(value)
+  end
+  error(("selector field '%s': %s expected, got %s"):format(field,
+    field == "instance" and "string or integer" or "string", type(value)), level + 1)
 end
 
 local function from_table(spec, level)
-    local texts = {}
-    for field, value in pairs(spec) do
-        if not fields[field] then
-            error(("unknown selector field '%s'"):format(tostring(field)), level)
-        end
-        texts[field] = specifier(field, value, level)
+  local texts = {}
+  for field, value in pairs(spec) do
+    if not fields[field] then
+      error(("unknown selector field '%s'"):format(tostring(field)), level)
     end
-    return core.selector(texts)
+    texts[field] = specifier(field, value, level)
+  end
+  return core.selector(texts)
 end
 
 local compiled = setmetatable({}, { __mode = "v" }) -- operands that were compiled before
 
 local function from_text(text)
-    local found = compiled[text]
-    if found then
-        return found
-    end
-    local sel, message, errname = core.selector_of(text)
-    if not sel then
-        return nil, ("selector '%s': %s"):format(text, message), errname
-    end
-    compiled[text] = sel
-    return sel
+  local found = compiled[text]
+  if found then
+    return found
+  end
+  local sel, message, errname = core.selector_of(text)
+  if not sel then
+    return nil, ("selector '%s': %s"):format(text, message), errname
+  end
+  compiled[text] = sel
+  return sel
 end
 
 --- Compiles a selector. It can be used wherever one is expected, any number of times.
@@ -76,34 +76,34 @@ end
 -- @treturn[2] string "EINVAL"
 -- @raise if spec is of another type, or a table with unknown fields
 function selector.compile(spec, level)
-    level = level or 1
-    if type(spec) == "string" then
-        return from_text(spec)
-    elseif type(spec) == "table" then
-        local sel, message, errname = from_table(spec, level + 2)
-        return sel, message, errname -- no tail call: levels count
-    elseif core.kind(spec) == "selector" then
-        return spec
-    end
-    error("selector expected (string or table), got " .. type(spec), level + 1)
+  level = level or 1
+  if type(spec) == "string" then
+    return from_text(spec)
+  elseif type(spec) == "table" then
+    local sel, message, errname = from_table(spec, level + 2)
+    return sel, message, errname -- no tail call: levels count
+  elseif core.kind(spec) == "selector" then
+    return spec
+  end
+  error("selector expected (string or table), got " .. type(spec), level + 1)
 end
 
 -- Compiles several. nil: there are none. false, message, errno name: one is bad.
 -- level: as that of compile().
 function selector.list(level, ...)
-    local n = select("#", ...)
-    if n == 0 then
-        return nil
+  local n = select("#", ...)
+  if n == 0 then
+    return nil
+  end
+  local list = {}
+  for i = 1, n do
+    local sel, message, errname = selector.compile((select(i, ...)), level + 1)
+    if not sel then
+      return false, message, errname
     end
-    local list = {}
-    for i = 1, n do
-        local sel, message, errname = selector.compile((select(i, ...)), level + 1)
-        if not sel then
-            return false, message, errname
-        end
-        list[i] = sel
-    end
-    return list
+    list[i] = sel
+  end
+  return list
 end
 
 return selector

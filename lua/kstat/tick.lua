@@ -11,16 +11,16 @@ local tick = {}
 
 -- An iterator that gives one sample; a single report does not need the interval loop.
 local function once(ks, select)
-    core.looping(true)
-    local sample, message = core.sample(ks, nil, select)
-    if not sample then
-        core.fail(message)
-    end
-    return function()
-        local now = sample
-        sample = nil
-        return now
-    end
+  core.looping(true)
+  local sample, message = core.sample(ks, nil, select)
+  if not sample then
+    core.fail(message)
+  end
+  return function()
+    local now = sample
+    sample = nil
+    return now
+  end
 end
 
 --- Makes the ticks of the command that tool.run runs.
@@ -32,19 +32,19 @@ end
 -- @treturn int the exit status: 0, or 3 if the source is damaged
 -- @raise what core.fail raises, if the source cannot be read; tool.stop's if standard output cannot be written
 function tick.run(ks, interval, count, show, select)
-    local step, guard, _
-    if interval then
-        step, _, _, guard = require("kstat.every").every(interval, count, { chain = ks, select = select })
-    else
-        step = once(ks, select)
-    end
-    for now, prev in step, nil, nil, guard do
-        show(now, prev)
-        tool.flush()
-        tool.warnings(ks)
-    end
-    tool.warnings(ks) -- those of the step that found the end
-    return core.chain_methods.damaged(ks) and 3 or 0
+  local step, guard, _
+  if interval then
+    step, _, _, guard = require("kstat.every").every(interval, count, { chain = ks, select = select })
+  else
+    step = once(ks, select)
+  end
+  for now, prev in step, nil, nil, guard do
+    show(now, prev)
+    tool.flush()
+    tool.warnings(ks)
+  end
+  tool.warnings(ks) -- those of the step that found the end
+  return core.chain_methods.damaged(ks) and 3 or 0
 end
 
 --- Says when the heads of a table are due again.
@@ -52,12 +52,12 @@ end
 -- @treturn function(n, anew) that is called before each n lines, and returns whether heads come before them: where
 -- they do not fit into the page any more, or `anew` is true
 function tick.pager(page)
-    local left = -1 -- lines on the page; heads come first even if there is no line
-    return function(n, anew)
-        local due = anew or n > left
-        left = (due and page or left) - n
-        return due
-    end
+  local left = -1 -- lines on the page; heads come first even if there is no line
+  return function(n, anew)
+    local due = anew or n > left
+    left = (due and page or left) - n
+    return due
+  end
 end
 
 return tick

@@ -18,52 +18,52 @@ local printed = {} -- the lines that it has printed on standard error
 -- @string[opt] text what is written to standard error as it is in its place
 -- @raise always
 function tool.stop(status, message, text)
-    error(setmetatable({ status = status, message = message, text = text }, stopped), 0)
+  error(setmetatable({ status = status, message = message, text = text }, stopped), 0)
 end
 
 --- Prints a line on standard error in the command's name, unless it has printed that line before.
 -- @string line without a newline
 function tool.warn(line)
-    if not printed[line] then
-        printed[line] = true
-        io.stderr:write(("%s: %s\n"):format(running, line))
-    end
+  if not printed[line] then
+    printed[line] = true
+    io.stderr:write(("%s: %s\n"):format(running, line))
+  end
 end
 
 --- Prints what a chain could not read, each thing once.
 -- @tparam chain ks
 function tool.warnings(ks)
-    for _, line in ipairs(core.chain_methods.warnings(ks)) do
-        tool.warn((line:gsub("%s*\n%s*", " ")))
-    end
+  for _, line in ipairs(core.chain_methods.warnings(ks)) do
+    tool.warn((line:gsub("%s*\n%s*", " ")))
+  end
 end
 
 -- Returns the message and the status of an error that is a mistake in the command.
 local function with_traceback(problem)
-    if type(problem) == "string" then
-        return core.failed(problem) and problem or debug.traceback(problem, 3), 3
-    end
+  if type(problem) == "string" then
+    return core.failed(problem) and problem or debug.traceback(problem, 3), 3
+  end
 end
 
 local function run(main, explain)
-    local ok, result = xpcall(main, function(problem)
-        if getmetatable(problem) == stopped then
-            return problem
-        end
-        local message, status = explain(problem)
-        return message and setmetatable({ status = status, message = message }, stopped) or problem
-    end)
-    if ok then
-        return result
-    elseif getmetatable(result) ~= stopped then
-        error(result, 0)
-    elseif result.text then
-        io.stderr:write(result.text)
-    elseif result.message then
-        io.stdout:flush()
-        tool.warn(result.message)
+  local ok, result = xpcall(main, function(problem)
+    if getmetatable(problem) == stopped then
+      return problem
     end
-    return result.status
+    local message, status = explain(problem)
+    return message and setmetatable({ status = status, message = message }, stopped) or problem
+  end)
+  if ok then
+    return result
+  elseif getmetatable(result) ~= stopped then
+    error(result, 0)
+  elseif result.text then
+    io.stderr:write(result.text)
+  elseif result.message then
+    io.stdout:flush()
+    tool.warn(result.message)
+  end
+  return result.status
 end
 
 --- Runs the body of a command. What ends it early is one line on standard error: what tool.stop was given, or
@@ -75,15 +75,15 @@ end
 -- @raise errors that are neither text nor tool.stop's, as they are: by such a one the host breaks a script off
 -- when it is interrupted, or when nobody reads its output any more, and ends the process accordingly
 function tool.run(name, main, explain)
-    local before, lines = running, printed
-    running, printed = name, {}
-    local ok, status = pcall(run, main, explain or with_traceback)
-    running, printed = before, lines
-    core.looping(false)
-    if not ok then
-        error(status, 0)
-    end
-    return status
+  local before, lines = running, printed
+  running, printed = name, {}
+  local ok, status = pcall(run, main, explain or with_traceback)
+  running, printed = before, lines
+  core.looping(false)
+  if not ok then
+    error(status, 0)
+  end
+  return status
 end
 
 -- --- output -------------------------------------------------------------------------------------
@@ -93,29 +93,29 @@ end
 -- @param ... what the function returned
 -- @return its first result
 function tool.written(...)
-    local ok, message = out.check(...)
-    return ok or tool.stop(ok == false and 0 or 3, message)
+  local ok, message = out.check(...)
+  return ok or tool.stop(ok == false and 0 or 3, message)
 end
 
 --- Writes to standard output; ends the command if that fails.
 -- @param ... texts
 function tool.write(...)
-    local ok, message = out.write(...)
-    return ok or tool.stop(ok == false and 0 or 3, message)
+  local ok, message = out.write(...)
+  return ok or tool.stop(ok == false and 0 or 3, message)
 end
 
 --- Flushes standard output; ends the command if that fails.
 function tool.flush()
-    local ok, message = out.flush()
-    return ok or tool.stop(ok == false and 0 or 3, message)
+  local ok, message = out.flush()
+  return ok or tool.stop(ok == false and 0 or 3, message)
 end
 
 --- Writes a text and ends the command with status 0.
 -- @string text
 function tool.show(text)
-    tool.write(text)
-    tool.flush()
-    tool.stop(0)
+  tool.write(text)
+  tool.flush()
+  tool.stop(0)
 end
 
 -- --- command lines -----------------------------------------------------------------------------
@@ -129,7 +129,7 @@ tool.passed_over = { fd = true, loop = true, ram = true, zram = true, sr = true 
 -- @int seconds since 1970
 -- @treturn string with a newline
 function tool.timestamp(how, seconds)
-    return (how == "u" and ("%d"):format(seconds) or os.date("%a %b %e %H:%M:%S %Z %Y", seconds)) .. "\n"
+  return (how == "u" and ("%d"):format(seconds) or os.date("%a %b %e %H:%M:%S %Z %Y", seconds)) .. "\n"
 end
 
 --- Compiles operands that are selectors; ends the command with status 2 if one is wrong.
@@ -137,12 +137,12 @@ end
 -- @string[opt] hint what the line ends with
 -- @treturn {selector,...}
 function tool.selectors(operands, hint)
-    local selectors = {}
-    for i, operand in ipairs(operands) do
-        local sel, message = require("kstat.selector").compile(operand)
-        selectors[i] = sel or tool.stop(2, message .. (hint or ""))
-    end
-    return selectors
+  local selectors = {}
+  for i, operand in ipairs(operands) do
+    local sel, message = require("kstat.selector").compile(operand)
+    selectors[i] = sel or tool.stop(2, message .. (hint or ""))
+  end
+  return selectors
 end
 
 --- Operands that are globs or /regular expressions/ for names.
@@ -151,15 +151,15 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function tool.patterns(operands)
-    local patterns = {}
-    for i, operand in ipairs(operands) do
-        local message
-        patterns[i], message = core.pattern(operand)
-        if not patterns[i] then
-            return nil, message
-        end
+  local patterns = {}
+  for i, operand in ipairs(operands) do
+    local message
+    patterns[i], message = core.pattern(operand)
+    if not patterns[i] then
+      return nil, message
     end
-    return patterns
+  end
+  return patterns
 end
 
 --- Whether any of the patterns matches; without any, everything does.
@@ -167,12 +167,12 @@ end
 -- @string text
 -- @treturn boolean
 function tool.matches(patterns, text)
-    for _, pattern in ipairs(patterns) do
-        if pattern:matches(text) then
-            return true
-        end
+  for _, pattern in ipairs(patterns) do
+    if pattern:matches(text) then
+      return true
     end
-    return #patterns == 0
+  end
+  return #patterns == 0
 end
 
 --- Opens what a command line names: the machine, or with -r, or --from and --to, a capture or a recording.
@@ -184,19 +184,19 @@ end
 -- @treturn[2] string what is wrong
 -- @treturn[2] int the exit status: 2 the command line, 3 the source
 function tool.open(given, only, published)
-    local chain = require("kstat.chain") -- commands that open their chain themselves do without
-    local bounded = given.from or given.to
-    local capture = given.replay or bounded and os.getenv("KSTAT_SOURCE") or nil
-    if bounded and not capture then
-        return nil, "--from and --to need a capture or a recording (-r)", 2
-    end
-    local ks, message, errname
-    if capture then
-        ks, message, errname = chain.open({ capture = capture, from = given.from, to = given.to, only = only })
-    else
-        ks, message = chain.open({ only = only, published = published })
-    end
-    return ks, message, not ks and (bounded and errname == "EINVAL" and 2 or 3) or nil
+  local chain = require("kstat.chain") -- commands that open their chain themselves do without
+  local bounded = given.from or given.to
+  local capture = given.replay or bounded and os.getenv("KSTAT_SOURCE") or nil
+  if bounded and not capture then
+    return nil, "--from and --to need a capture or a recording (-r)", 2
+  end
+  local ks, message, errname
+  if capture then
+    ks, message, errname = chain.open({ capture = capture, from = given.from, to = given.to, only = only })
+  else
+    ks, message = chain.open({ only = only, published = published })
+  end
+  return ks, message, not ks and (bounded and errname == "EINVAL" and 2 or 3) or nil
 end
 
 return tool

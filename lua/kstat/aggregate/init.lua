@@ -74,158 +74,158 @@ local KEY_TYPES = { string = true, number = true, boolean = true }
 -- @treturn[2] string "EINVAL"
 -- @raise on a wrong table
 function aggregate.new(definition, level)
-    level = (level or 1) + 1
-    if type(definition) == "string" then
-        local problem
-        definition, problem = grammar.parse(definition)
-        if not definition then
-            return nil, problem, "EINVAL"
-        end
-    elseif type(definition) ~= "table" then
-        error("bad argument #1 to 'aggregate' (string or table expected, got " .. type(definition) .. ")", level)
+  level = (level or 1) + 1
+  if type(definition) == "string" then
+    local problem
+    definition, problem = grammar.parse(definition)
+    if not definition then
+      return nil, problem, "EINVAL"
     end
-    local self, problem, errname = definitions.compile(definition, level)
-    return self and setmetatable(self, meta):clear(), problem, errname
+  elseif type(definition) ~= "table" then
+    error("bad argument #1 to 'aggregate' (string or table expected, got " .. type(definition) .. ")", level)
+  end
+  local self, problem, errname = definitions.compile(definition, level)
+  return self and setmetatable(self, meta):clear(), problem, errname
 end
 
 -- --- groups -----------------------------------------------------------------------------------
 
 local key_meta = {
-    __tostring = function(key)
-        local texts = {}
-        for i = 1, key.n do
-            texts[i] = type(key[i]) == "number" and core.tostring(key[i]) or tostring(key[i])
-        end
-        return table.concat(texts, ":")
-    end,
+  __tostring = function(key)
+    local texts = {}
+    for i = 1, key.n do
+      texts[i] = type(key[i]) == "number" and core.tostring(key[i]) or tostring(key[i])
+    end
+    return table.concat(texts, ":")
+  end,
 }
 
 -- The table below a node; the last level holds groups.
 local function descend(node, value)
-    local below = node[value]
-    if not below then
-        below = {}
-        node[value] = below
-    end
-    return below
+  local below = node[value]
+  if not below then
+    below = {}
+    node[value] = below
+  end
+  return below
 end
 
 -- A new group at the end of a path of values in the order of self.path.
 local function new_group(self, values)
-    local key = setmetatable({ n = #self.columns }, key_meta)
-    for i, column in ipairs(self.path) do
-        key[column] = values[i]
-    end
-    local group = { key = key }
-    for i, accumulator in ipairs(self.accumulators) do
-        group[i] = accumulator.new()
-    end
-    self.n = self.n + 1
-    return group
+  local key = setmetatable({ n = #self.columns }, key_meta)
+  for i, column in ipairs(self.path) do
+    key[column] = values[i]
+  end
+  local group = { key = key }
+  for i, accumulator in ipairs(self.accumulators) do
+    group[i] = accumulator.new()
+  end
+  self.n = self.n + 1
+  return group
 end
 
 -- The group of these values; `make` false: nil if there is none.
 local function group_of(self, values, make)
-    local node, last = self.tree, #self.path
-    for i = 1, last - 1 do
-        node = make and descend(node, values[i]) or node[values[i]]
-        if not node then
-            return nil
-        end
+  local node, last = self.tree, #self.path
+  for i = 1, last - 1 do
+    node = make and descend(node, values[i]) or node[values[i]]
+    if not node then
+      return nil
     end
-    local key = values[last]
-    if last == 0 then
-        key = true
-    end
-    if make and not node[key] then
-        node[key] = new_group(self, values)
-    end
-    return node[key]
+  end
+  local key = values[last]
+  if last == 0 then
+    key = true
+  end
+  if make and not node[key] then
+    node[key] = new_group(self, values)
+  end
+  return node[key]
 end
 
 local function update(self, group, values, n, time)
-    local accumulators = self.accumulators
-    for i = 1, #accumulators do
-        accumulators[i].add(group[i], values, n, time)
-    end
+  local accumulators = self.accumulators
+  for i = 1, #accumulators do
+    accumulators[i].add(group[i], values, n, time)
+  end
 end
 
 -- --- adding -----------------------------------------------------------------------------------
 
 local function is_finite(v)
-    return type(v) == "number" and v == v and v ~= math.huge and v ~= -math.huge
+  return type(v) == "number" and v == v and v ~= math.huge and v ~= -math.huge
 end
 
 -- n numbers of one kstat.
 local function add_kstat(self, k, names, values, n)
-    local path = {}
-    for i = 1, self.early do
-        path[i] = k[self.columns[self.path[i]].header]
+  local path = {}
+  for i = 1, self.early do
+    path[i] = k[self.columns[self.path[i]].header]
+  end
+  local time = self.timed and (k.snaptime or k.crtime)
+  local late = self.late
+  if #late == 0 then
+    return update(self, group_of(self, path, true), values, n, time)
+  end
+  local one = {}
+  for i = 1, n do
+    local complete = true
+    for j = 1, #late do
+      local value = late[j].value(k, names[i], values[i])
+      if value == nil or value ~= value then
+        complete = false
+        break
+      elseif not KEY_TYPES[type(value)] then
+        error(("aggregate: the function of the key '%s' returned a %s; a string, a number or a boolean " ..
+          "expected"):format(late[j].title, type(value)), 0)
+      end
+      path[self.early + j] = value
     end
-    local time = self.timed and (k.snaptime or k.crtime)
-    local late = self.late
-    if #late == 0 then
-        return update(self, group_of(self, path, true), values, n, time)
+    if complete then
+      one[1] = values[i]
+      update(self, group_of(self, path, true), one, 1, time)
     end
-    local one = {}
-    for i = 1, n do
-        local complete = true
-        for j = 1, #late do
-            local value = late[j].value(k, names[i], values[i])
-            if value == nil or value ~= value then
-                complete = false
-                break
-            elseif not KEY_TYPES[type(value)] then
-                error(("aggregate: the function of the key '%s' returned a %s; a string, a number or a boolean " ..
-                    "expected"):format(late[j].title, type(value)), 0)
-            end
-            path[self.early + j] = value
-        end
-        if complete then
-            one[1] = values[i]
-            update(self, group_of(self, path, true), one, 1, time)
-        end
-    end
+  end
 end
 
 -- The selectors that have the capture groups of the keys; nil and what is missing.
 local function find_groups(self, list)
-    for _, column in ipairs(self.columns) do
-        local group = column.group
-        if group then
-            local sources = {}
-            for _, sel in ipairs(list or {}) do
-                local number
-                if type(group) == "string" then
-                    number = sel:group(group)
-                elseif group >= 1 and group <= sel:group() then
-                    number = group
-                end
-                if number then
-                    sources[#sources + 1] = { selector = sel, number = number }
-                end
-            end
-            if #sources == 0 then
-                return nil, ("no selector has the capture group '$%s'"):format(group)
-            end
-            self.groups[group] = sources
+  for _, column in ipairs(self.columns) do
+    local group = column.group
+    if group then
+      local sources = {}
+      for _, sel in ipairs(list or {}) do
+        local number
+        if type(group) == "string" then
+          number = sel:group(group)
+        elseif group >= 1 and group <= sel:group() then
+          number = group
         end
+        if number then
+          sources[#sources + 1] = { selector = sel, number = number }
+        end
+      end
+      if #sources == 0 then
+        return nil, ("no selector has the capture group '$%s'"):format(group)
+      end
+      self.groups[group] = sources
     end
-    return true
+  end
+  return true
 end
 
 -- What a difference is made of, where the values are rates or expressions.
 local function as_difference(x, list)
-    local kind = core.kind(x)
-    if kind == "chain" then
-        local message, errname
-        x, message, errname = x:sample(unpack(list or {}))
-        if not x then
-            return nil, message, errname
-        end
-        kind = "sample"
+  local kind = core.kind(x)
+  if kind == "chain" then
+    local message, errname
+    x, message, errname = x:sample(unpack(list or {}))
+    if not x then
+      return nil, message, errname
     end
-    return kind == "sample" and x:since_creation() or x
+    kind = "sample"
+  end
+  return kind == "sample" and x:since_creation() or x
 end
 
 --- Adds what selectors match.
@@ -238,48 +238,48 @@ end
 -- @treturn[2] string errno name
 -- @function agg:add
 function methods.add(self, x, ...)
-    local kind = core.kind(x)
-    if kind ~= "chain" and kind ~= "sample" and kind ~= "difference" then
-        error(("bad argument #1 to 'add' (chain, sample or difference expected, got %s)"):format(kind or type(x)), 2)
+  local kind = core.kind(x)
+  if kind ~= "chain" and kind ~= "sample" and kind ~= "difference" then
+    error(("bad argument #1 to 'add' (chain, sample or difference expected, got %s)"):format(kind or type(x)), 2)
+  end
+  local list, message, errname = selector.list(2, ...)
+  if list == false then
+    return nil, message, errname
+  end
+  local found
+  found, message = find_groups(self, list)
+  if not found then
+    return nil, message, "EINVAL"
+  end
+  if self.expression or self.rate then
+    x, message, errname = as_difference(x, list)
+    if not x then
+      return nil, message, errname
     end
-    local list, message, errname = selector.list(2, ...)
-    if list == false then
-        return nil, message, errname
+  end
+  local kstats
+  kstats, message, errname = x:select(unpack(list or {}))
+  if not kstats then
+    return nil, message, errname
+  end
+  local names, values, added = {}, {}, 0
+  local expression, row = self.expression, {}
+  for i = 1, #kstats do
+    local k = kstats[i]
+    local n
+    if expression then
+      row.kstat = k
+      names[1], values[1] = self.expression_text, expression(row)
+      n = is_finite(values[1]) and 1 or 0
+    else
+      n = core.numbers(k, list, names, values, self.rate)
     end
-    local found
-    found, message = find_groups(self, list)
-    if not found then
-        return nil, message, "EINVAL"
+    if n > 0 then
+      add_kstat(self, k, names, values, n)
+      added = added + n
     end
-    if self.expression or self.rate then
-        x, message, errname = as_difference(x, list)
-        if not x then
-            return nil, message, errname
-        end
-    end
-    local kstats
-    kstats, message, errname = x:select(unpack(list or {}))
-    if not kstats then
-        return nil, message, errname
-    end
-    local names, values, added = {}, {}, 0
-    local expression, row = self.expression, {}
-    for i = 1, #kstats do
-        local k = kstats[i]
-        local n
-        if expression then
-            row.kstat = k
-            names[1], values[1] = self.expression_text, expression(row)
-            n = is_finite(values[1]) and 1 or 0
-        else
-            n = core.numbers(k, list, names, values, self.rate)
-        end
-        if n > 0 then
-            add_kstat(self, k, names, values, n)
-            added = added + n
-        end
-    end
-    return self, added
+  end
+  return self, added
 end
 
 --- Adds one value of one's own.
@@ -289,65 +289,65 @@ end
 -- @treturn aggregation itself
 -- @function agg:add_value
 function methods.add_value(self, key, value, time)
-    if type(key) ~= "table" then
-        error("bad argument #1 to 'add_value' (table expected, got " .. type(key) .. ")", 2)
-    elseif type(value) ~= "number" then
-        error("bad argument #2 to 'add_value' (number expected, got " .. type(value) .. ")", 2)
+  if type(key) ~= "table" then
+    error("bad argument #1 to 'add_value' (table expected, got " .. type(key) .. ")", 2)
+  elseif type(value) ~= "number" then
+    error("bad argument #2 to 'add_value' (number expected, got " .. type(value) .. ")", 2)
+  end
+  local path = {}
+  for i, column in ipairs(self.path) do
+    path[i] = key[column]
+    if path[i] == nil or path[i] ~= path[i] then
+      error(("bad argument #1 to 'add_value' (no value for the key '%s')"):format(self.columns[column].title), 2)
     end
-    local path = {}
-    for i, column in ipairs(self.path) do
-        path[i] = key[column]
-        if path[i] == nil or path[i] ~= path[i] then
-            error(("bad argument #1 to 'add_value' (no value for the key '%s')"):format(self.columns[column].title), 2)
-        end
-    end
-    if is_finite(value) then
-        update(self, group_of(self, path, true), { value }, 1, self.timed and (time or core.hrtime()))
-    end
-    return self
+  end
+  if is_finite(value) then
+    update(self, group_of(self, path, true), { value }, 1, self.timed and (time or core.hrtime()))
+  end
+  return self
 end
 
 --- Forgets everything.
 -- @treturn aggregation itself
 -- @function agg:clear
 function methods.clear(self)
-    self.tree, self.n = {}, 0
-    return self
+  self.tree, self.n = {}, 0
+  return self
 end
 
 -- --- reading ----------------------------------------------------------------------------------
 
 -- All groups, in no order.
 local function groups_of(self)
-    local list = {}
-    local function walk(node, depth)
-        for _, below in pairs(node) do
-            if depth <= 1 then
-                list[#list + 1] = below
-            else
-                walk(below, depth - 1)
-            end
-        end
+  local list = {}
+  local function walk(node, depth)
+    for _, below in pairs(node) do
+      if depth <= 1 then
+        list[#list + 1] = below
+      else
+        walk(below, depth - 1)
+      end
     end
-    walk(self.tree, #self.path)
-    return list
+  end
+  walk(self.tree, #self.path)
+  return list
 end
 
 local function values_of(self, group)
-    local values = {}
-    for i, reducer in ipairs(self.reducers) do
-        values[i] = reducer.get(group[reducer.accumulator])
-    end
-    return values
+  local values = {}
+  for i, reducer in ipairs(self.reducers) do
+    values[i] = reducer.get(group[reducer.accumulator])
+  end
+  return values
 end
 
 local function sorted(self, less)
-    local rows = {}
-    for i, group in ipairs(groups_of(self)) do
-        rows[i] = { key = group.key, values = values_of(self, group), group = group }
-    end
-    table.sort(rows, less)
-    return rows
+  local rows = {}
+  for i, group in ipairs(groups_of(self)) do
+    rows[i] = { key = group.key, values = values_of(self, group), group = group }
+  end
+  table.sort(rows, less)
+  return rows
 end
 
 --- Everything, in order: by key, or what `top` and `sort` say.
@@ -355,11 +355,11 @@ end
 -- `values` (an array, one for each reducer; nil where it has no value)
 -- @function agg:rows
 function methods.rows(self)
-    local rows = sorted(self, self.order or self.top and order.by_value(1) or order.by_key)
-    for i = #rows, (self.top or #rows) + 1, -1 do
-        rows[i] = nil
-    end
-    return rows
+  local rows = sorted(self, self.order or self.top and order.by_value(1) or order.by_key)
+  for i = #rows, (self.top or #rows) + 1, -1 do
+    rows[i] = nil
+  end
+  return rows
 end
 
 --- Iterates in the order of `rows`.
@@ -367,13 +367,13 @@ end
 -- @usage for key, value in agg:each() do print(key[1], value) end
 -- @function agg:each
 function methods.each(self)
-    local rows, i, n = self:rows(), 0, #self.reducers
-    return function()
-        i = i + 1
-        if rows[i] then
-            return rows[i].key, unpack(rows[i].values, 1, n)
-        end
+  local rows, i, n = self:rows(), 0, #self.reducers
+  return function()
+    i = i + 1
+    if rows[i] then
+      return rows[i].key, unpack(rows[i].values, 1, n)
     end
+  end
 end
 
 --- The values of one key.
@@ -381,26 +381,26 @@ end
 -- @return the values of all reducers; nil if nothing was added for this key
 -- @function agg:get
 function methods.get(self, ...)
-    local key, path = { ... }, {}
-    for i, column in ipairs(self.path) do
-        path[i] = key[column]
-        if path[i] == nil then
-            error(("bad argument #%d to 'get' (no value for the key '%s')"):format(column,
-                self.columns[column].title), 2)
-        end
+  local key, path = { ... }, {}
+  for i, column in ipairs(self.path) do
+    path[i] = key[column]
+    if path[i] == nil then
+      error(("bad argument #%d to 'get' (no value for the key '%s')"):format(column,
+        self.columns[column].title), 2)
     end
-    local group = group_of(self, path, false)
-    if group then
-        return unpack(values_of(self, group), 1, #self.reducers)
-    end
-    return nil
+  end
+  local group = group_of(self, path, false)
+  if group then
+    return unpack(values_of(self, group), 1, #self.reducers)
+  end
+  return nil
 end
 
 --- How many keys there are.
 -- @treturn int
 -- @function agg:size
 function methods.size(self)
-    return self.n
+  return self.n
 end
 
 --- Sets the order of what is read.
@@ -410,17 +410,17 @@ end
 -- @raise if there is no such column
 -- @function agg:sort
 function methods.sort(self, by)
-    if type(by) == "string" then
-        local found = order.named(self, by)
-        if not found then
-            error(("bad argument #1 to 'sort' (there is no '%s')"):format(by), 2)
-        end
-        by = found
-    elseif by ~= nil and type(by) ~= "function" then
-        error("bad argument #1 to 'sort' (string or function expected, got " .. type(by) .. ")", 2)
+  if type(by) == "string" then
+    local found = order.named(self, by)
+    if not found then
+      error(("bad argument #1 to 'sort' (there is no '%s')"):format(by), 2)
     end
-    self.order = by
-    return self
+    by = found
+  elseif by ~= nil and type(by) ~= "function" then
+    error("bad argument #1 to 'sort' (string or function expected, got " .. type(by) .. ")", 2)
+  end
+  self.order = by
+  return self
 end
 
 --- Forgets all keys but the n with the largest values of the first reducer; of a negative n, the smallest.
@@ -428,24 +428,24 @@ end
 -- @treturn aggregation itself
 -- @function agg:trunc
 function methods.trunc(self, n)
-    if type(n) ~= "number" or n % 1 ~= 0 then
-        error("bad argument #1 to 'trunc' (whole number expected)", 2)
+  if type(n) ~= "number" or n % 1 ~= 0 then
+    error("bad argument #1 to 'trunc' (whole number expected)", 2)
+  end
+  local rows = sorted(self, order.by_value(1, n < 0))
+  self:clear()
+  for i = 1, math.min(#rows, math.abs(n)) do
+    local node, last, key = self.tree, #self.path, rows[i].key
+    for j = 1, last - 1 do
+      node = descend(node, key[self.path[j]])
     end
-    local rows = sorted(self, order.by_value(1, n < 0))
-    self:clear()
-    for i = 1, math.min(#rows, math.abs(n)) do
-        local node, last, key = self.tree, #self.path, rows[i].key
-        for j = 1, last - 1 do
-            node = descend(node, key[self.path[j]])
-        end
-        if last == 0 then
-            node[true] = rows[i].group
-        else
-            node[key[self.path[last]]] = rows[i].group
-        end
-        self.n = self.n + 1
+    if last == 0 then
+      node[true] = rows[i].group
+    else
+      node[key[self.path[last]]] = rows[i].group
     end
-    return self
+    self.n = self.n + 1
+  end
+  return self
 end
 
 --- Adds the contents of another aggregation, which does not change.
@@ -454,45 +454,45 @@ end
 -- @raise if it is of others
 -- @function agg:merge
 function methods.merge(self, other)
-    if getmetatable(other) ~= meta then
-        error("bad argument #1 to 'merge' (aggregation expected, got " .. type(other) .. ")", 2)
-    elseif other:signature() ~= self:signature() then
-        error(("bad argument #1 to 'merge' (%s expected, got %s)"):format(self:signature(), other:signature()), 2)
-    elseif other == self then
-        error("bad argument #1 to 'merge' (an aggregation cannot be merged with itself)", 2)
+  if getmetatable(other) ~= meta then
+    error("bad argument #1 to 'merge' (aggregation expected, got " .. type(other) .. ")", 2)
+  elseif other:signature() ~= self:signature() then
+    error(("bad argument #1 to 'merge' (%s expected, got %s)"):format(self:signature(), other:signature()), 2)
+  elseif other == self then
+    error("bad argument #1 to 'merge' (an aggregation cannot be merged with itself)", 2)
+  end
+  for _, group in ipairs(groups_of(other)) do
+    local path = {}
+    for i, column in ipairs(self.path) do
+      path[i] = group.key[column]
     end
-    for _, group in ipairs(groups_of(other)) do
-        local path = {}
-        for i, column in ipairs(self.path) do
-            path[i] = group.key[column]
-        end
-        local mine = group_of(self, path, true)
-        for i, accumulator in ipairs(self.accumulators) do
-            accumulator.merge(mine[i], group[i])
-        end
+    local mine = group_of(self, path, true)
+    for i, accumulator in ipairs(self.accumulators) do
+      accumulator.merge(mine[i], group[i])
     end
-    return self
+  end
+  return self
 end
 
 --- What it reduces, and by what: equal for aggregations that can be merged.
 -- @treturn string
 -- @function agg:signature
 function methods.signature(self)
-    local keys, names = {}, {}
-    for i, column in ipairs(self.columns) do
-        keys[i] = column.title
-    end
-    for i, reducer in ipairs(self.reducers) do
-        names[i] = reducer.name
-    end
-    return ("%s by (%s)"):format(table.concat(names, ", "), table.concat(keys, ", "))
+  local keys, names = {}, {}
+  for i, column in ipairs(self.columns) do
+    keys[i] = column.title
+  end
+  for i, reducer in ipairs(self.reducers) do
+    names[i] = reducer.name
+  end
+  return ("%s by (%s)"):format(table.concat(names, ", "), table.concat(keys, ", "))
 end
 
 --- As text: a table with a line for each key, or with distributions a picture for each.
 -- @treturn string "" if there is nothing
 -- @function agg:text
 function methods.text(self)
-    return output.forms.human(self, self:rows())
+  return output.forms.human(self, self:rows())
 end
 
 --- In one of the forms of kstat(8).
@@ -504,12 +504,12 @@ end
 -- @treturn int how many keys it shows
 -- @function agg:render
 function methods.render(self, form)
-    form = form or "human"
-    if not output.forms[form] then
-        error(("bad argument #1 to 'render' (unknown form '%s')"):format(tostring(form)), 2)
-    end
-    local rows = self:rows()
-    return output.forms[form](self, rows), #rows
+  form = form or "human"
+  if not output.forms[form] then
+    error(("bad argument #1 to 'render' (unknown form '%s')"):format(tostring(form)), 2)
+  end
+  local rows = self:rows()
+  return output.forms[form](self, rows), #rows
 end
 
 --- A line of one's own for each key: see kstat.format, whose directives take any number.
@@ -518,29 +518,29 @@ end
 -- @usage io.write(agg:format("%-12s %8d\n"))
 -- @function agg:format
 function methods.format(self, format)
-    local fill, out = require("kstat.format"), {}
-    local nkeys = #self.columns
-    for i, row in ipairs(self:rows()) do
-        local values = {}
-        for j = 1, nkeys do
-            values[j] = row.key[j]
-        end
-        for j = 1, #self.reducers do
-            values[nkeys + j] = row.values[j]
-        end
-        out[i] = fill(format, unpack(values, 1, nkeys + #self.reducers))
+  local fill, out = require("kstat.format"), {}
+  local nkeys = #self.columns
+  for i, row in ipairs(self:rows()) do
+    local values = {}
+    for j = 1, nkeys do
+      values[j] = row.key[j]
     end
-    return table.concat(out)
+    for j = 1, #self.reducers do
+      values[nkeys + j] = row.values[j]
+    end
+    out[i] = fill(format, unpack(values, 1, nkeys + #self.reducers))
+  end
+  return table.concat(out)
 end
 
 meta.__tostring = function(self)
-    return ("kstat aggregation: %s, %d keys"):format(self:signature(), self.n)
+  return ("kstat aggregation: %s, %d keys"):format(self:signature(), self.n)
 end
 
 return setmetatable({}, {
-    __index = aggregate,
-    __call = function(_, definition)
-        local self, message, errname = aggregate.new(definition, 2) -- no tail call: levels count
-        return self, message, errname
-    end,
+  __index = aggregate,
+  __call = function(_, definition)
+    local self, message, errname = aggregate.new(definition, 2) -- no tail call: levels count
+    return self, message, errname
+  end,
 })

@@ -9,149 +9,149 @@ local output = {}
 
 -- For people: whole numbers as they are, others with a few digits.
 local function short(value)
-    if value == nil then
-        return "-"
-    elseif type(value) ~= "number" then
-        return tostring(value)
-    elseif value % 1 == 0 and math.abs(value) < 1e15 or math.type and math.type(value) == "integer" then
-        return format("%d", value)
-    elseif math.abs(value) >= 0.01 and math.abs(value) < 1e15 then
-        return format("%.3f", value)
-    end
-    return format("%.4g", value)
+  if value == nil then
+    return "-"
+  elseif type(value) ~= "number" then
+    return tostring(value)
+  elseif value % 1 == 0 and math.abs(value) < 1e15 or math.type and math.type(value) == "integer" then
+    return format("%d", value)
+  elseif math.abs(value) >= 0.01 and math.abs(value) < 1e15 then
+    return format("%.3f", value)
+  end
+  return format("%.4g", value)
 end
 
 -- --- for people ----------------------------------------------------------------------------
 
 -- Rows of cells under titles; texts to the left, numbers to the right.
 local function grid(self, rows)
-    local nkeys, widths = #self.columns, {}
-    local texts = { {} }
-    local right = {}
-    for i, title in ipairs(self.titles) do
-        texts[1][i] = title
-        right[i] = i > nkeys
+  local nkeys, widths = #self.columns, {}
+  local texts = { {} }
+  local right = {}
+  for i, title in ipairs(self.titles) do
+    texts[1][i] = title
+    right[i] = i > nkeys
+  end
+  for r, row in ipairs(rows) do
+    local cells = {}
+    for i = 1, #self.titles do
+      local value
+      if i > nkeys then
+        value = row.values[i - nkeys]
+      else
+        value = row.key[i]
+      end
+      cells[i] = short(value)
     end
-    for r, row in ipairs(rows) do
-        local cells = {}
-        for i = 1, #self.titles do
-            local value
-            if i > nkeys then
-                value = row.values[i - nkeys]
-            else
-                value = row.key[i]
-            end
-            cells[i] = short(value)
-        end
-        texts[r + 1] = cells
+    texts[r + 1] = cells
+  end
+  for _, cells in ipairs(texts) do
+    for i, cell in ipairs(cells) do
+      widths[i] = math.max(widths[i] or 0, core.columns_of(cell))
     end
-    for _, cells in ipairs(texts) do
-        for i, cell in ipairs(cells) do
-            widths[i] = math.max(widths[i] or 0, core.columns_of(cell))
-        end
+  end
+  for r, cells in ipairs(texts) do
+    for i, cell in ipairs(cells) do
+      local blanks = (" "):rep(widths[i] - core.columns_of(cell))
+      cells[i] = right[i] and blanks .. cell or cell .. blanks
     end
-    for r, cells in ipairs(texts) do
-        for i, cell in ipairs(cells) do
-            local blanks = (" "):rep(widths[i] - core.columns_of(cell))
-            cells[i] = right[i] and blanks .. cell or cell .. blanks
-        end
-        texts[r] = table.concat(cells, "  "):gsub(" +$", "") .. "\n"
-    end
-    return table.concat(texts)
+    texts[r] = table.concat(cells, "  "):gsub(" +$", "") .. "\n"
+  end
+  return table.concat(texts)
 end
 
 -- A paragraph for each key: the key, what is no distribution, the distributions.
 local function paragraphs(self, rows)
-    local out = {}
-    for _, row in ipairs(rows) do
-        local head = { "  " .. tostring(row.key) }
-        local plots = {}
-        for i, reducer in ipairs(self.reducers) do
-            if reducer.distribution then
-                plots[#plots + 1] = tostring(row.values[i])
-            else
-                head[#head + 1] = ("%s %s"):format(reducer.title, short(row.values[i]))
-            end
-        end
-        if #self.columns == 0 then
-            table.remove(head, 1)
-        end
-        out[#out + 1] = #head > 0 and table.concat(head, "  ") .. "\n" or ""
-        out[#out + 1] = table.concat(plots)
-        out[#out + 1] = "\n"
+  local out = {}
+  for _, row in ipairs(rows) do
+    local head = { "  " .. tostring(row.key) }
+    local plots = {}
+    for i, reducer in ipairs(self.reducers) do
+      if reducer.distribution then
+        plots[#plots + 1] = tostring(row.values[i])
+      else
+        head[#head + 1] = ("%s %s"):format(reducer.title, short(row.values[i]))
+      end
     end
-    return table.concat(out)
+    if #self.columns == 0 then
+      table.remove(head, 1)
+    end
+    out[#out + 1] = #head > 0 and table.concat(head, "  ") .. "\n" or ""
+    out[#out + 1] = table.concat(plots)
+    out[#out + 1] = "\n"
+  end
+  return table.concat(out)
 end
 
 local function human(self, rows)
-    if #rows == 0 then
-        return ""
+  if #rows == 0 then
+    return ""
+  end
+  for _, reducer in ipairs(self.reducers) do
+    if reducer.distribution then
+      return paragraphs(self, rows)
     end
-    for _, reducer in ipairs(self.reducers) do
-        if reducer.distribution then
-            return paragraphs(self, rows)
-        end
-    end
-    return grid(self, rows)
+  end
+  return grid(self, rows)
 end
 
 -- --- for programs -----------------------------------------------------------------------------
 
 local function bound(value)
-    return value and buckets.digits(value) or "null"
+  return value and buckets.digits(value) or "null"
 end
 
 local function json(value)
-    if value == nil then
-        return "null"
-    elseif type(value) == "number" then
-        return core.tostring(value)
-    elseif buckets.is_distribution(value) then
-        local out = {}
-        for i, bucket in ipairs(value) do
-            out[i] = ("[%s,%s,%s]"):format(bound(bucket.low), bound(bucket.high), json(bucket.count))
-        end
-        return "[" .. table.concat(out, ",") .. "]"
+  if value == nil then
+    return "null"
+  elseif type(value) == "number" then
+    return core.tostring(value)
+  elseif buckets.is_distribution(value) then
+    local out = {}
+    for i, bucket in ipairs(value) do
+      out[i] = ("[%s,%s,%s]"):format(bound(bucket.low), bound(bucket.high), json(bucket.count))
     end
-    return core.json_string(tostring(value))
+    return "[" .. table.concat(out, ",") .. "]"
+  end
+  return core.json_string(tostring(value))
 end
 
 -- Key columns and reducer with colons between, and the value.
 local function lines(self, rows, separator)
-    local out = {}
-    for _, row in ipairs(rows) do
-        local key = #self.columns > 0 and tostring(row.key) .. ":" or ""
-        for i, reducer in ipairs(self.reducers) do
-            local value = row.values[i]
-            out[#out + 1] = key .. reducer.title ..
-                (separator and separator .. (value == nil and "-" or json(value)) or "") .. "\n"
-        end
+  local out = {}
+  for _, row in ipairs(rows) do
+    local key = #self.columns > 0 and tostring(row.key) .. ":" or ""
+    for i, reducer in ipairs(self.reducers) do
+      local value = row.values[i]
+      out[#out + 1] = key .. reducer.title ..
+        (separator and separator .. (value == nil and "-" or json(value)) or "") .. "\n"
     end
-    return table.concat(out)
+  end
+  return table.concat(out)
 end
 
 local function objects(self, rows)
-    local out = {}
-    for r, row in ipairs(rows) do
-        local members = {}
-        for i, column in ipairs(self.columns) do
-            members[i] = ("%s:%s"):format(core.json_string(column.title), json(row.key[i]))
-        end
-        for i, reducer in ipairs(self.reducers) do
-            members[#members + 1] = ("%s:%s"):format(core.json_string(reducer.title), json(row.values[i]))
-        end
-        out[r] = "{" .. table.concat(members, ",") .. "}"
+  local out = {}
+  for r, row in ipairs(rows) do
+    local members = {}
+    for i, column in ipairs(self.columns) do
+      members[i] = ("%s:%s"):format(core.json_string(column.title), json(row.key[i]))
     end
-    return "[" .. table.concat(out, ",\n") .. "]\n"
+    for i, reducer in ipairs(self.reducers) do
+      members[#members + 1] = ("%s:%s"):format(core.json_string(reducer.title), json(row.values[i]))
+    end
+    out[r] = "{" .. table.concat(members, ",") .. "}"
+  end
+  return "[" .. table.concat(out, ",\n") .. "]\n"
 end
 
 output.forms = {
-    human = human,
-    parseable = function(self, rows) return lines(self, rows, "\t") end,
-    colons = function(self, rows) return lines(self, rows, ":") end,
-    list = function(self, rows) return lines(self, rows) end,
-    json = objects,
-    quiet = function() return "" end,
+  human = human,
+  parseable = function(self, rows) return lines(self, rows, "\t") end,
+  colons = function(self, rows) return lines(self, rows, ":") end,
+  list = function(self, rows) return lines(self, rows) end,
+  json = objects,
+  quiet = function() return "" end,
 }
 
 return output

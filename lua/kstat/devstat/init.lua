@@ -43,40 +43,40 @@ reader.__index = reader
 
 -- Raises at the caller's caller unless `self` is of the class that the method belongs to.
 local function is_self(self, class, kind, name)
-    if getmetatable(self) ~= class then
-        error(("calling '%s' on bad self (%s expected, got %s)"):format(name, kind, type(self)), 3)
-    end
+  if getmetatable(self) ~= class then
+    error(("calling '%s' on bad self (%s expected, got %s)"):format(name, kind, type(self)), 3)
+  end
 end
 
 local function expected(i, name, what, got, level)
-    error(("bad argument #%d to '%s' (%s expected, got %s)"):format(i, name, what, type(got)), level + 1)
+  error(("bad argument #%d to '%s' (%s expected, got %s)"):format(i, name, what, type(got)), level + 1)
 end
 
 -- Opens a chain; mistakes are those of who called `name`, three calls up.
 local function open_chain(source, name)
-    local kind = kind_of(source)
-    if kind == "closed" then
-        error("the kstat chain is closed", 4)
-    elseif source ~= nil and type(source) ~= "string" and type(source) ~= "table" then
-        expected(1, name, "chain, string or table", source, 4)
-    end
-    -- pcall() is the caller: mistakes in the table are raised without a position.
-    local ok, chain, message, errname = pcall(open_kstats, source == nil and {} or source)
-    if not ok then error(chain, 4) end
-    return chain, message, errname
+  local kind = kind_of(source)
+  if kind == "closed" then
+    error("the kstat chain is closed", 4)
+  elseif source ~= nil and type(source) ~= "string" and type(source) ~= "table" then
+    expected(1, name, "chain, string or table", source, 4)
+  end
+  -- pcall() is the caller: mistakes in the table are raised without a position.
+  local ok, chain, message, errname = pcall(open_kstats, source == nil and {} or source)
+  if not ok then error(chain, 4) end
+  return chain, message, errname
 end
 
 -- open(), for the public function of that name.
 local function open(source, name)
-    local chain, own = source, kind_of(source) ~= "chain"
-    if own then
-        local message, errname
-        chain, message, errname = open_chain(source, name)
-        if not chain then return nil, message, errname end
-    end
-    local list, message, errname = core.list(chain)
-    if not list then return nil, message, errname end
-    return setmetatable({ chain = chain, list = list, own = own, fresh = true }, reader)
+  local chain, own = source, kind_of(source) ~= "chain"
+  if own then
+    local message, errname
+    chain, message, errname = open_chain(source, name)
+    if not chain then return nil, message, errname end
+  end
+  local list, message, errname = core.list(chain)
+  if not list then return nil, message, errname end
+  return setmetatable({ chain = chain, list = list, own = own, fresh = true }, reader)
 end
 
 --- Opens the list of devices.
@@ -87,8 +87,8 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string errno name
 function M.open(source)
-    local opened, message, errname = open(source, "open")
-    return opened, message, errname
+  local opened, message, errname = open(source, "open")
+  return opened, message, errname
 end
 
 --- Reads the devices. A reader that opened its chain brings it up to date first, but for the
@@ -98,20 +98,20 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string errno name
 function reader:read()
-    is_self(self, reader, "reader", "read")
-    if kind_of(self.chain) == "closed" then error("the kstat chain is closed", 2) end
-    if self.own and not self.fresh then
-        local changed, message, errname = self.chain:update()
-        if changed == nil then return nil, message, errname end
-    end
-    self.fresh = false
-    return core.read(self.list)
+  is_self(self, reader, "reader", "read")
+  if kind_of(self.chain) == "closed" then error("the kstat chain is closed", 2) end
+  if self.own and not self.fresh then
+    local changed, message, errname = self.chain:update()
+    if changed == nil then return nil, message, errname end
+  end
+  self.fresh = false
+  return core.read(self.list)
 end
 
 --- Closes the chain, if the reader opened it.
 function reader:close()
-    is_self(self, reader, "reader", "close")
-    if self.own then self.chain:close() end
+  is_self(self, reader, "reader", "close")
+  if self.own then self.chain:close() end
 end
 
 --- Reads the list of devices once.
@@ -121,12 +121,12 @@ end
 -- @treturn[2] string message
 -- @treturn[2] string errno name
 function M.list(source)
-    local opened, message, errname = open(source, "list")
-    if not opened then return nil, message, errname end
-    local snapshot
-    snapshot, message, errname = opened:read()
-    opened:close()
-    return snapshot, message, errname
+  local opened, message, errname = open(source, "list")
+  if not opened then return nil, message, errname end
+  local snapshot
+  snapshot, message, errname = opened:read()
+  opened:close()
+  return snapshot, message, errname
 end
 
 --- Makes a device from a table of the fields above; `name` is split into name and unit.
@@ -142,15 +142,15 @@ M.device = core.device
 --   not there or another one had its name: then its figures are those since its creation, and so is
 --   the time that they are divided by. `history` knows both
 function M.by_name(snapshot)
-    if snapshot ~= nil and type(snapshot) ~= "table" then
-        expected(1, "by_name", "snapshot or array of devices", snapshot, 2)
-    end
-    local known = {}
-    for _, d in ipairs(snapshot and snapshot.devices or snapshot or {}) do known[d.name] = d end
-    return function(d)
-        local found = known[d.name]
-        return found and found.creation_time == d.creation_time and found or nil
-    end
+  if snapshot ~= nil and type(snapshot) ~= "table" then
+    expected(1, "by_name", "snapshot or array of devices", snapshot, 2)
+  end
+  local known = {}
+  for _, d in ipairs(snapshot and snapshot.devices or snapshot or {}) do known[d.name] = d end
+  return function(d)
+    local found = known[d.name]
+    return found and found.creation_time == d.creation_time and found or nil
+  end
 end
 
 local history = {}
@@ -160,7 +160,7 @@ history.__index = history
 -- itself.
 -- @treturn history with the methods `previous` and `add`
 function M.history()
-    return setmetatable({ known = {} }, history)
+  return setmetatable({ known = {} }, history)
 end
 
 --- What to compute a device's figures from.
@@ -176,32 +176,32 @@ end
 -- @treturn device|nil the device as it was; nil: since its creation
 -- @treturn number seconds between the two; 0 if no time passed
 function history:previous(d, now)
-    is_self(self, history, "history", "previous")
-    if not core.is_device(d) then expected(1, "previous", "device", d, 2) end
-    if type(now) ~= "table" or not now.snap_time then expected(2, "previous", "snapshot", now, 2) end
-    local known = self.known[d.name]
-    local created = d.creation_time
-    if known and known.device.creation_time == created then
-        return known.device, math.max(now.snap_time - known.snap_time, 0)
-    end
-    local age = now.snap_time - created
-    if self.snap_time and created > self.snap_time then
-        local interval = now.snap_time - self.snap_time
-        return nil, math.max(age < interval / 10 and interval or age, 0)
-    end
-    return nil, math.max(age, 0)
+  is_self(self, history, "history", "previous")
+  if not core.is_device(d) then expected(1, "previous", "device", d, 2) end
+  if type(now) ~= "table" or not now.snap_time then expected(2, "previous", "snapshot", now, 2) end
+  local known = self.known[d.name]
+  local created = d.creation_time
+  if known and known.device.creation_time == created then
+    return known.device, math.max(now.snap_time - known.snap_time, 0)
+  end
+  local age = now.snap_time - created
+  if self.snap_time and created > self.snap_time then
+    local interval = now.snap_time - self.snap_time
+    return nil, math.max(age < interval / 10 and interval or age, 0)
+  end
+  return nil, math.max(age, 0)
 end
 
 --- Remembers the devices of a snapshot; those it does not have stay as they were.
 -- @function history:add
 -- @tparam table snapshot
 function history:add(snapshot)
-    is_self(self, history, "history", "add")
-    if type(snapshot) ~= "table" or not snapshot.snap_time then expected(1, "add", "snapshot", snapshot, 2) end
-    for _, d in ipairs(snapshot.devices) do
-        self.known[d.name] = { device = d, snap_time = snapshot.snap_time }
-    end
-    self.snap_time = snapshot.snap_time
+  is_self(self, history, "history", "add")
+  if type(snapshot) ~= "table" or not snapshot.snap_time then expected(1, "add", "snapshot", snapshot, 2) end
+  for _, d in ipairs(snapshot.devices) do
+    self.known[d.name] = { device = d, snap_time = snapshot.snap_time }
+  end
+  self.snap_time = snapshot.snap_time
 end
 
 --- Computes every figure of devstat_compute_statistics().
@@ -251,45 +251,45 @@ local OPTIONS = { names = true, match = true, mode = true, max = true, sort = tr
 
 -- Raises at the caller's caller unless it is a table whose items are as is(item) wants them; nil is none.
 local function check_list(list, what, is, items)
-    if type(list) ~= "table" then error(("%s: table expected, got %s"):format(what, type(list)), 3) end
-    for i, item in ipairs(list) do
-        if not is(item) then error(("%s: %s expected, item %d is a %s"):format(what, items, i, type(item)), 3) end
-    end
+  if type(list) ~= "table" then error(("%s: table expected, got %s"):format(what, type(list)), 3) end
+  for i, item in ipairs(list) do
+    if not is(item) then error(("%s: %s expected, item %d is a %s"):format(what, items, i, type(item)), 3) end
+  end
 end
 
 local function is_text(v) return type(v) == "string" end
 
 local function is_pattern(v)
-    return type(v) == "string" or type(v) == "table" and type(v.text) == "string"
+  return type(v) == "string" or type(v) == "table" and type(v.text) == "string"
 end
 
 -- The same for the options of select(), and what they may hold.
 local function check_options(options)
-    if type(options) ~= "table" then expected(2, "select", "table", options, 3) end
-    for key in pairs(options) do
-        if not OPTIONS[key] then error(("unknown option '%s' of 'select'"):format(tostring(key)), 3) end
-    end
-    if options.mode ~= nil and not MODES[options.mode] then
-        error(("unknown mode '%s'"):format(tostring(options.mode)), 3)
-    end
-    if options.max ~= nil and not (type(options.max) == "number" and options.max >= 0) then
-        error("max: a number of 0 or more expected", 3)
-    end
-    if options.max and options.max < math.huge and options.max % 1 ~= 0 then
-        error("max: number has no integer representation", 3)
-    end
-    if options.sort ~= nil and options.sort ~= "bytes" then
-        error("sort must be \"bytes\"", 3)
-    end
-    if options.previous ~= nil and type(options.previous) ~= "table" then
-        error("previous: table expected, got " .. type(options.previous), 3)
-    end
+  if type(options) ~= "table" then expected(2, "select", "table", options, 3) end
+  for key in pairs(options) do
+    if not OPTIONS[key] then error(("unknown option '%s' of 'select'"):format(tostring(key)), 3) end
+  end
+  if options.mode ~= nil and not MODES[options.mode] then
+    error(("unknown mode '%s'"):format(tostring(options.mode)), 3)
+  end
+  if options.max ~= nil and not (type(options.max) == "number" and options.max >= 0) then
+    error("max: a number of 0 or more expected", 3)
+  end
+  if options.max and options.max < math.huge and options.max % 1 ~= 0 then
+    error("max: number has no integer representation", 3)
+  end
+  if options.sort ~= nil and options.sort ~= "bytes" then
+    error("sort must be \"bytes\"", 3)
+  end
+  if options.previous ~= nil and type(options.previous) ~= "table" then
+    error("previous: table expected, got " .. type(options.previous), 3)
+  end
 end
 
 local function texts(patterns)
-    local out = {}
-    for i, p in ipairs(patterns) do out[i] = type(p) == "table" and p.text or p end
-    return out
+  local out = {}
+  for i, p in ipairs(patterns) do out[i] = type(p) == "table" and p.text or p end
+  return out
 end
 
 --- Chooses devices, at most `max` of them, in the order to show them.
@@ -303,49 +303,49 @@ end
 -- @treturn {device,...} or nil, message, "EINVAL" for a pattern that makes no sense
 -- @raise for an option of another name or type
 function M.select(devices, options)
-    if options == nil then options = {} end
-    check_options(options)
-    local match = options.match
-    if match == nil then match = {} elseif is_pattern(match) then match = { match } end
-    local names = options.names == nil and {} or options.names
-    check_list(devices, "devices", core.is_device, "device")
-    check_list(names, "names", is_text, "string")
-    check_list(match, "match", is_pattern, "pattern")
-    local patterns = texts(match)
-    local max, mode = math.min(options.max or #devices, #devices), options.mode
-    if mode == nil then mode = (#names > 0 or #patterns > 0) and "only" or "add" end
-    local s = core.selection()
-    -- A removal starts from everything.
-    local removing = mode == "remove"
-    local ok, message, errname = s:apply(devices, 1, removing and "add" or "addonly", {}, {}, #devices + 1)
-    if ok == nil then return nil, message, errname end
-    local limit = removing and #devices + 1 or max
-    ok, message, errname = s:apply(devices, 1, mode, names, patterns, limit)
-    if ok == nil then return nil, message, errname end
-    local chosen = {}
-    for i, e in ipairs(s:entries()) do
-        if e.selected > 0 then
-            e.place, e.device = i, devices[e.index]
-            chosen[#chosen + 1] = e
-        end
+  if options == nil then options = {} end
+  check_options(options)
+  local match = options.match
+  if match == nil then match = {} elseif is_pattern(match) then match = { match } end
+  local names = options.names == nil and {} or options.names
+  check_list(devices, "devices", core.is_device, "device")
+  check_list(names, "names", is_text, "string")
+  check_list(match, "match", is_pattern, "pattern")
+  local patterns = texts(match)
+  local max, mode = math.min(options.max or #devices, #devices), options.mode
+  if mode == nil then mode = (#names > 0 or #patterns > 0) and "only" or "add" end
+  local s = core.selection()
+  -- A removal starts from everything.
+  local removing = mode == "remove"
+  local ok, message, errname = s:apply(devices, 1, removing and "add" or "addonly", {}, {}, #devices + 1)
+  if ok == nil then return nil, message, errname end
+  local limit = removing and #devices + 1 or max
+  ok, message, errname = s:apply(devices, 1, mode, names, patterns, limit)
+  if ok == nil then return nil, message, errname end
+  local chosen = {}
+  for i, e in ipairs(s:entries()) do
+    if e.selected > 0 then
+      e.place, e.device = i, devices[e.index]
+      chosen[#chosen + 1] = e
     end
-    if options.sort then
-        local before = M.by_name(options.previous)
-        for _, e in ipairs(chosen) do
-            e.moved = core.compute(e.device, before(e.device), 0).total_bytes
-        end
-        table.sort(chosen, function(a, b)
-            if a.moved ~= b.moved then return a.moved > b.moved end
-            return a.index < b.index
-        end)
-    elseif removing then
-        table.sort(chosen, function(a, b) return a.index < b.index end)
-    else
-        table.sort(chosen, function(a, b) return a.selected < b.selected end)
+  end
+  if options.sort then
+    local before = M.by_name(options.previous)
+    for _, e in ipairs(chosen) do
+      e.moved = core.compute(e.device, before(e.device), 0).total_bytes
     end
-    local out = {}
-    for i = 1, math.min(max, #chosen) do out[i] = chosen[i].device end
-    return out
+    table.sort(chosen, function(a, b)
+      if a.moved ~= b.moved then return a.moved > b.moved end
+      return a.index < b.index
+    end)
+  elseif removing then
+    table.sort(chosen, function(a, b) return a.index < b.index end)
+  else
+    table.sort(chosen, function(a, b) return a.selected < b.selected end)
+  end
+  local out = {}
+  for i = 1, math.min(max, #chosen) do out[i] = chosen[i].device end
+  return out
 end
 
 return M

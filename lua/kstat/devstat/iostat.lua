@@ -37,7 +37,7 @@ local PAGE = 20 -- lines after which the header is printed again
 
 -- Ends the command with one line on standard error, as iostat(8) does.
 local function fail(format, ...)
-    tool.stop(1, format:format(...))
+  tool.stop(1, format:format(...))
 end
 
 local out = tool.write
@@ -45,87 +45,87 @@ local out = tool.write
 --- Options ---------------------------------------------------------------------
 
 local OPTIONS = options.command({
-    { "?", "help", final = true }, { "t", "patterns", long = false, arg = "", repeated = true },
+  { "?", "help", final = true }, { "t", "patterns", long = false, arg = "", repeated = true },
 }, options.letters("CdhIKoTxz", "cMnNw"))
 
 -- A whole number, cut to what a C int holds. iostat(8) takes "abc" for 0 and "3x" for 3, whatever was meant.
 local function integer(s, what)
-    local n = tonumber(s:match("^%s*([+-]?%d+)%s*$"))
-    if not n then fail("%s '%s' is not a whole number", what, s) end
-    return math.max(-2147483648, math.min(2147483647, n))
+  local n = tonumber(s:match("^%s*([+-]?%d+)%s*$"))
+  if not n then fail("%s '%s' is not a whole number", what, s) end
+  return math.max(-2147483648, math.min(2147483647, n))
 end
 
 local function seconds(s)
-    local n = tonumber(s:match("^%s*([+-]?%d*%.?%d*)%s*$"))
-    if not n then fail("wait time '%s' is not a number", s) end
-    return n
+  local n = tonumber(s:match("^%s*([+-]?%d*%.?%d*)%s*$"))
+  if not n then fail("wait time '%s' is not a number", s) end
+  return n
 end
 
 -- Ends the command for a command line that cannot be meant.
 local function usage(format, ...)
-    tool.stop(2, format:format(...) .. "; 'kstatlua devstat --help' explains")
+  tool.stop(2, format:format(...) .. "; 'kstatlua devstat --help' explains")
 end
 
 -- The values of -c, -n, -t and -w.
 local function check_values(o)
-    if o.M or o.N then
-        fail("-%s: there is no kernel image to read here; use KSTAT_SOURCE for a capture", o.M and "M" or "N")
-    end
-    o.count, o.max = o.c and integer(o.c, "count"), o.n and integer(o.n, "number of devices")
-    o.wait = o.w and seconds(o.w)
-    if o.c and o.count < 1 then fail("count %d is < 1", o.count) end
-    if o.n and o.max < 0 then fail("number of devices %d is < 0", o.max) end
-    if o.w and o.wait < 0.001 then fail("wait time is < 1ms") end
-    o.patterns = o.patterns or {}
-    for _, pattern in ipairs(o.patterns) do
-        local ok, message = devstat.match(pattern)
-        if not ok then fail("%s", message) end
-    end
+  if o.M or o.N then
+    fail("-%s: there is no kernel image to read here; use KSTAT_SOURCE for a capture", o.M and "M" or "N")
+  end
+  o.count, o.max = o.c and integer(o.c, "count"), o.n and integer(o.n, "number of devices")
+  o.wait = o.w and seconds(o.w)
+  if o.c and o.count < 1 then fail("count %d is < 1", o.count) end
+  if o.n and o.max < 0 then fail("number of devices %d is < 0", o.max) end
+  if o.w and o.wait < 0.001 then fail("wait time is < 1ms") end
+  o.patterns = o.patterns or {}
+  for _, pattern in ipairs(o.patterns) do
+    local ok, message = devstat.match(pattern)
+    if not ok then fail("%s", message) end
+  end
 end
 
 -- [wait [count]] at the end of the command line. They replace -w and -c, and a line says so, as with
 -- iostat(8).
 local function read_times(o, wait, count)
-    local option_wait, option_count = o.wait, o.count
-    o.wait = seconds(wait)
-    if o.wait < 0.001 then o.wait = 1 end
-    if count then
-        o.count = integer(count, "count")
-        if o.count < 1 then fail("count %d is < 1", o.count) end
-    end
-    if option_wait then tool.warn(("-w %g is not used, the interval is %g"):format(option_wait, o.wait)) end
-    if option_count and count then
-        tool.warn(("-c %d is not used, the count is %d"):format(option_count, o.count))
-    end
+  local option_wait, option_count = o.wait, o.count
+  o.wait = seconds(wait)
+  if o.wait < 0.001 then o.wait = 1 end
+  if count then
+    o.count = integer(count, "count")
+    if o.count < 1 then fail("count %d is < 1", o.count) end
+  end
+  if option_wait then tool.warn(("-w %g is not used, the interval is %g"):format(option_wait, o.wait)) end
+  if option_count and count then
+    tool.warn(("-c %d is not used, the count is %d"):format(option_count, o.count))
+  end
 end
 
 -- Reads options and operands into a table.
 local function parse(args)
-    local o, message = options.read(OPTIONS, args)
-    if not o then usage("%s", message) end
-    if o.help then tool.show(HELP) end
-    check_values(o)
-    o.names = {}
-    local words, i = o.operands, 1
-    while words[i] and not words[i]:match("^%d") do
-        o.names[i] = words[i]
-        i = i + 1
-    end
-    if words[i] then
-        if words[i + 2] then usage("'%s' is one word too many", words[i + 2]) end
-        read_times(o, words[i], words[i + 1])
-    end
-    if not o.count and not o.wait then o.count = 1 end
-    o.wait = o.wait or 1
-    return o
+  local o, message = options.read(OPTIONS, args)
+  if not o then usage("%s", message) end
+  if o.help then tool.show(HELP) end
+  check_values(o)
+  o.names = {}
+  local words, i = o.operands, 1
+  while words[i] and not words[i]:match("^%d") do
+    o.names[i] = words[i]
+    i = i + 1
+  end
+  if words[i] then
+    if words[i + 2] then usage("'%s' is one word too many", words[i + 2]) end
+    read_times(o, words[i], words[i + 1])
+  end
+  if not o.count and not o.wait then o.count = 1 end
+  o.wait = o.wait or 1
+  return o
 end
 
 -- How many devices are shown if -n does not say.
 local function default_max(o)
-    if o.x then return math.huge end
-    local wide = o.d and not o.C
-    if o.o then return wide and 5 or 4 end
-    return wide and 4 or 3
+  if o.x then return math.huge end
+  local wide = o.d and not o.C
+  if o.o then return wide and 5 or 4 end
+  return wide and 4 or 3
 end
 
 --- Lines -----------------------------------------------------------------------------
@@ -135,176 +135,176 @@ local LONG = 16 -- what the widest column of names holds
 -- A name as a column shows it. One that no column holds begins as iostat(8) has it, cut to so many places; of others
 -- that the column does not hold the end is kept, because it distinguishes mmcblk0boot0 from mmcblk0boot1.
 local function label(name, room, cut)
-    if #name <= room then return name end
-    if #name > LONG then return name:sub(1, cut) end
-    local unit = name:match("%d*$"):sub(-(room - 2))
-    return name:sub(1, room - 1 - #unit) .. "~" .. unit
+  if #name <= room then return name end
+  if #name > LONG then return name:sub(1, cut) end
+  local unit = name:match("%d*$"):sub(-(room - 2))
+  return name:sub(1, room - 1 - #unit) .. "~" .. unit
 end
 
 local function write_header(o, shown)
-    if o.x then
-        out(("%24sextended device statistics  "):format(""))
-        out(o.tty and "      tty " or "", o.cpu and "           cpu " or "", "\n")
-        out(o.I and "device           r/i         w/i         kr/i         kw/i qlen   tsvc_t/i      sb/i  "
-            or "device     r/s   w/s    kr/s    kw/s qlen svc_t  %b  ")
-        out(o.tty and "tin  tout " or "", o.cpu and "us ni sy in id " or "", "\n")
-        return
-    end
-    out(o.tty and "       tty" or "")
-    for _, e in ipairs(shown) do
-        local room = o.o and 13 or 16
-        out(("%" .. room .. "s "):format(label(e.device.name, room, 6)))
-    end
-    out(o.cpu and "            cpu" or "", "\n")
-    out(o.tty and " tin  tout" or "")
-    local columns
-    if o.o then
-        columns = o.I and " blk xfr msps " or " sps tps msps "
-    else
-        columns = o.I and "  KB/t xfrs   MB " or "  KB/t tps  MB/s "
-    end
-    out(columns:rep(#shown))
-    out(o.cpu and " us ni sy in id" or "", "\n")
+  if o.x then
+    out(("%24sextended device statistics  "):format(""))
+    out(o.tty and "      tty " or "", o.cpu and "           cpu " or "", "\n")
+    out(o.I and "device           r/i         w/i         kr/i         kw/i qlen   tsvc_t/i      sb/i  "
+      or "device     r/s   w/s    kr/s    kw/s qlen svc_t  %b  ")
+    out(o.tty and "tin  tout " or "", o.cpu and "us ni sy in id " or "", "\n")
+    return
+  end
+  out(o.tty and "       tty" or "")
+  for _, e in ipairs(shown) do
+    local room = o.o and 13 or 16
+    out(("%" .. room .. "s "):format(label(e.device.name, room, 6)))
+  end
+  out(o.cpu and "            cpu" or "", "\n")
+  out(o.tty and " tin  tout" or "")
+  local columns
+  if o.o then
+    columns = o.I and " blk xfr msps " or " sps tps msps "
+  else
+    columns = o.I and "  KB/t xfrs   MB " or "  KB/t tps  MB/s "
+  end
+  out(columns:rep(#shown))
+  out(o.cpu and " us ni sy in id" or "", "\n")
 end
 
 local function tty_text(o, now, prev, etime)
-    local format = o.x and "%4s%5s" or "%4s%6s"
-    if not now.tk_nin then return format:format("-", "-") end
-    local nin = now.tk_nin - (prev and prev.tk_nin or 0)
-    local nout = now.tk_nout - (prev and prev.tk_nout or 0)
-    return format:format(fixed(math.max(nin, 0) / etime, 0), fixed(math.max(nout, 0) / etime, 0))
+  local format = o.x and "%4s%5s" or "%4s%6s"
+  if not now.tk_nin then return format:format("-", "-") end
+  local nin = now.tk_nin - (prev and prev.tk_nin or 0)
+  local nout = now.tk_nout - (prev and prev.tk_nout or 0)
+  return format:format(fixed(math.max(nin, 0) / etime, 0), fixed(math.max(nout, 0) / etime, 0))
 end
 
 local STATES = { "user", "nice", "sys", "intr", "idle" }
 
 local function cpu_text(now, prev)
-    if not now.cp_time then return ("  -"):rep(#STATES) end
-    local ticks, total = {}, 0
-    for i, state in ipairs(STATES) do
-        ticks[i] = math.max(now.cp_time[state] - (prev and prev.cp_time and prev.cp_time[state] or 0), 0)
-        total = total + ticks[i]
-    end
-    local texts = {}
-    for i = 1, #STATES do
-        texts[i] = (" %2s"):format(fixed(total > 0 and 100 * ticks[i] / total or 0, 0))
-    end
-    return table.concat(texts)
+  if not now.cp_time then return ("  -"):rep(#STATES) end
+  local ticks, total = {}, 0
+  for i, state in ipairs(STATES) do
+    ticks[i] = math.max(now.cp_time[state] - (prev and prev.cp_time and prev.cp_time[state] or 0), 0)
+    total = total + ticks[i]
+  end
+  local texts = {}
+  for i = 1, #STATES do
+    texts[i] = (" %2s"):format(fixed(total > 0 and 100 * ticks[i] / total or 0, 0))
+  end
+  return table.concat(texts)
 end
 
 -- Whether -z hides a device with these figures.
 local function is_idle(s)
-    return not (s.transfers_per_second_read > 0.05 or s.transfers_per_second_write > 0.05
-        or s.mb_per_second_read * 1024 > 0.0005 or s.mb_per_second_write * 1024 > 0.0005
-        or s.busy_pct > 0.5)
+  return not (s.transfers_per_second_read > 0.05 or s.transfers_per_second_write > 0.05
+    or s.mb_per_second_read * 1024 > 0.0005 or s.mb_per_second_write * 1024 > 0.0005
+    or s.busy_pct > 0.5)
 end
 
 -- One device in the extended format; text(figure, decimals, scale) renders a figure.
 local function extended_line(o, name, text)
-    name = label(name, 8, 8)
-    if o.I then
-        return ("%-8s %11s %11s %12s %12s %4s %10s %9s "):format(name,
-            text("total_transfers_read", 1), text("total_transfers_write", 1),
-            text("total_bytes_read", 1, 1 / 1024), text("total_bytes_write", 1, 1 / 1024),
-            text("queue_length", 0), text("total_duration", 1), text("total_busy_time", 1))
-    end
-    return ("%-8s %5s %5s %7s %7s %4s %5s %3s "):format(name,
-        text("transfers_per_second_read", 1), text("transfers_per_second_write", 1),
-        text("mb_per_second_read", 1, 1024), text("mb_per_second_write", 1, 1024),
-        text("queue_length", 0), text("ms_per_transaction", 1), text("busy_pct", 0))
+  name = label(name, 8, 8)
+  if o.I then
+    return ("%-8s %11s %11s %12s %12s %4s %10s %9s "):format(name,
+      text("total_transfers_read", 1), text("total_transfers_write", 1),
+      text("total_bytes_read", 1, 1 / 1024), text("total_bytes_write", 1, 1 / 1024),
+      text("queue_length", 0), text("total_duration", 1), text("total_busy_time", 1))
+  end
+  return ("%-8s %5s %5s %7s %7s %4s %5s %3s "):format(name,
+    text("transfers_per_second_read", 1), text("transfers_per_second_write", 1),
+    text("mb_per_second_read", 1, 1024), text("mb_per_second_write", 1, 1024),
+    text("queue_length", 0), text("ms_per_transaction", 1), text("busy_pct", 0))
 end
 
 -- One device's columns in the other formats.
 local function columns(o, device, s, text)
-    local transfers = text(o.I and "total_transfers" or "transfers_per_second", 0)
-    if o.o then
-        local blocks
-        if o.I and o.K then
-            -- Whole blocks of 1024 bytes. What Lua has as a negative integer is above 2^63.
-            local n = s.total_blocks < 0 and s.total_blocks + 18446744073709551616.0 or s.total_blocks
-            blocks = fixed(math.floor(n * ((device.block_size or 512) / 1024)), 0)
-        else
-            blocks = text(o.I and "total_blocks" or "blocks_per_second", 0)
-        end
-        local ms = text("ms_per_transaction", s.ms_per_transaction < 100 and 1 or 0)
-        return ("%4s%4s%5s "):format(blocks, transfers, ms)
+  local transfers = text(o.I and "total_transfers" or "transfers_per_second", 0)
+  if o.o then
+    local blocks
+    if o.I and o.K then
+      -- Whole blocks of 1024 bytes. What Lua has as a negative integer is above 2^63.
+      local n = s.total_blocks < 0 and s.total_blocks + 18446744073709551616.0 or s.total_blocks
+      blocks = fixed(math.floor(n * ((device.block_size or 512) / 1024)), 0)
+    else
+      blocks = text(o.I and "total_blocks" or "blocks_per_second", 0)
     end
-    local mb = o.I and text("total_bytes", 2, 1 / 1048576) or text("mb_per_second", 2)
-    return (" %5s %3s %5s "):format(text("kb_per_transfer", 2), transfers, mb)
+    local ms = text("ms_per_transaction", s.ms_per_transaction < 100 and 1 or 0)
+    return ("%4s%4s%5s "):format(blocks, transfers, ms)
+  end
+  local mb = o.I and text("total_bytes", 2, 1 / 1048576) or text("mb_per_second", 2)
+  return (" %5s %3s %5s "):format(text("kb_per_transfer", 2), transfers, mb)
 end
 
 --- The loop -----------------------------------------------------------------------------
 
 -- The devices to show, as entries of the selection, in its order.
 local function shown_entries(o, selection, devices)
-    local shown = {}
-    for place, e in ipairs(selection:entries()) do
-        if e.selected > 0 and e.selected <= o.max then
-            shown[#shown + 1] = { place = place, device = devices[e.index] }
-        end
+  local shown = {}
+  for place, e in ipairs(selection:entries()) do
+    if e.selected > 0 and e.selected <= o.max then
+      shown[#shown + 1] = { place = place, device = devices[e.index] }
     end
-    return shown
+  end
+  return shown
 end
 
 -- What a device is compared with, and over what time; the first report is since boot, whatever its age.
 local function interval_of(history, device, now, prev)
-    local previous, etime
-    if prev then
-        previous, etime = history:previous(device, now)
-    else
-        etime = now.snap_time
-    end
-    return previous, etime > 0 and etime or 1
+  local previous, etime
+  if prev then
+    previous, etime = history:previous(device, now)
+  else
+    etime = now.snap_time
+  end
+  return previous, etime > 0 and etime or 1
 end
 
 local function write_report(o, selection, shown, now, prev, history)
-    local etime = prev and now.snap_time - prev.snap_time or now.snap_time
-    if etime <= 0 then etime = 1 end
-    local sides = (o.tty and tty_text(o, now, prev, etime) or "") .. (o.cpu and cpu_text(now, prev) or "")
-    if not o.x then out(o.tty and tty_text(o, now, prev, etime) or "") end
-    for _, e in ipairs(shown) do
-        local previous, elapsed = interval_of(history, e.device, now, prev)
-        local s = devstat.compute(e.device, previous, elapsed)
-        local function text(figure, decimals, scale)
-            return devstat.text(e.device, previous, elapsed, figure, decimals, scale)
-        end
-        -- Only what is shown is ranked: the others keep the rank they had.
-        selection:set_bytes(e.place, s.total_bytes)
-        if o.x then
-            if not (o.z and is_idle(s)) then
-                out(extended_line(o, e.device.name, text), sides, "\n")
-                sides = ""
-            end
-        else
-            out(columns(o, e.device, s, text))
-        end
+  local etime = prev and now.snap_time - prev.snap_time or now.snap_time
+  if etime <= 0 then etime = 1 end
+  local sides = (o.tty and tty_text(o, now, prev, etime) or "") .. (o.cpu and cpu_text(now, prev) or "")
+  if not o.x then out(o.tty and tty_text(o, now, prev, etime) or "") end
+  for _, e in ipairs(shown) do
+    local previous, elapsed = interval_of(history, e.device, now, prev)
+    local s = devstat.compute(e.device, previous, elapsed)
+    local function text(figure, decimals, scale)
+      return devstat.text(e.device, previous, elapsed, figure, decimals, scale)
     end
-    if o.x and sides ~= "" then
-        out((" "):rep(o.I and 85 or 52), sides, "\n")
-    elseif not o.x then
-        out(o.cpu and cpu_text(now, prev) or "", "\n")
+    -- Only what is shown is ranked: the others keep the rank they had.
+    selection:set_bytes(e.place, s.total_bytes)
+    if o.x then
+      if not (o.z and is_idle(s)) then
+        out(extended_line(o, e.device.name, text), sides, "\n")
+        sides = ""
+      end
+    else
+      out(columns(o, e.device, s, text))
     end
+  end
+  if o.x and sides ~= "" then
+    out((" "):rep(o.I and 85 or 52), sides, "\n")
+  elseif not o.x then
+    out(o.cpu and cpu_text(now, prev) or "", "\n")
+  end
 end
 
 local function report(o, reader)
-    local selection, history = devstat.selection(), devstat.history()
-    local mode = (#o.names > 0 or #o.patterns > 0) and "only" or "add"
-    local max = math.min(o.max, 2147483647)
-    local heads_due, prev = tick.pager(PAGE), nil
-    return tick.run(reader.chain, o.wait, o.count, function()
-        local now, message = reader:read()
-        if not now then tool.stop(3, message) end
-        local changed, why
-        if now.changed or o.h then
-            changed, why = selection:apply(now.devices, now.generation, mode, o.names, o.patterns,
-                max, o.h)
-            if changed == nil then fail("%s", why) end
-        end
-        local shown = shown_entries(o, selection, now.devices)
-        if heads_due(1, changed or o.x) then write_header(o, shown) end
-        write_report(o, selection, shown, now, prev, history)
-        history:add(now)
-        prev = now
-    end)
+  local selection, history = devstat.selection(), devstat.history()
+  local mode = (#o.names > 0 or #o.patterns > 0) and "only" or "add"
+  local max = math.min(o.max, 2147483647)
+  local heads_due, prev = tick.pager(PAGE), nil
+  return tick.run(reader.chain, o.wait, o.count, function()
+    local now, message = reader:read()
+    if not now then tool.stop(3, message) end
+    local changed, why
+    if now.changed or o.h then
+      changed, why = selection:apply(now.devices, now.generation, mode, o.names, o.patterns,
+        max, o.h)
+      if changed == nil then fail("%s", why) end
+    end
+    local shown = shown_entries(o, selection, now.devices)
+    if heads_due(1, changed or o.x) then write_header(o, shown) end
+    write_report(o, selection, shown, now, prev, history)
+    history:add(now)
+    prev = now
+  end)
 end
 
 --- Runs the command; one line on standard error says what went wrong.
@@ -312,20 +312,20 @@ end
 -- @treturn integer exit status: 0, 1 as iostat(8), 2 an option that is none, 3 the source could not be read or
 -- the output not be written
 function M.run(args)
-    return tool.run("iostat", function()
-        local o = parse(args)
-        local ks, message = chain.open()
-        if not ks then tool.stop(3, message) end
-        local reader
-        reader, message = devstat.open(ks)
-        if not reader then tool.stop(3, message) end
-        if not o.max then o.max = math.max(default_max(o), #o.names) end
-        o.tty = o.T or not (o.d or o.x)
-        o.cpu = o.C or not (o.d or o.x)
-        local status = report(o, reader)
-        ks:close()
-        return status
-    end)
+  return tool.run("iostat", function()
+    local o = parse(args)
+    local ks, message = chain.open()
+    if not ks then tool.stop(3, message) end
+    local reader
+    reader, message = devstat.open(ks)
+    if not reader then tool.stop(3, message) end
+    if not o.max then o.max = math.max(default_max(o), #o.names) end
+    o.tty = o.T or not (o.d or o.x)
+    o.cpu = o.C or not (o.d or o.x)
+    local status = report(o, reader)
+    ks:close()
+    return status
+  end)
 end
 
 return M

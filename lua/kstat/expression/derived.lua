@@ -21,40 +21,40 @@ local io = require("kstat.io")
 local memo = setmetatable({}, { __mode = "k" })
 
 local function figures(k)
-    local f = memo[k]
-    if f == nil then
-        f = io.rates(k) or false
-        memo[k] = f
-    end
-    return f
+  local f = memo[k]
+  if f == nil then
+    f = io.rates(k) or false
+    memo[k] = f
+  end
+  return f
 end
 
 local function figure(name, factor)
-    return function(k)
-        local f = figures(k)
-        return f and f[name] and f[name] * (factor or 1) or nil
-    end
+  return function(k)
+    local f = figures(k)
+    return f and f[name] and f[name] * (factor or 1) or nil
+  end
 end
 
 -- 0 where nothing completed; for a percentile (`seen`) there is none then.
 local function service(name)
-    return function(k, seen)
-        local f = figures(k)
-        return f and not (seen and f.tps == 0) and f[name] or nil
-    end
+  return function(k, seen)
+    local f = figures(k)
+    return f and not (seen and f.tps == 0) and f[name] or nil
+  end
 end
 
 -- What is known only where the system counts a wait queue (Linux does not).
 local function waiting(plain)
-    return function(k, seen)
-        local f = figures(k)
-        return f and f.has_wait and plain(k, seen) or nil
-    end
+  return function(k, seen)
+    local f = figures(k)
+    return f and f.has_wait and plain(k, seen) or nil
+  end
 end
 
 return {
-    r_s = figure("r_s"), w_s = figure("w_s"), kr_s = figure("kr_s"), kw_s = figure("kw_s"),
-    wait = waiting(figure("wait")), actv = figure("actv"),
-    wsvc_t = waiting(service("wsvc_t")), asvc_t = service("asvc_t"), svc_t = service("svc_t"),
-    w_pct = waiting(figure("w_pct")), b_pct = figure("b_pct"), busy = figure("b_pct", 0.01),
+  r_s = figure("r_s"), w_s = figure("w_s"), kr_s = figure("kr_s"), kw_s = figure("kw_s"),
+  wait = waiting(figure("wait")), actv = figure("actv"),
+  wsvc_t = waiting(service("wsvc_t")), asvc_t = service("asvc_t"), svc_t = service("svc_t"),
+  w_pct = waiting(figure("w_pct")), b_pct = figure("b_pct"), busy = figure("b_pct", 0.01),
 }

@@ -20,7 +20,7 @@ local RANK = { disk = 1, partition = 1, iopath = 1, tape = 2, nfs = 3 }
 local WORD = { disk = "disk", partition = "partition", tape = "tape", nfs = "NFS", iopath = "multi-path" }
 
 local function class(name)
-    return core.selector({ class = name })
+  return core.selector({ class = name })
 end
 
 --- Selectors of the devices, and of the kstats that describe them, which are read on demand.
@@ -28,25 +28,25 @@ end
 -- @treturn {selector,...} of the devices
 -- @treturn {selector,...} of what else is needed
 function M.selectors(o)
-    local list = { class("tape"), class("nfs") }
-    if not o.P then
-        list[#list + 1] = class("disk")
-    end
-    if o.p or o.P then
-        list[#list + 1] = class("partition")
-    end
-    if o.X or o.Y then
-        list[#list + 1] = class("iopath")
-    end
-    local asked = o.n or o.C or o.i or o.names[1] or o.interval and not o.s
-    return list, { asked and class("device") or nil }
+  local list = { class("tape"), class("nfs") }
+  if not o.P then
+    list[#list + 1] = class("disk")
+  end
+  if o.p or o.P then
+    list[#list + 1] = class("partition")
+  end
+  if o.X or o.Y then
+    list[#list + 1] = class("iopath")
+  end
+  local asked = o.n or o.C or o.i or o.names[1] or o.interval and not o.s
+  return list, { asked and class("device") or nil }
 end
 
 --- Makes the list of a chain's devices; `refresh` fills it.
 -- @param ks chain
 -- @tparam table o from kstat.iostat.options
 function M.new(ks, o)
-    return setmetatable({ ks = ks, o = o, wanted = (M.selectors(o)), known = {}, rows = {} }, M)
+  return setmetatable({ ks = ks, o = o, wanted = (M.selectors(o)), known = {}, rows = {} }, M)
 end
 
 -- --- names ---------------------------------------------------------------------------------
@@ -55,300 +55,300 @@ local INVENTORY = { "descriptive_name", "controller", "device_id", "mount_point"
 
 -- The description of a device, beside its counters; read in a sample, so that it is read only once.
 local function inventory(self, device)
-    if not device.inventory then
-        self.facts = self.facts or core.sample(self.ks)
-        local k = core.sample_lookup(self.facts, device.module, device.instance, device.inventory_name)
-        local found = {}
-        for i = 1, k and #INVENTORY or 0 do
-            found[INVENTORY[i]] = get(k, INVENTORY[i])
-        end
-        device.inventory = found
+  if not device.inventory then
+    self.facts = self.facts or core.sample(self.ks)
+    local k = core.sample_lookup(self.facts, device.module, device.instance, device.inventory_name)
+    local found = {}
+    for i = 1, k and #INVENTORY or 0 do
+      found[INVENTORY[i]] = get(k, INVENTORY[i])
     end
-    return device.inventory
+    device.inventory = found
+  end
+  return device.inventory
 end
 
 --- A device's descriptive name; its kstat's if it has none.
 function M.pretty(self, device)
-    return inventory(self, device).descriptive_name or device.name
+  return inventory(self, device).descriptive_name or device.name
 end
 
 --- A device's ID, or nil.
 function M.device_id(self, device)
-    return inventory(self, device).device_id
+  return inventory(self, device).device_id
 end
 
 local function controller_of(self, device)
-    return inventory(self, device).controller or M.pretty(self, device):match("^(c%d+)t")
+  return inventory(self, device).controller or M.pretty(self, device):match("^(c%d+)t")
 end
 
 -- Numbers in a name compare as numbers.
 local function natural(name)
-    return (name:gsub("%d+", function(digits) return ("0"):rep(12 - #digits) .. digits end))
+  return (name:gsub("%d+", function(digits) return ("0"):rep(12 - #digits) .. digits end))
 end
 
 -- --- listing -------------------------------------------------------------------------------
 
 local function make_device(k)
-    local module, name = k.module, k.name
-    return {
-        module = module, instance = k.instance, name = name, class = k.class, crtime = k.crtime_ns,
-        inventory_name = (name .. ",dev"):sub(1, MOST_NAME),
-        -- A name that does not begin with its driver's is a driver's name itself.
-        driver = name:sub(1, #module) == module and module or name:match("^%D*"),
-        rank = RANK[k.class], natural = natural(name), counts = {}, figures = {},
-    }
+  local module, name = k.module, k.name
+  return {
+    module = module, instance = k.instance, name = name, class = k.class, crtime = k.crtime_ns,
+    inventory_name = (name .. ",dev"):sub(1, MOST_NAME),
+    -- A name that does not begin with its driver's is a driver's name itself.
+    driver = name:sub(1, #module) == module and module or name:match("^%D*"),
+    rank = RANK[k.class], natural = natural(name), counts = {}, figures = {},
+  }
 end
 
 local function before(a, b)
-    if a.rank ~= b.rank then
-        return a.rank < b.rank
-    elseif a.driver ~= b.driver then
-        return a.driver < b.driver
-    elseif a.instance ~= b.instance then
-        return a.instance < b.instance
-    end
-    return a.natural < b.natural
+  if a.rank ~= b.rank then
+    return a.rank < b.rank
+  elseif a.driver ~= b.driver then
+    return a.driver < b.driver
+  elseif a.instance ~= b.instance then
+    return a.instance < b.instance
+  end
+  return a.natural < b.natural
 end
 
 -- Every device of the classes asked for, in order; those that were known already are the same tables.
 local function find(self)
-    local list, known = {}, {}
-    for _, k in ipairs(core.chain_select(self.ks, self.wanted)) do
-        if k.type == "io" then
-            local id = ("%s:%d:%s"):format(k.module, k.instance, k.name)
-            local device = self.known[id]
-            if not device or device.crtime ~= k.crtime_ns or device.class ~= k.class then
-                device = make_device(k)
-            end
-            known[id] = device
-            list[#list + 1] = device
-        end
+  local list, known = {}, {}
+  for _, k in ipairs(core.chain_select(self.ks, self.wanted)) do
+    if k.type == "io" then
+      local id = ("%s:%d:%s"):format(k.module, k.instance, k.name)
+      local device = self.known[id]
+      if not device or device.crtime ~= k.crtime_ns or device.class ~= k.class then
+        device = make_device(k)
+      end
+      known[id] = device
+      list[#list + 1] = device
     end
-    table.sort(list, before)
-    return list, known
+  end
+  table.sort(list, before)
+  return list, known
 end
 
 -- The devices that the operands name, as a set; nil: no operands.
 local function named(self, list)
-    local names = self.o.names
-    if #names == 0 then
-        return nil
+  local names = self.o.names
+  if #names == 0 then
+    return nil
+  end
+  local wanted, found = {}, {}
+  for _, name in ipairs(names) do
+    wanted[name] = true
+  end
+  for _, device in ipairs(list) do
+    if wanted[device.name] or wanted[M.pretty(self, device)] then
+      found[device] = true
     end
-    local wanted, found = {}, {}
-    for _, name in ipairs(names) do
-        wanted[name] = true
-    end
-    for _, device in ipairs(list) do
-        if wanted[device.name] or wanted[M.pretty(self, device)] then
-            found[device] = true
-        end
-    end
-    return found
+  end
+  return found
 end
 
 -- Those that are shown: the named ones, and others as far as the limit lets.
 local function choose(self, list, names)
-    local o = self.o
-    local limit = o.limit or o.blocks and DEFAULT_LIMIT or math.huge
-    local chosen, room = {}, limit
-    for device in pairs(names or {}) do
-        chosen[device] = true
-        room = room - 1
+  local o = self.o
+  local limit = o.limit or o.blocks and DEFAULT_LIMIT or math.huge
+  local chosen, room = {}, limit
+  for device in pairs(names or {}) do
+    chosen[device] = true
+    room = room - 1
+  end
+  for _, device in ipairs(list) do
+    if room <= 0 or names and o.table then
+      break
+    elseif not chosen[device] and (o.limit or not o.blocks or not tool.passed_over[device.module]) then
+      chosen[device] = true
+      room = room - 1
     end
-    for _, device in ipairs(list) do
-        if room <= 0 or names and o.table then
-            break
-        elseif not chosen[device] and (o.limit or not o.blocks or not tool.passed_over[device.module]) then
-            chosen[device] = true
-            room = room - 1
-        end
+  end
+  local shown = {}
+  for _, device in ipairs(list) do
+    if chosen[device] then
+      shown[#shown + 1] = device
     end
-    local shown = {}
-    for _, device in ipairs(list) do
-        if chosen[device] then
-            shown[#shown + 1] = device
-        end
-    end
-    return shown
+  end
+  return shown
 end
 
 -- --- rows ----------------------------------------------------------------------------------
 
 -- Controllers first, each followed by its disks; then what has none.
 local function by_controller(self, shown)
-    local groups, order, rest, rows = {}, {}, {}, {}
-    for _, device in ipairs(shown) do
-        local name = device.rank == 1 and controller_of(self, device)
-        if name and not groups[name] then
-            groups[name] = { name = name, natural = natural(name), devices = {}, disks = {} }
-            order[#order + 1] = groups[name]
-        end
-        local group = groups[name]
-        if group then
-            group.devices[#group.devices + 1] = device
-            if device.class == "disk" then
-                group.disks[#group.disks + 1] = device
-            end
-        else
-            rest[#rest + 1] = device
-        end
+  local groups, order, rest, rows = {}, {}, {}, {}
+  for _, device in ipairs(shown) do
+    local name = device.rank == 1 and controller_of(self, device)
+    if name and not groups[name] then
+      groups[name] = { name = name, natural = natural(name), devices = {}, disks = {} }
+      order[#order + 1] = groups[name]
     end
-    table.sort(order, function(a, b) return a.natural < b.natural end)
-    for _, group in ipairs(order) do
-        if group.disks[1] then
-            rows[#rows + 1] = { label = group.name, sum = group.disks, counts = {}, figures = {} }
-        end
-        for _, device in ipairs(group.devices) do
-            rows[#rows + 1] = device
-        end
+    local group = groups[name]
+    if group then
+      group.devices[#group.devices + 1] = device
+      if device.class == "disk" then
+        group.disks[#group.disks + 1] = device
+      end
+    else
+      rest[#rest + 1] = device
     end
-    for _, device in ipairs(rest) do
-        rows[#rows + 1] = device
+  end
+  table.sort(order, function(a, b) return a.natural < b.natural end)
+  for _, group in ipairs(order) do
+    if group.disks[1] then
+      rows[#rows + 1] = { label = group.name, sum = group.disks, counts = {}, figures = {} }
     end
-    return rows
+    for _, device in ipairs(group.devices) do
+      rows[#rows + 1] = device
+    end
+  end
+  for _, device in ipairs(rest) do
+    rows[#rows + 1] = device
+  end
+  return rows
 end
 
 -- "ssd22.t2.fp0" is the path from initiator fp0 to target t2 of ssd22. -Y: a sum for each target, then its
 -- paths; -X: a sum for each initiator.
 local function by_path(self, shown)
-    local rows, sums = {}, {}
-    for _, device in ipairs(shown) do
-        local lun, target, initiator = device.label:match("^(.*)%.([^.]*)%.([^.]*)$")
-        if device.class ~= "iopath" or not lun then
-            rows[#rows + 1] = device
-        else
-            local label = lun .. "." .. (self.o.Y and target or initiator)
-            local sum = sums[label]
-            if not sum then
-                sum = { label = label, sum = {}, paths = true, counts = {}, figures = {} }
-                sums[label] = sum
-                rows[#rows + 1] = sum
-            end
-            sum.sum[#sum.sum + 1] = device
-            if self.o.Y then
-                rows[#rows + 1] = device
-            end
-        end
+  local rows, sums = {}, {}
+  for _, device in ipairs(shown) do
+    local lun, target, initiator = device.label:match("^(.*)%.([^.]*)%.([^.]*)$")
+    if device.class ~= "iopath" or not lun then
+      rows[#rows + 1] = device
+    else
+      local label = lun .. "." .. (self.o.Y and target or initiator)
+      local sum = sums[label]
+      if not sum then
+        sum = { label = label, sum = {}, paths = true, counts = {}, figures = {} }
+        sums[label] = sum
+        rows[#rows + 1] = sum
+      end
+      sum.sum[#sum.sum + 1] = device
+      if self.o.Y then
+        rows[#rows + 1] = device
+      end
     end
-    return rows
+  end
+  return rows
 end
 
 -- Adds lines such as "<<disk added: a, b>>", one for each class, with descriptive names.
 local function add_change_lines(self, devices, verb, lines)
-    local by_word, order = {}, {}
-    for _, device in ipairs(devices) do
-        local word = WORD[device.class]
-        if not by_word[word] then
-            by_word[word] = {}
-            order[#order + 1] = word
-        end
-        table.insert(by_word[word], M.pretty(self, device))
+  local by_word, order = {}, {}
+  for _, device in ipairs(devices) do
+    local word = WORD[device.class]
+    if not by_word[word] then
+      by_word[word] = {}
+      order[#order + 1] = word
     end
-    for _, word in ipairs(order) do
-        lines[#lines + 1] = ("<<%s %s: %s>>"):format(word, verb, table.concat(by_word[word], ", "))
-    end
+    table.insert(by_word[word], M.pretty(self, device))
+  end
+  for _, word in ipairs(order) do
+    lines[#lines + 1] = ("<<%s %s: %s>>"):format(word, verb, table.concat(by_word[word], ", "))
+  end
 end
 
 local function missing_from(list, other)
-    local set, missing = {}, {}
-    for _, device in ipairs(other) do
-        set[device] = true
+  local set, missing = {}, {}
+  for _, device in ipairs(other) do
+    set[device] = true
+  end
+  for _, device in ipairs(list) do
+    if not set[device] then
+      missing[#missing + 1] = device
     end
-    for _, device in ipairs(list) do
-        if not set[device] then
-            missing[#missing + 1] = device
-        end
-    end
-    return missing
+  end
+  return missing
 end
 
 --- Lists the devices anew, after the chain changed.
 -- @treturn {string,...}|nil lines about devices that came or went, perhaps empty; nil if none did
 function M.refresh(self)
-    local o = self.o
-    self.facts = nil
-    local list, known = find(self)
-    local names = named(self, list)
-    if names and o.table then
-        local limited = {}
-        for _, device in ipairs(list) do
-            limited[#limited + 1] = names[device] and device or nil
-        end
-        list = limited
+  local o = self.o
+  self.facts = nil
+  local list, known = find(self)
+  local names = named(self, list)
+  if names and o.table then
+    local limited = {}
+    for _, device in ipairs(list) do
+      limited[#limited + 1] = names[device] and device or nil
     end
-    local lines = {}
-    if self.list then
-        add_change_lines(self, missing_from(self.list, list), "removed", lines)
-        add_change_lines(self, missing_from(list, self.list), "added", lines)
-    end
-    self.list, self.known = list, known
-    local shown = choose(self, list, names)
-    for _, device in ipairs(o.interval and not o.s and list or {}) do
-        inventory(self, device) -- by the time it is gone it cannot be asked for its name
-    end
-    for _, device in ipairs(shown) do
-        device.label = o.n and M.pretty(self, device) or device.name
-    end
-    self.shown = shown
-    self.rows = o.C and by_controller(self, shown) or (o.X or o.Y) and by_path(self, shown) or shown
-    self.facts = nil
-    return lines[1] and lines or nil
+    list = limited
+  end
+  local lines = {}
+  if self.list then
+    add_change_lines(self, missing_from(self.list, list), "removed", lines)
+    add_change_lines(self, missing_from(list, self.list), "added", lines)
+  end
+  self.list, self.known = list, known
+  local shown = choose(self, list, names)
+  for _, device in ipairs(o.interval and not o.s and list or {}) do
+    inventory(self, device) -- by the time it is gone it cannot be asked for its name
+  end
+  for _, device in ipairs(shown) do
+    device.label = o.n and M.pretty(self, device) or device.name
+  end
+  self.shown = shown
+  self.rows = o.C and by_controller(self, shown) or (o.X or o.Y) and by_path(self, shown) or shown
+  self.facts = nil
+  return lines[1] and lines or nil
 end
 
 -- --- figures -------------------------------------------------------------------------------
 
 -- Sums of paths carry operations and bytes only: their queues are those of the disk.
 local function clear_times(c)
-    c.wtime, c.wlentime, c.rtime, c.rlentime = 0, 0, 0, 0
+  c.wtime, c.wlentime, c.rtime, c.rlentime = 0, 0, 0, 0
 end
 
 local function sum_up(row)
-    local list = {}
-    for _, device in ipairs(row.sum) do
-        if device.ready then
-            list[#list + 1] = device.counts
-        end
+  local list = {}
+  for _, device in ipairs(row.sum) do
+    if device.ready then
+      list[#list + 1] = device.counts
     end
-    row.ready = list[1] ~= nil
-    if row.ready then
-        kio.mean(list, row.counts)
-        if row.paths then
-            clear_times(row.counts)
-        end
-        figures(row.counts, row.figures)
+  end
+  row.ready = list[1] ~= nil
+  if row.ready then
+    kio.mean(list, row.counts)
+    if row.paths then
+      clear_times(row.counts)
     end
+    figures(row.counts, row.figures)
+  end
 end
 
 --- Computes each row's figures; `row.ready` is false where there are none.
 -- @param d the difference that they are of
 function M.compute(self, d)
-    local lookup = core.difference_lookup
-    local shown, rows = self.shown, self.rows
-    for i = 1, #shown do
-        local device = shown[i]
-        local k = lookup(d, device.module, device.instance, device.name)
-        device.ready = k ~= nil and counts(nil, k, device.counts) ~= nil
-        if device.ready then
-            figures(device.counts, device.figures)
-        end
+  local lookup = core.difference_lookup
+  local shown, rows = self.shown, self.rows
+  for i = 1, #shown do
+    local device = shown[i]
+    local k = lookup(d, device.module, device.instance, device.name)
+    device.ready = k ~= nil and counts(nil, k, device.counts) ~= nil
+    if device.ready then
+      figures(device.counts, device.figures)
     end
-    if rows ~= shown then
-        for i = 1, #rows do
-            if rows[i].sum then
-                sum_up(rows[i])
-            end
-        end
+  end
+  if rows ~= shown then
+    for i = 1, #rows do
+      if rows[i].sum then
+        sum_up(rows[i])
+      end
     end
+  end
 end
 
 --- Where a device is mounted, or nil.
 -- @param now the sample that it is asked of
 function M.mount_point(_, now, device)
-    if device.sum then
-        return nil
-    end
-    local k = core.sample_lookup(now, device.module, device.instance, device.inventory_name)
-    return k and get(k, "mount_point")
+  if device.sum then
+    return nil
+  end
+  local k = core.sample_lookup(now, device.module, device.instance, device.inventory_name)
+  return k and get(k, "mount_point")
 end
 
 return M

@@ -34,70 +34,70 @@ at the request's start), and the errors of devices that are not on the SCSI laye
 ]=]
 
 local OPTIONS = options.command({
-    { "h", "help", also = "?", final = true },
-    { "l", "limit", long = false, arg = "" }, { "T", "T", long = false, arg = "", type = "timestamp" },
+  { "h", "help", also = "?", final = true },
+  { "l", "limit", long = false, arg = "" }, { "T", "T", long = false, arg = "", type = "timestamp" },
 }, options.letters("CcDdEeIiMmnPprstXxYyz", ""))
 
 local function usage(line)
-    tool.stop(2, nil, (line and line .. "\n" or "") .. USAGE)
+  tool.stop(2, nil, (line and line .. "\n" or "") .. USAGE)
 end
 
 local function fail(line)
-    tool.stop(2, line)
+  tool.stop(2, line)
 end
 
 -- Disks, then interval and count, which begin with the first word that looks like a number.
 local function read_operands(o)
-    local words, i = o.operands, 1
-    o.names = {}
-    while words[i] and not words[i]:find("^%.?%d") do
-        o.names[i] = words[i]
-        i = i + 1
+  local words, i = o.operands, 1
+  o.names = {}
+  while words[i] and not words[i]:find("^%.?%d") do
+    o.names[i] = words[i]
+    i = i + 1
+  end
+  local interval, count = words[i], words[i + 1]
+  if interval then
+    o.interval = tonumber(interval:match("^%d*%.?%d*$"))
+    if not o.interval or o.interval <= 0 or o.interval >= 1e9 then
+      fail("invalid interval " .. interval)
     end
-    local interval, count = words[i], words[i + 1]
-    if interval then
-        o.interval = tonumber(interval:match("^%d*%.?%d*$"))
-        if not o.interval or o.interval <= 0 or o.interval >= 1e9 then
-            fail("invalid interval " .. interval)
-        end
+  end
+  if count then
+    o.count = tonumber(count:match("^%d+$"))
+    if not o.count then
+      fail("invalid count " .. count)
+    elseif o.count < 1 then
+      fail("invalid count")
     end
-    if count then
-        o.count = tonumber(count:match("^%d+$"))
-        if not o.count then
-            fail("invalid count " .. count)
-        elseif o.count < 1 then
-            fail("invalid count")
-        end
-    end
-    if words[i + 2] then
-        usage(("iostat: '%s' is one word too many"):format(words[i + 2]))
-    end
+  end
+  if words[i + 2] then
+    usage(("iostat: '%s' is one word too many"):format(words[i + 2]))
+  end
 end
 
 -- What the letters mean together.
 local function settle(o)
-    if o.d and o.D then
-        usage("-d and -D are incompatible.")
-    elseif o.X and o.Y then
-        usage("iostat: -X and -Y cannot be used together")
-    end
-    if (o.X or o.Y) and not (o.e or o.E) then
-        o.x = true
-    end
-    if o.C and (o.E or not (o.x or o.e) or not o.x and (o.d or o.D)) then
-        fail("-C can only be used with -e or -x.")
-    end
-    if not (o.d or o.D or o.x or o.e or o.E or o.t or o.c) then
-        o.t, o.c, o.d = true, true, true
-    end
-    if o.x then
-        o.d, o.D = nil, nil
-    elseif o.d or o.D then
-        o.e, o.E = nil, nil
-    end
-    o.table = o.x or o.e
-    o.blocks = o.d or o.D
-    o.devices = o.table or o.blocks or o.E
+  if o.d and o.D then
+    usage("-d and -D are incompatible.")
+  elseif o.X and o.Y then
+    usage("iostat: -X and -Y cannot be used together")
+  end
+  if (o.X or o.Y) and not (o.e or o.E) then
+    o.x = true
+  end
+  if o.C and (o.E or not (o.x or o.e) or not o.x and (o.d or o.D)) then
+    fail("-C can only be used with -e or -x.")
+  end
+  if not (o.d or o.D or o.x or o.e or o.E or o.t or o.c) then
+    o.t, o.c, o.d = true, true, true
+  end
+  if o.x then
+    o.d, o.D = nil, nil
+  elseif o.d or o.D then
+    o.e, o.E = nil, nil
+  end
+  o.table = o.x or o.e
+  o.blocks = o.d or o.D
+  o.devices = o.table or o.blocks or o.E
 end
 
 --- Reads a command line.
@@ -106,18 +106,18 @@ end
 -- device; `blocks`: a block per disk in one line; `devices`: anything of devices
 -- @raise tool.stop's value, if there is nothing to report
 function M.read(words)
-    local o, message = options.read(OPTIONS, words)
-    if not o then
-        usage("iostat: " .. message)
-    elseif o.help then
-        tool.show(HELP)
-    elseif o.limit then
-        o.limit = o.limit:find("^%d+$") and tonumber(o.limit) > 0 and tonumber(o.limit) or
-            usage(("iostat: -l '%s' is not a whole number above 0"):format(o.limit))
-    end
-    read_operands(o)
-    settle(o)
-    return o
+  local o, message = options.read(OPTIONS, words)
+  if not o then
+    usage("iostat: " .. message)
+  elseif o.help then
+    tool.show(HELP)
+  elseif o.limit then
+    o.limit = o.limit:find("^%d+$") and tonumber(o.limit) > 0 and tonumber(o.limit) or
+      usage(("iostat: -l '%s' is not a whole number above 0"):format(o.limit))
+  end
+  read_operands(o)
+  settle(o)
+  return o
 end
 
 return M

@@ -3,32 +3,32 @@
 
 -- The options of every report.
 local STANDARD = {
-    json = "JSON, an object a line", csv = "comma-separated values",
-    openmetrics = "OpenMetrics text, at the end; an interval needs a count",
-    skip_first = "leave out the first report, which is since creation",
-    skip_idle = "leave out rows whose numbers are all 0",
-    timestamp = "the time before each report: d a date, u seconds since 1970",
-    sort = "sort by that column, descending; -COLUMN ascending", top = "only the first N rows",
-    replay = "a capture or a recording in place of the machine, sample by sample",
-    from = "with -r: start there (seconds since 1970, or 2026-11-21 14:05)", to = "with -r: end there", help = "this",
+  json = "JSON, an object a line", csv = "comma-separated values",
+  openmetrics = "OpenMetrics text, at the end; an interval needs a count",
+  skip_first = "leave out the first report, which is since creation",
+  skip_idle = "leave out rows whose numbers are all 0",
+  timestamp = "the time before each report: d a date, u seconds since 1970",
+  sort = "sort by that column, descending; -COLUMN ascending", top = "only the first N rows",
+  replay = "a capture or a recording in place of the machine, sample by sample",
+  from = "with -r: start there (seconds since 1970, or 2026-11-21 14:05)", to = "with -r: end there", help = "this",
 }
 
 return function(declared, about)
-    local left, width = {}, 0
-    for i, o in ipairs(declared.all) do
-        left[i] = (o.letter and "-" .. o.letter .. ", " or "    ") .. "--" .. o.long ..
-            (o.arg and " " .. o.arg or "")
-        width = math.max(width, #left[i])
-    end
-    local operands = about.operands ~= false and (" [%s ...]"):format(about.operands or "name") or ""
-    local out = {
-        ("usage: kstatlua %s [options]%s [interval [count]]\n"):format(about.name, operands),
-        about.about and about.about .. "\n" or "", about.note and about.note .. "\n" or "", "\n",
-    }
-    for i, o in ipairs(declared.all) do
-        local default = o.default ~= nil and (" (default: %s)"):format(tostring(o.default)) or ""
-        out[#out + 1] = ("  %s%s  %s%s\n"):format(left[i], (" "):rep(width - #left[i]),
-            o.help or STANDARD[o.name] or "", default)
-    end
-    return table.concat(out)
+  local left, width = {}, 0
+  for i, o in ipairs(declared.all) do
+    left[i] = (o.letter and "-" .. o.letter .. ", " or "    ") .. "--" .. o.long ..
+      (o.arg and " " .. o.arg or "")
+    width = math.max(width, #left[i])
+  end
+  local operands = about.operands ~= false and (" [%s ...]"):format(about.operands or "name") or ""
+  local out = {
+    ("usage: kstatlua %s [options]%s [interval [count]]\n"):format(about.name, operands),
+    about.about and about.about .. "\n" or "", about.note and about.note .. "\n" or "", "\n",
+  }
+  for i, o in ipairs(declared.all) do
+    local default = o.default ~= nil and (" (default: %s)"):format(tostring(o.default)) or ""
+    out[#out + 1] = ("  %s%s  %s%s\n"):format(left[i], (" "):rep(width - #left[i]),
+      o.help or STANDARD[o.name] or "", default)
+  end
+  return table.concat(out)
 end

@@ -16,67 +16,67 @@ local options = {}
 
 -- What every report understands; a report's own letter takes precedence. kstat.options.help explains them.
 local STANDARD = {
-    { "j", "json" }, { nil, "csv" }, { nil, "openmetrics" }, { "y", "skip_first", long = "skip-first" },
-    { "z", "skip_idle", long = "skip-idle" }, { "T", "timestamp", arg = "d|u", type = "timestamp" },
-    { nil, "sort", arg = "COLUMN" }, { nil, "top", arg = "N", type = "count" }, { "r", "replay", arg = "FILE" },
-    { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" }, { "h", "help", final = true },
+  { "j", "json" }, { nil, "csv" }, { nil, "openmetrics" }, { "y", "skip_first", long = "skip-first" },
+  { "z", "skip_idle", long = "skip-idle" }, { "T", "timestamp", arg = "d|u", type = "timestamp" },
+  { nil, "sort", arg = "COLUMN" }, { nil, "top", arg = "N", type = "count" }, { "r", "replay", arg = "FILE" },
+  { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" }, { "h", "help", final = true },
 }
 -- What else is in the table of options.
 local TAKEN = { interval = true, count = true, operands = true }
 local OWN_FIELDS = { help = "string", arg = "string", long = "string", type = "string", default = "any" }
 
 local function check_own(own)
-    local letters, names = {}, {}
-    for i, o in ipairs(own or {}) do
-        if type(o) ~= "table" or type(o[2]) ~= "string" or o[1] ~= nil and not tostring(o[1]):find("^%w$") then
-            mistake.raise("option %d: { letter, name, … } expected, the letter a single one or nil", i)
-        end
-        for field, value in pairs(o) do
-            local kind = OWN_FIELDS[field]
-            if field ~= 1 and field ~= 2 and not kind then
-                mistake.raise("option '%s': unknown field '%s'", o[2], tostring(field))
-            elseif kind and kind ~= "any" and type(value) ~= kind then
-                mistake.raise("option '%s': %s: a %s expected, not %s", o[2], field, kind, tostring(value))
-            end
-        end
-        if o.type and o.type ~= "number" and o.type ~= "count" then
-            mistake.raise("option '%s': type is 'number' or 'count', not '%s'", o[2], o.type)
-        elseif TAKEN[o[2]] then
-            mistake.raise("option '%s': options.%s is taken, choose another name", o[2], o[2])
-        elseif names[o[2]] or o[1] and letters[o[1]] then
-            mistake.raise("option '%s': there is another with that %s", o[2], names[o[2]] and "name" or
-                "letter, -" .. o[1])
-        end
-        names[o[2]], letters[o[1] or ""] = true, true
+  local letters, names = {}, {}
+  for i, o in ipairs(own or {}) do
+    if type(o) ~= "table" or type(o[2]) ~= "string" or o[1] ~= nil and not tostring(o[1]):find("^%w$") then
+      mistake.raise("option %d: { letter, name, … } expected, the letter a single one or nil", i)
     end
+    for field, value in pairs(o) do
+      local kind = OWN_FIELDS[field]
+      if field ~= 1 and field ~= 2 and not kind then
+        mistake.raise("option '%s': unknown field '%s'", o[2], tostring(field))
+      elseif kind and kind ~= "any" and type(value) ~= kind then
+        mistake.raise("option '%s': %s: a %s expected, not %s", o[2], field, kind, tostring(value))
+      end
+    end
+    if o.type and o.type ~= "number" and o.type ~= "count" then
+      mistake.raise("option '%s': type is 'number' or 'count', not '%s'", o[2], o.type)
+    elseif TAKEN[o[2]] then
+      mistake.raise("option '%s': options.%s is taken, choose another name", o[2], o[2])
+    elseif names[o[2]] or o[1] and letters[o[1]] then
+      mistake.raise("option '%s': there is another with that %s", o[2], names[o[2]] and "name" or
+        "letter, -" .. o[1])
+    end
+    names[o[2]], letters[o[1] or ""] = true, true
+  end
 end
 
 -- Adds a list of options; of those that share a name or a letter the first one has it.
 local function add(declared, list)
-    for _, o in ipairs(list) do
-        local letter, name, long = o[1], o[2], o.long == nil and o[2] or o.long
-        if not declared.names[name] then
-            local option = { letter = not declared.by_letter[letter or ""] and letter or nil, name = name, long = long }
-            for field, value in pairs(o) do
-                option[field] = option[field] == nil and value or option[field]
-            end
-            declared.all[#declared.all + 1], declared.names[name] = option, option
-            declared.by_letter[letter or ""] = declared.by_letter[letter or ""] or option
-            declared.by_long[long or ""] = option
-            declared.by_letter[o.also or ""] = declared.by_letter[o.also or ""] or option
-        end
+  for _, o in ipairs(list) do
+    local letter, name, long = o[1], o[2], o.long == nil and o[2] or o.long
+    if not declared.names[name] then
+      local option = { letter = not declared.by_letter[letter or ""] and letter or nil, name = name, long = long }
+      for field, value in pairs(o) do
+        option[field] = option[field] == nil and value or option[field]
+      end
+      declared.all[#declared.all + 1], declared.names[name] = option, option
+      declared.by_letter[letter or ""] = declared.by_letter[letter or ""] or option
+      declared.by_long[long or ""] = option
+      declared.by_letter[o.also or ""] = declared.by_letter[o.also or ""] or option
     end
+  end
 end
 
 --- Declares the options of a command that is no report.
 -- @param ... {option,...}
 -- @treturn table for `read`
 function options.command(...)
-    local declared = { all = {}, names = {}, by_letter = {}, by_long = {} }
-    for _, list in ipairs({ ... }) do
-        add(declared, list)
-    end
-    return declared
+  local declared = { all = {}, names = {}, by_letter = {}, by_long = {} }
+  for _, list in ipairs({ ... }) do
+    add(declared, list)
+  end
+  return declared
 end
 
 --- Options without a long form, which are called by their letters.
@@ -84,97 +84,97 @@ end
 -- @string with_argument the letters of those that take an argument
 -- @treturn {option,...}
 function options.letters(switches, with_argument)
-    local list = {}
-    for letter in (switches .. with_argument):gmatch(".") do
-        local arg = with_argument:find(letter, 1, true) and "" or nil
-        list[#list + 1] = { letter, letter, long = false, arg = arg }
-    end
-    return list
+  local list = {}
+  for letter in (switches .. with_argument):gmatch(".") do
+    local arg = with_argument:find(letter, 1, true) and "" or nil
+    list[#list + 1] = { letter, letter, long = false, arg = arg }
+  end
+  return list
 end
 
 --- Checks and declares a report's options, see kstat.report.declare.
 -- @tparam[opt] {option,...} own
 -- @treturn table for `read`
 function options.declare(own)
-    check_own(own)
-    local declared = options.command(own or {}, STANDARD)
-    declared.report = true
-    return declared
+  check_own(own)
+  local declared = options.command(own or {}, STANDARD)
+  declared.report = true
+  return declared
 end
 
 local function convert(o, value)
-    local number = tonumber(value)
-    if o.type == "timestamp" then
-        local first = value:match("^[du]")
-        return first, ("-T takes d or u, not '%s'"):format(value)
-    elseif o.type and not number then
-        return nil, ("--%s takes a number, not '%s'"):format(o.long, value)
-    elseif o.type == "count" and not (number >= 1 and number % 1 == 0) then
-        return nil, ("--%s takes a whole number above 0, not '%s'"):format(o.long, value)
-    end
-    return o.type and number or value
+  local number = tonumber(value)
+  if o.type == "timestamp" then
+    local first = value:match("^[du]")
+    return first, ("-T takes d or u, not '%s'"):format(value)
+  elseif o.type and not number then
+    return nil, ("--%s takes a number, not '%s'"):format(o.long, value)
+  elseif o.type == "count" and not (number >= 1 and number % 1 == 0) then
+    return nil, ("--%s takes a whole number above 0, not '%s'"):format(o.long, value)
+  end
+  return o.type and number or value
 end
 
 -- Reads one option: `word`, and the next one if that is its argument. shown: the option as it was typed; attached:
 -- the argument that is in the same word. Returns what is wrong, or nil.
 local function set(reading, o, shown, attached)
-    local values, value = reading.values, attached
-    if not o.arg then
-        values[o.name] = true
-        reading.final = o.final
-        return nil
-    elseif not value then
-        reading.at = reading.at + 1
-        value = reading.words[reading.at]
-    end
-    if not value then
-        return ("%s needs an argument%s"):format(shown, o.arg ~= "" and (" (%s)"):format(o.arg) or "")
-    end
-    local result, message = convert(o, tostring(value))
-    if result ~= nil and o.repeated then
-        values[o.name] = values[o.name] or {}
-        table.insert(values[o.name], result)
-    else
-        values[o.name] = result
-    end
-    return result == nil and message or nil
+  local values, value = reading.values, attached
+  if not o.arg then
+    values[o.name] = true
+    reading.final = o.final
+    return nil
+  elseif not value then
+    reading.at = reading.at + 1
+    value = reading.words[reading.at]
+  end
+  if not value then
+    return ("%s needs an argument%s"):format(shown, o.arg ~= "" and (" (%s)"):format(o.arg) or "")
+  end
+  local result, message = convert(o, tostring(value))
+  if result ~= nil and o.repeated then
+    values[o.name] = values[o.name] or {}
+    table.insert(values[o.name], result)
+  else
+    values[o.name] = result
+  end
+  return result == nil and message or nil
 end
 
 local function read_long(reading, declared, word)
-    local name, equals, attached = word:match("^%-%-([^=]+)(=?)(.*)$")
-    local o = name and declared.by_long[name]
-    if not o then
-        return ("unknown option '%s'"):format(word)
-    elseif equals ~= "" and not o.arg then
-        return ("--%s takes no argument"):format(name)
-    end
-    return set(reading, o, "--" .. name, equals ~= "" and attached or nil)
+  local name, equals, attached = word:match("^%-%-([^=]+)(=?)(.*)$")
+  local o = name and declared.by_long[name]
+  if not o then
+    return ("unknown option '%s'"):format(word)
+  elseif equals ~= "" and not o.arg then
+    return ("--%s takes no argument"):format(name)
+  end
+  return set(reading, o, "--" .. name, equals ~= "" and attached or nil)
 end
 
 local function read_letters(reading, declared, word)
-    for at = 2, #word do
-        local letter = word:sub(at, at)
-        local o = declared.by_letter[letter]
-        if not o then
-            return ("unknown option '-%s'"):format(letter)
-        end
-        local message = set(reading, o, "-" .. letter, at < #word and word:sub(at + 1) or nil)
-        if message or o.arg or reading.final then
-            return message
-        end
+  for at = 2, #word do
+    local letter = word:sub(at, at)
+    local o = declared.by_letter[letter]
+    if not o then
+      return ("unknown option '-%s'"):format(letter)
     end
-    return nil
+    local message = set(reading, o, "-" .. letter, at < #word and word:sub(at + 1) or nil)
+    if message or o.arg or reading.final then
+      return message
+    end
+  end
+  return nil
 end
 
 -- The last one or two operands of a report, if they are numbers, are interval and count.
 local function take_numbers(values)
-    local seconds, count = interval.take_last(values.operands)
-    if not seconds then
-        return nil
-    end
-    local ok, message = interval.check(seconds, count)
-    values.interval, values.count = tonumber(seconds), count and tonumber(count)
-    return not ok and message or nil
+  local seconds, count = interval.take_last(values.operands)
+  if not seconds then
+    return nil
+  end
+  local ok, message = interval.check(seconds, count)
+  values.interval, values.count = tonumber(seconds), count and tonumber(count)
+  return not ok and message or nil
 end
 
 --- Reads a command line.
@@ -184,34 +184,34 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function options.read(declared, words)
-    local values = { operands = {} }
-    for _, o in ipairs(declared.all) do
-        values[o.name] = o.default
+  local values = { operands = {} }
+  for _, o in ipairs(declared.all) do
+    values[o.name] = o.default
+  end
+  local reading = { words = words, values = values, at = 1 }
+  local posix, ended = os.getenv("POSIXLY_CORRECT"), false
+  while words[reading.at] and not reading.final do
+    local word, message = tostring(words[reading.at]), nil
+    if ended or word == "-" or word:sub(1, 1) ~= "-" then
+      values.operands[#values.operands + 1] = words[reading.at]
+      ended = ended or posix ~= nil
+    elseif word == "--" then
+      ended = true
+    elseif word:sub(1, 2) == "--" then
+      message = read_long(reading, declared, word)
+    else
+      message = read_letters(reading, declared, word)
     end
-    local reading = { words = words, values = values, at = 1 }
-    local posix, ended = os.getenv("POSIXLY_CORRECT"), false
-    while words[reading.at] and not reading.final do
-        local word, message = tostring(words[reading.at]), nil
-        if ended or word == "-" or word:sub(1, 1) ~= "-" then
-            values.operands[#values.operands + 1] = words[reading.at]
-            ended = ended or posix ~= nil
-        elseif word == "--" then
-            ended = true
-        elseif word:sub(1, 2) == "--" then
-            message = read_long(reading, declared, word)
-        else
-            message = read_letters(reading, declared, word)
-        end
-        if message then
-            return nil, message
-        end
-        reading.at = reading.at + 1
-    end
-    local message = declared.report and take_numbers(values)
     if message then
-        return nil, message
+      return nil, message
     end
-    return values
+    reading.at = reading.at + 1
+  end
+  local message = declared.report and take_numbers(values)
+  if message then
+    return nil, message
+  end
+  return values
 end
 
 -- --- scripts that declare nothing ---------------------------------------------------------------
@@ -223,17 +223,17 @@ local arguments_of = setmetatable({}, { __mode = "k" }) -- what scripts said of 
 
 -- Reads a script's words: the values, and the exit status and the text that end it.
 local function read_script(words)
-    local name = tostring(words[0] or "script")
-    local usage = ("usage: %s %s"):format(name, arguments_of[words] or TIMES)
-    local given, message = options.read(SCRIPT, words)
-    if given and given.help then
-        return nil, 0, usage
-    elseif given and #given.operands > 0 and (arguments_of[words] or TIMES) == TIMES then
-        local operands = { (table.unpack or unpack)(given.operands) }
-        interval.take_last(operands)
-        message = operands[1] and ("'%s': there are no operands but interval and count"):format(operands[1])
-    end
-    return given, message and 2, message and ("%s; %s"):format(message, usage)
+  local name = tostring(words[0] or "script")
+  local usage = ("usage: %s %s"):format(name, arguments_of[words] or TIMES)
+  local given, message = options.read(SCRIPT, words)
+  if given and given.help then
+    return nil, 0, usage
+  elseif given and #given.operands > 0 and (arguments_of[words] or TIMES) == TIMES then
+    local operands = { (table.unpack or unpack)(given.operands) }
+    interval.take_last(operands)
+    message = operands[1] and ("'%s': there are no operands but interval and count"):format(operands[1])
+  end
+  return given, message and 2, message and ("%s; %s"):format(message, usage)
 end
 
 --- See kstat.usage.
@@ -242,15 +242,15 @@ end
 -- @treturn[1] nil
 -- @treturn[2] integer
 function options.usage(words, arguments)
-    arguments_of[words] = arguments
-    local _, status, text = read_script(words)
-    if status == 0 then
-        io.stdout:write(text, "\n")
-    elseif status then
-        local name = tostring(words[0] or "script"):gsub("^.*/", ""):gsub("%.lua$", "")
-        io.stderr:write(("%s: %s\n"):format(name, text))
-    end
-    return status
+  arguments_of[words] = arguments
+  local _, status, text = read_script(words)
+  if status == 0 then
+    io.stdout:write(text, "\n")
+  elseif status then
+    local name = tostring(words[0] or "script"):gsub("^.*/", ""):gsub("%.lua$", "")
+    io.stderr:write(("%s: %s\n"):format(name, text))
+  end
+  return status
 end
 
 --- Reads the interval and the count from the words of a script, see kstat.every. Of its `arg` options and further
@@ -262,16 +262,16 @@ end
 -- @treturn[2] string what the script is to end with
 -- @treturn[2] int and its exit status
 function options.times(words)
-    local operands = { (table.unpack or unpack)(words) }
-    if words == rawget(_G, "arg") then
-        local given, status, text = read_script(words)
-        if status then
-            return false, text, status
-        end
-        operands = given.operands
+  local operands = { (table.unpack or unpack)(words) }
+  if words == rawget(_G, "arg") then
+    local given, status, text = read_script(words)
+    if status then
+      return false, text, status
     end
-    local seconds, count = interval.take_last(operands)
-    return seconds, seconds and count or not seconds and 1 or nil
+    operands = given.operands
+  end
+  local seconds, count = interval.take_last(operands)
+  return seconds, seconds and count or not seconds and 1 or nil
 end
 
 --- The text of --help, see kstat.options.help.
@@ -279,7 +279,7 @@ end
 -- @tparam table about `name`, `about`, `note`, `operands` (what they are, nil: names of rows, false: there are none)
 -- @treturn string
 function options.help(declared, about)
-    return require("kstat.options.help")(declared, about)
+  return require("kstat.options.help")(declared, about)
 end
 
 return options

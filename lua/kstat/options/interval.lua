@@ -8,8 +8,8 @@ local MAX_SECONDS = 2147483647 -- as kstat(8) has it; in nanoseconds it fits 64 
 -- @tparam number|string text
 -- @treturn boolean
 function interval.is_number(text)
-    return type(text) == "number" or type(text) == "string" and
-        (text:match("^%d+%.?%d*$") or text:match("^%.%d+$")) ~= nil
+  return type(text) == "number" or type(text) == "string" and
+    (text:match("^%d+%.?%d*$") or text:match("^%.%d+$")) ~= nil
 end
 
 --- Checks an interval and a count.
@@ -20,16 +20,16 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function interval.check(seconds, count)
-    local number = seconds ~= nil and tonumber(seconds) or 1
-    local nanoseconds = math.floor(number * 1e9 + 0.5)
-    if not (nanoseconds > 0 and number <= MAX_SECONDS) then
-        return nil, ("interval '%s': seconds above 0 and at most %d expected"):format(tostring(seconds), MAX_SECONDS)
-    end
-    local times = tonumber(count)
-    if count ~= nil and not (times and times >= 1 and times % 1 == 0) then
-        return nil, ("count '%s': a whole number above 0 expected"):format(tostring(count))
-    end
-    return nanoseconds, times
+  local number = seconds ~= nil and tonumber(seconds) or 1
+  local nanoseconds = math.floor(number * 1e9 + 0.5)
+  if not (nanoseconds > 0 and number <= MAX_SECONDS) then
+    return nil, ("interval '%s': seconds above 0 and at most %d expected"):format(tostring(seconds), MAX_SECONDS)
+  end
+  local times = tonumber(count)
+  if count ~= nil and not (times and times >= 1 and times % 1 == 0) then
+    return nil, ("count '%s': a whole number above 0 expected"):format(tostring(count))
+  end
+  return nanoseconds, times
 end
 
 --- Removes the last one or two words, if they are numbers.
@@ -37,11 +37,11 @@ end
 -- @treturn string|nil the interval
 -- @treturn string|nil the count
 function interval.take_last(words)
-    local numbers = {}
-    while #numbers < 2 and #words > 0 and interval.is_number(words[#words]) do
-        table.insert(numbers, 1, table.remove(words))
-    end
-    return numbers[1], numbers[2]
+  local numbers = {}
+  while #numbers < 2 and #words > 0 and interval.is_number(words[#words]) do
+    table.insert(numbers, 1, table.remove(words))
+  end
+  return numbers[1], numbers[2]
 end
 
 --- Splits operands as kstat(8) does: those that are numbers, wherever they are, are the interval, then the count.
@@ -52,23 +52,23 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function interval.split(words)
-    local others, numbers = {}, {}
-    for _, word in ipairs(words) do
-        if word == "" or word:find("^%s*[+-]?%d+%.?%d*$") or word:find("^%.%d+$") then
-            local number = tonumber(word) or 0
-            if #numbers == 2 then
-                return nil, ("'%s' is a third number behind the interval and the count"):format(word)
-            elseif #numbers == 0 and not (number > 0 and number <= MAX_SECONDS) then
-                return nil, ("the interval '%s' is not above 0 and at most %d"):format(word, MAX_SECONDS)
-            elseif #numbers == 1 and not (number >= 1 and number <= MAX_SECONDS and number % 1 == 0) then
-                return nil, ("the count '%s' is not a whole number between 1 and %d"):format(word, MAX_SECONDS)
-            end
-            numbers[#numbers + 1] = number
-        else
-            others[#others + 1] = word
-        end
+  local others, numbers = {}, {}
+  for _, word in ipairs(words) do
+    if word == "" or word:find("^%s*[+-]?%d+%.?%d*$") or word:find("^%.%d+$") then
+      local number = tonumber(word) or 0
+      if #numbers == 2 then
+        return nil, ("'%s' is a third number behind the interval and the count"):format(word)
+      elseif #numbers == 0 and not (number > 0 and number <= MAX_SECONDS) then
+        return nil, ("the interval '%s' is not above 0 and at most %d"):format(word, MAX_SECONDS)
+      elseif #numbers == 1 and not (number >= 1 and number <= MAX_SECONDS and number % 1 == 0) then
+        return nil, ("the count '%s' is not a whole number between 1 and %d"):format(word, MAX_SECONDS)
+      end
+      numbers[#numbers + 1] = number
+    else
+      others[#others + 1] = word
     end
-    return others, numbers[1], numbers[2]
+  end
+  return others, numbers[1], numbers[2]
 end
 
 return interval

@@ -18,282 +18,282 @@ local formatted -- the column whose format is at work
 
 --- Returns the column whose format failed, if one did, and forgets it.
 function output.current()
-    local column = formatted
-    formatted = nil
-    return column
+  local column = formatted
+  formatted = nil
+  return column
 end
 
 -- Finite numbers; nil for all else.
 local function finite(value)
-    if type(value) == "number" and value == value and value ~= math.huge and value ~= -math.huge then
-        return value
-    end
-    return nil
+  if type(value) == "number" and value == value and value ~= math.huge and value ~= -math.huge then
+    return value
+  end
+  return nil
 end
 
 local function joined(values, separator)
-    local texts = {}
-    for i, value in ipairs(values) do
-        texts[i] = tostring(value)
-    end
-    return table.concat(texts, separator)
+  local texts = {}
+  for i, value in ipairs(values) do
+    texts[i] = tostring(value)
+  end
+  return table.concat(texts, separator)
 end
 
 -- A value as the cell of a table.
 local function cell(column, value)
-    if value == nil or type(value) == "number" and not finite(value) then
-        return "-"
+  if value == nil or type(value) == "number" and not finite(value) then
+    return "-"
+  end
+  local format = column.format
+  if type(format) == "function" then
+    formatted = column
+    local text = tostring(format(value))
+    formatted = nil
+    return text
+  elseif type(value) == "number" then
+    -- %d takes whole numbers only in Lua 5.3 and later, and none of more than 64 bits.
+    if column.whole == nil then
+      column.whole = format ~= nil and format:find("%%[%d%-+ #.]*[dioxXuc]") ~= nil
     end
-    local format = column.format
-    if type(format) == "function" then
-        formatted = column
-        local text = tostring(format(value))
-        formatted = nil
-        return text
-    elseif type(value) == "number" then
-        -- %d takes whole numbers only in Lua 5.3 and later, and none of more than 64 bits.
-        if column.whole == nil then
-            column.whole = format ~= nil and format:find("%%[%d%-+ #.]*[dioxXuc]") ~= nil
-        end
-        if column.whole then
-            return require("kstat.format")(format, value)
-        end
-        return (format or "%.1f"):format(value)
-    elseif type(value) == "table" then
-        return "[" .. joined(value, ",") .. "]"
+    if column.whole then
+      return require("kstat.format")(format, value)
     end
-    return tostring(value)
+    return (format or "%.1f"):format(value)
+  elseif type(value) == "table" then
+    return "[" .. joined(value, ",") .. "]"
+  end
+  return tostring(value)
 end
 
 -- --- a table ------------------------------------------------------------------------------
 
 local function pad(text, column)
-    local space = (" "):rep((column.width or 0) - columns_of(text))
-    return column.align == "left" and text .. space or space .. text
+  local space = (" "):rep((column.width or 0) - columns_of(text))
+  return column.align == "left" and text .. space or space .. text
 end
 
 local function line(columns, texts, gap)
-    local out = {}
-    for i, column in ipairs(columns) do
-        out[i] = pad(texts[i], column)
-    end
-    return (table.concat(out, gap):gsub(" +$", "")) .. "\n"
+  local out = {}
+  for i, column in ipairs(columns) do
+    out[i] = pad(texts[i], column)
+  end
+  return (table.concat(out, gap):gsub(" +$", "")) .. "\n"
 end
 
 -- A cell that is too wide takes its room from those that follow it.
 local function squeezed(columns, texts, gap)
-    local out, over = {}, 0
-    for i, column in ipairs(columns) do
-        local taken = columns_of(texts[i])
-        local width = math.max(column.width - over, taken)
-        local space = (" "):rep(width - taken)
-        out[i] = column.align == "left" and texts[i] .. space or space .. texts[i]
-        over = over + width - column.width
-    end
-    return (table.concat(out, gap):gsub(" +$", "")) .. "\n"
+  local out, over = {}, 0
+  for i, column in ipairs(columns) do
+    local taken = columns_of(texts[i])
+    local width = math.max(column.width - over, taken)
+    local space = (" "):rep(width - taken)
+    out[i] = column.align == "left" and texts[i] .. space or space .. texts[i]
+    over = over + width - column.width
+  end
+  return (table.concat(out, gap):gsub(" +$", "")) .. "\n"
 end
 
 -- Columns without a width are as wide as what they show, and never become narrower.
 local function widen(columns, lines)
-    for i, column in ipairs(columns) do
-        if not column.fixed then
-            column.width = math.max(column.width or 0, columns_of(column.title))
-            for _, texts in ipairs(lines) do
-                column.width = math.max(column.width, texts[i] and columns_of(texts[i]) or 0)
-            end
-        end
+  for i, column in ipairs(columns) do
+    if not column.fixed then
+      column.width = math.max(column.width or 0, columns_of(column.title))
+      for _, texts in ipairs(lines) do
+        column.width = math.max(column.width, texts[i] and columns_of(texts[i]) or 0)
+      end
     end
+  end
 end
 
 local function cells(columns, values)
-    local texts = {}
-    for i, column in ipairs(columns) do
-        texts[i] = cell(column, values[i])
-    end
-    return texts
+  local texts = {}
+  for i, column in ipairs(columns) do
+    texts[i] = cell(column, values[i])
+  end
+  return texts
 end
 
 -- Lines of columns that all have a width are made in C, of the values, by a layout; nil if these cannot. `make`
 -- makes those of what C does not print.
 local function fast_lines(columns, gap, squeeze, make)
-    for _, column in ipairs(columns) do
-        if not column.fixed then
-            return nil
-        end
+  for _, column in ipairs(columns) do
+    if not column.fixed then
+      return nil
     end
-    local layout = core.layout(columns, gap, squeeze)
-    return layout and function(values)
-        return core.layout_line(layout, values) or make(columns, cells(columns, values), gap)
-    end
+  end
+  local layout = core.layout(columns, gap, squeeze)
+  return layout and function(values)
+    return core.layout_line(layout, values) or make(columns, cells(columns, values), gap)
+  end
 end
 
 local function table_sink(columns, write, report)
-    local titles, shown = {}, 0
-    local gap = report.gap or " "
-    local make = report.squeeze and squeezed or line
-    local fast = fast_lines(columns, gap, report.squeeze, make)
-    local headed, header = report.heading, nil
-    for i, column in ipairs(columns) do
-        titles[i] = column.title
-        headed = headed or column.title ~= ""
-    end
-    local page = report.repeat_header
-    if not page then
-        local _, height = core.terminal(1)
-        page = (height or 24) - 2
-    end
-    local header_due = pager(page)
+  local titles, shown = {}, 0
+  local gap = report.gap or " "
+  local make = report.squeeze and squeezed or line
+  local fast = fast_lines(columns, gap, report.squeeze, make)
+  local headed, header = report.heading, nil
+  for i, column in ipairs(columns) do
+    titles[i] = column.title
+    headed = headed or column.title ~= ""
+  end
+  local page = report.repeat_header
+  if not page then
+    local _, height = core.terminal(1)
+    page = (height or 24) - 2
+  end
+  local header_due = pager(page)
 
-    local function write_header()
-        header = fast and header or line(columns, titles, gap) -- widths that are given do not change
-        write((report.heading and report.heading .. "\n" or "") .. header)
-    end
+  local function write_header()
+    header = fast and header or line(columns, titles, gap) -- widths that are given do not change
+    write((report.heading and report.heading .. "\n" or "") .. header)
+  end
 
-    -- The cells of all rows, and of the totals. Where lines are made of values (`fast`), those are the cells.
-    local function texts_of(rows, totals)
-        local lines = {}
-        for i, row in ipairs(rows) do
-            lines[i] = (fast or row.text) and row or cells(columns, row)
-        end
-        if totals then
-            local texts = {}
-            for i, column in ipairs(columns) do
-                texts[i] = totals[i] == nil and "" or cell(column, totals[i])
-            end
-            lines[#lines + 1] = texts
-        end
-        if not fast then
-            widen(columns, lines)
-        end
-        return lines
+  -- The cells of all rows, and of the totals. Where lines are made of values (`fast`), those are the cells.
+  local function texts_of(rows, totals)
+    local lines = {}
+    for i, row in ipairs(rows) do
+      lines[i] = (fast or row.text) and row or cells(columns, row)
     end
+    if totals then
+      local texts = {}
+      for i, column in ipairs(columns) do
+        texts[i] = totals[i] == nil and "" or cell(column, totals[i])
+      end
+      lines[#lines + 1] = texts
+    end
+    if not fast then
+      widen(columns, lines)
+    end
+    return lines
+  end
 
-    return {
-        show = function(rows, tick)
-            local lines = rows
-            if not fast or tick.totals then
-                lines = texts_of(rows, tick.totals)
-            end
-            local n = #lines
-            -- Many rows: a header each time. One row: a header every screenful.
-            if header_due(n, n > 1) then
-                if shown > 0 and n > 1 and report.blank ~= false then
-                    write("\n")
-                end
-                if headed then
-                    write_header()
-                end
-            end
-            for i = 1, n do
-                local texts = lines[i]
-                write(texts.text and texts.text .. "\n" or fast and fast(texts) or make(columns, texts, gap))
-            end
-            shown = shown + 1
-        end,
-    }
+  return {
+    show = function(rows, tick)
+      local lines = rows
+      if not fast or tick.totals then
+        lines = texts_of(rows, tick.totals)
+      end
+      local n = #lines
+      -- Many rows: a header each time. One row: a header every screenful.
+      if header_due(n, n > 1) then
+        if shown > 0 and n > 1 and report.blank ~= false then
+          write("\n")
+        end
+        if headed then
+          write_header()
+        end
+      end
+      for i = 1, n do
+        local texts = lines[i]
+        write(texts.text and texts.text .. "\n" or fast and fast(texts) or make(columns, texts, gap))
+      end
+      shown = shown + 1
+    end,
+  }
 end
 
 -- --- JSON lines ------------------------------------------------------------------------------
 
 local function json(value)
-    local kind = type(value)
-    if kind == "string" then
-        return core.json_string(value)
-    elseif kind == "number" then
-        return finite(value) and core.tostring(value) or "null"
-    elseif kind == "boolean" then
-        return tostring(value)
-    elseif kind == "table" then
-        local out = {}
-        for i, v in ipairs(value) do
-            out[i] = json(v)
-        end
-        return "[" .. table.concat(out, ",") .. "]"
+  local kind = type(value)
+  if kind == "string" then
+    return core.json_string(value)
+  elseif kind == "number" then
+    return finite(value) and core.tostring(value) or "null"
+  elseif kind == "boolean" then
+    return tostring(value)
+  elseif kind == "table" then
+    local out = {}
+    for i, v in ipairs(value) do
+      out[i] = json(v)
     end
-    return "null"
+    return "[" .. table.concat(out, ",") .. "]"
+  end
+  return "null"
 end
 
 local function json_sink(columns, write, report)
-    local keys = {}
-    for i, column in ipairs(columns) do
-        keys[i] = "," .. core.json_string(column.key) .. ":"
-    end
-    return {
-        show = function(rows, tick)
-            local head = ('{"report":%s,"time":%s,"elapsed":%s,"since_creation":%s'):format(json(report.name),
-                json(tick.time), json(tick.elapsed), tostring(tick.first))
-            for _, row in ipairs(rows) do
-                local out = { head }
-                for i = 1, #columns do
-                    out[#out + 1] = keys[i]
-                    out[#out + 1] = json(row[i])
-                end
-                out[#out + 1] = "}\n"
-                write(table.concat(out))
-            end
-        end,
-    }
+  local keys = {}
+  for i, column in ipairs(columns) do
+    keys[i] = "," .. core.json_string(column.key) .. ":"
+  end
+  return {
+    show = function(rows, tick)
+      local head = ('{"report":%s,"time":%s,"elapsed":%s,"since_creation":%s'):format(json(report.name),
+        json(tick.time), json(tick.elapsed), tostring(tick.first))
+      for _, row in ipairs(rows) do
+        local out = { head }
+        for i = 1, #columns do
+          out[#out + 1] = keys[i]
+          out[#out + 1] = json(row[i])
+        end
+        out[#out + 1] = "}\n"
+        write(table.concat(out))
+      end
+    end,
+  }
 end
 
 -- --- CSV (RFC 4180) -----------------------------------------------------------------------------
 
 local function csv(value)
-    if value == nil or type(value) == "number" and not finite(value) then
-        return ""
-    elseif type(value) == "number" then
-        return core.tostring(value)
-    end
-    local text = type(value) == "table" and joined(value, " ") or tostring(value)
-    if text:find('[",\r\n]') then
-        text = '"' .. text:gsub('"', '""') .. '"'
-    end
-    return text
+  if value == nil or type(value) == "number" and not finite(value) then
+    return ""
+  elseif type(value) == "number" then
+    return core.tostring(value)
+  end
+  local text = type(value) == "table" and joined(value, " ") or tostring(value)
+  if text:find('[",\r\n]') then
+    text = '"' .. text:gsub('"', '""') .. '"'
+  end
+  return text
 end
 
 local function csv_sink(columns, write)
-    return {
-        start = function()
-            local out = { "time" }
-            for _, column in ipairs(columns) do
-                out[#out + 1] = csv(column.key)
-            end
-            write(table.concat(out, ",") .. "\n")
-        end,
-        show = function(rows, tick)
-            for _, row in ipairs(rows) do
-                local out = { csv(tick.time) }
-                for i = 1, #columns do
-                    out[#out + 1] = csv(row[i])
-                end
-                write(table.concat(out, ",") .. "\n")
-            end
-        end,
-    }
+  return {
+    start = function()
+      local out = { "time" }
+      for _, column in ipairs(columns) do
+        out[#out + 1] = csv(column.key)
+      end
+      write(table.concat(out, ",") .. "\n")
+    end,
+    show = function(rows, tick)
+      for _, row in ipairs(rows) do
+        local out = { csv(tick.time) }
+        for i = 1, #columns do
+          out[#out + 1] = csv(row[i])
+        end
+        write(table.concat(out, ",") .. "\n")
+      end
+    end,
+  }
 end
 
 local SINKS = { table = table_sink, json = json_sink, csv = csv_sink, openmetrics = function(...)
-    return require("kstat.output.metrics").sink(...)
+  return require("kstat.output.metrics").sink(...)
 end }
 
 -- For the data formats: without the columns and the rows that are for people. places: the positions of
 -- these columns among all.
 local function data_only(sink, places)
-    local show = sink.show
-    function sink.show(rows, tick)
-        local data = {}
-        for _, row in ipairs(rows) do
-            local values = not row.text and row or nil
-            if values and places then
-                values = {}
-                for to, from in ipairs(places) do
-                    values[to] = row[from]
-                end
-            end
-            data[#data + 1] = values
+  local show = sink.show
+  function sink.show(rows, tick)
+    local data = {}
+    for _, row in ipairs(rows) do
+      local values = not row.text and row or nil
+      if values and places then
+        values = {}
+        for to, from in ipairs(places) do
+          values[to] = row[from]
         end
-        show(data, tick)
+      end
+      data[#data + 1] = values
     end
-    return sink
+    show(data, tick)
+  end
+  return sink
 end
 
 --- Makes a sink.
@@ -303,19 +303,19 @@ end
 -- @tparam table report with `name`, `heading`, `gap`, `squeeze`, `blank`, `repeat_header`
 -- @treturn sink
 function output.sink(form, columns, write, report)
-    local copies, places = {}, {}
-    for i, column in ipairs(columns) do
-        if form == "table" or column.data ~= false then
-            local copy = { fixed = column.width ~= nil }
-            for field, value in pairs(column) do
-                copy[field] = value
-            end
-            copies[#copies + 1] = copy
-            places[#places + 1] = i
-        end
+  local copies, places = {}, {}
+  for i, column in ipairs(columns) do
+    if form == "table" or column.data ~= false then
+      local copy = { fixed = column.width ~= nil }
+      for field, value in pairs(column) do
+        copy[field] = value
+      end
+      copies[#copies + 1] = copy
+      places[#places + 1] = i
     end
-    local sink = SINKS[form](copies, write, report)
-    return form == "table" and sink or data_only(sink, #places < #columns and places or nil)
+  end
+  local sink = SINKS[form](copies, write, report)
+  return form == "table" and sink or data_only(sink, #places < #columns and places or nil)
 end
 
 return output

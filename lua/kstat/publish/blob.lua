@@ -20,7 +20,7 @@ local blob_methods = {}
 -- could not take it, the others did), "EAGAIN" (a stopped process holds it for a second)
 -- @function k:update
 local function deleted()
-    check.usage("the statsblob was deleted")
+  check.usage("the statsblob was deleted")
 end
 blob_methods.update = deleted -- until core.blob_methods() gives the object its own
 
@@ -46,86 +46,86 @@ blob_methods.merge, blob_methods.store, blob_methods.reset, blob_methods.bytes =
 -- @treturn[2] string errno name
 -- @function k:snapshot
 function blob_methods.snapshot(self)
-    local bytes, message, errname = self:bytes()
-    if not bytes then
-        return nil, message, errname
-    end
-    return require("kstat.stats").from_bytes(bytes)
+  local bytes, message, errname = self:bytes()
+  if not bytes then
+    return nil, message, errname
+  end
+  return require("kstat.stats").from_bytes(bytes)
 end
 
 local blob_meta = object.class(blob_methods)
 
 function blob_methods.delete(self)
-    for name in pairs(blob_methods) do
-        self[name] = nil -- the closures, which hold the blob's address
-    end
-    object.delete(self)
+  for name in pairs(blob_methods) do
+    self[name] = nil -- the closures, which hold the blob's address
+  end
+  object.delete(self)
 end
 
 if library.fn then
-    local update, tobit = library.fn.blob_update, library.tobit
+  local update, tobit = library.fn.blob_update, library.tobit
 
-    -- Off the trace: names, other numbers, deleted blobs.
-    local function other(self, voi, v, rel)
-        if not self.record then
-            deleted()
-        end
-        local id = voi
-        if type(voi) == "string" then
-            id = self.vois[voi] or check.usage("%s has no value of interest '%s'", tostring(self), voi)
-        end
-        if type(id) ~= "number" then
-            check.usage("a value of interest expected, got %s", type(id))
-        end
-        if tobit(check.integer(id, "value of interest")) ~= id then
-            id = -1
-        end
-        if library.is_int64(v) then
-            return library.fn.blob_update_int(self.record, id, v, rel)
-        elseif library.is_uint64(v) then
-            return library.fn.blob_update_uint(self.record, id, v, rel)
-        end
-        return update(self.record, id, tonumber(v) or check.usage("number expected, got %s", type(v)), rel)
+  -- Off the trace: names, other numbers, deleted blobs.
+  local function other(self, voi, v, rel)
+    if not self.record then
+      deleted()
     end
+    local id = voi
+    if type(voi) == "string" then
+      id = self.vois[voi] or check.usage("%s has no value of interest '%s'", tostring(self), voi)
+    end
+    if type(id) ~= "number" then
+      check.usage("a value of interest expected, got %s", type(id))
+    end
+    if tobit(check.integer(id, "value of interest")) ~= id then
+      id = -1
+    end
+    if library.is_int64(v) then
+      return library.fn.blob_update_int(self.record, id, v, rel)
+    elseif library.is_uint64(v) then
+      return library.fn.blob_update_uint(self.record, id, v, rel)
+    end
+    return update(self.record, id, tonumber(v) or check.usage("number expected, got %s", type(v)), rel)
+  end
 
-    local function failed()
-        local _, message, errname = library.result(-1)
-        if errname == "EINVAL" then
-            check.usage("%s", message)
-        end
-        return nil, message, errname
+  local function failed()
+    local _, message, errname = library.result(-1)
+    if errname == "EINVAL" then
+      check.usage("%s", message)
     end
+    return nil, message, errname
+  end
 
-    local function updater(rel)
-        return function(self, voi, v)
-            local record, rc = self.record
-            if record and type(voi) == "number" and tobit(voi) == voi and type(v) == "number" then
-                rc = update(record, voi, v, rel)
-            else
-                rc = other(self, voi, v, rel)
-            end
-            if rc == 0 then
-                return true
-            end
-            return failed()
-        end
+  local function updater(rel)
+    return function(self, voi, v)
+      local record, rc = self.record
+      if record and type(voi) == "number" and tobit(voi) == voi and type(v) == "number" then
+        rc = update(record, voi, v, rel)
+      else
+        rc = other(self, voi, v, rel)
+      end
+      if rc == 0 then
+        return true
+      end
+      return failed()
     end
-    blob_methods.update, blob_methods.add = updater(false), updater(true)
+  end
+  blob_methods.update, blob_methods.add = updater(false), updater(true)
 end
 
 local blob_fields = check.with_header("template", "vois", "shards")
 local voi_fields = check.set("unit", "desc")
 
 local function describe_vois(box, ids, vois)
-    for name, voi in pairs(vois) do
-        check.fields(voi, voi_fields, "vois." .. tostring(name))
-        local ok, message, errname = core.blob_describe(box, ids[name] or
-            check.usage("vois: the template has no value of interest '%s'", tostring(name)), voi.unit, voi.desc)
-        if not ok then
-            return nil, message, errname
-        end
+  for name, voi in pairs(vois) do
+    check.fields(voi, voi_fields, "vois." .. tostring(name))
+    local ok, message, errname = core.blob_describe(box, ids[name] or
+      check.usage("vois: the template has no value of interest '%s'", tostring(name)), voi.unit, voi.desc)
+    if not ok then
+      return nil, message, errname
     end
-    return true
+  end
+  return true
 end
 
 --- Publishes a statsblob (`kstat.stats`): of each value of interest of its template, such as "rtt", readers
@@ -145,31 +145,31 @@ end
 -- @treturn[2] string errno name
 -- @function pub:blob
 function M.blob(self, spec)
-    check.fields(spec, blob_fields, "blob")
-    if type(spec.template) ~= "table" or type(spec.template.slot) ~= "number" then
-        check.usage("template: one made by kstat.stats expected, got %s", type(spec.template))
-    end
-    local vois
-    local function prepare(box)
-        vois = core.blob_vois(box)
-        return describe_vois(box, vois, spec.vois or {})
-    end
-    local k, message, errname = object.create(self, spec, prepare, core.blob, spec.template.slot,
-        check.integer(spec.shards or 1, "shards"))
-    if not k then
-        return nil, message, errname
-    end
-    local record
-    record, message, errname = core.blob_methods(k.box, k)
-    if not record then
-        return nil, message, errname
-    end
-    k.vois = vois
-    if library.fn then
-        k.record = library.record(record)
-        k.update, k.add = nil, nil
-    end
-    return setmetatable(k, blob_meta)
+  check.fields(spec, blob_fields, "blob")
+  if type(spec.template) ~= "table" or type(spec.template.slot) ~= "number" then
+    check.usage("template: one made by kstat.stats expected, got %s", type(spec.template))
+  end
+  local vois
+  local function prepare(box)
+    vois = core.blob_vois(box)
+    return describe_vois(box, vois, spec.vois or {})
+  end
+  local k, message, errname = object.create(self, spec, prepare, core.blob, spec.template.slot,
+    check.integer(spec.shards or 1, "shards"))
+  if not k then
+    return nil, message, errname
+  end
+  local record
+  record, message, errname = core.blob_methods(k.box, k)
+  if not record then
+    return nil, message, errname
+  end
+  k.vois = vois
+  if library.fn then
+    k.record = library.record(record)
+    k.update, k.add = nil, nil
+  end
+  return setmetatable(k, blob_meta)
 end
 
 return M

@@ -10,36 +10,36 @@ local counter_meta = { __index = counter_methods, __name = "kstat.counter" }
 
 -- This thread's own part of the number, or the number itself, which others change too.
 local function find_cell(self)
-    local cell, own = core.cell(self.kstat.box, self.statistic, true)
-    if cell then
-        self.cell = library.integer(cell)
-        self.own = own
-    end
-    self.forks = forks[0]
+  local cell, own = core.cell(self.kstat.box, self.statistic, true)
+  if cell then
+    self.cell = library.integer(cell)
+    self.own = own
+  end
+  self.forks = forks[0]
 end
 
 -- Raises the caller's mistake: the function was called with a dot in the place of the colon, or with a value that it
 -- cannot use. The functions of the C half call this too.
 local function refuse(name, is_self, value, real)
-    local n = tonumber(value) -- nil for cdata that is no number
-    local why = "number out of range"
-    if not is_self then
-        check.usage("calling '%s' on bad self (it is called as counter:%s(...))", name, name)
-    elseif not n then
-        why = "number expected, got " .. type(value)
-    elseif not real and n % 1 ~= 0 then
-        why = "number has no integer representation"
-    end
-    check.usage("bad argument #1 to '%s' (%s)", name, why)
+  local n = tonumber(value) -- nil for cdata that is no number
+  local why = "number out of range"
+  if not is_self then
+    check.usage("calling '%s' on bad self (it is called as counter:%s(...))", name, name)
+  elseif not n then
+    why = "number expected, got " .. type(value)
+  elseif not real and n % 1 ~= 0 then
+    why = "number has no integer representation"
+  end
+  check.usage("bad argument #1 to '%s' (%s)", name, why)
 end
 
 -- Converts what is not a plain whole number and not nil.
 local function convert(value, name, real)
-    local n = tonumber(value)
-    if not n or not real and n % 1 ~= 0 then
-        refuse(name, true, value, real)
-    end
-    return type(value) == "cdata" and value or n
+  local n = tonumber(value)
+  if not n or not real and n % 1 ~= 0 then
+    refuse(name, true, value, real)
+  end
+  return type(value) == "cdata" and value or n
 end
 
 --- Adds to the statistic. In LuaJIT this is a plain addition in memory that belongs to this thread alone,
@@ -47,97 +47,97 @@ end
 -- @int[opt=1] n fractions raise, and what is no number
 -- @function counter:add
 function counter_methods.add(self, n)
-    -- All of this is known to LuaJIT once it has compiled the caller.
-    if getmetatable(self) ~= counter_meta then
-        refuse("add")
-    end
-    if type(n) == "number" and n % 1 ~= 0 or type(n) ~= "number" and n ~= nil then
-        n = convert(n, "add")
-    end
-    if forks[0] ~= self.forks then
-        find_cell(self)
-    end
-    if self.own then
-        local cell = self.cell
-        cell[0] = cell[0] + (n or 1)
-    else
-        fn.add(self.cell, n or 1)
-    end
+  -- All of this is known to LuaJIT once it has compiled the caller.
+  if getmetatable(self) ~= counter_meta then
+    refuse("add")
+  end
+  if type(n) == "number" and n % 1 ~= 0 or type(n) ~= "number" and n ~= nil then
+    n = convert(n, "add")
+  end
+  if forks[0] ~= self.forks then
+    find_cell(self)
+  end
+  if self.own then
+    local cell = self.cell
+    cell[0] = cell[0] + (n or 1)
+  else
+    fn.add(self.cell, n or 1)
+  end
 end
 
 --- Sets the statistic; only for gauges, and for counters of a kstat without shards.
 -- @number value
 -- @function counter:set
 function counter_methods.set(self, value)
-    if getmetatable(self) ~= counter_meta then
-        refuse("set")
+  if getmetatable(self) ~= counter_meta then
+    refuse("set")
+  end
+  if self.real then
+    if type(value) ~= "number" then
+      value = tonumber(convert(value, "set", true))
     end
-    if self.real then
-        if type(value) ~= "number" then
-            value = tonumber(convert(value, "set", true))
-        end
-        self.real[0] = value
-    else
-        if type(value) ~= "number" or value % 1 ~= 0 then
-            value = convert(value, "set")
-        end
-        self.cell[0] = value
+    self.real[0] = value
+  else
+    if type(value) ~= "number" or value % 1 ~= 0 then
+      value = convert(value, "set")
     end
+    self.cell[0] = value
+  end
 end
 
 --- Sets the statistic if the value is greater than it.
 -- @int value
 -- @function counter:max
 function counter_methods.max(self, value)
-    if getmetatable(self) ~= counter_meta then
-        refuse("max")
-    end
-    if type(value) ~= "number" or value % 1 ~= 0 then
-        value = convert(value, "max")
-    end
-    fn.max(self.cell, value)
+  if getmetatable(self) ~= counter_meta then
+    refuse("max")
+  end
+  if type(value) ~= "number" or value % 1 ~= 0 then
+    value = convert(value, "max")
+  end
+  fn.max(self.cell, value)
 end
 
 local function refuse_set()
-    check.usage("a counter with shards is the sum of its parts: it can only be added to")
+  check.usage("a counter with shards is the sum of its parts: it can only be added to")
 end
 
 local function refuse_add()
-    check.usage("a floating-point statistic can only be set")
+  check.usage("a floating-point statistic can only be set")
 end
 
 -- The counter of a statistic of a named kstat.
 local function new_counter(k, statistic)
-    local stat = k.types[statistic]
-    if not stat then
-        check.usage("%s has no statistic '%s'", tostring(k), tostring(statistic))
-    elseif not stat.number then
-        check.usage("%s is not a number", statistic)
+  local stat = k.types[statistic]
+  if not stat then
+    check.usage("%s has no statistic '%s'", tostring(k), tostring(statistic))
+  elseif not stat.number then
+    check.usage("%s is not a number", statistic)
+  end
+  local real = stat.type == "double" or stat.type == "float"
+  local counter = setmetatable({ kstat = k, statistic = statistic }, counter_meta)
+  if fn then
+    local cell, message, errname = core.cell(k.box, statistic, true)
+    if not cell then
+      return nil, message, errname
     end
-    local real = stat.type == "double" or stat.type == "float"
-    local counter = setmetatable({ kstat = k, statistic = statistic }, counter_meta)
-    if fn then
-        local cell, message, errname = core.cell(k.box, statistic, true)
-        if not cell then
-            return nil, message, errname
-        end
-        find_cell(counter)
-        if real then
-            counter.real = library.double(counter.cell)
-        end
-    else
-        local add, set_value, max = core.counter(k.box, statistic, real, counter, refuse)
-        if not add then
-            return nil, set_value, max
-        end
-        counter.add, counter.set, counter.max = add, set_value, max
+    find_cell(counter)
+    if real then
+      counter.real = library.double(counter.cell)
     end
-    if stat.sharded then
-        counter.set, counter.max = refuse_set, refuse_set
-    elseif real then
-        counter.add, counter.max = refuse_add, refuse_add
+  else
+    local add, set_value, max = core.counter(k.box, statistic, real, counter, refuse)
+    if not add then
+      return nil, set_value, max
     end
-    return counter
+    counter.add, counter.set, counter.max = add, set_value, max
+  end
+  if stat.sharded then
+    counter.set, counter.max = refuse_set, refuse_set
+  elseif real then
+    counter.add, counter.max = refuse_add, refuse_add
+  end
+  return counter
 end
 
 return { new = new_counter }

@@ -9,17 +9,17 @@ local M = {}
 local histogram_methods = {}
 local histogram_meta = object.class(histogram_methods)
 local histogram_fields = check.with_header("type", "meta", "scale", "fract", "range_min", "range_max", "stepping",
-    "desc", "stable", "private")
+  "desc", "stable", "private")
 
 if library.fn then
-    local add_value = library.fn.add_value
-    function histogram_methods.add_value(self, value)
-        if not self.record then
-            check.usage("the histogram was deleted")
-        end
-        check.whole(value, "value")
-        return library.result(add_value(self.record, value))
+  local add_value = library.fn.add_value
+  function histogram_methods.add_value(self, value)
+    if not self.record then
+      check.usage("the histogram was deleted")
     end
+    check.whole(value, "value")
+    return library.result(add_value(self.record, value))
+  end
 end
 
 --- Creates a histogram, see kstat2_create_histogram(9F).
@@ -32,26 +32,26 @@ end
 -- @treturn[2] string errno name
 -- @function pub:histogram
 function M.histogram(self, spec)
-    check.fields(spec, histogram_fields, "histogram")
-    local k, message, errname = object.create(self, spec, nil, core.histogram, {
-        type = check.lookup(core.histograms, spec.type, "type"),
-        meta = check.lookup(core.metatypes, spec.meta or "cnt", "meta"),
-        scale = check.integer(spec.scale or 1, "scale"), md_flags = spec.fract and 1 or 0,
-        range_min = check.integer(spec.range_min or 0, "range_min"),
-        range_max = check.integer(spec.range_max or 0, "range_max"),
-        stepping = check.integer(spec.stepping or 0, "stepping"),
-        desc = spec.desc, flags = (spec.stable and 1 or 0) + (spec.private and 2 or 0),
-    })
-    if not k then
-        return nil, message, errname
-    end
-    local ok
-    ok, message, errname = object.bind(k.box, k)
-    if not ok then
-        return nil, message, errname
-    end
-    self.histograms[k] = true
-    return setmetatable(k, histogram_meta)
+  check.fields(spec, histogram_fields, "histogram")
+  local k, message, errname = object.create(self, spec, nil, core.histogram, {
+    type = check.lookup(core.histograms, spec.type, "type"),
+    meta = check.lookup(core.metatypes, spec.meta or "cnt", "meta"),
+    scale = check.integer(spec.scale or 1, "scale"), md_flags = spec.fract and 1 or 0,
+    range_min = check.integer(spec.range_min or 0, "range_min"),
+    range_max = check.integer(spec.range_max or 0, "range_max"),
+    stepping = check.integer(spec.stepping or 0, "stepping"),
+    desc = spec.desc, flags = (spec.stable and 1 or 0) + (spec.private and 2 or 0),
+  })
+  if not k then
+    return nil, message, errname
+  end
+  local ok
+  ok, message, errname = object.bind(k.box, k)
+  if not ok then
+    return nil, message, errname
+  end
+  self.histograms[k] = true
+  return setmetatable(k, histogram_meta)
 end
 
 return M

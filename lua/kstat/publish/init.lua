@@ -27,12 +27,12 @@ local M = {}
 
 -- The kinds of kstats are modules of their own.
 local pub_methods = {
-    blob = blob.blob,
-    named = named.named,
-    intr = named.intr,
-    io = queue.io,
-    timer = queue.timer,
-    histogram = histogram.histogram,
+  blob = blob.blob,
+  named = named.named,
+  intr = named.intr,
+  io = queue.io,
+  timer = queue.timer,
+  histogram = histogram.histogram,
 }
 local pub_meta = { __index = pub_methods, __name = "kstat.pub" }
 
@@ -40,17 +40,17 @@ local pub_meta = { __index = pub_methods, __name = "kstat.pub" }
 -- @treturn string
 -- @function pub:path
 function pub_methods.path(self)
-    return core.path(self.segment)
+  return core.path(self.segment)
 end
 
 --- Stops publishing: the kstats disappear (persistent ones stay, dormant). Counters may still be called;
 -- no reader sees what they count. Called at the end of the process by itself.
 -- @function pub:close
 function pub_methods.close(self)
-    for k in pairs(self.histograms) do
-        k.record = nil -- the kstat itself, which goes now; what others refer to stays
-    end
-    core.close(self.segment)
+  for k in pairs(self.histograms) do
+    k.record = nil -- the kstat itself, which goes now; what others refer to stays
+  end
+  core.close(self.segment)
 end
 pub_meta.__close = pub_methods.close
 
@@ -67,17 +67,17 @@ local option_fields = check.set("private", "shared")
 -- @treturn[2] string errno name: "EINVAL" no such name, "EBUSY" another process publishes it, "EACCES", …
 -- @function publish
 function M.publish(name, options)
-    if type(name) ~= "string" then
-        check.usage("publish: a name expected, got %s", type(name))
-    end
-    options = options or {}
-    check.fields(options, option_fields, "publish")
-    local segment, message, errname = core.open(name, options.private, options.shared)
-    if not segment then
-        return nil, message, errname
-    end
-    return setmetatable({ segment = segment, name = name, histograms = setmetatable({}, { __mode = "k" }) },
-        pub_meta)
+  if type(name) ~= "string" then
+    check.usage("publish: a name expected, got %s", type(name))
+  end
+  options = options or {}
+  check.fields(options, option_fields, "publish")
+  local segment, message, errname = core.open(name, options.private, options.shared)
+  if not segment then
+    return nil, message, errname
+  end
+  return setmetatable({ segment = segment, name = name, histograms = setmetatable({}, { __mode = "k" }) },
+    pub_meta)
 end
 
 --- Removes the segments of dead processes, as far as this user may: `kstat.gc()`.
@@ -85,7 +85,7 @@ end
 -- @treturn {string,...} the files that were removed
 -- @function gc
 function M.gc(persistent)
-    return core.gc(persistent)
+  return core.gc(persistent)
 end
 
 return M

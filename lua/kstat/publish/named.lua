@@ -20,19 +20,19 @@ local named_methods = {}
 -- @treturn counter
 -- @function k:counter
 function named_methods.counter(self, statistic)
-    if type(self) ~= "table" or not self.counters then
-        check.usage("named kstat expected, as in k:add(statistic)")
-    end
-    local counter = self.counters[statistic]
+  if type(self) ~= "table" or not self.counters then
+    check.usage("named kstat expected, as in k:add(statistic)")
+  end
+  local counter = self.counters[statistic]
+  if not counter then
+    local message, errname
+    counter, message, errname = counters.new(self, statistic)
     if not counter then
-        local message, errname
-        counter, message, errname = counters.new(self, statistic)
-        if not counter then
-            return nil, message, errname
-        end
-        self.counters[statistic] = counter
+      return nil, message, errname
     end
-    return counter
+    self.counters[statistic] = counter
+  end
+  return counter
 end
 
 --- Adds to a statistic; `k:counter(statistic):add(n)`.
@@ -40,11 +40,11 @@ end
 -- @int[opt=1] n
 -- @function k:add
 function named_methods.add(self, statistic, n)
-    local counter = named_methods.counter(self, statistic)
-    if n and not self.types[statistic].real then
-        n = check.integer(n, statistic)
-    end
-    counter:add(n)
+  local counter = named_methods.counter(self, statistic)
+  if n and not self.types[statistic].real then
+    n = check.integer(n, statistic)
+  end
+  counter:add(n)
 end
 
 --- Takes out of a sharded statistic what threads that died left in their parts: after a crash, the share of
@@ -57,7 +57,7 @@ end
 -- @treturn[2] string errno name
 -- @function k:reclaim
 function named_methods.reclaim(self, statistic)
-    return core.reclaim(self.box, statistic)
+  return core.reclaim(self.box, statistic)
 end
 
 --- Sets a statistic: a number, a text, or an array.
@@ -69,13 +69,13 @@ end
 -- @treturn[2] string errno name
 -- @function k:set
 function named_methods.set(self, statistic, value)
-    local stat = self.types[statistic]
-    if stat and not stat.number then
-        return core.store(self.box, statistic, check.bytes_of(stat.type, value, statistic))
-    end
-    local counter = named_methods.counter(self, statistic)
-    counter:set((stat.real and check.number or check.integer)(value, statistic))
-    return true
+  local stat = self.types[statistic]
+  if stat and not stat.number then
+    return core.store(self.box, statistic, check.bytes_of(stat.type, value, statistic))
+  end
+  local counter = named_methods.counter(self, statistic)
+  counter:set((stat.real and check.number or check.integer)(value, statistic))
+  return true
 end
 
 local named_meta = object.class(named_methods)
@@ -83,61 +83,61 @@ local statistic_fields = check.set("name", "type", "value", "kind", "meta", "sca
 local named_fields = check.with_header("statistics", "shards", "writable")
 
 local function describe(box, name, spec)
-    if not (spec.kind or spec.meta or spec.unit or spec.desc or spec.scale or spec.parts) then
-        return true
-    end
-    return core.describe(box, name, {
-        meta = check.lookup(core.metatypes, spec.meta or "cnt", "meta"),
-        kind = spec.kind and check.lookup(core.kinds, spec.kind, "kind") or 0,
-        scale = check.integer(spec.scale or 0, "scale of " .. name),
-        flags = (spec.fract and 1 or 0) + (spec.parts and 2 or 0), unit = spec.unit, desc = spec.desc,
-    })
+  if not (spec.kind or spec.meta or spec.unit or spec.desc or spec.scale or spec.parts) then
+    return true
+  end
+  return core.describe(box, name, {
+    meta = check.lookup(core.metatypes, spec.meta or "cnt", "meta"),
+    kind = spec.kind and check.lookup(core.kinds, spec.kind, "kind") or 0,
+    scale = check.integer(spec.scale or 0, "scale of " .. name),
+    flags = (spec.fract and 1 or 0) + (spec.parts and 2 or 0), unit = spec.unit, desc = spec.desc,
+  })
 end
 
 -- Statistics as tables, checked.
 local function statistics_of(spec)
-    if type(spec.statistics) ~= "table" then
-        check.usage("statistics: table expected, got %s", type(spec.statistics))
+  if type(spec.statistics) ~= "table" then
+    check.usage("statistics: table expected, got %s", type(spec.statistics))
+  end
+  local list = {}
+  for i, stat in ipairs(spec.statistics) do
+    if type(stat) == "string" then
+      stat = { name = stat }
+    else
+      check.fields(stat, statistic_fields, "statistic " .. i)
     end
-    local list = {}
-    for i, stat in ipairs(spec.statistics) do
-        if type(stat) == "string" then
-            stat = { name = stat }
-        else
-            check.fields(stat, statistic_fields, "statistic " .. i)
-        end
-        check.text(stat.name, "statistic " .. i)
-        check.lookup(core.data_types, stat.type or "uint64", "type of " .. stat.name)
-        list[i] = stat
-    end
-    return list
+    check.text(stat.name, "statistic " .. i)
+    check.lookup(core.data_types, stat.type or "uint64", "type of " .. stat.name)
+    list[i] = stat
+  end
+  return list
 end
 
 -- Puts the statistics into the kstat; texts that C points to stay in `keep`.
 local function fill(box, list, keep)
-    for i, stat in ipairs(list) do
-        local data_type = stat.type or "uint64"
-        local code = core.data_types[data_type]
-        if TEXT[data_type] then
-            core.named(box, i - 1, stat.name, code)
-            local text = check.bytes_of(data_type, stat.value, stat.name)
-            if text then
-                keep[i] = text
-                core.text(box, i - 1, text)
-            end
-        else
-            local value = stat.value
-            if value ~= nil and data_type ~= "char" then
-                value = (REAL[data_type] and check.number or check.integer)(value, "value of " .. stat.name)
-            end
-            core.named(box, i - 1, stat.name, code, value)
-        end
-        local ok, message, errname = describe(box, stat.name, stat)
-        if not ok then
-            return nil, message, errname
-        end
+  for i, stat in ipairs(list) do
+    local data_type = stat.type or "uint64"
+    local code = core.data_types[data_type]
+    if TEXT[data_type] then
+      core.named(box, i - 1, stat.name, code)
+      local text = check.bytes_of(data_type, stat.value, stat.name)
+      if text then
+        keep[i] = text
+        core.text(box, i - 1, text)
+      end
+    else
+      local value = stat.value
+      if value ~= nil and data_type ~= "char" then
+        value = (REAL[data_type] and check.number or check.integer)(value, "value of " .. stat.name)
+      end
+      core.named(box, i - 1, stat.name, code, value)
     end
-    return true
+    local ok, message, errname = describe(box, stat.name, stat)
+    if not ok then
+      return nil, message, errname
+    end
+  end
+  return true
 end
 
 --- Creates a NAMED kstat.
@@ -156,30 +156,30 @@ end
 -- @treturn[2] string errno name: "EINVAL" two statistics of one name, or one with a control character
 -- @function pub:named
 function M.named(self, spec)
-    check.fields(spec, named_fields, "named")
-    local list, keep = statistics_of(spec), {} -- what C points to until the kstat is installed
-    local shards = check.integer(spec.shards or SHARDS, "shards")
-    local function prepare(box)
-        local ok, message, errname = fill(box, list, keep)
-        if not ok then
-            return nil, message, errname
-        end
-        return core.shards(box, shards)
+  check.fields(spec, named_fields, "named")
+  local list, keep = statistics_of(spec), {} -- what C points to until the kstat is installed
+  local shards = check.integer(spec.shards or SHARDS, "shards")
+  local function prepare(box)
+    local ok, message, errname = fill(box, list, keep)
+    if not ok then
+      return nil, message, errname
     end
-    local k, message, errname = object.create(self, spec, prepare, core.create, core.types.named, #list)
-    if not k then
-        return nil, message, errname
-    end
-    k.types, k.counters = {}, {}
-    for _, stat in ipairs(list) do
-        local data_type = stat.type or "uint64"
-        local counts = WHOLE[data_type] and (not stat.kind or stat.kind == "counter") and
-            (not stat.meta or stat.kind or stat.meta == "cnt" or stat.meta == "bytes" or stat.meta == "bits" or
-            stat.meta == "t_acc") or stat.parts
-        k.types[stat.name] = { type = data_type, number = WHOLE[data_type] or REAL[data_type], real = REAL[data_type],
-            sharded = counts and shards > 1 }
-    end
-    return setmetatable(k, named_meta)
+    return core.shards(box, shards)
+  end
+  local k, message, errname = object.create(self, spec, prepare, core.create, core.types.named, #list)
+  if not k then
+    return nil, message, errname
+  end
+  k.types, k.counters = {}, {}
+  for _, stat in ipairs(list) do
+    local data_type = stat.type or "uint64"
+    local counts = WHOLE[data_type] and (not stat.kind or stat.kind == "counter") and
+      (not stat.meta or stat.kind or stat.meta == "cnt" or stat.meta == "bytes" or stat.meta == "bits" or
+      stat.meta == "t_acc") or stat.parts
+    k.types[stat.name] = { type = data_type, number = WHOLE[data_type] or REAL[data_type], real = REAL[data_type],
+      sharded = counts and shards > 1 }
+  end
+  return setmetatable(k, named_meta)
 end
 
 local intr_methods = { counter = named_methods.counter, add = named_methods.add }
@@ -188,9 +188,9 @@ local intr_methods = { counter = named_methods.counter, add = named_methods.add 
 -- `k:multiple_service([n])`.
 -- @function k:hard
 for _, name in ipairs(intr_names) do
-    intr_methods[name] = function(self, n)
-        named_methods.add(self, name, n)
-    end
+  intr_methods[name] = function(self, n)
+    named_methods.add(self, name, n)
+  end
 end
 
 local intr_meta = object.class(intr_methods)
@@ -203,16 +203,16 @@ local intr_meta = object.class(intr_methods)
 -- @treturn[2] string errno name
 -- @function pub:intr
 function M.intr(self, spec)
-    check.fields(spec, check.with_header(), "intr")
-    local k, message, errname = object.create(self, spec, nil, core.create, core.types.intr, 1)
-    if not k then
-        return nil, message, errname
-    end
-    k.types, k.counters = {}, {}
-    for _, stat in ipairs(intr_names) do
-        k.types[stat] = { type = "uint32", number = true, sharded = false }
-    end
-    return setmetatable(k, intr_meta)
+  check.fields(spec, check.with_header(), "intr")
+  local k, message, errname = object.create(self, spec, nil, core.create, core.types.intr, 1)
+  if not k then
+    return nil, message, errname
+  end
+  k.types, k.counters = {}, {}
+  for _, stat in ipairs(intr_names) do
+    k.types[stat] = { type = "uint32", number = true, sharded = false }
+  end
+  return setmetatable(k, intr_meta)
 end
 
 return M

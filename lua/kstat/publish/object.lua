@@ -11,20 +11,20 @@ local WRITABLE, PERSISTENT = 4, 8
 --- Takes the kstat from the readers' chains (a persistent one becomes dormant). It cannot be used after.
 -- @function k:delete
 function M.delete(self)
-    self.record = nil
-    core.delete(self.box)
+  self.record = nil
+  core.delete(self.box)
 end
 
 -- The metatable of a kind of kstat.
 function M.class(methods)
-    methods.delete = M.delete
-    return {
-        __index = methods,
-        __name = "kstat.published",
-        __tostring = function(self)
-            return ("%s:%d:%s"):format(self.module, self.instance, self.name)
-        end,
-    }
+  methods.delete = M.delete
+  return {
+    __index = methods,
+    __name = "kstat.published",
+    __tostring = function(self)
+      return ("%s:%d:%s"):format(self.module, self.instance, self.name)
+    end,
+  }
 end
 
 --- Creates and installs a kstat.
@@ -36,41 +36,41 @@ end
 -- @treturn[1] table the object, without a metatable
 -- @treturn[2] nil, message, errno name
 function M.create(self, spec, prepare, create, ...)
-    local module, instance, name, class = check.header(self, spec)
-    local flags = (spec.persistent and PERSISTENT or 0) + (spec.writable and WRITABLE or 0)
-    local box, message, errname = create(self.segment, module, instance, name, class, flags, ...)
-    if not box then
-        return nil, message, errname
-    end
-    local ok = true
-    if prepare then
-        ok, message, errname = prepare(box)
-    end
-    if ok then
-        ok, message, errname = core.install(box)
-    end
-    if not ok then
-        core.delete(box)
-        return nil, message, errname
-    end
-    return { box = box, module = module, instance = instance, name = name, class = class }
+  local module, instance, name, class = check.header(self, spec)
+  local flags = (spec.persistent and PERSISTENT or 0) + (spec.writable and WRITABLE or 0)
+  local box, message, errname = create(self.segment, module, instance, name, class, flags, ...)
+  if not box then
+    return nil, message, errname
+  end
+  local ok = true
+  if prepare then
+    ok, message, errname = prepare(box)
+  end
+  if ok then
+    ok, message, errname = core.install(box)
+  end
+  if not ok then
+    core.delete(box)
+    return nil, message, errname
+  end
+  return { box = box, module = module, instance = instance, name = name, class = class }
 end
 
 -- The kstat's record, or (without the FFI) functions that have it.
 function M.bind(box, object, timer)
-    local record, message, errname = core.methods(box, object, timer)
-    if not record then
-        return nil, message, errname
+  local record, message, errname = core.methods(box, object, timer)
+  if not record then
+    return nil, message, errname
+  end
+  if library.fn then
+    for name in pairs(object) do
+      if type(object[name]) == "function" then
+        object[name] = nil
+      end
     end
-    if library.fn then
-        for name in pairs(object) do
-            if type(object[name]) == "function" then
-                object[name] = nil
-            end
-        end
-        object.record = library.record(record)
-    end
-    return true
+    object.record = library.record(record)
+  end
+  return true
 end
 
 return M

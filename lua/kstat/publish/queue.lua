@@ -22,16 +22,16 @@ local io_meta = object.class(io_methods)
 local directions = { read = 0, write = 1 }
 
 local function direction(rw)
-    return directions[rw] or check.usage("\"read\" or \"write\" expected, got %s", tostring(rw))
+  return directions[rw] or check.usage("\"read\" or \"write\" expected, got %s", tostring(rw))
 end
 
 local timer_methods = {}
 local timer_meta = { __index = timer_methods, __name = "kstat.timer" }
 
 if fn then
-    -- Each a function of its own, so that each call site compiles to a call of one address.
-    local load_chunk = loadstring or load
-    local template = [[
+  -- Each a function of its own, so that each call site compiles to a call of one address.
+  local load_chunk = loadstring or load
+  local template = [[
         local plain, timed, result, check = ...
         return function(self, t)
             if t then
@@ -41,47 +41,47 @@ if fn then
             return result(plain(self.record))
         end
     ]]
-    local function transition(name)
-        return load_chunk(template, check.chunk_name(name))(fn[name], fn[name .. "_at"], result, check)
+  local function transition(name)
+    return load_chunk(template, check.chunk_name(name))(fn[name], fn[name .. "_at"], result, check)
+  end
+  for _, name in ipairs({ "waitq_enter", "waitq_exit", "runq_enter", "runq_exit", "waitq_to_runq",
+      "runq_back_to_waitq" }) do
+    io_methods[name] = transition(name)
+  end
+  timer_methods.start = transition("start")
+  timer_methods.stop = transition("stop")
+  local done, done_at, count, event = fn.done, fn.done_at, fn.count, fn.event
+  function io_methods.done(self, rw, bytes, t)
+    check.whole(bytes, "bytes")
+    if t then
+      check.whole(t, "time")
+      return result(done_at(self.record, direction(rw), bytes or 0, t))
     end
-    for _, name in ipairs({ "waitq_enter", "waitq_exit", "runq_enter", "runq_exit", "waitq_to_runq",
-            "runq_back_to_waitq" }) do
-        io_methods[name] = transition(name)
-    end
-    timer_methods.start = transition("start")
-    timer_methods.stop = transition("stop")
-    local done, done_at, count, event = fn.done, fn.done_at, fn.count, fn.event
-    function io_methods.done(self, rw, bytes, t)
-        check.whole(bytes, "bytes")
-        if t then
-            check.whole(t, "time")
-            return result(done_at(self.record, direction(rw), bytes or 0, t))
-        end
-        return result(done(self.record, direction(rw), bytes or 0))
-    end
-    function io_methods.count(self, rw, bytes)
-        check.whole(bytes, "bytes")
-        return result(count(self.record, direction(rw), bytes or 0))
-    end
-    function timer_methods.event(self, start, stop)
-        check.whole(start, "start")
-        check.whole(stop, "stop")
-        return result(event(self.record, start, stop))
-    end
+    return result(done(self.record, direction(rw), bytes or 0))
+  end
+  function io_methods.count(self, rw, bytes)
+    check.whole(bytes, "bytes")
+    return result(count(self.record, direction(rw), bytes or 0))
+  end
+  function timer_methods.event(self, start, stop)
+    check.whole(start, "start")
+    check.whole(stop, "stop")
+    return result(event(self.record, start, stop))
+  end
 end
 -- @function pub:io
 function M.io(self, spec)
-    check.fields(spec, check.with_header(), "io")
-    local k, message, errname = object.create(self, spec, nil, core.create, core.types.io, 1)
-    if not k then
-        return nil, message, errname
-    end
-    local ok
-    ok, message, errname = object.bind(k.box, k)
-    if not ok then
-        return nil, message, errname
-    end
-    return setmetatable(k, io_meta)
+  check.fields(spec, check.with_header(), "io")
+  local k, message, errname = object.create(self, spec, nil, core.create, core.types.io, 1)
+  if not k then
+    return nil, message, errname
+  end
+  local ok
+  ok, message, errname = object.bind(k.box, k)
+  if not ok then
+    return nil, message, errname
+  end
+  return setmetatable(k, io_meta)
 end
 
 local timers_methods = {}
@@ -93,18 +93,18 @@ local timers_meta = object.class(timers_methods)
 -- @treturn timer
 -- @function k:timer
 function timers_methods.timer(self, name)
-    return self.timers[name] or check.usage("%s has no timer '%s'", tostring(self), tostring(name))
+  return self.timers[name] or check.usage("%s has no timer '%s'", tostring(self), tostring(name))
 end
 
 --- The same by name: `k:start(name [, t])`, `k:stop(name [, t])`, `k:event(name, start, stop)`.
 -- @function k:start
 for _, op in ipairs({ "start", "stop", "event" }) do
-    timers_methods[op] = function(self, name, a, b)
-        check.whole(a, op == "event" and "start" or "time")
-        check.whole(b, "stop")
-        local timer = timers_methods.timer(self, name)
-        return timer[op](timer, a, b)
-    end
+  timers_methods[op] = function(self, name, a, b)
+    check.whole(a, op == "event" and "start" or "time")
+    check.whole(b, "stop")
+    local timer = timers_methods.timer(self, name)
+    return timer[op](timer, a, b)
+  end
 end
 
 local timer_fields = check.with_header("timers")
@@ -117,31 +117,31 @@ local timer_fields = check.with_header("timers")
 -- @treturn[2] string errno name: "EINVAL" two timers of one name, or one with a control character
 -- @function pub:timer
 function M.timer(self, spec)
-    check.fields(spec, timer_fields, "timer")
-    if type(spec.timers) ~= "table" or #spec.timers == 0 then
-        check.usage("timers: an array of names expected")
+  check.fields(spec, timer_fields, "timer")
+  if type(spec.timers) ~= "table" or #spec.timers == 0 then
+    check.usage("timers: an array of names expected")
+  end
+  local function prepare(box)
+    for i, name in ipairs(spec.timers) do
+      core.timer(box, i - 1, check.text(name, "timer " .. i))
     end
-    local function prepare(box)
-        for i, name in ipairs(spec.timers) do
-            core.timer(box, i - 1, check.text(name, "timer " .. i))
-        end
-        return true
+    return true
+  end
+  local k, message, errname = object.create(self, spec, prepare, core.create, core.types.timer, #spec.timers)
+  if not k then
+    return nil, message, errname
+  end
+  k.timers = {}
+  for _, name in ipairs(spec.timers) do
+    local timer = { kstat = k }
+    local ok
+    ok, message, errname = object.bind(k.box, timer, name)
+    if not ok then
+      return nil, message, errname
     end
-    local k, message, errname = object.create(self, spec, prepare, core.create, core.types.timer, #spec.timers)
-    if not k then
-        return nil, message, errname
-    end
-    k.timers = {}
-    for _, name in ipairs(spec.timers) do
-        local timer = { kstat = k }
-        local ok
-        ok, message, errname = object.bind(k.box, timer, name)
-        if not ok then
-            return nil, message, errname
-        end
-        k.timers[name] = setmetatable(timer, timer_meta)
-    end
-    return setmetatable(k, timers_meta)
+    k.timers[name] = setmetatable(timer, timer_meta)
+  end
+  return setmetatable(k, timers_meta)
 end
 
 return M

@@ -15,84 +15,84 @@ local whole = math.tointeger or function(x) return x end
 
 -- From -2^n to the next number that a value can be: 1 is lost in a double beyond 2^53.
 local function step_above(n)
-    return math.tointeger and 1 or math.max(1, 2 ^ (n - 53))
+  return math.tointeger and 1 or math.max(1, 2 ^ (n - 53))
 end
 
 --- The digits of a whole number, also where it is a double beyond 2^53.
 -- @number n from -2^63 to below 2^63
 -- @treturn string
 function buckets.digits(n)
-    return (math.tointeger and "%d" or "%.0f"):format(n) -- integers may be too large for a double
+  return (math.tointeger and "%d" or "%.0f"):format(n) -- integers may be too large for a double
 end
 
 -- --- schemes --------------------------------------------------------------------------------
 
 -- Powers of two to both sides of 0: a bucket is named by its end nearest to 0.
 local function quantize()
-    local bounds, labels = {}, { whole(-2 ^ 62) }
-    for i = 61, 0, -1 do
-        bounds[#bounds + 1] = whole(-2 ^ (i + 1)) + step_above(i + 1)
-        labels[#labels + 1] = whole(-2 ^ i)
-    end
-    bounds[#bounds + 1], labels[#labels + 1] = 0, 0
-    for i = 0, 62 do
-        bounds[#bounds + 1] = whole(2 ^ i)
-        labels[#labels + 1] = whole(2 ^ i)
-    end
-    return bounds, labels
+  local bounds, labels = {}, { whole(-2 ^ 62) }
+  for i = 61, 0, -1 do
+    bounds[#bounds + 1] = whole(-2 ^ (i + 1)) + step_above(i + 1)
+    labels[#labels + 1] = whole(-2 ^ i)
+  end
+  bounds[#bounds + 1], labels[#labels + 1] = 0, 0
+  for i = 0, 62 do
+    bounds[#bounds + 1] = whole(2 ^ i)
+    labels[#labels + 1] = whole(2 ^ i)
+  end
+  return bounds, labels
 end
 
 -- Open-ended buckets are labelled `< first` and `>= last`.
 local function labels_of(bounds)
-    local labels = { "< " .. buckets.digits(bounds[1]) }
-    for i = 1, #bounds - 1 do
-        labels[i + 1] = bounds[i]
-    end
-    labels[#bounds + 1] = ">= " .. buckets.digits(bounds[#bounds])
-    return labels
+  local labels = { "< " .. buckets.digits(bounds[1]) }
+  for i = 1, #bounds - 1 do
+    labels[i + 1] = bounds[i]
+  end
+  labels[#bounds + 1] = ">= " .. buckets.digits(bounds[#bounds])
+  return labels
 end
 
 local MOST_BUCKETS = 1000
 
 local function lquantize(low, high, step)
-    step = step or 1
-    if low % 1 ~= 0 or high % 1 ~= 0 or step % 1 ~= 0 or step < 1 or low >= high or
-        low < -2 ^ 53 or high > 2 ^ 53 then
-        return nil, "lquantize takes whole numbers: low, a higher high, and a step above 0"
-    elseif (high - low) / step > MOST_BUCKETS then
-        return nil, ("lquantize: more than %d steps"):format(MOST_BUCKETS)
-    end
-    local bounds = {}
-    for bound = low, high, step do
-        bounds[#bounds + 1] = whole(bound)
-    end
-    return bounds, labels_of(bounds)
+  step = step or 1
+  if low % 1 ~= 0 or high % 1 ~= 0 or step % 1 ~= 0 or step < 1 or low >= high or
+    low < -2 ^ 53 or high > 2 ^ 53 then
+    return nil, "lquantize takes whole numbers: low, a higher high, and a step above 0"
+  elseif (high - low) / step > MOST_BUCKETS then
+    return nil, ("lquantize: more than %d steps"):format(MOST_BUCKETS)
+  end
+  local bounds = {}
+  for bound = low, high, step do
+    bounds[#bounds + 1] = whole(bound)
+  end
+  return bounds, labels_of(bounds)
 end
 
 local function llquantize(factor, low, high, steps)
-    for _, n in ipairs({ factor, low, high, steps }) do
-        if n % 1 ~= 0 then
-            return nil, "llquantize takes whole numbers"
-        end
+  for _, n in ipairs({ factor, low, high, steps }) do
+    if n % 1 ~= 0 then
+      return nil, "llquantize takes whole numbers"
     end
-    if factor < 2 or low < 0 or high < low or factor ^ (high + 1) > 2 ^ 53 then
-        return nil, "llquantize takes a factor from 2, and magnitudes from 0 to at most 2^53"
-    elseif steps < factor or steps % factor ~= 0 or (high - low + 1) * steps > MOST_BUCKETS then
-        return nil, "llquantize takes a number of steps that is a multiple of the factor"
+  end
+  if factor < 2 or low < 0 or high < low or factor ^ (high + 1) > 2 ^ 53 then
+    return nil, "llquantize takes a factor from 2, and magnitudes from 0 to at most 2^53"
+  elseif steps < factor or steps % factor ~= 0 or (high - low + 1) * steps > MOST_BUCKETS then
+    return nil, "llquantize takes a number of steps that is a multiple of the factor"
+  end
+  local bounds = {}
+  for magnitude = low, high do
+    local first, next_one = factor ^ magnitude, factor ^ (magnitude + 1)
+    local step = math.max(1, next_one / steps)
+    if step % 1 ~= 0 then
+      return nil, ("llquantize: %d steps do not divide %d"):format(steps, next_one)
     end
-    local bounds = {}
-    for magnitude = low, high do
-        local first, next_one = factor ^ magnitude, factor ^ (magnitude + 1)
-        local step = math.max(1, next_one / steps)
-        if step % 1 ~= 0 then
-            return nil, ("llquantize: %d steps do not divide %d"):format(steps, next_one)
-        end
-        for bound = first, next_one - 1, step do
-            bounds[#bounds + 1] = whole(bound)
-        end
+    for bound = first, next_one - 1, step do
+      bounds[#bounds + 1] = whole(bound)
     end
-    bounds[#bounds + 1] = whole(factor ^ (high + 1))
-    return bounds, labels_of(bounds)
+  end
+  bounds[#bounds + 1] = whole(factor ^ (high + 1))
+  return bounds, labels_of(bounds)
 end
 
 local MAKERS = { quantize = quantize, lquantize = lquantize, llquantize = llquantize }
@@ -104,15 +104,15 @@ local MAKERS = { quantize = quantize, lquantize = lquantize, llquantize = llquan
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function buckets.scheme(name, ...)
-    local bounds, labels = MAKERS[name](...)
-    if not bounds then
-        return nil, labels
-    end
-    local texts = {}
-    for i = 1, select("#", ...) do
-        texts[i] = buckets.digits((select(i, ...)))
-    end
-    return { name = ("%s(%s)"):format(name, table.concat(texts, ",")), bounds = bounds, labels = labels }
+  local bounds, labels = MAKERS[name](...)
+  if not bounds then
+    return nil, labels
+  end
+  local texts = {}
+  for i = 1, select("#", ...) do
+    texts[i] = buckets.digits((select(i, ...)))
+  end
+  return { name = ("%s(%s)"):format(name, table.concat(texts, ",")), bounds = bounds, labels = labels }
 end
 
 -- --- what is read -----------------------------------------------------------------------------
@@ -120,65 +120,65 @@ end
 local distribution = {}
 
 function distribution:__tostring()
-    local labels = {}
-    for i, label in ipairs(self.scheme.labels) do
-        labels[i] = type(label) == "number" and buckets.digits(label) or label
-    end
-    return core.distribution(labels, self.counts, nil, require("kstat.picture").terminal().width)
+  local labels = {}
+  for i, label in ipairs(self.scheme.labels) do
+    labels[i] = type(label) == "number" and buckets.digits(label) or label
+  end
+  return core.distribution(labels, self.counts, nil, require("kstat.picture").terminal().width)
 end
 
 -- The buckets that hold anything, as { low, high, count }: low <= value < high, nil at the open ends.
 local function read(scheme, counts)
-    local result = setmetatable({ scheme = scheme, counts = counts, total = 0 }, distribution)
-    for i = 1, #counts do
-        local count = counts[i]
-        if count > 0 then
-            result[#result + 1] = { low = scheme.bounds[i - 1], high = scheme.bounds[i], count = count }
-            result.total = result.total + count
-        end
+  local result = setmetatable({ scheme = scheme, counts = counts, total = 0 }, distribution)
+  for i = 1, #counts do
+    local count = counts[i]
+    if count > 0 then
+      result[#result + 1] = { low = scheme.bounds[i - 1], high = scheme.bounds[i], count = count }
+      result.total = result.total + count
     end
-    return result
+  end
+  return result
 end
 
 --- Whether a value is a distribution.
 function buckets.is_distribution(value)
-    return getmetatable(value) == distribution
+  return getmetatable(value) == distribution
 end
 
 -- --- the accumulator ----------------------------------------------------------------------------
 
 -- Templates live as long as the process: one for each scheme.
 local function template_of(scheme)
-    local name = "kstat.aggregate " .. scheme.name
-    local found = stats.find(('"%s"'):format(name))
-    if found then
-        return found
-    end
-    local template = assert(stats.template(name))
-    return assert(template:add_voi(0, "value", "s64", { stats.crhist64_usr(scheme.bounds, stats.LBOUND_INF) }))
+  local name = "kstat.aggregate " .. scheme.name
+  local found = stats.find(('"%s"'):format(name))
+  if found then
+    return found
+  end
+  local template = assert(stats.template(name))
+  return assert(template:add_voi(0, "value", "s64", { stats.crhist64_usr(scheme.bounds, stats.LBOUND_INF) }))
 end
 
 function buckets.accumulator(scheme)
-    local template = template_of(scheme)
-    local floor = math.floor
-    return {
-        new = function() return template:blob() end,
-        add = function(blob, values, n)
-            for i = 1, n do
-                local v = floor(values[i])
-                if v > MOST then
-                    v = MOST
-                elseif v < -MOST then
-                    v = -MOST
-                end
-                blob:update(0, v)
-            end
-        end,
-        get = function(blob)
-            return read(scheme, (blob:counts(0)))
-        end,
-        merge = function(blob, other) assert(blob:merge(other)) end,
-    }
+  local template = template_of(scheme)
+  local floor = math.floor
+  return {
+    new = function() return template:blob() end,
+    add = function(blob, values, n)
+      for i = 1, n do
+        local v = floor(values[i])
+        if v > MOST then
+          v = MOST
+        elseif v < -MOST then
+          v = -MOST
+        end
+        blob:update(0, v)
+      end
+    end,
+    get = function(blob)
+      return read(scheme, (blob:counts(0)))
+    end,
+    merge = function(blob, other) assert(blob:merge(other)) end,
+  }
 end
 
 return buckets

@@ -16,72 +16,72 @@ local accumulators = {}
 
 -- Integers of Lua 5.3 and later wrap around; a sum that would goes on as a float.
 local function plus(a, b)
-    local sum = a + b
-    if (b >= 0) ~= (sum >= a) then
-        return a + 0.0 + b
-    end
-    return sum
+  local sum = a + b
+  if (b >= 0) ~= (sum >= a) then
+    return a + 0.0 + b
+  end
+  return sum
 end
 
 accumulators.sum = {
-    new = function() return { 0 } end,
-    add = function(state, values, n)
-        local sum = state[1]
-        for i = 1, n do
-            local v = values[i]
-            local more = sum + v
-            if (v >= 0) ~= (more >= sum) then
-                more = sum + 0.0 + v
-            end
-            sum = more
-        end
-        state[1] = sum
-    end,
-    get = function(state) return state[1] end,
-    merge = function(state, other) state[1] = plus(state[1], other[1]) end,
+  new = function() return { 0 } end,
+  add = function(state, values, n)
+    local sum = state[1]
+    for i = 1, n do
+      local v = values[i]
+      local more = sum + v
+      if (v >= 0) ~= (more >= sum) then
+        more = sum + 0.0 + v
+      end
+      sum = more
+    end
+    state[1] = sum
+  end,
+  get = function(state) return state[1] end,
+  merge = function(state, other) state[1] = plus(state[1], other[1]) end,
 }
 
 accumulators.mean = {
-    new = function() return { 0, 0 } end,
-    add = function(state, values, n)
-        accumulators.sum.add(state, values, n)
-        state[2] = state[2] + n
-    end,
-    get = function(state) return state[2] > 0 and state[1] / state[2] or nil end,
-    merge = function(state, other)
-        state[1], state[2] = plus(state[1], other[1]), state[2] + other[2]
-    end,
+  new = function() return { 0, 0 } end,
+  add = function(state, values, n)
+    accumulators.sum.add(state, values, n)
+    state[2] = state[2] + n
+  end,
+  get = function(state) return state[2] > 0 and state[1] / state[2] or nil end,
+  merge = function(state, other)
+    state[1], state[2] = plus(state[1], other[1]), state[2] + other[2]
+  end,
 }
 
 accumulators.count = {
-    new = function() return { 0 } end,
-    add = function(state, _, n) state[1] = state[1] + n end,
-    get = function(state) return state[1] end,
-    merge = function(state, other) state[1] = state[1] + other[1] end,
+  new = function() return { 0 } end,
+  add = function(state, _, n) state[1] = state[1] + n end,
+  get = function(state) return state[1] end,
+  merge = function(state, other) state[1] = state[1] + other[1] end,
 }
 
 local function extreme(better)
-    return {
-        new = function() return {} end,
-        add = function(state, values, n)
-            local best = state[1]
-            if best == nil then
-                best = values[1]
-            end
-            for i = 1, n do
-                if better(values[i], best) then
-                    best = values[i]
-                end
-            end
-            state[1] = best
-        end,
-        get = function(state) return state[1] end,
-        merge = function(state, other)
-            if state[1] == nil or other[1] ~= nil and better(other[1], state[1]) then
-                state[1] = other[1]
-            end
-        end,
-    }
+  return {
+    new = function() return {} end,
+    add = function(state, values, n)
+      local best = state[1]
+      if best == nil then
+        best = values[1]
+      end
+      for i = 1, n do
+        if better(values[i], best) then
+          best = values[i]
+        end
+      end
+      state[1] = best
+    end,
+    get = function(state) return state[1] end,
+    merge = function(state, other)
+      if state[1] == nil or other[1] ~= nil and better(other[1], state[1]) then
+        state[1] = other[1]
+      end
+    end,
+  }
 end
 accumulators.min = extreme(function(a, b) return a < b end)
 accumulators.max = extreme(function(a, b) return a > b end)
@@ -89,96 +89,96 @@ accumulators.max = extreme(function(a, b) return a > b end)
 -- Count, mean and sum of squared distances from the mean, which stays exact where squares of large
 -- counters would cancel out (Welford; merging: Chan, Golub, LeVeque).
 accumulators.moments = {
-    new = function() return { 0, 0, 0 } end,
-    add = function(state, values, n)
-        local count, mean, squares = state[1], state[2], state[3]
-        for i = 1, n do
-            local v = values[i]
-            local distance = v - mean
-            count = count + 1
-            mean = mean + distance / count
-            squares = squares + distance * (v - mean)
-        end
-        state[1], state[2], state[3] = count, mean, squares
-    end,
-    get = function(state) return state[1] > 0 and math.sqrt(math.max(0, state[3] / state[1])) or nil end,
-    merge = function(state, other)
-        local a, b = state[1], other[1]
-        if b > 0 then
-            local distance = other[2] - state[2]
-            state[1] = a + b
-            state[2] = state[2] + distance * b / (a + b)
-            state[3] = state[3] + other[3] + distance * distance * a * b / (a + b)
-        end
-    end,
+  new = function() return { 0, 0, 0 } end,
+  add = function(state, values, n)
+    local count, mean, squares = state[1], state[2], state[3]
+    for i = 1, n do
+      local v = values[i]
+      local distance = v - mean
+      count = count + 1
+      mean = mean + distance / count
+      squares = squares + distance * (v - mean)
+    end
+    state[1], state[2], state[3] = count, mean, squares
+  end,
+  get = function(state) return state[1] > 0 and math.sqrt(math.max(0, state[3] / state[1])) or nil end,
+  merge = function(state, other)
+    local a, b = state[1], other[1]
+    if b > 0 then
+      local distance = other[2] - state[2]
+      state[1] = a + b
+      state[2] = state[2] + distance * b / (a + b)
+      state[3] = state[3] + other[3] + distance * distance * a * b / (a + b)
+    end
+  end,
 }
 
 -- The value of the least or greatest time; of equal times the first, or the last, that came.
 local function at_end(later)
-    local function take(state, value, time)
-        if state.time == nil or later(time, state.time) then
-            state.time, state.value = time, value
-        end
+  local function take(state, value, time)
+    if state.time == nil or later(time, state.time) then
+      state.time, state.value = time, value
     end
-    return {
-        timed = true,
-        new = function() return {} end,
-        get = function(state) return state.value end,
-        merge = function(state, other)
-            if other.time ~= nil then
-                take(state, other.value, other.time)
-            end
-        end,
-        take = take,
-    }
+  end
+  return {
+    timed = true,
+    new = function() return {} end,
+    get = function(state) return state.value end,
+    merge = function(state, other)
+      if other.time ~= nil then
+        take(state, other.value, other.time)
+      end
+    end,
+    take = take,
+  }
 end
 accumulators.first = at_end(function(time, than) return time < than end)
 accumulators.last = at_end(function(time, than) return time >= than end)
 function accumulators.first.add(state, values, _, time)
-    accumulators.first.take(state, values[1], time)
+  accumulators.first.take(state, values[1], time)
 end
 function accumulators.last.add(state, values, n, time)
-    accumulators.last.take(state, values[n], time)
+  accumulators.last.take(state, values[n], time)
 end
 
 -- A mean whose weights fall to 1/e in `seconds`: sums of weighted values and of weights, both as of
 -- state.time.
 function accumulators.ewma(seconds)
-    local function pass(state, time)
-        if state.time and time > state.time then
-            local factor = math.exp((state.time - time) / seconds)
-            state.sum, state.weight = state.sum * factor, state.weight * factor
-        end
-        state.time = math.max(state.time or time, time)
+  local function pass(state, time)
+    if state.time and time > state.time then
+      local factor = math.exp((state.time - time) / seconds)
+      state.sum, state.weight = state.sum * factor, state.weight * factor
     end
-    return {
-        timed = true,
-        new = function() return { sum = 0, weight = 0 } end,
-        add = function(state, values, n, time)
-            pass(state, time)
-            local weight = math.exp((time - state.time) / seconds)
-            local sum = 0
-            for i = 1, n do
-                sum = sum + values[i]
-            end
-            state.sum, state.weight = state.sum + sum * weight, state.weight + n * weight
-        end,
-        -- After a pause of many times `seconds` the weight of older values may be 0: the mean is then nil.
-        get = function(state) return state.weight > 0 and state.sum / state.weight or nil end,
-        merge = function(state, other)
-            if other.time then
-                pass(state, other.time)
-                local weight = math.exp((other.time - state.time) / seconds)
-                state.sum, state.weight = state.sum + other.sum * weight, state.weight + other.weight * weight
-            end
-        end,
-    }
+    state.time = math.max(state.time or time, time)
+  end
+  return {
+    timed = true,
+    new = function() return { sum = 0, weight = 0 } end,
+    add = function(state, values, n, time)
+      pass(state, time)
+      local weight = math.exp((time - state.time) / seconds)
+      local sum = 0
+      for i = 1, n do
+        sum = sum + values[i]
+      end
+      state.sum, state.weight = state.sum + sum * weight, state.weight + n * weight
+    end,
+    -- After a pause of many times `seconds` the weight of older values may be 0: the mean is then nil.
+    get = function(state) return state.weight > 0 and state.sum / state.weight or nil end,
+    merge = function(state, other)
+      if other.time then
+        pass(state, other.time)
+        local weight = math.exp((other.time - state.time) / seconds)
+        state.sum, state.weight = state.sum + other.sum * weight, state.weight + other.weight * weight
+      end
+    end,
+  }
 end
 
 local function lazily(module)
-    return function(...)
-        return require("kstat.reducers." .. module).accumulator(...)
-    end
+  return function(...)
+    return require("kstat.reducers." .. module).accumulator(...)
+  end
 end
 accumulators.digest = lazily("digest")
 accumulators.buckets = lazily("buckets")
@@ -186,57 +186,57 @@ accumulators.buckets = lazily("buckets")
 -- --- reducers ---------------------------------------------------------------------------------
 
 local function same(accumulator)
-    return function() return { accumulator = accumulator, key = accumulator } end
+  return function() return { accumulator = accumulator, key = accumulator } end
 end
 
 local function share_of(title)
-    local nines = title:match("^p(99%d+)$") -- p999 is p99.9
-    local percent = nines and 100 * tonumber("0." .. nines) or tonumber(title:match("^p(%d+%.?%d*)$"))
-    return percent and percent <= 100 and percent / 100
+  local nines = title:match("^p(99%d+)$") -- p999 is p99.9
+  local percent = nines and 100 * tonumber("0." .. nines) or tonumber(title:match("^p(%d+%.?%d*)$"))
+  return percent and percent <= 100 and percent / 100
 end
 
 local function percentile(share)
-    return {
-        accumulator = "digest", key = "digest",
-        get = function(state) return require("kstat.reducers.digest").quantile(state, share) end,
-    }
+  return {
+    accumulator = "digest", key = "digest",
+    get = function(state) return require("kstat.reducers.digest").quantile(state, share) end,
+  }
 end
 
 -- least and most arguments, and the reducer that they make, or nil and what is wrong
 local KINDS = {
-    sum = { 0, 0, same("sum") },
-    count = { 0, 0, same("count") },
-    avg = { 0, 0, same("mean") },
-    min = { 0, 0, same("min") },
-    max = { 0, 0, same("max") },
-    first = { 0, 0, same("first") },
-    last = { 0, 0, same("last") },
-    stddev = { 0, 0, same("moments") },
-    ewma = { 1, 1, function(seconds)
-        if seconds <= 0 then
-            return nil, "ewma() takes seconds above 0"
-        end
-        return { accumulator = "ewma", key = "ewma " .. seconds, arguments = { seconds } }
-    end },
-    median = { 0, 0, function() return percentile(0.5) end },
+  sum = { 0, 0, same("sum") },
+  count = { 0, 0, same("count") },
+  avg = { 0, 0, same("mean") },
+  min = { 0, 0, same("min") },
+  max = { 0, 0, same("max") },
+  first = { 0, 0, same("first") },
+  last = { 0, 0, same("last") },
+  stddev = { 0, 0, same("moments") },
+  ewma = { 1, 1, function(seconds)
+    if seconds <= 0 then
+      return nil, "ewma() takes seconds above 0"
+    end
+    return { accumulator = "ewma", key = "ewma " .. seconds, arguments = { seconds } }
+  end },
+  median = { 0, 0, function() return percentile(0.5) end },
 }
 for name, least in pairs({ quantize = 0, lquantize = 2, llquantize = 4 }) do
-    KINDS[name] = { least, name == "lquantize" and 3 or least, function(...)
-        local scheme, problem = require("kstat.reducers.buckets").scheme(name, ...)
-        if not scheme then
-            return nil, problem
-        end
-        return { accumulator = "buckets", key = scheme.name, arguments = { scheme }, distribution = true }
-    end }
+  KINDS[name] = { least, name == "lquantize" and 3 or least, function(...)
+    local scheme, problem = require("kstat.reducers.buckets").scheme(name, ...)
+    if not scheme then
+      return nil, problem
+    end
+    return { accumulator = "buckets", key = scheme.name, arguments = { scheme }, distribution = true }
+  end }
 end
 
 local function names()
-    local list = {}
-    for name in pairs(KINDS) do
-        list[#list + 1] = name
-    end
-    table.sort(list)
-    return table.concat(list, ", ")
+  local list = {}
+  for name in pairs(KINDS) do
+    list[#list + 1] = name
+  end
+  table.sort(list)
+  return table.concat(list, ", ")
 end
 
 --- Makes a reducer.
@@ -248,29 +248,29 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function reducers.make(name, arguments)
-    local unpack = table.unpack or unpack
-    local share = share_of(name)
-    local kind = KINDS[name] or share and { 0, 0, function() return percentile(share) end }
-    if not kind then
-        return nil, ("there is no reducer '%s' (known: %s, pN)"):format(name, names())
-    elseif #arguments < kind[1] or #arguments > kind[2] then
-        return nil, ("%s takes %d%s numbers, not %d"):format(name, kind[1],
-            kind[2] > kind[1] and " or " .. kind[2] or "", #arguments)
+  local unpack = table.unpack or unpack
+  local share = share_of(name)
+  local kind = KINDS[name] or share and { 0, 0, function() return percentile(share) end }
+  if not kind then
+    return nil, ("there is no reducer '%s' (known: %s, pN)"):format(name, names())
+  elseif #arguments < kind[1] or #arguments > kind[2] then
+    return nil, ("%s takes %d%s numbers, not %d"):format(name, kind[1],
+      kind[2] > kind[1] and " or " .. kind[2] or "", #arguments)
+  end
+  local found, problem = kind[3](unpack(arguments))
+  if not found then
+    return nil, problem
+  end
+  found.title = name
+  found.name = found.arguments and found.key or name
+  function found.make()
+    local accumulator = accumulators[found.accumulator]
+    if type(accumulator) == "function" then
+      accumulator = accumulator(unpack(found.arguments or {}))
     end
-    local found, problem = kind[3](unpack(arguments))
-    if not found then
-        return nil, problem
-    end
-    found.title = name
-    found.name = found.arguments and found.key or name
-    function found.make()
-        local accumulator = accumulators[found.accumulator]
-        if type(accumulator) == "function" then
-            accumulator = accumulator(unpack(found.arguments or {}))
-        end
-        return accumulator
-    end
-    return found
+    return accumulator
+  end
+  return found
 end
 
 return reducers

@@ -13,69 +13,69 @@ local fail = mistake.raise
 
 -- The type, or types, of each field; or a word of kstat.report.expected, for what else it has to be.
 local FIELDS = {
-    name = "string", about = "string", note = "string", options = "table", operands = "operands", select = "any",
-    published = "boolean", columns = "table or function", rows = "function",
-    from = "table or function", sort = "string or function",
-    top = "count", totals = "boolean", skip_idle = "boolean", skip_first = "boolean", check = "function",
-    heading = "string or function", squeeze = "boolean", gap = "string", blank = "boolean", repeat_header = "count",
+  name = "string", about = "string", note = "string", options = "table", operands = "operands", select = "any",
+  published = "boolean", columns = "table or function", rows = "function",
+  from = "table or function", sort = "string or function",
+  top = "count", totals = "boolean", skip_idle = "boolean", skip_first = "boolean", check = "function",
+  heading = "string or function", squeeze = "boolean", gap = "string", blank = "boolean", repeat_header = "count",
 }
 local COLUMN_FIELDS = {
-    key = "string", width = "width", align = "align", format = "format", unit = "string", kind = "measure",
-    about = "string", total = "boolean or function", data = "boolean",
+  key = "string", width = "width", align = "align", format = "format", unit = "string", kind = "measure",
+  about = "string", total = "boolean or function", data = "boolean",
 }
 local WORDS = { align = { left = true, right = true }, measure = { gauge = true, counter = true, label = true } }
 local MOST_WIDTH = 1000 -- of a column
 
 local function suits(kind, value)
-    local is = type(value)
-    if WORDS[kind] then
-        return WORDS[kind][value]
-    elseif kind == "count" or kind == "width" then
-        return is == "number" and value % 1 == 0 and value >= (kind == "count" and 1 or 0) and
-            (kind == "count" or value <= MOST_WIDTH)
-    elseif kind == "format" then
-        return is == "function" or is == "string" and (value:find("^%%%d*%.?%d*[fdgs]$") or
-            require("kstat.report.expected").is_format(value))
-    elseif kind == "operands" then
-        return is == "string" or value == false
-    end
-    return kind == "any" or kind:find(is, 1, true)
+  local is = type(value)
+  if WORDS[kind] then
+    return WORDS[kind][value]
+  elseif kind == "count" or kind == "width" then
+    return is == "number" and value % 1 == 0 and value >= (kind == "count" and 1 or 0) and
+      (kind == "count" or value <= MOST_WIDTH)
+  elseif kind == "format" then
+    return is == "function" or is == "string" and (value:find("^%%%d*%.?%d*[fdgs]$") or
+      require("kstat.report.expected").is_format(value))
+  elseif kind == "operands" then
+    return is == "string" or value == false
+  end
+  return kind == "any" or kind:find(is, 1, true)
 end
 
 local function shown(value)
-    return type(value) == "string" and ("'%s'"):format(value) or tostring(value)
+  return type(value) == "string" and ("'%s'"):format(value) or tostring(value)
 end
 
 -- The fields of `given` that are known, in a new table. skip: how many elements it may have without a name.
 local function take(given, known, skip, what, title)
-    local taken = {}
-    for field, value in pairs(given) do
-        local kind = known[field]
-        if kind then
-            if not suits(kind, value) then
-                fail("%s: %s: %s expected, not %s", what:format(title), field,
-                    require("kstat.report.expected").of(kind), shown(value))
-            end
-            taken[field] = value
-        elseif not (type(field) == "number" and field % 1 == 0 and field >= 1 and field <= skip) then
-            fail("%s: unknown field '%s'", what:format(title), tostring(field))
-        end
+  local taken = {}
+  for field, value in pairs(given) do
+    local kind = known[field]
+    if kind then
+      if not suits(kind, value) then
+        fail("%s: %s: %s expected, not %s", what:format(title), field,
+          require("kstat.report.expected").of(kind), shown(value))
+      end
+      taken[field] = value
+    elseif not (type(field) == "number" and field % 1 == 0 and field >= 1 and field <= skip) then
+      fail("%s: unknown field '%s'", what:format(title), tostring(field))
     end
-    return taken
+  end
+  return taken
 end
 
 --- The fields of a report.
 -- @tparam table given
 -- @treturn table the same, checked each for itself
 function declare.report(given)
-    if type(given) ~= "table" then
-        fail("report: a table expected, not %s", shown(given))
-    end
-    local taken = take(given, FIELDS, 0, "report")
-    if taken.columns == nil or type(taken.columns) == "table" and #taken.columns == 0 then
-        fail("report: columns are missing")
-    end
-    return taken
+  if type(given) ~= "table" then
+    fail("report: a table expected, not %s", shown(given))
+  end
+  local taken = take(given, FIELDS, 0, "report")
+  if taken.columns == nil or type(taken.columns) == "table" and #taken.columns == 0 then
+    fail("report: columns are missing")
+  end
+  return taken
 end
 
 -- --- columns --------------------------------------------------------------------------------
@@ -87,44 +87,44 @@ local RESERVED = { report = true, time = true, elapsed = true, since_creation = 
 
 -- A plain name, which is an expression of the row's kstat. Rows that have none need no expressions.
 local function plain(name, run)
-    local compiled
-    return function(row)
-        if not row.kstat then
-            return row[name]
-        end
-        compiled = compiled or require("kstat.expression").compile(name, run)
-        return compiled(row)
+  local compiled
+  return function(row)
+    if not row.kstat then
+      return row[name]
     end
+    compiled = compiled or require("kstat.expression").compile(name, run)
+    return compiled(row)
+  end
 end
 
 local function column_of(i, given, run)
-    if type(given) ~= "table" or type(given[1]) ~= "string" then
-        fail("column %d: { title, expression, … } expected", i)
+  if type(given) ~= "table" or type(given[1]) ~= "string" then
+    fail("column %d: { title, expression, … } expected", i)
+  end
+  local title, value = given[1], given[2]
+  if value == nil then
+    value = title
+  end
+  local column = take(given, COLUMN_FIELDS, 2, "column '%s'", title)
+  column.title = title
+  if type(value) == "function" then
+    column.value = value
+  elseif type(value) == "string" then
+    column.field = value:match("^%a[%w_]*$") -- a field of the row comes first
+    local message
+    column.value = column.field and plain(value, run)
+    if not column.value then
+      column.value, message = require("kstat.expression").compile(value, run)
     end
-    local title, value = given[1], given[2]
-    if value == nil then
-        value = title
+    if not column.value then
+      fail("column '%s': %s", title, message)
     end
-    local column = take(given, COLUMN_FIELDS, 2, "column '%s'", title)
-    column.title = title
-    if type(value) == "function" then
-        column.value = value
-    elseif type(value) == "string" then
-        column.field = value:match("^%a[%w_]*$") -- a field of the row comes first
-        local message
-        column.value = column.field and plain(value, run)
-        if not column.value then
-            column.value, message = require("kstat.expression").compile(value, run)
-        end
-        if not column.value then
-            fail("column '%s': %s", title, message)
-        end
-        column.kind = column.kind or LABELS[value] and "label" or nil
-    else
-        fail("column '%s': an expression or a function expected, not %s", title, shown(value))
-    end
-    column.key = column.key or title == "" and type(value) == "string" and value or title
-    return column
+    column.kind = column.kind or LABELS[value] and "label" or nil
+  else
+    fail("column '%s': an expression or a function expected, not %s", title, shown(value))
+  end
+  column.key = column.key or title == "" and type(value) == "string" and value or title
+  return column
 end
 
 --- The columns of a report.
@@ -134,29 +134,29 @@ end
 -- `key` (its name in the data formats), and what was given; and all their `fields` (false: none), and whether
 -- any has a `computed` value
 function declare.columns(given, run)
-    if type(given) ~= "table" or #given == 0 then
-        fail("columns: an array of at least one expected, not %s", type(given) == "table" and "an empty one" or
-            shown(given))
+  if type(given) ~= "table" or #given == 0 then
+    fail("columns: an array of at least one expected, not %s", type(given) == "table" and "an empty one" or
+      shown(given))
+  end
+  local columns, taken = { fields = {} }, {}
+  for i, each in ipairs(given) do
+    local column = column_of(i, each, run)
+    if column.data ~= false then
+      if RESERVED[column.key] then
+        fail("column '%s': the data formats have a '%s' of their own; key = '…' gives it another name there",
+          column.title, column.key)
+      elseif taken[column.key] then
+        fail("columns %d and %d are both called '%s'; key = '…' gives one another name in the data formats",
+          taken[column.key], i, column.key)
+      end
+      taken[column.key] = i
     end
-    local columns, taken = { fields = {} }, {}
-    for i, each in ipairs(given) do
-        local column = column_of(i, each, run)
-        if column.data ~= false then
-            if RESERVED[column.key] then
-                fail("column '%s': the data formats have a '%s' of their own; key = '…' gives it another name there",
-                    column.title, column.key)
-            elseif taken[column.key] then
-                fail("columns %d and %d are both called '%s'; key = '…' gives one another name in the data formats",
-                    taken[column.key], i, column.key)
-            end
-            taken[column.key] = i
-        end
-        columns[i] = column
-        columns.fields[i] = column.field or false
-        columns.computed = columns.computed or not column.field
-    end
-    columns[1].align = columns[1].align or "left"
-    return columns
+    columns[i] = column
+    columns.fields[i] = column.field or false
+    columns.computed = columns.computed or not column.field
+  end
+  columns[1].align = columns[1].align or "left"
+  return columns
 end
 
 return declare

@@ -17,41 +17,41 @@ local KNOWN = { figures = true, each = true }
 
 -- Compiles one selector of a source. Returns it as differences take it, or nil and what is wrong.
 local function compile(spec, first)
-    if type(spec) == "table" and spec.instance == "row" then
-        if first or type(spec.module) ~= "string" or type(spec.name) ~= "string" then
-            return nil, "instance = \"row\" needs a module, a name, and another source that comes first"
-        end
-        return { module = spec.module, name = spec.name }
+  if type(spec) == "table" and spec.instance == "row" then
+    if first or type(spec.module) ~= "string" or type(spec.name) ~= "string" then
+      return nil, "instance = \"row\" needs a module, a name, and another source that comes first"
     end
-    local ok, sel, message = pcall(selector.compile, spec)
-    if not ok or not sel then
-        return nil, ok and message or (sel:gsub("^[^ ]+:%d+: ", ""))
-    end
-    return { selector = sel }
+    return { module = spec.module, name = spec.name }
+  end
+  local ok, sel, message = pcall(selector.compile, spec)
+  if not ok or not sel then
+    return nil, ok and message or (sel:gsub("^[^ ]+:%d+: ", ""))
+  end
+  return { selector = sel }
 end
 
 -- A source, checked; nil, what is wrong.
 local function source_of(given, first)
-    if type(given) ~= "table" or given[1] == nil then
-        return nil, "{ selector, …, figures = … } expected"
-    elseif core.kind(given.figures) ~= "figures" then
-        return nil, "figures: what kstat.figures() gives expected"
-    elseif given.each and (not first or given[2] ~= nil) then
-        return nil, "each: only the first source has rows of its own, for one selector"
+  if type(given) ~= "table" or given[1] == nil then
+    return nil, "{ selector, …, figures = … } expected"
+  elseif core.kind(given.figures) ~= "figures" then
+    return nil, "figures: what kstat.figures() gives expected"
+  elseif given.each and (not first or given[2] ~= nil) then
+    return nil, "each: only the first source has rows of its own, for one selector"
+  end
+  local source = { figures = given.figures, each = given.each or false }
+  for key, value in pairs(given) do
+    if type(key) ~= "number" and not KNOWN[key] then
+      return nil, ("unknown field '%s'"):format(tostring(key))
+    elseif type(key) == "number" then
+      local message
+      source[key], message = compile(value, first)
+      if not source[key] then
+        return nil, message
+      end
     end
-    local source = { figures = given.figures, each = given.each or false }
-    for key, value in pairs(given) do
-        if type(key) ~= "number" and not KNOWN[key] then
-            return nil, ("unknown field '%s'"):format(tostring(key))
-        elseif type(key) == "number" then
-            local message
-            source[key], message = compile(value, first)
-            if not source[key] then
-                return nil, message
-            end
-        end
-    end
-    return source
+  end
+  return source
 end
 
 --- Checks the sources.
@@ -60,88 +60,88 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong, with the number of the source
 function from.new(given)
-    if type(given) ~= "table" or #given == 0 then
-        return nil, "an array of sources expected"
+  if type(given) ~= "table" or #given == 0 then
+    return nil, "an array of sources expected"
+  end
+  local self = setmetatable({}, from)
+  for i, each in ipairs(given) do
+    local source, message = source_of(each, i == 1)
+    if not source then
+      return nil, ("source %d: %s"):format(i, message)
     end
-    local self = setmetatable({}, from)
-    for i, each in ipairs(given) do
-        local source, message = source_of(each, i == 1)
-        if not source then
-            return nil, ("source %d: %s"):format(i, message)
-        end
-        self[i] = source
+    self[i] = source
+  end
+  local taken = { text = true } -- what figures cannot be called
+  for _, name in ipairs(self[1].each and { "module", "instance", "name" } or {}) do
+    taken[name] = true
+  end
+  for name in pairs(type(given.fields) == "table" and given.fields or {}) do
+    taken[name] = true
+  end
+  for i, source in ipairs(self) do
+    for _, name in ipairs(core.figures_names(source.figures)) do
+      if taken[name] then
+        return nil, ("source %d: figure '%s': the row has a field of this name"):format(i, name)
+      end
     end
-    local taken = { text = true } -- what figures cannot be called
-    for _, name in ipairs(self[1].each and { "module", "instance", "name" } or {}) do
-        taken[name] = true
+  end
+  for key, value in pairs(given) do
+    if key == "fields" and type(value) == "table" then
+      self.fields = value
+    elseif type(key) ~= "number" then
+      return nil, key == "fields" and "fields: a table expected" or
+        ("unknown field '%s'"):format(tostring(key))
     end
-    for name in pairs(type(given.fields) == "table" and given.fields or {}) do
-        taken[name] = true
-    end
-    for i, source in ipairs(self) do
-        for _, name in ipairs(core.figures_names(source.figures)) do
-            if taken[name] then
-                return nil, ("source %d: figure '%s': the row has a field of this name"):format(i, name)
-            end
-        end
-    end
-    for key, value in pairs(given) do
-        if key == "fields" and type(value) == "table" then
-            self.fields = value
-        elseif type(key) ~= "number" then
-            return nil, key == "fields" and "fields: a table expected" or
-                ("unknown field '%s'"):format(tostring(key))
-        end
-    end
-    return self
+  end
+  return self
 end
 
 -- Adds the figures of a source to a row.
 local function add_figures(source, d, row)
-    for _, one in ipairs(source) do
-        local found
-        if one.module then
-            found = core.difference_figures(d, one.module, row.instance, one.name, source.figures, row)
-        else
-            found = assert(core.difference_sum(d, one.selector, source.figures, row)) > 0
-        end
-        if found then
-            return
-        end
+  for _, one in ipairs(source) do
+    local found
+    if one.module then
+      found = core.difference_figures(d, one.module, row.instance, one.name, source.figures, row)
+    else
+      found = assert(core.difference_sum(d, one.selector, source.figures, row)) > 0
     end
+    if found then
+      return
+    end
+  end
 end
 
 --- The rows of a difference.
 -- @tparam difference d
 -- @treturn {table,...}
 function from:rows(d)
-    local rows = { {} }
-    if self[1].each then
-        rows = assert(core.difference_rows(d, self[1][1].selector, self[1].figures))
+  local rows = { {} }
+  if self[1].each then
+    rows = assert(core.difference_rows(d, self[1][1].selector, self[1].figures))
+  end
+  for field, value in pairs(self.fields or {}) do
+    for _, row in ipairs(rows) do
+      row[field] = value
     end
-    for field, value in pairs(self.fields or {}) do
-        for _, row in ipairs(rows) do
-            row[field] = value
-        end
+  end
+  for i = self[1].each and 2 or 1, #self do
+    for _, row in ipairs(rows) do
+      add_figures(self[i], d, row)
     end
-    for i = self[1].each and 2 or 1, #self do
-        for _, row in ipairs(rows) do
-            add_figures(self[i], d, row)
-        end
-    end
-    return rows
+  end
+  return rows
 end
 
 --- Everything that a chain has to hold for the rows.
 -- @treturn {selector,...}
 function from:selectors()
-    local list = {}
-    for _, source in ipairs(self) do
-        for _, one in ipairs(source) do
-            list[#list + 1] = one.selector or assert(selector.compile({ module = one.module, name = one.name }))
-        end
+  local list = {}
+  for _, source in ipairs(self) do
+    for _, one in ipairs(source) do
+      list[#list + 1] = one.selector or assert(selector.compile({ module = one.module, name = one.name }))
     end
-    return list
+  end
+  return list
 end
 
 return from

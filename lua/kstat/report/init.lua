@@ -32,53 +32,53 @@ report.__index = report
 -- --- the declaration ------------------------------------------------------------------------
 
 local function make_selectors(select)
-    if select == nil then
-        return nil
+  if select == nil then
+    return nil
+  end
+  local list = {}
+  for i, spec in ipairs(type(select) == "table" and select[1] ~= nil and select or { select }) do
+    local ok, sel, message = pcall(selector.compile, spec)
+    if not ok or not sel then
+      mistake.raise("select: %s", ok and message or (sel:gsub("^[^ ]+:%d+: ", "")))
     end
-    local list = {}
-    for i, spec in ipairs(type(select) == "table" and select[1] ~= nil and select or { select }) do
-        local ok, sel, message = pcall(selector.compile, spec)
-        if not ok or not sel then
-            mistake.raise("select: %s", ok and message or (sel:gsub("^[^ ]+:%d+: ", "")))
-        end
-        list[i] = sel
-    end
-    return list
+    list[i] = sel
+  end
+  return list
 end
 
 -- Takes sources of rows; nil: there are none.
 function report:make_from(given)
-    local message
-    self.source = nil
-    if given ~= nil then
-        self.source, message = require("kstat.report.from").new(given)
-    end
-    if message then
-        mistake.raise("from: %s", message)
-    end
+  local message
+  self.source = nil
+  if given ~= nil then
+    self.source, message = require("kstat.report.from").new(given)
+  end
+  if message then
+    mistake.raise("from: %s", message)
+  end
 end
 
 local function new(given)
-    local self = setmetatable(declare.report(given), report)
-    self.name = self.name or "report"
-    if type(self.from) == "table" then
-        self:make_from(self.from)
+  local self = setmetatable(declare.report(given), report)
+  self.name = self.name or "report"
+  if type(self.from) == "table" then
+    self:make_from(self.from)
+  end
+  if type(self.select) ~= "function" then
+    self.selectors = make_selectors(self.select) or self.source and self.source:selectors()
+  end
+  self.declared = options.declare(self.options)
+  self.state = { tick = 0, first = true, seen = {} } -- for percentiles over time
+  if type(self.columns) == "function" then
+    self.make_columns, self.columns = self.columns, nil
+  else
+    self.columns = declare.columns(self.columns, self.state)
+    local message = type(self.sort) == "string" and self:cannot_sort(self.sort)
+    if message then
+      mistake.raise("report: %s", message)
     end
-    if type(self.select) ~= "function" then
-        self.selectors = make_selectors(self.select) or self.source and self.source:selectors()
-    end
-    self.declared = options.declare(self.options)
-    self.state = { tick = 0, first = true, seen = {} } -- for percentiles over time
-    if type(self.columns) == "function" then
-        self.make_columns, self.columns = self.columns, nil
-    else
-        self.columns = declare.columns(self.columns, self.state)
-        local message = type(self.sort) == "string" and self:cannot_sort(self.sort)
-        if message then
-            mistake.raise("report: %s", message)
-        end
-    end
-    return self
+  end
+  return self
 end
 
 --- Declares a report: `kstat.report(given)`.
@@ -125,174 +125,174 @@ end
 report.new = new
 
 function report:column_of(title)
-    for i, column in ipairs(self.columns) do
-        if column.title == title or column.key == title then
-            return i
-        end
+  for i, column in ipairs(self.columns) do
+    if column.title == title or column.key == title then
+      return i
     end
-    return nil
+  end
+  return nil
 end
 
 -- What is wrong with a column's title, or "-" and one; nil if nothing is.
 function report:cannot_sort(sort)
-    if self:column_of(sort) or self:column_of((sort:gsub("^%-", "", 1))) then
-        return nil
-    end
-    local names = {}
-    for i, column in ipairs(self.columns) do
-        names[i] = column.key
-    end
-    return ("there is no column '%s' to sort by, but: %s"):format(sort, table.concat(names, ", "))
+  if self:column_of(sort) or self:column_of((sort:gsub("^%-", "", 1))) then
+    return nil
+  end
+  local names = {}
+  for i, column in ipairs(self.columns) do
+    names[i] = column.key
+  end
+  return ("there is no column '%s' to sort by, but: %s"):format(sort, table.concat(names, ", "))
 end
 
 -- --- failures ---------------------------------------------------------------------------------
 
 local function usage(self, message)
-    tool.stop(2, message .. ("; 'kstatlua %s --help' explains"):format(self.name))
+  tool.stop(2, message .. ("; 'kstatlua %s --help' explains"):format(self.name))
 end
 
 local evaluated -- the column whose value is being made
 
 local function evaluating(column)
-    evaluated = column
+  evaluated = column
 end
 
 -- Returns the line and the status for an error in a function of the report; nil for an interrupt, which is the host's.
 local function explain(problem)
-    local column = evaluated or output.current()
-    evaluated = nil
-    if not column and core.failed(problem) then
-        return problem, 3
-    elseif type(problem) ~= "userdata" then
-        return (column and ("column '%s': "):format(column.title) or "") ..
-            (mistake.message(problem) or tostring(problem)):gsub("%s*\n%s*", " "), 1
-    end
+  local column = evaluated or output.current()
+  evaluated = nil
+  if not column and core.failed(problem) then
+    return problem, 3
+  elseif type(problem) ~= "userdata" then
+    return (column and ("column '%s': "):format(column.title) or "") ..
+      (mistake.message(problem) or tostring(problem)):gsub("%s*\n%s*", " "), 1
+  end
 end
 
 -- --- one tick ---------------------------------------------------------------------------------
 
 -- Whether one of the operands is the name of a kstat, or a text or a label of its row.
 local function is_wanted(filters, name, columns, values)
-    if name and tool.matches(filters, name) then
-        return true
+  if name and tool.matches(filters, name) then
+    return true
+  end
+  for i, column in ipairs(columns or {}) do
+    local value = values[i]
+    if column.kind == "label" and type(value) == "number" then
+      value = core.tostring(value)
     end
-    for i, column in ipairs(columns or {}) do
-        local value = values[i]
-        if column.kind == "label" and type(value) == "number" then
-            value = core.tostring(value)
-        end
-        if type(value) == "string" and tool.matches(filters, value) then
-            return true
-        end
+    if type(value) == "string" and tool.matches(filters, value) then
+      return true
     end
-    return false
+  end
+  return false
 end
 
 -- The rows that a report without `rows` has: a kstat each, filtered by the operands.
 local function default_rows(self, d, filters)
-    local list = {}
-    local unpack = table.unpack or unpack
-    for _, k in ipairs(d:select(unpack(self.selectors or {}))) do
-        if not filters or is_wanted(filters, k.name) then
-            list[#list + 1] = { kstat = k }
-        end
+  local list = {}
+  local unpack = table.unpack or unpack
+  for _, k in ipairs(d:select(unpack(self.selectors or {}))) do
+    if not filters or is_wanted(filters, k.name) then
+      list[#list + 1] = { kstat = k }
     end
-    return list
+  end
+  return list
 end
 
 -- The rows that `rows` makes.
 local function own_rows(self, d, now, prev, given)
-    local rows = self.rows(d, now, prev, given)
-    if type(rows) ~= "table" then
-        tool.stop(1, ("rows: an array of rows expected, not %s"):format(tostring(rows)))
+  local rows = self.rows(d, now, prev, given)
+  if type(rows) ~= "table" then
+    tool.stop(1, ("rows: an array of rows expected, not %s"):format(tostring(rows)))
+  end
+  for i, row in ipairs(rows) do
+    if type(row) ~= "table" then
+      tool.stop(1, ("rows: row %d: a table of fields expected, not %s"):format(i, tostring(row)))
     end
-    for i, row in ipairs(rows) do
-        if type(row) ~= "table" then
-            tool.stop(1, ("rows: row %d: a table of fields expected, not %s"):format(i, tostring(row)))
-        end
-    end
-    return rows
+  end
+  return rows
 end
 
 local function is_idle(values, columns)
-    local numbers = false
-    for i, column in ipairs(columns) do
-        if type(values[i]) == "number" and column.kind ~= "label" then
-            numbers = true
-            if values[i] ~= 0 then
-                return false
-            end
-        end
+  local numbers = false
+  for i, column in ipairs(columns) do
+    if type(values[i]) == "number" and column.kind ~= "label" then
+      numbers = true
+      if values[i] ~= 0 then
+        return false
+      end
     end
-    return numbers
+  end
+  return numbers
 end
 
 -- What each column shows of a row. A row without a kstat has its fields and no more, but for columns that are
 -- functions or expressions of fields.
 local function values_of(columns, row)
-    local values, missing = core.layout_values(columns.fields, row)
-    if missing and (columns.computed or row.kstat) then
-        for i = 1, #columns do
-            if values[i] == nil then
-                evaluated = columns[i]
-                values[i] = evaluated.value(row)
-            end
-        end
-        evaluated = nil
+  local values, missing = core.layout_values(columns.fields, row)
+  if missing and (columns.computed or row.kstat) then
+    for i = 1, #columns do
+      if values[i] == nil then
+        evaluated = columns[i]
+        values[i] = evaluated.value(row)
+      end
     end
-    return values
+    evaluated = nil
+  end
+  return values
 end
 
 -- Rows as arrays of values in the order of the report or of a column.
 local function in_order(self, shown, of, sort)
-    local order = sort
-    if type(sort) == "string" then
-        order = require("kstat.report.order").by_column(self:column_of(sort) or self:column_of(sort:sub(2)),
-            self:column_of(sort) ~= nil)
-    end
-    local entries = {}
-    for i, values in ipairs(shown) do
-        entries[i] = { row = of[values], values = values, order = i }
-    end
-    table.sort(entries, order ~= sort and order or function(a, b) return sort(a.row, b.row) end)
-    for i, entry in ipairs(entries) do
-        shown[i] = entry.values
-    end
+  local order = sort
+  if type(sort) == "string" then
+    order = require("kstat.report.order").by_column(self:column_of(sort) or self:column_of(sort:sub(2)),
+      self:column_of(sort) ~= nil)
+  end
+  local entries = {}
+  for i, values in ipairs(shown) do
+    entries[i] = { row = of[values], values = values, order = i }
+  end
+  table.sort(entries, order ~= sort and order or function(a, b) return sort(a.row, b.row) end)
+  for i, entry in ipairs(entries) do
+    shown[i] = entry.values
+  end
 end
 
 -- The rows of one tick as arrays of values, chosen and in order; and how many the operands left.
 function report:evaluate(d, now, prev, given, filters)
-    local own = self.source or self.rows
-    local rows = self.source and self.source:rows(d) or self.rows and own_rows(self, d, now, prev, given) or
-        default_rows(self, d, filters)
-    local columns = self.columns
-    local skip_idle, sort, top = given.skip_idle or self.skip_idle, given.sort or self.sort, given.top or self.top
-    local shown, of = {}, sort and {} -- values, and the rows that they belong to
-    local matched = 0
-    for _, row in ipairs(rows) do
-        local k = row.kstat
-        if k and getmetatable(row) == nil then
-            self.row_meta = self.row_meta or require("kstat.expression").row_meta(self.state)
-            setmetatable(row, self.row_meta)
-        end
-        local values = values_of(columns, row)
-        local wanted = not filters or not own or values.text or
-            is_wanted(filters, k and k.name, columns, values)
-        matched = wanted and not values.text and matched + 1 or matched
-        if wanted and not (skip_idle and is_idle(values, columns)) then
-            shown[#shown + 1] = values
-            if sort then
-                of[values] = row
-            end
-        end
+  local own = self.source or self.rows
+  local rows = self.source and self.source:rows(d) or self.rows and own_rows(self, d, now, prev, given) or
+    default_rows(self, d, filters)
+  local columns = self.columns
+  local skip_idle, sort, top = given.skip_idle or self.skip_idle, given.sort or self.sort, given.top or self.top
+  local shown, of = {}, sort and {} -- values, and the rows that they belong to
+  local matched = 0
+  for _, row in ipairs(rows) do
+    local k = row.kstat
+    if k and getmetatable(row) == nil then
+      self.row_meta = self.row_meta or require("kstat.expression").row_meta(self.state)
+      setmetatable(row, self.row_meta)
     end
-    if sort then
-        in_order(self, shown, of, sort)
+    local values = values_of(columns, row)
+    local wanted = not filters or not own or values.text or
+      is_wanted(filters, k and k.name, columns, values)
+    matched = wanted and not values.text and matched + 1 or matched
+    if wanted and not (skip_idle and is_idle(values, columns)) then
+      shown[#shown + 1] = values
+      if sort then
+        of[values] = row
+      end
     end
-    for i = #shown, (top or #shown) + 1, -1 do
-        shown[i] = nil
-    end
-    return shown, matched
+  end
+  if sort then
+    in_order(self, shown, of, sort)
+  end
+  for i = #shown, (top or #shown) + 1, -1 do
+    shown[i] = nil
+  end
+  return shown, matched
 end
 
 -- --- running ----------------------------------------------------------------------------------
@@ -300,147 +300,147 @@ end
 local FORMS = { "json", "csv", "openmetrics" }
 
 local function form_of(given)
-    for _, form in ipairs(FORMS) do
-        if given[form] then
-            return form
-        end
+  for _, form in ipairs(FORMS) do
+    if given[form] then
+      return form
     end
-    return "table"
+  end
+  return "table"
 end
 
 -- What is wrong with the options; nil if nothing is.
 local function check_options(self, given)
-    local forms = {}
-    for _, form in ipairs(FORMS) do
-        forms[#forms + 1] = given[form] and "--" .. form or nil
-    end
-    if #forms > 1 then
-        return table.concat(forms, " and ") .. " cannot be used together"
-    elseif self.operands == false and #given.operands > 0 then
-        return ("'%s': there are no operands but interval and count"):format(given.operands[1])
-    end
-    return given.sort and self.columns and self:cannot_sort(given.sort) or self.check and self.check(given)
+  local forms = {}
+  for _, form in ipairs(FORMS) do
+    forms[#forms + 1] = given[form] and "--" .. form or nil
+  end
+  if #forms > 1 then
+    return table.concat(forms, " and ") .. " cannot be used together"
+  elseif self.operands == false and #given.operands > 0 then
+    return ("'%s': there are no operands but interval and count"):format(given.operands[1])
+  end
+  return given.sort and self.columns and self:cannot_sort(given.sort) or self.check and self.check(given)
 end
 
 -- The operands as patterns; nil if there are none or the report uses them itself.
 local function compile_filters(self, operands)
-    if self.operands ~= nil or #operands == 0 then
-        return nil
-    end
-    local filters, message = tool.patterns(operands)
-    return filters or usage(self, message)
+  if self.operands ~= nil or #operands == 0 then
+    return nil
+  end
+  local filters, message = tool.patterns(operands)
+  return filters or usage(self, message)
 end
 
 -- The sink, when columns and heading are known.
 function report:open_sink(form, given, ks, write)
-    if self.make_columns then
-        self.columns = declare.columns(self.make_columns(given, ks), self.state)
-        local message = given.sort and self:cannot_sort(given.sort)
-        if message then
-            usage(self, message)
-        end
+  if self.make_columns then
+    self.columns = declare.columns(self.make_columns(given, ks), self.state)
+    local message = given.sort and self:cannot_sort(given.sort)
+    if message then
+      usage(self, message)
     end
-    local look = {}
-    for field, value in pairs(self) do
-        look[field] = value
+  end
+  local look = {}
+  for field, value in pairs(self) do
+    look[field] = value
+  end
+  if type(self.heading) == "function" then
+    look.heading = self.heading(given)
+    if look.heading ~= nil and type(look.heading) ~= "string" then
+      tool.stop(1, ("heading: a string expected, not %s"):format(tostring(look.heading)))
     end
-    if type(self.heading) == "function" then
-        look.heading = self.heading(given)
-        if look.heading ~= nil and type(look.heading) ~= "string" then
-            tool.stop(1, ("heading: a string expected, not %s"):format(tostring(look.heading)))
-        end
-    end
-    local sink = output.sink(form, self.columns, write, look)
-    if sink.start then
-        sink.start()
-    end
-    return sink
+  end
+  local sink = output.sink(form, self.columns, write, look)
+  if sink.start then
+    sink.start()
+  end
+  return sink
 end
 
 -- The interval, nil: there is one tick; how many ticks there are, nil: without end; and whether the one since creation
 -- is left out.
 function report:ticks(given)
-    local interval, count = given.interval, given.interval and given.count or not given.interval and 1 or nil
-    local skip = given.skip_first and count ~= 1
-    if self.skip_first then
-        interval, skip, count = interval or 1, true, count and count + 1
-    end
-    return interval, count, skip
+  local interval, count = given.interval, given.interval and given.count or not given.interval and 1 or nil
+  local skip = given.skip_first and count ~= 1
+  if self.skip_first then
+    interval, skip, count = interval or 1, true, count and count + 1
+  end
+  return interval, count, skip
 end
 
 -- Makes the ticks. Returns the exit status.
 function report:loop(ks, given, filters, write, interval, count, skip)
-    local form, state = form_of(given), self.state
-    local dated = form ~= "table"
-    local sink = self:open_sink(form, given, ks, write)
-    local matched = 0
-    state.seen = {}
-    local ok, status = pcall(tick.run, ks, interval, count, function(now, prev)
-        -- What this asks for is in every later sample, so it is asked for even if it is not shown.
-        local d = prev and now - prev or now:since_creation()
-        state.tick, state.first = state.tick + 1, prev == nil
-        local rows, n = self:evaluate(d, now, prev, given, filters)
-        matched = matched + n
-        if prev or not skip then
-            if given.timestamp and form == "table" then
-                write(tool.timestamp(given.timestamp, now.clock))
-            end
-            sink.show(rows, {
-                time = dated and now.time_of_day, elapsed = dated and d.elapsed, first = prev == nil,
-                totals = self.totals and require("kstat.report.order").totals(self.columns, rows, evaluating) or nil,
-            })
-        end
-    end)
-    if not ok then
-        if sink.broken and core.failed(status) then
-            sink.broken() -- what could be read is shown all the same
-        end
-        error(status, 0)
-    elseif sink.finish then
-        sink.finish()
+  local form, state = form_of(given), self.state
+  local dated = form ~= "table"
+  local sink = self:open_sink(form, given, ks, write)
+  local matched = 0
+  state.seen = {}
+  local ok, status = pcall(tick.run, ks, interval, count, function(now, prev)
+    -- What this asks for is in every later sample, so it is asked for even if it is not shown.
+    local d = prev and now - prev or now:since_creation()
+    state.tick, state.first = state.tick + 1, prev == nil
+    local rows, n = self:evaluate(d, now, prev, given, filters)
+    matched = matched + n
+    if prev or not skip then
+      if given.timestamp and form == "table" then
+        write(tool.timestamp(given.timestamp, now.clock))
+      end
+      sink.show(rows, {
+        time = dated and now.time_of_day, elapsed = dated and d.elapsed, first = prev == nil,
+        totals = self.totals and require("kstat.report.order").totals(self.columns, rows, evaluating) or nil,
+      })
     end
-    if filters and matched == 0 then
-        tool.stop(1, ("nothing here is called '%s'"):format(table.concat(given.operands, "' or '")))
+  end)
+  if not ok then
+    if sink.broken and core.failed(status) then
+      sink.broken() -- what could be read is shown all the same
     end
-    return status
+    error(status, 0)
+  elseif sink.finish then
+    sink.finish()
+  end
+  if filters and matched == 0 then
+    tool.stop(1, ("nothing here is called '%s'"):format(table.concat(given.operands, "' or '")))
+  end
+  return status
 end
 
 local function run(self, words, write)
-    local given, message = options.read(self.declared, words)
-    if given and given.help then
-        write(options.help(self.declared, self))
-        return 0
-    end
-    message = message or check_options(self, given)
-    if message then
-        usage(self, message)
-    end
-    local filters = compile_filters(self, given.operands)
-    if type(self.select) == "function" then
-        self.selectors = make_selectors(self.select(given))
-    end
-    local ks, code
-    ks, message, code = tool.open(given, self.selectors, self.published)
-    if not ks and code == 2 then
-        usage(self, message)
-    elseif not ks then
-        tool.stop(code, message)
-    end
-    local interval, count, skip = self:ticks(given)
-    if given.openmetrics and not count and not ks:is_replay() then
-        usage(self, "--openmetrics is one text, which ends: an interval needs a count")
-    end
-    -- Samples without a label that says so are not to be taken for those of an interval.
-    skip = skip or given.openmetrics and count ~= 1
-    if type(self.from) == "function" then
-        self:make_from(self.from(given, ks))
-    end
-    local ok, status = pcall(self.loop, self, ks, given, filters, write, interval, count, skip)
-    if not ok then
-        tool.warnings(ks)
-    end
-    ks:close()
-    return ok and status or error(status, 0)
+  local given, message = options.read(self.declared, words)
+  if given and given.help then
+    write(options.help(self.declared, self))
+    return 0
+  end
+  message = message or check_options(self, given)
+  if message then
+    usage(self, message)
+  end
+  local filters = compile_filters(self, given.operands)
+  if type(self.select) == "function" then
+    self.selectors = make_selectors(self.select(given))
+  end
+  local ks, code
+  ks, message, code = tool.open(given, self.selectors, self.published)
+  if not ks and code == 2 then
+    usage(self, message)
+  elseif not ks then
+    tool.stop(code, message)
+  end
+  local interval, count, skip = self:ticks(given)
+  if given.openmetrics and not count and not ks:is_replay() then
+    usage(self, "--openmetrics is one text, which ends: an interval needs a count")
+  end
+  -- Samples without a label that says so are not to be taken for those of an interval.
+  skip = skip or given.openmetrics and count ~= 1
+  if type(self.from) == "function" then
+    self:make_from(self.from(given, ks))
+  end
+  local ok, status = pcall(self.loop, self, ks, given, filters, write, interval, count, skip)
+  if not ok then
+    tool.warnings(ks)
+  end
+  ks:close()
+  return ok and status or error(status, 0)
 end
 
 --- Runs the report for a command line. What goes wrong is one line on standard error.
@@ -450,19 +450,19 @@ end
 -- 2 the command line was wrong, 3 the source could not be read or the output not be written
 -- @function report:run
 function report:run(arg, write)
-    return tool.run(self.name, function()
-        local status = run(self, arg, write or tool.write)
-        if not write then
-            tool.flush()
-        end
-        return status
-    end, explain)
+  return tool.run(self.name, function()
+    local status = run(self, arg, write or tool.write)
+    if not write then
+      tool.flush()
+    end
+    return status
+  end, explain)
 end
 
 return setmetatable({}, {
-    __index = report,
-    __call = function(_, given)
-        local made = mistake.blame(1, new, given) -- no tail call: the caller's line is counted from here
-        return made
-    end,
+  __index = report,
+  __call = function(_, given)
+    local made = mistake.blame(1, new, given) -- no tail call: the caller's line is counted from here
+    return made
+  end,
 })

@@ -14,23 +14,23 @@ local LETTERS = { "k", "M", "G", "T", "P", "E", "Z" }
 -- @tparam number|nil v
 -- @treturn string "-" for nil, NaN and infinities
 function view.number(v)
-    if v == nil or v ~= v or v == math.huge or v == -math.huge then
-        return "-"
+  if v == nil or v ~= v or v == math.huge or v == -math.huge then
+    return "-"
+  end
+  local size = math.abs(v)
+  if size < 99999.5 then
+    if v % 1 == 0 then
+      return ("%.0f"):format(v)
+    elseif size < 0.005 then
+      return ("%.0e"):format(v)
     end
-    local size = math.abs(v)
-    if size < 99999.5 then
-        if v % 1 == 0 then
-            return ("%.0f"):format(v)
-        elseif size < 0.005 then
-            return ("%.0e"):format(v)
-        end
-        return (size < 99.995 and "%.2f" or size < 999.95 and "%.1f" or "%.0f"):format(v)
-    end
-    local step = 0
-    while size >= 999.5 and step < #LETTERS do
-        size, v, step = size / 1000, v / 1000, step + 1
-    end
-    return (size < 9.995 and "%.2f%s" or size < 99.95 and "%.1f%s" or "%.0f%s"):format(v, LETTERS[step])
+    return (size < 99.995 and "%.2f" or size < 999.95 and "%.1f" or "%.0f"):format(v)
+  end
+  local step = 0
+  while size >= 999.5 and step < #LETTERS do
+    size, v, step = size / 1000, v / 1000, step + 1
+  end
+  return (size < 9.995 and "%.2f%s" or size < 99.95 and "%.1f%s" or "%.0f%s"):format(v, LETTERS[step])
 end
 
 --- Text that may come from anywhere as something that a terminal shows and does not obey: control
@@ -39,13 +39,13 @@ end
 -- @tparam boolean utf8
 -- @treturn string
 function view.harmless(text, utf8)
-    text = text:gsub("[%z\1-\31\127]", "?")
-    if not utf8 then
-        return (text:gsub("[\128-\255]", "?"))
-    end
-    -- C1 controls, whole characters aside; then whatever is no whole character.
-    text = text:gsub("\194[\128-\159]", "?")
-    return whole(text, "?")
+  text = text:gsub("[%z\1-\31\127]", "?")
+  if not utf8 then
+    return (text:gsub("[\128-\255]", "?"))
+  end
+  -- C1 controls, whole characters aside; then whatever is no whole character.
+  text = text:gsub("\194[\128-\159]", "?")
+  return whole(text, "?")
 end
 
 --- Text of exactly so many columns: padded, or cut with a `~`.
@@ -53,116 +53,116 @@ end
 -- @int width
 -- @treturn string
 function view.fit(text, width)
-    local have = columns_of(text)
-    if have <= width then
-        return text .. (" "):rep(width - have)
-    elseif width <= 0 then
-        return ""
+  local have = columns_of(text)
+  if have <= width then
+    return text .. (" "):rep(width - have)
+  elseif width <= 0 then
+    return ""
+  end
+  local out, n = {}, 0
+  for character in text:gmatch("[%z\1-\127\194-\244][\128-\191]*") do
+    if n == width - 1 then
+      break
     end
-    local out, n = {}, 0
-    for character in text:gmatch("[%z\1-\127\194-\244][\128-\191]*") do
-        if n == width - 1 then
-            break
-        end
-        n = n + 1
-        out[n] = character
-    end
-    return table.concat(out) .. "~"
+    n = n + 1
+    out[n] = character
+  end
+  return table.concat(out) .. "~"
 end
 
 local function right(text, width)
-    return (" "):rep(width - columns_of(text)) .. text
+  return (" "):rep(width - columns_of(text)) .. text
 end
 
 -- Columns for the sparkline: what a wide window has to spare.
 local function trend_width(width)
-    return math.max(0, math.min(32, math.floor((width - 60) / 2)))
+  return math.max(0, math.min(32, math.floor((width - 60) / 2)))
 end
 
 local function row_line(row, width, utf8)
-    local trend = trend_width(width)
-    local text = ("%s %s %s "):format(right(view.number(row.rate), 8), right(view.number(row.value), 8),
-        view.fit(view.harmless(row.unit, utf8), 6))
-    if trend > 0 then
-        local past, n = rows.history(row, trend)
-        local line = picture.sparkline(past, { n = n, width = trend, utf8 = utf8 })
-        text = text .. right(line, trend) .. " "
-    end
-    return view.fit(text .. view.harmless(row.name, utf8), width)
+  local trend = trend_width(width)
+  local text = ("%s %s %s "):format(right(view.number(row.rate), 8), right(view.number(row.value), 8),
+    view.fit(view.harmless(row.unit, utf8), 6))
+  if trend > 0 then
+    local past, n = rows.history(row, trend)
+    local line = picture.sparkline(past, { n = n, width = trend, utf8 = utf8 })
+    text = text .. right(line, trend) .. " "
+  end
+  return view.fit(text .. view.harmless(row.name, utf8), width)
 end
 
 local function header_line(state, width)
-    local trend = trend_width(width)
-    local function title(name)
-        return (state.sort == name and (state.reverse and "^" or "") .. name:upper() or name)
-    end
-    local text = ("%s %s %s "):format(right(title("rate"), 8), right(title("value"), 8), view.fit("unit", 6))
-    if trend > 0 then
-        text = text .. right("trend", trend) .. " "
-    end
-    return view.fit(text .. title("name"), width)
+  local trend = trend_width(width)
+  local function title(name)
+    return (state.sort == name and (state.reverse and "^" or "") .. name:upper() or name)
+  end
+  local text = ("%s %s %s "):format(right(title("rate"), 8), right(title("value"), 8), view.fit("unit", 6))
+  if trend > 0 then
+    text = text .. right("trend", trend) .. " "
+  end
+  return view.fit(text .. title("name"), width)
 end
 
 local function seconds(v)
-    return (("%.3f"):format(v):gsub("%.?0+$", ""))
+  return (("%.3f"):format(v):gsub("%.?0+$", ""))
 end
 
 local function status_line(state)
-    local parts = {
-        os.date("%H:%M:%S", state.time), state.host,
-        ("%d kstats"):format(state.kstats), ("%d of %d statistics"):format(state.shown, state.total),
-        ("every %s s"):format(seconds(state.interval)),
-    }
-    if state.first then
-        parts[#parts + 1] = "since creation"
-    end
-    if state.ended then
-        parts[#parts + 1] = "end of capture"
-    elseif state.paused then
-        parts[#parts + 1] = "paused"
-    end
-    return table.concat(parts, "  ")
+  local parts = {
+    os.date("%H:%M:%S", state.time), state.host,
+    ("%d kstats"):format(state.kstats), ("%d of %d statistics"):format(state.shown, state.total),
+    ("every %s s"):format(seconds(state.interval)),
+  }
+  if state.first then
+    parts[#parts + 1] = "since creation"
+  end
+  if state.ended then
+    parts[#parts + 1] = "end of capture"
+  elseif state.paused then
+    parts[#parts + 1] = "paused"
+  end
+  return table.concat(parts, "  ")
 end
 
 local HELP = {
-    "q               quit",
-    "r  v  n         sort by rate, by value, by name;  R  the other way round",
-    "/               show names with a text, or that match a /regular expression/; escape: all",
-    "c               counters and gauges, counters only, gauges only",
-    "z               without idle rows, or with them",
-    "space           pause and go on;  .  one interval at once",
-    "+  -            longer and shorter interval",
-    "arrows, page up, page down, home, end",
-    "h  ?            this, and back",
-    "",
-    "rate    change per second; of durations in seconds, so 1 is all the time; - for gauges",
-    "value   now;  k is 1,000, M 1,000 k and so on",
-    "trend   the rates (of gauges the values) of the last intervals, each row on its own scale",
+  "q               quit",
+  "r  v  n         sort by rate, by value, by name;  R  the other way round",
+  "/               show names with a text, or that match a /regular expression/; escape: all",
+  "c               counters and gauges, counters only, gauges only",
+  "z               without idle rows, or with them",
+  "space           pause and go on;  .  one interval at once",
+  "+  -            longer and shorter interval",
+  "arrows, page up, page down, home, end",
+  "h  ?            this, and back",
+  "",
+  "rate    change per second; of durations in seconds, so 1 is all the time; - for gauges",
+  "value   now;  k is 1,000, M 1,000 k and so on",
+  "trend   the rates (of gauges the values) of the last intervals, each row on its own scale",
 }
 
 local function prompt_line(state)
-    if state.editing then
-        return "/" .. state.text .. "_" .. (state.problem and "   " .. state.problem or "")
-    elseif state.message then
-        return state.message
-    end
-    local parts = { "q quit", "r v n sort", "R reverse", "/ filter", "c kinds", "z idle", "space pause",
-        "+ - interval", "h help" }
-    local text = table.concat(parts, "   ")
-    if state.show and state.show ~= "all" then
-        text = state.show .. " only   " .. text
-    end
-    if state.text ~= "" then
-        text = ("filter: %s   "):format(state.text) .. text
-    end
-    return text
+  if state.editing then
+    return "/" .. state.text .. "_" .. (state.problem and "   " .. state.problem or "")
+  elseif state.message then
+    return state.message
+  end
+  local parts = { "q quit", "r v n sort", "R reverse", "/ filter", "c kinds", "z idle", "space pause",
+    "+ - interval", "h help" }
+  local text = table.concat(parts, "   ")
+  if state.show and state.show ~= "all" then
+    text = state.show .. " only   " .. text
+  end
+  if state.text ~= "" then
+    text = ("filter: %s   "):format(state.text) .. text
+  end
+  return text
 end
 
 --- Rows that a window of this height shows.
 -- @int height
 -- @treturn int at least 1
 function view.room(height)
-    return math.max(1, height - 3)
+  return math.max(1, height - 3)
 end
 
 --- The whole window.
@@ -174,28 +174,28 @@ end
 -- @tparam boolean utf8
 -- @treturn {string,...} height lines of width columns each; `reverse` is the number of the one to highlight
 function view.lines(state, width, height, utf8)
-    local lines = { reverse = 2 }
-    lines[1] = view.fit(view.harmless(status_line(state), utf8), width)
-    lines[2] = header_line(state, width)
-    for i = 1, height - 3 do
-        local text
-        if state.help then
-            text = view.fit(HELP[i] or "", width)
-        else
-            local row = state.rows[state.offset + i]
-            text = row and row_line(row, width, utf8) or (" "):rep(width)
-        end
-        lines[#lines + 1] = text
+  local lines = { reverse = 2 }
+  lines[1] = view.fit(view.harmless(status_line(state), utf8), width)
+  lines[2] = header_line(state, width)
+  for i = 1, height - 3 do
+    local text
+    if state.help then
+      text = view.fit(HELP[i] or "", width)
+    else
+      local row = state.rows[state.offset + i]
+      text = row and row_line(row, width, utf8) or (" "):rep(width)
     end
-    while #lines < height - 1 do
-        lines[#lines + 1] = (" "):rep(width)
-    end
-    lines[#lines + 1] = view.fit(view.harmless(prompt_line(state), utf8), width)
-    while #lines > height do
-        table.remove(lines, 2)
-        lines.reverse = nil
-    end
-    return lines
+    lines[#lines + 1] = text
+  end
+  while #lines < height - 1 do
+    lines[#lines + 1] = (" "):rep(width)
+  end
+  lines[#lines + 1] = view.fit(view.harmless(prompt_line(state), utf8), width)
+  while #lines > height do
+    table.remove(lines, 2)
+    lines.reverse = nil
+  end
+  return lines
 end
 
 --- What turns the window from one set of lines to another.
@@ -203,21 +203,21 @@ end
 -- @tparam[opt] {string,...} before nil: nothing is known about the window
 -- @treturn string for the terminal
 function view.update(lines, before)
-    local out = {}
-    if not before or #before ~= #lines then
-        before = {}
-        out[1] = "\27[0m\27[2J"
+  local out = {}
+  if not before or #before ~= #lines then
+    before = {}
+    out[1] = "\27[0m\27[2J"
+  end
+  for i, text in ipairs(lines) do
+    if text ~= before[i] then
+      text = text:gsub(" +$", "")
+      if lines.reverse == i then
+        text = "\27[7m" .. lines[i] .. "\27[0m"
+      end
+      out[#out + 1] = ("\27[%d;1H\27[K%s"):format(i, text)
     end
-    for i, text in ipairs(lines) do
-        if text ~= before[i] then
-            text = text:gsub(" +$", "")
-            if lines.reverse == i then
-                text = "\27[7m" .. lines[i] .. "\27[0m"
-            end
-            out[#out + 1] = ("\27[%d;1H\27[K%s"):format(i, text)
-        end
-    end
-    return table.concat(out)
+  end
+  return table.concat(out)
 end
 
 view.ENTER = "\27[?1049h\27[?25l\27[?7l" -- the other screen, no cursor, no wrapping
