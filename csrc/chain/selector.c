@@ -2,6 +2,7 @@
 #include "chain/selector.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,14 +214,41 @@ ks_selector_any_matches(const struct ks_selector *const *selectors, size_t n, co
 	return n == 0;
 }
 
+/*
+ * The kstat that one selector names in full, found without a walk over the chain, or NULL; *named false: the selectors
+ * may mean several, as any does in a capture, where names may occur more than once.
+ */
+static kstat_t *
+find_named(const struct ks_selector *const *selectors, size_t n, kstat_ctl_t *kc, bool *named)
+{
+	const struct ks_selector *s = n == 1 ? selectors[0] : NULL;
+	const char *digits;
+	kstat_t *ksp;
+	uint64_t instance;
+
+	*named = s != NULL && ks_selector_is_one(s) && !ks_chain_is_replay(kc);
+	if (!*named)
+		return NULL;
+	digits = s->instance.text;
+	*named = ks_scan_u64(&digits, digits + s->instance.n, &instance) == 0 && instance <= INT_MAX;
+	if (!*named)
+		return NULL;
+	ksp = kstat_lookup(kc, s->module.text, (int)instance, s->name.text);
+	return ksp != NULL && ks_selector_matches(s, ksp) && ks_is_shown(ksp) ? ksp : NULL;
+}
+
 int
 ks_selector_select_any(const struct ks_selector *const *selectors, size_t n, kstat_ctl_t *kc,
     struct ks_selection *out)
 {
 	struct gathered g = { NULL, 0, 0 };
+	bool named;
+	kstat_t *one = find_named(selectors, n, kc, &named);
 
 	*out = (struct ks_selection){ NULL, 0 };
-	for (kstat_t *ksp = kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
+	if (one != NULL && gather(&g, one) != 0)
+		return -1;
+	for (kstat_t *ksp = named ? NULL : kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
 		if (ks_selector_any_matches(selectors, n, ksp) && ks_is_shown(ksp) &&
 		    gather(&g, ksp) != 0)
 			return -1;

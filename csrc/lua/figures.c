@@ -220,6 +220,17 @@ select_in(lua_State *L, struct ks_lua_difference *d)
 	return ks_lua_select_in(d->now, &selector, 1, sel) == 0 ? sel : NULL;
 }
 
+/* row(n) -> an empty table with room for n fields */
+static int
+row_new(lua_State *L)
+{
+	lua_Integer n = luaL_checkinteger(L, 1);
+
+	luaL_argcheck(L, n >= 0 && n <= MOST * MOST, 1, "out of range");
+	lua_createtable(L, 0, (int)n);
+	return 1;
+}
+
 /*
  * difference_sum(difference, selector, figures, row) -> how many kstats match. Adds their figures, taken
  * together, to the fields of the row | nil, message, errno
@@ -320,6 +331,8 @@ ks_lua_add_figures(lua_State *L)
 	lua_setfield(L, -2, "figures");
 	lua_pushcfunction(L, figures_names);
 	lua_setfield(L, -2, "figures_names");
+	lua_pushcfunction(L, row_new);
+	lua_setfield(L, -2, "row");
 	lua_pushcfunction(L, difference_sum);
 	lua_setfield(L, -2, "difference_sum");
 	lua_pushcfunction(L, difference_figures);

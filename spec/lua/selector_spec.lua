@@ -232,3 +232,20 @@ describe("a selector", function()
     assert.matches("selector_spec.*string expected", raised(function() local _ = selector.parse(1) end))
   end)
 end)
+
+describe("a selector that names a kstat in full", function()
+  it("finds it on a live machine as a pattern does, and nothing else", function()
+    local ks = assert(kstat.open())
+    local function count(spec)
+      return #ks:select(spec)
+    end
+    assert.equal(1, count("unix:0:vm"))
+    assert.equal(1, count("unix:0:v[m]"))
+    assert.equal(1, count({ module = "unix", instance = 0, name = "vm", class = "misc" }))
+    for _, spec in ipairs({ "unix:00:vm", "unix:-1:vm", "unix:+0:vm", "unix:4294967296:vm", "Unix:0:vm", "unix:0:v",
+      { module = "unix", instance = 0, name = "vm", class = "net" } }) do
+      assert.equal(0, count(spec))
+    end
+    ks:close()
+  end)
+end)

@@ -78,8 +78,10 @@ function from.new(given)
   for name in pairs(type(given.fields) == "table" and given.fields or {}) do
     taken[name] = true
   end
+  self.room = 0 -- for the fields of a row
   for i, source in ipairs(self) do
     for _, name in ipairs(core.figures_names(source.figures)) do
+      self.room = self.room + 1
       if taken[name] then
         return nil, ("source %d: figure '%s': the row has a field of this name"):format(i, name)
       end
@@ -115,8 +117,10 @@ end
 -- @tparam difference d
 -- @treturn {table,...}
 function from:rows(d)
-  local rows = { {} }
-  if self[1].each then
+  local rows
+  if not self[1].each then
+    rows = { core.row(self.room) }
+  else
     rows = assert(core.difference_rows(d, self[1][1].selector, self[1].figures))
   end
   for field, value in pairs(self.fields or {}) do
