@@ -439,7 +439,7 @@ update(kstat_blob_t *b, enum ks_blob_op op, int32_t voi, uint64_t value)
 		return ks_fail(EINVAL, "no statsblob");
 	blob_size = head_of(b)->blob_size;
 	row = row_of(b, head_of(b)->shards == 1 ? 0 :
-	    (uint32_t)(ks_owner_self() % head_of(b)->shards));
+	    ks_thread_self() % head_of(b)->shards);
 	if (open_row(row, blob_size, &v) != 0)
 		return -1;
 	number = (KS_WORD_SEQ(v) + 1) & KS_WORD_SEQ_MASK;
@@ -535,7 +535,7 @@ kstat_blob_merge(kstat_blob_t *b, const struct statsblob *from)
 {
 	if (b == NULL || from == NULL)
 		return ks_fail(EINVAL, "no statsblob");
-	return replace(b, (uint32_t)(ks_owner_self() % head_of(b)->shards), stats_blob_merge, from);
+	return replace(b, ks_thread_self() % head_of(b)->shards, stats_blob_merge, from);
 }
 
 int

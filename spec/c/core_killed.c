@@ -1,23 +1,27 @@
 /*
  * core_killed.c - kills writers of published kstats at random moments. After each death every reader's
  * call must return soon, with a record that was complete, or EAGAIN; the next publisher of the name must
- * start clean; and processes that share the records must be able to go on.
+ * start clean; and processes that share the records must be able to go on: also when others that share them have
+ * threads, call exec() in the middle of an update, or are numbered in another PID namespace (as root only).
  * Usage: core_killed KILLS, KSTAT_DIR set. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "chain/chain.h"
 #include "kstat_provider.h"
+#include "provider/segment/word.h"
 #include "source/source.h"
 
 static uint64_t complete, busy, gone, lingering;
@@ -241,42 +245,129 @@ publishers(kstat_ctl_t *kc, int kills)
 
 /* --- processes that share records with those that die --------------------------------------------------- */
 
+static struct kstats shared;
+
+/* Interrupts an update: the process becomes another program in the middle of it. */
+static void
+become_another(int sig)
+{
+	(void)sig;
+	(void)execl("/bin/sleep", "sleep", "1000", (char *)NULL);
+	_exit(1);
+}
+
+static void
+set_alarm(void)
+{
+	struct itimerval t = { .it_value = { 0, 1 + random() % 1500 } };
+
+	(void)signal(SIGALRM, become_another);
+	(void)setitimer(ITIMER_REAL, &t, NULL);
+}
+
+/* The ways in which a process that shares the records can be killed. */
+enum way { PLAIN, THREADS, EXEC, EXEC_THREADS, NAMESPACE, WAYS };
+
+static void
+share(enum way way)
+{
+	pthread_t thread;
+
+	(void)setpgid(0, 0);
+	srandom((unsigned)getpid() ^ (unsigned)gethrtime());
+	if (way == NAMESPACE && geteuid() == 0 && unshare(CLONE_NEWPID) == 0) {
+		/* The child is process 1 of the new namespace, whose threads have small numbers. */
+		if (fork() > 0) {
+			for (;;)
+				(void)pause();
+		}
+		}
+	if ((way == THREADS || way == EXEC_THREADS) &&
+	    pthread_create(&thread, NULL, touch_for_ever, &shared) != 0)
+		_exit(1);
+	if (way == EXEC || way == EXEC_THREADS)
+		set_alarm();
+	(void)touch_for_ever(&shared);
+	_exit(2);
+}
+
 static const char *
 survivors(kstat_ctl_t *kc, int kills)
 {
-	struct kstats s;
 	const char *wrong = NULL;
 	hrtime_t longest = 0;
 
-	if (publish("shared", &s) != 0)
+	if (publish("shared", &shared) != 0)
 		return kstat_errmsg();
 	for (int i = 0; i < kills && wrong == NULL; i++) {
+		enum way way = (enum way)(i % WAYS);
 		pid_t pid = fork();
 		hrtime_t start;
 
 		if (pid < 0)
 			return "fork";
 		if (pid == 0)
-			(void)touch_for_ever(&s);
-		pause_randomly(1500000);
-		(void)kill(pid, SIGKILL);
+			share(way);
+		(void)setpgid(pid, pid); /* what it starts dies with it */
+		pause_randomly(way == NAMESPACE ? 4000000 : 1500000);
+		/* One that has become another program stays alive: its records must be free all the same. */
+		if (way != EXEC && way != EXEC_THREADS)
+			(void)kill(-pid, SIGKILL);
 		/* The dead process is a zombie now and then: nobody has waited for it yet. */
 		start = gethrtime();
-		wrong = touch(&s, (uint64_t)i);
+		wrong = touch(&shared, (uint64_t)i);
 		/* On a busy machine it may not get to die within the second that updates wait. */
 		if (wrong != NULL && errno == EAGAIN && gethrtime() - start > 1000000000LL)
 			wrong = NULL;
 		if (gethrtime() - start > longest)
 			longest = gethrtime() - start;
+		if (way == EXEC || way == EXEC_THREADS)
+			pause_randomly(1500000);
+		if ((way == EXEC || way == EXEC_THREADS) && wrong == NULL)
+			wrong = touch(&shared, (uint64_t)i);
+		(void)kill(-pid, SIGKILL);
 		(void)waitpid(pid, NULL, 0);
 		if (wrong == NULL)
-			wrong = touch(&s, (uint64_t)i);
+			wrong = touch(&shared, (uint64_t)i);
 		if (wrong == NULL)
 			wrong = look(kc);
 	}
 	if (wrong == NULL && kc->kc_chain == NULL)
 		wrong = "the survivor's kstats left the chain";
 	printf("survived %d, longest wait %.1f ms\n", kills, (double)longest / 1e6);
+	return wrong;
+}
+
+/* --- a process that becomes another program in the very middle of an update ----------------------------- */
+
+/* Locks each record as an update does, and goes away by exec(), or by a signal in another PID namespace. */
+static const char *
+in_the_middle(bool space)
+{
+	const char *wrong = NULL;
+	ks_word *word[] = { (ks_word *)kstat_ioq(shared.io), (ks_word *)kstat_etimer(shared.timers, NULL) };
+
+	for (int i = 0; i < 2 && wrong == NULL; i++) {
+		pid_t pid = fork();
+		int status, tries = 0;
+
+		if (pid < 0)
+			return "fork";
+		/* The first process of the namespace would ignore its own signal: the second dies. */
+		if (pid == 0 && space && unshare(CLONE_NEWPID) == 0 && ((pid = fork()) > 0 || (pid = fork()) > 0))
+			_exit(waitpid(pid, &status, 0) < 0);
+		if (pid == 0) {
+			(void)ks_word_lock(word[i]);
+			if (space)
+				(void)raise(SIGKILL);
+			become_another(0);
+		}
+		while ((atomic_load(word[i]) & KS_WORD_OWNER) == 0 && tries++ < 10000)
+			(void)nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+		wrong = touch(&shared, (uint64_t)i);
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, &status, 0);
+	}
 	return wrong;
 }
 
@@ -290,7 +381,11 @@ main(int argc, char **argv)
 	srandom((unsigned)getpid());
 	wrong = publishers(kc, kills);
 	if (wrong == NULL)
-		wrong = survivors(kc, kills / 4);
+		wrong = survivors(kc, kills / 2);
+	if (wrong == NULL && in_the_middle(false) != NULL)
+		wrong = "exec() in the middle of an update locked a record";
+	if (wrong == NULL && geteuid() == 0 && in_the_middle(true) != NULL)
+		wrong = "a death in another PID namespace locked a record";
 	printf("complete %llu busy %llu gone %llu lingering %llu slowest %.1f ms\n",
 	    (unsigned long long)complete, (unsigned long long)busy, (unsigned long long)gone,
 	    (unsigned long long)lingering, (double)slowest / 1e6);

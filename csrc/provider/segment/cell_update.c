@@ -18,9 +18,12 @@
 
 /* --- finding what to change --------------------------------------------------------------------- */
 
-/* The entry of a published, installed kstat of that type, or NULL with errno EINVAL. */
-static struct ks_seg_entry *
-entry_of(kstat_t *ksp, uchar_t type)
+/*
+ * A published, installed kstat of that type, or NULL with errno EINVAL. Where its data lies follows from what this
+ * process knows, not from what the segment says by now.
+ */
+static struct ks_published *
+installed(kstat_t *ksp, uchar_t type)
 {
 	struct ks_provider *p = (struct ks_provider *)ksp;
 
@@ -29,68 +32,66 @@ entry_of(kstat_t *ksp, uchar_t type)
 	if (ksp->ks_type != type || p->histogram != NULL)
 		return ks_fail_null(EINVAL, "%s:%d:%s has another type", ksp->ks_module, ksp->ks_instance,
 		    ksp->ks_name);
-	return p->published->entry;
+	return p->published;
 }
 
 static char *
-data_of(struct ks_seg_entry *e)
+data_of(struct ks_published *d)
 {
-	return (char *)e + e->data;
+	return (char *)d->entry + d->e.data;
 }
 
 static const struct ks_seg_field *
-field_of(struct ks_seg_entry *e, const char *stat)
+field_of(struct ks_published *d, const char *stat)
 {
-	const struct ks_seg_field *f = (const struct ks_seg_field *)((char *)e + e->fields);
-
-	for (uint32_t i = 0; i < e->nfields; i++) {
-		if (strncmp(f[i].name, stat, sizeof(f[i].name)) == 0)
-			return &f[i];
+	for (uint32_t i = 0; i < d->e.nfields; i++) {
+		if (strncmp(d->fields[i].name, stat, sizeof(d->fields[i].name)) == 0)
+			return &d->fields[i];
 	}
-	return ks_fail_null(ENOENT, "%s:%d:%s has no statistic %.30s", e->module, e->instance, e->name,
+	return ks_fail_null(ENOENT, "%s:%d:%s has no statistic %.30s", d->e.module, d->e.instance, d->e.name,
 	    stat);
 }
 
 /* --- counters --------------------------------------------------------------------------------------- */
 
-static struct ks_seg_entry *
+static struct ks_published *
 with_cells(kstat_t *ksp, const char *stat, const struct ks_seg_field **f)
 {
-	struct ks_seg_entry *e;
+	struct ks_published *d;
 
 	if (stat == NULL)
 		return ks_fail_null(EINVAL, "no statistic named");
-	e = entry_of(ksp, ksp != NULL && ksp->ks_type == KSTAT_TYPE_INTR ? KSTAT_TYPE_INTR :
+	d = installed(ksp, ksp != NULL && ksp->ks_type == KSTAT_TYPE_INTR ? KSTAT_TYPE_INTR :
 	    KSTAT_TYPE_NAMED);
-	*f = e != NULL ? field_of(e, stat) : NULL;
+	*f = d != NULL ? field_of(d, stat) : NULL;
 	if (*f == NULL)
 		return NULL;
 	if ((*f)->storage != KS_STORE_CELL && (*f)->storage != KS_STORE_SHARDED)
 		return ks_fail_null(EINVAL, "%s is not a number", stat);
-	return e;
+	return d;
 }
 
 kstat_counter_t *
 kstat_counter(kstat_t *ksp, const char *stat)
 {
 	const struct ks_seg_field *f;
-	struct ks_seg_entry *e = with_cells(ksp, stat, &f);
+	struct ks_published *d = with_cells(ksp, stat, &f);
 
-	return e != NULL ? (kstat_counter_t *)(data_of(e) + f->offset) : NULL;
+	return d != NULL ? (kstat_counter_t *)(data_of(d) + f->offset) : NULL;
 }
 
 /* The row that this thread claimed, or claims now; 0 if there is none left. */
 static uint32_t
-claim_row(struct ks_seg_entry *e)
+claim_row(struct ks_published *d)
 {
-	ks_word *owner = (ks_word *)(data_of(e) + e->owners);
+	ks_word *owner = (ks_word *)(data_of(d) + d->e.owners);
 	uint64_t self = ks_owner_self();
 
-	for (uint32_t i = 1; i < e->shards; i++) {
+	for (uint32_t i = 1; i < d->e.shards; i++) {
 		if (atomic_load(&owner[i]) == self)
 			return i;
 	}
-	for (uint32_t i = 1; i < e->shards; i++) {
+	for (uint32_t i = 1; i < d->e.shards; i++) {
 		uint64_t v = atomic_load(&owner[i]);
 
 		/* Rows of the dead go on where they are: readers sum them all the same. */
@@ -104,35 +105,35 @@ kstat_counter_t *
 kstat_counter_own(kstat_t *ksp, const char *stat, int *own)
 {
 	const struct ks_seg_field *f;
-	struct ks_seg_entry *e = with_cells(ksp, stat, &f);
+	struct ks_published *d = with_cells(ksp, stat, &f);
 	uint32_t row = 0;
 
 	if (own != NULL)
 		*own = 0;
-	if (e == NULL)
+	if (d == NULL)
 		return NULL;
-	if (f->storage == KS_STORE_SHARDED && e->owners != 0)
-		row = claim_row(e);
+	if (f->storage == KS_STORE_SHARDED && d->e.owners != 0)
+		row = claim_row(d);
 	if (own != NULL)
 		*own = row != 0;
-	return (kstat_counter_t *)(data_of(e) + f->offset + (size_t)row * e->row);
+	return (kstat_counter_t *)(data_of(d) + f->offset + (size_t)row * d->e.row);
 }
 
 int
 kstat_counter_reclaim(kstat_t *ksp, const char *stat, int64_t *taken)
 {
 	const struct ks_seg_field *f;
-	struct ks_seg_entry *e = with_cells(ksp, stat, &f);
+	struct ks_published *d = with_cells(ksp, stat, &f);
 	uint64_t self = ks_owner_self();
 	ks_word *owner;
 
-	if (e == NULL)
+	if (d == NULL)
 		return -1;
 	*taken = 0;
-	owner = (ks_word *)(data_of(e) + e->owners);
-	for (uint32_t i = 1; f->storage == KS_STORE_SHARDED && e->owners != 0 && i < e->shards; i++) {
+	owner = (ks_word *)(data_of(d) + d->e.owners);
+	for (uint32_t i = 1; f->storage == KS_STORE_SHARDED && d->e.owners != 0 && i < d->e.shards; i++) {
 		uint64_t v = atomic_load(&owner[i]);
-		uint64_t *cell = (uint64_t *)(void *)(data_of(e) + f->offset + (size_t)i * e->row);
+		uint64_t *cell = (uint64_t *)(void *)(data_of(d) + f->offset + (size_t)i * d->e.row);
 
 		/* Whoever owns the row for this moment is the only one to take from it. */
 		if (v == 0 || v == self || ks_owner_alive(v) ||
@@ -169,19 +170,19 @@ store_record(struct ks_rec *rec, size_t size, const void *head, size_t nhead, co
 int
 kstat_named_store(kstat_t *ksp, const char *stat, const void *value, size_t n)
 {
-	struct ks_seg_entry *e = entry_of(ksp, KSTAT_TYPE_NAMED);
+	struct ks_published *d = installed(ksp, KSTAT_TYPE_NAMED);
 	const struct ks_seg_field *f;
 	struct ks_seg_text head;
 	struct ks_rec *rec;
 
 	if (stat == NULL)
 		return ks_fail(EINVAL, "no statistic named");
-	f = e != NULL ? field_of(e, stat) : NULL;
+	f = d != NULL ? field_of(d, stat) : NULL;
 	if (f == NULL)
 		return -1;
 	if (f->storage != KS_STORE_RECORD)
 		return ks_fail(EINVAL, "%s is a number", stat);
-	rec = (struct ks_rec *)(data_of(e) + f->offset);
+	rec = (struct ks_rec *)(data_of(d) + f->offset);
 	if (f->data_type == KSTAT_DATA_CHAR) {
 		if (n > f->size)
 			return ks_fail(ENOSPC, "%s: %zu bytes are more than %u", stat, n, f->size);
@@ -203,27 +204,27 @@ kstat_named_store(kstat_t *ksp, const char *stat, const void *value, size_t n)
 int
 kstat_raw_store(kstat_t *ksp, const void *bytes)
 {
-	struct ks_seg_entry *e = entry_of(ksp, KSTAT_TYPE_RAW);
+	struct ks_published *d = installed(ksp, KSTAT_TYPE_RAW);
 
-	if (e == NULL)
+	if (d == NULL)
 		return -1;
-	if (e->form != KS_FORM_RECORD || bytes == NULL)
+	if (d->e.form != KS_FORM_RECORD || bytes == NULL)
 		return ks_fail(EINVAL, "%s:%d:%s is updated in its memory", ksp->ks_module, ksp->ks_instance,
 		    ksp->ks_name);
-	return store_record((struct ks_rec *)data_of(e), e->ndata, NULL, 0, bytes, e->ndata);
+	return store_record((struct ks_rec *)data_of(d), d->e.ndata, NULL, 0, bytes, d->e.ndata);
 }
 
 void *
 kstat_publish_memory(kstat_t *ksp)
 {
-	struct ks_seg_entry *e = entry_of(ksp, KSTAT_TYPE_RAW);
+	struct ks_published *d = installed(ksp, KSTAT_TYPE_RAW);
 
-	if (e == NULL)
+	if (d == NULL)
 		return NULL;
-	if (e->form != KS_FORM_BYTES)
+	if (d->e.form != KS_FORM_BYTES)
 		return ks_fail_null(EINVAL, "%s:%d:%s does not hand out its memory", ksp->ks_module,
 		    ksp->ks_instance, ksp->ks_name);
-	return data_of(e);
+	return data_of(d);
 }
 
 /* --- queues ---------------------------------------------------------------------------------------------- */
@@ -231,9 +232,9 @@ kstat_publish_memory(kstat_t *ksp)
 kstat_ioq_t *
 kstat_ioq(kstat_t *ksp)
 {
-	struct ks_seg_entry *e = entry_of(ksp, KSTAT_TYPE_IO);
+	struct ks_published *d = installed(ksp, KSTAT_TYPE_IO);
 
-	return e != NULL ? (kstat_ioq_t *)data_of(e) : NULL;
+	return d != NULL ? (kstat_ioq_t *)data_of(d) : NULL;
 }
 
 enum { AS_GIVEN, NOW }; /* which time */
@@ -414,13 +415,13 @@ kstat_ioq_count(kstat_ioq_t *q, int rw, uint64_t bytes)
 kstat_etimer_t *
 kstat_etimer(kstat_t *ksp, const char *name)
 {
-	struct ks_seg_entry *e = entry_of(ksp, KSTAT_TYPE_TIMER);
+	struct ks_published *d = installed(ksp, KSTAT_TYPE_TIMER);
 	const struct ks_seg_field *f = NULL;
 
-	if (e != NULL)
-		f = name != NULL ? field_of(e, name) :
-		    (const struct ks_seg_field *)((char *)e + e->fields);
-	return f != NULL ? (kstat_etimer_t *)(data_of(e) + f->offset) : NULL;
+	if (d != NULL)
+		f = name != NULL ? field_of(d, name) :
+		    d->fields;
+	return f != NULL ? (kstat_etimer_t *)(data_of(d) + f->offset) : NULL;
 }
 
 enum timer_op { TIMER_START, TIMER_STOP, TIMER_EVENT };

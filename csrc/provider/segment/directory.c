@@ -46,15 +46,78 @@ ks_seg_own_dir(char to[PATH_MAX])
 	return path_of(to, SHARED_MEMORY, user);
 }
 
+/* --- opening ---------------------------------------------------------------------------------- */
+
+/* True if others can put files there, or replace them. A sticky directory lets them remove their own only. */
+static bool
+is_open_to_others(const struct stat *st)
+{
+	return (st->st_mode & S_IWOTH) != 0 && (st->st_mode & S_ISVTX) == 0;
+}
+
+int
+ks_seg_dir_open(struct ks_seg_dir *d, const char *path, uid_t uid, bool anybody)
+{
+	struct stat st;
+	const char *wrong = NULL;
+
+	d->fd = -1;
+	if (path_of(d->path, path, "") != 0)
+		return -1;
+	d->fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (d->fd < 0 || fstat(d->fd, &st) != 0)
+		return ks_fail(errno, "%s: %s", path, strerror(errno));
+	d->uid = st.st_uid;
+	if (!anybody && st.st_uid != uid && st.st_uid != 0)
+		wrong = "belongs to another user";
+	else if (!anybody && is_open_to_others(&st))
+		wrong = "can be changed by other users";
+	if (wrong == NULL)
+		return 0;
+	(void)close(d->fd);
+	d->fd = -1;
+	return ks_fail(EACCES, "%s %s", path, wrong);
+}
+
+DIR *
+ks_seg_dir_list(const struct ks_seg_dir *d)
+{
+	int fd = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+
+	if (list == NULL && fd >= 0)
+		(void)close(fd);
+	return list;
+}
+
 /* --- readers --------------------------------------------------------------------------------- */
 
-/*
- * Calls fn for parent/NAME/rest of each NAME of digits behind `prefix`, if it is a directory of that
- * user; with `any` also if it is not.
- */
+struct visit {
+	int (*dir)(const struct ks_seg_dir *d, void *arg);
+	int (*path)(const char *path, void *arg); /* in place of dir: nothing is opened */
+	void *arg;
+};
+
+/* Visits a directory that should be this user's. `expected`: it is passed on if it was refused, too. */
 static int
-each_user(const char *parent, const char *prefix, const char *rest, const char *own, bool any,
-    int (*fn)(const char *dir, void *arg), void *arg)
+visit(const struct visit *v, const char *path, uid_t uid, bool expected, bool anybody)
+{
+	struct ks_seg_dir d;
+	int rc;
+
+	if (v->path != NULL)
+		return v->path(path, v->arg);
+	if (ks_seg_dir_open(&d, path, uid, anybody) != 0)
+		return expected && errno != ENOENT ? v->dir(&d, v->arg) : 0;
+	/* Root's directories have places of their own: under a user's name it is somebody else's. */
+	rc = expected || d.uid == uid ? v->dir(&d, v->arg) : 0;
+	(void)close(d.fd);
+	return rc;
+}
+
+/* Visits parent/NAME/rest of each NAME of digits behind `prefix`, which are a user's number. */
+static int
+each_user(const struct visit *v, const char *parent, const char *prefix, const char *rest, const char *own)
 {
 	DIR *d = opendir(parent);
 	struct dirent *de;
@@ -64,7 +127,6 @@ each_user(const char *parent, const char *prefix, const char *rest, const char *
 		return 0;
 	while (rc == 0 && (de = readdir(d)) != NULL) {
 		char path[PATH_MAX];
-		struct stat st;
 		const char *digits = de->d_name + strlen(prefix);
 		char *end;
 		unsigned long uid;
@@ -73,50 +135,48 @@ each_user(const char *parent, const char *prefix, const char *rest, const char *
 			continue;
 		uid = strtoul(digits, &end, 10);
 		if (*end != '\0' || snprintf(path, sizeof(path), "%s/%s%s", parent, de->d_name, rest) >=
-		    (int)sizeof(path))
+		    (int)sizeof(path) || strcmp(path, own) == 0)
 			continue;
-		/* Whoever pretends to be another user is not listened to. */
-		if (strcmp(path, own) == 0 || (!any && (lstat(path, &st) != 0 ||
-		    !S_ISDIR(st.st_mode) || st.st_uid != uid)))
-			continue;
-		rc = fn(path, arg);
+		rc = visit(v, path, (uid_t)uid, false, false);
 	}
 	(void)closedir(d);
 	return rc;
 }
 
 static int
-each_dir(bool any, int (*fn)(const char *dir, void *arg), void *arg)
+each(const struct visit *v)
 {
 	const char *only = getenv("KSTAT_DIR");
+	bool alone = only != NULL && *only != '\0';
 	char own[PATH_MAX];
 	int rc;
 
 	if (ks_seg_own_dir(own) != 0)
 		own[0] = '\0';
-	rc = own[0] != '\0' ? fn(own, arg) : 0;
-	if (rc != 0 || (only != NULL && *only != '\0'))
+	/* Whoever names a directory wants what is in it, whoever owns it. */
+	rc = own[0] != '\0' ? visit(v, own, geteuid(), true, alone) : 0;
+	if (rc != 0 || alone)
 		return rc;
 	if (strcmp(own, "/run/kstat") != 0)
-		rc = fn("/run/kstat", arg);
+		rc = visit(v, "/run/kstat", 0, true, false);
 	if (rc == 0)
-		rc = each_user("/run/user", "", "/kstat", own, any, fn, arg);
+		rc = each_user(v, "/run/user", "", "/kstat", own);
 	if (rc == 0)
-		rc = each_user(SHARED_MEMORY, "kstat-", "", own, any, fn, arg);
+		rc = each_user(v, SHARED_MEMORY, "kstat-", "", own);
 	return rc;
 }
 
 int
-ks_seg_each_dir(int (*fn)(const char *dir, void *arg), void *arg)
+ks_seg_each_dir(int (*fn)(const struct ks_seg_dir *d, void *arg), void *arg)
 {
-	return each_dir(false, fn, arg);
+	return each(&(struct visit){ .dir = fn, .arg = arg });
 }
 
 int
 ks_seg_each_watched(int (*fn)(const char *path, void *arg), void *arg)
 {
 	const char *only = getenv("KSTAT_DIR");
-	int rc = each_dir(true, fn, arg);
+	int rc = each(&(struct visit){ .path = fn, .arg = arg });
 
 	if (rc != 0 || (only != NULL && *only != '\0'))
 		return rc;
@@ -140,9 +200,9 @@ ks_seg_name_length(const char *file)
 bool
 ks_seg_is_live(int fd)
 {
-	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = KS_SEG_LIVE, .l_len = 1 };
+	/* The question whether a lock for reading were possible finds locks for writing alone. */
+	struct flock fl = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = KS_SEG_MOST_PUBLISHERS };
 
-	/* Asks without locking, so that readers never stand in a publisher's way. */
 	return fcntl(fd, F_OFD_GETLK, &fl) != 0 || fl.l_type != F_UNLCK;
 }
 
@@ -162,9 +222,16 @@ ks_seg_wait_end(int fd)
 int
 ks_seg_hold(int fd)
 {
-	struct flock fl = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = KS_SEG_LIVE, .l_len = 1 };
+	int rc = -1;
 
-	return fcntl(fd, F_OFD_SETLK, &fl);
+	for (off_t i = 0; rc != 0 && i < KS_SEG_MOST_PUBLISHERS; i++) {
+		struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = i, .l_len = 1 };
+
+		rc = fcntl(fd, F_OFD_SETLK, &fl);
+		if (rc != 0 && errno != EAGAIN && errno != EACCES)
+			break;
+	}
+	return rc;
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -191,30 +258,26 @@ ks_seg_boot(void)
 	return boot;
 }
 
-uint64_t
-ks_seg_pid_space(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
-}
-
 int
-ks_seg_lock_dir(const char *dir)
+ks_seg_lock_dir(const struct ks_seg_dir *d)
 {
 	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	char path[PATH_MAX];
-	int fd;
+	/* What root made in a user's directory that user could not lock. */
+	bool own = d->uid == geteuid() || geteuid() != 0;
+	int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (own ? O_CREAT : 0);
+	int fd = openat(d->fd, ".lock", flags, 0600);
+	struct stat st;
 
-	if (path_of(path, dir, "/.lock") != 0)
-		return -1;
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
-		return ks_fail(errno, "%s: %s", path, strerror(errno));
+		return ks_fail(errno, "%s/.lock: %s", d->path, strerror(errno));
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || (st.st_uid != d->uid && st.st_uid != geteuid())) {
+		(void)close(fd);
+		return ks_fail(EACCES, "%s/.lock is not the lock of that directory", d->path);
+	}
 	for (int i = 0; fcntl(fd, F_OFD_SETLK, &fl) != 0; i++) {
-		if ((errno != EAGAIN && errno != EACCES) || i == 2000) {
+		if ((errno != EAGAIN && errno != EACCES) || i == (own ? 2000 : 100)) {
 			(void)close(fd);
-			return ks_fail(EAGAIN, "%s is locked by another process", path);
+			return ks_fail(EAGAIN, "%s/.lock is locked by another process", d->path);
 		}
 		(void)nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
 	}

@@ -25,7 +25,7 @@ end_change(struct ks_seg_header *h)
 }
 
 static int
-install_image(struct ks_provider *p, const struct ks_seg_image *im)
+install_image(struct ks_provider *p, struct ks_seg_image *im)
 {
 	struct kstat_pub *pub = p->published->pub;
 	struct ks_seg_header *h = pub->header;
@@ -52,7 +52,11 @@ install_image(struct ks_provider *p, const struct ks_seg_image *im)
 	ks_word_abort(&h->lock, v);
 	if (e == NULL)
 		return -1;
+	/* The kstat keeps its layout to itself: the image gives up its fields. */
 	p->published->entry = e;
+	p->published->e = im->e;
+	p->published->fields = (struct ks_seg_field *)(void *)im->fields.data;
+	im->fields = (struct ks_buf)KS_BUF_INIT;
 	return 0;
 }
 
@@ -65,7 +69,7 @@ attach(struct ks_provider *p)
 	p->ks.ks_crtime = e->crtime;
 	p->ks.ks_flags &= (uchar_t)~(KSTAT_FLAG_INVALID | KSTAT_FLAG_DORMANT);
 	if (p->histogram != NULL)
-		p->histogram->counts = (struct ks_hist *)((char *)e + e->data);
+		p->histogram->counts = (struct ks_hist *)((char *)e + p->published->e.data);
 	if (p->owns_data)
 		free(p->ks.ks_data);
 	p->owns_data = false;
@@ -101,6 +105,7 @@ ks_published_free(struct ks_published *d)
 	*at = d->next;
 	/* Its counts lie in the segment: ks_provider_free() must see that it is published. */
 	ks_provider_free(d->provider);
+	free(d->fields);
 	free(d);
 }
 
@@ -115,10 +120,10 @@ ks_published_delete(struct ks_provider *p)
 	v = e != NULL ? ks_word_lock(&h->lock) : KS_WORD_BUSY;
 	if (v != KS_WORD_BUSY) {
 		begin_change(h);
-		if (atomic_load(&e->state) == KS_SEG_INSTALLED && (e->flags & KSTAT_FLAG_PERSISTENT)) {
+		if (atomic_load(&e->state) == KS_SEG_INSTALLED && (p->published->e.flags & KSTAT_FLAG_PERSISTENT)) {
 			atomic_store(&e->state, KS_SEG_DORMANT);
 		} else if (atomic_load(&e->state) == KS_SEG_INSTALLED) {
-			ks_seg_free_entry(h, e, gethrtime());
+			ks_seg_free_entry(p->published->pub, e, gethrtime());
 		}
 		end_change(h);
 		ks_word_abort(&h->lock, v);
@@ -183,7 +188,7 @@ kstat2_publish_histogram(kstat_pub_t *pub, const char *ks_pseg[], uint32_t ks_np
 		return ks_fail_null(EINVAL, "no segment given");
 	if (kstat2_parse_path((const char *const *)ks_pseg, ks_npseg, &path) != 0)
 		return NULL;
-	if ((ks_mflags & KSTAT2_MF_PRIV) && !(pub->header->flags & KSTAT_PUBLISH_PRIV))
+	if ((ks_mflags & KSTAT2_MF_PRIV) && !(pub->flags & KSTAT_PUBLISH_PRIV))
 		return ks_fail_null(EPERM, "a PRIV kstat needs a segment published with KSTAT_PUBLISH_PRIV");
 	p = ks_histogram_new(&path, type, content_type, scale, md_flags, range_min, range_max,
 	    stepping, ks_flags, desc, ks_mflags);

@@ -3,8 +3,9 @@
  * kstat_provider.h for what they promise, segment_layout.h for what lies in them.
  *
  * Whoever makes, takes over or removes a file holds the directory's lock. A segment is live as long as
- * a publisher's descriptor is open or its mapping there: the lock belongs to the open file, so that
- * forked children keep it, and the kernel drops it with the last of them.
+ * a publisher has it mapped: the lock belongs to the opening of the file, so that forked children keep it, and the
+ * kernel drops it with the last mapping. No descriptor stays open: a child that is trusted less than its parent
+ * could cut off the file with it.
  * SPDX-License-Identifier: MIT
  */
 #include "provider/segment/publication.h"
@@ -74,30 +75,27 @@ check_name(const char *name)
 	return 0;
 }
 
-/* Makes the directory if need be; its parent must be there, or be the last but one of /run. */
+/* Opens the directory, and makes it if need be; its parent must be there. */
 static int
-make_dir(const char *dir)
+open_own_dir(struct ks_seg_dir *d, const char *path)
 {
-	struct stat st;
+	if (mkdir(path, 0755) != 0 && errno != EEXIST)
+		return ks_fail(errno, "cannot make %s: %s", path, strerror(errno));
+	return ks_seg_dir_open(d, path, geteuid(), false);
+}
 
-	if (mkdir(dir, 0755) != 0 && errno != EEXIST)
-		return ks_fail(errno, "cannot make %s: %s", dir, strerror(errno));
-	if (stat(dir, &st) != 0)
-		return ks_fail(errno, "%s: %s", dir, strerror(errno));
-	if (!S_ISDIR(st.st_mode))
-		return ks_fail(ENOTDIR, "%s is not a directory", dir);
-	/* Somebody else's directory, such as a planted /dev/shm/kstat-UID, is not to be trusted. */
-	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return ks_fail(EACCES, "%s belongs to another user", dir);
-	return 0;
+/* The name of a publication's file; while it is being made: ".NAME.tmp". */
+static void
+file_name(char to[KS_SEG_NAME + 8], const struct kstat_pub *pub, bool temporary)
+{
+	(void)snprintf(to, KS_SEG_NAME + 8, "%s%s%s", temporary ? "." : "", pub->name,
+	    temporary ? TEMPORARY : KS_SEG_SUFFIX);
 }
 
 static int
-path_in(char to[PATH_MAX], const char *dir, const char *name, const char *suffix)
+fail_at(const struct ks_seg_dir *d, const char *file, int error)
 {
-	int n = snprintf(to, PATH_MAX, "%s/%s%s", dir, name, suffix);
-
-	return n > 0 && n < PATH_MAX ? 0 : ks_fail(ENAMETOOLONG, "%s: the path is too long", dir);
+	return ks_fail(error, "%s/%s: %s", d->path, file, strerror(error));
 }
 
 /* --- mapping -------------------------------------------------------------------------------------- */
@@ -108,22 +106,28 @@ header_is_good(const struct ks_seg_header *h, off_t size)
 {
 	return h->magic == KS_SEG_MAGIC && h->version == KS_SEG_VERSION &&
 	    h->byte_order == KS_SEG_BYTE_ORDER && h->check == ks_seg_header_check(h) &&
-	    h->boot == ks_seg_boot() && h->pid_space == ks_seg_pid_space() &&
+	    h->boot == ks_seg_boot() &&
 	    h->capacity >= KS_SEG_HEADER && h->capacity <= KS_SEG_MOST_BYTES &&
 	    (off_t)h->capacity <= size &&
-	    atomic_load(&h->used) >= KS_SEG_HEADER && atomic_load(&h->used) <= h->capacity &&
-	    atomic_load(&h->allocated) <= h->capacity;
+	    atomic_load(&h->used) >= KS_SEG_HEADER && atomic_load(&h->used) <= h->capacity;
 }
 
+/* Maps the file, of which so many bytes are there. */
 static int
-map(struct kstat_pub *pub, size_t size)
+map(struct kstat_pub *pub, int fd, size_t size)
 {
-	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, pub->fd, 0);
+	struct stat st;
+	void *at;
 
+	if (fstat(fd, &st) != 0)
+		return ks_fail(errno, "the segment of %s: %s", pub->name, strerror(errno));
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
 		return ks_fail(errno, "cannot map the segment of %s: %s", pub->name, strerror(errno));
 	pub->header = at;
 	pub->mapped = size;
+	pub->dev = st.st_dev;
+	pub->ino = st.st_ino;
 	return 0;
 }
 
@@ -141,14 +145,13 @@ fill_header(struct kstat_pub *pub, int flags)
 	    (ssize_t)sizeof(h->generation))
 		h->generation = (uint64_t)gethrtime() ^ (uint64_t)getpid() << 40;
 	h->boot = ks_seg_boot();
-	h->pid_space = ks_seg_pid_space();
+	h->pid_space = ks_pid_space();
 	h->creator = ks_owner_process();
 	h->creator_pid = (uint32_t)getpid();
 	h->flags = (uint32_t)flags;
 	memcpy(h->publisher, pub->name, sizeof(h->publisher));
 	h->check = ks_seg_header_check(h);
 	atomic_store(&h->used, KS_SEG_HEADER);
-	atomic_store(&h->allocated, FIRST_STORAGE);
 }
 
 static size_t
@@ -159,38 +162,6 @@ capacity(void)
 	if (getrlimit(RLIMIT_FSIZE, &rl) == 0 && rl.rlim_cur < CAPACITY)
 		return rl.rlim_cur < FIRST_STORAGE ? FIRST_STORAGE : (size_t)rl.rlim_cur & ~(size_t)4095;
 	return CAPACITY;
-}
-
-/* A new file, complete before it gets its name. */
-static int
-create_file(struct kstat_pub *pub, const char *path, int flags)
-{
-	char temporary[PATH_MAX], file[KS_SEG_NAME + 8];
-	size_t size = capacity();
-	int error;
-
-	(void)snprintf(file, sizeof(file), ".%s" TEMPORARY, pub->name);
-	if (path_in(temporary, pub->dir, file, "") != 0)
-		return -1;
-	(void)unlink(temporary); /* of one who died here: the directory is locked */
-	pub->fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (pub->fd < 0)
-		return ks_fail(errno, "%s: %s", temporary, strerror(errno));
-	/* Storage is taken beforehand: a full file system is an error here, not a SIGBUS later. */
-	if (ftruncate(pub->fd, (off_t)size) != 0 ||
-	    (errno = posix_fallocate(pub->fd, 0, FIRST_STORAGE)) != 0 || ks_seg_hold(pub->fd) != 0) {
-		(void)ks_fail(errno, "%s: %s", temporary, strerror(errno));
-	} else if (map(pub, size) == 0) {
-		fill_header(pub, flags);
-		if (fchmod(pub->fd, flags & KSTAT_PUBLISH_PRIV ? 0600 : 0644) == 0 &&
-		    rename(temporary, path) == 0)
-			return 0;
-		(void)ks_fail(errno, "%s: %s", path, strerror(errno));
-	}
-	error = errno;
-	(void)unlink(temporary);
-	errno = error;
-	return -1;
 }
 
 /* --- taking over what is there ----------------------------------------------------------------------- */
@@ -230,35 +201,114 @@ has_persistent(int fd, const struct ks_seg_header *h, bool *damaged)
 	return found;
 }
 
-/* Nobody updates the segment any more: what goes on and what does not. */
+/* Copies an entry to the end of the new segment, for the next that creates its kstat. */
+static int
+keep_entry(struct kstat_pub *pub, int old, uint64_t at, const struct ks_seg_entry *e)
+{
+	uint64_t used = atomic_load(&pub->header->used);
+	uint64_t owners = (uint64_t)e->data + e->owners, n = e->shards * sizeof(ks_word);
+	struct ks_seg_entry *to;
+
+	if (ks_seg_take_storage(pub, used, e->size) != 0)
+		return -1;
+	to = (struct ks_seg_entry *)((char *)pub->header + used);
+	if (pread(old, to, e->size, (off_t)at) != (ssize_t)e->size)
+		return ks_fail(EIO, "the old segment of %s was cut off", pub->name);
+	/* Threads that counted in rows of their own are gone, whatever namespace they were numbered in. */
+	if (e->shards > 1 && owners % sizeof(ks_word) == 0 && n <= e->size && owners <= e->size - n)
+		memset((char *)to + owners, 0, n);
+	to->size = e->size;
+	atomic_store(&to->state, KS_SEG_DORMANT);
+	atomic_store(&pub->header->used, used + e->size);
+	return 0;
+}
+
+/* Copies what is to be kept out of a dead publisher's segment, as far as it is sound. 0, or -1 with errno. */
+static int
+keep_persistent(struct kstat_pub *pub, int old)
+{
+	struct ks_seg_header h;
+	uint64_t used, at = KS_SEG_HEADER;
+	int rc = 0;
+
+	if (pread(old, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
+		return 0;
+	used = atomic_load(&h.used);
+	while (rc == 0 && at < used) {
+		struct ks_seg_entry e;
+		uint32_t state;
+
+		if (pread(old, &e, sizeof(e), (off_t)at) != (ssize_t)sizeof(e) || !is_entry(&e, used - at))
+			break;
+		state = atomic_load(&e.state);
+		if ((e.flags & KSTAT_FLAG_PERSISTENT) && state != KS_SEG_FREE && state != KS_SEG_REPLACED)
+			rc = keep_entry(pub, old, at, &e);
+		at += e.size;
+	}
+	return rc;
+}
+
+/* This process has another image now: what the last one published is hidden until it is created again. */
 static void
-retire_entries(struct kstat_pub *pub, bool same_process)
+hide_entries(struct kstat_pub *pub)
 {
 	struct ks_seg_header *h = pub->header;
-	uint64_t used = atomic_load(&h->used), at = KS_SEG_HEADER;
 	uint64_t v = ks_word_lock(&h->lock); /* children may be creating kstats */
 	uint64_t changes = atomic_load(&h->changes) | 1;
 
 	atomic_store(&h->changes, changes);
-	while (at < used) {
+	for (uint64_t at = KS_SEG_HEADER, size; (size = ks_seg_entry_size(pub, at)) != 0; at += size) {
 		struct ks_seg_entry *e = ks_seg_entry_at(pub, at);
-		uint32_t state;
 
-		if (!is_entry(e, used - at))
-			break;
-		state = atomic_load(&e->state);
-		if (state == KS_SEG_INSTALLED && (e->flags & KSTAT_FLAG_PERSISTENT)) {
-			atomic_store(&e->state, KS_SEG_DORMANT);
-		} else if (state == KS_SEG_INSTALLED && same_process) {
-			atomic_store(&e->state, KS_SEG_ORPHAN);
-		} else if (state != KS_SEG_DORMANT && state != KS_SEG_FREE && !same_process) {
-			ks_seg_free_entry(h, e, 0);
-		}
-		at += e->size;
+		if (atomic_load(&e->state) == KS_SEG_INSTALLED)
+			atomic_store(&e->state, e->flags & KSTAT_FLAG_PERSISTENT ? KS_SEG_DORMANT :
+			    KS_SEG_ORPHAN);
 	}
 	atomic_store(&h->changes, changes + 1);
 	if (v != KS_WORD_BUSY)
 		ks_word_abort(&h->lock, v);
+}
+
+/* Makes the file, with the kstats that are to be kept of an old one (-1: there is none). */
+static int
+fill_file(struct kstat_pub *pub, int fd, int old, int flags)
+{
+	size_t size = capacity();
+
+	/* Storage is taken beforehand: a full file system is an error here, not a SIGBUS later. */
+	if (ftruncate(fd, (off_t)size) != 0 || (errno = posix_fallocate(fd, 0, FIRST_STORAGE)) != 0 ||
+	    ks_seg_hold(fd) != 0)
+		return ks_fail(errno, "no room for the segment of %s: %s", pub->name, strerror(errno));
+	if (map(pub, fd, size) != 0)
+		return -1;
+	fill_header(pub, flags);
+	if (old >= 0 && keep_persistent(pub, old) != 0)
+		return -1;
+	return fchmod(fd, flags & KSTAT_PUBLISH_PRIV ? 0600 : 0644);
+}
+
+/* A new file, complete before it gets its name. */
+static int
+create_file(struct kstat_pub *pub, const struct ks_seg_dir *d, int old, int flags)
+{
+	char temporary[KS_SEG_NAME + 8], file[KS_SEG_NAME + 8];
+	int fd, rc, error;
+
+	file_name(file, pub, false);
+	file_name(temporary, pub, true);
+	(void)unlinkat(d->fd, temporary, 0); /* of one who died here: the directory is locked */
+	fd = openat(d->fd, temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fail_at(d, temporary, errno);
+	rc = fill_file(pub, fd, old, flags);
+	if (rc == 0 && renameat(d->fd, temporary, d->fd, file) != 0)
+		rc = fail_at(d, file, errno);
+	error = errno;
+	(void)close(fd);
+	if (rc != 0)
+		(void)unlinkat(d->fd, temporary, 0);
+	errno = error;
+	return rc;
 }
 
 static void
@@ -267,58 +317,77 @@ unmap(struct kstat_pub *pub)
 	if (pub->header != NULL)
 		(void)munmap(pub->header, pub->mapped);
 	pub->header = NULL;
-	if (pub->fd >= 0)
-		(void)close(pub->fd);
-	pub->fd = -1;
+}
+
+/* What is known about a file that has the name already. */
+struct found {
+	int fd;
+	bool live, good;
+	struct stat st;
+	struct ks_seg_header h; /* if it is good */
+};
+
+/* Looks at the file that has the name already. 1: it is there; 0: it is not; -1 with errno. */
+static int
+find_file(struct found *f, const struct ks_seg_dir *d, const char *file)
+{
+	f->fd = openat(d->fd, file, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (f->fd < 0)
+		return errno == ENOENT ? 0 : fail_at(d, file, errno);
+	f->live = ks_seg_is_live(f->fd);
+	f->good = fstat(f->fd, &f->st) == 0 && S_ISREG(f->st.st_mode) && f->st.st_uid == geteuid() &&
+	    pread(f->fd, &f->h, sizeof(f->h), 0) == (ssize_t)sizeof(f->h) &&
+	    header_is_good(&f->h, f->st.st_size);
+	return 1;
+}
+
+static int
+busy(const struct found *f, const struct ks_seg_dir *d, const char *file, const char *how)
+{
+	return ks_fail(EBUSY, "%s/%s: published by %s%s", d->path, file,
+	    f->good ? "" : "another process, ", how);
 }
 
 /*
- * Looks at the file that has the name already. 1: it is this process's now; 0: there is none, or
- * none of use; -1 with errno.
+ * Joins the publishers of a file, if it is live or was this process's own before it called exec(). 1 done;
+ * 0: a new file is to be made, which keeps what is persistent in this one; -1 with errno.
  */
 static int
-take_over(struct kstat_pub *pub, const char *path, int flags)
+join(struct kstat_pub *pub, struct found *f, const struct ks_seg_dir *d, const char *file, int flags)
 {
-	struct ks_seg_header h;
-	struct stat st;
-	bool live, same_process, damaged = false, persistent;
+	bool same_space, same_process;
+	char who[64];
 
-	pub->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (pub->fd < 0)
-		return errno == ENOENT ? 0 : ks_fail(errno, "%s: %s", path, strerror(errno));
-	live = ks_seg_is_live(pub->fd);
-	if (fstat(pub->fd, &st) != 0 || !S_ISREG(st.st_mode) ||
-	    pread(pub->fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) || !header_is_good(&h, st.st_size)) {
-		unmap(pub);
-		return live ? ks_fail(EBUSY, "%s: published by another process, in another format", path) : 0;
-	}
-	same_process = h.creator_pid == (uint32_t)getpid() && h.creator == ks_owner_process();
-	if (live && !same_process && !(flags & KSTAT_PUBLISH_SHARED)) {
+	if (!f->good)
+		return f->live ? busy(f, d, file, "in another format or of another user") : 0;
+	same_space = f->h.pid_space == ks_pid_space();
+	same_process = same_space && f->h.creator_pid == (uint32_t)getpid() &&
+	    f->h.creator == ks_owner_process();
+	(void)snprintf(who, sizeof(who), "process %u", f->h.creator_pid);
+	if (f->live && !same_process && !(flags & KSTAT_PUBLISH_SHARED)) {
 		/* A dead one's children may publish on; but mostly it is about to let go. */
-		bool dead = !ks_owner_alive(h.creator);
-
-		live = !dead || !ks_seg_wait_end(pub->fd);
-		if (live) {
-			unmap(pub);
-			return ks_fail(EBUSY, dead ? "%s: published by children of process %u, which is dead" :
-			    "%s: published by process %u", path, h.creator_pid);
+		if (ks_owner_alive(f->h.creator))
+			return busy(f, d, file, who);
+		if (!ks_seg_wait_end(f->fd)) {
+			(void)snprintf(who, sizeof(who), "children of process %u, which is dead",
+			    f->h.creator_pid);
+			return busy(f, d, file, who);
 		}
+		f->live = false;
 	}
-	if (((h.flags ^ (uint32_t)flags) & KSTAT_PUBLISH_PRIV) != 0 ||
-	    (st.st_uid != geteuid() && !live)) {
-		unmap(pub);
-		return live ? ks_fail(EBUSY, "%s: published by process %u with other permissions", path,
-		    h.creator_pid) : 0;
+	if (((f->h.flags ^ (uint32_t)flags) & KSTAT_PUBLISH_PRIV) != 0) {
+		(void)strcat(who, " with other permissions");
+		f->good = f->live; /* nothing is kept of a dead one */
+		return f->live ? busy(f, d, file, who) : 0;
 	}
-	if (map(pub, h.capacity) != 0 || ks_seg_hold(pub->fd) != 0)
-		return -1;
-	persistent = has_persistent(pub->fd, pub->header, &damaged);
-	if (damaged || !(live || same_process || persistent)) {
-		unmap(pub);
+	if (!f->live && !same_process)
 		return 0;
-	}
-	if (!live || same_process)
-		retire_entries(pub, same_process);
+	if (ks_seg_hold(f->fd) != 0)
+		return f->live ? ks_fail(EBUSY, "%s/%s: others lock all of it", d->path, file) : 0;
+	if (map(pub, f->fd, f->h.capacity) != 0)
+		return -1;
+	if (same_process)
+		hide_entries(pub);
 	return 1;
 }
 
@@ -338,40 +407,55 @@ static void
 free_pub(struct kstat_pub *pub)
 {
 	unmap(pub);
-	free(pub->index.offset);
+	ks_seg_index_free(&pub->index);
 	free(pub);
+}
+
+/* Finds, takes over or makes the file; the directory is locked. */
+static int
+open_file(struct kstat_pub *pub, const struct ks_seg_dir *d, int flags)
+{
+	struct found f = { .fd = -1 };
+	char file[KS_SEG_NAME + 8];
+	int rc, error;
+
+	file_name(file, pub, false);
+	rc = find_file(&f, d, file);
+	if (rc > 0)
+		rc = join(pub, &f, d, file, flags);
+	if (rc == 0)
+		rc = create_file(pub, d, f.good ? f.fd : -1, flags);
+	error = errno;
+	if (f.fd >= 0)
+		(void)close(f.fd);
+	errno = error;
+	return rc;
 }
 
 static struct kstat_pub *
 open_pub(const char *dir, const char *name, int flags)
 {
 	struct kstat_pub *pub = calloc(1, sizeof(*pub));
-	char path[PATH_MAX];
-	int lock, rc, error;
+	struct ks_seg_dir d = { .fd = -1 };
+	int lock = -1, rc = -1, error;
 
 	if (pub == NULL)
 		return ks_fail_null(ENOMEM, "out of memory for a segment");
-	pub->fd = -1;
 	(void)snprintf(pub->name, sizeof(pub->name), "%s", name);
 	(void)snprintf(pub->dir, sizeof(pub->dir), "%s", dir);
-	if (path_in(path, dir, name, KS_SEG_SUFFIX) != 0 || make_dir(dir) != 0 ||
-	    (lock = ks_seg_lock_dir(dir)) < 0) {
-		error = errno;
-		free_pub(pub);
-		errno = error;
-		return NULL;
-	}
-	rc = take_over(pub, path, flags);
-	if (rc == 0)
-		rc = create_file(pub, path, flags);
+	pub->flags = flags;
+	if (open_own_dir(&d, dir) == 0 && (lock = ks_seg_lock_dir(&d)) >= 0)
+		rc = open_file(pub, &d, flags);
 	error = errno;
-	(void)close(lock);
-	if (rc < 0) {
-		free_pub(pub);
-		errno = error;
-		return NULL;
-	}
-	return pub;
+	if (lock >= 0)
+		(void)close(lock);
+	if (d.fd >= 0)
+		(void)close(d.fd);
+	if (rc >= 0)
+		return pub;
+	free_pub(pub);
+	errno = error;
+	return NULL;
 }
 
 kstat_pub_t *
@@ -407,18 +491,24 @@ kstat_publish_path(const kstat_pub_t *pub, char *buf, size_t size)
 
 /* Opens a regular file, and nothing else: looking at a device may do something. -1 with errno. */
 static int
-open_regular(const char *path, int flags, struct stat *st)
+open_regular(const struct ks_seg_dir *d, const char *file, int flags, struct stat *st)
 {
 	int fd;
 
-	if (lstat(path, st) != 0)
-		return ks_fail(errno, "%s: %s", path, strerror(errno));
-	fd = S_ISREG(st->st_mode) ? open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+	if (fstatat(d->fd, file, st, AT_SYMLINK_NOFOLLOW) != 0)
+		return fail_at(d, file, errno);
+	fd = S_ISREG(st->st_mode) ? openat(d->fd, file, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
 	if (fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode))
 		return fd;
 	if (fd >= 0)
 		(void)close(fd);
-	return ks_fail(S_ISREG(st->st_mode) ? errno : EINVAL, "%s cannot be looked into", path);
+	return ks_fail(S_ISREG(st->st_mode) ? errno : EINVAL, "%s/%s cannot be looked into", d->path, file);
+}
+
+static int
+remove_file(const struct ks_seg_dir *d, const char *file)
+{
+	return unlinkat(d->fd, file, 0) == 0 ? 1 : fail_at(d, file, errno);
 }
 
 /*
@@ -426,13 +516,13 @@ open_regular(const char *path, int flags, struct stat *st)
  * of what is in it. 1 removed, 0 it is live, to be kept, or none of ours; -1 with errno.
  */
 static int
-remove_if_dead(const char *path, int flags, bool own)
+remove_if_dead(const struct ks_seg_dir *d, const char *file, int flags, bool own)
 {
 	struct ks_seg_header h;
 	struct stat st;
 	bool keep, damaged;
 	ssize_t n;
-	int fd = open_regular(path, O_RDWR, &st);
+	int fd = open_regular(d, file, O_RDWR, &st);
 
 	if (fd < 0)
 		return -1;
@@ -443,41 +533,44 @@ remove_if_dead(const char *path, int flags, bool own)
 	    header_is_good(&h, st.st_size))
 		keep = has_persistent(fd, &h, &damaged);
 	(void)close(fd);
-	if (keep)
-		return 0;
-	return unlink(path) == 0 ? 1 : ks_fail(errno, "%s: %s", path, strerror(errno));
+	return keep ? 0 : remove_file(d, file);
 }
 
 /*
  * Puts private memory in the mapping's place: pointers into it stay good, what is written there is
- * seen by nobody. The mapping, like the descriptor, would keep the segment live.
+ * seen by nobody. The mapping would keep the segment live.
  */
 static void
 replace_mapping(struct kstat_pub *pub)
 {
 	(void)mmap(pub->header, pub->mapped, PROT_READ | PROT_WRITE,
 	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	pub->closed = true;
 }
 
 /* The process's part in a segment ends; the last one removes the file. */
 static void
 close_pub(struct kstat_pub *pub)
 {
-	char path[PATH_MAX];
-	struct stat mine, there;
+	char file[KS_SEG_NAME + 8];
+	struct ks_seg_dir d;
+	struct stat there;
 	int lock;
 
-	if (path_in(path, pub->dir, pub->name, KS_SEG_SUFFIX) != 0 || fstat(pub->fd, &mine) != 0)
+	file_name(file, pub, false);
+	if (ks_seg_dir_open(&d, pub->dir, geteuid(), false) != 0) {
+		replace_mapping(pub);
 		return;
-	lock = ks_seg_lock_dir(pub->dir);
+	}
+	lock = ks_seg_lock_dir(&d);
 	replace_mapping(pub);
-	(void)close(pub->fd);
-	pub->fd = -1;
-	if (lock < 0)
-		return; /* another user's, such as a worker's: whoever has the right cleans up */
-	if (lstat(path, &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev)
-		(void)remove_if_dead(path, 0, true);
-	(void)close(lock);
+	/* Without the lock it is another user's, such as a worker's: whoever has the right cleans up. */
+	if (lock >= 0 && fstatat(d.fd, file, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    there.st_ino == pub->ino && there.st_dev == pub->dev)
+		(void)remove_if_dead(&d, file, 0, true);
+	if (lock >= 0)
+		(void)close(lock);
+	(void)close(d.fd);
 }
 
 void
@@ -514,7 +607,7 @@ close_all(void)
 	if (pthread_mutex_trylock(&publications.lock) != 0)
 		return;
 	for (struct kstat_pub *pub = publications.first; pub != NULL; pub = pub->next) {
-		if (pub->fd >= 0)
+		if (!pub->closed)
 			close_pub(pub);
 	}
 	ks_publish_unlock();
@@ -537,12 +630,12 @@ is_temporary(const char *file)
  * made under the directory's lock, so it is nobody's now. 1 removed, 0 none of ours, -1 with errno.
  */
 static int
-remove_temporary(const char *path)
+remove_temporary(const struct ks_seg_dir *d, const char *file)
 {
 	static const struct ks_seg_header nothing;
 	struct ks_seg_header h;
 	struct stat st;
-	int fd = open_regular(path, O_RDONLY, &st);
+	int fd = open_regular(d, file, O_RDONLY, &st);
 	ssize_t n;
 
 	if (fd < 0)
@@ -553,7 +646,7 @@ remove_temporary(const char *path)
 	if (n < 0 || st.st_size > (off_t)KS_SEG_MOST_BYTES ||
 	    (h.magic != KS_SEG_MAGIC && memcmp(&h, &nothing, sizeof(h)) != 0))
 		return 0;
-	return unlink(path) == 0 ? 1 : ks_fail(errno, "%s: %s", path, strerror(errno));
+	return remove_file(d, file);
 }
 
 struct cleaning {
@@ -563,33 +656,40 @@ struct cleaning {
 	void *arg;
 };
 
+static void
+clean_file(const struct ks_seg_dir *d, const char *file, struct cleaning *c)
+{
+	bool temporary = is_temporary(file);
+	char path[PATH_MAX + NAME_MAX + 2];
+
+	if (!temporary && ks_seg_name_length(file) == 0)
+		return;
+	if ((temporary ? remove_temporary(d, file) : remove_if_dead(d, file, c->flags, false)) != 1)
+		return;
+	c->count++;
+	(void)snprintf(path, sizeof(path), "%s/%s", d->path, file);
+	if (c->removed != NULL)
+		c->removed(path, c->arg);
+}
+
 static int
-clean_dir(const char *dir, void *arg)
+clean_dir(const struct ks_seg_dir *dir, void *arg)
 {
 	struct cleaning *c = arg;
-	char path[PATH_MAX];
 	struct dirent *de;
-	DIR *d = opendir(dir);
+	DIR *d;
 	int lock;
 
-	if (d == NULL)
+	if (dir->fd < 0 || faccessat(dir->fd, ".", W_OK, AT_EACCESS) != 0)
 		return 0;
-	lock = access(dir, W_OK) == 0 ? ks_seg_lock_dir(dir) : -1;
-	while (lock >= 0 && (de = readdir(d)) != NULL) {
-		bool temporary = is_temporary(de->d_name);
-
-		if ((!temporary && ks_seg_name_length(de->d_name) == 0) ||
-		    path_in(path, dir, de->d_name, "") != 0)
-			continue;
-		if ((temporary ? remove_temporary(path) : remove_if_dead(path, c->flags, false)) != 1)
-			continue;
-		c->count++;
-		if (c->removed != NULL)
-			c->removed(path, c->arg);
-	}
+	lock = ks_seg_lock_dir(dir);
+	d = lock >= 0 ? ks_seg_dir_list(dir) : NULL;
+	while (d != NULL && (de = readdir(d)) != NULL)
+		clean_file(dir, de->d_name, c);
+	if (d != NULL)
+		(void)closedir(d);
 	if (lock >= 0)
 		(void)close(lock);
-	(void)closedir(d);
 	return 0;
 }
 

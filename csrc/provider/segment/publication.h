@@ -9,21 +9,36 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/table.h"
 #include "provider/provider.h"
 #include "provider/segment/segment_layout.h"
 
-/* Where entries of a name lie: open addressing, filled as entries come. */
+/* The place of an entry; places of one name are a list, the newest first. */
+struct ks_seg_place {
+	uint64_t offset; /* it was checked: an entry's head lies there within the mapping */
+	uint32_t next;   /* KS_NO_SLOT: the last one */
+};
+
+/* Where entries of a name lie, filled as entries come. */
 struct ks_seg_index {
-	uint64_t *offset;  /* 0: free */
-	size_t mask, n;
+	struct ks_seg_place *place;
+	size_t n, cap;
+	struct ks_table by_name; /* of the first place of each list */
 	uint64_t until;    /* entries below this offset are in it */
 	uint64_t reused;   /* header.reused when it was built */
 };
 
+/*
+ * Whoever shares the mapping can write there, and may be trusted less than this process: a worker that gave up
+ * its rights. So what decides about addresses is kept here, or checked against `mapped` each time it is read.
+ */
 struct kstat_pub {
-	struct ks_seg_header *header; /* the mapping: header->capacity bytes */
-	size_t mapped;
-	int fd;
+	struct ks_seg_header *header; /* the mapping */
+	size_t mapped;                /* its bytes */
+	dev_t dev;                    /* the file */
+	ino_t ino;
+	int flags;                    /* KSTAT_PUBLISH_* */
+	bool closed;                  /* the mapping is private memory by now */
 	char name[KS_SEG_NAME];
 	char dir[PATH_MAX];
 	unsigned refs; /* kstat_publish() less kstat_unpublish() */
@@ -41,7 +56,10 @@ ks_seg_entry_at(struct kstat_pub *pub, uint64_t offset)
 struct ks_published {
 	struct kstat_pub *pub;
 	struct ks_provider *provider;
-	struct ks_seg_entry *entry; /* NULL: not installed yet */
+	struct ks_seg_entry *entry; /* in the mapping; NULL: not installed yet */
+	/* What the entry was made as; what lies in the mapping may say something else by now. */
+	struct ks_seg_entry e;
+	struct ks_seg_field *fields; /* owned, e.nfields of them */
 	uint32_t shards;
 	bool bytes;      /* RAW: its memory is handed out */
 	char layout[32];

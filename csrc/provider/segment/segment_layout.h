@@ -43,13 +43,12 @@
 #include "provider/segment/word.h"
 
 #define KS_SEG_MAGIC 0x53544154534b4753ULL
-#define KS_SEG_VERSION 1u
+#define KS_SEG_VERSION 2u
 #define KS_SEG_BYTE_ORDER 0x01020304u
 #define KS_SEG_HEADER 4096u
 #define KS_SEG_ALIGN 64u
 #define KS_SEG_SUFFIX ".kseg"
 #define KS_SEG_NAME (KSTAT_PUBLISH_NAME_MAX + 1) /* bytes of a publication's name with its NUL */
-#define KS_SEG_LIVE 0  /* file offset of the byte that publishers lock for reading */
 
 /* Limits, which readers enforce. */
 #define KS_SEG_MOST_BYTES (1ULL << 30)
@@ -58,6 +57,7 @@
 #define KS_SEG_MOST_STRINGS (1u << 20)
 #define KS_SEG_MOST_SHARDS 1024u
 #define KS_SEG_MOST_DATA (64u << 20)
+#define KS_SEG_MOST_PUBLISHERS 256 /* of one file: each locks one of its first bytes for writing */
 
 struct ks_seg_header {
 	uint64_t magic;
@@ -77,7 +77,7 @@ struct ks_seg_header {
 	ks_word lock;         /* held while entries are added or removed */
 	_Atomic uint64_t changes;   /* grows with each entry that comes or goes; odd in the middle of it */
 	_Atomic uint64_t used;      /* bytes up to the end of the last entry */
-	_Atomic uint64_t allocated; /* bytes of the file that have storage */
+	uint64_t unused;
 	_Atomic uint64_t reused;    /* how often a deleted entry's place was used again */
 	_Atomic uint32_t free_first; /* deleted entries, oldest first: offset / KS_SEG_ALIGN; 0: none */
 	_Atomic uint32_t free_last;
@@ -346,7 +346,7 @@ ks_rec_init(struct ks_rec *rec, const void *value, size_t n)
 		memcpy(rec->copy, value, n);
 	check = ks_rec_check(rec->copy, rounded, 0);
 	memcpy((char *)rec->copy + rounded, &check, sizeof(check));
-	ks_word_abort(&rec->word, 0);
+	atomic_store_explicit(&rec->word, 0, memory_order_release);
 }
 
 /* In the writer's process, with the word locked (v): the current copy, and where the next goes. */

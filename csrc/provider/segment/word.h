@@ -1,49 +1,93 @@
 /*
- * word.h - the lock of one shared record, in one 64-bit word: which thread is writing, and how
- * many changes were committed. Committing and unlocking are a single store, so that a writer that dies
- * at any instruction leaves the number of the last complete version behind; whoever comes next finds
- * the owner dead and takes the lock over. Works between threads and between processes of one
- * pid namespace. SPDX-License-Identifier: MIT
+ * word.h - the lock of one shared record, in one 64-bit word: which thread is writing, and how many changes
+ * were committed. Committing and unlocking are a single store, so that a writer that dies at any instruction
+ * leaves the number of the last complete version behind.
+ *
+ * The kernel marks the word of a thread that ends while it holds a lock, by whatever signal, and of one whose
+ * process calls exec(): while a thread locks, its robust list (set_robust_list(2)) names the word. Whoever
+ * comes next finds the mark and takes the lock over. Nobody looks up whether a thread is alive, so the lock
+ * works between threads, processes and PID namespaces.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef PROVIDER_SEGMENT_WORD_H
 #define PROVIDER_SEGMENT_WORD_H
 
+#include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef _Atomic uint64_t ks_word;
 
-/* Low 36 bits: the owner (22 bits thread ID, 14 bits of its start time), 0 if unlocked. */
+/* Low 36 bits: 0 if unlocked; else the thread ID in 30 bits, or KS_WORD_DIED. The kernel uses bits 30 and 31. */
 #define KS_WORD_OWNER ((1ULL << 36) - 1)
+#define KS_WORD_DIED ((uint64_t)FUTEX_OWNER_DIED)
 #define KS_WORD_ONE (1ULL << 36) /* one commit; the count is the upper 28 bits and wraps */
 #define KS_WORD_SEQ(v) ((uint32_t)((v) >> 36))
 #define KS_WORD_SEQ_MASK ((1u << 28) - 1)
 #define KS_WORD_BUSY UINT64_MAX
 
-extern _Thread_local uint64_t ks_owner_cached __attribute__((tls_model("initial-exec")));
+/* This thread's ID, 0 if it is not known yet, and its robust list. */
+extern _Thread_local uint32_t ks_thread_cached __attribute__((tls_model("initial-exec")));
+extern _Thread_local struct robust_list_head *ks_thread_robust __attribute__((tls_model("initial-exec")));
+
+/* What the robust list named when this thread locked; NULL but in a signal handler that interrupted a change. */
+extern _Thread_local void *ks_thread_outer __attribute__((tls_model("initial-exec")));
 
 /* How often this process came out of a fork: what belongs to a thread is asked for anew then. */
 extern uint32_t ks_forks;
 
-uint64_t ks_owner_find_out(void);
+uint32_t ks_thread_find_out(void);
 
-/* This thread as an owner; never 0. */
-static inline uint64_t
-ks_owner_self(void)
+/* The ID of this thread; never 0. Its robust list is known after this call. */
+static inline uint32_t
+ks_thread_self(void)
 {
-	uint64_t self = ks_owner_cached;
+	uint32_t self = ks_thread_cached;
 
-	return __builtin_expect(self != 0, 1) ? self : ks_owner_find_out();
+	return __builtin_expect(self != 0, 1) ? self : ks_thread_find_out();
 }
+
+/* --- owners of what is held for longer than a change ---------------------------------------------- */
+
+/* Inode of this process's PID namespace, in which its threads are numbered; 0 if unknown. */
+uint64_t ks_pid_space(void);
+
+/* The calling thread as an owner: its ID, its start time and its PID namespace, hashed into 64 bits; never 0. */
+uint64_t ks_owner_self(void);
 
 /* The process as an owner, whichever of its threads asks; exec() does not change it. */
 uint64_t ks_owner_process(void);
 
-/* False if the thread has ended (also if its process is a zombie). */
+/*
+ * False if the thread has ended (also if its process is a zombie). True for an owner in another PID namespace,
+ * since nothing is known about it.
+ */
 bool ks_owner_alive(uint64_t owner);
 
-uint64_t ks_word_wait(ks_word *w, uint64_t self);
+/* --- locking ---------------------------------------------------------------------------------------- */
+
+uint64_t ks_word_wait(ks_word *w, uint32_t self);
+
+/* What the robust list calls the word: the kernel adds an offset of the list's own to find the 32 bits. */
+static inline void *
+ks_word_entry(ks_word *w)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return (char *)w + 4 - ks_thread_robust->futex_offset;
+#else
+	return (char *)w - ks_thread_robust->futex_offset;
+#endif
+}
+
+/* From here on the kernel looks at the word when this thread ends (NULL: at none). */
+static inline void
+ks_word_announce(void *entry)
+{
+	*(struct robust_list *volatile *)&ks_thread_robust->list_op_pending = (struct robust_list *)entry;
+	atomic_signal_fence(memory_order_seq_cst);
+}
 
 /*
  * Locks. Returns the word as it was when unlocked, for ks_word_commit() or ks_word_abort(); or
@@ -53,28 +97,44 @@ uint64_t ks_word_wait(ks_word *w, uint64_t self);
 static inline uint64_t
 ks_word_lock(ks_word *w)
 {
-	uint64_t self = ks_owner_self();
+	uint32_t self = ks_thread_self();
 	uint64_t v = atomic_load_explicit(w, memory_order_relaxed);
 
-	if (__builtin_expect((v & KS_WORD_OWNER) == 0 &&
-	    atomic_compare_exchange_strong_explicit(w, &v, v | self, memory_order_acquire,
-	    memory_order_relaxed), 1))
-		return v;
+	if (__builtin_expect((v & KS_WORD_OWNER) == 0 && ks_thread_robust->list_op_pending == NULL, 1)) {
+		ks_word_announce(ks_word_entry(w));
+		if (__builtin_expect(atomic_compare_exchange_strong_explicit(w, &v, v | self,
+		    memory_order_acquire, memory_order_relaxed), 1))
+			return v;
+		ks_word_announce(NULL);
+	}
 	return ks_word_wait(w, self);
+}
+
+/* Unlocks: the word becomes v. */
+static inline void
+ks_word_release(ks_word *w, uint64_t v)
+{
+	void *outer = ks_thread_outer;
+
+	atomic_store_explicit(w, v, memory_order_release);
+	atomic_signal_fence(memory_order_seq_cst);
+	ks_word_announce(outer);
+	if (__builtin_expect(outer != NULL, 0))
+		ks_thread_outer = NULL;
 }
 
 /* Makes what was written the current version, and unlocks. */
 static inline void
 ks_word_commit(ks_word *w, uint64_t v)
 {
-	atomic_store_explicit(w, v + KS_WORD_ONE, memory_order_release);
+	ks_word_release(w, v + KS_WORD_ONE);
 }
 
 /* Unlocks; the current version stays current. */
 static inline void
 ks_word_abort(ks_word *w, uint64_t v)
 {
-	atomic_store_explicit(w, v, memory_order_release);
+	ks_word_release(w, v);
 }
 
 #endif

@@ -206,24 +206,21 @@ build_fields(const struct ks_seg_kstat *k, const char *data, struct ks_record *r
 
 /*
  * A queue that is not empty is shown as it is at the time of the copy. That is known only while nobody is
- * changing it, for the change in progress may have an earlier time: true then, unless whoever was
- * about to change it is dead.
+ * changing it, since the change in progress may have an earlier time: true then. A thread that died will
+ * change nothing any more.
  */
 static bool
-is_undecided(const struct ks_seg_file *f, const kstat_io_t *io, const char *data, int try)
+is_undecided(const kstat_io_t *io, const char *data)
 {
 	uint64_t owner;
 
 	memcpy(&owner, data, sizeof(owner));
 	owner &= KS_WORD_OWNER;
-	if (owner == 0 || (io->wcnt == 0 && io->rcnt == 0))
-		return false;
-	return try < YIELD_AFTER || f->h.pid_space != ks_seg_pid_space() || ks_owner_alive(owner);
+	return owner != 0 && (owner & KS_WORD_DIED) == 0 && (io->wcnt > 0 || io->rcnt > 0);
 }
 
 static int
-build_record(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *data,
-    struct ks_record *r, int try)
+build_record(const struct ks_seg_kstat *k, const char *data, struct ks_record *r)
 {
 	size_t size = k->e.type == KSTAT_TYPE_IO ? sizeof(kstat_io_t) : k->e.ndata;
 	const char *value = ks_rec_current(data, size);
@@ -240,7 +237,7 @@ build_record(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const ch
 	if (io == NULL)
 		return 1;
 	memcpy(io, value, sizeof(*io));
-	if (is_undecided(f, io, data, try))
+	if (is_undecided(io, data))
 		return 0;
 	/* The time was taken before the copy: if the record is older, nothing happened in between. */
 	r->snaptime -= CLOCKS_APART;
@@ -350,7 +347,7 @@ build_statsblob(const struct ks_seg_kstat *k, const char *data, struct ks_record
 /* --- reading --------------------------------------------------------------------------------------------- */
 
 static int
-build(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r, int try)
+build(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r)
 {
 	const char *data;
 
@@ -362,7 +359,7 @@ build(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r, 
 	if (k->e.form == KS_FORM_FIELDS)
 		return build_fields(k, data, r);
 	if (k->e.form == KS_FORM_RECORD)
-		return build_record(f, k, data, r, try);
+		return build_record(k, data, r);
 	if (ks_seg_is_statsblob(k))
 		return build_statsblob(k, data, r);
 	ks_buf_add(&r->fixed, data, k->e.ndata);
@@ -421,7 +418,7 @@ ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks
 
 		ks_record_reset(r);
 		r->snaptime = gethrtime();
-		rc = build(f, k, r, i);
+		rc = build(f, k, r);
 		if (rc < 0)
 			return -1;
 		if (rc > 0) {

@@ -103,6 +103,14 @@ complain(struct pass *p, struct segment *seg)
 		p->untold++;
 }
 
+/* A directory that is not to be trusted is complained about when a chain first looks at it. */
+static void
+complain_of_directory(struct pass *p)
+{
+	if (!p->s->scanned)
+		ks_scan_warn(p->scan, "%s: its publications are not shown", kstat_errmsg());
+}
+
 /* One line for all files that were not named. */
 static void
 complain_of_others(struct pass *p)
@@ -129,7 +137,8 @@ has_room(struct pass *p, bool usable)
 
 /* NULL with errno ENOMEM; or E2BIG, and the file is not remembered. */
 static struct segment *
-add(struct pass *p, const char *path, const struct stat *st)
+add(struct pass *p, const struct ks_seg_dir *dir, const char *name, const char *path,
+    const struct stat *st)
 {
 	struct segments *s = p->s;
 	struct segment new = { .dev = st->st_dev, .ino = st->st_ino, .ctime = st->st_ctim }, *seg;
@@ -144,7 +153,7 @@ add(struct pass *p, const char *path, const struct stat *st)
 		s->seg = seg;
 		s->cap = cap;
 	}
-	new.usable = ks_seg_file_open(&new.file, path) == 0;
+	new.usable = ks_seg_file_open(&new.file, dir->fd, name, path) == 0;
 	error = errno;
 	if (!has_room(p, new.usable)) {
 		ks_seg_file_close(&new.file);
@@ -192,9 +201,13 @@ is_another(const struct segment *seg, const struct stat *st)
 }
 
 static void
-look_at(struct pass *p, const char *path, const struct stat *st)
+look_at(struct pass *p, const struct ks_seg_dir *dir, const char *name, const struct stat *st)
 {
-	struct segment *seg = find_path(p->s, path);
+	char path[PATH_MAX + NAME_MAX + 2];
+	struct segment *seg;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir->path, name);
+	seg = find_path(p->s, path);
 
 	if (seg != NULL && is_another(seg, st)) {
 		/* A new generation. */
@@ -203,7 +216,7 @@ look_at(struct pass *p, const char *path, const struct stat *st)
 		seg = NULL;
 	}
 	if (seg == NULL)
-		seg = add(p, path, st);
+		seg = add(p, dir, name, path, st);
 	if (seg == NULL) {
 		p->error = errno;
 		return;
@@ -295,25 +308,23 @@ nothing_came_or_went(struct segments *s)
 /* --- listing ---------------------------------------------------------------------------------------- */
 
 static int
-scan_dir(const char *dir, void *arg)
+scan_dir(const struct ks_seg_dir *dir, void *arg)
 {
 	struct pass *p = arg;
-	DIR *d = opendir(dir);
+	DIR *d = dir->fd >= 0 ? ks_seg_dir_list(dir) : NULL;
 	struct dirent *de;
 
-	if (d == NULL)
-		return 0;
-	while ((de = readdir(d)) != NULL) {
-		char path[PATH_MAX];
+	if (dir->fd < 0)
+		complain_of_directory(p);
+	while (d != NULL && (de = readdir(d)) != NULL) {
 		struct stat st;
 
-		if (ks_seg_name_length(de->d_name) == 0 ||
-		    snprintf(path, sizeof(path), "%s/%s", dir, de->d_name) >= (int)sizeof(path) ||
-		    fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
-			continue;
-		look_at(p, path, &st);
+		if (ks_seg_name_length(de->d_name) > 0 &&
+		    fstatat(dir->fd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+			look_at(p, dir, de->d_name, &st);
 	}
-	(void)closedir(d);
+	if (d != NULL)
+		(void)closedir(d);
 	return 0;
 }
 
@@ -461,7 +472,7 @@ segment_publisher(struct ks_source *src, uint64_t cookie, uint32_t *pid)
 	file = strrchr(f->path, '/');
 	file = file != NULL ? file + 1 : f->path;
 	(void)snprintf(s->publisher, sizeof(s->publisher), "%.*s", (int)ks_seg_name_length(file), file);
-	*pid = f->h.pid_space == ks_seg_pid_space() ? f->h.creator_pid : 0;
+	*pid = f->h.pid_space == ks_pid_space() ? f->h.creator_pid : 0;
 	return s->publisher;
 }
 

@@ -58,14 +58,14 @@ check_header(const struct ks_seg_file *f, const struct ks_seg_header *h)
 }
 
 int
-ks_seg_file_open(struct ks_seg_file *f, const char *path)
+ks_seg_file_open(struct ks_seg_file *f, int dir, const char *name, const char *path)
 {
 	struct ks_seg_header h;
 	struct stat st;
 
 	memset(f, 0, sizeof(*f));
 	/* Never wait for a FIFO that somebody put there. */
-	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	f->fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (f->fd < 0)
 		return ks_fail(errno, "%s: %s", path, strerror(errno));
 	f->path = strdup(path);

@@ -37,10 +37,11 @@ struct ks_seg_file {
 };
 
 /*
- * Opens a file; f->fd is -1 and errno set if it cannot be opened. The message says why it is
- * no segment that this process can make sense of (-1, errno EINVAL).
+ * Opens the file of that name in an open directory; `path` is what messages call it. f->fd is -1 and errno set
+ * if it cannot be opened. The message says why it is no segment that this process can make sense of (-1, errno
+ * EINVAL).
  */
-int ks_seg_file_open(struct ks_seg_file *f, const char *path);
+int ks_seg_file_open(struct ks_seg_file *f, int dir, const char *name, const char *path);
 void ks_seg_file_close(struct ks_seg_file *f);
 
 /*

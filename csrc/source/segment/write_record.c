@@ -187,10 +187,6 @@ map_entry(struct writing *w)
 	if (st.st_uid != geteuid())
 		return ks_fail(EACCES, "%s:%d:%s: texts are changed by the owner of %s only", k->e.module,
 		    k->e.instance, k->e.name, w->f->path);
-	/* Who holds a record is told by the number of a thread. */
-	if (w->f->h.pid_space != ks_seg_pid_space())
-		return ks_fail(EACCES, "%s:%d:%s: texts are changed in the publisher's PID namespace only",
-		    k->e.module, k->e.instance, k->e.name);
 	if (st.st_size < 0 || (uint64_t)st.st_size < k->offset ||
 	    (uint64_t)st.st_size - k->offset < k->e.size)
 		return ks_fail(EIO, "%s:%d:%s: %s was cut off", k->e.module, k->e.instance, k->e.name,

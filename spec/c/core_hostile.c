@@ -1,0 +1,283 @@
+/*
+ * core_hostile.c - neighbours that mean harm: each part plays one, and the process that it is after must go on. Says
+ * what went wrong, or "unharmed". Usage: core_hostile PART, KSTAT_DIR set. SPDX-License-Identifier: MIT
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kstat_blob.h"
+#include "kstat_provider.h"
+#include "provider/segment/publication.h"
+
+#define NOBODY 65534
+
+static kstat_t *
+counters(kstat_pub_t *pub, const char *name, uchar_t flags)
+{
+	kstat_t *k = kstat_publish_create(pub, "hostile", 0, name, "misc", KSTAT_TYPE_NAMED, 2, flags);
+
+	if (k == NULL)
+		return NULL;
+	kstat_named_init(&KSTAT_NAMED_PTR(k)[0], "a", KSTAT_DATA_UINT64);
+	kstat_named_init(&KSTAT_NAMED_PTR(k)[1], "text", KSTAT_DATA_STRING);
+	(void)kstat_publish_shards(k, 4);
+	return kstat_install(k) == 0 ? k : NULL;
+}
+
+static void
+become_nobody(void)
+{
+	if (geteuid() == 0 && (setgid(NOBODY) != 0 || setuid(NOBODY) != 0))
+		_exit(9);
+}
+
+/* --- a worker that writes where it can -------------------------------------------------------------- */
+
+/* What a worker does to the mapping that it shares with its master. */
+enum harm { USED, SIZES, FREE_LIST, LAYOUTS, NAMES, NOISE, HARMS };
+
+static void
+harm(kstat_pub_t *pub, enum harm what, unsigned seed)
+{
+	struct ks_seg_header *h = pub->header;
+	uint64_t far = seed % 2 ? 1ULL << 60 : (uint64_t)pub->mapped + 4096;
+	uint64_t used = atomic_load(&h->used);
+
+	srandom(seed);
+	switch (what) {
+	case USED:
+		atomic_store(&h->used, far);
+		break;
+	case FREE_LIST:
+		atomic_store(&h->free_first, UINT32_MAX - seed);
+		atomic_store(&h->free_last, UINT32_MAX / 2 - seed);
+		break;
+	case NOISE:
+		for (uint64_t i = 256; i < used; i++) {
+			if (random() % 4 == 0)
+				((char *)h)[i] = (char)random();
+		}
+		/* What is locked costs a second each time; most of the noise is about the rest. */
+		atomic_store(&h->lock, 0);
+		atomic_store(&h->used, used);
+		break;
+	default:
+		for (uint64_t at = KS_SEG_HEADER; at < used && at < pub->mapped; at += KS_SEG_ALIGN) {
+			struct ks_seg_entry *e = ks_seg_entry_at(pub, at);
+
+			if (e->magic != KS_SEG_ENTRY_MAGIC)
+				continue;
+			if (what == SIZES) {
+				e->size = far;
+			} else if (what == NAMES) {
+				memset(e->module, 'x', sizeof(e->module));
+				memset(e->name, 'x', sizeof(e->name));
+			} else {
+				e->data = e->fields = e->owners = UINT32_MAX - 63;
+				e->nfields = e->shards = e->ndata = UINT32_MAX;
+				e->data_size = far;
+			}
+		}
+	}
+}
+
+/* All that a master does with kstats, again as after a reload. What fails, fails with a message. */
+static void
+reload(kstat_pub_t *pub, kstat_t *before)
+{
+	const char *pseg[] = { "misc", "hostile", "0", "sizes" };
+	kstat_counter_t *c = kstat_counter(before, "a");
+	kstat_t *k;
+	kstat2_t *h;
+
+	kstat_counter_add(c, 1);
+	kstat_counter_add(kstat_counter_own(before, "a", NULL), 1);
+	(void)kstat_named_store(before, "text", "some text", 9);
+	for (int i = 0; i < 3; i++) {
+		(void)kstat_publish("master", 0);
+		k = counters(pub, i == 1 ? "kept" : i == 2 ? "new" : "first", i == 1 ? KSTAT_FLAG_PERSISTENT : 0);
+		if (k != NULL) {
+			kstat_counter_add(kstat_counter(k, "a"), 1);
+			kstat_counter_add(kstat_counter_own(k, "a", NULL), 1);
+			(void)kstat_named_store(k, "text", "other text", 10);
+			if (i == 2)
+				kstat_delete(k);
+		}
+		kstat_unpublish(pub);
+	}
+	k = kstat_publish_create(pub, "hostile", 0, "io", "disk", KSTAT_TYPE_IO, 1, 0);
+	if (k != NULL && kstat_install(k) == 0 && kstat_ioq_runq_enter(kstat_ioq(k)) == 0)
+		(void)kstat_ioq_done(kstat_ioq(k), KSTAT_IO_READ, 1);
+	h = kstat2_publish_histogram(pub, pseg, 4, KSTAT2_NVHIST_LOG2, KSTAT_NVMT_BYTES, 1, 0, 0, 0, 0, 0, "", 0);
+	if (h != NULL && kstat2_install(h) == 0)
+		(void)kstat2_hist_add_value(h, 5);
+}
+
+/* A master in a process of its own, whose worker does harm; true if the master ends as it should. */
+static bool
+survives(enum harm what, unsigned seed)
+{
+	pid_t master = fork(), worker;
+	kstat_pub_t *pub;
+	kstat_t *k, *deleted;
+	int status;
+
+	if (master != 0)
+		return master > 0 && waitpid(master, &status, 0) == master && status == 0;
+	(void)alarm(60);
+	pub = kstat_publish("master", 0);
+	k = pub != NULL ? counters(pub, "first", 0) : NULL;
+	deleted = k != NULL ? counters(pub, "deleted", 0) : NULL;
+	if (deleted == NULL || counters(pub, "kept", KSTAT_FLAG_PERSISTENT) == NULL)
+		_exit(1);
+	kstat_delete(deleted);
+	worker = fork();
+	if (worker == 0) {
+		become_nobody();
+		harm(pub, what, seed);
+		_exit(0);
+	}
+	if (waitpid(worker, &status, 0) != worker || status != 0)
+		_exit(2);
+	reload(pub, k);
+	kstat_unpublish(pub);
+	(void)kstat_publish_gc(KSTAT_GC_PERSISTENT, NULL, NULL);
+	_exit(0);
+}
+
+static const char *
+worker(void)
+{
+	static char wrong[80];
+
+	for (int what = 0; what < HARMS; what++) {
+		for (unsigned seed = 0; seed < (what == NOISE ? 8u : 2u); seed++) {
+			if (survives((enum harm)what, seed))
+				continue;
+			(void)snprintf(wrong, sizeof(wrong), "the master died of harm %d, seed %u", what, seed);
+			return wrong;
+		}
+	}
+	return NULL;
+}
+
+/* --- a worker that looks for a descriptor to cut the file off with ------------------------------------- */
+
+static int
+cut_off_what_is_open(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	struct dirent *de;
+	int cut = 0;
+
+	while (d != NULL && (de = readdir(d)) != NULL) {
+		char link[300], path[64];
+		ssize_t n;
+
+		(void)snprintf(path, sizeof(path), "/proc/self/fd/%.20s", de->d_name);
+		n = readlink(path, link, sizeof(link) - 1);
+		if (n > 0 && strstr((link[n] = '\0', link), ".kseg") != NULL)
+			cut += ftruncate(atoi(de->d_name), 0) == 0;
+	}
+	if (d != NULL)
+		(void)closedir(d);
+	return cut;
+}
+
+static const char *
+descriptor(void)
+{
+	kstat_pub_t *pub = kstat_publish("master", 0);
+	kstat_t *k = pub != NULL ? counters(pub, "first", 0) : NULL;
+	char path[512];
+	struct stat st;
+	int status;
+	pid_t pid;
+
+	if (k == NULL)
+		return kstat_errmsg();
+	pid = fork();
+	if (pid == 0) {
+		become_nobody();
+		_exit(cut_off_what_is_open());
+	}
+	if (waitpid(pid, &status, 0) != pid || status != 0)
+		return "a worker has a descriptor that can cut off its master's file";
+	kstat_publish_path(pub, path, sizeof(path));
+	if (stat(path, &st) != 0 || (size_t)st.st_size != pub->mapped)
+		return "the master's file was cut off";
+	kstat_counter_add(kstat_counter(k, "a"), 1);
+	kstat_unpublish(pub);
+	return NULL;
+}
+
+/* --- a reader that locks what it may read --------------------------------------------------------------- */
+
+static const char *
+reader(void)
+{
+	kstat_pub_t *pub;
+	char path[512];
+	int up[2], status, fd;
+	struct flock fl = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	pid_t pid;
+	char c;
+
+	if (pipe(up) != 0)
+		return "pipe";
+	pid = fork();
+	if (pid == 0) {
+		(void)alarm(60);
+		pub = kstat_publish("watched", 0);
+		if (pub == NULL || counters(pub, "first", 0) == NULL || write(up[1], "x", 1) != 1)
+			_exit(1);
+		for (;;)
+			(void)pause();
+	}
+	if (read(up[0], &c, 1) != 1)
+		return "read";
+	(void)snprintf(path, sizeof(path), "%s/watched.kseg", getenv("KSTAT_DIR"));
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || fcntl(fd, F_OFD_GETLK, &fl) != 0 || fl.l_type == F_UNLCK)
+		return "the publisher locks nothing";
+	(void)kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) != pid)
+		return "waitpid";
+	fl = (struct flock){ .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	for (int i = 0; i < 2000 && fcntl(fd, F_OFD_SETLK, &fl) != 0; i++)
+		(void)usleep(1000);
+	pub = kstat_publish("watched", 0);
+	if (pub == NULL)
+		return kstat_errmsg();
+	kstat_unpublish(pub);
+	return access(path, F_OK) == 0 ? "the file of a dead publisher stays" : NULL;
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		const char *(*play)(void);
+	} parts[] = { { "worker", worker }, { "descriptor", descriptor }, { "reader", reader } };
+
+	for (size_t i = 0; argc > 1 && i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const char *wrong;
+
+		if (strcmp(argv[1], parts[i].name) != 0)
+			continue;
+		wrong = parts[i].play();
+		printf("%s\n", wrong == NULL ? "unharmed" : wrong);
+		return wrong != NULL;
+	}
+	return 2;
+}
