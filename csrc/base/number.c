@@ -89,26 +89,21 @@ copy_with_radix(char *to, size_t size, const char *s, size_t n)
 size_t
 ks_format_seconds(char *to, int64_t ns)
 {
-	/*
-	 * Below 2^23 s a double is so close to the exact quotient that its ninth decimal
-	 * is exact, so integers yield the same digits faster.
-	 */
-	if (ns > 0 && ns < (1LL << 23) * NANOSEC) {
-		uint32_t frac = (uint32_t)(ns % NANOSEC);
-		size_t n = ks_format_u64(to, (uint64_t)ns / NANOSEC);
+	uint64_t u = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+	uint32_t frac = (uint32_t)(u % NANOSEC);
+	size_t n = 0;
 
-		to[n] = '.';
-		for (size_t i = n + 9; i > n; i--) {
-			to[i] = (char)('0' + frac % 10);
-			frac /= 10;
-		}
-		return n + 10;
+	if (ns < 0)
+		to[n++] = '-';
+	n += ks_format_u64(to + n, u / NANOSEC);
+	if (ns == 0)
+		return n;
+	to[n] = '.';
+	for (size_t i = n + 9; i > n; i--) {
+		to[i] = (char)('0' + frac % 10);
+		frac /= 10;
 	}
-	if (ns == 0) {
-		*to = '0';
-		return 1;
-	}
-	return replace_radix(to, (size_t)snprintf(to, KS_NUMBER_MAX, "%.9f", (double)ns / 1e9));
+	return n + 10;
 }
 
 size_t

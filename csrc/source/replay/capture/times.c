@@ -60,31 +60,3 @@ ks_capture_time(const char *s, size_t n, int64_t *ns)
 		return -1;
 	return 0;
 }
-
-#define EXACT_NS (1LL << 53)
-#define FARTHEST 1024 /* ns; a double of 2^63 ns has steps of 1,024 */
-
-int
-ks_capture_seconds(const char *s, size_t n, int64_t *ns)
-{
-	int64_t near;
-	double d;
-
-	if (ks_scan_seconds(s, n, &near) != 0)
-		return -1;
-	*ns = near;
-	if ((near < EXACT_NS && near > -EXACT_NS) || near > INT64_MAX - FARTHEST ||
-	    near < INT64_MIN + FARTHEST || ks_scan_double(s, n, &d) != 0)
-		return 0;
-	for (int64_t away = 0; away <= FARTHEST; away++) {
-		if ((double)(near + away) / 1e9 == d) {
-			*ns = near + away;
-			return 0;
-		}
-		if ((double)(near - away) / 1e9 == d) {
-			*ns = near - away;
-			return 0;
-		}
-	}
-	return 0;
-}
