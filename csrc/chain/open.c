@@ -182,6 +182,22 @@ replay_time(int64_t *ns)
 	return 0;
 }
 
+/* How large a sample may be, from the environment. 0, or -1 with errno EINVAL. */
+static int
+sample_max(size_t *bytes)
+{
+	const char *text = getenv("KSTAT_SAMPLE_MAX"), *at = text;
+	uint64_t megabytes;
+
+	if (text == NULL || *text == '\0')
+		return 0;
+	if (ks_scan_u64(&at, text + strlen(text), &megabytes) != 0 || *at != '\0' || megabytes == 0 ||
+	    megabytes > SIZE_MAX >> 20)
+		return ks_fail(EINVAL, "KSTAT_SAMPLE_MAX: '%.40s' is not a number of megabytes", text);
+	*bytes = (size_t)megabytes << 20;
+	return 0;
+}
+
 /* One bound of a replay: as given, or else from the environment; without either nothing is stored. */
 static int
 read_bound(const char *given, const char *variable, const char **text, int64_t *ns)
@@ -214,7 +230,7 @@ ks_chain_open_replay(const char *path, const char *from, const char *to,
 	chain = new_chain(only);
 	if (chain == NULL)
 		return NULL;
-	if (replay_time(&window.start) != 0 ||
+	if (replay_time(&window.start) != 0 || sample_max(&window.most) != 0 ||
 	    !add_source(chain, ks_source_replay_open(path, &window)))
 		return abandon(chain);
 	return first_scan(chain);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -135,6 +136,23 @@ start(struct ks_recorder *rec, kstat_ctl_t *kc)
 	return 0;
 }
 
+/*
+ * Locks the file. A recorder that was killed may hold its lock for a moment longer than its process is seen, so
+ * this waits for a second.
+ */
+static int
+lock(int fd)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+
+	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
+		if (errno != EWOULDBLOCK || i == 100)
+			return -1;
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
 struct ks_recorder *
 ks_recorder_open(const char *path)
 {
@@ -149,7 +167,7 @@ ks_recorder_open(const char *path)
 	rec->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (rec->fd < 0)
 		(void)ks_fail(errno, "%s: %s", path, strerror(errno));
-	else if (flock(rec->fd, LOCK_EX | LOCK_NB) != 0)
+	else if (lock(rec->fd) != 0)
 		(void)ks_fail(errno, "%s: another recorder writes it", path);
 	else if (deflateInit2(&rec->deflater, 9, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
 		(void)ks_fail(ENOMEM, "out of memory for a recorder");

@@ -16,7 +16,7 @@ struct ks_recorder;
 /*
  * Opens the file for writing, with a lock that keeps other recorders out; the first sample is the first
  * thing that is written. NULL with errno: EEXIST it is a file of another kind, EWOULDBLOCK another
- * recorder writes it, EBADMSG it is damaged, or what open() says.
+ * recorder writes it and did not end within a second, EBADMSG it is damaged, or what open() says.
  */
 struct ks_recorder *ks_recorder_open(const char *path);
 

@@ -194,6 +194,7 @@ ks_source_replay_open(const char *path, const struct ks_window *w)
 	r->base.ops = &replay_ops;
 	r->window = *w;
 	r->time = w->start;
+	r->sample.most = w->most;
 	r->path = strdup(strcmp(path, "-") == 0 ? "standard input" : path);
 	if (r->path == NULL) {
 		(void)ks_fail(ENOMEM, "%.200s: out of memory", path);

@@ -8,6 +8,8 @@
 #include "model/blobstat.h"
 #include "model/raw_layout.h"
 
+#define VALUE_SIZE 40 /* bytes: a value, and what a recording expects of it */
+
 /* --- filling --------------------------------------------------------------------- */
 
 void
@@ -16,7 +18,7 @@ ks_store_free(struct ks_store *s)
 	ks_buf_free(&s->text);
 	free(s->kstat);
 	free(s->value);
-	*s = (struct ks_store)KS_STORE_INIT;
+	*s = (struct ks_store){ .text = KS_BUF_INIT, .most = s->most };
 }
 
 void
@@ -24,7 +26,7 @@ ks_store_reset(struct ks_store *s)
 {
 	ks_buf_reset(&s->text);
 	s->nkstats = s->nvalues = 0;
-	s->failed = false;
+	s->failed = s->too_large = false;
 }
 
 void
@@ -51,11 +53,31 @@ ks_store_align(struct ks_store *s)
 	(void)ks_buf_zeroed(&s->text, -s->text.len & 7);
 }
 
+/* Whether `text` more bytes, and a value or a kstat, are allowed. */
+static bool
+is_allowed(struct ks_store *s, size_t text)
+{
+	size_t size = s->text.len + s->nvalues * VALUE_SIZE + s->nkstats * sizeof(*s->kstat);
+
+	if (text < UINT32_MAX - s->text.len && (s->most == 0 || (size < s->most && text < s->most - size)))
+		return true;
+	s->failed = s->too_large = true;
+	return false;
+}
+
+bool
+ks_store_add_number(struct ks_store *s, uint64_t u)
+{
+	if (is_allowed(s, sizeof(u)))
+		ks_buf_add(&s->text, &u, sizeof(u));
+	return !ks_store_failed(s);
+}
+
 uint32_t
 ks_store_add_text(struct ks_store *s, const char *p, size_t n)
 {
 	size_t at = s->text.len;
-	char *to = n < UINT32_MAX - at ? ks_buf_room(&s->text, n + 1) : NULL;
+	char *to = is_allowed(s, n + 1) ? ks_buf_room(&s->text, n + 1) : NULL;
 
 	if (to == NULL) {
 		s->failed = true;
@@ -71,7 +93,7 @@ ks_store_add_text(struct ks_store *s, const char *p, size_t n)
 struct ks_store_kstat *
 ks_store_add_kstat(struct ks_store *s, const struct ks_store_kstat *k)
 {
-	if (!KS_RESERVE(s->kstat, s->kstat_cap, s->nkstats + 1)) {
+	if (!is_allowed(s, 0) || !KS_RESERVE(s->kstat, s->kstat_cap, s->nkstats + 1)) {
 		s->failed = true;
 		return NULL;
 	}
@@ -82,7 +104,7 @@ ks_store_add_kstat(struct ks_store *s, const struct ks_store_kstat *k)
 struct ks_store_value *
 ks_store_add_value(struct ks_store *s, const struct ks_store_value *v)
 {
-	if (s->nvalues == UINT32_MAX || !KS_RESERVE(s->value, s->value_cap, s->nvalues + 1)) {
+	if (s->nvalues == UINT32_MAX || !is_allowed(s, 0) || !KS_RESERVE(s->value, s->value_cap, s->nvalues + 1)) {
 		s->failed = true;
 		return NULL;
 	}

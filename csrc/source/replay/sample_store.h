@@ -56,8 +56,12 @@ struct ks_store {
 	struct ks_store_kstat *kstat; /* owned, like the values */
 	struct ks_store_value *value;
 	size_t nkstats, kstat_cap, nvalues, value_cap;
-	bool failed; /* an addition failed: no memory, or more than 4 GB of text */
+	size_t most;    /* bytes that the sample may take; 0: any number */
+	bool failed;    /* an addition failed: no memory, or too large */
+	bool too_large; /* it would exceed `most`, or 4 GB of text */
 };
+
+#define KS_STORE_TOO_LARGE "a sample is larger than KSTAT_SAMPLE_MAX allows"
 
 #define KS_STORE_INIT { .text = KS_BUF_INIT }
 
@@ -95,6 +99,9 @@ void ks_store_align(struct ks_store *s);
 
 /* Appends n bytes and a NUL to the text. Returns their offset, or KS_STORE_NULL after a failure. */
 uint32_t ks_store_add_text(struct ks_store *s, const char *p, size_t n);
+
+/* Appends a number to an array in the text; false after a failure. */
+bool ks_store_add_number(struct ks_store *s, uint64_t u);
 
 /* Appends a kstat, a value. They return its place, or NULL after a failure. */
 struct ks_store_kstat *ks_store_add_kstat(struct ks_store *s, const struct ks_store_kstat *k);

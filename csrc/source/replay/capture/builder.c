@@ -1,11 +1,20 @@
 /* builder.c - see builder.h. SPDX-License-Identifier: MIT */
 #include "source/replay/capture/builder.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "source/replay/capture/restore.h"
-#include "source/replay/capture/times.h"
+
+/* The sample cannot become any larger: says why. */
+static int
+fail(struct ks_capture_builder *b)
+{
+	if (!b->store->too_large)
+		return ks_capture_out_of_memory(b->notes);
+	return ks_capture_end(b->notes, EFBIG, ks_capture_position(b->notes), KS_STORE_TOO_LARGE);
+}
 
 /* --- messages ------------------------------------------------------------------ */
 
@@ -138,7 +147,7 @@ ks_capture_kstat_end(struct ks_capture_builder *b)
 		k->snaptime = b->header_snaptime;
 	if (!ks_store_failed(b->store))
 		add_kstat(b);
-	return ks_store_failed(b->store) ? ks_capture_out_of_memory(b->notes) : 1;
+	return ks_store_failed(b->store) ? fail(b) : 1;
 }
 
 /* A string of the header. A longer one is cut, as the kernel's own would be. */
@@ -208,7 +217,7 @@ ks_capture_header_string(struct ks_capture_builder *b, const unsigned char *s, s
 		b->k.class_ = header_string(b, s, n);
 	else
 		ks_capture_header_other(b);
-	return ks_store_failed(b->store) ? ks_capture_out_of_memory(b->notes) : 1;
+	return ks_store_failed(b->store) ? fail(b) : 1;
 }
 
 void
@@ -237,7 +246,7 @@ ks_capture_header_number(struct ks_capture_builder *b, const char *s, size_t n)
 			b->k.flags |= KSTAT_FLAG_STATSBLOB;
 		break;
 	case KS_MEMBER_SNAPTIME:
-		if (ks_capture_seconds(s, n, &v) != 0)
+		if (ks_scan_seconds(s, n, &v) != 0)
 			reject_kstat(b, "its snaptime is out of range");
 		else
 			b->header_snaptime = v;
@@ -274,7 +283,7 @@ ks_capture_data_key(struct ks_capture_builder *b, const unsigned char *key, size
 		.name = ks_store_add_text(b->store, (const char *)key, kept)
 	};
 	if (b->v.name == KS_STORE_NULL)
-		return ks_capture_out_of_memory(b->notes);
+		return fail(b);
 	note_order(b);
 	if (memchr(key, '\0', n) != NULL) {
 		reject_statistic(b, "its name has a NUL in it");
@@ -303,7 +312,7 @@ add_value(struct ks_capture_builder *b, uint8_t type)
 		b->v.width = sizeof(b->v.u64);
 	b->has_statistics |= !is_class; /* which -pj puts among the statistics */
 	if (ks_store_add_value(b->store, &b->v) == NULL)
-		return ks_capture_out_of_memory(b->notes);
+		return fail(b);
 	b->k.nvalues++;
 	return 1;
 }
@@ -337,7 +346,7 @@ ks_capture_data_number(struct ks_capture_builder *b, const char *s, size_t n)
 	if (b->member == KS_MEMBER_REJECTED)
 		return 1;
 	if (b->member == KS_MEMBER_CRTIME || b->member == KS_MEMBER_SNAPTIME) {
-		if (ks_capture_seconds(s, n, &ns) != 0) {
+		if (ks_scan_seconds(s, n, &ns) != 0) {
 			reject_statistic(b, "its time is out of range");
 			return 1;
 		}
@@ -376,7 +385,7 @@ ks_capture_data_string(struct ks_capture_builder *b, const unsigned char *str, s
 	if (!add_string(b, str, n, &b->v.at))
 		return 1;
 	b->v.len = (uint32_t)n;
-	return b->v.at == KS_STORE_NULL ? ks_capture_out_of_memory(b->notes) : add_value(b, KSTAT_DATA_STRING);
+	return b->v.at == KS_STORE_NULL ? fail(b) : add_value(b, KSTAT_DATA_STRING);
 }
 
 int
@@ -447,12 +456,12 @@ ks_capture_list_number(struct ks_capture_builder *b, const char *s, size_t n)
 	if (b->list_rejected)
 		return 1;
 	if ((b->v.len > 0 && b->v.type != KSTAT_DATA_INTS) ||
-	    b->store->text.len >= UINT32_MAX - sizeof(number.u64) ||
 	    scan_number(s, n, &number) != KSTAT_DATA_UINT64) {
 		ks_capture_list_other(b);
 		return 1;
 	}
-	ks_buf_add(&b->store->text, &number.u64, sizeof(number.u64));
+	if (!ks_store_add_number(b->store, number.u64))
+		return fail(b);
 	b->v.len += (uint32_t)sizeof(number.u64);
 	return 1;
 }
@@ -474,7 +483,7 @@ ks_capture_list_string(struct ks_capture_builder *b, const unsigned char *str, s
 	}
 	b->v.type = KSTAT_DATA_STRS;
 	b->v.len += (uint32_t)n + 1;
-	return at == KS_STORE_NULL ? ks_capture_out_of_memory(b->notes) : 1;
+	return at == KS_STORE_NULL ? fail(b) : 1;
 }
 
 int

@@ -304,6 +304,7 @@ capture_open(struct ks_replay *r, const char *path)
 	if (ks_capture_input_open(&cap->in, path) != 0)
 		return -1;
 	cap->notes.path = r->path;
+	cap->builder.first.most = r->window.most;
 	return first_sample(cap) < 0 ? -1 : 0;
 }
 

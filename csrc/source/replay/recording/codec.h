@@ -69,11 +69,16 @@ int ks_rec_decode(struct ks_rec_state *s, const void *bytes, size_t n);
 /* --- for encoding and decoding ------------------------------------------------------------ */
 
 /*
- * Adds the values of a kstat to the sample: of a NAMED one those that `named` names and types, of a TIMER the events
- * that it names, of others the fields of their structure. Numbers are 0, texts null strings. 0, or -1 with errno
- * ENOMEM.
+ * Starts the values of a kstat at the end of the sample: those of a structure are all there then. Numbers are 0, texts
+ * null strings. 0, or -1 with errno ENOMEM or EFBIG.
  */
-int ks_rec_add_values(struct ks_rec_state *s, struct ks_store_kstat *k, const kstat_named_t *named);
+int ks_rec_start_values(struct ks_rec_state *s, struct ks_store_kstat *k);
+
+/* Adds a value of a NAMED kstat, or the fields of an event of a TIMER. 0, or -1 with errno ENOMEM or EFBIG. */
+int ks_rec_add_record(struct ks_rec_state *s, struct ks_store_kstat *k, const char *name, uint8_t data_type);
+
+/* Fails with what was wrong when something could not be added to the sample. */
+int ks_rec_fail(const struct ks_rec_state *s);
 
 /* Counts the values of a kstat that left or changes shape as unused; they go when they are as many as the others. */
 void ks_rec_drop_values(struct ks_rec_state *s, const struct ks_store_kstat *k);

@@ -63,44 +63,40 @@ get_name(struct input *in, char name[KSTAT_STRLEN])
 	return 0;
 }
 
-/* Reads the names and types of n data records into *named, which the caller frees. */
 static int
-get_names(struct input *in, uint64_t n, kstat_named_t **named)
-{
-	*named = calloc(n + 1, sizeof(**named));
-	if (*named == NULL)
-		return ks_fail(ENOMEM, "out of memory for a recording");
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t type;
-
-		if (get_up_to(in, UINT8_MAX, &type) != 0 || get_name(in, (*named)[i].name) != 0)
-			return -1;
-		(*named)[i].data_type = (uchar_t)type;
-	}
-	return 0;
-}
-
-static int
-get_text(struct input *in, struct ks_store *s, uint32_t *at)
+get_text(struct input *in, struct ks_rec_state *s, uint32_t *at)
 {
 	char name[KSTAT_STRLEN];
 
 	if (get_name(in, name) != 0)
 		return -1;
-	*at = ks_store_add_text(s, name, strlen(name));
-	return *at == KS_STORE_NULL ? ks_fail(ENOMEM, "out of memory for a recording") : 0;
+	*at = ks_store_add_text(s->sample, name, strlen(name));
+	return *at == KS_STORE_NULL ? ks_rec_fail(s) : 0;
+}
+
+/* Reads the names and types of the data records. */
+static int
+get_records(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *s)
+{
+	for (uint_t i = 0; i < k->ndata; i++) {
+		char name[KSTAT_STRLEN];
+		uint64_t type;
+
+		if (get_up_to(in, UINT8_MAX, &type) != 0 || get_name(in, name) != 0 ||
+		    ks_rec_add_record(s, k, name, (uint8_t)type) != 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int
 get_definition(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *s)
 {
 	uint64_t instance, type, flags, crtime, ndata, most;
-	kstat_named_t *named = NULL;
-	int rc;
 
 	*k = (struct ks_store_kstat){ .snaptime = (hrtime_t)s->taken };
-	if (get_text(in, s->sample, &k->module) != 0 || get_signed(in, &instance) != 0 ||
-	    get_text(in, s->sample, &k->name) != 0 || get_text(in, s->sample, &k->class_) != 0 ||
+	if (get_text(in, s, &k->module) != 0 || get_signed(in, &instance) != 0 ||
+	    get_text(in, s, &k->name) != 0 || get_text(in, s, &k->class_) != 0 ||
 	    get_up_to(in, KSTAT_NUM_TYPES - 1, &type) != 0 ||
 	    get_up_to(in, UINT8_MAX, &flags) != 0 || get_signed(in, &crtime) != 0)
 		return -1;
@@ -113,11 +109,9 @@ get_definition(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *
 	if ((int64_t)instance != k->instance || get_up_to(in, most, &ndata) != 0)
 		return damaged();
 	k->ndata = type == KSTAT_TYPE_RAW ? 1 : (uint_t)ndata;
-	rc = ks_rec_has_names(k->type) ? get_names(in, ndata, &named) : 0;
-	if (rc == 0)
-		rc = ks_rec_add_values(s, k, named);
-	free(named);
-	return rc;
+	if (ks_rec_start_values(s, k) != 0)
+		return -1;
+	return ks_rec_has_names(k->type) ? get_records(in, k, s) : 0;
 }
 
 /* Moves the kstats from *next up to `end` down, behind those that stay. */
@@ -188,7 +182,7 @@ decode_new(struct ks_rec_state *s, struct input *in)
 		if (get_definition(in, &k, s) != 0)
 			return -1;
 		if (ks_store_add_kstat(s->sample, &k) == NULL)
-			return ks_fail(ENOMEM, "out of memory for a recording");
+			return ks_rec_fail(s);
 	}
 	return 0;
 }

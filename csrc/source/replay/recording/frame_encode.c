@@ -86,8 +86,7 @@ same_shape(const struct ks_store *s, const struct ks_store_kstat *old, const kst
 static int
 define(struct ks_rec_state *s, struct ks_store_kstat *to, const kstat_t *k)
 {
-	kstat_named_t *named = NULL;
-	int rc;
+	uchar_t type;
 
 	*to = (struct ks_store_kstat){
 		.module = ks_store_add_text(s->sample, k->ks_module, strlen(k->ks_module)),
@@ -97,18 +96,17 @@ define(struct ks_rec_state *s, struct ks_store_kstat *to, const kstat_t *k)
 		.crtime = k->ks_crtime, .snaptime = (hrtime_t)s->taken,
 		.ndata = k->ks_data != NULL ? k->ks_ndata : 0
 	};
-	if (ks_rec_has_names(to->type))
-		named = calloc(to->ndata + (size_t)1, sizeof(*named));
-	if (ks_store_failed(s->sample) || (ks_rec_has_names(to->type) && named == NULL))
-		return ks_fail(ENOMEM, "out of memory for a recording");
-	for (uint_t i = 0; named != NULL && i < to->ndata; i++) {
-		const char *name = record_name(k, i, &named[i].data_type);
+	if (ks_store_failed(s->sample))
+		return ks_rec_fail(s);
+	if (ks_rec_start_values(s, to) != 0)
+		return -1;
+	for (uint_t i = 0; ks_rec_has_names(to->type) && i < to->ndata; i++) {
+		const char *name = record_name(k, i, &type);
 
-		memcpy(named[i].name, name, strnlen(name, KSTAT_STRLEN - 1));
+		if (ks_rec_add_record(s, to, name, type) != 0)
+			return -1;
 	}
-	rc = ks_rec_add_values(s, to, named);
-	free(named);
-	return rc;
+	return 0;
 }
 
 /* Fields that are as expected are counted, the count goes before the next that is not. */
@@ -319,7 +317,7 @@ encode_new(struct ks_rec_state *state, const kstat_t *const *k, size_t n, struct
 		if (define(state, &new, k[i]) != 0)
 			return -1;
 		if (ks_store_add_kstat(s, &new) == NULL)
-			return ks_fail(ENOMEM, "out of memory for a recording");
+			return ks_rec_fail(state);
 		put_definition(out, s, &new);
 	}
 	return 0;

@@ -100,9 +100,9 @@ is_torn(int fd, off_t end, off_t file_size)
 	return false;
 }
 
-/* True if a whole frame stands there. */
+/* True if there is a whole frame at `at`, or *budget, the bytes that may be read to find out, is used up. */
 static bool
-is_whole_frame(int fd, off_t at, off_t file_size)
+is_whole_frame(int fd, off_t at, off_t file_size, uint64_t *budget)
 {
 	unsigned char header[KS_REC_HEADER_SIZE], fields[16];
 	struct ks_rec_frame f;
@@ -116,6 +116,9 @@ is_whole_frame(int fd, off_t at, off_t file_size)
 	at += (off_t)sizeof(header);
 	if (file_size - at < (off_t)f.size)
 		return false;
+	if (*budget < f.size)
+		return true;
+	*budget -= f.size;
 	pack_fields(&f, fields);
 	crc = crc32_z(0, fields, sizeof(fields));
 	for (left = f.size; left > 0;) {
@@ -130,17 +133,21 @@ is_whole_frame(int fd, off_t at, off_t file_size)
 	return (uint32_t)crc == f.crc;
 }
 
-/* True if there is a whole frame anywhere behind `at`: then what is not whole before it is no end. */
+/*
+ * True if there is a whole frame anywhere behind `at`: then what is not whole before it is no end. Bytes that look like
+ * many frames are damage, not the end of a recording, so they are not all looked at.
+ */
 static bool
 is_followed(int fd, off_t at, off_t file_size)
 {
 	char bytes[4096 + 3]; /* a mark may lie across */
+	uint64_t budget = 2 * (uint64_t)KS_REC_MOST_PAYLOAD;
 
 	for (; at < file_size; at += 4096) {
 		ssize_t n = ks_rec_read_at(fd, bytes, sizeof(bytes), at);
 
 		for (ssize_t i = 0; i + 3 < n; i++) {
-			if (bytes[i] == 'K' && bytes[i + 1] == 'S' && is_whole_frame(fd, at + i, file_size))
+			if (bytes[i] == 'K' && bytes[i + 1] == 'S' && is_whole_frame(fd, at + i, file_size, &budget))
 				return true;
 		}
 	}

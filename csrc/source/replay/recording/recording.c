@@ -15,8 +15,6 @@
 #include "source/replay/recording/frame_file.h"
 #include "source/replay/replay.h"
 
-#define MOST_BYTES (256u << 20) /* of one sample, inflated; more is damage */
-
 struct recording {
 	struct ks_replay base;
 	int fd;
@@ -69,8 +67,10 @@ inflate_payload(struct recording *rec, const struct ks_rec_frame *f)
 		z->avail_out = 65536;
 		rc = inflate(z, Z_SYNC_FLUSH);
 		rec->bytes.len += 65536 - z->avail_out;
-		if ((rc != Z_OK && rc != Z_BUF_ERROR) || rec->bytes.len > MOST_BYTES)
+		if (rc != Z_OK && rc != Z_BUF_ERROR)
 			return ks_fail(EBADMSG, "damaged");
+		if (rec->bytes.len > rec->base.sample.most)
+			return ks_fail(EFBIG, KS_STORE_TOO_LARGE);
 	} while (z->avail_out == 0);
 	return z->avail_in == 0 ? 0 : ks_fail(EBADMSG, "damaged");
 }
@@ -101,7 +101,8 @@ load_frame(struct recording *rec)
 	}
 	if (inflate_payload(rec, &f) != 0 ||
 	    ks_rec_decode(&rec->state, rec->bytes.data, rec->bytes.len) != 0) {
-		rc = fail_at(rec, at, errno == ENOMEM ? "out of memory" : "damaged");
+		rc = fail_at(rec, at, errno == ENOMEM ? "out of memory" : errno == EFBIG ? KS_STORE_TOO_LARGE :
+		    "damaged");
 		rec->in_stream = false;
 		ks_rec_state_reset(&rec->state); /* the sample is empty now, and reads of its kstats fail */
 		return rc;

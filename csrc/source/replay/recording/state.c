@@ -11,9 +11,11 @@
 
 #define MOST_UNIT 1000000000 /* where the search for the unit of a number starts */
 
-static int
-no_memory(void)
+int
+ks_rec_fail(const struct ks_rec_state *s)
 {
+	if (s->sample->too_large)
+		return ks_fail(EFBIG, KS_STORE_TOO_LARGE);
 	return ks_fail(ENOMEM, "out of memory for a recording");
 }
 
@@ -80,7 +82,7 @@ add_value(struct ks_rec_state *s, struct ks_store_kstat *k, const char *name, ui
 
 /* The fields of one data record; of a TIMER the first one is its name. */
 static bool
-add_record(struct ks_rec_state *s, struct ks_store_kstat *k, const struct ks_raw_layout *l, const char *name)
+add_fields(struct ks_rec_state *s, struct ks_store_kstat *k, const struct ks_raw_layout *l, const char *name)
 {
 	static const uint8_t types[] = {
 		[KS_RAW_U32] = KSTAT_DATA_UINT32, [KS_RAW_I32] = KSTAT_DATA_INT32, [KS_RAW_U64] = KSTAT_DATA_UINT64,
@@ -98,23 +100,30 @@ add_record(struct ks_rec_state *s, struct ks_store_kstat *k, const struct ks_raw
 }
 
 int
-ks_rec_add_values(struct ks_rec_state *s, struct ks_store_kstat *k, const kstat_named_t *named)
+ks_rec_start_values(struct ks_rec_state *s, struct ks_store_kstat *k)
 {
-	const struct ks_raw_layout *l = NULL;
-	bool added = true, is_blob = k->type == KSTAT_TYPE_RAW && (k->flags & KSTAT_FLAG_STATSBLOB) != 0;
+	const struct ks_raw_layout *l;
+	bool added = true;
 
 	k->first = (uint32_t)s->sample->nvalues;
 	k->nvalues = 0;
-	if (is_blob)
+	if (k->type == KSTAT_TYPE_RAW && (k->flags & KSTAT_FLAG_STATSBLOB) != 0) {
 		added = add_value(s, k, NULL, KS_STORE_BYTES);
-	else
-		l = ks_structure_find(k->type, ks_store_text(s->sample, k->module), ks_store_text(s->sample, k->name));
-	if (l != NULL && k->type != KSTAT_TYPE_TIMER)
-		added = add_record(s, k, l, NULL);
-	for (uint_t i = 0; added && ks_rec_has_names(k->type) && i < k->ndata; i++)
-		added = l != NULL ? add_record(s, k, l, named[i].name) :
-		    add_value(s, k, named[i].name, named[i].data_type);
-	return added ? 0 : no_memory();
+	} else if (!ks_rec_has_names(k->type)) {
+		l = ks_structure_find(k->type, ks_store_text(s->sample, k->module),
+		    ks_store_text(s->sample, k->name));
+		added = l == NULL || add_fields(s, k, l, NULL);
+	}
+	return added ? 0 : ks_rec_fail(s);
+}
+
+int
+ks_rec_add_record(struct ks_rec_state *s, struct ks_store_kstat *k, const char *name, uint8_t data_type)
+{
+	bool added = k->type == KSTAT_TYPE_TIMER ?
+	    add_fields(s, k, ks_structure_find(KSTAT_TYPE_TIMER, "", ""), name) : add_value(s, k, name, data_type);
+
+	return added ? 0 : ks_rec_fail(s);
 }
 
 void
@@ -162,7 +171,7 @@ move_kstat(struct ks_rec_state *s, struct ks_store_kstat *k, struct ks_store *to
 int
 ks_rec_compact(struct ks_rec_state *s)
 {
-	struct ks_store to = KS_STORE_INIT;
+	struct ks_store to = { .text = KS_BUF_INIT, .most = s->sample->most };
 	struct ks_rec_trend *trend;
 	size_t live = s->sample->nvalues - s->unused;
 	bool moved;
@@ -176,7 +185,7 @@ ks_rec_compact(struct ks_rec_state *s)
 	if (!moved) {
 		free(trend);
 		ks_store_free(&to);
-		return no_memory();
+		return ks_rec_fail(s);
 	}
 	free(s->trend);
 	s->trend = trend;
@@ -227,5 +236,5 @@ ks_rec_set_text(struct ks_rec_state *s, struct ks_store_value *v, const char *p,
 			v->at = ks_store_add_text(s->sample, p, n);
 	}
 	v->len = n;
-	return ks_store_failed(s->sample) ? no_memory() : 0;
+	return ks_store_failed(s->sample) ? ks_rec_fail(s) : 0;
 }
