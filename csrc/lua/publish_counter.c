@@ -111,7 +111,7 @@ integer_value(lua_State *L, const char *function)
 		return (uint64_t)i;
 #endif
 	n = number_value(L, function);
-	if (!(n > -9223372036854775809.0 && n < 18446744073709551616.0) || n != floor(n))
+	if (!(n >= -9223372036854775808.0 && n < 18446744073709551616.0) || n != floor(n))
 		refuse(L, function, true);
 	return n < 0 ? (uint64_t)(int64_t)n : (uint64_t)n;
 }

@@ -69,6 +69,7 @@ static int
 selector_tostring(lua_State *L)
 {
 	luaL_checkudata(L, 1, KS_LUA_SELECTOR);
+	lua_settop(L, 1);
 	ks_lua_getuservalue(L, 1);
 	for (int i = 1; i <= 4; i++)
 		lua_rawgeti(L, 2, i);

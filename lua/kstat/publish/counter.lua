@@ -33,25 +33,29 @@ local function refuse(name, is_self, value, real)
   check.usage("bad argument #1 to '%s' (%s)", name, why)
 end
 
--- Converts what is not a plain whole number and not nil.
-local function convert(value, name, real)
+local LEAST, SIGNED_END, UNSIGNED_END = -2 ^ 63, 2 ^ 63, 2 ^ 64
+
+-- Converts a value that is not a whole number of 64 bits with a sign, and not nil.
+local function convert(value, name)
   local n = tonumber(value)
-  if not n or not real and n % 1 ~= 0 then
-    refuse(name, true, value, real)
+  if type(value) == "cdata" and (library.is_int64(value) or library.is_uint64(value)) then
+    return value
+  elseif not (n and n % 1 == 0 and n >= LEAST and n < UNSIGNED_END) then
+    refuse(name, true, value)
   end
-  return type(value) == "cdata" and value or n
+  return n >= SIGNED_END and library.unsigned(n) or n
 end
 
 --- Adds to the statistic. In LuaJIT this is a plain addition in memory that belongs to this thread alone,
 -- if the statistic is a counter and the kstat has shards; else an atomic one.
--- @int[opt=1] n fractions raise, and what is no number
+-- @int[opt=1] n fractions raise, and what is no number or not within -2^63 and 2^64 - 1
 -- @function counter:add
 function counter_methods.add(self, n)
   -- All of this is known to LuaJIT once it has compiled the caller.
   if getmetatable(self) ~= counter_meta then
     refuse("add")
   end
-  if type(n) == "number" and n % 1 ~= 0 or type(n) ~= "number" and n ~= nil then
+  if n ~= nil and not (type(n) == "number" and n % 1 == 0 and n >= LEAST and n < SIGNED_END) then
     n = convert(n, "add")
   end
   if forks[0] ~= self.forks then
@@ -73,12 +77,9 @@ function counter_methods.set(self, value)
     refuse("set")
   end
   if self.real then
-    if type(value) ~= "number" then
-      value = tonumber(convert(value, "set", true))
-    end
-    self.real[0] = value
+    self.real[0] = tonumber(value) or refuse("set", true, value, true)
   else
-    if type(value) ~= "number" or value % 1 ~= 0 then
+    if not (type(value) == "number" and value % 1 == 0 and value >= LEAST and value < SIGNED_END) then
       value = convert(value, "set")
     end
     self.cell[0] = value
@@ -92,7 +93,7 @@ function counter_methods.max(self, value)
   if getmetatable(self) ~= counter_meta then
     refuse("max")
   end
-  if type(value) ~= "number" or value % 1 ~= 0 then
+  if not (type(value) == "number" and value % 1 == 0 and value >= LEAST and value < SIGNED_END) then
     value = convert(value, "max")
   end
   fn.max(self.cell, value)

@@ -44,6 +44,11 @@ function M.is_uint64(v)
   return ffi.istype(uint64, v)
 end
 
+-- A number from 2^63 to 2^64 as uint64_t.
+function M.unsigned(n)
+  return ffi.cast(uint64, n)
+end
+
 -- Equal to its argument if that is a whole number of 32 bits.
 M.tobit = require("bit").tobit
 
