@@ -122,36 +122,15 @@ end
 
 local UNKNOWN = { kind = "?", unit = "?", description = "?" }
 
--- The names that a selector means, in the order of the other formats.
-local function names_of(k, selector)
-  local names = { "class", "crtime", "snaptime" }
-  for name in k:stats() do
-    names[#names + 1] = name
-  end
-  local chosen = {}
-  for _, name in ipairs(names) do
-    if selector:matches(k, name) then
-      chosen[#chosen + 1] = name
-    end
-  end
-  table.sort(chosen, function(a, b)
-    local lower_a, lower_b = a:lower(), b:lower()
-    return lower_a < lower_b or lower_a == lower_b and a < b
-  end)
-  return chosen
-end
-
 local function describe(ks, selectors)
   require("kstat")
   local count = 0
   for _, selector in ipairs(selectors) do
-    for _, k in ipairs(core.chain_select(ks, { selector })) do
-      for _, name in ipairs(names_of(k, selector)) do
-        local meta = k:meta(name) or UNKNOWN
-        count = count + 1
-        tool.write(("%s:%d:%s:%s\t%s\t%s\t%s\n"):format(k.module, k.instance, k.name, name,
-          meta.kind, meta.unit ~= "" and meta.unit or "-", meta.description))
-      end
+    for k, name in ks:values(selector) do
+      local meta = k:meta(name) or UNKNOWN
+      count = count + 1
+      tool.write(("%s:%d:%s:%s\t%s\t%s\t%s\n"):format(k.module, k.instance, k.name, name,
+        meta.kind, meta.unit ~= "" and meta.unit or "-", meta.description))
     end
   end
   return count

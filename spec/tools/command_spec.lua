@@ -202,6 +202,18 @@ describe("kstat -d", function()
     assert.equal("unix:0:system_misc:nproc\t?\t?\t?\n", r.out)
   end)
 
+  it("describes the rest where a kstat cannot be read", function()
+    local dir = os.tmpname()
+    run.shell(("rm %s; cp -r spec/trees/small %s; cd %s/proc; rm net/snmp; mkdir net/snmp"):format(dir, dir, dir))
+    local r = run.run({ env = { KSTAT_PROC = dir .. "/proc", KSTAT_SYS = dir .. "/sys" },
+      "kstat", "-d", "/^(tcp|unix)$/::/^(tcp|vm)$/" })
+    run.shell("rm -r " .. dir)
+    assert.equal(("kstat: cannot read %s/proc/net/snmp: Is a directory\n"):format(dir), r.err)
+    assert.equal(0, r.status)
+    assert.truthy(r.out:find("tcp:0:tcp:class\t", 1, true), r.out)
+    assert.truthy(r.out:find("unix:0:vm:pgpgin\tcounter\t", 1, true), r.out)
+  end)
+
   it("says with its status whether anything matched", function()
     assert.equal(1, kstat("-d", "nosuch").status)
   end)
