@@ -90,6 +90,15 @@ describe("devstat, the command", function()
     end)
   end)
 
+  it("prints terminals a blank wider where -z leaves no line of a device", function()
+    with_capture({ snapshot(10, { { name = "da" } }), snapshot(15, { { name = "da" } }) }, function(path)
+      local _, idle = iostat(path, { "-xzT", "-c", "1" })
+      assert.equal((" "):rep(52) .. "   0     0", idle:match("([^\n]*)\n$"))
+      local _, shown = iostat(path, { "-xT", "-c", "1" })
+      assert.equal("   0    0", shown:match("([^\n]*)\n$"):sub(-9))
+    end)
+  end)
+
   it("takes a counter that went back as one that stood still", function()
     with_capture({
       snapshot(100, { { name = "da", ops = 5000, bytes = 5120000, seconds = 9 } }),

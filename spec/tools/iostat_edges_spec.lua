@@ -94,6 +94,14 @@ describe("iostat", function()
     assert.truthy(out:find("^   tty         cpu\n tin tout  us sy dt id\n[^\n]*\n +extended device statistics"))
   end)
 
+  it("has terminals and CPUs from the first column where -z leaves no line of a device", function()
+    local cpu = capture.kstat("cpu", 0, "sys", "misc", 1, "0", "10", '"cpu_ticks_idle":75,"cpu_ticks_user":25,' ..
+      '"cpu_ticks_kernel":0,"cpu_ticks_wait":0,"rawch":3,"outch":5,"cpu_nsec_dtrace":0')
+    local idle = { { disk("sd0", "0", { snaptime = "10" .. S }), cpu } }
+    assert.equal("   3    5  25  0  0 75", iostat(idle, "-xtcz").out:match("([^\n]*)\n$"))
+    assert.equal("3,5,25,0,0,75", iostat(idle, "-xtczr").out:match("([^\n]*)\n$"))
+  end)
+
   it("shows named disks first, and others up to the limit", function()
     local list = {}
     for i = 0, 9 do list[#list + 1] = disk("sd" .. i, "0", { snaptime = "10" .. S }) end

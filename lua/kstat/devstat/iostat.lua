@@ -167,8 +167,7 @@ local function write_header(o, shown)
   out(o.cpu and " us ni sy in id" or "", "\n")
 end
 
-local function tty_text(o, now, prev, etime)
-  local format = o.x and "%4s%5s" or "%4s%6s"
+local function tty_text(format, now, prev, etime)
   if not now.tk_nin then return format:format("-", "-") end
   local nin = now.tk_nin - (prev and prev.tk_nin or 0)
   local nout = now.tk_nout - (prev and prev.tk_nout or 0)
@@ -259,8 +258,12 @@ end
 local function write_report(o, selection, shown, now, prev, history)
   local etime = prev and now.snap_time - prev.snap_time or now.snap_time
   if etime <= 0 then etime = 1 end
-  local sides = (o.tty and tty_text(o, now, prev, etime) or "") .. (o.cpu and cpu_text(now, prev) or "")
-  if not o.x then out(o.tty and tty_text(o, now, prev, etime) or "") end
+  local has_line = false
+  -- The terminals' and the CPUs' columns. In iostat(8) terminals are a blank narrower behind a device's line.
+  local function sides(format)
+    return (o.tty and tty_text(format, now, prev, etime) or "") .. (o.cpu and cpu_text(now, prev) or "")
+  end
+  if not o.x and o.tty then out(tty_text("%4s%6s", now, prev, etime)) end
   for _, e in ipairs(shown) do
     local previous, elapsed = interval_of(history, e.device, now, prev)
     local s = devstat.compute(e.device, previous, elapsed)
@@ -271,15 +274,15 @@ local function write_report(o, selection, shown, now, prev, history)
     selection:set_bytes(e.place, s.total_bytes)
     if o.x then
       if not (o.z and is_idle(s)) then
-        out(extended_line(o, e.device.name, text), sides, "\n")
-        sides = ""
+        out(extended_line(o, e.device.name, text), has_line and "" or sides("%4s%5s"), "\n")
+        has_line = true
       end
     else
       out(columns(o, e.device, s, text))
     end
   end
-  if o.x and sides ~= "" then
-    out((" "):rep(o.I and 85 or 52), sides, "\n")
+  if o.x and not has_line and (o.tty or o.cpu) then
+    out((" "):rep(o.I and 85 or 52), sides("%4s%6s"), "\n")
   elseif not o.x then
     out(o.cpu and cpu_text(now, prev) or "", "\n")
   end

@@ -102,7 +102,6 @@ function M.new(o, rows, system)
       tty, cpu, tty_head, cpu_head = system.titles(o)
     end
     self.head = title .. tty .. cpu .. "\n" .. head .. tty_head .. cpu_head .. "\n"
-    self.blank = (" "):rep(#head)
     self.name_format = ("%%-%d.%ds"):format(width, width)
   end
   self.both, self.run_only = formats(o)
@@ -185,7 +184,7 @@ function M.write(out, self, system, errors, mounts)
     end
   end
   if system then
-    out[n + 1] = o.r and table.concat(system, ",") or self.blank .. table.concat(system)
+    out[n + 1] = table.concat(system, o.r and "," or "") -- from the first column, as illumos has it
     out[n + 2] = "\n"
   end
 end
