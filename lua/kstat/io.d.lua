@@ -36,9 +36,7 @@ local io = {}
 ---@param prev kstat.kstat?
 ---@param now kstat.kstat?
 ---@param into table?
----@return kstat.io.counts? counts
----@return string? message
----@return string? errno
+---@return kstat.io.counts? counts, string? message, string? errno
 function io.counts(prev, now, into) end
 
 ---@param counts kstat.io.counts
@@ -49,9 +47,7 @@ function io.figures(counts, into) end
 ---@param prev kstat.kstat?
 ---@param now kstat.kstat?
 ---@param into table?
----@return kstat.io.figures? figures
----@return string? message
----@return string? errno
+---@return kstat.io.figures? figures, string? message, string? errno
 function io.rates(prev, now, into) end
 
 ---@param list kstat.io.counts[]

@@ -8,9 +8,7 @@ local recording = {}
 ---@field recording kstat.recording
 
 ---@param path string
----@return kstat.recording.writer? rec
----@return string? message
----@return string? errno
+---@return kstat.recording.writer? rec, string? message, string? errno
 function recording.open(path) end
 
 ---@class kstat.recording.writer
@@ -18,9 +16,7 @@ local rec = {}
 
 ---@param ks kstat.chain
 ---@param ... kstat.spec
----@return boolean? ok
----@return string? message
----@return string? errno
+---@return boolean? ok, string? message, string? errno
 function rec:add(ks, ...) end
 
 ---@return integer

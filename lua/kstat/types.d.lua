@@ -32,15 +32,11 @@ local kstat = {}
 ---@field clock? fun(): number
 
 ---@param source? string|kstat.source
----@return kstat.chain? chain
----@return string? message
----@return string? errno
+---@return kstat.chain? chain, string? message, string? errno
 function kstat.open(source) end
 
 ---@param spec kstat.spec
----@return kstat.selector? selector
----@return string? message
----@return string? errno
+---@return kstat.selector? selector, string? message, string? errno
 function kstat.selector(spec) end
 
 ---@class kstat.figures
@@ -105,15 +101,11 @@ local object = {}
 ---@param module? string
 ---@param instance? integer
 ---@param name? string
----@return kstat.kstat? k
----@return string? message
----@return string? errno
+---@return kstat.kstat? k, string? message, string? errno
 function object:lookup(module, instance, name) end
 
 ---@param ... kstat.spec
----@return kstat.kstat[]? kstats
----@return string? message
----@return string? errno
+---@return kstat.kstat[]? kstats, string? message, string? errno
 function object:select(...) end
 
 ---@param ... kstat.spec
@@ -141,21 +133,17 @@ local chain = {}
 
 function chain:close() end
 
----@return boolean? changed
----@return kstat.change[]|string added or message
+---@return boolean? changed, kstat.change[]|string added or message
 ---@return kstat.change[]|string deleted or errno
 function chain:update() end
 
 ---@param ... kstat.spec
----@return kstat.sample? sample
----@return string? message
----@return string? errno
+---@return kstat.sample? sample, string? message, string? errno
 function chain:sample(...) end
 
 ---@param format? "human"|"parseable"|"colons"|"list"|"json"|"json_class"|"quiet"
 ---@param ... kstat.spec
----@return string? text
----@return integer|string count or message
+---@return string? text, integer|string count or message
 ---@return string? errno
 function chain:render(format, ...) end
 
@@ -214,9 +202,7 @@ function difference:figures(module, instance, name, figures, row) end
 
 ---@param spec kstat.spec
 ---@param figures kstat.figures
----@return table[]? rows
----@return string? message
----@return string? errno
+---@return table[]? rows, string? message, string? errno
 function difference:rows(spec, figures) end
 
 ---@class kstat.meta
@@ -245,37 +231,25 @@ function difference:rows(spec, figures) end
 local k = {}
 
 ---@param statistic string
----@return kstat.value? value
----@return string? message
----@return string? errno
+---@return kstat.value? value, string? message, string? errno
 function k:get(statistic) end
 
----@return table<string, kstat.value>? data
----@return string? message
----@return string? errno
+---@return table<string, kstat.value>? data, string? message, string? errno
 function k:data() end
 
----@return kstat.kstat? k
----@return string? message
----@return string? errno
+---@return kstat.kstat? k, string? message, string? errno
 function k:read() end
 
 ---@param statistic string
----@return integer|number|string|table|nil value
----@return string? message
----@return string? errno
+---@return integer|number|string|table|nil value, string? message, string? errno
 function k:exact(statistic) end
 
 ---@param statistic string
----@return integer? nanoseconds
----@return string? message
----@return string? errno
+---@return integer? nanoseconds, string? message, string? errno
 function k:ns(statistic) end
 
 ---@param statistic string
----@return string? text
----@return string? message
----@return string? errno
+---@return string? text, string? message, string? errno
 function k:text(statistic) end
 
 ---@param statistic string
@@ -291,9 +265,7 @@ function k:stats() end
 function k:blob() end
 
 ---@param values table<string, number|string>
----@return kstat.kstat? k
----@return string? message
----@return string? errno
+---@return kstat.kstat? k, string? message, string? errno
 function k:write(values) end
 
 ---@param statistic string
@@ -317,15 +289,11 @@ function k:before() end
 
 ---@param name string
 ---@param options? kstat.publish_options
----@return kstat.pub? pub
----@return string? message
----@return string? errno
+---@return kstat.pub? pub, string? message, string? errno
 function kstat.publish(name, options) end
 
 ---@param persistent? boolean
----@return string[]? removed
----@return string? message
----@return string? errno
+---@return string[]? removed, string? message, string? errno
 function kstat.gc(persistent) end
 
 ---@class kstat.published_spec
@@ -386,39 +354,27 @@ function pub:path() end
 function pub:close() end
 
 ---@param spec kstat.named_spec
----@return kstat.published.named? k
----@return string? message
----@return string? errno
+---@return kstat.published.named? k, string? message, string? errno
 function pub:named(spec) end
 
 ---@param spec kstat.published_spec
----@return kstat.published.io? k
----@return string? message
----@return string? errno
+---@return kstat.published.io? k, string? message, string? errno
 function pub:io(spec) end
 
 ---@param spec kstat.timer_spec
----@return kstat.published.timers? k
----@return string? message
----@return string? errno
+---@return kstat.published.timers? k, string? message, string? errno
 function pub:timer(spec) end
 
 ---@param spec kstat.published_spec
----@return kstat.published.intr? k
----@return string? message
----@return string? errno
+---@return kstat.published.intr? k, string? message, string? errno
 function pub:intr(spec) end
 
 ---@param spec kstat.histogram_spec
----@return kstat.published.histogram? k
----@return string? message
----@return string? errno
+---@return kstat.published.histogram? k, string? message, string? errno
 function pub:histogram(spec) end
 
 ---@param spec kstat.blob_spec
----@return kstat.published.blob? k
----@return string? message
----@return string? errno
+---@return kstat.published.blob? k, string? message, string? errno
 function pub:blob(spec) end
 
 ---@class kstat.published
@@ -446,9 +402,7 @@ function counter:max(value) end
 local named = {}
 
 ---@param statistic string
----@return kstat.counter? counter
----@return string? message
----@return string? errno
+---@return kstat.counter? counter, string? message, string? errno
 function named:counter(statistic) end
 
 ---@param statistic string
@@ -456,16 +410,12 @@ function named:counter(statistic) end
 function named:add(statistic, n) end
 
 ---@param statistic string
----@return integer? taken
----@return string? message
----@return string? errno
+---@return integer? taken, string? message, string? errno
 function named:reclaim(statistic) end
 
 ---@param statistic string
 ---@param value any
----@return boolean? ok
----@return string? message
----@return string? errno
+---@return boolean? ok, string? message, string? errno
 function named:set(statistic, value) end
 
 ---@class kstat.published.io: kstat.published
@@ -518,9 +468,7 @@ function named:set(statistic, value) end
 ---@field over_time? boolean
 
 ---@param definition string|kstat.aggregation.definition
----@return kstat.aggregation? aggregation
----@return string? message
----@return string? errno
+---@return kstat.aggregation? aggregation, string? message, string? errno
 function kstat.aggregate(definition) end
 
 ---@class kstat.aggregation
@@ -530,8 +478,7 @@ local aggregation = {}
 
 ---@param x kstat.chain|kstat.sample|kstat.difference
 ---@param ... kstat.spec
----@return kstat.aggregation? self
----@return integer|string added or a message
+---@return kstat.aggregation? self, integer|string added or a message
 ---@return string? errno
 function aggregation:add(x, ...) end
 
@@ -576,8 +523,7 @@ function aggregation:signature() end
 function aggregation:text() end
 
 ---@param form? "human"|"parseable"|"colons"|"list"|"json"
----@return string text
----@return integer keys
+---@return string text, integer keys
 function aggregation:render(form) end
 
 ---@param format string

@@ -54,23 +54,17 @@ local devstat = {}
 ---@field chain kstat.chain
 local reader = {}
 
----@return kstat.devstat.snapshot? snapshot
----@return string? message
----@return string? errno
+---@return kstat.devstat.snapshot? snapshot, string? message, string? errno
 function reader:read() end
 
 function reader:close() end
 
 ---@param source? string|kstat.source|kstat.chain
----@return kstat.devstat.reader? reader
----@return string? message
----@return string? errno
+---@return kstat.devstat.reader? reader, string? message, string? errno
 function devstat.open(source) end
 
 ---@param source? string|kstat.source|kstat.chain
----@return kstat.devstat.snapshot? snapshot
----@return string? message
----@return string? errno
+---@return kstat.devstat.snapshot? snapshot, string? message, string? errno
 function devstat.list(source) end
 
 ---@param fields table
@@ -86,8 +80,7 @@ local history = {}
 
 ---@param d kstat.devstat.device
 ---@param now kstat.devstat.snapshot
----@return kstat.devstat.device? previous
----@return number etime
+---@return kstat.devstat.device? previous, number etime
 function history:previous(d, now) end
 
 ---@param snapshot kstat.devstat.snapshot
@@ -118,9 +111,7 @@ function devstat.text(cur, prev, etime, figure, decimals, scale) end
 ---@field text string
 
 ---@param pattern string
----@return kstat.devstat.pattern? pattern
----@return string? message
----@return string? errno
+---@return kstat.devstat.pattern? pattern, string? message, string? errno
 function devstat.match(pattern) end
 
 ---@class kstat.devstat.options
@@ -133,9 +124,7 @@ function devstat.match(pattern) end
 
 ---@param devices kstat.devstat.device[]
 ---@param options? kstat.devstat.options
----@return kstat.devstat.device[]? chosen
----@return string? message
----@return string? errno
+---@return kstat.devstat.device[]? chosen, string? message, string? errno
 function devstat.select(devices, options) end
 
 return devstat
