@@ -166,32 +166,68 @@ read_from(struct ks_chain *chain, const struct ks_node *node, struct ks_record *
 	return rc;
 }
 
+/* Reads a kstat into the chain's record, which is returned; NULL with errno. */
+static const struct ks_record *
+read_record(struct ks_chain *chain, const struct ks_node *node)
+{
+	const kstat_t *ksp = &node->k;
+	struct ks_record *r = &chain->record;
+
+	ks_record_reset(r);
+	chain->was_read = true;
+	if (read_from(chain, node, r) < 0)
+		return NULL;
+	if (ks_record_failed(r))
+		return ks_fail_null(ENOMEM, "out of memory for the data of %s:%d:%s", ksp->ks_module,
+		    ksp->ks_instance, ksp->ks_name);
+	if (r->snaptime == 0 && node->source->ops->advance == NULL)
+		r->snaptime = gethrtime(); /* what a replay does not know stays 0 */
+	return r;
+}
+
+/* Writes the data that was read to k->ks_data, which has room for it, and what a reading changes in the header. */
+static void
+finish_reading(const struct ks_record *r, kstat_t *k)
+{
+	ks_record_finish(r, k->ks_type, k->ks_data);
+	k->ks_ndata = r->ndata;
+	if (r->strings)
+		k->ks_flags |= KSTAT_FLAG_LONGSTRINGS;
+	k->ks_snaptime = r->snaptime;
+}
+
+kstat_t *
+ks_chain_read_copy(kstat_ctl_t *kc, const kstat_t *ksp)
+{
+	struct ks_chain *chain = ks_chain_of(kc);
+	const struct ks_node *node = node_of(chain, ksp);
+	const struct ks_record *r = node != NULL ? read_record(chain, node) : NULL;
+	size_t head = (sizeof(*ksp) + 15) & ~(size_t)15;
+	kstat_t *copy;
+
+	if (r == NULL)
+		return NULL;
+	copy = malloc(head + ks_record_size(r));
+	if (copy == NULL)
+		return ks_fail_null(ENOMEM, "out of memory for a sample");
+	*copy = *ksp;
+	copy->ks_next = NULL;
+	copy->ks_data = (char *)copy + head;
+	copy->ks_data_size = ks_record_size(r);
+	finish_reading(r, copy);
+	return copy;
+}
+
 kid_t
 kstat_read(kstat_ctl_t *kc, kstat_t *ksp, void *buf)
 {
 	struct ks_chain *chain = ks_chain_of(kc);
-	struct ks_node *node = node_of(chain, ksp);
-	struct ks_record *r;
+	const struct ks_node *node = node_of(chain, ksp);
+	const struct ks_record *r = node != NULL ? read_record(chain, node) : NULL;
 
-	if (node == NULL)
+	if (r == NULL || fit_data(ksp, ks_record_size(r)) != 0)
 		return -1;
-	r = &chain->record;
-	ks_record_reset(r);
-	chain->was_read = true;
-	if (read_from(chain, node, r) < 0)
-		return -1;
-	if (ks_record_failed(r))
-		return ks_fail(ENOMEM, "out of memory for the data of %s:%d:%s", ksp->ks_module,
-		    ksp->ks_instance, ksp->ks_name);
-	if (fit_data(ksp, ks_record_size(r)) != 0)
-		return -1;
-	ks_record_finish(r, ksp->ks_type, ksp->ks_data);
-	ksp->ks_ndata = r->ndata;
-	if (r->strings)
-		ksp->ks_flags |= KSTAT_FLAG_LONGSTRINGS;
-	ksp->ks_snaptime = r->snaptime;
-	if (r->snaptime == 0 && node->source->ops->advance == NULL)
-		ksp->ks_snaptime = gethrtime(); /* what a replay does not know stays 0 */
+	finish_reading(r, ksp);
 	if (buf != NULL) {
 		memcpy(buf, ksp->ks_data, ksp->ks_data_size);
 		if (ksp->ks_type == KSTAT_TYPE_NAMED)

@@ -119,6 +119,12 @@ const char *ks_chain_warning(kstat_ctl_t *kc);
 void ks_chain_warn_of_selectors(kstat_ctl_t *kc, const struct ks_selector *const *selectors,
     size_t n);
 
+/*
+ * Reads a kstat into a copy of it, header and data in one block of memory that the caller frees; the kstat itself
+ * keeps what it holds. NULL with errno, as kstat_read().
+ */
+kstat_t *ks_chain_read_copy(kstat_ctl_t *kc, const kstat_t *ksp);
+
 /* The number of kstats in the chain. */
 size_t ks_chain_length(kstat_ctl_t *kc);
 

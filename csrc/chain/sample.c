@@ -42,31 +42,24 @@ ks_sample_free(struct ks_sample *s)
 	free(s);
 }
 
-/* Header and data in one block of memory. */
+/* The header of a kstat that cannot be read, without data. */
 static kstat_t *
-copy_kstat(const kstat_t *from, bool with_data)
+copy_header(const kstat_t *from)
 {
-	size_t head = (sizeof(*from) + 15) & ~(size_t)15;
-	size_t size = with_data ? from->ks_data_size : 0;
-	kstat_t *to = malloc(head + size);
+	kstat_t *to = malloc(sizeof(*to));
 
 	if (to == NULL)
 		return ks_fail_null(ENOMEM, "out of memory for a sample");
 	*to = *from;
 	to->ks_next = NULL;
-	to->ks_data = with_data ? (char *)to + head : NULL;
-	to->ks_data_size = size;
-	if (size > 0) {
-		memcpy(to->ks_data, from->ks_data, size);
-		if (to->ks_type == KSTAT_TYPE_NAMED)
-			ks_named_relocate(to->ks_data, to->ks_ndata, from->ks_data, size);
-	}
+	to->ks_data = NULL;
+	to->ks_data_size = 0;
 	return to;
 }
 
-/* Adds a copy of a kstat that is not in the sample yet. */
+/* Reads a kstat that is not in the sample yet, and adds it. */
 static const kstat_t *
-add_copy(struct ks_sample *s, kstat_ctl_t *kc, const kstat_t *ksp, bool with_data)
+read_and_add(struct ks_sample *s, kstat_ctl_t *kc, const kstat_t *ksp)
 {
 	const struct ks_key key = ks_key_of(ksp, KS_BY_ALL);
 	uint64_t hash = ks_key_hash(&key);
@@ -74,7 +67,9 @@ add_copy(struct ks_sample *s, kstat_ctl_t *kc, const kstat_t *ksp, bool with_dat
 
 	if (!KS_RESERVE(s->ksp, s->cap, s->n + 1) || !ks_table_reserve(&s->index, s->n + 1))
 		return ks_fail_null(ENOMEM, "out of memory for a sample");
-	copy = copy_kstat(ksp, with_data);
+	copy = ks_chain_read_copy(kc, ksp);
+	if (copy == NULL && errno != ENOMEM)
+		copy = copy_header(ksp);
 	if (copy == NULL)
 		return NULL;
 	if (ks_table_find(&s->index, hash, has_key, s, &key) == KS_NO_SLOT)
@@ -100,7 +95,7 @@ ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp)
 {
 	const kstat_t *copy = copy_of(s, ksp);
 
-	return copy != NULL ? copy : add_copy(s, kc, ksp, kstat_read(kc, ksp, NULL) >= 0);
+	return copy != NULL ? copy : read_and_add(s, kc, ksp);
 }
 
 const kstat_t *
