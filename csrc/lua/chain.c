@@ -12,43 +12,6 @@
 
 #define CHANGE "kstat.change"
 
-struct ks_lua_chain *
-ks_lua_checkchain(lua_State *L, int i)
-{
-	struct ks_lua_chain *c = luaL_checkudata(L, i, KS_LUA_CHAIN);
-
-	if (c->kc == NULL)
-		luaL_error(L, "the kstat chain is closed");
-	return c;
-}
-
-bool
-ks_lua_checkname(lua_State *L, int i, struct ks_lua_name *name)
-{
-	size_t nm = 0, nn = 0;
-	lua_Number instance = -1;
-
-	name->module = luaL_optlstring(L, i, NULL, &nm);
-	name->any_instance = lua_isnoneornil(L, i + 1);
-	if (!name->any_instance)
-		instance = luaL_checknumber(L, i + 1);
-	name->name = luaL_optlstring(L, i + 2, NULL, &nn);
-	if (!(instance >= -2147483648.0 && instance <= 2147483647.0) ||
-	    instance != (lua_Number)(int)instance)
-		return false;
-	name->instance = (int)instance;
-	return (name->module == NULL || strlen(name->module) == nm) &&
-	    (name->name == NULL || strlen(name->name) == nn);
-}
-
-bool
-ks_lua_hasname(const struct ks_lua_name *name, const kstat_t *ksp)
-{
-	return (name->module == NULL || strcmp(name->module, ksp->ks_module) == 0) &&
-	    (name->any_instance || name->instance == ksp->ks_instance) &&
-	    (name->name == NULL || strcmp(name->name, ksp->ks_name) == 0);
-}
-
 /* --- opening and closing ------------------------------------------------------------ */
 
 /* A field of the table at index 1 as text that stays valid while it is on the stack; NULL: it is not there. */
@@ -125,7 +88,6 @@ chain_close(lua_State *L)
 		(void)kstat_close(c->kc);
 	c->kc = NULL;
 	ks_values_free(&c->values);
-	ks_buf_free(&c->text);
 	return 0;
 }
 
@@ -145,101 +107,6 @@ static int
 chain_len(lua_State *L)
 {
 	lua_pushinteger(L, (lua_Integer)ks_chain_length(ks_lua_checkchain(L, 1)->kc));
-	return 1;
-}
-
-/* --- finding ------------------------------------------------------------------------- */
-
-static kstat_t *
-find(struct ks_lua_chain *c, const struct ks_lua_name *name)
-{
-	/* kstat_lookup() takes -1 for any instance. */
-	if (name->any_instance || name->instance != -1)
-		return kstat_lookup(c->kc, name->module, name->any_instance ? -1 : name->instance,
-		    name->name);
-	for (kstat_t *ksp = c->kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
-		if (ks_lua_hasname(name, ksp))
-			return ksp;
-	}
-	return NULL;
-}
-
-static int
-chain_lookup(lua_State *L)
-{
-	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
-	struct ks_lua_name name;
-	kstat_t *ksp = NULL;
-
-	lua_settop(L, 4);
-	if (ks_lua_checkname(L, 2, &name))
-		ksp = find(c, &name);
-	if (ksp == NULL) {
-		char instance[24] = "*";
-
-		if (!lua_isnil(L, 3))
-			(void)snprintf(instance, sizeof(instance), "%.14g", lua_tonumber(L, 3));
-		return ks_lua_failwith(L, ENOENT, "no kstat %.60s:%s:%.60s", luaL_optstring(L, 2, "*"),
-		    instance, luaL_optstring(L, 4, "*"));
-	}
-	ks_lua_getuservalue(L, 1);
-	ks_lua_pushlive(L, -1, c, ksp);
-	return 1;
-}
-
-/* select(chain, selectors) -> array of kstats, in the order of kstat(8) */
-static int
-chain_select(lua_State *L)
-{
-	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
-	const struct ks_selector *const *selectors;
-	struct ks_selection *sel;
-	size_t n;
-
-	lua_settop(L, 2);
-	ks_lua_getuservalue(L, 1);
-	selectors = ks_lua_checkselectors(L, 2, &n);
-	sel = ks_lua_newselection(L);
-	if (ks_selector_select_any(selectors, n, c->kc, sel) != 0)
-		return ks_lua_fail(L);
-	lua_createtable(L, (int)sel->n, 0);
-	for (size_t i = 0; i < sel->n; i++) {
-		ks_lua_pushlive(L, 3, c, sel->ksp[i]);
-		lua_rawseti(L, -2, (int)i + 1);
-	}
-	return 1;
-}
-
-/* members(chain, module) -> array of the module's kstats, in chain order */
-static int
-chain_members(lua_State *L)
-{
-	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
-	const char *module = luaL_checkstring(L, 2);
-	int n = 0;
-
-	ks_lua_getuservalue(L, 1);
-	lua_newtable(L);
-	for (kstat_t *ksp = c->kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
-		if (strcmp(ksp->ks_module, module) != 0)
-			continue;
-		ks_lua_pushlive(L, -2, c, ksp);
-		lua_rawseti(L, -2, ++n);
-	}
-	return 1;
-}
-
-/* names(chain) -> set of the modules' names */
-static int
-chain_names(lua_State *L)
-{
-	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
-
-	lua_newtable(L);
-	for (kstat_t *ksp = c->kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
-		lua_pushboolean(L, 1);
-		lua_setfield(L, -2, ksp->ks_module);
-	}
 	return 1;
 }
 
@@ -268,12 +135,9 @@ push_changes(lua_State *L, const struct ks_change *change, size_t n, bool added)
 		if (change[i].added != added)
 			continue;
 		lua_createtable(L, 0, 3);
-		lua_pushstring(L, change[i].module);
-		lua_setfield(L, -2, "module");
-		lua_pushinteger(L, change[i].instance);
-		lua_setfield(L, -2, "instance");
-		lua_pushstring(L, change[i].name);
-		lua_setfield(L, -2, "name");
+		ks_lua_setstring(L, "module", change[i].module);
+		ks_lua_setinteger(L, "instance", change[i].instance);
+		ks_lua_setstring(L, "name", change[i].name);
 		ks_lua_setmetatable(L, CHANGE);
 		lua_rawseti(L, -2, ++found);
 	}
@@ -348,26 +212,18 @@ chain_warnings(lua_State *L)
 	return 1;
 }
 
-static int
-chain_is_replay(lua_State *L)
-{
-	lua_pushboolean(L, ks_chain_is_replay(ks_lua_checkchain(L, 1)->kc));
-	return 1;
-}
+/* A method that returns whether something is true of the chain. */
+#define CHAIN_PREDICATE(name) \
+	static int \
+	chain_##name(lua_State *L) \
+	{ \
+		lua_pushboolean(L, ks_chain_##name(ks_lua_checkchain(L, 1)->kc)); \
+		return 1; \
+	}
 
-static int
-chain_ended(lua_State *L)
-{
-	lua_pushboolean(L, ks_chain_ended(ks_lua_checkchain(L, 1)->kc));
-	return 1;
-}
-
-static int
-chain_damaged(lua_State *L)
-{
-	lua_pushboolean(L, ks_chain_damaged(ks_lua_checkchain(L, 1)->kc));
-	return 1;
-}
+CHAIN_PREDICATE(is_replay)
+CHAIN_PREDICATE(ended)
+CHAIN_PREDICATE(damaged)
 
 static int
 chain_time_of_day(lua_State *L)
@@ -405,47 +261,12 @@ object_state(lua_State *L)
 	return 1;
 }
 
-/* Whether a chain, or the chain of a live kstat, is closed. */
-static bool
-is_closed(const char *type, const void *u)
-{
-	const struct ks_lua_kstat *k = u;
-
-	if (strcmp(type, KS_LUA_CHAIN) == 0)
-		return ((const struct ks_lua_chain *)u)->kc == NULL;
-	return strcmp(type, KS_LUA_KSTAT) == 0 && k->origin == KS_LUA_LIVE && k->chain->kc == NULL;
-}
-
-const char *
-ks_lua_kind(lua_State *L, int i)
-{
-	static const char *const types[] = { KS_LUA_CHAIN, KS_LUA_SAMPLE, KS_LUA_DIFFERENCE,
-		KS_LUA_KSTAT, KS_LUA_SELECTOR, KS_LUA_FIGURES };
-	const void *u = lua_touserdata(L, i);
-	const char *kind = NULL;
-
-	if (u == NULL || !lua_getmetatable(L, i))
-		return NULL;
-	for (size_t t = 0; kind == NULL && t < sizeof(types) / sizeof(types[0]); t++) {
-		luaL_getmetatable(L, types[t]);
-		if (lua_rawequal(L, -1, -2))
-			kind = is_closed(types[t], u) ? "closed" : types[t] + strlen("kstat.");
-		lua_pop(L, 1);
-	}
-	lua_pop(L, 1);
-	return kind;
-}
-
 /* kind(object) -> "chain", "sample", "difference", "kstat", "selector", "figures", "closed" or nil */
 static int
 object_kind(lua_State *L)
 {
-	const char *kind = lua_gettop(L) > 0 ? ks_lua_kind(L, 1) : NULL;
-
-	if (kind == NULL)
-		lua_pushnil(L);
-	else
-		lua_pushstring(L, kind);
+	lua_settop(L, 1);
+	lua_pushstring(L, ks_lua_kind(L, 1)); /* NULL: nil */
 	return 1;
 }
 
@@ -465,7 +286,6 @@ ks_lua_add_chain(lua_State *L)
 	};
 	static const luaL_Reg methods[] = {
 		{ "close", chain_close },
-		{ "lookup", chain_lookup },
 		{ "update", chain_update },
 		{ "chain_id", chain_chain_id },
 		{ "warnings", chain_warnings },
@@ -479,18 +299,15 @@ ks_lua_add_chain(lua_State *L)
 	};
 	static const luaL_Reg functions[] = {
 		{ "open", chain_open },
-		{ "chain_select", chain_select },
-		{ "chain_members", chain_members },
-		{ "chain_names", chain_names },
 		{ "state", object_state },
 		{ "kind", object_kind },
 		{ NULL, NULL }
 	};
 
 	ks_lua_setfuncs(L, functions);
-	ks_lua_newtype(L, CHANGE, change_meta);
-	lua_pop(L, 1);
-	ks_lua_newtype(L, KS_LUA_CHAIN, meta);
+	ks_lua_newtype(L, CHANGE, change_meta, NULL);
+	ks_lua_newtype(L, KS_LUA_CHAIN, meta, NULL);
+	luaL_getmetatable(L, KS_LUA_CHAIN);
 	lua_setfield(L, -2, "chain_meta");
 	lua_newtable(L);
 	ks_lua_setfuncs(L, methods);

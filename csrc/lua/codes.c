@@ -6,7 +6,7 @@
 
 #include "kstat2.h"
 #include "lua/compat.h"
-#include "lua/publish.h"
+#include "lua/core.h"
 
 struct code {
 	const char *name;
@@ -49,19 +49,19 @@ static void
 set_codes(lua_State *L, const char *field, const struct code *code)
 {
 	lua_newtable(L);
-	for (; code->name != NULL; code++) {
-		lua_pushinteger(L, code->number);
-		lua_setfield(L, -2, code->name);
-	}
+	for (; code->name != NULL; code++)
+		ks_lua_setinteger(L, code->name, code->number);
 	lua_setfield(L, -2, field);
 }
 
 void
 ks_lua_add_publish_codes(lua_State *L)
 {
+	lua_getfield(L, -1, "publish");
 	set_codes(L, "types", types);
 	set_codes(L, "data_types", data_types);
 	set_codes(L, "metatypes", metatypes);
 	set_codes(L, "kinds", kinds);
 	set_codes(L, "histograms", histograms);
+	lua_pop(L, 1);
 }

@@ -9,13 +9,13 @@
 
 #include "lua/compat.h"
 #include "lua/core.h"
-#include "lua/types.h"
+#include "lua/value.h"
 
+#define LAYOUT "kstat.layout"
 #define MAX_WIDTH 1000 /* of a column */
 
 struct layout {
 	struct ks_layout l; /* first */
-	struct ks_buf text; /* scratch; owned */
 	struct ks_column column[];
 };
 
@@ -35,7 +35,7 @@ layout_new(lua_State *L)
 	if (gap > MAX_WIDTH || strspn(spaces, " ") != gap)
 		return 0;
 	u = ks_lua_newuserdata(L, sizeof(*u) + n * sizeof(u->column[0]));
-	ks_lua_setmetatable(L, KS_LUA_LAYOUT);
+	ks_lua_setmetatable(L, LAYOUT);
 	u->l = (struct ks_layout){ lua_toboolean(L, 3), (int)gap, n, u->column };
 	for (size_t i = 0; i < n; i++) {
 		struct ks_column *c = &u->column[i];
@@ -112,12 +112,12 @@ layout_columns_of(lua_State *L)
 static int
 layout_line(lua_State *L)
 {
-	struct layout *u = luaL_checkudata(L, 1, KS_LUA_LAYOUT);
-	struct ks_line line = ks_line_begin(&u->l, &u->text);
+	struct layout *u = luaL_checkudata(L, 1, LAYOUT);
+	struct ks_buf *b = ks_lua_scratch(L);
+	struct ks_line line = ks_line_begin(&u->l, b);
 
 	luaL_checktype(L, 2, LUA_TTABLE);
 	lua_settop(L, 2);
-	ks_buf_reset(&u->text);
 	for (size_t i = 0; i < u->l.n; i++) {
 		bool plain = u->column[i].conversion != '\0';
 		const char *text;
@@ -138,28 +138,12 @@ layout_line(lua_State *L)
 		lua_pop(L, 1);
 	}
 	ks_line_end(&line);
-	if (u->text.failed)
-		return luaL_error(L, "out of memory");
-	lua_pushlstring(L, u->text.data, u->text.len);
-	return 1;
-}
-
-static int
-layout_gc(lua_State *L)
-{
-	struct layout *u = luaL_checkudata(L, 1, KS_LUA_LAYOUT);
-
-	ks_buf_free(&u->text);
-	return 0;
+	return ks_lua_pushscratch(L, b);
 }
 
 void
 ks_lua_add_layout(lua_State *L)
 {
-	static const luaL_Reg meta[] = {
-		{ "__gc", layout_gc },
-		{ NULL, NULL }
-	};
 	static const luaL_Reg functions[] = {
 		{ "layout", layout_new },
 		{ "layout_line", layout_line },
@@ -168,7 +152,6 @@ ks_lua_add_layout(lua_State *L)
 		{ NULL, NULL }
 	};
 
-	ks_lua_newtype(L, KS_LUA_LAYOUT, meta);
-	lua_pop(L, 1);
+	ks_lua_newtype(L, LAYOUT, NULL, NULL);
 	ks_lua_setfuncs(L, functions);
 }

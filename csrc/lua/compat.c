@@ -89,12 +89,54 @@ ks_lua_setfuncs(lua_State *L, const luaL_Reg *functions)
 }
 
 void
-ks_lua_newtype(lua_State *L, const char *name, const luaL_Reg *meta)
+ks_lua_setclosures(lua_State *L, int t, const luaL_Reg *functions, int n)
+{
+	t = ks_lua_absindex(L, t);
+	for (; functions->name != NULL; functions++) {
+		for (int i = 0; i < n; i++)
+			lua_pushvalue(L, -n);
+		lua_pushcclosure(L, functions->func, n);
+		lua_setfield(L, t, functions->name);
+	}
+}
+
+void
+ks_lua_setaddress(lua_State *L, const char *name, void (*function)(void))
+{
+	void *p;
+
+	_Static_assert(sizeof(function) == sizeof(p), "function addresses");
+	memcpy(&p, &function, sizeof(p)); /* C lets nobody convert one to the other */
+	lua_pushlightuserdata(L, p);
+	lua_setfield(L, -2, name);
+}
+
+void
+ks_lua_addto(lua_State *L, const char *name, const luaL_Reg *functions)
+{
+	lua_getfield(L, -1, name);
+	if (lua_isnil(L, -1)) {
+		lua_pop(L, 1);
+		lua_newtable(L);
+		lua_pushvalue(L, -1);
+		lua_setfield(L, -3, name);
+	}
+	ks_lua_setfuncs(L, functions);
+	lua_pop(L, 1);
+}
+
+void
+ks_lua_newtype(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *methods)
 {
 	luaL_newmetatable(L, name);
-	lua_pushstring(L, name);
-	lua_setfield(L, -2, "__name");
-	lua_pushstring(L, name);
-	lua_setfield(L, -2, "__metatable");
-	ks_lua_setfuncs(L, meta);
+	ks_lua_setstring(L, "__name", name);
+	ks_lua_setstring(L, "__metatable", name);
+	if (meta != NULL)
+		ks_lua_setfuncs(L, meta);
+	if (methods != NULL) {
+		lua_newtable(L);
+		ks_lua_setfuncs(L, methods);
+		lua_setfield(L, -2, "__index");
+	}
+	lua_pop(L, 1);
 }

@@ -51,10 +51,25 @@ void *ks_lua_testudata(lua_State *L, int i, const char *name);
 /* As luaL_setfuncs without upvalues: enters the functions into the table on top. */
 void ks_lua_setfuncs(lua_State *L, const luaL_Reg *functions);
 
+/* Enters functions whose upvalues are the n values on top, which stay there, into the table at index t. */
+void ks_lua_setclosures(lua_State *L, int t, const luaL_Reg *functions, int n);
+
+/* Sets a field of the table on top to the address of a function, for LuaJIT's FFI. */
+void ks_lua_setaddress(lua_State *L, const char *name, void (*function)(void));
+
+/* Enters the functions into the field `name` of the table on top, a table that is made if it is not there. */
+void ks_lua_addto(lua_State *L, const char *name, const luaL_Reg *functions);
+
 /*
  * Makes the metatable of a type: registered under name, which is also its __name, and hidden from
- * getmetatable(). `meta` are its metamethods. Leaves the metatable on the stack.
+ * getmetatable(). `meta` are its metamethods, `methods` the functions in its __index; NULL for none.
  */
-void ks_lua_newtype(lua_State *L, const char *name, const luaL_Reg *meta);
+void ks_lua_newtype(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *methods);
+
+/* Sets a field of the table on top. */
+#define ks_lua_setstring(L, key, s) (lua_pushstring(L, s), lua_setfield(L, -2, key))
+#define ks_lua_setinteger(L, key, n) (lua_pushinteger(L, n), lua_setfield(L, -2, key))
+#define ks_lua_setnumber(L, key, n) (lua_pushnumber(L, n), lua_setfield(L, -2, key))
+#define ks_lua_setboolean(L, key, yes) (lua_pushboolean(L, yes), lua_setfield(L, -2, key))
 
 #endif

@@ -33,43 +33,6 @@ struct list {
 
 /* --- values ---------------------------------------------------------------------- */
 
-void
-ks_lua_setu64(lua_State *L, const char *field, uint64_t v)
-{
-	ks_lua_pushu64(L, v);
-	lua_setfield(L, -2, field);
-}
-
-uint64_t
-ks_lua_tocount(lua_State *L, int i)
-{
-	lua_Number v;
-
-#if KS_LUA_INTEGERS
-	if (lua_isinteger(L, i))
-		return (uint64_t)lua_tointeger(L, i);
-#endif
-	v = lua_tonumber(L, i);
-	return v >= 0 && v < 0x1p64 ? (uint64_t)v : 0;
-}
-
-int
-ks_lua_checkint(lua_State *L, int i)
-{
-	lua_Number v = luaL_checknumber(L, i);
-
-	luaL_argcheck(L, v >= -0x1p31 && v < 0x1p31, i, "number out of range");
-	ks_lua_checkwhole(L, v, i);
-	return (int)v;
-}
-
-static void
-set_number(lua_State *L, const char *field, long double v)
-{
-	lua_pushnumber(L, (lua_Number)v);
-	lua_setfield(L, -2, field);
-}
-
 /* Seconds at index i. */
 static struct bintime
 to_bintime(lua_State *L, int i)
@@ -369,16 +332,14 @@ compute(lua_State *L)
 		case 'f':
 			(void)devstat_compute_statistics(cur, prev, etime, (devstat_metric)m, &f,
 			    DSM_NONE);
-			set_number(L, name, f);
+			ks_lua_setnumber(L, name, (lua_Number)f);
 			break;
 		default:
 			break;
 		}
 	}
-	if (backwards) {
-		lua_pushboolean(L, 1);
-		lua_setfield(L, -2, "backwards");
-	}
+	if (backwards)
+		ks_lua_setboolean(L, "backwards", 1);
 	return 1;
 }
 
@@ -470,11 +431,9 @@ read_list(lua_State *L)
 	}
 	lua_pushvalue(L, -1);
 	lua_setfield(L, -2, "devices");
-	lua_pushinteger(L, (lua_Integer)l->dinfo.generation);
-	lua_setfield(L, -2, "generation");
-	lua_pushboolean(L, changed);
-	lua_setfield(L, -2, "changed");
-	set_number(L, "snap_time", stats.snap_time);
+	ks_lua_setinteger(L, "generation", (lua_Integer)l->dinfo.generation);
+	ks_lua_setboolean(L, "changed", changed);
+	ks_lua_setnumber(L, "snap_time", (lua_Number)stats.snap_time);
 	if (extra.cpu) {
 		lua_createtable(L, 0, CPUSTATES);
 		for (int i = 0; i < CPUSTATES; i++)
@@ -518,12 +477,7 @@ ks_lua_add_devstat(lua_State *L)
 		{ "__gc", free_list }, { NULL, NULL },
 	};
 
-	ks_lua_newtype(L, KS_LUA_DEVICE, device_meta);
-	lua_pop(L, 1);
-	ks_lua_newtype(L, LIST, list_meta);
-	lua_pop(L, 1);
-	lua_newtable(L);
-	ks_lua_setfuncs(L, functions);
-	ks_lua_add_devstat_select(L);
-	lua_setfield(L, -2, "devstat");
+	ks_lua_newtype(L, KS_LUA_DEVICE, device_meta, NULL);
+	ks_lua_newtype(L, LIST, list_meta, NULL);
+	ks_lua_addto(L, "devstat", functions);
 }

@@ -5,8 +5,10 @@
 
 #include "devstat.h"
 #include "devstat/match.h"
+#include "lua/core.h"
 #include "lua/devstat.h"
 #include "lua/error.h"
+#include "lua/value.h"
 
 #define SELECTION "kstat.devstat.selection"
 
@@ -151,10 +153,8 @@ entries(lua_State *L)
 	lua_createtable(L, s->n, 0);
 	for (int i = 0; i < s->n; i++) {
 		lua_createtable(L, 0, 3);
-		lua_pushinteger(L, s->sel[i].position + 1);
-		lua_setfield(L, -2, "index");
-		lua_pushinteger(L, s->sel[i].selected);
-		lua_setfield(L, -2, "selected");
+		ks_lua_setinteger(L, "index", s->sel[i].position + 1);
+		ks_lua_setinteger(L, "selected", s->sel[i].selected);
 		ks_lua_setu64(L, "bytes", s->sel[i].bytes);
 		lua_rawseti(L, -2, i + 1);
 	}
@@ -188,7 +188,6 @@ match(lua_State *L)
 	struct devstat_match *m;
 	int n;
 	const char *s = luaL_checkstring(L, 1);
-	const char *word;
 
 	lua_createtable(L, 1, 0);
 	lua_pushvalue(L, 1);
@@ -197,20 +196,12 @@ match(lua_State *L)
 	if (m == NULL)
 		return ks_lua_fail(L);
 	lua_createtable(L, 0, 4);
-	if (m->match_fields & DEVSTAT_MATCH_TYPE) {
-		word = ks_devstat_type_word(m->device_type, DEVSTAT_MATCH_TYPE);
-		lua_pushstring(L, word);
-		lua_setfield(L, -2, "type");
-	}
-	if (m->match_fields & DEVSTAT_MATCH_IF) {
-		word = ks_devstat_type_word(m->device_type, DEVSTAT_MATCH_IF);
-		lua_pushstring(L, word);
-		lua_setfield(L, -2, "interface");
-	}
-	lua_pushboolean(L, (m->match_fields & DEVSTAT_MATCH_PASS) != 0);
-	lua_setfield(L, -2, "pass");
-	lua_pushstring(L, s);
-	lua_setfield(L, -2, "text");
+	if (m->match_fields & DEVSTAT_MATCH_TYPE)
+		ks_lua_setstring(L, "type", ks_devstat_type_word(m->device_type, DEVSTAT_MATCH_TYPE));
+	if (m->match_fields & DEVSTAT_MATCH_IF)
+		ks_lua_setstring(L, "interface", ks_devstat_type_word(m->device_type, DEVSTAT_MATCH_IF));
+	ks_lua_setboolean(L, "pass", (m->match_fields & DEVSTAT_MATCH_PASS) != 0);
+	ks_lua_setstring(L, "text", s);
 	return 1;
 }
 
@@ -228,10 +219,6 @@ ks_lua_add_devstat_select(lua_State *L)
 		{ NULL, NULL },
 	};
 
-	ks_lua_newtype(L, SELECTION, selection_meta);
-	lua_newtable(L);
-	ks_lua_setfuncs(L, selection_methods);
-	lua_setfield(L, -2, "__index");
-	lua_pop(L, 1);
-	ks_lua_setfuncs(L, functions);
+	ks_lua_newtype(L, SELECTION, selection_meta, selection_methods);
+	ks_lua_addto(L, "devstat", functions);
 }

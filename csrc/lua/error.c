@@ -42,6 +42,21 @@ ks_lua_failwith(lua_State *L, int err, const char *fmt, ...)
 	return ks_lua_fail(L);
 }
 
+int
+ks_lua_failerrno(lua_State *L, int err, const char *what)
+{
+	return ks_lua_failwith(L, err, "%s: %s", what, strerror(err));
+}
+
+int
+ks_lua_result(lua_State *L, int rc)
+{
+	if (rc != 0)
+		return ks_lua_fail(L);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
 static void
 push_registered(lua_State *L, const char *key)
 {

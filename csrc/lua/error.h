@@ -18,6 +18,12 @@ int ks_lua_fail(lua_State *L);
 int ks_lua_failwith(lua_State *L, int err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same with `what` and the text of the errno as the message. */
+int ks_lua_failerrno(lua_State *L, int err, const char *what);
+
+/* For what a function of the library returned: true if that is 0, else as ks_lua_fail(). */
+int ks_lua_result(lua_State *L, int rc);
+
 /*
  * True if the value at idx is what core.fail(message) raised last: the world made the script fail, and a
  * line says why; it is no mistake in the script.

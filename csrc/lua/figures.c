@@ -186,38 +186,27 @@ push_row(lua_State *L, int i, const struct ks_delta *d, kstat_ctl_t *kc)
 	add_to_row(L, i, fresh, d, kc);
 }
 
-/* Argument i, of a difference whose samples are still there. */
-static struct ks_lua_kstat *
-check_differing(lua_State *L, int i)
-{
-	struct ks_lua_kstat *k = ks_lua_checkkstat(L, i);
-
-	if (k->origin != KS_LUA_DIFFERING)
-		luaL_error(L, "a kstat of a difference of two samples expected");
-	if (k->sample->s == NULL || (k->before != NULL && k->before->s == NULL))
-		luaL_error(L, "the sample was collected");
-	return k;
-}
-
 /* kstat:figures(figures[, row]) -> row */
 static int
 kstat_figures(lua_State *L)
 {
-	const struct ks_lua_kstat *k = check_differing(L, 1);
+	const struct ks_lua_kstat *k = ks_lua_checkdiffering(L, 1);
 
 	push_row(L, 2, &k->delta, k->chain->kc);
 	return 1;
 }
 
-/* The kstats of the difference at index 1 that the selector at index 2 finds, in the order of kstat(8). */
+/* The kstats of the difference at index 1 that the selector at index 2 finds; NULL with errno. */
 static struct ks_selection *
-select_in(lua_State *L, struct ks_lua_difference *d)
+check_found(lua_State *L, struct ks_lua_place *p)
 {
-	const struct ks_selector *selector =
-	    &((struct ks_lua_selector *)luaL_checkudata(L, 2, KS_LUA_SELECTOR))->s;
+	const struct ks_lua_selector *u = luaL_checkudata(L, 2, KS_LUA_SELECTOR);
+	const struct ks_selector *selector = &u->s;
 	struct ks_selection *sel = ks_lua_newselection(L);
 
-	return ks_lua_select_in(d->now, &selector, 1, sel) == 0 ? sel : NULL;
+	ks_lua_checkplace(L, 1, p);
+	luaL_argcheck(L, p->difference != NULL, 1, "a difference expected");
+	return ks_lua_select(p, &selector, 1, sel) == 0 ? sel : NULL;
 }
 
 /* row(n) -> an empty table with room for n fields */
@@ -238,29 +227,31 @@ row_new(lua_State *L)
 static int
 difference_sum(lua_State *L)
 {
-	struct ks_lua_difference *d = ks_lua_checkdifference(L, 1);
 	struct figures *u = luaL_checkudata(L, 3, KS_LUA_FIGURES);
+	struct ks_lua_place p;
 	struct ks_selection *sel;
-	lua_Integer found = 0;
+	lua_Integer count = 0;
 
 	luaL_checktype(L, 4, LUA_TTABLE);
 	lua_settop(L, 4);
-	sel = select_in(L, d);
+	sel = check_found(L, &p);
 	if (sel == NULL)
 		return ks_lua_fail(L);
 	memset(u->out, 0, ks_figures_room(u->f) * sizeof(*u->out));
 	for (size_t i = 0; i < sel->n; i++) {
 		struct ks_delta delta;
+		int found = ks_lua_resolve(&p, sel->ksp[i], &delta);
 
-		if (!ks_lua_open_delta(d, sel->ksp[i], &delta))
-			continue;
-		ks_figures_add_up(u->f, &delta, d->now->chain->kc, u->out);
-		found++;
+		if (found < 0)
+			return ks_lua_fail(L);
+		if (found > 0)
+			ks_figures_add_up(u->f, &delta, p.chain->kc, u->out);
+		count += found;
 	}
 	ks_figures_finish(u->f, u->out);
 	lua_settop(L, 4);
 	add_fields_of(L, 3, u, false);
-	lua_pushinteger(L, found);
+	lua_pushinteger(L, count);
 	return 1;
 }
 
@@ -268,16 +259,19 @@ difference_sum(lua_State *L)
 static int
 difference_figures(lua_State *L)
 {
-	struct ks_lua_difference *d = ks_lua_checkdifference(L, 1);
+	struct ks_lua_place p;
 	struct ks_delta delta;
-	int found = ks_lua_find_delta(L, d, 2, &delta);
+	int found;
 
+	(void)ks_lua_checkdifference(L, 1);
+	ks_lua_checkplace(L, 1, &p);
+	found = ks_lua_lookup(L, &p, 2, &delta);
 	if (found < 0)
 		return ks_lua_fail(L);
 	if (found == 0)
 		lua_pushnil(L);
 	else
-		push_row(L, 5, &delta, d->now->chain->kc);
+		push_row(L, 5, &delta, p.chain->kc);
 	return 1;
 }
 
@@ -288,31 +282,30 @@ difference_figures(lua_State *L)
 static int
 difference_rows(lua_State *L)
 {
-	struct ks_lua_difference *d = ks_lua_checkdifference(L, 1);
 	struct figures *u = luaL_checkudata(L, 3, KS_LUA_FIGURES);
+	struct ks_lua_place p;
 	struct ks_selection *sel;
-	int found = 0;
+	int count = 0;
 
 	lua_settop(L, 3);
-	sel = select_in(L, d);
+	sel = check_found(L, &p);
 	if (sel == NULL)
 		return ks_lua_fail(L);
 	lua_createtable(L, (int)sel->n, 0);
 	for (size_t i = 0; i < sel->n; i++) {
-		const kstat_t *k = sel->ksp[i];
 		struct ks_delta delta;
+		int found = ks_lua_resolve(&p, sel->ksp[i], &delta);
 
-		if (!ks_lua_open_delta(d, k, &delta))
+		if (found < 0)
+			return ks_lua_fail(L);
+		if (found == 0)
 			continue;
 		lua_createtable(L, 0, (int)ks_figures_count(u->f) + MORE);
-		lua_pushstring(L, k->ks_module);
-		lua_setfield(L, -2, "module");
-		lua_pushinteger(L, k->ks_instance);
-		lua_setfield(L, -2, "instance");
-		lua_pushstring(L, k->ks_name);
-		lua_setfield(L, -2, "name");
-		add_to_row(L, 3, true, &delta, d->now->chain->kc);
-		lua_rawseti(L, -2, ++found);
+		ks_lua_setstring(L, "module", delta.now->ks_module);
+		ks_lua_setinteger(L, "instance", delta.now->ks_instance);
+		ks_lua_setstring(L, "name", delta.now->ks_name);
+		add_to_row(L, 3, true, &delta, p.chain->kc);
+		lua_rawseti(L, -2, ++count);
 	}
 	return 1;
 }
@@ -324,23 +317,23 @@ ks_lua_add_figures(lua_State *L)
 		{ "__gc", figures_gc },
 		{ NULL, NULL }
 	};
+	static const luaL_Reg functions[] = {
+		{ "figures", figures_new },
+		{ "figures_names", figures_names },
+		{ "row", row_new },
+		{ "difference_sum", difference_sum },
+		{ "difference_figures", difference_figures },
+		{ "difference_rows", difference_rows },
+		{ NULL, NULL }
+	};
+	static const luaL_Reg kstat_methods[] = {
+		{ "figures", kstat_figures },
+		{ NULL, NULL }
+	};
 
-	ks_lua_newtype(L, KS_LUA_FIGURES, meta);
-	lua_pop(L, 1);
-	lua_pushcfunction(L, figures_new);
-	lua_setfield(L, -2, "figures");
-	lua_pushcfunction(L, figures_names);
-	lua_setfield(L, -2, "figures_names");
-	lua_pushcfunction(L, row_new);
-	lua_setfield(L, -2, "row");
-	lua_pushcfunction(L, difference_sum);
-	lua_setfield(L, -2, "difference_sum");
-	lua_pushcfunction(L, difference_figures);
-	lua_setfield(L, -2, "difference_figures");
-	lua_pushcfunction(L, difference_rows);
-	lua_setfield(L, -2, "difference_rows");
+	ks_lua_newtype(L, KS_LUA_FIGURES, meta, NULL);
+	ks_lua_setfuncs(L, functions);
 	lua_getfield(L, -1, "kstat_methods");
-	lua_pushcfunction(L, kstat_figures);
-	lua_setfield(L, -2, "figures");
+	ks_lua_setfuncs(L, kstat_methods);
 	lua_pop(L, 1);
 }

@@ -8,15 +8,15 @@
 #include "lua/error.h"
 #include "lua/types.h"
 
+/* The kstat at index i, which must be of a sample or of a difference. */
 static const kstat_t *
-sampled(lua_State *L, int i)
+check_sampled(lua_State *L, int i)
 {
-	const struct ks_lua_kstat *u = ks_lua_checkkstat(L, i);
+	struct ks_lua_kstat *u = ks_lua_checkkstat(L, i);
 
 	luaL_argcheck(L, u->origin != KS_LUA_LIVE, i,
 	    "a kstat of a sample or of a difference expected");
-	luaL_argcheck(L, u->sample->s != NULL, i, "the sample was collected");
-	return u->delta.now;
+	return ks_lua_head(L, u);
 }
 
 /*
@@ -27,20 +27,17 @@ sampled(lua_State *L, int i)
 static int
 io_delta(lua_State *L)
 {
-	const kstat_t *now = sampled(L, 1);
+	const kstat_t *now = check_sampled(L, 1);
 	const struct ks_lua_kstat *u = ks_lua_checkkstat(L, 1);
 	const kstat_t *prev = NULL;
 	struct ks_delta d;
 	struct ks_delta_io io;
 
 	luaL_argcheck(L, now->ks_type == KSTAT_TYPE_IO, 1, "an I/O kstat expected");
-	if (u->origin == KS_LUA_DIFFERING) {
-		luaL_argcheck(L, u->before == NULL || u->before->s != NULL, 1,
-		    "the sample was collected");
+	if (u->origin == KS_LUA_DIFFERING)
 		d = u->delta;
-	} else if (!lua_isnoneornil(L, 2)) {
-		prev = sampled(L, 2);
-	}
+	else if (!lua_isnoneornil(L, 2))
+		prev = check_sampled(L, 2);
 	if ((u->origin != KS_LUA_DIFFERING && !ks_delta_between(&d, prev, now)) || !ks_delta_io(&d, &io))
 		return ks_lua_failwith(L, ENXIO, "%s:%d:%s was not read", now->ks_module,
 		    now->ks_instance, now->ks_name);

@@ -58,11 +58,7 @@ ks_lua_add_pattern(lua_State *L)
 		{ NULL, NULL }
 	};
 
-	ks_lua_newtype(L, PATTERN, meta);
-	lua_newtable(L);
-	ks_lua_setfuncs(L, methods);
-	lua_setfield(L, -2, "__index");
-	lua_pop(L, 1);
+	ks_lua_newtype(L, PATTERN, meta, methods);
 	lua_pushcfunction(L, pattern_new);
 	lua_setfield(L, -2, "pattern");
 }

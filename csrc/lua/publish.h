@@ -2,9 +2,8 @@
 #ifndef LUA_PUBLISH_H
 #define LUA_PUBLISH_H
 
-#include <lua.h>
-
 #include "kstat_provider.h"
+#include "lua/compat.h"
 
 #define KS_LUA_SEGMENT "kstat.segment"
 #define KS_LUA_PUBLISHED "kstat.published"
@@ -26,12 +25,5 @@ struct ks_lua_published *ks_lua_checkpublished(lua_State *L, int i);
 
 /* Pushes a new one, without a kstat yet; the segment is at index 1. */
 struct ks_lua_published *ks_lua_newpublished(lua_State *L, struct ks_lua_segment *s);
-
-/* The functions of publish_counter.c and publish_blob.c, entered into the table on top. */
-void ks_lua_add_publish_counter(lua_State *L);
-/* Adds the tables of codes (codes.c) to the table on top of the stack. */
-void ks_lua_add_publish_codes(lua_State *L);
-
-void ks_lua_add_publish_blob(lua_State *L);
 
 #endif

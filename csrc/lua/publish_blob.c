@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kstat_blob.h"
-#include "lua/compat.h"
+#include "lua/core.h"
 #include "lua/error.h"
 #include "lua/publish.h"
 #include "lua/stats.h"
@@ -28,20 +28,11 @@ blob_create(lua_State *L)
 	return b->ksp != NULL ? 1 : ks_lua_fail(L);
 }
 
-static int
-done(lua_State *L, int rc)
-{
-	if (rc != 0)
-		return ks_lua_fail(L);
-	lua_pushboolean(L, 1);
-	return 1;
-}
-
 /* blob_describe(kstat, id, unit, desc) -> true | nil, message, errno */
 static int
 blob_describe(lua_State *L)
 {
-	return done(L, kstat_blob_describe(ks_lua_checkpublished(L, 1)->ksp,
+	return ks_lua_result(L, kstat_blob_describe(ks_lua_checkpublished(L, 1)->ksp,
 	    (int32_t)ks_lua_checkinteger(L, 2), luaL_optstring(L, 3, NULL), luaL_optstring(L, 4, NULL)));
 }
 
@@ -89,7 +80,7 @@ update(lua_State *L, bool rel)
 		rc = kstat_blob_update_dbl(b, voi, (double)luaL_checknumber(L, 3), rel);
 	if (rc != 0 && errno == EINVAL)
 		return luaL_error(L, "%s", kstat_errmsg());
-	return done(L, rc);
+	return ks_lua_result(L, rc);
 }
 
 /* update(self, voi, v), add(self, voi, dv) */
@@ -109,20 +100,20 @@ blob_add(lua_State *L)
 static int
 blob_merge(lua_State *L)
 {
-	return done(L, kstat_blob_merge(this_blob(L), luaL_checkudata(L, 2, KS_LUA_BLOB)));
+	return ks_lua_result(L, kstat_blob_merge(this_blob(L), luaL_checkudata(L, 2, KS_LUA_BLOB)));
 }
 
 /* store(self, blob), reset(self) */
 static int
 blob_store(lua_State *L)
 {
-	return done(L, kstat_blob_store(this_blob(L), luaL_checkudata(L, 2, KS_LUA_BLOB)));
+	return ks_lua_result(L, kstat_blob_store(this_blob(L), luaL_checkudata(L, 2, KS_LUA_BLOB)));
 }
 
 static int
 blob_reset(lua_State *L)
 {
-	return done(L, kstat_blob_store(this_blob(L), NULL));
+	return ks_lua_result(L, kstat_blob_store(this_blob(L), NULL));
 }
 
 /* bytes(self) -> the blob as it is now | nil, message, errno */
@@ -183,35 +174,8 @@ blob_methods(lua_State *L)
 		return ks_lua_fail(L);
 	lua_pushlightuserdata(L, b);
 	push_ids(L, b);
-	for (const luaL_Reg *f = methods; f->name != NULL; f++) {
-		lua_pushvalue(L, -2);
-		lua_pushvalue(L, -2);
-		lua_pushcclosure(L, f->func, 2);
-		lua_setfield(L, 2, f->name);
-	}
+	ks_lua_setclosures(L, 2, methods, 2);
 	lua_pop(L, 1);
-	return 1;
-}
-
-static void
-push_function(lua_State *L, const char *name, void (*f)(void))
-{
-	void *p;
-
-	_Static_assert(sizeof(f) == sizeof(p), "function addresses");
-	memcpy(&p, &f, sizeof(p));
-	lua_pushlightuserdata(L, p);
-	lua_setfield(L, -2, name);
-}
-
-/* blob_functions() -> {name = address} of the update functions, for the FFI */
-static int
-blob_functions(lua_State *L)
-{
-	lua_createtable(L, 0, 3);
-	push_function(L, "int", (void (*)(void))kstat_blob_update_int);
-	push_function(L, "uint", (void (*)(void))kstat_blob_update_uint);
-	push_function(L, "dbl", (void (*)(void))kstat_blob_update_dbl);
 	return 1;
 }
 
@@ -220,9 +184,8 @@ ks_lua_add_publish_blob(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "blob", blob_create }, { "blob_describe", blob_describe },
-		{ "blob_vois", blob_vois }, { "blob_methods", blob_methods },
-		{ "blob_functions", blob_functions }, { NULL, NULL }
+		{ "blob_vois", blob_vois }, { "blob_methods", blob_methods }, { NULL, NULL }
 	};
 
-	ks_lua_setfuncs(L, functions);
+	ks_lua_addto(L, "publish", functions);
 }

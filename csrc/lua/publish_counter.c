@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lua/compat.h"
+#include "lua/core.h"
 #include "lua/error.h"
 #include "lua/publish.h"
 #include "lua/value.h"
@@ -101,19 +101,11 @@ number_value(lua_State *L, const char *function)
 static uint64_t
 integer_value(lua_State *L, const char *function)
 {
-	lua_Number n;
+	uint64_t bits;
 
-#if KS_LUA_INTEGERS
-	int is_integer;
-	lua_Integer i = lua_tointegerx(L, 2, &is_integer);
-
-	if (is_integer)
-		return (uint64_t)i;
-#endif
-	n = number_value(L, function);
-	if (!(n >= -9223372036854775808.0 && n < 18446744073709551616.0) || n != floor(n))
+	if (!ks_lua_tobits(L, 2, &bits))
 		refuse(L, function, true);
-	return n < 0 ? (uint64_t)(int64_t)n : (uint64_t)n;
+	return bits;
 }
 
 /* add(self [, n = 1]) */
@@ -214,5 +206,5 @@ ks_lua_add_publish_counter(lua_State *L)
 		{ "cell", box_cell }, { "counter", box_counter }, { "reclaim", box_reclaim }, { NULL, NULL }
 	};
 
-	ks_lua_setfuncs(L, functions);
+	ks_lua_addto(L, "publish", functions);
 }

@@ -23,7 +23,7 @@ static int
 recorder_open(lua_State *L)
 {
 	const char *path = luaL_checkstring(L, 1);
-	struct ks_recorder **rec = ks_lua_newuserdata(L, sizeof(struct ks_recorder *));
+	struct ks_recorder **rec = ks_lua_newuserdata(L, sizeof(*rec));
 
 	ks_lua_setmetatable(L, RECORDER);
 	*rec = ks_recorder_open(path);
@@ -41,10 +41,7 @@ recorder_add(lua_State *L)
 
 	lua_settop(L, 3);
 	selectors = ks_lua_checkselectors(L, 3, &n);
-	if (ks_recorder_add(rec, c->kc, selectors, n) != 0)
-		return ks_lua_fail(L);
-	lua_pushboolean(L, 1);
-	return 1;
+	return ks_lua_result(L, ks_recorder_add(rec, c->kc, selectors, n));
 }
 
 static int
@@ -88,11 +85,7 @@ static const luaL_Reg methods[] = {
 void
 ks_lua_add_recorder(lua_State *L)
 {
-	ks_lua_newtype(L, RECORDER, metamethods);
-	lua_newtable(L);
-	ks_lua_setfuncs(L, methods);
-	lua_setfield(L, -2, "__index");
-	lua_pop(L, 1);
+	ks_lua_newtype(L, RECORDER, metamethods, methods);
 	lua_pushcfunction(L, recorder_open);
 	lua_setfield(L, -2, "recorder");
 }

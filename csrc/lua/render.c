@@ -15,6 +15,7 @@
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"
+#include "lua/value.h"
 
 /* The formats by name, in the order of enum ks_format. */
 static const char *const formats[] = { "human", "parseable", "colons", "list", "json",
@@ -37,26 +38,16 @@ write_text(void *arg, const char *p, size_t n)
 	return b->failed ? ks_fail(ENOMEM, "out of memory for the output") : 0;
 }
 
-/* The chain at index 1, or that of the difference there. */
-static struct ks_lua_chain *
-check_shown(lua_State *L, const struct ks_lua_difference **d)
-{
-	*d = NULL;
-	if (ks_lua_testudata(L, 1, KS_LUA_DIFFERENCE) == NULL)
-		return ks_lua_checkchain(L, 1);
-	*d = ks_lua_checkdifference(L, 1);
-	return (*d)->now->chain;
-}
-
 static long
-write_all(const struct ks_lua_chain *c, const struct ks_lua_difference *d,
-    const struct ks_selector *const *selectors, size_t n, enum ks_format format, ks_write_fn *write,
-    void *arg)
+write_all(const struct ks_lua_place *p, const struct ks_selector *const *selectors, size_t n,
+    enum ks_format format, ks_write_fn *write, void *arg)
 {
+	const struct ks_lua_difference *d = p->difference;
+
 	if (d == NULL)
-		return ks_render_write(c->kc, selectors, n, format, write, arg);
-	return ks_render_rates(c->kc, d->now->s, d->before != NULL ? d->before->s : NULL, selectors, n,
-	    format, write, arg);
+		return ks_render_write(p->chain->kc, selectors, n, format, write, arg);
+	return ks_render_rates(p->chain->kc, d->now->s, d->before != NULL ? d->before->s : NULL, selectors,
+	    n, format, write, arg);
 }
 
 /*
@@ -69,17 +60,19 @@ write_all(const struct ks_lua_chain *c, const struct ks_lua_difference *d,
 static int
 render(lua_State *L)
 {
-	const struct ks_lua_difference *d;
-	struct ks_lua_chain *c = check_shown(L, &d);
+	struct ks_lua_place p;
 	static const struct ks_selector everything;
 	static const struct ks_selector *const all[] = { &everything };
 	int format = luaL_checkoption(L, 3, NULL, formats);
 	FILE **file = NULL;
+	struct ks_buf *b;
 	const struct ks_selector *const *selectors;
 	size_t n;
 	long count;
 
 	lua_settop(L, 4);
+	ks_lua_checkplace(L, 1, &p);
+	luaL_argcheck(L, p.difference != NULL || p.sample == NULL, 1, "a chain or a difference expected");
 	if (!lua_isnil(L, 4)) {
 		/* In every Lua the userdata of an open file starts with its FILE *. */
 		file = luaL_checkudata(L, 4, LUA_FILEHANDLE);
@@ -90,15 +83,15 @@ render(lua_State *L)
 		selectors = all;
 		n = 1;
 	}
-	ks_buf_reset(&c->text);
+	b = ks_lua_scratch(L);
 	if (file != NULL)
-		count = write_all(c, d, selectors, n, (enum ks_format)format, write_file, *file);
+		count = write_all(&p, selectors, n, (enum ks_format)format, write_file, *file);
 	else
-		count = write_all(c, d, selectors, n, (enum ks_format)format, write_text, &c->text);
+		count = write_all(&p, selectors, n, (enum ks_format)format, write_text, b);
 	if (count < 0)
 		return ks_lua_fail(L);
 	if (file == NULL)
-		lua_pushlstring(L, c->text.len > 0 ? c->text.data : "", c->text.len);
+		(void)ks_lua_pushscratch(L, b);
 	lua_pushinteger(L, (lua_Integer)count);
 	return file == NULL ? 2 : 1;
 }
@@ -107,18 +100,12 @@ render(lua_State *L)
 static int
 json_string(lua_State *L)
 {
-	struct ks_buf b = KS_BUF_INIT;
 	size_t n;
 	const char *s = luaL_checklstring(L, 1, &n);
+	struct ks_buf *b = ks_lua_scratch(L);
 
-	ks_json_string(&b, s, n);
-	if (b.failed) {
-		ks_buf_free(&b);
-		return luaL_error(L, "out of memory for a string");
-	}
-	lua_pushlstring(L, b.data, b.len);
-	ks_buf_free(&b);
-	return 1;
+	ks_json_string(b, s, n);
+	return ks_lua_pushscratch(L, b);
 }
 
 /*
@@ -128,7 +115,7 @@ json_string(lua_State *L)
 static int
 distribution(lua_State *L)
 {
-	struct ks_buf b = KS_BUF_INIT;
+	struct ks_buf *b;
 	const char *title = luaL_optstring(L, 3, "value");
 	lua_Integer width = luaL_optinteger(L, 4, 0);
 	struct ks_distribution_bucket *bucket;
@@ -154,23 +141,20 @@ distribution(lua_State *L)
 		bucket[i].count = (uint64_t)count;
 		lua_pop(L, 2);
 	}
-	ks_distribution(&b, title, bucket, n, (size_t)width);
-	if (b.failed) {
-		ks_buf_free(&b);
-		return luaL_error(L, "out of memory for a picture");
-	}
-	lua_pushlstring(L, b.len > 0 ? b.data : "", b.len);
-	ks_buf_free(&b);
-	return 1;
+	b = ks_lua_scratch(L);
+	ks_distribution(b, title, bucket, n, (size_t)width);
+	return ks_lua_pushscratch(L, b);
 }
 
 void
 ks_lua_add_render(lua_State *L)
 {
-	lua_pushcfunction(L, distribution);
-	lua_setfield(L, -2, "distribution");
-	lua_pushcfunction(L, json_string);
-	lua_setfield(L, -2, "json_string");
-	lua_pushcfunction(L, render);
-	lua_setfield(L, -2, "render");
+	static const luaL_Reg functions[] = {
+		{ "distribution", distribution },
+		{ "json_string", json_string },
+		{ "render", render },
+		{ NULL, NULL }
+	};
+
+	ks_lua_setfuncs(L, functions);
 }

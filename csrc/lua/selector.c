@@ -11,6 +11,7 @@
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"
+#include "lua/value.h"
 
 #define SELECTION "kstat.selection"
 
@@ -204,15 +205,12 @@ selector_capture(lua_State *L)
 	const char *stat = luaL_optstring(L, 3, NULL);
 	lua_Integer group = ks_lua_checkinteger(L, 4);
 	const kstat_t *head = k->origin == KS_LUA_LIVE ? &k->head : k->delta.now;
-	struct ks_buf *b = &k->chain->text;
+	struct ks_buf *b = ks_lua_scratch(L);
 
-	ks_buf_reset(b);
 	if (group < 1 || !ks_selector_capture(&u->s, (size_t)group, head, stat, b))
 		lua_pushnil(L);
-	else if (b->failed)
-		return luaL_error(L, "out of memory for a name");
 	else
-		lua_pushlstring(L, b->len > 0 ? b->data : "", b->len);
+		(void)ks_lua_pushscratch(L, b);
 	return 1;
 }
 
@@ -241,12 +239,7 @@ ks_lua_add_selector(lua_State *L)
 		{ NULL, NULL }
 	};
 
-	ks_lua_newtype(L, SELECTION, selection_meta);
-	lua_pop(L, 1);
-	ks_lua_newtype(L, KS_LUA_SELECTOR, meta);
-	lua_newtable(L);
-	ks_lua_setfuncs(L, methods);
-	lua_setfield(L, -2, "__index");
-	lua_pop(L, 1);
+	ks_lua_newtype(L, SELECTION, selection_meta, NULL);
+	ks_lua_newtype(L, KS_LUA_SELECTOR, meta, methods);
 	ks_lua_setfuncs(L, functions);
 }

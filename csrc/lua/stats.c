@@ -3,6 +3,7 @@
  * pointer to follow, nothing to free, and LuaJIT's FFI can be given it as it is.
  * SPDX-License-Identifier: MIT
  */
+#include "lua/error.h"
 #include "lua/stats.h"
 
 #include <errno.h>
@@ -10,31 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua/compat.h"
 #include "lua/core.h"
+#include "lua/value.h"
 #include "stats/abi.h"
 #include "stats/q.h"
 #include "stats/tdigest/tdigest.h"
-
-static void
-push_s64(lua_State *L, int64_t v)
-{
-#if KS_LUA_INTEGERS
-	lua_pushinteger(L, (lua_Integer)v);
-#else
-	lua_pushnumber(L, (lua_Number)v);
-#endif
-}
-
-void
-ks_lua_push_u64(lua_State *L, uint64_t v)
-{
-#if KS_LUA_INTEGERS
-	lua_pushinteger(L, (lua_Integer)v); /* keeps its 64 bits */
-#else
-	lua_pushnumber(L, (lua_Number)v);
-#endif
-}
 
 /* Every method has the blobs' metatable as its first upvalue: faster than by name. */
 static struct statsblob *
@@ -89,7 +70,7 @@ blob_new(lua_State *L)
 
 	if (err == 0)
 		err = stats_blob_init(new_blob(L, size), slot, 0);
-	return err == 0 ? 1 : ks_lua_stats_fail(L, err, "blob");
+	return err == 0 ? 1 : ks_lua_failerrno(L, err, "blob");
 }
 
 /* blob = from_bytes(s) */
@@ -102,9 +83,9 @@ blob_from_bytes(lua_State *L)
 	struct statsblob *sb;
 
 	if (err == EOPNOTSUPP)
-		return ks_lua_stats_fail(L, err, "blob of another byte order or version");
+		return ks_lua_failerrno(L, err, "blob of another byte order or version");
 	if (err != 0 || ks_sb((const void *)s)->cursz != len)
-		return ks_lua_stats_fail(L, EINVAL, "not a blob");
+		return ks_lua_failerrno(L, EINVAL, "not a blob");
 	sb = new_blob(L, len);
 	memcpy(sb, s, len);
 	sb->maxsz = (uint16_t)len;
@@ -121,7 +102,7 @@ update_result(lua_State *L, int err)
 	}
 	if (err == EINVAL)
 		return luaL_error(L, "no such VOI, or not one for this update");
-	return ks_lua_stats_fail(L, err, "value");
+	return ks_lua_failerrno(L, err, "value");
 }
 
 /* The one method that is called for each event: no call into Lua more than it takes. */
@@ -174,7 +155,7 @@ blob_add(lua_State *L)
 static int
 blob_failed(lua_State *L)
 {
-	return ks_lua_stats_fail(L, (int)ks_lua_checkinteger(L, 2), "value");
+	return ks_lua_failerrno(L, (int)ks_lua_checkinteger(L, 2), "value");
 }
 
 static void
@@ -183,16 +164,9 @@ push_value(lua_State *L, unsigned dt, uint64_t w)
 	if (ks_dtypes[dt].is_q)
 		lua_pushnumber(L, (lua_Number)ks_q_double(dt, w));
 	else if (ks_dtypes[dt].is_signed)
-		push_s64(L, (int64_t)w);
+		ks_lua_pushi64(L, (int64_t)w);
 	else
-		ks_lua_push_u64(L, w);
-}
-
-static void
-set_u64(lua_State *L, const char *key, uint64_t v)
-{
-	ks_lua_push_u64(L, v);
-	lua_setfield(L, -2, key);
+		ks_lua_pushu64(L, w);
 }
 
 static void
@@ -201,7 +175,7 @@ push_hist(lua_State *L, const void *hist, size_t size, unsigned dt, unsigned voi
 	unsigned n = ks_hist_nbkts(dt, size);
 
 	lua_createtable(L, (int)n, 1);
-	set_u64(L, "oob", ks_hist_oob(hist, dt));
+	ks_lua_setu64(L, "oob", ks_hist_oob(hist, dt));
 	for (unsigned i = 0; i < n; i++) {
 		const unsigned char *b = ks_hist_bkt(hist, dt, i);
 
@@ -213,7 +187,7 @@ push_hist(lua_State *L, const void *hist, size_t size, unsigned dt, unsigned voi
 			push_value(L, voi_dt, ks_ldval(b, voi_dt));
 			lua_setfield(L, -2, "ub");
 		}
-		set_u64(L, "cnt", ks_hist_cnt(hist, dt, i));
+		ks_lua_setu64(L, "cnt", ks_hist_cnt(hist, dt, i));
 		lua_rawseti(L, -2, (int)i + 1);
 	}
 }
@@ -227,14 +201,13 @@ push_tdgst(lua_State *L, const void *td, unsigned dt)
 
 	n = ks_tdgst_ctds(td, (int)dt, ctds, max);
 	lua_createtable(L, (int)n, 4);
-	set_u64(L, "smplcnt", ks_tdgst_count(td, (int)dt));
-	set_u64(L, "compcnt", ks_tdgst_compcnt(td, (int)dt));
-	set_u64(L, "maxctds", max);
+	ks_lua_setu64(L, "smplcnt", ks_tdgst_count(td, (int)dt));
+	ks_lua_setu64(L, "compcnt", ks_tdgst_compcnt(td, (int)dt));
+	ks_lua_setu64(L, "maxctds", max);
 	for (size_t i = 0; i < n; i++) {
 		lua_createtable(L, 0, 2);
-		lua_pushnumber(L, (lua_Number)ldexp((double)ctds[i].mu, -(int)frac));
-		lua_setfield(L, -2, "mu");
-		set_u64(L, "cnt", ctds[i].cnt);
+		ks_lua_setnumber(L, "mu", (lua_Number)ldexp((double)ctds[i].mu, -(int)frac));
+		ks_lua_setu64(L, "cnt", ctds[i].cnt);
 		lua_rawseti(L, -2, (int)i + 1);
 	}
 	lua_remove(L, -2);
@@ -277,7 +250,7 @@ blob_fetch(lua_State *L)
 			vs = ks_sb_find_vs(sb, voi, st);
 	}
 	if (vs == NULL)
-		return ks_lua_stats_fail(L, EINVAL, "no such statistic");
+		return ks_lua_failerrno(L, EINVAL, "no such statistic");
 	push_stat(L, sb, voi, vs);
 	lua_pushinteger(L, vs->errs);
 	return 2;
@@ -294,15 +267,15 @@ blob_counts(lua_State *L)
 	unsigned n;
 
 	if (vs == NULL)
-		return ks_lua_stats_fail(L, EINVAL, "no such statistic");
+		return ks_lua_failerrno(L, EINVAL, "no such statistic");
 	hist = ks_sb_data(sb, vs);
 	n = ks_hist_nbkts(vs->dtype, vs->dsz);
 	lua_createtable(L, (int)n, 0);
 	for (unsigned i = 0; i < n; i++) {
-		ks_lua_push_u64(L, ks_hist_cnt(hist, vs->dtype, i));
+		ks_lua_pushu64(L, ks_hist_cnt(hist, vs->dtype, i));
 		lua_rawseti(L, -2, (int)i + 1);
 	}
-	ks_lua_push_u64(L, ks_hist_oob(hist, vs->dtype));
+	ks_lua_pushu64(L, ks_hist_oob(hist, vs->dtype));
 	return 2;
 }
 
@@ -348,7 +321,7 @@ blob_copy(lua_State *L)
 
 	to = new_blob(L, sb->cursz);
 	err = stats_blob_snapshot(&to, sb->cursz, sb, reset ? SB_CLONE_RSTSRC : 0);
-	return err == 0 ? 1 : ks_lua_stats_fail(L, err, "snapshot");
+	return err == 0 ? 1 : ks_lua_failerrno(L, err, "snapshot");
 }
 
 static int
@@ -369,7 +342,7 @@ blob_merge(lua_State *L)
 	luaL_argcheck(L, dst != src, 2, "a blob cannot be merged with itself");
 	err = stats_blob_merge(dst, src);
 	if (err != 0)
-		return ks_lua_stats_fail(L, err, err == EINVAL ? "blobs of different templates" : "merge");
+		return ks_lua_failerrno(L, err, err == EINVAL ? "blobs of different templates" : "merge");
 	lua_settop(L, 1);
 	return 1;
 }
@@ -386,7 +359,7 @@ blob_quantile(lua_State *L)
 	luaL_argcheck(L, q >= 0 && q <= 1, 3, "not in 0..1");
 	err = stats_voi_quantile(sb, id, q, &value, &e);
 	if (err != 0)
-		return ks_lua_stats_fail(L, err, "quantile");
+		return ks_lua_failerrno(L, err, "quantile");
 	lua_pushnumber(L, (lua_Number)value);
 	if (isnan(e))
 		return 1;
@@ -406,7 +379,7 @@ blob_rank_error(lua_State *L)
 	luaL_argcheck(L, q >= 0 && q <= 1, 3, "not in 0..1");
 	err = stats_voi_rank_error(sb, id, q, &share);
 	if (err != 0)
-		return ks_lua_stats_fail(L, err, "rank_error");
+		return ks_lua_failerrno(L, err, "rank_error");
 	lua_pushnumber(L, (lua_Number)share);
 	return 1;
 }
@@ -436,7 +409,7 @@ blob_cdf(lua_State *L)
 	int err = stats_voi_cdf(sb, id, x, &share);
 
 	if (err != 0)
-		return ks_lua_stats_fail(L, err, "cdf");
+		return ks_lua_failerrno(L, err, "cdf");
 	lua_pushnumber(L, (lua_Number)share);
 	return 1;
 }
@@ -449,8 +422,8 @@ blob_count(lua_State *L)
 	int err = stats_voi_count(sb, check_id(L, 2), &n);
 
 	if (err != 0)
-		return ks_lua_stats_fail(L, err, "count");
-	ks_lua_push_u64(L, n);
+		return ks_lua_failerrno(L, err, "count");
+	ks_lua_pushu64(L, n);
 	return 1;
 }
 
@@ -475,7 +448,7 @@ blob_text(lua_State *L)
 			return 1;
 		}
 		if (err != ENOMEM || size > ((size_t)1 << 28))
-			return ks_lua_stats_fail(L, err, err == EINVAL ? "no template for the blob" : "blob");
+			return ks_lua_failerrno(L, err, err == EINVAL ? "no template for the blob" : "blob");
 		lua_pop(L, 1);
 	}
 }
@@ -492,7 +465,7 @@ blob_bytes(lua_State *L)
 static int
 blob_hash(lua_State *L)
 {
-	ks_lua_push_u64(L, ks_sb(check_blob(L, 1))->tplhash);
+	ks_lua_pushu64(L, ks_sb(check_blob(L, 1))->tplhash);
 	return 1;
 }
 
@@ -505,29 +478,9 @@ blob_tostring(lua_State *L)
 	return 1;
 }
 
-/* The address of a function as bytes, for ffi.cast: a number could not hold every one. */
-static void
-push_address(lua_State *L, const char *key, void (*fn)(void))
-{
-	lua_pushlstring(L, (const char *)&fn, sizeof(fn));
-	lua_setfield(L, -2, key);
-}
-
-/* Enters functions whose first upvalue is the value at index `up`. */
-static void
-set_with(lua_State *L, const luaL_Reg *functions, int up)
-{
-	for (; functions->name != NULL; functions++) {
-		lua_pushvalue(L, up);
-		lua_pushcclosure(L, functions->func, 1);
-		lua_setfield(L, -2, functions->name);
-	}
-}
-
 void
 ks_lua_add_stats(lua_State *L)
 {
-	static const luaL_Reg none[] = { { NULL, NULL } };
 	static const luaL_Reg meta[] = { { "__tostring", blob_tostring }, { NULL, NULL } };
 	static const luaL_Reg functions[] = {
 		{ "blob", blob_new }, { "from_bytes", blob_from_bytes },
@@ -542,27 +495,21 @@ ks_lua_add_stats(lua_State *L)
 		{ "count", blob_count }, { "text", blob_text }, { "bytes", blob_bytes },
 		{ "hash", blob_hash }, { NULL, NULL }
 	};
-	int mt;
 
+	ks_lua_newtype(L, KS_LUA_BLOB, NULL, NULL);
 	lua_newtable(L);
-	ks_lua_newtype(L, KS_LUA_BLOB, none);
-	mt = lua_gettop(L);
-	set_with(L, meta, mt);
 	lua_newtable(L);
-	set_with(L, methods, mt);
-	lua_pushvalue(L, -1);
-	lua_setfield(L, mt, "__index");
-	lua_setfield(L, mt - 1, "methods");
-	lua_pushvalue(L, mt);
-	lua_setfield(L, mt - 1, "metatable");
-	lua_pushvalue(L, mt - 1);
-	set_with(L, functions, mt);
-	push_address(L, "update_dbl", (void (*)(void))stats_voi_update_dbl);
-	push_address(L, "update_int", (void (*)(void))stats_voi_update_int);
-	push_address(L, "update_uint", (void (*)(void))stats_voi_update_uint);
-	lua_pushinteger(L, EINVAL);
-	lua_setfield(L, -2, "EINVAL");
-	ks_lua_add_stats_template(L);
-	lua_settop(L, mt - 1);
+	luaL_getmetatable(L, KS_LUA_BLOB);
+	ks_lua_setclosures(L, -3, functions, 1);
+	ks_lua_setclosures(L, -2, methods, 1);
+	ks_lua_setclosures(L, -1, meta, 1);
+	lua_pushvalue(L, -2);
+	lua_setfield(L, -2, "__index");
+	lua_setfield(L, -3, "metatable");
+	lua_setfield(L, -2, "methods");
+	ks_lua_setaddress(L, "update_dbl", (void (*)(void))stats_voi_update_dbl);
+	ks_lua_setaddress(L, "update_int", (void (*)(void))stats_voi_update_int);
+	ks_lua_setaddress(L, "update_uint", (void (*)(void))stats_voi_update_uint);
+	ks_lua_setinteger(L, "EINVAL", EINVAL);
 	lua_setfield(L, -2, "stats");
 }

@@ -8,24 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua/compat.h"
+#include "lua/core.h"
+#include "lua/error.h"
 #include "lua/stats.h"
+#include "lua/value.h"
 #include "stats/abi.h"
 #include "stats/q.h"
 #include "stats/sampling_rate.h"
 
 #define MAX_SPECS 8 /* statistics of one VOI; there are five kinds */
-
-int
-ks_lua_stats_fail(lua_State *L, int err, const char *what)
-{
-	const char *name = strerrorname_np(err);
-
-	lua_pushnil(L);
-	lua_pushfstring(L, "%s: %s", what, strerror(err));
-	lua_pushstring(L, name != NULL ? name : "EIO");
-	return 3;
-}
 
 /* Raises at whoever called the function of lua/kstat/stats.lua that called this one. */
 static int
@@ -53,7 +44,7 @@ tpl_alloc(lua_State *L)
 		return usage(L, "bad argument #1 to 'template' (name contains a NUL byte)");
 	slot = stats_tpl_alloc(name, 0);
 	if (slot < 0)
-		return ks_lua_stats_fail(L, -slot, name);
+		return ks_lua_failerrno(L, -slot, name);
 	lua_pushinteger(L, slot);
 	return 1;
 }
@@ -67,7 +58,7 @@ tpl_fetch(lua_State *L)
 	int slot = stats_tpl_fetch_spec(spec, len);
 
 	if (slot < 0)
-		return ks_lua_stats_fail(L, -slot, spec);
+		return ks_lua_failerrno(L, -slot, spec);
 	lua_pushinteger(L, slot);
 	return 1;
 }
@@ -82,10 +73,10 @@ tpl_info(lua_State *L)
 
 	if (stats_tpl_id2name(slot, name, sizeof(name)) != 0 || stats_tpl_id2hash(slot, &hash) != 0 ||
 	    stats_tpl_blobsize(slot, &size) != 0)
-		return ks_lua_stats_fail(L, ENOENT, "template");
+		return ks_lua_failerrno(L, ENOENT, "template");
 	lua_pushstring(L, name);
-	ks_lua_push_u64(L, hash);
-	ks_lua_push_u64(L, size);
+	ks_lua_pushu64(L, hash);
+	ks_lua_pushu64(L, size);
 	return 3;
 }
 
@@ -103,7 +94,7 @@ tpl_list(lua_State *L)
 		}
 		lua_pop(L, 1);
 		if (size > ((size_t)1 << 30))
-			return ks_lua_stats_fail(L, ENOMEM, "templates");
+			return ks_lua_failerrno(L, ENOMEM, "templates");
 	}
 }
 
@@ -339,7 +330,7 @@ tpl_add(lua_State *L)
 	ret = stats_tpl_add_voistats(slot, (int32_t)id, name, (enum vsd_dtype)dt, (uint32_t)n, vss,
 	    lua_toboolean(L, 6) ? SB_VOI_RELUPDATE : 0);
 	if (ret != 0)
-		return ks_lua_stats_fail(L, ret, name);
+		return ks_lua_failerrno(L, ret, name);
 	lua_pushboolean(L, 1);
 	return 1;
 }
@@ -357,7 +348,7 @@ parse_rates(lua_State *L)
 	/* An entry takes at least three bytes, "a=0": room that Lua owns, got before the list. */
 	if (err != 0) {
 		free(r.list);
-		return ks_lua_stats_fail(L, err, "sampling rates");
+		return ks_lua_failerrno(L, err, "sampling rates");
 	}
 	free(r.list);
 	copy = lua_newuserdata(L, (len / 2 + 1) * sizeof(*copy));
@@ -367,7 +358,7 @@ parse_rates(lua_State *L)
 		memcpy(copy, r.list, (size_t)r.n * sizeof(*copy));
 	free(r.list);
 	if (err != 0)
-		return ks_lua_stats_fail(L, err, "sampling rates");
+		return ks_lua_failerrno(L, err, "sampling rates");
 	lua_newtable(L);
 	for (int i = 0; i < r.n; i++) {
 		lua_newtable(L);
@@ -439,5 +430,5 @@ ks_lua_add_stats_template(lua_State *L)
 		{ NULL, NULL }
 	};
 
-	ks_lua_setfuncs(L, functions);
+	ks_lua_addto(L, "stats", functions);
 }

@@ -129,7 +129,7 @@ screen_enter(lua_State *L)
 
 	if (!state.entered) {
 		if (tcgetattr(s->fd, &state.saved) != 0)
-			return ks_lua_failwith(L, errno, "the terminal: %s", strerror(errno));
+			return ks_lua_failerrno(L, errno, "the terminal");
 		state.fd = s->fd;
 		memcpy(state.leave, s->leave, s->leave_size);
 		state.leave_size = s->leave_size;
@@ -153,7 +153,7 @@ screen_enter(lua_State *L)
 		if (err == EINTR)
 			continue;
 		leave();
-		return ks_lua_failwith(L, err, "the terminal: %s", strerror(err));
+		return ks_lua_failerrno(L, err, "the terminal");
 	}
 	write_all(s->enter, s->enter_size);
 	lua_pushboolean(L, 1);
@@ -251,7 +251,7 @@ screen_open(lua_State *L)
 	}
 	s->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 	if (s->fd < 0)
-		return ks_lua_failwith(L, errno, "no terminal to read keys from: %s", strerror(errno));
+		return ks_lua_failerrno(L, errno, "no terminal to read keys from");
 	s->owned = true;
 	return 1;
 }
@@ -272,11 +272,7 @@ ks_lua_add_terminal(lua_State *L)
 		{ NULL, NULL }
 	};
 
-	ks_lua_newtype(L, SCREEN, meta);
-	lua_newtable(L);
-	ks_lua_setfuncs(L, methods);
-	lua_setfield(L, -2, "__index");
-	lua_pop(L, 1);
+	ks_lua_newtype(L, SCREEN, meta, methods);
 	lua_pushcfunction(L, terminal);
 	lua_setfield(L, -2, "terminal");
 	lua_pushcfunction(L, screen_open);

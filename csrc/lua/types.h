@@ -17,10 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "chain/delta.h"
 #include "chain/figures.h"
-#include "chain/columns.h"
 #include "chain/sample.h"
 #include "chain/selector.h"
 #include "chain/values.h"
@@ -33,13 +31,11 @@
 #define KS_LUA_KSTAT "kstat.kstat"
 #define KS_LUA_SELECTOR "kstat.selector"
 #define KS_LUA_FIGURES "kstat.figures"
-#define KS_LUA_LAYOUT "kstat.layout"
 
 struct ks_lua_chain {
 	kstat_ctl_t *kc;         /* owned; NULL: closed */
 	uint64_t updates;        /* pointers into the chain hold while this stays the same */
 	struct ks_values values; /* scratch; owned */
-	struct ks_buf text;      /* scratch; owned */
 };
 
 struct ks_lua_sample {
@@ -73,13 +69,21 @@ struct ks_lua_selector {
 	struct ks_selector s;
 };
 
-/* The argument at index i, or an error that says what is wrong with it. Chains must be open. */
+/* The argument at index i, or an error that says what is wrong with it. Chains must be open, samples not collected. */
 struct ks_lua_chain *ks_lua_checkchain(lua_State *L, int i);
+struct ks_lua_sample *ks_lua_checksample(lua_State *L, int i);
 struct ks_lua_difference *ks_lua_checkdifference(lua_State *L, int i);
 struct ks_lua_kstat *ks_lua_checkkstat(lua_State *L, int i);
+struct ks_lua_kstat *ks_lua_checkdiffering(lua_State *L, int i); /* a kstat of a difference */
 
 /* "chain", "sample", "difference", "kstat", "selector", "figures", or "closed"; NULL for any other value at index i. */
 const char *ks_lua_kind(lua_State *L, int i);
+
+/* The kstat in the chain; NULL with errno ENXIO if it is gone. Raises if the chain is closed. */
+kstat_t *ks_lua_findlive(lua_State *L, struct ks_lua_kstat *u);
+
+/* The header of a kstat; of a live one that is gone, its last. Raises if the sample was collected. */
+const kstat_t *ks_lua_head(lua_State *L, struct ks_lua_kstat *u);
 
 /*
  * New kstat objects, pushed; `state` is the index of the state that they share.
@@ -97,27 +101,31 @@ struct ks_selection *ks_lua_newselection(lua_State *L);
  */
 const struct ks_selector *const *ks_lua_checkselectors(lua_State *L, int i, size_t *n);
 
-/*
- * What identifies a kstat, at indexes i to i + 2: module, instance and name, each nil for any.
- * False if nothing can have such a name.
- */
-struct ks_lua_name {
-	const char *module;
-	const char *name;
-	bool any_instance;
-	int instance;
+/* --- where kstats are looked for (find.c) ------------------------------------------------------- */
+
+struct ks_lua_place {
+	struct ks_lua_chain *chain;
+	struct ks_lua_sample *sample;         /* NULL: the chain itself */
+	struct ks_lua_difference *difference; /* NULL: the kstats of the sample as they are */
 };
-bool ks_lua_checkname(lua_State *L, int i, struct ks_lua_name *name);
-/* What happened to the kstat with the name at index i: 1, 0 if there is none, -1 with errno. */
-int ks_lua_find_delta(lua_State *L, const struct ks_lua_difference *d, int i, struct ks_delta *delta);
+
+/* True while kstats can be added to the sample: its chain is open and was not updated since. */
+bool ks_lua_can_grow(const struct ks_lua_sample *u);
+
+/* The chain, sample or difference at index i. */
+void ks_lua_checkplace(lua_State *L, int i, struct ks_lua_place *p);
+
 /*
- * Selects in the chain of a growing sample, and takes in what that finds, or in what the sample holds: the
- * kstats found are copies either way. 0, or -1 with errno.
+ * Finds the kstat whose module, instance and name are at index i to i + 2, each nil for any. Returns 1 and stores
+ * its copy and the earlier one in *delta (of a chain: the kstat itself); 0 if there is none; -1 with errno.
  */
-int ks_lua_select_in(struct ks_lua_sample *u, const struct ks_selector *const *selectors, size_t n,
+int ks_lua_lookup(lua_State *L, const struct ks_lua_place *p, int i, struct ks_delta *delta);
+
+/* Finds the kstats that any of the selectors matches, in the order of kstat(8). 0, or -1 with errno. */
+int ks_lua_select(const struct ks_lua_place *p, const struct ks_selector *const *selectors, size_t n,
     struct ks_selection *sel);
-/* What happened to a kstat of the later sample; false: it is not in the difference. */
-bool ks_lua_open_delta(const struct ks_lua_difference *d, const kstat_t *now, struct ks_delta *delta);
-bool ks_lua_hasname(const struct ks_lua_name *name, const kstat_t *ksp);
+
+/* Stores what the place has of a kstat that ks_lua_select() found, as ks_lua_lookup() does and with its result. */
+int ks_lua_resolve(const struct ks_lua_place *p, kstat_t *ksp, struct ks_delta *delta);
 
 #endif

@@ -1,6 +1,7 @@
 /* value.c - see value.h. SPDX-License-Identifier: MIT */
 #include "lua/value.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -161,6 +162,100 @@ ks_lua_tovalue(lua_State *L, int i, struct ks_value *v)
 	}
 }
 
+bool
+ks_lua_tobits(lua_State *L, int i, uint64_t *bits)
+{
+	lua_Number n;
+
+#if KS_LUA_INTEGERS
+	int whole;
+
+	*bits = (uint64_t)lua_tointegerx(L, i, &whole);
+	if (whole)
+		return true;
+#endif
+	n = lua_tonumber(L, i);
+	if (!(n >= -0x1p63 && n < 0x1p64) || n != floor(n) || !lua_isnumber(L, i))
+		return false;
+	*bits = n < 0 ? (uint64_t)(int64_t)n : (uint64_t)n;
+	return true;
+}
+
+uint64_t
+ks_lua_checkbits(lua_State *L, int i)
+{
+	uint64_t bits;
+	lua_Number n;
+
+	if (ks_lua_tobits(L, i, &bits))
+		return bits;
+	n = luaL_checknumber(L, i);
+	luaL_argcheck(L, n >= -0x1p63 && n < 0x1p64, i, "number out of range");
+	ks_lua_checkwhole(L, n, i);
+	return 0;
+}
+
+uint64_t
+ks_lua_tocount(lua_State *L, int i)
+{
+	lua_Number v;
+
+#if KS_LUA_INTEGERS
+	if (lua_isinteger(L, i))
+		return (uint64_t)lua_tointeger(L, i);
+#endif
+	v = lua_tonumber(L, i);
+	return v >= 0 && v < 0x1p64 ? (uint64_t)v : 0;
+}
+
+int
+ks_lua_checkint(lua_State *L, int i)
+{
+	lua_Number v = luaL_checknumber(L, i);
+
+	luaL_argcheck(L, v >= -0x1p31 && v < 0x1p31, i, "number out of range");
+	ks_lua_checkwhole(L, v, i);
+	return (int)v;
+}
+
+/* --- text --------------------------------------------------------------------------------- */
+
+#define SCRATCH "kstat.scratch"
+#define SCRATCH_KEPT ((size_t)1 << 20) /* bytes; a larger buffer is freed after use */
+
+static const char scratch_key; /* its address is the key of the registry */
+
+static int
+scratch_gc(lua_State *L)
+{
+	ks_buf_free(luaL_checkudata(L, 1, SCRATCH));
+	return 0;
+}
+
+struct ks_buf *
+ks_lua_scratch(lua_State *L)
+{
+	struct ks_buf *b;
+
+	lua_pushlightuserdata(L, (void *)&scratch_key);
+	lua_rawget(L, LUA_REGISTRYINDEX);
+	b = lua_touserdata(L, -1);
+	lua_pop(L, 1);
+	ks_buf_reset(b);
+	return b;
+}
+
+int
+ks_lua_pushscratch(lua_State *L, struct ks_buf *b)
+{
+	if (b->failed)
+		return luaL_error(L, "out of memory for a text");
+	lua_pushlstring(L, b->len > 0 ? b->data : "", b->len);
+	if (b->cap > SCRATCH_KEPT)
+		ks_buf_free(b);
+	return 1;
+}
+
 /*
  * tostring(number) -> its shortest text: an integer's digits, 3 for 3.0. format_unsigned() takes an
  * integer's 64 bits as unsigned.
@@ -231,6 +326,15 @@ ks_lua_add_value(lua_State *L)
 		{ "hrtime", value_hrtime },
 		{ NULL, NULL }
 	};
+	static const luaL_Reg scratch_meta[] = {
+		{ "__gc", scratch_gc },
+		{ NULL, NULL }
+	};
 
 	ks_lua_setfuncs(L, functions);
+	ks_lua_newtype(L, SCRATCH, scratch_meta, NULL);
+	lua_pushlightuserdata(L, (void *)&scratch_key);
+	(void)ks_lua_newuserdata(L, sizeof(struct ks_buf));
+	ks_lua_setmetatable(L, SCRATCH);
+	lua_rawset(L, LUA_REGISTRYINDEX);
 }

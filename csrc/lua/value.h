@@ -2,6 +2,7 @@
 #ifndef LUA_VALUE_H
 #define LUA_VALUE_H
 
+#include "base/buf.h"
 #include "lua/compat.h"
 #include "model/decode.h"
 
@@ -21,7 +22,30 @@ void ks_lua_pushexact(lua_State *L, const struct ks_value *v);
 /* Pushes the upper and lower 32 bits of an integer and whether it is signed: 3; 0 if it is none. */
 int ks_lua_pushhalves(lua_State *L, const struct ks_value *v);
 
+/*
+ * The number at index i as 64 bits: those of an integer, else those of a whole number from -2^63 to 2^64. False if
+ * it is no number, or another one.
+ */
+bool ks_lua_tobits(lua_State *L, int i, uint64_t *bits);
+uint64_t ks_lua_checkbits(lua_State *L, int i);
+
+/* A count at index i, cut to a whole number: the bits of an integer; 0 for what is below 0 or not below 2^64. */
+uint64_t ks_lua_tocount(lua_State *L, int i);
+
+/* The number at index i as an int; raises if it has a fraction or does not fit. */
+int ks_lua_checkint(lua_State *L, int i);
+
 /* The Lua number or string at index i as a value; strings stay Lua's. False for other types. */
 bool ks_lua_tovalue(lua_State *L, int i, struct ks_value *v);
+
+/*
+ * The buffer of the Lua state for making a text, empty. It holds until the next call; ks_lua_pushscratch() pushes
+ * its contents and returns 1, or raises if memory was short.
+ */
+struct ks_buf *ks_lua_scratch(lua_State *L);
+int ks_lua_pushscratch(lua_State *L, struct ks_buf *b);
+
+/* Sets a field of the table on top. */
+#define ks_lua_setu64(L, key, v) (ks_lua_pushu64(L, v), lua_setfield(L, -2, key))
 
 #endif

@@ -74,13 +74,7 @@ function chain.open(...)
     sys = source.sys, published = source.published, only = only })
 end
 
-local how = {
-  kind = "chain",
-  select = core.chain_select,
-  members = core.chain_members,
-  names = core.chain_names,
-}
-local methods = object.methods(how)
+local methods = object.methods("chain")
 for name, method in pairs(core.chain_methods) do
   methods[name] = method
 end
@@ -189,6 +183,6 @@ end
 -- @treturn number
 -- @function ks:time_of_day
 
-object.install(core.chain_meta, methods, {}, how)
+object.install(core.chain_meta, "chain", methods, {})
 
 return chain

@@ -61,18 +61,17 @@ object.check = check
 -- @treturn table|nil instances, see kstat.path
 -- @function x:module
 
--- The Lua methods of one kind of object. how: { kind, select, members, names }, the latter three
--- functions of the core.
-function object.methods(how)
-  local methods = {}
+-- The Lua methods of one kind of object: "chain", "sample" or "difference".
+function object.methods(kind)
+  local methods = { lookup = core.lookup }
 
   function methods.select(self, ...)
-    check(self, how.kind, "select")
+    check(self, kind, "select")
     local list, message, errname = selector.list(2, ...)
     if list == false then
       return nil, message, errname
     end
-    return how.select(self, list)
+    return core.select(self, list)
   end
 
   -- For the iterators, which can only raise.
@@ -82,7 +81,7 @@ function object.methods(how)
       error(message, 3)
     end
     local kstats
-    kstats, message = how.select(self, list)
+    kstats, message = core.select(self, list)
     if not kstats then
       error(message, 3)
     end
@@ -90,7 +89,7 @@ function object.methods(how)
   end
 
   function methods.each(self, ...)
-    check(self, how.kind, "each")
+    check(self, kind, "each")
     local kstats = found(self, ...)
     local i = 0
     return function()
@@ -100,7 +99,7 @@ function object.methods(how)
   end
 
   function methods.values(self, ...)
-    check(self, how.kind, "values")
+    check(self, kind, "values")
     local kstats, list = found(self, ...)
     local names, values = {}, {}
     local at, i, n = 0, 0, 0
@@ -118,9 +117,9 @@ function object.methods(how)
   end
 
   function methods.modules(self)
-    check(self, how.kind, "modules")
+    check(self, kind, "modules")
     local list = {}
-    for name in pairs(how.names(self)) do
+    for name in pairs(core.names(self)) do
       list[#list + 1] = name
     end
     table.sort(list)
@@ -128,18 +127,18 @@ function object.methods(how)
   end
 
   function methods.module(self, name)
-    check(self, how.kind, "module")
+    check(self, kind, "module")
     if type(name) ~= "string" then
       error("bad argument #1 to 'module' (string expected, got " .. type(name) .. ")", 2)
     end
-    return path.module(self, name, how.members)
+    return path.module(self, name, core.members)
   end
 
   return methods
 end
 
 -- Completes the metatable: methods, then fields (functions of the object), then modules.
-function object.install(meta, methods, fields, how)
+function object.install(meta, kind, methods, fields)
   function meta.__index(self, key)
     local found = methods[key]
     if found ~= nil then
@@ -151,12 +150,12 @@ function object.install(meta, methods, fields, how)
     elseif type(key) ~= "string" then
       return nil
     end
-    check(self, how.kind, key)
-    return path.module(self, key, how.members)
+    check(self, kind, key)
+    return path.module(self, key, core.members)
   end
 
   function meta.__newindex(_, key)
-    error(("a kstat %s has no field '%s' to set"):format(how.kind, tostring(key)), 2)
+    error(("a kstat %s has no field '%s' to set"):format(kind, tostring(key)), 2)
   end
 
   -- Modules by name, as pairs() of Lua 5.2 and later and kstat.pairs() see them.
@@ -167,7 +166,7 @@ function object.install(meta, methods, fields, how)
       local module
       repeat
         i = i + 1
-        module = names[i] and path.module(self, names[i], how.members)
+        module = names[i] and path.module(self, names[i], core.members)
       until module or i > #names
       return names[i], module
     end

@@ -36,14 +36,7 @@ end
 -- @field clock the same in whole seconds, as clocks show them (rounded if it follows the snaptimes)
 -- @table sample
 
-local how = {
-  kind = "sample",
-  select = core.sample_select,
-  members = core.sample_members,
-  names = core.sample_names,
-}
-local methods = object.methods(how)
-methods.lookup = core.sample_lookup
+local methods = object.methods("sample")
 
 --- What was counted since each kstat was created: the difference that the first lines of iostat and
 -- vmstat show. Its `elapsed` is the time since gethrtime() was zero, near boot.
@@ -55,27 +48,20 @@ function methods.since_creation(self)
   return core.difference(self)
 end
 
-object.install(core.sample_meta, methods, {
+object.install(core.sample_meta, "sample", methods, {
   taken = first(core.sample_taken),
   taken_ns = nth(2, core.sample_taken),
   time_of_day = first(core.sample_time_of_day),
   time_of_day_ns = nth(2, core.sample_time_of_day),
   clock = nth(3, core.sample_time_of_day),
-}, how)
+})
 
 --- Fields of a difference.
 -- @field elapsed seconds between the two samples
 -- @field elapsed_ns the same in exact nanoseconds
 -- @table difference
 
-local difference_how = {
-  kind = "difference",
-  select = core.difference_select,
-  members = core.difference_members,
-  names = core.difference_names,
-}
-local difference = object.methods(difference_how)
-difference.lookup = core.difference_lookup
+local difference = object.methods("difference")
 
 --- As `d:lookup(module, instance, name):figures(figures, row)`, at less cost.
 -- @string[opt] module nil: any
@@ -134,10 +120,10 @@ function difference.rate(self, spec)
   return sum
 end
 
-object.install(core.difference_meta, difference, {
+object.install(core.difference_meta, "difference", difference, {
   elapsed = first(core.difference_elapsed),
   elapsed_ns = nth(2, core.difference_elapsed),
-}, difference_how)
+})
 
 -- A complete sample of what the selectors match.
 function sample.take(ks, list)

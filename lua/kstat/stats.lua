@@ -368,12 +368,9 @@ if rawget(_G, "jit") then
   has_ffi, ffi = pcall(require, "ffi")
 end
 if has_ffi then
-  local function fn(type_of, address)
-    return ffi.cast(type_of, ffi.cast("void **", ffi.cast("const char *", address))[0])
-  end
-  local update_dbl = fn("int (*)(void *, int32_t, double, bool)", core.update_dbl)
-  local update_int = fn("int (*)(void *, int32_t, int64_t, bool)", core.update_int)
-  local update_uint = fn("int (*)(void *, int32_t, uint64_t, bool)", core.update_uint)
+  local update_dbl = ffi.cast("int (*)(void *, int32_t, double, bool)", core.update_dbl)
+  local update_int = ffi.cast("int (*)(void *, int32_t, int64_t, bool)", core.update_int)
+  local update_uint = ffi.cast("int (*)(void *, int32_t, uint64_t, bool)", core.update_uint)
   local int64, uint64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
   local metatable, EINVAL = core.metatable, core.EINVAL
   local getmt, type, error, tobit = debug.getmetatable, type, error, require("bit").tobit

@@ -57,7 +57,7 @@ local INVENTORY = { "descriptive_name", "controller", "device_id", "mount_point"
 local function inventory(self, device)
   if not device.inventory then
     self.facts = self.facts or core.sample(self.ks)
-    local k = core.sample_lookup(self.facts, device.module, device.instance, device.inventory_name)
+    local k = core.lookup(self.facts, device.module, device.instance, device.inventory_name)
     local found = {}
     for i = 1, k and #INVENTORY or 0 do
       found[INVENTORY[i]] = get(k, INVENTORY[i])
@@ -113,7 +113,7 @@ end
 -- Every device of the classes asked for, in order; those that were known already are the same tables.
 local function find(self)
   local list, known = {}, {}
-  for _, k in ipairs(core.chain_select(self.ks, self.wanted)) do
+  for _, k in ipairs(core.select(self.ks, self.wanted)) do
     if k.type == "io" then
       local id = ("%s:%d:%s"):format(k.module, k.instance, k.name)
       local device = self.known[id]
@@ -322,7 +322,7 @@ end
 --- Computes each row's figures; `row.ready` is false where there are none.
 -- @param d the difference that they are of
 function M.compute(self, d)
-  local lookup = core.difference_lookup
+  local lookup = core.lookup
   local shown, rows = self.shown, self.rows
   for i = 1, #shown do
     local device = shown[i]
@@ -347,7 +347,7 @@ function M.mount_point(_, now, device)
   if device.sum then
     return nil
   end
-  local k = core.sample_lookup(now, device.module, device.instance, device.inventory_name)
+  local k = core.lookup(now, device.module, device.instance, device.inventory_name)
   return k and get(k, "mount_point")
 end
 

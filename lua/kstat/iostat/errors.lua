@@ -27,14 +27,14 @@ end
 -- @treturn table
 function M.find(ks)
   local found = { system = "counted" }
-  for _, k in ipairs(core.chain_select(ks, { class("device_error") })) do
+  for _, k in ipairs(core.select(ks, { class("device_error") })) do
     local name = k.name:match("^(.*),[^,]*$")
     if name then
       found[name] = { module = k.module, instance = k.instance, name = k.name }
     end
   end
   -- A system that publishes details of disks counts their errors only where it publishes them.
-  if core.chain_select(ks, { class("disk_detail") })[1] then
+  if core.select(ks, { class("disk_detail") })[1] then
     found.system = "partly"
   end
   return found
@@ -42,7 +42,7 @@ end
 
 local function error_kstat(found, now, device)
   local e = found[device.name]
-  return e and core.sample_lookup(now, e.module, e.instance, e.name)
+  return e and core.lookup(now, e.module, e.instance, e.name)
 end
 
 --- Soft, hard, transport errors and their sum, since the system started; nil where nothing counts them.

@@ -20,7 +20,7 @@ end
 -- @treturn {table,...}
 function M.cpus(ks)
   local list = {}
-  for i, k in ipairs(core.chain_select(ks, M.selectors())) do
+  for i, k in ipairs(core.select(ks, M.selectors())) do
     list[i] = { module = k.module, instance = k.instance, name = k.name }
   end
   return list
@@ -30,7 +30,7 @@ end
 local function add_up(d, cpus)
   local sum, n, elapsed = {}, 0, 0
   for _, cpu in ipairs(cpus) do
-    local k = core.difference_lookup(d, cpu.module, cpu.instance, cpu.name)
+    local k = core.lookup(d, cpu.module, cpu.instance, cpu.name)
     if k then
       n = n + 1
       elapsed = elapsed + k.elapsed_ns

@@ -30,10 +30,9 @@ cast({ "done", "count" }, "int (*)(void *, int, int64_t)")
 cast({ "done_at" }, "int (*)(void *, int, int64_t, int64_t)")
 cast({ "event" }, "int (*)(void *, int64_t, int64_t)")
 cast({ "add_value" }, "int (*)(void *, uint64_t)")
-local blob_addresses = core.blob_functions()
-M.fn.blob_update = ffi.cast("int (*)(void *, int32_t, double, bool)", blob_addresses.dbl)
-M.fn.blob_update_int = ffi.cast("int (*)(void *, int32_t, int64_t, bool)", blob_addresses.int)
-M.fn.blob_update_uint = ffi.cast("int (*)(void *, int32_t, uint64_t, bool)", blob_addresses.uint)
+cast({ "blob_update" }, "int (*)(void *, int32_t, double, bool)")
+cast({ "blob_update_int" }, "int (*)(void *, int32_t, int64_t, bool)")
+cast({ "blob_update_uint" }, "int (*)(void *, int32_t, uint64_t, bool)")
 
 -- Whether a value is LuaJIT's int64_t, or uint64_t.
 local int64, uint64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")

@@ -1,0 +1,506 @@
+/*
+ * kstat_values.c - the values of one kstat's statistics, of a live chain, of a sample, or of a difference.
+ *
+ * A live kstat is read when it is first asked for a value. state[1] maps the IDs of kstats that were
+ * read to true; kschain:update() reads those again and stores false where that failed, so that the
+ * next question reads anew instead of answering from old data.
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "chain/chain.h"
+#include "chain/render.h"
+#include "lua/core.h"
+#include "lua/error.h"
+#include "lua/types.h"
+#include "lua/value.h"
+#include "model/blobstat.h"
+
+/* Reads and remembers it: state[1] of the kstat at index i. 0, or -1 with errno. */
+static int
+read_live(lua_State *L, int i, struct ks_lua_kstat *u, kstat_t *ksp)
+{
+	int rc = kstat_read(u->chain->kc, ksp, NULL) < 0 ? -1 : 0;
+	int err = errno;
+
+	ks_lua_getuservalue(L, i);
+	lua_rawgeti(L, -1, 1);
+	lua_pushboolean(L, rc == 0);
+	lua_rawseti(L, -2, ksp->ks_kid);
+	lua_pop(L, 2);
+	errno = err;
+	return rc;
+}
+
+static bool
+was_read(lua_State *L, int i, const kstat_t *ksp)
+{
+	bool yes;
+
+	ks_lua_getuservalue(L, i);
+	lua_rawgeti(L, -1, 1);
+	lua_rawgeti(L, -1, ksp->ks_kid);
+	yes = lua_toboolean(L, -1);
+	lua_pop(L, 3);
+	return yes;
+}
+
+static int
+kstat_read_again(lua_State *L)
+{
+	struct ks_lua_kstat *u = ks_lua_checkkstat(L, 1);
+	kstat_t *ksp;
+
+	luaL_argcheck(L, u->origin == KS_LUA_LIVE, 1, "a sample does not change");
+	ksp = ks_lua_findlive(L, u);
+	if (ksp == NULL || read_live(L, 1, u, ksp) != 0)
+		return ks_lua_fail(L);
+	lua_settop(L, 1);
+	return 1;
+}
+
+/* --- walking the statistics of any of the three ------------------------------------ */
+
+struct walk {
+	struct ks_lua_kstat *u;
+	const kstat_t *ksp;
+	int header; /* class, crtime, snaptime come first: 0 to 2; 3 is behind them */
+	struct ks_cursor cursor;
+	struct ks_delta_cursor delta;
+};
+
+/*
+ * Starts at the first statistic of the kstat at index i, reading a live one if it was not yet.
+ * -1 with errno if it cannot be read; then only class and crtime come.
+ */
+static int
+walk_open(lua_State *L, int i, struct walk *w, bool with_header)
+{
+	struct ks_lua_kstat *u = ks_lua_checkkstat(L, i);
+	int rc = 0;
+
+	w->u = u;
+	w->header = with_header ? 0 : 3;
+	w->ksp = ks_lua_head(L, u);
+	if (u->origin == KS_LUA_LIVE) {
+		kstat_t *ksp = ks_lua_findlive(L, u);
+
+		if (ksp == NULL)
+			rc = -1;
+		else if (!was_read(L, i, ksp))
+			rc = read_live(L, i, u, ksp);
+		w->ksp = rc == 0 ? ksp : &u->head;
+	}
+	if (u->origin == KS_LUA_DIFFERING)
+		ks_delta_cursor_open(&w->delta, &u->delta, u->chain->kc);
+	else
+		ks_cursor_open(&w->cursor, w->ksp);
+	return rc;
+}
+
+static bool
+walk_next(struct walk *w, const char **name, struct ks_value *v)
+{
+	static const char *const names[] = { "class", "crtime", "snaptime" };
+
+	if (w->header < 3) {
+		*name = names[w->header];
+		*v = (struct ks_value){ .kind = KS_VALUE_TIME, .bits = 64, .i64 = w->ksp->ks_crtime };
+		switch (w->header++) {
+		case 0:
+			v->kind = KS_VALUE_STRING;
+			v->str = w->ksp->ks_class;
+			v->len = (uint32_t)strlen(v->str);
+			return true;
+		case 1:
+			return true;
+		default:
+			if (w->ksp->ks_data != NULL) {
+				v->i64 = w->ksp->ks_snaptime;
+				return true;
+			}
+		}
+	}
+	if (w->u->origin == KS_LUA_DIFFERING)
+		return ks_delta_cursor_next(&w->delta, name, v);
+	return ks_cursor_next(&w->cursor, name, v);
+}
+
+/* Finds one statistic; one in the data comes before the header's of the same name. */
+static bool
+walk_find(struct walk *w, const char *stat, struct ks_value *v)
+{
+	struct walk start = *w;
+	const char *name;
+
+	w->header = 3;
+	while (walk_next(w, &name, v)) {
+		if (strcmp(name, stat) == 0)
+			return true;
+	}
+	*w = start;
+	while (w->header < 3 && walk_next(w, &name, v)) {
+		if (strcmp(name, stat) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* --- one statistic -------------------------------------------------------------------- */
+
+/* Pushes a value, and returns how many results that is; 0: it is not one that the function is for. */
+typedef int push_fn(lua_State *L, const struct ks_value *v);
+
+/*
+ * The statistic named at index 2 of the kstat at index 1, as `push` has it; nil if there is none; nil, message, errno
+ * if the kstat cannot be read; class and crtime are known even so.
+ */
+static int
+push_statistic(lua_State *L, push_fn *push)
+{
+	struct walk w;
+	struct ks_value v;
+	size_t n;
+	const char *stat = luaL_checklstring(L, 2, &n);
+	int failed = walk_open(L, 1, &w, true) != 0 ? errno : 0;
+
+	if (failed != ENXIO && strlen(stat) == n && walk_find(&w, stat, &v))
+		return push(L, &v);
+	if (failed != 0) {
+		errno = failed;
+		return ks_lua_fail(L);
+	}
+	lua_pushnil(L);
+	return 1;
+}
+
+static int
+push_value(lua_State *L, const struct ks_value *v)
+{
+	ks_lua_pushvalue(L, v);
+	return 1;
+}
+
+static int
+kstat_get(lua_State *L)
+{
+	return push_statistic(L, push_value);
+}
+
+static int
+push_exact(lua_State *L, const struct ks_value *v)
+{
+	ks_lua_pushexact(L, v);
+	return 1;
+}
+
+static int
+kstat_exact(lua_State *L)
+{
+	return push_statistic(L, push_exact);
+}
+
+/* The upper and lower 32 bits of an integer and whether it is signed; of anything else the value. */
+static int
+push_halves(lua_State *L, const struct ks_value *v)
+{
+	return ks_lua_pushhalves(L, v) > 0 ? 3 : push_value(L, v);
+}
+
+static int
+kstat_halves(lua_State *L)
+{
+	return push_statistic(L, push_halves);
+}
+
+static int
+push_ns(lua_State *L, const struct ks_value *v)
+{
+	if (v->kind != KS_VALUE_NSEC && v->kind != KS_VALUE_TIME)
+		return ks_lua_failwith(L, EINVAL, "%.30s is not a time", lua_tostring(L, 2));
+	ks_lua_pushi64(L, v->i64);
+	return 1;
+}
+
+static int
+kstat_ns(lua_State *L)
+{
+	return push_statistic(L, push_ns);
+}
+
+static int
+push_text(lua_State *L, const struct ks_value *v)
+{
+	struct ks_buf *b = ks_lua_scratch(L);
+
+	ks_render_value(b, v);
+	return ks_lua_pushscratch(L, b);
+}
+
+static int
+kstat_text(lua_State *L)
+{
+	return push_statistic(L, push_text);
+}
+
+/* --- all statistics -------------------------------------------------------------------- */
+
+static bool
+is_header(const char *name)
+{
+	return strcmp(name, "class") == 0 || strcmp(name, "crtime") == 0 ||
+	    strcmp(name, "snaptime") == 0;
+}
+
+/*
+ * Enters everything into the table at index t. Of statistics of one name the first counts, as it
+ * does to get(); but one in the data stands before the header's.
+ */
+static void
+fill(lua_State *L, struct walk *w, int t)
+{
+	const char *name;
+	struct ks_value v;
+
+	while (walk_next(w, &name, &v)) {
+		lua_pushstring(L, name);
+		lua_pushvalue(L, -1);
+		lua_rawget(L, t);
+		if (!lua_isnil(L, -1) && !is_header(name)) {
+			lua_pop(L, 2);
+			continue;
+		}
+		lua_pop(L, 1);
+		ks_lua_pushvalue(L, &v);
+		lua_rawset(L, t);
+	}
+}
+
+static int
+kstat_data(lua_State *L)
+{
+	struct walk w;
+
+	if (walk_open(L, 1, &w, true) != 0)
+		return ks_lua_fail(L);
+	lua_newtable(L);
+	fill(L, &w, lua_gettop(L));
+	return 1;
+}
+
+/*
+ * fill(kstat, table): makes the table hold exactly what data() returns, or class and crtime if
+ * the kstat cannot be read. Returns false if it is gone: then the table stays as it is.
+ */
+static int
+kstat_fill(lua_State *L)
+{
+	struct walk w;
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	lua_settop(L, 2);
+	if (walk_open(L, 1, &w, true) != 0 && errno == ENXIO) {
+		lua_pushboolean(L, 0);
+		return 1;
+	}
+	lua_pushnil(L);
+	while (lua_next(L, 2) != 0) {
+		lua_pop(L, 1);
+		lua_pushvalue(L, -1);
+		lua_pushnil(L);
+		lua_rawset(L, 2);
+	}
+	fill(L, &w, 2);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+/*
+ * list(kstat, names, values) -> n: the statistics in the data, in stored order, as two arrays.
+ */
+static int
+kstat_list(lua_State *L)
+{
+	struct walk w;
+	const char *name;
+	struct ks_value v;
+	int n = 0;
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	luaL_checktype(L, 3, LUA_TTABLE);
+	if (walk_open(L, 1, &w, false) != 0)
+		return ks_lua_fail(L);
+	while (walk_next(&w, &name, &v)) {
+		n++;
+		lua_pushstring(L, name);
+		lua_rawseti(L, 2, n);
+		ks_lua_pushvalue(L, &v);
+		lua_rawseti(L, 3, n);
+	}
+	lua_pushinteger(L, n);
+	return 1;
+}
+
+/*
+ * blob(kstat) -> the bytes of its statsblob, the IDs of its VOIs by name | nil, message, errno
+ */
+static int
+kstat_blob_bytes(lua_State *L)
+{
+	const struct ks_blob_voi *vois;
+	struct walk w;
+	const void *table;
+	size_t n;
+
+	if (walk_open(L, 1, &w, false) != 0)
+		return ks_lua_fail(L);
+	table = ks_blobstat_is(w.ksp) ? ks_blobstat_find(w.ksp) : NULL;
+	if (table == NULL)
+		return ks_lua_failwith(L, EINVAL, "not a statsblob");
+	if (w.ksp->ks_ndata == 0)
+		return ks_lua_failwith(L, ENODATA, "a capture has a statsblob's statistics, not the blob");
+	lua_pushlstring(L, w.ksp->ks_data, w.ksp->ks_ndata);
+	vois = ks_blobstat_vois(table, &n);
+	lua_createtable(L, 0, (int)n);
+	while (n-- > 0) {
+		lua_pushinteger(L, vois[n].id);
+		lua_setfield(L, -2, vois[n].name);
+	}
+	return 2;
+}
+
+static bool
+wanted(const struct ks_selector *const *selectors, size_t n, const kstat_t *ksp, const char *stat)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ks_selector_matches_stat(selectors[i], stat) && ks_selector_matches(selectors[i], ksp))
+			return true;
+	}
+	return n == 0;
+}
+
+/*
+ * collect(kstat, selectors, names, values) -> n: what kstat(8) would print for the kstat: the
+ * statistics that any of the selectors wants (none: all), class, crtime and snaptime among them, in
+ * its order. A kstat that cannot be read has class and crtime, one that is gone nothing.
+ */
+static int
+kstat_collect(lua_State *L)
+{
+	struct ks_lua_kstat *u = ks_lua_checkkstat(L, 1);
+	struct ks_values *values = &u->chain->values;
+	const struct ks_selector *const *selectors;
+	struct walk w;
+	const char *name;
+	struct ks_value v;
+	size_t nsel;
+
+	luaL_checktype(L, 3, LUA_TTABLE);
+	luaL_checktype(L, 4, LUA_TTABLE);
+	lua_settop(L, 4);
+	selectors = ks_lua_checkselectors(L, 2, &nsel);
+	if (walk_open(L, 1, &w, true) != 0 && errno == ENXIO) {
+		lua_pushinteger(L, 0);
+		return 1;
+	}
+	values->n = 0;
+	while (walk_next(&w, &name, &v)) {
+		if (wanted(selectors, nsel, w.ksp, name) && ks_values_add(values, name, &v) != 0)
+			return luaL_error(L, "%s", kstat_errmsg());
+	}
+	ks_chain_warn_of_selectors(u->chain->kc, selectors, nsel);
+	ks_values_sort(values);
+	for (size_t i = 0; i < values->n; i++) {
+		lua_pushstring(L, values->pair[i].name);
+		lua_rawseti(L, 3, (int)i + 1);
+		ks_lua_pushvalue(L, &values->pair[i].value);
+		lua_rawseti(L, 4, (int)i + 1);
+	}
+	lua_pushinteger(L, (lua_Integer)values->n);
+	return 1;
+}
+
+/* Pushes a value if it is a number; uint64 beyond what integers hold as the nearest double. */
+static bool
+push_number(lua_State *L, const struct ks_value *v)
+{
+	switch (v->kind) {
+	case KS_VALUE_STRING:
+	case KS_VALUE_INTS:
+	case KS_VALUE_STRS:
+		return false;
+	default:
+		if (v->kind == KS_VALUE_U64 && v->u64 > INT64_MAX)
+			lua_pushnumber(L, (lua_Number)v->u64);
+		else
+			ks_lua_pushvalue(L, v);
+		return true;
+	}
+}
+
+/*
+ * numbers(kstat, selectors, names, values, rates) -> n: the statistics in the data that are numbers
+ * and that any of the selectors wants (none: all), in stored order, as two arrays. With rates the
+ * counters of a difference as their change per second. Nothing if the kstat cannot be read.
+ */
+static int
+kstat_numbers(lua_State *L)
+{
+	const struct ks_selector *const *selectors;
+	struct walk w;
+	const char *name;
+	struct ks_value v;
+	bool rates = lua_toboolean(L, 5);
+	size_t nsel;
+	int n = 0;
+
+	luaL_checktype(L, 3, LUA_TTABLE);
+	luaL_checktype(L, 4, LUA_TTABLE);
+	lua_settop(L, 4);
+	selectors = ks_lua_checkselectors(L, 2, &nsel);
+	if (walk_open(L, 1, &w, false) != 0) {
+		lua_pushinteger(L, 0);
+		return 1;
+	}
+	luaL_argcheck(L, !rates || w.u->origin == KS_LUA_DIFFERING, 1,
+	    "only a difference of two samples has rates");
+	while (rates ? ks_delta_cursor_next_rate(&w.delta, &name, &v) : walk_next(&w, &name, &v)) {
+		if (!wanted(selectors, nsel, w.ksp, name) || !push_number(L, &v))
+			continue;
+		lua_rawseti(L, 4, ++n);
+		lua_pushstring(L, name);
+		lua_rawseti(L, 3, n);
+	}
+	ks_chain_warn_of_selectors(w.u->chain->kc, selectors, nsel);
+	lua_pushinteger(L, n);
+	return 1;
+}
+
+void
+ks_lua_add_kstat_values(lua_State *L)
+{
+	static const luaL_Reg methods[] = {
+		{ "read", kstat_read_again },
+		{ "get", kstat_get },
+		{ "exact", kstat_exact },
+		{ "ns", kstat_ns },
+		{ "text", kstat_text },
+		{ "data", kstat_data },
+		{ NULL, NULL }
+	};
+	static const luaL_Reg functions[] = {
+		{ "fill", kstat_fill },
+		{ "list", kstat_list },
+		{ "blob", kstat_blob_bytes },
+		{ "collect", kstat_collect },
+		{ "numbers", kstat_numbers },
+		{ "halves", kstat_halves },
+		{ NULL, NULL }
+	};
+
+	ks_lua_setfuncs(L, functions);
+	lua_getfield(L, -1, "kstat_methods");
+	ks_lua_setfuncs(L, methods);
+	lua_pop(L, 1);
+}

@@ -1,0 +1,220 @@
+/*
+ * publish_record.c - what counts in published queues, timers and histograms: functions that hold the address
+ * of the record, and addresses of functions for LuaJIT's FFI; see publish.c. SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+
+#include "kstat_blob.h"
+#include "kstat_provider.h"
+#include "lua/core.h"
+#include "lua/error.h"
+#include "lua/publish.h"
+#include "lua/value.h"
+#include "provider/segment/publication.h"
+
+static hrtime_t
+check_time(lua_State *L, int i)
+{
+#if KS_LUA_INTEGERS
+	return (hrtime_t)luaL_checkinteger(L, i);
+#else
+	lua_Number n = luaL_checknumber(L, i);
+
+	luaL_argcheck(L, n > -9223372036854775809.0 && n < 9223372036854775808.0, i,
+	    "number out of range");
+	ks_lua_checkwhole(L, n, i);
+	return (hrtime_t)n;
+#endif
+}
+
+/* op(self [, t]): a function of the library on the record of the upvalue, now or at the time t. */
+#define AT_FUNCTION(library, op) \
+	static int \
+	library##_##op(lua_State *L) \
+	{ \
+		void *record = lua_touserdata(L, lua_upvalueindex(1)); \
+ \
+		return ks_lua_result(L, lua_isnoneornil(L, 2) ? kstat_##library##_##op(record) : \
+		    kstat_##library##_##op##_at(record, check_time(L, 2))); \
+	}
+
+AT_FUNCTION(ioq, waitq_enter)
+AT_FUNCTION(ioq, waitq_exit)
+AT_FUNCTION(ioq, runq_enter)
+AT_FUNCTION(ioq, runq_exit)
+AT_FUNCTION(ioq, waitq_to_runq)
+AT_FUNCTION(ioq, runq_back_to_waitq)
+AT_FUNCTION(etimer, start)
+AT_FUNCTION(etimer, stop)
+
+/* 0 for "read", 1 for "write". */
+static int
+check_rw(lua_State *L, int i)
+{
+	static const char *const names[] = { "read", "write", NULL };
+
+	return luaL_checkoption(L, i, NULL, names);
+}
+
+/* done(self, "read" | "write", bytes [, t]) */
+static int
+queue_done(lua_State *L)
+{
+	kstat_ioq_t *q = lua_touserdata(L, lua_upvalueindex(1));
+	int rw = check_rw(L, 2);
+	uint64_t bytes = lua_isnoneornil(L, 3) ? 0 : ks_lua_checkbits(L, 3);
+
+	return ks_lua_result(L, lua_isnoneornil(L, 4) ? kstat_ioq_done(q, rw, bytes) :
+	    kstat_ioq_done_at(q, rw, bytes, check_time(L, 4)));
+}
+
+/* count(self, "read" | "write", bytes) */
+static int
+queue_count(lua_State *L)
+{
+	return ks_lua_result(L, kstat_ioq_count(lua_touserdata(L, lua_upvalueindex(1)), check_rw(L, 2),
+	    lua_isnoneornil(L, 3) ? 0 : ks_lua_checkbits(L, 3)));
+}
+
+/* event(self, start, stop) */
+static int
+timer_event(lua_State *L)
+{
+	return ks_lua_result(L, kstat_etimer_event(lua_touserdata(L, lua_upvalueindex(1)), check_time(L, 2),
+	    check_time(L, 3)));
+}
+
+/* add_value(self, value); the upvalue is the kstat's box */
+static int
+histogram_add(lua_State *L)
+{
+	struct ks_lua_published *b = lua_touserdata(L, lua_upvalueindex(1));
+	uint64_t v = ks_lua_checkbits(L, 2);
+
+	if (b->ksp == NULL || b->segment->pub == NULL)
+		return luaL_error(L, "the histogram was deleted");
+	return ks_lua_result(L, kstat2_hist_add_value(b->ksp, v));
+}
+
+static const luaL_Reg queue_functions[] = {
+	{ "waitq_enter", ioq_waitq_enter },
+	{ "waitq_exit", ioq_waitq_exit },
+	{ "runq_enter", ioq_runq_enter },
+	{ "runq_exit", ioq_runq_exit },
+	{ "waitq_to_runq", ioq_waitq_to_runq },
+	{ "runq_back_to_waitq", ioq_runq_back_to_waitq },
+	{ "done", queue_done },
+	{ "count", queue_count },
+	{ NULL, NULL }
+};
+
+static const luaL_Reg timer_functions[] = {
+	{ "start", etimer_start },
+	{ "stop", etimer_stop },
+	{ "event", timer_event },
+	{ NULL, NULL }
+};
+
+/*
+ * methods(kstat, table [, timer]): enters the functions of its kind into the table -> pointer to the
+ * record | nil, message, errno
+ */
+static int
+box_methods(lua_State *L)
+{
+	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
+	void *record;
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	if (b->ksp->ks_type == KSTAT_TYPE_IO) {
+		record = kstat_ioq(b->ksp);
+		lua_pushlightuserdata(L, record);
+		if (record != NULL)
+			ks_lua_setclosures(L, 2, queue_functions, 1);
+	} else if (b->ksp->ks_type == KSTAT_TYPE_TIMER) {
+		record = kstat_etimer(b->ksp, luaL_checkstring(L, 3));
+		lua_pushlightuserdata(L, record);
+		if (record != NULL)
+			ks_lua_setclosures(L, 2, timer_functions, 1);
+	} else {
+		record = b;
+		lua_pushvalue(L, 1);
+		lua_pushcclosure(L, histogram_add, 1);
+		lua_setfield(L, 2, "add_value");
+		lua_pushlightuserdata(L, b->ksp);
+	}
+	return record != NULL ? 1 : ks_lua_fail(L);
+}
+
+/* --- for LuaJIT's FFI ---------------------------------------------------------------------------------- */
+
+/* What a call through the FFI left: failure(errno) -> nil, message, errno */
+static int
+failure(lua_State *L)
+{
+	errno = (int)ks_lua_checkinteger(L, 1);
+	return ks_lua_fail(L);
+}
+
+static void
+atomic_add(kstat_counter_t *c, uint64_t n)
+{
+	kstat_counter_add(c, n);
+}
+
+static void
+atomic_max(kstat_counter_t *c, uint64_t n)
+{
+	kstat_counter_max(c, n);
+}
+
+#define ADDRESS(name, function) ks_lua_setaddress(L, name, (void (*)(void))(function))
+
+/* functions() -> table of addresses, by the names of kstat_provider.h */
+static int
+functions(lua_State *L)
+{
+	lua_newtable(L);
+	ADDRESS("add", atomic_add);
+	ADDRESS("max", atomic_max);
+	ADDRESS("waitq_enter", kstat_ioq_waitq_enter);
+	ADDRESS("waitq_exit", kstat_ioq_waitq_exit);
+	ADDRESS("runq_enter", kstat_ioq_runq_enter);
+	ADDRESS("runq_exit", kstat_ioq_runq_exit);
+	ADDRESS("waitq_to_runq", kstat_ioq_waitq_to_runq);
+	ADDRESS("runq_back_to_waitq", kstat_ioq_runq_back_to_waitq);
+	ADDRESS("waitq_enter_at", kstat_ioq_waitq_enter_at);
+	ADDRESS("waitq_exit_at", kstat_ioq_waitq_exit_at);
+	ADDRESS("runq_enter_at", kstat_ioq_runq_enter_at);
+	ADDRESS("runq_exit_at", kstat_ioq_runq_exit_at);
+	ADDRESS("waitq_to_runq_at", kstat_ioq_waitq_to_runq_at);
+	ADDRESS("runq_back_to_waitq_at", kstat_ioq_runq_back_to_waitq_at);
+	ADDRESS("done", kstat_ioq_done);
+	ADDRESS("done_at", kstat_ioq_done_at);
+	ADDRESS("count", kstat_ioq_count);
+	ADDRESS("start", kstat_etimer_start);
+	ADDRESS("stop", kstat_etimer_stop);
+	ADDRESS("start_at", kstat_etimer_start_at);
+	ADDRESS("stop_at", kstat_etimer_stop_at);
+	ADDRESS("event", kstat_etimer_event);
+	ADDRESS("add_value", kstat2_hist_add_value);
+	ADDRESS("blob_update", kstat_blob_update_dbl);
+	ADDRESS("blob_update_int", kstat_blob_update_int);
+	ADDRESS("blob_update_uint", kstat_blob_update_uint);
+	lua_pushlightuserdata(L, &ks_forks);
+	lua_setfield(L, -2, "forks");
+	return 1;
+}
+
+void
+ks_lua_add_publish_record(lua_State *L)
+{
+	static const luaL_Reg module_functions[] = {
+		{ "methods", box_methods },
+		{ "failure", failure },
+		{ "functions", functions },
+		{ NULL, NULL }
+	};
+
+	ks_lua_addto(L, "publish", module_functions);
+}
