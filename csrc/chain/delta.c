@@ -192,33 +192,6 @@ ks_delta_rate(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, doubl
 
 /* --- I/O kstats ---------------------------------------------------------------- */
 
-/* A step back over the top of 64 bits is one; any other means that counting began anew. */
-static uint64_t
-counted64(uint64_t prev, uint64_t now)
-{
-	uint64_t n = now - prev;
-
-	return now >= prev || n <= INT64_MAX ? n : now;
-}
-
-static uint64_t
-counted32(uint32_t prev, uint32_t now)
-{
-	uint32_t n = now - prev;
-
-	return now >= prev || n <= INT32_MAX ? n : now;
-}
-
-static uint64_t
-passed(hrtime_t prev, hrtime_t now)
-{
-	uint64_t n = (uint64_t)now - (uint64_t)prev;
-
-	if (now >= prev)
-		return n;
-	return now > 0 ? (uint64_t)now : 0;
-}
-
 bool
 ks_delta_io(const struct ks_delta *d, struct ks_delta_io *out)
 {
@@ -230,14 +203,14 @@ ks_delta_io(const struct ks_delta *d, struct ks_delta_io *out)
 	memset(&prev, 0, sizeof(prev));
 	if (!d->reset && d->prev->ks_data_size >= sizeof(prev))
 		memcpy(&prev, d->prev->ks_data, sizeof(prev));
-	out->nread = counted64(prev.nread, now.nread);
-	out->nwritten = counted64(prev.nwritten, now.nwritten);
-	out->reads = counted32(prev.reads, now.reads);
-	out->writes = counted32(prev.writes, now.writes);
-	out->wtime = passed(prev.wtime, now.wtime);
-	out->wlentime = passed(prev.wlentime, now.wlentime);
-	out->rtime = passed(prev.rtime, now.rtime);
-	out->rlentime = passed(prev.rlentime, now.rlentime);
+	out->nread = ks_counted(prev.nread, now.nread, 64);
+	out->nwritten = ks_counted(prev.nwritten, now.nwritten, 64);
+	out->reads = ks_counted(prev.reads, now.reads, 32);
+	out->writes = ks_counted(prev.writes, now.writes, 32);
+	out->wtime = ks_counted_signed(prev.wtime, now.wtime, 64);
+	out->wlentime = ks_counted_signed(prev.wlentime, now.wlentime, 64);
+	out->rtime = ks_counted_signed(prev.rtime, now.rtime, 64);
+	out->rlentime = ks_counted_signed(prev.rlentime, now.rlentime, 64);
 	out->has_waitq = now.rlastupdate == 0 || now.wlastupdate != 0 || now.wtime != 0 ||
 	    now.wlentime != 0;
 	return true;

@@ -43,8 +43,7 @@ struct ks_delta_io {
 };
 
 /*
- * False if the kstat is not of KSTAT_TYPE_IO. Counters that wrapped are continued, those that went
- * backwards otherwise count from zero.
+ * False if the kstat is not of KSTAT_TYPE_IO. Counters and times are as in ks_counted().
  */
 bool ks_delta_io(const struct ks_delta *d, struct ks_delta_io *out);
 

@@ -115,11 +115,33 @@ is_signed(const struct ks_value *v)
 	return v->kind == KS_VALUE_I64 || v->kind == KS_VALUE_NSEC || v->kind == KS_VALUE_TIME;
 }
 
-/* A 32-bit counter that fell from its upper half to its lower one is taken to have wrapped. */
-static bool
-wrapped(uint64_t prev, uint64_t now, uint8_t bits)
+/* The step from one value to the next, modulo their width. */
+static uint64_t
+step(uint64_t prev, uint64_t now, unsigned bits)
 {
-	return bits == 32 && now < prev && prev - now > UINT32_MAX / 2;
+	return (now - prev) & (UINT64_MAX >> (64 - bits));
+}
+
+uint64_t
+ks_counted(uint64_t prev, uint64_t now, unsigned bits)
+{
+	uint64_t n = step(prev, now, bits);
+
+	return now >= prev || n < 1ULL << (bits - 1) ? n : 0;
+}
+
+uint64_t
+ks_counted_signed(int64_t prev, int64_t now, unsigned bits)
+{
+	uint64_t n = step((uint64_t)prev, (uint64_t)now, bits);
+
+	return n < 1ULL << (bits - 1) ? n : 0;
+}
+
+static double
+double_of(const struct ks_value *v)
+{
+	return v->kind == KS_VALUE_DOUBLE ? v->d : is_signed(v) ? (double)v->i64 : (double)v->u64;
 }
 
 bool
@@ -133,21 +155,18 @@ ks_value_delta(const struct ks_value *prev, const struct ks_value *now, bool cou
 	if (reset)
 		return true;
 	if (now->kind == KS_VALUE_DOUBLE) {
-		double before = prev->kind == KS_VALUE_DOUBLE ? prev->d :
-		    is_signed(prev) ? (double)prev->i64 : (double)prev->u64;
+		out->d = now->d - double_of(prev);
+		if (counter && out->d < 0)
+			out->d = 0;
+	} else if (counter) {
+		unsigned bits = now->bits == 32 ? 32 : 64;
 
-		if (!counter || now->d >= before)
-			out->d = now->d - before;
-	} else if (is_signed(now)) {
-		if (!counter || now->i64 >= prev->i64)
-			out->u64 = now->u64 - prev->u64;
-	} else if (now->u64 >= prev->u64) {
+		out->u64 = is_signed(now) ? ks_counted_signed(prev->i64, now->i64, bits) :
+		    ks_counted(prev->u64, now->u64, bits);
+	} else {
+		if (!is_signed(now) && now->u64 < prev->u64)
+			out->kind = KS_VALUE_I64; /* a gauge that fell */
 		out->u64 = now->u64 - prev->u64;
-	} else if (!counter) {
-		out->kind = KS_VALUE_I64; /* a gauge that fell */
-		out->u64 = now->u64 - prev->u64;
-	} else if (wrapped(prev->u64, now->u64, now->bits)) {
-		out->u64 = (uint32_t)(now->u64 - prev->u64);
 	}
 	return true;
 }

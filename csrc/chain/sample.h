@@ -38,11 +38,18 @@ const kstat_t *ks_sample_lookup(const struct ks_sample *s, const char *module, i
     const char *name);
 
 /*
+ * What a counter of 32 or 64 bits counted between two readings. It is continued where it passed its width. A
+ * counter that fell otherwise counted 0: the kernel corrects some of its times backwards, so a fall does not
+ * show that counting began anew. The signed form is for times, which are continued above their largest value.
+ */
+uint64_t ks_counted(uint64_t prev, uint64_t now, unsigned bits);
+uint64_t ks_counted_signed(int64_t prev, int64_t now, unsigned bits);
+
+/*
  * How far a statistic came from `prev` to `now` (values of the same statistic of two samples).
  * `reset` is true if the kstat was created anew in between (other crtime): then the difference
- * is what it counted since. A 32-bit counter that wrapped is continued; a counter that went
- * backwards otherwise was reset: the difference is its new value. Returns false, and stores
- * nothing, if the values are not numbers.
+ * is what it counted since. Counters are as in ks_counted(). Returns false, and stores nothing, if the values
+ * are not numbers.
  */
 bool ks_value_delta(const struct ks_value *prev, const struct ks_value *now, bool counter,
     bool reset, struct ks_value *out);

@@ -60,9 +60,7 @@ function histogram.counts(k)
   local earlier = before and histogram.is(before) and continues(before, now) and before:get("buckets") or {}
   local counts, total = {}, 0
   for i = 1, #low do
-    -- A bucket that went backwards was reset.
-    local n = buckets[i] - (earlier[i] or 0)
-    counts[i] = n >= 0 and n or buckets[i]
+    counts[i] = math.max(buckets[i] - (earlier[i] or 0), 0)
     total = total + counts[i]
   end
   return { counts = counts, low = low, high = high, total = total, elapsed = elapsed }

@@ -12,8 +12,8 @@
 -- time is a mean length by completed operations per second (Little's law). So the service times are 0
 -- where nothing completed, even if the queue was full, and none of it depends on the interval.
 --
--- Exact between any two samples: counters that wrapped are continued, a kstat that was created anew counts
--- from then, and one that went backwards from zero.
+-- Exact between any two samples: counters that passed their width are continued, a kstat that was created anew
+-- counts from then. A counter that fell otherwise counts 0.
 --
 -- @module kstat.io
 local core = require("kstat.core")

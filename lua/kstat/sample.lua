@@ -9,9 +9,10 @@
 -- in between: counters as differences; gauges, texts and points in time as they are now. What a
 -- statistic is, its metadata says; without, integers count and other numbers do not. A kstat that
 -- was created anew counts from its creation (one younger than a tenth of the interval over the interval: what was
--- counted in an instant makes no rate). A counter that went backwards otherwise counts from
--- zero (a 32-bit one that wrapped goes on), so a difference is never a huge number. A kstat that
--- the earlier sample lacks is not in the difference, unless it is younger than that sample.
+-- counted in an instant makes no rate). A counter that passed its 32 or 64 bits is continued. One
+-- that fell otherwise counts 0: kernels correct some times backwards, and only `crtime` shows a reset.
+-- So a difference is never a huge number. A kstat that the earlier sample lacks is not in the
+-- difference, unless it is younger than that sample.
 --
 -- @module kstat.sample
 local core = require("kstat.core")

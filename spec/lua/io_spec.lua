@@ -151,27 +151,31 @@ describe("kstat.io", function()
     assert.is_true(differing > 0)
   end)
 
-  -- Where the reference only documents what overflow does to it, a huge number or a negative one, a counter
-  -- that went backwards counts from zero here.
-  it("subtracts counters as the reference, unless they went backwards", function()
+  -- Counters that passed their width are continued, those that fell otherwise count 0. The reference shows a huge
+  -- number or a negative one there, or 0 for a sum that passed 2^63.
+  it("subtracts counters as the reference, and none is huge", function()
     local field = { hrtime = "rtime", u64 = "nread", u32 = "reads" }
-    local exact, restarted = 0, 0
+    local ours = { ["delta-04"] = 2, ["delta-09"] = 20 }
+    for _, id in ipairs({ 2, 3, 5, 7, 10, 12, 13, 14, 18, 20, 21, 22 }) do
+      ours[("delta-%02d"):format(id)] = 0
+    end
     for _, case in ipairs(vectors("delta").cases) do
       local name = field[case.kind]
       local first, second = samples({ { crtime = "0", old = { snaptime = "1000000000", [name] = case.old },
         new = { snaptime = "2000000000", [name] = case.new } } })
       local got = assert(kio.counts(find(first, 1), find(second, 1)))[name]
-      local old, new = tonumber(case.old), tonumber(case.new)
-      if old <= new and old >= 0 or case.id == "delta-16" then
-        same(case.delta, got, case.id)
-        exact = exact + 1
-      else
-        assert.is_true(got >= 0 and (got <= math.max(new + 0.0, 0) or got == new - old), case.id)
-        restarted = restarted + 1
-      end
+      same(ours[case.id] or case.delta, got, case.id)
     end
-    assert.are.equal(8, exact)
-    assert.are.equal(15, restarted)
+  end)
+
+  it("continues lengths over time that pass 2^63 and 2^64", function()
+    for _, step in ipairs({ { "9223372036854775000", "-9223372036854774616" }, { "-1000", "1000" } }) do
+      local first, second = samples({ { crtime = "0", old = { snaptime = "1000000000", rlentime = step[1],
+        wlentime = step[1] }, new = { snaptime = "2000000000", rlentime = step[2], wlentime = step[2] } } })
+      local got = assert(kio.counts(find(first, 1), find(second, 1)))
+      assert.are.same({ 2000, 2000 }, { got.rlentime, got.wlentime })
+      assert.are.equal(2e-6, (second - first):lookup("sd", 1, "sd1"):rate("rlentime"))
+    end
   end)
 
   it("counts a kstat that was created anew from then on", function()

@@ -88,11 +88,11 @@ describe("kstat --rate", function()
     assert.is_nil(decoded[1].data.class)
   end)
 
-  it("counts a kstat that was created anew from its creation, a counter that was reset from zero", function()
+  it("counts a kstat that was created anew from its creation, a counter that fell as 0", function()
     write({ { { "a", 10, 20, { n = 500 } }, { "b", 10, 20, { n = 500 } } },
       { { "a", 21, 25, { n = 8 } }, { "b", 10, 25, { n = 10 } } } })
     local r = kstat("--rate", "-p", ":::n", "1")
-    assert.equal("m:0:a:n\t50\nm:0:b:n\t50\n\nm:0:a:n\t2\nm:0:b:n\t2\n", r.out)
+    assert.equal("m:0:a:n\t50\nm:0:b:n\t50\n\nm:0:a:n\t2\nm:0:b:n\t0\n", r.out)
   end)
 
   it("leaves out what the earlier report could not show, unless it is new", function()
