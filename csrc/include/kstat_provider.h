@@ -265,7 +265,8 @@ kstat_counter_set_double(kstat_counter_t *c, double v)
 /*
  * Replaces the value of a CHAR, STRING, INTS or STRS statistic of a published kstat by n bytes (NULL: the
  * null string). There is room for what was there at kstat_install(), at least 64 bytes (CHAR: 16).
- * Readers see control characters (below 0x20, and 0x7f) in texts as '?'.
+ * Readers see bytes of control characters, of characters that turn the direction of the text around, and of what is
+ * not UTF-8 as '?'.
  * 0, or -1 with errno ENOENT, EINVAL, ENOSPC, EAGAIN.
  */
 int kstat_named_store(kstat_t *ksp, const char *stat, const void *value, size_t n);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "stats/abi.h"
 #include "stats/q.h"
 
@@ -45,8 +46,15 @@ set_text(char *to, size_t size, const char *from)
 	size_t n = from == NULL ? 0 : strnlen(from, size - 1);
 
 	memset(to, 0, size);
-	for (size_t i = 0; i < n; i++)
-		to[i] = (unsigned char)from[i] < 0x20 || from[i] == 0x7f ? '_' : from[i];
+	for (size_t i = 0, len; i < n; i += len) {
+		bool printable;
+
+		len = ks_character(from + i, n - i, &printable);
+		if (printable)
+			memcpy(to + i, from + i, len);
+		else
+			memset(to + i, '_', len);
+	}
 }
 
 void
@@ -78,11 +86,7 @@ is_text(const char *s, size_t size)
 {
 	size_t n = strnlen(s, size);
 
-	for (size_t i = 0; i < n; i++) {
-		if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
-			return false;
-	}
-	return n < size;
+	return n < size && ks_is_printable(s, n);
 }
 
 bool

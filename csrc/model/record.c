@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/printable.h"
+
 /*
  * Until the record is finished, a pointer inside a named value is its offset in the heap plus
  * one, so that 0 stays the null string.
@@ -173,9 +175,12 @@ ks_named_strs(struct ks_record *r, const char *name, const char *s, size_t n)
 void
 ks_clean_text(char *s, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (((unsigned char)s[i] < 0x20 && s[i] != '\0') || s[i] == 0x7f)
-			s[i] = '?';
+	for (size_t i = 0, len; i < n; i += len) {
+		bool printable;
+
+		len = ks_character(s + i, n - i, &printable);
+		if (!printable && s[i] != '\0')
+			memset(s + i, '?', len);
 	}
 }
 

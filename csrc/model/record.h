@@ -50,8 +50,8 @@ void ks_named_ints(struct ks_record *r, const char *name, const uint64_t *v, siz
 void ks_named_strs(struct ks_record *r, const char *name, const char *s, size_t n);
 
 /*
- * Makes text of unknown origin safe to print: in n bytes each control character (below 0x20 except NUL, and
- * 0x7f) becomes '?'.
+ * Makes text of unknown origin safe to print: in n bytes each byte of a character that may not be printed
+ * (base/printable.h), except NUL, becomes '?'.
  */
 void ks_clean_text(char *s, size_t n);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "provider/blob_layout.h"
 #include "provider/segment/publication.h"
 #include "stats/blob.h"
@@ -91,12 +92,9 @@ check_name(const struct statsblob_tpl *t, uint32_t i)
 		return ks_fail(EINVAL,
 		    "the value of interest %.64s: published, its name may have at most %zu bytes", name,
 		    most);
-	for (const char *p = name; *p != '\0'; p++) {
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			return ks_fail(EINVAL,
-			    "the name of the value of interest %u contains a control character",
-			    (unsigned)i);
-	}
+	if (!ks_is_printable(name, strlen(name)))
+		return ks_fail(EINVAL, "the name of the value of interest %u contains a control character",
+		    (unsigned)i);
 	/* Names given are unique in a template. */
 	for (uint32_t k = 0; name == made && k < slots; k++) {
 		if (k != i && ks_sb_voi(t->image, k)->id >= 0 &&

@@ -1,6 +1,7 @@
 /*
  * core_hostile.c - neighbours that mean harm: each part plays one, and the process that it is after must go on. Says
- * what went wrong, or "unharmed". Usage: core_hostile PART, KSTAT_DIR set. SPDX-License-Identifier: MIT
+ * what went wrong, or "unharmed". Usage: core_hostile PART, or core_hostile neighbour
+ * heavy|locked|files N, which publishes N times as another user and stays; KSTAT_DIR set. SPDX-License-Identifier: MIT
  */
 #include <dirent.h>
 #include <errno.h>
@@ -262,14 +263,143 @@ reader(void)
 	return access(path, F_OK) == 0 ? "the file of a dead publisher stays" : NULL;
 }
 
+/* --- a directory that is swapped for a link while others look for segments -------------------------------- */
+
+static void
+make_dead_segment(const char *dir)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)setenv("KSTAT_DIR", dir, 1);
+		if (kstat_publish("dead", 0) != NULL)
+			(void)raise(SIGKILL);
+		_exit(1);
+	}
+	(void)waitpid(pid, NULL, 0);
+}
+
+static const char *
+swapped(void)
+{
+	char there[400], link[400], victim[400], dead[450], lock[450];
+	const char *base = getenv("KSTAT_DIR");
+	bool harmed = false;
+	pid_t pid;
+
+	(void)snprintf(there, sizeof(there), "%s/d", base);
+	(void)snprintf(link, sizeof(link), "%s/link", base);
+	(void)snprintf(victim, sizeof(victim), "%s/victim", base);
+	(void)snprintf(dead, sizeof(dead), "%s/dead.kseg", victim);
+	(void)snprintf(lock, sizeof(lock), "%s/.lock", victim);
+	if (mkdir(there, 0755) != 0 || mkdir(victim, 0755) != 0 || symlink(victim, link) != 0)
+		return "mkdir";
+	make_dead_segment(victim);
+	if (access(dead, F_OK) != 0 || unlink(lock) != 0)
+		return "no dead segment";
+	pid = fork();
+	if (pid == 0) {
+		(void)alarm(60);
+		for (;;)
+			(void)renameat2(AT_FDCWD, there, AT_FDCWD, link, RENAME_EXCHANGE);
+	}
+	(void)setenv("KSTAT_DIR", there, 1);
+	for (int i = 0; i < 300 && !harmed; i++) {
+		kstat_pub_t *pub;
+
+		(void)kstat_publish_gc(0, NULL, NULL);
+		pub = kstat_publish("mine", 0);
+		harmed = access(dead, F_OK) != 0 || access(lock, F_OK) == 0;
+		kstat_unpublish(pub);
+	}
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	return harmed ? "files behind the link were made or removed" : NULL;
+}
+
+/* --- publishers that want too much ------------------------------------------------------------------------ */
+
+/* A segment of 60 kstats with a megabyte of descriptions each, which takes hardly any storage. */
+static void
+forge_heavy(const char *name)
+{
+	kstat_pub_t *pub = kstat_publish(name, 0);
+	struct ks_seg_header *h = pub != NULL ? pub->header : NULL;
+	uint64_t at = KS_SEG_HEADER;
+
+	for (int i = 0; h != NULL && i < 60; i++) {
+		struct ks_seg_entry *e = (struct ks_seg_entry *)((char *)h + at);
+
+		*e = (struct ks_seg_entry){ .magic = KS_SEG_ENTRY_MAGIC, .version = KS_SEG_VERSION,
+			.size = KS_SEG_MOST_STRINGS + sizeof(*e), .module = "heavy", .class_ = "misc", .instance = i,
+			.type = KSTAT_TYPE_NAMED, .form = KS_FORM_FIELDS, .fields = sizeof(*e), .strings = sizeof(*e),
+			.strings_size = KS_SEG_MOST_STRINGS, .data = sizeof(*e), .shards = 1 };
+		(void)snprintf(e->name, sizeof(e->name), "%.20s", name);
+		e->check = ks_seg_entry_check(e, "", (char *)e + sizeof(*e));
+		atomic_store(&e->state, KS_SEG_INSTALLED);
+		at += e->size;
+		atomic_store(&h->used, at);
+	}
+}
+
+/* A large record that this thread holds locked for ever. */
+static void
+publish_locked(const char *name)
+{
+	kstat_pub_t *pub = kstat_publish(name, 0);
+	kstat_t *k = pub == NULL ? NULL : kstat_publish_create(pub, "locked", 0, name, "misc", KSTAT_TYPE_RAW,
+	    3 << 20, 0);
+	char *data;
+
+	if (k == NULL || kstat_install(k) != 0)
+		return;
+	data = (char *)((struct ks_provider *)k)->published->entry + sizeof(struct ks_seg_entry);
+	(void)ks_word_lock((ks_word *)(void *)data);
+	memset(data + sizeof(struct ks_rec), 7, 3 << 20);
+}
+
+static void
+publish_one(const char *name)
+{
+	kstat_pub_t *pub = kstat_publish(name, 0);
+
+	if (pub != NULL)
+		(void)counters(pub, name, 0);
+}
+
+/* Publishes N times as another user, and stays there until it is killed: prints a line when it is ready. */
+static int
+neighbour(const char *what, int n)
+{
+	become_nobody();
+	for (int i = 0; i < n; i++) {
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "n%d", i);
+		if (strcmp(what, "heavy") == 0)
+			forge_heavy(name);
+		else if (strcmp(what, "locked") == 0)
+			publish_locked(name);
+		else
+			publish_one(name);
+	}
+	printf("ready\n");
+	(void)fflush(stdout);
+	(void)alarm(120);
+	(void)pause();
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		const char *(*play)(void);
-	} parts[] = { { "worker", worker }, { "descriptor", descriptor }, { "reader", reader } };
+	} parts[] = { { "worker", worker }, { "descriptor", descriptor }, { "reader", reader }, { "swapped", swapped } };
 
+	if (argc > 3 && strcmp(argv[1], "neighbour") == 0)
+		return neighbour(argv[2], atoi(argv[3]));
 	for (size_t i = 0; argc > 1 && i < sizeof(parts) / sizeof(parts[0]); i++) {
 		const char *wrong;
 

@@ -1,6 +1,8 @@
 -- Neighbours that mean harm: SECURITY.md says what they cannot do, spec/c/core_hostile.c plays them.
 local run = require("support.run")
 
+local root = run.shell("id -u").out == "0\n"
+
 describe("a hostile neighbour", function()
   local dir
 
@@ -17,4 +19,84 @@ describe("a hostile neighbour", function()
   it("that a master started holds no descriptor that cuts off the master's file", function() play("descriptor") end)
 
   it("that reads a segment does not keep it live", function() play("reader") end)
+
+  it("that swaps a directory for a link leads nobody to the files behind it", function() play("swapped") end)
+
+  it("that owns the directory of another user is not believed", function()
+    if not root then return pending("only root is several users") end
+    run.shell(("mkdir %s/kstat && chown 65534 %s/kstat && chmod 755 %s"):format(dir, dir, dir))
+    local r = run.shell(("XDG_RUNTIME_DIR=%s setpriv --reuid=12345 --clear-groups env -u KSTAT_DIR %s/kstat -l"):format(
+      dir, run.bin))
+    assert.matches("kstat belongs to another user: its publications are not shown\n$", r.err)
+    assert.matches("unix:0:system_misc:nproc\n", r.out)
+  end)
+
+  -- Runs a line of sh as root, beside another user who publishes as core_hostile.c says.
+  local function beside(what, n, line)
+    run.shell(("chmod 1777 %s"):format(dir))
+    local out = dir .. "/out"
+    local pid = run.start(("env KSTAT_DIR=%s %s/spec/core_hostile neighbour %s %d"):format(dir, run.build, what, n),
+      out)
+    run.await("the neighbour", function() return run.read_file(out) == "ready\n" end)
+    local r = run.shell(("export KSTAT_DIR=%s; %s"):format(dir, line))
+    run.stop(pid, "KILL")
+    return r
+  end
+
+  it("costs a bounded amount of memory, and one line says so", function()
+    if not root then return pending("only root is several users") end
+    local kstat = run.bin .. "/kstat"
+    local r = beside("heavy", 8, ("ulimit -v 200000; %s -p unix:0:system_misc:nproc && %s -l >/dev/null"):format(kstat,
+      kstat))
+    assert.matches("^unix:0:system_misc:nproc\t%d+\n$", r.out)
+    assert.matches("^[^\n]*the publications of user 65534 were cut: too many bytes of memory\n$", r.err)
+    assert.equal(0, r.status)
+  end)
+
+  it("costs a bounded amount of time", function()
+    if not root then return pending("only root is several users") end
+    local r = beside("locked", 8, ("time -p timeout 60 %s/kstat -p -m locked"):format(run.bin))
+    assert.is_true(tonumber(r.err:match("real ([%d.]+)")) < 10, r.err)
+  end)
+
+  it("costs a bounded number of descriptors, and one line says so", function()
+    if not root then return pending("only root is several users") end
+    local r = beside("files", 1100, ("ulimit -n 1024; %s/kstat -p unix:0:system_misc:nproc hostile:0::a"):format(
+      run.bin))
+    assert.matches("unix:0:system_misc:nproc\t%d+\n", r.out)
+    assert.equal(64, select(2, r.out:gsub("hostile:0:n%d+:a", "")))
+    assert.matches("^[^\n]*the publications of user 65534 were cut: too many files\n$", r.err)
+  end)
+
+  it("does not take the names of this user's own publications", function()
+    if not root then return pending("only root is several users") end
+    local r = beside("files", 1, ("%s/kstatlua -e %s"):format(run.bin, run.quote([[
+      local ks = assert(kstat.open())
+      print(#ks:select("hostile:0:n0"), #ks:warnings())
+      local pub = assert(kstat.publish("late"))
+      local own = assert(pub:named({ module = "hostile", name = "n0", statistics = { "mine" } }))
+      ks:update()
+      print(#ks:select("hostile:0:n0"), ks:lookup("hostile", 0, "n0"):get("mine"), ks:warnings()[1])
+      own:delete()
+      ks:update()
+      print(#ks:select("hostile:0:n0"))
+    ]])))
+    assert.equal("", r.err)
+    assert.equal("1\t0\n1\t0\tkstats of user 65534 are not shown: their names are those of this user's or root's\n1\n",
+      r.out)
+  end)
+
+  it("that writes control characters of any kind does not reach the terminal", function()
+    local evil = "C1 \194\155 bytes \155 turned \226\128\174 ok \195\164"
+    local r = run.shell(("KSTAT_DIR=%s $interpreter %s/kstatlua -e %s"):format(dir, run.bin, run.quote([[
+      local pub = assert(kstat.publish("spec"))
+      local evil = "]] .. evil .. [["
+      assert(pub:named({ name = "n", statistics = { { name = "s", type = "string", value = evil, desc = evil } } }))
+      print((select(2, pub:named({ name = "x\226\128\174", statistics = { "a" } })):match("control character")))
+      local k = assert(kstat.open()):lookup("spec", 0, "n")
+      print(k:get("s") == k:meta("s").description, k:get("s"))
+    ]])))
+    assert.equal("", r.err)
+    assert.equal("control character\ntrue\tC1 ?? bytes ? turned ??? ok \195\164\n", r.out)
+  end)
 end)

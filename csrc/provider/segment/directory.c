@@ -270,9 +270,9 @@ ks_seg_lock_dir(const struct ks_seg_dir *d)
 
 	if (fd < 0)
 		return ks_fail(errno, "%s/.lock: %s", d->path, strerror(errno));
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || (st.st_uid != d->uid && st.st_uid != geteuid())) {
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
 		(void)close(fd);
-		return ks_fail(EACCES, "%s/.lock is not the lock of that directory", d->path);
+		return ks_fail(EACCES, "%s/.lock is not a regular file", d->path);
 	}
 	for (int i = 0; fcntl(fd, F_OFD_SETLK, &fl) != 0; i++) {
 		if ((errno != EAGAIN && errno != EACCES) || i == (own ? 2000 : 100)) {

@@ -79,8 +79,8 @@ uint64_t ks_seg_boot(void);
 
 /*
  * Locks a directory of segments for making and removing files; waits two seconds at most, in another user's a
- * tenth of one. Returns a descriptor to close, or -1 with errno EAGAIN, that of open(2), or EACCES if the lock
- * file is not one that its owner made. In another user's directory the file is not made: ENOENT.
+ * tenth of one. Returns a descriptor to close, or -1 with errno EAGAIN, that of open(2), or EACCES if it is
+ * not a regular file. In another user's directory the file is not made: ENOENT.
  */
 int ks_seg_lock_dir(const struct ks_seg_dir *d);
 

@@ -38,6 +38,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/printable.h"
 #include "kstat_provider.h"
 #include "provider/hist.h"
 #include "provider/segment/word.h"
@@ -220,19 +221,13 @@ struct ks_rec {
 	uint64_t copy[]; /* KS_REC_COPIES times: the value, rounded up to 8 bytes, and its check */
 };
 
-/* A name that can be shown: terminated, not empty, no control characters. */
+/* A name that can be shown: terminated, not empty, of characters that a terminal may be given. */
 static inline bool
 ks_seg_is_name(const char s[32])
 {
 	size_t n = strnlen(s, 32);
 
-	if (n == 0 || n >= KSTAT_STRLEN)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
-			return false;
-	}
-	return true;
+	return n > 0 && n < KSTAT_STRLEN && ks_is_printable(s, n);
 }
 
 /* Bytes from one copy to the next, of a value of n bytes. */

@@ -408,12 +408,30 @@ is_locked(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
 	return (word & KS_WORD_OWNER) != 0;
 }
 
+/* Whether there is patience left to look again at a record that keeps changing, since `start`. */
+static bool
+is_patient(struct ks_seg_file *f, hrtime_t start)
+{
+	return f->budget == NULL || gethrtime() - start < f->budget->patience;
+}
+
+/* What waiting in vain took is missing at the next record of that user. */
+static void
+lose_patience(struct ks_seg_file *f, hrtime_t start)
+{
+	hrtime_t took = gethrtime() - start;
+
+	for (struct ks_seg_budget *b = f->budget; b != NULL; b = b->whole)
+		b->patience -= took;
+}
+
 int
 ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r)
 {
+	hrtime_t start = gethrtime();
 	uint64_t last = 0, now;
 
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; i < TRIES && (i == 0 || is_patient(f, start)); i++) {
 		int rc;
 
 		ks_record_reset(r);
@@ -435,5 +453,6 @@ ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks
 		if (i >= YIELD_AFTER)
 			(void)sched_yield();
 	}
+	lose_patience(f, start);
 	return busy(k);
 }

@@ -8,17 +8,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/table.h"
 #include "provider/segment/directory.h"
 #include "source/segment/segment_file.h"
 #include "source/source.h"
 
 #define MOST_FILES 4096 /* of use; and as many that are of none */
+#define MOST_NAMES 16384 /* looked at in one directory */
 #define MOST_TOLD 3     /* files that are of no use, named at one look */
+
+/*
+ * What publications may cost. This user and root are trusted; a stranger has a share, and all strangers together no
+ * more than four, however many user IDs one person has. Descriptors are shares of what the process may open, so
+ * that enough of them are left for the machine's own kstats.
+ */
+#define TRUSTED_BYTES (256u << 20)
+#define STRANGER_BYTES (16u << 20)
+#define STRANGER_FILES 64
+#define STRANGER_LOOKS 65536            /* entries, in one update */
+#define STRANGER_PATIENCE 200000000LL   /* ns in one update */
+#define STRANGERS 4
 
 /*
  * A file of a directory; also one that is of no use, so that it is complained about once. The latter
@@ -34,6 +51,17 @@ struct segment {
 	bool usable;
 	bool told; /* what is wrong with it */
 	bool seen;
+	bool trusted; /* it belongs to this user or to root */
+};
+
+/* A user who publishes. */
+struct publisher {
+	struct ks_seg_budget budget;
+	uid_t uid;
+	const char *cut;     /* what there was no room for at the last look, or NULL */
+	bool told;           /* that it was cut */
+	bool hidden, told_hidden; /* some names were already taken */
+	struct publisher *next;
 };
 
 /* What a path was at the last look; mtime 0 if there was nothing. */
@@ -55,6 +83,11 @@ struct segments {
 	size_t useless;  /* that are not remembered, at the last look */
 	uint32_t last_id;
 	bool scanned;
+	struct ks_seg_budget all, strangers; /* of all publications; of those of strangers */
+	struct publisher *publishers;
+	struct ks_table trusted; /* names of kstats of trusted publishers, as at the last offer */
+	const struct ks_seg_kstat **named; /* by slot */
+	size_t nnamed, named_cap;
 	struct ks_meta found; /* the answer to the last question about metadata */
 	char publisher[NAME_MAX + 1]; /* and about who publishes */
 };
@@ -68,13 +101,111 @@ struct pass {
 	size_t useless;      /* as in struct segments */
 };
 
+/* --- what publishers may cost ---------------------------------------------------------------------- */
+
+static bool
+is_trusted(uid_t uid)
+{
+	return uid == 0 || uid == geteuid();
+}
+
+static void
+open_budgets(struct segments *s)
+{
+	struct rlimit rl;
+	uint64_t files = getrlimit(RLIMIT_NOFILE, &rl) == 0 ? (uint64_t)rl.rlim_cur : 1024;
+
+	s->all = (struct ks_seg_budget){ .most_files = files / 2, .most_bytes = UINT64_MAX,
+		.most_looks = UINT64_MAX, .most_patience = INT64_MAX };
+	s->strangers = (struct ks_seg_budget){ .whole = &s->all, .most_files = files / 4,
+		.most_bytes = (uint64_t)STRANGERS * STRANGER_BYTES, .most_looks = STRANGERS * STRANGER_LOOKS,
+		.most_patience = STRANGERS * STRANGER_PATIENCE };
+}
+
+/* Finds the user or adds one; NULL with errno ENOMEM. */
+static struct publisher *
+find_publisher(struct segments *s, uid_t uid)
+{
+	struct publisher *p = s->publishers;
+
+	while (p != NULL && p->uid != uid)
+		p = p->next;
+	if (p != NULL)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (p == NULL)
+		return ks_fail_null(ENOMEM, "out of memory for published kstats");
+	p->uid = uid;
+	p->budget = (struct ks_seg_budget){ .whole = &s->all, .most_files = MOST_FILES,
+		.most_bytes = TRUSTED_BYTES, .most_looks = UINT64_MAX, .most_patience = INT64_MAX };
+	if (!is_trusted(uid))
+		p->budget = (struct ks_seg_budget){ .whole = &s->strangers, .most_files = STRANGER_FILES,
+			.most_bytes = STRANGER_BYTES, .most_looks = STRANGER_LOOKS,
+			.most_patience = STRANGER_PATIENCE };
+	p->budget.patience = p->budget.most_patience;
+	p->next = s->publishers;
+	s->publishers = p;
+	return p;
+}
+
+static void
+start_pass(struct ks_seg_budget *b)
+{
+	b->looks = 0;
+	b->patience = b->most_patience;
+}
+
+/* What is counted for each pass starts again; `all`: the files will be looked for again, too. */
+static void
+start_budgets(struct segments *s, bool all)
+{
+	start_pass(&s->all);
+	start_pass(&s->strangers);
+	for (struct publisher *p = s->publishers; p != NULL; p = p->next) {
+		start_pass(&p->budget);
+		if (all)
+			p->cut = NULL;
+	}
+}
+
+/* One line for each user whose publications were cut, until they no longer are. */
+static void
+complain_of_users(struct segments *s, struct ks_scan *scan)
+{
+	for (struct publisher *p = s->publishers; p != NULL; p = p->next) {
+		const char *cut = p->cut;
+
+		for (size_t i = 0; i < s->n && cut == NULL; i++) {
+			if (s->seg[i].file.budget == &p->budget)
+				cut = s->seg[i].file.cut;
+		}
+		if (cut != NULL && !p->told)
+			ks_scan_warn(scan, "the publications of user %lu were cut: too many %s%s",
+			    (unsigned long)p->uid, strcmp(cut, "memory") == 0 ? "bytes of " : "", cut);
+		p->told = cut != NULL;
+		if (p->hidden && !p->told_hidden)
+			ks_scan_warn(scan, "kstats of user %lu are not shown: their names are those of this user's "
+			    "or root's", (unsigned long)p->uid);
+		p->told_hidden = p->hidden;
+	}
+}
+
 /* --- files come and go --------------------------------------------------------------------------- */
 
 static void
 drop(struct segments *s, size_t i)
 {
+	struct ks_seg_budget *b = s->seg[i].file.budget;
+
 	s->nuseless -= !s->seg[i].usable;
 	ks_seg_file_close(&s->seg[i].file);
+	if (b != NULL)
+		ks_seg_budget_give_back(b, 1, 0);
+	/* Others of that user that were cut may have room now. */
+	for (size_t k = 0; k < s->n && b != NULL; k++) {
+		if (s->seg[k].file.budget == b && s->seg[k].file.cut != NULL)
+			s->seg[k].file.scanned = false;
+	}
 	free(s->seg[i].path);
 	memmove(&s->seg[i], &s->seg[i + 1], (s->n - i - 1) * sizeof(s->seg[0]));
 	s->n--;
@@ -120,19 +251,42 @@ complain_of_others(struct pass *p)
 		    p->untold == 1 ? "" : "s");
 }
 
-/* Whether there is room for one more, of use or not: what is of no use does not crowd out the others. */
+/* Whether one more that is of no use is remembered: these do not crowd out the others. */
 static bool
 has_room(struct pass *p, bool usable)
 {
-	struct segments *s = p->s;
-
-	if ((usable ? s->n - s->nuseless : s->nuseless) < MOST_FILES)
+	if (usable || p->s->nuseless < MOST_FILES)
 		return true;
-	if (usable)
-		ks_scan_warn(p->scan, "%s: more than %d files of published kstats", s->seg[0].path, MOST_FILES);
-	else
-		p->useless++;
+	p->useless++;
 	return false;
+}
+
+/* Opens the file, if its user may have another one open. 0, or -1 with errno: E2BIG, one too many. */
+static int
+open_segment(struct pass *p, struct segment *new, const struct ks_seg_dir *dir, const char *name,
+    const char *path, uid_t uid)
+{
+	struct publisher *user = find_publisher(p->s, uid);
+	int error;
+
+	new->file.fd = -1;
+	if (user == NULL)
+		return -1;
+	new->trusted = is_trusted(uid);
+	if (!KS_SEG_TAKE(&user->budget, files, 1)) {
+		user->cut = "files";
+		return ks_fail(E2BIG, "%s: too many files", path);
+	}
+	new->usable = ks_seg_file_open(&new->file, dir->fd, name, path) == 0;
+	if (new->usable) {
+		new->file.budget = &user->budget;
+		return 0;
+	}
+	error = errno;
+	ks_seg_file_close(&new->file);
+	ks_seg_budget_give_back(&user->budget, 1, 0);
+	errno = error;
+	return 0;
 }
 
 /* NULL with errno ENOMEM; or E2BIG, and the file is not remembered. */
@@ -144,32 +298,21 @@ add(struct pass *p, const struct ks_seg_dir *dir, const char *name, const char *
 	struct segment new = { .dev = st->st_dev, .ino = st->st_ino, .ctime = st->st_ctim }, *seg;
 	int error;
 
-	if (s->n == s->cap) {
-		size_t cap = s->cap == 0 ? 8 : 2 * s->cap;
-
-		seg = realloc(s->seg, cap * sizeof(*seg));
-		if (seg == NULL)
-			return ks_fail_null(ENOMEM, "out of memory for published kstats");
-		s->seg = seg;
-		s->cap = cap;
-	}
-	new.usable = ks_seg_file_open(&new.file, dir->fd, name, path) == 0;
-	error = errno;
-	if (!has_room(p, new.usable)) {
-		ks_seg_file_close(&new.file);
-		errno = E2BIG;
-		return NULL;
-	}
-	new.path = strdup(path);
-	if (new.path == NULL) {
-		ks_seg_file_close(&new.file);
+	if (!KS_RESERVE(s->seg, s->cap, s->n + 1))
 		return ks_fail_null(ENOMEM, "out of memory for published kstats");
+	if (open_segment(p, &new, dir, name, path, st->st_uid) != 0)
+		return NULL;
+	error = errno;
+	new.path = has_room(p, new.usable) ? strdup(path) : NULL;
+	if (new.path == NULL) {
+		error = new.usable || s->nuseless < MOST_FILES ? ENOMEM : E2BIG;
+		ks_seg_budget_give_back(new.file.budget, 1, 0);
+		ks_seg_file_close(&new.file);
+		errno = error;
+		return NULL;
 	}
 	new.id = ++s->last_id;
 	s->nuseless += !new.usable;
-	/* A directory of files that are of no use must not take all descriptors of the process. */
-	if (!new.usable)
-		ks_seg_file_close(&new.file);
 	seg = &s->seg[s->n++];
 	*seg = new;
 	/* What one may not read is simply not there, as a PRIV segment of another user. */
@@ -182,7 +325,7 @@ add(struct pass *p, const struct ks_seg_dir *dir, const char *name, const char *
 static void
 look_into(struct pass *p, struct segment *seg)
 {
-	int rc = seg->usable ? ks_seg_file_scan(&seg->file) : 0;
+	int rc = seg->usable ? ks_seg_file_scan(&seg->file, p->scan) : 0;
 
 	p->changed |= rc != 0;
 	if (rc < 0)
@@ -256,16 +399,7 @@ watch(const char *path, void *arg)
 	struct timespec now;
 	struct stat st;
 
-	if (s->nwatched == s->watched_cap) {
-		size_t cap = s->watched_cap == 0 ? 8 : 2 * s->watched_cap;
-		struct watched *grown = realloc(s->watched, cap * sizeof(*grown));
-
-		if (grown != NULL) {
-			s->watched = grown;
-			s->watched_cap = cap;
-		}
-	}
-	if (w.path == NULL || s->nwatched == s->watched_cap) {
+	if (w.path == NULL || !KS_RESERVE(s->watched, s->watched_cap, s->nwatched + 1)) {
 		free(w.path);
 		forget_watched(s);
 		return -1;
@@ -316,7 +450,7 @@ scan_dir(const struct ks_seg_dir *dir, void *arg)
 
 	if (dir->fd < 0)
 		complain_of_directory(p);
-	while (d != NULL && (de = readdir(d)) != NULL) {
+	for (int i = 0; d != NULL && i < MOST_NAMES && (de = readdir(d)) != NULL; i++) {
 		struct stat st;
 
 		if (ks_seg_name_length(de->d_name) > 0 &&
@@ -330,8 +464,42 @@ scan_dir(const struct ks_seg_dir *dir, void *arg)
 
 /* --- the source -------------------------------------------------------------------------------------- */
 
+static uint64_t
+name_hash(const struct ks_seg_kstat *k)
+{
+	return ks_hash_string(ks_hash_string(KS_HASH_INIT, k->e.module), k->e.name) ^ (uint32_t)k->e.instance;
+}
+
+static bool
+has_name(const void *things, uint32_t slot, const void *key)
+{
+	const struct ks_seg_entry *a = &((const struct ks_seg_kstat *const *)things)[slot]->e;
+	const struct ks_seg_entry *b = &((const struct ks_seg_kstat *)key)->e;
+
+	return a->instance == b->instance && strcmp(a->name, b->name) == 0 && strcmp(a->module, b->module) == 0;
+}
+
+static bool
+is_named(const struct segments *s, const struct ks_seg_kstat *k)
+{
+	return ks_table_find(&s->trusted, name_hash(k), has_name, s->named, k) != KS_NO_SLOT;
+}
+
+/* Remembers the names that strangers cannot have. 0, or -1 with errno ENOMEM. */
 static int
-offer_all(const struct segment *seg, struct ks_scan *scan)
+remember_name(struct segments *s, const struct ks_seg_kstat *k)
+{
+	if (is_named(s, k))
+		return 0;
+	if (!KS_RESERVE(s->named, s->named_cap, s->nnamed + 1) ||
+	    !ks_table_add(&s->trusted, name_hash(k), (uint32_t)s->nnamed))
+		return ks_fail(ENOMEM, "out of memory for published kstats");
+	s->named[s->nnamed++] = k;
+	return 0;
+}
+
+static int
+offer_all(struct segments *s, const struct segment *seg, struct ks_scan *scan)
 {
 	for (size_t i = 0; i < seg->file.n; i++) {
 		const struct ks_seg_kstat *k = &seg->file.kstat[i];
@@ -345,24 +513,38 @@ offer_all(const struct segment *seg, struct ks_scan *scan)
 			.cookie = (uint64_t)seg->id << 32 | (k->offset / KS_SEG_ALIGN)
 		};
 
-		if (ks_scan_offer(scan, &o) != 0)
+		if (!seg->trusted && is_named(s, k)) {
+			((struct publisher *)(void *)seg->file.budget)->hidden = true;
+			continue;
+		}
+		if ((seg->trusted && remember_name(s, k) != 0) || ks_scan_offer(scan, &o) != 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* Offers everything if anything changed. */
+/* Offers everything if anything changed: what this user and root publish comes first. */
 static int
 finish(struct segments *s, struct pass *p)
 {
-	if (s->scanned && !p->changed)
-		return 0;
-	for (size_t i = 0; i < s->n; i++) {
-		if (s->seg[i].usable && offer_all(&s->seg[i], p->scan) != 0)
-			return -1;
+	int rc = 0;
+
+	if (!s->scanned || p->changed) {
+		ks_table_clear(&s->trusted);
+		s->nnamed = 0;
+		for (struct publisher *user = s->publishers; user != NULL; user = user->next)
+			user->hidden = false;
+		for (int trusted = 1; trusted >= 0 && rc == 0; trusted--) {
+			for (size_t i = 0; i < s->n && rc == 0; i++) {
+				if (s->seg[i].usable && s->seg[i].trusted == (trusted == 1))
+					rc = offer_all(s, &s->seg[i], p->scan);
+			}
+		}
+		s->scanned = true;
+		rc = rc == 0 ? 1 : -1;
 	}
-	s->scanned = true;
-	return 1;
+	complain_of_users(s, p->scan);
+	return rc;
 }
 
 static int
@@ -371,6 +553,7 @@ segment_scan(struct ks_source *src, struct ks_scan *scan)
 	struct segments *s = (struct segments *)src;
 	struct pass p = { .s = s, .scan = scan };
 
+	start_budgets(s, false);
 	if (nothing_came_or_went(s)) {
 		for (size_t i = 0; i < s->n; i++)
 			look_into(&p, &s->seg[i]);
@@ -378,6 +561,7 @@ segment_scan(struct ks_source *src, struct ks_scan *scan)
 		return finish(s, &p);
 	}
 	/* What changes after this look is seen at the next one. */
+	start_budgets(s, true);
 	forget_watched(s);
 	(void)ks_seg_each_watched(watch, s);
 	for (size_t i = 0; i < s->n; i++)
@@ -480,10 +664,17 @@ static void
 segment_close(struct ks_source *src)
 {
 	struct segments *s = (struct segments *)src;
+	struct publisher *p;
 
 	while (s->n > 0)
 		drop(s, s->n - 1);
 	forget_watched(s);
+	while ((p = s->publishers) != NULL) {
+		s->publishers = p->next;
+		free(p);
+	}
+	ks_table_free(&s->trusted);
+	free(s->named);
 	free(s->watched);
 	free(s->seg);
 	free(s);
@@ -507,5 +698,6 @@ ks_source_segment_open(void)
 	if (s == NULL)
 		return ks_fail_null(ENOMEM, "out of memory for published kstats");
 	s->src.ops = &segment_ops;
+	open_budgets(s);
 	return &s->src;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "provider/segment/directory.h"
 
@@ -37,6 +38,32 @@ read_at(const struct ks_seg_file *f, void *to, size_t n, uint64_t offset)
 		offset += (uint64_t)got;
 	}
 	return true;
+}
+
+/* --- budgets --------------------------------------------------------------------------------- */
+
+bool
+ks_seg_budget_take(struct ks_seg_budget *b, size_t used, size_t most, uint64_t n)
+{
+	uint64_t *u, m;
+
+	if (b == NULL)
+		return true;
+	u = (uint64_t *)(void *)((char *)b + used);
+	m = *(const uint64_t *)(const void *)((const char *)b + most);
+	if (n > m || *u > m - n || !ks_seg_budget_take(b->whole, used, most, n))
+		return false;
+	*u += n;
+	return true;
+}
+
+void
+ks_seg_budget_give_back(struct ks_seg_budget *b, uint64_t files, uint64_t bytes)
+{
+	for (; b != NULL; b = b->whole) {
+		b->files -= files;
+		b->bytes -= bytes;
+	}
 }
 
 /* --- opening --------------------------------------------------------------------------------- */
@@ -93,6 +120,8 @@ forget_kstats(struct ks_seg_file *f)
 	for (size_t i = 0; i < f->n; i++)
 		free_kstat(&f->kstat[i]);
 	f->n = 0;
+	ks_seg_budget_give_back(f->budget, 0, f->spent);
+	f->spent = 0;
 }
 
 void
@@ -240,38 +269,54 @@ check_form(struct ks_seg_kstat *k)
 static struct ks_seg_kstat *
 add_kstat(struct ks_seg_file *f)
 {
-	if (f->n == f->cap) {
-		size_t cap = f->cap == 0 ? 16 : 2 * f->cap;
-		struct ks_seg_kstat *more = realloc(f->kstat, cap * sizeof(*more));
-
-		if (more == NULL)
-			return ks_fail_null(ENOMEM, "out of memory for the kstats of %s", f->path);
-		f->kstat = more;
-		f->cap = cap;
-	}
+	if (!KS_RESERVE(f->kstat, f->cap, f->n + 1))
+		return ks_fail_null(ENOMEM, "out of memory for the kstats of %s", f->path);
 	memset(&f->kstat[f->n], 0, sizeof(f->kstat[f->n]));
 	return &f->kstat[f->n];
 }
 
 static bool
-is_wanted(const struct ks_seg_file *f, const struct ks_seg_entry *e)
+is_wanted(const struct ks_seg_file *f, const struct ks_seg_entry *e, const struct ks_scan *scan)
 {
 	uint32_t state = atomic_load(&e->state);
 
 	if (f->h.boot != ks_seg_boot())
 		return false; /* its times are those of another boot's clock */
+	/* What has no proper name is complained about. */
+	if (ks_seg_is_name(e->module) && ks_seg_is_name(e->class_) && 
+	    !ks_scan_wants(scan, e->module, e->class_, e->name))
+		return false;
 	if (state == KS_SEG_INSTALLED)
 		return f->live || (e->flags & KSTAT_FLAG_PERSISTENT);
 	return state == KS_SEG_DORMANT;
 }
 
-/* Reads the fields and strings of k->e and checks them. 0, or -1 with errno and a message. */
+#define CHAIN_BYTES 1024 /* about what a chain needs for a kstat */
+
+/* Takes what a kstat costs from the budget; false if there is no room. */
+static bool
+pay(struct ks_seg_file *f, const struct ks_seg_entry *e)
+{
+	uint64_t cost = sizeof(struct ks_seg_kstat) + CHAIN_BYTES + e->strings_size + e->data_size +
+	    (uint64_t)e->nfields * (sizeof(struct ks_seg_field) + sizeof(kstat_named_t));
+
+	if (!KS_SEG_TAKE(f->budget, bytes, cost)) {
+		f->cut = "memory";
+		return false;
+	}
+	f->spent += cost;
+	return true;
+}
+
+/* Reads the fields and strings of k->e and checks them. 0, or -1 with errno and a message: E2BIG, it costs too much. */
 static int
 load(struct ks_seg_file *f, struct ks_seg_kstat *k, size_t *metadata)
 {
 	const char *wrong = check_entry(&k->e);
 	size_t fields = (size_t)k->e.nfields * sizeof(struct ks_seg_field);
 
+	if (wrong == NULL && !pay(f, &k->e))
+		return ks_fail(E2BIG, "%s: too large", f->path);
 	if (wrong == NULL) {
 		*metadata += fields + k->e.strings_size;
 		if (*metadata > MOST_METADATA)
@@ -299,7 +344,7 @@ load(struct ks_seg_file *f, struct ks_seg_kstat *k, size_t *metadata)
 }
 
 static int
-scan_entries(struct ks_seg_file *f)
+scan_entries(struct ks_seg_file *f, const struct ks_scan *scan)
 {
 	uint64_t used = atomic_load(&f->h.used), at = KS_SEG_HEADER;
 	size_t metadata = 0;
@@ -307,7 +352,8 @@ scan_entries(struct ks_seg_file *f)
 	char message[256] = "";
 
 	forget_kstats(f);
-	for (uint32_t count = 0; at < used; count++) {
+	f->cut = NULL;
+	for (uint32_t count = 0; at < used && f->cut == NULL; count++) {
 		struct ks_seg_kstat *k = add_kstat(f);
 
 		if (k == NULL)
@@ -321,7 +367,9 @@ scan_entries(struct ks_seg_file *f)
 		    k->e.size % KS_SEG_ALIGN != 0 || k->e.size > used - at)
 			return damaged(f, at, "no kstat where one should start");
 		at += k->e.size;
-		if (!is_wanted(f, &k->e))
+		if (!KS_SEG_TAKE(f->budget, looks, 1))
+			f->cut = "kstats";
+		if (f->cut != NULL || !is_wanted(f, &k->e, scan))
 			continue;
 		if (load(f, k, &metadata) == 0) {
 			f->n++;
@@ -330,6 +378,8 @@ scan_entries(struct ks_seg_file *f)
 		/* The others may be sound still. */
 		error = errno;
 		free_kstat(k);
+		if (error == E2BIG)
+			break;
 		strncpy(message, kstat_errmsg(), sizeof(message) - 1);
 		rc = -1;
 		if (error == ENOMEM)
@@ -339,7 +389,7 @@ scan_entries(struct ks_seg_file *f)
 }
 
 int
-ks_seg_file_scan(struct ks_seg_file *f)
+ks_seg_file_scan(struct ks_seg_file *f, const struct ks_scan *scan)
 {
 	struct ks_seg_header h;
 	bool live = ks_seg_is_live(f->fd);
@@ -364,7 +414,7 @@ ks_seg_file_scan(struct ks_seg_file *f)
 			return i > 0 ? 1 : 0;
 		memcpy(&f->h, &h, sizeof(h));
 		f->live = live;
-		rc = scan_entries(f);
+		rc = scan_entries(f, scan);
 		f->scanned = true;
 		if (rc != 0)
 			break;

@@ -14,6 +14,7 @@
 #include "model/meta.h"
 #include "model/record.h"
 #include "provider/segment/segment_layout.h"
+#include "source/source.h"
 
 /* A kstat of the file; what is here was checked and does not change. */
 struct ks_seg_kstat {
@@ -25,8 +26,23 @@ struct ks_seg_kstat {
 	bool has_text;               /* NAMED: values of KSTAT_DATA_STRING or _STRS */
 };
 
+/*
+ * What the publications of one user, or of all strangers together, may cost a reader. What goes beyond it is left
+ * out.
+ */
+struct ks_seg_budget {
+	struct ks_seg_budget *whole; /* of which this is a part, or NULL */
+	uint64_t files, most_files;  /* open */
+	uint64_t bytes, most_bytes;  /* of memory, with the data that reads will take */
+	uint64_t looks, most_looks;  /* entries looked at in this pass */
+	int64_t patience, most_patience; /* ns left in this pass to wait for records that keep changing */
+};
+
 struct ks_seg_file {
 	int fd;
+	struct ks_seg_budget *budget; /* of its user; not owned */
+	uint64_t spent;               /* bytes of the budget */
+	const char *cut;              /* what the budget had no room for at the last scan, or NULL */
 	char *path;            /* owned */
 	struct ks_seg_header h; /* as it was when it was last scanned */
 	bool scanned;
@@ -44,12 +60,22 @@ struct ks_seg_file {
 int ks_seg_file_open(struct ks_seg_file *f, int dir, const char *name, const char *path);
 void ks_seg_file_close(struct ks_seg_file *f);
 
+/* Takes n from what a budget and its whole have left: the member at `used` counts up to that at `most`. False: no room. */
+bool ks_seg_budget_take(struct ks_seg_budget *b, size_t used, size_t most, uint64_t n);
+
+#define KS_SEG_TAKE(b, what, n) ks_seg_budget_take((b), offsetof(struct ks_seg_budget, what), \
+	offsetof(struct ks_seg_budget, most_##what), (n))
+
+/* Gives back n of each. */
+void ks_seg_budget_give_back(struct ks_seg_budget *b, uint64_t files, uint64_t bytes);
+
 /*
- * Looks which kstats there are: those installed, of a live segment; of a dead one those that are kept.
+ * Looks which kstats there are of those that the scan wants: those installed, of a live segment; of a dead one
+ * those that are kept; all within the file's budget.
  * 1 if they may differ from last time, 0 if nothing changed, -1 with errno and a message if
  * the file is damaged: what could be read before the damage is there.
  */
-int ks_seg_file_scan(struct ks_seg_file *f);
+int ks_seg_file_scan(struct ks_seg_file *f, const struct ks_scan *scan);
 
 /* The kstat whose entry starts at offset, or NULL. */
 const struct ks_seg_kstat *ks_seg_file_find(const struct ks_seg_file *f, uint64_t offset);
@@ -60,7 +86,10 @@ bool ks_seg_is_statsblob(const struct ks_seg_kstat *k);
 /* True if it is to be shown with KSTAT_FLAG_DORMANT. */
 bool ks_seg_is_dormant(const struct ks_seg_file *f, const struct ks_seg_kstat *k);
 
-/* Builds the data, with texts fit to be printed (ks_clean_text()). 0, or -1 with errno ENXIO (gone), EAGAIN (busy), EIO (damaged). */
+/*
+ * Builds the data, with texts fit to be printed (ks_clean_text()). 0, or -1 with errno ENXIO (gone), EAGAIN (busy),
+ * EIO (damaged).
+ */
 int ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r);
 
 /*

@@ -1,0 +1,18 @@
+/* printable.h - which texts of strangers a terminal may be given. SPDX-License-Identifier: MIT */
+#ifndef BASE_PRINTABLE_H
+#define BASE_PRINTABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Returns the length in bytes of the character at s, of which n > 0 bytes are there, and stores whether it may be
+ * printed: not if it is a control character (C0, DEL, C1), one that turns the direction of the text around or
+ * starts a line (U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069), or a byte that is not UTF-8.
+ */
+size_t ks_character(const char *s, size_t n, bool *printable);
+
+/* True if all n bytes may be printed. */
+bool ks_is_printable(const char *s, size_t n);
+
+#endif
