@@ -35,12 +35,6 @@ end
 
 -- --- reports ----------------------------------------------------------------------------------
 
-local FORMAT = { rate = "%.2f", value = "%.6g" }
-
-local function column(title, about)
-  return { title, function(row) return row[title] end, about = about, format = FORMAT[title] }
-end
-
 --- The same rows as a report, with all that reports can do.
 local function report(given, filter)
   local state
@@ -52,8 +46,8 @@ local function report(given, filter)
     select = given.selectors,
     columns = {
       { "name", function(row) return row.name end, align = "left" },
-      column("rate", "change per second"),
-      column("value", "now"),
+      { "rate", function(row) return row.rate end, about = "change per second", format = "%.2f" },
+      { "value", function(row) return row.value end, about = "now", format = not given.csv and "%.6g" or nil },
       { "unit", function(row) return row.unit end, align = "left" },
     },
     rows = function(d, _, prev)

@@ -185,11 +185,9 @@ local function columns(options)
     local disk = title:match("^disk(%d)$")
     if disk then
       local k = shown[tonumber(disk)]
-      title, field = k and k.short or "--", k and title or "nothing"
-      list[i] = { title, field, key = k and k.name or "disk" .. disk, width = c[2], format = "%.0f" }
-    else
-      list[i] = { title, field, key = field, width = c[2], format = "%.0f" }
+      title = k and k.short or "--"
     end
+    list[i] = { title, field, key = field, width = c[2], format = "%.0f" }
   end
   list[1].align = "right"
   return list

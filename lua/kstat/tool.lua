@@ -132,6 +132,13 @@ function tool.timestamp(how, seconds)
   return (how == "u" and ("%d"):format(seconds) or os.date("%a %b %e %H:%M:%S %Z %Y", seconds)) .. "\n"
 end
 
+--- A date as ISO 8601 has it: local time, with its distance from UTC.
+-- @int seconds since 1970
+-- @treturn string such as 2026-11-21T14:05:00+01:00
+function tool.iso_date(seconds)
+  return (os.date("%Y-%m-%dT%H:%M:%S%z", seconds):gsub("(%d%d)$", ":%1"))
+end
+
 --- Compiles operands that are selectors; ends the command with status 2 if one is wrong.
 -- @tparam {string|table,...} operands
 -- @string[opt] hint what the line ends with

@@ -131,6 +131,17 @@ sd0      0.0    0    0.0   0
       (output(report, "-y", "--csv", "--top", "1", "10")))
   end)
 
+  it("has the formats of the columns in CSV, where they make numbers, and the time as -T says", function()
+    report = kstat.report({ select = { name = "sd0" }, rows = function()
+      return { { a = 2 / 3, b = 2 / 3, c = 2500, d = 0.5 } }
+    end, columns = { { "a", format = "%6.2f" }, { "b" }, { "c", format = function(v) return v / 1000 .. "K" end },
+      { "d", format = function(v) return ("%3.0f"):format(100 * v) end } } })
+    assert.equals(("time,a,b,c,d\n1700000000,0.67,%.16g,2500,50\n"):format(2 / 3), (output(report, "--csv")))
+    local iso = os.date("%Y-%m-%dT%H:%M:%S%z", 1700000000):gsub("(%d%d)$", ":%1")
+    assert.matches("\n" .. iso .. ",0.67,", (output(report, "--csv", "-Td")), 1, true)
+    assert.matches("\n1700000000,0.67,", (output(report, "--csv", "-Tu")), 1, true)
+  end)
+
   it("becomes OpenMetrics", function()
     local text = output(report, "-y", "--openmetrics", "--top", "1", "10")
     assert.matches('# TYPE kstat_disks_r_per_s gauge\nkstat_disks_r_per_s{device="sd2"} 200\n', text, 1, true)

@@ -113,6 +113,8 @@ Total        5247703037      562
 
   it("has data formats with names of their own for equal titles, and times", function()
     assert.matches('"in":[%d.]+,"syscall":[%d.]+,"cs":[%d.]+,"us":', on_illumos("vmstat -j"))
+    assert.matches("^time,r,b,w,[^\n]*,sr,disk1,disk2,disk3,disk4,in,syscall,cs,us,sy,id\n" ..
+      "2023%-11%-14T22:13:20%+00:00,0,0,0,", on_illumos("vmstat --csv -T d sd1"))
     assert.matches("^1700000000\n kthr .*\n1700000005\n 0 0 0 ", on_illumos("vmstat -T u 5 2"))
     assert.matches("^Tue Nov 14 22:13:20 UTC 2023\n", on_illumos("vmstat -T d"))
   end)

@@ -403,7 +403,7 @@ sd:0:sd0:rcnt            -      2
     for name, rate in r.out:gmatch("\n[^,]*,([^,]*),([^,]*)") do
       lines[#lines + 1] = name .. " " .. rate
     end
-    assert.same({ "app:0:slow:calls 3", "app:0:fast:calls 500" }, { lines[3], lines[4] })
+    assert.same({ "app:0:slow:calls 3.00", "app:0:fast:calls 500.00" }, { lines[3], lines[4] })
   end)
 
   it("shows everything of what has nothing that it shows by default", function()

@@ -3,8 +3,8 @@
 -- A sink has functions: start(), show(rows, tick) for each tick, finish() at the end, and broken() in its place
 -- if the source failed; all but show may be missing. rows is an array of arrays of values,
 -- one for each column, nil for what is missing; a row's `text` is a line for people, in place of values. tick
--- has `time` (seconds since 1970) and `elapsed` (seconds), both but for people, `first` (since creation) and
--- `totals` (a row, or nil).
+-- has `time` (seconds since 1970; CSV takes a text, too) and `elapsed` (seconds), both but for people, `first` (since
+-- creation) and `totals` (a row, or nil).
 --
 -- @module kstat.output
 local core = require("kstat.core")
@@ -250,6 +250,12 @@ local function csv(value)
   return text
 end
 
+-- A number in the format of its column, if that gives a number: "1.2K" is for people. All else as it is.
+local function csv_figure(column, value)
+  local text = column.format and finite(value) and cell(column, value):match("^%s*(.-)%s*$")
+  return text and tonumber(text) and text or value
+end
+
 local function csv_sink(columns, write)
   return {
     start = function()
@@ -262,8 +268,8 @@ local function csv_sink(columns, write)
     show = function(rows, tick)
       for _, row in ipairs(rows) do
         local out = { csv(tick.time) }
-        for i = 1, #columns do
-          out[#out + 1] = csv(row[i])
+        for i, column in ipairs(columns) do
+          out[#out + 1] = csv(csv_figure(column, row[i]))
         end
         write(table.concat(out, ",") .. "\n")
       end

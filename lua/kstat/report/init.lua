@@ -386,7 +386,8 @@ function report:loop(ks, given, filters, write, interval, count, skip)
         write(tool.timestamp(given.timestamp, now.clock))
       end
       sink.show(rows, {
-        time = dated and now.time_of_day, elapsed = dated and d.elapsed, first = prev == nil,
+        time = dated and (form == "csv" and given.timestamp == "d" and tool.iso_date(now.clock) or now.time_of_day),
+        elapsed = dated and d.elapsed, first = prev == nil,
         totals = self.totals and require("kstat.report.order").totals(self.columns, rows, evaluating) or nil,
       })
     end
