@@ -278,7 +278,6 @@ ks_lua_add_chain(lua_State *L)
 		{ NULL, NULL }
 	};
 	static const luaL_Reg meta[] = {
-		{ "__gc", chain_close },
 		{ "__close", chain_close },
 		{ "__tostring", chain_tostring },
 		{ "__len", chain_len },
@@ -305,8 +304,8 @@ ks_lua_add_chain(lua_State *L)
 	};
 
 	ks_lua_setfuncs(L, functions);
-	ks_lua_newtype(L, CHANGE, change_meta, NULL);
-	ks_lua_newtype(L, KS_LUA_CHAIN, meta, NULL);
+	ks_lua_newtype(L, CHANGE, NULL, change_meta, NULL);
+	ks_lua_newtype(L, KS_LUA_CHAIN, chain_close, meta, NULL);
 	luaL_getmetatable(L, KS_LUA_CHAIN);
 	lua_setfield(L, -2, "chain_meta");
 	lua_newtable(L);

@@ -152,6 +152,6 @@ ks_lua_add_layout(lua_State *L)
 		{ NULL, NULL }
 	};
 
-	ks_lua_newtype(L, LAYOUT, NULL, NULL);
+	ks_lua_newtype(L, LAYOUT, NULL, NULL, NULL);
 	ks_lua_setfuncs(L, functions);
 }

@@ -82,10 +82,8 @@ ks_lua_testudata(lua_State *L, int i, const char *name)
 void
 ks_lua_setfuncs(lua_State *L, const luaL_Reg *functions)
 {
-	for (; functions->name != NULL; functions++) {
-		lua_pushcfunction(L, functions->func);
-		lua_setfield(L, -2, functions->name);
-	}
+	for (; functions->name != NULL; functions++)
+		ks_lua_setfunction(L, functions->name, functions->func);
 }
 
 void
@@ -126,16 +124,21 @@ ks_lua_addto(lua_State *L, const char *name, const luaL_Reg *functions)
 }
 
 void
-ks_lua_newtype(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *methods)
+ks_lua_newtype(lua_State *L, const char *name, lua_CFunction release, const luaL_Reg *meta,
+    const luaL_Reg *methods)
 {
 	luaL_newmetatable(L, name);
 	ks_lua_setstring(L, "__name", name);
 	ks_lua_setstring(L, "__metatable", name);
+	if (release != NULL)
+		ks_lua_setfunction(L, "__gc", release);
 	if (meta != NULL)
 		ks_lua_setfuncs(L, meta);
 	if (methods != NULL) {
 		lua_newtable(L);
 		ks_lua_setfuncs(L, methods);
+		lua_getfield(L, -1, "close");
+		lua_setfield(L, -3, "__close");
 		lua_setfield(L, -2, "__index");
 	}
 	lua_pop(L, 1);

@@ -62,14 +62,17 @@ void ks_lua_addto(lua_State *L, const char *name, const luaL_Reg *functions);
 
 /*
  * Makes the metatable of a type: registered under name, which is also its __name, and hidden from
- * getmetatable(). `meta` are its metamethods, `methods` the functions in its __index; NULL for none.
+ * getmetatable(). `release` frees what an object owns: its __gc; `meta` are further metamethods; `methods` the
+ * functions in its __index, of which `close` is its __close, too; NULL for none.
  */
-void ks_lua_newtype(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *methods);
+void ks_lua_newtype(lua_State *L, const char *name, lua_CFunction release, const luaL_Reg *meta,
+    const luaL_Reg *methods);
 
 /* Sets a field of the table on top. */
 #define ks_lua_setstring(L, key, s) (lua_pushstring(L, s), lua_setfield(L, -2, key))
 #define ks_lua_setinteger(L, key, n) (lua_pushinteger(L, n), lua_setfield(L, -2, key))
 #define ks_lua_setnumber(L, key, n) (lua_pushnumber(L, n), lua_setfield(L, -2, key))
+#define ks_lua_setfunction(L, key, f) (lua_pushcfunction(L, f), lua_setfield(L, -2, key))
 #define ks_lua_setboolean(L, key, yes) (lua_pushboolean(L, yes), lua_setfield(L, -2, key))
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,29 +50,79 @@ to_bintime(lua_State *L, int i)
 
 /* --- one device -------------------------------------------------------------------- */
 
-enum what { BYTES, OPS, TIME, TIME_NS };
+/* Fields of a device that are numbers. */
+struct number {
+	const char *name;
+	enum { COUNT32, COUNT64, SECONDS, NANOSECONDS } type; /* the latter two of a struct bintime */
+	size_t offset;
+};
 
-static const char *const kind_names[DEVSTAT_N_TRANS_FLAGS] = { "other", "read", "write", "free" };
-
-/* Takes "read_bytes" and its relatives apart; false for other names. */
+/* Finds the field of this name, of one kind of transaction ("read_bytes") or of all of them. */
 static bool
-by_kind(const char *field, int *kind, enum what *what)
+find_number(const char *name, struct number *found)
 {
-	static const char *const whats[] = { "bytes", "ops", "time", "time_ns" };
+	static const char *const kinds[DEVSTAT_N_TRANS_FLAGS] = { "other", "read", "write", "free" };
+	static const struct number of_kind[] = {
+		{ "bytes", COUNT64, offsetof(struct devstat, bytes) },
+		{ "ops", COUNT64, offsetof(struct devstat, operations) },
+		{ "time", SECONDS, offsetof(struct devstat, duration) },
+		{ "time_ns", NANOSECONDS, offsetof(struct devstat, duration) },
+	};
+	static const struct number of_all[] = {
+		{ "number", COUNT32, offsetof(struct devstat, device_number) },
+		{ "block_size", COUNT32, offsetof(struct devstat, block_size) },
+		{ "busy_time", SECONDS, offsetof(struct devstat, busy_time) },
+		{ "busy_time_ns", NANOSECONDS, offsetof(struct devstat, busy_time) },
+		{ "creation_time", SECONDS, offsetof(struct devstat, creation_time) },
+	};
 
-	for (*kind = 0; *kind < DEVSTAT_N_TRANS_FLAGS; ++*kind) {
-		size_t n = strlen(kind_names[*kind]);
+	for (size_t kind = 0; kind < DEVSTAT_N_TRANS_FLAGS; kind++) {
+		size_t n = strlen(kinds[kind]);
 
-		if (strncmp(field, kind_names[*kind], n) != 0 || field[n] != '_')
-			continue;
-		for (int w = BYTES; w <= TIME_NS; w++) {
-			if (strcmp(field + n + 1, whats[w]) == 0) {
-				*what = (enum what)w;
+		for (size_t i = 0; strncmp(name, kinds[kind], n) == 0 && name[n] == '_' && i < 4; i++) {
+			*found = of_kind[i];
+			found->offset += kind * (found->type == COUNT64 ? sizeof(uint64_t) : sizeof(struct bintime));
+			if (strcmp(name + n + 1, found->name) == 0)
 				return true;
-			}
 		}
 	}
+	for (size_t i = 0; i < sizeof(of_all) / sizeof(of_all[0]); i++) {
+		*found = of_all[i];
+		if (strcmp(name, found->name) == 0)
+			return true;
+	}
 	return false;
+}
+
+static void
+push_number(lua_State *L, const struct devstat *ds, const struct number *field)
+{
+	const void *at = (const char *)ds + field->offset;
+
+	if (field->type == COUNT32)
+		lua_pushinteger(L, (lua_Integer)*(const uint32_t *)at);
+	else if (field->type == COUNT64)
+		ks_lua_pushu64(L, *(const uint64_t *)at);
+	else if (field->type == NANOSECONDS)
+		ks_lua_pushu64(L, ks_bintime_ns(at));
+	else
+		lua_pushnumber(L, (lua_Number)ks_bintime_seconds(at));
+}
+
+/* Enters the number on top. */
+static void
+set_number(lua_State *L, struct devstat *ds, const struct number *field)
+{
+	void *at = (char *)ds + field->offset;
+
+	if (field->type == COUNT32)
+		*(uint32_t *)at = (uint32_t)ks_lua_tocount(L, -1);
+	else if (field->type == COUNT64)
+		*(uint64_t *)at = ks_lua_tocount(L, -1);
+	else if (field->type == NANOSECONDS)
+		*(struct bintime *)at = ks_bintime_of_ns((int64_t)ks_lua_tocount(L, -1));
+	else
+		*(struct bintime *)at = to_bintime(L, -1);
 }
 
 static struct devstat *
@@ -91,53 +142,32 @@ device_index(lua_State *L)
 	const struct devstat *ds = luaL_checkudata(L, 1, KS_LUA_DEVICE);
 	const char *field = lua_tostring(L, 2);
 	char name[KSTAT_STRLEN];
-	enum what what;
-	int kind;
+	struct number number;
 
-	if (lua_type(L, 2) != LUA_TSTRING) {
+	if (lua_type(L, 2) != LUA_TSTRING)
 		lua_pushnil(L);
-	} else if (by_kind(field, &kind, &what)) {
-		if (what == BYTES)
-			ks_lua_pushu64(L, ds->bytes[kind]);
-		else if (what == OPS)
-			ks_lua_pushu64(L, ds->operations[kind]);
-		else if (what == TIME_NS)
-			ks_lua_pushu64(L, (uint64_t)ks_bintime_ns(&ds->duration[kind]));
-		else
-			lua_pushnumber(L, (lua_Number)ks_bintime_seconds(&ds->duration[kind]));
-	} else if (strcmp(field, "name") == 0) {
+	else if (strcmp(field, "block_size") == 0 && ds->block_size == 0)
+		lua_pushnil(L); /* it is not known */
+	else if (find_number(field, &number))
+		push_number(L, ds, &number);
+	else if (strcmp(field, "name") == 0)
 		lua_pushstring(L, devstat_devname(ds, name));
-	} else if (strcmp(field, "device_name") == 0) {
+	else if (strcmp(field, "device_name") == 0)
 		lua_pushstring(L, ds->device_name);
-	} else if (strcmp(field, "unit") == 0) {
+	else if (strcmp(field, "unit") == 0)
 		lua_pushinteger(L, ds->unit_number);
-	} else if (strcmp(field, "number") == 0) {
-		lua_pushinteger(L, (lua_Integer)ds->device_number);
-	} else if (strcmp(field, "type") == 0) {
+	else if (strcmp(field, "type") == 0)
 		lua_pushstring(L, ks_devstat_type_word(ds->device_type, DEVSTAT_MATCH_TYPE));
-	} else if (strcmp(field, "interface") == 0) {
+	else if (strcmp(field, "interface") == 0)
 		lua_pushstring(L, ks_devstat_type_word(ds->device_type, DEVSTAT_MATCH_IF));
-	} else if (strcmp(field, "pass") == 0) {
+	else if (strcmp(field, "pass") == 0)
 		lua_pushboolean(L, (ds->device_type & DEVSTAT_TYPE_PASS) != 0);
-	} else if (strcmp(field, "priority") == 0) {
+	else if (strcmp(field, "priority") == 0)
 		lua_pushinteger(L, (lua_Integer)ds->priority);
-	} else if (strcmp(field, "block_size") == 0) {
-		/* Not known is nil, not 0. */
-		if (ds->block_size == 0)
-			lua_pushnil(L);
-		else
-			lua_pushinteger(L, (lua_Integer)ds->block_size);
-	} else if (strcmp(field, "busy_time") == 0) {
-		lua_pushnumber(L, (lua_Number)ks_bintime_seconds(&ds->busy_time));
-	} else if (strcmp(field, "busy_time_ns") == 0) {
-		ks_lua_pushu64(L, (uint64_t)ks_bintime_ns(&ds->busy_time));
-	} else if (strcmp(field, "creation_time") == 0) {
-		lua_pushnumber(L, (lua_Number)ks_bintime_seconds(&ds->creation_time));
-	} else if (strcmp(field, "queue_length") == 0) {
+	else if (strcmp(field, "queue_length") == 0)
 		ks_lua_pushu64(L, (uint32_t)(ds->start_count - ds->end_count));
-	} else {
+	else
 		lua_pushnil(L);
-	}
 	return 1;
 }
 
@@ -175,48 +205,14 @@ set_word(lua_State *L, struct devstat *ds, devstat_match_flags field)
 	ds->device_type |= word->type;
 }
 
-/* Enters a field that is a number. */
-static void
-set_number_field(lua_State *L, struct devstat *ds, unsigned int *queue, const char *field)
-{
-	if (strcmp(field, "number") == 0)
-		ds->device_number = (uint32_t)ks_lua_tocount(L, -1);
-	else if (strcmp(field, "priority") == 0)
-		ds->priority = (devstat_priority)(ks_lua_tocount(L, -1) & DEVSTAT_PRIORITY_MAX);
-	else if (strcmp(field, "block_size") == 0)
-		ds->block_size = (uint32_t)ks_lua_tocount(L, -1);
-	else if (strcmp(field, "busy_time") == 0)
-		ds->busy_time = to_bintime(L, -1);
-	else if (strcmp(field, "busy_time_ns") == 0)
-		ds->busy_time = ks_bintime_of_ns((int64_t)ks_lua_tocount(L, -1));
-	else if (strcmp(field, "creation_time") == 0)
-		ds->creation_time = to_bintime(L, -1);
-	else if (strcmp(field, "queue_length") == 0)
-		*queue = (unsigned int)ks_lua_tocount(L, -1);
-	else
-		luaL_error(L, "a device has no field '%s'", field);
-	check_field(L, field, LUA_TNUMBER);
-}
-
 /* Enters one field of the table that describes a device; key at -2, value at -1. */
 static void
 set_field(lua_State *L, struct devstat *ds, unsigned int *queue)
 {
 	const char *field = lua_tostring(L, -2);
-	enum what what;
-	int kind;
+	struct number number;
 
-	if (by_kind(field, &kind, &what)) {
-		check_field(L, field, LUA_TNUMBER);
-		if (what == BYTES)
-			ds->bytes[kind] = ks_lua_tocount(L, -1);
-		else if (what == OPS)
-			ds->operations[kind] = ks_lua_tocount(L, -1);
-		else if (what == TIME_NS)
-			ds->duration[kind] = ks_bintime_of_ns((int64_t)ks_lua_tocount(L, -1));
-		else
-			ds->duration[kind] = to_bintime(L, -1);
-	} else if (strcmp(field, "type") == 0) {
+	if (strcmp(field, "type") == 0) {
 		set_word(L, ds, DEVSTAT_MATCH_TYPE);
 	} else if (strcmp(field, "interface") == 0) {
 		set_word(L, ds, DEVSTAT_MATCH_IF);
@@ -224,7 +220,15 @@ set_field(lua_State *L, struct devstat *ds, unsigned int *queue)
 		if (lua_toboolean(L, -1))
 			ds->device_type |= DEVSTAT_TYPE_PASS;
 	} else if (strcmp(field, "name") != 0) {
-		set_number_field(L, ds, queue, field);
+		if (find_number(field, &number))
+			set_number(L, ds, &number);
+		else if (strcmp(field, "priority") == 0)
+			ds->priority = (devstat_priority)(ks_lua_tocount(L, -1) & DEVSTAT_PRIORITY_MAX);
+		else if (strcmp(field, "queue_length") == 0)
+			*queue = (unsigned int)ks_lua_tocount(L, -1);
+		else
+			luaL_error(L, "a device has no field '%s'", field);
+		check_field(L, field, LUA_TNUMBER);
 	}
 }
 
@@ -473,11 +477,8 @@ ks_lua_add_devstat(lua_State *L)
 	static const luaL_Reg device_meta[] = {
 		{ "__index", device_index }, { "__tostring", device_tostring }, { NULL, NULL },
 	};
-	static const luaL_Reg list_meta[] = {
-		{ "__gc", free_list }, { NULL, NULL },
-	};
 
-	ks_lua_newtype(L, KS_LUA_DEVICE, device_meta, NULL);
-	ks_lua_newtype(L, LIST, list_meta, NULL);
+	ks_lua_newtype(L, KS_LUA_DEVICE, NULL, device_meta, NULL);
+	ks_lua_newtype(L, LIST, free_list, NULL, NULL);
 	ks_lua_addto(L, "devstat", functions);
 }

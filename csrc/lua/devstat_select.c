@@ -212,13 +212,13 @@ ks_lua_add_devstat_select(lua_State *L)
 		{ "match", match }, { "selection", new_selection }, { NULL, NULL },
 	};
 	static const luaL_Reg selection_meta[] = {
-		{ "__gc", free_selection }, { "__len", selection_len }, { NULL, NULL },
+		{ "__len", selection_len }, { NULL, NULL },
 	};
 	static const luaL_Reg selection_methods[] = {
 		{ "apply", apply }, { "entries", entries }, { "set_bytes", set_bytes },
 		{ NULL, NULL },
 	};
 
-	ks_lua_newtype(L, SELECTION, selection_meta, selection_methods);
+	ks_lua_newtype(L, SELECTION, free_selection, selection_meta, selection_methods);
 	ks_lua_addto(L, "devstat", functions);
 }

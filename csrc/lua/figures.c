@@ -313,10 +313,6 @@ difference_rows(lua_State *L)
 void
 ks_lua_add_figures(lua_State *L)
 {
-	static const luaL_Reg meta[] = {
-		{ "__gc", figures_gc },
-		{ NULL, NULL }
-	};
 	static const luaL_Reg functions[] = {
 		{ "figures", figures_new },
 		{ "figures_names", figures_names },
@@ -326,14 +322,10 @@ ks_lua_add_figures(lua_State *L)
 		{ "difference_rows", difference_rows },
 		{ NULL, NULL }
 	};
-	static const luaL_Reg kstat_methods[] = {
-		{ "figures", kstat_figures },
-		{ NULL, NULL }
-	};
 
-	ks_lua_newtype(L, KS_LUA_FIGURES, meta, NULL);
+	ks_lua_newtype(L, KS_LUA_FIGURES, figures_gc, NULL, NULL);
 	ks_lua_setfuncs(L, functions);
 	lua_getfield(L, -1, "kstat_methods");
-	ks_lua_setfuncs(L, kstat_methods);
+	ks_lua_setfunction(L, "figures", kstat_figures);
 	lua_pop(L, 1);
 }

@@ -67,6 +67,5 @@ histogram_bounds(lua_State *L)
 void
 ks_lua_add_histogram(lua_State *L)
 {
-	lua_pushcfunction(L, histogram_bounds);
-	lua_setfield(L, -2, "histogram_bounds");
+	ks_lua_setfunction(L, "histogram_bounds", histogram_bounds);
 }

@@ -57,10 +57,5 @@ io_delta(lua_State *L)
 void
 ks_lua_add_io(lua_State *L)
 {
-	static const luaL_Reg functions[] = {
-		{ "io_delta", io_delta },
-		{ NULL, NULL }
-	};
-
-	ks_lua_setfuncs(L, functions);
+	ks_lua_setfunction(L, "io_delta", io_delta);
 }

@@ -137,16 +137,6 @@ type_name(const kstat_t *k)
 	return k->ks_type < KSTAT_NUM_TYPES ? names[k->ks_type] : "unknown";
 }
 
-/* snaptime: nil before the first read. */
-static void
-push_snaptime(lua_State *L, const kstat_t *k, void (*push)(lua_State *, int64_t))
-{
-	if (k->ks_snaptime == 0)
-		lua_pushnil(L);
-	else
-		push(L, k->ks_snaptime);
-}
-
 /* publisher, publisher_pid: nil where there is none, or where it is not known any more. */
 static void
 push_publisher(lua_State *L, struct ks_lua_kstat *u, bool name)
@@ -182,10 +172,10 @@ push_field(lua_State *L, struct ks_lua_kstat *u, const char *key)
 		ks_lua_pushseconds(L, k->ks_crtime);
 	else if (strcmp(key, "crtime_ns") == 0)
 		ks_lua_pushi64(L, k->ks_crtime);
-	else if (strcmp(key, "snaptime") == 0)
-		push_snaptime(L, k, ks_lua_pushseconds);
-	else if (strcmp(key, "snaptime_ns") == 0)
-		push_snaptime(L, k, ks_lua_pushi64);
+	else if (strcmp(key, "snaptime") == 0 && k->ks_snaptime != 0) /* 0: it was not read yet */
+		ks_lua_pushseconds(L, k->ks_snaptime);
+	else if (strcmp(key, "snaptime_ns") == 0 && k->ks_snaptime != 0)
+		ks_lua_pushi64(L, k->ks_snaptime);
 	else if (strcmp(key, "writable") == 0)
 		lua_pushboolean(L, k->ks_flags & KSTAT_FLAG_WRITABLE);
 	else if (strcmp(key, "publisher") == 0 || strcmp(key, "publisher_pid") == 0)
@@ -262,7 +252,7 @@ ks_lua_add_kstat(lua_State *L)
 		{ NULL, NULL }
 	};
 
-	ks_lua_newtype(L, KS_LUA_KSTAT, meta, NULL);
+	ks_lua_newtype(L, KS_LUA_KSTAT, NULL, meta, NULL);
 	luaL_getmetatable(L, KS_LUA_KSTAT);
 	lua_newtable(L);
 	ks_lua_setfuncs(L, methods);

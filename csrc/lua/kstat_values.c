@@ -149,15 +149,12 @@ walk_find(struct walk *w, const char *stat, struct ks_value *v)
 
 /* --- one statistic -------------------------------------------------------------------- */
 
-/* Pushes a value, and returns how many results that is; 0: it is not one that the function is for. */
-typedef int push_fn(lua_State *L, const struct ks_value *v);
-
 /*
  * The statistic named at index 2 of the kstat at index 1, as `push` has it; nil if there is none; nil, message, errno
  * if the kstat cannot be read; class and crtime are known even so.
  */
 static int
-push_statistic(lua_State *L, push_fn *push)
+push_statistic(lua_State *L, int (*push)(lua_State *, const struct ks_value *))
 {
 	struct walk w;
 	struct ks_value v;
@@ -176,57 +173,12 @@ push_statistic(lua_State *L, push_fn *push)
 }
 
 static int
-push_value(lua_State *L, const struct ks_value *v)
-{
-	ks_lua_pushvalue(L, v);
-	return 1;
-}
-
-static int
-kstat_get(lua_State *L)
-{
-	return push_statistic(L, push_value);
-}
-
-static int
-push_exact(lua_State *L, const struct ks_value *v)
-{
-	ks_lua_pushexact(L, v);
-	return 1;
-}
-
-static int
-kstat_exact(lua_State *L)
-{
-	return push_statistic(L, push_exact);
-}
-
-/* The upper and lower 32 bits of an integer and whether it is signed; of anything else the value. */
-static int
-push_halves(lua_State *L, const struct ks_value *v)
-{
-	return ks_lua_pushhalves(L, v) > 0 ? 3 : push_value(L, v);
-}
-
-static int
-kstat_halves(lua_State *L)
-{
-	return push_statistic(L, push_halves);
-}
-
-static int
 push_ns(lua_State *L, const struct ks_value *v)
 {
 	if (v->kind != KS_VALUE_NSEC && v->kind != KS_VALUE_TIME)
 		return ks_lua_failwith(L, EINVAL, "%.30s is not a time", lua_tostring(L, 2));
 	ks_lua_pushi64(L, v->i64);
 	return 1;
-}
-
-static int
-kstat_ns(lua_State *L)
-{
-	return push_statistic(L, push_ns);
 }
 
 static int
@@ -238,11 +190,18 @@ push_text(lua_State *L, const struct ks_value *v)
 	return ks_lua_pushscratch(L, b);
 }
 
-static int
-kstat_text(lua_State *L)
-{
-	return push_statistic(L, push_text);
-}
+#define STATISTIC(name, push) \
+	static int \
+	kstat_##name(lua_State *L) \
+	{ \
+		return push_statistic(L, push); \
+	}
+
+STATISTIC(get, ks_lua_pushvalue)
+STATISTIC(exact, ks_lua_pushexact)
+STATISTIC(halves, ks_lua_pushhalves)
+STATISTIC(ns, push_ns)
+STATISTIC(text, push_text)
 
 /* --- all statistics -------------------------------------------------------------------- */
 
@@ -255,7 +214,7 @@ is_header(const char *name)
 
 /*
  * Enters everything into the table at index t. Of statistics of one name the first counts, as it
- * does to get(); but one in the data stands before the header's.
+ * does to get(); but one in the data comes before the header's.
  */
 static void
 fill(lua_State *L, struct walk *w, int t)
@@ -304,8 +263,7 @@ kstat_fill(lua_State *L)
 		lua_pushboolean(L, 0);
 		return 1;
 	}
-	lua_pushnil(L);
-	while (lua_next(L, 2) != 0) {
+	for (lua_pushnil(L); lua_next(L, 2) != 0;) {
 		lua_pop(L, 1);
 		lua_pushvalue(L, -1);
 		lua_pushnil(L);
@@ -434,7 +392,7 @@ push_number(lua_State *L, const struct ks_value *v)
 		if (v->kind == KS_VALUE_U64 && v->u64 > INT64_MAX)
 			lua_pushnumber(L, (lua_Number)v->u64);
 		else
-			ks_lua_pushvalue(L, v);
+			(void)ks_lua_pushvalue(L, v);
 		return true;
 	}
 }

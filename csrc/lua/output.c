@@ -51,6 +51,5 @@ flush(lua_State *L)
 void
 ks_lua_add_output(lua_State *L)
 {
-	lua_pushcfunction(L, flush);
-	lua_setfield(L, -2, "flush");
+	ks_lua_setfunction(L, "flush", flush);
 }

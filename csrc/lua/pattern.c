@@ -49,16 +49,11 @@ pattern_matches(lua_State *L)
 void
 ks_lua_add_pattern(lua_State *L)
 {
-	static const luaL_Reg meta[] = {
-		{ "__gc", pattern_gc },
-		{ NULL, NULL }
-	};
 	static const luaL_Reg methods[] = {
 		{ "matches", pattern_matches },
 		{ NULL, NULL }
 	};
 
-	ks_lua_newtype(L, PATTERN, meta, methods);
-	lua_pushcfunction(L, pattern_new);
-	lua_setfield(L, -2, "pattern");
+	ks_lua_newtype(L, PATTERN, pattern_gc, NULL, methods);
+	ks_lua_setfunction(L, "pattern", pattern_new);
 }

@@ -347,7 +347,7 @@ static const luaL_Reg module_functions[] = {
 void
 ks_lua_add_publish(lua_State *L)
 {
-	ks_lua_newtype(L, KS_LUA_SEGMENT, segment_meta, NULL);
-	ks_lua_newtype(L, KS_LUA_PUBLISHED, NULL, NULL);
+	ks_lua_newtype(L, KS_LUA_SEGMENT, NULL, segment_meta, NULL);
+	ks_lua_newtype(L, KS_LUA_PUBLISHED, NULL, NULL, NULL);
 	ks_lua_addto(L, "publish", module_functions);
 }

@@ -68,11 +68,6 @@ recorder_close(lua_State *L)
 	return 0;
 }
 
-static const luaL_Reg metamethods[] = {
-	{ "__gc", recorder_close },
-	{ "__close", recorder_close },
-	{ NULL, NULL },
-};
 
 static const luaL_Reg methods[] = {
 	{ "add", recorder_add },
@@ -85,7 +80,6 @@ static const luaL_Reg methods[] = {
 void
 ks_lua_add_recorder(lua_State *L)
 {
-	ks_lua_newtype(L, RECORDER, metamethods, methods);
-	lua_pushcfunction(L, recorder_open);
-	lua_setfield(L, -2, "recorder");
+	ks_lua_newtype(L, RECORDER, recorder_close, NULL, methods);
+	ks_lua_setfunction(L, "recorder", recorder_open);
 }

@@ -234,7 +234,6 @@ void
 ks_lua_add_sample(lua_State *L)
 {
 	static const luaL_Reg meta[] = {
-		{ "__gc", sample_gc },
 		{ "__tostring", sample_tostring },
 		{ "__len", sample_length },
 		{ "__sub", sample_subtract },
@@ -256,10 +255,10 @@ ks_lua_add_sample(lua_State *L)
 	};
 
 	ks_lua_setfuncs(L, functions);
-	ks_lua_newtype(L, KS_LUA_SAMPLE, meta, NULL);
+	ks_lua_newtype(L, KS_LUA_SAMPLE, sample_gc, meta, NULL);
 	luaL_getmetatable(L, KS_LUA_SAMPLE);
 	lua_setfield(L, -2, "sample_meta");
-	ks_lua_newtype(L, KS_LUA_DIFFERENCE, difference_meta, NULL);
+	ks_lua_newtype(L, KS_LUA_DIFFERENCE, NULL, difference_meta, NULL);
 	luaL_getmetatable(L, KS_LUA_DIFFERENCE);
 	lua_setfield(L, -2, "difference_meta");
 }

@@ -217,10 +217,6 @@ selector_capture(lua_State *L)
 void
 ks_lua_add_selector(lua_State *L)
 {
-	static const luaL_Reg selection_meta[] = {
-		{ "__gc", selection_gc },
-		{ NULL, NULL }
-	};
 	static const luaL_Reg functions[] = {
 		{ "selector", selector_new },
 		{ "selector_of", selector_of },
@@ -228,7 +224,6 @@ ks_lua_add_selector(lua_State *L)
 		{ NULL, NULL }
 	};
 	static const luaL_Reg meta[] = {
-		{ "__gc", selector_gc },
 		{ "__tostring", selector_tostring },
 		{ NULL, NULL }
 	};
@@ -239,7 +234,7 @@ ks_lua_add_selector(lua_State *L)
 		{ NULL, NULL }
 	};
 
-	ks_lua_newtype(L, SELECTION, selection_meta, NULL);
-	ks_lua_newtype(L, KS_LUA_SELECTOR, meta, methods);
+	ks_lua_newtype(L, SELECTION, selection_gc, NULL, NULL);
+	ks_lua_newtype(L, KS_LUA_SELECTOR, selector_gc, meta, methods);
 	ks_lua_setfuncs(L, functions);
 }

@@ -496,7 +496,7 @@ ks_lua_add_stats(lua_State *L)
 		{ "hash", blob_hash }, { NULL, NULL }
 	};
 
-	ks_lua_newtype(L, KS_LUA_BLOB, NULL, NULL);
+	ks_lua_newtype(L, KS_LUA_BLOB, NULL, NULL, NULL);
 	lua_newtable(L);
 	lua_newtable(L);
 	luaL_getmetatable(L, KS_LUA_BLOB);

@@ -259,11 +259,6 @@ screen_open(lua_State *L)
 void
 ks_lua_add_terminal(lua_State *L)
 {
-	static const luaL_Reg meta[] = {
-		{ "__gc", screen_close },
-		{ "__close", screen_close },
-		{ NULL, NULL }
-	};
 	static const luaL_Reg methods[] = {
 		{ "enter", screen_enter },
 		{ "leave", screen_leave },
@@ -272,9 +267,7 @@ ks_lua_add_terminal(lua_State *L)
 		{ NULL, NULL }
 	};
 
-	ks_lua_newtype(L, SCREEN, meta, methods);
-	lua_pushcfunction(L, terminal);
-	lua_setfield(L, -2, "terminal");
-	lua_pushcfunction(L, screen_open);
-	lua_setfield(L, -2, "screen");
+	ks_lua_newtype(L, SCREEN, screen_close, NULL, methods);
+	ks_lua_setfunction(L, "terminal", terminal);
+	ks_lua_setfunction(L, "screen", screen_open);
 }

@@ -4,35 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/number.h"
 #include "lua/core.h"
-
-void
-ks_lua_pushi64(lua_State *L, int64_t v)
-{
-#if KS_LUA_INTEGERS
-	lua_pushinteger(L, (lua_Integer)v);
-#else
-	lua_pushnumber(L, (lua_Number)v);
-#endif
-}
-
-void
-ks_lua_pushu64(lua_State *L, uint64_t v)
-{
-#if KS_LUA_INTEGERS
-	lua_pushinteger(L, (lua_Integer)v);
-#else
-	lua_pushnumber(L, (lua_Number)v);
-#endif
-}
-
-void
-ks_lua_pushseconds(lua_State *L, int64_t ns)
-{
-	lua_pushnumber(L, (lua_Number)ns / (lua_Number)KS_NANOSEC);
-}
 
 static uint64_t
 int_at(const struct ks_value *v, uint32_t i)
@@ -68,7 +41,7 @@ push_strs(lua_State *L, const struct ks_value *v)
 	}
 }
 
-void
+int
 ks_lua_pushvalue(lua_State *L, const struct ks_value *v)
 {
 	switch (v->kind) {
@@ -95,6 +68,7 @@ ks_lua_pushvalue(lua_State *L, const struct ks_value *v)
 		lua_pushlstring(L, v->str, v->len);
 		break;
 	}
+	return 1;
 }
 
 static bool
@@ -104,30 +78,29 @@ is_integer(const struct ks_value *v)
 	    v->kind == KS_VALUE_TIME;
 }
 
-void
+int
 ks_lua_pushexact(lua_State *L, const struct ks_value *v)
 {
-	if (!is_integer(v)) {
-		ks_lua_pushvalue(L, v);
-		return;
-	}
 #if KS_LUA_INTEGERS
-	lua_pushinteger(L, (lua_Integer)v->i64);
+	if (is_integer(v))
+		lua_pushinteger(L, (lua_Integer)v->i64);
 #else
-	{
-		char text[KS_NUMBER_MAX];
+	char text[KS_NUMBER_MAX];
 
+	if (is_integer(v))
 		lua_pushlstring(L, text, v->kind == KS_VALUE_U64 ? ks_format_u64(text, v->u64) :
 		    ks_format_i64(text, v->i64));
-	}
 #endif
+	else
+		(void)ks_lua_pushvalue(L, v);
+	return 1;
 }
 
 int
 ks_lua_pushhalves(lua_State *L, const struct ks_value *v)
 {
 	if (!is_integer(v))
-		return 0;
+		return ks_lua_pushvalue(L, v);
 	lua_pushnumber(L, (lua_Number)(v->u64 >> 32));
 	lua_pushnumber(L, (lua_Number)(v->u64 & UINT32_MAX));
 	lua_pushboolean(L, v->kind != KS_VALUE_U64);
@@ -326,13 +299,9 @@ ks_lua_add_value(lua_State *L)
 		{ "hrtime", value_hrtime },
 		{ NULL, NULL }
 	};
-	static const luaL_Reg scratch_meta[] = {
-		{ "__gc", scratch_gc },
-		{ NULL, NULL }
-	};
 
 	ks_lua_setfuncs(L, functions);
-	ks_lua_newtype(L, SCRATCH, scratch_meta, NULL);
+	ks_lua_newtype(L, SCRATCH, scratch_gc, NULL, NULL);
 	lua_pushlightuserdata(L, (void *)&scratch_key);
 	(void)ks_lua_newuserdata(L, sizeof(struct ks_buf));
 	ks_lua_setmetatable(L, SCRATCH);

@@ -3,23 +3,29 @@
 #define LUA_VALUE_H
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "lua/compat.h"
 #include "model/decode.h"
 
 /* Exact with integers (a uint64 keeps its 64 bits); else the nearest double. */
-void ks_lua_pushi64(lua_State *L, int64_t v);
-void ks_lua_pushu64(lua_State *L, uint64_t v);
+#if KS_LUA_INTEGERS
+#define ks_lua_pushi64(L, v) lua_pushinteger(L, (lua_Integer)(v))
+#define ks_lua_pushu64(L, v) lua_pushinteger(L, (lua_Integer)(v))
+#else
+#define ks_lua_pushi64(L, v) lua_pushnumber(L, (lua_Number)(v))
+#define ks_lua_pushu64(L, v) lua_pushnumber(L, (lua_Number)(v))
+#endif
 
 /* Nanoseconds as seconds. */
-void ks_lua_pushseconds(lua_State *L, int64_t ns);
+#define ks_lua_pushseconds(L, ns) lua_pushnumber(L, (lua_Number)(ns) / (lua_Number)KS_NANOSEC)
 
-/* As scripts see it: times in seconds, arrays as tables. */
-void ks_lua_pushvalue(lua_State *L, const struct ks_value *v);
+/* Pushes a value as scripts see it: times in seconds, arrays as tables. Returns 1. */
+int ks_lua_pushvalue(lua_State *L, const struct ks_value *v);
 
-/* Exact: integers (times: nanoseconds) as an integer, or as decimal text where there are none. */
-void ks_lua_pushexact(lua_State *L, const struct ks_value *v);
+/* The same exactly: integers (times: nanoseconds) as an integer, or as decimal text where there are none. Returns 1. */
+int ks_lua_pushexact(lua_State *L, const struct ks_value *v);
 
-/* Pushes the upper and lower 32 bits of an integer and whether it is signed: 3; 0 if it is none. */
+/* Pushes the upper and lower 32 bits of an integer and whether it is signed: 3; any other value as it is: 1. */
 int ks_lua_pushhalves(lua_State *L, const struct ks_value *v);
 
 /*
