@@ -1,5 +1,5 @@
 /*
- * entries.c - kstats in a segment: created, installed and deleted. See publish.h and
+ * entries.c - kstats in a segment: created, installed and deleted. See publication.h and
  * segment_layout.h. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
