@@ -52,21 +52,17 @@ static const struct ks_field sys_fields[] = {
 };
 KS_FIELDS_FIT(sys_fields);
 
-/* Columns of a cpu line of /proc/stat, in their order. */
-enum { T_USER, T_NICE, T_SYSTEM, T_IDLE, T_IOWAIT, T_IRQ, T_SOFTIRQ, T_STEAL, T_GUEST, T_GUEST_NICE,
-	T_COUNT };
-
 static const struct ks_field time_fields[] = {
-	[T_USER] = KS_NSEC("nsec_user", "time in user mode, guests included"),
-	[T_NICE] = KS_NSEC("nsec_nice", "time in user mode at low priority, guests included"),
-	[T_SYSTEM] = KS_NSEC("nsec_system", "time in system calls and kernel threads"),
-	[T_IDLE] = KS_NSEC("nsec_idle", "time idle, nothing waiting for I/O"),
-	[T_IOWAIT] = KS_NSEC("nsec_iowait", "time idle with I/O outstanding"),
-	[T_IRQ] = KS_NSEC("nsec_irq", "time in hard interrupts"),
-	[T_SOFTIRQ] = KS_NSEC("nsec_softirq", "time in softirqs"),
-	[T_STEAL] = KS_NSEC("nsec_steal", "time the hypervisor gave to others"),
-	[T_GUEST] = KS_NSEC("nsec_guest", "time running guests, part of nsec_user"),
-	[T_GUEST_NICE] = KS_NSEC("nsec_guest_nice", "time running niced guests, part of nsec_nice"),
+	[KS_TICKS_USER] = KS_NSEC("nsec_user", "time in user mode, guests included"),
+	[KS_TICKS_NICE] = KS_NSEC("nsec_nice", "time in user mode at low priority, guests included"),
+	[KS_TICKS_SYSTEM] = KS_NSEC("nsec_system", "time in system calls and kernel threads"),
+	[KS_TICKS_IDLE] = KS_NSEC("nsec_idle", "time idle, nothing waiting for I/O"),
+	[KS_TICKS_IOWAIT] = KS_NSEC("nsec_iowait", "time idle with I/O outstanding"),
+	[KS_TICKS_IRQ] = KS_NSEC("nsec_irq", "time in hard interrupts"),
+	[KS_TICKS_SOFTIRQ] = KS_NSEC("nsec_softirq", "time in softirqs"),
+	[KS_TICKS_STEAL] = KS_NSEC("nsec_steal", "time the hypervisor gave to others"),
+	[KS_TICKS_GUEST] = KS_NSEC("nsec_guest", "time running guests, part of nsec_user"),
+	[KS_TICKS_GUEST_NICE] = KS_NSEC("nsec_guest_nice", "time running niced guests, part of nsec_nice"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(time_fields);
@@ -111,28 +107,27 @@ cpu_label(struct ks_text *line, struct ks_text *number)
 	return word.p < word.end && *word.p >= '0' && *word.p <= '9';
 }
 
-/* Parses the line of all CPUs together. */
+/* Makes the times of all CPUs of the sums of their columns. */
 static void
-parse_times(struct ks_stat *st, struct ks_text *line)
+set_times(struct ks_stat *st, const struct ks_cpu_ticks_all *all)
 {
-	uint64_t t[T_COUNT];
-	size_t n = ks_text_numbers(line, t, T_COUNT);
+	const uint64_t *t = all->sum; /* 0 in columns that the file lacks */
 	const struct {
 		size_t needs; /* columns */
 		uint64_t ticks;
 	} of[KS_TIME_COUNT] = {
-		[KS_TIME_IDLE] = { T_IDLE, n > T_IDLE ? t[T_IDLE] : 0 },
-		[KS_TIME_USER] = { T_NICE, n > T_NICE ? t[T_USER] + t[T_NICE] : 0 },
-		[KS_TIME_KERNEL] = { T_SYSTEM, n > T_SOFTIRQ ? t[T_SYSTEM] + t[T_IRQ] + t[T_SOFTIRQ] :
-		    n > T_SYSTEM ? t[T_SYSTEM] : 0 },
-		[KS_TIME_WAIT] = { T_IOWAIT, n > T_IOWAIT ? t[T_IOWAIT] : 0 },
-		[KS_TIME_INTR] = { T_SOFTIRQ, n > T_SOFTIRQ ? t[T_IRQ] + t[T_SOFTIRQ] : 0 },
-		[KS_TIME_STOLEN] = { T_STEAL, n > T_STEAL ? t[T_STEAL] : 0 },
+		[KS_TIME_IDLE] = { KS_TICKS_IDLE, t[KS_TICKS_IDLE] },
+		[KS_TIME_USER] = { KS_TICKS_NICE, t[KS_TICKS_USER] + t[KS_TICKS_NICE] },
+		[KS_TIME_KERNEL] = { KS_TICKS_SYSTEM,
+		    t[KS_TICKS_SYSTEM] + t[KS_TICKS_IRQ] + t[KS_TICKS_SOFTIRQ] },
+		[KS_TIME_WAIT] = { KS_TICKS_IOWAIT, t[KS_TICKS_IOWAIT] },
+		[KS_TIME_INTR] = { KS_TICKS_SOFTIRQ, t[KS_TICKS_IRQ] + t[KS_TICKS_SOFTIRQ] },
+		[KS_TIME_STOLEN] = { KS_TICKS_STEAL, t[KS_TICKS_STEAL] },
 	};
 
 	for (size_t i = 0; i < KS_TIME_COUNT; i++) {
 		st->time[i] = of[i].ticks * NSEC_PER_TICK;
-		if (n > of[i].needs)
+		if (all->ncolumns > of[i].needs)
 			st->have_time |= 1u << i;
 	}
 }
@@ -146,9 +141,7 @@ static const char *const totals[KS_STAT_COUNT] = {
 	[KS_STAT_INTR] = "intr",
 };
 
-#define ALL_CPUS KS_STAT_COUNT /* the line of all CPUs together */
-
-/* Classifies a line for readers that want no single CPU: one of KS_STAT_*, ALL_CPUS, or KS_USELESS. */
+/* Classifies a line for readers that want no times: one of KS_STAT_*, or KS_USELESS. */
 static int
 stat_line(const struct ks_text *line)
 {
@@ -160,7 +153,7 @@ stat_line(const struct ks_text *line)
 		if (ks_text_is(&word, totals[i]))
 			return i;
 	}
-	return ks_text_is(&word, "cpu") ? ALL_CPUS : KS_USELESS;
+	return KS_USELESS;
 }
 
 /* Parses the lines that are not about a single CPU; false if the file is not as it was. */
@@ -173,44 +166,54 @@ parse_totals(struct ks_linux *lx, const struct ks_image *im)
 	s->stat.have = s->stat.have_time = 0;
 	s->stat.seq = im->seq;
 	while (ks_walk_next(&w)) {
-		if (w.what == ALL_CPUS)
-			parse_times(&s->stat, &w.value);
-		else if (ks_text_u64(&w.value, &s->stat.v[w.what]))
+		if (ks_text_u64(&w.value, &s->stat.v[w.what]))
 			s->stat.have |= 1u << w.what;
 	}
 	return s->stat_lines.known;
 }
 
+/* Parses a line that starts with "cpu". total: where the line of all CPUs goes. */
+static void
+parse_cpu(struct ks_linux *lx, const struct ks_image *im, struct ks_text *line, struct ks_text *total)
+{
+	struct ks_cpu_state *s = ks_cpu_state_of(lx);
+	struct ks_text whole = *line, number = { NULL, NULL };
+	const struct ks_unit *unit;
+	uint64_t cpu;
+
+	if (!cpu_label(line, &number)) {
+		if (number.p != NULL && number.p == number.end)
+			*total = *line;
+		return;
+	}
+	if (!ks_text_at_number(line))
+		ks_linux_odd_line(lx, im, &whole);
+	unit = ks_cpu_unit(lx, &number);
+	if (unit != NULL && ks_cpu_of(unit)->online)
+		s->stat.known++;
+	else
+		s->stat.strangers++;
+	if (ks_text_u64(&number, &cpu))
+		ks_cpu_ticks_add(&s->ticks, cpu, im->seq, *line);
+}
+
 static void
 parse_stat(struct ks_linux *lx, const struct ks_image *im)
 {
-	struct ks_stat *st = &ks_cpu_state_of(lx)->stat;
-	struct ks_text all = ks_text_of(im->data, im->len), line, whole, number, word;
+	struct ks_cpu_state *s = ks_cpu_state_of(lx);
+	struct ks_stat *st = &s->stat;
+	struct ks_text all = ks_text_of(im->data, im->len), total = ks_text_of("", 0), line, whole, word;
 
 	st->have = st->have_time = 0;
 	st->known = st->strangers = 0;
 	st->seq = st->cpus_seq = im->seq;
+	ks_cpu_ticks_begin(&s->ticks, im->taken);
 	while (ks_text_line(&all, &line)) {
+		if (ks_text_starts(&line, "cpu")) {
+			parse_cpu(lx, im, &line, &total);
+			continue;
+		}
 		whole = line;
-		number = (struct ks_text){ NULL, NULL };
-		if (cpu_label(&line, &number)) {
-			struct ks_unit *unit = ks_cpu_unit(lx, &number);
-
-			if (!ks_text_at_number(&line))
-				ks_linux_odd_line(lx, im, &whole);
-			if (unit != NULL)
-				ks_cpu_of(unit)->stat = ks_line_of(im, &line);
-			if (unit != NULL && ks_cpu_of(unit)->online)
-				st->known++;
-			else
-				st->strangers++;
-			continue;
-		}
-		if (number.p != NULL) { /* "cpu" without a number; the word is removed already */
-			if (number.p == number.end)
-				parse_times(st, &line);
-			continue;
-		}
 		if (!ks_text_word(&line, &word))
 			continue;
 		if (!ks_text_at_number(&line))
@@ -220,6 +223,8 @@ parse_stat(struct ks_linux *lx, const struct ks_image *im)
 				st->have |= 1u << i;
 		}
 	}
+	ks_cpu_ticks_end(&s->ticks, total);
+	set_times(st, &s->ticks);
 }
 
 /* /proc/stat as this round has it, parsed as far as its caller needs it; NULL with errno and message. */
@@ -249,20 +254,25 @@ ks_linux_stat(struct ks_linux *lx)
 	return parsed_stat(lx, false);
 }
 
-/* The ticks of one CPU; how many columns there are, or -1 with errno and message. */
-static int
-ticks_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t ticks[T_COUNT])
+const struct ks_stat *
+ks_linux_stat_with_times(struct ks_linux *lx)
 {
-	struct ks_cpu *cpu = ks_cpu_of(unit);
+	return parsed_stat(lx, true);
+}
+
+/* The ticks of one CPU; NULL with errno and message. */
+static const struct ks_cpu_ticks *
+ticks_of(struct ks_linux *lx, const struct ks_unit *unit)
+{
 	const struct ks_stat *st = parsed_stat(lx, true);
-	struct ks_text t;
+	const struct ks_cpu_ticks *t;
 
 	if (st == NULL)
-		return -1;
-	if (cpu->stat.seq != st->seq)
-		return ks_fail(ENXIO, "CPU %s is not in %s/stat", unit->key, lx->root[KS_ROOT_PROC].name);
-	t = ks_line_text(st->im, &cpu->stat);
-	return (int)ks_text_numbers(&t, ticks, T_COUNT);
+		return NULL;
+	t = ks_cpu_ticks_of(&ks_cpu_state_of(lx)->ticks, unit->instance, st->seq);
+	if (t == NULL)
+		(void)ks_fail(ENXIO, "CPU %s is not in %s/stat", unit->key, lx->root[KS_ROOT_PROC].name);
+	return t;
 }
 
 /* --- /proc/schedstat ------------------------------------------------------------ */
@@ -309,7 +319,8 @@ sched_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t v[S_COUNT])
 
 /*
  * Some kernels count a TLB shootdown in the line of function calls as well. /proc/stat counts each interrupt
- * once, so a comparison shows which kind of kernel this is.
+ * once, so a comparison shows which kind of kernel this is. That is found out once: a kernel does not change its
+ * way, and a CPU that goes must not change what the others have counted.
  */
 static bool
 tlb_counted_twice(struct ks_linux *lx)
@@ -329,13 +340,10 @@ tlb_counted_twice(struct ks_linux *lx)
 	total -= tlb;
 	off = total > once ? total - once : once - total;
 	twice = (s->stat.have & 1u << KS_STAT_INTR) != 0 && off < tlb / 2;
-	if (!lx->root[KS_ROOT_PROC].kernel)
-		return twice;
 	/* Only /proc/stat counts the interrupts of CPUs that are offline: all kernels since Linux 4.12 do. */
-	if (s->online != c->n || c->n + cpus->dead != cpus->n)
-		return true;
-	/* A kernel does not change its way, and a CPU that goes must not change what the others have counted. */
-	if (tlb >= ENOUGH_TLB)
+	if (lx->root[KS_ROOT_PROC].kernel && (s->online != c->n || c->n + cpus->dead != cpus->n))
+		twice = true;
+	if (tlb >= ENOUGH_TLB || (!lx->root[KS_ROOT_PROC].kernel && tlb > 1))
 		s->tlb_counted = twice ? KS_TLB_TWICE : KS_TLB_ONCE;
 	return twice;
 }
@@ -355,35 +363,39 @@ column_of(struct ks_linux *lx, const struct ks_file *file, struct ks_columns *c,
 static int
 sys_values(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
 {
-	uint64_t t[T_COUNT] = { 0 }, s[S_COUNT];
-	int n = ticks_of(lx, unit, t);
+	const struct ks_cpu_ticks *ticks = ticks_of(lx, unit);
 	const struct ks_column *col;
+	const uint64_t *t;
+	uint64_t s[S_COUNT];
+	uint32_t n;
 
 	vals->have = 0;
-	if (n < 0)
+	if (ticks == NULL)
 		return -1;
-	if (n > T_SYSTEM) {
-		uint64_t kernel = t[T_SYSTEM] + t[T_IRQ] + t[T_SOFTIRQ];
+	t = ticks->ticks;
+	n = ticks->n;
+	if (n > KS_TICKS_SYSTEM) {
+		uint64_t kernel = t[KS_TICKS_SYSTEM] + t[KS_TICKS_IRQ] + t[KS_TICKS_SOFTIRQ];
 
-		ks_have(vals, SYS_TICKS_USER, t[T_USER] + t[T_NICE]);
+		ks_have(vals, SYS_TICKS_USER, t[KS_TICKS_USER] + t[KS_TICKS_NICE]);
 		ks_have(vals, SYS_TICKS_KERNEL, kernel);
-		ks_have(vals, SYS_NSEC_USER, (t[T_USER] + t[T_NICE]) * NSEC_PER_TICK);
+		ks_have(vals, SYS_NSEC_USER, (t[KS_TICKS_USER] + t[KS_TICKS_NICE]) * NSEC_PER_TICK);
 		ks_have(vals, SYS_NSEC_KERNEL, kernel * NSEC_PER_TICK);
 	}
-	if (n > T_IDLE) {
-		ks_have(vals, SYS_TICKS_IDLE, t[T_IDLE]);
-		ks_have(vals, SYS_NSEC_IDLE, t[T_IDLE] * NSEC_PER_TICK);
+	if (n > KS_TICKS_IDLE) {
+		ks_have(vals, SYS_TICKS_IDLE, t[KS_TICKS_IDLE]);
+		ks_have(vals, SYS_NSEC_IDLE, t[KS_TICKS_IDLE] * NSEC_PER_TICK);
 	}
-	if (n > T_IOWAIT) {
-		ks_have(vals, SYS_TICKS_WAIT, t[T_IOWAIT]);
-		ks_have(vals, SYS_NSEC_WAIT, t[T_IOWAIT] * NSEC_PER_TICK);
-		ks_have(vals, SYS_WAIT_IO, t[T_IOWAIT]);
+	if (n > KS_TICKS_IOWAIT) {
+		ks_have(vals, SYS_TICKS_WAIT, t[KS_TICKS_IOWAIT]);
+		ks_have(vals, SYS_NSEC_WAIT, t[KS_TICKS_IOWAIT] * NSEC_PER_TICK);
+		ks_have(vals, SYS_WAIT_IO, t[KS_TICKS_IOWAIT]);
 	}
-	if (n > T_SOFTIRQ)
-		ks_have(vals, SYS_NSEC_INTR, (t[T_IRQ] + t[T_SOFTIRQ]) * NSEC_PER_TICK);
-	if (n > T_STEAL) {
-		ks_have(vals, SYS_TICKS_STOLEN, t[T_STEAL]);
-		ks_have(vals, SYS_NSEC_STOLEN, t[T_STEAL] * NSEC_PER_TICK);
+	if (n > KS_TICKS_SOFTIRQ)
+		ks_have(vals, SYS_NSEC_INTR, (t[KS_TICKS_IRQ] + t[KS_TICKS_SOFTIRQ]) * NSEC_PER_TICK);
+	if (n > KS_TICKS_STEAL) {
+		ks_have(vals, SYS_TICKS_STOLEN, t[KS_TICKS_STEAL]);
+		ks_have(vals, SYS_NSEC_STOLEN, t[KS_TICKS_STEAL] * NSEC_PER_TICK);
 	}
 	if (sched_of(lx, unit, s) == S_COUNT) {
 		ks_have(vals, SYS_PSWITCH, s[S_SLICES]);
@@ -458,14 +470,13 @@ read_vm(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 static int
 read_time(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	uint64_t t[T_COUNT];
+	const struct ks_cpu_ticks *t = ticks_of(lx, unit);
 	struct ks_values vals = { .have = 0 };
-	int n = ticks_of(lx, unit, t);
 
-	if (n < 0)
+	if (t == NULL)
 		return -1;
-	for (int i = 0; i < n; i++)
-		ks_have(&vals, (size_t)i, t[i] * NSEC_PER_TICK);
+	for (uint32_t i = 0; i < t->n; i++)
+		ks_have(&vals, i, t->ticks[i] * NSEC_PER_TICK);
 	ks_fields_add(r, time_fields, &vals);
 	return 0;
 }
@@ -516,6 +527,9 @@ add_cpu(struct ks_linux *lx, struct ks_units *units, uint64_t number, bool onlin
 	if (unit == NULL)
 		return -1;
 	if (is_new) {
+		/* A CPU that was there before went on counting where it had stopped. */
+		if (number < ks_cpu_state_of(lx)->ticks.n && ks_cpu_state_of(lx)->ticks.v[number].n > 0)
+			unit->crtime = 0;
 		unit->extra = calloc(1, sizeof(*cpu));
 		if (unit->extra == NULL) {
 			errno = ENOMEM;
@@ -656,6 +670,7 @@ release(void *state)
 
 	ks_columns_free(&s->interrupts);
 	ks_columns_free(&s->softirqs);
+	free(s->ticks.v);
 }
 
 KS_SUBSYSTEM(cpu, parts, .scan = scan_cpus, .state_size = sizeof(struct ks_cpu_state), .release = release);

@@ -32,13 +32,37 @@ enum { KS_STAT_CTXT, KS_STAT_BTIME, KS_STAT_PROCESSES, KS_STAT_RUNNING, KS_STAT_
 enum { KS_TIME_IDLE, KS_TIME_USER, KS_TIME_KERNEL, KS_TIME_WAIT, KS_TIME_INTR, KS_TIME_STOLEN,
 	KS_TIME_COUNT };
 
+/* Columns of a cpu line of /proc/stat, in their order; in ticks of 1/100 s. */
+enum { KS_TICKS_USER, KS_TICKS_NICE, KS_TICKS_SYSTEM, KS_TICKS_IDLE, KS_TICKS_IOWAIT, KS_TICKS_IRQ,
+	KS_TICKS_SOFTIRQ, KS_TICKS_STEAL, KS_TICKS_GUEST, KS_TICKS_GUEST_NICE, KS_TICKS_COUNT };
+
+/*
+ * The times of one CPU. `raw` are the columns as the file had them last; the kernel lets some fall. `ticks`
+ * start with these and never fall.
+ */
+struct ks_cpu_ticks {
+	uint32_t n; /* columns; 0: the CPU was never in the file */
+	uint64_t seq, parsed;  /* ks_image.seq, and ks_cpu_ticks_all.parsed, of the reading that had it last */
+	uint64_t raw[KS_TICKS_COUNT], ticks[KS_TICKS_COUNT];
+};
+
+/* The times of all CPUs: the line of all CPUs as it was first, and what each CPU has counted since. */
+struct ks_cpu_ticks_all {
+	struct ks_cpu_ticks *v; /* by the number of the CPU; owned */
+	size_t n, cap;
+	uint64_t parsed;        /* how many readings there were */
+	hrtime_t before, now;   /* when the last two began */
+	uint32_t ncolumns;      /* 0: nothing was read yet */
+	uint64_t sum[KS_TICKS_COUNT];
+};
+
 struct ks_stat {
 	const struct ks_image *im;
 	uint64_t seq, cpus_seq; /* of the image; of the image in which the lines of the CPUs were found */
 	uint32_t have;
 	uint64_t v[KS_STAT_COUNT];
 	uint32_t have_time;           /* one bit each */
-	uint64_t time[KS_TIME_COUNT]; /* of all CPUs together, in ns */
+	uint64_t time[KS_TIME_COUNT]; /* of all CPUs together, in ns; only if the lines of the CPUs were parsed */
 	uint32_t known;     /* how many CPUs it has that were online at the last scan */
 	uint32_t strangers; /* and how many others */
 };
@@ -59,6 +83,7 @@ struct ks_columns {
 
 struct ks_cpu_state {
 	struct ks_stat stat;
+	struct ks_cpu_ticks_all ticks;
 	struct ks_lines stat_lines;
 	struct ks_columns interrupts, softirqs;
 	uint64_t schedstat_seq, cpuinfo_seq; /* of the images in which the lines of the CPUs were found */
@@ -81,7 +106,7 @@ ks_cpu_state_of(const struct ks_linux *lx)
 struct ks_cpu {
 	bool online;
 	int64_t since; /* when the CPU came into this state, seconds since 1970; 0: at boot */
-	struct ks_line stat, sched, info;
+	struct ks_line sched, info;
 	uint32_t core; /* number of its core in the machine */
 	struct ks_cpu_facts facts;
 };
@@ -113,8 +138,25 @@ void ks_columns_free(struct ks_columns *c);
 /* intr.c */
 extern const struct ks_file ks_interrupts_file, ks_softirqs_file;
 
-/* Returns the numbers of /proc/stat, without those of single CPUs; NULL with errno and message. */
+/* Returns the numbers of /proc/stat, without times; NULL with errno and message. */
 const struct ks_stat *ks_linux_stat(struct ks_linux *lx);
+
+/* The same with the times of all CPUs. */
+const struct ks_stat *ks_linux_stat_with_times(struct ks_linux *lx);
+
+/* --- cpu_ticks.c --- */
+
+/* Starts a reading: the lines of CPUs that follow are of an image that was taken at that time. */
+void ks_cpu_ticks_begin(struct ks_cpu_ticks_all *all, hrtime_t taken);
+
+/* Adds the line of a CPU, without its label. A CPU that cannot be kept for want of memory counts nothing. */
+void ks_cpu_ticks_add(struct ks_cpu_ticks_all *all, uint64_t cpu, uint64_t seq, struct ks_text line);
+
+/* Ends a reading. line: the line of all CPUs, without its label. */
+void ks_cpu_ticks_end(struct ks_cpu_ticks_all *all, struct ks_text line);
+
+/* The times of a CPU if the image with that number has it, else NULL. */
+const struct ks_cpu_ticks *ks_cpu_ticks_of(const struct ks_cpu_ticks_all *all, int cpu, uint64_t seq);
 
 /* Returns the unit of a CPU by its number as text, or NULL. */
 struct ks_unit *ks_cpu_unit(struct ks_linux *lx, const struct ks_text *number);

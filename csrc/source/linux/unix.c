@@ -358,7 +358,7 @@ read_all(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	static const uint8_t from[ALL_COUNT] = { [ALL_PSWITCH] = KS_STAT_CTXT, [ALL_INTR] = KS_STAT_INTR,
 		[ALL_SYSFORK] = KS_STAT_PROCESSES, [ALL_RUNNING] = KS_STAT_RUNNING,
 		[ALL_BLOCKED] = KS_STAT_BLOCKED };
-	const struct ks_stat *st = ks_linux_stat(lx);
+	const struct ks_stat *st = ks_linux_stat_with_times(lx);
 	struct ks_values vals;
 
 	(void)unit;

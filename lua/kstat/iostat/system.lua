@@ -6,7 +6,7 @@ local core = require("kstat.core")
 local M = {}
 
 local HZ = 100 -- ticks a second, of every system whose kstats count ticks
-local TICKS = { "cpu_ticks_idle", "cpu_ticks_user", "cpu_ticks_kernel", "cpu_ticks_wait" }
+local TICKS = { "cpu_ticks_idle", "cpu_ticks_user", "cpu_ticks_kernel", "cpu_ticks_wait", "cpu_ticks_stolen" }
 local names, values = {}, {}
 
 --- What a chain has to hold.

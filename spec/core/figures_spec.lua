@@ -1,0 +1,112 @@
+-- Figures of a machine whose counters fall, pass their width, and come and go.
+local kstat = require("kstat")
+local capture = require("support.capture")
+local run = require("support.run")
+local L = require("support.linux")
+
+describe("the figures of Linux", function()
+  local tree
+
+  before_each(function() tree = L.copy() end)
+  after_each(function() L.remove(tree) end)
+  teardown(capture.clean)
+
+  local function write(path, text)
+    L.write(tree .. "/" .. path, text)
+  end
+
+  -- Samples of the tree as each function leaves it.
+  local function samples(...)
+    local list, ks = {}, nil
+    for i, change in ipairs({ ... }) do
+      change()
+      if ks then
+        ks:update()
+      else
+        ks = assert(kstat.open({ proc = tree .. "/proc", sys = tree .. "/sys" }))
+      end
+      list[i] = assert(ks:sample())
+    end
+    return list
+  end
+
+  local function stat(...)
+    local text = table.concat({ ... }, "\n") .. "\n"
+    return function() write("proc/stat", text .. "ctxt 1\nbtime 1700000000\nprocesses 1\n") end
+  end
+
+  -- What the CPUs, or all of them together, did between two samples, in ticks: user, idle, wait.
+  local function ticks(d, module, name)
+    local k = d:lookup(module or "unix", 0, name or "sys")
+    return { k:get("cpu_nsec_user") / 1e7, k:get("cpu_nsec_idle") / 1e7, k:get("cpu_nsec_wait") / 1e7 }
+  end
+
+  it("do not count a CPU's time that falls", function()
+    local s = samples(stat("cpu 1000 0 0 9000 5000 0 0 0 0 0", "cpu0 1000 0 0 9000 5000 0 0 0 0 0"),
+      stat("cpu 1050 0 0 9050 4999 0 0 0 0 0", "cpu0 1050 0 0 9050 4999 0 0 0 0 0"),
+      stat("cpu 1060 0 0 9060 5003 0 0 0 0 0", "cpu0 1060 0 0 9060 5003 0 0 0 0 0"))
+    assert.same({ 50, 50, 0 }, ticks(s[2] - s[1], "cpu"))
+    assert.same({ 50, 50, 0 }, ticks(s[2] - s[1]))
+    assert.same({ 10, 10, 4 }, ticks(s[3] - s[2], "cpu"))
+    assert.same({ 10, 10, 4 }, ticks(s[3] - s[2]))
+    assert.equal(5004, s[3]:lookup("cpu", 0, "sys"):get("cpu_ticks_wait"))
+    assert.equal(5000, s[1]:lookup("cpu", 0, "time"):get("nsec_iowait") / 1e7)
+  end)
+
+  it("give idle what is left of the time if idle itself falls", function()
+    local s = samples(stat("cpu 1000 0 0 100000 0 0 0 0 0 0", "cpu0 1000 0 0 100000 0 0 0 0 0 0"), function()
+      L.sh("sleep 0.3")
+      stat("cpu 1015 0 0 99997 0 0 0 0 0 0", "cpu0 1015 0 0 99997 0 0 0 0 0 0")()
+    end)
+    local got = ticks(s[2] - s[1], "cpu")
+    assert.equal(15, got[1])
+    assert.is_true(got[2] >= 14 and got[2] < 1000, got[2])
+  end)
+
+  it("add up the CPUs, though one comes back with less than before", function()
+    local s = samples(
+      stat("cpu 2000 0 0 20000 0 0 0 0 0 0", "cpu0 1000 0 0 10000 0 0 0 0 0 0", "cpu1 1000 0 0 10000 0 0 0 0 0 0"),
+      stat("cpu 2010 0 0 90000 0 0 0 0 0 0", "cpu0 1010 0 0 10090 0 0 0 0 0 0"),
+      stat("cpu 2036 0 0 10162 0 0 0 0 0 0", "cpu0 1036 0 0 10162 0 0 0 0 0 0", "cpu1 1000 0 0 0 0 0 0 0 0 0"),
+      stat("cpu 2066 0 0 10242 0 0 0 0 0 0", "cpu0 1046 0 0 10202 0 0 0 0 0 0", "cpu1 1020 0 0 40 0 0 0 0 0 0"))
+    assert.same({ 10, 90, 0 }, ticks(s[2] - s[1]))
+    assert.same({ 26, 72, 0 }, ticks(s[3] - s[2]))
+    assert.same({ 30, 80, 0 }, ticks(s[4] - s[3]))
+    assert.is_nil((s[3] - s[2]):lookup("cpu", 1, "sys"))
+    assert.equal(20, (s[4] - s[3]):lookup("cpu", 1, "sys"):get("cpu_ticks_user"))
+  end)
+
+  it("find out once how a kernel counts TLB shootdowns", function()
+    local function interrupts(tlb, total)
+      return function()
+        write("proc/interrupts", ("      CPU0\n  1: 1000  IO-APIC  1-edge  i8042\nCAL: %d Function call interrupts\n" ..
+          "TLB: %d TLB shootdowns\n"):format(tlb + 10, tlb))
+        stat("cpu 1 1 1 1", "cpu0 1 1 1 1", "intr " .. total)()
+      end
+    end
+    local s = samples(interrupts(500, 1510), interrupts(600, 99999))
+    assert.equal(100, (s[2] - s[1]):lookup("cpu", 0, "sys"):get("intr"))
+  end)
+
+  -- The lines of a tool for a capture of one CPU that counted these ticks in a second.
+  local function tool(before, after, ...)
+    local list = {}
+    for i, t in ipairs({ before, after }) do
+      list[i] = { capture.kstat("cpu", 0, "sys", "misc", 1, 1, 10 + i, ('"cpu_ticks_user":%d,"cpu_ticks_kernel":%d,' ..
+        '"cpu_ticks_idle":%d,"cpu_ticks_wait":%d,"cpu_ticks_stolen":%d'):format(t[1], t[2], t[3], t[4], t[5])) }
+    end
+    return run.run({ "kstatlua", "-r", capture.file(list), ... }).out
+  end
+
+  it("are the same in all tools where iowait fell", function()
+    local before, after = { 1000, 0, 9000, 5000, 0 }, { 1050, 0, 9050, 4999, 0 }
+    assert.matches(" 50%s+0%s+0%s+50\n$", tool(before, after, "mpstat", "1", "2"))
+    assert.matches(" 50%s+0%s+50\n$", tool(before, after, "vmstat", "1", "2"))
+    assert.matches(" 50%s+0%s+%-%s+50%s*\n$", tool(before, after, "iostat", "-c", "1", "2"))
+    assert.matches("wait\t0\n$", tool(before, after, "kstat", "--rate", "-p", "cpu:0:sys:cpu_ticks_wait", "1", "2"))
+  end)
+
+  it("count stolen time as time in iostat", function()
+    assert.matches(" 25%s+0%s+%-%s+25%s*\n$", tool({ 0, 0, 0, 0, 0 }, { 25, 0, 25, 0, 50 }, "iostat", "-c", "1", "2"))
+  end)
+end)
