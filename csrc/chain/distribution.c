@@ -30,8 +30,6 @@ struct shape {
 	size_t label, bar;
 };
 
-static const struct shape dtrace = { LABEL, BAR };
-
 static void
 add_many(struct ks_buf *b, char c, size_t n)
 {
@@ -76,41 +74,31 @@ add_line(struct ks_buf *b, const struct shape *s, const char *label, uint64_t co
 	ks_buf_addc(b, '\n');
 }
 
-void
-ks_distribution_head(struct ks_buf *b, const char *title)
-{
-	add_head(b, &dtrace, title);
-}
-
-void
-ks_distribution_line(struct ks_buf *b, const char *label, uint64_t count, double total)
-{
-	add_line(b, &dtrace, label, count, total);
-}
-
 static size_t
 larger(size_t a, size_t b)
 {
 	return a > b ? a : b;
 }
 
-/* DTrace's, or what fits into a narrower width, if anything does. */
+/* DTrace's shape, or what fits into a narrower width, if anything does, for the buckets from first to before end. */
 static struct shape
-fit(const char *title, const struct ks_distribution_bucket *bucket, size_t n, size_t width)
+fit(const struct ks_distribution *d, size_t first, size_t end)
 {
-	size_t label = columns(title), count = sizeof(COUNT) - 1;
-	struct shape s = dtrace;
+	size_t label = columns(d->title), count = sizeof(COUNT) - 1;
+	struct shape s = { LABEL, BAR };
 
-	for (size_t i = 0; i < n; i++) {
-		label = larger(label, columns(bucket[i].label));
-		count = larger(count, digits(bucket[i].count));
+	for (size_t i = first; d->width > 0 && i < end; i++) {
+		const char *text;
+
+		count = larger(count, digits(d->bucket(d->arg, i, &text)));
+		label = larger(label, columns(text));
 	}
-	if (width == 0 || larger(label, LABEL) + 2 + BAR + 1 + count <= width)
+	if (d->width == 0 || larger(label, LABEL) + 2 + BAR + 1 + count <= d->width)
 		return s;
 	s.label = label < LABEL ? label : LABEL;
 	s.bar = sizeof(HEAD) - 1;
-	if (width > s.label + 2 + s.bar + 1 + count)
-		s.bar = width - (s.label + 2 + 1 + count);
+	if (d->width > s.label + 2 + s.bar + 1 + count)
+		s.bar = d->width - (s.label + 2 + 1 + count);
 	if (s.bar > BAR) {
 		s.label += s.bar - BAR;
 		s.bar = BAR;
@@ -118,26 +106,35 @@ fit(const char *title, const struct ks_distribution_bucket *bucket, size_t n, si
 	return s;
 }
 
-void
-ks_distribution(struct ks_buf *b, const char *title, const struct ks_distribution_bucket *bucket,
-    size_t n, size_t width)
+bool
+ks_distribution(struct ks_buf *b, const struct ks_distribution *d)
 {
-	size_t first = 0, end = n;
+	size_t first = d->n, end = 0;
 	struct shape shape;
 	double total = 0; /* the sum may exceed 64 bits */
 
-	while (first < n && bucket[first].count == 0)
-		first++;
-	if (first == n)
-		return;
-	while (bucket[end - 1].count == 0)
-		end--;
+	for (size_t i = 0; i < d->n; i++) {
+		uint64_t count = d->bucket(d->arg, i, NULL);
+
+		if (count > 0 && first == d->n)
+			first = i;
+		if (count > 0)
+			end = i + 1;
+		total += (double)count;
+	}
+	if (first == d->n)
+		return false;
 	first -= first > 0;
-	end += end < n;
-	for (size_t i = first; i < end; i++)
-		total += (double)bucket[i].count;
-	shape = fit(title, bucket + first, end - first, width);
-	add_head(b, &shape, title);
-	for (size_t i = first; i < end; i++)
-		add_line(b, &shape, bucket[i].label, bucket[i].count, total);
+	end += end < d->n;
+	shape = fit(d, first, end);
+	ks_buf_adds(b, d->margin);
+	add_head(b, &shape, d->title);
+	for (size_t i = first; i < end; i++) {
+		const char *label;
+		uint64_t count = d->bucket(d->arg, i, &label);
+
+		ks_buf_adds(b, d->margin);
+		add_line(b, &shape, label, count, total);
+	}
+	return true;
 }

@@ -5,31 +5,30 @@
 #ifndef CHAIN_DISTRIBUTION_H
 #define CHAIN_DISTRIBUTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
 
-/* The line above the bars. title: what the labels are, "value" or with its unit "value (us)". */
-void ks_distribution_head(struct ks_buf *b, const char *title);
-
-/*
- * One bucket: its label (the least value in it, or what else tells it), a bar whose length is the share
- * of `total`, which is above 0, in 40 characters, and the count.
- */
-void ks_distribution_line(struct ks_buf *b, const char *label, uint64_t count, double total);
-
-struct ks_distribution_bucket {
-	const char *label;
-	uint64_t count;
+struct ks_distribution {
+	const char *title;  /* what the labels are, "value" or with its unit "value (us)" */
+	const char *margin; /* comes before each line */
+	size_t width;       /* columns; 0: as many as DTrace takes; with fewer, labels take what they need and bars the
+	                       rest, at least 14 */
+	size_t n;           /* buckets */
+	/*
+	 * Returns the count of bucket i and, if label is not NULL, stores its label (the least value in it, or another
+	 * text), which is valid until the next call. Labels are asked for in ascending order; twice with a width.
+	 */
+	uint64_t (*bucket)(void *arg, size_t i, const char **label);
+	void *arg;
 };
 
 /*
- * All of it, in the order given, without the empty buckets at both ends but for one each. Nothing if
- * all are empty. width: the columns that there are, 0: as many as DTrace takes; with fewer, labels
- * take what they need and bars the rest, at least 14.
+ * Appends the title line and a line for each bucket: its label, a bar whose length is its share of all counts, and the
+ * count; of the empty buckets at both ends one each. Returns false, and appends nothing, if all are empty.
  */
-void ks_distribution(struct ks_buf *b, const char *title, const struct ks_distribution_bucket *bucket,
-    size_t n, size_t width);
+bool ks_distribution(struct ks_buf *b, const struct ks_distribution *d);
 
 #endif

@@ -8,9 +8,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/number.h"
-#include "chain/blob_plot.h"
 #include "chain/chain.h"
-#include "chain/histogram_plot.h"
+#include "chain/plot.h"
 #include "model/blobstat.h"
 #include "model/histstat.h"
 

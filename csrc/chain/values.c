@@ -40,36 +40,18 @@ ks_values_add(struct ks_values *v, const char *name, const struct ks_value *valu
 static int
 add_time(struct ks_values *v, const char *name, hrtime_t t)
 {
-	struct ks_pair *p = next_pair(v);
-
-	if (p == NULL)
-		return -1;
-	*p = (struct ks_pair){ name, 0, { .kind = KS_VALUE_TIME, .bits = 64, .i64 = t } };
-	v->n++;
-	return 0;
-}
-
-static int
-add_class(struct ks_values *v, const kstat_t *ksp)
-{
-	struct ks_pair *p = next_pair(v);
-
-	if (p == NULL)
-		return -1;
-	*p = (struct ks_pair){ "class", 0, { .kind = KS_VALUE_STRING, .str = ksp->ks_class,
-	    .len = (uint32_t)strlen(ksp->ks_class) } };
-	v->n++;
-	return 0;
+	return ks_values_add(v, name, &(struct ks_value){ .kind = KS_VALUE_TIME, .bits = 64, .i64 = t });
 }
 
 /* class, crtime and, if the kstat was read, snaptime. */
 static int
 add_header(struct ks_values *v, const kstat_t *ksp, bool with_class)
 {
+	struct ks_value class_ = { .kind = KS_VALUE_STRING, .str = ksp->ks_class,
+	    .len = (uint32_t)strlen(ksp->ks_class) };
+
 	v->n = 0;
-	if (with_class && add_class(v, ksp) != 0)
-		return -1;
-	if (add_time(v, "crtime", ksp->ks_crtime) != 0)
+	if ((with_class && ks_values_add(v, "class", &class_) != 0) || add_time(v, "crtime", ksp->ks_crtime) != 0)
 		return -1;
 	return ksp->ks_data != NULL ? add_time(v, "snaptime", ksp->ks_snaptime) : 0;
 }

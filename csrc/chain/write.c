@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "chain/sample.h"
 
 /* A whole number as its sign and its magnitude. */
 static bool
@@ -62,13 +63,7 @@ set_double(kstat_named_t *kn, const struct ks_value *v)
 {
 	double d;
 
-	if (v->kind == KS_VALUE_DOUBLE)
-		d = v->d;
-	else if (v->kind == KS_VALUE_I64)
-		d = (double)v->i64;
-	else if (v->kind == KS_VALUE_U64)
-		d = (double)v->u64;
-	else
+	if (!ks_value_number(v, &d))
 		return ks_fail(EINVAL, "%.30s: not a number", kn->name);
 	if (kn->data_type == KSTAT_DATA_FLOAT)
 		kn->value.f = (float)d;

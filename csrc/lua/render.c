@@ -108,6 +108,21 @@ json_string(lua_State *L)
 	return ks_lua_pushscratch(L, b);
 }
 
+struct bucket {
+	const char *label;
+	uint64_t count;
+};
+
+static uint64_t
+bucket_at(void *arg, size_t i, const char **label)
+{
+	const struct bucket *bucket = arg;
+
+	if (label != NULL)
+		*label = bucket[i].label;
+	return bucket[i].count;
+}
+
 /*
  * distribution(labels, counts[, title[, width]]) -> the picture of a histogram, see ks_distribution(); two
  * arrays of the same length, the counts from 0 on. title: what the labels are; default: "value". width: columns.
@@ -115,20 +130,20 @@ json_string(lua_State *L)
 static int
 distribution(lua_State *L)
 {
-	struct ks_buf *b;
-	const char *title = luaL_optstring(L, 3, "value");
+	struct ks_distribution d = { .title = luaL_optstring(L, 3, "value"), .margin = "", .bucket = bucket_at };
 	lua_Integer width = luaL_optinteger(L, 4, 0);
-	struct ks_distribution_bucket *bucket;
-	size_t n;
+	struct bucket *bucket;
+	struct ks_buf *b;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	luaL_checktype(L, 2, LUA_TTABLE);
 	luaL_argcheck(L, width >= 0, 4, "a number of columns expected");
 	lua_settop(L, 4);
-	n = ks_lua_rawlen(L, 1);
-	luaL_argcheck(L, ks_lua_rawlen(L, 2) == n, 2, "as many counts as labels expected");
-	bucket = lua_newuserdata(L, (n + 1) * sizeof(*bucket));
-	for (size_t i = 0; i < n; i++) {
+	d.n = ks_lua_rawlen(L, 1);
+	d.width = (size_t)width;
+	luaL_argcheck(L, ks_lua_rawlen(L, 2) == d.n, 2, "as many counts as labels expected");
+	d.arg = bucket = lua_newuserdata(L, (d.n + 1) * sizeof(*bucket));
+	for (size_t i = 0; i < d.n; i++) {
 		lua_Number count;
 
 		lua_rawgeti(L, 1, (int)i + 1);
@@ -142,7 +157,7 @@ distribution(lua_State *L)
 		lua_pop(L, 2);
 	}
 	b = ks_lua_scratch(L);
-	ks_distribution(b, title, bucket, n, (size_t)width);
+	(void)ks_distribution(b, &d);
 	return ks_lua_pushscratch(L, b);
 }
 
