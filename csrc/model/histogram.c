@@ -92,7 +92,7 @@ init_log10_linear(struct ks_hist_layout *l, uint64_t min, uint64_t max, uint64_t
 	levels = max - min + 1;
 	if (__builtin_mul_overflow(levels, step - step / 10, &n) ||
 	    n > KSTAT2_HIST_MAX_BUCKETS - 2)
-		return too_many(n);
+		return too_many(n > UINT64_MAX - 2 ? n : n + 2);
 	l->range_min = min;
 	l->range_max = max;
 	l->stepping = step;

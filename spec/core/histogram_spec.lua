@@ -93,7 +93,12 @@ describe("a log10-linear histogram", function()
     assert.matches("range_min 5 is above range_max 4", refusal("log10_lin", 5, 4, 5))
     assert.matches("stepping is zero", refusal("log10_lin", 2, 4, 0))
     assert.matches("at most 18", refusal("log10_lin", 2, 19, 5))
-    assert.matches("too many", refusal("log10_lin", 6, 7, 1000000))
+    assert.matches("1800002 buckets are too many", refusal("log10_lin", 6, 7, 1000000))
+  end)
+
+  it("has up to 65535 buckets", function()
+    assert.are.equal(63002, #buckets("log10_lin", 3, 16, 5000))
+    assert.matches("67502 buckets are too many, at most 65535", refusal("log10_lin", 3, 17, 5000))
   end)
 end)
 

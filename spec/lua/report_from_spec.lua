@@ -211,6 +211,8 @@ describe("sources of rows", function()
       ["{ { 'a', figures = f }, fields = { n = 1 } }"] = "source 1: figure 'n': the row has a field of this name",
       ["{ { 'a', each = true, figures = kstat.figures({ name = { 'count' } }) } }"] =
         "source 1: figure 'name': the row has a field of this name",
+      ["{ { 'a', figures = kstat.figures({ text = { 'count' } }) } }"] =
+        "source 1: figure 'text': the row has a field of this name",
     }) do
       assert.equal("from: " .. message, told(from))
     end

@@ -98,6 +98,18 @@ sd0      0.0    0    0.0   0
     assert.equals(0, status)
   end)
 
+  it("has the share of busy time as a hundredth of its percentage", function()
+    local made = kstat.report({ name = "busy", select = { class = "disk" }, columns = {
+      { "device", "name" }, { "busy", format = "%.4f" }, { "b_pct", format = "%.2f" } } })
+    local rows = 0
+    for busy, percent in output(made, "-y", "10"):gmatch("sd[12] +([%d.]+) +([%d.]+)\n") do
+      assert.near(tonumber(percent) / 100, tonumber(busy), 1e-4)
+      assert.is_true(tonumber(busy) > 0)
+      rows = rows + 1
+    end
+    assert.equals(2, rows)
+  end)
+
   it("leaves out the first report, idle rows, and all but the top ones on demand", function()
     local text = output(report, "-yz", "10")
     assert.not_matches("sd0", text)

@@ -55,6 +55,20 @@ local function snapshot(uptime, devices)
 end
 
 describe("devstat, the command", function()
+  it("computes rates per second of reports that are half a second apart", function()
+    with_capture({ snapshot(100, { { name = "da" } }),
+      snapshot(100.5, { { name = "da", ops = 10, bytes = 10240, seconds = 0.25 } }) }, function(path)
+      local status, out, err = iostat(path, { "-x", "-w", "0.5", "-c", "2", "da0" })
+      assert.equal("", err)
+      assert.equal(0, status)
+      local fields = {}
+      for word in out:match("\n(da0[^\n]*)\n$"):gmatch("%S+") do fields[#fields + 1] = word end
+      -- With an interval below a second operations have a decimal.
+      assert.same({ "da0", "20.0", "0.0", "20.0", "0.0" }, { fields[1], fields[2], fields[3], fields[4], fields[5] })
+      assert.equal("50", fields[#fields])
+    end)
+  end)
+
   local v = cjson.decode(read("spec/vectors/devstat/iostat_text.json"))
 
   it("prints what iostat prints, byte for byte", function()

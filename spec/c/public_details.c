@@ -1,0 +1,68 @@
+/*
+ * public_details.c - what public functions promise beside the reference vectors, for
+ * spec/core/public_details_spec.lua: each line has the name of a detail and what was found.
+ * SPDX-License-Identifier: MIT
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "devstat.h"
+#include "statsblob.h"
+
+/* Prints one statistic in both formats. */
+static void
+print_statistic(struct statsblob *blob, enum voi_stype stype, const char *name)
+{
+	struct voistatdata *data;
+	enum vsd_dtype type;
+	size_t size;
+
+	if (stats_voistat_fetch_dptr(blob, 0, stype, &type, &data, &size) != 0)
+		return;
+	for (int fmt = SB_STRFMT_FREEFORM; fmt <= SB_STRFMT_JSON; fmt++) {
+		struct sbuf *text = sbuf_new_auto();
+
+		if (stats_voistatdata_tostr(data, VSD_DTYPE_INT_U32, type, size, (enum sb_str_fmt)fmt, text, 0) == 0)
+			printf("%s %s %s\n", name, fmt == SB_STRFMT_JSON ? "json" : "freeform", sbuf_data(text));
+		sbuf_delete(text);
+	}
+}
+
+static int
+print_statsblob(void)
+{
+	struct voistatspec spec[] = { STATS_VSS_SUM(), STATS_VSS_CRHIST32_LIN(0, 20, 10, 0) };
+	int tpl = stats_tpl_alloc("details", 0);
+	struct statsblob *blob;
+
+	if (tpl < 0 || stats_tpl_add_voistats((uint32_t)tpl, 0, "v", VSD_DTYPE_INT_U32, 2, spec, 0) != 0)
+		return 1;
+	blob = stats_blob_alloc((uint32_t)tpl, 0);
+	if (blob == NULL || stats_voi_update_abs_u32(blob, 0, 15) != 0)
+		return 1;
+	print_statistic(blob, VS_STYPE_SUM, "sum");
+	print_statistic(blob, VS_STYPE_HIST, "histogram");
+	stats_blob_destroy(blob);
+	return 0;
+}
+
+/* A reader that finds the two sequence numbers equal has a whole copy. */
+static void
+print_sequences(void)
+{
+	struct devstat ds = { 0 };
+	struct bintime now = { 1, 0 };
+
+	devstat_start_transaction(&ds, &now);
+	printf("start %u %u\n", (unsigned)ds.sequence0, (unsigned)ds.sequence1);
+	devstat_end_transaction(&ds, 512, DEVSTAT_TAG_SIMPLE, DEVSTAT_READ, &now, NULL);
+	printf("end %u %u\n", (unsigned)ds.sequence0, (unsigned)ds.sequence1);
+}
+
+int
+main(void)
+{
+	print_sequences();
+	return print_statsblob();
+}
