@@ -161,7 +161,7 @@ worker(void)
 	static char wrong[80];
 
 	for (int what = 0; what < HARMS; what++) {
-		for (unsigned seed = 0; seed < (what == NOISE ? 8u : 2u); seed++) {
+		for (unsigned seed = 0; seed < (what == NOISE ? 4u : 2u); seed++) {
 			if (survives((enum harm)what, seed))
 				continue;
 			(void)snprintf(wrong, sizeof(wrong), "the master died of harm %d, seed %u", what, seed);
@@ -304,7 +304,7 @@ swapped(void)
 			(void)renameat2(AT_FDCWD, there, AT_FDCWD, link, RENAME_EXCHANGE);
 	}
 	(void)setenv("KSTAT_DIR", there, 1);
-	for (int i = 0; i < 300 && !harmed; i++) {
+	for (int i = 0; i < 150 && !harmed; i++) {
 		kstat_pub_t *pub;
 
 		(void)kstat_publish_gc(0, NULL, NULL);

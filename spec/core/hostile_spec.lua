@@ -99,4 +99,19 @@ describe("a hostile neighbour", function()
     assert.equal("", r.err)
     assert.equal("control character\ntrue\tC1 ?? bytes ? turned ??? ok \195\164\n", r.out)
   end)
+
+  -- No neighbour, but as far away: nothing is known here about the processes of another namespace.
+  it("in another PID namespace dies, and what is PERSISTENT goes on", function()
+    if not root then return pending("only root makes PID namespaces") end
+    run.write_file(dir .. "/publish.lua", [[
+      local pub = assert(kstat.publish("spec"))
+      assert(pub:named({ name = "n", persistent = true, statistics = { "a" } })):add("a", 5)
+      os.execute("kill -9 $PPID")
+    ]])
+    for i, space in ipairs({ "unshare --pid --fork", "unshare --pid --fork", "env" }) do
+      local r = run.shell(("export KSTAT_DIR=%s; %s sh -c '%s/kstatlua %s/publish.lua; :'; %s/kstat --gc; "
+        .. "%s/kstat -p spec:0:n:a"):format(dir, space, run.bin, dir, run.bin, run.bin))
+      assert.equal(("spec:0:n:a\t%d\n"):format(5 * i), r.out)
+    end
+  end)
 end)

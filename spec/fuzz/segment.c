@@ -1,7 +1,8 @@
 /*
  * segment.c - fuzzes the reader of published kstats. A sound segment with kstats of every form, a
  * statsblob among them, is changed as the input says, in part with its checks made right again, and read: also while it
- * is being cut off. Whatever the bytes, reading must end and stay inside memory.
+ * is being cut off, and, as root, as if it were a stranger's. Whatever the bytes, reading must end and stay inside
+ * memory. So must the publisher, if its mapping is changed as a hostile worker could.
  * SPDX-License-Identifier: MIT
  */
 #include <fcntl.h>
@@ -188,6 +189,70 @@ look(kstat_ctl_t *kc, size_t cut)
 	}
 }
 
+/* --- the publisher --------------------------------------------------------------------------------------- */
+
+static kstat_t *
+publish_named(kstat_pub_t *pub, const char *name, uint_t ndata, uchar_t flags)
+{
+	kstat_t *k = kstat_publish_create(pub, "own", 0, name, "misc", KSTAT_TYPE_NAMED, ndata, flags);
+
+	if (k == NULL)
+		abort();
+	for (uint_t i = 0; i < ndata; i++)
+		kstat_named_init(&KSTAT_NAMED_PTR(k)[i], i == 0 ? "a" : "b", KSTAT_DATA_UINT64);
+	(void)kstat_publish_shards(k, 3);
+	return kstat_install(k) == 0 ? k : NULL;
+}
+
+static void
+count(kstat_t *k)
+{
+	int64_t taken;
+
+	kstat_counter_add(kstat_counter(k, "a"), 1);
+	(void)kstat_counter_reclaim(k, "a", &taken);
+	kstat_counter_add(kstat_counter_own(k, "a", NULL), 1);
+}
+
+/* Changes what a worker shares with its master, which then creates, updates and deletes kstats. */
+static void
+harm_publisher(const uint8_t *data, const uint8_t *end)
+{
+	kstat_pub_t *pub = kstat_publish("own", 0);
+	kstat_t *k, *first = pub != NULL ? publish_named(pub, "first", 2, 0) : NULL;
+	size_t n;
+
+	if (first == NULL || (k = publish_named(pub, "gone", 1, 0)) == NULL)
+		abort();
+	kstat_delete(k);
+	if (publish_named(pub, "kept", 1, KSTAT_FLAG_PERSISTENT) == NULL)
+		abort();
+	n = atomic_load(&pub->header->used) - 256;
+	for (; end - data >= 3; data += 3 + data[2] % 8 + 1) {
+		size_t at = (size_t)(data[0] | data[1] << 8) % n;
+
+		for (size_t i = 0; i <= data[2] % 8u && data + 3 + i < end && at + i < n; i++)
+			((char *)pub->header)[256 + at + i] = (char)data[3 + i];
+		if (end - data < 3 + data[2] % 8 + 1)
+			break;
+	}
+	atomic_store(&pub->header->lock, 0); /* or each would wait for a second */
+	count(first);
+	for (int i = 0; i < 2; i++) {
+		const char *names[] = { "first", "gone", "kept", "new" };
+
+		for (int j = 0; j < 4; j++) {
+			k = publish_named(pub, names[j], j == 0 ? 2 : 1, j == 2 ? KSTAT_FLAG_PERSISTENT : 0);
+			if (k != NULL)
+				count(k);
+			if (k != NULL && j % 2 == 1)
+				kstat_delete(k);
+		}
+	}
+	kstat_unpublish(pub);
+	(void)kstat_publish_gc(KSTAT_GC_PERSISTENT, NULL, NULL);
+}
+
 /* Input: flags, cut (2 bytes), then changes: offset (2 bytes), length and kind (1 byte), bytes. */
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -205,6 +270,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	flags = data[0];
 	cut = (size_t)(data[1] | data[2] << 8);
+	if (flags & 16) {
+		harm_publisher(data + 3, end);
+		return 0;
+	}
 	memcpy(image, base, used);
 	for (data += 3; end - data >= 3; ) {
 		size_t at = (size_t)(data[0] | data[1] << 8) % used;
@@ -223,6 +292,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (ftruncate(fd, 0) != 0 || pwrite(fd, image, used, 0) != (ssize_t)used)
 		abort();
 	if ((flags & 2) && ftruncate(fd, 16 << 20) != 0)
+		abort();
+	if (geteuid() == 0 && fchown(fd, flags & 8 ? 65534 : 0, (gid_t)-1) != 0)
 		abort();
 	kc = ks_chain_open_source(ks_source_segment_open(), NULL);
 	if (kc == NULL)
