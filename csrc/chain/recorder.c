@@ -136,6 +136,12 @@ start(struct ks_recorder *rec, kstat_ctl_t *kc)
 	return 0;
 }
 
+static const struct ks_meta *
+describe(void *kc, const kstat_t *ksp, const char *stat)
+{
+	return ks_chain_meta(kc, ksp, stat);
+}
+
 /*
  * Locks the file. A recorder that was killed may hold its lock for a moment longer than its process is seen, so
  * this waits for a second.
@@ -164,6 +170,7 @@ ks_recorder_open(const char *path)
 		return ks_fail_null(ENOMEM, "out of memory for a recorder");
 	}
 	rec->state.sample = &rec->sample;
+	rec->state.describe = describe;
 	rec->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (rec->fd < 0)
 		(void)ks_fail(errno, "%s: %s", path, strerror(errno));
@@ -277,7 +284,8 @@ deflate_bytes(struct ks_recorder *rec)
 static int
 write_frame(struct ks_recorder *rec, int64_t time_of_day)
 {
-	struct ks_rec_frame f = { .key = rec->frames == 0, .time_of_day = time_of_day };
+	struct ks_rec_frame f = { .key = rec->frames == 0, .described = rec->frames == 0,
+		.time_of_day = time_of_day };
 	int error;
 
 	if (rec->frame.len - KS_REC_HEADER_SIZE > KS_REC_MOST_PAYLOAD)
@@ -313,6 +321,7 @@ ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
 		ks_rec_state_reset(&rec->state);
 	}
 	ks_buf_reset(&rec->bytes);
+	rec->state.context = kc;
 	if (ks_rec_encode(&rec->state, (const kstat_t *const *)rec->found, count, now, newest,
 	    &rec->bytes) != 0 || deflate_bytes(rec) != 0 || write_frame(rec, now) != 0) {
 		rec->frames = 0; /* the state is ahead of the file: start anew */

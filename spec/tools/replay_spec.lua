@@ -4,6 +4,7 @@ local kstat = require("kstat")
 local run = require("support.run")
 
 local dir
+local unpack = table.unpack or rawget(_G, "unpack")
 local MAGIC = "kstat-recording\n"
 
 local function shell(words, ...)
@@ -141,6 +142,37 @@ describe("a replay", function()
     it("which is a number", function()
       local r = limited(dated({ 100 }), "1G")
       assert.equals("kstat: KSTAT_SAMPLE_MAX: '1G' is not a number of megabytes\n", r.err)
+    end)
+  end)
+
+  describe("of a recording", function()
+    local selectors = { "unix:0:system_misc", "unix:0:meminfo", "cpu_info", "disk", "link", "ip" }
+
+    it("knows kinds, units and descriptions", function()
+      shell("%s/bin/kstatlua record -o %s/r %s 0.01 2", run.build, dir, table.concat(selectors, " "))
+      shell("%s/bin/kstatlua convert -o %s/again %s/r", run.build, dir, dir)
+      local live = run.run({ "kstat", "-d", unpack(selectors) }).out
+      assert.is_true(#live > 3000)
+      for _, file in ipairs({ "r", "again" }) do
+        assert.equals(live, run.run({ "kstat", "-dr", dir .. "/" .. file, unpack(selectors) }).out)
+        local rate = command("--rate", "-r", dir .. "/" .. file, "unix:0:meminfo:MemTotal", "1").out
+        assert.equals(rate:match("^[^\n]*\n"), rate:match("[^\n]*\n$"))
+        assert.not_matches("MemTotal\t0\n", rate)
+      end
+    end)
+
+    it("reads those of version 1, and continues them", function()
+      local old = ("6b737461742d7265636f7264696e670a4b534b312e00000000e8764817000000306af28b6a58b0" ..
+        "bdfd256bc389f50b5419181899130b0a1818135972338b9319191a565cdbc9cec8c298c7c0c4c8" ..
+        "c4c400004b5344310f00000000cc829c190000000cc15abe6a9870ff8017986060606062610000")
+      old = old:gsub("%x%x", function(byte) return string.char(tonumber(byte, 16)) end)
+      run.write_file(dir .. "/r", old)
+      assert.equals("app:0:a:n\t1\n\napp:0:a:n\t3\n", command("-r", dir .. "/r", ":::n", "1").out)
+      assert.equals("app:0:a:n\t?\t?\t?\n", run.run({ "kstat", "-dr", dir .. "/r", ":::n" }).out)
+      shell("%s/bin/kstatlua record -o %s/r unix:0:system_misc:nproc 0.01 1", run.build, dir)
+      local r = run.run({ "kstat", "-dr", dir .. "/r", ":::/^n/", "1" })
+      assert.matches("^app:0:a:n\t%?\t%?\t%?\n\napp:0:a:n\t%?\t%?\t%?\n\n", r.out)
+      assert.matches("unix:0:system_misc:nproc\tgauge\t%-\tprocesses\n", r.out)
     end)
   end)
 

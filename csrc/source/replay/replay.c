@@ -79,6 +79,26 @@ replay_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct k
 	return 0;
 }
 
+static const struct ks_meta *
+replay_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const char *stat)
+{
+	struct ks_replay *r = replay_of(src);
+	const struct ks_store *s = &r->sample;
+	const struct ks_store_kstat *k = find_kstat(s, ksp, cookie);
+	const struct ks_store_meta *first = k != NULL && k->meta > 0 ? &s->meta[k->meta - 1] : NULL;
+
+	for (uint32_t i = 0; first != NULL && i < first->count; i++) {
+		const struct ks_store_meta *m = &first[i];
+
+		if (strcmp(ks_store_text(s, m->stat), stat) != 0)
+			continue;
+		r->meta = (struct ks_meta){ ks_store_text(s, m->stat), m->kind, m->type, m->flags, m->scale,
+			ks_store_text(s, m->unit), ks_store_text(s, m->desc) };
+		return &r->meta;
+	}
+	return NULL;
+}
+
 /* Times of day that the file does not have go on by the snaptimes. */
 static void
 follow_snaptimes(struct ks_replay *r)
@@ -140,6 +160,7 @@ static const struct ks_source_ops replay_ops = {
 	.name = "replay",
 	.scan = replay_scan,
 	.read = replay_read,
+	.meta = replay_meta,
 	.advance = replay_advance,
 	.time_of_day = replay_time_of_day,
 	.file = replay_file,

@@ -69,6 +69,7 @@ struct ks_replay {
 	bool has_time;           /* the sample has a time of day of its own */
 	int64_t time;            /* ns since 1970; without a time of its own it follows the snaptimes */
 	hrtime_t newest;         /* the newest snaptime of the sample, or of the last one that had any */
+	struct ks_meta meta;     /* what was asked for last */
 	bool offered;            /* the sample was offered to the chain */
 };
 

@@ -18,6 +18,7 @@ ks_store_free(struct ks_store *s)
 	ks_buf_free(&s->text);
 	free(s->kstat);
 	free(s->value);
+	free(s->meta);
 	*s = (struct ks_store){ .text = KS_BUF_INIT, .most = s->most };
 }
 
@@ -25,7 +26,7 @@ void
 ks_store_reset(struct ks_store *s)
 {
 	ks_buf_reset(&s->text);
-	s->nkstats = s->nvalues = 0;
+	s->nkstats = s->nvalues = s->nmetas = 0;
 	s->failed = s->too_large = false;
 }
 
@@ -57,7 +58,8 @@ ks_store_align(struct ks_store *s)
 static bool
 is_allowed(struct ks_store *s, size_t text)
 {
-	size_t size = s->text.len + s->nvalues * VALUE_SIZE + s->nkstats * sizeof(*s->kstat);
+	size_t size = s->text.len + s->nvalues * VALUE_SIZE + s->nkstats * sizeof(*s->kstat) +
+	    s->nmetas * sizeof(*s->meta);
 
 	if (text < UINT32_MAX - s->text.len && (s->most == 0 || (size < s->most && text < s->most - size)))
 		return true;
@@ -110,6 +112,17 @@ ks_store_add_value(struct ks_store *s, const struct ks_store_value *v)
 	}
 	s->value[s->nvalues] = *v;
 	return &s->value[s->nvalues++];
+}
+
+bool
+ks_store_add_meta(struct ks_store *s, const struct ks_store_meta *m)
+{
+	if (!is_allowed(s, 0) || !KS_RESERVE(s->meta, s->meta_cap, s->nmetas + 1)) {
+		s->failed = true;
+		return false;
+	}
+	s->meta[s->nmetas++] = *m;
+	return true;
 }
 
 /* --- reading ------------------------------------------------------------------------ */

@@ -39,10 +39,20 @@ struct ks_store_value {
 	};
 };
 
+/* What a statistic means: a struct ks_meta, with offsets in the text instead of pointers. */
+struct ks_store_meta {
+	uint64_t scale;
+	uint32_t stat, unit, desc;
+	uint32_t flags;
+	uint32_t count; /* of the first statistic of a kstat: how many follow each other; of others 0 */
+	uint8_t kind, type;
+};
+
 struct ks_store_kstat {
 	hrtime_t crtime, snaptime;
 	uint32_t module, name, class_; /* offsets in the text */
 	uint32_t first, nvalues;       /* its values; of a structure (model/raw_layout.h) in the order of its fields */
+	uint32_t meta; /* the number of its first struct ks_store_meta plus 1; 0: none is known */
 	int instance;
 	uint_t ndata;  /* data records */
 	kid_t kid;     /* only the writer of recordings uses it */
@@ -55,7 +65,8 @@ struct ks_store {
 	struct ks_buf text;           /* NUL-terminated texts, arrays of 8-byte numbers */
 	struct ks_store_kstat *kstat; /* owned, like the values */
 	struct ks_store_value *value;
-	size_t nkstats, kstat_cap, nvalues, value_cap;
+	struct ks_store_meta *meta; /* kstats whose statistics mean the same share theirs */
+	size_t nkstats, kstat_cap, nvalues, value_cap, nmetas, meta_cap;
 	size_t most;    /* bytes that the sample may take; 0: any number */
 	bool failed;    /* an addition failed: no memory, or too large */
 	bool too_large; /* it would exceed `most`, or 4 GB of text */
@@ -106,6 +117,9 @@ bool ks_store_add_number(struct ks_store *s, uint64_t u);
 /* Appends a kstat, a value. They return its place, or NULL after a failure. */
 struct ks_store_kstat *ks_store_add_kstat(struct ks_store *s, const struct ks_store_kstat *k);
 struct ks_store_value *ks_store_add_value(struct ks_store *s, const struct ks_store_value *v);
+
+/* Appends what a statistic means, with texts that were added. False after a failure. */
+bool ks_store_add_meta(struct ks_store *s, const struct ks_store_meta *m);
 
 /* Builds the data of a readable kstat. 0, or -1 with errno EBADMSG (a damaged statsblob) or ENOMEM. */
 int ks_store_read(const struct ks_store *s, const struct ks_store_kstat *k, struct ks_record *r);

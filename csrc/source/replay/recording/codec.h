@@ -9,6 +9,10 @@
  *     the number that changed shape, and of each the distance and the new definition,
  *     the number that came, and their definitions,
  *     a count of fields that are as expected, then (difference, count) pairs.
+ * A definition is the header of a kstat, names and types of its data records if these have names, and what its
+ * statistics mean (not in keyframes of version 1): 0 nothing is known; 1 the number of statistics and their
+ * meanings follow; 2 and more: the meanings are those that started as number 0 and more of the keyframe and what follows
+ * it.
  * The fields of a kstat are its state (readable or not), its snaptime, and the numbers and texts of
  * its data section (of a statsblob the data section as one text). The difference of a text is followed by its
  * length plus one and its bytes. The difference of a number whose values have a power of ten in common is in units
@@ -23,7 +27,9 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/table.h"
 #include "kstat.h"
+#include "model/meta.h"
 #include "source/replay/sample_store.h"
 
 #define KS_REC_NOT_IN_UNITS 1
@@ -36,6 +42,12 @@ struct ks_rec_trend {
 };
 
 struct ks_rec_state {
+	/* For the writer: returns what a statistic means, or NULL. For the reader: definitions have meanings. */
+	const struct ks_meta *(*describe)(void *context, const kstat_t *ksp, const char *stat);
+	void *context;
+	bool described;
+	struct ks_table meanings;   /* for the writer: finds the meanings of a kstat by their hash */
+	uint32_t newest;            /* for the writer: meta of the kstat defined last, if that is new; else 0 */
 	struct ks_store *sample;    /* the last one; borrowed */
 	struct ks_rec_trend *trend; /* of each value of the sample; owned */
 	size_t cap;
@@ -74,8 +86,11 @@ int ks_rec_decode(struct ks_rec_state *s, const void *bytes, size_t n);
  */
 int ks_rec_start_values(struct ks_rec_state *s, struct ks_store_kstat *k);
 
-/* Adds a value of a NAMED kstat, or the fields of an event of a TIMER. 0, or -1 with errno ENOMEM or EFBIG. */
-int ks_rec_add_record(struct ks_rec_state *s, struct ks_store_kstat *k, const char *name, uint8_t data_type);
+/*
+ * Adds a value of a NAMED kstat, or the fields of an event of a TIMER, whose name is in the text of the sample. 0, or -1
+ * with errno ENOMEM or EFBIG.
+ */
+int ks_rec_add_record(struct ks_rec_state *s, struct ks_store_kstat *k, uint32_t name, uint8_t data_type);
 
 /* Fails with what was wrong when something could not be added to the sample. */
 int ks_rec_fail(const struct ks_rec_state *s);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/varint.h"
+#include "model/meta.h"
 #include "source/replay/recording/codec.h"
 
 struct input {
@@ -48,29 +49,18 @@ left(const struct input *in)
 	return (size_t)(in->end - in->p);
 }
 
+/* Adds a text of up to `most` bytes to the text of the sample. */
 static int
-get_name(struct input *in, char name[KSTAT_STRLEN])
+get_text(struct input *in, struct ks_rec_state *s, uint64_t most, uint32_t *at)
 {
 	uint64_t n;
 
-	if (get_up_to(in, KSTAT_STRLEN - 1, &n) != 0)
+	if (get_up_to(in, most, &n) != 0)
 		return -1;
 	if (n > left(in) || memchr(in->p, '\0', n) != NULL)
 		return damaged();
-	memset(name, 0, KSTAT_STRLEN);
-	memcpy(name, in->p, n);
+	*at = ks_store_add_text(s->sample, (const char *)in->p, n);
 	in->p += n;
-	return 0;
-}
-
-static int
-get_text(struct input *in, struct ks_rec_state *s, uint32_t *at)
-{
-	char name[KSTAT_STRLEN];
-
-	if (get_name(in, name) != 0)
-		return -1;
-	*at = ks_store_add_text(s->sample, name, strlen(name));
 	return *at == KS_STORE_NULL ? ks_rec_fail(s) : 0;
 }
 
@@ -79,12 +69,49 @@ static int
 get_records(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *s)
 {
 	for (uint_t i = 0; i < k->ndata; i++) {
-		char name[KSTAT_STRLEN];
 		uint64_t type;
+		uint32_t name;
 
-		if (get_up_to(in, UINT8_MAX, &type) != 0 || get_name(in, name) != 0 ||
+		if (get_up_to(in, UINT8_MAX, &type) != 0 || get_text(in, s, KSTAT_STRLEN - 1, &name) != 0 ||
 		    ks_rec_add_record(s, k, name, (uint8_t)type) != 0)
 			return -1;
+	}
+	return 0;
+}
+
+/* Reads what the statistics of a kstat mean, or where that was said before. */
+static int
+get_meanings(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *s)
+{
+	struct ks_store *store = s->sample;
+	uint64_t where, count, kind, type, flags;
+	size_t first = store->nmetas;
+
+	if (get(in, &where) != 0)
+		return -1;
+	if (where > 1) {
+		if (where - 2 >= first || store->meta[where - 2].count == 0)
+			return damaged();
+		k->meta = (uint32_t)where - 1;
+	}
+	if (where != 1)
+		return 0;
+	if (get_up_to(in, left(in), &count) != 0)
+		return -1;
+	k->meta = count > 0 ? (uint32_t)first + 1 : 0;
+	for (uint64_t i = 0; i < count; i++) {
+		struct ks_store_meta m = { .count = i == 0 ? (uint32_t)count : 0 };
+
+		if (get_text(in, s, KSTAT_STRLEN - 1, &m.stat) != 0 || get_up_to(in, KS_KIND_TIME, &kind) != 0 ||
+		    get_up_to(in, UINT8_MAX, &type) != 0 || get_up_to(in, UINT32_MAX, &flags) != 0 ||
+		    get(in, &m.scale) != 0 || get_text(in, s, left(in), &m.unit) != 0 ||
+		    get_text(in, s, left(in), &m.desc) != 0)
+			return -1;
+		m.kind = (uint8_t)kind;
+		m.type = (uint8_t)type;
+		m.flags = (uint32_t)flags;
+		if (!ks_store_add_meta(store, &m))
+			return ks_rec_fail(s);
 	}
 	return 0;
 }
@@ -95,8 +122,8 @@ get_definition(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *
 	uint64_t instance, type, flags, crtime, ndata, most;
 
 	*k = (struct ks_store_kstat){ .snaptime = (hrtime_t)s->taken };
-	if (get_text(in, s, &k->module) != 0 || get_signed(in, &instance) != 0 ||
-	    get_text(in, s, &k->name) != 0 || get_text(in, s, &k->class_) != 0 ||
+	if (get_text(in, s, KSTAT_STRLEN - 1, &k->module) != 0 || get_signed(in, &instance) != 0 ||
+	    get_text(in, s, KSTAT_STRLEN - 1, &k->name) != 0 || get_text(in, s, KSTAT_STRLEN - 1, &k->class_) != 0 ||
 	    get_up_to(in, KSTAT_NUM_TYPES - 1, &type) != 0 ||
 	    get_up_to(in, UINT8_MAX, &flags) != 0 || get_signed(in, &crtime) != 0)
 		return -1;
@@ -111,7 +138,9 @@ get_definition(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *
 	k->ndata = type == KSTAT_TYPE_RAW ? 1 : (uint_t)ndata;
 	if (ks_rec_start_values(s, k) != 0)
 		return -1;
-	return ks_rec_has_names(k->type) ? get_records(in, k, s) : 0;
+	if (ks_rec_has_names(k->type) && get_records(in, k, s) != 0)
+		return -1;
+	return s->described ? get_meanings(in, k, s) : 0;
 }
 
 /* Moves the kstats from *next up to `end` down, behind those that stay. */

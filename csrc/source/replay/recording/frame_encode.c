@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/varint.h"
 #include "model/blobstat.h"
+#include "model/decode.h"
 #include "model/raw_layout.h"
 #include "source/replay/recording/codec.h"
 
@@ -29,8 +31,33 @@ put_string(struct ks_buf *out, const struct ks_store *s, uint32_t at)
 }
 
 static void
-put_definition(struct ks_buf *out, const struct ks_store *s, const struct ks_store_kstat *k)
+put_meanings(struct ks_buf *out, const struct ks_rec_state *state, const struct ks_store_kstat *k)
 {
+	const struct ks_store *s = state->sample;
+	const struct ks_store_meta *first = k->meta > 0 ? &s->meta[k->meta - 1] : NULL;
+
+	if (first == NULL || k->meta != state->newest) {
+		ks_varint_put(out, first == NULL ? 0 : (uint64_t)k->meta + 1);
+		return;
+	}
+	ks_varint_put(out, 1);
+	ks_varint_put(out, first->count);
+	for (const struct ks_store_meta *m = first; m < first + first->count; m++) {
+		put_string(out, s, m->stat);
+		ks_varint_put(out, m->kind);
+		ks_varint_put(out, m->type);
+		ks_varint_put(out, m->flags);
+		ks_varint_put(out, m->scale);
+		put_string(out, s, m->unit);
+		put_string(out, s, m->desc);
+	}
+}
+
+static void
+put_definition(struct ks_buf *out, const struct ks_rec_state *state, const struct ks_store_kstat *k)
+{
+	const struct ks_store *s = state->sample;
+
 	put_string(out, s, k->module);
 	put_signed(out, (uint64_t)(int64_t)k->instance);
 	put_string(out, s, k->name);
@@ -47,6 +74,7 @@ put_definition(struct ks_buf *out, const struct ks_store *s, const struct ks_sto
 		ks_varint_put(out, v->type == KS_STORE_EVENT ? 0 : v->type);
 		put_string(out, s, v->name);
 	}
+	put_meanings(out, state, k);
 }
 
 /* The name of a data record of a NAMED or TIMER kstat, and stores its type. */
@@ -82,6 +110,89 @@ same_shape(const struct ks_store *s, const struct ks_store_kstat *old, const kst
 	return true;
 }
 
+/* Adds what one statistic means to the sample. (m->stat may be another name: some share their meaning.) */
+static bool
+add_meaning(struct ks_store *s, const char *stat, const struct ks_meta *m)
+{
+	const char *unit = m->unit != NULL ? m->unit : "", *desc = m->desc != NULL ? m->desc : "";
+	struct ks_store_meta to = { .scale = m->scale, .flags = m->flags, .kind = m->kind, .type = m->type };
+
+	to.stat = ks_store_add_text(s, stat, strnlen(stat, KSTAT_STRLEN - 1));
+	to.unit = ks_store_add_text(s, unit, strlen(unit));
+	to.desc = ks_store_add_text(s, desc, strlen(desc));
+	return !ks_store_failed(s) && ks_store_add_meta(s, &to);
+}
+
+static uint64_t
+hash_meanings(const struct ks_store *s, size_t first)
+{
+	uint64_t hash = KS_HASH_INIT;
+
+	for (size_t i = first; i < s->nmetas; i++) {
+		hash = ks_hash_string(hash, ks_store_text(s, s->meta[i].stat));
+		hash = ks_hash_string(hash, ks_store_text(s, s->meta[i].desc));
+	}
+	return hash;
+}
+
+/* Whether two kstats mean the same: those whose first meanings have these numbers. */
+static bool
+same_meanings(const void *store, uint32_t slot, const void *key)
+{
+	const struct ks_store *s = store;
+	const struct ks_store_meta *a = &s->meta[slot], *b = &s->meta[*(const size_t *)key];
+	bool same = a->count == b->count;
+
+	for (uint32_t i = 0; same && i < b->count; i++) {
+		same = a[i].kind == b[i].kind && a[i].type == b[i].type && a[i].flags == b[i].flags &&
+		    a[i].scale == b[i].scale &&
+		    strcmp(ks_store_text(s, a[i].stat), ks_store_text(s, b[i].stat)) == 0 &&
+		    strcmp(ks_store_text(s, a[i].unit), ks_store_text(s, b[i].unit)) == 0 &&
+		    strcmp(ks_store_text(s, a[i].desc), ks_store_text(s, b[i].desc)) == 0;
+	}
+	return same;
+}
+
+/*
+ * Adds what the statistics of a kstat mean to the sample, unless those of another one mean the same. What follows from
+ * the model alone every reader knows.
+ */
+static int
+add_meanings(struct ks_rec_state *state, struct ks_store_kstat *to, const kstat_t *k)
+{
+	struct ks_store *s = state->sample;
+	size_t first = s->nmetas, text = s->text.len;
+	const char *name;
+	struct ks_cursor c;
+	struct ks_value v;
+	uint64_t hash;
+	uint32_t other;
+
+	state->newest = 0;
+	ks_cursor_open(&c, k);
+	while (state->describe != NULL && !ks_blobstat_is(k) && ks_cursor_next(&c, &name, &v)) {
+		const struct ks_meta *m = state->describe(state->context, k, name);
+
+		if (m != NULL && m != ks_meta_of_model(k, name) && !add_meaning(s, name, m))
+			return ks_rec_fail(state);
+	}
+	if (s->nmetas == first)
+		return 0;
+	s->meta[first].count = (uint32_t)(s->nmetas - first);
+	hash = hash_meanings(s, first);
+	other = ks_table_find(&state->meanings, hash, same_meanings, s, &first);
+	if (other != KS_NO_SLOT) {
+		s->nmetas = first;
+		s->text.len = text;
+	} else if (ks_table_add(&state->meanings, hash, (uint32_t)first)) {
+		state->newest = (uint32_t)first + 1;
+	} else {
+		return ks_rec_fail(state);
+	}
+	to->meta = (other != KS_NO_SLOT ? other : (uint32_t)first) + 1;
+	return 0;
+}
+
 /* Makes *to the definition of k; without data its records are not known yet. */
 static int
 define(struct ks_rec_state *s, struct ks_store_kstat *to, const kstat_t *k)
@@ -102,11 +213,14 @@ define(struct ks_rec_state *s, struct ks_store_kstat *to, const kstat_t *k)
 		return -1;
 	for (uint_t i = 0; ks_rec_has_names(to->type) && i < to->ndata; i++) {
 		const char *name = record_name(k, i, &type);
+		uint32_t at = ks_store_add_text(s->sample, name, strnlen(name, KSTAT_STRLEN - 1));
 
-		if (ks_rec_add_record(s, to, name, type) != 0)
+		if (at == KS_STORE_NULL)
+			return ks_rec_fail(s);
+		if (ks_rec_add_record(s, to, at, type) != 0)
 			return -1;
 	}
-	return 0;
+	return add_meanings(s, to, k);
 }
 
 /* Fields that are as expected are counted, the count goes before the next that is not. */
@@ -296,7 +410,7 @@ encode_reshaped(struct ks_rec_state *state, const kstat_t *const *k, struct ks_b
 		ks_rec_drop_values(state, &s->kstat[i]);
 		rc = define(state, &s->kstat[i], k[i]);
 		if (rc == 0)
-			put_definition(&reshaped, s, &s->kstat[i]);
+			put_definition(&reshaped, state, &s->kstat[i]);
 	}
 	ks_varint_put(out, count);
 	ks_buf_add(out, reshaped.data, reshaped.len);
@@ -318,7 +432,7 @@ encode_new(struct ks_rec_state *state, const kstat_t *const *k, size_t n, struct
 			return -1;
 		if (ks_store_add_kstat(s, &new) == NULL)
 			return ks_rec_fail(state);
-		put_definition(out, s, &new);
+		put_definition(out, state, &new);
 	}
 	return 0;
 }

@@ -23,6 +23,7 @@ void
 ks_rec_state_reset(struct ks_rec_state *s)
 {
 	ks_store_reset(s->sample);
+	ks_table_clear(&s->meanings);
 	s->unused = s->unused_text = 0;
 	s->time_of_day = 0;
 	s->taken = 0;
@@ -31,6 +32,7 @@ ks_rec_state_reset(struct ks_rec_state *s)
 void
 ks_rec_state_free(struct ks_rec_state *s)
 {
+	ks_table_free(&s->meanings);
 	free(s->trend);
 	s->trend = NULL;
 	s->cap = 0;
@@ -59,21 +61,18 @@ width_of(uchar_t data_type)
 }
 
 static bool
-add_value(struct ks_rec_state *s, struct ks_store_kstat *k, const char *name, uint8_t type)
+add_value(struct ks_rec_state *s, struct ks_store_kstat *k, uint32_t name, uint8_t type)
 {
 	struct ks_store *store = s->sample;
-	struct ks_store_value v = { .type = type, .width = (uint8_t)width_of(type) };
+	struct ks_store_value v = { .name = name, .type = type, .width = (uint8_t)width_of(type) };
 
-	if (name != NULL)
-		v.name = ks_store_add_text(store, name, strnlen(name, KSTAT_STRLEN - 1));
 	if (v.width == 0)
 		v.at = KS_STORE_NULL;
 	if (type == KS_STORE_EVENT) {
-		v.at = v.name;
-		v.len = (uint32_t)strlen(name);
+		v.at = name;
+		v.len = (uint32_t)strlen(ks_store_text(store, name));
 	}
-	if (ks_store_failed(store) || !KS_RESERVE(s->trend, s->cap, store->nvalues + 1) ||
-	    ks_store_add_value(store, &v) == NULL)
+	if (!KS_RESERVE(s->trend, s->cap, store->nvalues + 1) || ks_store_add_value(store, &v) == NULL)
 		return false;
 	s->trend[store->nvalues - 1] = (struct ks_rec_trend){ .unit = MOST_UNIT };
 	k->nvalues++;
@@ -82,7 +81,7 @@ add_value(struct ks_rec_state *s, struct ks_store_kstat *k, const char *name, ui
 
 /* The fields of one data record; of a TIMER the first one is its name. */
 static bool
-add_fields(struct ks_rec_state *s, struct ks_store_kstat *k, const struct ks_raw_layout *l, const char *name)
+add_fields(struct ks_rec_state *s, struct ks_store_kstat *k, const struct ks_raw_layout *l, uint32_t name)
 {
 	static const uint8_t types[] = {
 		[KS_RAW_U32] = KSTAT_DATA_UINT32, [KS_RAW_I32] = KSTAT_DATA_INT32, [KS_RAW_U64] = KSTAT_DATA_UINT64,
@@ -91,10 +90,9 @@ add_fields(struct ks_rec_state *s, struct ks_store_kstat *k, const struct ks_raw
 	bool added = true;
 
 	for (const struct ks_raw_field *f = l->fields; added && f->name != NULL; f++) {
-		if (name != NULL && f == l->fields)
-			added = add_value(s, k, name, KS_STORE_EVENT);
-		else
-			added = add_value(s, k, NULL, types[f->type]);
+		bool is_event = k->type == KSTAT_TYPE_TIMER && f == l->fields;
+
+		added = add_value(s, k, name, is_event ? KS_STORE_EVENT : types[f->type]);
 	}
 	return added;
 }
@@ -108,17 +106,17 @@ ks_rec_start_values(struct ks_rec_state *s, struct ks_store_kstat *k)
 	k->first = (uint32_t)s->sample->nvalues;
 	k->nvalues = 0;
 	if (k->type == KSTAT_TYPE_RAW && (k->flags & KSTAT_FLAG_STATSBLOB) != 0) {
-		added = add_value(s, k, NULL, KS_STORE_BYTES);
+		added = add_value(s, k, 0, KS_STORE_BYTES);
 	} else if (!ks_rec_has_names(k->type)) {
 		l = ks_structure_find(k->type, ks_store_text(s->sample, k->module),
 		    ks_store_text(s->sample, k->name));
-		added = l == NULL || add_fields(s, k, l, NULL);
+		added = l == NULL || add_fields(s, k, l, 0);
 	}
 	return added ? 0 : ks_rec_fail(s);
 }
 
 int
-ks_rec_add_record(struct ks_rec_state *s, struct ks_store_kstat *k, const char *name, uint8_t data_type)
+ks_rec_add_record(struct ks_rec_state *s, struct ks_store_kstat *k, uint32_t name, uint8_t data_type)
 {
 	bool added = k->type == KSTAT_TYPE_TIMER ?
 	    add_fields(s, k, ks_structure_find(KSTAT_TYPE_TIMER, "", ""), name) : add_value(s, k, name, data_type);
@@ -168,6 +166,14 @@ move_kstat(struct ks_rec_state *s, struct ks_store_kstat *k, struct ks_store *to
 	return moved && ks_store_add_kstat(to, k) != NULL;
 }
 
+static bool
+move_meta(const struct ks_store *from, struct ks_store *to, struct ks_store_meta m)
+{
+	return move_text(from, to, &m.stat, strlen(ks_store_text(from, m.stat))) &&
+	    move_text(from, to, &m.unit, strlen(ks_store_text(from, m.unit))) &&
+	    move_text(from, to, &m.desc, strlen(ks_store_text(from, m.desc))) && ks_store_add_meta(to, &m);
+}
+
 int
 ks_rec_compact(struct ks_rec_state *s)
 {
@@ -180,6 +186,8 @@ ks_rec_compact(struct ks_rec_state *s)
 		return 0;
 	trend = malloc((live + 1) * sizeof(*trend));
 	moved = trend != NULL;
+	for (size_t i = 0; moved && i < s->sample->nmetas; i++)
+		moved = move_meta(s->sample, &to, s->sample->meta[i]);
 	for (size_t i = 0; moved && i < s->sample->nkstats; i++)
 		moved = move_kstat(s, &s->sample->kstat[i], &to, trend);
 	if (!moved) {
