@@ -88,6 +88,56 @@ describe("the figures of Linux", function()
     assert.equal(100, (s[2] - s[1]):lookup("cpu", 0, "sys"):get("intr"))
   end)
 
+  local function disk(...)
+    local line = ("8 0 sda " .. ("%d "):rep(17) .. "\n"):format(...)
+    return function() write("proc/diskstats", line) end
+  end
+
+  it("continue the times of disks, which the kernel keeps in 32 bits of milliseconds", function()
+    local s = samples(disk(100, 0, 8, 4294967000, 0, 0, 0, 0, 0, 4294967290, 4294967295, 0, 0, 0, 0, 1, 4294967000),
+      disk(350, 0, 16, 204, 0, 0, 0, 0, 1, 494, 499, 0, 0, 0, 0, 2, 4),
+      disk(450, 0, 16, 304, 0, 0, 0, 0, 1, 594, 599, 0, 0, 0, 0, 2, 4))
+    local d = s[2] - s[1]
+    local io = assert(kstat.io.counts(d:lookup("sd", 0, "sda")))
+    assert.same({ 500e6, 500e6, 250 }, { io.rlentime, io.rtime, io.reads })
+    assert.equal(2, kstat.io.rates(d:lookup("sd", 0, "sda")).asvc_t)
+    local detail = d:lookup("sd", 0, "sda,detail")
+    assert.same({ 500e6, 500e6, 500e6, 300e6 }, { detail:get("read_nsec"), detail:get("busy_nsec"),
+      detail:get("queue_nsec"), detail:get("flush_nsec") })
+    assert.equal(100e6, (s[3] - s[2]):lookup("sd", 0, "sda,detail"):get("read_nsec"))
+    assert.equal(4294967000e6, s[1]:lookup("sd", 0, "sda,detail"):get("read_nsec"))
+  end)
+
+  it("continue numbers of interrupts and of calls of the scheduler, which have 32 bits", function()
+    local function interrupts(device, timer, softirq, wakeups)
+      return function()
+        write("proc/interrupts", ("      CPU0  CPU1\n  1: %d 3000000000  IO-APIC  1-edge  i8042\nLOC: %d 7 timer\n")
+          :format(device, timer))
+        write("proc/softirqs", ("      CPU0  CPU1\nTIMER: %d 5\n"):format(softirq))
+        write("proc/schedstat", ("version 15\ntimestamp 1\ncpu0 0 0 9 9 %d 1 8 8 8\n"):format(wakeups))
+      end
+    end
+    local s = samples(interrupts(4000000000, 4294967290, 4294967200, 4294967295), interrupts(100, 14, 104, 4))
+    local d = s[2] - s[1]
+    assert.equal(294967396, d:lookup("i8042", 0, "i8042"):get("hard"))
+    assert.equal(20, d:lookup("intr", 0, "LOC"):get("hard"))
+    assert.equal(200, d:lookup("softirq", 0, "TIMER"):get("soft"))
+    local sys = d:lookup("cpu", 0, "sys")
+    assert.same({ 294967416, 200 }, { sys:get("intr"), sys:get("intrthread") })
+    assert.equal(5, d:lookup("cpu", 0, "sched"):get("wakeups"))
+  end)
+
+  it("do not count what a CPU that comes back had counted of an interrupt", function()
+    local function timer(heading, numbers)
+      return function() write("proc/interrupts", heading .. "\nLOC: " .. numbers .. " timer\n") end
+    end
+    local s = samples(timer("CPU0 CPU1", "100 5000"), timer("CPU0", "110"), timer("CPU0 CPU1", "120 5000"),
+      timer("CPU0 CPU1", "130 5004"))
+    for i, want in ipairs({ 0, 0, 14 }) do
+      assert.equal(want, (s[i + 1] - s[i]):lookup("intr", 0, "LOC"):get("hard"))
+    end
+  end)
+
   -- The lines of a tool for a capture of one CPU that counted these ticks in a second.
   local function tool(before, after, ...)
     local list = {}

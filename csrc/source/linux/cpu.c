@@ -70,6 +70,7 @@ KS_FIELDS_FIT(time_fields);
 /* Columns of a cpu line of /proc/schedstat; the second is always 0. */
 enum { S_YIELDS, S_UNUSED, S_SCHEDULES, S_IDLE, S_WAKEUPS, S_WAKEUPS_LOCAL, S_RUN, S_WAIT, S_SLICES,
 	S_COUNT };
+_Static_assert(KS_CPU_NARROW == S_RUN, "the columns before the times have 32 bits");
 
 static const struct ks_field sched_fields[] = {
 	[S_YIELDS] = KS_COUNT("yields", KSTAT_DATA_UINT64, "calls of sched_yield"),
@@ -302,6 +303,7 @@ sched_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t v[S_COUNT])
 	struct ks_cpu *cpu = ks_cpu_of(unit);
 	const struct ks_image *im = ks_linux_try(lx, &ks_schedstat_file);
 	struct ks_text t;
+	size_t n;
 
 	if (im == NULL)
 		return 0;
@@ -310,7 +312,10 @@ sched_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t v[S_COUNT])
 	if (cpu->sched.seq != im->seq)
 		return 0;
 	t = ks_line_text(im, &cpu->sched);
-	return ks_text_numbers(&t, v, S_COUNT);
+	n = ks_text_numbers(&t, v, S_COUNT);
+	for (size_t i = 0; i < n && i < KS_CPU_NARROW; i++)
+		v[i] = ks_widen(&cpu->schedules[i], v[i]);
+	return n;
 }
 
 /* --- interrupts ------------------------------------------------------------------ */
@@ -364,6 +369,7 @@ static int
 sys_values(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
 {
 	const struct ks_cpu_ticks *ticks = ticks_of(lx, unit);
+	struct ks_cpu *cpu = ks_cpu_of(unit);
 	const struct ks_column *col;
 	const uint64_t *t;
 	uint64_t s[S_COUNT];
@@ -407,12 +413,12 @@ sys_values(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
 	if (col != NULL) {
 		uint64_t twice = tlb_counted_twice(lx) ? col->tlb : 0;
 
-		ks_have(vals, SYS_INTR, col->total - twice);
-		ks_have(vals, SYS_XCALLS, col->calls + col->tlb - twice);
+		ks_have(vals, SYS_INTR, ks_widen(&cpu->interrupts, col->total - twice));
+		ks_have(vals, SYS_XCALLS, ks_widen(&cpu->calls, col->calls + col->tlb - twice));
 	}
 	col = column_of(lx, &ks_softirqs_file, &ks_cpu_state_of(lx)->softirqs, unit);
 	if (col != NULL)
-		ks_have(vals, SYS_INTRTHREAD, col->total);
+		ks_have(vals, SYS_INTRTHREAD, ks_widen(&cpu->softirqs, col->total));
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "source/linux/lines.h"
 #include "source/linux/linux.h"
+#include "source/linux/wide.h"
 
 #define KS_CPU_MAX 65536 /* more than any kernel knows: a limit for malformed lists */
 
@@ -102,10 +103,14 @@ ks_cpu_state_of(const struct ks_linux *lx)
 	return lx->sub[KS_SUB_cpu].state;
 }
 
+#define KS_CPU_NARROW 6 /* columns of /proc/schedstat with the calls of the scheduler */
+
 /* ks_unit.extra of a CPU. */
 struct ks_cpu {
 	bool online;
 	int64_t since; /* when the CPU came into this state, seconds since 1970; 0: at boot */
+	/* Counters of 32 bits that are continued: columns of /proc/schedstat, and sums of lines. */
+	struct ks_wide schedules[KS_CPU_NARROW], interrupts, calls, softirqs;
 	struct ks_line sched, info;
 	uint32_t core; /* number of its core in the machine */
 	struct ks_cpu_facts facts;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "source/linux/disk.h"
 #include "source/linux/listing.h"
+#include "source/linux/wide.h"
 
 const struct ks_file ks_diskstats_file = { KS_ROOT_PROC, "diskstats", KS_MADE_BRIEFLY, false };
 static const struct ks_listing listing;
@@ -86,6 +87,22 @@ columns(struct ks_text t, uint64_t c[D_COUNT])
 	return n;
 }
 
+/* The columns that the kernel prints in 32 bits. */
+static const uint8_t narrow[] = { D_READ_MS, D_WRITE_MS, D_BUSY_MS, D_QUEUE_MS, D_DISCARD_MS, D_FLUSH_MS };
+
+/* Facts that do not change while a disk is there, read when they are needed first. */
+struct inventory {
+	bool known;
+	bool counts; /* it has the counters of the SCSI layer */
+	char vendor[64], product[64], revision[32], serial[64]; /* empty: not known */
+};
+
+/* ks_unit.extra of a disk or a partition. */
+struct disk {
+	struct ks_wide narrow[sizeof(narrow)];
+	struct inventory inv; /* only of disks with PART_ERR: there is no memory for it otherwise */
+};
+
 static bool
 has(size_t n, size_t column)
 {
@@ -103,12 +120,19 @@ ms_to_ns(uint64_t ms)
 static int
 columns_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t c[D_COUNT])
 {
+	struct disk *disk = unit->extra;
 	struct ks_text line;
+	size_t n;
 
 	if (!ks_own_line(lx, unit, &line) &&
 	    ks_listing_find(lx, &lx->sub[KS_SUB_disk].units, &listing, unit, &line) == NULL)
 		return -1;
-	return (int)columns(line, c);
+	n = columns(line, c);
+	for (size_t i = 0; i < sizeof(narrow) && n > OLD_PARTITION_COLUMNS; i++) {
+		if (has(n, narrow[i]))
+			c[narrow[i]] = ks_widen(&disk->narrow[i], c[narrow[i]]);
+	}
+	return (int)n;
 }
 
 /*
@@ -180,13 +204,6 @@ static const struct ks_field err_fields[] = {
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(err_fields);
-
-/* ks_unit.extra of a disk: facts that do not change while it is there, read when they are needed first. */
-struct inventory {
-	bool known;
-	bool counts; /* it has the counters of the SCSI layer */
-	char vendor[64], product[64], revision[32], serial[64]; /* empty: not known */
-};
 
 /* The first of a NULL-terminated list of files with a text that is no bare number in hex. */
 static void
@@ -267,7 +284,7 @@ have_text(struct ks_values *vals, size_t i, const char *s)
 static int
 read_err(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	struct inventory *inv = unit->extra;
+	struct inventory *inv = &((struct disk *)unit->extra)->inv;
 	struct ks_values vals = { .have = 0 };
 	char path[256];
 	uint64_t v;
@@ -387,13 +404,23 @@ identity(struct ks_linux *lx, const char *key)
 }
 
 static int
+allocate(struct ks_unit *unit, size_t size)
+{
+	unit->extra = calloc(1, size);
+	if (unit->extra != NULL)
+		return 0;
+	errno = ENOMEM;
+	return -1;
+}
+
+static int
 name_partition(struct ks_unit *unit, const struct ks_unit *disk)
 {
 	memcpy(unit->module, disk->module, sizeof(unit->module));
 	unit->instance = disk->instance;
 	ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
 	unit->parts = 1u << PART_PARTITION;
-	return 0;
+	return allocate(unit, offsetof(struct disk, inv));
 }
 
 static int
@@ -403,18 +430,11 @@ name_disk(struct ks_linux *lx, struct ks_unit *unit)
 
 	set_module(unit);
 	unit->parts = 1u << PART_DISK | 1u << PART_DETAIL;
-	if ((lx->sub[KS_SUB_disk].wanted & 1u << PART_ERR) == 0)
-		return 0;
 	ks_disk_path(path, sizeof(path), "block", unit->key, "/device");
-	if (!ks_linux_exists(lx, KS_ROOT_SYS, path))
-		return 0;
-	unit->extra = calloc(1, sizeof(struct inventory));
-	if (unit->extra == NULL) {
-		errno = ENOMEM;
-		return -1;
-	}
+	if ((lx->sub[KS_SUB_disk].wanted & 1u << PART_ERR) == 0 || !ks_linux_exists(lx, KS_ROOT_SYS, path))
+		return allocate(unit, offsetof(struct disk, inv));
 	unit->parts |= 1u << PART_ERR;
-	return 0;
+	return allocate(unit, sizeof(struct disk));
 }
 
 static int

@@ -13,6 +13,7 @@
 #include "base/table.h"
 #include "source/linux/cpu.h"
 #include "source/linux/listing.h"
+#include "source/linux/wide.h"
 
 const struct ks_file ks_interrupts_file = { KS_ROOT_PROC, "interrupts", KS_MADE_BY_CPU, false };
 const struct ks_file ks_softirqs_file = { KS_ROOT_PROC, "softirqs", KS_MADE_WHOLE, false };
@@ -82,19 +83,43 @@ is_heading(const struct ks_image *im, const struct ks_text *line)
 	    (memchr(line->p, ':', ks_text_size(line)) != NULL && ks_text_plain(line));
 }
 
-/* Adds up a unit's numbers. Returns 0, or -1 with errno and message. */
+/* ks_unit.extra of an interrupt: the sum of its numbers, and how many there were. */
+struct count {
+	struct ks_wide sum;
+	size_t n;
+};
+
+static int
+allocate_count(struct ks_unit *unit)
+{
+	unit->extra = calloc(1, sizeof(struct count));
+	if (unit->extra != NULL)
+		return 0;
+	errno = ENOMEM;
+	return -1;
+}
+
+/*
+ * Adds up a unit's numbers. A CPU that comes or goes brings or takes what it counted since boot, so such an
+ * interval counts nothing. Returns 0, or -1 with errno and message.
+ */
 static int
 total_of(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing,
     const struct ks_unit *unit, uint_t *total)
 {
+	struct count *count = unit->extra;
 	struct ks_text line;
 	uint64_t v, sum = 0;
+	size_t n = 0;
 
 	if (ks_listing_find(lx, units, listing, unit, &line) == NULL)
 		return -1;
-	while (ks_text_u64(&line, &v))
+	for (; ks_text_u64(&line, &v); n++)
 		sum += v;
-	*total = (uint_t)sum;
+	if (n != count->n)
+		count->sum.raw = sum;
+	count->n = n;
+	*total = (uint_t)ks_widen(&count->sum, sum);
 	return 0;
 }
 
@@ -234,9 +259,10 @@ set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool i
 {
 	(void)lx;
 	(void)units;
-	if (is_new)
-		unit->parts = 1u << (isdigit((unsigned char)unit->key[0]) ? PART_DEVICE : PART_ARCH);
-	return 0;
+	if (!is_new)
+		return 0;
+	unit->parts = 1u << (isdigit((unsigned char)unit->key[0]) ? PART_DEVICE : PART_ARCH);
+	return allocate_count(unit);
 }
 
 static const struct ks_listing interrupts = { &ks_interrupts_file, take_key, is_heading, NULL, set_up };
@@ -318,11 +344,11 @@ set_up_softirq(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit
 {
 	(void)lx;
 	(void)units;
-	if (is_new) {
-		unit->parts = 1;
-		ks_name_set(unit->name, sizeof(unit->name), unit->key, strcspn(unit->key, " "));
-	}
-	return 0;
+	if (!is_new)
+		return 0;
+	unit->parts = 1;
+	ks_name_set(unit->name, sizeof(unit->name), unit->key, strcspn(unit->key, " "));
+	return allocate_count(unit);
 }
 
 static const struct ks_listing softirqs = { &ks_softirqs_file, take_key, is_heading, NULL, set_up_softirq };
