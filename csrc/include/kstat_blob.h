@@ -56,7 +56,10 @@ kstat_t *kstat_publish_statsblob(kstat_pub_t *pub, const char *ks_module, int ks
  */
 int kstat_blob_describe(kstat_t *ksp, int32_t voi_id, const char *unit, const char *desc);
 
-/* The blob of a statsblob kstat that was installed, until kstat_delete(); NULL with errno EINVAL. */
+/*
+ * The blob of a statsblob kstat that was installed, until kstat_delete(); NULL with errno EINVAL, or EIO: others
+ * that share the segment overwrote it.
+ */
 kstat_blob_t *kstat_blob(kstat_t *ksp);
 
 /* The ID of the VOI of that name, or -1 with errno ENOENT. */

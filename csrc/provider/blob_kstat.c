@@ -289,12 +289,19 @@ kstat_blob_describe(kstat_t *ksp, int32_t voi_id, const char *unit, const char *
 kstat_blob_t *
 kstat_blob(kstat_t *ksp)
 {
+	const char *wrong;
+	void *memory;
+
 	if (ksp == NULL || (ksp->ks_flags & KSTAT_FLAG_STATSBLOB) == 0 ||
 	    (ksp->ks_flags & KSTAT_FLAG_INVALID) != 0)
 		return ks_fail_null(EINVAL, "not a statsblob kstat, or not installed");
-	if (((struct ks_provider *)ksp)->published != NULL)
-		return kstat_publish_memory(ksp);
-	return ksp->ks_data;
+	if (((struct ks_provider *)ksp)->published == NULL)
+		return ksp->ks_data;
+	memory = kstat_publish_memory(ksp);
+	/* Others that share the segment may have written there before this process created the kstat again. */
+	wrong = memory != NULL ? ks_blob_check_head(memory, ksp->ks_ndata) : NULL;
+	return wrong == NULL ? memory : ks_fail_null(EIO, "%s:%d:%s: %s", ksp->ks_module, ksp->ks_instance,
+	    ksp->ks_name, wrong);
 }
 
 int32_t
@@ -560,7 +567,8 @@ copy_row(struct ks_blob_row *row, size_t blob_size, struct statsblob *to)
 		return -1;
 	memcpy(to, blob_of(row, blob_size), blob_size);
 	ks_word_abort(&row->word, v);
-	return 0;
+	return stats_blob_check(to, blob_size) == 0 ? 0 :
+	    ks_fail(EIO, "the memory of a statsblob was overwritten");
 }
 
 int

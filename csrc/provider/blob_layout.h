@@ -135,6 +135,9 @@ ks_blob_age(uint64_t a, uint64_t b)
 bool ks_blob_replay(const struct ks_blob_row *row, const struct ks_blob_copy *copy, uint32_t to,
     size_t blob_size, struct statsblob *blob);
 
+/* Returns what is wrong with the part of the n bytes of a kstat that never changes, or NULL. */
+const char *ks_blob_check_head(const char *bytes, size_t n);
+
 /* Does one update of a blob as an entry of the log says it. 0, or the errno of stats_voi_update_*(). */
 int ks_blob_apply(struct statsblob *blob, enum ks_blob_op op, int32_t voi, uint64_t value);
 

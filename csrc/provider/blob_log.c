@@ -65,3 +65,27 @@ ks_blob_replay(const struct ks_blob_row *row, const struct ks_blob_copy *copy, u
 	}
 	return true;
 }
+
+const char *
+ks_blob_check_head(const char *bytes, size_t n)
+{
+	const struct ks_blob_head *h = (const void *)bytes;
+	const struct ks_blob_voi *vois = (const void *)(bytes + sizeof(*h));
+	uint64_t check;
+
+	if (n < sizeof(*h) || h->magic != KS_BLOB_MAGIC)
+		return "no statsblob where one should be";
+	if (h->version != KS_BLOB_VERSION)
+		return "a statsblob of another version";
+	if (h->blob_size < sizeof(struct statsblob) || h->blob_size > UINT16_MAX ||
+	    h->nvois > KS_BLOB_MOST_VOIS || h->shards == 0 || h->shards > KS_BLOB_MOST_SHARDS ||
+	    h->first != ks_blob_first(h->nvois) || h->row != ks_blob_row_size(h->blob_size) ||
+	    h->first + h->shards * h->row > n)
+		return "a statsblob whose sizes are impossible";
+	check = ks_hash_bytes(KS_HASH_INIT, h, offsetof(struct ks_blob_head, check));
+	if (h->check != ks_hash_bytes(check, vois, h->nvois * sizeof(*vois)))
+		return "a statsblob whose head was changed";
+	if (!ks_blob_vois_check(vois, h->nvois))
+		return "a statsblob without proper names";
+	return NULL;
+}

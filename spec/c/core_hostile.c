@@ -44,7 +44,7 @@ become_nobody(void)
 /* --- a worker that writes where it can -------------------------------------------------------------- */
 
 /* What a worker does to the mapping that it shares with its master. */
-enum harm { USED, SIZES, FREE_LIST, LAYOUTS, NAMES, NOISE, HARMS };
+enum harm { USED, SIZES, FREE_LIST, LAYOUTS, NAMES, BLOB, NOISE, HARMS };
 
 static void
 harm(kstat_pub_t *pub, enum harm what, unsigned seed)
@@ -61,6 +61,12 @@ harm(kstat_pub_t *pub, enum harm what, unsigned seed)
 	case FREE_LIST:
 		atomic_store(&h->free_first, UINT32_MAX - seed);
 		atomic_store(&h->free_last, UINT32_MAX / 2 - seed);
+		break;
+	case BLOB:
+		for (struct ks_published *d = pub->kstats; d != NULL; d = d->next) {
+			if (d->e.form == KS_FORM_BYTES)
+				memset((char *)d->entry + d->e.data + seed * 16, 0xff, d->e.data_size - seed * 16);
+		}
 		break;
 	case NOISE:
 		for (uint64_t i = 256; i < used; i++) {
@@ -91,6 +97,31 @@ harm(kstat_pub_t *pub, enum harm what, unsigned seed)
 	}
 }
 
+/* A kstat whose bytes are a statsblob, which this process makes again; what it was is looked at. */
+static bool
+blob(kstat_pub_t *pub)
+{
+	static int tpl = -1;
+	struct voistatspec vss[] = { STATS_VSS_SUM(), STATS_VSS_TDGSTCLUST32(4, 4) };
+	struct statsblob *copy = NULL;
+	kstat_blob_t *b;
+	kstat_t *k;
+
+	if (tpl < 0 && ((tpl = stats_tpl_alloc("hostile", 0)) < 0 ||
+	    stats_tpl_add_voistats((uint32_t)tpl, 0, "voi", VSD_DTYPE_INT_S64, NVSS(vss), vss, 0) != 0))
+		return false;
+	k = kstat_publish_statsblob(pub, "hostile", 0, "blob", "misc", (uint32_t)tpl, 2, 0);
+	if (k == NULL || kstat_install(k) != 0)
+		return false;
+	b = kstat_blob(k);
+	if (b == NULL)
+		return false;
+	(void)kstat_blob_voi(b, "none");
+	if (kstat_blob_copy(b, &copy) == 0)
+		stats_blob_destroy(copy);
+	return true;
+}
+
 /* All that a master does with kstats, again as after a reload. What fails, fails with a message. */
 static void
 reload(kstat_pub_t *pub, kstat_t *before)
@@ -118,6 +149,7 @@ reload(kstat_pub_t *pub, kstat_t *before)
 	k = kstat_publish_create(pub, "hostile", 0, "io", "disk", KSTAT_TYPE_IO, 1, 0);
 	if (k != NULL && kstat_install(k) == 0 && kstat_ioq_runq_enter(kstat_ioq(k)) == 0)
 		(void)kstat_ioq_done(kstat_ioq(k), KSTAT_IO_READ, 1);
+	(void)blob(pub);
 	h = kstat2_publish_histogram(pub, pseg, 4, KSTAT2_NVHIST_LOG2, KSTAT_NVMT_BYTES, 1, 0, 0, 0, 0, 0, "", 0);
 	if (h != NULL && kstat2_install(h) == 0)
 		(void)kstat2_hist_add_value(h, 5);
@@ -140,6 +172,8 @@ survives(enum harm what, unsigned seed)
 	deleted = k != NULL ? counters(pub, "deleted", 0) : NULL;
 	if (deleted == NULL || counters(pub, "kept", KSTAT_FLAG_PERSISTENT) == NULL)
 		_exit(1);
+	if (!blob(pub))
+		_exit(3);
 	kstat_delete(deleted);
 	worker = fork();
 	if (worker == 0) {

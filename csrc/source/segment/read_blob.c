@@ -9,29 +9,6 @@
 #include "provider/blob_layout.h"
 #include "source/segment/segment_file.h"
 
-/* Returns what is wrong with the part that never changes, or NULL. */
-static const char *
-check_head(const struct ks_blob_head *h, const struct ks_blob_voi *vois, size_t n)
-{
-	uint64_t check;
-
-	if (n < sizeof(*h) || h->magic != KS_BLOB_MAGIC)
-		return "no statsblob where one should be";
-	if (h->version != KS_BLOB_VERSION)
-		return "a statsblob of another version";
-	if (h->blob_size < sizeof(struct statsblob) || h->blob_size > UINT16_MAX ||
-	    h->nvois > KS_BLOB_MOST_VOIS || h->shards == 0 || h->shards > KS_BLOB_MOST_SHARDS ||
-	    h->first != ks_blob_first(h->nvois) || h->row != ks_blob_row_size(h->blob_size) ||
-	    h->first + h->shards * h->row > n)
-		return "a statsblob whose sizes are impossible";
-	check = ks_hash_bytes(KS_HASH_INIT, h, offsetof(struct ks_blob_head, check));
-	if (h->check != ks_hash_bytes(check, vois, h->nvois * sizeof(*vois)))
-		return "a statsblob whose head was changed";
-	if (!ks_blob_vois_check(vois, h->nvois))
-		return "a statsblob without proper names";
-	return NULL;
-}
-
 /* Stores the blob of a row as of its last commit; false if it was changing. */
 static bool
 read_row(const struct ks_blob_row *row, size_t blob_size, struct statsblob *blob)
@@ -111,7 +88,7 @@ ks_seg_blob_read(const char *bytes, size_t n, struct ks_record *r)
 {
 	const struct ks_blob_head *h = (const void *)bytes;
 	const struct ks_blob_voi *vois = (const void *)(bytes + sizeof(*h));
-	const char *wrong = check_head(h, vois, n);
+	const char *wrong = ks_blob_check_head(bytes, n);
 	struct pair p;
 	int rc;
 
