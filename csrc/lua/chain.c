@@ -10,8 +10,6 @@
 #include "lua/value.h"
 #include "source/source.h"
 
-#define CHANGE "kstat.change"
-
 /* --- opening and closing ------------------------------------------------------------ */
 
 /* A field of the table at index 1 as text that stays valid while it is on the stack; NULL: it is not there. */
@@ -60,22 +58,17 @@ chain_open(lua_State *L)
 	}
 	luaL_checktype(L, 1, LUA_TTABLE);
 	lua_getfield(L, 1, "only");
+	lua_newtable(L);
 	c = ks_lua_newuserdata(L, sizeof(*c));
 	ks_lua_setmetatable(L, KS_LUA_CHAIN);
-	lua_createtable(L, 2, 4);
-	lua_pushvalue(L, 3);
-	lua_rawseti(L, 4, 0);
-	lua_newtable(L);
-	lua_rawseti(L, 4, 1);
+	ks_lua_setstate(L, 3, 2);
+	ks_lua_getuservalue(L, -1);
 	only.selector = ks_lua_checkselectors(L, 2, &only.n);
-	lua_rawseti(L, 4, 3);
-	lua_pushvalue(L, 2);
-	lua_rawseti(L, 4, 2);
-	ks_lua_setuservalue(L, 3);
+	lua_rawseti(L, -2, 3);
 	c->kc = open_described(L, &only);
 	if (c->kc == NULL)
 		return ks_lua_fail(L);
-	lua_settop(L, 3);
+	lua_settop(L, 4);
 	return 1;
 }
 
@@ -112,19 +105,6 @@ chain_len(lua_State *L)
 
 /* --- updating ------------------------------------------------------------------------ */
 
-static int
-change_tostring(lua_State *L)
-{
-	luaL_checktype(L, 1, LUA_TTABLE);
-	lua_settop(L, 1);
-	lua_getfield(L, 1, "module");
-	lua_getfield(L, 1, "instance");
-	lua_getfield(L, 1, "name");
-	lua_pushfstring(L, "%s:%d:%s", lua_tostring(L, 2), (int)lua_tonumber(L, 3),
-	    lua_tostring(L, 4));
-	return 1;
-}
-
 static void
 push_changes(lua_State *L, const struct ks_change *change, size_t n, bool added)
 {
@@ -138,7 +118,6 @@ push_changes(lua_State *L, const struct ks_change *change, size_t n, bool added)
 		ks_lua_setstring(L, "module", change[i].module);
 		ks_lua_setinteger(L, "instance", change[i].instance);
 		ks_lua_setstring(L, "name", change[i].name);
-		ks_lua_setmetatable(L, CHANGE);
 		lua_rawseti(L, -2, ++found);
 	}
 }
@@ -273,10 +252,6 @@ object_kind(lua_State *L)
 void
 ks_lua_add_chain(lua_State *L)
 {
-	static const luaL_Reg change_meta[] = {
-		{ "__tostring", change_tostring },
-		{ NULL, NULL }
-	};
 	static const luaL_Reg meta[] = {
 		{ "__close", chain_close },
 		{ "__tostring", chain_tostring },
@@ -304,7 +279,6 @@ ks_lua_add_chain(lua_State *L)
 	};
 
 	ks_lua_setfuncs(L, functions);
-	ks_lua_newtype(L, CHANGE, NULL, change_meta, NULL);
 	ks_lua_newtype(L, KS_LUA_CHAIN, chain_close, meta, NULL);
 	luaL_getmetatable(L, KS_LUA_CHAIN);
 	lua_setfield(L, -2, "chain_meta");

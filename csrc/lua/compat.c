@@ -59,6 +59,23 @@ ks_lua_getuservalue(lua_State *L, int i)
 }
 
 void
+ks_lua_setstate(lua_State *L, int first, int second)
+{
+	lua_createtable(L, 2, 1);
+	lua_pushvalue(L, -2);
+	lua_rawseti(L, -2, 0);
+	if (first != 0) {
+		lua_pushvalue(L, first);
+		lua_rawseti(L, -2, 1);
+	}
+	if (second != 0) {
+		lua_pushvalue(L, second);
+		lua_rawseti(L, -2, 2);
+	}
+	ks_lua_setuservalue(L, -2);
+}
+
+void
 ks_lua_setmetatable(lua_State *L, const char *name)
 {
 	luaL_getmetatable(L, name);

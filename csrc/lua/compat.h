@@ -42,6 +42,12 @@ void *ks_lua_newuserdata(lua_State *L, size_t size);
 void ks_lua_setuservalue(lua_State *L, int i);
 void ks_lua_getuservalue(lua_State *L, int i);
 
+/*
+ * Associates the userdata on top with a new table, its state: [0] is the userdata itself, [1] and [2] are the values
+ * at the indexes first and second of the stack; 0: none.
+ */
+void ks_lua_setstate(lua_State *L, int first, int second);
+
 /* As luaL_setmetatable: gives the value on top the registered metatable. */
 void ks_lua_setmetatable(lua_State *L, const char *name);
 

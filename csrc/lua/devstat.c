@@ -392,10 +392,7 @@ new_list(lua_State *L)
 	l->list = devstat_list_open(chain->kc);
 	if (l->list == NULL)
 		return ks_lua_fail(L);
-	lua_createtable(L, 1, 0);
-	lua_pushvalue(L, 1);
-	lua_rawseti(L, -2, 1);
-	ks_lua_setuservalue(L, -2);
+	ks_lua_setstate(L, 1, 0);
 	return 1;
 }
 

@@ -19,6 +19,20 @@ struct figures {
 	struct ks_figure *out; /* owned; room for what is read */
 };
 
+/* The k-th string of the array on top, which keeps it; where: of figure `name`. */
+static const char *
+check_statistic(lua_State *L, size_t k, const char *name, const char *where)
+{
+	const char *stat;
+
+	lua_rawgeti(L, -1, (int)k);
+	if (lua_type(L, -1) != LUA_TSTRING)
+		luaL_error(L, "figure '%s': %sthe name of a statistic expected", name, where);
+	stat = lua_tostring(L, -1);
+	lua_pop(L, 1);
+	return stat;
+}
+
 /* Adds the fields `scale` and `of` of figure i, on top of the stack. */
 static void
 add_fields(lua_State *L, struct figures *u, size_t i, enum ks_how how, const char *name)
@@ -37,12 +51,8 @@ add_fields(lua_State *L, struct figures *u, size_t i, enum ks_how how, const cha
 		luaL_error(L, how == KS_HOW_PERCENT ? "figure '%s': of = { statistic, ... } expected" :
 		    "figure '%s': only a percentage is one of something", name);
 	for (size_t k = 1; k <= n; k++) {
-		lua_rawgeti(L, -1, (int)k);
-		if (lua_type(L, -1) != LUA_TSTRING)
-			luaL_error(L, "figure '%s': of: the name of a statistic expected", name);
-		if (ks_figures_add_whole(u->f, i, lua_tostring(L, -1)) != 0)
+		if (ks_figures_add_whole(u->f, i, check_statistic(L, k, name, "of: ")) != 0)
 			luaL_error(L, "figure '%s': %s", name, kstat_errmsg());
-		lua_pop(L, 1);
 	}
 	lua_pop(L, 2);
 }
@@ -72,12 +82,8 @@ add_figure(lua_State *L, struct figures *u, size_t i, const char *name)
 		ks_figures_count_kstats(u->f, i);
 	lua_pop(L, 1);
 	for (size_t k = 2; k <= n; k++) {
-		lua_rawgeti(L, -1, (int)k);
-		if (lua_type(L, -1) != LUA_TSTRING)
-			luaL_error(L, "figure '%s': the name of a statistic expected", name);
-		if (ks_figures_add(u->f, i, (enum ks_how)how, lua_tostring(L, -1)) != 0)
+		if (ks_figures_add(u->f, i, (enum ks_how)how, check_statistic(L, k, name, "")) != 0)
 			luaL_error(L, "figure '%s': %s", name, kstat_errmsg());
-		lua_pop(L, 1);
 	}
 	add_fields(L, u, i, (enum ks_how)how, name);
 }

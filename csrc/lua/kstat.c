@@ -96,18 +96,24 @@ kstat_rate(lua_State *L)
 	return 1;
 }
 
+/* Pushes the copy of the kstat at index 1 in a sample, which is [i] of its state. */
+static int
+push_end(lua_State *L, int i, struct ks_lua_sample *sample, const kstat_t *ksp)
+{
+	ks_lua_getuservalue(L, 1);
+	lua_rawgeti(L, -1, i);
+	ks_lua_getuservalue(L, -1);
+	ks_lua_pushsampled(L, -1, sample, ksp);
+	return 1;
+}
+
 /* now(kstat), before(kstat): the two ends; before() is nil where everything since creation counts. */
 static int
 kstat_now(lua_State *L)
 {
 	struct ks_lua_kstat *u = ks_lua_checkdiffering(L, 1);
 
-	lua_settop(L, 1);
-	ks_lua_getuservalue(L, 1);
-	lua_rawgeti(L, 2, 1);
-	ks_lua_getuservalue(L, 3);
-	ks_lua_pushsampled(L, 4, u->sample, u->delta.now);
-	return 1;
+	return push_end(L, 1, u->sample, u->delta.now);
 }
 
 static int
@@ -115,15 +121,9 @@ kstat_before(lua_State *L)
 {
 	struct ks_lua_kstat *u = ks_lua_checkdiffering(L, 1);
 
-	lua_settop(L, 1);
-	if (u->delta.prev == NULL) {
-		lua_pushnil(L);
-		return 1;
-	}
-	ks_lua_getuservalue(L, 1);
-	lua_rawgeti(L, 2, 2);
-	ks_lua_getuservalue(L, 3);
-	ks_lua_pushsampled(L, 4, u->before, u->delta.prev);
+	if (u->delta.prev != NULL)
+		return push_end(L, 2, u->before, u->delta.prev);
+	lua_pushnil(L);
 	return 1;
 }
 

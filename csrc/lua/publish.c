@@ -42,10 +42,7 @@ segment_open(lua_State *L)
 	struct ks_lua_segment *s = ks_lua_newuserdata(L, sizeof(*s));
 
 	ks_lua_setmetatable(L, KS_LUA_SEGMENT);
-	lua_newtable(L);
-	lua_pushvalue(L, -2);
-	lua_rawseti(L, -2, 0);
-	ks_lua_setuservalue(L, -2);
+	ks_lua_setstate(L, 0, 0);
 	/* With a NUL in it, it is no name at all. */
 	s->pub = kstat_publish(strlen(name) == n ? name : "", flags);
 	return s->pub != NULL ? 1 : ks_lua_fail(L);

@@ -184,12 +184,7 @@ box_counter(lua_State *L)
 	c->cell = kstat_counter_own(b->ksp, stat, NULL);
 	if (c->cell == NULL)
 		return ks_lua_fail(L);
-	lua_newtable(L);
-	lua_pushvalue(L, 1);
-	lua_rawseti(L, -2, 1);
-	lua_pushvalue(L, 5);
-	lua_rawseti(L, -2, 2);
-	ks_lua_setuservalue(L, -2);
+	ks_lua_setstate(L, 1, 5);
 	lua_pushvalue(L, -1);
 	lua_pushcclosure(L, counter_add, 1);
 	lua_pushvalue(L, -2);

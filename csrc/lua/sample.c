@@ -56,22 +56,15 @@ new_sample(lua_State *L, int i)
 {
 	struct ks_lua_chain *c = ks_lua_checkchain(L, i);
 	struct ks_lua_sample *u = ks_lua_newuserdata(L, sizeof(*u));
-	int at = lua_gettop(L);
 
 	ks_lua_setmetatable(L, KS_LUA_SAMPLE);
-	lua_createtable(L, 1, 1);
-	lua_pushvalue(L, at);
-	lua_rawseti(L, -2, 0);
-	lua_pushvalue(L, i);
-	lua_rawseti(L, -2, 1);
-	ks_lua_setuservalue(L, at);
-	lua_settop(L, at);
+	ks_lua_setstate(L, i, 0);
 	u->chain = c;
 	u->updates = c->updates;
 	u->s = ks_sample_new(c->kc);
 	if (u->s != NULL)
 		return u;
-	lua_settop(L, at - 1);
+	lua_pop(L, 1);
 	return NULL;
 }
 
@@ -181,14 +174,7 @@ difference_new(lua_State *L)
 	d = ks_lua_newuserdata(L, sizeof(*d));
 	d->now = now;
 	d->before = before;
-	lua_createtable(L, 2, 2);
-	lua_pushvalue(L, 3);
-	lua_rawseti(L, 4, 0);
-	lua_pushvalue(L, 1);
-	lua_rawseti(L, 4, 1);
-	lua_pushvalue(L, 2);
-	lua_rawseti(L, 4, 2);
-	ks_lua_setuservalue(L, 3);
+	ks_lua_setstate(L, 1, 2);
 	ks_lua_setmetatable(L, KS_LUA_DIFFERENCE);
 	return 1;
 }

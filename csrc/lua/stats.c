@@ -3,7 +3,6 @@
  * pointer to follow, nothing to free, and LuaJIT's FFI can be given it as it is.
  * SPDX-License-Identifier: MIT
  */
-#include "lua/error.h"
 #include "lua/stats.h"
 
 #include <errno.h>
@@ -12,6 +11,7 @@
 #include <string.h>
 
 #include "lua/core.h"
+#include "lua/error.h"
 #include "lua/value.h"
 #include "stats/abi.h"
 #include "stats/q.h"
@@ -347,24 +347,37 @@ blob_merge(lua_State *L)
 	return 1;
 }
 
+/* The number that is the result, or nil, message, errno. */
+static int
+number_result(lua_State *L, int err, const char *what, double number)
+{
+	if (err != 0)
+		return ks_lua_failerrno(L, err, what);
+	lua_pushnumber(L, (lua_Number)number);
+	return 1;
+}
+
+/* The share of values at index 3. */
+static double
+check_share(lua_State *L)
+{
+	double q = (double)luaL_checknumber(L, 3);
+
+	luaL_argcheck(L, q >= 0 && q <= 1, 3, "not in 0..1");
+	return q;
+}
+
 /* value, err = blob:quantile(id, q) */
 static int
 blob_quantile(lua_State *L)
 {
 	const struct statsblob *sb = check_blob(L, 1);
 	int32_t id = check_id(L, 2);
-	double q = (double)luaL_checknumber(L, 3), value, e;
-	int err;
+	double value = 0, e = 0;
+	int err = stats_voi_quantile(sb, id, check_share(L), &value, &e);
+	int n = number_result(L, err, "quantile", value);
 
-	luaL_argcheck(L, q >= 0 && q <= 1, 3, "not in 0..1");
-	err = stats_voi_quantile(sb, id, q, &value, &e);
-	if (err != 0)
-		return ks_lua_failerrno(L, err, "quantile");
-	lua_pushnumber(L, (lua_Number)value);
-	if (isnan(e))
-		return 1;
-	lua_pushnumber(L, (lua_Number)e);
-	return 2;
+	return n == 1 && !isnan(e) ? 1 + number_result(L, 0, NULL, e) : n;
 }
 
 /* share = blob:rank_error(id, q) */
@@ -373,15 +386,21 @@ blob_rank_error(lua_State *L)
 {
 	const struct statsblob *sb = check_blob(L, 1);
 	int32_t id = check_id(L, 2);
-	double q = (double)luaL_checknumber(L, 3), share;
-	int err;
+	double share = 0;
+	int err = stats_voi_rank_error(sb, id, check_share(L), &share);
 
-	luaL_argcheck(L, q >= 0 && q <= 1, 3, "not in 0..1");
-	err = stats_voi_rank_error(sb, id, q, &share);
-	if (err != 0)
-		return ks_lua_failerrno(L, err, "rank_error");
-	lua_pushnumber(L, (lua_Number)share);
-	return 1;
+	return number_result(L, err, "rank_error", share);
+}
+
+static int
+blob_cdf(lua_State *L)
+{
+	const struct statsblob *sb = check_blob(L, 1);
+	int32_t id = check_id(L, 2);
+	double share = 0;
+	int err = stats_voi_cdf(sb, id, (double)luaL_checknumber(L, 3), &share);
+
+	return number_result(L, err, "cdf", share);
 }
 
 /* share = error_bound(nctds, samples, q) */
@@ -397,20 +416,6 @@ error_bound(lua_State *L)
 	if (!(samples >= 0 && samples < 0x1p64))
 		samples = 0;
 	lua_pushnumber(L, (lua_Number)stats_tdgst_error_bound((uint32_t)n, (uint64_t)samples, q));
-	return 1;
-}
-
-static int
-blob_cdf(lua_State *L)
-{
-	const struct statsblob *sb = check_blob(L, 1);
-	int32_t id = check_id(L, 2);
-	double x = (double)luaL_checknumber(L, 3), share;
-	int err = stats_voi_cdf(sb, id, x, &share);
-
-	if (err != 0)
-		return ks_lua_failerrno(L, err, "cdf");
-	lua_pushnumber(L, (lua_Number)share);
 	return 1;
 }
 

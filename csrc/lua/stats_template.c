@@ -32,21 +32,26 @@ usage(lua_State *L, const char *format, ...)
 	return lua_error(L);
 }
 
+/* The slot that is the result, or, if it is negative, nil, message, errno. */
+static int
+slot_result(lua_State *L, int slot, const char *what)
+{
+	if (slot < 0)
+		return ks_lua_failerrno(L, -slot, what);
+	lua_pushinteger(L, slot);
+	return 1;
+}
+
 /* slot = tpl_alloc(name) */
 static int
 tpl_alloc(lua_State *L)
 {
 	size_t len;
 	const char *name = luaL_checklstring(L, 1, &len);
-	int slot;
 
 	if (strlen(name) != len)
 		return usage(L, "bad argument #1 to 'template' (name contains a NUL byte)");
-	slot = stats_tpl_alloc(name, 0);
-	if (slot < 0)
-		return ks_lua_failerrno(L, -slot, name);
-	lua_pushinteger(L, slot);
-	return 1;
+	return slot_result(L, stats_tpl_alloc(name, 0), name);
 }
 
 /* slot = tpl_fetch(spec) */
@@ -55,12 +60,8 @@ tpl_fetch(lua_State *L)
 {
 	size_t len;
 	const char *spec = luaL_checklstring(L, 1, &len);
-	int slot = stats_tpl_fetch_spec(spec, len);
 
-	if (slot < 0)
-		return ks_lua_failerrno(L, -slot, spec);
-	lua_pushinteger(L, slot);
-	return 1;
+	return slot_result(L, stats_tpl_fetch_spec(spec, len), spec);
 }
 
 /* name, hash, size = tpl_info(slot) */
@@ -341,19 +342,11 @@ parse_rates(lua_State *L)
 {
 	size_t len;
 	const char *text = luaL_checklstring(L, 1, &len);
-	struct stats_tpl_sample_rate *copy = NULL;
+	/* An entry takes at least three bytes, "a=0": room that Lua owns, for what is pushed may raise an error. */
+	struct stats_tpl_sample_rate *copy = lua_newuserdata(L, (len / 2 + 1) * sizeof(*copy));
 	struct ks_rates r = { NULL, 0 };
 	int err = ks_rates_parse(text, len, &r);
 
-	/* An entry takes at least three bytes, "a=0": room that Lua owns, got before the list. */
-	if (err != 0) {
-		free(r.list);
-		return ks_lua_failerrno(L, err, "sampling rates");
-	}
-	free(r.list);
-	copy = lua_newuserdata(L, (len / 2 + 1) * sizeof(*copy));
-	r = (struct ks_rates){ NULL, 0 };
-	err = ks_rates_parse(text, len, &r);
 	if (err == 0 && r.n > 0)
 		memcpy(copy, r.list, (size_t)r.n * sizeof(*copy));
 	free(r.list);

@@ -192,17 +192,10 @@ screen_close(lua_State *L)
 static int
 screen_read(lua_State *L)
 {
-	static const char *const words[] = {
-		[KS_WAIT_TIME] = "time", [KS_WAIT_INTERRUPTED] = "interrupted",
-		[KS_WAIT_CONTINUED] = "continued", [KS_WAIT_SIGNAL] = "signal", [KS_WAIT_INPUT] = "signal"
-	};
 	struct screen *s = check_screen(L);
-	lua_Number deadline = luaL_checknumber(L, 2);
-	enum ks_wait why;
+	enum ks_wait why = ks_lua_wait_input(L, 2, s->fd);
 	char bytes[256];
 
-	luaL_argcheck(L, deadline > -9e18 && deadline < 9e18, 2, "not a time in nanoseconds");
-	why = ks_wait_input((hrtime_t)deadline, s->fd);
 	if (why == KS_WAIT_INPUT) {
 		struct pollfd p = { .fd = s->fd, .events = POLLIN };
 		ssize_t n = read(s->fd, bytes, sizeof(bytes));
@@ -219,7 +212,7 @@ screen_read(lua_State *L)
 		}
 	}
 	lua_pushnil(L);
-	lua_pushstring(L, words[why]);
+	lua_pushstring(L, ks_wait_word(why));
 	return 2;
 }
 

@@ -80,21 +80,31 @@ ks_wait_input(hrtime_t deadline, int fd)
 	return why;
 }
 
-/*
- * wait(deadline) -> "time", "interrupted", "continued" or "signal". deadline: nanoseconds of
- * gethrtime(), any number.
- */
-static int
-wait_call(lua_State *L)
+enum ks_wait
+ks_lua_wait_input(lua_State *L, int i, int fd)
+{
+	lua_Number deadline = luaL_checknumber(L, i);
+
+	luaL_argcheck(L, deadline > -9e18 && deadline < 9e18, i, "not a time in nanoseconds");
+	return ks_wait_input((hrtime_t)deadline, fd);
+}
+
+const char *
+ks_wait_word(enum ks_wait why)
 {
 	static const char *const words[] = {
 		[KS_WAIT_TIME] = "time", [KS_WAIT_INTERRUPTED] = "interrupted",
-		[KS_WAIT_CONTINUED] = "continued", [KS_WAIT_SIGNAL] = "signal"
+		[KS_WAIT_CONTINUED] = "continued", [KS_WAIT_SIGNAL] = "signal", [KS_WAIT_INPUT] = "signal"
 	};
-	lua_Number deadline = luaL_checknumber(L, 1);
 
-	luaL_argcheck(L, deadline > -9e18 && deadline < 9e18, 1, "not a time in nanoseconds");
-	lua_pushstring(L, words[ks_wait_input((hrtime_t)deadline, -1)]);
+	return words[why];
+}
+
+/* wait(deadline) -> ks_wait_word(). deadline: nanoseconds of gethrtime(), any number. */
+static int
+wait_call(lua_State *L)
+{
+	lua_pushstring(L, ks_wait_word(ks_lua_wait_input(L, 1, -1)));
 	return 1;
 }
 

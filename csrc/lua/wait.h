@@ -11,6 +11,8 @@
 
 #include "kstat.h"
 
+struct lua_State;
+
 /* Set by the host's handlers, which may run at any instruction. */
 extern volatile sig_atomic_t ks_wait_interrupted; /* finish the tick, then end the loop */
 extern volatile sig_atomic_t ks_wait_continued;   /* SIGCONT: the process had been stopped */
@@ -36,5 +38,11 @@ enum ks_wait {
  * missed. A window that was resized counts as a signal; the flag is cleared.
  */
 enum ks_wait ks_wait_input(hrtime_t deadline, int fd);
+
+/* The same until the time at index i of the stack, in nanoseconds; pushes nothing. */
+enum ks_wait ks_lua_wait_input(struct lua_State *L, int i, int fd);
+
+/* What scripts call the end of a wait: "time", "interrupted", "continued" or "signal". */
+const char *ks_wait_word(enum ks_wait why);
 
 #endif

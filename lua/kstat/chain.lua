@@ -79,6 +79,13 @@ for name, method in pairs(core.chain_methods) do
   methods[name] = method
 end
 
+-- A kstat that came or went.
+local change = {
+  __name = "kstat.change",
+  __metatable = "kstat.change",
+  __tostring = function(self) return ("%s:%d:%s"):format(self.module, self.instance, self.name) end,
+}
+
 --- Brings the chain up to date, and reads again what was read. In a replay: the next sample, if there
 -- is one. Tables of the path get their new values, kstat objects stay what they are.
 -- @treturn[1] boolean whether kstats came or went
@@ -92,6 +99,11 @@ function methods.update(self)
   object.check(self, "chain", "update")
   local changed, added, deleted = core.chain_methods.update(self)
   if changed ~= nil then
+    for _, list in ipairs({ added, deleted }) do
+      for _, one in ipairs(list) do
+        setmetatable(one, change)
+      end
+    end
     path.update(self, added, deleted)
   end
   return changed, added, deleted
