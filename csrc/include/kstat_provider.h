@@ -134,8 +134,9 @@ typedef struct kstat_pub kstat_pub_t;
  * looks into a dead one's memory, as ps does, the kernel keeps what it held: this function then waits, a
  * second at most, and readers see the dead one's kstats still.)
  * When the last process that holds the segment exits, its file is removed, unless it has
- * PERSISTENT kstats. NULL with errno: EINVAL a bad name, EBUSY another process publishes it,
- * EACCES, ENOSPC, ...
+ * PERSISTENT kstats. NULL with errno: EINVAL a bad name, EBUSY another process publishes it, ENOTDIR or
+ * ELOOP the directory is none or a link to one, EACCES it is neither this user's nor root's, or anybody may
+ * remove what is in it, ENOSPC, ...
  */
 kstat_pub_t *kstat_publish(const char *name, int flags);
 

@@ -1,7 +1,8 @@
 /*
  * segment_layout.h - the file in which a process publishes kstats: what lies where, and how a
- * record is changed and read. Writers map the file, readers copy from it with pread() and believe
- * nothing (source/segment/segment.c). All fields have fixed widths and the writer's byte order.
+ * record is changed and read. Writers map the file, and take from it nothing that decides about addresses without
+ * a check (space.c); readers copy from it with pread() and believe nothing (source/segment/segment.c). All fields
+ * have fixed widths and the writer's byte order.
  *
  *     header        KS_SEG_HEADER bytes
  *     entry         one per kstat, KS_SEG_ALIGN-aligned, one directly behind the other up to
