@@ -94,12 +94,16 @@ function Report:text(now, prev)
   local out = {}
   local changes = self:follow()
   if changes then
-    prev = nil -- as on Solaris, everything is since boot again
+    -- As on Solaris, everything in a capture is since boot again. Where devices come and go all the time, as on
+    -- Linux, no interval would ever be shown: here the new ones alone are since their creation.
+    if chain.is_replay(self.ks) then
+      prev = nil
+    end
     out[1] = not o.s and table.concat(changes, "\n") .. "\n" or nil
   end
   local d = core.difference(now, prev)
   if self.devices then
-    self.devices:compute(d)
+    self.devices:compute(d, changes and core.difference(now, nil))
   end
   if o.T then
     out[#out + 1] = tool.timestamp(o.T, chain.clock(self.ks))

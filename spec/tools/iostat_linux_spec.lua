@@ -51,6 +51,35 @@ describe("iostat on Linux", function()
     assert.are.equal("", got.err)
   end)
 
+  it("goes on with the interval of the disks that stay when one comes or goes", function()
+    local dir = run.directory()
+    run.shell("cp -r spec/trees/small/* " .. dir)
+    local file = dir .. "/proc/diskstats"
+    run.write_file(file, "8 0 sda 1000000 0 80 10 20 0 160 20 0 30 30\n")
+    run.write_file(dir .. "/iostat.lua", ([[
+      local function write(text) local f = assert(io.open(%q, "w")); f:write(text); f:close() end
+      local core = require("kstat.core")
+      local wait, n = core.wait, 0
+      core.wait = function(...)
+        n = n + 1
+        write("8 0 sda 1000000 0 80 10 20 0 160 20 0 30 30\n" ..
+          (n == 1 and "7 5 loop5 50 0 80 10 20 0 160 20 0 30 30\n" or ""))
+        return wait(...)
+      end
+      arg = { [0] = "iostat", "-x", "0.2", "3" }
+      dofile("scripts/iostat.lua")
+    ]]):format(file))
+    local got = run.run({ "kstatlua", dir .. "/iostat.lua", env = { KSTAT_PROC = dir .. "/proc",
+      KSTAT_SYS = dir .. "/sys" } })
+    run.remove_directory(dir)
+    assert.truthy(got.out:find("<<disk added: loop5>>\n", 1, true), got.out .. got.err)
+    assert.truthy(got.out:find("<<disk removed: loop5>>\n", 1, true))
+    local _, _, second = got.out:find("<<disk added.-\nsda%s+(%S+)")
+    local _, _, third = got.out:find("<<disk removed.-\nsda%s+(%S+)")
+    assert.same({ "0.0", "0.0" }, { second, third })
+    assert.is_true(tonumber(got.out:match("\nloop5%s+(%S+)")) > 100)
+  end)
+
   it("shows partitions behind their disks", function()
     local names = {}
     for name in iostat("-xp").out:gmatch("\n(%S+)%s+%d") do names[#names + 1] = name end

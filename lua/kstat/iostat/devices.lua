@@ -321,12 +321,14 @@ end
 
 --- Computes each row's figures; `row.ready` is false where there are none.
 -- @param d the difference that they are of
-function M.compute(self, d)
+-- @param[opt] since_creation where devices are looked for that the earlier sample lacks
+function M.compute(self, d, since_creation)
   local lookup = core.lookup
   local shown, rows = self.shown, self.rows
   for i = 1, #shown do
     local device = shown[i]
-    local k = lookup(d, device.module, device.instance, device.name)
+    local k = lookup(d, device.module, device.instance, device.name) or
+      since_creation and lookup(since_creation, device.module, device.instance, device.name)
     device.ready = k ~= nil and counts(nil, k, device.counts) ~= nil
     if device.ready then
       figures(device.counts, device.figures)
