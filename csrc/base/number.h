@@ -17,8 +17,9 @@ size_t ks_format_u64(char *to, uint64_t v);
 size_t ks_format_i64(char *to, int64_t v);
 
 /*
- * Writes a time in nanoseconds as seconds with nine decimals, and "0" for exactly zero. kstat(8)
- * prints the digits of the double ns / 1e9, which above 2^53 ns (104 days) are not always those of the time; these are.
+ * Writes a time in nanoseconds as seconds with nine decimals, and "0" for exactly zero. kstat(8) prints
+ * the digits of the double ns / 1e9, which above 2^53 ns (104 days) are not always those of the time;
+ * these are.
  */
 size_t ks_format_seconds(char *to, int64_t ns);
 

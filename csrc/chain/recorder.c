@@ -143,8 +143,8 @@ describe(void *kc, const kstat_t *ksp, const char *stat)
 }
 
 /*
- * Locks the file. A recorder that was killed may hold its lock for a moment longer than its process is seen, so
- * this waits for a second.
+ * Locks the file. A recorder that was killed may hold its lock for a moment longer than its process is
+ * seen, so this waits for a second.
  */
 static int
 lock(int fd)

@@ -1,6 +1,6 @@
 /*
- * blob_log.c - applies the log of a statsblob kstat (blob_layout.h). Writers do so to go on after a death in the middle
- * of an update, readers to get the blob as of one commit. SPDX-License-Identifier: MIT
+ * blob_log.c - applies the log of a statsblob kstat (blob_layout.h). Writers do so to go on after a death
+ * in the middle of an update, readers to get the blob as of one commit. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <string.h>

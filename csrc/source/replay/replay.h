@@ -1,7 +1,7 @@
 /*
- * replay.h - a file in place of the machine: a capture (JSON) or a recording, which is known by how it starts.
- * What both have in common is here: the sample in memory, the operations of the source and the window of time.
- * The readers, in capture/ and recording/, only bring the next sample into memory.
+ * replay.h - a file in place of the machine: a capture (JSON) or a recording, which is known by how it
+ * starts. What both have in common is here: the sample in memory, the operations of the source and the
+ * window of time. The readers, in capture/ and recording/, only bring the next sample into memory.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_REPLAY_REPLAY_H
@@ -40,12 +40,16 @@ struct ks_replay;
 
 /* A reader of one kind of file. Functions that return int: -1 with errno and a message is failure. */
 struct ks_replay_ops {
-	/* Opens the file ("-": standard input) and brings the first sample of the window into r->sample; ENODATA if there is none. */
+	/*
+	 * Opens the file ("-": standard input) and brings the first sample of the window into r->sample;
+	 * ENODATA if there is none.
+	 */
 	int (*open)(struct ks_replay *r, const char *path);
 
 	/*
-	 * Brings the next sample of the window into r->sample, and sets its time of day if it has one. Returns 1, or 0 if there is
-	 * none: then the sample stays as it is. After a failure the sample is the one before, or empty.
+	 * Brings the next sample of the window into r->sample, and sets its time of day if it has one.
+	 * Returns 1, or 0 if there is none: then the sample stays as it is. After a failure the sample is
+	 * the one before, or empty.
 	 */
 	int (*next)(struct ks_replay *r);
 
@@ -74,9 +78,9 @@ struct ks_replay {
 };
 
 /*
- * Opens a capture or a recording ("-": a capture on standard input) at the first sample of the window. The replay
- * ends with the last sample of the window. NULL with errno: ENODATA no sample in
- * that time, EBADMSG damaged, or what open() says.
+ * Opens a capture or a recording ("-": a capture on standard input) at the first sample of the window.
+ * The replay ends with the last sample of the window. NULL with errno: ENODATA no sample in that time,
+ * EBADMSG damaged, or what open() says.
  */
 struct ks_source *ks_source_replay_open(const char *path, const struct ks_window *window);
 

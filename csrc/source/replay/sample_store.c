@@ -106,7 +106,8 @@ ks_store_add_kstat(struct ks_store *s, const struct ks_store_kstat *k)
 struct ks_store_value *
 ks_store_add_value(struct ks_store *s, const struct ks_store_value *v)
 {
-	if (s->nvalues == UINT32_MAX || !is_allowed(s, 0) || !KS_RESERVE(s->value, s->value_cap, s->nvalues + 1)) {
+	if (s->nvalues == UINT32_MAX || !is_allowed(s, 0) ||
+	    !KS_RESERVE(s->value, s->value_cap, s->nvalues + 1)) {
 		s->failed = true;
 		return NULL;
 	}

@@ -1,6 +1,7 @@
 /*
- * sample_store.h - one sample of a replay in memory: its kstats, their statistics, and the texts of both. Both
- * readers fill it, and so does the writer of recordings, which compares each sample with the one before.
+ * sample_store.h - one sample of a replay in memory: its kstats, their statistics, and the texts of both.
+ * Both readers fill it, and so does the writer of recordings, which compares each sample with the one
+ * before.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_REPLAY_SAMPLE_STORE_H
@@ -21,8 +22,8 @@
 #define KS_STORE_BYTES 0xff /* the whole data section of a statsblob (model/blobstat.h) */
 
 /*
- * One statistic of a NAMED kstat, or one field of a structure. Numbers of 32 bits are in the lower half of u64,
- * a KSTAT_DATA_FLOAT as its bits.
+ * One statistic of a NAMED kstat, or one field of a structure. Numbers of 32 bits are in the lower half
+ * of u64, a KSTAT_DATA_FLOAT as its bits.
  */
 struct ks_store_value {
 	uint32_t name; /* offset in the text; of NAMED kstats and of statistics of statsblobs */
@@ -51,7 +52,7 @@ struct ks_store_meta {
 struct ks_store_kstat {
 	hrtime_t crtime, snaptime;
 	uint32_t module, name, class_; /* offsets in the text */
-	uint32_t first, nvalues;       /* its values; of a structure (model/raw_layout.h) in the order of its fields */
+	uint32_t first, nvalues;       /* its values; of a structure in the order of the fields */
 	uint32_t meta; /* the number of its first struct ks_store_meta plus 1; 0: none is known */
 	int instance;
 	uint_t ndata;  /* data records */

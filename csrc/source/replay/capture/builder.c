@@ -18,7 +18,7 @@ fail(struct ks_capture_builder *b)
 
 /* --- messages ------------------------------------------------------------------ */
 
-/* The name of the statistic at hand, made fit for a message of one line. */
+/* Returns the name of the current statistic, without control characters. */
 static const char *
 shown_name(const struct ks_capture_builder *b, char *to, size_t size)
 {
@@ -36,7 +36,8 @@ reject_statistic(struct ks_capture_builder *b, const char *why)
 {
 	char name[KSTAT_STRLEN];
 
-	ks_capture_problem(b->notes, "the statistic '%s' is left out: %s", shown_name(b, name, sizeof(name)), why);
+	ks_capture_problem(b->notes, "the statistic '%s' is left out: %s",
+	    shown_name(b, name, sizeof(name)), why);
 }
 
 static void
@@ -82,7 +83,8 @@ ks_capture_kstat_begin(struct ks_capture_builder *b)
 	};
 	b->member = KS_MEMBER_OTHER;
 	b->values_ordered = true;
-	b->bad = b->has_instance = b->has_crtime = b->has_snaptime = b->has_statistics = b->values_tie = false;
+	b->bad = b->values_tie = b->has_statistics = false;
+	b->has_instance = b->has_crtime = b->has_snaptime = false;
 	b->header_snaptime = 0;
 	b->previous_key = KS_STORE_NULL;
 }
@@ -139,8 +141,8 @@ ks_capture_kstat_end(struct ks_capture_builder *b)
 	if (k->class_ == KS_STORE_NULL)
 		k->class_ = ks_store_add_text(b->store, "", 0);
 	/*
-	 * Without snaptime among its data a kstat could not be read; but a capture of chosen
-	 * statistics (-s) leaves it out too, and then its header tells the time.
+	 * A kstat without snaptime in its data could not be read. But a capture of chosen statistics (-s)
+	 * leaves snaptime out, too; then the header has the time.
 	 */
 	k->readable = b->has_snaptime || b->has_statistics;
 	if (!b->has_snaptime)
@@ -150,7 +152,7 @@ ks_capture_kstat_end(struct ks_capture_builder *b)
 	return ks_store_failed(b->store) ? fail(b) : 1;
 }
 
-/* A string of the header. A longer one is cut, as the kernel's own would be. */
+/* Adds a string of the header. A longer one is cut, as the kernel cuts its own. */
 static uint32_t
 header_string(struct ks_capture_builder *b, const unsigned char *str, size_t n)
 {
@@ -289,7 +291,8 @@ ks_capture_data_key(struct ks_capture_builder *b, const unsigned char *key, size
 		reject_statistic(b, "its name has a NUL in it");
 		b->member = KS_MEMBER_REJECTED;
 	} else if (n > kept) {
-		ks_capture_problem(b->notes, "the name of a statistic longer than %d bytes is cut", KSTAT_STRLEN - 1);
+		ks_capture_problem(b->notes, "the name of a statistic longer than %d bytes is cut",
+		    KSTAT_STRLEN - 1);
 	} else if (!b->has_crtime && n == 6 && memcmp(key, "crtime", 6) == 0) {
 		b->member = KS_MEMBER_CRTIME;
 	} else if (!b->has_snaptime && n == 8 && memcmp(key, "snaptime", 8) == 0) {
@@ -379,7 +382,7 @@ add_string(struct ks_capture_builder *b, const unsigned char *str, size_t n, uin
 int
 ks_capture_data_string(struct ks_capture_builder *b, const unsigned char *str, size_t n)
 {
-	/* A text called crtime is no time: it is a statistic of the kstat's own. */
+	/* A text called crtime is no time but a statistic. */
 	if (b->member == KS_MEMBER_REJECTED)
 		return 1;
 	if (!add_string(b, str, n, &b->v.at))

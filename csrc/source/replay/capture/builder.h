@@ -1,6 +1,7 @@
 /*
- * builder.h - builds the kstats of a sample from the members of their JSON objects, one by one. What cannot be
- * kept is noted and left out. Functions that return int say whether to go on: 1, or 0 without memory.
+ * builder.h - builds the kstats of a sample from the members of their JSON objects, one by one. What
+ * cannot be kept is noted and left out. Functions that return int say whether to go on: 1, or 0 without
+ * memory.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_REPLAY_CAPTURE_BUILDER_H
@@ -22,9 +23,9 @@ enum ks_capture_member {
 
 struct ks_capture_builder {
 	/*
-	 * The first kstat of a sample is built in a store of its own. When it is complete, it replaces the sample
-	 * before, and the others are added to it. So at most one sample is in memory, and an array without a whole
-	 * kstat leaves the sample before as it is.
+	 * The first kstat of a sample is built in a store of its own. When it is complete, it replaces
+	 * the sample before, and the others are added to it. So at most one sample is in memory, and an
+	 * array without a whole kstat leaves the sample before as it is.
 	 */
 	struct ks_store *sample; /* borrowed, as the notes */
 	struct ks_store first;   /* owned */
@@ -48,8 +49,8 @@ struct ks_capture_builder {
 void ks_capture_sample_start(struct ks_capture_builder *b);
 
 /*
- * The array ended, or cannot be read any further. Returns true if its kstats are the sample now, and false if the
- * sample is still the one before: it has none, and `only_if_any` is true.
+ * The array ended, or cannot be read any further. Returns true if its kstats are the sample now, and
+ * false if the sample is still the one before: it has none, and `only_if_any` is true.
  */
 bool ks_capture_sample_finish(struct ks_capture_builder *b, bool only_if_any);
 

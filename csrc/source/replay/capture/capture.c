@@ -1,12 +1,12 @@
 /*
- * capture.c - the reader of captures: what `kstat -j` printed, illumos's or ours. One array is one sample. Arrays
- * follow each other with anything blank between, and before an array the line that -T prints may stand. What is
- * neither is passed over, up to the next line that starts with an array.
+ * capture.c - the reader of captures: what `kstat -j` printed, illumos's or ours. One array is one
+ * sample. Arrays follow each other with anything blank between, and before an array the line that -T
+ * prints may stand. What is neither is passed over, up to the next line that starts with an array.
  *
- * A capture does not say how wide integers are, nor which kind of text a text is. Whole
- * numbers of NAMED kstats become UINT64, or INT64 if negative, others DOUBLE; texts become
- * STRING; null a null string; true and false 1 and 0. Bytes from 0x80 up, which illumos prints
- * as one \u00xx each, are the characters of that number.
+ * A capture does not say how wide integers are, nor which kind of text a text is. Whole numbers of NAMED
+ * kstats become UINT64, or INT64 if negative, others DOUBLE; texts become STRING; null a null string;
+ * true and false 1 and 0. Bytes from 0x80 up, which illumos prints as one \u00xx each, are the characters
+ * of that number.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,7 +26,7 @@ struct capture {
 	struct ks_replay base;
 	struct ks_capture_input in;
 	struct ks_capture_builder builder;
-	struct ks_capture_notes notes; /* of the sample, and of what was passed over before it */
+	struct ks_capture_notes notes; /* about the sample, and what was passed over before it */
 	bool lost;    /* behind damage: the next array starts a line */
 	bool outside; /* the last time of day was not in the window */
 	bool over;    /* no later sample is wanted */
@@ -74,7 +74,7 @@ skip_blanks(struct capture *cap, char *c)
 	return rc;
 }
 
-/* Moves behind the next newline, or to the end. As peek(). */
+/* Moves behind the next newline, or to the end. Returns what peek() does. */
 static int
 skip_line(struct capture *cap)
 {
@@ -93,8 +93,8 @@ skip_line(struct capture *cap)
 }
 
 /*
- * Takes what could be a line with a time stamp: up to its end, a "[", or more bytes than a stamp
- * has. 1 if it is one, 0 if not, -1 after a failure.
+ * Reads what could be a time of day: up to the end of the line, a "[", or more bytes than a time has. 1 if
+ * it is one, 0 if not, -1 after a failure.
  */
 static int
 read_stamp(struct capture *cap, struct lead *lead)
@@ -115,7 +115,7 @@ read_stamp(struct capture *cap, struct lead *lead)
 	return 1;
 }
 
-/* The mark that some editors put before UTF-8 says nothing. */
+/* Moves behind the mark that some editors put before UTF-8. */
 static int
 skip_byte_order_mark(struct capture *cap, char *c)
 {
@@ -209,9 +209,9 @@ end(struct ks_capture_notes *n)
 }
 
 /*
- * Finds out whether the array behind this lead is in the window; an array without a time belongs to the one before.
- * A file is read to its end, because clocks can be set back; a pipe ends with the first sample that is too late.
- * -1 with errno EINVAL if there is a window, but no time before the first array.
+ * Finds out whether the array behind this lead is in the window; an array without a time belongs to the
+ * one before. A file is read to its end, because clocks can be set back; a pipe ends with the first
+ * sample that is too late. -1 with errno EINVAL if there is a window, but no time before the first array.
  */
 static int
 enter(struct capture *cap, const struct lead *lead)
@@ -231,8 +231,8 @@ enter(struct capture *cap, const struct lead *lead)
 }
 
 /*
- * Of a damaged array the sample is what was complete before the damage; one without anything complete is passed
- * over. Fails if the capture cannot be read any further, or its end is damage that was not told.
+ * Of a damaged array the sample is what was complete before the damage; an array without a complete kstat
+ * is passed over. Fails if the capture cannot be read any further, or ends in damage.
  */
 static int
 capture_next(struct ks_replay *r)
@@ -257,7 +257,8 @@ capture_next(struct ks_replay *r)
 		damages = n->damages;
 		whole = ks_capture_array_parse(&cap->in, &cap->builder);
 		cap->lost = !whole;
-		if (ks_capture_sample_finish(&cap->builder, !whole || n->damages > damages) && !cap->outside) {
+		whole = whole && n->damages == damages;
+		if (ks_capture_sample_finish(&cap->builder, !whole) && !cap->outside) {
 			r->has_time = lead.has_time;
 			if (lead.has_time)
 				r->time = lead.time;
@@ -282,7 +283,7 @@ first_sample(struct capture *cap)
 		return ks_fail(EBADMSG, "%s: empty: a capture is what kstat -j prints", cap->base.path);
 	if (rc < 0 || cap->base.sample.nkstats > 0 || n->problems == 0)
 		return rc;
-	/* Not one kstat in it, but something else: perhaps later samples have some. */
+	/* The array has elements, but no kstat: later samples may have some. */
 	memcpy(problem, n->problem, sizeof(problem));
 	skipped = n->problems;
 	while (cap->base.sample.nkstats == 0) {

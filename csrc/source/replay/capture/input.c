@@ -60,7 +60,7 @@ read_some(const struct ks_capture_input *in, void *to, size_t n)
 	return got;
 }
 
-/* What was read first turned out to be compressed. */
+/* Starts to decompress; `start` are the first bytes of the file. */
 static int
 start_gzip(struct ks_capture_input *in, const char *start, size_t n)
 {
@@ -86,7 +86,7 @@ skip_zeros(z_stream *z)
 	}
 }
 
-/* As read_some(), of compressed input. */
+/* The same as read_some() for compressed input. */
 static ssize_t
 inflate_some(struct ks_capture_input *in, char *to, size_t room)
 {
@@ -129,7 +129,7 @@ inflate_some(struct ks_capture_input *in, char *to, size_t room)
 	return (ssize_t)(room - z->avail_out);
 }
 
-/* The next bytes of the text; as read_some(). */
+/* The same as read_some() for the text, compressed or not. */
 static ssize_t
 next_bytes(struct ks_capture_input *in, char *to, size_t room)
 {
@@ -155,8 +155,8 @@ next_bytes(struct ks_capture_input *in, char *to, size_t room)
 }
 
 /*
- * Takes the backslashes of "\?" out of the piece, and keeps one at its very end for later. A
- * backslash occurs in strings only, so pairs can be told without knowing where strings start.
+ * Removes the backslashes of "\?" from the piece, and moves one at its very end to the next piece.
+ * Backslashes occur in strings only, so pairs are found without knowing where strings start.
  */
 static int
 settle_backslashes(struct ks_capture_input *in)

@@ -1,7 +1,7 @@
 /*
- * input.h - the text of a capture, piece by piece: a file or standard input, plain or
- * gzip (told by its contents), of any size. Two peculiarities of illumos's JSON end here: the
- * backslash of "\?" is taken out, and a backslash is never parted from what it escapes.
+ * input.h - the text of a capture, piece by piece: a file or standard input of any size, plain or
+ * compressed by gzip, which its contents show. illumos escapes "?", which is not valid JSON: that backslash
+ * is removed. A backslash and the character that it escapes are always in the same piece.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_REPLAY_CAPTURE_INPUT_H
@@ -15,13 +15,13 @@
 #include "base/buf.h"
 
 struct ks_capture_input {
-	char *text; /* owned; the piece at hand */
+	char *text; /* owned; the current piece */
 	size_t len; /* its bytes */
-	size_t pos; /* those already used up */
+	size_t pos; /* where in the piece the reader is */
 	uint64_t base; /* where the piece starts in the whole (uncompressed) text */
-	char before; /* the last byte of the piece before; at the start a newline */
-	struct ks_buf removed; /* size_t: places in the piece that a backslash was taken from */
-	bool carry; /* a backslash waits for what follows it */
+	char before; /* the last byte of the previous piece; at the start a newline */
+	struct ks_buf removed; /* size_t: places in the piece from which a backslash was removed */
+	bool carry; /* the previous piece ended in a backslash, which starts the next one */
 	int fd;
 	bool sniffed, gzip, ended;
 	bool in_member; /* inside a gzip member, of which a file may have several */

@@ -15,9 +15,9 @@ ks_capture_position(const struct ks_capture_notes *n)
 	return ks_capture_input_position(n->in, at);
 }
 
-/* Between arrays, the one to come is meant. */
+/* Writes a message. Between arrays it names the next sample. */
 static void
-say(char *to, const struct ks_capture_notes *n, uint64_t at, const char *fmt, va_list ap)
+write_message(char *to, const struct ks_capture_notes *n, uint64_t at, const char *fmt, va_list ap)
 {
 	int len = snprintf(to, KS_CAPTURE_MESSAGE, "%.200s: sample %llu, byte %llu: ", n->path,
 	    (unsigned long long)n->number + (n->yajl == NULL), (unsigned long long)at);
@@ -33,7 +33,7 @@ ks_capture_problem(struct ks_capture_notes *n, const char *fmt, ...)
 	if (n->problems++ > 0)
 		return;
 	va_start(ap, fmt);
-	say(n->problem, n, ks_capture_position(n), fmt, ap);
+	write_message(n->problem, n, ks_capture_position(n), fmt, ap);
 	va_end(ap);
 }
 
@@ -45,7 +45,7 @@ ks_capture_damage(struct ks_capture_notes *n, uint64_t at, const char *fmt, ...)
 	if (n->damages++ > 0)
 		return 0;
 	va_start(ap, fmt);
-	say(n->damage, n, at, fmt, ap);
+	write_message(n->damage, n, at, fmt, ap);
 	va_end(ap);
 	return 0;
 }
@@ -58,7 +58,7 @@ ks_capture_end(struct ks_capture_notes *n, int error, uint64_t at, const char *f
 	if (n->end_errno != 0)
 		return 0;
 	va_start(ap, fmt);
-	say(n->end, n, at, fmt, ap);
+	write_message(n->end, n, at, fmt, ap);
 	va_end(ap);
 	n->end_errno = error;
 	return 0;

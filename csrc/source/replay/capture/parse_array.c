@@ -24,10 +24,10 @@ struct parse {
 	enum place resume; /* PASSING: where it goes on after the value passed over */
 	unsigned depth;    /* PASSING: nesting inside it */
 	bool done;         /* the array is complete */
-	bool heard;        /* a token was complete since this was reset */
+	bool progress;     /* a token was complete since this was reset */
 };
 
-/* --- what yajl tells --------------------------------------------------------------- */
+/* --- callbacks of yajl --------------------------------------------------------------- */
 
 static void
 no_kstat(struct parse *x)
@@ -40,7 +40,7 @@ on_null(void *ctx)
 {
 	struct parse *x = ctx;
 
-	x->heard = true;
+	x->progress = true;
 	switch (x->place) {
 	case IN_ARRAY:
 		no_kstat(x);
@@ -63,7 +63,7 @@ on_boolean(void *ctx, int value)
 {
 	struct parse *x = ctx;
 
-	x->heard = true;
+	x->progress = true;
 	return x->place == IN_DATA ? ks_capture_data_boolean(x->kstat, value != 0) : on_null(ctx);
 }
 
@@ -72,7 +72,7 @@ on_number(void *ctx, const char *s, size_t n)
 {
 	struct parse *x = ctx;
 
-	x->heard = true;
+	x->progress = true;
 	switch (x->place) {
 	case IN_ARRAY:
 		no_kstat(x);
@@ -94,7 +94,7 @@ on_string(void *ctx, const unsigned char *s, size_t n)
 {
 	struct parse *x = ctx;
 
-	x->heard = true;
+	x->progress = true;
 	switch (x->place) {
 	case IN_ARRAY:
 		no_kstat(x);
@@ -115,7 +115,7 @@ on_key(void *ctx, const unsigned char *key, size_t n)
 {
 	struct parse *x = ctx;
 
-	x->heard = true;
+	x->progress = true;
 	if (x->place == IN_KSTAT)
 		ks_capture_header_key(x->kstat, key, n);
 	else if (x->place == IN_DATA)
@@ -123,7 +123,7 @@ on_key(void *ctx, const unsigned char *key, size_t n)
 	return 1;
 }
 
-/* A nested value that means nothing here begins. */
+/* A nested value begins that has no meaning here. */
 static int
 pass_over(struct parse *x)
 {
@@ -143,7 +143,7 @@ on_start_map(void *ctx)
 {
 	struct parse *x = ctx;
 
-	x->heard = true;
+	x->progress = true;
 	switch (x->place) {
 	case IN_ARRAY:
 		ks_capture_kstat_begin(x->kstat);
@@ -173,7 +173,7 @@ on_end_map(void *ctx)
 {
 	struct parse *x = ctx;
 
-	x->heard = true;
+	x->progress = true;
 	switch (x->place) {
 	case PASSING:
 		if (--x->depth == 0)
@@ -189,7 +189,7 @@ on_end_map(void *ctx)
 	}
 }
 
-/* True if the byte at hand is the first of its line, and so the start of another sample. */
+/* Returns true if the current byte is the first of its line, and so the start of another sample. */
 static bool
 starts_line(const struct parse *x)
 {
@@ -210,7 +210,7 @@ on_start_array(void *ctx)
 {
 	struct parse *x = ctx;
 
-	x->heard = true;
+	x->progress = true;
 	if (x->place != OUTSIDE && starts_line(x))
 		return cut_off(x);
 	switch (x->place) {
@@ -243,7 +243,7 @@ on_end_array(void *ctx)
 {
 	struct parse *x = ctx;
 
-	x->heard = true;
+	x->progress = true;
 	switch (x->place) {
 	case PASSING:
 		return on_end_map(ctx);
@@ -283,7 +283,7 @@ new_parser(struct parse *x)
 
 /* --- damage ------------------------------------------------------------------------- */
 
-/* What yajl found wrong, as one line without a full stop. */
+/* Stores what yajl found wrong, as one line without a full stop. */
 static void
 reason(const struct parse *x, char to[REASON_MAX])
 {
@@ -303,7 +303,7 @@ json_damage(struct parse *x)
 {
 	char why[REASON_MAX];
 
-	/* The byte that yajl did not expect is the last one that it took. */
+	/* The byte that yajl did not expect is the last one that it consumed. */
 	if (starts_line(x) &&
 	    x->in->text[x->in->pos + yajl_get_bytes_consumed(x->notes->yajl) - 1] == '[') {
 		(void)cut_off(x);
@@ -313,7 +313,7 @@ json_damage(struct parse *x)
 	(void)ks_capture_damage(x->notes, ks_capture_position(x->notes), "%s", why);
 }
 
-/* The start of the line that has the byte `at`, if that is not before what is being parsed. */
+/* Stores where the line with the byte `at` starts. False if that is before what is being parsed. */
 static bool
 line_start(const struct ks_capture_input *in, size_t at, size_t *start)
 {
@@ -324,8 +324,8 @@ line_start(const struct ks_capture_input *in, size_t at, size_t *start)
 }
 
 /*
- * Moves to where later arrays are to be looked for: the line with the byte `at`, or the time
- * stamp before it. What is being parsed starts behind the "[" of the array, so there is progress.
+ * Moves to where the search for later arrays starts: the line with the byte `at`, or the time of day
+ * before it. What is being parsed starts behind the "[" of the array, so there is progress.
  */
 static void
 step_back(struct parse *x, size_t at)
@@ -360,14 +360,14 @@ ks_capture_peek(struct ks_capture_input *in, struct ks_capture_notes *n, char *c
 
 /* --- damaged strings -------------------------------------------------------------------- */
 
-/* True if what yajl complains of is inside a string, so that where the string ends can be found. */
+/* Returns true if the error is inside a string: then the end of the string can be found. */
 static bool
 is_in_string(const char *why)
 {
 	return strstr(why, "inside string") != NULL || strstr(why, "inside a string") != NULL;
 }
 
-/* How deep in the array's element the parser is; 0: at an element that is no object or array. */
+/* Returns how deep in the array's element the parser is; 0: the element is no object or array. */
 static unsigned
 depth_of(const struct parse *x)
 {
@@ -402,8 +402,8 @@ step(struct way *w, char c)
 }
 
 /*
- * Moves from inside a string behind the element that has it. False if that has no end, or the next
- * array starts first: the input then stands where arrays are to be looked for.
+ * Moves from inside a string to the end of its element. Returns false if the element has no end, or the
+ * next array starts first: then the search for arrays starts at the current place.
  */
 static bool
 pass_element(struct parse *x)
@@ -428,7 +428,7 @@ pass_element(struct parse *x)
 	return false;
 }
 
-/* Makes the parser stand behind an element of the array. False without memory. */
+/* Puts a new parser into the state behind an element of the array. False without memory. */
 static bool
 start_behind_element(struct parse *x)
 {
@@ -440,15 +440,15 @@ start_behind_element(struct parse *x)
 		return false;
 	x->place = OUTSIDE;
 	done = yajl_parse(x->notes->yajl, (const unsigned char *)"[", 1) == yajl_status_ok;
-	x->place = PASSING; /* the element that stands for those passed means nothing */
+	x->place = PASSING; /* the element "" only represents what was passed over */
 	done = done && yajl_parse(x->notes->yajl, (const unsigned char *)"\"\"", 2) == yajl_status_ok;
 	x->place = IN_ARRAY;
 	return done;
 }
 
 /*
- * A string is damaged, at the byte `at` of the capture; the input stands inside of it. Leaves its
- * element out. False if parsing cannot go on behind it.
+ * A string is damaged at the byte `at` of the capture, and the current place is inside of it. Leaves its
+ * element out. Returns false if parsing cannot continue behind it.
  */
 static bool
 leave_out_element(struct parse *x, uint64_t at, const char *why)
@@ -467,7 +467,7 @@ leave_out_element(struct parse *x, uint64_t at, const char *why)
 	return whole;
 }
 
-/* Goes on after yajl met an error, or a callback ended it; false if that cannot be. */
+/* Continues after an error of yajl or a callback's refusal. Returns false if that is impossible. */
 static bool
 go_on(struct parse *x, yajl_status status)
 {
@@ -488,7 +488,7 @@ go_on(struct parse *x, yajl_status status)
 	return false;
 }
 
-/* The same after a token without an end, at the end of the piece. */
+/* The same for a token that is too long, at the end of the piece. */
 static bool
 go_on_behind_long(struct parse *x)
 {
@@ -497,7 +497,7 @@ go_on_behind_long(struct parse *x)
 	enum place place = x->place;
 	bool in_string;
 
-	/* No token has this byte, and yajl says what it found it in; a number that ends so counts not. */
+	/* No token contains this byte, so the message of yajl says which kind of token it was in. */
 	x->place = PASSING;
 	(void)yajl_parse(x->notes->yajl, (const unsigned char *)"\1", 1);
 	x->place = place;
@@ -535,7 +535,7 @@ parse(struct parse *x)
 			    "cut off in the middle of the array");
 		if (rc <= 0)
 			return;
-		x->heard = false;
+		x->progress = false;
 		text = (const unsigned char *)in->text + in->pos;
 		n = in->len - in->pos;
 		status = yajl_parse(x->notes->yajl, text, n);
@@ -546,7 +546,7 @@ parse(struct parse *x)
 			continue;
 		}
 		in->pos = x->done ? in->pos + yajl_get_bytes_consumed(x->notes->yajl) : in->len;
-		silent = x->heard ? 0 : silent + n;
+		silent = x->progress ? 0 : silent + n;
 		if (silent > TOKEN_MAX) {
 			if (!go_on_behind_long(x))
 				return;

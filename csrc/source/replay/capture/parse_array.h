@@ -11,13 +11,13 @@
 #include "source/replay/capture/input.h"
 #include "source/replay/capture/note.h"
 
-/* The next byte, which stays: 1. 0 at the end, -1 after a failure, which the notes tell. */
+/* Stores the next byte, without moving: 1. 0 at the end; -1 after a failure, which is in the notes. */
 int ks_capture_peek(struct ks_capture_input *in, struct ks_capture_notes *n, char *c);
 
 /*
- * Parses what follows the "[" of an array. True: the array is complete, and the input stands
- * behind it. False: the notes tell of damage, and the input stands where later arrays are to be
- * looked for; or they tell that nothing can be read any further. What was complete is in the sample.
+ * Parses what follows the "[" of an array. Returns true if the array is complete; the input is behind it
+ * then. Returns false after damage, which is in the notes; the input is then where the search for later
+ * arrays starts, unless the notes say that nothing more can be read. Complete kstats are in the sample.
  */
 bool ks_capture_array_parse(struct ks_capture_input *in, struct ks_capture_builder *b);
 

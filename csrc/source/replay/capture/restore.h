@@ -17,10 +17,11 @@ int ks_capture_compare_kstats(const struct ks_store *s, const struct ks_store_ks
     const struct ks_store_kstat *b);
 
 /*
- * Restores a kstat whose values are the last ones of the store. `reversed`: values of equal names are in reverse
- * order. INTR, IO, TIMER and known RAW kstats get their values in the order of the structure's fields; if these
- * lack members, have others, or do not fit, the kstat becomes NAMED, so that what was captured is shown and
- * nothing is made up. A RAW kstat of unknown layout loses its values, except the statistics of a statsblob.
+ * Restores a kstat whose values are the last ones of the store. `reversed`: values of equal names are in
+ * reverse order. INTR, IO, TIMER and known RAW kstats get their values in the order of the structure's
+ * fields; if these lack members, have others, or do not fit, the kstat becomes NAMED, so that what was
+ * captured is shown and nothing is made up. A RAW kstat of unknown layout loses its values, except the
+ * statistics of a statsblob.
  */
 void ks_capture_restore(struct ks_store *s, struct ks_store_kstat *k, bool reversed);
 

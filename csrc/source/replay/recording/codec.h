@@ -1,6 +1,6 @@
 /*
- * codec.h - one sample of a recording as bytes, and back. Writer and reader keep the same
- * state: the sample before, and what each number is expected to be next. A sample says which kstats left, changed
+ * codec.h - one sample of a recording as bytes, and back. Writer and reader keep the same state: the
+ * sample before, and what each number is expected to be next. A sample says which kstats left, changed
  * shape and came, and by how much each number differs from what was expected.
  *
  * All integers are varints (base/varint.h), signed ones folded. A sample is
@@ -9,14 +9,16 @@
  *     the number that changed shape, and of each the distance and the new definition,
  *     the number that came, and their definitions,
  *     a count of fields that are as expected, then (difference, count) pairs.
- * A definition is the header of a kstat, names and types of its data records if these have names, and what its
- * statistics mean (not in keyframes of version 1): 0 nothing is known; 1 the number of statistics and their
- * meanings follow; 2 and more: the meanings are those that started as number 0 and more of the keyframe and what follows
- * it.
- * The fields of a kstat are its state (readable or not), its snaptime, and the numbers and texts of
- * its data section (of a statsblob the data section as one text). The difference of a text is followed by its
- * length plus one and its bytes. The difference of a number whose values have a power of ten in common is in units
- * of this power, doubled; an odd one, KS_REC_NOT_IN_UNITS, says that the exact difference follows.
+ *
+ * A definition is the header of a kstat, the names and types of its data records if these have names,
+ * and what its statistics mean (not in a stream that starts with a keyframe of version 1): 0 if nothing
+ * is known; 1, the number of statistics and the meaning of each; or N + 2 if another kstat's statistics
+ * mean the same, where N is the number of meanings that the stream held before that kstat's.
+ *
+ * The fields of a kstat are its state (readable or not), its snaptime, and the numbers and texts of its
+ * data section (of a statsblob the data section as one text). The difference of a text is followed by its
+ * length plus one and its bytes. The difference of a number whose values have a power of ten in common is
+ * in units of this power, doubled; an odd one, KS_REC_NOT_IN_UNITS, says that the exact difference follows.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_REPLAY_RECORDING_CODEC_H
@@ -42,12 +44,12 @@ struct ks_rec_trend {
 };
 
 struct ks_rec_state {
-	/* For the writer: returns what a statistic means, or NULL. For the reader: definitions have meanings. */
+	/* The writer's: returns what a statistic means, or NULL. */
 	const struct ks_meta *(*describe)(void *context, const kstat_t *ksp, const char *stat);
 	void *context;
-	bool described;
-	struct ks_table meanings;   /* for the writer: finds the meanings of a kstat by their hash */
-	uint32_t newest;            /* for the writer: meta of the kstat defined last, if that is new; else 0 */
+	struct ks_table meanings;   /* the writer's: finds the meanings of a kstat by their hash */
+	uint32_t newest;            /* the writer's: `meta` of the last definition, if it is new; else 0 */
+	bool described;             /* the reader's: definitions have meanings */
 	struct ks_store *sample;    /* the last one; borrowed */
 	struct ks_rec_trend *trend; /* of each value of the sample; owned */
 	size_t cap;
@@ -65,38 +67,40 @@ void ks_rec_state_free(struct ks_rec_state *s);
 void ks_rec_state_reset(struct ks_rec_state *s);
 
 /*
- * Appends the bytes of a sample of n kstats to `out` and makes it the state. The kstats come
- * in the order of their ks_kid; ks_data NULL: it could not be read. 0, or -1 with errno ENOMEM (the state is then
+ * Appends the bytes of a sample of n kstats to `out` and makes it the state. The kstats come in the order
+ * of their ks_kid; ks_data NULL: it could not be read. 0, or -1 with errno ENOMEM (the state is then
  * useless until reset).
  */
 int ks_rec_encode(struct ks_rec_state *s, const kstat_t *const *k, size_t n, int64_t time_of_day,
     int64_t taken, struct ks_buf *out);
 
 /*
- * Makes the sample of these bytes the state. 0, or -1 with errno EBADMSG or ENOMEM and a message: then the state and
- * its sample are useless until reset.
+ * Makes the sample of these bytes the state. 0, or -1 with errno EBADMSG or ENOMEM and a message: then
+ * the state and its sample are useless until reset.
  */
 int ks_rec_decode(struct ks_rec_state *s, const void *bytes, size_t n);
 
 /* --- for encoding and decoding ------------------------------------------------------------ */
 
 /*
- * Starts the values of a kstat at the end of the sample: those of a structure are all there then. Numbers are 0, texts
- * null strings. 0, or -1 with errno ENOMEM or EFBIG.
+ * Starts the values of a kstat at the end of the sample: those of a structure are all there then. Numbers
+ * are 0, texts null strings. 0, or -1 with errno ENOMEM or EFBIG.
  */
 int ks_rec_start_values(struct ks_rec_state *s, struct ks_store_kstat *k);
 
 /*
- * Adds a value of a NAMED kstat, or the fields of an event of a TIMER, whose name is in the text of the sample. 0, or -1
- * with errno ENOMEM or EFBIG.
+ * Adds a value of a NAMED kstat, or the fields of an event of a TIMER, whose name is in the text of the
+ * sample. 0, or -1 with errno ENOMEM or EFBIG.
  */
 int ks_rec_add_record(struct ks_rec_state *s, struct ks_store_kstat *k, uint32_t name, uint8_t data_type);
 
 /* Fails with what was wrong when something could not be added to the sample. */
 int ks_rec_fail(const struct ks_rec_state *s);
 
-/* Counts the values of a kstat that left or changes shape as unused; they go when they are as many as the others. */
+/* Counts the values of a kstat that left, or changes its shape, as unused. */
 void ks_rec_drop_values(struct ks_rec_state *s, const struct ks_store_kstat *k);
+
+/* Removes what is unused if it is as much as what is used. 0, or -1 with errno ENOMEM. */
 int ks_rec_compact(struct ks_rec_state *s);
 
 /* True for NAMED and TIMER: their data records have names, which a definition lists. */

@@ -64,6 +64,12 @@ get_text(struct input *in, struct ks_rec_state *s, uint64_t most, uint32_t *at)
 	return *at == KS_STORE_NULL ? ks_rec_fail(s) : 0;
 }
 
+static int
+get_name(struct input *in, struct ks_rec_state *s, uint32_t *at)
+{
+	return get_text(in, s, KSTAT_STRLEN - 1, at);
+}
+
 /* Reads the names and types of the data records. */
 static int
 get_records(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *s)
@@ -72,7 +78,7 @@ get_records(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *s)
 		uint64_t type;
 		uint32_t name;
 
-		if (get_up_to(in, UINT8_MAX, &type) != 0 || get_text(in, s, KSTAT_STRLEN - 1, &name) != 0 ||
+		if (get_up_to(in, UINT8_MAX, &type) != 0 || get_name(in, s, &name) != 0 ||
 		    ks_rec_add_record(s, k, name, (uint8_t)type) != 0)
 			return -1;
 	}
@@ -102,7 +108,7 @@ get_meanings(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *s)
 	for (uint64_t i = 0; i < count; i++) {
 		struct ks_store_meta m = { .count = i == 0 ? (uint32_t)count : 0 };
 
-		if (get_text(in, s, KSTAT_STRLEN - 1, &m.stat) != 0 || get_up_to(in, KS_KIND_TIME, &kind) != 0 ||
+		if (get_name(in, s, &m.stat) != 0 || get_up_to(in, KS_KIND_TIME, &kind) != 0 ||
 		    get_up_to(in, UINT8_MAX, &type) != 0 || get_up_to(in, UINT32_MAX, &flags) != 0 ||
 		    get(in, &m.scale) != 0 || get_text(in, s, left(in), &m.unit) != 0 ||
 		    get_text(in, s, left(in), &m.desc) != 0)
@@ -122,8 +128,8 @@ get_definition(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *
 	uint64_t instance, type, flags, crtime, ndata, most;
 
 	*k = (struct ks_store_kstat){ .snaptime = (hrtime_t)s->taken };
-	if (get_text(in, s, KSTAT_STRLEN - 1, &k->module) != 0 || get_signed(in, &instance) != 0 ||
-	    get_text(in, s, KSTAT_STRLEN - 1, &k->name) != 0 || get_text(in, s, KSTAT_STRLEN - 1, &k->class_) != 0 ||
+	if (get_name(in, s, &k->module) != 0 || get_signed(in, &instance) != 0 ||
+	    get_name(in, s, &k->name) != 0 || get_name(in, s, &k->class_) != 0 ||
 	    get_up_to(in, KSTAT_NUM_TYPES - 1, &type) != 0 ||
 	    get_up_to(in, UINT8_MAX, &flags) != 0 || get_signed(in, &crtime) != 0)
 		return -1;
@@ -230,7 +236,7 @@ get_difference(struct input *in, uint64_t *difference)
 	return get(in, &in->expected);
 }
 
-/* The text follows the difference, before the next count: hence not by get_difference(). */
+/* get_difference() does not fit, because the text is between the difference and the next count. */
 static int
 decode_text(struct ks_rec_state *s, struct ks_store_value *v, struct input *in)
 {
@@ -276,7 +282,8 @@ decode_number(struct ks_store_value *v, struct ks_rec_trend *t, struct input *in
 }
 
 static int
-decode_values(struct ks_rec_state *s, struct ks_store_kstat *k, struct input *in, uint64_t step, uint64_t *late)
+decode_values(struct ks_rec_state *s, struct ks_store_kstat *k, struct input *in, uint64_t step,
+    uint64_t *late)
 {
 	struct ks_store_value *v = ks_store_values(s->sample, k);
 	uint64_t difference, fields = k->nvalues - (k->type == KSTAT_TYPE_TIMER ? k->ndata : 0);

@@ -11,6 +11,8 @@
 #include "model/raw_layout.h"
 #include "source/replay/recording/codec.h"
 
+#define CHARS sizeof(((kstat_named_t *)0)->value.c) /* bytes of a KSTAT_DATA_CHAR */
+
 static void
 put_text(struct ks_buf *out, const char *s, size_t n)
 {
@@ -154,8 +156,8 @@ same_meanings(const void *store, uint32_t slot, const void *key)
 }
 
 /*
- * Adds what the statistics of a kstat mean to the sample, unless those of another one mean the same. What follows from
- * the model alone every reader knows.
+ * Adds what the statistics of a kstat mean to the sample, unless those of another one mean the same. What
+ * follows from the model alone every reader knows.
  */
 static int
 add_meanings(struct ks_rec_state *state, struct ks_store_kstat *to, const kstat_t *k)
@@ -223,7 +225,7 @@ define(struct ks_rec_state *s, struct ks_store_kstat *to, const kstat_t *k)
 	return add_meanings(s, to, k);
 }
 
-/* Fields that are as expected are counted, the count goes before the next that is not. */
+/* Fields that are as expected are counted; the count is written before the next one that is not. */
 struct differences {
 	struct ks_buf *out;
 	uint64_t expected;
@@ -251,7 +253,8 @@ layout_of(const kstat_t *k)
 
 /* Where the value number i of a kstat is in its data. */
 static const char *
-place_of(const struct ks_store_kstat *old, const struct ks_raw_layout *l, size_t nfields, size_t i, const kstat_t *k)
+place_of(const struct ks_store_kstat *old, const struct ks_raw_layout *l, size_t nfields, size_t i,
+    const kstat_t *k)
 {
 	const char *data = k->ks_data;
 
@@ -282,7 +285,8 @@ text_at(const struct ks_store_value *v, const char *at, size_t room, const kstat
 }
 
 static int
-encode_text(struct ks_rec_state *s, struct ks_store_value *v, const char *p, uint32_t len, struct differences *d)
+encode_text(struct ks_rec_state *s, struct ks_store_value *v, const char *p, uint32_t len,
+    struct differences *d)
 {
 	bool same = v->len == len && (v->at == KS_STORE_NULL) == (p == NULL) &&
 	    (len == 0 || memcmp(ks_store_text(s->sample, v->at), p, len) == 0);
@@ -319,7 +323,7 @@ encode_data(struct ks_rec_state *s, struct ks_store_kstat *old, const kstat_t *k
 	for (size_t i = 0; i < old->nvalues; i++) {
 		struct ks_store_value *v = &s->sample->value[old->first + i];
 		const char *at = place_of(old, l, nfields, i, k), *text;
-		size_t room = l != NULL ? l->fields[i % nfields].count : sizeof(((kstat_named_t *)0)->value.c);
+		size_t room = l != NULL ? l->fields[i % nfields].count : CHARS;
 		uint32_t len;
 
 		if (v->width > 0) {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-#define FEWEST_ZEROS 20 /* bytes that are no chance */
+#define FEWEST_ZEROS 20 /* so many zeros are no coincidence */
 
 static void
 pack_fields(const struct ks_rec_frame *f, unsigned char to[16])
@@ -40,7 +40,7 @@ ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char to[KS_REC_HEADER_S
 	memcpy(to + 16, &crc, 4);
 }
 
-/* False if the bytes are no frame header. */
+/* Returns false if the bytes are no frame header. */
 static bool
 unpack_header(struct ks_rec_frame *f, const unsigned char from[KS_REC_HEADER_SIZE])
 {
@@ -78,7 +78,7 @@ ks_rec_read_at(int fd, void *to, size_t n, off_t at)
 	return (ssize_t)done;
 }
 
-/* True if only zeros follow from somewhere before `end` on, where a frame that cannot be read ends. */
+/* True if the rest of the file is zeros that start before `end`, the end of a frame that is not whole. */
 static bool
 is_torn(int fd, off_t end, off_t file_size)
 {
@@ -94,7 +94,7 @@ is_torn(int fd, off_t end, off_t file_size)
 		while (n > 0 && bytes[n - 1] == 0)
 			n--;
 		if (n > 0 || at == 0) {
-			at += (off_t)n; /* the zeros start here; a few end many a whole frame */
+			at += (off_t)n; /* the zeros start here; a whole frame may end in a few */
 			return at < end && file_size - at >= FEWEST_ZEROS;
 		}
 	}
@@ -135,20 +135,21 @@ is_whole_frame(int fd, off_t at, off_t file_size, uint64_t *budget)
 }
 
 /*
- * True if there is a whole frame anywhere behind `at`: then what is not whole before it is no end. Bytes that look like
- * many frames are damage, not the end of a recording, so they are not all looked at.
+ * True if there is a whole frame anywhere behind `at`: then what is not whole before it is no end. Bytes
+ * that look like many frames are damage, not the end of a recording, so they are not all looked at.
  */
 static bool
 is_followed(int fd, off_t at, off_t file_size)
 {
-	char bytes[4096 + 3]; /* a mark may lie across */
+	char bytes[4096 + 3]; /* a mark may start in one part and end in the next */
 	uint64_t budget = 2 * (uint64_t)KS_REC_MOST_PAYLOAD;
 
 	for (; at < file_size; at += 4096) {
 		ssize_t n = ks_rec_read_at(fd, bytes, sizeof(bytes), at);
 
 		for (ssize_t i = 0; i + 3 < n; i++) {
-			if (bytes[i] == 'K' && bytes[i + 1] == 'S' && is_whole_frame(fd, at + i, file_size, &budget))
+			if (bytes[i] == 'K' && bytes[i + 1] == 'S' &&
+			    is_whole_frame(fd, at + i, file_size, &budget))
 				return true;
 		}
 	}

@@ -42,23 +42,21 @@ uint32_t ks_rec_frame_crc(const struct ks_rec_frame *f, const void *payload);
 void ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char to[KS_REC_HEADER_SIZE]);
 
 /*
- * Reads the frame header at an offset of a file. 1; 0 if the file ends before the frame does, or is
- * torn there (stores whether any of it is there); -1 with errno EBADMSG if it is damaged, or what
- * pread() says.
+ * Reads the frame header at an offset of a file. 1; 0 if the file ends there, or inside of the frame, which
+ * *torn says; -1 with errno EBADMSG if it is damaged, or what pread() says.
  */
 int ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, bool *torn);
 
 /*
- * Reads the payload of the frame at an offset, whose header is *f, into `to`, which then has room
- * for KS_REC_FLUSH_SIZE bytes more. in_stream: a keyframe was read before. 1; 0 if the file is torn
- * there: nothing but zeros from somewhere inside of the frame to the end of the file are what the
- * crash of a machine leaves of the last writes, and no other damage; -1 with errno EBADMSG if it is
- * damaged, ENOMEM, or what pread() says.
+ * Reads the payload of the frame at an offset, whose header is *f, into `to`, which has room for
+ * KS_REC_FLUSH_SIZE bytes more then. in_stream: a keyframe was read before. 1; 0 if the recording ends in
+ * the frame: a crash of the machine can leave zeros from somewhere in it up to the end of the file; -1 with
+ * errno EBADMSG if it is damaged, ENOMEM, or what pread() says.
  */
 int ks_rec_payload_read(int fd, off_t at, off_t file_size, const struct ks_rec_frame *f,
     bool in_stream, struct ks_buf *to);
 
-/* pread() until n bytes, the end, or an error: as pread(). */
+/* The same as pread(), but reads less than n bytes only at the end of the file. */
 ssize_t ks_rec_read_at(int fd, void *to, size_t n, off_t at);
 
 #endif

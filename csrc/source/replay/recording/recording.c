@@ -1,6 +1,6 @@
 /*
- * recording.c - the reader of recordings. A sample is a frame of the file (frame_file.h) and says how it differs from
- * the sample before (codec.h), so reading starts at a keyframe. SPDX-License-Identifier: MIT
+ * recording.c - the reader of recordings. A sample is a frame of the file (frame_file.h) and says how it
+ * differs from the sample before (codec.h), so reading starts at a keyframe. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,6 +49,21 @@ fail_at(const struct recording *rec, off_t at, const char *what)
 	    (long long)at, (unsigned long long)rec->samples, rec->samples == 1 ? "" : "s");
 }
 
+static const char *
+reason(int error)
+{
+	switch (error) {
+	case EBADMSG:
+		return "damaged";
+	case EFBIG:
+		return KS_STORE_TOO_LARGE;
+	case ENOMEM:
+		return "out of memory";
+	default:
+		return strerror(error);
+	}
+}
+
 static int
 inflate_payload(struct recording *rec, const struct ks_rec_frame *f)
 {
@@ -62,7 +77,7 @@ inflate_payload(struct recording *rec, const struct ks_rec_frame *f)
 		int rc;
 
 		if (to == NULL)
-			return ks_fail(ENOMEM, "out of memory for a sample of %s", rec->base.path);
+			return ks_fail(ENOMEM, "out of memory");
 		z->next_out = (unsigned char *)to;
 		z->avail_out = 65536;
 		rc = inflate(z, Z_SYNC_FLUSH);
@@ -87,10 +102,10 @@ load_frame(struct recording *rec)
 		rc = ks_rec_payload_read(rec->fd, at, size, &f, rec->in_stream, &rec->deflated);
 		rec->torn = rc == 0;
 	}
-	if (rc < 0 && errno == EBADMSG)
-		return fail_at(rec, at, f.key || rec->in_stream ? "damaged" : "no keyframe");
+	if (rc < 0 && errno == EBADMSG && !f.key && !rec->in_stream)
+		return fail_at(rec, at, "no keyframe");
 	if (rc < 0)
-		return fail_at(rec, at, errno == ENOMEM ? "out of memory" : strerror(errno));
+		return fail_at(rec, at, reason(errno));
 	if (rc == 0)
 		return 0;
 	memcpy(rec->deflated.data + f.size, KS_REC_FLUSH, KS_REC_FLUSH_SIZE);
@@ -102,8 +117,7 @@ load_frame(struct recording *rec)
 	}
 	if (inflate_payload(rec, &f) != 0 ||
 	    ks_rec_decode(&rec->state, rec->bytes.data, rec->bytes.len) != 0) {
-		rc = fail_at(rec, at, errno == ENOMEM ? "out of memory" : errno == EFBIG ? KS_STORE_TOO_LARGE :
-		    "damaged");
+		rc = fail_at(rec, at, reason(errno));
 		rec->in_stream = false;
 		ks_rec_state_reset(&rec->state); /* the sample is empty now, and reads of its kstats fail */
 		return rc;
@@ -114,8 +128,8 @@ load_frame(struct recording *rec)
 }
 
 /*
- * Finds the next frame in the window, and moves rec->at to the last keyframe up to it, if there is one from there on.
- * 1, 0 if there is none, -1 with errno.
+ * Finds the next frame in the window, and moves rec->at to the last keyframe up to it, if there is one
+ * from there on. 1, 0 if there is none, -1 with errno.
  */
 static int
 find_frame(struct recording *rec, off_t *target)
@@ -201,9 +215,8 @@ recording_warn(struct ks_replay *r, struct ks_scan *scan)
 	const struct recording *rec = recording_of(r);
 
 	if (rec->torn)
-		ks_scan_warn(scan, rec->samples == 1 ? "%s: ends inside a sample; the %llu before it is whole" :
-		    "%s: ends inside a sample; the %llu before it are whole", r->path,
-		    (unsigned long long)rec->samples);
+		ks_scan_warn(scan, "%s: ends inside a sample; the %llu before it %s whole", r->path,
+		    (unsigned long long)rec->samples, rec->samples == 1 ? "is" : "are");
 }
 
 static int

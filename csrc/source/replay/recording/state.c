@@ -84,8 +84,9 @@ static bool
 add_fields(struct ks_rec_state *s, struct ks_store_kstat *k, const struct ks_raw_layout *l, uint32_t name)
 {
 	static const uint8_t types[] = {
-		[KS_RAW_U32] = KSTAT_DATA_UINT32, [KS_RAW_I32] = KSTAT_DATA_INT32, [KS_RAW_U64] = KSTAT_DATA_UINT64,
-		[KS_RAW_NSEC] = KSTAT_DATA_INT64, [KS_RAW_CHARS] = KSTAT_DATA_CHAR
+		[KS_RAW_U32] = KSTAT_DATA_UINT32, [KS_RAW_I32] = KSTAT_DATA_INT32,
+		[KS_RAW_U64] = KSTAT_DATA_UINT64, [KS_RAW_NSEC] = KSTAT_DATA_INT64,
+		[KS_RAW_CHARS] = KSTAT_DATA_CHAR
 	};
 	bool added = true;
 
@@ -118,9 +119,12 @@ ks_rec_start_values(struct ks_rec_state *s, struct ks_store_kstat *k)
 int
 ks_rec_add_record(struct ks_rec_state *s, struct ks_store_kstat *k, uint32_t name, uint8_t data_type)
 {
-	bool added = k->type == KSTAT_TYPE_TIMER ?
-	    add_fields(s, k, ks_structure_find(KSTAT_TYPE_TIMER, "", ""), name) : add_value(s, k, name, data_type);
+	bool added;
 
+	if (k->type == KSTAT_TYPE_TIMER)
+		added = add_fields(s, k, ks_structure_find(KSTAT_TYPE_TIMER, "", ""), name);
+	else
+		added = add_value(s, k, name, data_type);
 	return added ? 0 : ks_rec_fail(s);
 }
 
@@ -205,9 +209,9 @@ ks_rec_compact(struct ks_rec_state *s)
 }
 
 /*
- * A number that moves by the same step twice is expected to go on so; one that is noisy, by the mean of its steps.
- * Times of a kernel's clocks are multiples of milliseconds or ticks, and so is what is expected of
- * them: `unit` is the largest power of ten that divided all values so far.
+ * A number that moves by the same step twice is expected to go on so; one that is noisy, by the mean of
+ * its steps. Times of a kernel's clocks are multiples of milliseconds or ticks, and so is what is
+ * expected of them: `unit` is the largest power of ten that divided all values so far.
  */
 void
 ks_rec_set_number(struct ks_store_value *v, struct ks_rec_trend *t, uint64_t now)
