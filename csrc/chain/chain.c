@@ -150,7 +150,7 @@ fit_data(kstat_t *ksp, size_t size)
 	return 0;
 }
 
-/* The source's read, and what it has to tell the person. errno and message stay those of the read. */
+/* Reads from the source and keeps its warnings. errno and the message stay those of the read. */
 static int
 read_from(struct ks_chain *chain, const struct ks_node *node, struct ks_record *r)
 {

@@ -99,22 +99,20 @@ int64_t ks_chain_time_of_day(kstat_ctl_t *kc, int64_t *seconds);
 const struct ks_meta *ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat);
 
 /*
- * Who publishes a kstat: the name of the publication, valid until the next call, and the process
- * that opened it (0: not known here). NULL: nobody, the kstat is the system's, this process's or a
- * capture's.
+ * Returns the name of the publication that a kstat belongs to, valid until the next call, and stores the process
+ * that opened it (0: not known here). NULL if the kstat is the system's, this process's or a capture's.
  */
 const char *ks_chain_publisher(kstat_ctl_t *kc, const kstat_t *ksp, uint32_t *pid);
 
 /*
- * Warnings: lines for the person about what could not be read, each told once.
- * ks_chain_warning() takes the oldest untold one, or NULL; valid until the next call.
+ * Warnings are lines for the person about what could not be read. Returns the oldest that was not returned yet, or
+ * NULL; it is valid until the next call.
  */
 const char *ks_chain_warning(kstat_ctl_t *kc);
 
 /*
- * Keeps as warnings what is to be told of selectors that were used on the chain or on what came from
- * it: each regular expression that was given up, once. Whoever matches without
- * ks_selector_select() calls it afterwards. kc NULL: the chain is closed, nothing is kept.
+ * Adds a warning for each regular expression of the selectors that was given up, once. Callers that match kstats of
+ * the chain without ks_selector_select() call it afterwards. Does nothing if kc is NULL: the chain is closed.
  */
 void ks_chain_warn_of_selectors(kstat_ctl_t *kc, const struct ks_selector *const *selectors,
     size_t n);

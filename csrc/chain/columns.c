@@ -64,7 +64,7 @@ add_text(struct ks_buf *to, int spaces, const char *text, size_t len)
 	to->len += before + len;
 }
 
-/* columns: those that the text takes. */
+/* columns: the width of the text. */
 static void
 add_cell(struct ks_line *line, const char *text, size_t len, int columns)
 {

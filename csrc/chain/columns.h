@@ -26,7 +26,7 @@ struct ks_layout {
 /* Takes a format that is one conversion, with a width and a precision at most; false for others. */
 bool ks_column_take_format(struct ks_column *c, const char *format);
 
-/* Columns that a text takes on a terminal: the bytes of UTF-8 that continue a character take none. */
+/* Returns the columns of a text on a terminal: bytes of UTF-8 that continue a character have none. */
 int ks_text_columns(const char *text, size_t len);
 
 /* A line in the making: its cells are added in their order, layout.n of them. */

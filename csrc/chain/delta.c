@@ -7,7 +7,7 @@
 #include "chain/chain.h"
 #include "model/blobstat.h"
 
-/* The same kstat, where a name stands for several; else the one of that name. */
+/* Returns the same kstat of the earlier sample, or else the one with its name: a name may belong to several. */
 static const kstat_t *
 counterpart(const struct ks_sample *before, const kstat_t *now)
 {
@@ -22,7 +22,7 @@ counterpart(const struct ks_sample *before, const kstat_t *now)
 	return k;
 }
 
-/* How long a kstat counts that was created after an earlier sample, which was taken at `earlier`. */
+/* Returns the time over which the counts of a kstat are spread that was created after the earlier sample. */
 static hrtime_t
 age_of(const kstat_t *now, hrtime_t earlier)
 {
@@ -86,8 +86,8 @@ ks_delta_kind(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, const struc
 }
 
 /*
- * The earlier value. Both cursors usually stand at the same statistic; where a kstat's statistics
- * changed, the earlier ones are searched, and the walk goes on behind what was found.
+ * Finds the earlier value. Both cursors are usually at the same statistic; if the kstat's statistics changed, this
+ * searches the earlier ones, and the walk goes on after the one that it found.
  */
 static bool
 earlier(struct ks_delta_cursor *c, const char *stat, struct ks_value *v)

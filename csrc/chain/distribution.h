@@ -26,8 +26,8 @@ struct ks_distribution {
 };
 
 /*
- * Appends the title line and a line for each bucket: its label, a bar whose length is its share of all counts, and the
- * count; of the empty buckets at both ends one each. Returns false, and appends nothing, if all are empty.
+ * Appends the title line and a line for each bucket: its label, a bar whose length is its share of all counts, and
+ * the count; of the empty buckets at both ends one each. Returns false, and appends nothing, if all are empty.
  */
 bool ks_distribution(struct ks_buf *b, const struct ks_distribution *d);
 

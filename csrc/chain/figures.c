@@ -209,7 +209,7 @@ is_of(const struct places *p, uint64_t chain, const kstat_t *ksp)
 	    p->ndata == ksp->ks_ndata && p->size == ksp->ks_data_size;
 }
 
-/* Walks to a statistic and stores where it stands. */
+/* Walks to a statistic and stores its place. */
 static bool
 locate(const struct ks_cursor *start, const char *stat, struct place *at, struct ks_value *v)
 {
@@ -332,7 +332,7 @@ read_term(const struct term *t, const struct place *at, const struct ks_delta *d
 	return true;
 }
 
-/* Makes means of the sums of one kstat. Those last known stand where no second ended in the interval. */
+/* Makes means of the sums of one kstat. If no second ended in the interval, they stay what they were last. */
 static void
 divide(struct ks_figures *f, struct ks_figure *last)
 {

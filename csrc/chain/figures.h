@@ -1,6 +1,6 @@
 /*
  * figures.h - several sums over the statistics of one kstat of a difference at once: what a report needs
- * of it at every tick. Where a statistic stands is remembered, so that finding it again is one comparison.
+ * of it at every tick. The place of each statistic is remembered, so that finding it again is one comparison.
  * SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_FIGURES_H
@@ -18,12 +18,12 @@ enum ks_how {
 	KS_HOW_NOW,   /* as it is in the later sample */
 	/*
 	 * Of a sum to which once a second something is added, as in unix:0:vminfo: its mean over the
-	 * interval, rounded down. A statistic `updates` counts the additions; if there was none the last
-	 * mean that was read of the kstat stands, and without one it is not known.
+	 * interval, rounded down. A statistic `updates` counts the additions; without any the mean
+	 * stays what it was at the last tick, and without that it is not known.
 	 */
 	KS_HOW_MEAN,
 	KS_HOW_PERCENT, /* its change, in percent of that of other statistics: ks_figures_add_whole() */
-	KS_HOW_COUNT /* 1 for each kstat; no statistic is asked */
+	KS_HOW_COUNT /* 1 for each kstat; no statistic is read */
 };
 
 struct ks_figure {
@@ -40,7 +40,7 @@ struct ks_figures *ks_figures_new(size_t n);
 void ks_figures_count_kstats(struct ks_figures *f, size_t i);
 
 /*
- * Adds a statistic to figure i < n; all those of a figure are taken alike. 0, or -1 with errno ENOMEM, or
+ * Adds a statistic to figure i < n; all those of a figure have the same `how`. 0, or -1 with errno ENOMEM, or
  * EINVAL: the name is too long.
  */
 int ks_figures_add(struct ks_figures *f, size_t i, enum ks_how how, const char *stat);

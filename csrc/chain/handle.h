@@ -1,5 +1,5 @@
 /*
- * handle.h - what is behind a kstat_ctl_t. Only the chain's own files see this.
+ * handle.h - the structure behind a kstat_ctl_t, for the chain's own files.
  * SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_HANDLE_H
@@ -39,7 +39,7 @@ ks_chain_of(kstat_ctl_t *kc)
 	return (struct ks_chain *)kc;
 }
 
-/* Asks every source. 1 if the chain changed, 0 if not, -1 with errno; what is there stays then. */
+/* Scans every source. 1 if the chain changed, 0 if not, -1 with errno, and the chain stays as it is. */
 int ks_chain_scan(struct ks_chain *chain);
 
 /* Keeps a line as a warning. */

@@ -148,7 +148,7 @@ ks_nodes_append(struct ks_nodes *ns, struct ks_source *src, const struct ks_offe
 	return node;
 }
 
-/* Puts slot `to` of a node's name, KS_NO_SLOT for none, in the place of slot `from`, if a table has that. */
+/* Replaces slot `from` by slot `to` (KS_NO_SLOT: none) in the tables that have it for the node's name. */
 static void
 move_name(struct ks_nodes *ns, const struct ks_node *node, uint32_t from, uint32_t to)
 {
@@ -160,7 +160,7 @@ move_name(struct ks_nodes *ns, const struct ks_node *node, uint32_t from, uint32
 		(void)ks_table_replace(&ns->by[KS_BY_ALL], ks_key_hash(&key), from, to);
 }
 
-/* Takes a node out of the ring, the tables and the array, where the last one moves into its slot. */
+/* Removes a node from the ring, the tables and the array, where the last node moves to its slot. */
 static void
 leave(struct ks_nodes *ns, struct ks_node *node)
 {

@@ -26,14 +26,14 @@ struct ks_operand {
 		const char *text; /* n bytes, not terminated, not owned; NULL: not given, so that it matches everything */
 		size_t n;
 	} field[KS_OPERAND_FIELDS];
-	kstat2_path_t path; /* what the fields of a URI point into, and so do not outlive the structure */
+	kstat2_path_t path; /* the fields of a URI point into it, so they do not outlive the structure */
 	char instance[KS_NUMBER_MAX];
 };
 
 /*
  * Splits the n bytes at text, which must stay as they are while the operand is used. The first three colons
- * outside of "/.../" separate, and the statistic has all further ones. Every text is an operand: whether its
- * patterns are in order is found out by ks_selector_compile().
+ * outside of "/.../" separate, and the statistic has all further ones. Every text is an operand;
+ * ks_selector_compile() checks its patterns.
  */
 void ks_operand_parse(struct ks_operand *o, const char *text, size_t n);
 

@@ -24,8 +24,8 @@ struct ks_regex {
 	pcre2_match_data *data;
 	pcre2_match_context *context;
 	unsigned uses;
-	int failure; /* why the first match failed that neither matched nor did not; 0: none did */
-	bool told;
+	int failure; /* the error of the first match that was given up; 0: none was */
+	bool reported;
 	char trouble[400];
 	size_t n;
 	char text[]; /* n bytes */
@@ -119,7 +119,7 @@ glob_match(const char *p, const char *pend, const char *s, const char *send)
 	}
 }
 
-/* What no glob is written for, as it would match nothing at all. 0, or -1 with errno EINVAL. */
+/* Refuses globs that could match nothing at all. 0, or -1 with errno EINVAL. */
 static int
 check_glob(const char *text, size_t n)
 {
@@ -321,9 +321,9 @@ ks_pattern_trouble(const struct ks_pattern *p)
 	struct ks_regex *r = p->kind == KS_PATTERN_REGEX ? p->regex : NULL;
 	unsigned char why[120];
 
-	if (r == NULL || r->failure == 0 || r->told)
+	if (r == NULL || r->failure == 0 || r->reported)
 		return NULL;
-	r->told = true;
+	r->reported = true;
 	(void)pcre2_get_error_message(r->failure, why, sizeof(why));
 	(void)snprintf(r->trouble, sizeof(r->trouble), "regular expression /%.*s/: %s; what it was "
 	    "given up at counts as no match (repeats inside of repeats, such as (a+)+, take too many "

@@ -218,16 +218,6 @@ ks_recorder_size(const struct ks_recorder *rec)
 
 /* --- one sample --------------------------------------------------------------------- */
 
-static bool
-is_wanted(const kstat_t *ksp, const struct ks_selector *const *selectors, size_t n)
-{
-	bool wanted = n == 0;
-
-	for (size_t i = 0; !wanted && i < n; i++)
-		wanted = ks_selector_matches(selectors[i], ksp);
-	return wanted && ks_is_shown(ksp);
-}
-
 /* Reads what is wanted into rec->found; stores how many, and the newest snaptime. */
 static int
 read_kstats(struct ks_recorder *rec, kstat_ctl_t *kc, const struct ks_selector *const *selectors,
@@ -240,7 +230,7 @@ read_kstats(struct ks_recorder *rec, kstat_ctl_t *kc, const struct ks_selector *
 	    !KS_RESERVE(rec->unread, rec->unread_cap, most))
 		return ks_fail(ENOMEM, "out of memory for a recorder");
 	for (kstat_t *ksp = kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
-		if (!is_wanted(ksp, selectors, n))
+		if (!ks_is_shown(ksp) || !ks_selector_any_matches(selectors, n, ksp))
 			continue;
 		rec->found[found] = ksp;
 		if (kstat_read(kc, ksp, NULL) < 0) {

@@ -14,8 +14,8 @@
 struct ks_recorder;
 
 /*
- * Opens the file for writing, with a lock that keeps other recorders out; the first sample is the first
- * thing that is written. NULL with errno: EEXIST it is a file of another kind, EWOULDBLOCK another
+ * Opens the file for writing, with a lock that keeps other recorders out; nothing is written before the
+ * first sample. NULL with errno: EEXIST it is a file of another kind, EWOULDBLOCK another
  * recorder writes it and did not end within a second, EBADMSG it is damaged, or what open() says.
  */
 struct ks_recorder *ks_recorder_open(const char *path);
@@ -23,7 +23,7 @@ struct ks_recorder *ks_recorder_open(const char *path);
 /*
  * Reads every shown kstat that matches any of the n selectors (0: all) and appends the sample.
  * 0, or -1 with errno, EINVAL if the chain replays this very file; what was written of an incomplete
- * sample is taken back, and the next call tries again.
+ * sample is removed, and the next call tries again.
  */
 int ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
     const struct ks_selector *const *selectors, size_t n);

@@ -13,7 +13,7 @@
 #include "model/blobstat.h"
 #include "model/histstat.h"
 
-/* Output is handed on in pieces of about this size, so that a huge chain needs little memory. */
+/* Output is written in pieces of about this size, so that a huge chain needs little memory. */
 #define PIECE 65536
 
 struct render {
@@ -281,9 +281,9 @@ shows_class(enum ks_format format)
 	return format != KS_FORMAT_HUMAN && format != KS_FORMAT_JSON;
 }
 
-/* Passes on what has gathered, if it is at least `least` bytes. */
+/* Writes the output that has gathered, if it is at least `least` bytes. */
 static int
-hand_on(struct render *r, size_t least)
+write_out(struct render *r, size_t least)
 {
 	if (r->out.failed)
 		return ks_fail(ENOMEM, "out of memory for the output");
@@ -323,7 +323,7 @@ keep_matching(struct ks_values *v, const struct ks_selector *s)
 	v->n = n;
 }
 
-/* What there is to show of a kstat. 0, or -1 with errno. */
+/* Collects the values of a kstat that are shown. 0, or -1 with errno. */
 static int
 collect(struct render *r, kstat_t *ksp)
 {
@@ -362,7 +362,7 @@ render_kstat(struct render *r, const struct ks_selector *s, kstat_t *ksp)
 		json(r, ksp);
 	else
 		lines(r, ksp);
-	return hand_on(r, PIECE);
+	return write_out(r, PIECE);
 }
 
 static int
@@ -405,7 +405,7 @@ render_all(struct render *r, const struct ks_selector *const *selectors, size_t 
 	if (is_json(r->format))
 		ks_buf_adds(&r->out, "]\n");
 	if (rc == 0)
-		rc = hand_on(r, 0);
+		rc = write_out(r, 0);
 	ks_chain_warn_of_selectors(r->kc, selectors, n);
 	ks_buf_free(&r->out);
 	ks_values_free(&r->values);

@@ -8,7 +8,7 @@
 #include "chain/handle.h"
 
 static bool
-says_something_of_classes(const struct ks_only *only)
+bounds_classes(const struct ks_only *only)
 {
 	for (size_t i = 0; i < only->n; i++) {
 		if (only->selector[i]->class_.kind != KS_PATTERN_ANY)
@@ -18,8 +18,8 @@ says_something_of_classes(const struct ks_only *only)
 }
 
 /*
- * A regular expression of the bound is taken for one that matches everything: it keeps what went wrong
- * with it for the chain that it belongs to.
+ * In place of a regular expression of the bound a pattern is used that matches everything: the expression keeps its
+ * own failures, which are for the chain that it belongs to.
  */
 static struct ks_pattern
 borrow(const struct ks_pattern *p)
@@ -51,7 +51,7 @@ int
 ks_rivals_find(struct ks_rivals *r, const struct ks_only *only, const char *module, int instance,
     const char *name)
 {
-	if (!says_something_of_classes(only))
+	if (!bounds_classes(only))
 		return 0;
 	if (r->machine == NULL && open_machine(r, only) != 0) {
 		int err = errno;

@@ -1,6 +1,6 @@
 /*
- * rivals.h - whether the machine has a kstat of a name that a process publishes, where a chain's bound left the
- * machine's out because of its class: what is published cannot take a name of the machine.
+ * rivals.h - finds out whether the machine has a kstat with the name of a published one, although the chain's bound
+ * left it out because of its class: a published kstat never replaces one of the machine.
  * SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_RIVALS_H

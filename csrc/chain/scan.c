@@ -249,7 +249,7 @@ ks_chain_scan(struct ks_chain *chain)
 		}
 	}
 	ks_rivals_free(&scan.rivals);
-	if (any) { /* else the chain stays as it is, and nobody walks along it */
+	if (any) { /* else the chain stays as it is */
 		for (size_t i = 0; i < chain->nsources; i++) {
 			if (!scan.offered[i])
 				keep_all(chain, chain->source[i], scan.number);

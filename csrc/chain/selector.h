@@ -1,5 +1,5 @@
 /*
- * selector.h - which kstats and statistics are meant: five patterns, all of which must match.
+ * selector.h - selectors of kstats and statistics: five patterns, all of which must match.
  * SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_SELECTOR_H
@@ -37,7 +37,7 @@ size_t ks_selector_group(const struct ks_selector *s, const char *name);
 
 /*
  * Appends what a group captures of a kstat and one of its statistics (NULL: none). False if its
- * regular expression does not match them, or the group took no part.
+ * regular expression does not match them, or the group has no part in the match.
  */
 bool ks_selector_capture(const struct ks_selector *s, size_t group, const kstat_t *ksp,
     const char *stat, struct ks_buf *out);
@@ -50,7 +50,7 @@ struct ks_selection {
 /*
  * The shown kstats (ks_is_shown) of the chain whose headers match, in the order of kstat(8): module
  * without case, instance, name without case; of equals the one later in the chain first.
- * The pointers are good until the next update. 0, or -1 with errno ENOMEM.
+ * The pointers are valid until the next update. 0, or -1 with errno ENOMEM.
  */
 int ks_selector_select(const struct ks_selector *s, kstat_ctl_t *kc, struct ks_selection *out);
 

@@ -17,7 +17,7 @@ struct ks_pair {
 	struct ks_value value;
 };
 
-/* A reusable list; the values point into the kstat they were taken from. */
+/* A reusable list; the values point into the kstat that they come from. */
 struct ks_values {
 	struct ks_pair *pair; /* owned */
 	size_t n;

@@ -35,5 +35,5 @@ ks_warnings_add(struct ks_warnings *w, const char *line)
 const char *
 ks_warnings_take(struct ks_warnings *w)
 {
-	return w->told < w->n ? w->line[w->told++] : NULL;
+	return w->returned < w->n ? w->line[w->returned++] : NULL;
 }

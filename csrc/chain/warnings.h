@@ -9,7 +9,7 @@
 struct ks_warnings {
 	char **line; /* owned, in the order in which they came */
 	size_t n, cap;
-	size_t told; /* how many were returned */
+	size_t returned; /* how many of them */
 };
 
 void ks_warnings_free(struct ks_warnings *w);

@@ -11,7 +11,7 @@
 
 /*
  * Reads a NAMED kstat, gives the n statistics their new values and writes it with kstat_write(): all
- * or nothing. An integer takes any kind of number that it can hold exactly, strings take strings.
+ * or nothing. Integers accept any number that they can hold exactly, strings accept strings.
  * Returns the KCID, or -1 with errno: EACCES not writable, ENOENT no such statistic, ERANGE the
  * value does not fit, EINVAL the wrong kind of value (a string with a NUL in it is one) or not a NAMED kstat,
  * and those of kstat_read() and kstat_write().

@@ -121,7 +121,7 @@ ks_lua_setaddress(lua_State *L, const char *name, void (*function)(void))
 	void *p;
 
 	_Static_assert(sizeof(function) == sizeof(p), "function addresses");
-	memcpy(&p, &function, sizeof(p)); /* C lets nobody convert one to the other */
+	memcpy(&p, &function, sizeof(p)); /* C has no conversion from one to the other */
 	lua_pushlightuserdata(L, p);
 	lua_setfield(L, -2, name);
 }

@@ -294,7 +294,7 @@ check_device(lua_State *L, int i)
 }
 
 /*
- * The devices and the time that compute() and text() take as arguments 1 to 3. Returns the
+ * The devices and the time that are arguments 1 to 3 of compute() and text(). Returns the
  * device to compare with, which is *baseline or NULL; *backwards tells whether a counter went back.
  */
 static struct devstat *

@@ -70,7 +70,7 @@ check_patterns(lua_State *L, int i, int *n)
 		lua_rawgeti(L, i, (int)k + 1);
 		luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, i, "not a list of patterns");
 		s = lua_tolstring(L, -1, &size);
-		/* The parser takes a char *, as the page has it. */
+		/* The parameter is a char *, as the manual page has it. */
 		pattern = memcpy(scratch(L, size, 1), s, size);
 		one = NULL;
 		count = 0;

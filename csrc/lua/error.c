@@ -103,10 +103,9 @@ ks_lua_setlistener(lua_State *L)
 }
 
 /*
- * fail(message[, status]): raises it as it is. The host shows such a line without a traceback and ends with that
- * status: 3, if there is none, the source or the output failed, 2 the command line is wrong; either way the
- * script is in order. 1: it is not, and the line says all that there is to say. 0: nothing failed, the script answers
- * --help with this text, which goes to standard output.
+ * fail(message[, status]): raises the message as it is. The host shows it without a traceback and ends with the
+ * status: 3, the default, the source or the output failed; 2 the command line is wrong; 1 the script has a mistake
+ * that the message describes in full; 0 nothing failed, and the message is the answer to --help, for standard output.
  */
 static int
 core_fail(lua_State *L)

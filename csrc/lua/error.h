@@ -25,18 +25,17 @@ int ks_lua_failerrno(lua_State *L, int err, const char *what);
 int ks_lua_result(lua_State *L, int rc);
 
 /*
- * True if the value at idx is what core.fail(message) raised last: the world made the script fail, and a
- * line says why; it is no mistake in the script.
+ * True if the value at idx is the one that core.fail(message) raised last. Such a failure is no mistake in the
+ * script, and the message is all that the person needs.
  */
 bool ks_lua_isfailure(lua_State *L, int idx);
 
-/* The exit status that goes with what core.fail() raised last. */
+/* The exit status for what core.fail() raised last. */
 int ks_lua_failstatus(lua_State *L);
 
 /*
- * Names who hears core.tell(line, damaged), a function of these two at the top of the stack, which is
- * popped: a line for the person that nobody else will tell, and whether it is about a damaged replay.
- * Without it such lines are dropped.
+ * Pops a function from the top of the stack. core.tell(line, damaged) calls it with a line for the person that
+ * nobody else reports, and with whether the line is about a damaged replay. Without it such lines are dropped.
  */
 void ks_lua_setlistener(lua_State *L);
 

@@ -9,7 +9,7 @@
 #include "lua/core.h"
 #include "lua/error.h"
 
-/* An unsigned number of a kstat, as the argument at index i. False if it is none. */
+/* Stores the unsigned number at index i. False if it is none. */
 static bool
 to_bound(lua_State *L, int i, uint64_t *bound)
 {
@@ -29,8 +29,8 @@ to_bound(lua_State *L, int i, uint64_t *bound)
 
 /*
  * histogram_bounds(type, range_min, range_max, stepping, n) -> lows, highs | nil, message, errno:
- * the least and the greatest value of each of the first n buckets, as floats. What a kstat says of
- * itself may be anything: no mistake of the caller.
+ * the least and the greatest value of each of the first n buckets, as floats. The arguments come from
+ * a kstat's data, so bad ones are no mistake of the script and do not raise.
  */
 static int
 histogram_bounds(lua_State *L)

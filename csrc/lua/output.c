@@ -1,4 +1,4 @@
-/* output.c - whether what was written got there. SPDX-License-Identifier: MIT */
+/* output.c - flushing files, and whether all that was written reached them. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <lualib.h>
 #include <string.h>
@@ -22,8 +22,8 @@ file_at(lua_State *L, int i)
 }
 
 /*
- * flush(file) -> true | nil, message, errno. As its method, and it tells what print() says nothing of:
- * something that was written before did not get there (errno 0).
+ * flush(file) -> true | nil, message, errno. As the method of files, but it also reports earlier
+ * failures to write, which print() ignores; their errno is 0.
  */
 static int
 flush(lua_State *L)

@@ -2,8 +2,8 @@
  * publish.c - publishing kstats, as functions that lua/kstat/publish/ builds its objects from.
  *
  * A published kstat is a box with the kstat_t; its associated table is the segment's, which keeps the
- * segment's userdata alive. Segments are closed only when told so: counters that were handed out
- * go on counting when nobody refers to the segment any more.
+ * segment's userdata alive. Only close() closes a segment: its counters go on counting when no script
+ * refers to the segment any more.
  * SPDX-License-Identifier: MIT
  */
 #include "provider/segment/publication.h"
@@ -43,7 +43,7 @@ segment_open(lua_State *L)
 
 	ks_lua_setmetatable(L, KS_LUA_SEGMENT);
 	ks_lua_setstate(L, 0, 0);
-	/* With a NUL in it, it is no name at all. */
+	/* A name with a NUL in it is refused as an empty name is. */
 	s->pub = kstat_publish(strlen(name) == n ? name : "", flags);
 	return s->pub != NULL ? 1 : ks_lua_fail(L);
 }
@@ -138,7 +138,7 @@ box_histogram(lua_State *L)
 	struct ks_lua_published *b;
 
 	(void)snprintf(instance, sizeof(instance), "%d", (int)ks_lua_checkinteger(L, 3));
-	/* A name of digits alone would be taken for the instance. */
+	/* The library reads a name of digits alone as the instance. */
 	if (pseg[3][strspn(pseg[3], "0123456789")] == '\0')
 		return luaL_argerror(L, 4, "the name of a histogram is not a number");
 	spread(L, 7, fields);
@@ -151,7 +151,7 @@ box_histogram(lua_State *L)
 	return b->ksp != NULL ? 1 : ks_lua_fail(L);
 }
 
-/* A value of the template: text stays alive in the associated table of the kstat's own. */
+/* Enters the value at index i; texts and arrays are entered by text(). */
 static void
 set_value(lua_State *L, kstat_named_t *kn, int i)
 {
@@ -168,7 +168,7 @@ set_value(lua_State *L, kstat_named_t *kn, int i)
 	case KSTAT_DATA_STRING:
 	case KSTAT_DATA_INTS:
 	case KSTAT_DATA_STRS:
-		break; /* stored when the kstat is installed */
+		break; /* see text() */
 	case KSTAT_DATA_FLOAT:
 		kn->value.f = (float)luaL_checknumber(L, i);
 		break;

@@ -12,7 +12,7 @@
 #include "lua/value.h"
 #include "provider/segment/publication.h"
 
-/* What a counter's functions have as their upvalue. */
+/* The upvalue of a counter's functions. */
 struct counter {
 	kstat_counter_t *cell;
 	struct ks_lua_published *box; /* kept alive by the associated table, which also has refuse() */
@@ -31,7 +31,7 @@ box_cell(lua_State *L)
 	int own = 0;
 	kstat_counter_t *cell;
 
-	/* A counter may outlive its kstat: it then stays where it is. */
+	/* A counter may outlive its kstat. */
 	if (b->ksp == NULL || b->segment->pub == NULL)
 		return ks_lua_failwith(L, ENXIO, "the kstat was deleted");
 	cell = lua_toboolean(L, 3) ? kstat_counter_own(b->ksp, stat, &own) :
@@ -44,7 +44,7 @@ box_cell(lua_State *L)
 	return 2;
 }
 
-/* The upvalue of a counter's function. After a fork the part belongs to the parent. */
+/* Returns the upvalue. After a fork the cell belongs to the parent, so the child gets its own. */
 static inline struct counter *
 this_counter(lua_State *L)
 {
@@ -79,7 +79,7 @@ refuse(lua_State *L, const char *function, bool is_self)
 	lua_call(L, 4, 0);
 }
 
-/* With a dot in the place of the colon the number would be taken for the counter. */
+/* Refuses counter.add(n), with a dot in place of the colon, where the first argument is not the counter. */
 static struct counter *
 check_self(lua_State *L, const char *function)
 {

@@ -148,7 +148,7 @@ box_methods(lua_State *L)
 
 /* --- for LuaJIT's FFI ---------------------------------------------------------------------------------- */
 
-/* What a call through the FFI left: failure(errno) -> nil, message, errno */
+/* failure(errno) -> nil, message, errno, after a call through the FFI that failed */
 static int
 failure(lua_State *L)
 {

@@ -14,9 +14,9 @@
 
 /* --- making them ------------------------------------------------------------------------ */
 
-/* Reads what the earlier sample holds, as far as it is still there. 0, or -1 with errno. */
+/* Adds the kstats that the earlier sample holds and that still exist. 0, or -1 with errno. */
 static int
-follow(struct ks_lua_sample *u, const struct ks_sample *earlier)
+add_earlier(struct ks_lua_sample *u, const struct ks_sample *earlier)
 {
 	for (size_t i = 0; i < earlier->n; i++) {
 		const kstat_t *k = earlier->ksp[i];
@@ -30,7 +30,7 @@ follow(struct ks_lua_sample *u, const struct ks_sample *earlier)
 	return 0;
 }
 
-/* Reads what any of the selectors at index i matches (none: everything). 0, or -1 with errno. */
+/* Adds the kstats that any of the selectors at index i matches (no selectors: all). 0, or -1 with errno. */
 static int
 add_selected(lua_State *L, struct ks_lua_sample *u, int i)
 {
@@ -69,9 +69,9 @@ new_sample(lua_State *L, int i)
 }
 
 /*
- * sample(chain[, earlier[, selectors]]) -> a sample of this moment, which reads what it is asked for
- * until it is frozen or the chain is updated; at once what an earlier sample holds, as far as it is
- * still there, and what any of the selectors matches | nil, message, errno.
+ * sample(chain[, earlier[, selectors]]) -> a sample of this moment | nil, message, errno. It holds the
+ * kstats of the earlier sample that still exist and those that any of the selectors matches. Until it is frozen or
+ * the chain is updated, it adds further kstats when a script first asks for them.
  */
 static int
 sample_new(lua_State *L)
@@ -81,7 +81,7 @@ sample_new(lua_State *L)
 
 	lua_settop(L, 3);
 	u = new_sample(L, 1);
-	if (u == NULL || (earlier != NULL && follow(u, earlier->s) != 0) ||
+	if (u == NULL || (earlier != NULL && add_earlier(u, earlier->s) != 0) ||
 	    (!lua_isnil(L, 3) && add_selected(L, u, 3) != 0))
 		return ks_lua_fail(L);
 	return 1;
@@ -101,7 +101,7 @@ sample_add(lua_State *L)
 	return 1;
 }
 
-/* freeze(sample): it takes in nothing any more. */
+/* freeze(sample): no further kstats are added to it. */
 static int
 sample_freeze(lua_State *L)
 {
@@ -162,7 +162,7 @@ sample_length(lua_State *L)
 
 /* --- differences ------------------------------------------------------------------------------ */
 
-/* difference(now, before) -> what happened in between; before nil: since creation */
+/* difference(now, before) -> the difference of two samples; before nil: since creation */
 static int
 difference_new(lua_State *L)
 {

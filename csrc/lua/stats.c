@@ -92,7 +92,7 @@ blob_from_bytes(lua_State *L)
 	return 1;
 }
 
-/* What an update's errno means to a script: a wrong VOI is its author's mistake. */
+/* Returns the result of an update to the script; a wrong VOI is a mistake in the script, and raises. */
 static int
 update_result(lua_State *L, int err)
 {
@@ -105,7 +105,7 @@ update_result(lua_State *L, int err)
 	return ks_lua_failerrno(L, err, "value");
 }
 
-/* The one method that is called for each event: no call into Lua more than it takes. */
+/* Scripts call this for each event, so it makes as few calls into Lua as possible. */
 static int
 update(lua_State *L, bool rel)
 {
@@ -135,7 +135,7 @@ update(lua_State *L, bool rel)
 		lua_pushboolean(L, 1);
 		return 1;
 	}
-	(void)check_id(L, 2); /* a mistake in the ID is told before one in the value */
+	(void)check_id(L, 2); /* a wrong ID is reported before a wrong value */
 	return update_result(L, err);
 }
 

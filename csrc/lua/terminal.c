@@ -47,8 +47,8 @@ struct screen {
 
 /*
  * terminal(fd) -> columns, rows | nil: the file descriptor (0 standard input, 1 output, 2 error)
- * is no terminal. A terminal that does not tell its size is 80 by 24; one beyond all screens (2,000 by
- * 1,000) counts as that large, for whoever fills it.
+ * is no terminal. A terminal of unknown size counts as 80 by 24, and one of more than 2,000 by 1,000 as
+ * that large, because programs fill the whole screen.
  */
 static int
 terminal(lua_State *L)
@@ -68,7 +68,7 @@ terminal(lua_State *L)
 
 /* --- the mode ------------------------------------------------------------------------------- */
 
-/* Whole, also if a signal comes in between; a terminal that is gone needs no text. */
+/* Writes the whole text, also if a signal interrupts; gives up if the terminal is gone. */
 static void
 write_all(const char *text, size_t n)
 {

@@ -10,12 +10,12 @@
 #include <stdbool.h>
 
 /*
- * If a host sets it: called with true before the terminal enters that mode, with false after it left.
- * In between the host sees to it that whatever ends or stops the process calls ks_terminal_restore().
+ * A host may set it. It is called with true before the terminal enters that mode and with false after it left.
+ * In between, whatever ends or stops the process must call ks_terminal_restore(): that is the host's part.
  */
 extern void (*ks_terminal_watch)(bool entered);
 
-/* Gives the terminal back as it was, if it is not. For handlers too: async-signal-safe. */
+/* Restores the mode of the terminal, if it was changed. Async-signal-safe, for handlers. */
 void ks_terminal_restore(void);
 
 #endif

@@ -34,7 +34,7 @@
 
 struct ks_lua_chain {
 	kstat_ctl_t *kc;         /* owned; NULL: closed */
-	uint64_t updates;        /* pointers into the chain hold while this stays the same */
+	uint64_t updates;        /* counted; pointers into the chain are valid until the next one */
 	struct ks_values values; /* scratch; owned */
 };
 
@@ -42,7 +42,7 @@ struct ks_lua_sample {
 	struct ks_sample *s;        /* owned; NULL: collected */
 	struct ks_lua_chain *chain; /* kept alive by the state */
 	uint64_t updates;           /* those of the chain when it was made */
-	bool frozen;                /* else it reads what it is asked for */
+	bool frozen;                /* false: it adds a kstat when a script first asks for it */
 };
 
 struct ks_lua_difference {
@@ -55,7 +55,7 @@ enum ks_lua_origin { KS_LUA_LIVE, KS_LUA_SAMPLED, KS_LUA_DIFFERING };
 struct ks_lua_kstat {
 	enum ks_lua_origin origin;
 	struct ks_lua_chain *chain;
-	/* LIVE: what it was when it was found; the pointer holds while chain->updates == seen. */
+	/* LIVE: the header as it was found; ksp is valid while chain->updates == seen. */
 	kstat_t head;
 	kstat_t *ksp; /* NULL: it is gone */
 	uint64_t seen;
@@ -69,14 +69,14 @@ struct ks_lua_selector {
 	struct ks_selector s;
 };
 
-/* The argument at index i, or an error that says what is wrong with it. Chains must be open, samples not collected. */
+/* Each returns the argument at index i, or raises. Chains must be open, samples not collected. */
 struct ks_lua_chain *ks_lua_checkchain(lua_State *L, int i);
 struct ks_lua_sample *ks_lua_checksample(lua_State *L, int i);
 struct ks_lua_difference *ks_lua_checkdifference(lua_State *L, int i);
 struct ks_lua_kstat *ks_lua_checkkstat(lua_State *L, int i);
 struct ks_lua_kstat *ks_lua_checkdiffering(lua_State *L, int i); /* a kstat of a difference */
 
-/* "chain", "sample", "difference", "kstat", "selector", "figures", or "closed"; NULL for any other value at index i. */
+/* "chain", "sample", "difference", "kstat", "selector", "figures" or "closed"; NULL for another value at index i. */
 const char *ks_lua_kind(lua_State *L, int i);
 
 /* The kstat in the chain; NULL with errno ENXIO if it is gone. Raises if the chain is closed. */

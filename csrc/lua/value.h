@@ -22,7 +22,7 @@
 /* Pushes a value as scripts see it: times in seconds, arrays as tables. Returns 1. */
 int ks_lua_pushvalue(lua_State *L, const struct ks_value *v);
 
-/* The same exactly: integers (times: nanoseconds) as an integer, or as decimal text where there are none. Returns 1. */
+/* The same exactly: integers (times: nanoseconds) as an integer, or as decimal text where Lua has none. Returns 1. */
 int ks_lua_pushexact(lua_State *L, const struct ks_value *v);
 
 /* Pushes the upper and lower 32 bits of an integer and whether it is signed: 3; any other value as it is: 1. */

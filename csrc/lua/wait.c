@@ -15,7 +15,7 @@ volatile sig_atomic_t ks_wait_continued;
 volatile sig_atomic_t ks_wait_resized;
 volatile sig_atomic_t ks_wait_looping;
 
-/* What the handlers' flags say; KS_WAIT_TIME: nothing. */
+/* Returns what the handlers' flags mean, KS_WAIT_TIME if none is set; clears what was handled. */
 static enum ks_wait
 read_flags(void)
 {
@@ -36,7 +36,7 @@ ks_wait_input(hrtime_t deadline, int fd)
 	struct pollfd input = { .fd = fd, .events = POLLIN };
 	sigset_t hold, before;
 
-	/* Held back while the flags are looked at, let in only inside ppoll(): no gap between. */
+	/* Signals are blocked while the flags are read, and only ppoll() lets them in: so none is missed between. */
 	sigemptyset(&hold);
 	sigaddset(&hold, SIGINT);
 	sigaddset(&hold, SIGTERM);
