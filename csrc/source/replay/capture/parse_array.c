@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "source/replay/capture/times.h"
+#include "source/replay/capture/yajl_memory.h"
 
 #define TOKEN_MAX ((size_t)1024 * 1024) /* bytes of one string or number */
 #define DEPTH_MAX 256                   /* of nested values that are passed over */
@@ -20,6 +21,7 @@ struct parse {
 	struct ks_capture_input *in;
 	struct ks_capture_notes *notes;
 	struct ks_capture_builder *kstat;
+	struct ks_yajl_memory memory;
 	enum place place;
 	enum place resume; /* PASSING: where it goes on after the value passed over */
 	unsigned depth;    /* PASSING: nesting inside it */
@@ -271,13 +273,11 @@ static const yajl_callbacks callbacks = {
 static yajl_handle
 new_parser(struct parse *x)
 {
-	yajl_handle h = yajl_alloc(&callbacks, NULL, x);
+	yajl_handle h = yajl_alloc(&callbacks, &x->memory.functions, x);
 
-	if (h != NULL) {
-		/* Kernel strings hold any bytes, and what follows the array is the next one. */
-		(void)yajl_config(h, yajl_dont_validate_strings, 1);
-		(void)yajl_config(h, yajl_allow_trailing_garbage, 1);
-	}
+	/* Kernel strings hold any bytes, and what follows the array is the next one. */
+	(void)yajl_config(h, yajl_dont_validate_strings, 1);
+	(void)yajl_config(h, yajl_allow_trailing_garbage, 1);
 	return h;
 }
 
@@ -428,7 +428,7 @@ pass_element(struct parse *x)
 	return false;
 }
 
-/* Puts a new parser into the state behind an element of the array. False without memory. */
+/* Puts a new parser into the state behind an element of the array. False if a callback ends it. */
 static bool
 start_behind_element(struct parse *x)
 {
@@ -436,8 +436,6 @@ start_behind_element(struct parse *x)
 
 	yajl_free(x->notes->yajl);
 	x->notes->yajl = new_parser(x);
-	if (x->notes->yajl == NULL)
-		return false;
 	x->place = OUTSIDE;
 	done = yajl_parse(x->notes->yajl, (const unsigned char *)"[", 1) == yajl_status_ok;
 	x->place = PASSING; /* the element "" only represents what was passed over */
@@ -514,11 +512,12 @@ go_on_behind_long(struct parse *x)
 
 /* Parses up to the end of the array, or to damage. */
 static void
-parse(struct parse *x)
+parse_all(struct parse *x)
 {
 	struct ks_capture_input *in = x->in;
 	size_t silent = 0; /* bytes since a token was complete */
 
+	x->notes->yajl = new_parser(x);
 	if (yajl_parse(x->notes->yajl, (const unsigned char *)"[", 1) != yajl_status_ok) {
 		(void)ks_capture_out_of_memory(x->notes);
 		return;
@@ -555,18 +554,27 @@ parse(struct parse *x)
 	}
 }
 
+/* The same; it is also the end when yajl gets no memory. */
+static void
+parse(struct parse *x)
+{
+	if (setjmp(x->memory.failed) == 0) {
+		parse_all(x);
+	} else {
+		x->notes->yajl = NULL;
+		(void)ks_capture_out_of_memory(x->notes);
+	}
+}
+
 bool
 ks_capture_array_parse(struct ks_capture_input *in, struct ks_capture_builder *b)
 {
 	struct ks_capture_notes *n = b->notes;
 	struct parse x = { .in = in, .notes = n, .place = OUTSIDE, .kstat = b };
 
-	n->yajl = new_parser(&x);
-	if (n->yajl == NULL)
-		return ks_capture_out_of_memory(n);
+	ks_yajl_memory_start(&x.memory);
 	parse(&x);
-	if (n->yajl != NULL)
-		yajl_free(n->yajl);
 	n->yajl = NULL;
+	ks_yajl_memory_end(&x.memory);
 	return x.done;
 }
