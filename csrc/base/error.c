@@ -38,6 +38,12 @@ ks_fail_null(int err, const char *fmt, ...)
 	return NULL;
 }
 
+bool
+ks_is_lack(int err)
+{
+	return err == ENOMEM || err == EMFILE || err == ENFILE;
+}
+
 const char *
 kstat_errmsg(void)
 {

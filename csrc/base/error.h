@@ -6,10 +6,15 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
+#include <stdbool.h>
+
 /* Sets errno to err and this thread's message; returns -1. */
 int ks_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* As ks_fail, for functions that return pointers; returns NULL. */
 void *ks_fail_null(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* True for errors that say nothing about a thing: this process got no memory or no descriptor. */
+bool ks_is_lack(int err);
 
 #endif

@@ -158,12 +158,28 @@ read_from(struct ks_chain *chain, const struct ks_node *node, struct ks_record *
 	int rc = ops->read(node->source, &node->k, node->cookie, r);
 	int error = rc < 0 ? errno : 0;
 	const char *line;
+	bool is_lack;
 
-	while (ops->trouble != NULL && (line = ops->trouble(node->source)) != NULL)
+	while (ops->trouble != NULL && (line = ops->trouble(node->source, &is_lack)) != NULL) {
 		ks_chain_warn(chain, line);
+		chain->damaged |= is_lack;
+	}
 	if (rc < 0)
 		errno = error;
 	return rc;
+}
+
+/* Warns of a kstat that is there and could not be read, for want of memory or descriptors; errno stays. */
+static void
+warn_of_lack(struct ks_chain *chain)
+{
+	int error = errno;
+
+	if (ks_is_lack(error)) {
+		ks_chain_warn(chain, kstat_errmsg());
+		chain->damaged = true;
+	}
+	errno = error;
 }
 
 /* Reads a kstat into the chain's record, which is returned; NULL with errno. */
@@ -205,11 +221,13 @@ ks_chain_read_copy(kstat_ctl_t *kc, const kstat_t *ksp)
 	size_t head = (sizeof(*ksp) + 15) & ~(size_t)15;
 	kstat_t *copy;
 
-	if (r == NULL)
+	copy = r != NULL ? malloc(head + ks_record_size(r)) : NULL;
+	if (copy == NULL && r != NULL)
+		(void)ks_fail(ENOMEM, "out of memory for a sample");
+	if (copy == NULL) {
+		warn_of_lack(chain);
 		return NULL;
-	copy = malloc(head + ks_record_size(r));
-	if (copy == NULL)
-		return ks_fail_null(ENOMEM, "out of memory for a sample");
+	}
 	*copy = *ksp;
 	copy->ks_next = NULL;
 	copy->ks_data = (char *)copy + head;
@@ -225,8 +243,10 @@ kstat_read(kstat_ctl_t *kc, kstat_t *ksp, void *buf)
 	const struct ks_node *node = node_of(chain, ksp);
 	const struct ks_record *r = node != NULL ? read_record(chain, node) : NULL;
 
-	if (r == NULL || fit_data(ksp, ks_record_size(r)) != 0)
+	if (r == NULL || fit_data(ksp, ks_record_size(r)) != 0) {
+		warn_of_lack(chain);
 		return -1;
+	}
 	finish_reading(r, ksp);
 	if (buf != NULL) {
 		memcpy(buf, ksp->ks_data, ksp->ks_data_size);

@@ -24,16 +24,21 @@ ks_warnings_add(struct ks_warnings *w, const char *line)
 		if (strcmp(w->line[i], line) == 0)
 			return;
 	}
-	/* A warning is not worth a failure. */
-	if (w->n >= MOST_WARNINGS || !KS_RESERVE(w->line, w->cap, w->n + 1))
+	if (w->n >= MOST_WARNINGS)
 		return;
-	w->line[w->n] = strdup(line);
-	if (w->line[w->n] != NULL)
+	if (!KS_RESERVE(w->line, w->cap, w->n + 1) || (w->line[w->n] = strdup(line)) == NULL)
+		w->lost = true;
+	else
 		w->n++;
 }
 
 const char *
 ks_warnings_take(struct ks_warnings *w)
 {
-	return w->returned < w->n ? w->line[w->returned++] : NULL;
+	bool lost = w->lost;
+
+	if (w->returned < w->n)
+		return w->line[w->returned++];
+	w->lost = false;
+	return lost ? "something could not be read, and there is no memory to say what" : NULL;
 }

@@ -14,12 +14,43 @@
 /* Their addresses are keys of the registry. */
 static const char failure_key, status_key, listener_key;
 
+static void
+push_registered(lua_State *L, const char *key)
+{
+	lua_pushlightuserdata(L, (void *)key);
+	lua_rawget(L, LUA_REGISTRYINDEX);
+}
+
+/* Registers the value at the top, and pops it. */
+static void
+set_registered(lua_State *L, const char *key)
+{
+	lua_pushlightuserdata(L, (void *)key);
+	lua_insert(L, -2);
+	lua_rawset(L, LUA_REGISTRYINDEX);
+}
+
+/* Raises the message at the top as it is; the host ends with that status. */
+static int
+raise_failure(lua_State *L, int status)
+{
+	lua_pushinteger(L, status);
+	set_registered(L, &status_key);
+	lua_pushvalue(L, -1);
+	set_registered(L, &failure_key);
+	return lua_error(L);
+}
+
 int
 ks_lua_fail(lua_State *L)
 {
 	int err = errno;
 	const char *name = strerrorname_np(err);
 
+	if (err == ENOMEM) {
+		lua_pushstring(L, kstat_errmsg());
+		return raise_failure(L, 3);
+	}
 	lua_pushnil(L);
 	lua_pushstring(L, kstat_errmsg());
 	if (name != NULL)
@@ -55,22 +86,6 @@ ks_lua_result(lua_State *L, int rc)
 		return ks_lua_fail(L);
 	lua_pushboolean(L, 1);
 	return 1;
-}
-
-static void
-push_registered(lua_State *L, const char *key)
-{
-	lua_pushlightuserdata(L, (void *)key);
-	lua_rawget(L, LUA_REGISTRYINDEX);
-}
-
-/* Registers the value at the top, and pops it. */
-static void
-set_registered(lua_State *L, const char *key)
-{
-	lua_pushlightuserdata(L, (void *)key);
-	lua_insert(L, -2);
-	lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
 bool
@@ -114,12 +129,8 @@ core_fail(lua_State *L)
 
 	(void)luaL_checkstring(L, 1);
 	luaL_argcheck(L, status >= 0 && status <= 3, 2, "0, 1, 2 or 3 expected");
-	lua_pushinteger(L, status);
-	set_registered(L, &status_key);
 	lua_settop(L, 1);
-	lua_pushvalue(L, 1);
-	set_registered(L, &failure_key);
-	return lua_error(L);
+	return raise_failure(L, (int)status);
 }
 
 /* failed(problem) -> whether fail() raised it */

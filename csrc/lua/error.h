@@ -10,7 +10,8 @@
 
 /*
  * For what the world causes: pushes nil, the library's message (kstat_errmsg()) and the name of
- * errno ("ENXIO"), and returns 3. Call it before anything else can change errno.
+ * errno ("ENXIO"), and returns 3. Call it before anything else can change errno. A lack of memory is raised, as
+ * Lua's own is: a caller that takes nil for "there is none" would lose what is there.
  */
 int ks_lua_fail(lua_State *L);
 

@@ -67,7 +67,10 @@ ks_scan_wants(const struct ks_scan *scan, const char *module, const char *class_
 void ks_scan_warn(struct ks_scan *scan, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Warns the user that a replay is damaged: it shows less than the file held once. */
+/*
+ * Warns the user that something is missing that is there: a replay is damaged, or memory, a descriptor or an I/O
+ * error stood in the way. Commands end with another status then.
+ */
 void ks_scan_damage(struct ks_scan *scan, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -91,9 +94,10 @@ struct ks_source_ops {
 
 	/*
 	 * Optional. Returns one warning about a file that reads since the last call could not use, whether
-	 * those reads failed or left something out; NULL if there is none. Valid until the next call.
+	 * those reads failed or left something out; NULL if there is none. Valid until the next call. *is_lack is
+	 * true if the reason is no fact about the file: there was no memory, no descriptor, or an I/O error.
 	 */
-	const char *(*trouble)(struct ks_source *src);
+	const char *(*trouble)(struct ks_source *src, bool *is_lack);
 
 	/* Optional. data: ks_data_size bytes laid out as ks_data. errno EACCES if not writable. */
 	int (*write)(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const void *data);

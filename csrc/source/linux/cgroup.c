@@ -131,12 +131,14 @@ read_group(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	const char *path = unit->extra;
 	size_t root = state_of(lx)->root_length;
 	struct ks_values vals = { .have = 0 };
-	struct ks_dir dir = { -1, NULL, sys->kernel };
+	struct ks_dir dir = { -1, NULL, sys->kernel, sys->lack };
 	uint64_t v;
 
 	dir.fd = openat(sys->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir.fd < 0)
+	if (dir.fd < 0) {
+		ks_note_lack(sys, errno);
 		return ks_linux_gone(unit);
+	}
 	ks_have_text(&vals, C_PATH, path[root] != '\0' ? path + root : "/");
 	read_marked(lx, &dir, &vals);
 	for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++) {
@@ -169,6 +171,7 @@ scan_group(struct ks_linux *lx, struct ks_units *units, const char *path, int de
 	if (dir == NULL)
 		return 0; /* groups come and go at any time */
 	if (fstat(dirfd(dir), &st) != 0) {
+		lx->lack = errno;
 		(void)closedir(dir);
 		return 0;
 	}
@@ -183,7 +186,7 @@ scan_group(struct ks_linux *lx, struct ks_units *units, const char *path, int de
 	}
 	if (unit == NULL || unit->extra == NULL)
 		rc = -1;
-	while (rc == 0 && depth > 0 && (e = readdir(dir)) != NULL) {
+	while (rc == 0 && depth > 0 && (e = ks_linux_next_entry(lx, dir)) != NULL) {
 		char below[2048];
 		int n;
 

@@ -194,8 +194,8 @@ parse_cpu(struct ks_linux *lx, const struct ks_image *im, struct ks_text *line, 
 		s->stat.known++;
 	else
 		s->stat.strangers++;
-	if (ks_text_u64(&number, &cpu))
-		ks_cpu_ticks_add(&s->ticks, cpu, im->seq, *line);
+	if (ks_text_u64(&number, &cpu) && ks_cpu_ticks_add(&s->ticks, cpu, im->seq, *line) != 0)
+		lx->lack = ENOMEM;
 }
 
 static void
@@ -359,7 +359,7 @@ column_of(struct ks_linux *lx, const struct ks_file *file, struct ks_columns *c,
 {
 	const struct ks_image *im = ks_linux_try(lx, file);
 
-	return im != NULL ? ks_columns_of_cpu(c, im, (uint32_t)unit->instance) : NULL;
+	return im != NULL ? ks_columns_of_cpu(lx, c, im, (uint32_t)unit->instance) : NULL;
 }
 
 /* --- the kstats ------------------------------------------------------------------ */

@@ -135,7 +135,7 @@ ks_line_of(const struct ks_image *im, const struct ks_text *t)
 }
 
 /* Returns the column of a CPU, from an image of a file with a column for each CPU; NULL if there is none. */
-const struct ks_column *ks_columns_of_cpu(struct ks_columns *c, const struct ks_image *im,
+const struct ks_column *ks_columns_of_cpu(struct ks_linux *lx, struct ks_columns *c, const struct ks_image *im,
     uint32_t cpu);
 
 void ks_columns_free(struct ks_columns *c);
@@ -154,8 +154,8 @@ const struct ks_stat *ks_linux_stat_with_times(struct ks_linux *lx);
 /* Starts a reading: the lines of CPUs that follow are of an image that was taken at that time. */
 void ks_cpu_ticks_begin(struct ks_cpu_ticks_all *all, hrtime_t taken);
 
-/* Adds the line of a CPU, without its label. A CPU that cannot be kept for want of memory counts nothing. */
-void ks_cpu_ticks_add(struct ks_cpu_ticks_all *all, uint64_t cpu, uint64_t seq, struct ks_text line);
+/* Adds the line of a CPU, without its label. 0, or -1 with errno ENOMEM: the CPU counts nothing. */
+int ks_cpu_ticks_add(struct ks_cpu_ticks_all *all, uint64_t cpu, uint64_t seq, struct ks_text line);
 
 /* Ends a reading. line: the line of all CPUs, without its label. */
 void ks_cpu_ticks_end(struct ks_cpu_ticks_all *all, struct ks_text line);

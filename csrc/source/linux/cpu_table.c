@@ -4,6 +4,7 @@
  */
 #include "source/linux/cpu.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ ks_columns_free(struct ks_columns *c)
 
 /* Parses the heading, "CPU0 CPU1 ...". */
 static void
-parse_heading(struct ks_columns *c, struct ks_text *line)
+parse_heading(struct ks_linux *lx, struct ks_columns *c, struct ks_text *line)
 {
 	struct ks_text word;
 	uint64_t cpu;
@@ -30,8 +31,10 @@ parse_heading(struct ks_columns *c, struct ks_text *line)
 		word.p += 3;
 		if (!ks_text_u64(&word, &cpu) || cpu >= KS_CPU_MAX)
 			break;
-		if (!KS_RESERVE(c->v, c->cap, c->n + 1))
+		if (!KS_RESERVE(c->v, c->cap, c->n + 1)) {
+			lx->lack = ENOMEM;
 			break;
+		}
 		c->v[c->n++] = (struct ks_column){ .cpu = (uint32_t)cpu };
 	}
 }
@@ -78,7 +81,7 @@ add_line(struct ks_columns *c, struct ks_text line)
 }
 
 const struct ks_column *
-ks_columns_of_cpu(struct ks_columns *c, const struct ks_image *im, uint32_t cpu)
+ks_columns_of_cpu(struct ks_linux *lx, struct ks_columns *c, const struct ks_image *im, uint32_t cpu)
 {
 	if (c->seq != im->seq) {
 		struct ks_text all = ks_text_of(im->data, im->len), line;
@@ -86,7 +89,7 @@ ks_columns_of_cpu(struct ks_columns *c, const struct ks_image *im, uint32_t cpu)
 		c->n = 0;
 		c->seq = im->seq;
 		if (ks_text_line(&all, &line))
-			parse_heading(c, &line);
+			parse_heading(lx, c, &line);
 		while (c->n > 0 && ks_text_line(&all, &line))
 			add_line(c, line);
 	}

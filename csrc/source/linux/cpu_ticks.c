@@ -37,15 +37,17 @@ differences(const struct ks_cpu_ticks *t, const uint64_t *now, uint64_t passed, 
 		counted[KS_TICKS_IDLE] = passed - accounted;
 }
 
-void
+int
 ks_cpu_ticks_add(struct ks_cpu_ticks_all *all, uint64_t cpu, uint64_t seq, struct ks_text line)
 {
 	uint64_t now[KS_TICKS_COUNT] = { 0 }, counted[KS_TICKS_COUNT] = { 0 };
 	struct ks_cpu_ticks *t;
 	size_t n = ks_text_numbers(&line, now, KS_TICKS_COUNT);
 
-	if (cpu >= KS_CPU_MAX || !KS_RESERVE(all->v, all->cap, cpu + 1))
-		return;
+	if (cpu >= KS_CPU_MAX)
+		return 0;
+	if (!KS_RESERVE(all->v, all->cap, cpu + 1))
+		return -1;
 	if (cpu >= all->n) {
 		memset(all->v + all->n, 0, (cpu + 1 - all->n) * sizeof(*all->v));
 		all->n = cpu + 1;
@@ -64,6 +66,7 @@ ks_cpu_ticks_add(struct ks_cpu_ticks_all *all, uint64_t cpu, uint64_t seq, struc
 	t->n = (uint32_t)n;
 	t->seq = seq;
 	t->parsed = all->parsed;
+	return 0;
 }
 
 void

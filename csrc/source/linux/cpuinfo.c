@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "source/linux/cpu.h"
@@ -104,6 +105,8 @@ number_cores(struct ks_linux *lx, const struct ks_image *im)
 	struct { uint64_t chip, core; } *cores = calloc(units->n, sizeof(*cores));
 	uint32_t n = 0;
 
+	if (cores == NULL)
+		lx->lack = ENOMEM;
 	for (uint32_t u = 0; cores != NULL && u < units->n; u++) {
 		struct ks_cpu *cpu = ks_cpu_of(&units->v[u]);
 		struct block t;

@@ -86,9 +86,9 @@ by_name(const void *a, const void *b)
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The sensor files of a directory, sorted, so that temp2 comes before temp10. */
+/* The sensor files of a chip, sorted, so that temp2 comes before temp10. */
 static size_t
-list_files(int dirfd, char *names[MAX_SENSORS])
+list_files(struct ks_linux *lx, int dirfd, char *names[MAX_SENSORS])
 {
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -96,11 +96,12 @@ list_files(int dirfd, char *names[MAX_SENSORS])
 	size_t n = 0;
 
 	if (dir == NULL) {
+		ks_note_lack(&lx->root[KS_ROOT_SYS], errno);
 		if (fd >= 0)
 			(void)close(fd);
 		return 0;
 	}
-	while (n < MAX_SENSORS && (e = readdir(dir)) != NULL) {
+	while (n < MAX_SENSORS && (e = ks_linux_next_entry(lx, dir)) != NULL) {
 		const char *rest;
 
 		if (kind_of(e->d_name, &rest) == NULL || *rest != '_')
@@ -109,8 +110,10 @@ list_files(int dirfd, char *names[MAX_SENSORS])
 		    strstr(rest, "_alarm") == NULL)
 			continue;
 		names[n] = strdup(e->d_name);
-		if (names[n] == NULL)
+		if (names[n] == NULL) {
+			lx->lack = ENOMEM;
 			break;
+		}
 		n++;
 	}
 	(void)closedir(dir);
@@ -138,41 +141,26 @@ add_file(const struct ks_dir *dir, struct ks_record *r, const char *name)
 		ks_named_i64(r, stat, v);
 }
 
-/* Adds the sensors of a directory, and closes it. Returns how many files it has for them. */
-static size_t
-add_sensors(const struct ks_dir *sys, int fd, struct ks_record *r)
-{
-	const struct ks_dir dir = { fd, NULL, sys->kernel };
-	char *names[MAX_SENSORS];
-	size_t n = list_files(fd, names);
-
-	for (size_t i = 0; i < n; i++) {
-		add_file(&dir, r, names[i]);
-		free(names[i]);
-	}
-	(void)close(fd);
-	return n;
-}
-
 static int
 read_chip(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_dir *sys = &lx->root[KS_ROOT_SYS];
-	char path[256];
-	int fd;
+	char path[256], *names[MAX_SENSORS];
+	struct ks_dir dir;
+	size_t n;
 
 	(void)snprintf(path, sizeof(path), ROOT "/%s", unit->key);
-	fd = openat(sys->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	ks_linux_note_path(lx, KS_ROOT_SYS, path, fd < 0 ? errno : 0);
-	if (fd < 0)
+	dir = (struct ks_dir){ openat(sys->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), NULL,
+		sys->kernel, sys->lack };
+	ks_linux_note_path(lx, KS_ROOT_SYS, path, dir.fd < 0 ? errno : 0);
+	if (dir.fd < 0)
 		return ks_linux_gone(unit);
-	if (add_sensors(sys, fd, r) > 0)
-		return 0;
-	/* Older drivers have their sensors beside the device itself. */
-	(void)snprintf(path, sizeof(path), ROOT "/%s/device", unit->key);
-	fd = openat(sys->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0)
-		(void)add_sensors(sys, fd, r);
+	n = list_files(lx, dir.fd, names);
+	for (size_t i = 0; i < n; i++) {
+		add_file(&dir, r, names[i]);
+		free(names[i]);
+	}
+	(void)close(dir.fd);
 	return 0;
 }
 
@@ -190,11 +178,7 @@ set_up(const struct ks_linux *lx, struct ks_unit *unit)
 	uint64_t number = 0;
 
 	(void)snprintf(path, sizeof(path), ROOT "/%s/name", unit->key);
-	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, name, sizeof(name)) <= 0) {
-		(void)snprintf(path, sizeof(path), ROOT "/%s/device/name", unit->key);
-		name[0] = '\0';
-	}
-	if (name[0] == '\0' && ks_file_small(&lx->root[KS_ROOT_SYS], path, name, sizeof(name)) <= 0)
+	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, name, sizeof(name)) <= 0)
 		ks_name_set(name, sizeof(name), unit->key, strlen(unit->key));
 	ks_name_set(unit->name, sizeof(unit->name), name, strlen(name));
 	if (ks_scan_u64(&p, unit->key + strlen(unit->key), &number) != 0 || number > INT32_MAX)
@@ -216,7 +200,7 @@ scan_chips(struct ks_linux *lx, struct ks_units *units)
 	ks_units_begin(units);
 	if (dir == NULL)
 		return ks_units_end(units);
-	while ((e = readdir(dir)) != NULL) {
+	while ((e = ks_linux_next_entry(lx, dir)) != NULL) {
 		struct ks_unit *unit;
 
 		if (strncmp(e->d_name, "hwmon", 5) != 0 || e->d_type == DT_REG)

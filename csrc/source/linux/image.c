@@ -7,15 +7,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/number.h"
 
 #define FIRST_CAP 8192
 #define MIN_PAGE 4096 /* the least that a page holds */
 /*
- * The largest file is /proc/interrupts: with 4096 CPUs and 2000 interrupts it has 90 MB. In a recorded tree a
- * larger file is not a record of one: for instance a link to /dev/zero, which has no end.
+ * No file of /proc is nearly as large. In a recorded tree a larger file is not a record of one: for
+ * instance a link to /dev/zero, which has no end.
  */
-#define MAX_SIZE (128u << 20)
+#define MAX_SIZE (64u << 20)
+#define MAX_RECORDED (16u << 20)
+
+void
+ks_note_lack(const struct ks_dir *dir, int err)
+{
+	if (dir->lack != NULL && ks_is_lack(err))
+		*dir->lack = err;
+}
 
 void
 ks_image_free(struct ks_image *im)
@@ -30,14 +39,14 @@ ks_image_free(struct ks_image *im)
 
 /* Makes room for one more byte and the NUL. Returns 0 or an errno. */
 static int
-grow(struct ks_image *im)
+grow(struct ks_image *im, bool kernel)
 {
 	size_t cap = im->cap == 0 ? FIRST_CAP : im->cap * 2;
 	char *data;
 
 	if (im->cap - im->len > 1)
 		return 0;
-	if (cap > MAX_SIZE)
+	if (cap > (kernel ? MAX_SIZE : MAX_RECORDED))
 		return EFBIG;
 	data = realloc(im->data, cap);
 	if (data == NULL)
@@ -73,7 +82,7 @@ read_on(struct ks_image *im, bool kernel, size_t enough)
 {
 	int err = 0;
 
-	while (!im->whole && im->len < enough && (err = grow(im)) == 0) {
+	while (!im->whole && im->len < enough && (err = grow(im, kernel)) == 0) {
 		size_t room = im->cap - im->len - 1;
 		ssize_t n = pread(im->fd, im->data + im->len, room, (off_t)im->len);
 
@@ -96,8 +105,11 @@ read_anew(struct ks_image *im, bool kernel, size_t enough)
 
 /* Keeps the result of a reading that began at that time, and returns it. */
 static int
-finish(struct ks_image *im, hrtime_t began, int err)
+finish(struct ks_image *im, const struct ks_dir *root, hrtime_t began, int err)
 {
+	ks_note_lack(root, err);
+	if (err == EIO && root->lack != NULL)
+		*root->lack = err;
 	if (err != 0)
 		im->len = 0;
 	if (im->data != NULL)
@@ -114,7 +126,7 @@ ks_image_rest(struct ks_image *im, const struct ks_dir *root)
 	int err = read_on(im, root->kernel, SIZE_MAX);
 
 	im->seq += err != 0;
-	return finish(im, began, err);
+	return finish(im, root, began, err);
 }
 
 int
@@ -143,7 +155,7 @@ ks_image_read(struct ks_image *im, const struct ks_dir *root, size_t enough)
 		/* Which files /proc has does not change while the kernel runs. */
 		im->absent = err == ENOENT && root->kernel && im->file->root == KS_ROOT_PROC;
 	}
-	return finish(im, im->taken, err);
+	return finish(im, root, im->taken, err);
 }
 
 int
@@ -173,16 +185,20 @@ ks_file_small(const struct ks_dir *root, const char *path, char *to, size_t size
 		return -1;
 	}
 	fd = openat(root->fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
+	if (fd < 0) {
+		ks_note_lack(root, errno);
 		return -1;
+	}
 	do {
 		n = read(fd, to, size - 1);
 	} while (n < 0 && errno == EINTR);
 	err = errno;
 	(void)close(fd);
 	errno = err;
-	if (n < 0)
+	if (n < 0) {
+		ks_note_lack(root, err);
 		return -1;
+	}
 	while (n > 0 && (to[n - 1] == '\n' || to[n - 1] == ' ' || to[n - 1] == '\t'))
 		n--;
 	to[n] = '\0';

@@ -55,7 +55,11 @@ struct ks_dir {
 	int fd;
 	char *name;  /* owned; for messages */
 	bool kernel; /* it is the running kernel's own, not a recorded tree */
+	int *lack;   /* where an error is noted for which ks_is_lack() is true; or NULL */
 };
+
+/* Notes an error for the source that the directory belongs to, if it is a lack; others are ignored. */
+void ks_note_lack(const struct ks_dir *dir, int err);
 
 void ks_image_free(struct ks_image *im);
 

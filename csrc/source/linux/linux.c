@@ -15,10 +15,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/hash.h"
 
 /*
  * A file is read again if its image is older than this (ns), even within a round: a kstat must not show
@@ -79,7 +77,7 @@ try(struct ks_linux *lx, const struct ks_file *file, size_t enough)
 	uint64_t seq = im != NULL ? im->seq : 0;
 	int err = im != NULL ? fetch(lx, im, enough) : ENOMEM;
 
-	if (im != NULL && im->seq != seq && !(file->is_for_root && (err == EACCES || err == EPERM)))
+	if ((im == NULL || im->seq != seq) && !(file->is_for_root && (err == EACCES || err == EPERM)))
 		ks_linux_note_path(lx, file->root, file->path, err);
 	if (err != 0) {
 		errno = err;
@@ -160,7 +158,23 @@ ks_linux_check_directory(struct ks_linux *lx, enum ks_root root, const char *pat
 bool
 ks_linux_exists(const struct ks_linux *lx, enum ks_root root, const char *path)
 {
-	return lx->root[root].fd >= 0 && faccessat(lx->root[root].fd, path, F_OK, 0) == 0;
+	bool exists = lx->root[root].fd >= 0 && faccessat(lx->root[root].fd, path, F_OK, 0) == 0;
+
+	if (!exists && lx->root[root].fd >= 0)
+		ks_note_lack(&lx->root[root], errno);
+	return exists;
+}
+
+const struct dirent *
+ks_linux_next_entry(struct ks_linux *lx, DIR *dir)
+{
+	const struct dirent *e;
+
+	errno = 0;
+	e = readdir(dir);
+	if (e == NULL && errno != 0)
+		lx->lack = errno;
+	return e;
 }
 
 uint64_t
@@ -189,7 +203,7 @@ ks_linux_gone(const struct ks_unit *unit)
 /* --- scanning --------------------------------------------------------------- */
 
 /* Writes the module or the name of a kstat; too long ones are cut. */
-static size_t
+static void
 expand(char to[KSTAT_STRLEN], const char *pattern, const char *at, int instance)
 {
 	char number[16];
@@ -204,31 +218,6 @@ expand(char to[KSTAT_STRLEN], const char *pattern, const char *at, int instance)
 			to[n++] = *s++;
 	}
 	to[n] = '\0';
-	return n;
-}
-
-/*
- * Names of full length may be cut ones. One that an earlier kstat of this scan has is made distinct by a hash of
- * what names its device. Returns 0, or -1 without memory.
- */
-static int
-make_distinct(struct ks_linux *lx, const char *module, int instance, char name[KSTAT_STRLEN],
-    const struct ks_part *part, const struct ks_unit *unit)
-{
-	struct ks_long_names *l = &lx->long_names;
-	uint64_t hash = ks_hash_string(ks_hash_string(KS_HASH_INIT, module), name) + (uint64_t)instance;
-
-	if (!KS_RESERVE(l->hash, l->cap, l->n + 1))
-		return ks_fail(ENOMEM, "out of memory");
-	for (size_t i = 0; i < l->n; i++) {
-		if (l->hash[i] == hash) {
-			hash = ks_hash_string(ks_hash_string(KS_HASH_INIT, unit->key), part->name);
-			(void)snprintf(name + KSTAT_STRLEN - 10, 10, "~%08x", (unsigned)(hash ^ hash >> 32));
-			return 0;
-		}
-	}
-	l->hash[l->n++] = hash;
-	return 0;
 }
 
 /* The flags of all kstats of a part. Strings that are not in its table are noticed when a kstat is read. */
@@ -245,15 +234,13 @@ flags_of(const struct ks_part *part)
 }
 
 static int
-offer(struct ks_linux *lx, struct ks_scan *scan, const struct ks_part *part, uchar_t flags,
-    const struct ks_unit *unit, uint64_t cookie)
+offer(struct ks_scan *scan, const struct ks_part *part, uchar_t flags, const struct ks_unit *unit,
+    uint64_t cookie)
 {
 	char module[KSTAT_STRLEN], name[KSTAT_STRLEN];
 
-	(void)expand(module, part->module, unit->module, unit->instance);
-	if (expand(name, part->name, unit->name, unit->instance) == KSTAT_STRLEN - 1 &&
-	    make_distinct(lx, module, unit->instance, name, part, unit) != 0)
-		return -1;
+	expand(module, part->module, unit->module, unit->instance);
+	expand(name, part->name, unit->name, unit->instance);
 	return ks_scan_offer(scan, &(struct ks_offer){
 	    .module = module,
 	    .instance = unit->instance,
@@ -302,7 +289,6 @@ ks_linux_scan_files(struct ks_linux *lx, size_t id)
 static int
 offer_all(struct ks_linux *lx, struct ks_scan *scan)
 {
-	lx->long_names.n = 0;
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		const struct ks_subsystem *sub = subsystems[s];
 		const struct ks_units *units = &lx->sub[s].units;
@@ -313,7 +299,7 @@ offer_all(struct ks_linux *lx, struct ks_scan *scan)
 		for (size_t u = 0; u < units->n; u++) {
 			for (size_t p = 0; units->v[u].alive && p < sub->nparts; p++) {
 				if (((units->v[u].parts & lx->sub[s].wanted) >> p & 1) != 0 &&
-				    offer(lx, scan, &sub->parts[p], flags[p], &units->v[u], cookie_of(s, p, u)) != 0)
+				    offer(scan, &sub->parts[p], flags[p], &units->v[u], cookie_of(s, p, u)) != 0)
 					return -1;
 			}
 		}
@@ -403,7 +389,7 @@ ks_linux_any_entry(struct ks_linux *lx, enum ks_root root, const char *path,
 
 	if (dir == NULL && fd >= 0)
 		(void)close(fd);
-	while (!found && (e = readdir(dir)) != NULL)
+	while (!found && (e = ks_linux_next_entry(lx, dir)) != NULL)
 		found = e->d_name[0] != '.' && is_meant(lx, e->d_name);
 	if (dir != NULL)
 		(void)closedir(dir);
@@ -436,6 +422,7 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 	struct ks_linux *lx = (struct ks_linux *)src;
 	int changed = !lx->listed;
 	const char *line;
+	bool is_lack;
 
 	if (!lx->listed)
 		leave_out_unwanted(lx, scan);
@@ -458,8 +445,8 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 		changed |= rc;
 	}
 	lx->looked = gethrtime();
-	while ((line = ks_linux_trouble(src)) != NULL)
-		ks_scan_warn(scan, "%s", line);
+	while ((line = ks_linux_trouble(src, &is_lack)) != NULL)
+		(is_lack ? ks_scan_damage : ks_scan_warn)(scan, "%s", line);
 	if (!changed)
 		return 0;
 	lx->listed = true;
@@ -544,7 +531,6 @@ linux_close(struct ks_source *src)
 
 	free_images(lx);
 	ks_linux_forget_troubles(lx);
-	free(lx->long_names.hash);
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		if (lx->sub[s].state != NULL && subsystems[s]->release != NULL)
 			subsystems[s]->release(lx->sub[s].state);
@@ -579,7 +565,9 @@ open_root(struct ks_dir *f, const char *name, long magic)
 	f->fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (f->fd < 0)
 		return -1;
-	f->kernel = fstatfs(f->fd, &fs) == 0 && fs.f_type == magic;
+	if (fstatfs(f->fd, &fs) != 0)
+		return -1;
+	f->kernel = fs.f_type == magic;
 	return 0;
 }
 
@@ -641,6 +629,7 @@ ks_source_linux_open(const char *proc, const char *sys)
 		return ks_fail_null(ENOMEM, "out of memory");
 	lx->src.ops = &linux_ops;
 	lx->root[KS_ROOT_PROC].fd = lx->root[KS_ROOT_SYS].fd = lx->scratch.fd = -1;
+	lx->root[KS_ROOT_PROC].lack = lx->root[KS_ROOT_SYS].lack = &lx->lack;
 	lx->page = (uint64_t)sysconf(_SC_PAGESIZE);
 	if (!start_subsystems(lx)) {
 		linux_close(&lx->src);
@@ -656,7 +645,7 @@ ks_source_linux_open(const char *proc, const char *sys)
 	}
 	/* Most kstats do not need /sys, but a directory that the caller named must exist. */
 	if (open_root(&lx->root[KS_ROOT_SYS], sys != NULL ? sys : "/sys", SYSFS_MAGIC) != 0 &&
-	    (errno == ENOMEM || sys != NULL)) {
+	    (lx->root[KS_ROOT_SYS].fd >= 0 || ks_is_lack(errno) || sys != NULL)) {
 		int err = errno;
 
 		linux_close(&lx->src);

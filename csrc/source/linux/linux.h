@@ -110,10 +110,6 @@ struct ks_linux {
 		bool absent; /* the machine has no device with a kstat that is wanted */
 		uint16_t wanted; /* the parts that the caller of the scan may want, one bit each */
 	} sub[KS_SUB_COUNT];
-	struct ks_long_names {
-		uint64_t *hash; /* of the names of full length that the scan under way offered; owned */
-		size_t n, cap;
-	} long_names;
 	struct ks_image *images; /* files that were read at least once; owned */
 	struct ks_image scratch; /* for files that one kstat alone uses */
 	uint64_t round;
@@ -126,6 +122,7 @@ struct ks_linux {
 	bool settled;            /* during a scan: no device came or went since the last scan */
 	struct ks_trouble *troubles; /* warnings about files, see trouble.c; owned */
 	char trouble[512];       /* text of the last one that was returned */
+	int lack;                /* why something is missing that no warning names; 0: nothing is */
 
 	/* What is under way. */
 	struct ks_scan *scan;
@@ -156,7 +153,7 @@ int ks_linux_fetch(struct ks_linux *lx, struct ks_image *im);
 /* True if this round has read the file already. */
 bool ks_linux_was_read(const struct ks_linux *lx, const struct ks_file *file);
 
-/* True if the file exists, whether or not it can be read. */
+/* True if the file exists, whether or not it can be read. Warns if that cannot be found out. */
 bool ks_linux_exists(const struct ks_linux *lx, enum ks_root root, const char *path);
 
 /* The inode of a file or a link; 0 if it is not known. It differs if the thing was removed and came back. */
@@ -167,6 +164,9 @@ bool ks_linux_number(struct ks_linux *lx, enum ks_root root, const char *path, u
 
 /* Opens a directory; NULL with errno. Warns if it exists and cannot be opened. */
 DIR *ks_linux_open_directory(struct ks_linux *lx, enum ks_root root, const char *path);
+
+/* The next entry of a directory; NULL at its end. Warns if the rest cannot be read. */
+const struct dirent *ks_linux_next_entry(struct ks_linux *lx, DIR *dir);
 
 /* Warns if a directory exists and what is in it cannot be used. */
 void ks_linux_check_directory(struct ks_linux *lx, enum ks_root root, const char *path);
@@ -196,7 +196,7 @@ void ks_linux_odd_path(struct ks_linux *lx, enum ks_root root, const char *path,
 const char *ks_linux_remedy(int err);
 
 /* The next warning that was not returned yet, or NULL: ks_source_ops.trouble. */
-const char *ks_linux_trouble(struct ks_source *src);
+const char *ks_linux_trouble(struct ks_source *src, bool *is_lack);
 void ks_linux_forget_troubles(struct ks_linux *lx);
 
 /*

@@ -394,7 +394,7 @@ scan_directory(struct ks_linux *lx, struct ks_units *units, const char *path, in
 
 	if (dir == NULL)
 		return 0;
-	while (rc == 0 && (e = readdir(dir)) != NULL) {
+	while (rc == 0 && (e = ks_linux_next_entry(lx, dir)) != NULL) {
 		char below[512];
 		int n = snprintf(below, sizeof(below), "%s/%s", path, e->d_name);
 

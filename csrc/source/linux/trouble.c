@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "source/linux/linux.h"
 
 /* What is wrong with a file or a directory. */
@@ -59,7 +60,7 @@ link_of(struct ks_linux *lx, enum ks_root root, const char *path)
 	return t;
 }
 
-/* The entry of a path, a new one if there is none; NULL without memory: then there is no warning. */
+/* The entry of a path, a new one if there is none; NULL without memory, of which the user is warned instead. */
 static struct ks_trouble *
 find_or_add(struct ks_linux *lx, enum ks_root root, const char *path)
 {
@@ -70,6 +71,8 @@ find_or_add(struct ks_linux *lx, enum ks_root root, const char *path)
 		(*t)->root = root;
 		memcpy((*t)->path, path, size);
 	}
+	if (*t == NULL)
+		lx->lack = ENOMEM;
 	return *t;
 }
 
@@ -138,14 +141,29 @@ describe_odd(struct ks_linux *lx, enum ks_root root, const char *path, uint32_t 
 	return lx->trouble;
 }
 
+/* A line for what is missing without another warning; NULL if nothing is. */
+static const char *
+describe_lack(struct ks_linux *lx)
+{
+	if (lx->lack == 0)
+		return NULL;
+	(void)snprintf(lx->trouble, sizeof(lx->trouble), "kstats or statistics are missing: %s",
+	    strerror(lx->lack));
+	lx->lack = 0;
+	return lx->trouble;
+}
+
 const char *
-ks_linux_trouble(struct ks_source *src)
+ks_linux_trouble(struct ks_source *src, bool *is_lack)
 {
 	struct ks_linux *lx = (struct ks_linux *)src;
 
+	*is_lack = false;
 	for (struct ks_trouble *t = lx->troubles; t != NULL; t = t->next) {
 		if (t->err_is_new) {
 			t->err_is_new = false;
+			*is_lack = ks_is_lack(t->err) || t->err == EIO;
+			lx->lack = *is_lack ? 0 : lx->lack;
 			return describe_unreadable(lx, t->root, t->path, t->err);
 		}
 		if (t->line_is_new) {
@@ -153,5 +171,6 @@ ks_linux_trouble(struct ks_source *src)
 			return describe_odd(lx, t->root, t->path, t->line);
 		}
 	}
-	return NULL;
+	*is_lack = lx->lack != 0;
+	return describe_lack(lx);
 }

@@ -141,8 +141,10 @@ count_proc(const struct ks_linux *lx, bool processes, bool stop_early)
 	bool stop = false;
 	long n;
 
-	if (fd < 0)
+	if (fd < 0) {
+		ks_note_lack(&lx->root[KS_ROOT_PROC], errno);
 		return -1;
+	}
 	while (!stop && (n = syscall(SYS_getdents64, fd, buf, stop_early ? 2048 : sizeof(buf))) > 0) {
 		const struct entry *e;
 
