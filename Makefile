@@ -6,6 +6,7 @@
 #   make lint       luacheck over all Lua files
 #   make sanitize   the specs of C code, the module and the commands again, built with ASan and UBSan
 #   make race       the thread stress, built with TSan
+#   make sweep      lets each request for memory and each system call of the commands fail, one in each run
 #   make fuzz       each fuzzer for FUZZ_SECONDS
 #   make bench      every benchmark
 #   make install    into $(DESTDIR)$(PREFIX)
@@ -79,7 +80,7 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
             $(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat \
             $(LUAS:%=$(BUILD)/share/lua/%/kstat) $(BUILD)/share/kstat/scripts
 
-.PHONY: all check check-logs lint sanitize race fuzz bench bench-programs install dist rock rock-install clean FORCE
+.PHONY: all check check-logs sweep lint sanitize race fuzz bench bench-programs install dist rock rock-install clean FORCE
 all: $(LIB) $(BUILD)/lib/libkstat.a $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
 
 # --- objects ------------------------------------------------------------------
@@ -144,6 +145,15 @@ $(BUILD)/spec/core_%: spec/c/core_%.c $(BUILD)/lib/libkstat.a
 $(BUILD)/spec/%: spec/c/%.c $(LIB) $(BUILD)/lib/libkstat.so
 	$(COMPILE) $(LDFLAGS) -o $@ $< -L$(BUILD)/lib -lkstat -Wl,-rpath,$(abspath $(BUILD)/lib) -lpthread
 
+# The programs that let each call of another one fail; see spec/sweep/sweep.c.
+SWEEP := $(BUILD)/spec/sweep $(BUILD)/spec/fail.so
+$(BUILD)/spec/sweep: spec/sweep/sweep.c spec/sweep/fail.h
+	$(COMPILE) -o $@ $<
+$(BUILD)/spec/fail.so: spec/sweep/fail.c spec/sweep/fail.h
+	$(COMPILE) -shared -o $@ $<
+sweep: all $(SPEC_BIN) $(SWEEP)
+	spec/sweep/run $(BUILD)
+
 # SPECS: files and folders below spec/, and arguments of busted. Each file of specs is a target of its own: its
 # log. Files that load the module into the interpreter, or start the interpreter, run on each of $(CHECK_WITH);
 # the others test programs and C code, which are the same for every Lua, and run on the first.
@@ -158,7 +168,7 @@ CHECK_LOGS = $(foreach lua,$(CHECK_WITH),$(patsubst spec/%.lua,$(BUILD)/check/$(
              $(if $(filter $(lua),$(firstword $(CHECK_WITH))),$(SPEC_FILES),$(FURTHER_SPECS))))
 
 # Side by side on all processors, unless make was told how many jobs it may run.
-check: all $(SPEC_BIN)
+check: all $(SPEC_BIN) $(SWEEP)
 	+@$(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) --no-print-directory -O check-logs
 	@$(LUA) spec/support/summary.lua $(CHECK_LOGS)
 check-logs: $(CHECK_LOGS)

@@ -1,0 +1,34 @@
+-- What becomes of commands in which one request for memory or one system call fails. `make sweep` tries all calls of
+-- more programs; here are some calls of some.
+local run = require("support.run")
+
+local tree = "KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys "
+local capture = "KSTAT_SOURCE=spec/vectors/kstat/host.jsonl "
+
+-- Lets one of `every` calls of a command fail; returns what the sweep prints.
+local function sweep(set_up, every, command)
+  return run.shell(("export LC_ALL=C TZ=UTC; %s %s/spec/sweep -e %d %s/spec/fail.so %s/%s"):format(set_up, run.build,
+    every, run.build, run.bin, command))
+end
+
+describe("a command in which one call fails", function()
+  local asan = os.getenv("KSTAT_PRELOAD") -- another library is preloaded then
+  for _, case in ipairs({
+    { tree, 29, "kstat -p" },
+    { tree, 41, "kstatlua iostat" },
+    { tree, 41, "kstatlua vmstat" },
+    { tree, 31, "kstatlua mpstat" },
+    { capture, 37, "kstat -j" },
+    { capture, 53, "kstatlua convert -o @ spec/vectors/kstat/host.jsonl" },
+  }) do
+    it("shows all, or says in a line and by its status that it does not: " .. case[3], function()
+      if asan and asan ~= "" then
+        return pending("the sanitizer has an allocator of its own")
+      end
+      local r = sweep(case[1], case[2], case[3])
+      assert.equal("", r.err)
+      assert.matches("^%d+ calls tried, 0 wrong", r.out)
+      assert.equal(0, r.status)
+    end)
+  end
+end)
