@@ -13,23 +13,24 @@
  *   - num_selected is always the number of selected devices, counted in the array, whatever the
  *     caller's variable says. The real library also counts down for devices that were not
  *     selected, below zero even.
- *   - DSM_BUSY_PCT is 0 when no time has passed; the real library gives inf or nan. An etime below
- *     a nanosecond is no time, for all rates.
+ *   - DSM_BUSY_PCT is 0 when no time has passed; the real library returns inf or nan. An etime below
+ *     a nanosecond counts as 0, for all rates.
  *   - maxshowdevs is a threshold, as in the real library, and not the limit the page promises:
- *     it is looked at before each pattern and before the fill of "add" mode, which then selects
+ *     it is checked before each pattern, and before "add" mode selects by list order, which then selects
  *     every device that is left. In top mode with nothing selected, every device is selected in
  *     the order of bytes. In all these cases the devices to show are those whose `selected` is
  *     from 1 to maxshowdevs; clients of the real library rely on this, so it stays.
- *   - Devices that move equal bytes keep the order of the device list; the real order is any.
+ *   - Devices that moved equal numbers of bytes keep the order of the device list; the real library keeps
+ *     no order.
  *   - The threshold holds in "remove" mode too, as in the real library: with num_selected at
  *     maxshowdevs or above, no pattern removes anything. Names are removed all the same.
- *   - devstat_selectdevs() says 1 also when the array was built anew with a device that was not
- *     in it before (the real library).
- *   - A result pointer that is NULL is passed over, whatever the metric.
+ *   - devstat_selectdevs() returns 1 also when the array was built again with a device that was not
+ *     in it before, as in the real library.
+ *   - A result pointer that is NULL is skipped, whatever the metric.
  *   - Durations are computed with the real library's rounding, off by less than a nanosecond.
  *   - Differences of counters are modulo 2^64, as in the real library. For counters that went
- *     back (a device that was replaced) see devstat_baseline().
- *   - devstat_free(), devstat_freedevs(), devstat_swap() answer the page's BUGS section.
+ *     backwards (a device that was replaced) see devstat_baseline().
+ *   - devstat_free(), devstat_freedevs() and devstat_swap() do what the page's BUGS section asks for.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -143,7 +144,7 @@ struct devstat {
 	unsigned int start_count;   /* transactions started */
 	unsigned int end_count;     /* transactions ended */
 	unsigned int allocated;
-	struct bintime busy_from; /* busy time was counted up to here */
+	struct bintime busy_from; /* busy_time includes the time up to here */
 	uint32_t device_number;   /* unique while the list lives, not reused */
 	char device_name[DEVSTAT_NAME_LEN]; /* "da"; with unit_number "da0" */
 	int unit_number;
@@ -160,8 +161,8 @@ struct devstat {
 	const void *id;  /* for the provider; NULL for devices of the chain */
 	unsigned int sequence1; /* ... each update of the counters */
 	/*
-	 * Extension: the name the system knows the device by ("sda", "nvme0n1"), "" if it is
-	 * name and unit. devstat_selectdevs() accepts it too. Linux's sda is unit 0 of "sd",
+	 * Extension: the system's name of the device ("sda", "nvme0n1"); "" if that is
+	 * device_name and unit_number. devstat_selectdevs() accepts it too. Linux's sda is unit 0 of "sd",
 	 * nvme0n1 unit 1 of "nvme0n".
 	 */
 	char system_name[KSTAT_STRLEN];
@@ -185,13 +186,12 @@ struct statinfo {
 };
 
 /*
- * These read one list per process: the machine's disks and tapes, or the replay that the
- * environment names (see kstat_open()). The chain behind it is opened by the first call,
- * shared by all threads under a lock, opened anew in the child of a fork, and closed by devstat_close(). The
- * generation goes on from one chain to the next. A fork does not wait for calls of other threads, and is
- * possible at any time, also in an update function (ks_update) of a disk of this process, which itself
- * cannot call these (EDEADLK).
- * kd: NULL; anything else fails. -1: an error, see devstat_errbuf.
+ * These read one list per process: the machine's disks and tapes, or the replay that the environment
+ * names (see kstat_open()). The first call opens the chain behind the list; all threads share the chain
+ * under a lock; the child of a fork opens its own; devstat_close() closes it. The generation continues
+ * from one chain to the next. A fork does not wait for calls of other threads, and is possible at any
+ * time, also in an update function (ks_update) of a disk of this process. Such a function cannot call
+ * these functions itself (EDEADLK). kd must be NULL. -1: an error, see devstat_errbuf.
  */
 int devstat_getnumdevs(kvm_t *kd);      /* number of devices */
 long devstat_getgeneration(kvm_t *kd);  /* from 1; grows when the list of devices changes */
@@ -200,17 +200,17 @@ int devstat_checkversion(kvm_t *kd);    /* 0 */
 
 /*
  * Reads all devices and CPU times into *stats; stats->dinfo keeps state between calls.
- * 0; 1 if the generation differs from the one in stats->dinfo (so at the first call: 1);
- * -1. In a replay each call that would read the same sample again moves to the next one.
+ * Returns 0; 1 if the generation differs from the one in stats->dinfo, which includes the first call;
+ * or -1. In a replay each call that would read the same sample again moves to the next one.
  */
 int devstat_getdevs(kvm_t *kd, struct statinfo *stats);
 
-/* Extension: the same from a chain of the caller's, with the list's state in a handle. */
+/* Extension: the same for a chain of the caller, with the state of the list in a handle. */
 typedef struct devstat_list devstat_list_t;
-/* kc stays the caller's and must outlive the list. NULL with errno ENOMEM, or EINVAL for no kc. */
+/* kc still belongs to the caller and must outlive the list. NULL with errno ENOMEM, or EINVAL for no kc. */
 devstat_list_t *devstat_list_open(kstat_ctl_t *kc);
 void devstat_list_close(devstat_list_t *list);
-/* Does not update the chain (kstat_chain_update() is the caller's) but reads what is in it. */
+/* Reads the devices that are in the chain; the caller updates the chain with kstat_chain_update(). */
 int devstat_list_getdevs(devstat_list_t *list, struct statinfo *stats);
 
 /* Extension: frees what devstat_getdevs() allocated; dinfo is zeroed and can be used again. */
@@ -218,40 +218,40 @@ void devstat_freedevs(struct devinfo *dinfo);
 /* Extension: frees what devstat_selectdevs() or devstat_buildmatch() allocated, or NULL. */
 void devstat_free(void *p);
 /*
- * Extension: what every client does between two samples: current becomes previous, and the
- * buffers of previous are there for the next devstat_getdevs(). Times move with them. With a NULL
- * nothing happens.
+ * Extension: does what every client does between two samples: current becomes previous, and the next
+ * devstat_getdevs() uses the buffers of previous. Times are exchanged, too. With a NULL the function does
+ * nothing.
  */
 void devstat_swap(struct statinfo *current, struct statinfo *previous);
 /*
- * Extension: closes the process's chain; the next call opens it again. Does nothing in an update function that
- * one of these calls.
+ * Extension: closes the process's chain; the next call opens it again. Does nothing if an update function
+ * calls it that runs inside one of these functions.
  */
 void devstat_close(void);
 
 /*
- * Extension: the device of `devices` that is the same as *device (name, unit and creation
- * time), or NULL: it is not there or was replaced. Takes constant time when the lists have
- * the same order, and numdevs steps for one that is not there; `hint` is where to look first,
- * usually the position in the other list. To look for all devices of a long list, which may all
+ * Extension: returns the device of `devices` that is the same as *device (name, unit and creation
+ * time), or NULL if it is gone or was replaced. Takes constant time when the lists have
+ * the same order, and numdevs steps for a device that is gone; `hint` is the index to try first,
+ * usually the position in the other list. To find all devices of a long list, which may all
  * have been replaced, make an index.
  */
 struct devstat *devstat_finddev(struct devstat *devices, int numdevs,
     const struct devstat *device, int hint);
 
 /*
- * Extension: the same for many searches, each in log2(numdevs) steps whether the device is
- * there or not. The index holds pointers to the devices: it is of no use once they moved, so it is
- * closed before the next devstat_getdevs() into their memory. devstat_index_open() returns NULL with
- * errno EINVAL (no devices where there should be some), ENOMEM. A NULL index finds nothing, and is
- * closed by doing nothing.
+ * Extension: the same for many searches, each in log2(numdevs) steps whether the device is there or not.
+ * The index holds pointers to the devices, so close it before the next devstat_getdevs() writes into
+ * their memory. devstat_index_open() returns NULL with errno EINVAL (numdevs is negative, or devices
+ * is NULL and numdevs is not 0), ENOMEM. With a NULL index devstat_index_find() returns NULL, and
+ * devstat_index_close() does nothing.
  */
 typedef struct devstat_index devstat_index_t;
 devstat_index_t *devstat_index_open(struct devstat *devices, int numdevs);
 struct devstat *devstat_index_find(const devstat_index_t *index, const struct devstat *device);
 void devstat_index_close(devstat_index_t *index);
 
-/* Extension: the name a person knows the device by; buf of KSTAT_STRLEN bytes. Returns buf. */
+/* Extension: writes the name by which people know the device to buf, KSTAT_STRLEN bytes. Returns buf. */
 char *devstat_devname(const struct devstat *device, char *buf);
 
 /* --- choosing devices ---------------------------------------------------------- */
@@ -292,21 +292,21 @@ typedef enum {
 } devstat_select_mode;
 
 /*
- * Compiles "type,interface,pass" (in any order, each at most once, at least the known word's
- * letters, case does not count) and appends it to *matches, which starts as NULL with
- * *num_matches 0. Items are joined by "and", entries of the list by "or"; a pattern without
+ * Compiles "type,interface,pass" and appends it to *matches, which starts as NULL with *num_matches 0. The
+ * words may be in any order, each at most once; a word must begin with the letters of a known one, and case
+ * does not matter. Items are joined by "and", entries of the list by "or"; a pattern without
  * "pass" never matches a passthrough device. An empty string appends an entry that matches
- * nothing. 0, or -1 with both unchanged.
+ * nothing. Returns 0, or -1 with both unchanged.
  */
 int devstat_buildmatch(char *match_str, struct devstat_match **matches, int *num_matches);
 
 /*
  * Selects devices by name, then by pattern, then (performance mode) by bytes, then ("add")
- * in list order. *dev_select starts as NULL. The array is built anew, without selections,
+ * in list order. *dev_select starts as NULL. The array is built again, without selections,
  * if there is none, if numdevs differs from *num_selections or *select_generation is below
  * current_generation. Selection numbers start at 1 in every call, named devices first, in
  * list order. See the top of this file for maxshowdevs.
- * 1: the selection changed (so at the first call), 0: it did not, -1: error.
+ * Returns 1 if the selection changed, which includes the first call, 0 if it did not, -1 on error.
  */
 int devstat_selectdevs(struct device_selection **dev_select, int *num_selected,
     int *num_selections, long *select_generation, long current_generation,
@@ -316,7 +316,7 @@ int devstat_selectdevs(struct device_selection **dev_select, int *num_selected,
 
 /* --- computing ----------------------------------------------------------------- */
 
-/* The number says the type of the result: uint64_t (u_int64_t) or long double. */
+/* The comment of each metric has the type of its result: u64 is uint64_t (u_int64_t). */
 typedef enum {
 	DSM_NONE = 0, /* ends the arguments */
 	DSM_TOTAL_BYTES,                  /* u64: read + written + freed */
@@ -345,7 +345,7 @@ typedef enum {
 	DSM_MS_PER_TRANSACTION,           /* long double: 0 without transfers */
 	DSM_MS_PER_TRANSACTION_READ,      /* long double */
 	DSM_MS_PER_TRANSACTION_WRITE,     /* long double */
-	DSM_SKIP,                         /* its argument (NULL, any pointer) is passed over */
+	DSM_SKIP,                         /* its argument (NULL, any pointer) is ignored */
 	DSM_TOTAL_BYTES_FREE,             /* u64 */
 	DSM_TOTAL_TRANSFERS_FREE,         /* u64 */
 	DSM_TOTAL_BLOCKS_FREE,            /* u64 */
@@ -367,40 +367,40 @@ typedef enum {
 } devstat_metric;
 
 /*
- * Computes the metrics named by pairs of (devstat_metric, pointer to the result), which end
- * with DSM_NONE. previous NULL: since the device was created. etime: seconds between the
- * two; below 1e-9, and if it is no number, it is taken as 0. 0, or -1 at a metric out of range:
- * results before it are stored.
+ * Computes the metrics named by pairs of (devstat_metric, pointer to the result), which end with
+ * DSM_NONE. previous NULL: since the device was created. etime: seconds between the two samples; it
+ * counts as 0 if it is below 1e-9 or not a number. Returns 0, or -1 at a metric out of range; the results
+ * before that metric are stored.
  */
 int devstat_compute_statistics(struct devstat *current, struct devstat *previous,
     long double etime, ...);
 
-/* Seconds from *prev_time (NULL: zero) to *cur_time. */
+/* Returns the seconds from *prev_time (NULL: zero) to *cur_time. */
 long double devstat_compute_etime(struct bintime *cur_time, struct bintime *prev_time);
 
-/* Extension: what kind of result a metric has: 'u' uint64_t, 'f' long double, 0 none. */
+/* Extension: returns the type of a metric's result: 'u' uint64_t, 'f' long double, 0 none. */
 int devstat_metric_type(devstat_metric metric);
-/* Extension: "total_bytes_read" for DSM_TOTAL_BYTES_READ; NULL if it has no result. */
+/* Extension: returns "total_bytes_read" for DSM_TOTAL_BYTES_READ; NULL if the metric has no result. */
 const char *devstat_metric_name(devstat_metric metric);
 
 /*
- * Extension: a previous sample that no difference of which is a huge number: each counter of
- * *previous that is above *current is taken as equal to it. Returns 1 if there was one, else 0.
+ * Extension: copies *previous to *baseline, but each counter that is above that of *current is set equal
+ * to it, so that no difference is a huge number. Returns 1 if there was such a counter, else 0.
  */
 int devstat_baseline(const struct devstat *current, const struct devstat *previous,
     struct devstat *baseline);
 
 /* --- the provider half (devstat(9)) --------------------------------------------- */
 
-/* A list of devices in this process. The caller keeps threads apart. */
+/* A list of devices in this process. If several threads use one list, the caller has to lock it. */
 typedef struct devstat_registry devstat_registry_t;
 devstat_registry_t *devstat_registry_create(void); /* NULL with errno ENOMEM */
 void devstat_registry_destroy(devstat_registry_t *reg);
 
 /*
- * Adds a device behind those of the same or a higher priority. dev_name: copied, cut to 15
+ * Adds a device behind those of the same or a higher priority. dev_name is copied and cut to 15
  * characters. unit_number -1: a placeholder, which is not listed (and may have no name).
- * The entry belongs to the registry. NULL with errno ENOMEM.
+ * The entry belongs to the registry. Returns NULL with errno ENOMEM.
  */
 struct devstat *devstat_new_entry(devstat_registry_t *reg, const char *dev_name,
     int unit_number, uint32_t block_size, devstat_support_flags flags,
@@ -410,20 +410,20 @@ struct devstat *devstat_new_entry(devstat_registry_t *reg, const char *dev_name,
 void devstat_remove_entry(devstat_registry_t *reg, struct devstat *ds);
 
 /*
- * A transaction begins: now NULL reads the uptime clock. If none was outstanding, the device
- * becomes busy.
+ * A transaction begins. now: the time (NULL: the function reads the uptime clock). If no transaction was
+ * outstanding, the device becomes busy.
  */
 void devstat_start_transaction(struct devstat *ds, const struct bintime *now);
 
 /*
- * A transaction of `bytes` ends. then: when it began (NULL: not known, no duration). The
- * time since busy_from is added to busy_time even if none was outstanding. tag_type counts
- * unless DEVSTAT_TAG_NONE or the device has DEVSTAT_NO_ORDERED_TAGS.
+ * A transaction of `bytes` ends. then: when it began (NULL: not known, so that no duration is added). The
+ * time since busy_from is added to busy_time even if no transaction was outstanding. tag_type is counted
+ * unless it is DEVSTAT_TAG_NONE or the device has DEVSTAT_NO_ORDERED_TAGS.
  */
 void devstat_end_transaction(struct devstat *ds, uint32_t bytes, devstat_tag_type tag_type,
     devstat_trans_flags flags, const struct bintime *now, const struct bintime *then);
 
-/* As devstat_getdevs(), of a registry; cp_time and the terminal counts become 0. */
+/* As devstat_getdevs(), for a registry; cp_time and the terminal counts become 0. */
 int devstat_registry_getdevs(devstat_registry_t *reg, struct statinfo *stats);
 
 #pragma GCC visibility pop

@@ -69,7 +69,7 @@ typedef struct kstat {
 typedef struct kstat_ctl {
 	kid_t kc_chain_id;  /* current kstat chain ID (KCID) */
 	kstat_t *kc_chain;  /* pointer to the kstat chain */
-	int kc_kd;          /* not for clients; -1 here */
+	int kc_kd;          /* not for clients; always -1 */
 } kstat_ctl_t;
 
 #define KSTAT_TYPE_RAW 0   /* can be anything; ks_ndata >= 1 */
@@ -207,11 +207,10 @@ typedef struct kstat_timer {
 /* --- libkstat --------------------------------------------------------------- */
 
 /*
- * Opens the machine's kstats, and those that this and other processes publish.
- * The chain holds headers; no data is read yet. Environment: KSTAT_SOURCE names
- * a capture or recording to open in place of the machine (see kstat_open_capture()), KSTAT_PROC
- * and KSTAT_SYS other roots of /proc and /sys; KSTAT_WITH ("slab", "cgroup" or both with a comma between) adds
- * what is slow to list.
+ * Opens the machine's kstats, and those that this and other processes publish. The chain holds headers;
+ * no data is read yet. Environment: KSTAT_SOURCE names a capture or recording to open in place of the
+ * machine (see kstat_open_capture()); KSTAT_PROC and KSTAT_SYS name directories to read in place of /proc
+ * and /sys; KSTAT_WITH ("slab", "cgroup" or both with a comma between) adds kstats that are slow to list.
  * Returns a handle for kstat_close(), or NULL with errno (kstat_errmsg()).
  */
 kstat_ctl_t *kstat_open(void);
@@ -221,23 +220,23 @@ int kstat_close(kstat_ctl_t *kc);
 
 /*
  * Brings the chain up to date: kstats that are gone are removed and freed (pointers
- * to them become invalid), new ones are added at the end, the others stay where
- * they are. In a replay, moves to the next sample if the current one was read.
+ * to them become invalid), new ones are added at the end, pointers to the others stay
+ * valid. In a replay, moves to the next sample if a kstat of the current one was read.
  * Returns the new KCID if the chain changed, 0 if it did not, -1 with errno.
  */
 kid_t kstat_chain_update(kstat_ctl_t *kc);
 
 /*
  * Finds the first kstat of the chain with this module, instance and name; NULL,
- * -1 and NULL match any. Takes constant time. NULL with errno ENOENT if none.
+ * -1 and NULL match any. Takes constant time. Returns NULL with errno ENOENT if there is none.
  */
 kstat_t *kstat_lookup(kstat_ctl_t *kc, const char *ks_module, int ks_instance,
     const char *ks_name);
 
 /*
  * Finds a statistic by name in the data of a NAMED kstat (a kstat_named_t *) or a
- * TIMER one (kstat_timer_t *), which must have been read. NULL with errno EINVAL
- * for other types or if it was not read, ENOENT if there is no such name.
+ * TIMER kstat (kstat_timer_t *), which must have been read. Returns NULL with errno EINVAL
+ * for other types or if the kstat was not read, ENOENT if there is no such name.
  */
 void *kstat_data_lookup(kstat_t *ksp, const char *name);
 
@@ -250,27 +249,27 @@ void *kstat_data_lookup(kstat_t *ksp, const char *name);
 kid_t kstat_read(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
 
 /*
- * Writes the data at buf, or at ksp->ks_data if buf is NULL, to the kstat.
- * All of it or nothing: the KCID, or -1 with errno: EACCES not writable, or a text or array that this process
- * may not change, EINVAL (also one that there is no room for), EAGAIN, ENXIO.
+ * Writes the data at buf, or at ksp->ks_data if buf is NULL, to the kstat. It writes all of the data or
+ * nothing. Returns the KCID, or -1 with errno: EACCES the kstat is not writable, or has a text or array
+ * that this process may not change; EINVAL, also if there is no room for a text or array; EAGAIN; ENXIO.
  */
 kid_t kstat_write(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
 
 /* --- Extensions --------------------------------------------------------------- */
 
 /*
- * As kstat_open(), from something else than the running machine.
- * kstat_open_capture: a file made by `kstat -j` or a recording; "-" is standard input. Environment:
- * KSTAT_FROM and KSTAT_TO, in seconds since 1970 or as "2026-11-21 14:05", bound its samples by time.
- * NULL with errno, beside those of open(): ENODATA no sample in that time, EINVAL not a time, EBADMSG
- * damaged.
- * kstat_open_roots: other directories in place of /proc and /sys (NULL: the default), which must be
- * there and may be empty; published kstats and those of this process are left out.
+ * As kstat_open(), but without the running machine.
+ * kstat_open_capture: opens a file made by `kstat -j`, or a recording; "-" is standard input.
+ * Environment: KSTAT_FROM and KSTAT_TO, in seconds since 1970 or as "2026-11-21 14:05", bound its samples
+ * by time. Returns NULL with errno, beside those of open(): ENODATA no sample in that time, EINVAL not a
+ * time, EBADMSG damaged.
+ * kstat_open_roots: opens other directories in place of /proc and /sys (NULL: the default), which must
+ * exist and may be empty; published kstats and those of this process are left out.
  */
 kstat_ctl_t *kstat_open_capture(const char *path);
 kstat_ctl_t *kstat_open_roots(const char *proc, const char *sys);
 
-/* One line on this thread's last failed call, naming the thing; never NULL. */
+/* Returns one line about this thread's last failed call, which names what it failed on; never NULL. */
 const char *kstat_errmsg(void);
 
 #pragma GCC visibility pop

@@ -70,19 +70,19 @@ typedef struct kstat2_md {
 
 /*
  * Describes one statistic of a kstat that was created but not yet installed. The texts are
- * copied. 0, or -1 with errno EINVAL (installed already, or no such metatype), ENOMEM, or ENOENT: a NAMED
- * kstat, or a histogram, has no such statistic. That can be told once all its values have names; of
- * one that is VAR_SIZE or has a ks_snapshot, and of other types, any name is taken.
+ * copied. Returns 0, or -1 with errno EINVAL (installed already, or no such metatype), ENOMEM, or ENOENT: a
+ * NAMED kstat, or a histogram, has no such statistic. The name is checked once all values of the kstat have
+ * names; for a kstat that is VAR_SIZE or has a ks_snapshot, and for other types, any name is accepted.
  */
 int kstat2_set_md(kstat_t *ksp, const char *stat, const kstat2_md_t *md);
 
 /*
- * Stores in *md what is known of one statistic of a kstat of the chain, whoever provides it; crtime, snaptime
- * and class have metadata, too. md_kind is never DEFAULT, md_scale never 0, md_unit never NULL ("": none);
- * md_desc is NULL if there is none. The texts stay until the next call with kc, or its kstat_chain_update()
- * or kstat_close(). Of a histogram or a statsblob some is known only after kstat_read().
- * 0, or -1 with errno ENOENT (nothing is known of it), ENXIO (the kstat is gone), EINVAL; *md is then
- * as it was.
+ * Stores in *md the metadata of one statistic of a kstat of the chain, whoever provides the kstat;
+ * crtime, snaptime and class have metadata, too. md_kind is never DEFAULT, md_scale never 0, md_unit
+ * never NULL ("": none); md_desc is NULL if there is none. The texts stay valid until the next call with
+ * kc, or its kstat_chain_update() or kstat_close(). Some metadata of histograms and statsblobs are known
+ * only after kstat_read(). Returns 0, or -1 with errno ENOENT (the statistic has no metadata), ENXIO (the
+ * kstat is gone), EINVAL; *md is then unchanged.
  */
 int kstat2_get_md(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, kstat2_md_t *md);
 
@@ -105,7 +105,7 @@ typedef enum kstat2_nv_hist_type {
 } kstat2_nv_hist_type_t;
 
 #define KSTAT2_HIST_MAX_BUCKETS 65535 /* of any histogram */
-#define KSTAT2_HIST_OPEN_BUCKETS 1024 /* of a linear one whose range_max is 0; the last takes the rest */
+#define KSTAT2_HIST_OPEN_BUCKETS 1024 /* of a linear one whose range_max is 0; the last one holds the rest */
 
 /* ks_flags */
 #define KSTAT2_FLAG_PERSISTENT KSTAT_FLAG_PERSISTENT /* kstat2_delete() leaves it dormant */
@@ -118,21 +118,22 @@ typedef uint32_t kstat2_metaflag_t;
 #define KSTAT2_MF_PRIV 2u   /* sensitive: only in segments that their owner alone can read */
 
 /*
- * A histogram kstat of this process: a NAMED kstat with buckets (an array), type, range_min,
- * range_max and stepping. The path has four segments, class, module and, in either order, the
- * instance (the numeric one) and the name; with three there is no instance (0).
+ * Creates a histogram kstat of this process: a NAMED kstat with buckets (an array), type, range_min,
+ * range_max and stepping. The path has four segments: class, module and, in either order, the
+ * instance (the numeric one) and the name. With three segments the instance is 0.
  *
  *   LINEAR     bucket 0 holds values below range_min (with range_min 0, exactly 0), then come
  *              steps of `stepping`, the last bucket holds range_max and above. Only buckets up to
- *              the highest used one are shown. range_max 0: open, KSTAT2_HIST_OPEN_BUCKETS.
- *   LOG10_LIN  range_min and range_max are powers of ten (0 to 18); below 10^range_min is the
- *              first bucket, from 10^(range_max + 1) on the last.
+ *              the highest used one are shown. With range_max 0 the range is open, and there are
+ *              KSTAT2_HIST_OPEN_BUCKETS.
+ *   LOG10_LIN  range_min and range_max are powers of ten (0 to 18); the first bucket holds values below
+ *              10^range_min, the last one values from 10^(range_max + 1) on.
  *
  * content_type, scale and md_flags say what the bucket ranges measure. `buckets`, if not NULL, are
- * num_buckets counts that the caller owns and may update; they must be all that the layout has,
- * and stay until kstat2_delete(). desc is copied.
+ * num_buckets counts that the caller owns and may update; there must be as many as the layout has, and they
+ * must exist until kstat2_delete(). desc is copied.
  *
- * NULL with errno: EINVAL (steps that do not divide the range, range_min above range_max, zero
+ * Returns NULL with errno: EINVAL (steps that do not divide the range, range_min above range_max, zero
  * stepping, too many buckets, a path without a name, ...; kstat_errmsg() says which), EEXIST, ENOMEM.
  */
 kstat2_t *kstat2_create_histogram(const char *ks_pseg[], uint32_t ks_npseg,
@@ -147,22 +148,22 @@ void kstat2_delete(kstat2_t *ksp);
 
 /*
  * Counts a value. Any thread, and for a published histogram any process, may call it at any
- * time; no count is lost. 0, or -1 with errno EINVAL (not a histogram), EAGAIN (published: another
+ * time; no count is lost. Returns 0, or -1 with errno EINVAL (not a histogram), EAGAIN (published: another
  * process kept it locked for a second).
  */
 int kstat2_hist_add_value(kstat2_t *ksp, uint64_t value);
 
 /*
- * The least and greatest value of bucket i, from 0, of a histogram kstat of a chain that was read
- * (kstat_read()), in its own unit; the last bucket ends at 2^64-1. A linear one shows buckets up to the
- * highest used one only, and has bounds for those behind it, too.
- * 0, or -1 with errno EINVAL: not a histogram, not read, or no such bucket.
+ * Stores the least and the greatest value of bucket i (from 0) of a histogram kstat of a chain that was
+ * read (kstat_read()), in its own unit; the last bucket ends at 2^64-1. A linear histogram shows buckets
+ * up to the highest used one only; this function knows the bounds of the others, too. Returns 0, or -1
+ * with errno EINVAL: not a histogram, not read, or no such bucket.
  */
 int kstat2_hist_bounds(const kstat2_t *ksp, uint32_t i, uint64_t *low, uint64_t *high);
 
 /* --- paths and URIs --------------------------------------------------------------- */
 
-/* Where a path leads: what kstat_lookup() takes. */
+/* What a path names: the arguments of kstat_lookup(), and the class. */
 typedef struct kstat2_path {
 	char p_class[KSTAT_STRLEN];
 	char p_module[KSTAT_STRLEN];
@@ -179,7 +180,7 @@ int kstat2_parse_uri(const char *uri, kstat2_path_t *path);
 /* The same for segments. */
 int kstat2_parse_path(const char *const ks_pseg[], uint32_t ks_npseg, kstat2_path_t *path);
 
-/* The kstat that a URI names, as kstat_lookup(); its class must match. NULL: EINVAL, ENOENT. */
+/* Returns the kstat that a URI names, as kstat_lookup(); its class must match. NULL: EINVAL, ENOENT. */
 kstat_t *kstat2_lookup_uri(kstat_ctl_t *kc, const char *uri);
 
 #pragma GCC visibility pop

@@ -1,9 +1,9 @@
 /*
  * kstat_provider.h - a process's own statistics: kstat_create(9F) and its companions, the queue
- * and timer functions, and segments in which other processes see them.
+ * and timer functions, and segments, which other processes can read.
  *
- * A kstat made by kstat_create() lives in this process; its chain (kstat_open()) shows it. One
- * made by kstat_publish_create() lives in a segment, and every reader on the host sees it.
+ * A kstat made by kstat_create() lives in this process, and chains of this process (kstat_open()) hold it. A
+ * kstat made by kstat_publish_create() lives in a segment, and every reader on the host sees it.
  * Functions may be called from any thread unless they say otherwise. Times are hrtime_t:
  * nanoseconds of gethrtime(). Failures set errno, and kstat_errmsg() says more.
  *
@@ -28,48 +28,49 @@ extern "C" {
  * NULL or empty name becomes module and instance ("sd0"). ndata: records, for RAW bytes.
  * Flags: VIRTUAL (the caller sets ks_data), VAR_SIZE (with VIRTUAL: ks_ndata and ks_data_size may
  * change in ks_update), WRITABLE, PERSISTENT (not with VIRTUAL; after kstat_delete() the data stays,
- * dormant, and the next kstat_create() of the same kstat finds it).
+ * dormant, and the next kstat_create() of the same kstat continues it).
  *
  * Before kstat_install() the caller may set ks_data (VIRTUAL), ks_update, ks_private, ks_snapshot
  * and ks_lock (a pthread_mutex_t *, held while the kstat is read or written):
  *   ks_update(ksp, KSTAT_READ) brings the data up to date before it is copied; with KSTAT_WRITE it
- *   takes over data that was written to ks_data. It returns 0 or an errno value, which reaches
- *   the reader or writer; without it a WRITABLE kstat simply takes new data. What a STRING, INTS or STRS
- *   value points to is the caller's and may be constant: who writes another one gets EACCES, unless
- *   there is a ks_snapshot, which may take it.
- *   ks_snapshot(ksp, buf, KSTAT_READ) copies ks_data_size bytes to buf in place of the default,
- *   with KSTAT_WRITE from buf.
+ *   applies data that was written to ks_data. It returns 0 or an errno value, which the reader or writer
+ *   gets. Without ks_update a write to a WRITABLE kstat changes ks_data and nothing else. The memory that
+ *   a STRING, INTS or STRS value points to belongs to the caller and may be constant: writing another
+ *   value fails with EACCES, unless there is a ks_snapshot, which may accept it.
+ *   ks_snapshot(ksp, buf, KSTAT_READ) copies ks_data_size bytes to buf in place of the default function;
+ *   with KSTAT_WRITE it copies from buf.
  * Returns the kstat, or NULL: EINVAL a bad type, ndata or flag, EEXIST, ENOMEM.
  */
 kstat_t *kstat_create(const char *ks_module, int ks_instance, const char *ks_name,
     const char *ks_class, uchar_t ks_type, uint_t ks_ndata, uchar_t ks_flags);
 
 /*
- * Makes a kstat visible. 0, or -1 and nobody sees it: EINVAL (VIRTUAL without ks_data and ks_update,
- * installed already, two statistics or timers of one name), ENOMEM; for a published kstat also EINVAL (a
- * name with a control character, a value without a name) and ENOSPC (the segment is full). Names that
- * ks_update (VAR_SIZE) or ks_snapshot bring at each read are the caller's to keep apart.
+ * Makes a kstat visible. Returns 0, or -1, and then nobody sees the kstat: EINVAL (VIRTUAL without
+ * ks_data and ks_update, installed already, two statistics or timers of one name), ENOMEM; for a
+ * published kstat also EINVAL (a name with a control character, a value without a name) and ENOSPC (the
+ * segment is full). Names that ks_update (VAR_SIZE) or ks_snapshot produce at each read are not checked:
+ * the caller keeps them different.
  */
 int kstat_install(kstat_t *ksp);
 
 /*
- * Takes the kstat from the chains and frees it; waits for reads under way. A PERSISTENT one
- * becomes dormant instead. May be called from its own ks_update. NULL does nothing.
+ * Removes the kstat from the chains and frees it; waits for reads under way. A PERSISTENT kstat
+ * becomes dormant instead. A ks_update may call this for its own kstat. NULL does nothing.
  */
 void kstat_delete(kstat_t *ksp);
 
-/* The same by name. 0, or -1 with errno ENOENT. Only kstats of kstat_create(). */
+/* The same by name, for kstats of kstat_create() only. Returns 0, or -1 with errno ENOENT. */
 int kstat_delete_byname(const char *ks_module, int ks_instance, const char *ks_name);
 
-/* For ks_update: does nothing and returns 0. As if there were no ks_update. */
+/* A ks_update that does nothing and returns 0, as if there were no ks_update. */
 int default_kstat_update(kstat_t *ksp, int rw);
 
-/* Names a statistic (cut to 30 bytes), gives it its type and sets it to 0. */
+/* Sets the name (cut to 30 bytes) and the type of a statistic, and its value to 0. */
 void kstat_named_init(kstat_named_t *knp, const char *name, uchar_t data_type);
 
 /*
- * Points a KSTAT_DATA_STRING at src, which stays the caller's (NULL: the null string).
- * 0, or -1 with errno EINVAL: not a string.
+ * Points a KSTAT_DATA_STRING at src, which still belongs to the caller (NULL: the null string).
+ * Returns 0, or -1 with errno EINVAL: not a string.
  */
 int kstat_named_setstr(kstat_named_t *knp, const char *src);
 
@@ -77,16 +78,16 @@ int kstat_named_setstr(kstat_named_t *knp, const char *src);
 int kstat_named_setints(kstat_named_t *knp, const uint64_t *src, size_t n);
 int kstat_named_setstrs(kstat_named_t *knp, const char *src, size_t size);
 
-/* Names a timer and clears it. */
+/* Sets the name of a timer and clears it. */
 void kstat_timer_init(kstat_timer_t *kt, const char *name);
 
 /* --- queues: the caller holds the lock that protects *kiop ------------------------------ */
 
 /*
- * A request enters or leaves the wait queue or the run queue, or moves between them (one time
- * for both). 0, or -1 with errno EINVAL, and nothing changed: the queue it leaves is empty.
- * `…_at` takes the time, for tests, simulations and replay; it is used as given, also if it
- * runs backwards.
+ * A request enters or leaves the wait queue or the run queue, or moves between them (with one time
+ * for both). Return 0, or -1 with errno EINVAL if the queue that the request leaves is empty; then nothing
+ * changed. The `…_at` functions have the time as an argument, for tests, simulations and replay; they use it
+ * as given, even if it runs backwards.
  */
 int kstat_waitq_enter(kstat_io_t *kiop);
 int kstat_waitq_exit(kstat_io_t *kiop);
@@ -101,12 +102,15 @@ int kstat_runq_exit_at(kstat_io_t *kiop, hrtime_t t);
 int kstat_waitq_to_runq_at(kstat_io_t *kiop, hrtime_t t);
 int kstat_runq_back_to_waitq_at(kstat_io_t *kiop, hrtime_t t);
 
-/* *copy as a reader at time t sees *kiop: queues that are not empty are brought up to t. */
+/*
+ * Sets *copy to *kiop as a reader at time t sees it: sums of queues that are not empty include the time
+ * up to t.
+ */
 int kstat_io_snapshot_at(const kstat_io_t *kiop, kstat_io_t *copy, hrtime_t t);
 
 /* --- timers: the caller holds the lock that protects *kt --------------------------------- */
 
-/* An event begins, or ends; a second start replaces the first. 0, or -1 with errno EINVAL. */
+/* An event begins, or ends; a second start replaces the first. Return 0, or -1 with errno EINVAL. */
 int kstat_timer_start(kstat_timer_t *kt);
 int kstat_timer_stop(kstat_timer_t *kt);
 int kstat_timer_start_at(kstat_timer_t *kt, hrtime_t t);
@@ -122,25 +126,25 @@ typedef struct kstat_pub kstat_pub_t;
 #define KSTAT_PUBLISH_NAME_MAX 63 /* bytes of a publication's name */
 
 #define KSTAT_PUBLISH_PRIV 1   /* only the same user can read it (mode 0600, else 0644) */
-#define KSTAT_PUBLISH_SHARED 2 /* if another process publishes that name, publish there with it */
+#define KSTAT_PUBLISH_SHARED 2 /* if another process publishes that name, join its segment */
 
 /*
- * Opens the segment of that name (1 to KSTAT_PUBLISH_NAME_MAX letters, digits, '-', '_' and '.', not first) in
- * $KSTAT_DIR, else /run/kstat for root, else $XDG_RUNTIME_DIR/kstat, else /dev/shm/kstat-UID.
- * Children of fork() share it and go on updating. A name this process (or its parent, before the
- * fork) published already gives the same segment again. After an exec() of the publishing process the
- * values of kstats that are created again unchanged go on. What a dead process left under the
- * name is replaced, but for PERSISTENT kstats, which wait to be created again. (While another process
- * looks into a dead one's memory, as ps does, the kernel keeps what it held: this function then waits, a
- * second at most, and readers see the dead one's kstats still.)
- * When the last process that holds the segment exits, its file is removed, unless it has
- * PERSISTENT kstats. NULL with errno: EINVAL a bad name, EBUSY another process publishes it, ENOTDIR or
- * ELOOP the directory is none or a link to one, EACCES it is neither this user's nor root's, or anybody may
- * remove what is in it, ENOSPC, ...
+ * Opens the segment of that name (1 to KSTAT_PUBLISH_NAME_MAX letters, digits, '-', '_' and '.', not
+ * first) in $KSTAT_DIR, else /run/kstat for root, else $XDG_RUNTIME_DIR/kstat, else /dev/shm/kstat-UID.
+ * Children of fork() share the segment and continue to update it. For a name that this process (or its
+ * parent, before the fork) published already, the function returns the same segment again. If the
+ * publishing process calls exec() and creates the same kstats again, their values continue. The segment
+ * that a dead process left under the name is replaced, except its PERSISTENT kstats, which wait to be
+ * created again. (While another process looks into a dead one's memory, as ps does, the kernel keeps the
+ * locks of the dead one: this function then waits, a second at most, and readers still see the kstats of
+ * the dead process.) When the last process that holds the segment exits, its file is removed, unless it
+ * has PERSISTENT kstats. Returns NULL with errno: EINVAL a bad name; EBUSY another process publishes it;
+ * ENOTDIR the path is no directory; ELOOP it is a link to one; EACCES the directory belongs to neither
+ * this user nor root, or anybody may remove files from it; ENOSPC; ...
  */
 kstat_pub_t *kstat_publish(const char *name, int flags);
 
-/* The segment's file; valid until kstat_unpublish(). */
+/* Copies the path of the segment's file to buf; the path is valid until kstat_unpublish(). */
 void kstat_publish_path(const kstat_pub_t *pub, char *buf, size_t size);
 
 /*
@@ -152,19 +156,19 @@ void kstat_unpublish(kstat_pub_t *pub);
 #define KSTAT_GC_PERSISTENT 1 /* also those that hold PERSISTENT kstats */
 
 /*
- * Removes the segments of dead processes that this user may remove, and tells `removed` (may be NULL)
- * about each. Other files are left alone, whatever they are called. Returns how many there were, or -1.
+ * Removes the segments of dead processes that this user may remove, and calls `removed` (may be NULL) for
+ * each. Other files are not touched, whatever they are called. Returns the number of removed files, or
+ * -1.
  */
 int kstat_publish_gc(int flags, void (*removed)(const char *path, void *arg), void *arg);
 
 /*
- * As kstat_create(), in a segment; VIRTUAL and VAR_SIZE are not possible. The values of a WRITABLE NAMED kstat
- * can be written by who may write to the file, its texts and arrays by the file's owner, in the room that
- * kstat_named_store() has. Until kstat_install() the
- * caller fills in ks_data: the names, types and first values of NAMED, the names of timers,
- * the bytes of RAW. After it ks_data is NULL and values change through the functions below. Creating the
- * same kstat again (a reload) goes on with its values; if its layout changed, it starts
- * anew.
+ * As kstat_create(), in a segment; VIRTUAL and VAR_SIZE are not possible. The values of a WRITABLE NAMED
+ * kstat can be written by whoever may write to the file, its texts and arrays by the file's owner, in the
+ * room that kstat_named_store() has. Before kstat_install() the caller fills in ks_data: the names, types
+ * and first values of NAMED, the names of timers, the bytes of RAW. After it ks_data is NULL, and the
+ * functions below change the values. If the same kstat is created again (a reload), its values continue;
+ * if its layout changed, they start again.
  */
 kstat_t *kstat_publish_create(kstat_pub_t *pub, const char *ks_module, int ks_instance,
     const char *ks_name, const char *ks_class, uchar_t ks_type, uint_t ks_ndata,
@@ -177,20 +181,20 @@ kstat2_t *kstat2_publish_histogram(kstat_pub_t *pub, const char *ks_pseg[], uint
     uint32_t ks_flags, const char *desc, kstat2_metaflag_t ks_mflags);
 
 /*
- * Before kstat_install(): gives a NAMED kstat n rows of counters (at most 1024), each on cache lines of
- * its own, which readers see summed. Integers described as gauges (kstat2_set_md()) have one value
- * still, unless KSTAT2_NVMF_PARTS is among their flags. 0, or -1 with errno EINVAL.
+ * Call this before kstat_install(). It gives a NAMED kstat n rows of counters (at most 1024), each on
+ * cache lines of its own; readers see the sums. Integers described as gauges (kstat2_set_md()) still have
+ * one value, unless KSTAT2_NVMF_PARTS is among their flags. Returns 0, or -1 with errno EINVAL.
  */
 int kstat_publish_shards(kstat_t *ksp, uint_t n);
 
 /*
- * Before kstat_install(): says what the bytes of a RAW kstat are (at most 31 bytes of text).
- * With `memory` the bytes themselves are handed out by kstat_publish_memory(), and whoever
- * updates them minds that readers may see any mixture; else kstat_raw_store() replaces them.
+ * Call this before kstat_install(). It sets a text that says what the bytes of a RAW kstat are (at most
+ * 31 bytes). With `memory` kstat_publish_memory() returns the address of the bytes themselves, and
+ * readers may see any mixture of updates; otherwise kstat_raw_store() replaces the bytes.
  */
 int kstat_publish_layout(kstat_t *ksp, const char *layout, int memory);
 
-/* The bytes of such a kstat, 64-byte-aligned, or NULL with errno EINVAL. */
+/* Returns the bytes of such a kstat, 64-byte-aligned, or NULL with errno EINVAL. */
 void *kstat_publish_memory(kstat_t *ksp);
 
 /* --- counters ---------------------------------------------------------------------------------- */
@@ -201,24 +205,25 @@ typedef struct kstat_counter {
 } kstat_counter_t;
 
 /*
- * The number itself: any thread and process may change it. Statistics of type FLOAT and DOUBLE hold
- * a double; those of INTR kstats are hard, soft, watchdog, spurious and multiple_service.
- * NULL with errno ENOENT no such statistic, EINVAL it is not a number, or not installed.
+ * Returns the number itself, which any thread and process may change. Statistics of type FLOAT and DOUBLE
+ * hold a double; those of INTR kstats are hard, soft, watchdog, spurious and multiple_service. NULL with
+ * errno ENOENT no such statistic, EINVAL it is not a number, or not installed.
  */
 kstat_counter_t *kstat_counter(kstat_t *ksp, const char *stat);
 
 /*
- * This thread's own part of a sharded number, on cache lines that nobody else writes; kstat_counter()'s
- * if there are no shards, or none is free (*own, if not NULL, tells). It belongs to the thread
- * that asked: another thread, or the child of a fork, asks again. A part whose thread died goes to the
- * next that asks, with what it holds.
+ * Returns this thread's own part of a sharded number, on cache lines that nobody else writes. If there
+ * are no shards, or none is free, it returns the number of kstat_counter(); *own, if own is not NULL, is
+ * 1 for an own part and 0 otherwise. The part belongs to the calling thread: another thread, or the child
+ * of a fork, has to call the function itself. The part of a thread that died goes, with its value, to the
+ * next thread that calls.
  */
 kstat_counter_t *kstat_counter_own(kstat_t *ksp, const char *stat, int *own);
 
 /*
- * Takes out of a sharded number what threads that died left in their parts, and stores it in *taken: after
+ * Removes from a sharded number the parts of threads that died, and stores their sum in *taken: after
  * a crash, the share of the dead in a gauge such as "requests in flight". Call it before
- * kstat_counter_own(), which may take over such a part. 0, or -1 with errno as kstat_counter().
+ * kstat_counter_own(), which may return such a part. Returns 0, or -1 with errno as kstat_counter().
  */
 int kstat_counter_reclaim(kstat_t *ksp, const char *stat, int64_t *taken);
 
@@ -235,7 +240,7 @@ kstat_counter_get(const kstat_counter_t *c)
 	return __atomic_load_n(&c->kc_value, __ATOMIC_RELAXED);
 }
 
-/* Not for sharded numbers, whose parts add up. */
+/* Do not use this for sharded numbers: readers see the sum of their parts. */
 static __inline__ void
 kstat_counter_set(kstat_counter_t *c, uint64_t v)
 {
@@ -265,14 +270,13 @@ kstat_counter_set_double(kstat_counter_t *c, double v)
 
 /*
  * Replaces the value of a CHAR, STRING, INTS or STRS statistic of a published kstat by n bytes (NULL: the
- * null string). There is room for what was there at kstat_install(), at least 64 bytes (CHAR: 16).
- * Readers see bytes of control characters, of characters that turn the direction of the text around, and of what is
- * not UTF-8 as '?'.
- * 0, or -1 with errno ENOENT, EINVAL, ENOSPC, EAGAIN.
+ * null string). There is room for as many bytes as the value had at kstat_install(), at least 64 (CHAR:
+ * 16). Readers see as '?' each byte of control characters, of characters that turn the direction of the
+ * text around, and of text that is not UTF-8. Returns 0, or -1 with errno ENOENT, EINVAL, ENOSPC, EAGAIN.
  */
 int kstat_named_store(kstat_t *ksp, const char *stat, const void *value, size_t n);
 
-/* Replaces all ks_data_size bytes of a published RAW kstat. 0, or -1 with errno EINVAL, EAGAIN. */
+/* Replaces all ks_data_size bytes of a published RAW kstat. Returns 0, or -1 with errno EINVAL, EAGAIN. */
 int kstat_raw_store(kstat_t *ksp, const void *bytes);
 
 /* --- I/O queues and timers that threads and processes share ------------------------------------------ */
@@ -283,13 +287,13 @@ typedef struct kstat_etimer kstat_etimer_t;
 #define KSTAT_IO_READ 0
 #define KSTAT_IO_WRITE 1
 
-/* The queue of a published IO kstat; NULL with errno EINVAL. Good as long as the kstat. */
+/* Returns the queue of a published IO kstat, valid as long as the kstat; NULL with errno EINVAL. */
 kstat_ioq_t *kstat_ioq(kstat_t *ksp);
 
 /*
- * As the functions without "ioq", and without a lock: any thread, any process. 0, or -1 with errno
- * EINVAL (the queue to leave is empty; nothing changed), or EAGAIN (a stopped process has held the record
- * for a second, or a signal handler interrupted an update of the same record).
+ * As the functions without "ioq", but any thread and any process may call them without a lock. Return 0,
+ * or -1 with errno EINVAL (the queue to leave is empty; nothing changed), or EAGAIN (a stopped process
+ * has held the record for a second, or a signal handler interrupted an update of the same record).
  */
 int kstat_ioq_waitq_enter(kstat_ioq_t *q);
 int kstat_ioq_waitq_exit(kstat_ioq_t *q);
@@ -314,7 +318,7 @@ int kstat_ioq_done_at(kstat_ioq_t *q, int rw, uint64_t bytes, hrtime_t t);
 /* Counts one operation of so many bytes, rw as above; the queues stay as they are. */
 int kstat_ioq_count(kstat_ioq_t *q, int rw, uint64_t bytes);
 
-/* A timer of a published TIMER kstat, by name (NULL: the first); NULL with errno EINVAL, ENOENT. */
+/* Returns a timer of a published TIMER kstat, by name (NULL: the first); NULL with errno EINVAL, ENOENT. */
 kstat_etimer_t *kstat_etimer(kstat_t *ksp, const char *name);
 int kstat_etimer_start(kstat_etimer_t *kt);
 int kstat_etimer_stop(kstat_etimer_t *kt);
@@ -322,8 +326,8 @@ int kstat_etimer_start_at(kstat_etimer_t *kt, hrtime_t t);
 int kstat_etimer_stop_at(kstat_etimer_t *kt, hrtime_t t);
 
 /*
- * A whole event in one change: several may be under way at once, each with its own start.
- * To time one, take gethrtime() when it starts.
+ * Counts a whole event in one change: several may be under way at once, each with its own start.
+ * Call gethrtime() when an event starts.
  */
 int kstat_etimer_event(kstat_etimer_t *kt, hrtime_t start, hrtime_t stop);
 

@@ -1,9 +1,9 @@
 /*
- * kstat_raw.h - the C structures inside the RAW kstats that kstat(8) decodes, for programs that
- * read them as structures: cpu_stat:N:cpu_statN, unix:0:sysinfo, unix:0:vminfo, unix:0:var,
- * unix:0:ncstats and nfs:N:mntinfo. The ABI is that of 64-bit Solaris, in native byte order.
- * Solaris spreads them over <sys/sysinfo.h>, <sys/var.h>, <sys/dnlc.h> and <nfs/nfs_clnt.h>; all but the
- * first, which is another file on Linux, are there and answer with this one.
+ * kstat_raw.h - the C structures inside the RAW kstats that kstat(8) decodes, for programs that read them
+ * as structures: cpu_stat:N:cpu_statN, unix:0:sysinfo, unix:0:vminfo, unix:0:var, unix:0:ncstats and
+ * nfs:N:mntinfo. The ABI is that of 64-bit Solaris, in native byte order. Solaris spreads them over
+ * <sys/sysinfo.h>, <sys/var.h>, <sys/dnlc.h> and <nfs/nfs_clnt.h>. The latter three exist here and
+ * include this header; on Linux <sys/sysinfo.h> is another file.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -60,7 +60,7 @@ typedef struct cpu_stat {
 	cpu_vminfo_t cpu_vminfo;
 } cpu_stat_t;
 
-/* unix:0:sysinfo, 24 bytes: sums of what was seen at each update, and how many updates */
+/* unix:0:sysinfo, 24 bytes: the number of updates, and sums of the values at each update */
 typedef struct {
 	uint32_t updates, runque, runocc, swpque, swpocc, waiting;
 } sysinfo_t;

@@ -5,15 +5,16 @@
  * A template associates values of interest (VOIs) with statistics. A blob is a contiguous,
  * position-independent piece of memory made from a template; it may be unaligned, copied,
  * sent and stored. Templates are shared by all threads and live until the process ends;
- * blobs are not locked: whoever shares one keeps its users apart.
+ * blobs are not locked: a program that shares one between threads has to use a lock of its own.
  *
- * Stack: at most 26 KB; what works on a digest of more than 128 centroids 32 KB, of more than 256
- * 56 KB. Of more than 512 the work is done in memory that is allocated for it, and digests of more
- * than 128 are merged in some. Nothing of this fails for want of memory: it is then done on the
- * stack, 400 KB for more than 512 centroids; merging takes 48, 88 and 640 KB.
+ * Stack: the functions use at most 26 KB; 32 KB with a digest of more than 128 centroids, and 56 KB with
+ * one of more than 256. With more than 512 centroids they work in memory that they allocate, and so does
+ * merging with more than 128. They do not fail for lack of memory: they then work on the stack, and use
+ * 400 KB with more than 512 centroids; merging uses 48 KB with more than 128, 88 KB with more than 256 and
+ * 640 KB with more than 512.
  *
  * Errors are errno values returned directly (0: success); functions that return an ID
- * return it negated. What goes beyond the manual page is marked "Extension".
+ * return a negated errno. Functions that the manual page does not have are marked "Extension".
  * SPDX-License-Identifier: MIT
  */
 #ifndef STATSBLOB_H
@@ -106,7 +107,7 @@ enum sb_str_fmt { SB_STRFMT_FREEFORM = 0, SB_STRFMT_JSON = 1, SB_STRFMT_NUM_FMTS
 
 /*
  * The ABI has flexible arrays and unnamed unions, which C++ and C99 lack, and the constructors are
- * variadic macros, which C90 lacks: pedantic compilers need not mind.
+ * variadic macros, which C90 lacks. These pragmas silence pedantic compilers.
  */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
@@ -117,7 +118,7 @@ struct statsblob {
 	uint8_t abi;    /* STATS_ABI_V1 */
 	uint8_t endian; /* SB_LE or SB_BE */
 	uint16_t flags;
-	uint16_t maxsz; /* of the memory the blob is in */
+	uint16_t maxsz; /* of the memory that holds the blob */
 	uint16_t cursz; /* of the blob */
 	uint8_t opaque[];
 };
@@ -207,8 +208,8 @@ typedef int (*vss_hlpr_fn)(enum vsd_dtype voi_dtype, struct voistatspec *vss,
     struct vss_hlpr_info *info);
 
 /*
- * One statistic. Usually made by a STATS_VSS_*() initialiser. By hand: hlpr NULL, and iv
- * the initial data of vsdsz bytes of type vs_dtype, which must fit stype and the VOI.
+ * One statistic. Usually a STATS_VSS_*() initialiser makes it. To make it by hand, set hlpr to NULL, and iv
+ * to the initial data of vsdsz bytes of type vs_dtype, which must fit stype and the VOI.
  */
 struct voistatspec {
 	vss_hlpr_fn hlpr;
@@ -245,8 +246,8 @@ struct voistatspec {
 #define HBKTS(...) ((const struct vss_hist_bkt[]){ __VA_ARGS__ })
 #else
 /*
- * C++ has no compound literals that live as long as the block: what a constructor points to
- * is kept where it is written, for the thread, until it is evaluated there again.
+ * C++ has no compound literals that live as long as the block. So each place in the program where a
+ * constructor is written keeps what the constructor points to, for the thread, until it is evaluated again.
  */
 #define STATS_VSS_(st, dt, fn, ...) { (fn), (__VA_ARGS__), nullptr, 0, 0, (dt), (st) }
 #define STATS_VSS_KEEP_(...)                                                             \
@@ -284,10 +285,10 @@ struct voistatspec {
 #define STATS_VSS_USR_(dt, bk, fl) STATS_VSS_HIST_(dt, STATS_VSS_USRINFO_(bk, fl))
 
 /*
- * Histograms with generated continuous ranges: bounds lb, then lb + step as long as the
- * bound is <= ub. LIN: the step is stepinc. EXP: the i-th step is stepbase^(stepexp+i).
- * LINEXP: each power of stepbase is divided into nlinsteps. For Q VOIs lb and ub are Q
- * words, steps whole units.
+ * Histograms with generated continuous ranges: the first bound is lb, and each further one is a step
+ * above the one before, as long as the bound is <= ub. LIN: the step is stepinc. EXP: the i-th step is
+ * stepbase^(stepexp+i). LINEXP: each power of stepbase is divided into nlinsteps. For Q VOIs lb and ub
+ * are Q words, steps whole units.
  */
 #define STATS_VSS_CRHIST32_LIN(lb, ub, stepinc, vsdflags) \
 	STATS_VSS_LIN_(VSD_DTYPE_CRHIST32, lb, ub, stepinc, vsdflags)
@@ -304,7 +305,7 @@ struct voistatspec {
 
 /*
  * Histograms with the caller's buckets: HBKTS(CRBKT(0), CRBKT(10)). The last bucket whose
- * range holds the value counts it. CR: from lb on. DR: lb <= value < ub. DV: the value.
+ * range holds the value counts it. CR: values from lb on. DR: lb <= value < ub. DV: one value.
  */
 #define CRBKT(lb) { (uint64_t)(lb), (uint64_t)(lb) }
 #define DRBKT(lb, ub) { (uint64_t)(lb), (uint64_t)(ub) }
@@ -319,20 +320,20 @@ struct voistatspec {
 /*
  * A t-digest of nctds centroids: quantiles of any distribution (stats_voi_quantile()) in 16 or 24
  * bytes a centroid. Its means are fixed-point numbers: prec is rounded up to 2, 4, 6, 8, 16, 32,
- * 48 or 64 bits of fraction, and what a value may have is what these leave of 28 bits (TDGSTCLUST32)
- * or 60. An update beyond it is EOVERFLOW; the VOI's other statistics take the value.
+ * 48 or 64 bits of fraction; fraction and value have 28 bits together (TDGSTCLUST32), or 60. An update with
+ * a greater value returns EOVERFLOW; the VOI's other statistics include the value.
  *
  *	prec up to       2     4     6     8     16    32    48    64
  *	TDGSTCLUST32     2^26  2^24  2^22  2^20  2^12  1     1     1     values are below this
  *	TDGSTCLUST64     2^58  2^56  2^54  2^52  2^44  2^28  2^12  1
  *
- * Whole numbers need no fraction; a few bits (4) make means smoother. How exact quantiles are:
- * stats_tdgst_error_bound(). Fewer than about 10 centroids are of no use (1 or 2 answer every
- * quantile with the mean), and 20 are a sensible least; 100 is the usual choice.
+ * Whole numbers need no fraction; a few bits (4) make means smoother. stats_tdgst_error_bound() says how
+ * exact quantiles are. Fewer than about 10 centroids are of no use (with 1 or 2 every quantile is the mean),
+ * and 20 are a sensible minimum; 100 is the usual choice.
  *
- * The upper tail is the most exact part, because latencies are asked for there. With 100 centroids and 200,000
- * lognormal samples the rank of the answer was off by 0.002 % of the samples at p99 and p90, by 0.03 % at
- * p50, 0.02 % at p10 and 0.005 % at p1.
+ * The upper tail is the most exact part, because latencies are asked for there. With 100 centroids and
+ * 200,000 lognormal samples the rank of the answer was off by 0.002 % of the samples at p99 and p90, by
+ * 0.03 % at p50, 0.02 % at p10 and 0.005 % at p1.
  */
 #define STATS_VSS_TDGST_(dt, n, p) \
 	STATS_VSS_(VS_STYPE_TDGST, dt, &stats_vss_tdgst_hlpr, STATS_VSS_TDGSTINFO_(n, p))
@@ -368,8 +369,8 @@ enum stats_tpl_sr_cb_action {
 };
 /*
  * The owner of a list of rates. GET: store the list's address and count. RUNLOCK: undo a
- * RLOCKED_GET. PUT: make *rates, *nrates (malloc'ed) the list in force and hand back the
- * former one in the same variables; it is freed. Returns 0 or an errno.
+ * RLOCKED_GET. PUT: make *rates, *nrates (malloc'ed) the list in force and return the
+ * former one in the same variables; the caller frees it. Returns 0 or an errno.
  */
 typedef int (*stats_tpl_sr_cb_t)(enum stats_tpl_sr_cb_action action,
     struct stats_tpl_sample_rate **rates, int *nrates, void *ctx);
@@ -411,7 +412,7 @@ struct sbuf {
  */
 struct sbuf *stats_sbuf_new(struct sbuf *s, char *buf, size_t length, int flags);
 void stats_sbuf_delete(struct sbuf *s);
-void stats_sbuf_clear(struct sbuf *s); /* forgets text and error */
+void stats_sbuf_clear(struct sbuf *s); /* removes text and error */
 int stats_sbuf_bcat(struct sbuf *s, const void *p, size_t n); /* 0, or -1: see sbuf_error */
 int stats_sbuf_cat(struct sbuf *s, const char *str);
 int stats_sbuf_printf(struct sbuf *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -444,7 +445,7 @@ int stats_tpl_fetch(int tpl_id, struct statsblob_tpl **tpl);
 /* Copies the name to buf. EOVERFLOW: len bytes do not hold it and a NUL. ENOENT. */
 int stats_tpl_id2name(uint32_t tpl_id, char *buf, size_t len);
 
-/* Extension: the template's hash, as its blobs made from now on carry it. ENOENT. */
+/* Extension: stores the template's hash, which blobs made from now on hold. ENOENT. */
 int stats_tpl_id2hash(uint32_t tpl_id, uint32_t *hash);
 
 /* Extension: appends all templates in normative form, commas between. EINVAL, or buf's error. */
@@ -453,8 +454,8 @@ int stats_tpl_list(struct sbuf *buf);
 /*
  * Adds VOI voi_id (0..) with nvss statistics. flags: SB_VOI_RELUPDATE. EINVAL: bad
  * arguments. EFBIG: blobs would exceed 65535 bytes. EOPNOTSUPP: the VOI exists. EEXIST:
- * another has the name (any number may have an empty one). ENOMEM. Blobs made before keep
- * their form.
+ * another VOI has the name (any number of VOIs may have an empty one). ENOMEM. Blobs that were made before
+ * do not change.
  */
 int stats_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
     enum vsd_dtype voi_dtype, uint32_t nvss, struct voistatspec *vss, uint32_t flags);
@@ -473,33 +474,34 @@ int stats_vss_tdgst_hlpr(enum vsd_dtype voi_dtype, struct voistatspec *vss,
  * Get: oldbuf and *oldlen (bytes there; on return bytes needed, the NUL included); with
  * oldbuf NULL *oldlen becomes an upper bound. Set: newlen bytes at newtext (NULL: none).
  * EINVAL: malformed, or more than 100 % together. ESRCH: no such template. ENOMEM: oldbuf
- * is too small, or no memory. After an error the list is as it was.
+ * is too small, or no memory. After an error the list is unchanged.
  */
 int stats_tpl_sample_rates(stats_tpl_sr_cb_t cb, size_t ctxsz, char *oldbuf, size_t *oldlen,
     const char *newtext, size_t newlen);
 
 /*
  * Selects a template ID by its rate, or -1. With a seed the choice depends on its bytes
- * alone; without (NULL) each is random. A rate of p is chosen in p of 100 cases.
+ * alone; without one (NULL) each choice is random. A template with a rate of p is chosen in p of 100 cases.
  *
- * Of seeds that holds if they are long enough, for the hash of the ABI is 33 h + byte: seeds of up to
- * 4 bytes, or whose last 4 alone differ, all choose the same template (of up to 4 bytes: the first
- * with a rate above 0). Of 100 rates of 1 %, random seeds of 5 bytes give each 0 to 14 %, of 6
- * bytes 0.84 to 1.3 %, of 7 bytes 1 %; of digits it takes 9. What differs has to be followed by
- * bytes enough, whatever they are: the addresses 10.0.0.0 to 10.0.255.255 as text give each 0 to
- * 17 %, and with 8 blanks behind them 0.96 to 1.05 %. So add 8 constant bytes to any seed.
+ * With seeds this is true only if they are long enough, because the hash of the ABI is 33 h + byte. Seeds
+ * of up to 4 bytes all choose the first template with a rate above 0, and seeds that differ only in their
+ * last 4 bytes all choose the same one. With 100 rates of 1 %, random seeds of 5 bytes choose each in 0
+ * to 14 % of the cases, of 6 bytes in 0.84 to 1.3 %, of 7 bytes in 1 %; of digits 9 are needed. Enough
+ * bytes must follow those that differ, whatever they are: the addresses 10.0.0.0 to 10.0.255.255 as text
+ * choose each in 0 to 17 % of the cases, and with 8 blanks appended in 0.96 to 1.05 %. So append 8
+ * constant bytes to any seed.
  */
 int stats_tpl_sample_rollthedice(struct stats_tpl_sample_rate *rates, int nrates,
     void *seed_bytes, size_t seed_len);
 
 /* --- blobs -------------------------------------------------------------------------- */
 
-/* A new blob of template tpl_id; NULL if there is none or no memory. */
+/* Returns a new blob of template tpl_id; NULL if there is no such template or no memory. */
 struct statsblob *stats_blob_alloc(uint32_t tpl_id, uint32_t flags);
 
 /*
  * Makes a blob in memory of sb->maxsz bytes. EINVAL: sb is NULL, or no such template.
- * EOVERFLOW: it does not fit; sb->cursz then says how much is needed.
+ * EOVERFLOW: the blob does not fit; sb->cursz then says how many bytes it needs.
  */
 int stats_blob_init(struct statsblob *sb, uint32_t tpl_id, uint32_t flags);
 
@@ -507,9 +509,9 @@ int stats_blob_init(struct statsblob *sb, uint32_t tpl_id, uint32_t flags);
 int stats_tpl_blobsize(uint32_t tpl_id, size_t *size);
 
 /*
- * Copies src to *dst, memory of dstmaxsz bytes whose maxsz field is left alone; with
+ * Copies src to *dst, memory of dstmaxsz bytes whose maxsz field is not changed; with
  * SB_CLONE_ALLOCDST to new memory. EINVAL. ENOMEM. EOVERFLOW: src is larger than dstmaxsz;
- * the head is written, so that (*dst)->cursz says how much is needed.
+ * the head is written, so that (*dst)->cursz says how many bytes are needed.
  */
 int stats_blob_clone(struct statsblob **dst, size_t dstmaxsz, struct statsblob *src,
     uint32_t flags);
@@ -522,8 +524,8 @@ int stats_blob_snapshot(struct statsblob **dst, size_t dstmaxsz, struct statsblo
 void stats_blob_destroy(struct statsblob *sb);
 
 /*
- * Extension: whether the len bytes at p, which may come from anywhere and be unaligned, are
- * a blob that the other functions may be given. 0; EINVAL: malformed; EOPNOTSUPP: a blob of
+ * Extension: checks whether the len bytes at p, which may come from anywhere and be unaligned, are
+ * a blob that may be passed to the other functions. 0; EINVAL: malformed; EOPNOTSUPP: a blob of
  * the other byte order or of another ABI version. Reads nothing outside the len bytes.
  */
 int stats_blob_check(const void *p, size_t len);
@@ -533,12 +535,12 @@ int stats_blob_reset(struct statsblob *sb);
 
 /*
  * Extension: adds src's statistics to dst: sums, extremes, bucket counts, digests; both of
- * one template (EINVAL if not, with dst unchanged). Previous values of relative updates stay dst's.
- * A fixed-point sum that overflows is left and counted in errs: EOVERFLOW, the rest is merged.
- * It never fails for want of memory. As with updates, an integer sum and the counts of histograms
- * wrap, those of 32 bits at 2^32; a digest's count of samples stays at 2^32-1 (TDGSTCLUST64: 2^63-1),
- * and its weights are halved before they get to 2^31 (2^63), so that quantiles go on. None of these
- * is an error: who adds up many blobs takes 64-bit forms.
+ * one template (EINVAL if not, with dst unchanged). Previous values of relative updates stay those of dst.
+ * A fixed-point sum that would overflow is not changed, but counted in errs; the rest is merged, and the
+ * function returns EOVERFLOW. It never fails for lack of memory. As with updates, an integer sum and the
+ * counts of histograms wrap, those of 32 bits at 2^32; a digest's count of samples stays at 2^32-1
+ * (TDGSTCLUST64: 2^63-1), and its weights are halved before they reach 2^31 (2^63), so that quantiles can
+ * still be computed. None of these is an error: to add up many blobs, use the 64-bit forms.
  */
 int stats_blob_merge(struct statsblob *dst, const struct statsblob *src);
 
@@ -547,9 +549,9 @@ int stats_blob_merge(struct statsblob *dst, const struct statsblob *src);
 /*
  * Feeds a value to all statistics of a VOI. _rel adds the value to the previous one first
  * (VOIs with SB_VOI_RELUPDATE). The suffix must be the VOI's data type. EINVAL: it is not,
- * or there is no such VOI. EOVERFLOW, ERANGE: one of the statistics could not take the
- * value and counted it in its errs; the others did. ERANGE of a relative update of a Q VOI, and
- * of the functions below: the value is not one of the VOI's type; nothing was counted.
+ * or there is no such VOI. EOVERFLOW, ERANGE: one of the statistics could not include the value and counted
+ * it in its errs; the others include it. A relative update of a Q VOI and the functions below also return
+ * ERANGE if the VOI's type does not have the value; then nothing was counted.
  */
 #define STATS_VOI_UPDATE_DECL_(sfx, type)                                                \
 	int stats_voi_update_abs_##sfx(struct statsblob *sb, int32_t voi_id, type voival); \
@@ -566,27 +568,27 @@ STATS_VOI_UPDATE_DECL_(sq64, s64q_t)
 STATS_VOI_UPDATE_DECL_(uq64, u64q_t)
 
 /*
- * Extension: the same for a number whose type is not known when compiling: a VOI of any
- * integer type takes v (ERANGE if it does not fit), a Q VOI takes v whole units.
+ * Extension: the same for a program that does not know the VOI's type when it is compiled. For a VOI of any
+ * integer type v is the value (ERANGE if it does not fit), for a Q VOI v is a number of whole units.
  */
 int stats_voi_update_int(struct statsblob *sb, int32_t voi_id, int64_t v, bool rel);
 int stats_voi_update_uint(struct statsblob *sb, int32_t voi_id, uint64_t v, bool rel);
 /*
- * Integer VOIs: v must be whole. Q VOIs: v is rounded to the VOI's precision. ERANGE, also of
- * what is no number.
+ * Integer VOIs: v must be whole. Q VOIs: v is rounded to the VOI's precision. ERANGE, also if v is not a
+ * number.
  */
 int stats_voi_update_dbl(struct statsblob *sb, int32_t voi_id, double v, bool rel);
 
 /* --- reading ------------------------------------------------------------------------ */
 
 /*
- * Stores where in the blob a statistic's data are, their type and size; retdtype and
+ * Stores the address of a statistic's data in the blob, their type and size; retdtype and
  * retvsdsz may be NULL. EINVAL: bad arguments, or no such statistic.
  */
 int stats_voistat_fetch_dptr(struct statsblob *sb, int32_t voi_id, enum voi_stype stype,
     enum vsd_dtype *retdtype, struct voistatdata **retvsd, size_t *retvsdsz);
 
-/* A simple statistic's value. EINVAL as above; EFTYPE: it has another type. */
+/* Stores the value of a simple statistic. EINVAL as above; EFTYPE: it has another type. */
 #define STATS_VOISTAT_FETCH_DECL_(sfx, type)                                             \
 	int stats_voistat_fetch_##sfx(struct statsblob *sb, int32_t voi_id,               \
 	    enum voi_stype stype, type *ret);
@@ -630,13 +632,13 @@ int stats_voistatdata_tostr(const struct voistatdata *vsd, enum vsd_dtype voi_dt
  * EINVAL: neither, or bad arguments. ENOENT: no samples.
  *
  * quantile: the value below which the share q (0..1) of the samples lies. From a histogram
- * it is interpolated in its bucket, limited by MIN and MAX if the VOI has them; *err (may be
- * NULL) becomes the most by which the true value can differ: the width of what the bucket
- * holds, infinite if that has no bound or is not known (fixed-point bounds or statistics of
- * several precisions). User buckets may overlap and be unsorted: what counts is where values
- * are counted. Out-of-bucket samples are not part of the distribution. For a
- * digest *err is NaN: its bound is one of rank, see stats_voi_rank_error().
- * cdf: the share of samples at or below x. count: the samples.
+ * it is interpolated in its bucket, limited by MIN and MAX if the VOI has them. *err (may be
+ * NULL) becomes the largest possible error: the width of the values that the bucket
+ * holds, or infinite if they have no bound or the width is not known (fixed-point bounds or statistics of
+ * several precisions). User buckets may overlap and be unsorted; the values that a bucket holds are those
+ * that it would count. Out-of-bucket samples are not part of the distribution. For a
+ * digest *err is NaN, because its error is bounded in rank: see stats_voi_rank_error().
+ * cdf: the share of samples at or below x. count: the number of samples.
  */
 int stats_voi_quantile(const struct statsblob *sb, int32_t voi_id, double q, double *value,
     double *err);
@@ -644,12 +646,12 @@ int stats_voi_cdf(const struct statsblob *sb, int32_t voi_id, double x, double *
 int stats_voi_count(const struct statsblob *sb, int32_t voi_id, uint64_t *count);
 
 /*
- * Extension: how exact the quantiles of a digest are. Its answer to q is a value whose true rank is
- * at most this far from q, as a share of the samples: with 0.001 the 99th percentile lies between
+ * Extension: how exact the quantiles of a digest are. A digest returns for q a value whose true rank differs
+ * from q by at most this bound, a share of the samples: with 0.001 the 99th percentile lies between
  * the 98.9th and the 99.1th.
  *
- * stats_tdgst_error_bound(): of any digest of nctds centroids that has seen so many samples; NAN if
- * nctds is 0 or over 4094, or q not in 0..1. For 1e6 samples it is, in percent of the samples:
+ * stats_tdgst_error_bound(): the bound for any digest of nctds centroids that has seen so many samples;
+ * NAN if nctds is 0 or over 4094, or q not in 0..1. For 1e6 samples it is, in percent of the samples:
  *
  *	centroids  p1       p10      p50      p90      p99      p99.9    p99.99
  *	20         100      100      100      83       11       1.3      0.15
@@ -660,15 +662,15 @@ int stats_voi_count(const struct statsblob *sb, int32_t voi_id, uint64_t *count)
  *	1000       0.13     0.40     0.54     0.22     0.037    0.0050   0.00077
  *	2000       0.065    0.20     0.27     0.11     0.019    0.0026   0.00043
  *
- * It was found by measuring: in 9,360 cases (4 to 400 centroids, 7 kinds of data, 50 to 100,000
- * samples, 12 quantiles) the error was at most 0.54 of it, in 1,512 with 64 digests merged at most
- * 0.51; mostly it is a hundredth. It is for samples whose order says nothing about their values, and
- * for ascending and descending ones; an order made to mislead may exceed it. What it leaves out: the
- * greatest samples are kept as they are (as many as there are centroids, from 100 centroids on one
- * for eight), so that quantiles that high are exact, and so is a digest that merged nothing (no more
- * distinct values than centroids).
+ * The bound was found by measuring: in 9,360 cases (4 to 400 centroids, 7 kinds of data, 50 to 100,000
+ * samples, 12 quantiles) the error was at most 0.54 of the bound, in 1,512 cases with 64 digests merged
+ * at most 0.51; mostly it is a hundredth. The bound holds for samples whose order says nothing about
+ * their values, and for ascending and descending samples; with an order made to mislead the error may
+ * exceed it. The bound does not use that the greatest samples are kept as they are (as many as there are
+ * centroids; from 100 centroids on, an eighth as many), so that the highest quantiles are exact. A digest
+ * that merged nothing, because it has seen no more distinct values than it has centroids, is exact, too.
  *
- * stats_voi_rank_error(): the same of a VOI's digest as it is, 0 while it is exact. EINVAL: bad
+ * stats_voi_rank_error(): the bound for a VOI's digest as it is, 0 while the digest is exact. EINVAL: bad
  * arguments, or the VOI has no digest. ENOENT: no samples.
  */
 double stats_tdgst_error_bound(uint32_t nctds, uint64_t samples, double q);
