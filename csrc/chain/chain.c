@@ -161,7 +161,7 @@ read_from(struct ks_chain *chain, const struct ks_node *node, struct ks_record *
 	bool is_lack;
 
 	while (ops->trouble != NULL && (line = ops->trouble(node->source, &is_lack)) != NULL) {
-		ks_chain_warn(chain, line);
+		ks_warnings_add(&chain->warnings, line);
 		chain->damaged |= is_lack;
 	}
 	if (rc < 0)
@@ -176,7 +176,7 @@ warn_of_lack(struct ks_chain *chain)
 	int error = errno;
 
 	if (ks_is_lack(error)) {
-		ks_chain_warn(chain, kstat_errmsg());
+		ks_warnings_add(&chain->warnings, kstat_errmsg());
 		chain->damaged = true;
 	}
 	errno = error;
@@ -278,16 +278,6 @@ kstat_write(kstat_ctl_t *kc, kstat_t *ksp, void *buf)
 
 /* --- what else is known --------------------------------------------------------- */
 
-static struct ks_source *
-replay_source(struct ks_chain *chain)
-{
-	for (size_t i = 0; i < chain->nsources; i++) {
-		if (chain->source[i]->ops->advance != NULL)
-			return chain->source[i];
-	}
-	return NULL;
-}
-
 uint64_t
 ks_chain_serial(kstat_ctl_t *kc)
 {
@@ -297,7 +287,7 @@ ks_chain_serial(kstat_ctl_t *kc)
 bool
 ks_chain_is_replay(kstat_ctl_t *kc)
 {
-	return replay_source(ks_chain_of(kc)) != NULL;
+	return ks_replay_source(ks_chain_of(kc)) != NULL;
 }
 
 bool
@@ -309,7 +299,7 @@ ks_chain_damaged(kstat_ctl_t *kc)
 int
 ks_chain_file(kstat_ctl_t *kc)
 {
-	struct ks_source *src = replay_source(ks_chain_of(kc));
+	struct ks_source *src = ks_replay_source(ks_chain_of(kc));
 
 	return src != NULL && src->ops->file != NULL ? src->ops->file(src) : -1;
 }
@@ -317,7 +307,7 @@ ks_chain_file(kstat_ctl_t *kc)
 int64_t
 ks_chain_time_of_day(kstat_ctl_t *kc, int64_t *seconds)
 {
-	struct ks_source *src = replay_source(ks_chain_of(kc));
+	struct ks_source *src = ks_replay_source(ks_chain_of(kc));
 	int64_t ns = ks_time_of_day(), half = KS_NANOSEC / 2, up;
 	bool exact = src == NULL || src->ops->time_of_day(src, &ns) > 0;
 

@@ -42,7 +42,15 @@ ks_chain_of(kstat_ctl_t *kc)
 /* Scans every source. 1 if the chain changed, 0 if not, -1 with errno, and the chain stays as it is. */
 int ks_chain_scan(struct ks_chain *chain);
 
-/* Keeps a line as a warning. */
-void ks_chain_warn(struct ks_chain *chain, const char *line);
+/* The source of a chain that replays a capture or a recording; NULL: it is live. */
+static inline struct ks_source *
+ks_replay_source(const struct ks_chain *chain)
+{
+	for (size_t i = 0; i < chain->nsources; i++) {
+		if (chain->source[i]->ops->advance != NULL)
+			return chain->source[i];
+	}
+	return NULL;
+}
 
 #endif

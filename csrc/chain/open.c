@@ -133,7 +133,7 @@ ks_chain_open(const struct ks_only *only)
 	if (!add_source(chain, ks_source_local_open()))
 		return abandon(chain);
 	if (!add_source(chain, ks_source_segment_open()))
-		ks_chain_warn(chain, kstat_errmsg()); /* the machine's own kstats are still there */
+		ks_warnings_add(&chain->warnings, kstat_errmsg()); /* the machine's own kstats are still there */
 	return first_scan(chain);
 }
 

@@ -267,22 +267,3 @@ ks_chain_scan(struct ks_chain *chain)
 		return ks_fail(error, "%s", message);
 	return scan.changed;
 }
-
-void
-ks_chain_warn(struct ks_chain *chain, const char *line)
-{
-	ks_warnings_add(&chain->warnings, line);
-}
-
-void
-ks_chain_warn_of_selectors(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n)
-{
-	for (size_t i = 0; kc != NULL && i < n; i++) {
-		const char *line;
-
-		while ((line = ks_selector_trouble(selectors[i])) != NULL) {
-			ks_chain_warn(ks_chain_of(kc), line);
-			ks_chain_of(kc)->damaged = ks_chain_is_replay(kc);
-		}
-	}
-}

@@ -25,9 +25,6 @@ bool ks_selector_matches(const struct ks_selector *s, const kstat_t *ksp);
 
 bool ks_selector_matches_stat(const struct ks_selector *s, const char *stat);
 
-/* A line for the person about one of its patterns, as ks_pattern_trouble(), or NULL. */
-const char *ks_selector_trouble(const struct ks_selector *s);
-
 /*
  * Capture groups of its regular expressions, numbered from 1 through module, instance, name, statistic
  * and class. How many there are; the number of a named one, 0 if there is none.
