@@ -88,6 +88,23 @@ describe("the figures of Linux", function()
     assert.equal(100, (s[2] - s[1]):lookup("cpu", 0, "sys"):get("intr"))
   end)
 
+  it("have a run queue at each reading, though the kernel sums its pressure every two seconds", function()
+    L.sh("rm " .. tree .. "/proc/schedstat")
+    local function queue(uptime, total)
+      return function()
+        write("proc/uptime", ("%d.00 1.00\n"):format(uptime))
+        write("proc/pressure/cpu", ("some avg10=0.00 avg60=0.00 avg300=0.00 total=%d\n"):format(total))
+        stat("cpu 1 1 1 1", "cpu0 1 1 1 1", "cpu1 1 1 1 1", "procs_running 16")()
+      end
+    end
+    local s = samples(queue(1000, 7e6), queue(1001, 7e6), queue(1002, 9e6), queue(1003, 9e6), queue(1004, 11e6),
+      queue(1014, 12e6))
+    for i, want in ipairs({ 14, 14, 14, 14, 14 }) do
+      assert.equal(want, (s[i + 1] - s[i]):lookup("unix", 0, "sysinfo"):get("runque"))
+    end
+    assert.equal(12, s[6]:lookup("unix", 0, "sysinfo"):get("runocc"))
+  end)
+
   local function disk(...)
     local line = ("8 0 sda " .. ("%d "):rep(17) .. "\n"):format(...)
     return function() write("proc/diskstats", line) end

@@ -242,11 +242,35 @@ waited_ns(struct ks_linux *lx, uint64_t *ns)
 	return any;
 }
 
-/* True if the kernel may have brought runocc up to date since it was asked last. */
-static bool
-can_have_grown(const struct ks_linux *lx, const struct ks_queue_sums *q)
+/*
+ * Brings runocc and runque up to date. The kernel brings runocc up to date every PSI_PERIOD only. At readings in
+ * between, a sample of the queue counts for the time since the reading before; at the next one the kernel's share
+ * of occupied time counts for the rest.
+ */
+static void
+add_queue(struct ks_linux *lx, struct ks_queue_sums *q, uint64_t queued, uint64_t passed)
 {
-	return !lx->root[KS_ROOT_PROC].kernel || q->up - q->asked >= PSI_PERIOD;
+	uint64_t since = q->up - q->asked, v;
+	bool is_due = since >= PSI_PERIOD || !q->is_exact;
+	bool is_known = (is_due || !lx->root[KS_ROOT_PROC].kernel) && ks_pressure_cpu_us(lx, &v);
+
+	if (is_known && (is_due || v > q->runocc)) {
+		uint64_t occupied = v > q->runocc ? v - q->runocc : 0;
+
+		/* While the queue was occupied, at least one process was waiting. */
+		queued = queued > 0 ? queued : 1;
+		q->runque += queued * (since > passed ? (uint64_t)((double)occupied * (double)passed /
+		    (double)since) : occupied);
+		q->runocc += occupied;
+		q->asked = q->up;
+		q->is_exact = true;
+		return;
+	}
+	q->runque += queued * passed;
+	if (is_due && !is_known) {
+		q->runocc += queued > 0 ? passed : 0;
+		q->is_exact = false;
+	}
 }
 
 /*
@@ -260,7 +284,7 @@ read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	const struct ks_stat *st = ks_linux_stat(lx);
 	struct ks_queue_sums *q = &((struct ks_unix_state *)lx->sub[KS_SUB_unix].state)->sysinfo;
 	uint32_t cpus;
-	uint64_t up = 0, v, queued = 0, blocked = 0, passed, occupied = 0;
+	uint64_t up = 0, v, queued = 0, blocked = 0, passed;
 	sysinfo_t *data;
 
 	(void)unit;
@@ -275,20 +299,7 @@ read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		blocked = st->v[KS_STAT_BLOCKED];
 	passed = up > q->up ? up - q->up : 0;
 	q->up += passed;
-	if (q->is_exact && !can_have_grown(lx, q)) {
-		queued = 0;
-	} else if (ks_pressure_cpu_us(lx, &v)) {
-		/* While the queue was occupied, at least one process was waiting. */
-		occupied = v > q->runocc ? v - q->runocc : 0;
-		queued = queued > 0 ? queued : 1;
-		q->asked = q->up;
-		q->is_exact = true;
-	} else {
-		occupied = queued > 0 ? passed : 0;
-		q->is_exact = false;
-	}
-	q->runocc += occupied;
-	q->runque += queued * occupied;
+	add_queue(lx, q, queued, passed);
 	q->waiting += blocked * passed;
 
 	data = ks_record_add(r, sizeof(*data));
