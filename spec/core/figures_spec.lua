@@ -105,6 +105,34 @@ describe("the figures of Linux", function()
     assert.equal(12, s[6]:lookup("unix", 0, "sysinfo"):get("runocc"))
   end)
 
+  it("are described one by one", function()
+    local vmstat = L.read("/proc/vmstat") .. "a_new_event 1\nnr_new_pages 1\n"
+    write("proc/vmstat", vmstat)
+    local f = io.open("/proc/net/netstat")
+    write("proc/net/netstat", f and f:read("*a") or "TcpExt: TW TCPNewEvent\nTcpExt: 1 2\n")
+    if f then f:close() end
+    local d, general = L.dump(tree .. "/proc", tree .. "/sys"), 0
+    for _, id in ipairs({ "unix:0:vm_events", "tcp:0:tcp_ext", "ip:0:ip_ext" }) do
+      local seen = {}
+      for path in pairs(d.stat) do
+        local name = path:match("^" .. id .. ":(.+)$")
+        if name then
+          local desc = d.meta[path].desc
+          assert.is_nil(seen[desc], name)
+          seen[desc] = name
+          general = general + (desc:sub(1, #name + 1) == name .. ":" and 1 or 0)
+        end
+      end
+    end
+    assert.equal("a_new_event: events of this name since boot, by /proc/vmstat",
+      d.meta["unix:0:vm_events:a_new_event"].desc)
+    assert.equal("gauge", d.meta["unix:0:vm_events:nr_new_pages"].kind)
+    assert.is_true(general < 12, "too many names are not known")
+    local function kind(name) return (d.meta["unix:0:vm_events:" .. name] or {}).kind end
+    assert.is_true((kind("nr_throttled_written") or "counter") == "counter")
+    assert.is_true((kind("workingset_nodes") or "gauge") == "gauge")
+  end)
+
   local function disk(...)
     local line = ("8 0 sda " .. ("%d "):rep(17) .. "\n"):format(...)
     return function() write("proc/diskstats", line) end
@@ -117,7 +145,7 @@ describe("the figures of Linux", function()
     local d = s[2] - s[1]
     local io = assert(kstat.io.counts(d:lookup("sd", 0, "sda")))
     assert.same({ 500e6, 500e6, 250 }, { io.rlentime, io.rtime, io.reads })
-    assert.equal(2, kstat.io.rates(d:lookup("sd", 0, "sda")).asvc_t)
+    assert.near(2, kstat.io.rates(d:lookup("sd", 0, "sda")).asvc_t, 1e-9)
     local detail = d:lookup("sd", 0, "sda,detail")
     assert.same({ 500e6, 500e6, 500e6, 300e6 }, { detail:get("read_nsec"), detail:get("busy_nsec"),
       detail:get("queue_nsec"), detail:get("flush_nsec") })

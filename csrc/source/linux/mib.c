@@ -3,6 +3,7 @@
  * the names of Solaris; and the extended counters of Linux as they are (tcp_ext, ip_ext).
  * SPDX-License-Identifier: MIT
  */
+#include "source/linux/described.h"
 #include "source/linux/linux.h"
 
 static const struct ks_file snmp_file = { KS_ROOT_PROC, "net/snmp", KS_MADE_WHOLE, false };
@@ -255,32 +256,20 @@ read_ext(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return 0;
 }
 
-static const struct ks_meta *
-ext_meta(const char *stat)
-{
-	static const struct ks_meta packets = KS_META_COUNTER("",
-	    "events of this name in the kernel's documentation of SNMP counters");
-	static const struct ks_meta octets = KS_META_BYTES("", KS_KIND_COUNTER, "bytes of packets of this kind");
-
-	if (ks_linux_is_header(stat))
-		return NULL;
-	return strstr(stat, "Octets") != NULL ? &octets : &packets;
-}
-
 /* --- the subsystem --------------------------------------------------------------------------- */
 
 #define MIB(module, name, fields_) \
 	KS_NAMED_PART(module, name, "mib2", .fields = (fields_), .read = read_mib, .file = &snmp_file)
-#define EXT(module, name) \
-	KS_NAMED_PART(module, name, "mib2", .read = read_ext, .meta = ext_meta, .file = &netstat_file)
+#define EXT(module, name, meta_) \
+	KS_NAMED_PART(module, name, "mib2", .read = read_ext, .meta = (meta_), .file = &netstat_file)
 
 static const struct ks_part parts[PART_COUNT] = {
 	[PART_TCP] = MIB("tcp", "tcp", tcp_fields),
 	[PART_UDP] = MIB("udp", "udp", udp_fields),
 	[PART_IP] = MIB("ip", "ip", ip_fields),
 	[PART_ICMP] = MIB("ip", "icmp", icmp_fields),
-	[PART_TCP_EXT] = EXT("tcp", "tcp_ext"),
-	[PART_IP_EXT] = EXT("ip", "ip_ext"),
+	[PART_TCP_EXT] = EXT("tcp", "tcp_ext", ks_tcp_ext_meta),
+	[PART_IP_EXT] = EXT("ip", "ip_ext", ks_ip_ext_meta),
 };
 
 KS_SUBSYSTEM(mib, parts);

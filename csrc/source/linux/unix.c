@@ -16,6 +16,7 @@
 #include "kstat_raw.h"
 #include "model/raw_layout.h"
 #include "source/linux/cpu.h"
+#include "source/linux/described.h"
 #include "source/linux/unix.h"
 
 static const struct ks_file loadavg_file = { KS_ROOT_PROC, "loadavg", KS_MADE_WHOLE, false };

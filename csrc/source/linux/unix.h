@@ -38,7 +38,6 @@ extern const struct ks_file ks_meminfo_file, ks_vmstat_file;
 extern const struct ks_field ks_system_pages_fields[], ks_unix_vm_fields[], ks_meminfo_fields[];
 ks_part_read ks_system_pages_read, ks_unix_vm_read, ks_vm_events_read, ks_meminfo_read,
     ks_vminfo_read;
-const struct ks_meta *ks_vm_events_meta(const char *stat);
 const struct ks_meta *ks_meminfo_meta(const char *stat);
 
 /* pressure.c: time in which some process waited for a CPU, in microseconds; false if it is not known. */

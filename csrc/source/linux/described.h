@@ -1,0 +1,15 @@
+/*
+ * described.h - metadata of counters that kernels have under their own names. A name that is not known has a
+ * general description. SPDX-License-Identifier: MIT
+ */
+#ifndef SOURCE_LINUX_DESCRIBED_H
+#define SOURCE_LINUX_DESCRIBED_H
+
+#include "model/meta.h"
+
+/* Return the metadata of a statistic, which stays until the thread's next call; NULL for crtime and such. */
+const struct ks_meta *ks_vm_events_meta(const char *stat);
+const struct ks_meta *ks_tcp_ext_meta(const char *stat);
+const struct ks_meta *ks_ip_ext_meta(const char *stat);
+
+#endif
