@@ -5,7 +5,7 @@
 local core = require("kstat.core")
 local kstat = require("kstat")
 local options = require("kstat.options")
-local out = require("kstat.out")
+local stdout = require("kstat.stdout")
 local recording = require("kstat.recording")
 local tool = require("kstat.tool")
 
@@ -110,9 +110,9 @@ local function to_json(ks, selectors, missing)
   local ok, message = each_sample(ks, function(samples)
     remove_matching(missing, ks)
     tool.write(samples > 0 and "\n" or "", ("%d"):format(ks:clock()), "\n")
-    return out.check(core.render(ks, selectors, "json", io.stdout))
+    return stdout.check(core.render(ks, selectors, "json", io.stdout))
   end)
-  if ok ~= false then
+  if ok then
     tool.flush()
   end
   return ok, message

@@ -26,7 +26,7 @@ close_output(const char *program, int status)
 	errno = 0;
 	if ((fflush(stdout) == 0 && !failed) || errno == EPIPE || ks_signal_output_gone() || status != 0)
 		return status;
-	fprintf(stderr, "%s: cannot write standard output: %s\n", program,
+	fprintf(stderr, "%s: standard output: %s\n", program,
 	    errno != 0 ? strerror(errno) : "write error");
 	return KS_EXIT_FATAL;
 }

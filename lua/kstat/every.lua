@@ -3,7 +3,7 @@
 local chain = require("kstat.chain")
 local core = require("kstat.core")
 local check_interval = require("kstat.options.interval").check
-local out = require("kstat.out")
+local stdout = require("kstat.stdout")
 local selector = require("kstat.selector")
 
 local every = {}
@@ -192,7 +192,7 @@ function every.every(interval, count, options)
         error("the kstat chain is closed", 2)
       end
       local flushed
-      flushed, failure = out.flush()
+      flushed, failure = stdout.flush()
       if flushed == nil then
         stop(failure)
       elseif not flushed or ticks == times or core.interrupted() or not pause() then

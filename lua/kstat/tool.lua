@@ -2,7 +2,7 @@
 -- @module kstat.tool
 local core = require("kstat.core")
 
-local out = require("kstat.out")
+local stdout = require("kstat.stdout")
 
 local tool = {}
 
@@ -88,25 +88,25 @@ end
 
 -- --- output -------------------------------------------------------------------------------------
 
---- Ends the command if a function that writes to standard output failed, see kstat.out.check: with status 3, or
+--- Ends the command if a function that writes to standard output failed, see kstat.stdout.check: with status 3, or
 -- quietly with 0 if the reader went away.
 -- @param ... what the function returned
 -- @return its first result
 function tool.written(...)
-  local ok, message = out.check(...)
+  local ok, message = stdout.check(...)
   return ok or tool.stop(ok == false and 0 or 3, message)
 end
 
 --- Writes to standard output; ends the command if that fails.
 -- @param ... texts
 function tool.write(...)
-  local ok, message = out.write(...)
+  local ok, message = stdout.write(...)
   return ok or tool.stop(ok == false and 0 or 3, message)
 end
 
 --- Flushes standard output; ends the command if that fails.
 function tool.flush()
-  local ok, message = out.flush()
+  local ok, message = stdout.flush()
   return ok or tool.stop(ok == false and 0 or 3, message)
 end
 

@@ -79,6 +79,12 @@ describe("every tool", function()
     end)
   end)
 
+  it("says it of JSON that convert writes, too", function()
+    local r = run.shell(("%s/kstatlua convert %s >/dev/full"):format(run.bin, illumos))
+    assert.equal("convert: standard output: No space left on device\n", r.err)
+    assert.equal(3, r.status)
+  end)
+
   it("ends silently when its reader goes away", function()
     each(function(name, form)
       local status = os.tmpname()

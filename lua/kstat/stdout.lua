@@ -2,10 +2,10 @@
 --
 -- A reader that went away (a closed pipe) is no failure: nothing is left to do, and there is nobody to say it to.
 --
--- @module kstat.out
+-- @module kstat.stdout
 local core = require("kstat.core")
 
-local out = {}
+local stdout = {}
 
 local EPIPE = 32 -- the errno of a pipe without a reader, on every Linux
 
@@ -17,7 +17,7 @@ local EPIPE = 32 -- the errno of a pipe without a reader, on every Linux
 -- @treturn[2] boolean false: the reader went away
 -- @treturn[3] nil
 -- @treturn[3] string message
-function out.check(ok, message, errno)
+function stdout.check(ok, message, errno)
   if ok then
     return ok
   elseif errno == EPIPE or errno == "EPIPE" or errno == 0 and core.interrupted() then
@@ -29,16 +29,16 @@ end
 --- Writes to standard output.
 -- @param ... texts
 -- @return as `check`
-function out.write(...)
+function stdout.write(...)
   local ok, message, errno = io.stdout:write(...)
-  return out.check(ok, message and "standard output: " .. message, errno)
+  return stdout.check(ok, message and "standard output: " .. message, errno)
 end
 
 --- Flushes standard output. Earlier failures, which print() does not report, count as well.
 -- @return as `check`
-function out.flush()
+function stdout.flush()
   local ok, message, errno = core.flush(io.stdout)
-  return out.check(ok, message and "standard output: " .. message, errno)
+  return stdout.check(ok, message and "standard output: " .. message, errno)
 end
 
-return out
+return stdout

@@ -1,5 +1,5 @@
 /*
- * scan.c - the functions of source.h that format a warning for the caller of a scan.
+ * warn.c - the functions of source.h that format a warning for the caller of a scan.
  * SPDX-License-Identifier: MIT
  */
 #include <stdarg.h>
