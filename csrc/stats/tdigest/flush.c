@@ -1,19 +1,19 @@
 /*
- * flush.c - how a t-digest takes in the samples that wait: merge them with the
- * centroids, compress. SPDX-License-Identifier: MIT
+ * flush.c - merges the samples that wait in a t-digest with its centroids, and compresses them.
+ * SPDX-License-Identifier: MIT
  *
  * As long as all nodes are exact, samples and nodes make one list, which is cut into cells if
- * there are more than nodes. Once there are others a sample goes to the centroid that is
- * nearer in value, if that does not become wider than two cells; only what is left over is
+ * it has more items than there are nodes. Once there are inexact nodes, a sample joins the centroid that
+ * is nearer in value, if that does not become wider than two cells; only the other samples are
  * cut by rank. To cut all by rank would be simpler, but the ranks of a hundred new samples
- * differ from their true ones by a cell and more, and so each time some would go to the
+ * differ from their true ranks by a cell and more, so each time some samples would join the
  * wrong centroid.
  */
 #include "stats/tdigest/impl.h"
 
 /* --- the list of items --- */
 
-/* A tree is only read: an update makes it an array first. */
+/* Lists a tree, which happens only for reading: an update makes it an array first. */
 static size_t
 gather_tree(const void *td, int kind, struct ks_tdgst_item *it, unsigned *extra, uint64_t *total)
 {
@@ -33,14 +33,14 @@ gather_tree(const void *td, int kind, struct ks_tdgst_item *it, unsigned *extra,
 	return (size_t)(out - it);
 }
 
-/* By how many bits m is finer than what waits. */
+/* Returns by how many bits m is finer than a waiting sample. */
 KS_TDGST_INLINE unsigned
 sample_shift(const void *td, int kind, enum ks_tdgst_mode mode)
 {
 	return td_extra(mode) + (mode == KS_TDGST_INT ? td_frac(td, kind) : 0);
 }
 
-/* Appends a sample to the list that ends with it. */
+/* Appends a sample to the list whose last item is `it`, and returns the new last item. */
 KS_TDGST_INLINE struct ks_tdgst_item *
 append(struct ks_tdgst_item *it, int64_t m)
 {
@@ -53,7 +53,10 @@ append(struct ks_tdgst_item *it, int64_t m)
 	return it + 1;
 }
 
-/* The samples that wait, and m if w is 1, in ascending order, then INT64_MAX. */
+/*
+ * Stores the address of the waiting samples, and m if w is 1, in *sorted: in ascending order, with INT64_MAX
+ * behind them. Returns how many there are.
+ */
 KS_TDGST_INLINE size_t
 samples(const void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_work *wk,
     int64_t m, uint64_t w, int64_t **sorted)
@@ -71,13 +74,16 @@ samples(const void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst
 		min = most = bits = m;
 		*to++ = m;
 	}
-	/* The last that came first: those in links, then two in each free node, from the last on. */
+	/*
+	 * The latest samples come first: those in links, then two in each free node, from the last node
+	 * down.
+	 */
 	places = td_places(kind, mode, cur, max);
 	links = places < links ? places : links;
 	for (i = left; i < links; i++) {
 		if (TD_LITTLE && kind == KS_TDGST64 && mode == KS_TDGST_FIX) {
 			memcpy(&u, td_cnode(td, kind, i), sizeof(u));
-			v = (int64_t)(u << 16 | 1); /* six bytes of it, by 2^16 */
+			v = (int64_t)(u << 16 | 1); /* six bytes, times 2^16 */
 		} else {
 			v = td_inlink(td, kind, mode, i) * (INT64_C(1) << shift) + 1;
 		}
@@ -139,20 +145,20 @@ gather(const void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_
 
 /* --- compressing --- */
 
-/* Cells one after the other, and the centroid that is being made of what falls into one. */
+/* Walks over the cells, and makes one centroid of the samples whose middles fall into the same cell. */
 struct grid {
 	const uint64_t *tab;
 	uint64_t k, step, total;
 	size_t left;           /* cells behind this one */
-	uint64_t below, limit; /* the ranks between which this one is */
+	uint64_t below, limit; /* the ranks between which this cell lies */
 	uint64_t end;          /* the rank at which the last one ends */
 };
 
 struct open {
-	struct ks_tdgst_item *to; /* where it goes when it is finished */
-	uint64_t limit;           /* of the cell that it is in */
-	uint64_t w;               /* 0: none is begun */
-	int64_t m;                /* odd: all samples so far have this value, else the base is even */
+	struct ks_tdgst_item *to; /* the place of the centroid when it is finished */
+	uint64_t limit;           /* of the cell of the centroid */
+	uint64_t w;               /* weight so far; 0: no centroid is begun */
+	int64_t m;                /* odd: all samples so far have this value; otherwise the base, which is even */
 	unsigned __int128 acc;    /* the sum of distances from m & ~1 */
 };
 
@@ -167,7 +173,7 @@ grid_begin(uint64_t total, size_t max, uint64_t first, uint64_t kept, size_t tar
 	return g;
 }
 
-/* Goes to the cell that a middle, which is not beyond the end, falls into. */
+/* Moves to the cell into which a middle falls that is not beyond the end. */
 KS_TDGST_INLINE void
 grid_to(struct grid *g, uint64_t middle)
 {
@@ -196,9 +202,9 @@ finish(struct open *o)
 }
 
 /*
- * Takes w samples, the middle of which is at that rank, in: as part of the centroid that is
- * being made if the middle is in its cell, else as the beginning of another. Their mean is
- * base + acc / w; base is even, or they are all base and it is odd.
+ * Adds w samples whose middle has that rank: to the centroid that is being made if the middle is in its
+ * cell, otherwise to a new one. Their mean is base + acc / w. base is even; if it is odd, all samples have
+ * the value base.
  */
 KS_TDGST_INLINE void
 take(struct grid *g, struct open *o, uint64_t middle, int64_t base, unsigned __int128 acc,
@@ -218,7 +224,10 @@ take(struct grid *g, struct open *o, uint64_t middle, int64_t base, unsigned __i
 	o->w = w;
 }
 
-/* How many items at the end of the list are exact and of no more weight than may be kept. */
+/*
+ * Returns how many items at the end of the list are exact and together have no more weight than may be
+ * kept.
+ */
 static size_t
 kept_items(const struct ks_tdgst_item *it, size_t n, size_t keep, uint64_t *w)
 {
@@ -252,7 +261,7 @@ ks_tdgst_compress(struct ks_tdgst_item *it, size_t n, uint64_t total, size_t max
 	return (size_t)(o.to - it);
 }
 
-/* Single samples, equal ones together. */
+/* Adds single samples, equal ones together. */
 KS_TDGST_INLINE uint64_t
 take_samples(struct grid *g, struct open *o, uint64_t before, const int64_t *s, const int64_t *end)
 {
@@ -261,7 +270,7 @@ take_samples(struct grid *g, struct open *o, uint64_t before, const int64_t *s, 
 
 	while (s < end) {
 		m = *s++;
-		if (*s != m && before <= o->limit && o->w != 0) { /* the usual case, in short */
+		if (*s != m && before <= o->limit && o->w != 0) { /* the usual case, made fast */
 			o->m &= ~INT64_C(1);
 			o->acc += (uint64_t)(m - 1 - o->m);
 			o->w++;
@@ -276,7 +285,7 @@ take_samples(struct grid *g, struct open *o, uint64_t before, const int64_t *s, 
 	return before;
 }
 
-/* Samples s .. end-1 that are below `bound`: their number, the sum of their distances from base. */
+/* Counts the samples s .. end-1 that are below `bound`, and adds up their distances from base. */
 struct run {
 	const int64_t *s;
 	uint64_t n;
@@ -297,7 +306,7 @@ run_to(struct run *r, const int64_t *s, int64_t bound, int64_t base)
 	return p;
 }
 
-/* Where the samples between two centroids part. */
+/* Returns the middle of two centroids: samples below it are nearer to a, the others to b. */
 KS_TDGST_INLINE int64_t
 between(struct ks_tdgst_item a, struct ks_tdgst_item b)
 {
@@ -306,8 +315,8 @@ between(struct ks_tdgst_item a, struct ks_tdgst_item b)
 
 /*
  * Merges samples, which ascend and end with INT64_MAX, into a digest that has inexact
- * nodes. The last nkept of them, above all nodes, are not merged. Returns how many items
- * there are then, without those.
+ * nodes. The last nkept samples, above all nodes, are not merged. Returns how many items
+ * there are afterwards, without these.
  */
 KS_TDGST_INLINE size_t
 absorb(const void *td, int kind, enum ks_tdgst_mode mode, const int64_t *s, int64_t *kept,
@@ -322,7 +331,7 @@ absorb(const void *td, int kind, enum ks_tdgst_mode mode, const int64_t *s, int6
 	uint64_t before = 0, w;
 	struct open o = { to + 1, 0, 0, 0, 0 };
 	struct grid g, was;
-	int64_t last = c.m; /* even, of the node before */
+	int64_t last = c.m; /* the m of the node before, made even */
 
 	*kept = INT64_MAX; /* ends the inner loops */
 	to->m = *s < c.m ? *s : c.m;
@@ -399,7 +408,7 @@ ks_tdgst_count_compression(void *td, int kind)
 	memcpy(at, &n, sizeof(n));
 }
 
-/* The sum of weights, w more and those that wait included. */
+/* Returns the sum of weights, including w and those of waiting samples. */
 static uint64_t
 total_weight(const void *td, int kind, uint64_t w)
 {
@@ -425,7 +434,7 @@ ks_tdgst_must_compress(const struct ks_tdgst_item *it, size_t n, size_t max)
 	return n > max;
 }
 
-/* Halves the counts until the sum of weights, w more included, leaves cnt room. */
+/* Halves the counts until the sum of weights, including w, fits cnt. */
 static void
 make_room(void *td, int kind, uint64_t w)
 {
@@ -453,7 +462,7 @@ has_inexact(const void *td, int kind)
 	return false;
 }
 
-/* How many of n ascending samples to keep: those above all nodes, at most so many. */
+/* Returns how many of n ascending samples to keep: those above all nodes, at most as many as may be kept. */
 KS_TDGST_INLINE size_t
 keep_above(const void *td, int kind, enum ks_tdgst_mode mode, const int64_t *s, size_t n)
 {

@@ -1,7 +1,7 @@
 /*
- * impl.h - what the parts of the t-digest share: its bytes, how a sample is put into
- * them, and the list of items that a digest is while it is worked on. Beside them only
- * update.c includes this, for td_add.
+ * impl.h - what the parts of the t-digest share: its bytes, how a sample is added to
+ * them, and the list of items into which a digest is copied while it is worked on. Outside of this
+ * folder only update.c includes this file, for td_add().
  * SPDX-License-Identifier: MIT
  */
 #ifndef STATS_TDIGEST_IMPL_H
@@ -15,45 +15,45 @@
 #include "stats/tdigest/tdigest.h"
 
 /*
- * The state of a digest, told by its root:
+ * The root says in which state a digest is:
  *
  *	root = -1	empty
- *	root >= 0	"tree": one to three samples, each a node, in the order they came;
- *			links, colours, least and greatest are those of a red-black tree
+ *	root >= 0	"tree": one to three samples, each a node, in the order in which they
+ *			came; links, colours, least and greatest are those of a red-black tree
  *	root <= -2	"array": nodes 0 .. cur-1 ascend; other samples wait to be merged, and
  *			for -2 - root more there is room
  *
- * Samples wait in the links of all nodes, and in mu and cnt of the free ones: places are
+ * Samples wait in the links of all nodes, and in mu and cnt of the free nodes. The places are
  * numbered from 0, first those in links, then two in each free node from the last node
- * down, and filled from the highest number down, so that adding one needs no more than the
- * root. A sample has four bytes in TDGSTCLUST32, else six in links and eight in a free
- * node; what they are depends on the mode.
+ * down. They are filled from the highest number down, so that only the root is needed to add
+ * one. A sample has four bytes in TDGSTCLUST32; in TDGSTCLUST64 six in links and eight in a free
+ * node. The mode says what these bytes mean.
  *
  * In an array the two bytes at colour hold bits that mu has no room for, a signed number:
- * fraction below mu's unit and, lowest, a flag that all samples of this node are equal. A
- * mean is thus worked with as m = mu * 2^16 + that number, and compressing rounds far
- * below the digest's precision. Where a mode has no room for the fraction m is
- * mu * 2 + flag. So two m compare as their means do, and one that is odd is exact; the
+ * a fraction below mu's unit and, as the lowest bit, a flag that all samples of this node are equal. So
+ * functions work with m = mu * 2^16 + that number in place of the mean, and compressing rounds far
+ * below the digest's precision. In a mode without room for the fraction m is
+ * mu * 2 + flag. So two m compare as their means do, and an odd m is exact; the
  * flag itself adds less to a mean than rounding does.
  */
 enum ks_tdgst_mode {
 	KS_TDGST_FIX,  /* values below 2^46 in units of 2^-frac; there is room for the fraction */
 	KS_TDGST_INT,  /* integers below 2^47; larger values, so no fraction */
-	KS_TDGST_WIDE  /* any; each takes the links of two nodes, or eight bytes */
+	KS_TDGST_WIDE  /* any; each uses the links of two nodes, or eight bytes */
 };
 
 #define KS_TDGST_FIXMAX (INT64_C(1) << 46)
 #define KS_TDGST_INTMAX (INT64_C(1) << 47)
 #define KS_TDGST_TREEMAX 3
-#define KS_TDGST_NWAIT(n) (2 * (n)) /* no more wait in a digest of n nodes */
-#define KS_TDGST_ENDS 4    /* from so many nodes on the first and last item are never merged */
-#define KS_TDGST_LARGE 100 /* from so many nodes on speed comes before accuracy */
-#define KS_TDGST_SMALL 128 /* digests of so many nodes are merged in little stack */
+#define KS_TDGST_NWAIT(n) (2 * (n)) /* most samples that wait in a digest of n nodes */
+#define KS_TDGST_ENDS 4    /* from so many nodes on, the first and last item are never merged */
+#define KS_TDGST_LARGE 100 /* from so many nodes on, speed is more important than accuracy */
+#define KS_TDGST_SMALL 128 /* digests of at most so many nodes are merged with little stack */
 
 struct ks_tdgst_scale {
 	double a, b, c;  /* dk/dq ~ q^-a (1-q)^-b + c (q (1-q))^-1/2 */
-	double integral; /* of that from 0 to 1 - 2^-63 */
-	uint64_t q[129]; /* in units of 2^-63 */
+	double integral; /* of dk/dq from 0 to 1 - 2^-63 */
+	uint64_t q[129]; /* q at k = i/128, in units of 2^-63 */
 };
 
 extern const struct ks_tdgst_scale ks_tdgst_scales[2];
@@ -64,7 +64,7 @@ ks_tdgst_scale(size_t n)
 	return &ks_tdgst_scales[n >= 40];
 }
 
-/* q at k, q in units of 2^-63 and k in units of 2^-32 table entries, below the last. */
+/* Returns q at k: q in units of 2^-63, k in units of 2^-32 table entries and below the last entry. */
 static inline uint64_t
 td_q_of(const uint64_t *tab, uint64_t k)
 {
@@ -73,20 +73,20 @@ td_q_of(const uint64_t *tab, uint64_t k)
 	return q + (uint64_t)(((unsigned __int128)(tab[i + 1] - q) * (uint32_t)k) >> 32);
 }
 
-/* The rank at q among total samples. */
+/* Returns the rank at q among total samples. */
 static inline uint64_t
 td_rank(uint64_t q, uint64_t total)
 {
 	return (uint64_t)(((unsigned __int128)q * total) >> 63);
 }
 
-/* k at q, the inverse of td_q_of. */
+/* Returns k at q, the inverse of td_q_of(). */
 uint64_t ks_tdgst_k_of(const uint64_t *tab, uint64_t q);
 
 /*
- * The cells that the ranks of total samples are cut into when a digest of max nodes shall have `target` of
- * them: n cells, from k in equal steps. The least sample and the greatest ones that are kept, or if none is
- * kept the greatest one, lie outside of the cells.
+ * The cells into which the ranks of total samples are cut when a digest of max nodes shall have `target` of
+ * them: n cells, from k on in equal steps. Outside of the cells are the least sample and the greatest
+ * ones that are kept, or the greatest one if none is kept.
  */
 struct ks_tdgst_cells {
 	size_t n;
@@ -101,7 +101,7 @@ struct ks_tdgst_item {
 	uint64_t w;
 };
 
-/* --- where things are; kind is a constant wherever speed matters --- */
+/* --- the offsets of members; kind is a constant wherever speed matters --- */
 
 #define TD_LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 #define KS_TDGST_INLINE static inline __attribute__((always_inline))
@@ -183,8 +183,8 @@ td_smplcnt(const void *td, int kind)
 }
 
 /*
- * Adds to the sample count. It stops at 2^32-1 or, adding weights, at 2^63-1, above which
- * samples that come one by one do not get it to 2^64.
+ * Adds to the sample count. It stops at 2^32-1 or, if weights are added, at 2^63-1; from there
+ * samples that come one by one never bring it to 2^64.
  */
 KS_TDGST_INLINE void
 td_count(void *td, int kind, uint64_t w)
@@ -209,8 +209,8 @@ td_count(void *td, int kind, uint64_t w)
 }
 
 /*
- * The most that the weights of a digest may be together when it is compressed. In 64 bits
- * the samples that wait still fit above it.
+ * Returns the largest sum of the weights of a digest when it is compressed. In 64 bits there
+ * is still room for the samples that wait.
  */
 KS_TDGST_INLINE uint64_t
 td_limit(int kind)
@@ -218,21 +218,21 @@ td_limit(int kind)
 	return kind == KS_TDGST64 ? INT64_MAX - 2 * KS_TDGST_MAXCTDS : INT32_MAX;
 }
 
-/* Magnitudes must be below 2^this. */
+/* Returns the power of two below which magnitudes must be. */
 KS_TDGST_INLINE unsigned
 td_bits(int kind)
 {
 	return kind == KS_TDGST64 ? 60 : 28;
 }
 
-/* Where in a node the control bits of mu are; that depends on the host. */
+/* Returns the offset of mu's control bits in a node, which depends on the host. */
 KS_TDGST_INLINE size_t
 td_ctlbyte(int kind)
 {
 	return TD_MU + (TD_LITTLE ? 0 : kind == KS_TDGST64 ? 7 : 3);
 }
 
-/* The control bits of the digest, which are those of every node. */
+/* Returns the control bits of the digest, which are those of every node. */
 KS_TDGST_INLINE unsigned
 td_ctl(const void *td, int kind)
 {
@@ -262,14 +262,14 @@ td_mode(const void *td, int kind)
 	return (enum ks_tdgst_mode)((const uint8_t *)td)[TD_MODE];
 }
 
-/* Places in links. */
+/* Returns the number of places in links. */
 KS_TDGST_INLINE size_t
 td_inlinks(int kind, enum ks_tdgst_mode mode, size_t max)
 {
 	return kind == KS_TDGST64 && mode == KS_TDGST_WIDE ? max / 2 : max;
 }
 
-/* How many samples can wait beside cur nodes; node 0 keeps its control bits. */
+/* Returns how many samples can wait beside cur nodes; node 0 keeps its control bits. */
 KS_TDGST_INLINE size_t
 td_places(int kind, enum ks_tdgst_mode mode, size_t cur, size_t max)
 {
@@ -278,7 +278,7 @@ td_places(int kind, enum ks_tdgst_mode mode, size_t cur, size_t max)
 	return n < KS_TDGST_NWAIT(max) ? n : KS_TDGST_NWAIT(max);
 }
 
-/* How many samples of an array wait. */
+/* Returns how many samples of an array wait. */
 KS_TDGST_INLINE size_t
 td_nwaiting(const void *td, int kind)
 {
@@ -289,10 +289,10 @@ td_nwaiting(const void *td, int kind)
 }
 
 /*
- * The number of nodes to which samples that wait are compressed in a digest of max nodes. The free nodes
- * hold waiting samples: in small digests those that td_keep() keeps, which are worth more than a few more
- * centroids; in large ones the room makes batches larger, and so updates faster. Merging digests uses all nodes
- * instead, since it is repeated with as many digests as there are.
+ * Returns the number of nodes into which a digest of max nodes compresses its samples. The free nodes
+ * hold waiting samples. In small digests these are the samples that td_keep() keeps, which are worth more
+ * than a few more centroids; in large ones the room makes batches larger, and so updates faster. Merging
+ * digests uses all nodes instead, since it is repeated for each digest.
  */
 KS_TDGST_INLINE size_t
 td_target(size_t max)
@@ -301,7 +301,7 @@ td_target(size_t max)
 }
 
 /*
- * How many of the greatest samples, above all nodes, go on waiting when the others are
+ * Returns how many of the greatest samples, above all nodes, continue to wait when the others are
  * merged: the upper tail is exact to that depth. Half of max can wait beside them.
  */
 KS_TDGST_INLINE size_t
@@ -315,7 +315,7 @@ td_keep(int kind, enum ks_tdgst_mode mode, size_t max)
 	return n + max / 2 < places ? n : places - max / 2;
 }
 
-/* By how many bits m is finer than mu. */
+/* Returns by how many bits m is finer than mu. */
 KS_TDGST_INLINE unsigned
 td_extra(enum ks_tdgst_mode mode)
 {
@@ -380,7 +380,7 @@ td_putcnt(uint8_t *node, int kind, uint64_t c)
 		memcpy(node + 12, &c32, sizeof(c32));
 }
 
-/* A node of an array as an item. */
+/* Returns a node of an array as an item. */
 KS_TDGST_INLINE struct ks_tdgst_item
 td_load(const uint8_t *node, int kind, unsigned extra)
 {
@@ -391,7 +391,7 @@ td_load(const uint8_t *node, int kind, unsigned extra)
 	return it;
 }
 
-/* An item as a node of an array; what mu gets is m rounded to nearest. */
+/* Stores an item in a node of an array; mu becomes m rounded to nearest. */
 KS_TDGST_INLINE void
 td_store(uint8_t *node, int kind, unsigned extra, struct ks_tdgst_item it, unsigned ctl)
 {
@@ -402,7 +402,10 @@ td_store(uint8_t *node, int kind, unsigned extra, struct ks_tdgst_item it, unsig
 	td_putcnt(node, kind, it.w);
 }
 
-/* Where place i is that is not in links; e is i less the places that are. */
+/*
+ * Returns the offset of place e in free nodes; e is the number of the place less the number of those in
+ * links.
+ */
 KS_TDGST_INLINE size_t
 td_place_at(int kind, size_t e, size_t max)
 {
@@ -410,7 +413,7 @@ td_place_at(int kind, size_t e, size_t max)
 	    (e & 1) * (kind == KS_TDGST64 ? 8 : 4);
 }
 
-/* The sample at place i of those in links, as it was put. */
+/* Returns the sample at place i, which is in links, as it was stored. */
 KS_TDGST_INLINE int64_t
 td_inlink(const void *td, int kind, enum ks_tdgst_mode mode, size_t i)
 {
@@ -428,7 +431,7 @@ td_inlink(const void *td, int kind, enum ks_tdgst_mode mode, size_t i)
 	return td_get16(p + td_nodesize(kind)) * (INT64_C(1) << 48) + ((int64_t)mid << 32 | low);
 }
 
-/* A sample in a free node. */
+/* Returns a sample in a free node. */
 KS_TDGST_INLINE int64_t
 td_infree(const uint8_t *p, int kind)
 {
@@ -443,7 +446,7 @@ td_infree(const uint8_t *p, int kind)
 	return v32;
 }
 
-/* The sample at place i, as it was put. */
+/* Returns the sample at place i, as it was stored. */
 KS_TDGST_INLINE int64_t
 td_waiting(const void *td, int kind, enum ks_tdgst_mode mode, size_t i, size_t max)
 {
@@ -454,7 +457,7 @@ td_waiting(const void *td, int kind, enum ks_tdgst_mode mode, size_t i, size_t m
 	return td_infree((const uint8_t *)td + td_place_at(kind, i - links, max), kind);
 }
 
-/* Puts v, which fits the mode, at place i. */
+/* Stores v, which fits the mode, at place i. */
 KS_TDGST_INLINE void
 td_wait(void *td, int kind, enum ks_tdgst_mode mode, size_t i, size_t max, int64_t v)
 {
@@ -531,7 +534,7 @@ struct ks_tdgst_work {
 typedef int ks_tdgst_job(const struct ks_tdgst_work *wk, void *ctx);
 int ks_tdgst_with_scratch(size_t n, ks_tdgst_job *fn, void *ctx);
 
-/* A digest's content for those who read it. */
+/* The content of a digest, for reading. */
 struct ks_tdgst_list {
 	const struct ks_tdgst_item *item;
 	size_t n;
@@ -546,13 +549,13 @@ enum ks_tdgst_what {
 	KS_TDGST_NODES     /* no more items than the digest has nodes */
 };
 
-/* Calls fn with td's content and returns what fn returns. td does not change. */
+/* Calls fn with the content of td and returns the result of fn. td does not change. */
 int ks_tdgst_with_list(const void *td, int kind, enum ks_tdgst_what what,
     int (*fn)(const struct ks_tdgst_list *list, void *ctx), void *ctx);
 
 /*
- * The digest's nodes and waiting samples as an ascending list at wk->item + 1, equal exact
- * items joined but without compression; *extra gets the number of bits by which m is finer
+ * Writes the digest's nodes and waiting samples as an ascending list to wk->item + 1, with equal exact
+ * items joined but without compression. *extra becomes the number of bits by which m is finer
  * than mu, *total the sum of weights. Returns the number of items.
  */
 size_t ks_tdgst_gather(const void *td, int kind, const struct ks_tdgst_work *wk,
@@ -560,52 +563,53 @@ size_t ks_tdgst_gather(const void *td, int kind, const struct ks_tdgst_work *wk,
 
 /*
  * Sorts n values between min and max, whose differences are multiples of 2^shift.
- * bucket has room for n, v and tmp for two more. Returns where the result is, one more value
- * behind which may be written.
+ * bucket has room for n, v and tmp for two more. Returns the address of the result, behind which one
+ * more value may be written.
  */
 int64_t *ks_tdgst_sort(int64_t *v, int64_t *tmp, uint16_t *bucket, size_t n, int64_t min,
     int64_t max, unsigned shift);
 
 /*
- * Whether a list that has just got new samples must be compressed: it is too long, or not
- * all of it is exact. (A sample beside a centroid whose range it lies in would be taken
- * to lie above or below all of that.)
+ * Returns whether a list to which samples were just added must be compressed: it is too long, or not
+ * all of its items are exact. (If a sample lies within the range of a centroid, a list with both
+ * would place it above or below the whole centroid.)
  */
 bool ks_tdgst_must_compress(const struct ks_tdgst_item *it, size_t nitems, size_t max);
 
 /*
- * Compresses n items of that total weight in place to at most `target`, of a digest of max nodes; returns how many
- * there are then. The weight `kept` lies above them; if it is 0 the last item is not merged.
+ * Compresses n items of that total weight in place to at most `target`, for a digest of max nodes.
+ * Returns how many items are left. The weight `kept` lies above them; if it is 0 the last item is not
+ * merged.
  */
 size_t ks_tdgst_compress(struct ks_tdgst_item *it, size_t n, uint64_t total, size_t max,
     uint64_t kept, size_t target);
 
 /*
- * As ks_tdgst_gather, but what would be merged now is; the greatest samples, which are
- * kept, come in addition to the at most td_target(max) items that leaves.
+ * As ks_tdgst_gather(), but merges the samples that an update would merge now. At most td_target(max) items
+ * are left, and in addition the greatest samples, which are kept.
  */
 size_t ks_tdgst_absorb(const void *td, int kind, const struct ks_tdgst_work *wk, unsigned *extra,
     uint64_t *total);
 
 /* --- changing a digest --- */
 
-/* Says that the first n nodes are the digest, nothing waiting. */
+/* Marks the first n nodes as the digest; no sample waits. */
 void ks_tdgst_set_array(void *td, int kind, size_t n);
 
 void ks_tdgst_tree_to_array(void *td, int kind);
 
-/* The indices of a tree's nodes in ascending order, equal ones in the order they came. */
+/* Stores the indices of a tree's nodes in ascending order, equal ones in the order in which they came. */
 size_t ks_tdgst_tree_order(const void *td, int kind, size_t order[KS_TDGST_TREEMAX]);
 
 void ks_tdgst_count_compression(void *td, int kind);
 
 /*
- * Merges the waiting samples, and w more of value m, into the nodes of an array. None waits
- * afterwards unless w is 1: then those may that are kept.
+ * Merges the waiting samples, and w more of value m, into the nodes of an array. Afterwards no sample
+ * waits, unless w is 1: then the kept ones may wait.
  */
 void ks_tdgst_flush(void *td, int kind, int64_t m, uint64_t w);
 
-/* Gives a TDGSTCLUST64 array, nothing waiting, the next mode. */
+/* Changes a TDGSTCLUST64 array in which no sample waits to the next mode. */
 void ks_tdgst_next_mode(void *td);
 
 #endif

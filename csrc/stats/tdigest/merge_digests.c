@@ -1,16 +1,16 @@
 /*
  * merge_digests.c - adding one t-digest to another. SPDX-License-Identifier: MIT
  *
- * All centroids and waiting samples of both make one ascending list, which is compressed
- * once, so that a sum of many digests is as good as one digest of everything. Lack of memory is
- * no reason to fail: half of a blob would be merged already.
+ * All centroids and waiting samples of both make one ascending list, which is compressed once, so that a
+ * sum of many digests is as exact as one digest of all samples. The functions do not fail for lack of
+ * memory, because half of a blob would be merged already.
  */
 #include "stats/tdigest/impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* v in units of 2^-from as units of 2^-to, rounded to nearest. */
+/* Converts v from units of 2^-from to units of 2^-to, rounded to nearest. */
 static __int128
 rescale(__int128 v, unsigned from, unsigned to)
 {
@@ -19,7 +19,7 @@ rescale(__int128 v, unsigned from, unsigned to)
 	return (v + ((__int128)1 << (from - to - 1))) >> (from - to);
 }
 
-/* An m in units of 2^-from as one for frac fractional bits; exact if it still is. */
+/* Converts an m in units of 2^-from to one for frac fractional bits; it is exact if it still can be. */
 static int64_t
 convert(int64_t m, unsigned from, unsigned frac, unsigned extra)
 {
@@ -34,7 +34,7 @@ convert(int64_t m, unsigned from, unsigned frac, unsigned extra)
 	return to;
 }
 
-/* Appends to a list that ends with it, whose first item is no item. */
+/* Appends to the list whose last item is `it`; the first item of a list is a placeholder. */
 static struct ks_tdgst_item *
 append(struct ks_tdgst_item *it, int64_t m, uint64_t w)
 {
@@ -42,7 +42,7 @@ append(struct ks_tdgst_item *it, int64_t m, uint64_t w)
 		it->w += w;
 		return it;
 	}
-	if (m < it->m) { /* rounded to an exact one's value, without being it */
+	if (m < it->m) { /* m was rounded to the value of an exact item, but is not exact itself */
 		it->m = m;
 		it->w += w;
 		return it;
@@ -52,10 +52,10 @@ append(struct ks_tdgst_item *it, int64_t m, uint64_t w)
 	return it + 1;
 }
 
-/* Items of the list that merging a src of no more nodes into a dst of n makes. */
+/* The items of the list that is made to merge a src of at most n nodes into a dst of n nodes. */
 #define NLIST(n) ((n) + KS_TDGST_NITEMS(n) + 2)
 
-/* Adds src's items, which fit, to the array dst; list has room for both and two more. */
+/* Adds the items of src, which fit, to the array dst; list has room for the items of both and two more. */
 static void
 merge_into(void *dst, int kind, const struct ks_tdgst_list *src, struct ks_tdgst_item *list)
 {
@@ -100,7 +100,7 @@ merge_into(void *dst, int kind, const struct ks_tdgst_list *src, struct ks_tdgst
 	ks_tdgst_set_array(dst, kind, n);
 }
 
-/* Functions of their own, so that a call takes the stack of its own size only. */
+/* These are separate functions, so that a call uses the stack of its own size only. */
 #define ON_STACK(n) \
 	static __attribute__((noinline)) void \
 	merge_##n(void *dst, int kind, const struct ks_tdgst_list *src) \
@@ -140,11 +140,11 @@ struct merge {
 	void *dst;
 	int kind;
 	uint64_t count;
-	struct ks_tdgst_item few[KS_TDGST_TREEMAX]; /* of a src of so few samples, in units of dst's */
+	struct ks_tdgst_item few[KS_TDGST_TREEMAX]; /* the items if src is a tree, in the units of dst */
 	size_t nfew;
 };
 
-/* Whether all of src is less than `end` away from 0, in units of dst's. */
+/* Returns whether all values of src are less than `end` away from 0, in the units of dst. */
 static bool
 is_below(__int128 end, const struct ks_tdgst_list *src, unsigned frac)
 {
@@ -195,22 +195,22 @@ ks_tdgst_merge(void *dst, const void *src, int kind)
 	int err = 0;
 
 	if (td_get6(dst, kind, TD_ROOT) == -1 && ks_tdgst_maxctds(src, kind) == max &&
-	    td_ctl(dst, kind) == td_ctl(src, kind)) { /* into an empty one: the same */
+	    td_ctl(dst, kind) == td_ctl(src, kind)) { /* dst is empty: copy src */
 		memcpy(dst, src, ks_tdgst_size(kind, max));
 		return 0;
 	}
-	if (td_ctl(dst, kind) != td_ctl(src, kind)) /* else what src holds dst can */
+	if (td_ctl(dst, kind) != td_ctl(src, kind)) /* equal precision: all values fit */
 		err = ks_tdgst_with_list(src, kind, KS_TDGST_ALL, check_list, &mg);
 	if (err != 0)
 		return err;
-	/* What needs scratch memory of its own comes before and after that of src, not within. */
+	/* Functions with scratch memory of their own are not called while that of src is in use. */
 	if (td_get6(src, kind, TD_ROOT) <= -2) {
 		if (td_get6(dst, kind, TD_ROOT) > -2)
 			ks_tdgst_tree_to_array(dst, kind);
 		ks_tdgst_flush(dst, kind, 0, 0);
 	}
 	(void)ks_tdgst_with_list(src, kind, KS_TDGST_ALL, merge_list, &mg);
-	for (size_t i = 0; i < mg.nfew; i++) /* so that few and few stay few */
+	for (size_t i = 0; i < mg.nfew; i++) /* so that two trees with few samples make a tree */
 		(void)ks_tdgst_add_fix(dst, kind, mg.few[i].m, mg.few[i].w);
 	return 0;
 }

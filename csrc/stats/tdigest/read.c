@@ -1,10 +1,10 @@
 /*
- * read.c - reading a t-digest: checking one that came from elsewhere, its
- * centroids, quantiles. SPDX-License-Identifier: MIT
+ * read.c - reads a t-digest: checks one that came from elsewhere, lists its
+ * centroids, computes quantiles. SPDX-License-Identifier: MIT
  *
- * A quantile is read off a curve of value over rank. A centroid whose samples are all
- * equal is a step of that width; another is a point at the middle of its ranks. Between
- * them the curve is a cubic that never turns back (Fritsch and Carlson's condition, with
+ * A quantile is computed from a curve of value over rank. A centroid whose samples are all
+ * equal is a step as wide as its weight; any other is a point at the middle of its ranks. Between
+ * them the curve is a cubic that never falls (Fritsch and Carlson's condition, with
  * the harmonic mean of the neighbouring slopes), or a line next to a step.
  */
 #include "stats/tdigest/impl.h"
@@ -75,7 +75,7 @@ check_array(const void *td, int kind, size_t cur, size_t max)
 	struct ks_tdgst_item it, last = { INT64_MIN, 0 };
 	const uint8_t *node;
 
-	/* A count that could get to 2^64, one sample after the other, is none that grew so. */
+	/* No count that grew sample by sample is so large that further samples could bring it to 2^64. */
 	if (mode > KS_TDGST_WIDE || count > UINT64_MAX - (UINT64_C(1) << 62))
 		return false;
 	places = td_places(kind, mode, cur, max);
@@ -278,7 +278,7 @@ is_exact(const struct ks_tdgst_item *it)
 }
 
 struct point {
-	double left, right, y; /* the ranks at which item i has value y */
+	double left, right, y; /* the curve has value y from rank left to rank right */
 };
 
 static struct point
@@ -311,7 +311,7 @@ slope(double before, double after, double width_before, double width_after)
 	return (w1 + w2) / (w1 / before + w2 / after);
 }
 
-/* The piece between items i and i + 1; before is the weight of the items below i. */
+/* Computes the piece between items i and i + 1; before is the weight of the items below i. */
 static struct piece
 piece_of(const struct ks_tdgst_list *l, size_t i, uint64_t before)
 {

@@ -10,8 +10,8 @@
  * logarithm. The second term is the k1 scale: it resolves the lower tail and the middle. Entry i of a
  * table is q at k = i/128, where k is 0 at q = 0 and 1 at q = 1; between entries q is interpolated.
  * Digests of fewer than 40 centroids have a table of their own, without the second term. a, b and c were
- * found by measuring rank errors: those of the large digests are, below the median, at most those of a k1 digest
- * of as many centroids, and above it a quarter of them or less (bench/tdigest.c).
+ * found by measuring rank errors: those of the large digests are, below the median, at most those of a k1
+ * digest of as many centroids, and above it a quarter of them or less (bench/tdigest.c).
  */
 #include "stats/tdigest/impl.h"
 

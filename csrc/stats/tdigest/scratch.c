@@ -1,13 +1,13 @@
 /*
- * scratch.c - the scratch memory of large digests: on the stack, and not more of it
- * than about twice what the digest needs; of the largest in allocated memory.
+ * scratch.c - the scratch memory of large digests. It is on the stack, and at most about twice as large
+ * as the digest needs; for the largest digests it is allocated.
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 
 #include "stats/tdigest/impl.h"
 
-/* Functions of their own, so that a call takes the stack of its own size only. */
+/* These are separate functions, so that a call uses the stack of its own size only. */
 #define ON_STACK(n) \
 	static __attribute__((noinline)) int \
 	with_##n(ks_tdgst_job *fn, void *ctx) \
@@ -23,7 +23,7 @@ ON_STACK(4094)
 _Static_assert(KS_TDGST_MAXCTDS == 4094, "the largest scratch memory");
 _Static_assert(sizeof(struct ks_tdgst_item) % sizeof(int64_t) == 0, "alignment of what follows");
 
-/* For digests of so many nodes that a small thread's stack might not hold it. */
+/* For digests of so many nodes that the stack of a small thread might be too small. */
 static int
 allocated(size_t n, ks_tdgst_job *fn, void *ctx)
 {
@@ -32,7 +32,7 @@ allocated(size_t n, ks_tdgst_job *fn, void *ctx)
 	char *p;
 	int ret;
 
-	/* The widest come first, so that all are aligned. */
+	/* The members with the widest types come first, so that all are aligned. */
 	p = malloc(nitems * sizeof(*wk.item) + 2 * nsort * sizeof(*wk.sort[0]) +
 	    nsort * sizeof(*wk.bucket));
 	if (p == NULL)

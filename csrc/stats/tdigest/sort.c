@@ -1,17 +1,17 @@
 /*
- * sort.c - sorting the samples that a t-digest takes in.
+ * sort.c - sorts the waiting samples of a t-digest.
  * SPDX-License-Identifier: MIT
  */
 #include "stats/tdigest/impl.h"
 
 /*
- * Buckets: a value's distance from the least, plus an offset, goes by its leading bits. With
- * an offset of a 32nd of the range and five bits below the highest this spreads well what
- * does not lie very unevenly; else, over any number of orders of magnitude, an offset of 8
- * and three bits.
+ * Values are distributed to buckets by the leading bits of their distance from the least value plus an
+ * offset. An offset of a 32nd of the range, with five bits below the highest, spreads values well unless
+ * they are distributed very unevenly. Then an offset of 8 and three bits are used, which work over any
+ * number of orders of magnitude.
  */
 #define BUCKETS 512
-#define CROWD 32 /* more in one bucket are not sorted by insertion */
+#define CROWD 32 /* largest bucket that is sorted by insertion */
 
 KS_TDGST_INLINE unsigned
 bucket_of(uint64_t d, unsigned bits)
@@ -21,7 +21,7 @@ bucket_of(uint64_t d, unsigned bits)
 	return (e << bits) + (unsigned)(d >> e);
 }
 
-/* For what crowds in few buckets: sorts v with the help of as much memory at tmp. */
+/* Sorts v, whose values crowd in few buckets, with the help of as much memory at tmp. */
 static int64_t *
 merge_sort(int64_t *v, int64_t *tmp, size_t n)
 {
@@ -52,7 +52,7 @@ merge_sort(int64_t *v, int64_t *tmp, size_t n)
 	return v;
 }
 
-/* Distributes n values from v to `to`; returns how many are in the fullest bucket. */
+/* Distributes n values from v to `to`; returns the number of values in the fullest bucket. */
 KS_TDGST_INLINE unsigned
 distribute(const int64_t *v, int64_t *to, uint16_t *bucket, size_t n, int64_t min, unsigned shift,
     uint64_t offset, unsigned bits)
@@ -94,7 +94,7 @@ ks_tdgst_sort(int64_t *v, int64_t *tmp, uint16_t *bucket, size_t n, int64_t min,
 	descends = run > 2;
 	for (run = descends ? run : 1; !descends && run < n && v[run - 1] <= v[run]; run++)
 		;
-	if (run >= n - n / 8) { /* what came in order */
+	if (run >= n - n / 8) { /* most values came in order */
 		for (i = 0; i < run; i++)
 			tmp[i] = v[descends ? run - 1 - i : i];
 		memcpy(tmp + run, v + run, (n - run) * sizeof(*v));

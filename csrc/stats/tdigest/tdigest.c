@@ -2,28 +2,28 @@
  * tdigest.c - the t-digest in a blob: adding, merging, compressing.
  * SPDX-License-Identifier: MIT
  *
- * This is a merging t-digest. A sample is appended to a list that waits in the links of
- * the nodes (nothing needs them, the nodes being kept in order) and in free nodes. When
- * the list is full it is sorted (sort.c) and merged with the centroids
- * (flush.c): each sample joins the nearer one if that does not become too wide, and
- * then the ranks are cut into cells by a scale function (scale.c) and neighbours
- * whose middles fall into one cell become one centroid. The work per sample is that of
- * sorting one list and walking another, both short.
+ * This is a merging t-digest. A new sample is appended to a list that waits in the links of
+ * the nodes (nobody needs the links, because the nodes are kept in order) and in free nodes.
+ * When the list is full, it is sorted (sort.c) and merged with the centroids (flush.c): each
+ * sample joins the nearer centroid if that does not become too wide. Then the ranks are cut
+ * into cells by a scale function (scale.c), and neighbours whose middles fall into one cell
+ * become one centroid. The work per sample is that of sorting one list and walking another;
+ * both are short.
  *
- * What holds, beyond what an ordinary t-digest has:
- * - The first and last item are never merged with others: the extremes are exact (four
- *   nodes or more). Equal values are one centroid, which knows that all its samples are
+ * This digest has properties that an ordinary t-digest does not have:
+ * - The first and last item are never merged with others: the extremes are exact (with four
+ *   nodes or more). Equal values are one centroid, which stores that all its samples are
  *   equal: a digest of no more distinct values than nodes is exact.
- * - The greatest samples, a few or in digests of less than 100 nodes many, are not merged
- *   but go on waiting: the upper tail is exact to that depth.
+ * - The greatest samples are not merged but continue to wait, so that the upper tail is exact to
+ *   that depth. These are few samples, or many in digests of less than 100 nodes.
  * - Cells span the ranks that samples can have, 1/N to 1 - 1/N, not 0 to 1: otherwise
- *   many in the tails would be narrower than a sample and their nodes never used.
+ *   many cells in the tails would be narrower than a sample, and their nodes would never be used.
  * - A mean is kept with 15 bits below the digest's precision, and a compression rounds it
  *   to nearest there, once. (Where values need the room, from 2^46 units on, it is kept
- *   to the precision itself.) Sums are taken in 128 bits.
- * - Only integers decide, so that the same samples make the same bytes everywhere.
- * - Weights add up to the sample count. Before they pass what cnt can hold, 2^31-1 or
- *   2^63-1, all are halved, at least to 1: the digest goes on and forgets older samples by
+ *   with the precision itself.) Sums are computed in 128 bits.
+ * - All decisions use integers, so that the same samples make the same bytes everywhere.
+ * - Weights add up to the sample count. Before they exceed the largest cnt, 2^31-1 or
+ *   2^63-1, all are halved, at least to 1: the digest continues, and older samples count
  *   half. The sample count itself stops at 2^32-1 or 2^63-1.
  */
 #include "stats/tdigest/impl.h"
@@ -51,11 +51,11 @@ control(int kind, unsigned prec)
 	while (ctl < 7 && td_fracbits(kind, ctl) < prec)
 		ctl++;
 	while (ctl > 0 && td_fracbits(kind, ctl - 1) == td_fracbits(kind, ctl))
-		ctl--; /* several stand for "all there are" */
+		ctl--; /* several values mean "all bits" */
 	return ctl;
 }
 
-/* Makes every node free; parent and left of nodes that were in a tree stay, unread. */
+/* Makes every node free. Without `links` parent and left are not changed: nobody reads them. */
 static void
 clear(void *td, int kind, size_t n, unsigned ctl, bool links)
 {
@@ -183,7 +183,7 @@ ks_tdgst_tree_to_array(void *td, int kind)
 
 /* --- adding --- */
 
-/* What td_wait stores for q in the mode; false if it does not fit. */
+/* Computes the number that td_wait() stores for q in the mode; false if it does not fit. */
 KS_TDGST_INLINE bool
 as_waiting(int64_t q, enum ks_tdgst_mode mode, unsigned frac, int64_t *v)
 {
@@ -203,11 +203,13 @@ ks_tdgst_next_mode(void *td)
 	size_t cur = (size_t)td_get6(td, KS_TDGST64, TD_CUR), i;
 	int16_t exact;
 
-	for (i = 0; *mode == KS_TDGST_FIX && i < cur; i++) { /* the fraction goes */
+	for (i = 0; *mode == KS_TDGST_FIX && i < cur; i++) { /* the fraction is lost */
 		node = td_node(td, KS_TDGST64, i);
 		exact = td_get16(node + TD_COLOUR) == 1;
 		td_put16(node + TD_COLOUR, exact);
-		/* The order is also that of flags, which only the fraction justified. */
+		/*
+		 * An inexact node may not follow an exact one of the same mean: only the fraction allowed that.
+		 */
 		if (i > 0 && exact == 0 &&
 		    td_getmu(node - td_nodesize(KS_TDGST64), KS_TDGST64) ==
 		    td_getmu(node, KS_TDGST64))
@@ -217,7 +219,7 @@ ks_tdgst_next_mode(void *td)
 	ks_tdgst_set_array(td, KS_TDGST64, cur); /* places depend on the mode */
 }
 
-/* Makes a TDGSTCLUST64 array one that q fits. Modes only grow. */
+/* Changes a TDGSTCLUST64 array to a mode that q fits. Modes only grow. */
 static void
 widen(void *td, int64_t q)
 {
@@ -230,7 +232,7 @@ widen(void *td, int64_t q)
 	}
 }
 
-/* Everything but the ordinary case: q is within the kind's range. */
+/* Adds a sample in all but the ordinary case; q is within the kind's range. */
 static void
 add_slowly(void *td, int kind, int64_t q, uint64_t w)
 {
@@ -266,7 +268,7 @@ add_slowly(void *td, int kind, int64_t q, uint64_t w)
 	td_count(td, kind, w);
 }
 
-/* value in units of 2^-(frac - shift), in whatever case. */
+/* Adds a value in units of 2^-(frac - shift), in every case. */
 static __attribute__((noinline)) int
 add_any(void *td, int kind, int64_t value, unsigned shift, uint64_t w)
 {

@@ -2,7 +2,7 @@
  * tdigest.h - a t-digest with fixed-point centroids that lives in the voistatdata of a
  * blob (data types TDGSTCLUST32 and TDGSTCLUST64) and nowhere else: no pointer, no
  * allocation, so that the bytes may be copied, shared and sent. The memory belongs to the
- * caller, may be unaligned, and is changed by the functions that take it non-const only.
+ * caller, may be unaligned, and only functions with a non-const argument change it.
  * SPDX-License-Identifier: MIT
  *
  * Values. A value is an int64_t in units of 2^-frac, two's complement, where frac is the
@@ -10,15 +10,15 @@
  * TDGSTCLUST32 and 2^60 for TDGSTCLUST64, fraction included. No value in that range is
  * ever refused.
  *
- * Nothing is allocated but for digests of more than 512 nodes and for merging those of more than
- * 128, and nothing fails for want of memory; statsblob.h says what stack the functions need.
+ * Memory is allocated only for digests of more than 512 nodes and for merging digests of more than
+ * 128. Nothing fails for lack of memory; statsblob.h says what stack the functions need.
  *
  * Layout, in the byte order of the host:
  *	32: smplcnt u32 @0, compcnt u32 @4, six i16 @8, nodes of 16 bytes @20
  *	64: smplcnt u64 @0, compcnt u32 @8, six i16 @16, nodes of 24 bytes @32
- * The six: nodes in use, nodes at most, root, first free, least, greatest. A node: parent,
- * left and right i16, colour i8, a spare byte, mu (s32 @8, s64 @8: a Q word, three control
- * bits, magnitude, sign), cnt (i32 @12, i64 @16).
+ * The six are the number of nodes in use, the largest number of nodes, root, first free, least and greatest
+ * node. A node has parent, left and right (i16), colour (i8), a spare byte, mu (s32 @8, s64 @8: a Q word of
+ * three control bits, magnitude, sign) and cnt (i32 @12, i64 @16).
  */
 #ifndef STATS_TDIGEST_TDIGEST_H
 #define STATS_TDIGEST_TDIGEST_H
@@ -35,22 +35,22 @@
 
 struct ks_tdgst_ctd {
 	int64_t mu;   /* mean, in units of 2^-frac */
-	uint64_t cnt; /* samples it stands for; 0: a free slot */
-	bool exact;   /* each of them had exactly this value */
+	uint64_t cnt; /* number of its samples; 0: a free slot */
+	bool exact;   /* each of its samples had exactly this value */
 };
 
-/* Bytes of a digest of n centroids; 0 if n is 0 or they exceed 65535 bytes. */
+/* Returns the bytes of a digest of n centroids; 0 if n is 0 or they exceed 65535 bytes. */
 size_t ks_tdgst_size(int kind, size_t n);
 
-/* Makes an empty digest of n centroids; the n and size are ks_tdgst_size's to check. */
+/* Makes an empty digest of n centroids; the caller has checked n and the size with ks_tdgst_size(). */
 void ks_tdgst_init(void *td, int kind, size_t n, unsigned prec);
 
-/* Forgets the samples; n and precision stay. */
+/* Removes the samples; n and precision do not change. */
 void ks_tdgst_reset(void *td, int kind);
 
 /*
- * Whether size bytes from anywhere are a digest that the other functions may be given:
- * 0, or EINVAL. Reads nothing outside of them.
+ * Checks whether size bytes from anywhere are a digest that may be passed to the other functions.
+ * Returns 0, or EINVAL. Reads nothing outside of these bytes.
  */
 int ks_tdgst_check(const void *td, size_t size, int kind);
 
@@ -61,7 +61,7 @@ unsigned ks_tdgst_frac(const void *td, int kind);
 
 /*
  * Adds w samples (1 in the ordinary case; 0 adds none) of an integer value, or of a value
- * in units of 2^-frac. 0, or EOVERFLOW if the value is beyond the kind's range.
+ * in units of 2^-frac. Returns 0, or EOVERFLOW if the value is beyond the kind's range.
  */
 int ks_tdgst_add_s64(void *td, int kind, int64_t value, uint64_t w);
 int ks_tdgst_add_u64(void *td, int kind, uint64_t value, uint64_t w);
@@ -69,48 +69,49 @@ int ks_tdgst_add_fix(void *td, int kind, int64_t value, uint64_t w);
 
 /*
  * Adds the samples of src, which must not overlap dst and be of its kind. Precision and
- * number of centroids may differ. 0, or with dst's content unchanged EOVERFLOW: a value
- * of src is beyond the range of dst.
+ * number of centroids may differ. Returns 0, or EOVERFLOW if a value of src is beyond the range of
+ * dst; then dst is unchanged.
  */
 int ks_tdgst_merge(void *dst, const void *src, int kind);
 
 /*
- * The centroids in ascending order: up to max of them to ctds, returns how many there are
+ * Stores up to max centroids in ctds, in ascending order. Returns how many there are
  * (at most maxctds; this is the nctds to print). Their counts add up to the sample count
  * until that exceeds 2^31-1 or 2^63-1 (then they are halved, see tdigest.c).
  */
 size_t ks_tdgst_ctds(const void *td, int kind, struct ks_tdgst_ctd *ctds, size_t max);
 
 /*
- * As ks_tdgst_ctds, in the order of the slots: always maxctds entries, free ones with
- * cnt 0. Up to three samples are in the order they came, more in ascending order.
+ * As ks_tdgst_ctds(), in the order of the slots: always maxctds entries, free ones with
+ * cnt 0. Up to three samples are in the order in which they came, more in ascending order.
  */
 size_t ks_tdgst_slots(const void *td, int kind, struct ks_tdgst_ctd *ctds, size_t max);
 
 /*
- * The value below which the share q (0..1, clamped) of the samples lies, as a double in
+ * Stores the value below which the share q (0..1, clamped) of the samples lies, as a double in
  * units of 1; q = 0 and q = 1 are the exact extremes if there are four centroids or
- * more. EINVAL if q is not a number, ENOENT if there are no samples.
+ * more. Returns 0, EINVAL if q is not a number, ENOENT if there are no samples.
  */
 int ks_tdgst_quantile(const void *td, int kind, double q, double *value);
 
-/* The share of samples at or below x (units of 1). EINVAL and ENOENT as above. */
+/* Stores the share of samples at or below x (units of 1). EINVAL and ENOENT as above. */
 int ks_tdgst_cdf(const void *td, int kind, double x, double *share);
 
 /*
- * How far the rank of quantile(q) may be from q, as a share (0..1): one and a half of the
+ * Returns how far the rank of quantile(q) may be from q, as a share (0..1): one and a half of the
  * scale function's cells below or above q, whichever is wider, and one sample; with fewer
- * than 40 centroids four cells; scale.c says how wide a cell is. 0 if the digest is exact, 1 if
+ * than 40 centroids four cells; scale.c says how wide a cell is. Returns 0 if the digest is exact, 1 if
  * it is empty or q is not a number.
  *
  * This is a bound found by measuring, not by proof: in the 9,360 cases of spec/c/core_tdigest.c (4 to 400
- * centroids of both kinds, 7 kinds of data from lognormal to ascending and descending, 50 to
- * 100,000 samples, 12 quantiles from 0 to 1) no error was above 0.54 of it, and in
- * 1,512 cases with 64 digests merged none above 0.51. It is for streams in which the order says nothing about the values, or all of it.
+ * centroids of both kinds, 7 kinds of data from lognormal to ascending and descending, 50 to 100,000
+ * samples, 12 quantiles from 0 to 1) no error was above 0.54 of the bound, and in 1,512 cases with 64
+ * digests merged none was above 0.51. The bound holds for samples whose order says nothing about their
+ * values, and for ascending and descending samples.
  */
 double ks_tdgst_bound(const void *td, int kind, double q);
 
-/* The same of any digest of n centroids that has seen that many samples and is not exact. */
+/* The same for any digest of n centroids that has seen `total` samples and is not exact. */
 double ks_tdgst_bound_of(size_t n, double total, double q);
 
 #endif
