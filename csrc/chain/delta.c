@@ -73,13 +73,18 @@ ks_delta_cursor_open(struct ks_delta_cursor *c, const struct ks_delta *d, kstat_
 }
 
 enum ks_kind
-ks_delta_kind(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, const struct ks_value *v)
+ks_delta_kind(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, const struct ks_value *v,
+    double *unit)
 {
 	const struct ks_meta *m;
 
+	*unit = 1;
 	if (v->kind == KS_VALUE_STRING || v->kind == KS_VALUE_STRS || v->kind == KS_VALUE_INTS)
 		return KS_KIND_TEXT;
 	m = kc != NULL ? ks_chain_meta(kc, ksp, stat) : ks_meta_of_model(ksp, stat);
+	/* ks_value_number() makes seconds of those that are times by their type. */
+	if (m != NULL && v->kind != KS_VALUE_NSEC && v->kind != KS_VALUE_TIME && strcmp(m->unit, "ns") == 0)
+		*unit = 1.0 / (double)KS_NANOSEC;
 	if (m != NULL)
 		return m->kind;
 	return v->kind == KS_VALUE_DOUBLE ? KS_KIND_GAUGE : KS_KIND_COUNTER;
@@ -106,15 +111,15 @@ earlier(struct ks_delta_cursor *c, const char *stat, struct ks_value *v)
 	return false;
 }
 
-/* As ks_delta_cursor_next(); stores whether it counts. */
+/* As ks_delta_cursor_next(); stores whether it counts, and the unit of its rate. */
 static bool
-next_delta(struct ks_delta_cursor *c, const char **name, struct ks_value *v, bool *counter)
+next_delta(struct ks_delta_cursor *c, const char **name, struct ks_value *v, bool *counter, double *unit)
 {
 	while (ks_cursor_next(&c->now, name, v)) {
 		struct ks_value before, difference;
 		bool known = c->d->reset || earlier(c, *name, &before);
 
-		*counter = ks_delta_kind(c->kc, c->d->now, *name, v) == KS_KIND_COUNTER;
+		*counter = ks_delta_kind(c->kc, c->d->now, *name, v, unit) == KS_KIND_COUNTER;
 		if (c->d->reset || !*counter)
 			return true;
 		if (!known)
@@ -130,16 +135,18 @@ bool
 ks_delta_cursor_next(struct ks_delta_cursor *c, const char **name, struct ks_value *v)
 {
 	bool counter;
+	double unit;
 
-	return next_delta(c, name, v, &counter);
+	return next_delta(c, name, v, &counter, &unit);
 }
 
 bool
 ks_delta_cursor_next_rate(struct ks_delta_cursor *c, const char **name, struct ks_value *v)
 {
 	bool counter;
+	double unit;
 
-	while (next_delta(c, name, v, &counter)) {
+	while (next_delta(c, name, v, &counter, &unit)) {
 		double change;
 
 		if (!counter || !ks_value_number(v, &change))
@@ -147,7 +154,7 @@ ks_delta_cursor_next_rate(struct ks_delta_cursor *c, const char **name, struct k
 		if (c->d->elapsed <= 0 && change != 0)
 			continue;
 		if (change != 0)
-			change /= (double)c->d->elapsed / (double)KS_NANOSEC;
+			change = change * unit / ((double)c->d->elapsed / (double)KS_NANOSEC);
 		*v = (struct ks_value){ .kind = KS_VALUE_DOUBLE, .bits = 64, .d = change };
 		return true;
 	}
@@ -161,6 +168,7 @@ ks_delta_rate(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, doubl
 	struct ks_value v, before, difference;
 	enum ks_kind kind;
 	const char *name;
+	double unit;
 
 	if (d->elapsed <= 0)
 		return false;
@@ -176,7 +184,7 @@ ks_delta_rate(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, doubl
 			(void)ks_cursor_next(&c.prev, &other, &before);
 		}
 	}
-	kind = ks_delta_kind(kc, d->now, stat, &v);
+	kind = ks_delta_kind(kc, d->now, stat, &v, &unit);
 	if (kind == KS_KIND_TEXT || kind == KS_KIND_TIME)
 		return false;
 	if (d->reset)
@@ -186,7 +194,7 @@ ks_delta_rate(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, doubl
 	if (!ks_value_delta(&before, &v, kind == KS_KIND_COUNTER, d->reset, &difference) ||
 	    !ks_value_number(&difference, rate))
 		return false;
-	*rate /= (double)d->elapsed / (double)KS_NANOSEC;
+	*rate = *rate * unit / ((double)d->elapsed / (double)KS_NANOSEC);
 	return true;
 }
 

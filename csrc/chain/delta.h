@@ -70,9 +70,13 @@ bool ks_delta_cursor_next(struct ks_delta_cursor *c, const char **name, struct k
  */
 bool ks_delta_cursor_next_rate(struct ks_delta_cursor *c, const char **name, struct ks_value *v);
 
-/* What a statistic of ksp with the value v is: by its metadata, or by its type. kc may be NULL. */
+/*
+ * What a statistic of ksp with the value v is: by its metadata, or by its type. kc may be NULL. *unit is set to
+ * what a number of it is multiplied by for its rate: 1e-9 for nanoseconds, so that the rate of a time is in
+ * seconds per second whatever it is stored in; else 1.
+ */
 enum ks_kind ks_delta_kind(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat,
-    const struct ks_value *v);
+    const struct ks_value *v, double *unit);
 
 /*
  * Change per second of d->elapsed; times change in seconds (so 1 means "all the time"). A gauge

@@ -32,6 +32,7 @@ struct addend {
 struct place {
 	uint_t record, member;
 	uint8_t kind; /* enum ks_kind */
+	double unit;  /* of its rate, see ks_delta_kind() */
 	bool known; /* false: the kstat has no such statistic */
 };
 
@@ -253,7 +254,7 @@ place_of(const struct ks_cursor *start, const char *stat, kstat_ctl_t *kc)
 
 	at.known = locate(start, stat, &at, &v);
 	if (at.known)
-		at.kind = (uint8_t)ks_delta_kind(kc, start->ksp, stat, &v);
+		at.kind = (uint8_t)ks_delta_kind(kc, start->ksp, stat, &v, &at.unit);
 	return at;
 }
 
@@ -328,7 +329,7 @@ read_term(const struct term *t, const struct place *at, const struct ks_delta *d
 	if (!ks_value_number(&v, number))
 		return false;
 	if (t->how == KS_HOW_RATE)
-		*number /= (double)d->elapsed / (double)KS_NANOSEC;
+		*number = *number * at->unit / ((double)d->elapsed / (double)KS_NANOSEC);
 	return true;
 }
 

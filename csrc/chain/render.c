@@ -35,43 +35,17 @@ enum { STATE_UNREAD, STATE_READ, STATE_FAILED };
 /* --- values ----------------------------------------------------------------- */
 
 static void
-add_formatted(struct ks_buf *b, size_t (*format)(char *, int64_t), int64_t v)
-{
-	char *to = ks_buf_room(b, KS_NUMBER_MAX);
-
-	if (to != NULL)
-		b->len += format(to, v);
-}
-
-static void
-add_u64(struct ks_buf *b, uint64_t v)
-{
-	char *to = ks_buf_room(b, KS_NUMBER_MAX);
-
-	if (to != NULL)
-		b->len += ks_format_u64(to, v);
-}
-
-static void
-add_double(struct ks_buf *b, double v)
-{
-	char *to = ks_buf_room(b, KS_NUMBER_MAX);
-
-	if (to != NULL)
-		b->len += ks_format_double(to, v);
-}
-
-static void
 add_ints(struct ks_buf *b, const struct ks_value *v)
 {
 	ks_buf_addc(b, '[');
 	for (uint32_t i = 0; i < v->len; i++) {
+		char text[KS_NUMBER_MAX];
 		uint64_t u;
 
 		memcpy(&u, v->str + i * sizeof(u), sizeof(u));
 		if (i > 0)
 			ks_buf_addc(b, ',');
-		add_u64(b, u);
+		ks_buf_add(b, text, ks_format_u64(text, u));
 	}
 	ks_buf_addc(b, ']');
 }
@@ -95,22 +69,24 @@ add_strs(struct ks_buf *b, const struct ks_value *v, bool json)
 static void
 add_value(struct ks_buf *b, const struct ks_value *v, bool json)
 {
+	char text[KS_NUMBER_MAX];
+
 	switch (v->kind) {
 	case KS_VALUE_I64:
 	case KS_VALUE_NSEC:
-		add_formatted(b, ks_format_i64, v->i64);
+		ks_buf_add(b, text, ks_format_i64(text, v->i64));
 		break;
 	case KS_VALUE_U64:
-		add_u64(b, v->u64);
+		ks_buf_add(b, text, ks_format_u64(text, v->u64));
 		break;
 	case KS_VALUE_DOUBLE:
 		if (json && v->d - v->d != 0) /* not finite */
 			ks_buf_adds(b, "null");
 		else
-			add_double(b, v->d);
+			ks_buf_add(b, text, ks_format_double(text, v->d));
 		break;
 	case KS_VALUE_TIME:
-		add_formatted(b, ks_format_seconds, v->i64);
+		ks_buf_add(b, text, ks_format_seconds(text, v->i64));
 		break;
 	case KS_VALUE_INTS:
 		add_ints(b, v);
@@ -240,6 +216,8 @@ static void
 json(struct render *r, const kstat_t *ksp)
 {
 	struct ks_buf *b = &r->out;
+	char text[KS_NUMBER_MAX];
+	hrtime_t time;
 
 	ks_buf_adds(b, r->in_array ? ", {\n" : "{\n");
 	r->in_array = true;
@@ -253,7 +231,8 @@ json(struct render *r, const kstat_t *ksp)
 		ks_buf_adds(b, "\t\"statsblob\": 1,\n");
 	ks_buf_adds(b, "\t\"snaptime\": ");
 	/* A kstat that could not be read: what it held when it was created is the last known of it. */
-	add_formatted(b, ks_format_seconds, ksp->ks_snaptime != 0 ? ksp->ks_snaptime : ksp->ks_crtime);
+	time = ksp->ks_snaptime != 0 ? ksp->ks_snaptime : ksp->ks_crtime;
+	ks_buf_add(b, text, ks_format_seconds(text, time));
 	ks_buf_adds(b, ",\n\t\"data\": {\n");
 	for (size_t i = 0; i < r->values.n; i++) {
 		const struct ks_pair *p = &r->values.pair[i];

@@ -27,6 +27,8 @@ ks_lua_checkplace(lua_State *L, int i, struct ks_lua_place *p)
 	} else if (ks_lua_testudata(L, i, KS_LUA_SAMPLE) != NULL) {
 		p->sample = ks_lua_checksample(L, i);
 	}
+	luaL_argcheck(L, p->sample != NULL || ks_lua_testudata(L, i, KS_LUA_CHAIN) != NULL, i,
+	    "a chain, a sample or a difference expected");
 	p->chain = p->sample != NULL ? p->sample->chain : ks_lua_checkchain(L, i);
 }
 

@@ -165,7 +165,7 @@ selector_matches(lua_State *L)
 	struct ks_lua_selector *u = luaL_checkudata(L, 1, KS_LUA_SELECTOR);
 	struct ks_lua_kstat *k = ks_lua_checkkstat(L, 2);
 	const char *stat = luaL_optstring(L, 3, NULL);
-	const kstat_t *head = k->origin == KS_LUA_LIVE ? &k->head : k->delta.now;
+	const kstat_t *head = ks_lua_head(L, k);
 	const struct ks_selector *s = &u->s;
 
 	lua_pushboolean(L, ks_selector_matches(s, head) &&
@@ -204,7 +204,7 @@ selector_capture(lua_State *L)
 	struct ks_lua_kstat *k = ks_lua_checkkstat(L, 2);
 	const char *stat = luaL_optstring(L, 3, NULL);
 	lua_Integer group = ks_lua_checkinteger(L, 4);
-	const kstat_t *head = k->origin == KS_LUA_LIVE ? &k->head : k->delta.now;
+	const kstat_t *head = ks_lua_head(L, k);
 	struct ks_buf *b = ks_lua_scratch(L);
 
 	if (group < 1 || !ks_selector_capture(&u->s, (size_t)group, head, stat, b))

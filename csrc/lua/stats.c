@@ -92,19 +92,6 @@ blob_from_bytes(lua_State *L)
 	return 1;
 }
 
-/* Returns the result of an update to the script; a wrong VOI is a mistake in the script, and raises. */
-static int
-update_result(lua_State *L, int err)
-{
-	if (err == 0) {
-		lua_pushboolean(L, 1);
-		return 1;
-	}
-	if (err == EINVAL)
-		return luaL_error(L, "no such VOI, or not one for this update");
-	return ks_lua_failerrno(L, err, "value");
-}
-
 /* Scripts call this for each event, so it makes as few calls into Lua as possible. */
 static int
 update(lua_State *L, bool rel)
@@ -136,7 +123,9 @@ update(lua_State *L, bool rel)
 		return 1;
 	}
 	(void)check_id(L, 2); /* a wrong ID is reported before a wrong value */
-	return update_result(L, err);
+	if (err == EINVAL)
+		return luaL_error(L, "no such VOI, or not one for this update");
+	return ks_lua_failerrno(L, err, "value");
 }
 
 static int

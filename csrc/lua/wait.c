@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "kstat.h"
 #include "lua/compat.h"
 #include "lua/core.h"
 
@@ -28,9 +29,8 @@ read_flags(void)
 	return KS_WAIT_TIME;
 }
 
-/* fd: -1 for none. */
-enum ks_wait
-ks_wait_input(hrtime_t deadline, int fd)
+static enum ks_wait
+wait_input(hrtime_t deadline, int fd)
 {
 	enum ks_wait why = KS_WAIT_TIME;
 	struct pollfd input = { .fd = fd, .events = POLLIN };
@@ -86,7 +86,7 @@ ks_lua_wait_input(lua_State *L, int i, int fd)
 	lua_Number deadline = luaL_checknumber(L, i);
 
 	luaL_argcheck(L, deadline > -9e18 && deadline < 9e18, i, "not a time in nanoseconds");
-	return ks_wait_input((hrtime_t)deadline, fd);
+	return wait_input((hrtime_t)deadline, fd);
 }
 
 const char *

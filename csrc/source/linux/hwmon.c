@@ -86,7 +86,7 @@ by_name(const void *a, const void *b)
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The sensor files of a chip, sorted, so that temp2 comes before temp10. */
+/* The sensor files of a directory, sorted, so that temp2 comes before temp10. */
 static size_t
 list_files(struct ks_linux *lx, int dirfd, char *names[MAX_SENSORS])
 {
@@ -141,26 +141,44 @@ add_file(const struct ks_dir *dir, struct ks_record *r, const char *name)
 		ks_named_i64(r, stat, v);
 }
 
-static int
-read_chip(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+/* Adds the sensors of a directory, and closes it. Returns how many files it has for them. */
+static size_t
+add_sensors(struct ks_linux *lx, int fd, struct ks_record *r)
 {
 	const struct ks_dir *sys = &lx->root[KS_ROOT_SYS];
-	char path[256], *names[MAX_SENSORS];
-	struct ks_dir dir;
-	size_t n;
+	const struct ks_dir dir = { fd, NULL, sys->kernel, sys->lack };
+	char *names[MAX_SENSORS];
+	size_t n = list_files(lx, fd, names);
 
-	(void)snprintf(path, sizeof(path), ROOT "/%s", unit->key);
-	dir = (struct ks_dir){ openat(sys->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), NULL,
-		sys->kernel, sys->lack };
-	ks_linux_note_path(lx, KS_ROOT_SYS, path, dir.fd < 0 ? errno : 0);
-	if (dir.fd < 0)
-		return ks_linux_gone(unit);
-	n = list_files(lx, dir.fd, names);
 	for (size_t i = 0; i < n; i++) {
 		add_file(&dir, r, names[i]);
 		free(names[i]);
 	}
-	(void)close(dir.fd);
+	(void)close(fd);
+	return n;
+}
+
+static int
+read_chip(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_dir *sys = &lx->root[KS_ROOT_SYS];
+	char path[256];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), ROOT "/%s", unit->key);
+	fd = openat(sys->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ks_linux_note_path(lx, KS_ROOT_SYS, path, fd < 0 ? errno : 0);
+	if (fd < 0)
+		return ks_linux_gone(unit);
+	if (add_sensors(lx, fd, r) > 0)
+		return 0;
+	/* Older drivers have their sensors beside the device itself. */
+	(void)snprintf(path, sizeof(path), ROOT "/%s/device", unit->key);
+	fd = openat(sys->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		ks_note_lack(sys, errno);
+	else
+		(void)add_sensors(lx, fd, r);
 	return 0;
 }
 
@@ -178,7 +196,11 @@ set_up(const struct ks_linux *lx, struct ks_unit *unit)
 	uint64_t number = 0;
 
 	(void)snprintf(path, sizeof(path), ROOT "/%s/name", unit->key);
-	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, name, sizeof(name)) <= 0)
+	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, name, sizeof(name)) <= 0) {
+		(void)snprintf(path, sizeof(path), ROOT "/%s/device/name", unit->key);
+		name[0] = '\0';
+	}
+	if (name[0] == '\0' && ks_file_small(&lx->root[KS_ROOT_SYS], path, name, sizeof(name)) <= 0)
 		ks_name_set(name, sizeof(name), unit->key, strlen(unit->key));
 	ks_name_set(unit->name, sizeof(unit->name), name, strlen(name));
 	if (ks_scan_u64(&p, unit->key + strlen(unit->key), &number) != 0 || number > INT32_MAX)

@@ -237,11 +237,13 @@ take_key(struct ks_text *line, char key[KS_UNIT_NAME])
 	return ks_listing_key(key, &name);
 }
 
+/* True for the first two lines. */
 static bool
 is_heading(const struct ks_image *im, const struct ks_text *line)
 {
-	(void)im;
-	return memchr(line->p, '|', ks_text_size(line)) != NULL;
+	const char *end = memchr(im->data, '\n', im->len);
+
+	return line->p == im->data || (end != NULL && line->p == end + 1);
 }
 
 static uint64_t

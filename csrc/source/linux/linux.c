@@ -15,8 +15,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hash.h"
 
 /*
  * A file is read again if its image is older than this (ns), even within a round: a kstat must not show
@@ -203,7 +205,7 @@ ks_linux_gone(const struct ks_unit *unit)
 /* --- scanning --------------------------------------------------------------- */
 
 /* Writes the module or the name of a kstat; too long ones are cut. */
-static void
+static size_t
 expand(char to[KSTAT_STRLEN], const char *pattern, const char *at, int instance)
 {
 	char number[16];
@@ -218,6 +220,31 @@ expand(char to[KSTAT_STRLEN], const char *pattern, const char *at, int instance)
 			to[n++] = *s++;
 	}
 	to[n] = '\0';
+	return n;
+}
+
+/*
+ * Names of full length may be cut ones. One that an earlier kstat of this scan has is made distinct by a hash of
+ * what names its device. Returns 0, or -1 without memory.
+ */
+static int
+make_distinct(struct ks_linux *lx, const char *module, int instance, char name[KSTAT_STRLEN],
+    const struct ks_part *part, const struct ks_unit *unit)
+{
+	struct ks_long_names *l = &lx->long_names;
+	uint64_t hash = ks_hash_string(ks_hash_string(KS_HASH_INIT, module), name) + (uint64_t)instance;
+
+	if (!KS_RESERVE(l->hash, l->cap, l->n + 1))
+		return ks_fail(ENOMEM, "out of memory");
+	for (size_t i = 0; i < l->n; i++) {
+		if (l->hash[i] == hash) {
+			hash = ks_hash_string(ks_hash_string(KS_HASH_INIT, unit->key), part->name);
+			(void)snprintf(name + KSTAT_STRLEN - 10, 10, "~%08x", (unsigned)(hash ^ hash >> 32));
+			return 0;
+		}
+	}
+	l->hash[l->n++] = hash;
+	return 0;
 }
 
 /* The flags of all kstats of a part. Strings that are not in its table are noticed when a kstat is read. */
@@ -234,13 +261,15 @@ flags_of(const struct ks_part *part)
 }
 
 static int
-offer(struct ks_scan *scan, const struct ks_part *part, uchar_t flags, const struct ks_unit *unit,
-    uint64_t cookie)
+offer(struct ks_linux *lx, struct ks_scan *scan, const struct ks_part *part, uchar_t flags,
+    const struct ks_unit *unit, uint64_t cookie)
 {
 	char module[KSTAT_STRLEN], name[KSTAT_STRLEN];
 
-	expand(module, part->module, unit->module, unit->instance);
-	expand(name, part->name, unit->name, unit->instance);
+	(void)expand(module, part->module, unit->module, unit->instance);
+	if (expand(name, part->name, unit->name, unit->instance) == KSTAT_STRLEN - 1 &&
+	    make_distinct(lx, module, unit->instance, name, part, unit) != 0)
+		return -1;
 	return ks_scan_offer(scan, &(struct ks_offer){
 	    .module = module,
 	    .instance = unit->instance,
@@ -289,6 +318,7 @@ ks_linux_scan_files(struct ks_linux *lx, size_t id)
 static int
 offer_all(struct ks_linux *lx, struct ks_scan *scan)
 {
+	lx->long_names.n = 0;
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		const struct ks_subsystem *sub = subsystems[s];
 		const struct ks_units *units = &lx->sub[s].units;
@@ -299,7 +329,7 @@ offer_all(struct ks_linux *lx, struct ks_scan *scan)
 		for (size_t u = 0; u < units->n; u++) {
 			for (size_t p = 0; units->v[u].alive && p < sub->nparts; p++) {
 				if (((units->v[u].parts & lx->sub[s].wanted) >> p & 1) != 0 &&
-				    offer(scan, &sub->parts[p], flags[p], &units->v[u], cookie_of(s, p, u)) != 0)
+				    offer(lx, scan, &sub->parts[p], flags[p], &units->v[u], cookie_of(s, p, u)) != 0)
 					return -1;
 			}
 		}
@@ -531,6 +561,7 @@ linux_close(struct ks_source *src)
 
 	free_images(lx);
 	ks_linux_forget_troubles(lx);
+	free(lx->long_names.hash);
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		if (lx->sub[s].state != NULL && subsystems[s]->release != NULL)
 			subsystems[s]->release(lx->sub[s].state);

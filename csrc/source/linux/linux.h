@@ -110,6 +110,10 @@ struct ks_linux {
 		bool absent; /* the machine has no device with a kstat that is wanted */
 		uint16_t wanted; /* the parts that the caller of the scan may want, one bit each */
 	} sub[KS_SUB_COUNT];
+	struct ks_long_names {
+		uint64_t *hash; /* of the names of full length that the scan under way offered; owned */
+		size_t n, cap;
+	} long_names;
 	struct ks_image *images; /* files that were read at least once; owned */
 	struct ks_image scratch; /* for files that one kstat alone uses */
 	uint64_t round;
