@@ -1,6 +1,6 @@
 --- Aggregations: 200,000 values of an interval by 1,000 keys, beside a plain loop in Lua and awk over the
--- text of `kstat -p`. A figure is everything between the samples and the rows in order; reading the kstats
--- themselves is what bench/capture.lua and bench/live.lua measure.
+-- text of `kstat -p`. A figure is the time from the samples to the sorted rows; bench/capture.lua and
+-- bench/live.lua measure the reading of the kstats.
 -- SPDX-License-Identifier: MIT
 local figure = require("figure")
 local kstat = require("kstat")
@@ -32,7 +32,7 @@ local function generate(path)
   f:close()
 end
 
---- The least CPU time of several runs in ms.
+--- Returns the least CPU time of several runs, in ms.
 local function best(f)
   local least = math.huge
   for _ = 1, 9 do
@@ -65,7 +65,7 @@ end
 
 local sums, agg = measure("sum by (module)", now)
 
--- The same as somebody writes it without kstat.aggregate.
+-- The same, as a script without kstat.aggregate would do it.
 local function plain()
   local list = {}
   local found = {}

@@ -1,6 +1,6 @@
 /*
- * blob_kstat.c - what publishing a statsblob costs: an update of a published one beside the same update of
- * a private blob, and what a read costs. SPDX-License-Identifier: MIT
+ * blob_kstat.c - the cost of publishing a statsblob: an update of a published blob beside the same update of
+ * a private blob, and the cost of a read. SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@ local data = build .. "/bench/data"
 local kstat = build .. "/bin/kstat"
 assert(os.execute("mkdir -p " .. figure.quote(data)))
 
---- Numbers that look like counters, the same ones in each run.
+--- Returns numbers that look like counters, the same in each run.
 local seed = 1
 local function random(limit)
   seed = (seed * 16807) % 2147483647
@@ -28,7 +28,7 @@ local shapes = {
     "multiple_service" } },
 }
 
---- The numbers 1 to n in an order like that of a chain: not sorted.
+--- Returns the numbers 1 to n in an order like that of a chain, which is not sorted.
 local function shuffled(n)
   local list = {}
   for i = 1, n do
@@ -97,7 +97,7 @@ figure.print("capture: CPU of kstat -p, 20000 kstats", ("%.1f ms"):format(total[
   ("quadratic insertion in C, parsed beforehand: %.0f ms"):format(slow), slow / total[20000], ">= 20x",
   slow / total[20000] >= 20)
 
--- Nothing is selected, so nothing but reading the capture and its headers costs anything.
+-- Nothing is selected, so this measures only the reading of the capture and its headers.
 local parse, _, memory = figure.measure({ kstat, "-q", "-m", "none", "-r", json[200000] })
 local cjson = figure.measure({ os.getenv("LUA") or "lua5.4", "-e",
   ("require('cjson').decode(io.open(%q):read('a'))"):format(json[200000]) }, { runs = 3 })

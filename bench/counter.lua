@@ -1,6 +1,7 @@
--- What counting costs in C, in LuaJIT and in Lua 5.4: a published number that all threads share, and this thread's
--- own part of one with shards, beside a plain increment of memory (in C and LuaJIT of an int64_t, in Lua of a table's
--- field). Nanoseconds, the least of several runs, and instructions, by callgrind; both with the loop around them.
+-- The cost of counting in C, in LuaJIT and in Lua 5.4: of a published number that all threads share, and of this
+-- thread's own part of one with shards, beside a plain increment of memory (in C and LuaJIT of an int64_t, in Lua of a
+-- table's field). It prints nanoseconds (the least of several runs) and instructions (counted by callgrind), both
+-- including the loop around them.
 -- SPDX-License-Identifier: MIT
 local figure = require("figure")
 
@@ -17,8 +18,8 @@ local dir = assert(capture("mktemp -d /dev/shm/kstat-bench-XXXXXX")):match("%S+"
 local valgrind = capture("command -v valgrind") and true or false
 if not valgrind then io.stderr:write("bench/counter: no instructions, valgrind is not installed\n") end
 
--- Name, environment, command, runs, and the runs counted by callgrind, of which the difference is taken: it is free
--- of what starting costs, and in LuaJIT compiling.
+-- Name, environment, command, runs, and the two runs that callgrind counts. Their difference does not include the
+-- start, nor compiling in LuaJIT.
 local function lua(name, interpreter, abi, ...)
   return { name, ("LUA_PATH=%s LUA_CPATH=%s"):format(quote("lua/?.lua;lua/?/init.lua;;"),
     quote(build .. "/lib/lua/" .. abi .. "/?.so;;")), interpreter .. " bench/helper/counter_updates.lua", ... }

@@ -23,7 +23,7 @@ make_list(int n, time_t created)
 	return list;
 }
 
-/* The least time of a run, ms; -1 if something was found. */
+/* Returns the least time of a run in ms; -1 if a device was found. */
 static double
 measure(int n, int by_index)
 {

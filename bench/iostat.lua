@@ -17,8 +17,8 @@ local function compare(name, a, b, goal)
     ("at most %gx"):format(goal), a <= goal * b)
 end
 
--- CPU time of a report behind the first: what `MORE` of them add. Either run sleeps between its reports, so that
--- both start with the caches that another program left.
+-- Returns the CPU time of a report after the first, from the difference that `MORE` reports make. Both programs sleep
+-- between their reports, so that both start with the caches that another program left.
 local FEW, MORE, RUNS = 2, 6, 5
 
 local function further(argv)

@@ -1,6 +1,6 @@
 /*
  * linux_source.c - what the machine's own kstats cost: opening, finding that nothing changed,
- * and reading all of them, against reading the same files of /proc and doing nothing with them.
+ * and reading all of them, beside a program that only reads the same files of /proc.
  * SPDX-License-Identifier: MIT
  */
 #include <dirent.h>
@@ -124,7 +124,7 @@ main(void)
 	fprintf(stderr, "linux_source: %zu kstats from %d files that stay open\n", n, nfiles);
 	figure("live open", opening, "a millisecond", 1000, 0.5);
 	figure("live update without change", update, "a millisecond", 1000, 0.2);
-	/* Of the two readings in a row the first uses what the update has read. */
+	/* The first of the two readings uses files that the update has read. */
 	figure("live read of everything", all / 2, "pread of the same files", raw, 3);
 	return kstat_close(kc) == 0 ? 0 : 1;
 }

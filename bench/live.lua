@@ -1,4 +1,4 @@
--- What reading the whole live machine costs, beside the programs that people run for a part of it.
+-- The cost of reading all kstats of the live machine, beside programs that people run to read a part of them.
 -- SPDX-License-Identifier: MIT
 local figure = require("figure")
 

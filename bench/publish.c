@@ -1,7 +1,7 @@
 /*
- * publish.c - what an update of a published kstat costs: a timer's event and a histogram's value beside
- * a plain increment of shared memory, a request's way through wait queue and run queue beside reading
- * the clock twice; and reading a thousand published kstats. Counters: counter.lua.
+ * publish.c - the cost of an update of a published kstat: a timer's event and a histogram's value beside
+ * a plain increment of shared memory, and a request that waits, is served and ends beside two readings of
+ * the clock; also the cost of reading a thousand published kstats. counter.lua measures counters.
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
@@ -97,7 +97,7 @@ updates(kstat_pub_t *pub)
 	figure("histogram value", value, "plain increment of shared memory", increment, 0);
 }
 
-/* A reader's CPU time for all kstats of a segment. */
+/* Measures the CPU time in which a reader reads all kstats of a segment. */
 static double
 read_all(kstat_ctl_t *kc, int *n)
 {

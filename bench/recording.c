@@ -1,8 +1,8 @@
 /*
- * recording.c - how large a recording of a day at 10 s of a whole machine is, and what a sample costs.
- * The machine is made up: 64 CPUs, 60 disks, 20 links, 150 interrupts and the rest, 500 kstats with 8,000
- * values, about 1,500 of which move between two samples as counters and gauges do: by numbers drawn around
- * a rate, times in the steps of the kernel's clocks, bytes in blocks.
+ * recording.c - the size of a recording of a whole machine over a day, one sample every 10 s, and the
+ * cost of a sample. The machine is invented: 64 CPUs, 60 disks, 20 links, 150 interrupts and others, 500
+ * kstats with 8,000 values. About 1,500 of them change between two samples as counters and gauges do: by
+ * random numbers around a rate; times change in steps of the kernel's clocks, bytes in blocks.
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
@@ -31,7 +31,7 @@ enum group { CPU_STAT, CPU_SYS, CPU_INFO, DISK, LINK, INTR, OTHER, GROUPS };
 
 static const struct {
 	const char *module;
-	int kstats, values, moving; /* values of each, and how many of them move */
+	int kstats, values, moving; /* number of kstats, values of each, and how many of these change */
 	uchar_t type;
 } groups[GROUPS] = {
 	[CPU_STAT] = { "cpu_stat", CPUS, 50, 8, KSTAT_TYPE_NAMED },
@@ -57,7 +57,7 @@ uniform(struct machine *m)
 	return (double)(m->random >> 11) * 0x1p-53;
 }
 
-/* Events in an interval of a process with that mean, near enough to Poisson's. */
+/* Returns a number of events in an interval, with that mean and roughly Poisson's distribution. */
 static uint64_t
 events(struct machine *m, double mean)
 {
@@ -139,7 +139,7 @@ machine_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct 
 	const uint64_t *v = m->value[g][cookie % 1000];
 
 	(void)ksp;
-	/* What comes from one file of the kernel has one snaptime. */
+	/* Kstats that are made of one file of the kernel have one snaptime. */
 	r->snaptime = (m->step + 1) * 10 * KS_NANOSEC + g * 40000 + (hrtime_t)(m->random >> 40) % 100000;
 	if (g == DISK) {
 		kstat_io_t *io = ks_record_add(r, sizeof(*io));
@@ -202,7 +202,7 @@ cpu_seconds(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* Bytes of `kstat -p` text of one sample, which is what people would keep otherwise. */
+/* Returns the bytes of one sample as text of `kstat -p`, which people would keep without recordings. */
 static double
 text_size(kstat_ctl_t *kc, size_t *kstats, size_t *values)
 {
@@ -213,7 +213,7 @@ text_size(kstat_ctl_t *kc, size_t *kstats, size_t *values)
 		if (kstat_read(kc, k, NULL) < 0 || ks_values_collect(&v, k, true) != 0)
 			continue;
 		(*kstats)++;
-		*values += v.n - 3; /* class and times aside */
+		*values += v.n - 3; /* without class and times */
 		for (size_t i = 0; i < v.n; i++) {
 			char number[KS_NUMBER_MAX];
 

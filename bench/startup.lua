@@ -1,4 +1,4 @@
--- What a single small report costs from exec to exit, beside an interpreter that does nothing.
+-- The cost of a single small report from exec to exit, beside an interpreter that does nothing.
 -- SPDX-License-Identifier: MIT
 local figure = require("figure")
 

@@ -1,7 +1,7 @@
--- What an update of a statsblob costs, beside a plain HdrHistogram record and a plain t-digest
--- in doubles: nanoseconds, the least of several runs, and instructions, by callgrind. What the
--- loop around them costs is subtracted. HdrHistogram_c is built from the C source inside the
--- npm package native-hdr-histogram, which is fetched into the build tree.
+-- The cost of an update of a statsblob, beside a plain HdrHistogram record and a plain t-digest in doubles. It prints
+-- nanoseconds (the least of several runs) and instructions (counted by callgrind), without the loop around them.
+-- HdrHistogram_c is built from the C source inside the npm package native-hdr-histogram, which is fetched into the
+-- build tree.
 -- SPDX-License-Identifier: MIT
 local figure = require("figure")
 
@@ -15,7 +15,7 @@ local function capture(command)
   return p:close() and text or nil, text
 end
 
--- The path of HdrHistogram as a shared object; nil and why not.
+-- Returns the path of HdrHistogram as a shared object, or nil and the reason.
 local function hdr_library()
   local dir = bench .. "/hdr"
   local lib = dir .. "/libhdr.so"
@@ -56,7 +56,7 @@ end
 
 local costs = {}
 
--- Nanoseconds and instructions a value, without the loop.
+-- Returns the nanoseconds and the instructions for a value, without the loop.
 local function cost(what)
   if costs[what] then return costs[what] end
   local c = { ns = least(program(what, N), 5) }
@@ -105,7 +105,7 @@ for _, c in ipairs(cases) do
   line(c[1], c[2], "ns", c[3], c[4], c[6])
 end
 
--- From Lua. A LuaJIT that takes the module for 5.1 is looked for under its usual name.
+-- From Lua. LuaJIT, which loads the module for Lua 5.1, is searched under its usual name.
 local function lua_cost(interpreter, abi, what)
   local command = ("env -u LUA_PATH -u LUA_CPATH LUA_PATH=%s LUA_CPATH=%s %s bench/helper/stats_updates.lua")
     :format(quote("lua/?.lua;lua/?/init.lua;;"), quote(build .. "/lib/lua/" .. abi .. "/?.so;;"), interpreter)

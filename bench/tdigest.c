@@ -1,6 +1,6 @@
 /*
  * tdigest.c - the t-digest of a blob beside a merging k1 t-digest in plain doubles with the
- * same number of centroids: rank errors on 10^7 values, those of 64 merged digests, and
+ * same number of centroids: rank errors for 10^7 values and for 64 merged digests, and
  * the time of an update. SPDX-License-Identifier: MIT
  */
 #include <stdio.h>

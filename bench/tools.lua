@@ -1,13 +1,14 @@
--- What a further sample of vmstat and mpstat costs beside the C programs of these names, and a single report: at most
--- twice theirs.
--- All run at the same time, at an interval of a second, as people run them, and spread over it: caches are cold at
--- each tick. Each runs several times, in another order, for what one has just used is not quite so cold for the next;
--- a figure is the median. What a program costs with two reports is taken off what it costs with many. CPU time holds
--- what the kernel does for the files that are read: the disks of Solaris's vmstat and the interrupts of its mpstat are
--- in files that the others do not read (mpstat with -I SUM does). What reading such files costs, and nothing else, is
--- printed beside it (vmstat reads its few disks from files of their own).
--- vmstat of procps 4.0.0 to 4.0.2 (Debian 12) shows the memory of its first line in all others: it does not read it
--- again (Debian bug 1027963, mended in 4.0.3). What one more file costs is measured and printed as well.
+-- The cost of a further sample of vmstat and mpstat, and of a single report, beside the C programs of these names. The
+-- goal is at most twice the cost of the C program.
+-- All programs run at the same time, at an interval of a second, as people run them, with their ticks spread over the
+-- second, so that caches are cold at each tick. Each program runs several times, in changing order, because data that
+-- one program has just used is warmer for the next; a figure is the median. The cost of a run with two reports is
+-- subtracted from that of a run with many. The CPU time includes the kernel's work for the files that are read. The
+-- disks of Solaris's vmstat and the interrupts of its mpstat are in files that the C programs do not read (mpstat with
+-- -I SUM does), so the cost of only reading such files is printed, too (vmstat reads its few disks from files of their
+-- own).
+-- vmstat of procps 4.0.0 to 4.0.2 (Debian 12) shows the memory of its first line in all others, because it does not
+-- read it again (Debian bug 1027963, fixed in 4.0.3). The cost of one more file is measured and printed as well.
 -- Instructions, by callgrind, hold the program's own work. SPDX-License-Identifier: MIT
 local figure = require("figure")
 
@@ -26,14 +27,14 @@ local function start(words, runs)
   return assert(io.popen(table.concat(quoted, " ")))
 end
 
--- The least CPU time, in ms, of a run that start() started.
+-- Returns the least CPU time, in ms, of a run that start() started.
 local function finish(pipe)
   local line = pipe:read("l") or ""
   pipe:close()
   return tonumber(line:match("^%S+")) or error("a benchmark failed")
 end
 
--- Each: a name, ours, theirs, and what reads such files as ours.
+-- Each entry: a name, our command, theirs, and a command that only reads the files that ours reads.
 local vmstat = { "vmstat 1", { kstatlua, "vmstat" }, { "vmstat" },
   { read_files, "/proc/stat", "/proc/vmstat", "/proc/meminfo", "/proc/diskstats" } }
 local mpstat = { "mpstat 1", { kstatlua, "mpstat" }, { "mpstat", "-P", "ALL" },
@@ -52,7 +53,7 @@ end
 local programs = { vmstat, mpstat, interrupts }
 local measured = { vmstat, mpstat, interrupts, forgets_memory() and memory or nil }
 
--- All sides of all programs in the order of a round: forwards, backwards, or each kind of side after the other.
+-- Returns all sides of all programs in the order of a round: forwards, backwards, or each kind of side after the other.
 local function order(round)
   local list = {}
   for i, p in ipairs(measured) do
@@ -69,7 +70,7 @@ local function order(round)
   return list
 end
 
--- CPU ms of each program with `samples` reports at 1 s, by name and side.
+-- Returns the CPU time in ms of each program with `samples` reports at 1 s, by name and side.
 local function measure(samples)
   local runs, figures = {}, {}
   for round = 1, ROUNDS do
@@ -95,7 +96,7 @@ end
 
 local few, many = measure(2), measure(2 + SAMPLES)
 
--- What a further sample costs one side of a program.
+-- Returns the cost of a further sample of one side of a program.
 local function further(p, side)
   return (many[p[1] .. side] - few[p[1] .. side]) / SAMPLES
 end
@@ -118,7 +119,7 @@ for _, p in ipairs(programs) do
   end
 end
 
--- Instructions of a further sample.
+-- Returns the instructions of a further sample.
 local COUNTED = 10
 local function start_counted(words, samples)
   local quoted = { "valgrind --tool=callgrind --callgrind-out-file=/dev/null" }

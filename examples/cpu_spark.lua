@@ -4,7 +4,7 @@ if status then return status end
 local past = {}
 for now, prev in kstat.every(arg) do
   local d = prev and now - prev or now:since_creation()
-  local width = kstat.picture.terminal().width - 8 -- what the number and the tab leave
+  local width = kstat.picture.terminal().width - 8 -- without the number and the tab
   for k in d:each("cpu_stat") do
     local idle, total = k:get("idle"), k:get("idle") + k:get("user") + k:get("kernel") + k:get("wait")
     local line = past[k.instance] or {}

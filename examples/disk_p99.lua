@@ -1,5 +1,5 @@
 -- An aggregation over time: the service times of each disk, in milliseconds, in all intervals in which it had
--- requests; printed when the loop ends, by its count or by Ctrl-C: kstatlua disk_p99.lua 1 60
+-- requests. It is printed when the loop ends, by its count or by Ctrl-C: kstatlua disk_p99.lua 1 60
 local status = kstat.usage(arg, "[interval [count]]")
 if status then return status end
 local agg = assert(kstat.aggregate("p50, p99, max by (name) of 1000 * rate(rlentime) / rate(reads + writes)"))

@@ -1,5 +1,5 @@
--- A heat map of disk latency: a column for each interval, a row for each range of service times, as dark as
--- the requests per second in it are many: kstatlua latency_heatmap.lua 1
+-- A heat map of disk latency: a column for each interval, a row for each range of service times. A cell is darker the
+-- more requests per second fall into it: kstatlua latency_heatmap.lua 1
 local status = kstat.usage(arg, "[interval [count]]")
 if status then return status end
 local bounds = { 0.1, 1, 10, 100, math.huge } -- milliseconds

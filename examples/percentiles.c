@@ -1,6 +1,6 @@
 /*
- * percentiles.c - percentiles of a program's own values with statsblobs: two workers count apart,
- * their blobs are merged, and each answer says how exact it is.
+ * percentiles.c - computes percentiles of a program's own values with statsblobs: each of two workers has
+ * its own blob, the blobs are merged, and the program prints how exact each percentile is.
  *
  *     cc examples/percentiles.c $(pkg-config --cflags --libs kstat) -lm -o percentiles
  *     ./percentiles 100000
@@ -23,7 +23,10 @@ failed(const char *what, int err)
 	return 1;
 }
 
-/* What is gathered of each value of interest. Returns the template's ID, or an errno negated. */
+/*
+ * Makes the template, which says what is computed of each value of interest. Returns its ID, or a negated
+ * errno.
+ */
 static int
 make_template(void)
 {
@@ -43,7 +46,7 @@ make_template(void)
 	return err == 0 ? id : -err;
 }
 
-/* A value between 1 and about 20,000, most of them small; the same sequence in each run. */
+/* Returns a value between 1 and about 20,000, mostly a small one; the sequence is the same in each run. */
 static uint64_t
 next_value(uint64_t *seed)
 {
@@ -85,7 +88,7 @@ main(int argc, char **argv)
 
 	if (tpl < 0)
 		return failed("template", -tpl);
-	/* One blob each: blobs are not locked. */
+	/* Each worker has a blob of its own, because blobs are not locked. */
 	for (int w = 0; w < WORKERS; w++) {
 		worker[w] = stats_blob_alloc((uint32_t)tpl, 0);
 		if (worker[w] == NULL)

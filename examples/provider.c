@@ -1,12 +1,12 @@
 /*
- * provider.c - a program with statistics of its own, which any kstat on the host sees.
+ * provider.c - a program with statistics of its own, which every kstat command on the host shows.
  *
  *     cc examples/provider.c $(pkg-config --cflags --libs kstat) -lpthread -o provider
  *     ./provider 30 &
  *     kstat -p provider::counters
  *     kstat provider::sizes
  *
- * Four threads serve requests; nothing of this takes a lock or a system call.
+ * Four threads serve requests; no update needs a lock or a system call.
  * Usage: provider [SECONDS]. SPDX-License-Identifier: MIT
  */
 #include <pthread.h>
@@ -28,7 +28,7 @@ failed(const char *what)
 	return 1;
 }
 
-/* The statistics: named once, described once. */
+/* The statistics: names and descriptions. */
 static int
 publish(void)
 {

@@ -1,5 +1,5 @@
--- A distribution as DTrace draws it: how long the disks took for a request, in microseconds, one value a disk
--- and interval with requests; printed when the loop ends: kstatlua service_times.lua 1 60
+-- A distribution as DTrace draws it: service times of the disks in microseconds, with one value for each disk and
+-- interval with requests. It is printed when the loop ends: kstatlua service_times.lua 1 60
 local status = kstat.usage(arg, "[interval [count]]")
 if status then return status end
 local disks = { class = "disk" }

@@ -1,5 +1,5 @@
--- An aggregation over kstats: bytes per second of all network interfaces by direction, and the most that one
--- of them has: kstatlua traffic.lua 5
+-- An aggregation over kstats: bytes per second of all network interfaces by direction, and the largest rate of one
+-- interface: kstatlua traffic.lua 5
 local status = kstat.usage(arg, "[interval [count]]")
 if status then return status end
 local agg = assert(kstat.aggregate("sum, max by ($direction) of rate(*)"))

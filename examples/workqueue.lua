@@ -1,4 +1,4 @@
--- A work queue that can be watched while it works: how many jobs wait, how long each waits and takes.
+-- A work queue that can be watched while it works: how many jobs wait, and how long a job waits and is served.
 --
 --     kstatlua examples/workqueue.lua 30 &       (or lua5.4, luajit: any Lua that has the module)
 --     kstat -p workqueue::jobs 5
@@ -12,10 +12,10 @@ if status then os.exit(status) end
 
 local pub = assert(kstat.publish("workqueue"))
 
--- The queue itself: requests wait, are served, are done.
+-- The queue itself: a request waits, is served, ends.
 local queue = assert(pub:io({ name = "queue", class = "disk" }))
 
--- What happened, by kind.
+-- Counts of jobs, by kind.
 local jobs = assert(pub:named({
   name = "jobs",
   statistics = {
@@ -27,7 +27,7 @@ local jobs = assert(pub:named({
 }))
 local small, large, backlog = jobs:counter("small"), jobs:counter("large"), jobs:counter("backlog")
 
--- How long a job takes, in powers of ten with five steps each, as llquantize() of DTrace.
+-- Durations of jobs, in powers of ten with five steps each, as llquantize() of DTrace.
 local times = assert(pub:histogram({
   name = "job_ns", type = "log10_lin", range_min = 3, range_max = 7, stepping = 5,
   meta = "t_rel", scale = 1e9, fract = true, desc = "service time of a job",

@@ -1,5 +1,5 @@
 /*
- * counter_updates.c - counts n times, and prints the nanoseconds that one time took: "plain" (an
+ * counter_updates.c - counts n times, and prints the nanoseconds for one time: "plain" (an
  * increment of shared memory), "atomic" (kstat_counter_add() of a number that all share) or
  * "own" (of this thread's own part). For bench/counter.lua.
  * SPDX-License-Identifier: MIT

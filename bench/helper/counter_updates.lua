@@ -1,4 +1,4 @@
--- What counter_updates.c does, from Lua: counter_updates.lua WHAT N; also "histogram" and "io".
+-- Does the same as counter_updates.c, from Lua: counter_updates.lua WHAT N; also "histogram" and "io".
 local kstat = require("kstat")
 
 local what, n = arg[1], tonumber(arg[2])

@@ -2,7 +2,7 @@
  * cputime.c - runs a program several times and prints the least CPU time (user + system, ms),
  * the least wall time (ms) and the greatest peak memory (KiB) of a run, with tabs between.
  *     cputime RUNS PROGRAM [ARGUMENT...]
- * The program's output is thrown away. Exit status 1 if a run failed (status 2 or more, or a
+ * The program's output is discarded. Exit status 1 if a run failed (status 2 or more, or a
  * signal). SPDX-License-Identifier: MIT
  */
 #include <fcntl.h>

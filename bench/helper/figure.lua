@@ -13,13 +13,13 @@ function figure.print(name, ours, theirs, ratio, goal, met)
   io.stdout:flush()
 end
 
---- A word of a shell command.
+--- Quotes a word of a shell command.
 function figure.quote(s)
   return "'" .. s:gsub("'", "'\\''") .. "'"
 end
 
 --- Runs a program (a list: program, arguments) and returns the least CPU time in ms, the least wall
--- time in ms and the peak memory in KiB. Its output is thrown away; an exit status above 1 is an error.
+-- time in ms and the peak memory in KiB. Its output is discarded; an exit status above 1 is an error.
 -- @param options `runs` (default 5), `shell` (a prefix such as "KSTAT_DIR=x")
 function figure.measure(argv, options)
   options = options or {}

@@ -4,8 +4,8 @@
  * into a list of its own; then everything is printed as `kstat -p` does.
  *     insertion FILE
  * Each line of FILE is one statistic, already parsed: module, instance, name, class, statistic
- * and value with tabs between; the lines of a kstat follow each other. Only what the list needs
- * is done here, so the comparison flatters this side. SPDX-License-Identifier: MIT
+ * and value with tabs between; the lines of a kstat follow each other. The program
+ * does only the work for the list, so the comparison is in its favour. SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * read_files.c - reads files at an interval and does nothing with them: what the kernel takes to make them.
+ * read_files.c - reads files at an interval and does nothing else, to measure the kernel's work for them.
  *     read_files FILE... SECONDS COUNT
  * They stay open, and are read from their start each time. SPDX-License-Identifier: MIT
  */

@@ -18,7 +18,7 @@ local function run(update)
   return (os.clock() - from) / n * 1e9
 end
 
--- The same loop with a call that does nothing to the blob is what the update does not cost.
+-- The cost of the same loop with a call that does not change the blob is subtracted.
 if what == "nothing" then
   local from, sum = os.clock(), 0
   for i = 1, n do sum = sum + values[i % 4096] end

@@ -1,7 +1,7 @@
 -- Requests of nginx as kstats: by class of status, and their service times as a queue.
 --
--- See nginx.conf for where the functions are called. The master makes the segment, its workers share it;
--- on a reload the counts go on. Nothing here reads ngx.var: one such read costs more than all the rest.
+-- nginx.conf calls these functions. The master makes the segment, and its workers share it; after a reload the counts
+-- continue. No function here reads ngx.var, because one such read costs more than all the rest.
 -- luacheck: globals ngx
 local publish = require("kstat.publish")
 
@@ -10,7 +10,7 @@ local M = {}
 local requests, service, in_flight
 local class = {}
 
--- init_by_lua: in the master, and again in the same process at each reload.
+-- Called by init_by_lua: in the master, and again in the same process at each reload.
 function M.init()
   local pub = assert(publish.publish("nginx"))
   requests = assert(pub:named({
@@ -28,7 +28,8 @@ function M.init()
   service = assert(pub:io({ name = "service", class = "net" }))
 end
 
--- init_worker_by_lua: what workers that were killed were serving is over; then counters of this worker's own.
+-- Called by init_worker_by_lua: removes the requests of killed workers from the number in service, then opens this
+-- worker's own counters.
 function M.start()
   for _ = 1, requests:reclaim("in_flight") do
     service:runq_exit()
@@ -39,17 +40,17 @@ function M.start()
   end
 end
 
--- rewrite_by_lua: a request begins to be served.
+-- Called by rewrite_by_lua: a request begins to be served.
 function M.enter()
   local ctx = ngx.ctx
-  if not ctx.kstat_entered then -- an internal redirect comes by again
+  if not ctx.kstat_entered then -- an internal redirect calls this again
     ctx.kstat_entered = true
     service:runq_enter()
     in_flight:add(1)
   end
 end
 
--- log_by_lua: it is over. Some, such as malformed ones, never came by enter().
+-- Called by log_by_lua: the request ends. For some requests, such as malformed ones, enter() was not called.
 function M.leave()
   local counter = class[(ngx.status - ngx.status % 100) / 100]
   if counter then
