@@ -1,6 +1,6 @@
 /*
- * devstat_find.c - every device of a sample looked for in another one, in which all were replaced: by an
- * index beside devstat_finddev(), and how the cost grows with the devices. SPDX-License-Identifier: MIT
+ * devstat_find.c - searches each device of a sample in another one, in which all were replaced: with an
+ * index beside devstat_finddev(), and shows how the cost grows with the devices. SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
 #include <stdlib.h>
