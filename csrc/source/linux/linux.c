@@ -446,6 +446,27 @@ is_settled(struct ks_linux *lx)
 	return ks_text_u64(&t, &lx->events) && lx->events == before && before != 0;
 }
 
+/* Warns of the words of $KSTAT_WITH that no subsystem has. */
+static void
+warn_of_words(struct ks_scan *scan)
+{
+	const char *with = getenv("KSTAT_WITH");
+
+	for (size_t n; with != NULL && *with != '\0'; with += n + (with[n] == ',')) {
+		bool known = false;
+
+		n = strcspn(with, ",");
+		known = n == 0 || (n == 3 && strncmp(with, "all", 3) == 0);
+		for (size_t s = 0; s < KS_SUB_COUNT && !known; s++) {
+			const char *word = subsystems[s]->optional;
+
+			known = word != NULL && strlen(word) == n && strncmp(with, word, n) == 0;
+		}
+		if (!known)
+			ks_scan_warn(scan, "KSTAT_WITH: there is no '%.*s', but: cgroup, slab, all", (int)n, with);
+	}
+}
+
 static int
 linux_scan(struct ks_source *src, struct ks_scan *scan)
 {
@@ -454,8 +475,10 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 	const char *line;
 	bool is_lack;
 
-	if (!lx->listed)
+	if (!lx->listed) {
 		leave_out_unwanted(lx, scan);
+		warn_of_words(scan);
+	}
 	lx->scan = scan;
 	lx->round++;
 	/* The count is taken before anything is listed. For CPUs alone the file is not worth reading. */
