@@ -170,6 +170,24 @@ local function report(ks, selectors, options, format, aggregations, now, prev)
   return tool.written(core.render(ks, selectors, format, io.stdout))
 end
 
+-- Prints, after the first tick, the statistics in aggregations that nothing has, and the switch that a class needs.
+local function check_names(ks, selectors, aggregations, matched)
+  local unknown = (matched == 0 or aggregations[1]) and require("kstat.unknown")
+  for _, selector in ipairs(matched == 0 and selectors or {}) do
+    local switch = unknown.switch(selector:fields())
+    if switch and #core.select(ks, { selector }) == 0 then
+      tool.warn_later(switch)
+    end
+  end
+  local kstats = aggregations[1] and core.select(ks, selectors) or {}
+  for _, aggregation in ipairs(kstats[1] and aggregations or {}) do
+    local lines = unknown.statistics(aggregation.names or {}, kstats, require("kstat.expression").is_derived)
+    for _, line in ipairs(lines) do
+      tool.warn_later(line)
+    end
+  end
+end
+
 local function main()
   local options, problem = reader.read(OPTIONS, arg)
   if not options then
@@ -200,6 +218,9 @@ local function main()
       tool.write("\n")
     end
     matched = matched + report(ks, selectors, options, format, aggregations, now, prev)
+    if not prev then
+      check_names(ks, selectors, aggregations, matched)
+    end
     if options.v then
       tool.flush()
       tool.warnings(ks)

@@ -9,6 +9,7 @@
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
 local tool = require("kstat.tool")
+local unknown = require("kstat.unknown")
 
 local links = assert(kstat.selector({ module = "link", class = "net" }))
 local protocols = assert(kstat.selector({ class = "mib2" }))
@@ -77,6 +78,23 @@ local function parseable(row, seconds)
 end
 
 local patterns -- of the operands, compiled once
+local checked = false
+
+-- Prints, after the first tick, the interfaces of the command line that there are not.
+local function check_names(d, options)
+  local names = {}
+  for _, k in ipairs(d:select(links)) do
+    names[k.name] = true
+  end
+  local lines = unknown.patterns("there is no interface", options.operands, patterns, names)
+  for name in (options.links or ""):gmatch("[^,]+") do
+    lines[#lines + 1] = not names[name] and unknown.line("there is no interface", name, names) or nil
+  end
+  for _, line in ipairs(lines) do
+    tool.warn_later(line)
+  end
+  checked = true
+end
 
 local function is_wanted(k, options)
   if options.links and not ("," .. options.links .. ","):find("," .. k.name .. ",", 1, true) then
@@ -107,6 +125,9 @@ end
 local function rows(d, now, _, options)
   if options.tcp or options.udp then
     return protocol_rows(d, options)
+  end
+  if not checked then
+    check_names(d, options)
   end
   local list, seconds = {}, now.clock
   local time = os.date("%H:%M:%S", seconds)
@@ -171,7 +192,7 @@ local function columns(options)
 end
 
 return kstat.report({
-  published = false,
+  published = false, optional = true,
   name = "nicstat", about = "Network interfaces: throughput, packet sizes, utilisation, saturation.",
   options = {
     { "i", "links", arg = "NAME,...", help = "only these interfaces" },

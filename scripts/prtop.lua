@@ -11,6 +11,7 @@ local histogram = require("kstat.histogram")
 local io_figures = require("kstat.io")
 local kstat = require("kstat")
 local tool = require("kstat.tool")
+local unknown = require("kstat.unknown")
 
 local MACHINE = { disk = true, partition = true, tape = true, nfs = true, iopath = true, zone_zfs = true,
   zone_vfs = true, kmem_cache = true }
@@ -125,16 +126,25 @@ end
 
 local patterns -- of the operands, compiled once
 
-local function is_wanted(k)
-  return (k.publisher or not MACHINE[k.class]) and tool.matches(patterns, k.publisher or k.module)
+-- Prints, after the first tick, the publishers of the command line that there are not.
+local function check_names(operands, names)
+  for _, line in ipairs(unknown.patterns("there is no publisher", operands, patterns, names)) do
+    tool.warn_later(line)
+  end
 end
 
-local function rows(d, _, _, options)
-  local kind, list = kind_of(options), {}
+local function rows(d, _, prev, options)
+  local kind, list, names = kind_of(options), {}, {}
   for k in d:each() do
-    if is_wanted(k) then
-      kind.add(list, k)
+    if k.publisher or not MACHINE[k.class] then
+      names[k.publisher or k.module] = true
+      if tool.matches(patterns, k.publisher or k.module) then
+        kind.add(list, k)
+      end
     end
+  end
+  if not prev then
+    check_names(options.operands, names)
   end
   if #list == 0 and #patterns == 0 then
     return { { text = kind.none, worse = 0 } }

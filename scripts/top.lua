@@ -63,6 +63,8 @@ end
 
 local function window(given, sort)
   local ks = open(given, given.selectors)
+  tool.check_selectors(ks, given.selectors or {}, given)
+  tool.warnings(ks) -- before the window is there
   local ok, message = top.run(ks, {
     selectors = given.selectors or default(ks), interval = given.interval, count = given.count,
     filter = given.filter, sort = sort ~= "unit" and sort or "name", skip_idle = given.skip_idle,

@@ -13,6 +13,7 @@
 local core = require("kstat.core")
 local kstat = require("kstat")
 local tool = require("kstat.tool")
+local unknown = require("kstat.unknown")
 
 local MOST_DISKS = 4
 
@@ -78,6 +79,16 @@ local function queue_figures(linux)
   })
 end
 
+local function warn_of_disk(name, ks)
+  local names = {}
+  for k in ks:each(disks) do
+    names[k.name] = true
+  end
+  if not names[name] then
+    tool.warn_later(unknown.line("there is no disk", name, names))
+  end
+end
+
 local function choose_disks(options, ks)
   local chosen = {}
   local named = {}
@@ -85,6 +96,9 @@ local function choose_disks(options, ks)
     local k = not named[name] and ks:lookup(nil, nil, name)
     chosen[#chosen + 1] = k and k.type == "io" and k or nil
     named[name] = true
+    if not chosen[1] or chosen[#chosen].name ~= name then
+      warn_of_disk(name, ks)
+    end
   end
   if #options.operands == 0 then
     for k in ks:each(disks) do
@@ -285,7 +299,7 @@ end
 -- --- the report -------------------------------------------------------------------------------
 
 return kstat.report({
-  published = false,
+  published = false, optional = true,
   name = "vmstat", about = "Threads, memory, paging, disks, faults and CPUs in one line.",
   operands = "disk",
   note = "Linux does not count w, re, de and sy, nor the faults of executables and files apart (-p): these are \"-\".",

@@ -113,6 +113,8 @@ figures_new(lua_State *L)
 		lua_pushvalue(L, -2);
 		lua_rawseti(L, 3, (int)++i);
 	}
+	lua_pushvalue(L, 1);
+	lua_setfield(L, 3, "given");
 	ks_lua_setuservalue(L, 2);
 	lua_settop(L, 2);
 	u->out = calloc(ks_figures_room(u->f), sizeof(*u->out));
@@ -121,7 +123,7 @@ figures_new(lua_State *L)
 	return 1;
 }
 
-/* names(figures) -> an array of their names, not to be changed */
+/* names(figures) -> an array of their names, not to be changed; its field `given` is the table they were made of */
 static int
 figures_names(lua_State *L)
 {

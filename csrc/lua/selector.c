@@ -15,6 +15,8 @@
 
 #define SELECTION "kstat.selection"
 
+static const char *const field_names[KS_OPERAND_FIELDS] = { "module", "instance", "name", "statistic", "class" };
+
 static int
 selection_gc(lua_State *L)
 {
@@ -79,6 +81,21 @@ selector_tostring(lua_State *L)
 	return 1;
 }
 
+/* fields(selector) -> a table of the specifiers that it was made from; "" is everything */
+static int
+selector_fields(lua_State *L)
+{
+	luaL_checkudata(L, 1, KS_LUA_SELECTOR);
+	lua_settop(L, 1);
+	ks_lua_getuservalue(L, 1);
+	lua_createtable(L, 0, KS_OPERAND_FIELDS);
+	for (int i = 0; i < KS_OPERAND_FIELDS; i++) {
+		lua_rawgeti(L, 2, i + 1);
+		lua_setfield(L, 3, field_names[i]);
+	}
+	return 1;
+}
+
 /* Pushes the selector that an operand means; or nil, a message that names the field and points into it, errno. */
 static int
 push_compiled(lua_State *L, const struct ks_operand *o)
@@ -104,13 +121,12 @@ push_compiled(lua_State *L, const struct ks_operand *o)
 static int
 selector_new(lua_State *L)
 {
-	static const char *const names[KS_OPERAND_FIELDS] = { "module", "instance", "name", "statistic", "class" };
 	struct ks_operand o = { .field = { { NULL, 0 } } };
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	lua_settop(L, 1);
 	for (int i = 0; i < KS_OPERAND_FIELDS; i++) {
-		lua_getfield(L, 1, names[i]);
+		lua_getfield(L, 1, field_names[i]);
 		o.field[i].text = luaL_optlstring(L, i + 2, "", &o.field[i].n);
 	}
 	return push_compiled(L, &o);
@@ -228,6 +244,7 @@ ks_lua_add_selector(lua_State *L)
 		{ NULL, NULL }
 	};
 	static const luaL_Reg methods[] = {
+		{ "fields", selector_fields },
 		{ "matches", selector_matches },
 		{ "group", selector_group },
 		{ "capture", selector_capture },

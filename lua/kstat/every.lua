@@ -60,6 +60,19 @@ local function tell_warnings(ks)
   end
 end
 
+-- Prints a line for each selector that selects nothing.
+local function tell_missing(ks, sample, list)
+  local function everything()
+    return core.select(ks)
+  end
+  for _, sel in ipairs(list or {}) do
+    local line = require("kstat.unknown").selector(sel, core.select(sample, { sel }), everything)
+    if line then
+      core.tell(line, false)
+    end
+  end
+end
+
 --- Iterates over samples at an interval.
 --
 -- The first tick comes at once, with `prev` nil; each further one an interval later, on absolute
@@ -78,7 +91,8 @@ end
 --
 --   * `source`: what to open, see kstat.open
 --   * `chain`: an open chain to use instead; the loop updates it
---   * `select`: a selector or an array of them: read at each tick, whether asked for or not
+--   * `select`: a selector or an array of them: read at each tick, whether asked for or not. After the first tick a
+--     line on standard error names those that select nothing, unless the script opened the chain
 --   * `wait`: function(deadline_ns), `clock`: function() returning ns: another time, for tests
 --
 -- @treturn function an iterator that yields now, prev (see kstat.sample)
@@ -185,6 +199,9 @@ function every.every(interval, count, options)
       core.sample_freeze(now)
       if own then
         tell_warnings(ks)
+        if ticks == 1 then
+          tell_missing(ks, now, list)
+        end
       end
       if core.kind(ks) ~= "chain" then
         ticks = nil

@@ -67,7 +67,8 @@ local function from_text(text)
 end
 
 --- Compiles a selector. It can be used wherever one is expected, any number of times.
--- `sel:matches(k[, statistic])` returns whether it selects a kstat, and a statistic of this name.
+-- `sel:matches(k[, statistic])` returns whether it selects a kstat, and a statistic of this name; `sel:fields()` a
+-- table of the five specifiers that it was made from, where "" is everything.
 -- @tparam string|table|selector spec see above; a compiled one is returned as it is
 -- @int[opt=1] level where a mistake is reported: 1 is the caller of this function
 -- @treturn[1] selector

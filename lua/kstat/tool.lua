@@ -11,6 +11,7 @@ local tool = {}
 local stopped = {} -- the metatable of what stop() raises
 local running = "kstat" -- the name of the command that runs
 local printed = {} -- the lines that it has printed on standard error
+local waiting = {} -- those that it prints after the tick
 
 --- Ends the command that tool.run runs.
 -- @int status the exit status
@@ -30,9 +31,19 @@ function tool.warn(line)
   end
 end
 
---- Prints what a chain could not read, each thing once.
+--- Prints a line after the tick's output, as warn() does.
+-- @string line
+function tool.warn_later(line)
+  waiting[#waiting + 1] = line
+end
+
+--- Prints what a chain could not read, each thing once, and the lines that wait.
 -- @tparam chain ks
 function tool.warnings(ks)
+  for i, line in ipairs(waiting) do
+    tool.warn(line)
+    waiting[i] = nil
+  end
   for _, line in ipairs(core.chain_methods.warnings(ks)) do
     tool.warn((line:gsub("%s*\n%s*", " ")))
   end
@@ -76,7 +87,7 @@ end
 -- when it is interrupted, or when nobody reads its output any more, and ends the process accordingly
 function tool.run(name, main, explain)
   local before, lines = running, printed
-  running, printed = name, {}
+  running, printed, waiting = name, {}, {}
   local ok, status = pcall(run, main, explain or with_traceback)
   running, printed = before, lines
   core.looping(false)
@@ -150,6 +161,27 @@ function tool.selectors(operands, hint)
     selectors[i] = sel or tool.stop(2, message .. (hint or ""))
   end
   return selectors
+end
+
+--- Prints, after the tick, a line for each selector that selects nothing.
+-- @param x a chain, a sample or a difference
+-- @tparam {selector,...} selectors
+-- @tparam table given the options of the command line, see open()
+function tool.check_selectors(x, selectors, given)
+  local all
+  local function everything()
+    if all == nil and given.replay ~= "-" then
+      local ks = tool.open({ replay = given.replay, from = given.from, to = given.to })
+      all = ks and core.select(ks)
+    end
+    return all
+  end
+  for _, sel in ipairs(selectors) do
+    local line = require("kstat.unknown").selector(sel, core.select(x, { sel }), everything)
+    if line then
+      tool.warn_later(line)
+    end
+  end
 end
 
 --- Operands that are globs or /regular expressions/ for names.

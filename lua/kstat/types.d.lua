@@ -93,6 +93,9 @@ local selector = {}
 ---@return boolean
 function selector:matches(k, statistic) end
 
+---@return {module: string, instance: string, name: string, statistic: string, class: string}
+function selector:fields() end
+
 ---What chains, samples and differences share. Any other field is a module: x.sd[0].sd0.nread
 ---@class kstat.object
 ---@field [string] table<integer, table<string, table<string, kstat.value>>>

@@ -116,11 +116,11 @@ local function make_expression(self, of)
     self.rate = true
     return true
   end
-  local compiled, problem = require("kstat.expression").compile(of)
+  local compiled, names = require("kstat.expression").compile(of)
   if not compiled then
-    return nil, problem
+    return nil, names
   end
-  self.expression, self.expression_text = compiled, (of:gsub("%s+$", ""))
+  self.expression, self.expression_text, self.names = compiled, (of:gsub("%s+$", "")), names
   return true
 end
 

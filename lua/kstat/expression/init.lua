@@ -105,7 +105,10 @@ local function constant(v)
   return function() return v end
 end
 
+local names_of_this -- the names in the expression that is being compiled
+
 local function named(name)
+  names_of_this[#names_of_this + 1] = name
   return function(row, mode) return value_of(row, name, mode) end
 end
 
@@ -288,13 +291,16 @@ end
 -- for each tick), `first` (whether it shows what was counted since creation), `seen` (a table)
 -- @treturn[1] function(row): row is a table of fields, with the kstat of a difference as `kstat`;
 -- gives a number, a string or nil
+-- @treturn[1] {string,...} the names in the expression
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong, with the position
 function expression.compile(text, run)
   local name = text:match("^%s*([%a_][%w_]*)%s*$")
   if name then
-    return function(row) return value_of(row, name, "boot") end -- most columns; LPeg need not be loaded
+    -- Most columns; LPeg need not be loaded.
+    return function(row) return value_of(row, name, "boot") end, { name }
   end
+  names_of_this = {}
   grammar = grammar or make_grammar()
   local state = { at = 0, expected = "an expression", run = run }
   local ok, compiled = pcall(grammar.match, grammar, text, 1, state)
@@ -308,7 +314,15 @@ function expression.compile(text, run)
   end
   return function(row)
     return compiled(row, "boot")
-  end
+  end, names_of_this
+end
+
+--- Whether a name is a field of every kstat, or a figure that follows from the statistics of this one.
+-- @string name
+-- @tparam kstat k
+-- @treturn boolean
+function expression.is_derived(name, k)
+  return HEADER[name] or derived[name] ~= nil and k.type == "io"
 end
 
 --- The metatable of the rows of a report that have a kstat: `row.asvc_t` is what the expression `asvc_t` is, and

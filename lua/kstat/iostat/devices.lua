@@ -7,6 +7,7 @@
 local core = require("kstat.core")
 local kio = require("kstat.io")
 local tool = require("kstat.tool")
+local unknown = require("kstat.unknown")
 
 local M = {}
 M.__index = M
@@ -128,6 +129,19 @@ local function find(self)
   return list, known
 end
 
+-- Prints, after the first tick, the operands that no device is called by.
+local function warn_of_names(self, names, list)
+  local called = {}
+  for _, device in ipairs(list) do
+    called[device.name], called[M.pretty(self, device)] = true, true
+  end
+  for _, name in ipairs(names) do
+    if not called[name] then
+      tool.warn_later(unknown.line("there is no device", name, called))
+    end
+  end
+end
+
 -- The devices that the operands name, as a set; nil: no operands.
 local function named(self, list)
   local names = self.o.names
@@ -142,6 +156,9 @@ local function named(self, list)
     if wanted[device.name] or wanted[M.pretty(self, device)] then
       found[device] = true
     end
+  end
+  if not self.list then
+    warn_of_names(self, names, list)
   end
   return found
 end

@@ -14,7 +14,7 @@ local fail = mistake.raise
 -- The type, or types, of each field; or a word of kstat.report.expected, for what else it has to be.
 local FIELDS = {
   name = "string", about = "string", note = "string", options = "table", operands = "operands", select = "any",
-  published = "boolean", columns = "table or function", rows = "function",
+  published = "boolean", optional = "boolean", columns = "table or function", rows = "function",
   from = "table or function", sort = "string or function",
   top = "count", totals = "boolean", skip_idle = "boolean", skip_first = "boolean", check = "function",
   heading = "string or function", squeeze = "boolean", gap = "string", blank = "boolean", repeat_header = "count",
@@ -111,13 +111,13 @@ local function column_of(i, given, run)
     column.value = value
   elseif type(value) == "string" then
     column.field = value:match("^%a[%w_]*$") -- a field of the row comes first
-    local message
-    column.value = column.field and plain(value, run)
-    if not column.value then
-      column.value, message = require("kstat.expression").compile(value, run)
+    if column.field then
+      column.value, column.names = plain(value, run), { value }
+    else
+      column.value, column.names = require("kstat.expression").compile(value, run)
     end
     if not column.value then
-      fail("column '%s': %s", title, message)
+      fail("column '%s': %s", title, column.names)
     end
     column.kind = column.kind or LABELS[value] and "label" or nil
   else
@@ -131,8 +131,8 @@ end
 -- @tparam {table,...} given
 -- @tparam table run the report's state, see kstat.expression
 -- @treturn {column,...} each with `title`, `value` (a function(row)), `field` (that of the row which comes first),
--- `key` (its name in the data formats), and what was given; and all their `fields` (false: none), and whether
--- any has a `computed` value
+-- `key` (its name in the data formats), `names` (in its expression), and what was given; and all their `fields`
+-- (false: none), and whether any has a `computed` value
 function declare.columns(given, run)
   if type(given) ~= "table" or #given == 0 then
     fail("columns: an array of at least one expected, not %s", type(given) == "table" and "an empty one" or

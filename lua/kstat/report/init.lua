@@ -90,6 +90,7 @@ end
 --     included; nil: every kstat; or a function(options). With a class in each the machine is read with the
 --     least work
 --   * `published`: true: of the machine only what processes publish, false: all but that; of a capture everything
+--   * `optional`: true: some systems lack kstats and statistics that the report names, and no line says so
 --   * `columns`: `{ title, value, width =, align =, format =, unit =, kind =, about =, total =, key =, data = }`
 --     each; value is an expression (kstat.expression; default: the title) or a function(row); `format` is
 --     for string.format (default "%.1f" for numbers) or a function; `align` "left" or "right" (default: left for
@@ -188,11 +189,25 @@ local function is_wanted(filters, name, columns, values)
   return false
 end
 
+-- Adds what an operand may name of a row.
+local function add_names(names, name, columns, values)
+  names[name or ""] = name and true
+  for i, column in ipairs(columns) do
+    local value = values[i]
+    if type(value) == "string" or column.kind == "label" and type(value) == "number" then
+      names[type(value) == "number" and core.tostring(value) or value] = true
+    end
+  end
+end
+
 -- The rows that a report without `rows` has: a kstat each, filtered by the operands.
 local function default_rows(self, d, filters)
   local list = {}
   local unpack = table.unpack or unpack
   for _, k in ipairs(d:select(unpack(self.selectors or {}))) do
+    if self.names then
+      self.names[k.name] = true
+    end
     if not filters or is_wanted(filters, k.name) then
       list[#list + 1] = { kstat = k }
     end
@@ -260,6 +275,24 @@ local function in_order(self, shown, of, sort)
   end
 end
 
+-- Prints, after the first tick, what has no kstat, no statistic or no row. Columns wait for a row with a kstat.
+function report:look_for_missing(d, rows, given, filters)
+  local missing = require("kstat.report.missing")
+  if self.unchecked == "all" then
+    if not self.optional then
+      tool.check_selectors(d, self.select and self.selectors or {}, given)
+      missing.in_sources(self.source or {}, d, given)
+    end
+    if filters then
+      missing.in_operands(given.operands, filters, self.names)
+    end
+    self.names, self.unchecked = nil, not self.optional and "columns" or nil
+  end
+  if self.unchecked and missing.in_columns(self.columns, rows) then
+    self.unchecked = nil
+  end
+end
+
 -- The rows of one tick as arrays of values, chosen and in order; and how many the operands left.
 function report:evaluate(d, now, prev, given, filters)
   local own = self.source or self.rows
@@ -279,12 +312,18 @@ function report:evaluate(d, now, prev, given, filters)
     local wanted = not filters or not own or values.text or
       is_wanted(filters, k and k.name, columns, values)
     matched = wanted and not values.text and matched + 1 or matched
+    if self.names and own and not values.text then
+      add_names(self.names, k and k.name, columns, values)
+    end
     if wanted and not (skip_idle and is_idle(values, columns)) then
       shown[#shown + 1] = values
       if sort then
         of[values] = row
       end
     end
+  end
+  if self.unchecked then
+    self:look_for_missing(d, rows, given, filters)
   end
   if sort then
     in_order(self, shown, of, sort)
@@ -375,6 +414,7 @@ function report:loop(ks, given, filters, write, interval, count, skip)
   local sink = self:open_sink(form, given, ks, write)
   local matched = 0
   state.seen = {}
+  self.unchecked, self.names = "all", filters and {} or nil
   local ok, status = pcall(tick.run, ks, interval, count, function(now, prev)
     -- What this asks for is in every later sample, so it is asked for even if it is not shown.
     local d = prev and now - prev or now:since_creation()
@@ -401,7 +441,7 @@ function report:loop(ks, given, filters, write, interval, count, skip)
     sink.finish()
   end
   if filters and matched == 0 then
-    tool.stop(1, ("nothing here is called '%s'"):format(table.concat(given.operands, "' or '")))
+    tool.stop(1) -- a line said so after the first tick
   end
   return status
 end

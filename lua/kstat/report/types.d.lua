@@ -46,6 +46,7 @@
 ---@field note? string
 ---@field select? kstat.spec|kstat.spec[]|fun(options: table): kstat.spec|kstat.spec[]
 ---@field published? boolean
+---@field optional? boolean
 ---@field columns kstat.report.column[]|fun(options: table, ks: kstat.chain): kstat.report.column[]
 ---@field rows? fun(d: kstat.difference, now: kstat.sample, prev?: kstat.sample, options: table): kstat.report.row[]
 ---@field from? kstat.report.from|fun(options: table, ks: kstat.chain): kstat.report.from?

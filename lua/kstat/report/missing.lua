@@ -1,0 +1,91 @@
+--- The names in a report that nothing has: a line for each, after the first tick that shows it; see kstat.unknown.
+-- @module kstat.report.missing
+local core = require("kstat.core")
+local tool = require("kstat.tool")
+local unknown = require("kstat.unknown")
+
+local missing = {}
+
+local function warn(lines)
+  for _, line in ipairs(lines) do
+    tool.warn_later(line)
+  end
+end
+
+-- The names in the expressions of columns that no row has as a field of its own.
+local function names_of_columns(columns, rows)
+  local names, seen = {}, {}
+  for _, column in ipairs(columns) do
+    for _, name in ipairs(column.names or {}) do
+      local is_field = seen[name]
+      seen[name] = true
+      for _, row in ipairs(rows) do
+        is_field = is_field or rawget(row, name) ~= nil
+      end
+      names[#names + 1] = not is_field and name or nil
+    end
+  end
+  return names
+end
+
+--- Looks for statistics in the expressions of columns that no kstat of a row has.
+-- @tparam {column,...} columns
+-- @tparam {table,...} rows
+-- @treturn boolean whether there was a row with a kstat
+function missing.in_columns(columns, rows)
+  local kstats = {}
+  for _, row in ipairs(rows) do
+    kstats[#kstats + 1] = rawget(row, "kstat")
+  end
+  if #kstats > 0 then
+    warn(unknown.statistics(names_of_columns(columns, rows), kstats, require("kstat.expression").is_derived))
+  end
+  return #kstats > 0
+end
+
+-- The statistics that figures are made of, in alphabetical order.
+local function statistics_of(figures)
+  local names, seen = {}, {}
+  local function add(list, first)
+    for i = first, #list do
+      names[#names + 1] = not seen[list[i]] and list[i] or nil
+      seen[list[i]] = true
+    end
+  end
+  for _, figure in pairs(core.figures_names(figures).given) do
+    add(figure, 2)
+    add(figure.of or {}, 1)
+  end
+  table.sort(names)
+  return names
+end
+
+--- Looks for sources none of whose selectors selects anything, and for statistics in their figures that none of
+-- their kstats has.
+-- @tparam from source see kstat.report.from
+-- @tparam difference d
+-- @tparam table given the options of the command line
+function missing.in_sources(source, d, given)
+  for _, each in ipairs(source) do
+    local selectors = {}
+    for i, one in ipairs(each) do
+      selectors[i] = one.selector or core.selector(one)
+    end
+    local kstats = core.select(d, selectors)
+    if #kstats == 0 then
+      tool.check_selectors(d, selectors, given)
+    else
+      warn(unknown.statistics(statistics_of(each.figures), kstats))
+    end
+  end
+end
+
+--- Looks for operands that match no name.
+-- @tparam {string,...} operands
+-- @tparam {pattern,...} filters the same, compiled
+-- @tparam {[string]=boolean} names those of the rows
+function missing.in_operands(operands, filters, names)
+  warn(unknown.patterns("nothing here is called", operands, filters, names))
+end
+
+return missing

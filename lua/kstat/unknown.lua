@@ -1,0 +1,192 @@
+--- Lines about names that nothing has, with what was probably meant.
+--
+-- A mistyped name selects nothing, and nothing is what a report shows for what is missing. So commands look, at the
+-- first tick, for names that nothing has, and print one line for each on standard error (tool.warn_later).
+--
+-- @module kstat.unknown
+local core = require("kstat.core")
+
+local unknown = {}
+
+-- How many letters have to be changed, added, removed or swapped with the next one to make one word of the other.
+local function distance(a, b)
+  local before, last = nil, {}
+  for j = 0, #b do
+    last[j] = j
+  end
+  for i = 1, #a do
+    local row = { [0] = i }
+    for j = 1, #b do
+      local x, y = a:byte(i), b:byte(j)
+      row[j] = math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (x == y and 0 or 1))
+      if i > 1 and j > 1 and x == b:byte(j - 1) and a:byte(i - 1) == y then
+        row[j] = math.min(row[j], before[j - 2] + 1)
+      end
+    end
+    before, last = last, row
+  end
+  return last[#b]
+end
+
+--- Finds the name that is most like a given one, in upper or lower case: at most a third of its letters differ, and
+-- at most three. Of several the one of the same length comes first, then the first one of the alphabet.
+-- @string name
+-- @tparam {[string]=any} names whose keys are compared
+-- @treturn string|nil
+function unknown.nearest(name, names)
+  local most = math.max(1, math.min(3, math.floor(#name / 3)))
+  local best, least = nil, math.huge
+  for other in pairs(#name > 1 and names or {}) do
+    local longer = math.abs(#other - #name)
+    if longer <= most then
+      local d = distance(name:lower(), other:lower())
+      local order = 100 * d + longer
+      if d <= most and (order < least or order == least and other < best) then
+        best, least = other, order
+      end
+    end
+  end
+  return best
+end
+
+--- A line about a name.
+-- @string what such as "there is no disk"
+-- @string name
+-- @tparam {[string]=any} names that there are, as keys
+-- @treturn string such as "there is no disk 'sdq'; did you mean 'sda'?"
+function unknown.line(what, name, names)
+  local meant = unknown.nearest(name, names)
+  return ("%s '%s'%s"):format(what, name, meant and ("; did you mean '%s'?"):format(meant) or "")
+end
+
+--- Lines about patterns that match no name.
+-- @string what as of line()
+-- @tparam {string,...} texts of the patterns
+-- @tparam {pattern,...} patterns
+-- @tparam {[string]=any} names that there are, as keys
+-- @treturn {string,...}
+function unknown.patterns(what, texts, patterns, names)
+  local lines = {}
+  for i, pattern in ipairs(patterns) do
+    local found = false
+    for name in pairs(names) do
+      found = found or pattern:matches(name)
+    end
+    lines[#lines + 1] = not found and unknown.line(what, texts[i], names) or nil
+  end
+  return lines
+end
+
+-- --- statistics -----------------------------------------------------------------------------------
+
+-- The names of all statistics of some kstats, as keys.
+local function statistics_of(kstats)
+  local set = { class = true, crtime = true, snaptime = true }
+  for _, k in ipairs(kstats) do
+    local names = {}
+    for i = 1, core.list(k, names, {}) or 0 do
+      set[names[i]] = true
+    end
+  end
+  return set
+end
+
+--- Lines about statistics that none of some kstats has.
+-- @tparam {string,...} names of statistics
+-- @tparam {kstat,...} kstats at least one
+-- @func[opt] known function(name, kstat) that returns whether a name is something else
+-- @treturn {string,...}
+function unknown.statistics(names, kstats, known)
+  local lines, all = {}, nil
+  for _, name in ipairs(names) do
+    local found = false
+    for _, k in ipairs(kstats) do
+      found = core.kstat_methods.get(k, name) ~= nil or known and known(name, k)
+      if found then
+        break
+      end
+    end
+    if not found then
+      all = all or statistics_of(kstats)
+      lines[#lines + 1] = not all[name] and unknown.line("no selected kstat has", name, all) or nil
+    end
+  end
+  return lines
+end
+
+-- --- selectors ------------------------------------------------------------------------------------
+
+-- Kstats that a chain of the running machine has only if KSTAT_WITH holds a word: by class, the word and what they are.
+local OPTIONAL = { cgroup = { "cgroup", "control groups" }, kmem_cache = { "slab", "the kernel's caches" } }
+
+--- The switch that adds the kstats which a selector means, if they are left out otherwise.
+-- @tparam table fields those of the selector
+-- @treturn string|nil such as "KSTAT_WITH=cgroup adds control groups"
+function unknown.switch(fields)
+  for class, optional in pairs(OPTIONAL) do
+    for _, text in ipairs({ fields.class, class == "cgroup" and fields.module or "" }) do
+      local pattern = text ~= "" and text ~= "*" and core.pattern(text)
+      if pattern and pattern:matches(class) and not (os.getenv("KSTAT_PROC") or os.getenv("KSTAT_SOURCE")) then
+        return ("KSTAT_WITH=%s adds %s"):format(optional[1], optional[2])
+      end
+    end
+  end
+  return nil
+end
+
+-- The modules, names and classes of some kstats.
+local function headers_of(kstats)
+  local headers = { module = {}, name = {}, class = {} }
+  for _, k in ipairs(kstats) do
+    for field, set in pairs(headers) do
+      set[k[field]] = true
+    end
+  end
+  return headers
+end
+
+local function no_kstat(fields, everything)
+  local text = ("%s:%s:%s:%s"):format(fields.module, fields.instance, fields.name, fields.statistic):gsub(":+$", "")
+  local line = text == "" and ("no kstat has the class '%s'"):format(fields.class) or
+    ("no kstat matches '%s'"):format(text) .. (fields.class ~= "" and (" of class '%s'"):format(fields.class) or "")
+  local switch = unknown.switch(fields)
+  if switch then
+    return line .. "; " .. switch
+  end
+  local headers = headers_of(everything() or {})
+  for _, field in ipairs({ "class", "module", "name" }) do
+    local name = fields[field]
+    if name ~= "" and not headers[field][name] and not name:find("[*?%[/]") then
+      local meant = unknown.nearest(name, headers[field])
+      if meant then
+        return line .. ("; did you mean '%s'?"):format(meant)
+      end
+    end
+  end
+  return line
+end
+
+--- A line about a selector that selects nothing.
+-- @tparam selector sel
+-- @tparam {kstat,...} found the kstats that it matches
+-- @func everything function() that returns all kstats that there are, for the hint; nil: they are not known
+-- @treturn string|nil nil if it selects something
+function unknown.selector(sel, found, everything)
+  local fields = sel:fields()
+  if #found == 0 then
+    return no_kstat(fields, everything)
+  elseif fields.statistic == "" then
+    return nil
+  end
+  local all = statistics_of(found)
+  for _, k in ipairs(found) do
+    for name in pairs(all) do
+      if sel:matches(k, name) then
+        return nil
+      end
+    end
+  end
+  return unknown.line("no selected kstat has", fields.statistic, all)
+end
+
+return unknown

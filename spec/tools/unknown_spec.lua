@@ -1,0 +1,104 @@
+-- Names that nothing has: one line on standard error after the first tick, with what was probably meant.
+local run = require("support.run")
+
+local tree = { KSTAT_PROC = "spec/trees/small/proc", KSTAT_SYS = "spec/trees/small/sys" }
+
+-- Runs a command on a recorded tree; returns what it prints on standard error.
+local function said(...)
+  return run.run({ env = tree, ... }).err
+end
+
+local function script(text, ...)
+  local file = os.tmpname()
+  local f = assert(io.open(file, "w"))
+  f:write("local kstat = require('kstat')\n", text)
+  f:close()
+  local r = run.run({ env = tree, "kstatlua", file, ... })
+  os.remove(file)
+  return r
+end
+
+describe("a name that nothing has is told once:", function()
+  it("a statistic in the columns of a report", function()
+    local report = [[return kstat.report({ name = "r", select = { class = "disk" }, columns = {
+      { "n", "name" }, { "a", "rate(readz)" }, { "b", "p99(reads + writtes)" }, { "c", "readz" }, { "d", "wsvc_t" },
+      { "e", "elapsed" }, { "f", "nosuchthing" } } })]]
+    assert.equal("r: no selected kstat has 'readz'; did you mean 'reads'?\n" ..
+      "r: no selected kstat has 'writtes'; did you mean 'writes'?\nr: no selected kstat has 'nosuchthing'\n",
+      script(report, "0.01", "3").err)
+  end)
+
+  it("a statistic in the sums of a report, unless it is optional", function()
+    local report = [[return kstat.report({ name = "r", optional = %s, columns = { { "a" }, { "b" } },
+      from = { { "cpu::sys", figures = kstat.figures({ a = { "percent", "cpu_nsec_user",
+      of = { "cpu_nsec_user", "cpu_nsec_idel" } }, b = { "rate", "syscal", "intr" } }) } } })]]
+    assert.equal("r: no selected kstat has 'cpu_nsec_idel'; did you mean 'cpu_nsec_idle'?\n" ..
+      "r: no selected kstat has 'syscal'\n", (script(report:format("nil"))).err:gsub("; did you mean 'sys[^\n]*", ""))
+    assert.equal("", script(report:format("true")).err)
+  end)
+
+  it("a selector", function()
+    local report = [[return kstat.report({ name = "r", select = %s, columns = { { "n", "name" } } })]]
+    assert.equal("r: no kstat has the class 'dsk'; did you mean 'disk'?\n",
+      script(report:format('{ { class = "dsk" }, "unix" }'), "0.01", "2").err)
+    assert.equal("r: no kstat matches 'unxi:0:sys'; did you mean 'unix'?\n", script(report:format('"unxi:0:sys"')).err)
+    assert.equal("", script(report:format('"unix:0:s*"')).err)
+    local r = script([[
+      local select = { { class = "dsk" }, "unix:0:sys:syscal", "cpu" }
+      for now in kstat.every(0.01, 2, { select = select }) do print(now:lookup("unix", 0, "sys"):get("typo")) end]])
+    assert.equal("nil\nnil\n", r.out)
+    assert.truthy(r.err:find("no kstat has the class 'dsk'; did you mean 'disk'?\n", 1, true), r.err)
+    assert.truthy(r.err:find("no selected kstat has 'syscal'", 1, true), r.err)
+    assert.equal(2, select(2, r.err:gsub("\n", "")), r.err)
+  end)
+
+  it("an operand of a report, of which another one has a row", function()
+    local report = [[return kstat.report({ name = "r", select = { class = "disk" }, columns = { { "n", "name" } } })]]
+    local r = script(report, "vdx", "nvme0n1", "0.01", "2")
+    assert.equal(0, r.status)
+    assert.truthy(r.err:find("^r: nothing here is called 'vdx'[^\n]*\n$"), r.err)
+    r = script(report, "nvme0m1")
+    assert.same({ 1, "r: nothing here is called 'nvme0m1'; did you mean 'nvme0n1'?\n" }, { r.status, r.err })
+  end)
+
+  it("an operand of a tool", function()
+    for command, line in pairs({
+      ["vmstat nvme0n1 nvme0m1 0.01 2"] = "vmstat: there is no disk 'nvme0m1'; did you mean 'nvme0n1'?\n",
+      ["iostat -x nvme0m1 0.01 2"] = "iostat: there is no device 'nvme0m1'; did you mean 'nvme0n1'?\n",
+      ["nicstat eth9 lo 0.01 2"] = "nicstat: there is no interface 'eth9'; did you mean 'eth0'?\n",
+      ["nicstat -i eth9,lo"] = "nicstat: there is no interface 'eth9'; did you mean 'eth0'?\n",
+      ["prtop shop"] = "prtop: there is no publisher 'shop'\n",
+      ["top -b unix:0:sys:pswich 0.01 2"] = "top: no selected kstat has 'pswich'; did you mean 'pswitch'?\n",
+      ["top -b unxi cpu"] = "top: no kstat matches 'unxi'; did you mean 'unix'?\n",
+    }) do
+      local words = { "kstatlua" }
+      for word in command:gmatch("%S+") do words[#words + 1] = word end
+      assert.equal(line, said((table.unpack or unpack)(words)))
+    end
+  end)
+
+  it("an expression of an aggregation", function()
+    assert.equal("kstat: no selected kstat has 'readz'; did you mean 'reads'?\n",
+      said("kstat", "-c", "disk", "-a", "sum of rate(readz)"))
+  end)
+
+  it("and nothing is said where all is there, nor of what a system lacks", function()
+    for _, command in ipairs({ "vmstat", "vmstat -p", "mpstat", "nicstat", "fsstat", "iostat -x", "top -b",
+      "kstat -p nosuch" }) do
+      local words = {}
+      for word in command:gmatch("%S+") do words[#words + 1] = word end
+      assert.equal("", said("kstatlua", (table.unpack or unpack)(words)), command)
+    end
+  end)
+end)
+
+describe("KSTAT_WITH", function()
+  it("is named where a class needs it, and its unknown words are told", function()
+    local r = run.run({ "kstat", "-p", "-c", "cgroup" })
+    assert.same({ 1, "kstat: KSTAT_WITH=cgroup adds control groups\n" }, { r.status, r.err })
+    assert.equal("kstat: KSTAT_WITH=slab adds the kernel's caches\n",
+      run.run({ "kstat", "-p", "-c", "kmem_cache" }).err)
+    assert.equal("kstat: KSTAT_WITH: there is no 'cgorup', but: cgroup, slab, all\n",
+      run.run({ env = { KSTAT_WITH = "slab,cgorup" }, "kstat", "-p", "unix:0:system_misc:nproc" }).err)
+  end)
+end)
