@@ -269,7 +269,7 @@ kid_t kstat_write(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
 kstat_ctl_t *kstat_open_capture(const char *path);
 kstat_ctl_t *kstat_open_roots(const char *proc, const char *sys);
 
-/* Returns one line about this thread's last failed call, which names what it failed on; never NULL. */
+/* Returns one line about this thread's last failed call, with the name of the kstat or file; never NULL. */
 const char *kstat_errmsg(void);
 
 #pragma GCC visibility pop
