@@ -80,7 +80,7 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
             $(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat \
             $(LUAS:%=$(BUILD)/share/lua/%/kstat) $(BUILD)/share/kstat/scripts
 
-.PHONY: all check check-logs sweep lint sanitize race fuzz bench bench-programs install dist rock rock-install clean FORCE
+.PHONY: all check check-logs sweep lint sanitize race fuzz fuzz-grammar bench bench-programs install dist rock rock-install clean FORCE
 all: $(LIB) $(BUILD)/lib/libkstat.a $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
 
 # --- objects ------------------------------------------------------------------
@@ -223,7 +223,10 @@ $(FUZZ_BIN): $(BUILD)/fuzz/%: spec/fuzz/%.c $(BUILD)/fuzz/lib/libkstat.a
 	$(call QUIET,CC) $(CLANG) $(CPP_ALL) $(C_ALL) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $< \
 	    $(BUILD)/fuzz/lib/libkstat.a $(LIB_LIBS)
 FUZZ_RUNS := $(FUZZ_BIN:=.run)
-fuzz: $(FUZZ_RUNS)
+fuzz: $(FUZZ_RUNS) fuzz-grammar
+# What people type, in the language in which it is parsed.
+fuzz-grammar: all
+	@printf '%-5s grammar: %s\n' FUZZ "$$($(BUILD)/bin/kstatlua spec/fuzz/grammar.lua $(FUZZ_SECONDS))"
 $(FUZZ_RUNS): %.run: % FORCE
 	@mkdir -p $*.corpus; seeds=spec/fuzz/$(*F).seeds; [ -d $$seeds ] || seeds=; \
 	$* -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$*. $*.corpus $$seeds >$*.log 2>&1 || \

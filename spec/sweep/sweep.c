@@ -267,6 +267,8 @@ main(int argc, char **argv)
 	good = run(&p, 0);
 	again = run(&p, 0);
 	exact = !shape && same(&good.out, &again.out) && same(&good.file, &again.file);
+	if (!WIFEXITED(good.status) || good.calls == 0)
+		return fputs("sweep: the good run does not end\n", stderr), 2;
 	for (unsigned long i = 0; i < jobs; i++) {
 		if (fork() == 0) {
 			unsigned long n = sweep(&good, exact, 1 + i * every, jobs * every);
@@ -282,8 +284,6 @@ main(int argc, char **argv)
 	}
 	tried = (good.calls + every - 1) / every;
 	printf("%lu calls tried, %lu wrong%s\n", tried, found, exact ? "" : " (only lines and words were counted)");
-	if (!WIFEXITED(good.status) || good.calls == 0)
-		return fputs("sweep: the good run failed\n", stderr), 2;
 	remove_place(&p);
 	return found != 0;
 }

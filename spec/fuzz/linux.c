@@ -1,0 +1,168 @@
+/*
+ * linux.c - fuzzes the parsers of /proc and /sys. The first line of the input names a file of spec/trees/small; what
+ * follows are its contents at one reading after the other, with lines "%%" in between. Whatever they are, opening,
+ * reading and updating must end and stay inside memory. To be started in the directory of the sources.
+ * SPDX-License-Identifier: MIT
+ */
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "chain/chain.h"
+#include "chain/values.h"
+
+#define TREE "spec/trees/small/"
+#define MOST_FILES 256
+#define LARGEST 65536
+#define READINGS 4
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char root[64];
+static struct file {
+	char *path; /* below root */
+	char *text; /* as it is in the tree */
+	size_t len;
+} files[MOST_FILES];
+static size_t nfiles;
+
+static void
+check(bool is_true, const char *what)
+{
+	if (!is_true) {
+		perror(what);
+		abort();
+	}
+}
+
+static void
+put(const char *path, const void *text, size_t len)
+{
+	char name[512];
+	int fd;
+
+	(void)snprintf(name, sizeof(name), "%s/%s", root, path);
+	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	check(fd >= 0 && write(fd, text, len) == (ssize_t)len, name);
+	(void)close(fd);
+}
+
+/* Copies a directory or a file of the tree. */
+static int
+copy(const char *from, const struct stat *st, int kind, struct FTW *ftw)
+{
+	const char *path = from + strlen(TREE);
+	char name[512];
+
+	(void)ftw;
+	(void)snprintf(name, sizeof(name), "%s/%s", root, path);
+	if (kind == FTW_D) {
+		check(ftw->level == 0 || mkdir(name, 0700) == 0, name);
+	} else if (kind == FTW_F && nfiles < MOST_FILES && st->st_size <= LARGEST) {
+		struct file *f = &files[nfiles++];
+		int fd = open(from, O_RDONLY | O_CLOEXEC);
+
+		f->path = strdup(path);
+		f->text = malloc(LARGEST);
+		check(fd >= 0 && f->path != NULL && f->text != NULL, from);
+		f->len = (size_t)read(fd, f->text, LARGEST);
+		(void)close(fd);
+		put(f->path, f->text, f->len);
+	}
+	return 0;
+}
+
+static int
+remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)st;
+	(void)kind;
+	(void)ftw;
+	return remove(path);
+}
+
+static void
+clean_up(void)
+{
+	(void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+int
+LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	(void)snprintf(root, sizeof(root), "/dev/shm/kstat-fuzz.XXXXXX");
+	check(mkdtemp(root) != NULL, root);
+	check(atexit(clean_up) == 0, "atexit");
+	check(nftw(TREE, copy, 16, FTW_PHYS) == 0 && nfiles > 0, TREE);
+	return 0;
+}
+
+/* The file that a line names; any one if there is none of that name. */
+static const struct file *
+file_of(const char *line, size_t n)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < nfiles; i++) {
+		if (strlen(files[i].path) == n && memcmp(files[i].path, line, n) == 0)
+			return &files[i];
+	}
+	for (size_t i = 0; i < n; i++)
+		sum += (unsigned char)line[i];
+	return &files[sum % nfiles];
+}
+
+/* Reads all kstats, and walks along their values. */
+static void
+read_all(kstat_ctl_t *kc)
+{
+	struct ks_values values = { 0 };
+
+	for (kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next) {
+		if (kstat_read(kc, k, NULL) < 0)
+			continue;
+		values.n = 0;
+		check(ks_values_collect(&values, k, true) == 0, "collect");
+		for (size_t i = 0; i < values.n; i++)
+			(void)ks_chain_meta(kc, k, values.pair[i].name);
+	}
+	while (ks_chain_warning(kc) != NULL)
+		;
+	ks_values_free(&values);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data, *end = text + size, *line = memchr(text, '\n', size);
+	const struct file *f = file_of(text, line != NULL ? (size_t)(line - text) : 0);
+	char proc[128], sys[128];
+	kstat_ctl_t *kc = NULL;
+
+	(void)snprintf(proc, sizeof(proc), "%s/proc", root);
+	(void)snprintf(sys, sizeof(sys), "%s/sys", root);
+	text = line != NULL ? line + 1 : text;
+	for (int i = 0; i < READINGS && text < end; i++) {
+		const char *next = memmem(text, (size_t)(end - text), "\n%%\n", 4);
+
+		put(f->path, text, (size_t)((next != NULL ? next + 1 : end) - text));
+		if (kc == NULL)
+			kc = kstat_open_roots(proc, sys);
+		else
+			(void)kstat_chain_update(kc);
+		check(kc != NULL, "open");
+		read_all(kc);
+		text = next != NULL ? next + 4 : end;
+	}
+	if (kc != NULL)
+		(void)kstat_close(kc);
+	put(f->path, f->text, f->len);
+	return 0;
+}
