@@ -127,9 +127,12 @@ local function show_disks(options, ks)
   end
 end
 
--- Of this machine it is known without a reading.
+-- Of this machine it is known without a reading; a capture or a recorded tree may be another's.
 local function kb_per_page(ks, linux)
-  local bytes = linux and (ks:is_replay() and ks:lookup("unix", 0, "vm"):get("pagesize") or core.pagesize)
+  local bytes = linux and core.pagesize
+  if linux and (ks:is_replay() or os.getenv("KSTAT_PROC")) then
+    bytes = ks:lookup("unix", 0, "vm"):get("pagesize")
+  end
   return (bytes or 4096) / 1024
 end
 

@@ -304,6 +304,18 @@ ks_chain_file(kstat_ctl_t *kc)
 	return src != NULL && src->ops->file != NULL ? src->ops->file(src) : -1;
 }
 
+hrtime_t
+ks_chain_now(kstat_ctl_t *kc)
+{
+	const struct ks_chain *chain = ks_chain_of(kc);
+
+	for (size_t i = 0; i < chain->nsources; i++) {
+		if (chain->source[i]->ops->now != NULL)
+			return chain->source[i]->ops->now(chain->source[i]);
+	}
+	return gethrtime();
+}
+
 int64_t
 ks_chain_time_of_day(kstat_ctl_t *kc, int64_t *seconds)
 {

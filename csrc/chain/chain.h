@@ -87,6 +87,9 @@ bool ks_chain_damaged(kstat_ctl_t *kc);
 /* The descriptor of the file that a replay reads; -1: none. */
 int ks_chain_file(kstat_ctl_t *kc);
 
+/* The time now on the clock of snaptimes: of the machine, or of a recorded tree in its place. */
+hrtime_t ks_chain_now(kstat_ctl_t *kc);
+
 /*
  * Returns the time of day of what is read now, in ns since 1970. Live: now. Replay: the sample's own time where the
  * file has one; otherwise the first sample has KSTAT_REPLAY_TIME (or the time of opening), and the time goes on by the

@@ -25,7 +25,7 @@ ks_sample_new(kstat_ctl_t *kc)
 
 	if (s == NULL)
 		return ks_fail_null(ENOMEM, "out of memory for a sample");
-	s->taken = ks_chain_is_replay(kc) ? 0 : gethrtime();
+	s->taken = ks_chain_is_replay(kc) ? 0 : ks_chain_now(kc);
 	s->time_of_day = ks_chain_time_of_day(kc, &s->seconds);
 	return s;
 }

@@ -109,6 +109,9 @@ struct ks_source_ops {
 	/* Optional, for replays: moves to the next sample. Returns 1, or 0 if there is none left. */
 	int (*advance)(struct ks_source *src);
 
+	/* Optional. Returns the time now on the clock of its crtimes and snaptimes, if that is not gethrtime(). */
+	hrtime_t (*now)(struct ks_source *src);
+
 	/* Optional, for replays: time of day of the current sample, ns since 1970. Returns 1, 0 if not known. */
 	int (*time_of_day)(struct ks_source *src, int64_t *ns);
 

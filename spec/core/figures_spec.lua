@@ -133,6 +133,32 @@ describe("the figures of Linux", function()
     assert.is_true((kind("workingset_nodes") or "gauge") == "gauge")
   end)
 
+  it("have the time of a recorded tree", function()
+    local function uptime(s)
+      return function() write("proc/uptime", ("%.2f 1.00\n"):format(s)) end
+    end
+    local s = samples(uptime(1234.25), uptime(1244.25), function()
+      uptime(1254.25)()
+      write("proc/diskstats", L.read(tree .. "/proc/diskstats") .. "8 112 sdh 40 0 80 10 20 0 160 20 0 30 30\n")
+    end)
+    for _, name in ipairs({ "sys", "vm", "system_misc" }) do
+      assert.equal(1234.25, s[1]:lookup("unix", 0, name).snaptime)
+      assert.equal(10, (s[2] - s[1]):lookup("unix", 0, name).elapsed)
+    end
+    local new = (s[3] - s[2]):lookup("sd", 7, "sdh")
+    assert.equal(1249.25, new.crtime)
+    assert.equal(8, new:rate("reads"))
+    for k in s[1]:each() do
+      assert.is_true(k.crtime <= k.snaptime, tostring(k))
+    end
+  end)
+
+  it("count in the pages of a recorded tree", function()
+    write("proc/meminfo", "MemTotal: 32000000 kB\nMemFree: 16000000 kB\n")
+    write("proc/vmstat", "nr_free_pages 250010\npgpgin 1\n")
+    assert.equal(65536, samples(function() end)[1]:lookup("unix", 0, "vm"):get("pagesize"))
+  end)
+
   local function disk(...)
     local line = ("8 0 sda " .. ("%d "):rep(17) .. "\n"):format(...)
     return function() write("proc/diskstats", line) end
@@ -181,6 +207,56 @@ describe("the figures of Linux", function()
     for i, want in ipairs({ 0, 0, 14 }) do
       assert.equal(want, (s[i + 1] - s[i]):lookup("intr", 0, "LOC"):get("hard"))
     end
+  end)
+
+  it("have rates of times in seconds, whatever these are stored in", function()
+    local s = samples(stat("cpu 100 0 0 100", "cpu0 100 0 0 100"), function()
+      L.sh("sleep 0.05")
+      stat("cpu 300 0 0 100", "cpu0 300 0 0 100")()
+    end)
+    local k = (s[2] - s[1]):lookup("cpu", 0, "sys")
+    local expected = 2 / k.elapsed
+    assert.near(expected, k:rate("cpu_nsec_user"), 1e-9 * expected)
+    assert.near(expected * 100, k:rate("cpu_ticks_user"), 1e-7 * expected)
+    assert.equal(2e9, k:get("cpu_nsec_user"))
+    local figures = kstat.figures({ u = { "rate", "cpu_nsec_user" } })
+    assert.near(expected, assert(k:figures(figures)).u, 1e-9 * expected)
+  end)
+
+  it("are there for links with a bar in their names, and old sensors", function()
+    write("proc/net/dev", L.read(tree .. "/proc/net/dev") .. " a|b: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n")
+    L.sh(("cd %s/sys/class/hwmon && mkdir -p hwmon9/device && cd hwmon9/device && echo w83627 >name && echo 41000 " ..
+      ">temp1_input"):format(tree))
+    local s = samples(function() end)
+    assert.equal(9, s[1]:lookup("link", 0, "a|b"):get("obytes64"))
+    assert.equal(41000, s[1]:lookup("hwmon", 9, "w83627"):get("temp1"))
+  end)
+
+  it("keep devices apart whose names agree in 30 bytes", function()
+    local long = ("x"):rep(30)
+    local line = "9 0 %s%s %d 0 8 1 0 0 0 0 0 1 1\n"
+    write("proc/diskstats", line:format(long, "", 1) .. line:format(long, "a", 2) .. line:format(long, "b", 3))
+    local s = samples(function() end)
+    local seen, sum = {}, 0
+    for k in s[1]:each({ class = "disk" }) do
+      if k.module:sub(1, 1) == "x" then
+        assert.is_nil(seen[k.name])
+        seen[k.name] = true
+        sum = sum + k:get("reads")
+      end
+    end
+    assert.equal(6, sum)
+  end)
+
+  it("are read from a file of interrupts of 20 MB", function()
+    local row = ("         1 "):rep(1024)
+    local heading = {}
+    for i = 0, 1023 do heading[#heading + 1] = "CPU" .. i end
+    local lines = { table.concat(heading, " ") }
+    for i = 1, 1900 do lines[#lines + 1] = ("%d: %s IO-APIC %d-edge      dev%d-x"):format(i, row, i, i) end
+    write("proc/interrupts", table.concat(lines, "\n") .. "\n")
+    local ks = assert(kstat.open({ proc = tree .. "/proc", sys = tree .. "/sys", only = { module = "dev" } }))
+    assert.equal(1024, assert(ks:sample()):lookup("dev", 1900, "dev1900-x"):get("hard"))
   end)
 
   -- The lines of a tool for a capture of one CPU that counted these ticks in a second.

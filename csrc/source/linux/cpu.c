@@ -208,7 +208,7 @@ parse_stat(struct ks_linux *lx, const struct ks_image *im)
 	st->have = st->have_time = 0;
 	st->known = st->strangers = 0;
 	st->seq = st->cpus_seq = im->seq;
-	ks_cpu_ticks_begin(&s->ticks, im->taken);
+	ks_cpu_ticks_begin(&s->ticks, lx->tree.now == 0 ? im->taken : lx->tree.now);
 	while (ks_text_line(&all, &line)) {
 		if (ks_text_starts(&line, "cpu")) {
 			parse_cpu(lx, im, &line, &total);

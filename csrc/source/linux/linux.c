@@ -467,6 +467,41 @@ warn_of_words(struct ks_scan *scan)
 	}
 }
 
+hrtime_t
+ks_linux_now(const struct ks_linux *lx)
+{
+	return lx->tree.now != 0 ? lx->tree.now : gethrtime();
+}
+
+/* Finds out the time of a recorded tree. It never goes backwards. */
+static void
+follow_tree_time(struct ks_linux *lx)
+{
+	char text[64];
+	struct ks_text t;
+	uint64_t centiseconds;
+	hrtime_t uptime, real = gethrtime();
+	int n = ks_file_small(&lx->root[KS_ROOT_PROC], "uptime", text, sizeof(text));
+
+	t = ks_text_of(text, n > 0 ? (size_t)n : 0);
+	if (!ks_text_fixed(&t, 2, &centiseconds) || centiseconds == 0 ||
+	    centiseconds > INT64_MAX / 2 / (KS_NANOSEC / 100))
+		return;
+	uptime = (hrtime_t)centiseconds * (KS_NANOSEC / 100);
+	if (uptime == lx->tree.uptime)
+		lx->tree.now += real - lx->tree.real;
+	else if (uptime > lx->tree.now)
+		lx->tree.now = uptime;
+	lx->tree.uptime = uptime;
+	lx->tree.real = real;
+}
+
+static hrtime_t
+linux_now(struct ks_source *src)
+{
+	return ks_linux_now((struct ks_linux *)src);
+}
+
 static int
 linux_scan(struct ks_source *src, struct ks_scan *scan)
 {
@@ -481,6 +516,8 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 	}
 	lx->scan = scan;
 	lx->round++;
+	if (!lx->root[KS_ROOT_PROC].kernel)
+		follow_tree_time(lx);
 	/* The count is taken before anything is listed. For CPUs alone the file is not worth reading. */
 	lx->settled = lx->counts_events && is_settled(lx);
 	leave_out_absent(lx);
@@ -491,13 +528,14 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 		if (lx->sub[s].off || lx->sub[s].absent)
 			continue;
 		units->last = lx->looked;
+		units->now = ks_linux_now(lx);
 		rc = subsystems[s]->scan != NULL ? subsystems[s]->scan(lx, units) :
 		    ks_linux_scan_files(lx, s);
 		if (rc < 0)
 			return ks_fail(ENOMEM, "out of memory");
 		changed |= rc;
 	}
-	lx->looked = gethrtime();
+	lx->looked = ks_linux_now(lx);
 	while ((line = ks_linux_trouble(src, &is_lack)) != NULL)
 		(is_lack ? ks_scan_damage : ks_scan_warn)(scan, "%s", line);
 	if (!changed)
@@ -539,7 +577,7 @@ linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 	lx->taken = 0;
 	if (lx->part->read(lx, unit, r) != 0)
 		return -1;
-	r->snaptime = lx->taken != 0 ? lx->taken : gethrtime();
+	r->snaptime = lx->taken != 0 && lx->tree.now == 0 ? lx->taken : ks_linux_now(lx);
 	if (lx->looked < r->snaptime)
 		lx->looked = r->snaptime;
 	return 0;
@@ -599,11 +637,39 @@ linux_close(struct ks_source *src)
 	free(lx);
 }
 
+/*
+ * Finds out the size of a page of a recorded tree, which may be of another machine: the same amount of memory is
+ * in KiB in one file and in pages in another. 0 if it is not known.
+ */
+static uint64_t
+tree_page(struct ks_linux *lx)
+{
+	const struct ks_dir *proc = &lx->root[KS_ROOT_PROC];
+	char meminfo[4096], vmstat[4096];
+	const char *kib, *pages;
+	double ratio;
+
+	if (ks_file_small(proc, "meminfo", meminfo, sizeof(meminfo)) <= 0 ||
+	    ks_file_small(proc, "vmstat", vmstat, sizeof(vmstat)) <= 0)
+		return 0;
+	kib = strstr(meminfo, "MemFree:");
+	pages = strstr(vmstat, "nr_free_pages ");
+	if (kib == NULL || pages == NULL)
+		return 0;
+	ratio = strtod(kib + strlen("MemFree:"), NULL) / strtod(pages + strlen("nr_free_pages "), NULL);
+	for (unsigned size = 4; size <= 64; size *= 2) {
+		if (ratio > 0.9 * size && ratio < 1.1 * size)
+			return (uint64_t)size * 1024;
+	}
+	return 0;
+}
+
 static const struct ks_source_ops linux_ops = {
 	.name = "linux",
 	.scan = linux_scan,
 	.read = linux_read,
 	.trouble = ks_linux_trouble,
+	.now = linux_now,
 	.meta = linux_meta,
 	.close = linux_close,
 };
@@ -678,6 +744,7 @@ struct ks_source *
 ks_source_linux_open(const char *proc, const char *sys)
 {
 	struct ks_linux *lx = calloc(1, sizeof(*lx));
+	uint64_t page;
 
 	if (lx == NULL)
 		return ks_fail_null(ENOMEM, "out of memory");
@@ -707,5 +774,7 @@ ks_source_linux_open(const char *proc, const char *sys)
 		    "one does)", sys != NULL ? sys : "/sys", strerror(err));
 	}
 	leave_out_optional(lx);
+	if (!lx->root[KS_ROOT_PROC].kernel && (page = tree_page(lx)) != 0)
+		lx->page = page;
 	return &lx->src;
 }

@@ -110,6 +110,11 @@ struct ks_linux {
 		bool absent; /* the machine has no device with a kstat that is wanted */
 		uint16_t wanted; /* the parts that the caller of the scan may want, one bit each */
 	} sub[KS_SUB_COUNT];
+	struct {
+		hrtime_t now;    /* the time of a recorded tree at the last scan; 0: it is not known */
+		hrtime_t uptime; /* as the tree had it then */
+		hrtime_t real;   /* gethrtime() then */
+	} tree;
 	struct ks_long_names {
 		uint64_t *hash; /* of the names of full length that the scan under way offered; owned */
 		size_t n, cap;
@@ -209,6 +214,12 @@ void ks_linux_forget_troubles(struct ks_linux *lx);
  */
 bool ks_linux_any_entry(struct ks_linux *lx, enum ks_root root, const char *path,
     bool (*is_meant)(struct ks_linux *lx, const char *name));
+
+/*
+ * The time now on the clock of crtimes and snaptimes: gethrtime(), or the time of a recorded tree. That is its
+ * uptime; as long as the uptime stays the same, time goes on from one scan to the next as it does here.
+ */
+hrtime_t ks_linux_now(const struct ks_linux *lx);
 
 /* --- helpers ------------------------------------------------------------------------------------------- */
 

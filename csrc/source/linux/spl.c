@@ -348,7 +348,8 @@ set_up(struct ks_linux *lx, struct ks_unit *unit, const char *path)
 			odd_line(lx, unit, &line);
 		return 0;
 	}
-	if (unit->crtime == 0)
+	/* A recorded tree may have been put together of several machines'. */
+	if (unit->crtime == 0 && h.crtime <= (uint64_t)ks_linux_now(lx))
 		unit->crtime = (hrtime_t)h.crtime;
 	if (h.type == KSTAT_TYPE_NAMED) {
 		unit->parts = 1u << PART_NAMED;

@@ -95,7 +95,7 @@ ks_units_begin(struct ks_units *u)
 		u->v[i].seen = false;
 	u->hint = u->free_at = 0;
 	u->changed = false;
-	u->crtime = u->scanned ? u->last + (gethrtime() - u->last) / 2 : 0;
+	u->crtime = u->scanned ? u->last + (u->now - u->last) / 2 : 0;
 }
 
 /* Adds a unit with that key, in a free slot or in a new one at the end; NULL with errno ENOMEM. */

@@ -47,6 +47,7 @@ struct ks_units {
 	bool scanned;      /* a first scan is complete */
 	bool changed;      /* the scan under way found a new unit */
 	hrtime_t last;     /* when units were looked for before; set before a scan */
+	hrtime_t now;      /* when the scan under way began */
 	hrtime_t crtime;   /* for units that the scan under way finds: halfway between then and now */
 };
 
