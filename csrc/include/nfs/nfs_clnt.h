@@ -1,5 +1,5 @@
 /*
- * nfs/nfs_clnt.h - where Solaris has struct mntinfo_kstat, the data of nfs:N:mntinfo; see kstat_raw.h.
+ * nfs/nfs_clnt.h - the Solaris header of struct mntinfo_kstat, the data of nfs:N:mntinfo; see kstat_raw.h.
  * SPDX-License-Identifier: MIT
  */
 #ifndef NFS_NFS_CLNT_H

@@ -1,5 +1,5 @@
 /*
- * sys/dnlc.h - where Solaris has struct ncstats, the data of unix:0:ncstats; see kstat_raw.h.
+ * sys/dnlc.h - the Solaris header of struct ncstats, the data of unix:0:ncstats; see kstat_raw.h.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SYS_DNLC_H

@@ -1,5 +1,5 @@
 /*
- * sys/kstat2.h - where kstat2_create_histogram(9F) has kstat2.h. SPDX-License-Identifier: MIT
+ * sys/kstat2.h - the path of kstat2.h in kstat2_create_histogram(9F). SPDX-License-Identifier: MIT
  */
 #ifndef SYS_KSTAT2_H
 #define SYS_KSTAT2_H

@@ -1,5 +1,5 @@
 /*
- * sys/var.h - where Solaris has struct var, the data of unix:0:var; see kstat_raw.h.
+ * sys/var.h - the Solaris header of struct var, the data of unix:0:var; see kstat_raw.h.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SYS_VAR_H
