@@ -78,7 +78,7 @@ uint64_t ks_chain_serial(kstat_ctl_t *kc);
 bool ks_chain_is_replay(kstat_ctl_t *kc);
 
 /*
- * True if this is a replay of which something was left out: because it is damaged, or because a regular
+ * True if something was left out: for want of memory or descriptors, or of a replay that is damaged, or a regular
  * expression was given up on it; warnings say what. A recording that ends inside a sample is not damaged:
  * that is how a killed recorder leaves it.
  */

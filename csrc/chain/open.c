@@ -132,8 +132,10 @@ ks_chain_open(const struct ks_only *only)
 		return abandon(chain);
 	if (!add_source(chain, ks_source_local_open()))
 		return abandon(chain);
-	if (!add_source(chain, ks_source_segment_open()))
+	if (!add_source(chain, ks_source_segment_open())) {
+		chain->damaged = ks_is_lack(errno);
 		ks_warnings_add(&chain->warnings, kstat_errmsg()); /* the machine's own kstats are still there */
+	}
 	return first_scan(chain);
 }
 

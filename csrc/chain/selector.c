@@ -142,7 +142,7 @@ ks_chain_warn_of_selectors(kstat_ctl_t *kc, const struct ks_selector *const *sel
 
 		while ((line = selector_trouble(selectors[i])) != NULL) {
 			ks_warnings_add(&ks_chain_of(kc)->warnings, line);
-			ks_chain_of(kc)->damaged = ks_replay_source(ks_chain_of(kc)) != NULL;
+			ks_chain_of(kc)->damaged |= ks_replay_source(ks_chain_of(kc)) != NULL;
 		}
 	}
 }

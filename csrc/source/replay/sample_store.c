@@ -35,7 +35,7 @@ ks_store_copy(struct ks_store *to, const struct ks_store *from)
 {
 	ks_store_reset(to);
 	ks_buf_add(&to->text, from->text.data, from->text.len);
-	if (!KS_RESERVE(to->value, to->value_cap, from->nvalues) ||
+	if (to->text.failed || !KS_RESERVE(to->value, to->value_cap, from->nvalues) ||
 	    !KS_RESERVE(to->kstat, to->kstat_cap, from->nkstats)) {
 		to->failed = true;
 		return;

@@ -229,7 +229,7 @@ complain(struct pass *p, struct segment *seg)
 		return;
 	seg->told = true;
 	if (p->told++ < MOST_TOLD)
-		ks_scan_warn(p->scan, "%s", kstat_errmsg());
+		(ks_is_lack(errno) ? ks_scan_damage : ks_scan_warn)(p->scan, "%s", kstat_errmsg());
 	else
 		p->untold++;
 }
@@ -239,7 +239,8 @@ static void
 complain_of_directory(struct pass *p)
 {
 	if (!p->s->scanned)
-		ks_scan_warn(p->scan, "%s: its publications are not shown", kstat_errmsg());
+		(ks_is_lack(errno) ? ks_scan_damage : ks_scan_warn)(p->scan, "%s: its publications are not shown",
+		    kstat_errmsg());
 }
 
 /* One line for all files that were not named. */
@@ -441,6 +442,25 @@ nothing_came_or_went(struct segments *s)
 
 /* --- listing ---------------------------------------------------------------------------------------- */
 
+/* Warns that a directory, or the rest of it, could not be listed. */
+static void
+list_failed(struct pass *p, const struct ks_seg_dir *dir)
+{
+	ks_scan_damage(p->scan, "cannot list %s: %s", dir->path, strerror(errno));
+}
+
+static struct dirent *
+next_entry(struct pass *p, const struct ks_seg_dir *dir, DIR *d)
+{
+	struct dirent *de;
+
+	errno = 0;
+	de = readdir(d);
+	if (de == NULL && errno != 0)
+		list_failed(p, dir);
+	return de;
+}
+
 static int
 scan_dir(const struct ks_seg_dir *dir, void *arg)
 {
@@ -450,7 +470,9 @@ scan_dir(const struct ks_seg_dir *dir, void *arg)
 
 	if (dir->fd < 0)
 		complain_of_directory(p);
-	for (int i = 0; d != NULL && i < MOST_NAMES && (de = readdir(d)) != NULL; i++) {
+	else if (d == NULL)
+		list_failed(p, dir);
+	for (int i = 0; d != NULL && i < MOST_NAMES && (de = next_entry(p, dir, d)) != NULL; i++) {
 		struct stat st;
 
 		if (ks_seg_name_length(de->d_name) > 0 &&
