@@ -60,9 +60,28 @@ print_sequences(void)
 	printf("end %u %u\n", (unsigned)ds.sequence0, (unsigned)ds.sequence1);
 }
 
+/* Selects one device twice. Prints whether the selection changed. */
+static void
+print_selections(void)
+{
+	struct devstat device = { .device_name = "da", .device_number = 1 };
+	struct device_selection *selections = NULL;
+	int selected = 0, length = 0;
+	long generation = 0;
+
+	for (int i = 0; i < 2; i++)
+		printf("selected %d\n", devstat_selectdevs(&selections, &selected, &length, &generation, 1, &device, 1,
+		    NULL, 0, NULL, 0, DS_SELECT_ADD, 1, 0));
+	devstat_free(selections);
+}
+
 int
 main(void)
 {
+	int status;
+
 	print_sequences();
-	return print_statsblob();
+	status = print_statsblob();
+	print_selections();
+	return status;
 }

@@ -24,4 +24,8 @@ describe("public functions", function()
     assert.equal('histogram json {"nbkts":3,"oob":0,"bkts":[{"lb":0,"ub":10,"cnt":0},{"lb":10,"ub":20,"cnt":1},' ..
       '{"lb":20,"ub":4294967295,"cnt":0}]}', lines[9])
   end)
+
+  it("report no change when the only device is selected again", function()
+    assert.same({ "selected 1", "selected 0" }, { lines[#lines - 1], lines[#lines] })
+  end)
 end)
