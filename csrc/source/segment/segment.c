@@ -319,7 +319,6 @@ add(struct pass *p, const struct ks_seg_dir *dir, const char *name, const char *
 	/* What one may not read is simply not there, as a PRIV segment of another user. */
 	if (!seg->usable && error != EACCES && error != ENOENT)
 		complain(p, seg);
-	p->changed |= seg->usable;
 	return seg;
 }
 
