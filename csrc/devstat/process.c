@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "chain/chain.h"
 #include "devstat.h"
 #include "devstat/errbuf.h"
 #include "devstat/snapshot.h"
@@ -107,6 +108,20 @@ open_locked(void)
 	return 0;
 }
 
+/*
+ * Devices that a lack of memory or descriptors hides are not gone: 0 with the lock held if there is no such lack, else
+ * -1 without it. The next call opens the chain anew.
+ */
+static int
+check_complete(const char *function)
+{
+	if (!ks_chain_damaged(process.kc) || ks_chain_is_replay(process.kc))
+		return 0;
+	close_locked();
+	unlock();
+	return ks_devstat_fail(ENOMEM, "%s: devices are missing for want of memory or descriptors", function);
+}
+
 /* Opens or updates the chain. Returns 0 with the lock held, or -1 without it. */
 static int
 enter(kvm_t *kd, const char *function)
@@ -119,7 +134,7 @@ enter(kvm_t *kd, const char *function)
 	if (process.inherited || process.owner != getpid())
 		close_locked();
 	if ((process.kc == NULL ? open_locked() : kstat_chain_update(process.kc)) != -1)
-		return 0;
+		return check_complete(function);
 	error = errno;
 	(void)ks_devstat_fail(error, "%s: %s", function, kstat_errmsg());
 	if (process.list == NULL)
@@ -181,6 +196,8 @@ devstat_getdevs(kvm_t *kd, struct statinfo *stats)
 	if (enter(kd, __func__) != 0)
 		return -1;
 	ret = ks_devstat_list_read(process.list, stats, NULL);
+	if (check_complete(__func__) != 0)
+		return -1;
 	unlock();
 	return ret;
 }
