@@ -18,6 +18,8 @@
 struct ks_node {
 	kstat_t k;
 	struct ks_source *source;
+	size_t rank;               /* of the source in its chain: a name belongs to the lowest */
+	bool hidden;               /* a source of lower rank has taken the name: it is about to be removed */
 	uint64_t cookie;
 	uint64_t seen;             /* number of the last scan that offered it */
 	struct ks_node *older, *newer; /* namesakes, in a ring: behind the newest comes the oldest */

@@ -18,7 +18,7 @@ struct scan {
 	struct ks_scan base;
 	struct ks_chain *chain;
 	struct ks_source *source;
-	size_t at;                       /* which of the chain's sources that is */
+	size_t rank;                     /* which of the chain's sources that is: a name belongs to the first */
 	bool offered[KS_MOST_SOURCES];   /* false: nothing changed in that source, and its kstats stay */
 	uint64_t number;
 	bool changed;
@@ -44,7 +44,7 @@ note_change(struct ks_chain *chain, const kstat_t *k, bool added)
 static bool
 same_kstat(const struct ks_node *node, const struct scan *scan, const struct ks_offer *offer)
 {
-	return node->source == scan->source && node->seen != scan->number &&
+	return node->rank == scan->rank && node->seen != scan->number && !node->hidden &&
 	    node->k.ks_crtime == offer->crtime && node->k.ks_type == offer->type &&
 	    ((node->k.ks_flags ^ offer->flags) & KSTAT_FLAG_STATSBLOB) == 0 &&
 	    strncmp(node->k.ks_class, offer->class_, KSTAT_STRLEN - 1) == 0;
@@ -96,17 +96,18 @@ scan_wants(const struct ks_scan *base, const char *module, const char *class_, c
 	return only->n == 0;
 }
 
+/* True if the node's source has that kstat now, as far as it was scanned. */
+static bool
+is_there(const struct scan *scan, const struct ks_node *node)
+{
+	return !node->hidden && (!scan->offered[node->rank] || node->seen == scan->number);
+}
+
 /* True if an earlier source has that kstat: a later one cannot replace it. */
 static bool
 is_taken(const struct scan *scan, const struct ks_node *node)
 {
-	if (node->source == scan->source)
-		return false;
-	for (size_t i = 0; i < scan->at; i++) {
-		if (scan->chain->source[i] == node->source)
-			return !scan->offered[i] || node->seen == scan->number;
-	}
-	return false;
+	return node->rank < scan->rank && is_there(scan, node);
 }
 
 static int
@@ -138,14 +139,18 @@ scan_offer(struct ks_scan *base, const struct ks_offer *given)
 	if (!is_wanted(chain, &offer))
 		return 0;
 	/* What a later source offers may have the name of a kstat that the bound has left out. */
-	rivals = scan->at == 0 ? 0 :
+	rivals = scan->rank == 0 ? 0 :
 	    ks_rivals_find(&scan->rivals, &chain->only, module, offer.instance, name);
 	if (rivals != 0)
 		return rivals < 0 ? -1 : 0;
 	node = ks_nodes_append(&chain->nodes, scan->source, &offer);
 	if (node == NULL)
 		return -1;
+	node->rank = scan->rank;
 	node->seen = scan->number;
+	/* The name belongs to this source from now on, whether or not later ones are scanned. */
+	for (struct ks_node *other = node->older; other != node; other = other->older)
+		other->hidden |= other->rank > node->rank;
 	scan->changed = true;
 	return note_change(chain, &node->k, true);
 }
@@ -161,20 +166,8 @@ scan_warn(struct ks_scan *base, bool damaged, const char *line)
 
 static const struct ks_scan_ops scan_ops = { scan_offer, scan_wants, scan_warn };
 
-/* Nothing of this source can have changed: all its kstats count as offered. */
-static void
-keep_all(struct ks_chain *chain, const struct ks_source *source, uint64_t number)
-{
-	if (chain->nodes.first == NULL)
-		return;
-	for (kstat_t *k = &chain->nodes.first->k; k != NULL; k = k->ks_next) {
-		if (((struct ks_node *)k)->source == source)
-			((struct ks_node *)k)->seen = number;
-	}
-}
-
 static int
-remove_unseen(struct ks_chain *chain, struct scan *scan)
+remove_absent(struct ks_chain *chain, struct scan *scan)
 {
 	struct ks_node *prev = NULL;
 	struct ks_node *node = chain->nodes.first;
@@ -182,7 +175,7 @@ remove_unseen(struct ks_chain *chain, struct scan *scan)
 	while (node != NULL) {
 		struct ks_node *next = (struct ks_node *)node->k.ks_next;
 
-		if (node->seen == scan->number) {
+		if (is_there(scan, node)) {
 			prev = node;
 		} else {
 			if (note_change(chain, &node->k, false) != 0)
@@ -195,17 +188,17 @@ remove_unseen(struct ks_chain *chain, struct scan *scan)
 	return 0;
 }
 
-/* True if a kstat that an earlier source has now matches. */
+/* True if an earlier source has now the one kstat that the selector matches. */
 static bool
 is_found_before(const struct scan *scan, const struct ks_selector *s)
 {
-	kstat_t *k = scan->chain->nodes.first == NULL ? NULL : &scan->chain->nodes.first->k;
+	const struct ks_node *node;
+	int instance;
 
-	for (; k != NULL; k = k->ks_next) {
-		if (is_taken(scan, (struct ks_node *)k) && ks_selector_matches(s, k))
-			return true;
-	}
-	return false;
+	if (!ks_selector_is_one(s, &instance))
+		return false;
+	node = ks_nodes_newest(&scan->chain->nodes, s->module.text, instance, s->name.text);
+	return node != NULL && is_taken(scan, node) && ks_selector_matches(s, &node->k);
 }
 
 /*
@@ -218,8 +211,7 @@ is_complete(const struct scan *scan)
 	const struct ks_only *only = &scan->chain->only;
 	size_t i = 0;
 
-	while (scan->at > 0 && i < only->n && ks_selector_is_one(only->selector[i]) &&
-	    is_found_before(scan, only->selector[i]))
+	while (scan->rank > 0 && i < only->n && is_found_before(scan, only->selector[i]))
 		i++;
 	return i > 0 && i == only->n;
 }
@@ -237,7 +229,7 @@ ks_chain_scan(struct ks_chain *chain)
 		int rc;
 
 		scan.source = chain->source[i];
-		scan.at = i;
+		scan.rank = i;
 		scan.expected = chain->nodes.first;
 		rc = is_complete(&scan) ? 0 : scan.source->ops->scan(scan.source, &scan.base);
 		scan.offered[i] = rc > 0;
@@ -250,12 +242,8 @@ ks_chain_scan(struct ks_chain *chain)
 	}
 	ks_rivals_free(&scan.rivals);
 	if (any) { /* else the chain stays as it is */
-		for (size_t i = 0; i < chain->nsources; i++) {
-			if (!scan.offered[i])
-				keep_all(chain, chain->source[i], scan.number);
-		}
 		ks_chain_warn_of_selectors(&chain->kc, chain->only.selector, chain->only.n);
-		removed = remove_unseen(chain, &scan);
+		removed = remove_absent(chain, &scan);
 	}
 	if (scan.changed) {
 		chain->kc.kc_chain = chain->nodes.first == NULL ? NULL : &chain->nodes.first->k;

@@ -1,12 +1,10 @@
 /* selection.c - the kstats of a chain that selectors match; see selector.h. SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/number.h"
 #include "chain/chain.h"
 #include "chain/selector.h"
 #include "model/decode.h"
@@ -95,18 +93,13 @@ static kstat_t *
 find_named(const struct ks_selector *const *selectors, size_t n, kstat_ctl_t *kc, bool *named)
 {
 	const struct ks_selector *s = n == 1 ? selectors[0] : NULL;
-	const char *digits;
 	kstat_t *ksp;
-	uint64_t instance;
+	int instance;
 
-	*named = s != NULL && ks_selector_is_one(s) && !ks_chain_is_replay(kc);
+	*named = s != NULL && !ks_chain_is_replay(kc) && ks_selector_is_one(s, &instance);
 	if (!*named)
 		return NULL;
-	digits = s->instance.text;
-	*named = ks_scan_u64(&digits, digits + s->instance.n, &instance) == 0 && instance <= INT_MAX;
-	if (!*named)
-		return NULL;
-	ksp = kstat_lookup(kc, s->module.text, (int)instance, s->name.text);
+	ksp = kstat_lookup(kc, s->module.text, instance, s->name.text);
 	return ksp != NULL && ks_selector_matches(s, ksp) && ks_is_shown(ksp) ? ksp : NULL;
 }
 

@@ -1,6 +1,7 @@
 /* selector.c - see selector.h. SPDX-License-Identifier: MIT */
 #include "chain/selector.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -18,10 +19,17 @@ ks_selector_free(struct ks_selector *s)
 }
 
 bool
-ks_selector_is_one(const struct ks_selector *s)
+ks_selector_is_one(const struct ks_selector *s, int *instance)
 {
-	return s->module.kind == KS_PATTERN_LITERAL && s->instance.kind == KS_PATTERN_LITERAL &&
-	    s->name.kind == KS_PATTERN_LITERAL;
+	const char *digits = s->instance.text;
+	uint64_t number;
+
+	if (s->module.kind != KS_PATTERN_LITERAL || s->instance.kind != KS_PATTERN_LITERAL ||
+	    s->name.kind != KS_PATTERN_LITERAL ||
+	    ks_scan_u64(&digits, digits + s->instance.n, &number) != 0 || number > INT_MAX)
+		return false;
+	*instance = (int)number;
+	return true;
 }
 
 static bool

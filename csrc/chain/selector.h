@@ -17,8 +17,11 @@ struct ks_selector {
 
 void ks_selector_free(struct ks_selector *s);
 
-/* True if module, instance and name are given in full: at most one kstat has them. */
-bool ks_selector_is_one(const struct ks_selector *s);
+/*
+ * True if module, instance and name are given in full, so that one kstat of the system at most can match; then
+ * the instance is stored, and the texts of the other two patterns are the names.
+ */
+bool ks_selector_is_one(const struct ks_selector *s, int *instance);
 
 /* Header fields only: module, instance as decimal text, name, class. */
 bool ks_selector_matches(const struct ks_selector *s, const kstat_t *ksp);

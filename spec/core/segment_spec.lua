@@ -51,6 +51,47 @@ describe("a reader of published kstats", function()
     assert.equal("false true true false true true false true false\n", r.out)
   end)
 
+  for _, only in ipairs({ "sd:16:sdq", "sd:::" }) do
+    it("gives a name to the machine when a device gets it, whoever published it before: " .. only, function()
+      local dir = run.directory()
+      run.shell(("cp -r spec/trees/small %s/tree && chmod -R u+w %s/tree"):format(dir, dir))
+      local r = run.run({ "kstatlua", "-e", [[
+        local dir, only = os.getenv("KSTAT_DIR"), arg[1]
+        local publisher = assert(io.popen("echo $$; exec " .. arg[2] .. "/kstatlua -e '" .. [=[
+          local pub = assert(kstat.publish("sd"))
+          assert(pub:named({ name = "sdq", instance = 16, class = "disk", statistics = { "hits" } }))
+          print("published")
+          io.stdout:flush()
+          for _ in kstat.every(0.2, 100) do end]=] .. "'"))
+        local pid = publisher:read()
+        publisher:read()
+        local ks = assert(kstat.open({ only = { kstat.selector(only) } }))
+        local function types()
+          ks:update()
+          for k in ks:each(only) do
+            if k.name == "sdq" then
+              io.write(k.type, " ")
+            end
+          end
+          local k = ks:lookup("sd", 16, "sdq")
+          io.write(k and k.type or "none", "\n")
+        end
+        types()
+        local f = assert(io.open(dir .. "/tree/proc/diskstats", "a"))
+        f:write("  65       0 sdq 1 0 8 1 1 0 8 1 0 2 2\n")
+        f:close()
+        types()
+        types()
+        os.execute("kill -9 " .. pid)
+        publisher:close()
+        types()
+      ]], only, run.bin, env = { KSTAT_DIR = dir, KSTAT_PROC = dir .. "/tree/proc", KSTAT_SYS = dir .. "/tree/sys" } })
+      run.remove_directory(dir)
+      assert.equal("", r.err)
+      assert.equal("named named\n" .. ("io io\n"):rep(3), r.out)
+    end)
+  end
+
   it("names the first of the files that are of no use, once, and counts the others", function()
     local dir = run.directory()
     -- A reader that kept these files open would not have a descriptor left to publish with.
