@@ -96,6 +96,18 @@ scan_wants(const struct ks_scan *base, const char *module, const char *class_, c
 	return only->n == 0;
 }
 
+static bool
+scan_wants_only(const struct ks_scan *base, bool (*has)(const char *module))
+{
+	const struct ks_only *only = &((const struct scan *)base)->chain->only;
+	size_t i = 0;
+
+	while (i < only->n && only->selector[i]->module.kind == KS_PATTERN_LITERAL &&
+	    has(only->selector[i]->module.text))
+		i++;
+	return i > 0 && i == only->n;
+}
+
 /* True if the node's source has that kstat now, as far as it was scanned. */
 static bool
 is_there(const struct scan *scan, const struct ks_node *node)
@@ -164,7 +176,7 @@ scan_warn(struct ks_scan *base, bool damaged, const char *line)
 	ks_warnings_add(&chain->warnings, line);
 }
 
-static const struct ks_scan_ops scan_ops = { scan_offer, scan_wants, scan_warn };
+static const struct ks_scan_ops scan_ops = { scan_offer, scan_wants, scan_wants_only, scan_warn };
 
 static int
 remove_absent(struct ks_chain *chain, struct scan *scan)

@@ -35,6 +35,7 @@ struct ks_scan_ops {
 	int (*offer)(struct ks_scan *scan, const struct ks_offer *offer);
 	bool (*wants)(const struct ks_scan *scan, const char *module, const char *class_,
 	    const char *name);
+	bool (*wants_only)(const struct ks_scan *scan, bool (*has)(const char *module));
 	void (*warn)(struct ks_scan *scan, bool damaged, const char *line);
 };
 
@@ -61,6 +62,13 @@ static inline bool
 ks_scan_wants(const struct ks_scan *scan, const char *module, const char *class_, const char *name)
 {
 	return scan->ops->wants(scan, module, class_, name);
+}
+
+/* True if the caller names the modules of all kstats that it wants in full, and has() is true for each module. */
+static inline bool
+ks_scan_wants_only(const struct ks_scan *scan, bool (*has)(const char *module))
+{
+	return scan->ops->wants_only(scan, has);
 }
 
 /* Warns the user, in one line, that something could not be read. The scan goes on. */

@@ -353,6 +353,17 @@ describe("changes of the machine", function()
     assert.equal("5000", l[3].stat["cpu_stat:1:cpu_stat1:idle"])
   end)
 
+  it("give interrupts that share a name names that no other interrupt has", function()
+    local l = dumps(("printf '%%s\\n' '%s' '%s' '%s' '%s' '%s' >> "):format("123456789012: 1 1 X 1-edge      pair",
+      "123456789013: 1 1 X 2-edge      pair", " 41: 1 1 X 3-edge      i8042,1", " 42: 1 1 X 4-edge      cpu-fan",
+      " 43: 1 1 X 5-edge      i8042,12,12") .. dir .. "/proc/interrupts")
+    for _, id in ipairs({ "pair:0:pair,123456789012", "pair:0:pair,123456789013", "i8042:0:i8042,1",
+      "i8042:0:i8042,1,1",
+      "i8042:0:i8042,12", "irq:0:cpu-fan" }) do
+      assert.is_not_nil(l[2].kstat[id], id)
+    end
+  end)
+
   it("rename interrupts that come to share a name", function()
     local l = dumps("sed -i '/^ *1:.*i8042/d' " .. dir .. "/proc/interrupts")
     assert.is_not_nil(l[1].kstat["i8042:0:i8042,12"])

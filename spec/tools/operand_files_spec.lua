@@ -23,24 +23,27 @@ end
 
 local traced = run.shell("strace -o " .. log .. " true").status == 0
 
--- Files below these are read to find out what there is: CPUs, disks, names of interrupts, events of devices.
-local listing = { "/sys/class/block", "/sys/kernel/irq", "/sys/kernel/uevent_seqnum" }
+-- A module of devices is looked for here: disks, names of interrupts, events of devices.
+local devices = { "/sys/class/block", "/sys/kernel/irq", "/sys/kernel/uevent_seqnum" }
+
+local has_devices = run.shell("test -r /sys/class/block/ && test -r /sys/kernel/irq/").status == 0
 
 local cases = {
-  { "-p sd:::", "/proc/diskstats", "/sys/block" },
+  { "-p sd:::", "/proc/diskstats", "/sys/block", devices = true },
   { "-p unix:0:system_misc:nproc", "/proc/loadavg", "/proc/stat", "/proc/uptime", "/proc/.",
     "/sys/devices/system/cpu" },
   { "-p cpu_stat:0", "/proc/stat", "/proc/interrupts", "/proc/softirqs", "/proc/schedstat", "/sys/devices/system/cpu" },
-  { "-p link:::", "/proc/net/dev", "/sys/class/net" },
+  { "-p link:::", "/proc/net/dev", "/sys/class/net", "/sys/kernel/uevent_seqnum" },
   { "-p tcp:::", "/proc/net/snmp", "/proc/net/netstat" },
   { "-p udp:0:udp", "/proc/net/snmp" },
-  { "-p -c disk", "/proc/diskstats", "/sys/block" },
+  { "-p -c disk", "/proc/diskstats", "/sys/block", devices = true },
   { "-p cpu_info:::", "/proc/cpuinfo", "/sys/devices/system/cpu" },
   { "-p unix:0:vminfo", "/proc/meminfo", "/proc/zoneinfo" },
-  { "-p '/^press/::/^mem/'", "/proc/pressure/memory" },
+  { "-p '/^press/::/^mem/'", "/proc/pressure/memory", devices = true },
+  { "-p pressure:::", "/proc/pressure" },
   { "-p softirq:::", "/proc/softirqs" },
   { "-p kstat:/mib2/udp/0/udp", "/proc/net/snmp" },
-  { "-p no_such_module:::" },
+  { "-p no_such_module:::", devices = true },
   { "-l udp:0:udp", "/proc/net/snmp" },
   { "-j udp:0:udp", "/proc/net/snmp" },
   { "-d udp:0:udp", "/proc/net/snmp" },
@@ -67,8 +70,11 @@ describe("kstat opens the files that its operands can match, and no others:", fu
       if not traced then
         return pending("processes cannot be traced here: no strace, or no ptrace()")
       end
-            for path in pairs((opened(case[1]))) do
-        assert.is_true(is_below(path, case) or is_below(path, listing), path)
+      if case.devices and not has_devices then
+        return pending("this machine's /sys does not name its disks and interrupts")
+      end
+      for path in pairs((opened(case[1]))) do
+        assert.is_true(is_below(path, case) or (case.devices and is_below(path, devices) or false), path)
       end
     end)
   end
@@ -76,6 +82,8 @@ describe("kstat opens the files that its operands can match, and no others:", fu
   it("a published kstat is shown without a file of the machine being read", function()
     if not traced then
       return pending("processes cannot be traced here: no strace, or no ptrace()")
+    elseif not has_devices then
+      return pending("this machine's /sys does not name its disks and interrupts")
     end
     local files, r = opened("-p myapp:::requests", run.bin .. "/kstatlua -e " .. run.quote([[
       local pub = assert(kstat.publish("myapp"))
@@ -117,7 +125,7 @@ describe("kstat opens the files that its operands can match, and no others:", fu
     end
     local counts = {}
     for i, loop in ipairs({ "1 1", "1 2" }) do
-      opened("-p -c interrupts softirq::: " .. loop)
+      opened("-p -c interrupts " .. loop)
       counts[i] = select(2, run.read_file(log):gsub("kernel/irq", ""))
     end
     assert.equal(counts[1], counts[2])

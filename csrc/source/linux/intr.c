@@ -167,6 +167,9 @@ set_device(struct ks_unit *unit, const char *devices, size_t n)
 			number = 0;
 	}
 	ks_name_set(unit->module, sizeof(unit->module), unit->name, letters > 0 ? letters : 1);
+	/* The modules of other subsystems are theirs alone: who wants these looks at no interrupt. */
+	if (ks_linux_has_module(unit->module))
+		ks_name_set(unit->module, sizeof(unit->module), "irq", 3);
 	unit->instance = (int)number;
 	/* Colons separate in operands: ehci_hcd:usb1 could not be named there. */
 	for (char *colon = unit->name; (colon = strchr(colon, ':')) != NULL;)
@@ -181,17 +184,45 @@ has_same_name(const void *units, uint32_t slot, const void *key)
 	return a->instance == b->instance && strcmp(a->name, b->name) == 0 && strcmp(a->module, b->module) == 0;
 }
 
+/* The key of an interrupt begins with its number. */
 static void
 append_number(struct ks_unit *unit)
 {
 	char suffix[16];
-	size_t n = (size_t)snprintf(suffix, sizeof(suffix), ",%.*s", (int)strcspn(unit->key, " ") % 12,
-	    unit->key);
+	size_t digits = strcspn(unit->key, " "), most = sizeof(suffix) - 2;
+	size_t n = (size_t)snprintf(suffix, sizeof(suffix), ",%.*s", (int)(digits < most ? digits : most), unit->key);
 	size_t at = strlen(unit->name);
 
 	if (at > sizeof(unit->name) - 1 - n)
 		at = sizeof(unit->name) - 1 - n;
 	memcpy(unit->name + at, suffix, n + 1);
+}
+
+/* The hash by which the table of names has a unit. */
+static uint64_t
+name_hash(const struct ks_unit *unit)
+{
+	return ks_hash_string(KS_HASH_INIT, unit->name);
+}
+
+#define MOST_NUMBERS 4 /* in a row: a long name has room for one only, and the rest would change nothing */
+
+/*
+ * Gives an interrupt a name of its own: its number is appended once more if a device is called so. False without
+ * memory.
+ */
+static bool
+rename_unit(struct ks_table *names, struct ks_units *units, uint32_t u)
+{
+	struct ks_unit *unit = &units->v[u];
+	int numbers = 0;
+
+	do {
+		append_number(unit);
+		if (ks_table_find(names, name_hash(unit), has_same_name, units->v, unit) == KS_NO_SLOT)
+			return ks_table_add(names, name_hash(unit), u);
+	} while (++numbers < MOST_NUMBERS);
+	return true;
 }
 
 /* Appends their numbers to interrupts that share a name: i8042,1 and i8042,12. -1 with errno ENOMEM. */
@@ -204,7 +235,7 @@ tell_apart(struct ks_units *units)
 
 	for (uint32_t u = 0; rc == 0 && u < units->n; u++) {
 		const struct ks_unit *unit = &units->v[u];
-		uint64_t hash = ks_hash_string(KS_HASH_INIT, unit->name);
+		uint64_t hash = name_hash(unit);
 		uint32_t other;
 
 		if (!unit->alive)
@@ -216,8 +247,8 @@ tell_apart(struct ks_units *units)
 			rc = -1;
 	}
 	for (uint32_t u = 0; rc == 0 && u < units->n; u++) {
-		if (shared[u])
-			append_number(&units->v[u]);
+		if (shared[u] && !rename_unit(&names, units, u))
+			rc = -1;
 	}
 	ks_table_free(&names);
 	free(shared);

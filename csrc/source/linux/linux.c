@@ -369,12 +369,38 @@ needs(const struct ks_linux *lx, size_t s, size_t other)
 	return false;
 }
 
-/* Leaves out the subsystems of which the caller of the scan wants no kstat, and nobody else the units. */
+bool
+ks_linux_has_module(const char *module)
+{
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		for (size_t p = 0; p < subsystems[s]->nparts; p++) {
+			if (strcmp(subsystems[s]->parts[p].module, module) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* True if the modules of the subsystem follow from the names of disks or interrupts. */
+static bool
+is_of_devices(const struct ks_subsystem *sub)
+{
+	return sub->has_wanted != NULL || (sub->parts[0].needs != NULL && sub->parts[0].needs->has_wanted != NULL);
+}
+
+/*
+ * Leaves out the subsystems of which the caller of the scan wants no kstat, and nobody else the units. Those that
+ * look at every device beforehand are left out if only modules of the other subsystems are wanted.
+ */
 static void
 leave_out_unwanted(struct ks_linux *lx, const struct ks_scan *scan)
 {
-	for (size_t s = 0; s < KS_SUB_COUNT; s++)
-		lx->sub[s].wanted = wanted_parts(subsystems[s], scan);
+	bool no_device = ks_scan_wants_only(scan, ks_linux_has_module);
+
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		if (!no_device || !is_of_devices(subsystems[s]))
+			lx->sub[s].wanted = wanted_parts(subsystems[s], scan);
+	}
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		bool wanted = lx->sub[s].wanted != 0;
 

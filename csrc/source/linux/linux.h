@@ -223,6 +223,9 @@ hrtime_t ks_linux_now(const struct ks_linux *lx);
 
 /* --- helpers ------------------------------------------------------------------------------------------- */
 
+/* True if a subsystem has this module, whatever devices the machine has. */
+bool ks_linux_has_module(const char *module);
+
 /* True for crtime, snaptime and class, which every kstat has. */
 bool ks_linux_is_header(const char *stat);
 
