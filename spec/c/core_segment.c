@@ -315,6 +315,20 @@ shards(kstat_pub_t *pub)
 	kstat_delete(p);
 }
 
+/* The largest number of shards is published and read. */
+static void
+most_shards(kstat_pub_t *pub)
+{
+	kstat_t *p = kstat_publish_create(pub, "seg", 0, "most", "misc", KSTAT_TYPE_NAMED, 1, 0);
+
+	kstat_named_init(&KSTAT_NAMED_PTR(p)[0], "hits", KSTAT_DATA_UINT64);
+	CHECK(kstat_publish_shards(p, 1025) == -1 && errno == EINVAL);
+	CHECK(kstat_publish_shards(p, 1024) == 0 && kstat_install(p) == 0);
+	kstat_counter_add(kstat_counter_own(p, "hits", NULL), 7);
+	CHECK(u64(read_kstat("seg", 0, "most"), "hits") == 7);
+	kstat_delete(p);
+}
+
 static void
 records(kstat_pub_t *pub)
 {
@@ -785,6 +799,7 @@ main(int argc, char **argv)
 	named(pub);
 	texts(pub);
 	shards(pub);
+	most_shards(pub);
 	records(pub);
 	histograms(pub);
 	again(pub);

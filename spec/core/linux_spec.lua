@@ -129,6 +129,8 @@ describe("the Linux source on a small tree", function()
     end
     assert.equal("partition", d.kstat["nvme:0:nvme0n1p1"].class)
     assert.equal("disk", d.kstat["dm:3:dm-3"].class)
+    assert.equal("sda", d.stat["sd:0:sda1,dev:disk"])
+    assert.equal("nvme0n1", d.stat["nvme:0:nvme0n1p1,dev:disk"])
   end)
 
   it("keeps what an I/O kstat has no room for in the detail kstat", function()

@@ -266,8 +266,8 @@ describe("devstat, the command", function()
     local path = os.tmpname()
     local file = assert(io.open(path, "w"))
     local kstats = {}
-    for i, name in ipairs({ "mmcblk0boot0", "mmcblk0boot1", "nvme0n1", "nvme0n2", "abcdefghijklm10",
-      "abcdefghijklm11", "abcdefghijklmnop1" }) do
+    for i, name in ipairs({ "vdisk_1", "mmcblk0boot0", "mmcblk0boot1", "nvme0n1", "nvme0n2", "abcdefghijklm10",
+      "abcdefghijklm11", "abcdefghijklmnop1", "c12345678901234" }) do
       kstats[i] = capture.kstat("sd", i, name, "disk", 3, "5.000000000", {
         { "nread", "0" }, { "nwritten", "0" }, { "reads", "0" }, { "writes", "0" },
         { "wtime", "0" }, { "wlentime", "0" }, { "wlastupdate", "0" }, { "rtime", "0" },
@@ -277,7 +277,7 @@ describe("devstat, the command", function()
     file:write("[" .. table.concat(kstats, ",") .. "]\n")
     file:close()
     local function names(...)
-      local _, stdout = iostat(path, { "-n", "9", ... })
+      local _, stdout = iostat(path, { "-n", "10", ... })
       return stdout
     end
     local default, blocks, extended = names("-d"), names("-do"), names("-x")
@@ -287,14 +287,14 @@ describe("devstat, the command", function()
       for i, name in ipairs(list) do out[i] = (" "):rep(width - #name) .. name .. " " end
       return table.concat(out)
     end
-    assert.are.equal(one_line({ "mmcblk0boot0", "mmcblk0boot1", "nvme0n1", "nvme0n2", "abcdefghijklm10",
-      "abcdefghijklm11", "abcdef" }, 16), default:match("^[^\n]*"))
-    assert.are.equal(one_line({ "mmcblk0boot0", "mmcblk0boot1", "nvme0n1", "nvme0n2", "abcdefghij~10",
-      "abcdefghij~11", "abcdef" }, 13), blocks:match("^[^\n]*"))
+    assert.are.equal(one_line({ "mmcblk0boot0", "mmcblk0boot1", "nvme0n1", "nvme0n2", "vdisk_1",
+      "abcdefghijklm10", "abcdefghijklm11", "abcdef", "c12345678901234" }, 16), default:match("^[^\n]*"))
+    assert.are.equal(one_line({ "mmcblk0boot0", "mmcblk0boot1", "nvme0n1", "nvme0n2", "vdisk_1",
+      "abcdefghij~10", "abcdefghij~11", "abcdef", "c~45678901234" }, 13), blocks:match("^[^\n]*"))
     local shown = {}
     for line in extended:gmatch("\n(.......[^e] )") do shown[#shown + 1] = line:match("%S+") end
-    assert.are.same({ "device", "mmcblk~0", "mmcblk~1", "nvme0n1", "nvme0n2", "abcde~10", "abcde~11",
-      "abcdefgh" }, shown)
+    assert.are.same({ "device", "mmcblk~0", "mmcblk~1", "nvme0n1", "nvme0n2", "vdisk_1", "abcde~10",
+      "abcde~11", "abcdefgh", "c~901234" }, shown)
   end)
 
   it("fails with one line where standard output is full", function()
