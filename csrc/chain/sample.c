@@ -18,6 +18,12 @@ has_key(const void *sample, uint32_t slot, const void *key)
 	return ks_key_matches(key, ((const struct ks_sample *)sample)->ksp[slot]);
 }
 
+static bool
+has_kid(const void *sample, uint32_t slot, const void *kid)
+{
+	return ((const struct ks_sample *)sample)->ksp[slot]->ks_kid == *(const kid_t *)kid;
+}
+
 struct ks_sample *
 ks_sample_new(kstat_ctl_t *kc)
 {
@@ -39,6 +45,7 @@ ks_sample_free(struct ks_sample *s)
 		free(s->ksp[i]); /* header and data are one block */
 	free(s->ksp);
 	ks_table_free(&s->index);
+	ks_table_free(&s->later);
 	free(s);
 }
 
@@ -63,17 +70,18 @@ read_and_add(struct ks_sample *s, kstat_ctl_t *kc, const kstat_t *ksp)
 {
 	const struct ks_key key = ks_key_of(ksp, KS_BY_ALL);
 	uint64_t hash = ks_key_hash(&key);
+	bool is_first = ks_table_find(&s->index, hash, has_key, s, &key) == KS_NO_SLOT;
 	kstat_t *copy;
 
-	if (!KS_RESERVE(s->ksp, s->cap, s->n + 1) || !ks_table_reserve(&s->index, s->n + 1))
+	if (!KS_RESERVE(s->ksp, s->cap, s->n + 1) || !ks_table_reserve(&s->index, s->n + 1) ||
+	    (!is_first && !ks_table_reserve(&s->later, s->later.n + 1)))
 		return ks_fail_null(ENOMEM, "out of memory for a sample");
 	copy = ks_chain_read_copy(kc, ksp);
 	if (copy == NULL && errno != ENOMEM)
 		copy = copy_header(ksp);
 	if (copy == NULL)
 		return NULL;
-	if (ks_table_find(&s->index, hash, has_key, s, &key) == KS_NO_SLOT)
-		(void)ks_table_add(&s->index, hash, (uint32_t)s->n);
+	(void)ks_table_add(is_first ? &s->index : &s->later, is_first ? hash : (uint64_t)ksp->ks_kid, (uint32_t)s->n);
 	s->ksp[s->n++] = copy;
 	if (ks_chain_is_replay(kc) && copy->ks_snaptime > s->taken)
 		s->taken = copy->ks_snaptime;
@@ -86,8 +94,12 @@ copy_of(const struct ks_sample *s, const kstat_t *ksp)
 {
 	const kstat_t *k = ks_sample_lookup(s, ksp->ks_module, ksp->ks_instance, ksp->ks_name);
 
-	/* One of the same name that is another kstat (a capture may hold such) is added too. */
-	return k != NULL && k->ks_kid == ksp->ks_kid ? k : NULL;
+	uint32_t slot;
+
+	if (k == NULL || k->ks_kid == ksp->ks_kid)
+		return k;
+	slot = ks_table_find(&s->later, (uint64_t)ksp->ks_kid, has_kid, s, &ksp->ks_kid);
+	return slot == KS_NO_SLOT ? NULL : s->ksp[slot];
 }
 
 const kstat_t *

@@ -20,6 +20,7 @@ struct ks_sample {
 	int64_t time_of_day, seconds; /* as ks_chain_time_of_day() has them */
 	size_t cap;
 	struct ks_table index; /* the first of each module, instance and name */
+	struct ks_table later; /* by kid, the others: a capture may hold several of one name */
 };
 
 /* An empty sample of this moment. Owned by the caller. NULL with errno ENOMEM. */

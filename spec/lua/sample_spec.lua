@@ -25,6 +25,20 @@ end
 describe("a sample", function()
   after_each(capture.clean)
 
+  it("holds each of several kstats of one name once", function()
+    local k = named("n", "1", "2", '"v":1')
+    local ks = assert(kstat.open(capture.file({ { k, k, k } })))
+    local sample
+    for s in kstat.every(1, 1, { chain = ks }) do
+      sample = s
+      for _ = 1, 3 do
+        assert.equal(3, #s:select("app"))
+      end
+    end
+    ks:close()
+    assert.equal(3, #sample:select("app"))
+  end)
+
   it("holds what the selectors match, all without", function()
     local ks = assert(kstat.open(host))
     assert.equal(#ks:select(), #ks:sample():select())
