@@ -33,12 +33,13 @@ recording_of(struct ks_replay *r)
 	return (struct recording *)r;
 }
 
+/* The bytes of the file, or -1 with errno. */
 static off_t
 file_size(const struct recording *rec)
 {
 	struct stat st;
 
-	return fstat(rec->fd, &st) == 0 ? st.st_size : 0;
+	return fstat(rec->fd, &st) == 0 ? st.st_size : -1;
 }
 
 /* Says what is wrong with which file; keeps errno. */
@@ -96,7 +97,7 @@ load_frame(struct recording *rec)
 {
 	struct ks_rec_frame f;
 	off_t at = rec->at, size = file_size(rec);
-	int rc = ks_rec_frame_read(rec->fd, at, size, &f, &rec->torn);
+	int rc = size < 0 ? -1 : ks_rec_frame_read(rec->fd, at, size, &f, &rec->torn);
 
 	if (rc > 0) {
 		rc = ks_rec_payload_read(rec->fd, at, size, &f, rec->in_stream, &rec->deflated);
@@ -138,6 +139,8 @@ find_frame(struct recording *rec, off_t *target)
 	struct ks_rec_frame f;
 	int rc;
 
+	if (size < 0)
+		return fail_at(rec, at, reason(errno));
 	while ((rc = ks_rec_frame_read(rec->fd, at, size, &f, &rec->torn)) > 0) {
 		if (f.key)
 			key = at;
