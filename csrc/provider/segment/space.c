@@ -17,7 +17,7 @@
 
 #define STORAGE_STEP 262144u /* bytes of storage taken at a time */
 #define LOOK_AT 64           /* places given up, before a new one is made */
-#define QUARANTINE 1000000000LL /* ns before the place of a deleted kstat is used again */
+#define QUARANTINE 1000000000ULL /* ns before the place of a deleted kstat is used again */
 
 /* --- what others may have changed -------------------------------------------------------------------- */
 
@@ -228,7 +228,8 @@ take_free(struct kstat_pub *pub, const struct ks_seg_image *im, bool any_age)
 	for (int i = 0; e != NULL && i < LOOK_AT; i++) {
 		uint32_t next = *(volatile uint32_t *)&e->mflags;
 
-		if (!any_age && now - e->crtime < QUARANTINE)
+		/* Without a sign: a time that others wrote there may be any number. */
+		if (!any_age && (uint64_t)now - (uint64_t)e->crtime < QUARANTINE)
 			return NULL; /* and the others are younger */
 		if (fits(pub, e, im)) {
 			if (before != NULL)
