@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/number.h"
 
@@ -41,18 +42,12 @@ static int
 grow(struct ks_image *im)
 {
 	size_t cap = im->cap == 0 ? FIRST_CAP : im->cap * 2;
-	char *data;
 
 	if (im->cap - im->len > 1)
 		return 0;
 	if (cap > MAX_SIZE)
 		return EFBIG;
-	data = realloc(im->data, cap);
-	if (data == NULL)
-		return ENOMEM;
-	im->data = data;
-	im->cap = cap;
-	return 0;
+	return KS_RESERVE(im->data, im->cap, cap) ? 0 : ENOMEM;
 }
 
 /* True if a read of n bytes into a buffer of `room` bytes certainly reached the end of the file. */
