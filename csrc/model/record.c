@@ -191,6 +191,7 @@ ks_record_clean_texts(struct ks_record *r)
 		kstat_named_t *kn = (kstat_named_t *)(void *)r->fixed.data + i;
 		uintptr_t at = (uintptr_t)kn->value.string.addr.ptr;
 
+		ks_clean_text(kn->name, strnlen(kn->name, sizeof(kn->name)));
 		if (kn->data_type == KSTAT_DATA_CHAR)
 			ks_clean_text(kn->value.c, strnlen(kn->value.c, sizeof(kn->value.c)));
 		else if ((kn->data_type == KSTAT_DATA_STRING || kn->data_type == KSTAT_DATA_STRS) && at != 0)

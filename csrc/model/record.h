@@ -55,7 +55,7 @@ void ks_named_strs(struct ks_record *r, const char *name, const char *s, size_t 
  */
 void ks_clean_text(char *s, size_t n);
 
-/* The same for all texts of a NAMED record that is not finished yet. */
+/* The same for all names and texts of a NAMED record that is not finished yet. */
 void ks_record_clean_texts(struct ks_record *r);
 
 /* Returns the size of the finished data section in bytes. */

@@ -51,6 +51,29 @@ describe("iostat on Linux", function()
     assert.are.equal("", got.err)
   end)
 
+  it("shows no control character of the names of the machine", function()
+    local dir = run.directory()
+    run.shell("cp -r spec/trees/small/* " .. dir)
+    local names, disks = { "s\27[1md", "s\155md", "sd\226\128\174x", "s\1z", "s\2z" }, {}
+    for i, name in ipairs(names) do
+      disks[i] = ("8 %d %s 40 0 80 10 20 0 160 20 0 30 30\n"):format(16 * i, name)
+    end
+    run.write_file(dir .. "/proc/diskstats", table.concat(disks))
+    run.shell("mkdir " .. run.quote(dir .. "/sys/fs/cgroup/e\27[31mvil"))
+    local function output(...)
+      local got = run.run({ env = { KSTAT_PROC = dir .. "/proc", KSTAT_SYS = dir .. "/sys" }, ... })
+      assert.falsy(got.out:find("[\1-\8\11-\31\127-\255]"), got.out)
+      return got.out
+    end
+    local shown = output("kstatlua", "iostat", "-x")
+    for _, name in ipairs({ "s?[1md", "s?md", "sd???x", "s?z", "s?z~" }) do
+      assert.truthy(shown:find(name, 1, true), name .. " in " .. shown)
+    end
+    assert.truthy(output("kstat", "-p", "-m", "cgroup"):find(":e?[31mvil:path\t/e?[31mvil\n", 1, true))
+    output("kstat", "-p", "-c", "disk")
+    run.remove_directory(dir)
+  end)
+
   it("goes on with the interval of the disks that stay when one comes or goes", function()
     local dir = run.directory()
     run.shell("cp -r spec/trees/small/* " .. dir)

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/printable.h"
 
 /*
  * A file is read again if its image is older than this (ns), even within a round: a kstat must not show
@@ -204,8 +205,11 @@ ks_linux_gone(const struct ks_unit *unit)
 
 /* --- scanning --------------------------------------------------------------- */
 
-/* Writes the module or the name of a kstat; too long ones are cut. */
-static size_t
+/*
+ * Writes the module or the name of a kstat, fit to be printed. Returns true if this was cut or cleaned, so that the
+ * name of another device may have become the same.
+ */
+static bool
 expand(char to[KSTAT_STRLEN], const char *pattern, const char *at, int instance)
 {
 	char number[16];
@@ -220,11 +224,14 @@ expand(char to[KSTAT_STRLEN], const char *pattern, const char *at, int instance)
 			to[n++] = *s++;
 	}
 	to[n] = '\0';
-	return n;
+	if (ks_is_printable(to, n))
+		return n == KSTAT_STRLEN - 1;
+	ks_clean_text(to, n);
+	return true;
 }
 
 /*
- * Names of full length may be cut ones. One that an earlier kstat of this scan has is made distinct by a hash of
+ * Names may be cut or cleaned ones. One that an earlier such kstat of this scan has is made distinct by a hash of
  * what names its device. Returns 0, or -1 without memory.
  */
 static int
@@ -239,7 +246,8 @@ make_distinct(struct ks_linux *lx, const char *module, int instance, char name[K
 	for (size_t i = 0; i < l->n; i++) {
 		if (l->hash[i] == hash) {
 			hash = ks_hash_string(ks_hash_string(KS_HASH_INIT, unit->key), part->name);
-			(void)snprintf(name + KSTAT_STRLEN - 10, 10, "~%08x", (unsigned)(hash ^ hash >> 32));
+			(void)snprintf(name + strnlen(name, KSTAT_STRLEN - 10), 10, "~%08x",
+			    (unsigned)(hash ^ hash >> 32));
 			return 0;
 		}
 	}
@@ -267,7 +275,7 @@ offer(struct ks_linux *lx, struct ks_scan *scan, const struct ks_part *part, uch
 	char module[KSTAT_STRLEN], name[KSTAT_STRLEN];
 
 	(void)expand(module, part->module, unit->module, unit->instance);
-	if (expand(name, part->name, unit->name, unit->instance) == KSTAT_STRLEN - 1 &&
+	if (expand(name, part->name, unit->name, unit->instance) &&
 	    make_distinct(lx, module, unit->instance, name, part, unit) != 0)
 		return -1;
 	return ks_scan_offer(scan, &(struct ks_offer){
@@ -603,6 +611,8 @@ linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 	lx->taken = 0;
 	if (lx->part->read(lx, unit, r) != 0)
 		return -1;
+	if (lx->part->type == KSTAT_TYPE_NAMED)
+		ks_record_clean_texts(r);
 	r->snaptime = lx->taken != 0 && lx->tree.now == 0 ? lx->taken : ks_linux_now(lx);
 	if (lx->looked < r->snaptime)
 		lx->looked = r->snaptime;
