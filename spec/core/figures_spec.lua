@@ -153,6 +153,16 @@ describe("the figures of Linux", function()
     end
   end)
 
+  it("have the time of a recorded tree that stood still before it stepped", function()
+    local function uptime(seconds)
+      return function() write("proc/uptime", ("%.2f 1.00\n"):format(seconds)) end
+    end
+    local s = samples(uptime(1000), function() L.sh("sleep 0.3") end, uptime(1000.1), uptime(1000.4))
+    assert.is_true((s[2] - s[1]).elapsed >= 0.3)
+    assert.near(0.1, (s[3] - s[2]).elapsed, 1e-6)
+    assert.near(0.3, (s[4] - s[3]).elapsed, 1e-6)
+  end)
+
   it("count in the pages of a recorded tree", function()
     write("proc/meminfo", "MemTotal: 32000000 kB\nMemFree: 16000000 kB\n")
     write("proc/vmstat", "nr_free_pages 250010\npgpgin 1\n")

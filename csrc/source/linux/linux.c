@@ -507,7 +507,10 @@ ks_linux_now(const struct ks_linux *lx)
 	return lx->tree.now != 0 ? lx->tree.now : gethrtime();
 }
 
-/* Finds out the time of a recorded tree. It never goes backwards. */
+/*
+ * Finds out the time of a recorded tree. It runs on as this machine's clock does while the uptime stands still or
+ * falls, and advances by each step of the uptime. It never goes backwards.
+ */
 static void
 follow_tree_time(struct ks_linux *lx)
 {
@@ -522,10 +525,7 @@ follow_tree_time(struct ks_linux *lx)
 	    centiseconds > INT64_MAX / 2 / (KS_NANOSEC / 100))
 		return;
 	uptime = (hrtime_t)centiseconds * (KS_NANOSEC / 100);
-	if (uptime == lx->tree.uptime)
-		lx->tree.now += real - lx->tree.real;
-	else if (uptime > lx->tree.now)
-		lx->tree.now = uptime;
+	lx->tree.now += uptime > lx->tree.uptime ? uptime - lx->tree.uptime : real - lx->tree.real;
 	lx->tree.uptime = uptime;
 	lx->tree.real = real;
 }

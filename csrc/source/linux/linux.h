@@ -216,8 +216,9 @@ bool ks_linux_any_entry(struct ks_linux *lx, enum ks_root root, const char *path
     bool (*is_meant)(struct ks_linux *lx, const char *name));
 
 /*
- * The time now on the clock of crtimes and snaptimes: gethrtime(), or the time of a recorded tree. That is its
- * uptime; as long as the uptime stays the same, time goes on from one scan to the next as it does here.
+ * The time now on the clock of crtimes and snaptimes: gethrtime(), or the time of a recorded tree. That begins at
+ * its uptime and advances by each step of it; while the uptime stands still or falls, it runs on from one scan to
+ * the next as it does here. Without a file uptime it is gethrtime().
  */
 hrtime_t ks_linux_now(const struct ks_linux *lx);
 
