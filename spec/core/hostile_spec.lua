@@ -95,6 +95,50 @@ describe("a hostile neighbour", function()
       r.out)
   end)
 
+  -- Runs lines of sh as root of a mount namespace in which nobody published anything, or returns nil.
+  local function in_empty_places(lines)
+    if not root or run.shell("unshare --mount mount -t tmpfs none /dev/shm").status ~= 0 then
+      return pending("only root makes mount namespaces")
+    end
+    run.write_file(dir .. "/script", ([[
+      mount -t tmpfs none /dev/shm && mount -t tmpfs none /run && chmod 1777 /dev/shm || exit
+      unset KSTAT_DIR XDG_RUNTIME_DIR
+      stranger="setpriv --reuid=65534 --regid=65534 --clear-groups"
+      export PATH=%s:$PATH
+    ]]):format(run.bin) .. lines)
+    return run.shell("unshare --mount sh " .. dir .. "/script")
+  end
+
+  it("has one directory, however its user's number may be written", function()
+    run.write_file(dir .. "/publish.lua", [[
+      local pub = assert(kstat.publish("spec"))
+      pub:named({ module = "spec", name = arg[1], persistent = true, statistics = { "a" } })
+    ]])
+    local r = in_empty_places(([[
+      chmod 755 %s
+      for i in 65534 4295032830 065534 +65534 12345; do
+        $stranger env KSTAT_DIR=/dev/shm/kstat-$i kstatlua %s/publish.lua n$i
+      done
+      kstat -l spec:0::a
+    ]]):format(dir, dir))
+    if r then
+      assert.equal("", r.err)
+      assert.equal("spec:0:n65534:a\n", r.out)
+    end
+  end)
+
+  it("costs a bounded number of looks at files that are of no use, and one line says so", function()
+    local r = in_empty_places([[
+      $stranger sh -c 'mkdir /dev/shm/kstat-65534; cd /dev/shm/kstat-65534; touch $(seq -f %g.kseg 5000)'
+      kstat -p unix:0:system_misc:nproc no:such:kstat
+    ]])
+    if r then
+      assert.matches("the publications of user 65534 were cut: too many files\n", r.err)
+      assert.matches("\n[^\n]*20%d%d other files of published kstats cannot be read\n", r.err)
+      assert.matches("^unix:0:system_misc:nproc\t%d+\n$", r.out)
+    end
+  end)
+
   it("that writes control characters of any kind does not reach the terminal", function()
     local evil = "C1 \194\155 bytes \155 turned \226\128\174 ok \195\164"
     local r = run.shell(("KSTAT_DIR=%s $interpreter %s/kstatlua -e %s"):format(dir, run.bin, run.quote([[

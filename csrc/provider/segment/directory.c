@@ -18,6 +18,8 @@
 #include "provider/segment/segment_layout.h"
 
 #define SHARED_MEMORY "/dev/shm"
+#define MOST_USERS 1024  /* whose directories below one parent are visited */
+#define MOST_NAMES 16384 /* of which the owner is asked for, below one parent: anybody may make some */
 
 static int
 path_of(char to[PATH_MAX], const char *dir, const char *rest)
@@ -98,6 +100,17 @@ struct visit {
 	void *arg;
 };
 
+/* Passes on a directory that could not be listed, with errno; the message is set here. */
+static int
+refuse(const struct visit *v, const char *path)
+{
+	struct ks_seg_dir d = { .fd = -1 };
+
+	(void)snprintf(d.path, sizeof(d.path), "%s", path);
+	(void)ks_fail(errno, "%s: %s", path, strerror(errno));
+	return v->path != NULL ? -1 : v->dir(&d, v->arg);
+}
+
 /* Visits a directory that should be this user's. `expected`: it is passed on if it was refused, too. */
 static int
 visit(const struct visit *v, const char *path, uid_t uid, bool expected, bool anybody)
@@ -108,36 +121,72 @@ visit(const struct visit *v, const char *path, uid_t uid, bool expected, bool an
 	if (v->path != NULL)
 		return v->path(path, v->arg);
 	if (ks_seg_dir_open(&d, path, uid, anybody) != 0)
-		return expected && errno != ENOENT ? v->dir(&d, v->arg) : 0;
+		return (expected && errno != ENOENT) || ks_is_lack(errno) ? v->dir(&d, v->arg) : 0;
 	/* Root's directories have places of their own: under a user's name it is somebody else's. */
 	rc = expected || d.uid == uid ? v->dir(&d, v->arg) : 0;
 	(void)close(d.fd);
 	return rc;
 }
 
-/* Visits parent/NAME/rest of each NAME of digits behind `prefix`, which are a user's number. */
+/*
+ * Reads a user's number. False unless it is written as printf() writes it: other spellings of the number would give
+ * one user any number of directories.
+ */
+static bool
+read_uid(const char *digits, uid_t *uid)
+{
+	char *end;
+	unsigned long n;
+
+	if (!isdigit((unsigned char)*digits) || (*digits == '0' && digits[1] != '\0'))
+		return false;
+	errno = 0;
+	n = strtoul(digits, &end, 10);
+	*uid = (uid_t)n;
+	return errno == 0 && *end == '\0' && n <= UINT32_MAX;
+}
+
+/*
+ * True if a path below a parent that anybody may write to is worth a visit. What belongs to a third user is not.
+ * The path is watched if nothing is there yet, or something of root's, which root may give to the user.
+ */
+static bool
+is_of_user(const struct visit *v, const char *path, uid_t uid)
+{
+	struct stat st;
+
+	if (lstat(path, &st) != 0)
+		return v->path != NULL;
+	return st.st_uid == uid || (v->path != NULL && st.st_uid == 0);
+}
+
+/*
+ * Visits parent/NAME/rest of each NAME of digits behind `prefix`, which are a user's number. If descriptors or memory
+ * are short, the parent is passed on as a directory that was refused, or -1 is returned if paths are visited.
+ */
 static int
 each_user(const struct visit *v, const char *parent, const char *prefix, const char *rest, const char *own)
 {
 	DIR *d = opendir(parent);
 	struct dirent *de;
-	int rc = 0;
+	int rc = 0, users = 0, names = 0;
 
 	if (d == NULL)
-		return 0;
-	while (rc == 0 && (de = readdir(d)) != NULL) {
+		return ks_is_lack(errno) ? refuse(v, parent) : 0;
+	while (rc == 0 && users < MOST_USERS && names < MOST_NAMES && (de = readdir(d)) != NULL) {
 		char path[PATH_MAX];
-		const char *digits = de->d_name + strlen(prefix);
-		char *end;
-		unsigned long uid;
+		uid_t uid;
 
-		if (strncmp(de->d_name, prefix, strlen(prefix)) != 0 || !isdigit((unsigned char)*digits))
+		if (strncmp(de->d_name, prefix, strlen(prefix)) != 0 || !read_uid(de->d_name + strlen(prefix), &uid))
 			continue;
-		uid = strtoul(digits, &end, 10);
-		if (*end != '\0' || snprintf(path, sizeof(path), "%s/%s%s", parent, de->d_name, rest) >=
-		    (int)sizeof(path) || strcmp(path, own) == 0)
+		if (snprintf(path, sizeof(path), "%s/%s%s", parent, de->d_name, rest) >= (int)sizeof(path) ||
+		    strcmp(path, own) == 0)
 			continue;
-		rc = visit(v, path, (uid_t)uid, false, false);
+		names++;
+		if (!is_of_user(v, path, uid))
+			continue;
+		users++;
+		rc = visit(v, path, uid, false, false);
 	}
 	(void)closedir(d);
 	return rc;
@@ -259,12 +308,13 @@ ks_seg_boot(void)
 }
 
 int
-ks_seg_lock_dir(const struct ks_seg_dir *d)
+ks_seg_lock_dir(const struct ks_seg_dir *d, bool wait)
 {
 	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	/* What root made in a user's directory that user could not lock. */
 	bool own = d->uid == geteuid() || geteuid() != 0;
 	int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (own ? O_CREAT : 0);
+	int tries = !wait ? 0 : own ? 2000 : 100;
 	int fd = openat(d->fd, ".lock", flags, 0600);
 	struct stat st;
 
@@ -275,7 +325,7 @@ ks_seg_lock_dir(const struct ks_seg_dir *d)
 		return ks_fail(EACCES, "%s/.lock is not a regular file", d->path);
 	}
 	for (int i = 0; fcntl(fd, F_OFD_SETLK, &fl) != 0; i++) {
-		if ((errno != EAGAIN && errno != EACCES) || i == (own ? 2000 : 100)) {
+		if ((errno != EAGAIN && errno != EACCES) || i == tries) {
 			(void)close(fd);
 			return ks_fail(EAGAIN, "%s/.lock is locked by another process", d->path);
 		}

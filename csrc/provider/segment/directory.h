@@ -39,13 +39,16 @@ DIR *ks_seg_dir_list(const struct ks_seg_dir *d);
  * Calls fn for each directory in which a reader looks: $KSTAT_DIR alone if it is set; else the own one,
  * /run/kstat, those of the users under /run/user, and each /dev/shm/kstat-UID that belongs to its user. The
  * directory is closed when fn returns. Stops when fn returns non-zero, and returns that. The own directory and
- * /run/kstat are passed with fd -1 if they were refused, with the reason in errno and the message.
+ * /run/kstat are passed with fd -1 if they were refused, with the reason in errno and the message. So is each
+ * directory, or parent of directories, for which descriptors or memory were short (ks_is_lack()). No more than 1,024
+ * users' directories of either kind are visited.
  */
 int ks_seg_each_dir(int (*fn)(const struct ks_seg_dir *d, void *arg), void *arg);
 
 /*
  * Calls fn for every path whose existence and modification time together tell whether
- * ks_seg_each_dir() would find other directories, or other files in them. Stops as above.
+ * ks_seg_each_dir() would find other directories, or other files in them. Stops as above. -1 if descriptors or
+ * memory were short to find all of them.
  */
 int ks_seg_each_watched(int (*fn)(const char *path, void *arg), void *arg);
 
@@ -78,10 +81,10 @@ int ks_seg_hold(int fd);
 uint64_t ks_seg_boot(void);
 
 /*
- * Locks a directory of segments for making and removing files; waits two seconds at most, in another user's a
- * tenth of one. Returns a descriptor to close, or -1 with errno EAGAIN, that of open(2), or EACCES if it is
+ * Locks a directory of segments for making and removing files. `wait`: two seconds at most, root in another user's
+ * a tenth of one; else not at all. Returns a descriptor to close, or -1 with errno EAGAIN, that of open(2), or EACCES if it is
  * not a regular file. In another user's directory the file is not made: ENOENT.
  */
-int ks_seg_lock_dir(const struct ks_seg_dir *d);
+int ks_seg_lock_dir(const struct ks_seg_dir *d, bool wait);
 
 #endif

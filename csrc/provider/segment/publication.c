@@ -444,7 +444,7 @@ open_pub(const char *dir, const char *name, int flags)
 	(void)snprintf(pub->name, sizeof(pub->name), "%s", name);
 	(void)snprintf(pub->dir, sizeof(pub->dir), "%s", dir);
 	pub->flags = flags;
-	if (open_own_dir(&d, dir) == 0 && (lock = ks_seg_lock_dir(&d)) >= 0)
+	if (open_own_dir(&d, dir) == 0 && (lock = ks_seg_lock_dir(&d, true)) >= 0)
 		rc = open_file(pub, &d, flags);
 	error = errno;
 	if (lock >= 0)
@@ -562,7 +562,7 @@ close_pub(struct kstat_pub *pub)
 		replace_mapping(pub);
 		return;
 	}
-	lock = ks_seg_lock_dir(&d);
+	lock = ks_seg_lock_dir(&d, true);
 	replace_mapping(pub);
 	/* Without the lock it is another user's, such as a worker's: whoever has the right cleans up. */
 	if (lock >= 0 && fstatat(d.fd, file, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -682,7 +682,8 @@ clean_dir(const struct ks_seg_dir *dir, void *arg)
 
 	if (dir->fd < 0 || faccessat(dir->fd, ".", W_OK, AT_EACCESS) != 0)
 		return 0;
-	lock = ks_seg_lock_dir(dir);
+	/* Anybody may hold the lock of a directory of their own for ever. */
+	lock = ks_seg_lock_dir(dir, dir->uid == geteuid() || dir->uid == 0);
 	d = lock >= 0 ? ks_seg_dir_list(dir) : NULL;
 	while (d != NULL && (de = readdir(d)) != NULL)
 		clean_file(dir, de->d_name, c);

@@ -34,6 +34,7 @@
 #define STRANGER_BYTES (16u << 20)
 #define STRANGER_FILES 64
 #define STRANGER_LOOKS 65536            /* entries, in one update */
+#define LOOKS_OF_A_FILE 32              /* what a name in a directory costs */
 #define STRANGER_PATIENCE 200000000LL   /* ns in one update */
 #define STRANGERS 4
 
@@ -361,7 +362,8 @@ look_at(struct pass *p, const struct ks_seg_dir *dir, const char *name, const st
 	if (seg == NULL)
 		seg = add(p, dir, name, path, st);
 	if (seg == NULL) {
-		p->error = errno;
+		if (errno == ENOMEM)
+			p->error = ENOMEM;
 		return;
 	}
 	seg->seen = true;
@@ -460,6 +462,22 @@ next_entry(struct pass *p, const struct ks_seg_dir *dir, DIR *d)
 	return de;
 }
 
+/* Takes what one more file of a user costs, also one that is of no use, from the user's budget. */
+static bool
+may_look_at(struct pass *p, uid_t uid)
+{
+	struct publisher *user = find_publisher(p->s, uid);
+
+	if (user == NULL) {
+		p->error = ENOMEM;
+		return false;
+	}
+	if (KS_SEG_TAKE(&user->budget, looks, LOOKS_OF_A_FILE))
+		return true;
+	user->cut = "files";
+	return false;
+}
+
 static int
 scan_dir(const struct ks_seg_dir *dir, void *arg)
 {
@@ -475,7 +493,8 @@ scan_dir(const struct ks_seg_dir *dir, void *arg)
 		struct stat st;
 
 		if (ks_seg_name_length(de->d_name) > 0 &&
-		    fstatat(dir->fd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+		    fstatat(dir->fd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+		    may_look_at(p, st.st_uid))
 			look_at(p, dir, de->d_name, &st);
 	}
 	if (d != NULL)
