@@ -98,7 +98,10 @@ hrtime_t ks_chain_now(kstat_ctl_t *kc);
  */
 int64_t ks_chain_time_of_day(kstat_ctl_t *kc, int64_t *seconds);
 
-/* Metadata of one statistic (crtime, snaptime and class too), or NULL if none is known. */
+/*
+ * Returns the metadata of one statistic (crtime, snaptime and class too), valid until the next update or the
+ * thread's next call; NULL if none is known.
+ */
 const struct ks_meta *ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat);
 
 /*

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "chain/chain.h"
 #include "chain/node.h"
 #include "chain/selector.h"
@@ -24,6 +25,7 @@ struct ks_chain {
 	struct ks_nodes nodes;
 	struct ks_only only;   /* n 0: everything */
 	struct ks_record record; /* scratch of kstat_read() */
+	struct ks_buf md_texts;  /* unit and description that kstat2_get_md() returned last */
 	uint64_t scans;
 	struct ks_change *change; /* of the last update that changed anything */
 	size_t nchanges, change_cap;

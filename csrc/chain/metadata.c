@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "chain/chain.h"
+#include "chain/handle.h"
 
 static kstat2_nv_metakind_t
 kind_of(const struct ks_meta *m)
@@ -22,7 +22,9 @@ kind_of(const struct ks_meta *m)
 int
 kstat2_get_md(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, kstat2_md_t *md)
 {
+	struct ks_buf *texts;
 	const struct ks_meta *m;
+	size_t unit_size;
 
 	if (kc == NULL || ksp == NULL || stat == NULL || md == NULL)
 		return ks_fail(EINVAL, "kstat2_get_md: a handle, a kstat, a statistic and room are needed");
@@ -32,13 +34,23 @@ kstat2_get_md(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, kstat2_md_t
 	if (m == NULL)
 		return ks_fail(ENOENT, "nothing is known of %s:%d:%s:%s", ksp->ks_module, ksp->ks_instance,
 		    ksp->ks_name, stat);
+	/* Copies, because metadata of some sources are valid only until another handle is asked for one. */
+	texts = &ks_chain_of(kc)->md_texts;
+	ks_buf_reset(texts);
+	ks_buf_adds(texts, m->unit != NULL ? m->unit : "");
+	ks_buf_addc(texts, '\0');
+	unit_size = texts->len;
+	ks_buf_adds(texts, m->desc != NULL ? m->desc : "");
+	ks_buf_addc(texts, '\0');
+	if (texts->failed)
+		return ks_fail(ENOMEM, "out of memory");
 	*md = (kstat2_md_t){
 		.md_type = (kstat2_nv_metatype_t)m->type,
 		.md_flags = m->flags,
 		.md_kind = kind_of(m),
 		.md_scale = m->scale == 0 ? 1 : m->scale,
-		.md_unit = m->unit != NULL ? m->unit : "",
-		.md_desc = m->desc != NULL && *m->desc != '\0' ? m->desc : NULL
+		.md_unit = texts->data,
+		.md_desc = texts->data[unit_size] != '\0' ? texts->data + unit_size : NULL
 	};
 	return 0;
 }

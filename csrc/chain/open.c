@@ -23,6 +23,7 @@ kstat_close(kstat_ctl_t *kc)
 		chain->source[i]->ops->close(chain->source[i]);
 	ks_nodes_free(&chain->nodes);
 	ks_record_free(&chain->record);
+	ks_buf_free(&chain->md_texts);
 	ks_warnings_free(&chain->warnings);
 	free(chain->change);
 	free(chain);

@@ -82,7 +82,7 @@ int kstat2_set_md(kstat_t *ksp, const char *stat, const kstat2_md_t *md);
  * never NULL ("": none); md_desc is NULL if there is none. The texts stay valid until the next call with
  * kc, or its kstat_chain_update() or kstat_close(). Some metadata of histograms and statsblobs are known
  * only after kstat_read(). Returns 0, or -1 with errno ENOENT (the statistic has no metadata), ENXIO (the
- * kstat is gone), EINVAL; *md is then unchanged.
+ * kstat is gone), EINVAL, ENOMEM; *md is then unchanged.
  */
 int kstat2_get_md(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, kstat2_md_t *md);
 

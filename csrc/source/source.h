@@ -110,7 +110,10 @@ struct ks_source_ops {
 	/* Optional. data: ks_data_size bytes laid out as ks_data. errno EACCES if not writable. */
 	int (*write)(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const void *data);
 
-	/* Optional. Metadata of one statistic, valid until the next scan; NULL if the source has none. */
+	/*
+	 * Optional. Returns the metadata of one statistic, valid until the next scan or the thread's next call of
+	 * such a function, of any source; NULL if the source has none.
+	 */
 	const struct ks_meta *(*meta)(struct ks_source *src, const kstat_t *ksp, uint64_t cookie,
 	    const char *stat);
 

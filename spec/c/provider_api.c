@@ -291,6 +291,21 @@ system_strings(const char *proc, const char *sys)
 	kstat_close(tree);
 }
 
+/* The texts of a handle's metadata stay while another handle is asked. */
+static void
+two_handles(const char *proc, const char *sys)
+{
+	kstat_ctl_t *tree[2] = { kstat_open_roots(proc, sys), kstat_open_roots(proc, sys) };
+	kstat2_md_t md[2];
+
+	for (int i = 0; i < 2; i++)
+		CHECK(kstat2_get_md(tree[i], kstat_lookup(tree[i], "unix", 0, "vm_events"), i == 0 ? "first" : "second",
+		    &md[i]) == 0);
+	CHECK(strncmp(md[0].md_desc, "first: ", 7) == 0 && strncmp(md[1].md_desc, "second: ", 8) == 0);
+	kstat_close(tree[0]);
+	kstat_close(tree[1]);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -305,6 +320,7 @@ main(int argc, char **argv)
 	metadata();
 	own_strings();
 	system_strings(argv[1], argv[2]);
+	two_handles(argv[1], argv[2]);
 	kstat_close(kc);
 	printf("%d checks, %d failures\n", checks, failures);
 	return 0;
