@@ -92,6 +92,43 @@ describe("a reader of published kstats", function()
     end)
   end
 
+  -- Whatever is the first that no descriptor is left for: the directory, its list, or the file in it.
+  it("loses nothing for good when descriptors are short, and says so", function()
+    local dir = run.directory()
+    local r = run.run({ run.bin .. "/kstatlua", "-e", [[
+      local pid = io.open("/proc/self/stat"):read("*n")
+      local function publish(name)
+        local pub = assert(kstat.publish(name))
+        assert(pub:named({ module = name, name = "n", statistics = { "a" } }))
+        return pub
+      end
+      local function limit(n)
+        -- What changed a moment ago is looked at again in any case.
+        os.execute(("sleep 0.04; prlimit --pid %d --nofile=%d:4096"):format(pid, n))
+      end
+      local early = publish("early")
+      local ks = assert(kstat.open())
+      local short
+      for n = 6, 25 do
+        local late = publish("late" .. n)
+        limit(n)
+        pcall(ks.update, ks)
+        -- The same line comes once.
+        short = short or ks:warnings()[1]
+        local kept = ks:lookup("early", 0, "n") ~= nil
+        local seen = ks:lookup("late" .. n, 0, "n") ~= nil
+        limit(1024)
+        ks:update()
+        print(n, kept, seen or short:match("Too many open files: some .*$"), ks:lookup("late" .. n, 0, "n") ~= nil)
+        late:close()
+      end
+      early:close()
+    ]], env = { KSTAT_DIR = dir } })
+    run.remove_directory(dir)
+    assert.equal("", r.err)
+    assert.equal(20, select(2, r.out:gsub("\ttrue\t[tT][^\t]+\ttrue\n", "")), r.out)
+  end)
+
   it("names the first of the files that are of no use, once, and counts the others", function()
     local dir = run.directory()
     -- A reader that kept these files open would not have a descriptor left to publish with.

@@ -97,7 +97,8 @@ struct pass {
 	struct segments *s;
 	struct ks_scan *scan;
 	bool changed;
-	int error;
+	bool lacked;  /* descriptors or memory: some files could not be looked at */
+	bool no_memory; /* to remember them */
 	size_t told, untold; /* files to complain about: named, and not */
 	size_t useless;      /* as in struct segments */
 };
@@ -222,26 +223,30 @@ find_path(struct segments *s, const char *path)
 	return NULL;
 }
 
+/* A lack of descriptors or memory is complained about in each pass, since the next one looks again. */
+static void
+complain_of_lack(struct pass *p)
+{
+	if (!p->lacked)
+		ks_scan_damage(p->scan, "%s: some publications are not shown", kstat_errmsg());
+	p->lacked = true;
+}
+
 /* A file is complained about once, until it is in order again; of many only the first are named. */
 static void
 complain(struct pass *p, struct segment *seg)
 {
+	if (ks_is_lack(errno)) {
+		complain_of_lack(p);
+		return;
+	}
 	if (seg->told)
 		return;
 	seg->told = true;
 	if (p->told++ < MOST_TOLD)
-		(ks_is_lack(errno) ? ks_scan_damage : ks_scan_warn)(p->scan, "%s", kstat_errmsg());
+		ks_scan_warn(p->scan, "%s", kstat_errmsg());
 	else
 		p->untold++;
-}
-
-/* A directory that is not to be trusted is complained about when a chain first looks at it. */
-static void
-complain_of_directory(struct pass *p)
-{
-	if (!p->s->scanned)
-		(ks_is_lack(errno) ? ks_scan_damage : ks_scan_warn)(p->scan, "%s: its publications are not shown",
-		    kstat_errmsg());
 }
 
 /* One line for all files that were not named. */
@@ -263,7 +268,10 @@ has_room(struct pass *p, bool usable)
 	return false;
 }
 
-/* Opens the file, if its user may have another one open. 0, or -1 with errno: E2BIG, one too many. */
+/*
+ * Opens the file, if its user may have another one open. 0, with errno if it is of no use; or -1 with errno: E2BIG,
+ * one too many, or a lack, after which it may be of use another time.
+ */
 static int
 open_segment(struct pass *p, struct segment *new, const struct ks_seg_dir *dir, const char *name,
     const char *path, uid_t uid)
@@ -288,10 +296,10 @@ open_segment(struct pass *p, struct segment *new, const struct ks_seg_dir *dir, 
 	ks_seg_file_close(&new->file);
 	ks_seg_budget_give_back(&user->budget, 1, 0);
 	errno = error;
-	return 0;
+	return ks_is_lack(error) ? -1 : 0;
 }
 
-/* NULL with errno ENOMEM; or E2BIG, and the file is not remembered. */
+/* NULL with errno as above, or ENOMEM: the file is not remembered. */
 static struct segment *
 add(struct pass *p, const struct ks_seg_dir *dir, const char *name, const char *path,
     const struct stat *st)
@@ -329,6 +337,8 @@ look_into(struct pass *p, struct segment *seg)
 	int rc = seg->usable ? ks_seg_file_scan(&seg->file, p->scan) : 0;
 
 	p->changed |= rc != 0;
+	if (rc < 0 && ks_is_lack(errno))
+		seg->file.scanned = false;
 	if (rc < 0)
 		complain(p, seg);
 	else if (rc > 0)
@@ -362,8 +372,9 @@ look_at(struct pass *p, const struct ks_seg_dir *dir, const char *name, const st
 	if (seg == NULL)
 		seg = add(p, dir, name, path, st);
 	if (seg == NULL) {
-		if (errno == ENOMEM)
-			p->error = ENOMEM;
+		if (ks_is_lack(errno))
+			complain_of_lack(p);
+		p->no_memory |= errno == ENOMEM;
 		return;
 	}
 	seg->seen = true;
@@ -443,11 +454,37 @@ nothing_came_or_went(struct segments *s)
 
 /* --- listing ---------------------------------------------------------------------------------------- */
 
-/* Warns that a directory, or the rest of it, could not be listed. */
+/* Files of a directory, or of those below it, that cannot be listed now are what they were. */
+static void
+keep_files(struct pass *p, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	for (size_t i = 0; i < p->s->n; i++) {
+		struct segment *seg = &p->s->seg[i];
+
+		if (!seg->seen && strncmp(seg->path, dir, n) == 0 && seg->path[n] == '/') {
+			seg->seen = true;
+			look_into(p, seg);
+		}
+	}
+}
+
+/* Complains that a directory, or the rest of it, could not be opened or listed. */
 static void
 list_failed(struct pass *p, const struct ks_seg_dir *dir)
 {
-	ks_scan_damage(p->scan, "cannot list %s: %s", dir->path, strerror(errno));
+	if (dir->fd >= 0)
+		(void)ks_fail(errno, "cannot list %s: %s", dir->path, strerror(errno));
+	if (ks_is_lack(errno)) {
+		complain_of_lack(p);
+		keep_files(p, dir->path);
+	} else if (dir->fd >= 0) {
+		ks_scan_damage(p->scan, "%s", kstat_errmsg());
+	} else if (!p->s->scanned) {
+		/* One that is not to be trusted is complained about when a chain first looks at it. */
+		ks_scan_warn(p->scan, "%s: its publications are not shown", kstat_errmsg());
+	}
 }
 
 static struct dirent *
@@ -469,7 +506,7 @@ may_look_at(struct pass *p, uid_t uid)
 	struct publisher *user = find_publisher(p->s, uid);
 
 	if (user == NULL) {
-		p->error = ENOMEM;
+		p->no_memory = true;
 		return false;
 	}
 	if (KS_SEG_TAKE(&user->budget, looks, LOOKS_OF_A_FILE))
@@ -485,9 +522,7 @@ scan_dir(const struct ks_seg_dir *dir, void *arg)
 	DIR *d = dir->fd >= 0 ? ks_seg_dir_list(dir) : NULL;
 	struct dirent *de;
 
-	if (dir->fd < 0)
-		complain_of_directory(p);
-	else if (d == NULL)
+	if (d == NULL)
 		list_failed(p, dir);
 	for (int i = 0; d != NULL && i < MOST_NAMES && (de = next_entry(p, dir, d)) != NULL; i++) {
 		struct stat st;
@@ -603,7 +638,8 @@ segment_scan(struct ks_source *src, struct ks_scan *scan)
 	/* What changes after this look is seen at the next one. */
 	start_budgets(s, true);
 	forget_watched(s);
-	(void)ks_seg_each_watched(watch, s);
+	if (ks_seg_each_watched(watch, s) != 0)
+		forget_watched(s);
 	for (size_t i = 0; i < s->n; i++)
 		s->seg[i].seen = false;
 	(void)ks_seg_each_dir(scan_dir, &p);
@@ -613,10 +649,11 @@ segment_scan(struct ks_source *src, struct ks_scan *scan)
 			drop(s, i);
 		}
 	}
-	if (p.error == ENOMEM) {
+	/* What could not be looked at is looked for again. */
+	if (p.lacked || p.no_memory)
 		forget_watched(s);
+	if (p.no_memory)
 		return ks_fail(ENOMEM, "out of memory for published kstats");
-	}
 	if (p.useless > s->useless)
 		p.untold += p.useless - s->useless;
 	s->useless = p.useless;
