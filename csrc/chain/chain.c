@@ -316,6 +316,14 @@ ks_chain_now(kstat_ctl_t *kc)
 	return gethrtime();
 }
 
+bool
+ks_chain_has_gethrtime(kstat_ctl_t *kc, const kstat_t *ksp)
+{
+	const struct ks_node *node = ks_nodes_by_kid(&ks_chain_of(kc)->nodes, ksp->ks_kid);
+
+	return node != NULL && node->source->ops->now == NULL && !ks_chain_is_replay(kc);
+}
+
 int64_t
 ks_chain_time_of_day(kstat_ctl_t *kc, int64_t *seconds)
 {

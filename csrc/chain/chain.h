@@ -90,6 +90,9 @@ int ks_chain_file(kstat_ctl_t *kc);
 /* The time now on the clock of snaptimes: of the machine, or of a recorded tree in its place. */
 hrtime_t ks_chain_now(kstat_ctl_t *kc);
 
+/* True if the times of a kstat of the chain are gethrtime(), not of a replay or of the clock of a source. */
+bool ks_chain_has_gethrtime(kstat_ctl_t *kc, const kstat_t *ksp);
+
 /*
  * Returns the time of day of what is read now, in ns since 1970. Live: now. Replay: the sample's own time where the
  * file has one; otherwise the first sample has KSTAT_REPLAY_TIME (or the time of opening), and the time goes on by the

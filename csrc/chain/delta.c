@@ -36,12 +36,12 @@ ks_delta_open(struct ks_delta *d, const struct ks_sample *before, const kstat_t 
 {
 	const kstat_t *prev = before != NULL ? counterpart(before, now) : NULL;
 
-	if (before != NULL && prev == NULL && now->ks_crtime <= before->taken)
+	if (before != NULL && prev == NULL && now->ks_crtime <= ks_sample_time(before, now))
 		return false;
 	if (!ks_delta_between(d, prev, now))
 		return false;
 	if (before != NULL && prev == NULL)
-		d->elapsed = age_of(now, before->taken);
+		d->elapsed = age_of(now, ks_sample_time(before, now));
 	return true;
 }
 

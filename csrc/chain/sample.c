@@ -32,6 +32,7 @@ ks_sample_new(kstat_ctl_t *kc)
 	if (s == NULL)
 		return ks_fail_null(ENOMEM, "out of memory for a sample");
 	s->taken = ks_chain_is_replay(kc) ? 0 : ks_chain_now(kc);
+	s->real = gethrtime();
 	s->time_of_day = ks_chain_time_of_day(kc, &s->seconds);
 	return s;
 }
@@ -47,6 +48,12 @@ ks_sample_free(struct ks_sample *s)
 	ks_table_free(&s->index);
 	ks_table_free(&s->later);
 	free(s);
+}
+
+hrtime_t
+ks_sample_time(const struct ks_sample *s, const kstat_t *copy)
+{
+	return copy->ks_private != NULL ? s->real : s->taken;
 }
 
 /* The header of a kstat that cannot be read, without data. */
@@ -81,6 +88,7 @@ read_and_add(struct ks_sample *s, kstat_ctl_t *kc, const kstat_t *ksp)
 		copy = copy_header(ksp);
 	if (copy == NULL)
 		return NULL;
+	copy->ks_private = ks_chain_has_gethrtime(kc, ksp) ? copy : NULL;
 	(void)ks_table_add(is_first ? &s->index : &s->later, is_first ? hash : (uint64_t)ksp->ks_kid, (uint32_t)s->n);
 	s->ksp[s->n++] = copy;
 	if (ks_chain_is_replay(kc) && copy->ks_snaptime > s->taken)

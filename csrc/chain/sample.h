@@ -15,8 +15,10 @@
 
 struct ks_sample {
 	size_t n;
-	kstat_t **ksp;       /* copies: headers and ks_data; in the order they were added */
-	hrtime_t taken;      /* live: gethrtime() when it was made; replay: the newest snaptime in it */
+	/* Copies: headers and ks_data; in the order they were added. ks_private: see ks_sample_time(). */
+	kstat_t **ksp;
+	hrtime_t taken;      /* live: ks_chain_now() when it was made; replay: the newest snaptime in it */
+	hrtime_t real;       /* gethrtime() when it was made, which differs from that beside a recorded tree */
 	int64_t time_of_day, seconds; /* as ks_chain_time_of_day() has them */
 	size_t cap;
 	struct ks_table index; /* the first of each module, instance and name */
@@ -33,6 +35,12 @@ struct ks_sample *ks_sample_new(kstat_ctl_t *kc);
 const kstat_t *ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp);
 
 void ks_sample_free(struct ks_sample *s);
+
+/*
+ * Returns when the sample was made, on the clock of a copy that is in a sample of the same chain: `real` if its
+ * ks_private is not NULL, else `taken`.
+ */
+hrtime_t ks_sample_time(const struct ks_sample *s, const kstat_t *copy);
 
 /* The copy with this module, instance and name, or NULL. Constant time. */
 const kstat_t *ks_sample_lookup(const struct ks_sample *s, const char *module, int instance,
