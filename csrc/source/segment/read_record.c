@@ -408,14 +408,20 @@ is_locked(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
 	return (word & KS_WORD_OWNER) != 0;
 }
 
-/* Whether there is patience left to look again at a record that keeps changing, since `start`. */
+/* Whether its user, and all strangers, have patience left for a record that has kept changing since `start`. */
 static bool
 is_patient(struct ks_seg_file *f, hrtime_t start)
 {
-	return f->budget == NULL || gethrtime() - start < f->budget->patience;
+	hrtime_t took = gethrtime() - start;
+
+	for (const struct ks_seg_budget *b = f->budget; b != NULL; b = b->whole) {
+		if (took >= b->patience)
+			return false;
+	}
+	return true;
 }
 
-/* What waiting in vain took is missing at the next record of that user. */
+/* What it took to copy a record more than once is missing at the next record of that user, and of all strangers. */
 static void
 lose_patience(struct ks_seg_file *f, hrtime_t start)
 {
@@ -425,15 +431,16 @@ lose_patience(struct ks_seg_file *f, hrtime_t start)
 		b->patience -= took;
 }
 
-int
-ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r)
+/* Copies the record until a copy is whole; *tries becomes the number of copies. */
+static int
+read_patiently(struct ks_seg_file *f, const struct ks_seg_kstat *k, hrtime_t start, struct ks_record *r, int *tries)
 {
-	hrtime_t start = gethrtime();
 	uint64_t last = 0, now;
 
 	for (int i = 0; i < TRIES && (i == 0 || is_patient(f, start)); i++) {
 		int rc;
 
+		*tries = i + 1;
 		ks_record_reset(r);
 		r->snaptime = gethrtime();
 		rc = build(f, k, r);
@@ -453,6 +460,16 @@ ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks
 		if (i >= YIELD_AFTER)
 			(void)sched_yield();
 	}
-	lose_patience(f, start);
 	return busy(k);
+}
+
+int
+ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r)
+{
+	hrtime_t start = gethrtime();
+	int tries = 0, rc = read_patiently(f, k, start, r, &tries);
+
+	if (tries > 1)
+		lose_patience(f, start);
+	return rc;
 }
