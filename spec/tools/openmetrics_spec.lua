@@ -8,6 +8,10 @@ local python = "/usr/bin/python3"
 -- Reads the text and prints a line for each sample: family, type, unit, name, labels, value, timestamp.
 local READER = [[
 import sys
+from prometheus_client.samples import Timestamp
+# Old versions compare the seconds or the fractions, so that 185.9, 186.0 seems to go back.
+Timestamp.__gt__ = lambda a, b: (a.sec, a.nsec) > (b.sec, b.nsec)
+Timestamp.__lt__ = lambda a, b: (a.sec, a.nsec) < (b.sec, b.nsec)
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 for f in text_string_to_metric_families(sys.stdin.buffer.read().decode('utf-8')):
     for s in f.samples:
