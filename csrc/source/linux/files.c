@@ -1,0 +1,177 @@
+/*
+ * files.c - the files and directories of /proc and /sys as subsystems ask for them: images that are read
+ * once in a round, numbers, entries of directories. SPDX-License-Identifier: MIT
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "source/linux/linux.h"
+
+/*
+ * A file is read again if its image is older than this (ns), even within a round: a kstat must not show
+ * old data. The image of a file that takes long to read may be older, in proportion, so that reading it
+ * again never becomes most of the work.
+ */
+#define MAX_AGE 20000000
+#define MAX_AGE_OF_READING 16
+
+/* Reads an image if need be, at least its first `enough` bytes. Returns 0 or an errno. */
+static int
+fetch(struct ks_linux *lx, struct ks_image *im, size_t enough)
+{
+	if (im->round != lx->round ||
+	    gethrtime() - im->taken > MAX_AGE + MAX_AGE_OF_READING * im->took) {
+		im->round = lx->round;
+		(void)ks_image_read(im, &lx->root[im->file->root], enough);
+	} else if (im->err == 0 && !im->whole && im->len < enough) {
+		(void)ks_image_rest(im, &lx->root[im->file->root]);
+	}
+	if (im->err == 0 && (lx->taken == 0 || im->taken < lx->taken))
+		lx->taken = im->taken;
+	return im->err;
+}
+
+int
+ks_linux_fetch(struct ks_linux *lx, struct ks_image *im)
+{
+	return fetch(lx, im, SIZE_MAX);
+}
+
+/* The image of a file, a new one if it was never read; NULL with errno ENOMEM. */
+static struct ks_image *
+find_or_add(struct ks_linux *lx, const struct ks_file *file)
+{
+	struct ks_image **im = &lx->images;
+
+	while (*im != NULL && (*im)->file != file)
+		im = &(*im)->next;
+	if (*im == NULL && (*im = calloc(1, sizeof(**im))) != NULL) {
+		(*im)->file = file;
+		(*im)->fd = -1;
+	}
+	return *im;
+}
+
+static const struct ks_image *
+try(struct ks_linux *lx, const struct ks_file *file, size_t enough)
+{
+	struct ks_image *im = find_or_add(lx, file);
+	uint64_t seq = im != NULL ? im->seq : 0;
+	int err = im != NULL ? fetch(lx, im, enough) : ENOMEM;
+
+	if ((im == NULL || im->seq != seq) && !(file->is_for_root && (err == EACCES || err == EPERM)))
+		ks_linux_note_path(lx, file->root, file->path, err);
+	if (err != 0) {
+		errno = err;
+		return NULL;
+	}
+	return im;
+}
+
+const struct ks_image *
+ks_linux_try(struct ks_linux *lx, const struct ks_file *file)
+{
+	return try(lx, file, SIZE_MAX);
+}
+
+const struct ks_image *
+ks_linux_begin(struct ks_linux *lx, const struct ks_file *file, size_t enough)
+{
+	const struct ks_image *im = try(lx, file, enough);
+	int err = errno;
+
+	if (im == NULL)
+		return ks_fail_null(err, "cannot read %s/%s: %s%s", lx->root[file->root].name, file->path,
+		    strerror(err), ks_linux_remedy(err));
+	return im;
+}
+
+const struct ks_image *
+ks_linux_image(struct ks_linux *lx, const struct ks_file *file)
+{
+	return ks_linux_begin(lx, file, SIZE_MAX);
+}
+
+bool
+ks_linux_was_read(const struct ks_linux *lx, const struct ks_file *file)
+{
+	const struct ks_image *im = lx->images;
+
+	while (im != NULL && im->file != file)
+		im = im->next;
+	return im != NULL && im->round == lx->round;
+}
+
+DIR *
+ks_linux_open_directory(struct ks_linux *lx, enum ks_root root, const char *path)
+{
+	int fd = openat(lx->root[root].fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	int err = dir == NULL ? errno : 0;
+
+	if (dir == NULL && fd >= 0)
+		(void)close(fd);
+	if (lx->root[root].fd >= 0)
+		ks_linux_note_path(lx, root, path, err);
+	errno = err;
+	return dir;
+}
+
+bool
+ks_linux_number(struct ks_linux *lx, enum ks_root root, const char *path, uint64_t *v)
+{
+	bool known = ks_file_u64(&lx->root[root], path, v) == 0;
+
+	ks_linux_note_path(lx, root, path, known || errno == EINVAL ? 0 : errno);
+	return known;
+}
+
+void
+ks_linux_check_directory(struct ks_linux *lx, enum ks_root root, const char *path)
+{
+	/* Flags make it another system call, which old containers do not allow. */
+	int flags = geteuid() != getuid() || getegid() != getgid() ? AT_EACCESS : 0;
+
+	if (lx->root[root].fd >= 0)
+		ks_linux_note_path(lx, root, path,
+		    faccessat(lx->root[root].fd, path, R_OK | X_OK, flags) == 0 ? 0 : errno);
+}
+
+bool
+ks_linux_exists(const struct ks_linux *lx, enum ks_root root, const char *path)
+{
+	bool exists = lx->root[root].fd >= 0 && faccessat(lx->root[root].fd, path, F_OK, 0) == 0;
+
+	if (!exists && lx->root[root].fd >= 0)
+		ks_note_lack(&lx->root[root], errno);
+	return exists;
+}
+
+const struct dirent *
+ks_linux_next_entry(struct ks_linux *lx, DIR *dir)
+{
+	const struct dirent *e;
+
+	errno = 0;
+	e = readdir(dir);
+	if (e == NULL && errno != 0)
+		lx->lack = errno;
+	return e;
+}
+
+uint64_t
+ks_linux_inode(const struct ks_linux *lx, enum ks_root root, const char *path)
+{
+	struct stat st;
+
+	if (lx->root[root].fd < 0 || fstatat(lx->root[root].fd, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return 0;
+	return st.st_ino;
+}
