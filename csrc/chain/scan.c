@@ -160,8 +160,12 @@ scan_offer(struct ks_scan *base, const struct ks_offer *given)
 		return -1;
 	node->rank = scan->rank;
 	node->seen = scan->number;
-	/* The name belongs to this source from now on, whether or not later ones are scanned. */
-	for (struct ks_node *other = node->older; other != node; other = other->older)
+	/*
+	 * The name belongs to this source from now on, whether or not later ones are scanned. The last source, which a
+	 * capture is too, has none behind it: a capture may hold any number of kstats of one name.
+	 */
+	for (struct ks_node *other = node->older; scan->rank + 1 < chain->nsources && other != node;
+	    other = other->older)
 		other->hidden |= other->rank > node->rank;
 	scan->changed = true;
 	return note_change(chain, &node->k, true);
