@@ -253,7 +253,7 @@ ref_digest_add(struct ref_digest *d, double x)
 }
 
 /* Adds what another digest holds. */
-static void
+static inline void
 ref_digest_merge(struct ref_digest *d, struct ref_digest *from)
 {
 	ref_digest_compress(from);
