@@ -1,5 +1,5 @@
 /*
- * linux.h - what the files of the Linux source share. A subsystem is a file of this folder: it declares the
+ * linux.h - what the files of the Linux source share. A subsystem is a file of a folder here: it declares the
  * files of /proc that it reads, the kinds of kstats it has ("parts"), and how it lists the things they are
  * about ("units"). doc/architecture.md says how to add one.
  *
@@ -24,12 +24,21 @@
 #include "source/source.h"
 
 /*
- * The subsystems, in the order of the chain. For each X(name), a file of this folder defines the variable
+ * The subsystems, in the order of the chain. For each X(name), a file of its folders defines the variable
  * ks_linux_name with KS_SUBSYSTEM(name, ...).
  */
 #define KS_SUBSYSTEMS(X) \
-	X(unix) X(cpu) X(disk) X(device) X(link) X(intr) X(softirq) X(mib) X(spl) X(pressure) X(slab) \
-	X(hwmon) X(cgroup)
+	X(unix) \
+	X(cpu) \
+	X(disk) X(device) \
+	X(link) \
+	X(intr) X(softirq) \
+	X(mib) \
+	X(spl) \
+	X(pressure) \
+	X(slab) \
+	X(hwmon) \
+	X(cgroup)
 
 #define KS_SUBSYSTEM_ID(name) KS_SUB_##name,
 enum { KS_SUBSYSTEMS(KS_SUBSYSTEM_ID) KS_SUB_COUNT };

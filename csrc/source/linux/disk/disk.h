@@ -4,7 +4,7 @@
 #ifndef SOURCE_LINUX_DISK_H
 #define SOURCE_LINUX_DISK_H
 
-#include "source/linux/disk_own.h"
+#include "source/linux/disk/disk_own.h"
 #include "source/linux/linux.h"
 
 struct ks_disk_state {

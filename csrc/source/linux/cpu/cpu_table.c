@@ -2,7 +2,7 @@
  * cpu_table.c - sums the lines of files with a column for each CPU, /proc/interrupts and /proc/softirqs;
  * see cpu.h. SPDX-License-Identifier: MIT
  */
-#include "source/linux/cpu.h"
+#include "source/linux/cpu/cpu.h"
 
 #include <errno.h>
 #include <stdlib.h>

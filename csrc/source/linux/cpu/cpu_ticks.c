@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "source/linux/cpu.h"
+#include "source/linux/cpu/cpu.h"
 
 #define NSEC_PER_TICK 10000000
 

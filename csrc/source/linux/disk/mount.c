@@ -1,5 +1,5 @@
 /* mount.c - where block devices are mounted; see disk.h. SPDX-License-Identifier: MIT */
-#include "source/linux/disk.h"
+#include "source/linux/disk/disk.h"
 
 static const struct ks_file mountinfo_file = { KS_ROOT_PROC, "self/mountinfo", KS_MADE_ANYHOW, false };
 

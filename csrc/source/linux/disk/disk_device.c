@@ -3,7 +3,7 @@
  * devstat(3) sorts and selects; and the names, controllers and mount points that iostat shows.
  * SPDX-License-Identifier: MIT
  */
-#include "source/linux/disk.h"
+#include "source/linux/disk/disk.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* disk_own.c - see disk_own.h. SPDX-License-Identifier: MIT */
-#include "source/linux/disk_own.h"
+#include "source/linux/disk/disk_own.h"
 
-#include "source/linux/disk.h"
+#include "source/linux/disk/disk.h"
 
 static struct ks_own_files *
 own_of(const struct ks_linux *lx)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "source/linux/disk.h"
+#include "source/linux/disk/disk.h"
 #include "source/linux/listing.h"
 #include "source/linux/wide.h"
 

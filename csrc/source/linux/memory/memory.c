@@ -3,7 +3,7 @@
  * unix:0:meminfo and vm_events. SPDX-License-Identifier: MIT
  */
 #include "kstat_raw.h"
-#include "source/linux/unix.h"
+#include "source/linux/system/unix.h"
 
 const struct ks_file ks_meminfo_file = { KS_ROOT_PROC, "meminfo", KS_MADE_WHOLE, false };
 const struct ks_file ks_vmstat_file = { KS_ROOT_PROC, "vmstat", KS_MADE_BRIEFLY, false };

@@ -15,9 +15,9 @@
 #include "base/error.h"
 #include "kstat_raw.h"
 #include "model/raw_layout.h"
-#include "source/linux/cpu.h"
+#include "source/linux/cpu/cpu.h"
 #include "source/linux/described.h"
-#include "source/linux/unix.h"
+#include "source/linux/system/unix.h"
 
 static const struct ks_file loadavg_file = { KS_ROOT_PROC, "loadavg", KS_MADE_WHOLE, false };
 static const struct ks_file uptime_file = { KS_ROOT_PROC, "uptime", KS_MADE_WHOLE, false };

@@ -2,7 +2,7 @@
  * cpu.c - cpu_stat, cpu:N:sys, cpu:N:vm and what Linux counts beyond them, from /proc/stat,
  * /proc/interrupts, /proc/softirqs and /proc/schedstat. SPDX-License-Identifier: MIT
  */
-#include "source/linux/cpu.h"
+#include "source/linux/cpu/cpu.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "model/raw_layout.h"
-#include "source/linux/unix.h"
+#include "source/linux/system/unix.h"
 
 const struct ks_file ks_stat_file = { KS_ROOT_PROC, "stat", KS_MADE_WHOLE, false };
 const struct ks_file ks_schedstat_file = { KS_ROOT_PROC, "schedstat", KS_MADE_ANYHOW, false };
