@@ -238,15 +238,15 @@ lint:
 # --- installation ---------------------------------------------------------------
 D := $(DESTDIR)$(PREFIX)
 install: all
-	$(INSTALL) -d $(D)/bin $(D)/include/sys $(D)/include/nfs $(D)/lib/pkgconfig $(D)/share/kstat/scripts
-	$(INSTALL) -m 644 csrc/include/*.h $(D)/include
-	$(INSTALL) -m 644 csrc/include/sys/*.h $(D)/include/sys
-	$(INSTALL) -m 644 csrc/include/nfs/*.h $(D)/include/nfs
+	$(INSTALL) -d $(D)/bin $(D)/lib/pkgconfig $(D)/share/kstat/scripts
+	for d in . sys nfs kstat-solaris/sys; do \
+	    $(INSTALL) -d $(D)/include/$$d && $(INSTALL) -m 644 csrc/include/$$d/*.h $(D)/include/$$d || exit; done
 	$(INSTALL) -m 755 $(LIB) $(D)/lib
 	ln -sf $(notdir $(LIB)) $(D)/lib/libkstat.so
 	$(INSTALL) -m 644 $(BUILD)/lib/libkstat.a $(D)/lib
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(PC_LIBS)|' \
-	    kstat.pc.in > $(D)/lib/pkgconfig/kstat.pc
+	for f in kstat kstat-solaris; do \
+	    sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(PC_LIBS)|' \
+	        $$f.pc.in > $(D)/lib/pkgconfig/$$f.pc || exit; done
 	for m in $(MODULES:$(BUILD)/%=%); do \
 	    $(INSTALL) -D -m 755 $(BUILD)/$$m $(D)/$$m && \
 	    $(call INSTALL_LUA,$(D)/share/$$(dirname $$(dirname $${m#lib/}))); done

@@ -3,6 +3,8 @@
  *
  * A program written to the manual page compiles unchanged with
  *     cc prog.c $(pkg-config --cflags --libs kstat)
+ * and one that includes further headers of Solaris, such as <sys/sysinfo.h> for cpu_stat_t, with kstat-solaris
+ * in place of kstat.
  * All times are hrtime_t: signed 64-bit nanoseconds on the monotonic clock.
  * A kstat_ctl_t and its chain belong to the thread that opened it; different
  * handles may be used by different threads at the same time.
@@ -16,6 +18,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "kstat_types.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -23,19 +27,6 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 #define KSTAT_VERSION "1.0.0"
-
-/* The Solaris names of integer types; identical typedefs may be repeated. C90 and C++98 have no long long. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wlong-long"
-typedef long long hrtime_t;
-typedef int kid_t;
-typedef unsigned char uchar_t;
-typedef unsigned short ushort_t;
-typedef unsigned int uint_t;
-typedef unsigned long ulong_t;
-typedef long long longlong_t;
-typedef unsigned long long u_longlong_t;
-#pragma GCC diagnostic pop
 
 /*
  * gethrtime(3C): nanoseconds of a clock that never steps back (CLOCK_MONOTONIC:
@@ -149,8 +140,8 @@ typedef struct kstat_named {
 #define KSTAT_DATA_LONGLONG KSTAT_DATA_INT64   /* obsolete */
 #define KSTAT_DATA_ULONGLONG KSTAT_DATA_UINT64 /* obsolete */
 
-#define KSTAT_NAMED_STR_PTR(knptr) ((knptr)->value.string.addr.ptr)
-#define KSTAT_NAMED_STR_BUFLEN(knptr) ((knptr)->value.string.len)
+#define KSTAT_NAMED_STR_PTR(knptr) ((knptr)->value.str.addr.ptr)
+#define KSTAT_NAMED_STR_BUFLEN(knptr) ((knptr)->value.str.len)
 
 /* --- KSTAT_TYPE_INTR ------------------------------------------------------ */
 

@@ -3,7 +3,8 @@
  * as structures: cpu_stat:N:cpu_statN, unix:0:sysinfo, unix:0:vminfo, unix:0:var, unix:0:ncstats and
  * nfs:N:mntinfo. The ABI is that of 64-bit Solaris, in native byte order. Solaris spreads them over
  * <sys/sysinfo.h>, <sys/var.h>, <sys/dnlc.h> and <nfs/nfs_clnt.h>. The latter three exist here and
- * include this header; on Linux <sys/sysinfo.h> is another file.
+ * include this header. On Linux <sys/sysinfo.h> is another file; with `pkg-config --cflags kstat-solaris` it
+ * includes this header, too.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -66,7 +67,7 @@ typedef struct {
 } sysinfo_t;
 
 /* unix:0:vminfo, 48 bytes: as sysinfo_t, in pages */
-typedef struct {
+typedef struct vminfo {
 	uint64_t freemem, swap_resv, swap_alloc, swap_avail, swap_free, updates;
 } vminfo_t;
 
