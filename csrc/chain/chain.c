@@ -132,15 +132,20 @@ node_of(struct ks_chain *chain, const kstat_t *ksp)
 	return node;
 }
 
-/* Makes ksp->ks_data fit. Even an empty data section gets memory: ks_data tells "was read". */
+/*
+ * Makes ksp->ks_data fit. Even an empty data section gets memory: ks_data is NULL until the first read. The room of
+ * named values never shrinks: who allocated as much as the header said can read again into the same memory.
+ */
 static int
 fit_data(kstat_t *ksp, size_t size)
 {
 	void *data;
 
+	if (ksp->ks_type == KSTAT_TYPE_NAMED && ksp->ks_data_size > size)
+		size = ksp->ks_data_size;
 	if (ksp->ks_data != NULL && ksp->ks_data_size == size)
 		return 0;
-	data = malloc(size == 0 ? 1 : size);
+	data = calloc(1, size == 0 ? 1 : size);
 	if (data == NULL)
 		return ks_fail(ENOMEM, "out of memory for the data of %s:%d:%s", ksp->ks_module,
 		    ksp->ks_instance, ksp->ks_name);
@@ -207,6 +212,9 @@ finish_reading(const struct ks_record *r, kstat_t *k)
 {
 	ks_record_finish(r, k->ks_type, k->ks_data);
 	k->ks_ndata = r->ndata;
+	/* The records of RAW data are its bytes, unless its provider counts in units of its own. */
+	if (k->ks_type == KSTAT_TYPE_RAW && (k->ks_flags & (KSTAT_FLAG_VAR_SIZE | KSTAT_FLAG_STATSBLOB)) == 0)
+		k->ks_ndata = (uint_t)ks_record_size(r);
 	if (r->strings)
 		k->ks_flags |= KSTAT_FLAG_LONGSTRINGS;
 	k->ks_snaptime = r->snaptime;
@@ -242,16 +250,21 @@ kstat_read(kstat_ctl_t *kc, kstat_t *ksp, void *buf)
 	struct ks_chain *chain = ks_chain_of(kc);
 	const struct ks_node *node = node_of(chain, ksp);
 	const struct ks_record *r = node != NULL ? read_record(chain, node) : NULL;
+	size_t size = r != NULL ? ks_record_size(r) : 0;
 
-	if (r == NULL || fit_data(ksp, ks_record_size(r)) != 0) {
+	/* A buffer is as large as the header said, which therefore stays as it is. */
+	if (buf != NULL && size > ksp->ks_data_size)
+		return ks_fail(EOVERFLOW, "%s:%d:%s has %zu bytes now, and its header says %zu: read it without a "
+		    "buffer first", ksp->ks_module, ksp->ks_instance, ksp->ks_name, size, ksp->ks_data_size);
+	if (r == NULL || fit_data(ksp, size) != 0) {
 		warn_of_lack(chain);
 		return -1;
 	}
 	finish_reading(r, ksp);
 	if (buf != NULL) {
-		memcpy(buf, ksp->ks_data, ksp->ks_data_size);
+		memcpy(buf, ksp->ks_data, size);
 		if (ksp->ks_type == KSTAT_TYPE_NAMED)
-			ks_named_relocate(buf, ksp->ks_ndata, ksp->ks_data, ksp->ks_data_size);
+			ks_named_relocate(buf, ksp->ks_ndata, ksp->ks_data, size);
 	}
 	return kc->kc_chain_id;
 }

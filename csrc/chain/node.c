@@ -136,6 +136,7 @@ ks_nodes_append(struct ks_nodes *ns, struct ks_source *src, const struct ks_offe
 	node->k.ks_crtime = offer->crtime;
 	node->k.ks_ndata = offer->ndata;
 	node->k.ks_data_size = offer->data_size;
+	node->k.ks_snaptime = offer->crtime;
 	node->source = src;
 	node->cookie = offer->cookie;
 	enter(ns, node);

@@ -48,9 +48,9 @@ typedef struct kstat {
 	char ks_class[KSTAT_STRLEN];   /* kstat class */
 	uchar_t ks_flags;              /* KSTAT_FLAG_* */
 	void *ks_data;                 /* type-specific data, NULL before the first read */
-	uint_t ks_ndata;               /* number of data records */
-	size_t ks_data_size;           /* bytes at ks_data */
-	hrtime_t ks_snaptime;          /* time of the last data snapshot */
+	uint_t ks_ndata;               /* number of data records; of KSTAT_TYPE_RAW: bytes */
+	size_t ks_data_size;           /* bytes at ks_data, and before the first read the room that it needs */
+	hrtime_t ks_snaptime;          /* time of the last data snapshot; before the first read ks_crtime */
 	int (*ks_update)(struct kstat *, int); /* providers only */
 	void *ks_private;                      /* providers only */
 	int (*ks_snapshot)(struct kstat *, void *, int); /* providers only */
@@ -63,7 +63,7 @@ typedef struct kstat_ctl {
 	int kc_kd;          /* not for clients; always -1 */
 } kstat_ctl_t;
 
-#define KSTAT_TYPE_RAW 0   /* can be anything; ks_ndata >= 1 */
+#define KSTAT_TYPE_RAW 0   /* can be anything; ks_ndata == ks_data_size, unless it is VAR_SIZE or a statsblob */
 #define KSTAT_TYPE_NAMED 1 /* name/value pairs; ks_ndata >= 0 */
 #define KSTAT_TYPE_INTR 2  /* interrupt statistics; ks_ndata == 1 */
 #define KSTAT_TYPE_IO 3    /* I/O statistics; ks_ndata == 1 */
@@ -71,7 +71,7 @@ typedef struct kstat_ctl {
 #define KSTAT_NUM_TYPES 5
 
 #define KSTAT_FLAG_VIRTUAL 0x01     /* the provider supplies ks_data */
-#define KSTAT_FLAG_VAR_SIZE 0x02    /* the data section's size varies */
+#define KSTAT_FLAG_VAR_SIZE 0x02    /* the data section's size varies, and may be 0 before the first read */
 #define KSTAT_FLAG_WRITABLE 0x04    /* kstat_write() is allowed */
 #define KSTAT_FLAG_PERSISTENT 0x08  /* survives kstat_delete() as dormant */
 #define KSTAT_FLAG_DORMANT 0x10     /* deleted, waiting to be re-created */
@@ -232,10 +232,12 @@ kstat_t *kstat_lookup(kstat_ctl_t *kc, const char *ks_module, int ks_instance,
 void *kstat_data_lookup(kstat_t *ksp, const char *name);
 
 /*
- * Reads a kstat's data into ksp->ks_data (owned by the chain) and, unless buf is
- * NULL, copies ks_data_size bytes to buf; pointers of KSTAT_DATA_STRING values
- * then point into buf. Returns the KCID, or -1 with errno: ENXIO the kstat is
- * gone, EINVAL no such kstat, EAGAIN a published kstat was busy, EACCES, EIO.
+ * Reads a kstat's data into ksp->ks_data (owned by the chain) and, unless buf is NULL, copies it to buf, which has
+ * the ks_data_size bytes of the header as it is at the call; pointers of KSTAT_DATA_STRING values then point into
+ * buf. The room of NAMED kstats never shrinks, so ks_data_size may be more than the values take. Returns the KCID,
+ * which is never 0, or -1 with errno: ENXIO the kstat is gone, EINVAL no kstat given, EOVERFLOW the data has
+ * become larger than the header says (a read without buf brings the header up to date), EAGAIN a published kstat
+ * was busy, EACCES, EIO, ENOMEM.
  */
 kid_t kstat_read(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
 

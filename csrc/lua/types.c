@@ -110,7 +110,7 @@ ks_lua_head(lua_State *L, struct ks_lua_kstat *u)
 		return u->delta.now;
 	}
 	if (u->chain->kc != NULL && ks_lua_findlive(L, u) != NULL) {
-		u->head.ks_snaptime = u->ksp->ks_snaptime;
+		u->head.ks_snaptime = u->ksp->ks_data != NULL ? u->ksp->ks_snaptime : 0;
 		u->head.ks_ndata = u->ksp->ks_ndata;
 	}
 	return &u->head;

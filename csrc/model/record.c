@@ -10,6 +10,24 @@
  * one, so that 0 stays the null string.
  */
 
+size_t
+ks_named_width(uchar_t data_type)
+{
+	switch (data_type) {
+	case KSTAT_DATA_INT32:
+	case KSTAT_DATA_UINT32:
+	case KSTAT_DATA_FLOAT:
+		return 4;
+	case KSTAT_DATA_CHAR:
+	case KSTAT_DATA_STRING:
+	case KSTAT_DATA_INTS:
+	case KSTAT_DATA_STRS:
+		return 16;
+	default:
+		return 8;
+	}
+}
+
 void
 ks_record_free(struct ks_record *r)
 {

@@ -22,10 +22,23 @@ struct ks_record {
 
 #define KS_RECORD_INIT { KS_BUF_INIT, KS_BUF_INIT, 0, 0, false }
 
+/*
+ * The bytes of a value of that KSTAT_DATA_* type inside a kstat_named_t, of which the rest is 0: programs read a
+ * UINT32 through value.ul.
+ */
+size_t ks_named_width(uchar_t data_type);
+
 /* KSTAT_FLAG_LONGSTRINGS if one of n named values is of KSTAT_DATA_STRING or _STRS, else 0. */
 uchar_t ks_named_flags(const kstat_named_t *kn, uint_t n);
 
 void ks_record_free(struct ks_record *r);
+
+/* The bytes that a text or an array of n bytes adds to the data section at most. */
+static inline size_t
+ks_named_room(size_t n)
+{
+	return (n + 7) & ~(size_t)7;
+}
 
 /* Empties the record for the next read; snaptime 0 means "now" to the chain. */
 void ks_record_reset(struct ks_record *r);

@@ -13,6 +13,20 @@ default_kstat_update(kstat_t *ksp, int rw)
 	return 0;
 }
 
+/* The room for copies of the texts and arrays of n named values. */
+static size_t
+text_room(const kstat_named_t *kn, uint_t n)
+{
+	size_t room = 0;
+
+	for (uint_t i = 0; i < n; i++) {
+		if (kn[i].data_type == KSTAT_DATA_STRING || kn[i].data_type == KSTAT_DATA_INTS ||
+		    kn[i].data_type == KSTAT_DATA_STRS)
+			room += ks_named_room((size_t)kn[i].value.string.len + 1);
+	}
+	return room;
+}
+
 int
 kstat_install(kstat_t *ksp)
 {
@@ -25,8 +39,10 @@ kstat_install(kstat_t *ksp)
 		return ks_fail(EINVAL, "%s:%d:%s is installed already", ksp->ks_module, ksp->ks_instance,
 		    ksp->ks_name);
 	if (ksp->ks_type == KSTAT_TYPE_NAMED && ksp->ks_data != NULL && ksp->ks_snapshot == NULL &&
-	    !(ksp->ks_flags & KSTAT_FLAG_VAR_SIZE))
+	    !(ksp->ks_flags & KSTAT_FLAG_VAR_SIZE)) {
 		strings = ks_named_flags(ksp->ks_data, ksp->ks_ndata);
+		p->text_room = text_room(ksp->ks_data, ksp->ks_ndata);
+	}
 	if (p->published != NULL) {
 		if (ks_published_install(p) != 0)
 			return -1;

@@ -38,6 +38,7 @@ struct ks_provider {
 	char *desc;                     /* of the kstat as a whole, or NULL */
 	kstat2_metaflag_t mflags;
 	struct ks_published *published; /* NULL: of this process alone */
+	size_t text_room; /* for copies of the texts and arrays that it was installed with, bytes */
 	bool owns_data;
 	bool doomed;         /* freed by the reader that holds it */
 	bool held;           /* being read or written */

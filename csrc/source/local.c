@@ -24,13 +24,25 @@ struct local {
 	struct ks_buf texts;
 };
 
+/* The size of the data section before the first read, with room for the texts that the kstat was installed with. */
+static size_t
+data_size(const struct ks_provider *p)
+{
+	if (p->ks.ks_flags & KSTAT_FLAG_STATSBLOB)
+		return 0; /* what its statistics take is known from a read */
+	if (p->histogram != NULL)
+		return p->ks.ks_ndata * sizeof(kstat_named_t) + p->histogram->layout.n * sizeof(uint64_t);
+	return p->ks.ks_data_size + p->text_room;
+}
+
 static int
 offer(struct ks_provider *p, void *arg)
 {
 	const struct ks_offer o = {
 		.module = p->ks.ks_module, .instance = p->ks.ks_instance, .name = p->ks.ks_name,
 		.class_ = p->ks.ks_class, .type = p->ks.ks_type, .flags = p->ks.ks_flags,
-		.crtime = p->ks.ks_crtime, .ndata = p->ks.ks_ndata, .data_size = p->ks.ks_data_size,
+		.crtime = p->ks.ks_crtime,
+		.ndata = p->ks.ks_flags & KSTAT_FLAG_STATSBLOB ? 0 : p->ks.ks_ndata, .data_size = data_size(p),
 		.cookie = p->id
 	};
 
@@ -76,8 +88,11 @@ add_named(struct ks_record *r, const kstat_named_t *kn)
 		break;
 	default:
 		copy = ks_record_add(r, sizeof(*copy));
-		if (copy != NULL)
-			memcpy(copy, kn, sizeof(*copy));
+		if (copy == NULL)
+			return;
+		memcpy(copy->name, name, sizeof(name));
+		copy->data_type = kn->data_type;
+		memcpy(&copy->value, &kn->value, ks_named_width(kn->data_type));
 	}
 }
 

@@ -23,8 +23,8 @@ struct ks_offer {
 	uchar_t type;      /* KSTAT_TYPE_* */
 	uchar_t flags;     /* KSTAT_FLAG_* */
 	hrtime_t crtime;   /* part of the identity: a kstat that was removed and created again has another one */
-	uint_t ndata;      /* ndata and data_size: as far as they are known before a read */
-	size_t data_size;
+	uint_t ndata;      /* as the header has them before the first read: data_size has room for all that a */
+	size_t data_size;  /* read may return; both are 0 if that is not known before */
 	uint64_t cookie;   /* by which the source finds the kstat again */
 };
 

@@ -28,8 +28,8 @@ synthetic_scan(struct ks_source *src, struct ks_scan *scan)
 	for (int i = s->first; i < s->last; i++) {
 		char name[32];
 		struct ks_offer offer = { .module = i % 2 ? "odd" : "even", .instance = i,
-			.name = name, .class_ = "misc", .type = KSTAT_TYPE_NAMED,
-			.crtime = s->epoch, .cookie = (uint64_t)i };
+			.name = name, .class_ = "misc", .type = KSTAT_TYPE_NAMED, .crtime = s->epoch,
+			.ndata = 5, .data_size = 5 * sizeof(kstat_named_t) + 32, .cookie = (uint64_t)i };
 
 		(void)snprintf(name, sizeof(name), "n%d", i % 1000);
 		if (ks_scan_offer(scan, &offer) != 0)

@@ -91,21 +91,44 @@ make_distinct(struct ks_linux *lx, const char *module, int instance, char name[K
 	return 0;
 }
 
-/* The flags of all kstats of a part. Strings that are not in its table are noticed when a kstat is read. */
-static uchar_t
-flags_of(const struct ks_part *part)
-{
-	uchar_t flags = part->type == KSTAT_TYPE_NAMED ? KSTAT_FLAG_VAR_SIZE : 0;
+#define STRING_ROOM 128 /* bytes of each text on the average */
 
+/* What the headers of all kstats of a part have in common. */
+struct template {
+	uchar_t flags;
+	uint_t ndata;
+	size_t size;
+};
+
+/*
+ * The size of NAMED kstats whose files name the statistics is not known before a read. Strings that are not in the
+ * table are noticed then, too.
+ */
+static struct template
+template_of(const struct ks_part *part)
+{
+	struct template t = { .ndata = 1, .size = part->size };
+
+	if (part->type == KSTAT_TYPE_RAW)
+		t.ndata = (uint_t)part->size;
+	if (part->type != KSTAT_TYPE_NAMED)
+		return t;
+	t.ndata = 0;
 	for (const struct ks_field *f = part->fields; f != NULL && f->meta.stat != NULL; f++) {
-		if (f->data == KSTAT_DATA_STRING)
-			flags |= KSTAT_FLAG_LONGSTRINGS;
+		t.ndata++;
+		t.size += sizeof(kstat_named_t);
+		if (f->data == KSTAT_DATA_STRING) {
+			t.flags |= KSTAT_FLAG_LONGSTRINGS;
+			t.size += STRING_ROOM;
+		}
 	}
-	return flags;
+	if (part->fields == NULL || part->meta != NULL)
+		t = (struct template){ .flags = (uchar_t)(t.flags | KSTAT_FLAG_VAR_SIZE) };
+	return t;
 }
 
 static int
-offer(struct ks_linux *lx, struct ks_scan *scan, const struct ks_part *part, uchar_t flags,
+offer(struct ks_linux *lx, struct ks_scan *scan, const struct ks_part *part, const struct template *t,
     const struct ks_unit *unit, uint64_t cookie)
 {
 	char module[KSTAT_STRLEN], name[KSTAT_STRLEN];
@@ -120,10 +143,10 @@ offer(struct ks_linux *lx, struct ks_scan *scan, const struct ks_part *part, uch
 	    .name = name,
 	    .class_ = part->class_,
 	    .type = part->type,
-	    .flags = flags,
+	    .flags = t->flags,
 	    .crtime = unit->crtime,
-	    .ndata = part->type == KSTAT_TYPE_NAMED ? 0 : 1,
-	    .data_size = part->size,
+	    .ndata = t->ndata,
+	    .data_size = t->size,
 	    .cookie = cookie,
 	});
 }
@@ -166,14 +189,14 @@ offer_all(struct ks_linux *lx, struct ks_scan *scan)
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		const struct ks_subsystem *sub = subsystems[s];
 		const struct ks_units *units = &lx->sub[s].units;
-		uchar_t flags[KS_UNIT_PARTS];
+		struct template t[KS_UNIT_PARTS];
 
 		for (size_t p = 0; p < sub->nparts; p++)
-			flags[p] = flags_of(&sub->parts[p]);
+			t[p] = template_of(&sub->parts[p]);
 		for (size_t u = 0; u < units->n; u++) {
 			for (size_t p = 0; units->v[u].alive && p < sub->nparts; p++) {
 				if (((units->v[u].parts & lx->sub[s].wanted) >> p & 1) != 0 &&
-				    offer(lx, scan, &sub->parts[p], flags[p], &units->v[u], cookie_of(s, p, u)) != 0)
+				    offer(lx, scan, &sub->parts[p], &t[p], &units->v[u], cookie_of(s, p, u)) != 0)
 					return -1;
 			}
 		}

@@ -37,9 +37,11 @@ replay_scan(struct ks_source *src, struct ks_scan *scan)
 			.type = k->type,
 			.flags = k->flags & (uchar_t)~KSTAT_FLAG_WRITABLE,
 			.crtime = k->crtime,
-			.ndata = k->ndata,
 			.cookie = i
 		};
+
+		offer.data_size = ks_store_data_size(s, k);
+		offer.ndata = k->type == KSTAT_TYPE_RAW ? (uint_t)offer.data_size : k->ndata;
 
 		if (ks_scan_offer(scan, &offer) != 0)
 			return -1;

@@ -230,6 +230,25 @@ read_statistics(const struct ks_store *s, const struct ks_store_kstat *k, struct
 	return ks_blobstat_table_finish(&t, r);
 }
 
+size_t
+ks_store_data_size(const struct ks_store *s, const struct ks_store_kstat *k)
+{
+	const struct ks_store_value *v = ks_store_values(s, k);
+	const struct ks_raw_layout *l;
+	size_t size = k->nvalues * sizeof(kstat_named_t);
+
+	if (k->type != KSTAT_TYPE_NAMED) {
+		l = (k->flags & KSTAT_FLAG_STATSBLOB) != 0 ? NULL :
+		    ks_structure_find(k->type, ks_store_text(s, k->module), ks_store_text(s, k->name));
+		return l != NULL ? k->nvalues / ks_raw_layout_count(l) * l->size : 0;
+	}
+	for (size_t i = 0; i < k->nvalues; i++) {
+		if (v[i].width == 0 && v[i].type != KSTAT_DATA_CHAR && v[i].at != KS_STORE_NULL)
+			size += ks_named_room((size_t)v[i].len + 1);
+	}
+	return size;
+}
+
 int
 ks_store_read(const struct ks_store *s, const struct ks_store_kstat *k, struct ks_record *r)
 {

@@ -573,18 +573,47 @@ remember_name(struct segments *s, const struct ks_seg_kstat *k)
 	return 0;
 }
 
+/* The size of the data section before the first read, with all the room that texts have. */
+static size_t
+data_size(const struct ks_seg_kstat *k)
+{
+	size_t size = k->e.ndata * sizeof(kstat_named_t);
+
+	switch (k->e.type) {
+	case KSTAT_TYPE_RAW:
+		return k->e.ndata;
+	case KSTAT_TYPE_INTR:
+		return sizeof(kstat_intr_t);
+	case KSTAT_TYPE_IO:
+		return sizeof(kstat_io_t);
+	case KSTAT_TYPE_TIMER:
+		return k->e.ndata * sizeof(kstat_timer_t);
+	default:
+		break;
+	}
+	if (k->e.form == KS_FORM_COUNTS)
+		return size + k->hist.n * sizeof(uint64_t);
+	for (uint32_t i = 0; i < k->e.nfields; i++) {
+		if (k->fields[i].storage == KS_STORE_RECORD)
+			size += ks_named_room(k->fields[i].size);
+	}
+	return size;
+}
+
 static int
 offer_all(struct segments *s, const struct segment *seg, struct ks_scan *scan)
 {
 	for (size_t i = 0; i < seg->file.n; i++) {
 		const struct ks_seg_kstat *k = &seg->file.kstat[i];
+		bool is_blob = ks_seg_is_statsblob(k); /* what its statistics take is known from a read */
 		const struct ks_offer o = {
 			.module = k->e.module, .instance = k->e.instance, .name = k->e.name,
 			.class_ = k->e.class_, .type = k->e.type,
 			.flags = (uchar_t)(k->e.flags | (k->has_text ? KSTAT_FLAG_LONGSTRINGS : 0) |
-			    (ks_seg_is_statsblob(k) ? KSTAT_FLAG_STATSBLOB : 0) |
+			    (is_blob ? KSTAT_FLAG_STATSBLOB : 0) |
 			    (ks_seg_is_dormant(&seg->file, k) ? KSTAT_FLAG_DORMANT : 0)),
-			.crtime = k->e.crtime, .ndata = k->e.ndata,
+			.crtime = k->e.crtime, .ndata = is_blob ? 0 : k->e.ndata,
+			.data_size = is_blob ? 0 : data_size(k),
 			.cookie = (uint64_t)seg->id << 32 | (k->offset / KS_SEG_ALIGN)
 		};
 

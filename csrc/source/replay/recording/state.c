@@ -40,24 +40,13 @@ ks_rec_state_free(struct ks_rec_state *s)
 
 /* --- values -------------------------------------------------------------------------- */
 
+/* The bytes of a number; 0 for texts and arrays. */
 static unsigned
-width_of(uchar_t data_type)
+width_of(uchar_t type)
 {
-	switch (data_type) {
-	case KSTAT_DATA_CHAR:
-	case KSTAT_DATA_STRING:
-	case KSTAT_DATA_INTS:
-	case KSTAT_DATA_STRS:
-	case KS_STORE_EVENT:
-	case KS_STORE_BYTES:
-		return 0;
-	case KSTAT_DATA_INT32:
-	case KSTAT_DATA_UINT32:
-	case KSTAT_DATA_FLOAT:
-		return 4;
-	default:
-		return 8;
-	}
+	size_t width = ks_named_width(type);
+
+	return type == KS_STORE_EVENT || type == KS_STORE_BYTES || width > sizeof(uint64_t) ? 0 : (unsigned)width;
 }
 
 static bool

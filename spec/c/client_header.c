@@ -1,0 +1,118 @@
+/*
+ * client_header.c - checks that the header of each kstat of the chain is true before the first read: a program
+ * allocates as many bytes as it says and reads into them. Prints "module:instance:name type ndata size", as before
+ * the read, and what was not so. Usage: client_header, with the environment of kstat_open(3).
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+/* The size of one data record; 0 if it has any. */
+static const size_t record_size[] = { 1, sizeof(kstat_named_t), sizeof(kstat_intr_t), sizeof(kstat_io_t),
+	sizeof(kstat_timer_t) };
+
+/* Unused bytes of a value are 0, and texts lie in the buffer. */
+static void
+check_values(const kstat_named_t *kn, uint_t n, const char *buf, size_t size)
+{
+	static const char zeros[sizeof(kn->value)];
+
+	for (uint_t i = 0; i < n; i++, kn++) {
+		const char *value = (const char *)&kn->value, *text = KSTAT_NAMED_STR_PTR(kn);
+
+		switch (kn->data_type) {
+		case KSTAT_DATA_INT32:
+		case KSTAT_DATA_UINT32:
+			CHECK(memcmp(value + 4, zeros, sizeof(zeros) - 4) == 0);
+			break;
+		case KSTAT_DATA_INT64:
+		case KSTAT_DATA_UINT64:
+			CHECK(memcmp(value + 8, zeros, sizeof(zeros) - 8) == 0);
+			break;
+		case KSTAT_DATA_STRING:
+			if (text == NULL)
+				CHECK(KSTAT_NAMED_STR_BUFLEN(kn) == 0);
+			else
+				CHECK(text > buf && text + KSTAT_NAMED_STR_BUFLEN(kn) <= buf + size &&
+				    text[KSTAT_NAMED_STR_BUFLEN(kn) - 1] == '\0');
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+static void
+check_unread(const kstat_t *ksp)
+{
+	CHECK(ksp->ks_data == NULL && ksp->ks_snaptime == ksp->ks_crtime);
+	errno = 0;
+	CHECK(kstat_data_lookup((kstat_t *)ksp, "no such name") == NULL && errno == EINVAL);
+	CHECK(ksp->ks_type < KSTAT_NUM_TYPES);
+	if (ksp->ks_ndata > 0 && ksp->ks_type < KSTAT_NUM_TYPES)
+		CHECK(ksp->ks_data_size >= ksp->ks_ndata * record_size[ksp->ks_type]);
+	if (ksp->ks_type == KSTAT_TYPE_IO || ksp->ks_type == KSTAT_TYPE_INTR)
+		CHECK(ksp->ks_ndata == 1);
+	if (ksp->ks_type != KSTAT_TYPE_NAMED)
+		CHECK(ksp->ks_data_size == ksp->ks_ndata * record_size[ksp->ks_type]);
+}
+
+/* Reads twice into memory of exactly the size that the header said: a larger record may not overrun it. */
+static void
+check_reading(kstat_ctl_t *kc, kstat_t *ksp)
+{
+	size_t size = ksp->ks_data_size;
+	int is_known = size > 0;
+	char *buf = malloc(size);
+	kid_t id;
+
+	if (!is_known) {
+		id = kstat_read(kc, ksp, NULL);
+		free(buf);
+		size = ksp->ks_data_size;
+		buf = malloc(size);
+		if (id == -1)
+			goto done;
+	}
+	for (int i = 0; i < 2; i++) {
+		id = kstat_read(kc, ksp, buf);
+		if (id == -1 && (errno == ENXIO || errno == EAGAIN || errno == EIO || errno == EACCES || errno == ENODEV))
+			goto done;
+		CHECK(id > 0 && id == kc->kc_chain_id);
+		if (id <= 0) {
+			printf("%s:%d:%s\n", ksp->ks_module, ksp->ks_instance, ksp->ks_name);
+			goto done;
+		}
+		CHECK(ksp->ks_data_size <= size || size == 0);
+		CHECK(ksp->ks_type != KSTAT_TYPE_RAW || (ksp->ks_flags & KSTAT_FLAG_STATSBLOB) != 0 ||
+		    (ksp->ks_flags & KSTAT_FLAG_VAR_SIZE) != 0 || ksp->ks_ndata == ksp->ks_data_size);
+		if (ksp->ks_type == KSTAT_TYPE_NAMED)
+			check_values((const kstat_named_t *)(void *)buf, ksp->ks_ndata, buf, size);
+	}
+done:
+	free(buf);
+}
+
+int
+main(void)
+{
+	kstat_ctl_t *kc = kstat_open();
+
+	if (kc == NULL) {
+		printf("%s\n", kstat_errmsg());
+		return 1;
+	}
+	for (kstat_t *ksp = kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
+		printf("%s:%d:%s %d %u %zu\n", ksp->ks_module, ksp->ks_instance, ksp->ks_name, ksp->ks_type,
+		    ksp->ks_ndata, ksp->ks_data_size);
+		check_unread(ksp);
+		check_reading(kc, ksp);
+	}
+	CHECK(kstat_close(kc) == 0);
+	printf("%d checks, %d failures\n", checks, failures);
+	return failures != 0;
+}

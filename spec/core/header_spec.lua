@@ -1,0 +1,58 @@
+-- The headers of kstats before their first read, as C programs find them: spec/c/client_header.c reads each kstat
+-- into memory of the size that its header says.
+local run = require("support.run")
+
+local tree = "KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys "
+
+-- Runs the program with an environment; returns type, ndata and size of each kstat by its name, and the text.
+local function headers(environment)
+  local out = run.shell(("env %s %s/spec/client_header"):format(environment, run.build))
+  local all = {}
+  for name, kind, ndata, size in out.out:gmatch("([^\n]+:%d+:[^\n]+) (%d) (%d+) (%d+)\n") do
+    all[name] = ("%s %s %s"):format(kind, ndata, size)
+  end
+  return all, out.out .. out.err
+end
+
+describe("the header of a kstat before its first read", function()
+  local directory
+
+  setup(function()
+    directory = run.directory()
+  end)
+
+  teardown(function()
+    run.remove_directory(directory)
+  end)
+
+  it("is true on the running machine", function()
+    local _, text = headers("KSTAT_DIR=" .. directory)
+    assert.matches("%d checks, 0 failures\n$", text)
+  end)
+
+  it("has the number and the size of the data of each type", function()
+    local all, text = headers(tree .. "KSTAT_DIR=" .. directory)
+    assert.matches("%d checks, 0 failures\n$", text)
+    assert.are.equal("0 24 24", all["unix:0:sysinfo"])
+    assert.are.equal("0 48 48", all["unix:0:vminfo"])
+    assert.are.equal("0 380 380", all["cpu_stat:0:cpu_stat0"])
+    assert.are.equal("1 5 240", all["unix:0:kstat_types"])
+    assert.are.equal("3 1 80", all["sd:0:sda"])
+    assert.matches("^1 %d+ %d+$", all["cpu:0:sys"])
+    assert.are.equal("1 0 0", all["unix:0:vm_events"]) -- the names are in the file
+  end)
+
+  it("is true in a capture and in a recording of it", function()
+    local capture, recording = directory .. "/capture", directory .. "/recording"
+    assert.are.equal(0, run.shell(("%s KSTAT_DIR=%s %s/kstat -j >%s"):format(tree, directory, run.bin, capture)).status)
+    assert.are.equal(0, run.shell(("%s KSTAT_DIR=%s %s/kstatlua record -o %s 0.01 1"):format(tree, directory, run.bin,
+      recording)).status)
+    for _, file in ipairs({ capture, recording }) do
+      local all, text = headers("KSTAT_SOURCE=" .. file)
+      assert.matches("%d checks, 0 failures\n$", text)
+      assert.are.equal("0 48 48", all["unix:0:vminfo"])
+      assert.are.equal("3 1 80", all["sd:0:sda"])
+      assert.matches("^1 [1-9]%d* %d+$", all["unix:0:vm_events"])
+    end
+  end)
+end)
