@@ -527,17 +527,21 @@ ks_vm_events_meta(const char *stat)
 }
 
 const struct ks_meta *
+ks_described(const struct ks_meta *table, size_t n, const char *stat, const char *file)
+{
+	const struct ks_meta *m = find(table, n, stat);
+
+	return m != NULL ? m : general(stat, false, file);
+}
+
+const struct ks_meta *
 ks_tcp_ext_meta(const char *stat)
 {
-	const struct ks_meta *m = find(tcp_ext, sizeof(tcp_ext) / sizeof(*tcp_ext), stat);
-
-	return m != NULL ? m : general(stat, false, "/proc/net/netstat");
+	return ks_described(tcp_ext, sizeof(tcp_ext) / sizeof(*tcp_ext), stat, "/proc/net/netstat");
 }
 
 const struct ks_meta *
 ks_ip_ext_meta(const char *stat)
 {
-	const struct ks_meta *m = find(ip_ext, sizeof(ip_ext) / sizeof(*ip_ext), stat);
-
-	return m != NULL ? m : general(stat, false, "/proc/net/netstat");
+	return ks_described(ip_ext, sizeof(ip_ext) / sizeof(*ip_ext), stat, "/proc/net/netstat");
 }

@@ -12,4 +12,10 @@ const struct ks_meta *ks_vm_events_meta(const char *stat);
 const struct ks_meta *ks_tcp_ext_meta(const char *stat);
 const struct ks_meta *ks_ip_ext_meta(const char *stat);
 
+/*
+ * Looks a statistic up in a table of n entries, sorted by name. If it is not there: a general sentence, which says
+ * that the counter is from that file.
+ */
+const struct ks_meta *ks_described(const struct ks_meta *table, size_t n, const char *stat, const char *file);
+
 #endif

@@ -1,6 +1,7 @@
 /* field.c - see field.h. SPDX-License-Identifier: MIT */
 #include "source/linux/field.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 void
@@ -43,4 +44,24 @@ ks_field_meta(const struct ks_field *table, const char *stat)
 			return &table->meta;
 	}
 	return NULL;
+}
+
+static bool
+has_key(const struct ks_field *f, const char *key, size_t n)
+{
+	return f->key != NULL && strncmp(f->key, key, n) == 0 && f->key[n] == '\0';
+}
+
+size_t
+ks_field_by_key(const struct ks_field *table, const char *key, size_t n, size_t hint)
+{
+	for (size_t i = hint; table[i].meta.stat != NULL; i++) {
+		if (has_key(&table[i], key, n))
+			return i;
+	}
+	for (size_t i = 0; i < hint; i++) {
+		if (has_key(&table[i], key, n))
+			return i;
+	}
+	return KS_NO_FIELD;
 }

@@ -80,4 +80,12 @@ void ks_fields_add(struct ks_record *r, const struct ks_field *table, const stru
 
 const struct ks_meta *ks_field_meta(const struct ks_field *table, const char *stat);
 
+#define KS_NO_FIELD SIZE_MAX
+
+/*
+ * Returns the position of the field with that key of n bytes, or KS_NO_FIELD. Fastest if the field is at `hint` or
+ * soon behind it: files have their names in a steady order, mostly that of the table.
+ */
+size_t ks_field_by_key(const struct ks_field *table, const char *key, size_t n, size_t hint);
+
 #endif

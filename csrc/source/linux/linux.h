@@ -33,7 +33,10 @@
 	X(disk) X(device) \
 	X(link) \
 	X(intr) X(softirq) \
-	X(mib) \
+	X(mib) X(mib6) \
+	X(sockets) \
+	X(softnet) \
+	X(neighbour) \
 	X(spl) \
 	X(pressure) \
 	X(slab) \

@@ -87,6 +87,31 @@ ks_text_u64(struct ks_text *t, uint64_t *v)
 	return true;
 }
 
+/* Takes the next hexadecimal number of up to 16 digits; false, with nothing taken, if there is none. */
+static inline bool
+ks_text_hex(struct ks_text *t, uint64_t *v)
+{
+	struct ks_text at = *t;
+	const char *first;
+
+	ks_text_skip(&at);
+	first = at.p;
+	for (*v = 0; at.p < at.end && at.p - first < 16; at.p++) {
+		char c = *at.p;
+
+		if (c >= '0' && c <= '9')
+			*v = *v << 4 | (unsigned)(c - '0');
+		else if ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'))
+			*v = *v << 4 | (unsigned)((c | 0x20) - 'a' + 10);
+		else
+			break;
+	}
+	if (at.p == first || (at.p < at.end && !ks_text_blank(*at.p)))
+		return false;
+	*t = at;
+	return true;
+}
+
 /* Takes up to max numbers; returns how many it found. */
 static inline size_t
 ks_text_numbers(struct ks_text *t, uint64_t *v, size_t max)

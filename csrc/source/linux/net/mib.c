@@ -1,10 +1,13 @@
 /*
  * mib.c - tcp, udp, ip and icmp (class mib2) from /proc/net/snmp and /proc/net/netstat, with
- * the names of Solaris; and the extended counters of Linux as they are (tcp_ext, ip_ext).
+ * the names of Solaris; and the extended counters of Linux as they are (tcp_ext, ip_ext, mptcp_ext, icmp_msg).
+ * mib6.c has what IPv6 counts.
  * SPDX-License-Identifier: MIT
  */
 #include "source/linux/described.h"
 #include "source/linux/linux.h"
+#include "source/linux/net/described_net.h"
+#include "source/linux/net/udp_fields.h"
 
 static const struct ks_file snmp_file = { KS_ROOT_PROC, "net/snmp", KS_MADE_WHOLE, false };
 static const struct ks_file netstat_file = { KS_ROOT_PROC, "net/netstat", KS_MADE_WHOLE, false };
@@ -49,9 +52,14 @@ static const struct ks_field udp_fields[] = {
 	COUNT("inOverflows", "Udp:RcvbufErrors", "datagrams dropped for a full receive buffer"),
 	COUNT("outErrors", "Udp:SndbufErrors", "datagrams not sent for a full send buffer"),
 	COUNT("inCksumErrs", "Udp:InCsumErrors", "datagrams received with a wrong checksum"),
+	COUNT("ignoredMulti", "Udp:IgnoredMulti", "multicast datagrams received that no socket here had joined"),
+	COUNT("memErrors", "Udp:MemErrors", "datagrams dropped because UDP as a whole used too much memory"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(udp_fields);
+
+static const struct ks_field udplite_fields[] = KS_UDP_FIELDS("UdpLite:", "UDP-Lite");
+KS_FIELDS_FIT(udplite_fields);
 
 static const struct ks_field ip_fields[] = {
 	GAUGE("forwarding", "Ip:Forwarding", "1: this machine forwards, 2: it does not"),
@@ -73,6 +81,7 @@ static const struct ks_field ip_fields[] = {
 	COUNT("fragOKs", "Ip:FragOKs", "packets fragmented"),
 	COUNT("fragFails", "Ip:FragFails", "packets that could not be fragmented"),
 	COUNT("fragCreates", "Ip:FragCreates", "fragments made"),
+	COUNT("outTransmits", "Ip:OutTransmits", "packets given to links, forwarded ones and fragments included"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(ip_fields);
@@ -105,6 +114,8 @@ static const struct ks_field icmp_fields[] = {
 	COUNT("outTimestampReps", "Icmp:OutTimestampReps", "timestamp reply, sent"),
 	COUNT("outAddrMasks", "Icmp:OutAddrMasks", "address mask request, sent"),
 	COUNT("outAddrMaskReps", "Icmp:OutAddrMaskReps", "address mask reply, sent"),
+	COUNT("outRateLimitGlobal", "Icmp:OutRateLimitGlobal", "messages not sent because of the limit for all hosts"),
+	COUNT("outRateLimitHost", "Icmp:OutRateLimitHost", "messages not sent because of the limit for one host"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(icmp_fields);
@@ -175,12 +186,27 @@ check_end(struct ks_linux *lx, const struct ks_image *im, const struct section *
 		ks_linux_odd_line(lx, im, &s->numbers);
 }
 
+/* The field whose key is "section:name", or KS_NO_FIELD. It is looked for from `first` on. */
+static size_t
+find_field(const struct ks_field *fields, const char *section, size_t len, const struct ks_text *name, size_t first)
+{
+	size_t n = ks_text_size(name);
+	char key[64];
+
+	if (len + 1 + n > sizeof(key))
+		return KS_NO_FIELD;
+	memcpy(key, section, len);
+	key[len] = ':';
+	memcpy(key + len + 1, name->p, n);
+	return ks_field_by_key(fields, key, len + 1 + n, first);
+}
+
 /* Collects the fields of a table whose keys are of that section. */
 static void
 collect(struct ks_linux *lx, const struct ks_image *im, const char *section, const struct ks_field *fields,
     struct ks_values *vals)
 {
-	size_t len = strlen(section);
+	size_t len = strlen(section), next = 0;
 	struct ks_text name;
 	struct section s;
 	int64_t v;
@@ -188,18 +214,18 @@ collect(struct ks_linux *lx, const struct ks_image *im, const char *section, con
 	if (im == NULL || !find_section(lx, im, section, len, &s))
 		return;
 	while (next_pair(&s, &name, &v)) {
-		for (size_t i = 0; fields[i].meta.stat != NULL; i++) {
-			const char *key = fields[i].key;
+		size_t i = find_field(fields, section, len, &name, next);
 
-			if (strncmp(key, section, len) == 0 && key[len] == ':' &&
-			    ks_text_is(&name, key + len + 1))
-				ks_have(vals, i, (uint64_t)v);
-		}
+		if (i == KS_NO_FIELD)
+			continue;
+		ks_have(vals, i, (uint64_t)v);
+		next = i + 1;
 	}
 	check_end(lx, im, &s);
 }
 
-enum { PART_TCP, PART_UDP, PART_IP, PART_ICMP, PART_TCP_EXT, PART_IP_EXT, PART_COUNT };
+enum { PART_TCP, PART_UDP, PART_UDPLITE, PART_IP, PART_ICMP, PART_ICMP_MSG, PART_TCP_EXT, PART_MPTCP_EXT,
+	PART_IP_EXT, PART_COUNT };
 
 static const struct ks_part parts[PART_COUNT];
 
@@ -209,9 +235,12 @@ static const struct {
 } sections[PART_COUNT] = {
 	[PART_TCP] = { "Tcp", "TcpExt" },
 	[PART_UDP] = { "Udp", NULL },
+	[PART_UDPLITE] = { "UdpLite", NULL },
 	[PART_IP] = { "Ip", NULL },
 	[PART_ICMP] = { "Icmp", NULL },
+	[PART_ICMP_MSG] = { "IcmpMsg", NULL },
 	[PART_TCP_EXT] = { NULL, "TcpExt" },
+	[PART_MPTCP_EXT] = { NULL, "MPTcpExt" },
 	[PART_IP_EXT] = { NULL, "IpExt" },
 };
 
@@ -236,8 +265,9 @@ read_mib(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 static int
 read_ext(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_image *im = ks_linux_image(lx, &netstat_file);
-	const char *section = sections[lx->part - parts].netstat;
+	const struct ks_image *im = ks_linux_image(lx, lx->part->file);
+	size_t part = (size_t)(lx->part - parts);
+	const char *section = sections[part].snmp != NULL ? sections[part].snmp : sections[part].netstat;
 	char stat[KSTAT_STRLEN];
 	struct ks_text name;
 	struct section s;
@@ -260,16 +290,47 @@ read_ext(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 
 #define MIB(module, name, fields_) \
 	KS_NAMED_PART(module, name, "mib2", .fields = (fields_), .read = read_mib, .file = &snmp_file)
-#define EXT(module, name, meta_) \
-	KS_NAMED_PART(module, name, "mib2", .read = read_ext, .meta = (meta_), .file = &netstat_file)
+#define EXT(module, name, meta_, file_) \
+	KS_NAMED_PART(module, name, "mib2", .read = read_ext, .meta = (meta_), .file = (file_))
 
 static const struct ks_part parts[PART_COUNT] = {
 	[PART_TCP] = MIB("tcp", "tcp", tcp_fields),
 	[PART_UDP] = MIB("udp", "udp", udp_fields),
+	[PART_UDPLITE] = MIB("udp", "udplite", udplite_fields),
 	[PART_IP] = MIB("ip", "ip", ip_fields),
 	[PART_ICMP] = MIB("ip", "icmp", icmp_fields),
-	[PART_TCP_EXT] = EXT("tcp", "tcp_ext", ks_tcp_ext_meta),
-	[PART_IP_EXT] = EXT("ip", "ip_ext", ks_ip_ext_meta),
+	[PART_ICMP_MSG] = EXT("ip", "icmp_msg", ks_icmp_msg_meta, &snmp_file),
+	[PART_TCP_EXT] = EXT("tcp", "tcp_ext", ks_tcp_ext_meta, &netstat_file),
+	[PART_MPTCP_EXT] = EXT("tcp", "mptcp_ext", ks_mptcp_ext_meta, &netstat_file),
+	[PART_IP_EXT] = EXT("ip", "ip_ext", ks_ip_ext_meta, &netstat_file),
 };
 
-KS_SUBSYSTEM(mib, parts);
+/* Leaves out a part if its file has no such section: kernels may be built without UDP-Lite and MPTCP. */
+static void
+check_section(struct ks_linux *lx, struct ks_units *units, size_t part)
+{
+	const char *name = sections[part].snmp != NULL ? sections[part].snmp : sections[part].netstat;
+	const struct ks_image *im;
+	struct section s;
+
+	if (units->n == 0 || (units->v[0].parts >> part & 1) == 0)
+		return;
+	im = ks_linux_try(lx, parts[part].file);
+	if (im != NULL && !find_section(lx, im, name, strlen(name), &s))
+		units->v[0].parts &= (uint16_t)~(1u << part);
+}
+
+static int
+scan_mib(struct ks_linux *lx, struct ks_units *units)
+{
+	bool is_first = !units->scanned;
+	int rc = ks_linux_scan_files(lx, KS_SUB_mib);
+
+	if (is_first && rc >= 0) {
+		check_section(lx, units, PART_UDPLITE);
+		check_section(lx, units, PART_MPTCP_EXT);
+	}
+	return rc;
+}
+
+KS_SUBSYSTEM(mib, parts, .scan = scan_mib);

@@ -1,0 +1,18 @@
+/*
+ * described_net.h - metadata of counters of the network that kernels have under their own names: those of ICMP
+ * messages by type, and of MPTCP. SPDX-License-Identifier: MIT
+ */
+#ifndef SOURCE_LINUX_NET_DESCRIBED_NET_H
+#define SOURCE_LINUX_NET_DESCRIBED_NET_H
+
+#include "model/meta.h"
+
+/*
+ * Return the metadata of a statistic such as "InType3" (icmp_msg, icmpv6_msg) or "MPTCPRetrans" (mptcp_ext), which
+ * stays until the thread's next call; NULL for crtime and such.
+ */
+const struct ks_meta *ks_icmp_msg_meta(const char *stat);
+const struct ks_meta *ks_icmpv6_msg_meta(const char *stat);
+const struct ks_meta *ks_mptcp_ext_meta(const char *stat);
+
+#endif

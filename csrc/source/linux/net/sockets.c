@@ -1,0 +1,119 @@
+/*
+ * sockets.c - sockets by protocol, from /proc/net/sockstat and sockstat6: sockets:0:tcp, sockets:0:tcp6 and so on.
+ * SPDX-License-Identifier: MIT
+ */
+#include "source/linux/linux.h"
+
+static const struct ks_file sockstat_file = { KS_ROOT_PROC, "net/sockstat", KS_MADE_WHOLE, false };
+static const struct ks_file sockstat6_file = { KS_ROOT_PROC, "net/sockstat6", KS_MADE_WHOLE, false };
+
+#define GAUGE(stat, key, desc) KS_GAUGE_K(stat, KSTAT_DATA_UINT64, key, desc)
+#define AMOUNT(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_GAUGE, desc), KSTAT_DATA_UINT64, key }
+#define MEM_KEY "mem" /* in pages; what the file calls "memory" is in bytes */
+
+static const struct ks_field all_fields[] = {
+	GAUGE("used", "used", "sockets of all protocols and families in use"),
+	KS_FIELD_END
+};
+
+static const struct ks_field fields[] = {
+	GAUGE("inuse", "inuse", "sockets of this protocol in use"),
+	GAUGE("orphan", "orphan", "TCP sockets that no process has open any more, and that are not closed yet"),
+	GAUGE("tw", "tw", "TCP connections in the state TIME_WAIT"),
+	GAUGE("alloc", "alloc", "TCP sockets allocated, whatever their state"),
+	AMOUNT("memory", MEM_KEY, "memory that buffers of this protocol's sockets use"),
+	KS_FIELD_END
+};
+
+static const struct ks_field frag_fields[] = {
+	GAUGE("inuse", "inuse", "packets of which some fragments have arrived"),
+	AMOUNT("memory", "memory", "memory that fragments use until their packet is complete"),
+	KS_FIELD_END
+};
+
+static const struct ks_part parts[];
+
+/* What the line of each part begins with. */
+static const char *const lines[] = { "sockets", "TCP", "UDP", "UDPLITE", "RAW", "FRAG", "TCP6", "UDP6", "UDPLITE6",
+	"RAW6", "FRAG6" };
+
+/* Finds "TCP: inuse 4 ..."; false if there is no such line. */
+static bool
+find_line(const struct ks_image *im, const char *name, struct ks_text *line)
+{
+	struct ks_text all = ks_text_of(im->data, im->len);
+	size_t n = strlen(name);
+
+	while (ks_text_line(&all, line)) {
+		if (ks_text_starts(line, name) && ks_text_size(line) > n && line->p[n] == ':') {
+			line->p += n + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int
+read_sockets(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_image *im = ks_linux_image(lx, lx->part->file);
+	struct ks_values vals = { .have = 0 };
+	struct ks_text line, key;
+	uint64_t v;
+
+	(void)unit;
+	if (im == NULL)
+		return -1;
+	if (!find_line(im, lines[lx->part - parts], &line))
+		return 0;
+	while (ks_text_word(&line, &key) && ks_text_u64(&line, &v)) {
+		size_t i = ks_field_by_key(lx->part->fields, key.p, ks_text_size(&key), 0);
+		bool pages = i != KS_NO_FIELD && strcmp(lx->part->fields[i].key, MEM_KEY) == 0;
+
+		if (i != KS_NO_FIELD && !(pages && __builtin_mul_overflow(v, lx->page, &v)))
+			ks_have(&vals, i, v);
+	}
+	if (!ks_text_empty(&line) || key.p < key.end)
+		ks_linux_odd_line(lx, im, &line);
+	ks_fields_add(r, lx->part->fields, &vals);
+	return 0;
+}
+
+#define SOCKETS(name, file_, fields_) \
+	KS_NAMED_PART("sockets", name, "socket", .fields = (fields_), .read = read_sockets, .file = (file_))
+
+static const struct ks_part parts[] = {
+	SOCKETS("all", &sockstat_file, all_fields),
+	SOCKETS("tcp", &sockstat_file, fields),
+	SOCKETS("udp", &sockstat_file, fields),
+	SOCKETS("udplite", &sockstat_file, fields),
+	SOCKETS("raw", &sockstat_file, fields),
+	SOCKETS("frag", &sockstat_file, frag_fields),
+	SOCKETS("tcp6", &sockstat6_file, fields),
+	SOCKETS("udp6", &sockstat6_file, fields),
+	SOCKETS("udplite6", &sockstat6_file, fields),
+	SOCKETS("raw6", &sockstat6_file, fields),
+	SOCKETS("frag6", &sockstat6_file, frag_fields),
+};
+
+_Static_assert(sizeof(lines) / sizeof(lines[0]) == sizeof(parts) / sizeof(parts[0]), "a part needs a line");
+
+/* Kernels may be built without a protocol: then the file has no such line. */
+static int
+scan_sockets(struct ks_linux *lx, struct ks_units *units)
+{
+	bool is_first = !units->scanned;
+	int rc = ks_linux_scan_files(lx, KS_SUB_sockets);
+	struct ks_text line;
+
+	for (size_t i = 0; is_first && rc >= 0 && units->n > 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const struct ks_image *im = (units->v[0].parts >> i & 1) != 0 ?
+		    ks_linux_try(lx, parts[i].file) : NULL;
+
+		if (im != NULL && !find_line(im, lines[i], &line))
+			units->v[0].parts &= (uint16_t)~(1u << i);
+	}
+	return rc;
+}
+
+KS_SUBSYSTEM(sockets, parts, .scan = scan_sockets);

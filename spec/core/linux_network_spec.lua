@@ -1,0 +1,147 @@
+-- What the Linux source says of the network: protocols, sockets, neighbours, links.
+local L = require("support.linux")
+local run = require("support.run")
+
+local function same(d, id, expected)
+  for stat, value in pairs(expected) do
+    assert.equal(value, d.stat[id .. ":" .. stat], id .. ":" .. stat)
+  end
+end
+
+-- A tree with these files only, by path below it; remove it with L.remove.
+local function tree_of(files)
+  local dir = run.shell("mktemp -d").out:gsub("\n", "")
+  L.sh(("mkdir -p %s/proc %s/sys"):format(dir, dir))
+  for path, text in pairs(files) do
+    L.sh(("mkdir -p $(dirname %s/%s)"):format(dir, path))
+    L.write(dir .. "/" .. path, text)
+  end
+  return dir
+end
+
+-- The dump of a tree with these files only.
+local function dump_of(files)
+  local dir = tree_of(files)
+  local d = L.dump(dir .. "/proc", dir .. "/sys")
+  L.remove(dir)
+  return d
+end
+
+describe("the network in a recorded tree", function()
+  local d
+
+  setup(function() d = L.dump("spec/trees/small/proc", "spec/trees/small/sys") end)
+
+  it("has IPv6 with names like those of IPv4", function()
+    same(d, "ip:0:ip6", { inReceives = "101", forwDatagrams = "110", fragCreates = "120", inOctets = "123",
+      inCEPkts = "132", outTransmits = "133" })
+    same(d, "ip:0:icmpv6", { inMsgs = "134", inCksumErrs = "138", inDestUnreachs = "140", outMLDv2Reports = "169" })
+    same(d, "udp:0:udp6", { inDatagrams = "174", inOverflows = "178", memErrors = "182" })
+    same(d, "udp:0:udplite6", { inDatagrams = "183" })
+    same(d, "ip:0:icmpv6_msg", { InType1 = "170", OutType143 = "173" })
+    assert.equal("mib2", d.kstat["ip:0:ip6"].class)
+    assert.equal("bytes", d.meta["ip:0:ip6:inOctets"].unit)
+    assert.matches("type 135 %(neighbour solicitation%), sent", d.meta["ip:0:icmpv6_msg:OutType135"].desc)
+  end)
+
+  it("has UDP-Lite, MPTCP and ICMP messages by type", function()
+    same(d, "udp:0:udp", { ignoredMulti = "11", memErrors = "12" })
+    same(d, "udp:0:udplite", { inDatagrams = "1", noPorts = "2", inOverflows = "5", memErrors = "9" })
+    same(d, "tcp:0:mptcp_ext", { MPTCPRetrans = "5", SomethingNew = "7" })
+    assert.equal("gauge", d.meta["tcp:0:mptcp_ext:MPCurrEstab"].kind)
+    same(d, "ip:0:icmp_msg", { InType3 = "104", OutType8 = "120" })
+    assert.matches("type 8 %(echo request%), sent", d.meta["ip:0:icmp_msg:OutType8"].desc)
+    assert.matches("not known", d.meta["ip:0:icmp_msg:OutType99"].desc)
+  end)
+
+  it("has sockets by protocol, with their memory in bytes", function()
+    same(d, "sockets:0:all", { used = "229" })
+    same(d, "sockets:0:tcp", { inuse = "4", orphan = "1", tw = "5", alloc = "17", memory = tostring(3 * 4096) })
+    same(d, "sockets:0:udp", { inuse = "6", memory = tostring(2 * 4096) })
+    same(d, "sockets:0:frag", { inuse = "2", memory = "4096" })
+    same(d, "sockets:0:tcp6", { inuse = "17" })
+    assert.is_nil(d.stat["sockets:0:tcp6:tw"])
+    assert.is_nil(d.kstat["sockets:0:udplite6"], "the file has no such line")
+  end)
+
+  it("has what each CPU received, by the number of the CPU", function()
+    same(d, "cpu:0:softnet", { processed = tostring(0x49279), dropped = "2", time_squeezed = "1",
+      cpu_collision = "3", received_rps = "4", flow_limit = "5", backlog_len = "6", input_qlen = "4",
+      process_qlen = "2" })
+    same(d, "cpu:2:softnet", { dropped = tostring(0x29) })
+    assert.is_nil(d.kstat["cpu:1:softnet"])
+  end)
+
+  it("has neighbours and tracked connections, added up over the CPUs", function()
+    same(d, "neighbour:0:arp", { entries = "20", entries_max = "1024", allocs = tostring(1 + 0xd),
+      table_fulls = tostring(0xc + 0x18) })
+    same(d, "conntrack:0:nf_conntrack", { entries = "123", entries_max = "65536", buckets = "16384",
+      invalid = "6", ignore = tostring(0x588a + 0x56a4), search_restart = tostring(0xf) })
+    assert.is_nil(d.stat["conntrack:0:nf_conntrack:searched"], "this kernel does not count it")
+    assert.is_nil(d.kstat["neighbour:0:ndisc"])
+  end)
+
+  it("describes every statistic", function()
+    for id in pairs(d.stat) do
+      assert.is_not_nil(d.meta[id], id)
+    end
+    assert.same({}, d.error)
+    assert.same({}, d.warnings)
+  end)
+end)
+
+describe("the network of another kernel", function()
+  it("may have fewer sections and columns", function()
+    local d = dump_of({
+      ["proc/net/snmp"] = "Udp: InDatagrams NoPorts\nUdp: 1 2\n",
+      ["proc/net/netstat"] = "TcpExt: SyncookiesSent\nTcpExt: 1\n",
+      ["proc/net/softnet_stat"] = ("0000000%x 00000000 00000000 00000000 00000000 00000000 00000000 00000000 " ..
+        "00000000 00000000 00000000\n"):rep(2):format(7, 9),
+      ["proc/net/stat/nf_conntrack"] = "entries searched found\n00000002 00000003 00000004\n",
+      ["proc/sys/net/netfilter/nf_conntrack_count"] = "2\n",
+    })
+    same(d, "udp:0:udp", { inDatagrams = "1", noPorts = "2" })
+    assert.is_nil(d.stat["udp:0:udp:memErrors"])
+    assert.is_nil(d.kstat["udp:0:udplite"])
+    assert.is_nil(d.kstat["tcp:0:mptcp_ext"])
+    assert.is_nil(d.kstat["ip:0:ip6"])
+    same(d, "cpu:0:softnet", { processed = "7" })
+    same(d, "cpu:1:softnet", { processed = "9" })
+    assert.is_nil(d.stat["cpu:1:softnet:backlog_len"])
+    same(d, "conntrack:0:nf_conntrack", { searched = "3", entries = "2" })
+    assert.is_nil(d.stat["conntrack:0:nf_conntrack:entries_max"])
+    assert.same({}, d.warnings)
+    assert.same({}, d.error)
+  end)
+
+  it("is left out where it cannot be parsed, and the file is named", function()
+    local d = dump_of({
+      ["proc/net/snmp6"] = "Ip6InReceives 7\nIp6InDelivers -1\n\nIp6OutRequests 8 9\n",
+      ["proc/net/sockstat"] = "TCP: inuse 4 orphan x\n",
+      ["proc/net/softnet_stat"] = "00000001 00000002 00000003 xyz\n00000001\n",
+      ["proc/net/stat/arp_cache"] = "entries allocs\n00000001 00000002 garbage\n",
+    })
+    same(d, "ip:0:ip6", { inReceives = "7" })
+    assert.is_nil(d.stat["ip:0:ip6:inDelivers"])
+    assert.is_nil(d.stat["ip:0:ip6:outRequests"])
+    same(d, "sockets:0:tcp", { inuse = "4" })
+    assert.is_nil(d.stat["sockets:0:tcp:orphan"])
+    same(d, "neighbour:0:arp", { entries = "1", allocs = "2" })
+    table.sort(d.warnings)
+    local files = {}
+    for _, line in ipairs(d.warnings) do
+      files[#files + 1] = line:match("/proc/(net/[%w_/]+): line %d+ cannot be understood")
+    end
+    assert.same({ "net/snmp6", "net/sockstat", "net/softnet_stat", "net/stat/arp_cache" }, files)
+  end)
+
+  it("counts on where the kernel's 32 bits pass their width", function()
+    local function line(n) return ("%08x 00000000 00000000\n"):format(n) end
+    local dir = tree_of({ ["proc/net/softnet_stat"] = line(0xfffffff0) })
+    local l = L.dumps(dir .. "/proc", dir .. "/sys", ("printf '%s' >%s/proc/net/softnet_stat"):format(
+      line(0x10):gsub("\n", "\\n"), dir))
+    L.remove(dir)
+    same(l[1], "cpu:0:softnet", { processed = tostring(0xfffffff0) })
+    same(l[2], "cpu:0:softnet", { processed = tostring(0x100000010) })
+  end)
+end)
