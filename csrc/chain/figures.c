@@ -253,6 +253,7 @@ place_of(const struct ks_cursor *start, const char *stat, kstat_ctl_t *kc)
 	struct ks_value v;
 
 	at.known = locate(start, stat, &at, &v);
+	at.record = at.known ? at.record : ks_cursor_record(start, stat);
 	if (at.known)
 		at.kind = (uint8_t)ks_delta_kind(kc, start->ksp, stat, &v, &at.unit);
 	return at;
@@ -357,7 +358,7 @@ divide(struct ks_figures *f, struct ks_figure *last)
 /* Adds the terms of one kstat to the sums. p: its places, or NULL. */
 static void
 add_terms(const struct ks_figures *f, const struct ks_delta *d, kstat_ctl_t *kc,
-    const struct places *p, struct ks_figure *sum)
+    struct places *p, struct ks_figure *sum)
 {
 	const struct addend *a = f->addend, *end = a + f->naddend;
 	struct ks_cursor now, prev;
@@ -372,11 +373,14 @@ add_terms(const struct ks_figures *f, const struct ks_delta *d, kstat_ctl_t *kc,
 		const struct term *t = &f->term[i];
 		struct place elsewhere;
 		const struct place *at = p != NULL ? &p->at[i] : &elsewhere;
+		struct ks_value value;
 		double number = 0;
 		bool known;
 
 		if (p == NULL)
 			elsewhere = place_of(&now, t->stat, kc);
+		else if (!at->known && ks_cursor_named(&now, at->record, t->stat, &value))
+			p->at[i] = place_of(&now, t->stat, kc); /* it was hidden, and has a value now */
 		known = read_term(t, at, d, &now, &prev, &number);
 		for (; a < end && a->term == i; a++) {
 			if (known) {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "chain/handle.h"
+#include "model/shape.h"
 
 static kstat2_nv_metakind_t
 kind_of(const struct ks_meta *m)
@@ -25,12 +26,16 @@ kstat2_get_md(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, kstat2_md_t
 	struct ks_buf *texts;
 	const struct ks_meta *m;
 	size_t unit_size;
+	bool is_hidden;
 
 	if (kc == NULL || ksp == NULL || stat == NULL || md == NULL)
 		return ks_fail(EINVAL, "kstat2_get_md: a handle, a kstat, a statistic and room are needed");
 	if (ks_chain_find(kc, ksp->ks_kid) == NULL)
 		return -1;
 	m = ks_chain_meta(kc, ksp, stat);
+	is_hidden = ks_named_find_hidden(ksp, stat) != NULL;
+	if (m == NULL && is_hidden)
+		m = &ks_meta_not_counted;
 	if (m == NULL)
 		return ks_fail(ENOENT, "nothing is known of %s:%d:%s:%s", ksp->ks_module, ksp->ks_instance,
 		    ksp->ks_name, stat);
@@ -46,7 +51,7 @@ kstat2_get_md(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, kstat2_md_t
 		return ks_fail(ENOMEM, "out of memory");
 	*md = (kstat2_md_t){
 		.md_type = (kstat2_nv_metatype_t)m->type,
-		.md_flags = m->flags,
+		.md_flags = m->flags | (is_hidden ? KSTAT2_NVMF_NOT_COUNTED : 0),
 		.md_kind = kind_of(m),
 		.md_scale = m->scale == 0 ? 1 : m->scale,
 		.md_unit = texts->data,

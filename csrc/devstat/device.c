@@ -12,6 +12,7 @@
 
 #include "devstat/bintime.h"
 #include "devstat/match.h"
+#include "model/shape.h"
 
 bool
 ks_is_device(const kstat_t *ksp)
@@ -246,6 +247,8 @@ set_from_detail(struct devstat *ds, const kstat_t *detail, bool *known)
 	for (uint_t i = 0; i < detail->ks_ndata; i++, kn++) {
 		size_t k = 0, n = sizeof(table) / sizeof(table[0]);
 
+		if (ks_named_is_hidden(kn))
+			continue;
 		while (k < n && strcmp(kn->name, table[k].name) != 0)
 			k++;
 		if (k == n)
@@ -268,6 +271,8 @@ set_from_companion(struct devstat *ds, const kstat_t *dev, bool *known)
 	const kstat_named_t *kn = KSTAT_NAMED_PTR(dev);
 
 	for (uint_t i = 0; i < dev->ks_ndata; i++, kn++) {
+		if (ks_named_is_hidden(kn))
+			continue;
 		if (strcmp(kn->name, "read_time") == 0 || strcmp(kn->name, "other_time") == 0)
 			forget_queue_sum(ds, known);
 		if (strcmp(kn->name, "device_type") == 0 || strcmp(kn->name, "interface") == 0 ||

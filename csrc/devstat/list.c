@@ -14,6 +14,7 @@
 #include "devstat/device.h"
 #include "devstat/errbuf.h"
 #include "devstat/snapshot.h"
+#include "model/shape.h"
 
 #define NSEC_PER_TICK 10000000 /* cp_time counts hundredths of a second */
 
@@ -219,7 +220,7 @@ add_named(kstat_t *ksp, const char *name, long *sum)
 {
 	const kstat_named_t *kn = kstat_data_lookup(ksp, name);
 
-	if (kn == NULL)
+	if (kn == NULL || ks_named_is_hidden(kn))
 		return false;
 	*sum = (long)((unsigned long)*sum + ks_named_number(kn));
 	return true;

@@ -42,6 +42,12 @@ typedef uint32_t kstat2_nv_metaflag_t;
 #define KSTAT2_NVMF_NONE 0u
 #define KSTAT2_NVMF_FRACT 1u /* the scale divides: value / scale is in the base unit */
 #define KSTAT2_NVMF_PARTS 2u /* a gauge that is kept in parts which add up: kstat_publish_shards() */
+/*
+ * The kstat has this statistic for programs in C only: illumos has it. Its value is 0 because Linux does not count
+ * it, or because it could not be read this time, or it counts for the whole machine. kstat(8), Lua and all formats
+ * leave it out.
+ */
+#define KSTAT2_NVMF_NOT_COUNTED 4u
 
 /* What a number does over time. DEFAULT: what its metatype usually does. */
 typedef enum kstat2_nv_metakind {

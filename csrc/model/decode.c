@@ -5,6 +5,7 @@
 
 #include "model/blobstat.h"
 #include "model/raw_layout.h"
+#include "model/shape.h"
 
 static void
 set_u64(struct ks_value *v, uint64_t u, uint8_t bits)
@@ -110,7 +111,7 @@ next_named(struct ks_cursor *c, const char **name, struct ks_value *v)
 	for (; c->record < c->ksp->ks_ndata; c->record++) {
 		if ((c->record + 1) * sizeof(*kn) > c->size)
 			return false;
-		if (kn[c->record].name[0] == '\0')
+		if (kn[c->record].name[0] == '\0' || ks_named_is_hidden(&kn[c->record]))
 			continue;
 		*name = kn[c->record].name;
 		set_named(v, c, &kn[c->record]);
@@ -135,6 +136,18 @@ ks_cursor_named(const struct ks_cursor *c, uint_t record, const char stat[KSTAT_
 	v->len = 0;
 	set_named(v, c, kn);
 	return true;
+}
+
+uint_t
+ks_cursor_record(const struct ks_cursor *c, const char stat[KSTAT_STRLEN])
+{
+	const kstat_named_t *kn = (const kstat_named_t *)(const void *)c->data;
+	uint_t i = 0;
+
+	while (c->ksp->ks_type == KSTAT_TYPE_NAMED && i < c->ksp->ks_ndata && (i + (size_t)1) * sizeof(*kn) <= c->size &&
+	    strcmp(kn[i].name, stat) != 0)
+		i++;
+	return i;
 }
 
 /* The next field of a structure, one of perhaps several (TIMER). */

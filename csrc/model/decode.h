@@ -55,7 +55,7 @@ void ks_cursor_open_like(struct ks_cursor *c, const void *layout, const kstat_t 
 
 /*
  * Stores the next statistic's name (valid as long as the data; 30 bytes and a NUL at most)
- * and value; false at the end. Named statistics with an empty name are skipped.
+ * and value; false at the end. Named statistics with an empty name, and hidden ones (model/shape.h), are skipped.
  */
 bool ks_cursor_next(struct ks_cursor *c, const char **name, struct ks_value *v);
 
@@ -65,6 +65,12 @@ bool ks_cursor_next(struct ks_cursor *c, const char **name, struct ks_value *v);
  */
 bool ks_cursor_named(const struct ks_cursor *c, uint_t record, const char stat[KSTAT_STRLEN],
     struct ks_value *v);
+
+/*
+ * Returns the number of the data record of that name in a NAMED kstat, be it hidden or not; the number of its data
+ * records if it has none.
+ */
+uint_t ks_cursor_record(const struct ks_cursor *c, const char stat[KSTAT_STRLEN]);
 
 /* Returns whether kstat(8) shows this kstat: not a RAW one of unknown layout, and none named kstat_*. */
 bool ks_is_shown(const kstat_t *ksp);

@@ -59,6 +59,9 @@ static const struct ks_meta histogram_meta[] = {
 	KS_META_END
 };
 
+const struct ks_meta ks_meta_not_counted = KS_META_OF("", KS_KIND_COUNTER, KSTAT2_NVMT_UNKNOWN,
+    KSTAT2_NVMF_NOT_COUNTED, 1, "", "a statistic of illumos that Linux does not count");
+
 /* Returns whether it is a NAMED kstat that starts with an array of buckets. */
 static bool
 is_histogram(const kstat_t *ksp)

@@ -56,6 +56,9 @@ const struct ks_meta *ks_meta_find(const struct ks_meta *table, const char *stat
  */
 const struct ks_meta *ks_meta_of_model(const kstat_t *ksp, const char *stat);
 
+/* Metadata of a statistic of illumos that Linux does not count. */
+extern const struct ks_meta ks_meta_not_counted;
+
 /* Returns "counter", "gauge", "text" or "time". */
 const char *ks_kind_name(uint8_t kind);
 

@@ -151,14 +151,21 @@ void
 ks_named_string(struct ks_record *r, const char *name, const char *s, size_t n)
 {
 	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_STRING);
+
+	r->strings = true;
+	if (s != NULL)
+		ks_record_set_string(r, kn, s, n);
+}
+
+void
+ks_record_set_string(struct ks_record *r, kstat_named_t *kn, const char *s, size_t n)
+{
 	char *to;
 
 	r->strings = true;
-	if (s == NULL)
-		return;
 	n = strnlen(s, n);
 	to = add_to_heap(r, kn, n + 1);
-	if (to != NULL)
+	if (to != NULL && n > 0)
 		memcpy(to, s, n);
 }
 

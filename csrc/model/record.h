@@ -58,6 +58,8 @@ void ks_named_u64(struct ks_record *r, const char *name, uint64_t v);
 void ks_named_chars(struct ks_record *r, const char *name, const char *s, size_t n);
 /* KSTAT_DATA_STRING of n bytes (cut at a NUL); s NULL: a null string. */
 void ks_named_string(struct ks_record *r, const char *name, const char *s, size_t n);
+/* Gives a data record of r, of KSTAT_DATA_STRING, its value: n bytes, cut at a NUL. */
+void ks_record_set_string(struct ks_record *r, kstat_named_t *kn, const char *s, size_t n);
 void ks_named_ints(struct ks_record *r, const char *name, const uint64_t *v, size_t n);
 /* n bytes that hold NUL-terminated strings one after the other. */
 void ks_named_strs(struct ks_record *r, const char *name, const char *s, size_t n);

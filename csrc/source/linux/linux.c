@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/printable.h"
+#include "model/illumos.h"
 
 #define SUBSYSTEM_POINTER(name) &ks_linux_##name,
 static const struct ks_subsystem *const subsystems[KS_SUB_COUNT] = { KS_SUBSYSTEMS(SUBSYSTEM_POINTER) };
@@ -91,6 +92,31 @@ make_distinct(struct ks_linux *lx, const char *module, int instance, char name[K
 	return 0;
 }
 
+/*
+ * Returns the shape of the kstats of a part: the statistics of illumos in its order, then those of the part's table.
+ * NULL without memory.
+ */
+static const struct ks_shape *
+shape_of(struct ks_linux *lx, size_t sub, size_t p)
+{
+	const struct ks_part *part = &subsystems[sub]->parts[p];
+	struct ks_shape *shape = &lx->sub[sub].shape[p];
+	const char *list;
+	bool made = true;
+
+	if (shape->n > 0 || part->type != KSTAT_TYPE_NAMED)
+		return shape;
+	list = ks_illumos_stats(part->module, part->name, part->class_);
+	if (list != NULL)
+		made = ks_shape_add_list(shape, list);
+	for (const struct ks_field *f = part->fields; made && f != NULL && f->meta.stat != NULL; f++)
+		made = ks_shape_add(shape, f->meta.stat, strlen(f->meta.stat), f->data);
+	if (made)
+		return shape;
+	ks_shape_free(shape);
+	return NULL;
+}
+
 #define STRING_ROOM 128 /* bytes of each text on the average */
 
 /* What the headers of all kstats of a part have in common. */
@@ -102,10 +128,10 @@ struct template {
 
 /*
  * The size of NAMED kstats whose files name the statistics is not known before a read. Strings that are not in the
- * table are noticed then, too.
+ * shape are noticed then, too.
  */
 static struct template
-template_of(const struct ks_part *part)
+template_of(const struct ks_part *part, const struct ks_shape *shape)
 {
 	struct template t = { .ndata = 1, .size = part->size };
 
@@ -113,15 +139,8 @@ template_of(const struct ks_part *part)
 		t.ndata = (uint_t)part->size;
 	if (part->type != KSTAT_TYPE_NAMED)
 		return t;
-	t.ndata = 0;
-	for (const struct ks_field *f = part->fields; f != NULL && f->meta.stat != NULL; f++) {
-		t.ndata++;
-		t.size += sizeof(kstat_named_t);
-		if (f->data == KSTAT_DATA_STRING) {
-			t.flags |= KSTAT_FLAG_LONGSTRINGS;
-			t.size += STRING_ROOM;
-		}
-	}
+	t = (struct template){ .flags = shape->nstrings > 0 ? KSTAT_FLAG_LONGSTRINGS : 0, .ndata = (uint_t)shape->n,
+		.size = shape->n * sizeof(kstat_named_t) + shape->nstrings * STRING_ROOM };
 	if (part->fields == NULL || part->meta != NULL)
 		t = (struct template){ .flags = (uchar_t)(t.flags | KSTAT_FLAG_VAR_SIZE) };
 	return t;
@@ -191,8 +210,13 @@ offer_all(struct ks_linux *lx, struct ks_scan *scan)
 		const struct ks_units *units = &lx->sub[s].units;
 		struct template t[KS_UNIT_PARTS];
 
-		for (size_t p = 0; p < sub->nparts; p++)
-			t[p] = template_of(&sub->parts[p]);
+		for (size_t p = 0; units->n > 0 && p < sub->nparts; p++) {
+			const struct ks_shape *shape = shape_of(lx, s, p);
+
+			if (shape == NULL)
+				return ks_fail(ENOMEM, "out of memory");
+			t[p] = template_of(&sub->parts[p], shape);
+		}
 		for (size_t u = 0; u < units->n; u++) {
 			for (size_t p = 0; units->v[u].alive && p < sub->nparts; p++) {
 				if (((units->v[u].parts & lx->sub[s].wanted) >> p & 1) != 0 &&
@@ -459,6 +483,7 @@ linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 {
 	struct ks_linux *lx = (struct ks_linux *)src;
 	struct ks_unit *unit = unit_of(lx, cookie, &lx->part);
+	const struct ks_shape *shape;
 	uint64_t *served;
 
 	if (unit == NULL)
@@ -470,8 +495,13 @@ linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 	lx->taken = 0;
 	if (lx->part->read(lx, unit, r) != 0)
 		return -1;
-	if (lx->part->type == KSTAT_TYPE_NAMED)
+	if (lx->part->type == KSTAT_TYPE_NAMED) {
 		ks_record_clean_texts(r);
+		shape = shape_of(lx, cookie >> 48, cookie >> 32 & 0xffff);
+		if (shape == NULL)
+			return ks_fail(ENOMEM, "out of memory");
+		ks_shape_apply(shape, r, false);
+	}
 	r->snaptime = lx->taken != 0 && lx->tree.now == 0 ? lx->taken : ks_linux_now(lx);
 	if (lx->looked < r->snaptime)
 		lx->looked = r->snaptime;
@@ -492,7 +522,8 @@ linux_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const cha
 		m = ks_field_meta(part->fields, stat);
 	if (m == NULL && part->meta != NULL)
 		m = part->meta(stat);
-	return m;
+	return m != NULL || !ks_shape_has(&lx->sub[cookie >> 48].shape[cookie >> 32 & 0xffff], stat) ? m :
+	    &ks_meta_not_counted;
 }
 
 /* --- opening and closing ------------------------------------------------------ */
@@ -522,6 +553,8 @@ linux_close(struct ks_source *src)
 		if (lx->sub[s].state != NULL && subsystems[s]->release != NULL)
 			subsystems[s]->release(lx->sub[s].state);
 		free(lx->sub[s].state);
+		for (size_t p = 0; p < KS_UNIT_PARTS; p++)
+			ks_shape_free(&lx->sub[s].shape[p]);
 		ks_units_free(&lx->sub[s].units);
 	}
 	for (size_t i = 0; i < 2; i++) {

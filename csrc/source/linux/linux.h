@@ -17,6 +17,7 @@
 
 #include "kstat.h"
 #include "model/record.h"
+#include "model/shape.h"
 #include "source/linux/field.h"
 #include "source/linux/image.h"
 #include "source/linux/text.h"
@@ -116,6 +117,7 @@ struct ks_linux {
 	struct ks_source src;
 	struct ks_dir root[2]; /* by enum ks_root */
 	struct {
+		struct ks_shape shape[KS_UNIT_PARTS]; /* of the NAMED parts; made when they are needed first */
 		struct ks_units units;
 		void *state; /* owned; what its subsystem keeps, by KS_SUB_* */
 		bool off;    /* it is left out */

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "model/blobstat.h"
 #include "model/raw_layout.h"
+#include "model/shape.h"
 
 #define VALUE_SIZE 40 /* bytes: a value, and what a recording expects of it */
 
@@ -140,6 +141,7 @@ read_named(const struct ks_store *s, const struct ks_store_value *v, struct ks_r
 {
 	const char *name = ks_store_text(s, v->name);
 	const char *text = v->width == 0 ? text_of(s, v) : NULL;
+	uint_t n = r->ndata;
 	kstat_named_t *kn;
 
 	switch (v->type) {
@@ -164,6 +166,8 @@ read_named(const struct ks_store *s, const struct ks_store_value *v, struct ks_r
 		memcpy(&kn->value, &v->u64, v->width);
 		break;
 	}
+	if (v->hidden)
+		ks_record_hide(r, n);
 }
 
 /* A value as the decoder has it, for structures and statistics of statsblobs. */

@@ -18,6 +18,7 @@
 #define KS_STORE_NULL UINT32_MAX /* the offset of a null string, and of a text that is not there */
 
 /* Types of values beside KSTAT_DATA_*, which are below 32. */
+#define KS_STORE_HIDDEN 0x80 /* added to the type of a hidden statistic in the definition of a recorded kstat */
 #define KS_STORE_EVENT 0xfe /* the name of an event in TIMER data: the first value of each record */
 #define KS_STORE_BYTES 0xff /* the whole data section of a statsblob (model/blobstat.h) */
 
@@ -29,6 +30,7 @@ struct ks_store_value {
 	uint32_t name; /* offset in the text; of NAMED kstats and of statistics of statsblobs */
 	uint8_t type;  /* KSTAT_DATA_*, KS_STORE_* */
 	uint8_t width; /* bytes of a number, 4 or 8; 0: it is a text or an array */
+	bool hidden;   /* it is for programs in C only (model/shape.h) */
 	union {
 		uint64_t u64;
 		int64_t i64;

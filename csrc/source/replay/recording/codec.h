@@ -10,7 +10,8 @@
  *     the number that came, and their definitions,
  *     a count of fields that are as expected, then (difference, count) pairs.
  *
- * A definition is the header of a kstat, the names and types of its data records if these have names,
+ * A definition is the header of a kstat, the names and types of its data records if these have names (0x80 is
+ * added to the type of a hidden one, see model/shape.h),
  * and what its statistics mean (not in a stream that starts with a keyframe of version 1): 0 if nothing
  * is known; 1, the number of statistics and the meaning of each; or N + 2 if another kstat's statistics
  * mean the same, where N is the number of meanings that the stream held before that kstat's.

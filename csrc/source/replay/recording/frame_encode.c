@@ -9,6 +9,7 @@
 #include "model/blobstat.h"
 #include "model/decode.h"
 #include "model/raw_layout.h"
+#include "model/shape.h"
 #include "source/replay/recording/codec.h"
 
 #define CHARS sizeof(((kstat_named_t *)0)->value.c) /* bytes of a KSTAT_DATA_CHAR */
@@ -73,20 +74,22 @@ put_definition(struct ks_buf *out, const struct ks_rec_state *state, const struc
 
 		if (k->type == KSTAT_TYPE_TIMER && v->type != KS_STORE_EVENT)
 			continue;
-		ks_varint_put(out, v->type == KS_STORE_EVENT ? 0 : v->type);
+		ks_varint_put(out, v->type == KS_STORE_EVENT ? 0 : v->type | (v->hidden ? KS_STORE_HIDDEN : 0));
 		put_string(out, s, v->name);
 	}
 	put_meanings(out, state, k);
 }
 
-/* The name of a data record of a NAMED or TIMER kstat, and stores its type. */
+/* The name of a data record of a NAMED or TIMER kstat, and stores its type as definitions have it. */
 static const char *
 record_name(const kstat_t *k, uint_t i, uchar_t *data_type)
 {
 	const kstat_named_t *kn = k->ks_data;
 	const kstat_timer_t *kt = k->ks_data;
 
-	*data_type = k->ks_type == KSTAT_TYPE_NAMED ? kn[i].data_type : KS_STORE_EVENT;
+	*data_type = KS_STORE_EVENT;
+	if (k->ks_type == KSTAT_TYPE_NAMED)
+		*data_type = kn[i].data_type | (ks_named_is_hidden(&kn[i]) ? KS_STORE_HIDDEN : 0);
 	return k->ks_type == KSTAT_TYPE_NAMED ? kn[i].name : kt[i].name;
 }
 
@@ -105,7 +108,7 @@ same_shape(const struct ks_store *s, const struct ks_store_kstat *old, const kst
 	for (uint_t i = 0; ks_rec_has_names(old->type) && i < k->ks_ndata; i++) {
 		const char *name = record_name(k, i, &type);
 
-		if (type != v[i * each].type ||
+		if (type != (v[i * each].type | (v[i * each].hidden ? KS_STORE_HIDDEN : 0)) ||
 		    strncmp(name, ks_store_text(s, v[i * each].name), KSTAT_STRLEN - 1) != 0)
 			return false;
 	}

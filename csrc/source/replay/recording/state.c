@@ -53,8 +53,12 @@ static bool
 add_value(struct ks_rec_state *s, struct ks_store_kstat *k, uint32_t name, uint8_t type)
 {
 	struct ks_store *store = s->sample;
-	struct ks_store_value v = { .name = name, .type = type, .width = (uint8_t)width_of(type) };
+	struct ks_store_value v = { .name = name, .type = type };
 
+	v.hidden = (type & KS_STORE_HIDDEN) != 0 && type != KS_STORE_EVENT && type != KS_STORE_BYTES;
+	if (v.hidden)
+		v.type &= (uint8_t)~KS_STORE_HIDDEN;
+	v.width = (uint8_t)width_of(v.type);
 	if (v.width == 0)
 		v.at = KS_STORE_NULL;
 	if (type == KS_STORE_EVENT) {

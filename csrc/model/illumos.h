@@ -1,0 +1,16 @@
+/*
+ * illumos.h - the statistics of the NAMED kstats of illumos, in its order and with its types. Programs that were
+ * written for illumos look statistics up by their position, without a check, and by their type.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef MODEL_ILLUMOS_H
+#define MODEL_ILLUMOS_H
+
+/*
+ * Returns the statistics that illumos has in such a kstat, or NULL if illumos has no such kstat, or has no fixed
+ * list for it. The list is a text: groups with '|' between them, each of which is the letter of a type, a blank and
+ * names with commas between them. The letters are those of ks_shape_add_list() (model/shape.h).
+ */
+const char *ks_illumos_stats(const char *module, const char *name, const char *class_);
+
+#endif

@@ -1,0 +1,91 @@
+-- The records of illumos, as a program in C sees them by way of spec/c/illumos_records.c: complete, in illumos's
+-- order and with its types. The facts are in spec/vectors/illumos.
+local cjson = require("cjson")
+local run = require("support.run")
+
+local records = cjson.decode(run.read_file("spec/vectors/illumos/records.json"))
+local tree = "KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys "
+
+--- What the program sees: a table of kstats by module:instance:name, each { class =, stats = { { name =, type =,
+-- hidden =, value = }, ... }, by_name = }.
+local function seen(environment)
+  local r = run.shell(environment .. " " .. run.build .. "/spec/illumos_records")
+  assert.equal("", r.err)
+  assert.equal(0, r.status)
+  local kstats, k = {}, nil
+  for line in r.out:gmatch("[^\n]+") do
+    local id, class = line:match("^kstat\t([^\t]*)\t([^\t]*)\t%d+$")
+    if id then
+      k = { class = class, stats = {}, by_name = {} }
+      kstats[id] = k
+    else
+      local kind, name, state, value = line:match("^stat\t([^\t]*)\t([^\t]*)\t(%l+)\t(.*)$")
+      local s = { name = name, type = kind, hidden = state == "hidden", value = value }
+      k.stats[#k.stats + 1] = s
+      k.by_name[name] = k.by_name[name] or s
+    end
+  end
+  return kstats
+end
+
+describe("a program in C", function()
+  local kstats
+
+  setup(function()
+    kstats = seen(tree)
+  end)
+
+  local of = {
+    ["unix:kstat_types"] = "unix:0:kstat_types", ["unix:system_misc"] = "unix:0:system_misc",
+    ["unix:system_pages"] = "unix:0:system_pages", ["cpu:sys"] = "cpu:1:sys", ["cpu:vm"] = "cpu:0:vm",
+    ["cpu_info:cpu_info"] = "cpu_info:0:cpu_info0", ["unix:<kmem_cache>"] = "unix:0:dentry",
+    ["sderr:<disk>"] = "sderr:0:sda,err", ["link:<link>"] = "link:0:eth0", ["ip:ip"] = "ip:0:ip",
+    ["ip:icmp"] = "ip:0:icmp", ["tcp:tcp"] = "tcp:0:tcp", ["udp:udp"] = "udp:0:udp",
+  }
+  for record, id in pairs(of) do
+    it("finds the statistics of " .. record .. " where illumos has them, with their types", function()
+      local found = {}
+      for i in ipairs(records[record]) do
+        local s = kstats[id].stats[i]
+        found[i] = s and { s.name, s.type }
+      end
+      assert.same(records[record], found)
+    end)
+  end
+
+  it("finds 0 where Linux counts nothing, and is told so", function()
+    local syscall = kstats["cpu:0:sys"].by_name.syscall
+    assert.same({ "0", true }, { syscall.value, syscall.hidden })
+    assert.is_false(kstats["cpu:0:sys"].by_name.cpu_ticks_user.hidden)
+  end)
+
+  it("finds an empty text, and no null pointer, where Linux has none", function()
+    assert.same({ name = "socket_type", type = "STRING", hidden = true, value = "" },
+      kstats["cpu_info:0:cpu_info0"].by_name.socket_type)
+  end)
+end)
+
+describe("everybody else", function()
+  it("sees only what is counted", function()
+    local r = run.shell(tree .. run.bin .. "/kstat -p cpu:0:sys")
+    assert.matches("cpu:0:sys:cpu_ticks_user", r.out)
+    assert.is_nil(r.out:find("syscall", 1, true))
+    r = run.shell(tree .. run.bin .. "/kstat -d cpu:0:sys")
+    assert.is_nil(r.out:find("syscall", 1, true))
+    r = run.shell(tree .. run.bin .. "/kstat -j cpu:0:sys")
+    assert.is_nil(r.out:find("syscall", 1, true))
+  end)
+
+  it("sees no more in a recording, of which a program in C reads the same", function()
+    local file = os.tmpname()
+    os.remove(file)
+    local r = run.shell(tree .. run.bin .. "/kstatlua record -o " .. file .. " 1 1")
+    assert.equal("", r.err)
+    local replayed = seen("KSTAT_SOURCE=" .. file)["cpu:0:sys"]
+    assert.same(seen(tree)["cpu:0:sys"].stats, replayed.stats)
+    r = run.shell(("KSTAT_SOURCE=%s %s/kstat -p cpu:0:sys"):format(file, run.bin))
+    assert.matches("cpu:0:sys:cpu_ticks_user", r.out)
+    assert.is_nil(r.out:find("syscall", 1, true))
+    os.remove(file)
+  end)
+end)
