@@ -108,6 +108,20 @@ scan_wants_only(const struct ks_scan *base, bool (*has)(const char *module))
 	return i > 0 && i == only->n;
 }
 
+static bool
+scan_names(const struct ks_scan *base, const char *module)
+{
+	const struct ks_only *only = &((const struct scan *)base)->chain->only;
+
+	for (size_t i = 0; i < only->n; i++) {
+		const struct ks_pattern *p = &only->selector[i]->module;
+
+		if (p->kind == KS_PATTERN_LITERAL && strcmp(p->text, module) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* True if the node's source has that kstat now, as far as it was scanned. */
 static bool
 is_there(const struct scan *scan, const struct ks_node *node)
@@ -180,7 +194,7 @@ scan_warn(struct ks_scan *base, bool damaged, const char *line)
 	ks_warnings_add(&chain->warnings, line);
 }
 
-static const struct ks_scan_ops scan_ops = { scan_offer, scan_wants, scan_wants_only, scan_warn };
+static const struct ks_scan_ops scan_ops = { scan_offer, scan_wants, scan_wants_only, scan_names, scan_warn };
 
 static int
 remove_absent(struct ks_chain *chain, struct scan *scan)

@@ -36,6 +36,7 @@ struct ks_scan_ops {
 	bool (*wants)(const struct ks_scan *scan, const char *module, const char *class_,
 	    const char *name);
 	bool (*wants_only)(const struct ks_scan *scan, bool (*has)(const char *module));
+	bool (*names)(const struct ks_scan *scan, const char *module);
 	void (*warn)(struct ks_scan *scan, bool damaged, const char *line);
 };
 
@@ -69,6 +70,13 @@ static inline bool
 ks_scan_wants_only(const struct ks_scan *scan, bool (*has)(const char *module))
 {
 	return scan->ops->wants_only(scan, has);
+}
+
+/* True if the caller names this module in full: it asks for kstats that take too long to show to everybody. */
+static inline bool
+ks_scan_names(const struct ks_scan *scan, const char *module)
+{
+	return scan->ops->names(scan, module);
 }
 
 /* Warns the user, in one line, that something could not be read. The scan goes on. */

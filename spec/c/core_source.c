@@ -41,6 +41,14 @@ is_bounded(const struct ks_scan *scan, bool (*has)(const char *module))
 	return wanted != NULL && has(wanted);
 }
 
+static bool
+is_named(const struct ks_scan *scan, const char *module)
+{
+	const char *wanted = ((const struct listing *)scan)->module;
+
+	return wanted != NULL && strcmp(module, wanted) == 0;
+}
+
 static void
 print_warning(struct ks_scan *scan, bool damaged, const char *line)
 {
@@ -51,7 +59,7 @@ print_warning(struct ks_scan *scan, bool damaged, const char *line)
 int
 main(int argc, char **argv)
 {
-	static const struct ks_scan_ops ops = { print_offer, is_wanted, is_bounded, print_warning };
+	static const struct ks_scan_ops ops = { print_offer, is_wanted, is_bounded, is_named, print_warning };
 	struct listing listing = { { &ops }, argc > 3 ? argv[3] : NULL };
 	struct ks_source *source = argc > 2 ? ks_source_linux_open(argv[1], argv[2]) : NULL;
 	int rc;

@@ -302,6 +302,41 @@ leave_out_unwanted(struct ks_linux *lx, const struct ks_scan *scan)
 	}
 }
 
+/* True if a list such as "slab,cgroup" or "all" names the thing. */
+static bool
+is_named(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (list == NULL)
+		return false;
+	for (;;) {
+		size_t k = strcspn(list, ",");
+
+		if ((k == n && strncmp(list, name, n) == 0) || (k == 3 && strncmp(list, "all", 3) == 0))
+			return true;
+		if (list[k] == '\0')
+			return false;
+		list += k + 1;
+	}
+}
+
+/* Leaves out the optional subsystems of the running machine that neither $KSTAT_WITH nor a selector names. */
+static void
+leave_out_optional(struct ks_linux *lx, const struct ks_scan *scan)
+{
+	const char *with = getenv("KSTAT_WITH");
+
+	if (!lx->root[KS_ROOT_PROC].kernel)
+		return;
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		const char *word = subsystems[s]->optional;
+
+		if (word != NULL && !is_named(with, word) && !ks_scan_names(scan, word))
+			lx->sub[s].off = true;
+	}
+}
+
 #define ASK_AGAIN (10 * KS_NANOSEC) /* not every interrupt that comes is an event */
 
 /* Finds out which subsystems have no device that is wanted; once more when one may have come. */
@@ -363,11 +398,26 @@ is_settled(struct ks_linux *lx)
 	return ks_text_u64(&t, &lx->events) && lx->events == before && before != 0;
 }
 
+/* Writes the words that $KSTAT_WITH may hold, each with a comma behind it. */
+static const char *
+list_words(char words[256])
+{
+	size_t n = 0;
+
+	words[0] = '\0';
+	for (size_t s = 0; s < KS_SUB_COUNT && n < 256; s++) {
+		if (subsystems[s]->optional != NULL)
+			n += (size_t)snprintf(words + n, 256 - n, "%s, ", subsystems[s]->optional);
+	}
+	return words;
+}
+
 /* Warns of the words of $KSTAT_WITH that no subsystem has. */
 static void
 warn_of_words(struct ks_scan *scan)
 {
 	const char *with = getenv("KSTAT_WITH");
+	char words[256];
 
 	for (size_t n; with != NULL && *with != '\0'; with += n + (with[n] == ',')) {
 		bool known = false;
@@ -380,7 +430,7 @@ warn_of_words(struct ks_scan *scan)
 			known = word != NULL && strlen(word) == n && strncmp(with, word, n) == 0;
 		}
 		if (!known)
-			ks_scan_warn(scan, "KSTAT_WITH: there is no '%.*s', but: cgroup, slab, all", (int)n, with);
+			ks_scan_warn(scan, "KSTAT_WITH: there is no '%.*s', but: %sall", (int)n, with, list_words(words));
 	}
 }
 
@@ -428,6 +478,7 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 	bool is_lack;
 
 	if (!lx->listed) {
+		leave_out_optional(lx, scan);
 		leave_out_unwanted(lx, scan);
 		warn_of_words(scan);
 	}
@@ -619,39 +670,6 @@ open_root(struct ks_dir *f, const char *name, long magic)
 	return 0;
 }
 
-/* True if a list such as "slab,cgroup" or "all" names the thing. */
-static bool
-is_named(const char *list, const char *name)
-{
-	size_t n = strlen(name);
-
-	if (list == NULL)
-		return false;
-	for (;;) {
-		size_t k = strcspn(list, ",");
-
-		if ((k == n && strncmp(list, name, n) == 0) || (k == 3 && strncmp(list, "all", 3) == 0))
-			return true;
-		if (list[k] == '\0')
-			return false;
-		list += k + 1;
-	}
-}
-
-/* Leaves out the optional subsystems of the running machine that $KSTAT_WITH does not name. */
-static void
-leave_out_optional(struct ks_linux *lx)
-{
-	const char *with = getenv("KSTAT_WITH");
-
-	if (!lx->root[KS_ROOT_PROC].kernel)
-		return;
-	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
-		if (subsystems[s]->optional != NULL && !is_named(with, subsystems[s]->optional))
-			lx->sub[s].off = true;
-	}
-}
-
 /* Allocates the states of the subsystems; false without memory. */
 static bool
 start_subsystems(struct ks_linux *lx)
@@ -701,7 +719,6 @@ ks_source_linux_open(const char *proc, const char *sys)
 		return ks_fail_null(err, "cannot open %s: %s (it must be a directory like /sys; an empty "
 		    "one does)", sys != NULL ? sys : "/sys", strerror(err));
 	}
-	leave_out_optional(lx);
 	if (!lx->root[KS_ROOT_PROC].kernel && (page = tree_page(lx)) != 0)
 		lx->page = page;
 	return &lx->src;

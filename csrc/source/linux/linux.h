@@ -90,7 +90,8 @@ struct ks_subsystem {
 	int (*scan)(struct ks_linux *lx, struct ks_units *units);
 	/*
 	 * For subsystems that are slow to list and seldom wanted: on the running machine they are left out
-	 * unless $KSTAT_WITH, a list with commas or "all", names this word. Recorded trees always have them.
+	 * unless $KSTAT_WITH, a list with commas or "all", names this word, or the caller of the scan names it as
+	 * a module. Recorded trees always have them.
 	 */
 	const char *optional;
 	/*
