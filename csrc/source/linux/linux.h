@@ -38,6 +38,7 @@
 	X(sockets) \
 	X(softnet) \
 	X(neighbour) \
+	X(fs) \
 	X(spl) \
 	X(pressure) \
 	X(slab) \

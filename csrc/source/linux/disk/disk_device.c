@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "source/linux/disk/disk.h"
+#include "source/linux/fs/mount.h"
 
 #include <ctype.h>
 #include <errno.h>
