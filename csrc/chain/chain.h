@@ -18,11 +18,14 @@ struct ks_source;
 /*
  * What a chain holds: the kstats that any of n selectors matches. Nothing else is looked for, at
  * opening and at updates, which makes both cheaper. The selectors are borrowed while the chain is
- * open. NULL, or n 0: everything.
+ * open. NULL, or n 0: everything but what is only listed for those who ask for it (ks_scan_asks_for()). `also` are
+ * further selectors, which add such kstats and bound nothing.
  */
 struct ks_only {
 	const struct ks_selector *const *selector;
 	size_t n;
+	const struct ks_selector *const *also;
+	size_t nalso;
 };
 
 /*

@@ -71,7 +71,8 @@ is_wanted(const struct ks_chain *chain, const struct ks_offer *offer)
 	(void)snprintf(head.ks_module, sizeof(head.ks_module), "%s", offer->module);
 	(void)snprintf(head.ks_name, sizeof(head.ks_name), "%s", offer->name);
 	(void)snprintf(head.ks_class, sizeof(head.ks_class), "%s", offer->class_);
-	return ks_selector_any_matches(chain->only.selector, chain->only.n, &head);
+	return ks_selector_any_matches(chain->only.selector, chain->only.n, &head) ||
+	    (chain->only.nalso > 0 && ks_selector_any_matches(chain->only.also, chain->only.nalso, &head));
 }
 
 /* True if the text matches, or is not known yet. */
@@ -94,6 +95,31 @@ scan_wants(const struct ks_scan *base, const char *module, const char *class_, c
 			return true;
 	}
 	return only->n == 0;
+}
+
+/* True if the selector spells the module or the class out, and matches what is known of the rest. */
+static bool
+asks_for(const struct ks_selector *s, const char *module, const char *class_, int instance, const char *name)
+{
+	return (s->module.kind == KS_PATTERN_LITERAL || s->class_.kind == KS_PATTERN_LITERAL) &&
+	    may_match(&s->module, module) && may_match(&s->class_, class_) && may_match(&s->name, name) &&
+	    (instance == KS_ANY_INSTANCE || ks_selector_matches_instance(s, instance));
+}
+
+static bool
+scan_asks_for(const struct ks_scan *base, const char *module, const char *class_, int instance, const char *name)
+{
+	const struct ks_only *only = &((const struct scan *)base)->chain->only;
+
+	for (size_t i = 0; i < only->n; i++) {
+		if (asks_for(only->selector[i], module, class_, instance, name))
+			return true;
+	}
+	for (size_t i = 0; i < only->nalso; i++) {
+		if (asks_for(only->also[i], module, class_, instance, name))
+			return true;
+	}
+	return false;
 }
 
 static bool
@@ -194,7 +220,8 @@ scan_warn(struct ks_scan *base, bool damaged, const char *line)
 	ks_warnings_add(&chain->warnings, line);
 }
 
-static const struct ks_scan_ops scan_ops = { scan_offer, scan_wants, scan_wants_only, scan_names, scan_warn };
+static const struct ks_scan_ops scan_ops = { scan_offer, scan_wants, scan_wants_only, scan_names, scan_asks_for,
+	scan_warn };
 
 static int
 remove_absent(struct ks_chain *chain, struct scan *scan)
@@ -241,6 +268,8 @@ is_complete(const struct scan *scan)
 	const struct ks_only *only = &scan->chain->only;
 	size_t i = 0;
 
+	if (only->nalso > 0)
+		return false;
 	while (scan->rank > 0 && i < only->n && is_found_before(scan, only->selector[i]))
 		i++;
 	return i > 0 && i == only->n;

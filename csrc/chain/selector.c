@@ -32,9 +32,10 @@ ks_selector_is_one(const struct ks_selector *s, int *instance)
 	return true;
 }
 
-static bool
-matches_instance(const struct ks_pattern *p, int instance)
+bool
+ks_selector_matches_instance(const struct ks_selector *s, int instance)
 {
+	const struct ks_pattern *p = &s->instance;
 	char text[KS_NUMBER_MAX];
 
 	return p->kind == KS_PATTERN_ANY ||
@@ -46,7 +47,7 @@ ks_selector_matches(const struct ks_selector *s, const kstat_t *ksp)
 {
 	return ks_pattern_match(&s->module, ksp->ks_module, strlen(ksp->ks_module)) &&
 	    ks_pattern_match(&s->name, ksp->ks_name, strlen(ksp->ks_name)) &&
-	    matches_instance(&s->instance, ksp->ks_instance) &&
+	    ks_selector_matches_instance(s, ksp->ks_instance) &&
 	    ks_pattern_match(&s->class_, ksp->ks_class, strlen(ksp->ks_class));
 }
 

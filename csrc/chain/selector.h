@@ -26,6 +26,9 @@ bool ks_selector_is_one(const struct ks_selector *s, int *instance);
 /* Header fields only: module, instance as decimal text, name, class. */
 bool ks_selector_matches(const struct ks_selector *s, const kstat_t *ksp);
 
+/* The instance alone. */
+bool ks_selector_matches_instance(const struct ks_selector *s, int instance);
+
 bool ks_selector_matches_stat(const struct ks_selector *s, const char *stat);
 
 /*

@@ -43,7 +43,8 @@ open_described(lua_State *L, const struct ks_only *only)
 /*
  * open(t) -> chain | nil, message, errno. Fields of t, all optional: capture with from and to; proc and
  * sys, directories in place of the machine's; published, true for only what processes publish and false
- * for all but that; only, an array of selectors that bounds the chain. The chain's state keeps them.
+ * for all but that; only, an array of selectors that bounds the chain; also, one of selectors that add kstats which
+ * are only listed for those who ask for them. The chain's state keeps the selectors.
  */
 static int
 chain_open(lua_State *L)
@@ -65,6 +66,10 @@ chain_open(lua_State *L)
 	ks_lua_getuservalue(L, -1);
 	only.selector = ks_lua_checkselectors(L, 2, &only.n);
 	lua_rawseti(L, -2, 3);
+	lua_getfield(L, 1, "also");
+	only.also = ks_lua_checkselectors(L, lua_gettop(L), &only.nalso);
+	lua_rawseti(L, 5, 4);
+	lua_rawseti(L, 5, 5); /* the selectors themselves */
 	c->kc = open_described(L, &only);
 	if (c->kc == NULL)
 		return ks_lua_fail(L);

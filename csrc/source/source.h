@@ -37,6 +37,8 @@ struct ks_scan_ops {
 	    const char *name);
 	bool (*wants_only)(const struct ks_scan *scan, bool (*has)(const char *module));
 	bool (*names)(const struct ks_scan *scan, const char *module);
+	bool (*asks_for)(const struct ks_scan *scan, const char *module, const char *class_, int instance,
+	    const char *name);
 	void (*warn)(struct ks_scan *scan, bool damaged, const char *line);
 };
 
@@ -77,6 +79,18 @@ static inline bool
 ks_scan_names(const struct ks_scan *scan, const char *module)
 {
 	return scan->ops->names(scan, module);
+}
+
+#define KS_ANY_INSTANCE (-1) /* for ks_scan_asks_for(): the instance is not known yet */
+
+/*
+ * For kstats that are too many to list for everybody, such as those of processes. True if the caller wants a kstat of
+ * that module, class, instance and name (NULL: not known yet) and spells its module or its class out.
+ */
+static inline bool
+ks_scan_asks_for(const struct ks_scan *scan, const char *module, const char *class_, int instance, const char *name)
+{
+	return scan->ops->asks_for != NULL && scan->ops->asks_for(scan, module, class_, instance, name);
 }
 
 /* Warns the user, in one line, that something could not be read. The scan goes on. */

@@ -10,7 +10,7 @@ require("kstat.kstat")
 local chain = {}
 
 local SOURCE_FIELDS = { capture = "text", proc = "text", sys = "text", from = "time", to = "time",
-  only = "selectors", published = "boolean" }
+  only = "selectors", published = "boolean", processes = "processes", threads = "processes" }
 
 -- The field `only` as compiled selectors; nil: everything. Mistakes raise at the caller's caller.
 local function only_of(given)
@@ -22,6 +22,44 @@ local function only_of(given)
   return list, message, errname
 end
 
+-- Adds selectors of the processes or threads that are meant to a list: true, or numbers and patterns for names.
+local function add_processes(list, module, meant)
+  for _, one in ipairs(type(meant) == "table" and meant or { meant }) do
+    if one == true then
+      list[#list + 1] = { module = module }
+    elseif type(one) == "number" or one and one:find("^%d+$") then
+      list[#list + 1] = { module = module, instance = one }
+    elseif one then
+      list[#list + 1] = { module = module, name = one }
+      list[#list + 1] = not one:find("^/") and { module = module, name = one .. ",*" } or nil
+    end
+  end
+end
+
+-- The fields `processes` and `threads` as compiled selectors; nil: there are neither.
+local function also_of(source)
+  local list = {}
+  add_processes(list, "process", source.processes)
+  add_processes(list, "thread", source.threads)
+  if #list == 0 then
+    return nil
+  end
+  return selector.list(3, (table.unpack or unpack)(list))
+end
+
+local function is_of_processes(value)
+  local kind = type(value)
+  if kind == "table" then
+    for _, one in ipairs(value) do
+      if type(one) == "table" or not is_of_processes(one) then
+        return false
+      end
+    end
+    return true
+  end
+  return kind == "string" or kind == "boolean" or kind == "number" and value % 1 == 0
+end
+
 local function check_source(source)
   for key, value in pairs(source) do
     local kind = SOURCE_FIELDS[key]
@@ -30,6 +68,10 @@ local function check_source(source)
     elseif kind == "boolean" then
       if type(value) ~= "boolean" then
         error(("source field '%s': boolean expected, got %s"):format(key, type(value)), 3)
+      end
+    elseif kind == "processes" then
+      if not is_of_processes(value) then
+        error(("source field '%s': true, an integer, a string or an array of them expected"):format(key), 3)
       end
     elseif kind ~= "selectors" and type(value) ~= "string" and (type(value) ~= "number" or kind ~= "time") then
       error(("source field '%s': string expected, got %s"):format(key, type(value)), 3)
@@ -50,7 +92,9 @@ end
 -- local time as "2026-11-21 14:05"; without them `$KSTAT_FROM` and `$KSTAT_TO` do); `{proc =, sys =}`: other
 -- directories in place of /proc and /sys. `only =` a selector, or an array of them: the chain holds what any of
 -- them matches and looks for nothing else, which is cheaper, most so where a class is given. `published = true`: of
--- the machine only what processes publish, `false`: all but that
+-- the machine only what processes publish, `false`: all but that. `processes = true`: kstats of all processes of a
+-- Linux machine too, or of those named: a PID, a glob or /regular expression/ for the names of their kstats, or an
+-- array of these; `threads =` the same of threads, by their own numbers and names
 -- @treturn[1] chain
 -- @treturn[2] nil
 -- @treturn[2] string message
@@ -70,8 +114,13 @@ function chain.open(...)
   if only == false then
     return nil, message, errname
   end
+  local also
+  also, message, errname = also_of(source)
+  if also == false then
+    return nil, message, errname
+  end
   return core.open({ capture = source.capture, from = source.from, to = source.to, proc = source.proc,
-    sys = source.sys, published = source.published, only = only })
+    sys = source.sys, published = source.published, only = only, also = also })
 end
 
 local methods = object.methods("chain")

@@ -23,6 +23,8 @@ local kstat = {}
 ---@field to? string|number
 ---@field only? kstat.spec|kstat.spec[]
 ---@field published? boolean
+---@field processes? boolean|integer|string|(integer|string)[]
+---@field threads? boolean|integer|string|(integer|string)[]
 
 ---@class kstat.options
 ---@field source? string|kstat.source

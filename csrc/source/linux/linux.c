@@ -243,7 +243,9 @@ wanted_parts(const struct ks_subsystem *sub, const struct ks_scan *scan)
 	for (size_t i = 0; i < sub->nparts; i++) {
 		const struct ks_part *p = &sub->parts[i];
 
-		if (ks_scan_wants(scan, fixed(p->module), p->class_, fixed(p->name)))
+		if (sub->on_demand ?
+		    ks_scan_asks_for(scan, fixed(p->module), p->class_, KS_ANY_INSTANCE, fixed(p->name)) :
+		    ks_scan_wants(scan, fixed(p->module), p->class_, fixed(p->name)))
 			wanted |= (uint16_t)(1u << i);
 	}
 	return wanted;

@@ -43,6 +43,7 @@
 	X(pressure) \
 	X(slab) \
 	X(hwmon) \
+	X(process) X(thread) \
 	X(cgroup)
 
 #define KS_SUBSYSTEM_ID(name) KS_SUB_##name,
@@ -95,6 +96,11 @@ struct ks_subsystem {
 	 * a module. Recorded trees always have them.
 	 */
 	const char *optional;
+	/*
+	 * There are so many of its kstats that only those are listed of which the caller spells out the module or the
+	 * class, on recorded trees too.
+	 */
+	bool on_demand;
 	/*
 	 * Optional, for modules that follow from the machine's devices ('@'). Returns false if no device has a
 	 * kstat that the scan wants, without reading a file of data.

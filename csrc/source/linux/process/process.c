@@ -1,0 +1,257 @@
+/*
+ * process.c - lists processes and threads: process:PID:NAME and thread:TID:NAME. NAME is the name of the command; the
+ * further kinds of statistics are NAME,status and such. Nobody gets them who does not name their module or class.
+ * SPDX-License-Identifier: MIT
+ */
+#include "source/linux/process/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define TICKS_PER_SECOND 100
+#define NAME_MAX_SIZE (KSTAT_STRLEN - 7) /* leaves room for ",status" */
+
+enum { IO_PART = 2, DELAY_PART = 4 };
+
+/* The kinds of statistics, one for each file. */
+#define PARTS(module) { \
+	KS_NAMED_PART(module, "@", module, .fields = ks_process_fields, .read = ks_process_read), \
+	KS_NAMED_PART(module, "@,status", module "_status", .fields = ks_process_status_fields, \
+	    .read = ks_process_read_status), \
+	[IO_PART] = KS_NAMED_PART(module, "@,io", module "_io", .fields = ks_process_io_fields, .read = ks_process_read_io), \
+	KS_NAMED_PART(module, "@,sched", module "_sched", .fields = ks_process_sched_fields, \
+	    .read = ks_process_read_sched), \
+	[DELAY_PART] = KS_NAMED_PART(module, "@,delay", module "_delay", .fields = ks_process_delay_fields, \
+	    .read = ks_process_read_delay), \
+}
+
+static const struct ks_part process_parts[] = PARTS("process");
+static const struct ks_part thread_parts[] = PARTS("thread");
+
+#define NPARTS (sizeof(process_parts) / sizeof(process_parts[0]))
+
+/* A scan that is under way. */
+struct walk {
+	struct ks_linux *lx;
+	struct ks_units *units;
+	const struct ks_part *parts;
+	uint16_t wanted;     /* parts that somebody may want, one bit each */
+	hrtime_t suspended;  /* how long the machine slept, which the clock of crtimes leaves out */
+};
+
+/* The number that a name consists of; 0 if it is none. */
+static pid_t
+number_of(const char *name)
+{
+	struct ks_text t = ks_text_of(name, strlen(name));
+	uint64_t v;
+
+	return ks_text_u64(&t, &v) && t.p == t.end && v <= INT32_MAX ? (pid_t)v : 0;
+}
+
+/* Those of the parts that somebody asks for of that process or thread; name NULL: it is not known yet. */
+static uint16_t
+asked_parts(const struct walk *w, int instance, const char *name)
+{
+	uint16_t asked = 0;
+
+	for (size_t i = 0; i < NPARTS; i++) {
+		const struct ks_part *part = &w->parts[i];
+		char full[KSTAT_STRLEN];
+
+		if ((w->wanted >> i & 1) == 0)
+			continue;
+		if (name != NULL)
+			(void)snprintf(full, sizeof(full), "%s%s", name, part->name + 1);
+		if (ks_scan_asks_for(w->lx->scan, part->module, part->class_, instance, name != NULL ? full : NULL))
+			asked |= (uint16_t)(1u << i);
+	}
+	return asked;
+}
+
+/* Copies the name of a command, as it can be written in an operand: a colon becomes '_'. */
+static void
+copy_name(char name[NAME_MAX_SIZE], const struct ks_process_line *line)
+{
+	static const char worker[] = "kworker/";
+	size_t n;
+
+	ks_name_set(name, NAME_MAX_SIZE, line->name.p, ks_text_size(&line->name));
+	n = strlen(name);
+	/* What a worker of the kernel does now or did last follows a '+' or '-'. */
+	if (line->is_worker && n >= sizeof(worker) && strncmp(name, worker, sizeof(worker) - 1) == 0)
+		name[sizeof(worker) + strcspn(name + sizeof(worker), "+-")] = '\0';
+	ks_clean_text(name, strlen(name));
+	for (char *colon = name; (colon = strchr(colon, ':')) != NULL;)
+		*colon = '_';
+	if (name[0] == '\0')
+		ks_name_set(name, NAME_MAX_SIZE, "-", 1);
+}
+
+/* When a process was created, on the clock of crtimes. */
+static hrtime_t
+creation_time(const struct walk *w, uint64_t start)
+{
+	hrtime_t time;
+
+	if (start > INT64_MAX / KS_NANOSEC || (!w->lx->root[KS_ROOT_PROC].kernel && w->lx->tree.now == 0))
+		return 0;
+	time = (hrtime_t)start * (KS_NANOSEC / TICKS_PER_SECOND) - w->suspended;
+	return time > 0 ? time : 0;
+}
+
+/* True if this user may read what a process read and wrote: others get an error from the file. */
+static bool
+has_io(struct ks_linux *lx, const struct ks_process *p)
+{
+	char path[KS_PROCESS_PATH], text[8];
+
+	ks_process_path(path, p->pid, p->tid, "io");
+	return ks_file_small(&lx->root[KS_ROOT_PROC], path, text, sizeof(text)) >= 0;
+}
+
+/* Sets up what the scan found. Returns 0, or -1 with errno ENOMEM. */
+static int
+set_up(const struct walk *w, struct ks_unit *unit, bool is_new, const struct ks_process *found, const char *name,
+    uint16_t parts)
+{
+	struct ks_process *p = unit->extra;
+
+	if (is_new || p == NULL) {
+		unit->extra = p = calloc(1, sizeof(*p));
+		if (p == NULL) {
+			errno = ENOMEM;
+			return -1;
+		}
+		unit->instance = found->tid != 0 ? found->tid : found->pid;
+		unit->crtime = creation_time(w, found->start);
+		p->has_io = (parts >> IO_PART & 1) != 0 && has_io(w->lx, found);
+	}
+	if (!p->has_io)
+		parts &= (uint16_t)~(1u << IO_PART);
+	memcpy(p, found, offsetof(struct ks_process, sum));
+	if (strcmp(unit->name, name) != 0 || unit->parts != parts) {
+		ks_name_set(unit->name, sizeof(unit->name), name, strlen(name));
+		unit->parts = parts;
+		w->units->changed = true;
+	}
+	return 0;
+}
+
+/* Lists one process (tid 0) or thread. Returns 0, also if it is gone by now; -1 with errno ENOMEM. */
+static int
+list_one(const struct walk *w, pid_t pid, pid_t tid)
+{
+	struct ks_process found = { .pid = pid, .tid = tid };
+	int instance = tid != 0 ? tid : pid;
+	char text[KS_PROCESS_STAT], name[NAME_MAX_SIZE], key[16];
+	struct ks_process_line line;
+	struct ks_unit *unit;
+	uint16_t parts;
+	bool is_new;
+
+	if (asked_parts(w, instance, NULL) == 0 || ks_process_load(w->lx, &found, text, &line) != 0)
+		return 0;
+	copy_name(name, &line);
+	parts = asked_parts(w, instance, name);
+	if (parts == 0)
+		return 0;
+	found.start = line.start;
+	unit = ks_units_see(w->units, key, (size_t)snprintf(key, sizeof(key), "%d", instance), line.start + 1, &is_new);
+	return unit != NULL ? set_up(w, unit, is_new, &found, name, parts) : -1;
+}
+
+/* Lists the threads of a process. */
+static int
+list_threads(const struct walk *w, pid_t pid)
+{
+	struct ks_linux *lx = w->lx;
+	char path[KS_PROCESS_PATH];
+	const struct dirent *e;
+	DIR *dir;
+	int fd, rc = 0;
+
+	ks_process_path(path, pid, 0, "task");
+	fd = openat(lx->root[KS_ROOT_PROC].fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || (dir = fdopendir(fd)) == NULL) {
+		ks_note_lack(&lx->root[KS_ROOT_PROC], errno);
+		if (fd >= 0)
+			(void)close(fd);
+		return 0;
+	}
+	while (rc == 0 && (e = ks_linux_next_entry(lx, dir)) != NULL) {
+		pid_t tid = number_of(e->d_name);
+
+		if (tid != 0)
+			rc = list_one(w, pid, tid);
+	}
+	(void)closedir(dir);
+	return rc;
+}
+
+/* How long the machine slept since boot; to a hundredth of a second, so that crtimes stay the same. */
+static hrtime_t
+time_suspended(const struct ks_linux *lx)
+{
+	const hrtime_t unit = KS_NANOSEC / TICKS_PER_SECOND;
+	struct timespec t;
+
+	if (!lx->root[KS_ROOT_PROC].kernel || clock_gettime(CLOCK_BOOTTIME, &t) != 0)
+		return 0;
+	return ((hrtime_t)t.tv_sec * KS_NANOSEC + t.tv_nsec - gethrtime() + unit / 2) / unit * unit;
+}
+
+static int
+scan_all(struct ks_linux *lx, struct ks_units *units, size_t id, const struct ks_part *parts,
+    int (*list)(const struct walk *w, pid_t pid))
+{
+	struct ks_process_state *s = lx->sub[id].state;
+	struct walk w = { lx, units, parts, lx->sub[id].wanted, time_suspended(lx) };
+	DIR *dir = ks_linux_open_directory(lx, KS_ROOT_PROC, ".");
+	const struct dirent *e;
+	int rc = 0;
+
+	if ((w.wanted >> DELAY_PART & 1) != 0 && !ks_process_has_delays(lx, s))
+		w.wanted &= (uint16_t)~(1u << DELAY_PART);
+	s->began = gethrtime();
+	ks_units_begin(units);
+	while (dir != NULL && rc == 0 && (e = ks_linux_next_entry(lx, dir)) != NULL) {
+		pid_t pid = number_of(e->d_name);
+
+		if (pid != 0)
+			rc = list(&w, pid);
+	}
+	if (dir != NULL)
+		(void)closedir(dir);
+	s->took = gethrtime() - s->began;
+	return rc == 0 ? ks_units_end(units) : -1;
+}
+
+static int
+list_process(const struct walk *w, pid_t pid)
+{
+	return list_one(w, pid, 0);
+}
+
+static int
+scan_processes(struct ks_linux *lx, struct ks_units *units)
+{
+	return scan_all(lx, units, KS_SUB_process, process_parts, list_process);
+}
+
+static int
+scan_threads(struct ks_linux *lx, struct ks_units *units)
+{
+	return scan_all(lx, units, KS_SUB_thread, thread_parts, list_threads);
+}
+
+KS_SUBSYSTEM(process, process_parts, .scan = scan_processes, .on_demand = true,
+    .state_size = sizeof(struct ks_process_state), .release = ks_process_release);
+KS_SUBSYSTEM(thread, thread_parts, .scan = scan_threads, .on_demand = true,
+    .state_size = sizeof(struct ks_process_state), .release = ks_process_release);

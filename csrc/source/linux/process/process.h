@@ -1,0 +1,95 @@
+/*
+ * process.h - what the files about processes and threads share. A process has a kstat for each kind of statistics,
+ * and each kind comes from one file of /proc/PID; a thread has the same from /proc/PID/task/TID.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SOURCE_LINUX_PROCESS_H
+#define SOURCE_LINUX_PROCESS_H
+
+#include <sys/types.h>
+
+#include "source/linux/linux.h"
+
+#define KS_PROCESS_PATH 64 /* size of the path of a file below /proc, as "4194304/task/4194304/schedstat" */
+#define KS_PROCESS_STAT 1024 /* more than a file "stat" has */
+
+/* The statistics of a process, in the order in which they are shown. */
+enum { P_PID, P_PPID, P_PGID, P_SID, P_EUID, P_TTYDEV, P_STATE, P_CLNAME, P_PRI, P_NICE, P_ONPRO, P_NLWP,
+	P_SIZE, P_RSSIZE, P_UTIME, P_STIME, P_GTIME, P_CUTIME, P_CSTIME, P_MINF, P_MAJF, P_BLOCKED, P_COUNT };
+
+_Static_assert(P_COUNT <= 32, "a statistic needs a bit");
+
+/* Sums over threads, which fall when a thread ends; what is shown of them does not. */
+enum { P_SUM_RUN, P_SUM_WAIT, P_SUM_SLICES, P_SUM_VCTX, P_SUM_ICTX, P_SUMS };
+
+/* ks_unit.extra of a process or a thread. */
+struct ks_process {
+	pid_t pid, tid;     /* tid 0: it is a process */
+	uint32_t have;      /* which of the values are known, one bit each */
+	uint64_t v[P_COUNT];/* as "stat" had them last */
+	uint64_t round;     /* the round in which it was read */
+	hrtime_t taken;     /* when */
+	uint64_t start;     /* ticks after boot */
+	struct {
+		uint64_t last, lost;
+	} sum[P_SUMS];
+	bool has_io;        /* this user may read "io" */
+};
+
+/* What a line of "stat" says beside the values. The name points into the line. */
+struct ks_process_line {
+	struct ks_text name;
+	uint64_t start;
+	bool is_worker; /* of the kernel: its name changes with its work */
+};
+
+/* The state of the subsystem, which processes and threads have each. */
+struct ks_process_state {
+	hrtime_t began, took; /* when the last scan read the files "stat", and for how long */
+	/* The connection to the kernel's taskstats. */
+	bool is_connected, is_refused; /* neither: it was not tried yet */
+	int netlink;
+	uint16_t family;
+};
+
+static inline struct ks_process *
+ks_process_of(const struct ks_unit *unit)
+{
+	return unit->extra;
+}
+
+/* Writes the path below /proc of a file of a process (tid 0) or a thread, or of its directory (""). */
+void ks_process_path(char path[KS_PROCESS_PATH], pid_t pid, pid_t tid, const char *file);
+
+/*
+ * Parses the file "stat". Sets the values that it has, by their names above, and their bits in p->have. False if the
+ * text is not that of a process.
+ */
+bool ks_process_parse(const struct ks_linux *lx, struct ks_text text, struct ks_process *p,
+    struct ks_process_line *line);
+
+/*
+ * Reads "stat" and who the process belongs to into p, of which pid and tid are set. Returns 0 or an errno: ESRCH or
+ * ENOENT if the process ended, EINVAL if the text cannot be parsed.
+ */
+int ks_process_load(struct ks_linux *lx, struct ks_process *p, char text[KS_PROCESS_STAT],
+    struct ks_process_line *line);
+
+/* Fails with ENXIO because the process of a unit ended; returns -1. With another errno for a lack of memory or such. */
+int ks_process_gone(const struct ks_unit *unit, int err);
+
+/* A sum over threads that was read, continued so that it does not fall. */
+uint64_t ks_process_sum(struct ks_process *p, size_t which, uint64_t now);
+
+/* True if the kernel counts what processes wait for, and answers this user about it. */
+bool ks_process_has_delays(struct ks_linux *lx, struct ks_process_state *s);
+
+/* Closes the connection of a state. */
+void ks_process_release(void *state);
+
+extern const struct ks_field ks_process_fields[], ks_process_status_fields[], ks_process_io_fields[],
+	ks_process_sched_fields[], ks_process_delay_fields[];
+ks_part_read ks_process_read, ks_process_read_status, ks_process_read_io, ks_process_read_sched,
+	ks_process_read_delay;
+
+#endif

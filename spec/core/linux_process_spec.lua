@@ -1,0 +1,247 @@
+-- Processes and threads of the Linux source: of a recorded tree, and of this machine.
+local kstat = require("kstat")
+local run = require("support.run")
+
+local function write(path, text)
+  run.shell("mkdir -p " .. run.quote(path:match("^(.*)/")))
+  run.write_file(path, text)
+end
+
+-- A line of /proc/PID/stat: the name, and columns behind it by their numbers.
+local function stat(pid, name, columns)
+  local line = { ("%d (%s)"):format(pid, name), "S" }
+  for i = 4, 52 do
+    line[i - 1] = 0
+  end
+  for i, value in pairs(columns or {}) do
+    line[i - 1] = value
+  end
+  return table.concat(line, " ") .. "\n"
+end
+
+local STATUS = [[
+Name:	web
+Uid:	1000	1001	1002	1003
+Gid:	50	51	52	53
+FDSize:	64
+VmPeak:	    2048 kB
+VmHWM:	     512 kB
+RssAnon:	     100 kB
+VmSwap:	       8 kB
+Cpus_allowed:	ff
+voluntary_ctxt_switches:	%d
+nonvoluntary_ctxt_switches:	%d
+]]
+
+-- A tree with two processes, of which the first one has two threads.
+local function make_tree()
+  local dir = run.shell("mktemp -d").out:match("%S+")
+  local p = dir .. "/proc/1234"
+  write(dir .. "/proc/uptime", "1000.00 500.00\n")
+  run.shell(("mkdir %s/sys"):format(dir))
+  write(p .. "/stat", stat(1234, "web", { [3] = "R", [4] = 1, [5] = 1234, [6] = 1200, [10] = 500, [12] = 7, [14] = 250,
+    [15] = 50, [16] = 3, [17] = 4, [18] = -51, [19] = -5, [20] = 2, [22] = 20000, [23] = 1048576, [24] = 10, [39] = 3,
+    [41] = 1, [42] = 12, [43] = 2 }))
+  write(p .. "/status", STATUS:format(10, 20))
+  write(p .. "/io", "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 6\ncancelled_write_bytes: 7\n")
+  write(p .. "/schedstat", "100 200 3\n")
+  for tid, sums in pairs({ [1234] = "100 200 3\n", [1240] = "1000 2000 30\n" }) do
+    write(("%s/task/%d/stat"):format(p, tid), stat(tid, tid == 1234 and "web" or "web:io", { [22] = 20000 + tid }))
+    write(("%s/task/%d/status"):format(p, tid), STATUS:format(tid, 1))
+    write(("%s/task/%d/schedstat"):format(p, tid), sums)
+  end
+  write(dir .. "/proc/77/stat", stat(77, "a) R 1 (b\nc\255", { [22] = 100 }))
+  write(dir .. "/proc/88/stat", stat(88, "kworker/0:1-events", { [9] = 0x20, [22] = 100 }))
+  return dir
+end
+
+describe("processes of a recorded tree", function()
+  local dir
+
+  before_each(function() dir = make_tree() end)
+  after_each(function() run.shell("rm -rf " .. run.quote(dir)) end)
+
+  local function open(source)
+    source.proc, source.sys = dir .. "/proc", dir .. "/sys"
+    return assert(kstat.open(source))
+  end
+
+  local function names(ks, selector)
+    local list = {}
+    for i, k in ipairs(ks:select(selector or "*")) do
+      list[i] = tostring(k)
+    end
+    return table.concat(list, " ")
+  end
+
+  it("are not listed for those who do not name them", function()
+    assert.equal("", names(open({}), "process"))
+    assert.equal("", names(open({ only = "*:1234" })))
+    assert.equal("", names(open({ only = { name = "web" } })))
+  end)
+
+  it("are listed by number, name and class", function()
+    local web = "process:1234:web process:1234:web,io process:1234:web,sched process:1234:web,status"
+    assert.equal(web, names(open({ only = "process:1234" })))
+    assert.equal("process:1234:web", names(open({ only = "process::web" })))
+    assert.equal("process:1234:web,io", names(open({ only = { class = "process_io" } })))
+    assert.equal(web, names(open({ processes = "web" }), "process"))
+    assert.equal(web, names(open({ processes = 1234, only = "nothing" })))
+    assert.equal(web, names(open({ processes = { "/^web/", "1234" } }), "process"))
+    assert.truthy(open({ processes = true }):lookup("unix", 0, "kstat_types"))
+    assert.equal("process:77:a) R 1 (b?c? process:88:kworker/0_1 process:1234:web",
+      names(open({ only = { class = "process" } })))
+    assert.equal("thread:1240:web_io", names(open({ threads = "web_io" }), { class = "thread" }))
+  end)
+
+  it("do not refuse what is false, and refuse what is nothing", function()
+    assert.equal("", names(open({ processes = false }), "process"))
+    assert.has_error(function() kstat.open({ processes = 1.5 }) end)
+    assert.has_error(function() kstat.open({ threads = { {} } }) end)
+  end)
+
+  it("have the statistics of stat", function()
+    local k = assert(open({ processes = 1234 }):lookup("process", 1234, "web"))
+    local expected = { ppid = 1, pgid = 1234, sid = 1200, state = "R", clname = "FIFO", pri = -51, nice = -5, onpro = 3,
+      nlwp = 2, size = 1048576, utime = 2500000000, stime = 500000000, cutime = 30000000, cstime = 40000000,
+      minf = 500, majf = 7, blkio_time = 120000000, gtime = 20000000, euid = 1001 }
+    for name, value in pairs(expected) do
+      assert.equal(value, k:get(name), name)
+    end
+    assert.equal(0, k:get("rssize") % 40960)
+    assert.is_nil(k:get("ttydev"))
+    assert.equal(200, k.crtime)
+    assert.equal("ns", k:meta("utime").unit)
+  end)
+
+  it("have the statistics of status, io and schedstat, summed over threads where the kernel does not", function()
+    local ks = open({ processes = 1234 })
+    local status = assert(ks:lookup("process", 1234, "web,status"))
+    local expected = { uid = 1000, euid = 1001, suid = 1002, gid = 50, egid = 51, sgid = 52, fdsize = 64,
+      size_max = 2097152, rssize_max = 524288, rss_anon = 102400, swap = 8192, vctx = 2474, ictx = 2 }
+    for name, value in pairs(expected) do
+      assert.equal(value, status:get(name), name)
+    end
+    local io = assert(ks:lookup("process", 1234, "web,io"))
+    for i, name in ipairs({ "rchar", "wchar", "syscr", "syscw", "nread", "nwritten", "ncancelled" }) do
+      assert.equal(i, io:get(name), name)
+    end
+    local sched = assert(ks:lookup("process", 1234, "web,sched"))
+    assert.equal(1100, sched:get("cpu_nsec"))
+    assert.equal(2200, sched:get("wait_nsec"))
+    assert.equal(33, sched:get("slices"))
+  end)
+
+  it("keep what a thread counted that ends", function()
+    local ks = open({ processes = 1234 })
+    local k = ks:lookup("process", 1234, "web,sched")
+    assert.equal(1100, k:get("cpu_nsec"))
+    run.shell(("rm -r %s/proc/1234/task/1240"):format(dir))
+    assert.truthy(ks:update() ~= nil)
+    assert.equal(1100, k:get("cpu_nsec"))
+    write(dir .. "/proc/1234/task/1234/schedstat", "150 200 3\n")
+    ks:update()
+    assert.equal(1150, k:get("cpu_nsec"))
+  end)
+
+  it("are new if their number is used again, and have a new name after exec", function()
+    local ks = open({ processes = 77 })
+    write(dir .. "/proc/77/stat", stat(77, "new", { [22] = 100 }))
+    local changed, added, deleted = ks:update()
+    assert.is_true(changed)
+    assert.equal("process:77:new", tostring(added[1]))
+    assert.equal("process:77:a) R 1 (b?c?", tostring(deleted[1]))
+    write(dir .. "/proc/77/stat", stat(77, "new", { [22] = 90000 }))
+    assert.is_true((ks:update()))
+    assert.equal(900, ks:lookup("process", 77, "new").crtime)
+    run.shell(("rm -r %s/proc/77"):format(dir))
+    assert.is_true((ks:update()))
+    assert.is_nil((ks:lookup("process", 77)))
+    assert.same({}, ks:warnings())
+  end)
+
+  it("have a line about a file that cannot be parsed", function()
+    for _, text in ipairs({ "", "77", "77 (x", "77 (x) S", "77 (x) SS 1 2 3", "77 (x) S 1 2 3 4 5 6" }) do
+      write(dir .. "/proc/77/stat", text)
+      local ks = open({ processes = 77 })
+      assert.is_nil((ks:lookup("process", 77)))
+      assert.matches("proc/77/stat: line 1 cannot be understood", ks:warnings()[1])
+    end
+    for _, file in ipairs({ "status", "io", "schedstat", "task/1240/schedstat" }) do
+      write(dir .. "/proc/1234/" .. file, ("\0\255:\n"):rep(100) .. "Uid:\nVmPeak: -1 kB\nread_bytes: x\n")
+    end
+    for _, k in ipairs(open({ processes = 1234 }):select("process")) do
+      assert.truthy(k:get("class"))
+    end
+  end)
+end)
+
+describe("processes of this machine", function()
+  local pid, file
+
+  -- The parent waits for the process, so that nothing is left of it when it ended.
+  before_each(function()
+    file = os.tmpname()
+    run.start("sh -c 'sleep 60 & echo $!; wait'", file)
+    pid = run.await("a process", function() return run.read_file(file):match("%d+") end)
+  end)
+  after_each(function()
+    run.shell("kill " .. pid)
+    os.remove(file)
+  end)
+
+  it("have what ps shows", function()
+    local ps = run.shell("ps -o pid=,ppid=,pgid=,sid=,euid=,ni=,nlwp=,vsz=,rss=,s= -p " .. pid)
+    if ps.status ~= 0 then
+      pending("ps is not installed")
+    end
+    local name = run.read_file(("/proc/%s/comm"):format(pid)):match("[^\n]+")
+    local k = assert(kstat.open({ processes = pid })):lookup("process", tonumber(pid), name)
+    local shown = {}
+    for word in ps.out:gmatch("%S+") do
+      shown[#shown + 1] = word
+    end
+    for i, stat_name in ipairs({ "ppid", "pgid", "sid", "euid", "nice", "nlwp" }) do
+      assert.equal(tonumber(shown[i + 1]), k:get(stat_name), stat_name)
+    end
+    assert.equal(tonumber(shown[8]) * 1024, k:get("size"))
+    assert.truthy(math.abs(tonumber(shown[9]) * 1024 - k:get("rssize")) < 2 ^ 20) -- the kernel rounds them apart
+    assert.equal(shown[10], k:get("state"))
+    assert.truthy(math.abs(k.snaptime - k.crtime) < 120)
+  end)
+
+  it("that end are gone, and no line says so", function()
+    local ks = assert(kstat.open({ processes = true }))
+    local kstats = ks:select("process:" .. pid)
+    assert.truthy(#kstats >= 3)
+    run.shell("kill " .. pid)
+    run.await("its end", function() return run.shell("test -d /proc/" .. pid).status ~= 0 end)
+    run.shell("sleep 0.1") -- values of the scan may serve readings right after it
+    for _, k in ipairs(kstats) do
+      assert.is_nil(k:get("pgid"))
+    end
+    assert.same({}, ks:warnings())
+    ks:update()
+    assert.equal(0, #ks:select("process:" .. pid))
+    assert.same({}, ks:warnings())
+  end)
+
+  it("can be asked for on the command line, and are not read otherwise", function()
+    local r = run.run({ "kstat", "-p", "process:" .. pid .. "::state" })
+    assert.equal(0, r.status)
+    assert.matches("^process:" .. pid .. ":[^:]+:state\tS\n$", r.out)
+    local all = run.run({ "kstat", "-l" }).out
+    assert.is_nil(all:find("^process:") or all:find("\nprocess:") or all:find("\nthread:"))
+    assert.equal(1, run.run({ "kstat", "-p", "process:99999999" }).status)
+  end)
+
+  it("have no I/O statistics where another user may not read them", function()
+    if run.shell("id -u").out ~= "0\n" or run.shell("setpriv --version").status ~= 0 then
+      pending("needs root and setpriv")
+    end
+    local r = run.shell(("KSTAT_DIR=/nonexistent setpriv --reuid=65534 --regid=65534 --clear-groups %s -p process:1")
+      :format(run.quote(run.bin .. "/kstat")))
+    assert.equal("", r.err)
+    assert.is_nil(r.out:find("io"))
+  end)
+end)
