@@ -38,7 +38,6 @@
 	X(sockets) \
 	X(softnet) \
 	X(neighbour) \
-	X(fs) \
 	X(spl) \
 	X(pressure) \
 	X(slab) \

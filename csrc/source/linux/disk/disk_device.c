@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: MIT
  */
 #include "source/linux/disk/disk.h"
-#include "source/linux/fs/mount.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,0 +1,192 @@
+-- Programs that ask as known programs do (spec/c/clients) get the truth: on the running machine, on a tree of files
+-- of Linux and on a capture of illumos, without a byte outside of what they own.
+local run = require("support.run")
+
+describe("clients of libkstat", function()
+  local root, prefix, program, names
+  local tree = { KSTAT_PROC = "spec/trees/small/proc", KSTAT_SYS = "spec/trees/small/sys", KSTAT_WITH = "slab" }
+  local capture = { KSTAT_SOURCE = "spec/vectors/kstat/host.jsonl" }
+
+  -- Clients that are left out until the library has what they need.
+  local not_yet = {
+    vmstat = true, mpstat = true, ["iostat-c"] = true, ["libstatgrab-cpu"] = true, ["net-snmp-headers"] = true,
+    psrinfo = "capture", ["libuv-cpus"] = "capture", dladm = "capture", ["go-kstat"] = "capture", hwloc = "capture",
+    ["pcp-cpu_info"] = "capture", ["Kstat.t"] = "capture",
+  }
+
+  -- Compiles the clients against the installed headers and library.
+  local function build(compiler, options, to)
+    local flags = run.tool(("PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --define-variable=prefix=%s " ..
+      "--cflags --libs kstat-solaris"):format(prefix, prefix)).out:gsub("\n", " ")
+    local r = run.tool(table.concat({ compiler, "-D_GNU_SOURCE -Wall -Wextra -Werror", os.getenv("KSTAT_CFLAGS") or "",
+      options, "spec/c/clients/*.c -x none -o", to, flags, "-Wl,-rpath," .. prefix .. "/lib" }, " "))
+    assert.equal("", r.err, compiler)
+    assert.equal(0, r.status, compiler)
+    return to
+  end
+
+  local function environment(env)
+    local words = { "KSTAT_DIR=" .. root .. "/none" }
+    for name, value in pairs(env) do
+      words[#words + 1] = name .. "=" .. value
+    end
+    return table.concat(words, " ")
+  end
+
+  setup(function()
+    root = run.directory()
+    prefix = root .. "/opt"
+    local r = run.tool(("make -s install BUILD=%s PREFIX=%s"):format(run.quote(run.build), prefix))
+    assert.equal(0, r.status, r.err)
+    program = build("gcc -std=c11", "-g -fsanitize=address", root .. "/clients")
+  end)
+
+  teardown(function()
+    run.remove_directory(root)
+  end)
+
+  -- Runs each client by itself. Returns name = { status =, err =, lines = { { id, value } ... } }.
+  local function run_clients(env)
+    names = {}
+    for name in run.shell(program).out:gmatch("[^\n]+") do
+      if not not_yet[name] or not_yet[name] == "capture" and env ~= capture then
+        names[#names + 1] = name
+      end
+    end
+    local r = run.shell(("export %s; for c in %s; do echo \"== $c\"; %s $c 2>%s/err; echo \"== status $?\"; " ..
+      "sed 's/^/== err /' %s/err; done"):format(environment(env), table.concat(names, " "), program, root, root))
+    local results, current = {}, nil
+    for line in r.out:gmatch("[^\n]+") do
+      local word, rest = line:match("^== (%S+) ?(.*)$")
+      if word == "status" then
+        current.status = tonumber(rest)
+      elseif word == "err" then
+        current.err = current.err .. rest .. "\n"
+      elseif word then
+        current = { err = "", lines = {} }
+        results[word] = current
+      else
+        -- The modules edge* of the capture have values of several lines.
+        local id, value = line:match("^([^\t]*)\t(.*)$")
+        if id and not id:lower():find("^edge") then
+          current.lines[#current.lines + 1] = { id, value }
+        end
+      end
+    end
+    return results
+  end
+
+  -- What the command says of the same: id = set of values, over the reports of the capture or tree.
+  local function reference(env, reports)
+    local set = {}
+    local r = run.shell(("%s %s/bin/kstat -p %s"):format(environment(env), prefix, reports))
+    for id, value in r.out:gmatch("([^\n\t]+)\t([^\n]*)") do
+      set[id] = set[id] or {}
+      set[id][value] = true
+    end
+    return set
+  end
+
+  -- Adds up a statistic of all CPUs. What Linux counts for the machine alone is in unix:0.
+  local function sum(set, what)
+    local kstat, statistic = what:match("^([^:]+):(.*)$")
+    local pattern = kstat == "cpu_stat" and "^cpu_stat:%d+:cpu_stat%d+:(.*)$" or "^cpu:%d+:" .. kstat .. ":(.*)$"
+    local total
+    for id, values in pairs(set) do
+      if id:match(pattern) == statistic then
+        total = (total or 0) + tonumber((next(values)))
+      end
+    end
+    local machine = set["unix:0:" .. (kstat == "cpu_stat" and "vm" or kstat) .. ":" .. statistic]
+    if (total or 0) == 0 and machine then
+      total = tonumber((next(machine)))
+    end
+    return ("%d"):format(total or 0)
+  end
+
+  -- Each value is the command's; a statistic that the command does not have is 0 or empty, but for those that the
+  -- machine counts for all CPUs together.
+  local function check(results, set, first)
+    local compared, wrong = 0, {}
+    local function mind(right, ...)
+      wrong[#wrong + 1] = not right and table.concat({ ... }, " ") or nil
+    end
+    for name, result in pairs(results) do
+      for _, line in ipairs(result.lines) do
+        local id, value = line[1], line[2]
+        local what = id:match("^sum (.*)$")
+        if what then
+          mind(sum(first, what) == value, name, id, "is", value, "not", sum(first, what))
+        elseif set[id] then
+          mind(set[id][value], name, id, "is", value, "not", (next(set[id])))
+        elseif not id:find(":kstat_", 1, true) then -- which the command never shows
+          local statistic = id:match("^cpu:0:(.*)$")
+          local machine = statistic and set["unix:0:" .. statistic]
+          mind(value == "0" or value == "" or machine and machine[value], name, id, "is", value, "but not there")
+        end
+        compared = compared + 1
+      end
+    end
+    assert.same({}, wrong)
+    return compared
+  end
+
+  -- Each client succeeds, or ends as expected: failing = { name = pattern of its message }.
+  local function check_ends(results, failing)
+    for _, name in ipairs(names) do
+      local result = results[name]
+      local said = ("%s: %d: %s"):format(name, result.status, result.err)
+      if failing[name] then
+        assert.equal(1, result.status, said)
+        assert.matches(failing[name], result.err, said)
+      else
+        assert.equal("0", tostring(result.status), said)
+        assert.equal("", result.err, said)
+      end
+    end
+  end
+
+  it("compile with every C from C90 on and as C++", function()
+    local live = "env " .. environment({}) .. " "
+    for _, compiler in ipairs({ "gcc -std=c89", "gcc -std=c99", "gcc -std=c2x", "g++ -x c++ -std=c++98",
+      "g++ -x c++ -std=c++20", "clang -std=c99" }) do
+      if run.shell("command -v " .. compiler:match("^%S+")).status == 0 then
+        local built = build(compiler, "-O0", root .. "/other")
+        local r = run.shell(live .. built .. " kstat psrinfo collectd-cpu")
+        assert.equal(0, r.status, compiler .. r.err)
+        assert.matches("cpu_stat:0:cpu_stat0:idle\t%d+\n", r.out)
+      end
+    end
+  end)
+
+  it("run on this machine", function()
+    local results = run_clients({})
+    -- What a machine or a container may not have.
+    local failing = {}
+    for name, message in pairs({ sadc = "no kmem cache", fsstat = "absent", nfsstat = "absent", mntinfo = "absent",
+      arcstat = "absent", ["arc-size"] = "absent", zones = "absent", iostat = "no disk",
+      ["vmstat-disks"] = "no disk" }) do
+      failing[name] = results[name].status ~= 0 and message or nil
+    end
+    check_ends(results, failing)
+    assert.is_true(#results.kstat.lines > 200)
+  end)
+
+  it("get what the command shows of a tree, and 0 for what Linux does not count", function()
+    local results = run_clients(tree)
+    check_ends(results, {
+      fsstat = "absent", nfsstat = "absent", mntinfo = "absent", zones = "absent", -- no such things there
+    })
+    local set = reference(tree, "")
+    assert.is_true(check(results, set, set) > 2000)
+  end)
+
+  it("get what the command shows of a capture of illumos", function()
+    local results = run_clients(capture)
+    check_ends(results, {
+      ["nicstat-tcp"] = "^udp: absent", fsstat = "absent", -- the capture has none
+      ["node_exporter-cpu"] = "^cpu_nsec_wait: absent", -- illumos has none
+    })
+    assert.is_true(check(results, reference(capture, "5 3"), reference(capture, "")) > 2000)
+  end)
+end)
