@@ -27,6 +27,12 @@ static const struct ks_subsystem *const subsystems[KS_SUB_COUNT] = { KS_SUBSYSTE
 
 static const struct ks_file uevents = { KS_ROOT_SYS, "kernel/uevent_seqnum", KS_MADE_WHOLE, false };
 
+const struct ks_subsystem *
+ks_linux_subsystem(size_t sub)
+{
+	return subsystems[sub];
+}
+
 bool
 ks_linux_is_header(const char *stat)
 {
@@ -235,15 +241,26 @@ fixed(const char *pattern)
 	return strpbrk(pattern, "@#") == NULL ? pattern : NULL;
 }
 
+/* True if some selector is about kstats of this name, and no other. */
+static bool
+is_selected_by_name(const struct ks_part *p, const struct ks_scan *scan)
+{
+	const char *module = fixed(p->module), *name = fixed(p->name);
+
+	return name != NULL && ks_scan_wants(scan, module, p->class_, name) &&
+	    !ks_scan_wants(scan, module, p->class_, "");
+}
+
+/* The parts that the caller of a scan may want; only_named: only those that it names. */
 static uint16_t
-wanted_parts(const struct ks_subsystem *sub, const struct ks_scan *scan)
+wanted_parts(const struct ks_subsystem *sub, const struct ks_scan *scan, bool only_named)
 {
 	uint16_t wanted = 0;
 
 	for (size_t i = 0; i < sub->nparts; i++) {
 		const struct ks_part *p = &sub->parts[i];
 
-		if (sub->on_demand ?
+		if (only_named ? is_selected_by_name(p, scan) : sub->on_demand ?
 		    ks_scan_asks_for(scan, fixed(p->module), p->class_, KS_ANY_INSTANCE, fixed(p->name)) :
 		    ks_scan_wants(scan, fixed(p->module), p->class_, fixed(p->name)))
 			wanted |= (uint16_t)(1u << i);
@@ -267,7 +284,10 @@ ks_linux_has_module(const char *module)
 {
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		for (size_t p = 0; p < subsystems[s]->nparts; p++) {
-			if (strcmp(subsystems[s]->parts[p].module, module) == 0)
+			const struct ks_part *part = &subsystems[s]->parts[p];
+
+			/* What is added to a device, such as md:0:md0,array, has the module of its driver. */
+			if (strcmp(part->module, module) == 0 && strncmp(part->name, "@,", 2) != 0)
 				return true;
 		}
 	}
@@ -292,7 +312,7 @@ leave_out_unwanted(struct ks_linux *lx, const struct ks_scan *scan)
 
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		if (!no_device || !is_of_devices(subsystems[s]))
-			lx->sub[s].wanted = wanted_parts(subsystems[s], scan);
+			lx->sub[s].wanted = wanted_parts(subsystems[s], scan, lx->sub[s].optional);
 	}
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		bool wanted = lx->sub[s].wanted != 0;
@@ -323,9 +343,9 @@ is_named(const char *list, const char *name)
 	}
 }
 
-/* Leaves out the optional subsystems of the running machine that neither $KSTAT_WITH nor a selector names. */
+/* Marks the optional subsystems of the running machine that neither $KSTAT_WITH nor a module in a selector names. */
 static void
-leave_out_optional(struct ks_linux *lx, const struct ks_scan *scan)
+mark_optional(struct ks_linux *lx, const struct ks_scan *scan)
 {
 	const char *with = getenv("KSTAT_WITH");
 
@@ -335,7 +355,7 @@ leave_out_optional(struct ks_linux *lx, const struct ks_scan *scan)
 		const char *word = subsystems[s]->optional;
 
 		if (word != NULL && !is_named(with, word) && !ks_scan_names(scan, word))
-			lx->sub[s].off = true;
+			lx->sub[s].optional = true;
 	}
 }
 
@@ -480,7 +500,7 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 	bool is_lack;
 
 	if (!lx->listed) {
-		leave_out_optional(lx, scan);
+		mark_optional(lx, scan);
 		leave_out_unwanted(lx, scan);
 		warn_of_words(scan);
 	}

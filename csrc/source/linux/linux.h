@@ -43,6 +43,10 @@
 	X(slab) \
 	X(hwmon) \
 	X(process) X(thread) \
+	X(hardware) X(power) \
+	X(numa) X(zone) X(buddy) X(swap) X(pool) \
+	X(block) \
+	X(table) \
 	X(cgroup)
 
 #define KS_SUBSYSTEM_ID(name) KS_SUB_##name,
@@ -67,6 +71,7 @@ struct ks_part {
 	const struct ks_meta *(*meta)(const char *stat); /* optional: for statistics that are not in fields */
 	const struct ks_subsystem *needs; /* another one whose units the kstat is made of, or NULL */
 	const struct ks_file *file;    /* for ks_linux_scan_files(): needed by the kstat; NULL: none */
+	const struct ks_devices *devices; /* for ks_devices_scan(): where the things are (devices.h) */
 };
 
 #define KS_NAMED_PART(module_, name_, class, ...) \
@@ -92,7 +97,8 @@ struct ks_subsystem {
 	/*
 	 * For subsystems that are slow to list and seldom wanted: on the running machine they are left out
 	 * unless $KSTAT_WITH, a list with commas or "all", names this word, or the caller of the scan names it as
-	 * a module. Recorded trees always have them.
+	 * a module. Recorded trees always have them. Parts with a fixed name are also there if a selector names
+	 * them, such as cpu::throttle.
 	 */
 	const char *optional;
 	/*
@@ -128,6 +134,7 @@ struct ks_linux {
 		struct ks_units units;
 		void *state; /* owned; what its subsystem keeps, by KS_SUB_* */
 		bool off;    /* it is left out */
+		bool optional; /* only its parts that a selector names are listed */
 		bool absent; /* the machine has no device with a kstat that is wanted */
 		uint16_t wanted; /* the parts that the caller of the scan may want, one bit each */
 	} sub[KS_SUB_COUNT];
@@ -244,6 +251,9 @@ bool ks_linux_any_entry(struct ks_linux *lx, enum ks_root root, const char *path
 hrtime_t ks_linux_now(const struct ks_linux *lx);
 
 /* --- helpers ------------------------------------------------------------------------------------------- */
+
+/* The subsystem of that number (KS_SUB_*). */
+const struct ks_subsystem *ks_linux_subsystem(size_t sub);
 
 /* True if a subsystem has this module, whatever devices the machine has. */
 bool ks_linux_has_module(const char *module);

@@ -7,9 +7,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "base/clock.h"
+#include "source/linux/devices.h"
 
 enum { V_TYPE, V_INTERFACE, V_BLOCK_SIZE, V_PRIORITY, V_ROTATIONAL, V_REMOVABLE, V_NAME,
 	V_CONTROLLER, V_ID, V_MOUNT };
@@ -46,6 +50,26 @@ static const struct ks_field partition_fields[] = {
 };
 KS_FIELDS_FIT(partition_fields);
 
+enum { Q_READS, Q_WRITES, Q_STATE, Q_SETTINGS };
+
+#define KIBIBYTES(stat, key, desc) \
+	KS_OF_TIMES(stat, KS_KIND_GAUGE, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT64, 1024, "KiB", key, desc)
+
+/* The settings, which are read now and then, come after what is read each time. */
+static const struct ks_field queue_fields[] = {
+	[Q_READS] = KS_GAUGE_K("reads_in_flight", KSTAT_DATA_UINT64, "inflight#0", "reads in service"),
+	[Q_WRITES] = KS_GAUGE_K("writes_in_flight", KSTAT_DATA_UINT64, "inflight#1",
+	    "writes and all requests but reads in service"),
+	[Q_STATE] = KS_TEXT_K("state", "device/state", "running or live if the device is well"),
+	[Q_SETTINGS] = KS_TEXT_K("scheduler", "queue/scheduler[]", "how requests are put in order"),
+	KS_GAUGE_K("nr_requests", KSTAT_DATA_UINT64, "queue/nr_requests", "requests that can wait in the queue"),
+	KS_TEXT_K("write_cache", "queue/write_cache", "write back if the device has a cache that must be flushed"),
+	KIBIBYTES("read_ahead", "queue/read_ahead_kb", "how much is read ahead"),
+	KIBIBYTES("max_sectors", "queue/max_sectors_kb", "size of the largest request"),
+	KS_FIELD_END
+};
+KS_FIELDS_FIT(queue_fields);
+
 /* devstat's own numbers (devstat.h). */
 enum { PRIORITY_OTHER = 0x020, PRIORITY_FLOPPY = 0x040, PRIORITY_TAPE = 0x060, PRIORITY_CD = 0x090,
 	PRIORITY_DISK = 0x110, PRIORITY_ARRAY = 0x120 };
@@ -59,6 +83,12 @@ struct facts {
 	char name[128], controller[32], id[128]; /* empty: not known */
 	char disk[KS_UNIT_NAME]; /* of a partition */
 	struct ks_values vals;
+	struct queue {
+		hrtime_t asked;  /* when the settings were read; 0: never */
+		uint64_t absent; /* files that it does not have */
+		char text[96];   /* of the settings */
+		struct ks_values settings;
+	} queue; /* only of disks: there is no memory for it otherwise */
 };
 
 static void
@@ -279,13 +309,59 @@ read_partition(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return 0;
 }
 
-enum { PART_DISK, PART_PARTITION };
+#define SETTINGS_LAST (10 * KS_NANOSEC) /* before they are read again */
+
+/* The settings seldom change, and with those of many disks a sample would take as long again. */
+static int
+read_queue(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	static const uint64_t now_fields = (1u << Q_SETTINGS) - 1;
+	const struct ks_dir *sys = &lx->root[KS_ROOT_SYS];
+	struct queue *q = &((struct facts *)unit->extra)->queue;
+	struct ks_dir dir = { -1, NULL, sys->kernel, sys->lack };
+	char path[128], text[64];
+	struct ks_attribute_texts texts = { text, sizeof(text), 0 };
+	struct ks_values vals = { .have = 0 };
+	hrtime_t now = gethrtime();
+	uint64_t absent;
+
+	block_path(path, sizeof(path), unit, "");
+	dir.fd = openat(sys->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir.fd < 0) {
+		ks_note_lack(sys, errno);
+		return 0;
+	}
+	if (q->asked == 0 || now - q->asked > SETTINGS_LAST) {
+		struct ks_attribute_texts kept = { q->text, sizeof(q->text), 0 };
+
+		q->asked = now;
+		q->settings.have = 0;
+		absent = now_fields;
+		ks_attributes_read(&dir, queue_fields, &absent, &q->settings, &kept);
+	}
+	absent = q->absent | ~now_fields;
+	ks_attributes_read(&dir, queue_fields, &absent, &vals, &texts);
+	q->absent = absent & now_fields;
+	(void)close(dir.fd);
+	for (size_t i = Q_SETTINGS; queue_fields[i].meta.stat != NULL; i++) {
+		if ((q->settings.have >> i & 1) != 0) {
+			vals.v[i] = q->settings.v[i];
+			vals.have |= 1ULL << i;
+		}
+	}
+	ks_fields_add(r, queue_fields, &vals);
+	return 0;
+}
+
+enum { PART_DISK, PART_PARTITION, PART_QUEUE };
 
 static const struct ks_part parts[] = {
 	[PART_DISK] = KS_NAMED_PART("@", "@,dev", "device", .fields = fields, .read = read_device,
 	    .needs = &ks_linux_disk),
 	[PART_PARTITION] = KS_NAMED_PART("@", "@,dev", "device", .fields = partition_fields,
 	    .read = read_partition, .needs = &ks_linux_disk),
+	[PART_QUEUE] = KS_NAMED_PART("@", "@,queue", "device_queue", .fields = queue_fields, .read = read_queue,
+	    .needs = &ks_linux_disk),
 };
 
 /* How much of a partition's name is its disk's: "sda" of sda1, "nvme0n1" of nvme0n1p2. */
@@ -311,6 +387,7 @@ scan_devices(struct ks_linux *lx, struct ks_units *units)
 		const struct ks_unit *disk = &disks->v[i];
 		struct ks_unit *unit;
 		struct facts *f;
+		char path[128];
 		bool is_new;
 
 		if (!disk->alive)
@@ -320,7 +397,7 @@ scan_devices(struct ks_linux *lx, struct ks_units *units)
 			return -1;
 		if (!is_new)
 			continue;
-		f = unit->extra = calloc(1, sizeof(struct facts));
+		f = unit->extra = calloc(1, ks_disk_is_partition(disk) ? offsetof(struct facts, queue) : sizeof(*f));
 		if (f == NULL) {
 			errno = ENOMEM;
 			return -1;
@@ -329,6 +406,10 @@ scan_devices(struct ks_linux *lx, struct ks_units *units)
 		memcpy(unit->module, disk->module, sizeof(unit->module));
 		unit->instance = disk->instance;
 		unit->parts = ks_disk_is_partition(disk) ? 1u << PART_PARTITION : 1u << PART_DISK;
+		block_path(path, sizeof(path), unit, "/queue");
+		if (!ks_disk_is_partition(disk) && (lx->sub[KS_SUB_device].wanted & 1u << PART_QUEUE) != 0 &&
+		    ks_linux_exists(lx, KS_ROOT_SYS, path))
+			unit->parts |= 1u << PART_QUEUE;
 		if (ks_disk_is_partition(disk))
 			ks_name_set(f->disk, sizeof(f->disk), disk->key, length_of_disk(disk->key));
 	}

@@ -104,27 +104,40 @@ meminfo_value(struct ks_text *value, uint64_t *v)
 	return !ks_text_starts(value, "kB") || !__builtin_mul_overflow(*v, (uint64_t)1024, v);
 }
 
-int
-ks_meminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+void
+ks_meminfo_add(struct ks_linux *lx, enum ks_root root, const char *path, const struct ks_image *im,
+    struct ks_record *r)
 {
-	const struct ks_image *im = ks_linux_image(lx, &ks_meminfo_file);
-	struct ks_text all, line, key, value;
+	struct ks_text all = ks_text_of(im->data, im->len), line, rest, key, value;
 	char name[KSTAT_STRLEN];
 	uint64_t v;
 
-	(void)unit;
-	if (im == NULL)
-		return -1;
-	all = ks_text_of(im->data, im->len);
 	while (ks_text_line(&all, &line)) {
-		if (!ks_text_pair(&line, &key, &value) || !meminfo_value(&value, &v)) {
+		rest = line;
+		/* Lines of a node begin with "Node 0". */
+		if (ks_text_starts(&rest, "Node ")) {
+			rest.p += strlen("Node ");
+			(void)ks_text_u64(&rest, &v);
+		}
+		if (!ks_text_pair(&rest, &key, &value) || !meminfo_value(&value, &v)) {
 			if (!ks_text_empty(&line))
-				ks_linux_odd_line(lx, im, &line);
+				ks_linux_odd_path(lx, root, path, im->data, &line);
 			continue;
 		}
 		ks_name_set(name, sizeof(name), key.p, ks_text_size(&key));
 		ks_named_u64(r, name, v);
 	}
+}
+
+int
+ks_meminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_image *im = ks_linux_image(lx, &ks_meminfo_file);
+
+	(void)unit;
+	if (im == NULL)
+		return -1;
+	ks_meminfo_add(lx, KS_ROOT_PROC, ks_meminfo_file.path, im, r);
 	return 0;
 }
 
@@ -456,26 +469,33 @@ ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return 0;
 }
 
-int
-ks_vm_events_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+void
+ks_vm_events_add(struct ks_linux *lx, enum ks_root root, const char *path, const struct ks_image *im,
+    struct ks_record *r)
 {
-	const struct ks_image *im = ks_linux_image(lx, &ks_vmstat_file);
-	struct ks_text all, line, key;
+	struct ks_text all = ks_text_of(im->data, im->len), line, key;
 	char name[KSTAT_STRLEN];
 	uint64_t v;
 
-	(void)unit;
-	if (im == NULL)
-		return -1;
-	all = ks_text_of(im->data, im->len);
 	while (ks_text_line(&all, &line)) {
 		if (!ks_text_word(&line, &key) || !ks_text_u64(&line, &v)) {
 			if (!ks_text_empty(&line) || key.p < key.end)
-				ks_linux_odd_line(lx, im, &line);
+				ks_linux_odd_path(lx, root, path, im->data, &line);
 			continue;
 		}
 		ks_name_set(name, sizeof(name), key.p, ks_text_size(&key));
 		ks_named_u64(r, name, v);
 	}
+}
+
+int
+ks_vm_events_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_image *im = ks_linux_image(lx, &ks_vmstat_file);
+
+	(void)unit;
+	if (im == NULL)
+		return -1;
+	ks_vm_events_add(lx, KS_ROOT_PROC, ks_vmstat_file.path, im, r);
 	return 0;
 }

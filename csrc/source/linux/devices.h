@@ -1,0 +1,91 @@
+/*
+ * devices.h - directories of devices, each with small files that hold a number or a text, as /sys/class/thermal has
+ * them. A table says which file is which statistic; the functions here list the devices and read the files. A
+ * subsystem needs no more than its tables, and a function that calls ks_devices_scan().
+ *
+ * The key of a field (field.h) is the path of a file below the device. "file#N" is word N of the file, from 0;
+ * "file?LABEL" is the word behind the word LABEL; "file[]" is the word in brackets, by which the kernel shows one of
+ * several choices. Numbers may be
+ * hexadecimal with 0x. Those of a type in bytes may end in kB, k, M, G and so on, which are powers of 1024. A file
+ * that is missing, or does not hold what it should, has no statistic.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SOURCE_LINUX_DEVICES_H
+#define SOURCE_LINUX_DEVICES_H
+
+#include "source/linux/linux.h"
+
+/* What is kept of a device from one reading to the next: ks_unit.extra. */
+struct ks_device {
+	uint64_t absent;    /* fields whose files it does not have, one bit each */
+	uint64_t raw, more; /* of a counter that has a width of its own: its last value, what to add to it */
+	char path[];        /* of its directory, below the root */
+};
+
+/* How a kstat is named. The names of directories are cleaned of colons. */
+enum ks_device_name {
+	KS_BY_DIRECTORY, /* '@' is the device's directory, or the text of its file `label`; '#' is its number */
+	KS_BY_NAME,      /* the same, with the instance 0 or the number of the outer directory */
+	KS_BY_OUTER,     /* '@' is the outer directory, '#' and the instance the number of the inner one */
+	KS_BY_BOTH       /* '@' is "inner,outer" */
+};
+
+struct ks_devices {
+	enum ks_root root;
+	const char *path;   /* the directory of the devices */
+	const char *prefix; /* of their names; NULL: the directory itself is the one device */
+	const char *inside; /* where the devices are inside these directories ("": at their top); NULL: they are the devices */
+	const char *inner;  /* with inside: the prefix of the devices' names, "" for any */
+	const char *needs;  /* a file or directory that a device has; NULL: none */
+	const char *label;  /* a file whose text is the name of the kstat; NULL: none */
+	enum ks_device_name by;
+	/* Optional: adds values that are not in single files. dir: the device's directory. */
+	void (*add)(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev, struct ks_values *vals);
+};
+
+/*
+ * A scan for a subsystem (KS_SUB_*) whose parts have directories of devices. Of the running machine they are listed
+ * when a device came or went, and in the first scan. Results as for ks_subsystem.scan.
+ */
+int ks_devices_scan(struct ks_linux *lx, size_t sub);
+
+/* ks_part.read of such a part. */
+ks_part_read ks_devices_read;
+
+/* Room for the texts among the values; one that does not fit is left out. */
+struct ks_attribute_texts {
+	char *text;
+	size_t size, used;
+};
+
+/*
+ * Reads the files of a table of statistics from a directory, but for the fields that are `absent`; notes there which
+ * files a running kernel does not have.
+ */
+void ks_attributes_read(const struct ks_dir *dir, const struct ks_field *fields, uint64_t *absent,
+    struct ks_values *vals, struct ks_attribute_texts *texts);
+
+/*
+ * Counts the entries of a directory of `dir` by kinds: classify returns which of the counts an entry adds to, or -1.
+ * The counts are 0 if there is no such directory.
+ */
+void ks_count_entries(struct ks_linux *lx, const struct ks_dir *dir, const char *path,
+    int (*classify)(const struct ks_dir *entries, const char *name), uint64_t *counts);
+
+/* The initializers of a field with a key, as those of field.h. */
+#define KS_OF(stat, kind, type, data, unit, key, desc) { KS_META(stat, kind, type, unit, desc), data, key }
+#define KS_OF_PER(stat, kind, type, data, per, unit, key, desc) \
+	{ KS_META_PER(stat, kind, type, per, unit, desc), data, key }
+#define KS_OF_TIMES(stat, kind, type, data, times, unit, key, desc) \
+	{ KS_META_TIMES(stat, kind, type, times, unit, desc), data, key }
+#define KS_TEXT_K(stat, key, desc) { KS_META_TEXT(stat, desc), KSTAT_DATA_STRING, key }
+#define KS_BYTES_K(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_COUNTER, desc), KSTAT_DATA_UINT64, key }
+#define KS_AMOUNT_K(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_GAUGE, desc), KSTAT_DATA_UINT64, key }
+#define KS_STATE_K(stat, key, desc) \
+	KS_OF(stat, KS_KIND_GAUGE, KSTAT2_NVMT_STATE, KSTAT_DATA_UINT32, "", key, desc)
+
+/* A part whose kstats are such devices. fields: a table of statistics with keys. */
+#define KS_DEVICE_PART(module, name, class, fields_, devices_) \
+	KS_NAMED_PART(module, name, class, .fields = (fields_), .read = ks_devices_read, .devices = (devices_))
+
+#endif

@@ -1,0 +1,95 @@
+/*
+ * swap.c - devices and files of swap space from /proc/swaps: swap:0:PATH. SPDX-License-Identifier: MIT
+ */
+#include "source/linux/listing.h"
+
+static const struct ks_file swaps_file = { KS_ROOT_PROC, "swaps", KS_MADE_ANYHOW, false };
+static const struct ks_listing listing;
+
+enum { S_PATH, S_TYPE, S_SIZE, S_USED, S_PRIORITY };
+
+static const struct ks_field fields[] = {
+	[S_PATH] = KS_TEXT("path", KSTAT_DATA_STRING, "path of the device or file"),
+	[S_TYPE] = KS_TEXT("type", KSTAT_DATA_STRING, "partition (any device) or file"),
+	[S_SIZE] = KS_AMOUNT("size", "size of this swap space"),
+	[S_USED] = KS_AMOUNT("used", "how much of it is in use"),
+	[S_PRIORITY] = KS_GAUGE("priority", KSTAT_DATA_INT64, "the highest is used first"),
+	KS_FIELD_END
+};
+KS_FIELDS_FIT(fields);
+
+static int
+read_swap(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct ks_values vals = { .have = 0 };
+	struct ks_text line, type;
+	const struct ks_image *im = ks_listing_find(lx, &lx->sub[KS_SUB_swap].units, &listing, unit, &line);
+	struct ks_text whole = line;
+	char text[16];
+	uint64_t v[2];
+	int64_t priority;
+
+	if (im == NULL)
+		return -1;
+	ks_have_text(&vals, S_PATH, unit->key);
+	if (ks_text_word(&line, &type) && ks_text_numbers(&line, v, 2) == 2 && v[0] <= UINT64_MAX / 1024 &&
+	    v[1] <= UINT64_MAX / 1024) {
+		ks_name_set(text, sizeof(text), type.p, ks_text_size(&type));
+		ks_have_text(&vals, S_TYPE, text);
+		ks_have(&vals, S_SIZE, v[0] * 1024);
+		ks_have(&vals, S_USED, v[1] * 1024);
+		ks_text_skip(&line);
+		if (ks_scan_i64(&line.p, line.end, &priority) == 0)
+			ks_have(&vals, S_PRIORITY, (uint64_t)priority);
+	} else {
+		ks_linux_odd_line(lx, im, &whole);
+	}
+	ks_fields_add(r, fields, &vals);
+	return 0;
+}
+
+static const struct ks_part parts[] = {
+	KS_NAMED_PART("swap", "@", "vm", .fields = fields, .read = read_swap),
+};
+
+/* --- scanning ------------------------------------------------------------------------------ */
+
+/* Removes the path, in which the kernel writes blanks as \040. */
+static size_t
+take_key(struct ks_text *line, char key[KS_UNIT_NAME])
+{
+	struct ks_text path;
+
+	if (!ks_text_word(line, &path) || *path.p != '/')
+		return 0;
+	return ks_listing_key(key, &path);
+}
+
+static bool
+is_heading(const struct ks_image *im, const struct ks_text *line)
+{
+	(void)im;
+	return ks_text_starts(line, "Filename");
+}
+
+static int
+set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+{
+	(void)lx;
+	(void)units;
+	if (!is_new)
+		return 0;
+	ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
+	unit->parts = 1;
+	return 0;
+}
+
+static const struct ks_listing listing = { &swaps_file, take_key, is_heading, NULL, set_up };
+
+static int
+scan_swap(struct ks_linux *lx, struct ks_units *units)
+{
+	return ks_listing_scan(lx, units, &listing);
+}
+
+KS_SUBSYSTEM(swap, parts, .scan = scan_swap);

@@ -1,0 +1,240 @@
+/*
+ * zone.c - zones of memory: zone:NODE:NAME from /proc/zoneinfo, which is long and optional, and their free blocks,
+ * zone:NODE:NAME,free, from /proc/buddyinfo. SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "source/linux/described.h"
+#include "source/linux/listing.h"
+
+static const struct ks_file zoneinfo_file = { KS_ROOT_PROC, "zoneinfo", KS_MADE_ANYHOW, false };
+static const struct ks_file buddyinfo_file = { KS_ROOT_PROC, "buddyinfo", KS_MADE_BRIEFLY, false };
+
+/* Takes "Node 0, zone   Normal" from a line; false if it is another line. */
+static bool
+take_heading(struct ks_text *line, uint64_t *node, struct ks_text *zone)
+{
+	struct ks_text t = *line, word;
+
+	if (!ks_text_word(&t, &word) || !ks_text_is(&word, "Node") || !ks_text_u64(&t, node) || *node > INT32_MAX ||
+	    !ks_text_starts(&t, ","))
+		return false;
+	t.p++;
+	if (!ks_text_word(&t, &word) || !ks_text_is(&word, "zone") || !ks_text_word(&t, zone))
+		return false;
+	*line = t;
+	return true;
+}
+
+static size_t
+make_key(char key[KS_UNIT_NAME], uint64_t node, const struct ks_text *zone)
+{
+	return (size_t)snprintf(key, KS_UNIT_NAME, "%u/%.*s", (unsigned)node,
+	    (int)(ks_text_size(zone) < 32 ? ks_text_size(zone) : 32), zone->p);
+}
+
+static void
+name_zone(struct ks_unit *unit)
+{
+	const char *p = unit->key;
+	uint64_t node = 0;
+
+	(void)ks_scan_u64(&p, unit->key + strlen(unit->key), &node);
+	unit->instance = (int)node;
+	p += *p == '/';
+	ks_name_set(unit->name, sizeof(unit->name), p, strlen(p));
+	unit->parts = 1;
+}
+
+/* --- zoneinfo ---------------------------------------------------------------------------------------- */
+
+#define PAGES(stat, desc) KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT64, "pages", desc)
+
+static const struct ks_field zone_fields[] = {
+	PAGES("free", "memory of the zone used by nobody"),
+	PAGES("boost", "by how much the watermarks are raised for now"),
+	PAGES("min", "free memory kept for the kernel itself"),
+	PAGES("low", "free memory at which reclaim starts"),
+	PAGES("high", "free memory at which reclaim stops"),
+	PAGES("promo", "free memory up to which pages are moved to faster memory"),
+	PAGES("spanned", "size of the zone, holes included"),
+	PAGES("present", "memory of the zone that the machine has"),
+	PAGES("managed", "memory of the zone that the kernel manages"),
+	PAGES("cma", "memory of the zone for contiguous allocation"),
+	PAGES("scanned", "pages examined by reclaim since it last got on"),
+	KS_FIELD_END
+};
+KS_FIELDS_FIT(zone_fields);
+
+static int
+read_zone_line(struct ks_text line, struct ks_record *r)
+{
+	struct ks_text key;
+	char name[KSTAT_STRLEN];
+	uint64_t v;
+
+	if (!ks_text_word(&line, &key))
+		return 0;
+	if (ks_text_is(&key, "pagesets"))
+		return 1;
+	if (ks_text_is(&key, "pages") && !ks_text_word(&line, &key))
+		return -1;
+	if (ks_text_is(&key, "protection:"))
+		return 0;
+	if (!ks_text_u64(&line, &v))
+		return -1;
+	ks_name_set(name, sizeof(name), key.p, ks_text_size(&key));
+	ks_named_u64(r, name, v);
+	return 0;
+}
+
+/* Finds where the lines of each zone are, for a scan or after the file was read anew. */
+static int
+find_zones(struct ks_units *units, const struct ks_image *im, bool scan)
+{
+	struct ks_text all = ks_text_of(im->data, im->len), line, zone;
+	struct ks_unit *unit = NULL;
+	char key[KS_UNIT_NAME];
+	bool is_new = false;
+	uint64_t node;
+
+	while (ks_text_line(&all, &line)) {
+		if (take_heading(&line, &node, &zone)) {
+			size_t len = make_key(key, node, &zone);
+
+			unit = scan ? ks_units_see(units, key, len, 0, &is_new) : ks_units_find(units, key, len);
+			if (scan && unit == NULL)
+				return -1;
+			if (is_new)
+				name_zone(unit);
+			if (unit != NULL) {
+				unit->at = (uint32_t)(all.p - im->data);
+				unit->seq = im->seq;
+			}
+		}
+		if (unit != NULL)
+			unit->len = (uint32_t)(all.p - im->data) - unit->at;
+	}
+	units->seq = im->seq;
+	return 0;
+}
+
+static int
+read_zone(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct ks_units *units = &lx->sub[KS_SUB_zone].units;
+	const struct ks_image *im = ks_linux_image(lx, &zoneinfo_file);
+	struct ks_text all, line, word;
+	bool of_node = false;
+	int rc = 0;
+
+	if (im == NULL)
+		return -1;
+	if (units->seq != im->seq)
+		(void)find_zones(units, im, false);
+	if (unit->seq != im->seq)
+		return ks_linux_gone(unit);
+	all = ks_text_of(im->data + unit->at, unit->len);
+	while (rc != 1 && ks_text_line(&all, &line)) {
+		struct ks_text rest = line;
+
+		/* The first zone of a node has the lines of the node before its own. */
+		of_node |= ks_text_word(&rest, &word) && ks_text_is(&word, "per-node");
+		of_node &= !ks_text_is(&word, "pages");
+		if (!of_node && (rc = read_zone_line(line, r)) < 0)
+			ks_linux_odd_line(lx, im, &line);
+	}
+	return 0;
+}
+
+static const struct ks_part zone_parts[] = {
+	KS_NAMED_PART("zone", "@", "vm", .fields = zone_fields, .read = read_zone, .meta = ks_vm_events_meta),
+};
+
+static int
+scan_zones(struct ks_linux *lx, struct ks_units *units)
+{
+	const struct ks_image *im;
+
+	/* Zones come and go with memory, of which the kernel sends events. */
+	if (units->scanned && lx->settled)
+		return 0;
+	im = ks_linux_try(lx, &zoneinfo_file);
+	ks_units_begin(units);
+	if (im != NULL && find_zones(units, im, true) != 0) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return ks_units_end(units);
+}
+
+KS_SUBSYSTEM(zone, zone_parts, .scan = scan_zones, .optional = "zone", .on_events = true);
+
+/* --- buddyinfo --------------------------------------------------------------------------------------- */
+
+static const struct ks_listing listing;
+
+#define BLOCKS(n, size) \
+	KS_GAUGE("order_" #n, KSTAT_DATA_UINT64, "free blocks of " size)
+
+static const struct ks_field free_fields[] = {
+	BLOCKS(0, "one page"), BLOCKS(1, "2 pages"), BLOCKS(2, "4 pages"), BLOCKS(3, "8 pages"),
+	BLOCKS(4, "16 pages"), BLOCKS(5, "32 pages"), BLOCKS(6, "64 pages"), BLOCKS(7, "128 pages"),
+	BLOCKS(8, "256 pages"), BLOCKS(9, "512 pages"), BLOCKS(10, "1024 pages"), BLOCKS(11, "2048 pages"),
+	BLOCKS(12, "4096 pages"), BLOCKS(13, "8192 pages"), BLOCKS(14, "16384 pages"), BLOCKS(15, "32768 pages"),
+	KS_FIELD_END
+};
+KS_FIELDS_FIT(free_fields);
+
+static int
+read_free(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct ks_values vals = { .have = 0 };
+	struct ks_text line;
+	const struct ks_image *im = ks_listing_find(lx, &lx->sub[KS_SUB_buddy].units, &listing, unit, &line);
+	struct ks_text whole = line;
+	uint64_t v;
+
+	if (im == NULL)
+		return -1;
+	for (size_t i = 0; free_fields[i].meta.stat != NULL && ks_text_u64(&line, &v); i++)
+		ks_have(&vals, i, v);
+	if (!ks_text_empty(&line))
+		ks_linux_odd_line(lx, im, &whole);
+	ks_fields_add(r, free_fields, &vals);
+	return 0;
+}
+
+static size_t
+take_key(struct ks_text *line, char key[KS_UNIT_NAME])
+{
+	struct ks_text zone;
+	uint64_t node;
+
+	return take_heading(line, &node, &zone) ? make_key(key, node, &zone) : 0;
+}
+
+static int
+set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+{
+	(void)lx;
+	(void)units;
+	if (is_new)
+		name_zone(unit);
+	return 0;
+}
+
+static const struct ks_listing listing = { &buddyinfo_file, take_key, NULL, NULL, set_up };
+
+static const struct ks_part buddy_parts[] = {
+	KS_NAMED_PART("zone", "@,free", "vm", .fields = free_fields, .read = read_free),
+};
+
+static int
+scan_buddy(struct ks_linux *lx, struct ks_units *units)
+{
+	return units->scanned && lx->settled ? 0 : ks_listing_scan(lx, units, &listing);
+}
+
+KS_SUBSYSTEM(buddy, buddy_parts, .scan = scan_buddy, .on_events = true);

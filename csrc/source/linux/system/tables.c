@@ -1,0 +1,149 @@
+/*
+ * tables.c - the kernel's tables and how full they are, unix:0:tables; its random numbers, unix:0:entropy; and how the
+ * clock is kept, unix:0:clock. SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <sys/timex.h>
+
+#include "base/error.h"
+#include "source/linux/devices.h"
+
+static const struct ks_file loadavg_file = { KS_ROOT_PROC, "loadavg", KS_MADE_WHOLE, false };
+
+#define GAUGE(stat, key, desc) KS_GAUGE_K(stat, KSTAT_DATA_UINT64, key, desc)
+#define LIMIT(stat, key, desc) \
+	KS_OF(stat, KS_KIND_GAUGE, KSTAT2_NVMT_LIMIT, KSTAT_DATA_UINT64, "", key, desc)
+
+static const struct ks_field table_fields[] = {
+	GAUGE("threads", NULL, "processes and threads on the machine"),
+	LIMIT("threads_max", "kernel/threads-max", "how many threads there may be"),
+	LIMIT("pid_max", "kernel/pid_max", "the largest number of a process or thread, plus one"),
+	GAUGE("files", "fs/file-nr#0", "open files"),
+	LIMIT("files_max", "fs/file-nr#2", "how many open files there may be"),
+	GAUGE("inodes", "fs/inode-nr#0", "inodes in memory"),
+	GAUGE("inodes_free", "fs/inode-nr#1", "of these, inodes that are not in use"),
+	GAUGE("dentries", "fs/dentry-state#0", "names of files in memory (directory entries)"),
+	GAUGE("dentries_unused", "fs/dentry-state#1", "of these, names that are not in use"),
+	GAUGE("dentries_negative", "fs/dentry-state#4", "of these, names of which it is known that there is no file"),
+	GAUGE("aio_requests", "fs/aio-nr", "asynchronous requests that programs have made room for"),
+	LIMIT("aio_requests_max", "fs/aio-max-nr", "how many such requests there may be"),
+	GAUGE("ptys", "kernel/pty/nr", "pseudo terminals"),
+	LIMIT("ptys_max", "kernel/pty/max", "how many pseudo terminals there may be"),
+	KS_FIELD_END
+};
+KS_FIELDS_FIT(table_fields);
+
+/* The fourth word of /proc/loadavg is "running/all". */
+static void
+have_threads(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev, struct ks_values *vals)
+{
+	const struct ks_image *im = ks_linux_try(lx, &loadavg_file);
+	struct ks_text t, word;
+	uint64_t v;
+
+	(void)dir;
+	(void)dev;
+	if (im == NULL)
+		return;
+	t = ks_text_of(im->data, im->len);
+	for (int i = 0; i < 3; i++)
+		(void)ks_text_word(&t, &word);
+	if (ks_text_u64(&t, &v) && ks_text_starts(&t, "/")) {
+		t.p++;
+		if (ks_text_u64(&t, &v))
+			ks_have(vals, 0, v);
+	}
+}
+
+static const struct ks_devices tables = { .root = KS_ROOT_PROC, .path = "sys", .by = KS_BY_NAME,
+	.add = have_threads };
+
+static const struct ks_field entropy_fields[] = {
+	KS_OF("available", KS_KIND_GAUGE, KSTAT2_NVMT_BITS, KSTAT_DATA_UINT64, "bits", "entropy_avail",
+	    "entropy that the kernel has collected"),
+	KS_OF("poolsize", KS_KIND_GAUGE, KSTAT2_NVMT_BITS, KSTAT_DATA_UINT64, "bits", "poolsize",
+	    "how much entropy it can collect"),
+	KS_FIELD_END
+};
+KS_FIELDS_FIT(entropy_fields);
+
+static const struct ks_devices entropy = { .root = KS_ROOT_PROC, .path = "sys/kernel/random", .by = KS_BY_NAME };
+
+/* --- the clock ------------------------------------------------------------------------------------- */
+
+enum { C_SOURCE, C_SYNCHRONIZED, C_OFFSET, C_FREQUENCY, C_MAX_ERROR, C_ESTIMATED_ERROR, C_STATUS, C_CONSTANT,
+	C_TICK, C_TAI, C_PPS_JITTER, C_PPS_JITTERS, C_PPS_CALIBRATIONS, C_PPS_ERRORS };
+
+#define MICROSECONDS(stat, desc) \
+	KS_FRACT(stat, KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, KSTAT_DATA_INT64, 1000000, "us", desc)
+
+static const struct ks_field clock_fields[] = {
+	[C_SOURCE] = KS_TEXT_K("source", "current_clocksource", "the hardware that time is read from"),
+	[C_SYNCHRONIZED] = KS_GAUGE("synchronized", KSTAT_DATA_UINT32,
+	    "1 if a daemon keeps the clock in step with others"),
+	[C_OFFSET] = KS_FRACT("offset", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, KSTAT_DATA_INT64, 1000000000, "ns",
+	    "by how much the clock is still to be set right"),
+	[C_FREQUENCY] = KS_FRACT("frequency", KS_KIND_GAUGE, KSTAT2_NVMT_UNKNOWN, KSTAT_DATA_INT64, 65536, "1/65536 ppm",
+	    "by how much the clock is made to run faster, in millionths"),
+	[C_MAX_ERROR] = MICROSECONDS("max_error", "most by which the clock may be wrong"),
+	[C_ESTIMATED_ERROR] = MICROSECONDS("estimated_error", "by how much the clock is probably wrong"),
+	[C_STATUS] = KS_UNITS("status", KS_KIND_GAUGE, KSTAT2_NVMT_FLAGS, KSTAT_DATA_UINT32, "",
+	    "the bits STA_* of adjtimex(2)"),
+	[C_CONSTANT] = KS_GAUGE("constant", KSTAT_DATA_INT64, "how slowly the clock is set right"),
+	[C_TICK] = MICROSECONDS("tick", "length of a tick of the clock"),
+	[C_TAI] = KS_UNITS("tai", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, KSTAT_DATA_INT64, "s",
+	    "atomic time (TAI) less the time of day (UTC)"),
+	[C_PPS_JITTER] = MICROSECONDS("pps_jitter", "how much the pulses of a clock at the machine vary"),
+	[C_PPS_JITTERS] = KS_COUNT("pps_jitters", KSTAT_DATA_UINT64, "pulses that varied too much"),
+	[C_PPS_CALIBRATIONS] = KS_COUNT("pps_calibrations", KSTAT_DATA_UINT64,
+	    "intervals in which the clock was compared with the pulses"),
+	[C_PPS_ERRORS] = KS_COUNT("pps_errors", KSTAT_DATA_UINT64, "intervals in which this was not possible"),
+	KS_FIELD_END
+};
+KS_FIELDS_FIT(clock_fields);
+
+static void
+have_clock(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev, struct ks_values *vals)
+{
+	struct timex t = { .modes = 0 };
+	bool nano;
+
+	(void)dir;
+	(void)dev;
+	/* A recorded tree has no clock. */
+	if (!lx->root[KS_ROOT_PROC].kernel || adjtimex(&t) < 0)
+		return;
+	nano = (t.status & STA_NANO) != 0;
+	ks_have(vals, C_SYNCHRONIZED, (t.status & STA_UNSYNC) == 0);
+	ks_have(vals, C_OFFSET, (uint64_t)((int64_t)t.offset * (nano ? 1 : 1000)));
+	ks_have(vals, C_FREQUENCY, (uint64_t)(int64_t)t.freq);
+	ks_have(vals, C_MAX_ERROR, (uint64_t)(int64_t)t.maxerror);
+	ks_have(vals, C_ESTIMATED_ERROR, (uint64_t)(int64_t)t.esterror);
+	ks_have(vals, C_STATUS, (uint32_t)t.status);
+	ks_have(vals, C_CONSTANT, (uint64_t)(int64_t)t.constant);
+	ks_have(vals, C_TICK, (uint64_t)(int64_t)t.tick);
+	ks_have(vals, C_TAI, (uint64_t)(int64_t)t.tai);
+	if ((t.status & (STA_PPSFREQ | STA_PPSTIME)) == 0)
+		return;
+	ks_have(vals, C_PPS_JITTER, (uint64_t)((int64_t)t.jitter / (nano ? 1000 : 1)));
+	ks_have(vals, C_PPS_JITTERS, (uint64_t)t.jitcnt);
+	ks_have(vals, C_PPS_CALIBRATIONS, (uint64_t)t.calcnt);
+	ks_have(vals, C_PPS_ERRORS, (uint64_t)t.errcnt);
+}
+
+static const struct ks_devices clocks = { .root = KS_ROOT_SYS, .path = "devices/system/clocksource/clocksource0",
+	.by = KS_BY_NAME, .add = have_clock };
+
+static const struct ks_part parts[] = {
+	KS_DEVICE_PART("unix", "tables", "misc", table_fields, &tables),
+	KS_DEVICE_PART("unix", "entropy", "misc", entropy_fields, &entropy),
+	KS_DEVICE_PART("unix", "clock", "misc", clock_fields, &clocks),
+};
+
+static int
+scan_tables(struct ks_linux *lx, struct ks_units *units)
+{
+	return units->scanned ? 0 : ks_devices_scan(lx, KS_SUB_table);
+}
+
+KS_SUBSYSTEM(table, parts, .scan = scan_tables);
