@@ -201,6 +201,8 @@ read_record(struct ks_chain *chain, const struct ks_node *node)
 	if (ks_record_failed(r))
 		return ks_fail_null(ENOMEM, "out of memory for the data of %s:%d:%s", ksp->ks_module,
 		    ksp->ks_instance, ksp->ks_name);
+	if (chain->plain && ksp->ks_type == KSTAT_TYPE_NAMED)
+		ks_record_make_plain(r);
 	if (r->snaptime == 0 && node->source->ops->advance == NULL)
 		r->snaptime = gethrtime(); /* what a replay does not know stays 0 */
 	return r;

@@ -26,6 +26,7 @@ struct ks_only {
 	size_t n;
 	const struct ks_selector *const *also;
 	size_t nalso;
+	bool for_program; /* the chain is as programs expect it that know libkstat from illumos: see kstat_open() */
 };
 
 /*

@@ -31,6 +31,7 @@ struct ks_chain {
 	size_t nchanges, change_cap;
 	struct ks_warnings warnings;
 	bool was_read;         /* data was read since the last update */
+	bool plain;            /* values of types that illumos does not have are left out */
 	bool ended;            /* replay: the last update stayed at the last sample */
 	bool damaged;          /* replay: not all of it was shown, see ks_chain_damaged() */
 };
@@ -40,6 +41,11 @@ ks_chain_of(kstat_ctl_t *kc)
 {
 	return (struct ks_chain *)kc;
 }
+
+/*
+ * The source of unix:0:kstat_headers. Its data are the headers of all kstats of the chain. NULL with errno ENOMEM.
+ */
+struct ks_source *ks_source_headers_open(const struct ks_chain *chain);
 
 /* Scans every source. 1 if the chain changed, 0 if not, -1 with errno, and the chain stays as it is. */
 int ks_chain_scan(struct ks_chain *chain);

@@ -21,6 +21,15 @@ kind_of(const struct ks_meta *m)
 }
 
 int
+kstat2_all_types(kstat_ctl_t *kc)
+{
+	if (kc == NULL)
+		return ks_fail(EINVAL, "kstat2_all_types: no handle");
+	ks_chain_of(kc)->plain = false;
+	return 0;
+}
+
+int
 kstat2_get_md(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, kstat2_md_t *md)
 {
 	struct ks_buf *texts;

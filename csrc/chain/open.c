@@ -3,8 +3,10 @@
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -21,6 +23,8 @@ kstat_close(kstat_ctl_t *kc)
 		return ks_fail(EINVAL, "kstat_close: no handle");
 	for (size_t i = 0; i < chain->nsources; i++)
 		chain->source[i]->ops->close(chain->source[i]);
+	if (kc->kc_kd >= 0)
+		(void)close(kc->kc_kd);
 	ks_nodes_free(&chain->nodes);
 	ks_record_free(&chain->record);
 	ks_buf_free(&chain->md_texts);
@@ -41,6 +45,32 @@ abandon(struct ks_chain *chain)
 	return NULL;
 }
 
+/* Adds a source if there is one; false if opening it failed. */
+static bool
+add_source(struct ks_chain *chain, struct ks_source *src)
+{
+	if (src != NULL)
+		chain->source[chain->nsources++] = src;
+	return src != NULL;
+}
+
+/*
+ * Gives a chain what programs that know libkstat from illumos expect of it: the descriptor of /dev/kstat, which
+ * stands for nothing here but can be passed to fcntl(), and unix:0:kstat_headers with the ID 0. False with errno.
+ */
+static bool
+suit_program(struct ks_chain *chain)
+{
+	chain->plain = true;
+	chain->nodes.next_kid = 0;
+	chain->kc.kc_kd = open("/", O_PATH | O_CLOEXEC);
+	if (chain->kc.kc_kd < 0) {
+		(void)ks_fail(errno, "no descriptor for a kstat handle: %s", strerror(errno));
+		return false;
+	}
+	return add_source(chain, ks_source_headers_open(chain));
+}
+
 static struct ks_chain *
 new_chain(const struct ks_only *only)
 {
@@ -55,16 +85,11 @@ new_chain(const struct ks_only *only)
 	chain->kc.kc_kd = -1;
 	chain->kc.kc_chain_id = 1;
 	ks_nodes_init(&chain->nodes);
+	if (chain->only.for_program && !suit_program(chain)) {
+		abandon(chain);
+		return NULL;
+	}
 	return chain;
-}
-
-/* Adds a source if there is one; false if opening it failed. */
-static bool
-add_source(struct ks_chain *chain, struct ks_source *src)
-{
-	if (src != NULL)
-		chain->source[chain->nsources++] = src;
-	return src != NULL;
 }
 
 static kstat_ctl_t *
@@ -140,10 +165,12 @@ ks_chain_open(const struct ks_only *only)
 	return first_scan(chain);
 }
 
+static const struct ks_only all_for_program = { .for_program = true };
+
 kstat_ctl_t *
 kstat_open(void)
 {
-	return ks_chain_open(NULL);
+	return ks_chain_open(&all_for_program);
 }
 
 kstat_ctl_t *
@@ -155,8 +182,10 @@ ks_chain_open_source(struct ks_source *src, const struct ks_only *only)
 		return NULL; /* its opening failed and left errno */
 	chain = new_chain(only);
 	if (chain == NULL) {
+		int error = errno;
+
 		src->ops->close(src);
-		errno = ENOMEM;
+		errno = error;
 		return NULL;
 	}
 	(void)add_source(chain, src);
@@ -166,7 +195,7 @@ ks_chain_open_source(struct ks_source *src, const struct ks_only *only)
 kstat_ctl_t *
 kstat_open_roots(const char *proc, const char *sys)
 {
-	return ks_chain_open_source(ks_source_linux_open(proc, sys), NULL);
+	return ks_chain_open_source(ks_source_linux_open(proc, sys), &all_for_program);
 }
 
 /* The time of day that a replay starts at, from the environment. 0, or -1 with errno EINVAL. */
@@ -242,5 +271,5 @@ ks_chain_open_replay(const char *path, const char *from, const char *to,
 kstat_ctl_t *
 kstat_open_capture(const char *path)
 {
-	return ks_chain_open_replay(path, NULL, NULL, NULL);
+	return ks_chain_open_replay(path, NULL, NULL, &all_for_program);
 }

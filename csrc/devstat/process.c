@@ -99,7 +99,7 @@ open_locked(void)
 {
 	process.inherited = false;
 	process.owner = getpid();
-	process.kc = kstat_open();
+	process.kc = ks_chain_open(NULL);
 	if (process.kc != NULL)
 		process.list = devstat_list_open(process.kc);
 	if (process.list == NULL)

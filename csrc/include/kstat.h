@@ -60,7 +60,7 @@ typedef struct kstat {
 typedef struct kstat_ctl {
 	kid_t kc_chain_id;  /* current kstat chain ID (KCID) */
 	kstat_t *kc_chain;  /* pointer to the kstat chain */
-	int kc_kd;          /* not for clients; always -1 */
+	int kc_kd;          /* not for clients; a descriptor that is closed on exec and by kstat_close() */
 } kstat_ctl_t;
 
 #define KSTAT_TYPE_RAW 0   /* can be anything; ks_ndata == ks_data_size, unless it is VAR_SIZE or a statsblob */
@@ -199,7 +199,7 @@ typedef struct kstat_timer {
 
 /*
  * Opens the machine's kstats, and those that this and other processes publish. The chain holds headers;
- * no data is read yet. Environment: KSTAT_SOURCE names a capture or recording to open in place of the
+ * no data is read yet. The first kstat is unix:0:kstat_headers, whose data are the headers of all. Environment: KSTAT_SOURCE names a capture or recording to open in place of the
  * machine (see kstat_open_capture()); KSTAT_PROC and KSTAT_SYS name directories to read in place of /proc
  * and /sys; KSTAT_WITH ("slab", "cgroup" or both with a comma between) adds kstats that are slow to list.
  * Returns a handle for kstat_close(), or NULL with errno (kstat_errmsg()).

@@ -75,6 +75,14 @@ typedef struct kstat2_md {
 #pragma GCC visibility push(default)
 
 /*
+ * Programs written for kstat(3KSTAT) stop where a value has a type that they do not know. A chain that a C program
+ * opens therefore leaves out of NAMED kstats the values of types that no kstat of illumos has: KSTAT_DATA_INTS
+ * (the buckets of histograms), _STRS, _FLOAT and _DOUBLE. After this call kstat_read() returns these, too.
+ * Returns 0, or -1 with errno EINVAL: no handle.
+ */
+int kstat2_all_types(kstat_ctl_t *kc);
+
+/*
  * Describes one statistic of a kstat that was created but not yet installed. The texts are
  * copied. Returns 0, or -1 with errno EINVAL (installed already, or no such metatype), ENOMEM, or ENOENT: a
  * NAMED kstat, or a histogram, has no such statistic. The name is checked once all values of the kstat have

@@ -50,7 +50,7 @@ static int
 chain_open(lua_State *L)
 {
 	struct ks_lua_chain *c;
-	struct ks_only only;
+	struct ks_only only = { .n = 0 };
 
 	lua_settop(L, 1);
 	if (lua_isnil(L, 1)) {

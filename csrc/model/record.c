@@ -224,6 +224,20 @@ ks_record_clean_texts(struct ks_record *r)
 	}
 }
 
+void
+ks_record_make_plain(struct ks_record *r)
+{
+	kstat_named_t *kn = (kstat_named_t *)(void *)r->fixed.data;
+	uint_t n = 0;
+
+	for (uint_t i = 0; i < r->ndata; i++) {
+		if (kn[i].data_type <= KSTAT_DATA_UINT64 || kn[i].data_type == KSTAT_DATA_STRING)
+			kn[n++] = kn[i];
+	}
+	r->fixed.len = n * sizeof(*kn);
+	r->ndata = n;
+}
+
 static size_t
 heap_start(const struct ks_record *r)
 {

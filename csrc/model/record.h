@@ -73,6 +73,9 @@ void ks_clean_text(char *s, size_t n);
 /* The same for all names and texts of a NAMED record that is not finished yet. */
 void ks_record_clean_texts(struct ks_record *r);
 
+/* Removes from a NAMED record that is not finished yet the values of types that illumos's kernel never has. */
+void ks_record_make_plain(struct ks_record *r);
+
 /* Returns the size of the finished data section in bytes. */
 size_t ks_record_size(const struct ks_record *r);
 

@@ -312,7 +312,7 @@ main(int argc, char **argv)
 	if (argc != 3)
 		return 2;
 	kc = kstat_open();
-	if (kc == NULL)
+	if (kc == NULL || kstat2_all_types(kc) != 0)
 		return 1;
 	bounds();
 	directions();
