@@ -244,7 +244,8 @@ kid_t kstat_read(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
 /*
  * Writes the data at buf, or at ksp->ks_data if buf is NULL, to the kstat. It writes all of the data or
  * nothing. Returns the KCID, or -1 with errno: EACCES the kstat is not writable, or has a text or array
- * that this process may not change; EINVAL, also if there is no room for a text or array; EAGAIN; ENXIO.
+ * that its provider alone can change; EPERM this user may not write to a published kstat, or to its texts; EINVAL
+ * there is no data to write, it is not that of the kstat, or a text or array has no room; EAGAIN; ENXIO.
  */
 kid_t kstat_write(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
 

@@ -266,7 +266,7 @@ texts(kstat_pub_t *pub)
 		CHECK(kstat_write(kc, k, NULL) > 0);
 		give_text(k, "str", given, sizeof(given));
 		((kstat_named_t *)kstat_data_lookup(k, "n"))->value.ui64 = 8;
-		CHECK(kstat_write(kc, k, NULL) == -1 && errno == EACCES);
+		CHECK(kstat_write(kc, k, NULL) == -1 && errno == EPERM);
 		k = read_kstat("seg", 0, "texts");
 		CHECK(u64(k, "n") == 7);
 		CHECK(KSTAT_NAMED_STR_PTR((kstat_named_t *)kstat_data_lookup(k, "str")) == NULL);

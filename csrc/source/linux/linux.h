@@ -31,6 +31,7 @@
 #define KS_SUBSYSTEMS(X) \
 	X(unix) \
 	X(cpu) \
+	X(total) \
 	X(disk) X(device) \
 	X(link) \
 	X(intr) X(softirq) \

@@ -93,7 +93,7 @@ bool ks_seg_is_dormant(const struct ks_seg_file *f, const struct ks_seg_kstat *k
 int ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r);
 
 /*
- * Stores the values of a NAMED kstat: all, or none and -1 with errno EACCES, EINVAL (a text that its place has
+ * Stores the values of a NAMED kstat: all, or none and -1 with errno EACCES, EPERM, EINVAL (a text that its place has
  * no room for is one), ENXIO, EAGAIN. Texts and arrays that are as they were stay untouched; others take
  * their record's lock, for which the file is mapped: only its owner may change them.
  */

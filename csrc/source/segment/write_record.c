@@ -185,7 +185,7 @@ map_entry(struct writing *w)
 	if (fstat(w->fd, &st) != 0)
 		return ks_fail(errno, "%s: %s", w->f->path, strerror(errno));
 	if (st.st_uid != geteuid())
-		return ks_fail(EACCES, "%s:%d:%s: texts are changed by the owner of %s only", k->e.module,
+		return ks_fail(EPERM, "%s:%d:%s: texts are changed by the owner of %s only", k->e.module,
 		    k->e.instance, k->e.name, w->f->path);
 	if (st.st_size < 0 || (uint64_t)st.st_size < k->offset ||
 	    (uint64_t)st.st_size - k->offset < k->e.size)
@@ -282,7 +282,7 @@ write_all(struct writing *w)
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", w->f->fd);
 	w->fd = open(path, (w->nchanges > 0 ? O_RDWR : O_WRONLY) | O_CLOEXEC);
 	if (w->fd < 0)
-		return ks_fail(errno == EPERM ? EACCES : errno, "%s: %s", w->f->path, strerror(errno));
+		return ks_fail(errno == EACCES ? EPERM : errno, "%s: %s", w->f->path, strerror(errno));
 	if (w->nchanges > 0 && (map_entry(w) != 0 || lock_all(w) != 0))
 		return -1;
 	if (write_numbers(w) != 0) {

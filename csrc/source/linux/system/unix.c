@@ -404,11 +404,17 @@ static const struct ks_part parts[] = {
 	NAMED("system_misc", "misc", .fields = misc_fields, .read = read_misc, .needs = &ks_linux_cpu),
 	NAMED("system_pages", "pages", .fields = ks_system_pages_fields, .read = ks_system_pages_read,
 	    .file = &ks_meminfo_file),
-	NAMED("sys", "misc", .fields = all_fields, .read = read_all, .file = &ks_stat_file),
-	NAMED("vm", "misc", .fields = ks_unix_vm_fields, .read = ks_unix_vm_read, .file = &ks_vmstat_file),
 	NAMED("vm_events", "vm", .read = ks_vm_events_read, .meta = ks_vm_events_meta, .file = &ks_vmstat_file),
 	NAMED("meminfo", "vm", .fields = ks_meminfo_fields, .read = ks_meminfo_read, .meta = ks_meminfo_meta,
 	    .file = &ks_meminfo_file),
 };
 
 KS_SUBSYSTEM(unix, parts, .state_size = sizeof(struct ks_unix_state));
+
+/* These follow the CPUs: programs that look for any "sys" or "vm" must find a CPU's. */
+static const struct ks_part total_parts[] = {
+	NAMED("sys", "misc", .fields = all_fields, .read = read_all, .file = &ks_stat_file),
+	NAMED("vm", "misc", .fields = ks_unix_vm_fields, .read = ks_unix_vm_read, .file = &ks_vmstat_file),
+};
+
+KS_SUBSYSTEM(total, total_parts);

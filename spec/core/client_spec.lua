@@ -1,0 +1,29 @@
+-- What C programs that were written for illumos expect of libkstat: its chain, and its errors.
+local run = require("support.run")
+
+describe("a program written for kstat(3KSTAT)", function()
+  local directory
+
+  setup(function()
+    directory = run.directory()
+  end)
+
+  teardown(function()
+    run.remove_directory(directory)
+  end)
+
+  local function checks(program)
+    local out = run.shell(("KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys KSTAT_DIR=%s %s/spec/%s")
+      :format(directory, run.build, program))
+    assert.are.equal("", out.err)
+    assert.matches("^%d+ checks, 0 failures\n$", out.out)
+  end
+
+  it("finds the chain that it knows", function()
+    checks("client_chain")
+  end)
+
+  it("gets the errors of the manual page", function()
+    checks("client_errors")
+  end)
+end)
