@@ -144,8 +144,8 @@ ks_cursor_record(const struct ks_cursor *c, const char stat[KSTAT_STRLEN])
 	const kstat_named_t *kn = (const kstat_named_t *)(const void *)c->data;
 	uint_t i = 0;
 
-	while (c->ksp->ks_type == KSTAT_TYPE_NAMED && i < c->ksp->ks_ndata && (i + (size_t)1) * sizeof(*kn) <= c->size &&
-	    strcmp(kn[i].name, stat) != 0)
+	while (c->ksp->ks_type == KSTAT_TYPE_NAMED && i < c->ksp->ks_ndata &&
+	    (i + (size_t)1) * sizeof(*kn) <= c->size && strcmp(kn[i].name, stat) != 0)
 		i++;
 	return i;
 }

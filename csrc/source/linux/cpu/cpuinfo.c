@@ -187,6 +187,23 @@ list_frequencies(char *to, size_t size, const char *khz, size_t len)
 	to[n] = '\0';
 }
 
+/* Writes the least and the greatest clock of a driver that chooses any between them. Returns the length, or 0. */
+static int
+read_range(const struct ks_dir *sys, const char *cpu, char *text, size_t size)
+{
+	static const char *const files[2] = { "cpuinfo_min_freq", "cpuinfo_max_freq" };
+	char path[128];
+	uint64_t khz[2] = { 0, 0 };
+
+	for (size_t i = 0; i < 2; i++) {
+		(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/cpufreq/%s", cpu, files[i]);
+		(void)ks_file_u64(sys, path, &khz[i]);
+	}
+	if (khz[0] == 0 || khz[1] <= khz[0])
+		return 0;
+	return snprintf(text, size, "%llu %llu", (unsigned long long)khz[0], (unsigned long long)khz[1]);
+}
+
 static void
 read_facts(struct ks_linux *lx, const struct ks_unit *unit, struct ks_cpu_facts *facts)
 {
@@ -208,6 +225,8 @@ read_facts(struct ks_linux *lx, const struct ks_unit *unit, struct ks_cpu_facts 
 		(void)snprintf(path, sizeof(path),
 		    "devices/system/cpu/cpu%s/cpufreq/scaling_available_frequencies", unit->key);
 		n = ks_file_small(sys, path, text, sizeof(text));
+		if (n <= 0)
+			n = read_range(sys, unit->key, text, sizeof(text));
 		if (n > 0)
 			list_frequencies(facts->frequencies, sizeof(facts->frequencies), text, (size_t)n);
 	}
@@ -314,6 +333,9 @@ ks_cpu_info_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	if (mhz == 0 && t.has_khz)
 		mhz = (t.khz + 500) / 1000;
 	have_if(&vals, I_CLOCK_MHZ, mhz > 0, mhz);
+	if (cpu->facts.frequencies[0] == '\0' && !cpu->facts.has_frequency && mhz > 0)
+		(void)snprintf(cpu->facts.frequencies, sizeof(cpu->facts.frequencies), "%llu000000",
+		    (unsigned long long)mhz); /* nothing changes its clock */
 	if (cpu->facts.frequencies[0] != '\0')
 		ks_have_text(&vals, I_SUPPORTED_HZ, cpu->facts.frequencies);
 	if (t.x86 && t.has[N_FAMILY] && t.has[N_MODEL] && t.has[N_STEPPING]) {

@@ -279,6 +279,19 @@ read_watermarks(struct ks_linux *lx, uint64_t total)
 	return u->has_watermarks;
 }
 
+bool
+ks_memory_deficit(struct ks_linux *lx, uint64_t *pages)
+{
+	const uint64_t *watermark = state_of(lx)->watermark;
+	struct ks_values mem, *m = &mem;
+
+	if (!memory_pages(lx, &state_of(lx)->meminfo_lines, needed_line, m) || !has(m, M_FREE) ||
+	    !read_watermarks(lx, number(m, M_TOTAL)))
+		return false;
+	*pages = number(m, M_FREE) < watermark[1] ? watermark[2] - number(m, M_FREE) : 0;
+	return true;
+}
+
 int
 ks_system_pages_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {

@@ -56,13 +56,17 @@ read_types(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 
 /* --- system_misc ------------------------------------------------------------------ */
 
-enum { MISC_NCPUS, MISC_LBOLT, MISC_NPROC, MISC_LOAD1, MISC_LOAD5, MISC_LOAD15, MISC_BOOT,
+enum { MISC_NCPUS, MISC_LBOLT, MISC_DEFICIT, MISC_CLK_INTR, MISC_NPROC, MISC_LOAD1, MISC_LOAD5, MISC_LOAD15, MISC_BOOT,
 	MISC_NSEC_PER_TICK };
 
 static const struct ks_field misc_fields[] = {
 	[MISC_NCPUS] = KS_GAUGE("ncpus", KSTAT_DATA_UINT32, "CPUs online"),
 	[MISC_LBOLT] = KS_FRACT("lbolt", KS_KIND_COUNTER, KSTAT2_NVMT_T_REL, KSTAT_DATA_UINT32,
 	    TICKS_PER_SECOND, "ticks", "time since boot"),
+	[MISC_DEFICIT] = KS_UNITS("deficit", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT32, "pages",
+	    "free memory that reclaim still has to find, 0 unless it is below desfree"),
+	[MISC_CLK_INTR] = KS_FRACT("clk_intr", KS_KIND_COUNTER, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT32,
+	    TICKS_PER_SECOND, "ticks", "ticks of the clock since boot, the same as lbolt"),
 	[MISC_NPROC] = KS_GAUGE("nproc", KSTAT_DATA_UINT32, "processes"),
 	[MISC_LOAD1] = KS_FRACT("avenrun_1min", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT32,
 	    FSCALE, "1/256", "load average of the last minute"),
@@ -199,8 +203,12 @@ read_misc(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		online += cpus->v[i].alive && (cpus->v[i].parts & (cpus->v[i].parts - 1)) != 0;
 	if (online > 0)
 		ks_have(&vals, MISC_NCPUS, online);
-	if (ks_linux_uptime(lx, &v))
+	if (ks_linux_uptime(lx, &v)) {
 		ks_have(&vals, MISC_LBOLT, v);
+		ks_have(&vals, MISC_CLK_INTR, v);
+	}
+	if (ks_memory_deficit(lx, &v))
+		ks_have(&vals, MISC_DEFICIT, v);
 	if (nproc > 0) /* a recorded tree may have none */
 		ks_have(&vals, MISC_NPROC, (uint64_t)nproc);
 	if (im != NULL) {

@@ -44,6 +44,9 @@ void ks_meminfo_add(struct ks_linux *lx, enum ks_root root, const char *path, co
     struct ks_record *r);
 void ks_vm_events_add(struct ks_linux *lx, enum ks_root root, const char *path, const struct ks_image *im,
     struct ks_record *r);
+/* Stores how many pages reclaim still has to free, 0 while free memory is above the low watermarks; false if not known. */
+bool ks_memory_deficit(struct ks_linux *lx, uint64_t *pages);
+
 const struct ks_meta *ks_meminfo_meta(const char *stat);
 
 /* pressure.c: time in which some process waited for a CPU, in microseconds; false if it is not known. */
