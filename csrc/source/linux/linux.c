@@ -73,6 +73,12 @@ expand(char to[KSTAT_STRLEN], const char *pattern, const char *at, int instance)
 	return true;
 }
 
+static bool
+is_hash(const void *hashes, uint32_t slot, const void *hash)
+{
+	return ((const uint64_t *)hashes)[slot] == *(const uint64_t *)hash;
+}
+
 /*
  * Names may be cut or cleaned ones. One that an earlier such kstat of this scan has is made distinct by a hash of
  * what names its device. Returns 0, or -1 without memory.
@@ -84,16 +90,13 @@ make_distinct(struct ks_linux *lx, const char *module, int instance, char name[K
 	struct ks_long_names *l = &lx->long_names;
 	uint64_t hash = ks_hash_string(ks_hash_string(KS_HASH_INIT, module), name) + (uint64_t)instance;
 
-	if (!KS_RESERVE(l->hash, l->cap, l->n + 1))
-		return ks_fail(ENOMEM, "out of memory");
-	for (size_t i = 0; i < l->n; i++) {
-		if (l->hash[i] == hash) {
-			hash = ks_hash_string(ks_hash_string(KS_HASH_INIT, unit->key), part->name);
-			(void)snprintf(name + strnlen(name, KSTAT_STRLEN - 10), 10, "~%08x",
-			    (unsigned)(hash ^ hash >> 32));
-			return 0;
-		}
+	if (ks_table_find(&l->by_hash, hash, is_hash, l->hash, &hash) != KS_NO_SLOT) {
+		hash = ks_hash_string(ks_hash_string(KS_HASH_INIT, unit->key), part->name);
+		(void)snprintf(name + strnlen(name, KSTAT_STRLEN - 10), 10, "~%08x", (unsigned)(hash ^ hash >> 32));
+		return 0;
 	}
+	if (!KS_RESERVE(l->hash, l->cap, l->n + 1) || !ks_table_add(&l->by_hash, hash, (uint32_t)l->n))
+		return ks_fail(ENOMEM, "out of memory");
 	l->hash[l->n++] = hash;
 	return 0;
 }
@@ -211,6 +214,7 @@ static int
 offer_all(struct ks_linux *lx, struct ks_scan *scan)
 {
 	lx->long_names.n = 0;
+	ks_table_clear(&lx->long_names.by_hash);
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		const struct ks_subsystem *sub = subsystems[s];
 		const struct ks_units *units = &lx->sub[s].units;
@@ -622,6 +626,7 @@ linux_close(struct ks_source *src)
 	free_images(lx);
 	ks_linux_forget_troubles(lx);
 	free(lx->long_names.hash);
+	ks_table_free(&lx->long_names.by_hash);
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		if (lx->sub[s].state != NULL && subsystems[s]->release != NULL)
 			subsystems[s]->release(lx->sub[s].state);

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "kstat.h"
 #include "model/record.h"
 #include "model/shape.h"
@@ -147,6 +148,7 @@ struct ks_linux {
 	struct ks_long_names {
 		uint64_t *hash; /* of the names of full length that the scan under way offered; owned */
 		size_t n, cap;
+		struct ks_table by_hash; /* their positions in hash[] */
 	} long_names;
 	struct ks_image *images; /* files that were read at least once; owned */
 	struct ks_image scratch; /* for files that one kstat alone uses */
