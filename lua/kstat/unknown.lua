@@ -117,18 +117,16 @@ end
 -- --- selectors ------------------------------------------------------------------------------------
 
 -- Kstats that a chain of the running machine has only if KSTAT_WITH holds a word: by class, the word and what they are.
-local OPTIONAL = { cgroup = { "cgroup", "control groups" }, kmem_cache = { "slab", "the kernel's caches" } }
+local OPTIONAL = { kmem_cache = { "slab", "the kernel's caches" } }
 
 --- The switch that adds the kstats which a selector means, if they are left out otherwise.
 -- @tparam table fields those of the selector
--- @treturn string|nil such as "KSTAT_WITH=cgroup adds control groups"
+-- @treturn string|nil such as "KSTAT_WITH=slab adds the kernel's caches"
 function unknown.switch(fields)
   for class, optional in pairs(OPTIONAL) do
-    for _, text in ipairs({ fields.class, class == "cgroup" and fields.module or "" }) do
-      local pattern = text ~= "" and text ~= "*" and core.pattern(text)
-      if pattern and pattern:matches(class) and not (os.getenv("KSTAT_PROC") or os.getenv("KSTAT_SOURCE")) then
-        return ("KSTAT_WITH=%s adds %s"):format(optional[1], optional[2])
-      end
+    local pattern = fields.class ~= "" and fields.class ~= "*" and core.pattern(fields.class)
+    if pattern and pattern:matches(class) and not (os.getenv("KSTAT_PROC") or os.getenv("KSTAT_SOURCE")) then
+      return ("KSTAT_WITH=%s adds %s"):format(optional[1], optional[2])
     end
   end
   return nil

@@ -316,7 +316,8 @@ leave_out_unwanted(struct ks_linux *lx, const struct ks_scan *scan)
 
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		if (!no_device || !is_of_devices(subsystems[s]))
-			lx->sub[s].wanted = wanted_parts(subsystems[s], scan, lx->sub[s].optional);
+			lx->sub[s].wanted = wanted_parts(subsystems[s], scan,
+			    lx->sub[s].optional && !subsystems[s]->is_partly);
 	}
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		bool wanted = lx->sub[s].wanted != 0;

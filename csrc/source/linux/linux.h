@@ -103,6 +103,7 @@ struct ks_subsystem {
 	 * them, such as cpu::throttle.
 	 */
 	const char *optional;
+	bool is_partly; /* without that it lists less, in place of nothing */
 	/*
 	 * There are so many of its kstats that only those are listed of which the caller spells out the module or the
 	 * class, on recorded trees too.
@@ -136,7 +137,7 @@ struct ks_linux {
 		struct ks_units units;
 		void *state; /* owned; what its subsystem keeps, by KS_SUB_* */
 		bool off;    /* it is left out */
-		bool optional; /* only its parts that a selector names are listed */
+		bool optional; /* only its parts that a selector names are listed, or less if it is_partly */
 		bool absent; /* the machine has no device with a kstat that is wanted */
 		uint16_t wanted; /* the parts that the caller of the scan may want, one bit each */
 	} sub[KS_SUB_COUNT];

@@ -93,6 +93,12 @@ ks_units_begin(struct ks_units *u)
 {
 	for (uint32_t i = 0; i < u->n; i++)
 		u->v[i].seen = false;
+	ks_units_go_on(u);
+}
+
+void
+ks_units_go_on(struct ks_units *u)
+{
 	u->hint = u->free_at = 0;
 	u->changed = false;
 	u->crtime = u->scanned ? u->last + (u->now - u->last) / 2 : 0;
@@ -150,24 +156,28 @@ ks_units_see(struct ks_units *u, const char *key, size_t len, uint64_t ident, bo
 	return unit;
 }
 
+void
+ks_units_remove(struct ks_units *u, struct ks_unit *unit)
+{
+	uint32_t slot = (uint32_t)(unit - u->v);
+
+	unit->alive = false;
+	free(unit->extra);
+	unit->extra = NULL;
+	u->dead++;
+	u->free_at = slot < u->free_at ? slot : u->free_at;
+	(void)ks_table_remove(&u->by_key, hash_of(unit->key, strlen(unit->key)), slot);
+	u->changed = true;
+}
+
 int
 ks_units_end(struct ks_units *u)
 {
-	bool gone = false;
-
 	for (uint32_t i = 0; i < u->n; i++) {
-		struct ks_unit *unit = &u->v[i];
-
-		if (unit->alive && !unit->seen) {
-			unit->alive = false;
-			free(unit->extra);
-			unit->extra = NULL;
-			u->dead++;
-			(void)ks_table_remove(&u->by_key, hash_of(unit->key, strlen(unit->key)), i);
-			gone = true;
-		}
+		if (u->v[i].alive && !u->v[i].seen)
+			ks_units_remove(u, &u->v[i]);
 	}
 	u->hint = 0;
 	u->scanned = true;
-	return gone || u->changed;
+	return u->changed;
 }

@@ -45,7 +45,7 @@ struct ks_units {
 	uint32_t hint;     /* slot of the unit that is probably the next in the file */
 	uint64_t seq;      /* ks_image.seq of the image in which the lines of the units were found */
 	bool scanned;      /* a first scan is complete */
-	bool changed;      /* the scan under way found a new unit */
+	bool changed;      /* a unit came or went in the scan under way */
 	hrtime_t last;     /* when units were looked for before; set before a scan */
 	hrtime_t now;      /* when the scan under way began */
 	hrtime_t crtime;   /* for units that the scan under way finds: halfway between then and now */
@@ -55,6 +55,12 @@ void ks_units_free(struct ks_units *u);
 
 /* Starts a scan: no unit counts as found yet. */
 void ks_units_begin(struct ks_units *u);
+
+/* Starts a scan that only adds and removes some units; it needs no end. ks_units.changed is its result. */
+void ks_units_go_on(struct ks_units *u);
+
+/* Removes a unit. */
+void ks_units_remove(struct ks_units *u, struct ks_unit *unit);
 
 /*
  * Returns the unit of that key, a new one if there is none; NULL with errno ENOMEM. *is_new is true if the

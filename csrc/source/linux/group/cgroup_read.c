@@ -1,0 +1,274 @@
+/*
+ * cgroup_read.c - the statistics of cgroup:ID:NAME: CPU time, memory, I/O, processes and pressure of one group. The
+ * table of sources gives the files of both versions; a statistic comes from the first file that has it.
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "source/linux/group/cgroup.h"
+
+#define FILE_SIZE 16384 /* io.stat has about 100 bytes for a disk */
+#define TICK 10000000   /* ns; the unit of times that version 1 shows, on each machine */
+
+enum { C_PATH, C_CPU, C_USER, C_SYSTEM, C_NICE, C_PERIODS, C_THROTTLED, C_THROTTLED_TIME, C_BURSTS, C_BURST_TIME,
+	C_QUOTA, C_PERIOD, C_CPU_WAIT, C_CPU_STALL, C_CPU_WAIT10,
+	C_MEMORY, C_MEMORY_PEAK, C_MEMORY_MAX, C_MEMORY_HIGH, C_SWAP, C_SWAP_MAX, C_LOW_EVENTS, C_HIGH_EVENTS,
+	C_MAX_EVENTS, C_OOMS, C_OOM_KILLS, C_OOM_GROUP_KILLS, C_MEMORY_WAIT, C_MEMORY_STALL, C_MEMORY_WAIT10,
+	C_MEMORY_STALL10, C_NREAD, C_NWRITTEN, C_READS, C_WRITES, C_IO_WAIT, C_IO_STALL, C_IO_WAIT10, C_IO_STALL10,
+	C_IRQ_STALL, C_PIDS, C_PIDS_MAX, C_PIDS_EVENTS };
+
+#define AVERAGE(stat, desc) \
+	KS_FRACT(stat, KS_KIND_GAUGE, KSTAT2_NVMT_PCT, KSTAT_DATA_UINT32, 100, "1/100 %", desc)
+#define EVENTS(stat, desc) KS_COUNT(stat, KSTAT_DATA_UINT64, desc)
+
+const struct ks_field ks_group_fields[] = {
+	[C_PATH] = KS_TEXT("path", KSTAT_DATA_STRING, "place in the tree of groups"),
+	[C_CPU] = KS_NSEC("cpu_nsec", "CPU time used"),
+	[C_USER] = KS_NSEC("cpu_nsec_user", "CPU time used in user mode"),
+	[C_SYSTEM] = KS_NSEC("cpu_nsec_system", "CPU time used in the kernel"),
+	[C_NICE] = KS_NSEC("cpu_nsec_nice", "CPU time used by niced processes in user mode"),
+	[C_PERIODS] = EVENTS("cpu_periods", "periods in which the CPU limit held"),
+	[C_THROTTLED] = EVENTS("cpu_throttled", "periods that used up the CPU limit"),
+	[C_THROTTLED_TIME] = KS_NSEC("cpu_nsec_throttled", "time stopped by the CPU limit"),
+	[C_BURSTS] = EVENTS("cpu_bursts", "periods that used CPU time saved in earlier periods"),
+	[C_BURST_TIME] = KS_NSEC("cpu_nsec_burst", "CPU time used beyond the limit of a period, from earlier ones"),
+	[C_QUOTA] = KS_FRACT("cpu_nsec_max", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, KSTAT_DATA_UINT64, 1000000000, "ns",
+	    "limit of CPU time in each period"),
+	[C_PERIOD] = KS_FRACT("cpu_nsec_period", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, KSTAT_DATA_UINT64, 1000000000, "ns",
+	    "length of a period of the CPU limit"),
+	[C_CPU_WAIT] = KS_NSEC("cpu_nsec_waiting", "time in which some process waited for a CPU"),
+	[C_CPU_STALL] = KS_NSEC("cpu_nsec_stalled", "time in which all processes waited for a CPU"),
+	[C_CPU_WAIT10] = AVERAGE("cpu_waiting_avg10", "share of the last 10 s in which some process waited for a CPU"),
+	[C_MEMORY] = KS_AMOUNT("memory", "memory in use"),
+	[C_MEMORY_PEAK] = KS_AMOUNT("memory_peak", "most memory ever in use"),
+	[C_MEMORY_MAX] = KS_AMOUNT("memory_max", "limit of memory"),
+	[C_MEMORY_HIGH] = KS_AMOUNT("memory_high", "memory in use above which the group is slowed down"),
+	[C_SWAP] = KS_AMOUNT("swap", "swap space in use"),
+	[C_SWAP_MAX] = KS_AMOUNT("swap_max", "limit of swap space"),
+	[C_LOW_EVENTS] = EVENTS("memory_low_events", "times that memory was reclaimed below the protected amount"),
+	[C_HIGH_EVENTS] = EVENTS("memory_high_events", "times that processes were slowed down above memory_high"),
+	[C_MAX_EVENTS] = EVENTS("memory_max_events", "times that memory was about to exceed its limit"),
+	[C_OOMS] = EVENTS("ooms", "times that an allocation was about to fail at the limit of memory"),
+	[C_OOM_KILLS] = EVENTS("oom_kills", "processes killed for want of memory"),
+	[C_OOM_GROUP_KILLS] = EVENTS("oom_group_kills", "times that the whole group was killed for want of memory"),
+	[C_MEMORY_WAIT] = KS_NSEC("memory_nsec_waiting", "time in which some process waited for memory"),
+	[C_MEMORY_STALL] = KS_NSEC("memory_nsec_stalled", "time in which all processes waited for memory"),
+	[C_MEMORY_WAIT10] = AVERAGE("memory_waiting_avg10",
+	    "share of the last 10 s in which some process waited for memory"),
+	[C_MEMORY_STALL10] = AVERAGE("memory_stalled_avg10",
+	    "share of the last 10 s in which all processes waited for memory"),
+	[C_NREAD] = KS_BYTES("nread", "bytes read from disks"),
+	[C_NWRITTEN] = KS_BYTES("nwritten", "bytes written to disks"),
+	[C_READS] = EVENTS("reads", "reads from disks"),
+	[C_WRITES] = EVENTS("writes", "writes to disks"),
+	[C_IO_WAIT] = KS_NSEC("io_nsec_waiting", "time in which some process waited for I/O"),
+	[C_IO_STALL] = KS_NSEC("io_nsec_stalled", "time in which all processes waited for I/O"),
+	[C_IO_WAIT10] = AVERAGE("io_waiting_avg10", "share of the last 10 s in which some process waited for I/O"),
+	[C_IO_STALL10] = AVERAGE("io_stalled_avg10", "share of the last 10 s in which all processes waited for I/O"),
+	[C_IRQ_STALL] = KS_NSEC("irq_nsec_stalled", "time in which interrupts took the CPU of all processes"),
+	[C_PIDS] = KS_GAUGE("pids", KSTAT_DATA_UINT64, "processes and threads"),
+	[C_PIDS_MAX] = KS_GAUGE("pids_max", KSTAT_DATA_UINT64, "limit of processes and threads"),
+	[C_PIDS_EVENTS] = EVENTS("pids_max_events", "times that a process was not created because of the limit"),
+	KS_FIELD_END
+};
+KS_FIELDS_FIT(ks_group_fields);
+
+/*
+ * A number is the one behind `mark` in a line that begins with `line`; those of several lines are added. A limit that
+ * is not set is a word in place of a number. Rows of one file are next to each other. A file is not opened if the
+ * statistic `if_has` has no value, because the group is without that controller then.
+ */
+static const struct source {
+	uint8_t in;
+	const char *file, *line, *mark;
+	uint8_t field, if_has;
+	uint32_t times; /* 0: a percentage with two decimals */
+} sources[] = {
+	{ KS_IN_V2, "cpu.stat", "usage_usec ", "", C_CPU, C_PATH, 1000 },
+	{ KS_IN_V2, "cpu.stat", "user_usec ", "", C_USER, C_PATH, 1000 },
+	{ KS_IN_V2, "cpu.stat", "system_usec ", "", C_SYSTEM, C_PATH, 1000 },
+	{ KS_IN_V2, "cpu.stat", "nice_usec ", "", C_NICE, C_PATH, 1000 },
+	{ KS_IN_V2, "cpu.stat", "nr_periods ", "", C_PERIODS, C_PATH, 1 },
+	{ KS_IN_V2, "cpu.stat", "nr_throttled ", "", C_THROTTLED, C_PATH, 1 },
+	{ KS_IN_V2, "cpu.stat", "throttled_usec ", "", C_THROTTLED_TIME, C_PATH, 1000 },
+	{ KS_IN_V2, "cpu.stat", "nr_bursts ", "", C_BURSTS, C_PATH, 1 },
+	{ KS_IN_V2, "cpu.stat", "burst_usec ", "", C_BURST_TIME, C_PATH, 1000 },
+	{ KS_IN_V2, "cpu.max", "", "", C_QUOTA, C_PERIODS, 1000 },
+	{ KS_IN_V2, "cpu.max", "", " ", C_PERIOD, C_PERIODS, 1000 },
+	{ KS_IN_V2, "cpu.pressure", "some ", "total=", C_CPU_WAIT, C_PATH, 1000 },
+	{ KS_IN_V2, "cpu.pressure", "full ", "total=", C_CPU_STALL, C_PATH, 1000 },
+	{ KS_IN_V2, "cpu.pressure", "some ", "avg10=", C_CPU_WAIT10, C_PATH, 0 },
+	{ KS_IN_V2, "memory.current", "", "", C_MEMORY, C_PATH, 1 },
+	{ KS_IN_V2, "memory.peak", "", "", C_MEMORY_PEAK, C_MEMORY, 1 },
+	{ KS_IN_V2, "memory.max", "", "", C_MEMORY_MAX, C_MEMORY, 1 },
+	{ KS_IN_V2, "memory.high", "", "", C_MEMORY_HIGH, C_MEMORY, 1 },
+	{ KS_IN_V2, "memory.swap.current", "", "", C_SWAP, C_MEMORY, 1 },
+	{ KS_IN_V2, "memory.swap.max", "", "", C_SWAP_MAX, C_MEMORY, 1 },
+	{ KS_IN_V2, "memory.events", "low ", "", C_LOW_EVENTS, C_MEMORY, 1 },
+	{ KS_IN_V2, "memory.events", "high ", "", C_HIGH_EVENTS, C_MEMORY, 1 },
+	{ KS_IN_V2, "memory.events", "max ", "", C_MAX_EVENTS, C_MEMORY, 1 },
+	{ KS_IN_V2, "memory.events", "oom ", "", C_OOMS, C_MEMORY, 1 },
+	{ KS_IN_V2, "memory.events", "oom_kill ", "", C_OOM_KILLS, C_MEMORY, 1 },
+	{ KS_IN_V2, "memory.events", "oom_group_kill ", "", C_OOM_GROUP_KILLS, C_MEMORY, 1 },
+	{ KS_IN_V2, "memory.pressure", "some ", "total=", C_MEMORY_WAIT, C_PATH, 1000 },
+	{ KS_IN_V2, "memory.pressure", "full ", "total=", C_MEMORY_STALL, C_PATH, 1000 },
+	{ KS_IN_V2, "memory.pressure", "some ", "avg10=", C_MEMORY_WAIT10, C_PATH, 0 },
+	{ KS_IN_V2, "memory.pressure", "full ", "avg10=", C_MEMORY_STALL10, C_PATH, 0 },
+	{ KS_IN_V2, "io.stat", "", "rbytes=", C_NREAD, C_PATH, 1 },
+	{ KS_IN_V2, "io.stat", "", "wbytes=", C_NWRITTEN, C_PATH, 1 },
+	{ KS_IN_V2, "io.stat", "", "rios=", C_READS, C_PATH, 1 },
+	{ KS_IN_V2, "io.stat", "", "wios=", C_WRITES, C_PATH, 1 },
+	{ KS_IN_V2, "io.pressure", "some ", "total=", C_IO_WAIT, C_PATH, 1000 },
+	{ KS_IN_V2, "io.pressure", "full ", "total=", C_IO_STALL, C_PATH, 1000 },
+	{ KS_IN_V2, "io.pressure", "some ", "avg10=", C_IO_WAIT10, C_PATH, 0 },
+	{ KS_IN_V2, "io.pressure", "full ", "avg10=", C_IO_STALL10, C_PATH, 0 },
+	{ KS_IN_V2, "irq.pressure", "full ", "total=", C_IRQ_STALL, C_PATH, 1000 },
+	{ KS_IN_V2, "pids.current", "", "", C_PIDS, C_PATH, 1 },
+	{ KS_IN_V2, "pids.max", "", "", C_PIDS_MAX, C_PIDS, 1 },
+	{ KS_IN_V2, "pids.events", "max ", "", C_PIDS_EVENTS, C_PIDS, 1 },
+	{ KS_IN_MEMORY, "memory.usage_in_bytes", "", "", C_MEMORY, C_PATH, 1 },
+	{ KS_IN_MEMORY, "memory.max_usage_in_bytes", "", "", C_MEMORY_PEAK, C_MEMORY, 1 },
+	{ KS_IN_MEMORY, "memory.limit_in_bytes", "", "", C_MEMORY_MAX, C_MEMORY, 1 },
+	{ KS_IN_MEMORY, "memory.stat", "total_swap ", "", C_SWAP, C_MEMORY, 1 },
+	{ KS_IN_MEMORY, "memory.failcnt", "", "", C_MAX_EVENTS, C_MEMORY, 1 },
+	{ KS_IN_MEMORY, "memory.oom_control", "oom_kill ", "", C_OOM_KILLS, C_MEMORY, 1 },
+	{ KS_IN_CPU, "cpu.stat", "nr_periods ", "", C_PERIODS, C_PATH, 1 },
+	{ KS_IN_CPU, "cpu.stat", "nr_throttled ", "", C_THROTTLED, C_PATH, 1 },
+	{ KS_IN_CPU, "cpu.stat", "throttled_time ", "", C_THROTTLED_TIME, C_PATH, 1 },
+	{ KS_IN_CPU, "cpu.stat", "nr_bursts ", "", C_BURSTS, C_PATH, 1 },
+	{ KS_IN_CPU, "cpu.stat", "burst_time ", "", C_BURST_TIME, C_PATH, 1 },
+	{ KS_IN_CPU, "cpu.cfs_quota_us", "", "", C_QUOTA, C_PERIODS, 1000 },
+	{ KS_IN_CPU, "cpu.cfs_period_us", "", "", C_PERIOD, C_PERIODS, 1000 },
+	{ KS_IN_CPUACCT, "cpuacct.usage", "", "", C_CPU, C_PATH, 1 },
+	{ KS_IN_CPUACCT, "cpuacct.stat", "user ", "", C_USER, C_PATH, TICK },
+	{ KS_IN_CPUACCT, "cpuacct.stat", "system ", "", C_SYSTEM, C_PATH, TICK },
+	{ KS_IN_PIDS, "pids.current", "", "", C_PIDS, C_PATH, 1 },
+	{ KS_IN_PIDS, "pids.max", "", "", C_PIDS_MAX, C_PIDS, 1 },
+	{ KS_IN_PIDS, "pids.events", "max ", "", C_PIDS_EVENTS, C_PIDS, 1 },
+	{ KS_IN_BLKIO, "blkio.throttle.io_service_bytes_recursive", "", " Read ", C_NREAD, C_PATH, 1 },
+	{ KS_IN_BLKIO, "blkio.throttle.io_service_bytes_recursive", "", " Write ", C_NWRITTEN, C_PATH, 1 },
+	{ KS_IN_BLKIO, "blkio.throttle.io_service_bytes", "", " Read ", C_NREAD, C_PATH, 1 },
+	{ KS_IN_BLKIO, "blkio.throttle.io_service_bytes", "", " Write ", C_NWRITTEN, C_PATH, 1 },
+	{ KS_IN_BLKIO, "blkio.throttle.io_serviced_recursive", "", " Read ", C_READS, C_PATH, 1 },
+	{ KS_IN_BLKIO, "blkio.throttle.io_serviced_recursive", "", " Write ", C_WRITES, C_PATH, 1 },
+	{ KS_IN_BLKIO, "blkio.throttle.io_serviced", "", " Read ", C_READS, C_PATH, 1 },
+	{ KS_IN_BLKIO, "blkio.throttle.io_serviced", "", " Write ", C_WRITES, C_PATH, 1 },
+};
+#define NSOURCES (sizeof(sources) / sizeof(sources[0]))
+
+/* --- files ---------------------------------------------------------------------------------------------- */
+
+int
+ks_group_open(const struct ks_hierarchy *h, const char *path)
+{
+	int fd = openat(h->dir.fd, path[0] != '\0' ? path : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		ks_note_lack(&h->dir, errno);
+	return fd;
+}
+
+bool
+ks_group_file(const struct ks_dir *dir, const char *name, char *to, size_t size, struct ks_text *text)
+{
+	int fd = openat(dir->fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	size_t len = 0;
+	ssize_t n = -1;
+
+	if (fd >= 0) {
+		/* The kernel returns such a file as a whole, or what fits into a page. */
+		do {
+			n = read(fd, to + len, size - 1 - len);
+			len += n > 0 ? (size_t)n : 0;
+		} while (len < size - 1 && ((n < 0 && errno == EINTR) || n >= 2048));
+	}
+	if (n < 0)
+		ks_note_lack(dir, errno);
+	if (fd >= 0)
+		(void)close(fd);
+	to[len] = '\0';
+	*text = ks_text_of(to, len);
+	return n >= 0 && len < size - 1;
+}
+
+/* --- reading -------------------------------------------------------------------------------------------- */
+
+/* Adds the numbers of one row, in all lines of its file. */
+static void
+parse(const struct source *s, struct ks_text all, struct ks_values *vals)
+{
+	size_t mark = strlen(s->mark);
+	struct ks_text line;
+	uint64_t v;
+
+	while (ks_text_line(&all, &line)) {
+		if (!ks_text_starts(&line, s->line))
+			continue;
+		line.p += strlen(s->line);
+		if (mark > 0) {
+			line.p = memmem(line.p, ks_text_size(&line), s->mark, mark);
+			if (line.p == NULL)
+				continue;
+			line.p += mark;
+		}
+		if (s->times == 0 ? !ks_text_fixed(&line, 2, &v) : !ks_text_u64(&line, &v) || v >= KS_NO_LIMIT ||
+		    __builtin_mul_overflow(v, (uint64_t)s->times, &v))
+			continue;
+		ks_have_more(vals, s->field, v);
+	}
+}
+
+/* Reads the files of one hierarchy. Returns false if the group is not there. */
+static bool
+read_hierarchy(const struct ks_hierarchy *h, const char *path, struct ks_values *vals)
+{
+	struct ks_dir dir = h->dir;
+	char buf[FILE_SIZE];
+
+	dir.fd = ks_group_open(h, path);
+	if (dir.fd < 0)
+		return false;
+	for (size_t i = 0, end; i < NSOURCES; i = end) {
+		uint64_t had = vals->have;
+		struct ks_text text;
+		bool needed = false;
+
+		for (end = i; end < NSOURCES && sources[end].in == sources[i].in &&
+		    strcmp(sources[end].file, sources[i].file) == 0; end++)
+			needed |= (had >> sources[end].field & 1) == 0 && (had >> sources[end].if_has & 1) != 0;
+		if ((h->has & sources[i].in) == 0 || !needed ||
+		    !ks_group_file(&dir, sources[i].file, buf, sizeof(buf), &text))
+			continue;
+		for (size_t k = i; k < end; k++) {
+			if ((had >> sources[k].field & 1) == 0)
+				parse(&sources[k], text, vals);
+		}
+	}
+	(void)close(dir.fd);
+	return true;
+}
+
+int
+ks_group_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_groups *gs = ks_groups_of(lx);
+	const struct ks_group *g = unit->extra;
+	struct ks_values vals = { .have = 0 };
+	char path[KS_GROUP_PATH + 1] = "/";
+	bool is_there = false;
+
+	strcpy(path + 1, g->path);
+	ks_have_text(&vals, C_PATH, path);
+	for (size_t i = 0; i < gs->n; i++) {
+		if ((g->in >> i & 1) != 0)
+			is_there |= read_hierarchy(&gs->hierarchy[i], g->path, &vals);
+	}
+	if (!is_there)
+		return ks_linux_gone(unit);
+	ks_fields_add(r, ks_group_fields, &vals);
+	return 0;
+}

@@ -1,0 +1,214 @@
+-- Control groups of the Linux source: version 1, version 2 and both, on trees and on this machine.
+local L = require("spec.support.linux")
+local run = require("spec.support.run")
+
+-- The statistics of groups in a dump, without the numbers of the groups, which are inodes.
+local function group_stats(d)
+  local stats = {}
+  for id, value in pairs(d.stat) do
+    local module, rest = id:match("^(cgroup[_%l]*):%d+:(.*)$")
+    if module then
+      stats[module .. ":" .. rest] = value
+    end
+  end
+  return stats
+end
+
+-- The names of the kstats of one module, sorted.
+local function names(d, module)
+  local list = {}
+  for id in pairs(d.kstat) do
+    list[#list + 1] = id:match("^" .. module .. ":%d+:(.*)$")
+  end
+  table.sort(list)
+  return list
+end
+
+local function tree(name)
+  local d = L.dump("spec/trees/" .. name .. "/proc", "spec/trees/" .. name .. "/sys")
+  assert.same({}, d.error)
+  assert.same({}, d.warnings)
+  return d
+end
+
+describe("control groups of a tree", function()
+  for _, name in ipairs({ "cgroup-v1", "cgroup-hybrid", "cgroup-v2" }) do
+    it("are as expected: " .. name, function()
+      local d, expected = tree(name), {}
+      for line in io.lines("spec/trees/" .. name .. "/expected.txt") do
+        local id, value = line:match("^([^\t]*)\t(.*)$")
+        expected[id] = value
+      end
+      assert.same(expected, group_stats(d))
+      for id in pairs(d.stat) do
+        assert.is_true(d.meta[id] ~= nil and #d.meta[id].desc > 0, id)
+      end
+    end)
+  end
+
+  it("have the same names of statistics in both versions", function()
+    local of_v2 = group_stats(tree("cgroup-v2"))
+    for id in pairs(group_stats(tree("cgroup-v1"))) do
+      local module, stat = id:match("^([^:]*):nginx.service:(.*)$")
+      -- Version 2 does not count pages that are charged; its tree has fewer disks and huge pages.
+      if stat and not stat:find("^hugetlb_") and not stat:find("^pgpg") and not stat:find("^dm%-0") then
+        assert.is_not_nil(of_v2[("%s:web.service:%s"):format(module, stat)], id)
+      end
+    end
+  end)
+end)
+
+describe("a tree of control groups", function()
+  local dir
+
+  local function copy(name)
+    dir = os.tmpname()
+    os.remove(dir)
+    L.sh(("cp -r spec/trees/%s %s"):format(name, dir))
+  end
+  after_each(function()
+    L.remove(dir)
+  end)
+
+  local function dumps(...)
+    return L.dumps(dir .. "/proc", dir .. "/sys", ...)
+  end
+
+  it("is found by its directories where mountinfo is missing or has none", function()
+    copy("cgroup-hybrid")
+    local whole = group_stats(dumps()[1])
+    L.sh("rm " .. dir .. "/proc/self/mountinfo")
+    assert.same(whole, group_stats(dumps()[1]))
+    L.write(dir .. "/proc/self/mountinfo", "22 27 0:21 / /proc rw - proc proc rw\ngarbage\n")
+    assert.same(whole, group_stats(dumps()[1]))
+  end)
+
+  it("is found where mountinfo says", function()
+    copy("cgroup-v2")
+    local whole = group_stats(dumps()[1])
+    L.sh(("mkdir %s/sys/place && mv %s/sys/fs/cgroup '%s/sys/place/a b'"):format(dir, dir, dir))
+    L.write(dir .. "/proc/self/mountinfo", "35 23 0:30 /docker/x /sys/other rw - cgroup2 cgroup2 rw\n" ..
+      "36 23 0:30 / /sys/place/a\\040b rw shared:1 - cgroup2 cgroup2 rw\n")
+    L.sh("mkdir " .. dir .. "/sys/other")
+    assert.same(whole, group_stats(dumps()[1]))
+  end)
+
+  it("loses and gains groups", function()
+    copy("cgroup-v1")
+    local group = dir .. "/sys/fs/cgroup/memory/system.slice/"
+    local l = dumps("true", "mkdir " .. group .. "new.service",
+      ("rmdir %snew.service && rm -r %s/sys/fs/cgroup/*/docker"):format(group, dir))
+    assert.equal(0, l[2].kcid)
+    assert.equal("0", tostring(#names(l[2], "cgroup") - 5))
+    assert.same({ "/", "docker", "nginx.service", "system.slice" }, { names(l[3], "cgroup")[1],
+      names(l[3], "cgroup")[3], names(l[3], "cgroup")[5], names(l[3], "cgroup")[6] })
+    assert.equal("new.service", names(l[3], "cgroup")[4])
+    assert.same({ "/", "nginx.service", "system.slice" }, names(l[4], "cgroup"))
+    assert.same({}, l[4].error)
+  end)
+
+  it("may hold anything", function()
+    copy("cgroup-v2")
+    local web = dir .. "/sys/fs/cgroup/system.slice/web.service/"
+    for file, text in pairs({ ["cpu.stat"] = "usage_usec 99999999999999999999\nuser_usec -1\nsystem_usec",
+      ["memory.current"] = "\0\255\n", ["memory.stat"] = "\n\n anon\nfile x\n" .. ("z"):rep(40) .. " 5\nshmem 7",
+      ["io.stat"] = "8:0\n8: rbytes=1\n:0 rbytes=1\nrbytes=5\n8:0 rbytes= wbytes=x rios=5",
+      ["cpu.pressure"] = "some avg10= total=18446744073709551615\nfull", ["pids.max"] = "" }) do
+      L.write(web .. file, text)
+    end
+    L.sh(("cd %s && rm io.pressure irq.pressure && mkdir io.pressure && ln -s irq.pressure irq.pressure"):format(web))
+    local d = dumps()[1]
+    assert.same({}, d.error)
+    assert.same({}, d.warnings)
+    local stats = group_stats(d)
+    assert.is_nil(stats["cgroup:web.service:cpu_nsec"])
+    assert.is_nil(stats["cgroup:web.service:memory"])
+    assert.is_nil(stats["cgroup:web.service:cpu_nsec_waiting"])
+    assert.equal("5", stats["cgroup:web.service:reads"])
+    assert.equal("7", stats["cgroup_memory:web.service:shmem"])
+    assert.equal("3", stats["cgroup:web.service:pids"])
+  end)
+end)
+
+describe("control groups of this machine", function()
+  local v2 = L.exists("/sys/fs/cgroup/cgroup.procs") and "/sys/fs/cgroup" or "/sys/fs/cgroup/unified"
+  local top = ("%s/kstat-spec-%d"):format(v2, math.random(1e9))
+
+  local function can_create()
+    return run.shell("mkdir " .. top).status == 0
+  end
+
+  after_each(function()
+    run.shell(("[ ! -d %s ] || find %s -depth -type d -exec rmdir {} +"):format(top, top))
+  end)
+
+  it("are those of two levels and services", function()
+    if not can_create() then
+      return pending("no control group can be created here")
+    end
+    L.sh(("mkdir -p %s/b/c/d.service/e %s/b/docker-12ab.scope"):format(top, top))
+    local d = L.dump("-", "-")
+    local found = {}
+    for _, name in ipairs(names(d, "cgroup")) do
+      found[name] = true
+    end
+    assert.same({ true, nil, true, true }, { found.b, found.c, found["d.service"], found["docker-12ab.scope"] })
+    assert.is_nil(found.e)
+    for _, command in ipairs({ { env = { KSTAT_WITH = "cgroup" }, "kstat", "-p", ":::path" },
+      { "kstat", "-p", "cgroup:::path" } }) do
+      assert.is_truthy(run.run(command).out:find("/b/c/d.service/e\n", 1, true))
+    end
+    local r = run.run({ "kstat", "-p", "cgroup::d.service:path" })
+    assert.is_truthy(r.out:find("^cgroup:%d+:d.service:path\t.*/b/c/d.service\n$"), r.out)
+  end)
+
+  it("come and go without a walk", function()
+    if not can_create() then
+      return pending("no control group can be created here")
+    end
+    local l = L.dumps("-", "-", "true", ("mkdir -p %s/b.service/c.service"):format(top),
+      ("rmdir %s/b.service/c.service && mkdir %s/b.service/x"):format(top, top),
+      ("rmdir %s/b.service/x %s/b.service && mkdir %s/b.service"):format(top, top, top))
+    local function id_of(d, name)
+      for id in pairs(d.kstat) do
+        if id:match("^cgroup:%d+:" .. name .. "$") then
+          return id
+        end
+      end
+    end
+    assert.is_nil(id_of(l[2], "b.service"))
+    assert.is_not_nil(id_of(l[3], "b.service"))
+    assert.is_not_nil(id_of(l[3], "c.service"))
+    assert.is_nil(id_of(l[4], "c.service"))
+    assert.is_not_nil(id_of(l[5], "b.service"))
+    assert.not_equal(id_of(l[3], "b.service"), id_of(l[5], "b.service"))
+    assert.is_true(l[3].kstat[id_of(l[3], "b.service")].crtime > 0)
+  end)
+
+  it("count memory and processes killed at its limit", function()
+    local memory = L.exists("/sys/fs/cgroup/memory/memory.usage_in_bytes") and "/sys/fs/cgroup/memory" or v2
+    local group = ("%s/kstat-spec-oom-%d"):format(memory, math.random(1e9))
+    local limit = memory == v2 and "memory.max" or "memory.limit_in_bytes"
+    if run.shell(("mkdir %s && echo 20480000 > %s/%s"):format(group, group, limit)).status ~= 0 then
+      run.shell("rmdir " .. group)
+      return pending("no memory limit can be set here")
+    end
+    run.shell(("[ ! -e %s/memory.swap.max ] || echo 0 > %s/memory.swap.max"):format(group, group))
+    run.shell(("sh -c 'echo $$ > %s/cgroup.procs && exec dd if=/dev/zero of=/dev/null bs=200M count=1'"):format(group))
+    local stats = group_stats(L.dump("-", "-"))
+    L.sh("rmdir " .. group)
+    local name = "cgroup:" .. (group:match("[^/]*$"):sub(1, 30)) .. ":"
+    assert.is_true(tonumber(stats[name .. "oom_kills"]) >= 1)
+    assert.is_true(tonumber(stats[name .. "memory_max_events"]) >= 1)
+    assert.equal(20480000, tonumber(stats[name .. "memory_max"]))
+    assert.is_true(tonumber(stats[name .. "memory_peak"]) > 10000000)
+  end)
+
+  it("are not looked at where none is wanted", function()
+    if run.shell("command -v strace").status ~= 0 then
+      return pending("there is no strace")
+    end
+    local r = run.shell(("strace -f -e trace=openat,open %s/kstat -p unix:0:system_misc:nproc 2>&1"):format(run.bin))
+    assert.is_nil(r.out:find("cgroup", 1, true))
+  end)
+end)
