@@ -2,9 +2,9 @@
 local run = require("support.run")
 
 local illumos = "spec/vectors/kstat/host.jsonl"
-local REPORTS = { "vmstat", "mpstat", "nicstat", "intrstat", "arcstat", "fsstat", "prtop", "top",
+local REPORTS = { "vmstat", "mpstat", "nicstat", "intrstat", "arcstat", "fsstat", "prstat", "prtop", "top",
   "examples/cpu_usage.lua" }
-local EMPTY = { fsstat = true, prtop = true } -- on that capture
+local EMPTY = { fsstat = true, prstat = true, prtop = true } -- on that capture
 local OTHERS = { "iostat", "devstat" } -- without data formats
 local FORMS = { "", "-j", "--csv" }
 

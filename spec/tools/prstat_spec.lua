@@ -1,0 +1,180 @@
+-- kstatlua prstat: on a capture, on a recorded tree, and on this machine beside ps and pidstat.
+local capture = require("support.capture")
+local run = require("support.run")
+
+local function statistics(given)
+  local list = {}
+  for name, value in pairs(given) do
+    list[#list + 1] = type(value) == "number" and ('"%s":%.0f'):format(name, value) or ('"%s":"%s"'):format(name, value)
+  end
+  table.sort(list)
+  return table.concat(list, ",")
+end
+
+-- The kstats of a process at second t that uses `user` and `system` seconds of CPU in each second.
+local function process(t, pid, name, user, system, given)
+  local stat = { utime = user * t * 1e9, stime = system * t * 1e9, euid = 0, nlwp = 1, pri = 20, nice = 0,
+    size = 20480 * 1024, rssize = 1024 * 1024, state = "S" }
+  for field, value in pairs(given or {}) do
+    stat[field] = value
+  end
+  local function kind(suffix, class, values)
+    return capture.kstat("process", pid, name .. suffix, class, 1, 0, t, statistics(values))
+  end
+  return kind("", "process", stat),
+    kind(",sched", "process_sched", { cpu_nsec = (user + system) * t * 1e9, wait_nsec = 0.1 * t * 1e9, slices = t }),
+    kind(",status", "process_status", { vctx = 3 * t, ictx = 20000 * t })
+end
+
+local function sample(t)
+  local list = { capture.kstat("unix", 0, "system_misc", "misc", 1, 0, t,
+    '"ncpus":4,"avenrun_1min":256,"avenrun_5min":128,"avenrun_15min":64') }
+  list[#list + 1] = capture.kstat("unix", 0, "meminfo", "vm", 1, 0, t, '"MemTotal":104857600')
+  for _, one in ipairs({ { 100, "busy", 1.5, 0.5, { nlwp = 4, state = "R" } },
+    { 7, "idle", 0, 0, { euid = 4242, size = 3 * 2 ^ 40, rssize = 10 * 2 ^ 20, pri = -51, nice = -20 } },
+    { 30, "half", 0.25, 0.25 } }) do
+    for _, k in ipairs({ process(t, (table.unpack or unpack)(one)) }) do
+      list[#list + 1] = k
+    end
+  end
+  return list
+end
+
+describe("prstat on a capture", function()
+  local path
+  setup(function() path = capture.file({ sample(100), sample(110) }) end)
+  teardown(capture.clean)
+
+  local function prstat(...)
+    local r = run.run({ "kstatlua", "-r", path, "prstat", "-y", ... })
+    assert.equal("", r.err)
+    assert.equal(0, r.status)
+    return r.out
+  end
+
+  local TOTAL = "Total: 3 processes, 6 lwps, load averages: 1.00, 0.50, 0.25\n"
+
+  it("shows Solaris's columns, those that use most CPU first", function()
+    assert.equal([[
+   PID USERNAME  SIZE   RSS STATE  PRI NICE      TIME   CPU PROCESS/NLWP
+   100 root       20M 1024K run     20    0   0:03:40 50.0% busy/4
+    30 root       20M 1024K sleep   20    0   0:00:55 12.5% half/1
+     7 4242     3072G   10M sleep  -51  -20   0:00:00  0.0% idle/1
+]] .. TOTAL, prstat("10", "2"))
+  end)
+
+  it("shows where the time of all threads went", function()
+    assert.equal([[
+   PID USERNAME  USR  SYS  TRP  TFL  DFL  LCK  SLP  LAT  VCX  ICX  SCL  SIG PROCESS/NLWP
+   100 root       38   12    -    -    -    -   48  2.5   30 200K    -    - busy/4
+    30 root       25   25    -    -    -    -   40   10   30 200K    -    - half/1
+     7 4242      0.0  0.0    -    -    -    -   90   10   30 200K    -    - idle/1
+]] .. TOTAL, prstat("-m", "10", "2"))
+  end)
+
+  it("adds up the processes of each user", function()
+    assert.equal([[
+ NPROC USERNAME  SIZE   RSS MEMORY      TIME   CPU
+     2 root       40M 2048K   2.0%   0:04:35 62.5%
+     1 4242     3072G   10M  10.0%   0:00:00  0.0%
+]] .. TOTAL, prstat("-t", "10", "2"))
+  end)
+
+  it("sorts and chooses", function()
+    local function pids(...)
+      local list = {}
+      local words = { ... }
+      words[#words + 1], words[#words + 2] = "10", "2"
+      for pid in prstat((table.unpack or unpack)(words)):gmatch("\n *(%d+) %w") do
+        list[#list + 1] = pid
+      end
+      return table.concat(list, " ")
+    end
+    assert.equal("7 30 100", pids("-s", "rss"))
+    assert.equal("7 30 100", pids("-S", "cpu"))
+    assert.equal("100 30 7", pids("-s", "pid"))
+    assert.equal("100", pids("-n", "1"))
+    assert.equal("30 7", pids("-p", "7,30"))
+    assert.equal("7", pids("-u", "4242"))
+    assert.equal("100 30", pids("-u", "root"))
+    assert.equal("30", pids("h*"))
+    assert.equal("7 100 30", pids("--sort", "RSS"))
+    assert.equal("7", pids("--sort", "RSS", "-n", "1"))
+  end)
+
+  it("has all processes in the data formats, with plain numbers", function()
+    local out = prstat("--csv", "10", "2")
+    assert.matches("^time,PID,USERNAME,SIZE,RSS,STATE,PRI,NICE,TIME,CPU,PROCESS/NLWP\n", out)
+    assert.matches(",100,root,20971520,1048576,run,20,0,220,50,busy/4\n", out, 1, true)
+    local _, lines = prstat("-j", "10", "2"):gsub("\n", "")
+    assert.equal(3, lines)
+  end)
+
+  it("refuses what it does not understand", function()
+    for _, words in ipairs({ { "-p", "x" }, { "-s", "weight" }, { "-t", "-L" }, { "-n", "0" } }) do
+      local r = run.run({ "kstatlua", "prstat", words[1], words[2] })
+      assert.equal(2, r.status)
+      assert.matches("^prstat: [^\n]+\n$", r.err)
+    end
+  end)
+end)
+
+describe("prstat on this machine", function()
+  local pid, file
+
+  -- A process that uses all of a CPU for a moment, and then sleeps; its parent waits for it.
+  before_each(function()
+    file = os.tmpname()
+    local busy = ("%s -e 'local t = os.clock() while os.clock() < t + 0.3 do end io.read()'"):format(run.lua)
+    run.write_file(file .. ".sh", ("mkfifo %s.in\n%s <%s.in &\necho $!\nexec 3>%s.in\nwait\n"):format(file, busy, file,
+      file))
+    run.start("sh " .. file .. ".sh", file)
+    pid = run.await("a process", function() return run.read_file(file):match("%d+") end)
+    run.await("its sleep", function() return run.read_file(("/proc/%s/stat"):format(pid)):find("%) S") end)
+  end)
+  after_each(function()
+    run.shell("kill " .. pid)
+    run.shell(("rm -f %s %s.sh %s.in"):format(file, file, file))
+  end)
+
+  it("shows what ps shows", function()
+    local ps = run.shell("ps -o user=,ni=,pri=,vsz=,times=,nlwp= -p " .. pid)
+    if ps.status ~= 0 then
+      pending("ps is not installed")
+    end
+    local user, nice, _, size, seconds, threads = ps.out:match("(%S+) +(%S+) +(%S+) +(%S+) +(%S+) +(%S+)")
+    local r = run.run({ "kstatlua", "prstat", "--csv", "-p", pid, "1", "1" })
+    assert.equal("", r.err)
+    local row = {}
+    for cell in r.out:match("\n(.*)\n"):gmatch("[^,]+") do
+      row[#row + 1] = cell
+    end
+    assert.equal(pid, row[2])
+    assert.equal(user, row[3])
+    assert.equal(tonumber(size) * 1024, tonumber(row[4]))
+    assert.equal("sleep", row[6])
+    assert.equal(nice, row[8])
+    assert.truthy(math.abs(tonumber(seconds) - tonumber(row[9])) <= 1)
+    assert.truthy(tonumber(row[9]) >= 0.2, "it used CPU time")
+    assert.matches("/" .. threads .. "$", row[11])
+  end)
+
+  it("counts context switches and waiting as pidstat does", function()
+    if run.shell("pidstat -V").status ~= 0 then
+      pending("sysstat is not installed")
+    end
+    local both = run.shell(("pidstat -w -p %s 1 1 >%s.w & %s/kstatlua prstat -m -y -p %s 1 2; wait; cat %s.w; rm %s.w")
+      :format(pid, file, run.bin, pid, file, file)).out
+    local usr, vcx, icx = both:match("\n* *" .. pid .. " +%S+ +(%S+) .- (%d+) +(%d+) +%- +%- ")
+    assert.equal("0.0", usr)
+    local cswch, nvcswch = both:match("Average: +%d+ +" .. pid .. " +([%d.,]+) +([%d.,]+)")
+    assert.truthy(math.abs(tonumber(vcx) - tonumber(cswch)) <= 2, both)
+    assert.truthy(math.abs(tonumber(icx) - tonumber(nvcswch)) <= 2, both)
+  end)
+
+  it("shows threads", function()
+    local r = run.run({ "kstatlua", "prstat", "-L", "-p", pid, "1", "1" })
+    assert.equal(0, r.status)
+    assert.matches("PROCESS/LWPID\n *" .. pid .. " [^\n]*/" .. pid .. "\nTotal: 1 lwps,", r.out)
+  end)
+end)
