@@ -1,6 +1,7 @@
 -- What the Linux source says of the network: protocols, sockets, neighbours, links.
 local L = require("support.linux")
 local run = require("support.run")
+local cjson = require("cjson")
 
 local function same(d, id, expected)
   for stat, value in pairs(expected) do
@@ -143,5 +144,143 @@ describe("the network of another kernel", function()
     L.remove(dir)
     same(l[1], "cpu:0:softnet", { processed = tostring(0xfffffff0) })
     same(l[2], "cpu:0:softnet", { processed = tostring(0x100000010) })
+  end)
+end)
+
+-- --- the running machine ----------------------------------------------------------------------------
+
+local namespace = run.shell("unshare -n ip link show lo").status == 0
+
+-- The dump of an own network namespace after shell commands, and what they printed. More dumps after further ones.
+local function in_namespace(commands, ...)
+  local program = run.shell("mktemp").out:gsub("\n", "")
+  L.write(program, ("#!/bin/sh\nset -e\n%s\nexec %s/spec/core_linux \"$@\"\n"):format(commands, run.build))
+  L.sh("chmod 755 " .. program)
+  local list = L.dumps_of("unshare -n " .. program, "-", "-", ...)
+  L.remove(program)
+  return list
+end
+
+local function ip_links()
+  local links = {}
+  for _, link in ipairs(cjson.decode(run.shell("ip -j -s -s -d link").out)) do
+    links[link.ifname] = link
+  end
+  return links
+end
+
+-- Asserts that a value lies between two others, taken before and after it.
+local function between(before, value, after, what)
+  assert.is_true(before <= value and value <= after, ("%s: %s <= %s <= %s"):format(what, before, value, after))
+end
+
+local counters = {
+  rx = { bytes = "rbytes64", packets = "ipackets64", errors = "ierrors", multicast = "multircv",
+    length_errors = "rx_length_errors", crc_errors = "rx_crc_errors", frame_errors = "rx_frame_errors",
+    fifo_errors = "rx_fifo_errors", missed_errors = "rx_missed_errors", over_errors = "rx_over_errors" },
+  tx = { bytes = "obytes64", packets = "opackets64", errors = "oerrors", dropped = "noxmtbuf",
+    collisions = "collisions", carrier_changes = "carrier_changes", aborted_errors = "tx_aborted_errors",
+    fifo_errors = "tx_fifo_errors", window_errors = "tx_window_errors", heartbeat_errors = "tx_heartbeat_errors" },
+}
+
+describe("network links of this machine", function()
+  it("have the figures of ip -s -s link", function()
+    if run.shell("ip -j link").status ~= 0 then
+      return pending("there is no ip -j link here")
+    end
+    local before, d, after = ip_links(), L.dump("-", "-"), ip_links()
+    for name, link in pairs(after) do
+      local first = before[name]
+      for direction, stats in pairs(counters) do
+        for theirs, ours in pairs(stats) do
+          local value = link.stats64[direction][theirs]
+          if value and first then
+            local id = ("link:0:%s:%s"):format(name, ours)
+            between(first.stats64[direction][theirs], tonumber(d.stat[id]), value, id)
+          end
+        end
+      end
+      same(d, "link:0:" .. name, { mtu = ("%d"):format(link.mtu), ifindex = ("%d"):format(link.ifindex) })
+    end
+  end)
+
+  it("have the figures of /proc/net/dev, columns that are sums included", function()
+    local function columns()
+      local links = {}
+      for line in io.lines("/proc/net/dev") do
+        local name, rest = line:match("^%s*([^%s:|]+):(.*)$")
+        local numbers = {}
+        for number in (rest or ""):gmatch("%d+") do
+          numbers[#numbers + 1] = tonumber(number)
+        end
+        links[name or ""] = numbers
+      end
+      return links
+    end
+    local before, d, after = columns(), L.dump("-", "-"), columns()
+    local names = { "rbytes64", "ipackets64", "ierrors", "norcvbuf", "rx_fifo_errors", "frame_errors", "rx_compressed",
+      "multircv", "obytes64", "opackets64", "oerrors", "noxmtbuf", "tx_fifo_errors", "collisions", "carrier_errors",
+      "tx_compressed" }
+    for link, numbers in pairs(before) do
+      for i, number in ipairs(numbers) do
+        local id = ("link:0:%s:%s"):format(link, names[i])
+        between(number, tonumber(d.stat[id]), after[link][i], id)
+      end
+    end
+  end)
+
+  it("say what kind they are and what they belong to, and come and go", function()
+    if not namespace then
+      return pending("network namespaces cannot be made here")
+    end
+    local l = in_namespace([[
+      ip link add bridge9 type bridge
+      ip link add veth8 type veth peer name veth9
+      ip link set veth8 master bridge9 up
+      ip link set veth9 mtu 1280]],
+      "ip link set veth9 up; ip link set bridge9 up", "ip link set veth9 name lan9", "ip link del veth8", "true")
+    same(l[1], "link:0:bridge9", { kind = "bridge", slaves = "1", slaves_up = "0", admin_state = "0" })
+    same(l[1], "link:0:veth8", { kind = "veth", master = "bridge9", admin_state = "1", link_state = "0" })
+    same(l[1], "link:0:veth9", { mtu = "1280", admin_state = "0" })
+    assert.is_nil(l[1].stat["link:0:veth9:master"])
+    assert.is_nil(l[1].stat["link:0:lo:kind"])
+    same(l[2], "link:0:bridge9", { slaves_up = "1" })
+    same(l[2], "link:0:veth8", { link_state = "1" })
+    assert.is_true(tonumber(l[2].stat["link:0:veth8:carrier_changes"]) >
+      tonumber(l[1].stat["link:0:veth8:carrier_changes"]))
+    assert.is_nil(l[3].kstat["link:0:veth9"])
+    same(l[3], "link:0:lan9", { mtu = "1280" })
+    assert.is_nil(l[4].kstat["link:0:lan9"])
+    assert.is_nil(l[4].kstat["link:0:veth8"])
+    same(l[4], "link:0:bridge9", { slaves = "0" })
+    assert.equal(0, l[5].kcid)
+    for i = 1, 5 do
+      assert.same({}, l[i].error)
+      assert.same({}, l[i].warnings)
+    end
+  end)
+
+  it("count on between two looks at the list", function()
+    if not namespace then
+      return pending("network namespaces cannot be made here")
+    end
+    local l = in_namespace("ip link set lo up", "read:ping -c 3 -i 0.01 127.0.0.1 >/dev/null || " ..
+      "bash -c 'for i in 1 2 3; do echo >/dev/udp/127.0.0.1/9; done'", "read:true")
+    local first, second = tonumber(l[1].stat["link:0:lo:ipackets64"]), tonumber(l[2].stat["link:0:lo:ipackets64"])
+    assert.is_true(second >= first + 3, ("%d, then %d"):format(first, second))
+    assert.equal(l[2].stat["link:0:lo:ipackets64"], l[3].stat["link:0:lo:ipackets64"])
+  end)
+
+  it("come from /proc/net/dev where netlink is refused", function()
+    if run.shell("strace -o /dev/null true").status ~= 0 then
+      return pending("processes cannot be traced here: no strace, or no ptrace()")
+    end
+    local r = run.shell(("unset KSTAT_SOURCE KSTAT_PROC KSTAT_SYS; " ..
+      "strace -f -o /dev/null -e inject=socket:error=EAFNOSUPPORT %s/kstat -p link:0:lo"):format(run.bin))
+    assert.equal("", r.err)
+    for _, stat in ipairs({ "rbytes64", "frame_errors", "rx_fifo_errors", "mtu" }) do
+      assert.matches("link:0:lo:" .. stat .. "\t%d+\n", r.out)
+    end
+    assert.falsy(r.out:find("rx_nohandler", 1, true))
   end)
 end)

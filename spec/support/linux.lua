@@ -75,6 +75,11 @@ function M.dumps(proc, sys, ...)
   return run_program(quote(M.build .. "/spec/core_linux"), proc, sys, ...)
 end
 
+--- The same by another command than core_linux, which takes its arguments.
+function M.dumps_of(program, proc, sys, ...)
+  return run_program(program, proc, sys, ...)
+end
+
 --- Returns a program for M.dump() that runs as an ordinary user; dir is a directory for a copy of it.
 function M.as_nobody(dir)
   local program = dir .. "/core_linux"

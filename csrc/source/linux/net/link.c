@@ -1,8 +1,11 @@
 /*
- * link.c - network links from /proc/net/dev, with the statistic names of illumos's mac kstats.
+ * link.c - network links, with the statistic names of illumos's mac kstats and behind them what Linux counts. The
+ * running kernel is asked over netlink: for everything when it says that a link changed, else for the counters alone.
+ * That takes a quarter of the time of /proc/net/dev, which is read where there is no netlink, and in recorded trees.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +15,10 @@
 
 #include "base/error.h"
 #include "source/linux/listing.h"
+#include "source/linux/net/link.h"
 
 static const struct ks_file netdev_file = { KS_ROOT_PROC, "net/dev", KS_MADE_BRIEFLY, false };
 static const struct ks_listing listing;
-
-struct state {
-	int socket; /* for questions about links; -1: not open yet */
-};
 
 /* Speed and duplex are read again after this time (ns), or when the link went down or up. */
 #define MEDIA_AGE 10000000000
@@ -29,10 +29,15 @@ enum { N_RBYTES, N_RPACKETS, N_RERRS, N_RDROP, N_RFIFO, N_RFRAME, N_RCOMPRESSED,
 
 enum { L_COLLISIONS, L_IERRORS, L_IFSPEED, L_IPACKETS, L_IPACKETS64, L_DUPLEX, L_STATE, L_MULTIRCV,
 	L_NORCVBUF, L_NOXMTBUF, L_OBYTES, L_OBYTES64, L_OERRORS, L_OPACKETS, L_OPACKETS64, L_RBYTES,
-	L_RBYTES64 };
+	L_RBYTES64, L_FRAME, L_CARRIER, L_RX_FIFO, L_TX_FIFO, L_RX_COMPRESSED, L_TX_COMPRESSED, L_RX_LENGTH, L_RX_OVER,
+	L_RX_CRC, L_RX_FRAME, L_RX_MISSED, L_RX_NOHANDLER, L_RX_OTHERHOST, L_TX_ABORTED, L_TX_CARRIER, L_TX_HEARTBEAT,
+	L_TX_WINDOW, L_CHANGES, L_UPS, L_DOWNS, L_ADMIN, L_MTU, L_TX_QUEUE_LEN, L_PROMISCUITY, L_INDEX, L_KIND,
+	L_MASTER, L_SLAVES, L_SLAVES_UP };
 
 #define BYTES32(stat, desc) \
 	KS_UNITS(stat, KS_KIND_COUNTER, KSTAT2_NVMT_BYTES, KSTAT_DATA_UINT32, "bytes", desc)
+
+#define COUNT64(stat, desc) KS_COUNT(stat, KSTAT_DATA_UINT64, desc)
 
 static const struct ks_field link_fields[] = {
 	[L_COLLISIONS] = KS_COUNT("collisions", KSTAT_DATA_UINT32, "collisions while sending"),
@@ -55,38 +60,99 @@ static const struct ks_field link_fields[] = {
 	[L_OPACKETS64] = KS_COUNT("opackets64", KSTAT_DATA_UINT64, "packets sent"),
 	[L_RBYTES] = BYTES32("rbytes", "bytes received, low 32 bits"),
 	[L_RBYTES64] = KS_BYTES("rbytes64", "bytes received"),
+	[L_FRAME] = COUNT64("frame_errors", "packets received with a wrong length, checksum or frame, or overrun"),
+	[L_CARRIER] = COUNT64("carrier_errors",
+	    "packets not sent because of the carrier, an abort, a late collision or the heartbeat"),
+	[L_RX_FIFO] = COUNT64("rx_fifo_errors", "packets lost on receipt because a queue of the device was full"),
+	[L_TX_FIFO] = COUNT64("tx_fifo_errors", "packets lost before sending because a queue of the device ran empty"),
+	[L_RX_COMPRESSED] = COUNT64("rx_compressed", "packets received compressed (CSLIP, PPP)"),
+	[L_TX_COMPRESSED] = COUNT64("tx_compressed", "packets sent compressed (CSLIP, PPP)"),
+	[L_RX_LENGTH] = COUNT64("rx_length_errors", "packets received with a wrong length"),
+	[L_RX_OVER] = COUNT64("rx_over_errors", "packets received that were larger than the buffer of the device"),
+	[L_RX_CRC] = COUNT64("rx_crc_errors", "packets received with a wrong checksum of the link"),
+	[L_RX_FRAME] = COUNT64("rx_frame_errors", "packets received with a wrong alignment"),
+	[L_RX_MISSED] = COUNT64("rx_missed_errors",
+	    "packets that the device dropped for want of buffers of the machine; part of norcvbuf"),
+	[L_RX_NOHANDLER] = COUNT64("rx_nohandler", "packets received on an inactive link of a bond, and dropped"),
+	[L_RX_OTHERHOST] = COUNT64("rx_otherhost_dropped", "packets received for the address of another machine"),
+	[L_TX_ABORTED] = COUNT64("tx_aborted_errors", "packets not sent after too many collisions or an abort"),
+	[L_TX_CARRIER] = COUNT64("tx_carrier_errors", "packets not sent because the carrier was lost"),
+	[L_TX_HEARTBEAT] = COUNT64("tx_heartbeat_errors", "packets not sent because the heartbeat test failed"),
+	[L_TX_WINDOW] = COUNT64("tx_window_errors", "packets not sent because of a late collision"),
+	[L_CHANGES] = COUNT64("carrier_changes", "times that the carrier came or went"),
+	[L_UPS] = COUNT64("carrier_up_count", "times that the carrier came"),
+	[L_DOWNS] = COUNT64("carrier_down_count", "times that the carrier went"),
+	[L_ADMIN] = KS_UNITS("admin_state", KS_KIND_GAUGE, KSTAT2_NVMT_STATE, KSTAT_DATA_UINT32, "",
+	    "0 switched off, 1 switched on by the administrator"),
+	[L_MTU] = KS_UNITS("mtu", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, KSTAT_DATA_UINT32, "bytes",
+	    "largest packet that the link takes"),
+	[L_TX_QUEUE_LEN] = KS_GAUGE("tx_queue_len", KSTAT_DATA_UINT32, "most packets that wait to be sent, by default"),
+	[L_PROMISCUITY] = KS_GAUGE("promiscuity", KSTAT_DATA_UINT32, "how many want the packets of other machines, too"),
+	[L_INDEX] = KS_UNITS("ifindex", KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_UINT32, "",
+	    "the kernel's number of the link"),
+	[L_KIND] = KS_TEXT("kind", KSTAT_DATA_CHAR, "kind of a virtual link: bond, bridge, vlan, veth and so on"),
+	[L_MASTER] = KS_TEXT("master", KSTAT_DATA_CHAR, "bond, bridge or other link that this one belongs to"),
+	[L_SLAVES] = KS_GAUGE("slaves", KSTAT_DATA_UINT32, "links that belong to this one"),
+	[L_SLAVES_UP] = KS_GAUGE("slaves_up", KSTAT_DATA_UINT32, "links that belong to this one and are up"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(link_fields);
 
-/* Which statistics each column feeds; -1 ends. */
-static const int8_t feeds[N_COUNT][3] = {
-	[N_RBYTES] = { L_RBYTES, L_RBYTES64, -1 },
-	[N_RPACKETS] = { L_IPACKETS, L_IPACKETS64, -1 },
-	[N_RERRS] = { L_IERRORS, -1 },
-	[N_RDROP] = { L_NORCVBUF, -1 },
-	[N_RFIFO] = { -1 },
-	[N_RFRAME] = { -1 },
-	[N_RCOMPRESSED] = { -1 },
-	[N_MULTICAST] = { L_MULTIRCV, -1 },
-	[N_OBYTES] = { L_OBYTES, L_OBYTES64, -1 },
-	[N_OPACKETS] = { L_OPACKETS, L_OPACKETS64, -1 },
-	[N_OERRS] = { L_OERRORS, -1 },
-	[N_ODROP] = { L_NOXMTBUF, -1 },
-	[N_OFIFO] = { -1 },
-	[N_COLLS] = { L_COLLISIONS, -1 },
-	[N_CARRIER] = { -1 },
-	[N_OCOMPRESSED] = { -1 },
+/* Which statistics are made of which number. One that is made of several is their sum. */
+struct feed {
+	uint8_t from, stat;
 };
 
-/* ks_unit.extra of a link: what /sys said last. */
-struct media {
-	bool known;
-	unsigned flags;
-	hrtime_t when;
-	uint64_t speed;   /* bits/s; 0: not known */
-	uint32_t duplex;  /* 0: not known */
+static const struct feed of_columns[] = {
+	{ N_RBYTES, L_RBYTES }, { N_RBYTES, L_RBYTES64 }, { N_RPACKETS, L_IPACKETS }, { N_RPACKETS, L_IPACKETS64 },
+	{ N_RERRS, L_IERRORS }, { N_RDROP, L_NORCVBUF }, { N_RFIFO, L_RX_FIFO }, { N_RFRAME, L_FRAME },
+	{ N_RCOMPRESSED, L_RX_COMPRESSED }, { N_MULTICAST, L_MULTIRCV }, { N_OBYTES, L_OBYTES },
+	{ N_OBYTES, L_OBYTES64 }, { N_OPACKETS, L_OPACKETS }, { N_OPACKETS, L_OPACKETS64 }, { N_OERRS, L_OERRORS },
+	{ N_ODROP, L_NOXMTBUF }, { N_OFIFO, L_TX_FIFO }, { N_COLLS, L_COLLISIONS }, { N_CARRIER, L_CARRIER },
+	{ N_OCOMPRESSED, L_TX_COMPRESSED },
 };
+
+/* Those of sums are the same numbers as the columns that /proc/net/dev has. */
+static const struct feed of_counters[] = {
+	{ KS_LINK_RX_BYTES, L_RBYTES }, { KS_LINK_RX_BYTES, L_RBYTES64 }, { KS_LINK_RX_PACKETS, L_IPACKETS },
+	{ KS_LINK_RX_PACKETS, L_IPACKETS64 }, { KS_LINK_RX_ERRORS, L_IERRORS }, { KS_LINK_RX_DROPPED, L_NORCVBUF },
+	{ KS_LINK_RX_MISSED_ERRORS, L_NORCVBUF }, { KS_LINK_MULTICAST, L_MULTIRCV }, { KS_LINK_TX_BYTES, L_OBYTES },
+	{ KS_LINK_TX_BYTES, L_OBYTES64 }, { KS_LINK_TX_PACKETS, L_OPACKETS }, { KS_LINK_TX_PACKETS, L_OPACKETS64 },
+	{ KS_LINK_TX_ERRORS, L_OERRORS }, { KS_LINK_TX_DROPPED, L_NOXMTBUF }, { KS_LINK_COLLISIONS, L_COLLISIONS },
+	{ KS_LINK_RX_LENGTH_ERRORS, L_FRAME }, { KS_LINK_RX_OVER_ERRORS, L_FRAME }, { KS_LINK_RX_CRC_ERRORS, L_FRAME },
+	{ KS_LINK_RX_FRAME_ERRORS, L_FRAME }, { KS_LINK_TX_ABORTED_ERRORS, L_CARRIER },
+	{ KS_LINK_TX_CARRIER_ERRORS, L_CARRIER }, { KS_LINK_TX_HEARTBEAT_ERRORS, L_CARRIER },
+	{ KS_LINK_TX_WINDOW_ERRORS, L_CARRIER }, { KS_LINK_RX_FIFO_ERRORS, L_RX_FIFO },
+	{ KS_LINK_TX_FIFO_ERRORS, L_TX_FIFO }, { KS_LINK_RX_COMPRESSED, L_RX_COMPRESSED },
+	{ KS_LINK_TX_COMPRESSED, L_TX_COMPRESSED }, { KS_LINK_RX_LENGTH_ERRORS, L_RX_LENGTH },
+	{ KS_LINK_RX_OVER_ERRORS, L_RX_OVER }, { KS_LINK_RX_CRC_ERRORS, L_RX_CRC },
+	{ KS_LINK_RX_FRAME_ERRORS, L_RX_FRAME }, { KS_LINK_RX_MISSED_ERRORS, L_RX_MISSED },
+	{ KS_LINK_RX_NOHANDLER, L_RX_NOHANDLER }, { KS_LINK_RX_OTHERHOST_DROPPED, L_RX_OTHERHOST },
+	{ KS_LINK_TX_ABORTED_ERRORS, L_TX_ABORTED }, { KS_LINK_TX_CARRIER_ERRORS, L_TX_CARRIER },
+	{ KS_LINK_TX_HEARTBEAT_ERRORS, L_TX_HEARTBEAT }, { KS_LINK_TX_WINDOW_ERRORS, L_TX_WINDOW },
+};
+
+/* What is known of a link beside its counters, and the file in /sys/class/net that has it. */
+static const struct {
+	uint8_t stat;
+	const char *file;
+} facts[KS_LINK_FACTS] = {
+	[KS_LINK_MTU] = { L_MTU, "mtu" },
+	[KS_LINK_TX_QUEUE_LEN] = { L_TX_QUEUE_LEN, "tx_queue_len" },
+	[KS_LINK_CARRIER_CHANGES] = { L_CHANGES, "carrier_changes" },
+	[KS_LINK_CARRIER_UP] = { L_UPS, "carrier_up_count" },
+	[KS_LINK_CARRIER_DOWN] = { L_DOWNS, "carrier_down_count" },
+	[KS_LINK_PROMISCUITY] = { L_PROMISCUITY, NULL },
+};
+
+static void
+feed(struct ks_values *vals, const struct feed *feeds, size_t nfeeds, const uint64_t *v, size_t n)
+{
+	for (size_t i = 0; i < nfeeds; i++) {
+		if (feeds[i].from < n)
+			ks_have_more(vals, feeds[i].stat, v[feeds[i].from]);
+	}
+}
 
 /* --- state of a link ------------------------------------------------------------------ */
 
@@ -104,7 +170,7 @@ link_file(const struct ks_linux *lx, const struct ks_unit *unit, const char *fil
 static bool
 flags_of(struct ks_linux *lx, const struct ks_unit *unit, unsigned *flags)
 {
-	struct state *s = lx->sub[KS_SUB_link].state;
+	struct ks_link_state *s = ks_link_state(lx);
 	struct ifreq req = { .ifr_flags = 0 };
 
 	if (!lx->root[KS_ROOT_PROC].kernel)
@@ -120,9 +186,11 @@ flags_of(struct ks_linux *lx, const struct ks_unit *unit, unsigned *flags)
 	return true;
 }
 
+/* Reads what only files say of a link, and if there is no netlink, also what it would say. */
 static void
-read_media(struct ks_linux *lx, struct ks_unit *unit, struct media *m)
+read_media(struct ks_linux *lx, struct ks_unit *unit, struct ks_known_link *k)
 {
+	struct ks_link_media *m = &k->media;
 	char text[32];
 	const char *p = text;
 	uint64_t mbits;
@@ -135,6 +203,19 @@ read_media(struct ks_linux *lx, struct ks_unit *unit, struct media *m)
 		m->speed = mbits * 1000000;
 	if (link_file(lx, unit, "duplex", text, sizeof(text)) > 0)
 		m->duplex = strcmp(text, "full") == 0 ? 2 : strcmp(text, "half") == 0;
+	if (ks_link_state(lx)->netlink == KS_LINK_USED)
+		return;
+	k->link.facts = 0;
+	for (size_t i = 0; i < KS_LINK_FACTS; i++) {
+		uint64_t v;
+
+		n = facts[i].file != NULL ? link_file(lx, unit, facts[i].file, text, sizeof(text)) : 0;
+		p = text;
+		if (n <= 0 || ks_scan_u64(&p, text + n, &v) != 0 || v > UINT32_MAX)
+			continue;
+		k->link.fact[i] = (uint32_t)v;
+		k->link.facts |= 1u << i;
+	}
 }
 
 /* The state of the link by the files of a recorded tree; false if it is not known. */
@@ -157,13 +238,15 @@ recorded_state(const struct ks_linux *lx, const struct ks_unit *unit, uint64_t *
 static void
 add_state(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
 {
-	struct media *m = unit->extra;
-	unsigned flags = 0;
-	bool live = flags_of(lx, unit, &flags);
+	struct ks_known_link *k = unit->extra;
+	struct ks_link_media *m = &k->media;
+	bool asked = ks_link_state(lx)->netlink == KS_LINK_USED;
+	unsigned flags = k->link.flags;
+	bool live = asked || flags_of(lx, unit, &flags);
 	uint64_t state;
 
 	if (!live || !m->known || m->flags != flags || lx->taken - m->when > MEDIA_AGE) {
-		read_media(lx, unit, m);
+		read_media(lx, unit, k);
 		m->known = true;
 		m->flags = flags;
 		m->when = lx->taken;
@@ -173,9 +256,42 @@ add_state(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
 	if (m->duplex > 0)
 		ks_have(vals, L_DUPLEX, m->duplex);
 	if (live)
+		ks_have(vals, L_ADMIN, (flags & IFF_UP) != 0);
+	if (live)
 		ks_have(vals, L_STATE, (flags & IFF_RUNNING) != 0);
 	else if (recorded_state(lx, unit, &state))
 		ks_have(vals, L_STATE, state);
+	for (size_t i = 0; i < KS_LINK_FACTS; i++) {
+		if ((k->link.facts >> i & 1) != 0)
+			ks_have(vals, facts[i].stat, k->link.fact[i]);
+	}
+}
+
+/* Adds the kind of a link, and which links it belongs to and which belong to it. */
+static void
+add_relations(const struct ks_linux *lx, const struct ks_link *link, struct ks_values *vals)
+{
+	const struct ks_units *units = &lx->sub[KS_SUB_link].units;
+	uint32_t hint = 0, slaves = 0, up = 0;
+	const struct ks_unit *master = link->master != 0 ? ks_link_by_index(lx, link->master, &hint) : NULL;
+
+	ks_have(vals, L_INDEX, link->index);
+	if (link->kind[0] != '\0')
+		ks_have_text(vals, L_KIND, link->kind);
+	if (master != NULL)
+		ks_have_text(vals, L_MASTER, master->key);
+	if (strcmp(link->kind, "bond") != 0 && strcmp(link->kind, "bridge") != 0 && strcmp(link->kind, "team") != 0 &&
+	    strcmp(link->kind, "vrf") != 0)
+		return;
+	for (uint32_t i = 0; i < units->n; i++) {
+		const struct ks_known_link *k = units->v[i].extra;
+		bool is_slave = units->v[i].alive && k->link.master == link->index;
+
+		slaves += is_slave;
+		up += is_slave && (k->link.flags & IFF_RUNNING) != 0;
+	}
+	ks_have(vals, L_SLAVES, slaves);
+	ks_have(vals, L_SLAVES_UP, up);
 }
 
 /* --- reading ----------------------------------------------------------------------------- */
@@ -199,15 +315,26 @@ columns_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t c[N_COUNT])
 static int
 read_link(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	uint64_t c[N_COUNT];
+	struct ks_known_link *k = unit->extra;
 	struct ks_values vals = { .have = 0 };
-	int n = columns_of(lx, unit, c);
+	uint64_t c[N_COUNT];
+	int n;
 
-	if (n < 0)
-		return -1;
-	for (int i = 0; i < n; i++) {
-		for (const int8_t *f = feeds[i]; *f >= 0; f++)
-			ks_have(&vals, (size_t)*f, c[i]);
+	if (ks_link_state(lx)->netlink == KS_LINK_USED) {
+		int err = ks_link_refresh(lx);
+
+		if (err != 0)
+			return ks_fail(err, "cannot ask the kernel for network links: %s", strerror(err));
+		if (k->seq != ks_link_state(lx)->seq)
+			return ks_linux_gone(unit);
+		feed(&vals, of_counters, sizeof(of_counters) / sizeof(of_counters[0]), k->link.counter,
+		    k->link.ncounters);
+		add_relations(lx, &k->link, &vals);
+	} else {
+		n = columns_of(lx, unit, c);
+		if (n < 0)
+			return -1;
+		feed(&vals, of_columns, sizeof(of_columns) / sizeof(of_columns[0]), c, (size_t)n);
 	}
 	add_state(lx, unit, &vals);
 	ks_fields_add(r, link_fields, &vals);
@@ -255,14 +382,14 @@ identity(struct ks_linux *lx, const char *key)
 	return ks_linux_inode(lx, KS_ROOT_SYS, path);
 }
 
-static int
-set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+int
+ks_link_set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
 {
 	(void)lx;
 	(void)units;
 	if (!is_new)
 		return 0;
-	unit->extra = calloc(1, sizeof(struct media));
+	unit->extra = calloc(1, sizeof(struct ks_known_link));
 	if (unit->extra == NULL) {
 		errno = ENOMEM;
 		return -1;
@@ -272,30 +399,53 @@ set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool i
 	return 0;
 }
 
-static const struct ks_listing listing = { &netdev_file, take_key, is_heading, identity, set_up };
+static const struct ks_listing listing = { &netdev_file, take_key, is_heading, identity, ks_link_set_up };
 
 static int
 scan_links(struct ks_linux *lx, struct ks_units *units)
 {
-	if (!units->scanned || !lx->settled)
+	struct ks_link_state *s = ks_link_state(lx);
+	int rc, err;
+
+	if (!units->scanned || (s->netlink == KS_LINK_NOT_THERE && !lx->settled))
 		ks_linux_check_directory(lx, KS_ROOT_SYS, "class/net");
+	if (s->netlink == KS_LINK_NOT_TRIED && !lx->root[KS_ROOT_PROC].kernel)
+		s->netlink = KS_LINK_NOT_THERE;
+	if (s->netlink != KS_LINK_NOT_THERE) {
+		rc = ks_link_scan(lx, units, &err);
+		if (err == 0 || err == ENOMEM) {
+			s->netlink = KS_LINK_USED;
+			return rc;
+		}
+		if (ks_is_lack(err))
+			lx->lack = err;
+		/* It may not be allowed here. If it was once, reading will say what is wrong. */
+		if (s->netlink == KS_LINK_USED)
+			return 0;
+		s->netlink = KS_LINK_NOT_THERE;
+		ks_netlink_close(&s->nl);
+	}
 	return ks_listing_scan(lx, units, &listing);
 }
 
 static void
 start(void *state)
 {
-	((struct state *)state)->socket = -1;
+	const struct ks_link_state initial = { .socket = -1, .counters_apart = true,
+		.nl = KS_NETLINK_INIT(NETLINK_ROUTE, RTMGRP_LINK) };
+
+	memcpy(state, &initial, sizeof(initial));
 }
 
 static void
 release(void *state)
 {
-	struct state *s = state;
+	struct ks_link_state *s = state;
 
 	if (s->socket >= 0)
 		(void)close(s->socket);
+	ks_netlink_close(&s->nl);
 }
 
-KS_SUBSYSTEM(link, parts, .scan = scan_links, .on_events = true, .state_size = sizeof(struct state),
+KS_SUBSYSTEM(link, parts, .scan = scan_links, .state_size = sizeof(struct ks_link_state),
     .start = start, .release = release);

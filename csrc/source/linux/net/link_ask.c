@@ -1,0 +1,131 @@
+/* link_ask.c - asks the kernel for network links over netlink; see link.h. SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "source/linux/net/link.h"
+
+/* An answer that is older (ns) is asked for again, even within a round. */
+#define MAX_AGE 20000000
+
+struct ks_netlink *
+ks_link_netlink(struct ks_linux *lx)
+{
+	struct ks_link_state *s = ks_link_state(lx);
+
+	return s->netlink == KS_LINK_USED ? &s->nl : NULL;
+}
+
+const struct ks_unit *
+ks_link_by_index(const struct ks_linux *lx, uint32_t index, uint32_t *hint)
+{
+	const struct ks_units *units = &lx->sub[KS_SUB_link].units;
+
+	for (uint32_t i = 0; i < units->n; i++) {
+		uint32_t slot = (*hint + i) % units->n;
+		const struct ks_known_link *k = units->v[slot].extra;
+
+		if (units->v[slot].alive && k->link.index == index) {
+			*hint = slot + 1;
+			return &units->v[slot];
+		}
+	}
+	return NULL;
+}
+
+struct answer {
+	struct ks_linux *lx;
+	bool scan;     /* new links become units */
+	uint32_t hint;
+};
+
+/* The unit of a link; with a scan a new one if there is none. NULL with errno: 0 if there is none. */
+static struct ks_unit *
+unit_of(struct answer *a, const struct ks_link *link)
+{
+	struct ks_units *units = &a->lx->sub[KS_SUB_link].units;
+	size_t len = strlen(link->name);
+	struct ks_unit *unit;
+	bool is_new = false;
+
+	errno = 0;
+	if (len == 0)
+		return (struct ks_unit *)ks_link_by_index(a->lx, link->index, &a->hint);
+	if (!a->scan)
+		return ks_units_find(units, link->name, len);
+	unit = ks_units_see(units, link->name, len, link->index, &is_new);
+	return unit != NULL && ks_link_set_up(a->lx, units, unit, is_new) == 0 ? unit : NULL;
+}
+
+/* Stores what a message says of a link. */
+static int
+take_message(void *arg, uint16_t type, struct ks_text body)
+{
+	struct answer *a = arg;
+	struct ks_link link;
+	struct ks_unit *unit;
+	struct ks_known_link *k;
+
+	if (!ks_link_parse(type, body, &link) || memchr(link.name, '/', sizeof(link.name)) != NULL)
+		return 0;
+	unit = unit_of(a, &link);
+	if (unit == NULL)
+		return errno;
+	k = unit->extra;
+	if (link.name[0] != '\0') {
+		k->link = link;
+	} else {
+		memcpy(k->link.counter, link.counter, sizeof(link.counter));
+		k->link.ncounters = link.ncounters;
+	}
+	k->seq = ks_link_state(a->lx)->seq;
+	return 0;
+}
+
+/* Asks the kernel, for everything or for counters alone. Returns 0 or an errno. */
+static int
+ask(struct ks_linux *lx, bool with_facts, bool scan)
+{
+	struct ks_link_state *s = ks_link_state(lx);
+	struct answer a = { lx, scan, 0 };
+	int err;
+
+	s->seq++;
+	s->taken = gethrtime();
+	err = ks_link_dump(&s->nl, with_facts, take_message, &a);
+	if ((err == EOPNOTSUPP || err == EINVAL) && !with_facts) { /* kernels before 4.7 */
+		s->counters_apart = false;
+		return ask(lx, true, scan);
+	}
+	s->round = err == 0 ? lx->round : 0;
+	return err;
+}
+
+int
+ks_link_refresh(struct ks_linux *lx)
+{
+	struct ks_link_state *s = ks_link_state(lx);
+	int err = 0;
+
+	if (s->round != lx->round || gethrtime() - s->taken > MAX_AGE)
+		err = ask(lx, !s->counters_apart || ks_netlink_notified(&s->nl), false);
+	if (err == 0 && (lx->taken == 0 || s->taken < lx->taken))
+		lx->taken = s->taken;
+	return err;
+}
+
+int
+ks_link_scan(struct ks_linux *lx, struct ks_units *units, int *err)
+{
+	struct ks_link_state *s = ks_link_state(lx);
+
+	*err = 0;
+	if (!ks_netlink_notified(&s->nl) && units->scanned)
+		return 0;
+	ks_units_begin(units);
+	*err = ask(lx, true, true);
+	if (*err == ENOMEM)
+		return -1;
+	if (*err != 0)
+		return 0;
+	return ks_units_end(units);
+}

@@ -1,0 +1,198 @@
+/* netlink.c - see netlink.h. SPDX-License-Identifier: MIT */
+#include "source/linux/net/netlink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define BUFFER 65536 /* the kernel sends at most 32 KiB at once */
+#define MOST_TRIES 4 /* of a question with an inconsistent answer */
+#define MOST_BODY 64 /* bytes of a question behind its header */
+
+void
+ks_netlink_close(struct ks_netlink *nl)
+{
+	if (nl->fd >= 0)
+		(void)close(nl->fd);
+	free(nl->buf);
+	nl->fd = -1;
+	nl->buf = NULL;
+}
+
+/* Returns 0 or an errno. */
+static int
+open_socket(struct ks_netlink *nl)
+{
+	struct sockaddr_nl own = { .nl_family = AF_NETLINK, .nl_groups = nl->groups };
+	struct timeval limit = { .tv_sec = 2 };
+
+	/* A child of fork() has the parent's socket, which must not take the parent's answers. */
+	if (nl->fd >= 0 && nl->pid == getpid())
+		return 0;
+	ks_netlink_close(nl);
+	nl->buf = malloc(BUFFER);
+	if (nl->buf == NULL)
+		return ENOMEM;
+	nl->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, nl->protocol);
+	if (nl->fd < 0)
+		return errno;
+	nl->pid = getpid();
+	if (bind(nl->fd, (const struct sockaddr *)&own, sizeof(own)) != 0 ||
+	    setsockopt(nl->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) != 0) {
+		int err = errno;
+
+		ks_netlink_close(nl);
+		return err;
+	}
+	return 0;
+}
+
+/* Receives what the kernel sent: how many bytes, or -1 with errno. What others sent counts as nothing. */
+static ssize_t
+receive(struct ks_netlink *nl, int flags)
+{
+	struct sockaddr_nl from = { .nl_pid = 0 };
+	socklen_t len = sizeof(from);
+	ssize_t n;
+
+	do {
+		n = recvfrom(nl->fd, nl->buf, BUFFER, flags | MSG_TRUNC, (struct sockaddr *)&from, &len);
+	} while (n < 0 && errno == EINTR);
+	if (n > BUFFER) {
+		errno = EMSGSIZE;
+		return -1;
+	}
+	return n > 0 && from.nl_pid != 0 ? 0 : n;
+}
+
+bool
+ks_attr_next(struct ks_text *list, struct ks_attr *a)
+{
+	struct nlattr head;
+	size_t room = ks_text_size(list), step;
+
+	if (room < sizeof(head))
+		return false;
+	memcpy(&head, list->p, sizeof(head));
+	if (head.nla_len < sizeof(head) || head.nla_len > room)
+		return false;
+	a->type = head.nla_type & NLA_TYPE_MASK;
+	a->data = ks_text_of(list->p + sizeof(head), head.nla_len - sizeof(head));
+	step = NLA_ALIGN(head.nla_len);
+	list->p = step <= room ? list->p + step : list->end;
+	return true;
+}
+
+void
+ks_attr_text(const struct ks_attr *a, char *to, size_t size)
+{
+	size_t n = strnlen(a->data.p, ks_text_size(&a->data));
+
+	if (n >= size)
+		n = size - 1;
+	memcpy(to, a->data.p, n);
+	to[n] = '\0';
+}
+
+/* The errno of a message that ends an answer; 0: there is none. */
+static int
+error_of(struct ks_text body)
+{
+	int32_t error;
+
+	if (ks_text_size(&body) < sizeof(error))
+		return 0;
+	memcpy(&error, body.p, sizeof(error));
+	return error < 0 && error > -4096 ? -error : 0;
+}
+
+enum ks_netlink_state
+ks_netlink_parse(const char *data, size_t n, uint32_t seq, ks_netlink_each *each, void *arg, int *err, bool *again)
+{
+	struct ks_text rest = ks_text_of(data, n);
+
+	while (ks_text_size(&rest) >= sizeof(struct nlmsghdr)) {
+		struct nlmsghdr h;
+		size_t room = ks_text_size(&rest), step;
+		struct ks_text body;
+
+		memcpy(&h, rest.p, sizeof(h));
+		if (h.nlmsg_len < sizeof(h) || h.nlmsg_len > room)
+			break;
+		body = ks_text_of(rest.p + sizeof(h), h.nlmsg_len - sizeof(h));
+		step = NLMSG_ALIGN((size_t)h.nlmsg_len);
+		rest.p = step <= room ? rest.p + step : rest.end;
+		if (h.nlmsg_seq != seq)
+			continue;
+		*again |= (h.nlmsg_flags & NLM_F_DUMP_INTR) != 0;
+		*err = h.nlmsg_type == NLMSG_ERROR || h.nlmsg_type == NLMSG_DONE ? error_of(body) :
+		    h.nlmsg_type < NLMSG_MIN_TYPE ? 0 : each(arg, h.nlmsg_type, body);
+		if (*err != 0)
+			return KS_NETLINK_FAILED;
+		if (h.nlmsg_type == NLMSG_DONE)
+			return KS_NETLINK_DONE;
+		if (h.nlmsg_type == NLMSG_ERROR) { /* a mere acknowledgement: there is no answer */
+			*err = EPROTO;
+			return KS_NETLINK_FAILED;
+		}
+	}
+	return KS_NETLINK_MORE;
+}
+
+/* Sends a question. Returns 0 or an errno. */
+static int
+ask(struct ks_netlink *nl, uint16_t type, const void *head, size_t len)
+{
+	struct {
+		struct nlmsghdr h;
+		char body[MOST_BODY];
+	} request = { .h = { .nlmsg_type = type, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP, .nlmsg_seq = ++nl->seq } };
+
+	if (len > MOST_BODY)
+		return EINVAL;
+	memcpy(request.body, head, len);
+	request.h.nlmsg_len = (uint32_t)(sizeof(request.h) + len);
+	return send(nl->fd, &request, request.h.nlmsg_len, 0) < 0 ? errno : 0;
+}
+
+int
+ks_netlink_dump(struct ks_netlink *nl, uint16_t type, const void *head, size_t len, ks_netlink_each *each, void *arg)
+{
+	bool again = true;
+	int err = open_socket(nl);
+
+	for (int i = 0; i < MOST_TRIES && again && err == 0; i++) {
+		enum ks_netlink_state state = KS_NETLINK_MORE;
+
+		again = false;
+		err = ask(nl, type, head, len);
+		while (state == KS_NETLINK_MORE && err == 0) {
+			ssize_t n = receive(nl, 0);
+
+			if (n < 0)
+				err = errno;
+			else
+				state = ks_netlink_parse(nl->buf, (size_t)n, nl->seq, each, arg, &err, &again);
+		}
+	}
+	/* What is left of an answer that was given up would only be skipped later. */
+	if (err != 0)
+		ks_netlink_close(nl);
+	return err;
+}
+
+bool
+ks_netlink_notified(struct ks_netlink *nl)
+{
+	bool any = nl->fd < 0 || nl->pid != getpid();
+	ssize_t n;
+
+	if (open_socket(nl) != 0)
+		return true;
+	while ((n = receive(nl, MSG_DONTWAIT)) >= 0)
+		any = true;
+	/* ENOBUFS: there were more than the socket can hold. */
+	return any || (errno != EAGAIN && errno != EWOULDBLOCK);
+}

@@ -1,0 +1,88 @@
+/*
+ * netlink.h - questions to the kernel over netlink. What it answers is data from outside: every length is compared
+ * with what there is. SPDX-License-Identifier: MIT
+ */
+#ifndef SOURCE_LINUX_NET_NETLINK_H
+#define SOURCE_LINUX_NET_NETLINK_H
+
+#include <linux/netlink.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "source/linux/text.h"
+
+/* A connection, which is opened at the first question, and again in a child of fork(). */
+struct ks_netlink {
+	int fd;        /* -1: not open */
+	int protocol;  /* NETLINK_ROUTE, NETLINK_SOCK_DIAG */
+	uint32_t groups; /* of notifications that it receives, one bit each */
+	pid_t pid;     /* the process that opened it */
+	uint32_t seq;  /* of the last question */
+	char *buf;     /* owned */
+};
+
+#define KS_NETLINK_INIT(protocol_, groups_) { -1, (protocol_), (groups_), 0, 0, NULL }
+
+void ks_netlink_close(struct ks_netlink *nl);
+
+/* Called with a message's type and what follows its head. Returns 0, or an errno that ends the answer. */
+typedef int ks_netlink_each(void *arg, uint16_t type, struct ks_text body);
+
+/*
+ * Asks for all things of a kind, and calls each() for every message of the answer. type: of the request, such as
+ * RTM_GETLINK; head, len: what follows its header. An answer that the kernel calls inconsistent is asked for again:
+ * then each() gets the same things once more. Returns 0 or an errno.
+ */
+int ks_netlink_dump(struct ks_netlink *nl, uint16_t type, const void *head, size_t len, ks_netlink_each *each,
+    void *arg);
+
+/* Receives the notifications that are waiting. Returns true if there were any, or if some may have been lost. */
+bool ks_netlink_notified(struct ks_netlink *nl);
+
+enum ks_netlink_state { KS_NETLINK_MORE, KS_NETLINK_DONE, KS_NETLINK_FAILED };
+
+/*
+ * Parses n bytes of an answer to the question of that number. KS_NETLINK_DONE: it is complete. KS_NETLINK_FAILED:
+ * *err is the errno. Sets *again if the kernel calls the answer inconsistent. Other messages are skipped.
+ */
+enum ks_netlink_state ks_netlink_parse(const char *data, size_t n, uint32_t seq, ks_netlink_each *each, void *arg,
+    int *err, bool *again);
+
+/* An attribute of a message. */
+struct ks_attr {
+	uint16_t type;
+	struct ks_text data;
+};
+
+/* Takes the next attribute off a list of them; false at the end, and where it would reach beyond the end. */
+bool ks_attr_next(struct ks_text *list, struct ks_attr *a);
+
+/* Copies the fixed head of a message and takes it off; false if the message is shorter. */
+static inline bool
+ks_netlink_head(struct ks_text *body, void *head, size_t size)
+{
+	if (ks_text_size(body) < size)
+		return false;
+	memcpy(head, body->p, size);
+	size = NLMSG_ALIGN(size);
+	body->p = size <= ks_text_size(body) ? body->p + size : body->end;
+	return true;
+}
+
+/* The number that an attribute holds; false if it has another size. */
+static inline bool
+ks_attr_u32(const struct ks_attr *a, uint32_t *v)
+{
+	if (ks_text_size(&a->data) != sizeof(*v))
+		return false;
+	memcpy(v, a->data.p, sizeof(*v));
+	return true;
+}
+
+/* Copies the text of an attribute, which ends at a NUL or at its end; what does not fit is cut. */
+void ks_attr_text(const struct ks_attr *a, char *to, size_t size);
+
+#endif
