@@ -26,4 +26,19 @@ describe("a program written for kstat(3KSTAT)", function()
   it("gets the errors of the manual page", function()
     checks("client_errors")
   end)
+
+  it("finds real disks before loop, RAM and compressed ones", function()
+    local out = run.shell(("KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys %s/spec/man_page_io")
+      :format(run.build))
+    local names = {}
+    for name in out.out:gmatch("(%S+) [^\n]+\n") do
+      names[#names + 1] = name
+    end
+    assert.are.equal("sda", names[1])
+    local at = {}
+    for i, name in ipairs(names) do
+      at[name] = i
+    end
+    assert.is_true(at.loop0 > at["cciss/c0d1"])
+  end)
 end)

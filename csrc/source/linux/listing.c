@@ -10,13 +10,13 @@ remember(struct ks_unit *unit, const struct ks_image *im, const struct ks_text *
 	unit->seq = im->seq;
 }
 
-int
-ks_listing_scan(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing)
+/* Brings the units up to date that are late, or those that are not (is_late NULL: all). 0, or -1 with errno ENOMEM. */
+static int
+scan_lines(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing,
+    const struct ks_image *im, bool (*is_late)(const char *key), bool late)
 {
-	const struct ks_image *im = ks_linux_try(lx, listing->file);
-	struct ks_text all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0), line;
+	struct ks_text all = ks_text_of(im->data, im->len), line;
 
-	ks_units_begin(units);
 	while (ks_text_line(&all, &line)) {
 		struct ks_text rest = line;
 		char key[KS_UNIT_NAME];
@@ -26,10 +26,13 @@ ks_listing_scan(struct ks_linux *lx, struct ks_units *units, const struct ks_lis
 		bool is_new;
 
 		if (len == 0) {
-			if (!ks_text_empty(&line) && (listing->is_heading == NULL || !listing->is_heading(im, &line)))
+			if (!late && !ks_text_empty(&line) &&
+			    (listing->is_heading == NULL || !listing->is_heading(im, &line)))
 				ks_linux_odd_line(lx, im, &line);
 			continue;
 		}
+		if (is_late != NULL && is_late(key) != late)
+			continue;
 		if (listing->identity != NULL && !lx->settled)
 			ident = listing->identity(lx, key);
 		unit = ks_units_see(units, key, len, ident, &is_new);
@@ -37,9 +40,29 @@ ks_listing_scan(struct ks_linux *lx, struct ks_units *units, const struct ks_lis
 			return -1;
 		remember(unit, im, &rest);
 	}
-	if (im != NULL)
+	return 0;
+}
+
+int
+ks_listing_scan_late(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing,
+    bool (*is_late)(const char *key))
+{
+	const struct ks_image *im = ks_linux_try(lx, listing->file);
+
+	ks_units_begin(units);
+	if (im != NULL) {
+		if (scan_lines(lx, units, listing, im, is_late, false) != 0 ||
+		    (is_late != NULL && scan_lines(lx, units, listing, im, is_late, true) != 0))
+			return -1;
 		units->seq = im->seq;
+	}
 	return ks_units_end(units);
+}
+
+int
+ks_listing_scan(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing)
+{
+	return ks_listing_scan_late(lx, units, listing, NULL);
 }
 
 /* Finds the lines of all units in an image that was read anew. */

@@ -37,6 +37,10 @@ ks_listing_key(char key[KS_UNIT_NAME], const struct ks_text *t)
 /* Brings the units up to date with the lines of the file: results as for ks_subsystem.scan. */
 int ks_listing_scan(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing);
 
+/* The same, but new units that are late follow the others, wherever the file has their lines. */
+int ks_listing_scan_late(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing,
+    bool (*is_late)(const char *key));
+
 /*
  * Finds the line of a unit in the file as this round has it, as take_key left it. Returns the image; on
  * failure NULL with errno (ENXIO: the unit is gone) and message.

@@ -451,6 +451,21 @@ set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool i
 	return rc;
 }
 
+/* Programs show the first disks of the chain, and the files that snaps are mounted from are no disks to them. */
+static bool
+is_late(const char *key)
+{
+	static const char *const drivers[] = { "loop", "ram", "zram", "nbd" };
+
+	for (size_t i = 0; i < sizeof(drivers) / sizeof(*drivers); i++) {
+		size_t n = strlen(drivers[i]);
+
+		if (strncmp(key, drivers[i], n) == 0 && isdigit((unsigned char)key[n]))
+			return true;
+	}
+	return false;
+}
+
 static const struct ks_listing listing = { &ks_diskstats_file, take_key, NULL, identity, set_up };
 
 static int
@@ -464,7 +479,7 @@ scan_disks(struct ks_linux *lx, struct ks_units *units)
 		return 0;
 	ks_linux_check_directory(lx, KS_ROOT_SYS, "block");
 	s->last_disk = UINT32_MAX;
-	changed = ks_listing_scan(lx, units, &listing);
+	changed = ks_listing_scan_late(lx, units, &listing, is_late);
 	if (changed)
 		ks_own_close(&s->own);
 	return changed;
