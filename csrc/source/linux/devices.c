@@ -27,7 +27,8 @@ parse_u64(struct ks_text t, bool is_size, uint64_t *v)
 	ks_text_skip(&t);
 	if (ks_text_starts(&t, "0x")) {
 		*v = strtoull(t.p, NULL, 16); /* the text ends in a NUL */
-		return ks_text_size(&t) > 2 && isxdigit((unsigned char)t.p[2]);
+		/* Drivers show -1 for what they do not count. */
+		return ks_text_size(&t) > 2 && isxdigit((unsigned char)t.p[2]) && *v != UINT64_MAX;
 	}
 	if (!ks_text_u64(&t, &whole))
 		return false;

@@ -46,7 +46,7 @@ KS_FIELDS_FIT(ksm_fields);
 static const struct ks_devices ksm = { .root = KS_ROOT_SYS, .path = "kernel/mm/ksm" };
 
 static const struct ks_part parts[] = {
-	KS_DEVICE_PART("unix", "@", "vm", huge_fields, &huge),
+	KS_DEVICE_PART("hugepages", "@", "vm", huge_fields, &huge),
 	KS_DEVICE_PART("lgrp", "@", "vm", huge_fields, &node_huge),
 	KS_DEVICE_PART("unix", "ksm", "vm", ksm_fields, &ksm),
 };

@@ -9,7 +9,7 @@ static const struct ks_listing listing;
 enum { S_PATH, S_TYPE, S_SIZE, S_USED, S_PRIORITY };
 
 static const struct ks_field fields[] = {
-	[S_PATH] = KS_TEXT("path", KSTAT_DATA_STRING, "path of the device or file"),
+	[S_PATH] = KS_TEXT("path", KSTAT_DATA_STRING, "path of the device or file, in which \\040 is a blank"),
 	[S_TYPE] = KS_TEXT("type", KSTAT_DATA_STRING, "partition (any device) or file"),
 	[S_SIZE] = KS_AMOUNT("size", "size of this swap space"),
 	[S_USED] = KS_AMOUNT("used", "how much of it is in use"),

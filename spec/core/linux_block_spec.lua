@@ -1,0 +1,82 @@
+-- Block devices of Linux on a tree with NVMe, device mapper, an array, zram and bcache.
+local L = require("support.linux")
+
+local TREE = "spec/trees/storage"
+
+describe("block devices", function()
+  local d
+
+  setup(function()
+    d = L.dump(TREE .. "/proc", TREE .. "/sys")
+  end)
+
+  local function same(prefix, expected)
+    for name, value in pairs(expected) do
+      assert.equal(value, d.stat[prefix .. ":" .. name], prefix .. ":" .. name)
+    end
+  end
+
+  it("are read without an error", function()
+    assert.same({}, d.error)
+    assert.same({}, d.warnings)
+    assert.same({}, d.twice)
+  end)
+
+  it("show what is in flight, and how their queue is set", function()
+    same("nvme:0:nvme0n1,queue", { reads_in_flight = "1", writes_in_flight = "2", state = "live", scheduler = "none",
+      nr_requests = "1023", write_cache = "write back", read_ahead = "128", max_sectors = "1280" })
+    same("sd:0:sda,queue", { state = "running", scheduler = "bfq", nr_requests = "64" })
+    assert.equal("1", d.stat["sd:0:sda,dev:rotational"])
+    assert.equal("0", d.stat["nvme:0:nvme0n1,dev:rotational"])
+    assert.equal("KiB", d.meta["nvme:0:nvme0n1,queue:read_ahead"].unit)
+    assert.is_nil(d.kstat["nvme:0:nvme0n1p1,queue"], "a partition has no queue of its own")
+    assert.is_nil(d.stat["sd:1:sdb,queue:nr_requests"], "what a device does not have is absent")
+  end)
+
+  it("have the state of an array and of its disks", function()
+    same("md:127:md127,array", { state = "active", level = "raid5", raid_disks = "4", degraded = "1",
+      disks_in_sync = "3", disks_faulty = "1", disks_spare = "1", sync_action = "recover", sync_done = "1048576",
+      sync_total = "4194304", sync_speed = "114176", mismatches = "8", chunk_size = "524288" })
+    assert.equal("KiB/s", d.meta["md:127:md127,array:sync_speed"].unit)
+  end)
+
+  it("have the names of maps, and the paths that failed", function()
+    same("dm:0:dm-0,map", { name = "mpatha", devices = "2", devices_running = "1", devices_failed = "1",
+      suspended = "0", size = "4194304" })
+    same("dm:1:dm-1,map", { name = "vg0-root", devices = "1", devices_running = "0", devices_failed = "0",
+      suspended = "1" })
+  end)
+
+  it("show what zram compressed", function()
+    same("zram:0:zram0,memory", { orig_data_size = "1048576", compr_data_size = "262144", mem_used = "524288",
+      mem_used_max = "786432", same_pages = "12", failed_writes = "2", comp_algorithm = "zstd" })
+  end)
+
+  it("show what bcache does, sizes in bytes", function()
+    same("bcache:0:0a0b0c0d-0000-4000-8000-000000", { cache_available_percent = "97", btree_cache_size = "1572864",
+      btree_nodes = "11" })
+    same("bcache:0:bdev0,0a0b0c0d-0000-4000-8000-", { state = "dirty", cache_mode = "writeback", cache_hits = "546",
+      dirty_data = "12288", bypassed = "2147483648", writeback_rate = "1048576", writeback_target = "22011707392" })
+    same("bcache:0:cache0,0a0b0c0d-0000-4000-8000", { io_errors = "5", written = "3298534883328", unused = "99",
+      metadata = "2" })
+  end)
+
+  it("have the state of NVMe controllers", function()
+    same("nvme:0:nvme0,controller", { state = "live", model = "Fast SSD 2", transport = "pcie", cntlid = "5" })
+    same("nvme:1:nvme1,controller", { state = "resetting" })
+  end)
+
+  it("come and go", function()
+    local dir = os.tmpname()
+    os.remove(dir)
+    L.sh("cp -r " .. TREE .. " " .. dir)
+    local list = L.dumps(dir .. "/proc", dir .. "/sys", "rm -r " .. dir .. "/sys/block/md127",
+      "read:rm -r " .. dir .. "/sys/class/nvme/nvme1",
+      "mkdir " .. dir .. "/sys/class/nvme/nvme2; echo dead > " .. dir .. "/sys/class/nvme/nvme2/state")
+    L.remove(dir)
+    assert.is_nil(list[2].kstat["md:127:md127,array"])
+    assert.matches("gone", list[3].error["nvme:1:nvme1,controller"])
+    assert.is_nil(list[4].kstat["nvme:1:nvme1,controller"])
+    assert.equal("dead", list[4].stat["nvme:2:nvme2,controller:state"])
+  end)
+end)
