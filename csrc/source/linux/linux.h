@@ -41,6 +41,7 @@
 	X(sockets) \
 	X(softnet) \
 	X(neighbour) \
+	X(fs) \
 	X(spl) \
 	X(pressure) \
 	X(slab) \
