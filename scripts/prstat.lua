@@ -170,14 +170,14 @@ end
 
 -- What sorting and choosing need of a process.
 local function new_row(k, options)
-  local now = k:now()
-  local uid = now:get("euid")
   local users = options.user_set
+  local now = k:now() -- a capture does not say that these are no counters
+  local uid = (users or options.users) and now:get("euid")
   if users and not (users[user_name(uid) or ""] or users[("%.0f"):format(uid or -1)]) then
     return nil
   end
   local used = (k:get("utime") or 0) + (k:get("stime") or 0)
-  local row = { k = k, uid = uid, pid = k.instance, used = used / 1e9, elapsed = k.elapsed, time = 0, nlwp = 1 }
+  local row = { k = k, uid = uid, pid = k.instance, used = used / 1e9, elapsed = k.elapsed, nlwp = 1 }
   if not options.threads then
     row.nlwp = now:get("nlwp") or 1
   else
@@ -190,19 +190,22 @@ local function new_row(k, options)
   return row
 end
 
-local function collect(d, options, ncpus)
+-- names: gets those of all processes, as keys; nil: they are not needed.
+local function collect(d, options, ncpus, names)
   local base = kinds(options)
-  local list, lwps, names = {}, 0, {}
+  local list, lwps = {}, 0
   for k in processes_of(d, base) do
-    local row = tool.matches(patterns, k.name) and new_row(k, options)
-    names[k.name] = true
+    local row = (#patterns == 0 or tool.matches(patterns, k.name)) and new_row(k, options)
+    if names then
+      names[k.name] = true
+    end
     if row and (not options.pid_set or options.pid_set[("%d"):format(row.pid)]) then
       row.cpu = row.elapsed > 0 and 100 * row.used / row.elapsed / ncpus or 0
       lwps = lwps + row.nlwp
       list[#list + 1] = row
     end
   end
-  return list, lwps, names
+  return list, lwps
 end
 
 -- The kstats of further kinds, by the numbers of their processes. They are read for all processes, shown or not: the
@@ -245,7 +248,7 @@ end
 -- The cells of a row that is shown.
 local function complete(row, options, further)
   local now = row.k:now()
-  row.user = user_name(row.uid)
+  row.user = user_name(now:get("euid"))
   row.process = ("%s/%d"):format(row.k.name, row.tid or row.nlwp)
   if options.microstates then
     return add_microstates(row, further)
@@ -302,9 +305,10 @@ end
 local function rows(d, _, prev, options)
   local misc = d:lookup("unix", 0, "system_misc")
   misc = misc and misc:now()
-  local list, lwps, names = collect(d, options, misc and misc:get("ncpus") or 1)
+  local names = not prev and {} or nil
+  local list, lwps = collect(d, options, misc and misc:get("ncpus") or 1, names)
   local n = #list
-  if not prev then
+  if names then
     for _, line in ipairs(unknown.patterns("there is no process", options.operands, patterns, names)) do
       tool.warn_later(line)
     end

@@ -97,7 +97,10 @@ first_scan(struct ks_chain *chain)
 {
 	if (ks_chain_scan(chain) < 0)
 		return abandon(chain);
-	chain->nchanges = 0;
+	/* Nobody asks what the first scan added, and that is everything. */
+	free(chain->change);
+	chain->change = NULL;
+	chain->nchanges = chain->change_cap = 0;
 	return &chain->kc;
 }
 

@@ -71,7 +71,7 @@ sum_threads(struct ks_linux *lx, const struct ks_process *p, const char *file, p
 static bool
 has_threads(const struct ks_process *p)
 {
-	return p->tid == 0 && (p->have >> P_NLWP & 1) != 0 && p->v[P_NLWP] > 1;
+	return p->tid == 0 && (p->have >> P_NLWP & 1) != 0 && p->small[P_NLWP] > 1;
 }
 
 /* --- status ------------------------------------------------------------------------------- */

@@ -17,15 +17,15 @@
 #define TICKS_PER_SECOND 100
 #define NAME_MAX_SIZE (KSTAT_STRLEN - 7) /* leaves room for ",status" */
 
-enum { IO_PART = 2, DELAY_PART = 4 };
+enum { STATUS_PART = 1, IO_PART, SCHED_PART, DELAY_PART };
 
 /* The kinds of statistics, one for each file. */
 #define PARTS(module) { \
 	KS_NAMED_PART(module, "@", module, .fields = ks_process_fields, .read = ks_process_read), \
-	KS_NAMED_PART(module, "@,status", module "_status", .fields = ks_process_status_fields, \
+	[STATUS_PART] = KS_NAMED_PART(module, "@,status", module "_status", .fields = ks_process_status_fields, \
 	    .read = ks_process_read_status), \
 	[IO_PART] = KS_NAMED_PART(module, "@,io", module "_io", .fields = ks_process_io_fields, .read = ks_process_read_io), \
-	KS_NAMED_PART(module, "@,sched", module "_sched", .fields = ks_process_sched_fields, \
+	[SCHED_PART] = KS_NAMED_PART(module, "@,sched", module "_sched", .fields = ks_process_sched_fields, \
 	    .read = ks_process_read_sched), \
 	[DELAY_PART] = KS_NAMED_PART(module, "@,delay", module "_delay", .fields = ks_process_delay_fields, \
 	    .read = ks_process_read_delay), \
@@ -116,6 +116,14 @@ has_io(struct ks_linux *lx, const struct ks_process *p)
 	return ks_file_small(&lx->root[KS_ROOT_PROC], path, text, sizeof(text)) >= 0;
 }
 
+/* There may be many processes, and most callers want the statistics of "stat" alone. */
+static size_t
+size_of_extra(const struct walk *w)
+{
+	return (w->wanted & (1u << STATUS_PART | 1u << SCHED_PART)) != 0 ? sizeof(struct ks_process) :
+	    offsetof(struct ks_process, sum);
+}
+
 /* Sets up what the scan found. Returns 0, or -1 with errno ENOMEM. */
 static int
 set_up(const struct walk *w, struct ks_unit *unit, bool is_new, const struct ks_process *found, const char *name,
@@ -124,7 +132,7 @@ set_up(const struct walk *w, struct ks_unit *unit, bool is_new, const struct ks_
 	struct ks_process *p = unit->extra;
 
 	if (is_new || p == NULL) {
-		unit->extra = p = calloc(1, sizeof(*p));
+		unit->extra = p = calloc(1, size_of_extra(w));
 		if (p == NULL) {
 			errno = ENOMEM;
 			return -1;
@@ -135,7 +143,7 @@ set_up(const struct walk *w, struct ks_unit *unit, bool is_new, const struct ks_
 	}
 	if (!p->has_io)
 		parts &= (uint16_t)~(1u << IO_PART);
-	memcpy(p, found, offsetof(struct ks_process, sum));
+	memcpy(p, found, offsetof(struct ks_process, has_io));
 	if (strcmp(unit->name, name) != 0 || unit->parts != parts) {
 		ks_name_set(unit->name, sizeof(unit->name), name, strlen(name));
 		unit->parts = parts;

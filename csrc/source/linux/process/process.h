@@ -13,7 +13,7 @@
 #define KS_PROCESS_PATH 64 /* size of the path of a file below /proc, as "4194304/task/4194304/schedstat" */
 #define KS_PROCESS_STAT 1024 /* more than a file "stat" has */
 
-/* The statistics of a process, in the order in which they are shown. */
+/* The statistics of a process, in the order in which they are shown. Those before P_SIZE have 32 bits. */
 enum { P_PID, P_PPID, P_PGID, P_SID, P_EUID, P_TTYDEV, P_STATE, P_CLNAME, P_PRI, P_NICE, P_ONPRO, P_NLWP,
 	P_SIZE, P_RSSIZE, P_UTIME, P_STIME, P_GTIME, P_CUTIME, P_CSTIME, P_MINF, P_MAJF, P_BLOCKED, P_COUNT };
 
@@ -26,14 +26,15 @@ enum { P_SUM_RUN, P_SUM_WAIT, P_SUM_SLICES, P_SUM_VCTX, P_SUM_ICTX, P_SUMS };
 struct ks_process {
 	pid_t pid, tid;     /* tid 0: it is a process */
 	uint32_t have;      /* which of the values are known, one bit each */
-	uint64_t v[P_COUNT];/* as "stat" had them last */
+	uint32_t small[P_SIZE]; /* as "stat" had them last; see ks_process_value() */
+	uint64_t large[P_COUNT - P_SIZE];
 	uint64_t round;     /* the round in which it was read */
 	hrtime_t taken;     /* when */
 	uint64_t start;     /* ticks after boot */
+	bool has_io;        /* this user may read "io" */
 	struct {
 		uint64_t last, lost;
-	} sum[P_SUMS];
-	bool has_io;        /* this user may read "io" */
+	} sum[P_SUMS];      /* only where somebody may want kinds that have sums: see size_of_extra() */
 };
 
 /* What a line of "stat" says beside the values. The name points into the line. */
@@ -56,6 +57,13 @@ static inline struct ks_process *
 ks_process_of(const struct ks_unit *unit)
 {
 	return unit->extra;
+}
+
+/* A value that "stat" had; one of 32 bits may be a negative number, of which these are the lower bits. */
+static inline uint64_t
+ks_process_value(const struct ks_process *p, size_t field)
+{
+	return field < P_SIZE ? p->small[field] : p->large[field - P_SIZE];
 }
 
 /* Writes the path below /proc of a file of a process (tid 0) or a thread, or of its directory (""). */

@@ -91,7 +91,10 @@ take_number(struct ks_text *t, uint64_t *v)
 static void
 set(struct ks_process *p, size_t field, uint64_t v)
 {
-	p->v[field] = v;
+	if (field < P_SIZE)
+		p->small[field] = (uint32_t)v;
+	else
+		p->large[field - P_SIZE] = v;
 	p->have |= 1u << field;
 }
 
@@ -134,7 +137,7 @@ ks_process_parse(const struct ks_linux *lx, struct ks_text text, struct ks_proce
 		}
 	}
 	line->is_worker = (flags & WORKER) != 0;
-	if (p->v[P_TTYDEV] == 0)
+	if (p->small[P_TTYDEV] == 0)
 		p->have &= ~(1u << P_TTYDEV);
 	return n > COLUMN_START;
 }
@@ -256,15 +259,15 @@ ks_process_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	if (refresh(lx, unit) != 0)
 		return -1;
 	vals.have = p->have;
-	state[0] = (char)p->v[P_STATE];
+	state[0] = (char)p->small[P_STATE];
 	for (size_t i = 0; i < P_COUNT; i++)
-		vals.v[i].u = p->v[i];
+		vals.v[i].u = ks_process_value(p, i);
 	ks_have_text(&vals, P_STATE, state);
-	if ((p->have >> P_CLNAME & 1) != 0 && p->v[P_CLNAME] < NCLASSES)
-		ks_have_text(&vals, P_CLNAME, class_names[p->v[P_CLNAME]]);
+	if ((p->have >> P_CLNAME & 1) != 0 && p->small[P_CLNAME] < NCLASSES)
+		ks_have_text(&vals, P_CLNAME, class_names[p->small[P_CLNAME]]);
 	else
 		vals.have &= ~(1ULL << P_CLNAME);
-	if (!has_blocked_time(lx, p->v[P_BLOCKED]))
+	if (!has_blocked_time(lx, ks_process_value(p, P_BLOCKED)))
 		vals.have &= ~(1ULL << P_BLOCKED);
 	lx->taken = p->taken;
 	if (p->tid != 0) {
