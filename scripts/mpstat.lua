@@ -9,11 +9,13 @@
 -- for the machine (-a): these are "-". ithr are softirqs.
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
+local ticks = require("kstat.ticks")
 
 local function selector(module, name, instance)
   return assert(kstat.selector({ module = module, instance = instance, name = name, class = "misc" }))
 end
 
+local unpack = table.unpack or unpack
 local cpus, cpu_vm = selector("cpu", "sys"), selector("cpu", "vm")
 local all_sys, all_vm = selector("unix", "sys", 0), selector("unix", "vm", 0)
 
@@ -26,6 +28,13 @@ local COUNTS = {
 }
 local TIMES = { { "usr", 4, "user" }, { "sys", 3, "kernel" }, { "wt", 3, "wait" }, { "idl", 3, "idle" } }
 
+-- Each row has the time of its own CPUs, in ticks of 10 ms.
+local RATES = {}
+for i, column in ipairs(COUNTS) do
+  RATES[i] = column[1]
+end
+local per_tick = ticks.corrector(RATES, function(row) return row.sze end, 100)
+
 local function memory_figures()
   local list = {}
   for _, column in ipairs(COUNTS) do
@@ -36,10 +45,12 @@ end
 
 -- without: a column that comes from elsewhere.
 local function cpu_figures(without)
-  local list, all = { sze = { "count" } }, { "cpu_ticks_stolen" }
+  local all = { "rate", "cpu_ticks_stolen" }
   for _, column in ipairs(TIMES) do
     all[#all + 1] = "cpu_ticks_" .. column[3]
   end
+  local list = { sze = { "count" }, ticks = all }
+  all = { unpack(all, 2) }
   for _, column in ipairs(TIMES) do
     list[column[1]] = { "percent", "cpu_ticks_" .. column[3], of = all }
   end
@@ -62,7 +73,7 @@ local function from(options, ks)
   elseif not linux then
     list[2] = { { module = "cpu", instance = "row", name = "vm" }, figures = memory_figures() }
   end
-  list.fields = { SET = 0 }
+  list.fields, list.finish = { SET = 0 }, per_tick
   return list
 end
 

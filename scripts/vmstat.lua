@@ -8,10 +8,13 @@
 -- faults  in interrupts, sy system calls, cs context switches      1/s
 -- cpu     us sy id: percent in user mode, in the kernel, idle
 --
+-- Rates, but for those of disks, are per second of the time that the CPUs counted, as on Solaris. Named disks come
+-- first; others take the places that are left.
 -- Linux does not count w, re, de, sy, nor the faults of executables and files apart (-p): these are "-".
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kstat = require("kstat")
+local ticks = require("kstat.ticks")
 local tool = require("kstat.tool")
 local unknown = require("kstat.unknown")
 
@@ -61,15 +64,33 @@ local function vm_figures(kb, linux)
 end
 
 -- unit: in which the times of the CPUs are counted.
+local function states(unit)
+  return unit .. "user", unit .. "kernel", unit .. "idle", unit .. "wait", unit .. "stolen"
+end
+
 local function sys_figures(unit)
-  local user, kernel = unit .. "user", unit .. "kernel"
-  local idle, wait = unit .. "idle", unit .. "wait"
-  local all = { user, kernel, idle, wait, unit .. "stolen" }
+  local all = { states(unit) }
+  local user, kernel, idle, wait = all[1], all[2], all[3], all[4]
   return kstat.figures({
     ["in"] = { "rate", "intr" }, syscall = { "rate", "syscall" }, cs = { "rate", "pswitch" },
     us = { "percent", user, of = all }, sy = { "percent", kernel, of = all },
     id = { "percent", idle, wait, of = all },
   })
+end
+
+-- What is per second of the CPUs' own time.
+local RATES = { "re", "mf", "pi", "po", "fr", "sr", "si", "so", "in", "syscall", "cs" }
+for _, statistic in ipairs(PAGING) do
+  RATES[#RATES + 1] = statistic
+end
+
+local function cpus_of_linux(_, d)
+  local misc = d:lookup("unix", 0, "system_misc")
+  return misc and misc:get("ncpus")
+end
+
+local function cpus_of_illumos(row)
+  return row.cpus
 end
 
 -- Linux counts no threads that are swapped out.
@@ -89,30 +110,56 @@ local function warn_of_disk(name, ks)
   end
 end
 
+-- By the letters and the number that a name begins with, as illumos has it: pools stand between disks.
+local function before(a, b)
+  local driver, number = a.name:match("^(%l*)(%d*)")
+  local other_driver, other_number = b.name:match("^(%l*)(%d*)")
+  if driver ~= other_driver then
+    return driver < other_driver
+  elseif number ~= other_number then
+    return (tonumber(number) or 0) < (tonumber(other_number) or 0)
+  end
+  return a.name < b.name
+end
+
+-- The disks of a chain, in the order of their columns.
+local function all_disks(ks)
+  local list = {}
+  for k in ks:each(disks) do
+    list[#list + 1] = k.type == "io" and k or nil
+  end
+  if not is_linux(ks) then
+    table.sort(list, before)
+  end
+  return list
+end
+
+-- Those that are named, and others as far as there is room; none if nothing has the names.
 local function choose_disks(options, ks)
-  local chosen = {}
-  local named = {}
+  local list, wanted, room = all_disks(ks), {}, MOST_DISKS
   for _, name in ipairs(options.operands) do
-    local k = not named[name] and ks:lookup(nil, nil, name)
-    chosen[#chosen + 1] = k and k.type == "io" and k or nil
-    named[name] = true
-    if not chosen[1] or chosen[#chosen].name ~= name then
+    local k = ks:lookup(nil, nil, name)
+    if not k or k.type ~= "io" then
       warn_of_disk(name, ks)
+    elseif not wanted[name] then
+      wanted[name], room = true, room - 1
+      list[#list + 1] = k.class ~= "disk" and k or nil
     end
   end
-  if #options.operands == 0 then
-    for k in ks:each(disks) do
-      if #chosen < MOST_DISKS and k.type == "io" and not tool.passed_over[k.module] then
-        chosen[#chosen + 1] = k
-      end
-    end
+  local chosen, others = {}, #options.operands == 0 or room < MOST_DISKS
+  for _, k in ipairs(list) do
+    local other = not wanted[k.name] and others and room > 0 and not tool.passed_over[k.module]
+    room = other and room - 1 or room
+    chosen[#chosen + 1] = (wanted[k.name] or other) and k or nil
   end
   return chosen
 end
 
--- Two characters: s0 for sd0, sa for sda, n1 for nvme1n1.
+-- Two characters: s0 for sd0, sa for sda, n1 for nvme1n1; of what is no disk of a driver the first and the third.
 local function short_name(k)
-  if #k.module == 2 and k.name:sub(1, 2) == k.module and k.name:find("^%w", 3) then
+  if k.name:sub(1, #k.module) ~= k.module then
+    return k.name:sub(1, 1) .. k.name:sub(3, 3)
+  elseif #k.module == 2 and k.name:sub(1, 2) == k.module and k.name:find("^%w", 3) then
     return k.name:sub(1, 1) .. k.name:sub(3, 3)
   end
   return k.name:sub(1, 1) .. k.instance % 10
@@ -153,13 +200,17 @@ local function from(options, ks)
       selector("unix", "system_misc", "misc"), figures = kstat.figures({ de = { "now", "deficit", scale = kb } }),
     }
   end
+  local unit = linux and "cpu_nsec_" or "cpu_ticks_"
+  -- The library counts times in seconds.
+  list.finish = ticks.corrector(RATES, linux and cpus_of_linux or cpus_of_illumos, linux and 1 or 100)
+  list[#list + 1] = {
+    linux and all_sys or cpu_sys, figures = kstat.figures({ ticks = { "rate", states(unit) }, cpus = { "count" } }),
+  }
   if options.paging then
     return list
   end
   list[#list + 1] = { selector("unix", "sysinfo", "misc", 0), figures = queue_figures(linux) }
-  list[#list + 1] = {
-    linux and all_sys or cpu_sys, figures = sys_figures(linux and "cpu_nsec_" or "cpu_ticks_"),
-  }
+  list[#list + 1] = { linux and all_sys or cpu_sys, figures = sys_figures(unit) }
   show_disks(options, ks)
   for _, disk in ipairs(shown) do
     list[#list + 1] = {
@@ -279,7 +330,7 @@ local function summary_rows(d)
   if not linux then
     sys, vm = d:select(cpu_sys), d:select(cpu_vm)
   end
-  local names = d:lookup("unix", 0, "ncstats")
+  local names = d:lookup("unix", 0, "dnlcstats") or d:lookup("unix", 0, "ncstats")
   local rows = {}
   for i, entry in ipairs(SUMMARY) do
     local kind, row = entry[1], { what = entry[2] }

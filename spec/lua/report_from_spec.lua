@@ -103,6 +103,16 @@ cpu         1    sys     10     15     30      5   here
 ]], shown(from, { "module", "instance", "name", "busy", "calls", "faults", "set", "where" }, "10"))
   end)
 
+  it("hands each complete row to a function of its own", function()
+    local from = {
+      { CPUS, each = true, figures = figures_of_cpus() },
+      finish = function(row, d)
+        row.calls = row.calls * 2 + d.elapsed * 0
+      end,
+    }
+    assert.equal("instance  calls\n0          10\n1          30\n", shown(from, { "instance", "calls" }, "10"))
+  end)
+
   it("shows a mean of what was added once a second, rounded down", function()
     local mean = kstat.figures({ mean = { "mean", "sum" }, tenfold = { "mean", "sum", scale = 10 } })
     assert.equal("mean   tenfold\n10        100\n", shown({ { POOL, figures = mean } }, { "mean", "tenfold" }, "10"))
@@ -208,6 +218,7 @@ describe("sources of rows", function()
         "source 2: instance = \"row\" needs a module, a name, and another source that comes first",
       ["{ { 'a', figures = f }, colour = 1 }"] = "unknown field 'colour'",
       ["{ { 'a', figures = f }, fields = 1 }"] = "fields: a table expected",
+      ["{ { 'a', figures = f }, finish = 1 }"] = "finish: a function expected",
       ["{ { 'a', figures = f }, fields = { n = 1 } }"] = "source 1: figure 'n': the row has a field of this name",
       ["{ { 'a', each = true, figures = kstat.figures({ name = { 'count' } }) } }"] =
         "source 1: figure 'name': the row has a field of this name",

@@ -53,28 +53,36 @@ local function on_part(words, keep)
   return text
 end
 
--- The figures are those that follow by hand from the fixture. Its snapshots are 5.0 s apart; rates are over the
--- snaptimes (the original divides by CPU ticks, which on a running machine is the same time).
+-- The figures are those that follow by hand from the fixture. Its snapshots are 5.0 s apart, in which the six CPUs
+-- counted 4769 ticks: 7.948 s each, and rates are per second of these, as in the original.
 describe("vmstat of an illumos capture", function()
   -- r: runque 1204451 -> 1204453 over 4 updates, 0.5, cut off to 0
   -- swap: (4918273647737036 - 4918273645091827) / 5 updates = 529041 pages = 2116164 KB
-  -- re: pgrec of the six CPUs, 1139 + 878 + 1342 + 199 + 199 + 1456 = 5213 in 5 s = 1043
-  -- pi: pgpgin 1375 + 34 + 1140 + 608 + 222 + 256 = 3635 pages, 4 KB each, in 5 s = 2908
+  -- re: pgrec of the six CPUs, 1139 + 878 + 1342 + 199 + 199 + 1456 = 5213 in 7.948 s = 656
+  -- pi: pgpgin 1375 + 34 + 1140 + 608 + 222 + 256 = 3635 pages, 4 KB each, in 7.948 s = 1829
   -- s0: sd0 reads 220 + writes 287 in 5 s = 101
-  -- in: 668 + 2359 + 3172 + 10009 + 7629 + 9164 = 33001 in 5 s = 6600
+  -- in: 668 + 2359 + 3172 + 10009 + 7629 + 9164 = 33001 in 7.948 s = 4152
   -- us: cpu_ticks_user 306 + 204 + 147 + 103 + 417 + 171 = 1348 of 4769 ticks = 28 %
   it("shows a line since boot, then one for each interval", function()
     assert.equal([[
  kthr      memory            page            disk          faults      cpu
- r b w   swap  free  re  mf pi po fr de sr s0 s1 -- --   in   sy   cs us sy id
- 0 0 0 2105055892 2312452636 10 9 80 48 102 0 9 4 6 - - 1846 234  487 59  0 41
- 0 0 0 2116164 6841132 1043 2065 2908 5202 3300 0 492 101 24 - - 6600 5822 8408 28 42 30
- 0 0 0 1913916 7788020 1053 2081 2783 4478 3402 0 487 91 23 - - 7058 5940 7603 30 42 28
+ r b w   swap  free  re  mf pi po fr de sr i_ i_ s0 s1   in   sy   cs us sy id
+ 0 0 0 2105055892 2312452636 2 2 19 11 24 0 2 460 0 4 6 440   56  116 59  0 41
+ 0 0 0 2116164 6841132 656 1299 1829 3272 2076 0 309 0 0 101 24 4152 3662 5289 28 42 30
+ 0 0 0 1913916 7788020 677 1337 1788 2877 2186 0 313 0 0 91 23 4535 3816 4885 30 42 28
 ]], on_illumos("vmstat sd0 sd1 5"))
   end)
 
-  it("takes the first four disks if none is named", function()
-    assert.matches(" sr i0 i0 s0 s1   in", on_illumos("vmstat"))
+  it("takes the first four disks by driver if none is named, pools among them", function()
+    assert.matches(" sr i_ i_ ro s0   in", on_illumos("vmstat"))
+  end)
+
+  it("takes the named disks and others beside them, but none if nothing has the name", function()
+    assert.matches(" sr i_ i_ ro s1   in", on_illumos("vmstat sd1"))
+    assert.matches(" sr i_ s0 s1 s2   in", on_illumos("vmstat sd2 sd0 sd1"))
+    local r = run.run({ "kstatlua", "vmstat", "nothing", env = { KSTAT_SOURCE = illumos } })
+    assert.matches(" sr %-%- %-%- %-%- %-%-   in", r.out)
+    assert.matches("there is no disk 'nothing'", r.err)
   end)
 
   -- anonpgin, execpgin and so on, KB/s; swapin and swapout of the fixture stay what they are
@@ -82,10 +90,10 @@ describe("vmstat of an illumos capture", function()
     local lines = lines_of(on_illumos("vmstat -p 5"))
     assert.equal("     memory           page          executable      anonymous      filesystem ", lines[1])
     assert.equal("   swap  free  re  mf  fr  de  sr  epi  epo  epf  api  apo  apf  fpi  fpo  fpf", lines[2])
-    assert.matches("^2116164 6841132 1043 2065 3300 0 492 ", lines[4])
+    assert.matches("^2116164 6841132 656 1299 2076 0 309 ", lines[4])
     lines = lines_of(on_illumos("vmstat -S 5"))
     assert.matches("free  si  so pi", lines[2])
-    assert.matches("^ 0 0 0 2116164 6841132 0  0 2908 5202 ", lines[4])
+    assert.matches("^ 0 0 0 2116164 6841132 0  0 1829 3272 ", lines[4])
   end)
 
   -- e1000g0: 4293847561 + 3 + 3817; boot was 9345678 s ago
@@ -106,7 +114,7 @@ Total        5247703037      562
     assert.equal(31, #lines_of(text))
     assert.matches("\n187886768 pages paged in\n", text)
     assert.matches("\n17249642911 device interrupts\n", text)
-    assert.matches("\n495472901 total name lookups %(cache hits 97%%%)\n", text) -- 482736451 hits
+    assert.matches("\n 71781502 total name lookups %(cache hits 83%%%)\n", text) -- of dnlcstats
     assert.matches("\n13967232424 user   cpu\n", text)
     assert.matches("\n        0 wait   cpu\n$", text)
   end)
@@ -170,10 +178,10 @@ describe("vmstat", function()
   it("shows '-' for what Linux does not count", function()
     local lines = lines_of(on_small("vmstat nvme0n1 0.01 2"))
     assert.equal(" kthr      memory            page            disk          faults      cpu", lines[1])
-    assert.equal(" r b w   swap  free  re  mf pi po fr de sr n0 -- -- --   in   sy   cs us sy id", lines[2])
-    assert.matches("^ 0 2 %- 2600000 1000000 %- +%d+ +%d+ +%d+ +%d+ +%- +%d+ +%d+ +%- +%- +%- +%d+ +%- +%d+ " ..
+    assert.equal(" r b w   swap  free  re  mf pi po fr de sr c0 d3 m1 n0   in   sy   cs us sy id", lines[2])
+    assert.matches("^ 0 2 %- 2600000 1000000 %- +%d+ +%d+ +%d+ +%d+ +%- +%d+ +%d+ +%d+ +%d+ +%d+ +%d+ +%- +%d+ " ..
       "24  6 71$", lines[3])
-    assert.equal(" 0 2 - 2600000 1000000 -  0  0  0  0  -  0  0  -  -  -    0    -    0  -  -  -", lines[4])
+    assert.equal(" 0 2 - 2600000 1000000 -  0  0  0  0  -  0  0  0  0  0    0    -    0  -  -  -", lines[4])
     assert.equal(4, #lines)
   end)
 
@@ -209,29 +217,29 @@ describe("vmstat", function()
 end)
 
 describe("mpstat of an illumos capture", function()
-  -- CPU 0, second snapshot: hat_fault + as_fault 821 + 598 in 5 s = 284; xcalls 1440 in 5 s = 288; intr 668 = 134;
-  -- rw_rdfails + rw_wrfails = 3625; of 1154 ticks 306 user, 454 kernel, 394 idle = 27, 39, 34 %
+  -- CPU 0, second snapshot: hat_fault + as_fault 821 + 598 in 11.54 s of its own ticks = 123; xcalls 1440 = 125;
+  -- intr 668 = 58; rw_rdfails + rw_wrfails = 3625; of 1154 ticks 306 user, 454 kernel, 394 idle = 27, 39, 34 %
   it("shows each CPU since boot and for each interval", function()
     assert.equal([[
 CPU minf mjf xcal  intr ithr  csw icsw migr smtx  srw syscl  usr sys  wt idl
-  0    0   0   27   931    0    0  638    0  105   30     0    0   0   0 100
-  1    8   0    0    84   96   46  810    7    2    0    86  100   0   0   0
-  2    0   0   17    11    0  432    0  644   12  860     5   98   2   0   0
-  3    1   0    0    69    0    4    0    0    0    6   135   42   0   0  58
- 10    0   5   22     0    0    6  406  986  639    0     8    0  56   0  44
- 11    0   6    2   751  107    0  556    1    0   18     0   99   0   0   1
+  0 1047   0 279412 9765808 0   0 6697869 0 1100222 310852 890 0   0   0 100
+  1    1   0    0    11   13    6  108    1    0    0    12  100   0   0   0
+  2    0   0  289   193    2 7414    0 11055 211 14760   80   98   2   0   0
+  3    0   0    0     4    0    0    0    0    0    0     8   42   0   0  58
+ 10    2 2759 11886   0    0 3153 215166 522542 338602 36 4188 0  56   0  44
+ 11    0  84   33 10065 1431    0 7450   16    0  240     0   99   0   0   1
 CPU minf mjf xcal  intr ithr  csw icsw migr smtx  srw syscl  usr sys  wt idl
-  0  284  19  288   134  437 2087  705  686 1800 3625   254   27  39   0  34
-  1  430 249  562   472  538    1 1708   12 1033 2235  1864   28  14   0  59
-  2  275 111  328   634  278 2070  288 1437  690 1247   627   18  65   0  17
-  3  202 106  824  2002 1669 1386 1549 1195 1252  566   751   16  62   0  23
- 10  380 181 1845  1526  275 1808 1125 1141 1272  558  1275   67  23   0  10
- 11  495  86 1036  1833  478 1057  862  369  234 2496  1050   22  46   0  32
+  0  123   8  125    58  189  904  305  297  780 1571   110   27  39   0  34
+  1  291 168  380   319  364    1 1156    8  699 1512  1261   28  14   0  59
+  2  168  67  200   387  169 1262  175  876  421  760   382   18  65   0  17
+  3  155  82  632  1535 1280 1063 1188  916  960  434   576   16  62   0  23
+ 10  307 146 1490  1232  222 1460  909  922 1027  451  1030   67  23   0  10
+ 11  315  55  660  1167  305  673  549  235  149 1590   669   22  46   0  32
 ]], on_illumos("mpstat 5 2"))
   end)
 
   it("adds the CPUs up", function()
-    assert.matches("\n  0 2065 752 4883  6600 3675 8408 6237 4839 6281 10727 5822   28  42   0  30   6\n$",
+    assert.matches("\n  0 1299 473 3071  4152 2312 5289 3924 3044 3951 6748  3662   28  42   0  30   6\n$",
       on_illumos("mpstat -a 5 2"))
     assert.matches("^SET minf .* idl sze\n", on_illumos("mpstat -a"))
     assert.matches("^CPU minf .* idl set\n  0 .* 100   %-\n", on_illumos("mpstat -p"))

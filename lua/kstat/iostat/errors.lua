@@ -78,7 +78,8 @@ local function digits(value)
   return type(value) == "number" and core.format_unsigned(value) or value
 end
 
--- The items of -E in order: { name, value }. What Solaris has of every disk is there, as "-" if need be.
+-- The items of -E in order: { name, value }. What Solaris has of every disk is there, as "-" if need be; false is a
+-- device's id that is not known.
 local function items_of(k, device_id, with_id)
   local names, values, items, seen = {}, {}, {}, {}
   local n = core.list(k, names, values) or 0
@@ -95,37 +96,43 @@ local function items_of(k, device_id, with_id)
       size_at = #items + 1
     end
     if name == "Serial No" and with_id then
-      items[#items + 1] = { "Device Id", device_id or "" }
+      items[#items + 1] = { "Device Id", device_id or false }
       with_id = false
     elseif not (name == COUNTS[1] or name == COUNTS[2] or name == COUNTS[3]) then
       items[#items + 1] = { name, values[i] }
     end
   end
   if with_id then
-    table.insert(items, size_at or #items + 1, { "Device Id", device_id or "" })
+    table.insert(items, size_at or #items + 1, { "Device Id", device_id or false })
   end
   return items
 end
 
 local function long_form(out, k, label, device_id, o)
-  out[#out + 1] = (o.n and "%-16s " or "%-9s "):format(label)
+  -- As illumos counts it: without what separates items, and with room for four digits in each number.
   local column = 0
+  local begun = true -- there is something in the line
   local function newline()
-    if column > 0 then
+    if begun then
       out[#out + 1] = "\n"
-      column = 0
     end
+    column, begun = 0, false
   end
+  local function add(text)
+    out[#out + 1] = begun and o.r and "," .. text or text
+    begun = true
+  end
+  out[#out + 1] = (o.n and "%-16s " or "%-9s "):format(label)
   for i, item in ipairs(items_of(k, device_id, o.i)) do
     local name, value = item[1], item[2]
     if name == "Size" and type(value) == "number" then
       newline()
       local bytes = value >= 0 and value or value + 18446744073709551616.0
-      out[#out + 1] = ("Size: %.2fGB <%s bytes>\n"):format(bytes / 1e9, digits(value))
+      add(("Size: %.2fGB <%s bytes>"):format(bytes / 1e9, digits(value)))
+      newline()
     else
-      local text = ("%s: %s%s"):format(name, digits(value), value ~= "" and " " or "")
-      out[#out + 1] = text
-      column = column + #text
+      add(value and ("%s: %s "):format(name, digits(value)) or name .. ": ")
+      column = column + #name + (type(value) == "number" and 4 or #(value or ""))
       if i == #COUNTS or column >= FULL_LINE then
         newline()
       end

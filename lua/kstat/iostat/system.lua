@@ -103,7 +103,7 @@ function M.texts(o, f)
     return tty, cpu
   end
   if o.t then
-    tty = cell("%4.0f", f.tin) .. " " .. cell("%4.0f", f.tout) .. " "
+    tty = cell(" %3.0f", f.tin) .. " " .. cell("%4.0f", f.tout) .. " "
   end
   if o.c then
     cpu = cell(" %2.0f", f.us) .. cell(" %2.0f", f.sy) .. cell(" %2.0f", f.dt) .. cell(" %2.0f", f.id)

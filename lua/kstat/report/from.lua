@@ -4,7 +4,8 @@
 -- fields of the row. All kstats that the first selector finds are added up; where it finds none, the second one
 -- counts, and so on. The first source may have `each = true`: then there is a row for each of its kstats, with their
 -- module, instance and name as fields. In the others a selector that is a table may have `instance = "row"`: the
--- row's. `fields` beside the sources is a table of fields that every row has, none of them called as a figure.
+-- row's. `fields` beside the sources is a table of fields that every row has, none of them called as a figure;
+-- `finish` beside them is a function(row, d) that is called with each row when it is complete.
 --
 -- @module kstat.report.from
 local core = require("kstat.core")
@@ -14,6 +15,7 @@ local from = {}
 from.__index = from
 
 local KNOWN = { figures = true, each = true }
+local BESIDE = { fields = "table", finish = "function" } -- the sources
 
 -- Compiles one selector of a source. Returns it as differences take it, or nil and what is wrong.
 local function compile(spec, first)
@@ -87,11 +89,11 @@ function from.new(given)
       end
     end
   end
+  self.fields, self.finish = given.fields, given.finish
   for key, value in pairs(given) do
-    if key == "fields" and type(value) == "table" then
-      self.fields = value
-    elseif type(key) ~= "number" then
-      return nil, key == "fields" and "fields: a table expected" or
+    local expected = BESIDE[key]
+    if type(key) ~= "number" and type(value) ~= expected then
+      return nil, expected and ("%s: a %s expected"):format(key, expected) or
         ("unknown field '%s'"):format(tostring(key))
     end
   end
@@ -132,6 +134,9 @@ function from:rows(d)
     for _, row in ipairs(rows) do
       add_figures(self[i], d, row)
     end
+  end
+  for _, row in ipairs(self.finish and rows or {}) do
+    self.finish(row, d)
   end
   return rows
 end

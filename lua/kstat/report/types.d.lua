@@ -30,6 +30,7 @@
 ---@class kstat.report.from
 ---@field [integer] kstat.report.source
 ---@field fields? table<string, any>
+---@field finish? fun(row: kstat.Row, d: kstat.Difference)
 
 ---@class kstat.report.option
 ---@field [1]? string letter
