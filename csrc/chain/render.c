@@ -324,7 +324,7 @@ collect(struct render *r, kstat_t *ksp)
 }
 
 static int
-render_kstat(struct render *r, const struct ks_selector *s, kstat_t *ksp)
+show_kstat(struct render *r, const struct ks_selector *s, kstat_t *ksp)
 {
 	if (collect(r, ksp) != 0)
 		return -1;
@@ -342,6 +342,21 @@ render_kstat(struct render *r, const struct ks_selector *s, kstat_t *ksp)
 	else
 		lines(r, ksp);
 	return write_out(r, PIECE);
+}
+
+/* Shows what the selector matches of a kstat, and releases the data that only this needed. */
+static int
+render_kstat(struct render *r, const struct ks_selector *s, kstat_t *ksp)
+{
+	bool is_ours = r->now == NULL && r->state == NULL && ksp->ks_data == NULL;
+	int rc = show_kstat(r, s, ksp);
+
+	/* 100,000 control groups have 200 MB of data. */
+	if (is_ours) {
+		free(ksp->ks_data);
+		ksp->ks_data = NULL;
+	}
+	return rc;
 }
 
 static int

@@ -211,4 +211,30 @@ describe("control groups of this machine", function()
     local r = run.shell(("strace -f -e trace=openat,open %s/kstat -p unix:0:system_misc:nproc 2>&1"):format(run.bin))
     assert.is_nil(r.out:find("cgroup", 1, true))
   end)
+
+  it("take less than 2 KB of memory each while they are shown", function()
+    local dir = os.tmpname()
+    os.remove(dir)
+    local slice = dir .. "/sys/fs/cgroup/system.slice"
+    L.sh(("mkdir -p %s/proc %s && touch %s/sys/fs/cgroup/cgroup.controllers"):format(dir, slice, dir))
+    L.sh(([[tree=$PWD/spec/trees/cgroup-v2/sys/fs/cgroup/system.slice/web.service; mkdir %s/t && cd %s/t
+      cp $tree/cpu.stat $tree/memory.current $tree/memory.stat $tree/io.stat . && cd ..
+      for i in 1 2 3 4 5 6 7 8 9 10 11; do cp -rl t copy && mv copy t/application-$i.service || exit 1; done]]):format(
+      slice, slice))
+    -- The most memory that a command ever had, once it has shown so many kstats and waits.
+    local function peak(selector, count)
+      local out = dir .. "/out"
+      local pid = run.start(("env KSTAT_PROC=%s/proc KSTAT_SYS=%s/sys %s/kstat -p %s 60 2"):format(dir, dir, run.bin,
+        run.quote(selector)), out)
+      run.await("the first report", function()
+        return tonumber(run.shell("grep -c :snaptime " .. out).out) == count
+      end)
+      local memory = tonumber(run.read_file(("/proc/%s/status"):format(pid)):match("VmHWM:%s*(%d+)"))
+      run.shell("kill " .. pid)
+      return memory * 1024
+    end
+    local one, all = peak("cgroup::t", 1), peak("cgroup*:::", 3 * 2048 + 2)
+    L.sh("rm -r " .. dir)
+    assert.is_true((all - one) / 2048 < 2048, ("%.0f bytes"):format((all - one) / 2048))
+  end)
 end)
