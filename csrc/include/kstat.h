@@ -201,7 +201,7 @@ typedef struct kstat_timer {
  * Opens the machine's kstats, and those that this and other processes publish. The chain holds headers;
  * no data is read yet. The first kstat is unix:0:kstat_headers, whose data are the headers of all. Environment: KSTAT_SOURCE names a capture or recording to open in place of the
  * machine (see kstat_open_capture()); KSTAT_PROC and KSTAT_SYS name directories to read in place of /proc
- * and /sys; KSTAT_WITH ("slab", "cgroup" or both with a comma between) adds kstats that are slow to list.
+ * and /sys; KSTAT_WITH (a list with commas, such as "slab,listen") adds kstats that are slow to list.
  * Returns a handle for kstat_close(), or NULL with errno (kstat_errmsg()).
  */
 kstat_ctl_t *kstat_open(void);

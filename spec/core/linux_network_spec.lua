@@ -284,3 +284,95 @@ describe("network links of this machine", function()
     assert.falsy(r.out:find("rx_nohandler", 1, true))
   end)
 end)
+
+describe("queues of this machine's links", function()
+  it("have the figures of tc -s qdisc", function()
+    local function queues()
+      local r = run.shell("tc -j -s qdisc show")
+      return r.status == 0 and cjson.decode(r.out) or nil
+    end
+    local before, d, after = queues(), L.dump("-", "-"), queues()
+    if not before then
+      return pending("there is no tc -j here")
+    end
+    for i, queue in ipairs(after) do
+      if queue.root and queue.dev == before[i].dev then
+        local id = ("qdisc:0:%s:"):format(queue.dev)
+        assert.equal(queue.kind, d.stat[id .. "kind"])
+        for _, stat in ipairs({ "bytes", "packets", "drops", "overlimits", "requeues" }) do
+          between(before[i][stat], tonumber(d.stat[id .. stat]), queue[stat], id .. stat)
+        end
+      end
+    end
+  end)
+
+  it("count what they drop", function()
+    if not namespace or run.shell("unshare -n tc qdisc add dev lo root pfifo limit 1").status ~= 0 then
+      return pending("network namespaces with a queue cannot be made here")
+    end
+    local l = in_namespace([[ip link add v0 type veth peer name v1; ip link set v0 up; ip link set v1 up
+      tc qdisc add dev v0 root tbf rate 8kbit burst 1540 limit 1600; ip addr add 10.9.9.1/24 dev v0
+      ip neigh add 10.9.9.2 lladdr 02:00:00:00:00:01 dev v0]],
+      "read:bash -c 'for i in $(seq 20); do head -c 900 /dev/zero >/dev/udp/10.9.9.2/9; done' 2>/dev/null || true")
+    same(l[2], "qdisc:0:v0", { kind = "tbf" })
+    assert.is_true(tonumber(l[2].stat["qdisc:0:v0:drops"]) > tonumber(l[1].stat["qdisc:0:v0:drops"]))
+    assert.is_true(tonumber(l[2].stat["qdisc:0:v0:backlog"]) > 0)
+  end)
+end)
+
+-- Listens at 127.0.0.1:5001 with two sockets and at [::1]:5002, opens connections, and runs its arguments.
+local sockets = [[
+import socket, subprocess, sys
+held = []
+def listen(family, address, backlog):
+    s = socket.socket(family)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    s.bind(address)
+    s.listen(backlog)
+    held.append(s)
+    return s
+def connect(family, address):
+    c = socket.socket(family)
+    c.connect(address)
+    held.append(c)
+    return c
+for backlog in (7, 4):
+    listen(socket.AF_INET, ("127.0.0.1", 5001), backlog)
+server = listen(socket.AF_INET6, ("::1", 5002), 5)
+for i in range(3):
+    connect(socket.AF_INET, ("127.0.0.1", 5001))
+first = connect(socket.AF_INET6, ("::1", 5002))
+accepted = server.accept()[0]
+first.sendall(b"hello")
+sys.exit(subprocess.call(sys.argv[1:]))
+]]
+
+describe("TCP sockets of this machine", function()
+  it("are counted by state and by listener, where they are asked for", function()
+    if not namespace or run.shell("python3 -c 'import socket'").status ~= 0 then
+      return pending("network namespaces cannot be made here, or there is no python3")
+    end
+    local program = run.shell("mktemp").out:gsub("\n", "")
+    L.write(program, sockets)
+    local function shown(with, operands)
+      return run.shell(("unset KSTAT_SOURCE KSTAT_PROC KSTAT_SYS; export KSTAT_WITH=%s; unshare -n " ..
+        "sh -c 'ip link set lo up; exec python3 %s %s/kstat -p %s'"):format(with, program, run.bin, operands)).out
+    end
+    local all, named = shown("listen,tcp_state", ""), shown("", "listen::: tcp_state:::")
+    local none = shown("", "")
+    L.remove(program)
+    for _, text in ipairs({ all, named }) do
+      local out = "\n" .. text
+      for id, value in pairs({ ["listen:5001:tcp,127.0.0.1:sockets"] = 2, ["listen:5001:tcp,127.0.0.1:queue"] = 3,
+        ["listen:5001:tcp,127.0.0.1:queue_max"] = 11, ["listen:5001:tcp,127.0.0.1:drops"] = 0,
+        ["listen:5001:tcp,127.0.0.1:address"] = "127.0.0.1", ["listen:5002:tcp6,__1:queue"] = 0,
+        ["listen:5002:tcp6,__1:address"] = "::1", ["tcp_state:0:tcp:listen"] = 2, ["tcp_state:0:tcp:established"] = 6,
+        ["tcp_state:0:tcp6:listen"] = 1, ["tcp_state:0:tcp6:established"] = 2, ["tcp_state:0:tcp6:rx_queued"] = 5,
+        ["tcp_state:0:tcp:time_wait"] = 0 }) do
+        assert.truthy((out):find(("\n%s\t%s\n"):format(id, value), 1, true), id .. " is " .. value .. " in\n" .. out)
+      end
+    end
+    assert.falsy(none:find("listen:5001", 1, true))
+    assert.falsy(none:find("tcp_state:", 1, true))
+  end)
+end)

@@ -34,10 +34,10 @@
 	X(cpu) \
 	X(total) \
 	X(disk) X(device) \
-	X(link) \
+	X(link) X(qdisc) \
 	X(intr) X(softirq) \
 	X(mib) X(mib6) \
-	X(sockets) \
+	X(sockets) X(listen) X(tcp_state) \
 	X(softnet) \
 	X(neighbour) \
 	X(spl) \

@@ -109,7 +109,7 @@ error_of(struct ks_text body)
 }
 
 enum ks_netlink_state
-ks_netlink_parse(const char *data, size_t n, uint32_t seq, ks_netlink_each *each, void *arg, int *err, bool *again)
+ks_netlink_parse(const char *data, size_t n, struct ks_netlink_answer *answer)
 {
 	struct ks_text rest = ks_text_of(data, n);
 
@@ -124,19 +124,21 @@ ks_netlink_parse(const char *data, size_t n, uint32_t seq, ks_netlink_each *each
 		body = ks_text_of(rest.p + sizeof(h), h.nlmsg_len - sizeof(h));
 		step = NLMSG_ALIGN((size_t)h.nlmsg_len);
 		rest.p = step <= room ? rest.p + step : rest.end;
-		if (h.nlmsg_seq != seq)
+		if (h.nlmsg_seq != answer->seq) {
+			answer->has_others = true;
 			continue;
-		*again |= (h.nlmsg_flags & NLM_F_DUMP_INTR) != 0;
-		*err = h.nlmsg_type == NLMSG_ERROR || h.nlmsg_type == NLMSG_DONE ? error_of(body) :
-		    h.nlmsg_type < NLMSG_MIN_TYPE ? 0 : each(arg, h.nlmsg_type, body);
-		if (*err != 0)
-			return KS_NETLINK_FAILED;
-		if (h.nlmsg_type == NLMSG_DONE)
-			return KS_NETLINK_DONE;
-		if (h.nlmsg_type == NLMSG_ERROR) { /* a mere acknowledgement: there is no answer */
-			*err = EPROTO;
-			return KS_NETLINK_FAILED;
 		}
+		answer->is_inconsistent |= (h.nlmsg_flags & NLM_F_DUMP_INTR) != 0;
+		if (h.nlmsg_type == NLMSG_ERROR || h.nlmsg_type == NLMSG_DONE) {
+			answer->err = error_of(body);
+			/* A mere acknowledgement means that there is no answer. */
+			if (answer->err == 0 && h.nlmsg_type == NLMSG_ERROR)
+				answer->err = EPROTO;
+			return answer->err != 0 ? KS_NETLINK_FAILED : KS_NETLINK_DONE;
+		}
+		answer->err = h.nlmsg_type < NLMSG_MIN_TYPE ? 0 : answer->each(answer->arg, h.nlmsg_type, body);
+		if (answer->err != 0)
+			return KS_NETLINK_FAILED;
 	}
 	return KS_NETLINK_MORE;
 }
@@ -157,25 +159,34 @@ ask(struct ks_netlink *nl, uint16_t type, const void *head, size_t len)
 	return send(nl->fd, &request, request.h.nlmsg_len, 0) < 0 ? errno : 0;
 }
 
+/* Receives an answer. Returns 0 or an errno. */
+static int
+receive_answer(struct ks_netlink *nl, struct ks_netlink_answer *answer)
+{
+	enum ks_netlink_state state = KS_NETLINK_MORE;
+
+	while (state == KS_NETLINK_MORE) {
+		ssize_t n = receive(nl, 0);
+
+		if (n < 0)
+			return errno;
+		state = ks_netlink_parse(nl->buf, (size_t)n, answer);
+	}
+	nl->notified |= answer->has_others;
+	return answer->err;
+}
+
 int
 ks_netlink_dump(struct ks_netlink *nl, uint16_t type, const void *head, size_t len, ks_netlink_each *each, void *arg)
 {
-	bool again = true;
+	struct ks_netlink_answer answer = { .is_inconsistent = true };
 	int err = open_socket(nl);
 
-	for (int i = 0; i < MOST_TRIES && again && err == 0; i++) {
-		enum ks_netlink_state state = KS_NETLINK_MORE;
-
-		again = false;
+	for (int i = 0; i < MOST_TRIES && answer.is_inconsistent && err == 0; i++) {
 		err = ask(nl, type, head, len);
-		while (state == KS_NETLINK_MORE && err == 0) {
-			ssize_t n = receive(nl, 0);
-
-			if (n < 0)
-				err = errno;
-			else
-				state = ks_netlink_parse(nl->buf, (size_t)n, nl->seq, each, arg, &err, &again);
-		}
+		answer = (struct ks_netlink_answer){ .seq = nl->seq, .each = each, .arg = arg };
+		if (err == 0)
+			err = receive_answer(nl, &answer);
 	}
 	/* What is left of an answer that was given up would only be skipped later. */
 	if (err != 0)
@@ -186,9 +197,10 @@ ks_netlink_dump(struct ks_netlink *nl, uint16_t type, const void *head, size_t l
 bool
 ks_netlink_notified(struct ks_netlink *nl)
 {
-	bool any = nl->fd < 0 || nl->pid != getpid();
+	bool any = nl->notified || nl->fd < 0 || nl->pid != getpid();
 	ssize_t n;
 
+	nl->notified = false;
 	if (open_socket(nl) != 0)
 		return true;
 	while ((n = receive(nl, MSG_DONTWAIT)) >= 0)

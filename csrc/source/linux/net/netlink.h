@@ -21,10 +21,11 @@ struct ks_netlink {
 	uint32_t groups; /* of notifications that it receives, one bit each */
 	pid_t pid;     /* the process that opened it */
 	uint32_t seq;  /* of the last question */
+	bool notified; /* a notification came with an answer */
 	char *buf;     /* owned */
 };
 
-#define KS_NETLINK_INIT(protocol_, groups_) { -1, (protocol_), (groups_), 0, 0, NULL }
+#define KS_NETLINK_INIT(protocol_, groups_) { -1, (protocol_), (groups_), 0, 0, false, NULL }
 
 void ks_netlink_close(struct ks_netlink *nl);
 
@@ -44,12 +45,18 @@ bool ks_netlink_notified(struct ks_netlink *nl);
 
 enum ks_netlink_state { KS_NETLINK_MORE, KS_NETLINK_DONE, KS_NETLINK_FAILED };
 
-/*
- * Parses n bytes of an answer to the question of that number. KS_NETLINK_DONE: it is complete. KS_NETLINK_FAILED:
- * *err is the errno. Sets *again if the kernel calls the answer inconsistent. Other messages are skipped.
- */
-enum ks_netlink_state ks_netlink_parse(const char *data, size_t n, uint32_t seq, ks_netlink_each *each, void *arg,
-    int *err, bool *again);
+/* An answer that is being received. */
+struct ks_netlink_answer {
+	uint32_t seq;          /* of the question */
+	ks_netlink_each *each;
+	void *arg;
+	int err;               /* the errno with which it failed */
+	bool is_inconsistent;  /* as the kernel says */
+	bool has_others;       /* there were messages of another question, or notifications, which were skipped */
+};
+
+/* Parses n bytes of an answer. */
+enum ks_netlink_state ks_netlink_parse(const char *data, size_t n, struct ks_netlink_answer *answer);
 
 /* An attribute of a message. */
 struct ks_attr {
