@@ -97,6 +97,6 @@ describe("KSTAT_WITH", function()
     assert.equal("kstat: KSTAT_WITH=slab adds the kernel's caches\n",
       run.run({ "kstat", "-p", "-c", "kmem_cache" }).err)
     local wrong = run.run({ env = { KSTAT_WITH = "slab,cgorup" }, "kstat", "-p", "unix:0:system_misc:nproc" }).err
-    assert.matches("^kstat: KSTAT_WITH: there is no 'cgorup', but: [%l, ]*slab, [%l, ]*all\n$", wrong)
+    assert.matches("^kstat: KSTAT_WITH: there is no 'cgorup', but: [%l_, ]*slab, [%l_, ]*all\n$", wrong)
   end)
 end)
