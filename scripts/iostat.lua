@@ -58,7 +58,7 @@ end
 -- Follows changes of the chain. Lines about devices that came or went; nil if none did.
 function Report:follow()
   local id = chain.chain_id(self.ks)
-  if id == self.chain_id then
+  if id == self.chain_id and not (self.devices and self.devices.stale) then
     return nil
   end
   self.chain_id = id

@@ -27,7 +27,7 @@ end
 -- Linux counts for the machine as a whole, illumos for each CPU.
 local all_sys, all_vm = selector("unix", "sys", "misc", 0), selector("unix", "vm", "misc", 0)
 local cpu_sys, cpu_vm = selector("cpu", "sys", "misc"), selector("cpu", "vm", "misc")
-local disks = selector(nil, nil, "disk")
+local disks, details = selector(nil, nil, "disk"), selector(nil, nil, "disk_detail")
 local interrupts = { selector(nil, nil, "controller"), selector(nil, nil, "interrupts") }
 local PAGING = { "execpgin", "execpgout", "execfree", "anonpgin", "anonpgout", "anonfree", "fspgin", "fspgout",
   "fsfree" }
@@ -134,6 +134,13 @@ local function all_disks(ks)
   return list
 end
 
+-- True for a disk that holds nothing, such as a card reader without a card.
+local function is_empty(ks, k)
+  local detail = k:get("reads") == 0 and k:get("writes") == 0 and
+    ks:lookup(k.module, k.instance, k.name .. ",detail")
+  return detail and detail:get("size") == 0
+end
+
 -- Those that are named, and others as far as there is room; none if nothing has the names.
 local function choose_disks(options, ks)
   local list, wanted, room = all_disks(ks), {}, MOST_DISKS
@@ -148,7 +155,7 @@ local function choose_disks(options, ks)
   end
   local chosen, others = {}, #options.operands == 0 or room < MOST_DISKS
   for _, k in ipairs(list) do
-    local other = not wanted[k.name] and others and room > 0 and not tool.passed_over[k.module]
+    local other = not wanted[k.name] and others and room > 0 and not tool.passed_over[k.module] and not is_empty(ks, k)
     room = other and room - 1 or room
     chosen[#chosen + 1] = (wanted[k.name] or other) and k or nil
   end
@@ -377,6 +384,7 @@ return kstat.report({
     return {
       selector("unix", nil, "misc"), selector("unix", "vminfo", "vm"), cpu_sys, cpu_vm,
       not options.summary and not options.paging and disks or nil,
+      not options.summary and not options.paging and details or nil,
     }
   end,
   heading = heading, columns = columns, from = from, squeeze = true, repeat_header = 19, blank = false,

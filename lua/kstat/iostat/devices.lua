@@ -2,6 +2,7 @@
 --
 -- Descriptive names, controllers, device IDs and mount points are statistics of a kstat beside the device's own,
 -- `<name>,dev` (class device): `descriptive_name`, `controller`, `device_id`, `mount_point`.
+-- The size of a disk is a statistic of `<name>,detail` (class disk_detail).
 -- @module kstat.iostat.devices
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
@@ -40,7 +41,7 @@ function M.selectors(o)
     list[#list + 1] = class("iopath")
   end
   local asked = o.n or o.C or o.i or o.names[1] or o.interval and not o.s
-  return list, { asked and class("device") or nil }
+  return list, { class("disk_detail"), asked and class("device") or nil }
 end
 
 --- Makes the list of a chain's devices; `refresh` fills it.
@@ -93,7 +94,7 @@ local function make_device(k)
   local module, name = k.module, k.name
   return {
     module = module, instance = k.instance, name = name, class = k.class, crtime = k.crtime_ns,
-    inventory_name = (name .. ",dev"):sub(1, MOST_NAME),
+    inventory_name = (name .. ",dev"):sub(1, MOST_NAME), detail_name = (name .. ",detail"):sub(1, MOST_NAME),
     -- A name that does not begin with its driver's is a driver's name itself.
     driver = name:sub(1, #module) == module and module or name:match("^%D*"),
     rank = RANK[k.class], natural = natural(name), counts = {}, figures = {},
@@ -163,11 +164,27 @@ local function named(self, list)
   return found
 end
 
+-- True for a disk that holds nothing, such as a loop device without a file. What did some I/O need not be asked,
+-- unless it is of a driver whose devices are emptied again.
+local function is_empty(self, device)
+  if device.class ~= "disk" then
+    return false
+  end
+  self.facts = self.facts or core.sample(self.ks)
+  local k = core.lookup(self.facts, device.module, device.instance, device.name)
+  if k and not tool.passed_over[device.module] and (get(k, "reads") or 0) + (get(k, "writes") or 0) > 0 then
+    return false
+  end
+  local detail = core.lookup(self.facts, device.module, device.instance, device.detail_name)
+  return detail ~= nil and get(detail, "size") == 0
+end
+
 -- Those that are shown: the named ones, and others as far as the limit lets.
 local function choose(self, list, names)
   local o = self.o
   local limit = o.limit or o.blocks and DEFAULT_LIMIT or math.huge
   local chosen, room = {}, limit
+  self.empty, self.stale = {}, false
   for device in pairs(names or {}) do
     chosen[device] = true
     room = room - 1
@@ -176,8 +193,12 @@ local function choose(self, list, names)
     if room <= 0 or names and o.table then
       break
     elseif not chosen[device] and (o.limit or not o.blocks or not tool.passed_over[device.module]) then
-      chosen[device] = true
-      room = room - 1
+      if is_empty(self, device) then
+        self.empty[#self.empty + 1] = device
+      else
+        chosen[device] = true
+        room = room - 1
+      end
     end
   end
   local shown = {}
@@ -350,6 +371,11 @@ function M.compute(self, d, since_creation)
     if device.ready then
       figures(device.counts, device.figures)
     end
+  end
+  for _, device in ipairs(self.empty) do
+    local k = lookup(d, device.module, device.instance, device.name)
+    local c = k and counts(nil, k, device.counts)
+    self.stale = self.stale or c ~= nil and c.reads + c.writes > 0
   end
   if rows ~= shown then
     for i = 1, #rows do

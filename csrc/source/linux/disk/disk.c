@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "source/linux/disk/disk.h"
 #include "source/linux/listing.h"
@@ -21,6 +22,7 @@ static const struct ks_listing listing;
 enum { D_READS, D_READ_MERGES, D_READ_SECTORS, D_READ_MS, D_WRITES, D_WRITE_MERGES, D_WRITE_SECTORS,
 	D_WRITE_MS, D_ACTIVE, D_BUSY_MS, D_QUEUE_MS, D_DISCARDS, D_DISCARD_MERGES, D_DISCARD_SECTORS,
 	D_DISCARD_MS, D_FLUSHES, D_FLUSH_MS, D_COUNT };
+enum { D_SIZE = D_COUNT }; /* a statistic that is no column */
 
 #define OLD_PARTITION_COLUMNS 4 /* before Linux 2.6.25: reads, sectors, writes, sectors */
 
@@ -45,6 +47,7 @@ static const struct ks_field detail_fields[] = {
 	[D_DISCARD_MS] = KS_NSEC("discard_nsec", "time of all discards together"),
 	[D_FLUSHES] = OPS("flushes", "flushes completed"),
 	[D_FLUSH_MS] = KS_NSEC("flush_nsec", "time of all flushes together"),
+	[D_SIZE] = KS_AMOUNT("size", "how much the disk holds; 0 if there is nothing in it"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(detail_fields);
@@ -100,6 +103,8 @@ struct inventory {
 /* ks_unit.extra of a disk or a partition. */
 struct disk {
 	struct ks_wide narrow[sizeof(narrow)];
+	hrtime_t sized; /* when the size was read */
+	uint64_t size;  /* bytes; 0 if nothing was in it then, or it is not known */
 	struct inventory inv; /* only of disks with PART_ERR: there is no memory for it otherwise */
 };
 
@@ -166,6 +171,27 @@ read_io(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return 0;
 }
 
+#define SIZE_LASTS (10 * KS_NANOSEC) /* before it is read again */
+
+/* Something may be put into an empty device at any time; other sizes seldom change. */
+static void
+have_size(struct ks_linux *lx, const struct ks_unit *unit, struct ks_values *vals)
+{
+	struct disk *disk = unit->extra;
+	char path[128];
+	hrtime_t now = gethrtime();
+
+	if (disk->size == 0 || now - disk->sized > SIZE_LASTS) {
+		ks_disk_path(path, sizeof(path), "block", unit->key, "/size");
+		disk->size = 0;
+		if (ks_file_u64(&lx->root[KS_ROOT_SYS], path, &disk->size) != 0)
+			return;
+		disk->size *= SECTOR;
+		disk->sized = now;
+	}
+	ks_have(vals, D_SIZE, disk->size);
+}
+
 static int
 read_detail(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
@@ -185,6 +211,7 @@ read_detail(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 			c[i] = (uint64_t)ms_to_ns(c[i]);
 		ks_have(&vals, i, c[i]);
 	}
+	have_size(lx, unit, &vals);
 	ks_fields_add(r, detail_fields, &vals);
 	return 0;
 }
