@@ -130,6 +130,93 @@ describe("a tree of control groups", function()
   end)
 end)
 
+describe("control groups on a file system that reports changes", function()
+  local dir, slice
+
+  before_each(function()
+    dir = run.shell("mktemp -d /dev/shm/kstat-spec.XXXXXX").out:match("[^\n]+")
+    slice = dir .. "/sys/fs/cgroup/system.slice"
+    L.sh(("mkdir -p %s/proc %s && touch %s/sys/fs/cgroup/cgroup.controllers"):format(dir, slice, dir))
+  end)
+  after_each(function()
+    L.remove(dir)
+  end)
+
+  local program = L.build .. "/spec/core_linux"
+
+  -- Runs core_linux by a command, with changes between the looks; returns the names of groups at each look.
+  local function looks(prefix, ...)
+    local words = {}
+    for i, command in ipairs({ ... }) do
+      words[i] = run.quote(command)
+    end
+    local r = run.shell(("%s %s %s/proc %s/sys %s"):format(prefix, program, dir, dir, table.concat(words, " ")))
+    assert.equal(0, r.status, r.err)
+    local list = {}
+    for part in (r.out .. "--\n"):gmatch("(.-)%-%-[^\n]*\n") do
+      local names_ = {}
+      for name in part:gmatch("kstat\tcgroup:%d+:([^\t]*)") do
+        names_[#names_ + 1] = name
+      end
+      table.sort(names_)
+      list[#list + 1] = table.concat(names_, " ")
+    end
+    assert.is_nil(r.out:find("warning", 1, true))
+    return list
+  end
+
+  local function changes()
+    return "true", ("mkdir -p %s/a/b %s/c"):format(slice, slice), ("rmdir %s/a/b && mkdir %s/c/d"):format(slice, slice),
+      ("mv %s/c %s/e"):format(slice, slice), ("rmdir %s/e/d && mkdir %s/e/d"):format(slice, slice)
+  end
+  local expected = { "/ system.slice", "/ system.slice", "/ a b c system.slice", "/ a c d system.slice",
+    "/ a d e system.slice", "/ a d e system.slice" }
+
+  it("come and go", function()
+    assert.same(expected, looks("", changes()))
+  end)
+
+  it("are looked for with a walk where there is no inotify, or too little", function()
+    for _, limit in ipairs({ "max_inotify_instances", "max_inotify_watches" }) do
+      local prefix = ("unshare -Ur sh -c 'echo 2 >/proc/sys/user/%s && exec \"$@\"' sh"):format(limit)
+      if limit:find("instances") then
+        prefix = prefix:gsub("echo 2", "echo 0")
+      end
+      if run.shell(prefix .. " true").status ~= 0 then
+        return pending("limits of inotify cannot be set here")
+      end
+      assert.same(expected, looks(prefix, changes()))
+      L.sh("rm -r " .. slice .. "/*")
+    end
+  end)
+
+  it("are found after more changes than the kernel keeps", function()
+    local most = tonumber(run.read_file("/proc/sys/fs/inotify/max_queued_events"))
+    if most > 50000 then
+      return pending("the kernel keeps many changes here")
+    end
+    local many = ("cd %s && seq %d | xargs mkdir && seq %d | xargs rmdir && mkdir z"):format(slice, most, most)
+    assert.same({ "/ system.slice", "/ system.slice", "/ system.slice z" }, looks("", "true", many))
+  end)
+
+  it("are not listed again where nothing changed", function()
+    local trace = dir .. "/trace"
+    if run.shell("strace -o " .. trace .. " true").status ~= 0 then
+      return pending("nothing can be traced here")
+    end
+    L.sh(("mkdir -p %s/a/b"):format(slice))
+    assert.same({ "/ a b system.slice", "/ a b system.slice", "/ a b system.slice" }, looks(
+      "strace -e trace=openat -o " .. trace, "true", "true"))
+    local _, count = run.read_file(trace):gsub('"system%.slice", O_RDONLY|O_NOFOLLOW', "")
+    assert.equal(2, count)
+  end)
+
+  it("are found by a process and by its child", function()
+    local r = run.run({ L.build .. "/spec/cgroup_fork", dir .. "/proc", dir .. "/sys", slice })
+    assert.equal("child: child: found\nparent: child: found\nparent: parent: found\n", r.out)
+  end)
+end)
+
 describe("control groups of this machine", function()
   local v2 = L.exists("/sys/fs/cgroup/cgroup.procs") and "/sys/fs/cgroup" or "/sys/fs/cgroup/unified"
   local top = ("%s/kstat-spec-%d"):format(v2, math.random(1e9))
