@@ -1,8 +1,13 @@
 /* illumos.c - see illumos.h. SPDX-License-Identifier: MIT */
 #include "model/illumos.h"
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
+
+#include "base/error.h"
 
 /* The first row whose three patterns match is the one. */
 static const struct {
@@ -201,6 +206,8 @@ static const struct {
 	    "u enabled,warn capacity threshold,low capacity threshold" },
 };
 
+#define ROWS (sizeof(records) / sizeof(records[0]))
+
 static bool
 matches(const char *pattern, const char *text)
 {
@@ -217,13 +224,48 @@ matches(const char *pattern, const char *text)
 	return *pattern == '\0';
 }
 
+/* Returns the number of the row of a kstat, or that of the rows if there is none. */
+static size_t
+row_of(const char *module, const char *name, const char *class_)
+{
+	size_t i = 0;
+
+	while (i < ROWS && !(matches(records[i].module, module) && matches(records[i].name, name) &&
+	    matches(records[i].class_, class_)))
+		i++;
+	return i;
+}
+
 const char *
 ks_illumos_stats(const char *module, const char *name, const char *class_)
 {
-	for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++) {
-		if (matches(records[i].module, module) && matches(records[i].name, name) &&
-		    matches(records[i].class_, class_))
-			return records[i].stats;
+	size_t i = row_of(module, name, class_);
+
+	return i < ROWS ? records[i].stats : NULL;
+}
+
+int
+ks_illumos_shape(const char *module, const char *name, const char *class_, const struct ks_shape **shape)
+{
+	static struct ks_shape *_Atomic shapes[ROWS];
+	size_t i = row_of(module, name, class_);
+	struct ks_shape *s = NULL, *theirs = NULL;
+
+	*shape = i < ROWS ? atomic_load(&shapes[i]) : NULL;
+	if (i == ROWS || *shape != NULL)
+		return 0;
+	s = calloc(1, sizeof(*s));
+	if (s == NULL || !ks_shape_add_list(s, records[i].stats)) {
+		if (s != NULL)
+			ks_shape_free(s);
+		free(s);
+		return ks_fail(ENOMEM, "out of memory");
 	}
-	return NULL;
+	*shape = s;
+	if (!atomic_compare_exchange_strong(&shapes[i], &theirs, s)) {
+		ks_shape_free(s);
+		free(s);
+		*shape = theirs;
+	}
+	return 0;
 }

@@ -6,11 +6,19 @@
 #ifndef MODEL_ILLUMOS_H
 #define MODEL_ILLUMOS_H
 
+#include "model/shape.h"
+
 /*
  * Returns the statistics that illumos has in such a kstat, or NULL if illumos has no such kstat, or has no fixed
  * list for it. The list is a text: groups with '|' between them, each of which is the letter of a type, a blank and
  * names with commas between them. The letters are those of ks_shape_add_list() (model/shape.h).
  */
 const char *ks_illumos_stats(const char *module, const char *name, const char *class_);
+
+/*
+ * Stores the shape of these statistics, which stays for the life of the process; NULL if illumos has no such kstat.
+ * Returns 0, or -1 with errno ENOMEM.
+ */
+int ks_illumos_shape(const char *module, const char *name, const char *class_, const struct ks_shape **shape);
 
 #endif

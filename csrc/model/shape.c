@@ -48,10 +48,14 @@ ks_shape_free(struct ks_shape *s)
 static kstat_named_t *
 find(kstat_named_t *v, size_t n, const char *name, size_t *next)
 {
+	uint64_t start, other; /* most names differ in their first bytes */
+
+	memcpy(&start, name, sizeof(start));
 	for (size_t k = 0, i = *next; k < n; k++, i++) {
 		if (i == n)
 			i = 0;
-		if (memcmp(v[i].name, name, MARK) == 0) {
+		memcpy(&other, v[i].name, sizeof(other));
+		if (other == start && memcmp(v[i].name, name, MARK) == 0) {
 			*next = i + 1 < n ? i + 1 : 0;
 			return &v[i];
 		}
@@ -104,6 +108,14 @@ ks_shape_add_list(struct ks_shape *s, const char *list)
 		list += n;
 	}
 	return true;
+}
+
+size_t
+ks_shape_find(const struct ks_shape *s, const char name[KSTAT_STRLEN], size_t *next)
+{
+	const kstat_named_t *kn = find(s->v, s->n, name, next);
+
+	return kn != NULL ? (size_t)(kn - s->v) : s->n;
 }
 
 bool

@@ -20,9 +20,11 @@ local function seen(environment)
       kstats[id] = k
     else
       local kind, name, state, value = line:match("^stat\t([^\t]*)\t([^\t]*)\t(%l+)\t(.*)$")
-      local s = { name = name, type = kind, hidden = state == "hidden", value = value }
-      k.stats[#k.stats + 1] = s
-      k.by_name[name] = k.by_name[name] or s
+      if name then -- and there is no tab or newline in it
+        local s = { name = name, type = kind, hidden = state == "hidden", value = value }
+        k.stats[#k.stats + 1] = s
+        k.by_name[name] = k.by_name[name] or s
+      end
     end
   end
   return kstats
@@ -62,6 +64,45 @@ describe("a program in C", function()
   it("finds an empty text, and no null pointer, where Linux has none", function()
     assert.same({ name = "socket_type", type = "STRING", hidden = true, value = "" },
       kstats["cpu_info:0:cpu_info0"].by_name.socket_type)
+  end)
+end)
+
+describe("a program in C that reads a capture of illumos", function()
+  local kstats
+
+  setup(function()
+    kstats = seen("KSTAT_SOURCE=spec/vectors/kstat/host.jsonl")
+  end)
+
+  local of = {
+    ["unix:system_misc"] = "unix:0:system_misc", ["unix:system_pages"] = "unix:0:system_pages",
+    ["cpu:sys"] = "cpu:0:sys", ["cpu:vm"] = "cpu:0:vm", ["cpu_info:cpu_info"] = "cpu_info:0:cpu_info0",
+    ["sderr:<disk>"] = "sderr:0:sd0,err", ["unix:dnlcstats"] = "unix:0:dnlcstats",
+    ["unix:biostats"] = "unix:0:biostats",
+  }
+  for record, id in pairs(of) do
+    it("finds the statistics of " .. record .. " where illumos has them, with their types", function()
+      local found = {}
+      for i in ipairs(records[record]) do
+        local s = kstats[id].stats[i]
+        found[i] = s and { s.name, s.type }
+      end
+      assert.same(records[record], found)
+    end)
+  end
+
+  it("finds a number that the type of illumos cannot hold as it was captured", function()
+    local file = os.tmpname()
+    run.write_file(file, '[{"module":"cpu_info","instance":0,"name":"cpu_info0","class":"misc","type":1,' ..
+      '"snaptime":2,"data":{"crtime":1,"snaptime":2,"state":"a text of more than 16 bytes","family":4294967296,' ..
+      '"model":-1,"own":7}}]\n')
+    local by_name = seen("KSTAT_SOURCE=" .. file)["cpu_info:0:cpu_info0"].by_name
+    os.remove(file)
+    assert.same({ "STRING", "a text of more than 16 bytes" }, { by_name.state.type, by_name.state.value })
+    assert.same({ "UINT64", "4294967296" }, { by_name.family.type, by_name.family.value })
+    assert.same("INT32", by_name.model.type)
+    assert.same({ "UINT64", "7", false }, { by_name.own.type, by_name.own.value, by_name.own.hidden })
+    assert.is_true(by_name.brand.hidden)
   end)
 end)
 
