@@ -45,6 +45,7 @@ struct ks_scan_ops {
 /* The first member of the caller's own structure. */
 struct ks_scan {
 	const struct ks_scan_ops *ops;
+	bool for_program; /* for a program in C that knows kstats from illumos; stays while a source is open */
 };
 
 /*

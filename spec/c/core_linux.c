@@ -23,6 +23,7 @@
 
 #include "chain/chain.h"
 #include "model/decode.h"
+#include "source/source.h"
 
 static void
 print_value(const struct ks_value *v)
@@ -92,8 +93,9 @@ main(int argc, char **argv)
 		fprintf(stderr, "usage: core_linux PROC SYS [COMMAND...]\n");
 		return 2;
 	}
-	kc = kstat_open_roots(strcmp(argv[1], "-") == 0 ? NULL : argv[1],
-	    strcmp(argv[2], "-") == 0 ? NULL : argv[2]);
+	/* Not kstat_open_roots(), whose chain has what only programs of illumos should see. */
+	kc = ks_chain_open_source(ks_source_linux_open(strcmp(argv[1], "-") == 0 ? NULL : argv[1],
+	    strcmp(argv[2], "-") == 0 ? NULL : argv[2]), NULL);
 	if (kc == NULL) {
 		printf("failed\t%s\n", kstat_errmsg());
 		return 1;

@@ -1,17 +1,23 @@
 /*
  * illumos_records.c - for illumos_spec.lua: what a program of illumos, which knows kstat.h alone, sees of the
- * NAMED kstats that kstat_open() finds. Lines, with tabs between:
+ * kstats that kstat_open() finds. Lines, with tabs between, of NAMED ones:
  *
  *     kstat  module:instance:name  class  ks_ndata
  *     stat   type  name  "counted" or "hidden"  value
+ *
+ * and of each cpu_stat:
+ *
+ *     raw    module:instance:name  sysfork  pgpgin
  *
  * A value is read through the widest member that fits, as such programs do.
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "kstat.h"
 #include "kstat2.h"
+#include "kstat_raw.h"
 
 static const char *
 type_name(const kstat_named_t *kn)
@@ -38,6 +44,16 @@ print_statistic(kstat_ctl_t *kc, const kstat_t *ksp, const kstat_named_t *kn)
 		printf("%lld\n", (long long)kn->value.i64);
 }
 
+static void
+print_raw(const kstat_t *ksp)
+{
+	const cpu_stat_t *cs = ksp->ks_data;
+
+	if (strcmp(ksp->ks_module, "cpu_stat") == 0 && ksp->ks_data_size >= sizeof(*cs))
+		printf("raw\t%s:%d:%s\t%u\t%u\n", ksp->ks_module, ksp->ks_instance, ksp->ks_name,
+		    cs->cpu_sysinfo.sysfork, cs->cpu_vminfo.pgpgin);
+}
+
 int
 main(void)
 {
@@ -48,8 +64,12 @@ main(void)
 		return 1;
 	}
 	for (kstat_t *ksp = kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
-		if (ksp->ks_type != KSTAT_TYPE_NAMED || kstat_read(kc, ksp, NULL) < 0)
+		if (ksp->ks_type > KSTAT_TYPE_NAMED || kstat_read(kc, ksp, NULL) < 0)
 			continue;
+		if (ksp->ks_type == KSTAT_TYPE_RAW) {
+			print_raw(ksp);
+			continue;
+		}
 		printf("kstat\t%s:%d:%s\t%s\t%u\n", ksp->ks_module, ksp->ks_instance, ksp->ks_name, ksp->ks_class,
 		    ksp->ks_ndata);
 		for (uint_t i = 0; i < ksp->ks_ndata; i++)

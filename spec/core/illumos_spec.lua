@@ -7,7 +7,7 @@ local records = cjson.decode(run.read_file("spec/vectors/illumos/records.json"))
 local tree = "KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys "
 
 --- What the program sees: a table of kstats by module:instance:name, each { class =, stats = { { name =, type =,
--- hidden =, value = }, ... }, by_name = }.
+-- hidden =, value = }, ... }, by_name = }, of cpu_stat { sysfork =, pgpgin = }.
 local function seen(environment)
   local r = run.shell(environment .. " " .. run.build .. "/spec/illumos_records")
   assert.equal("", r.err)
@@ -18,6 +18,9 @@ local function seen(environment)
     if id then
       k = { class = class, stats = {}, by_name = {} }
       kstats[id] = k
+    elseif line:find("^raw") then
+      local raw_id, sysfork, pgpgin = line:match("^raw\t([^\t]*)\t(%d+)\t(%d+)$")
+      kstats[raw_id] = { sysfork = sysfork, pgpgin = pgpgin }
     else
       local kind, name, state, value = line:match("^stat\t([^\t]*)\t([^\t]*)\t(%l+)\t(.*)$")
       if name then -- and there is no tab or newline in it
@@ -43,6 +46,7 @@ describe("a program in C", function()
     ["cpu_info:cpu_info"] = "cpu_info:0:cpu_info0", ["unix:<kmem_cache>"] = "unix:0:dentry",
     ["sderr:<disk>"] = "sderr:0:sda,err", ["link:<link>"] = "link:0:eth0", ["ip:ip"] = "ip:0:ip",
     ["ip:icmp"] = "ip:0:icmp", ["tcp:tcp"] = "tcp:0:tcp", ["udp:udp"] = "udp:0:udp",
+    ["unix:dnlcstats"] = "unix:0:dnlcstats", ["unix:biostats"] = "unix:0:biostats",
   }
   for record, id in pairs(of) do
     it("finds the statistics of " .. record .. " where illumos has them, with their types", function()
@@ -59,6 +63,15 @@ describe("a program in C", function()
     local syscall = kstats["cpu:0:sys"].by_name.syscall
     assert.same({ "0", true }, { syscall.value, syscall.hidden })
     assert.is_false(kstats["cpu:0:sys"].by_name.cpu_ticks_user.hidden)
+  end)
+
+  it("finds what Linux counts for the machine alone in the first CPU, and so in the sum over the CPUs", function()
+    assert.same({ "1000", "0" },
+      { kstats["cpu:0:vm"].by_name.pgpgin.value, kstats["cpu:1:vm"].by_name.pgpgin.value })
+    assert.same({ "4321", true },
+      { kstats["cpu:0:sys"].by_name.sysfork.value, kstats["cpu:0:sys"].by_name.sysfork.hidden })
+    assert.same({ sysfork = "4321", pgpgin = "1000" }, kstats["cpu_stat:0:cpu_stat0"])
+    assert.same({ sysfork = "0", pgpgin = "0" }, kstats["cpu_stat:1:cpu_stat1"])
   end)
 
   it("finds an empty text, and no null pointer, where Linux has none", function()
@@ -117,13 +130,23 @@ describe("everybody else", function()
     assert.is_nil(r.out:find("syscall", 1, true))
   end)
 
+  it("sees nothing of the machine in a CPU, and no kstat without a statistic that is counted", function()
+    local r = run.shell(tree .. run.bin .. "/kstat -p")
+    assert.is_nil(r.out:find("cpu:0:vm:pgpgin", 1, true))
+    assert.is_nil(r.out:find("cpu:0:sys:sysfork", 1, true))
+    assert.matches("cpu_stat:0:cpu_stat0:pgpgin\t0\n", r.out)
+    for _, name in ipairs({ "dnlcstats", "biostats", "ncstats" }) do
+      assert.is_nil(r.out:find("unix:0:" .. name, 1, true))
+    end
+  end)
+
   it("sees no more in a recording, of which a program in C reads the same", function()
     local file = os.tmpname()
     os.remove(file)
     local r = run.shell(tree .. run.bin .. "/kstatlua record -o " .. file .. " 1 1")
     assert.equal("", r.err)
-    local replayed = seen("KSTAT_SOURCE=" .. file)["cpu:0:sys"]
-    assert.same(seen(tree)["cpu:0:sys"].stats, replayed.stats)
+    local replayed = seen("KSTAT_SOURCE=" .. file)["cpu:1:sys"]
+    assert.same(seen(tree)["cpu:1:sys"].stats, replayed.stats)
     r = run.shell(("KSTAT_SOURCE=%s %s/kstat -p cpu:0:sys"):format(file, run.bin))
     assert.matches("cpu:0:sys:cpu_ticks_user", r.out)
     assert.is_nil(r.out:find("syscall", 1, true))

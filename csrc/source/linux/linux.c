@@ -318,6 +318,8 @@ leave_out_unwanted(struct ks_linux *lx, const struct ks_scan *scan)
 		if (!no_device || !is_of_devices(subsystems[s]))
 			lx->sub[s].wanted = wanted_parts(subsystems[s], scan,
 			    lx->sub[s].optional && !subsystems[s]->is_partly);
+		if (subsystems[s]->for_program && !lx->for_program)
+			lx->sub[s].wanted = 0;
 	}
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		bool wanted = lx->sub[s].wanted != 0;
@@ -505,6 +507,7 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 	bool is_lack;
 
 	if (!lx->listed) {
+		lx->for_program = scan->for_program;
 		mark_optional(lx, scan);
 		leave_out_unwanted(lx, scan);
 		warn_of_words(scan);

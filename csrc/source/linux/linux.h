@@ -33,6 +33,7 @@
 	X(unix) \
 	X(cpu) \
 	X(total) \
+	X(solaris) \
 	X(disk) X(device) \
 	X(link) X(qdisc) \
 	X(intr) X(softirq) \
@@ -114,6 +115,7 @@ struct ks_subsystem {
 	 * kstat that the scan wants, without reading a file of data.
 	 */
 	bool (*has_wanted)(struct ks_linux *lx);
+	bool for_program; /* only programs in C that know kstats from illumos have its kstats */
 	bool on_events; /* it lists something slow, which changes only when a device comes or goes */
 	size_t state_size;             /* of the subsystem's own state, which starts as zeros */
 	void (*start)(void *state);    /* optional: for state that must not start as zeros */
@@ -156,6 +158,7 @@ struct ks_linux {
 	uint64_t round;
 	uint64_t page;           /* size of the kernel's pages in bytes */
 	bool listed;             /* a first scan is complete */
+	bool for_program;        /* ks_scan.for_program */
 	hrtime_t asked;          /* when absent was found out */
 	hrtime_t looked;         /* time of the last scan or reading */
 	uint64_t events;         /* the kernel's count of devices that came or went; 0: not known */

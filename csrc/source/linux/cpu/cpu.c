@@ -26,7 +26,7 @@ static const struct ks_file online_file = { KS_ROOT_SYS, "devices/system/cpu/onl
 
 enum { SYS_TICKS_IDLE, SYS_TICKS_USER, SYS_TICKS_KERNEL, SYS_TICKS_WAIT, SYS_TICKS_STOLEN,
 	SYS_NSEC_IDLE, SYS_NSEC_USER, SYS_NSEC_KERNEL, SYS_NSEC_WAIT, SYS_NSEC_INTR, SYS_NSEC_STOLEN,
-	SYS_WAIT_IO, SYS_PSWITCH, SYS_INTR, SYS_INTRTHREAD, SYS_IDLETHREAD, SYS_XCALLS };
+	SYS_WAIT_IO, SYS_PSWITCH, SYS_INTR, SYS_INTRTHREAD, SYS_IDLETHREAD, SYS_XCALLS, SYS_SYSFORK };
 
 static const struct ks_field sys_fields[] = {
 	[SYS_TICKS_IDLE] = TICKS("cpu_ticks_idle", "time idle, nothing waiting for I/O"),
@@ -48,6 +48,7 @@ static const struct ks_field sys_fields[] = {
 	[SYS_IDLETHREAD] = KS_COUNT("idlethread", KSTAT_DATA_UINT64, "times the CPU went idle"),
 	[SYS_XCALLS] = KS_COUNT("xcalls", KSTAT_DATA_UINT64,
 	    "calls from other CPUs, TLB shootdowns included"),
+	[SYS_SYSFORK] = KS_COUNT("sysfork", KSTAT_DATA_UINT64, "processes and threads created"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(sys_fields);
@@ -422,19 +423,84 @@ sys_values(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
 	return 0;
 }
 
+/* True if the machine has one CPU. What Linux counts for the machine alone is then the CPU's own. */
+static bool
+is_single(const struct ks_linux *lx)
+{
+	const struct ks_units *cpus = &lx->sub[KS_SUB_cpu].units;
+
+	return cpus->n - cpus->dead == 1;
+}
+
+/*
+ * True if a program in C gets what Linux counts for the machine alone with this CPU: the first one that is online.
+ * Such programs add the CPUs up.
+ */
+static bool
+stands_for_machine(const struct ks_linux *lx, const struct ks_unit *unit)
+{
+	const struct ks_units *cpus = &lx->sub[KS_SUB_cpu].units;
+	uint32_t first = 0;
+
+	while (first < cpus->n && !(cpus->v[first].alive && ks_cpu_of(&cpus->v[first])->online))
+		first++;
+	return lx->for_program && first < cpus->n && unit == &cpus->v[first];
+}
+
+/* Collects what Linux counts for the machine alone, and what *own does not have. */
+static void
+machine_values(struct ks_linux *lx, const struct ks_values *own, struct ks_values *vals)
+{
+	const struct ks_stat *st = ks_linux_stat(lx);
+
+	vals->have = 0;
+	if (st != NULL && (st->have & 1u << KS_STAT_PROCESSES) != 0)
+		ks_have(vals, SYS_SYSFORK, st->v[KS_STAT_PROCESSES]);
+	if (st != NULL && (st->have & 1u << KS_STAT_CTXT) != 0 && (own->have >> SYS_PSWITCH & 1) == 0)
+		ks_have(vals, SYS_PSWITCH, st->v[KS_STAT_CTXT]);
+}
+
+/* Adds the statistics that have values, and hides them if `hidden`. */
+static void
+add_values(struct ks_record *r, const struct ks_field *table, const struct ks_values *vals, bool hidden)
+{
+	uint_t first = r->ndata;
+
+	ks_fields_add(r, table, vals);
+	if (hidden)
+		ks_record_hide(r, first);
+}
+
 static int
 read_sys(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	struct ks_values vals;
+	struct ks_values vals, machine;
 
 	if (sys_values(lx, unit, &vals) != 0)
 		return -1;
-	ks_fields_add(r, sys_fields, &vals);
+	add_values(r, sys_fields, &vals, false);
+	if (is_single(lx) || stands_for_machine(lx, unit)) {
+		machine_values(lx, &vals, &machine);
+		add_values(r, sys_fields, &machine, !is_single(lx));
+	}
 	return 0;
 }
 
 static int
-read_cpu_stat(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+read_vm(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct ks_values vals;
+
+	if (is_single(lx))
+		return ks_unix_vm_read(lx, unit, r);
+	if (stands_for_machine(lx, unit) && ks_unix_vm_values(lx, &vals) == 0)
+		add_values(r, ks_unix_vm_fields, &vals, true);
+	return 0;
+}
+
+/* Stores the values of sys_fields in a cpu_stat_t. */
+static void
+set_sysinfo(void *data, const struct ks_raw_layout *l, const struct ks_values *vals)
 {
 	static const struct {
 		const char *name;
@@ -442,34 +508,41 @@ read_cpu_stat(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	} map[] = {
 		{ "idle", SYS_TICKS_IDLE }, { "user", SYS_TICKS_USER }, { "kernel", SYS_TICKS_KERNEL },
 		{ "wait", SYS_TICKS_WAIT }, { "wait_io", SYS_WAIT_IO }, { "pswitch", SYS_PSWITCH },
-		{ "intr", SYS_INTR }, { "intrthread", SYS_INTRTHREAD },
-		{ "idlethread", SYS_IDLETHREAD }, { "xcalls", SYS_XCALLS },
+		{ "intr", SYS_INTR }, { "intrthread", SYS_INTRTHREAD }, { "idlethread", SYS_IDLETHREAD },
+		{ "xcalls", SYS_XCALLS }, { "sysfork", SYS_SYSFORK },
 	};
+
+	for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++) {
+		if ((vals->have >> map[i].field & 1) != 0)
+			ks_raw_set_u64(data, l, map[i].name, vals->v[map[i].field].u);
+	}
+}
+
+static int
+read_cpu_stat(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
 	const struct ks_raw_layout *l = ks_raw_layout_find("cpu_stat", "cpu_stat");
-	struct ks_values vals;
+	const struct ks_field *vm = ks_unix_vm_fields;
+	struct ks_values vals, machine;
 	void *data;
 
 	if (sys_values(lx, unit, &vals) != 0)
 		return -1;
 	data = ks_record_add(r, l->size);
-	for (size_t i = 0; data != NULL && i < sizeof(map) / sizeof(map[0]); i++) {
-		if ((vals.have >> map[i].field & 1) != 0)
-			ks_raw_set_u64(data, l, map[i].name, vals.v[map[i].field].u);
+	if (data == NULL)
+		return 0;
+	set_sysinfo(data, l, &vals);
+	/* The decoder cannot leave members out: on a machine with several CPUs the rest is for programs in C alone. */
+	if (!is_single(lx) && !stands_for_machine(lx, unit))
+		return 0;
+	machine_values(lx, &vals, &machine);
+	set_sysinfo(data, l, &machine);
+	if (ks_unix_vm_values(lx, &machine) != 0)
+		return 0;
+	for (size_t i = 0; vm[i].meta.stat != NULL; i++) {
+		if ((machine.have >> i & 1) != 0)
+			ks_raw_set_u64(data, l, vm[i].meta.stat, machine.v[i].u);
 	}
-	return 0;
-}
-
-/*
- * Linux counts paging for the machine as a whole (unix:0:vm). These are a CPU's own numbers only on a machine
- * with one CPU.
- */
-static int
-read_vm(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	const struct ks_units *cpus = &lx->sub[KS_SUB_cpu].units;
-
-	if (cpus->n - cpus->dead == 1)
-		return ks_unix_vm_read(lx, unit, r);
 	return 0;
 }
 

@@ -451,33 +451,43 @@ take_vm_lines(struct ks_linux *lx, const struct ks_image *im, struct ks_values *
 }
 
 int
-ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+ks_unix_vm_values(struct ks_linux *lx, struct ks_values *vals)
 {
 	/* The file has more than a page, which the kernel needs a call each for. */
 	const struct ks_image *im = ks_linux_begin(lx, &ks_vmstat_file,
 	    ks_lines_reach(&state_of(lx)->vmstat_lines));
 	bool known = state_of(lx)->vmstat_lines.known;
-	struct ks_values vals;
 
-	(void)unit;
+	vals->have = 0;
 	if (im == NULL)
 		return -1;
-	take_vm_lines(lx, im, &vals);
+	take_vm_lines(lx, im, vals);
 	if (known && !state_of(lx)->vmstat_lines.known) {
 		im = ks_linux_image(lx, &ks_vmstat_file);
 		if (im == NULL)
 			return -1;
-		take_vm_lines(lx, im, &vals);
+		take_vm_lines(lx, im, vals);
 	}
-	if (has(&vals, V_SWAPIN))
-		ks_have(&vals, V_ANONIN, vals.v[V_SWAPIN].u);
-	if (has(&vals, V_SWAPOUT))
-		ks_have(&vals, V_ANONOUT, vals.v[V_SWAPOUT].u);
-	ks_have(&vals, V_PAGESIZE, lx->page);
+	if (has(vals, V_SWAPIN))
+		ks_have(vals, V_ANONIN, vals->v[V_SWAPIN].u);
+	if (has(vals, V_SWAPOUT))
+		ks_have(vals, V_ANONOUT, vals->v[V_SWAPOUT].u);
+	ks_have(vals, V_PAGESIZE, lx->page);
 	/* pgfault counts those that needed a disk too. */
-	if (has(&vals, V_AS_FAULT) && has(&vals, V_MAJ_FAULT) &&
-	    vals.v[V_AS_FAULT].u >= vals.v[V_MAJ_FAULT].u)
-		vals.v[V_AS_FAULT].u -= vals.v[V_MAJ_FAULT].u;
+	if (has(vals, V_AS_FAULT) && has(vals, V_MAJ_FAULT) &&
+	    vals->v[V_AS_FAULT].u >= vals->v[V_MAJ_FAULT].u)
+		vals->v[V_AS_FAULT].u -= vals->v[V_MAJ_FAULT].u;
+	return 0;
+}
+
+int
+ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct ks_values vals;
+
+	(void)unit;
+	if (ks_unix_vm_values(lx, &vals) != 0)
+		return -1;
 	ks_fields_add(r, ks_unix_vm_fields, &vals);
 	return 0;
 }

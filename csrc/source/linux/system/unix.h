@@ -44,6 +44,9 @@ void ks_meminfo_add(struct ks_linux *lx, enum ks_root root, const char *path, co
     struct ks_record *r);
 void ks_vm_events_add(struct ks_linux *lx, enum ks_root root, const char *path, const struct ks_image *im,
     struct ks_record *r);
+/* Collects the values of ks_unix_vm_fields, which are those of the machine. 0, or -1 with errno and message. */
+int ks_unix_vm_values(struct ks_linux *lx, struct ks_values *vals);
+
 /* Stores how many pages reclaim still has to free, 0 while free memory is above the low watermarks; false if not known. */
 bool ks_memory_deficit(struct ks_linux *lx, uint64_t *pages);
 
