@@ -98,11 +98,12 @@ $(O)/%.o: csrc/%.c
 
 # --- products -----------------------------------------------------------------
 $(LIB): $(LIB_OBJ)
-	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared -Wl,-soname,$(@F) -Wl,--as-needed \
+	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared -Wl,-soname,$(@F) $(MODULE_LD) \
 	    $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
 $(BUILD)/lib/libkstat.a: $(LIB_OBJ)
 	$(call QUIET,AR) mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
-# The module is never unloaded: published kstats outlive the Lua state (nginx makes a new state at each reload).
+# The library and the module are never unloaded: published kstats outlive the Lua state (nginx makes a new state at
+# each reload), and a thread that asks a file system may return late.
 MODULE_LD := -Wl,--as-needed -Wl,-z,nodelete
 $(BUILD)/lib/lua/5.4/kstat/core.so: $(LUA54_OBJ) $(BUILD)/lib/libkstat.a
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared $(MODULE_LD) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)

@@ -41,6 +41,7 @@
 	X(sockets) X(listen) X(tcp_state) \
 	X(softnet) \
 	X(neighbour) \
+	X(fs) \
 	X(spl) \
 	X(pressure) \
 	X(slab) \

@@ -19,13 +19,4 @@ void ks_disk_path(char *to, size_t size, const char *dir, const char *disk, cons
 
 bool ks_disk_is_partition(const struct ks_unit *unit);
 
-/*
- * mount.c: copies the first place where a device as a whole is mounted, else the first where part of it is.
- * number: "major:minor" of the device. source: the path by which file systems on several devices, which have
- * a number of their own, name it. Either may be empty. False if the device is not mounted, or if
- * /proc/self/mountinfo cannot be read.
- */
-bool ks_linux_mount_point(struct ks_linux *lx, const char *number, const char *source, char *to,
-    size_t size);
-
 #endif

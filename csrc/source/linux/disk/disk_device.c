@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "source/linux/devices.h"
+#include "source/linux/fs/mount.h"
 
 enum { V_TYPE, V_INTERFACE, V_BLOCK_SIZE, V_PRIORITY, V_ROTATIONAL, V_REMOVABLE, V_NAME,
 	V_CONTROLLER, V_ID, V_MOUNT };

@@ -1,0 +1,137 @@
+/* mount.c - see mount.h. SPDX-License-Identifier: MIT */
+#include "source/linux/fs/mount.h"
+
+#include <poll.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+
+#define LOOK_AGAIN (10 * KS_NANOSEC) /* after which the file is read even if the kernel reports no change */
+
+static const struct ks_file mountinfo_file = { KS_ROOT_PROC, "self/mountinfo", KS_MADE_ANYHOW, false };
+
+/* True if the kernel reports no change of the mounts, and the file was not read since the last look. */
+static bool
+is_unchanged(struct ks_linux *lx, const struct ks_mount_watch *w)
+{
+	struct pollfd p = { .events = POLLPRI };
+
+	if (!w->known || !lx->root[KS_ROOT_PROC].kernel || w->im == NULL || w->im->fd < 0 ||
+	    w->im->seq != w->seq || gethrtime() - w->read > LOOK_AGAIN)
+		return false;
+	p.fd = w->im->fd;
+	return poll(&p, 1, 0) == 0;
+}
+
+bool
+ks_linux_mounts_changed(struct ks_linux *lx, struct ks_mount_watch *w, const struct ks_image **im)
+{
+	uint64_t hash;
+	bool changed;
+
+	if (is_unchanged(lx, w))
+		return false;
+	*im = w->im = ks_linux_try(lx, &mountinfo_file);
+	w->read = gethrtime();
+	hash = *im != NULL ? ks_hash_bytes(KS_HASH_INIT, (*im)->data, (*im)->len) : 0;
+	changed = !w->known || hash != w->hash;
+	w->seq = *im != NULL ? (*im)->seq : 0;
+	w->hash = hash;
+	w->known = true;
+	return changed;
+}
+
+bool
+ks_linux_parse_mount(struct ks_text line, struct ks_mount *m)
+{
+	struct ks_text word;
+
+	if (!ks_text_u64(&line, &m->id) || !ks_text_word(&line, &word) || !ks_text_word(&line, &m->number) ||
+	    !ks_text_word(&line, &m->root) || !ks_text_word(&line, &m->point) ||
+	    !ks_text_word(&line, &m->options))
+		return false;
+	/* Any number of fields, then a dash. */
+	do {
+		if (!ks_text_word(&line, &word))
+			return false;
+	} while (!ks_text_is(&word, "-"));
+	if (!ks_text_word(&line, &m->type) || !ks_text_word(&line, &m->source))
+		return false;
+	(void)ks_text_word(&line, &m->super);
+	return true;
+}
+
+static bool
+is_octal(char c)
+{
+	return c >= '0' && c <= '7';
+}
+
+size_t
+ks_linux_unescape(const struct ks_text *from, char *to, size_t size)
+{
+	const char *p = from->p;
+	size_t n = 0;
+
+	while (p < from->end && n + 1 < size) {
+		if (*p == '\\' && from->end - p >= 4 && p[1] <= '3' && is_octal(p[1]) &&
+		    is_octal(p[2]) && is_octal(p[3])) {
+			to[n++] = (char)((p[1] - '0') << 6 | (p[2] - '0') << 3 | (p[3] - '0'));
+			p += 4;
+		} else {
+			to[n++] = *p++;
+		}
+	}
+	to[n] = '\0';
+	return n;
+}
+
+bool
+ks_linux_option(struct ks_text options, const char *name, struct ks_text *value)
+{
+	size_t n = strlen(name);
+
+	while (options.p < options.end) {
+		const char *comma = memchr(options.p, ',', ks_text_size(&options));
+		const char *end = comma != NULL ? comma : options.end;
+
+		if ((size_t)(end - options.p) >= n && memcmp(options.p, name, n) == 0 &&
+		    (options.p + n == end || options.p[n] == '=')) {
+			*value = (struct ks_text){ options.p + n + (options.p + n < end), end };
+			return true;
+		}
+		options.p = comma != NULL ? comma + 1 : options.end;
+	}
+	return false;
+}
+
+bool
+ks_linux_mount_point(struct ks_linux *lx, const char *number, const char *source, char *to,
+    size_t size)
+{
+	const struct ks_image *im = ks_linux_try(lx, &mountinfo_file);
+	struct ks_text all, line, found = { NULL, NULL };
+	struct ks_mount m;
+
+	if (im == NULL)
+		return false;
+	all = ks_text_of(im->data, im->len);
+	while (ks_text_line(&all, &line)) {
+		if (!ks_linux_parse_mount(line, &m)) {
+			if (!ks_text_empty(&line))
+				ks_linux_odd_line(lx, im, &line);
+			continue;
+		}
+		if (!((*number != '\0' && ks_text_is(&m.number, number)) ||
+		    (*source != '\0' && ks_text_is(&m.source, source))))
+			continue;
+		if (found.p == NULL || ks_text_is(&m.root, "/"))
+			found = m.point;
+		if (ks_text_is(&m.root, "/"))
+			break;
+	}
+	if (found.p == NULL)
+		return false;
+	(void)ks_linux_unescape(&found, to, size);
+	return true;
+}

@@ -1,0 +1,239 @@
+-- File systems of the Linux source: on a tree of our own, and on this machine.
+local L = require("support.linux")
+local run = require("support.run")
+
+local function sorted(list)
+  table.sort(list)
+  return list
+end
+
+--- The names of the kstats of a class, in order.
+local function names_of(d, class)
+  local names = {}
+  for id, k in pairs(d.kstat) do
+    if k.class == class then
+      names[#names + 1] = id
+    end
+  end
+  return sorted(names)
+end
+
+describe("file systems of a recorded tree", function()
+  local d
+
+  setup(function()
+    d = L.dump("spec/trees/fs/proc", "spec/trees/fs/sys")
+  end)
+
+  it("are those that df shows: no pseudo file systems, one mount of a device, the last one at a place", function()
+    assert.same({}, d.warnings)
+    assert.same({}, d.error)
+    assert.same({}, d.twice)
+    assert.same(sorted({ "fs:0:/nfs/image", "fs:17:/old", "fs:1:/boot", "fs:1:/srv/a b?c", "fs:22:/dev/shm",
+      "fs:23:/run", "fs:2:/", "fs:40:/home", "fs:40:/nfs", "fs:41:/nfs3", "fs:42:/var/lib/docker/overlay2/01234",
+      "fs:43:/var/lib/docker/overlay2/01234", "fs:44:/media/phone_1", "fs:45:/btrfs", "fs:6:/dev" }), names_of(d, "fs"))
+  end)
+
+  it("have the facts of mountinfo, and no figures", function()
+    local function facts(id)
+      local t = {}
+      for stat, value in pairs(d.stat) do
+        local name = stat:match("^" .. id:gsub("%p", "%%%0") .. ":([%w_]+)$")
+        t[name or 1] = name and value or nil
+      end
+      return t
+    end
+    assert.same({ device = "/dev/mapper/vg-srv", fs_type = "xfs", mount_point = "/srv/a b?c", mount_root = "/",
+      options = "rw,relatime", major = "253", minor = "1", mount_id = "31", read_only = "1" },
+      facts("fs:1:/srv/a b?c"))
+    assert.equal("1", d.stat["fs:1:/boot:read_only"])
+    assert.equal("0", d.stat["fs:2:/:read_only"])
+    assert.equal("xfs", d.stat["fs:17:/old:fs_type"])
+    assert.equal("/media/phone:1", d.stat["fs:44:/media/phone_1:mount_point"])
+    assert.equal("/var/lib/docker/overlay2/0123456789abcdef/merged",
+      d.stat["fs:42:/var/lib/docker/overlay2/01234:mount_point"])
+  end)
+
+  it("are new kstats when another mount has the place, and the same after a change of options", function()
+    local dir = L.copy()
+    local path = dir .. "/proc/self/mountinfo"
+    L.sh("mkdir -p " .. dir .. "/proc/self")
+    L.write(path, "20 1 8:2 / / rw - ext4 /dev/sda2 rw\n21 20 8:3 / /a rw - ext4 /dev/sda3 rw\n")
+    local list = L.dumps(dir .. "/proc", dir .. "/sys",
+      ("printf '20 1 8:2 / / ro - ext4 /dev/sda2 rw\\n22 20 8:4 / /a rw - xfs /dev/sda4 rw\\n' > %s"):format(path))
+    assert.equal(0, list[1].kstat["fs:2:/"].crtime)
+    assert.equal(0, list[2].kstat["fs:2:/"].crtime)
+    assert.equal("0", list[1].stat["fs:2:/:read_only"])
+    assert.equal("1", list[2].stat["fs:2:/:read_only"])
+    assert.is_nil(list[2].kstat["fs:3:/a"])
+    assert.is_true(list[2].kstat["fs:4:/a"].crtime > 0)
+    L.remove(dir)
+  end)
+end)
+
+-- Runs lines of sh in a mount namespace of their own; nil where this is not permitted.
+local function in_namespace(lines)
+  local r = run.shell(("unshare -m sh -c %s"):format(run.quote("set -e\n" .. lines)))
+  if r.status ~= 0 and (r.err:find("unshare") or r.err:find("permi") or r.err:find("denied")) then
+    return nil
+  end
+  assert.equal(0, r.status, r.err)
+  return r.out
+end
+
+local kstat = run.bin .. "/kstat"
+
+local function stats_of(text)
+  local t = {}
+  for id, value in text:gmatch("([^\n\t]+)\t([^\n]*)") do
+    t[id] = value
+  end
+  return t
+end
+
+describe("file systems of this machine", function()
+  it("are those of df, with its figures", function()
+    local command = "df -B1 --output=target,size,used,avail,itotal,source,fstype"
+    local shown, listed = {}, {}
+    -- Others write meanwhile: what both runs of df agree on must be what is shown between them.
+    local out = run.shell(("%s; echo; %s -p -c fs; echo; %s"):format(command, kstat, command)).out
+    local first, ours, second = out:match("^(.-)\n\n(.-)\n\n(.*)$")
+    for id, value in pairs(stats_of(ours)) do
+      local name, stat = id:match("^(.*):([%w_]+)$")
+      shown[name] = shown[name] or {}
+      shown[name][stat] = value
+    end
+    for _, fs in pairs(shown) do
+      listed[fs.mount_point] = fs
+    end
+    local count = 0
+    for line in first:gmatch("[^\n]+") do
+      local target, size, used, avail, inodes, source, fstype =
+        line:match("^(/.-) +(%d+) +(%d+) +(%d+) +(%d+) +(%S.-) +(%S+) *$")
+      if target then
+        count = count + 1
+        local fs = assert(listed[target], target)
+        assert.same({ size, source, fstype, "ok", "1" }, { fs.capacity, fs.device, fs.fs_type, fs.state, fs.answered })
+        assert.equal(inodes, fs.inodes or "0")
+        if second:find(line, 1, true) then
+          assert.same({ used, avail }, { fs.used, fs.available })
+        end
+        listed[target] = nil
+      end
+    end
+    assert.is_true(count > 0)
+    assert.same({}, listed)
+  end)
+
+  it("come, change and go with mounts, at the next look", function()
+    local dir = os.tmpname()
+    os.remove(dir)
+    local out = in_namespace(([[
+      mkdir %s; mount -t tmpfs -o size=1m,nr_inodes=64 ours %s
+      (sleep 0.5; mount -o remount,ro %s; sleep 1; umount %s) &
+      %s -p -c fs '/^fs$/:::/read_only|capacity|inodes$/' 1 3
+      wait; rmdir %s]]):format(dir, dir, dir, dir, kstat, dir))
+    if not out then
+      return pending("mounts are not permitted here")
+    end
+    local name = "fs:%d+:" .. dir:sub(1, 30):gsub("%p", "%%%0")
+    assert.equal("1048576", out:match(name .. ":capacity\t(%d+)"))
+    assert.equal("64", out:match(name .. ":inodes\t(%d+)"))
+    local states = {}
+    for state in out:gmatch(name .. ":read_only\t(%d)") do
+      states[#states + 1] = state
+    end
+    assert.same({ "0", "1" }, states)
+  end)
+
+  it("are shown where they can be reached: not below or under another mount", function()
+    local dir = os.tmpname()
+    os.remove(dir)
+    local out = in_namespace(([[
+      mkdir -p %s/a; mount -t tmpfs below %s/a; mount -t tmpfs under %s
+      mkdir %s/b; mount -t tmpfs first %s/b; mount -t tmpfs second %s/b; mount --bind %s/b %s
+      %s -p fs:::device; umount %s; umount %s/b; umount %s/b; umount %s; umount %s/a; rm -r %s
+      ]]):format(dir, dir, dir, dir, dir, dir, dir, dir, kstat, dir, dir, dir, dir, dir, dir))
+    if not out then
+      return pending("mounts are not permitted here")
+    end
+    local devices = {}
+    for device in out:gmatch(":device\t(%l+)\n") do
+      devices[device] = true
+    end
+    assert.is_nil(devices.below)
+    assert.is_nil(devices.under)
+    assert.is_nil(devices.first)
+    assert.is_true(devices.second)
+  end)
+
+  it("have read_only for a bind mount that is, beside one that is not", function()
+    local dir = os.tmpname()
+    os.remove(dir)
+    local out = in_namespace(([[
+      mkdir %s; mount -t tmpfs ours %s; mount -o remount,bind,ro %s
+      %s -p 'fs:::/read_only|device/'; umount %s; rmdir %s]]):format(dir, dir, dir, kstat, dir, dir))
+    if not out then
+      return pending("mounts are not permitted here")
+    end
+    local name = out:match("([^\n]+):device\tours\n")
+    assert.matches(name:gsub("%p", "%%%0") .. ":read_only\t1\n", out)
+  end)
+end)
+
+-- A file system of FUSE whose process reads no request: whoever asks it waits for ever.
+local function with_silent(lines)
+  local dir = os.tmpname()
+  os.remove(dir)
+  local out = in_namespace(([[
+    dir=%s; kstat=%s; mkdir $dir
+    test -c /dev/fuse || { echo "no /dev/fuse: denied" >&2; exit 1; }
+    exec 3<>/dev/fuse
+    mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 silent $dir
+    %s
+    umount -l $dir; exec 3<&-; rmdir $dir]]):format(dir, kstat, lines))
+  return out, dir
+end
+
+describe("a file system that does not answer", function()
+  it("delays a reading once by a quarter of a second, and says that it did not answer", function()
+    local out = with_silent([[
+      mkdir $dir.local; mount -t tmpfs -o size=1m ours $dir.local
+      date +%s%N
+      $kstat -p 'fs:::/state|answer|capacity|device/' 1 3 3<&-
+      date +%s%N
+      umount $dir.local; rmdir $dir.local]])
+    if not out then
+      return pending("FUSE cannot be mounted here")
+    end
+    local began, ended = out:match("^(%d+)\n.*\n(%d+)\n$")
+    local seconds = (tonumber(ended) - tonumber(began)) / 1e9
+    assert.is_true(seconds < 3, seconds .. " s for two intervals of one second")
+    local name = out:match("([^\n]+):device\tsilent\n"):gsub("%p", "%%%0")
+    local waited = {}
+    for ns in out:gmatch(name .. ":no_answer_for\t(%d+)\n") do
+      waited[#waited + 1] = tonumber(ns)
+    end
+    assert.equal(3, #waited)
+    assert.is_true(waited[1] >= 0.25e9 and waited[1] < 1e9, waited[1])
+    assert.is_true(waited[3] - waited[1] > 1.7e9, "the same question waits all the time")
+    local _, states = out:gsub(name .. ":state\tno answer\n", "")
+    assert.equal(3, states)
+    assert.matches(name .. ":answered\t0\n", out)
+    assert.is_nil(out:match(name .. ":capacity"))
+    local ours = out:match("([^\n]+):device\tours\n"):gsub("%p", "%%%0")
+    assert.matches(ours .. ":capacity\t1048576\n", out)
+  end)
+
+  it("delays nothing that does not ask for it", function()
+    local out = with_silent([[
+      date +%s%N
+      $kstat -p unix:0:system_misc 'fs:0:/:capacity' 3<&- >/dev/null
+      date +%s%N]])
+    if not out then
+      return pending("FUSE cannot be mounted here")
+    end
+    local began, ended = out:match("^(%d+)\n(%d+)\n$")
+    assert.is_true(tonumber(ended) - tonumber(began) < 0.25e9)
+  end)
+end)
