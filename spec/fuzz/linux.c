@@ -1,9 +1,11 @@
 /*
- * linux.c - fuzzes the parsers of /proc and /sys. The first line of the input names a file of spec/trees/small; what
- * follows are its contents at one reading after the other, with lines "%%" in between. Whatever they are, opening,
- * reading and updating must end and stay inside memory. To be started in the directory of the sources.
+ * linux.c - fuzzes the parsers of /proc and /sys. The first line of the input names a file of spec/trees/small
+ * or spec/trees/fs; what follows are its contents at one reading after the other, with lines "%%" in between.
+ * Whatever they are, opening, reading and updating must end and stay inside memory. To be started in the directory
+ * of the sources.
  * SPDX-License-Identifier: MIT
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -15,7 +17,7 @@
 #include "chain/chain.h"
 #include "chain/values.h"
 
-#define TREE "spec/trees/small/"
+#define TREES "spec/trees/" /* the trees below it are copied into one */
 #define MOST_FILES 256
 #define LARGEST 65536
 #define READINGS 4
@@ -56,13 +58,13 @@ put(const char *path, const void *text, size_t len)
 static int
 copy(const char *from, const struct stat *st, int kind, struct FTW *ftw)
 {
-	const char *path = from + strlen(TREE);
+	const char *path = from + strcspn(from + strlen(TREES), "/") + strlen(TREES);
 	char name[512];
 
-	(void)ftw;
+	path += *path == '/';
 	(void)snprintf(name, sizeof(name), "%s/%s", root, path);
 	if (kind == FTW_D) {
-		check(ftw->level == 0 || mkdir(name, 0700) == 0, name);
+		check(ftw->level == 0 || mkdir(name, 0700) == 0 || errno == EEXIST, name);
 	} else if (kind == FTW_F && nfiles < MOST_FILES && st->st_size <= LARGEST) {
 		struct file *f = &files[nfiles++];
 		int fd = open(from, O_RDONLY | O_CLOEXEC);
@@ -100,7 +102,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)snprintf(root, sizeof(root), "/dev/shm/kstat-fuzz.XXXXXX");
 	check(mkdtemp(root) != NULL, root);
 	check(atexit(clean_up) == 0, "atexit");
-	check(nftw(TREE, copy, 16, FTW_PHYS) == 0 && nfiles > 0, TREE);
+	check(nftw(TREES "small", copy, 16, FTW_PHYS) == 0 && nfiles > 0, TREES "small");
+	check(nftw(TREES "fs", copy, 16, FTW_PHYS) == 0, TREES "fs");
 	return 0;
 }
 

@@ -41,7 +41,7 @@
 	X(sockets) X(listen) X(tcp_state) \
 	X(softnet) \
 	X(neighbour) \
-	X(fs) \
+	X(fs) X(nfs) X(rpc) \
 	X(spl) \
 	X(pressure) \
 	X(slab) \

@@ -1,0 +1,245 @@
+/*
+ * rpc.c - what the client and the server of NFS count for the whole machine, from /proc/net/rpc: the calls of each
+ * procedure under illumos's names (rfsreqcnt_v3 of the client, rfsproccnt_v3 of the server), and RPC.
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+
+#include "source/linux/linux.h"
+
+static const struct ks_file client_file = { KS_ROOT_PROC, "net/rpc/nfs", KS_MADE_ANYHOW, false };
+static const struct ks_file server_file = { KS_ROOT_PROC, "net/rpc/nfsd", KS_MADE_ANYHOW, false };
+
+/* The procedures in the order of the kernel's columns; illumos has the same for versions 2 and 3. NULL: unused. */
+static const char *const procedures2[] = { "null", "getattr", "setattr", "root", "lookup", "readlink", "read",
+	"wrcache", "write", "create", "remove", "rename", "link", "symlink", "mkdir", "rmdir", "readdir", "statfs" };
+static const char *const procedures3[] = { "null", "getattr", "setattr", "lookup", "access", "readlink", "read",
+	"write", "create", "mkdir", "symlink", "mknod", "remove", "rmdir", "rename", "link", "readdir", "readdirplus",
+	"fsstat", "fsinfo", "pathconf", "commit" };
+/* Calls of the client of version 4, each of which is a compound of several operations. */
+static const char *const calls4[] = { "null", "read", "write", "commit", "open", "open_confirm", "open_noattr",
+	"open_downgrade", "close", "setattr", "fsinfo", "renew", "setclientid", "setclientid_confirm", "lock", "lockt",
+	"locku", "access", "getattr", "lookup", "lookup_root", "remove", "rename", "link", "symlink", "create",
+	"pathconf", "statfs", "readlink", "readdir", "server_caps", "delegreturn", "getacl", "setacl", "fs_locations",
+	"release_lockowner", "secinfo", "fsid_present", "exchange_id", "create_session", "destroy_session", "sequence",
+	"get_lease_time", "reclaim_complete", "layoutget", "getdeviceinfo", "layoutcommit", "layoutreturn",
+	"secinfo_no_name", "test_stateid", "free_stateid", "getdevicelist", "bind_conn_to_session",
+	"destroy_clientid", "seek", "allocate", "deallocate", "layoutstats", "clone", "copy", "offload_cancel",
+	"lookupp", "layouterror", "copy_notify", "getxattr", "setxattr", "listxattrs", "removexattr", "read_plus" };
+static const char *const compounds4[] = { "null", "compound" };
+/* Operations by their numbers in the protocol (RFC 7530, 8881, 7862, 8276). */
+static const char *const operations4[] = { NULL, NULL, NULL, "access", "close", "commit", "create", "delegpurge",
+	"delegreturn", "getattr", "getfh", "link", "lock", "lockt", "locku", "lookup", "lookupp", "nverify", "open",
+	"openattr", "open_confirm", "open_downgrade", "putfh", "putpubfh", "putrootfh", "read", "readdir", "readlink",
+	"remove", "rename", "renew", "restorefh", "savefh", "secinfo", "setattr", "setclientid", "setclientid_confirm",
+	"verify", "write", "release_lockowner", "backchannel_ctl", "bind_conn_to_session", "exchange_id",
+	"create_session", "destroy_session", "free_stateid", "get_dir_delegation", "getdeviceinfo", "getdevicelist",
+	"layoutcommit", "layoutget", "layoutreturn", "secinfo_no_name", "sequence", "set_ssv", "test_stateid",
+	"want_delegation", "destroy_clientid", "reclaim_complete", "allocate", "copy", "copy_notify", "deallocate",
+	"io_advise", "layouterror", "layoutstats", "offload_cancel", "offload_status", "read_plus", "seek",
+	"write_same", "clone", "getxattr", "setxattr", "listxattrs", "removexattr" };
+
+/* What follows a key at the beginning of a line; false if there is no such line. */
+static bool
+find_line(const struct ks_image *im, const char *key, struct ks_text *rest)
+{
+	struct ks_text all = ks_text_of(im->data, im->len), word;
+
+	while (ks_text_line(&all, rest)) {
+		if (ks_text_word(rest, &word) && ks_text_is(&word, key))
+			return true;
+	}
+	return false;
+}
+
+/* Adds the counts of a line "proc3 22 0 1 ...": how many there are, then these. Others than the names are ignored. */
+static void
+add_procedures(struct ks_linux *lx, struct ks_record *r, const struct ks_image *im, const char *key,
+    const char *const *names, size_t n)
+{
+	struct ks_text rest;
+	uint64_t count, v;
+
+	if (!find_line(im, key, &rest))
+		return;
+	if (!ks_text_u64(&rest, &count)) {
+		ks_linux_odd_line(lx, im, &rest);
+		return;
+	}
+	for (size_t i = 0; i < count && i < n && ks_text_u64(&rest, &v); i++) {
+		if (names[i] != NULL)
+			ks_named_u64(r, names[i], v);
+	}
+}
+
+/* Defines the reader of the procedures of a version. */
+#define PROCEDURES(name, file, key, names) \
+	static int \
+	read_##name(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r) \
+	{ \
+		const struct ks_image *im = ks_linux_image(lx, &(file)); \
+		(void)unit; \
+		if (im == NULL) \
+			return -1; \
+		add_procedures(lx, r, im, key, names, sizeof(names) / sizeof(*(names))); \
+		return 0; \
+	}
+
+PROCEDURES(client2, client_file, "proc2", procedures2)
+PROCEDURES(client3, client_file, "proc3", procedures3)
+PROCEDURES(client4, client_file, "proc4", calls4)
+PROCEDURES(server2, server_file, "proc2", procedures2)
+PROCEDURES(server3, server_file, "proc3", procedures3)
+
+static int
+read_server4(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_image *im = ks_linux_image(lx, &server_file);
+
+	(void)unit;
+	if (im == NULL)
+		return -1;
+	add_procedures(lx, r, im, "proc4", compounds4, sizeof(compounds4) / sizeof(*compounds4));
+	add_procedures(lx, r, im, "proc4ops", operations4, sizeof(operations4) / sizeof(*operations4));
+	return 0;
+}
+
+static const struct ks_meta *
+describe(const char *stat, const char *who)
+{
+	static _Thread_local char desc[96];
+	static _Thread_local struct ks_meta m;
+	const struct ks_meta meta = KS_META_COUNTER("", desc);
+
+	if (ks_linux_is_header(stat))
+		return NULL;
+	(void)snprintf(desc, sizeof(desc), "calls of the procedure %s %s", stat, who);
+	m = meta;
+	return &m;
+}
+
+static const struct ks_meta *
+client_meta(const char *stat)
+{
+	return describe(stat, "that this machine made");
+}
+
+static const struct ks_meta *
+server_meta(const char *stat)
+{
+	return describe(stat, "that this machine served");
+}
+
+/* --- RPC ---------------------------------------------------------------------------------------- */
+
+#define COUNT(stat, key, desc) KS_COUNT_K(stat, KSTAT_DATA_UINT64, key, desc)
+
+/* The key is that of the line, and the columns of which the statistic is the sum, from 0. */
+static const struct ks_field client_fields[] = {
+	COUNT("calls", "rpc 0", "calls of NFS sent"),
+	COUNT("retrans", "rpc 1", "calls of NFS sent again"),
+	COUNT("newcreds", "rpc 2", "credentials that were refreshed"),
+	COUNT("packets", "net 0", "packets received"),
+	COUNT("udp_packets", "net 1", "packets received by UDP"),
+	COUNT("tcp_packets", "net 2", "packets received by TCP"),
+	COUNT("tcp_connections", "net 3", "connections of TCP"),
+	KS_FIELD_END
+};
+
+static const struct ks_field server_fields[] = {
+	COUNT("calls", "rpc 0", "calls received"),
+	COUNT("badcalls", "rpc 1", "calls that were refused: the sum of the next three"),
+	COUNT("badfmt", "rpc 2", "calls that could not be decoded"),
+	COUNT("badauth", "rpc 3", "calls with wrong credentials"),
+	COUNT("badclnt", "rpc 4", "calls of clients that may not call"),
+	COUNT("dupchecks", "rc 0 1", "calls that were looked for in the cache of replies"),
+	COUNT("dupreqs", "rc 0", "calls that were repetitions, by the cache of replies"),
+	COUNT("packets", "net 0", "packets received"),
+	COUNT("udp_packets", "net 1", "packets received by UDP"),
+	COUNT("tcp_packets", "net 2", "packets received by TCP"),
+	COUNT("tcp_connections", "net 3", "connections of TCP accepted"),
+	KS_FIELD_END
+};
+
+#define BYTES(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_COUNTER, desc), KSTAT_DATA_UINT64, key }
+
+static const struct ks_field nfsd_fields[] = {
+	KS_GAUGE_K("threads", KSTAT_DATA_UINT64, "th 0", "threads that serve NFS"),
+	COUNT("threads_all_busy", "th 1", "times that all threads were in use (0 with today's kernels)"),
+	BYTES("read_bytes", "io 0", "bytes that clients read"),
+	BYTES("write_bytes", "io 1", "bytes that clients wrote"),
+	COUNT("stale_handles", "fh 0", "file handles of files that are gone"),
+	COUNT("reply_cache_hits", "rc 0", "replies that were sent again from the cache"),
+	COUNT("reply_cache_misses", "rc 1", "calls that were not in the cache of replies, and were added"),
+	COUNT("reply_cache_nocache", "rc 2", "calls whose replies are not cached"),
+	KS_GAUGE_K("readahead_cache_size", KSTAT_DATA_UINT64, "ra 0", "entries of the readahead cache (0 with today's kernels)"),
+	COUNT("readahead_not_found", "ra 11", "reads that were not in the readahead cache (0 with today's kernels)"),
+	COUNT("wdeleg_getattr", "wdeleg_getattr 0", "attributes asked of clients that hold a write delegation"),
+	KS_FIELD_END
+};
+KS_FIELDS_FIT(nfsd_fields);
+
+/* Adds the statistics of a table, whose keys name lines and columns. */
+static int
+read_columns(struct ks_linux *lx, struct ks_record *r, const struct ks_file *file, const struct ks_field *table)
+{
+	const struct ks_image *im = ks_linux_image(lx, file);
+	struct ks_values vals = { .have = 0 };
+
+	if (im == NULL)
+		return -1;
+	for (size_t i = 0; table[i].meta.stat != NULL; i++) {
+		struct ks_text key = ks_text_of(table[i].key, strlen(table[i].key)), word, rest;
+		uint64_t column, v[12];
+		char name[24];
+		size_t n;
+
+		(void)ks_text_word(&key, &word);
+		(void)snprintf(name, sizeof(name), "%.*s", (int)ks_text_size(&word), word.p);
+		if (!find_line(im, name, &rest))
+			continue;
+		n = ks_text_numbers(&rest, v, 12);
+		if (n == 0)
+			ks_linux_odd_line(lx, im, &rest);
+		while (ks_text_u64(&key, &column) && column < n)
+			ks_have_more(&vals, i, v[column]);
+	}
+	ks_fields_add(r, table, &vals);
+	return 0;
+}
+
+static int
+read_client(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	(void)unit;
+	return read_columns(lx, r, &client_file, client_fields);
+}
+
+static int
+read_server(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	(void)unit;
+	return read_columns(lx, r, &server_file, server_fields);
+}
+
+static int
+read_nfsd(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	(void)unit;
+	return read_columns(lx, r, &server_file, nfsd_fields);
+}
+
+#define VERSION_PART(name_, reader, who) \
+	KS_NAMED_PART("nfs", name_, "misc", .read = read_##reader, .meta = who##_meta, .file = &who##_file)
+
+static const struct ks_part parts[] = {
+	KS_NAMED_PART("unix", "rpc_client", "rpc", .fields = client_fields, .read = read_client, .file = &client_file),
+	VERSION_PART("rfsreqcnt_v2", client2, client), VERSION_PART("rfsreqcnt_v3", client3, client),
+	VERSION_PART("rfsreqcnt_v4", client4, client),
+	KS_NAMED_PART("unix", "rpc_server", "rpc", .fields = server_fields, .read = read_server, .file = &server_file),
+	VERSION_PART("rfsproccnt_v2", server2, server), VERSION_PART("rfsproccnt_v3", server3, server),
+	VERSION_PART("rfsproccnt_v4", server4, server),
+	KS_NAMED_PART("nfs", "nfsd", "misc", .fields = nfsd_fields, .read = read_nfsd, .file = &server_file),
+};
+
+KS_SUBSYSTEM(rpc, parts);
