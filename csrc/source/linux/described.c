@@ -502,20 +502,31 @@ find(const struct ks_meta *table, size_t n, const char *stat)
 	return NULL;
 }
 
+const struct ks_meta *
+ks_described_as(const struct ks_meta *like, const char *before, const char *stat, const char *after)
+{
+	/* Of memory like this a module has little room, so there is one for all. */
+	static _Thread_local char desc[128];
+	static _Thread_local struct ks_meta m;
+
+	if (ks_linux_is_header(stat))
+		return NULL;
+	(void)snprintf(desc, sizeof(desc), "%s%s%s", before, stat, after);
+	m = *like;
+	m.desc = desc;
+	return &m;
+}
+
 /* A general sentence with the name of a statistic that no table has. It stays until the thread's next call. */
 static const struct ks_meta *
 general(const char *stat, bool gauge, const char *where)
 {
-	static _Thread_local char desc[128];
-	static _Thread_local struct ks_meta m;
-	const struct ks_meta as_gauge = GAUGE("", "pages", desc), as_event = EVENT("", "", desc);
+	static const struct ks_meta as_gauge = GAUGE("", "pages", ""), as_event = EVENT("", "", "");
+	char after[96];
 
-	if (ks_linux_is_header(stat))
-		return NULL;
-	(void)snprintf(desc, sizeof(desc), gauge ? "%s: memory in this state now, by %s" :
-	    "%s: events of this name since boot, by %s", stat, where);
-	m = gauge ? as_gauge : as_event;
-	return &m;
+	(void)snprintf(after, sizeof(after), gauge ? ": memory in this state now, by %s" :
+	    ": events of this name since boot, by %s", where);
+	return ks_described_as(gauge ? &as_gauge : &as_event, "", stat, after);
 }
 
 const struct ks_meta *

@@ -12,6 +12,10 @@ const struct ks_meta *ks_vm_events_meta(const char *stat);
 const struct ks_meta *ks_tcp_ext_meta(const char *stat);
 const struct ks_meta *ks_ip_ext_meta(const char *stat);
 
+/* The same: metadata like this, with a sentence that has the statistic's name in its middle. */
+const struct ks_meta *ks_described_as(const struct ks_meta *like, const char *before, const char *stat,
+    const char *after);
+
 /*
  * Looks a statistic up in a table of n entries, sorted by name. If it is not there: a general sentence, which says
  * that the counter is from that file.

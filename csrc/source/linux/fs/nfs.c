@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "source/linux/described.h"
 #include "source/linux/fs/mount.h"
 
 #define MSEC 1000000ULL
@@ -468,7 +469,7 @@ read_io(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 /* Defines the reader of a column, and the function that describes its statistics. */
-#define COLUMN(name, column, meta_, text) \
+#define COLUMN(name, column, like, before, after) \
 	static int \
 	read_##name(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r) \
 	{ \
@@ -477,29 +478,22 @@ read_io(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	static const struct ks_meta * \
 	name##_meta(const char *stat) \
 	{ \
-		static _Thread_local char desc[128]; \
-		static _Thread_local struct ks_meta m; \
-		const struct ks_meta meta = meta_; \
-		if (ks_linux_is_header(stat)) \
-			return NULL; \
-		(void)snprintf(desc, sizeof(desc), text, stat); \
-		m = meta; \
-		return &m; \
+		return ks_described_as(&(like), before, stat, after); \
 	}
 
-#define COUNTED KS_META_COUNTER("", desc)
-#define BYTES KS_META_BYTES("", KS_KIND_COUNTER, desc)
-#define TIME KS_META_NSEC("", KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, desc)
+static const struct ks_meta counted = KS_META_COUNTER("", "");
+static const struct ks_meta in_bytes = KS_META_BYTES("", KS_KIND_COUNTER, "");
+static const struct ks_meta in_time = KS_META_NSEC("", KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, "");
 
-COLUMN(op_count, O_COUNT, COUNTED, "calls of the operation %s")
-COLUMN(op_transmissions, O_TRANSMISSIONS, COUNTED, "times that %s was sent, repetitions included")
-COLUMN(op_timeouts, O_TIMEOUTS, COUNTED, "calls of %s that timed out for good (major timeouts)")
-COLUMN(op_sent, O_SENT, BYTES, "bytes sent for %s")
-COLUMN(op_received, O_RECEIVED, BYTES, "bytes received for %s")
-COLUMN(op_queue_time, O_QUEUE, TIME, "time that calls of %s waited before they were sent")
-COLUMN(op_rtt_time, O_RTT, TIME, "time from sending %s to its reply: round trips")
-COLUMN(op_time, O_TIME, TIME, "time from the call of %s to its end")
-COLUMN(op_errors, O_ERRORS, COUNTED, "calls of %s that ended with an error")
+COLUMN(op_count, O_COUNT, counted, "calls of the operation ", "")
+COLUMN(op_transmissions, O_TRANSMISSIONS, counted, "times that ", " was sent, repetitions included")
+COLUMN(op_timeouts, O_TIMEOUTS, counted, "calls of ", " that timed out for good (major timeouts)")
+COLUMN(op_sent, O_SENT, in_bytes, "bytes sent for ", "")
+COLUMN(op_received, O_RECEIVED, in_bytes, "bytes received for ", "")
+COLUMN(op_queue_time, O_QUEUE, in_time, "time that calls of ", " waited before they were sent")
+COLUMN(op_rtt_time, O_RTT, in_time, "time from sending ", " to its reply: round trips")
+COLUMN(op_time, O_TIME, in_time, "time from the call of ", " to its end")
+COLUMN(op_errors, O_ERRORS, counted, "calls of ", " that ended with an error")
 
 #define OP_PART(name_) \
 	KS_NAMED_PART("nfs", #name_, "misc", .read = read_##name_, .meta = name_##_meta, .file = &mountstats_file)
@@ -591,12 +585,9 @@ scan_nfs(struct ks_linux *lx, struct ks_units *units)
 	if (im != NULL)
 		all = ks_text_of(im->data, im->len);
 	while (ks_text_line(&all, &line)) {
-		if (!ks_linux_parse_mount(line, &m)) {
-			if (!ks_text_empty(&line))
-				ks_linux_odd_line(lx, im, &line);
-			continue;
-		}
-		if ((ks_text_is(&m.type, "nfs") || ks_text_is(&m.type, "nfs4")) && add_unit(lx, units, &m) != 0) {
+		/* What lists all file systems warns of lines that cannot be parsed. */
+		if (ks_linux_parse_mount(line, &m) && (ks_text_is(&m.type, "nfs") || ks_text_is(&m.type, "nfs4")) &&
+		    add_unit(lx, units, &m) != 0) {
 			s->watch.known = false;
 			return ks_fail(ENOMEM, "out of memory");
 		}

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "source/linux/described.h"
 #include "source/linux/linux.h"
 
 static const struct ks_file client_file = { KS_ROOT_PROC, "net/rpc/nfs", KS_MADE_ANYHOW, false };
@@ -104,30 +105,18 @@ read_server4(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return 0;
 }
 
-static const struct ks_meta *
-describe(const char *stat, const char *who)
-{
-	static _Thread_local char desc[96];
-	static _Thread_local struct ks_meta m;
-	const struct ks_meta meta = KS_META_COUNTER("", desc);
-
-	if (ks_linux_is_header(stat))
-		return NULL;
-	(void)snprintf(desc, sizeof(desc), "calls of the procedure %s %s", stat, who);
-	m = meta;
-	return &m;
-}
+static const struct ks_meta call = KS_META_COUNTER("", "");
 
 static const struct ks_meta *
 client_meta(const char *stat)
 {
-	return describe(stat, "that this machine made");
+	return ks_described_as(&call, "calls of the procedure ", stat, " that this machine made");
 }
 
 static const struct ks_meta *
 server_meta(const char *stat)
 {
-	return describe(stat, "that this machine served");
+	return ks_described_as(&call, "calls of the procedure ", stat, " that this machine served");
 }
 
 /* --- RPC ---------------------------------------------------------------------------------------- */
