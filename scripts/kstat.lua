@@ -21,6 +21,8 @@ usage: NAME SYNOPSIS[-m module] [-i instance] [-n name]
   -p  parseable lines        -C  the same with a colon before the value
   -l  names only             -j  JSON
   -q  only the exit status   -d  describe the statistics: kind, unit, meaning
+  -o prometheus, -o openmetrics   metrics, in base units
+  --output FILE   with -o: each report replaces FILE once it is complete
   -v  on standard error, what was read and what could not be
   -T  time before each report: d as a date, u in seconds since 1970
   --rate  counters as their change per second, since creation in the first report
@@ -45,8 +47,10 @@ end
 local OPTIONS = reader.command({
   { "h", "help", also = "?", final = true }, { nil, "version", final = true },
   { nil, "gc", final = true }, { nil, "rate" }, { "T", "T", long = false, arg = "", type = "timestamp" },
-  { "a", "a", long = false, arg = "", repeated = true },
-}, reader.letters("Cdjlpqv", "cimnrs"))
+  { "a", "a", long = false, arg = "", repeated = true }, { nil, "output", arg = "FILE" },
+}, reader.letters("Cdjlpqv", "cimnors"))
+
+local EXPOSITIONS = { prometheus = true, openmetrics = true }
 
 local function remove_dead()
   local removed, message = core.publish.gc()
@@ -63,6 +67,17 @@ local function check_together(options, operands)
     elseif options.d and options[letter] and letter ~= "d" then
       wrong("-d and -%s cannot be used together", letter)
     end
+  end
+  for _, letter in ipairs({ "C", "j", "l", "p", "d", "q", "a", "T", "rate" }) do
+    if options.o and options[letter] then
+      wrong("-o and %s%s cannot be used together", #letter > 1 and "--" or "-", letter)
+    end
+  end
+  if options.o and not EXPOSITIONS[options.o] then
+    wrong("-o: 'prometheus' or 'openmetrics' expected, not '%s'; --output names a file", options.o)
+  end
+  if options.output and not options.o then
+    wrong("--output goes with -o prometheus or -o openmetrics")
   end
   if options.d and (options.a or options.rate) then
     wrong("-d and %s cannot be used together", options.a and "-a" or "--rate")
@@ -107,7 +122,8 @@ end
 
 local function format_of(options)
   local with_class = options.p or options.l or options.C
-  return options.d and "describe"
+  return options.o
+    or options.d and "describe"
     or options.j and (with_class and "json_class" or "json")
     or options.l and "list"
     or options.C and "colons"
@@ -132,6 +148,48 @@ local function describe(ks, selectors)
       tool.write(("%s:%d:%s:%s\t%s\t%s\t%s\n"):format(k.module, k.instance, k.name, name,
         meta.kind, meta.unit ~= "" and meta.unit or "-", meta.description))
     end
+  end
+  return count
+end
+
+-- Replaces a file when the text is complete, so that nobody reads a part of it.
+local function replace(path, texts)
+  local aside = path .. ".new"
+  local file, message = io.open(aside, "w")
+  local ok = file
+  if file then
+    ok, message = file:write(table.concat(texts))
+    local closed, problem = file:close()
+    ok, message = ok and closed, message or problem
+  end
+  if ok then
+    ok, message = os.rename(aside, path)
+  end
+  if not ok then
+    os.remove(aside)
+    tool.stop(3, ("--output: %s: %s"):format(path, (message:gsub("^.*: ", ""))))
+  end
+end
+
+-- Writes metrics, which are made piece by piece.
+local function expose(ks, selectors, format, output)
+  local exposition = core.exposition(ks, selectors, format)
+  local texts, count = {}, 0
+  while true do
+    count = math.max(count, exposition:samples())
+    local text, message = exposition:step()
+    if message then
+      core.fail(message)
+    elseif not text then
+      break
+    elseif output then
+      texts[#texts + 1] = text
+    else
+      tool.write(text)
+    end
+  end
+  if output then
+    replace(output, texts)
   end
   return count
 end
@@ -164,6 +222,8 @@ local function report(ks, selectors, options, format, aggregations, now, prev)
     return aggregate(aggregations, selectors, options, format, now, prev)
   elseif options.rate then
     return tool.written(core.render(core.difference(now, prev), selectors, format, io.stdout))
+  elseif EXPOSITIONS[format] then
+    return expose(ks, selectors, format, options.output)
   elseif format == "describe" then
     return describe(ks, selectors)
   end
@@ -214,7 +274,7 @@ local function main()
 
   local matched = 0
   local status = tick.run(ks, interval, count, function(now, prev)
-    if prev then
+    if prev and not options.output then
       tool.write("\n")
     end
     matched = matched + report(ks, selectors, options, format, aggregations, now, prev)

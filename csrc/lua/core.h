@@ -27,6 +27,7 @@ int luaopen_kstat_core(struct lua_State *L);
 	part(stats)           /* stats.c: kstat.core.stats, statsblobs */ \
 	part(stats_template)  /* stats_template.c: the same, templates */ \
 	part(recorder)        /* recorder.c: writing recordings */ \
+	part(exposition)      /* exposition.c: kstats as metrics */ \
 	part(histogram)       /* histogram.c */ \
 	part(terminal)        /* terminal.c */ \
 	part(layout)          /* layout.c: lines of a table */ \

@@ -176,11 +176,71 @@ end
 
 local formats = { human = true, parseable = true, colons = true, list = true, json = true,
   json_class = true, quiet = true }
+local expositions = { prometheus = true, openmetrics = true }
+
+--- Metrics for Prometheus, in pieces: an iterator that gives a text at each step. A step costs well below a
+-- millisecond where no single kstat is large, so that a server can do other work in between. The first steps read, and
+-- their texts are empty. The chain must not be updated before the last one.
+--
+-- A statistic is a metric `kstat_MODULE_STATISTIC_UNIT`, counters with `_total`, in base units (seconds, bytes, …);
+-- module, instance, name, class and the texts of the kstat are labels.
+-- @string format "prometheus" (the classic text format) or "openmetrics"; `kstat.exposition_format(accept)` returns
+-- what a client wants, and its media type
+-- @param ... selectors; none: everything
+-- @treturn[1] function
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @raise the iterator raises what goes wrong between two steps, as io.lines does
+-- @usage for text in ks:exposition("prometheus", "nginx:::") do io.write(text) end
+-- @function ks:exposition
+function methods.exposition(self, format, ...)
+  object.check(self, "chain", "exposition")
+  if not expositions[format] then
+    error(("bad argument #1 to 'exposition' (unknown format '%s')"):format(tostring(format)), 2)
+  end
+  local list, message, errname = selector.list(2, ...)
+  if list == false then
+    return nil, message, errname
+  end
+  local exposition
+  exposition, message, errname = core.exposition(self, list, format)
+  if not exposition then
+    return nil, message, errname
+  end
+  return function()
+    local text, problem = exposition:step()
+    if problem then
+      error(problem, 0)
+    end
+    return text
+  end
+end
+
+-- The whole of an exposition.
+local function render_metrics(self, list, format)
+  local exposition, message, errname = core.exposition(self, list, format)
+  local texts, samples = {}, 0
+  while exposition do
+    local text
+    samples = math.max(samples, exposition:samples())
+    text, message, errname = exposition:step()
+    if not text then
+      break
+    end
+    texts[#texts + 1] = text
+  end
+  if message then
+    return nil, message, errname
+  end
+  return table.concat(texts), samples
+end
 
 --- The text that kstat(8) prints: reads what the selectors match and shows one selector after the
 -- other; none: everything.
 -- @string[opt="parseable"] format "human", "parseable" (-p), "colons" (-C), "list" (-l), "json" (-j),
--- "json_class" (-j with class in the data), "quiet" (only counts)
+-- "json_class" (-j with class in the data), "quiet" (only counts), or "prometheus" or "openmetrics": metrics, see
+-- `ks:exposition`
 -- @param ... selectors
 -- @treturn[1] string
 -- @treturn[1] integer how many statistics it shows
@@ -192,12 +252,15 @@ local formats = { human = true, parseable = true, colons = true, list = true, js
 function methods.render(self, format, ...)
   object.check(self, "chain", "render")
   format = format or "parseable"
-  if not formats[format] then
+  if not formats[format] and not expositions[format] then
     error(("bad argument #1 to 'render' (unknown format '%s')"):format(tostring(format)), 2)
   end
   local list, message, errname = selector.list(2, ...)
   if list == false then
     return nil, message, errname
+  end
+  if expositions[format] then
+    return render_metrics(self, list, format)
   end
   return core.render(self, list, format)
 end

@@ -1,0 +1,49 @@
+/*
+ * exposition.h - kstats as metrics: OpenMetrics 1.0 and the classic text format of Prometheus.
+ *
+ * A statistic is a metric kstat_MODULE_STATISTIC_UNIT, counters with _total; module, instance, name, class and the
+ * texts of its kstat are labels. Values are in base units (seconds, bytes, ratios). Histograms are histograms, and
+ * percentiles are a family NAME_quantile_UNIT of their own. A kstat with nothing but texts is a metric
+ * kstat_MODULE_info with the value 1. Both formats want all samples of a family together, so an exposition first reads
+ * all kstats, and then writes. It does this step by step, for programs that may not be busy for long.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef CHAIN_EXPOSITION_H
+#define CHAIN_EXPOSITION_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "chain/selector.h"
+#include "kstat.h"
+
+enum ks_exposition_format { KS_EXPOSITION_PROMETHEUS, KS_EXPOSITION_OPENMETRICS };
+
+struct ks_exposition;
+
+/*
+ * Begins an exposition of the statistics that one of n selectors matches. The selectors must exist until
+ * ks_exposition_free(). NULL with errno ENOMEM.
+ */
+struct ks_exposition *ks_exposition_open(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n,
+    enum ks_exposition_format format);
+
+/*
+ * Takes one step: reads some kstats, or appends some text to `out`, each well below a millisecond of work where a
+ * single kstat is not large. Returns 1 if there is more to do, 0 after the last step, -1 with errno ENOMEM, or
+ * EAGAIN: the chain was updated since the beginning.
+ */
+int ks_exposition_step(struct ks_exposition *x, struct ks_buf *out);
+
+/* Returns how many samples there are; complete once the first text was appended. */
+size_t ks_exposition_samples(const struct ks_exposition *x);
+
+void ks_exposition_free(struct ks_exposition *x);
+
+/* Returns the format that a client wants, by the header Accept of its request; NULL: it has none. */
+enum ks_exposition_format ks_exposition_negotiate(const char *accept);
+
+/* Returns the media type of a format, for the header Content-Type of an answer. */
+const char *ks_exposition_media_type(enum ks_exposition_format format);
+
+#endif
