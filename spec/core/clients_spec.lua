@@ -7,11 +7,12 @@ describe("clients of libkstat", function()
   local tree = { KSTAT_PROC = "spec/trees/small/proc", KSTAT_SYS = "spec/trees/small/sys", KSTAT_WITH = "slab" }
   local capture = { KSTAT_SOURCE = "spec/vectors/kstat/host.jsonl" }
 
+
   -- Clients that are left out until the library has what they need.
   local not_yet = {
-    vmstat = true, mpstat = true, ["iostat-c"] = true, ["libstatgrab-cpu"] = true, ["net-snmp-headers"] = true,
-    psrinfo = "capture", ["libuv-cpus"] = "capture", dladm = "capture", ["go-kstat"] = "capture", hwloc = "capture",
-    ["pcp-cpu_info"] = "capture", ["Kstat.t"] = "capture",
+    vmstat = true, ["libstatgrab-cpu"] = true, rcapd = true,
+    psrinfo = "capture", ["libuv-cpus"] = "capture", dladm = "capture",
+    ["go-kstat"] = "capture", hwloc = "capture", ["pcp-cpu_info"] = "capture", ["Kstat.t"] = "capture",
   }
 
   -- Compiles the clients against the installed headers and library.
@@ -164,8 +165,9 @@ describe("clients of libkstat", function()
     -- What a machine or a container may not have.
     local failing = {}
     for name, message in pairs({ sadc = "no kmem cache", fsstat = "absent", nfsstat = "absent", mntinfo = "absent",
-      arcstat = "absent", ["arc-size"] = "absent", zones = "absent", iostat = "no disk",
-      ["vmstat-disks"] = "no disk" }) do
+      arcstat = "absent", ["arc-size"] = "absent", ["node_exporter-zfs"] = "absent", zones = "absent",
+      vfsstat = "absent", kvmstat = "absent", lgrpinfo = "absent", ["netstat-unix"] = "absent",
+      pci_intrs = "absent", iostat = "no disk", ["vmstat-disks"] = "no disk" }) do
       failing[name] = results[name].status ~= 0 and message or nil
     end
     check_ends(results, failing)
@@ -175,7 +177,9 @@ describe("clients of libkstat", function()
   it("get what the command shows of a tree, and 0 for what Linux does not count", function()
     local results = run_clients(tree)
     check_ends(results, {
-      fsstat = "absent", nfsstat = "absent", mntinfo = "absent", zones = "absent", -- no such things there
+      -- no such things there
+      fsstat = "absent", nfsstat = "absent", mntinfo = "absent", zones = "absent", vfsstat = "absent",
+      kvmstat = "absent", lgrpinfo = "absent", ["netstat-unix"] = "absent", pci_intrs = "absent",
     })
     local set = reference(tree, "")
     assert.is_true(check(results, set, set) > 2000)
@@ -184,7 +188,8 @@ describe("clients of libkstat", function()
   it("get what the command shows of a capture of illumos", function()
     local results = run_clients(capture)
     check_ends(results, {
-      ["nicstat-tcp"] = "^udp: absent", fsstat = "absent", -- the capture has none
+      ["nicstat-tcp"] = "^udp: absent", fsstat = "absent", vfsstat = "absent", kvmstat = "absent",
+      lgrpinfo = "absent", -- the capture has none
       ["node_exporter-cpu"] = "^cpu_nsec_wait: absent", -- illumos has none
     })
     assert.is_true(check(results, reference(capture, "5 3"), reference(capture, "")) > 2000)

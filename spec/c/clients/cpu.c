@@ -264,6 +264,36 @@ sigar_cpu(void)
 	}
 }
 
+/* rcapd: a reading that fails leaves out the check. */
+static void
+rcapd(void)
+{
+	kstat_t *ksp;
+	u_longlong_t scan = 0;
+
+	for (ksp = NULL; (ksp = next_of(ksp, "cpu_stat", NULL)) != NULL;)
+		if (kstat_read(kc, ksp, NULL) != -1)
+			scan += ((cpu_stat_t *)ksp->ks_data)->cpu_vminfo.scan;
+	show_sum("cpu_stat:scan", scan);
+}
+
+/* intrd compares the type with the NUL behind it in the CHAR value. */
+static void
+pci_intrs(void)
+{
+	kstat_t *ksp;
+	int found = 0;
+
+	for (ksp = NULL; (ksp = next_of(ksp, "pci_intrs", NULL)) != NULL; found = 1) {
+		if (kstat_read(kc, ksp, NULL) <= 0)
+			fail(strerror(errno), ksp->ks_name);
+		if (memcmp(look(ksp, "type")->value.c, "disabled", sizeof("disabled")) != 0)
+			show_needed(ksp, "cpu|type|name|buspath|ino|time|pil");
+	}
+	if (!found)
+		fail("absent", "pci_intrs");
+}
+
 /* PCP counts from 0 to the first hole; ganglia and libgtop name the kstat as well. */
 static void
 pcp_cpu(void)
@@ -313,5 +343,5 @@ const struct client cpu_clients[] = {
 	{ "node_exporter-cpufreq", node_exporter_cpufreq }, { "hwloc", hwloc }, { "pcp-cpu_info", pcp_cpu_info },
 	{ "intrd", intrd }, { "htop-cpu", htop_cpu }, { "pgstat", pgstat }, { "collectd-cpu", collectd_cpu },
 	{ "net-snmp-cpu", net_snmp_cpu }, { "sigar-cpu", sigar_cpu }, { "pcp-cpu", pcp_cpu },
-	{ "libstatgrab-cpu", libstatgrab_cpu }, { NULL, NULL }
+	{ "libstatgrab-cpu", libstatgrab_cpu }, { "rcapd", rcapd }, { "pci_intrs", pci_intrs }, { NULL, NULL }
 };

@@ -84,16 +84,64 @@ arc_size(void)
 	show_unchecked(need("zfs", 0, "arcstats"), "size|c");
 }
 
-/* vfsstat and zones: the name of the kstat is that of the zone. */
+/* node_exporter ends at the first statistic that is absent. */
+static void
+node_exporter_zfs(void)
+{
+	show_needed(need("zfs", 0, "arcstats"), "c|hits|size");
+}
+
+/* The name of the kstat is that of the zone. */
 static void
 zones(void)
 {
-	kstat_t *ksp = need("zones", 0, NULL);
+	show_present(need("zones", 0, NULL), "zonename|avenrun_1min|nsec_user|nsec_sys|boot_time");
+}
 
-	show_present(ksp, "zonename|avenrun_1min|nsec_user|nsec_sys|boot_time");
+/* vfsstat divides by what it finds, so that all of it must be there. */
+static void
+vfsstat(void)
+{
+	show_unchecked(need("zone_vfs", -1, NULL), "reads|writes|nread|nwritten|rtime|wtime|rlentime|wlentime");
+}
+
+static void
+kvmstat(void)
+{
+	kstat_t *ksp;
+	int found = 0;
+
+	for (ksp = NULL; (ksp = next_of(ksp, "kvm", "vcpu-*")) != NULL; found = 1)
+		if (strcmp(ksp->ks_class, "misc") == 0 && kstat_read(kc, ksp, NULL) > 0)
+			show_needed(ksp, "pid|exits|halt-exits|irq-exits|io-exits|mmio-exits|irq-injections|pf-fixed");
+	if (!found)
+		fail("absent", "vcpu-0");
+}
+
+static void
+lgrpinfo(void)
+{
+	show_present(need("lgrp", 0, NULL), "load average|loadscale");
+}
+
+/* netstat -f unix: the size in each element is the way to the next one; three texts follow the structure. */
+static void
+netstat_unix(void)
+{
+	kstat_t *ksp = need("sockfs", 0, "sock_unix_list");
+	size_t at = 0, size;
+	uint_t i;
+
+	for (i = 0; i < ksp->ks_ndata; i++, at += size) {
+		size = *(uint_t *)((char *)ksp->ks_data + at);
+		if (size == 0 || size > ksp->ks_data_size - at)
+			fail("has an element of a wrong size", "sock_unix_list");
+	}
 }
 
 const struct client file_clients[] = {
 	{ "fsstat", fsstat }, { "nfsstat", nfsstat }, { "mntinfo", mntinfo }, { "arcstat", arcstat },
-	{ "arc-size", arc_size }, { "zones", zones }, { NULL, NULL }
+	{ "arc-size", arc_size }, { "node_exporter-zfs", node_exporter_zfs },
+	{ "zones", zones }, { "vfsstat", vfsstat }, { "kvmstat", kvmstat }, { "lgrpinfo", lgrpinfo },
+	{ "netstat-unix", netstat_unix }, { NULL, NULL }
 };

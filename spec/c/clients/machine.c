@@ -26,9 +26,10 @@ add(kstat_t *ksp)
 	if (ksp->ks_ndata != total->ks_ndata)
 		fail("differs in length from the first CPU's", ksp->ks_name);
 	for (i = 0; i < ksp->ks_ndata; i++) {
-		if (strcmp(from[i].name, to[i].name) != 0 || from[i].data_type != KSTAT_DATA_UINT64)
+		if (strcmp(from[i].name, to[i].name) != 0 || from[i].data_type != to[i].data_type)
 			fail("is not what the first CPU has there", from[i].name);
-		to[i].value.ui64 += from[i].value.ui64;
+		if (from[i].data_type == KSTAT_DATA_UINT64)
+			to[i].value.ui64 += from[i].value.ui64;
 	}
 }
 
@@ -249,6 +250,18 @@ sadc(void)
 	read_kmem();
 }
 
+/* vmstat -i: the clock and all interrupts of drivers. */
+static void
+vmstat_i(void)
+{
+	kstat_t *ksp;
+
+	show_unchecked(need("unix", 0, "system_misc"), "clk_intr");
+	for (ksp = kc->kc_chain; ksp != NULL; ksp = ksp->ks_next)
+		if (ksp->ks_type == KSTAT_TYPE_INTR && kstat_read(kc, ksp, NULL) > 0)
+			show_number(ksp, "hard", KSTAT_INTR_PTR(ksp)->intrs[KSTAT_INTR_HARD]);
+}
+
 /* fuser and htop, whose struct var is on the stack */
 static void
 fuser(void)
@@ -259,6 +272,13 @@ fuser(void)
 	if (ksp == NULL || kstat_read(kc, ksp, &var) <= 0)
 		fail("absent", "var");
 	show_number(ksp, "v_proc", (u_longlong_t)var.v_proc);
+}
+
+static void
+libstatgrab_load(void)
+{
+	show_needed(need("unix", 0, "system_misc"), "avenrun_1min|avenrun_5min|avenrun_15min");
+	show_needed(need("unix", 0, "system_pages"), "physmem|freemem");
 }
 
 static void
@@ -397,6 +417,7 @@ net_snmp_headers(void)
 const struct client machine_clients[] = {
 	{ "vmstat", vmstat }, { "mpstat", mpstat }, { "iostat-c", iostat_c }, { "poolstat", poolstat },
 	{ "zonestatd", zonestatd }, { "rstatd", rstatd }, { "sadc", sadc }, { "fuser", fuser },
+	{ "vmstat-i", vmstat_i }, { "libstatgrab-load", libstatgrab_load },
 	{ "collectd-memory", collectd_memory }, { "collectd-uptime", collectd_uptime },
 	{ "node_exporter-loadavg", node_exporter_loadavg }, { "powerd", powerd }, { "libuv-uptime", libuv_uptime },
 	{ "htop-memory", htop_memory }, { "sigar-load", sigar_load }, { "libgtop-load", libgtop_load },
