@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include "chain/chain.h"
+#include "chain/operand.h"
 #include "chain/values.h"
+#include "source/source.h"
 
 #define TREES "spec/trees/" /* the trees below it are copied into one */
 #define MOST_FILES 256
@@ -32,6 +34,9 @@ static struct file {
 	size_t len;
 } files[MOST_FILES];
 static size_t nfiles;
+static struct ks_selector asked[4];
+static const struct ks_selector *const also[] = { &asked[0], &asked[1], &asked[2], &asked[3] };
+static const struct ks_only on_demand = { .also = also, .nalso = 4, .for_program = true };
 
 static void
 check(bool is_true, const char *what)
@@ -92,13 +97,19 @@ static void
 clean_up(void)
 {
 	(void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	for (size_t i = 0; i < 4; i++)
+		ks_selector_free(&asked[i]);
 }
 
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
+	static const char *const modules[] = { "process", "thread", "intr_cpu", "softirq_cpu" };
+
 	(void)argc;
 	(void)argv;
+	for (size_t i = 0; i < 4; i++)
+		check(ks_selector_parse(&asked[i], modules[i], strlen(modules[i])) == 0, modules[i]);
 	(void)snprintf(root, sizeof(root), "/dev/shm/kstat-fuzz.XXXXXX");
 	check(mkdtemp(root) != NULL, root);
 	check(atexit(clean_up) == 0, "atexit");
@@ -157,7 +168,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		put(f->path, text, (size_t)((next != NULL ? next + 1 : end) - text));
 		if (kc == NULL)
-			kc = kstat_open_roots(proc, sys);
+			kc = ks_chain_open_source(ks_source_linux_open(proc, sys), &on_demand);
 		else
 			(void)kstat_chain_update(kc);
 		check(kc != NULL, "open");

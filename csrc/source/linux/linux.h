@@ -37,6 +37,7 @@
 	X(disk) X(device) \
 	X(link) X(qdisc) \
 	X(intr) X(softirq) \
+	X(intr_cpu) X(softirq_cpu) X(perf) \
 	X(mib) X(mib6) \
 	X(sockets) X(listen) X(tcp_state) \
 	X(softnet) \

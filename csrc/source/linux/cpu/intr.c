@@ -54,8 +54,8 @@ split_line(const struct ks_text *line, struct ks_text *label, struct ks_text *nu
 }
 
 /* Makes a key of label and tail, which name the interrupt; what is left of the line are the numbers. */
-static size_t
-take_key(struct ks_text *line, char key[KS_UNIT_NAME])
+size_t
+ks_intr_take_key(struct ks_text *line, char key[KS_UNIT_NAME])
 {
 	struct ks_text label, numbers, tail;
 	size_t n;
@@ -76,8 +76,8 @@ take_key(struct ks_text *line, char key[KS_UNIT_NAME])
 }
 
 /* True for the first line, and for lines with a label and no numbers, which some architectures print. */
-static bool
-is_heading(const struct ks_image *im, const struct ks_text *line)
+bool
+ks_intr_is_heading(const struct ks_image *im, const struct ks_text *line)
 {
 	return line->p == im->data ||
 	    (memchr(line->p, ':', ks_text_size(line)) != NULL && ks_text_plain(line));
@@ -257,8 +257,8 @@ tell_apart(struct ks_units *units)
 	return rc;
 }
 
-static void
-set_names(struct ks_unit *unit)
+void
+ks_intr_set_names(struct ks_unit *unit)
 {
 	const char *p = unit->key;
 	size_t n = strcspn(unit->key, " ");
@@ -296,7 +296,8 @@ set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool i
 	return allocate_count(unit);
 }
 
-static const struct ks_listing interrupts = { &ks_interrupts_file, take_key, is_heading, NULL, set_up };
+static const struct ks_listing interrupts = { &ks_interrupts_file, ks_intr_take_key, ks_intr_is_heading, NULL,
+	set_up };
 
 static int
 read_intr(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
@@ -330,7 +331,7 @@ scan_interrupts(struct ks_linux *lx, struct ks_units *units)
 	/* An interrupt that comes or goes may change the names of others. */
 	for (uint32_t i = 0; i < units->n; i++) {
 		if (units->v[i].alive)
-			set_names(&units->v[i]);
+			ks_intr_set_names(&units->v[i]);
 	}
 	return tell_apart(units) == 0 ? 1 : -1;
 }
@@ -382,7 +383,8 @@ set_up_softirq(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit
 	return allocate_count(unit);
 }
 
-static const struct ks_listing softirqs = { &ks_softirqs_file, take_key, is_heading, NULL, set_up_softirq };
+static const struct ks_listing softirqs = { &ks_softirqs_file, ks_intr_take_key, ks_intr_is_heading, NULL,
+	set_up_softirq };
 
 static int
 read_softirq(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)

@@ -1,0 +1,128 @@
+/*
+ * intr_cpu.c - interrupts and softirqs by CPU, with a statistic for each: intr_cpu:NUMBER:DEVICE, intr_cpu:0:LOC,
+ * softirq_cpu:0:NET_RX. A large machine has a million of these counters, so that only those who name the module or
+ * the class get them. SPDX-License-Identifier: MIT
+ */
+#include <ctype.h>
+#include <stdio.h>
+
+#include "source/linux/cpu/cpu.h"
+#include "source/linux/described.h"
+#include "source/linux/listing.h"
+
+static int
+set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+{
+	const char *number = unit->key;
+	uint64_t irq = 0;
+
+	(void)units;
+	if (!is_new)
+		return 0;
+	if (isdigit((unsigned char)*number))
+		(void)ks_scan_u64(&number, number + strlen(number), &irq);
+	ks_intr_set_names(unit);
+	unit->instance = (int)(irq <= INT32_MAX ? irq : 0);
+	if (ks_scan_asks_for(lx->scan, "intr_cpu", "interrupts_cpu", unit->instance, unit->name))
+		unit->parts = 1;
+	return 0;
+}
+
+static int
+set_up_softirq(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+{
+	(void)lx;
+	(void)units;
+	if (is_new) {
+		ks_name_set(unit->name, sizeof(unit->name), unit->key, strcspn(unit->key, " "));
+		unit->parts = 1;
+	}
+	return 0;
+}
+
+static const struct ks_listing interrupts = { &ks_interrupts_file, ks_intr_take_key, ks_intr_is_heading, NULL,
+	set_up };
+static const struct ks_listing softirqs = { &ks_softirqs_file, ks_intr_take_key, ks_intr_is_heading, NULL,
+	set_up_softirq };
+
+/* Takes the number of a CPU from the heading "CPU0 CPU1 ...". */
+static bool
+take_cpu(struct ks_text *heading, uint64_t *cpu)
+{
+	struct ks_text word;
+
+	if (!ks_text_word(heading, &word) || !ks_text_starts(&word, "CPU"))
+		return false;
+	word.p += strlen("CPU");
+	return ks_text_u64(&word, cpu) && *cpu < KS_CPU_MAX;
+}
+
+/* Adds the counters of a line, but those of a line that does not count by CPU. They have 32 bits in the kernel. */
+static int
+add_counters(struct ks_record *r, const struct ks_image *im, struct ks_text line)
+{
+	struct ks_text all = ks_text_of(im->data, im->len), heading, rest;
+	char name[KSTAT_STRLEN];
+	uint64_t cpu, v, columns = 0, numbers = 0;
+
+	if (!ks_text_line(&all, &heading))
+		return 0;
+	for (rest = heading; take_cpu(&rest, &cpu);)
+		columns++;
+	for (rest = line; ks_text_u64(&rest, &v);)
+		numbers++;
+	while (columns == numbers && take_cpu(&heading, &cpu) && ks_text_u64(&line, &v)) {
+		(void)snprintf(name, sizeof(name), "cpu%u", (unsigned)cpu);
+		ks_named_u32(r, name, (uint32_t)v);
+	}
+	return 0;
+}
+
+static int
+read_interrupt(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct ks_text line;
+	const struct ks_image *im = ks_listing_find(lx, &lx->sub[KS_SUB_intr_cpu].units, &interrupts, unit, &line);
+
+	return im != NULL ? add_counters(r, im, line) : -1;
+}
+
+static int
+read_softirq(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct ks_text line;
+	const struct ks_image *im = ks_listing_find(lx, &lx->sub[KS_SUB_softirq_cpu].units, &softirqs, unit, &line);
+
+	return im != NULL ? add_counters(r, im, line) : -1;
+}
+
+static const struct ks_meta *
+meta(const char *stat)
+{
+	static const struct ks_meta counter = KS_META_COUNTER("", "");
+
+	return ks_described_as(&counter, "times that ", stat, " served it");
+}
+
+static const struct ks_part parts[] = {
+	KS_NAMED_PART("intr_cpu", "@", "interrupts_cpu", .read = read_interrupt, .meta = meta),
+};
+
+static const struct ks_part softirq_parts[] = {
+	KS_NAMED_PART("softirq_cpu", "@", "interrupts_cpu", .read = read_softirq, .meta = meta),
+};
+
+static int
+scan_interrupts(struct ks_linux *lx, struct ks_units *units)
+{
+	return ks_listing_scan(lx, units, &interrupts);
+}
+
+static int
+scan_softirqs(struct ks_linux *lx, struct ks_units *units)
+{
+	return ks_listing_scan(lx, units, &softirqs);
+}
+
+KS_SUBSYSTEM(intr_cpu, parts, .scan = scan_interrupts, .on_demand = true);
+KS_SUBSYSTEM(softirq_cpu, softirq_parts, .scan = scan_softirqs, .on_demand = true);
