@@ -80,6 +80,15 @@ describe("a program in C", function()
   end)
 end)
 
+it("a program in C finds what Linux knows of a node in the record of an lgroup", function()
+  local found = {}
+  local lgrp = seen("KSTAT_PROC=spec/trees/hardware/proc KSTAT_SYS=spec/trees/hardware/sys")["lgrp:0:lgrp0"]
+  for i in ipairs(records["lgrp:lgrp"]) do
+    found[i] = { lgrp.stats[i].name, lgrp.stats[i].type }
+  end
+  assert.same(records["lgrp:lgrp"], found)
+end)
+
 describe("a program in C that reads a capture of illumos", function()
   local kstats
 
@@ -116,6 +125,28 @@ describe("a program in C that reads a capture of illumos", function()
     assert.same("INT32", by_name.model.type)
     assert.same({ "UINT64", "7", false }, { by_name.own.type, by_name.own.value, by_name.own.hidden })
     assert.is_true(by_name.brand.hidden)
+  end)
+end)
+
+describe("the figures of a report", function()
+  local L = require("support.linux")
+
+  it("find a statistic that could not be read before, though its data record was there", function()
+    local kstat = require("kstat")
+    local dir = L.copy()
+    local text = run.read_file(dir .. "/proc/loadavg")
+    L.sh("rm " .. dir .. "/proc/loadavg")
+    local ks = assert(kstat.open({ proc = dir .. "/proc", sys = dir .. "/sys" }))
+    local figures = kstat.figures({ load = { "now", "avenrun_1min" } })
+    local before = ks:sample()
+    local function load()
+      ks:update()
+      return (ks:sample() - before):figures("unix", 0, "system_misc", figures).load
+    end
+    assert.is_nil(load())
+    L.write(dir .. "/proc/loadavg", text)
+    assert.equal(128, load())
+    L.remove(dir)
   end)
 end)
 

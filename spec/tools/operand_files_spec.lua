@@ -31,7 +31,7 @@ local has_devices = run.shell("test -r /sys/class/block/ && test -r /sys/kernel/
 local cases = {
   { "-p sd:::", "/proc/diskstats", "/sys/block", devices = true },
   { "-p unix:0:system_misc:nproc", "/proc/loadavg", "/proc/stat", "/proc/uptime", "/proc/.",
-    "/sys/devices/system/cpu" },
+    "/sys/devices/system/cpu", "/proc/meminfo", "/proc/zoneinfo", "/proc/sys/vm" },
   { "-p cpu_stat:0", "/proc/stat", "/proc/interrupts", "/proc/softirqs", "/proc/schedstat", "/sys/devices/system/cpu" },
   { "-p link:::", "/proc/net/dev", "/sys/class/net", "/sys/kernel/uevent_seqnum" },
   { "-p tcp:::", "/proc/net/snmp", "/proc/net/netstat" },
