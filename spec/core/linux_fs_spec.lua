@@ -44,14 +44,37 @@ describe("file systems of a recorded tree", function()
       return t
     end
     assert.same({ device = "/dev/mapper/vg-srv", fs_type = "xfs", mount_point = "/srv/a b?c", mount_root = "/",
-      options = "rw,relatime", major = "253", minor = "1", mount_id = "31", read_only = "1" },
+      options = "rw,relatime", device_name = "dm-1", major = "253", minor = "1", mount_id = "31", read_only = "1" },
       facts("fs:1:/srv/a b?c"))
+    assert.equal("sda1", d.stat["fs:1:/boot:device_name"])
+    assert.equal("sdc", d.stat["fs:45:/btrfs:device_name"])
+    assert.is_nil(d.stat["fs:40:/nfs:device_name"])
     assert.equal("1", d.stat["fs:1:/boot:read_only"])
     assert.equal("0", d.stat["fs:2:/:read_only"])
     assert.equal("xfs", d.stat["fs:17:/old:fs_type"])
     assert.equal("/media/phone:1", d.stat["fs:44:/media/phone_1:mount_point"])
     assert.equal("/var/lib/docker/overlay2/0123456789abcdef/merged",
       d.stat["fs:42:/var/lib/docker/overlay2/01234:mount_point"])
+  end)
+
+  it("have counts of their own: errors, operations, space", function()
+    local function same(prefix, expected)
+      for name, value in pairs(expected) do
+        assert.equal(value, d.stat[prefix .. ":" .. name], prefix .. ":" .. name)
+      end
+    end
+    assert.same({ "btrfs:0:01234567-89ab-cdef-0123-456789", "ext4:0:sda2", "xfs:0:dm-1" }, names_of(d, "fs_detail"))
+    same("ext4:0:sda2", { errors = "3", warnings = "4", messages = "7", first_error_time = "1700000100",
+      last_error_func = "ext4_lookup", last_error_ino = "12", lifetime_write = "1234567", session_write = "4567" })
+    assert.equal("KiB", d.meta["ext4:0:sda2:lifetime_write"].unit)
+    same("xfs:0:dm-1", { allocx = "1", allocb = "872", ig_attempts = "5", ig_attrchg = "1", vn_active = "4",
+      write_calls = "28", read_calls = "7", buf_get_locked_waited = "2", xstrat_bytes = "3571712",
+      read_bytes = "99" })
+    same("btrfs:0:01234567-89ab-cdef-0123-456789", { errors = "15", write_errs = "2", read_errs = "0",
+      flush_errs = "0", corruption_errs = "12", generation_errs = "1", devices = "2", devices_missing = "1",
+      devices_size = "10737418240", label = "home", data_total_bytes = "2147483648", data_bytes_used = "808189952",
+      metadata_disk_total = "2147483648", system_bytes_used = "16384", global_rsv_size = "16777216",
+      commits = "258051", max_commit_ms = "51462" })
   end)
 
   it("are new kstats when another mount has the place, and the same after a change of options", function()
@@ -181,6 +204,40 @@ describe("file systems of this machine", function()
   end)
 end)
 
+describe("an ext4 with an error", function()
+  it("is counted, read-only and known by its device's name", function()
+    local dir = os.tmpname()
+    os.remove(dir)
+    local out = in_namespace(([[
+      dir=%s; kstat=%s; mkdir $dir; truncate -s 8M $dir.img
+      command -v mkfs.ext4 >/dev/null || { echo "no mkfs.ext4: denied" >&2; exit 1; }
+      mkfs.ext4 -q -e remount-ro $dir.img
+      (sleep 0.5; mount -o loop $dir.img $dir || { echo "no loop: denied" >&2; exit 1; }
+      name=$(basename $(sed -n "s|.* $dir .* \(/dev/loop[0-9]*\) .*|\1|p" /proc/self/mountinfo))
+      sleep 1; echo broken > /sys/fs/ext4/$name/trigger_fs_error
+      # Today's kernels say in mountinfo alone that nothing can be written, and that is read after a mount.
+      mkdir $dir.other; mount -t tmpfs other $dir.other; sleep 1; echo $name > $dir.name) &
+      $kstat -p 'fs:::/read_only|device_name/' 'ext4:::errors' 1 4
+      wait; umount $dir $dir.other; cat $dir.name; rm -r $dir $dir.img $dir.name $dir.other]]):format(dir, kstat))
+    if not out then
+      return pending("loop devices cannot be mounted here")
+    end
+    local name = out:match("(loop%d+)\n$")
+    local errors, states = {}, {}
+    for n in out:gmatch("ext4:0:" .. name .. ":errors\t(%d+)") do
+      errors[#errors + 1] = n
+    end
+    assert.equal("0", errors[1])
+    assert.equal("1", errors[#errors])
+    local id = out:match("([^\n]+):device_name\t" .. name .. "\n"):gsub("%p", "%%%0")
+    for n in out:gmatch(id .. ":read_only\t(%d)") do
+      states[#states + 1] = n
+    end
+    assert.equal("0", states[1])
+    assert.equal("1", states[#states])
+  end)
+end)
+
 -- A file system of FUSE whose process reads no request: whoever asks it waits for ever.
 local function with_silent(lines)
   local dir = os.tmpname()
@@ -235,5 +292,69 @@ describe("a file system that does not answer", function()
     end
     local began, ended = out:match("^(%d+)\n(%d+)\n$")
     assert.is_true(tonumber(ended) - tonumber(began) < 0.25e9)
+  end)
+end)
+
+-- What node_exporter shows for the same files.
+local XFS = {
+  allocation_btree_compares = "abt_compare", allocation_btree_lookups = "abt_lookup",
+  allocation_btree_records_deleted = "abt_delrec", allocation_btree_records_inserted = "abt_insrec",
+  block_map_btree_compares = "bmbt_compare", block_map_btree_lookups = "bmbt_lookup",
+  block_map_btree_records_deleted = "bmbt_delrec", block_map_btree_records_inserted = "bmbt_insrec",
+  block_mapping_extent_list_compares = "cmp_exlist", block_mapping_extent_list_deletions = "del_exlist",
+  block_mapping_extent_list_insertions = "add_exlist", block_mapping_extent_list_lookups = "look_exlist",
+  block_mapping_reads = "blk_mapr", block_mapping_unmaps = "blk_unmap", block_mapping_writes = "blk_mapw",
+  directory_operation_create = "dir_create", directory_operation_getdents = "dir_getdents",
+  directory_operation_lookup = "dir_lookup", directory_operation_remove = "dir_remove",
+  extent_allocation_blocks_allocated = "allocb", extent_allocation_blocks_freed = "freeb",
+  extent_allocation_extents_allocated = "allocx", extent_allocation_extents_freed = "freex",
+  inode_operation_attempts = "ig_attempts", inode_operation_attribute_changes = "ig_attrchg",
+  inode_operation_duplicates = "ig_dup", inode_operation_found = "ig_found", inode_operation_missed = "ig_missed",
+  inode_operation_reclaims = "ig_reclaims", inode_operation_recycled = "ig_frecycle", vnode_active = "vn_active",
+  vnode_allocate = "vn_alloc", vnode_get = "vn_get", vnode_hold = "vn_hold", vnode_reclaim = "vn_reclaim",
+  vnode_release = "vn_rele", vnode_remove = "vn_remove", read_calls = "read_calls",
+  write_calls = "write_calls",
+}
+local BTRFS = {
+  commit_seconds_total = "total_commit_ms", commits_total = "commits", global_rsv_size_bytes = "global_rsv_size",
+  last_commit_seconds = "last_commit_ms", max_commit_seconds = "max_commit_ms",
+  reserved_bytes = "_bytes_reserved", size_bytes = "_total_bytes", used_bytes = "_bytes_used",
+}
+
+describe("XFS and btrfs of node_exporter's tree", function()
+  it("equal what node_exporter shows", function()
+    if not L.exists(L.node_exporter .. "/expected-metrics.txt") then
+      return pending("the tree is not here")
+    end
+    local d = L.dump(L.node_exporter .. "/proc", L.node_exporter .. "/sys")
+    local compared, sizes = { xfs = 0, btrfs = 0 }, {}
+    for line in io.lines(L.node_exporter .. "/expected-metrics.txt") do
+      local kind, name, labels, value = line:match("^node_(%l+)_([%w_]+){(.*)} (%S+)$")
+      local uuid = labels and labels:match('uuid="([^"]+)"')
+      local id, stat
+      if kind == "xfs" then
+        id, stat = "xfs:0:sda1:", assert(XFS[name:gsub("_total$", "")], name)
+      elseif kind == "btrfs" and name == "device_size_bytes" then
+        sizes[uuid] = (sizes[uuid] or 0) + tonumber(value)
+      elseif kind == "btrfs" and name == "allocation_ratio" then
+        local group = "btrfs:0:" .. uuid:sub(1, 30) .. ":" .. labels:match('type="(%l+)"')
+        local ratio = d.stat[group .. "_disk_total"] / d.stat[group .. "_total_bytes"]
+        -- It derives the ratio from the kind of RAID.
+        assert.is_true(ratio <= tonumber(value) and ratio >= 1, group)
+      elseif kind == "btrfs" and BTRFS[name] then
+        id = "btrfs:0:" .. uuid:sub(1, 30) .. ":"
+        stat = (BTRFS[name]:find("^_") and labels:match('type="(%l+)"') or "") .. BTRFS[name]
+      end
+      if id then
+        local scale = stat:find("_ms$") and 1000 or 1
+        assert.equal(tonumber(value), tonumber(d.stat[id .. stat] or 0) / scale, id .. stat)
+        compared[kind] = compared[kind] + 1
+      end
+    end
+    for uuid, size in pairs(sizes) do
+      assert.equal(size, tonumber(d.stat["btrfs:0:" .. uuid:sub(1, 30) .. ":devices_size"]))
+    end
+    assert.same({ xfs = 39, btrfs = 28 }, compared)
+    assert.equal("fixture", d.stat["btrfs:0:0abb23a9-579b-43e6-ad30-227ef4:label"])
   end)
 end)

@@ -42,7 +42,7 @@
 	X(sockets) X(listen) X(tcp_state) \
 	X(softnet) \
 	X(neighbour) \
-	X(fs) X(nfs) X(rpc) \
+	X(fs) X(nfs) X(rpc) X(fs_detail) \
 	X(spl) \
 	X(pressure) \
 	X(slab) \

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/error.h"
@@ -19,7 +20,7 @@
 #include "source/linux/fs/mount.h"
 
 enum { F_CAPACITY, F_USED, F_FREE, F_AVAILABLE, F_INODES, F_INODES_USED, F_INODES_FREE, F_BLOCK, F_READ_ONLY,
-	F_ANSWERED, F_STATE, F_SILENT, F_TYPE, F_DEVICE, F_POINT, F_ROOT, F_OPTIONS, F_MAJOR, F_MINOR, F_MOUNT };
+	F_ANSWERED, F_STATE, F_SILENT, F_TYPE, F_DEVICE, F_NAME, F_POINT, F_ROOT, F_OPTIONS, F_MAJOR, F_MINOR, F_MOUNT };
 
 #define NUMBER(stat, data, desc) KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_ID, data, "", desc)
 
@@ -41,6 +42,8 @@ static const struct ks_field fs_fields[] = {
 	    "for how long the file system has not answered"), KSTAT_DATA_UINT64, NULL },
 	[F_TYPE] = KS_TEXT("fs_type", KSTAT_DATA_STRING, "type of the file system"),
 	[F_DEVICE] = KS_TEXT("device", KSTAT_DATA_STRING, "device, or server and path"),
+	[F_NAME] = KS_TEXT("device_name", KSTAT_DATA_STRING,
+	    "the kernel's name of the block device, as in sd:0:sda1 and ext4:0:sda1"),
 	[F_POINT] = KS_TEXT("mount_point", KSTAT_DATA_STRING, "where it is mounted"),
 	[F_ROOT] = KS_TEXT("mount_root", KSTAT_DATA_STRING, "directory of the file system that is mounted there"),
 	[F_OPTIONS] = KS_TEXT("options", KSTAT_DATA_STRING, "options of the mount"),
@@ -66,6 +69,8 @@ static const char *const served[] = { "9p", "acfs", "afs", "autofs", "beegfs", "
 struct fs {
 	uint64_t mount_id, major, minor;
 	bool read_only, can_hang, is_wanted;
+	bool after_error; /* the kernel refuses writes since an error or a shutdown, which statvfs() does not say */
+	char device_name[32]; /* empty if it is on no block device, or this is not known */
 	const char *type, *device, *point, *root, *options;
 	char text[];
 };
@@ -94,7 +99,7 @@ bytes(uint64_t blocks, uint64_t size)
 }
 
 static void
-add_figures(struct ks_values *vals, const struct statvfs *fs)
+add_figures(struct ks_values *vals, const struct statvfs *fs, bool after_error)
 {
 	uint64_t size = fs->f_frsize != 0 ? fs->f_frsize : fs->f_bsize;
 
@@ -104,7 +109,7 @@ add_figures(struct ks_values *vals, const struct statvfs *fs)
 	/* A file system that is fuller than users may fill it can have a negative number here. */
 	ks_have(vals, F_AVAILABLE, fs->f_bavail <= fs->f_bfree ? bytes(fs->f_bavail, size) : 0);
 	ks_have(vals, F_BLOCK, size);
-	ks_have(vals, F_READ_ONLY, (fs->f_flag & ST_RDONLY) != 0);
+	ks_have(vals, F_READ_ONLY, (fs->f_flag & ST_RDONLY) != 0 || after_error);
 	if (fs->f_files == 0)
 		return;
 	ks_have(vals, F_INODES, fs->f_files);
@@ -145,7 +150,7 @@ add_live(struct ks_linux *lx, const struct fs *fs, struct ks_values *vals, char 
 	lx->taken = a.err == EAGAIN ? gethrtime() : a.when;
 	ks_have(vals, F_ANSWERED, a.err == 0);
 	if (a.err == 0)
-		add_figures(vals, &a.fs);
+		add_figures(vals, &a.fs, fs->after_error);
 	if (a.err == EAGAIN)
 		ks_have(vals, F_SILENT, (uint64_t)(lx->taken - a.when));
 	if (a.err == 0 || a.err == EAGAIN || a.err == EBUSY)
@@ -167,6 +172,8 @@ read_fs(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		add_live(lx, fs, &vals, text, sizeof(text));
 	ks_have_text(&vals, F_TYPE, fs->type);
 	ks_have_text(&vals, F_DEVICE, fs->device);
+	if (fs->device_name[0] != '\0')
+		ks_have_text(&vals, F_NAME, fs->device_name);
 	ks_have_text(&vals, F_POINT, fs->point);
 	ks_have_text(&vals, F_ROOT, fs->root);
 	ks_have_text(&vals, F_OPTIONS, fs->options);
@@ -377,7 +384,8 @@ facts_of(const struct mount *m)
 	fs->mount_id = l->id;
 	if (ks_text_u64(&number, &fs->major) && number.p < number.end && *number.p++ == ':')
 		(void)ks_text_u64(&number, &fs->minor);
-	fs->read_only = has_option(&l->options, "ro") || has_option(&l->super, "ro");
+	fs->after_error = has_option(&l->super, "emergency_ro") || has_option(&l->super, "shutdown");
+	fs->read_only = has_option(&l->options, "ro") || has_option(&l->super, "ro") || fs->after_error;
 	fs->can_hang = m->can_hang;
 	fs->is_wanted = m->is_wanted;
 	fs->type = copy(&to, &l->type);
@@ -386,6 +394,28 @@ facts_of(const struct mount *m)
 	fs->root = copy(&to, &l->root);
 	fs->options = copy(&to, &l->options);
 	return fs;
+}
+
+/* Finds out the kernel's name of a block device, to which a link in /sys leads. */
+static void
+set_device_name(const struct ks_linux *lx, struct fs *fs)
+{
+	char path[64], target[512];
+	const char *slash = strrchr(fs->device, '/');
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "dev/block/%llu:%llu", (unsigned long long)fs->major,
+	    (unsigned long long)fs->minor);
+	n = fs->major != 0 ? readlinkat(lx->root[KS_ROOT_SYS].fd, path, target, sizeof(target) - 1) : -1;
+	if (n > 0) {
+		target[n] = '\0';
+		slash = strrchr(target, '/');
+	} else if (strncmp(fs->device, "/dev/", 5) != 0 || strncmp(fs->device, "/dev/mapper/", 12) == 0) {
+		slash = NULL;
+	}
+	/* A file system on several devices, btrfs, has a number of its own. */
+	if (slash != NULL)
+		ks_name_set(fs->device_name, sizeof(fs->device_name), slash + 1, strlen(slash + 1));
 }
 
 static uint64_t
@@ -398,7 +428,7 @@ identity_of(const struct fs *fs)
 
 /* Adds the unit of a mount, or brings its facts up to date. Returns -1 without memory. */
 static int
-add_unit(struct ks_units *units, const struct mount *m)
+add_unit(const struct ks_linux *lx, struct ks_units *units, const struct mount *m)
 {
 	struct fs *fs = facts_of(m);
 	char key[KS_UNIT_NAME];
@@ -414,6 +444,7 @@ add_unit(struct ks_units *units, const struct mount *m)
 	}
 	free(unit->extra);
 	unit->extra = fs;
+	set_device_name(lx, fs);
 	if (!is_new)
 		return 0;
 	name_of(unit->name, &m->line.point);
@@ -441,7 +472,7 @@ list_mounts(struct ks_linux *lx, struct ks_units *units, const struct ks_image *
 	ks_units_begin(units);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		if (!v[i].left_out)
-			rc = add_unit(units, &v[i]);
+			rc = add_unit(lx, units, &v[i]);
 	}
 	free(v);
 	if (rc != 0)

@@ -3,10 +3,8 @@
  * procedure under illumos's names (rfsreqcnt_v3 of the client, rfsproccnt_v3 of the server), and RPC.
  * SPDX-License-Identifier: MIT
  */
-#include <stdio.h>
-
 #include "source/linux/described.h"
-#include "source/linux/linux.h"
+#include "source/linux/fs/columns.h"
 
 static const struct ks_file client_file = { KS_ROOT_PROC, "net/rpc/nfs", KS_MADE_ANYHOW, false };
 static const struct ks_file server_file = { KS_ROOT_PROC, "net/rpc/nfsd", KS_MADE_ANYHOW, false };
@@ -40,19 +38,6 @@ static const char *const operations4[] = { NULL, NULL, NULL, "access", "close", 
 	"io_advise", "layouterror", "layoutstats", "offload_cancel", "offload_status", "read_plus", "seek",
 	"write_same", "clone", "getxattr", "setxattr", "listxattrs", "removexattr" };
 
-/* What follows a key at the beginning of a line; false if there is no such line. */
-static bool
-find_line(const struct ks_image *im, const char *key, struct ks_text *rest)
-{
-	struct ks_text all = ks_text_of(im->data, im->len), word;
-
-	while (ks_text_line(&all, rest)) {
-		if (ks_text_word(rest, &word) && ks_text_is(&word, key))
-			return true;
-	}
-	return false;
-}
-
 /* Adds the counts of a line "proc3 22 0 1 ...": how many there are, then these. Others than the names are ignored. */
 static void
 add_procedures(struct ks_linux *lx, struct ks_record *r, const struct ks_image *im, const char *key,
@@ -61,7 +46,7 @@ add_procedures(struct ks_linux *lx, struct ks_record *r, const struct ks_image *
 	struct ks_text rest;
 	uint64_t count, v;
 
-	if (!find_line(im, key, &rest))
+	if (!ks_columns_line(im, ks_text_of(key, strlen(key)), &rest))
 		return;
 	if (!ks_text_u64(&rest, &count)) {
 		ks_linux_odd_line(lx, im, &rest);
@@ -123,7 +108,7 @@ server_meta(const char *stat)
 
 #define COUNT(stat, key, desc) KS_COUNT_K(stat, KSTAT_DATA_UINT64, key, desc)
 
-/* The key is that of the line, and the columns of which the statistic is the sum, from 0. */
+/* The keys are those of columns.h. */
 static const struct ks_field client_fields[] = {
 	COUNT("calls", "rpc 0", "calls of NFS sent"),
 	COUNT("retrans", "rpc 1", "calls of NFS sent again"),
@@ -134,6 +119,7 @@ static const struct ks_field client_fields[] = {
 	COUNT("tcp_connections", "net 3", "connections of TCP"),
 	KS_FIELD_END
 };
+KS_FIELDS_FIT(client_fields);
 
 static const struct ks_field server_fields[] = {
 	COUNT("calls", "rpc 0", "calls received"),
@@ -168,31 +154,18 @@ static const struct ks_field nfsd_fields[] = {
 };
 KS_FIELDS_FIT(nfsd_fields);
 
-/* Adds the statistics of a table, whose keys name lines and columns. */
 static int
 read_columns(struct ks_linux *lx, struct ks_record *r, const struct ks_file *file, const struct ks_field *table)
 {
 	const struct ks_image *im = ks_linux_image(lx, file);
 	struct ks_values vals = { .have = 0 };
+	struct ks_text odd;
 
 	if (im == NULL)
 		return -1;
-	for (size_t i = 0; table[i].meta.stat != NULL; i++) {
-		struct ks_text key = ks_text_of(table[i].key, strlen(table[i].key)), word, rest;
-		uint64_t column, v[12];
-		char name[24];
-		size_t n;
-
-		(void)ks_text_word(&key, &word);
-		(void)snprintf(name, sizeof(name), "%.*s", (int)ks_text_size(&word), word.p);
-		if (!find_line(im, name, &rest))
-			continue;
-		n = ks_text_numbers(&rest, v, 12);
-		if (n == 0)
-			ks_linux_odd_line(lx, im, &rest);
-		while (ks_text_u64(&key, &column) && column < n)
-			ks_have_more(&vals, i, v[column]);
-	}
+	ks_columns_collect(im, table, &vals, &odd);
+	if (odd.p != NULL)
+		ks_linux_odd_line(lx, im, &odd);
 	ks_fields_add(r, table, &vals);
 	return 0;
 }
