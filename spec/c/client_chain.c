@@ -139,6 +139,52 @@ types(void)
 	kstat_delete(p);
 }
 
+/* Names have 30 bytes, a CHAR may fill its 16 without a NUL, and the null string has the length 0. */
+static void
+limits(void)
+{
+	kstat_t *p = kstat_create("client", 0, "a name that is cut behind thirty", "misc", KSTAT_TYPE_NAMED, 2, 0), *k;
+	const kstat_named_t *kn;
+
+	kstat_named_init(&KSTAT_NAMED_PTR(p)[0], "a statistic whose name is cut as well", KSTAT_DATA_CHAR);
+	memcpy(KSTAT_NAMED_PTR(p)[0].value.c, "0123456789abcdef", 16);
+	kstat_named_init(&KSTAT_NAMED_PTR(p)[1], "null", KSTAT_DATA_STRING);
+	CHECK(kstat_install(p) == 0 && kstat_chain_update(kc) > 0);
+	k = kstat_lookup(kc, "client", 0, "a name that is cut behind thir");
+	CHECK(k != NULL && kstat_read(kc, k, NULL) > 0);
+	kn = kstat_data_lookup(k, "a statistic whose name is cut ");
+	CHECK(kn != NULL && memcmp(kn->value.c, "0123456789abcdef", 16) == 0);
+	kn = kstat_data_lookup(k, "null");
+	CHECK(kn != NULL && KSTAT_NAMED_STR_PTR(kn) == NULL && KSTAT_NAMED_STR_BUFLEN(kn) == 0);
+	kstat_delete(p);
+	CHECK(kstat_chain_update(kc) > 0);
+}
+
+/* A kstat is in the chain from its installation; a persistent one keeps its ID and values when it is deleted. */
+static void
+lives(void)
+{
+	kstat_t *p = kstat_create("client", 0, "lives", "misc", KSTAT_TYPE_NAMED, 1, KSTAT_FLAG_PERSISTENT), *k;
+	hrtime_t crtime;
+	kid_t kid;
+
+	kstat_named_init(KSTAT_NAMED_PTR(p), "number", KSTAT_DATA_UINT64);
+	KSTAT_NAMED_PTR(p)->value.ui64 = 5;
+	CHECK(kstat_chain_update(kc) == 0 && kstat_lookup(kc, "client", 0, "lives") == NULL);
+	CHECK(kstat_install(p) == 0 && kstat_chain_update(kc) > 0);
+	k = kstat_lookup(kc, "client", 0, "lives");
+	kid = k->ks_kid;
+	crtime = k->ks_crtime;
+	kstat_delete(p);
+	CHECK(kstat_chain_update(kc) == 0);
+	CHECK((k->ks_flags & KSTAT_FLAG_DORMANT) != 0 && kstat_read(kc, k, NULL) > 0);
+	CHECK(((kstat_named_t *)kstat_data_lookup(k, "number"))->value.ui64 == 5);
+	p = kstat_create("client", 0, "lives", "misc", KSTAT_TYPE_NAMED, 1, KSTAT_FLAG_PERSISTENT);
+	CHECK(kstat_install(p) == 0 && kstat_chain_update(kc) == 0);
+	CHECK(kstat_lookup(kc, "client", 0, "lives") == k && k->ks_kid == kid && k->ks_crtime == crtime);
+	CHECK((k->ks_flags & KSTAT_FLAG_DORMANT) == 0);
+}
+
 int
 main(void)
 {
@@ -150,6 +196,8 @@ main(void)
 	descriptor();
 	first_of_a_name();
 	updates();
+	limits();
+	lives();
 	types();
 	kstat_close(kc);
 	printf("%d checks, %d failures\n", checks, failures);

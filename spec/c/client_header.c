@@ -1,7 +1,8 @@
 /*
  * client_header.c - checks that the header of each kstat of the chain is true before the first read: a program
  * allocates as many bytes as it says and reads into them. Prints "module:instance:name type ndata size", as before
- * the read, and what was not so. Usage: client_header, with the environment of kstat_open(3).
+ * the read, and what was not so. Usage: client_header [provide], with the environment of kstat_open(3); with the
+ * word, this process has kstats of each type, and publishes such.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "kstat_provider.h"
 
 /* The size of one data record; 0 if it has any. */
 static const size_t record_size[] = { 1, sizeof(kstat_named_t), sizeof(kstat_intr_t), sizeof(kstat_io_t),
@@ -40,7 +42,8 @@ check_values(const kstat_named_t *kn, uint_t n, const char *buf, size_t size)
 				CHECK(text > buf && text + KSTAT_NAMED_STR_BUFLEN(kn) <= buf + size &&
 				    text[KSTAT_NAMED_STR_BUFLEN(kn) - 1] == '\0');
 			break;
-		default:
+		default: /* no other type is known to programs written for illumos */
+			CHECK(kn->data_type == KSTAT_DATA_CHAR);
 			break;
 		}
 	}
@@ -97,11 +100,55 @@ done:
 	free(buf);
 }
 
-int
-main(void)
+/* Creates one kstat of that type, published if pub is not NULL. */
+static kstat_t *
+create(kstat_pub_t *pub, const char *name, uchar_t type, uint_t n)
 {
-	kstat_ctl_t *kc = kstat_open();
+	const char *module = pub != NULL ? "published" : "own";
 
+	return pub != NULL ? kstat_publish_create(pub, module, 0, name, "misc", type, n, 0) :
+	    kstat_create(module, 0, name, "misc", type, n, 0);
+}
+
+/* Kstats of each type and each kind of value; `ints` is never freed. */
+static void
+provide(kstat_pub_t *pub)
+{
+	static const uint64_t ints[] = { 1, 2, 3 };
+	const char *path[] = { "misc", pub != NULL ? "published" : "own", "histogram" };
+	kstat_t *named = create(pub, "named", KSTAT_TYPE_NAMED, 6), *timers = create(pub, "timers", KSTAT_TYPE_TIMER, 2);
+	kstat_t *others[] = { create(pub, "raw", KSTAT_TYPE_RAW, 33), create(pub, "intr", KSTAT_TYPE_INTR, 1),
+		create(pub, "io", KSTAT_TYPE_IO, 1), named, timers, pub != NULL ?
+		kstat2_publish_histogram(pub, path, 3, KSTAT2_NVHIST_LOG2, KSTAT2_NVMT_CNT, 1, 0, 0, 0, 0, 0, "", 0) :
+		kstat2_create_histogram(path, 3, ALL_ZONES, KSTAT2_NVHIST_LOG2, KSTAT2_NVMT_CNT, 1, 0, NULL, 0, 0, 0, 0,
+		0, "", 0) };
+	kstat_named_t *kn = named->ks_data;
+
+	kstat_named_init(&kn[0], "u32", KSTAT_DATA_UINT32);
+	kstat_named_init(&kn[1], "text", KSTAT_DATA_STRING);
+	CHECK(kstat_named_setstr(&kn[1], "some text") == 0);
+	kstat_named_init(&kn[2], "ints", KSTAT_DATA_INTS);
+	CHECK(kstat_named_setints(&kn[2], ints, 3) == 0);
+	kstat_named_init(&kn[3], "strs", KSTAT_DATA_STRS);
+	CHECK(kstat_named_setstrs(&kn[3], "a\0b", 4) == 0);
+	kstat_named_init(&kn[4], "chars", KSTAT_DATA_CHAR);
+	kstat_named_init(&kn[5], "null", KSTAT_DATA_STRING);
+	kstat_timer_init(timers->ks_data, "one");
+	kstat_timer_init((kstat_timer_t *)timers->ks_data + 1, "two");
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		CHECK(others[i] != NULL && kstat_install(others[i]) == 0);
+}
+
+int
+main(int argc, char **argv)
+{
+	kstat_ctl_t *kc;
+
+	if (argc > 1 && strcmp(argv[1], "provide") == 0) {
+		provide(NULL);
+		provide(kstat_publish("headers", 0));
+	}
+	kc = kstat_open();
 	if (kc == NULL) {
 		printf("%s\n", kstat_errmsg());
 		return 1;

@@ -5,8 +5,8 @@ local run = require("support.run")
 local tree = "KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys "
 
 -- Runs the program with an environment; returns type, ndata and size of each kstat by its name, and the text.
-local function headers(environment)
-  local out = run.shell(("env %s %s/spec/client_header"):format(environment, run.build))
+local function headers(environment, argument)
+  local out = run.shell(("env %s %s/spec/client_header %s"):format(environment, run.build, argument or ""))
   local all = {}
   for name, kind, ndata, size in out.out:gmatch("([^\n]+:%d+:[^\n]+) (%d) (%d+) (%d+)\n") do
     all[name] = ("%s %s %s"):format(kind, ndata, size)
@@ -54,5 +54,23 @@ describe("the header of a kstat before its first read", function()
       assert.are.equal("3 1 80", all["sd:0:sda"])
       assert.matches("^1 [1-9]%d* %d+$", all["unix:0:vm_events"])
     end
+  end)
+
+  it("is true for kstats of this process and for published ones", function()
+    local all, text = headers(tree .. "KSTAT_DIR=" .. directory, "provide")
+    assert.matches("%d checks, 0 failures\n$", text)
+    for _, module in ipairs({ "own", "published" }) do
+      assert.are.equal("0 33 33", all[module .. ":0:raw"])
+      assert.are.equal("2 1 20", all[module .. ":0:intr"])
+      assert.are.equal("3 1 80", all[module .. ":0:io"])
+      assert.are.equal("4 2 160", all[module .. ":0:timers"])
+      assert.matches("^1 6 %d+$", all[module .. ":0:named"])
+      assert.matches("^1 5 %d+$", all[module .. ":0:histogram"])
+    end
+  end)
+
+  it("is true in a capture of another system", function()
+    local _, text = headers("KSTAT_SOURCE=spec/vectors/kstat/host.jsonl")
+    assert.matches("%d%d%d%d checks, 0 failures\n$", text)
   end)
 end)
