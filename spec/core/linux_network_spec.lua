@@ -376,3 +376,22 @@ describe("TCP sockets of this machine", function()
     assert.falsy(none:find("tcp_state:", 1, true))
   end)
 end)
+
+describe("drivers of this machine's links", function()
+  it("show what ethtool -S shows, for links that are named", function()
+    if not namespace or run.shell("ethtool --version").status ~= 0 then
+      return pending("network namespaces cannot be made here, or there is no ethtool")
+    end
+    local r = run.shell(("unset KSTAT_SOURCE KSTAT_PROC KSTAT_SYS KSTAT_WITH; unshare -n sh -c '" ..
+      "ip link add v0 type veth peer name v1 && ethtool -S v0 && %s/kstat -p ethtool:0:v0; " ..
+      "%s/kstat -l -c net_driver; true'"):format(run.bin, run.bin))
+    local n = 0
+    for stat, value in r.out:gmatch("\n +([%w_]+): (%d+)") do
+      assert.truthy(r.out:find(("ethtool:0:v0:%s\t%s\n"):format(stat, value), 1, true), stat)
+      n = n + 1
+    end
+    assert.is_true(n > 0)
+    assert.falsy(r.out:find("ethtool:0:v1", 1, true))
+    assert.falsy(r.out:find("ethtool:0:lo", 1, true), "the loopback has no such statistics")
+  end)
+end)
