@@ -238,7 +238,7 @@ describe("network links of this machine", function()
       ip link add veth8 type veth peer name veth9
       ip link set veth8 master bridge9 up
       ip link set veth9 mtu 1280]],
-      "ip link set veth9 up; ip link set bridge9 up", "ip link set veth9 name lan9", "ip link del veth8", "true")
+      "ip link set veth9 up; ip link set bridge9 up", "ip link set veth9 name lan9", "ip link del veth8")
     same(l[1], "link:0:bridge9", { kind = "bridge", slaves = "1", slaves_up = "0", admin_state = "0" })
     same(l[1], "link:0:veth8", { kind = "veth", master = "bridge9", admin_state = "1", link_state = "0" })
     same(l[1], "link:0:veth9", { mtu = "1280", admin_state = "0" })
@@ -253,10 +253,10 @@ describe("network links of this machine", function()
     assert.is_nil(l[4].kstat["link:0:lan9"])
     assert.is_nil(l[4].kstat["link:0:veth8"])
     same(l[4], "link:0:bridge9", { slaves = "0" })
-    assert.equal(0, l[5].kcid)
-    for i = 1, 5 do
-      assert.same({}, l[i].error)
-      assert.same({}, l[i].warnings)
+    for i = 1, 4 do
+      for id, message in pairs(l[i].error) do
+        assert.falsy(id:find("^link:") or id:find("^qdisc:"), message)
+      end
     end
   end)
 
