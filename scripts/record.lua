@@ -51,7 +51,7 @@ end
 local function main()
   local file, typed, seconds, count = read_arguments(arg)
   local selectors = tool.selectors(typed)
-  local ks, message = kstat.open()
+  local ks, message = kstat.open({ only = #selectors > 0 and selectors or nil })
   if not ks then
     stop(3, message)
   end

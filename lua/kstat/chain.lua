@@ -36,9 +36,9 @@ local function add_processes(list, module, meant)
   end
 end
 
--- The fields `processes` and `threads` as compiled selectors; nil: there are neither.
-local function also_of(source)
-  local list = {}
+-- The fields `processes` and `threads` as compiled selectors, with further ones; nil: there are none.
+local function also_of(source, asked)
+  local list = { (table.unpack or unpack)(asked or {}) }
   add_processes(list, "process", source.processes)
   add_processes(list, "thread", source.threads)
   if #list == 0 then
@@ -95,13 +95,15 @@ end
 -- the machine only what processes publish, `false`: all but that. `processes = true`: kstats of all processes of a
 -- Linux machine too, or of those named: a PID, a glob or /regular expression/ for the names of their kstats, or an
 -- array of these; `threads =` the same of threads, by their own numbers and names
+-- @tparam[opt] {selector,...} asked compiled selectors of what is listed only for those who ask for it, such as
+-- processes: the chain has what they select, too
 -- @treturn[1] chain
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string errno name: "ENODATA" no sample in the time asked for, "EINVAL" that is no time, …
 -- @function kstat.open
 function chain.open(...)
-  local source = ...
+  local source, asked = ...
   if source == nil and select("#", ...) == 0 then
     return core.open()
   elseif type(source) == "string" then
@@ -115,7 +117,7 @@ function chain.open(...)
     return nil, message, errname
   end
   local also
-  also, message, errname = also_of(source)
+  also, message, errname = also_of(source, asked)
   if also == false then
     return nil, message, errname
   end

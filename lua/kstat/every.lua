@@ -140,7 +140,7 @@ function every.every(interval, count, options)
   local ks = options.chain
   local own = not ks
   if own then
-    ks, message = chain.open(options.source == nil and {} or options.source)
+    ks, message = chain.open(options.source == nil and {} or options.source, list)
     if not ks then
       core.fail(message)
     end

@@ -34,8 +34,9 @@ local kstat = {}
 ---@field clock? fun(): number
 
 ---@param source? string|kstat.source
+---@param asked? kstat.selector[]
 ---@return kstat.chain? chain, string? message, string? errno
-function kstat.open(source) end
+function kstat.open(source, asked) end
 
 ---@param spec kstat.spec
 ---@return kstat.selector? selector, string? message, string? errno

@@ -94,6 +94,21 @@ describe("processes of a recorded tree", function()
     assert.equal("thread:1240:web_io", names(open({ threads = "web_io" }), { class = "thread" }))
   end)
 
+  it("are there for loops and recordings that select them", function()
+    local source = { proc = dir .. "/proc", sys = dir .. "/sys" }
+    for now in kstat.every(1, 1, { source = source, select = { "process:1234", "thread" } }) do
+      assert.equal("FIFO", now:lookup("process", 1234, "web"):get("clname"))
+      assert.equal(2, #now:select({ class = "thread" }))
+    end
+    local file = os.tmpname()
+    os.remove(file)
+    local r = run.shell(("KSTAT_PROC=%s/proc KSTAT_SYS=%s/sys %s/kstatlua record -o %s process::web 0.1 1"):format(dir,
+      dir, run.bin, file))
+    assert.equal("", r.err)
+    assert.equal("process:1234:web", names(assert(kstat.open(file))))
+    os.remove(file)
+  end)
+
   it("do not refuse what is false, and refuse what is nothing", function()
     assert.equal("", names(open({ processes = false }), "process"))
     assert.has_error(function() kstat.open({ processes = 1.5 }) end)
