@@ -300,6 +300,9 @@ describe("control groups of this machine", function()
   end)
 
   it("take less than 2 KB of memory each while they are shown", function()
+    if os.getenv("KSTAT_PRELOAD") then
+      return pending("a sanitizer takes memory of its own")
+    end
     local dir = os.tmpname()
     os.remove(dir)
     local slice = dir .. "/sys/fs/cgroup/system.slice"

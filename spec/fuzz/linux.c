@@ -1,8 +1,9 @@
 /*
- * linux.c - fuzzes the parsers of /proc and /sys. The first line of the input names a file of spec/trees/small
- * or spec/trees/fs; what follows are its contents at one reading after the other, with lines "%%" in between.
- * Whatever they are, opening, reading and updating must end and stay inside memory. To be started in the directory
- * of the sources.
+ * linux.c - fuzzes the parsers of /proc and /sys. The first line of the input names a file of a tree in
+ * spec/trees, such
+ * as "cgroup-v1/proc/diskstats"; without the name of the tree it is the first that has the file. What follows are its
+ * contents at one reading after the other, with lines "%%" in between. Whatever they are, opening, reading and updating
+ * must end and stay inside memory. To be started in the directory of the sources.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
@@ -19,8 +20,8 @@
 #include "chain/values.h"
 #include "source/source.h"
 
-#define TREES "spec/trees/" /* the trees below it are copied into one */
-#define MOST_FILES 256
+#define TREES "spec/trees/"
+#define MOST_FILES 4096
 #define LARGEST 65536
 #define READINGS 4
 
@@ -29,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char root[64];
 static struct file {
-	char *path; /* below root */
+	char *path; /* below root, which begins with the name of the tree */
 	char *text; /* as it is in the tree */
 	size_t len;
 } files[MOST_FILES];
@@ -63,21 +64,29 @@ put(const char *path, const void *text, size_t len)
 static int
 copy(const char *from, const struct stat *st, int kind, struct FTW *ftw)
 {
-	const char *path = from + strcspn(from + strlen(TREES), "/") + strlen(TREES);
-	char name[512];
+	const char *below = ftw->level > 0 ? from + strlen(TREES) : "";
+	const char *rest = strncmp(below, "fs/", 3) == 0 ? below + 3 : NULL;
+	char path[512], name[512];
 
-	path += *path == '/';
+	if (ftw->level == 0)
+		return 0;
+	/* The tree fs has files that are missing in the small one, and belong to its other files. */
+	(void)snprintf(path, sizeof(path), "%s%s", rest != NULL ? "small/" : "", rest != NULL ? rest : below);
 	(void)snprintf(name, sizeof(name), "%s/%s", root, path);
 	if (kind == FTW_D) {
-		check(ftw->level == 0 || mkdir(name, 0700) == 0 || errno == EEXIST, name);
-	} else if (kind == FTW_F && nfiles < MOST_FILES && st->st_size <= LARGEST) {
+		check(mkdir(name, 0700) == 0 || errno == EEXIST, name);
+	} else if (kind == FTW_SL) {
+		char to[512] = "";
+
+		check(readlink(from, to, sizeof(to) - 1) > 0 && symlink(to, name) == 0, name);
+	} else if (kind == FTW_F && ftw->level > 1 && nfiles < MOST_FILES && st->st_size <= LARGEST) {
 		struct file *f = &files[nfiles++];
 		int fd = open(from, O_RDONLY | O_CLOEXEC);
 
 		f->path = strdup(path);
-		f->text = malloc(LARGEST);
+		f->text = malloc((size_t)st->st_size + 1);
 		check(fd >= 0 && f->path != NULL && f->text != NULL, from);
-		f->len = (size_t)read(fd, f->text, LARGEST);
+		f->len = (size_t)read(fd, f->text, (size_t)st->st_size);
 		(void)close(fd);
 		put(f->path, f->text, f->len);
 	}
@@ -101,10 +110,21 @@ clean_up(void)
 		ks_selector_free(&asked[i]);
 }
 
+/* Orders files by their paths, with those of the smallest tree first. */
+static int
+by_path(const void *a, const void *b)
+{
+	const char *x = ((const struct file *)a)->path, *y = ((const struct file *)b)->path;
+	int order = (strncmp(y, "small/", 6) == 0) - (strncmp(x, "small/", 6) == 0);
+
+	return order != 0 ? order : strcmp(x, y);
+}
+
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	static const char *const modules[] = { "process", "thread", "intr_cpu", "softirq_cpu" };
+	char small[128];
 
 	(void)argc;
 	(void)argv;
@@ -113,8 +133,10 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)snprintf(root, sizeof(root), "/dev/shm/kstat-fuzz.XXXXXX");
 	check(mkdtemp(root) != NULL, root);
 	check(atexit(clean_up) == 0, "atexit");
-	check(nftw(TREES "small", copy, 16, FTW_PHYS) == 0 && nfiles > 0, TREES "small");
-	check(nftw(TREES "fs", copy, 16, FTW_PHYS) == 0, TREES "fs");
+	(void)snprintf(small, sizeof(small), "%s/small", root);
+	check(mkdir(small, 0700) == 0, small);
+	check(nftw(TREES, copy, 16, FTW_PHYS) == 0 && nfiles > 0, TREES);
+	qsort(files, nfiles, sizeof(files[0]), by_path);
 	return 0;
 }
 
@@ -125,7 +147,10 @@ file_of(const char *line, size_t n)
 	size_t sum = 0;
 
 	for (size_t i = 0; i < nfiles; i++) {
-		if (strlen(files[i].path) == n && memcmp(files[i].path, line, n) == 0)
+		const char *rest = strchr(files[i].path, '/') + 1;
+
+		if ((strlen(files[i].path) == n && memcmp(files[i].path, line, n) == 0) ||
+		    (strlen(rest) == n && memcmp(rest, line, n) == 0))
 			return &files[i];
 	}
 	for (size_t i = 0; i < n; i++)
@@ -159,9 +184,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct file *f = file_of(text, line != NULL ? (size_t)(line - text) : 0);
 	char proc[128], sys[128];
 	kstat_ctl_t *kc = NULL;
+	int tree;
 
-	(void)snprintf(proc, sizeof(proc), "%s/proc", root);
-	(void)snprintf(sys, sizeof(sys), "%s/sys", root);
+	tree = (int)strcspn(f->path, "/");
+	(void)snprintf(proc, sizeof(proc), "%s/%.*s/proc", root, tree, f->path);
+	(void)snprintf(sys, sizeof(sys), "%s/%.*s/sys", root, tree, f->path);
 	text = line != NULL ? line + 1 : text;
 	for (int i = 0; i < READINGS && text < end; i++) {
 		const char *next = memmem(text, (size_t)(end - text), "\n%%\n", 4);
