@@ -121,7 +121,7 @@ kvmstat(void)
 static void
 lgrpinfo(void)
 {
-	show_present(need("lgrp", 0, NULL), "load average|loadscale");
+	show_present(need("lgrp", 0, "lgrp0"), "load average|loadscale");
 }
 
 /* netstat -f unix: the size in each element is the way to the next one; three texts follow the structure. */
