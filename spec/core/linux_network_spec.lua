@@ -55,6 +55,11 @@ describe("the network in a recorded tree", function()
     assert.matches("not known", d.meta["ip:0:icmp_msg:OutType99"].desc)
   end)
 
+  it("has the errors of IPsec", function()
+    same(d, "ip:0:xfrm", { inError = "1", inNoStates = "3", outPolDead = "7656" })
+    assert.is_nil(d.stat["ip:0:xfrm:inPolBlock"])
+  end)
+
   it("has sockets by protocol, with their memory in bytes", function()
     same(d, "sockets:0:all", { used = "229" })
     same(d, "sockets:0:tcp", { inuse = "4", orphan = "1", tw = "5", alloc = "17", memory = tostring(3 * 4096) })
@@ -282,6 +287,75 @@ describe("network links of this machine", function()
       assert.matches("link:0:lo:" .. stat .. "\t%d+\n", r.out)
     end
     assert.falsy(r.out:find("rx_nohandler", 1, true))
+  end)
+end)
+
+-- The statistic that shows a counter of nstat; nil if nstat makes it up.
+local function id_of(counter)
+  local own = { TcpExt = "tcp:0:tcp_ext:", IpExt = "ip:0:ip_ext:", MPTcpExt = "tcp:0:mptcp_ext:" }
+  local solaris = { Ip6 = "ip:0:ip6:", Icmp6 = "ip:0:icmpv6:", Udp6 = "udp:0:udp6:", UdpLite6 = "udp:0:udplite6:",
+    Ip = "ip:0:ip:", Icmp = "ip:0:icmp:", Tcp = "tcp:0:tcp:", Udp = "udp:0:udp:", UdpLite = "udp:0:udplite:" }
+  local names = { RcvbufErrors = "inOverflows", SndbufErrors = "outErrors", OutForwDatagrams = "forwDatagrams",
+    InCsumErrors = "inCksumErrs" }
+  for _, section in ipairs({ "TcpExt", "MPTcpExt", "IpExt" }) do
+    if counter:sub(1, #section) == section then
+      return own[section] .. counter:sub(#section + 1)
+    end
+  end
+  for _, section in ipairs({ "UdpLite6", "UdpLite", "Icmp6", "Icmp", "Udp6", "Udp", "Ip6", "Ip", "Tcp" }) do
+    if counter:sub(1, #section) == section then
+      local name = counter:sub(#section + 1)
+      return solaris[section] .. (names[name] or name:sub(1, 1):lower() .. name:sub(2))
+    end
+  end
+end
+
+describe("protocols and sockets of this machine", function()
+  it("have the figures of nstat", function()
+    local function counters_now()
+      local now = {}
+      for name, value in run.shell("nstat -asz").out:gmatch("\n(%w+) +(%d+)") do
+        now[name] = tonumber(value)
+      end
+      return now
+    end
+    local before, d, after = counters_now(), L.dump("-", "-"), counters_now()
+    local n = 0
+    for name, value in pairs(before) do
+      local id = id_of(name)
+      if id and d.stat[id] and d.meta[id].kind == "counter" then
+        between(value, tonumber(d.stat[id]), after[name], name)
+        n = n + 1
+      end
+    end
+    if next(before) == nil then
+      return pending("there is no nstat here")
+    end
+    assert.is_true(n > 200, n .. " counters were compared")
+  end)
+
+  it("have the figures of ss -s", function()
+    if run.shell("ss -s").status ~= 0 then
+      return pending("there is no ss here")
+    end
+    local function now()
+      local out = run.shell("ss -s").out
+      local orphan, tw = out:match("orphaned (%d+), timewait (%d+)")
+      local _, udp, udp6 = out:match("UDP%s+(%d+)%s+(%d+)%s+(%d+)")
+      local _, tcp, tcp6 = out:match("TCP%s+(%d+)%s+(%d+)%s+(%d+)%s*\n")
+      return { ["tcp:orphan"] = orphan, ["tcp:tw"] = tw, ["udp:inuse"] = udp, ["udp6:inuse"] = udp6,
+        ["tcp:inuse"] = tcp, ["tcp6:inuse"] = tcp6 }
+    end
+    -- Others open and close sockets meanwhile: once nothing changes from ss to ss, the figures are the same.
+    run.await("ss -s and the kstats to agree", function()
+      local before, d, after = now(), L.dump("-", "-"), now()
+      for stat, value in pairs(before) do
+        if value ~= after[stat] or d.stat["sockets:0:" .. stat] ~= value then
+          return false
+        end
+      end
+      return before["tcp:tw"] ~= nil and before["tcp6:inuse"] ~= nil
+    end)
   end)
 end)
 

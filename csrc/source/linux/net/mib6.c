@@ -1,6 +1,7 @@
 /*
  * mib6.c - what IPv6 and the protocols above it count (class mib2), from /proc/net/snmp6: ip:0:ip6, ip:0:icmpv6,
- * udp:0:udp6 and udp:0:udplite6 with names like those of IPv4, and ip:0:icmpv6_msg, ICMPv6 messages by type.
+ * udp:0:udp6 and udp:0:udplite6 with names like those of IPv4, and ip:0:icmpv6_msg, ICMPv6 messages by type. And what IPsec
+ * counts, from a file like it, /proc/net/xfrm_stat: ip:0:xfrm.
  * SPDX-License-Identifier: MIT
  */
 #include "source/linux/linux.h"
@@ -8,6 +9,7 @@
 #include "source/linux/net/udp_fields.h"
 
 static const struct ks_file snmp6_file = { KS_ROOT_PROC, "net/snmp6", KS_MADE_BRIEFLY, false };
+static const struct ks_file xfrm_file = { KS_ROOT_PROC, "net/xfrm_stat", KS_MADE_BRIEFLY, false };
 
 #define COUNT(stat, key, desc) KS_COUNT_K(stat, KSTAT_DATA_UINT64, key, desc)
 #define BYTES(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_COUNTER, desc), KSTAT_DATA_UINT64, key }
@@ -111,6 +113,63 @@ KS_FIELDS_FIT(udp6_fields);
 static const struct ks_field udplite6_fields[] = KS_UDP_FIELDS("UdpLite6", "UDP-Lite on IPv6");
 KS_FIELDS_FIT(udplite6_fields);
 
+static const struct ks_field xfrm_fields[] = {
+	COUNT("inError", "XfrmInError",
+	    "packets received that failed in a way that has no counter of its own"),
+	COUNT("inBufferError", "XfrmInBufferError", "packets received for which there was no memory"),
+	COUNT("inHdrError", "XfrmInHdrError", "packets received with a wrong header"),
+	COUNT("inNoStates", "XfrmInNoStates", "packets received for which there is no security association"),
+	COUNT("inStateProtoError", "XfrmInStateProtoError",
+	    "packets received that their security association could not authenticate or decrypt"),
+	COUNT("inStateModeError", "XfrmInStateModeError",
+	    "packets received in another mode than that of their security association"),
+	COUNT("inStateSeqError", "XfrmInStateSeqError",
+	    "packets received with a sequence number outside the window, as replayed ones have"),
+	COUNT("inStateExpired", "XfrmInStateExpired",
+	    "packets received for a security association that has expired"),
+	COUNT("inStateMismatch", "XfrmInStateMismatch",
+	    "packets received whose security association is of another selector"),
+	COUNT("inStateInvalid", "XfrmInStateInvalid",
+	    "packets received for a security association that is not valid"),
+	COUNT("inTmplMismatch", "XfrmInTmplMismatch",
+	    "packets received that the template of their policy does not match"),
+	COUNT("inNoPols", "XfrmInNoPols",
+	    "packets received through a security association that no policy asks for"),
+	COUNT("inPolBlock", "XfrmInPolBlock", "packets received and dropped because a policy says so"),
+	COUNT("inPolError", "XfrmInPolError", "packets received whose policy could not be applied"),
+	COUNT("outError", "XfrmOutError", "packets not sent for a reason that has no counter of its own"),
+	COUNT("outBundleGenError", "XfrmOutBundleGenError",
+	    "packets not sent because no chain of security associations could be made"),
+	COUNT("outBundleCheckError", "XfrmOutBundleCheckError",
+	    "packets not sent because their chain of security associations was not valid"),
+	COUNT("outNoStates", "XfrmOutNoStates", "packets not sent because there is no security association"),
+	COUNT("outStateProtoError", "XfrmOutStateProtoError",
+	    "packets not sent because their security association could not encrypt them"),
+	COUNT("outStateModeError", "XfrmOutStateModeError",
+	    "packets not sent because they do not fit the mode of their security association"),
+	COUNT("outStateSeqError", "XfrmOutStateSeqError",
+	    "packets not sent because the sequence numbers were used up"),
+	COUNT("outStateExpired", "XfrmOutStateExpired",
+	    "packets not sent because their security association has expired"),
+	COUNT("outPolBlock", "XfrmOutPolBlock", "packets not sent because a policy says so"),
+	COUNT("outPolDead", "XfrmOutPolDead", "packets not sent because their policy was removed"),
+	COUNT("outPolError", "XfrmOutPolError", "packets not sent because their policy could not be applied"),
+	COUNT("fwdHdrError", "XfrmFwdHdrError", "packets not forwarded because of a wrong header"),
+	COUNT("outStateInvalid", "XfrmOutStateInvalid",
+	    "packets not sent because their security association was not valid"),
+	COUNT("acquireError", "XfrmAcquireError",
+	    "packets for which a security association could not be requested"),
+	COUNT("outStateDirError", "XfrmOutStateDirError",
+	    "packets not sent because their security association is for receiving"),
+	COUNT("inStateDirError", "XfrmInStateDirError",
+	    "packets received through a security association that is for sending"),
+	COUNT("inIptfsError", "XfrmInIptfsError", "packets received with an error in an IP-TFS tunnel"),
+	COUNT("outNoQueueSpace", "XfrmOutNoQueueSpace",
+	    "packets not sent because the queue of an IP-TFS tunnel was full"),
+	KS_FIELD_END
+};
+KS_FIELDS_FIT(xfrm_fields);
+
 /* Takes the next line, "Ip6InReceives 7", apart; false at the end. Warns of lines that are something else. */
 static bool
 next_counter(struct ks_linux *lx, const struct ks_image *im, struct ks_text *all, struct ks_text *name, uint64_t *v)
@@ -131,7 +190,7 @@ next_counter(struct ks_linux *lx, const struct ks_image *im, struct ks_text *all
 static int
 read_mib6(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_image *im = ks_linux_image(lx, &snmp6_file);
+	const struct ks_image *im = ks_linux_image(lx, lx->part->file);
 	const struct ks_field *fields = lx->part->fields;
 	struct ks_values vals = { .have = 0 };
 	struct ks_text all, name;
@@ -189,6 +248,7 @@ static const struct ks_part parts[] = {
 	    .file = &snmp6_file),
 	MIB6("udp", "udp6", udp6_fields),
 	MIB6("udp", "udplite6", udplite6_fields),
+	KS_NAMED_PART("ip", "xfrm", "mib2", .fields = xfrm_fields, .read = read_mib6, .file = &xfrm_file),
 };
 
 KS_SUBSYSTEM(mib6, parts);
