@@ -63,6 +63,10 @@ PC_LIBS      := $(patsubst -lyajl,$(if $(call archive,yajl,libyajl_s.a,),-lyajl_
 # LuaJIT loads a module that was built for the API of Lua 5.1.
 LUA51_CFLAGS := $(shell $(PKG_CONFIG) --cflags luajit 2>/dev/null || $(PKG_CONFIG) --cflags lua5.1 2>/dev/null)
 
+# kstat.http, a module of its own, is built where its library is installed.
+HTTP_LIBS    := $(shell $(PKG_CONFIG) --libs libmicrohttpd 2>/dev/null)
+HTTP_SRC     := csrc/http/server.c csrc/lua/http/module.c
+
 O        := $(BUILD)/obj
 LIB_OBJ  := $(LIB_SRC:csrc/%.c=$(O)/%.o)
 LUA54_OBJ := $(LUA_SRC:csrc/lua/%.c=$(O)/lua54/%.o)
@@ -75,7 +79,8 @@ SO_MAJOR := 1
 LIB      := $(BUILD)/lib/libkstat.so.$(SO_MAJOR)
 MODULES  := $(BUILD)/lib/lua/5.4/kstat/core.so \
             $(if $(LUA51_CFLAGS),$(BUILD)/lib/lua/5.1/kstat/core.so) \
-            $(LUAS:%=$(BUILD)/lib/lua/%/kstat/core.so)
+            $(LUAS:%=$(BUILD)/lib/lua/%/kstat/core.so) \
+            $(if $(HTTP_LIBS),$(BUILD)/lib/lua/5.4/kstat/http.so)
 LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
             $(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat \
             $(LUAS:%=$(BUILD)/share/lua/%/kstat) $(BUILD)/share/kstat/scripts
@@ -109,6 +114,9 @@ $(BUILD)/lib/lua/5.4/kstat/core.so: $(LUA54_OBJ) $(BUILD)/lib/libkstat.a
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared $(MODULE_LD) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
 $(BUILD)/lib/lua/5.1/kstat/core.so: $(LUA51_OBJ) $(BUILD)/lib/libkstat.a
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared $(MODULE_LD) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
+$(BUILD)/lib/lua/5.4/kstat/http.so: $(HTTP_SRC) csrc/http/server.h
+	$(call QUIET,LD) mkdir -p $(@D) && $(CC) $(CPP_ALL) $(CPPFLAGS) $(C_ALL) $(CFLAGS) $(LUA54_CFLAGS) -shared \
+	    $(LDFLAGS) -o $@ $(HTTP_SRC) $(HTTP_LIBS) -lz
 # The module for a further Lua, $(1); Debian's pkg-config knows it as lua$(1).
 define FURTHER_LUA
 $(O)/lua$(1)/%.o: csrc/lua/%.c

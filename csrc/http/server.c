@@ -1,0 +1,275 @@
+/* server.c - see server.h. SPDX-License-Identifier: MIT */
+#include "http/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <zlib.h>
+
+#define LEAST_GZIP 1024 /* bytes of a body that is worth it */
+
+struct http_server {
+	struct MHD_Daemon *daemon;
+	http_handler *handler;
+	void *arg;
+};
+
+struct http_request {
+	struct MHD_Connection *connection;
+	const char *path;
+	enum MHD_Result result;
+	bool answered;
+};
+
+/* --- addresses ----------------------------------------------------------------------------------------- */
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in ip4;
+	struct sockaddr_in6 ip6;
+};
+
+/* Parses "127.0.0.1:9105" or "[::1]:9105". */
+static bool
+parse_address(const char *text, union address *a)
+{
+	const char *colon = strrchr(text, ':');
+	char host[INET6_ADDRSTRLEN + 1], *end;
+	size_t n = colon != NULL ? (size_t)(colon - text) : 0;
+	unsigned long port = colon != NULL ? strtoul(colon + 1, &end, 10) : 0;
+
+	memset(a, 0, sizeof(*a));
+	if (colon == NULL || n == 0 || n > sizeof(host) - 1 || colon[1] < '0' || colon[1] > '9' || *end != '\0' ||
+	    port > 65535)
+		return false;
+	if (text[0] == '[' && text[n - 1] == ']') {
+		memcpy(host, text + 1, n - 2);
+		host[n - 2] = '\0';
+		a->ip6.sin6_family = AF_INET6;
+		a->ip6.sin6_port = htons((uint16_t)port);
+		return inet_pton(AF_INET6, host, &a->ip6.sin6_addr) == 1;
+	}
+	memcpy(host, text, n);
+	host[n] = '\0';
+	a->ip4.sin_family = AF_INET;
+	a->ip4.sin_port = htons((uint16_t)port);
+	return inet_pton(AF_INET, host, &a->ip4.sin_addr) == 1;
+}
+
+bool
+http_is_loopback(const char *address)
+{
+	union address a;
+
+	if (!parse_address(address, &a))
+		return false;
+	return a.any.sa_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&a.ip6.sin6_addr) != 0 :
+	    ntohl(a.ip4.sin_addr.s_addr) >> 24 == 127;
+}
+
+/* --- requests ------------------------------------------------------------------------------------------ */
+
+const char *
+http_path(const struct http_request *request)
+{
+	return request->path;
+}
+
+const char *
+http_header(const struct http_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+struct each {
+	void (*call)(void *arg, const char *name, const char *value);
+	void *arg;
+};
+
+static enum MHD_Result
+call_each(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	const struct each *each = arg;
+
+	(void)kind;
+	each->call(each->arg, name, value);
+	return MHD_YES;
+}
+
+void
+http_each_parameter(const struct http_request *request, void (*each)(void *arg, const char *name, const char *value),
+    void *arg)
+{
+	struct each e = { each, arg };
+
+	(void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, call_each, &e);
+}
+
+/* --- answers ------------------------------------------------------------------------------------------- */
+
+/* Whether the client takes gzip: its header names it without a weight of 0. */
+static bool
+takes_gzip(const struct http_request *request)
+{
+	const char *s = http_header(request, MHD_HTTP_HEADER_ACCEPT_ENCODING);
+
+	for (; s != NULL && *s != '\0'; s += strcspn(s, ",") + (s[strcspn(s, ",")] == ',')) {
+		size_t n;
+
+		s += strspn(s, " \t");
+		n = strcspn(s, ";, \t");
+		if (n == 4 && strncasecmp(s, "gzip", 4) == 0) {
+			const char *q = s + n + strspn(s + n, "; \t");
+
+			return strncasecmp(q, "q=0", 3) != 0 || strspn(q + 2, "0.") != strcspn(q + 2, ", \t;");
+		}
+	}
+	return false;
+}
+
+/* Returns the body as gzip in memory of its own, and stores its length; NULL: it is no shorter, or memory lacks. */
+static void *
+gzip(const char *body, size_t n, size_t *length)
+{
+	z_stream z = { .next_in = (Bytef *)(uintptr_t)body, .avail_in = (uInt)n };
+	unsigned char *out = NULL;
+	bool done;
+
+	if (n > UINT32_MAX / 2 || deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+		return NULL;
+	out = malloc(n);
+	z.next_out = out;
+	z.avail_out = (uInt)n;
+	done = out != NULL && deflate(&z, Z_FINISH) == Z_STREAM_END;
+	*length = z.total_out;
+	(void)deflateEnd(&z);
+	if (done)
+		return out;
+	free(out);
+	return NULL;
+}
+
+static void
+add_header(struct MHD_Response *r, const char *name, const char *value)
+{
+	if (value != NULL)
+		(void)MHD_add_response_header(r, name, value);
+}
+
+void
+http_answer(struct http_request *request, const struct http_answer *a)
+{
+	struct MHD_Response *r = NULL;
+	size_t length = a->length;
+	void *packed = NULL;
+
+	if (request->answered)
+		return;
+	request->answered = true;
+	if (length >= LEAST_GZIP && takes_gzip(request))
+		packed = gzip(a->body, a->length, &length);
+	if (packed != NULL)
+		r = MHD_create_response_from_buffer(length, packed, MHD_RESPMEM_MUST_FREE);
+	else
+		r = MHD_create_response_from_buffer(a->length, (void *)(uintptr_t)a->body, MHD_RESPMEM_MUST_COPY);
+	if (r == NULL) {
+		free(packed);
+		return;
+	}
+	add_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
+	add_header(r, "Content-Security-Policy", a->policy);
+	add_header(r, "X-Content-Type-Options", "nosniff");
+	add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	add_header(r, MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding");
+	if (packed != NULL)
+		add_header(r, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+	if (a->status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		add_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	request->result = MHD_queue_response(request->connection, a->status, r);
+	MHD_destroy_response(r);
+}
+
+static enum MHD_Result
+on_request(void *arg, struct MHD_Connection *connection, const char *path, const char *method, const char *version,
+    const char *upload, size_t *upload_size, void **seen)
+{
+	static const char wrong[] = "only GET and HEAD are answered here\n", broken[] = "the answer failed\n";
+	struct http_server *server = arg;
+	struct http_request request = { .connection = connection, .path = path, .result = MHD_NO };
+
+	(void)version;
+	(void)upload;
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
+		http_answer(&request, &(struct http_answer){ MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", NULL, wrong,
+		    sizeof(wrong) - 1 });
+		return request.result;
+	}
+	if (*seen == NULL || *upload_size > 0) { /* the first call has the header alone; a body is passed over */
+		*seen = server;
+		*upload_size = 0;
+		return MHD_YES;
+	}
+	server->handler(server->arg, &request);
+	if (!request.answered)
+		http_answer(&request, &(struct http_answer){ MHD_HTTP_INTERNAL_SERVER_ERROR, "text/plain", NULL,
+		    broken, sizeof(broken) - 1 });
+	return request.result;
+}
+
+/* --- the server ---------------------------------------------------------------------------------------- */
+
+struct http_server *
+http_open(const char *address, http_handler *handler, void *arg, char *why, size_t size)
+{
+	struct http_server *server;
+	union address a;
+
+	if (!parse_address(address, &a)) {
+		snprintf(why, size, "'%s' is no address: 127.0.0.1:9105 and [::1]:9105 are", address);
+		return NULL;
+	}
+	server = calloc(1, sizeof(*server));
+	if (server == NULL) {
+		snprintf(why, size, "out of memory");
+		return NULL;
+	}
+	server->handler = handler;
+	server->arg = arg;
+	errno = 0;
+	server->daemon = MHD_start_daemon(MHD_USE_EPOLL | (a.any.sa_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
+	    on_request, server, MHD_OPTION_SOCK_ADDR, &a.any, MHD_OPTION_CONNECTION_LIMIT, HTTP_MOST_CONNECTIONS,
+	    MHD_OPTION_CONNECTION_TIMEOUT, HTTP_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+	    (size_t)HTTP_MOST_HEADER, MHD_OPTION_END);
+	if (server->daemon == NULL) {
+		snprintf(why, size, "%s: %s", address, errno != 0 ? strerror(errno) : "the server cannot start");
+		free(server);
+		return NULL;
+	}
+	return server;
+}
+
+unsigned
+http_port(const struct http_server *server)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
+
+	return info != NULL ? info->port : 0;
+}
+
+void
+http_run(struct http_server *server, int milliseconds)
+{
+	(void)MHD_run_wait(server->daemon, milliseconds);
+}
+
+void
+http_close(struct http_server *server)
+{
+	MHD_stop_daemon(server->daemon);
+	free(server);
+}

@@ -1,0 +1,61 @@
+/*
+ * server.h - a small HTTP/1.1 server for answers that are made at once, over libmicrohttpd: GET and HEAD, gzip. It
+ * knows nothing of kstats nor of Lua, runs in its caller's thread, and a client costs it a bounded amount: of requests
+ * HTTP_MOST_CONNECTIONS at a time, HTTP_MOST_HEADER bytes each, and HTTP_SECONDS without a byte.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HTTP_SERVER_H
+#define HTTP_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define HTTP_MOST_CONNECTIONS 64
+#define HTTP_MOST_HEADER 16384
+#define HTTP_SECONDS 10
+
+struct http_server;
+struct http_request;
+
+/* An answer. The texts are copied; NULL is none. */
+struct http_answer {
+	unsigned status;
+	const char *type;       /* Content-Type */
+	const char *policy;     /* Content-Security-Policy */
+	const char *body;
+	size_t length;          /* of the body */
+};
+
+/* Answers one request by http_answer(). */
+typedef void http_handler(void *arg, struct http_request *request);
+
+/*
+ * Listens at "HOST:PORT", an IPv4 address or an IPv6 one in brackets, without a look at names; port 0 is any free one.
+ * Returns NULL and stores a line that says why.
+ */
+struct http_server *http_open(const char *address, http_handler *handler, void *arg, char *why, size_t size);
+
+/* The port that it listens at. */
+unsigned http_port(const struct http_server *server);
+
+/* True if a text is an address that http_open() takes and that only this machine can reach. */
+bool http_is_loopback(const char *address);
+
+/* Serves what comes within some milliseconds, or until a signal. */
+void http_run(struct http_server *server, int milliseconds);
+
+void http_close(struct http_server *server);
+
+const char *http_path(const struct http_request *request);
+
+/* A header of the request, or a parameter of its query; NULL: it has none. Valid until the answer. */
+const char *http_header(const struct http_request *request, const char *name);
+
+/* Calls a function with each parameter of the query; a value may be NULL. */
+void http_each_parameter(const struct http_request *request, void (*each)(void *arg, const char *name, const char *value),
+    void *arg);
+
+/* Answers the request; the first answer counts. */
+void http_answer(struct http_request *request, const struct http_answer *answer);
+
+#endif

@@ -1,0 +1,189 @@
+/*
+ * module.c - kstat.http: the server of http/server.h for Lua. A module of its own, which needs nothing of kstat, so
+ * that neither libkstat nor the module kstat depends on a server. SPDX-License-Identifier: MIT
+ */
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "http/server.h"
+
+#define SERVER "kstat.http.server"
+
+struct server {
+	struct http_server *server; /* owned; NULL: closed */
+	lua_State *L;               /* where `run` was called */
+	int handler;                /* its index there */
+	int failed;                 /* a handler raised; the error is on top of the stack */
+};
+
+/* Stack: the table of parameters, on top. A parameter that is repeated becomes a list. */
+static void
+add_parameter(void *arg, const char *name, const char *value)
+{
+	lua_State *L = arg;
+
+	lua_getfield(L, -1, name);
+	if (!lua_istable(L, -1)) {
+		lua_pop(L, 1);
+		lua_newtable(L);
+		lua_pushvalue(L, -1);
+		lua_setfield(L, -3, name);
+	}
+	lua_pushstring(L, value != NULL ? value : "");
+#if LUA_VERSION_NUM >= 502
+	lua_rawseti(L, -2, (int)lua_rawlen(L, -2) + 1);
+#else
+	lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
+#endif
+	lua_pop(L, 1);
+}
+
+/* Calls handler(path, parameters, headers), whose results are status, type, body, policy. Protected. */
+static int
+call_handler(lua_State *L)
+{
+	static const char *const headers[] = { "Accept", "Host" };
+	struct http_request *request = lua_touserdata(L, 2);
+	struct http_answer answer = { .status = 500 };
+
+	lua_settop(L, 2);
+	lua_pushvalue(L, 1);
+	lua_pushstring(L, http_path(request));
+	lua_newtable(L);
+	http_each_parameter(request, add_parameter, L);
+	lua_newtable(L);
+	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+		lua_pushstring(L, http_header(request, headers[i]));
+		lua_setfield(L, -2, headers[i]);
+	}
+	lua_call(L, 3, 4);
+	answer.status = (unsigned)luaL_checkinteger(L, -4);
+	answer.type = luaL_checkstring(L, -3);
+	answer.body = luaL_checklstring(L, -2, &answer.length);
+	answer.policy = luaL_optstring(L, -1, NULL);
+	http_answer(request, &answer);
+	return 0;
+}
+
+static void
+handle(void *arg, struct http_request *request)
+{
+	struct server *s = arg;
+	lua_State *L = s->L;
+
+	if (s->failed)
+		return;
+	lua_pushcfunction(L, call_handler);
+	lua_pushvalue(L, s->handler);
+	lua_pushlightuserdata(L, request);
+	if (lua_pcall(L, 2, 0, 0) != 0)
+		s->failed = 1;
+}
+
+static struct server *
+check_server(lua_State *L)
+{
+	struct server *s = luaL_checkudata(L, 1, SERVER);
+
+	if (s->server == NULL)
+		luaL_error(L, "the server is closed");
+	return s;
+}
+
+/* listen(address) -> server | nil, message */
+static int
+listen_at(lua_State *L)
+{
+	const char *address = luaL_checkstring(L, 1);
+	struct server *s = lua_newuserdata(L, sizeof(*s));
+	char why[256];
+
+	*s = (struct server){ .server = NULL };
+	luaL_getmetatable(L, SERVER);
+	lua_setmetatable(L, -2);
+	s->server = http_open(address, handle, s, why, sizeof(why));
+	if (s->server != NULL)
+		return 1;
+	lua_pushnil(L);
+	lua_pushstring(L, why);
+	return 2;
+}
+
+/*
+ * server:run(seconds, handler): answers what comes within that time, or until a signal, by
+ * handler(path, parameters, headers) -> status, type, body[, policy]. parameters: lists of values by name. Raises what
+ * a handler raises; its request gets status 500.
+ */
+static int
+server_run(lua_State *L)
+{
+	struct server *s = check_server(L);
+	lua_Number seconds = luaL_checknumber(L, 2);
+
+	luaL_checktype(L, 3, LUA_TFUNCTION);
+	luaL_argcheck(L, seconds >= 0 && seconds <= 3600, 2, "seconds from 0 to 3600 expected");
+	lua_settop(L, 3);
+	luaL_checkstack(L, 8, NULL);
+	s->L = L;
+	s->handler = 3;
+	s->failed = 0;
+	http_run(s->server, (int)(seconds * 1000));
+	s->L = NULL;
+	return s->failed ? lua_error(L) : 0;
+}
+
+static int
+server_port(lua_State *L)
+{
+	lua_pushinteger(L, (lua_Integer)http_port(check_server(L)->server));
+	return 1;
+}
+
+static int
+server_close(lua_State *L)
+{
+	struct server *s = luaL_checkudata(L, 1, SERVER);
+
+	if (s->L != NULL)
+		return luaL_error(L, "a handler cannot close the server");
+	if (s->server != NULL)
+		http_close(s->server);
+	s->server = NULL;
+	return 0;
+}
+
+/* is_loopback(address) -> boolean */
+static int
+is_loopback(lua_State *L)
+{
+	lua_pushboolean(L, http_is_loopback(luaL_checkstring(L, 1)));
+	return 1;
+}
+
+__attribute__((visibility("default"))) int luaopen_kstat_http(lua_State *L);
+
+int
+luaopen_kstat_http(lua_State *L)
+{
+	static const luaL_Reg methods[] = {
+		{ "run", server_run }, { "port", server_port }, { "close", server_close }, { "__gc", server_close },
+		{ NULL, NULL }
+	};
+	static const luaL_Reg functions[] = {
+		{ "listen", listen_at }, { "is_loopback", is_loopback }, { NULL, NULL }
+	};
+
+	luaL_newmetatable(L, SERVER);
+	lua_pushvalue(L, -1);
+	lua_setfield(L, -2, "__index");
+	for (const luaL_Reg *m = methods; m->name != NULL; m++) {
+		lua_pushcfunction(L, m->func);
+		lua_setfield(L, -2, m->name);
+	}
+	lua_newtable(L);
+	for (const luaL_Reg *f = functions; f->name != NULL; f++) {
+		lua_pushcfunction(L, f->func);
+		lua_setfield(L, -2, f->name);
+	}
+	return 1;
+}

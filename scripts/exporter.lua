@@ -1,0 +1,168 @@
+--- exporter: answers over HTTP with all kstats as metrics for Prometheus, and as JSON.
+-- Exit status: 0 it was ended by a signal, 2 the command line was wrong, 3 it could not start.
+-- SPDX-License-Identifier: MIT
+local core = require("kstat.core")
+local kstat = require("kstat")
+local options = require("kstat.options")
+local tool = require("kstat.tool")
+
+local LISTEN = "127.0.0.1:9105"
+local USAGE = ([=[
+usage: kstatlua exporter [--listen ADDRESS:PORT] [--public] [module[:instance[:name[:statistic]]] ...]
+
+  --listen ADDRESS:PORT
+              where it answers (LISTEN); an IPv6 address in brackets; port 0: any free one
+  --public    the address may be one that other machines reach
+  -h, --help  this
+
+  /metrics    what the operands match (none: everything) as metrics: OpenMetrics, or the classic
+              text format, as the client wants. /metrics?select=cpu&select=sd::: less of it
+  /kstat.json the same as JSON, as kstat -j prints it
+]=]):gsub("LISTEN", LISTEN)
+
+local OPTIONS = options.command({
+  { nil, "listen", arg = "ADDRESS" }, { nil, "public" }, { "h", "help", final = true },
+})
+
+local unpack = table.unpack or unpack
+
+local function wrong(message)
+  tool.stop(2, message .. "; 'kstatlua exporter --help' explains")
+end
+
+--- Returns the options and the compiled operands.
+local function read_arguments(words)
+  local given, problem = options.read(OPTIONS, words)
+  if not given then
+    wrong(problem)
+  elseif given.help then
+    tool.show(USAGE)
+  end
+  return given, tool.selectors(given.operands, "; 'kstatlua exporter --help' explains")
+end
+
+local function load_server()
+  local ok, http = pcall(require, "kstat.http")
+  if not ok then
+    tool.stop(3, "the module kstat.http cannot be loaded; it is built where libmicrohttpd is installed (Debian: "
+      .. "libmicrohttpd-dev)")
+  end
+  return http
+end
+
+-- --- answers ----------------------------------------------------------------------------------
+
+-- The selectors of a request: its own, or those of the command line. nil, message: one is wrong.
+local function selectors_of(parameters, otherwise)
+  for name in pairs(parameters) do
+    if name ~= "select" then
+      return nil, ("no parameter '%s'; there is 'select'"):format(name)
+    end
+  end
+  local selectors = {}
+  for i, operand in ipairs(parameters.select or {}) do
+    local message
+    selectors[i], message = core.selector_of(operand)
+    if not selectors[i] then
+      return nil, ("select: '%s': %s"):format(operand, message)
+    end
+  end
+  return #selectors > 0 and selectors or otherwise
+end
+
+-- The exporter's own metrics.
+local function own_metrics(format, started, failures)
+  local total = format == "openmetrics" and "" or "_total"
+  return ([[
+# TYPE kstat_scrape_seconds gauge
+# HELP kstat_scrape_seconds time that reading the kstats took
+kstat_scrape_seconds %.6f
+# TYPE kstat_scrape_failures%s counter
+# HELP kstat_scrape_failures%s lines about what could not be read
+kstat_scrape_failures_total %d
+]]):format(kstat.hrtime() - started, total, total, failures)
+end
+
+-- Makes function(path, parameters, headers) -> status, type, body.
+local function answers(ks, typed)
+  local failures = 0
+
+  local function metrics(selectors, headers)
+    local format, media_type = core.exposition_format(headers.Accept)
+    local started = kstat.hrtime()
+    local pieces, message = ks:exposition(format, unpack(selectors))
+    if not pieces then
+      return 503, "text/plain", message .. "\n"
+    end
+    local texts = { "" }
+    for text in pieces do
+      texts[#texts + 1] = text
+    end
+    texts[1] = own_metrics(format, started, failures)
+    return 200, media_type, table.concat(texts)
+  end
+
+  local function json(selectors)
+    local text, message = ks:render("json", unpack(selectors))
+    if not text then
+      return 503, "text/plain", message .. "\n"
+    end
+    return 200, "application/json", text
+  end
+
+  local pages = { ["/metrics"] = metrics, ["/kstat.json"] = json }
+
+  return function(path, parameters, headers)
+    local page = pages[path]
+    if not page then
+      return 404, "text/plain", "not found: there are /metrics and /kstat.json\n"
+    end
+    local selectors, message = selectors_of(parameters, typed)
+    if not selectors then
+      return 400, "text/plain", message .. "\n"
+    end
+    local changed
+    changed, message = ks:update()
+    if changed == nil then
+      return 503, "text/plain", message .. "\n"
+    end
+    local status, media_type, body = page(selectors, headers)
+    local lines = ks:warnings()
+    failures = failures + #lines
+    for _, line in ipairs(lines) do
+      tool.warn(line)
+    end
+    return status, media_type, body
+  end
+end
+
+-- --- the command ------------------------------------------------------------------------------
+
+local function main()
+  local given, selectors = read_arguments(arg)
+  local http = load_server()
+  local address = given.listen or LISTEN
+  if not given.public and not http.is_loopback(address) then
+    wrong(("--listen %s: no address of this machine alone, as %s is; --public allows others"):format(address, LISTEN))
+  end
+  local server, message = http.listen(address)
+  if not server then
+    tool.stop(3, message)
+  end
+  local ks
+  ks, message = kstat.open({ only = #selectors > 0 and selectors or nil })
+  if not ks then
+    tool.stop(3, message)
+  end
+  tool.write(("listening at %s\n"):format((address:gsub("%d+$", server:port()))))
+  tool.flush()
+  local answer = answers(ks, selectors)
+  core.looping(true)
+  while not core.interrupted() do
+    server:run(1, answer)
+  end
+  server:close()
+  return 0
+end
+
+return tool.run("exporter", main)

@@ -1,0 +1,97 @@
+-- kstatlua exporter: what HTTP clients get, good ones and bad ones.
+local run = require("support.run")
+
+local has_server = run.shell(("%s/kstatlua -e 'require(\"kstat.http\")'"):format(run.bin)).status == 0
+
+describe("kstatlua exporter", function()
+  if not has_server then
+    pending("is not built here: libmicrohttpd is not installed")
+    return
+  end
+  local dir, pid, port
+
+  setup(function()
+    dir = run.directory()
+    pid = run.start(("env KSTAT_DIR=%s %s/kstatlua exporter --listen 127.0.0.1:0"):format(dir, run.bin), dir .. "/out")
+    port = run.await("the exporter's port", function()
+      local f = assert(io.open(dir .. "/out"))
+      local text = f:read("*a")
+      f:close()
+      return text:match("listening at 127%.0%.0%.1:(%d+)\n")
+    end)
+  end)
+  teardown(function()
+    run.stop(pid)
+    run.remove_directory(dir)
+  end)
+
+  -- Status, headers (small letters) and body of curl's request.
+  local function fetch(path, options)
+    local r = run.shell(("curl -s -g -i %s %s"):format(options or "", run.quote("http://127.0.0.1:" .. port .. path)))
+    local head, body = r.out:match("^(.-\r\n)\r\n(.*)$")
+    assert(head, r.out)
+    return tonumber(head:match("^HTTP/1%.1 (%d+)")), head:lower(), body
+  end
+
+  it("answers /metrics in the classic text format", function()
+    local status, head, body = fetch("/metrics?select=unix:0:system_misc:ncpus")
+    assert.equal(200, status)
+    assert.truthy(head:find("content-type: text/plain; version=0.0.4", 1, true))
+    local line = 'kstat_unix_ncpus{module="unix",instance="0",name="system_misc",class="misc"} '
+      .. run.shell("getconf _NPROCESSORS_ONLN").out
+    assert.truthy(body:find(line, 1, true), body)
+    assert.falsy(body:find("# EOF", 1, true))
+  end)
+
+  it("answers in OpenMetrics if the client prefers it", function()
+    local accept = "-H 'Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5'"
+    local _, head, body = fetch("/metrics?select=unix:0:system_misc", accept)
+    assert.truthy(head:find("content-type: application/openmetrics-text; version=1.0.0", 1, true))
+    assert.truthy(body:find("# EOF\n$"))
+    _, head = fetch("/metrics?select=unix:0:system_misc",
+      "-H 'Accept: application/openmetrics-text;q=0.1,text/plain'")
+    assert.truthy(head:find("content-type: text/plain", 1, true))
+  end)
+
+  it("sends the same packed to clients that take gzip, and nothing but the head for HEAD", function()
+    local plain = run.shell(("curl -s 127.0.0.1:%s/kstat.json?select=unix:0:system_misc:ncpus"):format(port)).out
+    local packed = run.shell(("curl -s --compressed 127.0.0.1:%s/kstat.json?select=unix:0:system_misc:ncpus")
+      :format(port)).out
+    local function without_time(s) return (s:gsub('"snaptime": [%d.]+', "")) end
+    assert.equal(without_time(plain), without_time(packed))
+    assert.truthy(run.shell(("curl -s -o /dev/null -D - -H 'Accept-Encoding: gzip' 127.0.0.1:%s/metrics"):format(port))
+      .out:find("Content-Encoding: gzip", 1, true))
+    local status, _, body = fetch("/metrics", "-I")
+    assert.same({ 200, "" }, { status, body })
+  end)
+
+  it("gives bad requests a status and a line", function()
+    assert.same({ 404, "not found: there are /metrics and /kstat.json\n" }, { fetch("/"), (select(3, fetch("/"))) })
+    local status, _, body = fetch("/metrics?select=/(/")
+    assert.equal(400, status)
+    assert.truthy(body:find("^select: '/%(/': .*missing closing parenthesis"))
+    status, _, body = fetch("/metrics?filter=cpu")
+    assert.same({ 400, "no parameter 'filter'; there is 'select'\n" }, { status, body })
+    status, _, body = fetch("/metrics", "-d x=1")
+    assert.same({ 405, "only GET and HEAD are answered here\n" }, { status, body })
+    assert.equal(431, (fetch("/metrics", "-H 'X: " .. ("y"):rep(20000) .. "'")))
+  end)
+
+  it("goes on after clients that send garbage or vanish", function()
+    run.shell(("exec 3<>/dev/tcp/127.0.0.1/%s; printf 'GARBAGE\\r\\n\\r\\n' >&3"):format(port))
+    run.shell(("bash -c 'for i in 1 2 3 4 5; do exec 3<>/dev/tcp/127.0.0.1/%s; printf GET >&3; done'"):format(port))
+    assert.equal(200, (fetch("/metrics?select=unix:0:system_misc")))
+  end)
+
+  it("refuses addresses that others reach, those that are none, and those that are taken", function()
+    local function refused(address)
+      local r = run.run({ "kstatlua", "exporter", "--listen", address })
+      return { r.status, (r.err:gsub(";.*", ""):gsub("\n", "")) }
+    end
+    local line = "exporter: --listen %s: no address of this machine alone, as 127.0.0.1:9105 is"
+    assert.same({ 2, line:format("0.0.0.0:9105") }, refused("0.0.0.0:9105"))
+    assert.same({ 2, line:format("nowhere") }, refused("nowhere"))
+    local taken = "127.0.0.1:" .. port
+    assert.same({ 3, "exporter: " .. taken .. ": Address already in use" }, refused(taken))
+  end)
+end)
