@@ -1,7 +1,7 @@
---- fsstat: operations on file systems, from unix:0:vopstats_TYPE (illumos) and the datasets of ZFS (Linux).
+--- fsstat: operations on file systems: unix:0:vopstats_TYPE (illumos); mounts of NFS, XFS, datasets of ZFS (Linux).
 --
--- Counts of the interval, not rates; first since boot. Linux counts operations for the datasets of ZFS only, and
--- of those only files removed, reads and writes: all else is "-".
+-- Counts of the interval, not rates; first since boot. Linux counts operations for these three alone: those of NFS
+-- that were sent to the server; of ZFS only files removed, reads and writes. All else is "-".
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
 
@@ -38,6 +38,29 @@ local function row_of(name, k)
   }
 end
 
+-- A mount of NFS: what was asked of the server. A create of version 4 is an open.
+local function row_of_nfs(d, k)
+  local io = d:lookup("nfs", k.instance, "nfs" .. k.instance)
+  local mount = d:lookup("nfs", k.instance, "mountstats")
+  local row = row_of(mount and mount:get("mount_point") or "nfs" .. k.instance)
+  row.new = counts(k, "create", "mkdir", "symlink", "link", "mknod", "open")
+  row.remove, row.rename = counts(k, "remove", "rmdir"), counts(k, "rename")
+  row.get, row.set = counts(k, "getattr"), counts(k, "setattr")
+  row.lookup, row.rddir = counts(k, "lookup"), counts(k, "readdir", "readdirplus")
+  row.rops, row.wops = counts(k, "read"), counts(k, "write")
+  row.rbytes, row.wbytes = counts(io, "nread"), counts(io, "nwritten")
+  return row
+end
+
+local function row_of_xfs(k)
+  local row = row_of("xfs on " .. k.name)
+  row.new, row.remove = counts(k, "dir_create"), counts(k, "dir_remove")
+  row.set, row.lookup, row.rddir = counts(k, "ig_attrchg"), counts(k, "dir_lookup"), counts(k, "dir_getdents")
+  row.rops, row.rbytes = counts(k, "read_calls"), counts(k, "read_bytes")
+  row.wops, row.wbytes = counts(k, "write_calls"), counts(k, "write_bytes")
+  return row
+end
+
 local COLUMNS = {
   { "file", "new" }, { "remov", "remove" }, { "chng", "rename" }, { "get", "get" }, { "set", "set" },
   { "ops", "lookup", 6 },
@@ -53,15 +76,22 @@ return kstat.report({
   published = false, optional = true,
   name = "fsstat", about = "Operations on file systems.", columns = columns, squeeze = true,
   heading = "  new  name  name  attr  attr lookup rddir  read  read write write", blank = false,
-  select = { { module = "unix", name = "vopstats_*", class = "misc" }, { module = "zfs/*", class = "misc" } },
-  note = "Linux counts operations for the datasets of ZFS only, and of those only files removed, reads and writes: " ..
-    "all else\nis \"-\".",
+  select = { { module = "unix", name = "vopstats_*", class = "misc" }, { module = "zfs/*", class = "misc" },
+    { module = "nfs", class = "misc" }, { module = "nfs", class = "nfs" }, { module = "xfs", class = "fs_detail" } },
+  note = "Linux counts operations for mounts of NFS, XFS and the datasets of ZFS only, and not all of these: all " ..
+    "else is \"-\".\nThose of NFS are what the server was asked for.",
   rows = function(d)
     local rows = {}
     for _, k in ipairs(d:select("unix::vopstats_*", "zfs/*::objset-*")) do
       local name = k:get("dataset_name") or k.name:match("^vopstats_(.*)$") or k.name
       rows[#rows + 1] = row_of(name, k)
     end
-    return #rows > 0 and rows or { { text = "(neither vopstats nor ZFS here)" } }
+    for _, k in ipairs(d:select("nfs::op_count")) do
+      rows[#rows + 1] = row_of_nfs(d, k)
+    end
+    for _, k in ipairs(d:select("xfs:::")) do
+      rows[#rows + 1] = row_of_xfs(k)
+    end
+    return #rows > 0 and rows or { { text = "(neither vopstats nor NFS, XFS or ZFS here)" } }
   end,
 })

@@ -378,7 +378,14 @@ describe("fsstat", function()
     assert.matches("^  new  name  name  attr  attr lookup rddir  read  read write write\n" ..
       " file remov  chng   get   set    ops   ops   ops bytes   ops bytes\n", text)
     assert.matches("\n    %-     %-     %-     %-     %-      %-     %-     %-     %-     4    40 tank\n", text)
-    assert.matches("neither vopstats nor ZFS", on_illumos("fsstat"))
+    assert.matches("neither vopstats nor NFS, XFS or ZFS", on_illumos("fsstat"))
+  end)
+
+  it("shows mounts of NFS and XFS", function()
+    local tree = { KSTAT_PROC = "spec/trees/fs/proc", KSTAT_SYS = "spec/trees/fs/sys" }
+    local text = run.run({ "kstatlua", "fsstat", env = tree }).out
+    assert.matches("\n    %-     %-     %-    50     %-      %-     %-   300 1.05M   100 2.10M /nfs\n", text)
+    assert.matches("\n    2     1     %-     %-     1      3    52     7    99    28 3.40M xfs on dm%-1\n", text)
   end)
 end)
 
