@@ -164,7 +164,7 @@ ks_devices_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	struct ks_values vals = { .have = 0 };
 	struct ks_dir dir = { -1, NULL, root->kernel, root->lack };
 
-	dir.fd = openat(root->fd, dev->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir.fd = openat(root->fd, dev->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir.fd < 0) {
 		ks_note_lack(root, errno);
 		return errno == ENOENT ? ks_linux_gone(unit) :
@@ -214,7 +214,7 @@ name_device(struct ks_linux *lx, struct ks_unit *unit, const struct ks_devices *
 	ks_name_set(unit->name, sizeof(unit->name), name, strlen(name));
 }
 
-/* Adds the device of a directory. Returns 0, or -1 without memory. */
+/* Adds the device of a directory. Returns 1; 0 if it is none; -1 without memory. */
 static int
 add_device(struct ks_linux *lx, struct ks_units *units, size_t part, const struct ks_devices *d,
     const char *outer, const char *inner, uint64_t ident)
@@ -236,7 +236,7 @@ add_device(struct ks_linux *lx, struct ks_units *units, size_t part, const struc
 		return -1;
 	if (!is_new) {
 		((struct ks_device *)unit->extra)->absent = 0;
-		return 0;
+		return 1;
 	}
 	unit->extra = calloc(1, sizeof(struct ks_device) + (size_t)n + 1);
 	if (unit->extra == NULL)
@@ -244,7 +244,7 @@ add_device(struct ks_linux *lx, struct ks_units *units, size_t part, const struc
 	memcpy(((struct ks_device *)unit->extra)->path, path, (size_t)n + 1);
 	unit->parts = (uint16_t)(1u << part);
 	name_device(lx, unit, d, outer != NULL ? outer : path, inner);
-	return 0;
+	return 1;
 }
 
 struct entry {
@@ -290,7 +290,7 @@ list(struct ks_linux *lx, const struct ks_devices *d, const char *path, const ch
 	return (int)n;
 }
 
-/* Adds the devices inside a directory, or the directory itself if it is the device. */
+/* Adds the devices inside a directory, or the directory itself if it is the device. Returns as add_device() does. */
 static int
 add_inner(struct ks_linux *lx, struct ks_units *units, size_t part, const struct ks_devices *d,
     const struct entry *outer)
@@ -303,7 +303,7 @@ add_inner(struct ks_linux *lx, struct ks_units *units, size_t part, const struct
 		return add_device(lx, units, part, d, outer->name, NULL, outer->inode);
 	(void)snprintf(path, sizeof(path), "%s/%s/%s", d->path, outer->name, d->inside);
 	n = list(lx, d, path, d->inner, &inner);
-	for (int i = 0; i < n && rc == 0; i++)
+	for (int i = 0; i < n && rc >= 0; i++)
 		rc = add_device(lx, units, part, d, outer->name, inner[i].name, inner[i].inode);
 	free(inner);
 	return n < 0 ? -1 : rc;
@@ -317,12 +317,13 @@ add_all(struct ks_linux *lx, struct ks_units *units, size_t part, const struct k
 	int n, rc = 0;
 
 	if (d->prefix == NULL)
-		return ks_linux_exists(lx, d->root, d->path) ? add_device(lx, units, part, d, NULL, NULL, 0) : 0;
+		return ks_linux_exists(lx, d->root, d->path) &&
+		    add_device(lx, units, part, d, NULL, NULL, 0) < 0 ? -1 : 0;
 	n = list(lx, d, d->path, d->prefix, &outer);
-	for (int i = 0; i < n && rc == 0; i++)
+	for (int i = 0; i < n && rc >= 0 && !(rc == 0 && i == 1 && d->alike); i++)
 		rc = add_inner(lx, units, part, d, &outer[i]);
 	free(outer);
-	return n < 0 ? -1 : rc;
+	return n < 0 || rc < 0 ? -1 : 0;
 }
 
 int

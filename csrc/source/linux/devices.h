@@ -34,9 +34,10 @@ struct ks_devices {
 	enum ks_root root;
 	const char *path;   /* the directory of the devices */
 	const char *prefix; /* of their names; NULL: the directory itself is the one device */
-	const char *inside; /* where the devices are inside these directories ("": at their top); NULL: they are the devices */
+	const char *inside; /* where in these the devices are ("": at the top); NULL: these are the devices */
 	const char *inner;  /* with inside: the prefix of the devices' names, "" for any */
 	const char *needs;  /* a file or directory that a device has; NULL: none */
+	bool alike;         /* if the first device does not have that, none has */
 	const char *label;  /* a file whose text is the name of the kstat; NULL: none */
 	enum ks_device_name by;
 	/* Optional: adds values that are not in single files. dir: the device's directory. */

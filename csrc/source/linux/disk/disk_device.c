@@ -327,7 +327,7 @@ read_queue(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	uint64_t absent;
 
 	block_path(path, sizeof(path), unit, "");
-	dir.fd = openat(sys->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir.fd = openat(sys->fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir.fd < 0) {
 		ks_note_lack(sys, errno);
 		return 0;
@@ -378,6 +378,18 @@ length_of_disk(const char *name)
 	return n;
 }
 
+/* True for a disk whose queue is wanted. Loops and RAM disks do not make requests wait. */
+static bool
+has_queue(const struct ks_linux *lx, const struct ks_unit *disk)
+{
+	char path[128];
+
+	if ((lx->sub[KS_SUB_device].wanted & 1u << PART_QUEUE) == 0 || is_module(disk, "loop") || is_module(disk, "ram"))
+		return false;
+	block_path(path, sizeof(path), disk, "/queue");
+	return ks_linux_exists(lx, KS_ROOT_SYS, path);
+}
+
 static int
 scan_devices(struct ks_linux *lx, struct ks_units *units)
 {
@@ -388,7 +400,6 @@ scan_devices(struct ks_linux *lx, struct ks_units *units)
 		const struct ks_unit *disk = &disks->v[i];
 		struct ks_unit *unit;
 		struct facts *f;
-		char path[128];
 		bool is_new;
 
 		if (!disk->alive)
@@ -407,9 +418,7 @@ scan_devices(struct ks_linux *lx, struct ks_units *units)
 		memcpy(unit->module, disk->module, sizeof(unit->module));
 		unit->instance = disk->instance;
 		unit->parts = ks_disk_is_partition(disk) ? 1u << PART_PARTITION : 1u << PART_DISK;
-		block_path(path, sizeof(path), unit, "/queue");
-		if (!ks_disk_is_partition(disk) && (lx->sub[KS_SUB_device].wanted & 1u << PART_QUEUE) != 0 &&
-		    ks_linux_exists(lx, KS_ROOT_SYS, path))
+		if (!ks_disk_is_partition(disk) && has_queue(lx, unit))
 			unit->parts |= 1u << PART_QUEUE;
 		if (ks_disk_is_partition(disk))
 			ks_name_set(f->disk, sizeof(f->disk), disk->key, length_of_disk(disk->key));

@@ -187,6 +187,7 @@ static const struct ks_field port_fields[] = {
 	PORT("port_xmit_wait", "ticks in which there was data to send and no credit to send it"),
 	PORT("port_rcv_errors", "packets received with an error"),
 	PORT("port_xmit_discards", "packets not sent because the port was down or busy"),
+	PORT("port_rcv_discards", "packets received and dropped"),
 	PORT("port_rcv_constraint_errors", "packets received that a filter refused"),
 	PORT("port_xmit_constraint_errors", "packets that a filter did not let out"),
 	PORT("port_rcv_remote_physical_errors", "packets received that another switch had marked as bad"),

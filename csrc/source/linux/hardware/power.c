@@ -35,7 +35,7 @@ static const struct ks_field throttle_fields[] = {
 KS_FIELDS_FIT(throttle_fields);
 
 static const struct ks_devices throttle = { .root = KS_ROOT_SYS, .path = CPUS, .prefix = "cpu",
-	.needs = "thermal_throttle" };
+	.needs = "thermal_throttle", .alike = true };
 
 static const struct ks_field cooling_fields[] = {
 	KS_TEXT_K("type", "type", "what is cooled or slowed down: a fan, a processor"),
@@ -51,7 +51,7 @@ static const struct ks_devices cooling = { .root = KS_ROOT_SYS, .path = "class/t
 /* --- idle states ---------------------------------------------------------------------------------- */
 
 static const struct ks_devices cstates = { .root = KS_ROOT_SYS, .path = CPUS, .prefix = "cpu",
-	.needs = "cpuidle/state0" };
+	.needs = "cpuidle/state0", .alike = true };
 
 /* What the kernel has for each state; the statistic is the state's name, "_", and this. */
 static const struct ks_field state_fields[] = {
@@ -84,7 +84,7 @@ add_state(const struct ks_dir *cpu, unsigned number, struct ks_record *r)
 	uint64_t absent = 0;
 
 	(void)snprintf(path, sizeof(path), "cpuidle/state%u", number);
-	dir.fd = openat(cpu->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir.fd = openat(cpu->fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir.fd < 0) {
 		ks_note_lack(cpu, errno);
 		return false;
@@ -108,7 +108,7 @@ open_cpu(struct ks_linux *lx, const struct ks_unit *unit, struct ks_dir *dir)
 	const struct ks_dir *sys = &lx->root[KS_ROOT_SYS];
 	const struct ks_device *dev = unit->extra;
 
-	*dir = (struct ks_dir){ openat(sys->fd, dev->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), NULL, sys->kernel,
+	*dir = (struct ks_dir){ openat(sys->fd, dev->path, O_PATH | O_DIRECTORY | O_CLOEXEC), NULL, sys->kernel,
 		sys->lack };
 	if (dir->fd >= 0)
 		return true;
@@ -134,7 +134,7 @@ read_cstates(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 /* --- frequencies ------------------------------------------------------------------------------------- */
 
 static const struct ks_devices pstates = { .root = KS_ROOT_SYS, .path = CPUS, .prefix = "cpu",
-	.needs = "cpufreq/stats/time_in_state" };
+	.needs = "cpufreq/stats/time_in_state", .alike = true };
 
 static const struct ks_meta *
 pstates_meta(const char *stat)

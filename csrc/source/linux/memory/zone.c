@@ -67,6 +67,25 @@ static const struct ks_field zone_fields[] = {
 };
 KS_FIELDS_FIT(zone_fields);
 
+/* Adds the numbers of "(0, 2039, 31932)". */
+static int
+add_protection(struct ks_text line, struct ks_record *r)
+{
+	char name[KSTAT_STRLEN];
+	uint64_t v;
+
+	ks_text_skip(&line);
+	for (unsigned i = 0; line.p < line.end && (*line.p == '(' || *line.p == ','); i++) {
+		line.p++;
+		if (!ks_text_u64(&line, &v))
+			return -1;
+		(void)snprintf(name, sizeof(name), "protection_%u", i);
+		ks_named_u64(r, name, v);
+	}
+	return ks_text_is(&line, ")") ? 0 : -1;
+}
+
+/* Adds what a line says. Returns 1 if the rest is about CPUs, -1 if the line cannot be understood, else 0. */
 static int
 read_zone_line(struct ks_text line, struct ks_record *r)
 {
@@ -81,7 +100,7 @@ read_zone_line(struct ks_text line, struct ks_record *r)
 	if (ks_text_is(&key, "pages") && !ks_text_word(&line, &key))
 		return -1;
 	if (ks_text_is(&key, "protection:"))
-		return 0;
+		return add_protection(line, r);
 	if (!ks_text_u64(&line, &v))
 		return -1;
 	ks_name_set(name, sizeof(name), key.p, ks_text_size(&key));
@@ -100,7 +119,7 @@ find_zones(struct ks_units *units, const struct ks_image *im, bool scan)
 	uint64_t node;
 
 	while (ks_text_line(&all, &line)) {
-		if (take_heading(&line, &node, &zone)) {
+		if (ks_text_starts(&line, "Node") && take_heading(&line, &node, &zone)) {
 			size_t len = make_key(key, node, &zone);
 
 			unit = scan ? ks_units_see(units, key, len, 0, &is_new) : ks_units_find(units, key, len);
@@ -148,8 +167,17 @@ read_zone(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return 0;
 }
 
+static const struct ks_meta *
+zone_meta(const char *stat)
+{
+	static const struct ks_meta protection = KS_META("", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, "pages",
+	    "free memory kept from allocations that could be made in the zone of this number");
+
+	return strncmp(stat, "protection_", 11) == 0 ? &protection : ks_vm_events_meta(stat);
+}
+
 static const struct ks_part zone_parts[] = {
-	KS_NAMED_PART("zone", "@", "vm", .fields = zone_fields, .read = read_zone, .meta = ks_vm_events_meta),
+	KS_NAMED_PART("zone", "@", "vm", .fields = zone_fields, .read = read_zone, .meta = zone_meta),
 };
 
 static int
