@@ -176,6 +176,8 @@ scan_offer(struct ks_scan *base, const struct ks_offer *given)
 	(void)snprintf(name, sizeof(name), "%s", offer.name);
 	offer.module = module;
 	offer.name = name;
+	if (chain->plain)
+		offer.ndata -= offer.nforeign;
 	if (scan->expected != NULL && scan->expected->k.ks_instance == offer.instance &&
 	    strcmp(scan->expected->k.ks_name, name) == 0 &&
 	    strcmp(scan->expected->k.ks_module, module) == 0 &&

@@ -231,7 +231,7 @@ ks_record_make_plain(struct ks_record *r)
 	uint_t n = 0;
 
 	for (uint_t i = 0; i < r->ndata; i++) {
-		if (kn[i].data_type <= KSTAT_DATA_UINT64 || kn[i].data_type == KSTAT_DATA_STRING)
+		if (!ks_named_is_foreign(kn[i].data_type))
 			kn[n++] = kn[i];
 	}
 	r->fixed.len = n * sizeof(*kn);

@@ -28,6 +28,13 @@ struct ks_record {
  */
 size_t ks_named_width(uchar_t data_type);
 
+/* True for types of values that kstats of illumos do not have. */
+static inline bool
+ks_named_is_foreign(uchar_t data_type)
+{
+	return data_type > KSTAT_DATA_UINT64 && data_type != KSTAT_DATA_STRING;
+}
+
 /* KSTAT_FLAG_LONGSTRINGS if one of n named values is of KSTAT_DATA_STRING or _STRS, else 0. */
 uchar_t ks_named_flags(const kstat_named_t *kn, uint_t n);
 
@@ -73,7 +80,7 @@ void ks_clean_text(char *s, size_t n);
 /* The same for all names and texts of a NAMED record that is not finished yet. */
 void ks_record_clean_texts(struct ks_record *r);
 
-/* Removes from a NAMED record that is not finished yet the values of types that illumos's kernel never has. */
+/* Removes the values of foreign types from a NAMED record that is not finished yet. */
 void ks_record_make_plain(struct ks_record *r);
 
 /* Returns the size of the finished data section in bytes. */

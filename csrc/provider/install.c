@@ -13,18 +13,18 @@ default_kstat_update(kstat_t *ksp, int rw)
 	return 0;
 }
 
-/* The room for copies of the texts and arrays of n named values. */
-static size_t
-text_room(const kstat_named_t *kn, uint_t n)
+/* Notes what the header of the kstat says before its first read, by its n named values. */
+static void
+note_values(struct ks_provider *p, const kstat_named_t *kn, uint_t n)
 {
-	size_t room = 0;
-
+	p->nforeign = 0;
+	p->text_room = 0;
 	for (uint_t i = 0; i < n; i++) {
+		p->nforeign += ks_named_is_foreign(kn[i].data_type);
 		if (kn[i].data_type == KSTAT_DATA_STRING || kn[i].data_type == KSTAT_DATA_INTS ||
 		    kn[i].data_type == KSTAT_DATA_STRS)
-			room += ks_named_room((size_t)kn[i].value.string.len + 1);
+			p->text_room += ks_named_room((size_t)kn[i].value.string.len + 1);
 	}
-	return room;
 }
 
 int
@@ -41,7 +41,7 @@ kstat_install(kstat_t *ksp)
 	if (ksp->ks_type == KSTAT_TYPE_NAMED && ksp->ks_data != NULL && ksp->ks_snapshot == NULL &&
 	    !(ksp->ks_flags & KSTAT_FLAG_VAR_SIZE)) {
 		strings = ks_named_flags(ksp->ks_data, ksp->ks_ndata);
-		p->text_room = text_room(ksp->ks_data, ksp->ks_ndata);
+		note_values(p, ksp->ks_data, ksp->ks_ndata);
 	}
 	if (p->published != NULL) {
 		if (ks_published_install(p) != 0)

@@ -39,6 +39,7 @@ struct ks_provider {
 	kstat2_metaflag_t mflags;
 	struct ks_published *published; /* NULL: of this process alone */
 	size_t text_room; /* for copies of the texts and arrays that it was installed with, bytes */
+	uint_t nforeign;  /* of the values that it was installed with: see ks_named_is_foreign() */
 	bool owns_data;
 	bool doomed;         /* freed by the reader that holds it */
 	bool held;           /* being read or written */

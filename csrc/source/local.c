@@ -43,6 +43,7 @@ offer(struct ks_provider *p, void *arg)
 		.class_ = p->ks.ks_class, .type = p->ks.ks_type, .flags = p->ks.ks_flags,
 		.crtime = p->ks.ks_crtime,
 		.ndata = p->ks.ks_flags & KSTAT_FLAG_STATSBLOB ? 0 : p->ks.ks_ndata, .data_size = data_size(p),
+		.nforeign = p->histogram != NULL ? 1 : p->nforeign,
 		.cookie = p->id
 	};
 

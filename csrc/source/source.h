@@ -25,6 +25,7 @@ struct ks_offer {
 	hrtime_t crtime;   /* part of the identity: a kstat that was removed and created again has another one */
 	uint_t ndata;      /* as the header has them before the first read: data_size has room for all that a */
 	size_t data_size;  /* read may return; both are 0 if that is not known before */
+	uint_t nforeign;   /* how many of the ndata values ks_record_make_plain() removes */
 	uint64_t cookie;   /* by which the source finds the kstat again */
 };
 

@@ -69,6 +69,7 @@ static void
 check_reading(kstat_ctl_t *kc, kstat_t *ksp)
 {
 	size_t size = ksp->ks_data_size;
+	uint_t n = ksp->ks_ndata;
 	int is_known = size > 0;
 	char *buf = malloc(size);
 	kid_t id;
@@ -90,7 +91,7 @@ check_reading(kstat_ctl_t *kc, kstat_t *ksp)
 			printf("%s:%d:%s\n", ksp->ks_module, ksp->ks_instance, ksp->ks_name);
 			goto done;
 		}
-		CHECK(ksp->ks_data_size <= size || size == 0);
+		CHECK(!is_known || (ksp->ks_data_size == size && ksp->ks_ndata == n));
 		CHECK(ksp->ks_type != KSTAT_TYPE_RAW || (ksp->ks_flags & KSTAT_FLAG_STATSBLOB) != 0 ||
 		    (ksp->ks_flags & KSTAT_FLAG_VAR_SIZE) != 0 || ksp->ks_ndata == ksp->ks_data_size);
 		if (ksp->ks_type == KSTAT_TYPE_NAMED)

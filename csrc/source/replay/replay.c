@@ -40,7 +40,7 @@ replay_scan(struct ks_source *src, struct ks_scan *scan)
 			.cookie = i
 		};
 
-		offer.data_size = ks_store_data_size(s, k);
+		offer.data_size = ks_store_data_size(s, k, &offer.nforeign);
 		offer.ndata = k->type == KSTAT_TYPE_RAW ? (uint_t)offer.data_size : k->ndata;
 
 		if (ks_scan_offer(scan, &offer) != 0)

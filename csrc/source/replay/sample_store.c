@@ -235,7 +235,7 @@ read_statistics(const struct ks_store *s, const struct ks_store_kstat *k, struct
 }
 
 size_t
-ks_store_data_size(const struct ks_store *s, const struct ks_store_kstat *k)
+ks_store_data_size(const struct ks_store *s, const struct ks_store_kstat *k, uint_t *nforeign)
 {
 	const struct ks_store_value *v = ks_store_values(s, k);
 	const struct ks_raw_layout *l;
@@ -247,6 +247,7 @@ ks_store_data_size(const struct ks_store *s, const struct ks_store_kstat *k)
 		return l != NULL ? k->nvalues / ks_raw_layout_count(l) * l->size : 0;
 	}
 	for (size_t i = 0; i < k->nvalues; i++) {
+		*nforeign += ks_named_is_foreign(v[i].type);
 		if (v[i].width == 0 && v[i].type != KSTAT_DATA_CHAR && v[i].at != KS_STORE_NULL)
 			size += ks_named_room((size_t)v[i].len + 1);
 	}

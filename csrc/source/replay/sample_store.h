@@ -124,8 +124,11 @@ struct ks_store_value *ks_store_add_value(struct ks_store *s, const struct ks_st
 /* Appends what a statistic means, with texts that were added. False after a failure. */
 bool ks_store_add_meta(struct ks_store *s, const struct ks_store_meta *m);
 
-/* The size of the data of a kstat, bytes; 0 for a statsblob, whose statistics are known from a read. */
-size_t ks_store_data_size(const struct ks_store *s, const struct ks_store_kstat *k);
+/*
+ * The size of the data of a kstat, bytes; 0 for a statsblob, whose statistics are known from a read. *nforeign is
+ * increased by the number of values that ks_record_make_plain() removes.
+ */
+size_t ks_store_data_size(const struct ks_store *s, const struct ks_store_kstat *k, uint_t *nforeign);
 
 /* Builds the data of a readable kstat. 0, or -1 with errno EBADMSG (a damaged statsblob) or ENOMEM. */
 int ks_store_read(const struct ks_store *s, const struct ks_store_kstat *k, struct ks_record *r);

@@ -600,6 +600,16 @@ data_size(const struct ks_seg_kstat *k)
 	return size;
 }
 
+static uint_t
+count_foreign(const struct ks_seg_kstat *k)
+{
+	uint_t n = k->e.form == KS_FORM_COUNTS; /* the buckets */
+
+	for (uint32_t i = 0; k->e.form == KS_FORM_FIELDS && k->e.type == KSTAT_TYPE_NAMED && i < k->e.nfields; i++)
+		n += ks_named_is_foreign((uchar_t)k->fields[i].data_type);
+	return n;
+}
+
 static int
 offer_all(struct segments *s, const struct segment *seg, struct ks_scan *scan)
 {
@@ -613,7 +623,7 @@ offer_all(struct segments *s, const struct segment *seg, struct ks_scan *scan)
 			    (is_blob ? KSTAT_FLAG_STATSBLOB : 0) |
 			    (ks_seg_is_dormant(&seg->file, k) ? KSTAT_FLAG_DORMANT : 0)),
 			.crtime = k->e.crtime, .ndata = is_blob ? 0 : k->e.ndata,
-			.data_size = is_blob ? 0 : data_size(k),
+			.data_size = is_blob ? 0 : data_size(k), .nforeign = count_foreign(k),
 			.cookie = (uint64_t)seg->id << 32 | (k->offset / KS_SEG_ALIGN)
 		};
 
