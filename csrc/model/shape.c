@@ -63,27 +63,37 @@ find(kstat_named_t *v, size_t n, const char *name, size_t *next)
 	return NULL;
 }
 
+/* Appends a data record. False without memory. */
+static bool
+append(struct ks_shape *s, const char *name, size_t len, uchar_t data_type)
+{
+	kstat_named_t *kn;
+
+	if (!KS_RESERVE(s->v, s->cap, s->n + 1))
+		return false;
+	kn = &s->v[s->n++];
+	memset(kn, 0, sizeof(*kn));
+	memcpy(kn->name, name, len);
+	kn->data_type = data_type;
+	ks_named_hide(kn);
+	s->nstrings += data_type == KSTAT_DATA_STRING;
+	return true;
+}
+
 bool
 ks_shape_add(struct ks_shape *s, const char *name, size_t len, uchar_t data_type)
 {
-	kstat_named_t kn, *there;
+	char padded[KSTAT_STRLEN] = "";
+	const kstat_named_t *there;
 	size_t next = 0;
 
 	if (len >= MARK)
 		return true;
-	memset(&kn, 0, sizeof(kn));
-	memcpy(kn.name, name, len);
-	kn.data_type = data_type;
-	there = len > 0 ? find(s->v, s->n, kn.name, &next) : NULL;
-	if (there != NULL) {
-		s->nstrings += data_type == KSTAT_DATA_STRING && there->data_type != KSTAT_DATA_STRING;
-		return true;
-	}
-	ks_named_hide(&kn);
-	if (!KS_RESERVE(s->v, s->cap, s->n + 1))
-		return false;
-	s->nstrings += data_type == KSTAT_DATA_STRING;
-	s->v[s->n++] = kn;
+	memcpy(padded, name, len);
+	there = find(s->v, s->n, padded, &next);
+	if (there == NULL)
+		return append(s, name, len, data_type);
+	s->nstrings += data_type == KSTAT_DATA_STRING && there->data_type != KSTAT_DATA_STRING;
 	return true;
 }
 
@@ -103,7 +113,7 @@ ks_shape_add_list(struct ks_shape *s, const char *list)
 			list += 2;
 		}
 		n = strcspn(list, ",|");
-		if (!ks_shape_add(s, list, n, type))
+		if (!append(s, list, n, type)) /* there is no name twice, except that of unused places */
 			return false;
 		list += n;
 	}

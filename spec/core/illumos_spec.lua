@@ -128,6 +128,18 @@ describe("a program in C that reads a capture of illumos", function()
   end)
 end)
 
+it("a program in C finds complete records in a capture of Linux", function()
+  local file = os.tmpname()
+  local r = run.shell(("%s %s/kstat -j > %s"):format(tree, run.bin, file))
+  assert.equal(0, r.status, r.err)
+  local kstats, live = seen("KSTAT_SOURCE=" .. file), seen(tree)
+  os.remove(file)
+  assert.is_true(kstats["cpu:1:sys"].by_name.syscall.hidden)
+  assert.same(#live["cpu:1:sys"].stats, #kstats["cpu:1:sys"].stats)
+  assert.same(live["unix:0:dnlcstats"], kstats["unix:0:dnlcstats"])
+  assert.same(live["unix:0:biostats"], kstats["unix:0:biostats"])
+end)
+
 describe("the figures of a report", function()
   local L = require("support.linux")
 
