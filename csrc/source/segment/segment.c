@@ -577,7 +577,7 @@ remember_name(struct segments *s, const struct ks_seg_kstat *k)
 static size_t
 data_size(const struct ks_seg_kstat *k)
 {
-	size_t size = k->e.ndata * sizeof(kstat_named_t);
+	size_t size = k->e.ndata * sizeof(kstat_named_t), room = 0;
 
 	switch (k->e.type) {
 	case KSTAT_TYPE_RAW:
@@ -595,9 +595,10 @@ data_size(const struct ks_seg_kstat *k)
 		return size + k->hist.n * sizeof(uint64_t);
 	for (uint32_t i = 0; i < k->e.nfields; i++) {
 		if (k->fields[i].storage == KS_STORE_RECORD)
-			size += ks_named_room(k->fields[i].size);
+			room += ks_named_room(k->fields[i].size);
 	}
-	return size;
+	/* A file may say that all texts are in the same place. */
+	return size + (room < k->e.data_size ? room : k->e.data_size);
 }
 
 static uint_t
