@@ -9,10 +9,14 @@ local tool = require("kstat.tool")
 local LISTEN = "127.0.0.1:9105"
 local USAGE = ([=[
 usage: kstatlua exporter [--listen ADDRESS:PORT] [--public] [module[:instance[:name[:statistic]]] ...]
+       kstatlua exporter [--listen ADDRESS:PORT] [--public] --names node
 
   --listen ADDRESS:PORT
               where it answers (LISTEN); an IPv6 address in brackets; port 0: any free one
   --public    the address may be one that other machines reach
+  --names node
+              /metrics has what node_exporter has of CPUs, memory, disks, links, file systems, pressure,
+              sockets and protocols, under its names
   -h, --help  this
 
   /metrics    what the operands match (none: everything) as metrics: OpenMetrics, or the classic
@@ -21,7 +25,7 @@ usage: kstatlua exporter [--listen ADDRESS:PORT] [--public] [module[:instance[:n
 ]=]):gsub("LISTEN", LISTEN)
 
 local OPTIONS = options.command({
-  { nil, "listen", arg = "ADDRESS" }, { nil, "public" }, { "h", "help", final = true },
+  { nil, "listen", arg = "ADDRESS" }, { nil, "public" }, { nil, "names", arg = "NAMES" }, { "h", "help", final = true },
 })
 
 local unpack = table.unpack or unpack
@@ -37,6 +41,14 @@ local function read_arguments(words)
     wrong(problem)
   elseif given.help then
     tool.show(USAGE)
+  elseif given.names and given.names ~= "node" then
+    wrong(("--names: 'node' expected, not '%s'"):format(given.names))
+  elseif given.names and #given.operands > 0 then
+    wrong("--names node has kstats of its own: operands do not go with it")
+  end
+  local names = given.names and require("kstat.node_names")
+  if names then
+    return given, tool.selectors(names.selectors())
   end
   return given, tool.selectors(given.operands, "; 'kstatlua exporter --help' explains")
 end
@@ -84,8 +96,16 @@ kstat_scrape_failures_total %d
 end
 
 -- Makes function(path, parameters, headers) -> status, type, body.
-local function answers(ks, typed)
+local function answers(ks, typed, names)
   local failures = 0
+  local render = names and names.renderer(ks)
+
+  local function mapped(_, headers)
+    local format, media_type = core.exposition_format(headers.Accept)
+    local started = kstat.hrtime()
+    local text = render(format)
+    return 200, media_type, own_metrics(format, started, failures) .. text
+  end
 
   local function metrics(selectors, headers)
     local format, media_type = core.exposition_format(headers.Accept)
@@ -110,7 +130,7 @@ local function answers(ks, typed)
     return 200, "application/json", text
   end
 
-  local pages = { ["/metrics"] = metrics, ["/kstat.json"] = json }
+  local pages = { ["/metrics"] = names and mapped or metrics, ["/kstat.json"] = json }
 
   return function(path, parameters, headers)
     local page = pages[path]
@@ -118,7 +138,9 @@ local function answers(ks, typed)
       return 404, "text/plain", "not found: there are /metrics and /kstat.json\n"
     end
     local selectors, message = selectors_of(parameters, typed)
-    if not selectors then
+    if names and path == "/metrics" and parameters.select then
+      return 400, "text/plain", "select does not go with --names node\n"
+    elseif not selectors then
       return 400, "text/plain", message .. "\n"
     end
     local changed
@@ -156,7 +178,7 @@ local function main()
   end
   tool.write(("listening at %s\n"):format((address:gsub("%d+$", server:port()))))
   tool.flush()
-  local answer = answers(ks, selectors)
+  local answer = answers(ks, selectors, given.names and require("kstat.node_names"))
   core.looping(true)
   while not core.interrupted() do
     server:run(1, answer)

@@ -95,3 +95,79 @@ describe("kstatlua exporter", function()
     assert.same({ 3, "exporter: " .. taken .. ": Address already in use" }, refused(taken))
   end)
 end)
+
+-- Values of an exposition by name and sorted labels.
+local function read_samples(text)
+  local samples = {}
+  for name, labels, value in text:gmatch("\n([%a_][%w_:]*)({?[^\n]-}?) ([%d.eE+-]+)%f[\n]") do
+    local list = {}
+    for label in labels:gmatch('[%w_]+="[^"]*"') do
+      list[#list + 1] = label
+    end
+    table.sort(list)
+    samples[name .. "{" .. table.concat(list, ",") .. "}"] = tonumber(value)
+  end
+  return samples
+end
+
+describe("kstatlua exporter --names node", function()
+  local node_exporter = run.shell("command -v prometheus-node-exporter").out:match("%S+")
+  if not has_server or not node_exporter then
+    pending("is compared with node_exporter where both are installed")
+    return
+  end
+
+  -- What changes by itself between two looks at a machine.
+  local MOVES = { "^node_procs_", "^node_load", "^node_memory_", "^node_filefd_", "^node_sockstat_", "_bytes_total",
+    "^node_disk_io_now", "^node_filesystem_.*free", "^node_filesystem_avail" }
+
+  local function close(name, a, b)
+    local moves = name:find("_bytes") and 64e6 or 50
+    for _, pattern in ipairs(MOVES) do
+      if name:find(pattern) then
+        return math.abs(a - b) <= 0.5 * math.max(math.abs(a), math.abs(b)) + moves
+      end
+    end
+    return math.abs(a - b) <= 0.02 * math.max(math.abs(a), math.abs(b)) + 50
+  end
+
+  it("has the names, labels and values of a node_exporter beside it", function()
+    local dir = run.directory()
+    local ours = run.start(("%s/kstatlua exporter --names node --listen 127.0.0.1:0"):format(run.bin), dir .. "/ours")
+    local theirs = run.start(node_exporter .. " --web.listen-address=127.0.0.1:0", dir .. "/theirs")
+    local function port_of(file, pattern)
+      return run.await("a port in " .. file, function()
+        local f = assert(io.open(dir .. "/" .. file))
+        local text = f:read("*a")
+        f:close()
+        return text:match(pattern)
+      end)
+    end
+    local own = port_of("ours", "127%.0%.0%.1:(%d+)\n")
+    local port = run.await("node_exporter's port", function()
+      return run.shell(("ss -ltnpH | grep 'pid=%s,' | grep -o '127.0.0.1:[0-9]*'"):format(theirs)).out:match(":(%d+)")
+    end)
+    local a = "\n" .. run.shell("curl -s 127.0.0.1:" .. own .. "/metrics").out
+    local b = "\n" .. run.shell("curl -s 127.0.0.1:" .. port .. "/metrics").out
+    run.stop(ours)
+    run.stop(theirs)
+    run.remove_directory(dir)
+    local mine, node, both, wrong, families = read_samples(a), read_samples(b), 0, {}, {}
+    for name, value in pairs(mine) do
+      if node[name] then
+        both = both + 1
+        families[name:match("^[%w_]+")] = true
+        if not close(name, value, node[name]) then
+          wrong[#wrong + 1] = ("%s: %s, node_exporter: %s"):format(name, value, node[name])
+        end
+      end
+    end
+    assert.same({}, wrong)
+    local n = 0
+    for _ in pairs(families) do
+      n = n + 1
+    end
+    assert.truthy(n >= 60, n .. " families")
+    assert.truthy(both >= 100, both .. " samples")
+  end)
+end)
