@@ -125,13 +125,14 @@ read_table(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		"sys/net/ipv6/neigh/default/gc_thresh3", "sys/net/netfilter/nf_conntrack_max" };
 	struct state *s = lx->sub[KS_SUB_neighbour].state;
 	size_t part = (size_t)(lx->part - parts);
-	const struct ks_image *im = ks_linux_try(lx, files[part]);
+	/* Where connections are tracked, their number is known without the other file. */
+	const struct ks_image *im = part == PART_TRACK ? ks_linux_try(lx, files[part]) : ks_linux_image(lx, files[part]);
 	const struct ks_field *fields = lx->part->fields;
 	struct ks_values vals = { .have = 0 };
 
 	(void)unit;
 	if (im == NULL && part != PART_TRACK)
-		return ks_linux_image(lx, files[part]) != NULL ? 0 : -1;
+		return -1;
 	if (im != NULL)
 		add_up(lx, im, fields, &vals);
 	for (size_t i = 0; fields[i].meta.stat != NULL; i++) {
