@@ -2,6 +2,7 @@
 #include "base/printable.h"
 
 #include <stdint.h>
+#include <string.h>
 
 static bool
 is_code_printable(uint32_t c)
@@ -32,12 +33,32 @@ ks_character(const char *s, size_t n, bool *printable)
 	return len;
 }
 
+#define EACH_BYTE UINT64_C(0x0101010101010101)
+
+size_t
+ks_plain_length(const char *s, size_t n)
+{
+	size_t i = 0;
+	uint64_t w;
+
+	/* The highest bit of a byte shows that it is not ASCII, below a blank, or DEL. */
+	while (n - i >= sizeof(w)) {
+		memcpy(&w, s + i, sizeof(w));
+		if (((w | (w - 0x20 * EACH_BYTE) | (w + EACH_BYTE)) & 0x80 * EACH_BYTE) != 0)
+			break;
+		i += sizeof(w);
+	}
+	while (i < n && s[i] >= 0x20 && s[i] < 0x7f)
+		i++;
+	return i;
+}
+
 bool
 ks_is_printable(const char *s, size_t n)
 {
 	bool printable = true;
 
-	for (size_t i = 0; printable && i < n; )
+	for (size_t i = ks_plain_length(s, n); printable && i < n; )
 		i += ks_character(s + i, n - i, &printable);
 	return printable;
 }

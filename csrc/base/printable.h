@@ -15,4 +15,7 @@ size_t ks_character(const char *s, size_t n, bool *printable);
 /* True if all n bytes may be printed. */
 bool ks_is_printable(const char *s, size_t n);
 
+/* Returns how many of the first bytes are printable ASCII: most texts are nothing else. */
+size_t ks_plain_length(const char *s, size_t n);
+
 #endif

@@ -200,7 +200,7 @@ ks_named_strs(struct ks_record *r, const char *name, const char *s, size_t n)
 void
 ks_clean_text(char *s, size_t n)
 {
-	for (size_t i = 0, len; i < n; i += len) {
+	for (size_t i = ks_plain_length(s, n), len; i < n; i += len) {
 		bool printable;
 
 		len = ks_character(s + i, n - i, &printable);
