@@ -211,6 +211,14 @@ describe("control groups on a file system that reports changes", function()
     assert.equal(2, count)
   end)
 
+  it("gain statistics when their directory gets a controller", function()
+    L.sh(("mkdir %s/a && touch %s/cgroup.subtree_control"):format(slice, slice))
+    local l = L.dumps(dir .. "/proc", dir .. "/sys", "true",
+      ("echo 'anon 5' >%s/a/memory.stat && echo +memory >%s/cgroup.subtree_control"):format(slice, slice))
+    assert.is_nil(group_stats(l[2])["cgroup_memory:a:anon"])
+    assert.equal("5", group_stats(l[3])["cgroup_memory:a:anon"])
+  end)
+
   it("are found by a process and by its child", function()
     local r = run.run({ L.build .. "/spec/cgroup_fork", dir .. "/proc", dir .. "/sys", slice })
     assert.equal("child: child: found\nparent: child: found\nparent: parent: found\n", r.out)

@@ -211,8 +211,12 @@ walk_directory(struct walk *w, size_t len, int at, const char *name, int depth, 
 		w->gs->watch = NULL;
 		w->gs->unwatchable = true;
 	}
-	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(st.st_mode))
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		ks_note_lack(&h->dir, errno);
 		return 0; /* groups come and go at any time */
+	}
+	if (!S_ISDIR(st.st_mode))
+		return 0;
 	if (add_unit(w, st.st_ino, parts_of(w, at, name, known)) != 0)
 		return -1;
 	if (depth == 0 || (h->exact && st.st_nlink == 2))

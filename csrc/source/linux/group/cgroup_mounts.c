@@ -67,6 +67,8 @@ open_point(struct ks_linux *lx, const char *point, const char *below_sys)
 	    openat(lx->root[KS_ROOT_SYS].fd, below_sys, O_RDONLY | O_DIRECTORY | O_CLOEXEC) :
 	    open(point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+	if (lx->root[KS_ROOT_SYS].fd < 0)
+		return fd; /* without /sys there is nothing to warn of */
 	if (below_sys != NULL)
 		ks_linux_note_path(lx, KS_ROOT_SYS, below_sys, fd < 0 ? errno : 0);
 	else if (fd < 0)

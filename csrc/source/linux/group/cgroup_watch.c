@@ -14,7 +14,7 @@
 #include "base/table.h"
 #include "source/linux/group/cgroup.h"
 
-#define EVENTS 65536 /* bytes of events that are read at a time */
+#define EVENTS 16384 /* bytes of events that are read at a time */
 #define WATCHED (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY | IN_ONLYDIR | IN_DONT_FOLLOW)
 
 struct watched {
