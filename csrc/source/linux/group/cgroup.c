@@ -117,8 +117,12 @@ parts_of(const struct walk *w, int at, const char *name, int *known)
 		return (uint16_t)*known;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", name, files[i].file);
-		if ((h->has & files[i].has) != 0 && faccessat(at, path, F_OK, 0) == 0)
+		if ((h->has & files[i].has) == 0)
+			continue;
+		if (faccessat(at, path, F_OK, 0) == 0)
 			found |= (uint16_t)(1u << files[i].part);
+		else
+			ks_note_lack(&h->dir, errno);
 	}
 	*known = found;
 	return found;
@@ -265,6 +269,8 @@ find_page_sizes(struct ks_linux *lx, struct ks_groups *gs)
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *e;
 
+	if (dir == NULL)
+		ks_note_lack(&lx->root[KS_ROOT_SYS], errno);
 	if (dir == NULL && fd >= 0)
 		(void)close(fd);
 	while (dir != NULL && gs->npage_sizes < 8 && (e = ks_linux_next_entry(lx, dir)) != NULL) {
