@@ -172,6 +172,25 @@ describe("prstat on this machine", function()
     assert.truthy(math.abs(tonumber(icx) - tonumber(nvcswch)) <= 2, both)
   end)
 
+  it("shows the CPU time of a busy process, and its waiting for a CPU, as pidstat does", function()
+    if run.shell("pidstat -V").status ~= 0 then
+      pending("sysstat is not installed")
+    end
+    local busy = run.start(run.lua .. " -e 'while true do end'", "/dev/null")
+    local both = run.shell(("pidstat -u -p %s 2 1 >%s.u & %s/kstatlua prstat -m -y --csv -p %s 2 2; wait; "
+      .. "cat %s.u; rm %s.u"):format(busy, file, run.bin, busy, file, file)).out
+    run.stop(busy)
+    local function number(text)
+      return tonumber((text:gsub(",", ".")))
+    end
+    local usr, sys = both:match("," .. busy .. ",[^,]+,([%d.]+),([%d.]+),")
+    local lat = both:match("," .. busy .. ",[^,]+,[%d.]+,[%d.]+,,,[%d.]*,,[%d.]+,([%d.]+),")
+    local their_usr, their_sys, their_wait = both:match("Average: +%d+ +" .. busy ..
+      " +([%d.,]+) +([%d.,]+) +[%d.,]+ +([%d.,]+)")
+    assert.truthy(math.abs(number(usr) + number(sys) - number(their_usr) - number(their_sys)) < 15, both)
+    assert.truthy(math.abs(number(lat) - number(their_wait)) < 15, both)
+  end)
+
   it("shows threads", function()
     local r = run.run({ "kstatlua", "prstat", "-L", "-p", pid, "1", "1" })
     assert.equal(0, r.status)

@@ -225,6 +225,8 @@ scan_all(struct ks_linux *lx, struct ks_units *units, size_t id, const struct ks
 	const struct dirent *e;
 	int rc = 0;
 
+	if (dir == NULL)
+		ks_note_lack(&lx->root[KS_ROOT_PROC], errno); /* processes and threads share the path of a warning */
 	if ((w.wanted >> DELAY_PART & 1) != 0 && !ks_process_has_delays(lx, s))
 		w.wanted &= (uint16_t)~(1u << DELAY_PART);
 	s->began = gethrtime();
