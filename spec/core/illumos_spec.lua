@@ -33,6 +33,16 @@ local function seen(environment)
   return kstats
 end
 
+--- A kstat begins with the statistics of a record of illumos.
+local function assert_record(record, kstat)
+  local found = {}
+  for i in ipairs(records[record]) do
+    local s = kstat.stats[i]
+    found[i] = s and { s.name, s.type }
+  end
+  assert.same(records[record], found, record)
+end
+
 describe("a program in C", function()
   local kstats
 
@@ -50,12 +60,7 @@ describe("a program in C", function()
   }
   for record, id in pairs(of) do
     it("finds the statistics of " .. record .. " where illumos has them, with their types", function()
-      local found = {}
-      for i in ipairs(records[record]) do
-        local s = kstats[id].stats[i]
-        found[i] = s and { s.name, s.type }
-      end
-      assert.same(records[record], found)
+      assert_record(record, kstats[id])
     end)
   end
 
@@ -80,13 +85,21 @@ describe("a program in C", function()
   end)
 end)
 
-it("a program in C finds what Linux knows of a node in the record of an lgroup", function()
-  local found = {}
-  local lgrp = seen("KSTAT_PROC=spec/trees/hardware/proc KSTAT_SYS=spec/trees/hardware/sys")["lgrp:0:lgrp0"]
-  for i in ipairs(records["lgrp:lgrp"]) do
-    found[i] = { lgrp.stats[i].name, lgrp.stats[i].type }
+describe("a program in C", function()
+  local trees = { hardware = { ["lgrp:lgrp"] = "lgrp:0:lgrp0" }, fs = {
+    ["nfs:rfsreqcnt_v2"] = "nfs:0:rfsreqcnt_v2", ["nfs:rfsreqcnt_v3"] = "nfs:0:rfsreqcnt_v3",
+    ["nfs:rfsreqcnt_v4"] = "nfs:0:rfsreqcnt_v4", ["nfs:rfsproccnt_v2"] = "nfs:0:rfsproccnt_v2",
+    ["nfs:rfsproccnt_v3"] = "nfs:0:rfsproccnt_v3", ["nfs:rfsproccnt_v4"] = "nfs:0:rfsproccnt_v4",
+    ["unix:rpc_client"] = "unix:0:rpc_client", ["unix:rpc_server"] = "unix:0:rpc_server",
+  } }
+  for name, of in pairs(trees) do
+    it("finds the records of illumos that the tree " .. name .. " has", function()
+      local kstats = seen(("KSTAT_PROC=spec/trees/%s/proc KSTAT_SYS=spec/trees/%s/sys"):format(name, name))
+      for record, id in pairs(of) do
+        assert_record(record, kstats[id])
+      end
+    end)
   end
-  assert.same(records["lgrp:lgrp"], found)
 end)
 
 describe("a program in C that reads a capture of illumos", function()
@@ -104,12 +117,7 @@ describe("a program in C that reads a capture of illumos", function()
   }
   for record, id in pairs(of) do
     it("finds the statistics of " .. record .. " where illumos has them, with their types", function()
-      local found = {}
-      for i in ipairs(records[record]) do
-        local s = kstats[id].stats[i]
-        found[i] = s and { s.name, s.type }
-      end
-      assert.same(records[record], found)
+      assert_record(record, kstats[id])
     end)
   end
 
