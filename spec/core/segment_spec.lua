@@ -107,7 +107,7 @@ describe("a reader of published kstats", function()
         os.execute(("sleep 0.04; prlimit --pid %d --nofile=%d:4096"):format(pid, n))
       end
       local early = publish("early")
-      local ks = assert(kstat.open())
+      local ks = assert(kstat.open({ published = true })) -- the machine's own lack descriptors, too, and come first
       local short
       for n = 6, 25 do
         local late = publish("late" .. n)
