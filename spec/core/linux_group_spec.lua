@@ -299,6 +299,27 @@ describe("control groups of this machine", function()
     assert.is_true(tonumber(stats[name .. "memory_peak"]) > 10000000)
   end)
 
+  it("count how often the limit of CPU time stops them", function()
+    local v1 = L.exists("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")
+    local group = ("%s/kstat-spec-cpu-%d"):format(v1 and "/sys/fs/cgroup/cpu" or v2, math.random(1e9))
+    local limit = v1 and "10000 >%s/cpu.cfs_quota_us" or "10000 100000 >%s/cpu.max"
+    if run.shell(("mkdir %s && echo " .. limit):format(group, group)).status ~= 0 then
+      run.shell("rmdir " .. group)
+      return pending("no limit of CPU time can be set here")
+    end
+    -- A hog needs 50 ms of CPU time, which are five periods.
+    run.shell(("sh -c 'echo $$ >%s/cgroup.procs; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'"):format(group))
+    local stats, path = group_stats(L.dump("-", "-")), group:match("[^/]*$")
+    L.sh("rmdir " .. group)
+    local function stat(name)
+      return tonumber(stats[("cgroup:%s:%s"):format(path, name)])
+    end
+    assert.equal(10000000, stat("cpu_nsec_max"))
+    assert.equal(100000000, stat("cpu_nsec_period"))
+    assert.is_true(stat("cpu_throttled") >= 2 and stat("cpu_throttled") <= stat("cpu_periods"))
+    assert.is_true(stat("cpu_nsec_throttled") > 50000000)
+  end)
+
   it("are not looked at where none is wanted", function()
     if run.shell("command -v strace").status ~= 0 then
       return pending("there is no strace")
