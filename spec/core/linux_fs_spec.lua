@@ -282,6 +282,18 @@ describe("a file system that does not answer", function()
     assert.matches(ours .. ":capacity\t1048576\n", out)
   end)
 
+  it("leaves one thread behind, which blocks all signals, does not survive a fork, and ends with it", function()
+    local dir = os.tmpname()
+    os.remove(dir)
+    local r = run.shell(("mkdir %s; unshare -m %s/spec/core_ask %s; s=$?; rmdir %s; exit $s"):format(dir, run.build, dir,
+      dir))
+    if r.status == 77 or r.err:find("unshare") then
+      return pending("FUSE cannot be mounted here")
+    end
+    assert.equal("", r.out)
+    assert.equal(0, r.status, r.err)
+  end)
+
   it("delays nothing that does not ask for it", function()
     local out = with_silent([[
       date +%s%N
