@@ -285,8 +285,8 @@ describe("a file system that does not answer", function()
   it("leaves one thread behind, which blocks all signals, does not survive a fork, and ends with it", function()
     local dir = os.tmpname()
     os.remove(dir)
-    local r = run.shell(("mkdir %s; unshare -m %s/spec/core_ask %s; s=$?; rmdir %s; exit $s"):format(dir, run.build, dir,
-      dir))
+    local r = run.shell(("dir=%s; mkdir $dir; unshare -m %s/spec/core_ask $dir; s=$?; rmdir $dir; exit $s"):format(
+      dir, run.build))
     if r.status == 77 or r.err:find("unshare") then
       return pending("FUSE cannot be mounted here")
     end
