@@ -276,6 +276,17 @@ describe("network links of this machine", function()
     assert.equal(l[2].stat["link:0:lo:ipackets64"], l[3].stat["link:0:lo:ipackets64"])
   end)
 
+  it("are answered to each process on its own after a fork", function()
+    if not namespace then
+      return pending("network namespaces cannot be made here")
+    end
+    -- So many links that an answer comes in several parts.
+    local r = run.shell(("unset KSTAT_SOURCE KSTAT_PROC KSTAT_SYS; unshare -n sh -c '" ..
+      "for i in $(seq 60); do echo link add v$i type veth peer name w$i; done | ip -batch - && " ..
+      "exec %s/spec/core_link_fork'"):format(run.build))
+    assert.same({ 0, "0\n" }, { r.status, r.out })
+  end)
+
   it("come from /proc/net/dev where netlink is refused", function()
     if run.shell("strace -o /dev/null true").status ~= 0 then
       return pending("processes cannot be traced here: no strace, or no ptrace()")
