@@ -8,6 +8,12 @@ describe("clients of libkstat", function()
   local capture = { KSTAT_SOURCE = "spec/vectors/kstat/host.jsonl" }
 
 
+  -- Clients that ask for what the tree does not have, and what they say.
+  local NOT_IN_TREE = {
+    fsstat = "absent", nfsstat = "absent", mntinfo = "absent", zones = "absent", vfsstat = "absent",
+    kvmstat = "absent", lgrpinfo = "absent", ["netstat-unix"] = "absent", pci_intrs = "absent",
+  }
+
   -- Compiles the clients against the installed headers and library.
   local function build(compiler, options, to)
     local flags = run.tool(("PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --define-variable=prefix=%s " ..
@@ -170,13 +176,24 @@ describe("clients of libkstat", function()
 
   it("get what the command shows of a tree, and 0 for what Linux does not count", function()
     local results = run_clients(tree)
-    check_ends(results, {
-      -- no such things there
-      fsstat = "absent", nfsstat = "absent", mntinfo = "absent", zones = "absent", vfsstat = "absent",
-      kvmstat = "absent", lgrpinfo = "absent", ["netstat-unix"] = "absent", pci_intrs = "absent",
-    })
+    check_ends(results, NOT_IN_TREE)
     local set = reference(tree, "")
     assert.is_true(check(results, set, set) > 2000)
+  end)
+
+  it("get what the command shows of a recording of Linux", function()
+    local file = root .. "/recording"
+    local r = run.shell(("%s %s/bin/kstatlua record -o %s 1 1"):format(environment(tree), prefix, file))
+    assert.equal(0, r.status, r.err)
+    local env = { KSTAT_SOURCE = file }
+    local results, set = run_clients(env), reference(env, "")
+    check_ends(results, NOT_IN_TREE)
+    -- A recording has what the machine counts in unix:0 alone.
+    local of_cpus = {}
+    for id, values in pairs(set) do
+      of_cpus[id] = not id:find("^unix:0:vm:") and not id:find("^unix:0:sys:") and values or nil
+    end
+    assert.is_true(check(results, set, of_cpus) > 2000)
   end)
 
   it("get what the command shows of other trees, or say what is absent", function()
