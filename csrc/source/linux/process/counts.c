@@ -10,8 +10,9 @@
 #include "base/error.h"
 #include "source/linux/process/process.h"
 
-uint64_t
-ks_process_sum(struct ks_process *p, size_t which, uint64_t now)
+/* A sum over threads that was read, continued so that it does not fall. */
+static uint64_t
+continue_sum(struct ks_process *p, size_t which, uint64_t now)
 {
 	if (now < p->sum[which].last)
 		p->sum[which].lost += p->sum[which].last - now;
@@ -202,8 +203,8 @@ ks_process_read_status(struct ks_linux *lx, struct ks_unit *unit, struct ks_reco
 		}
 		if (err != 0)
 			return ks_process_gone(unit, err);
-		ks_have(&vals, T_VCTX, ks_process_sum(p, P_SUM_VCTX, sums[0]));
-		ks_have(&vals, T_ICTX, ks_process_sum(p, P_SUM_ICTX, sums[1]));
+		ks_have(&vals, T_VCTX, continue_sum(p, P_SUM_VCTX, sums[0]));
+		ks_have(&vals, T_ICTX, continue_sum(p, P_SUM_ICTX, sums[1]));
 	}
 	ks_fields_add(r, ks_process_status_fields, &vals);
 	return 0;
@@ -301,7 +302,7 @@ ks_process_read_sched(struct ks_linux *lx, struct ks_unit *unit, struct ks_recor
 	if (err != 0)
 		return ks_process_gone(unit, err);
 	for (size_t i = 0; known && i < S_COUNT; i++)
-		ks_have(&vals, i, ks_process_sum(p, P_SUM_RUN + i, sums[i]));
+		ks_have(&vals, i, continue_sum(p, P_SUM_RUN + i, sums[i]));
 	ks_fields_add(r, ks_process_sched_fields, &vals);
 	return 0;
 }

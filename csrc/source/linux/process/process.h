@@ -70,13 +70,6 @@ ks_process_value(const struct ks_process *p, size_t field)
 void ks_process_path(char path[KS_PROCESS_PATH], pid_t pid, pid_t tid, const char *file);
 
 /*
- * Parses the file "stat". Sets the values that it has, by their names above, and their bits in p->have. False if the
- * text is not that of a process.
- */
-bool ks_process_parse(const struct ks_linux *lx, struct ks_text text, struct ks_process *p,
-    struct ks_process_line *line);
-
-/*
  * Reads "stat" and who the process belongs to into p, of which pid and tid are set. Returns 0 or an errno: ESRCH or
  * ENOENT if the process ended, EINVAL if the text cannot be parsed.
  */
@@ -85,9 +78,6 @@ int ks_process_load(struct ks_linux *lx, struct ks_process *p, char text[KS_PROC
 
 /* Fails with ENXIO because the process of a unit ended; returns -1. With another errno for a lack of memory or such. */
 int ks_process_gone(const struct ks_unit *unit, int err);
-
-/* A sum over threads that was read, continued so that it does not fall. */
-uint64_t ks_process_sum(struct ks_process *p, size_t which, uint64_t now);
 
 /* True if the kernel counts what processes wait for, and answers this user about it. */
 bool ks_process_has_delays(struct ks_linux *lx, struct ks_process_state *s);

@@ -109,8 +109,12 @@ in_unit(const struct ks_linux *lx, size_t field, uint64_t v)
 	return v;
 }
 
-bool
-ks_process_parse(const struct ks_linux *lx, struct ks_text text, struct ks_process *p, struct ks_process_line *line)
+/*
+ * Parses the file. Sets the values that it has, by the names of the P_ constants, and their bits in p->have. False if
+ * the text is not that of a process.
+ */
+static bool
+parse_stat(const struct ks_linux *lx, struct ks_text text, struct ks_process *p, struct ks_process_line *line)
 {
 	const char *open = memchr(text.p, '(', ks_text_size(&text));
 	const char *close = memrchr(text.p, ')', ks_text_size(&text)); /* a name may hold any characters */
@@ -197,7 +201,7 @@ ks_process_load(struct ks_linux *lx, struct ks_process *p, char text[KS_PROCESS_
 	n = ks_file_small(proc, path, text, KS_PROCESS_STAT);
 	if (n < 0)
 		return errno;
-	if (!ks_process_parse(lx, ks_text_of(text, (size_t)n), p, line)) {
+	if (!parse_stat(lx, ks_text_of(text, (size_t)n), p, line)) {
 		const struct ks_text all = ks_text_of(text, (size_t)n);
 
 		ks_linux_odd_path(lx, KS_ROOT_PROC, path, text, &all);
