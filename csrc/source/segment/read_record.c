@@ -109,7 +109,7 @@ add_number(struct ks_record *r, const struct ks_seg_field *field, uint64_t v)
 
 	if (kn == NULL)
 		return;
-	memcpy(kn->name, field->name, KSTAT_STRLEN);
+	memcpy(kn->name, field->name, strnlen(field->name, KSTAT_STRLEN - 1)); /* and no mark behind it */
 	kn->data_type = field->data_type;
 	switch (field->data_type) {
 	case KSTAT_DATA_INT32:
