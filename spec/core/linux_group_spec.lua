@@ -227,7 +227,13 @@ end)
 
 describe("control groups of this machine", function()
   local v2 = L.exists("/sys/fs/cgroup/cgroup.procs") and "/sys/fs/cgroup" or "/sys/fs/cgroup/unified"
-  local top = ("%s/kstat-spec-%d"):format(v2, math.random(1e9))
+  -- A name that no other run of these specs has now.
+  local function unique()
+    local path = os.tmpname()
+    os.remove(path)
+    return path:match("[^/]*$")
+  end
+  local top = ("%s/kstat-spec-%s"):format(v2, unique())
 
   local function can_create()
     return run.shell("mkdir " .. top).status == 0
@@ -282,7 +288,7 @@ describe("control groups of this machine", function()
 
   it("count memory and processes killed at its limit", function()
     local memory = L.exists("/sys/fs/cgroup/memory/memory.usage_in_bytes") and "/sys/fs/cgroup/memory" or v2
-    local group = ("%s/kstat-spec-oom-%d"):format(memory, math.random(1e9))
+    local group = ("%s/kstat-oom-%s"):format(memory, unique())
     local limit = memory == v2 and "memory.max" or "memory.limit_in_bytes"
     if run.shell(("mkdir %s && echo 20480000 > %s/%s"):format(group, group, limit)).status ~= 0 then
       run.shell("rmdir " .. group)
@@ -301,7 +307,7 @@ describe("control groups of this machine", function()
 
   it("count how often the limit of CPU time stops them", function()
     local v1 = L.exists("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")
-    local group = ("%s/kstat-spec-cpu-%d"):format(v1 and "/sys/fs/cgroup/cpu" or v2, math.random(1e9))
+    local group = ("%s/kstat-cpu-%s"):format(v1 and "/sys/fs/cgroup/cpu" or v2, unique())
     local limit = v1 and "10000 >%s/cpu.cfs_quota_us" or "10000 100000 >%s/cpu.max"
     if run.shell(("mkdir %s && echo " .. limit):format(group, group)).status ~= 0 then
       run.shell("rmdir " .. group)
