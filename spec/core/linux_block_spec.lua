@@ -40,6 +40,18 @@ describe("block devices", function()
     assert.equal("KiB/s", d.meta["md:127:md127,array:sync_speed"].unit)
   end)
 
+  it("have the sums of /proc/mdstat", function()
+    same("md:127:md127,status", { state = "active", level = "raid5", disks_required = "4", disks_active = "3",
+      disks_failed = "1", disks_spare = "1", blocks = "6291456", sync = "recovery", sync_done = "524288",
+      sync_speed = "114176" })
+    same("md:1:md1,status", { level = "raid1", disks_active = "2", sync = "resync" })
+    assert.is_nil(d.stat["md:1:md1,status:sync_done"])
+    same("md:2:md2,status", { state = "inactive", disks_active = "0", disks_spare = "2" })
+    assert.is_nil(d.stat["md:2:md2,status:level"])
+    assert.is_nil(d.stat["md:2:md2,status:disks_required"])
+    same("md:10:md10,status", { disks_required = "2", disks_active = "2", blocks = "314159265" })
+  end)
+
   it("have the names of maps, and the paths that failed", function()
     same("dm:0:dm-0,map", { name = "mpatha", devices = "2", devices_running = "1", devices_failed = "1",
       suspended = "0", size = "4194304" })

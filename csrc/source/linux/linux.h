@@ -50,7 +50,7 @@
 	X(process) X(thread) \
 	X(hardware) X(power) \
 	X(numa) X(zone) X(buddy) X(swap) X(pool) \
-	X(block) \
+	X(block) X(mdstat) \
 	X(table) \
 	X(cgroup)
 

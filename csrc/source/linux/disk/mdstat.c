@@ -1,0 +1,183 @@
+/*
+ * mdstat.c - arrays as /proc/mdstat sums them up: md:N:mdN,status. It has what a tree without /sys lacks otherwise.
+ * SPDX-License-Identifier: MIT
+ */
+#include "source/linux/listing.h"
+
+static const struct ks_file mdstat_file = { KS_ROOT_PROC, "mdstat", KS_MADE_ANYHOW, false };
+static const struct ks_listing listing;
+
+enum { A_STATE, A_LEVEL, A_REQUIRED, A_ACTIVE, A_FAILED, A_SPARE, A_BLOCKS, A_SYNC, A_SYNC_DONE, A_SYNC_SPEED };
+
+#define KIBIBYTES(stat, unit, desc) \
+	{ KS_META_TIMES(stat, KS_KIND_GAUGE, KSTAT2_NVMT_CNT, 1024, unit, desc), KSTAT_DATA_UINT64, NULL }
+
+static const struct ks_field fields[] = {
+	[A_STATE] = KS_TEXT("state", KSTAT_DATA_STRING, "active or inactive"),
+	[A_LEVEL] = KS_TEXT("level", KSTAT_DATA_STRING, "how the array uses its disks: raid1, raid5 and so on"),
+	[A_REQUIRED] = KS_GAUGE("disks_required", KSTAT_DATA_UINT64, "disks that the array needs to be complete"),
+	[A_ACTIVE] = KS_GAUGE("disks_active", KSTAT_DATA_UINT64, "of these, disks that it has"),
+	[A_FAILED] = KS_GAUGE("disks_failed", KSTAT_DATA_UINT64, "disks of the array that failed"),
+	[A_SPARE] = KS_GAUGE("disks_spare", KSTAT_DATA_UINT64, "disks of the array in reserve"),
+	[A_BLOCKS] = KIBIBYTES("blocks", "KiB", "size of the array"),
+	[A_SYNC] = KS_TEXT("sync", KSTAT_DATA_STRING, "what the array is being put through: recovery, resync, check"),
+	[A_SYNC_DONE] = KIBIBYTES("sync_done", "KiB", "how far it has got with that"),
+	[A_SYNC_SPEED] = KIBIBYTES("sync_speed", "KiB/s", "how fast it gets on"),
+	KS_FIELD_END
+};
+KS_FIELDS_FIT(fields);
+
+struct texts {
+	char state[16], level[16], sync[16];
+	bool inactive;
+};
+
+static void
+have_word(struct ks_values *vals, size_t i, char to[16], const struct ks_text *word, size_t n)
+{
+	ks_name_set(to, 16, word->p, n);
+	ks_have_text(vals, i, to);
+}
+
+/* Takes "active raid1 sdb2[2](F) sda2[0]". False if there is no state. */
+static bool
+parse_disks(struct ks_text line, struct ks_values *vals, struct texts *texts)
+{
+	uint64_t failed = 0, spare = 0, active = 0;
+	struct ks_text word;
+
+	if (!ks_text_word(&line, &word))
+		return false;
+	have_word(vals, A_STATE, texts->state, &word, ks_text_size(&word));
+	while (ks_text_word(&line, &word)) {
+		if (memchr(word.p, '[', ks_text_size(&word)) == NULL) {
+			if (*word.p != '(')
+				have_word(vals, A_LEVEL, texts->level, &word, ks_text_size(&word));
+			continue;
+		}
+		failed += memmem(word.p, ks_text_size(&word), "(F)", 3) != NULL;
+		spare += memmem(word.p, ks_text_size(&word), "(S)", 3) != NULL;
+		active += memchr(word.p, '(', ks_text_size(&word)) == NULL;
+	}
+	ks_have(vals, A_ACTIVE, active);
+	ks_have(vals, A_REQUIRED, active);
+	texts->inactive = strcmp(texts->state, "inactive") == 0;
+	ks_have(vals, A_FAILED, failed);
+	ks_have(vals, A_SPARE, spare);
+	return true;
+}
+
+/*
+ * Takes one of the lines below it: "195310144 blocks super 1.2 [2/1] [U_]", or
+ * "[=>...]  recovery =  8.5% (16775552/195310144) finish=17.0min speed=259783K/sec", or "resync=DELAYED".
+ */
+static void
+parse_more(struct ks_text line, struct ks_values *vals, struct texts *texts)
+{
+	struct ks_text rest = line, word, last = ks_text_of("", 0);
+	uint64_t v;
+
+	if (ks_text_u64(&rest, &v) && ks_text_word(&rest, &word) && ks_text_is(&word, "blocks"))
+		ks_have(vals, A_BLOCKS, v);
+	while (ks_text_word(&line, &word)) {
+		const char *equal = memchr(word.p, '=', ks_text_size(&word));
+		struct ks_text t = { word.p + 1, word.end };
+
+		if (*word.p == '[' && ks_text_u64(&t, &v) && ks_text_starts(&t, "/")) {
+			ks_have(vals, A_REQUIRED, v);
+			t.p++;
+			if (ks_text_u64(&t, &v))
+				ks_have(vals, A_ACTIVE, v);
+		} else if (*word.p == '(' && ks_text_u64(&t, &v) && ks_text_starts(&t, "/")) {
+			ks_have(vals, A_SYNC_DONE, v);
+		} else if (ks_text_starts(&word, "speed=")) {
+			t.p = word.p + 6;
+			if (ks_text_u64(&t, &v))
+				ks_have(vals, A_SYNC_SPEED, v);
+		} else if (ks_text_is(&word, "=") && ks_text_size(&last) > 0) {
+			have_word(vals, A_SYNC, texts->sync, &last, ks_text_size(&last));
+		} else if (ks_text_starts(&word, "resync=")) {
+			have_word(vals, A_SYNC, texts->sync, &word, (size_t)(equal - word.p));
+		}
+		last = word;
+	}
+}
+
+static int
+read_status(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct ks_values vals = { .have = 0 };
+	struct texts texts;
+	struct ks_text all, line;
+	const struct ks_image *im = ks_listing_find(lx, &lx->sub[KS_SUB_mdstat].units, &listing, unit, &line);
+
+	if (im == NULL)
+		return -1;
+	if (!parse_disks(line, &vals, &texts))
+		ks_linux_odd_line(lx, im, &line);
+	all = ks_text_of(line.end, (size_t)(im->data + im->len - line.end));
+	(void)ks_text_line(&all, &line);
+	while (ks_text_line(&all, &line) && !ks_text_empty(&line) && ks_text_blank(*line.p))
+		parse_more(line, &vals, &texts);
+	/* The disks of an array that does not run do nothing for it, whatever their number. */
+	if ((vals.have >> A_STATE & 1) != 0 && texts.inactive) {
+		vals.have &= ~(1ULL << A_REQUIRED);
+		ks_have(&vals, A_ACTIVE, 0);
+	}
+	ks_fields_add(r, fields, &vals);
+	return 0;
+}
+
+static const struct ks_part parts[] = {
+	KS_NAMED_PART("md", "@,status", "device_state", .fields = fields, .read = read_status),
+};
+
+/* --- scanning ------------------------------------------------------------------------------ */
+
+/* Removes "md6 :" from a line. */
+static size_t
+take_key(struct ks_text *line, char key[KS_UNIT_NAME])
+{
+	struct ks_text name, colon;
+
+	if (!ks_text_starts(line, "md") || !ks_text_word(line, &name) || !ks_text_word(line, &colon) ||
+	    !ks_text_is(&colon, ":"))
+		return 0;
+	return ks_listing_key(key, &name);
+}
+
+/* Lines about an array begin with blanks. */
+static bool
+is_heading(const struct ks_image *im, const struct ks_text *line)
+{
+	(void)im;
+	return ks_text_starts(line, "Personalities") || ks_text_starts(line, "unused devices") ||
+	    ks_text_starts(line, "read_ahead") || (ks_text_plain(line) && ks_text_blank(*line->p));
+}
+
+static int
+set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+{
+	const char *p = unit->key + strcspn(unit->key, "0123456789");
+	uint64_t number;
+
+	(void)lx;
+	(void)units;
+	if (!is_new)
+		return 0;
+	if (ks_scan_u64(&p, unit->key + strlen(unit->key), &number) == 0 && number <= INT32_MAX)
+		unit->instance = (int)number;
+	ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
+	unit->parts = 1;
+	return 0;
+}
+
+static const struct ks_listing listing = { &mdstat_file, take_key, is_heading, NULL, set_up };
+
+static int
+scan_arrays(struct ks_linux *lx, struct ks_units *units)
+{
+	return units->scanned && lx->settled ? 0 : ks_listing_scan(lx, units, &listing);
+}
+
+KS_SUBSYSTEM(mdstat, parts, .scan = scan_arrays, .on_events = true);
