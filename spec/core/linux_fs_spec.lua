@@ -204,6 +204,32 @@ describe("file systems of this machine", function()
   end)
 end)
 
+describe("an automount", function()
+  it("is not triggered; what is mounted there is shown", function()
+    local dir = os.tmpname()
+    os.remove(dir)
+    -- Nobody serves the automounts: who triggers one waits, as ls does. This process group does not trigger them.
+    local out = in_namespace(([[
+      dir=%s; mkdir $dir $dir/idle $dir/used; mkfifo $dir/pipe; exec 4<>$dir/pipe
+      for d in idle used; do
+        mount -i -t autofs -o fd=4,pgrp=$(cut -d' ' -f5 /proc/$$/stat),minproto=5,maxproto=5,direct a $dir/$d ||
+          { echo "no autofs: denied" >&2; exit 1; }
+      done
+      mount -t tmpfs over $dir/used
+      setsid timeout 10 %s -p 'fs:::/device|state/' 4<&- || echo failed
+      setsid timeout 1 ls $dir/idle/ 4<&- >/dev/null 2>&1 || echo triggered
+      umount $dir/used; umount -l $dir/used; umount -l $dir/idle; rm -r $dir]]):format(dir, kstat))
+    if not out then
+      return pending("autofs cannot be mounted here")
+    end
+    assert.matches("triggered", out)
+    assert.falsy(out:find("failed"))
+    local id = out:match("([^\n]+):device\tover\n"):gsub("%p", "%%%0")
+    assert.matches(id .. ":state\tok\n", out)
+    assert.falsy(out:find("/idle"))
+  end)
+end)
+
 describe("an ext4 with an error", function()
   it("is counted, read-only and known by its device's name", function()
     local dir = os.tmpname()
