@@ -115,7 +115,7 @@ add(struct ks_linux *lx, struct ks_groups *gs, const char *point, struct ks_hier
 	*same = h;
 }
 
-/* Copies a path of mountinfo, in which blanks and backslashes are written as \040 and so on; false if it is too long. */
+/* Copies a path of mountinfo, in which a blank is written as \040, and so on; false if it is too long. */
 static bool
 unescape(const struct ks_text *from, char *to, size_t size)
 {
