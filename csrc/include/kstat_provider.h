@@ -144,6 +144,13 @@ typedef struct kstat_pub kstat_pub_t;
  */
 kstat_pub_t *kstat_publish(const char *name, int flags);
 
+/*
+ * The same, and a segment that has to be made may grow to so many bytes (64 KiB to 1 GiB; kstat_publish() takes
+ * 64 MiB). Storage is taken as kstats are created, so a large size costs nothing by itself. A segment that is there
+ * already keeps its size. EINVAL also: the size is out of range.
+ */
+kstat_pub_t *kstat_publish_sized(const char *name, int flags, size_t size);
+
 /* Copies the path of the segment's file to buf; the path is valid until kstat_unpublish(). */
 void kstat_publish_path(const kstat_pub_t *pub, char *buf, size_t size);
 
@@ -173,6 +180,21 @@ int kstat_publish_gc(int flags, void (*removed)(const char *path, void *arg), vo
 kstat_t *kstat_publish_create(kstat_pub_t *pub, const char *ks_module, int ks_instance,
     const char *ks_name, const char *ks_class, uchar_t ks_type, uint_t ks_ndata,
     uchar_t ks_flags);
+
+/*
+ * Returns 1 if a kstat of that name is installed in the segment, by whatever process that shares it, 0 if there is
+ * none; -1 with errno EINVAL a name too long, EAGAIN, EIO. Creating a kstat that exists with the same layout joins it.
+ */
+int kstat_publish_exists(kstat_pub_t *pub, const char *ks_module, int ks_instance, const char *ks_name);
+
+#define KSTAT_PUBLISH_INSTALLED 1 /* what kstat_publish_state() points to while readers see the kstat */
+
+/*
+ * Returns the address of a word that is KSTAT_PUBLISH_INSTALLED until some process that shares the segment deletes the
+ * kstat or replaces it; NULL with errno EINVAL. It is valid as long as the segment. What this process counts in a
+ * deleted kstat is lost, so whoever lets other processes delete looks here first and creates the kstat again.
+ */
+const volatile uint32_t *kstat_publish_state(const kstat_t *ksp);
 
 /* As kstat2_create_histogram(), in a segment. KSTAT2_MF_PRIV needs KSTAT_PUBLISH_PRIV (EPERM). */
 kstat2_t *kstat2_publish_histogram(kstat_pub_t *pub, const char *ks_pseg[], uint32_t ks_npseg,

@@ -31,7 +31,7 @@ ks_lua_checksegment(lua_State *L, int i)
 	return s;
 }
 
-/* open(name, private, shared) -> segment | nil, message, errno */
+/* open(name, private, shared, capacity) -> segment | nil, message, errno */
 static int
 segment_open(lua_State *L)
 {
@@ -39,12 +39,17 @@ segment_open(lua_State *L)
 	const char *name = luaL_checklstring(L, 1, &n);
 	int flags = (lua_toboolean(L, 2) ? KSTAT_PUBLISH_PRIV : 0) |
 	    (lua_toboolean(L, 3) ? KSTAT_PUBLISH_SHARED : 0);
-	struct ks_lua_segment *s = ks_lua_newuserdata(L, sizeof(*s));
+	struct ks_lua_segment *s;
 
+	lua_settop(L, 4);
+	s = ks_lua_newuserdata(L, sizeof(*s));
 	ks_lua_setmetatable(L, KS_LUA_SEGMENT);
 	ks_lua_setstate(L, 0, 0);
 	/* A name with a NUL in it is refused as an empty name is. */
-	s->pub = kstat_publish(strlen(name) == n ? name : "", flags);
+	if (strlen(name) != n)
+		name = "";
+	s->pub = lua_isnil(L, 4) ? kstat_publish(name, flags) :
+	    kstat_publish_sized(name, flags, (size_t)ks_lua_checkbits(L, 4));
 	return s->pub != NULL ? 1 : ks_lua_fail(L);
 }
 
@@ -297,6 +302,43 @@ box_store(lua_State *L)
 	return ks_lua_result(L, kstat_named_store(b->ksp, stat, text, n));
 }
 
+/* exists(segment, module, instance, name) -> boolean | nil, message, errno */
+static int
+segment_exists(lua_State *L)
+{
+	int rc = kstat_publish_exists(ks_lua_checksegment(L, 1)->pub, luaL_checkstring(L, 2),
+	    (int)ks_lua_checkinteger(L, 3), luaL_checkstring(L, 4));
+
+	if (rc < 0)
+		return ks_lua_fail(L);
+	lua_pushboolean(L, rc);
+	return 1;
+}
+
+/* state(kstat) -> pointer to the word of kstat_publish_state() | nil, message, errno */
+static int
+box_state(lua_State *L)
+{
+	const volatile uint32_t *state = kstat_publish_state(ks_lua_checkpublished(L, 1)->ksp);
+
+	if (state == NULL)
+		return ks_lua_fail(L);
+	lua_pushlightuserdata(L, (void *)(uintptr_t)state);
+	return 1;
+}
+
+/* What the process keeps of a kstat goes with the box; readers go on seeing the kstat. */
+static int
+box_gc(lua_State *L)
+{
+	struct ks_lua_published *b = luaL_checkudata(L, 1, KS_LUA_PUBLISHED);
+
+	if (b->ksp != NULL && b->segment->pub != NULL)
+		ks_published_forget((struct ks_provider *)b->ksp);
+	b->ksp = NULL;
+	return 0;
+}
+
 /* --- cleaning ---------------------------------------------------------------------------------------------- */
 
 static void
@@ -337,6 +379,8 @@ static const luaL_Reg module_functions[] = {
 	{ "install", box_install },
 	{ "delete", box_delete },
 	{ "store", box_store },
+	{ "exists", segment_exists },
+	{ "state", box_state },
 	{ "gc", clean },
 	{ NULL, NULL }
 };
@@ -345,6 +389,6 @@ void
 ks_lua_add_publish(lua_State *L)
 {
 	ks_lua_newtype(L, KS_LUA_SEGMENT, NULL, segment_meta, NULL);
-	ks_lua_newtype(L, KS_LUA_PUBLISHED, NULL, NULL, NULL);
+	ks_lua_newtype(L, KS_LUA_PUBLISHED, box_gc, NULL, NULL);
 	ks_lua_addto(L, "publish", module_functions);
 }

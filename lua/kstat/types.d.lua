@@ -292,6 +292,7 @@ function k:before() end
 ---@class kstat.publish_options
 ---@field private? boolean
 ---@field shared? boolean
+---@field capacity? integer
 
 ---@param name string
 ---@param options? kstat.publish_options
@@ -356,6 +357,12 @@ local pub = {}
 
 ---@return string
 function pub:path() end
+
+---@param name string
+---@param module? string
+---@param instance? integer
+---@return boolean? exists, string? message, string? errno
+function pub:has(name, module, instance) end
 
 function pub:close() end
 

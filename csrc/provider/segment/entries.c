@@ -110,6 +110,49 @@ ks_published_free(struct ks_published *d)
 }
 
 void
+ks_published_forget(struct ks_provider *p)
+{
+	ks_publish_lock();
+	ks_published_free(p->published);
+	ks_publish_unlock();
+}
+
+int
+kstat_publish_exists(kstat_pub_t *pub, const char *ks_module, int ks_instance, const char *ks_name)
+{
+	struct ks_seg_entry like = { .instance = ks_instance }, *other = NULL;
+	uint64_t v;
+	int rc;
+
+	if (pub == NULL || strlen(ks_module) >= KSTAT_STRLEN || strlen(ks_name) >= KSTAT_STRLEN)
+		return ks_fail(EINVAL, "a segment, and names of at most %d bytes are needed", KSTAT_STRLEN - 1);
+	strcpy(like.module, ks_module);
+	strcpy(like.name, ks_name);
+	ks_publish_lock();
+	v = ks_word_lock(&pub->header->lock);
+	rc = v == KS_WORD_BUSY ? -1 : ks_seg_index_update(pub);
+	if (rc == 0) {
+		/* No entry has the size 0: all of that name are other ones. */
+		(void)ks_seg_find_entry(pub, &like, &other);
+		rc = other != NULL && atomic_load(&other->state) == KS_SEG_INSTALLED;
+	}
+	if (v != KS_WORD_BUSY)
+		ks_word_abort(&pub->header->lock, v);
+	ks_publish_unlock();
+	return rc;
+}
+
+const volatile uint32_t *
+kstat_publish_state(const kstat_t *ksp)
+{
+	const struct ks_provider *p = (const struct ks_provider *)ksp;
+
+	if (ksp == NULL || p->published == NULL || p->published->entry == NULL)
+		return ks_fail_null(EINVAL, "the kstat is not published");
+	return (const volatile uint32_t *)(const volatile void *)&p->published->entry->state;
+}
+
+void
 ks_published_delete(struct ks_provider *p)
 {
 	struct ks_seg_entry *e = p->published->entry;

@@ -26,8 +26,8 @@
 #include "provider/segment/directory.h"
 #include "provider/segment/space.h"
 
-#define CAPACITY (64u << 20) /* of a new segment; storage is taken as it is used */
-#define FIRST_STORAGE 65536
+#define CAPACITY ((size_t)64 << 20) /* of a new segment, unless it is given; storage is taken as it is used */
+#define FIRST_STORAGE ((size_t)65536)
 #define TEMPORARY ".tmp" /* at the end of the name of a file that is being made */
 
 static struct {
@@ -154,14 +154,15 @@ fill_header(struct kstat_pub *pub, int flags)
 	atomic_store(&h->used, KS_SEG_HEADER);
 }
 
+/* How large a new segment becomes of which so many bytes are wanted. */
 static size_t
-capacity(void)
+capacity(size_t wanted)
 {
 	struct rlimit rl;
 
-	if (getrlimit(RLIMIT_FSIZE, &rl) == 0 && rl.rlim_cur < CAPACITY)
+	if (getrlimit(RLIMIT_FSIZE, &rl) == 0 && rl.rlim_cur < wanted)
 		return rl.rlim_cur < FIRST_STORAGE ? FIRST_STORAGE : (size_t)rl.rlim_cur & ~(size_t)4095;
-	return CAPACITY;
+	return wanted;
 }
 
 /* --- taking over what is there ----------------------------------------------------------------------- */
@@ -273,7 +274,7 @@ hide_entries(struct kstat_pub *pub)
 static int
 fill_file(struct kstat_pub *pub, int fd, int old, int flags)
 {
-	size_t size = capacity();
+	size_t size = capacity(pub->wanted);
 
 	/* Storage is taken beforehand: a full file system is an error here, not a SIGBUS later. */
 	if (ftruncate(fd, (off_t)size) != 0 || (errno = posix_fallocate(fd, 0, FIRST_STORAGE)) != 0 ||
@@ -433,7 +434,7 @@ open_file(struct kstat_pub *pub, const struct ks_seg_dir *d, int flags)
 }
 
 static struct kstat_pub *
-open_pub(const char *dir, const char *name, int flags)
+open_pub(const char *dir, const char *name, int flags, size_t wanted)
 {
 	struct kstat_pub *pub = calloc(1, sizeof(*pub));
 	struct ks_seg_dir d = { .fd = -1 };
@@ -444,6 +445,7 @@ open_pub(const char *dir, const char *name, int flags)
 	(void)snprintf(pub->name, sizeof(pub->name), "%s", name);
 	(void)snprintf(pub->dir, sizeof(pub->dir), "%s", dir);
 	pub->flags = flags;
+	pub->wanted = wanted;
 	if (open_own_dir(&d, dir) == 0 && (lock = ks_seg_lock_dir(&d, true)) >= 0)
 		rc = open_file(pub, &d, flags);
 	error = errno;
@@ -459,19 +461,22 @@ open_pub(const char *dir, const char *name, int flags)
 }
 
 kstat_pub_t *
-kstat_publish(const char *name, int flags)
+kstat_publish_sized(const char *name, int flags, size_t size)
 {
 	struct kstat_pub *pub;
 	char dir[PATH_MAX];
 
 	if (check_name(name) != 0 || ks_seg_own_dir(dir) != 0)
 		return NULL;
+	if (size < FIRST_STORAGE || size > KS_SEG_MOST_BYTES)
+		return ks_fail_null(EINVAL, "a segment has %zu to %llu bytes, not %zu", FIRST_STORAGE,
+		    (unsigned long long)KS_SEG_MOST_BYTES, size);
 	if ((flags & ~(KSTAT_PUBLISH_PRIV | KSTAT_PUBLISH_SHARED)) != 0)
 		return ks_fail_null(EINVAL, "there are no publishing flags 0x%x", (unsigned)flags);
 	(void)pthread_once(&once, watch_forks);
 	ks_publish_lock();
 	pub = find_published(dir, name);
-	if (pub == NULL && (pub = open_pub(dir, name, flags)) != NULL) {
+	if (pub == NULL && (pub = open_pub(dir, name, flags, (size + 4095) & ~(size_t)4095)) != NULL) {
 		pub->next = publications.first;
 		publications.first = pub;
 	}
@@ -479,6 +484,12 @@ kstat_publish(const char *name, int flags)
 		pub->refs++;
 	ks_publish_unlock();
 	return pub;
+}
+
+kstat_pub_t *
+kstat_publish(const char *name, int flags)
+{
+	return kstat_publish_sized(name, flags, CAPACITY);
 }
 
 void

@@ -35,6 +35,7 @@ struct ks_seg_index {
 struct kstat_pub {
 	struct ks_seg_header *header; /* the mapping */
 	size_t mapped;                /* its bytes */
+	size_t wanted;                /* bytes of a file that has to be made */
 	dev_t dev;                    /* the file */
 	ino_t ino;
 	int flags;                    /* KSTAT_PUBLISH_* */
@@ -82,5 +83,8 @@ void ks_published_delete(struct ks_provider *p);
 
 /* Frees the process's side of a kstat; the entry stays as it is. The lock is held. */
 void ks_published_free(struct ks_published *d);
+
+/* The same of a kstat that nobody can name any more: readers go on seeing it. */
+void ks_published_forget(struct ks_provider *p);
 
 #endif

@@ -43,6 +43,20 @@ function pub_methods.path(self)
   return core.path(self.segment)
 end
 
+--- Whether a kstat of that name is published in the segment, by this process or one that shares it.
+-- @string name
+-- @string[opt] module default: the segment's name
+-- @int[opt=0] instance
+-- @treturn[1] boolean
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function pub:has
+function pub_methods.has(self, name, module, instance)
+  module, instance, name = check.header(self, { name = name, module = module, instance = instance })
+  return core.exists(self.segment, module, instance, name)
+end
+
 --- Stops publishing: the kstats disappear (persistent ones stay, dormant). Counters may still be called;
 -- no reader sees what they count. Called at the end of the process by itself.
 -- @function pub:close
@@ -54,13 +68,14 @@ function pub_methods.close(self)
 end
 pub_meta.__close = pub_methods.close
 
-local option_fields = check.set("private", "shared")
+local option_fields = check.set("private", "shared", "capacity")
 
 --- Opens a segment, as kstat_publish() of kstat_provider.h: `kstat.publish(name [, options])`.
 -- @string name 1 to 63 letters, digits, "-", "_" and ".", which does not come first; also the kstats' module unless
 -- they say otherwise (a module has at most 30 bytes)
 -- @tparam[opt] table options `private`: only this user may read it; `shared`: if another process
--- publishes that name, publish there with it, instead of "EBUSY"
+-- publishes that name, publish there with it, instead of "EBUSY"; `capacity`: bytes that a new segment may grow to,
+-- 64 KiB to 1 GiB (64 MiB); storage is taken as kstats are created
 -- @treturn[1] pub
 -- @treturn[2] nil
 -- @treturn[2] string message
@@ -72,7 +87,8 @@ function M.publish(name, options)
   end
   options = options or {}
   check.fields(options, option_fields, "publish")
-  local segment, message, errname = core.open(name, options.private, options.shared)
+  local segment, message, errname = core.open(name, options.private, options.shared,
+    options.capacity and check.integer(options.capacity, "capacity"))
   if not segment then
     return nil, message, errname
   end
