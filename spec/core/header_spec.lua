@@ -42,6 +42,14 @@ describe("the header of a kstat before its first read", function()
     assert.are.equal("1 0 0", all["unix:0:vm_events"]) -- the names are in the file
   end)
 
+  it("has room for long texts, such as paths", function()
+    for path in run.shell("ls -d spec/trees/*/proc").out:gmatch("[^\n]+") do
+      local _, text = headers(("KSTAT_PROC=%s KSTAT_SYS=%s KSTAT_WITH=all KSTAT_DIR=%s"):format(path,
+        path:gsub("proc$", "sys"), directory))
+      assert.matches("%d checks, 0 failures\n$", text)
+    end
+  end)
+
   it("is true in a capture and in a recording of it", function()
     local capture, recording = directory .. "/capture", directory .. "/recording"
     assert.are.equal(0, run.shell(("%s KSTAT_DIR=%s %s/kstat -j >%s"):format(tree, directory, run.bin, capture)).status)

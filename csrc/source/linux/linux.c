@@ -126,7 +126,7 @@ shape_of(struct ks_linux *lx, size_t sub, size_t p)
 	return NULL;
 }
 
-#define STRING_ROOM 128 /* bytes of each text on the average */
+#define STRING_ROOM 128 /* bytes of each text on the average; see also ks_unit.long_texts */
 
 /* What the headers of all kstats of a part have in common. */
 struct template {
@@ -174,7 +174,7 @@ offer(struct ks_linux *lx, struct ks_scan *scan, const struct ks_part *part, con
 	    .flags = t->flags,
 	    .crtime = unit->crtime,
 	    .ndata = t->ndata,
-	    .data_size = t->size,
+	    .data_size = t->size > 0 && (t->flags & KSTAT_FLAG_LONGSTRINGS) != 0 ? t->size + unit->long_texts : t->size,
 	    .cookie = cookie,
 	});
 }

@@ -25,6 +25,7 @@ struct ks_unit {
 	bool alive;
 	bool seen;         /* found by the scan under way */
 	uint16_t parts;    /* which kinds of kstats it has, one bit each */
+	uint32_t long_texts; /* bytes that the headers of its kstats reserve for texts of any length, such as paths */
 	uint32_t at, len;  /* its line in the image that was parsed last */
 	uint64_t seq;      /* ks_image.seq of that image */
 	uint64_t ident;    /* changes when another thing takes over the name; 0: not known */

@@ -447,6 +447,7 @@ add_unit(const struct ks_linux *lx, struct ks_units *units, const struct mount *
 	set_device_name(lx, fs);
 	if (!is_new)
 		return 0;
+	unit->long_texts = (uint32_t)(strlen(fs->device) + strlen(fs->point) + strlen(fs->root));
 	name_of(unit->name, &m->line.point);
 	unit->instance = fs->minor <= INT32_MAX ? (int)fs->minor : 0;
 	unit->parts = 1;

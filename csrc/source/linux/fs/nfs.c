@@ -559,6 +559,7 @@ add_unit(struct ks_linux *lx, struct ks_units *units, const struct ks_mount *m)
 	unit->extra = nfs;
 	if (!is_new)
 		return 0;
+	unit->long_texts = (uint32_t)(ks_text_size(&nfs->device) + ks_text_size(&nfs->point));
 	if (ks_text_u64(&number, &major) && number.p < number.end && *number.p++ == ':' &&
 	    ks_text_u64(&number, &minor) && minor <= INT32_MAX)
 		unit->instance = (int)minor;

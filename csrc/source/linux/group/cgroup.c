@@ -151,6 +151,7 @@ add_unit(const struct walk *w, uint64_t ident, uint16_t has)
 			return -1;
 		*g = (struct ks_group){ .ident = ident };
 		memcpy(g->path, w->path, size);
+		unit->long_texts = (uint32_t)size;
 		unit->instance = (int)(ident & INT32_MAX);
 		leaf = *leaf != '\0' ? leaf : "/";
 		ks_name_set(unit->name, sizeof(unit->name), leaf, strlen(leaf));
