@@ -227,7 +227,8 @@ describe("the Linux source on a small tree", function()
 
   it("has sensors, in the kernel's units", function()
     same("hwmon:2:coretemp", { temp1 = "45000", temp1_label = "Package id 0", temp1_max = "100000",
-      temp1_crit_alarm = "0", temp2 = "-5000", fan10 = "1200" })
+      temp1_crit_alarm = "0", temp2 = "-5000", fan10 = "1200", fan10_target = "1500", fan10_fault = "0",
+      pwm1 = "128", pwm1_enable = "2", intrusion0_alarm = "1" })
     assert.equal("1/1000 C", d.meta["hwmon:2:coretemp:temp2"].unit)
     assert.equal("sensor", d.kstat["hwmon:2:coretemp"].class)
   end)

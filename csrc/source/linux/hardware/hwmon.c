@@ -31,11 +31,16 @@ static const struct kind {
 	{ "energy", KS_META_PER("", KS_KIND_COUNTER, KSTAT2_NVMT_UNKNOWN, 1000000, "uJ", "energy used") },
 	{ "humidity", SENSOR(PCT, 1000, "1/1000 %", "relative humidity") },
 	{ "freq", KS_META("", KS_KIND_GAUGE, KSTAT2_NVMT_FREQ, "Hz", "frequency") },
+	{ "pwm", KS_META_PER("", KS_KIND_GAUGE, KSTAT2_NVMT_UNKNOWN, 255, "1/255",
+	    "share of its full power that a fan gets") },
+	{ "intrusion", KS_META("", KS_KIND_GAUGE, KSTAT2_NVMT_STATE, "", "1: the chassis was opened") },
 };
 
-/* What a file of a sensor holds, by the end of its name. */
-static const char *const amounts[] = { "_input", "_max", "_min", "_crit", "_lcrit", "_max_hyst",
-	"_crit_hyst", "_average", "_cap", "_highest", "_lowest", NULL };
+/* What a file of a sensor holds, by the end of its name: the file of a fan's power has none. */
+static const char *const amounts[] = { "", "_input", "_max", "_min", "_crit", "_lcrit", "_emergency", "_max_hyst",
+	"_min_hyst", "_crit_hyst", "_lcrit_hyst", "_emergency_hyst", "_average", "_cap", "_highest", "_lowest",
+	"_rated_max", "_rated_min", "_offset", "_target", "_tolerance", "_output", NULL };
+static const char *const states[] = { "_fault", "_beep", "_enable", "_mode", "_manual", "_pulses", "_div", NULL };
 
 static bool
 ends_with(const char *s, size_t len, const char *const *ends)
@@ -68,6 +73,8 @@ sensor_meta(const char *stat)
 	static const struct ks_meta label = KS_META_TEXT("", "what the sensor measures");
 	static const struct ks_meta alarm = KS_META("", KS_KIND_GAUGE, KSTAT2_NVMT_STATE, "",
 	    "1: the limit is passed");
+	static const struct ks_meta state = KS_META("", KS_KIND_GAUGE, KSTAT2_NVMT_STATE, "",
+	    "how the sensor or the fan is set, or 1 for a fault, in the terms of its driver");
 	const char *rest;
 	const struct kind *k = kind_of(stat, &rest);
 
@@ -75,6 +82,8 @@ sensor_meta(const char *stat)
 		return NULL;
 	if (strcmp(rest, "_label") == 0)
 		return &label;
+	if (ends_with(rest, strlen(rest), states))
+		return &state;
 	return strstr(rest, "_alarm") != NULL ? &alarm : &k->meta;
 }
 
@@ -104,10 +113,10 @@ list_files(struct ks_linux *lx, int dirfd, char *names[MAX_SENSORS])
 	while (n < MAX_SENSORS && (e = ks_linux_next_entry(lx, dir)) != NULL) {
 		const char *rest;
 
-		if (kind_of(e->d_name, &rest) == NULL || *rest != '_')
+		if (kind_of(e->d_name, &rest) == NULL)
 			continue;
-		if (!ends_with(rest, strlen(rest), amounts) && strcmp(rest, "_label") != 0 &&
-		    strstr(rest, "_alarm") == NULL)
+		if (!ends_with(rest, strlen(rest), amounts) && !ends_with(rest, strlen(rest), states) &&
+		    strcmp(rest, "_label") != 0 && strstr(rest, "_alarm") == NULL)
 			continue;
 		names[n] = strdup(e->d_name);
 		if (names[n] == NULL) {
