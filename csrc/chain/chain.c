@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "chain/handle.h"
+#include "model/shape.h"
 
 /* --- updates --------------------------------------------------------------- */
 
@@ -188,7 +189,7 @@ warn_of_lack(struct ks_chain *chain)
 }
 
 /* Reads a kstat into the chain's record, which is returned; NULL with errno. */
-static const struct ks_record *
+static struct ks_record *
 read_record(struct ks_chain *chain, const struct ks_node *node)
 {
 	const kstat_t *ksp = &node->k;
@@ -227,10 +228,12 @@ ks_chain_read_copy(kstat_ctl_t *kc, const kstat_t *ksp)
 {
 	struct ks_chain *chain = ks_chain_of(kc);
 	const struct ks_node *node = node_of(chain, ksp);
-	const struct ks_record *r = node != NULL ? read_record(chain, node) : NULL;
+	struct ks_record *r = node != NULL ? read_record(chain, node) : NULL;
 	size_t head = (sizeof(*ksp) + 15) & ~(size_t)15;
 	kstat_t *copy;
 
+	if (r != NULL && ksp->ks_type == KSTAT_TYPE_NAMED)
+		ks_record_drop_hidden(r);
 	copy = r != NULL ? malloc(head + ks_record_size(r)) : NULL;
 	if (copy == NULL && r != NULL)
 		(void)ks_fail(ENOMEM, "out of memory for a sample");

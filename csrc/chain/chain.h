@@ -132,7 +132,7 @@ void ks_chain_warn_of_selectors(kstat_ctl_t *kc, const struct ks_selector *const
 
 /*
  * Reads a kstat into a copy of it, header and data in one block of memory that the caller frees; the kstat itself
- * keeps what it holds. NULL with errno, as kstat_read().
+ * keeps what it holds. The copy has no hidden data records (model/shape.h). NULL with errno, as kstat_read().
  */
 kstat_t *ks_chain_read_copy(kstat_ctl_t *kc, const kstat_t *ksp);
 

@@ -91,6 +91,7 @@ read_and_add(struct ks_sample *s, kstat_ctl_t *kc, const kstat_t *ksp)
 	copy->ks_private = ks_chain_has_gethrtime(kc, ksp) ? copy : NULL;
 	(void)ks_table_add(is_first ? &s->index : &s->later, is_first ? hash : (uint64_t)ksp->ks_kid, (uint32_t)s->n);
 	s->ksp[s->n++] = copy;
+	s->size += sizeof(*copy) + copy->ks_data_size;
 	if (ks_chain_is_replay(kc) && copy->ks_data != NULL && copy->ks_snaptime > s->taken)
 		s->taken = copy->ks_snaptime;
 	return copy;

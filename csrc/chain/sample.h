@@ -21,6 +21,7 @@ struct ks_sample {
 	hrtime_t real;       /* gethrtime() when it was made, which differs from that beside a recorded tree */
 	int64_t time_of_day, seconds; /* as ks_chain_time_of_day() has them */
 	size_t cap;
+	size_t size;         /* of the copies, in bytes */
 	struct ks_table index; /* the first of each module, instance and name */
 	struct ks_table later; /* by kid, the others: a capture may hold several of one name */
 };

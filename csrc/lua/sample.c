@@ -4,6 +4,7 @@
 #include "chain/sample.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "chain/chain.h"
@@ -11,6 +12,8 @@
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
+
+#define COUNTED 8 /* one of so many bytes of a sample is counted */
 
 /* --- making them ------------------------------------------------------------------------ */
 
@@ -50,6 +53,20 @@ add_selected(lua_State *L, struct ks_lua_sample *u, int i)
 	return 0;
 }
 
+/*
+ * Lets the collector of garbage know of the memory of a sample that grew, which it does not count: without this a
+ * loop that takes samples holds hundreds of old ones. Only a part is counted, because a collection may take as long
+ * as a sample.
+ */
+static void
+count_memory(lua_State *L, const struct ks_lua_sample *u, size_t before)
+{
+	size_t kib = (u->s->size - before) / COUNTED / 1024;
+
+	if (kib > 0 && kib < INT_MAX)
+		(void)lua_gc(L, LUA_GCSTEP, (int)kib);
+}
+
 /* An empty sample of the chain at index i, pushed; NULL with errno ENOMEM, nothing pushed. */
 static struct ks_lua_sample *
 new_sample(lua_State *L, int i)
@@ -84,6 +101,7 @@ sample_new(lua_State *L)
 	if (u == NULL || (earlier != NULL && add_earlier(u, earlier->s) != 0) ||
 	    (!lua_isnil(L, 3) && add_selected(L, u, 3) != 0))
 		return ks_lua_fail(L);
+	count_memory(L, u, 0);
 	return 1;
 }
 
@@ -92,11 +110,13 @@ static int
 sample_add(lua_State *L)
 {
 	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
+	size_t before = u->s->size;
 
 	lua_settop(L, 2);
 	luaL_argcheck(L, ks_lua_can_grow(u), 1, "the sample is frozen");
 	if (add_selected(L, u, 2) != 0)
 		return ks_lua_fail(L);
+	count_memory(L, u, before);
 	lua_settop(L, 1);
 	return 1;
 }

@@ -21,6 +21,23 @@ ks_record_hide(struct ks_record *r, uint_t first)
 		ks_named_hide(&named(r)[i]);
 }
 
+void
+ks_record_drop_hidden(struct ks_record *r)
+{
+	kstat_named_t *kn = named(r);
+	uint_t n = 0;
+
+	for (uint_t i = 0; i < r->ndata; i++) {
+		if (ks_named_is_hidden(&kn[i]))
+			continue;
+		if (n < i)
+			kn[n] = kn[i];
+		n++;
+	}
+	r->ndata = n;
+	r->fixed.len = n * sizeof(*kn);
+}
+
 const kstat_named_t *
 ks_named_find_hidden(const kstat_t *ksp, const char *stat)
 {

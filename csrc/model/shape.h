@@ -34,6 +34,9 @@ ks_named_hide(kstat_named_t *kn)
 /* Hides the data records of a NAMED record from the given number on: they are for programs in C. */
 void ks_record_hide(struct ks_record *r, uint_t first);
 
+/* Removes the hidden data records of a NAMED record, which nobody but such programs sees. */
+void ks_record_drop_hidden(struct ks_record *r);
+
 /* Returns the hidden data record of a NAMED kstat that was read, or NULL if it has none of that name. */
 const kstat_named_t *ks_named_find_hidden(const kstat_t *ksp, const char *stat);
 

@@ -1,0 +1,21 @@
+-- How much memory samples take.
+local run = require("support.run")
+
+-- Returns the greatest memory, in KiB, of a script that takes n samples of a tree and keeps none.
+local function peak(n)
+  local r = run.run({ "kstatlua", "-e", [[
+    local k = assert(kstat.open())
+    for _ = 1, tonumber(arg[1]) do
+      k:sample()
+    end
+    print(io.open("/proc/self/status"):read("a"):match("VmHWM:%s*(%d+)"))]], tostring(n),
+    env = { KSTAT_PROC = "spec/trees/small/proc", KSTAT_SYS = "spec/trees/small/sys" } })
+  assert.equal(0, r.status, r.err)
+  return tonumber(r.out)
+end
+
+describe("samples", function()
+  it("that a script has dropped are freed soon, so that a loop does not grow", function()
+    assert.is_true(peak(1500) - peak(50) < 8 * 1024)
+  end)
+end)
