@@ -9,7 +9,7 @@
 #   make sweep      lets each request for memory and each system call of the commands fail, one in each run
 #   make fuzz       each fuzzer for FUZZ_SECONDS
 #   make bench      every benchmark
-#   make install    into $(DESTDIR)$(PREFIX)
+#   make install    into $(DESTDIR)$(PREFIX); make uninstall removes what it added
 #   make dist       the sources as kstat-VERSION.tar.gz
 
 # --- settings -----------------------------------------------------------------
@@ -85,7 +85,9 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
             $(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat \
             $(LUAS:%=$(BUILD)/share/lua/%/kstat) $(BUILD)/share/kstat/scripts
 
-.PHONY: all check check-logs sweep lint sanitize race fuzz fuzz-grammar bench bench-programs install dist rock rock-install clean FORCE
+comma := ,
+
+.PHONY: all check check-logs sweep lint sanitize race fuzz fuzz-grammar bench bench-programs install install-files uninstall dist rock rock-install clean FORCE
 all: $(LIB) $(BUILD)/lib/libkstat.a $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
 
 # --- objects ------------------------------------------------------------------
@@ -102,9 +104,9 @@ $(O)/%.o: csrc/%.c
 	$(COMPILE) -c -o $@ $<
 
 # --- products -----------------------------------------------------------------
-$(LIB): $(LIB_OBJ)
+$(LIB): $(LIB_OBJ) csrc/libkstat.map
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared -Wl,-soname,$(@F) $(MODULE_LD) \
-	    $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
+	    -Wl,--version-script=csrc/libkstat.map $(CFLAGS) $(LDFLAGS) -o $@ $(LIB_OBJ) $(LIB_LIBS)
 $(BUILD)/lib/libkstat.a: $(LIB_OBJ)
 	$(call QUIET,AR) mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
 # The library and the module are never unloaded: published kstats outlive the Lua state (nginx makes a new state at
@@ -245,29 +247,47 @@ lint:
 	$(LUACHECK) --quiet $(wildcard lua scripts examples spec bench)
 
 # --- installation ---------------------------------------------------------------
+# LIBDIR is below PREFIX. A file $(INSTALLED) lists what was added, for `make uninstall`.
+LIBDIR   ?= $(PREFIX)/lib
+INSTALLED = $(PREFIX)/share/kstat/installed
 D := $(DESTDIR)$(PREFIX)
+L := $(DESTDIR)$(LIBDIR)
+# What replaces @NAMES@ in files that are installed. A library that the loader does not search for is found by programs
+# that are linked with the flags of pkg-config.
+RPATH    := $(if $(filter-out /usr/lib% /usr/local/lib,$(LIBDIR)),-Wl$(comma)-rpath$(comma)$${libdir} )
+FILL_IN   = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|g' \
+            -e 's|@VERSION@|$(VERSION)|g' -e 's|@LIBS@|$(PC_LIBS)|g' -e 's|@RPATH@|$(RPATH)|g'
 install: all
-	$(INSTALL) -d $(D)/bin $(D)/lib/pkgconfig $(D)/share/kstat/scripts
+	stage=$$(mktemp -d) && trap 'rm -rf $$stage' EXIT && \
+	    $(MAKE) --no-print-directory DESTDIR=$$stage install-files && \
+	    packaging/install add $$stage "$(DESTDIR)" "$(INSTALLED)"
+	$(if $(DESTDIR),,@packaging/install loader "$(LIBDIR)")
+uninstall:
+	packaging/install remove "$(DESTDIR)" "$(INSTALLED)"
+	$(if $(DESTDIR),,@packaging/install loader "$(LIBDIR)" >/dev/null)
+install-files:
+	$(INSTALL) -d $(D)/bin $(L)/pkgconfig $(D)/share/kstat/scripts
 	for d in . sys nfs kstat-solaris/sys; do \
 	    $(INSTALL) -d $(D)/include/$$d && $(INSTALL) -m 644 csrc/include/$$d/*.h $(D)/include/$$d || exit; done
-	$(INSTALL) -m 755 $(LIB) $(D)/lib
-	ln -sf $(notdir $(LIB)) $(D)/lib/libkstat.so
-	$(INSTALL) -m 644 $(BUILD)/lib/libkstat.a $(D)/lib
-	for f in kstat kstat-solaris; do \
-	    sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(PC_LIBS)|' \
-	        $$f.pc.in > $(D)/lib/pkgconfig/$$f.pc || exit; done
-	for m in $(MODULES:$(BUILD)/%=%); do \
-	    $(INSTALL) -D -m 755 $(BUILD)/$$m $(D)/$$m && \
-	    $(call INSTALL_LUA,$(D)/share/$$(dirname $$(dirname $${m#lib/}))); done
+	$(INSTALL) -m 755 $(LIB) $(L)
+	ln -sf $(notdir $(LIB)) $(L)/libkstat.so
+	$(INSTALL) -m 644 $(BUILD)/lib/libkstat.a $(L)
+	for f in kstat kstat-solaris; do $(FILL_IN) $$f.pc.in > $(L)/pkgconfig/$$f.pc || exit; done
+	for m in $(MODULES:$(BUILD)/lib/%=%); do \
+	    $(INSTALL) -D -m 755 $(BUILD)/lib/$$m $(L)/$$m && \
+	    $(call INSTALL_LUA,$(D)/share/$$(dirname $$(dirname $$m))); done
 	$(INSTALL) -m 644 scripts/*.lua $(D)/share/kstat/scripts
 	# Last, after the Lua files: the host uses the modules compiled into it unless a file is newer.
 	$(INSTALL) -m 755 $(BUILD)/bin/kstatlua $(D)/bin/kstatlua
 	ln -sf kstatlua $(D)/bin/kstat
 	for f in doc/man/*.[1-9]*; do \
 	    $(INSTALL) -D -m 644 $$f $(D)/share/man/man$$(expr "$$f" : '.*\.\([1-9]\)')/$$(basename $$f) || exit; done
+	# Whatever lies in packaging/prefix, to the same place below the prefix.
+	cd packaging/prefix 2>/dev/null || exit 0; find . -type f | while read -r f; do \
+	    $(INSTALL) -D -m 644 /dev/null $(D)/$$f && $(FILL_IN) $$f > $(D)/$$f || exit; done
 # The Lua files below lua/, into the directory $(1).
-INSTALL_LUA = (cd lua && find . -name '*.lua') | while read -r f; do \
-	$(INSTALL) -D -m 644 lua/$$f $(1)/$$f || exit; done
+INSTALL_LUA = (cd lua && find . -name '*.lua' -printf '%h\n' | sort -u) | while read -r d; do \
+	$(INSTALL) -d $(1)/$$d && $(INSTALL) -m 644 lua/$$d/*.lua $(1)/$$d || exit; done
 
 # --- the rock -------------------------------------------------------------------
 # LuaRocks passes LUA_INCDIR and LIBFLAG. Each Lua has a directory of objects of its own.

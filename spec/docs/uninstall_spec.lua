@@ -1,0 +1,84 @@
+-- `make uninstall` removes what `make install` added, and a linked program starts from any prefix.
+local run = require("support.run")
+
+describe("make uninstall", function()
+  local root
+
+  before_each(function()
+    root = run.directory()
+  end)
+
+  after_each(function()
+    run.remove_directory(root)
+  end)
+
+  local function make(target, variables)
+    local r = run.tool("make -s " .. target .. " BUILD=" .. run.quote(run.build) .. " " .. variables)
+    assert.equal("", r.err)
+    assert.equal(0, r.status)
+    return r.out
+  end
+
+  local function tree()
+    return run.shell("cd " .. root .. " && find . | sort").out
+  end
+
+  it("leaves what was there before, and nothing else", function()
+    run.shell("mkdir -p " .. root .. "/usr/local/lib/pkgconfig " .. root .. "/usr/local/bin && cd " .. root ..
+      " && touch usr/local/bin/other")
+    local before = tree()
+    make("install", "DESTDIR=" .. root)
+    assert.truthy(tree():find("./usr/local/bin/kstat\n", 1, true))
+    make("install", "DESTDIR=" .. root)
+    make("uninstall", "DESTDIR=" .. root)
+    assert.equal(before, tree())
+  end)
+
+  it("keeps a directory of its own into which somebody put a file", function()
+    make("install", "DESTDIR=" .. root)
+    run.write_file(root .. "/usr/local/share/kstat/scripts/mine.lua", "")
+    make("uninstall", "DESTDIR=" .. root)
+    assert.equal("./usr/local/share/kstat/scripts/mine.lua\n", run.shell("cd " .. root .. " && find . -type f").out)
+  end)
+
+  it("says so where nothing is installed", function()
+    local r = run.tool("make -s uninstall DESTDIR=" .. root)
+    assert.not_equal(0, r.status)
+    assert.truthy(r.err:find("there is no " .. root .. "/usr/local/share/kstat/installed", 1, true), r.err)
+  end)
+
+  it("removes the whole prefix if it was made for it, from which a linked program starts meanwhile", function()
+    local prefix = root .. "/opt/kstat"
+    local out = make("install", "PREFIX=" .. prefix)
+    assert.truthy(out:find("Programs do not find " .. prefix .. "/lib/libkstat.so.1 yet", 1, true), out)
+    local flags = run.tool("PKG_CONFIG_PATH=" .. prefix .. "/lib/pkgconfig pkg-config --cflags --libs kstat").out
+    local r = run.tool("cc -std=gnu11 " .. (os.getenv("KSTAT_CFLAGS") or "") .. " -o " .. root ..
+      "/program spec/c/man_page_io.c " .. flags:gsub("\n", " "))
+    assert.equal("", r.err)
+    r = run.run({ root .. "/program", directory = "/", env = { LD_LIBRARY_PATH = false } })
+    assert.equal(0, r.status, r.err)
+    make("uninstall", "PREFIX=" .. prefix)
+    assert.equal("", run.shell("cd " .. root .. " && find . -mindepth 1 ! -name program").out)
+  end)
+
+  it("takes a directory of libraries that is named for the machine", function()
+    make("install", "DESTDIR=" .. root .. " PREFIX=/usr LIBDIR=/usr/lib/x86_64-linux-gnu")
+    assert.equal(0, run.shell("test -e " .. root .. "/usr/lib/x86_64-linux-gnu/lua/5.4/kstat/core.so").status)
+    local text = run.read_file(root .. "/usr/lib/x86_64-linux-gnu/pkgconfig/kstat.pc")
+    assert.truthy(text:find("libdir=${prefix}/lib/x86_64-linux-gnu\n", 1, true))
+    assert.truthy(text:find("Libs: -L${libdir} -lkstat\n", 1, true))
+  end)
+end)
+
+describe("libkstat.so.1", function()
+  it("has a version for each function that it exports", function()
+    local names = run.shell("nm -D --defined-only " .. run.quote(run.build .. "/lib/libkstat.so.1") ..
+      " | grep -v ' A '").out
+    local count = 0
+    for line in names:gmatch("[^\n]+") do
+      assert.truthy(line:find("@@KSTAT_1.0", 1, true), line)
+      count = count + 1
+    end
+    assert.is_true(count > 100)
+  end)
+end)
