@@ -205,7 +205,8 @@ kstat2_t *kstat2_publish_histogram(kstat_pub_t *pub, const char *ks_pseg[], uint
 /*
  * Call this before kstat_install(). It gives a NAMED kstat n rows of counters (at most 1024), each on
  * cache lines of its own; readers see the sums. Integers described as gauges (kstat2_set_md()) still have
- * one value, unless KSTAT2_NVMF_PARTS is among their flags. Returns 0, or -1 with errno EINVAL.
+ * one value, unless KSTAT2_NVMF_PARTS is among their flags. Unsigned integers that nobody describes are counters to
+ * readers. Returns 0, or -1 with errno EINVAL.
  */
 int kstat_publish_shards(kstat_t *ksp, uint_t n);
 

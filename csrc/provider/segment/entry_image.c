@@ -26,11 +26,22 @@ add_string(struct ks_seg_image *im, const char *s)
 	return at;
 }
 
+/* Of a number that the caller did not describe: one whose parts are added up can only have been meant to count. */
+static const struct ks_meta *
+derive_meta(uint8_t data_type, uint8_t storage)
+{
+	static const struct ks_meta count = KS_META_COUNTER("", "");
+
+	return storage == KS_STORE_SHARDED && (data_type == KSTAT_DATA_UINT32 || data_type == KSTAT_DATA_UINT64) ?
+	    &count : NULL;
+}
+
 static void
 add_field(struct ks_seg_image *im, const struct ks_provider *p, const char *name, uint8_t data_type,
     uint8_t storage, size_t offset, size_t size)
 {
-	const struct ks_meta *m = ks_provider_meta(p, name);
+	const struct ks_meta *described = ks_provider_meta(p, name);
+	const struct ks_meta *m = described != NULL ? described : derive_meta(data_type, storage);
 	struct ks_seg_field f;
 
 	memset(&f, 0, sizeof(f));

@@ -102,7 +102,7 @@ local function statistics_of(spec)
   local list = {}
   for i, stat in ipairs(spec.statistics) do
     if type(stat) == "string" then
-      stat = { name = stat }
+      stat = { name = stat, kind = "counter" }
     else
       check.fields(stat, statistic_fields, "statistic " .. i)
     end
