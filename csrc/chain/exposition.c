@@ -118,15 +118,22 @@ has_text(const struct ks_buf *texts, const char *text)
 	return false;
 }
 
-/* Adds a text statistic: the label has its name as far as the format allows it, with a number if that is taken. */
+/*
+ * Adds a text statistic: the label has its name as far as the format allows it, with a number if that is taken. Names
+ * that start with "__" belong to Prometheus, so of several '_' one is left.
+ */
 static void
 add_text_label(struct ks_exposition *x, struct ks_buf *taken, const struct ks_pair *p)
 {
 	char name[KSTAT_STRLEN + KS_NUMBER_MAX + 2] = "_";
 	size_t n = p->name[0] >= '0' && p->name[0] <= '9' ? 1 : 0, stem;
 
-	for (const char *s = p->name; *s != '\0' && n < KSTAT_STRLEN; s++)
-		name[n++] = ks_is_metric_byte(*s) ? *s : '_';
+	for (const char *s = p->name; *s != '\0' && n < KSTAT_STRLEN; s++) {
+		char c = ks_is_metric_byte(*s) ? *s : '_';
+
+		if (c != '_' || n == 0 || name[n - 1] != '_')
+			name[n++] = c;
+	}
 	name[n] = '\0';
 	stem = n;
 	for (uint64_t k = 2; has_text(taken, name); k++) {
@@ -559,11 +566,9 @@ write_head(const struct ks_exposition *x, const struct ks_metric_family *m, stru
 	ks_buf_addf(out, "# TYPE %s%s %s\n", name, ending, types[m->type][open]);
 	if (open && unit[0] != '\0')
 		ks_buf_addf(out, "# UNIT %s %s\n", name, unit);
-	if (help[0] != '\0') {
-		ks_buf_addf(out, "# HELP %s%s ", name, ending);
-		ks_metric_escape(out, help, strlen(help), open);
-		ks_buf_addc(out, '\n');
-	}
+	ks_buf_addf(out, "# HELP %s%s ", name, ending);
+	ks_metric_escape(out, help, strlen(help), open);
+	ks_buf_addc(out, '\n');
 }
 
 static void

@@ -136,7 +136,10 @@ is_upper(char c)
 	return c >= 'A' && c <= 'Z';
 }
 
-/* Appends small letters; where `words`, with '_' between words: InBcastPkts becomes in_bcast_pkts. */
+/*
+ * Appends small letters; where `words`, with '_' between words: InBcastPkts becomes in_bcast_pkts. Of several '_', one
+ * is left.
+ */
 static void
 add_name(struct ks_buf *b, const char *s, size_t n, bool words)
 {
@@ -146,9 +149,12 @@ add_name(struct ks_buf *b, const char *s, size_t n, bool words)
 	if (to == NULL)
 		return;
 	for (size_t i = 0; i < n; i++) {
+		char c = is_upper(s[i]) ? (char)(s[i] + ('a' - 'A')) : ks_is_metric_byte(s[i]) ? s[i] : '_';
+
 		if (words && is_upper(s[i]) && i > 0 && s[i - 1] >= 'a' && s[i - 1] <= 'z')
 			to[len++] = '_';
-		to[len++] = is_upper(s[i]) ? (char)(s[i] + ('a' - 'A')) : ks_is_metric_byte(s[i]) ? s[i] : '_';
+		if (c != '_' || (len > 0 ? to[len - 1] : b->data[b->len - 1]) != '_')
+			to[len++] = c;
 	}
 	b->len += len;
 }
@@ -172,6 +178,27 @@ without_ending(const char *s, size_t n, const char *word)
 	if (m == 0 || n < m || strncasecmp(s + n - m, word, m) != 0)
 		return n;
 	return n == m ? 0 : s[n - m - 1] == '_' ? n - m - 1 : n;
+}
+
+/* Length of a statistic's name without what the family's name ends with: total, the base unit, or another of its kind. */
+static size_t
+without_endings(const char *stat, size_t n, const char *base)
+{
+	static const char *const others[][2] = {
+		{ "seconds", "nsec" }, { "seconds", "usec" }, { "seconds", "msec" }, { "seconds", "sec" },
+		{ "seconds", "ns" }, { "seconds", "us" }, { "seconds", "ms" }, { "hertz", "Hz" }, { "hertz", "kHz" },
+		{ "hertz", "MHz" }, { "ratio", "percent" }, { "ratio", "pct" }
+	};
+	size_t stem = n;
+
+	if (n > strlen("total"))
+		stem = n = without_ending(stat, n, "total");
+	n = without_ending(stat, n, base);
+	for (size_t i = 0; n == stem && i < sizeof(others) / sizeof(others[0]); i++) {
+		if (strcmp(others[i][0], base) == 0)
+			n = without_ending(stat, n, others[i][1]);
+	}
+	return n;
 }
 
 /* Names that the samples of a family may have beside its own, and that no other family may have. */
@@ -239,14 +266,14 @@ make_name(struct ks_metric_families *f, const char *module, const char *stat, si
 {
 	size_t at = f->text.len, stem;
 
-	if (stat_len > strlen("total"))
-		stat_len = without_ending(stat, stat_len, "total");
-	stat_len = without_ending(stat, stat_len, unit);
+	stat_len = without_endings(stat, stat_len, unit);
 	ks_buf_adds(&f->text, "kstat_");
 	add_name(&f->text, module, strlen(module), false);
 	if (stat_len > 0)
 		ks_buf_addc(&f->text, '_');
 	add_name(&f->text, stat, stat_len, true);
+	while (f->text.len > at && f->text.data[f->text.len - 1] == '_')
+		f->text.len--;
 	stem = f->text.len;
 	for (unsigned n = 1; !f->text.failed; n++) {
 		f->text.len = stem;
@@ -308,7 +335,12 @@ ks_metric_family(struct ks_metric_families *f, const char *module, const char *s
 	m->unit = add_text(&f->text, unit->base, strlen(unit->base));
 	m->module = add_text(&f->text, module, strlen(module));
 	m->stat = add_text(&f->text, stat, stat_len);
-	m->help = add_text(&f->text, help, strlen(help));
+	m->help = (uint32_t)f->text.len;
+	if (help[0] != '\0')
+		ks_buf_adds(&f->text, help);
+	else
+		ks_buf_addf(&f->text, "%s%.*s of %s", stat_len > 0 ? "" : "texts", (int)stat_len, stat, module);
+	ks_buf_addc(&f->text, '\0');
 	if (f->text.failed || f->text.len > UINT32_MAX) {
 		errno = ENOMEM;
 		return KS_NO_SLOT;

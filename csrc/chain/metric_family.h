@@ -33,7 +33,7 @@ struct ks_metric_family {
 	uint32_t name;      /* offset of the text in struct ks_metric_families; without _total */
 	uint32_t name_len;
 	uint32_t unit;      /* offset of the text; "": none */
-	uint32_t help;      /* offset of the text; "": none */
+	uint32_t help;      /* offset of the text */
 	uint32_t samples;   /* its user's count */
 	uint32_t last;      /* its user's: the last kstat with a sample, plus 1 */
 	uint64_t times, per;
@@ -64,7 +64,7 @@ void ks_metric_unit_of(const struct ks_meta *m, struct ks_metric_unit *unit);
 
 /*
  * Returns the number of the family of a module's statistic (without the ending that the type adds), which it makes
- * if there is none yet. KS_NO_SLOT with errno ENOMEM.
+ * if there is none yet. help "": it has the names of the statistic and of the module. KS_NO_SLOT with errno ENOMEM.
  */
 uint32_t ks_metric_family(struct ks_metric_families *f, const char *module, const char *stat, size_t stat_len,
     enum ks_metric_type type, const struct ks_metric_unit *unit, const char *help);

@@ -1,0 +1,259 @@
+-- Kstats as metrics: what ks:render("prometheus" | "openmetrics") and kstat -o write. Readers that others wrote accept
+-- it, and values, names and labels are right.
+local capture = require("support.capture")
+local kstat = require("kstat")
+local run = require("support.run")
+
+local python = "/usr/bin/python3"
+local has_reader = run.shell(python .. " -c 'import prometheus_client.openmetrics.parser'").status == 0
+local has_promtool = run.shell("command -v promtool").status == 0
+local illumos = "spec/vectors/kstat/host.jsonl"
+
+-- What promtool says of names that the kernel or illumos gave, and not we.
+local KNOWN = {
+  "^kstat_%w+_[%w_]*sec_?page_?tables?_[%w_]+ metric names should not contain abbreviated units$",
+  "^kstat_caps_[%w_]+_sec metric names should not contain abbreviated units$",
+  "^kstat_[%w_]+_count non%-histogram and non%-summary metrics should not have \"_count\" suffix$",
+}
+
+-- Fails if promtool does not accept the text.
+local function check_classic(text, what)
+  assert.truthy(text:find("\n# TYPE"), what)
+  local r = run.run({ "/bin/sh", "-c", "exec promtool check metrics 2>&1", stdin = text })
+  for line in r.out:gmatch("[^\n]+") do
+    local known = false
+    for _, pattern in ipairs(KNOWN) do
+      known = known or line:find(pattern) ~= nil
+    end
+    assert.is_true(known, what .. ": " .. line)
+  end
+end
+
+local READER = [[
+import sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+for f in text_string_to_metric_families(sys.stdin.buffer.read().decode('utf-8')):
+    for s in f.samples:
+        pass
+]]
+
+-- Fails if the reader of prometheus_client does not accept the text.
+local function check_open(text, what)
+  local r = run.run({ python, "-c", READER, stdin = text })
+  assert.equal("", r.err, what)
+  assert.equal(0, r.status, what)
+end
+
+-- The samples of a text: name and labels without those of the header -> value.
+local function values_of(text)
+  local values = {}
+  for name, labels, value in text:gmatch("\n(kstat_[%w_]+){(.-)} ([^ \n]+)%f[\n]") do
+    labels = labels:gsub('^module=".-",instance=".-",name=".-",class=".-",?', "")
+    values[name .. (labels ~= "" and "{" .. labels .. "}" or "")] = value
+  end
+  return values
+end
+
+describe("an exposition", function()
+  local dir
+
+  before_each(function() dir = run.directory() end)
+  after_each(function()
+    run.remove_directory(dir)
+    capture.clean()
+  end)
+
+  local prefix = ("package.path = %q\npackage.cpath = %q\n"):format(package.path, package.cpath) .. [[
+local kstat = require("kstat")
+local pub = assert(kstat.publish("spec"))
+]]
+
+  -- What a script of Lua prints that publishes; the machine has nothing.
+  local function lua(text)
+    run.write_file(dir .. "/script.lua", prefix .. text)
+    local r = run.shell(("d=%s; KSTAT_DIR=$d KSTAT_PROC=$d KSTAT_SYS=$d %s $d/script.lua"):format(dir, run.lua))
+    assert.equal("", r.err)
+    assert.equal(0, r.status)
+    return r.out
+  end
+
+  -- Both formats of what a script publishes.
+  local function expose(text)
+    local out = lua(text .. [[
+local ks = assert(kstat.open())
+io.write((ks:render("prometheus", "/^m/i:::")), "\0", (ks:render("openmetrics", "/^m/i:::")))
+]])
+    return out:match("^(.-)%z(.*)$")
+  end
+
+  describe("of all there is", function()
+    -- Both formats of the command's environment.
+    local function check(env, what)
+      local classic = run.run({ "kstat", "-o", "prometheus", env = env })
+      assert.same({ 0, "" }, { classic.status, classic.err })
+      check_classic("\n" .. classic.out, what)
+      local open = run.run({ "kstat", "-o", "openmetrics", env = env })
+      assert.same({ 0, "" }, { open.status, open.err })
+      assert.equal("# EOF\n", open.out:sub(-6))
+      check_open(open.out, what)
+    end
+
+    it("is accepted by others' readers: this machine, recorded machines, illumos", function()
+      if not (has_reader and has_promtool) then
+        return pending("python3-prometheus-client or promtool (Debian: prometheus) is not here")
+      end
+      check({}, "live")
+      check({ KSTAT_SOURCE = illumos }, illumos)
+      for _, tree in ipairs({ "small", "hardware", "fs", "storage", "cgroup-v2" }) do
+        local at = "spec/trees/" .. tree
+        check({ KSTAT_PROC = at .. "/proc", KSTAT_SYS = at .. "/sys" }, tree)
+      end
+    end)
+  end)
+
+  it("has base units, exactly", function()
+    local classic, open = expose([[
+assert(pub:named({ module = "mod", name = "n", class = "c", shards = 1, statistics = {
+  { name = "wait", kind = "counter", meta = "t_acc", scale = 1000000000, fract = true, value = 1500000001 },
+  { name = "run_nsec", kind = "counter", unit = "ns", value = 1 },
+  { name = "cpu", kind = "counter", unit = "ticks", scale = 100, fract = true, value = 12345 },
+  { name = "mem", kind = "gauge", meta = "bytes", unit = "pages", scale = 16384, value = 3 },
+  { name = "cache", kind = "gauge", unit = "KiB", value = 3 },
+  { name = "busy_percent", kind = "gauge", meta = "pct", unit = "percent", value = 7 },
+  { name = "pct_idle", kind = "gauge", meta = "pct", value = 7 },
+  { name = "drift", kind = "gauge", unit = "ppm", type = "int64", value = -1500001 },
+  { name = "clock_MHz", kind = "gauge", unit = "MHz", value = 2400 },
+  { name = "link", kind = "gauge", unit = "Mbit/s", value = 10000 },
+  { name = "bits", kind = "gauge", unit = "bits", value = 12 },
+  { name = "temp", kind = "gauge", unit = "millidegrees C", type = "int64", value = -40125 },
+  { name = "load_1min", kind = "gauge", scale = 256, fract = true, value = 384 },
+  { name = "jobs", kind = "gauge", unit = "jobs", value = 4 },
+  { name = "waiting", kind = "gauge", unit = "jobs", value = 5 },
+  { name = "real", kind = "gauge", unit = "us", type = "double", value = 2.5 },
+  { name = "most", kind = "counter", value = -1 },
+  { name = "most_kib", kind = "gauge", unit = "KiB", value = -1 },
+} }))
+]])
+    local expected = {
+      kstat_mod_wait_seconds_total = "1.500000001", kstat_mod_run_seconds_total = "0.000000001",
+      kstat_mod_cpu_seconds_total = "123.45", kstat_mod_mem_bytes = "49152", kstat_mod_cache_bytes = "3072",
+      kstat_mod_busy_ratio = "0.07", kstat_mod_pct_idle_ratio = "0.07", kstat_mod_drift_ratio = "-1.500001",
+      kstat_mod_clock_hertz = "2400000000", kstat_mod_link_bytes_per_second = "1250000000",
+      kstat_mod_bits_bytes = "1.5",
+      kstat_mod_temp_celsius = "-40.125", kstat_mod_load_1min = "1.5", kstat_mod_jobs = "4",
+      kstat_mod_waiting_jobs = "5",
+      kstat_mod_real_seconds = "2.5e-06", kstat_mod_most_total = "18446744073709551615",
+      kstat_mod_most_kib_bytes = "1.888946593147858e+22",
+    }
+    assert.same(expected, values_of("\n" .. classic))
+    assert.same(expected, values_of("\n" .. open))
+    assert.truthy(open:find("# TYPE kstat_mod_cpu_seconds counter\n# UNIT kstat_mod_cpu_seconds seconds\n", 1, true))
+    assert.truthy(classic:find("# TYPE kstat_mod_cpu_seconds_total counter\n", 1, true))
+    assert.falsy(classic:find("# UNIT", 1, true))
+    assert.falsy(open:find("# UNIT kstat_mod_load_1min", 1, true))
+  end)
+
+  it("leaves out counters below zero, and has numbers that are none", function()
+    local classic, open = expose([[
+assert(pub:named({ module = "mod", name = "n", shards = 1, statistics = {
+  { name = "below", kind = "counter", type = "int64", value = -1 },
+  { name = "none", kind = "counter", type = "double", value = 0/0 },
+  { name = "above", kind = "counter", type = "double", value = 1/0 },
+  { name = "under", kind = "gauge", type = "int64", value = -9007199254740993 },
+  { name = "nan", kind = "gauge", type = "double", value = 0/0 },
+  { name = "inf", kind = "gauge", type = "double", value = 1/0 },
+  { name = "ninf", kind = "gauge", type = "double", value = -1/0 },
+  { name = "text", type = "string" } } }))
+]])
+    local expected = { kstat_mod_above_total = "+Inf", kstat_mod_under = "-9007199254740993", kstat_mod_nan = "NaN",
+      kstat_mod_inf = "+Inf", kstat_mod_ninf = "-Inf" }
+    local values = {}
+    for name, value in pairs(values_of("\n" .. classic)) do
+      values[name:gsub('{text=""}', "")] = value
+    end
+    assert.same(expected, values)
+    if has_reader then
+      check_open(open, "numbers")
+    end
+  end)
+
+  it("has counters for statistics that are declared by name alone", function()
+    local classic = expose([[
+assert(pub:named({ module = "mod", name = "n", statistics = { "served" } })):add("served", 3)
+assert(pub:named({ module = "mod", name = "one", shards = 1, statistics = { "taken", { name = "set" } } }))
+assert(pub:named({ module = "mod", name = "sum", statistics = { { name = "added" }, { name = "i", type = "int64" } } }))
+]])
+    assert.same({ kstat_mod_served_total = "3", kstat_mod_taken_total = "0", kstat_mod_set = "0",
+      kstat_mod_added_total = "0",
+      kstat_mod_i = "0" }, values_of("\n" .. classic))
+    assert.truthy(classic:find("# TYPE kstat_mod_set untyped\n", 1, true))
+  end)
+
+  it("has the texts of a kstat as labels, whatever they are called and hold", function()
+    local classic, open = expose([[
+assert(pub:named({ module = "mod", name = ("n"):rep(30), class = 'c"\\', shards = 1, statistics = {
+  { name = "depth", kind = "gauge", value = 1 },
+  { name = "le", type = "string", value = 'a"b\\c\nd\255e\1' },
+  { name = "module", type = "string", value = "x" },
+  { name = "__name__", type = "string", value = "evil" },
+  { name = "Text-x", type = "string", value = "y" },
+  { name = "Text_x", type = "string", value = "z" },
+  { name = "9t", type = "string", value = "\195\169" },
+  { name = "long", type = "string", value = ("z"):rep(250) },
+  { name = "none", type = "string" },
+  { name = "c", type = "char", value = "abc" } } }))
+]])
+    local labels = ([[{module="mod",instance="0",name="%s",class="c\"\\",le_2="a\"b\\c?d?e?",module_2="x",]] ..
+      [[_name_="evil",Text_x="y",Text_x_2="z",_9t="é",none="",c="abc"} 1]]):format(("n"):rep(30))
+    assert.truthy(classic:find("\nkstat_mod_depth" .. labels .. "\n", 1, true), classic)
+    assert.truthy(open:find("\nkstat_mod_depth" .. labels .. "\n", 1, true))
+    if has_reader and has_promtool then
+      check_classic("\n" .. classic, "labels")
+      check_open(open, "labels")
+    end
+  end)
+
+  it("escapes what a capture holds, and tells kstats of one name apart", function()
+    local k = capture.kstat("mod", 0, [[a\"b\\c]] .. "\255", "c", 1, 1, 2, [["n":1,"t":"a\nb\u0001\u0085c\u202ed"]])
+    local ks = assert(kstat.open({ capture = capture.file({ { k, k, k } }) }))
+    local text = ks:render("openmetrics")
+    ks:close()
+    local labels = ([[{module="mod",instance="0",name="a\"b\\c?",class="c",t="a\nb??c?d"]]):gsub("%?", "\239\191\189")
+    for _, kid in ipairs({ "", ',kid="1"', ',kid="2"' }) do
+      assert.truthy(text:find("kstat_mod_n" .. labels .. kid .. "} 1\n", 1, true), text)
+    end
+    if has_reader then
+      check_open(text, "capture")
+    end
+  end)
+
+  it("has one family for each name, and none that looks like another's sample", function()
+    local classic, open = expose([[
+assert(pub:named({ module = "Mod-1", name = "n", shards = 1, statistics = {
+  { name = "InBcastPkts", kind = "counter", value = 1 }, { name = "in_bcast_pkts", kind = "counter", value = 2 },
+  { name = "x", kind = "gauge", value = 3 }, { name = "x_total", kind = "counter", value = 4 },
+  { name = "done", kind = "counter", value = 5 }, { name = "done_total", kind = "counter", value = 6 },
+  { name = "rx_bytes", kind = "counter", unit = "bytes", value = 7 },
+  { name = "odd  (name)", kind = "gauge", unit = "jobs", value = 8 }, { name = "total", kind = "gauge", value = 9 },
+  { name = "bytes", kind = "gauge", unit = "KiB", value = 1 },
+} }))
+]])
+    assert.same({ kstat_mod_1_in_bcast_pkts_total = "1", kstat_mod_1_in_bcast_pkts_2_total = "2", kstat_mod_1_x = "3",
+      kstat_mod_1_x_2_total = "4", kstat_mod_1_done_total = "5", kstat_mod_1_done_2_total = "6",
+      kstat_mod_1_rx_bytes_total = "7", kstat_mod_1_odd_name_jobs = "8", kstat_mod_1_total = "9",
+      kstat_mod_1_bytes = "1024" },
+      values_of("\n" .. classic))
+    if has_reader then
+      check_open(open, "names")
+    end
+  end)
+
+  it("has kstats of nothing but texts as information", function()
+    local classic, open = expose([[
+assert(pub:named({ module = "mod", name = "n", statistics = { { name = "t", type = "string", value = "v" } } }))
+]])
+    assert.same({ ['kstat_mod_info{t="v"}'] = "1" }, values_of("\n" .. classic))
+    assert.truthy(classic:find("# TYPE kstat_mod_info gauge\n# HELP kstat_mod_info texts of mod\n", 1, true))
+    assert.truthy(open:find("# TYPE kstat_mod info\n# HELP kstat_mod texts of mod\n", 1, true))
+  end)
+end)
