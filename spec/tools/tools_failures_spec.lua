@@ -2,7 +2,7 @@
 local run = require("support.run")
 
 local illumos = "spec/vectors/kstat/host.jsonl"
-local REPORTS = { "vmstat", "mpstat", "nicstat", "intrstat", "arcstat", "fsstat", "prstat", "prtop", "top",
+local REPORTS = { "vmstat", "mpstat", "nicstat", "intrstat", "arcstat", "fsstat", "prstat", "prtop", "top", "use",
   "examples/cpu_usage.lua" }
 local EMPTY = { fsstat = true, prstat = true, prtop = true } -- on that capture
 local OTHERS = { "iostat", "devstat" } -- without data formats
