@@ -9,6 +9,7 @@
 #   make sweep      lets each request for memory and each system call of the commands fail, one in each run
 #   make fuzz       each fuzzer for FUZZ_SECONDS
 #   make bench      every benchmark
+#   make catalogue  writes doc/kstats.md from the tables of the Linux source
 #   make install    into $(DESTDIR)$(PREFIX); make uninstall removes what it added
 #   make dist       the sources as kstat-VERSION.tar.gz
 
@@ -87,7 +88,7 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
 
 comma := ,
 
-.PHONY: all check check-logs sweep lint sanitize race fuzz fuzz-grammar bench bench-programs install install-files uninstall dist rock rock-install clean FORCE
+.PHONY: all catalogue check check-logs sweep lint sanitize race fuzz fuzz-grammar bench bench-programs install install-files uninstall dist rock rock-install clean FORCE
 all: $(LIB) $(BUILD)/lib/libkstat.a $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
 
 # --- objects ------------------------------------------------------------------
@@ -242,6 +243,10 @@ $(FUZZ_RUNS): %.run: % FORCE
 	@mkdir -p $*.corpus; seeds=spec/fuzz/$(*F).seeds; [ -d $$seeds ] || seeds=; \
 	$* -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$*. $*.corpus $$seeds >$*.log 2>&1 || \
 	    { tail -40 $*.log; exit 1; }; printf '%-5s %s: %s\n' FUZZ $(*F) "$$(tail -1 $*.log)"
+
+# The page that lists every statistic; spec/docs/catalogue_spec.lua fails when it is out of date.
+catalogue: $(BUILD)/spec/core_catalogue
+	$< > doc/kstats.md.new && mv doc/kstats.md.new doc/kstats.md
 
 lint:
 	$(LUACHECK) --quiet $(wildcard lua scripts examples spec bench)

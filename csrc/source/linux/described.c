@@ -14,7 +14,7 @@
 #define KIB(stat, kind, desc) KS_META_TIMES(stat, kind, KSTAT2_NVMT_BYTES, 1024, "KiB", desc)
 
 /* Sorted by name, for a search in halves. */
-static const struct ks_meta vm_events[] = {
+const struct ks_meta ks_vm_events_known[] = {
 	EVENT("allocstall", "", "allocations that had to reclaim memory first"),
 	EVENT("allocstall_device", "", "allocations in device memory that had to reclaim memory first"),
 	EVENT("allocstall_dma", "", "allocations in the DMA zone that had to reclaim memory first"),
@@ -292,9 +292,10 @@ static const struct ks_meta vm_events[] = {
 	EVENT("zswpin", "pages", "pages brought back from compressed swap (zswap)"),
 	EVENT("zswpout", "pages", "pages put into compressed swap (zswap)"),
 	EVENT("zswpwb", "pages", "pages of compressed swap written to swap space"),
+	KS_META_END
 };
 
-static const struct ks_meta tcp_ext[] = {
+const struct ks_meta ks_tcp_ext_known[] = {
 	EVENT("ArpFilter", "", "ARP requests not answered because of arp_filter"),
 	EVENT("BeyondWindow", "", "segments dropped because they reached beyond the window"),
 	EVENT("BusyPollRxPackets", "", "packets received by busy polling"),
@@ -363,8 +364,9 @@ static const struct ks_meta tcp_ext[] = {
 	    "acknowledgements without data dropped while a listener waited for data"),
 	EVENT("TCPDelivered", "", "segments delivered to the peer, by its acknowledgements"),
 	EVENT("TCPDeliveredCE", "", "segments delivered that a router marked for congestion"),
-	EVENT("TCPDirectCopyFromBacklog", "", "bytes copied to processes from the backlog"),
-	EVENT("TCPDirectCopyFromPrequeue", "", "bytes copied to processes from the queue of waiting readers"),
+	KS_META_BYTES("TCPDirectCopyFromBacklog", KS_KIND_COUNTER, "bytes copied to processes from the backlog"),
+	KS_META_BYTES("TCPDirectCopyFromPrequeue", KS_KIND_COUNTER,
+	    "bytes copied to processes from the queue of waiting readers"),
 	EVENT("TCPFACKReorder", "", "reorderings found by forward acknowledgements"),
 	EVENT("TCPFastOpenActive", "", "connections opened from here with data in the SYN"),
 	EVENT("TCPFastOpenActiveFail", "",
@@ -460,9 +462,10 @@ static const struct ks_meta tcp_ext[] = {
 	EVENT("TWRecycled", "", "sockets in TIME_WAIT used again by a time stamp"),
 	EVENT("TcpDuplicateDataRehash", "", "times that data received twice chose another path (hash)"),
 	EVENT("TcpTimeoutRehash", "", "times that a timeout chose another path (hash) for a connection"),
+	KS_META_END
 };
 
-static const struct ks_meta ip_ext[] = {
+const struct ks_meta ks_ip_ext_known[] = {
 	KS_META_BYTES("InBcastOctets", KS_KIND_COUNTER, "bytes of broadcast packets received"),
 	EVENT("InBcastPkts", "", "broadcast packets received"),
 	EVENT("InCEPkts", "", "packets received that a router marked for congestion"),
@@ -481,6 +484,7 @@ static const struct ks_meta ip_ext[] = {
 	EVENT("OutMcastPkts", "", "multicast packets sent"),
 	KS_META_BYTES("OutOctets", KS_KIND_COUNTER, "bytes of packets sent"),
 	EVENT("ReasmOverlaps", "", "packets dropped because their fragments overlapped"),
+	KS_META_END
 };
 
 static const struct ks_meta *
@@ -532,7 +536,7 @@ general(const char *stat, bool gauge, const char *where)
 const struct ks_meta *
 ks_vm_events_meta(const char *stat)
 {
-	const struct ks_meta *m = find(vm_events, sizeof(vm_events) / sizeof(*vm_events), stat);
+	const struct ks_meta *m = find(ks_vm_events_known, KS_KNOWN(ks_vm_events_known), stat);
 
 	return m != NULL ? m : general(stat, strncmp(stat, "nr_", 3) == 0, "/proc/vmstat");
 }
@@ -548,11 +552,11 @@ ks_described(const struct ks_meta *table, size_t n, const char *stat, const char
 const struct ks_meta *
 ks_tcp_ext_meta(const char *stat)
 {
-	return ks_described(tcp_ext, sizeof(tcp_ext) / sizeof(*tcp_ext), stat, "/proc/net/netstat");
+	return ks_described(ks_tcp_ext_known, KS_KNOWN(ks_tcp_ext_known), stat, "/proc/net/netstat");
 }
 
 const struct ks_meta *
 ks_ip_ext_meta(const char *stat)
 {
-	return ks_described(ip_ext, sizeof(ip_ext) / sizeof(*ip_ext), stat, "/proc/net/netstat");
+	return ks_described(ks_ip_ext_known, KS_KNOWN(ks_ip_ext_known), stat, "/proc/net/netstat");
 }

@@ -7,6 +7,12 @@
 
 #include "model/meta.h"
 
+/* The statistics whose meaning is known, sorted by name; a NULL stat ends each table. */
+extern const struct ks_meta ks_vm_events_known[], ks_tcp_ext_known[], ks_ip_ext_known[];
+
+/* The number of statistics of such a table. */
+#define KS_KNOWN(table) (sizeof(table) / sizeof(*(table)) - 1)
+
 /* Return the metadata of a statistic, which stays until the thread's next call; NULL for crtime and such. */
 const struct ks_meta *ks_vm_events_meta(const char *stat);
 const struct ks_meta *ks_tcp_ext_meta(const char *stat);

@@ -77,7 +77,22 @@ struct ks_part {
 	const struct ks_subsystem *needs; /* another one whose units the kstat is made of, or NULL */
 	const struct ks_file *file;    /* for ks_linux_scan_files(): needed by the kstat; NULL: none */
 	const struct ks_devices *devices; /* for ks_devices_scan(): where the things are (devices.h) */
+
+	/* The rest is for the catalogue, doc/kstats.md, alone; `make catalogue` writes it. All are optional. */
+	const struct ks_meta *known; /* statistics that meta describes, which a NULL stat ends */
+	const char *const *names;    /* further ones, or examples of them; NULLs among them are skipped */
+	size_t nnames;
+	const char *from;            /* what the kstat is made of, in place of its file or devices */
+	const char *since;           /* the first Linux that has it, then those of statistics: "4.20; full_* 5.13" */
+	const char *title;           /* its name, if the name of no kstat follows from module and name */
 };
+
+/* Members of a part: the names of an array, and names that are listed. */
+#define KS_NAMES_OF(array) .names = (array), .nnames = sizeof(array) / sizeof((array)[0])
+#define KS_NAMES(...) \
+	.names = (const char *const[]){ __VA_ARGS__ }, \
+	.nnames = sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *)
+
 
 #define KS_NAMED_PART(module_, name_, class, ...) \
 	{ .module = (module_), .name = (name_), .class_ = (class), .type = KSTAT_TYPE_NAMED, __VA_ARGS__ }

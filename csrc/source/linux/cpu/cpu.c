@@ -29,18 +29,18 @@ enum { SYS_TICKS_IDLE, SYS_TICKS_USER, SYS_TICKS_KERNEL, SYS_TICKS_WAIT, SYS_TIC
 	SYS_WAIT_IO, SYS_PSWITCH, SYS_INTR, SYS_INTRTHREAD, SYS_IDLETHREAD, SYS_XCALLS, SYS_SYSFORK };
 
 static const struct ks_field sys_fields[] = {
-	[SYS_TICKS_IDLE] = TICKS("cpu_ticks_idle", "time idle, nothing waiting for I/O"),
-	[SYS_TICKS_USER] = TICKS("cpu_ticks_user", "time in user mode, niced and guests included"),
-	[SYS_TICKS_KERNEL] = TICKS("cpu_ticks_kernel", "time in the kernel, interrupts included"),
-	[SYS_TICKS_WAIT] = TICKS("cpu_ticks_wait", "time idle with I/O outstanding"),
-	[SYS_TICKS_STOLEN] = TICKS("cpu_ticks_stolen", "time the hypervisor gave to others"),
+	[SYS_TICKS_IDLE] = TICKS("cpu_ticks_idle", "ticks idle, nothing waiting for I/O"),
+	[SYS_TICKS_USER] = TICKS("cpu_ticks_user", "ticks in user mode, niced and guests included"),
+	[SYS_TICKS_KERNEL] = TICKS("cpu_ticks_kernel", "ticks in the kernel, interrupts included"),
+	[SYS_TICKS_WAIT] = TICKS("cpu_ticks_wait", "ticks idle with I/O outstanding"),
+	[SYS_TICKS_STOLEN] = TICKS("cpu_ticks_stolen", "ticks that the hypervisor gave to others"),
 	[SYS_NSEC_IDLE] = KS_NSEC("cpu_nsec_idle", "time idle, nothing waiting for I/O"),
 	[SYS_NSEC_USER] = KS_NSEC("cpu_nsec_user", "time in user mode, niced and guests included"),
 	[SYS_NSEC_KERNEL] = KS_NSEC("cpu_nsec_kernel", "time in the kernel, interrupts included"),
 	[SYS_NSEC_WAIT] = KS_NSEC("cpu_nsec_wait", "time idle with I/O outstanding"),
 	[SYS_NSEC_INTR] = KS_NSEC("cpu_nsec_intr", "time in interrupts, part of cpu_nsec_kernel"),
-	[SYS_NSEC_STOLEN] = KS_NSEC("cpu_nsec_stolen", "time the hypervisor gave to others"),
-	[SYS_WAIT_IO] = TICKS("wait_ticks_io", "time idle with I/O outstanding"),
+	[SYS_NSEC_STOLEN] = KS_NSEC("cpu_nsec_stolen", "time that the hypervisor gave to others"),
+	[SYS_WAIT_IO] = TICKS("wait_ticks_io", "ticks idle with I/O outstanding; all of cpu_ticks_wait"),
 	[SYS_PSWITCH] = KS_COUNT("pswitch", KSTAT_DATA_UINT64, "context switches to a process"),
 	[SYS_INTR] = KS_COUNT("intr", KSTAT_DATA_UINT64, "interrupts of all kinds"),
 	[SYS_INTRTHREAD] = KS_COUNT("intrthread", KSTAT_DATA_UINT64,
@@ -61,7 +61,7 @@ static const struct ks_field time_fields[] = {
 	[KS_TICKS_IOWAIT] = KS_NSEC("nsec_iowait", "time idle with I/O outstanding"),
 	[KS_TICKS_IRQ] = KS_NSEC("nsec_irq", "time in hard interrupts"),
 	[KS_TICKS_SOFTIRQ] = KS_NSEC("nsec_softirq", "time in softirqs"),
-	[KS_TICKS_STEAL] = KS_NSEC("nsec_steal", "time the hypervisor gave to others"),
+	[KS_TICKS_STEAL] = KS_NSEC("nsec_steal", "time that the hypervisor gave to others"),
 	[KS_TICKS_GUEST] = KS_NSEC("nsec_guest", "time running guests, part of nsec_user"),
 	[KS_TICKS_GUEST_NICE] = KS_NSEC("nsec_guest_nice", "time running niced guests, part of nsec_nice"),
 	KS_FIELD_END
@@ -584,12 +584,17 @@ enum { PART_INFO, PART_SYS, PART_VM, PART_STAT, PART_TIME, PART_SCHED };
 
 static const struct ks_part parts[] = {
 	[PART_INFO] = KS_NAMED_PART("cpu_info", "cpu_info#", "misc", .fields = ks_cpu_info_fields,
-	    .read = ks_cpu_info_read),
-	[PART_SYS] = KS_NAMED_PART("cpu", "sys", "misc", .fields = sys_fields, .read = read_sys),
-	[PART_VM] = KS_NAMED_PART("cpu", "vm", "misc", .fields = ks_unix_vm_fields, .read = read_vm),
-	[PART_STAT] = KS_RAW_PART("cpu_stat", "cpu_stat#", "misc", CPU_STAT_SIZE, .read = read_cpu_stat),
-	[PART_TIME] = KS_NAMED_PART("cpu", "time", "misc", .fields = time_fields, .read = read_time),
-	[PART_SCHED] = KS_NAMED_PART("cpu", "sched", "misc", .fields = sched_fields, .read = read_sched),
+	    .read = ks_cpu_info_read, .from = "/proc/cpuinfo, /sys/devices/system/cpu"),
+	[PART_SYS] = KS_NAMED_PART("cpu", "sys", "misc", .fields = sys_fields, .read = read_sys,
+	    .from = "/proc/stat, /proc/interrupts, /proc/softirqs, /proc/schedstat"),
+	[PART_VM] = KS_NAMED_PART("cpu", "vm", "misc", .fields = ks_unix_vm_fields, .read = read_vm,
+	    .from = "/proc/vmstat"),
+	[PART_STAT] = KS_RAW_PART("cpu_stat", "cpu_stat#", "misc", CPU_STAT_SIZE, .read = read_cpu_stat,
+	    .from = "/proc/stat, /proc/interrupts, /proc/softirqs, /proc/schedstat"),
+	[PART_TIME] = KS_NAMED_PART("cpu", "time", "misc", .fields = time_fields, .read = read_time,
+	    .from = "/proc/stat"),
+	[PART_SCHED] = KS_NAMED_PART("cpu", "sched", "misc", .fields = sched_fields, .read = read_sched,
+	    .from = "/proc/schedstat"),
 };
 
 /* --- scanning -------------------------------------------------------------------- */

@@ -317,8 +317,10 @@ read_intr(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	[PART_DEVICE] = KS_INTR_PART("@", "@", "controller", .read = read_intr),
-	[PART_ARCH] = KS_INTR_PART("@", "@", "interrupts", .read = read_intr),
+	[PART_DEVICE] = KS_INTR_PART("@", "@", "controller", .read = read_intr, .from = "/proc/interrupts",
+	    .title = "virtio:1:virtio1-req.0"),
+	[PART_ARCH] = KS_INTR_PART("@", "@", "interrupts", .read = read_intr, .from = "/proc/interrupts",
+	    .title = "intr:0:LOC"),
 };
 
 static int
@@ -401,7 +403,8 @@ read_softirq(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part softirq_parts[] = {
-	KS_INTR_PART("softirq", "@", "interrupts", .read = read_softirq),
+	KS_INTR_PART("softirq", "@", "interrupts", .read = read_softirq, .from = "/proc/softirqs",
+	    .title = "softirq:0:NET_RX"),
 };
 
 /* The kinds of softirqs do not change while the kernel runs. */

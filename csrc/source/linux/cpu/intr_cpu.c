@@ -105,11 +105,13 @@ meta(const char *stat)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("intr_cpu", "@", "interrupts_cpu", .read = read_interrupt, .meta = meta),
+	KS_NAMED_PART("intr_cpu", "@", "interrupts_cpu", .read = read_interrupt, .meta = meta,
+	    .file = &ks_interrupts_file, KS_NAMES("cpu0")),
 };
 
 static const struct ks_part softirq_parts[] = {
-	KS_NAMED_PART("softirq_cpu", "@", "interrupts_cpu", .read = read_softirq, .meta = meta),
+	KS_NAMED_PART("softirq_cpu", "@", "interrupts_cpu", .read = read_softirq, .meta = meta,
+	    .file = &ks_softirqs_file, KS_NAMES("cpu0")),
 };
 
 static int

@@ -137,7 +137,8 @@ read_perf(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("perf", "@", "perf", .fields = fields, .read = read_perf, .needs = &ks_linux_cpu),
+	KS_NAMED_PART("perf", "@", "perf", .fields = fields, .read = read_perf, .needs = &ks_linux_cpu,
+	    .from = "perf_event_open(2)", .title = "perf:N:cpuN"),
 };
 
 /* True if the user means these kstats, and not all that are optional. */

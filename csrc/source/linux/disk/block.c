@@ -122,7 +122,7 @@ static const struct ks_field zram_fields[] = {
 	GAUGE("same_pages", "mm_stat#5", "pages that need no memory because all their words are the same"),
 	EVENTS("pages_compacted", "mm_stat#6", "pages freed by compaction"),
 	GAUGE("huge_pages", "mm_stat#7", "pages that cannot be compressed"),
-	EVENTS("failed_reads", "io_stat#0", "reads that failed"),
+	EVENTS("failed_reads", "io_stat#0", "reads of the compressed disk that failed"),
 	EVENTS("failed_writes", "io_stat#1", "writes that failed, as when there is no memory"),
 	EVENTS("invalid_io", "io_stat#2", "requests that were not of whole pages"),
 	EVENTS("notify_free", "io_stat#3", "pages freed because swap space was freed"),

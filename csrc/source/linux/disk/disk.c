@@ -227,7 +227,7 @@ static const struct ks_field err_fields[] = {
 	[E_PRODUCT] = KS_TEXT("Product", KSTAT_DATA_STRING, "model of the disk"),
 	[E_REVISION] = KS_TEXT("Revision", KSTAT_DATA_STRING, "revision of its firmware"),
 	[E_SERIAL] = KS_TEXT("Serial No", KSTAT_DATA_STRING, "its serial number"),
-	[E_SIZE] = KS_AMOUNT("Size", "capacity"),
+	[E_SIZE] = KS_AMOUNT("Size", "capacity of the disk"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(err_fields);
@@ -392,12 +392,18 @@ is_partition(const struct ks_unit *disk, const struct ks_unit *unit)
 
 enum { PART_DISK, PART_PARTITION, PART_ERR, PART_DETAIL };
 
+#define DISKSTATS "/proc/diskstats, /sys/class/block/sda/stat"
+
 static const struct ks_part parts[] = {
-	[PART_DISK] = KS_IO_PART("@", "@", "disk", .read = read_io),
-	[PART_PARTITION] = KS_IO_PART("@", "@", "partition", .read = read_io),
-	[PART_ERR] = KS_NAMED_PART("@err", "@,err", "device_error", .fields = err_fields, .read = read_err),
+	[PART_DISK] = KS_IO_PART("@", "@", "disk", .read = read_io, .from = DISKSTATS,
+	    .title = "sd:0:sda"),
+	[PART_PARTITION] = KS_IO_PART("@", "@", "partition", .read = read_io, .from = DISKSTATS,
+	    .title = "sd:0:sda1"),
+	[PART_ERR] = KS_NAMED_PART("@err", "@,err", "device_error", .fields = err_fields, .read = read_err,
+	    .from = "/sys/block/sda/device", .title = "sderr:0:sda,err"),
 	[PART_DETAIL] = KS_NAMED_PART("@", "@,detail", "disk_detail", .fields = detail_fields,
-	    .read = read_detail),
+	    .read = read_detail, .from = DISKSTATS ", /sys/block/sda/size", .title = "sd:0:sda,detail",
+	    .since = "; *discard* 4.18; flush* 5.5"),
 };
 
 bool

@@ -358,11 +358,14 @@ enum { PART_DISK, PART_PARTITION, PART_QUEUE };
 
 static const struct ks_part parts[] = {
 	[PART_DISK] = KS_NAMED_PART("@", "@,dev", "device", .fields = fields, .read = read_device,
-	    .needs = &ks_linux_disk),
+	    .needs = &ks_linux_disk, .from = "/sys/block/sda, /proc/self/mountinfo",
+	    .title = "sd:0:sda,dev"),
 	[PART_PARTITION] = KS_NAMED_PART("@", "@,dev", "device", .fields = partition_fields,
-	    .read = read_partition, .needs = &ks_linux_disk),
+	    .read = read_partition, .needs = &ks_linux_disk, .from = "/sys/block/sda, /proc/self/mountinfo",
+	    .title = "sd:0:sda1,dev"),
 	[PART_QUEUE] = KS_NAMED_PART("@", "@,queue", "device_queue", .fields = queue_fields, .read = read_queue,
-	    .needs = &ks_linux_disk),
+	    .needs = &ks_linux_disk, .from = "/sys/block/sda/queue, /sys/block/sda/inflight",
+	    .title = "sd:0:sda,queue"),
 };
 
 /* How much of a partition's name is its disk's: "sda" of sda1, "nvme0n1" of nvme0n1p2. */

@@ -129,7 +129,8 @@ read_status(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("md", "@,status", "device_state", .fields = fields, .read = read_status),
+	KS_NAMED_PART("md", "@,status", "device_state", .fields = fields, .read = read_status,
+	    .from = "/proc/mdstat"),
 };
 
 /* --- scanning ------------------------------------------------------------------------------ */

@@ -185,7 +185,8 @@ read_fs(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("fs", "@", "fs", .fields = fs_fields, .read = read_fs),
+	KS_NAMED_PART("fs", "@", "fs", .fields = fs_fields, .read = read_fs,
+	    .from = "/proc/self/mountinfo, statvfs(3)", .title = "fs:N:MOUNT_POINT"),
 };
 
 /* --- which mounts are shown ------------------------------------------------------------------ */

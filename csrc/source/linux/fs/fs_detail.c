@@ -164,7 +164,7 @@ enum { B_ERRORS, B_WRITE, B_READ, B_FLUSH, B_CORRUPTION, B_GENERATION, B_DEVICES
 static const struct ks_field btrfs_fields[] = {
 	[B_ERRORS] = COUNT("errors", NULL, "errors of all devices: the sum of the next five"),
 	[B_WRITE] = COUNT("write_errs", NULL, "writes that failed"),
-	[B_READ] = COUNT("read_errs", NULL, "reads that failed"),
+	[B_READ] = COUNT("read_errs", NULL, "reads of devices that failed"),
 	[B_FLUSH] = COUNT("flush_errs", NULL, "flushes that failed"),
 	[B_CORRUPTION] = COUNT("corruption_errs", NULL, "blocks with a wrong checksum or contents"),
 	[B_GENERATION] = COUNT("generation_errs", NULL, "blocks of another generation than expected: writes were lost"),

@@ -495,16 +495,18 @@ COLUMN(op_rtt_time, O_RTT, in_time, "time from sending ", " to its reply: round 
 COLUMN(op_time, O_TIME, in_time, "time from the call of ", " to its end")
 COLUMN(op_errors, O_ERRORS, counted, "calls of ", " that ended with an error")
 
-#define OP_PART(name_) \
-	KS_NAMED_PART("nfs", #name_, "misc", .read = read_##name_, .meta = name_##_meta, .file = &mountstats_file)
+#define OP_PART(name_, ...) \
+	KS_NAMED_PART("nfs", #name_, "misc", .read = read_##name_, .meta = name_##_meta, .file = &mountstats_file, \
+	    KS_NAMES("GETATTR"), __VA_ARGS__)
 
 static const struct ks_part parts[] = {
-	KS_RAW_PART("nfs", "mntinfo", "misc", sizeof(struct mntinfo_kstat), .read = read_mntinfo),
+	KS_RAW_PART("nfs", "mntinfo", "misc", sizeof(struct mntinfo_kstat), .read = read_mntinfo,
+	    .from = "/proc/self/mountinfo, /proc/self/mountstats"),
 	KS_IO_PART("nfs", "nfs#", "nfs", .read = read_io, .file = &mountstats_file),
 	KS_NAMED_PART("nfs", "mountstats", "misc", .fields = mount_fields, .read = read_mount,
 	    .file = &mountstats_file),
 	OP_PART(op_count), OP_PART(op_transmissions), OP_PART(op_timeouts), OP_PART(op_sent), OP_PART(op_received),
-	OP_PART(op_queue_time), OP_PART(op_rtt_time), OP_PART(op_time), OP_PART(op_errors),
+	OP_PART(op_queue_time), OP_PART(op_rtt_time), OP_PART(op_time), OP_PART(op_errors, .since = "5.3"),
 };
 
 /* --- scanning ---------------------------------------------------------------------------------- */

@@ -113,7 +113,7 @@ static const struct ks_field client_fields[] = {
 	COUNT("calls", "rpc 0", "calls of NFS sent"),
 	COUNT("retrans", "rpc 1", "calls of NFS sent again"),
 	COUNT("newcreds", "rpc 2", "credentials that were refreshed"),
-	COUNT("packets", "net 0", "packets received"),
+	COUNT("packets", "net 0", "packets of RPC received"),
 	COUNT("udp_packets", "net 1", "packets received by UDP"),
 	COUNT("tcp_packets", "net 2", "packets received by TCP"),
 	COUNT("tcp_connections", "net 3", "connections of TCP"),
@@ -129,7 +129,7 @@ static const struct ks_field server_fields[] = {
 	COUNT("badclnt", "rpc 4", "calls of clients that may not call"),
 	COUNT("dupchecks", "rc 0 1", "calls that were looked for in the cache of replies"),
 	COUNT("dupreqs", "rc 0", "calls that were repetitions, by the cache of replies"),
-	COUNT("packets", "net 0", "packets received"),
+	COUNT("packets", "net 0", "packets of RPC received"),
 	COUNT("udp_packets", "net 1", "packets received by UDP"),
 	COUNT("tcp_packets", "net 2", "packets received by TCP"),
 	COUNT("tcp_connections", "net 3", "connections of TCP accepted"),
@@ -191,16 +191,24 @@ read_nfsd(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return read_columns(lx, r, &server_file, nfsd_fields);
 }
 
-#define VERSION_PART(name_, reader, who) \
-	KS_NAMED_PART("nfs", name_, "misc", .read = read_##reader, .meta = who##_meta, .file = &who##_file)
+#define VERSION_PART(name_, reader, who, names, ...) \
+	KS_NAMED_PART("nfs", name_, "misc", .read = read_##reader, .meta = who##_meta, .file = &who##_file, \
+	    KS_NAMES_OF(names), __VA_ARGS__)
+
+/* What rfsproccnt_v4 has beside the operations. */
+static const struct ks_meta compounds4_known[] = {
+	KS_META_COUNTER("null", "calls of the procedure null that this machine served"),
+	KS_META_COUNTER("compound", "calls of the procedure compound that this machine served"),
+	KS_META_END
+};
 
 static const struct ks_part parts[] = {
 	KS_NAMED_PART("unix", "rpc_client", "rpc", .fields = client_fields, .read = read_client, .file = &client_file),
-	VERSION_PART("rfsreqcnt_v2", client2, client), VERSION_PART("rfsreqcnt_v3", client3, client),
-	VERSION_PART("rfsreqcnt_v4", client4, client),
+	VERSION_PART("rfsreqcnt_v2", client2, client, procedures2), VERSION_PART("rfsreqcnt_v3", client3, client, procedures3),
+	VERSION_PART("rfsreqcnt_v4", client4, client, calls4),
 	KS_NAMED_PART("unix", "rpc_server", "rpc", .fields = server_fields, .read = read_server, .file = &server_file),
-	VERSION_PART("rfsproccnt_v2", server2, server), VERSION_PART("rfsproccnt_v3", server3, server),
-	VERSION_PART("rfsproccnt_v4", server4, server),
+	VERSION_PART("rfsproccnt_v2", server2, server, procedures2), VERSION_PART("rfsproccnt_v3", server3, server, procedures3),
+	VERSION_PART("rfsproccnt_v4", server4, server, operations4, .known = compounds4_known),
 	KS_NAMED_PART("nfs", "nfsd", "misc", .fields = nfsd_fields, .read = read_nfsd, .file = &server_file),
 };
 

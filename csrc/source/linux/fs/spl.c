@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "source/linux/fs/described_zfs.h"
 #include "source/linux/linux.h"
 
 #define ROOT "spl/kstat"
@@ -254,53 +255,17 @@ read_state(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return 0;
 }
 
-/* OpenZFS does not say what its numbers are: sizes and limits are found by these words in their names. */
-static const struct ks_meta *
-named_meta(const char *stat)
-{
-	static const struct ks_meta text = KS_META_TEXT("", "name given by OpenZFS");
-	static const struct ks_meta size = KS_META_BYTES("", KS_KIND_GAUGE, "size or limit kept by OpenZFS");
-	static const struct ks_meta bytes = KS_META_BYTES("", KS_KIND_COUNTER, "bytes counted by OpenZFS");
-	static const struct ks_meta count = KS_META_COUNTER("", "events counted by OpenZFS");
-	static const struct ks_meta gauge = KS_META_GAUGE("", "amount kept by OpenZFS");
-	static const char *const sizes[] = { "size", "c", "p", "c_min", "c_max", "pd", "pm", "meta",
-		NULL };
-	static const char *const size_words[] = { "_size", "arc_meta_", "evictable_", "arc_sys_free",
-		"arc_need_free", "memory_all_bytes", "memory_free_bytes", "memory_available_bytes", NULL };
-	static const char *const gauge_words[] = { "_elements", "_chain", "no_grow", "_max", "_cached",
-		"_levels", NULL };
-	const char *const *w;
-
-	if (ks_linux_is_header(stat))
-		return NULL;
-	if (strcmp(stat, "dataset_name") == 0)
-		return &text;
-	for (w = sizes; *w != NULL; w++) {
-		if (strcmp(stat, *w) == 0)
-			return &size;
-	}
-	for (w = size_words; *w != NULL; w++) {
-		if (strstr(stat, *w) != NULL)
-			return &size;
-	}
-	if (strstr(stat, "bytes") != NULL || strcmp(stat, "nread") == 0 ||
-	    strcmp(stat, "nwritten") == 0)
-		return &bytes;
-	for (w = gauge_words; *w != NULL; w++) {
-		if (strstr(stat, *w) != NULL)
-			return &gauge;
-	}
-	return &count;
-}
-
 /* --- scanning ------------------------------------------------------------------------------ */
 
 enum { PART_NAMED, PART_IO, PART_STATE };
 
 static const struct ks_part parts[] = {
-	[PART_NAMED] = KS_NAMED_PART("@", "@", "misc", .read = read_named, .meta = named_meta),
-	[PART_IO] = KS_IO_PART("@", "@", "disk", .read = read_io),
-	[PART_STATE] = KS_NAMED_PART("@", "@", "misc", .fields = state_fields, .read = read_state),
+	[PART_NAMED] = KS_NAMED_PART("@", "@", "misc", .read = read_named, .meta = ks_zfs_meta, .known = ks_zfs_known,
+	    .from = "/proc/spl/kstat", .title = "zfs:0:arcstats"),
+	[PART_IO] = KS_IO_PART("@", "@", "disk", .read = read_io,
+	    .from = "/proc/spl/kstat/zfs/POOL/io", .title = "zfs:0:POOL"),
+	[PART_STATE] = KS_NAMED_PART("@", "@", "misc", .fields = state_fields, .read = read_state,
+	    .from = "/proc/spl/kstat/zfs/POOL/state", .title = "zfs/POOL:0:state"),
 };
 
 /*

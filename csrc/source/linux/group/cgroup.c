@@ -26,11 +26,16 @@
 enum { PART_GROUP, PART_MEMORY, PART_IO };
 
 static const struct ks_part parts[] = {
-	[PART_GROUP] = KS_NAMED_PART("cgroup", "@", "cgroup", .fields = ks_group_fields, .read = ks_group_read),
+	[PART_GROUP] = KS_NAMED_PART("cgroup", "@", "cgroup", .fields = ks_group_fields, .read = ks_group_read,
+	    .from = "the files of a control group: cpu.stat, memory.current and so on",
+	    .since = "; *_waiting 4.20; *_stalled 4.20; *_avg10 4.20; memory_peak 5.19"),
 	[PART_MEMORY] = KS_NAMED_PART("cgroup_memory", "@", "cgroup_memory", .read = ks_group_memory_read,
-	    .meta = ks_group_memory_meta),
+	    .meta = ks_group_memory_meta, .known = ks_group_memory_known,
+	    KS_NAMES("hugetlb_2MB", "hugetlb_2MB_max", "hugetlb_2MB_peak", "hugetlb_2MB_max_events"),
+	    .from = "memory.stat and hugetlb.* of a control group"),
 	[PART_IO] = KS_NAMED_PART("cgroup_io", "@", "cgroup_io", .read = ks_group_io_read,
-	    .meta = ks_group_io_meta),
+	    .meta = ks_group_io_meta, .from = "io.stat or blkio.throttle.* of a control group",
+	    KS_NAMES("sda_nread", "sda_nwritten", "sda_reads", "sda_writes", "sda_ndiscarded", "sda_discards")),
 };
 
 /* --- which groups are listed ---------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@
 
 /* --- memory.stat ---------------------------------------------------------------------------------------- */
 
-static const struct ks_meta memory_stats[] = {
+const struct ks_meta ks_group_memory_known[] = {
 	BYTES("anon", "anonymous memory, such as heaps and stacks"),
 	BYTES("file", "cached data of files, tmpfs and shared memory included"),
 	BYTES("kernel", "memory of the kernel for this group, in all"),
@@ -99,6 +99,7 @@ static const struct ks_meta memory_stats[] = {
 	EVENT("numa_hint_faults", "", "page faults on pages that were marked so"),
 	EVENT("numa_task_migrated", "", "tasks moved to another NUMA node"),
 	EVENT("numa_task_swapped", "", "tasks that changed places with one of another NUMA node"),
+	KS_META_END
 };
 
 /* Names of version 1 that differ, without "total_", which begins those that count the groups below too. */
@@ -211,12 +212,11 @@ ks_group_memory_meta(const char *stat)
 	    limit = BYTES("", "limit of memory in huge pages of this size"),
 	    events = EVENT("", "", "times that huge pages of this size were refused because of the limit"),
 	    other = EVENT("", "", "a number of memory.stat that this version of kstat does not know");
+	const struct ks_meta *m = ks_meta_find(ks_group_memory_known, stat);
 	const char *end;
 
-	for (size_t i = 0; i < sizeof(memory_stats) / sizeof(memory_stats[0]); i++) {
-		if (strcmp(memory_stats[i].stat, stat) == 0)
-			return &memory_stats[i];
-	}
+	if (m != NULL)
+		return m;
 	if (strncmp(stat, "hugetlb_", 8) == 0 && (end = strstr(stat, "B")) != NULL) {
 		return strcmp(end, "B_max") == 0 ? &limit : strcmp(end, "B_peak") == 0 ? &most :
 		    strcmp(end, "B_max_events") == 0 ? &events : &in_use;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "source/linux/described.h"
 #include "source/linux/linux.h"
 
 #define ROOT "class/hwmon"
@@ -72,9 +73,18 @@ sensor_meta(const char *stat)
 {
 	static const struct ks_meta label = KS_META_TEXT("", "what the sensor measures");
 	static const struct ks_meta alarm = KS_META("", KS_KIND_GAUGE, KSTAT2_NVMT_STATE, "",
-	    "1: the limit is passed");
+	    "1: a limit of the sensor is passed");
 	static const struct ks_meta state = KS_META("", KS_KIND_GAUGE, KSTAT2_NVMT_STATE, "",
 	    "how the sensor or the fan is set, or 1 for a fault, in the terms of its driver");
+	static const char *const meanings[] = { ", as measured", ", as measured", ": upper limit", ": lower limit",
+		": critical upper limit", ": critical lower limit", ": limit of an emergency",
+		" at which the alarm of the upper limit ends", " at which the alarm of the lower limit ends",
+		" at which the alarm of the critical upper limit ends",
+		" at which the alarm of the critical lower limit ends", " at which the emergency ends",
+		", on the average", ": limit that the chip keeps", ": the highest that was seen",
+		": the lowest that was seen", ": upper limit by the data sheet", ": lower limit by the data sheet",
+		": what is added to the measurement", ": what the chip aims at", ": deviation that is tolerated",
+		": what the chip sets" };
 	const char *rest;
 	const struct kind *k = kind_of(stat, &rest);
 
@@ -84,7 +94,13 @@ sensor_meta(const char *stat)
 		return &label;
 	if (ends_with(rest, strlen(rest), states))
 		return &state;
-	return strstr(rest, "_alarm") != NULL ? &alarm : &k->meta;
+	if (strstr(rest, "_alarm") != NULL)
+		return &alarm;
+	for (size_t i = 0; amounts[i] != NULL; i++) {
+		if (strcmp(rest, amounts[i]) == 0)
+			return ks_described_as(&k->meta, k->meta.desc, "", meanings[i]);
+	}
+	return &k->meta;
 }
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -192,7 +208,11 @@ read_chip(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("hwmon", "@", "sensor", .read = read_chip, .meta = sensor_meta),
+	KS_NAMED_PART("hwmon", "@", "sensor", .read = read_chip, .meta = sensor_meta,
+	    .from = "/sys/class/hwmon/hwmon*",
+	    KS_NAMES("temp1", "temp1_max", "temp1_min", "temp1_crit", "temp1_max_hyst", "temp1_alarm", "temp1_fault",
+	    "temp1_label", "fan1", "fan1_min", "fan1_target", "in0", "curr1", "power1", "power1_average", "power1_cap",
+	    "energy1", "humidity1", "freq1", "pwm1")),
 };
 
 /* --- scanning ------------------------------------------------------------------------------ */

@@ -180,8 +180,11 @@ read_pstates(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 
 static const struct ks_part parts[] = {
 	KS_DEVICE_PART("cpu", "throttle", "misc", throttle_fields, &throttle),
-	KS_NAMED_PART("cpu", "cstates", "misc", .read = read_cstates, .meta = cstates_meta, .devices = &cstates),
-	KS_NAMED_PART("cpu", "pstates", "misc", .read = read_pstates, .meta = pstates_meta, .devices = &pstates),
+	KS_NAMED_PART("cpu", "cstates", "misc", .read = read_cstates, .meta = cstates_meta, .devices = &cstates,
+	    .from = "/sys/devices/system/cpu/cpu*/cpuidle",
+	    KS_NAMES("C1_time", "C1_usage", "C1_rejected", "C1_above", "C1_below")),
+	KS_NAMED_PART("cpu", "pstates", "misc", .read = read_pstates, .meta = pstates_meta, .devices = &pstates,
+	    .from = "/sys/devices/system/cpu/cpu*/cpufreq/stats", KS_NAMES("2400000_kHz", "transitions")),
 	KS_DEVICE_PART("thermal", "cooling", "sensor", cooling_fields, &cooling),
 };
 

@@ -219,9 +219,9 @@ const struct ks_field ks_system_pages_fields[] = {
 	[P_DESFREE] = PAGES("desfree", "free memory at which reclaim starts (low watermarks)"),
 	[P_MINFREE] = PAGES("minfree", "free memory kept for the kernel itself (min watermarks)"),
 	[P_KERNEL] = PAGES("pp_kernel", "kernel objects, stacks, page tables and per-CPU data"),
-	[P_FREE] = PAGES("pagesfree", "memory used by nobody"),
+	[P_FREE] = PAGES("pagesfree", "free memory, the same as freemem"),
 	[P_LOCKED] = PAGES("pageslocked", "memory that cannot be paged out"),
-	[P_TOTAL] = PAGES("pagestotal", "memory that the kernel manages"),
+	[P_TOTAL] = PAGES("pagestotal", "memory that the kernel manages, the same as physmem"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(ks_system_pages_fields);

@@ -42,15 +42,17 @@ read_file(struct ks_linux *lx, const struct ks_unit *unit, const char *file, cha
 
 /* --- meminfo, vm_events ---------------------------------------------------------------------- */
 
+/* What meminfo of a node has beside the statistics of unix:0:meminfo. */
+static const struct ks_meta own_meminfo[] = {
+	KS_META_BYTES("MemUsed", KS_KIND_GAUGE, "memory of the node that is not free"),
+	KS_META_BYTES("FilePages", KS_KIND_GAUGE, "cached files, shared memory and cached blocks of devices"),
+	KS_META_END
+};
+
 static const struct ks_meta *
 meminfo_meta(const char *stat)
 {
-	static const struct ks_meta own[] = {
-		KS_META_BYTES("MemUsed", KS_KIND_GAUGE, "memory of the node that is not free"),
-		KS_META_BYTES("FilePages", KS_KIND_GAUGE, "cached files, shared memory and cached blocks of devices"),
-		KS_META_END
-	};
-	const struct ks_meta *m = ks_meta_find(own, stat);
+	const struct ks_meta *m = ks_meta_find(own_meminfo, stat);
 
 	return m != NULL ? m : ks_meminfo_meta(stat);
 }
@@ -219,9 +221,11 @@ read_lgrp(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 
 static const struct ks_part parts[] = {
 	KS_NAMED_PART("lgrp", "meminfo", "vm", .fields = ks_meminfo_fields, .read = read_meminfo,
-	    .meta = meminfo_meta, .devices = &nodes),
+	    .meta = meminfo_meta, .known = own_meminfo, .devices = &nodes,
+	    .from = "/sys/devices/system/node/node*/meminfo"),
 	KS_NAMED_PART("lgrp", "lgrp#", "misc", .fields = fields, .read = read_lgrp, .devices = &nodes),
 	KS_NAMED_PART("lgrp", "vm_events", "vm", .read = read_vm_events, .meta = ks_vm_events_meta,
+	    .known = ks_vm_events_known,
 	    .devices = &(const struct ks_devices){ .root = KS_ROOT_SYS, .path = "devices/system/node",
 	    .prefix = "node", .needs = "vmstat" }),
 };

@@ -21,7 +21,7 @@ static const struct ks_field fields[] = {
 	[S_INUSE] = KS_GAUGE("buf_inuse", KSTAT_DATA_UINT64, "objects in use"),
 	[S_AVAIL] = KS_GAUGE("buf_avail", KSTAT_DATA_UINT64, "objects free"),
 	[S_TOTAL] = KS_GAUGE("buf_total", KSTAT_DATA_UINT64, "objects in all slabs"),
-	[S_SLABS] = KS_GAUGE("slabs", KSTAT_DATA_UINT64, "slabs"),
+	[S_SLABS] = KS_GAUGE("slabs", KSTAT_DATA_UINT64, "slabs, which hold the objects of the cache"),
 	[S_ACTIVE_SLABS] = KS_GAUGE("slabs_active", KSTAT_DATA_UINT64, "slabs with objects in use"),
 	KS_FIELD_END
 };
@@ -60,7 +60,8 @@ read_slab(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("unix", "@", "kmem_cache", .fields = fields, .read = read_slab),
+	KS_NAMED_PART("unix", "@", "kmem_cache", .fields = fields, .read = read_slab,
+	    .from = "/proc/slabinfo", .title = "unix:0:CACHE"),
 };
 
 /* --- scanning ------------------------------------------------------------------------------ */

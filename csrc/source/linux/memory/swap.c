@@ -49,7 +49,8 @@ read_swap(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("swap", "@", "vm", .fields = fields, .read = read_swap),
+	KS_NAMED_PART("swap", "@", "vm", .fields = fields, .read = read_swap,
+	    .from = "/proc/swaps", .title = "swap:0:PATH"),
 };
 
 /* --- scanning ------------------------------------------------------------------------------ */

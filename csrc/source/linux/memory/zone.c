@@ -177,7 +177,8 @@ zone_meta(const char *stat)
 }
 
 static const struct ks_part zone_parts[] = {
-	KS_NAMED_PART("zone", "@", "vm", .fields = zone_fields, .read = read_zone, .meta = zone_meta),
+	KS_NAMED_PART("zone", "@", "vm", .fields = zone_fields, .read = read_zone, .meta = zone_meta,
+	    .from = "/proc/zoneinfo", KS_NAMES("protection_0")),
 };
 
 static int
@@ -256,7 +257,8 @@ set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool i
 static const struct ks_listing listing = { &buddyinfo_file, take_key, NULL, NULL, set_up };
 
 static const struct ks_part buddy_parts[] = {
-	KS_NAMED_PART("zone", "@,free", "vm", .fields = free_fields, .read = read_free),
+	KS_NAMED_PART("zone", "@,free", "vm", .fields = free_fields, .read = read_free,
+	    .from = "/proc/buddyinfo"),
 };
 
 static int

@@ -12,7 +12,7 @@
 #define GAUGE(stat, desc) KS_META_GAUGE(stat, desc)
 
 /* Sorted by name. */
-static const struct ks_meta mptcp_ext[] = {
+const struct ks_meta ks_mptcp_ext_known[] = {
 	EVENT("AddAddr", "announcements of a further address received"),
 	EVENT("AddAddrDrop", "announcements of a further address received and dropped"),
 	EVENT("AddAddrTx", "announcements of a further address sent"),
@@ -79,7 +79,7 @@ static const struct ks_meta mptcp_ext[] = {
 	EVENT("MismatchPortSynRx", "SYNs of a subflow received on a port that was not announced"),
 	EVENT("NoDSSInWindow", "segments received whose mapping is outside the receive window"),
 	EVENT("OFOMerge", "segments received out of order that were joined with queued ones"),
-	EVENT("OFOQueue", "segments received out of order and queued"),
+	EVENT("OFOQueue", "segments of MPTCP received out of order and queued"),
 	EVENT("OFOQueueTail", "segments received out of order and queued at the end"),
 	EVENT("PortAdd", "announcements of an address with a port received"),
 	EVENT("RcvPruned", "segments dropped from the receive queue of MPTCP for want of buffer space"),
@@ -98,12 +98,13 @@ static const struct ks_meta mptcp_ext[] = {
 	EVENT("SubflowRecover", "subflows that answered again"),
 	EVENT("SubflowStale", "subflows that no longer answered"),
 	EVENT("WinProbe", "probes of a closed MPTCP window sent"),
+	KS_META_END
 };
 
 const struct ks_meta *
 ks_mptcp_ext_meta(const char *stat)
 {
-	return ks_described(mptcp_ext, sizeof(mptcp_ext) / sizeof(*mptcp_ext), stat, "/proc/net/netstat");
+	return ks_described(ks_mptcp_ext_known, KS_KNOWN(ks_mptcp_ext_known), stat, "/proc/net/netstat");
 }
 
 /* --- ICMP messages by type ------------------------------------------------------------------ */

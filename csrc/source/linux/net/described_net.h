@@ -15,4 +15,7 @@ const struct ks_meta *ks_icmp_msg_meta(const char *stat);
 const struct ks_meta *ks_icmpv6_msg_meta(const char *stat);
 const struct ks_meta *ks_mptcp_ext_meta(const char *stat);
 
+/* The counters of MPTCP whose meaning is known, sorted by name; a NULL stat ends the table. */
+extern const struct ks_meta ks_mptcp_ext_known[];
+
 #endif

@@ -169,7 +169,8 @@ meta_of(const char *stat)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("ethtool", "@", "net_driver", .read = read_driver, .meta = meta_of, .needs = &ks_linux_link),
+	KS_NAMED_PART("ethtool", "@", "net_driver", .read = read_driver, .meta = meta_of, .needs = &ks_linux_link,
+	    .from = "SIOCETHTOOL (ioctl)", .title = "ethtool:0:NAME", KS_NAMES("rx_queue_0_packets")),
 };
 
 static int

@@ -342,7 +342,9 @@ read_link(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("link", "@", "net", .fields = link_fields, .read = read_link),
+	KS_NAMED_PART("link", "@", "net", .fields = link_fields, .read = read_link,
+	    .from = "RTM_GETLINK and RTM_GETSTATS (netlink), /proc/net/dev, /sys/class/net/NAME", .title = "link:0:NAME",
+	    .since = "; carrier_changes 3.15; rx_nohandler 4.6"),
 };
 
 /* --- scanning ------------------------------------------------------------------------------ */

@@ -161,7 +161,8 @@ read_listener(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("listen", "@", "socket", .fields = fields, .read = read_listener),
+	KS_NAMED_PART("listen", "@", "socket", .fields = fields, .read = read_listener,
+	    .from = "inet_diag (netlink)", .title = "listen:PORT:tcp"),
 };
 
 static int

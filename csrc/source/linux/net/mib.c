@@ -64,15 +64,15 @@ KS_FIELDS_FIT(udplite_fields);
 static const struct ks_field ip_fields[] = {
 	GAUGE("forwarding", "Ip:Forwarding", "1: this machine forwards, 2: it does not"),
 	GAUGE("defaultTTL", "Ip:DefaultTTL", "time to live of packets sent"),
-	COUNT("inReceives", "Ip:InReceives", "packets received"),
-	COUNT("inHdrErrors", "Ip:InHdrErrors", "packets received with a wrong header"),
+	COUNT("inReceives", "Ip:InReceives", "packets of IPv4 received"),
+	COUNT("inHdrErrors", "Ip:InHdrErrors", "packets of IPv4 received with a wrong header"),
 	COUNT("inAddrErrors", "Ip:InAddrErrors", "packets received with a wrong address"),
 	COUNT("forwDatagrams", "Ip:ForwDatagrams", "packets forwarded"),
 	COUNT("inUnknownProtos", "Ip:InUnknownProtos", "packets received of an unknown protocol"),
-	COUNT("inDiscards", "Ip:InDiscards", "packets received and dropped"),
+	COUNT("inDiscards", "Ip:InDiscards", "packets of IPv4 received and dropped"),
 	COUNT("inDelivers", "Ip:InDelivers", "packets delivered"),
 	COUNT("outRequests", "Ip:OutRequests", "packets to be sent"),
-	COUNT("outDiscards", "Ip:OutDiscards", "packets dropped before sending"),
+	COUNT("outDiscards", "Ip:OutDiscards", "packets of IPv4 dropped before sending"),
 	COUNT("outNoRoutes", "Ip:OutNoRoutes", "packets not sent for want of a route"),
 	COUNT("reasmTimeout", "Ip:ReasmTimeout", "reassemblies that took too long"),
 	COUNT("reasmReqds", "Ip:ReasmReqds", "fragments received"),
@@ -290,8 +290,8 @@ read_ext(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 
 #define MIB(module, name, fields_) \
 	KS_NAMED_PART(module, name, "mib2", .fields = (fields_), .read = read_mib, .file = &snmp_file)
-#define EXT(module, name, meta_, file_) \
-	KS_NAMED_PART(module, name, "mib2", .read = read_ext, .meta = (meta_), .file = (file_))
+#define EXT(module, name, meta_, file_, ...) \
+	KS_NAMED_PART(module, name, "mib2", .read = read_ext, .meta = (meta_), .file = (file_), __VA_ARGS__)
 
 static const struct ks_part parts[PART_COUNT] = {
 	[PART_TCP] = MIB("tcp", "tcp", tcp_fields),
@@ -299,10 +299,11 @@ static const struct ks_part parts[PART_COUNT] = {
 	[PART_UDPLITE] = MIB("udp", "udplite", udplite_fields),
 	[PART_IP] = MIB("ip", "ip", ip_fields),
 	[PART_ICMP] = MIB("ip", "icmp", icmp_fields),
-	[PART_ICMP_MSG] = EXT("ip", "icmp_msg", ks_icmp_msg_meta, &snmp_file),
-	[PART_TCP_EXT] = EXT("tcp", "tcp_ext", ks_tcp_ext_meta, &netstat_file),
-	[PART_MPTCP_EXT] = EXT("tcp", "mptcp_ext", ks_mptcp_ext_meta, &netstat_file),
-	[PART_IP_EXT] = EXT("ip", "ip_ext", ks_ip_ext_meta, &netstat_file),
+	[PART_ICMP_MSG] = EXT("ip", "icmp_msg", ks_icmp_msg_meta, &snmp_file, KS_NAMES("InType3", "OutType3")),
+	[PART_TCP_EXT] = EXT("tcp", "tcp_ext", ks_tcp_ext_meta, &netstat_file, .known = ks_tcp_ext_known),
+	[PART_MPTCP_EXT] = EXT("tcp", "mptcp_ext", ks_mptcp_ext_meta, &netstat_file,
+	    .known = ks_mptcp_ext_known, .since = "5.7"),
+	[PART_IP_EXT] = EXT("ip", "ip_ext", ks_ip_ext_meta, &netstat_file, .known = ks_ip_ext_known),
 };
 
 /* Leaves out a part if its file has no such section: kernels may be built without UDP-Lite and MPTCP. */

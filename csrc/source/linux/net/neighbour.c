@@ -21,7 +21,7 @@ static const struct ks_field neighbour_fields[] = {
 	[F_ENTRIES] = GAUGE("entries", "entries", "neighbours in the table, those that do not answer included"),
 	[F_LIMIT] = GAUGE("entries_max", NULL, "most neighbours that the table takes (gc_thresh3)"),
 	COUNT("allocs", "entries allocated"),
-	COUNT("destroys", "entries removed"),
+	COUNT("destroys", "neighbours removed"),
 	COUNT("hash_grows", "times that the table was made larger"),
 	COUNT("lookups", "times that a neighbour was looked up"),
 	COUNT("hits", "times that it was found"),
@@ -46,7 +46,7 @@ static const struct ks_field track_fields[] = {
 	COUNT("new", "entries added for connections that were not expected"),
 	COUNT("invalid", "packets that belong to no connection and cannot begin one"),
 	COUNT("ignore", "packets that are tracked already or need no tracking"),
-	COUNT("delete", "entries removed"),
+	COUNT("delete", "connections removed"),
 	COUNT("delete_list", "entries put on the list of those to be removed"),
 	COUNT("chainlength", "entries not added because too many have the same hash"),
 	COUNT("insert", "entries put into the table"),
@@ -148,13 +148,16 @@ read_table(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return 0;
 }
 
-#define TABLE(module, name, fields_, file_) \
-	KS_NAMED_PART(module, name, "misc", .fields = (fields_), .read = read_table, .file = (file_))
+#define TABLE(module, name, fields_, file_, from_) \
+	KS_NAMED_PART(module, name, "misc", .fields = (fields_), .read = read_table, .file = (file_), .from = (from_))
 
 static const struct ks_part parts[PART_COUNT] = {
-	[PART_ARP] = TABLE("neighbour", "arp", neighbour_fields, &arp_file),
-	[PART_NDISC] = TABLE("neighbour", "ndisc", neighbour_fields, &ndisc_file),
-	[PART_TRACK] = TABLE("conntrack", "nf_conntrack", track_fields, &track_count_file),
+	[PART_ARP] = TABLE("neighbour", "arp", neighbour_fields, &arp_file,
+	    "/proc/net/stat/arp_cache, /proc/sys/net/ipv4/neigh"),
+	[PART_NDISC] = TABLE("neighbour", "ndisc", neighbour_fields, &ndisc_file,
+	    "/proc/net/stat/ndisc_cache, /proc/sys/net/ipv6/neigh"),
+	[PART_TRACK] = TABLE("conntrack", "nf_conntrack", track_fields, &track_count_file,
+	    "/proc/net/stat/nf_conntrack, /proc/sys/net/netfilter"),
 };
 
 KS_SUBSYSTEM(neighbour, parts, .state_size = sizeof(struct state));

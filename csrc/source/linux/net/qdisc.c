@@ -130,7 +130,8 @@ read_queue(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("qdisc", "@", "qdisc", .fields = fields, .read = read_queue, .needs = &ks_linux_link),
+	KS_NAMED_PART("qdisc", "@", "qdisc", .fields = fields, .read = read_queue, .needs = &ks_linux_link,
+	    .from = "RTM_GETQDISC (netlink)", .title = "qdisc:0:NAME"),
 };
 
 static int

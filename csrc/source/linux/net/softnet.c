@@ -139,7 +139,8 @@ read_softnet(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("cpu", "softnet", "misc", .fields = fields, .read = read_softnet),
+	KS_NAMED_PART("cpu", "softnet", "misc", .fields = fields, .read = read_softnet,
+	    .from = "/proc/net/softnet_stat"),
 };
 
 static int

@@ -75,8 +75,10 @@ read_states(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("tcp_state", "tcp", "socket", .fields = fields, .read = read_states),
-	KS_NAMED_PART("tcp_state", "tcp6", "socket", .fields = fields, .read = read_states),
+	KS_NAMED_PART("tcp_state", "tcp", "socket", .fields = fields, .read = read_states,
+	    .from = "inet_diag (netlink)"),
+	KS_NAMED_PART("tcp_state", "tcp6", "socket", .fields = fields, .read = read_states,
+	    .from = "inet_diag (netlink)"),
 };
 
 static int

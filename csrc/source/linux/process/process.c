@@ -19,16 +19,20 @@
 
 enum { STATUS_PART = 1, IO_PART, SCHED_PART, DELAY_PART };
 
+#define TITLE(module, rest) module ":ID:NAME" rest
+
 /* The kinds of statistics, one for each file. */
 #define PARTS(module) { \
-	KS_NAMED_PART(module, "@", module, .fields = ks_process_fields, .read = ks_process_read), \
+	KS_NAMED_PART(module, "@", module, .fields = ks_process_fields, .read = ks_process_read, \
+	    .from = "/proc/PID/stat", .title = TITLE(module, "")), \
 	[STATUS_PART] = KS_NAMED_PART(module, "@,status", module "_status", .fields = ks_process_status_fields, \
-	    .read = ks_process_read_status), \
-	[IO_PART] = KS_NAMED_PART(module, "@,io", module "_io", .fields = ks_process_io_fields, .read = ks_process_read_io), \
+	    .read = ks_process_read_status, .from = "/proc/PID/status", .title = TITLE(module, ",status")), \
+	[IO_PART] = KS_NAMED_PART(module, "@,io", module "_io", .fields = ks_process_io_fields, .read = ks_process_read_io, \
+	    .from = "/proc/PID/io", .title = TITLE(module, ",io")), \
 	[SCHED_PART] = KS_NAMED_PART(module, "@,sched", module "_sched", .fields = ks_process_sched_fields, \
-	    .read = ks_process_read_sched), \
+	    .read = ks_process_read_sched, .from = "/proc/PID/schedstat", .title = TITLE(module, ",sched")), \
 	[DELAY_PART] = KS_NAMED_PART(module, "@,delay", module "_delay", .fields = ks_process_delay_fields, \
-	    .read = ks_process_read_delay), \
+	    .read = ks_process_read_delay, .from = "taskstats (netlink)", .title = TITLE(module, ",delay")), \
 }
 
 static const struct ks_part process_parts[] = PARTS("process");

@@ -20,7 +20,7 @@ const struct ks_field ks_process_fields[] = {
 	[P_PID] = NUMBER("pid", "process that the thread belongs to"),
 	[P_PPID] = NUMBER("ppid", "parent process"),
 	[P_PGID] = NUMBER("pgid", "process group"),
-	[P_SID] = NUMBER("sid", "session"),
+	[P_SID] = NUMBER("sid", "identifier of its session"),
 	[P_EUID] = KS_UNITS("euid", KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_UINT32, "",
 	    "effective user, who owns the process's directory in /proc"),
 	[P_TTYDEV] = KS_UNITS("ttydev", KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_UINT32, "",

@@ -93,14 +93,15 @@ ks_pressure_cpu_us(struct ks_linux *lx, uint64_t *us)
 	return true;
 }
 
-#define PRESSURE(name, file_) \
-	KS_NAMED_PART("pressure", name, "pressure", .fields = fields, .read = read_pressure, .file = (file_))
+#define PRESSURE(name, file_, ...) \
+	KS_NAMED_PART("pressure", name, "pressure", .fields = fields, .read = read_pressure, .file = (file_), \
+	    .since = __VA_ARGS__)
 
 static const struct ks_part parts[] = {
-	PRESSURE("cpu", &cpu_file),
-	PRESSURE("io", &io_file),
-	PRESSURE("memory", &memory_file),
-	PRESSURE("irq", &irq_file),
+	PRESSURE("cpu", &cpu_file, "4.20; full_* 5.13"),
+	PRESSURE("io", &io_file, "4.20"),
+	PRESSURE("memory", &memory_file, "4.20"),
+	PRESSURE("irq", &irq_file, "6.1"),
 };
 
 static int

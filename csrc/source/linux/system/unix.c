@@ -67,7 +67,7 @@ static const struct ks_field misc_fields[] = {
 	    "free memory that reclaim still has to find, 0 unless it is below desfree"),
 	[MISC_CLK_INTR] = KS_FRACT("clk_intr", KS_KIND_COUNTER, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT32,
 	    TICKS_PER_SECOND, "ticks", "ticks of the clock since boot, the same as lbolt"),
-	[MISC_NPROC] = KS_GAUGE("nproc", KSTAT_DATA_UINT32, "processes"),
+	[MISC_NPROC] = KS_GAUGE("nproc", KSTAT_DATA_UINT32, "processes that exist"),
 	[MISC_LOAD1] = KS_FRACT("avenrun_1min", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT32,
 	    FSCALE, "1/256", "load average of the last minute"),
 	[MISC_LOAD5] = KS_FRACT("avenrun_5min", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT32,
@@ -405,23 +405,33 @@ read_all(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 #define RAW(name, class, size, ...) KS_RAW_PART("unix", name, class, size, __VA_ARGS__)
 
 static const struct ks_part parts[] = {
-	NAMED("kstat_types", "kstat", .fields = types_fields, .read = read_types),
-	RAW("sysinfo", "misc", 24, .read = read_sysinfo, .needs = &ks_linux_cpu, .file = &ks_stat_file),
-	RAW("vminfo", "vm", 48, .read = ks_vminfo_read, .file = &ks_meminfo_file),
-	RAW("var", "misc", 60, .read = read_var, .file = &threads_max_file),
-	NAMED("system_misc", "misc", .fields = misc_fields, .read = read_misc, .needs = &ks_linux_cpu),
+	NAMED("kstat_types", "kstat", .fields = types_fields, .read = read_types,
+	    .from = "the types of kstats"),
+	RAW("sysinfo", "misc", 24, .read = read_sysinfo, .needs = &ks_linux_cpu, .file = &ks_stat_file,
+	    .from = "/proc/stat, /proc/schedstat, /proc/pressure/cpu"),
+	RAW("vminfo", "vm", 48, .read = ks_vminfo_read, .file = &ks_meminfo_file,
+	    .from = "/proc/meminfo, /proc/uptime"),
+	RAW("var", "misc", 60, .read = read_var, .file = &threads_max_file,
+	    .from = "/proc/sys/kernel/threads-max, /proc/sys/vm"),
+	NAMED("system_misc", "misc", .fields = misc_fields, .read = read_misc, .needs = &ks_linux_cpu,
+	    .from = "/proc/loadavg, /proc/uptime, the link count of /proc"),
 	NAMED("system_pages", "pages", .fields = ks_system_pages_fields, .read = ks_system_pages_read,
-	    .file = &ks_meminfo_file),
-	NAMED("vm_events", "vm", .read = ks_vm_events_read, .meta = ks_vm_events_meta, .file = &ks_vmstat_file),
+	    .file = &ks_meminfo_file, .from = "/proc/meminfo, /proc/zoneinfo"),
+	NAMED("vm_events", "vm", .read = ks_vm_events_read, .meta = ks_vm_events_meta, .file = &ks_vmstat_file,
+	    .known = ks_vm_events_known, .since = "; allocstall_* 4.8; balloon_* 3.18; drop_* 3.15; numa_hint_faults* 3.8; "
+	    "oom_kill 4.13; pgscan_direct_throttle 3.6; thp_split_page 4.5; workingset_*_anon 5.9; "
+	    "workingset_*_file 5.9; workingset_* 3.15"),
 	NAMED("meminfo", "vm", .fields = ks_meminfo_fields, .read = ks_meminfo_read, .meta = ks_meminfo_meta,
-	    .file = &ks_meminfo_file),
+	    .file = &ks_meminfo_file, .since = "; MemAvailable 3.14; ShmemHugePages 4.8; ShmemPmdMapped 4.8; "
+	    "KReclaimable 4.20; Zswap* 5.19; SecPageTables 6.1"),
 };
 
 KS_SUBSYSTEM(unix, parts, .state_size = sizeof(struct ks_unix_state));
 
 /* These follow the CPUs: programs that look for any "sys" or "vm" must find a CPU's. */
 static const struct ks_part total_parts[] = {
-	NAMED("sys", "misc", .fields = all_fields, .read = read_all, .file = &ks_stat_file),
+	NAMED("sys", "misc", .fields = all_fields, .read = read_all, .file = &ks_stat_file,
+	    .from = "/proc/stat"),
 	NAMED("vm", "misc", .fields = ks_unix_vm_fields, .read = ks_unix_vm_read, .file = &ks_vmstat_file),
 };
 

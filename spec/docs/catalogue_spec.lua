@@ -1,0 +1,90 @@
+-- doc/kstats.md, the catalogue: it is what the program prints now, and each statistic in it has a sentence of its own.
+local run = require("support.run")
+
+-- The sections of a catalogue: an array of { title =, { stat =, kind =, unit =, meaning = }, ... }.
+local function sections_of(text)
+  local sections = {}
+  for line in text:gmatch("[^\n]+") do
+    local title = line:match("^## (.+)")
+    local stat, kind, unit, meaning = line:match("^| `([^`]+)` | (%a+) | ([^|]*) | ([^|]*) |")
+    if title then
+      sections[#sections + 1] = { title = title }
+    elseif stat then
+      table.insert(sections[#sections], { stat = stat, kind = kind, unit = unit, meaning = meaning })
+    end
+  end
+  return sections
+end
+
+-- Sentences that say nothing, by patterns; statistics that no table has get some of them.
+local EMPTY = { "^$", "^%S+$", "^count of", "^number of %S+$", "events of this name", "by OpenZFS$", "does not know$",
+  "^memory, see" }
+
+describe("the catalogue", function()
+  local page = run.read_file("doc/kstats.md")
+  local sections = sections_of(page)
+
+  it("is up to date: 'make catalogue' writes it", function()
+    local now = run.shell(run.build .. "/spec/core_catalogue")
+    assert.equal("", now.err)
+    assert.is_true(now.out == page, "doc/kstats.md is out of date: run 'make catalogue'")
+  end)
+
+  it("has a sentence that says something for each statistic", function()
+    local bad, n = {}, 0
+    for _, section in ipairs(sections) do
+      for _, row in ipairs(section) do
+        n = n + 1
+        for _, pattern in ipairs(EMPTY) do
+          -- The drivers of links name their counters as they like; the catalogue shows how these are described.
+          if row.meaning:find(pattern) and not section.title:find("ethtool") then
+            bad[#bad + 1] = section.title .. " " .. row.stat .. ": " .. row.meaning
+          end
+        end
+      end
+    end
+    assert.same({}, bad)
+    assert.truthy(n > 2000, n .. " statistics")
+  end)
+
+  it("has no sentence for two statistics of one kstat", function()
+    local bad = {}
+    for _, section in ipairs(sections) do
+      local first = {}
+      for _, row in ipairs(section) do
+        if first[row.meaning] then
+          bad[#bad + 1] = ("%s: %s and %s: %s"):format(section.title, first[row.meaning], row.stat, row.meaning)
+        end
+        first[row.meaning] = row.stat
+      end
+    end
+    assert.same({}, bad)
+  end)
+
+  it("names a source for each kstat, and a unit for each time and amount", function()
+    for line in page:gmatch("\n(%* [^\n]+)") do
+      assert.matches("^%* `[^`]+`: %u[%w/]+, class `[%w_]+`, from .", (line:gsub("interrupt,", "INTR,")))
+      assert.truthy(line:find("for C programs") or not line:find("from nothing"), line)
+    end
+    for _, section in ipairs(sections) do
+      for _, row in ipairs(section) do
+        local needs = row.stat:find("nsec") or row.stat:find("_bytes$") or row.meaning:find("^bytes ")
+        assert.truthy(not needs or row.unit ~= "", section.title .. " " .. row.stat)
+      end
+    end
+  end)
+
+  it("knows every statistic that this machine has now, except those that drivers and programs name", function()
+    local unknown = {}
+    local listing = run.shell("env KSTAT_DIR=/nonexistent " .. run.bin .. "/kstat -d").out
+    for line in listing:gmatch("[^\n]+") do
+      local name, _, _, meaning = line:match("^([^\t]+)\t([^\t]+)\t([^\t]*)\t(.*)$")
+      for _, pattern in ipairs(EMPTY) do
+        if not name or (meaning:find(pattern) and not name:find("^[%w_]+:%d+:.*meminfo:")) then
+          unknown[#unknown + 1] = line
+        end
+      end
+    end
+    assert.same({}, unknown)
+  end)
+end)
