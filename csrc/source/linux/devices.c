@@ -133,9 +133,9 @@ void
 ks_count_entries(struct ks_linux *lx, const struct ks_dir *dir, const char *path,
     int (*classify)(const struct ks_dir *entries, const char *name), uint64_t *counts)
 {
-	int fd = openat(dir->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = ks_dir_open(dir, path, O_RDONLY | O_DIRECTORY);
 	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
-	const struct ks_dir entries = { fd, NULL, dir->kernel, dir->lack };
+	const struct ks_dir entries = { .fd = fd, .kernel = dir->kernel, .lack = dir->lack };
 	const struct dirent *e;
 
 	if (list == NULL) {
@@ -162,18 +162,15 @@ ks_devices_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	char text[2048];
 	struct ks_attribute_texts texts = { text, sizeof(text), 0 };
 	struct ks_values vals = { .have = 0 };
-	struct ks_dir dir = { -1, NULL, root->kernel, root->lack };
+	const struct ks_dir dir = ks_dir_below(root, dev->path);
 
-	dir.fd = openat(root->fd, dev->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir.fd < 0) {
-		ks_note_lack(root, errno);
-		return errno == ENOENT ? ks_linux_gone(unit) :
-		    ks_fail(errno, "cannot read %s/%s: %s", root->name, dev->path, strerror(errno));
-	}
 	ks_attributes_read(&dir, lx->part->fields, &dev->absent, &vals, &texts);
 	if (d->add != NULL)
 		d->add(lx, &dir, dev, &vals);
-	(void)close(dir.fd);
+	if (vals.have == 0 && !ks_dir_exists(&dir)) {
+		return errno == ENOENT ? ks_linux_gone(unit) :
+		    ks_fail(errno, "cannot read %s/%s: %s", root->name, dev->path, strerror(errno));
+	}
 	ks_fields_add(r, lx->part->fields, &vals);
 	return 0;
 }

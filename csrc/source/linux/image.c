@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -156,46 +158,111 @@ int
 ks_image_once(struct ks_image *im, const struct ks_dir *root, const char *path)
 {
 	const struct ks_file file = { .path = path };
+	uint32_t slot;
 	int err;
 
 	im->file = &file;
 	im->absent = false;
+	im->fd = ks_kept_take(root, path, &slot);
 	err = ks_image_read(im, root, SIZE_MAX);
-	if (im->fd >= 0)
+	if (im->fd >= 0 && err == 0)
+		ks_kept_put(root, path, slot, im->fd);
+	else if (im->fd >= 0)
 		(void)close(im->fd);
 	im->fd = -1;
 	im->file = NULL;
 	return err;
 }
 
-int
-ks_file_small(const struct ks_dir *root, const char *path, char *to, size_t size)
+/* --- small files ----------------------------------------------------------------------------------------- */
+
+struct ks_dir
+ks_dir_below(const struct ks_dir *dir, const char *path)
 {
-	int fd, err;
+	struct ks_dir d = *dir;
+
+	d.below = path[0] != '\0' ? path : NULL;
+	return d;
+}
+
+bool
+ks_dir_exists(const struct ks_dir *dir)
+{
+	if (dir->fd >= 0 && faccessat(dir->fd, dir->below != NULL ? dir->below : ".", F_OK, 0) == 0)
+		return true;
+	ks_note_lack(dir, errno);
+	return false;
+}
+
+int
+ks_dir_open(const struct ks_dir *dir, const char *name, int flags)
+{
+	char path[PATH_MAX];
+
+	if (dir->below != NULL) {
+		if (snprintf(path, sizeof(path), "%s/%s", dir->below, name) >= (int)sizeof(path)) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		name = path;
+	}
+	return openat(dir->fd, name, flags | O_CLOEXEC);
+}
+
+/* Reads a file to its end, or until the room is full. is_new: it was opened just now. */
+static ssize_t
+read_whole(int fd, bool is_new, char *to, size_t size)
+{
+	size_t len = 0;
 	ssize_t n;
 
-	if (root->fd < 0) {
+	do {
+		n = is_new ? read(fd, to + len, size - len) : pread(fd, to + len, size - len, (off_t)len);
+		len += n > 0 ? (size_t)n : 0;
+	} while (len < size && ((n < 0 && errno == EINTR) || n >= KS_SHORT));
+	return n < 0 ? -1 : (ssize_t)len;
+}
+
+ssize_t
+ks_file_read(const struct ks_dir *dir, const char *path, char *to, size_t size)
+{
+	uint32_t slot;
+	ssize_t n = -1;
+	int fd;
+
+	if (dir->fd < 0) {
 		errno = ENOENT;
 		return -1;
 	}
-	fd = openat(root->fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0) {
-		ks_note_lack(root, errno);
-		return -1;
-	}
-	do {
-		n = read(fd, to, size - 1);
-	} while (n < 0 && errno == EINTR);
-	err = errno;
-	(void)close(fd);
-	errno = err;
+	fd = ks_kept_take(dir, path, &slot);
+	if (fd >= 0 && (n = read_whole(fd, false, to, size)) < 0)
+		(void)close(fd); /* what it belongs to is gone, and may be there anew */
 	if (n < 0) {
-		ks_note_lack(root, err);
-		return -1;
+		fd = ks_dir_open(dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+		n = fd >= 0 ? read_whole(fd, true, to, size) : -1;
 	}
+	if (n >= 0) {
+		ks_kept_put(dir, path, slot, fd);
+	} else {
+		int err = errno;
+
+		ks_note_lack(dir, err);
+		if (fd >= 0)
+			(void)close(fd);
+		errno = err;
+	}
+	return n;
+}
+
+int
+ks_file_small(const struct ks_dir *dir, const char *path, char *to, size_t size)
+{
+	ssize_t n = ks_file_read(dir, path, to, size - 1);
+
 	while (n > 0 && (to[n - 1] == '\n' || to[n - 1] == ' ' || to[n - 1] == '\t'))
 		n--;
-	to[n] = '\0';
+	if (n >= 0)
+		to[n] = '\0';
 	return (int)n;
 }
 

@@ -9,12 +9,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "kstat.h"
+#include "source/linux/kept.h"
 
 enum ks_root { KS_ROOT_PROC, KS_ROOT_SYS };
 
 #define KS_BRIEF 1024
+#define KS_SHORT 2048
 
 /*
  * How the running kernel produces a file. From this follows where the file ends, without one more read:
@@ -56,7 +59,18 @@ struct ks_dir {
 	char *name;  /* owned; for messages */
 	bool kernel; /* it is the running kernel's own, not a recorded tree */
 	int *lack;   /* where an error is noted for which ks_is_lack() is true; or NULL */
+	struct ks_kept *kept; /* where small files below it stay open (kept.h); NULL: nowhere */
+	const char *below;    /* the directory is this one below fd; NULL: it is fd itself */
 };
+
+/* Returns a directory below another whose `below` is NULL. It is not opened; the path must stay. */
+struct ks_dir ks_dir_below(const struct ks_dir *dir, const char *path);
+
+/* Opens a file or directory in a directory; returns a descriptor, or -1 with errno. */
+int ks_dir_open(const struct ks_dir *dir, const char *name, int flags);
+
+/* True if the directory exists; false with errno. */
+bool ks_dir_exists(const struct ks_dir *dir);
 
 /* Notes an error for the source that the directory belongs to, if it is a lack; others are ignored. */
 void ks_note_lack(const struct ks_dir *dir, int err);
@@ -72,11 +86,17 @@ int ks_image_read(struct ks_image *im, const struct ks_dir *root, size_t enough)
 /* Reads the rest of a file that was read in part. Returns as ks_image_read() does. */
 int ks_image_rest(struct ks_image *im, const struct ks_dir *root);
 
-/* Reads some other file into the image, and closes it. Returns as ks_image_read() does. */
+/* Reads some other file into the image, which does not keep its descriptor. Returns as ks_image_read() does. */
 int ks_image_once(struct ks_image *im, const struct ks_dir *root, const char *path);
 
 /*
- * Reads a small file once: copies at most size - 1 bytes without trailing white space, and a NUL. Returns the
+ * Reads a file: at most size bytes. Returns how many, or -1 with errno and no message. The file may stay open. The
+ * kernel returns less than KS_SHORT bytes only at the end.
+ */
+ssize_t ks_file_read(const struct ks_dir *dir, const char *path, char *to, size_t size);
+
+/*
+ * Reads a small file: copies at most size - 1 bytes without trailing white space, and a NUL. Returns the
  * length, or -1 with errno and no message.
  */
 int ks_file_small(const struct ks_dir *root, const char *path, char *to, size_t size);

@@ -534,6 +534,7 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 		changed |= rc;
 	}
 	lx->looked = ks_linux_now(lx);
+	ks_kept_scan(&lx->kept, changed);
 	while ((line = ks_linux_trouble(src, &is_lack)) != NULL)
 		(is_lack ? ks_scan_damage : ks_scan_warn)(scan, "%s", line);
 	if (!changed)
@@ -572,6 +573,9 @@ linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 	served = &unit->served[cookie >> 32 & 0xffff];
 	if (*served == lx->round)
 		lx->round++;
+	/* A program that reads only once would keep files in vain. */
+	for (size_t i = 0; i < 2 && *served != 0; i++)
+		lx->root[i].kept = lx->root[i].kernel ? &lx->kept : NULL;
 	*served = lx->round;
 	lx->taken = 0;
 	if (lx->part->read(lx, unit, r) != 0)
@@ -628,6 +632,7 @@ linux_close(struct ks_source *src)
 	struct ks_linux *lx = (struct ks_linux *)src;
 
 	free_images(lx);
+	ks_kept_free(&lx->kept);
 	ks_linux_forget_troubles(lx);
 	free(lx->long_names.hash);
 	ks_table_free(&lx->long_names.by_hash);
@@ -729,6 +734,7 @@ ks_source_linux_open(const char *proc, const char *sys)
 	lx->root[KS_ROOT_PROC].fd = lx->root[KS_ROOT_SYS].fd = lx->scratch.fd = -1;
 	lx->root[KS_ROOT_PROC].lack = lx->root[KS_ROOT_SYS].lack = &lx->lack;
 	lx->page = (uint64_t)sysconf(_SC_PAGESIZE);
+	ks_kept_start(&lx->kept);
 	if (!start_subsystems(lx)) {
 		linux_close(&lx->src);
 		return ks_fail_null(ENOMEM, "out of memory");

@@ -172,6 +172,7 @@ struct ks_linux {
 	} long_names;
 	struct ks_image *images; /* files that were read at least once; owned */
 	struct ks_image scratch; /* for files that one kstat alone uses */
+	struct ks_kept kept;     /* small files that stay open once a kstat is read again */
 	uint64_t round;
 	uint64_t page;           /* size of the kernel's pages in bytes */
 	bool listed;             /* a first scan is complete */

@@ -319,7 +319,7 @@ read_queue(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	static const uint64_t now_fields = (1u << Q_SETTINGS) - 1;
 	const struct ks_dir *sys = &lx->root[KS_ROOT_SYS];
 	struct queue *q = &((struct facts *)unit->extra)->queue;
-	struct ks_dir dir = { -1, NULL, sys->kernel, sys->lack };
+	struct ks_dir dir;
 	char path[128], text[64];
 	struct ks_attribute_texts texts = { text, sizeof(text), 0 };
 	struct ks_values vals = { .have = 0 };
@@ -327,11 +327,7 @@ read_queue(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	uint64_t absent;
 
 	block_path(path, sizeof(path), unit, "");
-	dir.fd = openat(sys->fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir.fd < 0) {
-		ks_note_lack(sys, errno);
-		return 0;
-	}
+	dir = ks_dir_below(sys, path);
 	if (q->asked == 0 || now - q->asked > SETTINGS_LAST) {
 		struct ks_attribute_texts kept = { q->text, sizeof(q->text), 0 };
 
@@ -343,7 +339,6 @@ read_queue(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	absent = q->absent | ~now_fields;
 	ks_attributes_read(&dir, queue_fields, &absent, &vals, &texts);
 	q->absent = absent & now_fields;
-	(void)close(dir.fd);
 	for (size_t i = Q_SETTINGS; queue_fields[i].meta.stat != NULL; i++) {
 		if ((q->settings.have >> i & 1) != 0) {
 			vals.v[i] = q->settings.v[i];

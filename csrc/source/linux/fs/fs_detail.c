@@ -206,7 +206,7 @@ static const struct ks_field device_errors[] = {
 static void
 add_device(const struct ks_dir *list, const char *name, struct ks_values *vals)
 {
-	struct ks_dir dir = { -1, NULL, list->kernel, list->lack };
+	struct ks_dir dir = { .fd = -1, .kernel = list->kernel, .lack = list->lack };
 	struct ks_attribute_texts texts = { NULL, 0, 0 };
 	struct ks_values own = { .have = 0 };
 	uint64_t absent = 0;
@@ -236,8 +236,8 @@ add_devices(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev
 
 	(void)dev;
 	for (size_t i = 0; i < 2; i++) {
-		int fd = openat(dir->fd, lists[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		const struct ks_dir list = { fd, NULL, dir->kernel, dir->lack };
+		int fd = ks_dir_open(dir, lists[i], O_RDONLY | O_DIRECTORY);
+		const struct ks_dir list = { .fd = fd, .kernel = dir->kernel, .lack = dir->lack };
 		DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
 		const struct dirent *e;
 

@@ -100,8 +100,8 @@ const struct ks_meta *ks_group_io_meta(const char *stat);
 /* Reads a small file of a group: up to size - 1 bytes, and a NUL. False if that fails or the file is larger. */
 bool ks_group_file(const struct ks_dir *dir, const char *name, char *to, size_t size, struct ks_text *text);
 
-/* Opens the directory of a group in one hierarchy: a descriptor to be closed, or -1 with errno. */
-int ks_group_open(const struct ks_hierarchy *h, const char *path);
+/* The directory of a group in one hierarchy, whose path must stay. It is not opened. */
+struct ks_dir ks_group_dir(const struct ks_linux *lx, const struct ks_hierarchy *h, const char *path);
 
 static inline struct ks_groups *
 ks_groups_of(const struct ks_linux *lx)

@@ -190,16 +190,15 @@ ks_group_memory_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record
 
 	for (size_t i = 0; i < gs->n; i++) {
 		const struct ks_hierarchy *h = &gs->hierarchy[i];
-		struct ks_dir dir = h->dir;
+		const struct ks_dir dir = ks_group_dir(lx, h, g->path);
+		uint_t before = r->ndata;
 
-		if ((g->in >> i & 1) == 0 || (h->has & (KS_IN_V2 | KS_IN_MEMORY | KS_IN_HUGETLB)) == 0 ||
-		    (dir.fd = ks_group_open(h, g->path)) < 0)
+		if ((g->in >> i & 1) == 0 || (h->has & (KS_IN_V2 | KS_IN_MEMORY | KS_IN_HUGETLB)) == 0)
 			continue;
-		is_there = true;
 		if (ks_group_file(&dir, "memory.stat", buf, sizeof(buf), &text))
 			add_memory(h, text, r);
 		add_huge_pages(gs, h, &dir, r);
-		(void)close(dir.fd);
+		is_there |= r->ndata > before || ks_dir_exists(&dir);
 	}
 	return is_there ? 0 : ks_linux_gone(unit);
 }
@@ -338,18 +337,17 @@ ks_group_io_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 
 	for (size_t i = 0; i < gs->n; i++) {
 		const struct ks_hierarchy *h = &gs->hierarchy[i];
-		struct ks_dir dir = h->dir;
+		const struct ks_dir dir = ks_group_dir(lx, h, g->path);
+		uint_t before = r->ndata;
 
-		if ((g->in >> i & 1) == 0 || (h->has & (KS_IN_V2 | KS_IN_BLKIO)) == 0 ||
-		    (dir.fd = ks_group_open(h, g->path)) < 0)
+		if ((g->in >> i & 1) == 0 || (h->has & (KS_IN_V2 | KS_IN_BLKIO)) == 0)
 			continue;
-		is_there = true;
 		for (size_t k = 0; k < sizeof(files) / sizeof(files[0]); k++) {
 			if ((h->has & files[k].in) != 0 && (ks_group_file(&dir, files[k].file, buf, sizeof(buf), &text) ||
 			    (*files[k].older != '\0' && ks_group_file(&dir, files[k].older, buf, sizeof(buf), &text))))
 				add_disks(lx, text, files[k].in, files[k].kind, r);
 		}
-		(void)close(dir.fd);
+		is_there |= r->ndata > before || ks_dir_exists(&dir);
 	}
 	return is_there ? 0 : ks_linux_gone(unit);
 }

@@ -219,6 +219,7 @@ ks_groups_find_hierarchies(struct ks_linux *lx, struct ks_groups *gs)
 	struct ks_text all = im != NULL ? ks_text_of(im->data, im->len) : ks_text_of("", 0), line;
 
 	gs->mounts = im != NULL ? im->fd : -1;
+	ks_kept_free(&lx->kept); /* the descriptors of the directories will mean others */
 	ks_groups_close_hierarchies(gs);
 	while (ks_text_line(&all, &line))
 		add_line(lx, gs, line);

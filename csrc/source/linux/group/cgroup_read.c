@@ -162,34 +162,21 @@ static const struct source {
 
 /* --- files ---------------------------------------------------------------------------------------------- */
 
-int
-ks_group_open(const struct ks_hierarchy *h, const char *path)
+struct ks_dir
+ks_group_dir(const struct ks_linux *lx, const struct ks_hierarchy *h, const char *path)
 {
-	int fd = openat(h->dir.fd, path[0] != '\0' ? path : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct ks_dir dir = ks_dir_below(&h->dir, path);
 
-	if (fd < 0)
-		ks_note_lack(&h->dir, errno);
-	return fd;
+	dir.kept = h->dir.kernel ? lx->root[KS_ROOT_SYS].kept : NULL;
+	return dir;
 }
 
 bool
 ks_group_file(const struct ks_dir *dir, const char *name, char *to, size_t size, struct ks_text *text)
 {
-	int fd = openat(dir->fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	size_t len = 0;
-	ssize_t n = -1;
+	ssize_t n = ks_file_read(dir, name, to, size - 1);
+	size_t len = n > 0 ? (size_t)n : 0;
 
-	if (fd >= 0) {
-		/* The kernel returns such a file as a whole, or what fits into a page. */
-		do {
-			n = read(fd, to + len, size - 1 - len);
-			len += n > 0 ? (size_t)n : 0;
-		} while (len < size - 1 && ((n < 0 && errno == EINTR) || n >= 2048));
-	}
-	if (n < 0)
-		ks_note_lack(dir, errno);
-	if (fd >= 0)
-		(void)close(fd);
 	to[len] = '\0';
 	*text = ks_text_of(to, len);
 	return n >= 0 && len < size - 1;
@@ -224,14 +211,12 @@ parse(const struct source *s, struct ks_text all, struct ks_values *vals)
 
 /* Reads the files of one hierarchy. Returns false if the group is not there. */
 static bool
-read_hierarchy(const struct ks_hierarchy *h, const char *path, struct ks_values *vals)
+read_hierarchy(const struct ks_linux *lx, const struct ks_hierarchy *h, const char *path, struct ks_values *vals)
 {
-	struct ks_dir dir = h->dir;
+	const struct ks_dir dir = ks_group_dir(lx, h, path);
+	bool is_there = false;
 	char buf[FILE_SIZE];
 
-	dir.fd = ks_group_open(h, path);
-	if (dir.fd < 0)
-		return false;
 	for (size_t i = 0, end; i < NSOURCES; i = end) {
 		uint64_t had = vals->have;
 		struct ks_text text;
@@ -243,13 +228,13 @@ read_hierarchy(const struct ks_hierarchy *h, const char *path, struct ks_values 
 		if ((h->has & sources[i].in) == 0 || !needed ||
 		    !ks_group_file(&dir, sources[i].file, buf, sizeof(buf), &text))
 			continue;
+		is_there = true;
 		for (size_t k = i; k < end; k++) {
 			if ((had >> sources[k].field & 1) == 0)
 				parse(&sources[k], text, vals);
 		}
 	}
-	(void)close(dir.fd);
-	return true;
+	return is_there || ks_dir_exists(&dir);
 }
 
 int
@@ -265,7 +250,7 @@ ks_group_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	ks_have_text(&vals, C_PATH, path);
 	for (size_t i = 0; i < gs->n; i++) {
 		if ((g->in >> i & 1) != 0)
-			is_there |= read_hierarchy(&gs->hierarchy[i], g->path, &vals);
+			is_there |= read_hierarchy(lx, &gs->hierarchy[i], g->path, &vals);
 	}
 	if (!is_there)
 		return ks_linux_gone(unit);

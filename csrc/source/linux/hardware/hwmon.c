@@ -171,7 +171,7 @@ static size_t
 add_sensors(struct ks_linux *lx, int fd, struct ks_record *r)
 {
 	const struct ks_dir *sys = &lx->root[KS_ROOT_SYS];
-	const struct ks_dir dir = { fd, NULL, sys->kernel, sys->lack };
+	const struct ks_dir dir = { .fd = fd, .kernel = sys->kernel, .lack = sys->lack };
 	char *names[MAX_SENSORS];
 	size_t n = list_files(lx, fd, names);
 

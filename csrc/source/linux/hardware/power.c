@@ -108,8 +108,8 @@ open_cpu(struct ks_linux *lx, const struct ks_unit *unit, struct ks_dir *dir)
 	const struct ks_dir *sys = &lx->root[KS_ROOT_SYS];
 	const struct ks_device *dev = unit->extra;
 
-	*dir = (struct ks_dir){ openat(sys->fd, dev->path, O_PATH | O_DIRECTORY | O_CLOEXEC), NULL, sys->kernel,
-		sys->lack };
+	*dir = (struct ks_dir){ .fd = openat(sys->fd, dev->path, O_PATH | O_DIRECTORY | O_CLOEXEC),
+		.kernel = sys->kernel, .lack = sys->lack };
 	if (dir->fd >= 0)
 		return true;
 	ks_note_lack(sys, errno);
