@@ -6,11 +6,11 @@
 
 #include "base/number.h"
 #include "chain/distribution.h"
+#include "model/blob_histogram.h"
 #include "model/blobstat.h"
 #include "model/histstat.h"
 
 #define BUCKETS "_buckets"
-#define BOUNDS "_bounds"
 
 /* Stores what the labels are in title, with its unit if that is a short one. */
 static void
@@ -85,99 +85,54 @@ ks_histogram_plot(struct ks_buf *b, const kstat_t *ksp, const struct ks_meta *me
 /* --- histograms of statsblobs --------------------------------------------------------------- */
 
 struct blob_histogram {
-	const char *voi; /* not terminated */
-	size_t voi_len;
-	const struct ks_meta *meta; /* of the bounds */
-	struct ks_value buckets, bounds;
-	const char *text; /* of bucket `at`, where the bounds are texts */
-	size_t at;
+	struct ks_blob_histogram h;
 	char number[KS_NUMBER_MAX + 1];
 };
 
-static const char *
-find(const void *table, const struct blob_histogram *h, const char *suffix, struct ks_value *v)
-{
-	const char *name;
-
-	for (uint32_t i = 0; ks_blobstat_stat(table, i, &name, v); i++) {
-		if (strncmp(name, h->voi, h->voi_len) == 0 && strcmp(name + h->voi_len, suffix) == 0)
-			return name;
-	}
-	return NULL;
-}
-
+/* Fills *h and returns the length of the VOI's name; 0 if the statistic is no histogram with bounds. */
 static size_t
-count_texts(const struct ks_value *v)
+open_blob_histogram(const kstat_t *ksp, const char *stat, struct ks_blob_histogram *h)
 {
-	size_t n = 0;
-
-	for (const char *s = v->str; s < v->str + v->len; s += strlen(s) + 1)
-		n++;
-	return n;
-}
-
-/* Fills *h; false if the statistic is no histogram with bounds. */
-static bool
-open_blob_histogram(const kstat_t *ksp, const char *stat, struct blob_histogram *h)
-{
-	const void *table = ks_blobstat_is(ksp) ? ks_blobstat_find(ksp) : NULL;
 	size_t n = strlen(stat), m = strlen(BUCKETS);
-	const char *bounds;
 
-	if (table == NULL || n <= m || strcmp(stat + n - m, BUCKETS) != 0)
-		return false;
-	h->voi = stat;
-	h->voi_len = n - m;
-	bounds = find(table, h, BOUNDS, &h->bounds);
-	if (bounds == NULL || find(table, h, BUCKETS, &h->buckets) == NULL ||
-	    h->buckets.kind != KS_VALUE_INTS || h->buckets.len == 0)
-		return false;
-	h->meta = ks_blobstat_meta(ksp, bounds);
-	h->text = h->bounds.str;
-	h->at = 0;
-	return h->bounds.kind == KS_VALUE_INTS ? h->bounds.len == h->buckets.len :
-	    h->bounds.kind == KS_VALUE_STRS && count_texts(&h->bounds) == h->buckets.len;
+	return n > m && strcmp(stat + n - m, BUCKETS) == 0 && ks_blob_histogram_open(h, ksp, stat, n - m) ? n - m : 0;
 }
 
 bool
 ks_is_blob_histogram(const kstat_t *ksp, const char *stat)
 {
-	struct blob_histogram h;
+	struct ks_blob_histogram h;
 
-	return open_blob_histogram(ksp, stat, &h);
+	return open_blob_histogram(ksp, stat, &h) > 0;
 }
 
 static uint64_t
 blob_bucket(void *arg, size_t i, const char **label)
 {
-	struct blob_histogram *h = arg;
+	struct blob_histogram *u = arg;
+	struct ks_value bound;
 
-	if (label != NULL && h->bounds.kind == KS_VALUE_INTS) {
-		h->number[ks_format_u64(h->number, number_at(h->bounds.str, i))] = '\0';
-		*label = h->number;
-	} else if (label != NULL) {
-		if (i < h->at) {
-			h->text = h->bounds.str;
-			h->at = 0;
-		}
-		for (; h->at < i; h->at++)
-			h->text += strlen(h->text) + 1;
-		*label = h->text;
+	if (label != NULL) {
+		ks_blob_histogram_bound(&u->h, i, &bound);
+		*label = bound.kind == KS_VALUE_STRING ? bound.str : u->number;
+		if (bound.kind == KS_VALUE_U64)
+			u->number[ks_format_u64(u->number, bound.u64)] = '\0';
 	}
-	return number_at(h->buckets.str, i);
+	return ks_blob_histogram_count(&u->h, i);
 }
 
 void
 ks_blob_plot(struct ks_buf *b, const kstat_t *ksp, const char *stat)
 {
-	struct blob_histogram h;
+	struct blob_histogram u;
+	size_t voi = open_blob_histogram(ksp, stat, &u.h);
 	char title[64];
-	struct ks_distribution d = { .title = title, .margin = "\t", .bucket = blob_bucket, .arg = &h };
+	struct ks_distribution d = { .title = title, .margin = "\t", .bucket = blob_bucket, .arg = &u };
 
-	if (!open_blob_histogram(ksp, stat, &h))
+	if (voi == 0)
 		return;
-	make_title(title, h.voi, h.voi_len, h.meta);
-	d.n = h.buckets.len;
+	make_title(title, stat, voi, ks_blobstat_meta(ksp, u.h.bounds_name));
+	d.n = u.h.n;
 	if (!ks_distribution(b, &d))
-		ks_buf_addf(b, "\t%.*s: (no values)\n", (int)h.voi_len, h.voi);
+		ks_buf_addf(b, "\t%.*s: (no values)\n", (int)voi, stat);
 }

@@ -1,0 +1,386 @@
+/* metric_sample.c - see metric_sample.h. SPDX-License-Identifier: MIT */
+#include "chain/metric_sample.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/number.h"
+#include "chain/chain.h"
+#include "model/blob_histogram.h"
+#include "model/blobstat.h"
+#include "model/histstat.h"
+
+#define MOST_LABEL 200 /* bytes of a text that is a label; longer ones are left out */
+#define MOST_TEXTS 64  /* labels of one kstat beside those of its header */
+
+void
+ks_metric_samples_free(struct ks_metric_samples *s)
+{
+	ks_metric_families_free(&s->families);
+	ks_buf_free(&s->labels);
+	ks_buf_free(&s->taken);
+	ks_table_free(&s->by_kstat);
+	free(s->sample);
+	*s = (struct ks_metric_samples){ .n = 0 };
+}
+
+/* --- labels -------------------------------------------------------------------------------------------- */
+
+static void
+add_label(struct ks_buf *b, const char *name, const char *value, size_t n)
+{
+	if (b->len > 0 && b->data[b->len - 1] != '\0')
+		ks_buf_addc(b, ',');
+	ks_buf_adds(b, name);
+	ks_buf_adds(b, "=\"");
+	ks_metric_escape(b, value, n, true);
+	ks_buf_addc(b, '"');
+}
+
+/* Whether one of the NUL-terminated texts is this one. */
+static bool
+has_text(const struct ks_buf *texts, const char *text)
+{
+	for (size_t at = 0; at < texts->len; at += strlen(texts->data + at) + 1) {
+		if (strcmp(texts->data + at, text) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Adds a text statistic: the label has its name as far as the format allows it, with a number if that is taken. Names
+ * that start with "__" belong to Prometheus, so of several '_' one is left.
+ */
+static void
+add_text_label(struct ks_metric_samples *s, const struct ks_pair *p)
+{
+	char name[KSTAT_STRLEN + KS_NUMBER_MAX + 2] = "_";
+	size_t n = p->name[0] >= '0' && p->name[0] <= '9' ? 1 : 0, stem;
+
+	for (const char *from = p->name; *from != '\0' && n < KSTAT_STRLEN; from++) {
+		char c = ks_is_metric_byte(*from) ? *from : '_';
+
+		if (c != '_' || n == 0 || name[n - 1] != '_')
+			name[n++] = c;
+	}
+	name[n] = '\0';
+	stem = n;
+	for (uint64_t k = 2; has_text(&s->taken, name); k++) {
+		n = stem;
+		name[n++] = '_';
+		n += ks_format_u64(name + n, k);
+		name[n] = '\0';
+	}
+	ks_buf_add(&s->taken, name, n + 1);
+	add_label(&s->labels, name, p->value.str, strnlen(p->value.str, p->value.len));
+}
+
+static bool
+has_labels(const void *arg, uint32_t slot, const void *key)
+{
+	const struct ks_metric_samples *s = arg;
+
+	return strcmp(s->labels.data + slot, key) == 0;
+}
+
+/* Appends the labels of the kstat. Returns how many texts are among them, or -1. */
+static long
+add_labels(struct ks_metric_samples *s)
+{
+	static const char taken_names[] = "module\0instance\0name\0class\0le\0quantile\0kid";
+	const kstat_t *ksp = s->ksp;
+	char text[KS_NUMBER_MAX];
+	long texts = 0;
+	uint64_t hash = ks_hash_string(ks_hash_string((uint64_t)ksp->ks_instance, ksp->ks_module), ksp->ks_name);
+
+	s->ksp_labels = (uint32_t)s->labels.len;
+	add_label(&s->labels, "module", ksp->ks_module, strlen(ksp->ks_module));
+	add_label(&s->labels, "instance", text, ks_format_i64(text, ksp->ks_instance));
+	add_label(&s->labels, "name", ksp->ks_name, strlen(ksp->ks_name));
+	add_label(&s->labels, "class", ksp->ks_class, strlen(ksp->ks_class));
+	ks_buf_reset(&s->taken);
+	ks_buf_add(&s->taken, taken_names, sizeof(taken_names));
+	for (size_t i = 0; i < s->values->n && texts < MOST_TEXTS; i++) {
+		const struct ks_pair *p = &s->values->pair[i];
+
+		if (p->value.kind == KS_VALUE_STRING && p->value.len <= MOST_LABEL) {
+			add_text_label(s, p);
+			texts++;
+		}
+	}
+	ks_buf_addc(&s->labels, '\0');
+	if (s->taken.failed || s->labels.failed || s->labels.len > UINT32_MAX)
+		return -1;
+	/* A capture may hold several kstats of one name: their IDs tell them apart. */
+	if (ks_table_find(&s->by_kstat, hash, has_labels, s, s->labels.data + s->ksp_labels) != KS_NO_SLOT) {
+		s->labels.len--;
+		add_label(&s->labels, "kid", text, ks_format_i64(text, (int64_t)ksp->ks_kid));
+		ks_buf_addc(&s->labels, '\0');
+		return s->labels.failed ? -1 : texts;
+	}
+	return ks_table_add(&s->by_kstat, hash, s->ksp_labels) ? texts : -1;
+}
+
+/* --- samples ------------------------------------------------------------------------------------------- */
+
+/* Returns the number of a statistic of the kstat, see ks_metric_stat(). */
+static uint32_t
+find_stat(struct ks_metric_samples *s, const char *name, size_t n, enum ks_metric_type type, const struct ks_meta *m)
+{
+	return ks_metric_stat(&s->families, s->kstats, s->ksp->ks_module, name, n, type, m);
+}
+
+/* Adds a sample of the statistic; of several values, the first alone. 0, or -1. */
+static int
+add_sample(struct ks_metric_samples *s, uint32_t stat, enum ks_metric_part part, uint32_t own,
+    const struct ks_value *v)
+{
+	bool is_count = part == KS_PART_BUCKET || part == KS_PART_COUNT;
+	const struct ks_metric_stat *of;
+	struct ks_metric_sample *sample;
+	struct ks_metric_family *m;
+
+	if (stat == KS_NO_SLOT || s->n >= UINT32_MAX || !KS_RESERVE(s->sample, s->cap, s->n + 1))
+		return -1;
+	of = &s->families.stat[stat];
+	m = &s->families.family[of->family];
+	if (part == KS_PART_VALUE) {
+		if (m->last == s->kstats)
+			return 0;
+		m->last = s->kstats;
+	}
+	m->samples++;
+	sample = &s->sample[s->n++];
+	*sample = (struct ks_metric_sample){ .family = of->family, .labels = s->ksp_labels, .own = own,
+		.part = (uint8_t)part };
+	ks_metric_scale(v, is_count ? 1 : of->times, is_count ? 1 : of->per, &sample->value);
+	return 0;
+}
+
+static int
+add_u64(struct ks_metric_samples *s, uint32_t stat, enum ks_metric_part part, uint32_t own, uint64_t u)
+{
+	struct ks_value v = { .kind = KS_VALUE_U64, .bits = 64 };
+
+	v.u64 = u;
+	return add_sample(s, stat, part, own, &v);
+}
+
+static bool
+is_number(const struct ks_value *v)
+{
+	return v->kind == KS_VALUE_I64 || v->kind == KS_VALUE_U64 || v->kind == KS_VALUE_DOUBLE ||
+	    v->kind == KS_VALUE_NSEC;
+}
+
+static bool
+is_negative(const struct ks_value *v)
+{
+	return v->kind == KS_VALUE_DOUBLE ? !(v->d >= 0) : v->kind != KS_VALUE_U64 && v->i64 < 0;
+}
+
+static int
+add_value(struct ks_metric_samples *s, const struct ks_pair *p)
+{
+	const struct ks_meta *m = ks_chain_meta(s->kc, s->ksp, p->name);
+	enum ks_metric_type type = m == NULL ? KS_METRIC_UNKNOWN : m->kind == KS_KIND_COUNTER ?
+	    KS_METRIC_COUNTER : KS_METRIC_GAUGE;
+
+	if (type == KS_METRIC_COUNTER && is_negative(&p->value))
+		return 0; /* a counter must not be */
+	return add_sample(s, find_stat(s, p->name, strlen(p->name), type, m), KS_PART_VALUE, 0, &p->value);
+}
+
+/* --- histograms ---------------------------------------------------------------------------------------- */
+
+/* Adds a bucket, with its greatest value: there are `total` values up to that. */
+static int
+add_bucket(struct ks_metric_samples *s, uint32_t stat, const struct ks_value *high, uint64_t total)
+{
+	struct ks_buf *b = &s->labels;
+	size_t at = b->len;
+	struct ks_metric_value v;
+
+	if (stat == KS_NO_SLOT)
+		return -1;
+	ks_metric_scale(high, s->families.stat[stat].times, s->families.stat[stat].per, &v);
+	ks_metric_add_number(b, &v);
+	if (s->decimal_bounds && !b->failed && memchr(b->data + at, '.', b->len - at) == NULL &&
+	    memchr(b->data + at, 'e', b->len - at) == NULL)
+		ks_buf_adds(b, ".0");
+	ks_buf_addc(b, '\0');
+	return add_u64(s, stat, KS_PART_BUCKET, (uint32_t)at, total);
+}
+
+/* Adds the last bucket and the count. */
+static int
+add_total(struct ks_metric_samples *s, uint32_t stat, uint64_t total)
+{
+	uint32_t at = (uint32_t)s->labels.len;
+
+	ks_buf_add(&s->labels, "+Inf", 5);
+	return add_u64(s, stat, KS_PART_BUCKET, at, total) != 0 ? -1 : add_u64(s, stat, KS_PART_COUNT, 0, total);
+}
+
+/* A kstat2 histogram. Its buckets have no sum. */
+static int
+add_histogram(struct ks_metric_samples *s, const struct ks_histstat *h)
+{
+	uint32_t stat = find_stat(s, "histogram", strlen("histogram"), KS_METRIC_HISTOGRAM,
+	    ks_chain_meta(s->kc, s->ksp, "buckets"));
+	uint64_t total = 0;
+
+	for (uint32_t i = 0; i < h->n; i++) {
+		struct ks_value high = { .kind = KS_VALUE_U64, .bits = 64 };
+		uint64_t low, count;
+
+		ks_hist_bounds(&h->layout, i, &low, &high.u64);
+		memcpy(&count, h->buckets + i * sizeof(count), sizeof(count));
+		total += count;
+		if (high.u64 != UINT64_MAX && add_bucket(s, stat, &high, total) != 0)
+			return -1;
+	}
+	return add_total(s, stat, total);
+}
+
+/*
+ * Stores the greatest value of bucket i: a bucket does not hold its upper bound, where the next one begins, so of whole
+ * numbers it is the one below. False: the last bucket holds all above.
+ */
+static bool
+greatest_of_bucket(struct ks_blob_histogram *h, size_t i, struct ks_value *high)
+{
+	struct ks_value bound;
+
+	if (i + 1 >= h->n)
+		return false;
+	ks_blob_histogram_bound(h, i + 1, &bound);
+	if (bound.kind == KS_VALUE_U64) {
+		*high = bound;
+		return high->u64-- != 0;
+	}
+	*high = (struct ks_value){ .kind = KS_VALUE_DOUBLE };
+	return ks_scan_double(bound.str, bound.len, &high->d) == 0;
+}
+
+/*
+ * The histogram of a VOI. Samples in no bucket are below the first bound where the ranges are continuous. Those of
+ * discrete ranges and values, which look the same here, are counted there, too.
+ */
+static int
+add_voi_histogram(struct ks_metric_samples *s, const char *voi, size_t len, struct ks_blob_histogram *h)
+{
+	uint32_t stat = find_stat(s, voi, len, KS_METRIC_HISTOGRAM, ks_chain_meta(s->kc, s->ksp, h->bounds_name));
+	struct ks_value v;
+	uint64_t total = 0;
+
+	if (ks_blob_find(s->ksp, voi, len, "_oob", &v) != NULL && v.kind == KS_VALUE_U64)
+		total = v.u64;
+	for (size_t i = 0; i < h->n; i++) {
+		total += ks_blob_histogram_count(h, i);
+		if (greatest_of_bucket(h, i, &v) && add_bucket(s, stat, &v, total) != 0)
+			return -1;
+	}
+	if (add_total(s, stat, total) != 0)
+		return -1;
+	return ks_blob_find(s->ksp, voi, len, "_sum", &v) != NULL && is_number(&v) && !is_negative(&v) ?
+	    add_sample(s, stat, KS_PART_SUM, 0, &v) : 0;
+}
+
+static int
+add_quantile(struct ks_metric_samples *s, const struct ks_pair *p, size_t len, const char *quantile)
+{
+	const struct ks_meta *m = ks_chain_meta(s->kc, s->ksp, p->name);
+	char name[KSTAT_STRLEN + sizeof("_quantile")];
+	uint32_t own = (uint32_t)s->labels.len;
+	int n = snprintf(name, sizeof(name), "%.*s_quantile", (int)len, p->name);
+
+	ks_buf_add(&s->labels, quantile, strlen(quantile) + 1);
+	return add_sample(s, find_stat(s, name, (size_t)n < sizeof(name) ? (size_t)n : sizeof(name) - 1,
+	    KS_METRIC_GAUGE, m), KS_PART_QUANTILE, own, &p->value);
+}
+
+static const struct {
+	const char *ending, *quantile; /* quantile NULL: of a histogram, which is written by its _buckets */
+} blob_endings[] = {
+	{ "_p50", "0.5" }, { "_p90", "0.9" }, { "_p99", "0.99" }, { "_p999", "0.999" },
+	{ "_buckets", NULL }, { "_bounds", NULL }, { "_oob", NULL }, { "_sum", NULL }, { "_count", NULL }
+};
+
+/* Whether the _buckets of a VOI are among the values that are wanted. */
+static bool
+has_buckets(const struct ks_metric_samples *s, const char *voi, size_t len)
+{
+	for (size_t i = 0; i < s->values->n; i++) {
+		const char *name = s->values->pair[i].name;
+
+		if (strncmp(name, voi, len) == 0 && strcmp(name + len, "_buckets") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A statistic of a statsblob. */
+static int
+add_of_blob(struct ks_metric_samples *s, const struct ks_pair *p)
+{
+	size_t n = strlen(p->name);
+
+	for (size_t i = 0; i < sizeof(blob_endings) / sizeof(blob_endings[0]); i++) {
+		size_t m = strlen(blob_endings[i].ending);
+		struct ks_blob_histogram h;
+
+		if (n <= m || strcmp(p->name + n - m, blob_endings[i].ending) != 0)
+			continue;
+		if (blob_endings[i].quantile != NULL)
+			return is_number(&p->value) ? add_quantile(s, p, n - m, blob_endings[i].quantile) : 0;
+		if (has_buckets(s, p->name, n - m) && ks_blob_histogram_open(&h, s->ksp, p->name, n - m))
+			return p->value.kind == KS_VALUE_INTS && p->value.str == h.buckets.str ?
+			    add_voi_histogram(s, p->name, n - m, &h) : 0;
+	}
+	return is_number(&p->value) ? add_value(s, p) : 0;
+}
+
+/* --- kstats -------------------------------------------------------------------------------------------- */
+
+static int
+add_values(struct ks_metric_samples *s)
+{
+	bool is_blob = ks_blobstat_is(s->ksp);
+	struct ks_histstat histogram;
+	int rc = 0;
+
+	if (ks_histstat_open(&histogram, s->ksp))
+		return has_buckets(s, "", 0) ? add_histogram(s, &histogram) : 0;
+	for (size_t i = 0; rc == 0 && i < s->values->n; i++) {
+		const struct ks_pair *p = &s->values->pair[i];
+
+		if (is_blob)
+			rc = add_of_blob(s, p);
+		else if (is_number(&p->value))
+			rc = add_value(s, p);
+	}
+	return rc;
+}
+
+int
+ks_metric_samples_add(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_t *ksp,
+    const struct ks_values *values)
+{
+	size_t before = s->n;
+	long texts;
+
+	s->kc = kc;
+	s->ksp = ksp;
+	s->values = values;
+	s->kstats++;
+	texts = add_labels(s);
+	if (texts < 0 || add_values(s) != 0)
+		return -1;
+	return s->n == before && texts > 0 ?
+	    add_u64(s, find_stat(s, "", 0, KS_METRIC_INFO, NULL), KS_PART_VALUE, 0, 1) : 0;
+}
