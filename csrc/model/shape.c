@@ -137,14 +137,6 @@ ks_shape_add_list(struct ks_shape *s, const char *list)
 	return true;
 }
 
-size_t
-ks_shape_find(const struct ks_shape *s, const char name[KSTAT_STRLEN], size_t *next)
-{
-	const kstat_named_t *kn = find(s->v, s->n, name, next);
-
-	return kn != NULL ? (size_t)(kn - s->v) : s->n;
-}
-
 bool
 ks_shape_has(const struct ks_shape *s, const char *stat)
 {
@@ -177,24 +169,31 @@ integer_of(const kstat_named_t *kn, uint64_t *v)
 	}
 }
 
-/* True if a value of 64 bits is the same in the type. */
+/* True if an integer, sign-extended to 64 bits, is the same in the other type. */
 static bool
-fits(uint64_t v, uchar_t data_type)
+fits(uint64_t v, uchar_t from, uchar_t to)
 {
-	if (data_type == KSTAT_DATA_UINT32)
+	bool is_signed = from == KSTAT_DATA_INT32 || from == KSTAT_DATA_INT64, is_large = v > INT64_MAX;
+
+	switch (to) {
+	case KSTAT_DATA_INT32:
+		return v <= INT32_MAX || (is_signed && is_large && (int64_t)v >= INT32_MIN);
+	case KSTAT_DATA_UINT32:
 		return v <= UINT32_MAX;
-	return data_type != KSTAT_DATA_INT32 || (int64_t)v == (int32_t)(uint32_t)v;
+	case KSTAT_DATA_INT64:
+		return is_signed || !is_large;
+	default:
+		return !is_signed || !is_large;
+	}
 }
 
 /* Stores an integer in a data record whose type is set; false if this is no type for it. */
 static bool
-set_integer(kstat_named_t *kn, uint64_t v, bool exact)
+set_integer(kstat_named_t *kn, uint64_t v)
 {
 	switch (kn->data_type) {
 	case KSTAT_DATA_INT32:
 	case KSTAT_DATA_UINT32:
-		if (exact && !fits(v, kn->data_type))
-			return false;
 		kn->value.ui32 = (uint32_t)v;
 		return true;
 	case KSTAT_DATA_INT64:
@@ -238,7 +237,8 @@ take_over(kstat_named_t *to, const kstat_named_t *from, struct ks_record *r, boo
 	to->name[MARK] = from->name[MARK];
 	if (to->data_type == from->data_type)
 		to->value = from->value;
-	else if (!(integer_of(from, &v) ? set_integer(to, v, exact) : set_text(to, from, r)))
+	else if (!integer_of(from, &v) ? !set_text(to, from, r) :
+	    (exact && !fits(v, from->data_type, to->data_type)) || !set_integer(to, v))
 		*to = *from;
 }
 

@@ -62,12 +62,6 @@ bool ks_shape_add(struct ks_shape *s, const char *name, size_t len, uchar_t data
  */
 bool ks_shape_add_list(struct ks_shape *s, const char *list);
 
-/*
- * Returns the place of a statistic in the shape, whose size means that it has none. `name` is filled up with zeros.
- * The search begins at *next, which then is behind the place that was found.
- */
-size_t ks_shape_find(const struct ks_shape *s, const char name[KSTAT_STRLEN], size_t *next);
-
 /* True if the shape has a statistic of that name. */
 bool ks_shape_has(const struct ks_shape *s, const char *stat);
 

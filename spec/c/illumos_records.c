@@ -40,8 +40,12 @@ print_statistic(kstat_ctl_t *kc, const kstat_t *ksp, const kstat_named_t *kn)
 		printf("%.16s\n", kn->value.c);
 	else if (kn->data_type == KSTAT_DATA_STRING)
 		printf("%.*s\n", (int)KSTAT_NAMED_STR_BUFLEN(kn) - 1, KSTAT_NAMED_STR_PTR(kn));
-	else
+	else if (kn->data_type == KSTAT_DATA_INT32)
+		printf("%d\n", kn->value.i32);
+	else if (kn->data_type == KSTAT_DATA_INT64)
 		printf("%lld\n", (long long)kn->value.i64);
+	else /* a UINT32 too: programs read it so, and the other bytes are 0 */
+		printf("%llu\n", (unsigned long long)kn->value.ui64);
 }
 
 static void

@@ -8,8 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "model/illumos.h"
-#include "model/raw_layout.h"
+#include "source/replay/program.h"
 #include "source/replay/recording/frame_file.h"
 
 /* --- the source -------------------------------------------------------------------- */
@@ -18,72 +17,6 @@ static struct ks_replay *
 replay_of(struct ks_source *src)
 {
 	return (struct ks_replay *)src;
-}
-
-/* --- what programs of illumos end without ------------------------------------------- */
-
-/* Kstats of module unix that Linux has for programs in C alone, so that its captures have none of them. */
-static const struct {
-	const char *name;
-	uchar_t type;
-} zeros[] = {
-	{ "dnlcstats", KSTAT_TYPE_NAMED }, { "biostats", KSTAT_TYPE_NAMED }, { "ncstats", KSTAT_TYPE_RAW },
-};
-
-#define ZEROS (sizeof(zeros) / sizeof(zeros[0]))
-#define ZERO_COOKIE ((uint64_t)1 << 32) /* that of the first of them; a sample has fewer kstats */
-
-/* Builds the data of one of them. 0, or -1 with errno and message. */
-static int
-read_zeros(size_t i, struct ks_record *record)
-{
-	const struct ks_shape *shape;
-
-	if (zeros[i].type == KSTAT_TYPE_RAW)
-		(void)ks_record_add(record, ks_raw_layout_find("unix", zeros[i].name)->size);
-	else if (ks_illumos_shape("unix", zeros[i].name, "misc", &shape) != 0)
-		return -1;
-	else
-		ks_shape_apply(shape, record, true);
-	return 0;
-}
-
-static bool
-has_unix(const struct ks_store *s, const char *name)
-{
-	for (size_t i = 0; i < s->nkstats; i++) {
-		if (strcmp(ks_store_text(s, s->kstat[i].name), name) == 0 &&
-		    strcmp(ks_store_text(s, s->kstat[i].module), "unix") == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Offers those that the sample does not have. 0, or -1 with errno and message. */
-static int
-offer_zeros(const struct ks_store *s, struct ks_scan *scan)
-{
-	const struct ks_shape *shape = NULL;
-
-	for (size_t i = 0; i < ZEROS; i++) {
-		struct ks_offer offer = { .module = "unix", .name = zeros[i].name, .class_ = "misc",
-			.type = zeros[i].type, .cookie = ZERO_COOKIE + i };
-
-		if (has_unix(s, offer.name))
-			continue;
-		if (offer.type == KSTAT_TYPE_RAW) {
-			offer.data_size = ks_raw_layout_find("unix", offer.name)->size;
-			offer.ndata = (uint_t)offer.data_size;
-		} else {
-			if (ks_illumos_shape("unix", offer.name, "misc", &shape) != 0)
-				return -1;
-			offer.ndata = (uint_t)shape->n;
-			offer.data_size = shape->n * sizeof(*shape->v);
-		}
-		if (ks_scan_offer(scan, &offer) != 0)
-			return -1;
-	}
-	return 0;
 }
 
 /* --- scanning and reading ------------------------------------------------------------ */
@@ -96,6 +29,7 @@ replay_scan(struct ks_source *src, struct ks_scan *scan)
 
 	if (r->offered)
 		return 0;
+	r->for_program = scan->for_program;
 	r->ops->warn(r, scan);
 	for (size_t i = 0; i < s->nkstats; i++) {
 		const struct ks_store_kstat *k = &s->kstat[i];
@@ -112,11 +46,10 @@ replay_scan(struct ks_source *src, struct ks_scan *scan)
 
 		offer.data_size = ks_store_data_size(s, k, &offer.nforeign);
 		offer.ndata = k->type == KSTAT_TYPE_RAW ? (uint_t)offer.data_size : k->ndata;
-
-		if (ks_scan_offer(scan, &offer) != 0)
+		if ((r->for_program && ks_program_measure(r, k, &offer) != 0) || ks_scan_offer(scan, &offer) != 0)
 			return -1;
 	}
-	if (scan->for_program && offer_zeros(s, scan) != 0)
+	if (r->for_program && ks_program_offer(r, scan) != 0)
 		return -1;
 	r->offered = true;
 	return 1;
@@ -141,10 +74,8 @@ replay_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct k
 	const struct ks_replay *r = replay_of(src);
 	const struct ks_store_kstat *k = find_kstat(&r->sample, ksp, cookie);
 
-	if (cookie >= ZERO_COOKIE && cookie - ZERO_COOKIE < ZEROS) {
-		record->snaptime = r->newest;
-		return read_zeros((size_t)(cookie - ZERO_COOKIE), record);
-	}
+	if (ks_program_has(cookie))
+		return ks_program_read(r, cookie, record);
 	if (k == NULL)
 		return ks_fail(ENXIO, "%s: the sample has no %s:%d:%s", r->path, ksp->ks_module,
 		    ksp->ks_instance, ksp->ks_name);
@@ -154,7 +85,7 @@ replay_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct k
 	if (ks_store_read(&r->sample, k, record) != 0)
 		return ks_fail(errno, "%s: %s:%d:%s: %s", r->path, ksp->ks_module, ksp->ks_instance,
 		    ksp->ks_name, errno == ENOMEM ? "out of memory" : "a damaged statsblob");
-	return 0;
+	return r->for_program ? ks_program_complete(r, k, record) : 0;
 }
 
 static const struct ks_meta *

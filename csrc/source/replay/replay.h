@@ -75,6 +75,7 @@ struct ks_replay {
 	hrtime_t newest;         /* the newest snaptime of the sample, or of the last one that had any */
 	struct ks_meta meta;     /* what was asked for last */
 	bool offered;            /* the sample was offered to the chain */
+	bool for_program;        /* ks_scan.for_program */
 };
 
 /*

@@ -210,8 +210,6 @@ ks_capture_restore(struct ks_store *s, struct ks_store_kstat *k, bool reversed)
 		reverse_values(s, ks_store_values(s, k), k->nvalues);
 	if (k->type != KSTAT_TYPE_NAMED && k->readable)
 		restore_structure(s, k);
-	else if (k->type == KSTAT_TYPE_NAMED && k->readable)
-		ks_capture_restore_named(s, k);
 	if (k->type == KSTAT_TYPE_NAMED)
 		k->ndata = k->nvalues;
 }

@@ -25,13 +25,6 @@ int ks_capture_compare_kstats(const struct ks_store *s, const struct ks_store_ks
  */
 void ks_capture_restore(struct ks_store *s, struct ks_store_kstat *k, bool reversed);
 
-/*
- * Gives the values of a NAMED kstat, which are the last ones of the store, the order and the types of illumos if it
- * has such a kstat. Statistics of illumos that the capture does not have are hidden (model/shape.h); other ones
- * follow at the end.
- */
-void ks_capture_restore_named(struct ks_store *s, struct ks_store_kstat *k);
-
 /* Puts kstats of equal rank, which were printed in reverse order, back into theirs. */
 void ks_capture_restore_order(struct ks_store *s);
 
