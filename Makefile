@@ -68,6 +68,8 @@ LUA51_CFLAGS := $(shell $(PKG_CONFIG) --cflags luajit 2>/dev/null || $(PKG_CONFI
 HTTP_LIBS    := $(shell $(PKG_CONFIG) --libs libmicrohttpd 2>/dev/null)
 HTTP_SRC     := csrc/http/server.c csrc/lua/http/module.c
 
+PAGE     := lua/kstat/page/text.lua
+
 O        := $(BUILD)/obj
 LIB_OBJ  := $(LIB_SRC:csrc/%.c=$(O)/%.o)
 LUA54_OBJ := $(LUA_SRC:csrc/lua/%.c=$(O)/lua54/%.o)
@@ -129,8 +131,12 @@ $(BUILD)/lib/lua/$(1)/kstat/core.so: $(LUA_SRC:csrc/lua/%.c=$(O)/lua$(1)/%.o) $(
 	    $$(CC) -shared $$(MODULE_LD) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(LIB_LIBS)
 endef
 $(foreach lua,$(LUAS),$(eval $(call FURTHER_LUA,$(lua))))
+# The page of kstat.page, one text of what lies in web/. It is made next to the other modules, since all builds, the
+# installation and the rock take these from there.
+$(PAGE): web/embed web/page.html web/page.css $(wildcard web/*.js web/vendor/uplot/*)
+	$(call QUIET,PAGE) web/embed > $@.new && mv $@.new $@
 # The Lua half of the module and the scripts, compiled into the host; see csrc/host/modules.h.
-LUA_FILES := $(filter-out %.d.lua,$(sort $(shell find lua/kstat -name '*.lua') $(wildcard scripts/*.lua)))
+LUA_FILES := $(filter-out %.d.lua,$(sort $(PAGE) $(shell find lua/kstat -name '*.lua') $(wildcard scripts/*.lua)))
 $(O)/host/modules.c: csrc/host/compile.lua $(LUA_FILES)
 	$(call QUIET,LUA) mkdir -p $(@D) && $(LUA) $< $(LUA_FILES) > $@.new && mv $@.new $@
 $(O)/host/modules.o: $(O)/host/modules.c
@@ -307,13 +313,13 @@ $(ROCK_DIR)/core.so: $(ROCK_OBJ)
 # The archive that the rockspec of a release names.
 dist:
 	git archive --prefix=kstat-$(VERSION)/ -o kstat-$(VERSION).tar.gz HEAD
-rock: $(ROCK_DIR)/core.so
+rock: $(ROCK_DIR)/core.so $(PAGE)
 rock-install: rock
 	$(INSTALL) -D -m 755 $(ROCK_DIR)/core.so $(INST_LIBDIR)/kstat/core.so
 	$(call INSTALL_LUA,$(INST_LUADIR))
 
 clean:
-	rm -rf $(BUILD) build-asan
+	rm -rf $(BUILD) build-asan $(PAGE)
 
 -include $(LIB_OBJ:.o=.d) $(LUA54_OBJ:.o=.d) $(LUA51_OBJ:.o=.d) $(HOST_OBJ:.o=.d) $(O)/host/modules.d \
          $(foreach lua,$(LUAS),$(LUA_SRC:csrc/lua/%.c=$(O)/lua$(lua)/%.d)) \

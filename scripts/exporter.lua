@@ -4,6 +4,7 @@
 local core = require("kstat.core")
 local kstat = require("kstat")
 local options = require("kstat.options")
+local page = require("kstat.page")
 local tool = require("kstat.tool")
 
 local LISTEN = "127.0.0.1:9105"
@@ -22,11 +23,14 @@ usage: kstatlua exporter [--listen ADDRESS:PORT] [--public] [module[:instance[:n
   /metrics    what the operands match (none: everything) as metrics: OpenMetrics, or the classic
               text format, as the client wants. /metrics?select=cpu&select=sd::: less of it
   /kstat.json the same as JSON, as kstat -j prints it
+  /kstat/     a page for browsers: charts of the machine and of any selector
 ]=]):gsub("LISTEN", LISTEN)
 
 local OPTIONS = options.command({
   { nil, "listen", arg = "ADDRESS" }, { nil, "public" }, { nil, "names", arg = "NAMES" }, { "h", "help", final = true },
 })
+
+local NOT_FOUND = "not found: there are /metrics, /kstat.json and the page /kstat/\n"
 
 local unpack = table.unpack or unpack
 
@@ -122,20 +126,16 @@ local function answers(ks, typed, names)
     return 200, media_type, table.concat(texts)
   end
 
-  local function json(selectors)
-    local text, message = ks:render("json", unpack(selectors))
-    if not text then
-      return 503, "text/plain", message .. "\n"
-    end
-    return 200, "application/json", text
+  -- The page's own names lie below /kstat/; its data are known by a shorter one, too.
+  local function paged(path)
+    local name = path == "/kstat.json" and "kstat.json" or path:match("^/kstat/(.*)$")
+    return name and function(selectors) return page.answer(ks, name, selectors) end
   end
 
-  local pages = { ["/metrics"] = names and mapped or metrics, ["/kstat.json"] = json }
-
   return function(path, parameters, headers)
-    local page = pages[path]
-    if not page then
-      return 404, "text/plain", "not found: there are /metrics and /kstat.json\n"
+    local answer = path == "/metrics" and (names and mapped or metrics) or paged(path)
+    if not answer then
+      return 404, "text/plain", NOT_FOUND
     end
     local selectors, message = selectors_of(parameters, typed)
     if names and path == "/metrics" and parameters.select then
@@ -148,13 +148,28 @@ local function answers(ks, typed, names)
     if changed == nil then
       return 503, "text/plain", message .. "\n"
     end
-    local status, media_type, body = page(selectors, headers)
+    local status, media_type, body, policy = answer(selectors, headers)
     local lines = ks:warnings()
     failures = failures + #lines
     for _, line in ipairs(lines) do
       tool.warn(line)
     end
-    return status, media_type, body
+    if not status then
+      return 404, "text/plain", NOT_FOUND
+    end
+    return status, media_type, body, policy
+  end
+end
+
+-- A mistake in an answer costs its request, not the server.
+local function guarded(answer)
+  return function(...)
+    local ok, status, media_type, body, policy = pcall(answer, ...)
+    if ok then
+      return status, media_type, body, policy
+    end
+    tool.warn(tostring(status))
+    return 500, "text/plain", "the answer failed: " .. tostring(status) .. "\n"
   end
 end
 
@@ -178,7 +193,7 @@ local function main()
   end
   tool.write(("listening at %s\n"):format((address:gsub("%d+$", server:port()))))
   tool.flush()
-  local answer = answers(ks, selectors, given.names and require("kstat.node_names"))
+  local answer = guarded(answers(ks, selectors, given.names and require("kstat.node_names")))
   core.looping(true)
   while not core.interrupted() do
     server:run(1, answer)

@@ -1,7 +1,8 @@
 -- kstatlua exporter: what HTTP clients get, good ones and bad ones.
+local exporter = require("support.exporter")
 local run = require("support.run")
 
-local has_server = run.shell(("%s/kstatlua -e 'require(\"kstat.http\")'"):format(run.bin)).status == 0
+local has_server = exporter.is_built
 
 describe("kstatlua exporter", function()
   if not has_server then
@@ -12,13 +13,8 @@ describe("kstatlua exporter", function()
 
   setup(function()
     dir = run.directory()
-    pid = run.start(("env KSTAT_DIR=%s %s/kstatlua exporter --listen 127.0.0.1:0"):format(dir, run.bin), dir .. "/out")
-    port = run.await("the exporter's port", function()
-      local f = assert(io.open(dir .. "/out"))
-      local text = f:read("*a")
-      f:close()
-      return text:match("listening at 127%.0%.0%.1:(%d+)\n")
-    end)
+    local server = exporter.start(dir)
+    pid, port = server.pid, server.port
   end)
   teardown(function()
     run.stop(pid)
@@ -66,8 +62,10 @@ describe("kstatlua exporter", function()
   end)
 
   it("gives bad requests a status and a line", function()
-    assert.same({ 404, "not found: there are /metrics and /kstat.json\n" }, { fetch("/"), (select(3, fetch("/"))) })
-    local status, _, body = fetch("/metrics?select=/(/")
+    local status, _, body = fetch("/")
+    assert.same({ 404, "not found: there are /metrics, /kstat.json and the page /kstat/\n" }, { status, body })
+    assert.equal(404, (fetch("/kstat/nothing")))
+    status, _, body = fetch("/metrics?select=/(/")
     assert.equal(400, status)
     assert.truthy(body:find("^select: '/%(/': .*missing closing parenthesis"))
     status, _, body = fetch("/metrics?filter=cpu")

@@ -1,0 +1,34 @@
+-- Publishes 2,000 kstats with two counters each, a queue, a histogram and a statsblob, and changes them until it is
+-- killed: $interpreter spec/support/many_kstats.lua
+local kstat = require("kstat")
+local stats = require("kstat.stats")
+
+local pub = assert(kstat.publish("many"))
+local counters = {}
+for i = 1, 2000 do
+  local k = assert(pub:named({ name = ("row%d"):format(i), statistics = {
+    { name = "hits", kind = "counter" }, { name = "bytes", kind = "counter", unit = "bytes" } } }))
+  counters[i] = k:counter("hits")
+end
+local queue = assert(pub:io({ name = "queue" }))
+local waits = assert(pub:histogram({ name = "waits", type = "log10_lin", range_min = 3, range_max = 7, stepping = 5,
+  meta = "t_rel", scale = 1000000000, fract = true }))
+local template = assert(stats.template("answers"))
+assert(template:add_voi(0, "time", "u64", { stats.sum(), stats.tdgstclust64(20, 4), stats.crhist64_lin(0, 1000, 50) }))
+local answers = assert(pub:blob({ name = "answers", template = template, vois = { time = { unit = "us" } } }))
+
+io.stdout:write("published\n")
+io.stdout:flush()
+while true do
+  for i = 1, 2000 do
+    counters[i]:add(i)
+  end
+  for i = 1, 20 do
+    waits:add_value(math.random(1, 5000000))
+    answers:update("time", math.random(0, 1200))
+    queue:waitq_enter()
+    queue:waitq_to_runq()
+    queue:done(i % 2 == 0 and "read" or "write", 512)
+  end
+  os.execute("sleep 0.1")
+end

@@ -1,0 +1,143 @@
+-- The page /kstat/ of the exporter in headless Chromium.
+local cjson = require("cjson")
+local exporter = require("support.exporter")
+local run = require("support.run")
+
+local function lacking()
+  return not exporter.is_built and "is not built here: libmicrohttpd is not installed" or
+    run.shell("command -v chromium").status ~= 0 and "is looked at where Chromium is installed" or nil
+end
+
+describe("the module kstat.page", function()
+  it("has the page in a copied executable, too", function()
+    local dir = run.directory()
+    run.shell(("cp %s/kstatlua %s"):format(run.bin, dir))
+    local r = run.run({ dir .. "/kstatlua", "-e",
+      "local text, policy = require('kstat.page').text() print(text:match('<title>.-</title>'), policy)",
+      directory = dir })
+    run.remove_directory(dir)
+    assert.equal("", r.err)
+    assert.truthy(r.out:find("^<title>kstat</title>\tdefault%-src 'none'; script%-src 'sha256%-"), r.out)
+  end)
+end)
+
+describe("the page of kstatlua exporter", function()
+  local lacks = lacking()
+  if lacks then
+    pending(lacks)
+    return
+  end
+  local dir, publisher, server
+
+  setup(function()
+    dir = run.directory()
+    publisher = run.start(("env KSTAT_DIR=%s %s/kstatlua spec/support/many_kstats.lua"):format(dir, run.bin),
+      dir .. "/published")
+    run.await("2,000 kstats", function() return run.read_file(dir .. "/published"):find("published") end)
+    server = exporter.start(dir)
+  end)
+  teardown(function()
+    run.stop(server.pid)
+    run.stop(publisher)
+    run.remove_directory(dir)
+  end)
+
+  -- Opens the page, and evaluates the body of an async function in it after some seconds.
+  local function look(seconds, script, fragment, options)
+    local url = ("http://127.0.0.1:%s/kstat/#every=1&%s"):format(server.port, fragment or "")
+    local r = run.shell(("python3 spec/support/browser.py %s %s %s %s"):format(options or "", run.quote(url), seconds,
+      run.quote("(async () => {" .. script .. "})()")))
+    assert.equal(0, r.status, r.err)
+    return cjson.decode(r.out)
+  end
+
+  describe("after some seconds", function()
+    local seen
+
+    setup(function()
+      seen = look(3, [[
+        const wait = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
+        const picture = (card) => [...card.querySelectorAll("canvas")].map((c) => c.toDataURL()).join();
+        const pictures = () => [...document.querySelectorAll("article")].map((card) =>
+          [card.querySelector("h3").textContent, picture(card)]).filter(([, text]) => text);
+        const before = new Map(pictures());
+        const filter = document.getElementById("filter");
+        filter.value = "row1999";
+        filter.dispatchEvent(new Event("input"));
+        const found = [...document.querySelectorAll("#kstats > details > summary")].map((s) => s.textContent);
+        document.querySelector("#kstats > details").open = true;
+        await wait(2.5);
+        const moved = Object.fromEntries(pictures().map(([title, now]) => [title, now !== before.get(title)]));
+        const charts = [...document.querySelectorAll("#charts article")].map((c) =>
+          [c.querySelector(".note").textContent, c.querySelector(".legend").innerText]);
+        const rows = [...document.querySelectorAll("#kstats tbody tr")].map((r) => r.firstChild.textContent);
+        filter.value = "";
+        filter.dispatchEvent(new Event("input"));
+        return { moved, charts, found, rows, count: Number(document.getElementById("count").textContent),
+          queues: document.getElementById("queues").innerText };
+      ]], "chart=many:::hits&chart=unix:0:system_misc:ncpus")
+    end)
+
+    it("has charts of the machine and of published distributions, which move, and no error", function()
+      assert.same({}, seen.errors)
+      for _, title in ipairs({ "CPU", "Load", "Memory", "many:0:waits", "many:0:answers", "many:::hits" }) do
+        assert.equal(true, seen.result.moved[title], title)
+      end
+      assert.truthy(seen.result.queues:find("^Queues of many"), seen.result.queues)
+    end)
+
+    it("has asked nobody else", function()
+      for _, url in ipairs(seen.urls) do
+        local own = url:find(("http://127.0.0.1:%s/kstat/"):format(server.port), 1, true) == 1
+        assert.truthy(own or url == "data:,", url)
+      end
+    end)
+
+    it("has charts of selectors: counters as rates, the greatest of many first", function()
+      local of_many, of_one = seen.result.charts[1], seen.result.charts[2]
+      assert.equal("16 of 2000 statistics: those that were greatest first", of_many[1])
+      assert.truthy(of_many[2]:find("^many:0:row[12]%d%d%d:hits%s+[%d.]+ k/s"), of_many[2])
+      assert.equal("1 statistics", of_one[1])
+      assert.truthy(of_one[2]:find("ncpus%s+" .. run.shell("getconf _NPROCESSORS_ONLN").out:match("%d+")), of_one[2])
+    end)
+
+    it("has all kstats, finds them by a part of a name and shows their statistics", function()
+      assert.same({ "many:0:row1999misc, published by many" }, seen.result.found)
+      assert.same({ "bytes", "crtime", "hits", "snaptime" }, seen.result.rows)
+      assert.truthy(seen.result.count > 2003, seen.result.count)
+    end)
+  end)
+
+  it("works by keys and on a phone, in dark colours, and runs nothing but its own script", function()
+    local seen = look(2, [[
+      const event = (key) => new KeyboardEvent("keydown", { key, bubbles: true });
+      const press = (key, at) => (at || document.body).dispatchEvent(event(key));
+      const wait = () => new Promise((done) => setTimeout(done, 700));
+      const states = [], state = document.getElementById("state");
+      press("/");
+      const field = document.activeElement;
+      field.value = "/(/";
+      field.form.requestSubmit();
+      await wait();
+      press("Escape", field);
+      press("p");
+      await wait();
+      states.push(state.textContent);
+      press("p");
+      await wait();
+      states.push(state.textContent);
+      press("1");
+      const script = document.createElement("script");
+      script.textContent = "window.hurt = true";
+      document.body.append(script);
+      return { field: field.id, problem: document.getElementById("problem").textContent, states, hash: location.hash,
+        width: document.documentElement.scrollWidth, back: getComputedStyle(document.body).backgroundColor,
+        hurt: window.hurt === true };
+    ]], "", "--dark --size=390x800").result
+    assert.equal("selector", seen.field)
+    assert.truthy(seen.problem:find("^select: '/%(/': .*missing closing parenthesis"), seen.problem)
+    assert.same({ "paused", "live" }, seen.states)
+    assert.truthy(seen.hash:find("window=60", 1, true), seen.hash)
+    assert.same({ 390, "rgb(16, 20, 26)", false }, { seen.width, seen.back, seen.hurt })
+  end)
+end)

@@ -1,0 +1,150 @@
+// Charts of lines, and of areas that are stacked: uPlot with a history and a legend of its own.
+
+const HISTORY = 3600, LEAST_SPAN = 30; // seconds
+
+const view = { window: 300, charts: new Set() };
+
+// How many seconds are shown: what there is, up to what was chosen.
+function shownSpan(first, end) {
+  return Math.min(view.window, Math.max(end - first || 0, LEAST_SPAN));
+}
+
+class Lines {
+  // series: [{ label, dash }]; options: { unit, stacked, height, label }
+  constructor(parent, series, options) {
+    this.options = options;
+    this.unit = unitNamed(options.unit);
+    this.place = element("div", { class: "plot", role: "img", "aria-label": options.label });
+    this.legend = element("ul", { class: "legend" });
+    parent.append(this.place, this.legend);
+    this.times = [];
+    this.series = [];
+    this.setSeries(series);
+    this.resized = new ResizeObserver(() => this.resize());
+    this.resized.observe(this.place);
+    view.charts.add(this);
+  }
+
+  remove() {
+    view.charts.delete(this);
+    this.resized.disconnect();
+    if (this.plot) this.plot.destroy();
+    this.place.remove();
+    this.legend.remove();
+  }
+
+  // Gives the chart these series; those that it has by the same label keep their past.
+  setSeries(series) {
+    const past = new Map(this.series.map((s) => [s.label, s]));
+    this.series = series.map((s) => past.get(s.label) ||
+      { ...s, values: this.times.map(() => null), shown: true });
+    this.build();
+  }
+
+  // Adds a value for each series.
+  push(time, values) {
+    this.times.push(time);
+    this.series.forEach((s, i) => s.values.push(values[i] == null ? null : values[i]));
+    let old = 0;
+    while (this.times[old] < time - HISTORY) old++;
+    if (old > 60) {
+      this.times.splice(0, old);
+      for (const s of this.series) s.values.splice(0, old);
+    }
+    this.draw();
+  }
+
+  // The arrays that uPlot draws: stacked ones are sums of the shown series up to each.
+  data() {
+    if (!this.options.stacked) return [this.times, ...this.series.map((s) => s.values)];
+    const total = this.times.map(() => 0);
+    return [this.times, ...this.series.map((s) => s.values.map((v, i) => {
+      if (s.shown && v != null) total[i] += v;
+      return v == null ? null : total[i];
+    }))];
+  }
+
+  build() {
+    if (this.plot) this.plot.destroy();
+    const style = getComputedStyle(document.documentElement), weak = style.getPropertyValue("--weak").trim();
+    const axis = { stroke: weak, font: "11px system-ui, sans-serif", grid: { stroke: style.getPropertyValue("--grid").trim(),
+      width: 1 }, ticks: { show: false } };
+    const stacked = this.options.stacked;
+    this.plot = new uPlot({
+      width: Math.max(this.place.clientWidth, 100), height: this.options.height || 150, padding: [8, 8, 0, 0],
+      legend: { show: false },
+      cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
+      scales: {
+        x: { time: true, range: () => this.span() },
+        y: { range: (_, least, most) => this.range(least, most) },
+      },
+      axes: [
+        { ...axis, size: 24, space: 70, values: (_, times) => times.map((t) => clockText(t).slice(0, view.window > 900 ? 5 : 8)) },
+        { ...axis, size: 66, space: 34, incrs: this.unit.steps, values: (_, values) => values.map(this.unit.axis || this.unit.write) },
+      ],
+      series: [{}, ...this.series.map((s, i) => ({
+        show: stacked || s.shown, stroke: s.stroke || colour(i), width: 1.5, dash: s.dash, points: { show: false },
+        fill: stacked ? this.tint(i) : undefined, spanGaps: false,
+      }))],
+      bands: stacked ? this.series.slice(1).map((_, i) => ({ series: [i + 2, i + 1], fill: this.tint(i + 1) })) : [],
+      hooks: { setCursor: [(u) => this.write(u.cursor.idx)] },
+    }, this.data(), this.place);
+    this.buildLegend();
+  }
+
+  tint(i) {
+    const c = colour(i);
+    return c.startsWith("#") ? c + "8c" : c.replace(")", " / 55%)");
+  }
+
+  span() {
+    const end = this.times.length ? this.times[this.times.length - 1] : Date.now() / 1000;
+    return [end - shownSpan(this.times[0], end), end];
+  }
+
+  range(least, most) {
+    if (this.unit.end && !(most > this.unit.end)) return [0, this.unit.end];
+    if (least == null || most == null || (least === 0 && most === 0)) return [0, 1];
+    return [Math.min(0, least * 1.1), Math.max(0, most * 1.1)];
+  }
+
+  buildLegend() {
+    this.numbers = this.series.map(() => element("b"));
+    this.legend.replaceChildren(...this.series.map((s, i) => {
+      const mark = element("i");
+      mark.style.background = s.stroke || colour(i);
+      const button = element("button", { type: "button", "aria-pressed": String(s.shown), onclick: () => this.toggle(i) },
+        mark, s.label, " ", this.numbers[i]);
+      return element("li", null, button);
+    }));
+    this.legend.hidden = this.series.length < 2 && !this.options.legend;
+    this.write();
+  }
+
+  toggle(i) {
+    const s = this.series[i];
+    s.shown = !s.shown;
+    this.legend.children[i].firstChild.setAttribute("aria-pressed", String(s.shown));
+    if (!this.options.stacked) this.plot.setSeries(i + 1, { show: s.shown });
+    this.draw();
+  }
+
+  // The values in the legend: those under the cursor, else the last ones.
+  write(index) {
+    const at = index == null ? this.times.length - 1 : index;
+    this.series.forEach((s, i) => {
+      const v = s.values[at];
+      this.numbers[i].textContent = v == null ? "–" : this.unit.write(v);
+    });
+  }
+
+  draw() {
+    this.plot.setData(this.data());
+    this.write(this.plot.cursor.idx);
+  }
+
+  resize() {
+    const width = this.place.clientWidth;
+    if (width > 0 && width !== this.plot.width) this.plot.setSize({ width, height: this.options.height || 150 });
+  }
+}

@@ -1,0 +1,104 @@
+// The loop, the controls and the keys.
+
+const LIST_EVERY = 10; // rounds
+
+const every = document.getElementById("every"), windowChoice = document.getElementById("window");
+const pauseButton = document.getElementById("pause"), state = document.getElementById("state");
+let before = new Map(), rounds = 0, timer = null, paused = false, busy = false;
+
+function show(kind, text) {
+  state.className = kind;
+  if (state.textContent !== text) state.textContent = text;
+}
+
+// The kstats of a round that a chart's selector matched. Its answer is its own, so that a chart of one statistic does
+// not get those that other parts asked for.
+async function updateCharts(time) {
+  await Promise.all(charts.slice().map(async (chart) => {
+    const own = await askData([chart.selector]);
+    await chart.learn(own);
+    chart.update(time, own, chart.before || new Map());
+    chart.before = own;
+  }));
+}
+
+async function round() {
+  if (rounds++ % LIST_EVERY === 0) {
+    await askList();
+    await findDistributions();
+    showList();
+  }
+  const selectors = [...new Set(parts.flatMap((p) => p.selectors()))];
+  const now = selectors.length ? await askData(selectors) : new Map(), time = Date.now() / 1000;
+  for (const part of parts) part.update(time, now, before);
+  before = now;
+  await updateCharts(time);
+}
+
+// One round, and the next one when its time has come. A round that lasts long delays the next.
+async function poll() {
+  if (busy) return;
+  busy = true;
+  clearTimeout(timer);
+  const began = performance.now();
+  try {
+    await round();
+    show(paused ? "" : "live", paused ? "paused" : "live");
+  } catch (e) {
+    rounds = 0;
+    show("lost", e instanceof TypeError && /fetch/i.test(e.message) ? "no connection" : e.message);
+  }
+  busy = false;
+  if (!paused && !document.hidden) {
+    timer = setTimeout(poll, Math.max(Number(every.value) * 1000 - (performance.now() - began), 100));
+  }
+}
+
+function pause(on) {
+  paused = on;
+  pauseButton.textContent = on ? "Go on" : "Pause";
+  pauseButton.setAttribute("aria-pressed", String(on));
+  clearTimeout(timer);
+  if (on) show("", "paused");
+  else poll();
+}
+
+function setWindow(secondsShown) {
+  view.window = secondsShown;
+  windowChoice.value = String(secondsShown);
+  save();
+  for (const chart of view.charts) chart.draw();
+}
+
+pauseButton.addEventListener("click", () => pause(!paused));
+windowChoice.addEventListener("change", () => setWindow(Number(windowChoice.value)));
+every.addEventListener("change", () => { save(); if (!paused) poll(); });
+document.getElementById("filter").addEventListener("input", () => showList());
+document.getElementById("help").addEventListener("click", () => document.getElementById("keys").showModal());
+document.addEventListener("visibilitychange", () => { if (!document.hidden && !paused) poll(); });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const c of view.charts) c.build(); });
+
+const KEYS = {
+  "/": () => document.getElementById("selector").focus(),
+  f: () => document.getElementById("filter").focus(),
+  p: () => pause(!paused),
+  "?": () => document.getElementById("keys").showModal(),
+  1: () => setWindow(60), 2: () => setWindow(300), 3: () => setWindow(900), 4: () => setWindow(3600),
+};
+
+document.addEventListener("keydown", (event) => {
+  const field = /^(INPUT|SELECT)$/.test(event.target.tagName);
+  if (event.key === "Escape" && field) event.target.blur();
+  if (field || event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key]) return;
+  event.preventDefault();
+  KEYS[event.key]();
+});
+
+document.getElementById("host").textContent = location.host;
+{
+  const given = new URLSearchParams(location.hash.slice(1));
+  if ([...every.options].some((o) => o.value === given.get("every"))) every.value = given.get("every");
+  if ([...windowChoice.options].some((o) => o.value === given.get("window"))) windowChoice.value = given.get("window");
+  view.window = Number(windowChoice.value);
+  poll().then(() => Promise.all(given.getAll("chart").map(addChart)));
+}
