@@ -169,24 +169,46 @@ write_head(const struct ks_exposition *x, const struct ks_metric_family *m, stru
 	ks_buf_addc(out, '\n');
 }
 
+/* Copies n bytes and returns where they end. */
+static inline char *
+put(char *to, const char *from, size_t n)
+{
+	memcpy(to, from, n);
+	return to + n;
+}
+
 static void
 write_sample(const struct ks_exposition *x, const struct ks_metric_sample *s, struct ks_buf *out)
 {
 	static const char *const endings[] = { [KS_PART_VALUE] = "", [KS_PART_BUCKET] = "_bucket",
 		[KS_PART_COUNT] = "_count", [KS_PART_SUM] = "_sum", [KS_PART_QUANTILE] = "" };
+	static const char *const own_names[] = { [KS_PART_BUCKET] = ",le=\"", [KS_PART_QUANTILE] = ",quantile=\"" };
 	const struct ks_metric_family *m = &x->s.families.family[s->family];
+	const char *labels = x->s.labels.data + s->labels, *own = "", *own_name = "";
+	const char *ending = m->type == KS_METRIC_COUNTER ? "_total" : m->type == KS_METRIC_INFO ? "_info" :
+	    endings[s->part];
+	size_t labels_len = strlen(labels), own_len;
+	char *to;
 
-	ks_buf_add(out, ks_metric_text(&x->s.families, m->name), m->name_len);
-	ks_buf_adds(out, m->type == KS_METRIC_COUNTER ? "_total" : m->type == KS_METRIC_INFO ? "_info" :
-	    endings[s->part]);
-	ks_buf_addc(out, '{');
-	ks_buf_adds(out, x->s.labels.data + s->labels);
 	if (s->part == KS_PART_BUCKET || s->part == KS_PART_QUANTILE) {
-		ks_buf_adds(out, s->part == KS_PART_BUCKET ? ",le=\"" : ",quantile=\"");
-		ks_buf_adds(out, x->s.labels.data + s->own);
-		ks_buf_addc(out, '"');
+		own_name = own_names[s->part];
+		own = x->s.labels.data + s->own;
 	}
-	ks_buf_add(out, "} ", 2);
+	own_len = strlen(own);
+	to = ks_buf_room(out, m->name_len + labels_len + own_len + 32);
+	if (to == NULL)
+		return;
+	to = put(to, ks_metric_text(&x->s.families, m->name), m->name_len);
+	to = put(to, ending, strlen(ending));
+	*to++ = '{';
+	to = put(to, labels, labels_len);
+	if (own_name[0] != '\0') {
+		to = put(to, own_name, strlen(own_name));
+		to = put(to, own, own_len);
+		*to++ = '"';
+	}
+	to = put(to, "} ", 2);
+	out->len = (size_t)(to - out->data);
 	ks_metric_add_number(out, &s->value);
 	ks_buf_addc(out, '\n');
 }

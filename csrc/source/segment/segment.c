@@ -90,6 +90,8 @@ struct segments {
 	const struct ks_seg_kstat **named; /* by slot */
 	size_t nnamed, named_cap;
 	struct ks_meta found; /* the answer to the last question about metadata */
+	size_t found_kstat;   /* of which kstat of its file, and of which of its statistics, that was */
+	uint32_t found_field;
 	char publisher[NAME_MAX + 1]; /* and about who publishes */
 };
 
@@ -704,10 +706,14 @@ segment_scan(struct ks_source *src, struct ks_scan *scan)
 static const struct ks_seg_kstat *
 find(struct segments *s, uint64_t cookie, struct ks_seg_file **f)
 {
+	uint64_t offset = (cookie & UINT32_MAX) * KS_SEG_ALIGN;
+
 	for (size_t i = 0; i < s->n; i++) {
 		if (s->seg[i].id == cookie >> 32) {
 			*f = &s->seg[i].file;
-			return ks_seg_file_find(*f, (cookie & UINT32_MAX) * KS_SEG_ALIGN);
+			/* Mostly further statistics of a kstat are asked about. */
+			return s->found_kstat < (*f)->n && (*f)->kstat[s->found_kstat].offset == offset ?
+			    &(*f)->kstat[s->found_kstat] : ks_seg_file_find(*f, offset);
 		}
 	}
 	return NULL;
@@ -745,9 +751,15 @@ segment_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const c
 	const struct ks_seg_kstat *k = find(s, cookie, &f);
 
 	(void)ksp;
-	for (uint32_t i = 0; k != NULL && i < k->e.nfields; i++) {
-		const struct ks_seg_field *field = &k->fields[i];
+	if (k == NULL)
+		return NULL;
+	s->found_kstat = (size_t)(k - f->kstat);
+	for (uint32_t i = 0; i < k->e.nfields; i++) {
+		const struct ks_seg_field *field;
 
+		/* Mostly the next one is asked about. */
+		s->found_field = s->found_field + 1 < k->e.nfields ? s->found_field + 1 : 0;
+		field = &k->fields[s->found_field];
 		if (strcmp(field->name, stat) != 0)
 			continue;
 		if (field->kind > KS_KIND_TIME)
