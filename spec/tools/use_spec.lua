@@ -1,0 +1,449 @@
+-- kstatlua use: each limit on recorded trees and captures, and what the report shows of it.
+local capture = require("support.capture")
+local cjson = require("cjson")
+local linux = require("support.linux")
+local run = require("support.run")
+
+local GROUP = "sys/fs/cgroup/system.slice/web.service/"
+
+-- Runs use on a capture or a tree (env). Returns the rows of its last report by "resource name", and their order.
+local function rows_of(words, env)
+  local command = { "kstatlua", "use", "-j", env = env }
+  for _, word in ipairs(words) do
+    command[#command + 1] = word
+  end
+  local r = run.run(command)
+  assert.equal("", r.err)
+  assert.equal(0, r.status)
+  local rows, order = {}, {}
+  for line in r.out:gmatch("[^\n]+") do
+    local row = cjson.decode(line)
+    local id = row.resource .. " " .. row.name
+    order[#order + 1] = not rows[id] and id or nil
+    rows[id] = row
+  end
+  return rows, order
+end
+
+local tree -- a copy of the small one that a spec changes
+
+local function apply(files)
+  for path, text in pairs(files) do
+    if not pcall(linux.write, tree .. "/" .. path, text) then
+      linux.sh("mkdir -p " .. run.quote((tree .. "/" .. path):match("^(.*)/")))
+      linux.write(tree .. "/" .. path, text)
+    end
+  end
+end
+
+-- A capture of the tree with the files of f(0), and ten seconds later with those of f(n).
+local function two_samples(f, n)
+  local out = {}
+  for i, files in ipairs({ f(0), f(n) }) do
+    apply(files)
+    apply({ ["proc/uptime"] = ("%d.00 9.00\n"):format(5000 + 10 * i) })
+    local r = run.run({ "kstat", "-j", env = { KSTAT_PROC = tree .. "/proc", KSTAT_SYS = tree .. "/sys" } })
+    assert.equal("", r.err)
+    out[i] = r.out
+  end
+  local path = os.tmpname()
+  run.write_file(path, table.concat(out))
+  return path
+end
+
+-- The rows of an interval of ten seconds, see two_samples().
+local function look(f, n)
+  local path = two_samples(f, n)
+  local rows, order = rows_of({}, { KSTAT_SOURCE = path })
+  os.remove(path)
+  return rows, order
+end
+
+-- --- files, by a value -----------------------------------------------------------------------------
+
+local function one_file(path, format, factor)
+  return function(n)
+    return { [path] = (format:gsub("%%d", function() return ("%d"):format(n * (factor or 1)) end)) }
+  end
+end
+
+-- n: percent of ten seconds, in microseconds
+local function pressure(what, line)
+  return function(n)
+    local some, full = line == "some" and n or 0, line == "full" and n or 0
+    return { ["proc/pressure/" .. what] = ("some avg10=0.00 avg60=0.00 avg300=0.00 total=%d\n"):format(some * 1e5) ..
+      ("full avg10=0.00 avg60=0.00 avg300=0.00 total=%d\n"):format(full * 1e5) }
+  end
+end
+
+-- sda: milliseconds in which it was busy, and of all requests together
+local function diskstats(busy, all)
+  return ("8 0 sda 100 0 800 %d 0 0 0 0 0 %d %d 0 0 0 0\n"):format(all, busy, all) ..
+    "8 16 sdb 100 0 800 0 0 0 0 0 0 0 0 0 0 0 0\n"
+end
+
+local function rotational(n)
+  return { ["proc/diskstats"] = diskstats(n * 100, n), ["sys/block/sda/queue/rotational"] = "1\n" }
+end
+
+local function queue(n)
+  return { ["proc/diskstats"] = diskstats(0, n * 1000), ["sys/block/sda/queue/nr_requests"] = "10\n" }
+end
+
+-- sda is busy all the time, sdb not at all
+local function io_pressure(n)
+  return { ["proc/diskstats"] = diskstats(n == 0 and 0 or 10000, 10),
+    ["proc/pressure/io"] = pressure("io", "full")(n)["proc/pressure/io"] }
+end
+
+local function eth0(bytes, packets, drop, errors)
+  return { ["proc/net/dev"] = "Inter-| Receive | Transmit\n face |bytes packets errs drop fifo frame compressed " ..
+    "multicast|bytes packets errs drop fifo colls carrier compressed\n" ..
+    ("  eth0: %d %d %d %d 0 0 0 0 0 0 0 0 0 0 0 0\n"):format(bytes, packets, errors, drop) }
+end
+
+local function conntrack(n)
+  return { ["proc/sys/net/netfilter/nf_conntrack_count"] = n .. "\n",
+    ["proc/sys/net/netfilter/nf_conntrack_max"] = "100\n" }
+end
+
+local function memory_of_group(n)
+  return { [GROUP .. "memory.current"] = n + 7 .. "\n", [GROUP .. "memory.max"] = "100\n",
+    [GROUP .. "memory.stat"] = "anon 5\ninactive_file 7\n" }
+end
+
+local function at_limit(n)
+  local files = memory_of_group(90)
+  files[GROUP .. "memory.events"] = ("low 0\nhigh 0\nmax %d\noom 0\noom_kill 0\n"):format(n)
+  return files
+end
+
+local function throttled(n)
+  return { [GROUP .. "cpu.max"] = "50000 100000\n", [GROUP .. "cpu.stat"] =
+    ("usage_usec %d\nuser_usec 0\nsystem_usec 0\nnr_periods %d\nnr_throttled %d\nthrottled_usec 0\n"):format(
+      n, n == 0 and 0 or 100, n) }
+end
+
+local function quota(n)
+  return { [GROUP .. "cpu.max"] = "50000 100000\n", [GROUP .. "cpu.stat"] =
+    ("usage_usec %d\nuser_usec 0\nsystem_usec 0\nnr_periods 0\nnr_throttled 0\nthrottled_usec 0\n"):format(n * 50000) }
+end
+
+local function group_pressure(line)
+  return function(n)
+    local files = memory_of_group(1)
+    files[GROUP .. "memory.pressure"] = pressure("x", line)(n)["proc/pressure/x"]
+    return files
+  end
+end
+
+local VMSTAT = "nr_free_pages 250000\npgfault 1\n"
+
+-- The row, what is measured, its state, a value below the limit and one at it, and the files by that value.
+local LIMITS = {
+  { "cpu all", "busy", "warning", 89, 90, function(n)
+    return { ["proc/stat"] = ("cpu0 %d 0 0 %d 0 0 0 0 0 0\n"):format(n * 10, n == 0 and 0 or 1000 - 10 * n) }
+  end },
+  { "cpu all", "steal", "critical", 9, 10, function(n)
+    return { ["proc/stat"] = ("cpu0 0 0 0 %d 0 0 0 %d 0 0\n"):format(n == 0 and 0 or 1000 - 10 * n, n * 10) }
+  end },
+  { "cpu all", "pressure", "critical", 9, 10, pressure("cpu", "some") },
+  { "cpu all", "waiting", "critical", 0.9, 1, one_file("proc/schedstat", "version 15\ntimestamp 1\n" ..
+    "cpu0 0 0 0 0 0 0 0 %d 0\ncpu1 0 0 0 0 0 0 0 %d 0\n", 1e10) },
+  { "cpu all", "machine checks", "critical", 0, 1, one_file("proc/interrupts",
+    "  CPU0 CPU1\nMCE: %d 0 Machine check exceptions\n") },
+  { "cpu all", "throttled", "critical", 0, 1,
+    one_file("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "%d\n") },
+  { "memory all", "used", "warning", 89, 90, function(n)
+    return { ["proc/meminfo"] = ("MemTotal: 100 kB\nMemFree: 1 kB\nMemAvailable: %d kB\n"):format(100 - n) }
+  end },
+  { "memory all", "pressure", "critical", 9, 10, pressure("memory", "some") },
+  { "memory all", "all stalled", "critical", 4, 5, pressure("memory", "full") },
+  { "memory all", "swapped out", "warning", 0.9, 1, one_file("proc/vmstat", VMSTAT .. "pswpout %d\n", 10) },
+  { "memory all", "swapped out", "critical", 0, 100, one_file("proc/vmstat", VMSTAT .. "pswpout %d\n", 10) },
+  { "memory all", "oom kills", "critical", 0, 1, one_file("proc/vmstat", VMSTAT .. "oom_kill %d\n") },
+  { "memory all", "uncorrected", "critical", 0, 1, function(n)
+    return { ["sys/devices/system/edac/mc/mc0/ce_count"] = "0\n",
+      ["sys/devices/system/edac/mc/mc0/ue_count"] = n .. "\n" }
+  end },
+  { "memory all", "corrected", "critical", 0, 1, function(n)
+    return { ["sys/devices/system/edac/mc/mc0/ce_count"] = n .. "\n",
+      ["sys/devices/system/edac/mc/mc0/ue_count"] = "0\n" }
+  end },
+  { "swap all", "used", "warning", 79, 80, function(n)
+    return { ["proc/meminfo"] = ("MemTotal: 100 kB\nSwapTotal: 100 kB\nSwapFree: %d kB\n"):format(100 - n) }
+  end },
+  { "disk sda", "busy rotational", "warning", 89, 90, rotational },
+  { "disk sda", "queue full", "critical", 89, 90, queue },
+  { "disk sda", "all stalled", "critical", 4, 5, io_pressure },
+  { "disk sda", "failed requests", "critical", 0, 1, one_file("sys/block/sda/device/ioerr_cnt", "0x%d\n") },
+  { "link eth0", "speed", "warning", 89, 90, function(n) return eth0(n * 12500000, n, 0, 0) end },
+  { "link eth0", "dropped", "critical", 1, 2, function(n)
+    return eth0(0, n == 0 and 0 or 1000 - 10 * n, 10 * n, 0)
+  end },
+  { "link eth0", "errors", "critical", 0, 1, function(n) return eth0(0, 0, 0, n) end },
+  { "network all", "backlog dropped", "critical", 0, 1, one_file("proc/net/softnet_stat",
+    "00000001 0000000%d 00000000 0 0 0 0 0 00000000\n") },
+  { "network all", "listen overflows", "critical", 0, 1, one_file("proc/net/netstat",
+    "TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 1 %d\n") },
+  { "table files", "entries", "warning", 89, 90, one_file("proc/sys/fs/file-nr", "%d 0 100\n") },
+  { "table files", "full", "critical", 94, 95, one_file("proc/sys/fs/file-nr", "%d 0 100\n") },
+  { "table pids", "full", "critical", 94, 95, function(n)
+    return { ["proc/loadavg"] = ("0.50 1.25 2.00 5/%d 9999\n"):format(n),
+      ["proc/sys/kernel/threads-max"] = "1000\n", ["proc/sys/kernel/pid_max"] = "100\n" }
+  end },
+  { "table conntrack", "entries", "warning", 89, 90, conntrack },
+  { "table conntrack", "full", "critical", 94, 95, conntrack },
+  { "cgroup web.service", "memory", "warning", 89, 90, memory_of_group },
+  { "cgroup web.service", "at limit", "critical", 0, 1, at_limit },
+  { "cgroup web.service", "memory pressure", "critical", 9, 10, group_pressure("some") },
+  { "cgroup web.service", "memory stalled", "critical", 4, 5, group_pressure("full") },
+  { "cgroup web.service", "oom kills", "critical", 0, 1, one_file(GROUP .. "memory.events",
+    "low 0\nhigh 0\nmax 0\noom 0\noom_kill %d\n") },
+  { "cgroup web.service", "pids", "warning", 89, 90, one_file(GROUP .. "pids.current", "%d\n") },
+  { "cgroup web.service", "pids refused", "critical", 0, 1, one_file(GROUP .. "pids.events", "max %d\n") },
+  { "cgroup web.service", "cpu", "warning", 89, 90, quota },
+  { "cgroup web.service", "throttled", "warning", 9, 10, throttled },
+  { "cgroup web.service", "throttled", "critical", 9, 50, throttled },
+}
+
+describe("kstatlua use on a recorded tree", function()
+  before_each(function()
+    tree = linux.copy()
+  end)
+
+  after_each(function()
+    linux.remove(tree)
+  end)
+
+  for _, case in ipairs(LIMITS) do
+    local id, what, state, below, at, files = (table.unpack or unpack)(case)
+    it(("has %s in state %s by '%s' from %s on"):format(id, state, what, at), function()
+      local row = assert(look(files, below)[id])
+      assert.falsy((", " .. row.why):find(", " .. what .. " ", 1, true), "below: " .. row.why)
+      row = look(files, at)[id]
+      assert.truthy((", " .. row.why):find(", " .. what .. " ", 1, true), "at: " .. row.why)
+      assert.equal(state, row.state)
+    end)
+  end
+
+  it("has no limit for a busy disk that does not turn, and none for an idle one when all work waits", function()
+    local rows = look(function(n) return { ["proc/diskstats"] = diskstats(n * 100, n) } end, 100)
+    assert.equal("ok", rows["disk sda"].state)
+    assert.equal(100, rows["disk sda"].utilization)
+    rows = look(io_pressure, 50)
+    assert.equal("critical", rows["disk sda"].state)
+    assert.equal("ok", rows["disk sdb"].state)
+  end)
+
+  it("does not count single packets that nobody wants, nor caches of a group at its limit", function()
+    assert.equal("ok", look(function(n) return eth0(0, n, n, 0) end, 9)["link eth0"].state)
+    local function caches(n)
+      local files = at_limit(n)
+      files[GROUP .. "memory.current"] = "50\n"
+      return files
+    end
+    assert.equal("ok", look(caches, 1000)["cgroup web.service"].state)
+  end)
+
+  it("shows a value beyond its limit in place of the first one", function()
+    local function files(n)
+      return { ["proc/stat"] = ("cpu0 0 0 0 %d 0 0 0 %d 0 0\n"):format(n == 0 and 0 or 1000 - 10 * n, n * 10) }
+    end
+    assert.equal("pressure", look(files, 9)["cpu all"].saturation_of)
+    local row = look(files, 40)["cpu all"]
+    assert.same({ 40, "steal", "%" }, { row.saturation, row.saturation_of, row.saturation_unit })
+  end)
+
+  it("says '-' and never 0 of what cannot be read", function()
+    for _, path in ipairs({ "stat", "schedstat", "pressure", "meminfo", "vmstat", "interrupts", "net/softnet_stat" }) do
+      linux.sh("rm -r " .. run.quote(tree .. "/proc/" .. path))
+    end
+    local rows = look(function() return {} end, 1)
+    for _, id in ipairs({ "cpu all", "memory all" }) do
+      for _, figure in ipairs({ "utilization", "saturation", "errors", "state" }) do
+        assert.equal(cjson.null, rows[id][figure], id .. " " .. figure)
+      end
+    end
+    assert.equal(cjson.null, rows["link lo"].utilization) -- has no speed
+    local out = run.run({ "kstatlua", "use", "cpu", "0.01", "1",
+      env = { KSTAT_PROC = tree .. "/proc", KSTAT_SYS = tree .. "/sys" } }).out
+    assert.matches("\ncpu +all +%- +%- +%- +%-\n$", out)
+  end)
+
+  it("names the resources in one order, whatever their states are", function()
+    local path = two_samples(pressure("memory", "full"), 50)
+    local _, order = rows_of({}, { KSTAT_SOURCE = path })
+    os.remove(path)
+    local kinds, last = {}, nil
+    for _, id in ipairs(order) do
+      local kind = id:match("^%l+")
+      kinds[#kinds + 1] = kind ~= last and kind or nil
+      last = kind
+    end
+    assert.same({ "cpu", "memory", "swap", "disk", "link", "network", "table", "cgroup" }, kinds)
+  end)
+
+  it("is the same over a recording, and shows each interval", function()
+    local env = { KSTAT_PROC = tree .. "/proc", KSTAT_SYS = tree .. "/sys" }
+    local path = os.tmpname()
+    os.remove(path)
+    for i, stalled in ipairs({ 0, 50, 50 }) do
+      apply(pressure("memory", "full")(stalled))
+      apply({ ["proc/uptime"] = ("%d.00 9.00\n"):format(5000 + 10 * i) })
+      local r = run.run({ "kstatlua", "record", "-o", path, "1", "1", env = env })
+      assert.equal("", r.err)
+    end
+    local r = run.run({ "kstatlua", "use", "-j", "-r", path, "memory", "10" })
+    os.remove(path)
+    assert.equal("", r.err)
+    local reasons = {}
+    for reason in r.out:gmatch('"why":"(.-)"') do
+      reasons[#reasons + 1] = reason
+    end
+    assert.same({ "all stalled 50%", "" }, reasons)
+  end)
+end)
+
+describe("kstatlua use of arrays", function()
+  it("shows disks that are missing and paths that failed", function()
+    local rows = rows_of({ "0.01", "1" },
+      { KSTAT_PROC = "spec/trees/storage/proc", KSTAT_SYS = "spec/trees/storage/sys" })
+    assert.equal("disks missing 1", rows["disk md127"].why)
+    assert.equal("paths failed 1", rows["disk dm-0"].why)
+    assert.equal("ok", rows["disk dm-1"].state)
+  end)
+end)
+
+describe("kstatlua use of a capture", function()
+  after_each(capture.clean)
+
+  -- Its rows; data: of the file system /home, and more kstats of both samples
+  local function rows_with(data, ...)
+    local samples = {}
+    for i = 1, 2 do
+      samples[i] = { capture.kstat("fs", 0, "/home", "fs", 1, 0, i * 10, '"mount_point":"/home",' .. data) }
+      for _, k in ipairs({ ... }) do
+        samples[i][#samples[i] + 1] = k(i)
+      end
+    end
+    return rows_of({}, { KSTAT_SOURCE = capture.file(samples) })
+  end
+
+  local function space(used, more)
+    return rows_with(('"used":%d,"available":%d%s'):format(used, 100 - used, more or ""))["fs /home"]
+  end
+
+  it("shows file systems that fill up, and full ones as saturated", function()
+    assert.equal("ok", space(89).state)
+    assert.same({ "warning", 0 }, { space(90).state, space(97).saturation })
+    local full = space(98)
+    assert.same({ "critical", "space full", 98 }, { full.state, full.saturation_of, full.saturation })
+    assert.equal("warning", space(100, ',"read_only":1,"options":"ro"').state)
+    local inodes = space(1, ',"inodes":100,"inodes_used":98')
+    assert.same({ "critical", "inodes", 98 }, { inodes.state, inodes.utilization_of, inodes.utilization })
+  end)
+
+  it("shows errors of file systems, and that one is dead", function()
+    assert.equal("no answer 1", rows_with('"answered":0')["fs /home"].why)
+    assert.equal("read only 1", space(1, ',"read_only":1,"options":"rw,noatime","fs_type":"ext4"').why)
+    assert.equal("ok", space(1, ',"read_only":1,"options":"rw","fs_type":"squashfs"').state)
+    local rows = rows_with('"device_name":"sda1"', function(i)
+      return capture.kstat("ext4", 0, "sda1", "fs_detail", 1, 0, i * 10, '"errors":2')
+    end, function(i)
+      return capture.kstat("btrfs", 0, "0a0b", "fs_detail", 1, 0, i * 10, '"errors":0,"devices_missing":1')
+    end)
+    assert.equal("errors 2", rows["fs /home"].why)
+    assert.equal("devices missing 1", rows["fs btrfs 0a0b"].why)
+    assert.is_nil(rows["fs ext4 sda1"])
+  end)
+
+  it("shows a carrier that came or went, drops of a queueing discipline, and no link switched off", function()
+    local function link(state, changes)
+      return function(i)
+        return capture.kstat("link", 0, "eth7", "net", 1, 0, i * 10, ('"admin_state":%d,"carrier_changes":%d,' ..
+          '"ipackets64":0,"opackets64":%d,"noxmtbuf":0'):format(state, i * changes, i * 98))
+      end
+    end
+    local function qdisc(i)
+      return capture.kstat("qdisc", 0, "eth7", "qdisc", 1, 0, i * 10, ('"drops":%d'):format(i * 14))
+    end
+    assert.equal("carrier changes 2", rows_with('"used":1', link(1, 2))["link eth7"].why)
+    assert.equal("dropped 12.5%", rows_with('"used":1', link(1, 0), qdisc)["link eth7"].why)
+    assert.is_nil(rows_with('"used":1', link(0, 2), qdisc)["link eth7"])
+  end)
+
+  it("of illumos shows CPUs, disks and links", function()
+    local rows = rows_of({}, { KSTAT_SOURCE = "spec/vectors/kstat/host.jsonl" })
+    -- of the six CPUs together: user and kernel, of these and idle, in nanoseconds
+    assert.equal("61.7", ("%.1f"):format(rows["cpu all"].utilization))
+    assert.equal("17.6", ("%.1f"):format(rows["disk sd0"].utilization))
+    assert.equal(cjson.null, rows["memory all"].utilization)
+  end)
+end)
+
+describe("kstatlua use", function()
+  local small = { KSTAT_PROC = "spec/trees/small/proc", KSTAT_SYS = "spec/trees/small/sys" }
+
+  it("explains every limit with the kernel's file and the reason", function()
+    local limits = require("kstat.use.limits")
+    local r = run.run({ "kstatlua", "use", "--explain" })
+    assert.same({ "", 0 }, { r.err, r.status })
+    for _, limit in ipairs(limits.list) do
+      assert.truthy(r.out:find(("  %s: %s, "):format(limit[2], limit[3]), 1, true), limit[3])
+      assert.truthy(r.out:find("\n    " .. limit.file .. "\n    " .. limit.reason .. "\n", 1, true), limit[3])
+      assert.is_true(limit[2] ~= "utilization" or limit.critical == nil, limit[3] .. ": utilization is no emergency")
+    end
+  end)
+
+  it("shows with -x what is not ok, or that all is", function()
+    local r = run.run({ "kstatlua", "use", "-x", "0.01", "1",
+      env = { KSTAT_PROC = "spec/trees/storage/proc", KSTAT_SYS = "spec/trees/storage/sys" } })
+    assert.matches("^resource name +util saturation +errors state\n", r.out)
+    assert.equal(3, select(2, r.out:gsub("\n", "")))
+    r = run.run({ "kstatlua", "use", "-x", "0.01", "1", env = small })
+    assert.matches("^resource[^\n]*\n18 resources are ok\n$", r.out)
+    assert.equal("", run.run({ "kstatlua", "use", "-jx", "0.01", "1", env = small }).out)
+  end)
+
+  it("has colours on request, and by itself on terminals only", function()
+    local env = { KSTAT_PROC = "spec/trees/storage/proc", KSTAT_SYS = "spec/trees/storage/sys", TERM = "xterm" }
+    local r = run.run({ "kstatlua", "use", "--color=always", "md127", "0.01", "1", env = env })
+    assert.matches(" \27%[31mcritical: disks missing 1\27%[0m\n$", r.out)
+    assert.falsy(run.run({ "kstatlua", "use", "md127", "0.01", "1", env = env }).out:find("\27", 1, true))
+    r = run.run({ "kstatlua", "use", "--color=blue", env = env })
+    assert.same({ 2, "use: --color takes always, never or auto, not 'blue'; 'kstatlua use --help' explains\n" },
+      { r.status, r.err })
+    local function on_terminal(before)
+      return run.shell(("%s KSTAT_PROC=%s KSTAT_SYS=%s script -qec %s /dev/null </dev/null"):format(before,
+        env.KSTAT_PROC, env.KSTAT_SYS, run.quote(run.bin .. "/kstatlua use md127 0.01 1"))).out
+    end
+    if run.shell("script -qec true /dev/null </dev/null").status == 0 then
+      assert.truthy(on_terminal("TERM=xterm"):find("\27[31mcritical", 1, true))
+      assert.falsy(on_terminal("TERM=xterm NO_COLOR=1"):find("\27", 1, true))
+      assert.falsy(on_terminal("TERM=dumb"):find("\27", 1, true))
+    end
+  end)
+
+  it("has metrics whose labels do not change with the values", function()
+    local function labels(env)
+      local list = {}
+      local out = run.run({ "kstatlua", "use", "--openmetrics", "cpu", env = env }).out
+      for name, text in out:gmatch("\n([%w_]+){(.-)}") do
+        list[#list + 1] = name .. text
+      end
+      return list
+    end
+    tree = linux.copy()
+    local function steal(n)
+      return { ["proc/stat"] = ("cpu0 0 0 0 %d 0 0 0 %d 0 0\n"):format(n == 0 and 0 or 1000 - 10 * n, n * 10) }
+    end
+    local low, high = two_samples(steal, 1), two_samples(steal, 90)
+    local expected = labels({ KSTAT_SOURCE = low })
+    assert.is_true(#expected >= 3)
+    assert.same(expected, labels({ KSTAT_SOURCE = high }))
+    os.remove(low)
+    os.remove(high)
+    linux.remove(tree)
+  end)
+end)
