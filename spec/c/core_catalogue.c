@@ -28,7 +28,7 @@ static const char introduction[] =
     "whose source does not exist is absent. Statistics of newer kernels that are not here have a general sentence.\n"
     "\n"
     "In the names of kstats NAME, DRIVER and N stand for the name, the driver and the number of a device or another\n"
-    "thing. Where names of statistics depend on the machine, there is an example of each: `temp1_input`, `sda_nread`.\n"
+    "thing. Where names of statistics depend on the machine, there is an example of each: `temp1_max`, `sda_nread`.\n"
     "Kinds are counter (it grows; rates make sense), gauge (it goes up and down), text and time (a point in time).\n"
     "A unit is that of the value as it is stored, a statistic without a unit is a plain number. \"Linux\" is the first\n"
     "version that has the kstat or the statistic, where that is known and newer than 2.6. Members of C structures (RAW\n"

@@ -83,11 +83,12 @@ describe("block devices", function()
     os.remove(dir)
     L.sh("cp -r " .. TREE .. " " .. dir)
     local list = L.dumps(dir .. "/proc", dir .. "/sys", "rm -r " .. dir .. "/sys/block/md127",
-      "read:rm -r " .. dir .. "/sys/class/nvme/nvme1",
+      "read:rm -r " .. dir .. "/sys/class/nvme/nvme1 " .. dir .. "/sys/block/dm-0/slaves",
       "mkdir " .. dir .. "/sys/class/nvme/nvme2; echo dead > " .. dir .. "/sys/class/nvme/nvme2/state")
     L.remove(dir)
     assert.is_nil(list[2].kstat["md:127:md127,array"])
     assert.matches("gone", list[3].error["nvme:1:nvme1,controller"])
+    assert.is_nil(list[3].stat["dm:0:dm-0,map:devices"], "a directory that is not there counts nothing, not 0")
     assert.is_nil(list[4].kstat["nvme:1:nvme1,controller"])
     assert.equal("dead", list[4].stat["nvme:2:nvme2,controller:state"])
   end)

@@ -129,7 +129,7 @@ ks_attributes_read(const struct ks_dir *dir, const struct ks_field *fields, uint
 	}
 }
 
-void
+bool
 ks_count_entries(struct ks_linux *lx, const struct ks_dir *dir, const char *path,
     int (*classify)(const struct ks_dir *entries, const char *name), uint64_t *counts)
 {
@@ -142,7 +142,7 @@ ks_count_entries(struct ks_linux *lx, const struct ks_dir *dir, const char *path
 		ks_note_lack(dir, errno);
 		if (fd >= 0)
 			(void)close(fd);
-		return;
+		return false;
 	}
 	while ((e = ks_linux_next_entry(lx, list)) != NULL) {
 		int kind = e->d_name[0] != '.' ? classify(&entries, e->d_name) : -1;
@@ -151,6 +151,7 @@ ks_count_entries(struct ks_linux *lx, const struct ks_dir *dir, const char *path
 			counts[kind]++;
 	}
 	(void)closedir(list);
+	return true;
 }
 
 int

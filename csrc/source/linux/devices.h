@@ -68,9 +68,9 @@ void ks_attributes_read(const struct ks_dir *dir, const struct ks_field *fields,
 
 /*
  * Counts the entries of a directory of `dir` by kinds: classify returns which of the counts an entry adds to, or -1.
- * The counts are 0 if there is no such directory.
+ * Returns false if there is no such directory.
  */
-void ks_count_entries(struct ks_linux *lx, const struct ks_dir *dir, const char *path,
+bool ks_count_entries(struct ks_linux *lx, const struct ks_dir *dir, const char *path,
     int (*classify)(const struct ks_dir *entries, const char *name), uint64_t *counts);
 
 /* The initializers of a field with a key, as those of field.h. */

@@ -60,7 +60,8 @@ have_disks(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev,
 	uint64_t counts[3] = { 0 };
 
 	(void)dev;
-	ks_count_entries(lx, dir, "md", kind_of_disk, counts);
+	if (!ks_count_entries(lx, dir, "md", kind_of_disk, counts))
+		return;
 	for (size_t i = 0; i < 3; i++)
 		ks_have(vals, i, counts[i]);
 }
@@ -102,7 +103,8 @@ have_paths(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev,
 	uint64_t counts[3] = { 0 };
 
 	(void)dev;
-	ks_count_entries(lx, dir, "slaves", kind_of_path, counts);
+	if (!ks_count_entries(lx, dir, "slaves", kind_of_path, counts))
+		return;
 	ks_have(vals, DM_DEVICES, counts[DM_DEVICES] + counts[DM_RUNNING] + counts[DM_FAILED]);
 	ks_have(vals, DM_RUNNING, counts[DM_RUNNING]);
 	ks_have(vals, DM_FAILED, counts[DM_FAILED]);

@@ -29,6 +29,8 @@ static const struct ks_field table_fields[] = {
 	LIMIT("aio_requests_max", "fs/aio-max-nr", "how many such requests there may be"),
 	GAUGE("ptys", "kernel/pty/nr", "pseudo terminals"),
 	LIMIT("ptys_max", "kernel/pty/max", "how many pseudo terminals there may be"),
+	KS_COUNT_K("hung_tasks", KSTAT_DATA_UINT64, "kernel/hung_task_detect_count",
+	    "tasks that were found to wait for too long without a break"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(table_fields);
@@ -135,7 +137,8 @@ static const struct ks_devices clocks = { .root = KS_ROOT_SYS, .path = "devices/
 	.by = KS_BY_NAME, .add = have_clock };
 
 static const struct ks_part parts[] = {
-	KS_DEVICE_PART("unix", "tables", "misc", table_fields, &tables),
+	KS_NAMED_PART("unix", "tables", "misc", .fields = table_fields, .read = ks_devices_read, .devices = &tables,
+	    .since = "; hung_tasks 6.13"),
 	KS_DEVICE_PART("unix", "entropy", "misc", entropy_fields, &entropy),
 	KS_DEVICE_PART("unix", "clock", "misc", clock_fields, &clocks),
 };
