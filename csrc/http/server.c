@@ -9,14 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <zlib.h>
 
 #define LEAST_GZIP 1024 /* bytes of a body that is worth it */
+
+/* An open connection. */
+struct client {
+	struct client *older, *newer;
+	int fd;        /* belongs to the daemon */
+	bool shut;     /* no longer in the list */
+};
 
 struct http_server {
 	struct MHD_Daemon *daemon;
 	http_handler *handler;
 	void *arg;
+	struct client *oldest, *newest; /* by the time of the last answer, or of the beginning; owned */
+	unsigned clients;
 };
 
 struct http_request {
@@ -25,6 +35,80 @@ struct http_request {
 	enum MHD_Result result;
 	bool answered;
 };
+
+/* --- clients ------------------------------------------------------------------------------------------- */
+
+static void
+append_client(struct http_server *server, struct client *c)
+{
+	c->older = server->newest;
+	c->newer = NULL;
+	*(c->older != NULL ? &c->older->newer : &server->oldest) = c;
+	server->newest = c;
+}
+
+static void
+remove_client(struct http_server *server, const struct client *c)
+{
+	*(c->older != NULL ? &c->older->newer : &server->oldest) = c->newer;
+	*(c->newer != NULL ? &c->newer->older : &server->newest) = c->older;
+}
+
+/* The daemon finds a connection that was shut down at its end, and closes it. */
+static void
+shut_oldest(struct http_server *server)
+{
+	struct client *c = server->oldest;
+
+	(void)shutdown(c->fd, SHUT_RDWR);
+	remove_client(server, c);
+	server->clients--;
+	c->shut = true;
+}
+
+/* Called for each connection when it begins and when it ends. */
+static void
+on_connection(void *arg, struct MHD_Connection *connection, void **context,
+    enum MHD_ConnectionNotificationCode what)
+{
+	struct http_server *server = arg;
+	struct client *c = *context;
+	const union MHD_ConnectionInfo *info;
+
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED && c != NULL) {
+		if (!c->shut) {
+			remove_client(server, c);
+			server->clients--;
+		}
+		free(c);
+		*context = NULL;
+		return;
+	}
+	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	c = what == MHD_CONNECTION_NOTIFY_STARTED && info != NULL ? calloc(1, sizeof(*c)) : NULL;
+	if (c == NULL)
+		return;
+	c->fd = info->connect_fd;
+	append_client(server, c);
+	*context = c;
+	if (++server->clients > HTTP_MOST_KEPT)
+		shut_oldest(server);
+}
+
+/* Makes a client that is being answered the one that is closed last. */
+static void
+renew_client(struct http_server *server, struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info;
+	struct client *c;
+
+	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	c = info != NULL ? info->socket_context : NULL;
+	if (c == NULL || c->shut)
+		return;
+	remove_client(server, c);
+	append_client(server, c);
+}
 
 /* --- addresses ----------------------------------------------------------------------------------------- */
 
@@ -214,6 +298,7 @@ on_request(void *arg, struct MHD_Connection *connection, const char *path, const
 		*upload_size = 0;
 		return MHD_YES;
 	}
+	renew_client(server, connection);
 	server->handler(server->arg, &request);
 	if (!request.answered)
 		http_answer(&request, &(struct http_answer){ MHD_HTTP_INTERNAL_SERVER_ERROR, "text/plain", NULL,
@@ -243,7 +328,7 @@ http_open(const char *address, http_handler *handler, void *arg, char *why, size
 	errno = 0;
 	server->daemon = MHD_start_daemon(MHD_USE_EPOLL | (a.any.sa_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
 	    on_request, server, MHD_OPTION_SOCK_ADDR, &a.any, MHD_OPTION_CONNECTION_LIMIT, HTTP_MOST_CONNECTIONS,
-	    MHD_OPTION_CONNECTION_TIMEOUT, HTTP_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+	    MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 	    (size_t)HTTP_MOST_HEADER, MHD_OPTION_END);
 	if (server->daemon == NULL) {
 		snprintf(why, size, "%s: %s", address, errno != 0 ? strerror(errno) : "the server cannot start");

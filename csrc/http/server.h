@@ -1,7 +1,9 @@
 /*
  * server.h - a small HTTP/1.1 server for answers that are made at once, over libmicrohttpd: GET and HEAD, gzip. It
- * knows nothing of kstats nor of Lua, runs in its caller's thread, and a client costs it a bounded amount: of requests
- * HTTP_MOST_CONNECTIONS at a time, HTTP_MOST_HEADER bytes each, and HTTP_SECONDS without a byte.
+ * knows nothing of kstats nor of Lua, runs in its caller's thread, and a client costs it a bounded amount:
+ * HTTP_MOST_CONNECTIONS at a time, HTTP_MOST_HEADER bytes of a request, and HTTP_SECONDS without a byte. Clients that
+ * are slow or idle do not keep others out: when connections become scarce, the one that has waited longest for its
+ * answer, or since its last one, is closed.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HTTP_SERVER_H
@@ -11,6 +13,7 @@
 #include <stddef.h>
 
 #define HTTP_MOST_CONNECTIONS 64
+#define HTTP_MOST_KEPT 48 /* a further connection closes the one that was quiet for longest */
 #define HTTP_MOST_HEADER 16384
 #define HTTP_SECONDS 10
 

@@ -1,0 +1,26 @@
+#!/usr/bin/python3
+# slow_clients.py - clients that harm a server: slow_clients.py PORT WHAT, until it is killed. WHAT: "idle" opens 100
+# connections and sends nothing; "slow" has 20 that send a request a byte at a time; "deaf" has 20 that ask for
+# everything and read nothing. It says "ready" when they are connected. SPDX-License-Identifier: MIT
+import socket
+import sys
+import time
+
+port, what = int(sys.argv[1]), sys.argv[2]
+clients = []
+for _ in range(100 if what == "idle" else 20):
+    s = socket.socket()
+    if what == "deaf":
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    s.connect(("127.0.0.1", port))
+    if what == "deaf":
+        s.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 4)
+    clients.append(s)
+print("ready", flush=True)
+for byte in b"GET /metrics HTTP/1.1\r\nX: " + b"x" * 10000:
+    for s in clients if what == "slow" else []:
+        try:
+            s.send(bytes([byte]))
+        except OSError:
+            pass
+    time.sleep(0.2)

@@ -1,0 +1,63 @@
+-- kstatlua exporter among clients that are slow, idle, deaf or gone, and at its end.
+local exporter = require("support.exporter")
+local kstat = require("kstat")
+local run = require("support.run")
+
+describe("kstatlua exporter", function()
+  if not exporter.is_built then
+    pending("is not built here: libmicrohttpd is not installed")
+    return
+  end
+  local dir, server
+
+  before_each(function()
+    dir = run.directory()
+    server = exporter.start(dir)
+  end)
+  after_each(function()
+    if run.alive(server.pid) then
+      run.stop(server.pid)
+    end
+    run.remove_directory(dir)
+  end)
+
+  -- Starts slow_clients.py, which is killed after `test`.
+  local function among(what, test)
+    local pid = run.start(("python3 spec/support/slow_clients.py %s %s"):format(server.port, what), dir .. "/clients")
+    run.await("the clients", function() return run.read_file(dir .. "/clients"):find("ready") end)
+    local ok, message = pcall(test)
+    run.stop(pid, "KILL")
+    assert(ok, message)
+  end
+
+  local function is_served()
+    return run.shell(("curl -s -m 3 -o /dev/null -w '%%{http_code}' '127.0.0.1:%s/metrics?select=unix:0:system_misc'")
+      :format(server.port)).out
+  end
+
+  local function kilobytes()
+    return tonumber(run.read_file("/proc/" .. server.pid .. "/status"):match("VmRSS:%s*(%d+)"))
+  end
+
+  for _, what in ipairs({ "idle", "slow", "deaf" }) do
+    it("serves others beside clients that are " .. what .. ", at a bounded cost", function()
+      is_served()
+      local before = kilobytes()
+      among(what, function()
+        for _ = 1, 5 do
+          assert.equal("200", is_served())
+        end
+        assert.truthy(kilobytes() - before < 40000, kilobytes() - before)
+      end)
+      assert.equal("200", is_served())
+    end)
+  end
+
+  it("ends within a second of a signal, slow clients or not", function()
+    among("slow", function()
+      local began = kstat.hrtime()
+      run.stop(server.pid)
+      assert.truthy(kstat.hrtime() - began < 1, kstat.hrtime() - began)
+    end)
+  end)
+end)
