@@ -11,7 +11,8 @@
 #   make bench      every benchmark
 #   make catalogue  writes doc/kstats.md from the tables of the Linux source
 #   make install    into $(DESTDIR)$(PREFIX); make uninstall removes what it added
-#   make dist       the sources as kstat-VERSION.tar.gz
+#   make dist       the archive of the sources, rockspecs and source rocks, into $(BUILD)/dist
+#   make release VERSION=1.1.0   a release: its commit, its tag, and the same files
 
 # --- settings -----------------------------------------------------------------
 BUILD    ?= build
@@ -90,7 +91,7 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
 
 comma := ,
 
-.PHONY: all catalogue check check-logs sweep lint sanitize race fuzz fuzz-grammar bench bench-programs install install-files uninstall dist rock rock-install clean FORCE
+.PHONY: all catalogue check check-logs sweep lint sanitize race fuzz fuzz-grammar bench bench-programs clean FORCE
 all: $(LIB) $(BUILD)/lib/libkstat.a $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
 
 # --- objects ------------------------------------------------------------------
@@ -255,9 +256,10 @@ catalogue: $(BUILD)/spec/core_catalogue
 	$< > doc/kstats.md.new && mv doc/kstats.md.new doc/kstats.md
 
 lint:
-	$(LUACHECK) --quiet $(wildcard lua scripts examples spec bench)
+	$(LUACHECK) --quiet $(wildcard lua scripts examples spec bench rockspec/*.lua)
 
 # --- installation ---------------------------------------------------------------
+.PHONY: install install-files uninstall
 # LIBDIR is below PREFIX. A file $(INSTALLED) lists what was added, for `make uninstall`.
 LIBDIR   ?= $(PREFIX)/lib
 INSTALLED = $(PREFIX)/share/kstat/installed
@@ -301,22 +303,62 @@ INSTALL_LUA = (cd lua && find . -name '*.lua' -printf '%h\n' | sort -u) | while 
 	$(INSTALL) -d $(1)/$$d && $(INSTALL) -m 644 lua/$$d/*.lua $(1)/$$d || exit; done
 
 # --- the rock -------------------------------------------------------------------
-# LuaRocks passes LUA_INCDIR and LIBFLAG. Each Lua has a directory of objects of its own.
+# LuaRocks passes CC, CFLAGS, LIBFLAG, LUA, LUA_INCDIR and LUA_LIBDIR. Each Lua has a directory of objects of its own.
+# For Lua 5.4 the rock has the host; for the others a launcher in Lua, which LuaRocks wraps, and the scripts beside it.
 ROCK_DIR := $(BUILD)/rock/$(subst /,_,$(LUA_INCDIR))
 ROCK_SRC := $(LIB_SRC) $(LUA_SRC)
 ROCK_OBJ := $(ROCK_SRC:csrc/%.c=$(ROCK_DIR)/%.o)
+ROCK_CPP := $(if $(LUA_INCDIR),-I$(LUA_INCDIR))
+ROCK_NUM  = $(lastword $(shell printf '\043include <lua.h>\nLUA_VERSION_NUM' | $(CC) $(ROCK_CPP) -E -P - 2>/dev/null))
+ROCK_LUA  = $(firstword $(wildcard $(LUA_LIBDIR)/liblua5.4.a $(LUA_LIBDIR)/liblua.a) $(LUA54_LIBS))
+ROCK_HOST = $(if $(filter 504,$(ROCK_NUM)),$(if $(ROCK_LUA),$(ROCK_DIR)/kstatlua))
+ROCK_HTTP = $(if $(HTTP_LIBS),$(ROCK_DIR)/http.so)
+ROCK_HOST_OBJ := $(HOST_SRC:csrc/%.c=$(ROCK_DIR)/%.o) $(ROCK_DIR)/host/modules.o
 LIBFLAG  ?= -shared
 $(ROCK_DIR)/%.o: csrc/%.c
-	$(COMPILE) $(if $(LUA_INCDIR),-I$(LUA_INCDIR)) -c -o $@ $<
+	$(COMPILE) $(ROCK_CPP) -c -o $@ $<
+$(ROCK_DIR)/host/modules.o: $(O)/host/modules.c
+	$(COMPILE) $(ROCK_CPP) -c -o $@ $<
 $(ROCK_DIR)/core.so: $(ROCK_OBJ)
-	$(call QUIET,LD) $(CC) $(LIBFLAG) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(LIB_LIBS)
-# The archive that the rockspec of a release names.
-dist:
-	git archive --prefix=kstat-$(VERSION)/ -o kstat-$(VERSION).tar.gz HEAD
+	$(call QUIET,LD) $(CC) $(LIBFLAG) $(LDFLAGS) $(MODULE_LD) -o $@ $^ $(LIB_LIBS)
+$(ROCK_DIR)/http.so: $(HTTP_SRC)
+	$(call QUIET,LD) mkdir -p $(@D) && $(CC) $(CPP_ALL) $(CPPFLAGS) $(C_ALL) $(CFLAGS) $(ROCK_CPP) $(LIBFLAG) \
+	    $(LDFLAGS) -o $@ $(HTTP_SRC) $(HTTP_LIBS) -lz
+$(ROCK_DIR)/kstatlua: $(ROCK_OBJ) $(ROCK_HOST_OBJ)
+	$(call QUIET,LD) $(CC) -Wl,-E -Wl,--as-needed $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ROCK_LUA) $(LIB_LIBS) -ldl
+.PHONY: rock rock-install
 rock: $(ROCK_DIR)/core.so $(PAGE)
+	+@$(MAKE) --no-print-directory $(ROCK_HOST) $(ROCK_HTTP)
 rock-install: rock
-	$(INSTALL) -D -m 755 $(ROCK_DIR)/core.so $(INST_LIBDIR)/kstat/core.so
+	for m in core.so $(notdir $(ROCK_HTTP)); do \
+	    $(INSTALL) -D -m 755 $(ROCK_DIR)/$$m $(INST_LIBDIR)/kstat/$$m || exit; done
 	$(call INSTALL_LUA,$(INST_LUADIR))
+	$(INSTALL) -D -m 755 $(or $(ROCK_HOST),rockspec/launcher.lua) $(INST_BINDIR)/kstatlua
+	cp $(INST_BINDIR)/kstatlua $(INST_BINDIR)/kstat
+	$(INSTALL) -d $(INST_PREFIX)/scripts && $(INSTALL) -m 644 scripts/*.lua $(INST_PREFIX)/scripts
+
+# --- releases -------------------------------------------------------------------
+# `make release VERSION=1.1.0` writes the version to the files that have it, commits, makes the tag and then what
+# `make dist` makes of a commit: the archive, a rockspec with its checksum, one of the repository, and their rocks.
+# RELEASE_URL is where the archives are published, SOURCE_URL where the repository is.
+DIST      ?= $(BUILD)/dist
+LUAROCKS  ?= luarocks-5.4
+RELEASE_URL ?= file://$(abspath $(DIST))
+SOURCE_URL ?= git+file://$(CURDIR)
+.PHONY: dist release
+release:
+	packaging/release "$(if $(filter command,$(origin VERSION)),$(VERSION))"
+	+$(MAKE) --no-print-directory dist
+dist:
+	rm -rf $(DIST) && mkdir -p $(DIST)
+	git archive --prefix=kstat-$(VERSION)/ -o $(DIST)/kstat-$(VERSION).tar.gz HEAD
+	sum=$$(md5sum < $(DIST)/kstat-$(VERSION).tar.gz) && sed -e 's|^version = .*|version = "$(VERSION)-1"|' \
+	    -e 's|^  url = .*|  url = "$(RELEASE_URL)/kstat-$(VERSION).tar.gz",\n  md5 = "'$${sum%% *}'",|' \
+	    rockspec/kstat-scm-1.rockspec > $(DIST)/kstat-$(VERSION)-1.rockspec
+	sed 's|^  url = .*|  url = "$(SOURCE_URL)",|' rockspec/kstat-scm-1.rockspec > $(DIST)/kstat-scm-1.rockspec
+	cd $(DIST) && for spec in *.rockspec; do \
+	    $(LUAROCKS) lint $$spec && { [ "$(RELEASE_URL)" != "file://$(abspath $(DIST))" ] || \
+	    $(LUAROCKS) pack $$spec; } || exit; done
 
 clean:
 	rm -rf $(BUILD) build-asan $(PAGE)

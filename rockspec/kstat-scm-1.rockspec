@@ -2,15 +2,17 @@ rockspec_format = "3.0"
 package = "kstat"
 version = "scm-1"
 
+-- `make dist` writes the address of the sources, and the version and the checksum of a release.
 source = {
-  url = "file://.",
+  url = "git+file://.",
 }
 
 description = {
   summary = "Kernel statistics as Solaris and illumos give them, for Linux",
   detailed = [[
 One typed, named interface to every counter of the machine and of your own processes: kstats of
-the running Linux, of captures, and of programs that publish their own.]],
+the running Linux, of captures, and of programs that publish their own. With the commands kstat and
+kstatlua, and reports such as iostat and vmstat.]],
   license = "MIT",
   labels = { "linux", "statistics", "monitoring", "kstat" },
 }
@@ -20,7 +22,6 @@ supported_platforms = { "linux" }
 dependencies = {
   "lua >= 5.1, < 5.5",
   "lpeg >= 1.0",
-  "lua-cjson >= 2.1",
 }
 
 external_dependencies = {
@@ -37,6 +38,7 @@ build = {
     CFLAGS = "$(CFLAGS)",
     LIBFLAG = "$(LIBFLAG)",
     LUA_INCDIR = "$(LUA_INCDIR)",
+    LUA_LIBDIR = "$(LUA_LIBDIR)",
   },
   install_target = "rock-install",
   install_variables = {
@@ -44,8 +46,11 @@ build = {
     CFLAGS = "$(CFLAGS)",
     LIBFLAG = "$(LIBFLAG)",
     LUA_INCDIR = "$(LUA_INCDIR)",
+    LUA_LIBDIR = "$(LUA_LIBDIR)",
     INST_LUADIR = "$(LUADIR)",
     INST_LIBDIR = "$(LIBDIR)",
+    INST_BINDIR = "$(BINDIR)",
+    INST_PREFIX = "$(PREFIX)",
   },
 }
 

@@ -133,13 +133,14 @@ core_fail(lua_State *L)
 	return raise_failure(L, (int)status);
 }
 
-/* failed(problem) -> whether fail() raised it */
+/* failed(problem) -> whether fail() raised it, with what status */
 static int
 core_failed(lua_State *L)
 {
 	luaL_checkany(L, 1);
 	lua_pushboolean(L, ks_lua_isfailure(L, 1));
-	return 1;
+	lua_pushinteger(L, ks_lua_failstatus(L));
+	return 2;
 }
 
 /* tell(line, damaged): see ks_lua_setlistener() */
