@@ -1,6 +1,10 @@
-/* exposition.c - kstats as metrics, step by step, as a Lua object. SPDX-License-Identifier: MIT */
+/*
+ * exposition.c - kstats as metrics, step by step, as a Lua object; and what reports as metrics are made of.
+ * SPDX-License-Identifier: MIT
+ */
 #include "chain/exposition.h"
 
+#include "chain/metric_text.h"
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"
@@ -99,6 +103,78 @@ exposition_format(lua_State *L)
 	return 2;
 }
 
+/* --- reports ------------------------------------------------------------------------------------------- */
+
+/* metric_escape(text) -> the text as labels and descriptions have it */
+static int
+metric_escape(lua_State *L)
+{
+	struct ks_buf *b = ks_lua_scratch(L);
+	size_t n;
+	const char *text = luaL_checklstring(L, 1, &n);
+
+	ks_metric_escape(b, text, n, true);
+	return ks_lua_pushscratch(L, b);
+}
+
+/* Appends the value on top and returns true, if a metric may have it. */
+static bool
+add_number(lua_State *L, struct ks_buf *b, bool is_counter)
+{
+	lua_Number d = lua_tonumber(L, -1);
+	struct ks_metric_value m;
+	struct ks_value v;
+
+	if (lua_type(L, -1) != LUA_TNUMBER || d - d != 0 || (is_counter && d < 0) || !ks_lua_tovalue(L, -1, &v))
+		return false;
+	ks_metric_scale(&v, 1, 1, &m);
+	ks_metric_add_number(b, &m);
+	return true;
+}
+
+/*
+ * metric_lines(name, column, is_counter, is_timed, metrics) -> the samples of a family. A metric is an array: its labels,
+ * and then pairs of a row, of which a column is the value, and of the text of its time.
+ */
+static int
+metric_lines(lua_State *L)
+{
+	struct ks_buf *b = ks_lua_scratch(L);
+	size_t name_len, labels_len, time_len;
+	const char *name = luaL_checklstring(L, 1, &name_len);
+	int column = ks_lua_checkint(L, 2);
+	bool is_counter = lua_toboolean(L, 3), is_timed = lua_toboolean(L, 4);
+
+	luaL_checktype(L, 5, LUA_TTABLE);
+	lua_settop(L, 5);
+	for (int i = 1; lua_rawgeti(L, 5, i), lua_istable(L, 6); i++) {
+		const char *labels = (lua_rawgeti(L, 6, 1), luaL_checklstring(L, 7, &labels_len));
+
+		for (int k = 2; lua_rawgeti(L, 6, k), lua_istable(L, 8); k += 2) {
+			size_t start = b->len;
+
+			ks_buf_add(b, name, name_len);
+			ks_buf_add(b, labels, labels_len);
+			ks_buf_addc(b, ' ');
+			lua_rawgeti(L, 8, column);
+			if (add_number(L, b, is_counter)) {
+				if (is_timed) {
+					const char *time = (lua_rawgeti(L, 6, k + 1), luaL_checklstring(L, -1, &time_len));
+
+					ks_buf_addc(b, ' ');
+					ks_buf_add(b, time, time_len);
+				}
+				ks_buf_addc(b, '\n');
+			} else {
+				b->len = start;
+			}
+			lua_settop(L, 7);
+		}
+		lua_settop(L, 5);
+	}
+	return ks_lua_pushscratch(L, b);
+}
+
 static const luaL_Reg methods[] = {
 	{ "step", exposition_step },
 	{ "samples", exposition_samples },
@@ -111,4 +187,6 @@ ks_lua_add_exposition(lua_State *L)
 	ks_lua_newtype(L, EXPOSITION, exposition_gc, NULL, methods);
 	ks_lua_setfunction(L, "exposition", exposition_open);
 	ks_lua_setfunction(L, "exposition_format", exposition_format);
+	ks_lua_setfunction(L, "metric_escape", metric_escape);
+	ks_lua_setfunction(L, "metric_lines", metric_lines);
 }

@@ -7,7 +7,6 @@
 --
 -- @module kstat.output.metrics
 local core = require("kstat.core")
-local whole = require("kstat.text").whole
 
 local metrics = {}
 
@@ -46,12 +45,6 @@ local function unique_name(taken, name, suffixes)
   return candidate
 end
 
-local ESCAPES = { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n" }
-
-local function escaped(text)
-  return (whole(text, "\239\191\189"):gsub("[\\\"\n]", ESCAPES))
-end
-
 local function family_of(column, i, report, taken)
   local counter = column.kind == "counter"
   local unit = column.unit and plain(column.unit) or ""
@@ -65,11 +58,10 @@ local function family_of(column, i, report, taken)
   end
   local ending = unit ~= "" and "_" .. unit or ""
   local suffixes = counter and { ending, ending .. "_total", ending .. "_created" } or { ending }
-  local family = { name = unique_name(taken, name, suffixes) .. ending, counter = counter, metrics = {},
-    by_labels = {} }
+  local family = { name = unique_name(taken, name, suffixes) .. ending, counter = counter }
   family.head = ("# TYPE %s %s\n"):format(family.name, counter and "counter" or "gauge") ..
     (unit ~= "" and ("# UNIT %s %s\n"):format(family.name, unit) or "") ..
-    (column.about and ("# HELP %s %s\n"):format(family.name, escaped(column.about)) or "")
+    (column.about and ("# HELP %s %s\n"):format(family.name, core.metric_escape(column.about)) or "")
   return family
 end
 
@@ -88,51 +80,11 @@ local function labels_of(columns, names, row)
   for i, column in ipairs(columns) do
     local value = row[i]
     if type(value) == "string" or value ~= nil and column.kind == "label" then
-      out[#out + 1] = ('%s="%s"'):format(names[i], escaped(type(value) == "number" and core.tostring(value) or
-        tostring(value)))
+      local text = type(value) == "number" and core.tostring(value) or tostring(value)
+      out[#out + 1] = names[i] .. '="' .. core.metric_escape(text) .. '"'
     end
   end
   return table.concat(out, ",")
-end
-
--- The labels of each row; of rows with the same ones further ones are numbered.
-local function all_labels(columns, names, rows)
-  local labels, seen = {}, {}
-  for r, row in ipairs(rows) do
-    local text = labels_of(columns, names, row)
-    seen[text] = (seen[text] or 0) + 1
-    labels[r] = seen[text] == 1 and text or
-      ('%s%s%s="%d"'):format(text, text ~= "" and "," or "", names.row, seen[text])
-  end
-  return labels
-end
-
-local function add_sample(family, labels, value, time)
-  local metric = family.by_labels[labels]
-  if not metric then
-    metric = { labels = labels }
-    family.by_labels[labels] = metric
-    family.metrics[#family.metrics + 1] = metric
-  end
-  if metric.time ~= time then -- a capture may say the same time twice
-    metric.time = time
-    metric[#metric + 1] = core.tostring(value)
-    metric[#metric + 1] = core.tostring(time)
-  end
-end
-
-local function write_family(family, write, timed)
-  if #family.metrics == 0 then
-    return
-  end
-  write(family.head)
-  for _, metric in ipairs(family.metrics) do
-    local name = family.name .. (family.counter and "_total" or "") ..
-      (metric.labels ~= "" and "{" .. metric.labels .. "}" or "")
-    for i = 1, #metric, 2 do
-      write(("%s %s%s\n"):format(name, metric[i], timed and " " .. metric[i + 1] or ""))
-    end
-  end
 end
 
 --- Makes a sink, see kstat.output.
@@ -145,6 +97,7 @@ function metrics.sink(columns, write, report)
   for i, column in ipairs(columns) do
     families[i] = column.kind ~= "label" and family_of(column, i, report, taken) or nil
   end
+  local metrics_by_labels, list = {}, {} -- a metric: its labels, and each of its rows with the time
   local reports, last = 0, nil
 
   -- Times never go back in an exposition, though a clock may be set back: then time goes on from the last one.
@@ -154,11 +107,33 @@ function metrics.sink(columns, write, report)
     return last
   end
 
+  -- Rows with the same labels as an earlier one are numbered.
+  local function add(row, labels, seen, time)
+    seen[labels] = (seen[labels] or 0) + 1
+    if seen[labels] > 1 then
+      labels = ('%s%s%s="%d"'):format(labels, labels ~= "" and "," or "", names.row, seen[labels])
+    end
+    local metric = metrics_by_labels[labels]
+    if not metric then
+      metric = { labels ~= "" and "{" .. labels .. "}" or "" }
+      metrics_by_labels[labels] = metric
+      list[#list + 1] = metric
+    end
+    if metric[#metric] ~= time then -- a capture may say the same time twice
+      metric[#metric + 1] = row
+      metric[#metric + 1] = time
+    end
+  end
+
   -- What there is; without the end that a whole text has.
   local function broken()
     for i = 1, #columns do
-      if families[i] then
-        write_family(families[i], write, reports > 1)
+      local family = families[i]
+      local lines = family and core.metric_lines(family.name .. (family.counter and "_total" or ""), i, family.counter,
+        reports > 1, list)
+      if lines and lines ~= "" then
+        write(family.head)
+        write(lines)
       end
     end
   end
@@ -166,16 +141,9 @@ function metrics.sink(columns, write, report)
   return {
     show = function(rows, tick)
       reports = reports + 1
-      local time = time_of(tick)
-      local labels = all_labels(columns, names, rows)
-      for r, row in ipairs(rows) do
-        for i = 1, #columns do
-          local value = row[i]
-          if families[i] and type(value) == "number" and value == value and math.abs(value) < math.huge and
-            not (families[i].counter and value < 0) then
-            add_sample(families[i], labels[r], value, time)
-          end
-        end
+      local time, seen = core.tostring(time_of(tick)), {}
+      for _, row in ipairs(rows) do
+        add(row, labels_of(columns, names, row), seen, time)
       end
     end,
     broken = broken,
