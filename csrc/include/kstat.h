@@ -199,8 +199,9 @@ typedef struct kstat_timer {
 
 /*
  * Opens the machine's kstats, and those that this and other processes publish. The chain holds headers;
- * no data is read yet. The first kstat is unix:0:kstat_headers, whose data are the headers of all. Environment: KSTAT_SOURCE names a capture or recording to open in place of the
- * machine (see kstat_open_capture()); KSTAT_PROC and KSTAT_SYS name directories to read in place of /proc
+ * no data is read yet. The first kstat is unix:0:kstat_headers, whose data are the headers of all.
+ * Environment: KSTAT_SOURCE names a capture or recording to open in place of the machine (see
+ * kstat_open_capture()); KSTAT_PROC and KSTAT_SYS name directories to read in place of /proc
  * and /sys; KSTAT_WITH (a list with commas, such as "slab,listen") adds kstats that are slow to list.
  * Returns a handle for kstat_close(), or NULL with errno (kstat_errmsg()).
  */
@@ -245,7 +246,8 @@ kid_t kstat_read(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
  * Writes the data at buf, or at ksp->ks_data if buf is NULL, to the kstat. It writes all of the data or
  * nothing. Returns the KCID, or -1 with errno: EACCES the kstat is not writable, or has a text or array
  * that its provider alone can change; EPERM this user may not write to a published kstat, or to its texts; EINVAL
- * there is no data to write, it is not that of the kstat, or a text or array has no room; EAGAIN; ENXIO.
+ * there is no data to write, it is not that of the kstat (which also has values of types that a program only gets
+ * after kstat2_all_types()), or a text or array has no room; EAGAIN; ENXIO.
  */
 kid_t kstat_write(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
 

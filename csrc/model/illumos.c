@@ -59,9 +59,22 @@ static const struct {
 	    "s address_space_id|u latency,power" },
 	{ "misc", "turbo", "turbo",
 	    "u turbo_supported|U turbo_mcnt,turbo_acnt" },
+	{ "pg", "pg", "pg",
+	    "i id|s pg_class|u ncpus,instance_id|s hardware,policy" },
+	{ "processor_group", "pg_hw_perf_cpu", "*",
+	    "u cpu_id|i pg_id|u generation|U hw_util,hw_util_time_running,hw_util_time_stopped,"
+	    "hw_util_rate,hw_util_rate_max|s relationship" },
 	{ "processor_group", "pg_hw_perf", "*",
 	    "i pg_id,parent_pg_id|u ncpus,generation|U hw_util,hw_util_time_running,"
 	    "hw_util_time_stopped,hw_util_rate,hw_util_rate_max|s cpus,relationship" },
+	{ "misc", "unix", "callout",
+	    "I callout_timeouts,callout_timeouts_pending,callout_untimeouts_unexpired,"
+	    "callout_untimeouts_executing,callout_untimeouts_expired,callout_expirations,"
+	    "callout_allocations,callout_cleanups" },
+	{ "misc", "unix", "cbstats",
+	    "u asked,new,run,delete,maxreq,maxlist,alloc,runouts,L2,grow" },
+	{ "misc", "acpi", "acpi",
+	    "I S3,preferred_pm_profile" },
 	{ "misc", "lgrp", "lgrp*",
 	    "I lwp migrations,alloc fail,pages migrated from,pages migrated to,"
 	    "pages failed to migrate to,pages failed to migrate from,pages marked for migration,"

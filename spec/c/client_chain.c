@@ -70,6 +70,7 @@ descriptor(void)
 	kstat_ctl_t *other = kstat_open();
 	int fd = other->kc_kd;
 
+	CHECK(fcntl(fd, F_GETFD) == FD_CLOEXEC);
 	CHECK(fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC);
 	CHECK(kstat_close(other) == 0 && fcntl(fd, F_GETFD) == -1 && errno == EBADF);
 }
@@ -114,8 +115,14 @@ updates(void)
 	new = kstat_lookup(kc, "client", 0, "anew");
 	CHECK(new->ks_kid > copy.ks_kid && new->ks_next == NULL && new->ks_data == NULL);
 	CHECK(kstat_lookup(kc, "cpu_stat", -1, NULL) == stays && stays->ks_data == data);
+	copy = *new;
 	kstat_delete(p);
 	CHECK(kstat_chain_update(kc) > 0 && kstat_lookup(kc, "client", 0, "anew") == NULL && errno == ENOENT);
+	p = create("anew");
+	CHECK(kstat_chain_update(kc) > 0 && kstat_lookup(kc, "client", 0, "anew")->ks_kid > copy.ks_kid);
+	CHECK(kstat_read(kc, &copy, NULL) == -1 && errno == ENXIO);
+	kstat_delete(p);
+	CHECK(kstat_chain_update(kc) > 0);
 }
 
 /* Values of types that illumos does not have are there for those that ask. */

@@ -91,9 +91,14 @@ static void
 writes(void)
 {
 	kstat_t *p = create_text("text"), *k = find("unix", "system_misc");
+	kstat_t *fixed = kstat_create("client", 0, "fixed", "misc", KSTAT_TYPE_RAW, 4, 0);
 	kstat_named_t other;
 
 	CHECK(kstat_write(kc, k, NULL) == -1 && errno == EACCES);
+	CHECK(kstat_install(fixed) == 0);
+	k = find("client", "fixed");
+	CHECK(kstat_read(kc, k, NULL) > 0 && kstat_write(kc, k, NULL) == -1 && errno == EACCES);
+	kstat_delete(fixed);
 	k = find("client", "text");
 	CHECK(kstat_write(kc, k, NULL) == -1 && errno == EINVAL);
 	CHECK(kstat_read(kc, k, NULL) > 0 && kstat_write(kc, k, NULL) > 0);

@@ -17,9 +17,9 @@
 static const size_t record_size[] = { 1, sizeof(kstat_named_t), sizeof(kstat_intr_t), sizeof(kstat_io_t),
 	sizeof(kstat_timer_t) };
 
-/* Unused bytes of a value are 0, and texts lie in the buffer. */
+/* Unused bytes of a value are 0, texts lie in the buffer, and the flags say that there are some. */
 static void
-check_values(const kstat_named_t *kn, uint_t n, const char *buf, size_t size)
+check_values(const kstat_named_t *kn, uint_t n, const char *buf, size_t size, uchar_t flags)
 {
 	static const char zeros[sizeof(kn->value)];
 
@@ -36,6 +36,7 @@ check_values(const kstat_named_t *kn, uint_t n, const char *buf, size_t size)
 			CHECK(memcmp(value + 8, zeros, sizeof(zeros) - 8) == 0);
 			break;
 		case KSTAT_DATA_STRING:
+			CHECK((flags & KSTAT_FLAG_LONGSTRINGS) != 0);
 			if (text == NULL)
 				CHECK(KSTAT_NAMED_STR_BUFLEN(kn) == 0);
 			else
@@ -70,6 +71,7 @@ check_reading(kstat_ctl_t *kc, kstat_t *ksp)
 {
 	size_t size = ksp->ks_data_size;
 	uint_t n = ksp->ks_ndata;
+	uchar_t flags = ksp->ks_flags;
 	int is_known = size > 0;
 	char *buf = malloc(size);
 	kid_t id;
@@ -95,7 +97,7 @@ check_reading(kstat_ctl_t *kc, kstat_t *ksp)
 		CHECK(ksp->ks_type != KSTAT_TYPE_RAW || (ksp->ks_flags & KSTAT_FLAG_STATSBLOB) != 0 ||
 		    (ksp->ks_flags & KSTAT_FLAG_VAR_SIZE) != 0 || ksp->ks_ndata == ksp->ks_data_size);
 		if (ksp->ks_type == KSTAT_TYPE_NAMED)
-			check_values((const kstat_named_t *)(void *)buf, ksp->ks_ndata, buf, size);
+			check_values((const kstat_named_t *)(void *)buf, ksp->ks_ndata, buf, size, is_known ? flags : ksp->ks_flags);
 	}
 done:
 	free(buf);
