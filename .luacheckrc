@@ -3,3 +3,4 @@ max_line_length = 120
 files["spec"].std = "max+busted"
 exclude_files = { "build*", "**/*.d.lua", "lua/kstat/page/text.lua" }
 files["examples"].read_globals = { "kstat" }
+files["lua/kstat/nginx"].globals = { "ngx" }

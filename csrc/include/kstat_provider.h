@@ -187,14 +187,20 @@ kstat_t *kstat_publish_create(kstat_pub_t *pub, const char *ks_module, int ks_in
  */
 int kstat_publish_exists(kstat_pub_t *pub, const char *ks_module, int ks_instance, const char *ks_name);
 
-#define KSTAT_PUBLISH_INSTALLED 1 /* what kstat_publish_state() points to while readers see the kstat */
+/*
+ * Deletes the kstat of that name for good, whoever created it, PERSISTENT or not. Returns 1, or 0 if there is none; -1
+ * with errno as kstat_publish_exists(). Its creators' kstat_t stay valid: see kstat_publish_crtime().
+ */
+int kstat_publish_remove(kstat_pub_t *pub, const char *ks_module, int ks_instance, const char *ks_name);
 
 /*
- * Returns the address of a word that is KSTAT_PUBLISH_INSTALLED until some process that shares the segment deletes the
- * kstat or replaces it; NULL with errno EINVAL. It is valid as long as the segment. What this process counts in a
- * deleted kstat is lost, so whoever lets other processes delete looks here first and creates the kstat again.
+ * Returns the address of the kstat's time of creation (hrtime_t) in the segment, or NULL with errno EINVAL. The number
+ * changes when a process that shares the segment deletes the kstat, and differs from that of any other kstat. What is
+ * counted in a deleted kstat is lost, so whoever lets other processes delete compares the number with the one it
+ * had after kstat_install() before it counts, and creates the kstat again if they differ. The address is valid as long
+ * as the segment.
  */
-const volatile uint32_t *kstat_publish_state(const kstat_t *ksp);
+const volatile hrtime_t *kstat_publish_crtime(const kstat_t *ksp);
 
 /* As kstat2_create_histogram(), in a segment. KSTAT2_MF_PRIV needs KSTAT_PUBLISH_PRIV (EPERM). */
 kstat2_t *kstat2_publish_histogram(kstat_pub_t *pub, const char *ks_pseg[], uint32_t ks_npseg,

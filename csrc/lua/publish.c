@@ -302,11 +302,11 @@ box_store(lua_State *L)
 	return ks_lua_result(L, kstat_named_store(b->ksp, stat, text, n));
 }
 
-/* exists(segment, module, instance, name) -> boolean | nil, message, errno */
+/* exists(segment, module, instance, name), remove(the same) -> boolean | nil, message, errno */
 static int
-segment_exists(lua_State *L)
+by_name(lua_State *L, int (*function)(kstat_pub_t *, const char *, int, const char *))
 {
-	int rc = kstat_publish_exists(ks_lua_checksegment(L, 1)->pub, luaL_checkstring(L, 2),
+	int rc = function(ks_lua_checksegment(L, 1)->pub, luaL_checkstring(L, 2),
 	    (int)ks_lua_checkinteger(L, 3), luaL_checkstring(L, 4));
 
 	if (rc < 0)
@@ -315,15 +315,27 @@ segment_exists(lua_State *L)
 	return 1;
 }
 
-/* state(kstat) -> pointer to the word of kstat_publish_state() | nil, message, errno */
 static int
-box_state(lua_State *L)
+segment_exists(lua_State *L)
 {
-	const volatile uint32_t *state = kstat_publish_state(ks_lua_checkpublished(L, 1)->ksp);
+	return by_name(L, kstat_publish_exists);
+}
 
-	if (state == NULL)
+static int
+segment_remove(lua_State *L)
+{
+	return by_name(L, kstat_publish_remove);
+}
+
+/* crtime(kstat) -> pointer to the number of kstat_publish_crtime() | nil, message, errno */
+static int
+box_crtime(lua_State *L)
+{
+	const volatile hrtime_t *crtime = kstat_publish_crtime(ks_lua_checkpublished(L, 1)->ksp);
+
+	if (crtime == NULL)
 		return ks_lua_fail(L);
-	lua_pushlightuserdata(L, (void *)(uintptr_t)state);
+	lua_pushlightuserdata(L, (void *)(uintptr_t)crtime);
 	return 1;
 }
 
@@ -380,7 +392,8 @@ static const luaL_Reg module_functions[] = {
 	{ "delete", box_delete },
 	{ "store", box_store },
 	{ "exists", segment_exists },
-	{ "state", box_state },
+	{ "remove", segment_remove },
+	{ "crtime", box_crtime },
 	{ "gc", clean },
 	{ NULL, NULL }
 };

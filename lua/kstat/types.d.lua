@@ -364,6 +364,12 @@ function pub:path() end
 ---@return boolean? exists, string? message, string? errno
 function pub:has(name, module, instance) end
 
+---@param name string
+---@param module? string
+---@param instance? integer
+---@return boolean? existed, string? message, string? errno
+function pub:remove(name, module, instance) end
+
 function pub:close() end
 
 ---@param spec kstat.named_spec

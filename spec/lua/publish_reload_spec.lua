@@ -61,6 +61,18 @@ describe("publishing again in the same process", function()
     ]]))
   end)
 
+  it("removes a kstat that another object refers to, whose place a later one may take", function()
+    assert.equal("true false 0\n", lua([[
+      local pub = assert(kstat.publish("spec"))
+      local k = assert(pub:named({ name = "k", statistics = { "n" }, persistent = true }))
+      local removed, again = pub:remove("k"), pub:remove("k")
+      k:add("n", 5)
+      assert(pub:named({ name = "k", statistics = { "n" }, persistent = true }))
+      local ks = assert(kstat.open({ published = true }))
+      print(("%s %s %s"):format(removed, again, ks:lookup("spec", 0, "k"):text("n")))
+    ]]))
+  end)
+
   it("has the size that was asked for, and says when it is full", function()
     assert.equal("ENOSPC\nEINVAL\n", lua([[
       local pub = assert(kstat.publish("spec", { capacity = 65536 }))

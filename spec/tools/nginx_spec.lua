@@ -1,187 +1,135 @@
--- examples/nginx in the real nginx: what kstat counts is what the access log has.
+-- The metrics of nginx in the real nginx: what kstat counts is what the access log has.
+local nginx = require("support.nginx")
 local run = require("support.run")
 
 -- LuaJIT is inside nginx, whatever runs this spec: once is enough.
-describe("examples/nginx", function()
-  local prefix, kstats, environment, pid, port, wrk
+describe("kstat.nginx", function()
+  local server
 
-  local function sh(line, ...)
-    return run.shell(line:format(...))
+  local function start(options)
+    server = nginx.new(options)
+    server:start()
   end
 
-  local function workers()
-    local list = {}
-    for child in sh("pgrep -P %s", pid).out:gmatch("%d+") do list[#list + 1] = child end
-    return list
+  if not nginx.is_installed() then
+    pending("nginx with its Lua module, wrk and curl are not installed")
+    return
   end
 
-  local function logged()
-    local classes, total = { 0, 0, 0, 0, 0 }, 0
-    for line in io.lines(prefix .. "/logs/access.log") do
-      local class = tonumber(line:match('" (%d)%d%d '))
-      classes[class], total = classes[class] + 1, total + 1
-    end
-    return classes, total
-  end
-
-  local function counted()
-    local r = sh("%s KSTAT_PROC=%s KSTAT_SYS=%s %s/kstat -p -m nginx", environment, kstats, kstats, run.bin)
-    assert.equal("", r.err)
-    local values = {}
-    for name, value in r.out:gmatch("nginx:0:([%w_]+:[%w_]+)\t(%d+)\n") do values[name] = tonumber(value) end
+  local function classes_of(values, row)
     local classes = {}
-    for i = 1, 5 do classes[i] = values["requests:" .. i .. "xx"] end
-    return classes, values
+    for i = 1, 5 do
+      classes[i] = values[("%s:%dxx"):format(row, i)] or 0
+    end
+    return classes
   end
 
-  -- Runs wrk until the log has that many requests more, then `meanwhile`, if there is one, and again until
-  -- that many more, on a machine of any speed.
-  local function load(requests, meanwhile)
-    wrk = run.start(("wrk -t1 -c16 -d86400 http://127.0.0.1:%d/"):format(port), prefix .. "/logs/wrk.log")
-    local function await_requests()
-      local before
-      run.await("requests", function()
-        local total = tonumber(sh("wc -l <%s/logs/access.log", prefix).out)
-        before = before or total
-        return total >= before + requests
-      end)
-    end
-    await_requests()
-    if meanwhile then
-      meanwhile()
-      await_requests()
-    end
-    run.stop(wrk)
-    wrk = nil
-  end
-
-  -- Waits until every connection is over: its last request is logged before nginx closes it.
-  local function settle()
-    local of_ours = ("^%%s*%%d+: %%x+:%04X %%x+:%%x+ (%%x%%x)"):format(port)
-    run.await("the last requests", function()
-      for line in io.lines("/proc/net/tcp") do
-        local state = line:match(of_ours)
-        if state == "01" or state == "03" or state == "08" then -- open, opening, closed by the other side
-          return false
-        end
-      end
-      return true
-    end)
-  end
-
-  setup(function()
-    prefix = os.tmpname()
-    os.remove(prefix)
-    kstats = prefix .. "/kstats"
-    sh("mkdir -p %s/logs %s && chmod 755 %s && cp examples/nginx/* %s", prefix, kstats, prefix, prefix)
-    environment = "KSTAT_DIR=" .. kstats
-    local lua = ("LUA_PATH='%s/lua/?.lua;%s/lua/?/init.lua;;' LUA_CPATH='%s/lib/lua/5.1/?.so;;'"):format(
-      os.getenv("PWD"), os.getenv("PWD"), run.build)
-    -- A port that nobody listens at; if somebody took it meanwhile, another.
-    local taken = {}
-    for _, name in ipairs({ "tcp", "tcp6" }) do
-      for line in io.lines("/proc/net/" .. name) do
-        local number = line:match("^%s*%d+: %x+:(%x+)")
-        if number then taken[tonumber(number, 16)] = true end
-      end
-    end
-    -- Debian's nginx is in a directory that only root has in the PATH.
-    local command = ("env -C %s PATH=\"$PATH:/usr/sbin\" %s LD_PRELOAD=%s %s nginx -p %s -c nginx.conf " ..
-      "-e logs/error.log"):format(prefix, environment, os.getenv("KSTAT_PRELOAD") or "", lua, prefix)
-    local tries = 0
-    for candidate = 20000 + os.time() % 5000, 32000 do
-      if not taken[candidate] then
-        tries, port = tries + 1, candidate
-        local f = assert(io.open(prefix .. "/listen.conf", "w"))
-        f:write(("listen 127.0.0.1:%d;\n"):format(port))
-        f:close()
-        pid = run.start(command, prefix .. "/logs/out.log")
-        run.await("nginx", function()
-          -- It writes its process id once it listens.
-          return not run.alive(pid) or sh("grep -qx %s %s/logs/nginx.pid", pid, prefix).status == 0
-            and sh("curl -s -m 60 http://127.0.0.1:%d/", port).out == "hello\n"
-        end)
-        if run.alive(pid) or tries == 10 then break end
-      end
-    end
-    assert.is_true(run.alive(pid), run.read_file(prefix .. "/logs/out.log"))
-  end)
-
-  teardown(function()
-    if wrk then run.stop(wrk, "KILL") end
-    if pid then
-      run.stop(pid, "QUIT")
-      assert.equal("", sh("ls %s", kstats).out)
-    end
-    os.execute("rm -rf " .. prefix)
-  end)
-
-  -- A worker is killed, and the master starts another.
-  local function kill_one()
-    local victim = workers()[1]
-    sh("kill -9 %s", victim)
-    run.await("another worker", function()
-      local list = workers()
-      return #list == 2 and list[1] ~= victim and list[2] ~= victim
-    end)
-  end
-
+  -- The counts of kstat and of /metrics are those of the access log.
   local function agree()
-    settle()
-    local log, total = logged()
-    local classes, values = counted()
-    assert.same(log, classes)
-    return total, values
+    server:settle()
+    local log, total = server:logged()
+    local values = server:counted()
+    assert.same(log, classes_of(values, "example.com"))
+    local metrics = server:metrics()
+    for i = 1, 5 do
+      local name = ('nginx_http_requests_total{server="example.com",code="%dxx"}'):format(i)
+      assert.equal(log[i], metrics[name] or 0, name)
+    end
+    assert.equal(total, metrics['nginx_http_request_duration_seconds_count{server="example.com"}'])
+    return total, metrics, values
   end
 
-  it("counts requests by class of status", function()
-    settle()
-    local _, before = logged()
-    for _, path in ipairs({ "/", "/missing", "/moved", "/broken", "/" }) do
-      sh("curl -s -m 60 -o /dev/null http://127.0.0.1:%d%s", port, path)
-    end
-    assert.equal(before + 5, (agree()))
-  end)
-
-  it("counts what the access log has, of two workers under load", function()
-    assert.equal(2, #workers())
-    load(1000)
-    local _, values = agree()
-    assert.equal(0, values["service:rcnt"])
-    assert.is_true(values["service:rlentime"] >= values["service:rtime"])
-    assert.is_true(values["service:rtime"] > 0)
-  end)
-
-  it("goes on counting across a reload", function()
-    local old = {}
-    for _, worker in ipairs(workers()) do old[worker] = true end
-    load(1000, function()
-      sh("kill -HUP %s", pid)
-      run.await("new workers", function()
-        local list = workers()
-        return #list == 2 and not old[list[1]] and not old[list[2]]
-      end)
+  describe("in the example", function()
+    setup(function()
+      start({ config = run.read_file("examples/nginx/nginx.conf") })
     end)
-    local _, values = agree()
-    assert.equal(0, values["service:rcnt"])
+    teardown(function() server:remove() end)
+
+    it("counts requests by class of status", function()
+      local _, before = server:logged()
+      for _, path in ipairs({ "/", "/missing", "/moved", "/broken", "/" }) do
+        server:get(path)
+      end
+      assert.equal(before + 5, (agree()))
+    end)
+
+    it("counts what the access log has across reloads, killed workers and other numbers of workers", function()
+      server:load(500)
+      agree()
+      server:load(500, function() server:reload() end)
+      agree()
+      server:load(300)
+      local _, metrics = agree()
+      assert.equal(1, metrics.nginx_reloads_total)
+      local victim = server:workers()[1]
+      server:signal("KILL", victim)
+      run.await("another worker", function()
+        local list = server:workers()
+        return #list == 2 and list[1] ~= victim and list[2] ~= victim
+      end)
+      server:load(300)
+      _, metrics = agree()
+      assert.equal(1, metrics.nginx_worker_restarts_total)
+      for _, n in ipairs({ 4, 1 }) do
+        server:configure({ config = (server.options.config:gsub("worker_processes %d", "worker_processes " .. n)) })
+        server:load(300, function() server:reload(n) end)
+        agree()
+      end
+    end)
+
+    it("counts at most the request more that a worker was about to log when it was killed under load", function()
+      server:load(500, function() server:signal("KILL", server:workers()[1]) end)
+      server:settle()
+      local log, values = server:logged(), server:counted()
+      local more = values["example.com:2xx"] - log[2]
+      assert.is_true(more == 0 or more == 1, more)
+    end)
+
+    it("goes on counting across an upgrade of the binary", function()
+      local old = server.pid
+      server:load(500, function()
+        server:signal("USR2")
+        run.await("a new master", function()
+          server.pid = nginx.sh("cat %s/logs/nginx.pid", server.prefix).out:match("%d+") or old
+          return server.pid ~= old and #server:workers() == 1
+        end)
+        server:signal("QUIT", old)
+        run.await("the end of the old master", function() return not run.alive(old) end)
+      end)
+      local log, values = server:logged(), server:counted()
+      local more = values["example.com:2xx"] - log[2]
+      assert.is_true(more == 0 or more == 1, more)
+      server:load(300)
+      assert.is_nil(server:log():find("kstat"))
+    end)
+
+    it("leaves no file behind", function()
+      server:stop()
+      assert.equal("", nginx.sh("ls %s", server.kstats).out)
+    end)
   end)
 
-  it("goes on counting after a worker was killed", function()
-    kill_one()
-    load(1000)
-    local _, values = agree()
-    assert.equal(0, values["service:rcnt"])
-  end)
+  describe("as a daemon whose counts last", function()
+    setup(function()
+      start({ setup = "persistent = true", daemon = true })
+    end)
+    teardown(function() server:remove() end)
 
-  it("differs by no more than the request a worker was about to log when it was killed under load", function()
-    load(1000, function() kill_one() end)
-    settle()
-    local log = logged()
-    local classes, values = counted()
-    -- nginx runs log_by_lua and then writes the log line: a worker can die between the two, once.
-    assert.is_true(classes[2] == log[2] or classes[2] == log[2] + 1, log[2] .. " " .. classes[2])
-    assert.same({ log[1], log[3], log[4], log[5] }, { classes[1], classes[3], classes[4], classes[5] })
-    -- What it was serving does not stay in the queue.
-    assert.equal(0, values["service:rcnt"])
+    it("goes on counting across an upgrade, and after it was stopped and started", function()
+      local old = server.pid
+      server:load(300, function()
+        server:signal("USR2")
+        run.await("a new master", function()
+          server.pid = nginx.sh("cat %s/logs/nginx.pid", server.prefix).out:match("%d+") or old
+          return server.pid ~= old and #server:workers() == 2
+        end)
+        server:signal("QUIT", old)
+        run.await("the end of the old master", function() return not run.alive(old) end)
+      end)
+      agree()
+      server:stop()
+      server:start()
+      agree()
+    end)
   end)
 end)

@@ -117,24 +117,30 @@ ks_published_forget(struct ks_provider *p)
 	ks_publish_unlock();
 }
 
-int
-kstat_publish_exists(kstat_pub_t *pub, const char *ks_module, int ks_instance, const char *ks_name)
+/* Looks for the installed kstat of that name, and with `remove` deletes it. As kstat_publish_exists(). */
+static int
+find_installed(struct kstat_pub *pub, const char *module, int instance, const char *name, bool remove)
 {
-	struct ks_seg_entry like = { .instance = ks_instance }, *other = NULL;
+	struct ks_seg_entry like = { .instance = instance }, *e = NULL;
 	uint64_t v;
 	int rc;
 
-	if (pub == NULL || strlen(ks_module) >= KSTAT_STRLEN || strlen(ks_name) >= KSTAT_STRLEN)
+	if (pub == NULL || strlen(module) >= KSTAT_STRLEN || strlen(name) >= KSTAT_STRLEN)
 		return ks_fail(EINVAL, "a segment, and names of at most %d bytes are needed", KSTAT_STRLEN - 1);
-	strcpy(like.module, ks_module);
-	strcpy(like.name, ks_name);
+	strcpy(like.module, module);
+	strcpy(like.name, name);
 	ks_publish_lock();
 	v = ks_word_lock(&pub->header->lock);
 	rc = v == KS_WORD_BUSY ? -1 : ks_seg_index_update(pub);
 	if (rc == 0) {
-		/* No entry has the size 0: all of that name are other ones. */
-		(void)ks_seg_find_entry(pub, &like, &other);
-		rc = other != NULL && atomic_load(&other->state) == KS_SEG_INSTALLED;
+		/* No entry has the size 0, so all entries of that name have another layout. */
+		(void)ks_seg_find_entry(pub, &like, &e);
+		rc = e != NULL && atomic_load(&e->state) == KS_SEG_INSTALLED;
+	}
+	if (rc > 0 && remove) {
+		begin_change(pub->header);
+		ks_seg_free_entry(pub, e, gethrtime());
+		end_change(pub->header);
 	}
 	if (v != KS_WORD_BUSY)
 		ks_word_abort(&pub->header->lock, v);
@@ -142,14 +148,26 @@ kstat_publish_exists(kstat_pub_t *pub, const char *ks_module, int ks_instance, c
 	return rc;
 }
 
-const volatile uint32_t *
-kstat_publish_state(const kstat_t *ksp)
+int
+kstat_publish_exists(kstat_pub_t *pub, const char *ks_module, int ks_instance, const char *ks_name)
+{
+	return find_installed(pub, ks_module, ks_instance, ks_name, false);
+}
+
+int
+kstat_publish_remove(kstat_pub_t *pub, const char *ks_module, int ks_instance, const char *ks_name)
+{
+	return find_installed(pub, ks_module, ks_instance, ks_name, true);
+}
+
+const volatile hrtime_t *
+kstat_publish_crtime(const kstat_t *ksp)
 {
 	const struct ks_provider *p = (const struct ks_provider *)ksp;
 
 	if (ksp == NULL || p->published == NULL || p->published->entry == NULL)
 		return ks_fail_null(EINVAL, "the kstat is not published");
-	return (const volatile uint32_t *)(const volatile void *)&p->published->entry->state;
+	return (const volatile hrtime_t *)(const volatile void *)&p->published->entry->crtime;
 }
 
 void
@@ -163,7 +181,10 @@ ks_published_delete(struct ks_provider *p)
 	v = e != NULL ? ks_word_lock(&h->lock) : KS_WORD_BUSY;
 	if (v != KS_WORD_BUSY) {
 		begin_change(h);
-		if (atomic_load(&e->state) == KS_SEG_INSTALLED && (p->published->e.flags & KSTAT_FLAG_PERSISTENT)) {
+		if (e->crtime != p->ks.ks_crtime) {
+			; /* Somebody removed it before, and another kstat may lie there by now. */
+		} else if (atomic_load(&e->state) == KS_SEG_INSTALLED &&
+		    (p->published->e.flags & KSTAT_FLAG_PERSISTENT)) {
 			atomic_store(&e->state, KS_SEG_DORMANT);
 		} else if (atomic_load(&e->state) == KS_SEG_INSTALLED) {
 			ks_seg_free_entry(p->published->pub, e, gethrtime());

@@ -57,6 +57,20 @@ function pub_methods.has(self, name, module, instance)
   return core.exists(self.segment, module, instance, name)
 end
 
+--- Deletes a kstat for good, whichever process of those that share the segment created it.
+-- @string name
+-- @string[opt] module
+-- @int[opt=0] instance
+-- @treturn[1] boolean whether there was one
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function pub:remove
+function pub_methods.remove(self, name, module, instance)
+  module, instance, name = check.header(self, { name = name, module = module, instance = instance })
+  return core.remove(self.segment, module, instance, name)
+end
+
 --- Stops publishing: the kstats disappear (persistent ones stay, dormant). Counters may still be called;
 -- no reader sees what they count. Called at the end of the process by itself.
 -- @function pub:close

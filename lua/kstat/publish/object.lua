@@ -15,9 +15,27 @@ function M.delete(self)
   core.delete(self.box)
 end
 
+--- Returns where the kstat's time of creation lies and what it is. The number at the pointer changes when some process
+-- that shares the segment deletes the kstat: what is counted in it then is lost. LuaJIT only.
+-- @treturn[1] cdata pointer
+-- @treturn[1] cdata number
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function k:pin
+function M.pin(self)
+  local address, message, errname = core.crtime(self.box)
+  if not address then
+    return nil, message, errname
+  end
+  local pointer = library.integer(address)
+  return pointer, pointer[0]
+end
+
 -- The metatable of a kind of kstat.
 function M.class(methods)
   methods.delete = M.delete
+  methods.pin = library.fn and M.pin
   return {
     __index = methods,
     __name = "kstat.published",

@@ -1,0 +1,248 @@
+--- Metrics of nginx: requests, times and bytes by server or any other label, upstreams, connections, and metrics of
+-- one's own, which every kstat tool sees and Prometheus reads.
+--
+--     init_by_lua_block        { kn = require("kstat.nginx").setup{ name = "nginx", labels = {"server"} } }
+--     init_worker_by_lua_block { kn:worker() }
+--     log_by_lua_block         { kn:log() }
+--
+-- Nothing here stops the server: where no metrics can be published, setup() writes one line into the error log and
+-- returns an object whose functions do nothing. doc/nginx.md describes all of it.
+-- @module kstat.nginx
+local answers = require("kstat.nginx.answers")
+local expiry = require("kstat.nginx.expiry")
+local chains = require("kstat.chain")
+local log = require("kstat.nginx.log")
+local own = require("kstat.nginx.own")
+local publication = require("kstat.nginx.publication")
+local rows = require("kstat.nginx.rows")
+local servers = require("kstat.nginx.server")
+local upstreams = require("kstat.nginx.upstreams")
+
+local M = {}
+
+local BUCKETS = { .001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10 }
+local ROW_BYTES = 24576 -- more than a row with percentiles takes
+
+-- The options with their types and what they are unless given.
+local OPTIONS = {
+  name = { "string", "nginx" }, labels = { "table", { "server" } }, status = { "string", "class" },
+  buckets = { "table", BUCKETS }, percentiles = { "boolean", true }, bytes = { "boolean", true },
+  max_rows = { "number", 2000 }, capacity = { "number" }, persistent = { "boolean", false }, expire = { "number" },
+  precise = { "boolean", false }, upstreams = { "boolean", false }, connections = { "boolean", true },
+  dicts = { "boolean", false },
+}
+
+local function checked(given)
+  local options = {}
+  for name, value in pairs(given) do
+    local option = OPTIONS[name]
+    if not option then
+      error(("setup: there is no option '%s'"):format(tostring(name)), 0)
+    elseif type(value) ~= option[1] then
+      error(("setup: %s: %s expected, got %s"):format(name, option[1], type(value)), 0)
+    end
+    options[name] = value
+  end
+  for name, option in pairs(OPTIONS) do
+    if options[name] == nil then
+      options[name] = option[2]
+    end
+  end
+  if options.status ~= "class" and options.status ~= "code" then
+    error("setup: status: \"class\" or \"code\" expected", 0)
+  elseif #options.name > 30 then
+    error("setup: name: at most 30 bytes expected", 0)
+  elseif not (options.max_rows >= 1 and options.max_rows <= 30000) then
+    error("setup: max_rows: 1 to 30000 expected", 0)
+  end
+  options.labels = log.labels(options.labels)
+  local _
+  _, _, options.bounds = own.scaled("seconds", options.buckets)
+  options.capacity = options.capacity or math.min(2 ^ 30, math.max(2 ^ 26, 2 * options.max_rows * ROW_BYTES))
+  return options
+end
+
+-- The rows of requests.
+local function request_rows(server, options, statistics)
+  local template, message = rows.template({ vois = { "time" }, bounds = options.bounds,
+    percentiles = options.percentiles })
+  if not template then
+    return nil, message
+  end
+  local labels, numbers = {}, {}
+  for i, label in ipairs(options.labels) do
+    labels[i] = label.name
+  end
+  for i, statistic in ipairs(statistics) do
+    numbers[i] = statistic
+  end
+  if options.bytes then
+    numbers[#numbers + 1] = { name = "request_bytes", unit = "bytes", meta = "bytes" }
+    numbers[#numbers + 1] = { name = "response_bytes", unit = "bytes", meta = "bytes" }
+  end
+  return rows.new(server, { prefix = "", class = "http", labels = labels, statistics = numbers, template = template,
+    vois = { time = { unit = "us", desc = "time to serve a request" } } })
+end
+
+-- Opens a chain of this nginx's kstats, once in a worker, and brings it up to date.
+local function chain(server)
+  if not server.ks then
+    local message
+    server.ks, message = chains.open({ only = { server.options.name .. ":::" }, published = true })
+    if not server.ks then
+      return nil, message
+    end
+  end
+  local changed, message = server.ks:update()
+  if changed == nil then
+    return nil, message
+  end
+  return server.ks
+end
+
+-- Publishes everything: the server, or nil, message.
+local function start(options)
+  local pub, reloaded = publication.open(options)
+  if not pub then
+    return nil, reloaded
+  end
+  local server, message = servers.new(pub, options, reloaded)
+  if not server then
+    return nil, message
+  end
+  server.chain = chain
+  local statistics = log.code_statistics(options.status)
+  server.codes = {}
+  for i, statistic in ipairs(statistics) do
+    server.codes[i] = statistic.name
+  end
+  server.requests, message = request_rows(server, options, statistics)
+  if server.requests and options.upstreams then
+    server.upstreams, message = upstreams.rows(server, options, statistics)
+    if server.upstreams then
+      server.cache, message = upstreams.publish_cache(server)
+    end
+  end
+  if not server.requests or options.upstreams and not server.cache then
+    return nil, message
+  end
+  return server
+end
+
+-- --- the object -----------------------------------------------------------------------------------------
+
+local function warn(...)
+  ngx.log(ngx.ERR, "kstat: ", ...)
+end
+
+-- An object each of whose functions does nothing and returns it.
+local nothing = setmetatable({}, { __index = function(self)
+  return function() return self end
+end })
+
+-- The object that setup() returns where nothing can be published.
+local function stand_in(line)
+  local kn = setmetatable({}, getmetatable(nothing))
+  local function unavailable()
+    answers.refuse(503, "no metrics: " .. line)
+  end
+  kn.metrics, kn.json, kn.page = unavailable, unavailable, unavailable
+  return kn
+end
+
+-- The work of each second.
+local function make_tick(server)
+  local expire = server.options.expire
+  local clean = expire and ngx.worker.id() == 0 and expiry.new(server, function() return server:chain() end, expire)
+  local last = ngx.now()
+  return function(premature)
+    if premature then
+      return
+    end
+    local ok, message = pcall(function()
+      server:refresh()
+      local now = ngx.now()
+      if clean and now - last >= math.max(1, expire / 4) then
+        last = now
+        clean(now)
+      end
+    end)
+    if not ok and not server.has_failed then
+      server.has_failed = true
+      warn(message)
+    end
+  end
+end
+
+local function worker(server)
+  publication.find_directory(server.pub)
+  server:start_worker()
+  local ok, message = ngx.timer.every(1, make_tick(server))
+  if not ok then
+    warn("no timer: ", message)
+  end
+end
+
+-- The functions that make metrics: a mistake is a line, and an object that does nothing.
+local function maker(server, make)
+  return function(_, name, spec)
+    local ok, metric = pcall(make, server, name, spec or {})
+    if ok then
+      return metric
+    end
+    warn(metric)
+    return nothing
+  end
+end
+
+local function answerer(server, answer)
+  return function()
+    return answer(server)
+  end
+end
+
+local function object(server)
+  local kn = {}
+  local enter
+  kn.log, enter = log.functions(server, server.options, server.requests)
+  kn.enter = function()
+    server.in_flight_is_counted = true
+    enter()
+  end
+  kn.worker = function()
+    local ok, message = pcall(worker, server)
+    if not ok then
+      warn(message)
+    end
+  end
+  kn.counter, kn.gauge = maker(server, own.counter), maker(server, own.gauge)
+  kn.histogram, kn.queue = maker(server, own.histogram), maker(server, own.queue)
+  kn.metrics, kn.json = answerer(server, answers.metrics), answerer(server, answers.json)
+  kn.page = answerer(server, answers.page)
+  --- Removes the row of these labels, for all workers.
+  kn.remove = function(_, ...)
+    return server.requests:remove({ ... })
+  end
+  return kn
+end
+
+--- Publishes the metrics of this nginx: for init_by_lua. Never raises.
+-- @tparam[opt] table given the options, see doc/nginx.md
+-- @treturn kn
+function M.setup(given)
+  local ok, kn, message = pcall(function()
+    local server, problem = start(checked(given or {}))
+    if not server then
+      return nil, problem
+    end
+    return object(server)
+  end)
+  if ok and kn then
+    return kn
+  end
+  local line = tostring(ok and message or kn)
+  warn("no metrics: ", line)
+  return stand_in(line)
+end
+
+return M

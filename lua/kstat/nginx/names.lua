@@ -1,0 +1,53 @@
+--- Labels as they may be shown, and names of kstats made of them.
+local text = require("kstat.text")
+
+local M = {}
+
+local MOST_LABEL = 200 -- bytes of a label
+local MOST_NAME = 25   -- bytes of a name: ",time" goes behind it, and the whole has at most 30
+local HASH = 8
+
+-- Sequences that are UTF-8 by their form alone, controls, and characters that turn the direction of text around.
+local UNFIT = { "[%z\1-\31\127]", "\194[\128-\159]", "\224[\128-\159][\128-\191]", "\237[\160-\191][\128-\191]",
+  "\240[\128-\143][\128-\191][\128-\191]", "\244[\144-\191][\128-\191][\128-\191]", "\216\156",
+  "\226\128[\142\143\168-\174]", "\226\129[\166-\169]" }
+
+--- The label that a value of a request becomes: any bytes may come in.
+-- @string value
+-- @treturn string
+function M.clean(value)
+  value = text.whole(value:sub(1, MOST_LABEL), "?")
+  for _, unfit in ipairs(UNFIT) do
+    value = value:gsub(unfit, "?")
+  end
+  return value
+end
+
+--- The name of the kstat of a row. It is readable, and has a hash where different labels could give the same name.
+-- @string prefix what the name begins with; "" for rows of servers, whose names never begin like that of another kind
+-- @tparam {string,...} values clean labels
+-- @treturn string at most 25 bytes
+function M.row(prefix, values)
+  local changed = false
+  local words = prefix ~= "" and { prefix } or {}
+  for i, value in ipairs(values) do
+    words[#words + 1] = value == "" and "_" or value:gsub("[^%w._*/@+-]", function(c)
+      if c == ":" and i == #values then -- an address with its port
+        return ","
+      end
+      changed = true
+      return "_"
+    end)
+  end
+  local name = words[1] and table.concat(words, ",") or "all"
+  if prefix == "" and (words[1] == "nginx" or words[1] == "up" or words[1] == "app") then
+    changed = true
+  end
+  if changed or #name > MOST_NAME then
+    local hash = ngx.md5(prefix .. "\0" .. table.concat(values, "\0")):sub(1, HASH)
+    name = name:sub(1, MOST_NAME - HASH - 1) .. "~" .. hash
+  end
+  return name
+end
+
+return M

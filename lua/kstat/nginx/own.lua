@@ -1,0 +1,280 @@
+--- Metrics of one's own: counters, gauges, histograms and queues, with labels.
+--
+-- Nothing here raises while requests are served: a value that cannot be counted is counted as refused, and a metric
+-- that cannot be made is a line in the error log and an object that does nothing.
+local rows = require("kstat.nginx.rows")
+
+local M = {}
+
+local MOST_LABELS = 6
+local LARGEST = 2 ^ 53
+
+-- --- one row, found by its labels -------------------------------------------------------------------
+
+local counter_row, gauge_row, histogram_row = {}, {}, {}
+
+local function refuse_value(row)
+  row.rows.server.values_refused:add()
+end
+
+--- Adds a whole number, 1 if none is given.
+function counter_row.add(row, n)
+  if row.place[0] ~= row.crtime then
+    row.rows:renew(row)
+  end
+  if n == nil then
+    n = 1
+  elseif type(n) ~= "number" or not (n >= 0 and n < LARGEST) then
+    return refuse_value(row)
+  end
+  row.counters[row.rows.statistic]:add(n - n % 1)
+end
+
+local function is_number(n)
+  return type(n) == "number" and n == n
+end
+
+--- Sets the gauge.
+function gauge_row.set(row, n)
+  if row.place[0] ~= row.crtime then
+    row.rows:renew(row)
+  end
+  if not is_number(n) then
+    return refuse_value(row)
+  end
+  row.counters[row.rows.statistic]:set(n)
+end
+
+--- Observes a value in the unit of the metric.
+function histogram_row.observe(row, v)
+  if row.times_place[0] ~= row.times_crtime or row.place[0] ~= row.crtime then
+    row.rows:renew(row)
+  end
+  if not is_number(v) then
+    return refuse_value(row)
+  end
+  local n = v * row.rows.scale + 0.5
+  n = n >= 1 and n - n % 1 or 0
+  if not row.times:update(0, n) then
+    refuse_value(row)
+  end
+end
+
+-- --- metrics ----------------------------------------------------------------------------------------
+
+-- The row of labels, of which there may be six.
+local function find(metric, a, b, c, d, e, f)
+  local count = metric.count
+  if count == 0 then
+    return metric.single
+  end
+  local row = metric.rows.top[a == nil and "" or a]
+  if count > 1 and row then row = row[b == nil and "" or b] end
+  if count > 2 and row then row = row[c == nil and "" or c] end
+  if count > 3 and row then row = row[d == nil and "" or d] end
+  if count > 4 and row then row = row[e == nil and "" or e] end
+  if count > 5 and row then row = row[f == nil and "" or f] end
+  return row or metric:resolve({ a, b, c, d, e, f })
+end
+
+local common = {}
+
+-- Finds the row of labels that are met for the first time.
+function common.resolve(metric, given)
+  local raw = {}
+  for i = 1, metric.count do
+    raw[i] = tostring(given[i] == nil and "" or given[i])
+  end
+  local row, may_remember = metric.rows:find(raw)
+  row.rows = metric.rows
+  metric.equip(row)
+  if may_remember and metric.count > 0 then
+    local at = metric.rows.top
+    for i = 1, metric.count - 1 do
+      at[raw[i]] = at[raw[i]] or {}
+      at = at[raw[i]]
+    end
+    at[raw[metric.count]] = row
+  end
+  return row
+end
+
+--- The object of these labels, whose functions take no labels: to be found once and kept.
+function common.with(metric, a, b, c, d, e, f)
+  return find(metric, a, b, c, d, e, f)
+end
+
+--- Removes the metric of these labels. It starts at 0 if it is used again.
+function common.remove(metric, ...)
+  return metric.rows:remove({ ... })
+end
+
+local function class(methods)
+  for name, method in pairs(common) do
+    methods[name] = method
+  end
+  return { __index = methods }
+end
+
+local counter_meta = class({
+  add = function(metric, n, a, b, c, d, e, f) counter_row.add(find(metric, a, b, c, d, e, f), n) end,
+})
+local gauge_meta = class({
+  set = function(metric, v, a, b, c, d, e, f) gauge_row.set(find(metric, a, b, c, d, e, f), v) end,
+})
+local histogram_meta = class({
+  observe = function(metric, v, a, b, c, d, e, f) histogram_row.observe(find(metric, a, b, c, d, e, f), v) end,
+})
+
+local function check_labels(spec, name)
+  local labels, seen = spec.labels or {}, { le = true, quantile = true, [name] = true }
+  if #labels > MOST_LABELS then
+    error(("%s: at most %d labels are possible"):format(name, MOST_LABELS), 0)
+  end
+  for _, label in ipairs(labels) do
+    if type(label) ~= "string" or not label:find("^[%a_][%w_]*$") or #label > 30 or seen[label] then
+      error(("%s: '%s' cannot be the name of a label"):format(name, tostring(label)), 0)
+    end
+    seen[label] = true
+  end
+  return labels
+end
+
+local function check_name(name, most)
+  if type(name) ~= "string" or not name:find("^[%a_][%w_]*$") or #name > most then
+    error(("'%s' cannot be the name of a metric: letters, digits and _, at most %d of them"):format(tostring(name),
+      most), 0)
+  end
+end
+
+local FIELDS = { help = true, unit = true, labels = true, buckets = true, percentiles = true }
+
+local function check_spec(spec, name)
+  for field in pairs(spec) do
+    if not FIELDS[field] then
+      error(("%s: unknown field '%s'"):format(name, tostring(field)), 0)
+    end
+  end
+end
+
+-- Makes a metric of a kind of rows.
+local function make(server, name, spec, kind, functions, meta)
+  check_spec(spec, name)
+  kind.prefix, kind.labels = "app," .. name, check_labels(spec, name)
+  local set, message = rows.new(server, kind)
+  if not set then
+    error(("%s: %s"):format(name, message), 0)
+  end
+  set.statistic = name
+  local function equip(row)
+    for method, f in pairs(functions) do
+      row[method] = f
+    end
+  end
+  local metric = setmetatable({ rows = set, count = #kind.labels, equip = equip }, meta)
+  if metric.count == 0 then
+    metric.single = metric:resolve({})
+  end
+  return metric
+end
+
+--- A counter.
+-- @tparam server server
+-- @string name at most 30 letters, digits and _
+-- @tparam table spec `help`, `unit`, `labels`
+-- @treturn metric `add(n, labels...)`, `with(labels...)`, `remove(labels...)`
+-- @raise a line
+function M.counter(server, name, spec)
+  check_name(name, 30)
+  return make(server, name, spec, { class = "app_counter", statistics = {
+    { name = name, kind = "counter", desc = spec.help, unit = spec.unit } } }, { add = counter_row.add }, counter_meta)
+end
+
+--- A gauge, which all workers set: the last value counts.
+-- @treturn metric `set(v, labels...)`, `with(labels...)`, `remove(labels...)`
+-- @raise a line
+function M.gauge(server, name, spec)
+  check_name(name, 30)
+  return make(server, name, spec, { class = "app_gauge", shards = 1, statistics = {
+    { name = name, type = "double", kind = "gauge", desc = spec.help, unit = spec.unit } } }, { set = gauge_row.set },
+    gauge_meta)
+end
+
+local SECONDS = { .001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10 }
+
+--- How values of a unit are kept: as whole numbers.
+-- @treturn number by what they are multiplied
+-- @treturn string|nil the unit of the whole numbers
+-- @treturn {number,...} the bounds in that unit
+local function scaled(unit, buckets)
+  local whole = unit ~= "seconds"
+  for _, bound in ipairs(buckets) do
+    whole = whole and bound % 1 == 0
+  end
+  local scale, bounds = whole and 1 or 1e6, {}
+  for i, bound in ipairs(buckets) do
+    if type(bound) ~= "number" or bound ~= bound or bound <= (buckets[i - 1] or 0) then
+      error("buckets: numbers above 0 that grow expected", 0)
+    end
+    bounds[i] = math.floor(bound * scale + 0.5)
+  end
+  return scale, unit == "seconds" and "us" or whole and unit or "0.000001 " .. (unit or ""), bounds
+end
+M.scaled = scaled
+
+--- A histogram.
+-- @string name at most 22 letters, digits and _
+-- @tparam table spec `help`, `unit`, `labels`, `buckets`: the greatest value of each (those of times in seconds),
+-- `percentiles`: whether p50 to p999 are kept too
+-- @treturn metric `observe(v, labels...)`, `with(labels...)`, `remove(labels...)`
+-- @raise a line
+function M.histogram(server, name, spec)
+  check_name(name, 22)
+  local scale, unit, bounds = scaled(spec.unit, spec.buckets or SECONDS)
+  local template, message = rows.template({ vois = { name }, bounds = bounds, percentiles = spec.percentiles })
+  if not template then
+    error(("%s: %s"):format(name, message), 0)
+  end
+  local metric = make(server, name, spec, { class = "app_histogram", statistics = {}, template = template,
+    vois = { [name] = { unit = unit, desc = spec.help } } }, { observe = histogram_row.observe }, histogram_meta)
+  metric.rows.scale = scale
+  return metric
+end
+
+local queue_methods = {}
+local queue_meta = { __index = queue_methods }
+
+--- Something enters the queue, starts to be served, and is done, with so many bytes.
+function queue_methods.enter(queue)
+  queue.k:waitq_enter()
+end
+
+function queue_methods.start(queue)
+  if not queue.k:waitq_to_runq() then
+    refuse_value(queue)
+  end
+end
+
+function queue_methods.done(queue, bytes)
+  if not (type(bytes) == "number" and bytes >= 0 and bytes < LARGEST) then
+    bytes = 0
+  end
+  if not queue.k:done("read", bytes - bytes % 1) then
+    refuse_value(queue)
+  end
+end
+
+--- A queue: how much waits and is served, for how long, as of a disk.
+-- @treturn queue `enter()`, `start()`, `done(bytes)`
+-- @raise a line
+function M.queue(server, name, spec)
+  check_name(name, 25)
+  check_spec(spec, name)
+  local k, message = server.pub:io({ name = "app," .. name, class = "app_queue" })
+  if not k then
+    error(("%s: %s"):format(name, message), 0)
+  end
+  return setmetatable({ k = k, rows = { server = server } }, queue_meta)
+end
+
+return M

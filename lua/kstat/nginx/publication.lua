@@ -1,0 +1,65 @@
+--- The segment of an nginx: opened in the master, found again by the new binary of an upgrade.
+local ffi = require("ffi")
+local publish = require("kstat.publish")
+
+ffi.cdef([[int kstat_nginx_setenv(const char *name, const char *value, int overwrite) __asm__("setenv");]])
+
+local M = {}
+
+local function setenv(name, value)
+  ffi.C.kstat_nginx_setenv(name, value, 1)
+end
+
+-- The directory of the segment that the parent process has mapped; nil: it has none.
+local function directory_of_parent(name)
+  local status = io.open("/proc/self/status")
+  local parent = status and status:read("*a"):match("\nPPid:%s*(%d+)")
+  local maps = parent and io.open("/proc/" .. parent .. "/maps")
+  local found
+  local suffix = "/" .. name .. ".kseg"
+  for line in maps and maps:lines() or function() end do
+    local path = line:match("^%S+ %S+ %S+ %S+ %S+%s+(/.*)$")
+    if path and #path > #suffix and path:sub(-#suffix) == suffix then
+      found = path:sub(1, -#suffix - 1)
+    end
+  end
+  for _, file in pairs({ status = status, maps = maps }) do
+    file:close()
+  end
+  return found
+end
+
+--- Opens the segment. nginx starts the new binary of an upgrade (USR2) with the variable NGINX, and without most other
+-- variables: the directory is then that of the old master, and both publish in its segment.
+-- @tparam table options of setup(): `name`, `capacity`
+-- @treturn[1] pub
+-- @treturn[1] boolean whether this process published it before: it reloads
+-- @treturn[2] nil
+-- @treturn[2] string message
+function M.open(options)
+  local name = options.name
+  local directory = (os.getenv("NGINX") or "") ~= "" and directory_of_parent(name)
+  if directory and (os.getenv("KSTAT_DIR") or "") == "" then
+    setenv("KSTAT_DIR", directory)
+  end
+  local pub, message, code = publish.publish(name, { capacity = options.capacity, shared = directory and true or nil })
+  if code == "EBUSY" then
+    message = message .. "; an nginx beside another one needs a name of its own: setup{ name = \"...\" }"
+  end
+  if not pub then
+    return nil, message
+  end
+  -- The variable lasts as long as the process, also where it becomes a daemon, and a new binary does not get it.
+  local reloaded = os.getenv("KSTAT_NGINX_" .. name) ~= nil
+  setenv("KSTAT_NGINX_" .. name, "1")
+  return pub, reloaded
+end
+
+--- Lets functions of this worker find the directory: nginx starts workers without the variable, unless it is told to
+-- keep it by `env KSTAT_DIR`.
+-- @tparam pub pub
+function M.find_directory(pub)
+  setenv("KSTAT_DIR", (pub:path():gsub("/[^/]*$", "")))
+end
+
+return M

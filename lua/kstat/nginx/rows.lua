@@ -1,0 +1,221 @@
+--- Rows: for each set of labels a kstat with the labels as texts and with numbers, and one with distributions.
+--
+-- All workers share the kstats of a row; each has an object of its own for it.
+local ffi = require("ffi")
+local names = require("kstat.nginx.names")
+local stats = require("kstat.stats")
+
+local M = {}
+
+local SHARDS = 8 -- rows of counters of a kstat: one for each worker that counts, and one that all others share
+
+local set_methods = {}
+local set_meta = { __index = set_methods }
+
+--- Makes the template of distributions.
+-- @tparam table distributions `vois`: names, by which the values of interest are numbered from 0; `bounds`: bounds of
+-- the buckets, in the unit of the values, each the greatest value of its bucket; `percentiles`: whether there is a
+-- digest
+-- @treturn[1] template the one that the process has already, after a reload
+-- @treturn[2] nil
+-- @treturn[2] string message
+function M.template(distributions)
+  -- Prometheus counts a value that is a bound below it. A blob counts it above, so its bounds are greater by one.
+  local bounds = { 0 }
+  for i, bound in ipairs(distributions.bounds) do
+    bounds[i + 1] = bound + 1
+  end
+  local name = "kstat.nginx." .. ngx.md5(table.concat(bounds, ",") .. table.concat(distributions.vois, ",") ..
+    tostring(distributions.percentiles))
+  local found = stats.find(name)
+  if found then
+    return found
+  end
+  local template, message = stats.template(name)
+  for id, voi in ipairs(template and distributions.vois or {}) do
+    local list = { stats.sum(), stats.crhist64_usr(bounds) }
+    if distributions.percentiles then
+      list[3] = stats.tdgstclust64(100, 4)
+    end
+    local ok
+    ok, message = template:add_voi(id - 1, voi, "u64", list)
+    if not ok then
+      return nil, message
+    end
+  end
+  return template, message
+end
+
+-- Creates the kstats of a row, or joins those that other workers made. true, or nil, message.
+local function attach(set, row)
+  local pub, kind = set.server.pub, set.kind
+  local k, message
+  if #kind.labels + #kind.statistics > 0 then
+    local list = {}
+    for i, label in ipairs(kind.labels) do
+      list[i] = { name = label, type = "string", value = row.values[i], kind = "text" }
+    end
+    for _, statistic in ipairs(kind.statistics) do
+      list[#list + 1] = statistic
+    end
+    k, message = pub:named({ name = row.name, class = kind.class, statistics = list, persistent = kind.persistent,
+      shards = kind.shards or SHARDS })
+    if not k then
+      return nil, message
+    end
+  end
+  local times
+  if kind.template then
+    times, message = pub:blob({ name = k and row.name .. ",time" or row.name, class = kind.class .. "_time",
+      template = kind.template, vois = kind.vois, persistent = kind.persistent })
+    if not times then
+      if k then
+        k:delete()
+      end
+      return nil, message
+    end
+  end
+  row.k, row.times = k, times
+  row.place, row.crtime = (k or times):pin()
+  row.times_place, row.times_crtime = (times or k):pin()
+  row.codes, row.classes, row.counters = {}, {}, {}
+  for _, statistic in ipairs(kind.statistics) do
+    local counter = k:counter(statistic.name)
+    row.counters[statistic.name] = counter
+    if statistic.name:find("^%dxx$") then
+      row.classes[tonumber(statistic.name:sub(1, 1)) * 100] = counter
+    elseif statistic.name:find("^%d%d%d$") then
+      row.codes[tonumber(statistic.name)] = counter
+    end
+  end
+  row.rest = row.counters.other
+  return true
+end
+
+-- Puts the counters of the row of refused labels into this one.
+local function divert(set, row)
+  local other = set:other()
+  for _, field in ipairs({ "k", "times", "place", "crtime", "times_place", "times_crtime", "codes", "classes",
+      "counters", "rest" }) do
+    row[field] = other[field]
+  end
+end
+
+--- Returns the row to which refused labels are counted: "other" in all labels.
+-- @function set:other
+function set_methods.other(self)
+  if not self.refuge then
+    local values = {}
+    for i = 1, #self.kind.labels do
+      values[i] = "other"
+    end
+    local row = { values = values, name = names.row(self.kind.prefix, values) }
+    local ok, message = attach(self, row)
+    if not ok then
+      return nil, message
+    end
+    self.refuge = row
+  end
+  return self.refuge
+end
+
+--- Creates the kstats of a row again that another worker removed.
+-- @function set:renew
+function set_methods.renew(self, row)
+  if row ~= self.refuge and not self.server.pub:has(row.name) then
+    self.server:count_row(1)
+  end
+  if not attach(self, row) and row ~= self.refuge then
+    self.server:refuse()
+    divert(self, row)
+  end
+end
+
+local function wipe(t)
+  for key in pairs(t) do
+    t[key] = nil
+  end
+end
+
+--- Finds or makes the row of labels.
+-- @tparam {string,...} raw one for each label of the kind; any bytes
+-- @treturn row
+-- @treturn boolean whether these very values may be remembered with the row: their number is bounded
+-- @function set:find
+function set_methods.find(self, raw)
+  local values, same = {}, true
+  for i = 1, #self.kind.labels do
+    values[i] = names.clean(tostring(raw[i] or ""))
+    same = same and values[i] == raw[i]
+  end
+  local key = table.concat(values, "\0")
+  local row = self.by_labels[key]
+  if row then
+    return row, same
+  end
+  row = { values = values, name = names.row(self.kind.prefix, values) }
+  local is_new = not self.server.pub:has(row.name) and not self.kind.unlimited
+  if is_new and self.server:is_full() or not attach(self, row) then
+    self.server:refuse()
+    return self:other(), false
+  end
+  if is_new then
+    self.server:count_row(1)
+  end
+  -- Rows that come and go would gather here: all are found again from the start.
+  if self.found >= 2 * self.server.options.max_rows + 100 then
+    wipe(self.by_labels)
+    wipe(self.top)
+    self.found = 0
+  end
+  self.by_labels[key], self.found = row, self.found + 1
+  return row, same
+end
+
+--- Removes the row of labels, for all workers. Its counts are gone.
+-- @tparam {string,...} raw
+-- @treturn boolean whether there was one
+-- @function set:remove
+function set_methods.remove(self, raw)
+  local values = {}
+  for i = 1, #self.kind.labels do
+    values[i] = names.clean(tostring(raw[i] or ""))
+  end
+  return self.server:remove_row(names.row(self.kind.prefix, values))
+end
+
+--- Makes a set of rows.
+-- @tparam server server
+-- @tparam table kind
+--
+--   * `prefix`, `class`: of the kstats
+--   * `labels`: their names
+--   * `statistics`: the numbers, as pub:named() takes them
+--   * `template`, `vois`: of the distributions; nil: none
+--   * `unlimited`: these rows do not count for max_rows
+-- @treturn[1] set
+-- @treturn[2] nil
+-- @treturn[2] string message
+function M.new(server, kind)
+  kind.persistent = server.options.persistent or nil
+  local set = setmetatable({ server = server, kind = kind, by_labels = {}, top = {}, found = 0 }, set_meta)
+  -- The row of refused labels is made first: there is room for it.
+  if #kind.labels > 0 and not kind.unlimited then
+    local ok, message = set:other()
+    if not ok then
+      return nil, message
+    end
+  end
+  return set
+end
+
+--- A value of a time in seconds as whole microseconds; what is below 0 or no number counts as 0.
+function M.microseconds(seconds)
+  local us = seconds * 1e6 + 0.5
+  return us >= 1 and us - us % 1 or 0
+end
+
+M.SHARDS = SHARDS
+M.word = ffi.typeof("uintptr_t")
+
+return M

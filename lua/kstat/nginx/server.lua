@@ -1,0 +1,157 @@
+--- What there is once in an nginx: how many rows, reloads, restarts, connections, and the sizes of dictionaries.
+local ffi = require("ffi")
+local rows = require("kstat.nginx.rows")
+
+ffi.cdef([[
+typedef volatile unsigned long kstat_nginx_atomic;
+extern kstat_nginx_atomic *ngx_stat_accepted, *ngx_stat_handled, *ngx_stat_active, *ngx_stat_reading,
+  *ngx_stat_writing, *ngx_stat_waiting;
+]])
+
+local M = {}
+
+local methods = {}
+local meta = { __index = methods }
+
+local CONNECTIONS = { "active", "reading", "writing", "waiting", "accepted", "handled" }
+
+--- Whether there are as many rows as there may be.
+-- @function server:is_full
+function methods.is_full(self)
+  return self.rows.cell[0] >= self.options.max_rows
+end
+
+--- Notes that a row came (1) or went (-1).
+-- @function server:count_row
+function methods.count_row(self, n)
+  self.rows:add(n)
+end
+
+--- Counts labels that got no row, and says so once in the error log.
+-- @function server:refuse
+function methods.refuse(self)
+  self.refused:add()
+  if not self.has_warned then
+    self.has_warned = true
+    ngx.log(ngx.WARN, "kstat: there is no room for more rows (max_rows is ", self.options.max_rows,
+      "); further labels are counted as 'other'")
+  end
+end
+
+--- Removes the kstats of a row by its name.
+-- @function server:remove_row
+function methods.remove_row(self, name)
+  local existed = self.pub:remove(name)
+  self.pub:remove(name .. ",time")
+  if existed then
+    self:count_row(-1)
+  end
+  return existed or false
+end
+
+-- nginx's own counter. The pointer to it changes while nginx starts, and there is none without stub_status.
+local function nginx_counter(name)
+  return ffi.C["ngx_stat_" .. name]
+end
+
+--- Publishes how many connections there are and how large the dictionaries are, as of now.
+-- @function server:refresh
+function methods.refresh(self)
+  for name, counter in pairs(self.connections or {}) do
+    counter:set(tonumber(nginx_counter(name)[0]))
+  end
+  if self.dicts then
+    for name, dict in pairs(ngx.shared) do
+      local counters = self.dicts:find({ name }).counters
+      counters.capacity:set(dict:capacity())
+      counters.free:set(dict:free_space())
+    end
+  end
+  if self.worker then
+    self.worker.lua:set(math.floor(collectgarbage("count") * 1024))
+  end
+end
+
+--- Starts the work of a worker: what killed workers were serving is taken out of the requests in flight, and a worker
+-- that started since the last reload with the same number was restarted.
+-- @function server:start_worker
+function methods.start_worker(self)
+  self.k:reclaim("in_flight")
+  local id = ngx.worker.id()
+  if not id then
+    return -- a cache manager
+  end
+  local counters = self.workers:find({ tostring(id) }).counters
+  local cycle = self.cycle.cell[0]
+  if counters.cycle.cell[0] == cycle then
+    self.restarts:add()
+  end
+  counters.cycle:set(cycle)
+  counters.pid:set(ngx.worker.pid())
+  self.worker = counters
+end
+
+local function gauge(name, desc, unit)
+  return { name = name, kind = "gauge", desc = desc, unit = unit, meta = unit == "bytes" and "bytes" or nil }
+end
+
+--- Publishes what there is once.
+-- @tparam pub pub
+-- @tparam table options of setup()
+-- @tparam boolean reloaded
+-- @treturn[1] server
+-- @treturn[2] nil
+-- @treturn[2] string message
+function M.new(pub, options, reloaded)
+  local self = setmetatable({ pub = pub, options = options }, meta)
+  local k, message = pub:named({ name = "nginx,server", class = "nginx", shards = rows.SHARDS, statistics = {
+    { name = "reloads", desc = "reloads of the configuration" },
+    { name = "restarts", desc = "workers started in place of one that ended" },
+    gauge("rows", "rows of labels"),
+    { name = "rows_refused", desc = "requests whose labels got no row" },
+    { name = "values_refused", desc = "values given to metrics that are no numbers, or negative" },
+    { name = "in_flight", type = "int64", kind = "gauge", parts = true, desc = "requests being served" },
+    gauge("cycle", "configurations loaded so far"),
+  } })
+  if not k then
+    return nil, message
+  end
+  self.k = k
+  self.rows, self.refused, self.restarts = k:counter("rows"), k:counter("rows_refused"), k:counter("restarts")
+  self.values_refused, self.in_flight, self.cycle = k:counter("values_refused"), k:counter("in_flight"),
+    k:counter("cycle")
+  self.cycle:set(self.cycle.cell[0] + 1)
+  if reloaded then
+    k:add("reloads")
+  end
+  self.workers, message = rows.new(self, { prefix = "nginx,worker", class = "nginx_worker", labels = { "worker" },
+    unlimited = true, shards = 1, statistics = { gauge("lua", "memory of the Lua state", "bytes"), gauge("pid"),
+    gauge("cycle") } })
+  if not self.workers then
+    return nil, message
+  end
+  if options.connections and pcall(nginx_counter, "active") then
+    local statistics = {}
+    for i, name in ipairs(CONNECTIONS) do
+      statistics[i] = i <= 4 and gauge(name) or { name = name }
+    end
+    k, message = pub:named({ name = "nginx,connections", class = "nginx", shards = 1, statistics = statistics })
+    if not k then
+      return nil, message
+    end
+    self.connections = {}
+    for _, name in ipairs(CONNECTIONS) do
+      self.connections[name] = k:counter(name)
+    end
+  end
+  if options.dicts then
+    self.dicts, message = rows.new(self, { prefix = "nginx,dict", class = "nginx_dict", labels = { "dict" },
+      unlimited = true, shards = 1, statistics = { gauge("capacity", nil, "bytes"), gauge("free", nil, "bytes") } })
+    if not self.dicts then
+      return nil, message
+    end
+  end
+  return self
+end
+
+return M

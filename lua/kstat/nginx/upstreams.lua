@@ -1,0 +1,102 @@
+--- Attempts to reach upstreams, and what caches answered.
+local rows = require("kstat.nginx.rows")
+
+local M = {}
+
+local TIMES = { "connect", "header", "response" }
+local STATES = { "miss", "bypass", "expired", "stale", "updating", "revalidated", "scarce", "hit" }
+
+-- The lists of nginx's variables: ", " between the attempts of one group of servers, " : " between groups.
+local function split(text)
+  local list = {}
+  for part in (text:gsub(" : ", ", ") .. ", "):gmatch("(.-), ") do
+    list[#list + 1] = part
+  end
+  return list
+end
+M.split = split
+
+--- Makes the set of rows of upstreams.
+-- @treturn[1] set
+-- @treturn[2] nil
+-- @treturn[2] string message
+function M.rows(server, options, statistics)
+  local template, message = rows.template({ vois = TIMES, bounds = options.bounds })
+  if not template then
+    return nil, message
+  end
+  local vois = {}
+  for _, name in ipairs(TIMES) do
+    vois[name] = { unit = "us" }
+  end
+  return rows.new(server, { prefix = "up", class = "upstream", labels = { "upstream", "addr" }, statistics = statistics,
+    template = template, vois = vois })
+end
+
+-- Counts one attempt; a time that is no number was not reached.
+local function count(set, upstream, addr, status, times)
+  local by_addr = set.top[upstream]
+  local row = by_addr and by_addr[addr]
+  if not row then
+    local may_remember
+    row, may_remember = set:find({ upstream, addr })
+    if may_remember then
+      set.top[upstream] = set.top[upstream] or {}
+      set.top[upstream][addr] = row
+    end
+  end
+  if row.place[0] ~= row.crtime or row.times_place[0] ~= row.times_crtime then
+    set:renew(row)
+  end
+  status = tonumber(status) or 0
+  local counter = row.codes[status] or row.classes[status - status % 100] or row.rest
+  counter:add()
+  for i = 1, 3 do
+    local seconds = tonumber(times[i])
+    if seconds then
+      row.times:update(i - 1, rows.microseconds(seconds))
+    end
+  end
+end
+
+--- Makes the function that counts the attempts of a request.
+-- @tparam server server
+-- @tparam function read function(r, variable)
+-- @treturn function function(r)
+function M.counter(server, read)
+  local set = server.upstreams
+  return function(r)
+    local upstream = read(r, "kstat_upstream")
+    local addrs, statuses = split(read(r, "upstream_addr")), split(read(r, "upstream_status"))
+    local connect, header, response = split(read(r, "upstream_connect_time")), split(read(r, "upstream_header_time")),
+      split(read(r, "upstream_response_time"))
+    for i, addr in ipairs(addrs) do
+      count(set, upstream, addr, statuses[i], { connect[i] or "", header[i] or "", response[i] or "" })
+    end
+  end
+end
+
+--- Makes the counters of what caches answered, by nginx's words for it.
+-- @treturn {[string]=counter}
+function M.cache(server)
+  local counters = {}
+  for _, state in ipairs(STATES) do
+    counters[state:upper()] = server.cache:counter(state)
+  end
+  return counters
+end
+
+--- Publishes these counters.
+-- @treturn[1] kstat
+-- @treturn[2] nil
+-- @treturn[2] string message
+function M.publish_cache(server)
+  local statistics = {}
+  for i, state in ipairs(STATES) do
+    statistics[i] = { name = state, desc = "answers of caches" }
+  end
+  return server.pub:named({ name = "nginx,cache", class = "nginx_cache", shards = rows.SHARDS, statistics = statistics,
+    persistent = server.options.persistent })
+end
+
+return M
