@@ -237,14 +237,21 @@ matches(const char *pattern, const char *text)
 	return *pattern == '\0';
 }
 
+/* The same, but most texts are told apart by their first characters. */
+static bool
+matches_soon(const char *pattern, const char *text)
+{
+	return (*pattern == *text || *pattern == '*') && matches(pattern, text);
+}
+
 /* Returns the number of the row of a kstat, or that of the rows if there is none. */
 static size_t
 row_of(const char *module, const char *name, const char *class_)
 {
 	size_t i = 0;
 
-	while (i < ROWS && !(matches(records[i].module, module) && matches(records[i].name, name) &&
-	    matches(records[i].class_, class_)))
+	while (i < ROWS && !(matches_soon(records[i].module, module) && matches_soon(records[i].name, name) &&
+	    matches_soon(records[i].class_, class_)))
 		i++;
 	return i;
 }

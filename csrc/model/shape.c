@@ -98,7 +98,7 @@ append(struct ks_shape *s, const char *name, size_t len, uchar_t data_type)
 }
 
 bool
-ks_shape_add(struct ks_shape *s, const char *name, size_t len, uchar_t data_type)
+ks_shape_add(struct ks_shape *s, size_t listed, const char *name, size_t len, uchar_t data_type)
 {
 	char padded[KSTAT_STRLEN] = "";
 	const kstat_named_t *there;
@@ -107,7 +107,7 @@ ks_shape_add(struct ks_shape *s, const char *name, size_t len, uchar_t data_type
 	if (len >= MARK)
 		return true;
 	memcpy(padded, name, len);
-	there = find(s->v, s->n, padded, &next);
+	there = find(s->v, listed, padded, &next);
 	if (there == NULL)
 		return append(s, name, len, data_type);
 	s->nstrings += data_type == KSTAT_DATA_STRING && there->data_type != KSTAT_DATA_STRING;

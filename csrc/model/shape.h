@@ -51,10 +51,10 @@ struct ks_shape {
 void ks_shape_free(struct ks_shape *s);
 
 /*
- * Appends a data record, unless the shape has one of that name already, or the name is so long that it cannot be
- * hidden. Returns false without memory.
+ * Appends a data record, unless one of the first `listed` has that name already, or the name is so long that it
+ * cannot be hidden. Returns false without memory.
  */
-bool ks_shape_add(struct ks_shape *s, const char *name, size_t len, uchar_t data_type);
+bool ks_shape_add(struct ks_shape *s, size_t listed, const char *name, size_t len, uchar_t data_type);
 
 /*
  * Appends a list of ks_illumos_stats(). The letters of the types: c KSTAT_DATA_CHAR, s STRING, i INT32, u UINT32,

@@ -307,21 +307,35 @@ add_inner(struct ks_linux *lx, struct ks_units *units, size_t part, const struct
 	return n < 0 ? -1 : rc;
 }
 
-/* Adds all devices of a part. Returns 0, or -1 without memory. */
+/* The entries of a directory, which several parts may look for their devices in. */
+struct directory {
+	const struct ks_devices *of;
+	struct entry *v;
+	int n; /* -1 without memory */
+};
+
+/* Adds all devices of a part. last: the directory that was listed last. Returns 0, or -1 without memory. */
 static int
-add_all(struct ks_linux *lx, struct ks_units *units, size_t part, const struct ks_devices *d)
+add_all(struct ks_linux *lx, struct ks_units *units, size_t part, const struct ks_devices *d,
+    struct directory *last)
 {
-	struct entry *outer = NULL;
-	int n, rc = 0;
+	int rc = 0, tried = 0;
 
 	if (d->prefix == NULL)
 		return ks_linux_exists(lx, d->root, d->path) &&
 		    add_device(lx, units, part, d, NULL, NULL, 0) < 0 ? -1 : 0;
-	n = list(lx, d, d->path, d->prefix, &outer);
-	for (int i = 0; i < n && rc >= 0 && !(rc == 0 && i == 1 && d->alike); i++)
-		rc = add_inner(lx, units, part, d, &outer[i]);
-	free(outer);
-	return n < 0 || rc < 0 ? -1 : 0;
+	if (last->of == NULL || last->of->root != d->root || strcmp(last->of->path, d->path) != 0) {
+		free(last->v);
+		last->of = d;
+		last->n = list(lx, d, d->path, "", &last->v);
+	}
+	for (int i = 0; i < last->n && rc >= 0 && !(rc == 0 && tried == 1 && d->alike); i++) {
+		if (strncmp(last->v[i].name, d->prefix, strlen(d->prefix)) == 0) {
+			rc = add_inner(lx, units, part, d, &last->v[i]);
+			tried++;
+		}
+	}
+	return last->n < 0 || rc < 0 ? -1 : 0;
 }
 
 int
@@ -329,16 +343,19 @@ ks_devices_scan(struct ks_linux *lx, size_t sub)
 {
 	struct ks_units *units = &lx->sub[sub].units;
 	const struct ks_subsystem *subsystem = ks_linux_subsystem(sub);
+	struct directory last = { NULL, NULL, 0 };
+	int rc = 0;
 
 	if (units->scanned && lx->settled)
 		return 0;
 	ks_units_begin(units);
-	for (size_t i = 0; i < subsystem->nparts; i++) {
-		if ((lx->sub[sub].wanted >> i & 1) != 0 && subsystem->parts[i].devices != NULL &&
-		    add_all(lx, units, i, subsystem->parts[i].devices) != 0) {
-			errno = ENOMEM;
-			return -1;
-		}
+	for (size_t i = 0; rc == 0 && i < subsystem->nparts; i++) {
+		if ((lx->sub[sub].wanted >> i & 1) != 0 && subsystem->parts[i].devices != NULL)
+			rc = add_all(lx, units, i, subsystem->parts[i].devices, &last);
 	}
-	return ks_units_end(units);
+	free(last.v);
+	if (rc == 0)
+		return ks_units_end(units);
+	errno = ENOMEM;
+	return -1;
 }

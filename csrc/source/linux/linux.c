@@ -55,10 +55,11 @@ ks_linux_gone(const struct ks_unit *unit)
 static bool
 expand(char to[KSTAT_STRLEN], const char *pattern, const char *at, int instance)
 {
-	char number[16];
+	char number[16] = "";
 	size_t n = 0;
 
-	(void)snprintf(number, sizeof(number), "%d", instance);
+	if (strchr(pattern, '#') != NULL)
+		(void)snprintf(number, sizeof(number), "%d", instance);
 	for (; *pattern != '\0'; pattern++) {
 		const char one[2] = { *pattern, '\0' };
 		const char *s = *pattern == '@' ? at : *pattern == '#' ? number : one;
@@ -111,6 +112,7 @@ shape_of(struct ks_linux *lx, size_t sub, size_t p)
 	const struct ks_part *part = &subsystems[sub]->parts[p];
 	struct ks_shape *shape = &lx->sub[sub].shape[p];
 	const char *list;
+	size_t listed;
 	bool made = true;
 
 	if (shape->n > 0 || part->type != KSTAT_TYPE_NAMED)
@@ -118,8 +120,9 @@ shape_of(struct ks_linux *lx, size_t sub, size_t p)
 	list = ks_illumos_stats(part->module, part->name, part->class_);
 	if (list != NULL)
 		made = ks_shape_add_list(shape, list);
+	listed = shape->n;
 	for (const struct ks_field *f = part->fields; made && f != NULL && f->meta.stat != NULL; f++)
-		made = ks_shape_add(shape, f->meta.stat, strlen(f->meta.stat), f->data);
+		made = ks_shape_add(shape, listed, f->meta.stat, strlen(f->meta.stat), f->data);
 	if (made)
 		return shape;
 	ks_shape_free(shape);
@@ -192,8 +195,9 @@ ks_linux_scan_files(struct ks_linux *lx, size_t id)
 	const struct ks_subsystem *sub = subsystems[id];
 	struct ks_units *units = &lx->sub[id].units;
 	uint16_t wanted = lx->sub[id].wanted;
+	const struct ks_file *last = NULL;
 	struct ks_unit *unit;
-	bool is_new;
+	bool is_new, exists = true;
 
 	if (units->scanned)
 		return 0;
@@ -204,8 +208,12 @@ ks_linux_scan_files(struct ks_linux *lx, size_t id)
 	for (size_t i = 0; i < sub->nparts; i++) {
 		const struct ks_file *file = sub->parts[i].file;
 
-		if ((wanted >> i & 1) != 0 && (file == NULL || ks_linux_exists(lx, file->root, file->path)))
-			unit->parts |= (uint16_t)(1u << i);
+		if ((wanted >> i & 1) == 0)
+			continue;
+		if (file != last)
+			exists = file == NULL || ks_linux_exists(lx, file->root, file->path);
+		last = file;
+		unit->parts |= (uint16_t)(exists << i);
 	}
 	return ks_units_end(units);
 }
@@ -272,15 +280,12 @@ wanted_parts(const struct ks_subsystem *sub, const struct ks_scan *scan, bool on
 	return wanted;
 }
 
-/* True if the subsystem has a part that is wanted, and that needs the units of another subsystem. */
-static bool
-needs(const struct ks_linux *lx, size_t s, size_t other)
+/* Marks the subsystem whose units a part needs. */
+static void
+mark_needed(bool needed[KS_SUB_COUNT], const struct ks_part *part)
 {
-	for (size_t p = 0; p < subsystems[s]->nparts; p++) {
-		if ((lx->sub[s].wanted >> p & 1) != 0 && subsystems[s]->parts[p].needs == subsystems[other])
-			return true;
-	}
-	return false;
+	for (size_t s = 0; part->needs != NULL && s < KS_SUB_COUNT; s++)
+		needed[s] |= part->needs == subsystems[s];
 }
 
 bool
@@ -291,7 +296,8 @@ ks_linux_has_module(const char *module)
 			const struct ks_part *part = &subsystems[s]->parts[p];
 
 			/* What is added to a device, such as md:0:md0,array, has the module of its driver. */
-			if (strcmp(part->module, module) == 0 && strncmp(part->name, "@,", 2) != 0)
+			if (*part->module == *module && strcmp(part->module, module) == 0 &&
+			    strncmp(part->name, "@,", 2) != 0)
 				return true;
 		}
 	}
@@ -313,6 +319,7 @@ static void
 leave_out_unwanted(struct ks_linux *lx, const struct ks_scan *scan)
 {
 	bool no_device = ks_scan_wants_only(scan, ks_linux_has_module);
+	bool needed[KS_SUB_COUNT] = { false };
 
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		if (!no_device || !is_of_devices(subsystems[s]))
@@ -320,13 +327,13 @@ leave_out_unwanted(struct ks_linux *lx, const struct ks_scan *scan)
 			    lx->sub[s].optional && !subsystems[s]->is_partly);
 		if (subsystems[s]->for_program && !lx->for_program)
 			lx->sub[s].wanted = 0;
+		for (size_t p = 0; p < subsystems[s]->nparts; p++) {
+			if ((lx->sub[s].wanted >> p & 1) != 0)
+				mark_needed(needed, &subsystems[s]->parts[p]);
+		}
 	}
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
-		bool wanted = lx->sub[s].wanted != 0;
-
-		for (size_t t = 0; t < KS_SUB_COUNT; t++)
-			wanted |= needs(lx, t, s);
-		lx->sub[s].off |= !wanted;
+		lx->sub[s].off |= lx->sub[s].wanted == 0 && !needed[s];
 		lx->counts_events |= !lx->sub[s].off && subsystems[s]->on_events;
 	}
 }
