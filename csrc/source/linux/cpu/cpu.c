@@ -620,6 +620,7 @@ add_cpu(struct ks_linux *lx, struct ks_units *units, uint64_t number, bool onlin
 			return -1;
 		}
 		unit->instance = (int)number;
+		unit->long_texts = sizeof(cpu->facts.frequencies);
 		(void)snprintf(unit->name, sizeof(unit->name), "CPU %s", key);
 	}
 	cpu = unit->extra;
