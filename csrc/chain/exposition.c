@@ -41,7 +41,7 @@ ks_exposition_open(kstat_ctl_t *kc, const struct ks_selector *const *selectors, 
 	x->selectors = selectors;
 	x->nselectors = n;
 	x->format = format;
-	x->s.decimal_bounds = format == KS_EXPOSITION_OPENMETRICS;
+	x->s.is_open = format == KS_EXPOSITION_OPENMETRICS;
 	x->chain_id = kc->kc_chain_id;
 	if (ks_selector_select_any(selectors, n, kc, &x->sel) != 0) {
 		free(x);

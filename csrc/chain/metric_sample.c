@@ -195,6 +195,19 @@ add_value(struct ks_metric_samples *s, const struct ks_pair *p)
 	return add_sample(s, find_stat(s, p->name, strlen(p->name), type, m), KS_PART_VALUE, 0, &p->value);
 }
 
+/* Whether the statistic whose name starts with n bytes and ends with a text is among the values that are wanted. */
+static bool
+has_value(const struct ks_metric_samples *s, const char *start, size_t n, const char *end)
+{
+	for (size_t i = 0; i < s->values->n; i++) {
+		const char *name = s->values->pair[i].name;
+
+		if (strncmp(name, start, n) == 0 && strcmp(name + n, end) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* --- histograms ---------------------------------------------------------------------------------------- */
 
 /* Adds a bucket, with its greatest value: there are `total` values up to that. */
@@ -209,28 +222,31 @@ add_bucket(struct ks_metric_samples *s, uint32_t stat, const struct ks_value *hi
 		return -1;
 	ks_metric_scale(high, s->families.stat[stat].times, s->families.stat[stat].per, &v);
 	ks_metric_add_number(b, &v);
-	if (s->decimal_bounds && !b->failed && memchr(b->data + at, '.', b->len - at) == NULL &&
+	if (s->is_open && !b->failed && memchr(b->data + at, '.', b->len - at) == NULL &&
 	    memchr(b->data + at, 'e', b->len - at) == NULL)
 		ks_buf_adds(b, ".0");
 	ks_buf_addc(b, '\0');
 	return add_u64(s, stat, KS_PART_BUCKET, (uint32_t)at, total);
 }
 
-/* Adds the last bucket and the count. */
+/* Adds the last bucket, the sum (NULL: not known) and the count, which OpenMetrics does not allow without a sum. */
 static int
-add_total(struct ks_metric_samples *s, uint32_t stat, uint64_t total)
+add_total(struct ks_metric_samples *s, uint32_t stat, uint64_t total, const struct ks_value *sum)
 {
 	uint32_t at = (uint32_t)s->labels.len;
 
 	ks_buf_add(&s->labels, "+Inf", 5);
-	return add_u64(s, stat, KS_PART_BUCKET, at, total) != 0 ? -1 : add_u64(s, stat, KS_PART_COUNT, 0, total);
+	if (add_u64(s, stat, KS_PART_BUCKET, at, total) != 0 ||
+	    (sum != NULL && add_sample(s, stat, KS_PART_SUM, 0, sum) != 0))
+		return -1;
+	return sum != NULL || !s->is_open ? add_u64(s, stat, KS_PART_COUNT, 0, total) : 0;
 }
 
 /* A kstat2 histogram. Its buckets have no sum. */
 static int
 add_histogram(struct ks_metric_samples *s, const struct ks_histstat *h)
 {
-	uint32_t stat = find_stat(s, "histogram", strlen("histogram"), KS_METRIC_HISTOGRAM,
+	uint32_t stat = find_stat(s, "distribution", strlen("distribution"), KS_METRIC_HISTOGRAM,
 	    ks_chain_meta(s->kc, s->ksp, "buckets"));
 	uint64_t total = 0;
 
@@ -244,7 +260,7 @@ add_histogram(struct ks_metric_samples *s, const struct ks_histstat *h)
 		if (high.u64 != UINT64_MAX && add_bucket(s, stat, &high, total) != 0)
 			return -1;
 	}
-	return add_total(s, stat, total);
+	return add_total(s, stat, total, NULL);
 }
 
 /*
@@ -269,7 +285,8 @@ greatest_of_bucket(struct ks_blob_histogram *h, size_t i, struct ks_value *high)
 
 /*
  * The histogram of a VOI. Samples in no bucket are below the first bound where the ranges are continuous. Those of
- * discrete ranges and values, which look the same here, are counted there, too.
+ * discrete ranges and values, which look the same here, are counted there, too. With bounds below zero the sum is no
+ * counter, and left out.
  */
 static int
 add_voi_histogram(struct ks_metric_samples *s, const char *voi, size_t len, struct ks_blob_histogram *h)
@@ -277,18 +294,20 @@ add_voi_histogram(struct ks_metric_samples *s, const char *voi, size_t len, stru
 	uint32_t stat = find_stat(s, voi, len, KS_METRIC_HISTOGRAM, ks_chain_meta(s->kc, s->ksp, h->bounds_name));
 	struct ks_value v;
 	uint64_t total = 0;
+	bool has_sum = true;
 
 	if (ks_blob_find(s->ksp, voi, len, "_oob", &v) != NULL && v.kind == KS_VALUE_U64)
 		total = v.u64;
 	for (size_t i = 0; i < h->n; i++) {
 		total += ks_blob_histogram_count(h, i);
-		if (greatest_of_bucket(h, i, &v) && add_bucket(s, stat, &v, total) != 0)
+		if (!greatest_of_bucket(h, i, &v))
+			continue;
+		has_sum = has_sum && !is_negative(&v);
+		if (add_bucket(s, stat, &v, total) != 0)
 			return -1;
 	}
-	if (add_total(s, stat, total) != 0)
-		return -1;
-	return ks_blob_find(s->ksp, voi, len, "_sum", &v) != NULL && is_number(&v) && !is_negative(&v) ?
-	    add_sample(s, stat, KS_PART_SUM, 0, &v) : 0;
+	has_sum = has_sum && ks_blob_find(s->ksp, voi, len, "_sum", &v) != NULL && is_number(&v) && !is_negative(&v);
+	return add_total(s, stat, total, has_sum ? &v : NULL);
 }
 
 static int
@@ -311,19 +330,6 @@ static const struct {
 	{ "_buckets", NULL }, { "_bounds", NULL }, { "_oob", NULL }, { "_sum", NULL }, { "_count", NULL }
 };
 
-/* Whether the _buckets of a VOI are among the values that are wanted. */
-static bool
-has_buckets(const struct ks_metric_samples *s, const char *voi, size_t len)
-{
-	for (size_t i = 0; i < s->values->n; i++) {
-		const char *name = s->values->pair[i].name;
-
-		if (strncmp(name, voi, len) == 0 && strcmp(name + len, "_buckets") == 0)
-			return true;
-	}
-	return false;
-}
-
 /* A statistic of a statsblob. */
 static int
 add_of_blob(struct ks_metric_samples *s, const struct ks_pair *p)
@@ -338,7 +344,7 @@ add_of_blob(struct ks_metric_samples *s, const struct ks_pair *p)
 			continue;
 		if (blob_endings[i].quantile != NULL)
 			return is_number(&p->value) ? add_quantile(s, p, n - m, blob_endings[i].quantile) : 0;
-		if (has_buckets(s, p->name, n - m) && ks_blob_histogram_open(&h, s->ksp, p->name, n - m))
+		if (has_value(s, p->name, n - m, "_buckets") && ks_blob_histogram_open(&h, s->ksp, p->name, n - m))
 			return p->value.kind == KS_VALUE_INTS && p->value.str == h.buckets.str ?
 			    add_voi_histogram(s, p->name, n - m, &h) : 0;
 	}
@@ -355,7 +361,7 @@ add_values(struct ks_metric_samples *s)
 	int rc = 0;
 
 	if (ks_histstat_open(&histogram, s->ksp))
-		return has_buckets(s, "", 0) ? add_histogram(s, &histogram) : 0;
+		return has_value(s, "", 0, "buckets") ? add_histogram(s, &histogram) : 0;
 	for (size_t i = 0; rc == 0 && i < s->values->n; i++) {
 		const struct ks_pair *p = &s->values->pair[i];
 

@@ -27,7 +27,7 @@ struct ks_metric_sample {
 
 /* All of them; zeros are an empty collection. */
 struct ks_metric_samples {
-	bool decimal_bounds;             /* values of `le` have a decimal point, as OpenMetrics wants it */
+	bool is_open;                    /* for OpenMetrics: values of `le` have a decimal point, counts a sum */
 	struct ks_metric_families families;
 	struct ks_buf labels;            /* NUL-terminated texts */
 	struct ks_table by_kstat;        /* labels of kstats, by module, instance and name */

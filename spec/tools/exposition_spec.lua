@@ -9,8 +9,10 @@ local has_reader = run.shell(python .. " -c 'import prometheus_client.openmetric
 local has_promtool = run.shell("command -v promtool").status == 0
 local illumos = "spec/vectors/kstat/host.jsonl"
 
--- What promtool says of names that the kernel or illumos gave, and not we.
+-- What promtool says of names that the kernel or illumos gave, and not we; and of percentiles, which are gauges because
+-- those of a summary must not be negative.
 local KNOWN = {
+  '^kstat_[%w_]+_quantile_?[%w_]* non%-summary metrics should not have "quantile" label$',
   "^kstat_%w+_[%w_]*sec_?page_?tables?_[%w_]+ metric names should not contain abbreviated units$",
   "^kstat_caps_[%w_]+_sec metric names should not contain abbreviated units$",
   "^kstat_[%w_]+_count non%-histogram and non%-summary metrics should not have \"_count\" suffix$",
@@ -255,5 +257,157 @@ assert(pub:named({ module = "mod", name = "n", statistics = { { name = "t", type
     assert.same({ ['kstat_mod_info{t="v"}'] = "1" }, values_of("\n" .. classic))
     assert.truthy(classic:find("# TYPE kstat_mod_info gauge\n# HELP kstat_mod_info texts of mod\n", 1, true))
     assert.truthy(open:find("# TYPE kstat_mod info\n# HELP kstat_mod texts of mod\n", 1, true))
+  end)
+
+  it("has histograms whose bounds are inclusive", function()
+    local classic, open = expose([[
+local h = assert(pub:histogram({ module = "mod", name = "h", type = "linear", meta = "t_rel", scale = 1000000000,
+  fract = true, range_min = 10, range_max = 100, stepping = 30, desc = 'time "of" it' }))
+for _, v in ipairs({ 0, 9, 10, 11, 39, 40, 41, 99, 100, 101, 1000 }) do
+  h:add_value(v)
+end
+]])
+    local h = "kstat_mod_distribution_seconds"
+    local expected = { [h .. '_count{type="linear"}'] = "11" }
+    for bound, count in pairs({ ["0.000000009"] = "2", ["0.000000039"] = "5", ["0.000000069"] = "7",
+      ["0.000000099"] = "8", ["+Inf"] = "11" }) do
+      expected[('%s_bucket{type="linear",le="%s"}'):format(h, bound)] = count
+    end
+    assert.same(expected, values_of("\n" .. classic))
+    expected[h .. '_count{type="linear"}'] = nil -- there is no sum
+    assert.same(expected, values_of("\n" .. open))
+    assert.truthy(classic:find("# HELP " .. h .. ' time "of" it\n', 1, true))
+    assert.truthy(open:find("# HELP " .. h .. ' time \\"of\\" it\n', 1, true))
+    if has_reader and has_promtool then
+      check_classic("\n" .. classic, "histogram")
+      check_open(open, "histogram")
+    end
+  end)
+
+  describe("of a statsblob", function()
+    local publish = [[
+local stats = require("kstat.stats")
+local template = assert(stats.template("exposition"))
+assert(template:add_voi(0, "rtt", "u32", { stats.sum(), stats.max(), stats.crhist32_usr({ 10, 20, 50 }) }))
+assert(template:add_voi(1, "len", "u32", { stats.tdgstclust64(50, 10) }))
+assert(template:add_voi(2, "temp", "sq64", { stats.crhist32_usr({ -1, 0.5 }, { prec = 4 }) }))
+local b = assert(pub:blob({ module = "mod", name = "b", template = template,
+  vois = { rtt = { unit = "us", desc = "time to answer" }, len = { unit = "bytes", desc = "length" } } }))
+]]
+    it("has histograms with what lies outside, sums in base units, and percentiles of their own", function()
+      local classic, open = expose(publish .. [[
+for _, v in ipairs({ 5, 9, 10, 19, 20, 49, 50, 1000 }) do
+  b:update("rtt", v)
+end
+for _ = 1, 100 do
+  b:update("len", 7)
+end
+for _, v in ipairs({ -2, -1, 0, 0.5, 3 }) do
+  b:update("temp", v)
+end
+]])
+      local values = values_of("\n" .. classic)
+      local h = "kstat_mod_rtt_seconds"
+      assert.equal("4", values[h .. '_bucket{le="0.000019"}']) -- 5, 9, 10, 19; 5 and 9 are in no bucket
+      assert.equal("6", values[h .. '_bucket{le="0.000049"}'])
+      assert.equal("8", values[h .. '_bucket{le="+Inf"}'])
+      assert.equal("8", values[h .. "_count"])
+      assert.equal("0.001162", values[h .. "_sum"])
+      assert.equal("0.001", values.kstat_mod_rtt_max_seconds)
+      for _, quantile in ipairs({ "0.5", "0.9", "0.99", "0.999" }) do
+        assert.equal("7", values[('kstat_mod_len_quantile_bytes{quantile="%s"}'):format(quantile)])
+      end
+      assert.equal("3", values['kstat_mod_temp_bucket{le="0.5"}'])
+      assert.equal("5", values['kstat_mod_temp_bucket{le="+Inf"}'])
+      assert.is_nil(values.kstat_mod_rtt_sum_seconds)
+      assert.truthy(classic:find("# TYPE kstat_mod_rtt_seconds histogram\n", 1, true))
+      assert.truthy(classic:find("# TYPE kstat_mod_len_quantile_bytes gauge\n", 1, true))
+      if has_reader and has_promtool then
+        check_classic("\n" .. classic, "blob")
+        check_open(open, "blob")
+      end
+    end)
+  end)
+
+  describe("in steps", function()
+    it("is the text of ks:render, and its reading and writing are many steps", function()
+      local out = lua([[
+for i = 1, 1000 do
+  assert(pub:named({ module = "mod", name = "n" .. i, shards = 1, statistics = { "a", "b", "c" } }))
+end
+local ks = assert(kstat.open())
+local texts, steps = {}, 0
+for text in ks:exposition("prometheus", "mod:::") do
+  texts[#texts + 1], steps = text, steps + 1
+end
+assert(table.concat(texts) == ks:render("prometheus", "mod:::"))
+local _, lines = table.concat(texts):gsub("\n", "")
+print(lines, steps > 4)
+]])
+      assert.equal("3006\ttrue\n", out)
+    end)
+
+    it("ends when the chain changes, and raises when it is closed", function()
+      local out = lua([[
+local core = require("kstat.core")
+assert(pub:named({ module = "mod", name = "n", statistics = { "a" } }))
+local ks = assert(kstat.open())
+local exposition = core.exposition(ks, {}, "openmetrics")
+assert(pub:named({ module = "mod", name = "other", statistics = { "a" } }))
+ks:update()
+local open = core.exposition(ks, {}, "openmetrics")
+print(exposition:step())
+local pieces = ks:exposition("prometheus")
+ks:close()
+print(pcall(open.step, open))
+print(pcall(pieces))
+print(pcall(ks.exposition, ks, "prometheus"))
+]])
+      local lines = {}
+      for line in out:gmatch("[^\n]*") do
+        if line ~= "" then
+          lines[#lines + 1] = line
+        end
+      end
+      assert.matches("^nil\tthe chain was updated while its metrics were read\tEAGAIN$", lines[1])
+      for i = 2, 4 do
+        assert.matches("^false\t.*the kstat chain is closed", lines[i])
+      end
+      assert.equal(4, #lines)
+    end)
+  end)
+
+  it("has the format that a client wants", function()
+    local core = require("kstat.core")
+    local open, classic = "openmetrics", "prometheus"
+    for accept, format in pairs({
+      [""] = classic, ["*/*"] = classic, ["text/html"] = classic, ["text/plain"] = classic,
+      ["application/openmetrics-text"] = open, ["APPLICATION/OpenMetrics-Text; version=1.0.0"] = open,
+      ["application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.3," ..
+        "text/plain;version=0.0.4;q=0.2,*/*;q=0.1"] = open,
+      ["application/openmetrics-text;q=0.1, text/plain;q=0.5"] = classic,
+      ["application/openmetrics-text; q=0"] = classic, ["application/openmetrics-text;q=0,*/*"] = classic,
+      ["application/openmetrics-textile"] = classic, ["application/openmetrics-text;q=x"] = classic,
+      [",,;q=,application/openmetrics-text"] = open, [("text/plain,"):rep(1000)] = classic }) do
+      assert.equal(format, (core.exposition_format(accept)), accept)
+    end
+    assert.same({ classic, "text/plain; version=0.0.4; charset=utf-8" }, { core.exposition_format() })
+    assert.equal("application/openmetrics-text; version=1.0.0; charset=utf-8",
+      select(2, core.exposition_format("application/openmetrics-text")))
+  end)
+
+  it("of a kstat with 10,000 texts is bounded", function()
+    local texts = {}
+    for i = 1, 10000 do
+      texts[i] = ('"t%d":"%s"'):format(i, ("v"):rep(100))
+    end
+    local k = capture.kstat("mod", 0, "n", "c", 1, 1, 2, '"depth":1,' .. table.concat(texts, ","))
+    local ks = assert(kstat.open({ capture = capture.file({ { k } }) }))
+    local start = os.clock()
+    local text = ks:render("prometheus")
+    ks:close()
+    local _, labels = text:gsub('="', "")
+    assert.equal(4 + 64, labels)
+    assert.is_true(os.clock() - start < 5)
   end)
 end)
