@@ -12,6 +12,7 @@
 #   make catalogue  writes doc/kstats.md from the tables of the Linux source
 #   make install    into $(DESTDIR)$(PREFIX); make uninstall removes what it added
 #   make dist       the archive of the sources, rockspecs and source rocks, into $(BUILD)/dist
+#   make deb        Debian packages, into $(BUILD)/deb
 #   make release VERSION=1.1.0   a release: its commit, its tag, and the same files
 
 # --- settings -----------------------------------------------------------------
@@ -359,6 +360,14 @@ dist:
 	cd $(DIST) && for spec in *.rockspec; do \
 	    $(LUAROCKS) lint $$spec && { [ "$(RELEASE_URL)" != "file://$(abspath $(DIST))" ] || \
 	    $(LUAROCKS) pack $$spec; } || exit; done
+
+# Debian packages, into $(BUILD)/deb.
+DEB_FLAGS ?= -b
+.PHONY: deb
+deb:
+	rm -rf $(BUILD)/deb && mkdir -p $(BUILD)/deb/kstat-$(VERSION)
+	.ci/sources $(BUILD)/deb/kstat-$(VERSION)
+	cd $(BUILD)/deb/kstat-$(VERSION) && env -u MAKEFLAGS -u MAKELEVEL dpkg-buildpackage -us -uc $(DEB_FLAGS)
 
 clean:
 	rm -rf $(BUILD) build-asan $(PAGE)
