@@ -65,10 +65,12 @@ local limits = {
 
   { "fs", "utilization", "space", unit = "%", warning = 90, file = "statvfs(3)",
     reason = "As df shows it: what root alone may use does not count. Time to clean up, or to grow." },
+  { "fs", "utilization", "space, read only", unit = "%", file = "statvfs(3)",
+    reason = "Without a limit: nothing can be written there, and many such file systems are always full." },
   { "fs", "utilization", "inodes", unit = "%", warning = 90, file = "statvfs(3)",
     reason = "Without inodes no file can be created, however much space there is." },
   { "fs", "saturation", "space full", unit = "%", critical = 98, quiet = true, file = "statvfs(3)",
-    reason = FULL_TABLE .. " File systems get slow before that. Not of one that is mounted to be read only." },
+    reason = FULL_TABLE .. " File systems get slow before that." },
   { "fs", "saturation", "inodes full", unit = "%", critical = 98, quiet = true, file = "statvfs(3)",
     reason = FULL_TABLE },
   { "fs", "errors", "errors", unit = "", critical = 1,

@@ -176,8 +176,9 @@ local function file_system(d, add, k, detailed)
   local detail = d:lookup("ext4", 0, now(k, "device_name") or "")
   detailed[detail and detail.name or ""] = true
   add("fs", now(k, "mount_point") or k.name, {
-    space = space, inodes = inodes, ["space full"] = writable and space or nil,
-    ["inodes full"] = writable and inodes or nil, errors = now(detail, "errors"),
+    [writable and "space" or "space, read only"] = space, inodes = writable and inodes or nil,
+    ["space full"] = writable and space or nil, ["inodes full"] = writable and inodes or nil,
+    errors = now(detail, "errors"),
     ["read only"] = stopped_writing(k), ["no answer"] = answered and 1 - answered,
   })
 end
