@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 
@@ -288,4 +289,16 @@ ks_illumos_shape(const char *module, const char *name, const char *class_, const
 		*shape = theirs;
 	}
 	return 0;
+}
+
+bool
+ks_illumos_is_late(const char *driver, size_t n)
+{
+	static const char *const drivers[] = { "loop", "ram", "zram", "nbd" };
+
+	for (size_t i = 0; i < sizeof(drivers) / sizeof(*drivers); i++) {
+		if (strlen(drivers[i]) == n && memcmp(drivers[i], driver, n) == 0)
+			return true;
+	}
+	return false;
 }

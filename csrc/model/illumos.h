@@ -21,4 +21,10 @@ const char *ks_illumos_stats(const char *module, const char *name, const char *c
  */
 int ks_illumos_shape(const char *module, const char *name, const char *class_, const struct ks_shape **shape);
 
+/*
+ * Returns true for the drivers, n bytes, of loop devices and the like. Programs show the first disks of the chain, and
+ * the files that snaps are mounted from are no disks to them: these devices come behind all others.
+ */
+bool ks_illumos_is_late(const char *driver, size_t n);
+
 #endif

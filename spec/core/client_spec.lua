@@ -27,18 +27,19 @@ describe("a program written for kstat(3KSTAT)", function()
     checks("client_errors")
   end)
 
-  it("finds real disks before loop, RAM and compressed ones", function()
-    local out = run.shell(("KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys %s/spec/man_page_io")
-      :format(run.build))
-    local names = {}
-    for name in out.out:gmatch("(%S+) [^\n]+\n") do
-      names[#names + 1] = name
+  it("finds real disks before loop, RAM and compressed ones, in a capture, too", function()
+    local environment = "KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys"
+    local file = directory .. "/capture"
+    assert.are.equal(0, run.shell(("%s %s/kstat -j >%s"):format(environment, run.bin, file)).status)
+    for _, env in ipairs({ environment, "KSTAT_SOURCE=" .. file }) do
+      local names, at = {}, {}
+      for name in run.shell(("%s %s/spec/man_page_io"):format(env, run.build)).out:gmatch("(%S+) [^\n]+\n") do
+        names[#names + 1] = name
+        at[name] = #names
+      end
+      for _, real in ipairs({ "sda", "sdb", "mmcblk1", "cciss/c0d1" }) do
+        assert.is_true(at.loop0 > at[real], real)
+      end
     end
-    assert.are.equal("sda", names[1])
-    local at = {}
-    for i, name in ipairs(names) do
-      at[name] = i
-    end
-    assert.is_true(at.loop0 > at["cciss/c0d1"])
   end)
 end)

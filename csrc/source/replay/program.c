@@ -8,6 +8,16 @@
 #include "model/illumos.h"
 #include "model/raw_layout.h"
 
+/* --- order --------------------------------------------------------------------------- */
+
+bool
+ks_program_is_late(const struct ks_replay *r, const struct ks_store_kstat *k)
+{
+	const char *module = ks_store_text(&r->sample, k->module);
+
+	return k->type == KSTAT_TYPE_IO && ks_illumos_is_late(module, strlen(module));
+}
+
 /* --- kstats that are 0 --------------------------------------------------------------- */
 
 /* Kstats of module unix that Linux has for programs in C alone, so that its captures have none of them. */

@@ -9,6 +9,9 @@
 
 #include "source/replay/replay.h"
 
+/* True if the kstat is that of a loop device or the like, which come behind all others. */
+bool ks_program_is_late(const struct ks_replay *r, const struct ks_store_kstat *k);
+
 /* True if the cookie is that of a kstat that ks_program_offer() added. */
 bool ks_program_has(uint64_t cookie);
 

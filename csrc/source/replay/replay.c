@@ -22,32 +22,45 @@ replay_of(struct ks_source *src)
 /* --- scanning and reading ------------------------------------------------------------ */
 
 static int
+offer(struct ks_replay *r, struct ks_scan *scan, size_t i)
+{
+	const struct ks_store *s = &r->sample;
+	const struct ks_store_kstat *k = &s->kstat[i];
+	struct ks_offer offer = {
+		.module = ks_store_text(s, k->module),
+		.instance = k->instance,
+		.name = ks_store_text(s, k->name),
+		.class_ = ks_store_text(s, k->class_),
+		.type = k->type,
+		.flags = k->flags & (uchar_t)~KSTAT_FLAG_WRITABLE,
+		.crtime = k->crtime,
+		.cookie = i
+	};
+
+	offer.data_size = ks_store_data_size(s, k, &offer.nforeign);
+	offer.ndata = k->type == KSTAT_TYPE_RAW ? (uint_t)offer.data_size : k->ndata;
+	if (r->for_program && ks_program_measure(r, k, &offer) != 0)
+		return -1;
+	return ks_scan_offer(scan, &offer);
+}
+
+static int
 replay_scan(struct ks_source *src, struct ks_scan *scan)
 {
 	struct ks_replay *r = replay_of(src);
-	const struct ks_store *s = &r->sample;
 
 	if (r->offered)
 		return 0;
 	r->for_program = scan->for_program;
 	r->ops->warn(r, scan);
-	for (size_t i = 0; i < s->nkstats; i++) {
-		const struct ks_store_kstat *k = &s->kstat[i];
-		struct ks_offer offer = {
-			.module = ks_store_text(s, k->module),
-			.instance = k->instance,
-			.name = ks_store_text(s, k->name),
-			.class_ = ks_store_text(s, k->class_),
-			.type = k->type,
-			.flags = k->flags & (uchar_t)~KSTAT_FLAG_WRITABLE,
-			.crtime = k->crtime,
-			.cookie = i
-		};
-
-		offer.data_size = ks_store_data_size(s, k, &offer.nforeign);
-		offer.ndata = k->type == KSTAT_TYPE_RAW ? (uint_t)offer.data_size : k->ndata;
-		if ((r->for_program && ks_program_measure(r, k, &offer) != 0) || ks_scan_offer(scan, &offer) != 0)
-			return -1;
+	/* A capture is sorted by name. */
+	for (int late = 0; late <= r->for_program; late++) {
+		for (size_t i = 0; i < r->sample.nkstats; i++) {
+			if (r->for_program && ks_program_is_late(r, &r->sample.kstat[i]) != late)
+				continue;
+			if (offer(r, scan, i) != 0)
+				return -1;
+		}
 	}
 	if (r->for_program && ks_program_offer(r, scan) != 0)
 		return -1;

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "model/illumos.h"
 #include "source/linux/disk/disk.h"
 #include "source/linux/listing.h"
 #include "source/linux/wide.h"
@@ -484,19 +485,13 @@ set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool i
 	return rc;
 }
 
-/* Programs show the first disks of the chain, and the files that snaps are mounted from are no disks to them. */
+/* True for "loop0" and the like. */
 static bool
 is_late(const char *key)
 {
-	static const char *const drivers[] = { "loop", "ram", "zram", "nbd" };
+	size_t n = strcspn(key, "0123456789");
 
-	for (size_t i = 0; i < sizeof(drivers) / sizeof(*drivers); i++) {
-		size_t n = strlen(drivers[i]);
-
-		if (strncmp(key, drivers[i], n) == 0 && isdigit((unsigned char)key[n]))
-			return true;
-	}
-	return false;
+	return key[n] != '\0' && ks_illumos_is_late(key, n);
 }
 
 static const struct ks_listing listing = { &ks_diskstats_file, take_key, NULL, identity, set_up };
