@@ -101,11 +101,26 @@ print_devices(const struct ks_devices *d)
 	putchar('`');
 }
 
+/* Prints a list with commas; paths and patterns of files as code. */
+static void
+print_list(const char *list)
+{
+	while (*list != '\0') {
+		size_t n = strcspn(list, ",");
+		const char *mark = *list == '/' && memchr(list, '(', n) == NULL ? "`" : "";
+
+		printf("%s%.*s%s", mark, (int)n, list, mark);
+		list += n;
+		if (*list != '\0')
+			list += printf(", ");
+	}
+}
+
 static void
 print_source(const struct ks_part *p)
 {
 	if (p->from != NULL)
-		fputs(p->from, stdout);
+		print_list(p->from);
 	else if (p->file != NULL)
 		printf("`/%s/%s`", p->file->root == KS_ROOT_PROC ? "proc" : "sys", p->file->path);
 	else if (p->devices != NULL)

@@ -124,6 +124,113 @@ const struct ks_meta ks_zfs_known[] = {
 	EVENT("writes", "writes to the file system or volume"),
 	EVENT("nunlinks", "files whose removal has begun"),
 	EVENT("nunlinked", "removed files whose space was freed"),
+	/* Older ones of arcstats. */
+	GAUGE("duplicate_buffers", "buffers of which there is more than one copy"),
+	SIZE("duplicate_buffers_size", "size of the copies of buffers"),
+	EVENT("duplicate_reads", "reads that made a copy of a buffer"),
+	EVENT("l2_cdata_free_on_write", "compressed buffers freed while they were written to the L2ARC"),
+	EVENT("l2_compress_successes", "buffers compressed for the L2ARC"),
+	EVENT("l2_compress_zeros", "buffers for the L2ARC that held zeros only"),
+	EVENT("l2_compress_failures", "buffers for the L2ARC that could not be compressed"),
+	/* abdstats: buffers in one piece (linear) or in several pages (scattered). */
+	SIZE("struct_size", "memory for the descriptions of buffers in pages"),
+	GAUGE("linear_cnt", "buffers in one piece"),
+	SIZE("linear_data_size", "size of the buffers in one piece"),
+	GAUGE("scatter_cnt", "buffers in several pages"),
+	SIZE("scatter_data_size", "size of the buffers in several pages"),
+	SIZE("scatter_chunk_waste", "memory at the ends of buffers that holds nothing"),
+	GAUGE("scatter_page_multi_chunk", "buffers made of several pieces"),
+	GAUGE("scatter_page_multi_zone", "buffers with pages of several zones"),
+	EVENT("scatter_page_alloc_retry", "pages for buffers that were not had at once"),
+	EVENT("scatter_sg_table_retry", "lists of pages that were not had at once"),
+	/* dbufstats. */
+	GAUGE("dbuf_cache_count", "blocks in the cache of blocks (dbufs)"),
+	SIZE("dbuf_cache_size", "size of the cache of blocks (dbufs)"),
+	SIZE("dbuf_cache_size_max", "largest size ever of the cache of blocks (dbufs)"),
+	SIZE("dbuf_cache_max_bytes", "size above which the cache of blocks does not grow"),
+	SIZE("dbuf_cache_lowater_bytes", "size at which blocks are no longer removed"),
+	SIZE("dbuf_cache_hiwater_bytes", "size at which blocks are removed by those who add some"),
+	EVENT("dbuf_cache_total_evicts", "blocks removed from the cache of blocks"),
+	EVENT("hash_hits", "blocks that were looked for in memory and found"),
+	EVENT("hash_misses", "blocks that were looked for in memory and not found"),
+	EVENT("hash_insert_race", "blocks that somebody else had added by then"),
+	/* dnodestats: descriptions of files. */
+	EVENT("dnode_hold_dbuf_hold", "dnodes not had because their block could not be held"),
+	EVENT("dnode_hold_dbuf_read", "dnodes not had because their block could not be read"),
+	EVENT("dnode_hold_alloc_hits", "dnodes in use that were found in memory"),
+	EVENT("dnode_hold_alloc_misses", "dnodes in use that were not found in memory"),
+	EVENT("dnode_hold_alloc_interior", "dnodes in use asked for by a slot in the middle of another one"),
+	EVENT("dnode_hold_alloc_lock_retry", "dnodes in use that were locked, and asked for again"),
+	EVENT("dnode_hold_alloc_lock_misses", "dnodes in use that had gone when their lock was had"),
+	EVENT("dnode_hold_alloc_type_none", "dnodes asked for that were not in use"),
+	EVENT("dnode_hold_free_hits", "free slots for dnodes that were found"),
+	EVENT("dnode_hold_free_misses", "slots for dnodes that were not free"),
+	EVENT("dnode_hold_free_lock_misses", "slots for dnodes that were taken when their lock was had"),
+	EVENT("dnode_hold_free_lock_retry", "slots for dnodes that were locked, and asked for again"),
+	EVENT("dnode_hold_free_overflow", "slots for dnodes that reached beyond their block"),
+	EVENT("dnode_hold_free_refcount", "slots for dnodes that were still referred to"),
+	EVENT("dnode_hold_free_txg", "slots for dnodes not used because their removal is not on the disks"),
+	EVENT("dnode_allocate", "dnodes taken into use"),
+	EVENT("dnode_reallocate", "dnodes in use that were made new"),
+	EVENT("dnode_buf_evict", "blocks of dnodes removed from memory"),
+	EVENT("dnode_alloc_next_chunk", "times that a CPU took the next part of the numbers of files"),
+	EVENT("dnode_alloc_race", "free slots for dnodes that somebody else took"),
+	EVENT("dnode_alloc_next_block", "times that the search for a free slot went on in the next block"),
+	EVENT("dnode_move_invalid", "dnodes not moved in memory because they were not valid"),
+	EVENT("dnode_move_recheck1", "dnodes not moved in memory because they changed before they were locked"),
+	EVENT("dnode_move_recheck2", "dnodes not moved in memory because they changed while they were locked"),
+	EVENT("dnode_move_special", "dnodes not moved in memory because they are OpenZFS's own"),
+	EVENT("dnode_move_handle", "dnodes not moved in memory because their handle was locked"),
+	EVENT("dnode_move_rwlock", "dnodes not moved in memory because their structure was locked"),
+	EVENT("dnode_move_active", "dnodes not moved in memory because they were in use"),
+	/* dmu_tx. */
+	EVENT("dmu_tx_group", "transactions that waited for the next group"),
+	EVENT("dmu_tx_memory_reserve", "transactions that waited because memory could not be reserved"),
+	EVENT("dmu_tx_memory_reclaim", "transactions that waited because memory was being reclaimed"),
+	EVENT("dmu_tx_dirty_delay", "transactions that were slowed down because much was dirty"),
+	EVENT("dmu_tx_dirty_over_max", "transactions that waited because no more may be dirty"),
+	/* vdev_mirror_stats: which disk of a mirror was read. */
+	EVENT("rotating_linear", "reads of a rotating disk that went on where the last one ended"),
+	EVENT("rotating_offset", "reads of a rotating disk near the last one"),
+	EVENT("rotating_seek", "reads of a rotating disk far from the last one"),
+	EVENT("non_rotating_linear", "reads of a disk without moving parts that went on where the last one ended"),
+	EVENT("non_rotating_seek", "reads of a disk without moving parts elsewhere"),
+	EVENT("preferred_found", "reads of a mirror for which one disk was best"),
+	EVENT("preferred_not_found", "reads of a mirror for which no disk was better"),
+	EVENT("delegations", "reads of the cache of disks that joined one under way"),
+	/* zfetchstats: reading ahead. */
+	EVENT("colinear_hits", "reads that joined two streams, by the older prefetcher"),
+	EVENT("colinear_misses", "reads that joined no streams, by the older prefetcher"),
+	EVENT("stride_hits", "reads in regular steps that were foreseen"),
+	EVENT("stride_misses", "reads in regular steps that were not foreseen"),
+	EVENT("reclaim_successes", "streams that took the place of an old one"),
+	EVENT("reclaim_failures", "streams that found no place"),
+	EVENT("streams_resets", "streams that began again"),
+	EVENT("streams_noresets", "streams that went on"),
+	EVENT("bogus_streams", "streams without a length"),
+	/* xuio_stats: buffers lent to those who read and write without a copy. */
+	EVENT("onloan_read_buf", "buffers lent to readers"),
+	EVENT("onloan_write_buf", "buffers lent to writers"),
+	EVENT("read_buf_copied", "buffers of readers that were copied"),
+	EVENT("read_buf_nocopy", "buffers of readers that were not copied"),
+	EVENT("write_buf_copied", "buffers of writers that were copied"),
+	EVENT("write_buf_nocopy", "buffers of writers that were not copied"),
+	/* fm: reports of faults. */
+	EVENT("erpt-dropped", "reports of faults that were dropped"),
+	EVENT("erpt-set-failed", "reports of faults that could not be made"),
+	EVENT("fmri-set-failed", "names of resources that could not be made"),
+	EVENT("payload-set-failed", "contents of reports that could not be set"),
+	/* zil: the intent log, whose records refer to data (indirect) or have it (copied, or copied when needed). */
+	BYTES("zil_itx_indirect_bytes", "bytes of data that records of the intent log refer to"),
+	EVENT("zil_itx_indirect_count", "records of the intent log that refer to data"),
+	BYTES("zil_itx_copied_bytes", "bytes of data in records of the intent log"),
+	EVENT("zil_itx_copied_count", "records of the intent log with data"),
+	BYTES("zil_itx_needcopy_bytes", "bytes of data copied into records when the intent log was written"),
+	EVENT("zil_itx_needcopy_count", "records into which data was copied when the intent log was written"),
+	BYTES("zil_itx_metaslab_normal_bytes", "bytes of the intent log written to the pool's disks"),
+	EVENT("zil_itx_metaslab_normal_count", "blocks of the intent log written to the pool's disks"),
+	BYTES("zil_itx_metaslab_slog_bytes", "bytes of the intent log written to devices of its own"),
+	EVENT("zil_itx_metaslab_slog_count", "blocks of the intent log written to devices of its own"),
 	KS_META_END
 };
 
@@ -149,6 +256,12 @@ ks_zfs_meta(const char *stat)
 
 	if (m != NULL)
 		return m;
+	if (strncmp(stat, "scatter_order_", 14) == 0)
+		return ks_described_as(&gauge, "pieces of buffers of 2 to the power of ", stat + 14, " pages");
+	if (strstr(stat, "_level_") != NULL && strstr(stat, "_bytes") != NULL)
+		return ks_described_as(&size, "size of blocks by their level in the tree of a file: ", stat, "");
+	if (strstr(stat, "_level_") != NULL)
+		return ks_described_as(&gauge, "blocks by their level in the tree of a file: ", stat, "");
 	if (strcmp(stat, "pd") == 0 || strcmp(stat, "pm") == 0 || strcmp(stat, "meta") == 0 ||
 	    has_word(stat, size_words))
 		return ks_described_as(&size, "", stat, ": a size or a limit, by OpenZFS");

@@ -497,7 +497,7 @@ COLUMN(op_errors, O_ERRORS, counted, "calls of ", " that ended with an error")
 
 #define OP_PART(name_, ...) \
 	KS_NAMED_PART("nfs", #name_, "misc", .read = read_##name_, .meta = name_##_meta, .file = &mountstats_file, \
-	    KS_NAMES("GETATTR"), __VA_ARGS__)
+	    KS_NAMES("getattr"), __VA_ARGS__)
 
 static const struct ks_part parts[] = {
 	KS_RAW_PART("nfs", "mntinfo", "misc", sizeof(struct mntinfo_kstat), .read = read_mntinfo,

@@ -261,6 +261,8 @@ enum { PART_NAMED, PART_IO, PART_STATE };
 
 static const struct ks_part parts[] = {
 	[PART_NAMED] = KS_NAMED_PART("@", "@", "misc", .read = read_named, .meta = ks_zfs_meta, .known = ks_zfs_known,
+	    KS_NAMES("scatter_order_0", "dbuf_cache_level_0", "dbuf_cache_level_0_bytes", "hash_dbuf_level_0",
+	    "hash_dbuf_level_0_bytes"),
 	    .from = "/proc/spl/kstat", .title = "zfs:0:arcstats"),
 	[PART_IO] = KS_IO_PART("@", "@", "disk", .read = read_io,
 	    .from = "/proc/spl/kstat/zfs/POOL/io", .title = "zfs:0:POOL"),

@@ -184,7 +184,7 @@ static const struct ks_part parts[] = {
 	    .from = "/sys/devices/system/cpu/cpu*/cpuidle",
 	    KS_NAMES("C1_time", "C1_usage", "C1_rejected", "C1_above", "C1_below")),
 	KS_NAMED_PART("cpu", "pstates", "misc", .read = read_pstates, .meta = pstates_meta, .devices = &pstates,
-	    .from = "/sys/devices/system/cpu/cpu*/cpufreq/stats", KS_NAMES("2400000_kHz", "transitions")),
+	    .from = "/sys/devices/system/cpu/cpu*/cpufreq/stats", KS_NAMES("2400000kHz", "transitions")),
 	KS_DEVICE_PART("thermal", "cooling", "sensor", cooling_fields, &cooling),
 };
 
