@@ -167,7 +167,7 @@ read_io(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	io->rtime = ms_to_ns(c[D_BUSY_MS]);
 	io->rlentime = ms_to_ns(c[D_READ_MS] + c[D_WRITE_MS]);
 	/* The sums are complete as of now. */
-	io->rlastupdate = lx->taken;
+	io->rlastupdate = lx->tree.now != 0 ? lx->tree.now : lx->taken;
 	io->rcnt = (uint_t)c[D_ACTIVE];
 	return 0;
 }
