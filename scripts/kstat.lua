@@ -152,25 +152,6 @@ local function describe(ks, selectors)
   return count
 end
 
--- Replaces a file when the text is complete, so that nobody reads a part of it.
-local function replace(path, texts)
-  local aside = path .. ".new"
-  local file, message = io.open(aside, "w")
-  local ok = file
-  if file then
-    ok, message = file:write(table.concat(texts))
-    local closed, problem = file:close()
-    ok, message = ok and closed, message or problem
-  end
-  if ok then
-    ok, message = os.rename(aside, path)
-  end
-  if not ok then
-    os.remove(aside)
-    tool.stop(3, ("--output: %s: %s"):format(path, (message:gsub("^.*: ", ""))))
-  end
-end
-
 -- Writes metrics, which are made piece by piece.
 local function expose(ks, selectors, format, output)
   local exposition = core.exposition(ks, selectors, format)
@@ -189,7 +170,10 @@ local function expose(ks, selectors, format, output)
     end
   end
   if output then
-    replace(output, texts)
+    local ok, message = core.replace_file(output, table.concat(texts))
+    if not ok then
+      tool.stop(3, "--output: " .. message)
+    end
   end
   return count
 end

@@ -1,10 +1,15 @@
-/* output.c - flushing files, and whether all that was written reached them. SPDX-License-Identifier: MIT */
+/*
+ * output.c - flushing files, and whether all that was written reached them; replacing files.
+ * SPDX-License-Identifier: MIT
+ */
 #include <errno.h>
 #include <lualib.h>
 #include <string.h>
 
+#include "base/replace.h"
 #include "lua/compat.h"
 #include "lua/core.h"
+#include "lua/error.h"
 
 /* The open file at index i of the stack; NULL for any other value. */
 static FILE *
@@ -48,8 +53,19 @@ flush(lua_State *L)
 	return 3;
 }
 
+/* replace_file(path, text) -> true | nil, message, errno; see ks_replace_file() */
+static int
+replace_file(lua_State *L)
+{
+	size_t n;
+	const char *path = luaL_checkstring(L, 1), *text = luaL_checklstring(L, 2, &n);
+
+	return ks_lua_result(L, ks_replace_file(path, text, n));
+}
+
 void
 ks_lua_add_output(lua_State *L)
 {
 	ks_lua_setfunction(L, "flush", flush);
+	ks_lua_setfunction(L, "replace_file", replace_file);
 }

@@ -410,4 +410,39 @@ print(pcall(ks.exposition, ks, "prometheus"))
     assert.equal(4 + 64, labels)
     assert.is_true(os.clock() - start < 5)
   end)
+
+  describe("in a file (--output)", function()
+    local file
+    before_each(function() file = dir .. "/node.prom" end)
+
+    -- Runs kstat in sh and returns its status, what it said, and the names in the directory.
+    local function output(path, limits)
+      local r = run.shell(("%s %s/kstat -o prometheus --output %s unix:0:system_misc; s=$?; ls %s; exit $s"):format(
+        limits or "", run.bin, run.quote(path), dir))
+      return r.status, r.err, r.out
+    end
+
+    it("is complete, and the file keeps its mode; a link keeps leading to it", function()
+      assert.same({ 0, "", "node.prom\n" }, { output(file) })
+      assert.matches("^# TYPE kstat_unix_.*\n$", run.read_file(file))
+      run.shell(("chmod 640 %s; echo old >%s; ln -s node.prom %s/link"):format(file, file, dir))
+      assert.same({ 0, "", "link\nnode.prom\n" }, { output(dir .. "/link") })
+      assert.matches("^# TYPE", run.read_file(file))
+      assert.equal("640\n", run.shell("stat -c %a " .. file).out)
+    end)
+
+    it("stays as it was if there is no room, and nothing is left beside it", function()
+      run.write_file(file, "old\n")
+      local status, err, names = output(file, "trap '' XFSZ; ulimit -f 1;")
+      assert.same({ 3, "kstat: --output: " .. file .. ": File too large\n", "node.prom\n" }, { status, err, names })
+      assert.equal("old\n", run.read_file(file))
+    end)
+
+    it("is refused where no file can be", function()
+      for path, why in pairs({ ["/dev/null"] = "not a regular file", [dir] = "not a regular file",
+        [dir .. "/none/file"] = "No such file or directory", [""] = "No such file or directory" }) do
+        assert.same({ 3, ("kstat: --output: %s: %s\n"):format(path, why) }, { output(path), (select(2, output(path))) })
+      end
+    end)
+  end)
 end)
