@@ -294,6 +294,8 @@ install-files:
 	# Last, after the Lua files: the host uses the modules compiled into it unless a file is newer.
 	$(INSTALL) -m 755 $(BUILD)/bin/kstatlua $(D)/bin/kstatlua
 	ln -sf kstatlua $(D)/bin/kstat
+	$(if $(HTTP_LIBS),$(INSTALL) -d $(D)/lib/systemd/system && sed 's|@PREFIX@|$(PREFIX)|' \
+	    examples/prometheus/kstat-exporter.service > $(D)/lib/systemd/system/kstat-exporter.service)
 	for f in doc/man/*.[1-9]*; do \
 	    $(INSTALL) -D -m 644 $$f $(D)/share/man/man$$(expr "$$f" : '.*\.\([1-9]\)')/$$(basename $$f) || exit; done
 	# Whatever lies in packaging/prefix, to the same place below the prefix.

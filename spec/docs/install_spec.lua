@@ -49,6 +49,15 @@ describe("make install", function()
     assert.equal("", r.out)
   end)
 
+  it("gives the page of the exporter, and its unit where there is a server", function()
+    local r = installed({ prefix .. "/bin/kstatlua", "-e", "print(#require('kstat.page').text() > 50000)" })
+    assert.equal("true\n", r.out, r.err)
+    if require("support.exporter").is_built then
+      local unit = run.read_file(prefix .. "/lib/systemd/system/kstat-exporter.service")
+      assert.truthy(unit:find("\nExecStart=/usr/local/bin/kstatlua exporter $OPTIONS\n", 1, true), unit)
+    end
+  end)
+
   it("gives a kstat that works", function()
     local r = installed({ prefix .. "/bin/kstat", "-p", "unix:0:system_misc:ncpus" })
     assert.equal("", r.err)

@@ -1,0 +1,170 @@
+-- Prometheus scrapes exporters, and what examples/prometheus has for it fits them.
+local cjson = require("cjson")
+local exporter = require("support.exporter")
+local run = require("support.run")
+
+local EXAMPLES = "examples/prometheus/"
+
+local function has(program)
+  return run.shell("command -v " .. program).status == 0
+end
+
+describe("Prometheus", function()
+  if not exporter.is_built or not has("prometheus") or not has("promtool") then
+    pending("scrapes where libmicrohttpd and prometheus are installed")
+    return
+  end
+  local dir, started
+
+  before_each(function()
+    dir, started = run.directory(), {}
+  end)
+  after_each(function()
+    for _, pid in ipairs(started) do
+      run.stop(pid)
+    end
+    run.remove_directory(dir)
+  end)
+
+  local function start_exporter(arguments)
+    local server = exporter.start(dir, arguments)
+    started[#started + 1] = server.pid
+    return server.port
+  end
+
+  -- Starts Prometheus, which scrapes these ports each second. Returns function(query): the values of its answer.
+  local function start_prometheus(ports)
+    local targets = {}
+    for i, port in ipairs(ports) do
+      targets[i] = ('"127.0.0.1:%s"'):format(port)
+    end
+    run.write_file(dir .. "/prometheus.yml", ([[
+global: { scrape_interval: 1s, scrape_timeout: 1s }
+scrape_configs:
+  - job_name: kstat
+    static_configs: [ targets: [ %s ] ]
+]]):format(table.concat(targets, ", ")))
+    local port = run.shell([[python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])']]).out:match("%d+")
+    started[#started + 1] = run.start(("prometheus --config.file=%s/prometheus.yml --storage.tsdb.path=%s/data "
+      .. "--web.listen-address=127.0.0.1:%s --log.level=error"):format(dir, dir, port), dir .. "/log")
+    return function(query)
+      local r = run.shell(("curl -s -m 5 http://127.0.0.1:%s/api/v1/query --data-urlencode query=%s"):format(port,
+        run.quote(query)))
+      local ok, answer = pcall(cjson.decode, r.out)
+      local values = {}
+      for i, result in ipairs(ok and answer.data and answer.data.result or {}) do
+        values[i] = tonumber(result.value[2])
+      end
+      return values
+    end
+  end
+
+  it("scrapes fifty exporters without a miss, and its queries give the values", function()
+    local ports = {}
+    for i = 1, 50 do
+      ports[i] = start_exporter(i == 1 and "" or "cpu::time unix:0:system_misc")
+    end
+    local query = start_prometheus(ports)
+    run.await("four scrapes of each", function()
+      return (query("min(count_over_time(up[1m]))")[1] or 0) >= 4 and #query("up") == 50
+    end)
+    assert.same({ 1 }, query("min(min_over_time(up[1m]))"))
+    assert.same({ 50 }, query("sum(up)"))
+    local cpus = tonumber(run.shell("getconf _NPROCESSORS_ONLN").out)
+    assert.same({ 50 * cpus }, query("sum(kstat_unix_ncpus)"))
+    local boot = tonumber(run.shell(run.bin .. "/kstat -p unix:0:system_misc:boot_time").out:match("\t(%d+)"))
+    assert.same({ 50 }, query(("count(kstat_unix_boot_time_seconds == %d)"):format(boot)))
+    assert.same({ 50 * cpus }, query("count(rate(kstat_cpu_nsec_user_seconds_total[1m]))"))
+    assert.same({ 50 }, query("count(scrape_samples_scraped > 5)"))
+  end)
+end)
+
+describe("examples/prometheus", function()
+  local function check(command)
+    local r = run.shell("cd " .. EXAMPLES .. " && " .. command)
+    assert.equal(0, r.status, r.out .. r.err)
+  end
+
+  it("has a configuration and rules that promtool accepts, and rules that do what they say", function()
+    if not has("promtool") then
+      pending("promtool is not installed")
+      return
+    end
+    check("promtool check config prometheus.yml")
+    check("promtool check rules --lint-fatal rules.yml")
+    check("promtool test rules rules_test.yml")
+  end)
+
+  -- All names of metrics in a live exposition, in one with the files of a small machine, and in one of publishers.
+  local function exposed()
+    local dir = run.directory()
+    local pids = {}
+    for i, script in ipairs({ "workqueue", "latency" }) do
+      pids[i] = run.start(("env KSTAT_DIR=%s %s/kstatlua examples/%s.lua 60"):format(dir, run.bin, script), "/dev/null")
+    end
+    run.await("published kstats", function()
+      local out = run.run({ "kstat", "-l", "workqueue:::", "latency:::", env = { KSTAT_DIR = dir } }).out
+      return out:find("workqueue:0:job_ns", 1, true) and out:find("latency:0:requests:rtt_p50", 1, true)
+    end)
+    local text = run.run({ "kstat", "-o", "prometheus", env = { KSTAT_DIR = dir } }).out ..
+      run.shell(("env KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys %s/kstat -o prometheus")
+      :format(run.bin)).out
+    for _, pid in ipairs(pids) do
+      run.stop(pid)
+    end
+    run.remove_directory(dir)
+    local names = { kstat_scrape_seconds = true, kstat_scrape_failures_total = true }
+    for name in text:gmatch("\n(kstat_[%w_]+)") do
+      names[name] = true
+    end
+    return names
+  end
+
+  it("names only metrics that there are", function()
+    local names, seen = exposed(), 0
+    local text = run.read_file(EXAMPLES .. "rules.yml") .. run.read_file(EXAMPLES .. "dashboard.json")
+    for name in text:gmatch("%f[%w_:]kstat_[%w_]+%f[^%w_]") do
+      seen = seen + 1
+      assert.truthy(names[name] or name:find("^kstat_$"), name)
+    end
+    -- Names that are matched: kstat_[a-z0-9_]+_reads_total and kstat_.+_seconds_bucket.
+    for suffix in text:gmatch("kstat_[%[.][^_]*_?%]?%+(_[%w_]+)") do
+      seen = seen + 1
+      local found
+      for name in pairs(names) do
+        found = found or name:sub(-#suffix) == suffix
+      end
+      assert.truthy(found, suffix)
+    end
+    assert.truthy(seen > 30, seen)
+  end)
+
+  it("has a dashboard that uses recorded series of the rules alone", function()
+    local rules, dashboard = run.read_file(EXAMPLES .. "rules.yml"), run.read_file(EXAMPLES .. "dashboard.json")
+    local seen = 0
+    assert.equal("kstat", cjson.decode(dashboard).uid)
+    for name in dashboard:gmatch("%w+:kstat_[%w_]+:%w+") do
+      seen = seen + 1
+      assert.truthy(rules:find("record: " .. name .. "\n", 1, true), name)
+    end
+    assert.truthy(seen > 3)
+  end)
+
+  it("has a unit of systemd that is right, and gives the exporter nothing but the right to read", function()
+    if not has("systemd-analyze") then
+      pending("systemd-analyze is not installed")
+      return
+    end
+    local dir = run.directory()
+    run.shell(("sed 's|@PREFIX@/bin|%s|' %skstat-exporter.service > %s/kstat-exporter.service"):format(
+      run.shell("realpath " .. run.bin).out:match("[^\n]+"), EXAMPLES, dir))
+    -- It also looks for the page of the manual, which is not installed here.
+    local r = run.shell(("systemd-analyze verify %s/kstat-exporter.service 2>&1 | grep kstat-exporter | grep -v man")
+      :format(dir))
+    local exposure = run.shell(("systemd-analyze security --offline=yes %s/kstat-exporter.service"):format(dir)).out
+    run.remove_directory(dir)
+    assert.equal("", r.out)
+    assert.truthy(tonumber(exposure:match("Overall exposure level for [^:]*: ([%d.]+)")) < 2.5, exposure)
+  end)
+end)
