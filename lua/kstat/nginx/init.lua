@@ -195,16 +195,17 @@ local function maker(server, make)
   end
 end
 
-local function answerer(server, answer)
+local function answerer(server, leave, answer)
   return function()
+    leave()
     return answer(server)
   end
 end
 
 local function object(server)
   local kn = {}
-  local enter
-  kn.log, enter = log.functions(server, server.options, server.requests)
+  local enter, leave
+  kn.log, enter, leave = log.functions(server, server.options, server.requests)
   kn.enter = function()
     server.in_flight_is_counted = true
     enter()
@@ -217,8 +218,8 @@ local function object(server)
   end
   kn.counter, kn.gauge = maker(server, own.counter), maker(server, own.gauge)
   kn.histogram, kn.queue = maker(server, own.histogram), maker(server, own.queue)
-  kn.metrics, kn.json = answerer(server, answers.metrics), answerer(server, answers.json)
-  kn.page = answerer(server, answers.page)
+  kn.metrics, kn.json = answerer(server, leave, answers.metrics), answerer(server, leave, answers.json)
+  kn.page = answerer(server, leave, answers.page)
   --- Removes the row of these labels, for all workers.
   kn.remove = function(_, ...)
     return server.requests:remove({ ... })

@@ -222,6 +222,7 @@ end
 -- @tparam set set the rows of requests
 -- @treturn function for log_by_lua
 -- @treturn function for rewrite_by_lua: notes when a request began, and that it is in flight
+-- @treturn function ends that early
 function M.functions(server, options, set)
   local entered, starts, calls = {}, {}, {}
   for i, label in ipairs(options.labels) do
@@ -255,7 +256,17 @@ function M.functions(server, options, set)
     end
     entered[id], starts[id] = x.now(), start
   end
-  return log, enter
+
+  -- Without this a location that answers with metrics, and does not call log(), would stay in flight.
+  local function leave()
+    local r = base.get_request()
+    local id = r and tonumber(ffi.cast(rows.word, r))
+    if id and entered[id] then
+      entered[id] = nil
+      server.in_flight:add(-1)
+    end
+  end
+  return log, enter, leave
 end
 
 return M

@@ -77,6 +77,7 @@ end
 -- @function server:start_worker
 function methods.start_worker(self)
   self.k:reclaim("in_flight")
+  self.in_flight:add(0) -- takes a row of its own now, before another worker dies and leaves one that is not empty
   local id = ngx.worker.id()
   if not id then
     return -- a cache manager
