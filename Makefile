@@ -298,9 +298,6 @@ install-files:
 	    examples/prometheus/kstat-exporter.service > $(D)/lib/systemd/system/kstat-exporter.service)
 	for f in doc/man/*.[1-9]*; do \
 	    $(INSTALL) -D -m 644 $$f $(D)/share/man/man$$(expr "$$f" : '.*\.\([1-9]\)')/$$(basename $$f) || exit; done
-	# Whatever lies in packaging/prefix, to the same place below the prefix.
-	cd packaging/prefix 2>/dev/null || exit 0; find . -type f | while read -r f; do \
-	    $(INSTALL) -D -m 644 /dev/null $(D)/$$f && $(FILL_IN) $$f > $(D)/$$f || exit; done
 # The Lua files below lua/, into the directory $(1).
 INSTALL_LUA = (cd lua && find . -name '*.lua' -printf '%h\n' | sort -u) | while read -r d; do \
 	$(INSTALL) -d $(1)/$$d && $(INSTALL) -m 644 lua/$$d/*.lua $(1)/$$d || exit; done
@@ -365,7 +362,13 @@ dist:
 
 # Debian packages, into $(BUILD)/deb.
 DEB_FLAGS ?= -b
-.PHONY: deb
+.PHONY: deb symbols
+# Adds what the library exports by now to the symbols file of its package, with this version.
+symbols: $(LIB)
+	nm -D --defined-only $(LIB) | sed 's/.* //; s/@@/@/' | awk 'NR == FNR { if (/^ /) known[$$1] = 1; print; next } \
+	    !/^KSTAT/ && !($$1 in known) { print " " $$1 " $(VERSION)" }' debian/libkstat1.symbols - | \
+	    LC_ALL=C sort > $@.new && { grep -v '^ ' $@.new | LC_ALL=C sort -r; grep '^ ' $@.new; } > debian/libkstat1.symbols
+	rm $@.new
 deb:
 	rm -rf $(BUILD)/deb && mkdir -p $(BUILD)/deb/kstat-$(VERSION)
 	.ci/sources $(BUILD)/deb/kstat-$(VERSION)
