@@ -177,6 +177,9 @@ local LIMITS = {
   { "disk sda", "queue full", "critical", 89, 90, queue },
   { "disk sda", "all stalled", "critical", 4, 5, io_pressure },
   { "disk sda", "failed requests", "critical", 0, 1, one_file("sys/block/sda/device/ioerr_cnt", "0x%d\n") },
+  { "disk tank", "pool not online", "critical", 0, 1, function(n)
+    return { ["proc/spl/kstat/zfs/tank/state"] = n == 0 and "ONLINE\n" or "DEGRADED\n" }
+  end },
   { "link eth0", "speed", "warning", 89, 90, function(n) return eth0(n * 12500000, n, 0, 0) end },
   { "link eth0", "dropped", "critical", 1, 2, function(n)
     return eth0(0, n == 0 and 0 or 1000 - 10 * n, 10 * n, 0)
@@ -194,6 +197,8 @@ local LIMITS = {
   end },
   { "table conntrack", "entries", "warning", 89, 90, conntrack },
   { "table conntrack", "full", "critical", 94, 95, conntrack },
+  { "table conntrack", "refused", "critical", 0, 1, one_file("proc/net/stat/nf_conntrack",
+    "entries drop early_drop\n00000021 0000000%d 00000000\n") },
   { "cgroup web.service", "memory", "warning", 89, 90, memory_of_group },
   { "cgroup web.service", "at limit", "critical", 0, 1, at_limit },
   { "cgroup web.service", "memory pressure", "critical", 9, 10, group_pressure("some") },
@@ -374,6 +379,12 @@ describe("kstatlua use of a capture", function()
     assert.is_nil(rows_with('"used":1', link(0, 2), qdisc)["link eth7"])
   end)
 
+  it("passes over values of a wrong type", function()
+    local rows = rows_with('"used":"much",' ..
+      '"available":[1],"read_only":"no","device_name":7,"mount_point":1,"inodes":true')
+    assert.equal(cjson.null, (rows["fs /home"] or rows["fs 1"]).utilization)
+  end)
+
   it("of illumos shows CPUs, disks and links", function()
     local rows = rows_of({}, { KSTAT_SOURCE = "spec/vectors/kstat/host.jsonl" })
     -- of the six CPUs together: user and kernel, of these and idle, in nanoseconds
@@ -394,6 +405,18 @@ describe("kstatlua use", function()
       assert.truthy(r.out:find(("  %s: %s, "):format(limit[2], limit[3]), 1, true), limit[3])
       assert.truthy(r.out:find("\n    " .. limit.file .. "\n    " .. limit.reason .. "\n", 1, true), limit[3])
       assert.is_true(limit[2] ~= "utilization" or limit.critical == nil, limit[3] .. ": utilization is no emergency")
+    end
+  end)
+
+  -- Those that trees cannot have are in specs of their own.
+  it("has a spec for every limit", function()
+    local known = { ["disk disks missing"] = true, ["disk paths failed"] = true, ["link carrier changes"] = true }
+    for _, case in ipairs(LIMITS) do
+      known[case[1]:match("^%l+") .. " " .. case[2]] = true
+    end
+    for _, limit in ipairs(require("kstat.use.limits").list) do
+      local limited = limit.warning or limit.critical
+      assert.is_true(not limited or limit[1] == "fs" or known[limit[1] .. " " .. limit[3]], limit[3])
     end
   end)
 

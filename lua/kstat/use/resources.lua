@@ -20,9 +20,10 @@ resources.select = {
 
 -- --- figures of a kstat, each nil if it has none -------------------------------------------------
 
--- What is there now.
-local function now(k, statistic)
-  return k and k:now():get(statistic)
+-- What is there now: a number, or what `kind` says. Captures may hold anything.
+local function now(k, statistic, kind)
+  local value = k and k:now():get(statistic)
+  return type(value) == (kind or "number") and value or nil
 end
 
 -- What was counted in the interval: the sum of the statistics that there are.
@@ -30,7 +31,7 @@ local function count(k, ...)
   local sum
   for _, statistic in ipairs({ ... }) do
     local n = k and k:get(statistic)
-    sum = n and (sum or 0) + math.max(n, 0) or sum
+    sum = type(n) == "number" and (sum or 0) + math.max(n, 0) or sum
   end
   return sum
 end
@@ -141,7 +142,7 @@ local function disk(d, add, k, stalled)
     ["failed requests"] = count(d:lookup(k.module .. "err", k.instance, k.name .. ",err"), "Hard Errors",
       "Transport Errors"),
     ["disks missing"] = missing_disks(d, k), ["paths failed"] = now(beside("map"), "devices_failed"),
-    ["pool not online"] = k.module == "zfs" and state and (now(state, "state") == "ONLINE" and 0 or 1) or nil,
+    ["pool not online"] = k.module == "zfs" and state and (now(state, "state", "string") == "ONLINE" and 0 or 1) or nil,
   })
 end
 
@@ -160,11 +161,11 @@ local READ_ONLY = { squashfs = true, iso9660 = true, udf = true, erofs = true, c
 
 -- Whether a file system that was mounted to be written cannot be; nil if that is not known.
 local function stopped_writing(k)
-  local is, options = now(k, "read_only"), now(k, "options")
+  local is, options = now(k, "read_only"), now(k, "options", "string")
   if not is or not options then
     return nil
   end
-  local meant = ("," .. options .. ","):find(",ro,", 1, true) or READ_ONLY[now(k, "fs_type")]
+  local meant = ("," .. options .. ","):find(",ro,", 1, true) or READ_ONLY[now(k, "fs_type", "string") or ""]
   return is == 1 and not meant and 1 or 0
 end
 
@@ -173,9 +174,9 @@ local function file_system(d, add, k, detailed)
   local space = percent(used, used and available and used + available)
   local inodes = percent(now(k, "inodes_used"), now(k, "inodes"))
   local answered, writable = now(k, "answered"), now(k, "read_only") ~= 1
-  local detail = d:lookup("ext4", 0, now(k, "device_name") or "")
+  local detail = d:lookup("ext4", 0, now(k, "device_name", "string") or "")
   detailed[detail and detail.name or ""] = true
-  add("fs", now(k, "mount_point") or k.name, {
+  add("fs", now(k, "mount_point", "string") or k.name, {
     [writable and "space" or "space, read only"] = space, inodes = writable and inodes or nil,
     ["space full"] = writable and space or nil, ["inodes full"] = writable and inodes or nil,
     errors = now(detail, "errors"),
