@@ -121,6 +121,13 @@ end
 -- @function kstat.type
 kstat.type = core.kind
 
+--- The format of metrics that a client of HTTP wants, see `ks:exposition`.
+-- @string[opt] accept the header Accept of its request
+-- @treturn string "prometheus" or "openmetrics"
+-- @treturn string the media type, for the header Content-Type of the answer
+-- @function kstat.exposition_format
+kstat.exposition_format = core.exposition_format
+
 --- Publishes kstats of one's own, see kstat.publish.
 -- @string name
 -- @tparam[opt] table options

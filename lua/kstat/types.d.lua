@@ -84,6 +84,10 @@ function kstat.format_unsigned(value) end
 ---@return function, any, any
 function kstat.pairs(x) end
 
+---@param accept? string
+---@return "prometheus"|"openmetrics" format, string media_type
+function kstat.exposition_format(accept) end
+
 ---@param x any
 ---@return "chain"|"sample"|"difference"|"kstat"|"selector"|"closed"|nil
 function kstat.type(x) end
@@ -147,11 +151,16 @@ function chain:update() end
 ---@return kstat.sample? sample, string? message, string? errno
 function chain:sample(...) end
 
----@param format? "human"|"parseable"|"colons"|"list"|"json"|"json_class"|"quiet"
+---@param format? "human"|"parseable"|"colons"|"list"|"json"|"json_class"|"quiet"|"prometheus"|"openmetrics"
 ---@param ... kstat.spec
 ---@return string? text, integer|string count or message
 ---@return string? errno
 function chain:render(format, ...) end
+
+---@param format "prometheus"|"openmetrics"
+---@param ... kstat.spec
+---@return (fun(): string?)? pieces, string? message, string? errno
+function chain:exposition(format, ...) end
 
 ---@return integer
 function chain:chain_id() end

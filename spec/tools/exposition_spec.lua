@@ -250,6 +250,28 @@ assert(pub:named({ module = "Mod-1", name = "n", shards = 1, statistics = {
     end
   end)
 
+  it("has one family for what kstats count in different units", function()
+    local classic = expose([[
+for i, unit in ipairs({ "KiB", "bytes", "sectors", "KiB" }) do
+  assert(pub:named({ module = "mod", name = "n" .. i, shards = 1, statistics = {
+    { name = "in", kind = "counter", unit = unit, value = 3 },
+    { name = "In", kind = "counter", unit = unit, value = 4 },
+    { name = i > 2 and "waiting" or "Waiting", kind = i == 4 and "counter" or "gauge", value = 5 } } }))
+end
+]])
+    local lines = {}
+    for name, value in classic:gmatch("\n(kstat_mod_[%w_]+){[^\n]*} (%d+)%f[\n]") do
+      lines[#lines + 1] = name .. " " .. value
+    end
+    table.sort(lines)
+    assert.same({ "kstat_mod_in_2_bytes_total 2048", "kstat_mod_in_2_bytes_total 4", "kstat_mod_in_2_bytes_total 4096",
+      "kstat_mod_in_2_bytes_total 4096", "kstat_mod_in_bytes_total 1536", "kstat_mod_in_bytes_total 3",
+      "kstat_mod_in_bytes_total 3072", "kstat_mod_in_bytes_total 3072", "kstat_mod_waiting 5", "kstat_mod_waiting 5",
+      "kstat_mod_waiting 5", "kstat_mod_waiting_2_total 5" }, lines)
+    local _, families = classic:gsub("# TYPE", "")
+    assert.equal(4, families)
+  end)
+
   it("has kstats of nothing but texts as information", function()
     local classic, open = expose([[
 assert(pub:named({ module = "mod", name = "n", statistics = { { name = "t", type = "string", value = "v" } } }))
@@ -282,6 +304,15 @@ end
       check_classic("\n" .. classic, "histogram")
       check_open(open, "histogram")
     end
+  end)
+
+  it("has bounds with a decimal point in OpenMetrics", function()
+    local classic, open = expose([[
+local h = assert(pub:histogram({ module = "mod", name = "h", type = "log2" }))
+h:add_value(5)
+]])
+    assert.truthy(classic:find('le="7"} 1\n', 1, true))
+    assert.truthy(open:find('le="7.0"} 1\n', 1, true))
   end)
 
   describe("of a statsblob", function()
@@ -378,7 +409,6 @@ print(pcall(ks.exposition, ks, "prometheus"))
   end)
 
   it("has the format that a client wants", function()
-    local core = require("kstat.core")
     local open, classic = "openmetrics", "prometheus"
     for accept, format in pairs({
       [""] = classic, ["*/*"] = classic, ["text/html"] = classic, ["text/plain"] = classic,
@@ -389,11 +419,11 @@ print(pcall(ks.exposition, ks, "prometheus"))
       ["application/openmetrics-text; q=0"] = classic, ["application/openmetrics-text;q=0,*/*"] = classic,
       ["application/openmetrics-textile"] = classic, ["application/openmetrics-text;q=x"] = classic,
       [",,;q=,application/openmetrics-text"] = open, [("text/plain,"):rep(1000)] = classic }) do
-      assert.equal(format, (core.exposition_format(accept)), accept)
+      assert.equal(format, (kstat.exposition_format(accept)), accept)
     end
-    assert.same({ classic, "text/plain; version=0.0.4; charset=utf-8" }, { core.exposition_format() })
+    assert.same({ classic, "text/plain; version=0.0.4; charset=utf-8" }, { kstat.exposition_format() })
     assert.equal("application/openmetrics-text; version=1.0.0; charset=utf-8",
-      select(2, core.exposition_format("application/openmetrics-text")))
+      select(2, kstat.exposition_format("application/openmetrics-text")))
   end)
 
   it("of a kstat with 10,000 texts is bounded", function()
