@@ -7,6 +7,8 @@ local core = require("kstat.core")
 
 local node_names = {}
 
+local concat = table.concat
+
 local function escaped(text)
   return (tostring(text):gsub('[\\"\n]', { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n" }))
 end
@@ -210,6 +212,16 @@ function node_names.selectors()
   return list
 end
 
+-- What stands above the samples of a family.
+local function head_of(family, format)
+  local name, type = family.name, family.type
+  if format == "openmetrics" then
+    name = type == "counter" and name:gsub("_total$", "") or name
+    type = type == "untyped" and "unknown" or type
+  end
+  return ("# TYPE %s %s\n# HELP %s %s\n"):format(name, type, name, escaped(family.help))
+end
+
 -- The samples of an exposition by family, in the order in which families came.
 local function families()
   local order, by_name = {}, {}
@@ -217,29 +229,24 @@ local function families()
   local function family_of(name, type, k, stat)
     local family = by_name[name]
     if not family then
-      family = { name = name, type = type, help = (k:meta(stat) or {}).description or "" }
+      family = { name = name, type = type, help = (k:meta(stat) or {}).description or "", n = 0 }
+      family.heads = { prometheus = head_of(family, "prometheus"), openmetrics = head_of(family, "openmetrics") }
       order[#order + 1], by_name[name] = family, family
     end
     return family
   end
 
-  local function text(openmetrics)
-    local out = {}
+  -- Takes the samples: the next exposition begins without any.
+  local function text(format)
+    local out, n = {}, 0
     for _, family in ipairs(order) do
-      if #family > 0 then
-        local name = openmetrics and family.type == "counter" and family.name:gsub("_total$", "") or family.name
-        local type = openmetrics and family.type == "untyped" and "unknown" or family.type
-        out[#out + 1] = ("# TYPE %s %s\n# HELP %s %s\n"):format(name, type, name, escaped(family.help))
-        out[#out + 1] = table.concat(family)
-        for i = #family, 1, -1 do
-          family[i] = nil
-        end
+      if family.n > 0 then
+        out[n + 1], out[n + 2] = family.heads[format], concat(family, "", 1, family.n)
+        n, family.n = n + 2, 0
       end
     end
-    if openmetrics then
-      out[#out + 1] = "# EOF\n"
-    end
-    return table.concat(out)
+    out[n + 1] = format == "openmetrics" and "# EOF\n" or nil
+    return concat(out)
   end
 
   return family_of, text
@@ -277,13 +284,15 @@ end
 
 local function add_samples(k, metrics)
   local get = k.get
-  for _, m in ipairs(metrics) do
+  for i = 1, #metrics do
+    local m = metrics[i]
     local value, divisor = get(k, m[2]), m[3]
     if value then
       local family = m[1]
-      family[#family + 1] = m[4]
-      family[#family + 1] = core.tostring(divisor == 1 and value or value / divisor)
-      family[#family + 1] = "\n"
+      local n = family.n
+      family[n + 1], family[n + 2] = m[4], core.tostring(divisor == 1 and value or value / divisor)
+      family[n + 3] = "\n"
+      family.n = n + 3
     end
   end
 end
@@ -316,7 +325,7 @@ function node_names.renderer(ks)
     for _, one in ipairs(kstats) do
       add_samples(one[1], one[2])
     end
-    return text(format == "openmetrics")
+    return text(format)
   end
 end
 

@@ -1,0 +1,83 @@
+-- exporter.lua - what a scrape costs the exporter, beside node_exporter: CPU time of the server for each scrape, under
+-- the same names and with everything. Rounds of the three alternate, and the least of each counts.
+-- SPDX-License-Identifier: MIT
+local figure = require("figure")
+
+local ROUNDS, SCRAPES = 4, 100
+
+local build = os.getenv("KSTAT_BUILD")
+
+local function capture(command)
+  local p = assert(io.popen(command))
+  local text = p:read("a")
+  p:close()
+  return text
+end
+
+local function await(what, condition)
+  for _ = 1, 200 do
+    local result = condition()
+    if result then
+      return result
+    end
+    os.execute("sleep 0.05")
+  end
+  error("waited too long for " .. what)
+end
+
+-- Starts a server; returns its process and its port.
+local function start(command)
+  local pid = capture(command .. " >/dev/null 2>&1 & echo $!"):match("%d+")
+  local port = await("the port of " .. command, function()
+    return capture(("ss -ltnpH | grep 'pid=%s,'"):format(pid)):match("127%.0%.0%.1:(%d+)")
+  end)
+  return { pid = pid, url = (" -o /dev/null http://127.0.0.1:%s/metrics"):format(port), best = math.huge }
+end
+
+local function cpu_seconds(pid)
+  local f = assert(io.open("/proc/" .. pid .. "/stat"))
+  local text = f:read("a")
+  f:close()
+  local fields = {}
+  for word in text:match("%) (.*)"):gmatch("%S+") do
+    fields[#fields + 1] = word
+  end
+  return (fields[12] + fields[13]) / 100
+end
+
+local function scrape(server)
+  local before = cpu_seconds(server.pid)
+  os.execute("curl -s" .. server.url:rep(SCRAPES))
+  server.best = math.min(server.best, (cpu_seconds(server.pid) - before) / SCRAPES)
+end
+
+local theirs_is_here = capture("command -v prometheus-node-exporter") ~= ""
+if not theirs_is_here then
+  io.stderr:write("exporter: prometheus-node-exporter is not installed\n")
+  os.exit(1)
+end
+
+local exporter = build .. "/bin/kstatlua exporter --listen 127.0.0.1:0"
+local named = start(exporter .. " --names node")
+local all = start(exporter)
+local theirs = start("prometheus-node-exporter --web.listen-address=127.0.0.1:0")
+
+for _ = 1, ROUNDS do
+  scrape(named)
+  scrape(all)
+  scrape(theirs)
+end
+for _, server in ipairs({ named, all, theirs }) do
+  server.series = tonumber(capture(("curl -s http://%s | grep -vc '^#'"):format(server.url:match("http://(.*)"))))
+  os.execute("kill " .. server.pid)
+end
+
+local function print_figure(name, server, goal)
+  local ratio = server.best / theirs.best
+  figure.print(name, ("%.2f ms, %d series"):format(server.best * 1e3, server.series),
+    ("node_exporter %.2f ms, %d series"):format(theirs.best * 1e3, theirs.series), ("%.2f"):format(ratio),
+    goal and ("<= %.2f"):format(goal) or "-", goal and ratio <= goal)
+end
+
+print_figure("scrape of node_exporter's names", named, 0.2)
+print_figure("scrape of everything", all)
