@@ -52,7 +52,6 @@ local cases = {
   { "-p neighbour:::", "/proc/net/stat", "/proc/sys/net" },
   { "-p zone:::", "/proc/zoneinfo", "/proc/buddyinfo", "/sys/kernel/uevent_seqnum" },
   { "-p qdisc:::" },
-  { "-p fs:::", "/sys/dev/block", "/sys/fs/cgroup" },
   { "-p ext4:::", "/sys/fs", "/sys/kernel/uevent_seqnum", "/proc/fs/xfs" },
   { "-p nfs:::", "/proc/net/rpc", "/proc/self/mountstats" },
   { "-p cgroup:::", "/sys/fs/cgroup", "/sys/kernel/mm/hugepages" },

@@ -105,6 +105,12 @@ ks_linux_option(struct ks_text options, const char *name, struct ks_text *value)
 	return false;
 }
 
+static bool
+is_in(const struct ks_text *all, const char *word)
+{
+	return *word != '\0' && memmem(all->p, ks_text_size(all), word, strlen(word)) != NULL;
+}
+
 bool
 ks_linux_mount_point(struct ks_linux *lx, const char *number, const char *source, char *to,
     size_t size)
@@ -116,6 +122,9 @@ ks_linux_mount_point(struct ks_linux *lx, const char *number, const char *source
 	if (im == NULL)
 		return false;
 	all = ks_text_of(im->data, im->len);
+	/* Most devices are not mounted: then no line needs to be taken apart. */
+	if (!is_in(&all, number) && !is_in(&all, source))
+		return false;
 	while (ks_text_line(&all, &line)) {
 		if (!ks_linux_parse_mount(line, &m)) {
 			if (!ks_text_empty(&line))

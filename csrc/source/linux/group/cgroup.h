@@ -50,6 +50,14 @@ struct ks_groups {
 		size_t n, cap;
 		bool known;
 	} devices;
+	struct {
+		uint64_t round;
+		hrtime_t taken;
+		const struct ks_group *of;
+		const struct ks_hierarchy *in;
+		size_t len;
+		char text[4096];
+	} memory_stat;            /* the file of this name that was read last, which two kstats of a group need */
 	char page_size[8][16];    /* sizes of huge pages as the files of hugetlb are named: "2MB" */
 	size_t npage_sizes;
 };
@@ -99,6 +107,10 @@ const struct ks_meta *ks_group_io_meta(const char *stat);
 
 /* Reads a small file of a group: up to size - 1 bytes, and a NUL. False if that fails or the file is larger. */
 bool ks_group_file(const struct ks_dir *dir, const char *name, char *to, size_t size, struct ks_text *text);
+
+/* The same for the file memory.stat of a group, which is read only once for kstats that are read together. */
+bool ks_group_memory_stat(const struct ks_linux *lx, const struct ks_hierarchy *h, const struct ks_group *g,
+    char *to, size_t size, struct ks_text *text);
 
 /* The directory of a group in one hierarchy, whose path must stay. It is not opened. */
 struct ks_dir ks_group_dir(const struct ks_linux *lx, const struct ks_hierarchy *h, const char *path);

@@ -195,7 +195,7 @@ ks_group_memory_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record
 
 		if ((g->in >> i & 1) == 0 || (h->has & (KS_IN_V2 | KS_IN_MEMORY | KS_IN_HUGETLB)) == 0)
 			continue;
-		if (ks_group_file(&dir, "memory.stat", buf, sizeof(buf), &text))
+		if (ks_group_memory_stat(lx, h, g, buf, sizeof(buf), &text))
 			add_memory(h, text, r);
 		add_huge_pages(gs, h, &dir, r);
 		is_there |= r->ndata > before || ks_dir_exists(&dir);

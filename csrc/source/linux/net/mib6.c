@@ -170,15 +170,34 @@ static const struct ks_field xfrm_fields[] = {
 };
 KS_FIELDS_FIT(xfrm_fields);
 
-/* Takes the next line, "Ip6InReceives 7", apart; false at the end. Warns of lines that are something else. */
+/* True if a line is of another section of the file than a key is, by its first two letters. */
 static bool
-next_counter(struct ks_linux *lx, const struct ks_image *im, struct ks_text *all, struct ks_text *name, uint64_t *v)
+is_of_other(const struct ks_text *line, const char *key)
+{
+	static const char sections[][3] = { "Ip", "Ic", "Ud", "Xf" };
+
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+		if (ks_text_starts(line, sections[i]))
+			return memcmp(sections[i], key, 2) != 0;
+	}
+	return false;
+}
+
+/*
+ * Takes the next line of the section that a key is of, "Ip6InReceives 7", apart; false at the end. Warns of lines that
+ * are something else.
+ */
+static bool
+next_counter(struct ks_linux *lx, const struct ks_image *im, const char *key, struct ks_text *all,
+    struct ks_text *name, uint64_t *v)
 {
 	struct ks_text line;
 
 	while (ks_text_line(all, &line)) {
 		struct ks_text rest = line;
 
+		if (is_of_other(&line, key))
+			continue;
 		if (ks_text_word(&rest, name) && ks_text_u64(&rest, v) && ks_text_empty(&rest))
 			return true;
 		if (!ks_text_empty(&line))
@@ -201,10 +220,7 @@ read_mib6(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	if (im == NULL)
 		return -1;
 	all = ks_text_of(im->data, im->len);
-	while (next_counter(lx, im, &all, &name, &v)) {
-		/* All sections of the file are walked over. The first letters alone say that a name is of another. */
-		if (*name.p != *fields->key)
-			continue;
+	while (next_counter(lx, im, fields->key, &all, &name, &v)) {
 		i = ks_field_by_key(fields, name.p, ks_text_size(&name), next);
 		if (i == KS_NO_FIELD)
 			continue;
@@ -228,7 +244,7 @@ read_messages(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	if (im == NULL)
 		return -1;
 	all = ks_text_of(im->data, im->len);
-	while (next_counter(lx, im, &all, &name, &v)) {
+	while (next_counter(lx, im, "Ic", &all, &name, &v)) {
 		if (!ks_text_starts(&name, "Icmp6InType") && !ks_text_starts(&name, "Icmp6OutType"))
 			continue;
 		name.p += strlen("Icmp6");
