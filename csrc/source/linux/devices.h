@@ -85,8 +85,9 @@ bool ks_count_entries(struct ks_linux *lx, const struct ks_dir *dir, const char 
 #define KS_STATE_K(stat, key, desc) \
 	KS_OF(stat, KS_KIND_GAUGE, KSTAT2_NVMT_STATE, KSTAT_DATA_UINT32, "", key, desc)
 
-/* A part whose kstats are such devices. fields: a table of statistics with keys. */
-#define KS_DEVICE_PART(module, name, class, fields_, devices_) \
-	KS_NAMED_PART(module, name, class, .fields = (fields_), .read = ks_devices_read, .devices = (devices_))
+/* A part whose kstats are such devices. fields: a table of statistics with keys; further members may follow. */
+#define KS_DEVICE_PART(module, name, class, fields_, devices_, ...) \
+	KS_NAMED_PART(module, name, class, .fields = (fields_), .read = ks_devices_read, .devices = (devices_), \
+	    __VA_ARGS__)
 
 #endif

@@ -201,9 +201,9 @@ static const struct ks_part parts[] = {
 	KS_DEVICE_PART("md", "@,array", "device_state", md_fields, &arrays),
 	KS_DEVICE_PART("dm", "@,map", "device_state", map_fields, &maps),
 	KS_DEVICE_PART("zram", "@,memory", "device_state", zram_fields, &zram),
-	KS_DEVICE_PART("bcache", "@", "cache", set_fields, &sets),
-	KS_DEVICE_PART("bcache", "@", "cache", backing_fields, &backing),
-	KS_DEVICE_PART("bcache", "@", "cache", cache_fields, &caches),
+	KS_DEVICE_PART("bcache", "@", "cache", set_fields, &sets, .since = "3.10"),
+	KS_DEVICE_PART("bcache", "@", "cache", backing_fields, &backing, .since = "3.10"),
+	KS_DEVICE_PART("bcache", "@", "cache", cache_fields, &caches, .since = "3.10"),
 };
 
 static int

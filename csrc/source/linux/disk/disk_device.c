@@ -360,7 +360,7 @@ static const struct ks_part parts[] = {
 	    .title = "sd:0:sda1,dev"),
 	[PART_QUEUE] = KS_NAMED_PART("@", "@,queue", "device_queue", .fields = queue_fields, .read = read_queue,
 	    .needs = &ks_linux_disk, .from = "/sys/block/sda/queue, /sys/block/sda/inflight",
-	    .title = "sd:0:sda,queue"),
+	    .title = "sd:0:sda,queue", .since = "; write_cache 4.7"),
 };
 
 /* How much of a partition's name is its disk's: "sda" of sda1, "nvme0n1" of nvme0n1p2. */

@@ -271,7 +271,8 @@ static const struct ks_part parts[] = {
 	[PART_XFS] = KS_NAMED_PART("xfs", "@", "fs_detail", .fields = xfs_fields, .read = read_xfs, .devices = &xfs),
 	[PART_XFS_ALL] = KS_NAMED_PART("xfs", "all", "fs_detail", .fields = xfs_fields, .read = read_xfs,
 	    .devices = &xfs_all),
-	[PART_BTRFS] = KS_DEVICE_PART("btrfs", "@", "fs_detail", btrfs_fields, &btrfs),
+	[PART_BTRFS] = KS_DEVICE_PART("btrfs", "@", "fs_detail", btrfs_fields, &btrfs,
+	    .since = "; *commit* 6.0; errors 5.14; *_errs 5.14"),
 };
 
 /* Mounting a file system need not be an event that the kernel counts. */

@@ -343,7 +343,7 @@ static const struct ks_devices nvme = { .root = KS_ROOT_SYS, .path = "class/nvme
 static const struct ks_part parts[] = {
 	KS_DEVICE_PART("thermal", "@", "sensor", thermal_fields, &thermal),
 	KS_DEVICE_PART("power_supply", "@", "power", supply_fields, &supplies),
-	KS_DEVICE_PART("rapl", "@", "power", rapl_fields, &rapl),
+	KS_DEVICE_PART("rapl", "@", "power", rapl_fields, &rapl, .since = "3.13"),
 	KS_DEVICE_PART("edac", "@", "memory", controller_fields, &controllers),
 	KS_DEVICE_PART("edac", "@", "memory", row_fields, &rows),
 	KS_DEVICE_PART("edac", "@", "memory", dimm_fields, &dimms),

@@ -48,7 +48,7 @@ static const struct ks_devices ksm = { .root = KS_ROOT_SYS, .path = "kernel/mm/k
 static const struct ks_part parts[] = {
 	KS_DEVICE_PART("hugepages", "@", "vm", huge_fields, &huge),
 	KS_DEVICE_PART("lgrp", "@", "vm", huge_fields, &node_huge),
-	KS_DEVICE_PART("unix", "ksm", "vm", ksm_fields, &ksm),
+	KS_DEVICE_PART("unix", "ksm", "vm", ksm_fields, &ksm, .since = "; general_profit 6.4"),
 };
 
 static int

@@ -26,7 +26,8 @@ enum { STATUS_PART = 1, IO_PART, SCHED_PART, DELAY_PART };
 	KS_NAMED_PART(module, "@", module, .fields = ks_process_fields, .read = ks_process_read, \
 	    .from = "/proc/PID/stat", .title = TITLE(module, "")), \
 	[STATUS_PART] = KS_NAMED_PART(module, "@,status", module "_status", .fields = ks_process_status_fields, \
-	    .read = ks_process_read_status, .from = "/proc/PID/status", .title = TITLE(module, ",status")), \
+	    .read = ks_process_read_status, .from = "/proc/PID/status", .title = TITLE(module, ",status"), \
+	    .since = "; rss_anon 4.5; rss_file 4.5; rss_shmem 4.5"), \
 	[IO_PART] = KS_NAMED_PART(module, "@,io", module "_io", .fields = ks_process_io_fields, .read = ks_process_read_io, \
 	    .from = "/proc/PID/io", .title = TITLE(module, ",io")), \
 	[SCHED_PART] = KS_NAMED_PART(module, "@,sched", module "_sched", .fields = ks_process_sched_fields, \

@@ -137,8 +137,8 @@ static const struct ks_devices clocks = { .root = KS_ROOT_SYS, .path = "devices/
 	.by = KS_BY_NAME, .add = have_clock };
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("unix", "tables", "misc", .fields = table_fields, .read = ks_devices_read, .devices = &tables,
-	    .since = "; hung_tasks 6.13"),
+	KS_DEVICE_PART("unix", "tables", "misc", table_fields, &tables,
+	    .since = "; dentries_negative 5.0; hung_tasks 6.13"),
 	KS_DEVICE_PART("unix", "entropy", "misc", entropy_fields, &entropy),
 	KS_DEVICE_PART("unix", "clock", "misc", clock_fields, &clocks),
 };
