@@ -1,6 +1,6 @@
 // The server: which kstats there are, what their statistics mean, and their data.
 
-const MOST_QUERY = 4000; // characters of one request
+const MOST_QUERY = 4000, MOST_SELECTORS = 60; // characters and selectors of one request
 
 function keyOf(k) {
   return `${k.module}:${k.instance}:${k.name}`;
@@ -15,11 +15,12 @@ function selectorOf(k, statistic) {
 // Answers to a request for selectors, in as many requests as their length needs.
 async function ask(what, selectors) {
   const queries = [];
-  for (const s of selectors) {
+  selectors.forEach((s, i) => {
     const one = "select=" + encodeURIComponent(s), last = queries.length - 1;
-    if (last >= 0 && queries[last].length + one.length < MOST_QUERY) queries[last] += "&" + one;
+    const fits = i % MOST_SELECTORS > 0 && queries[last].length + one.length < MOST_QUERY;
+    if (fits) queries[last] += "&" + one;
     else queries.push(one);
-  }
+  });
   return Promise.all(queries.map(async (query) => {
     const answer = await fetch(`${what}?${query}`, { cache: "no-store" });
     if (!answer.ok) throw Object.assign(new Error((await answer.text()).trim()), { status: answer.status });

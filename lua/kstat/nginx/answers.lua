@@ -2,6 +2,7 @@
 local core = require("kstat.core")
 local families = require("kstat.nginx.families")
 local chains = require("kstat.chain")
+local page = require("kstat.page")
 
 local M = {}
 
@@ -95,14 +96,28 @@ function M.json(server)
   ngx.print(text)
 end
 
---- Answers with the page, where it is installed.
--- @tparam server server
-function M.page(server)
-  local has_page, page = pcall(require, "kstat.page")
-  if not has_page or type(page.nginx) ~= "function" then
-    return refuse(404, "the page is not installed")
+--- Answers below the page's address, a location that ends in a slash: with the page itself, or with what it asks for.
+-- The page shows all kstats of the machine.
+function M.page()
+  local selectors = selectors_of_request()
+  if selectors == false then
+    return
   end
-  return page.nginx(server)
+  local ks, message = chains.open({ only = selectors })
+  if not ks then
+    return refuse(503, message)
+  end
+  local status, media_type, body, policy = page.answer(ks, ngx.var.uri:match("[^/]*$"), selectors or {})
+  ks:close()
+  if not status then
+    return refuse(404, "not found: the page has no such part")
+  end
+  ngx.status = status
+  ngx.header["Content-Type"] = media_type
+  ngx.header["Content-Security-Policy"] = policy
+  ngx.header["Cache-Control"] = "no-store"
+  ngx.header["X-Content-Type-Options"] = "nosniff"
+  ngx.print(body)
 end
 
 return M

@@ -1,0 +1,57 @@
+-- The page of kstats that nginx serves.
+local cjson = require("cjson")
+local nginx = require("support.nginx")
+local run = require("support.run")
+
+describe("kn:page()", function()
+  if not nginx.is_installed() then
+    pending("nginx with its Lua module, wrk and curl are not installed")
+    return
+  end
+  local server, url
+
+  setup(function()
+    server = nginx.new({ config = run.read_file("examples/nginx/nginx.conf") })
+    server:start()
+    url = ("http://127.0.0.1:%d/kstat/"):format(server.port)
+  end)
+  teardown(function() server:remove() end)
+
+  local function fetch(name)
+    local r = run.shell("curl -s -g -i " .. run.quote(url .. name))
+    local head, body = r.out:match("^(.-\r\n)\r\n(.*)$")
+    return tonumber(head:match("^HTTP/1%.1 (%d+)")), body, head
+  end
+
+  it("answers with the page and its policy, and with what the page asks for", function()
+    local status, body, head = fetch("")
+    assert.equal(200, status)
+    assert.truthy(body:find("<title>kstat</title>", 1, true))
+    assert.truthy(head:find("Content-Security-Policy: default-src 'none'; script-src 'sha256-", 1, true), head)
+    status, body = fetch("list.json")
+    assert.equal(200, status)
+    assert.truthy(#cjson.decode(body) > 10)
+    status, body = fetch("meta.json?select=unix:0:system_misc:ncpus")
+    assert.same({ 200, "CPUs online" }, { status, cjson.decode(body)[1].statistics.ncpus.description })
+    status, body = fetch("kstat.json?select=unix:0:system_misc:ncpus")
+    assert.same({ 200, "system_misc" }, { status, cjson.decode(body)[1].name })
+  end)
+
+  it("gives what is wrong a status and a line", function()
+    assert.same({ 404, "not found: the page has no such part\n" }, { fetch("nothing"), (select(2, fetch("nothing"))) })
+    local status, body = fetch("kstat.json?select=/(/")
+    assert.equal(400, status)
+    assert.truthy(body:find("^select: '/%(/': "), body)
+  end)
+
+  it("works in a browser", function()
+    if run.shell("command -v chromium").status ~= 0 then
+      pending("Chromium is not installed")
+      return
+    end
+    local r = run.shell(("python3 spec/support/browser.py %s 3 %s"):format(url, run.quote(
+      "[document.getElementById('state').textContent, document.querySelectorAll('canvas').length > 5]")))
+    local seen = cjson.decode(r.out)
+    assert.same({ {}, { "live", true } }, { seen.errors, seen.result })
+  end)
+end)
