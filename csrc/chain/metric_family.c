@@ -133,6 +133,7 @@ find_or_add_family(struct ks_metric_families *f, uint32_t kstat, const char *mod
     size_t stat_len, enum ks_metric_type type, const char *unit, const char *help)
 {
 	size_t at = f->text.len, stem;
+	uint32_t first = KS_NO_SLOT;
 
 	stat_len = ks_metric_stem(stat, stat_len, unit);
 	ks_buf_adds(&f->text, "kstat_");
@@ -143,7 +144,7 @@ find_or_add_family(struct ks_metric_families *f, uint32_t kstat, const char *mod
 	while (f->text.len > at && f->text.data[f->text.len - 1] == '_')
 		f->text.len--;
 	stem = f->text.len;
-	for (unsigned n = 1; !f->text.failed; n++) {
+	for (uint32_t n = 1; !f->text.failed; n++) {
 		uint32_t taken;
 
 		f->text.len = stem;
@@ -162,6 +163,12 @@ find_or_add_family(struct ks_metric_families *f, uint32_t kstat, const char *mod
 			f->text.len = at;
 			return taken;
 		}
+		/* Names of strangers may all look alike: those that this kstat has are not tried again. */
+		first = n == 1 ? taken : first;
+		if (n == 1 && f->family[first].tried_kstat == kstat)
+			n = f->family[first].tried;
+		f->family[first].tried = n;
+		f->family[first].tried_kstat = kstat;
 	}
 	return KS_NO_SLOT;
 }

@@ -30,6 +30,7 @@ struct ks_metric_family {
 	uint32_t last;      /* its user's: number of the last kstat with a value here */
 	uint32_t kstat;     /* number of the last kstat that had a statistic here */
 	uint32_t of_kstat;  /* which statistic that was */
+	uint32_t tried, tried_kstat; /* the last number behind its name that was tried, for which kstat */
 	uint8_t type;       /* enum ks_metric_type */
 };
 

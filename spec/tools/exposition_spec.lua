@@ -161,13 +161,13 @@ assert(pub:named({ module = "mod", name = "n", shards = 1, statistics = {
   { name = "below", kind = "counter", type = "int64", value = -1 },
   { name = "none", kind = "counter", type = "double", value = 0/0 },
   { name = "above", kind = "counter", type = "double", value = 1/0 },
-  { name = "under", kind = "gauge", type = "int64", value = -9007199254740993 },
+  { name = "under", kind = "gauge", type = "int64", value = -9007199254740991 },
   { name = "nan", kind = "gauge", type = "double", value = 0/0 },
   { name = "inf", kind = "gauge", type = "double", value = 1/0 },
   { name = "ninf", kind = "gauge", type = "double", value = -1/0 },
   { name = "text", type = "string" } } }))
 ]])
-    local expected = { kstat_mod_above_total = "+Inf", kstat_mod_under = "-9007199254740993", kstat_mod_nan = "NaN",
+    local expected = { kstat_mod_above_total = "+Inf", kstat_mod_under = "-9007199254740991", kstat_mod_nan = "NaN",
       kstat_mod_inf = "+Inf", kstat_mod_ninf = "-Inf" }
     local values = {}
     for name, value in pairs(values_of("\n" .. classic)) do
@@ -438,6 +438,24 @@ print(pcall(ks.exposition, ks, "prometheus"))
     ks:close()
     local _, labels = text:gsub('="', "")
     assert.equal(4 + 64, labels)
+    assert.is_true(os.clock() - start < 5)
+  end)
+
+  it("of a kstat whose 20,000 names look alike takes no time", function()
+    local marks, numbers = { "!", "#", "$", "%", "&", "*", "+", ";", "<", "=", ">", "?", "@", "^", "|", "~" }, {}
+    for i = 1, 20000 do
+      local name, n = "", i
+      while n > 0 do
+        name, n = name .. marks[n % 16 + 1], math.floor(n / 16)
+      end
+      numbers[i] = ('"%s":%d'):format(name, i)
+    end
+    local k = capture.kstat("mod", 0, "n", "c", 1, 1, 2, table.concat(numbers, ","))
+    local ks = assert(kstat.open({ capture = capture.file({ { k } }) }))
+    local start = os.clock()
+    local _, families = ks:render("prometheus"):gsub("# TYPE", "")
+    ks:close()
+    assert.equal(20000, families)
     assert.is_true(os.clock() - start < 5)
   end)
 
