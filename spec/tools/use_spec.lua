@@ -90,9 +90,9 @@ local function queue(n)
   return { ["proc/diskstats"] = diskstats(0, n * 1000), ["sys/block/sda/queue/nr_requests"] = "10\n" }
 end
 
--- sda is busy all the time, sdb not at all
-local function io_pressure(n)
-  return { ["proc/diskstats"] = diskstats(n == 0 and 0 or 10000, 10),
+-- sda is busy for that share of the time (all of it if nothing is given), sdb not at all
+local function io_pressure(n, busy)
+  return { ["proc/diskstats"] = diskstats(n == 0 and 0 or 100 * (busy or 100), 10),
     ["proc/pressure/io"] = pressure("io", "full")(n)["proc/pressure/io"] }
 end
 
@@ -239,6 +239,10 @@ describe("kstatlua use on a recorded tree", function()
     rows = look(io_pressure, 50)
     assert.equal("critical", rows["disk sda"].state)
     assert.equal("ok", rows["disk sdb"].state)
+    local function busy_for(busy)
+      return look(function(n) return io_pressure(n, busy) end, 80)["disk sda"].state
+    end
+    assert.same({ "ok", "critical" }, { busy_for(39), busy_for(40) })
   end)
 
   it("does not count single packets that nobody wants, nor caches of a group at its limit", function()

@@ -52,7 +52,8 @@ local limits = {
     file = "/proc/diskstats: time_in_queue, /sys/block/*/queue/nr_requests",
     reason = "The queue has no room for more: programs wait before their requests are even queued." },
   { "disk", "saturation", "all stalled", unit = "%", critical = 5, quiet = true, file = "/proc/pressure/io: full",
-    reason = "Share of the time in which all work waited for I/O. It counts for disks that were busy as long." },
+    reason = "Share of the time in which all work waited for I/O of the machine. It counts for disks that were busy " ..
+      "for half of that time or more." },
   { "disk", "errors", "failed requests", unit = "", critical = 1, file = "/sys/block/*/device/ioerr_cnt",
     reason = "Requests ended with an error: the disk, its cable or its controller fails." },
   { "disk", "errors", "disks missing", unit = "", critical = 1,

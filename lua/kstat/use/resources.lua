@@ -61,10 +61,6 @@ local function share(k, statistic)
   return n and math.min(n / 1e7, 100)
 end
 
-local function at_least(value, limit)
-  return value and limit and value >= limit
-end
-
 -- --- CPU and memory ----------------------------------------------------------------------------
 
 local BUSY, IDLE = { "cpu_nsec_user", "cpu_nsec_kernel", "cpu_nsec_stolen" }, { "cpu_nsec_idle", "cpu_nsec_wait" }
@@ -138,7 +134,7 @@ local function disk(d, add, k, stalled)
   add("disk", k.name, {
     [rotational and "busy rotational" or "busy"] = busy, queue = queue,
     ["queue full"] = percent(queue, now(beside("queue"), "nr_requests")),
-    ["all stalled"] = at_least(busy, stalled) and stalled or nil,
+    ["all stalled"] = busy and stalled and busy >= stalled / 2 and stalled or nil,
     ["failed requests"] = count(d:lookup(k.module .. "err", k.instance, k.name .. ",err"), "Hard Errors",
       "Transport Errors"),
     ["disks missing"] = missing_disks(d, k), ["paths failed"] = now(beside("map"), "devices_failed"),
