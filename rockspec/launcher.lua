@@ -80,15 +80,18 @@ local function run(chunk, message)
   die(result[2], result[1])
 end
 
--- Returns the file of a script: the installed one of that name, else the file that the name is itself.
+-- Returns the file of a script: the installed one of that name, else the file that the name is itself. Ends the
+-- process if there is neither.
 local function find(name)
   local path = not name:find("/", 1, true) and not name:find("%.lua$") and directory .. "/../scripts/" .. name .. ".lua"
-  local file = path and io.open(path)
-  if file then
-    file:close()
-    return path
+  for _, candidate in ipairs({ path or name, name }) do
+    local file = io.open(candidate)
+    if file then
+      file:close()
+      return candidate
+    end
   end
-  return name
+  die(2, ("no script '%s': neither a file nor installed in %s/../scripts"):format(name, directory))
 end
 
 local preload = {} -- functions, in the order of the command line
@@ -125,7 +128,8 @@ local function read_options(words)
       end
     else
       chunks = true
-      preload[#preload + 1] = assert((loadstring or load)(value, "=(command line)"))
+      local chunk, message = (loadstring or load)(value, "=(command line)")
+      preload[#preload + 1] = chunk or die(1, message)
     end
   end
   return chunks
