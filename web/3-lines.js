@@ -71,7 +71,7 @@ class Lines {
       width: 1 }, ticks: { show: false } };
     const stacked = this.options.stacked;
     this.plot = new uPlot({
-      width: Math.max(this.place.clientWidth, 100), height: this.options.height || 150, padding: [8, 8, 0, 0],
+      width: Math.max(this.place.clientWidth, 100), height: this.options.height || 150, padding: [8, 22, 0, 0],
       legend: { show: false },
       cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
       scales: {

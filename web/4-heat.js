@@ -98,7 +98,7 @@ class Heat {
     first = Math.max(0, first - 1);
     last = Math.min((this.lows ? this.lows.length : 1) - 1, last + 1);
     const box = this.canvas.getBoundingClientRect(), left = 66, bottom = 22;
-    return { shown, span: shownSpan(shown.length ? shown[0].time : end, end), first, last, most, end, left, width: box.width - left - 8, height: box.height - bottom - 6, top: 6,
+    return { shown, span: shownSpan(shown.length ? shown[0].time : end, end), first, last, most, end, left, width: box.width - left - 22, height: box.height - bottom - 6, top: 6,
       row: (box.height - bottom - 6) / (last - first + 1) };
   }
 

@@ -167,6 +167,11 @@ function written(unit, x) {
   return x == null ? null : unitNamed(unit).write(x);
 }
 
+// An average length of a queue.
+function lengthText(x) {
+  return x == null ? null : x < 0.001 ? "0" : UNITS.count.write(x);
+}
+
 // What a queue did: the rates of an I/O kstat. Times per operation are those that it waited and was served.
 function queueOf(k, before) {
   const was = before.get(keyOf(k)), rate = (name) => rateOf(k, was, name);
@@ -184,7 +189,7 @@ parts.push({
     diskTable.update(disksOf(now).map((k) => {
       const q = queueOf(k, before);
       return { name: k.name, cells: [written("/s", q.done), written("bytes/s", q.read), written("bytes/s", q.wrote),
-        written("count", sum([q.waiting, q.active])), written("seconds", sum([q.wait, q.service])),
+        lengthText(sum([q.waiting, q.active])), written("seconds", sum([q.wait, q.service])),
         q.busy == null ? null : bar(q.busy, digits(q.busy * 100) + " %")] };
     }));
   },

@@ -20,7 +20,7 @@ parts.push({
       const q = queueOf(read, before);
       if (!rows.has(k.publisher)) rows.set(k.publisher, []);
       rows.get(k.publisher).push({ name: k.name + (k.instance ? ` ${k.instance}` : ""), cells: [written("/s", q.done),
-        written("count", q.waiting), written("count", q.active), written("seconds", q.wait), written("seconds", q.service),
+        lengthText(q.waiting), lengthText(q.active), written("seconds", q.wait), written("seconds", q.service),
         q.busy == null ? null : bar(q.busy, digits(q.busy * 100) + " %")] });
     }
     for (const [publisher, list] of rows) {

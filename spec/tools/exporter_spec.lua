@@ -81,6 +81,16 @@ describe("kstatlua exporter", function()
     assert.equal(200, (fetch("/metrics?select=unix:0:system_misc")))
   end)
 
+  it("says what to install where the module kstat.http is missing", function()
+    local alone = run.directory()
+    run.shell(("cp %s/kstatlua %s"):format(run.bin, alone))
+    local r = run.run({ alone .. "/kstatlua", "exporter", directory = alone,
+      env = { LUA_CPATH = alone .. "/?.so", LUA_CPATH_5_4 = false } })
+    run.remove_directory(alone)
+    assert.same({ 3, "exporter: the module kstat.http cannot be loaded; it is built where libmicrohttpd is installed "
+      .. "(Debian: libmicrohttpd-dev)\n" }, { r.status, r.err })
+  end)
+
   it("refuses addresses that others reach, those that are none, and those that are taken", function()
     local function refused(address)
       local r = run.run({ "kstatlua", "exporter", "--listen", address })
