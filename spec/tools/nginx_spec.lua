@@ -103,6 +103,23 @@ describe("kstat.nginx", function()
       assert.is_nil(server:log():find("kstat"))
     end)
 
+    it("has metrics that promtool accepts, in both formats, and shows the page", function()
+      if nginx.sh("command -v promtool").status ~= 0 then
+        pending("promtool is not installed")
+        return
+      end
+      local text = server:get("/metrics")
+      local r = run.run({ "/usr/bin/promtool", "check", "metrics", stdin = text })
+      assert.equal("", r.out .. r.err)
+      assert.equal(0, r.status)
+      local open = server:get("/metrics", "-H 'Accept: application/openmetrics-text; version=1.0.0'")
+      assert.truthy(open:find("\n# TYPE nginx_http_request_duration_seconds histogram\n.*\n# EOF\n$"))
+      assert.truthy(server:get("/metrics?select=nginx:0:example.com"):find("\nkstat_nginx_2xx"))
+      assert.equal("400", server:get("/metrics?select=/(/", "-o /dev/null -w '%{http_code}'"))
+      assert.truthy(server:get("/kstat.json"):find('"name": "example.com"', 1, true))
+      assert.truthy(server:get("/kstat/"):find("<!DOCTYPE html>", 1, true))
+    end)
+
     it("leaves no file behind", function()
       server:stop()
       assert.equal("", nginx.sh("ls %s", server.kstats).out)

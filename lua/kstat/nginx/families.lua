@@ -127,7 +127,7 @@ function writer_methods.quantiles(self, name, help, list, voi, scale)
   if not (list[1] and list[1][voi .. "_p50"]) then
     return
   end
-  self:family(name, "gauge", help)
+  self:family(name, "summary", help)
   for _, row in ipairs(list) do
     for _, p in ipairs({ "p50", "p90", "p99", "p999" }) do
       local value = row[voi .. "_" .. p]

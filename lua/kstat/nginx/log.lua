@@ -147,12 +147,14 @@ local SOURCE = [[
     counter:add()
     BYTES
     local start = C.kstat_nginx_start(r)
-    local id = tonumber(cast(word, r))
-    local since = entered[id]
-    if since then
-      entered[id] = nil
-      in_flight:add(-1)
-      PRECISE_START
+    if entered.used then
+      local id = tonumber(cast(word, r))
+      local since = entered[id]
+      if since then
+        entered[id] = nil
+        in_flight:add(-1)
+        PRECISE_START
+      end
     end
     local us = (now() - start) * 1e6 + 0.5
     us = us >= 1 and us - us % 1 or 0
@@ -252,6 +254,7 @@ function M.functions(server, options, set)
       return -- an internal redirect
     end
     if not entered[id] then
+      entered.used = true
       server.in_flight:add(1)
     end
     entered[id], starts[id] = x.now(), start

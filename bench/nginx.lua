@@ -1,0 +1,169 @@
+-- What metrics cost in nginx: CPU time of the worker for each request, beyond that without metrics, in rounds that take
+-- turns, ours beside metrics in a shared dictionary (bench/helper/shared_metrics.lua) as their documentation uses them,
+-- in log_by_lua_block itself, and in their best form, a function of a module. The same series: requests by server and
+-- code, times by server. Then what an update of a metric of one's own costs. The least of all rounds counts.
+-- SPDX-License-Identifier: MIT
+local figure = require("figure")
+
+local ROUNDS, SECONDS = tonumber(os.getenv("KSTAT_BENCH_ROUNDS") or 7), 1
+
+local function capture(command)
+  local p = assert(io.popen(command, "r"))
+  local text = p:read("a")
+  p:close()
+  return text
+end
+
+local binary = capture("PATH=$PATH:/usr/sbin command -v nginx"):match("%S+")
+if not binary or capture("command -v wrk") == "" then
+  io.stderr:write("bench/nginx: nginx and wrk are not installed\n")
+  os.exit(1)
+end
+
+local dir = capture("mktemp -d"):match("%S+")
+local root, build = os.getenv("PWD"), os.getenv("KSTAT_BUILD")
+
+local function write_file(name, text)
+  local f = assert(io.open(dir .. "/" .. name, "w"))
+  f:write(text)
+  f:close()
+end
+
+local BUCKETS = ".001, .002, .005, .01, .02, .025, .05, .075, .1, .2, .25, .5, .75, 1, 1.5, 2.5, 4, 5, 7.5, 10"
+
+-- Each has an nginx of its own: what LuaJIT compiled, or gave up, for one does not touch another.
+local VARIANTS = {
+  none = { port = 28711, log = "" },
+  empty = { port = 28712, log = "log_by_lua_block { return }" },
+  ours = { port = 28713, log = "log_by_lua_block { kn:log() }",
+    setup = "status = 'code', bytes = false, percentiles = false, buckets = { BUCKETS }" },
+  whole = { port = 28714, log = "log_by_lua_block { kn:log() }", setup = "upstreams = true, dicts = true" },
+  block = { port = 28715, log = [[log_by_lua_block { requests:inc(1, { ngx.var.server_name, ngx.var.status })
+    latency:observe(tonumber(ngx.var.request_time), { ngx.var.server_name }) }]] },
+  best = { port = 28716, log = "log_by_lua_block { shared.log(requests, latency) }" },
+}
+local ORDER = { "none", "empty", "ours", "whole", "block", "best" }
+
+local CONFIGURATION = [[
+load_module /usr/lib/nginx/modules/ndk_http_module.so;
+load_module /usr/lib/nginx/modules/ngx_http_lua_module.so;
+daemon off; worker_processes 1; pid nginx.pid; error_log error.log warn;
+events { worker_connections 512; }
+http {
+  access_log off; keepalive_requests 100000000;
+  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+  uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+  lua_package_path 'ROOT/lua/?.lua;ROOT/lua/?/init.lua;ROOT/bench/helper/?.lua;;';
+  lua_package_cpath 'BUILD/lib/lua/5.1/?.so;;';
+  lua_shared_dict metrics 10m;
+  init_by_lua_block {
+    kn = require("kstat.nginx").setup{ SETUP }
+    shared = require("shared_metrics")
+    requests, latency = shared.counter("requests"), shared.histogram("latency", { BUCKETS })
+    jobs = kn:counter("jobs", { labels = { "queue" } })
+    plain = kn:histogram("plain", { unit = "seconds", buckets = { BUCKETS } })
+    digest = kn:histogram("digest", { unit = "seconds", buckets = { BUCKETS }, percentiles = true })
+  }
+  init_worker_by_lua_block { kn:worker() shared.start(ngx.shared.metrics) }
+  server { listen 127.0.0.1:PORT; server_name example.com; location / { return 204; } LOG
+    location /updates { content_by_lua_block {
+    local function least(f, n)
+      local best = math.huge
+      for _ = 1, 9 do
+        local before = os.clock()
+        f(n)
+        best = math.min(best, (os.clock() - before) / n * 1e9)
+      end
+      ngx.say(best)
+    end
+    local ok = jobs:with("mail")
+    least(function(n) for i = 1, n do ok:add() end end, 1e7)
+    least(function(n) for i = 1, n do jobs:add(1, "mail") end end, 1e7)
+    least(function(n) for i = 1, n do plain:observe(i % 1024 * 0.0031) end end, 1e6)
+    least(function(n) for i = 1, n do digest:observe(i % 1024 * 0.0031) end end, 1e6)
+  } } }
+}
+]]
+
+write_file("pipeline.lua", [[
+init = function()
+  local r = {}
+  for i = 1, 32 do r[i] = wrk.format("GET", "/") end
+  all = table.concat(r)
+end
+request = function() return all end
+]])
+
+local function stop_all()
+  for _, name in ipairs(ORDER) do
+    local pid = VARIANTS[name].pid
+    if pid then
+      os.execute(("kill -QUIT %s; while kill -0 %s 2>/dev/null; do sleep 0.05; done"):format(pid, pid))
+    end
+  end
+  os.execute("rm -rf " .. dir)
+end
+
+for _, name in ipairs(ORDER) do
+  local variant = VARIANTS[name]
+  local home = dir .. "/" .. name
+  os.execute(("mkdir -p %s %s/k"):format(home, home))
+  local text = CONFIGURATION:gsub("%u%u%u+", { LOG = variant.log, SETUP = variant.setup or "", PORT = variant.port })
+  write_file(name .. "/nginx.conf", (text:gsub("%u%u%u+", { ROOT = root, BUILD = build, BUCKETS = BUCKETS })))
+  variant.pid = capture(("KSTAT_DIR=%s/k %s -p %s -c nginx.conf -e error.log >/dev/null 2>&1 & echo $!"):format(
+    home, binary, home)):match("%d+")
+end
+os.execute("sleep 1")
+for _, name in ipairs(ORDER) do
+  VARIANTS[name].worker = capture("pgrep -P " .. VARIANTS[name].pid):match("%d+")
+  if not VARIANTS[name].worker then
+    io.stderr:write(capture(("cat %s/%s/error.log"):format(dir, name)))
+    stop_all()
+    os.exit(1)
+  end
+end
+
+-- Nanoseconds that a worker has run.
+local function cpu(worker)
+  local f = assert(io.open("/proc/" .. worker .. "/schedstat"))
+  local ns = f:read("n")
+  f:close()
+  return ns
+end
+
+local cost = {}
+for round = 0, ROUNDS do
+  for _, name in ipairs(ORDER) do
+    local worker = VARIANTS[name].worker
+    local before = cpu(worker)
+    local text = capture(("wrk -t1 -c8 -d%d -s %s/pipeline.lua http://127.0.0.1:%d/"):format(SECONDS, dir,
+      VARIANTS[name].port))
+    local ns = (cpu(worker) - before) / tonumber(text:match("(%d+) requests in"))
+    if round > 0 then -- the first warms up
+      cost[name] = math.min(cost[name] or ns, ns)
+    end
+  end
+end
+local updates = capture("curl -s -m 120 http://127.0.0.1:28713/updates")
+stop_all()
+
+local function ns(n)
+  return ("%.3g ns"):format(n)
+end
+
+local ours, block, best = cost.ours - cost.none, cost.block - cost.none, cost.best - cost.none
+figure.print("nginx request, series of others", ns(ours), "in log_by_lua_block " .. ns(block), ours / block, "<=0.167x",
+  ours <= block / 6)
+figure.print("nginx request, series of others", ns(ours), "in a module " .. ns(best), ours / best, "<=0.5x",
+  ours <= best / 2)
+figure.print("nginx request, all defaults and upstreams", ns(cost.whole - cost.none), ("a log_by_lua_block that does "
+  .. "nothing %s, the request itself %s"):format(ns(cost.empty - cost.none), ns(cost.none)), "-", "-", nil)
+local names = { "counter, labels resolved", "counter, by label", "histogram, 20 buckets",
+  "histogram, 20 buckets, digest" }
+local goals, i = { 3, nil, 22, 40 }, 0
+for value in updates:gmatch("(%S+)\n") do
+  i = i + 1
+  local goal = goals[i]
+  figure.print("nginx " .. names[i], ns(tonumber(value)), "-", "-", goal and ("<=%d ns"):format(goal) or "-",
+    goal and tonumber(value) <= goal)
+end
