@@ -156,7 +156,8 @@ write_head(const struct ks_exposition *x, const struct ks_metric_family *m, stru
 		[KS_METRIC_INFO] = { "gauge", "info" }
 	};
 	bool open = x->format == KS_EXPOSITION_OPENMETRICS;
-	const char *name = ks_metric_text(&x->s.families, m->name), *unit = ks_metric_text(&x->s.families, m->unit);
+	const char *name = ks_metric_text(&x->s.families, m->name);
+	const char *unit = ks_metric_text(&x->s.families, m->unit);
 	const char *help = ks_metric_text(&x->s.families, m->help);
 	const char *ending = open ? "" : m->type == KS_METRIC_COUNTER ? "_total" : m->type == KS_METRIC_INFO ?
 	    "_info" : "";
@@ -182,7 +183,8 @@ write_sample(const struct ks_exposition *x, const struct ks_metric_sample *s, st
 {
 	static const char *const endings[] = { [KS_PART_VALUE] = "", [KS_PART_BUCKET] = "_bucket",
 		[KS_PART_COUNT] = "_count", [KS_PART_SUM] = "_sum", [KS_PART_QUANTILE] = "" };
-	static const char *const own_names[] = { [KS_PART_BUCKET] = ",le=\"", [KS_PART_QUANTILE] = ",quantile=\"" };
+	static const char *const own_names[] = { [KS_PART_BUCKET] = ",le=\"",
+		[KS_PART_QUANTILE] = ",quantile=\"" };
 	const struct ks_metric_family *m = &x->s.families.family[s->family];
 	const char *labels = x->s.labels.data + s->labels, *own = "", *own_name = "";
 	const char *ending = m->type == KS_METRIC_COUNTER ? "_total" : m->type == KS_METRIC_INFO ? "_info" :

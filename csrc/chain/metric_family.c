@@ -69,9 +69,9 @@ has_name(const void *families, uint32_t slot, const void *key)
 }
 
 /*
- * Walks the names of a family of this type, whose own name is the end of the texts, from `at`. It adds them for family
- * `take`, or, if that is KS_NO_SLOT, returns the first family that has one of them. KS_NO_SLOT: none has, or all were
- * added.
+ * Walks the names of a family of this type, whose own name is the end of the texts, from `at`. It adds them
+ * for family `take`, or, if that is KS_NO_SLOT, returns the first family that has one of them. KS_NO_SLOT:
+ * none has, or all were added.
  */
 static uint32_t
 walk_names(struct ks_metric_families *f, size_t at, enum ks_metric_type type, uint32_t take)
@@ -97,8 +97,8 @@ walk_names(struct ks_metric_families *f, size_t at, enum ks_metric_type type, ui
 
 /* Whether samples of this name and type, in this unit, of one more kstat may be in the family. */
 static bool
-fits(const struct ks_metric_families *f, const struct ks_metric_family *m, size_t name_len, enum ks_metric_type type,
-    const char *unit, uint32_t kstat)
+fits(const struct ks_metric_families *f, const struct ks_metric_family *m, size_t name_len,
+    enum ks_metric_type type, const char *unit, uint32_t kstat)
 {
 	return m->kstat != kstat && m->type == (uint8_t)type && m->name_len == name_len &&
 	    strcmp(ks_metric_text(f, m->unit), unit) == 0;
@@ -106,7 +106,8 @@ fits(const struct ks_metric_families *f, const struct ks_metric_family *m, size_
 
 /* Adds the family whose name is the end of the texts, from `at`. */
 static uint32_t
-add_family(struct ks_metric_families *f, size_t at, enum ks_metric_type type, const char *unit, const char *help)
+add_family(struct ks_metric_families *f, size_t at, enum ks_metric_type type, const char *unit,
+    const char *help)
 {
 	uint32_t slot = (uint32_t)f->n;
 	struct ks_metric_family *m;
@@ -125,8 +126,8 @@ add_family(struct ks_metric_families *f, size_t at, enum ks_metric_type type, co
 }
 
 /*
- * Returns the family kstat_MODULE_STATISTIC[_N]_UNIT in which this kstat has no sample yet. All kstats of a module whose
- * statistics have the same name, type and base unit share one.
+ * Returns the family kstat_MODULE_STATISTIC[_N]_UNIT in which this kstat has no sample yet. All kstats of a
+ * module whose statistics have the same name, type and base unit share one.
  */
 static uint32_t
 find_or_add_family(struct ks_metric_families *f, uint32_t kstat, const char *module, const char *stat,
@@ -248,8 +249,8 @@ choose_family(struct ks_metric_families *f, uint32_t kstat, const struct stat_ke
 
 	ks_metric_unit_of(k->meta, &unit);
 	if (help == NULL || help[0] == '\0') {
-		(void)snprintf(text, sizeof(text), "%s%.*s of %s", k->name_len > 0 ? "" : "texts", (int)k->name_len,
-		    k->name, k->module);
+		(void)snprintf(text, sizeof(text), "%s%.*s of %s", k->name_len > 0 ? "" : "texts",
+		    (int)k->name_len, k->name, k->module);
 		help = text;
 	}
 	return find_or_add_family(f, kstat, k->module, k->name, k->name_len, k->type, unit.base, help);

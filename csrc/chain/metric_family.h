@@ -1,6 +1,6 @@
 /*
- * metric_family.h - the families of metrics of an exposition, and which statistics are theirs. What a family is called
- * follows from the metadata of a statistic. SPDX-License-Identifier: MIT
+ * metric_family.h - the families of metrics of an exposition, and which statistics are theirs. What a family
+ * is called follows from the metadata of a statistic. SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_METRIC_FAMILY_H
 #define CHAIN_METRIC_FAMILY_H
@@ -60,9 +60,9 @@ struct ks_metric_families {
 void ks_metric_families_free(struct ks_metric_families *f);
 
 /*
- * Returns the number of a statistic of a module, and sees to it that it has a family in which kstat number `kstat`
- * (from 1) has no other statistic. meta may be NULL; without a description HELP has the names of the statistic and of the module.
- * KS_NO_SLOT with errno ENOMEM.
+ * Returns the number of a statistic of a module, and sees to it that it has a family in which kstat number
+ * `kstat` (from 1) has no other statistic. meta may be NULL; without a description HELP has the names of the
+ * statistic and of the module. KS_NO_SLOT with errno ENOMEM.
  */
 uint32_t ks_metric_stat(struct ks_metric_families *f, uint32_t kstat, const char *module, const char *name,
     size_t name_len, enum ks_metric_type type, const struct ks_meta *meta);

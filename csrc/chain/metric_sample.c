@@ -52,8 +52,8 @@ has_text(const struct ks_buf *texts, const char *text)
 }
 
 /*
- * Adds a text statistic: the label has its name as far as the format allows it, with a number if that is taken. Names
- * that start with "__" belong to Prometheus, so of several '_' one is left.
+ * Adds a text statistic: the label has its name as far as the format allows it, with a number if that is
+ * taken. Names that start with "__" belong to Prometheus, so of several '_' one is left.
  */
 static void
 add_text_label(struct ks_metric_samples *s, const struct ks_pair *p)
@@ -95,7 +95,8 @@ add_labels(struct ks_metric_samples *s)
 	const kstat_t *ksp = s->ksp;
 	char text[KS_NUMBER_MAX];
 	long texts = 0;
-	uint64_t hash = ks_hash_string(ks_hash_string((uint64_t)ksp->ks_instance, ksp->ks_module), ksp->ks_name);
+	uint64_t hash = ks_hash_string(ks_hash_string((uint64_t)ksp->ks_instance, ksp->ks_module),
+	    ksp->ks_name);
 
 	s->ksp_labels = (uint32_t)s->labels.len;
 	add_label(&s->labels, "module", ksp->ks_module, strlen(ksp->ks_module));
@@ -129,7 +130,8 @@ add_labels(struct ks_metric_samples *s)
 
 /* Returns the number of a statistic of the kstat, see ks_metric_stat(). */
 static uint32_t
-find_stat(struct ks_metric_samples *s, const char *name, size_t n, enum ks_metric_type type, const struct ks_meta *m)
+find_stat(struct ks_metric_samples *s, const char *name, size_t n, enum ks_metric_type type,
+    const struct ks_meta *m)
 {
 	return ks_metric_stat(&s->families, s->kstats, s->ksp->ks_module, name, n, type, m);
 }
@@ -195,13 +197,20 @@ add_value(struct ks_metric_samples *s, const struct ks_pair *p)
 	return add_sample(s, find_stat(s, p->name, strlen(p->name), type, m), KS_PART_VALUE, 0, &p->value);
 }
 
-/* Whether the statistic whose name starts with n bytes and ends with a text is among the values that are wanted. */
-static bool
-has_value(const struct ks_metric_samples *s, const char *start, size_t n, const char *end)
-{
-	for (size_t i = 0; i < s->values->n; i++) {
-		const char *name = s->values->pair[i].name;
+#define MOST_OF_VOI 16 /* statistics that one VOI may have, and some more */
 
+/*
+ * Whether the statistic whose name starts with n bytes and ends with a text is among the values that are
+ * wanted. The search begins at value `from`.
+ */
+static bool
+has_value(const struct ks_metric_samples *s, const char *start, size_t n, const char *end, size_t from)
+{
+	for (size_t i = 0, at = from; i < s->values->n; i++, at++) {
+		const char *name;
+
+		at = at < s->values->n ? at : 0;
+		name = s->values->pair[at].name;
 		if (strncmp(name, start, n) == 0 && strcmp(name + n, end) == 0)
 			return true;
 	}
@@ -229,7 +238,10 @@ add_bucket(struct ks_metric_samples *s, uint32_t stat, const struct ks_value *hi
 	return add_u64(s, stat, KS_PART_BUCKET, (uint32_t)at, total);
 }
 
-/* Adds the last bucket, the sum (NULL: not known) and the count, which OpenMetrics does not allow without a sum. */
+/*
+ * Adds the last bucket, the sum (NULL: not known) and the count, which OpenMetrics does not allow without a
+ * sum.
+ */
 static int
 add_total(struct ks_metric_samples *s, uint32_t stat, uint64_t total, const struct ks_value *sum)
 {
@@ -264,8 +276,8 @@ add_histogram(struct ks_metric_samples *s, const struct ks_histstat *h)
 }
 
 /*
- * Stores the greatest value of bucket i: a bucket does not hold its upper bound, where the next one begins, so of whole
- * numbers it is the one below. False: the last bucket holds all above.
+ * Stores the greatest value of bucket i: a bucket does not hold its upper bound, where the next one begins,
+ * so of whole numbers it is the one below. False: the last bucket holds all above.
  */
 static bool
 greatest_of_bucket(struct ks_blob_histogram *h, size_t i, struct ks_value *high)
@@ -284,19 +296,21 @@ greatest_of_bucket(struct ks_blob_histogram *h, size_t i, struct ks_value *high)
 }
 
 /*
- * The histogram of a VOI. Samples in no bucket are below the first bound where the ranges are continuous. Those of
- * discrete ranges and values, which look the same here, are counted there, too. With bounds below zero the sum is no
- * counter, and left out.
+ * The histogram of a VOI. Samples in no bucket are below the first bound where the ranges are continuous.
+ * Those of discrete ranges and values, which look the same here, are counted there, too. With bounds below
+ * zero the sum is no counter, and left out.
  */
 static int
-add_voi_histogram(struct ks_metric_samples *s, const char *voi, size_t len, struct ks_blob_histogram *h)
+add_voi_histogram(struct ks_metric_samples *s, const char *voi, size_t len, struct ks_blob_histogram *h,
+    uint32_t from)
 {
-	uint32_t stat = find_stat(s, voi, len, KS_METRIC_HISTOGRAM, ks_chain_meta(s->kc, s->ksp, h->bounds_name));
+	uint32_t stat = find_stat(s, voi, len, KS_METRIC_HISTOGRAM,
+	    ks_chain_meta(s->kc, s->ksp, h->bounds_name));
 	struct ks_value v;
 	uint64_t total = 0;
 	bool has_sum = true;
 
-	if (ks_blob_find(s->ksp, voi, len, "_oob", &v) != NULL && v.kind == KS_VALUE_U64)
+	if (ks_blob_find(s->ksp, voi, len, "_oob", from, &v) != NULL && v.kind == KS_VALUE_U64)
 		total = v.u64;
 	for (size_t i = 0; i < h->n; i++) {
 		total += ks_blob_histogram_count(h, i);
@@ -306,7 +320,8 @@ add_voi_histogram(struct ks_metric_samples *s, const char *voi, size_t len, stru
 		if (add_bucket(s, stat, &v, total) != 0)
 			return -1;
 	}
-	has_sum = has_sum && ks_blob_find(s->ksp, voi, len, "_sum", &v) != NULL && is_number(&v) && !is_negative(&v);
+	has_sum = has_sum && ks_blob_find(s->ksp, voi, len, "_sum", from, &v) != NULL &&
+	    is_number(&v) && !is_negative(&v);
 	return add_total(s, stat, total, has_sum ? &v : NULL);
 }
 
@@ -334,7 +349,8 @@ static const struct {
 static int
 add_of_blob(struct ks_metric_samples *s, const struct ks_pair *p)
 {
-	size_t n = strlen(p->name);
+	size_t n = strlen(p->name), at = (size_t)(p - s->values->pair);
+	uint32_t from = at > MOST_OF_VOI ? (uint32_t)at - MOST_OF_VOI : 0;
 
 	for (size_t i = 0; i < sizeof(blob_endings) / sizeof(blob_endings[0]); i++) {
 		size_t m = strlen(blob_endings[i].ending);
@@ -344,9 +360,10 @@ add_of_blob(struct ks_metric_samples *s, const struct ks_pair *p)
 			continue;
 		if (blob_endings[i].quantile != NULL)
 			return is_number(&p->value) ? add_quantile(s, p, n - m, blob_endings[i].quantile) : 0;
-		if (has_value(s, p->name, n - m, "_buckets") && ks_blob_histogram_open(&h, s->ksp, p->name, n - m))
+		if (has_value(s, p->name, n - m, "_buckets", from) &&
+		    ks_blob_histogram_open(&h, s->ksp, p->name, n - m, from))
 			return p->value.kind == KS_VALUE_INTS && p->value.str == h.buckets.str ?
-			    add_voi_histogram(s, p->name, n - m, &h) : 0;
+			    add_voi_histogram(s, p->name, n - m, &h, from) : 0;
 	}
 	return is_number(&p->value) ? add_value(s, p) : 0;
 }
@@ -361,7 +378,7 @@ add_values(struct ks_metric_samples *s)
 	int rc = 0;
 
 	if (ks_histstat_open(&histogram, s->ksp))
-		return has_value(s, "", 0, "buckets") ? add_histogram(s, &histogram) : 0;
+		return has_value(s, "", 0, "buckets", 0) ? add_histogram(s, &histogram) : 0;
 	for (size_t i = 0; rc == 0 && i < s->values->n; i++) {
 		const struct ks_pair *p = &s->values->pair[i];
 

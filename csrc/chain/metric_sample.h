@@ -1,6 +1,6 @@
 /*
- * metric_sample.h - kstats as samples of metrics: their labels, and what their values, histograms and percentiles
- * become. See exposition.h. SPDX-License-Identifier: MIT
+ * metric_sample.h - kstats as samples of metrics: their labels, and what their values, histograms and
+ * percentiles become. See exposition.h. SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_METRIC_SAMPLE_H
 #define CHAIN_METRIC_SAMPLE_H
@@ -27,7 +27,7 @@ struct ks_metric_sample {
 
 /* All of them; zeros are an empty collection. */
 struct ks_metric_samples {
-	bool is_open;                    /* for OpenMetrics: values of `le` have a decimal point, counts a sum */
+	bool is_open;                    /* for OpenMetrics, which is stricter about histograms */
 	struct ks_metric_families families;
 	struct ks_buf labels;            /* NUL-terminated texts */
 	struct ks_table by_kstat;        /* labels of kstats, by module, instance and name */
@@ -45,7 +45,8 @@ struct ks_metric_samples {
 void ks_metric_samples_free(struct ks_metric_samples *s);
 
 /*
- * Adds the samples of a kstat of the chain, of these of its values; texts are labels. 0, or -1 with errno ENOMEM.
+ * Adds the samples of a kstat of the chain, of these of its values; texts are labels. 0, or -1 with errno
+ * ENOMEM.
  */
 int ks_metric_samples_add(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_t *ksp,
     const struct ks_values *values);

@@ -153,7 +153,8 @@ ks_metric_stem(const char *stat, size_t n, const char *base)
 {
 	static const char *const others[][2] = {
 		{ "seconds", "nsec" }, { "seconds", "usec" }, { "seconds", "msec" }, { "seconds", "sec" },
-		{ "seconds", "ns" }, { "seconds", "us" }, { "seconds", "ms" }, { "hertz", "Hz" }, { "hertz", "kHz" },
+		{ "seconds", "ns" }, { "seconds", "us" }, { "seconds", "ms" }, { "hertz", "Hz" },
+		{ "hertz", "kHz" },
 		{ "hertz", "MHz" }, { "ratio", "percent" }, { "ratio", "pct" }
 	};
 	size_t stem = n;
@@ -173,7 +174,8 @@ ks_metric_stem(const char *stat, size_t n, const char *base)
 void
 ks_metric_escape(struct ks_buf *b, const char *s, size_t n, bool quotes)
 {
-	if (ks_plain_length(s, n) == n && memchr(s, '\\', n) == NULL && (!quotes || memchr(s, '"', n) == NULL)) {
+	if (ks_plain_length(s, n) == n && memchr(s, '\\', n) == NULL &&
+	    (!quotes || memchr(s, '"', n) == NULL)) {
 		ks_buf_add(b, s, n);
 		return;
 	}

@@ -35,22 +35,22 @@ ks_is_metric_byte(char c)
 }
 
 /*
- * Appends small letters, and '_' for what names cannot hold; where `words`, also between words: InBcastPkts becomes
- * in_bcast_pkts. Of several '_', one is left. The buffer must not be empty.
+ * Appends small letters, and '_' for what names cannot hold; where `words`, also between words: InBcastPkts
+ * becomes in_bcast_pkts. Of several '_', one is left. The buffer must not be empty.
  */
 void ks_metric_add_name(struct ks_buf *b, const char *s, size_t n, bool words);
 
 /*
- * Returns the length of a statistic's name without what the name of its metric ends with anyway: "total", the base
- * unit, or another unit of its kind, such as nsec.
+ * Returns the length of a statistic's name without what the name of its metric ends with anyway: "total", the
+ * base unit, or another unit of its kind, such as nsec.
  */
 size_t ks_metric_stem(const char *stat, size_t n, const char *base);
 
 /* --- texts and numbers --------------------------------------------------------------------------------- */
 
 /*
- * Appends a text with its backslashes and line feeds escaped, and its quotes if they are to be. What is not UTF-8, and
- * control characters, become the replacement character.
+ * Appends a text with its backslashes and line feeds escaped, and its quotes if they are to be. What is not
+ * UTF-8, and control characters, become the replacement character.
  */
 void ks_metric_escape(struct ks_buf *b, const char *s, size_t n, bool quotes);
 
@@ -61,7 +61,10 @@ struct ks_metric_value {
 	uint8_t decimals; /* of a whole number: digits behind the point */
 };
 
-/* Stores value * times / per: exactly, if `per` is a power of ten and the product is not too large, else as a double. */
+/*
+ * Stores value * times / per: exactly, if `per` is a power of ten and the product is not too large, else as a
+ * double.
+ */
 void ks_metric_scale(const struct ks_value *v, uint64_t times, uint64_t per, struct ks_metric_value *m);
 
 /* Appends the digits of a whole number, or the shortest ones that make the double; NaN, +Inf, -Inf. */

@@ -95,7 +95,7 @@ open_blob_histogram(const kstat_t *ksp, const char *stat, struct ks_blob_histogr
 {
 	size_t n = strlen(stat), m = strlen(BUCKETS);
 
-	return n > m && strcmp(stat + n - m, BUCKETS) == 0 && ks_blob_histogram_open(h, ksp, stat, n - m) ? n - m : 0;
+	return n > m && strcmp(stat + n - m, BUCKETS) == 0 && ks_blob_histogram_open(h, ksp, stat, n - m, 0) ? n - m : 0;
 }
 
 bool

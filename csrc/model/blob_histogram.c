@@ -6,12 +6,17 @@
 #include "model/blobstat.h"
 
 const char *
-ks_blob_find(const kstat_t *ksp, const char *voi, size_t voi_len, const char *ending, struct ks_value *v)
+ks_blob_find(const kstat_t *ksp, const char *voi, size_t voi_len, const char *ending, uint32_t from,
+    struct ks_value *v)
 {
 	const void *table = ks_blobstat_is(ksp) ? ks_blobstat_find(ksp) : NULL;
 	const char *name;
 
-	for (uint32_t i = 0; table != NULL && ks_blobstat_stat(table, i, &name, v); i++) {
+	for (uint32_t i = from; table != NULL && ks_blobstat_stat(table, i, &name, v); i++) {
+		if (strncmp(name, voi, voi_len) == 0 && strcmp(name + voi_len, ending) == 0)
+			return name;
+	}
+	for (uint32_t i = 0; table != NULL && i < from && ks_blobstat_stat(table, i, &name, v); i++) {
 		if (strncmp(name, voi, voi_len) == 0 && strcmp(name + voi_len, ending) == 0)
 			return name;
 	}
@@ -29,12 +34,13 @@ count_texts(const struct ks_value *v)
 }
 
 bool
-ks_blob_histogram_open(struct ks_blob_histogram *h, const kstat_t *ksp, const char *voi, size_t voi_len)
+ks_blob_histogram_open(struct ks_blob_histogram *h, const kstat_t *ksp, const char *voi, size_t voi_len,
+    uint32_t from)
 {
-	if (ks_blob_find(ksp, voi, voi_len, "_buckets", &h->buckets) == NULL || h->buckets.kind != KS_VALUE_INTS ||
-	    h->buckets.len == 0)
+	if (ks_blob_find(ksp, voi, voi_len, "_buckets", from, &h->buckets) == NULL ||
+	    h->buckets.kind != KS_VALUE_INTS || h->buckets.len == 0)
 		return false;
-	h->bounds_name = ks_blob_find(ksp, voi, voi_len, "_bounds", &h->bounds);
+	h->bounds_name = ks_blob_find(ksp, voi, voi_len, "_bounds", from, &h->bounds);
 	if (h->bounds_name == NULL)
 		return false;
 	h->n = h->buckets.len;

@@ -21,12 +21,19 @@ struct ks_blob_histogram {
 	size_t at;
 };
 
-/* Returns the name of the VOI's statistic with this ending and stores its value; NULL if there is none. */
-const char *ks_blob_find(const kstat_t *ksp, const char *voi, size_t voi_len, const char *ending,
+/*
+ * Returns the name of the VOI's statistic with this ending and stores its value; NULL if there is none. The
+ * search begins at statistic number `from`, because the statistics of a VOI mostly lie side by side.
+ */
+const char *ks_blob_find(const kstat_t *ksp, const char *voi, size_t voi_len, const char *ending, uint32_t from,
     struct ks_value *v);
 
-/* Fills *h. False if the kstat is no statsblob that was read, or the VOI has no histogram with bounds. */
-bool ks_blob_histogram_open(struct ks_blob_histogram *h, const kstat_t *ksp, const char *voi, size_t voi_len);
+/*
+ * Fills *h. False if the kstat is no statsblob that was read, or the VOI has no histogram with bounds. `from`
+ * is as above.
+ */
+bool ks_blob_histogram_open(struct ks_blob_histogram *h, const kstat_t *ksp, const char *voi, size_t voi_len,
+    uint32_t from);
 
 /* Returns the number of values in bucket i < n. */
 uint64_t ks_blob_histogram_count(const struct ks_blob_histogram *h, size_t i);

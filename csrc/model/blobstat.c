@@ -555,11 +555,14 @@ const struct ks_meta *
 ks_blobstat_meta(const kstat_t *ksp, const char *stat)
 {
 	static _Thread_local struct ks_meta found;
+	static _Thread_local uint32_t last; /* mostly the one behind that is asked about */
 	const struct table *t = ks_blobstat_find(ksp);
 
 	for (uint32_t i = 0; t != NULL && i < t->nstats; i++) {
-		const struct stat *s = &stats_of(t)[i];
+		const struct stat *s;
 
+		last = last + 1 < t->nstats ? last + 1 : 0;
+		s = &stats_of(t)[last];
 		if (strcmp(s->name, stat) != 0)
 			continue;
 		found = (struct ks_meta){ .stat = s->name, .kind = s->meta_kind, .type = s->meta_type,
