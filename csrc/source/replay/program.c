@@ -145,7 +145,8 @@ add_to_structure(struct ks_record *record, const struct ks_raw_layout *l, const 
 
 /* Adds what unix:0:`name`, which only Linux has, counts for the machine alone. `l` is that of a structure. */
 static void
-add_machine(const struct ks_replay *r, const char *name, const struct ks_raw_layout *l, struct ks_record *record)
+add_machine(const struct ks_replay *r, const char *name, const struct ks_raw_layout *l,
+    struct ks_record *record)
 {
 	const struct ks_store *s = &r->sample;
 	const struct ks_store_kstat *k = find_unix(s, name);
@@ -170,20 +171,21 @@ ks_program_complete(const struct ks_replay *r, const struct ks_store_kstat *k, s
 	const struct ks_store *s = &r->sample;
 	const char *module = ks_store_text(s, k->module), *name = ks_store_text(s, k->name);
 	bool is_stat = k->type == KSTAT_TYPE_RAW && strcmp(module, "cpu_stat") == 0;
+	bool is_cpu = k->type == KSTAT_TYPE_NAMED && strcmp(module, "cpu") == 0;
 	const struct ks_shape *shape = NULL;
 
 	if (k->type == KSTAT_TYPE_NAMED && ks_illumos_shape(module, name, ks_store_text(s, k->class_), &shape) != 0)
 		return -1;
 	if (shape != NULL)
 		ks_shape_apply(shape, record, true);
-	if (ks_record_failed(record) || !(is_stat || (shape != NULL && strcmp(module, "cpu") == 0)) || !is_first(s, k))
+	if (ks_record_failed(record) || !(is_stat || is_cpu) || !is_first(s, k))
 		return 0;
-	if (!is_stat) {
+	if (is_cpu) {
 		add_machine(r, name, NULL, record);
-		return 0;
+	} else {
+		add_machine(r, "sys", ks_raw_layout_find(module, name), record);
+		add_machine(r, "vm", ks_raw_layout_find(module, name), record);
 	}
-	add_machine(r, "sys", ks_raw_layout_find(module, name), record);
-	add_machine(r, "vm", ks_raw_layout_find(module, name), record);
 	return 0;
 }
 
