@@ -458,6 +458,8 @@ machine_values(struct ks_linux *lx, const struct ks_values *own, struct ks_value
 		ks_have(vals, SYS_SYSFORK, st->v[KS_STAT_PROCESSES]);
 	if (st != NULL && (st->have & 1u << KS_STAT_CTXT) != 0 && (own->have >> SYS_PSWITCH & 1) == 0)
 		ks_have(vals, SYS_PSWITCH, st->v[KS_STAT_CTXT]);
+	if (st != NULL && (st->have & 1u << KS_STAT_INTR) != 0 && (own->have >> SYS_INTR & 1) == 0)
+		ks_have(vals, SYS_INTR, st->v[KS_STAT_INTR]);
 }
 
 /* Adds the statistics that have values, and hides them if `hidden`. */
