@@ -172,7 +172,7 @@ describe("a replay", function()
       shell("%s/bin/kstatlua record -o %s/r unix:0:system_misc:nproc 0.01 1", run.build, dir)
       local r = run.run({ "kstat", "-dr", dir .. "/r", ":::/^n/", "1" })
       assert.matches("^app:0:a:n\t%?\t%?\t%?\n\napp:0:a:n\t%?\t%?\t%?\n\n", r.out)
-      assert.matches("unix:0:system_misc:nproc\tgauge\t%-\tprocesses\n", r.out)
+      assert.matches("unix:0:system_misc:nproc\tgauge\t%-\tprocesses that exist\n", r.out)
     end)
   end)
 
