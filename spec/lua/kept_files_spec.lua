@@ -38,6 +38,24 @@ describe("files of the machine", function()
     assert.same({ "done\n", "", 0 }, { r.out, r.err, r.status })
   end)
 
+  it("do not stay open, not even large ones, where only 24 may be open: no kstat is lost", function()
+    local function names(limit)
+      local r = run.shell(("unset KSTAT_PROC KSTAT_SYS; ulimit -n %d; exec %s/kstat -l"):format(limit, run.bin))
+      assert.same({ "", 0 }, { r.err, r.status })
+      return r.out
+    end
+    local all, n = names(1024), 0
+    local few = "\n" .. names(24)
+    for name in all:gmatch("([^\n]+):[^:\n]*\n") do
+      -- Things may come and go between the two; whole files do not.
+      if name:find("^unix:0:") or name:find("^pressure:") or name:find("^tcp:0:") or name:find("^cpu:") then
+        n = n + 1
+        assert.truthy(few:find("\n" .. name .. ":", 1, true), name)
+      end
+    end
+    assert.is_true(n > 100, all)
+  end)
+
   it("are opened anew when a thing of the same name replaces another", function()
     local top = "/sys/fs/cgroup"
     if run.shell("test -d " .. top .. "/memory").status == 0 then

@@ -60,7 +60,7 @@ is_last(const struct ks_image *im, size_t n, size_t room)
 
 	if (im->file->made == KS_MADE_WHOLE)
 		return n < room;
-	if (im->file->made == KS_MADE_ANYHOW)
+	if (im->file->made == KS_MADE_ANYHOW || im->file->made == KS_MADE_POLLED)
 		return false;
 	if (im->file->made == KS_MADE_BY_CPU) {
 		const char *nl = memchr(im->data, '\n', im->len);
@@ -150,6 +150,10 @@ ks_image_read(struct ks_image *im, const struct ks_dir *root, size_t enough)
 		err = im->fd < 0 ? errno : read_anew(im, root->kernel, enough);
 		/* Which files /proc has does not change while the kernel runs. */
 		im->absent = err == ENOENT && root->kernel && im->file->root == KS_ROOT_PROC;
+	}
+	if (im->fd >= 0 && (im->whole || err != 0) && root->few_files && im->file->made != KS_MADE_POLLED) {
+		(void)close(im->fd);
+		im->fd = -1;
 	}
 	return finish(im, root, im->taken, err);
 }

@@ -21,13 +21,14 @@ enum ks_root { KS_ROOT_PROC, KS_ROOT_SYS };
 
 /*
  * How the running kernel produces a file. From this follows where the file ends, without one more read:
+ * - POLLED: no more is known of it than of ANYHOW, but poll() reports changes: it stays open, always.
  * - WHOLE: a single record, which a read returns as a whole if there is room.
  * - BRIEFLY: records of less than KS_BRIEF bytes. A read returns less than a page only at the end.
  * - BY_CPU: the same, and each record has a column for each CPU, as the heading in the first line has. (What
  *   follows the columns of an interrupt names its devices: with more than KS_BRIEF bytes of these on one
  *   interrupt, the lines behind it could be missed.)
  */
-enum ks_made { KS_MADE_ANYHOW, KS_MADE_WHOLE, KS_MADE_BRIEFLY, KS_MADE_BY_CPU };
+enum ks_made { KS_MADE_ANYHOW, KS_MADE_POLLED, KS_MADE_WHOLE, KS_MADE_BRIEFLY, KS_MADE_BY_CPU };
 
 /* Declares a file that is read again and again, where it is parsed. Files are known by their addresses. */
 struct ks_file {
@@ -59,6 +60,7 @@ struct ks_dir {
 	char *name;  /* owned; for messages */
 	bool kernel; /* it is the running kernel's own, not a recorded tree */
 	int *lack;   /* where an error is noted for which ks_is_lack() is true; or NULL */
+	bool few_files;       /* the process may open so few files that none stays open */
 	struct ks_kept *kept; /* where small files below it stay open (kept.h); NULL: nowhere */
 	const char *below;    /* the directory is this one below fd; NULL: it is fd itself */
 };

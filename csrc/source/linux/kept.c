@@ -12,7 +12,8 @@
 
 #define MOST 1024         /* descriptors to be kept */
 #define PART 4            /* one of so many that the process may open */
-#define FEW 256           /* if it may open fewer, none is kept */
+#define FEW 256           /* if it may open fewer, none of the small files is kept */
+#define VERY_FEW 128      /* and if fewer than this, no file at all */
 #define LONGEST_PATH 1024 /* files with longer ones are not kept */
 
 struct path {
@@ -20,6 +21,14 @@ struct path {
 	char text[LONGEST_PATH];
 	size_t len;
 };
+
+bool
+ks_kept_none(void)
+{
+	struct rlimit rl;
+
+	return getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < VERY_FEW;
+}
 
 void
 ks_kept_start(struct ks_kept *k)

@@ -8,6 +8,7 @@
 #ifndef SOURCE_LINUX_KEPT_H
 #define SOURCE_LINUX_KEPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,9 @@ struct ks_kept {
 	uint64_t scan;     /* counts the scans */
 	struct ks_table by_path;
 };
+
+/* True if the process may open so few files that large ones must not stay open, either. */
+bool ks_kept_none(void);
 
 /* Sets how many files may be kept: a part of what the process may open, and none if that is little. */
 void ks_kept_start(struct ks_kept *k);

@@ -742,6 +742,7 @@ ks_source_linux_open(const char *proc, const char *sys)
 	lx->root[KS_ROOT_PROC].lack = lx->root[KS_ROOT_SYS].lack = &lx->lack;
 	lx->page = (uint64_t)sysconf(_SC_PAGESIZE);
 	ks_kept_start(&lx->kept);
+	lx->root[KS_ROOT_PROC].few_files = lx->root[KS_ROOT_SYS].few_files = ks_kept_none();
 	if (!start_subsystems(lx)) {
 		linux_close(&lx->src);
 		return ks_fail_null(ENOMEM, "out of memory");

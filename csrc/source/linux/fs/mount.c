@@ -8,7 +8,7 @@
 
 #define LOOK_AGAIN (10 * KS_NANOSEC) /* after which the file is read even if the kernel reports no change */
 
-static const struct ks_file mountinfo_file = { KS_ROOT_PROC, "self/mountinfo", KS_MADE_ANYHOW, false };
+static const struct ks_file mountinfo_file = { KS_ROOT_PROC, "self/mountinfo", KS_MADE_POLLED, false };
 
 /* True if the kernel reports no change of the mounts, and the file was not read since the last look. */
 static bool

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "source/linux/group/cgroup.h"
 
-static const struct ks_file mountinfo = { KS_ROOT_PROC, "self/mountinfo", KS_MADE_ANYHOW, false };
+static const struct ks_file mountinfo = { KS_ROOT_PROC, "self/mountinfo", KS_MADE_POLLED, false };
 
 static const struct controller {
 	const char *name;

@@ -7,8 +7,7 @@
 
 #include "base/error.h"
 #include "source/linux/devices.h"
-
-static const struct ks_file loadavg_file = { KS_ROOT_PROC, "loadavg", KS_MADE_WHOLE, false };
+#include "source/linux/system/unix.h"
 
 #define GAUGE(stat, key, desc) KS_GAUGE_K(stat, KSTAT_DATA_UINT64, key, desc)
 #define LIMIT(stat, key, desc) \
@@ -39,7 +38,7 @@ KS_FIELDS_FIT(table_fields);
 static void
 have_threads(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev, struct ks_values *vals)
 {
-	const struct ks_image *im = ks_linux_try(lx, &loadavg_file);
+	const struct ks_image *im = ks_linux_try(lx, &ks_loadavg_file);
 	struct ks_text t, word;
 	uint64_t v;
 

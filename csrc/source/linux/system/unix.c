@@ -19,7 +19,7 @@
 #include "source/linux/described.h"
 #include "source/linux/system/unix.h"
 
-static const struct ks_file loadavg_file = { KS_ROOT_PROC, "loadavg", KS_MADE_WHOLE, false };
+const struct ks_file ks_loadavg_file = { KS_ROOT_PROC, "loadavg", KS_MADE_WHOLE, false };
 static const struct ks_file uptime_file = { KS_ROOT_PROC, "uptime", KS_MADE_WHOLE, false };
 static const struct ks_file threads_max_file = { KS_ROOT_PROC, "sys/kernel/threads-max", KS_MADE_ANYHOW,
 	false };
@@ -191,7 +191,7 @@ count_processes(struct ks_linux *lx)
 static int
 read_misc(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_image *im = ks_linux_try(lx, &loadavg_file);
+	const struct ks_image *im = ks_linux_try(lx, &ks_loadavg_file);
 	const struct ks_units *cpus = &lx->sub[KS_SUB_cpu].units;
 	struct ks_values vals = { .have = 0 };
 	uint64_t v;

@@ -55,6 +55,9 @@ const struct ks_meta *ks_meminfo_meta(const char *stat);
 /* pressure.c: time in which some process waited for a CPU, in microseconds; false if it is not known. */
 bool ks_pressure_cpu_us(struct ks_linux *lx, uint64_t *us);
 
+/* unix.c: the file, which tables.c reads, too. */
+extern const struct ks_file ks_loadavg_file;
+
 /* unix.c: time since boot in 1/100 s, and the time of boot in seconds since 1970; false if not known. */
 bool ks_linux_uptime(struct ks_linux *lx, uint64_t *centiseconds);
 bool ks_linux_boot_time(struct ks_linux *lx, uint64_t *seconds);
