@@ -101,6 +101,7 @@ function methods.configure(self, changed)
   text = text:gsub("\nhttp {", ([[%%0
     lua_package_path '%s/lua/?.lua;%s/lua/?/init.lua;;';
     lua_package_cpath '%s/lib/lua/5.1/?.so;;';]]):format(os.getenv("PWD"), os.getenv("PWD"), run.build))
+  text = text:gsub("\nevents {", "\nenv LD_PRELOAD;\nenv ASAN_OPTIONS;%0") -- the new binary needs a sanitizer, too
   run.write_file(self.prefix .. "/nginx.conf", (text:gsub("%$port2", tostring(self.port2))))
 end
 
