@@ -289,12 +289,12 @@ end
 
 local function total(n, lwps, misc, options)
   local text = options.threads and ("Total: %d lwps"):format(n) or ("Total: %d processes, %d lwps"):format(n, lwps)
-  local one = misc and misc:get("avenrun_1min")
-  if not one then
-    return text
+  local loads = {}
+  for i, minutes in ipairs({ "1", "5", "15" }) do
+    local load = misc and misc:get("avenrun_" .. minutes .. "min")
+    loads[i] = load and ("%.2f"):format(load / 256) or "-"
   end
-  return text .. (", load averages: %.2f, %.2f, %.2f"):format(one / 256, misc:get("avenrun_5min") / 256,
-    misc:get("avenrun_15min") / 256)
+  return text .. ", load averages: " .. table.concat(loads, ", ")
 end
 
 local function physical_memory(d)

@@ -63,6 +63,14 @@ describe("prstat on a capture", function()
 ]] .. TOTAL, prstat("10", "2"))
   end)
 
+  it("shows - for a load average that is not there", function()
+    local list = sample(110)
+    list[1] = list[1]:gsub('"avenrun_5min":128,', "")
+    local r = run.run({ "kstatlua", "-r", capture.file({ sample(100), list }), "prstat", "-y", "10", "2" })
+    assert.same({ "", 0 }, { r.err, r.status })
+    assert.truthy(r.out:find("load averages: 1.00, -, 0.25\n", 1, true), r.out)
+  end)
+
   it("shows where the time of all threads went", function()
     assert.equal([[
    PID USERNAME  USR  SYS  TRP  TFL  DFL  LCK  SLP  LAT  VCX  ICX  SCL  SIG PROCESS/NLWP
