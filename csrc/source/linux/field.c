@@ -49,7 +49,8 @@ ks_field_meta(const struct ks_field *table, const char *stat)
 static bool
 has_key(const struct ks_field *f, const char *key, size_t n)
 {
-	return f->key != NULL && strncmp(f->key, key, n) == 0 && f->key[n] == '\0';
+	/* A damaged file may have a NUL in a name, at which strncmp() stops. */
+	return f->key != NULL && strncmp(f->key, key, n) == 0 && strlen(f->key) == n;
 }
 
 size_t
