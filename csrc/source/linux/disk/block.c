@@ -26,10 +26,12 @@ static const struct ks_field md_fields[] = {
 	GAUGE("raid_disks", "md/raid_disks", "disks that the array needs to be complete"),
 	GAUGE("degraded", "md/degraded", "disks that the array lacks"),
 	KS_TEXT_K("sync_action", "md/sync_action", "what the array does now: idle, resync, recover, check, repair"),
-	SECTORS("sync_done", "md/sync_completed#0", "how far it has got with that"),
-	SECTORS("sync_total", "md/sync_completed#2", "how far it has to get"),
+	SECTORS("sync_done", "md/sync_completed#0",
+	    "data that the running check or rebuild of the array has gone over"),
+	SECTORS("sync_total", "md/sync_completed#2",
+	    "data that the running check or rebuild of the array goes over"),
 	KS_OF_TIMES("sync_speed", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT64, 1024, "KiB/s", "md/sync_speed",
-	    "how fast it gets on"),
+	    "speed of the running check or rebuild of the array"),
 	SECTORS("mismatches", "md/mismatch_cnt", "data found different on disks that should have the same"),
 	KS_OF_TIMES("component_size", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT64, 1024, "KiB",
 	    "md/component_size", "how much of each disk is used"),
@@ -75,10 +77,11 @@ enum { DM_DEVICES, DM_RUNNING, DM_FAILED };
 
 static const struct ks_field map_fields[] = {
 	[DM_DEVICES] = GAUGE("devices", NULL, "devices that it is made of; of a multipath device, its paths"),
-	[DM_RUNNING] = GAUGE("devices_running", NULL, "of these, those whose state is running or live"),
-	[DM_FAILED] = GAUGE("devices_failed", NULL, "of these, those in another state"),
+	[DM_RUNNING] = GAUGE("devices_running", NULL, "devices below the map whose state is running or live"),
+	[DM_FAILED] = GAUGE("devices_failed", NULL,
+	    "devices below the map whose state is neither running nor live"),
 	KS_TEXT_K("name", "dm/name", "name of the device"),
-	KS_TEXT_K("uuid", "dm/uuid", "who made it (LVM-, mpath-, CRYPT- ...), and its identifier"),
+	KS_TEXT_K("uuid", "dm/uuid", "maker of the map (LVM-, mpath-, CRYPT- ...) and its identifier"),
 	KS_STATE_K("suspended", "dm/suspended", "1 while its requests wait"),
 	SECTORS("size", "size", "size of the device"),
 	KS_FIELD_END
@@ -187,7 +190,7 @@ static const struct ks_devices backing = { .root = KS_ROOT_SYS, .path = "fs/bcac
 static const struct ks_field cache_fields[] = {
 	EVENTS("io_errors", "io_errors", "errors of the device; old ones count less and less"),
 	KS_BYTES_K("written", "written", "data written to the cache"),
-	KS_BYTES_K("metadata_written", "metadata_written", "what was written to the cache beside data"),
+	KS_BYTES_K("metadata_written", "metadata_written", "metadata that was written to the cache"),
 	PERCENT("unused", "priority_stats?Unused:", "share of the cache that is empty"),
 	PERCENT("metadata", "priority_stats?Metadata:", "share of the cache that does not hold data"),
 	KS_FIELD_END

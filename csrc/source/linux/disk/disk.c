@@ -226,8 +226,8 @@ static const struct ks_field err_fields[] = {
 	[E_TRANSPORT] = KS_COUNT("Transport Errors", KSTAT_DATA_UINT32, "requests that timed out"),
 	[E_VENDOR] = KS_TEXT("Vendor", KSTAT_DATA_STRING, "who made the disk"),
 	[E_PRODUCT] = KS_TEXT("Product", KSTAT_DATA_STRING, "model of the disk"),
-	[E_REVISION] = KS_TEXT("Revision", KSTAT_DATA_STRING, "revision of its firmware"),
-	[E_SERIAL] = KS_TEXT("Serial No", KSTAT_DATA_STRING, "its serial number"),
+	[E_REVISION] = KS_TEXT("Revision", KSTAT_DATA_STRING, "revision of the firmware of the disk"),
+	[E_SERIAL] = KS_TEXT("Serial No", KSTAT_DATA_STRING, "serial number of the disk"),
 	[E_SIZE] = KS_AMOUNT("Size", "capacity of the disk"),
 	KS_FIELD_END
 };

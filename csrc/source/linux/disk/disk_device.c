@@ -36,7 +36,7 @@ static const struct ks_field fields[] = {
 	    "the name that device mapper knows it by"),
 	[V_CONTROLLER] = KS_TEXT("controller", KSTAT_DATA_STRING,
 	    "SCSI host or NVMe controller that it is attached to"),
-	[V_ID] = KS_TEXT("device_id", KSTAT_DATA_STRING, "its worldwide identifier"),
+	[V_ID] = KS_TEXT("device_id", KSTAT_DATA_STRING, "worldwide identifier of the disk"),
 	[V_MOUNT] = MOUNT_POINT,
 	KS_FIELD_END
 };

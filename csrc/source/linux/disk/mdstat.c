@@ -16,13 +16,16 @@ static const struct ks_field fields[] = {
 	[A_STATE] = KS_TEXT("state", KSTAT_DATA_STRING, "active or inactive"),
 	[A_LEVEL] = KS_TEXT("level", KSTAT_DATA_STRING, "how the array uses its disks: raid1, raid5 and so on"),
 	[A_REQUIRED] = KS_GAUGE("disks_required", KSTAT_DATA_UINT64, "disks that the array needs to be complete"),
-	[A_ACTIVE] = KS_GAUGE("disks_active", KSTAT_DATA_UINT64, "of these, disks that it has"),
+	[A_ACTIVE] = KS_GAUGE("disks_active", KSTAT_DATA_UINT64, "disks of the array that work"),
 	[A_FAILED] = KS_GAUGE("disks_failed", KSTAT_DATA_UINT64, "disks of the array that failed"),
 	[A_SPARE] = KS_GAUGE("disks_spare", KSTAT_DATA_UINT64, "disks of the array in reserve"),
 	[A_BLOCKS] = KIBIBYTES("blocks", "KiB", "size of the array"),
-	[A_SYNC] = KS_TEXT("sync", KSTAT_DATA_STRING, "what the array is being put through: recovery, resync, check"),
-	[A_SYNC_DONE] = KIBIBYTES("sync_done", "KiB", "how far it has got with that"),
-	[A_SYNC_SPEED] = KIBIBYTES("sync_speed", "KiB/s", "how fast it gets on"),
+	[A_SYNC] = KS_TEXT("sync", KSTAT_DATA_STRING,
+	    "check or rebuild of the array that runs: recovery, resync, check"),
+	[A_SYNC_DONE] = KIBIBYTES("sync_done", "KiB",
+	    "data that the running check or rebuild of the array has gone over"),
+	[A_SYNC_SPEED] = KIBIBYTES("sync_speed", "KiB/s",
+	    "speed of the running check or rebuild of the array"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(fields);

@@ -133,12 +133,12 @@ static const struct ks_devices controllers = { .root = KS_ROOT_SYS, .path = "dev
 static const struct ks_field row_fields[] = {
 	EVENTS("ce_count", "ce_count", "errors corrected in this row of memory"),
 	EVENTS("ue_count", "ue_count", "errors not corrected in this row of memory"),
-	EVENTS("ch0_ce_count", "ch0_ce_count", "of these, errors corrected in channel 0"),
-	EVENTS("ch0_ue_count", "ch0_ue_count", "of these, errors not corrected in channel 0"),
-	EVENTS("ch1_ce_count", "ch1_ce_count", "of these, errors corrected in channel 1"),
-	EVENTS("ch1_ue_count", "ch1_ue_count", "of these, errors not corrected in channel 1"),
-	EVENTS("ch2_ce_count", "ch2_ce_count", "of these, errors corrected in channel 2"),
-	EVENTS("ch3_ce_count", "ch3_ce_count", "of these, errors corrected in channel 3"),
+	EVENTS("ch0_ce_count", "ch0_ce_count", "errors corrected in channel 0 of the row"),
+	EVENTS("ch0_ue_count", "ch0_ue_count", "errors not corrected in channel 0 of the row"),
+	EVENTS("ch1_ce_count", "ch1_ce_count", "errors corrected in channel 1 of the row"),
+	EVENTS("ch1_ue_count", "ch1_ue_count", "errors not corrected in channel 1 of the row"),
+	EVENTS("ch2_ce_count", "ch2_ce_count", "errors corrected in channel 2 of the row"),
+	EVENTS("ch3_ce_count", "ch3_ce_count", "errors corrected in channel 3 of the row"),
 	KS_TEXT_K("ch0_dimm_label", "ch0_dimm_label", "module of memory of channel 0"),
 	KS_TEXT_K("ch1_dimm_label", "ch1_dimm_label", "module of memory of channel 1"),
 	KS_FIELD_END
@@ -284,12 +284,12 @@ static const struct ks_field gpu_fields[] = {
 	    "memory of its own that CPUs can reach, in use"),
 	KS_AMOUNT_K("mem_info_gtt_total", "device/mem_info_gtt_total", "memory of the machine that it may use"),
 	KS_AMOUNT_K("mem_info_gtt_used", "device/mem_info_gtt_used", "memory of the machine that it uses"),
-	KS_TEXT_K("mem_info_vram_vendor", "device/mem_info_vram_vendor", "who made its memory"),
+	KS_TEXT_K("mem_info_vram_vendor", "device/mem_info_vram_vendor", "maker of the memory of the GPU"),
 	MHZ("gt_act_freq", "gt_act_freq_mhz", "frequency at which it runs"),
 	MHZ("gt_cur_freq", "gt_cur_freq_mhz", "frequency that the driver asked for"),
 	MHZ("gt_max_freq", "gt_max_freq_mhz", "highest frequency that is allowed"),
 	KS_TEXT_K("power_state", "device/power_state", "state of its power supply: D0 is on"),
-	KS_TEXT_K("unique_id", "device/unique_id", "its identifier"),
+	KS_TEXT_K("unique_id", "device/unique_id", "identifier of the GPU"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(gpu_fields);
@@ -325,13 +325,13 @@ static const struct ks_devices watchdogs = { .root = KS_ROOT_SYS, .path = "class
 static const struct ks_field nvme_fields[] = {
 	KS_TEXT_K("state", "state", "live, or what the controller is doing: resetting, connecting, deleting, dead"),
 	KS_TEXT_K("model", "model", "model of the controller"),
-	KS_TEXT_K("serial", "serial", "its serial number"),
-	KS_TEXT_K("firmware_rev", "firmware_rev", "revision of its firmware"),
+	KS_TEXT_K("serial", "serial", "serial number of the controller"),
+	KS_TEXT_K("firmware_rev", "firmware_rev", "revision of the firmware of the controller"),
 	KS_TEXT_K("transport", "transport", "how it is attached: pcie, tcp, rdma, fc, loop"),
 	KS_TEXT_K("address", "address", "where it is attached"),
 	KS_TEXT_K("subsysnqn", "subsysnqn", "name of the subsystem that it belongs to"),
 	KS_OF("cntlid", KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_UINT32, "", "cntlid",
-	    "its number in this subsystem"),
+	    "number of the controller in its subsystem"),
 	GAUGE("queue_count", "queue_count", "queues in use, that of commands to itself included"),
 	GAUGE("sqsize", "sqsize", "longest queue of commands, less one"),
 	KS_FIELD_END
