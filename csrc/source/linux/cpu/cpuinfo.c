@@ -283,6 +283,35 @@ have_if(struct ks_values *vals, size_t i, bool known, uint64_t v)
 		ks_have(vals, i, v);
 }
 
+/* Adds the speed of the clock, now and as it can be set. Returns its nominal speed in MHz, 0 if that is not known. */
+static uint64_t
+add_clock(struct ks_linux *lx, const struct ks_unit *unit, struct ks_cpu *cpu, const struct block *t,
+    struct ks_values *vals)
+{
+	char path[128];
+	uint64_t khz, mhz = 0;
+
+	(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/cpufreq/scaling_cur_freq",
+	    unit->key);
+	if (cpu->facts.has_frequency && ks_file_u64(&lx->root[KS_ROOT_SYS], path, &khz) == 0)
+		ks_have(vals, I_CURRENT_HZ, khz * 1000);
+	else if (t->has_khz)
+		ks_have(vals, I_CURRENT_HZ, t->khz * 1000);
+	if (cpu->facts.base_khz > 0)
+		mhz = cpu->facts.base_khz / 1000;
+	else if (t->brand.p < t->brand.end)
+		mhz = brand_mhz(&t->brand);
+	if (mhz == 0 && t->has_khz)
+		mhz = (t->khz + 500) / 1000;
+	have_if(vals, I_CLOCK_MHZ, mhz > 0, mhz);
+	if (cpu->facts.frequencies[0] == '\0' && !cpu->facts.has_frequency && mhz > 0)
+		(void)snprintf(cpu->facts.frequencies, sizeof(cpu->facts.frequencies), "%llu000000",
+		    (unsigned long long)mhz); /* nothing changes its clock */
+	if (cpu->facts.frequencies[0] != '\0')
+		ks_have_text(vals, I_SUPPORTED_HZ, cpu->facts.frequencies);
+	return mhz;
+}
+
 int
 ks_cpu_info_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
@@ -293,8 +322,8 @@ ks_cpu_info_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	const struct ks_image *im = ks_linux_try(lx, &cpuinfo_file);
 	struct ks_values vals = { .have = 0 };
 	struct block t = { .x86 = false };
-	char implementation[160], brand[128], vendor[64], path[128];
-	uint64_t boot, khz, mhz = 0;
+	char implementation[160], brand[128], vendor[64];
+	uint64_t boot, mhz;
 
 	if (!cpu->facts.known)
 		read_facts(lx, unit, &cpu->facts);
@@ -322,24 +351,7 @@ ks_cpu_info_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		ks_have_text(&vals, I_BRAND, brand);
 	}
 
-	(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/cpufreq/scaling_cur_freq",
-	    unit->key);
-	if (cpu->facts.has_frequency && ks_file_u64(&lx->root[KS_ROOT_SYS], path, &khz) == 0)
-		ks_have(&vals, I_CURRENT_HZ, khz * 1000);
-	else if (t.has_khz)
-		ks_have(&vals, I_CURRENT_HZ, t.khz * 1000);
-	if (cpu->facts.base_khz > 0)
-		mhz = cpu->facts.base_khz / 1000;
-	else if (t.brand.p < t.brand.end)
-		mhz = brand_mhz(&t.brand);
-	if (mhz == 0 && t.has_khz)
-		mhz = (t.khz + 500) / 1000;
-	have_if(&vals, I_CLOCK_MHZ, mhz > 0, mhz);
-	if (cpu->facts.frequencies[0] == '\0' && !cpu->facts.has_frequency && mhz > 0)
-		(void)snprintf(cpu->facts.frequencies, sizeof(cpu->facts.frequencies), "%llu000000",
-		    (unsigned long long)mhz); /* nothing changes its clock */
-	if (cpu->facts.frequencies[0] != '\0')
-		ks_have_text(&vals, I_SUPPORTED_HZ, cpu->facts.frequencies);
+	mhz = add_clock(lx, unit, cpu, &t, &vals);
 	if (t.x86 && t.has[N_FAMILY] && t.has[N_MODEL] && t.has[N_STEPPING]) {
 		describe(implementation, sizeof(implementation), &t, mhz);
 		ks_have_text(&vals, I_IMPLEMENTATION, implementation);
