@@ -15,9 +15,9 @@ end
 
 -- --- reading ---------------------------------------------------------------------------------------
 
--- The statistics of a kstat: its texts as labels, and the others by name.
+-- A kstat: its texts as labels, and its other statistics by name in a table that holds nothing else.
 local function read(k)
-  local labels, values, used, idle = {}, { k = k }, false, true
+  local labels, values, used, idle = {}, {}, false, true
   for statistic, value in k:stats() do
     if type(value) == "string" then
       labels[#labels + 1] = ('%s="%s"'):format(statistic, escape(value))
@@ -27,10 +27,9 @@ local function read(k)
       idle = idle and value == 0
     end
   end
-  values.labels = table.concat(labels, ",")
   -- The row of refused labels is shown once something was refused.
-  values.is_hidden = #labels > 0 and not used and idle
-  return values
+  return { k = k, name = k.name, values = values, labels = table.concat(labels, ","),
+    is_hidden = #labels > 0 and not used and idle }
 end
 
 -- All rows by class, and the times of each.
@@ -38,7 +37,6 @@ local function gather(sample, name)
   local classes, by_name = {}, {}
   for _, k in ipairs(sample:select(name .. ":0")) do
     local row = read(k)
-    row.name = k.name
     by_name[k.name] = row
     classes[k.class] = classes[k.class] or {}
     table.insert(classes[k.class], row)
@@ -107,7 +105,7 @@ end
 function writer_methods.histogram(self, name, help, list, voi, scale)
   self:family(name, "histogram", help)
   for _, row in ipairs(list) do
-    local counts, bounds, total = row[voi .. "_buckets"], row[voi .. "_bounds"], 0
+    local counts, bounds, total = row.values[voi .. "_buckets"], row.values[voi .. "_bounds"], 0
     if counts and not row.is_hidden then
       for i = 1, #counts do
         total = total + counts[i]
@@ -115,7 +113,7 @@ function writer_methods.histogram(self, name, help, list, voi, scale)
         local le = bounds[i + 1] and ("%.10g"):format((bounds[i + 1] - 1) / scale) or "+Inf"
         self:sample(name .. "_bucket", join(row.labels, ('le="%s"'):format(le)), total)
       end
-      self:sample(name .. "_sum", row.labels, row[voi .. "_sum"] / scale)
+      self:sample(name .. "_sum", row.labels, row.values[voi .. "_sum"] / scale)
       self:sample(name .. "_count", row.labels, total)
     end
   end
@@ -124,13 +122,13 @@ end
 local QUANTILES = { p50 = "0.5", p90 = "0.9", p99 = "0.99", p999 = "0.999" }
 
 function writer_methods.quantiles(self, name, help, list, voi, scale)
-  if not (list[1] and list[1][voi .. "_p50"]) then
+  if not (list[1] and list[1].values[voi .. "_p50"]) then
     return
   end
   self:family(name, "summary", help)
   for _, row in ipairs(list) do
     for _, p in ipairs({ "p50", "p90", "p99", "p999" }) do
-      local value = row[voi .. "_" .. p]
+      local value = row.values[voi .. "_" .. p]
       if value and not row.is_hidden then
         self:sample(name, join(row.labels, ('quantile="%s"'):format(QUANTILES[p])), value / scale)
       end
@@ -143,7 +141,7 @@ function writer_methods.codes(self, name, help, list)
   self:family(name, "counter", help)
   for _, row in ipairs(list) do
     for _, code in ipairs(row.is_hidden and {} or self.codes_of_rows) do
-      local value = row[code]
+      local value = row.values[code]
       -- Codes that did not occur are left out, classes not: rates start from 0.
       if value and (value > 0 or code:find("xx$")) then
         self:sample(name .. "_total", join(row.labels, ('code="%s"'):format(code)), value)
@@ -153,13 +151,13 @@ function writer_methods.codes(self, name, help, list)
 end
 
 function writer_methods.numbers(self, name, kind, help, list, statistic)
-  if not (list[1] and list[1][statistic]) then
+  if not (list[1] and list[1].values[statistic]) then
     return
   end
   self:family(name, kind, help)
   for _, row in ipairs(list) do
-    if row[statistic] and not row.is_hidden then
-      self:sample(kind == "counter" and name .. "_total" or name, row.labels, row[statistic])
+    if row.values[statistic] and not row.is_hidden then
+      self:sample(kind == "counter" and name .. "_total" or name, row.labels, row.values[statistic])
     end
   end
 end
@@ -176,7 +174,8 @@ local function requests(w, classes, server)
   w:numbers("nginx_http_request_bytes", "counter", "bytes of requests", http, "request_bytes")
   w:numbers("nginx_http_response_bytes", "counter", "bytes of answers", http, "response_bytes")
   local connections = (classes.nginx_connections or {})[1]
-  local in_flight = server.in_flight_is_counted and server.values.in_flight or connections and connections.writing
+  local in_flight = server.in_flight_is_counted and server.values.in_flight or
+    connections and connections.values.writing
   if in_flight then
     w:single("nginx_http_requests_in_flight", "gauge", "requests being served", in_flight)
   end
@@ -200,7 +199,7 @@ local function cache_families(w, classes)
   end
   w:family("nginx_cache_requests", "counter", "answers of caches")
   for _, state in ipairs({ "hit", "miss", "bypass", "expired", "stale", "updating", "revalidated", "scarce" }) do
-    w:sample("nginx_cache_requests_total", ('status="%s"'):format(state), cache[state] or 0)
+    w:sample("nginx_cache_requests_total", ('status="%s"'):format(state), cache.values[state] or 0)
   end
 end
 
@@ -209,10 +208,10 @@ local function server_families(w, classes, values)
   if connections then
     w:family("nginx_connections", "gauge", "connections of clients by state")
     for _, state in ipairs({ "active", "reading", "writing", "waiting" }) do
-      w:sample("nginx_connections", ('state="%s"'):format(state), connections[state])
+      w:sample("nginx_connections", ('state="%s"'):format(state), connections.values[state])
     end
-    w:single("nginx_connections_accepted", "counter", "connections that were accepted", connections.accepted)
-    w:single("nginx_connections_handled", "counter", "connections that were handled", connections.handled)
+    w:single("nginx_connections_accepted", "counter", "connections that were accepted", connections.values.accepted)
+    w:single("nginx_connections_handled", "counter", "connections that were handled", connections.values.handled)
   end
   w:numbers("nginx_shdict_capacity_bytes", "gauge", "sizes of lua_shared_dict", classes.nginx_dict or {}, "capacity")
   w:numbers("nginx_shdict_free_bytes", "gauge", "whole pages of it that are free", classes.nginx_dict or {}, "free")
@@ -224,11 +223,20 @@ local function server_families(w, classes, values)
   w:single("kstat_values_refused", "counter", "values that could not be counted", values.values_refused)
 end
 
+-- The metric that a row belongs to: its only number, or its only distribution. The kstat's name may have been cut.
+local function metric_of(row)
+  local name = next(row.values)
+  for statistic in pairs(row.values) do
+    name = statistic:match("^(.*)_buckets$") or name
+  end
+  return name
+end
+
 -- The families of one's own metrics: rows of one metric are one family, wherever they are in the list.
 local function by_metric(list, suffix)
   local order, metrics = {}, {}
   for _, row in ipairs(list) do
-    local name = row.name:match("^app,([%w_]+)")
+    local name = metric_of(row)
     if name and not metrics[name] then
       metrics[name] = {}
       order[#order + 1] = name
@@ -272,12 +280,12 @@ local function own_families(w, classes)
   end
   for _, row in ipairs(classes.app_queue or {}) do
     local name = row.name:gsub("^app,", "")
-    w:single(name .. "_waiting", "gauge", "entered, and not yet served", row.wcnt)
-    w:single(name .. "_active", "gauge", "being served", row.rcnt)
-    w:single(name .. "_done", "counter", "served", row.reads)
-    w:single(name .. "_bytes", "counter", "bytes of what was served", row.nread)
-    w:single(name .. "_waiting_seconds", "counter", "time spent waiting, of all together", row.wlentime)
-    w:single(name .. "_active_seconds", "counter", "time spent being served, of all together", row.rlentime)
+    w:single(name .. "_waiting", "gauge", "entered, and not yet served", row.values.wcnt)
+    w:single(name .. "_active", "gauge", "being served", row.values.rcnt)
+    w:single(name .. "_done", "counter", "served", row.values.reads)
+    w:single(name .. "_bytes", "counter", "bytes of what was served", row.values.nread)
+    w:single(name .. "_waiting_seconds", "counter", "time spent waiting, of all together", row.values.wlentime)
+    w:single(name .. "_active_seconds", "counter", "time spent being served, of all together", row.values.rlentime)
   end
 end
 
@@ -293,7 +301,7 @@ function M.render(server, ks, format, emit)
     if row.name == "nginx,connections" then
       classes.nginx_connections = { row }
     else
-      server.values = row
+      server.values = row.values
     end
   end
   local rows = 0

@@ -54,6 +54,10 @@ local function checked(given)
     error("setup: name: at most 30 bytes expected", 0)
   elseif not (options.max_rows >= 1 and options.max_rows <= 30000) then
     error("setup: max_rows: 1 to 30000 expected", 0)
+  elseif options.expire and (options.expire <= 0 or options.expire ~= options.expire) then
+    error("setup: expire: a number of seconds above 0 expected", 0)
+  elseif options.capacity and options.capacity % 1 ~= 0 then
+    error("setup: capacity: a whole number of bytes expected", 0)
   end
   options.labels = log.labels(options.labels)
   local _

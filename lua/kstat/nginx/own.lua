@@ -157,9 +157,20 @@ local function check_spec(spec, name)
   end
 end
 
+-- Two kinds of one name would take the row's kstat from each other.
+local function check_kind(server, name, kind)
+  local made = server.made_metrics or {}
+  server.made_metrics = made
+  if made[name] and made[name] ~= kind then
+    error(("%s: there is a metric of this name already"):format(name), 0)
+  end
+  made[name] = kind
+end
+
 -- Makes a metric of a kind of rows.
 local function make(server, name, spec, kind, functions, meta)
   check_spec(spec, name)
+  check_kind(server, name, kind.class)
   kind.prefix, kind.labels = "app," .. name, check_labels(spec, name)
   local set, message = rows.new(server, kind)
   if not set then
@@ -218,7 +229,7 @@ local function scaled(unit, buckets)
     end
     bounds[i] = math.floor(bound * scale + 0.5)
   end
-  return scale, unit == "seconds" and "us" or whole and unit or "0.000001 " .. (unit or ""), bounds
+  return scale, unit == "seconds" and "us" or (whole and "" or "0.000001 ") .. (unit or ""), bounds
 end
 M.scaled = scaled
 
@@ -270,6 +281,7 @@ end
 function M.queue(server, name, spec)
   check_name(name, 25)
   check_spec(spec, name)
+  check_kind(server, name, "app_queue")
   local k, message = server.pub:io({ name = "app," .. name, class = "app_queue" })
   if not k then
     error(("%s: %s"):format(name, message), 0)

@@ -181,7 +181,9 @@ function set_methods.remove(self, raw)
   for i = 1, #self.kind.labels do
     values[i] = names.clean(tostring(raw[i] or ""))
   end
-  return self.server:remove_row(names.row(self.kind.prefix, values))
+  local name = names.row(self.kind.prefix, values)
+  -- The row of refused labels is no row of its own, and stays.
+  return not (self.refuge and self.refuge.name == name) and self.server:remove_row(name)
 end
 
 --- Makes a set of rows.

@@ -1,0 +1,68 @@
+-- Metrics of one's own in the real nginx: any name and unit that is accepted comes out at /metrics.
+local nginx = require("support.nginx")
+
+describe("metrics of one's own in nginx", function()
+  local server, metrics
+
+  if not nginx.is_installed() then
+    pending("nginx with its Lua module, wrk and curl are not installed")
+    return
+  end
+
+  setup(function()
+    server = nginx.new({ init = [[
+      plain = { kn:counter("name"), kn:counter("labels"), kn:counter("k"),
+        kn:counter("a_counter_with_thirty_letters") }
+      kn:gauge("taken"):set(7)
+      again = kn:counter("taken")
+      tenants = kn:counter("requests_by_tenant", { labels = { "tenant" } })
+      sizes = kn:histogram("sizes", { buckets = { 10, 20 }, percentiles = true })
+      latency = kn:histogram("latency_of_the_backend", { unit = "seconds", buckets = { .01, 1 }, labels = { "a" } })
+      idle = require("kstat.nginx").setup({ name = "idle", expire = 0 })]],
+      locations = [[location /use { content_by_lua_block {
+        for _, counter in ipairs(plain) do counter:add(2) end
+        again:add(5)
+        tenants:add(3, "a tenant whose name is long")
+        sizes:observe(10) sizes:observe(15)
+        latency:observe(0.5, "a label that is long")
+        ngx.print("used") } }
+        location /remove { content_by_lua_block { ngx.print(tostring(tenants:remove("other"))) } }
+        location /idle { content_by_lua_block { idle:metrics() } log_by_lua_block { return } }]] })
+    server:start()
+    assert.equal("used", server:get("/use"))
+    metrics = server:metrics()
+  end)
+  teardown(function() server:remove() end)
+
+  it("may have the name of anything that describes a row", function()
+    for _, name in ipairs({ "name", "labels", "k" }) do
+      assert.equal(2, metrics[name .. "_total"], name)
+    end
+  end)
+
+  it("are shown where the kstat's name had to be cut", function()
+    assert.equal(2, metrics.a_counter_with_thirty_letters_total)
+    assert.equal(3, metrics['requests_by_tenant_total{tenant="a tenant whose name is long"}'])
+    assert.equal(1, metrics['latency_of_the_backend_seconds_bucket{a="a label that is long",le="1"}'])
+  end)
+
+  it("keep whole values as they are if they have no unit", function()
+    assert.equal(1, metrics['sizes_bucket{le="10"}'])
+    assert.equal(2, metrics['sizes_bucket{le="20"}'])
+    assert.equal(25, metrics.sizes_sum)
+  end)
+
+  it("are refused with a line if another kind has the name", function()
+    assert.equal(7, metrics.taken)
+    assert.is_nil(metrics.taken_total)
+    assert.truthy(server:log():find("taken: there is a metric of this name already", 1, true))
+  end)
+
+  it("keep the row of refused labels", function()
+    assert.equal("false", server:get("/remove"))
+  end)
+
+  it("are not removed at once by an option that gives no time", function()
+    assert.truthy(server:get("/idle"):find("expire: a number of seconds above 0 expected", 1, true))
+  end)
+end)
