@@ -306,6 +306,18 @@ on_request(void *arg, struct MHD_Connection *connection, const char *path, const
 	return request.result;
 }
 
+/*
+ * Decodes %XX in a path or parameter. Text that has a %00 stays as it was sent: callers read it up to a NUL, and
+ * would take "/metrics%00x" for "/metrics".
+ */
+static size_t
+unescape(void *arg, struct MHD_Connection *connection, char *text)
+{
+	(void)arg;
+	(void)connection;
+	return strstr(text, "%00") != NULL ? strlen(text) : MHD_http_unescape(text);
+}
+
 /* --- the server ---------------------------------------------------------------------------------------- */
 
 struct http_server *
@@ -328,8 +340,9 @@ http_open(const char *address, http_handler *handler, void *arg, char *why, size
 	errno = 0;
 	server->daemon = MHD_start_daemon(MHD_USE_EPOLL | (a.any.sa_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
 	    on_request, server, MHD_OPTION_SOCK_ADDR, &a.any, MHD_OPTION_CONNECTION_LIMIT, HTTP_MOST_CONNECTIONS,
-	    MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-	    (size_t)HTTP_MOST_HEADER, MHD_OPTION_END);
+	    MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_SECONDS,
+	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MOST_HEADER, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
+	    MHD_OPTION_END);
 	if (server->daemon == NULL) {
 		snprintf(why, size, "%s: %s", address, errno != 0 ? strerror(errno) : "the server cannot start");
 		free(server);
