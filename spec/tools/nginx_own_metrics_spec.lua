@@ -18,6 +18,11 @@ describe("metrics of one's own in nginx", function()
       tenants = kn:counter("requests_by_tenant", { labels = { "tenant" } })
       sizes = kn:histogram("sizes", { buckets = { 10, 20 }, percentiles = true })
       latency = kn:histogram("latency_of_the_backend", { unit = "seconds", buckets = { .01, 1 }, labels = { "a" } })
+      kn:counter("wordy", "words") kn:counter("labelled", { labels = "a" })
+      kn:histogram("endless", { buckets = { 1, math.huge } })
+      kn:histogram("close", { unit = "seconds", buckets = { 1e-9, 2e-9 } })
+      kn:histogram("texts", { buckets = { "a" } })
+      require("kstat.nginx").setup("nginx")
       idle = require("kstat.nginx").setup({ name = "idle", expire = 0 })]],
       locations = [[location /use { content_by_lua_block {
         for _, counter in ipairs(plain) do counter:add(2) end
@@ -56,6 +61,15 @@ describe("metrics of one's own in nginx", function()
     assert.equal(7, metrics.taken)
     assert.is_nil(metrics.taken_total)
     assert.truthy(server:log():find("taken: there is a metric of this name already", 1, true))
+  end)
+
+  it("are refused with a line that says what was expected", function()
+    local log = server:log()
+    for _, line in ipairs({ "wordy: a table expected", "labelled: a table expected", "setup: a table of options" }) do
+      assert.truthy(log:find("kstat: [^\n]*" .. line), line)
+    end
+    local _, n = log:gsub("buckets: numbers above 0 that grow, by a millionth at least, expected", "")
+    assert.equal(3, n)
   end)
 
   it("keep the row of refused labels", function()

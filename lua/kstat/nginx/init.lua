@@ -33,6 +33,9 @@ local OPTIONS = {
 }
 
 local function checked(given)
+  if type(given) ~= "table" then
+    error("setup: a table of options expected, got " .. type(given), 0)
+  end
   local options = {}
   for name, value in pairs(given) do
     local option = OPTIONS[name]

@@ -150,6 +150,9 @@ end
 local FIELDS = { help = true, unit = true, labels = true, buckets = true, percentiles = true }
 
 local function check_spec(spec, name)
+  if type(spec) ~= "table" or type(spec.labels or {}) ~= "table" or type(spec.buckets or {}) ~= "table" then
+    error(("%s: a table expected, with tables of labels and buckets"):format(name), 0)
+  end
   for field in pairs(spec) do
     if not FIELDS[field] then
       error(("%s: unknown field '%s'"):format(name, tostring(field)), 0)
@@ -220,14 +223,15 @@ local SECONDS = { .001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10 }
 local function scaled(unit, buckets)
   local whole = unit ~= "seconds"
   for _, bound in ipairs(buckets) do
-    whole = whole and bound % 1 == 0
+    whole = whole and type(bound) == "number" and bound % 1 == 0
   end
   local scale, bounds = whole and 1 or 1e6, {}
   for i, bound in ipairs(buckets) do
-    if type(bound) ~= "number" or bound ~= bound or bound <= (buckets[i - 1] or 0) then
-      error("buckets: numbers above 0 that grow expected", 0)
+    local kept = type(bound) == "number" and bound * scale < LARGEST and math.floor(bound * scale + 0.5) or 0
+    if kept <= (bounds[i - 1] or 0) then
+      error("buckets: numbers above 0 that grow, by a millionth at least, expected", 0)
     end
-    bounds[i] = math.floor(bound * scale + 0.5)
+    bounds[i] = kept
   end
   return scale, unit == "seconds" and "us" or (whole and "" or "0.000001 ") .. (unit or ""), bounds
 end
@@ -241,6 +245,7 @@ M.scaled = scaled
 -- @raise a line
 function M.histogram(server, name, spec)
   check_name(name, 22)
+  check_spec(spec, name)
   local scale, unit, bounds = scaled(spec.unit, spec.buckets or SECONDS)
   local template, message = rows.template({ vois = { name }, bounds = bounds, percentiles = spec.percentiles })
   if not template then
