@@ -69,10 +69,11 @@ open_point(struct ks_linux *lx, const char *point, const char *below_sys)
 
 	if (lx->root[KS_ROOT_SYS].fd < 0)
 		return fd; /* without /sys there is nothing to warn of */
+	/* The lack is noted apart: what is noted for a path is forgotten when the directory is opened to list it. */
+	if (fd < 0)
+		ks_note_lack(&lx->root[KS_ROOT_SYS], errno);
 	if (below_sys != NULL)
 		ks_linux_note_path(lx, KS_ROOT_SYS, below_sys, fd < 0 ? errno : 0);
-	else if (fd < 0)
-		ks_note_lack(&lx->root[KS_ROOT_SYS], errno);
 	return fd;
 }
 
