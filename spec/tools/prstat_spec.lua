@@ -146,7 +146,7 @@ describe("prstat on this machine", function()
   end)
 
   it("shows what ps shows", function()
-    local ps = run.shell("ps -o user=,ni=,pri=,vsz=,times=,nlwp= -p " .. pid)
+    local ps = run.shell("ps -o user:32=,ni=,pri=,vsz=,times=,nlwp= -p " .. pid)
     if ps.status ~= 0 then
       pending("ps is not installed")
     end
@@ -189,10 +189,17 @@ describe("prstat on this machine", function()
       .. "cat %s.u; rm %s.u"):format(busy, file, run.bin, busy, file, file)).out
     run.stop(busy)
     local function number(text)
-      return tonumber((text:gsub(",", ".")))
+      return assert(tonumber((tostring(text):gsub(",", "."))), both)
     end
-    local usr, sys = both:match("," .. busy .. ",[^,]+,([%d.]+),([%d.]+),")
-    local lat = both:match("," .. busy .. ",[^,]+,[%d.]+,[%d.]+,,,[%d.]*,,[%d.]+,([%d.]+),")
+    local cells = {}
+    for cell in (both:match("[^\n]*," .. busy .. ",[^\n]*") or ""):gmatch("([^,]*)") do
+      cells[#cells + 1] = cell
+    end
+    local first = 1
+    while cells[first] and cells[first] ~= busy do
+      first = first + 1
+    end
+    local usr, sys, lat = cells[first + 2], cells[first + 3], cells[first + 9]
     local their_usr, their_sys, their_wait = both:match("Average: +%d+ +" .. busy ..
       " +([%d.,]+) +([%d.,]+) +[%d.,]+ +([%d.,]+)")
     assert.truthy(math.abs(number(usr) + number(sys) - number(their_usr) - number(their_sys)) < 15, both)
