@@ -238,12 +238,15 @@ describe("network links of this machine", function()
     if not namespace then
       return pending("network namespaces cannot be made here")
     end
+    -- The kernel brings a link up a moment after it was told to.
     local l = in_namespace([[
       ip link add bridge9 type bridge
       ip link add veth8 type veth peer name veth9
       ip link set veth8 master bridge9 up
       ip link set veth9 mtu 1280]],
-      "ip link set veth9 up; ip link set bridge9 up", "ip link set veth9 name lan9", "ip link del veth8")
+      "ip link set veth9 up; ip link set bridge9 up; for i in $(seq 1200); do " ..
+      "ip link show veth8 | grep -q 'state UP' && exit; sleep 0.05; done; exit 1",
+      "ip link set veth9 name lan9", "ip link del veth8")
     same(l[1], "link:0:bridge9", { kind = "bridge", slaves = "1", slaves_up = "0", admin_state = "0" })
     same(l[1], "link:0:veth8", { kind = "veth", master = "bridge9", admin_state = "1", link_state = "0" })
     same(l[1], "link:0:veth9", { mtu = "1280", admin_state = "0" })
