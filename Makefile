@@ -92,7 +92,7 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
 
 comma := ,
 
-.PHONY: all catalogue check check-logs sweep lint sanitize race fuzz fuzz-grammar bench bench-programs clean FORCE
+.PHONY: all catalogue check check-logs sweep lint sanitize race fuzz fuzz-grammar bench bench-programs spec-programs clean FORCE
 all: $(LIB) $(BUILD)/lib/libkstat.a $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
 
 # --- objects ------------------------------------------------------------------
@@ -171,7 +171,7 @@ $(BUILD)/spec/sweep: spec/sweep/sweep.c spec/sweep/fail.h
 	$(COMPILE) -o $@ $<
 $(BUILD)/spec/fail.so: spec/sweep/fail.c spec/sweep/fail.h
 	$(COMPILE) -shared -o $@ $<
-sweep: all $(SPEC_BIN) $(SWEEP)
+sweep: all spec-programs
 	spec/sweep/run $(BUILD)
 
 # SPECS: files and folders below spec/, and arguments of busted. Each file of specs is a target of its own: its
@@ -187,8 +187,9 @@ BINDING_SPECS := $(patsubst %,spec/lua/%_spec.lua,kstat selector sample every st
 CHECK_LOGS = $(foreach lua,$(CHECK_WITH),$(patsubst spec/%.lua,$(BUILD)/check/$(notdir $(lua))/%.log, \
              $(if $(filter $(lua),$(firstword $(CHECK_WITH))),$(SPEC_FILES),$(FURTHER_SPECS))))
 
+spec-programs: $(SPEC_BIN) $(SWEEP)
 # Side by side on all processors, unless make was told how many jobs it may run.
-check: all $(SPEC_BIN) $(SWEEP)
+check: all spec-programs
 	+@$(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) --no-print-directory -O check-logs
 	@$(LUA) spec/support/summary.lua $(CHECK_LOGS)
 check-logs: $(CHECK_LOGS)

@@ -9,6 +9,7 @@
 
 static _Thread_local char message[512];
 
+__attribute__((format(printf, 2, 0)))
 static void
 set_message(int err, const char *fmt, va_list ap)
 {

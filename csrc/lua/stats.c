@@ -98,7 +98,7 @@ update(lua_State *L, bool rel)
 {
 	struct statsblob *sb = lua_touserdata(L, 1);
 	int32_t id = -1;
-	int err, whole = 0;
+	int err = 0, whole = 0;
 
 	lua_settop(L, 3);
 	if (sb == NULL || !lua_getmetatable(L, 1) || !lua_rawequal(L, -1, lua_upvalueindex(1)))

@@ -962,7 +962,7 @@ main(int argc, char **argv)
 	}
 	cases = get(root, "cases");
 	for (size_t i = 0; i < cases->u.array.len; i++) {
-		int status;
+		int status = -1;
 		pid_t pid = fork();
 
 		if (pid == 0) {

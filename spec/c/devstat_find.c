@@ -21,7 +21,7 @@ make_list(int n)
 		errx(1, "out of memory");
 	for (int i = 0; i < n; i++) {
 		/* Every tenth has the name of another driver, and units come in no order. */
-		(void)strcpy(list[i].device_name, i % 10 == 0 ? "exactly16letters" + 1 : "da");
+		(void)strcpy(list[i].device_name, i % 10 == 0 ? &"exactly16letters"[1] : "da");
 		list[i].unit_number = (int)((unsigned)i * 7919u % (unsigned)n);
 		list[i].creation_time.sec = i % 3;
 		list[i].creation_time.frac = (uint64_t)i % 7 << 61;

@@ -58,13 +58,13 @@ ask(struct ks_linux *lx, const struct ks_unit *unit, void *question)
 static int
 ask_count(struct ks_linux *lx, const struct ks_unit *unit, uint32_t *n)
 {
-	struct {
+	union {
 		struct ethtool_sset_info info;
-		uint32_t count;
+		unsigned char room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)]; /* info.data has one count */
 	} question = { .info = { .cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ULL << ETH_SS_STATS } };
 	int err = ask(lx, unit, &question);
 
-	*n = err == 0 && question.info.sset_mask != 0 ? question.count : 0;
+	*n = err == 0 && question.info.sset_mask != 0 ? question.info.data[0] : 0;
 	return err == 0 && *n > MOST ? EFBIG : err;
 }
 

@@ -16,6 +16,7 @@ ks_capture_position(const struct ks_capture_notes *n)
 }
 
 /* Writes a message. Between arrays it names the next sample. */
+__attribute__((format(printf, 4, 0)))
 static void
 write_message(char *to, const struct ks_capture_notes *n, uint64_t at, const char *fmt, va_list ap)
 {
