@@ -15,6 +15,7 @@
 #include "stats/abi.h"
 #include "stats/q.h"
 #include "stats/sampling_rate.h"
+#include "stats/template.h"
 
 #define MAX_SPECS 8 /* statistics of one VOI; there are five kinds */
 
@@ -42,16 +43,20 @@ slot_result(lua_State *L, int slot, const char *what)
 	return 1;
 }
 
-/* slot = tpl_alloc(name) */
+/* slot = tpl_alloc(name): of a new template, or the one that the process has by this name */
 static int
 tpl_alloc(lua_State *L)
 {
 	size_t len;
 	const char *name = luaL_checklstring(L, 1, &len);
+	int slot;
 
 	if (strlen(name) != len)
 		return usage(L, "bad argument #1 to 'template' (name contains a NUL byte)");
-	return slot_result(L, stats_tpl_alloc(name, 0), name);
+	slot = stats_tpl_alloc(name, 0);
+	if (slot == -EEXIST)
+		slot = stats_tpl_fetch_allocid(name, 0);
+	return slot_result(L, slot, name);
 }
 
 /* slot = tpl_fetch(spec) */
@@ -328,8 +333,15 @@ tpl_add(lua_State *L)
 			v->hlprinfo = (struct vss_hlpr_info *)(void *)&info[i].ni;
 		}
 	}
-	ret = stats_tpl_add_voistats(slot, (int32_t)id, name, (enum vsd_dtype)dt, (uint32_t)n, vss,
+	ret = ks_tpl_ensure_voistats(slot, (int32_t)id, name, (enum vsd_dtype)dt, (uint32_t)n, vss,
 	    lua_toboolean(L, 6) ? SB_VOI_RELUPDATE : 0);
+	if (ret == EOPNOTSUPP) {
+		lua_pushnil(L);
+		lua_pushfstring(L, "value of interest %d: the template has another one of this number; another layout "
+		    "needs a template of another name", (int)id);
+		lua_pushliteral(L, "EOPNOTSUPP");
+		return 3;
+	}
 	if (ret != 0)
 		return ks_lua_failerrno(L, ret, name);
 	lua_pushboolean(L, 1);

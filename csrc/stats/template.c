@@ -451,9 +451,34 @@ tpl_add(struct statsblob_tpl *t, int32_t id, const char *name, unsigned dt, uint
 	return 0;
 }
 
-int
-stats_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
-    enum vsd_dtype voi_dtype, uint32_t nvss, struct voistatspec *vss, uint32_t flags)
+/* Returns whether a VOI of the template has that name, type and flag, and these very statistics. */
+static bool
+voi_equals(const struct statsblob_tpl *t, int32_t id, const char *name, unsigned dt, uint32_t n,
+    const struct voistatspec *built, uint32_t flags)
+{
+	const struct ks_voi *voi = ks_sb_find(t->image, id);
+	bool rel = (flags & SB_VOI_RELUPDATE) != 0;
+	uint32_t found = 0;
+
+	if (voi == NULL || strcmp(t->voi_names[id], name) != 0 || voi->dtype != dt ||
+	    ((voi->flags & KS_VOI_REL) != 0) != rel)
+		return false;
+	for (int st = 0; st <= voi->maxstat; st++)
+		found += st != VS_STYPE_VOISTATE && ks_sb_find_vs(t->image, voi, st) != NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ks_vs *vs = ks_sb_find_vs(t->image, voi, (int)built[i].stype);
+
+		if (vs == NULL || vs->dtype != built[i].vs_dtype || vs->dsz != built[i].vsdsz ||
+		    memcmp(ks_sb_data(t->image, vs), built[i].iv, vs->dsz) != 0)
+			return false;
+	}
+	return found == n;
+}
+
+/* As stats_tpl_add_voistats(); `again`: a VOI that is there already in the same form is no failure. */
+static int
+add_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name, enum vsd_dtype voi_dtype,
+    uint32_t nvss, struct voistatspec *vss, uint32_t flags, bool again)
 {
 	struct voistatspec *built;
 	struct statsblob_tpl *t;
@@ -473,7 +498,7 @@ stats_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
 	t = ks_tpl_get(tpl_id);
 	if (t == NULL)
 		ret = EINVAL;
-	else if (ret == 0)
+	else if (ret == 0 && !(again && voi_equals(t, voi_id, voi_name, voi_dtype, nvss, built, flags)))
 		ret = tpl_add(t, voi_id, voi_name, voi_dtype, nvss, built, datasz, flags);
 	ks_tpl_unlock();
 	for (uint32_t i = 0; i < nvss; i++) {
@@ -482,4 +507,18 @@ stats_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
 	}
 	free(built);
 	return ret;
+}
+
+int
+stats_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
+    enum vsd_dtype voi_dtype, uint32_t nvss, struct voistatspec *vss, uint32_t flags)
+{
+	return add_voistats(tpl_id, voi_id, voi_name, voi_dtype, nvss, vss, flags, false);
+}
+
+int
+ks_tpl_ensure_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
+    enum vsd_dtype voi_dtype, uint32_t nvss, struct voistatspec *vss, uint32_t flags)
+{
+	return add_voistats(tpl_id, voi_id, voi_name, voi_dtype, nvss, vss, flags, true);
 }

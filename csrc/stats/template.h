@@ -34,6 +34,13 @@ int ks_tpl_find(const char *name, size_t len, uint32_t hash);
  */
 void ks_tpl_plan(struct statsblob_tpl *t);
 
+/*
+ * As stats_tpl_add_voistats(), but 0 where the template has this very VOI already: code that runs again in the same
+ * process, as a server's configuration does at a reload, declares its templates again.
+ */
+int ks_tpl_ensure_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
+    enum vsd_dtype voi_dtype, uint32_t nvss, struct voistatspec *vss, uint32_t flags);
+
 /* Returns the ABI's string hash, continued from h over n bytes. */
 uint32_t ks_tpl_hash32(uint32_t h, const void *p, size_t n);
 

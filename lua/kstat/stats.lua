@@ -266,9 +266,10 @@ local function wrap(slot, message, code)
   return setmetatable({ slot = slot, name = name }, template)
 end
 
---- A new template.
+--- A template: a new one, or the one of this name that the process has already, with its VOIs. Code that runs again in
+-- a process, as init_by_lua does when nginx reloads, so declares its templates in the same words each time.
 -- @string name at most 64 bytes, unique in the process; without a quote before a `:` or `=`
--- @return the template, or nil, message, "EEXIST" | "EINVAL" | "ENOMEM"
+-- @return the template, or nil, message, "EINVAL" | "ENOMEM"
 function stats.template(name)
   if type(name) ~= "string" then
     error(("bad argument #1 to 'template' (string expected, got %s)"):format(type(name)), 2)
@@ -288,15 +289,16 @@ function stats.templates()
   return core.tpl_list()
 end
 
---- Adds a value of interest. Blobs made before keep their form.
+--- Adds a value of interest. Blobs made before keep their form. Nothing happens if the template has this very VOI, with
+-- the same statistics, already.
 -- @int id 0 or more; small IDs make small blobs
 -- @string name
 -- @string dtype s32, u32, s64, u64, slong, ulong, or the fixed-point sq32, uq32, sq64, uq64
 -- (also as INT_S32 … Q_U64)
 -- @tparam table list statistics, each made by a constructor above
 -- @tparam[opt] table options `relupdate = true`: `blob:add` may be used
--- @return the template, or nil, message, "EINVAL" | "EFBIG" | "EOPNOTSUPP" (the ID exists) | "EEXIST" (the
--- name exists) | "ENOMEM"
+-- @return the template, or nil, message, "EINVAL" | "EFBIG" | "EOPNOTSUPP" (another VOI has the ID) | "EEXIST" (another
+-- has the name) | "ENOMEM"
 function template:add_voi(id, name, dtype, list, options)
   is_template(self, "add_voi")
   id = whole(id, 1, "add_voi", 0, 32767)

@@ -84,13 +84,30 @@ main(int argc, char **argv)
   end)
 
   describe("templates", function()
-    it("refuse a name twice, by errno", function()
+    it("may be declared again in the same words, and not otherwise", function()
       local name = fresh()
-      assert(stats.template(name))
-      local tpl, message, code = stats.template(name)
-      assert.is_nil(tpl)
-      assert.truthy(message:find(name, 1, true))
-      assert.equal("EEXIST", code)
+      local function declare(id, voi, list, options)
+        local tpl = assert(stats.template(name))
+        local ok, message, code = tpl:add_voi(id, voi, "u64", list, options)
+        return ok and tpl, message, code
+      end
+      local times = { stats.max(), stats.crhist64_usr({ 0, 10, 20 }), stats.tdgstclust64(20, 4) }
+      local first = assert(declare(1, "time", times))
+      assert(declare(0, "size", { stats.sum() }, { relupdate = true }))
+      local hash = first:blob():hash() -- the template has what makes updates quick from now on
+      assert.equal(first.slot, assert(declare(1, "time", times)).slot)
+      assert(declare(0, "size", { stats.sum() }, { relupdate = true }))
+      assert.equal(hash, first:hash())
+      for _, other in ipairs({ { 1, "times", times }, { 1, "time", { times[1], times[2] } },
+          { 1, "time", { times[1], stats.crhist64_usr({ 0, 10, 21 }), times[3] } },
+          { 1, "time", { times[1], times[2], stats.tdgstclust64(21, 4) } },
+          { 1, "time", { times[1], times[2], times[3], stats.min() } }, { 0, "size", { stats.sum() } } }) do
+        local tpl, message, code = declare(other[1], other[2], other[3])
+        assert.is_nil(tpl)
+        assert.truthy(message:find("another layout needs a template of another name", 1, true), message)
+        assert.equal("EOPNOTSUPP", code)
+      end
+      assert.equal(hash, first:hash())
     end)
 
     it("are found by each form of spec", function()

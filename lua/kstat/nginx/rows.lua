@@ -16,7 +16,7 @@ local set_meta = { __index = set_methods }
 -- @tparam table distributions `vois`: names, by which the values of interest are numbered from 0; `bounds`: bounds of
 -- the buckets, in the unit of the values, each the greatest value of its bucket; `percentiles`: whether there is a
 -- digest
--- @treturn[1] template the one that the process has already, after a reload
+-- @treturn[1] template
 -- @treturn[2] nil
 -- @treturn[2] string message
 function M.template(distributions)
@@ -27,10 +27,6 @@ function M.template(distributions)
   end
   local name = "kstat.nginx." .. ngx.md5(table.concat(bounds, ",") .. table.concat(distributions.vois, ",") ..
     tostring(distributions.percentiles))
-  local found = stats.find(name)
-  if found then
-    return found
-  end
   local template, message = stats.template(name)
   for id, voi in ipairs(template and distributions.vois or {}) do
     local list = { stats.sum(), stats.crhist64_usr(bounds) }

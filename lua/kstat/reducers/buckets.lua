@@ -149,12 +149,7 @@ end
 
 -- Templates live as long as the process: one for each scheme.
 local function template_of(scheme)
-  local name = "kstat.aggregate " .. scheme.name
-  local found = stats.find(('"%s"'):format(name))
-  if found then
-    return found
-  end
-  local template = assert(stats.template(name))
+  local template = assert(stats.template("kstat.aggregate " .. scheme.name))
   return assert(template:add_voi(0, "value", "s64", { stats.crhist64_usr(scheme.bounds, stats.LBOUND_INF) }))
 end
 

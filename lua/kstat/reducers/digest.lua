@@ -17,9 +17,7 @@ local MOST = 2 ^ 57   -- no digest's are beyond this
 
 local template
 
--- The process keeps templates; another Lua state in it may have made this one.
 local function blob()
-  template = template or stats.find('"kstat.aggregate digest"')
   if not template then
     template = assert(stats.template("kstat.aggregate digest"))
     assert(template:add_voi(0, "value", "s64", { stats.tdgstclust64(CENTROIDS, 2) }))
