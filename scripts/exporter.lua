@@ -32,6 +32,8 @@ local OPTIONS = options.command({
 
 local NOT_FOUND = "not found: there are /metrics, /kstat.json and the page /kstat/\n"
 
+local MOST_SELECTORS = 100 -- of one request
+
 local unpack = table.unpack or unpack
 
 local function wrong(message)
@@ -76,6 +78,9 @@ local function selectors_of(parameters, otherwise)
     end
   end
   local selectors = {}
+  if parameters.select and #parameters.select > MOST_SELECTORS then
+    return nil, ("select: at most %d in one request"):format(MOST_SELECTORS)
+  end
   for i, operand in ipairs(parameters.select or {}) do
     local message
     selectors[i], message = core.selector_of(operand)

@@ -13,6 +13,7 @@
 #include <zlib.h>
 
 #define LEAST_GZIP 1024 /* bytes of a body that is worth it */
+#define MOST_BODY 65536 /* bytes of a request's body, which is passed over */
 
 /* An open connection. */
 struct client {
@@ -31,9 +32,13 @@ struct http_server {
 
 struct http_request {
 	struct MHD_Connection *connection;
-	const char *path;
+	bool begun;            /* the daemon has called with its header */
+	size_t passed;         /* bytes of its body */
 	enum MHD_Result result;
 	bool answered;
+	const char *path;      /* in `target`, decoded */
+	const char *query;     /* in `target`, as it was sent; "": none */
+	char target[];
 };
 
 /* --- clients ------------------------------------------------------------------------------------------- */
@@ -158,6 +163,59 @@ http_is_loopback(const char *address)
 
 /* --- requests ------------------------------------------------------------------------------------------ */
 
+/* Decodes %XX. Text that has a %00 stays as it was sent: its users would read it up to the NUL alone. */
+static void
+decode(char *text)
+{
+	if (strstr(text, "%00") == NULL)
+		(void)MHD_http_unescape(text);
+}
+
+/*
+ * Called with the target of a request before the daemon looks at it; returns the request. The daemon is left
+ * without parameters: it would close connections without an answer if their parameters did not fit its memory.
+ */
+static void *
+on_target(void *arg, const char *target, struct MHD_Connection *connection)
+{
+	size_t skip = strncasecmp(target, "http://", 7) == 0 ? 7 : strncasecmp(target, "https://", 8) == 0 ? 8 : 0;
+	struct http_request *request = calloc(1, sizeof(*request) + strlen(target) + 2);
+	char *query = strchr(target, '?');
+	char *to;
+
+	(void)arg;
+	if (request != NULL) {
+		request->connection = connection;
+		request->path = to = request->target;
+		if (skip > 0) /* the absolute form: http://host:port/path */
+			skip += strcspn(target + skip, "/?");
+		if (target[skip] != '/' && skip > 0)
+			*to++ = '/';
+		strcpy(to, target + skip);
+		to = strchr(to, '?');
+		request->query = to != NULL ? to + 1 : "";
+		if (to != NULL)
+			*to = '\0';
+		decode(request->target);
+	}
+	if (query != NULL && query[1] != '\0') {
+		memset(query + 1, 'x', strlen(query + 1));
+		query[1] = '\0';
+	}
+	return request;
+}
+
+/* Called at the end of each request, answered or not. */
+static void
+on_end(void *arg, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode why)
+{
+	(void)arg;
+	(void)connection;
+	(void)why;
+	free(*request);
+	*request = NULL;
+}
+
 const char *
 http_path(const struct http_request *request)
 {
@@ -170,28 +228,30 @@ http_header(const struct http_request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
-struct each {
-	void (*call)(void *arg, const char *name, const char *value);
-	void *arg;
-};
-
-static enum MHD_Result
-call_each(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-	const struct each *each = arg;
-
-	(void)kind;
-	each->call(each->arg, name, value);
-	return MHD_YES;
-}
-
 void
 http_each_parameter(const struct http_request *request, void (*each)(void *arg, const char *name, const char *value),
     void *arg)
 {
-	struct each e = { each, arg };
+	for (const char *at = request->query; *at != '\0'; at += *at == '&') {
+		size_t n = strcspn(at, "&");
+		char pair[HTTP_MOST_HEADER];
+		char *value;
 
-	(void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, call_each, &e);
+		if (n > 0 && n < sizeof(pair)) {
+			memcpy(pair, at, n);
+			pair[n] = '\0';
+			for (char *plus = pair; (plus = strchr(plus, '+')) != NULL;)
+				*plus = ' ';
+			value = strchr(pair, '=');
+			if (value != NULL) {
+				*value++ = '\0';
+				decode(value);
+			}
+			decode(pair);
+			each(arg, pair, value);
+		}
+		at += n;
+	}
 }
 
 /* --- answers ------------------------------------------------------------------------------------------- */
@@ -278,44 +338,89 @@ http_answer(struct http_request *request, const struct http_answer *a)
 	MHD_destroy_response(r);
 }
 
-static enum MHD_Result
-on_request(void *arg, struct MHD_Connection *connection, const char *path, const char *method, const char *version,
-    const char *upload, size_t *upload_size, void **seen)
-{
-	static const char wrong[] = "only GET and HEAD are answered here\n", broken[] = "the answer failed\n";
-	struct http_server *server = arg;
-	struct http_request request = { .connection = connection, .path = path, .result = MHD_NO };
+/* --- what comes of a request --------------------------------------------------------------------------- */
 
-	(void)version;
-	(void)upload;
-	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
-		http_answer(&request, &(struct http_answer){ MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", NULL, wrong,
-		    sizeof(wrong) - 1 });
-		return request.result;
-	}
-	if (*seen == NULL || *upload_size > 0) { /* the first call has the header alone; a body is passed over */
-		*seen = server;
-		*upload_size = 0;
-		return MHD_YES;
-	}
-	renew_client(server, connection);
-	server->handler(server->arg, &request);
-	if (!request.answered)
-		http_answer(&request, &(struct http_answer){ MHD_HTTP_INTERNAL_SERVER_ERROR, "text/plain", NULL,
-		    broken, sizeof(broken) - 1 });
-	return request.result;
+/* The headers that a request may have once, and what is wrong with the others. */
+struct headers {
+	unsigned hosts, lengths, encodings, odd;
+};
+
+static enum MHD_Result
+count_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct headers *h = arg;
+
+	(void)kind;
+	(void)value;
+	h->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
+	h->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+	h->encodings += strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
+	h->odd += strpbrk(name, " \t") != NULL;
+	return MHD_YES;
 }
 
-/*
- * Decodes %XX in a path or parameter. Text that has a %00 stays as it was sent: callers read it up to a NUL, and
- * would take "/metrics%00x" for "/metrics".
- */
-static size_t
-unescape(void *arg, struct MHD_Connection *connection, char *text)
+/* Whether a header says that the body is too long to be passed over. */
+static bool
+is_long(const struct http_request *request)
 {
-	(void)arg;
-	(void)connection;
-	return strstr(text, "%00") != NULL ? strlen(text) : MHD_http_unescape(text);
+	const char *length = http_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+	return length != NULL && strtoull(length, NULL, 10) > MOST_BODY;
+}
+
+/* Returns the line about what HTTP/1.1 forbids of a header, or NULL. */
+static const char *
+find_mistake(const struct http_request *request, const char *version)
+{
+	struct headers h = { 0 };
+
+	(void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_header, &h);
+	return h.hosts > 1 || (h.hosts == 0 && strcmp(version, MHD_HTTP_VERSION_1_0) != 0) ?
+	    "a request has one header Host\n" : h.lengths > 1 || (h.lengths == 1 && h.encodings > 0) ?
+	    "a body has one length\n" : h.odd > 0 ? "the name of a header has no spaces\n" : NULL;
+}
+
+/* Answers with a line; what follows on the connection, such as a body, is not read. */
+static enum MHD_Result
+refuse(struct http_request *request, unsigned status, const char *line)
+{
+	http_answer(request, &(struct http_answer){ status, "text/plain", NULL, line, strlen(line) });
+	return request->result;
+}
+
+static enum MHD_Result
+on_request(void *arg, struct MHD_Connection *connection, const char *path, const char *method, const char *version,
+    const char *upload, size_t *upload_size, void **context)
+{
+	struct http_server *server = arg;
+	struct http_request *request = *context;
+	const char *mistake;
+
+	(void)path;
+	(void)upload;
+	if (request == NULL) /* memory lacked */
+		return MHD_NO;
+	if (!request->begun) { /* this call has the header alone */
+		request->begun = true;
+		mistake = find_mistake(request, version);
+		if (mistake != NULL)
+			return refuse(request, MHD_HTTP_BAD_REQUEST, mistake);
+		if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+			return refuse(request, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are answered here\n");
+		if (is_long(request))
+			return refuse(request, MHD_HTTP_CONTENT_TOO_LARGE, "a body is too long\n");
+		return MHD_YES;
+	}
+	if (*upload_size > 0) {
+		request->passed += *upload_size;
+		*upload_size = 0;
+		return request->passed <= MOST_BODY ? MHD_YES : MHD_NO;
+	}
+	renew_client(server, connection);
+	server->handler(server->arg, request);
+	if (!request->answered)
+		return refuse(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "the answer failed\n");
+	return request->result;
 }
 
 /* --- the server ---------------------------------------------------------------------------------------- */
@@ -341,8 +446,8 @@ http_open(const char *address, http_handler *handler, void *arg, char *why, size
 	server->daemon = MHD_start_daemon(MHD_USE_EPOLL | (a.any.sa_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
 	    on_request, server, MHD_OPTION_SOCK_ADDR, &a.any, MHD_OPTION_CONNECTION_LIMIT, HTTP_MOST_CONNECTIONS,
 	    MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_SECONDS,
-	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MOST_HEADER, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
-	    MHD_OPTION_END);
+	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MOST_HEADER, MHD_OPTION_URI_LOG_CALLBACK, on_target, NULL,
+	    MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL, MHD_OPTION_END);
 	if (server->daemon == NULL) {
 		snprintf(why, size, "%s: %s", address, errno != 0 ? strerror(errno) : "the server cannot start");
 		free(server);

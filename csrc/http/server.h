@@ -51,10 +51,10 @@ void http_close(struct http_server *server);
 
 const char *http_path(const struct http_request *request);
 
-/* A header of the request, or a parameter of its query; NULL: it has none. Valid until the answer. */
+/* Returns a header of the request, which is valid until the answer; NULL: it has none. */
 const char *http_header(const struct http_request *request, const char *name);
 
-/* Calls a function with each parameter of the query; a value may be NULL. */
+/* Calls a function with each parameter of the query, decoded; a value may be NULL. */
 void http_each_parameter(const struct http_request *request, void (*each)(void *arg, const char *name, const char *value),
     void *arg);
 

@@ -38,11 +38,15 @@ describe("kstatlua exporter", function()
   -- What a sanitizer keeps for itself is no cost of a client.
   local most_kilobytes = os.getenv("ASAN_OPTIONS") and 400000 or 40000
 
+  local function sockets()
+    return tonumber(run.shell("ls -l /proc/" .. server.pid .. "/fd | grep -c socket:").out)
+  end
+
   local function kilobytes()
     return tonumber(run.read_file("/proc/" .. server.pid .. "/status"):match("VmRSS:%s*(%d+)"))
   end
 
-  for _, what in ipairs({ "idle", "slow", "deaf" }) do
+  for _, what in ipairs({ "idle", "slow", "deaf", "many", "gone" }) do
     it("serves others beside clients that are " .. what .. ", at a bounded cost", function()
       is_served()
       local before = kilobytes()
@@ -51,6 +55,7 @@ describe("kstatlua exporter", function()
           assert.equal("200", is_served())
         end
         assert.truthy(kilobytes() - before < most_kilobytes, kilobytes() - before)
+        assert.truthy(sockets() <= 70, sockets()) -- of 64 clients, and its own
       end)
       assert.equal("200", is_served())
     end)
