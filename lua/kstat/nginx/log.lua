@@ -5,6 +5,7 @@
 -- and one read of ngx.var there costs more than all of this function.
 local ffi = require("ffi")
 local base = require("resty.core.base")
+local library = require("kstat.publish.library")
 local rows = require("kstat.nginx.rows")
 local upstreams = require("kstat.nginx.upstreams")
 
@@ -13,6 +14,7 @@ typedef struct { long seconds, nanoseconds; } kstat_nginx_time;
 int kstat_nginx_clock(int clock, kstat_nginx_time *to) __asm__("clock_gettime");
 int kstat_nginx_var(void *r, const char *name, size_t n, char *lowcase, int capture, unsigned char **value,
   size_t *length, char **message) __asm__("ngx_http_lua_ffi_var_get");
+intptr_t kstat_nginx_number(const unsigned char *digits, size_t n) __asm__("ngx_atoi");
 int kstat_nginx_status(void *r) __asm__("ngx_http_lua_ffi_get_resp_status");
 int kstat_nginx_method(void *r) __asm__("ngx_http_lua_ffi_req_get_method");
 int kstat_nginx_is_subrequest(void *r) __asm__("ngx_http_lua_ffi_is_subrequest");
@@ -135,16 +137,22 @@ end
 local SOURCE = [[
   local x, C, cast, to_string, word, value, length, message, lowcase = ...
   local get_request, top, calls, miss, set = x.get_request, x.top, x.calls, x.miss, x.set
-  local entered, in_flight, pin, count_attempts, cache = x.entered, x.in_flight, x.pin, x.count_attempts, x.cache
+  local entered, in_flight, count_attempts, cache = x.entered, x.in_flight, x.count_attempts, x.cache
+  local index, forks, add, update = set.index, x.library.forks, x.library.fn.add, x.library.fn.blob_update_int
   local now, tonumber = x.now, tonumber
   return function()
     local r = get_request()
     if not r then return end
     LOOKUP
-    if row.place[0] ~= row.crtime or row.times_place[0] ~= row.times_crtime then set:renew(row) end
+    local hot = row.hot or set:heat(row)
+    if hot.place[0] ~= hot.crtime or hot.times_place[0] ~= hot.times_crtime then
+      set:renew(row)
+      hot = set:heat(row)
+    end
+    if hot.forks ~= forks[0] then hot = set:heat(row) end
     local status = C.kstat_nginx_status(r)
-    local counter = row.codes[status] or row.classes[status - status % 100] or row.rest
-    counter:add()
+    local cell = hot.cells[status >= 0 and status < 1024 and index[status] or 0]
+    if hot.own then cell[0] = cell[0] + 1 else add(cell, 1) end
     BYTES
     local start = C.kstat_nginx_start(r)
     if entered.used then
@@ -157,18 +165,21 @@ local SOURCE = [[
       end
     end
     local us = (now() - start) * 1e6 + 0.5
-    us = us >= 1 and us - us % 1 or 0
-    row.times:update(0, us)
+    if not (us >= 1) then us = 0 end
+    update(hot.times, 0, us, false)
     UPSTREAMS
   end
 ]]
 
+-- nginx writes these numbers as digits, and its own function reads them.
 local BYTES = [[
     if C.kstat_nginx_var(r, "request_length", 14, lowcase, 0, value, length, message) == 0 then
-      row.counters.request_bytes:add(tonumber(to_string(value[0], length[0])))
+      local n, bytes = C.kstat_nginx_number(value[0], length[0]), hot.request_bytes
+      if n > 0 then if hot.own then bytes[0] = bytes[0] + n else add(bytes, n) end end
     end
     if C.kstat_nginx_var(r, "bytes_sent", 10, lowcase, 0, value, length, message) == 0 then
-      row.counters.response_bytes:add(tonumber(to_string(value[0], length[0])))
+      local n, bytes = C.kstat_nginx_number(value[0], length[0]), hot.response_bytes
+      if n > 0 then if hot.own then bytes[0] = bytes[0] + n else add(bytes, n) end end
     end
 ]]
 
@@ -237,7 +248,8 @@ function M.functions(server, options, set)
     UPSTREAMS = options.upstreams and UPSTREAMS or "",
   })
   local x = { get_request = base.get_request, top = set.top, calls = calls, miss = finder(options.labels, set),
-    set = set, entered = entered, in_flight = server.in_flight, now = options.precise and precise_now or cached_now }
+    set = set, library = library,
+    entered = entered, in_flight = server.in_flight, now = options.precise and precise_now or cached_now }
   if options.upstreams then
     x.count_attempts, x.cache = upstreams.counter(server, read), upstreams.cache(server)
   end

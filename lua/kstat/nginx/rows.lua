@@ -2,8 +2,22 @@
 --
 -- All workers share the kstats of a row; each has an object of its own for it.
 local ffi = require("ffi")
+local library = require("kstat.publish.library")
 local names = require("kstat.nginx.names")
 local stats = require("kstat.stats")
+
+-- What the log phase needs of a row: LuaJIT reads the fields of a structure without checks of their types.
+ffi.cdef([[
+typedef struct {
+  const volatile int64_t *place, *times_place;
+  int64_t crtime, times_crtime;
+  void *times;
+  int64_t *request_bytes, *response_bytes;
+  uint32_t forks;
+  bool own;
+  int64_t *cells[64];
+} kstat_nginx_row;
+]])
 
 local M = {}
 
@@ -84,8 +98,31 @@ local function attach(set, row)
       row.codes[tonumber(statistic.name)] = counter
     end
   end
-  row.rest = row.counters.other
+  row.rest, row.hot = row.counters.other, nil
   return true
+end
+
+--- Returns what the log phase needs of a row of requests, for this process: after a fork counters are elsewhere.
+-- @treturn cdata `cells` are numbered by `set.index`
+-- @function set:heat
+function set_methods.heat(self, row)
+  local hot, own = ffi.new("kstat_nginx_row"), true
+  local function cell_of(counter)
+    counter:add(0) -- finds the part of this process
+    own = own and counter.own or false
+    return counter.cell
+  end
+  hot.place, hot.crtime, hot.times_place, hot.times_crtime = row.place, row.crtime, row.times_place, row.times_crtime
+  hot.times = row.times.record
+  for i, name in ipairs(self.cell_names) do
+    hot.cells[i - 1] = cell_of(row.counters[name])
+  end
+  for _, name in ipairs({ "request_bytes", "response_bytes" }) do
+    hot[name] = row.counters[name] and cell_of(row.counters[name])
+  end
+  hot.own, hot.forks = own, library.forks[0]
+  row.hot = hot
+  return hot
 end
 
 -- Puts the counters of the row of refused labels into this one.
@@ -94,6 +131,26 @@ local function divert(set, row)
   for _, field in ipairs({ "k", "times", "place", "crtime", "times_place", "times_crtime", "codes", "classes",
       "counters", "rest" }) do
     row[field] = other[field]
+  end
+  row.hot = nil
+end
+
+-- Numbers the counters of codes: `index`, by status, is the number of what counts it. 0 counts those that have none.
+local function number_codes(set)
+  set.index, set.cell_names = ffi.new("uint8_t[1024]"), { "other" }
+  for _, statistic in ipairs(set.kind.statistics) do
+    local class, code = statistic.name:match("^(%d)xx$"), statistic.name:match("^%d%d%d$")
+    if class or code then
+      local number = #set.cell_names
+      set.cell_names[number + 1] = statistic.name
+      if code then
+        set.index[tonumber(code)] = number
+      else
+        for status = class * 100, class * 100 + 99 do
+          set.index[status] = number -- classes come before codes
+        end
+      end
+    end
   end
 end
 
@@ -197,6 +254,7 @@ end
 function M.new(server, kind)
   kind.persistent = server.options.persistent or nil
   local set = setmetatable({ server = server, kind = kind, by_labels = {}, top = {}, found = 0 }, set_meta)
+  number_codes(set)
   -- The row of refused labels is made first: there is room for it.
   if #kind.labels > 0 and not kind.unlimited then
     local ok, message = set:other()
@@ -214,6 +272,6 @@ function M.microseconds(seconds)
 end
 
 M.SHARDS = SHARDS
-M.word = ffi.typeof("uintptr_t")
+M.word = ffi.typeof("intptr_t") -- addresses are below 2^47, and a signed number is converted faster
 
 return M
