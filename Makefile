@@ -20,7 +20,13 @@ BUILD    ?= build
 # Relative to this directory, however it is given: make finds an object's dependencies under one name only.
 override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
 PREFIX   ?= /usr/local
+# LIBDIR may be, for example, /usr/lib/x86_64-linux-gnu.
+LIBDIR   ?= $(PREFIX)/lib
 DESTDIR  ?=
+$(foreach v,PREFIX LIBDIR,$(if $(filter-out /%,$($v))$(word 2,$($v)),\
+    $(error $v is '$($v)': it must be an absolute path without spaces)))
+override PREFIX := $(filter-out /,$(abspath $(PREFIX)))
+override LIBDIR := $(abspath $(LIBDIR))
 CC       ?= cc
 AR       ?= ar
 CFLAGS   ?= -O2 -g
@@ -265,8 +271,7 @@ lint:
 
 # --- installation ---------------------------------------------------------------
 .PHONY: install install-files uninstall
-# LIBDIR is below PREFIX. A file $(INSTALLED) lists what was added, for `make uninstall`.
-LIBDIR   ?= $(PREFIX)/lib
+# A file $(INSTALLED) lists what was added, for `make uninstall`.
 INSTALLED = $(PREFIX)/share/kstat/installed
 D := $(DESTDIR)$(PREFIX)
 L := $(DESTDIR)$(LIBDIR)
@@ -276,12 +281,13 @@ RPATH    := $(if $(filter-out /usr/lib% /usr/local/lib,$(LIBDIR)),-Wl$(comma)-rp
 FILL_IN   = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|g' \
             -e 's|@VERSION@|$(VERSION)|g' -e 's|@LIBS@|$(PC_LIBS)|g' -e 's|@RPATH@|$(RPATH)|g'
 install: all
-	stage=$$(mktemp -d) && trap 'rm -rf $$stage' EXIT && \
-	    $(MAKE) --no-print-directory DESTDIR=$$stage install-files && \
-	    packaging/install add $$stage "$(DESTDIR)" "$(INSTALLED)"
+	@umask 022 && stage=$$(mktemp -d) && trap 'rm -rf $$stage' EXIT && \
+	    $(MAKE) -s --no-print-directory DESTDIR=$$stage install-files && \
+	    packaging/install add $$stage "$(DESTDIR)" "$(INSTALLED)" && \
+	    echo "Installed; $(DESTDIR)$(INSTALLED) lists the files."
 	$(if $(DESTDIR),,@packaging/install loader "$(LIBDIR)")
 uninstall:
-	packaging/install remove "$(DESTDIR)" "$(INSTALLED)"
+	@packaging/install remove "$(DESTDIR)" "$(INSTALLED)"
 	$(if $(DESTDIR),,@packaging/install loader "$(LIBDIR)" >/dev/null)
 install-files:
 	$(INSTALL) -d $(D)/bin $(L)/pkgconfig $(D)/share/kstat/scripts

@@ -41,6 +41,33 @@ describe("make uninstall", function()
     assert.equal("./usr/local/share/kstat/scripts/mine.lua\n", run.shell("cd " .. root .. " && find . -type f").out)
   end)
 
+  it("leaves nothing of an older version, whose files a second installation replaces", function()
+    make("install", "DESTDIR='" .. root .. "/a b'")
+    local scripts, list = root .. "/a b/usr/local/share/kstat/scripts", root .. "/a b/usr/local/share/kstat/installed"
+    run.write_file(scripts .. "/old.lua", "")
+    run.write_file(list, run.read_file(list) .. "/usr/local/share/kstat/scripts/old.lua\n")
+    make("install", "DESTDIR='" .. root .. "/a b'")
+    assert.is_nil(io.open(scripts .. "/old.lua"))
+    make("uninstall", "DESTDIR='" .. root .. "/a b'")
+    assert.equal(".\n./a b\n", tree())
+  end)
+
+  it("lets everybody read what root installs with a strict umask", function()
+    local r = run.tool("umask 077; make -s install BUILD=" .. run.quote(run.build) .. " DESTDIR=" .. root .. "/new")
+    assert.equal("", r.err)
+    assert.equal("", run.shell("find " .. root .. "/new ! -perm -044").out)
+  end)
+
+  it("takes no directory of which neither make nor pkg-config can make use", function()
+    for _, prefix in ipairs({ "relative", "/with space", "'~/.local'" }) do
+      local r = run.tool("make -s install DESTDIR=" .. root .. " PREFIX=" .. run.quote(prefix))
+      assert.not_equal(0, r.status)
+      assert.truthy(r.err:find("PREFIX is '" .. prefix .. "': it must be an absolute path without spaces", 1, true),
+        r.err)
+    end
+    assert.equal(".\n", tree())
+  end)
+
   it("says so where nothing is installed", function()
     local r = run.tool("make -s uninstall DESTDIR=" .. root)
     assert.not_equal(0, r.status)
