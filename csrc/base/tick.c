@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/wide.h"
+
 #define LEAST_SPAN 2000000   /* ns over which a rate is measured */
 #define MOST_SPAN 100000000  /* ns after which its start is moved, so that it follows the kernel's rate */
 #define STRETCH 1000000      /* ns that are extrapolated before the kernel is asked again */
@@ -82,8 +84,8 @@ ks_tick_slow(void)
 		return ns;
 	}
 	if (ns - anchor.ns >= LEAST_SPAN)
-		anchor.rate = (uint64_t)(((unsigned __int128)(uint64_t)(ns - anchor.ns) << 32) /
-		    (tsc - anchor.tsc));
+		anchor.rate = ks_wide_quotient(ks_wide_product((uint64_t)(ns - anchor.ns), UINT64_C(1) << 32),
+		    tsc - anchor.tsc);
 	if (anchor.rate == 0)
 		return ns;
 	if (s->limit != 0 && tsc - s->tsc < 2 * s->limit) {

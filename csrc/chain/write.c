@@ -2,6 +2,7 @@
 #include "chain/write.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ whole(const struct ks_value *v, bool *negative, uint64_t *magnitude)
 		*magnitude = v->u64;
 		return true;
 	case KS_VALUE_DOUBLE:
-		if (!(v->d > -0x1p63 && v->d < 0x1p64) || v->d != (double)(__int128)v->d)
+		if (!(v->d > -0x1p63 && v->d < 0x1p64) || v->d != trunc(v->d))
 			return false;
 		*negative = v->d < 0;
 		*magnitude = (uint64_t)(v->d < 0 ? -v->d : v->d);

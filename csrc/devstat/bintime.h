@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "base/wide.h"
 #include "devstat.h"
 
 /* Seconds wrap in two's complement without undefined behaviour, because times may come from anywhere. */
@@ -55,11 +56,11 @@ ks_bintime_difference(const struct bintime *cur, const struct bintime *prev)
 static inline int64_t
 ks_bintime_ns(const struct bintime *t)
 {
-	unsigned __int128 rest = (unsigned __int128)t->frac * 1000000000;
+	ks_wide rest = ks_wide_product(t->frac, 1000000000);
 	int64_t ns;
 
 	if (__builtin_mul_overflow((int64_t)t->sec, (int64_t)1000000000, &ns) ||
-	    __builtin_add_overflow(ns, (int64_t)((rest + ((uint64_t)1 << 63)) >> 64), &ns))
+	    __builtin_add_overflow(ns, (int64_t)(ks_wide_high(rest) + (ks_wide_low(rest) >> 63)), &ns))
 		return t->sec < 0 ? INT64_MIN : INT64_MAX;
 	return ns;
 }
@@ -76,7 +77,7 @@ ks_bintime_of_ns(int64_t ns)
 		sec--;
 	}
 	t.sec = (time_t)sec;
-	t.frac = (uint64_t)(((unsigned __int128)rest << 64) / 1000000000);
+	t.frac = ks_wide_quotient(ks_wide_of((uint64_t)rest, 0), 1000000000);
 	return t;
 }
 

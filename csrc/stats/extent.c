@@ -8,12 +8,19 @@
 #include "stats/abi.h"
 #include "stats/q.h"
 
-#define Q_ONE 64 /* coordinates of fixed-point values are in units of 2^-64 */
-#define BEYOND ((__int128)1 << 126)
+/*
+ * Where a value lies, as a number of 128 bits: a fixed-point value in units of 2^-64, a whole number in units
+ * of 1.
+ */
+struct place {
+	int64_t high;
+	uint64_t low;
+};
+static const struct place beyond = { INT64_MAX, 0 }; /* behind all values */
 
 /* A place where ranges start and end, and its value as the bound of the range on either side. */
 struct cut {
-	__int128 at;
+	struct place at;
 	double from; /* as a lower bound */
 	double to;   /* as an upper bound */
 };
@@ -31,25 +38,44 @@ struct cuts {
 	unsigned voi_dt;
 };
 
-static __int128
-coordinate(unsigned dt, uint64_t w)
+/* Returns the place of a value or, if next is 1, of the next greater one. */
+static struct place
+place_of(unsigned dt, uint64_t w, unsigned next)
+{
+	unsigned frac = ks_q_frac(dt, w);
+	struct place at = { 0, w };
+	uint64_t unit = next;
+
+	if (ks_dtypes[dt].is_q) {
+		int64_t fix = ks_q_fix(dt, w);
+
+		at = (struct place){ fix >> frac, (uint64_t)fix << (64 - frac) };
+		unit = (uint64_t)next << (64 - frac);
+	} else if (ks_dtypes[dt].is_signed && (int64_t)w < 0) {
+		at.high = -1;
+	}
+	at.low += unit;
+	at.high += at.low < unit;
+	return at;
+}
+
+static int
+compare(const struct place *a, const struct place *b)
+{
+	if (a->high != b->high)
+		return a->high < b->high ? -1 : 1;
+	return a->low < b->low ? -1 : a->low > b->low;
+}
+
+/* Returns the value of a word or, if next is 1, the next greater one. */
+static double
+to_double(unsigned dt, uint64_t w, unsigned next)
 {
 	if (ks_dtypes[dt].is_q)
-		return (__int128)ks_q_fix(dt, w) * ((__int128)1 << (Q_ONE - ks_q_frac(dt, w)));
-	return ks_dtypes[dt].is_signed ? (__int128)(int64_t)w : (__int128)w;
-}
-
-/* Returns the distance from a value to the next greater one. */
-static __int128
-last_place(unsigned dt, uint64_t w)
-{
-	return ks_dtypes[dt].is_q ? (__int128)1 << (Q_ONE - ks_q_frac(dt, w)) : 1;
-}
-
-static double
-to_double(unsigned dt, __int128 at)
-{
-	return ks_dtypes[dt].is_q ? ldexp((double)at, -Q_ONE) : (double)at;
+		return ldexp((double)(ks_q_fix(dt, w) + next), -(int)ks_q_frac(dt, w));
+	if (ks_dtypes[dt].is_signed)
+		return (double)((int64_t)w + (int64_t)(next != 0 && (int64_t)w < INT64_MAX));
+	return (double)(w + (next != 0 && w < UINT64_MAX));
 }
 
 /* Returns whether a bound means "no bound", as the INF flags of the constructors make it. */
@@ -71,38 +97,36 @@ is_greatest(unsigned dt, uint64_t w)
 }
 
 static void
-add_cut(struct cuts *c, __int128 at, double from, double to)
+add_cut(struct cuts *c, struct place at, double from, double to)
 {
 	c->list[c->n++] = (struct cut){ at, from, to };
 }
 
-/* Returns the coordinate of the end of a bucket. */
-static __int128
+/* Returns the end of a bucket. */
+static struct place
 end_of(const unsigned char *b, unsigned dt, unsigned voi_dt)
 {
-	uint64_t w = ks_ldval(b, voi_dt);
-
 	if (ks_dtype_is_cr(dt))
-		return BEYOND;
+		return beyond;
 	if (ks_dtype_is_dr(dt))
-		return coordinate(voi_dt, ks_ldval(b + 8, voi_dt));
-	return coordinate(voi_dt, w) + last_place(voi_dt, w);
+		return place_of(voi_dt, ks_ldval(b + 8, voi_dt), 0);
+	return place_of(voi_dt, ks_ldval(b, voi_dt), 1);
 }
 
 static void
 add_bucket(struct cuts *c, const unsigned char *b, unsigned dt)
 {
 	uint64_t w = ks_ldval(b, c->voi_dt);
-	__int128 at = coordinate(c->voi_dt, w), end = end_of(b, dt, c->voi_dt);
-	double v = to_double(c->voi_dt, at);
+	struct place at = place_of(c->voi_dt, w, 0), end = end_of(b, dt, c->voi_dt);
+	double v = to_double(c->voi_dt, w, 0);
 
 	add_cut(c, at, is_least(c->voi_dt, w) ? -INFINITY : v, v);
 	if (ks_dtype_is_dr(dt)) {
 		w = ks_ldval(b + 8, c->voi_dt);
-		v = to_double(c->voi_dt, end);
+		v = to_double(c->voi_dt, w, 0);
 		add_cut(c, end, v, is_greatest(c->voi_dt, w) ? INFINITY : v);
 	} else if (!ks_dtype_is_cr(dt)) {
-		add_cut(c, end, to_double(c->voi_dt, end), v);
+		add_cut(c, end, to_double(c->voi_dt, w, 1), v);
 	}
 }
 
@@ -111,7 +135,7 @@ by_place(const void *a, const void *b)
 {
 	const struct cut *x = a, *y = b;
 
-	return x->at < y->at ? -1 : x->at > y->at;
+	return compare(&x->at, &y->at);
 }
 
 /* Sorts the cuts and merges those in one place into one with the wider bounds. */
@@ -122,11 +146,11 @@ sort_cuts(struct cuts *c)
 	size_t n = 0;
 
 	for (size_t i = 1; sorted && i < c->n; i++)
-		sorted = c->list[i - 1].at <= c->list[i].at;
+		sorted = compare(&c->list[i - 1].at, &c->list[i].at) <= 0;
 	if (!sorted)
 		qsort(c->list, c->n, sizeof(c->list[0]), by_place);
 	for (size_t i = 0; i < c->n; i++) {
-		if (n > 0 && c->list[n - 1].at == c->list[i].at) {
+		if (n > 0 && compare(&c->list[n - 1].at, &c->list[i].at) == 0) {
 			c->list[n - 1].from = fmin(c->list[n - 1].from, c->list[i].from);
 			c->list[n - 1].to = fmax(c->list[n - 1].to, c->list[i].to);
 		} else {
@@ -138,14 +162,14 @@ sort_cuts(struct cuts *c)
 
 /* Returns the index of the cut at that place, which exists. */
 static unsigned
-find_cut(const struct cuts *c, __int128 at)
+find_cut(const struct cuts *c, const struct place *at)
 {
 	size_t lo = 0, hi = c->n - 1;
 
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
 
-		if (c->list[mid].at < at)
+		if (compare(&c->list[mid].at, at) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -175,14 +199,13 @@ hand_out(const struct cuts *c, const void *hist, unsigned dt, unsigned nbkts, st
 		cells[i] = (struct cell){ NOBODY, i };
 	for (unsigned i = nbkts; i-- > 0;) {
 		const unsigned char *b = ks_hist_bkt(hist, dt, i);
-		__int128 at = coordinate(c->voi_dt, ks_ldval(b, c->voi_dt));
-		__int128 end = end_of(b, dt, c->voi_dt);
+		struct place at = place_of(c->voi_dt, ks_ldval(b, c->voi_dt), 0), end = end_of(b, dt, c->voi_dt);
 		unsigned last;
 
-		if (end <= at)
+		if (compare(&end, &at) <= 0)
 			continue;
-		last = find_cut(c, end);
-		for (unsigned k = first_free(cells, find_cut(c, at)); k < last;
+		last = find_cut(c, &end);
+		for (unsigned k = first_free(cells, find_cut(c, &at)); k < last;
 		     k = first_free(cells, k + 1)) {
 			cells[k].bkt = i;
 			cells[k].next = k + 1;
@@ -240,7 +263,7 @@ ks_hist_extents(const void *hist, size_t dsz, unsigned dt, unsigned voi_dt,
 		for (unsigned i = 0; i < nbkts; i++)
 			add_bucket(&c, ks_hist_bkt(hist, dt, i), dt);
 		if (ks_dtype_is_cr(dt))
-			add_cut(&c, BEYOND, INFINITY, INFINITY);
+			add_cut(&c, beyond, INFINITY, INFINITY);
 		sort_cuts(&c);
 		hand_out(&c, hist, dt, nbkts, cells);
 		*n = join(&c, cells,

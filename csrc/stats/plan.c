@@ -55,7 +55,7 @@ cuts(const unsigned char *hist, unsigned dt, unsigned n, unsigned voi_dt, uint64
 static void
 linear(struct ks_histplan *h, const uint64_t *start, size_t n, uint64_t bias)
 {
-	uint64_t step, span;
+	uint64_t step, span, area;
 
 	/* A start of 0 has nothing below it to stand for interval 0. */
 	if (n < 2 || start[0] == 0)
@@ -68,7 +68,7 @@ linear(struct ks_histplan *h, const uint64_t *start, size_t n, uint64_t bias)
 	/* Interval 0 is treated as one step long. */
 	span = start[n - 1] - start[0];
 	if (span > UINT64_MAX - step - 1 ||
-	    (unsigned __int128)(span + step + 1) * step > UINT64_MAX)
+	    __builtin_mul_overflow(span + step + 1, step, &area))
 		return;
 	h->magic = UINT64_MAX / step;
 	h->least = (start[0] - 1) ^ bias;

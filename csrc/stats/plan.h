@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+#include "base/wide.h"
 #include "stats/abi.h"
 
 struct ks_histplan {
@@ -85,7 +86,7 @@ ks_plan_linear(const struct ks_histplan *h, uint64_t v, bool sgn)
 	}
 	/* v - origin is 1 more than the distance from the start of interval 0, which makes the
 	 * rounded-down reciprocal exact (see plan.c). */
-	return h->target[(uint64_t)(((unsigned __int128)(v - h->origin) * h->magic) >> 64)];
+	return h->target[ks_wide_high(ks_wide_product(v - h->origin, h->magic))];
 }
 
 static inline __attribute__((always_inline)) size_t

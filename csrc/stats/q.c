@@ -50,15 +50,14 @@ ks_q_fix(unsigned dt, uint64_t word)
 }
 
 bool
-ks_q_word128(unsigned dt, unsigned ctl, __int128 fix, uint64_t *word)
+ks_q_word(unsigned dt, unsigned ctl, int64_t fix, uint64_t *word)
 {
 	bool neg = fix < 0;
-	__int128 mag = neg ? -fix : fix;
-	uint64_t w;
+	uint64_t mag = neg ? 0 - (uint64_t)fix : (uint64_t)fix, w;
 
-	if (mag > (__int128)q_magmask(dt) || (neg && !ks_dtypes[dt].is_signed))
+	if (mag > q_magmask(dt) || (neg && !ks_dtypes[dt].is_signed))
 		return false;
-	w = ((uint64_t)mag << 3) | ctl;
+	w = mag << 3 | ctl;
 	if (neg)
 		w |= 1ULL << (ks_dtypes[dt].size * 8u - 1u);
 	/* Words of 32-bit types travel as their types widen: by their sign. */
@@ -66,12 +65,6 @@ ks_q_word128(unsigned dt, unsigned ctl, __int128 fix, uint64_t *word)
 		w = (uint64_t)(int64_t)(int32_t)(uint32_t)w;
 	*word = w;
 	return true;
-}
-
-bool
-ks_q_word(unsigned dt, unsigned ctl, int64_t fix, uint64_t *word)
-{
-	return ks_q_word128(dt, ctl, fix, word);
 }
 
 uint64_t
@@ -137,12 +130,9 @@ ks_q_cmp(unsigned dt, uint64_t a, uint64_t b)
 int
 ks_q_add(unsigned dt, uint64_t *sum, uint64_t v)
 {
-	__int128 s;
-
 	if (((*sum ^ v) & KS_Q_CTL) != 0)
 		return ERANGE;
-	s = (__int128)ks_q_fix(dt, *sum) + ks_q_fix(dt, v);
-	return ks_q_word128(dt, (unsigned)(v & KS_Q_CTL), s, sum) ? 0 : EOVERFLOW;
+	return ks_q_word(dt, (unsigned)(v & KS_Q_CTL), ks_q_fix(dt, *sum) + ks_q_fix(dt, v), sum) ? 0 : EOVERFLOW;
 }
 
 int
@@ -152,13 +142,12 @@ ks_q_copy(unsigned dt, uint64_t *to, uint64_t v)
 	int64_t x = ks_q_fix(dt, v);
 	uint64_t mag = (uint64_t)(x < 0 ? -x : x);
 	uint64_t ip = mag >> fv, fp = mag & ((1ULL << fv) - 1);
-	__int128 fix;
+	int64_t fix;
 
-	if (ft < 64 && (fp >> ft) != 0)
+	if ((fp >> ft) != 0 || ip > q_magmask(dt) >> ft)
 		return EOVERFLOW;
-	fix = ((__int128)ip << ft) | fp;
-	return ks_q_word128(dt, (unsigned)(*to & KS_Q_CTL), x < 0 ? -fix : fix, to) ? 0
-	                                                                            : EOVERFLOW;
+	fix = (int64_t)(ip << ft | fp);
+	return ks_q_word(dt, (unsigned)(*to & KS_Q_CTL), x < 0 ? -fix : fix, to) ? 0 : EOVERFLOW;
 }
 
 double
@@ -171,8 +160,7 @@ void
 ks_q_print_fix(struct ks_buf *b, int64_t fix, unsigned frac)
 {
 	uint64_t mag = fix < 0 ? -(uint64_t)fix : (uint64_t)fix;
-	uint64_t mask = (1ULL << frac) - 1;
-	unsigned __int128 f = mag & mask;
+	uint64_t half = (1ULL << frac) / 2, f = mag & (2 * half - 1);
 	char tmp[KS_NUMBER_MAX + 80];
 	size_t n = 0;
 
@@ -181,9 +169,10 @@ ks_q_print_fix(struct ks_buf *b, int64_t fix, unsigned frac)
 	n += ks_format_u64(tmp + n, mag >> frac);
 	tmp[n++] = '.';
 	for (unsigned i = 0; i < frac; i++) {
-		f *= 10;
-		tmp[n++] = (char)('0' + (int)(f >> frac));
-		f &= mask;
+		/* Ten times the fraction may need 65 bits, five times does not. */
+		f *= 5;
+		tmp[n++] = (char)('0' + (int)(f / half));
+		f = f % half * 2;
 	}
 	ks_buf_add(b, tmp, n);
 }

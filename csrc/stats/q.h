@@ -19,13 +19,11 @@ unsigned ks_q_frac(unsigned dt, uint64_t word);
 /* Returns the control bits for at least prec fractional bits. */
 unsigned ks_q_ctl(unsigned prec);
 
-/* Returns the value in units of 2^-frac, signed. */
+/* Returns the value in units of 2^-frac, signed: at most 61 bits and the sign. */
 int64_t ks_q_fix(unsigned dt, uint64_t word);
 
 /* Makes the word of such a value with the control bits ctl; false if the value does not fit. */
 bool ks_q_word(unsigned dt, unsigned ctl, int64_t fix, uint64_t *word);
-/* The same for a value that may exceed 64 bits. */
-bool ks_q_word128(unsigned dt, unsigned ctl, __int128 fix, uint64_t *word);
 
 /* Returns the least (or greatest) value of a type and precision. */
 uint64_t ks_q_min(unsigned dt, unsigned ctl);

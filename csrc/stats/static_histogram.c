@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/wide.h"
 #include "stats/abi.h"
 #include "stats/q.h"
 
@@ -64,41 +65,41 @@ ks_hist_reset(void *hist, size_t dsz, unsigned dt)
 }
 
 /*
- * The state of generating bounds: integers in units of the VOI's last place, wide enough for the
- * type's range and one step.
+ * The state of generating bounds. A bound is its distance from the type's least value, in units of the last
+ * place.
  */
 struct gen {
 	unsigned dt;  /* of the VOI */
 	unsigned ctl; /* of Q bounds */
 	unsigned frac;
-	__int128 min, max;
+	uint64_t min; /* the least value, in two's complement */
+	uint64_t max; /* the greatest bound */
 	const struct vss_hist_hlpr_info *info;
-	__int128 step; /* EXP: of the next bucket */
+	uint64_t step; /* EXP: of the next bucket; 0: beyond the range */
 };
 
-static __int128
-to_wide(unsigned dt, uint64_t word)
+/* Returns a value of the VOI as a bound. */
+static uint64_t
+bound_of(const struct gen *g, uint64_t word)
 {
-	if (ks_dtypes[dt].is_q)
-		return ks_q_fix(dt, word);
-	if (ks_dtypes[dt].size == 4) /* the part of a bound that is stored */
-		return ks_dtypes[dt].is_signed ? (__int128)(int32_t)(uint32_t)word : (uint32_t)word;
-	return ks_dtypes[dt].is_signed ? (__int128)(int64_t)word : (__int128)word;
+	if (ks_dtypes[g->dt].is_q)
+		word = (uint64_t)ks_q_fix(g->dt, word);
+	else if (ks_dtypes[g->dt].size == 4) /* the part of a bound that is stored */
+		word = ks_dtypes[g->dt].is_signed ? (uint64_t)(int64_t)(int32_t)(uint32_t)word : (uint32_t)word;
+	return word - g->min;
 }
 
-#define BEYOND ((__int128)1 << 64) /* more than a step within any type */
-
-/* Returns base^e in whole units; any number above BEYOND stands for all of them. */
-static __int128
+/* Returns base^e; 0 if it is beyond 64 bits. */
+static uint64_t
 power(uint64_t base, uint64_t e)
 {
-	__int128 p = 1;
+	uint64_t p = 1;
 
 	if (base <= 1)
 		return e == 0 ? 1 : base;
-	for (; e > 0 && p <= BEYOND; e--) {
-		if (__builtin_mul_overflow(p, (__int128)base, &p))
-			return BEYOND + 1;
+	for (; e > 0; e--) {
+		if (__builtin_mul_overflow(p, base, &p))
+			return 0;
 	}
 	return p;
 }
@@ -106,8 +107,6 @@ power(uint64_t base, uint64_t e)
 static int
 gen_start(struct gen *g, unsigned dt, const struct vss_hist_hlpr_info *info)
 {
-	uint64_t limit;
-
 	g->dt = dt;
 	g->info = info;
 	g->ctl = 0;
@@ -116,22 +115,21 @@ gen_start(struct gen *g, unsigned dt, const struct vss_hist_hlpr_info *info)
 	if (ks_dtypes[dt].is_q) {
 		g->ctl = (unsigned)(info->lb & KS_Q_CTL);
 		g->frac = ks_q_frac(dt, info->lb);
-		g->min = to_wide(dt, ks_q_min(dt, g->ctl));
-		g->max = to_wide(dt, ks_q_max(dt, g->ctl));
+		g->min = (uint64_t)ks_q_fix(dt, ks_q_min(dt, g->ctl));
+		g->max = (uint64_t)ks_q_fix(dt, ks_q_max(dt, g->ctl)) - g->min;
 		if (info->scheme != BKT_USR && ks_q_frac(dt, info->ub) != g->frac)
 			return EINVAL;
 	} else {
-		limit = UINT64_MAX >> (64 - ks_dtypes[dt].size * 8);
-		g->max = ks_dtypes[dt].is_signed ? (__int128)(limit >> 1) : (__int128)limit;
-		g->min = ks_dtypes[dt].is_signed ? -g->max - 1 : 0;
+		g->max = UINT64_MAX >> (64 - ks_dtypes[dt].size * 8);
+		g->min = ks_dtypes[dt].is_signed ? ~(g->max >> 1) : 0;
 	}
 	switch (info->scheme) {
 	case BKT_LIN:
-		g->step = (__int128)info->lin.stepinc << g->frac;
+		g->step = info->lin.stepinc;
 		return g->step == 0 ? EINVAL : 0;
 	case BKT_EXP:
 		g->step = power(info->exp.stepbase, info->exp.stepexp);
-		return g->step == 0 || g->step > BEYOND ? EINVAL : 0;
+		return g->step == 0 ? EINVAL : 0;
 	case BKT_LINEXP:
 		return info->linexp.stepbase < 2 || info->linexp.nlinsteps == 0 ? EINVAL : 0;
 	default:
@@ -139,47 +137,44 @@ gen_start(struct gen *g, unsigned dt, const struct vss_hist_hlpr_info *info)
 	}
 }
 
+/* Returns the step from a bound of a LINEXP histogram, in whole units; 0 if it is beyond 64 bits. */
+static uint64_t
+linexp_step(const struct gen *g, uint64_t bound)
+{
+	uint64_t base = g->info->linexp.stepbase, n = g->info->linexp.nlinsteps, v = bound + g->min, step;
+	ks_wide p = ks_wide_of(0, base);
+
+	/* The least power of the base above the bound, which may be beyond 64 bits. */
+	if (!ks_dtypes[g->dt].is_signed || (int64_t)v >= 0) {
+		while (ks_wide_high(p) == 0 && ks_wide_low(p) <= v >> g->frac)
+			p = ks_wide_product(ks_wide_low(p), base);
+	}
+	if (ks_wide_high(p) >= n)
+		return 0;
+	step = ks_wide_quotient(p, n);
+	return step > 0 ? step : 1;
+}
+
 /* Computes the bound after lb; false if it is beyond the type's range. */
 static bool
-gen_next(struct gen *g, __int128 lb, __int128 *next)
+gen_next(struct gen *g, uint64_t lb, uint64_t *next)
 {
-	const struct vss_hist_hlpr_info *info = g->info;
-	__int128 step = g->step, p;
+	uint64_t step = g->info->scheme == BKT_LINEXP ? linexp_step(g, lb) : g->step;
 
-	switch (info->scheme) {
-	case BKT_EXP:
-		if (step == 0 || step > BEYOND)
-			return false;
-		step <<= g->frac;
-		if (__builtin_mul_overflow(g->step, (__int128)info->exp.stepbase, &g->step))
-			g->step = BEYOND + 1;
-		break;
-	case BKT_LINEXP:
-		for (p = info->linexp.stepbase; lb >= 0 && p <= (lb >> g->frac);) {
-			if (__builtin_mul_overflow(p, (__int128)info->linexp.stepbase, &p))
-				return false;
-		}
-		step = p / (__int128)info->linexp.nlinsteps;
-		if (step < 1)
-			step = 1;
-		if (step > BEYOND)
-			return false;
-		step <<= g->frac;
-		break;
-	default:
-		break;
-	}
-	*next = lb + step;
-	return *next <= g->max;
+	if (step == 0 || step > UINT64_MAX >> g->frac)
+		return false;
+	if (g->info->scheme == BKT_EXP && __builtin_mul_overflow(g->step, g->info->exp.stepbase, &g->step))
+		g->step = 0;
+	return !__builtin_add_overflow(lb, step << g->frac, next) && *next <= g->max;
 }
 
 static void
-put_bound(unsigned char *to, const struct gen *g, __int128 v)
+put_bound(unsigned char *to, const struct gen *g, uint64_t bound)
 {
-	uint64_t w = (uint64_t)v;
+	uint64_t w = bound + g->min;
 
 	if (ks_dtypes[g->dt].is_q)
-		(void)ks_q_word128(g->dt, g->ctl, v, &w);
+		(void)ks_q_word(g->dt, g->ctl, (int64_t)w, &w);
 	ks_stval(to, g->dt, w);
 }
 
@@ -191,7 +186,7 @@ put_least(unsigned char *to, const struct gen *g)
 	if (ks_dtypes[g->dt].is_q)
 		ks_stval(to, g->dt, ks_q_abi_min(g->dt, g->ctl));
 	else
-		put_bound(to, g, g->min);
+		put_bound(to, g, 0);
 }
 
 static void
@@ -203,10 +198,10 @@ put_greatest(unsigned char *to, const struct gen *g)
 
 /* Bounds of 32-bit VOIs keep the upper half of the configured lower bound (ABI v1). */
 static void
-put_generated(unsigned char *to, const struct gen *g, __int128 v)
+put_generated(unsigned char *to, const struct gen *g, uint64_t bound)
 {
 	ks_st64(to, g->info->lb);
-	put_bound(to, g, v);
+	put_bound(to, g, bound);
 }
 
 /*
@@ -220,13 +215,13 @@ gen_buckets(unsigned dt, unsigned voi_dt, const struct vss_hist_hlpr_info *info,
 	size_t n = 0, stride = ks_dtypes[dt].stride, most = KS_SB_MAX / stride;
 	unsigned char *b = hist != NULL ? hist + KS_HIST_HDR : NULL;
 	bool dr = ks_dtype_is_dr(dt);
-	__int128 lb, ub, next;
+	uint64_t lb, ub, next;
 	struct gen g;
 
 	if (gen_start(&g, voi_dt, info) != 0)
 		return 0;
-	lb = to_wide(voi_dt, info->lb);
-	ub = to_wide(voi_dt, info->ub);
+	lb = bound_of(&g, info->lb);
+	ub = bound_of(&g, info->ub);
 	if ((info->flags & VSD_HIST_LBOUND_INF) != 0) {
 		if (hist != NULL) {
 			put_least(b, &g);

@@ -396,25 +396,37 @@ q_voi_ctl(const struct ks_sb *sb, const struct ks_voi *voi)
 }
 
 /*
- * Updates a Q VOI with a value in units of the last place of its precision. An unsigned type has no word for
- * a negative distance, only for the value that it leads to.
+ * Updates a Q VOI with a value in units of the last place of its precision, which has at most 62 bits. An
+ * unsigned type has no word for a negative distance, only for the value that it leads to.
  */
 static int
-update_q_fix(struct statsblob *b, const struct ks_voi *voi, unsigned ctl, __int128 fix, bool rel)
+update_q_fix(struct statsblob *b, const struct ks_voi *voi, unsigned ctl, int64_t fix, bool rel)
 {
 	unsigned dt = voi->dtype;
 	uint64_t prev, w;
 
 	if (rel && (voi->flags & KS_VOI_REL) == 0)
 		return EINVAL;
-	if (ks_q_word128(dt, ctl, fix, &w))
+	if (ks_q_word(dt, ctl, fix, &w))
 		return update_q(b, voi->id, dt, w, rel);
 	if (!rel || fix >= 0)
 		return ERANGE;
 	prev = ks_ldval(ks_sb_data(ks_sb(b), ks_sb_vs(ks_sb(b), voi, VS_STYPE_VOISTATE)), dt);
-	if ((prev & KS_Q_CTL) != ctl || !ks_q_word128(dt, ctl, ks_q_fix(dt, prev) + fix, &w))
+	if ((prev & KS_Q_CTL) != ctl || !ks_q_word(dt, ctl, ks_q_fix(dt, prev) + fix, &w))
 		return ERANGE;
 	return update_q(b, voi->id, dt, w, false);
+}
+
+/* Returns v in units of 2^-frac; what exceeds every Q type becomes a number that does so, too. */
+static int64_t
+q_fix_of(int64_t v, unsigned frac)
+{
+	const int64_t beyond = INT64_C(1) << 62;
+	int64_t fix;
+
+	if (__builtin_mul_overflow(v, INT64_C(1) << frac, &fix) || fix > beyond || fix < -beyond)
+		return v < 0 ? -beyond : beyond;
+	return fix;
 }
 
 /* As update_whole, of the types that are not 64-bit integers. */
@@ -449,8 +461,7 @@ update_narrow(struct statsblob *b, int32_t id, int64_t v, bool rel)
 		           : stats_voi_update_abs_ulong(b, id, (unsigned long)v);
 	default:
 		ctl = q_voi_ctl(ks_sb(b), voi);
-		return update_q_fix(b, voi, ctl, v * ((__int128)1 << ks_q_frac(voi->dtype, ctl)),
-		    rel);
+		return update_q_fix(b, voi, ctl, q_fix_of(v, ks_q_frac(voi->dtype, ctl)), rel);
 	}
 }
 

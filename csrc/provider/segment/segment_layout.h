@@ -40,6 +40,7 @@
 
 #include "base/hash.h"
 #include "base/printable.h"
+#include "base/wide.h"
 #include "kstat_provider.h"
 #include "provider/hist.h"
 #include "provider/segment/word.h"
@@ -256,9 +257,9 @@ ks_rec_offset(uint32_t seq, size_t n)
 static inline uint64_t
 ks_rec_fold(uint64_t a, uint64_t b)
 {
-	unsigned __int128 m = (unsigned __int128)a * b;
+	ks_wide m = ks_wide_product(a, b);
 
-	return (uint64_t)m ^ (uint64_t)(m >> 64);
+	return ks_wide_low(m) ^ ks_wide_high(m);
 }
 
 #define KS_REC_CHECK_START(seq) (0x9e3779b97f4a7c15ULL ^ (seq))

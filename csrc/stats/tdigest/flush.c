@@ -145,6 +145,8 @@ gather(const void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_
 
 /* --- compressing --- */
 
+#define ZERO ks_wide_of(0, 0)
+
 /* Walks over the cells, and makes one centroid of the samples whose middles fall into the same cell. */
 struct grid {
 	const uint64_t *tab;
@@ -159,7 +161,7 @@ struct open {
 	uint64_t limit;           /* of the cell of the centroid */
 	uint64_t w;               /* weight so far; 0: no centroid is begun */
 	int64_t m;                /* odd: all samples so far have this value; otherwise the base, which is even */
-	unsigned __int128 acc;    /* the sum of distances from m & ~1 */
+	ks_wide acc;              /* the sum of distances from m & ~1 */
 };
 
 KS_TDGST_INLINE struct grid
@@ -192,9 +194,7 @@ finish(struct open *o)
 	if (o->w == 0)
 		return;
 	if ((o->m & 1) == 0) { /* the nearest even m */
-		o->acc += o->w;
-		w = o->acc >> 64 == 0 ? (uint64_t)o->acc / (2 * o->w) :
-		    (uint64_t)(o->acc / (2 * o->w));
+		w = ks_wide_quotient(ks_wide_add(o->acc, ks_wide_of(0, o->w)), 2 * o->w);
 		o->m += (int64_t)(2 * w);
 	}
 	*o->to++ = (struct ks_tdgst_item){ o->m, o->w };
@@ -207,12 +207,12 @@ finish(struct open *o)
  * the value base.
  */
 KS_TDGST_INLINE void
-take(struct grid *g, struct open *o, uint64_t middle, int64_t base, unsigned __int128 acc,
-    uint64_t w)
+take(struct grid *g, struct open *o, uint64_t middle, int64_t base, ks_wide acc, uint64_t w)
 {
 	if (middle <= o->limit && o->w != 0) {
 		o->m &= ~INT64_C(1);
-		o->acc += acc + (unsigned __int128)((__int128)w * ((base & ~INT64_C(1)) - o->m));
+		acc = ks_wide_add(acc, ks_wide_signed_product(w, (base & ~INT64_C(1)) - o->m));
+		o->acc = ks_wide_add(o->acc, acc);
 		o->w += w;
 		return;
 	}
@@ -246,13 +246,13 @@ ks_tdgst_compress(struct ks_tdgst_item *it, size_t n, uint64_t total, size_t max
 	size_t i = ends, end = n - (ends && kept == 0);
 	uint64_t before = ends ? it->w : 0;
 	struct grid g;
-	struct open o = { it + i, 0, 0, 0, 0 };
+	struct open o = { it + i, 0, 0, 0, ZERO };
 
 	if (ends && n < 3)
 		return n;
 	g = grid_begin(total, max, before, kept, target);
 	for (; i < end; i++) {
-		take(&g, &o, before + it[i].w / 2, it[i].m, 0, it[i].w);
+		take(&g, &o, before + it[i].w / 2, it[i].m, ZERO, it[i].w);
 		before += it[i].w;
 	}
 	finish(&o);
@@ -272,14 +272,14 @@ take_samples(struct grid *g, struct open *o, uint64_t before, const int64_t *s, 
 		m = *s++;
 		if (*s != m && before <= o->limit && o->w != 0) { /* the usual case, made fast */
 			o->m &= ~INT64_C(1);
-			o->acc += (uint64_t)(m - 1 - o->m);
+			o->acc = ks_wide_add(o->acc, ks_wide_of(0, (uint64_t)(m - 1 - o->m)));
 			o->w++;
 			before++;
 			continue;
 		}
 		for (w = 1; s < end && *s == m; w++)
 			s++;
-		take(g, o, before + w / 2, m, 0, w);
+		take(g, o, before + w / 2, m, ZERO, w);
 		before += w;
 	}
 	return before;
@@ -289,17 +289,17 @@ take_samples(struct grid *g, struct open *o, uint64_t before, const int64_t *s, 
 struct run {
 	const int64_t *s;
 	uint64_t n;
-	unsigned __int128 acc;
+	ks_wide acc;
 };
 
 KS_TDGST_INLINE const int64_t *
 run_to(struct run *r, const int64_t *s, int64_t bound, int64_t base)
 {
 	const int64_t *p = s;
-	unsigned __int128 acc = 0;
+	ks_wide acc = ZERO;
 
 	for (; *p < bound; p++)
-		acc += (uint64_t)(*p - base);
+		acc = ks_wide_add(acc, ks_wide_of(0, (uint64_t)(*p - base)));
 	r->s = s;
 	r->n = (uint64_t)(p - s);
 	r->acc = acc;
@@ -329,7 +329,7 @@ absorb(const void *td, int kind, enum ks_tdgst_mode mode, const int64_t *s, int6
 	struct ks_tdgst_item c = td_load(p, kind, extra), next;
 	struct run left, right;
 	uint64_t before = 0, w;
-	struct open o = { to + 1, 0, 0, 0, 0 };
+	struct open o = { to + 1, 0, 0, 0, ZERO };
 	struct grid g, was;
 	int64_t last = c.m; /* the m of the node before, made even */
 
@@ -344,7 +344,7 @@ absorb(const void *td, int kind, enum ks_tdgst_mode mode, const int64_t *s, int6
 		s = run_to(&left, s, c.m, to->m | 1);
 		before = take_samples(&g, &o, before, left.s, s);
 	}
-	left = (struct run){ s, 0, 0 };
+	left = (struct run){ s, 0, ZERO };
 	for (;;) {
 		if ((c.m & 1) != 0)
 			for (; *s == c.m; s++)
@@ -368,15 +368,15 @@ absorb(const void *td, int kind, enum ks_tdgst_mode mode, const int64_t *s, int6
 			was = g;
 			grid_to(&g, before + w / 2);
 			if (w <= 2 * (g.limit - g.below)) {
-				take(&g, &o, before + w / 2, last, left.acc + right.acc +
-				    (unsigned __int128)(c.w + right.n) * (uint64_t)(c.m - last), w);
+				left.acc = ks_wide_add(left.acc, ks_wide_product(c.w + right.n, (uint64_t)(c.m - last)));
+				take(&g, &o, before + w / 2, last, ks_wide_add(left.acc, right.acc), w);
 				before += w;
 				goto done;
 			}
 			g = was;
 		}
 		before = take_samples(&g, &o, before, left.s, left.s + left.n);
-		take(&g, &o, before + c.w / 2, c.m, 0, c.w);
+		take(&g, &o, before + c.w / 2, c.m, ZERO, c.w);
 		before = take_samples(&g, &o, before + c.w, right.s, right.s + right.n);
 	done:
 		s = run_to(&left, s, nodes > 0 ? next.m : INT64_MAX, c.m | 1);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/wide.h"
 #include "stats/tdigest/tdigest.h"
 
 /*
@@ -70,14 +71,14 @@ td_q_of(const uint64_t *tab, uint64_t k)
 {
 	uint64_t i = k >> 32, q = tab[i];
 
-	return q + (uint64_t)(((unsigned __int128)(tab[i + 1] - q) * (uint32_t)k) >> 32);
+	return q + ks_wide_shift(ks_wide_product(tab[i + 1] - q, (uint32_t)k), 32);
 }
 
 /* Returns the rank at q among total samples. */
 static inline uint64_t
 td_rank(uint64_t q, uint64_t total)
 {
-	return (uint64_t)(((unsigned __int128)q * total) >> 63);
+	return ks_wide_shift(ks_wide_product(q, total), 63);
 }
 
 /* Returns k at q, the inverse of td_q_of(). */

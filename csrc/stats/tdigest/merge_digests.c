@@ -10,13 +10,21 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Converts v from units of 2^-from to units of 2^-to, rounded to nearest. */
-static __int128
-rescale(__int128 v, unsigned from, unsigned to)
+/*
+ * Converts v from units of 2^-from to units of 2^-to, rounded to nearest. A result that does not fit becomes
+ * INT64_MAX or -INT64_MAX, which are no values of a digest.
+ */
+static int64_t
+rescale(int64_t v, unsigned from, unsigned to)
 {
-	if (to >= from)
-		return v * ((__int128)1 << (to - from));
-	return (v + ((__int128)1 << (from - to - 1))) >> (from - to);
+	unsigned by = to >= from ? to - from : from - to;
+
+	if (to >= from) {
+		if (by >= 63 || __builtin_mul_overflow(v, INT64_C(1) << by, &v))
+			return v == 0 ? 0 : v < 0 ? -INT64_MAX : INT64_MAX;
+		return v;
+	}
+	return by < 64 ? (v >> by) + (v >> (by - 1) & 1) : 0;
 }
 
 /* Converts an m in units of 2^-from to one for frac fractional bits; it is exact if it still can be. */
@@ -26,9 +34,9 @@ convert(int64_t m, unsigned from, unsigned frac, unsigned extra)
 	int64_t v = m & ~INT64_C(1), to;
 
 	if (extra == 1)
-		to = (int64_t)rescale(v, from, frac) * 2;
+		to = rescale(v, from, frac) * 2;
 	else
-		to = (int64_t)rescale(v, from, frac + extra) & ~INT64_C(1);
+		to = rescale(v, from, frac + extra) & ~INT64_C(1);
 	if ((m & 1) != 0 && rescale(rescale(to, frac + extra, frac), frac, from) == v)
 		to |= 1;
 	return to;
@@ -146,7 +154,7 @@ struct merge {
 
 /* Returns whether all values of src are less than `end` away from 0, in the units of dst. */
 static bool
-is_below(__int128 end, const struct ks_tdgst_list *src, unsigned frac)
+is_below(int64_t end, const struct ks_tdgst_list *src, unsigned frac)
 {
 	return src->n == 0 ||
 	    (rescale(src->item[0].m & ~INT64_C(1), src->unit, frac) > -end &&
@@ -158,8 +166,7 @@ check_list(const struct ks_tdgst_list *src, void *ctx)
 {
 	const struct merge *mg = ctx;
 
-	return is_below((__int128)1 << td_bits(mg->kind), src, ks_tdgst_frac(mg->dst, mg->kind)) ?
-	    0 : EOVERFLOW;
+	return is_below(INT64_C(1) << td_bits(mg->kind), src, ks_tdgst_frac(mg->dst, mg->kind)) ? 0 : EOVERFLOW;
 }
 
 static int
@@ -172,7 +179,7 @@ merge_list(const struct ks_tdgst_list *src, void *ctx)
 	size_t i;
 
 	for (i = 0; src->few && i < src->n; i++) {
-		mg->few[i].m = (int64_t)rescale(src->item[i].m & ~INT64_C(1), src->unit, frac);
+		mg->few[i].m = rescale(src->item[i].m & ~INT64_C(1), src->unit, frac);
 		mg->few[i].w = src->item[i].w;
 	}
 	if (src->few || src->n == 0) {
