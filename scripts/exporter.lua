@@ -34,8 +34,6 @@ local NOT_FOUND = "not found: there are /metrics, /kstat.json and the page /ksta
 
 local MOST_SELECTORS = 100 -- of one request
 
-local unpack = table.unpack or unpack
-
 local function wrong(message)
   tool.stop(2, message .. "; 'kstatlua exporter --help' explains")
 end
@@ -116,19 +114,32 @@ local function answers(ks, typed, names)
     return 200, media_type, own_metrics(format, started, failures) .. text
   end
 
+  -- The exposition of what the command line has is kept: it is what Prometheus asks for again and again.
+  local kept = {}
+
+  local function exposition_of(selectors, format)
+    if selectors ~= typed then
+      return core.exposition(ks, selectors, format)
+    elseif kept[format] then
+      return kept[format]:again()
+    end
+    local message
+    kept[format], message = core.exposition(ks, selectors, format, true)
+    return kept[format], message
+  end
+
   local function metrics(selectors, headers)
     local format, media_type = core.exposition_format(headers.Accept)
     local started = kstat.hrtime()
-    local pieces, message = ks:exposition(format, unpack(selectors))
-    if not pieces then
+    local exposition, message = exposition_of(selectors, format)
+    local text
+    if exposition then
+      text, message = exposition:step(true)
+    end
+    if message then
       return 503, "text/plain", message .. "\n"
     end
-    local texts = { "" }
-    for text in pieces do
-      texts[#texts + 1] = text
-    end
-    texts[1] = own_metrics(format, started, failures)
-    return 200, media_type, table.concat(texts)
+    return 200, media_type, own_metrics(format, started, failures) .. text
   end
 
   -- The page's own names lie below /kstat/; its data are known by a shorter one, too.

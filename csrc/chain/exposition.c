@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "chain/chain.h"
@@ -24,9 +25,11 @@ struct ks_exposition {
 	size_t read;             /* kstats that were read */
 	struct ks_values values; /* of the kstat that is being read */
 	struct ks_metric_samples s;
+	struct ks_buf heads;     /* texts of families, see write_head() */
+	size_t known;            /* statistics, after the first time */
 	uint32_t *order;         /* owned; the samples by family, once all are read */
-	size_t written;
-	bool ended;
+	size_t order_cap, written;
+	bool sorted, ended;
 };
 
 struct ks_exposition *
@@ -58,8 +61,36 @@ ks_exposition_free(struct ks_exposition *x)
 	ks_selection_free(&x->sel);
 	ks_values_free(&x->values);
 	ks_metric_samples_free(&x->s);
+	ks_buf_free(&x->heads);
 	free(x->order);
 	free(x);
+}
+
+/* Statistics that come and go in one chain, as a file of /proc may have them, are forgotten when they are many. */
+#define MOST_NEW 1000
+
+int
+ks_exposition_again(struct ks_exposition *x)
+{
+	bool same = x->kc->kc_chain_id == x->chain_id && x->ended && x->s.families.nstats <= 2 * x->known + MOST_NEW;
+
+	if (same) {
+		ks_metric_samples_again(&x->s);
+	} else {
+		bool is_open = x->s.is_open;
+
+		ks_metric_samples_free(&x->s);
+		x->s.is_open = is_open;
+		ks_buf_reset(&x->heads);
+		x->known = 0;
+	}
+	x->read = x->written = 0;
+	x->sorted = x->ended = false;
+	if (x->kc->kc_chain_id == x->chain_id)
+		return 0;
+	ks_selection_free(&x->sel);
+	x->chain_id = x->kc->kc_chain_id;
+	return ks_selector_select_any(x->selectors, x->nselectors, x->kc, &x->sel);
 }
 
 size_t
@@ -105,8 +136,7 @@ sort_samples(struct ks_exposition *x)
 	struct ks_metric_family *family = x->s.families.family;
 	uint32_t at = 0;
 
-	x->order = malloc((x->s.n + 1) * sizeof(*x->order));
-	if (x->order == NULL)
+	if (!KS_RESERVE(x->order, x->order_cap, x->s.n + 1))
 		return -1;
 	for (size_t i = 0; i < x->s.families.n; i++) {
 		uint32_t count = family[i].samples;
@@ -116,6 +146,8 @@ sort_samples(struct ks_exposition *x)
 	}
 	for (size_t i = 0; i < x->s.n; i++)
 		x->order[family[x->s.sample[i].family].samples++] = (uint32_t)i;
+	x->known = x->known > 0 ? x->known : x->s.families.nstats;
+	x->sorted = true;
 	return 0;
 }
 
@@ -145,9 +177,11 @@ read_some(struct ks_exposition *x)
 
 /* --- writing ------------------------------------------------------------------------------------------- */
 
+/* Adds the lines before a family's samples to `heads`. */
 static void
-write_head(const struct ks_exposition *x, const struct ks_metric_family *m, struct ks_buf *out)
+make_head(struct ks_exposition *x, struct ks_metric_family *m)
 {
+	struct ks_buf *out = &x->heads;
 	static const char *const types[][2] = {
 		[KS_METRIC_UNKNOWN] = { "untyped", "unknown" },
 		[KS_METRIC_GAUGE] = { "gauge", "gauge" },
@@ -162,12 +196,25 @@ write_head(const struct ks_exposition *x, const struct ks_metric_family *m, stru
 	const char *ending = open ? "" : m->type == KS_METRIC_COUNTER ? "_total" : m->type == KS_METRIC_INFO ?
 	    "_info" : "";
 
+	m->head = (uint32_t)out->len;
 	ks_buf_addf(out, "# TYPE %s%s %s\n", name, ending, types[m->type][open]);
 	if (open && unit[0] != '\0')
 		ks_buf_addf(out, "# UNIT %s %s\n", name, unit);
 	ks_buf_addf(out, "# HELP %s%s ", name, ending);
 	ks_metric_escape(out, help, strlen(help), open);
 	ks_buf_addc(out, '\n');
+	m->head_len = (uint32_t)out->len - m->head;
+}
+
+static void
+write_head(struct ks_exposition *x, struct ks_metric_family *m, struct ks_buf *out)
+{
+	if (m->head_len == 0)
+		make_head(x, m);
+	if (x->heads.failed || x->heads.len > UINT32_MAX)
+		out->failed = true;
+	else
+		ks_buf_add(out, x->heads.data + m->head, m->head_len);
 }
 
 /* Copies n bytes and returns where they end. */
@@ -239,7 +286,7 @@ ks_exposition_step(struct ks_exposition *x, struct ks_buf *out)
 {
 	if (x->ended)
 		return 0;
-	if (x->order == NULL) {
+	if (!x->sorted) {
 		if (x->kc->kc_chain_id != x->chain_id)
 			return ks_fail(EAGAIN, "the chain was updated while its metrics were read");
 		if (read_some(x) != 0)

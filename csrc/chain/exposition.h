@@ -29,6 +29,13 @@ struct ks_exposition *ks_exposition_open(kstat_ctl_t *kc, const struct ks_select
     enum ks_exposition_format format);
 
 /*
+ * Begins again, for a further exposition of the same chain and selectors, whether or not the one before came to its
+ * end. What is known of kstats is kept as long as the chain has the same ones, which halves the time. -1 with errno
+ * ENOMEM.
+ */
+int ks_exposition_again(struct ks_exposition *x);
+
+/*
  * Takes one step: reads some kstats, or appends some text to `out`, each well below a millisecond of work where a
  * single kstat is not large. Returns 1 if there is more to do, 0 after the last step, -1 with errno ENOMEM, or
  * EAGAIN: the chain was updated since the beginning.

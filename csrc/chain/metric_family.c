@@ -20,6 +20,18 @@ ks_metric_families_free(struct ks_metric_families *f)
 	*f = (struct ks_metric_families){ .n = 0 };
 }
 
+void
+ks_metric_families_again(struct ks_metric_families *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		struct ks_metric_family *m = &f->family[i];
+
+		m->samples = m->last = m->kstat = m->tried_kstat = 0;
+	}
+	for (size_t i = 0; i < f->nstats; i++)
+		f->stat[i].family = f->stat[i].first_family;
+}
+
 static uint32_t
 add_text(struct ks_buf *b, const char *s, size_t n)
 {
@@ -211,7 +223,7 @@ add_stat(struct ks_metric_families *f, const struct stat_key *k)
 		return KS_NO_SLOT;
 	ks_metric_unit_of(m, &unit);
 	f->stat[slot] = (struct ks_metric_stat){ .times = unit.times, .per = unit.per, .family = KS_NO_SLOT,
-		.next = KS_NO_SLOT, .name_len = (uint32_t)k->name_len, .flags = m->flags, .scale = m->scale,
+		.first_family = KS_NO_SLOT, .next = KS_NO_SLOT, .name_len = (uint32_t)k->name_len, .flags = m->flags, .scale = m->scale,
 		.type = (uint8_t)k->type, .meta_type = m->type };
 	f->stat[slot].module = add_text(&f->text, k->module, strlen(k->module));
 	f->stat[slot].name = add_text(&f->text, k->name, k->name_len);
@@ -275,6 +287,8 @@ ks_metric_stat(struct ks_metric_families *f, uint32_t kstat, const char *module,
 		if (family == KS_NO_SLOT)
 			return KS_NO_SLOT;
 		f->stat[slot].family = family;
+		if (f->stat[slot].first_family == KS_NO_SLOT)
+			f->stat[slot].first_family = family;
 		m = &f->family[family];
 	}
 	m->kstat = kstat;

@@ -28,6 +28,7 @@ struct ks_metric_family {
 	uint32_t help;      /* offset of the text */
 	uint32_t samples;   /* its user's count */
 	uint32_t last;      /* its user's: number of the last kstat with a value here */
+	uint32_t head, head_len; /* its user's */
 	uint32_t kstat;     /* number of the last kstat that had a statistic here */
 	uint32_t of_kstat;  /* which statistic that was */
 	uint32_t tried, tried_kstat; /* the last number behind its name that was tried, for which kstat */
@@ -37,7 +38,7 @@ struct ks_metric_family {
 /* A statistic of the kstats of a module. */
 struct ks_metric_stat {
 	uint64_t times, per; /* from its value to that of the metric, see ks_metric_scale() */
-	uint32_t family;
+	uint32_t family, first_family; /* the second one: the one of the first kstat that has it */
 	/* The members below are what it is found by. */
 	uint32_t next;       /* the statistic that was asked for after this one */
 	uint32_t module, name, name_len, unit; /* offsets of texts */
@@ -58,6 +59,11 @@ struct ks_metric_families {
 };
 
 void ks_metric_families_free(struct ks_metric_families *f);
+
+/*
+ * Begins again with kstat 1, and keeps what is known of statistics: the same kstats get the same families as before.
+ */
+void ks_metric_families_again(struct ks_metric_families *f);
 
 /*
  * Returns the number of a statistic of a module, and sees to it that it has a family in which kstat number

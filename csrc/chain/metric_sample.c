@@ -27,6 +27,15 @@ ks_metric_samples_free(struct ks_metric_samples *s)
 	*s = (struct ks_metric_samples){ .n = 0 };
 }
 
+void
+ks_metric_samples_again(struct ks_metric_samples *s)
+{
+	ks_metric_families_again(&s->families);
+	ks_buf_reset(&s->labels);
+	ks_table_clear(&s->by_kstat);
+	s->n = s->kstats = 0;
+}
+
 /* --- labels -------------------------------------------------------------------------------------------- */
 
 static void

@@ -44,6 +44,9 @@ struct ks_metric_samples {
 
 void ks_metric_samples_free(struct ks_metric_samples *s);
 
+/* Removes all samples, and keeps the memory and what is known of families. */
+void ks_metric_samples_again(struct ks_metric_samples *s);
+
 /*
  * Adds the samples of a kstat of the chain, of these of its values; texts are labels. 0, or -1 with errno
  * ENOMEM.

@@ -15,13 +15,14 @@
 struct exposition {
 	struct ks_exposition *x; /* owned; NULL: it ended */
 	struct ks_lua_chain *chain;
+	bool is_kept, ended;
 };
 
 static const char *const formats[] = { "prometheus", "openmetrics", NULL };
 
 /*
- * exposition(chain, selectors, format) -> exposition | nil, message, errno. Its uservalue keeps the chain, the
- * array of selectors and what C has of it.
+ * exposition(chain, selectors, format[, kept]) -> exposition | nil, message, errno. One that is kept may begin again
+ * after its end. Its uservalue keeps the chain, the array of selectors and what C has of it.
  */
 static int
 exposition_open(lua_State *L)
@@ -34,11 +35,15 @@ exposition_open(lua_State *L)
 	struct exposition *e;
 	size_t n;
 
+	bool is_kept = lua_toboolean(L, 4);
+
 	lua_settop(L, 3);
 	selectors = ks_lua_checkselectors(L, 2, &n);
 	e = ks_lua_newuserdata(L, sizeof(*e));
 	e->x = NULL;
 	e->chain = c;
+	e->is_kept = is_kept;
+	e->ended = false;
 	ks_lua_setmetatable(L, EXPOSITION);
 	lua_createtable(L, 3, 0);
 	for (int i = 1; i <= 3; i++) {
@@ -60,27 +65,45 @@ exposition_gc(lua_State *L)
 	return 0;
 }
 
-/* step(exposition) -> text (which may be empty) | nothing at the end | nil, message, errno */
+/* step(exposition[, all]) -> text (which may be empty), or all that is left | nothing at the end | nil, message, errno */
 static int
 exposition_step(lua_State *L)
 {
 	struct exposition *e = luaL_checkudata(L, 1, EXPOSITION);
+	bool all = lua_toboolean(L, 2);
 	struct ks_buf *b;
 	int rc;
 
-	if (e->x == NULL)
+	if (e->ended)
 		return 0;
 	if (e->chain->kc == NULL)
 		luaL_error(L, "the kstat chain is closed");
 	b = ks_lua_scratch(L);
-	rc = ks_exposition_step(e->x, b);
+	do
+		rc = ks_exposition_step(e->x, b);
+	while (rc > 0 && all);
 	if (rc < 0)
 		return ks_lua_fail(L);
-	if (rc == 0) {
+	e->ended = rc == 0;
+	if (e->ended && !e->is_kept) {
 		ks_exposition_free(e->x);
 		e->x = NULL;
 	}
 	return ks_lua_pushscratch(L, b);
+}
+
+/* again(exposition) -> exposition | nil, message, errno: begins again one that is kept */
+static int
+exposition_again(lua_State *L)
+{
+	struct exposition *e = luaL_checkudata(L, 1, EXPOSITION);
+
+	if (e->chain->kc == NULL)
+		luaL_error(L, "the kstat chain is closed");
+	luaL_argcheck(L, e->x != NULL, 1, "an exposition that is kept expected");
+	e->ended = false;
+	lua_settop(L, 1);
+	return ks_exposition_again(e->x) == 0 ? 1 : ks_lua_fail(L);
 }
 
 static int
@@ -177,6 +200,7 @@ metric_lines(lua_State *L)
 
 static const luaL_Reg methods[] = {
 	{ "step", exposition_step },
+	{ "again", exposition_again },
 	{ "samples", exposition_samples },
 	{ NULL, NULL },
 };

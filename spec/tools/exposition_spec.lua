@@ -378,6 +378,53 @@ print(lines, steps > 4)
       assert.equal("3006\ttrue\n", out)
     end)
 
+    it("begins again with the same text, also of names that look alike, until the chain changes", function()
+      local out = lua([[
+local core = require("kstat.core")
+local function add(name, ...)
+  local statistics = {}
+  for i, stat in ipairs({ ... }) do
+    statistics[i] = { name = stat, kind = "counter", desc = "about " .. stat }
+  end
+  return assert(pub:named({ module = "mod", name = name, shards = 1, statistics = statistics }))
+end
+add("a", "in_pkts")
+add("b", "InPkts")
+local both = add("c", "InPkts", "in_pkts", "In-Pkts")
+add("d", "In-Pkts", "other")
+local ks = assert(kstat.open())
+local kept = assert(core.exposition(ks, {}, "openmetrics", true))
+local function check(what)
+  local text = kept:step(true)
+  local fresh = assert(core.exposition(ks, {}, "openmetrics")):step(true)
+  print(what, text == fresh and text:find("in_pkts_3_total", 1, true) ~= nil, kept:step())
+end
+check("first")
+both:add("InPkts", 5)
+for _ = 1, 3 do
+  assert(kept:again())
+  check("again")
+end
+kept:again()
+kept:step() -- and no further
+assert(kept:again())
+check("unfinished")
+add("A", "in_pkts", "InPkts")
+ks:update()
+kept:again()
+check("changed")
+local once = assert(core.exposition(ks, {}, "prometheus"))
+once:step(true)
+print(pcall(once.again, once))
+ks:close()
+print(pcall(kept.again, kept))
+]])
+      assert.equal("first\ttrue\n" .. ("again\ttrue\n"):rep(3) .. "unfinished\ttrue\nchanged\ttrue\n",
+        out:match("^(.-)false"))
+      assert.truthy(out:find("an exposition that is kept expected", 1, true), out)
+      assert.truthy(out:find("the kstat chain is closed", 1, true), out)
+    end)
+
     it("ends when the chain changes, and raises when it is closed", function()
       local out = lua([[
 local core = require("kstat.core")
