@@ -26,6 +26,14 @@ describe("make install", function()
     run.remove_directory(root)
   end)
 
+  it("puts each page into its section", function()
+    for page in run.shell("ls doc/man").out:gmatch("[^\n]+") do
+      local f = io.open(("%s/share/man/man%s/%s"):format(prefix, page:match("%d$"), page), "rb")
+      assert.truthy(f, page)
+      f:close()
+    end
+  end)
+
   it("puts every thing where it belongs", function()
     for _, path in ipairs({
       "bin/kstat", "bin/kstatlua", "include/kstat.h", "include/sys/kstat.h", "include/kstat2.h",
@@ -34,8 +42,7 @@ describe("make install", function()
       "lib/libkstat.a", "lib/libkstat.so", "lib/libkstat.so.1", "lib/pkgconfig/kstat.pc",
       "lib/lua/5.4/kstat/core.so", "lib/lua/5.1/kstat/core.so",
       "share/lua/5.4/kstat/init.lua", "share/lua/5.1/kstat/init.lua", "share/kstat/scripts/kstat.lua",
-      "share/man/man1/kstat.1", "share/man/man1/kstatlua.1", "share/man/man3/devstat.3",
-      "share/man/man3/kstat.3", "share/man/man3/statsblob.3",
+      "share/man/man1/kstat.1", "share/man/man1/kstatlua-use.1", "share/man/man3/devstat.3",
     }) do
       local f = io.open(prefix .. "/" .. path, "rb")
       assert.truthy(f, path)

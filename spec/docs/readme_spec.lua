@@ -82,13 +82,6 @@ describe("the README", function()
 end)
 
 describe("the manual pages", function()
-  it("are free of errors of form", function()
-    for _, page in ipairs({ "kstat.1", "kstatlua.1", "kstat.3", "devstat.3", "statsblob.3" }) do
-      local r = run.tool("groff -mdoc -Tascii -ww -z doc/man/" .. page)
-      assert.equal("", r.err, page)
-    end
-  end)
-
   it("describe the options that the usage lists, and no others", function()
     local function sorted(from, pattern)
       local seen, letters = {}, {}

@@ -126,7 +126,8 @@ describe("kstatlua's scripts", function()
     for name in run.shell("ls scripts").out:gmatch("([%w_]+)%.lua\n") do
       seen = seen + 1
       assert.truthy(help:find(("\n  %-11s %%S[^\n]*[^.\n]\n"):format(name)), name)
-      assert.truthy(page:find("\n.It Sy " .. name .. "\n", 1, true), name)
+      local reference = name == "kstat" and name or "kstatlua-" .. name
+      assert.truthy(page:find("\n.It Xr " .. reference .. " 1\n", 1, true), name)
     end
     assert.is_true(seen >= 6)
   end)

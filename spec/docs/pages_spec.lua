@@ -1,0 +1,193 @@
+-- Everything has a page in doc/man: each tool, option, column and key of the data formats, each public function,
+-- each environment variable. The pages are free of errors of form, and refer to pages that exist.
+local run = require("support.run")
+
+local recording = "spec/vectors/kstat/linux.rec" -- of a Linux machine with two CPUs
+
+local function lines_of(command)
+  local list = {}
+  for line in run.shell(command).out:gmatch("[^\n]+") do
+    list[#list + 1] = line
+  end
+  return list
+end
+
+local pages = {}
+for _, name in ipairs(lines_of("ls doc/man")) do
+  pages[name] = run.read_file("doc/man/" .. name)
+end
+
+local tools = {}
+for _, name in ipairs(lines_of("ls scripts")) do
+  tools[#tools + 1] = name:match("^(.*)%.lua$")
+end
+
+-- The words behind a macro in the lines that start with it, as a set.
+local function words_of(text, macro)
+  local set = {}
+  for line in text:gmatch("\n%." .. macro .. " ([^\n]*)") do
+    for word in line:gsub("\\&", ""):gsub('"', ""):gmatch("%S+") do
+      set[word] = true
+    end
+  end
+  return set
+end
+
+local function page_of(tool)
+  return pages[tool == "kstat" and "kstat.1" or "kstatlua-" .. tool .. ".1"]
+end
+
+-- --- options ----------------------------------------------------------------------------------
+
+-- Prints what a script declares to kstat.options, before it does anything else.
+local PRINT_OPTIONS = [[
+local options = require("kstat.options")
+options.read = function(declared)
+  for _, o in ipairs(declared.all) do
+    print(o.letter or "", o.also or "", o.long or "")
+  end
+  os.exit(0)
+end
+local report = dofile(arg[1])
+report:run({})
+]]
+
+describe("the page of the tool", function()
+  local reports = words_of(pages["kstatlua.1"]:match("\n%.Ss Reports\n.*"), "It Fl")
+
+  for _, tool in ipairs(tools) do
+    local page = page_of(tool)
+
+    it(tool .. " exists, with the usual sections", function()
+      assert.truthy(page, "there is no page of " .. tool)
+      for _, section in ipairs({ "NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "EXAMPLES", "SEE ALSO" }) do
+        assert.truthy(page:find("\n.Sh " .. section .. "\n", 1, true), section)
+      end
+    end)
+
+    it(tool .. " has every option that the tool accepts", function()
+      local documented = words_of(page, "It Fl")
+      local r = run.run({ "kstatlua", "-e", PRINT_OPTIONS, "scripts/" .. tool .. ".lua" })
+      assert.equal("", r.err)
+      local count = 0
+      for letter, also, long in r.out:gmatch("([^\t\n]*)\t([^\t\n]*)\t([^\t\n]*)\n") do
+        for _, word in ipairs({ letter, also, long ~= "" and "-" .. long or "" }) do
+          local shown = "-" .. word .. " of " .. tool
+          assert.is_true(word == "" or documented[word] or reports[word] or false, shown .. " is in no page")
+          count = count + 1
+        end
+      end
+      assert.is_true(count >= 2)
+    end)
+  end
+end)
+
+-- --- columns ------------------------------------------------------------------------------------
+
+-- Options that choose other columns; those of all other tools are the same whatever the options are.
+local FORMS = {
+  arcstat = { "", "-x", "-l", "-f hits,hit%,dhit,dh%,phit,ph%,mhit,mh%,mread,l2hits,l2miss,l2read,l2hit%,l2miss%," ..
+    "l2bytes,l2size,l2asize" },
+  mpstat = { "", "-a", "-p" },
+  nicstat = { "", "-s", "-x", "-M", "-xM", "-t", "-u", "-l", "-p" },
+  prstat = { "", "-L", "-m", "-t" },
+  prtop = { "", "-t", "-H" },
+  vmstat = { "", "-p", "-S", "-i", "-s" },
+  fsstat = { "" }, intrstat = { "" }, top = { "" }, use = { "" },
+}
+
+-- The same of tools whose columns are found in the lines without a number.
+local TITLES = {
+  iostat = { "-x", "-xn", "-xI", "-xM", "-xe", "-d", "-dM", "-dI", "-D", "-DI", "-t", "-c" },
+  devstat = { "", "-x", "-xI", "-I", "-o", "-oI" },
+}
+-- What stands above titles or names a disk.
+local NO_TITLES = { extended = true, statistics = true, errors = true, ["----"] = true, ["---"] = true, tty = true,
+  cpu = true, vda = true, queue = true }
+
+local function columns_of(tool, form)
+  local r = run.shell(("KSTAT_SOURCE=%s %s/kstatlua %s --csv %s 5 1"):format(recording, run.bin, tool, form))
+  local list = {}
+  for name in assert(r.out:match("^[^\n]+"), r.err):gmatch("[^,]+") do
+    list[#list + 1] = name
+  end
+  return list
+end
+
+local function titles_of(tool, form)
+  local list = {}
+  local out = run.shell(("KSTAT_SOURCE=%s %s/kstatlua %s %s"):format(recording, run.bin, tool, form)).out
+  for line in out:gmatch("[^\n]+") do
+    if line:find("%a") and not line:find("%d") then
+      for word in line:gmatch("%S+") do
+        list[#list + 1] = not NO_TITLES[word] and word or nil
+      end
+    end
+  end
+  return list
+end
+
+-- All words in the lines of items of a list, and what these items name as further names (.Sy) in their texts.
+local function names_in(page)
+  local set = words_of(page, "It Sy")
+  for word in pairs(words_of(page, "Sy")) do
+    set[word] = true
+  end
+  return set
+end
+
+describe("the columns of", function()
+  local everywhere = names_in(pages["kstatlua.1"])
+
+  for _, tool in ipairs(tools) do
+    local by_titles = TITLES[tool] ~= nil
+    for _, form in ipairs(TITLES[tool] or FORMS[tool] or {}) do
+      it(("%s %s are in its page"):format(tool, form), function()
+        local documented = names_in(page_of(tool))
+        local names = (by_titles and titles_of or columns_of)(tool, form)
+        assert.is_true(#names >= 2)
+        for _, name in ipairs(names) do
+          assert.is_true(documented[name] or everywhere[name] or false, name .. " is not described")
+        end
+      end)
+    end
+  end
+
+  it("all reports are looked at", function()
+    for _, tool in ipairs(tools) do
+      local reports = run.read_file("scripts/" .. tool .. ".lua"):find("kstat.report(", 1, true)
+      assert.is_true(FORMS[tool] ~= nil or TITLES[tool] ~= nil or not reports, tool)
+    end
+  end)
+end)
+
+-- --- form ---------------------------------------------------------------------------------------
+
+local has_mandoc = run.shell("command -v mandoc").status == 0
+
+describe("the pages", function()
+  it("are free of errors of form for groff", function()
+    local r = run.tool("for page in doc/man/*; do groff -mdoc -Tascii -ww -z $page || exit; done")
+    assert.equal("", r.err)
+    assert.equal(0, r.status)
+  end)
+
+  local test = has_mandoc and it or pending
+  test("are free of errors of form and of style for mandoc", function()
+    local out = run.tool("mandoc -Tlint doc/man/* 2>&1").out
+    for line in out:gmatch("[^\n]+") do
+      -- What is installed on this machine says nothing about the pages; the next test is about their references.
+      assert.truthy(line:find("STYLE: referenced manual not found", 1, true) or line:find("outdated mandoc.db"),
+        line)
+    end
+  end)
+
+  it("refer to pages that exist", function()
+    local others = { gzip = true, date = true, lua = true }
+    for name, text in pairs(pages) do
+      for page, section in text:gmatch("\n%.Xr (%S+) (%S+)") do
+        assert.truthy(pages[page .. "." .. section] or others[page], name .. ": " .. page .. "(" .. section .. ")")
+      end
+    end
+  end)
+end)
