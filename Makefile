@@ -9,6 +9,7 @@
 #   make sweep      lets each request for memory and each system call of the commands fail, one in each run
 #   make fuzz       each fuzzer for FUZZ_SECONDS
 #   make bench      every benchmark
+#   make doc        the reference of the Lua module as HTML, into $(BUILD)/doc/lua; `make install` installs it then
 #   make catalogue  writes doc/kstats.md from the tables of the Linux source
 #   make install    into $(DESTDIR)$(PREFIX); make uninstall removes what it added
 #   make dist       the archive of the sources, rockspecs and source rocks, into $(BUILD)/dist
@@ -40,6 +41,7 @@ override LUAS := $(filter-out 5.4,$(LUAS))
 CHECK_WITH ?= $(LUA) $(LUAJIT) $(LUAS:%=lua%)
 BUSTED   ?= busted
 LUACHECK ?= luacheck
+LDOC     ?= lua5.1 $(shell command -v ldoc)
 PKG_CONFIG ?= pkg-config
 CLANG    ?= clang
 FUZZ_SECONDS ?= 10
@@ -275,6 +277,13 @@ $(FUZZ_RUNS): %.run: % FORCE
 catalogue: $(BUILD)/spec/core_catalogue
 	$< > doc/kstats.md.new && mv doc/kstats.md.new doc/kstats.md
 
+# The text is in the modules' comments; config.ld lists the modules.
+LUA_DOC := $(BUILD)/doc/lua
+.PHONY: doc
+doc: $(LUA_DOC)/index.html
+$(LUA_DOC)/index.html: config.ld $(shell find lua/kstat -name '*.lua')
+	$(call QUIET,LDOC) rm -rf $(@D) && mkdir -p $(@D) && $(LDOC) --fatalwarnings --testing -q -d $(@D) . >/dev/null
+
 lint:
 	$(LUACHECK) --quiet $(wildcard lua scripts examples spec bench rockspec/*.lua)
 
@@ -317,6 +326,8 @@ install-files:
 	    examples/prometheus/kstat-exporter.service > $(D)/lib/systemd/system/kstat-exporter.service)
 	for f in doc/man/*.[1-9]*; do \
 	    $(INSTALL) -D -m 644 $$f $(D)/share/man/man$$(expr "$$f" : '.*\.\([1-9]\)')/$$(basename $$f) || exit; done
+	$(if $(wildcard $(LUA_DOC)/index.html),cd $(LUA_DOC) && find . -type f | while read -r f; do \
+	    $(INSTALL) -D -m 644 $$f $(D)/share/doc/kstat/lua/$$f || exit; done)
 # The Lua files below lua/, into the directory $(1).
 INSTALL_LUA = (cd lua && find . -name '*.lua' -printf '%h\n' | sort -u) | while read -r d; do \
 	$(INSTALL) -d $(1)/$$d && $(INSTALL) -m 644 lua/$$d/*.lua $(1)/$$d || exit; done

@@ -89,10 +89,12 @@ local function one(flags, width, precision, letter, value)
   return narrow == width and text or pad(flags, width, text)
 end
 
---- @string format as string.format has it
+--- Formats values.
+-- @string format as string.format has it
 -- @param ... values
 -- @treturn string
 -- @raise if the format holds a directive that string.format does not know
+-- @function kstat.format
 return function(format, ...)
   if type(format) ~= "string" then
     error("bad argument #1 to 'format' (string expected, got " .. type(format) .. ")", 2)

@@ -4,6 +4,9 @@
 ---@class kstat.io
 local io = {}
 
+---@class kstat
+---@field io kstat.io
+
 ---@class kstat.io.counts
 ---@field nread number
 ---@field nwritten number

@@ -75,13 +75,15 @@ function stats.sum(prec)
   return { stat = "SUM", prec = prec }
 end
 
---- The greatest value. `prec` as for `sum`.
+--- The greatest value.
+-- @tparam[opt=16] number prec as for `sum`
 function stats.max(prec)
   prec = precision(prec, 1, "max")
   return { stat = "MAX", prec = prec }
 end
 
---- The least value. `prec` as for `sum`.
+--- The least value.
+-- @tparam[opt=16] number prec as for `sum`
 function stats.min(prec)
   prec = precision(prec, 1, "min")
   return { stat = "MIN", prec = prec }
@@ -173,6 +175,8 @@ end
 -- @tparam[opt] string|table flags `stats.LBOUND_INF`, `stats.UBOUND_INF` or both in a list;
 -- for fixed-point VOIs with the field `prec`, the fractional bits of the bounds
 stats.crhist32_lin = lin("CRHIST32", "crhist32_lin")
+--- The same with 64-bit counts.
+-- @function crhist64_lin
 stats.crhist64_lin = lin("CRHIST64", "crhist64_lin")
 
 --- Widths that grow: the i-th is base^(first + i).
@@ -183,6 +187,8 @@ stats.crhist64_lin = lin("CRHIST64", "crhist64_lin")
 -- @number first exponent of the first width
 -- @tparam[opt] string|table flags
 stats.crhist32_exp = exp("CRHIST32", "crhist32_exp")
+--- The same with 64-bit counts.
+-- @function crhist64_exp
 stats.crhist64_exp = exp("CRHIST64", "crhist64_exp")
 
 --- Each power of `base` divided into `nlinsteps` buckets.
@@ -193,6 +199,8 @@ stats.crhist64_exp = exp("CRHIST64", "crhist64_exp")
 -- @number base
 -- @tparam[opt] string|table flags
 stats.crhist32_linexp = linexp("CRHIST32", "crhist32_linexp")
+--- The same with 64-bit counts.
+-- @function crhist64_linexp
 stats.crhist64_linexp = linexp("CRHIST64", "crhist64_linexp")
 
 --- Buckets of one's own: cr: lower bounds, dr: ranges {lb, ub} (ub excluded), dv: values. The
@@ -201,10 +209,20 @@ stats.crhist64_linexp = linexp("CRHIST64", "crhist64_linexp")
 -- @tparam table buckets
 -- @tparam[opt] string|table flags
 stats.crhist32_usr = usr("CRHIST32", "crhist32_usr")
+--- The same with 64-bit counts.
+-- @function crhist64_usr
 stats.crhist64_usr = usr("CRHIST64", "crhist64_usr")
+--- Ranges {lb, ub}, as crhist32_usr.
+-- @function drhist32_usr
 stats.drhist32_usr = usr("DRHIST32", "drhist32_usr")
+--- The same with 64-bit counts.
+-- @function drhist64_usr
 stats.drhist64_usr = usr("DRHIST64", "drhist64_usr")
+--- Single values, as crhist32_usr.
+-- @function dvhist32_usr
 stats.dvhist32_usr = usr("DVHIST32", "dvhist32_usr")
+--- The same with 64-bit counts.
+-- @function dvhist64_usr
 stats.dvhist64_usr = usr("DVHIST64", "dvhist64_usr")
 
 local function tdgst(kind, name)
@@ -223,8 +241,10 @@ end
 -- @function tdgstclust64
 -- @number nctds centroids; 24 bytes each (tdgstclust32: 16 bytes, smaller range)
 -- @number[opt=10] prec fractional bits of the means, 0 to 64
-stats.tdgstclust32 = tdgst("TDGSTCLUST32", "tdgstclust32")
 stats.tdgstclust64 = tdgst("TDGSTCLUST64", "tdgstclust64")
+--- The same with smaller centroids, of a smaller range.
+-- @function tdgstclust32
+stats.tdgstclust32 = tdgst("TDGSTCLUST32", "tdgstclust32")
 
 --- How far the rank of a digest's quantile may be from q at most, as a share of the samples; `blob:rank_error` is
 -- that of one blob. `statsblob.h` has a table, and how the bound was found; mostly the error is a hundredth of it.
@@ -278,6 +298,7 @@ function stats.template(name)
 end
 
 --- The registered template that a spec names: "NAME":HASH, "NAME" or :HASH, quotes optional.
+-- @string spec
 -- @return the template, or nil, message, "ESRCH"
 function stats.find(spec)
   if type(spec) ~= "string" then bad(2, 1, "find", "string", spec) end
@@ -451,7 +472,8 @@ function blob:visit()
   end
 end
 
---- A coherent copy, and with `reset = true` the statistics start again.
+--- A coherent copy.
+-- @tparam[opt] table options `reset = true`: the statistics start again
 function blob:snapshot(options)
   return is_blob(self, "snapshot"):copy(flags_of(options, 1, "snapshot", { reset = true }).reset == true)
 end

@@ -274,7 +274,7 @@ function k:meta(statistic) end
 ---@return fun(): string?, kstat.value
 function k:stats() end
 
----@return any? blob see kstat.stats
+---@return kstat.stats.blob? blob
 ---@return table<string, integer>|string ids of its values of interest, by name; or the message
 ---@return string? errno
 function k:blob() end
@@ -356,7 +356,7 @@ function kstat.gc(persistent) end
 ---@field desc? string
 
 ---@class kstat.blob_spec: kstat.published_spec
----@field template any made by kstat.stats
+---@field template kstat.stats.template
 ---@field vois? table<string, kstat.voi_spec>
 ---@field shards? integer
 
@@ -414,6 +414,10 @@ local published = {}
 
 function published:delete() end
 
+---@return any? pointer, any crtime LuaJIT only
+---@return string? errno
+function published:pin() end
+
 ---@class kstat.counter
 local counter = {}
 
@@ -469,6 +473,7 @@ function named:set(statistic, value) end
 
 ---@class kstat.published.intr: kstat.published
 ---@field counter fun(self, kind: string): kstat.counter
+---@field add fun(self, kind: string, n?: integer)
 ---@field hard fun(self, n?: integer)
 ---@field soft fun(self, n?: integer)
 ---@field watchdog fun(self, n?: integer)
@@ -482,10 +487,10 @@ function named:set(statistic, value) end
 ---@field vois table<string, integer>
 ---@field update fun(self, voi: integer|string, v: number): boolean?, string?, string?
 ---@field add fun(self, voi: integer|string, dv: number): boolean?, string?, string?
----@field merge fun(self, blob: any): boolean?, string?, string?
----@field store fun(self, blob: any): boolean?, string?, string?
+---@field merge fun(self, blob: kstat.stats.blob): boolean?, string?, string?
+---@field store fun(self, blob: kstat.stats.blob): boolean?, string?, string?
 ---@field reset fun(self): boolean?, string?, string?
----@field snapshot fun(self): any?, string?, string?
+---@field snapshot fun(self): kstat.stats.blob?, string?, string?
 
 ---@class kstat.aggregation.definition
 ---@field reduce string|string[]

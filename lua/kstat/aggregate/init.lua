@@ -73,6 +73,7 @@ local KEY_TYPES = { string = true, number = true, boolean = true }
 -- @treturn[2] string what is wrong in a text, with the position
 -- @treturn[2] string "EINVAL"
 -- @raise on a wrong table
+-- @function kstat.aggregate
 function aggregate.new(definition, level)
   level = (level or 1) + 1
   if type(definition) == "string" then

@@ -30,8 +30,9 @@
 -- and `tk_nout` (characters from and to terminals; nil where the system does not count them).
 --
 -- What the world causes is reported as `nil, message, errno_name`.
--- @module kstat.devstat
 -- SPDX-License-Identifier: MIT
+--
+-- @module kstat.devstat
 local core = require("kstat.core").devstat
 local kind_of = require("kstat.core").kind
 local open_kstats = require("kstat.chain").open

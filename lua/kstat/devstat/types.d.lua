@@ -4,6 +4,9 @@
 ---@class kstat.devstat
 local devstat = {}
 
+---@class kstat
+---@field devstat kstat.devstat
+
 ---@class kstat.devstat.device
 ---@field name string
 ---@field device_name string

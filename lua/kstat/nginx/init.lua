@@ -212,22 +212,62 @@ end
 local function object(server)
   local kn = {}
   local enter, leave
+  --- Counts a request: for log_by_lua.
+  -- @function kn:log
   kn.log, enter, leave = log.functions(server, server.options, server.requests)
+  --- Counts a request as in flight, and its time from here on: for rewrite_by_lua, if that is wanted.
+  -- @function kn:enter
   kn.enter = function()
     server.in_flight_is_counted = true
     enter()
   end
+  --- Starts the work of a worker: for init_worker_by_lua.
+  -- @function kn:worker
   kn.worker = function()
     local ok, message = pcall(worker, server)
     if not ok then
       warn(message)
     end
   end
-  kn.counter, kn.gauge = maker(server, own.counter), maker(server, own.gauge)
-  kn.histogram, kn.queue = maker(server, own.histogram), maker(server, own.queue)
-  kn.metrics, kn.json = answerer(server, leave, answers.metrics), answerer(server, leave, answers.json)
+  --- Makes a counter: for init_by_lua, as the other metrics. A mistake is a line in the error log, and an object whose
+  -- functions do nothing.
+  -- @string name at most 30 letters, digits and _
+  -- @tparam[opt] table spec `help`, `unit`, `labels`
+  -- @treturn metric `add(n, labels...)`, `with(labels...)`, `remove(labels...)`; what `with` returns takes no labels
+  -- @function kn:counter
+  kn.counter = maker(server, own.counter)
+  --- Makes a gauge, which all workers set: the last value counts.
+  -- @string name as of a counter
+  -- @tparam[opt] table spec as of a counter
+  -- @treturn metric `set(v, labels...)`, `with(labels...)`, `remove(labels...)`
+  -- @function kn:gauge
+  kn.gauge = maker(server, own.gauge)
+  --- Makes a histogram.
+  -- @string name at most 22 letters, digits and _
+  -- @tparam[opt] table spec `help`, `unit`, `labels`, `buckets`: the greatest value of each (those of times in
+  -- seconds), `percentiles`: whether p50 to p999 are kept too
+  -- @treturn metric `observe(v, labels...)`, `with(labels...)`, `remove(labels...)`
+  -- @function kn:histogram
+  kn.histogram = maker(server, own.histogram)
+  --- Makes a queue: how much waits and is served, for how long, as of a disk.
+  -- @string name at most 25 letters, digits and _
+  -- @tparam[opt] table spec `help`
+  -- @treturn queue `enter()`: something waits, `start()`: it is served, `done(bytes)`: it is done
+  -- @function kn:queue
+  kn.queue = maker(server, own.queue)
+  --- Answers with metrics: this nginx's own families, or with `?select=` any kstats of the machine.
+  -- @function kn:metrics
+  kn.metrics = answerer(server, leave, answers.metrics)
+  --- Answers with JSON as `kstat -j` prints it: this nginx's kstats, or those that `?select=` names.
+  -- @function kn:json
+  kn.json = answerer(server, leave, answers.json)
+  --- Answers below the page's address, a location that ends in a slash: with the page itself, or with what it asks for.
+  -- @function kn:page
   kn.page = answerer(server, leave, answers.page)
-  --- Removes the row of these labels, for all workers.
+  --- Removes the row of requests with these labels, for all workers.
+  -- @string ... labels, one for each of setup()
+  -- @treturn boolean whether there was one
+  -- @function kn:remove
   kn.remove = function(_, ...)
     return server.requests:remove({ ... })
   end

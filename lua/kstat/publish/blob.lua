@@ -1,4 +1,5 @@
 --- Published statsblobs.
+-- @submodule kstat.publish
 local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
 local library = require("kstat.publish.library")

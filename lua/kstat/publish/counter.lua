@@ -1,4 +1,5 @@
 --- Counters: objects that add to one statistic.
+-- @submodule kstat.publish
 local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
 local library = require("kstat.publish.library")

@@ -1,4 +1,5 @@
 --- Published histograms.
+-- @submodule kstat.publish
 local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
 local library = require("kstat.publish.library")
@@ -11,6 +12,13 @@ local histogram_meta = object.class(histogram_methods)
 local histogram_fields = check.with_header("type", "meta", "scale", "fract", "range_min", "range_max", "stepping",
   "desc", "stable", "private")
 
+--- Counts a value.
+-- @int value in the unit that `meta` and `scale` say
+-- @treturn[1] boolean true
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
+-- @function k:add_value
 if library.fn then
   local add_value = library.fn.add_value
   function histogram_methods.add_value(self, value)

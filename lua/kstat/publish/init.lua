@@ -84,7 +84,7 @@ pub_meta.__close = pub_methods.close
 
 local option_fields = check.set("private", "shared", "capacity")
 
---- Opens a segment, as kstat_publish() of kstat_provider.h: `kstat.publish(name [, options])`.
+--- Opens a segment, as `kstat_publish()` of `kstat_provider.h`: `kstat.publish(name [, options])`.
 -- @string name 1 to 63 letters, digits, "-", "_" and ".", which does not come first; also the kstats' module unless
 -- they say otherwise (a module has at most 30 bytes)
 -- @tparam[opt] table options `private`: only this user may read it; `shared`: if another process

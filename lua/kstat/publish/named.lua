@@ -1,4 +1,5 @@
 --- Published kstats of named numbers and texts, and of interrupts.
+-- @submodule kstat.publish
 local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
 local counters = require("kstat.publish.counter")

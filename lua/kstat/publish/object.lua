@@ -1,4 +1,5 @@
 --- What all published kstats have, and how they are made.
+-- @submodule kstat.publish
 local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
 local library = require("kstat.publish.library")
@@ -45,14 +46,10 @@ function M.class(methods)
   }
 end
 
---- Creates and installs a kstat.
--- @tparam pub self
--- @tparam table spec what the caller gave
--- @func|nil prepare function(box) called before the installation; returns true, or nil, message, errno
--- @func create the function of core that creates it
--- @param ... its further arguments, behind the header and the flags
--- @treturn[1] table the object, without a metatable
--- @treturn[2] nil, message, errno name
+-- Creates and installs a kstat of what the caller gave, spec. prepare, a function(box) or nil, is called before the
+-- installation and returns true, or nil, message, errno; create is the function of core that creates the kstat, and
+-- what follows are its further arguments, behind the header and the flags. Returns the object, without a metatable,
+-- or nil, message, errno name.
 function M.create(self, spec, prepare, create, ...)
   local module, instance, name, class = check.header(self, spec)
   local flags = (spec.persistent and PERSISTENT or 0) + (spec.writable and WRITABLE or 0)

@@ -1,4 +1,5 @@
 --- Published kstats of I/O queues and of timers.
+-- @submodule kstat.publish
 local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
 local library = require("kstat.publish.library")
@@ -69,6 +70,13 @@ if fn then
     return result(event(self.record, start, stop))
   end
 end
+
+--- Creates an I/O kstat: a queue, or a disk.
+-- @tparam table spec the common fields
+-- @treturn[1] io `k:waitq_enter()` and so on
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string errno name
 -- @function pub:io
 function M.io(self, spec)
   check.fields(spec, check.with_header(), "io")

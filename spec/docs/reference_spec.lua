@@ -1,0 +1,86 @@
+-- The reference of the Lua module, which LDoc makes, and what luacheck can check of the definitions for editors.
+local run = require("support.run")
+
+describe("the reference of the Lua module", function()
+  it("has a page for each public module, and is made without a warning", function()
+    if run.shell("command -v ldoc").status ~= 0 then
+      pending("LDoc is not installed")
+      return
+    end
+    local dir = run.directory()
+    finally(function() run.remove_directory(dir) end)
+    local r = run.tool("make -s doc LUA_DOC=" .. dir)
+    assert.equal(0, r.status, r.err)
+    for _, name in ipairs({ "kstat", "kstat.object", "kstat.kstat", "kstat.sample", "kstat.selector", "kstat.path",
+      "kstat.every", "kstat.report", "kstat.expression", "kstat.aggregate", "kstat.format", "kstat.publish",
+      "kstat.io", "kstat.histogram", "kstat.stats", "kstat.picture", "kstat.recording", "kstat.devstat",
+      "kstat.nginx" }) do
+      local text = run.read_file(dir .. "/modules/" .. name .. ".html")
+      assert.truthy(text:find("<h1>Module <code>" .. name .. "</code></h1>", 1, true), name)
+    end
+    local text = run.read_file(dir .. "/modules/kstat.publish.html")
+    for _, name in ipairs({ "pub:named", "pub:io", "pub:timer", "pub:intr", "pub:histogram", "pub:blob" }) do
+      assert.truthy(text:find('<a name = "' .. name .. '">', 1, true), name)
+    end
+    assert.truthy(run.read_file("config.ld"):find("lua/kstat/chain.lua", 1, true))
+  end)
+end)
+
+-- The names below the global `kstat`, as the definitions have them, in the form in which luacheck takes them.
+local function fields_of_kstat()
+  local fields = {}
+  for path in run.shell("find lua/kstat -name '*.d.lua'").out:gmatch("[^\n]+") do
+    local text = run.read_file(path)
+    for name in text:gmatch("\nfunction kstat%.([%w_]+)%(") do
+      fields[#fields + 1] = name .. " = {}"
+    end
+    local part, names = text:match("^%-%-%-@meta kstat%.([%w_]+)"), {}
+    for name in text:gmatch("\nfunction " .. (part or "none") .. "%.([%w_]+)%(") do
+      names[#names + 1] = name .. " = {}"
+    end
+    for name in text:gmatch('\n%-%-%-@field (%u+_%u+) "') do
+      names[#names + 1] = name .. " = {}"
+    end
+    if #names > 0 then
+      fields[#fields + 1] = ("%s = { fields = { %s } }"):format(part, table.concat(names, ", "))
+    end
+  end
+  return table.concat(fields, ", ")
+end
+
+describe("the definitions", function()
+  local fields = fields_of_kstat()
+
+  -- Runs luacheck with a global `kstat` that has these names only.
+  local function luacheck(files)
+    local config = os.tmpname()
+    finally(function() os.remove(config) end)
+    run.write_file(config, ("stds.kstat = { read_globals = { kstat = { fields = { %s, _VERSION = {} } }, " ..
+      "kn = { other_fields = true } } }\nstd = 'max+kstat'\n"):format(fields))
+    return run.tool(("luacheck --no-color --config %s %s"):format(config, files))
+  end
+
+  it("have all that the examples and the documents use of the module", function()
+    local dir = run.directory()
+    local count = 0
+    for path in run.shell("ls doc/*.md README.md").out:gmatch("[^\n]+") do
+      for text in run.read_file(path):gmatch("\n```lua\n(.-\n)```") do
+        count = count + 1
+        run.write_file(("%s/%d.lua"):format(dir, count), "local _ = arg\n" .. text)
+      end
+    end
+    local r = luacheck("--ignore 2 3 4 6 --only 113 143 -- examples " .. dir)
+    run.remove_directory(dir)
+    assert.truthy(count > 20, count)
+    assert.equal(0, r.status, r.out)
+  end)
+
+  it("notice a name that is not there", function()
+    local path = os.tmpname() .. ".lua"
+    run.write_file(path, "print(kstat.opne(), kstat.stats.summ())\n")
+    local r = luacheck("--only 143 -- " .. path)
+    os.remove(path)
+    assert.matches("undefined field 'opne'", r.out)
+    assert.matches("undefined field 'stats.summ'", r.out)
+  end)
+end)
