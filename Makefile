@@ -368,20 +368,19 @@ rock-install: rock
 	$(INSTALL) -d $(INST_PREFIX)/scripts && $(INSTALL) -m 644 scripts/*.lua $(INST_PREFIX)/scripts
 
 # --- releases -------------------------------------------------------------------
-# `make release VERSION=1.1.0` writes the version to the files that have it, commits, makes the tag and then what
-# `make dist` makes of a commit: the archive, a rockspec with its checksum, one of the repository, and their rocks.
+# `make release VERSION=1.1.0` writes the version to the files that have it, commits, makes what `make dist` makes of a
+# commit: the archive, a rockspec with its checksum, one of the repository, and their rocks. Then it makes the tag.
 # RELEASE_URL is where the archives are published, SOURCE_URL where the repository is.
-DIST      ?= $(BUILD)/dist
+DIST      := $(BUILD)/dist
 LUAROCKS  ?= luarocks-5.4
 RELEASE_URL ?= file://$(abspath $(DIST))
 SOURCE_URL ?= git+file://$(CURDIR)
 .PHONY: dist release
 release:
-	packaging/release "$(if $(filter command,$(origin VERSION)),$(VERSION))"
-	+$(MAKE) --no-print-directory dist
+	+@packaging/release "$(if $(filter command,$(origin VERSION)),$(VERSION))"
 dist:
 	rm -rf $(DIST) && mkdir -p $(DIST)
-	git archive --prefix=kstat-$(VERSION)/ -o $(DIST)/kstat-$(VERSION).tar.gz HEAD
+	git -c tar.umask=0022 archive --prefix=kstat-$(VERSION)/ -o $(DIST)/kstat-$(VERSION).tar.gz HEAD
 	sum=$$(md5sum < $(DIST)/kstat-$(VERSION).tar.gz) && sed -e 's|^version = .*|version = "$(VERSION)-1"|' \
 	    -e 's|^  url = .*|  url = "$(RELEASE_URL)/kstat-$(VERSION).tar.gz",\n  md5 = "'$${sum%% *}'",|' \
 	    rockspec/kstat-scm-1.rockspec > $(DIST)/kstat-$(VERSION)-1.rockspec
@@ -393,8 +392,10 @@ dist:
 # Debian packages, into $(BUILD)/deb.
 DEB_FLAGS ?= -b
 .PHONY: deb symbols
-# Adds what the library exports by now to the symbols file of its package, with this version.
+# Adds what the library exports by now to the symbols file of its package, with the version that has it first.
 symbols: $(LIB)
+	@! git rev-parse -q --verify refs/tags/v$(VERSION) >/dev/null || \
+	    { echo "symbols: $(VERSION) is released; make symbols VERSION=1.2.3 names the next release"; exit 1; }
 	nm -D --defined-only $(LIB) | sed 's/.* //; s/@@/@/' | awk 'NR == FNR { if (/^ /) known[$$1] = 1; print; next } \
 	    !/^KSTAT/ && !($$1 in known) { print " " $$1 " $(VERSION)" }' debian/libkstat1.symbols - | \
 	    LC_ALL=C sort > $@.new && { grep -v '^ ' $@.new | LC_ALL=C sort -r; grep '^ ' $@.new; } > debian/libkstat1.symbols
