@@ -56,7 +56,7 @@ http {
     access_log logs/access.log;
     client_body_temp_path logs/body; proxy_temp_path logs/proxy; fastcgi_temp_path logs/fastcgi;
     uwsgi_temp_path logs/uwsgi; scgi_temp_path logs/scgi;
-    map $proxy_host $kstat_upstream { default $proxy_host; }
+    %s
     init_by_lua_block { kn = require("kstat.nginx").setup{ %s } %s }
     init_worker_by_lua_block { kn:worker() }
     log_by_lua_block { kn:log() }
@@ -76,7 +76,8 @@ http {
 
 --- Makes a directory for an nginx.
 -- @tparam[opt] table options `config`: a whole configuration in place of the frame, whose address is in listen.conf;
--- else `setup`, `init`, `main`, `locations`, `servers`: text that goes into the frame, `$port2` a second port;
+-- else `setup`, `init`, `main`, `map` (of names of upstreams), `locations`, `servers`: text that goes into the frame,
+-- `$port2` a second port;
 -- `workers` (2), `daemon`; `kstats`: KSTAT_DIR
 function M.new(options)
   local self = setmetatable({ options = options or {}, prefix = run.directory() }, meta)
@@ -94,8 +95,9 @@ function methods.configure(self, changed)
     self.options[name] = value
   end
   local o = self.options
+  o.map = o.map or "map $proxy_host $kstat_upstream { default $proxy_host; }"
   run.write_file(self.prefix .. "/listen.conf", ("listen 127.0.0.1:%d;\n"):format(self.port))
-  local text = o.config or FRAME:format(o.daemon and "on" or "off", o.workers or 2, o.main or "", o.setup or "",
+  local text = o.config or FRAME:format(o.daemon and "on" or "off", o.workers or 2, o.main or "", o.map, o.setup or "",
     o.init or "", self.port, o.locations or "", o.servers or "")
   -- Paths in the environment would not reach the new binary of an upgrade.
   text = text:gsub("\nhttp {", ([[%%0

@@ -95,7 +95,7 @@ describe("kstat.nginx", function()
 
   it("serves whatever the options are", function()
     for _, setup in ipairs({ "nonsense = 1", "labels = { 'nothing' }", "buckets = { 3, 2 }", "status = 7",
-        "labels = { { name = 'le', from = '$host' } }" }) do
+        "labels = { { name = 'le', from = '$host' } }", "labels = { { name = 'snaptime', from = '$host' } }" }) do
       start({ setup = setup, init = OWN, locations = OWN_PAGE })
       serves_without_metrics("")
       server:remove()
@@ -207,6 +207,33 @@ describe("kstat.nginx", function()
     assert.equal(4, m[('nginx_upstream_connect_duration_seconds_count{upstream="backend",addr="127.0.0.1:%d"}'):format(
       server.port2)])
     assert.equal(0, m['nginx_upstream_connect_duration_seconds_count{upstream="backend",addr="127.0.0.1:1"}'])
+  end)
+
+  it("says once that upstreams have no names without the map", function()
+    start({ setup = "upstreams = true", locations = "location /up { proxy_pass http://127.0.0.1:$port2; }",
+      servers = "server { listen 127.0.0.1:$port2; location / { return 204; } }" })
+    server:configure({ workers = 1, map = "" })
+    server:reload(1)
+    for _ = 1, 3 do server:get("/up") end
+    local lines = lines_of_kstat(server:log())
+    assert.equal(1, #lines, table.concat(lines, "\n"))
+    assert.truthy(lines[1]:find("map $proxy_host $kstat_upstream { default $proxy_host; }", 1, true))
+    assert.equal(3, server:metrics()[('nginx_upstream_requests_total{upstream="",addr="127.0.0.1:%d",code="2xx"}')
+      :format(server.port2)])
+  end)
+
+  it("gives the wrong parameters of a request a status and a line, as the exporter does", function()
+    start()
+    for _, path in ipairs({ "/metrics", "/kstat.json", "/kstat/list.json" }) do
+      assert.equal("no parameter 'selct'; there is 'select'\n400",
+        server:get(path .. "?selct=cpu", "-w '%{http_code}'"))
+      assert.equal("select: at most 100 in one request\n400",
+        server:get(path .. "?" .. ("select=a&"):rep(101), "-w '%{http_code}'"))
+      assert.equal("400", server:get(path .. "?select=/(/", "-o /dev/null -w '%{http_code}'"))
+      assert.equal("200", server:get(path .. "?" .. ("select=a&"):rep(100), "-o /dev/null -w '%{http_code}'"))
+    end
+    -- Without a value it selects everything.
+    assert.truthy(server:get("/metrics?select"):find("\nkstat_unix_ncpus{", 1, true))
   end)
 
   it("removes rows that are idle, and those that it is told to, and counts again in them", function()

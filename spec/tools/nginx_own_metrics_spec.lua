@@ -22,6 +22,15 @@ describe("metrics of one's own in nginx", function()
       kn:histogram("endless", { buckets = { 1, math.huge } })
       kn:histogram("close", { unit = "seconds", buckets = { 1e-9, 2e-9 } })
       kn:histogram("texts", { buckets = { "a" } })
+      kn:gauge("g_jobs") kn:gauge("g", { unit = "jobs" }) kn:counter("d_seconds_count")
+      kn:histogram("d", { unit = "seconds" }) kn:queue("tank") kn:gauge("tank_waiting") kn:counter("tank_done")
+      kn:counter("nginx_reloads") kn:gauge("snaptime")
+      kn:gauge("rate", { unit = "jobs/s" }) kn:gauge("unitless", { unit = 7 })
+      for _, label in ipairs({ "module", "snaptime", "crtime", "quantile", "__a" }) do
+        kn:counter("with", { labels = { label } })
+      end
+      coarse = kn:histogram("coarse", { buckets = { 10, 20 } })
+      large = kn:histogram("large", { buckets = { 10 } })
       require("kstat.nginx").setup("nginx")
       idle = require("kstat.nginx").setup({ name = "idle", expire = 0 })]],
       locations = [[location /use { content_by_lua_block {
@@ -30,6 +39,8 @@ describe("metrics of one's own in nginx", function()
         tenants:add(3, "a tenant whose name is long")
         sizes:observe(10) sizes:observe(15)
         latency:observe(0.5, "a label that is long")
+        coarse:observe(10)
+        for _ = 1, 2100 do large:observe(2 ^ 52) end
         ngx.print("used") } }
         location /remove { content_by_lua_block { ngx.print(tostring(tenants:remove("other"))) } }
         location /idle { content_by_lua_block { idle:metrics() } log_by_lua_block { return } }]] })
@@ -70,6 +81,37 @@ describe("metrics of one's own in nginx", function()
     end
     local _, n = log:gsub("buckets: numbers above 0 that grow, by a millionth at least, expected", "")
     assert.equal(3, n)
+  end)
+
+  it("are refused where /metrics would have two of one name", function()
+    local log = server:log()
+    for _, line in ipairs({ "g: 'g_jobs' at /metrics is of the metric 'g_jobs' already",
+        "d: 'd_seconds_count' at /metrics is of the metric 'd_seconds_count' already",
+        "tank_waiting: 'tank_waiting' at /metrics is of the metric 'tank' already",
+        "tank_done: 'tank_done' at /metrics is of the metric 'tank' already",
+        "'nginx_reloads' cannot be the name of a metric", "'snaptime' cannot be the name of a metric" }) do
+      assert.truthy(log:find("kstat: " .. line, 1, true), line)
+    end
+  end)
+
+  it("have units and labels that the names of metrics can have", function()
+    local log = server:log()
+    for _, name in ipairs({ "rate", "unitless" }) do
+      assert.truthy(log:find(name .. ": unit: at most 20 letters, digits and _ expected", 1, true), name)
+    end
+    for _, label in ipairs({ "module", "snaptime", "crtime", "quantile", "__a" }) do
+      assert.truthy(log:find(("with: '%s' cannot be the name of a label"):format(label), 1, true), label)
+    end
+  end)
+
+  it("have quantiles only where a digest makes them exact", function()
+    assert.equal(10, metrics['sizes_quantile{quantile="0.5"}'])
+    assert.equal(1, metrics['coarse_bucket{le="10"}'])
+    assert.is_nil(metrics['coarse_quantile{quantile="0.5"}'])
+  end)
+
+  it("have sums beyond 2^63", function()
+    assert.equal(2100 * 2 ^ 52, metrics.large_sum)
   end)
 
   it("keep the row of refused labels", function()

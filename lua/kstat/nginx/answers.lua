@@ -13,25 +13,86 @@ local function refuse(status, line)
 end
 M.refuse = refuse
 
--- The selectors of the request; nil: there are none. False: one is wrong, and it was answered.
+local MOST_SELECTORS = 100 -- of one request
+
+-- The selectors of the request; nil: there are none. False: something is wrong, and it was answered.
 local function selectors_of_request()
-  local given = ngx.req.get_uri_args(100).select
-  if given == nil then
-    return nil
-  end
-  local selectors = {}
-  for i, text in ipairs(type(given) == "table" and given or { given }) do
-    local message = "a selector expected"
-    if type(text) == "string" then
-      selectors[i], message = core.selector_of(text)
-    end
-    if not selectors[i] then
-      refuse(400, ("select: '%s': %s"):format(tostring(text):gsub("%c", "?"), message))
+  local parameters, problem = ngx.req.get_uri_args(MOST_SELECTORS + 1)
+  local given = parameters.select
+  for name in pairs(parameters) do
+    if name ~= "select" then
+      refuse(400, ("no parameter '%s'; there is 'select'"):format((name:sub(1, 200):gsub("%c", "?"))))
       return false
     end
   end
-  return selectors
+  given = type(given) == "table" and given or { given }
+  if problem or #given > MOST_SELECTORS then
+    refuse(400, ("select: at most %d in one request"):format(MOST_SELECTORS))
+    return false
+  end
+  local selectors = {}
+  for i, text in ipairs(given) do
+    text = text == true and "" or text -- `?select`: everything, as `?select=`
+    local selector, message = core.selector_of(text)
+    if not selector then
+      refuse(400, ("select: '%s': %s"):format(text:gsub("%c", "?"), message))
+      return false
+    end
+    selectors[i] = selector
+  end
+  return #selectors > 0 and selectors or nil
 end
+
+-- --- the chain of the machine ---------------------------------------------------------------------
+
+local IDLE = 60 -- seconds, after which a worker closes the chain that nobody asked for
+
+-- What this worker keeps of the machine. It is opened by the first request that wants it.
+local machine, is_taken, used
+
+-- Returns a chain of all kstats, up to date. One request at a time has the kept chain, for nobody else may update it
+-- while its metrics are written; others get a chain of their own.
+local function take_machine()
+  if is_taken and ngx.now() - used > IDLE then
+    machine, is_taken = nil, false -- that request was ended from outside
+  end
+  if is_taken then
+    return chains.open({})
+  elseif machine then
+    local changed, message = machine:update()
+    if changed == nil then
+      machine:close()
+      machine = nil
+      return nil, message
+    end
+  else
+    local message
+    machine, message = chains.open({})
+    if not machine then
+      return nil, message
+    end
+  end
+  is_taken, used = true, ngx.now()
+  return machine
+end
+
+local function return_machine(ks)
+  if ks == machine then
+    is_taken, used = false, ngx.now()
+  else
+    ks:close()
+  end
+end
+
+--- Closes the chain of the machine if nobody asked for it lately.
+function M.rest()
+  if machine and not is_taken and ngx.now() - used > IDLE then
+    machine:close()
+    machine = nil
+  end
+end
+
+-- --- answers --------------------------------------------------------------------------------------
 
 -- Writes a piece and lets other requests go on. False: the client went away.
 local function send(text)
@@ -48,7 +109,7 @@ function M.metrics(server)
   local format, media_type = core.exposition_format(ngx.req.get_headers().Accept)
   local ks, message
   if selectors then
-    ks, message = chains.open({ only = selectors })
+    ks, message = take_machine()
   else
     server:refresh()
     ks, message = server:chain()
@@ -65,7 +126,7 @@ function M.metrics(server)
       break
     end
   end
-  ks:close()
+  return_machine(ks)
 end
 
 --- Answers with JSON as `kstat -j` prints it: this nginx's kstats, or those that `?select=` names.
@@ -78,7 +139,7 @@ function M.json(server)
   server:refresh()
   local ks, message
   if selectors then
-    ks, message = chains.open({ only = selectors })
+    ks, message = take_machine()
   else
     ks, message = server:chain()
   end
@@ -87,7 +148,7 @@ function M.json(server)
     text, message = ks:render("json", unpack(selectors or { server.options.name .. ":::" }))
   end
   if ks and selectors then
-    ks:close()
+    return_machine(ks)
   end
   if not text then
     return refuse(503, message)
@@ -103,12 +164,12 @@ function M.page()
   if selectors == false then
     return
   end
-  local ks, message = chains.open({ only = selectors })
+  local ks, message = take_machine()
   if not ks then
     return refuse(503, message)
   end
   local status, media_type, body, policy = page.answer(ks, ngx.var.uri:match("[^/]*$"), selectors or {})
-  ks:close()
+  return_machine(ks)
   if not status then
     return refuse(404, "not found: the page has no such part")
   end

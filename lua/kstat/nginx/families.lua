@@ -1,5 +1,6 @@
 --- The metrics of an nginx as Prometheus reads them, by names that dashboards know.
 local core = require("kstat.core")
+local names = require("kstat.nginx.names")
 
 local M = {}
 
@@ -169,8 +170,10 @@ local function requests(w, classes, server)
   w:codes("nginx_http_requests", "requests by status", http)
   w:histogram("nginx_http_request_duration_seconds", "time from the first byte of a request to the end of its answer",
     times, "time", 1e6)
-  w:quantiles("nginx_http_request_duration_quantile_seconds", "the same as quantiles since the start", times, "time",
-    1e6)
+  if server.options.percentiles then
+    w:quantiles("nginx_http_request_duration_quantile_seconds", "the same as quantiles since the start", times, "time",
+      1e6)
+  end
   w:numbers("nginx_http_request_bytes", "counter", "bytes of requests", http, "request_bytes")
   w:numbers("nginx_http_response_bytes", "counter", "bytes of answers", http, "response_bytes")
   local connections = (classes.nginx_connections or {})[1]
@@ -255,17 +258,12 @@ local function by_metric(list, suffix)
   end
 end
 
-local function with_unit(name, unit)
-  unit = unit:gsub("[^%w_]", "_")
-  return unit ~= "" and name:sub(-#unit - 1) ~= "_" .. unit and name ~= unit and name .. "_" .. unit or name
-end
-
-local function own_families(w, classes)
+local function own_families(w, classes, server)
   for name, list, unit, help in by_metric(classes.app_counter or {}, "") do
-    w:numbers(with_unit(name:gsub("_total$", ""), unit), "counter", help, list, name)
+    w:numbers(names.with_unit(name:gsub("_total$", ""), unit), "counter", help, list, name)
   end
   for name, list, unit, help in by_metric(classes.app_gauge or {}, "") do
-    w:numbers(with_unit(name, unit), "gauge", help, list, name)
+    w:numbers(names.with_unit(name, unit), "gauge", help, list, name)
   end
   for name, list, unit, help in by_metric(classes.app_histogram_time or {}, "_sum") do
     local scale = 1
@@ -274,9 +272,11 @@ local function own_families(w, classes)
     elseif unit:find("^0%.000001 ") then
       scale, unit = 1e6, unit:sub(10)
     end
-    local family = with_unit(name, unit)
+    local family = names.with_unit(name, unit)
     w:histogram(family, help, list, name, scale)
-    w:quantiles(family .. "_quantile", help, list, name, scale)
+    if server.has_digest and server.has_digest[name] then -- what buckets alone say is too coarse
+      w:quantiles(family .. "_quantile", help, list, name, scale)
+    end
   end
   for _, row in ipairs(classes.app_queue or {}) do
     local name = row.name:gsub("^app,", "")
@@ -318,7 +318,7 @@ function M.render(server, ks, format, emit)
   upstream_families(w, classes)
   cache_families(w, classes)
   server_families(w, classes, server.values)
-  own_families(w, classes)
+  own_families(w, classes, server)
   w:single("kstat_scrape_seconds", "gauge", "time that this took", (core.hrtime() - started))
   if w.is_openmetrics then
     w:write("# EOF\n")

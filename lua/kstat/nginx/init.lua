@@ -168,6 +168,7 @@ local function make_tick(server)
     end
     local ok, message = pcall(function()
       server:refresh()
+      answers.rest()
       local now = ngx.now()
       if clean and now - last >= math.max(1, expire / 4) then
         last = now

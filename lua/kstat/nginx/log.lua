@@ -6,6 +6,7 @@
 local ffi = require("ffi")
 local base = require("resty.core.base")
 local library = require("kstat.publish.library")
+local names = require("kstat.nginx.names")
 local rows = require("kstat.nginx.rows")
 local upstreams = require("kstat.nginx.upstreams")
 
@@ -42,26 +43,33 @@ local CODES = { 200, 201, 202, 204, 206, 301, 302, 303, 304, 307, 308, 400, 401,
   411, 412, 413, 414, 415, 416, 421, 422, 426, 428, 429, 431, 444, 451, 494, 495, 496, 497, 499, 500, 501, 502, 503,
   504, 505, 507 }
 
+-- A variable of a request, for labels that are met for the first time.
+local function read(r, name)
+  return C.kstat_nginx_var(r, name, #name, lowcase, 0, value, length, message) == 0 and
+    ffi.string(value[0], length[0]) or ""
+end
+
 --- The labels of setup() as tables with `name` and where they come from: `variable`, `call`, or neither: the method.
 -- @tparam table list
 -- @treturn {table,...}
 -- @raise a line about a label that is none
 function M.labels(list)
-  local labels, seen = {}, { le = true, quantile = true, code = true, other = true, request_bytes = true,
-    response_bytes = true }
+  local labels, seen = {}, { code = true, other = true, request_bytes = true, response_bytes = true }
   for i, given in ipairs(list) do
     local label = type(given) == "table" and { name = given.name } or { name = given, variable = VARIABLES[given] }
-    if type(given) == "table" and type(given.from) == "function" then
+    if given == "upstream" and upstreams.knows_names then
+      label = { name = given, call = function() return upstreams.name(base.get_request(), read) end }
+    elseif type(given) == "table" and type(given.from) == "function" then
       label.call = given.from
     elseif type(given) == "table" then
       label.variable = type(given.from) == "string" and given.from:match("^%$([%w_]+)$") or
         error(("labels[%d]: from = \"$variable\" or a function expected"):format(i), 0)
-    elseif not label.variable and given ~= "method" then
+    elseif not (label.variable or label.call) and given ~= "method" then
       error(("labels[%d]: '%s' is none of server, host, location, method, upstream, cache, tls"):format(i,
         tostring(given)), 0)
     end
     local name = label.name
-    if type(name) ~= "string" or not name:find("^[%a_][%w_]*$") or #name > 30 or seen[name] then
+    if not names.is_label(name) or seen[name] then
       error(("labels[%d]: '%s' cannot be the name of a label"):format(i, tostring(name)), 0)
     end
     seen[name] = true
@@ -83,12 +91,6 @@ function M.code_statistics(status)
   end
   list[#list + 1] = { name = "other", desc = "requests without a status" }
   return list
-end
-
--- A variable of a request, for labels that are met for the first time.
-local function read(r, name)
-  return C.kstat_nginx_var(r, name, #name, lowcase, 0, value, length, message) == 0 and
-    ffi.string(value[0], length[0]) or ""
 end
 
 -- A label's function, which may fail.

@@ -23,6 +23,21 @@ function M.clean(value)
   return value
 end
 
+-- What readers of kstats and of metrics call something else.
+local TAKEN = { le = true, quantile = true, module = true, instance = true, name = true, class = true, kid = true,
+  crtime = true, snaptime = true }
+
+--- Whether a label, which is a statistic of a kstat, too, may have this name.
+function M.is_label(name)
+  return type(name) == "string" and name:find("^[%a_][%w_]*$") ~= nil and #name <= 30 and name:sub(1, 2) ~= "__" and
+    not TAKEN[name]
+end
+
+--- The name of a metric at /metrics: its unit is the end of it.
+function M.with_unit(name, unit)
+  return unit ~= "" and name:sub(-#unit - 1) ~= "_" .. unit and name ~= unit and name .. "_" .. unit or name
+end
+
 --- The name of the kstat of a row. It is readable, and has a hash where different labels could give the same name.
 -- @string prefix what the name begins with; "" for rows of servers, whose names never begin like that of another kind
 -- @tparam {string,...} values clean labels

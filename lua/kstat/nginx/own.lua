@@ -2,6 +2,7 @@
 --
 -- Nothing here raises while requests are served: a value that cannot be counted is counted as refused, and a metric
 -- that cannot be made is a line in the error log and an object that does nothing.
+local names = require("kstat.nginx.names")
 local rows = require("kstat.nginx.rows")
 
 local M = {}
@@ -127,12 +128,12 @@ local histogram_meta = class({
 })
 
 local function check_labels(spec, name)
-  local labels, seen = spec.labels or {}, { le = true, quantile = true, [name] = true }
+  local labels, seen = spec.labels or {}, { [name] = true }
   if #labels > MOST_LABELS then
     error(("%s: at most %d labels are possible"):format(name, MOST_LABELS), 0)
   end
   for _, label in ipairs(labels) do
-    if type(label) ~= "string" or not label:find("^[%a_][%w_]*$") or #label > 30 or seen[label] then
+    if not names.is_label(label) or seen[label] then
       error(("%s: '%s' cannot be the name of a label"):format(name, tostring(label)), 0)
     end
     seen[label] = true
@@ -144,6 +145,8 @@ local function check_name(name, most)
   if type(name) ~= "string" or not name:find("^[%a_][%w_]*$") or #name > most then
     error(("'%s' cannot be the name of a metric: letters, digits and _, at most %d of them"):format(tostring(name),
       most), 0)
+  elseif name:find("^nginx_") or name:find("^kstat_") or name == "crtime" or name == "snaptime" then
+    error(("'%s' cannot be the name of a metric: nginx_…, kstat_…, crtime and snaptime are taken"):format(name), 0)
   end
 end
 
@@ -158,22 +161,44 @@ local function check_spec(spec, name)
       error(("%s: unknown field '%s'"):format(name, tostring(field)), 0)
     end
   end
+  if spec.unit ~= nil and not (type(spec.unit) == "string" and spec.unit:find("^[%w_]*$") and #spec.unit <= 20) then
+    error(("%s: unit: at most 20 letters, digits and _ expected, for it ends the name at /metrics"):format(name), 0)
+  end
 end
 
--- Two kinds of one name would take the row's kstat from each other.
-local function check_kind(server, name, kind)
-  local made = server.made_metrics or {}
-  server.made_metrics = made
-  if made[name] and made[name] ~= kind then
+-- What follows a family's name in the names of its samples: no other family may have one of these.
+local ENDINGS = {
+  app_counter = { "", "_total", "_created" },
+  app_gauge = { "" },
+  app_histogram = { "", "_bucket", "_sum", "_count", "_created", "_quantile" },
+  app_queue = { "_waiting", "_active", "_done", "_done_total", "_bytes", "_bytes_total", "_waiting_seconds",
+    "_waiting_seconds_total", "_active_seconds", "_active_seconds_total" },
+}
+
+-- Two metrics of one name would take the rows of kstats from each other, or their samples at /metrics. The same metric
+-- may be made twice.
+local function check_kind(server, name, kind, unit)
+  local taken = server.taken_names or { kstats = {}, samples = {} }
+  server.taken_names = taken
+  if taken.kstats[name] and taken.kstats[name] ~= kind then
     error(("%s: there is a metric of this name already"):format(name), 0)
   end
-  made[name] = kind
+  local family = names.with_unit(kind == "app_counter" and name:gsub("_total$", "") or name, unit or "")
+  for _, ending in ipairs(ENDINGS[kind]) do
+    local owner = taken.samples[family .. ending]
+    if owner and owner ~= name then
+      error(("%s: '%s' at /metrics is of the metric '%s' already"):format(name, family .. ending, owner), 0)
+    end
+  end
+  taken.kstats[name] = kind
+  for _, ending in ipairs(ENDINGS[kind]) do
+    taken.samples[family .. ending] = name
+  end
 end
 
 -- Makes a metric of a kind of rows.
 local function make(server, name, spec, kind, functions, meta)
-  check_spec(spec, name)
-  check_kind(server, name, kind.class)
+  check_kind(server, name, kind.class, spec.unit)
   kind.prefix, kind.labels = "app," .. name, check_labels(spec, name)
   local set, message = rows.new(server, kind)
   if not set then
@@ -200,6 +225,7 @@ end
 -- @raise a line
 function M.counter(server, name, spec)
   check_name(name, 30)
+  check_spec(spec, name)
   return make(server, name, spec, { class = "app_counter", statistics = {
     { name = name, kind = "counter", desc = spec.help, unit = spec.unit } } }, { add = counter_row.add }, counter_meta)
 end
@@ -209,6 +235,7 @@ end
 -- @raise a line
 function M.gauge(server, name, spec)
   check_name(name, 30)
+  check_spec(spec, name)
   return make(server, name, spec, { class = "app_gauge", shards = 1, statistics = {
     { name = name, type = "double", kind = "gauge", desc = spec.help, unit = spec.unit } } }, { set = gauge_row.set },
     gauge_meta)
@@ -254,6 +281,8 @@ function M.histogram(server, name, spec)
   local metric = make(server, name, spec, { class = "app_histogram", statistics = {}, template = template,
     vois = { [name] = { unit = unit, desc = spec.help } } }, { observe = histogram_row.observe }, histogram_meta)
   metric.rows.scale = scale
+  server.has_digest = server.has_digest or {}
+  server.has_digest[name] = spec.percentiles
   return metric
 end
 

@@ -59,14 +59,35 @@ local function count(set, upstream, addr, status, times)
   end
 end
 
+-- The module of lua-upstream-nginx-module, which OpenResty has and Debian's nginx has not.
+local has_names, names = pcall(require, "ngx.upstream")
+local current_name = has_names and names.current_upstream_name
+M.knows_names = current_name and true or false
+
+--- The name of the group of servers to which a request was passed: as the variable $kstat_upstream has it, or else as
+-- nginx knows it, where its module ngx.upstream is there. Lua cannot read $proxy_host, so a `map` must copy it.
+-- @tparam cdata r the request
+-- @tparam function read function(r, variable)
+-- @treturn string "" if neither is there
+function M.name(r, read)
+  local name = read(r, "kstat_upstream")
+  return name ~= "" and name or current_name and current_name() or ""
+end
+
 --- Makes the function that counts the attempts of a request.
 -- @tparam server server
 -- @tparam function read function(r, variable)
 -- @treturn function function(r)
 function M.counter(server, read)
   local set = server.upstreams
+  local has_warned = false
   return function(r)
-    local upstream = read(r, "kstat_upstream")
+    local upstream = M.name(r, read)
+    if upstream == "" and not has_warned then
+      has_warned = true
+      ngx.log(ngx.WARN, "kstat: upstreams have no names without the line: ",
+        "map $proxy_host $kstat_upstream { default $proxy_host; }")
+    end
     local addrs, statuses = split(read(r, "upstream_addr")), split(read(r, "upstream_status"))
     local connect, header, response = split(read(r, "upstream_connect_time")), split(read(r, "upstream_header_time")),
       split(read(r, "upstream_response_time"))
