@@ -315,9 +315,9 @@ install-files:
 	ln -sf $(notdir $(LIB)) $(L)/libkstat.so
 	$(INSTALL) -m 644 $(BUILD)/lib/libkstat.a $(L)
 	for f in kstat kstat-solaris; do $(FILL_IN) $$f.pc.in > $(L)/pkgconfig/$$f.pc || exit; done
-	for m in $(MODULES:$(BUILD)/lib/%=%); do \
-	    $(INSTALL) -D -m 755 $(BUILD)/lib/$$m $(L)/$$m && \
-	    $(call INSTALL_LUA,$(D)/share/$$(dirname $$(dirname $$m))); done
+	for m in $(MODULES:$(BUILD)/lib/%=%); do $(INSTALL) -D -m 755 $(BUILD)/lib/$$m $(L)/$$m || exit; done
+	for lua in $(sort $(patsubst $(BUILD)/lib/%/kstat/,%,$(dir $(MODULES)))); do \
+	    $(call INSTALL_LUA,$(D)/share/$$lua); done
 	$(INSTALL) -m 644 scripts/*.lua $(D)/share/kstat/scripts
 	# Last, after the Lua files: the host uses the modules compiled into it unless a file is newer.
 	$(INSTALL) -m 755 $(BUILD)/bin/kstatlua $(D)/bin/kstatlua
