@@ -2,9 +2,11 @@ rockspec_format = "3.0"
 package = "kstat"
 version = "scm-1"
 
--- `make dist` writes the address of the sources, and the version and the checksum of a release.
+-- LuaRocks packs what lies at an absolute address, which a file in a repository cannot know. `luarocks make` does not use
+-- it; what `luarocks pack` takes is a copy of this file with the address, and with the version and the checksum of a
+-- release: `make dist` writes both, and packs them.
 source = {
-  url = "git+file://.",
+  url = "git+file://(only the rockspecs of make dist have an address)",
 }
 
 description = {
@@ -37,6 +39,7 @@ build = {
     CC = "$(CC)",
     CFLAGS = "$(CFLAGS)",
     LIBFLAG = "$(LIBFLAG)",
+    LUA = "$(LUA)",
     LUA_INCDIR = "$(LUA_INCDIR)",
     LUA_LIBDIR = "$(LUA_LIBDIR)",
   },
@@ -45,6 +48,7 @@ build = {
     CC = "$(CC)",
     CFLAGS = "$(CFLAGS)",
     LIBFLAG = "$(LIBFLAG)",
+    LUA = "$(LUA)",
     LUA_INCDIR = "$(LUA_INCDIR)",
     LUA_LIBDIR = "$(LUA_LIBDIR)",
     INST_LUADIR = "$(LUADIR)",

@@ -114,6 +114,8 @@ local function read_options(words)
     elseif word == "--version" or word == "-v" then
       print(("kstatlua %s (%s)"):format(require("kstat.core").version, rawget(_G, "jit") and jit.version or _VERSION))
       os.exit(0)
+    elseif word == "-i" or word == "-W" then
+      die(2, ("'%s' is an option of the kstatlua for Lua 5.4; this one is for %s"):format(word, _VERSION))
     elseif not letter then
       die(2, ("unknown option '%s'; 'kstatlua --help' lists the options"):format(word))
     end
