@@ -289,7 +289,8 @@ lint:
 
 # --- installation ---------------------------------------------------------------
 .PHONY: install install-files uninstall
-# A file $(INSTALLED) lists what was added, for `make uninstall`.
+# ZSH_DIR is below PREFIX. A file $(INSTALLED) lists what was added, for `make uninstall`.
+ZSH_DIR  ?= $(PREFIX)/share/zsh/site-functions
 INSTALLED = $(PREFIX)/share/kstat/installed
 D := $(DESTDIR)$(PREFIX)
 L := $(DESTDIR)$(LIBDIR)
@@ -328,6 +329,11 @@ install-files:
 	    $(INSTALL) -D -m 644 $$f $(D)/share/man/man$$(expr "$$f" : '.*\.\([1-9]\)')/$$(basename $$f) || exit; done
 	$(if $(wildcard $(LUA_DOC)/index.html),cd $(LUA_DOC) && find . -type f | while read -r f; do \
 	    $(INSTALL) -D -m 644 $$f $(D)/share/doc/kstat/lua/$$f || exit; done)
+	$(INSTALL) -D -m 644 completion/kstat.bash $(D)/share/bash-completion/completions/kstat
+	ln -sf kstat $(D)/share/bash-completion/completions/kstatlua
+	$(INSTALL) -D -m 644 completion/kstat.fish $(D)/share/fish/vendor_completions.d/kstat.fish
+	ln -sf kstat.fish $(D)/share/fish/vendor_completions.d/kstatlua.fish
+	$(INSTALL) -D -m 644 completion/_kstat $(DESTDIR)$(ZSH_DIR)/_kstat
 # The Lua files below lua/, into the directory $(1).
 INSTALL_LUA = (cd lua && find . -name '*.lua' -printf '%h\n' | sort -u) | while read -r d; do \
 	$(INSTALL) -d $(1)/$$d && $(INSTALL) -m 644 lua/$$d/*.lua $(1)/$$d || exit; done

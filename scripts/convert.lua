@@ -25,7 +25,7 @@ capture without times of day get $KSTAT_REPLAY_TIME (default: now) and go on by 
 
 local OPTIONS = options.command({
   { "o", "output", arg = "RECORDING" }, { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" },
-  { "h", "help", final = true },
+  { "h", "help", final = true }, operands = "files",
 })
 
 local stop = tool.stop

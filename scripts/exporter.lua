@@ -27,7 +27,8 @@ usage: kstatlua exporter [--listen ADDRESS:PORT] [--public] [module[:instance[:n
 ]=]):gsub("LISTEN", LISTEN)
 
 local OPTIONS = options.command({
-  { nil, "listen", arg = "ADDRESS" }, { nil, "public" }, { nil, "names", arg = "NAMES" }, { "h", "help", final = true },
+  { nil, "listen", arg = "ADDRESS" }, { nil, "public" }, { nil, "names", arg = "node" }, { "h", "help", final = true },
+  operands = "selector",
 })
 
 local NOT_FOUND = "not found: there are /metrics, /kstat.json and the page /kstat/\n"

@@ -46,9 +46,13 @@ end
 
 local OPTIONS = reader.command({
   { "h", "help", also = "?", final = true }, { nil, "version", final = true },
-  { nil, "gc", final = true }, { nil, "rate" }, { "T", "T", long = false, arg = "", type = "timestamp" },
+  { nil, "gc", final = true }, { nil, "rate" }, { "T", "T", long = false, arg = "d|u", type = "timestamp" },
   { "a", "a", long = false, arg = "", repeated = true }, { nil, "output", arg = "FILE" },
-}, reader.letters("Cdjlpqv", "cimnors"))
+  { "m", "m", long = false, arg = "MODULE" }, { "i", "i", long = false, arg = "INSTANCE" },
+  { "n", "n", long = false, arg = "NAME" }, { "s", "s", long = false, arg = "STATISTIC" },
+  { "c", "c", long = false, arg = "CLASS" }, { "r", "r", long = false, arg = "FILE" },
+  { "o", "o", long = false, arg = "prometheus|openmetrics" }, operands = "selector",
+}, reader.letters("Cdjlpqv", ""))
 
 local EXPOSITIONS = { prometheus = true, openmetrics = true }
 

@@ -19,7 +19,9 @@ Records the kstats that match any operand (none: all) every interval seconds, co
 interrupted. Read it with:  kstat -r FILE, kstatlua -r FILE script, kstatlua convert FILE
 ]=]
 
-local OPTIONS = options.command({ { "o", "output", arg = "FILE" }, { "h", "help", final = true } })
+local OPTIONS = options.command({
+  { "o", "output", arg = "FILE" }, { "h", "help", final = true }, operands = "selector",
+})
 
 local stop = tool.stop
 

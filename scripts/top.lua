@@ -9,6 +9,7 @@ local top = require("kstat.top")
 local OWN = {
   { "b", "batch", help = "plain reports, also on a terminal" },
   { "f", "filter", arg = "TEXT", help = "only names with TEXT in them, or that match TEXT = /regular expression/" },
+  operands = "selector",
 }
 local COLUMNS = { rate = true, value = true, name = true, unit = true }
 

@@ -135,7 +135,7 @@ return kstat.report({
   options = {
     { "x", "worst", help = "only resources that are not ok" },
     { nil, "explain", help = "what is measured, the limits, the kernel's files and the reasons" },
-    { nil, "color", arg = "WHEN", default = "auto", help = "colours: always, never, auto (on a terminal)" },
+    { nil, "color", arg = "auto|always|never", default = "auto", help = "colours; auto: on a terminal" },
   },
   check = function(options)
     if options.explain then

@@ -29,6 +29,7 @@ struct ks_options {
 	bool interactive; /* -i */
 	bool version;     /* -v */
 	bool help;        /* --help */
+	bool complete;    /* --complete: the operands are a command line that a shell completes */
 	bool warnings;    /* -W */
 	bool damaged;     /* set while the script runs, when a replay in its loop is damaged */
 	int operand;      /* index in argv of the first operand; argc if there is none */
@@ -39,6 +40,7 @@ struct ks_options {
 /* Reads the command line. Returns 0, or -1 after a line on standard error about wrong usage. */
 int ks_options_read(struct ks_options *o, int argc, char **argv);
 void ks_options_usage(void);
+const char *ks_options_text(void); /* what the usage says of the host itself */
 void ks_options_version(void);
 
 struct ks_buf;
@@ -72,6 +74,9 @@ int ks_script_preload(lua_State *L, const struct ks_options *o);
  * what the script returned, or what the `run` method of the table that it returned returned.
  */
 int ks_script_run(lua_State *L, const struct ks_options *o);
+
+/* Prints what may be the last word of the command line that follows --complete. Returns the exit status. */
+int ks_script_complete(lua_State *L, const struct ks_options *o);
 
 /*
  * Calls the function below its nargs arguments; errors get a traceback, and SIGINT can break the function

@@ -47,6 +47,8 @@ run(lua_State *L, struct ks_options *o)
 	if (o->warnings)
 		lua_warning(L, "@on", 0);
 	ks_signal_start(L);
+	if (o->complete)
+		return ks_script_complete(L, o);
 	status = ks_script_preload(L, o);
 	if (status == 0 && script)
 		status = ks_script_run(L, o);

@@ -26,6 +26,7 @@ static const char usage[] =
     "In a script, `kstat` is the module and `arg` holds the arguments: see kstatlua(1).\n";
 
 static const struct option long_options[] = {
+	{ "complete", no_argument, NULL, 'c' }, /* for shells, see lua/kstat/complete; not in the usage */
 	{ "help", no_argument, NULL, 'h' },
 	{ "interactive", no_argument, NULL, 'i' },
 	{ "replay", required_argument, NULL, 'r' },
@@ -80,6 +81,10 @@ read_options(struct ks_options *o)
 		case 'l':
 			o->preload[o->n++] = (struct ks_preload){ (char)letter, optarg };
 			break;
+		case 'c':
+			o->complete = true;
+			o->operand = optind; /* whatever follows is the command line in question */
+			return 0;
 		case 'h':
 			o->help = true;
 			break;
@@ -122,6 +127,12 @@ ks_options_read(struct ks_options *o, int argc, char **argv)
 		return -1;
 	}
 	return argc > 0 ? read_options(o) : 0;
+}
+
+const char *
+ks_options_text(void)
+{
+	return usage;
 }
 
 void

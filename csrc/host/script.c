@@ -413,3 +413,44 @@ ks_script_run(lua_State *L, const struct ks_options *o)
 
 	return status != 0 ? status : run_loaded(L, o);
 }
+
+/* load(name): the function of an installed script, or nil. */
+static int
+load_installed(lua_State *L)
+{
+	const char *name = luaL_checkstring(L, 1), *path;
+
+	if (is_path(name))
+		return 0;
+	path = lua_pushfstring(L, "%s/share/kstat/scripts/%s.lua", ks_installed_prefix(), name);
+	return ks_modules_script(L, name, path) || luaL_loadfile(L, path) == LUA_OK;
+}
+
+int
+ks_script_complete(lua_State *L, const struct ks_options *o)
+{
+	struct ks_buf abouts = KS_BUF_INIT;
+
+	lua_getglobal(L, "require");
+	lua_pushliteral(L, "kstat.complete");
+	lua_call(L, 1, 1);
+	lua_getfield(L, -1, "lines");
+	lua_newtable(L);
+	for (int i = o->operand; i < o->argc; i++) {
+		lua_pushstring(L, o->argv[i]);
+		lua_rawseti(L, -2, i - o->operand + 1);
+	}
+	lua_createtable(L, 0, 3);
+	lua_pushstring(L, ks_options_text());
+	lua_setfield(L, -2, "usage");
+	ks_installed_abouts(&abouts);
+	lua_pushlstring(L, abouts.data != NULL ? abouts.data : "", abouts.len);
+	ks_buf_free(&abouts);
+	lua_setfield(L, -2, "abouts");
+	lua_pushcfunction(L, load_installed);
+	lua_setfield(L, -2, "load");
+	if (ks_script_call(L, 2, 1) != LUA_OK)
+		return ks_script_complain(L, o);
+	fputs(lua_tostring(L, -1), stdout);
+	return 0;
+}

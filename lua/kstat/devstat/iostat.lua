@@ -46,6 +46,7 @@ local out = tool.write
 
 local OPTIONS = options.command({
   { "?", "help", final = true }, { "t", "patterns", long = false, arg = "", repeated = true },
+  operands = { { class = "disk" } },
 }, options.letters("CdhIKoTxz", "cMnNw"))
 
 -- A whole number, cut to what a C int holds. iostat(8) takes "abc" for 0 and "3x" for 3, whatever was meant.

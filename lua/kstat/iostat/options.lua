@@ -35,7 +35,8 @@ at the request's start), and the errors of devices that are not on the SCSI laye
 
 local OPTIONS = options.command({
   { "h", "help", also = "?", final = true },
-  { "l", "limit", long = false, arg = "" }, { "T", "T", long = false, arg = "", type = "timestamp" },
+  { "l", "limit", long = false, arg = "" }, { "T", "T", long = false, arg = "d|u", type = "timestamp" },
+  operands = { { class = "disk" }, { class = "partition" }, { class = "tape" }, { class = "nfs" } },
 }, options.letters("CcDdEeIiMmnPprstXxYyz", ""))
 
 local function usage(line)

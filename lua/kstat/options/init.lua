@@ -69,12 +69,15 @@ local function add(declared, list)
 end
 
 --- Declares the options of a command that is no report.
--- @param ... {option,...}
+-- @param ... {option,...}; the field `operands` says what else it takes: "selector", "files", or an array of selectors
+-- whose kstats it takes by their names. Shells complete operands by it, and arguments of options by what `arg` calls
+-- them: FILE, COLUMN, MODULE, or words with bars between them.
 -- @treturn table for `read`
 function options.command(...)
   local declared = { all = {}, names = {}, by_letter = {}, by_long = {} }
   for _, list in ipairs({ ... }) do
     add(declared, list)
+    declared.operands = declared.operands or list.operands
   end
   return declared
 end

@@ -1,0 +1,41 @@
+# Completion of kstat and kstatlua in bash: `kstatlua --complete` says what may follow. SPDX-License-Identifier: MIT
+_kstat()
+{
+	local line=${COMP_LINE:0:COMP_POINT} words=() word gap i
+	# Bash separates words at colons, too; here they are one word up to a blank.
+	for ((i = 0; i <= COMP_CWORD; i++)); do
+		gap=${line%%[![:space:]]*}
+		line=${line#"$gap"}
+		word=${line:0:${#COMP_WORDS[i]}}
+		line=${line:${#word}}
+		if ((i == 0)) || [[ -n $gap ]]; then
+			words+=("$word")
+		else
+			words[-1]+=$word
+		fi
+	done
+
+	# What bash takes for the current word begins behind the last colon or equals sign, unless that is in quotes.
+	local raw=${words[-1]} breaks=${COMP_WORDBREAKS//[^:=]/} before=
+	words=("${words[@]//[\'\"\\]/}")
+	if [[ -n $breaks && $raw != [\'\"]* ]]; then
+		before=${words[-1]%"${words[-1]##*["$breaks"]}"}
+	fi
+
+	local program=${1%kstat*}kstatlua more=true
+	type "$program" >/dev/null 2>&1 || program=kstatlua
+	COMPREPLY=()
+	while IFS= read -r line; do
+		word=${line%%$'\t'*}
+		if [[ -z $word ]]; then
+			compopt -o default
+			return
+		fi
+		[[ $word == *[:=] ]] || more=false
+		word=${word#"$before"}
+		[[ $raw == [\'\"]* ]] || printf -v word %q "$word"
+		COMPREPLY+=("$word")
+	done < <("$program" --complete "${words[@]}" 2>/dev/null)
+	! $more || compopt -o nospace
+}
+complete -F _kstat kstat kstatlua
