@@ -57,6 +57,18 @@ add_fields(lua_State *L, struct figures *u, size_t i, enum ks_how how, const cha
 	lua_pop(L, 2);
 }
 
+/* Raises if the figure on top of the stack has a field of another name than of and scale. */
+static void
+check_names(lua_State *L, const char *name)
+{
+	for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
+		const char *field = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+
+		if (field != NULL && strcmp(field, "of") != 0 && strcmp(field, "scale") != 0)
+			luaL_error(L, "figure '%s': unknown field '%s'; expected: 'of', 'scale'", name, field);
+	}
+}
+
 /* Adds the statistics of figure i, { how, statistic, ..., of = , scale = } on top of the stack. */
 static void
 add_figure(lua_State *L, struct figures *u, size_t i, const char *name)
@@ -81,6 +93,7 @@ add_figure(lua_State *L, struct figures *u, size_t i, const char *name)
 	if (how == KS_HOW_COUNT)
 		ks_figures_count_kstats(u->f, i);
 	lua_pop(L, 1);
+	check_names(L, name);
 	for (size_t k = 2; k <= n; k++) {
 		if (ks_figures_add(u->f, i, (enum ks_how)how, check_statistic(L, k, name, "")) != 0)
 			luaL_error(L, "figure '%s': %s", name, kstat_errmsg());

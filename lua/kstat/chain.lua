@@ -64,7 +64,7 @@ local function check_source(source)
   for key, value in pairs(source) do
     local kind = SOURCE_FIELDS[key]
     if not kind then
-      error(("unknown source field '%s'"):format(tostring(key)), 3)
+      error(require("kstat.unknown").line("unknown source field", tostring(key), SOURCE_FIELDS), 3)
     elseif kind == "boolean" then
       if type(value) ~= "boolean" then
         error(("source field '%s': boolean expected, got %s"):format(key, type(value)), 3)
@@ -199,7 +199,8 @@ local expositions = { prometheus = true, openmetrics = true }
 function methods.exposition(self, format, ...)
   object.check(self, "chain", "exposition")
   if not expositions[format] then
-    error(("bad argument #1 to 'exposition' (unknown format '%s')"):format(tostring(format)), 2)
+    local line = require("kstat.unknown").word("unknown format", format, expositions)
+    error(("bad argument #1 to 'exposition' (%s)"):format(line), 2)
   end
   local list, message, errname = selector.list(2, ...)
   if list == false then
@@ -255,7 +256,11 @@ function methods.render(self, format, ...)
   object.check(self, "chain", "render")
   format = format or "parseable"
   if not formats[format] and not expositions[format] then
-    error(("bad argument #1 to 'render' (unknown format '%s')"):format(tostring(format)), 2)
+    local all = { prometheus = true, openmetrics = true }
+    for name in pairs(formats) do
+      all[name] = true
+    end
+    error(("bad argument #1 to 'render' (%s)"):format(require("kstat.unknown").word("unknown format", format, all)), 2)
   end
   local list, message, errname = selector.list(2, ...)
   if list == false then

@@ -17,7 +17,7 @@ local function check_options(options)
   end
   for key in pairs(options) do
     if not known[key] then
-      return ("unknown option '%s'"):format(tostring(key))
+      return require("kstat.unknown").line("unknown option", tostring(key), known)
     end
   end
   if options.chain ~= nil and core.kind(options.chain) ~= "chain" then

@@ -54,12 +54,30 @@ function picture.terminal()
   }
 end
 
--- The options with `utf8` and `width` decided.
-local function decide(options, level)
+-- The options that each function takes.
+local OPTIONS = {
+  sparkline = { n = true, low = true, high = true, width = true, utf8 = true }, bar = { utf8 = true },
+  bars = { most = true, format = true, width = true, utf8 = true },
+  heatmap = { rows = true, most = true, title = true, width = true, utf8 = true },
+}
+
+-- Raises at a level if a function is given an option that it does not take.
+local function check_names(options, name, level)
+  for key in pairs(options) do
+    if not OPTIONS[name][key] then
+      local line = require("kstat.unknown").line("unknown option", tostring(key), OPTIONS[name])
+      error(("'%s': %s"):format(name, line), level + 1)
+    end
+  end
+end
+
+-- The options of a function with `utf8` and `width` decided.
+local function decide(options, name, level)
   if options ~= nil and type(options) ~= "table" then
     error("options: table expected, got " .. type(options), level + 1)
   end
   options = options or {}
+  check_names(options, name, level + 1)
   local terminal = (options.utf8 == nil or options.width == nil) and picture.terminal()
   local utf8, width = options.utf8, options.width
   if utf8 == nil then
@@ -111,7 +129,7 @@ function picture.sparkline(values, options)
     error("bad argument #1 to 'sparkline' (table expected, got " .. type(values) .. ")", 2)
   end
   local utf8, width
-  utf8, width, options = decide(options, 2)
+  utf8, width, options = decide(options, "sparkline", 2)
   local n = options.n or #values
   local least, most = extremes(values, n)
   local low = options.low or math.min(0, least or 0)
@@ -132,7 +150,7 @@ end
 -- @tparam[opt] table options `utf8`
 -- @treturn string padded to width
 function picture.bar(value, most, width, options)
-  local utf8 = decide(options, 2)
+  local utf8 = decide(options, "bar", 2)
   width = whole_width(width)
   if not width then
     error("bad argument #3 to 'bar' (a number of columns above 0 expected)", 2)
@@ -166,7 +184,7 @@ function picture.bars(rows, options)
     error("bad argument #1 to 'bars' (table expected, got " .. type(rows) .. ")", 2)
   end
   local utf8, width
-  utf8, width, options = decide(options, 2)
+  utf8, width, options = decide(options, "bars", 2)
   local format = options.format or "%g"
   local texts, values = {}, {}
   local label_width, text_width = 0, 0
@@ -215,6 +233,7 @@ function picture.heatmap(options)
   if type(options) ~= "table" or type(options.rows) ~= "table" or #options.rows == 0 then
     error("bad argument #1 to 'heatmap' (table with rows expected)", 2)
   end
+  check_names(options, "heatmap", 2)
   return setmetatable({ options = options, columns = {} }, heatmap)
 end
 
@@ -241,7 +260,7 @@ end
 -- @function map:text
 function heatmap:text()
   local options = self.options
-  local utf8, width = decide(options, 2)
+  local utf8, width = decide(options, "heatmap", 2)
   local label_width = 0
   for _, label in ipairs(options.rows) do
     label_width = math.max(label_width, columns_of(tostring(label)))

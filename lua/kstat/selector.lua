@@ -44,7 +44,7 @@ local function from_table(spec, level)
   local texts = {}
   for field, value in pairs(spec) do
     if not fields[field] then
-      error(("unknown selector field '%s'"):format(tostring(field)), level)
+      error(require("kstat.unknown").line("unknown selector field", tostring(field), fields), level)
     end
     texts[field] = specifier(field, value, level)
   end

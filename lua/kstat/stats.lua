@@ -21,6 +21,7 @@
 -- wrong type, a VOI that does not exist) is raised.
 -- @module kstat.stats
 local core = require("kstat.core").stats
+local unknown = require("kstat.unknown")
 
 local stats = {}
 
@@ -54,7 +55,7 @@ local function flags_of(options, i, name, known)
   if options == nil then return {} end
   if type(options) ~= "table" then bad(3, i, name, "table", options) end
   for key, value in pairs(options) do
-    if not known[key] then error(("unknown option '%s' of '%s'"):format(tostring(key), name), 3) end
+    if not known[key] then error(unknown.line(("'%s': unknown option"):format(name), tostring(key), known), 3) end
     if type(value) ~= "boolean" then
       error(("option '%s' of '%s': boolean expected, got %s"):format(key, name, type(value)), 3)
     end
@@ -104,7 +105,8 @@ local function with_flags(spec, flags, i, name)
       end
       spec.prec = f
     elseif f ~= stats.LBOUND_INF and f ~= stats.UBOUND_INF then
-      error("unknown histogram flag '" .. tostring(type(key) == "number" and f or key) .. "'", 3)
+      error(unknown.line("unknown histogram flag", tostring(type(key) == "number" and f or key),
+        { lbound_inf = true, ubound_inf = true, prec = true }), 3)
     else
       spec[f] = true
     end
@@ -326,6 +328,9 @@ function template:add_voi(id, name, dtype, list, options)
   if type(name) ~= "string" then bad(2, 2, "add_voi", "string", name) end
   if type(dtype) ~= "string" then bad(2, 3, "add_voi", "string", dtype) end
   if type(list) ~= "table" then bad(2, 4, "add_voi", "table of statistics", list) end
+  if not dtypes[dtype] and not dtype:find("^%u") then
+    error(unknown.word("'add_voi': unknown type", dtype, dtypes), 2)
+  end
   local relupdate = flags_of(options, 5, "add_voi", { relupdate = true }).relupdate == true
   local ok, message, code = core.tpl_add(self.slot, id, name, dtypes[dtype] or dtype, list, relupdate)
   if not ok then return nil, message, code end

@@ -59,6 +59,24 @@ function unknown.line(what, name, names)
   return ("%s '%s'%s"):format(what, name, meant and ("; did you mean '%s'?"):format(meant) or "")
 end
 
+--- A line about a word that is none of a few: with the word that was probably meant, or else with all of them.
+-- @string what such as "unknown format"
+-- @param word anything; nil: none was given
+-- @tparam {[string]=any} words that there are, as keys
+-- @treturn string such as "unknown format 'jsn'; did you mean 'json'?"
+function unknown.word(what, word, words)
+  local line = word ~= nil and unknown.line(what, tostring(word), words)
+  if line and unknown.nearest(tostring(word), words) then
+    return line
+  end
+  local list = {}
+  for other in pairs(words) do
+    list[#list + 1] = ("'%s'"):format(other)
+  end
+  table.sort(list)
+  return ("%s; expected: %s"):format(line or what .. " is missing", table.concat(list, ", "))
+end
+
 --- Lines about patterns that match no name.
 -- @string what as of line()
 -- @tparam {string,...} texts of the patterns

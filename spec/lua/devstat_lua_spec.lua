@@ -252,7 +252,7 @@ describe("kstat.devstat", function()
       { "#2 to 'previous' (snapshot expected", function() history:previous(d, {}) end },
       { "#1 to 'add' (snapshot expected", function() history:add() end },
       { "to 'select' (table expected, got string)", function() devstat.select({}, "da0") end },
-      { "unknown option 'nams' of 'select'", function()
+      { "'select': unknown option 'nams'; did you mean 'names'?", function()
         devstat.select({ d }, { nams = { "da0" }, mode = "only" })
       end },
       { "devices: device expected, item 2 is a number", function() devstat.select({ d, 1 }) end },

@@ -208,7 +208,7 @@ main(int argc, char **argv)
         ["bad argument #5 to 'add_voi'"] = function() tpl:add_voi(1, "x", "u32", { stats.sum() }, 5) end,
         ["option 'relupdate' of 'add_voi'"] = function()
           tpl:add_voi(1, "x", "u32", { stats.sum() }, { relupdate = 1 }) end,
-        ["unknown option 'rst' of 'snapshot'"] = function() tpl:blob():snapshot({ rst = true }) end,
+        ["'snapshot': unknown option 'rst'"] = function() tpl:blob():snapshot({ rst = true }) end,
         ["bad argument #1 to 'snapshot'"] = function() tpl:blob():snapshot(5) end,
         ["bad argument #2 to 'tostring'"] = function() tpl:blob():tostring("json", 5) end,
         ["rate 1: no such template"] = function() stats.roll({ { 999999, 100 } }) end,
@@ -823,7 +823,7 @@ main(int argc, char **argv)
         { "#4 to 'add_voi' (a statistic must come from a constructor)", function()
           tpl:add_voi(1, "w", "u32", { { stat = "HIST" } })
         end },
-        { "unknown data type 'u31'", function() tpl:add_voi(1, "w", "u31", { stats.sum() }) end },
+        { "unknown type 'u31'", function() tpl:add_voi(1, "w", "u31", { stats.sum() }) end },
       }) do
         local ok, message = pcall(case[2])
         assert.is_false(ok, case[1])

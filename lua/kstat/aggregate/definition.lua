@@ -2,6 +2,7 @@
 --
 -- @module kstat.aggregate.definition
 local grammar = require("kstat.aggregate.grammar")
+local unknown = require("kstat.unknown")
 
 local definition = {}
 
@@ -139,7 +140,7 @@ function definition.compile(given, level)
   level = level + 1
   for field in pairs(given) do
     if not KNOWN[field] then
-      error(("aggregate: unknown field '%s'"):format(tostring(field)), level)
+      error(unknown.line("aggregate: unknown field", tostring(field), KNOWN), level)
     end
   end
   if given.top ~= nil and not (type(given.top) == "number" and given.top >= 1 and given.top % 1 == 0) then

@@ -48,6 +48,7 @@ local grammar = require("kstat.aggregate.grammar")
 local order = require("kstat.aggregate.order")
 local output = require("kstat.aggregate.output")
 local selector = require("kstat.selector")
+local unknown = require("kstat.unknown")
 
 local aggregate = {}
 
@@ -507,7 +508,7 @@ end
 function methods.render(self, form)
   form = form or "human"
   if not output.forms[form] then
-    error(("bad argument #1 to 'render' (unknown form '%s')"):format(tostring(form)), 2)
+    error(("bad argument #1 to 'render' (%s)"):format(unknown.word("unknown form", form, output.forms)), 2)
   end
   local rows = self:rows()
   return output.forms[form](self, rows), #rows

@@ -36,6 +36,7 @@
 local core = require("kstat.core").devstat
 local kind_of = require("kstat.core").kind
 local open_kstats = require("kstat.chain").open
+local unknown = require("kstat.unknown")
 
 local M = {}
 
@@ -268,10 +269,10 @@ end
 local function check_options(options)
   if type(options) ~= "table" then expected(2, "select", "table", options, 3) end
   for key in pairs(options) do
-    if not OPTIONS[key] then error(("unknown option '%s' of 'select'"):format(tostring(key)), 3) end
+    if not OPTIONS[key] then error(unknown.line("'select': unknown option", tostring(key), OPTIONS), 3) end
   end
   if options.mode ~= nil and not MODES[options.mode] then
-    error(("unknown mode '%s'"):format(tostring(options.mode)), 3)
+    error(unknown.word("unknown mode", options.mode, MODES), 3)
   end
   if options.max ~= nil and not (type(options.max) == "number" and options.max >= 0) then
     error("max: a number of 0 or more expected", 3)

@@ -16,6 +16,7 @@ local own = require("kstat.nginx.own")
 local publication = require("kstat.nginx.publication")
 local rows = require("kstat.nginx.rows")
 local servers = require("kstat.nginx.server")
+local unknown = require("kstat.unknown")
 local upstreams = require("kstat.nginx.upstreams")
 
 local M = {}
@@ -40,7 +41,7 @@ local function checked(given)
   for name, value in pairs(given) do
     local option = OPTIONS[name]
     if not option then
-      error(("setup: there is no option '%s'"):format(tostring(name)), 0)
+      error(unknown.line("setup: there is no option", tostring(name), OPTIONS), 0)
     elseif type(value) ~= option[1] then
       error(("setup: %s: %s expected, got %s"):format(name, option[1], type(value)), 0)
     end

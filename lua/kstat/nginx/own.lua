@@ -4,6 +4,7 @@
 -- that cannot be made is a line in the error log and an object that does nothing.
 local names = require("kstat.nginx.names")
 local rows = require("kstat.nginx.rows")
+local unknown = require("kstat.unknown")
 
 local M = {}
 
@@ -158,7 +159,7 @@ local function check_spec(spec, name)
   end
   for field in pairs(spec) do
     if not FIELDS[field] then
-      error(("%s: unknown field '%s'"):format(name, tostring(field)), 0)
+      error(unknown.line(name .. ": unknown field", tostring(field), FIELDS), 0)
     end
   end
   if spec.unit ~= nil and not (type(spec.unit) == "string" and spec.unit:find("^[%w_]*$") and #spec.unit <= 20) then

@@ -34,7 +34,8 @@ local function check_own(own)
     for field, value in pairs(o) do
       local kind = OWN_FIELDS[field]
       if field ~= 1 and field ~= 2 and not kind then
-        mistake.raise("option '%s': unknown field '%s'", o[2], tostring(field))
+        local line = require("kstat.unknown").line("unknown field", tostring(field), OWN_FIELDS)
+        mistake.raise("option '%s': %s", o[2], line)
       elseif kind and kind ~= "any" and type(value) ~= kind then
         mistake.raise("option '%s': %s: a %s expected, not %s", o[2], field, kind, tostring(value))
       end
@@ -147,7 +148,11 @@ local function read_long(reading, declared, word)
   local name, equals, attached = word:match("^%-%-([^=]+)(=?)(.*)$")
   local o = name and declared.by_long[name]
   if not o then
-    return ("unknown option '%s'"):format(word)
+    local longs = {}
+    for long in pairs(declared.by_long) do
+      longs["--" .. long] = true
+    end
+    return require("kstat.unknown").line("unknown option", word, longs)
   elseif equals ~= "" and not o.arg then
     return ("--%s takes no argument"):format(name)
   end

@@ -4,6 +4,7 @@ local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
 local library = require("kstat.publish.library")
 local object = require("kstat.publish.object")
+local unknown = require("kstat.unknown")
 
 local M = {}
 
@@ -73,7 +74,8 @@ if library.fn then
     end
     local id = voi
     if type(voi) == "string" then
-      id = self.vois[voi] or check.usage("%s has no value of interest '%s'", tostring(self), voi)
+      id = self.vois[voi] or
+        check.usage("%s", unknown.word(tostring(self) .. " has no value of interest", voi, self.vois))
     end
     if type(id) ~= "number" then
       check.usage("a value of interest expected, got %s", type(id))
@@ -121,7 +123,7 @@ local function describe_vois(box, ids, vois)
   for name, voi in pairs(vois) do
     check.fields(voi, voi_fields, "vois." .. tostring(name))
     local ok, message, errname = core.blob_describe(box, ids[name] or
-      check.usage("vois: the template has no value of interest '%s'", tostring(name)), voi.unit, voi.desc)
+      check.usage("%s", unknown.word("vois: the template has no value of interest", name, ids)), voi.unit, voi.desc)
     if not ok then
       return nil, message, errname
     end
@@ -148,7 +150,8 @@ end
 function M.blob(self, spec)
   check.fields(spec, blob_fields, "blob")
   if type(spec.template) ~= "table" or type(spec.template.slot) ~= "number" then
-    check.usage("template: one made by kstat.stats expected, got %s", type(spec.template))
+    check.usage("blob: template: expected one that stats.template(name) made, with values of interest added, as in "
+      .. "template:add_voi(0, \"rtt\", \"u64\", { stats.sum() }); got %s", type(spec.template))
   end
   local vois
   local function prepare(box)

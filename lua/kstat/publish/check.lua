@@ -1,4 +1,6 @@
 --- What the makers of published kstats share: checking what the caller gave.
+local unknown = require("kstat.unknown")
+
 local M = {}
 
 -- The folder of these modules, as chunks are named.
@@ -27,7 +29,7 @@ function M.fields(spec, allowed, what)
   end
   for key in pairs(spec) do
     if not allowed[key] then
-      usage("%s: unknown field '%s'", what, tostring(key))
+      usage("%s", unknown.line(what .. ": unknown field", tostring(key), allowed))
     end
   end
 end
@@ -93,7 +95,7 @@ end
 function M.lookup(map, key, what)
   local value = key ~= nil and map[key]
   if not value then
-    usage("%s: '%s' is not known", what, tostring(key))
+    usage("%s", unknown.word(what .. (key ~= nil and ": unknown" or ""), key, map))
   end
   return value
 end

@@ -112,7 +112,7 @@ end
 local function new_counter(k, statistic)
   local stat = k.types[statistic]
   if not stat then
-    check.usage("%s has no statistic '%s'", tostring(k), tostring(statistic))
+    check.usage("%s", require("kstat.unknown").word(tostring(k) .. " has no statistic", statistic, k.types))
   elseif not stat.number then
     check.usage("%s is not a number", statistic)
   end

@@ -41,9 +41,9 @@ end
 -- @function pub:histogram
 function M.histogram(self, spec)
   check.fields(spec, histogram_fields, "histogram")
+  local kind = check.lookup(core.histograms, spec.type, "histogram: type")
   local k, message, errname = object.create(self, spec, nil, core.histogram, {
-    type = check.lookup(core.histograms, spec.type, "type"),
-    meta = check.lookup(core.metatypes, spec.meta or "cnt", "meta"),
+    type = kind, meta = check.lookup(core.metatypes, spec.meta or "cnt", "histogram: meta"),
     scale = check.integer(spec.scale or 1, "scale"), md_flags = spec.fract and 1 or 0,
     range_min = check.integer(spec.range_min or 0, "range_min"),
     range_max = check.integer(spec.range_max or 0, "range_max"),

@@ -4,6 +4,7 @@ local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
 local library = require("kstat.publish.library")
 local object = require("kstat.publish.object")
+local unknown = require("kstat.unknown")
 
 local fn, result = library.fn, library.result
 
@@ -101,7 +102,7 @@ local timers_meta = object.class(timers_methods)
 -- @treturn timer
 -- @function k:timer
 function timers_methods.timer(self, name)
-  return self.timers[name] or check.usage("%s has no timer '%s'", tostring(self), tostring(name))
+  return self.timers[name] or check.usage("%s", unknown.word(tostring(self) .. " has no timer", name, self.timers))
 end
 
 --- The same by name: `k:start(name [, t])`, `k:stop(name [, t])`, `k:event(name, start, stop)`.

@@ -4,6 +4,7 @@
 --
 -- @module kstat.report.declare
 local mistake = require("kstat.mistake")
+local unknown = require("kstat.unknown")
 
 local declare = {}
 
@@ -58,7 +59,7 @@ local function take(given, known, skip, what, title)
       end
       taken[field] = value
     elseif not (type(field) == "number" and field % 1 == 0 and field >= 1 and field <= skip) then
-      fail("%s: unknown field '%s'", what:format(title), tostring(field))
+      fail("%s", unknown.line(what:format(title) .. ": unknown field", tostring(field), known))
     end
   end
   return taken

@@ -10,6 +10,7 @@
 -- @module kstat.report.from
 local core = require("kstat.core")
 local selector = require("kstat.selector")
+local unknown = require("kstat.unknown")
 
 local from = {}
 from.__index = from
@@ -44,7 +45,7 @@ local function source_of(given, first)
   local source = { figures = given.figures, each = given.each or false }
   for key, value in pairs(given) do
     if type(key) ~= "number" and not KNOWN[key] then
-      return nil, ("unknown field '%s'"):format(tostring(key))
+      return nil, unknown.line("unknown field", tostring(key), KNOWN)
     elseif type(key) == "number" then
       local message
       source[key], message = compile(value, first)
@@ -94,7 +95,7 @@ function from.new(given)
     local expected = BESIDE[key]
     if type(key) ~= "number" and type(value) ~= expected then
       return nil, expected and ("%s: a %s expected"):format(key, expected) or
-        ("unknown field '%s'"):format(tostring(key))
+        unknown.line("unknown field", tostring(key), BESIDE)
     end
   end
   return self
