@@ -9,8 +9,14 @@ function shownSpan(first, end) {
   return Math.min(view.window, Math.max(end - first || 0, LEAST_SPAN));
 }
 
+// Where the lines of a logarithmic axis are: at the powers of ten.
+function decades(_plot, _axis, least, most) {
+  const first = Math.round(Math.log10(least)), last = Math.round(Math.log10(most));
+  return Array.from({ length: last - first + 1 }, (_, i) => 10 ** (first + i));
+}
+
 class Lines {
-  // series: [{ label, dash }]; options: { unit, stacked, height, label }
+  // series: [{ label, dash }]; options: { unit, stacked, log, height, label }
   constructor(parent, series, options) {
     this.options = options;
     this.unit = unitNamed(options.unit);
@@ -76,11 +82,12 @@ class Lines {
       cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
       scales: {
         x: { time: true, range: () => this.span() },
-        y: { range: (_, least, most) => this.range(least, most) },
+        y: { distr: this.options.log ? 3 : 1, range: (_, least, most) => this.range(least, most) },
       },
       axes: [
         { ...axis, size: 24, space: 70, values: (_, times) => times.map((t) => clockText(t).slice(0, view.window > 900 ? 5 : 8)) },
-        { ...axis, size: 66, space: 34, incrs: this.unit.steps, values: (_, values) => values.map(this.unit.axis || this.unit.write) },
+        { ...axis, size: 66, space: 34, ...(this.options.log ? { splits: decades } : { incrs: this.unit.steps }),
+          values: (_, values) => values.map((v) => v == null ? "" : (this.unit.axis || this.unit.write)(v)) },
       ],
       series: [{}, ...this.series.map((s, i) => ({
         show: stacked || s.shown, stroke: s.stroke || colour(i), width: 1.5, dash: s.dash, points: { show: false },
@@ -103,6 +110,7 @@ class Lines {
   }
 
   range(least, most) {
+    if (this.options.log) return most > 0 ? [10 ** Math.floor(Math.log10(least)), 10 ** Math.ceil(Math.log10(most * 1.01))] : [1, 10];
     if (this.unit.end && !(most > this.unit.end)) return [0, this.unit.end];
     if (least == null || most == null || (least === 0 && most === 0)) return [0, 1];
     return [Math.min(0, least * 1.1), Math.max(0, most * 1.1)];

@@ -130,7 +130,7 @@ class Table {
     this.card = c;
     this.body = element("tbody");
     this.rows = new Map();
-    c.place.append(element("div", { class: "scroll" }, element("table", null,
+    c.place.append(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, element("table", null,
       element("thead", null, element("tr", null, ...columns.map((t) => element("th", { scope: "col" }, t)))), this.body)));
   }
 

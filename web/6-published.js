@@ -69,10 +69,10 @@ class Distribution {
     const measure = measureOf(metaOf(this.key, names[0])) || { unit: "count", factor: 1 };
     if (!this.lines.has(value)) {
       this.lines.set(value, new Lines(this.card.place, names.map((n) => ({ label: n.slice(value.length + 1) })),
-        { unit: measure.unit, label: `percentiles of ${this.key} ${value}` }));
+        { unit: measure.unit, log: true, label: `percentiles of ${this.key} ${value}` }));
       this.card.note.textContent = "percentiles since the beginning";
     }
-    this.lines.get(value).push(time, names.map((n) => typeof k.data[n] === "number" ? k.data[n] * measure.factor : null));
+    this.lines.get(value).push(time, names.map((n) => k.data[n] > 0 ? k.data[n] * measure.factor : null));
   }
 }
 

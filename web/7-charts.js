@@ -132,7 +132,7 @@ class Shown {
     this.k = k;
     this.body = element("tbody");
     this.rows = new Map();
-    place.replaceChildren(element("div", { class: "scroll" }, element("table", null, element("thead", null, element("tr", null,
+    place.replaceChildren(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": keyOf(k) }, element("table", null, element("thead", null, element("tr", null,
       ...["statistic", "value", "per second", "", ""].map((t) => element("th", { scope: "col" }, t)))), this.body)));
     open_.set(keyOf(k), this);
     learn([selectorOf(k)]).then(poll, () => {});

@@ -132,12 +132,16 @@ describe("the page of kstatlua exporter", function()
       document.body.append(script);
       return { field: field.id, problem: document.getElementById("problem").textContent, states, hash: location.hash,
         width: document.documentElement.scrollWidth, back: getComputedStyle(document.body).backgroundColor,
-        hurt: window.hurt === true };
+        hurt: window.hurt === true, scrolled: [...document.querySelectorAll(".scroll")].map((s) => s.tabIndex) };
     ]], "", "--dark --size=390x800").result
     assert.equal("selector", seen.field)
     assert.truthy(seen.problem:find("^select: '/%(/': .*missing closing parenthesis"), seen.problem)
     assert.same({ "paused", "live" }, seen.states)
     assert.truthy(seen.hash:find("window=60", 1, true), seen.hash)
     assert.same({ 390, "rgb(16, 20, 26)", false }, { seen.width, seen.back, seen.hurt })
+    assert.truthy(#seen.scrolled > 2)
+    for _, index in ipairs(seen.scrolled) do
+      assert.equal(0, index) -- tables that are wider than the phone scroll by keys, too
+    end
   end)
 end)
