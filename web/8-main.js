@@ -100,5 +100,7 @@ document.getElementById("host").textContent = location.host;
   if ([...every.options].some((o) => o.value === given.get("every"))) every.value = given.get("every");
   if ([...windowChoice.options].some((o) => o.value === given.get("window"))) windowChoice.value = given.get("window");
   view.window = Number(windowChoice.value);
-  poll().then(() => Promise.all(given.getAll("chart").map(addChart)));
+  poll().then(async () => { // one after the other: they keep their order
+    for (const selector of given.getAll("chart")) await addChart(selector);
+  });
 }

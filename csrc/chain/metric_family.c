@@ -50,8 +50,13 @@ static const char *const endings[][4] = {
 	[KS_METRIC_GAUGE] = { "", NULL },
 	[KS_METRIC_COUNTER] = { "", "_total", "_created", NULL },
 	[KS_METRIC_HISTOGRAM] = { "", "_bucket", "_count", "_sum" },
-	[KS_METRIC_INFO] = { "", "_info", NULL }
+	[KS_METRIC_INFO] = { "", "_info", NULL },
+	[KS_METRIC_RESERVED] = { "", "_total", "_created", NULL }
 };
+
+/* What servers add to an exposition about themselves. */
+static const char *const reserved[] = { "kstat_scrape_seconds", "kstat_scrape_failures", "kstat_rows",
+	"kstat_rows_refused" };
 
 #define MOST_ENDINGS 4
 
@@ -137,6 +142,20 @@ add_family(struct ks_metric_families *f, size_t at, enum ks_metric_type type, co
 	return f->text.failed || f->text.len > UINT32_MAX ? KS_NO_SLOT : slot;
 }
 
+/* Sees to it that publishers get none of the reserved names. */
+static bool
+reserve_names(struct ks_metric_families *f)
+{
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
+		size_t at = f->text.len;
+
+		ks_buf_adds(&f->text, reserved[i]);
+		if (f->text.failed || add_family(f, at, KS_METRIC_RESERVED, "", "") == KS_NO_SLOT)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Returns the family kstat_MODULE_STATISTIC[_N]_UNIT in which this kstat has no sample yet. All kstats of a
  * module whose statistics have the same name, type and base unit share one.
@@ -145,9 +164,12 @@ static uint32_t
 find_or_add_family(struct ks_metric_families *f, uint32_t kstat, const char *module, const char *stat,
     size_t stat_len, enum ks_metric_type type, const char *unit, const char *help)
 {
-	size_t at = f->text.len, stem;
+	size_t at, stem;
 	uint32_t first = KS_NO_SLOT;
 
+	if (f->n == 0 && !reserve_names(f))
+		return KS_NO_SLOT;
+	at = f->text.len;
 	stat_len = ks_metric_stem(stat, stat_len, unit);
 	ks_buf_adds(&f->text, "kstat_");
 	ks_metric_add_name(&f->text, module, strlen(module), false);

@@ -18,7 +18,8 @@ enum ks_metric_type {
 	KS_METRIC_GAUGE,
 	KS_METRIC_COUNTER,
 	KS_METRIC_HISTOGRAM,
-	KS_METRIC_INFO
+	KS_METRIC_INFO,
+	KS_METRIC_RESERVED /* a name that servers give a metric of their own; no statistic has it */
 };
 
 struct ks_metric_family {
