@@ -88,7 +88,8 @@ describe("the examples of", function()
       source.pid, source.port, r.out = start(example.command)
     else
       local command = example.command:gsub("(127%.0%.0%.1:)%d+", "%1" .. (source.port or ""))
-      r = run.shell(prepare(source.environment) .. command .. " 2>&1")
+      local named = command:find("KSTAT_PROC=", 1, true) -- the example says itself what it reads
+      r = run.shell(prepare(named and "" or source.environment) .. command .. " 2>&1")
     end
     assert.equal(0, r.status, example.command .. "\n" .. r.out)
     if not example.shown then
@@ -121,6 +122,45 @@ describe("the examples of", function()
         if source.pid then
           run.stop(source.pid)
         end
+      end)
+    end
+  end
+end)
+
+-- --- C ----------------------------------------------------------------------------------------
+
+local HEADERS = { "err.h", "stdio.h", "kstat.h", "kstat2.h", "kstat_provider.h", "kstat_blob.h", "devstat.h",
+  "statsblob.h" }
+
+describe("the programs of", function()
+  local directory
+
+  setup(function()
+    directory = run.directory()
+  end)
+
+  teardown(function()
+    run.remove_directory(directory)
+  end)
+
+  for name in run.shell("ls doc/man/*.3").out:gmatch("doc/man/([^\n]+)") do
+    local text = run.read_file("doc/man/" .. name)
+    local example = text:match("\n%.Sh EXAMPLES\n%.Bd %-literal[^\n]*\n(.-)\n%.Ed")
+    if not name:find("^lua_") then
+      it(name .. " compile and run", function()
+        assert.truthy(example, "there is no example")
+        local lines = {}
+        for i, header in ipairs(HEADERS) do
+          lines[i] = ("#include <%s>"):format(header)
+        end
+        local source = ("%s\nint main(void)\n{\n%s\nreturn 0;\n}\n"):format(table.concat(lines, "\n"),
+          (example:gsub("\\e", "\\"):gsub("\\&", "")))
+        run.write_file(directory .. "/prog.c", source)
+        local r = run.tool(("cc -std=gnu11 -Wall -Werror %s -Icsrc/include -o %s/prog %s/prog.c -L%s/lib -lkstat " ..
+          "-Wl,-rpath,%s/lib"):format(os.getenv("KSTAT_CFLAGS") or "", directory, directory, run.build, run.build))
+        assert.equal("", r.err)
+        r = run.shell(("cd %s && KSTAT_DIR=%s/published ./prog 2>&1"):format(directory, directory))
+        assert.equal(0, r.status, r.out)
       end)
     end
   end

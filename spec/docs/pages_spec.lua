@@ -183,11 +183,119 @@ describe("the pages", function()
   end)
 
   it("refer to pages that exist", function()
-    local others = { gzip = true, date = true, lua = true }
+    local others = { gzip = true, date = true, lua = true, fork = true, printf = true }
     for name, text in pairs(pages) do
       for page, section in text:gmatch("\n%.Xr (%S+) (%S+)") do
         assert.truthy(pages[page .. "." .. section] or others[page], name .. ": " .. page .. "(" .. section .. ")")
       end
+    end
+  end)
+end)
+
+-- --- functions ------------------------------------------------------------------------------------
+
+-- Those that are exported, and those that are defined in a header.
+local function public_functions()
+  local names = lines_of(("nm -D --defined-only %s/lib/libkstat.so.1 | sed -n 's/.* T \\([a-z0-9_]*\\).*/\\1/p'")
+    :format(run.build))
+  for _, name in ipairs(lines_of([[grep -ho '^[a-z]\w*_\w*(' csrc/include/*.h]])) do
+    names[#names + 1] = name:sub(1, -2)
+  end
+  return names
+end
+
+describe("the pages of section 3", function()
+  local documented = {}
+  for name, text in pairs(pages) do
+    if name:find("%.3$") then
+      for _, macro in ipairs({ "Fn", "Fo", "Vt", "Nm" }) do
+        for line in text:gmatch("\n%." .. macro .. " ([^\n]*)") do
+          documented[line:match("%(%*([%w_]+)") or line:match("^[%w_.]+") or ""] = true
+        end
+      end
+    end
+  end
+
+  it("describe each public function of the library", function()
+    local names = public_functions()
+    assert.is_true(#names > 150)
+    for _, name in ipairs(names) do
+      -- stats_voi_update_abs_u64 and others stand for the functions of all types.
+      local typed = name:gsub("_[su]q?%d%d$", "_u64"):gsub("_[su]long$", "_u64")
+      assert.is_true(documented[name] or name:find("^stats_") and documented[typed] or false, name .. " has no page")
+    end
+  end)
+
+  it("say how each function is called, as the headers do", function()
+    local headers = run.shell("cat csrc/include/*.h").out:gsub("/%*.-%*/", "")
+    for name, text in pairs(pages) do
+      local synopsis = name:find("%.3$") and text:match("\n%.Sh SYNOPSIS\n(.-)\n%.Sh ") or ""
+      synopsis = synopsis:gsub("%.Fo ([%w_]+)\n(.-)\n%.Fc", function(called, arguments)
+        return ".Fn " .. called .. " " .. (arguments .. "\n"):gsub("%.Fa ", ""):gsub("\n", " ")
+      end)
+      synopsis = synopsis:gsub("%.Fn [%w_]*<[^\n]*", "") -- functions of all types, which macros declare
+      for called, arguments in synopsis:gmatch("%.Fn ([%w_]+) ?([^\n]*)") do
+        local _, count = arguments:gsub('"[^"]*"', "a"):gsub("%S+", "")
+        local declared = headers:match("[%s%*]" .. called .. "(%b())")
+        assert.truthy(declared, called .. " is in no header")
+        local _, commas = declared:sub(2, -2):gsub("%b()", ""):gsub(",", "")
+        assert.equal(commas + 1, count, name .. ": " .. called)
+      end
+    end
+  end)
+
+  it("name each function of the Lua module", function()
+    local core = require("kstat.core")
+    local kstat = require("kstat")
+    local text = pages["lua_kstat.3"]
+    local count = 0
+    for object, functions in pairs({ kstat = kstat, ks = core.chain_methods, k = core.kstat_methods }) do
+      for name, value in pairs(functions) do
+        if type(value) == "function" and not name:find("^_") then
+          count = count + 1
+          assert.truthy(text:find(object .. "[.:]" .. name .. "%("), object .. "." .. name .. " is not named")
+        end
+      end
+    end
+    assert.is_true(count > 30)
+  end)
+
+  it("describe each field of a report and of a column", function()
+    local fields = words_of(pages["lua_kstat_report.3"], "It Va")
+    local declared = run.read_file("lua/kstat/report/declare.lua")
+    local count = 0
+    for list in declared:gmatch("\nlocal %u[%u_]*FIELDS = (%b{})") do
+      for field in list:gmatch("([%w_]+) = ") do
+        count = count + 1
+        assert.is_true(fields[field] or false, field .. " is not described")
+      end
+    end
+    for field in declared:match("\nlocal FIELDS = (%b{})"):gmatch("([%w_]+) = ") do
+      count = count + 1
+      assert.is_true(fields[field] or false, field .. " is not described")
+    end
+    assert.is_true(count > 25)
+  end)
+end)
+
+-- --- environment ------------------------------------------------------------------------------------
+
+describe("kstat(7)", function()
+  it("describes each variable of the environment that the project reads", function()
+    local described = words_of(pages["kstat.7"], "It Ev")
+    local names = lines_of([[grep -rhoE '(getenv *\(|read_bound\(\w+, )"[A-Z_]+"' csrc lua scripts | cut -d'"' -f2]])
+    assert.is_true(#names >= 12, #names)
+    for _, name in ipairs(names) do
+      assert.is_true(described[name] or false, name .. " is not described")
+    end
+  end)
+
+  it("describes each word of KSTAT_WITH", function()
+    local page = pages["kstat.7"]
+    local words = lines_of([[grep -rhoE '\.optional = "[a-z_]+"' csrc/source/linux | cut -d'"' -f2]])
+    assert.is_true(#words >= 6)
+    for _, word in ipairs(words) do
+      assert.truthy(page:find("\n.It Ql " .. word .. "\n", 1, true), word)
     end
   end)
 end)
