@@ -106,6 +106,8 @@ local GROUPS = {
     node_network_transmit_compressed_total     tx_compressed    1
     node_network_transmit_queue_length         tx_queue_len     1
     node_network_carrier_changes_total         carrier_changes  1
+    node_network_carrier_up_changes_total      carrier_up_count    1
+    node_network_carrier_down_changes_total    carrier_down_count  1
     node_network_mtu_bytes                     mtu              1
     node_network_speed_bytes                   ifspeed          8
     node_network_carrier                       link_state       1
@@ -142,6 +144,7 @@ local GROUPS = {
   { "tcp:0:tcp_ext", kind = "untyped", [[
     node_netstat_TcpExt_ListenDrops      ListenDrops      1
     node_netstat_TcpExt_ListenOverflows  ListenOverflows  1
+    node_netstat_TcpExt_TCPSynRetrans    TCPSynRetrans    1
     node_netstat_TcpExt_SyncookiesSent   SyncookiesSent   1
     node_netstat_TcpExt_SyncookiesRecv   SyncookiesRecv   1
     node_netstat_TcpExt_SyncookiesFailed SyncookiesFailed 1
@@ -154,6 +157,31 @@ local GROUPS = {
     node_netstat_Udp_InErrors        inErrors      1
     node_netstat_Udp_RcvbufErrors    inOverflows   1
     node_netstat_Udp_SndbufErrors    outErrors     1
+  ]] },
+  { "udp:0:udp6", kind = "untyped", [[
+    node_netstat_Udp6_InDatagrams    inDatagrams   1
+    node_netstat_Udp6_OutDatagrams   outDatagrams  1
+    node_netstat_Udp6_NoPorts        noPorts       1
+    node_netstat_Udp6_InErrors       inErrors      1
+    node_netstat_Udp6_RcvbufErrors   inOverflows   1
+    node_netstat_Udp6_SndbufErrors   outErrors     1
+  ]] },
+  { "ip:0:ip", kind = "untyped", [[
+    node_netstat_Ip_Forwarding       forwarding    1
+  ]] },
+  { "ip:0:ip6", kind = "untyped", [[
+    node_netstat_Ip6_InOctets        inOctets      1
+    node_netstat_Ip6_OutOctets       outOctets     1
+  ]] },
+  { "ip:0:icmp", kind = "untyped", [[
+    node_netstat_Icmp_InMsgs         inMsgs        1
+    node_netstat_Icmp_InErrors       inErrors      1
+    node_netstat_Icmp_OutMsgs        outMsgs       1
+  ]] },
+  { "ip:0:icmpv6", kind = "untyped", [[
+    node_netstat_Icmp6_InMsgs        inMsgs        1
+    node_netstat_Icmp6_InErrors      inErrors      1
+    node_netstat_Icmp6_OutMsgs       outMsgs       1
   ]] },
   { "ip:0:ip_ext", kind = "untyped", [[
     node_netstat_IpExt_InOctets      InOctets      1
@@ -181,6 +209,18 @@ local GROUPS = {
   { "unix:0:tables", [[
     node_filefd_allocated            files          1
     node_filefd_maximum              files_max      1
+  ]] },
+  { "unix:0:entropy", [[
+    node_entropy_available_bits      available      1
+    node_entropy_pool_size_bits      poolsize       1
+  ]] },
+  { "unix:0:clock", [[
+    node_timex_estimated_error_seconds estimated_error 1e6
+    node_timex_maxerror_seconds      max_error      1e6
+    node_timex_offset_seconds        offset         1e9
+    node_timex_status                status         1
+    node_timex_sync_status           synchronized   1
+    node_timex_tai_offset_seconds    tai            1
   ]] },
   { "conntrack:0:nf_conntrack", [[
     node_nf_conntrack_entries        entries        1
@@ -220,6 +260,30 @@ local function head_of(family, format)
     type = type == "untyped" and "unknown" or type
   end
   return ("# TYPE %s %s\n# HELP %s %s\n"):format(name, type, name, escaped(family.help))
+end
+
+-- The words of a file of the kernel, or "".
+local function kernel_text(name)
+  local file = io.open((os.getenv("KSTAT_PROC") or "/proc") .. "/sys/kernel/" .. name)
+  local text = file and file:read("*l")
+  if file then
+    file:close()
+  end
+  return escaped(text or "")
+end
+
+-- What dashboards know the machine by, and its time.
+local function machine()
+  local labels = {}
+  for i, label in ipairs({ "domainname=domainname", "machine=arch", "nodename=hostname", "release=osrelease",
+    "sysname=ostype", "version=version" }) do
+    local name, file = label:match("(.*)=(.*)")
+    labels[i] = ('%s="%s"'):format(name, kernel_text(file))
+  end
+  local info = "# TYPE node_uname_info gauge\n# HELP node_uname_info the machine and its kernel\nnode_uname_info{"
+    .. concat(labels, ",") .. "} 1\n# TYPE node_time_seconds gauge\n# HELP node_time_seconds the time of the machine\n"
+    .. "node_time_seconds "
+  return function() return ("%s%d\n"):format(info, os.time()) end
 end
 
 -- The samples of an exposition by family, in the order in which families came.
@@ -303,10 +367,10 @@ end
 -- "openmetrics"
 function node_names.renderer(ks)
   local family_of, text = families()
-  local kstats, chain_id
+  local kstats, chain_id, machine_text
 
   local function look_up()
-    kstats, chain_id = {}, ks:chain_id()
+    kstats, chain_id, machine_text = {}, ks:chain_id(), machine()
     for _, group in ipairs(GROUPS) do
       for k in ks:each(group[1]) do
         if not group.name or k.name:find(group.name) then
@@ -325,7 +389,7 @@ function node_names.renderer(ks)
     for _, one in ipairs(kstats) do
       add_samples(one[1], one[2])
     end
-    return text(format)
+    return machine_text() .. text(format)
   end
 end
 
