@@ -1,5 +1,6 @@
 -- The README tells the truth: its commands run as they stand there, its script and its C program work.
 local run = require("support.run")
+local transcript = require("support.transcript")
 
 local text = run.read_file("README.md")
 
@@ -61,7 +62,37 @@ describe("the README", function()
         end
       end
     end
-    assert.truthy(count >= 12, count)
+    assert.truthy(count >= 7, count)
+  end)
+
+  it("shows what its examples print", function()
+    local place, count, pid = transcript.directory(), 0, nil
+    finally(function()
+      if pid then
+        run.stop(pid)
+      end
+      run.remove_directory(place)
+    end)
+    transcript.each(text, place, function(line, output)
+      local started = transcript.start(place, line)
+      pid = started or pid
+      if not started then
+        transcript.check(place, line, output)
+      end
+      count = count + 1
+    end)
+    assert.truthy(count >= 5)
+  end)
+
+  it("shows a terminal with what the commands print", function()
+    -- The words: a wider column is no difference.
+    local function words(svg)
+      return (svg:gsub("<[^>]*>", " "):gsub("\194\160", " "):gsub("%s+", " "))
+    end
+    local r = run.shell("lua5.4 doc/terminal.lua " .. run.quote(run.bin))
+    assert.equal("", r.err)
+    assert.equal(words(run.read_file("doc/terminal.svg")), words(r.out),
+      "lua5.4 doc/terminal.lua $PWD/build/bin > doc/terminal.svg makes it")
   end)
 
   it("shows a C program that compiles", function()

@@ -12,7 +12,7 @@ local M = {}
 --- Makes the directory in which the commands of a document run; remove it with run.remove_directory().
 function M.directory()
   local dir = run.directory()
-  run.shell(("cp spec/vectors/cookbook/*.rec %s && mkdir %s/published"):format(dir, dir))
+  run.shell(("cp spec/vectors/cookbook/*.rec %s && mkdir %s/published && ln -s $PWD/examples %s"):format(dir, dir, dir))
   return dir
 end
 
@@ -25,9 +25,40 @@ export LC_ALL=C.UTF-8 TZ=UTC COLUMNS=100 KSTAT_PRELOAD=
 ]]):format(dir, run.quote(run.bin), dir) .. line)
 end
 
---- Returns true if a command reads recordings alone, so that it prints the same on each machine.
-function M.is_replay(line)
-  return line:find("%.rec") ~= nil and not line:find("^kstatlua record")
+-- The text without what a wider column changes.
+local function words(text)
+  return (text:gsub("[ \t]+", " "):gsub(" ?\n", "\n"))
+end
+
+-- The first line, each number being N.
+local function form(text)
+  return (words(text):match("^[^\n]*"):gsub("%d[%d.]*", "N"))
+end
+
+--- Starts a command that ends in " &", and waits until the kstats that it publishes are there. Returns its process, for
+-- run.stop(); nil: it is no such command.
+function M.start(dir, line)
+  local command, name = line:match("^(.*/(%w+)%.lua.*) &$")
+  if not command then
+    return nil
+  end
+  local pid = M.run(dir, ("{ exec %s; } >/dev/null 2>&1 </dev/null & echo $!"):format(command)).out:match("%d+")
+  run.await(line, function() return M.run(dir, "kstat -q " .. name).status == 0 end)
+  return pid
+end
+
+--- Runs a command and compares what it prints with a document: word by word if it reads a recording; of this machine,
+-- of which today.rec is a recording, the form of the first line.
+function M.check(dir, line, output)
+  local assert = require("luassert")
+  local r = M.run(dir, line)
+  assert.equal("", r.err, line)
+  assert.equal(0, r.status, line)
+  if line:find("%.rec") and not line:find("today%.rec") then
+    assert.equal(words(output), words(r.out), line)
+  else
+    assert.equal(form(output), form(r.out), line)
+  end
 end
 
 -- The commands of a block: an array of { line =, output = }.
@@ -63,13 +94,21 @@ end
 
 -- The program: only where this file is the script.
 if arg and arg[0] and arg[0]:find("transcript%.lua$") then
-  local dir = M.directory()
+  local dir, started = M.directory(), nil
   local text = run.read_file(arg[1])
   run.write_file(arg[1], M.each(text, dir, function(line)
+    local pid = M.start(dir, line)
+    started = pid or started
+    if pid then
+      return ""
+    end
     local r = M.run(dir, line)
     io.stderr:write(r.err)
     return (r.out:gsub(" +\n", "\n"))
   end))
+  if started then
+    run.stop(started)
+  end
   run.remove_directory(dir)
 end
 

@@ -1,0 +1,55 @@
+-- The picture of a terminal in README.md: what commands print of a recording, as SVG. It is written with
+--
+--     lua5.4 doc/terminal.lua $PWD/build/bin > doc/terminal.svg
+--
+-- SPDX-License-Identifier: MIT
+local COMMANDS = {
+  "kstatlua use -r after.rec --top 6 --color always 5 1",
+  "kstatlua prtop -r after.rec -y 5 2",
+  "kstat -r after.rec orders::request_ns",
+  "kstat -r after.rec --rate -p 'orders::jobs:/ed$/' 60 1",
+}
+local COLORS = { ["1"] = "#ffffff", ["31"] = "#ff6b68", ["32"] = "#7ec97e", ["33"] = "#e5c07b" }
+local WIDTH, HEIGHT = 8.4, 18 -- of a character
+
+-- Spaces become such that no reader of SVG joins them.
+local function escape(text)
+  text = text:gsub("([^\t]*)\t", function(before) return before .. (" "):rep(8 - #before % 8) end)
+  return (text:gsub("[&<> ]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", [" "] = "\194\160" }))
+end
+
+-- A line as text of SVG; colours of the terminal become spans.
+local function spans(line)
+  local open = false
+  line = escape(line):gsub("\27%[([%d;]*)m", function(codes)
+    local color = COLORS[codes:match("%d+$")]
+    local out = (open and "</tspan>" or "") .. (color and ('<tspan fill="%s">'):format(color) or "")
+    open = color ~= nil
+    return out
+  end)
+  return line .. (open and "</tspan>" or "")
+end
+
+local lines = {}
+for _, command in ipairs(COMMANDS) do
+  lines[#lines + 1] = '<tspan fill="#7ec97e">$</tspan> <tspan fill="#ffffff">' .. escape((command:gsub(" %-%-color always", "")))
+    .. "</tspan>"
+  local pipe = assert(io.popen(("cd spec/vectors/cookbook && LC_ALL=C.UTF-8 TZ=UTC COLUMNS=88 %s/%s")
+    :format(arg[1], command)))
+  for line in pipe:lines() do
+    lines[#lines + 1] = line ~= "" and spans(line) or nil -- without the empty line at the end
+  end
+  pipe:close()
+  lines[#lines + 1] = ""
+end
+lines[#lines] = nil
+
+local height = (#lines + 1) * HEIGHT + 8
+print(([[<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" role="img"
+  aria-label="kstat in a terminal"><rect width="100%%" height="100%%" rx="8" fill="#1e1f29"/>
+<g font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14" fill="#c5c8d3">]])
+  :format(math.floor(92 * WIDTH), height))
+for i, line in ipairs(lines) do
+  print(('<text x="16" y="%d">%s</text>'):format(i * HEIGHT + 10, line))
+end
+print("</g></svg>")
