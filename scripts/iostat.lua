@@ -22,6 +22,10 @@ local function new_report(o)
   if o.e or o.E then
     self.errors = require("kstat.iostat.errors")
   end
+  if o.form then
+    self.data = require("kstat.iostat.data")
+    return self
+  end
   -- With descriptive names nothing follows a device's line, and the system has lines of its own.
   self.system_apart = self.system and (not o.table or o.n)
   if o.blocks or self.system_apart then
@@ -82,29 +86,47 @@ function Report:short_form(out, tty, cpu)
   out[#out + 1] = self.classic.line(o, rows, tty, cpu)
 end
 
-function Report:long_form(out, now, system)
-  local errors = self.o.e and function(row) return self.errors.counts(self.found, now, row) end
-  local mounts = self.o.m and self.o.n and function(row) return self.devices:mount_point(now, row) end
-  self.table.write(out, self.lines, system, errors, mounts)
+-- The functions that give a row's error counts and its mount point, as far as they are shown.
+function Report:further(now)
+  local o = self.o
+  return o.e and function(row) return self.errors.counts(self.found, now, row) end,
+    o.m and (o.n or o.form) and function(row) return self.devices:mount_point(now, row) end
 end
 
--- The text of a report. prev: the sample before; nil: none.
-function Report:text(now, prev)
-  local o = self.o
-  local out = {}
+-- Computes the figures of a report. prev: the sample before; nil: none. Returns the difference, the sample that it
+-- is to, and lines about devices that came and went, nil if none did.
+function Report:measure(now, prev)
   local changes = self:follow()
-  if changes then
-    -- As on Solaris, everything in a capture is since boot again. Where devices come and go all the time, as on
-    -- Linux, no interval would ever be shown: here the new ones alone are since their creation.
-    if chain.is_replay(self.ks) then
-      prev = nil
-    end
-    out[1] = not o.s and table.concat(changes, "\n") .. "\n" or nil
+  -- As on Solaris, everything in a capture is since boot again. Where devices come and go all the time, as on
+  -- Linux, no interval would ever be shown: here the new ones alone are since their creation.
+  if changes and chain.is_replay(self.ks) then
+    prev = nil
   end
   local d = core.difference(now, prev)
   if self.devices then
     self.devices:compute(d, changes and core.difference(now, nil))
   end
+  return d, prev, changes
+end
+
+-- Writes a report for programs, unless it is only the one that the next one counts from.
+function Report:write_data(now, prev, wanted)
+  local o = self.o
+  local d, since = self:measure(now, prev)
+  local system = self.system and self.system.figures(d, self.cpus, o.I)
+  self.sink = self.sink or self.data.new(o.form, o, tool.write)
+  if wanted then
+    local rows = self.data.rows(o, self.devices and self.devices.rows, system, self:further(now))
+    self.sink.show(rows, tool.moment(o.form, o.T, now, d, since == nil))
+  end
+end
+
+-- The text of a report.
+function Report:text(now, prev)
+  local o = self.o
+  local out = {}
+  local d, _, changes = self:measure(now, prev)
+  out[1] = changes and not o.s and table.concat(changes, "\n") .. "\n" or nil
   if o.T then
     out[#out + 1] = tool.timestamp(o.T, chain.clock(self.ks))
   end
@@ -117,7 +139,7 @@ function Report:text(now, prev)
   end
   if o.table then
     local system = self.system and not self.system_apart and { tty or cpu, tty and cpu or nil }
-    self:long_form(out, now, system)
+    self.table.write(out, self.lines, system, self:further(now))
   end
   if o.E then
     self.errors.write(out, o, self.devices, self.found, now)
@@ -136,9 +158,12 @@ local function main()
     tool.stop(3, message)
   end
   return tick.run(report.ks, o.interval, o.count, function(now, prev)
-    local text = report:text(now, prev)
-    if prev or not o.y or not o.interval or o.count == 1 then
-      tool.write(text)
+    local wanted = prev or not o.y or not o.interval or o.count == 1
+    if o.form then
+      report:write_data(now, prev, wanted)
+    else
+      local text = report:text(now, prev)
+      tool.write(wanted and text or "")
     end
   end)
 end

@@ -150,6 +150,18 @@ function tool.iso_date(seconds)
   return (os.date("%Y-%m-%dT%H:%M:%S%z", seconds):gsub("(%d%d)$", ":%1"))
 end
 
+--- When a tick was, as the data formats of kstat.output have it.
+-- @string form "json", "csv" or "openmetrics"
+-- @tparam[opt] string timestamp "d": CSV has dates
+-- @tparam sample now
+-- @tparam difference d
+-- @tparam bool first whether d is since creation
+-- @treturn table `time`, `elapsed`, `first`
+function tool.moment(form, timestamp, now, d, first)
+  return { time = form == "csv" and timestamp == "d" and tool.iso_date(now.clock) or now.time_of_day,
+    elapsed = d.elapsed, first = first }
+end
+
 --- Compiles operands that are selectors; ends the command with status 2 if one is wrong.
 -- @tparam {string|table,...} operands
 -- @string[opt] hint what the line ends with

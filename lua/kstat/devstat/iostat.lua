@@ -18,7 +18,7 @@ local fixed = core.devstat.fixed
 local M = {}
 
 local HELP = [=[
-usage: kstatlua devstat [-CdhIKoTxz?] [-c count] [-n devs] [-t type,if,pass] [-w wait] [drives] [wait [count]]
+usage: kstatlua devstat [-CdhIjKoTxz?] [--csv] [-c count] [-n devs] [-t type,if,pass] [-w wait] [drives] [wait [count]]
 
   -C  CPU statistics (on by default unless -d or -x)   -c  number of reports
   -d  devices only                                     -n  at most so many devices
@@ -28,6 +28,7 @@ usage: kstatlua devstat [-CdhIKoTxz?] [-c count] [-n devs] [-t type,if,pass] [-w
   -o  blocks, transfers and milliseconds per transfer
   -T  terminal statistics (on by default unless -d or -x)
   -x  one line per device                              -z  without idle ones (with -x)
+  -j, --json  what -x shows, a row for each device, with -C and -T in it: JSON, an object a line    --csv  CSV
 
 FreeBSD's iostat(8). The first report is since boot; `-` stands for what the system does not count. Of a wait and a
 count at the end, -w and -c are not used. With `kstatlua -r FILE devstat` a capture stands in place of the machine.
@@ -46,7 +47,7 @@ local out = tool.write
 
 local OPTIONS = options.command({
   { "?", "help", final = true }, { "t", "patterns", long = false, arg = "", repeated = true },
-  operands = { { class = "disk" } },
+  { "j", "json" }, { nil, "csv" }, operands = { { class = "disk" } },
 }, options.letters("CdhIKoTxz", "cMnNw"))
 
 -- A whole number, cut to what a C int holds. iostat(8) takes "abc" for 0 and "3x" for 3, whatever was meant.
@@ -77,6 +78,8 @@ local function check_values(o)
   if o.c and o.count < 1 then fail("count %d is < 1", o.count) end
   if o.n and o.max < 0 then fail("number of devices %d is < 0", o.max) end
   if o.w and o.wait < 0.001 then fail("wait time is < 1ms") end
+  o.form = o.json and "json" or o.csv and "csv"
+  if o.json and o.csv then usage("--json and --csv cannot be used together") end
   o.patterns = o.patterns or {}
   for _, pattern in ipairs(o.patterns) do
     local ok, message = devstat.match(pattern)
@@ -123,7 +126,7 @@ end
 
 -- How many devices are shown if -n does not say.
 local function default_max(o)
-  if o.x then return math.huge end
+  if o.x or o.form then return math.huge end
   local wide = o.d and not o.C
   if o.o then return wide and 5 or 4 end
   return wide and 4 or 3
@@ -168,25 +171,40 @@ local function write_header(o, shown)
   out(o.cpu and " us ni sy in id" or "", "\n")
 end
 
-local function tty_text(format, now, prev, etime)
-  if not now.tk_nin then return format:format("-", "-") end
+-- Characters per second that terminals read and wrote; nil where nothing counts them.
+local function tty_rates(now, prev, etime)
+  if not now.tk_nin then return nil end
   local nin = now.tk_nin - (prev and prev.tk_nin or 0)
   local nout = now.tk_nout - (prev and prev.tk_nout or 0)
-  return format:format(fixed(math.max(nin, 0) / etime, 0), fixed(math.max(nout, 0) / etime, 0))
+  return math.max(nin, 0) / etime, math.max(nout, 0) / etime
+end
+
+local function tty_text(format, now, prev, etime)
+  local nin, nout = tty_rates(now, prev, etime)
+  if not nin then return format:format("-", "-") end
+  return format:format(fixed(nin, 0), fixed(nout, 0))
 end
 
 local STATES = { "user", "nice", "sys", "intr", "idle" }
 
-local function cpu_text(now, prev)
-  if not now.cp_time then return ("  -"):rep(#STATES) end
+-- The percentages of the time of all CPUs; none where it is not known.
+local function cpu_shares(now, prev)
   local ticks, total = {}, 0
-  for i, state in ipairs(STATES) do
+  for i, state in ipairs(now.cp_time and STATES or {}) do
     ticks[i] = math.max(now.cp_time[state] - (prev and prev.cp_time and prev.cp_time[state] or 0), 0)
     total = total + ticks[i]
   end
-  local texts = {}
-  for i = 1, #STATES do
-    texts[i] = (" %2s"):format(fixed(total > 0 and 100 * ticks[i] / total or 0, 0))
+  for i, n in ipairs(ticks) do
+    ticks[i] = total > 0 and 100 * n / total or 0
+  end
+  return ticks
+end
+
+local function cpu_text(now, prev)
+  if not now.cp_time then return ("  -"):rep(#STATES) end
+  local texts = cpu_shares(now, prev)
+  for i, share in ipairs(texts) do
+    texts[i] = (" %2s"):format(fixed(share, 0))
   end
   return table.concat(texts)
 end
@@ -211,6 +229,52 @@ local function extended_line(o, name, text)
     text("transfers_per_second_read", 1), text("transfers_per_second_write", 1),
     text("mb_per_second_read", 1, 1024), text("mb_per_second_write", 1, 1024),
     text("queue_length", 0), text("ms_per_transaction", 1), text("busy_pct", 0))
+end
+
+-- The columns of the data formats: those of -x, and what they are with -I; a figure of devstat.compute, and its scale.
+local DATA = {
+  { "r/s", "transfers_per_second_read" }, { "w/s", "transfers_per_second_write" },
+  { "kr/s", "mb_per_second_read", 1024 }, { "kw/s", "mb_per_second_write", 1024 },
+  { "qlen", "queue_length" }, { "svc_t", "ms_per_transaction" }, { "%b", "busy_pct" },
+}
+local DATA_TOTALS = {
+  { "r/i", "total_transfers_read" }, { "w/i", "total_transfers_write" }, { "kr/i", "total_bytes_read", 1 / 1024 },
+  { "kw/i", "total_bytes_write", 1 / 1024 }, { "qlen", "queue_length" }, { "tsvc_t/i", "total_duration" },
+  { "sb/i", "total_busy_time" },
+}
+
+-- Makes the sink of the data formats.
+local function data_sink(o)
+  local keys = { { "device" } }
+  local function add(list)
+    for _, column in ipairs(list) do keys[#keys + 1] = column end
+  end
+  add(o.I and DATA_TOTALS or DATA)
+  add(o.T and { { "tin" }, { "tout" } } or {})
+  add(o.C and { { "us" }, { "ni" }, { "sy" }, { "in" }, { "id" } } or {})
+  for i, column in ipairs(keys) do
+    keys[i] = { key = column[1], format = i > 1 and "%.1f" or nil }
+  end
+  local sink = require("kstat.output").sink(o.form, keys, out, { name = "devstat" })
+  if sink.start then sink.start() end
+  return sink
+end
+
+-- A device's row in the data formats. What the text shows as "-" is not counted.
+local function data_row(o, name, s, text, tty, cpu)
+  local row, columns = { name }, o.I and DATA_TOTALS or DATA
+  for i, column in ipairs(columns) do
+    row[i + 1] = text(column[2], 1) ~= "-" and s[column[2]] * (column[3] or 1) or nil
+  end
+  local n = #columns + 1
+  if o.T then
+    row[n + 1], row[n + 2] = tty[1], tty[2]
+    n = n + 2
+  end
+  for i = 1, o.C and #STATES or 0 do
+    row[n + i] = cpu[i]
+  end
+  return row
 end
 
 -- One device's columns in the other formats.
@@ -266,15 +330,17 @@ local function interval_of(history, device, now, prev)
   return previous, etime > 0 and etime or 1
 end
 
+-- Writes a report, or returns its rows if they are for the data formats.
 local function write_report(o, selection, shown, now, prev, history)
   local etime = prev and now.snap_time - prev.snap_time or now.snap_time
   if etime <= 0 then etime = 1 end
-  local has_line = false
+  local has_line, rows = false, {}
+  local tty, cpu = { tty_rates(now, prev, etime) }, cpu_shares(now, prev)
   -- The terminals' and the CPUs' columns. In iostat(8) terminals are a blank narrower behind a device's line.
   local function sides(format)
     return (o.tty and tty_text(format, now, prev, etime) or "") .. (o.cpu and cpu_text(now, prev) or "")
   end
-  if not o.x and o.tty then out(tty_text("%4s%6s", now, prev, etime)) end
+  if not o.x and not o.form and o.tty then out(tty_text("%4s%6s", now, prev, etime)) end
   for _, e in ipairs(shown) do
     local previous, elapsed = interval_of(history, e.device, now, prev)
     local s = devstat.compute(e.device, previous, elapsed)
@@ -283,7 +349,9 @@ local function write_report(o, selection, shown, now, prev, history)
     end
     -- Only what is shown is ranked: the others keep the rank they had.
     selection:set_bytes(e.place, s.total_bytes)
-    if o.x then
+    if o.form then
+      rows[#rows + 1] = not (o.z and is_idle(s)) and data_row(o, e.device.name, s, text, tty, cpu) or nil
+    elseif o.x then
       if not (o.z and is_idle(s)) then
         out(extended_line(o, e.device.name, text), has_line and "" or sides("%4s%5s"), "\n")
         has_line = true
@@ -292,7 +360,9 @@ local function write_report(o, selection, shown, now, prev, history)
       out(columns(o, e.device, s, text))
     end
   end
-  if o.x and not has_line and (o.tty or o.cpu) then
+  if o.form then
+    return rows
+  elseif o.x and not has_line and (o.tty or o.cpu) then
     out((" "):rep(o.I and 85 or 52), sides("%4s%6s"), "\n")
   elseif not o.x then
     out(o.cpu and cpu_text(now, prev) or "", "\n")
@@ -303,8 +373,8 @@ local function report(o, reader)
   local selection, history = devstat.selection(), devstat.history()
   local mode = (#o.names > 0 or #o.patterns > 0) and "only" or "add"
   local max = math.min(o.max, 2147483647)
-  local heads_due, prev = tick.pager(PAGE), nil
-  return tick.run(reader.chain, o.wait, o.count, function()
+  local heads_due, prev, sink, since = tick.pager(PAGE), nil, nil, nil
+  return tick.run(reader.chain, o.wait, o.count, function(sample)
     local now, message = reader:read()
     if not now then tool.stop(3, message) end
     local changed, why
@@ -314,8 +384,13 @@ local function report(o, reader)
       if changed == nil then fail("%s", why) end
     end
     local shown = shown_entries(o, reader.chain, selection, now.devices)
-    if heads_due(1, changed or o.x) then write_header(o, shown) end
-    write_report(o, selection, shown, now, prev, history)
+    if not o.form and heads_due(1, changed or o.x) then write_header(o, shown) end
+    local rows = write_report(o, selection, shown, now, prev, history)
+    if o.form then
+      sink = sink or data_sink(o)
+      sink.show(rows, tool.moment(o.form, nil, sample, since and sample - since or sample:since_creation(), not since))
+    end
+    since = sample
     history:add(now)
     prev = now
   end)

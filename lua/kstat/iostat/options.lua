@@ -7,7 +7,7 @@ local tool = require("kstat.tool")
 local M = {}
 
 local USAGE = [=[
-usage: iostat [-CcDdEeIiMmnPprstXxYyz] [-l n] [-T d|u] [disk ...] [interval [count]]
+usage: iostat [-CcDdEeIijMmnPprstXxYyz] [--csv] [-l n] [-T d|u] [disk ...] [interval [count]]
 ]=]
 
 local HELP = USAGE .. [=[
@@ -24,6 +24,7 @@ local HELP = USAGE .. [=[
   -I  counts of the interval in place of rates    -M  megabytes    -r  commas    -z  without idle lines
   -l  at most so many disks   -s  without a line about disks that come and go
   -T  time before each report: d as a date, u in seconds since 1970    -y  without the first report
+  -j, --json  a row for each device with all its figures, -t and -c in it: JSON, an object a line    --csv  CSV
 
 The first report is since boot. A disk is a kstat's name or a descriptive name. With `kstatlua -r FILE
 iostat` a capture stands in place of the machine.
@@ -36,6 +37,7 @@ at the request's start), and the errors of devices that are not on the SCSI laye
 local OPTIONS = options.command({
   { "h", "help", also = "?", final = true },
   { "l", "limit", long = false, arg = "" }, { "T", "T", long = false, arg = "d|u", type = "timestamp" },
+  { "j", "json" }, { nil, "csv" },
   operands = { { class = "disk" }, { class = "partition" }, { class = "tape" }, { class = "nfs" } },
 }, options.letters("CcDdEeIiMmnPprstXxYyz", ""))
 
@@ -75,8 +77,21 @@ local function read_operands(o)
   end
 end
 
+-- What is written for programs has all that is known of a device, whatever columns people want.
+local function settle_data(o)
+  o.form = o.json and "json" or o.csv and "csv"
+  if o.json and o.csv then
+    usage("iostat: --json and --csv cannot be used together")
+  elseif o.form and (o.E or o.i or o.r) then
+    usage(("iostat: -%s and --%s cannot be used together"):format(o.E and "E" or o.i and "i" or "r", o.form))
+  elseif o.form then
+    o.x = o.x or o.d or o.D or o.e or o.m or not (o.t or o.c)
+  end
+end
+
 -- What the letters mean together.
 local function settle(o)
+  settle_data(o)
   if o.d and o.D then
     usage("-d and -D are incompatible.")
   elseif o.X and o.Y then

@@ -16,11 +16,14 @@ local function name_width(rows)
   return math.min(width, MOST_NAME)
 end
 
--- The extended columns' heads.
-local function heads(o)
+--- The extended columns' heads.
+-- @tparam table o options
+-- @tparam bool both the two parts of the service time
+-- @treturn {string,...}
+function M.heads(o, both)
   local per, byte = o.I and "i" or "s", o.M and "M" or "k"
   local list = { "r/" .. per, "w/" .. per, byte .. "r/" .. per, byte .. "w/" .. per, "wait", "actv" }
-  for _, head in ipairs(o.n and { "wsvc_t", "asvc_t" } or { "svc_t" }) do
+  for _, head in ipairs(both and { "wsvc_t", "asvc_t" } or { "svc_t" }) do
     list[#list + 1] = head
   end
   list[#list + 1], list[#list + 2] = "%w", "%b"
@@ -31,7 +34,7 @@ local function head_line(o, width)
   local head = not o.n and ("%-" .. width .. "s"):format("device") or ""
   if o.x then
     local format = " %6s %6s %6s %6s %4s %4s" .. (o.n and " %6s %6s" or " %6s") .. " %3s %3s "
-    head = head .. format:format(unpack(heads(o)))
+    head = head .. format:format(unpack(M.heads(o, o.n)))
   elseif o.e then
     head = head .. "  "
   end
@@ -62,7 +65,7 @@ local function raw_heads(o, system)
   titles[#titles + 1] = tty
   titles[#titles + 1] = cpu
   head[#head + 1] = not o.n and "device" or nil
-  head[#head + 1] = o.x and table.concat(heads(o), ",") or nil
+  head[#head + 1] = o.x and table.concat(M.heads(o, o.n), ",") or nil
   head[#head + 1] = o.e and "s/w,h/w,trn,tot" or nil
   head[#head + 1] = o.n and "device" or nil
   head[#head + 1] = tty_head
@@ -111,15 +114,27 @@ function M.new(o, rows, system)
   return self
 end
 
-local function is_idle(f, errors)
+--- Whether -z leaves a line out.
+-- @tparam table f figures
+-- @tparam[opt] number errors
+-- @treturn bool
+function M.is_idle(f, errors)
   return (errors or 0) == 0 and f.r_s < 0.1 and f.w_s < 0.1 and f.kr_s < 0.1 and f.kw_s < 0.1 and
     f.wait < 0.1 and f.actv < 0.1 and f.svc_t < 0.1 and f.w_pct < 0.1 and f.b_pct < 0.1
 end
 
+--- What the first four columns have of figures.
+-- @tparam table o options
+-- @tparam table f figures
+-- @treturn number reads; then writes, what was read, what was written
+function M.transfers(o, f)
+  local factor, kilo = o.I and f.seconds or 1, o.M and 1024 or 1
+  return f.r_s * factor, f.w_s * factor, f.kr_s * factor / kilo, f.kw_s * factor / kilo
+end
+
 local function figures_text(self, f)
   local o = self.o
-  local factor, kilo = o.I and f.seconds or 1, o.M and 1024 or 1
-  local r, w, kr, kw = f.r_s * factor, f.w_s * factor, f.kr_s * factor / kilo, f.kw_s * factor / kilo
+  local r, w, kr, kw = M.transfers(o, f)
   if f.has_wait then
     if o.n then
       return self.both:format(r, w, kr, kw, f.wait, f.actv, f.wsvc_t, f.asvc_t, f.w_pct, f.b_pct)
@@ -165,7 +180,7 @@ function M.write(out, self, system, errors, mounts)
     if errors then
       soft, hard, transport, total = errors(row)
     end
-    if row.ready and not (o.z and is_idle(row.figures, total)) then
+    if row.ready and not (o.z and M.is_idle(row.figures, total)) then
       local name = name_text(o, row, mounts and mounts(row))
       local text = o.x and figures_text(self, row.figures) or ""
       local counted = errors and errors_text(o, soft, hard, transport, total) or ""

@@ -425,11 +425,9 @@ function report:loop(ks, given, filters, write, interval, count, skip)
       if given.timestamp and form == "table" then
         write(tool.timestamp(given.timestamp, now.clock))
       end
-      sink.show(rows, {
-        time = dated and (form == "csv" and given.timestamp == "d" and tool.iso_date(now.clock) or now.time_of_day),
-        elapsed = dated and d.elapsed, first = prev == nil,
-        totals = self.totals and require("kstat.report.order").totals(self.columns, rows, evaluating) or nil,
-      })
+      local moment = dated and tool.moment(form, given.timestamp, now, d, prev == nil) or {}
+      moment.totals = self.totals and require("kstat.report.order").totals(self.columns, rows, evaluating) or nil
+      sink.show(rows, moment)
     end
   end)
   if not ok then
