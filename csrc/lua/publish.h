@@ -2,6 +2,8 @@
 #ifndef LUA_PUBLISH_H
 #define LUA_PUBLISH_H
 
+#include <stdint.h>
+
 #include "kstat_provider.h"
 #include "lua/compat.h"
 
@@ -15,6 +17,7 @@ struct ks_lua_segment {
 struct ks_lua_published {
 	kstat_t *ksp; /* NULL: deleted */
 	struct ks_lua_segment *segment;
+	uint32_t tpl_id; /* of a statsblob: its template */
 };
 
 /* The segment at index i; raises if it is closed. */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "kstat_blob.h"
 #include "lua/core.h"
 #include "lua/error.h"
@@ -23,6 +24,7 @@ blob_create(lua_State *L)
 	luaL_argcheck(L, slot >= 0 && slot <= INT32_MAX, 7, "slot out of range");
 	if (shards < 0 || shards > UINT16_MAX)
 		shards = 0; /* refused as such */
+	b->tpl_id = (uint32_t)slot;
 	b->ksp = kstat_publish_statsblob(s->pub, module, instance, name, class_, (uint32_t)slot,
 	    (uint_t)shards, (uchar_t)ks_lua_checkinteger(L, 6));
 	return b->ksp != NULL ? 1 : ks_lua_fail(L);
@@ -36,12 +38,22 @@ blob_describe(lua_State *L)
 	    (int32_t)ks_lua_checkinteger(L, 2), luaL_optstring(L, 3, NULL), luaL_optstring(L, 4, NULL)));
 }
 
-/* --- methods: closures over the blob and its table of names ----------------------------------- */
+/* --- methods: closures over a struct ks_blob_held and its table of names ----------------------- */
 
+static const struct ks_blob_held *
+this_held(lua_State *L)
+{
+	return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+/* Returns the blob, or NULL with errno EIO: its head, which never changes, did. */
 static kstat_blob_t *
 this_blob(lua_State *L)
 {
-	return lua_touserdata(L, lua_upvalueindex(1));
+	const struct ks_blob_held *h = this_held(L);
+	const char *wrong = ks_blob_check_head((const char *)h->blob, h->size);
+
+	return wrong == NULL ? h->blob : ks_fail_null(EIO, "%s", wrong);
 }
 
 /* The VOI at index 2, an ID or a name; -1 if there is none. */
@@ -65,7 +77,7 @@ check_voi(lua_State *L)
 static int
 update(lua_State *L, bool rel)
 {
-	kstat_blob_t *b = this_blob(L);
+	const struct ks_blob_held *h = this_held(L);
 	int32_t voi = check_voi(L);
 	int rc;
 
@@ -74,10 +86,10 @@ update(lua_State *L, bool rel)
 	lua_Integer v = lua_tointegerx(L, 3, &whole);
 
 	if (whole)
-		rc = kstat_blob_update_int(b, voi, (int64_t)v, rel);
+		rc = ks_blob_held_update_int(h, voi, (int64_t)v, rel);
 	else
 #endif
-		rc = kstat_blob_update_dbl(b, voi, (double)luaL_checknumber(L, 3), rel);
+		rc = ks_blob_held_update_dbl(h, voi, (double)luaL_checknumber(L, 3), rel);
 	if (rc != 0 && errno == EINVAL)
 		return luaL_error(L, "%s", kstat_errmsg());
 	return ks_lua_result(L, rc);
@@ -100,20 +112,28 @@ blob_add(lua_State *L)
 static int
 blob_merge(lua_State *L)
 {
-	return ks_lua_result(L, kstat_blob_merge(this_blob(L), luaL_checkudata(L, 2, KS_LUA_BLOB)));
+	const struct statsblob *from = luaL_checkudata(L, 2, KS_LUA_BLOB);
+	kstat_blob_t *b = this_blob(L);
+
+	return ks_lua_result(L, b != NULL ? kstat_blob_merge(b, from) : -1);
 }
 
 /* store(self, blob), reset(self) */
 static int
 blob_store(lua_State *L)
 {
-	return ks_lua_result(L, kstat_blob_store(this_blob(L), luaL_checkudata(L, 2, KS_LUA_BLOB)));
+	const struct statsblob *from = luaL_checkudata(L, 2, KS_LUA_BLOB);
+	kstat_blob_t *b = this_blob(L);
+
+	return ks_lua_result(L, b != NULL ? kstat_blob_store(b, from) : -1);
 }
 
 static int
 blob_reset(lua_State *L)
 {
-	return ks_lua_result(L, kstat_blob_store(this_blob(L), NULL));
+	kstat_blob_t *b = this_blob(L);
+
+	return ks_lua_result(L, b != NULL ? kstat_blob_store(b, NULL) : -1);
 }
 
 /* bytes(self) -> the blob as it is now | nil, message, errno */
@@ -121,11 +141,12 @@ static int
 blob_bytes(lua_State *L)
 {
 	struct statsblob *copy, *in_lua;
-	size_t n = ((const struct ks_blob_head *)(const void *)this_blob(L))->blob_size;
+	size_t n = this_held(L)->blob_size;
+	kstat_blob_t *b = this_blob(L);
 
 	/* Memory of Lua's own first: what comes after the copy cannot fail then. */
 	in_lua = lua_newuserdata(L, n);
-	if (kstat_blob_copy(this_blob(L), &copy) != 0)
+	if (b == NULL || kstat_blob_copy(b, &copy) != 0)
 		return ks_lua_fail(L);
 	memcpy(in_lua, copy, n);
 	stats_blob_destroy(copy);
@@ -159,7 +180,10 @@ blob_vois(lua_State *L)
 	return 1;
 }
 
-/* blob_methods(kstat, table) -> pointer | nil, message, errno: enters the methods into the table */
+/*
+ * blob_methods(kstat, table) -> userdata | nil, message, errno: enters the methods into the table. The functions for
+ * LuaJIT's FFI take the userdata.
+ */
 static int
 blob_methods(lua_State *L)
 {
@@ -167,13 +191,15 @@ blob_methods(lua_State *L)
 		{ "update", blob_update }, { "add", blob_add }, { "merge", blob_merge },
 		{ "store", blob_store }, { "reset", blob_reset }, { "bytes", blob_bytes }, { NULL, NULL }
 	};
-	kstat_blob_t *b = kstat_blob(ks_lua_checkpublished(L, 1)->ksp);
+	const struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
+	size_t n = ks_blob_held_size(b->tpl_id);
+	struct ks_blob_held *h;
 
 	luaL_checktype(L, 2, LUA_TTABLE);
-	if (b == NULL)
+	h = lua_newuserdata(L, n > sizeof(*h) ? n : sizeof(*h));
+	if (ks_blob_hold(b->ksp, b->tpl_id, h) != 0)
 		return ks_lua_fail(L);
-	lua_pushlightuserdata(L, b);
-	push_ids(L, b);
+	push_ids(L, h->blob);
 	ks_lua_setclosures(L, 2, methods, 2);
 	lua_pop(L, 1);
 	return 1;

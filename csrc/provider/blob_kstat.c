@@ -431,21 +431,46 @@ what_failed(int err)
 	}
 }
 
-static inline __attribute__((always_inline)) int
-update(kstat_blob_t *b, enum ks_blob_op op, int32_t voi, uint64_t value)
+_Static_assert(offsetof(struct ks_sb, created) == 16 && sizeof(struct ks_sb) == 32, "pairs of words");
+
+/* Two words that a processor compares at once. */
+typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+static inline bool
+has_form(const struct ks_blob_held *h, const struct ks_blob_row *row)
 {
-	struct ks_blob_row *row;
-	size_t blob_size;
+	const pair *found = (const void *)((const char *)row + ks_blob_at(h->blob_size));
+	const pair *form = (const void *)h->form, *mask = form + h->npairs;
+	pair other = found[0] ^ form[0];
+
+	/* The second pair has the times of creation and reset, which differ. */
+	for (uint32_t i = 2; i < h->npairs; i++)
+		other |= (found[i] ^ form[i]) & mask[i];
+	return (other[0] | other[1]) == 0;
+}
+
+/* Makes the blob anew from a copy, which has a check, if it has not its form. 0, or -1 with errno EIO. */
+static __attribute__((noinline)) int
+restore_form(const struct ks_blob_held *h, struct ks_blob_row *row, uint64_t v)
+{
+	if (recover(row, KS_WORD_SEQ(v), h->blob_size) == 0 && has_form(h, row))
+		return 0;
+	ks_word_abort(&row->word, v);
+	return ks_fail(EIO, "the memory of a statsblob was overwritten");
+}
+
+/* Does one update of a row. h: NULL where the memory is believed. */
+static inline __attribute__((always_inline)) int
+update_row(struct ks_blob_row *row, size_t blob_size, const struct ks_blob_held *h, enum ks_blob_op op, int32_t voi,
+    uint64_t value)
+{
 	uint32_t number;
 	uint64_t v;
 	int err;
 
-	if (__builtin_expect(b == NULL, 0))
-		return ks_fail(EINVAL, "no statsblob");
-	blob_size = head_of(b)->blob_size;
-	row = row_of(b, head_of(b)->shards == 1 ? 0 :
-	    ks_thread_self() % head_of(b)->shards);
 	if (open_row(row, blob_size, &v) != 0)
+		return -1;
+	if (h != NULL && __builtin_expect(!has_form(h, row), 0) && restore_form(h, row, v) != 0)
 		return -1;
 	number = (KS_WORD_SEQ(v) + 1) & KS_WORD_SEQ_MASK;
 	begin_change(row);
@@ -461,6 +486,25 @@ update(kstat_blob_t *b, enum ks_blob_op op, int32_t voi, uint64_t value)
 		set_aside(row, number, blob_size);
 	commit_row(row, v);
 	return __builtin_expect(err == 0, 1) ? 0 : ks_fail(err, "%s", what_failed(err));
+}
+
+static inline __attribute__((always_inline)) int
+update(kstat_blob_t *b, enum ks_blob_op op, int32_t voi, uint64_t value)
+{
+	struct ks_blob_row *row;
+
+	if (__builtin_expect(b == NULL, 0))
+		return ks_fail(EINVAL, "no statsblob");
+	row = row_of(b, head_of(b)->shards == 1 ? 0 : ks_thread_self() % head_of(b)->shards);
+	return update_row(row, head_of(b)->blob_size, NULL, op, voi, value);
+}
+
+static inline __attribute__((always_inline)) int
+held_update(const struct ks_blob_held *h, enum ks_blob_op op, int32_t voi, uint64_t value)
+{
+	size_t at = h->shards == 1 ? 0 : ks_thread_self() % h->shards * h->row_size;
+
+	return update_row((void *)((char *)h->row + at), h->blob_size, h, op, voi, value);
 }
 
 int
@@ -482,6 +526,92 @@ kstat_blob_update_dbl(kstat_blob_t *b, int32_t voi_id, double v, bool rel)
 
 	memcpy(&bits, &v, sizeof(bits));
 	return update(b, rel ? KS_BLOB_REL_DBL : KS_BLOB_DBL, voi_id, bits);
+}
+
+int
+ks_blob_held_update_int(const struct ks_blob_held *h, int32_t voi_id, int64_t v, bool rel)
+{
+	return held_update(h, rel ? KS_BLOB_REL_INT : KS_BLOB_INT, voi_id, (uint64_t)v);
+}
+
+int
+ks_blob_held_update_uint(const struct ks_blob_held *h, int32_t voi_id, uint64_t v, bool rel)
+{
+	return held_update(h, rel ? KS_BLOB_REL_UINT : KS_BLOB_UINT, voi_id, v);
+}
+
+int
+ks_blob_held_update_dbl(const struct ks_blob_held *h, int32_t voi_id, double v, bool rel)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	return held_update(h, rel ? KS_BLOB_REL_DBL : KS_BLOB_DBL, voi_id, bits);
+}
+
+size_t
+ks_blob_held_size(uint32_t tpl_id)
+{
+	const struct statsblob_tpl *t;
+	size_t size = 0;
+
+	ks_tpl_lock();
+	t = ks_tpl_get(tpl_id);
+	if (t != NULL)
+		size = sizeof(struct ks_blob_held) + (t->image->statsdata_off + 15u) / 16 * 2 * sizeof(struct ks_blob_pair);
+	ks_tpl_unlock();
+	return size;
+}
+
+/* Stores the words of a blob of the template before its data, of which each blob has 8 bytes at least. */
+static void
+note_form(struct ks_blob_held *h, const struct ks_sb *image)
+{
+	size_t end = image->statsdata_off, pairs = (end + 15) / 16;
+	char *form = (char *)h->form, *mask = (char *)(h->form + pairs);
+
+	h->npairs = (uint32_t)pairs;
+	memset(form, 0, 2 * pairs * sizeof(struct ks_blob_pair));
+	memcpy(form, image, end);
+	memset(mask, 0xff, end);
+	for (size_t at = image->stats_off; at < end; at += sizeof(struct ks_vs))
+		memset(mask + at + offsetof(struct ks_vs, errs), 0,
+		    sizeof(struct ks_vs) - offsetof(struct ks_vs, errs));
+}
+
+int
+ks_blob_hold(kstat_t *ksp, uint32_t tpl_id, struct ks_blob_held *h)
+{
+	kstat_blob_t *b = kstat_blob(ksp);
+	const struct statsblob_tpl *t;
+	struct ks_sb *image;
+	uint32_t nvois = 0;
+	size_t n;
+
+	if (b == NULL)
+		return -1;
+	ks_tpl_lock();
+	t = ks_tpl_get(tpl_id);
+	n = t != NULL ? t->image->cursz : 0;
+	image = n > 0 ? malloc(n) : NULL;
+	if (image != NULL) {
+		memcpy(image, t->image, n);
+		image->maxsz = image->cursz;
+		for (uint32_t i = 0; i < ks_sb_nvois(image); i++)
+			nvois += ks_sb_voi(image, i)->id >= 0;
+	}
+	ks_tpl_unlock();
+	if (image == NULL)
+		return ks_fail(ENOMEM, "out of memory for a statsblob");
+	*h = (struct ks_blob_held){ .blob = b, .blob_size = n, .row_size = ks_blob_row_size(n),
+		.row = (void *)((char *)b + ks_blob_first(nvois)), .shards = head_of(b)->shards };
+	h->size = ks_blob_first(nvois) + h->shards * h->row_size;
+	note_form(h, image);
+	free(image);
+	/* The head is whole, and has a check; it must be that of the template, too. */
+	return head_of(b)->blob_size == n && head_of(b)->nvois == nvois && h->shards >= 1 &&
+	    h->shards <= KS_BLOB_MOST_SHARDS && h->size <= ksp->ks_ndata ? 0 :
+	    ks_fail(EIO, "the memory of a statsblob was overwritten");
 }
 
 /* --- whole blobs ----------------------------------------------------------------------------------------------- */

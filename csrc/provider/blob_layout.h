@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kstat_blob.h"
 #include "model/blobstat.h"
 #include "provider/segment/word.h"
 
@@ -134,6 +135,34 @@ ks_blob_age(uint64_t a, uint64_t b)
  */
 bool ks_blob_replay(const struct ks_blob_row *row, const struct ks_blob_copy *copy, uint32_t to,
     size_t blob_size, struct statsblob *blob);
+
+/*
+ * What a process knows of a statsblob kstat that it updates. Others that share the memory may write anything there, so
+ * where the rows lie is kept here, and the form of a blob is compared before each update.
+ */
+struct ks_blob_held {
+	kstat_blob_t *blob;
+	struct ks_blob_row *row;     /* the first */
+	size_t size, row_size, blob_size;
+	uint32_t shards, npairs;
+	/*
+	 * The blob's words before its data, in pairs; behind them the masks, which leave out what updates change.
+	 */
+	struct ks_blob_pair {
+		uint64_t word[2];
+	} form[];
+};
+
+/* Returns how many bytes ks_blob_hold() needs for a kstat of that template; 0: there is no such template. */
+size_t ks_blob_held_size(uint32_t tpl_id);
+
+/* Fills *h, for a kstat that kstat_blob() accepts and that was made of the template. 0, or -1 with errno as it. */
+int ks_blob_hold(kstat_t *ksp, uint32_t tpl_id, struct ks_blob_held *h);
+
+/* As the functions of kstat_blob.h, for memory in which others may have written. EIO: they did. */
+int ks_blob_held_update_int(const struct ks_blob_held *h, int32_t voi_id, int64_t v, bool rel);
+int ks_blob_held_update_uint(const struct ks_blob_held *h, int32_t voi_id, uint64_t v, bool rel);
+int ks_blob_held_update_dbl(const struct ks_blob_held *h, int32_t voi_id, double v, bool rel);
 
 /* Returns what is wrong with the part of the n bytes of a kstat that never changes, or NULL. */
 const char *ks_blob_check_head(const char *bytes, size_t n);

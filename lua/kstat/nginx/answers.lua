@@ -114,12 +114,14 @@ function M.metrics(server)
     server:refresh()
     ks, message = server:chain()
   end
-  if not ks then
-    return refuse(503, message)
+  if not ks or server.is_damaged and not selectors then
+    return refuse(503, message or "no metrics: " .. server.is_damaged)
   end
   ngx.header["Content-Type"] = media_type
   if not selectors then
-    return families.render(server, ks, format, send)
+    local ok
+    ok, message = families.render(server, ks, format, send)
+    return ok or refuse(503, message)
   end
   for text in assert(ks:exposition(format, unpack(selectors))) do
     if text ~= "" and not send(text) then

@@ -294,6 +294,9 @@ end
 -- @tparam chain ks of this nginx's kstats, up to date
 -- @string format "prometheus" or "openmetrics"
 -- @tparam function emit called with each piece of text; it may yield
+-- @treturn[1] boolean true
+-- @treturn[2] nil
+-- @treturn[2] string message: the kstats are not there, and nothing was emitted
 function M.render(server, ks, format, emit)
   local started = core.hrtime()
   local classes = gather(ks:sample(server.options.name .. ":0"), server.options.name)
@@ -303,6 +306,9 @@ function M.render(server, ks, format, emit)
     else
       server.values = row.values
     end
+  end
+  if not server.values then
+    return nil, "the kstats of " .. server.options.name .. " are not there"
   end
   local rows = 0
   for _, class in ipairs({ "http", "upstream", "app_counter", "app_gauge", "app_histogram_time" }) do
@@ -324,6 +330,7 @@ function M.render(server, ks, format, emit)
     w:write("# EOF\n")
   end
   w:flush()
+  return true
 end
 
 return M

@@ -141,14 +141,16 @@ local SOURCE = [[
   local get_request, top, calls, miss, set = x.get_request, x.top, x.calls, x.miss, x.set
   local entered, in_flight, count_attempts, cache = x.entered, x.in_flight, x.count_attempts, x.cache
   local index, forks, add, update = set.index, x.library.forks, x.library.fn.add, x.library.fn.blob_update_int
-  local now, tonumber = x.now, tonumber
+  local now, tonumber, server = x.now, tonumber, set.server
   return function()
     local r = get_request()
-    if not r then return end
+    if not r or server.is_damaged then return end
     LOOKUP
+    if not row then return end
     local hot = row.hot or set:heat(row)
     if hot.place[0] ~= hot.crtime or hot.times_place[0] ~= hot.times_crtime then
       set:renew(row)
+      if server.is_damaged then return end
       hot = set:heat(row)
     end
     if hot.forks ~= forks[0] then hot = set:heat(row) end
@@ -168,7 +170,7 @@ local SOURCE = [[
     end
     local us = (now() - start) * 1e6 + 0.5
     if not (us >= 1) then us = 0 end
-    update(hot.times, 0, us, false)
+    if update(hot.times, 0, us, false) ~= 0 then set:fail() end
     UPSTREAMS
   end
 ]]
@@ -219,7 +221,7 @@ local function finder(labels, set)
       end
     end
     local row, may_remember = set:find(raw)
-    if may_remember then
+    if may_remember and row then
       local at = set.top
       for i = 1, #keys - 1 do
         at[keys[i]] = at[keys[i]] or {}

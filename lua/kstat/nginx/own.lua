@@ -49,6 +49,9 @@ end
 
 --- Observes a value in the unit of the metric.
 function histogram_row.observe(row, v)
+  if row.rows.server.is_damaged then
+    return
+  end
   if row.times_place[0] ~= row.times_crtime or row.place[0] ~= row.crtime then
     row.rows:renew(row)
   end
@@ -57,7 +60,8 @@ function histogram_row.observe(row, v)
   end
   local n = v * row.rows.scale + 0.5
   n = n >= 1 and n - n % 1 or 0
-  if not row.times:update(0, n) then
+  local ok, message, errname = row.times:update(0, n)
+  if not ok and not row.rows:fail(message, errname) then
     refuse_value(row)
   end
 end

@@ -23,6 +23,9 @@ local M = {}
 
 local SHARDS = 8 -- rows of counters of a kstat: one for each worker that counts, and one that all others share
 
+-- Errors that a process causes which writes into memory that is not its own.
+local DAMAGE = { EIO = true, EAGAIN = true }
+
 local set_methods = {}
 local set_meta = { __index = set_methods }
 
@@ -56,10 +59,10 @@ function M.template(distributions)
   return template, message
 end
 
--- Creates the kstats of a row, or joins those that other workers made. true, or nil, message.
+-- Creates the kstats of a row, or joins those that other workers made. true, or nil, message, errno name.
 local function attach(set, row)
   local pub, kind = set.server.pub, set.kind
-  local k, message
+  local k, message, errname
   if #kind.labels + #kind.statistics > 0 then
     local list = {}
     for i, label in ipairs(kind.labels) do
@@ -68,21 +71,22 @@ local function attach(set, row)
     for _, statistic in ipairs(kind.statistics) do
       list[#list + 1] = statistic
     end
-    k, message = pub:named({ name = row.name, class = kind.class, statistics = list, persistent = kind.persistent,
+    k, message, errname = pub:named({ name = row.name, class = kind.class, statistics = list,
+      persistent = kind.persistent,
       shards = kind.shards or SHARDS })
     if not k then
-      return nil, message
+      return nil, message, errname
     end
   end
   local times
   if kind.template then
-    times, message = pub:blob({ name = k and row.name .. ",time" or row.name, class = kind.class .. "_time",
+    times, message, errname = pub:blob({ name = k and row.name .. ",time" or row.name, class = kind.class .. "_time",
       template = kind.template, vois = kind.vois, persistent = kind.persistent })
     if not times then
       if k then
         k:delete()
       end
-      return nil, message
+      return nil, message, errname
     end
   end
   row.k, row.times = k, times
@@ -112,7 +116,8 @@ function set_methods.heat(self, row)
     own = own and counter.own or false
     return counter.cell
   end
-  hot.place, hot.crtime, hot.times_place, hot.times_crtime = row.place, row.crtime, row.times_place, row.times_crtime
+  hot.place, hot.crtime = row.place, row.crtime
+  hot.times_place, hot.times_crtime = row.times_place, row.times_crtime
   hot.times = row.times.record
   for i, name in ipairs(self.cell_names) do
     hot.cells[i - 1] = cell_of(row.counters[name])
@@ -175,13 +180,36 @@ end
 --- Creates the kstats of a row again that another worker removed.
 -- @function set:renew
 function set_methods.renew(self, row)
-  if row ~= self.refuge and not self.server.pub:has(row.name) then
-    self.server:count_row(1)
+  local server = self.server
+  if server.is_damaged then
+    return
   end
-  if not attach(self, row) and row ~= self.refuge then
-    self.server:refuse()
+  local existed, _, problem = server.pub:has(row.name)
+  local ok, message, errname = attach(self, row)
+  if not ok and DAMAGE[errname] then
+    server:damage(message)
+  elseif not ok and row ~= self.refuge then
+    server:refuse()
     divert(self, row)
+  elseif ok and not existed and not problem and row ~= self.refuge then
+    server:count_row(1)
   end
+end
+
+--- Does what is left to do after an update of a row's times failed.
+-- @string[opt] message
+-- @string[opt] errname of the failure; nil: that of the call through the FFI just now
+-- @treturn boolean whether somebody wrote into the segment what does not belong there
+-- @function set:fail
+function set_methods.fail(self, message, errname)
+  if not errname then
+    local _
+    _, message, errname = library.result(-1)
+  end
+  if DAMAGE[errname] then
+    self.server:damage(message)
+  end
+  return DAMAGE[errname] or false
 end
 
 local function wipe(t)
@@ -208,8 +236,16 @@ function set_methods.find(self, raw)
   end
   row = { values = values, name = names.row(self.kind.prefix, values) }
   local is_new = not self.server.pub:has(row.name) and not self.kind.unlimited
-  if is_new and self.server:is_full() or not attach(self, row) then
-    self.server:refuse()
+  local ok, message, errname = not (is_new and self.server:is_full())
+  if ok then
+    ok, message, errname = attach(self, row)
+  end
+  if not ok then
+    if DAMAGE[errname] then
+      self.server:damage(message)
+    else
+      self.server:refuse()
+    end
     return self:other(), false
   end
   if is_new then

@@ -38,6 +38,17 @@ function methods.refuse(self)
   end
 end
 
+--- Ends the counting of this worker: some process wrote into the segment what does not belong there. Nobody may be kept
+-- from serving by that.
+-- @function server:damage
+function methods.damage(self, message)
+  if not self.is_damaged then
+    self.is_damaged = ("%s was overwritten: %s; it is made anew when nginx is stopped and started"):format(
+      self.pub:path(), message)
+    ngx.log(ngx.ERR, "kstat: this worker stops counting, for ", self.is_damaged)
+  end
+end
+
 --- Removes the kstats of a row by its name.
 -- @function server:remove_row
 function methods.remove_row(self, name)
@@ -57,6 +68,9 @@ end
 --- Publishes how many connections there are and how large the dictionaries are, as of now.
 -- @function server:refresh
 function methods.refresh(self)
+  if self.is_damaged then
+    return
+  end
   for name, counter in pairs(self.connections or {}) do
     counter:set(tonumber(nginx_counter(name)[0]))
   end
@@ -79,10 +93,11 @@ function methods.start_worker(self)
   self.k:reclaim("in_flight")
   self.in_flight:add(0) -- takes a row of its own now, before another worker dies and leaves one that is not empty
   local id = ngx.worker.id()
-  if not id then
-    return -- a cache manager
+  local row = id and self.workers:find({ tostring(id) }) -- a cache manager has no number
+  if not row then
+    return
   end
-  local counters = self.workers:find({ tostring(id) }).counters
+  local counters = row.counters
   local cycle = self.cycle.cell[0]
   if counters.cycle.cell[0] == cycle then
     self.restarts:add()

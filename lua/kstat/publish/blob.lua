@@ -19,7 +19,8 @@ local blob_methods = {}
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string "ERANGE" (not of the VOI's type, or no number; nothing was counted), "EOVERFLOW" (one statistic
--- could not take it, the others did), "EAGAIN" (a stopped process holds it for a second)
+-- could not take it, the others did), "EAGAIN" (a stopped process holds it for a second), "EIO" (others that share the
+-- segment overwrote it)
 -- @function k:update
 local function deleted()
   check.usage("the statsblob was deleted")
@@ -170,7 +171,7 @@ function M.blob(self, spec)
   end
   k.vois = vois
   if library.fn then
-    k.record = library.record(record)
+    k.held, k.record = record, library.record(record) -- the pointer alone would not keep the memory
     k.update, k.add = nil, nil
   end
   return setmetatable(k, blob_meta)

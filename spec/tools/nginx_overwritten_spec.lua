@@ -1,0 +1,75 @@
+-- A worker that writes anything into the memory that it shares with the others harms nobody but the counts.
+local nginx = require("support.nginx")
+local run = require("support.run")
+
+-- /overwrite?seed=N writes words that follow from the seed (0: all bits set) over the segment, from its first byte.
+local OVERWRITE = [[
+  location = /overwrite { content_by_lua_block {
+    local ffi, seed = require("ffi"), tonumber(ngx.var.arg_seed)
+    for line in io.lines("/proc/self/maps") do
+      local first, path = line:match("^(%x+)%-%x+ rw%-s .-(/%S+%.kseg)$")
+      local file = first and io.open(path)
+      local words, x = first and ffi.cast("uint32_t *", tonumber(first, 16)), seed
+      for i = 0, file and math.min(file:seek("end"), 2 ^ 20) / 4 - 1 or -1 do
+        x = (x * 1103515245 + 12345) % 2 ^ 31
+        if seed == 0 then
+          words[i] = 0xffffffff
+        elseif x >= 2 ^ 29 * seed then -- the greater the seed, the less is overwritten
+          words[i] = x * 2
+        end
+      end
+    end
+    ngx.say("done")
+  } log_by_lua_block { return } } ]]
+
+describe("a worker that overwrites the segment", function()
+  local server
+
+  if not nginx.is_installed() then
+    pending("nginx with its Lua module, wrk and curl are not installed")
+    return
+  end
+
+  after_each(function()
+    if server then
+      server:remove()
+      server = nil
+    end
+  end)
+
+  for seed = 0, 3 do
+    it(("harms no other worker, master or reader, who say what it did (%d)"):format(seed), function()
+      server = nginx.new({ setup = "upstreams = true", locations = OVERWRITE .. [[location = /own {
+        content_by_lua_block { wait:observe(1, "mail") jobs:add(1, "mail") pool:enter() ngx.say("counted") } }]],
+        init = [[wait = kn:histogram("wait", { labels = { "queue" }, percentiles = true }) pool = kn:queue("pool")
+        jobs = kn:counter("jobs", { labels = { "queue" } })]] }):start()
+      server:load(200)
+      server:get("/own")
+      local workers = server:workers()
+      assert.equal("done\n", server:get("/overwrite?seed=" .. seed))
+      server:load(500)
+      for _ = 1, 20 do
+        assert.equal("counted\n", server:get("/own"))
+      end
+      server:get("/metrics")
+      server:get("/kstat.json")
+      assert.same(workers, server:workers())
+      assert.is_nil(server:log():find("exited on signal", 1, true))
+      local path = server.kstats .. "/nginx.kseg"
+      if seed < 3 then -- the head of the segment is among what was overwritten
+        assert.truthy(server:log():find("stops counting, for " .. path .. " was overwritten", 1, true), server:log())
+        local _, r = server:counted()
+        assert.truthy((r.err):find("kstat: " .. path .. ": ", 1, true), r.err)
+      end
+      server:reload()
+      assert.equal("hello\n", server:get("/"))
+      server:stop()
+      assert.is_nil(server:log():find("exited on signal", 1, true))
+      server:start()
+      run.await("the first count", function()
+        server:get("/")
+        return (server:counted()["example.com:2xx"] or 0) > 0
+      end)
+    end)
+  end
+end)
