@@ -6,11 +6,12 @@ local M = {}
 --- Whether the exporter was built here.
 M.is_built = run.shell(("%s/kstatlua -e 'require(\"kstat.http\")'"):format(run.bin)).status == 0
 
---- Starts one. directory: its KSTAT_DIR; arguments: a text of further ones. Returns { pid =, port = }.
-function M.start(directory, arguments)
+--- Starts one. directory: its KSTAT_DIR; arguments: a text of further ones; prefix: a command that runs it. Returns
+-- { pid =, port = }.
+function M.start(directory, arguments, prefix)
   local out = os.tmpname()
-  local pid = run.start(("env KSTAT_DIR=%s %s/kstatlua exporter --listen 127.0.0.1:0 %s"):format(directory, run.bin,
-    arguments or ""), out)
+  local pid = run.start(("env KSTAT_DIR=%s %s %s/kstatlua exporter --listen 127.0.0.1:0 %s"):format(directory,
+    prefix or "", run.bin, arguments or ""), out)
   local port = run.await("the exporter's port", function()
     return run.read_file(out):match("listening at 127%.0%.0%.1:(%d+)\n")
   end)

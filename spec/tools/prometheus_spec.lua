@@ -151,6 +151,77 @@ describe("examples/prometheus", function()
     assert.truthy(seen > 3)
   end)
 
+  -- The names of system calls that systemd knows by a name, which may be that of a set, with those of its sets.
+  local function calls_of(sets, name, into)
+    if name:sub(1, 1) ~= "@" then
+      into[name] = true
+    end
+    for _, one in ipairs(sets[name] or {}) do
+      calls_of(sets, one, into)
+    end
+    return into
+  end
+
+  local function read_sets()
+    local sets, current = {}, nil
+    for line in run.shell("systemd-analyze syscall-filter").out:gmatch("[^\n]+") do
+      current = line:match("^@%S+") or current
+      sets[current or ""] = sets[current or ""] or {}
+      table.insert(sets[current or ""], line:match("^ +([@%w_-]+)$"))
+    end
+    return sets
+  end
+
+  it("has a unit of systemd that allows each system call of the exporter", function()
+    if not has("systemd-analyze") or not has("strace") or os.getenv("ASAN_OPTIONS") then
+      pending("systemd-analyze or strace is not installed, or a sanitizer makes calls of its own")
+      return
+    end
+    local sets, allowed = read_sets(), {}
+    for line in run.read_file(EXAMPLES .. "kstat-exporter.service"):gmatch("\nSystemCallFilter=([^\n]+)") do
+      for name in line:gmatch("[^%s~]+") do
+        for call in pairs(calls_of(sets, name, {})) do
+          allowed[call] = line:sub(1, 1) ~= "~" or nil
+        end
+      end
+    end
+    local dir = run.directory()
+    local server = exporter.start(dir, "", ("strace -f -o %s/calls"):format(dir))
+    for _, path in ipairs({ "metrics", "kstat/", "kstat/list.json", "metrics?select=process:::&select=listen:::",
+      "metrics?select=/x/:::&select=ethtool:::" }) do
+      assert.equal("200", run.shell(("curl -g -s --compressed -o /dev/null -w '%%{http_code}' '127.0.0.1:%s/%s'")
+        :format(server.port, path)).out)
+    end
+    run.shell("kill $(cat /proc/" .. server.pid .. "/task/*/children)")
+    run.await("the exporter's end", function() return not run.alive(server.pid) end)
+    local seen = 0
+    for call in run.read_file(dir .. "/calls"):gmatch("%f[^\n%z]%d+ +([%w_]+)%(") do
+      seen = seen + 1
+      assert.truthy(allowed[call], call)
+    end
+    run.remove_directory(dir)
+    assert.truthy(seen > 500, seen)
+  end)
+
+  it("serves everything to a user who may nothing", function()
+    local nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all "
+      .. "--inh-caps=-all --no-new-privs "
+    if run.shell(nobody .. run.bin .. "/kstatlua -e 'require(\"kstat.http\")'").status ~= 0 then
+      pending("takes root, who becomes somebody else by setpriv, and a build that others can read")
+      return
+    end
+    local dir = run.directory()
+    local server = exporter.start(dir, "", nobody .. "prlimit --nofile=1024")
+    local text = run.shell(("curl -s 127.0.0.1:%s/metrics"):format(server.port)).out
+    local all = run.run({ "kstat", "-o", "prometheus", env = { KSTAT_DIR = dir } }).out
+    run.stop(server.pid)
+    run.remove_directory(dir)
+    local _, seen = text:gsub("\nkstat_", "")
+    local _, expected = all:gsub("\nkstat_", "")
+    assert.truthy(text:find("\nkstat_scrape_failures_total 0\n", 1, true))
+    assert.truthy(seen > 0.9 * expected, seen .. " of " .. expected)
+  end)
+
   it("has a unit of systemd that is right, and gives the exporter nothing but the right to read", function()
     if not has("systemd-analyze") then
       pending("systemd-analyze is not installed")
