@@ -75,6 +75,20 @@ describe("the definitions", function()
     assert.equal(0, r.status, r.out)
   end)
 
+  it("are each used by an example, a document or a spec", function()
+    local uses = {}
+    local text = run.shell("cat examples/*.lua README.md doc/*.md spec/*/*_spec.lua").out
+    for name in text:gmatch("[.:\"]([%a_][%w_]*)") do
+      uses[name] = true
+    end
+    text = run.shell("find lua/kstat -name '*.d.lua' -exec cat {} +").out
+    for _, pattern in ipairs({ "\nfunction [%w_]+[.:]([%w_]+)%(", "\n%-%-%-@field ([%w_]+) fun%(" }) do
+      for name in text:gmatch(pattern) do
+        assert.truthy(uses[name], name)
+      end
+    end
+  end)
+
   it("notice a name that is not there", function()
     local path = os.tmpname() .. ".lua"
     run.write_file(path, "print(kstat.opne(), kstat.stats.summ())\n")

@@ -252,7 +252,8 @@ function reducers.make(name, arguments)
   local share = share_of(name)
   local kind = KINDS[name] or share and { 0, 0, function() return percentile(share) end }
   if not kind then
-    return nil, ("there is no reducer '%s' (known: %s, pN)"):format(name, names())
+    local line = require("kstat.unknown").line("there is no reducer", name, KINDS)
+    return nil, ("%s (known: %s, pN)"):format(line, names())
   elseif #arguments < kind[1] or #arguments > kind[2] then
     return nil, ("%s takes %d%s numbers, not %d"):format(name, kind[1],
       kind[2] > kind[1] and " or " .. kind[2] or "", #arguments)
