@@ -204,8 +204,8 @@ spec-programs: $(SPEC_BIN) $(SWEEP)
 # 20 ms on some disks.
 MEMORY = $(shell [ "$$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000000 ] && \
          ! grep -q '^[^ ]* /dev/shm [^ ]* [^ ]*noexec' /proc/mounts && echo /dev/shm)
-JOBS   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-# Side by side on all processors, unless make was told how many jobs it may run.
+# Side by side, two on each processor since specs often wait, unless make was told how many jobs it may run.
+JOBS   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell expr 2 \* $$(nproc)))
 check: all spec-programs
 	+@TMPDIR=$(or $(MEMORY),$${TMPDIR:-/tmp}) $(MAKE) $(JOBS) --no-print-directory -O check-logs
 	@$(LUA) spec/support/summary.lua $(CHECK_LOGS)
@@ -235,10 +235,12 @@ bench: all
 # that specs start). What they have not freed at their end is not reported as a leak.
 SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 ASAN_LIB  = $(shell $(CC) -print-file-name=libasan.so)
-# Specs that take long and run no C code of ours that others do not: a browser, a Prometheus, a machine under load.
-SAN_OTHERS := $(patsubst %,spec/tools/%_spec.lua,page prometheus use_load peers node_tree)
-SAN_SPECS = $(if $(filter command,$(origin SPECS)),$(SPECS), \
-            spec/core spec/lua $(filter-out $(SAN_OTHERS),$(sort $(wildcard spec/tools/*_spec.lua))))
+# Specs that take long and run no C code of ours that others do not: a browser, a Prometheus, a machine under load, what
+# a compiler says of the sources, the accuracy of digests.
+SAN_OTHERS := $(patsubst %,spec/%_spec.lua,tools/page tools/nginx_page tools/prometheus tools/use_load tools/peers \
+              tools/node_tree core/layers)
+SAN_SPECS = $(if $(filter command,$(origin SPECS)),$(SPECS), --exclude-tags=accuracy \
+            $(filter-out $(SAN_OTHERS),$(sort $(wildcard $(patsubst %,spec/%/*_spec.lua,core lua tools)))))
 sanitize:
 	+ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	    $(MAKE) BUILD=build-asan CFLAGS="-O1 -g $(SAN_FLAGS)" SPECS="$(SAN_SPECS)" \

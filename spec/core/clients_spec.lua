@@ -52,7 +52,8 @@ describe("clients of libkstat", function()
       names[#names + 1] = name
     end
     local r = run.shell(("export %s; for c in %s; do echo \"== $c\"; %s $c 2>%s/err; echo \"== status $?\"; " ..
-      "sed 's/^/== err /' %s/err; done"):format(environment(env), table.concat(names, " "), program, root, root))
+      "[ ! -s %s/err ] || sed 's/^/== err /' %s/err; done"):format(environment(env), table.concat(names, " "), program,
+      root, root, root))
     local results, current = {}, nil
     for line in r.out:gmatch("[^\n]+") do
       local word, rest = line:match("^== (%S+) ?(.*)$")
@@ -198,7 +199,9 @@ describe("clients of libkstat", function()
   it("get what the command shows of other trees, or say what is absent", function()
     for path in run.shell("ls -d spec/trees/*/proc").out:gmatch("[^\n]+") do
       if path ~= tree.KSTAT_PROC then
-        local env = { KSTAT_PROC = path, KSTAT_SYS = path:gsub("proc$", "sys"), KSTAT_WITH = "slab" }
+        -- The search for leaks would take half of the time, and finds no others than in the first tree.
+        local env = { KSTAT_PROC = path, KSTAT_SYS = path:gsub("proc$", "sys"), KSTAT_WITH = "slab",
+          ASAN_OPTIONS = os.getenv("ASAN_OPTIONS") or "detect_leaks=0" }
         local results, set = run_clients(env), reference(env, "")
         for name, result in pairs(results) do
           assert.is_true(result.status == 0 or result.status == 1 and result.err:find("^[^\n]+: [^\n]+\n$") ~= nil,

@@ -84,7 +84,7 @@ describe("t-digest", function()
     end)
   end)
 
-  describe("on ten kinds of data, each with 10^3 to 10^5 values, has a mean error", function()
+  describe("on ten kinds of data, each with 10^3 to 10^5 values, has a mean error #accuracy", function()
     -- The factors leave room for the chance of the data: the errors of neighbouring percentiles differ by more.
     for _, case in ipairs({
       { 1, 100, { 1.1, 1, 1.1, 1, 0.4, 0.2, 0.1 } }, { 1, 200, { 1.1, 1, 1, 1, 0.6, 0.2, 0.1 } },
@@ -102,7 +102,7 @@ describe("t-digest", function()
     end
   end)
 
-  describe("on a million synthetic values", function()
+  describe("on a million synthetic values #accuracy", function()
     local N = 1000000
     for _, set in ipairs { "lognormal", "uniform", "bimodal", "sorted", "reversed", "constant" } do
       it(("is at least as accurate as the k1 digest from p90 up: %s"):format(set), function()
