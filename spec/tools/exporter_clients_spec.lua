@@ -31,7 +31,7 @@ describe("kstatlua exporter", function()
   end
 
   local function is_served()
-    return run.shell(("curl -s -m 3 -o /dev/null -w '%%{http_code}' '127.0.0.1:%s/metrics?select=unix:0:system_misc'")
+    return run.shell(("curl -s -m 30 -o /dev/null -w '%%{http_code}' '127.0.0.1:%s/metrics?select=unix:0:system_misc'")
       :format(server.port)).out
   end
 

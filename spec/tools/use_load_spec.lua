@@ -119,12 +119,18 @@ describe("kstatlua use under load", function()
         start(("sh -c 'while :; do dd if=/dev/zero of=%s/%d bs=64k count=200 oflag=direct conv=notrunc; done'"):format(
           dir, i))
       end
-      local before = stalled()
-      local list = use("disk", disk)
-      local share = (stalled() - before) / 2e4 -- percent of at least two seconds
-      local most = list[1]
-      for _, row in ipairs(list) do
-        most = row.utilization > most.utilization and row or most
+      local list, share, most
+      for _ = 1, 10 do -- where CPUs are busy with other things the writers come late
+        local before = stalled()
+        list = use("disk", disk)
+        share = (stalled() - before) / 2e4 -- percent of at least two seconds
+        most = list[1]
+        for _, row in ipairs(list) do
+          most = row.utilization > most.utilization and row or most
+        end
+        if most.utilization >= 50 then
+          break
+        end
       end
       assert.is_true(most.utilization >= 50, cjson.encode(list))
       assert.is_true(most.saturation_of ~= "queue" or most.saturation > 0.5, cjson.encode(list))
