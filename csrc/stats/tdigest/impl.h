@@ -398,7 +398,8 @@ td_store(uint8_t *node, int kind, unsigned extra, struct ks_tdgst_item it, unsig
 {
 	int64_t low = extra == 16 ? (int16_t)(uint16_t)it.m : it.m & 1;
 
-	td_putmu(node, kind, (it.m - low) >> extra, ctl);
+	/* m less its low part, shifted; that difference itself may not fit into 64 bits. */
+	td_putmu(node, kind, (it.m >> extra) + (low < 0), ctl);
 	td_put16(node + TD_COLOUR, (int16_t)low);
 	td_putcnt(node, kind, it.w);
 }
