@@ -82,6 +82,20 @@ describe("the page of the tool", function()
   end
 end)
 
+describe("kstatlua(1)", function()
+  it("has every option of the host", function()
+    local documented = words_of(pages["kstatlua.1"]:match("^.-\n%.Ss Scripts"), "It Fl")
+    local source = run.read_file("csrc/host/options.c")
+    local letters = source:match('getopt_long%([^"]*"%+:([%a:]+)"')
+    for letter in letters:gmatch("%a") do
+      assert.is_true(documented[letter] or false, "-" .. letter)
+    end
+    for name in source:gmatch('\n\t{ "(%w+)", %w+_argument') do
+      assert.is_true(documented["-" .. name] or name == "complete", "--" .. name) -- that one is for shells
+    end
+  end)
+end)
+
 -- --- columns ------------------------------------------------------------------------------------
 
 -- Options that choose other columns; those of all other tools are the same whatever the options are.
