@@ -284,7 +284,8 @@ LUA_DOC := $(BUILD)/doc/lua
 .PHONY: doc
 doc: $(LUA_DOC)/index.html
 $(LUA_DOC)/index.html: config.ld $(shell find lua/kstat -name '*.lua')
-	$(call QUIET,LDOC) rm -rf $(@D) && mkdir -p $(@D) && $(LDOC) --fatalwarnings --testing -q -d $(@D) . >/dev/null
+	$(call QUIET,LDOC) rm -rf $(@D) && mkdir -p $(@D) && \
+	    $(LDOC) --fatalwarnings --date "kstat $(VERSION)" -q -d $(@D) . >/dev/null
 
 lint:
 	$(LUACHECK) --quiet $(wildcard lua scripts examples spec bench rockspec/*.lua)

@@ -309,7 +309,7 @@ end
 -- @function ks:damaged
 
 --- Time of day of what is read now: seconds since 1970 (UTC). In a replay that of the recording; one without times
--- starts at KSTAT_REPLAY_TIME, or else when it was opened, and goes on by its snaptimes.
+-- starts at `KSTAT_REPLAY_TIME`, or else when it was opened, and goes on by its snaptimes.
 -- `ks:time_of_day_ns()` gives exact nanoseconds, `ks:clock()` whole seconds as clocks show them.
 -- @treturn number
 -- @function ks:time_of_day

@@ -1,4 +1,4 @@
---- What a histogram kstat (kstat2_create_histogram, `pub:histogram`) says of the values that it counted.
+--- What a histogram kstat (`kstat2_create_histogram`, `pub:histogram`) says of the values that it counted.
 --
 --     local histogram = require("kstat.histogram")
 --     for now, prev in kstat.every(arg) do

@@ -41,7 +41,7 @@ local methods = core.kstat_methods
 -- @treturn[2] string errno name
 -- @function k:read
 
---- One statistic, exact: integers as integers in Lua 5.3 and later, as int64_t or uint64_t cdata in
+--- One statistic, exact: integers as integers in Lua 5.3 and later, as `int64_t` or `uint64_t` cdata in
 -- LuaJIT, as decimal digits in Lua 5.1 and 5.2; times in nanoseconds. All else is as get() has it.
 -- @string statistic
 -- @function k:exact

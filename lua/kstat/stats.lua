@@ -289,7 +289,7 @@ local function wrap(slot, message, code)
 end
 
 --- A template: a new one, or the one of this name that the process has already, with its VOIs. Code that runs again in
--- a process, as init_by_lua does when nginx reloads, so declares its templates in the same words each time.
+-- a process, as `init_by_lua` does when nginx reloads, so declares its templates in the same words each time.
 -- @string name at most 64 bytes, unique in the process; without a quote before a `:` or `=`
 -- @return the template, or nil, message, "EINVAL" | "ENOMEM"
 function stats.template(name)
@@ -317,7 +317,7 @@ end
 -- @int id 0 or more; small IDs make small blobs
 -- @string name
 -- @string dtype s32, u32, s64, u64, slong, ulong, or the fixed-point sq32, uq32, sq64, uq64
--- (also as INT_S32 … Q_U64)
+-- (also as `INT_S32` … `Q_U64`)
 -- @tparam table list statistics, each made by a constructor above
 -- @tparam[opt] table options `relupdate = true`: `blob:add` may be used
 -- @return the template, or nil, message, "EINVAL" | "EFBIG" | "EOPNOTSUPP" (another VOI has the ID) | "EEXIST" (another
@@ -379,8 +379,8 @@ stats.from_bytes = core.from_bytes
 --- Feeds a value to all statistics of a VOI.
 -- @function blob:update
 -- @int id of the VOI
--- @number v a whole number for integer VOIs (in LuaJIT also an int64_t or uint64_t); fixed-point VOIs round to their
--- precision
+-- @number v a whole number for integer VOIs (in LuaJIT also an `int64_t` or `uint64_t`); fixed-point VOIs round to
+-- their precision
 -- @return true, or nil, message, "ERANGE" (not of the VOI's type, or no number; nothing was counted) |
 -- "EOVERFLOW" (one statistic could not take it, the others did)
 

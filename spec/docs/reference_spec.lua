@@ -22,7 +22,8 @@ describe("the reference of the Lua module", function()
     for _, name in ipairs({ "pub:named", "pub:io", "pub:timer", "pub:intr", "pub:histogram", "pub:blob" }) do
       assert.truthy(text:find('<a name = "' .. name .. '">', 1, true), name)
     end
-    assert.truthy(run.read_file("config.ld"):find("lua/kstat/chain.lua", 1, true))
+    -- A name such as init_by_lua stands in backticks: its underscores are no emphasis.
+    assert.equal("", run.shell("grep -rlE '[[:alnum:]]<em>|</em>[[:alnum:]]' " .. dir).out)
   end)
 end)
 
@@ -86,6 +87,13 @@ describe("the definitions", function()
       for name in text:gmatch(pattern) do
         assert.truthy(uses[name], name)
       end
+    end
+  end)
+
+  it("are found by editors", function()
+    local settings = require("cjson").decode(run.read_file(".luarc.json"))
+    for _, path in ipairs(settings["workspace.library"]) do
+      assert.equal(0, run.shell("test -d " .. path).status, path)
     end
   end)
 

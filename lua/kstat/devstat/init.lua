@@ -206,7 +206,7 @@ function history:add(snapshot)
   self.snap_time = snapshot.snap_time
 end
 
---- Computes every figure of devstat_compute_statistics().
+--- Computes every figure of `devstat_compute_statistics()`.
 --
 -- The names are those of the manual page without `DSM_`, in small letters, such as
 -- `total_bytes`, `kb_per_transfer`, `ms_per_transaction_read`, `busy_pct`. Bytes, transfers

@@ -214,16 +214,16 @@ end
 local function object(server)
   local kn = {}
   local enter, leave
-  --- Counts a request: for log_by_lua.
+  --- Counts a request: for `log_by_lua`.
   -- @function kn:log
   kn.log, enter, leave = log.functions(server, server.options, server.requests)
-  --- Counts a request as in flight, and its time from here on: for rewrite_by_lua, if that is wanted.
+  --- Counts a request as in flight, and its time from here on: for `rewrite_by_lua`, if that is wanted.
   -- @function kn:enter
   kn.enter = function()
     server.in_flight_is_counted = true
     enter()
   end
-  --- Starts the work of a worker: for init_worker_by_lua.
+  --- Starts the work of a worker: for `init_worker_by_lua`.
   -- @function kn:worker
   kn.worker = function()
     local ok, message = pcall(worker, server)
@@ -231,8 +231,8 @@ local function object(server)
       warn(message)
     end
   end
-  --- Makes a counter: for init_by_lua, as the other metrics. A mistake is a line in the error log, and an object whose
-  -- functions do nothing.
+  --- Makes a counter: for `init_by_lua`, as the other metrics. A mistake is a line in the error log, and an object
+  -- whose functions do nothing.
   -- @string name at most 30 letters, digits and _
   -- @tparam[opt] table spec `help`, `unit`, `labels`
   -- @treturn metric `add(n, labels...)`, `with(labels...)`, `remove(labels...)`; what `with` returns takes no labels
@@ -276,7 +276,7 @@ local function object(server)
   return kn
 end
 
---- Publishes the metrics of this nginx: for init_by_lua. Never raises.
+--- Publishes the metrics of this nginx: for `init_by_lua`. Never raises.
 -- @tparam[opt] table given the options, see doc/nginx.md
 -- @treturn kn
 function M.setup(given)

@@ -13,7 +13,7 @@ local blob_methods = {}
 --- Feeds a value to all statistics of a value of interest (VOI), in one change that readers see whole or
 -- not at all. Any process that shares the segment may do so at the same time.
 -- @tparam integer|string voi its ID (a little faster), or its name
--- @number v a whole number for integer VOIs (in LuaJIT also an int64_t or uint64_t); fixed-point VOIs round to
+-- @number v a whole number for integer VOIs (in LuaJIT also an `int64_t` or `uint64_t`); fixed-point VOIs round to
 -- their precision
 -- @treturn[1] boolean true
 -- @treturn[2] nil
@@ -133,8 +133,9 @@ local function describe_vois(box, ids, vois)
 end
 
 --- Publishes a statsblob (`kstat.stats`): of each value of interest of its template, such as "rtt", readers
--- see the statistics rtt_sum, rtt_max, rtt_min, rtt_count, rtt_p50, rtt_p90, rtt_p99, rtt_p999, rtt_buckets,
--- rtt_bounds and rtt_oob, as far as the template has them, and the whole blob by `ks:lookup(...):blob()`.
+-- see the statistics `rtt_sum`, `rtt_max`, `rtt_min`, `rtt_count`, `rtt_p50`, `rtt_p90`, `rtt_p99`, `rtt_p999`,
+-- `rtt_buckets`, `rtt_bounds` and `rtt_oob`, as far as the template has them, and the whole blob by
+-- `ks:lookup(...):blob()`.
 -- @tparam table spec beside the common fields:
 --
 --   * `template`: made by `kstat.stats`.template(), with all its VOIs. Names of statistics have at most 30 bytes:

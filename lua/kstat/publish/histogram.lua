@@ -30,10 +30,10 @@ if library.fn then
   end
 end
 
---- Creates a histogram, see kstat2_create_histogram(9F).
--- @tparam table spec beside the common fields: `type` ("linear", "log2", "log10", "log10_lin"), `range_min`,
--- `range_max`, `stepping`; what the values measure: `meta` ("bytes", "t_rel", …), `scale`, `fract`; `desc`; `stable`,
--- `private` (needs a private segment)
+--- Creates a histogram, see `kstat2_create_histogram(9F)`.
+-- @tparam table spec beside the common fields: `type` (`"linear"`, `"log2"`, `"log10"`, `"log10_lin"`), `range_min`,
+-- `range_max`, `stepping`; what the values measure: `meta` ("bytes", `"t_rel"`, …), `scale`, `fract`; `desc`;
+-- `stable`, `private` (needs a private segment)
 -- @treturn[1] histogram `k:add_value(value)`
 -- @treturn[2] nil
 -- @treturn[2] string message
