@@ -290,6 +290,19 @@ choose_family(struct ks_metric_families *f, uint32_t kstat, const struct stat_ke
 	return find_or_add_family(f, kstat, k->module, k->name, k->name_len, k->type, unit.base, help);
 }
 
+bool
+ks_metric_stat_again(struct ks_metric_families *f, uint32_t kstat, uint32_t stat, const char *name)
+{
+	const struct ks_metric_stat *s = &f->stat[stat];
+	struct ks_metric_family *m = s->family != KS_NO_SLOT ? &f->family[s->family] : NULL;
+
+	if (m == NULL || (m->kstat == kstat && m->of_kstat != stat) || strcmp(ks_metric_text(f, s->name), name) != 0)
+		return false;
+	m->kstat = kstat;
+	m->of_kstat = stat;
+	return true;
+}
+
 uint32_t
 ks_metric_stat(struct ks_metric_families *f, uint32_t kstat, const char *module, const char *name,
     size_t name_len, enum ks_metric_type type, const struct ks_meta *meta)

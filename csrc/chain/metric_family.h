@@ -74,6 +74,12 @@ void ks_metric_families_again(struct ks_metric_families *f);
 uint32_t ks_metric_stat(struct ks_metric_families *f, uint32_t kstat, const char *module, const char *name,
     size_t name_len, enum ks_metric_type type, const struct ks_meta *meta);
 
+/*
+ * The same for a statistic that kstat number `kstat` had before, by its number; false: it has another name, or its
+ * family has another statistic of this kstat.
+ */
+bool ks_metric_stat_again(struct ks_metric_families *f, uint32_t kstat, uint32_t stat, const char *name);
+
 static inline const char *
 ks_metric_text(const struct ks_metric_families *f, uint32_t at)
 {

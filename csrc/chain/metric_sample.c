@@ -24,16 +24,25 @@ ks_metric_samples_free(struct ks_metric_samples *s)
 	ks_buf_free(&s->taken);
 	ks_table_free(&s->by_kstat);
 	free(s->sample);
+	free(s->uses.use);
+	free(s->last.use);
 	*s = (struct ks_metric_samples){ .n = 0 };
 }
 
 void
 ks_metric_samples_again(struct ks_metric_samples *s)
 {
+	struct ks_metric_uses now = s->uses;
+
 	ks_metric_families_again(&s->families);
 	ks_buf_reset(&s->labels);
 	ks_table_clear(&s->by_kstat);
 	s->n = s->kstats = 0;
+	s->uses = s->last;
+	s->last = now;
+	s->uses.n = s->expected = 0;
+	s->is_again = true;
+	s->kid = -1;
 }
 
 /* --- labels -------------------------------------------------------------------------------------------- */
@@ -194,16 +203,37 @@ is_negative(const struct ks_value *v)
 	return v->kind == KS_VALUE_DOUBLE ? !(v->d >= 0) : v->kind != KS_VALUE_U64 && v->i64 < 0;
 }
 
+/* Returns the number of the statistic of a value if it is the one that is expected, or KS_NO_SLOT. */
+static uint32_t
+find_expected(struct ks_metric_samples *s, const char *name)
+{
+	const struct ks_metric_use *u = s->expected < s->last.n ? &s->last.use[s->expected] : NULL;
+
+	if (u == NULL || u->kid != s->kid || !ks_metric_stat_again(&s->families, s->kstats, u->stat, name))
+		return KS_NO_SLOT;
+	s->expected++;
+	return u->stat;
+}
+
 static int
 add_value(struct ks_metric_samples *s, const struct ks_pair *p)
 {
-	const struct ks_meta *m = ks_chain_meta(s->kc, s->ksp, p->name);
-	enum ks_metric_type type = m == NULL ? KS_METRIC_UNKNOWN : m->kind == KS_KIND_COUNTER ?
-	    KS_METRIC_COUNTER : KS_METRIC_GAUGE;
+	uint32_t stat = find_expected(s, p->name);
 
-	if (type == KS_METRIC_COUNTER && is_negative(&p->value))
+	if (stat == KS_NO_SLOT) {
+		const struct ks_meta *m = ks_chain_meta(s->kc, s->ksp, p->name);
+		enum ks_metric_type type = m == NULL ? KS_METRIC_UNKNOWN : m->kind == KS_KIND_COUNTER ?
+		    KS_METRIC_COUNTER : KS_METRIC_GAUGE;
+
+		stat = find_stat(s, p->name, strlen(p->name), type, m);
+	}
+	if (stat == KS_NO_SLOT || (s->is_again && !KS_RESERVE(s->uses.use, s->uses.cap, s->uses.n + 1)))
+		return -1;
+	if (s->is_again)
+		s->uses.use[s->uses.n++] = (struct ks_metric_use){ s->kid, stat };
+	if (s->families.stat[stat].type == KS_METRIC_COUNTER && is_negative(&p->value))
 		return 0; /* a counter must not be */
-	return add_sample(s, find_stat(s, p->name, strlen(p->name), type, m), KS_PART_VALUE, 0, &p->value);
+	return add_sample(s, stat, KS_PART_VALUE, 0, &p->value);
 }
 
 #define MOST_OF_VOI 16 /* statistics that one VOI may have, and some more */
@@ -406,6 +436,9 @@ ks_metric_samples_add(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_
 	size_t before = s->n;
 	long texts;
 
+	while (s->expected < s->last.n && s->last.use[s->expected].kid == s->kid)
+		s->expected++; /* of the kstat before, which has fewer values now */
+	s->kid = ksp->ks_kid;
 	s->kc = kc;
 	s->ksp = ksp;
 	s->values = values;

@@ -25,6 +25,17 @@ struct ks_metric_sample {
 	struct ks_metric_value value;
 };
 
+/* A statistic of a kstat that had a value. */
+struct ks_metric_use {
+	kid_t kid;
+	uint32_t stat;
+};
+
+struct ks_metric_uses {
+	struct ks_metric_use *use; /* owned */
+	size_t n, cap;
+};
+
 /* All of them; zeros are an empty collection. */
 struct ks_metric_samples {
 	bool is_open;                    /* for OpenMetrics, which is stricter about histograms */
@@ -34,7 +45,11 @@ struct ks_metric_samples {
 	struct ks_metric_sample *sample; /* owned; in the order of kstats */
 	size_t n, cap;
 	uint32_t kstats;
+	bool is_again;                   /* it is worth while to note the uses */
+	struct ks_metric_uses uses, last; /* now, and of the exposition before, which most likely had the same */
+	size_t expected;                 /* number of the one of `last` that is likely to come next */
 	/* The members below are about the kstat that is being added. */
+	kid_t kid;
 	kstat_ctl_t *kc;
 	const kstat_t *ksp;
 	const struct ks_values *values;
