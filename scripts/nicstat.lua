@@ -175,6 +175,9 @@ for i, field in ipairs(PARSEABLE) do
   FORMS.parseable[i] = { "", field, 1 }
 end
 
+-- From where on a number is a warning: a busy link, and any packet that found no buffer.
+local WARNING = { util = 90, sat = 0.01 }
+
 local MEGABITS = { ["rKB/s"] = "rMbps", ["wKB/s"] = "wMbps", RdKB = "RdMbps", WrKB = "WrMbps" }
 
 local function columns(options)
@@ -186,7 +189,7 @@ local function columns(options)
   for i, c in ipairs(form) do
     local title = options.megabits and MEGABITS[c[1]] or c[1]
     list[i] = { title, c[2], data = title ~= "Time", width = math.abs(c[3]), format = short,
-      align = c[3] < 0 and "left" or "right" }
+      align = c[3] < 0 and "left" or "right", warning = WARNING[c[2]] }
   end
   return list
 end

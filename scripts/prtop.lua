@@ -22,8 +22,8 @@ local OPTIONS = {
 
 -- --- columns --------------------------------------------------------------------------------
 
-local function number(title, format, about, unit)
-  return { title, function(row) return row[title] end, format = format, about = about, unit = unit }
+local function number(title, width, format, about, unit)
+  return { title, function(row) return row[title] end, width = width, format = format, about = about, unit = unit }
 end
 
 local function text(title)
@@ -33,7 +33,7 @@ end
 -- Who and what, behind the figures.
 local function named(columns)
   columns[#columns + 1] = text("pid") -- a name, though of digits: idle rows have one too
-  columns[#columns].align = "right"
+  columns[#columns].align, columns[#columns].width = "right", 7
   columns[#columns + 1] = text("publisher")
   columns[#columns + 1] = text("name")
   columns[1].align = "right"
@@ -41,21 +41,22 @@ local function named(columns)
 end
 
 local QUEUES = named({
-  number("r/s", "%.1f", "reads per second", "1/s"), number("w/s", "%.1f", "writes per second", "1/s"),
-  number("kr/s", "%.1f", "kilobytes read per second", "KB/s"),
-  number("kw/s", "%.1f", "kilobytes written per second", "KB/s"),
-  number("wait", "%.1f", "requests waiting, in the mean"), number("actv", "%.1f", "requests in service, in the mean"),
-  number("wsvc_t", "%.1f", "mean time waiting", "ms"), number("asvc_t", "%.1f", "mean time in service", "ms"),
-  number("%w", "%.0f", "time with requests waiting"), number("%b", "%.0f", "time with requests in service"),
+  number("r/s", 7, "%.1f", "reads per second", "1/s"), number("w/s", 7, "%.1f", "writes per second", "1/s"),
+  number("kr/s", 8, "%.1f", "kilobytes read per second", "KB/s"),
+  number("kw/s", 8, "%.1f", "kilobytes written per second", "KB/s"),
+  number("wait", 5, "%.1f", "requests waiting, in the mean"),
+  number("actv", 5, "%.1f", "requests in service, in the mean"),
+  number("wsvc_t", 7, "%.1f", "mean time waiting", "ms"), number("asvc_t", 7, "%.1f", "mean time in service", "ms"),
+  number("%w", 3, "%.0f", "time with requests waiting"), number("%b", 3, "%.0f", "time with requests in service"),
 })
 local TIMERS = named({
-  number("ev/s", "%.1f", "events per second", "1/s"), number("busy", "%.2f", "events under way, in the mean"),
-  number("avg_t", "%.3f", "mean duration", "ms"), number("min_t", "%.3f", "shortest since creation", "ms"),
-  number("max_t", "%.3f", "longest since creation", "ms"),
+  number("ev/s", 8, "%.1f", "events per second", "1/s"), number("busy", 7, "%.2f", "events under way, in the mean"),
+  number("avg_t", 9, "%.3f", "mean duration", "ms"), number("min_t", 9, "%.3f", "shortest since creation", "ms"),
+  number("max_t", 9, "%.3f", "longest since creation", "ms"),
 })
 local HISTOGRAMS = named({
-  number("n/s", "%.1f", "values per second", "1/s"), number("p50", "%.6g"), number("p90", "%.6g"),
-  number("p99", "%.6g"), text("unit"),
+  number("n/s", 8, "%.1f", "values per second", "1/s"), number("p50", 11, "%.6g"), number("p90", 11, "%.6g"),
+  number("p99", 11, "%.6g"), text("unit"),
 })
 
 -- --- rows -----------------------------------------------------------------------------------

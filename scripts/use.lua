@@ -4,14 +4,13 @@
 -- why, is in kstat.use.limits, which --explain prints. Only saturation and errors are ever critical; what cannot be
 -- read is "-".
 -- SPDX-License-Identifier: MIT
-local core = require("kstat.core")
+local colour = require("kstat.colour")
 local kstat = require("kstat")
 local limits = require("kstat.use.limits")
 local resources = require("kstat.use.resources")
 local tool = require("kstat.tool")
 
 local STATES = { [0] = "ok", "warning", "critical" }
-local COLOURS = { ok = "\27[32m", warning = "\27[33m", critical = "\27[31m" }
 
 local limits_of = {} -- a resource's
 for _, limit in ipairs(limits.list) do
@@ -84,21 +83,12 @@ local function saturation_text(row)
   return number:format(row.saturation) .. unit .. " " .. row.saturation_of
 end
 
-local function is_coloured(when)
-  if when ~= "auto" then
-    return when == "always"
-  end
-  local term = os.getenv("TERM") or ""
-  return (os.getenv("NO_COLOR") or "") == "" and term ~= "" and term ~= "dumb" and core.terminal(1) ~= nil
-end
-
 -- The state and what led to it: the last column, so that escape sequences disturb no other one.
 local function state_column(coloured)
   return { "state", function(row)
     return row.state and row.state .. (row.why ~= "" and ": " .. row.why or "")
   end, align = "left", format = function(text)
-    local colour = coloured and COLOURS[text:match("^%l+")]
-    return colour and colour .. text .. "\27[0m" or text
+    return coloured and colour.paint(text, text:match("^%l+")) or text
   end }
 end
 
@@ -113,7 +103,7 @@ local function columns(options)
   end
   if not (options.json or options.csv or options.openmetrics) then
     add({ "util", "utilization", unit = "%" }, { "saturation", saturation_text, align = "left" },
-      { "errors", format = "%.0f" }, state_column(is_coloured(options.color)))
+      { "errors", format = "%.0f" }, state_column(colour.wanted(options.color)))
     return list
   end
   -- Labels of metrics must not change with their values: these have no state and no reasons.
@@ -127,21 +117,18 @@ local function columns(options)
   return list
 end
 
-local COLOR = { always = true, never = true, auto = true }
-
 return kstat.report({
   published = false, optional = true, skip_first = true,
   name = "use", about = "Each resource of the machine: utilization, saturation, errors, and whether that is too much.",
   options = {
     { "x", "worst", help = "only resources that are not ok" },
     { nil, "explain", help = "what is measured, the limits, the kernel's files and the reasons" },
-    { nil, "color", arg = "auto|always|never", default = "auto", help = "colours; auto: on a terminal" },
   },
   check = function(options)
     if options.explain then
       tool.show(limits.explain())
     end
-    return not COLOR[options.color] and ("--color takes always, never or auto, not '%s'"):format(options.color) or nil
+    return nil
   end,
   note = "Without an interval it looks for a second. States: ok, warning, critical; what cannot be read is \"-\".",
   select = resources.select, columns = columns, rows = rows,

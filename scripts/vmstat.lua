@@ -242,7 +242,17 @@ local PAGING_COLUMNS = {
 }
 local SWAPPING = { re = "si", mf = "so" }
 
-local function columns(options)
+local wider = 0 -- by how much swap and free are wider than on Solaris
+
+-- The digits that free memory in KB, and swap, may have on Linux.
+local function memory_digits(ks)
+  local k = is_linux(ks) and ks:lookup("unix", 0, "system_pages")
+  local pages = k and k:get("physmem")
+  local most = pages and pages * kb_per_page(ks, true) or 0
+  return { free = #("%.0f"):format(most), swap = #("%.0f"):format(2 * most) }
+end
+
+local function columns(options, ks)
   if options.interrupts then
     return {
       { "interrupt", width = 12 }, { "total", width = 10, format = "%.0f" }, { "rate", width = 8, format = "%.0f" },
@@ -253,7 +263,8 @@ local function columns(options)
       { "", "what", key = "what", width = 1, align = "left" },
     }
   end
-  local list = {}
+  local list, digits = {}, memory_digits(ks)
+  wider = 0
   for i, c in ipairs(options.paging and PAGING_COLUMNS or CLASSIC) do
     local title = options.swapping and SWAPPING[c[1]] or c[1]
     local field = c[3] or title
@@ -262,7 +273,9 @@ local function columns(options)
       local k = shown[tonumber(disk)]
       title = k and k.short or "--"
     end
-    list[i] = { title, field, key = field, width = c[2], format = "%.0f" }
+    local width = math.max(c[2], digits[title] or 0)
+    wider = wider + width - c[2]
+    list[i] = { title, field, key = field, width = width, format = "%.0f" }
   end
   list[1].align = "right"
   return list
@@ -271,10 +284,11 @@ end
 local function heading(options)
   if options.interrupts or options.summary then
     return nil
-  elseif options.paging then
-    return "     memory           page          executable      anonymous      filesystem "
   end
-  return " kthr      memory            page            disk          faults      cpu"
+  local line = options.paging and "     memory           page          executable      anonymous      filesystem " or
+    " kthr      memory            page            disk          faults      cpu"
+  local left = math.floor(wider / 2)
+  return (line:gsub("memory", (" "):rep(left) .. "%0" .. (" "):rep(wider - left)))
 end
 
 -- --- -i and -s --------------------------------------------------------------------------------
@@ -382,7 +396,8 @@ return kstat.report({
       return { interrupts[1], interrupts[2], selector("unix", "system_misc", "misc") }
     end
     return {
-      selector("unix", nil, "misc"), selector("unix", "vminfo", "vm"), cpu_sys, cpu_vm,
+      selector("unix", nil, "misc"), selector("unix", "vminfo", "vm"), selector("unix", "system_pages", "pages"),
+      cpu_sys, cpu_vm,
       not options.summary and not options.paging and disks or nil,
       not options.summary and not options.paging and details or nil,
     }

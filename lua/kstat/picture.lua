@@ -4,8 +4,8 @@
 --     print(picture.sparkline({ 1, 5, 2, 8 }))                     -- ▁▅▂█
 --     io.write(picture.bars({ { "vda", 30 }, { "vdb", 5 } }))
 --
--- Every function returns text and prints nothing. Characters are plain ASCII where standard output is no
--- terminal or the locale is not UTF-8; the option `utf8` (true, false) overrides that. Widths are columns;
+-- Every function returns text and prints nothing. Characters are plain ASCII where the locale is not
+-- UTF-8; the option `utf8` (true, false) overrides that. Widths are columns;
 -- the option `width` overrides the window's; of fractions the whole part counts, and 2,000 is the most.
 --
 -- @module kstat.picture
@@ -42,13 +42,13 @@ local function whole_width(width)
 end
 
 --- What standard output is.
--- @treturn table `tty` (boolean), `utf8` (boolean), `width` and `height` (columns and rows; 80 and 24
--- where it is no terminal, unless $COLUMNS says otherwise; at most 2,000 and 1,000)
+-- @treturn table `tty` (boolean), `utf8` (boolean: what the locale says, also for a pipe), `width` and `height`
+-- (columns and rows; 80 and 24 where it is no terminal, unless $COLUMNS says otherwise; at most 2,000 and 1,000)
 function picture.terminal()
   local columns, rows = core.terminal(1)
   return {
     tty = columns ~= nil,
-    utf8 = columns ~= nil and speaks_utf8(),
+    utf8 = speaks_utf8(),
     width = columns or whole_width(tonumber(os.getenv("COLUMNS"))) or 80,
     height = rows or 24,
   }

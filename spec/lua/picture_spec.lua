@@ -29,7 +29,7 @@ describe("a sparkline", function()
     local host = (os.getenv("KSTAT_BUILD") or "build") .. "/bin/kstatlua"
     local widths = { ["60.5"] = 60, ["7"] = 7, ["0"] = 80, ["-3"] = 80, ["1e300"] = 2000, nan = 80, x = 80 }
     for columns, want in pairs(widths) do
-      local pipe = assert(io.popen(("COLUMNS=%s %s -e 'local t = {} for i = 1, 3000 do t[i] = i end " ..
+      local pipe = assert(io.popen(("LC_ALL=C COLUMNS=%s %s -e 'local t = {} for i = 1, 3000 do t[i] = i end " ..
         "print(#kstat.picture.sparkline(t), (#kstat.picture.bars({ { 1, 2 } })))'"):format(columns, host)))
       assert.equals(("%d\t%d\n"):format(want, want + 1), pipe:read("*a"))
       pipe:close()

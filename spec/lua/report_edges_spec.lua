@@ -209,7 +209,7 @@ describe("a mistake in a declaration", function()
       ["option 'b': there is another with that name"] = { columns = { { "a" } },
         options = { { "x", "b" }, { "y", "b" } } },
       ["option 'count': options.count is taken"] = { columns = { { "a" } }, options = { { "n", "count" } } },
-      ["option 'n': type is 'number' or 'count', not 'text'"] = { columns = { { "a" } },
+      ["option 'n': type is 'number', 'count' or 'word', not 'text'"] = { columns = { { "a" } },
         options = { { "n", "n", type = "text" } } },
       ["option 'n': unknown field 'hlep'"] = { columns = { { "a" } }, options = { { "n", "n", hlep = "text" } } },
       ["no column 'b' to sort by, but: a"] = { columns = { { "a" } }, sort = "b" },

@@ -177,11 +177,11 @@ describe("vmstat", function()
   -- 2.6 GB of swap and 1 GB free; 2 processes blocked; ticks 3030 user, 720 kernel, 9090 idle of 12845
   it("shows '-' for what Linux does not count", function()
     local lines = lines_of(on_small("vmstat nvme0n1 0.01 2"))
-    assert.equal(" kthr      memory            page            disk          faults      cpu", lines[1])
-    assert.equal(" r b w   swap  free  re  mf pi po fr de sr c0 d3 m1 n0   in   sy   cs us sy id", lines[2])
-    assert.matches("^ 0 2 %- 2600000 1000000 %- +%d+ +%d+ +%d+ +%d+ +%- +%d+ +%d+ +%d+ +%d+ +%d+ +%d+ +%- +%d+ " ..
+    assert.equal(" kthr       memory              page            disk          faults      cpu", lines[1])
+    assert.equal(" r b w    swap    free  re  mf pi po fr de sr c0 d3 m1 n0   in   sy   cs us sy id", lines[2])
+    assert.matches("^ 0 2 %- 2600000 1000000   %- +%d+ +%d+ +%d+ +%d+ +%- +%d+ +%d+ +%d+ +%d+ +%d+ +%d+ +%- +%d+ " ..
       "24  6 71$", lines[3])
-    assert.equal(" 0 2 - 2600000 1000000 -  0  0  0  0  -  0  0  0  0  0    0    -    0  -  -  -", lines[4])
+    assert.equal(" 0 2 - 2600000 1000000   -   0  0  0  0  -  0  0  0  0  0    0    -    0  -  -  -", lines[4])
     assert.equal(4, #lines)
   end)
 

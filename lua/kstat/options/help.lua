@@ -10,7 +10,8 @@ local STANDARD = {
   timestamp = "the time before each report: d a date, u seconds since 1970",
   sort = "sort by that column, descending; -COLUMN ascending", top = "only the first N rows",
   replay = "a capture or a recording in place of the machine, sample by sample",
-  from = "with -r: start there (seconds since 1970, or 2026-11-21 14:05)", to = "with -r: end there", help = "this",
+  from = "with -r: start there (seconds since 1970, or 2026-11-21 14:05)", to = "with -r: end there",
+  color = "colours; auto: on a terminal", help = "this",
 }
 
 return function(declared, about)

@@ -2,9 +2,9 @@
 --
 -- An option is declared as `{ letter, name, help =, arg =, default =, type =, long = }`: `-n 5`, `-n5` and
 -- `--name 5`, `--name=5` set options.name; one without `arg` is a switch; `type = "number"` checks and converts,
--- `"count"` also that it is whole and above 0, `"timestamp"` is d or u. `letter` may be nil. Commands that are no
--- reports may say more: `also` (a second letter), `long = false` (there is no long form), `repeated = true`
--- (options.name is an array), and `final = true` (nothing behind it is read).
+-- `"count"` also that it is whole and above 0, `"word"` is one of those of `arg`, `"timestamp"` d or u. `letter` may
+-- be nil. Commands that are no reports may say more: `also` (a second letter), `long = false` (there is no long form),
+-- `repeated = true` (options.name is an array), and `final = true` (nothing behind it is read).
 --
 -- Options are accepted behind operands, up to `--`; with POSIXLY_CORRECT in the environment only before them.
 --
@@ -19,7 +19,8 @@ local STANDARD = {
   { "j", "json" }, { nil, "csv" }, { nil, "openmetrics" }, { "y", "skip_first", long = "skip-first" },
   { "z", "skip_idle", long = "skip-idle" }, { "T", "timestamp", arg = "d|u", type = "timestamp" },
   { nil, "sort", arg = "COLUMN" }, { nil, "top", arg = "N", type = "count" }, { "r", "replay", arg = "FILE" },
-  { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" }, { "h", "help", final = true },
+  { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" },
+  { nil, "color", arg = "always|never|auto", type = "word", default = "auto" }, { "h", "help", final = true },
 }
 -- What else is in the table of options.
 local TAKEN = { interval = true, count = true, operands = true }
@@ -40,8 +41,8 @@ local function check_own(own)
         mistake.raise("option '%s': %s: a %s expected, not %s", o[2], field, kind, tostring(value))
       end
     end
-    if o.type and o.type ~= "number" and o.type ~= "count" then
-      mistake.raise("option '%s': type is 'number' or 'count', not '%s'", o[2], o.type)
+    if o.type and o.type ~= "number" and o.type ~= "count" and o.type ~= "word" then
+      mistake.raise("option '%s': type is 'number', 'count' or 'word', not '%s'", o[2], o.type)
     elseif TAKEN[o[2]] then
       mistake.raise("option '%s': options.%s is taken, choose another name", o[2], o[2])
     elseif names[o[2]] or o[1] and letters[o[1]] then
@@ -111,6 +112,10 @@ local function convert(o, value)
   if o.type == "timestamp" then
     local first = value:match("^[du]")
     return first, ("-T takes d or u, not '%s'"):format(value)
+  elseif o.type == "word" then
+    local words = "|" .. o.arg .. "|"
+    return words:find("|" .. value .. "|", 1, true) and value or nil,
+      ("--%s takes %s, not '%s'"):format(o.long, o.arg:gsub("|", ", "):gsub("(.*), ", "%1 or "), value)
   elseif o.type and not number then
     return nil, ("--%s takes a number, not '%s'"):format(o.long, value)
   elseif o.type == "count" and not (number >= 1 and number % 1 == 0) then

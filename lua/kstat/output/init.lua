@@ -7,7 +7,9 @@
 -- creation) and `totals` (a row, or nil).
 --
 -- @module kstat.output
+local colour = require("kstat.colour")
 local core = require("kstat.core")
+local cut = require("kstat.text").cut
 local pager = require("kstat.tick").pager
 
 local columns_of = core.columns_of
@@ -67,42 +69,93 @@ end
 
 -- --- a table ------------------------------------------------------------------------------
 
-local function pad(text, column)
-  local space = (" "):rep((column.width or 0) - columns_of(text))
+-- The state of a number by the limits of its column, for its colour; nil: none.
+local function state_of(column, value)
+  if type(value) ~= "number" then
+    return nil
+  end
+  return column.critical and value >= column.critical and "critical" or
+    column.warning and value >= column.warning and "warning" or nil
+end
+
+-- A cell as wide as said. coloured: a number beyond a limit has a colour.
+local function pad(text, column, width, value, coloured)
+  local taken
+  text, taken = cut(text, column.room or math.huge)
+  local space = (" "):rep(width - taken)
+  if coloured then
+    text = colour.paint(text, state_of(column, value))
+  end
   return column.align == "left" and text .. space or space .. text
 end
 
-local function line(columns, texts, gap)
+-- values: what the texts were made of, for colours; nil: titles.
+local function line(columns, texts, gap, values)
   local out = {}
   for i, column in ipairs(columns) do
-    out[i] = pad(texts[i], column)
+    out[i] = pad(texts[i], column, column.room or column.width or 0, values and values[i], columns.coloured)
   end
   return (table.concat(out, gap):gsub(" +$", "")) .. "\n"
 end
 
 -- A cell that is too wide takes its room from those that follow it.
-local function squeezed(columns, texts, gap)
+local function squeezed(columns, texts, gap, values)
   local out, over = {}, 0
   for i, column in ipairs(columns) do
-    local taken = columns_of(texts[i])
-    local width = math.max(column.width - over, taken)
-    local space = (" "):rep(width - taken)
-    out[i] = column.align == "left" and texts[i] .. space or space .. texts[i]
+    local width = math.max(column.width - over, columns_of(texts[i]))
+    out[i] = pad(texts[i], column, width, values and values[i], columns.coloured)
     over = over + width - column.width
   end
   return (table.concat(out, gap):gsub(" +$", "")) .. "\n"
 end
 
--- Columns without a width are as wide as what they show, and never become narrower.
+-- Columns without a width are as wide as what they show, and never become narrower. Returns whether titles or later
+-- columns have to move for one that grew.
 local function widen(columns, lines)
+  local grew = false
   for i, column in ipairs(columns) do
     if not column.fixed then
+      local before = column.width
       column.width = math.max(column.width or 0, columns_of(column.title))
       for _, texts in ipairs(lines) do
         column.width = math.max(column.width, texts[i] and columns_of(texts[i]) or 0)
       end
+      grew = grew or column.width ~= before and (i < #columns or column.align ~= "left")
     end
   end
+  return grew
+end
+
+local LEAST = 8 -- columns that a text keeps in a narrow window
+
+-- Gives the columns the room that they have in the terminal's window, if standard output is one: texts are cut, the
+-- longest first, and never numbers. Returns whether that changed.
+local function fit(columns, gap)
+  local window = core.terminal(1)
+  local over, changed = window and -window or -math.huge, false
+  for i, column in ipairs(columns) do
+    over = over + (column.width or 0) + (i > 1 and #gap or 0)
+  end
+  local rooms = {}
+  while over > 0 do
+    local longest
+    for _, column in ipairs(columns) do
+      local room = rooms[column] or column.width
+      if column.align == "left" and not column.fixed and room > math.max(LEAST, columns_of(column.title)) and
+        (not longest or room > (rooms[longest] or longest.width)) then
+        longest = column
+      end
+    end
+    if not longest then
+      break
+    end
+    rooms[longest], over = (rooms[longest] or longest.width) - 1, over - 1
+  end
+  for _, column in ipairs(columns) do
+    changed = changed or column.room ~= rooms[column]
+    column.room = rooms[column]
+  end
+  return changed
 end
 
 local function cells(columns, values)
@@ -117,18 +170,19 @@ end
 -- makes those of what C does not print.
 local function fast_lines(columns, gap, squeeze, make)
   for _, column in ipairs(columns) do
-    if not column.fixed then
+    if not column.fixed or columns.coloured and (column.warning or column.critical) then
       return nil
     end
   end
   local layout = core.layout(columns, gap, squeeze)
   return layout and function(values)
-    return core.layout_line(layout, values) or make(columns, cells(columns, values), gap)
+    return core.layout_line(layout, values) or make(columns, cells(columns, values), gap, values)
   end
 end
 
 local function table_sink(columns, write, report)
   local titles, shown = {}, 0
+  columns.coloured = report.coloured
   local gap = report.gap or " "
   local make = report.squeeze and squeezed or line
   local fast = fast_lines(columns, gap, report.squeeze, make)
@@ -149,9 +203,10 @@ local function table_sink(columns, write, report)
     write((report.heading and report.heading .. "\n" or "") .. header)
   end
 
-  -- The cells of all rows, and of the totals. Where lines are made of values (`fast`), those are the cells.
+  -- The cells of all rows, and of the totals, and whether that made columns wider. Where lines are made of values
+  -- (`fast`), those are the cells.
   local function texts_of(rows, totals)
-    local lines = {}
+    local lines, grew = {}, false
     for i, row in ipairs(rows) do
       lines[i] = (fast or row.text) and row or cells(columns, row)
     end
@@ -163,20 +218,21 @@ local function table_sink(columns, write, report)
       lines[#lines + 1] = texts
     end
     if not fast then
-      widen(columns, lines)
+      grew = widen(columns, lines)
+      grew = fit(columns, gap) or grew
     end
-    return lines
+    return lines, grew
   end
 
   return {
     show = function(rows, tick)
-      local lines = rows
+      local lines, grew = rows, false
       if not fast or tick.totals then
-        lines = texts_of(rows, tick.totals)
+        lines, grew = texts_of(rows, tick.totals)
       end
       local n = #lines
-      -- Many rows: a header each time. One row: a header every screenful.
-      if header_due(n, n > 1) then
+      -- Many rows: a header each time. One row: a header every screenful, and when it no longer fits.
+      if header_due(n, n > 1 or grew and n > 0) then
         if shown > 0 and n > 1 and report.blank ~= false then
           write("\n")
         end
@@ -186,7 +242,8 @@ local function table_sink(columns, write, report)
       end
       for i = 1, n do
         local texts = lines[i]
-        write(texts.text and texts.text .. "\n" or fast and fast(texts) or make(columns, texts, gap))
+        write(texts.text and texts.text .. "\n" or fast and fast(texts) or
+          make(columns, texts, gap, rows[i] or tick.totals))
       end
       shown = shown + 1
     end,
@@ -306,7 +363,7 @@ end
 -- @string form "table", "json", "csv" or "openmetrics"
 -- @tparam {table,...} columns of kstat.report.declare
 -- @func write takes text
--- @tparam table report with `name`, `heading`, `gap`, `squeeze`, `blank`, `repeat_header`
+-- @tparam table report with `name`, `heading`, `gap`, `squeeze`, `blank`, `repeat_header`, `coloured`
 -- @treturn sink
 function output.sink(form, columns, write, report)
   local copies, places = {}, {}

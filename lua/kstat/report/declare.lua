@@ -22,7 +22,7 @@ local FIELDS = {
 }
 local COLUMN_FIELDS = {
   key = "string", width = "width", align = "align", format = "format", unit = "string", kind = "measure",
-  about = "string", total = "boolean or function", data = "boolean",
+  about = "string", total = "boolean or function", data = "boolean", warning = "number", critical = "number",
 }
 local WORDS = { align = { left = true, right = true }, measure = { gauge = true, counter = true, label = true } }
 local MOST_WIDTH = 1000 -- of a column

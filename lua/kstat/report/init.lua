@@ -91,12 +91,13 @@ end
 --     least work
 --   * `published`: true: of the machine only what processes publish, false: all but that; of a capture everything
 --   * `optional`: true: some systems lack kstats and statistics that the report names, and no line says so
---   * `columns`: `{ title, value, width =, align =, format =, unit =, kind =, about =, total =, key =, data = }`
+--   * `columns`: `{ title, value, width =, align =, format =, unit =, kind =, about =, total =, key =, data =,
+--     warning =, critical = }`
 --     each; value is an expression (kstat.expression; default: the title) or a function(row); `format` is
 --     for string.format (default "%.1f" for numbers) or a function; `align` "left" or "right" (default: left for
 --     the first column); `kind` "gauge" (default), "counter", or "label": it names the row, as texts and
 --     the expressions module, instance, name and class do by themselves; `total` false, or a function(values);
---     `data` false: not in the data formats
+--     `data` false: not in the data formats; from `warning` on a number is yellow, from `critical` on red (--color)
 --   * `rows`: function(d, now, prev, options) that gives the rows: an array of tables, each with any
 --     fields and the kstat of the difference `d` as `kstat`; default: one for each selected kstat
 --   * `from`: the rows, in place of `rows`, where they are sums of statistics: an array of sources (see
@@ -379,7 +380,7 @@ function report:open_sink(form, given, ks, write)
       usage(self, message)
     end
   end
-  local look = {}
+  local look = { coloured = form == "table" and require("kstat.colour").wanted(given.color) }
   for field, value in pairs(self) do
     look[field] = value
   end

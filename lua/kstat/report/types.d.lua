@@ -20,6 +20,8 @@
 ---@field about? string
 ---@field total? boolean|fun(values: number[]): any
 ---@field data? boolean
+---@field warning? number
+---@field critical? number
 
 ---The fields [1], [2], …: selectors; a table may have instance = "row"
 ---@class kstat.report.source
@@ -37,7 +39,7 @@
 ---@field [2] string name
 ---@field long? string
 ---@field arg? string
----@field type? "number"|"count"
+---@field type? "number"|"count"|"word"
 ---@field default? any
 ---@field help? string
 

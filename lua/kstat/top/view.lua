@@ -4,7 +4,7 @@
 local columns_of = require("kstat.core").columns_of
 local picture = require("kstat.picture")
 local rows = require("kstat.top.rows")
-local whole = require("kstat.text").whole
+local cut, whole = require("kstat.text").cut, require("kstat.text").whole
 
 local view = {}
 
@@ -53,21 +53,8 @@ end
 -- @int width
 -- @treturn string
 function view.fit(text, width)
-  local have = columns_of(text)
-  if have <= width then
-    return text .. (" "):rep(width - have)
-  elseif width <= 0 then
-    return ""
-  end
-  local out, n = {}, 0
-  for character in text:gmatch("[%z\1-\127\194-\244][\128-\191]*") do
-    if n == width - 1 then
-      break
-    end
-    n = n + 1
-    out[n] = character
-  end
-  return table.concat(out) .. "~"
+  local shown, have = cut(text, width)
+  return shown .. (" "):rep(width - have)
 end
 
 local function right(text, width)
