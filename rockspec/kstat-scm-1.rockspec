@@ -56,6 +56,7 @@ build = {
     INST_BINDIR = "$(BINDIR)",
     INST_PREFIX = "$(PREFIX)",
   },
+  copy_directories = { "doc", "completion" },
 }
 
 test = {

@@ -17,7 +17,22 @@ usage: kstatlua [options] script.lua [arguments] [interval [count]]
   --help      print this
 
 In a script, `kstat` is the module and `arg` holds the arguments. The prompt (-i) is in kstatlua for Lua 5.4.
+
+Installed scripts; name --help explains each:
+
 ]=]
+
+-- Returns a line for each installed script: its name, and what its first line says of it.
+local function read_abouts()
+  local lines = {}
+  local sed = io.popen("sed -sn '1s/^--- //p' '" .. directory:gsub("'", "'\\''") .. "/../scripts/'*.lua")
+  for line in sed:lines() do
+    local name, about = line:match("^(%w+): (.-)%.?$")
+    lines[#lines + 1] = name and ("  %-11s %s\n"):format(name, about)
+  end
+  sed:close()
+  return table.concat(lines)
+end
 
 -- The first use of the global `kstat` loads the module.
 setmetatable(_G, { __index = function(globals, name)
@@ -80,6 +95,11 @@ local function run(chunk, message)
   die(result[2], result[1])
 end
 
+-- Returns the function of an installed script, or nil.
+local function load_script(script)
+  return loadfile(directory .. "/../scripts/" .. script .. ".lua")
+end
+
 -- Returns the file of a script: the installed one of that name, else the file that the name is itself. Ends the
 -- process if there is neither.
 local function find(name)
@@ -109,7 +129,11 @@ local function read_options(words)
     if word == "--" then
       break
     elseif word == "--help" or word == "-h" then
-      io.stdout:write(usage)
+      io.stdout:write(usage, read_abouts())
+      os.exit(0)
+    elseif word == "--complete" then
+      local host = { usage = usage, abouts = read_abouts(), load = load_script }
+      io.stdout:write(require("kstat.complete").lines(words, host))
       os.exit(0)
     elseif word == "--version" or word == "-v" then
       print(("kstatlua %s (%s)"):format(require("kstat.core").version, rawget(_G, "jit") and jit.version or _VERSION))
@@ -144,7 +168,7 @@ if program:find("^kstatlua") then
   name = not chunks and table.remove(words, 1) or nil
 end
 if not name and not chunks then
-  io.stderr:write(usage)
+  io.stderr:write(usage, read_abouts())
   os.exit(2)
 end
 arg = { [0] = name or program, unpack(words) } -- luacheck: globals arg
