@@ -22,6 +22,7 @@ if not binary or capture("command -v wrk") == "" then
 end
 
 local dir = capture("mktemp -d"):match("%S+")
+os.execute("chmod 755 " .. dir) -- workers are another user
 local root, build = os.getenv("PWD"), os.getenv("KSTAT_BUILD")
 
 local function write_file(name, text)
@@ -42,8 +43,10 @@ local VARIANTS = {
   block = { port = 28715, log = [[log_by_lua_block { requests:inc(1, { ngx.var.server_name, ngx.var.status })
     latency:observe(tonumber(ngx.var.request_time), { ngx.var.server_name }) }]] },
   best = { port = 28716, log = "log_by_lua_block { shared.log(requests, latency) }" },
+  series = { port = 28717, log = "log_by_lua_block { kn:log() }", setup = "labels = { 'host' }" },
 }
 local ORDER = { "none", "empty", "ours", "whole", "block", "best" }
+local STARTED = { "series", table.unpack(ORDER) }
 
 local CONFIGURATION = [[
 load_module /usr/lib/nginx/modules/ndk_http_module.so;
@@ -82,7 +85,21 @@ http {
     least(function(n) for i = 1, n do jobs:add(1, "mail") end end, 1e7)
     least(function(n) for i = 1, n do plain:observe(i % 1024 * 0.0031) end end, 1e6)
     least(function(n) for i = 1, n do digest:observe(i % 1024 * 0.0031) end end, 1e6)
-  } } }
+  } }
+  location = /metrics { content_by_lua_block { kn:metrics() } log_by_lua_block { return } }
+  # The same, with the longest time of the processor between two points where other requests go on.
+  location = /longest { content_by_lua_block {
+    local sleep, flush, print, clock, longest = ngx.sleep, ngx.flush, ngx.print, os.clock, 0
+    local since = clock()
+    local function look() longest, since = math.max(longest, clock() - since), clock() end
+    ngx.sleep = function(...) look() local ok = sleep(...) since = clock() return ok end
+    ngx.print = function() return true end
+    ngx.flush = ngx.print
+    kn:metrics()
+    look()
+    ngx.sleep, ngx.flush, ngx.print = sleep, flush, print
+    ngx.print(longest)
+  } log_by_lua_block { return } } }
 }
 ]]
 
@@ -96,7 +113,7 @@ request = function() return all end
 ]])
 
 local function stop_all()
-  for _, name in ipairs(ORDER) do
+  for _, name in ipairs(STARTED) do
     local pid = VARIANTS[name].pid
     if pid then
       os.execute(("kill -QUIT %s; while kill -0 %s 2>/dev/null; do sleep 0.05; done"):format(pid, pid))
@@ -105,7 +122,7 @@ local function stop_all()
   os.execute("rm -rf " .. dir)
 end
 
-for _, name in ipairs(ORDER) do
+for _, name in ipairs(STARTED) do
   local variant = VARIANTS[name]
   local home = dir .. "/" .. name
   os.execute(("mkdir -p %s %s/k"):format(home, home))
@@ -115,7 +132,7 @@ for _, name in ipairs(ORDER) do
     home, binary, home)):match("%d+")
 end
 os.execute("sleep 1")
-for _, name in ipairs(ORDER) do
+for _, name in ipairs(STARTED) do
   VARIANTS[name].worker = capture("pgrep -P " .. VARIANTS[name].pid):match("%d+")
   if not VARIANTS[name].worker then
     io.stderr:write(capture(("cat %s/%s/error.log"):format(dir, name)))
@@ -144,6 +161,23 @@ for round = 0, ROUNDS do
   end
 end
 local updates = capture("curl -s -m 120 http://127.0.0.1:28713/updates")
+
+-- Rows of hosts with all of nginx's families, until there are about 10,000 series.
+write_file("hosts.lua", [[
+local i = 0
+request = function() i = i + 1 return wrk.format("GET", "/", { Host = ("host%d.example.com"):format(i % 380) }) end
+]])
+local series = VARIANTS.series
+local url = ("http://127.0.0.1:%d"):format(series.port)
+capture(("wrk -t1 -c8 -d1 -s %s/hosts.lua %s/"):format(dir, url))
+local scrape, longest = math.huge, math.huge
+local _, samples = capture(("curl -s %s/metrics"):format(url)):gsub("\n[^#]", "")
+for _ = 1, 20 do
+  local before = cpu(series.worker)
+  capture(("curl -s -o %s/metrics %s/metrics"):format(dir, url))
+  scrape = math.min(scrape, (cpu(series.worker) - before) / 1e6)
+  longest = math.min(longest, tonumber(capture(("curl -s %s/longest"):format(url))) * 1e3)
+end
 stop_all()
 
 local function ns(n)
@@ -184,3 +218,7 @@ for value in updates:gmatch("(%S+)\n") do
   figure.print("nginx " .. names[i], ns(tonumber(value)), "-", "-", goal and ("<=%d ns"):format(goal) or "-",
     goal and tonumber(value) <= goal)
 end
+figure.print(("nginx /metrics, %d series of its families"):format(samples), ("%.3g ms"):format(scrape), "-", "-",
+  "<=3 ms", scrape <= 3)
+figure.print("nginx /metrics, longest time without a yield", ("%.3g ms"):format(longest), "-", "-", "<=2 ms",
+  longest <= 2)

@@ -147,7 +147,8 @@ read_again(lua_State *L, struct ks_lua_chain *c, int t)
 }
 
 /*
- * update(chain) -> changed, added, deleted | nil, message, errno. In a replay: the next sample.
+ * update(chain, lazily) -> changed, added, deleted | nil, message, errno. In a replay: the next sample. lazily: what was
+ * read is not read again before somebody asks for it.
  */
 static int
 chain_update(lua_State *L)
@@ -155,6 +156,7 @@ chain_update(lua_State *L)
 	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
 	const struct ks_change *change;
 	size_t n;
+	bool lazily = lua_toboolean(L, 2);
 	kid_t id;
 
 	lua_settop(L, 1);
@@ -163,8 +165,13 @@ chain_update(lua_State *L)
 	if (id < 0)
 		return ks_lua_fail(L);
 	ks_lua_getuservalue(L, 1);
-	lua_rawgeti(L, 2, 1);
-	read_again(L, c, 3);
+	if (lazily) {
+		lua_newtable(L);
+		lua_rawseti(L, 2, 1);
+	} else {
+		lua_rawgeti(L, 2, 1);
+		read_again(L, c, 3);
+	}
 	lua_pushboolean(L, id > 0);
 	change = ks_chain_changes(c->kc, &n);
 	push_changes(L, change, n, true);

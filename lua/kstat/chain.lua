@@ -139,6 +139,7 @@ local change = {
 
 --- Brings the chain up to date, and reads again what was read. In a replay: the next sample, if there
 -- is one. Tables of the path get their new values, kstat objects stay what they are.
+-- @bool[opt] lazily what was read is read again when somebody asks for it, not now
 -- @treturn[1] boolean whether kstats came or went
 -- @treturn[1] {table,...} those that came: {module =, instance =, name =}, with tostring()
 -- @treturn[1] {table,...} those that are gone
@@ -146,9 +147,9 @@ local change = {
 -- @treturn[2] string message
 -- @treturn[2] string errno name
 -- @function ks:update
-function methods.update(self)
+function methods.update(self, lazily)
   object.check(self, "chain", "update")
-  local changed, added, deleted = core.chain_methods.update(self)
+  local changed, added, deleted = core.chain_methods.update(self, lazily)
   if changed ~= nil then
     for _, list in ipairs({ added, deleted }) do
       for _, one in ipairs(list) do

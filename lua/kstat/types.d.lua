@@ -143,9 +143,10 @@ local chain = {}
 
 function chain:close() end
 
+---@param lazily? boolean
 ---@return boolean? changed, kstat.change[]|string added or message
 ---@return kstat.change[]|string deleted or errno
-function chain:update() end
+function chain:update(lazily) end
 
 ---@param ... kstat.spec
 ---@return kstat.sample? sample, string? message, string? errno

@@ -59,7 +59,7 @@ local function take_machine()
   if is_taken then
     return chains.open({})
   elseif machine then
-    local changed, message = machine:update()
+    local changed, message = machine:update(true)
     if changed == nil then
       machine:close()
       machine = nil

@@ -1,57 +1,25 @@
 --- The metrics of an nginx as Prometheus reads them, by names that dashboards know.
 local core = require("kstat.core")
+local gather = require("kstat.nginx.gather")
 local names = require("kstat.nginx.names")
 
 local M = {}
 
-local PIECE = 16384 -- bytes of a piece; it takes well below a millisecond
+local PIECE = 1000 -- texts and numbers of a piece; they take a fraction of a millisecond
 
-local function escape(text)
-  return (text:gsub('[\\"\n]', { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n" }))
-end
-
+-- A number as table.concat() takes it: that writes 14 digits.
 local function number(n)
-  return n % 1 == 0 and n > -1e15 and n < 1e15 and ("%.0f"):format(n) or ("%.17g"):format(n)
+  if n % 1 == 0 and n > -1e14 and n < 1e14 then
+    return n
+  elseif n == math.huge or n == -math.huge then
+    return n > 0 and "+Inf" or "-Inf"
+  end
+  return ("%.17g"):format(n)
 end
 
--- --- reading ---------------------------------------------------------------------------------------
-
--- A kstat: its texts as labels, and its other statistics by name in a table that holds nothing else.
-local function read(k)
-  local labels, values, used, idle = {}, {}, false, true
-  for statistic, value in k:stats() do
-    if type(value) == "string" then
-      labels[#labels + 1] = ('%s="%s"'):format(statistic, escape(value))
-      used = used or value ~= "other"
-    else
-      values[statistic] = value
-      idle = idle and value == 0
-    end
-  end
-  -- The row of refused labels is shown once something was refused.
-  return { k = k, name = k.name, values = values, labels = table.concat(labels, ","),
-    is_hidden = #labels > 0 and not used and idle }
-end
-
--- All rows by class, and the times of each.
-local function gather(sample, name)
-  local classes, by_name = {}, {}
-  for _, k in ipairs(sample:select(name .. ":0")) do
-    local row = read(k)
-    by_name[k.name] = row
-    classes[k.class] = classes[k.class] or {}
-    table.insert(classes[k.class], row)
-  end
-  for class, list in pairs(classes) do
-    for _, row in ipairs(class:find("_time$") and list or {}) do
-      local owner = by_name[row.name:gsub(",time$", "")]
-      if owner and owner ~= row then
-        row.labels = owner.labels
-        row.is_hidden = owner.is_hidden
-      end
-    end
-  end
-  return classes
+-- The same of a value that is kept in parts of its unit.
+local function scaled(n, scale)
+  return scale == 1 and number(n) or n < 1e18 and n / scale or number(n / scale)
 end
 
 -- --- writing ---------------------------------------------------------------------------------------
@@ -59,41 +27,45 @@ end
 local writer_methods = {}
 local writer_meta = { __index = writer_methods }
 
+-- Each line begins with the end of the one before.
+local function line(name, labels, own)
+  labels = labels ~= "" and own ~= "" and labels .. "," .. own or labels .. own
+  return labels == "" and ("\n%s "):format(name) or ("\n%s{%s} "):format(name, labels)
+end
+
 function writer_methods.write(self, text)
-  self.size = self.size + #text
-  self[#self + 1] = text
-  if self.size >= PIECE then
+  self.n = self.n + 1
+  self[self.n] = text
+end
+
+-- A sample: its line up to the value, and the value.
+function writer_methods.put(self, before, value)
+  local n = self.n + 2
+  self[n - 1], self[n] = before, value
+  self.n = n
+  if n >= PIECE then
     self:flush()
   end
 end
 
 function writer_methods.flush(self)
-  self.emit(table.concat(self))
-  for i = #self, 1, -1 do
-    self[i] = nil
-  end
-  self.size = 0
+  local text = table.concat(self, "", 1, self.n)
+  self.n = 0
+  self.emit(self.has_begun and text or text:sub(2))
+  self.has_begun = true
 end
 
 -- The head of a family; its samples follow. Each may come once only.
 function writer_methods.family(self, name, kind, help)
   local title = kind == "counter" and not self.is_openmetrics and name .. "_total" or name
   if help and help ~= "" then
-    self:write(("# HELP %s %s\n"):format(title, (help:gsub("[\\\n]", { ["\\"] = "\\\\", ["\n"] = "\\n" }))))
+    self:write(("\n# HELP %s %s"):format(title, (help:gsub("[\\\n]", { ["\\"] = "\\\\", ["\n"] = "\\n" }))))
   end
-  self:write(("# TYPE %s %s\n"):format(title, kind == "untyped" and self.is_openmetrics and "unknown" or kind))
+  self:write(("\n# TYPE %s %s"):format(title, kind == "untyped" and self.is_openmetrics and "unknown" or kind))
 end
 
 function writer_methods.sample(self, name, labels, value)
-  if labels == "" then
-    self:write(("%s %s\n"):format(name, number(value)))
-  else
-    self:write(("%s{%s} %s\n"):format(name, labels, number(value)))
-  end
-end
-
-local function join(a, b)
-  return a ~= "" and b ~= "" and a .. "," .. b or a .. b
+  self:put(line(name, labels, ""), number(value))
 end
 
 -- A family of one sample without labels.
@@ -102,36 +74,71 @@ function writer_methods.single(self, name, kind, help, value)
   self:sample(kind == "counter" and name .. "_total" or name, "", value)
 end
 
+-- The lines of a row for a family, made once. own: the label that each has beside those of the row, by its key.
+local function lines_of(row, name, own)
+  local lines = row.lines[name]
+  if not lines then
+    lines = {}
+    for key, label in pairs(own) do
+      lines[key] = line(name, row.labels, label)
+    end
+    row.lines[name] = lines
+  end
+  return lines
+end
+
+-- The lines of a row's buckets, and its sum and count.
+local function lines_of_histogram(row, name, bounds, n, scale)
+  local lines = row.lines[name]
+  if not lines then
+    lines = { sum = line(name .. "_sum", row.labels, ""), count = line(name .. "_count", row.labels, "") }
+    for i = 1, n do
+      -- A bucket begins one behind the greatest value of the last one.
+      local le = bounds[i + 1] and ("%.10g"):format((bounds[i + 1] - 1) / scale) or "+Inf"
+      lines[i] = line(name .. "_bucket", row.labels, ('le="%s"'):format(le))
+    end
+    row.lines[name] = lines
+  end
+  return lines
+end
+
 -- A histogram of a value of interest of rows.
 function writer_methods.histogram(self, name, help, list, voi, scale)
+  local buckets, bounds, sum = voi .. "_buckets", voi .. "_bounds", voi .. "_sum"
   self:family(name, "histogram", help)
   for _, row in ipairs(list) do
-    local counts, bounds, total = row.values[voi .. "_buckets"], row.values[voi .. "_bounds"], 0
+    local counts, total = row.values[buckets], 0
     if counts and not row.is_hidden then
+      local lines = lines_of_histogram(row, name, row.values[bounds], #counts, scale)
+      local of_sum = row.values[sum]
       for i = 1, #counts do
         total = total + counts[i]
-        -- A bucket begins one behind the greatest value of the last one.
-        local le = bounds[i + 1] and ("%.10g"):format((bounds[i + 1] - 1) / scale) or "+Inf"
-        self:sample(name .. "_bucket", join(row.labels, ('le="%s"'):format(le)), total)
+        self:put(lines[i], number(total))
       end
-      self:sample(name .. "_sum", row.labels, row.values[voi .. "_sum"] / scale)
-      self:sample(name .. "_count", row.labels, total)
+      self:put(lines.sum, scaled(of_sum, scale))
+      self:put(lines.count, number(total))
     end
   end
 end
 
-local QUANTILES = { p50 = "0.5", p90 = "0.9", p99 = "0.99", p999 = "0.999" }
+local QUANTILES = { p50 = 'quantile="0.5"', p90 = 'quantile="0.9"', p99 = 'quantile="0.99"',
+  p999 = 'quantile="0.999"' }
 
 function writer_methods.quantiles(self, name, help, list, voi, scale)
+  local names_of = {}
+  for i, p in ipairs({ "p50", "p90", "p99", "p999" }) do
+    names_of[i] = { p, voi .. "_" .. p }
+  end
   if not (list[1] and list[1].values[voi .. "_p50"]) then
     return
   end
   self:family(name, "summary", help)
   for _, row in ipairs(list) do
-    for _, p in ipairs({ "p50", "p90", "p99", "p999" }) do
-      local value = row.values[voi .. "_" .. p]
+    local lines = lines_of(row, name, QUANTILES)
+    for i = 1, 4 do
+      local value = row.values[names_of[i][2]]
       if value and not row.is_hidden then
-        self:sample(name, join(row.labels, ('quantile="%s"'):format(QUANTILES[p])), value / scale)
+        self:put(lines[names_of[i][1]], scaled(value, scale))
       end
     end
   end
@@ -140,25 +147,35 @@ end
 -- Requests by code, of the rows of a class.
 function writer_methods.codes(self, name, help, list)
   self:family(name, "counter", help)
+  local own, codes = {}, self.codes_of_rows
+  for _, code in ipairs(codes) do
+    own[code] = ('code="%s"'):format(code)
+  end
   for _, row in ipairs(list) do
-    for _, code in ipairs(row.is_hidden and {} or self.codes_of_rows) do
-      local value = row.values[code]
+    local lines, of_row = lines_of(row, name .. "_total", own), row.values
+    for i = 1, row.is_hidden and 0 or #codes do
+      local code = codes[i]
+      local value = of_row[code]
       -- Codes that did not occur are left out, classes not: rates start from 0.
-      if value and (value > 0 or code:find("xx$")) then
-        self:sample(name .. "_total", join(row.labels, ('code="%s"'):format(code)), value)
+      if value and (value > 0 or i <= 5) then
+        self:put(lines[code], number(value))
       end
     end
   end
 end
+
+local NO_LABEL = { "" }
 
 function writer_methods.numbers(self, name, kind, help, list, statistic)
   if not (list[1] and list[1].values[statistic]) then
     return
   end
   self:family(name, kind, help)
+  name = kind == "counter" and name .. "_total" or name
   for _, row in ipairs(list) do
-    if row.values[statistic] and not row.is_hidden then
-      self:sample(kind == "counter" and name .. "_total" or name, row.labels, row.values[statistic])
+    local value = row.values[statistic]
+    if value and not row.is_hidden then
+      self:put(lines_of(row, name, NO_LABEL)[1], number(value))
     end
   end
 end
@@ -289,6 +306,39 @@ local function own_families(w, classes, server)
   end
 end
 
+-- Makes a function that lets other requests go on, if this one kept the worker busy for a millisecond.
+local function rester()
+  local since = core.hrtime()
+  return function()
+    if core.hrtime() - since > 0.001 then
+      ngx.sleep(0.001) -- 0 yields too, but nginx without a patch warns about it
+      since = core.hrtime()
+    end
+  end
+end
+
+-- What is kept of the rows from one scrape to the next. Where two overlap, the second has nothing of it.
+local function take_kept(server)
+  if server.scraped_since and ngx.now() - server.scraped_since < 60 then
+    return {}
+  end
+  server.scraped_since = ngx.now()
+  server.kept_rows = server.kept_rows or {}
+  return server.kept_rows
+end
+
+-- How many sets of labels have a row.
+local function count_rows(classes)
+  local rows = 0
+  for _, class in ipairs({ "http", "upstream", "app_counter", "app_gauge", "app_histogram_time" }) do
+    for _, row in ipairs(classes[class] or {}) do
+      local owner = row.owner and row.labels ~= ""
+      rows = rows + ((row.is_used or owner and not row.labels:find('="other"', 1, true)) and 1 or 0)
+    end
+  end
+  return rows
+end
+
 --- Renders all families.
 -- @tparam server server
 -- @tparam chain ks of this nginx's kstats, up to date
@@ -299,38 +349,35 @@ end
 -- @treturn[2] string message: the kstats are not there, and nothing was emitted
 function M.render(server, ks, format, emit)
   local started = core.hrtime()
-  local classes = gather(ks:sample(server.options.name .. ":0"), server.options.name)
+  local kept, rest = take_kept(server), rester()
+  local classes = gather.read(kept, ks, server.options.name, rest)
+  local values
   for _, row in ipairs(classes.nginx or {}) do
     if row.name == "nginx,connections" then
       classes.nginx_connections = { row }
     else
-      server.values = row.values
+      values = row.values
     end
   end
-  if not server.values then
-    return nil, "the kstats of " .. server.options.name .. " are not there"
+  if values then
+    values.rows = count_rows(classes)
+    server.rows:set(values.rows)
+    server.values = values
+    local w = setmetatable({ n = 0, is_openmetrics = format == "openmetrics", codes_of_rows = server.codes,
+      emit = function(text) emit(text) rest() end }, writer_meta)
+    requests(w, classes, server)
+    upstream_families(w, classes)
+    cache_families(w, classes)
+    server_families(w, classes, values)
+    own_families(w, classes, server)
+    w:single("kstat_scrape_seconds", "gauge", "time that this took", core.hrtime() - started)
+    w:write(w.is_openmetrics and "\n# EOF\n" or "\n")
+    w:flush()
   end
-  local rows = 0
-  for _, class in ipairs({ "http", "upstream", "app_counter", "app_gauge", "app_histogram_time" }) do
-    for _, row in ipairs(classes[class] or {}) do
-      rows = rows + (row.labels:gsub('"other"', ""):find('"') and 1 or 0)
-    end
+  if kept == server.kept_rows then
+    server.scraped_since = nil
   end
-  server.rows:set(rows)
-  server.values.rows = rows
-  local w = setmetatable({ size = 0, emit = emit, is_openmetrics = format == "openmetrics",
-    codes_of_rows = server.codes }, writer_meta)
-  requests(w, classes, server)
-  upstream_families(w, classes)
-  cache_families(w, classes)
-  server_families(w, classes, server.values)
-  own_families(w, classes, server)
-  w:single("kstat_scrape_seconds", "gauge", "time that this took", (core.hrtime() - started))
-  if w.is_openmetrics then
-    w:write("# EOF\n")
-  end
-  w:flush()
-  return true
+  return values and true, "this worker can read no kstats of " .. server.options.name .. " in " .. server.pub:path()
 end
 
 return M

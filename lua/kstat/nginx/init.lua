@@ -101,7 +101,7 @@ local function chain(server)
       return nil, message
     end
   end
-  local changed, message = server.ks:update()
+  local changed, message = server.ks:update(true)
   if changed == nil then
     return nil, message
   end

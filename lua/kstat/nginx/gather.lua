@@ -1,0 +1,93 @@
+--- Reading the rows of an nginx for /metrics, step by step, with what stays the same from one scrape to the next.
+local core = require("kstat.core")
+
+local M = {}
+
+local STEP = 4 -- kstats between two looks at the clock: reading one takes some microseconds
+
+local function escape(text)
+  return (text:gsub('[\\"\n]', { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n" }))
+end
+
+-- What the first n of these arrays have of the kstat that is being read.
+local names, values = {}, {}
+
+-- A row: the labels that its texts make, and `lines`, in which others keep what precedes its values at /metrics.
+local function new_row(k, n)
+  local labels, is_used = {}, false
+  for i = 1, n do
+    if type(values[i]) == "string" then
+      labels[#labels + 1] = ('%s="%s"'):format(names[i], escape(values[i]))
+      is_used = is_used or values[i] ~= "other"
+    end
+  end
+  return { name = k.name, class = k.class, crtime = k.crtime, values = {}, labels = table.concat(labels, ","),
+    is_used = is_used, is_other = #labels > 0 and not is_used, lines = {} }
+end
+
+-- Puts the numbers of the kstat into its row. The row of refused labels is hidden until something was refused.
+local function enter(row, n)
+  local of_row, is_idle = row.values, true
+  for i = 1, n do
+    local value = values[i]
+    if type(value) ~= "string" then
+      of_row[names[i]] = value
+      is_idle = is_idle and value == 0
+    end
+  end
+  row.is_hidden = row.is_other and is_idle
+end
+
+-- Gives the times of a row its labels.
+local function connect(row, owner)
+  if row.labels ~= owner.labels then
+    row.labels, row.lines = owner.labels, {}
+  end
+  row.is_hidden = owner.is_hidden
+end
+
+--- Reads all rows.
+-- @tparam table kept what was kept of the last time; {} at first
+-- @tparam chain ks of this nginx's kstats, up to date
+-- @string module
+-- @tparam function rest called often; it may yield
+-- @treturn {[string]={row,...}} by class: `name`, `k`, `values` by statistic, `labels`, `lines`, `is_used` (a label is
+-- not "other"), `is_hidden`
+function M.read(kept, ks, module, rest)
+  local classes, rows = {}, {}
+  for i, k in ipairs(ks:select(module .. ":0")) do
+    local n = core.list(k, names, values)
+    if n then
+      local row = kept[k.name]
+      if not row or row.crtime ~= k.crtime then
+        row = new_row(k, n)
+      end
+      row.k, rows[row.name] = k, row
+      enter(row, n)
+      local list = classes[row.class] or {}
+      classes[row.class] = list
+      list[#list + 1] = row
+    end
+    if i % STEP == 0 then
+      rest()
+    end
+  end
+  for class, list in pairs(classes) do
+    for _, row in ipairs(class:find("_time$") and list or {}) do
+      row.owner = row.owner or row.name:gsub(",time$", "")
+      local owner = rows[row.owner]
+      if owner and owner ~= row then
+        connect(row, owner)
+      end
+    end
+  end
+  for name in pairs(kept) do
+    kept[name] = rows[name]
+  end
+  for name, row in pairs(rows) do
+    kept[name] = row
+  end
+  return classes
+end
+
+return M

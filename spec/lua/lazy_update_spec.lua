@@ -1,0 +1,26 @@
+-- ks:update(true) reads nothing before it is asked for.
+local run = require("support.run")
+
+describe("ks:update(true)", function()
+  it("leaves the reading to whoever asks next", function()
+    local dir = run.directory()
+    local r = run.shell(("KSTAT_DIR=%s %s/kstatlua -e %s"):format(dir, run.bin, run.quote([[
+      local pub = assert(kstat.publish("lazy"))
+      local k = pub:named({ name = "one", shards = 1, statistics = { { name = "depth", kind = "gauge" } } })
+      local depth = k:counter("depth")
+      local ks = assert(kstat.open({ only = "lazy:::" }))
+      local one = ks:lookup("lazy", 0, "one")
+      print(one:get("depth"))
+      local read = one.snaptime_ns
+      depth:set(5)
+      ks:update(true)
+      print(one.snaptime_ns == read, one:get("depth"), one.snaptime_ns > read)
+      depth:set(6)
+      ks:update()
+      depth:set(7)
+      print(one:get("depth"))
+    ]])))
+    run.remove_directory(dir)
+    assert.equal("0\ntrue\t5\ttrue\n6\n", r.out .. r.err)
+  end)
+end)
