@@ -55,12 +55,15 @@ struct claim {
 static bool
 claim(struct claim *c, size_t off, size_t len)
 {
-	for (size_t i = off; i < off + len; i++) {
-		uint64_t bit = 1ULL << (i % 64);
+	while (len > 0) {
+		size_t at = off % 64, n = len < 64 - at ? len : 64 - at;
+		uint64_t bits = UINT64_MAX >> (64 - n) << at, *word = &c->bits[off / 64];
 
-		if ((c->bits[i / 64] & bit) != 0)
+		if ((*word & bits) != 0)
 			return false;
-		c->bits[i / 64] |= bit;
+		*word |= bits;
+		off += n;
+		len -= n;
 	}
 	return true;
 }
