@@ -152,10 +152,13 @@ describe("file systems of this machine", function()
     local dir = os.tmpname()
     os.remove(dir)
     local out = in_namespace(([[
-      mkdir %s; mount -t tmpfs -o size=1m,nr_inodes=64 ours %s
-      (sleep 0.5; mount -o remount,ro %s; sleep 1; umount %s) &
-      %s -p -c fs '/^fs$/:::/read_only|capacity|inodes$/' 1 3
-      wait; rmdir %s]]):format(dir, dir, dir, dir, kstat, dir))
+      dir=%s; mkdir $dir; mount -t tmpfs -o size=1m,nr_inodes=64 ours $dir
+      %s -p -c fs '/^fs$/:::/read_only|capacity|inodes$/' 0.1 >>$dir.out & reader=$!
+      until_shown() { for i in $(seq 1200); do ! grep -q "$1" $dir.out || break; sleep 0.05; done; }
+      name=fs:[0-9]*:$(echo $dir | cut -c-30)
+      until_shown "$name:read_only.0"; mount -o remount,ro $dir
+      until_shown "$name:read_only.1"; umount $dir; sleep 0.3; echo gone >>$dir.out; sleep 0.5
+      kill $reader; cat $dir.out; rm $dir.out; rmdir $dir]]):format(dir, kstat))
     if not out then
       return pending("mounts are not permitted here")
     end
@@ -164,9 +167,12 @@ describe("file systems of this machine", function()
     assert.equal("64", out:match(name .. ":inodes\t(%d+)"))
     local states = {}
     for state in out:gmatch(name .. ":read_only\t(%d)") do
-      states[#states + 1] = state
+      if state ~= states[#states] then
+        states[#states + 1] = state
+      end
     end
     assert.same({ "0", "1" }, states)
+    assert.falsy(out:match("\ngone\n.*"):find(name))
   end)
 
   it("are shown where they can be reached: not below or under another mount", function()
@@ -238,13 +244,16 @@ describe("an ext4 with an error", function()
       dir=%s; kstat=%s; mkdir $dir; truncate -s 8M $dir.img
       command -v mkfs.ext4 >/dev/null || { echo "no mkfs.ext4: denied" >&2; exit 1; }
       mkfs.ext4 -q -e remount-ro $dir.img
-      (sleep 0.5; mount -o loop $dir.img $dir || { echo "no loop: denied" >&2; exit 1; }
+      $kstat -p 'fs:::/read_only|device_name/' 'ext4:::errors' 0.2 >$dir.out & reader=$!
+      trap 'kill $reader' EXIT
+      mount -o loop $dir.img $dir || { echo "no loop: denied" >&2; exit 1; }
       name=$(basename $(sed -n "s|.* $dir .* \(/dev/loop[0-9]*\) .*|\1|p" /proc/self/mountinfo))
-      sleep 1; echo broken > /sys/fs/ext4/$name/trigger_fs_error
+      until_shown() { for i in $(seq 1200); do ! grep -q "$1" $dir.out || break; sleep 0.05; done; }
+      until_shown "$name:errors.0"; echo broken > /sys/fs/ext4/$name/trigger_fs_error
       # Today's kernels say in mountinfo alone that nothing can be written, and that is read after a mount.
-      mkdir $dir.other; mount -t tmpfs other $dir.other; sleep 1; echo $name > $dir.name) &
-      $kstat -p 'fs:::/read_only|device_name/' 'ext4:::errors' 1 4
-      wait; umount $dir $dir.other; cat $dir.name; rm -r $dir $dir.img $dir.name $dir.other]]):format(dir, kstat))
+      mkdir $dir.other; mount -t tmpfs other $dir.other
+      until_shown "$name:errors.1"; until_shown "fs:[0-9]*:$(echo $dir | cut -c-30).*:read_only.1"
+      cat $dir.out; echo $name; umount $dir $dir.other; rm -r $dir $dir.img $dir.out $dir.other]]):format(dir, kstat))
     if not out then
       return pending("loop devices cannot be mounted here")
     end
