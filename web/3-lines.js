@@ -2,7 +2,7 @@
 
 const HISTORY = 3600, LEAST_SPAN = 30; // seconds
 
-const view = { window: 300, charts: new Set() };
+const view = { window: 300, gap: 10, charts: new Set() }; // gap: seconds without values that break a line
 
 // How many seconds are shown: what there is, up to what was chosen.
 function shownSpan(first, end) {
@@ -47,10 +47,16 @@ class Lines {
     this.build();
   }
 
-  // Adds a value for each series.
-  push(time, values) {
+  add(time, values) {
     this.times.push(time);
     this.series.forEach((s, i) => s.values.push(values[i] == null ? null : values[i]));
+  }
+
+  // Adds a value for each series, behind a gap if there was no value for long.
+  push(time, values) {
+    const last = this.times[this.times.length - 1];
+    if (time - last > view.gap) this.add(last + 0.001, []);
+    this.add(time, values);
     let old = 0;
     while (this.times[old] < time - HISTORY) old++;
     if (old > 60) {

@@ -41,6 +41,7 @@ async function poll() {
   busy = true;
   clearTimeout(timer);
   const began = performance.now();
+  view.gap = 3 * Number(every.value) + 1;
   try {
     await round();
     show(paused ? "" : "live", paused ? "paused" : "live");

@@ -127,18 +127,28 @@ describe("the page of kstatlua exporter", function()
       await wait();
       states.push(state.textContent);
       press("1");
+      // Twenty seconds without a value: the middle of them has no more than the lines of the grid.
+      const clock = Date.now;
+      Date.now = () => clock() + 20000;
+      await wait(); await wait(); await wait();
+      const canvas = document.querySelector("#overview canvas");
+      const x = Math.round(canvas.width - 22 - (canvas.width - 88) / 3);
+      const column = canvas.getContext("2d").getImageData(x, 0, 1, canvas.height).data;
+      const gap = column.filter((v, i) => i % 4 === 3 && v > 0).length;
       const script = document.createElement("script");
       script.textContent = "window.hurt = true";
       document.body.append(script);
       return { field: field.id, problem: document.getElementById("problem").textContent, states, hash: location.hash,
         width: document.documentElement.scrollWidth, back: getComputedStyle(document.body).backgroundColor,
-        hurt: window.hurt === true, scrolled: [...document.querySelectorAll(".scroll")].map((s) => s.tabIndex) };
+        hurt: window.hurt === true, gap,
+        scrolled: [...document.querySelectorAll(".scroll")].map((s) => s.tabIndex) };
     ]], "", "--dark --size=390x800").result
     assert.equal("selector", seen.field)
     assert.truthy(seen.problem:find("^select: '/%(/': .*missing closing parenthesis"), seen.problem)
     assert.same({ "paused", "live" }, seen.states)
     assert.truthy(seen.hash:find("window=60", 1, true), seen.hash)
     assert.same({ 390, "rgb(16, 20, 26)", false }, { seen.width, seen.back, seen.hurt })
+    assert.truthy(seen.gap < 20, seen.gap)
     assert.truthy(#seen.scrolled > 2)
     for _, index in ipairs(seen.scrolled) do
       assert.equal(0, index) -- tables that are wider than the phone scroll by keys, too
