@@ -37,6 +37,20 @@ describe("kn:page()", function()
     assert.same({ 200, "system_misc" }, { status, cjson.decode(body)[1].name })
   end)
 
+  it("shows what came since the last request, and answers many at once", function()
+    -- Both workers have opened their chain before there is such a kstat.
+    for _ = 1, 20 do fetch("list.json") end
+    server:get("/job")
+    for _ = 1, 20 do
+      assert.truthy(select(2, fetch("list.json")):find("app,jobs,mail,ok", 1, true))
+    end
+    local r = run.shell(([[for i in 1 2 3 4 5 6 7 8 9 10; do
+      curl -s 'http://127.0.0.1:%d/metrics?select=:::' >%s/metrics.$i & curl -s %slist.json >/dev/null &
+      done; wait; tail -qn1 %s/metrics.* | grep -c '^kstat_']]):format(server.port, server.prefix, url, server.prefix))
+    assert.equal("10\n", r.out)
+    assert.is_nil(server:log():find("[error]", 1, true))
+  end)
+
   it("gives what is wrong a status and a line", function()
     assert.same({ 404, "not found: the page has no such part\n" }, { fetch("nothing"), (select(2, fetch("nothing"))) })
     local status, body = fetch("kstat.json?select=/(/")
