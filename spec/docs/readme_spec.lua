@@ -104,12 +104,6 @@ describe("the README", function()
     assert.equal("", r.err)
     assert.truthy(tonumber(run.run({ dir .. "/prog" }).out) > 0)
   end)
-
-  it("points to files that exist", function()
-    for path in text:gmatch("%]%(([^)]+)%)") do
-      assert.truthy(run.shell("test -e " .. path).status == 0, path)
-    end
-  end)
 end)
 
 describe("the manual pages", function()
@@ -133,5 +127,29 @@ describe("the manual pages", function()
     local listed = sorted(usage, "[%[ ]%-(%a+)")
     assert.truthy(#listed >= 14)
     assert.equal(listed, sorted(page, "%a"))
+  end)
+end)
+
+describe("the documents", function()
+  it("point to files that exist", function()
+    local count = 0
+    for path in run.shell("find . -name '*.md' ! -path './build*'").out:gmatch("[^\n]+") do
+      local folder = path:match("^(.*/)[^/]*$") or ""
+      for target in run.read_file(path):gmatch("%]%(([^)#%s]+)") do
+        if not target:find("^%a+:") then
+          count = count + 1
+          assert.equal(0, run.shell("test -e " .. run.quote(folder .. target)).status, path .. ": " .. target)
+        end
+      end
+    end
+    assert.truthy(count > 50, count)
+  end)
+
+  it("name files that exist to those who contribute", function()
+    for path in run.read_file("CONTRIBUTING.md"):gmatch("`([%w_.-]+/[%w_./-]+)`") do
+      if not path:find("NAME") and not path:find("FOLDER") and not path:find("^build/") and not path:find("/x_") then
+        assert.equal(0, run.shell("test -e " .. path).status, path)
+      end
+    end
   end)
 end)
