@@ -236,9 +236,9 @@ bench: all
 SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 ASAN_LIB  = $(shell $(CC) -print-file-name=libasan.so)
 # Specs that take long and run no C code of ours that others do not: a browser, a Prometheus, a machine under load, what
-# a compiler says of the sources, the accuracy of digests.
+# shells complete, what a compiler says of the sources, the accuracy of digests.
 SAN_OTHERS := $(patsubst %,spec/%_spec.lua,tools/page tools/nginx_page tools/prometheus tools/use_load tools/peers \
-              tools/node_tree core/layers)
+              tools/node_tree tools/completion core/layers)
 SAN_SPECS = $(if $(filter command,$(origin SPECS)),$(SPECS), --exclude-tags=accuracy \
             $(filter-out $(SAN_OTHERS),$(sort $(wildcard $(patsubst %,spec/%/*_spec.lua,core lua tools)))))
 sanitize:

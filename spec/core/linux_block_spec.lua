@@ -10,11 +10,7 @@ describe("block devices", function()
     d = L.dump(TREE .. "/proc", TREE .. "/sys")
   end)
 
-  local function same(prefix, expected)
-    for name, value in pairs(expected) do
-      assert.equal(value, d.stat[prefix .. ":" .. name], prefix .. ":" .. name)
-    end
-  end
+  local function same(...) L.same(d, ...) end
 
   it("are read without an error", function()
     assert.same({}, d.error)
@@ -79,9 +75,7 @@ describe("block devices", function()
   end)
 
   it("come and go", function()
-    local dir = os.tmpname()
-    os.remove(dir)
-    L.sh("cp -r " .. TREE .. " " .. dir)
+    local dir = L.copy(TREE)
     local list = L.dumps(dir .. "/proc", dir .. "/sys", "rm -r " .. dir .. "/sys/block/md127",
       "read:rm -r " .. dir .. "/sys/class/nvme/nvme1 " .. dir .. "/sys/block/dm-0/slaves",
       "mkdir " .. dir .. "/sys/class/nvme/nvme2; echo dead > " .. dir .. "/sys/class/nvme/nvme2/state")

@@ -58,11 +58,7 @@ describe("file systems of a recorded tree", function()
   end)
 
   it("have counts of their own: errors, operations, space", function()
-    local function same(prefix, expected)
-      for name, value in pairs(expected) do
-        assert.equal(value, d.stat[prefix .. ":" .. name], prefix .. ":" .. name)
-      end
-    end
+    local function same(...) L.same(d, ...) end
     assert.same({ "btrfs:0:01234567-89ab-cdef-0123-456789", "ext4:0:sda2", "xfs:0:dm-1" }, names_of(d, "fs_detail"))
     same("ext4:0:sda2", { errors = "3", warnings = "4", messages = "7", first_error_time = "1700000100",
       last_error_func = "ext4_lookup", last_error_ino = "12", lifetime_write = "1234567", session_write = "4567" })

@@ -11,11 +11,7 @@ describe("hardware", function()
     d = L.dump(TREE .. "/proc", TREE .. "/sys")
   end)
 
-  local function same(prefix, expected)
-    for name, value in pairs(expected) do
-      assert.equal(value, d.stat[prefix .. ":" .. name], prefix .. ":" .. name)
-    end
-  end
+  local function same(...) L.same(d, ...) end
 
   it("has temperatures and what cools", function()
     same("thermal:0:x86_pkg_temp", { temp = "49925", trip_point_0 = "100000", trip_point_0_type = "critical" })
@@ -72,9 +68,7 @@ describe("hardware", function()
   end)
 
   it("continues the counter of energy, which starts again while it runs", function()
-    local dir = os.tmpname()
-    os.remove(dir)
-    L.sh("cp -r " .. TREE .. " " .. dir)
+    local dir = L.copy(TREE)
     local file = dir .. "/sys/class/powercap/intel-rapl:0/energy_uj"
     local list = L.dumps(dir .. "/proc", dir .. "/sys", "echo 1000 > " .. file, "echo 5000 > " .. file,
       "rm " .. file, "echo 6000 > " .. file)
@@ -90,9 +84,7 @@ describe("hardware", function()
   end)
 
   it("survives files that hold nothing, garbage or too much", function()
-    local dir = os.tmpname()
-    os.remove(dir)
-    L.sh("cp -r " .. TREE .. " " .. dir)
+    local dir = L.copy(TREE)
     L.sh(("cd %s/sys/class && : > thermal/thermal_zone0/type && head -c 100000 /dev/urandom > power_supply/BAT1/status"
       .. " && printf '%%0500d' 7 > thermal/thermal_zone0/temp && echo 99999999999999999999 > power_supply/BAT1/capacity"
       .. " && ln -s /dev/zero watchdog/watchdog0/nowayout && mkdir drm/card0/device/unique_id"

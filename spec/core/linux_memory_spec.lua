@@ -7,9 +7,7 @@ local TREE = "spec/trees/hardware"
 
 -- Runs a function with the directory of a copy of the tree.
 local function with_copy(f)
-  local dir = os.tmpname()
-  os.remove(dir)
-  L.sh("cp -r " .. TREE .. " " .. dir)
+  local dir = L.copy(TREE)
   local ok, err = pcall(f, dir)
   L.remove(dir)
   assert(ok, err)
@@ -22,11 +20,7 @@ describe("memory and tables", function()
     d = L.dump(TREE .. "/proc", TREE .. "/sys")
   end)
 
-  local function same(prefix, expected)
-    for name, value in pairs(expected) do
-      assert.equal(value, d.stat[prefix .. ":" .. name], prefix .. ":" .. name)
-    end
-  end
+  local function same(...) L.same(d, ...) end
 
   it("are read without an error", function()
     assert.same({}, d.error)

@@ -3,11 +3,7 @@ local L = require("support.linux")
 local run = require("support.run")
 local cjson = require("cjson")
 
-local function same(d, id, expected)
-  for stat, value in pairs(expected) do
-    assert.equal(value, d.stat[id .. ":" .. stat], id .. ":" .. stat)
-  end
-end
+local same = L.same
 
 -- A tree with these files only, by path below it; remove it with L.remove.
 local function tree_of(files)

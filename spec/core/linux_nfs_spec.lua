@@ -8,11 +8,7 @@ describe("NFS of a recorded tree", function()
     d = L.dump("spec/trees/fs/proc", "spec/trees/fs/sys")
   end)
 
-  local function same(prefix, expected)
-    for name, value in pairs(expected) do
-      assert.equal(value, d.stat[prefix .. ":" .. name], prefix .. ":" .. name)
-    end
-  end
+  local function same(...) L.same(d, ...) end
 
   it("has the mounts as illumos has them: mntinfo and the I/O, once for a file system", function()
     assert.same({}, d.warnings)

@@ -1,4 +1,6 @@
 -- Runs spec/c/core_linux.c and parses its output, for linux_spec.lua.
+local luassert = require("luassert")
+
 local M = {}
 
 M.build = os.getenv("KSTAT_BUILD") or "build"
@@ -104,12 +106,19 @@ function M.sh(command)
   assert(a == true or a == 0 or c == 0, "failed: " .. command)
 end
 
---- A copy of the small tree that a test may change; remove it with M.remove.
-function M.copy()
+--- A copy of a tree (default: the small one) that a test may change; remove it with M.remove.
+function M.copy(tree)
   local dir = os.tmpname()
   os.remove(dir)
-  M.sh("cp -r spec/trees/small " .. quote(dir))
+  M.sh("cp -r " .. (tree or "spec/trees/small") .. " " .. quote(dir))
   return dir
+end
+
+--- Asserts that statistics of a kstat in a dump have these values; expected: their texts by name.
+function M.same(dump, id, expected)
+  for name, value in pairs(expected) do
+    luassert.equal(value, dump.stat[id .. ":" .. name], id .. ":" .. name)
+  end
 end
 
 function M.remove(dir)
