@@ -57,7 +57,7 @@ BENCH_SRC := $(sort $(wildcard bench/*.c bench/helper/*.c))
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wpointer-arith -Wwrite-strings -Wvla -Wformat=2 -Wundef $(WERROR)
-CPP_ALL  := -D_GNU_SOURCE -Icsrc/include -Icsrc
+CPP_ALL  := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -Icsrc/include -Icsrc
 VERSION  := $(shell sed -n 's/^.define KSTAT_VERSION "\(.*\)"/\1/p' csrc/include/kstat.h)
 C_ALL    := -std=c11 -fPIC -fvisibility=hidden -fno-math-errno $(WARNINGS)
 LIB_LIBS := -lpcre2-8 -lyajl -lz -lm -lpthread

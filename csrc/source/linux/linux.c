@@ -709,7 +709,7 @@ open_root(struct ks_dir *f, const char *name, long magic)
 		return -1;
 	if (fstatfs(f->fd, &fs) != 0)
 		return -1;
-	f->kernel = fs.f_type == magic;
+	f->kernel = (long)fs.f_type == magic;
 	return 0;
 }
 

@@ -137,9 +137,9 @@ ask_all(struct ks_linux *lx)
 	return s->asked;
 }
 
-/* Asks the file system how full it is. The text of its state may be in `text`. */
+/* Asks the file system how full it is. */
 static void
-add_live(struct ks_linux *lx, const struct fs *fs, struct ks_values *vals, char *text, size_t size)
+add_live(struct ks_linux *lx, const struct fs *fs, struct ks_values *vals)
 {
 	struct ks_ask_answer a = { .err = 0, .when = gethrtime() };
 
@@ -157,7 +157,7 @@ add_live(struct ks_linux *lx, const struct fs *fs, struct ks_values *vals, char 
 		ks_have_text(vals, F_STATE, a.err == 0 ? "ok" : a.err == EAGAIN ? "no answer" :
 		    "not asked: too many others do not answer");
 	else
-		ks_have_text(vals, F_STATE, strerror_r(a.err, text, size));
+		ks_have_text(vals, F_STATE, strerror(a.err));
 }
 
 static int
@@ -165,11 +165,10 @@ read_fs(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct fs *fs = unit->extra;
 	struct ks_values vals = { .have = 0 };
-	char text[128];
 
 	ks_have(&vals, F_READ_ONLY, fs->read_only);
 	if (lx->root[KS_ROOT_PROC].kernel)
-		add_live(lx, fs, &vals, text, sizeof(text));
+		add_live(lx, fs, &vals);
 	ks_have_text(&vals, F_TYPE, fs->type);
 	ks_have_text(&vals, F_DEVICE, fs->device);
 	if (fs->device_name[0] != '\0')
