@@ -57,7 +57,9 @@ BENCH_SRC := $(sort $(wildcard bench/*.c bench/helper/*.c))
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wpointer-arith -Wwrite-strings -Wvla -Wformat=2 -Wundef $(WERROR)
-CPP_ALL  := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -Icsrc/include -Icsrc
+# Where a long has 32 bits, sizes of files and times have 64 only if that is asked for.
+LONG      := $(lastword $(shell echo __SIZEOF_LONG__ | $(CC) $(CFLAGS) -E -P - 2>/dev/null))
+CPP_ALL  := -D_GNU_SOURCE $(if $(filter 4,$(LONG)),-D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64) -Icsrc/include -Icsrc
 VERSION  := $(shell sed -n 's/^.define KSTAT_VERSION "\(.*\)"/\1/p' csrc/include/kstat.h)
 C_ALL    := -std=c11 -fPIC -fvisibility=hidden -fno-math-errno $(WARNINGS)
 LIB_LIBS := -lpcre2-8 -lyajl -lz -lm -lpthread

@@ -478,6 +478,15 @@ check_table(const struct table *t, size_t n)
 	return true;
 }
 
+/* Returns whether bytes, enough for a table, would be usable on another machine. */
+static bool
+is_foreign(const void *bytes, size_t n)
+{
+	const struct table *t = bytes;
+
+	return stats_blob_check(bytes, n) == EOPNOTSUPP || t->magic == __builtin_bswap64(MAGIC);
+}
+
 int
 ks_blobstat_rebuild(struct ks_record *r, const void *bytes, size_t n)
 {
@@ -497,7 +506,9 @@ ks_blobstat_rebuild(struct ks_record *r, const void *bytes, size_t n)
 		ks_sb((const void *)copy.data)->maxsz = (uint16_t)blob;
 	}
 	t = (const struct table *)(void *)(copy.data + ((blob + 7) & ~(size_t)7));
-	if (n < ((blob + 7) & ~(size_t)7) + sizeof(*t) ||
+	if (blob == 0 && is_foreign(copy.data, n)) {
+		rc = ks_fail(EOPNOTSUPP, "a statsblob of another byte order or version");
+	} else if (n < ((blob + 7) & ~(size_t)7) + sizeof(*t) ||
 	    !check_table(t, n - ((blob + 7) & ~(size_t)7))) {
 		rc = ks_fail(EBADMSG, "damaged statistics of a statsblob");
 	} else if (blob > 0) {

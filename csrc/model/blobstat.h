@@ -73,7 +73,8 @@ int ks_blobstat_table_finish(struct ks_blobstat_table *t, struct ks_record *r);
 
 /*
  * Rebuilds a data section from the bytes of one: a blob is checked and its statistics are computed anew, a
- * table without a blob is checked. 0, or -1 with errno EBADMSG, ENOMEM.
+ * table without a blob is checked. 0, or -1 with errno EBADMSG, EOPNOTSUPP (of another byte order or
+ * version), ENOMEM.
  */
 int ks_blobstat_rebuild(struct ks_record *r, const void *bytes, size_t n);
 

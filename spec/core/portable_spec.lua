@@ -1,8 +1,101 @@
--- What holds on machines of other kinds. SPDX-License-Identifier: MIT
-local run = require "spec.support.run"
+-- What holds on machines of other kinds: .ci/portable builds the programs of this file for them, into a folder for
+-- each below $KSTAT_MACHINES. SPDX-License-Identifier: MIT
+local run = require "support.run"
+
+local machines = {
+  { name = "here", order = "little", long = 64, libraries = true },
+  { name = "musl", order = "little", long = 64 },
+  { name = "i686", order = "little", long = 32, emulator = "qemu-i386" },
+  { name = "s390x", order = "big", long = 64, emulator = "qemu-s390x" },
+  { name = "powerpc", order = "big", long = 32, emulator = "qemu-ppc" },
+}
+
+local root = os.getenv("KSTAT_MACHINES")
+for _, m in ipairs(machines) do
+  m.build = m.name == "here" and run.build or root and ("%s/%s"):format(root, m.name)
+  if m.build then
+    local probe = io.open(m.build .. "/spec/core_exchange")
+    m.is_there = probe ~= nil
+    m.libraries = m.libraries or os.rename(m.build .. "/libraries", m.build .. "/libraries") ~= nil
+    if probe then probe:close() end
+  end
+end
+
+-- Runs a program of a machine's build with these arguments. Fails unless its status is 0; returns its output.
+local function on(m, program, arguments, directory)
+  local r = run.tool(("KSTAT_DIR=%s timeout 60 %s %s/spec/%s %s"):format(directory or "/nonexistent", m.emulator or "",
+    m.build, program, arguments or ""))
+  assert.equal(0, r.status, r.out .. r.err)
+  return r.out
+end
+
+describe("the machines", function()
+  for _, m in ipairs(machines) do
+    if not m.is_there then pending(("%s was not built: .ci/portable does it"):format(m.name)) end
+  end
+end)
+
+-- A spec about machines, if they are there.
+local function about(what, each, body)
+  for _, m in ipairs(each) do
+    if not m.is_there then return end
+  end
+  it(what, body)
+end
 
 describe("numbers of 128 bits", function()
-  it("are the same in words as in the compiler's type", function()
-    assert.equal("equal\n", run.tool(run.build .. "/spec/core_wide").out)
+  for _, m in ipairs(machines) do
+    about("are the same in words as in the compiler's type: " .. m.name, { m }, function()
+      assert.equal("equal\n", on(m, "core_wide"))
+    end)
+  end
+end)
+
+describe("the provider's functions", function()
+  for _, m in ipairs(machines) do
+    about("do on every machine what they are for: " .. m.name, { m }, function()
+      assert.matches(", 0 failures\n$", on(m, "core_provider"))
+    end)
+  end
+end)
+
+describe("what one machine writes another", function()
+  local dir, written
+
+  setup(function()
+    dir, written = run.directory(), {}
   end)
+
+  teardown(function() run.remove_directory(dir) end)
+
+  -- The directory with what a machine wrote.
+  local function files_of(m)
+    if not written[m] then
+      written[m] = ("%s/%s"):format(dir, m.name)
+      run.tool(("mkdir -p %s/live"):format(written[m]))
+      on(m, "core_exchange", "write " .. written[m], written[m] .. "/live")
+      if m.libraries then on(m, "core_recording", ("write %s/numbers 30"):format(written[m])) end
+    end
+    return written[m]
+  end
+
+  for _, writer in ipairs(machines) do
+    for _, reader in ipairs(machines) do
+      about(("reads, or says why not: from %s to %s"):format(writer.name, reader.name), { writer, reader }, function()
+        local from = files_of(writer)
+        local out = on(reader, "core_exchange", "read " .. from)
+        local alike, long = writer.order == reader.order, writer.long == reader.long
+        assert.matches(alike and "blob: good 499500\n" or "blob: EOPNOTSUPP 0\n", out, 1, true)
+        assert.matches(not alike and "long: EOPNOTSUPP 0\n" or long and "long: good 0\n" or
+          "long: EINVAL 0\n", out, 1, true)
+        assert.matches(alike and "segment: read\n" or
+          "segment: segment.kseg: published by a machine of the other byte order\n", out, 1, true)
+        if writer.libraries and reader.libraries then
+          assert.matches(alike and "recording: read\n" or
+            "/recording: m:0:blob: a statsblob of another byte order or version\n", out, 1, true)
+          assert.equal("30 samples, 0 values differ\n", on(reader, "core_recording", ("read %s/numbers"):format(from)))
+        end
+      end)
+    end
+  end
 end)

@@ -97,7 +97,8 @@ replay_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct k
 		    ksp->ks_module, ksp->ks_instance, ksp->ks_name);
 	if (ks_store_read(&r->sample, k, record) != 0)
 		return ks_fail(errno, "%s: %s:%d:%s: %s", r->path, ksp->ks_module, ksp->ks_instance,
-		    ksp->ks_name, errno == ENOMEM ? "out of memory" : "a damaged statsblob");
+		    ksp->ks_name, errno == ENOMEM ? "out of memory" :
+		    errno == EOPNOTSUPP ? "a statsblob of another byte order or version" : "a damaged statsblob");
 	return r->for_program ? ks_program_complete(r, k, record) : 0;
 }
 

@@ -163,7 +163,7 @@ read_named(const struct ks_store *s, const struct ks_store_value *v, struct ks_r
 			return;
 		memcpy(kn->name, name, strnlen(name, KSTAT_STRLEN - 1));
 		kn->data_type = v->type;
-		memcpy(&kn->value, &v->u64, v->width);
+		ks_store_put(&kn->value, v->u64, v->width);
 		break;
 	}
 	if (v->hidden)

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "kstat.h"
@@ -50,6 +51,29 @@ struct ks_store_meta {
 	uint32_t count; /* of the first statistic of a kstat: how many follow each other; of others 0 */
 	uint8_t kind, type;
 };
+
+/* Returns the number that lies at a place in `width` bytes, 4 or 8; stores one. */
+static inline uint64_t
+ks_store_load(const void *at, unsigned width)
+{
+	uint32_t narrow;
+	uint64_t wide;
+
+	if (width == sizeof(narrow)) {
+		memcpy(&narrow, at, sizeof(narrow));
+		return narrow;
+	}
+	memcpy(&wide, at, sizeof(wide));
+	return wide;
+}
+
+static inline void
+ks_store_put(void *to, uint64_t v, unsigned width)
+{
+	uint32_t narrow = (uint32_t)v;
+
+	memcpy(to, width == sizeof(narrow) ? (const void *)&narrow : &v, width);
+}
 
 struct ks_store_kstat {
 	hrtime_t crtime, snaptime;
@@ -130,7 +154,10 @@ bool ks_store_add_meta(struct ks_store *s, const struct ks_store_meta *m);
  */
 size_t ks_store_data_size(const struct ks_store *s, const struct ks_store_kstat *k, uint_t *nforeign);
 
-/* Builds the data of a readable kstat. 0, or -1 with errno EBADMSG (a damaged statsblob) or ENOMEM. */
+/*
+ * Builds the data of a readable kstat. 0, or -1 with errno EBADMSG (a damaged statsblob), EOPNOTSUPP (one of
+ * another byte order or version) or ENOMEM.
+ */
 int ks_store_read(const struct ks_store *s, const struct ks_store_kstat *k, struct ks_record *r);
 
 #endif

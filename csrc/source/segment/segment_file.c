@@ -71,6 +71,8 @@ ks_seg_budget_give_back(struct ks_seg_budget *b, uint64_t files, uint64_t bytes)
 static int
 check_header(const struct ks_seg_file *f, const struct ks_seg_header *h)
 {
+	if (h->magic == __builtin_bswap64(KS_SEG_MAGIC))
+		return ks_fail(EINVAL, "%s: published by a machine of the other byte order", f->path);
 	if (h->magic != KS_SEG_MAGIC || h->byte_order != KS_SEG_BYTE_ORDER)
 		return ks_fail(EINVAL, "%s: not a file of published kstats", f->path);
 	if (h->version != KS_SEG_VERSION)

@@ -18,16 +18,19 @@
  *
  * The fields of a kstat are its state (readable or not), its snaptime, and the numbers and texts of its
  * data section (of a statsblob the data section as one text). The difference of a text is followed by its
- * length plus one and its bytes. The difference of a number whose values have a power of ten in common is
- * in units of this power, doubled; an odd one, KS_REC_NOT_IN_UNITS, says that the exact difference follows.
+ * length plus one and its bytes; the numbers of an array are little-endian there, those of a statsblob as its
+ * writer had them. The difference of a number whose values have a power of ten in common is in units of this
+ * power, doubled; an odd one, KS_REC_NOT_IN_UNITS, says that the exact difference follows.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_REPLAY_RECORDING_CODEC_H
 #define SOURCE_REPLAY_RECORDING_CODEC_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/table.h"
@@ -109,6 +112,19 @@ static inline bool
 ks_rec_has_names(uint8_t type)
 {
 	return type == KSTAT_TYPE_NAMED || type == KSTAT_TYPE_TIMER;
+}
+
+/* Brings the numbers of an array of n bytes from the host's byte order to that of recordings, and back. */
+static inline void
+ks_rec_order(char *p, size_t n)
+{
+	uint64_t word;
+
+	for (; n >= sizeof(word); n -= sizeof(word), p += sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		word = htole64(word);
+		memcpy(p, &word, sizeof(word));
+	}
 }
 
 /* Extends the sign of a difference of numbers of that width (4 or 8 bytes); cuts a number to it. */

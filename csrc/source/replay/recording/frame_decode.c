@@ -254,6 +254,8 @@ decode_text(struct ks_rec_state *s, struct ks_store_value *v, struct input *in)
 		return damaged();
 	if (ks_rec_set_text(s, v, n == 0 ? NULL : (const char *)in->p, len) != 0)
 		return -1;
+	if (v->type == KSTAT_DATA_INTS && len > 0)
+		ks_rec_order(s->sample->text.data + v->at, len);
 	in->p += len;
 	return get(in, &in->expected);
 }

@@ -293,20 +293,23 @@ encode_text(struct ks_rec_state *s, struct ks_store_value *v, const char *p, uin
 {
 	bool same = v->len == len && (v->at == KS_STORE_NULL) == (p == NULL) &&
 	    (len == 0 || memcmp(ks_store_text(s->sample, v->at), p, len) == 0);
+	size_t at;
 
 	if (!put_difference(d, !same))
 		return 0;
 	ks_varint_put(d->out, p == NULL ? 0 : (uint64_t)len + 1);
+	at = d->out->len;
 	ks_buf_add(d->out, p, len);
+	if (v->type == KSTAT_DATA_INTS && d->out->len == at + len)
+		ks_rec_order(d->out->data + at, len);
 	return ks_rec_set_text(s, v, p, len);
 }
 
 static void
 encode_number(struct ks_store_value *v, struct ks_rec_trend *t, const char *at, struct differences *d)
 {
-	uint64_t now = 0, difference;
+	uint64_t now = ks_store_load(at, v->width), difference;
 
-	memcpy(&now, at, v->width);
 	difference = ks_rec_extend(now - ks_rec_expected(v, t), v->width);
 	if (t->unit == 1 || (int64_t)difference % t->unit == 0) {
 		(void)put_difference(d, (uint64_t)((int64_t)difference / t->unit * (t->unit > 1 ? 2 : 1)));
