@@ -41,7 +41,13 @@ static struct {
 	int (*read_history)(const char *);
 	int (*write_history)(const char *);
 	void (*stifle_history)(int);
+	/* Variables. */
+	char **line_buffer, **word_breaks, **basic_quotes;
+	int *attempted_over, *append_character;
+	rl_completion_func_t **attempt;
 } rl;
+
+static lua_State *completing; /* readline's callback has no argument for a context */
 
 /* The line that readline completed. Its callback has no argument for a context. */
 static struct {
@@ -89,6 +95,12 @@ open_readline(void)
 	    !find_symbol("read_history", &rl.read_history) ||
 	    !find_symbol("write_history", &rl.write_history) ||
 	    !find_symbol("stifle_history", &rl.stifle_history) ||
+	    !find_symbol("rl_line_buffer", &rl.line_buffer) ||
+	    !find_symbol("rl_completer_word_break_characters", &rl.word_breaks) ||
+	    !find_symbol("rl_attempted_completion_over", &rl.attempted_over) ||
+	    !find_symbol("rl_completion_append_character", &rl.append_character) ||
+	    !find_symbol("rl_basic_quote_characters", &rl.basic_quotes) ||
+	    !find_symbol("rl_attempted_completion_function", &rl.attempt) ||
 	    !find_symbol("rl_readline_name", &program)) {
 		dlclose(rl.library);
 		rl.library = NULL;
@@ -97,6 +109,103 @@ open_readline(void)
 	*program = "kstatlua";
 	return true;
 }
+
+/* --- completion ------------------------------------------------------------------ */
+
+/*
+ * complete(line, from): the array of candidates at the top of the stack as readline wants it, in memory that it frees:
+ * what they all begin with, then each, then NULL. NULL if there are none.
+ */
+static char **
+copy_candidates(lua_State *L)
+{
+	size_t n = luaL_len(L, -1) > 0 ? (size_t)luaL_len(L, -1) : 0, common = 0;
+	char **list = n > 0 ? calloc(n + 2, sizeof(*list)) : NULL;
+
+	for (size_t i = 0; list != NULL && i < n; i++) {
+		lua_rawgeti(L, -1, (lua_Integer)i + 1);
+		list[i + 1] = strdup(lua_tostring(L, -1) != NULL ? lua_tostring(L, -1) : "");
+		lua_pop(L, 1);
+		if (list[i + 1] == NULL) {
+			for (size_t j = 1; j <= i; j++)
+				free(list[j]);
+			free(list);
+			return NULL;
+		}
+		if (i == 0)
+			common = strlen(list[1]);
+		while (strncmp(list[1], list[i + 1], common) != 0)
+			common--;
+	}
+	if (list == NULL)
+		return NULL;
+	if (n == 1) {
+		list[0] = list[1];
+		list[1] = NULL;
+	} else {
+		list[0] = strndup(list[1], common);
+	}
+	if (list[0] == NULL) {
+		for (size_t i = 1; i <= n; i++)
+			free(list[i]);
+		free(list);
+		return NULL;
+	}
+	return list;
+}
+
+static int
+protected_complete(lua_State *L)
+{
+	char ***list = lua_touserdata(L, 3);
+
+	lua_getglobal(L, "require");
+	lua_pushliteral(L, "kstat.prompt.complete");
+	lua_call(L, 1, 1);
+	lua_getfield(L, -1, "words");
+	lua_pushvalue(L, 1);
+	lua_pushvalue(L, 2);
+	lua_call(L, 2, 1);
+	luaL_checktype(L, -1, LUA_TTABLE);
+	*list = copy_candidates(L);
+	return 0;
+}
+
+/* What readline calls for Tab; start and end are the word's places in its line. */
+static char **
+complete_word(const char *text, int start, int end)
+{
+	lua_State *L = completing;
+	char **list = NULL;
+
+	(void)text;
+	*rl.attempted_over = 1; /* never names of files */
+	*rl.append_character = '\0';
+	lua_pushcfunction(L, protected_complete);
+	lua_pushlstring(L, *rl.line_buffer, (size_t)end);
+	lua_pushinteger(L, start + 1);
+	lua_pushlightuserdata(L, &list);
+	if (lua_pcall(L, 3, 0, 0) != LUA_OK)
+		lua_pop(L, 1);
+	/* The only candidate ends a text in quotes, unless it is a selector that goes on. */
+	if (list != NULL && list[1] == NULL && list[0][0] != '\0' && list[0][strlen(list[0]) - 1] != ':' &&
+	    start > 0 && strchr("\"'", (*rl.line_buffer)[start - 1]) != NULL)
+		*rl.append_character = (*rl.line_buffer)[start - 1];
+	return list;
+}
+
+static void
+start_completion(lua_State *L)
+{
+	static char breaks[] = " \t\n\"'=<>;,(){}+-*/%#~^|&", none[] = "";
+
+	completing = L;
+	*rl.basic_quotes = none; /* readline would close quotes behind whatever it inserts */
+	*rl.word_breaks = breaks;
+	*rl.attempt = complete_word;
+}
+
+/* --- lines ------------------------------------------------------------------------ */
 
 static void
 keep_line(char *line)
@@ -256,19 +365,51 @@ read_chunk(lua_State *L, bool terminal)
 	return status;
 }
 
-/* Prints what the chunk returned by calling the global print. */
+/* Pushes a module. Returns false after a line on standard error. */
+static bool
+load_module(lua_State *L, const struct ks_options *o, const char *name)
+{
+	lua_getglobal(L, "require");
+	lua_pushstring(L, name);
+	if (ks_script_call(L, 1, 1) == LUA_OK)
+		return true;
+	(void)ks_script_complain(L, o);
+	return false;
+}
+
+/* Loads the module of the prompt and begins with it. Leaves it in the registry; says why if that fails. */
 static void
-print_results(lua_State *L, const char *program)
+start_prompt(lua_State *L, const struct ks_options *o)
+{
+	if (!load_module(L, o, "kstat.prompt") || !load_module(L, o, "kstat"))
+		return;
+	lua_getfield(L, -2, "start");
+	lua_insert(L, -2);
+	if (ks_script_call(L, 1, 0) != LUA_OK)
+		(void)ks_script_complain(L, o);
+	lua_setfield(L, LUA_REGISTRYINDEX, "kstat.prompt");
+}
+
+/* Prints what the chunk returned. Returns true if that was the wish to end. */
+static bool
+print_results(lua_State *L, const struct ks_options *o)
 {
 	int n = lua_gettop(L);
+	bool ends;
 
-	if (n == 0)
-		return;
 	luaL_checkstack(L, LUA_MINSTACK, "too many results to print");
-	lua_getglobal(L, "print");
+	if (lua_getfield(L, LUA_REGISTRYINDEX, "kstat.prompt") != LUA_TTABLE)
+		return false;
+	lua_getfield(L, -1, "show");
 	lua_insert(L, 1);
-	if (lua_pcall(L, n, 0, 0) != LUA_OK)
-		fprintf(stderr, "%s: print: %s\n", program, luaL_tolstring(L, -1, NULL));
+	lua_pop(L, 1);
+	if (ks_script_call(L, n, 1) != LUA_OK) {
+		(void)ks_script_complain(L, o);
+		return false;
+	}
+	ends = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return ends;
 }
 
 void
@@ -283,10 +424,15 @@ ks_interactive(lua_State *L, const struct ks_options *o)
 			history = find_history();
 		if (history != NULL)
 			rl.read_history(history);
-		if (!o->version)
+		if (!o->version) {
 			ks_options_version();
+			puts("help explains, Tab completes, exit ends");
+		}
 		signal(SIGTERM, SIG_DFL); /* the prompt has nothing to finish first */
 	}
+	start_prompt(L, o);
+	if (rl.library != NULL)
+		start_completion(L);
 	for (;;) {
 		lua_settop(L, 0);
 		fflush(stdout);
@@ -301,9 +447,11 @@ ks_interactive(lua_State *L, const struct ks_options *o)
 		ks_signal_again();
 		if (status == LUA_OK)
 			status = ks_script_call(L, 0, LUA_MULTRET);
+		if (status == LUA_OK && print_results(L, o))
+			break;
 		if (status == LUA_OK)
-			print_results(L, o->program);
-		else if (ks_signal_is_break(L, -1))
+			continue;
+		if (ks_signal_is_break(L, -1))
 			fputs("interrupted\n", stderr);
 		else
 			(void)ks_script_complain(L, o);

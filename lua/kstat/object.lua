@@ -139,6 +139,7 @@ end
 
 -- Completes the metatable: methods, then fields (functions of the object), then modules.
 function object.install(meta, kind, methods, fields)
+  meta.methods, meta.fields = methods, fields -- what the prompt completes
   function meta.__index(self, key)
     local found = methods[key]
     if found ~= nil then
