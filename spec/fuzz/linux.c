@@ -1,9 +1,8 @@
 /*
- * linux.c - fuzzes the parsers of /proc and /sys. The first line of the input names a file of a tree in
- * spec/trees, such
- * as "cgroup-v1/proc/diskstats"; without the name of the tree it is the first that has the file. What follows are its
- * contents at one reading after the other, with lines "%%" in between. Whatever they are, opening, reading and updating
- * must end and stay inside memory. To be started in the directory of the sources.
+ * linux.c - fuzzes the parsers of /proc and /sys. The first line of the input names a file of a tree in spec/trees,
+ * such as "cgroup-v1/proc/diskstats"; without the name of the tree it is the first that has the file. What follows are
+ * its contents at one reading after the other, with lines "%%" in between. Whatever they are, opening, reading and
+ * updating must end and stay inside memory. To be started in the directory of the sources.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
@@ -17,8 +16,8 @@
 
 #include "chain/chain.h"
 #include "chain/operand.h"
-#include "chain/values.h"
 #include "source/source.h"
+#include "tree.h"
 
 #define TREES "spec/trees/"
 #define MOST_FILES 4096
@@ -28,7 +27,6 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char root[64];
 static struct file {
 	char *path; /* below root, which begins with the name of the tree */
 	char *text; /* as it is in the tree */
@@ -38,27 +36,6 @@ static size_t nfiles;
 static struct ks_selector asked[4];
 static const struct ks_selector *const also[] = { &asked[0], &asked[1], &asked[2], &asked[3] };
 static const struct ks_only on_demand = { .also = also, .nalso = 4, .for_program = true };
-
-static void
-check(bool is_true, const char *what)
-{
-	if (!is_true) {
-		perror(what);
-		abort();
-	}
-}
-
-static void
-put(const char *path, const void *text, size_t len)
-{
-	char name[512];
-	int fd;
-
-	(void)snprintf(name, sizeof(name), "%s/%s", root, path);
-	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	check(fd >= 0 && write(fd, text, len) == (ssize_t)len, name);
-	(void)close(fd);
-}
 
 /* Copies a directory or a file of the tree. */
 static int
@@ -93,19 +70,10 @@ copy(const char *from, const struct stat *st, int kind, struct FTW *ftw)
 	return 0;
 }
 
-static int
-remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-	(void)st;
-	(void)kind;
-	(void)ftw;
-	return remove(path);
-}
-
 static void
 clean_up(void)
 {
-	(void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	remove_root();
 	for (size_t i = 0; i < 4; i++)
 		ks_selector_free(&asked[i]);
 }
@@ -130,8 +98,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argv;
 	for (size_t i = 0; i < 4; i++)
 		check(ks_selector_parse(&asked[i], modules[i], strlen(modules[i])) == 0, modules[i]);
-	(void)snprintf(root, sizeof(root), "/dev/shm/kstat-fuzz.XXXXXX");
-	check(mkdtemp(root) != NULL, root);
+	make_root();
 	check(atexit(clean_up) == 0, "atexit");
 	(void)snprintf(small, sizeof(small), "%s/small", root);
 	check(mkdir(small, 0700) == 0, small);
@@ -156,25 +123,6 @@ file_of(const char *line, size_t n)
 	for (size_t i = 0; i < n; i++)
 		sum += (unsigned char)line[i];
 	return &files[sum % nfiles];
-}
-
-/* Reads all kstats, and walks along their values. */
-static void
-read_all(kstat_ctl_t *kc)
-{
-	struct ks_values values = { 0 };
-
-	for (kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next) {
-		if (kstat_read(kc, k, NULL) < 0)
-			continue;
-		values.n = 0;
-		check(ks_values_collect(&values, k, true) == 0, "collect");
-		for (size_t i = 0; i < values.n; i++)
-			(void)ks_chain_meta(kc, k, values.pair[i].name);
-	}
-	while (ks_chain_warning(kc) != NULL)
-		;
-	ks_values_free(&values);
 }
 
 int

@@ -3,59 +3,25 @@
  * and of a thread's stat, with lines "%%" in between. Whatever they are, listing and reading must end and stay inside
  * memory. SPDX-License-Identifier: MIT
  */
-#include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "chain/chain.h"
 #include "chain/operand.h"
-#include "chain/values.h"
 #include "source/source.h"
+#include "tree.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char root[64];
 static struct ks_selector processes, threads;
-
-static void
-check(bool is_true, const char *what)
-{
-	if (!is_true) {
-		perror(what);
-		abort();
-	}
-}
-
-static void
-put(const char *path, const void *text, size_t len)
-{
-	char name[512];
-	int fd;
-
-	(void)snprintf(name, sizeof(name), "%s/%s", root, path);
-	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	check(fd >= 0 && write(fd, text, len) == (ssize_t)len, name);
-	(void)close(fd);
-}
-
-static int
-remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-	(void)st;
-	(void)kind;
-	(void)ftw;
-	return remove(path);
-}
 
 static void
 clean_up(void)
 {
-	(void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	remove_root();
 	ks_selector_free(&processes);
 	ks_selector_free(&threads);
 }
@@ -69,8 +35,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 
 	(void)argc;
 	(void)argv;
-	(void)snprintf(root, sizeof(root), "/dev/shm/kstat-fuzz.XXXXXX");
-	check(mkdtemp(root) != NULL, root);
+	make_root();
 	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
 		(void)snprintf(name, sizeof(name), "%s/%s", root, directories[i]);
 		check(mkdir(name, 0700) == 0, name);
@@ -78,23 +43,6 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	check(ks_selector_parse(&processes, "process", 7) == 0 && ks_selector_parse(&threads, "thread", 6) == 0, "selector");
 	check(atexit(clean_up) == 0, "atexit");
 	return 0;
-}
-
-/* Reads all kstats, and walks along their values. */
-static void
-read_all(kstat_ctl_t *kc)
-{
-	struct ks_values values = { 0 };
-
-	for (kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next) {
-		if (kstat_read(kc, k, NULL) < 0)
-			continue;
-		values.n = 0;
-		check(ks_values_collect(&values, k, true) == 0, "collect");
-	}
-	while (ks_chain_warning(kc) != NULL)
-		;
-	ks_values_free(&values);
 }
 
 int
