@@ -294,3 +294,37 @@ describe("kstat(7)", function()
     end
   end)
 end)
+
+-- --- statistics ---------------------------------------------------------------------------------------
+
+describe("each statistic of this machine", function()
+  -- Names of devices and numbers in the names of statistics differ: sda_nread, vda_nread; temp1_max, temp2_max.
+  local function plain(name)
+    return (name:gsub("%d+", "0"))
+  end
+
+  local function ending(name)
+    return name:match("^[^_]+(_.+)$") or name
+  end
+
+  local catalogued = {}
+  for name in run.read_file("doc/kstats.md"):gmatch("\n| `([^`\n]+)` |") do
+    catalogued[plain(name)] = true
+    catalogued["*" .. plain(ending(name))] = true
+  end
+
+  it("has a meaning, and is in doc/kstats.md", function()
+    local directory = run.directory() -- without what is published here
+    finally(function() run.remove_directory(directory) end)
+    local count = 0
+    for line in run.run({ "kstat", "-d", env = { KSTAT_DIR = directory } }).out:gmatch("[^\n]+") do
+      local path, _, _, meaning = line:match("^([^\t]*)\t([^\t]*)\t([^\t]*)\t(.*)$")
+      local name = path:match("[^:]+$")
+      count = count + 1
+      assert.is_true(meaning ~= "?" and meaning ~= "", path .. " has no meaning")
+      local known = catalogued[plain(name)] or catalogued["*" .. plain(ending(name))]
+      assert.is_true(known or false, path .. " is not in doc/kstats.md")
+    end
+    assert.is_true(count > 300)
+  end)
+end)
