@@ -76,9 +76,11 @@ function methods.refresh(self)
   end
   if self.dicts then
     for name, dict in pairs(ngx.shared) do
-      local counters = self.dicts:find({ name }).counters
-      counters.capacity:set(dict:capacity())
-      counters.free:set(dict:free_space())
+      local row = self.dicts:find({ name })
+      if row then
+        row.counters.capacity:set(dict:capacity())
+        row.counters.free:set(dict:free_space())
+      end
     end
   end
   if self.worker then
