@@ -137,8 +137,8 @@ bool ks_blob_replay(const struct ks_blob_row *row, const struct ks_blob_copy *co
     size_t blob_size, struct statsblob *blob);
 
 /*
- * What a process knows of a statsblob kstat that it updates. Others that share the memory may write anything there, so
- * where the rows lie is kept here, and the form of a blob is compared before each update.
+ * What a process knows of a statsblob kstat that it updates. Others that share the memory may write anything
+ * there, so where the rows lie is kept here, and the form of a blob is compared before each update.
  */
 struct ks_blob_held {
 	kstat_blob_t *blob;
@@ -156,7 +156,7 @@ struct ks_blob_held {
 /* Returns how many bytes ks_blob_hold() needs for a kstat of that template; 0: there is no such template. */
 size_t ks_blob_held_size(uint32_t tpl_id);
 
-/* Fills *h, for a kstat that kstat_blob() accepts and that was made of the template. 0, or -1 with errno as it. */
+/* Fills *h, for a kstat that kstat_blob() accepts and that was made of the template. 0, or -1 with its errno. */
 int ks_blob_hold(kstat_t *ksp, uint32_t tpl_id, struct ks_blob_held *h);
 
 /* As the functions of kstat_blob.h, for memory in which others may have written. EIO: they did. */

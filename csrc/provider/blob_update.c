@@ -1,6 +1,6 @@
 /*
- * blob_update.c - statsblob kstats: how threads and processes update them. See kstat_blob.h, and blob_layout.h
- * for what lies where and why. SPDX-License-Identifier: MIT
+ * blob_update.c - statsblob kstats: how threads and processes update them. See kstat_blob.h, and
+ * blob_layout.h for what lies where and why. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <stdlib.h>
