@@ -396,10 +396,11 @@ td_load(const uint8_t *node, int kind, unsigned extra)
 KS_TDGST_INLINE void
 td_store(uint8_t *node, int kind, unsigned extra, struct ks_tdgst_item it, unsigned ctl)
 {
-	int64_t low = extra == 16 ? (int16_t)(uint16_t)it.m : it.m & 1;
+	/* A sum of damaged values may be so large that mu, rounded up, would not fit into m when it is loaded. */
+	int64_t m = extra == 16 && it.m > INT64_MAX - 0x8000 ? INT64_MAX - 0x8000 : it.m;
+	int64_t low = extra == 16 ? (int16_t)(uint16_t)m : m & 1;
 
-	/* m less its low part, shifted; that difference itself may not fit into 64 bits. */
-	td_putmu(node, kind, (it.m >> extra) + (low < 0), ctl);
+	td_putmu(node, kind, (m - low) >> extra, ctl);
 	td_put16(node + TD_COLOUR, (int16_t)low);
 	td_putcnt(node, kind, it.w);
 }
