@@ -59,7 +59,8 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wpointer-arith -Wwrite-strings -Wvla -Wformat=2 -Wundef $(WERROR)
 # Where a long has 32 bits, sizes of files and times have 64 only if that is asked for.
 LONG      := $(lastword $(shell echo __SIZEOF_LONG__ | $(CC) $(CFLAGS) -E -P - 2>/dev/null))
-CPP_ALL  := -D_GNU_SOURCE $(if $(filter 4,$(LONG)),-D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64) -Icsrc/include -Icsrc
+LARGE     := $(if $(filter 4,$(LONG)),-D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64)
+CPP_ALL  := -D_GNU_SOURCE $(LARGE) -Icsrc/include -Icsrc
 VERSION  := $(shell sed -n 's/^.define KSTAT_VERSION "\(.*\)"/\1/p' csrc/include/kstat.h)
 C_ALL    := -std=c11 -fPIC -fvisibility=hidden -fno-math-errno $(WARNINGS)
 LIB_LIBS := -lpcre2-8 -lyajl -lz -lm -lpthread
@@ -303,7 +304,7 @@ L := $(DESTDIR)$(LIBDIR)
 # that are linked with the flags of pkg-config.
 RPATH    := $(if $(filter-out /usr/lib% /usr/local/lib,$(LIBDIR)),-Wl$(comma)-rpath$(comma)$${libdir} )
 FILL_IN   = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|g' \
-            -e 's|@VERSION@|$(VERSION)|g' -e 's|@LIBS@|$(PC_LIBS)|g' -e 's|@RPATH@|$(RPATH)|g'
+            -e 's|@VERSION@|$(VERSION)|g' -e 's|@LIBS@|$(PC_LIBS)|g' -e 's|@RPATH@|$(RPATH)|g' -e 's|@LARGE@|$(LARGE:%= %)|g'
 install: all
 	@umask 022 && stage=$$(mktemp -d) && trap 'rm -rf $$stage' EXIT && \
 	    $(MAKE) -s --no-print-directory DESTDIR=$$stage install-files && \

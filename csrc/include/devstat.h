@@ -59,6 +59,9 @@ extern "C" {
 char (*devstat_errbuf_location(void))[DEVSTAT_ERRBUF_SIZE];
 
 /* A time: sec + frac / 2^64 seconds. sec may be negative; frac always counts up from it. */
+#if defined(__GLIBC__) && __SIZEOF_LONG__ == 4 && !defined(__USE_TIME_BITS64) && __TIMESIZE != 64
+#error "libkstat has times of 64 bits: compile with -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64"
+#endif
 struct bintime {
 	time_t sec;
 	uint64_t frac;
