@@ -44,7 +44,8 @@ describe("for programs,", function()
   it("iostat has a row for each device with all its figures", function()
     local rows = objects("iostat -j 1 2")
     assert.equal(4, #rows)
-    assert.equal("iostat sd0 true", ("%s %s %s"):format(rows[1].report, rows[1].device, rows[1].since_creation))
+    assert.equal("iostat sd0 true", ("%s %s %s"):format(rows[1].report, rows[1].device,
+      tostring(rows[1].since_creation)))
     local row = rows[3]
     assert.same({ "sd0", false, 1, 100, 50, 400, 50, 1.5, 10, 50 }, { row.device, row.since_creation, row.elapsed,
       row["r/s"], row["w/s"], row["kr/s"], row["kw/s"], row.actv, row.asvc_t, row["%b"] })
