@@ -242,14 +242,29 @@ local PAGING_COLUMNS = {
 }
 local SWAPPING = { re = "si", mf = "so" }
 
-local wider = 0 -- by how much swap and free are wider than on Solaris
+-- The widths on Linux if the window has the room: of what is counted many times a second here.
+local ROOMY = { re = 4, mf = 6, pi = 5, po = 5, fr = 5, sr = 5, disk1 = 4, disk2 = 4, disk3 = 4, disk4 = 4, ["in"] = 6,
+  syscall = 6, cs = 6, si = 5, so = 5 }
+-- The words above the columns, and behind which column each group ends.
+local GROUPS = { { "memory", 5 }, { "page", 12 }, { "disk", 16 }, { "faults", 19 } }
 
--- The digits that free memory in KB, and swap, may have on Linux.
-local function memory_digits(ks)
-  local k = is_linux(ks) and ks:lookup("unix", 0, "system_pages")
+local wider = {} -- by how much each group is wider than on Solaris
+
+-- The widths of the columns on Linux by their fields: the digits that free memory in KB, and swap, may have; and the
+-- roomy ones in a window that is wide enough.
+local function widths_on_linux(ks, options)
+  local k = ks:lookup("unix", 0, "system_pages")
   local pages = k and k:get("physmem")
   local most = pages and pages * kb_per_page(ks, true) or 0
-  return { free = #("%.0f"):format(most), swap = #("%.0f"):format(2 * most) }
+  local widths, total = { free = #("%.0f"):format(most), swap = #("%.0f"):format(2 * most) }, 0
+  for _, c in ipairs(CLASSIC) do
+    local field = c[3] or c[1]
+    total = total + 1 + math.max(c[2], widths[field] or ROOMY[field] or 0)
+  end
+  if not options.paging and kstat.picture.terminal().width >= total then
+    setmetatable(widths, { __index = ROOMY })
+  end
+  return widths
 end
 
 local function columns(options, ks)
@@ -263,8 +278,8 @@ local function columns(options, ks)
       { "", "what", key = "what", width = 1, align = "left" },
     }
   end
-  local list, digits = {}, memory_digits(ks)
-  wider = 0
+  local list, widths, group = {}, is_linux(ks) and widths_on_linux(ks, options) or {}, 1
+  wider = { 0, 0, 0, 0 }
   for i, c in ipairs(options.paging and PAGING_COLUMNS or CLASSIC) do
     local title = options.swapping and SWAPPING[c[1]] or c[1]
     local field = c[3] or title
@@ -273,8 +288,9 @@ local function columns(options, ks)
       local k = shown[tonumber(disk)]
       title = k and k.short or "--"
     end
-    local width = math.max(c[2], digits[title] or 0)
-    wider = wider + width - c[2]
+    local width = math.max(c[2], widths[field] or 0)
+    group = GROUPS[group] and i > GROUPS[group][2] and group + 1 or group
+    wider[group] = (wider[group] or 0) + width - c[2]
     list[i] = { title, field, key = field, width = width, format = "%.0f" }
   end
   list[1].align = "right"
@@ -287,8 +303,11 @@ local function heading(options)
   end
   local line = options.paging and "     memory           page          executable      anonymous      filesystem " or
     " kthr      memory            page            disk          faults      cpu"
-  local left = math.floor(wider / 2)
-  return (line:gsub("memory", (" "):rep(left) .. "%0" .. (" "):rep(wider - left)))
+  for i, group in ipairs(GROUPS) do
+    local left = math.floor(wider[i] / 2)
+    line = line:gsub(group[1], (" "):rep(left) .. "%0" .. (" "):rep(wider[i] - left))
+  end
+  return line
 end
 
 -- --- -i and -s --------------------------------------------------------------------------------

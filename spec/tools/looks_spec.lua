@@ -58,14 +58,24 @@ describe("a table", function()
     end
   end)
 
-  it("of vmstat is aligned on a machine with much memory", function()
-    local lines = {}
-    for line in run.shell(run.bin .. "/kstatlua vmstat").out:gmatch("[^\n]+") do
-      lines[#lines + 1] = line
+  it("of vmstat is aligned in a wide window, and its memory in any, on a machine with much of it", function()
+    local function lines_of(before)
+      local lines = {}
+      for line in run.shell(before .. run.bin .. "/kstatlua vmstat").out:gmatch("[^\n]+") do
+        lines[#lines + 1] = line
+      end
+      assert.equal(3, #lines)
+      return lines
     end
-    assert.equal(3, #lines)
+    local lines = lines_of("")
     local swap, free = lines[2]:find(" +swap +free")
     assert.matches("^ +%d+ +%d+$", lines[3]:sub(swap, free), lines[3])
+    lines = lines_of("COLUMNS=130 ")
+    for at in lines[2]:gmatch("[^ ]()%f[ %z]") do
+      assert.matches("^[%d-] ?$", lines[3]:sub(at - 1, at), lines[3])
+    end
+    assert.is_true(lines[2]:find("sr", 1, true) > lines[1]:find("page", 1, true))
+    assert.is_true(lines[2]:find("in ", 1, true) < lines[1]:find("faults", 1, true) + 8)
   end)
 end)
 
