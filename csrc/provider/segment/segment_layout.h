@@ -1,7 +1,7 @@
 /*
  * segment_layout.h - the file in which a process publishes kstats: what lies where, and how a
  * record is changed and read. Writers map the file, and take from it nothing that decides about addresses without
- * a check (space.c); readers copy from it with pread() and believe nothing (source/segment/segment.c). All fields
+ * a check (space.c); readers copy from it with pread() and believe nothing (source/segment/segment_file.c). All fields
  * have fixed widths and the writer's byte order.
  *
  *     header        KS_SEG_HEADER bytes
