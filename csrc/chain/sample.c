@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "chain/chain.h"
+#include "chain/handle.h"
 #include "model/key.h"
 #include "model/record.h"
 
@@ -31,7 +32,8 @@ ks_sample_new(kstat_ctl_t *kc)
 
 	if (s == NULL)
 		return ks_fail_null(ENOMEM, "out of memory for a sample");
-	s->taken = ks_chain_is_replay(kc) ? 0 : ks_chain_now(kc);
+	s->taken = ks_chain_now(kc);
+	s->next_kid = ks_chain_of(kc)->nodes.next_kid;
 	s->real = gethrtime();
 	s->time_of_day = ks_chain_time_of_day(kc, &s->seconds);
 	return s;
@@ -92,8 +94,6 @@ read_and_add(struct ks_sample *s, kstat_ctl_t *kc, const kstat_t *ksp)
 	(void)ks_table_add(is_first ? &s->index : &s->later, is_first ? hash : (uint64_t)ksp->ks_kid, (uint32_t)s->n);
 	s->ksp[s->n++] = copy;
 	s->size += sizeof(*copy) + copy->ks_data_size;
-	if (ks_chain_is_replay(kc) && copy->ks_data != NULL && copy->ks_snaptime > s->taken)
-		s->taken = copy->ks_snaptime;
 	return copy;
 }
 
@@ -117,6 +117,12 @@ ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp)
 	const kstat_t *copy = copy_of(s, ksp);
 
 	return copy != NULL ? copy : read_and_add(s, kc, ksp);
+}
+
+bool
+ks_sample_lacks(const struct ks_sample *s, const kstat_t *ksp)
+{
+	return ksp->ks_kid < s->next_kid && copy_of(s, ksp) == NULL;
 }
 
 const kstat_t *

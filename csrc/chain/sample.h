@@ -17,11 +17,12 @@ struct ks_sample {
 	size_t n;
 	/* Copies: headers and ks_data; in the order they were added. ks_private: see ks_sample_time(). */
 	kstat_t **ksp;
-	hrtime_t taken;      /* live: ks_chain_now() when it was made; replay: the newest snaptime in it */
+	hrtime_t taken;      /* ks_chain_now() when it was made */
 	hrtime_t real;       /* gethrtime() when it was made, which differs from that beside a recorded tree */
 	int64_t time_of_day, seconds; /* as ks_chain_time_of_day() has them */
 	size_t cap;
 	size_t size;         /* of the copies, in bytes */
+	kid_t next_kid;      /* all kstats that the chain had when it was made have lower IDs */
 	struct ks_table index; /* the first of each module, instance and name */
 	struct ks_table later; /* by kid, the others: a capture may hold several of one name */
 };
@@ -46,6 +47,9 @@ hrtime_t ks_sample_time(const struct ks_sample *s, const kstat_t *copy);
 /* The copy with this module, instance and name, or NULL. Constant time. */
 const kstat_t *ks_sample_lookup(const struct ks_sample *s, const char *module, int instance,
     const char *name);
+
+/* Whether a kstat of the chain was there when the sample was made, and the sample does not have it. */
+bool ks_sample_lacks(const struct ks_sample *s, const kstat_t *ksp);
 
 /*
  * What a counter of 32 or 64 bits counted between two readings. It is continued where it passed its width. A

@@ -39,6 +39,27 @@ is_live(const struct ks_lua_place *p)
 	return p->sample == NULL || ks_lua_can_grow(p->sample);
 }
 
+/* Whether the sample may lack kstats that its chain had: the tick of a loop is over, and nothing asked for them. */
+static bool
+may_lack(const struct ks_lua_place *p)
+{
+	return !is_live(p) && !p->sample->complete && p->chain->kc != NULL;
+}
+
+/*
+ * Pushes why a kstat of the chain cannot be had from a sample that may lack it: to say that there was none would be
+ * wrong. Returns false if the sample has it, or was made before the kstat came.
+ */
+static bool
+push_lack(lua_State *L, const struct ks_lua_place *p, const kstat_t *ksp)
+{
+	if (!ks_sample_lacks(p->sample->s, ksp))
+		return false;
+	lua_pushfstring(L, "%s:%d:%s was not read during the tick of this sample: name it in the option 'select' of "
+	    "kstat.every()", ksp->ks_module, ksp->ks_instance, ksp->ks_name);
+	return true;
+}
+
 /* The first kstat of the place, or NULL; next_of() returns those after it. *i counts. */
 static kstat_t *
 first_of(const struct ks_lua_place *p, size_t *i)
@@ -139,11 +160,21 @@ find_named(lua_State *L, const struct ks_lua_place *p, int i)
 		return NULL;
 	if (is_live(p) && (name.any_instance || name.instance != -1))
 		return kstat_lookup(p->chain->kc, name.module, name.instance, name.name);
-	if (!is_live(p) && name.module != NULL && name.name != NULL && !name.any_instance)
-		return (kstat_t *)(uintptr_t)ks_sample_lookup(p->sample->s, name.module, name.instance, name.name);
-	ksp = first_of(p, &at);
-	while (ksp != NULL && !has_name(ksp, &name))
-		ksp = next_of(p, ksp, &at);
+	if (!is_live(p) && name.module != NULL && name.name != NULL && !name.any_instance) {
+		ksp = (kstat_t *)(uintptr_t)ks_sample_lookup(p->sample->s, name.module, name.instance, name.name);
+	} else {
+		ksp = first_of(p, &at);
+		while (ksp != NULL && !has_name(ksp, &name))
+			ksp = next_of(p, ksp, &at);
+	}
+	if (ksp == NULL && may_lack(p)) {
+		kstat_t *live = p->chain->kc->kc_chain;
+
+		while (live != NULL && !has_name(live, &name))
+			live = live->ks_next;
+		if (live != NULL && push_lack(L, p, live))
+			(void)luaL_error(L, "%s", lua_tostring(L, -1));
+	}
 	return ksp;
 }
 
@@ -198,7 +229,10 @@ ks_lua_select(const struct ks_lua_place *p, const struct ks_selector *const *sel
 	return 0;
 }
 
-/* select(place, selectors) -> array of kstats, in the order of kstat(8) | nil, message, errno */
+/*
+ * select(place, selectors) -> array of kstats, in the order of kstat(8) | nil, message, errno; false and a message if
+ * one was not read during the tick of the sample
+ */
 static int
 place_select(lua_State *L)
 {
@@ -213,6 +247,17 @@ place_select(lua_State *L)
 	ks_lua_getuservalue(L, 1);
 	selectors = ks_lua_checkselectors(L, 2, &n);
 	sel = ks_lua_newselection(L);
+	if (may_lack(&p)) {
+		if (ks_selector_select_any(selectors, n, p.chain->kc, sel) != 0)
+			return ks_lua_fail(L);
+		for (size_t i = 0; i < sel->n; i++) {
+			lua_pushboolean(L, 0);
+			if (push_lack(L, &p, sel->ksp[i]))
+				return 2;
+			lua_pop(L, 1);
+		}
+		ks_selection_free(sel);
+	}
 	if (ks_lua_select(&p, selectors, n, sel) != 0)
 		return ks_lua_fail(L);
 	lua_createtable(L, (int)sel->n, 0);
@@ -227,7 +272,10 @@ place_select(lua_State *L)
 	return 1;
 }
 
-/* members(place, module) -> array of the module's kstats, in chain order | nil, message, errno */
+/*
+ * members(place, module) -> array of the module's kstats, in chain order | nil, message, errno; false and a message
+ * if none was read during the tick of the sample
+ */
 static int
 members(lua_State *L)
 {
@@ -247,6 +295,14 @@ members(lua_State *L)
 			return ks_lua_fail(L);
 		if (found > 0)
 			lua_rawseti(L, 4, ++n);
+	}
+	if (n > 0 || !may_lack(&p))
+		return 1;
+	for (kstat_t *ksp = p.chain->kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
+		lua_pushboolean(L, 0);
+		if (strcmp(ksp->ks_module, module) == 0 && push_lack(L, &p, ksp))
+			return 2;
+		lua_pop(L, 1);
 	}
 	return 1;
 }

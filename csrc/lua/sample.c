@@ -121,11 +121,14 @@ sample_add(lua_State *L)
 	return 1;
 }
 
-/* freeze(sample): no further kstats are added to it. */
+/* freeze(sample[, complete]): no further kstats are added; complete: it is no error to ask for one that is not there */
 static int
 sample_freeze(lua_State *L)
 {
-	ks_lua_checksample(L, 1)->frozen = true;
+	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
+
+	u->frozen = true;
+	u->complete = lua_toboolean(L, 2);
 	lua_settop(L, 1);
 	return 1;
 }

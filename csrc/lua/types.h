@@ -43,6 +43,7 @@ struct ks_lua_sample {
 	struct ks_lua_chain *chain; /* kept alive by the state */
 	uint64_t updates;           /* those of the chain when it was made */
 	bool frozen;                /* false: it adds a kstat when a script first asks for it */
+	bool complete;              /* it was made of selectors, and never added what a script asked for */
 };
 
 struct ks_lua_difference {

@@ -91,7 +91,8 @@ end
 --
 --   * `source`: what to open, see kstat.open
 --   * `chain`: an open chain to use instead; the loop updates it
---   * `select`: a selector or an array of them: read at each tick, whether asked for or not. After the first tick a
+--   * `select`: a selector or an array of them: read at each tick, whether asked for or not. A sample has
+--     nothing else but what the loop's body asked it, or an earlier one, for (see kstat.sample). After the first tick a
 --     line on standard error names those that select nothing, unless the script opened the chain
 --   * `wait`: function(deadline_ns), `clock`: function() returning ns: another time, for tests
 --
@@ -99,8 +100,8 @@ end
 -- @raise on wrong arguments, and if the source cannot be opened or updated, or standard output not be written.
 -- Of the latter the message says all there is to say, and the host shows no traceback
 -- @usage
--- for now, prev in kstat.every(arg) do
---     if prev then print((now - prev):rate("cpu_stat:::syscall")) end
+-- for now, prev in kstat.every(arg, { select = "cpu_stat" }) do
+--     if prev then print((now - prev):rate("cpu_stat:::intr")) end
 -- end
 -- @function kstat.every
 function every.every(interval, count, options)

@@ -9,6 +9,7 @@
 --     for k, statistic, value in x:values("sd:::/^n/") do
 --     x.sd[0].sd0.nread               see kstat.path
 --
+-- A sample of `kstat.every` raises if it is asked, after its tick, for a kstat that was not read during the tick.
 -- Methods and fields come before modules of the same name: `x:module("select")` is the module's.
 --
 -- @module kstat.object
@@ -71,7 +72,12 @@ function object.methods(kind)
     if list == false then
       return nil, message, errname
     end
-    return core.select(self, list)
+    local kstats
+    kstats, message, errname = core.select(self, list)
+    if kstats == false then
+      error(message, 2)
+    end
+    return kstats, message, errname
   end
 
   -- For the iterators, which can only raise.
@@ -131,7 +137,7 @@ function object.methods(kind)
     if type(name) ~= "string" then
       error("bad argument #1 to 'module' (string expected, got " .. type(name) .. ")", 2)
     end
-    return path.module(self, name, core.members)
+    return (path.module(self, name, core.members)) -- no tail call: an error is to name the caller's line
   end
 
   return methods
@@ -152,7 +158,7 @@ function object.install(meta, kind, methods, fields)
       return nil
     end
     check(self, kind, key)
-    return path.module(self, key, core.members)
+    return (path.module(self, key, core.members))
   end
 
   function meta.__newindex(_, key)

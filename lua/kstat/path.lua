@@ -82,8 +82,10 @@ function path.module(object, name, members)
   if module then
     return module
   end
-  local list = members(object, name)
-  if not list or not list[1] then
+  local list, message = members(object, name)
+  if list == false then
+    error(message, 3)
+  elseif not list or not list[1] then
     return nil
   end
   module = setmetatable({}, instances_meta)

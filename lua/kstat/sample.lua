@@ -3,7 +3,10 @@
 -- A sample holds copies of kstats as they were at one moment; nothing changes in it afterwards.
 -- One made with selectors (`ks:sample(…)`) is complete at once. The samples of `kstat.every` read
 -- a kstat when it is first asked for, as long as their tick lasts; from then on every later tick
--- reads it at its start, so that all of a tick's figures are of one moment.
+-- reads it at its start, so that all of a tick's figures are of one moment. After its tick such a sample has what
+-- was read: to ask it for another kstat that was there raises, because nil would say that there was none. A
+-- difference has none of what the earlier sample did not read: what is first asked for at the second tick is not in
+-- the first difference. What the option `select` names is read at each tick, asked for or not.
 --
 -- The difference of two samples, `now - prev`, is used like a sample. Its values are what happened
 -- in between: counters as differences; gauges, texts and points in time as they are now. What a
@@ -30,7 +33,7 @@ local function nth(n, f)
 end
 
 --- Fields of a sample.
--- @field taken when it was made, in seconds of kstat.gethrtime(); in a replay the newest snaptime in it
+-- @field taken when it was made, in seconds of kstat.gethrtime(); in a replay the newest snaptime of its moment
 -- @field taken_ns the same in exact nanoseconds
 -- @field time_of_day seconds since 1970 (UTC); in a replay those of the recording, or else they follow the snaptimes
 -- @field time_of_day_ns the same in exact nanoseconds
@@ -135,7 +138,7 @@ function sample.take(ks, list)
   if not s then
     return nil, message, errname
   end
-  return core.sample_freeze(s)
+  return core.sample_freeze(s, true)
 end
 
 return sample

@@ -111,7 +111,7 @@ describe("kstat.every", function()
     for now, prev in kstat.every(1, nil, { chain = ks }) do
       lengths[#lengths + 1] = #now:lookup("sd", 0, "sd0"):data() + tonumber(tostring(now):match("%d+"))
       if #lengths == 2 then
-        assert.is_nil(prev:lookup("sd", 1, "sd1"))
+        assert.matches("sd:1:sd1 was not read", raised(prev.lookup, prev, "sd", 1, "sd1"))
         assert.equal("sd1", now:lookup("sd", 1, "sd1").name)
         assert.is_nil((now - prev):lookup("sd", 1, "sd1"))
       elseif #lengths == 3 then
@@ -139,9 +139,43 @@ describe("kstat.every", function()
       kept = kept or now
       now:lookup("sd", 0, "sd0")
     end
-    assert.is_nil(kept:lookup("sd", 1, "sd1"))
-    assert.is_nil(kept.cpu_stat)
-    assert.equal(1, #kept:select())
+    assert.equal(5106542958369, kept:lookup("sd", 0, "sd0"):get("nread"))
+    assert.equal(1, #kept:select("sd:0:sd0"))
+    assert.is_nil(kept:lookup("sd", 0, "sd99"))
+    assert.is_nil(kept.nothing)
+  end)
+
+  it("raises when a sample is asked after its tick for what was not read in it", function()
+    local kept
+    for now in kstat.every(1, 2, { source = host, select = "sd:0" }) do
+      kept = kept or now
+    end
+    local line = "^%S*every_spec.lua:%d+: sd:1:sd1 was not read during the tick of this sample: "
+      .. "name it in the option 'select' of kstat.every%(%)$"
+    local sd1 = kstat.figures({ n = { "rate", "nread" } })
+    for _, f in ipairs({
+      function() kept:lookup("sd", 1, "sd1") end,
+      function() kept:select("sd:1") end,
+      function() for _ in kept:each("sd:1") do error("none") end end,
+      function() for _ in kept:values("sd:1::nread") do error("none") end end,
+      function() (kept - kept):figures("sd", 1, "sd1", sd1) end,
+    }) do
+      assert.matches(line, raised(f))
+    end
+    assert.matches("every_spec.lua:%d+: cpu_stat:0:cpu_stat0 was not read", raised(function() print(kept.cpu_stat) end))
+  end)
+
+  it("counts in a replay what comes after a sample of which nothing was read, and not what came before", function()
+    local path = capture.file({ { named("a", 1, 100, '"n":50') }, { named("a", 1, 101, '"n":55') },
+      { named("a", 1, 102, '"n":57') } })
+    local seen = {}
+    for now, prev in kstat.every(1, nil, { source = path }) do
+      if prev then
+        local d = now - prev
+        seen[#seen + 1] = { d:rate("app:::n") or "none", d.elapsed }
+      end
+    end
+    assert.same({ { "none", 1 }, { 2, 1 } }, seen)
   end)
 
   it("freezes it too when the chain moves on during the tick", function()
@@ -150,13 +184,13 @@ describe("kstat.every", function()
       assert.equal(5106542958369, now:lookup("sd", 0, "sd0"):get("nread"))
       ks:update()
       assert.equal(5106542958369, now:lookup("sd", 0, "sd0"):get("nread"))
-      assert.is_nil(now:lookup("sd", 1, "sd1"))
+      assert.matches("sd:1:sd1 was not read", raised(now.lookup, now, "sd", 1, "sd1"))
     end
   end)
 
   it("follows kstats that are created anew", function()
     local path = capture.file({
-      { named("a", 1, 2, '"n":5') }, { named("a", 3, 4, '"n":7') }, {}, { named("a", 3, 8, '"n":9') },
+      { named("a", 1, 2, '"n":5') }, { named("a", 3, 4, '"n":7') }, {}, { named("a", 5, 8, '"n":9') },
     })
     local seen = {}
     for now, prev in kstat.every(1, nil, { source = path }) do
@@ -247,7 +281,7 @@ describe("kstat.every", function()
         end
       end
       assert.same({ true, false, true, false }, told)
-      assert.is_nil(kept.sd)
+      assert.matches("was not read", raised(function() return kept.sd end))
     end
   end)
 

@@ -154,6 +154,12 @@ replay_advance(struct ks_source *src)
 	return rc;
 }
 
+static hrtime_t
+replay_now(struct ks_source *src)
+{
+	return replay_of(src)->newest;
+}
+
 static int
 replay_time_of_day(struct ks_source *src, int64_t *ns)
 {
@@ -185,6 +191,7 @@ static const struct ks_source_ops replay_ops = {
 	.read = replay_read,
 	.meta = replay_meta,
 	.advance = replay_advance,
+	.now = replay_now,
 	.time_of_day = replay_time_of_day,
 	.file = replay_file,
 	.close = replay_close
