@@ -33,7 +33,12 @@ _kstat()
 		fi
 		[[ $word == *[:=] ]] || more=false
 		word=${word#"$before"}
-		[[ $raw == [\'\"]* ]] || printf -v word %q "$word"
+		# Readline closes an open quote, but does not quote what a name could do in it or to it.
+		if [[ $raw != [\'\"]* ]]; then
+			printf -v word %q "$word"
+		elif [[ $word == *[\'\"\`\$\\!]* ]]; then
+			continue
+		fi
 		COMPREPLY+=("$word")
 	done < <("$program" --complete "${words[@]}" 2>/dev/null)
 	! $more || compopt -o nospace

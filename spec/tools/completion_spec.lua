@@ -10,6 +10,7 @@ local function write_capture()
     capture.kstat("app", 11, "pool", "misc", 1, 1, 10, '"busy":1'),
     capture.kstat("app", 2, "two words", "misc", 1, 1, 10, '"busy":1'),
     capture.kstat("apple", 0, "star*", "fruit", 1, 1, 10, '"a:b":1'),
+    capture.kstat("hostile", 0, "x'; echo $HOME", "misc", 1, 1, 10, '"busy":1'),
   } })
 end
 
@@ -111,8 +112,8 @@ describe("kstatlua --complete", function()
   it("reads the capture that the command line names", function()
     local path = source
     source = "/nowhere"
-    assert.equal("app: apple:", texts("kstat", "-r", path, ""))
-    assert.equal("app: apple:", texts("kstatlua", "-r", path, "kstat", ""))
+    assert.equal("app: apple:", texts("kstat", "-r", path, "a"))
+    assert.equal("app: apple:", texts("kstatlua", "-r", path, "kstat", "a"))
     source = path
   end)
 
@@ -171,6 +172,8 @@ for _, shell in ipairs({ "bash", "zsh", "fish" }) do
     press(t, "kstat -p app:0:queue:", 1, "app:0:queue:length")
     press(t, "kstat 'app:0:q", 1, "'app:0:queue:")
     press(t, "kstat -m app -n tw", 1, shell == "bash" and "two\\ words" or "words")
+    t:send("C-u", "kstat -p hostile:0", "Tab", "x", "Tab")
+    t:await("kstat -p hostile:0:x\\'\\;\\ echo\\ \\$HOME:", true)
     press(t, "kstatlua vms", 1, "kstatlua vmstat")
     press(t, "kstatlua vmstat --skip-f", 1, "--skip-first")
     press(t, "kstat --rat", 1, "kstat --rate")
