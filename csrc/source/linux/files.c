@@ -175,3 +175,22 @@ ks_linux_inode(const struct ks_linux *lx, enum ks_root root, const char *path)
 		return 0;
 	return st.st_ino;
 }
+
+bool
+ks_linux_any_entry(struct ks_linux *lx, enum ks_root root, const char *path,
+    bool (*is_meant)(struct ks_linux *lx, const char *name))
+{
+	int fd = lx->root[root].kernel && lx->root[KS_ROOT_PROC].kernel ?
+	    openat(lx->root[root].fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *e;
+	bool found = dir == NULL;
+
+	if (dir == NULL && fd >= 0)
+		(void)close(fd);
+	while (!found && (e = ks_linux_next_entry(lx, dir)) != NULL)
+		found = e->d_name[0] != '.' && is_meant(lx, e->d_name);
+	if (dir != NULL)
+		(void)closedir(dir);
+	return found;
+}

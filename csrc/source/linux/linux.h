@@ -234,6 +234,13 @@ const struct dirent *ks_linux_next_entry(struct ks_linux *lx, DIR *dir);
 void ks_linux_check_directory(struct ks_linux *lx, enum ks_root root, const char *path);
 
 /*
+ * Calls a function with the name of each entry of a directory of the running kernel, but for "." and "..",
+ * until it returns true. Returns true in that case, and if the directory cannot be read.
+ */
+bool ks_linux_any_entry(struct ks_linux *lx, enum ks_root root, const char *path,
+    bool (*is_meant)(struct ks_linux *lx, const char *name));
+
+/*
  * A scan for a subsystem (KS_SUB_*) with a single unit, which never changes: the unit has those parts that
  * may be wanted and whose files exist. Results as for ks_subsystem.scan.
  */
@@ -262,18 +269,28 @@ const char *ks_linux_trouble(struct ks_source *src, bool *is_lack);
 void ks_linux_forget_troubles(struct ks_linux *lx);
 
 /*
- * Calls a function with the name of each entry of a directory of the running kernel, but for "." and "..",
- * until it returns true. Returns true in that case, and if the directory cannot be read.
- */
-bool ks_linux_any_entry(struct ks_linux *lx, enum ks_root root, const char *path,
-    bool (*is_meant)(struct ks_linux *lx, const char *name));
-
-/*
  * The time now on the clock of crtimes and snaptimes: gethrtime(), or the time of a recorded tree. That begins at
  * its uptime and advances by each step of it; while the uptime stands still or falls, it runs on from one scan to
  * the next as it does here. Without a file uptime it is gethrtime().
  */
 hrtime_t ks_linux_now(const struct ks_linux *lx);
+
+/* --- wanted.c and offer.c: what the scan asks for, and what it gets ------------------------------------ */
+
+/* Leaves out the subsystems of which nobody wants a kstat, at the first scan; warns of unknown words of $KSTAT_WITH. */
+void ks_linux_choose(struct ks_linux *lx, struct ks_scan *scan);
+
+/* Finds out which subsystems have no device that is wanted; once more when one may have come. */
+void ks_linux_leave_out_absent(struct ks_linux *lx);
+
+/* Offers the kstats of all units. 1, or -1 with errno and message. */
+int ks_linux_offer_all(struct ks_linux *lx, struct ks_scan *scan);
+
+/*
+ * Returns the shape of the kstats of a part: the statistics of illumos in its order, then those of the part's table.
+ * NULL without memory.
+ */
+const struct ks_shape *ks_linux_shape_of(struct ks_linux *lx, size_t sub, size_t p);
 
 /* --- helpers ------------------------------------------------------------------------------------------- */
 

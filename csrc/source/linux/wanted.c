@@ -1,0 +1,202 @@
+/*
+ * wanted.c - which subsystems, and which parts of them, the caller of a scan and $KSTAT_WITH want.
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "source/linux/linux.h"
+
+/* A part's module or name; NULL if it follows from the unit and can be any. */
+static const char *
+fixed(const char *pattern)
+{
+	return strpbrk(pattern, "@#") == NULL ? pattern : NULL;
+}
+
+/* True if some selector is about kstats of this name, and no other. */
+static bool
+is_selected_by_name(const struct ks_part *p, const struct ks_scan *scan)
+{
+	const char *module = fixed(p->module), *name = fixed(p->name);
+
+	return name != NULL && ks_scan_wants(scan, module, p->class_, name) &&
+	    !ks_scan_wants(scan, module, p->class_, "");
+}
+
+/* The parts that the caller of a scan may want; only_named: only those that it names. */
+static uint16_t
+wanted_parts(const struct ks_subsystem *sub, const struct ks_scan *scan, bool only_named)
+{
+	uint16_t wanted = 0;
+
+	for (size_t i = 0; i < sub->nparts; i++) {
+		const struct ks_part *p = &sub->parts[i];
+
+		if (only_named ? is_selected_by_name(p, scan) : sub->on_demand ?
+		    ks_scan_asks_for(scan, fixed(p->module), p->class_, KS_ANY_INSTANCE, fixed(p->name)) :
+		    ks_scan_wants(scan, fixed(p->module), p->class_, fixed(p->name)))
+			wanted |= (uint16_t)(1u << i);
+	}
+	return wanted;
+}
+
+/* Marks the subsystem whose units a part needs. */
+static void
+mark_needed(bool needed[KS_SUB_COUNT], const struct ks_part *part)
+{
+	for (size_t s = 0; part->needs != NULL && s < KS_SUB_COUNT; s++)
+		needed[s] |= part->needs == ks_linux_subsystem(s);
+}
+
+bool
+ks_linux_has_module(const char *module)
+{
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		for (size_t p = 0; p < ks_linux_subsystem(s)->nparts; p++) {
+			const struct ks_part *part = &ks_linux_subsystem(s)->parts[p];
+
+			/* What is added to a device, such as md:0:md0,array, has the module of its driver. */
+			if (*part->module == *module && strcmp(part->module, module) == 0 &&
+			    strncmp(part->name, "@,", 2) != 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* True if the modules of the subsystem follow from the names of disks or interrupts. */
+static bool
+is_of_devices(const struct ks_subsystem *sub)
+{
+	return sub->has_wanted != NULL || (sub->parts[0].needs != NULL && sub->parts[0].needs->has_wanted != NULL);
+}
+
+/*
+ * Leaves out the subsystems of which the caller of the scan wants no kstat, and nobody else the units. Those that
+ * look at every device beforehand are left out if only modules of the other subsystems are wanted.
+ */
+static void
+leave_out_unwanted(struct ks_linux *lx, const struct ks_scan *scan)
+{
+	bool no_device = ks_scan_wants_only(scan, ks_linux_has_module);
+	bool needed[KS_SUB_COUNT] = { false };
+
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		if (!no_device || !is_of_devices(ks_linux_subsystem(s)))
+			lx->sub[s].wanted = wanted_parts(ks_linux_subsystem(s), scan,
+			    lx->sub[s].optional && !ks_linux_subsystem(s)->is_partly);
+		if (ks_linux_subsystem(s)->for_program && !lx->for_program)
+			lx->sub[s].wanted = 0;
+		for (size_t p = 0; p < ks_linux_subsystem(s)->nparts; p++) {
+			if ((lx->sub[s].wanted >> p & 1) != 0)
+				mark_needed(needed, &ks_linux_subsystem(s)->parts[p]);
+		}
+	}
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		lx->sub[s].off |= lx->sub[s].wanted == 0 && !needed[s];
+		lx->counts_events |= !lx->sub[s].off && ks_linux_subsystem(s)->on_events;
+	}
+}
+
+/* True if a list such as "slab,cgroup" or "all" names the thing. */
+static bool
+is_named(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (list == NULL)
+		return false;
+	for (;;) {
+		size_t k = strcspn(list, ",");
+
+		if ((k == n && strncmp(list, name, n) == 0) || (k == 3 && strncmp(list, "all", 3) == 0))
+			return true;
+		if (list[k] == '\0')
+			return false;
+		list += k + 1;
+	}
+}
+
+/* Marks the optional subsystems of the running machine that neither $KSTAT_WITH nor a module in a selector names. */
+static void
+mark_optional(struct ks_linux *lx, const struct ks_scan *scan)
+{
+	const char *with = getenv("KSTAT_WITH");
+
+	if (!lx->root[KS_ROOT_PROC].kernel)
+		return;
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		const char *word = ks_linux_subsystem(s)->optional;
+
+		if (word != NULL && !is_named(with, word) && !ks_scan_names(scan, word))
+			lx->sub[s].optional = true;
+	}
+}
+
+#define ASK_AGAIN (10 * KS_NANOSEC) /* not every interrupt that comes is an event */
+
+void
+ks_linux_leave_out_absent(struct ks_linux *lx)
+{
+	hrtime_t now = gethrtime();
+	/* Events are not counted if no subsystem that is looked at has any: then time alone decides. */
+	bool quiet = lx->settled || !lx->counts_events;
+	bool recent = lx->listed && quiet && now - lx->asked < ASK_AGAIN;
+
+	for (size_t s = 0; s < KS_SUB_COUNT && !recent; s++) {
+		bool (*has_wanted)(struct ks_linux *) = ks_linux_subsystem(s)->has_wanted;
+
+		if (has_wanted == NULL || lx->sub[s].off || (lx->listed && !lx->sub[s].absent))
+			continue;
+		lx->asked = now;
+		/* What matches no module at all matches any: there is no need to look. */
+		lx->sub[s].absent = !ks_scan_wants(lx->scan, "", NULL, NULL) && !has_wanted(lx);
+	}
+}
+
+/* Writes the words that $KSTAT_WITH may hold, each with a comma behind it. */
+static const char *
+list_words(char words[256])
+{
+	size_t n = 0;
+
+	words[0] = '\0';
+	for (size_t s = 0; s < KS_SUB_COUNT && n < 256; s++) {
+		if (ks_linux_subsystem(s)->optional != NULL)
+			n += (size_t)snprintf(words + n, 256 - n, "%s, ", ks_linux_subsystem(s)->optional);
+	}
+	return words;
+}
+
+/* Warns of the words of $KSTAT_WITH that no subsystem has. */
+static void
+warn_of_words(struct ks_scan *scan)
+{
+	const char *with = getenv("KSTAT_WITH");
+	char words[256];
+
+	for (size_t n; with != NULL && *with != '\0'; with += n + (with[n] == ',')) {
+		bool known = false;
+
+		n = strcspn(with, ",");
+		known = n == 0 || (n == 3 && strncmp(with, "all", 3) == 0);
+		for (size_t s = 0; s < KS_SUB_COUNT && !known; s++) {
+			const char *word = ks_linux_subsystem(s)->optional;
+
+			known = word != NULL && strlen(word) == n && strncmp(with, word, n) == 0;
+		}
+		if (!known)
+			ks_scan_warn(scan, "KSTAT_WITH: there is no '%.*s', but: %sall", (int)n, with, list_words(words));
+	}
+}
+
+void
+ks_linux_choose(struct ks_linux *lx, struct ks_scan *scan)
+{
+	mark_optional(lx, scan);
+	leave_out_unwanted(lx, scan);
+	warn_of_words(scan);
+}
