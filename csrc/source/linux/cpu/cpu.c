@@ -14,12 +14,7 @@
 #include "model/raw_layout.h"
 #include "source/linux/system/unix.h"
 
-const struct ks_file ks_stat_file = { KS_ROOT_PROC, "stat", KS_MADE_WHOLE, false };
-const struct ks_file ks_schedstat_file = { KS_ROOT_PROC, "schedstat", KS_MADE_ANYHOW, false };
 static const struct ks_file online_file = { KS_ROOT_SYS, "devices/system/cpu/online", KS_MADE_WHOLE, false };
-
-/* /proc counts CPU time in ticks of 1/100 s, whatever the kernel's own clock. */
-#define NSEC_PER_TICK 10000000u
 
 #define TICKS(stat, desc) \
 	KS_FRACT(stat, KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, KSTAT_DATA_UINT64, 100, "ticks", desc)
@@ -68,205 +63,13 @@ static const struct ks_field time_fields[] = {
 };
 KS_FIELDS_FIT(time_fields);
 
-/* Columns of a cpu line of /proc/schedstat; the second is always 0. */
-enum { S_YIELDS, S_UNUSED, S_SCHEDULES, S_IDLE, S_WAKEUPS, S_WAKEUPS_LOCAL, S_RUN, S_WAIT, S_SLICES,
-	S_COUNT };
-_Static_assert(KS_CPU_NARROW == S_RUN, "the columns before the times have 32 bits");
-
-static const struct ks_field sched_fields[] = {
-	[S_YIELDS] = KS_COUNT("yields", KSTAT_DATA_UINT64, "calls of sched_yield"),
-	[S_UNUSED] = KS_COUNT("unused", KSTAT_DATA_UINT64, "column that kernels no longer use"),
-	[S_SCHEDULES] = KS_COUNT("schedules", KSTAT_DATA_UINT64, "calls of the scheduler"),
-	[S_IDLE] = KS_COUNT("idle_schedules", KSTAT_DATA_UINT64, "calls that left the CPU idle"),
-	[S_WAKEUPS] = KS_COUNT("wakeups", KSTAT_DATA_UINT64, "processes woken"),
-	[S_WAKEUPS_LOCAL] = KS_COUNT("local_wakeups", KSTAT_DATA_UINT64,
-	    "processes woken by their own CPU"),
-	[S_RUN] = KS_NSEC("run_nsec", "time that processes ran"),
-	[S_WAIT] = KS_NSEC("wait_nsec", "time that processes waited for this CPU, summed over them"),
-	[S_SLICES] = KS_COUNT("timeslices", KSTAT_DATA_UINT64, "times that a process began to run"),
-	KS_FIELD_END
-};
-KS_FIELDS_FIT(sched_fields);
-
-/* --- /proc/stat --------------------------------------------------------------- */
-
-struct ks_unit *
-ks_cpu_unit(struct ks_linux *lx, const struct ks_text *number)
-{
-	return ks_units_find(&lx->sub[KS_SUB_cpu].units, number->p, ks_text_size(number));
-}
-
-/* Removes "cpuN" from a line; false if it is another line. */
-static bool
-cpu_label(struct ks_text *line, struct ks_text *number)
-{
-	struct ks_text word;
-
-	if (!ks_text_starts(line, "cpu") || !ks_text_word(line, &word))
-		return false;
-	word.p += 3;
-	*number = word;
-	return word.p < word.end && *word.p >= '0' && *word.p <= '9';
-}
-
-/* Makes the times of all CPUs of the sums of their columns. */
-static void
-set_times(struct ks_stat *st, const struct ks_cpu_ticks_all *all)
-{
-	const uint64_t *t = all->sum; /* 0 in columns that the file lacks */
-	const struct {
-		size_t needs; /* columns */
-		uint64_t ticks;
-	} of[KS_TIME_COUNT] = {
-		[KS_TIME_IDLE] = { KS_TICKS_IDLE, t[KS_TICKS_IDLE] },
-		[KS_TIME_USER] = { KS_TICKS_NICE, t[KS_TICKS_USER] + t[KS_TICKS_NICE] },
-		[KS_TIME_KERNEL] = { KS_TICKS_SYSTEM,
-		    t[KS_TICKS_SYSTEM] + t[KS_TICKS_IRQ] + t[KS_TICKS_SOFTIRQ] },
-		[KS_TIME_WAIT] = { KS_TICKS_IOWAIT, t[KS_TICKS_IOWAIT] },
-		[KS_TIME_INTR] = { KS_TICKS_SOFTIRQ, t[KS_TICKS_IRQ] + t[KS_TICKS_SOFTIRQ] },
-		[KS_TIME_STOLEN] = { KS_TICKS_STEAL, t[KS_TICKS_STEAL] },
-	};
-
-	for (size_t i = 0; i < KS_TIME_COUNT; i++) {
-		st->time[i] = of[i].ticks * NSEC_PER_TICK;
-		if (all->ncolumns > of[i].needs)
-			st->have_time |= 1u << i;
-	}
-}
-
-static const char *const totals[KS_STAT_COUNT] = {
-	[KS_STAT_CTXT] = "ctxt",
-	[KS_STAT_BTIME] = "btime",
-	[KS_STAT_PROCESSES] = "processes",
-	[KS_STAT_RUNNING] = "procs_running",
-	[KS_STAT_BLOCKED] = "procs_blocked",
-	[KS_STAT_INTR] = "intr",
-};
-
-/* Classifies a line for readers that want no times: one of KS_STAT_*, or KS_USELESS. */
-static int
-stat_line(const struct ks_text *line)
-{
-	struct ks_text t = *line, word;
-
-	if (!ks_text_word(&t, &word))
-		return KS_USELESS;
-	for (int i = 0; i < KS_STAT_COUNT; i++) {
-		if (ks_text_is(&word, totals[i]))
-			return i;
-	}
-	return KS_USELESS;
-}
-
-/* Parses the lines that are not about a single CPU; false if the file is not as it was. */
-static bool
-parse_totals(struct ks_linux *lx, const struct ks_image *im)
-{
-	struct ks_cpu_state *s = ks_cpu_state_of(lx);
-	struct ks_walk w = ks_walk_of(&s->stat_lines, im, lx->root[KS_ROOT_PROC].kernel, stat_line);
-
-	s->stat.have = s->stat.have_time = 0;
-	s->stat.seq = im->seq;
-	while (ks_walk_next(&w)) {
-		if (ks_text_u64(&w.value, &s->stat.v[w.what]))
-			s->stat.have |= 1u << w.what;
-	}
-	return s->stat_lines.known;
-}
-
-/* Parses a line that starts with "cpu". total: where the line of all CPUs goes. */
-static void
-parse_cpu(struct ks_linux *lx, const struct ks_image *im, struct ks_text *line, struct ks_text *total)
-{
-	struct ks_cpu_state *s = ks_cpu_state_of(lx);
-	struct ks_text whole = *line, number = { NULL, NULL };
-	const struct ks_unit *unit;
-	uint64_t cpu;
-
-	if (!cpu_label(line, &number)) {
-		if (number.p != NULL && number.p == number.end)
-			*total = *line;
-		return;
-	}
-	if (!ks_text_at_number(line))
-		ks_linux_odd_line(lx, im, &whole);
-	unit = ks_cpu_unit(lx, &number);
-	if (unit != NULL && ks_cpu_of(unit)->online)
-		s->stat.known++;
-	else
-		s->stat.strangers++;
-	if (ks_text_u64(&number, &cpu) && ks_cpu_ticks_add(&s->ticks, cpu, im->seq, *line) != 0)
-		lx->lack = ENOMEM;
-}
-
-static void
-parse_stat(struct ks_linux *lx, const struct ks_image *im)
-{
-	struct ks_cpu_state *s = ks_cpu_state_of(lx);
-	struct ks_stat *st = &s->stat;
-	struct ks_text all = ks_text_of(im->data, im->len), total = ks_text_of("", 0), line, whole, word;
-
-	st->have = st->have_time = 0;
-	st->known = st->strangers = 0;
-	st->seq = st->cpus_seq = im->seq;
-	ks_cpu_ticks_begin(&s->ticks, lx->tree.now == 0 ? im->taken : lx->tree.now);
-	while (ks_text_line(&all, &line)) {
-		if (ks_text_starts(&line, "cpu")) {
-			parse_cpu(lx, im, &line, &total);
-			continue;
-		}
-		whole = line;
-		if (!ks_text_word(&line, &word))
-			continue;
-		if (!ks_text_at_number(&line))
-			ks_linux_odd_line(lx, im, &whole);
-		for (size_t i = 0; i < KS_STAT_COUNT; i++) {
-			if (ks_text_is(&word, totals[i]) && ks_text_u64(&line, &st->v[i]))
-				st->have |= 1u << i;
-		}
-	}
-	ks_cpu_ticks_end(&s->ticks, total);
-	set_times(st, &s->ticks);
-}
-
-/* /proc/stat as this round has it, parsed as far as its caller needs it; NULL with errno and message. */
-static const struct ks_stat *
-parsed_stat(struct ks_linux *lx, bool with_cpus)
-{
-	struct ks_cpu_state *s = ks_cpu_state_of(lx);
-	const struct ks_image *im = ks_linux_image(lx, &ks_stat_file);
-
-	if (im == NULL)
-		return NULL;
-	s->stat.im = im;
-	if (with_cpus ? s->stat.cpus_seq == im->seq : s->stat.seq == im->seq)
-		return &s->stat;
-	if (with_cpus) {
-		parse_stat(lx, im);
-	} else if (!s->stat_lines.known || !parse_totals(lx, im)) {
-		(void)parse_totals(lx, im); /* finds out which lines they are */
-		parse_stat(lx, im);
-	}
-	return &s->stat;
-}
-
-const struct ks_stat *
-ks_linux_stat(struct ks_linux *lx)
-{
-	return parsed_stat(lx, false);
-}
-
-const struct ks_stat *
-ks_linux_stat_with_times(struct ks_linux *lx)
-{
-	return parsed_stat(lx, true);
-}
+/* --- counts of a CPU --------------------------------------------------------------- */
 
 /* The ticks of one CPU; NULL with errno and message. */
 static const struct ks_cpu_ticks *
 ticks_of(struct ks_linux *lx, const struct ks_unit *unit)
 {
-	const struct ks_stat *st = parsed_stat(lx, true);
+	const struct ks_stat *st = ks_linux_stat_with_times(lx);
 	const struct ks_cpu_ticks *t;
 
 	if (st == NULL)
@@ -275,48 +78,6 @@ ticks_of(struct ks_linux *lx, const struct ks_unit *unit)
 	if (t == NULL)
 		(void)ks_fail(ENXIO, "CPU %s is not in %s/stat", unit->key, lx->root[KS_ROOT_PROC].name);
 	return t;
-}
-
-/* --- /proc/schedstat ------------------------------------------------------------ */
-
-static void
-parse_schedstat(struct ks_linux *lx, const struct ks_image *im)
-{
-	struct ks_text all = ks_text_of(im->data, im->len), line, number;
-
-	while (ks_text_line(&all, &line)) {
-		if (cpu_label(&line, &number)) {
-			struct ks_unit *unit = ks_cpu_unit(lx, &number);
-
-			if (unit != NULL)
-				ks_cpu_of(unit)->sched = ks_line_of(im, &line);
-		} else if (!ks_text_plain(&line)) {
-			ks_linux_odd_line(lx, im, &line);
-		}
-	}
-	ks_cpu_state_of(lx)->schedstat_seq = im->seq;
-}
-
-/* The columns of one CPU; returns how many, 0 if the file does not exist or does not list the CPU. */
-static size_t
-sched_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t v[S_COUNT])
-{
-	struct ks_cpu *cpu = ks_cpu_of(unit);
-	const struct ks_image *im = ks_linux_try(lx, &ks_schedstat_file);
-	struct ks_text t;
-	size_t n;
-
-	if (im == NULL)
-		return 0;
-	if (ks_cpu_state_of(lx)->schedstat_seq != im->seq)
-		parse_schedstat(lx, im);
-	if (cpu->sched.seq != im->seq)
-		return 0;
-	t = ks_line_text(im, &cpu->sched);
-	n = ks_text_numbers(&t, v, S_COUNT);
-	for (size_t i = 0; i < n && i < KS_CPU_NARROW; i++)
-		v[i] = ks_widen(&cpu->schedules[i], v[i]);
-	return n;
 }
 
 /* --- interrupts ------------------------------------------------------------------ */
@@ -373,7 +134,7 @@ sys_values(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
 	struct ks_cpu *cpu = ks_cpu_of(unit);
 	const struct ks_column *col;
 	const uint64_t *t;
-	uint64_t s[S_COUNT];
+	uint64_t s[KS_SCHED_COUNT];
 	uint32_t n;
 
 	vals->have = 0;
@@ -386,29 +147,29 @@ sys_values(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
 
 		ks_have(vals, SYS_TICKS_USER, t[KS_TICKS_USER] + t[KS_TICKS_NICE]);
 		ks_have(vals, SYS_TICKS_KERNEL, kernel);
-		ks_have(vals, SYS_NSEC_USER, (t[KS_TICKS_USER] + t[KS_TICKS_NICE]) * NSEC_PER_TICK);
-		ks_have(vals, SYS_NSEC_KERNEL, kernel * NSEC_PER_TICK);
+		ks_have(vals, SYS_NSEC_USER, (t[KS_TICKS_USER] + t[KS_TICKS_NICE]) * KS_NSEC_PER_TICK);
+		ks_have(vals, SYS_NSEC_KERNEL, kernel * KS_NSEC_PER_TICK);
 	}
 	if (n > KS_TICKS_IDLE) {
 		ks_have(vals, SYS_TICKS_IDLE, t[KS_TICKS_IDLE]);
-		ks_have(vals, SYS_NSEC_IDLE, t[KS_TICKS_IDLE] * NSEC_PER_TICK);
+		ks_have(vals, SYS_NSEC_IDLE, t[KS_TICKS_IDLE] * KS_NSEC_PER_TICK);
 	}
 	if (n > KS_TICKS_IOWAIT) {
 		ks_have(vals, SYS_TICKS_WAIT, t[KS_TICKS_IOWAIT]);
-		ks_have(vals, SYS_NSEC_WAIT, t[KS_TICKS_IOWAIT] * NSEC_PER_TICK);
+		ks_have(vals, SYS_NSEC_WAIT, t[KS_TICKS_IOWAIT] * KS_NSEC_PER_TICK);
 		ks_have(vals, SYS_WAIT_IO, t[KS_TICKS_IOWAIT]);
 	}
 	if (n > KS_TICKS_SOFTIRQ)
-		ks_have(vals, SYS_NSEC_INTR, (t[KS_TICKS_IRQ] + t[KS_TICKS_SOFTIRQ]) * NSEC_PER_TICK);
+		ks_have(vals, SYS_NSEC_INTR, (t[KS_TICKS_IRQ] + t[KS_TICKS_SOFTIRQ]) * KS_NSEC_PER_TICK);
 	if (n > KS_TICKS_STEAL) {
 		ks_have(vals, SYS_TICKS_STOLEN, t[KS_TICKS_STEAL]);
-		ks_have(vals, SYS_NSEC_STOLEN, t[KS_TICKS_STEAL] * NSEC_PER_TICK);
+		ks_have(vals, SYS_NSEC_STOLEN, t[KS_TICKS_STEAL] * KS_NSEC_PER_TICK);
 	}
-	if (sched_of(lx, unit, s) == S_COUNT) {
-		ks_have(vals, SYS_PSWITCH, s[S_SLICES]);
+	if (ks_cpu_sched_of(lx, unit, s) == KS_SCHED_COUNT) {
+		ks_have(vals, SYS_PSWITCH, s[KS_SCHED_SLICES]);
 		/* Only counted while kernel.sched_schedstats is on. */
-		if (s[S_SCHEDULES] > 0)
-			ks_have(vals, SYS_IDLETHREAD, s[S_IDLE]);
+		if (s[KS_SCHED_SCHEDULES] > 0)
+			ks_have(vals, SYS_IDLETHREAD, s[KS_SCHED_IDLE]);
 	}
 	col = column_of(lx, &ks_interrupts_file, &ks_cpu_state_of(lx)->interrupts, unit);
 	if (col != NULL) {
@@ -557,26 +318,8 @@ read_time(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	if (t == NULL)
 		return -1;
 	for (uint32_t i = 0; i < t->n; i++)
-		ks_have(&vals, i, t->ticks[i] * NSEC_PER_TICK);
+		ks_have(&vals, i, t->ticks[i] * KS_NSEC_PER_TICK);
 	ks_fields_add(r, time_fields, &vals);
-	return 0;
-}
-
-static int
-read_sched(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	uint64_t s[S_COUNT];
-	struct ks_values vals = { .have = 0 };
-	size_t n;
-
-	if (ks_linux_image(lx, &ks_schedstat_file) == NULL)
-		return -1;
-	n = sched_of(lx, unit, s);
-	for (size_t i = 0; i < n; i++) {
-		if (i != S_UNUSED)
-			ks_have(&vals, i, s[i]);
-	}
-	ks_fields_add(r, sched_fields, &vals);
 	return 0;
 }
 
@@ -595,7 +338,7 @@ static const struct ks_part parts[] = {
 	    .from = "/proc/stat, /proc/interrupts, /proc/softirqs, /proc/schedstat"),
 	[PART_TIME] = KS_NAMED_PART("cpu", "time", "misc", .fields = time_fields, .read = read_time,
 	    .from = "/proc/stat"),
-	[PART_SCHED] = KS_NAMED_PART("cpu", "sched", "misc", .fields = sched_fields, .read = read_sched,
+	[PART_SCHED] = KS_NAMED_PART("cpu", "sched", "misc", .fields = ks_cpu_sched_fields, .read = ks_cpu_sched_read,
 	    .from = "/proc/schedstat"),
 };
 
@@ -677,7 +420,7 @@ add_cpus_of_stat(struct ks_linux *lx, struct ks_units *units, const struct ks_im
 	uint64_t cpu;
 
 	while (ks_text_line(&all, &line)) {
-		if (cpu_label(&line, &number) && ks_text_u64(&number, &cpu) && cpu < KS_CPU_MAX &&
+		if (ks_cpu_label(&line, &number) && ks_text_u64(&number, &cpu) && cpu < KS_CPU_MAX &&
 		    add_cpu(lx, units, cpu, true) != 0)
 			return -1;
 	}
@@ -688,7 +431,7 @@ add_cpus_of_stat(struct ks_linux *lx, struct ks_units *units, const struct ks_im
 static bool
 are_the_same(struct ks_linux *lx)
 {
-	const struct ks_stat *st = parsed_stat(lx, true);
+	const struct ks_stat *st = ks_linux_stat_with_times(lx);
 
 	return st != NULL && st->strangers == 0 && st->known == ks_cpu_state_of(lx)->online;
 }

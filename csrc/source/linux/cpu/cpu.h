@@ -8,6 +8,9 @@
 #include "source/linux/linux.h"
 #include "source/linux/wide.h"
 
+/* /proc counts CPU time in ticks of 1/100 s, whatever the kernel's own clock. */
+#define KS_NSEC_PER_TICK 10000000u
+
 #define KS_CPU_MAX 65536 /* more than any kernel knows: a limit for malformed lists */
 
 /* Where the part of an image is that is about one CPU. */
@@ -103,7 +106,11 @@ ks_cpu_state_of(const struct ks_linux *lx)
 	return lx->sub[KS_SUB_cpu].state;
 }
 
-#define KS_CPU_NARROW 6 /* columns of /proc/schedstat with the calls of the scheduler */
+/* Columns of a cpu line of /proc/schedstat; the second is always 0. */
+enum { KS_SCHED_YIELDS, KS_SCHED_UNUSED, KS_SCHED_SCHEDULES, KS_SCHED_IDLE, KS_SCHED_WAKEUPS,
+	KS_SCHED_WAKEUPS_LOCAL, KS_SCHED_RUN, KS_SCHED_WAIT, KS_SCHED_SLICES, KS_SCHED_COUNT };
+
+#define KS_CPU_NARROW KS_SCHED_RUN /* the columns before the times have 32 bits */
 
 /* ks_unit.extra of a CPU. */
 struct ks_cpu {
@@ -170,8 +177,21 @@ void ks_cpu_ticks_end(struct ks_cpu_ticks_all *all, struct ks_text line);
 /* The times of a CPU if the image with that number has it, else NULL. */
 const struct ks_cpu_ticks *ks_cpu_ticks_of(const struct ks_cpu_ticks_all *all, int cpu, uint64_t seq);
 
+/* Removes "cpuN" from a line; false if it is another line. */
+bool ks_cpu_label(struct ks_text *line, struct ks_text *number);
+
 /* Returns the unit of a CPU by its number as text, or NULL. */
 struct ks_unit *ks_cpu_unit(struct ks_linux *lx, const struct ks_text *number);
+
+/* --- schedstat.c --- */
+
+/* The columns of one CPU; returns how many, 0 if the file does not exist or does not list the CPU. */
+size_t ks_cpu_sched_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t v[KS_SCHED_COUNT]);
+
+extern const struct ks_field ks_cpu_sched_fields[];
+ks_part_read ks_cpu_sched_read;
+
+/* --- cpuinfo.c --- */
 
 extern const struct ks_field ks_cpu_info_fields[];
 ks_part_read ks_cpu_info_read;

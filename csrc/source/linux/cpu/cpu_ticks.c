@@ -8,8 +8,6 @@
 #include "base/array.h"
 #include "source/linux/cpu/cpu.h"
 
-#define NSEC_PER_TICK 10000000
-
 void
 ks_cpu_ticks_begin(struct ks_cpu_ticks_all *all, hrtime_t taken)
 {
@@ -56,7 +54,7 @@ ks_cpu_ticks_add(struct ks_cpu_ticks_all *all, uint64_t cpu, uint64_t seq, struc
 	if (t->n == 0)
 		memcpy(t->ticks, now, sizeof(now));
 	else if (t->parsed + 1 == all->parsed)
-		differences(t, now, (uint64_t)(all->now - all->before) / NSEC_PER_TICK, counted);
+		differences(t, now, (uint64_t)(all->now - all->before) / KS_NSEC_PER_TICK, counted);
 	/* A CPU that was away counts from its return: it is not known what it did in between. */
 	for (size_t i = 0; i < KS_TICKS_COUNT; i++) {
 		t->ticks[i] += counted[i];

@@ -1,0 +1,179 @@
+/*
+ * proc_stat.c - parses /proc/stat, as far as its readers need it. SPDX-License-Identifier: MIT
+ */
+#include "source/linux/cpu/cpu.h"
+
+#include <errno.h>
+
+const struct ks_file ks_stat_file = { KS_ROOT_PROC, "stat", KS_MADE_WHOLE, false };
+
+struct ks_unit *
+ks_cpu_unit(struct ks_linux *lx, const struct ks_text *number)
+{
+	return ks_units_find(&lx->sub[KS_SUB_cpu].units, number->p, ks_text_size(number));
+}
+
+bool
+ks_cpu_label(struct ks_text *line, struct ks_text *number)
+{
+	struct ks_text word;
+
+	if (!ks_text_starts(line, "cpu") || !ks_text_word(line, &word))
+		return false;
+	word.p += 3;
+	*number = word;
+	return word.p < word.end && *word.p >= '0' && *word.p <= '9';
+}
+
+/* Makes the times of all CPUs of the sums of their columns. */
+static void
+set_times(struct ks_stat *st, const struct ks_cpu_ticks_all *all)
+{
+	const uint64_t *t = all->sum; /* 0 in columns that the file lacks */
+	const struct {
+		size_t needs; /* columns */
+		uint64_t ticks;
+	} of[KS_TIME_COUNT] = {
+		[KS_TIME_IDLE] = { KS_TICKS_IDLE, t[KS_TICKS_IDLE] },
+		[KS_TIME_USER] = { KS_TICKS_NICE, t[KS_TICKS_USER] + t[KS_TICKS_NICE] },
+		[KS_TIME_KERNEL] = { KS_TICKS_SYSTEM,
+		    t[KS_TICKS_SYSTEM] + t[KS_TICKS_IRQ] + t[KS_TICKS_SOFTIRQ] },
+		[KS_TIME_WAIT] = { KS_TICKS_IOWAIT, t[KS_TICKS_IOWAIT] },
+		[KS_TIME_INTR] = { KS_TICKS_SOFTIRQ, t[KS_TICKS_IRQ] + t[KS_TICKS_SOFTIRQ] },
+		[KS_TIME_STOLEN] = { KS_TICKS_STEAL, t[KS_TICKS_STEAL] },
+	};
+
+	for (size_t i = 0; i < KS_TIME_COUNT; i++) {
+		st->time[i] = of[i].ticks * KS_NSEC_PER_TICK;
+		if (all->ncolumns > of[i].needs)
+			st->have_time |= 1u << i;
+	}
+}
+
+static const char *const totals[KS_STAT_COUNT] = {
+	[KS_STAT_CTXT] = "ctxt",
+	[KS_STAT_BTIME] = "btime",
+	[KS_STAT_PROCESSES] = "processes",
+	[KS_STAT_RUNNING] = "procs_running",
+	[KS_STAT_BLOCKED] = "procs_blocked",
+	[KS_STAT_INTR] = "intr",
+};
+
+/* Classifies a line for readers that want no times: one of KS_STAT_*, or KS_USELESS. */
+static int
+stat_line(const struct ks_text *line)
+{
+	struct ks_text t = *line, word;
+
+	if (!ks_text_word(&t, &word))
+		return KS_USELESS;
+	for (int i = 0; i < KS_STAT_COUNT; i++) {
+		if (ks_text_is(&word, totals[i]))
+			return i;
+	}
+	return KS_USELESS;
+}
+
+/* Parses the lines that are not about a single CPU; false if the file is not as it was. */
+static bool
+parse_totals(struct ks_linux *lx, const struct ks_image *im)
+{
+	struct ks_cpu_state *s = ks_cpu_state_of(lx);
+	struct ks_walk w = ks_walk_of(&s->stat_lines, im, lx->root[KS_ROOT_PROC].kernel, stat_line);
+
+	s->stat.have = s->stat.have_time = 0;
+	s->stat.seq = im->seq;
+	while (ks_walk_next(&w)) {
+		if (ks_text_u64(&w.value, &s->stat.v[w.what]))
+			s->stat.have |= 1u << w.what;
+	}
+	return s->stat_lines.known;
+}
+
+/* Parses a line that starts with "cpu". total: where the line of all CPUs goes. */
+static void
+parse_cpu(struct ks_linux *lx, const struct ks_image *im, struct ks_text *line, struct ks_text *total)
+{
+	struct ks_cpu_state *s = ks_cpu_state_of(lx);
+	struct ks_text whole = *line, number = { NULL, NULL };
+	const struct ks_unit *unit;
+	uint64_t cpu;
+
+	if (!ks_cpu_label(line, &number)) {
+		if (number.p != NULL && number.p == number.end)
+			*total = *line;
+		return;
+	}
+	if (!ks_text_at_number(line))
+		ks_linux_odd_line(lx, im, &whole);
+	unit = ks_cpu_unit(lx, &number);
+	if (unit != NULL && ks_cpu_of(unit)->online)
+		s->stat.known++;
+	else
+		s->stat.strangers++;
+	if (ks_text_u64(&number, &cpu) && ks_cpu_ticks_add(&s->ticks, cpu, im->seq, *line) != 0)
+		lx->lack = ENOMEM;
+}
+
+static void
+parse_stat(struct ks_linux *lx, const struct ks_image *im)
+{
+	struct ks_cpu_state *s = ks_cpu_state_of(lx);
+	struct ks_stat *st = &s->stat;
+	struct ks_text all = ks_text_of(im->data, im->len), total = ks_text_of("", 0), line, whole, word;
+
+	st->have = st->have_time = 0;
+	st->known = st->strangers = 0;
+	st->seq = st->cpus_seq = im->seq;
+	ks_cpu_ticks_begin(&s->ticks, lx->tree.now == 0 ? im->taken : lx->tree.now);
+	while (ks_text_line(&all, &line)) {
+		if (ks_text_starts(&line, "cpu")) {
+			parse_cpu(lx, im, &line, &total);
+			continue;
+		}
+		whole = line;
+		if (!ks_text_word(&line, &word))
+			continue;
+		if (!ks_text_at_number(&line))
+			ks_linux_odd_line(lx, im, &whole);
+		for (size_t i = 0; i < KS_STAT_COUNT; i++) {
+			if (ks_text_is(&word, totals[i]) && ks_text_u64(&line, &st->v[i]))
+				st->have |= 1u << i;
+		}
+	}
+	ks_cpu_ticks_end(&s->ticks, total);
+	set_times(st, &s->ticks);
+}
+
+/* /proc/stat as this round has it, parsed as far as its caller needs it; NULL with errno and message. */
+static const struct ks_stat *
+parsed_stat(struct ks_linux *lx, bool with_cpus)
+{
+	struct ks_cpu_state *s = ks_cpu_state_of(lx);
+	const struct ks_image *im = ks_linux_image(lx, &ks_stat_file);
+
+	if (im == NULL)
+		return NULL;
+	s->stat.im = im;
+	if (with_cpus ? s->stat.cpus_seq == im->seq : s->stat.seq == im->seq)
+		return &s->stat;
+	if (with_cpus) {
+		parse_stat(lx, im);
+	} else if (!s->stat_lines.known || !parse_totals(lx, im)) {
+		(void)parse_totals(lx, im); /* finds out which lines they are */
+		parse_stat(lx, im);
+	}
+	return &s->stat;
+}
+
+const struct ks_stat *
+ks_linux_stat(struct ks_linux *lx)
+{
+	return parsed_stat(lx, false);
+}
+
+const struct ks_stat *
+ks_linux_stat_with_times(struct ks_linux *lx)
+{
+	return parsed_stat(lx, true);
+}
