@@ -16,7 +16,8 @@ for _, m in ipairs(machines) do
   if m.build then
     local probe = io.open(m.build .. "/spec/core_exchange")
     m.is_there = probe ~= nil
-    m.libraries = m.libraries or os.rename(m.build .. "/libraries", m.build .. "/libraries") ~= nil
+    -- With the libraries that libkstat needs there is the whole of kstat, too.
+    m.libraries = m.libraries or os.rename(m.build .. "/bin/kstatlua", m.build .. "/bin/kstatlua") ~= nil
     if probe then probe:close() end
   end
 end
@@ -95,6 +96,31 @@ describe("what one machine writes another", function()
             "/recording: m:0:blob: a statsblob of another byte order or version\n", out, 1, true)
           assert.equal("30 samples, 0 values differ\n", on(reader, "core_recording", ("read %s/numbers"):format(from)))
         end
+      end)
+    end
+  end
+end)
+
+describe("the same files of /proc and /sys", function()
+  local tree = "spec/trees/small"
+
+  -- What a machine's kstatlua prints. Times of creation and of reading are this moment's.
+  local function shown(m, script)
+    local emulator = m.emulator and ("%s -L %s/root"):format(m.emulator, m.build) or ""
+    local r = run.tool(("KSTAT_DIR=/nonexistent KSTAT_PROC=%s/proc KSTAT_SYS=%s/sys timeout 60 %s %s/bin/kstatlua %s")
+      :format(tree, tree, emulator, m.build, script))
+    assert.equal("", r.err)
+    assert.equal(0, r.status)
+    return (r.out:gsub("[^\n]*:crtime\t[^\n]*\n", ""):gsub("[^\n]*:snaptime\t[^\n]*\n", ""))
+  end
+
+  for _, m in ipairs(machines) do
+    if m.emulator and m.libraries then
+      about("are the same statistics on every machine: " .. m.name, { m }, function()
+        local here = shown(machines[1], "scripts/kstat.lua -p")
+        assert.is_true(#here > 10000)
+        assert.equal(here, shown(m, "scripts/kstat.lua -p"))
+        assert.equal(shown(machines[1], "iostat"), shown(m, "iostat"))
       end)
     end
   end
