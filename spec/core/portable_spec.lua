@@ -122,6 +122,16 @@ describe("the same files of /proc and /sys", function()
         assert.equal(here, shown(m, "scripts/kstat.lua -p"))
         assert.equal(shown(machines[1], "iostat"), shown(m, "iostat"))
       end)
+
+      about("are the same in each other's captures: " .. m.name, { m }, function()
+        local dir = run.directory()
+        for _, pair in ipairs({ { machines[1], m }, { m, machines[1] } }) do
+          run.write_file(dir .. "/capture", shown(pair[1], "scripts/kstat.lua -j"))
+          assert.equal(shown(pair[1], "scripts/kstat.lua -p -r " .. dir .. "/capture"),
+            shown(pair[2], "scripts/kstat.lua -p -r " .. dir .. "/capture"))
+        end
+        run.remove_directory(dir)
+      end)
     end
   end
 end)
