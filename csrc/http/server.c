@@ -128,7 +128,7 @@ static bool
 parse_address(const char *text, union address *a)
 {
 	const char *colon = strrchr(text, ':');
-	char host[INET6_ADDRSTRLEN + 1], *end;
+	char host[INET6_ADDRSTRLEN + 2], *end;
 	size_t n = colon != NULL ? (size_t)(colon - text) : 0;
 	unsigned long port = colon != NULL ? strtoul(colon + 1, &end, 10) : 0;
 
@@ -150,13 +150,13 @@ parse_address(const char *text, union address *a)
 	return inet_pton(AF_INET, host, &a->ip4.sin_addr) == 1;
 }
 
-bool
+int
 http_is_loopback(const char *address)
 {
 	union address a;
 
 	if (!parse_address(address, &a))
-		return false;
+		return -1;
 	return a.any.sa_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&a.ip6.sin6_addr) != 0 :
 	    ntohl(a.ip4.sin_addr.s_addr) >> 24 == 127;
 }

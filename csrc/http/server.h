@@ -41,8 +41,8 @@ struct http_server *http_open(const char *address, http_handler *handler, void *
 /* The port that it listens at. */
 unsigned http_port(const struct http_server *server);
 
-/* True if a text is an address that http_open() takes and that only this machine can reach. */
-bool http_is_loopback(const char *address);
+/* Returns 1 for an address that only this machine can reach, 0 for another, -1 for a text that http_open() refuses. */
+int http_is_loopback(const char *address);
 
 /* Serves what comes within some milliseconds, or until a signal. */
 void http_run(struct http_server *server, int milliseconds);

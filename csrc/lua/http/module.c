@@ -124,6 +124,8 @@ server_run(lua_State *L)
 	luaL_argcheck(L, seconds >= 0 && seconds <= 3600, 2, "seconds from 0 to 3600 expected");
 	lua_settop(L, 3);
 	luaL_checkstack(L, 8, NULL);
+	if (s->L != NULL)
+		return luaL_error(L, "a handler cannot run the server");
 	s->L = L;
 	s->handler = 3;
 	s->failed = 0;
@@ -152,12 +154,14 @@ server_close(lua_State *L)
 	return 0;
 }
 
-/* is_loopback(address) -> boolean */
+/* is_loopback(address) -> whether only this machine can reach it | nothing: it is no address */
 static int
 is_loopback(lua_State *L)
 {
-	lua_pushboolean(L, http_is_loopback(luaL_checkstring(L, 1)));
-	return 1;
+	int is = http_is_loopback(luaL_checkstring(L, 1));
+
+	lua_pushboolean(L, is);
+	return is >= 0;
 }
 
 __attribute__((visibility("default"))) int luaopen_kstat_http(lua_State *L);
