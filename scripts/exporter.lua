@@ -31,9 +31,12 @@ local OPTIONS = options.command({
   operands = "selector",
 })
 
+local FOREIGN_HOST = "the exporter answers at 127.0.0.1, [::1] and localhost; --public lets it answer to other names\n"
+
 local NOT_FOUND = "not found: there are /metrics, /kstat.json and the page /kstat/\n"
 
-local MOST_SELECTORS = 100 -- of one request
+-- Of one request. A regular expression may take many steps for each name that there is.
+local MOST_SELECTORS, MOST_EXPRESSIONS = 100, 16
 
 local function wrong(message)
   tool.stop(2, message .. "; 'kstatlua exporter --help' explains")
@@ -69,6 +72,15 @@ end
 
 -- --- answers ----------------------------------------------------------------------------------
 
+-- How many of the selector's fields may be regular expressions.
+local function count_expressions(selector)
+  local n = 0
+  for _, text in pairs(selector:fields()) do
+    n = n + (text:find("^/.*/%a*$") and 1 or 0)
+  end
+  return n
+end
+
 -- The selectors of a request: its own, or those of the command line. nil, message: one is wrong.
 local function selectors_of(parameters, otherwise)
   for name in pairs(parameters) do
@@ -80,11 +92,16 @@ local function selectors_of(parameters, otherwise)
   if parameters.select and #parameters.select > MOST_SELECTORS then
     return nil, ("select: at most %d in one request"):format(MOST_SELECTORS)
   end
+  local expressions = 0
   for i, operand in ipairs(parameters.select or {}) do
     local message
     selectors[i], message = core.selector_of(operand)
     if not selectors[i] then
       return nil, ("select: '%s': %s"):format(operand, message)
+    end
+    expressions = expressions + count_expressions(selectors[i])
+    if expressions > MOST_EXPRESSIONS then
+      return nil, ("select: at most %d regular expressions in one request"):format(MOST_EXPRESSIONS)
     end
   end
   return #selectors > 0 and selectors or otherwise
@@ -103,8 +120,17 @@ kstat_scrape_failures_total %d
 ]]):format(kstat.hrtime() - started, total, total, failures)
 end
 
--- Makes function(path, parameters, headers) -> status, type, body.
-local function answers(ks, typed, names)
+-- Makes function(host): whether a header Host names this machine as seen from itself, or is nil. Browsers send the name
+-- of the page that asks, and somebody else's name may lead to this machine's address.
+local function local_hosts(http)
+  return function(host)
+    local name = host and host:lower():gsub(":%d*$", "")
+    return not name or name == "localhost" or http.is_loopback(name .. ":0")
+  end
+end
+
+-- Makes function(path, parameters, headers) -> status, type, body. is_local: which hosts are answered; nil: all.
+local function answers(ks, typed, names, is_local)
   local failures = 0
   local render = names and names.renderer(ks)
 
@@ -150,6 +176,9 @@ local function answers(ks, typed, names)
   end
 
   return function(path, parameters, headers)
+    if is_local and not is_local(headers.Host) then
+      return 403, "text/plain", FOREIGN_HOST
+    end
     local answer = path == "/metrics" and (names and mapped or metrics) or paged(path)
     if not answer then
       return 404, "text/plain", NOT_FOUND
@@ -196,7 +225,10 @@ local function main()
   local given, selectors = read_arguments(arg)
   local http = load_server()
   local address = given.listen or LISTEN
-  if not given.public and not http.is_loopback(address) then
+  local is_loopback = http.is_loopback(address)
+  if is_loopback == nil then
+    wrong(("--listen: '%s' is no address: %s and [::1]:9105 are"):format(address, LISTEN))
+  elseif not given.public and not is_loopback then
     wrong(("--listen %s: no address of this machine alone, as %s is; --public allows others"):format(address, LISTEN))
   end
   local server, message = http.listen(address)
@@ -210,7 +242,8 @@ local function main()
   end
   tool.write(("listening at %s\n"):format((address:gsub("%d+$", server:port()))))
   tool.flush()
-  local answer = guarded(answers(ks, selectors, given.names and require("kstat.node_names")))
+  local names = given.names and require("kstat.node_names")
+  local answer = guarded(answers(ks, selectors, names, not given.public and local_hosts(http)))
   core.looping(true)
   while not core.interrupted() do
     server:run(1, answer)

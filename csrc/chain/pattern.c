@@ -16,8 +16,11 @@
 /* The JIT compiler costs more than it saves on the few dozen names of a small machine. */
 #define USES_BEFORE_JIT 256
 
-/* Steps of one match. Names are short: an expression that needs more never ends in practice. */
-#define MATCH_LIMIT 200000
+/*
+ * Steps of one match. Names are short: an expression that needs more never ends in practice. An expression may be a
+ * stranger's, and thousands of names are matched against it.
+ */
+#define MATCH_LIMIT 10000
 
 struct ks_regex {
 	pcre2_code *code;

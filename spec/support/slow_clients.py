@@ -21,11 +21,11 @@ for _ in range({"idle": 100, "many": 1000, "gone": 1000}.get(what, 20)):
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
     s.connect(("127.0.0.1", port))
     if what == "deaf":
-        s.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 4)
+        s.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 4)
     elif what == "many":
-        s.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ")
+        s.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: ")
     elif what == "gone":
-        s.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        s.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
         s.close()
         continue
     clients.append(s)

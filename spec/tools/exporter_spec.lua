@@ -106,8 +106,14 @@ describe("kstatlua exporter", function()
       return { r.status, (r.err:gsub(";.*", ""):gsub("\n", "")) }
     end
     local line = "exporter: --listen %s: no address of this machine alone, as 127.0.0.1:9105 is"
-    assert.same({ 2, line:format("0.0.0.0:9105") }, refused("0.0.0.0:9105"))
-    assert.same({ 2, line:format("nowhere") }, refused("nowhere"))
+    for _, address in ipairs({ "0.0.0.0:9105", "[::]:9105", "128.0.0.1:0", "[::2]:0", "[::ffff:127.0.0.1]:0" }) do
+      assert.same({ 2, line:format(address) }, refused(address))
+    end
+    line = "exporter: --listen: '%s' is no address: 127.0.0.1:9105 and [::1]:9105 are"
+    for _, address in ipairs({ "nowhere", "localhost:9105", ":9105", "9105", "::1:9105", "127.0.0.1:65536",
+      "127.0.0.1:", "127.0.0.1:-1", "127.0.0.1:1x", "unix:/tmp/x", "[]:1", "[:1", "" }) do
+      assert.same({ 2, line:format(address) }, refused(address))
+    end
     local taken = "127.0.0.1:" .. port
     assert.same({ 3, "exporter: " .. taken .. ": Address already in use" }, refused(taken))
   end)

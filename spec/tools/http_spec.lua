@@ -20,7 +20,8 @@ describe("HTTP of kstatlua exporter", function()
   end)
 
   local PATH = "/metrics?select=unix:0:system_misc:ncpus"
-  local CLOSE = "Host: x\r\nConnection: close\r\n"
+  local HOST = "Host: localhost\r\n"
+  local CLOSE = HOST .. "Connection: close\r\n"
 
   local function get(target, headers, body)
     return ("GET %s HTTP/1.1\r\n%s\r\n%s"):format(target or PATH, headers or CLOSE, body or "")
@@ -72,6 +73,23 @@ describe("HTTP of kstatlua exporter", function()
       { "200", "GET " .. PATH .. " HTTP/1.0\r\n\r\n", NCPUS } })
   end)
 
+  it("answers to names of this machine alone: somebody else's may lead browsers here", function()
+    local rows = {}
+    for host, status in pairs({ ["127.0.0.1:9105"] = 200, ["127.9.9.9"] = 200, ["[::1]"] = 200, ["[::1]:80"] = 200,
+      ["LocalHost:1"] = 200, ["evil.example"] = 403, ["127.0.0.1.evil.example:9105"] = 403, ["localhost.example"] = 403,
+      ["192.0.2.1:9105"] = 403, ["[::2]"] = 403, ["127.0.0.1:1:1"] = 403, [""] = 403, ["["] = 403 }) do
+      rows[#rows + 1] = { tostring(status), get(PATH, ("Host: %s\r\nConnection: close\r\n"):format(host)),
+        status == 200 and NCPUS or "--public lets it answer to other names\n" }
+    end
+    check(rows)
+  end)
+
+  it("bounds what regular expressions cost", function()
+    local function of(n, text) return get("/kstat.json?" .. ("select=:::/" .. text .. "/"):rep(n, "&")) end
+    check({ { "200", of(16, "^(..?)*(.*)*$|x"), "[" }, { "400", of(17, "x"), "at most 16 regular expressions" },
+      { "400", get("/metrics?" .. ("select=/a/i:/b/:/c/:/d/"):rep(5, "&")), "at most 16 regular expressions" } })
+  end)
+
   it("takes as many parameters as a request can hold, and a hundred selectors", function()
     local function parameters(n, text) return "/metrics?" .. text:rep(n, "&") end
     check({ { "200", get(parameters(100, "select=unix:0:system_misc:ncpus")), NCPUS },
@@ -117,7 +135,7 @@ describe("HTTP of kstatlua exporter", function()
   end)
 
   it("answers requests that come together in their order, and HEAD by the head alone", function()
-    local answer = exchange({ get(PATH, "Host: x\r\n") .. get("/none", "Host: x\r\n"):gsub("GET", "HEAD") .. get() })[1]
+    local answer = exchange({ get(PATH, HOST) .. get("/none", HOST):gsub("GET", "HEAD") .. get() })[1]
     assert.equal("200 404 200", (read(answer)))
     assert.truthy(answer:find("HTTP/1.1 404 [^\n]*\r\n[^\r]*.-\r\n\r\nHTTP/1.1 200"), answer)
     local head = exchange({ (get():gsub("GET", "HEAD")) })[1]
