@@ -136,12 +136,11 @@ read_all(const char *dir)
 	if (kc != NULL)
 		(void)kstat_close(kc);
 	(void)file(dir, "segment.kseg");
-	if (ks_seg_file_open(&f, AT_FDCWD, path, "segment.kseg") == 0) {
+	if (ks_seg_file_open(&f, AT_FDCWD, path, "segment.kseg") == 0)
 		puts("segment: read");
-		ks_seg_file_close(&f);
-	} else {
+	else
 		printf("segment: %s\n", kstat_errmsg());
-	}
+	ks_seg_file_close(&f);
 }
 
 int
