@@ -20,6 +20,32 @@
 
 /* --- calling -------------------------------------------------------------------- */
 
+/* Returns the text that a function of kstat.unknown makes of one or two others, on the stack; NULL: none. */
+static const char *
+ask_unknown(lua_State *L, const char *function, const char *a, const char *b)
+{
+	lua_getglobal(L, "require");
+	lua_pushliteral(L, "kstat.unknown");
+	if (lua_pcall(L, 1, 1, 0) != LUA_OK || lua_type(L, -1) != LUA_TTABLE)
+		return NULL;
+	lua_getfield(L, -1, function);
+	lua_pushstring(L, a);
+	lua_pushstring(L, b);
+	return lua_pcall(L, 2, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+}
+
+/* Adds to a message of Lua about the call of a method of kstat's objects that there is not what was probably meant. */
+static const char *
+explain(lua_State *L, const char *msg)
+{
+	const char *more = NULL;
+
+	if (strstr(msg, "(method '") != NULL && luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE) &&
+	    lua_getfield(L, -1, "kstat") == LUA_TTABLE)
+		more = ask_unknown(L, "explain", msg, NULL);
+	return more != NULL ? more : msg;
+}
+
 /* Makes any error value a string with a traceback, as lua does. */
 static int
 add_traceback(lua_State *L)
@@ -33,7 +59,7 @@ add_traceback(lua_State *L)
 			return 1; /* an error object speaks for itself */
 		msg = lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
 	}
-	luaL_traceback(L, L, msg, 1);
+	luaL_traceback(L, L, explain(L, msg), 1);
 	return 1;
 }
 
@@ -345,20 +371,30 @@ is_file(const char *path)
 	return !S_ISDIR(st.st_mode);
 }
 
-/* Prints that there is no such script and which there are: one line, or for a terminal a line on each. */
+/*
+ * Prints that there is no such script, and which one was probably meant, or else which there are: in one line, or for
+ * a terminal a line on each.
+ */
 static int
-no_such_script(const struct ks_options *o, const char *name)
+no_such_script(lua_State *L, const struct ks_options *o, const char *name)
 {
 	struct ks_buf list = KS_BUF_INIT;
 	bool person = isatty(STDERR_FILENO);
+	const char *meant;
 
-	if (person)
+	ks_installed_names(&list);
+	lua_pushlstring(L, list.data != NULL ? list.data : "", list.len);
+	meant = ask_unknown(L, "nearest_word", name, lua_tostring(L, -1));
+	fprintf(stderr, "%s: no script '%s': neither a file nor installed; ", o->program, name);
+	if (meant != NULL)
+		fprintf(stderr, "did you mean '%s'?\n", meant);
+	else if (!person)
+		fprintf(stderr, "installed are: %.*s\n", (int)list.len, list.data != NULL ? list.data : "");
+	else {
+		ks_buf_reset(&list);
 		ks_installed_abouts(&list);
-	else
-		ks_installed_names(&list);
-	fprintf(stderr, "%s: no script '%s': neither a file nor installed; installed are:%s%.*s%s",
-	    o->program, name, person ? "\n" : " ", (int)list.len, list.data != NULL ? list.data : "",
-	    person ? "" : "\n");
+		fprintf(stderr, "installed are:\n%.*s", (int)list.len, list.data != NULL ? list.data : "");
+	}
 	ks_buf_free(&list);
 	return KS_EXIT_USAGE;
 }
@@ -394,7 +430,7 @@ load_script(lua_State *L, const struct ks_options *o)
 				path = o->installed == NULL && is_file(name) ? name : NULL;
 		}
 		if (path == NULL)
-			return no_such_script(o, name);
+			return no_such_script(L, o, name);
 		if (!is_file(path)) {
 			fprintf(stderr, "%s: cannot open script '%s': %s\n", o->program, path,
 			    strerror(errno));

@@ -200,7 +200,7 @@ local expositions = { prometheus = true, openmetrics = true }
 function methods.exposition(self, format, ...)
   object.check(self, "chain", "exposition")
   if not expositions[format] then
-    local line = require("kstat.unknown").word("unknown format", format, expositions)
+    local line = require("kstat.unknown").word(format == nil and "the format" or "unknown format", format, expositions)
     error(("bad argument #1 to 'exposition' (%s)"):format(line), 2)
   end
   local list, message, errname = selector.list(2, ...)

@@ -43,6 +43,9 @@ end
 -- @treturn[2] string message, if it is no histogram
 -- @treturn[2] string errno name
 function histogram.counts(k)
+  if core.kind(k) ~= "kstat" then
+    error("bad argument #1 to 'counts' (kstat expected, got " .. (core.kind(k) or type(k)) .. ")", 2)
+  end
   local elapsed = k.elapsed
   local now, before = k, nil
   if elapsed then
@@ -72,6 +75,9 @@ end
 -- @tparam number ... shares, 0 to 1
 -- @treturn number,... one for each share; nil without values
 function histogram.quantiles(h, ...)
+  if type(h) ~= "table" or type(h.counts) ~= "table" then
+    error("bad argument #1 to 'quantiles' (what kstat.histogram.counts() returns expected, got " .. type(h) .. ")", 2)
+  end
   local out = {}
   local n = select("#", ...)
   for q = 1, n do
@@ -90,4 +96,4 @@ function histogram.quantiles(h, ...)
   return unpack(out, 1, n)
 end
 
-return histogram
+return require("kstat.guess").within("kstat.histogram", histogram)

@@ -10,7 +10,8 @@
 -- 64 bits and is negative to Lua (`kstat.format_unsigned` prints it). In LuaJIT and Lua 5.1 numbers
 -- are exact to 2^53; `k:exact()` is always exact.
 -- What the world causes is returned as nil, message, name of errno ("ENOENT"); mistakes of the
--- caller raise an error.
+-- caller raise an error. So does a field of this module or its parts that is not there but is spelt like one that is:
+-- `kstat.opne`. To ask whether an older version has a function, `rawget(kstat, "name")` never raises.
 --
 -- @module kstat
 local core = require("kstat.core")
@@ -61,6 +62,9 @@ kstat.every = every.every
 -- @usage local status = kstat.usage(arg, "[interval [count]]")
 -- if status then return status end
 function kstat.usage(arg, arguments)
+  if type(arg) ~= "table" then
+    error("bad argument #1 to 'usage' (table expected, got " .. type(arg) .. ")", 2)
+  end
   return require("kstat.options").usage(arg, arguments)
 end
 
@@ -156,12 +160,15 @@ local parts = {
   devstat = true, histogram = true,
 }
 
+local absent -- of a field that is not there: made when one is first read
+
 return setmetatable(kstat, {
   __index = function(self, name)
     if parts[name] then
       self[name] = require("kstat." .. name)
       return rawget(self, name)
     end
-    return nil
+    absent = absent or require("kstat.guess").index("kstat", kstat, parts)
+    return absent(self, name)
   end,
 })

@@ -39,6 +39,9 @@ function M.counts(prev, now, into)
   if now == nil then
     prev, now = nil, prev
   end
+  if core.kind(now) ~= "kstat" then
+    error(("kstat of a difference expected, or two kstats of samples, got %s"):format(core.kind(now) or type(now)), 2)
+  end
   local nread, nwritten, reads, writes, wtime, wlentime, rtime, rlentime, elapsed, has_wait =
     io_delta(now, prev)
   if not nread then
@@ -148,4 +151,4 @@ function M.mean(list, into)
   return into
 end
 
-return M
+return require("kstat.guess").within("kstat.io", M)

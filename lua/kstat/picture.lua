@@ -290,4 +290,4 @@ function heatmap:text()
   return table.concat(out)
 end
 
-return picture
+return require("kstat.guess").within("kstat.picture", picture)

@@ -15,7 +15,7 @@ local selector = require("kstat.selector")
 local recording = {}
 
 local writer = {}
-writer.__index = writer
+writer.__index = require("kstat.guess").within("a recording", writer)
 
 --- Opens a recording for writing; one that exists is continued. One program at a time may write it.
 -- @string path
@@ -72,4 +72,4 @@ function writer:close()
   self.recorder:close()
 end
 
-return recording
+return require("kstat.guess").within("kstat.recording", recording)

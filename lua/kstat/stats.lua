@@ -264,7 +264,7 @@ end
 -- Templates ---------------------------------------------------------------------------
 
 local template = {}
-template.__index = template
+template.__index = require("kstat.guess").within("a template", template)
 template.__name = "kstat.template"
 
 local dtypes = {}
@@ -562,4 +562,4 @@ function stats.roll(rates, seed)
   return slot and wrap(slot)
 end
 
-return stats
+return require("kstat.guess").within("kstat.stats", stats)

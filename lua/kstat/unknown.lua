@@ -49,6 +49,18 @@ function unknown.nearest(name, names)
   return best
 end
 
+--- Finds the word of a text that is most like a given one, as `nearest` does.
+-- @string name
+-- @string text
+-- @treturn string|nil
+function unknown.nearest_word(name, text)
+  local words = {}
+  for word in text:gmatch("[^%s,]+") do
+    words[word] = true
+  end
+  return unknown.nearest(name, words)
+end
+
 --- A line about a name.
 -- @string what such as "there is no disk"
 -- @string name
@@ -57,6 +69,23 @@ end
 function unknown.line(what, name, names)
   local meant = unknown.nearest(name, names)
   return ("%s '%s'%s"):format(what, name, meant and ("; did you mean '%s'?"):format(meant) or "")
+end
+
+--- Adds to Lua's own message about a method that there is not the one of chains, samples or kstats that was probably
+-- meant: absent fields of them are nil, because they may be modules or statistics.
+-- @string message of an error
+-- @treturn string
+function unknown.explain(message)
+  local name = message:match("attempt to call a nil value %(method '([%w_]+)'%)$")
+  local all = {}
+  for _, methods in ipairs({ core.chain_meta.methods, core.sample_meta.methods, core.difference_meta.methods,
+    core.kstat_methods }) do
+    for known in pairs(methods) do
+      all[known] = true
+    end
+  end
+  local meant = name and unknown.nearest(name, all)
+  return meant and ("%s; did you mean '%s'?"):format(message, meant) or message
 end
 
 --- A line about a word that is none of a few: with the word that was probably meant, or else with all of them.

@@ -350,4 +350,4 @@ function M.select(devices, options)
   return out
 end
 
-return M
+return require("kstat.guess").within("kstat.devstat", M)

@@ -100,6 +100,17 @@ local FUNCTIONS = {
   max = { extreme(function(a, b) return a > b end), 1, 100 },
 }
 
+-- The line about a function that there is not.
+local function no_function(name)
+  local all = { ["if"] = true, median = true }
+  for _, list in ipairs({ MODES, FUNCTIONS }) do
+    for known in pairs(list) do
+      all[known] = true
+    end
+  end
+  return require("kstat.unknown").line("there is no function", name, all)
+end
+
 -- Every node of the tree becomes a function(row, mode) that gives a value or nil.
 local function constant(v)
   return function() return v end
@@ -259,7 +270,7 @@ local function make_grammar()
       state.problem = ("%s() takes %d expression%s, not %d"):format(name, least,
         least == 1 and "" or "s", n)
     else
-      state.problem = ("there is no function '%s'"):format(name)
+      state.problem = no_function(name)
     end
     state.problem_at = at
     return false

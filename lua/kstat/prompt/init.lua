@@ -174,11 +174,11 @@ function prompt.start(module)
   local meta = getmetatable(kstat)
   local index = meta.__index
   meta.__index = function(self, name)
-    local value = index(self, name)
-    if value == nil then
-      error(unknown.line("kstat has no field", tostring(name), require("kstat.prompt.complete").members(self)), 2)
+    local members = require("kstat.prompt.complete").members(self)
+    if members[name] == nil then
+      error(unknown.line("kstat has no field", tostring(name), members), 2)
     end
-    return value
+    return index(self, name)
   end
 end
 

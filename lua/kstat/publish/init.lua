@@ -19,6 +19,7 @@
 local core = require("kstat.core").publish
 local blob = require("kstat.publish.blob")
 local check = require("kstat.publish.check")
+local guess = require("kstat.guess")
 local histogram = require("kstat.publish.histogram")
 local named = require("kstat.publish.named")
 local queue = require("kstat.publish.queue")
@@ -34,7 +35,7 @@ local pub_methods = {
   timer = queue.timer,
   histogram = histogram.histogram,
 }
-local pub_meta = { __index = pub_methods, __name = "kstat.pub" }
+local pub_meta = { __index = guess.within("a publication", pub_methods), __name = "kstat.pub" }
 
 --- The segment's file.
 -- @treturn string

@@ -2,6 +2,7 @@
 -- @submodule kstat.publish
 local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
+local guess = require("kstat.guess")
 local library = require("kstat.publish.library")
 
 local M = {}
@@ -38,7 +39,7 @@ function M.class(methods)
   methods.delete = M.delete
   methods.pin = library.fn and M.pin
   return {
-    __index = methods,
+    __index = guess.within("this published kstat", methods),
     __name = "kstat.published",
     __tostring = function(self)
       return ("%s:%d:%s"):format(self.module, self.instance, self.name)

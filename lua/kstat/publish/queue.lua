@@ -28,7 +28,7 @@ local function direction(rw)
 end
 
 local timer_methods = {}
-local timer_meta = { __index = timer_methods, __name = "kstat.timer" }
+local timer_meta = { __index = require("kstat.guess").within("a timer", timer_methods), __name = "kstat.timer" }
 
 if fn then
   -- Each a function of its own, so that each call site compiles to a call of one address.

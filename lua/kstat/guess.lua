@@ -1,0 +1,40 @@
+--- Misspelt functions: to read a field of a module or of an object that is not there, but is like one that is, raises
+-- an error with the name that was probably meant. All other absent fields are nil, so that a script can ask whether
+-- there is a function.
+--
+-- @module kstat.guess
+local guess = {}
+
+--- Makes the `__index` of a table of functions.
+-- @string what the name of the table in the error
+-- @tparam table functions
+-- @tparam[opt] table names further names that there are, as keys
+-- @treturn function
+function guess.index(what, functions, names)
+  local meant = {} -- by the name that was asked for, because a search costs much more than a read
+  return function(_, name)
+    if meant[name] == nil and type(name) == "string" then
+      local all = {}
+      for _, list in ipairs({ functions, names }) do
+        for known in pairs(list) do
+          all[known] = true
+        end
+      end
+      meant[name] = require("kstat.unknown").nearest(name, all) or false
+    end
+    if meant[name] then
+      error(("%s has no field '%s'; did you mean '%s'?"):format(what, name, meant[name]), 2)
+    end
+    return nil
+  end
+end
+
+--- Lets a table of functions without a metatable, perhaps the `__index` of a class, guess.
+-- @string what the name of the table in the error
+-- @tparam table functions
+-- @treturn table functions
+function guess.within(what, functions)
+  return setmetatable(functions, { __index = guess.index(what, functions) })
+end
+
+return guess
