@@ -52,77 +52,17 @@ apply(kstat_io_t *kiop, enum ks_queue_op op, hrtime_t t)
 	return ks_queue_apply(kiop, op, t) == 0 ? 0 : ks_queue_refused(op);
 }
 
-int
-kstat_waitq_enter_at(kstat_io_t *kiop, hrtime_t t)
-{
-	return apply(kiop, KS_WAITQ_ENTER, t);
-}
+/* Defines the function of a transition: at the present time, and at a given one. */
+#define TRANSITION(name, op) \
+	int name(kstat_io_t *kiop) { return apply(kiop, op, gethrtime()); } \
+	int name##_at(kstat_io_t *kiop, hrtime_t t) { return apply(kiop, op, t); }
 
-int
-kstat_waitq_exit_at(kstat_io_t *kiop, hrtime_t t)
-{
-	return apply(kiop, KS_WAITQ_EXIT, t);
-}
-
-int
-kstat_runq_enter_at(kstat_io_t *kiop, hrtime_t t)
-{
-	return apply(kiop, KS_RUNQ_ENTER, t);
-}
-
-int
-kstat_runq_exit_at(kstat_io_t *kiop, hrtime_t t)
-{
-	return apply(kiop, KS_RUNQ_EXIT, t);
-}
-
-int
-kstat_waitq_to_runq_at(kstat_io_t *kiop, hrtime_t t)
-{
-	return apply(kiop, KS_WAITQ_TO_RUNQ, t);
-}
-
-int
-kstat_runq_back_to_waitq_at(kstat_io_t *kiop, hrtime_t t)
-{
-	return apply(kiop, KS_RUNQ_BACK_TO_WAITQ, t);
-}
-
-int
-kstat_waitq_enter(kstat_io_t *kiop)
-{
-	return apply(kiop, KS_WAITQ_ENTER, gethrtime());
-}
-
-int
-kstat_waitq_exit(kstat_io_t *kiop)
-{
-	return apply(kiop, KS_WAITQ_EXIT, gethrtime());
-}
-
-int
-kstat_runq_enter(kstat_io_t *kiop)
-{
-	return apply(kiop, KS_RUNQ_ENTER, gethrtime());
-}
-
-int
-kstat_runq_exit(kstat_io_t *kiop)
-{
-	return apply(kiop, KS_RUNQ_EXIT, gethrtime());
-}
-
-int
-kstat_waitq_to_runq(kstat_io_t *kiop)
-{
-	return apply(kiop, KS_WAITQ_TO_RUNQ, gethrtime());
-}
-
-int
-kstat_runq_back_to_waitq(kstat_io_t *kiop)
-{
-	return apply(kiop, KS_RUNQ_BACK_TO_WAITQ, gethrtime());
-}
+TRANSITION(kstat_waitq_enter, KS_WAITQ_ENTER)
+TRANSITION(kstat_waitq_exit, KS_WAITQ_EXIT)
+TRANSITION(kstat_runq_enter, KS_RUNQ_ENTER)
+TRANSITION(kstat_runq_exit, KS_RUNQ_EXIT)
+TRANSITION(kstat_waitq_to_runq, KS_WAITQ_TO_RUNQ)
+TRANSITION(kstat_runq_back_to_waitq, KS_RUNQ_BACK_TO_WAITQ)
 
 int
 kstat_io_snapshot_at(const kstat_io_t *kiop, kstat_io_t *copy, hrtime_t t)

@@ -83,41 +83,20 @@ add_named(struct ks_record *r, const char *name, uchar_t data_type)
 	return kn;
 }
 
-void
-ks_named_i32(struct ks_record *r, const char *name, int32_t v)
-{
-	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_INT32);
+/* Defines the function that adds a number of a type. */
+#define ADD_NUMBER(function, ctype, data_type, member) \
+	void function(struct ks_record *r, const char *name, ctype v) \
+	{ \
+		kstat_named_t *kn = add_named(r, name, data_type); \
+\
+		if (kn != NULL) \
+			kn->value.member = v; \
+	}
 
-	if (kn != NULL)
-		kn->value.i32 = v;
-}
-
-void
-ks_named_u32(struct ks_record *r, const char *name, uint32_t v)
-{
-	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_UINT32);
-
-	if (kn != NULL)
-		kn->value.ui32 = v;
-}
-
-void
-ks_named_i64(struct ks_record *r, const char *name, int64_t v)
-{
-	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_INT64);
-
-	if (kn != NULL)
-		kn->value.i64 = v;
-}
-
-void
-ks_named_u64(struct ks_record *r, const char *name, uint64_t v)
-{
-	kstat_named_t *kn = add_named(r, name, KSTAT_DATA_UINT64);
-
-	if (kn != NULL)
-		kn->value.ui64 = v;
-}
+ADD_NUMBER(ks_named_i32, int32_t, KSTAT_DATA_INT32, i32)
+ADD_NUMBER(ks_named_u32, uint32_t, KSTAT_DATA_UINT32, ui32)
+ADD_NUMBER(ks_named_i64, int64_t, KSTAT_DATA_INT64, i64)
+ADD_NUMBER(ks_named_u64, uint64_t, KSTAT_DATA_UINT64, ui64)
 
 void
 ks_named_chars(struct ks_record *r, const char *name, const char *s, size_t n)

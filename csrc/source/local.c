@@ -223,28 +223,42 @@ named_failure(const kstat_t *k)
 	return ks_fail(error, "%s:%d:%s: %s", k->ks_module, k->ks_instance, k->ks_name, text);
 }
 
+/* Finds the kstat of a cookie and locks it. NULL with errno and message if it is gone. */
+static struct ks_provider *
+hold(const kstat_t *ksp, uint64_t cookie)
+{
+	struct ks_provider *p = ks_registry_hold(cookie);
+
+	if (p == NULL)
+		(void)named_failure(ksp);
+	else if (p->ks.ks_lock != NULL)
+		(void)pthread_mutex_lock(p->ks.ks_lock);
+	return p;
+}
+
+/* Lets the kstat go; rc: how reading or writing it ended. Returns rc, with the errno and message of a failure. */
+static int
+let_go(const kstat_t *ksp, struct ks_provider *p, int rc)
+{
+	int error;
+
+	if (p->ks.ks_lock != NULL)
+		(void)pthread_mutex_unlock(p->ks.ks_lock);
+	if (rc != 0)
+		(void)named_failure(ksp);
+	error = errno;
+	ks_registry_release(p);
+	errno = error;
+	return rc;
+}
+
 static int
 local_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_record *r)
 {
 	struct local *l = (struct local *)src;
-	struct ks_provider *p = ks_registry_hold(cookie);
-	pthread_mutex_t *lock;
-	int rc;
+	struct ks_provider *p = hold(ksp, cookie);
 
-	if (p == NULL)
-		return named_failure(ksp);
-	lock = p->ks.ks_lock;
-	if (lock != NULL)
-		(void)pthread_mutex_lock(lock);
-	rc = read_held(p, r, &l->scratch);
-	if (lock != NULL)
-		(void)pthread_mutex_unlock(lock);
-	if (rc != 0)
-		(void)named_failure(ksp);
-	rc = rc != 0 ? errno : 0;
-	ks_registry_release(p);
-	errno = rc;
-	return rc != 0 ? -1 : 0;
+	return p != NULL ? let_go(ksp, p, read_held(p, r, &l->scratch)) : -1;
 }
 
 /* --- writing ----------------------------------------------------------------------------- */
@@ -343,25 +357,12 @@ static int
 local_write(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const void *data)
 {
 	struct local *l = (struct local *)src;
-	struct ks_provider *p = ks_registry_hold(cookie);
-	pthread_mutex_t *lock;
-	int rc;
+	struct ks_provider *p = hold(ksp, cookie);
 
 	if (p == NULL)
-		return named_failure(ksp);
-	lock = p->ks.ks_lock;
-	if (lock != NULL)
-		(void)pthread_mutex_lock(lock);
-	rc = p->histogram != NULL ? ks_fail(EACCES, "a histogram is not writable") :
-	    write_held(p, ksp, data, &l->scratch);
-	if (lock != NULL)
-		(void)pthread_mutex_unlock(lock);
-	if (rc != 0)
-		(void)named_failure(ksp);
-	rc = rc != 0 ? errno : 0;
-	ks_registry_release(p);
-	errno = rc;
-	return rc != 0 ? -1 : 0;
+		return -1;
+	return let_go(ksp, p, p->histogram != NULL ? ks_fail(EACCES, "a histogram is not writable") :
+	    write_held(p, ksp, data, &l->scratch));
 }
 
 /* --- the rest --------------------------------------------------------------------------------- */

@@ -303,77 +303,17 @@ change(kstat_ioq_t *q, int op, int which, hrtime_t t, int rw, uint64_t bytes)
 	return 0;
 }
 
-int
-kstat_ioq_waitq_enter(kstat_ioq_t *q)
-{
-	return change(q, KS_WAITQ_ENTER, NOW, 0, NO_OP, 0);
-}
+/* Defines the function of a transition: at the present time, and at a given one. */
+#define TRANSITION(name, op) \
+	int name(kstat_ioq_t *q) { return change(q, op, NOW, 0, NO_OP, 0); } \
+	int name##_at(kstat_ioq_t *q, hrtime_t t) { return change(q, op, AS_GIVEN, t, NO_OP, 0); }
 
-int
-kstat_ioq_waitq_exit(kstat_ioq_t *q)
-{
-	return change(q, KS_WAITQ_EXIT, NOW, 0, NO_OP, 0);
-}
-
-int
-kstat_ioq_runq_enter(kstat_ioq_t *q)
-{
-	return change(q, KS_RUNQ_ENTER, NOW, 0, NO_OP, 0);
-}
-
-int
-kstat_ioq_runq_exit(kstat_ioq_t *q)
-{
-	return change(q, KS_RUNQ_EXIT, NOW, 0, NO_OP, 0);
-}
-
-int
-kstat_ioq_waitq_to_runq(kstat_ioq_t *q)
-{
-	return change(q, KS_WAITQ_TO_RUNQ, NOW, 0, NO_OP, 0);
-}
-
-int
-kstat_ioq_runq_back_to_waitq(kstat_ioq_t *q)
-{
-	return change(q, KS_RUNQ_BACK_TO_WAITQ, NOW, 0, NO_OP, 0);
-}
-
-int
-kstat_ioq_waitq_enter_at(kstat_ioq_t *q, hrtime_t t)
-{
-	return change(q, KS_WAITQ_ENTER, AS_GIVEN, t, NO_OP, 0);
-}
-
-int
-kstat_ioq_waitq_exit_at(kstat_ioq_t *q, hrtime_t t)
-{
-	return change(q, KS_WAITQ_EXIT, AS_GIVEN, t, NO_OP, 0);
-}
-
-int
-kstat_ioq_runq_enter_at(kstat_ioq_t *q, hrtime_t t)
-{
-	return change(q, KS_RUNQ_ENTER, AS_GIVEN, t, NO_OP, 0);
-}
-
-int
-kstat_ioq_runq_exit_at(kstat_ioq_t *q, hrtime_t t)
-{
-	return change(q, KS_RUNQ_EXIT, AS_GIVEN, t, NO_OP, 0);
-}
-
-int
-kstat_ioq_waitq_to_runq_at(kstat_ioq_t *q, hrtime_t t)
-{
-	return change(q, KS_WAITQ_TO_RUNQ, AS_GIVEN, t, NO_OP, 0);
-}
-
-int
-kstat_ioq_runq_back_to_waitq_at(kstat_ioq_t *q, hrtime_t t)
-{
-	return change(q, KS_RUNQ_BACK_TO_WAITQ, AS_GIVEN, t, NO_OP, 0);
-}
+TRANSITION(kstat_ioq_waitq_enter, KS_WAITQ_ENTER)
+TRANSITION(kstat_ioq_waitq_exit, KS_WAITQ_EXIT)
+TRANSITION(kstat_ioq_runq_enter, KS_RUNQ_ENTER)
+TRANSITION(kstat_ioq_runq_exit, KS_RUNQ_EXIT)
+TRANSITION(kstat_ioq_waitq_to_runq, KS_WAITQ_TO_RUNQ)
+TRANSITION(kstat_ioq_runq_back_to_waitq, KS_RUNQ_BACK_TO_WAITQ)
 
 static int
 no_direction(int rw)
