@@ -339,15 +339,13 @@ add_all(struct ks_linux *lx, struct ks_units *units, size_t part, const struct k
 }
 
 int
-ks_devices_scan(struct ks_linux *lx, size_t sub)
+ks_devices_scan(struct ks_linux *lx, struct ks_units *units)
 {
-	struct ks_units *units = &lx->sub[sub].units;
+	size_t sub = ks_linux_subsystem_of(lx, units);
 	const struct ks_subsystem *subsystem = ks_linux_subsystem(sub);
 	struct directory last = { NULL, NULL, 0 };
 	int rc = 0;
 
-	if (units->scanned && lx->settled)
-		return 0;
 	ks_units_begin(units);
 	for (size_t i = 0; rc == 0 && i < subsystem->nparts; i++) {
 		if ((lx->sub[sub].wanted >> i & 1) != 0 && subsystem->parts[i].devices != NULL)

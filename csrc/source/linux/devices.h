@@ -1,7 +1,7 @@
 /*
  * devices.h - directories of devices, each with small files that hold a number or a text, as /sys/class/thermal has
  * them. A table says which file is which statistic; the functions here list the devices and read the files. A
- * subsystem needs no more than its tables, and a function that calls ks_devices_scan().
+ * subsystem needs no more than its tables, and ks_devices_scan() as its scan.
  *
  * The key of a field (field.h) is the path of a file below the device. "file#N" is word N of the file, from 0;
  * "file?LABEL" is the word behind the word LABEL; "file[]" is the word in brackets, by which the kernel shows one of
@@ -45,10 +45,9 @@ struct ks_devices {
 };
 
 /*
- * A scan for a subsystem (KS_SUB_*) whose parts have directories of devices. Of the running machine they are listed
- * when a device came or went, and in the first scan. Results as for ks_subsystem.scan.
+ * The scan of a subsystem whose parts have directories of devices (ks_subsystem.scan), mostly one with on_events.
  */
-int ks_devices_scan(struct ks_linux *lx, size_t sub);
+int ks_devices_scan(struct ks_linux *lx, struct ks_units *units);
 
 /* ks_part.read of such a part. */
 ks_part_read ks_devices_read;

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "source/linux/listing.h"
 
 #define SUBSYSTEM_POINTER(name) &ks_linux_##name,
 static const struct ks_subsystem *const subsystems[KS_SUB_COUNT] = { KS_SUBSYSTEMS(SUBSYSTEM_POINTER) };
@@ -26,6 +27,16 @@ const struct ks_subsystem *
 ks_linux_subsystem(size_t sub)
 {
 	return subsystems[sub];
+}
+
+size_t
+ks_linux_subsystem_of(const struct ks_linux *lx, const struct ks_units *units)
+{
+	size_t s = 0;
+
+	while (&lx->sub[s].units != units)
+		s++;
+	return s;
 }
 
 bool
@@ -147,15 +158,18 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 	lx->settled = lx->counts_events && is_settled(lx);
 	ks_linux_leave_out_absent(lx);
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		const struct ks_subsystem *sub = subsystems[s];
 		struct ks_units *units = &lx->sub[s].units;
 		int rc;
 
 		if (lx->sub[s].off || lx->sub[s].absent)
 			continue;
+		if (sub->on_events && units->scanned && lx->settled && lx->root[KS_ROOT_PROC].kernel)
+			continue;
 		units->last = lx->looked;
 		units->now = ks_linux_now(lx);
-		rc = subsystems[s]->scan != NULL ? subsystems[s]->scan(lx, units) :
-		    ks_linux_scan_files(lx, s);
+		rc = sub->scan != NULL ? sub->scan(lx, units) : sub->listing != NULL ?
+		    ks_listing_scan(lx, units, sub->listing) : ks_linux_scan_files(lx, s);
 		if (rc < 0)
 			return ks_fail(ENOMEM, "out of memory");
 		changed |= rc;

@@ -111,9 +111,11 @@ struct ks_subsystem {
 	size_t nparts;
 	/*
 	 * Brings the units up to date. Returns 1 if they changed, 0 if not, -1 with errno ENOMEM. Warns about
-	 * files that cannot be read, and goes on. NULL: ks_linux_scan_files() does it.
+	 * files that cannot be read, and goes on. NULL: ks_listing_scan() does it if there is a listing (listing.h),
+	 * else ks_linux_scan_files().
 	 */
 	int (*scan)(struct ks_linux *lx, struct ks_units *units);
+	const struct ks_listing *listing;
 	/*
 	 * For subsystems that are slow to list and seldom wanted: on the running machine they are left out
 	 * unless $KSTAT_WITH, a list with commas or "all", names this word, or the caller of the scan names it as
@@ -133,7 +135,7 @@ struct ks_subsystem {
 	 */
 	bool (*has_wanted)(struct ks_linux *lx);
 	bool for_program; /* only programs in C that know kstats from illumos have its kstats */
-	bool on_events; /* it lists something slow, which changes only when a device comes or goes */
+	bool on_events; /* of the running machine it lists what changes only when a device comes or goes */
 	size_t state_size;             /* of the subsystem's own state, which starts as zeros */
 	void (*start)(void *state);    /* optional: for state that must not start as zeros */
 	void (*release)(void *state);  /* optional: releases what the state owns */
@@ -294,8 +296,9 @@ const struct ks_shape *ks_linux_shape_of(struct ks_linux *lx, size_t sub, size_t
 
 /* --- helpers ------------------------------------------------------------------------------------------- */
 
-/* The subsystem of that number (KS_SUB_*). */
+/* The subsystem of that number (KS_SUB_*), and the number of the one that has these units. */
 const struct ks_subsystem *ks_linux_subsystem(size_t sub);
+size_t ks_linux_subsystem_of(const struct ks_linux *lx, const struct ks_units *units);
 
 /* True if a subsystem has this module, whatever devices the machine has. */
 bool ks_linux_has_module(const char *module);

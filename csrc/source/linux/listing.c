@@ -36,8 +36,12 @@ scan_lines(struct ks_linux *lx, struct ks_units *units, const struct ks_listing 
 		if (listing->identity != NULL && !lx->settled)
 			ident = listing->identity(lx, key);
 		unit = ks_units_see(units, key, len, ident, &is_new);
-		if (unit == NULL || listing->set_up(lx, units, unit, is_new) != 0)
+		if (unit == NULL || (listing->set_up != NULL && listing->set_up(lx, units, unit, is_new) != 0))
 			return -1;
+		if (listing->set_up == NULL && is_new) {
+			ks_name_set(unit->name, sizeof(unit->name), unit->key, strcspn(unit->key, " "));
+			unit->parts = 1;
+		}
 		remember(unit, im, &rest);
 	}
 	return 0;

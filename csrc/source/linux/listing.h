@@ -22,7 +22,10 @@ struct ks_listing {
 	/* Optional. A number that differs if another thing has taken over the name; 0 if not known. */
 	uint64_t (*identity)(struct ks_linux *lx, const char *key);
 
-	/* Called for each unit in a scan: names its kstats if it is new. 0, or -1 with errno ENOMEM. */
+	/*
+	 * Called for each unit in a scan: names its kstats if it is new. 0, or -1 with errno ENOMEM. NULL: a unit has
+	 * the first part, and is called as the first word of its key.
+	 */
 	int (*set_up)(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new);
 };
 

@@ -28,22 +28,10 @@ set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool i
 	return 0;
 }
 
-static int
-set_up_softirq(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
-{
-	(void)lx;
-	(void)units;
-	if (is_new) {
-		ks_name_set(unit->name, sizeof(unit->name), unit->key, strcspn(unit->key, " "));
-		unit->parts = 1;
-	}
-	return 0;
-}
-
 static const struct ks_listing interrupts = { &ks_interrupts_file, ks_intr_take_key, ks_intr_is_heading, NULL,
 	set_up };
 static const struct ks_listing softirqs = { &ks_softirqs_file, ks_intr_take_key, ks_intr_is_heading, NULL,
-	set_up_softirq };
+	NULL };
 
 /* Takes the number of a CPU from the heading "CPU0 CPU1 ...". */
 static bool
@@ -114,17 +102,5 @@ static const struct ks_part softirq_parts[] = {
 	    .file = &ks_softirqs_file, KS_NAMES("cpu0")),
 };
 
-static int
-scan_interrupts(struct ks_linux *lx, struct ks_units *units)
-{
-	return ks_listing_scan(lx, units, &interrupts);
-}
-
-static int
-scan_softirqs(struct ks_linux *lx, struct ks_units *units)
-{
-	return ks_listing_scan(lx, units, &softirqs);
-}
-
-KS_SUBSYSTEM(intr_cpu, parts, .scan = scan_interrupts, .on_demand = true);
-KS_SUBSYSTEM(softirq_cpu, softirq_parts, .scan = scan_softirqs, .on_demand = true);
+KS_SUBSYSTEM(intr_cpu, parts, .listing = &interrupts, .on_demand = true);
+KS_SUBSYSTEM(softirq_cpu, softirq_parts, .listing = &softirqs, .on_demand = true);

@@ -209,11 +209,4 @@ static const struct ks_part parts[] = {
 	KS_DEVICE_PART("bcache", "@", "cache", cache_fields, &caches, .since = "3.10"),
 };
 
-static int
-scan_block(struct ks_linux *lx, struct ks_units *units)
-{
-	(void)units;
-	return ks_devices_scan(lx, KS_SUB_block);
-}
-
-KS_SUBSYSTEM(block, parts, .scan = scan_block, .on_events = true);
+KS_SUBSYSTEM(block, parts, .scan = ks_devices_scan, .on_events = true);

@@ -502,9 +502,6 @@ scan_disks(struct ks_linux *lx, struct ks_units *units)
 	struct ks_disk_state *s = lx->sub[KS_SUB_disk].state;
 	int changed;
 
-	/* Every disk and partition that comes or goes is an event. */
-	if (units->scanned && lx->settled && lx->root[KS_ROOT_PROC].kernel)
-		return 0;
 	ks_linux_check_directory(lx, KS_ROOT_SYS, "block");
 	s->last_disk = UINT32_MAX;
 	changed = ks_listing_scan_late(lx, units, &listing, is_late);

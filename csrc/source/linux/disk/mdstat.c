@@ -178,10 +178,4 @@ set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool i
 
 static const struct ks_listing listing = { &mdstat_file, take_key, is_heading, NULL, set_up };
 
-static int
-scan_arrays(struct ks_linux *lx, struct ks_units *units)
-{
-	return units->scanned && lx->settled ? 0 : ks_listing_scan(lx, units, &listing);
-}
-
-KS_SUBSYSTEM(mdstat, parts, .scan = scan_arrays, .on_events = true);
+KS_SUBSYSTEM(mdstat, parts, .listing = &listing, .on_events = true);

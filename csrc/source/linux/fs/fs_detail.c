@@ -280,18 +280,14 @@ static const struct ks_part parts[] = {
 static int
 scan_fs_detail(struct ks_linux *lx, struct ks_units *units)
 {
-	bool settled = lx->settled;
 	const struct ks_image *im;
-	int rc;
 
-	(void)units;
-	lx->settled = !ks_linux_mounts_changed(lx, lx->sub[KS_SUB_fs_detail].state, &im);
+	if (!ks_linux_mounts_changed(lx, lx->sub[KS_SUB_fs_detail].state, &im) && units->scanned)
+		return 0;
 	/* The sum is of use only where the file systems have no counts of their own: before Linux 4.4. */
-	if (!lx->settled && ks_linux_exists(lx, xfs.root, xfs.path))
+	if (ks_linux_exists(lx, xfs.root, xfs.path))
 		lx->sub[KS_SUB_fs_detail].wanted &= (uint16_t)~(1u << PART_XFS_ALL);
-	rc = ks_devices_scan(lx, KS_SUB_fs_detail);
-	lx->settled = settled;
-	return rc;
+	return ks_devices_scan(lx, units);
 }
 
 KS_SUBSYSTEM(fs_detail, parts, .scan = scan_fs_detail, .state_size = sizeof(struct ks_mount_watch));

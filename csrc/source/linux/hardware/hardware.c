@@ -354,11 +354,4 @@ static const struct ks_part parts[] = {
 	KS_DEVICE_PART("nvme", "@,controller", "controller", nvme_fields, &nvme),
 };
 
-static int
-scan_hardware(struct ks_linux *lx, struct ks_units *units)
-{
-	(void)units;
-	return ks_devices_scan(lx, KS_SUB_hardware);
-}
-
-KS_SUBSYSTEM(hardware, parts, .scan = scan_hardware, .on_events = true);
+KS_SUBSYSTEM(hardware, parts, .scan = ks_devices_scan, .on_events = true);

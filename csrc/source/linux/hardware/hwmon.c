@@ -245,8 +245,6 @@ scan_chips(struct ks_linux *lx, struct ks_units *units)
 	DIR *dir;
 	bool is_new;
 
-	if (units->scanned && lx->settled)
-		return 0;
 	dir = ks_linux_open_directory(lx, KS_ROOT_SYS, ROOT);
 	ks_units_begin(units);
 	if (dir == NULL)

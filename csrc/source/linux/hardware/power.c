@@ -188,11 +188,4 @@ static const struct ks_part parts[] = {
 	KS_DEVICE_PART("thermal", "cooling", "sensor", cooling_fields, &cooling),
 };
 
-static int
-scan_power(struct ks_linux *lx, struct ks_units *units)
-{
-	(void)units;
-	return ks_devices_scan(lx, KS_SUB_power);
-}
-
-KS_SUBSYSTEM(power, parts, .scan = scan_power, .on_events = true, .optional = "power");
+KS_SUBSYSTEM(power, parts, .scan = ks_devices_scan, .on_events = true, .optional = "power");

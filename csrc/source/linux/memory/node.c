@@ -230,18 +230,11 @@ static const struct ks_part parts[] = {
 	    .prefix = "node", .needs = "vmstat" }),
 };
 
-static int
-scan_nodes(struct ks_linux *lx, struct ks_units *units)
-{
-	(void)units;
-	return ks_devices_scan(lx, KS_SUB_numa);
-}
-
 static void
 release(void *state)
 {
 	free(((struct state *)state)->node);
 }
 
-KS_SUBSYSTEM(numa, parts, .scan = scan_nodes, .on_events = true, .state_size = sizeof(struct state),
+KS_SUBSYSTEM(numa, parts, .scan = ks_devices_scan, .on_events = true, .state_size = sizeof(struct state),
     .release = release);

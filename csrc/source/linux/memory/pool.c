@@ -51,11 +51,4 @@ static const struct ks_part parts[] = {
 	KS_DEVICE_PART("unix", "ksm", "vm", ksm_fields, &ksm, .since = "; general_profit 6.4"),
 };
 
-static int
-scan_pools(struct ks_linux *lx, struct ks_units *units)
-{
-	(void)units;
-	return ks_devices_scan(lx, KS_SUB_pool);
-}
-
-KS_SUBSYSTEM(pool, parts, .scan = scan_pools, .on_events = true);
+KS_SUBSYSTEM(pool, parts, .scan = ks_devices_scan, .on_events = true);

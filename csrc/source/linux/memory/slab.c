@@ -84,19 +84,7 @@ is_heading(const struct ks_image *im, const struct ks_text *line)
 	return *line->p == '#' || ks_text_starts(line, "slabinfo ");
 }
 
-static int
-set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
-{
-	(void)lx;
-	(void)units;
-	if (is_new) {
-		ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
-		unit->parts = 1;
-	}
-	return 0;
-}
-
-static const struct ks_listing listing = { &slabinfo_file, take_key, is_heading, NULL, set_up };
+static const struct ks_listing listing = { &slabinfo_file, take_key, is_heading, NULL, NULL };
 
 /*
  * The file is slow and the list hardly changes, so it is read again only for callers who read caches and need

@@ -73,24 +73,6 @@ is_heading(const struct ks_image *im, const struct ks_text *line)
 	return ks_text_starts(line, "Filename");
 }
 
-static int
-set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
-{
-	(void)lx;
-	(void)units;
-	if (!is_new)
-		return 0;
-	ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
-	unit->parts = 1;
-	return 0;
-}
+static const struct ks_listing listing = { &swaps_file, take_key, is_heading, NULL, NULL };
 
-static const struct ks_listing listing = { &swaps_file, take_key, is_heading, NULL, set_up };
-
-static int
-scan_swap(struct ks_linux *lx, struct ks_units *units)
-{
-	return ks_listing_scan(lx, units, &listing);
-}
-
-KS_SUBSYSTEM(swap, parts, .scan = scan_swap);
+KS_SUBSYSTEM(swap, parts, .listing = &listing);

@@ -184,12 +184,8 @@ static const struct ks_part zone_parts[] = {
 static int
 scan_zones(struct ks_linux *lx, struct ks_units *units)
 {
-	const struct ks_image *im;
+	const struct ks_image *im = ks_linux_try(lx, &zoneinfo_file);
 
-	/* Zones come and go with memory, of which the kernel sends events. */
-	if (units->scanned && lx->settled)
-		return 0;
-	im = ks_linux_try(lx, &zoneinfo_file);
 	ks_units_begin(units);
 	if (im != NULL && find_zones(units, im, true) != 0) {
 		errno = ENOMEM;
@@ -198,6 +194,7 @@ scan_zones(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
+/* Zones come and go with memory, of which the kernel sends events. */
 KS_SUBSYSTEM(zone, zone_parts, .scan = scan_zones, .optional = "zone", .on_events = true);
 
 /* --- buddyinfo --------------------------------------------------------------------------------------- */
@@ -261,10 +258,4 @@ static const struct ks_part buddy_parts[] = {
 	    .from = "/proc/buddyinfo"),
 };
 
-static int
-scan_buddy(struct ks_linux *lx, struct ks_units *units)
-{
-	return units->scanned && lx->settled ? 0 : ks_listing_scan(lx, units, &listing);
-}
-
-KS_SUBSYSTEM(buddy, buddy_parts, .scan = scan_buddy, .on_events = true);
+KS_SUBSYSTEM(buddy, buddy_parts, .listing = &listing, .on_events = true);

@@ -146,7 +146,7 @@ static const struct ks_part parts[] = {
 static int
 scan_tables(struct ks_linux *lx, struct ks_units *units)
 {
-	return units->scanned ? 0 : ks_devices_scan(lx, KS_SUB_table);
+	return units->scanned ? 0 : ks_devices_scan(lx, units);
 }
 
 KS_SUBSYSTEM(table, parts, .scan = scan_tables);
