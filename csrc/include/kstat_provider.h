@@ -132,7 +132,9 @@ typedef struct kstat_pub kstat_pub_t;
  * Opens the segment of that name (1 to KSTAT_PUBLISH_NAME_MAX letters, digits, '-', '_' and '.', not
  * first) in $KSTAT_DIR, else /run/kstat for root, else $XDG_RUNTIME_DIR/kstat, else /dev/shm/kstat-UID.
  * Children of fork() share the segment and continue to update it. For a name that this process (or its
- * parent, before the fork) published already, the function returns the same segment again. If the
+ * parent, before the fork) published already, the function returns the same segment again, unless another
+ * process that shares it wrote into it what does not belong there: then the file is replaced by a new segment, and
+ * what the process still has of the old one counts where no reader sees it. If the
  * publishing process calls exec() and creates the same kstats again, their values continue. The segment
  * that a dead process left under the name is replaced, except its PERSISTENT kstats, which wait to be
  * created again. (While another process looks into a dead one's memory, as ps does, the kernel keeps the

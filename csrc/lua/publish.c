@@ -63,6 +63,14 @@ segment_path(lua_State *L)
 	return 1;
 }
 
+/* condemn(segment): the next open() of that name makes a new segment */
+static int
+segment_condemn(lua_State *L)
+{
+	ks_publish_condemn(ks_lua_checksegment(L, 1)->pub);
+	return 0;
+}
+
 static int
 segment_close(lua_State *L)
 {
@@ -380,6 +388,7 @@ static const luaL_Reg segment_meta[] = {
 static const luaL_Reg module_functions[] = {
 	{ "open", segment_open },
 	{ "path", segment_path },
+	{ "condemn", segment_condemn },
 	{ "close", segment_close },
 	{ "create", box_create },
 	{ "histogram", box_histogram },

@@ -380,6 +380,8 @@ function pub:has(name, module, instance) end
 ---@return boolean? existed, string? message, string? errno
 function pub:remove(name, module, instance) end
 
+function pub:condemn() end
+
 function pub:close() end
 
 ---@param spec kstat.named_spec

@@ -80,6 +80,86 @@ open_own_dir(struct ks_seg_dir *d, const char *path)
 	return ks_seg_dir_open(d, path, geteuid(), false);
 }
 
+/* --- damage -------------------------------------------------------------------------------------------- */
+
+/*
+ * Puts private memory in the mapping's place: pointers into it stay good, what is written there is
+ * seen by nobody. The mapping would keep the segment live.
+ */
+static void
+replace_mapping(struct kstat_pub *pub)
+{
+	(void)mmap(pub->header, pub->mapped, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	pub->closed = true;
+}
+
+/* True if the file of that name is the segment's own. */
+static bool
+is_file_of(const struct kstat_pub *pub, const struct ks_seg_dir *d, const char *file)
+{
+	struct stat there;
+
+	return fstatat(d->fd, file, &there, AT_SYMLINK_NOFOLLOW) == 0 && there.st_ino == pub->ino &&
+	    there.st_dev == pub->dev;
+}
+
+void
+ks_publish_condemn(struct kstat_pub *pub)
+{
+	atomic_store(&pub->header->condemned, 1);
+}
+
+/* Looks for damage in a segment that this process published before. */
+static bool
+is_damaged(struct kstat_pub *pub)
+{
+	struct ks_seg_header *h = pub->header;
+	uint64_t at = KS_SEG_HEADER, size, v;
+	bool damaged;
+
+	if (atomic_load(&h->condemned) != 0 || !ks_seg_header_is_good(h, (off_t)pub->mapped))
+		return true;
+	v = ks_word_lock(&h->lock); /* children may be creating kstats */
+	if (v == KS_WORD_BUSY)
+		return false;
+	while ((size = ks_seg_entry_size(pub, at)) != 0)
+		at += size;
+	damaged = at != atomic_load(&h->used);
+	ks_word_abort(&h->lock, v);
+	return damaged;
+}
+
+/*
+ * Makes room for a new segment in place of a damaged one. The file goes, though children may have it mapped still;
+ * what this process keeps of its kstats lies in private memory from now on. False: this process may not remove it.
+ */
+static bool
+give_up(struct kstat_pub *pub)
+{
+	struct kstat_pub **at = &publications.first;
+	char file[KS_SEG_NAME + 8];
+	struct ks_seg_dir d;
+	int lock;
+	bool gone;
+
+	ks_seg_file_name(file, pub, false);
+	if (ks_seg_dir_open(&d, pub->dir, geteuid(), false) != 0)
+		return false;
+	lock = ks_seg_lock_dir(&d, true);
+	gone = lock >= 0 && (!is_file_of(pub, &d, file) || unlinkat(d.fd, file, 0) == 0);
+	if (lock >= 0)
+		(void)close(lock);
+	(void)close(d.fd);
+	if (!gone)
+		return false;
+	while (*at != pub)
+		at = &(*at)->next;
+	*at = pub->next;
+	replace_mapping(pub);
+	return true;
+}
+
 /* --- opening ------------------------------------------------------------------------------------------ */
 
 static struct kstat_pub *
@@ -151,6 +231,8 @@ kstat_publish_sized(const char *name, int flags, size_t size)
 	(void)pthread_once(&once, watch_forks);
 	ks_publish_lock();
 	pub = find_published(dir, name);
+	if (pub != NULL && is_damaged(pub) && give_up(pub))
+		pub = NULL;
 	if (pub == NULL && (pub = open_pub(dir, name, flags, (size + 4095) & ~(size_t)4095)) != NULL) {
 		pub->next = publications.first;
 		publications.first = pub;
@@ -175,25 +257,12 @@ kstat_publish_path(const kstat_pub_t *pub, char *buf, size_t size)
 
 /* --- closing -------------------------------------------------------------------------------------------- */
 
-/*
- * Puts private memory in the mapping's place: pointers into it stay good, what is written there is
- * seen by nobody. The mapping would keep the segment live.
- */
-static void
-replace_mapping(struct kstat_pub *pub)
-{
-	(void)mmap(pub->header, pub->mapped, PROT_READ | PROT_WRITE,
-	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-	pub->closed = true;
-}
-
 /* The process's part in a segment ends; the last one removes the file. */
 static void
 close_pub(struct kstat_pub *pub)
 {
 	char file[KS_SEG_NAME + 8];
 	struct ks_seg_dir d;
-	struct stat there;
 	int lock;
 
 	ks_seg_file_name(file, pub, false);
@@ -204,8 +273,7 @@ close_pub(struct kstat_pub *pub)
 	lock = ks_seg_lock_dir(&d, true);
 	replace_mapping(pub);
 	/* Without the lock it is another user's, such as a worker's: whoever has the right cleans up. */
-	if (lock >= 0 && fstatat(d.fd, file, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    there.st_ino == pub->ino && there.st_dev == pub->dev)
+	if (lock >= 0 && is_file_of(pub, &d, file))
 		(void)ks_seg_remove_if_dead(&d, file, 0, true);
 	if (lock >= 0)
 		(void)close(lock);
@@ -219,12 +287,14 @@ ks_unpublish(struct kstat_pub *pub, bool keep_memory)
 
 	ks_publish_lock();
 	if (--pub->refs == 0) {
-		while (*at != pub)
+		while (*at != NULL && *at != pub)
 			at = &(*at)->next;
-		*at = pub->next;
+		if (*at != NULL) /* it was not damaged */
+			*at = pub->next;
 		while (pub->kstats != NULL)
 			ks_published_free(pub->kstats);
-		close_pub(pub);
+		if (!pub->closed)
+			close_pub(pub);
 		if (keep_memory)
 			pub->header = NULL;
 		free_pub(pub);

@@ -77,6 +77,12 @@ void ks_publish_unlock(void);
  */
 void ks_unpublish(struct kstat_pub *pub, bool keep_memory);
 
+/*
+ * Notes that somebody wrote into the segment what does not belong there: the next kstat_publish() of this name, in a
+ * process that publishes it and may remove the file, makes a new segment. Nothing else changes.
+ */
+void ks_publish_condemn(struct kstat_pub *pub);
+
 /* kstat_install() and kstat_delete() of published kstats. */
 int ks_published_install(struct ks_provider *p);
 void ks_published_delete(struct ks_provider *p);

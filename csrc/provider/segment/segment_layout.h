@@ -80,7 +80,7 @@ struct ks_seg_header {
 	ks_word lock;         /* held while entries are added or removed */
 	_Atomic uint64_t changes;   /* grows with each entry that comes or goes; odd in the middle of it */
 	_Atomic uint64_t used;      /* bytes up to the end of the last entry */
-	uint64_t unused;
+	_Atomic uint64_t condemned; /* not 0: a publisher found damage, and the next kstat_publish() replaces the file */
 	_Atomic uint64_t reused;    /* how often a deleted entry's place was used again */
 	_Atomic uint32_t free_first; /* deleted entries, oldest first: offset / KS_SEG_ALIGN; 0: none */
 	_Atomic uint32_t free_last;

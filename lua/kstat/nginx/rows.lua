@@ -187,7 +187,7 @@ function set_methods.renew(self, row)
   local existed, _, problem = server.pub:has(row.name)
   local ok, message, errname = attach(self, row)
   if not ok and DAMAGE[errname] then
-    server:damage(message)
+    server:damage(message, errname)
   elseif not ok and row ~= self.refuge then
     server:refuse()
     divert(self, row)
@@ -207,7 +207,7 @@ function set_methods.fail(self, message, errname)
     _, message, errname = library.result(-1)
   end
   if DAMAGE[errname] then
-    self.server:damage(message)
+    self.server:damage(message, errname)
   end
   return DAMAGE[errname] or false
 end
@@ -242,7 +242,7 @@ function set_methods.find(self, raw)
   end
   if not ok then
     if DAMAGE[errname] then
-      self.server:damage(message)
+      self.server:damage(message, errname)
     else
       self.server:refuse()
     end

@@ -40,13 +40,19 @@ end
 
 --- Ends the counting of this worker: some process wrote into the segment what does not belong there. Nobody may be kept
 -- from serving by that.
+-- @string message
+-- @string errname "EIO", or "EAGAIN": what kept the row locked may have been a process that was stopped for a while
 -- @function server:damage
-function methods.damage(self, message)
-  if not self.is_damaged then
-    self.is_damaged = ("%s was overwritten: %s; it is made anew when nginx is stopped and started"):format(
-      self.pub:path(), message)
-    ngx.log(ngx.ERR, "kstat: this worker stops counting, for ", self.is_damaged)
+function methods.damage(self, message, errname)
+  if self.is_damaged then
+    return
   end
+  self.is_damaged = ("%s was overwritten: %s; nginx makes a new one when it is reloaded"):format(self.pub:path(),
+    message)
+  if errname == "EIO" then
+    self.pub:condemn()
+  end
+  ngx.log(ngx.ERR, "kstat: this worker stops counting, for ", self.is_damaged)
 end
 
 --- Removes the kstats of a row by its name.

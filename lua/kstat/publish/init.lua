@@ -7,7 +7,7 @@
 --
 -- The segment and its kstats stay until the process ends or `pub:close()`, whether anything refers to
 -- them or not. Children of a fork share them. Publishing the same name again, and creating the same
--- kstat again, gives what is there: a reload goes on counting.
+-- kstat again, gives what is there: a reload goes on counting. A damaged segment is replaced then.
 --
 -- A kstat is described by a table of `name`, and optionally `module` (the segment's name), `instance`
 -- (0), `class` ("misc"), `persistent` (it is kept when deleted, and when the process ends, until it is
@@ -70,6 +70,13 @@ end
 function pub_methods.remove(self, name, module, instance)
   module, instance, name = check.header(self, { name = name, module = module, instance = instance })
   return core.remove(self.segment, module, instance, name)
+end
+
+--- Notes that somebody wrote into the segment what does not belong there (updates return "EIO"). Nothing else changes
+-- until a process that publishes the name, and may remove the file, publishes it again: it gets a new segment.
+-- @function pub:condemn
+function pub_methods.condemn(self)
+  core.condemn(self.segment)
 end
 
 --- Stops publishing: the kstats disappear (persistent ones stay, dormant). Counters may still be called;
