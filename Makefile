@@ -186,8 +186,9 @@ sweep: all spec-programs
 	spec/sweep/run $(BUILD)
 
 # SPECS: files and folders below spec/, and arguments of busted. Each file of specs is a target of its own: its
-# log. Files that load the module into the interpreter, or start the interpreter, run on each of $(CHECK_WITH);
-# the others test programs and C code, which are the same for every Lua, and run on the first.
+# log. Files that begin by loading the module into the interpreter, or start the interpreter, run on each of
+# $(CHECK_WITH); the others test programs and C code, which are the same for every Lua, and run on the first. So do
+# those of the Linux source, which is C code.
 # BINDING_SPECS: those of what differs between Luas: numbers, userdata, iterators, what is published.
 SPECS     ?= spec
 SPEC_ARGS  = $(filter-out spec spec/%,$(SPECS))
@@ -196,7 +197,7 @@ SPEC_FOUND = $(sort $(shell find $(or $(filter spec spec/%,$(SPECS)),spec) -name
 SLOW_SPECS := $(patsubst %,spec/%_spec.lua,core/stress tools/prometheus tools/page core/clients core/robust \
               tools/use_load docs/uninstall core/capture core/tdigest core/linux_fs docs/readme core/linux)
 SPEC_FILES = $(filter $(SPEC_FOUND),$(SLOW_SPECS)) $(filter-out $(SLOW_SPECS),$(SPEC_FOUND))
-PER_LUA    = $(shell grep -lE 'require."kstat|run\.lua\>' $(SPEC_FILES) /dev/null)
+PER_LUA    = $(filter-out spec/core/linux_%,$(shell grep -lE '^local \w+ = require."kstat|run\.lua\>' $(SPEC_FILES) /dev/null))
 FURTHER_SPECS ?= $(PER_LUA)
 BINDING_SPECS := $(patsubst %,spec/lua/%_spec.lua,kstat selector sample every stats publish io aggregate report)
 CHECK_LOGS = $(foreach lua,$(CHECK_WITH),$(patsubst spec/%.lua,$(BUILD)/check/$(notdir $(lua))/%.log, \

@@ -185,11 +185,12 @@ describe("a program in C finds complete records, and the machine in the first CP
   end
 end)
 
+local kstat = require("kstat")
+
 describe("the figures of a report", function()
   local L = require("support.linux")
 
   it("find a statistic that could not be read before, though its data record was there", function()
-    local kstat = require("kstat")
     local dir = L.copy()
     local text = run.read_file(dir .. "/proc/loadavg")
     L.sh("rm " .. dir .. "/proc/loadavg")

@@ -181,4 +181,18 @@ describe("the documentation", function()
       end
     end)
   end
+
+  it("names each function of the module in lua_kstat(3)", function()
+    local text = run.read_file("doc/man/lua_kstat.3")
+    local count = 0
+    for prefix, functions in pairs({ kstat = kstat, ks = core.chain_methods, k = core.kstat_methods }) do
+      for name, value in pairs(functions) do
+        if type(value) == "function" and not name:find("^_") then
+          count = count + 1
+          assert.truthy(text:find(prefix .. "[.:]" .. name .. "%("), prefix .. "." .. name .. " is not named")
+        end
+      end
+    end
+    assert.is_true(count > 30)
+  end)
 end)

@@ -2,49 +2,8 @@
 -- it, and values, names and labels are right.
 local capture = require("support.capture")
 local kstat = require("kstat")
+local readers = require("support.readers")
 local run = require("support.run")
-
-local python = "/usr/bin/python3"
-local has_reader = run.shell(python .. " -c 'import prometheus_client.openmetrics.parser'").status == 0
-local has_promtool = run.shell("command -v promtool").status == 0
-local illumos = "spec/vectors/kstat/host.jsonl"
-
--- What promtool says of names that the kernel or illumos gave, and not we; and of percentiles, which are gauges because
--- those of a summary must not be negative.
-local KNOWN = {
-  '^kstat_[%w_]+_quantile_?[%w_]* non%-summary metrics should not have "quantile" label$',
-  "^kstat_%w+_[%w_]*sec_?page_?tables?_[%w_]+ metric names should not contain abbreviated units$",
-  "^kstat_caps_[%w_]+_sec metric names should not contain abbreviated units$",
-  "^kstat_[%w_]+_count non%-histogram and non%-summary metrics should not have \"_count\" suffix$",
-}
-
--- Fails if promtool does not accept the text.
-local function check_classic(text, what)
-  assert.truthy(text:find("\n# TYPE"), what)
-  local r = run.run({ "/bin/sh", "-c", "exec promtool check metrics 2>&1", stdin = text })
-  for line in r.out:gmatch("[^\n]+") do
-    local known = false
-    for _, pattern in ipairs(KNOWN) do
-      known = known or line:find(pattern) ~= nil
-    end
-    assert.is_true(known, what .. ": " .. line)
-  end
-end
-
-local READER = [[
-import sys
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
-for f in text_string_to_metric_families(sys.stdin.buffer.read().decode('utf-8')):
-    for s in f.samples:
-        pass
-]]
-
--- Fails if the reader of prometheus_client does not accept the text.
-local function check_open(text, what)
-  local r = run.run({ python, "-c", READER, stdin = text })
-  assert.equal("", r.err, what)
-  assert.equal(0, r.status, what)
-end
 
 -- The samples of a text: name and labels without those of the header -> value.
 local function values_of(text)
@@ -87,31 +46,6 @@ io.write((ks:render("prometheus", "/^m/i:::")), "\0", (ks:render("openmetrics", 
 ]])
     return out:match("^(.-)%z(.*)$")
   end
-
-  describe("of all there is", function()
-    -- Both formats of the command's environment.
-    local function check(env, what)
-      local classic = run.run({ "kstat", "-o", "prometheus", env = env })
-      assert.same({ 0, "" }, { classic.status, classic.err })
-      check_classic("\n" .. classic.out, what)
-      local open = run.run({ "kstat", "-o", "openmetrics", env = env })
-      assert.same({ 0, "" }, { open.status, open.err })
-      assert.equal("# EOF\n", open.out:sub(-6))
-      check_open(open.out, what)
-    end
-
-    it("is accepted by others' readers: this machine, recorded machines, illumos", function()
-      if not (has_reader and has_promtool) then
-        return pending("python3-prometheus-client or promtool (Debian: prometheus) is not here")
-      end
-      check({}, "live")
-      check({ KSTAT_SOURCE = illumos }, illumos)
-      for _, tree in ipairs({ "small", "hardware", "fs", "storage", "cgroup-v2" }) do
-        local at = "spec/trees/" .. tree
-        check({ KSTAT_PROC = at .. "/proc", KSTAT_SYS = at .. "/sys" }, tree)
-      end
-    end)
-  end)
 
   it("has base units, exactly", function()
     local classic, open = expose([[
@@ -174,8 +108,8 @@ assert(pub:named({ module = "mod", name = "n", shards = 1, statistics = {
       values[name:gsub('{text=""}', "")] = value
     end
     assert.same(expected, values)
-    if has_reader then
-      check_open(open, "numbers")
+    if readers.has_reader then
+      readers.check_open(open, "numbers")
     end
   end)
 
@@ -209,9 +143,9 @@ assert(pub:named({ module = "mod", name = ("n"):rep(30), class = 'c"\\', shards 
       [[_name_="evil",Text_x="y",Text_x_2="z",_9t="é",none="",c="abc"} 1]]):format(("n"):rep(30))
     assert.truthy(classic:find("\nkstat_mod_depth" .. labels .. "\n", 1, true), classic)
     assert.truthy(open:find("\nkstat_mod_depth" .. labels .. "\n", 1, true))
-    if has_reader and has_promtool then
-      check_classic("\n" .. classic, "labels")
-      check_open(open, "labels")
+    if readers.has_reader and readers.has_promtool then
+      readers.check_classic("\n" .. classic, "labels")
+      readers.check_open(open, "labels")
     end
   end)
 
@@ -224,8 +158,8 @@ assert(pub:named({ module = "mod", name = ("n"):rep(30), class = 'c"\\', shards 
     for _, kid in ipairs({ "", ',kid="1"', ',kid="2"' }) do
       assert.truthy(text:find("kstat_mod_n" .. labels .. kid .. "} 1\n", 1, true), text)
     end
-    if has_reader then
-      check_open(text, "capture")
+    if readers.has_reader then
+      readers.check_open(text, "capture")
     end
   end)
 
@@ -245,8 +179,8 @@ assert(pub:named({ module = "Mod-1", name = "n", shards = 1, statistics = {
       kstat_mod_1_rx_bytes_total = "7", kstat_mod_1_odd_name_jobs = "8", kstat_mod_1_total = "9",
       kstat_mod_1_bytes = "1024" },
       values_of("\n" .. classic))
-    if has_reader then
-      check_open(open, "names")
+    if readers.has_reader then
+      readers.check_open(open, "names")
     end
   end)
 
@@ -300,9 +234,9 @@ end
     assert.same(expected, values_of("\n" .. open))
     assert.truthy(classic:find("# HELP " .. h .. ' time "of" it\n', 1, true))
     assert.truthy(open:find("# HELP " .. h .. ' time \\"of\\" it\n', 1, true))
-    if has_reader and has_promtool then
-      check_classic("\n" .. classic, "histogram")
-      check_open(open, "histogram")
+    if readers.has_reader and readers.has_promtool then
+      readers.check_classic("\n" .. classic, "histogram")
+      readers.check_open(open, "histogram")
     end
   end)
 
@@ -353,9 +287,9 @@ end
       assert.is_nil(values.kstat_mod_rtt_sum_seconds)
       assert.truthy(classic:find("# TYPE kstat_mod_rtt_seconds histogram\n", 1, true))
       assert.truthy(classic:find("# TYPE kstat_mod_len_quantile_bytes gauge\n", 1, true))
-      if has_reader and has_promtool then
-        check_classic("\n" .. classic, "blob")
-        check_open(open, "blob")
+      if readers.has_reader and readers.has_promtool then
+        readers.check_classic("\n" .. classic, "blob")
+        readers.check_open(open, "blob")
       end
     end)
   end)
