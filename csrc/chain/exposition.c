@@ -325,7 +325,7 @@ ks_exposition_negotiate(const char *accept)
 			}
 		}
 		if (type == sizeof(OPENMETRICS) - 1 && strncasecmp(q, OPENMETRICS, type) == 0)
-			open = weight;
+			open = weight > open ? weight : open;
 		else if (type >= 5 && strncasecmp(q, "text/", 5) == 0 && weight > plain)
 			plain = weight;
 		accept += n + (accept[n] == ',');

@@ -397,6 +397,8 @@ print(pcall(ks.exposition, ks, "prometheus"))
       ["application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.3," ..
         "text/plain;version=0.0.4;q=0.2,*/*;q=0.1"] = open,
       ["application/openmetrics-text;q=0.1, text/plain;q=0.5"] = classic,
+      ["application/openmetrics-text;q=0.5, application/openmetrics-text;q=0.1, text/plain;q=0.3"] = open,
+      ["text/plain;q=0.5, application/openmetrics-text;q=0.5"] = open, -- as good: the richer one
       ["application/openmetrics-text; q=0"] = classic, ["application/openmetrics-text;q=0,*/*"] = classic,
       ["application/openmetrics-textile"] = classic, ["application/openmetrics-text;q=x"] = classic,
       [",,;q=,application/openmetrics-text"] = open, [("text/plain,"):rep(1000)] = classic }) do
