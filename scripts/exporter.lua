@@ -35,9 +35,6 @@ local FOREIGN_HOST = "the exporter answers at 127.0.0.1, [::1] and localhost; --
 
 local NOT_FOUND = "not found: there are /metrics, /kstat.json and the page /kstat/\n"
 
--- Of one request. A regular expression may take many steps for each name that there is.
-local MOST_SELECTORS, MOST_EXPRESSIONS = 100, 16
-
 local function wrong(message)
   tool.stop(2, message .. "; 'kstatlua exporter --help' explains")
 end
@@ -72,15 +69,6 @@ end
 
 -- --- answers ----------------------------------------------------------------------------------
 
--- How many of the selector's fields may be regular expressions.
-local function count_expressions(selector)
-  local n = 0
-  for _, text in pairs(selector:fields()) do
-    n = n + (text:find("^/.*/%a*$") and 1 or 0)
-  end
-  return n
-end
-
 -- The selectors of a request: its own, or those of the command line. nil, message: one is wrong.
 local function selectors_of(parameters, otherwise)
   for name in pairs(parameters) do
@@ -88,23 +76,10 @@ local function selectors_of(parameters, otherwise)
       return nil, ("no parameter '%s'; there is 'select'"):format(name)
     end
   end
-  local selectors = {}
-  if parameters.select and #parameters.select > MOST_SELECTORS then
-    return nil, ("select: at most %d in one request"):format(MOST_SELECTORS)
+  if not parameters.select then
+    return otherwise
   end
-  local expressions = 0
-  for i, operand in ipairs(parameters.select or {}) do
-    local message
-    selectors[i], message = core.selector_of(operand)
-    if not selectors[i] then
-      return nil, ("select: '%s': %s"):format(operand, message)
-    end
-    expressions = expressions + count_expressions(selectors[i])
-    if expressions > MOST_EXPRESSIONS then
-      return nil, ("select: at most %d regular expressions in one request"):format(MOST_EXPRESSIONS)
-    end
-  end
-  return #selectors > 0 and selectors or otherwise
+  return page.selectors(parameters.select)
 end
 
 -- The exporter's own metrics.

@@ -82,8 +82,10 @@ function isDisk(k) {
   return k.class === "disk" && k.type === "io" && !k.publisher && !/^(loop|ram|fd|zram)$/.test(k.module);
 }
 
+// One selector, since a request may have few regular expressions.
 function diskSelectors() {
-  return [...new Set(kstats.filter(isDisk).map((k) => k.module))].slice(0, MOST_ROWS).map((m) => `${m}::/^[^,]+$/`);
+  const modules = [...new Set(kstats.filter(isDisk).map((k) => k.module.replace(/\W/g, ".")))].slice(0, MOST_ROWS);
+  return modules.length ? [`/^(${modules.join("|")})$/::/^[^,]+$/`] : [];
 }
 
 function disksOf(now) {

@@ -39,6 +39,13 @@ describe("kstatlua exporter", function()
     assert.falsy(body:find("# EOF", 1, true))
   end)
 
+  it("gives of each kstat what the selectors of that kstat match", function()
+    local _, _, body = fetch("/metrics?select=unix:0:system_misc:ncpus&select=cpu:0:time")
+    assert.truthy(body:find("\nkstat_unix_ncpus{", 1, true), body)
+    assert.truthy(body:find("\nkstat_cpu_nsec_user_seconds_total{", 1, true), body)
+    assert.falsy(body:find("kstat_unix_nproc", 1, true), body)
+  end)
+
   it("answers in OpenMetrics if the client prefers it", function()
     local accept = "-H 'Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5'"
     local _, head, body = fetch("/metrics?select=unix:0:system_misc", accept)

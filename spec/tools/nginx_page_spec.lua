@@ -56,6 +56,8 @@ describe("kn:page()", function()
     local status, body = fetch("kstat.json?select=/(/")
     assert.equal(400, status)
     assert.truthy(body:find("^select: '/%(/': "), body)
+    status, body = fetch("kstat.json?" .. ("select=/x/"):rep(17, "&"))
+    assert.same({ 400, "select: at most 16 regular expressions in one request\n" }, { status, body })
   end)
 
   it("works in a browser", function()

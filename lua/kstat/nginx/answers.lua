@@ -13,11 +13,9 @@ local function refuse(status, line)
 end
 M.refuse = refuse
 
-local MOST_SELECTORS = 100 -- of one request
-
 -- The selectors of the request; nil: there are none. False: something is wrong, and it was answered.
 local function selectors_of_request()
-  local parameters, problem = ngx.req.get_uri_args(MOST_SELECTORS + 1)
+  local parameters = ngx.req.get_uri_args(page.MOST_SELECTORS + 1)
   local given = parameters.select
   for name in pairs(parameters) do
     if name ~= "select" then
@@ -25,22 +23,19 @@ local function selectors_of_request()
       return false
     end
   end
+  if not given then
+    return nil
+  end
   given = type(given) == "table" and given or { given }
-  if problem or #given > MOST_SELECTORS then
-    refuse(400, ("select: at most %d in one request"):format(MOST_SELECTORS))
+  for i, text in ipairs(given) do
+    given[i] = text == true and "" or text -- `?select`: everything, as `?select=`
+  end
+  local selectors, message = page.selectors(given)
+  if not selectors then
+    refuse(400, (message:gsub("%c", "?")))
     return false
   end
-  local selectors = {}
-  for i, text in ipairs(given) do
-    text = text == true and "" or text -- `?select`: everything, as `?select=`
-    local selector, message = core.selector_of(text)
-    if not selector then
-      refuse(400, ("select: '%s': %s"):format(text:gsub("%c", "?"), message))
-      return false
-    end
-    selectors[i] = selector
-  end
-  return #selectors > 0 and selectors or nil
+  return selectors
 end
 
 -- --- the chain of the machine ---------------------------------------------------------------------

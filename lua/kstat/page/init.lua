@@ -7,9 +7,48 @@
 --     local status, media_type, body, policy = page.answer(ks, "kstat.json", { core.selector_of("cpu:::") })
 --
 -- @module kstat.page
+local core = require("kstat.core")
 local data = require("kstat.page.data")
 
 local page = {}
+
+--- How many selectors a request may have.
+page.MOST_SELECTORS = 100
+
+-- A regular expression may take many steps for each name that there is.
+local MOST_EXPRESSIONS = 16
+
+-- How many of the selector's fields may be regular expressions.
+local function count_expressions(selector)
+  local n = 0
+  for _, text in pairs(selector:fields()) do
+    n = n + (text:find("^/.*/%a*$") and 1 or 0)
+  end
+  return n
+end
+
+--- Compiles the selectors of a request: at most page.MOST_SELECTORS, with at most 16 regular expressions.
+-- @tparam {string,...} texts
+-- @treturn[1] {selector,...}
+-- @treturn[2] nil
+-- @treturn[2] string what is wrong
+function page.selectors(texts)
+  local selectors, expressions = {}, 0
+  if #texts > page.MOST_SELECTORS then
+    return nil, ("select: at most %d in one request"):format(page.MOST_SELECTORS)
+  end
+  for i, text in ipairs(texts) do
+    local selector, message = core.selector_of(text)
+    if not selector then
+      return nil, ("select: '%s': %s"):format(text, message)
+    end
+    selectors[i], expressions = selector, expressions + count_expressions(selector)
+  end
+  if expressions > MOST_EXPRESSIONS then
+    return nil, ("select: at most %d regular expressions in one request"):format(MOST_EXPRESSIONS)
+  end
+  return selectors
+end
 
 -- The text is large, so that it is loaded when somebody asks for it.
 local function read()
