@@ -206,6 +206,25 @@ end
     assert.equal(4, families)
   end)
 
+  it("has the scale of each kstat, though its statistics have one name", function()
+    local classic = expose([[
+for i, how in ipairs({ { 256, true }, { 1024, true }, { 1024, false }, { 1, false } }) do
+  assert(pub:named({ module = "mod", name = "n" .. i, shards = 1, statistics = {
+    { name = "load", kind = "gauge", scale = how[1], fract = how[2], value = 512 },
+    { name = "wait", kind = "counter", meta = "t_acc", scale = how[1], fract = how[2], value = 512 } } }))
+end
+assert(pub:named({ module = "mod", name = "n5", shards = 1, statistics = {
+  { name = "load", kind = "gauge", meta = "bytes", value = 7 } } }))
+]])
+    local lines = {}
+    for name, value in classic:gmatch("\n(kstat_mod_[%w_]+){[^\n]*} ([%d.]+)%f[\n]") do
+      lines[#lines + 1] = name .. " " .. value
+    end
+    assert.same({ "kstat_mod_load 2", "kstat_mod_load 0.5", "kstat_mod_load 524288", "kstat_mod_load 512",
+      "kstat_mod_wait_seconds_total 2", "kstat_mod_wait_seconds_total 0.5", "kstat_mod_wait_seconds_total 524288",
+      "kstat_mod_wait_seconds_total 512", "kstat_mod_load_bytes 7" }, lines)
+  end)
+
   it("has kstats of nothing but texts as information", function()
     local classic, open = expose([[
 assert(pub:named({ module = "mod", name = "n", statistics = { { name = "t", type = "string", value = "v" } } }))
