@@ -61,6 +61,20 @@ describe("kstatlua exporter", function()
     end)
   end
 
+  it("keeps a connection that asks again while idle ones come and go", function()
+    local r = run.run({ "/usr/bin/python3", "-c", [[
+import socket, sys
+def connect():
+    return socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=5)
+asking, idle = connect(), []
+for i in range(70):
+    idle.append(connect())
+    asking.sendall(b"HEAD /none HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert asking.recv(4096).startswith(b"HTTP/1.1 404"), i
+]], server.port })
+    assert.same({ 0, "" }, { r.status, r.err })
+  end)
+
   it("ends within a second of a signal, slow clients or not", function()
     among("slow", function()
       local began = kstat.hrtime()

@@ -66,6 +66,12 @@ describe("kstatlua exporter", function()
       .out:find("Content-Encoding: gzip", 1, true))
     local status, _, body = fetch("/metrics", "-I")
     assert.same({ 200, "" }, { status, body })
+    for accepts, is_packed in pairs({ ["gzip"] = true, ["identity, GZIP;q=0.5"] = true, ["gzip; q=0.001"] = true,
+      ["gzip;q=0"] = false, ["gzip; q=0.00, identity"] = false, ["gzipped"] = false, ["br, deflate"] = false,
+      ["identity;q=0,gzip"] = true }) do
+      local _, head = fetch("/metrics", "-I -H " .. run.quote("Accept-Encoding: " .. accepts))
+      assert.equal(is_packed, head:find("content-encoding: gzip", 1, true) ~= nil, accepts)
+    end
   end)
 
   it("gives bad requests a status and a line", function()
@@ -79,6 +85,7 @@ describe("kstatlua exporter", function()
     assert.same({ 400, "no parameter 'filter'; there is 'select'\n" }, { status, body })
     status, _, body = fetch("/metrics", "-d x=1")
     assert.same({ 405, "only GET and HEAD are answered here\n" }, { status, body })
+    assert.truthy(select(2, fetch("/metrics", "-X PUT")):find("allow: get, head\r\n", 1, true))
     assert.equal(431, (fetch("/metrics", "-H 'X: " .. ("y"):rep(20000) .. "'")))
   end)
 
@@ -89,6 +96,26 @@ describe("kstatlua exporter", function()
     assert.falsy(body:find("kstat_unix_", 1, true))
     _, _, body = fetch("/%6detrics?select=unix%3a0")
     assert.truthy(body:find("kstat_unix_", 1, true))
+  end)
+
+  it("tells caches and browsers to keep, mix up and guess nothing", function()
+    local _, head = fetch("/metrics?select=unix:0:system_misc:ncpus")
+    for _, line in ipairs({ "cache-control: no-store", "vary: accept, accept-encoding",
+      "x-content-type-options: nosniff" }) do
+      assert.truthy(head:find(line .. "\r\n", 1, true), head)
+    end
+  end)
+
+  it("counts the lines about what it could not read", function()
+    local function failures()
+      local _, _, body = fetch("/metrics?select=none")
+      return tonumber(body:match("\nkstat_scrape_failures_total (%d+)\n"))
+    end
+    local before = failures()
+    run.write_file(dir .. "/bad.kseg", ("x"):rep(100000))
+    fetch("/metrics")
+    os.remove(dir .. "/bad.kseg")
+    assert.truthy(failures() > before)
   end)
 
   it("goes on after clients that send garbage or vanish", function()
@@ -141,6 +168,21 @@ local function read_samples(text)
 end
 
 describe("kstatlua exporter --names node", function()
+  it("has metrics that no selector divides", function()
+    if not has_server then
+      return pending("is not built here: libmicrohttpd is not installed")
+    end
+    local r = run.run({ "kstatlua", "exporter", "--names", "node", "cpu" })
+    assert.same({ 2, "exporter: --names node has kstats of its own: operands do not go with it; "
+      .. "'kstatlua exporter --help' explains\n" }, { r.status, r.err })
+    local dir = run.directory()
+    local server = exporter.start(dir, "--names node")
+    local body = run.shell(("curl -s 127.0.0.1:%s/metrics?select=cpu"):format(server.port)).out
+    run.stop(server.pid)
+    run.remove_directory(dir)
+    assert.equal("select does not go with --names node\n", body)
+  end)
+
   local node_exporter = run.shell("command -v prometheus-node-exporter").out:match("%S+")
   if not has_server or not node_exporter then
     pending("is compared with node_exporter where both are installed")

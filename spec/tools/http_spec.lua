@@ -120,7 +120,8 @@ describe("HTTP of kstatlua exporter", function()
       { "400", get(PATH, CLOSE .. "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
         "a body has one length\n" },
       { "413", get(PATH, CLOSE .. "Content-Length: 70000\r\n", ("x"):rep(70000)), "a body is too long\n" },
-      { "", chunked(("1000\r\n" .. ("x"):rep(4096) .. "\r\n"):rep(20)), "" } })
+      { "200", chunked(("1000\r\n" .. ("x"):rep(4096) .. "\r\n"):rep(16) .. "0\r\n\r\n"), NCPUS },
+      { "", chunked(("1000\r\n" .. ("x"):rep(4096) .. "\r\n"):rep(20) .. "0\r\n\r\n"), "" } })
   end)
 
   it("tells clients that ask to go on, and no other method takes a body", function()
