@@ -6,7 +6,7 @@
 
 #include "source/linux/lines.h"
 #include "source/linux/linux.h"
-#include "source/linux/wide.h"
+#include "source/linux/widen.h"
 
 /* /proc counts CPU time in ticks of 1/100 s, whatever the kernel's own clock. */
 #define KS_NSEC_PER_TICK 10000000u
@@ -117,7 +117,7 @@ struct ks_cpu {
 	bool online;
 	int64_t since; /* when the CPU came into this state, seconds since 1970; 0: at boot */
 	/* Counters of 32 bits that are continued: columns of /proc/schedstat, and sums of lines. */
-	struct ks_wide schedules[KS_CPU_NARROW], interrupts, calls, softirqs;
+	struct ks_widened schedules[KS_CPU_NARROW], interrupts, calls, softirqs;
 	struct ks_line sched, info;
 	uint32_t core; /* number of its core in the machine */
 	struct ks_cpu_facts facts;

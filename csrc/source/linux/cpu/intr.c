@@ -13,7 +13,7 @@
 #include "base/table.h"
 #include "source/linux/cpu/cpu.h"
 #include "source/linux/listing.h"
-#include "source/linux/wide.h"
+#include "source/linux/widen.h"
 
 const struct ks_file ks_interrupts_file = { KS_ROOT_PROC, "interrupts", KS_MADE_BY_CPU, false };
 const struct ks_file ks_softirqs_file = { KS_ROOT_PROC, "softirqs", KS_MADE_WHOLE, false };
@@ -85,7 +85,7 @@ ks_intr_is_heading(const struct ks_image *im, const struct ks_text *line)
 
 /* ks_unit.extra of an interrupt: the sum of its numbers, and how many there were. */
 struct count {
-	struct ks_wide sum;
+	struct ks_widened sum;
 	size_t n;
 };
 

@@ -12,7 +12,7 @@
 #include "model/illumos.h"
 #include "source/linux/disk/disk.h"
 #include "source/linux/listing.h"
-#include "source/linux/wide.h"
+#include "source/linux/widen.h"
 
 const struct ks_file ks_diskstats_file = { KS_ROOT_PROC, "diskstats", KS_MADE_BRIEFLY, false };
 static const struct ks_listing listing;
@@ -103,7 +103,7 @@ struct inventory {
 
 /* ks_unit.extra of a disk or a partition. */
 struct disk {
-	struct ks_wide narrow[sizeof(narrow)];
+	struct ks_widened narrow[sizeof(narrow)];
 	hrtime_t sized; /* when the size was read */
 	uint64_t size;  /* bytes; 0 if nothing was in it then, or it is not known */
 	struct inventory inv; /* only of disks with PART_ERR: there is no memory for it otherwise */

@@ -3,7 +3,7 @@
  * /proc/net/stat and /proc/sys/net. SPDX-License-Identifier: MIT
  */
 #include "source/linux/linux.h"
-#include "source/linux/wide.h"
+#include "source/linux/widen.h"
 
 static const struct ks_file arp_file = { KS_ROOT_PROC, "net/stat/arp_cache", KS_MADE_BRIEFLY, false };
 static const struct ks_file ndisc_file = { KS_ROOT_PROC, "net/stat/ndisc_cache", KS_MADE_BRIEFLY, false };
@@ -70,7 +70,7 @@ enum { PART_ARP, PART_NDISC, PART_TRACK, PART_COUNT };
 
 /* The kernel keeps the counters in 32 bits, for each CPU. */
 struct state {
-	struct ks_wide wide[PART_COUNT][MAX_FIELDS];
+	struct ks_widened wide[PART_COUNT][MAX_FIELDS];
 };
 
 static const struct ks_part parts[PART_COUNT];

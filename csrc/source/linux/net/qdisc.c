@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "source/linux/net/link.h"
-#include "source/linux/wide.h"
+#include "source/linux/widen.h"
 
 #define MAX_AGE 20000000 /* an answer that is older (ns) is asked for again, even within a round */
 
@@ -34,7 +34,7 @@ KS_FIELDS_FIT(fields);
 struct queue {
 	struct ks_qdisc qdisc;
 	uint64_t seq; /* of the answer that it was in last */
-	struct ks_wide wide[KS_QDISC_QLEN]; /* the kernel keeps all counters but bytes in 32 bits */
+	struct ks_widened wide[KS_QDISC_QLEN]; /* the kernel keeps all counters but bytes in 32 bits */
 };
 
 struct state {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "source/linux/linux.h"
-#include "source/linux/wide.h"
+#include "source/linux/widen.h"
 
 static const struct ks_file softnet_file = { KS_ROOT_PROC, "net/softnet_stat", KS_MADE_BRIEFLY, false };
 
@@ -45,7 +45,7 @@ static const uint8_t columns[] = {
 struct counters {
 	size_t n; /* columns */
 	uint64_t v[N_COUNT];
-	struct ks_wide wide[S_COUNTERS];
+	struct ks_widened wide[S_COUNTERS];
 };
 
 /*

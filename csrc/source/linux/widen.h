@@ -1,15 +1,15 @@
 /*
- * wide.h - continues counters that the kernel keeps in fewer bits than we do: milliseconds of disks, cells of
+ * widen.h - continues counters that the kernel keeps in fewer bits than we do: milliseconds of disks, cells of
  * /proc/interrupts. SPDX-License-Identifier: MIT
  */
-#ifndef SOURCE_LINUX_WIDE_H
-#define SOURCE_LINUX_WIDE_H
+#ifndef SOURCE_LINUX_WIDEN_H
+#define SOURCE_LINUX_WIDEN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* What is kept of a counter from one reading to the next. All zeros before the first. */
-struct ks_wide {
+struct ks_widened {
 	bool known;
 	uint64_t raw, value; /* as the file had it last; continued */
 };
@@ -19,7 +19,7 @@ struct ks_wide {
  * width. The first reading counts as it is. A counter that fell otherwise counted nothing.
  */
 static inline uint64_t
-ks_widen(struct ks_wide *w, uint64_t now)
+ks_widen(struct ks_widened *w, uint64_t now)
 {
 	uint32_t step = (uint32_t)now - (uint32_t)w->raw;
 
