@@ -185,11 +185,14 @@ describe("the documentation", function()
   it("names each function of the module in lua_kstat(3)", function()
     local text = run.read_file("doc/man/lua_kstat.3")
     local count = 0
-    for prefix, functions in pairs({ kstat = kstat, ks = core.chain_methods, k = core.kstat_methods }) do
+    for prefix, functions in pairs({ kstat = kstat, ks = core.chain_meta.methods, now = core.sample_meta.methods,
+      d = core.difference_meta.methods, k = core.kstat_methods }) do
       for name, value in pairs(functions) do
         if type(value) == "function" and not name:find("^_") then
           count = count + 1
-          assert.truthy(text:find(prefix .. "[.:]" .. name .. "%("), prefix .. "." .. name .. " is not named")
+          local of_all = core.chain_meta.methods[name] and core.difference_meta.methods[name] and prefix ~= "kstat"
+          local call = (of_all and "x" or prefix) .. (prefix == "kstat" and "." or ":") .. name .. "("
+          assert.truthy(text:find(call, 1, true), call .. ") is not named")
         end
       end
     end
