@@ -86,7 +86,7 @@ bool ks_count_entries(struct ks_linux *lx, const struct ks_dir *dir, const char 
 
 /* A part whose kstats are such devices. fields: a table of statistics with keys; further members may follow. */
 #define KS_DEVICE_PART(module, name, class, fields_, devices_, ...) \
-	KS_NAMED_PART(module, name, class, .fields = (fields_), .read = ks_devices_read, .devices = (devices_), \
-	    __VA_ARGS__)
+	KS_NAMED_PART(module, name, class, .fields = KS_TABLE(fields_), .read = ks_devices_read, \
+	    .devices = (devices_), __VA_ARGS__)
 
 #endif

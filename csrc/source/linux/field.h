@@ -39,9 +39,14 @@ struct ks_field {
 
 #define KS_VALUES_MAX 64 /* fields that can have a value: bits of ks_values.have */
 
-/* For below a table whose values are collected in struct ks_values. */
 #define KS_FIELDS_FIT(table) \
 	_Static_assert(sizeof(table) / sizeof((table)[0]) - 1 <= KS_VALUES_MAX, #table " has too many fields")
+
+/*
+ * A table of the same file whose values are collected in struct ks_values, as a part names it. KS_FIELDS_FIT() is
+ * for such tables of other files.
+ */
+#define KS_TABLE(table) ((table) + 0 * sizeof(struct { KS_FIELDS_FIT(table); char unused; }))
 
 /* The values of a table's fields, by position in the table. Texts must stay until they are added. */
 struct ks_values {

@@ -46,7 +46,6 @@ static const struct ks_field sys_fields[] = {
 	[SYS_SYSFORK] = KS_COUNT("sysfork", KSTAT_DATA_UINT64, "processes and threads created"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(sys_fields);
 
 static const struct ks_field time_fields[] = {
 	[KS_TICKS_USER] = KS_NSEC("nsec_user", "time in user mode, guests included"),
@@ -61,7 +60,6 @@ static const struct ks_field time_fields[] = {
 	[KS_TICKS_GUEST_NICE] = KS_NSEC("nsec_guest_nice", "time running niced guests, part of nsec_nice"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(time_fields);
 
 /* --- counts of a CPU --------------------------------------------------------------- */
 
@@ -330,13 +328,13 @@ enum { PART_INFO, PART_SYS, PART_VM, PART_STAT, PART_TIME, PART_SCHED };
 static const struct ks_part parts[] = {
 	[PART_INFO] = KS_NAMED_PART("cpu_info", "cpu_info#", "misc", .fields = ks_cpu_info_fields,
 	    .read = ks_cpu_info_read, .from = "/proc/cpuinfo, /sys/devices/system/cpu"),
-	[PART_SYS] = KS_NAMED_PART("cpu", "sys", "misc", .fields = sys_fields, .read = read_sys,
+	[PART_SYS] = KS_NAMED_PART("cpu", "sys", "misc", .fields = KS_TABLE(sys_fields), .read = read_sys,
 	    .from = "/proc/stat, /proc/interrupts, /proc/softirqs, /proc/schedstat"),
 	[PART_VM] = KS_NAMED_PART("cpu", "vm", "misc", .fields = ks_unix_vm_fields, .read = read_vm,
 	    .from = "/proc/vmstat"),
 	[PART_STAT] = KS_RAW_PART("cpu_stat", "cpu_stat#", "misc", CPU_STAT_SIZE, .read = read_cpu_stat,
 	    .from = "/proc/stat, /proc/interrupts, /proc/softirqs, /proc/schedstat"),
-	[PART_TIME] = KS_NAMED_PART("cpu", "time", "misc", .fields = time_fields, .read = read_time,
+	[PART_TIME] = KS_NAMED_PART("cpu", "time", "misc", .fields = KS_TABLE(time_fields), .read = read_time,
 	    .from = "/proc/stat"),
 	[PART_SCHED] = KS_NAMED_PART("cpu", "sched", "misc", .fields = ks_cpu_sched_fields, .read = ks_cpu_sched_read,
 	    .from = "/proc/schedstat"),

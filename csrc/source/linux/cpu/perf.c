@@ -25,7 +25,6 @@ static const struct ks_field fields[] = {
 	[E_BRANCH_MISSES] = KS_COUNT("branch_misses", KSTAT_DATA_UINT64, "branches that were predicted wrongly"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(fields);
 
 static const uint64_t events[E_COUNT] = { PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS,
 	PERF_COUNT_HW_CACHE_REFERENCES, PERF_COUNT_HW_CACHE_MISSES, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
@@ -137,7 +136,7 @@ read_perf(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("perf", "@", "perf", .fields = fields, .read = read_perf, .needs = &ks_linux_cpu,
+	KS_NAMED_PART("perf", "@", "perf", .fields = KS_TABLE(fields), .read = read_perf, .needs = &ks_linux_cpu,
 	    .from = "perf_event_open(2)", .title = "perf:N:cpuN"),
 };
 

@@ -41,7 +41,6 @@ static const struct ks_field md_fields[] = {
 	KS_TEXT_K("uuid", "md/uuid", "identifier of the array"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(md_fields);
 
 /* Which of the counts a disk of the array belongs to, by the file state in its directory dev-NAME. */
 static int
@@ -86,7 +85,6 @@ static const struct ks_field map_fields[] = {
 	SECTORS("size", "size", "size of the device"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(map_fields);
 
 /* Which of the counts a device of a map belongs to. That of a partition, for instance, is not known. */
 static int
@@ -135,7 +133,6 @@ static const struct ks_field zram_fields[] = {
 	KS_AMOUNT_K("disksize", "disksize", "size of the device"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(zram_fields);
 
 static const struct ks_devices zram = { .root = KS_ROOT_SYS, .path = "block", .prefix = "zram",
 	.needs = "mm_stat" };
@@ -159,7 +156,6 @@ static const struct ks_field set_fields[] = {
 	    "reads done again because the data had been replaced meanwhile"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(set_fields);
 
 static const struct ks_devices sets = { .root = KS_ROOT_SYS, .path = "fs/bcache", .prefix = "",
 	.needs = "congested", .by = KS_BY_NAME };
@@ -182,7 +178,6 @@ static const struct ks_field backing_fields[] = {
 	KS_AMOUNT_K("writeback_target", "writeback_rate_debug?target:", "how much data may wait to be written"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(backing_fields);
 
 static const struct ks_devices backing = { .root = KS_ROOT_SYS, .path = "fs/bcache", .prefix = "", .inside = "",
 	.inner = "bdev", .by = KS_BY_BOTH };
@@ -195,7 +190,6 @@ static const struct ks_field cache_fields[] = {
 	PERCENT("metadata", "priority_stats?Metadata:", "share of the cache that does not hold data"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(cache_fields);
 
 static const struct ks_devices caches = { .root = KS_ROOT_SYS, .path = "fs/bcache", .prefix = "", .inside = "",
 	.inner = "cache", .needs = "io_errors", .by = KS_BY_BOTH };

@@ -51,7 +51,6 @@ static const struct ks_field detail_fields[] = {
 	[D_SIZE] = KS_AMOUNT("size", "how much the disk holds; 0 if there is nothing in it"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(detail_fields);
 
 void
 ks_disk_path(char *to, size_t size, const char *dir, const char *disk, const char *file)
@@ -231,7 +230,6 @@ static const struct ks_field err_fields[] = {
 	[E_SIZE] = KS_AMOUNT("Size", "capacity of the disk"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(err_fields);
 
 /* The first of a NULL-terminated list of files with a text that is no bare number in hex. */
 static void
@@ -400,9 +398,9 @@ static const struct ks_part parts[] = {
 	    .title = "sd:0:sda"),
 	[PART_PARTITION] = KS_IO_PART("@", "@", "partition", .read = read_io, .from = DISKSTATS,
 	    .title = "sd:0:sda1"),
-	[PART_ERR] = KS_NAMED_PART("@err", "@,err", "device_error", .fields = err_fields, .read = read_err,
+	[PART_ERR] = KS_NAMED_PART("@err", "@,err", "device_error", .fields = KS_TABLE(err_fields), .read = read_err,
 	    .from = "/sys/block/sda/device", .title = "sderr:0:sda,err"),
-	[PART_DETAIL] = KS_NAMED_PART("@", "@,detail", "disk_detail", .fields = detail_fields,
+	[PART_DETAIL] = KS_NAMED_PART("@", "@,detail", "disk_detail", .fields = KS_TABLE(detail_fields),
 	    .read = read_detail, .from = DISKSTATS ", /sys/block/sda/size", .title = "sd:0:sda,detail",
 	    .since = "; *discard* 4.18; flush* 5.5"),
 };

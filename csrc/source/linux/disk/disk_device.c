@@ -40,7 +40,6 @@ static const struct ks_field fields[] = {
 	[V_MOUNT] = MOUNT_POINT,
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(fields);
 
 enum { P_DISK, P_MOUNT };
 
@@ -49,7 +48,6 @@ static const struct ks_field partition_fields[] = {
 	[P_MOUNT] = MOUNT_POINT,
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(partition_fields);
 
 enum { Q_READS, Q_WRITES, Q_STATE, Q_SETTINGS };
 
@@ -69,7 +67,6 @@ static const struct ks_field queue_fields[] = {
 	KIBIBYTES("max_sectors", "queue/max_sectors_kb", "size of the largest request"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(queue_fields);
 
 /* devstat's own numbers (devstat.h). */
 enum { PRIORITY_OTHER = 0x020, PRIORITY_FLOPPY = 0x040, PRIORITY_TAPE = 0x060, PRIORITY_CD = 0x090,
@@ -352,14 +349,14 @@ read_queue(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 enum { PART_DISK, PART_PARTITION, PART_QUEUE };
 
 static const struct ks_part parts[] = {
-	[PART_DISK] = KS_NAMED_PART("@", "@,dev", "device", .fields = fields, .read = read_device,
+	[PART_DISK] = KS_NAMED_PART("@", "@,dev", "device", .fields = KS_TABLE(fields), .read = read_device,
 	    .needs = &ks_linux_disk, .from = "/sys/block/sda, /proc/self/mountinfo",
 	    .title = "sd:0:sda,dev"),
-	[PART_PARTITION] = KS_NAMED_PART("@", "@,dev", "device", .fields = partition_fields,
+	[PART_PARTITION] = KS_NAMED_PART("@", "@,dev", "device", .fields = KS_TABLE(partition_fields),
 	    .read = read_partition, .needs = &ks_linux_disk, .from = "/sys/block/sda, /proc/self/mountinfo",
 	    .title = "sd:0:sda1,dev"),
-	[PART_QUEUE] = KS_NAMED_PART("@", "@,queue", "device_queue", .fields = queue_fields, .read = read_queue,
-	    .needs = &ks_linux_disk, .from = "/sys/block/sda/queue, /sys/block/sda/inflight",
+	[PART_QUEUE] = KS_NAMED_PART("@", "@,queue", "device_queue", .fields = KS_TABLE(queue_fields),
+	    .read = read_queue, .needs = &ks_linux_disk, .from = "/sys/block/sda/queue, /sys/block/sda/inflight",
 	    .title = "sd:0:sda,queue", .since = "; write_cache 4.7"),
 };
 

@@ -28,7 +28,6 @@ static const struct ks_field fields[] = {
 	    "speed of the running check or rebuild of the array"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(fields);
 
 struct texts {
 	char state[16], level[16], sync[16];
@@ -132,7 +131,7 @@ read_status(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("md", "@,status", "device_state", .fields = fields, .read = read_status,
+	KS_NAMED_PART("md", "@,status", "device_state", .fields = KS_TABLE(fields), .read = read_status,
 	    .from = "/proc/mdstat"),
 };
 

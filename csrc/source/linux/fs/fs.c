@@ -52,7 +52,6 @@ static const struct ks_field fs_fields[] = {
 	[F_MOUNT] = NUMBER("mount_id", KSTAT_DATA_UINT64, "the kernel's number of the mount"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(fs_fields);
 
 /* Types that hold no files of users. df leaves out most of them, and others because their size is 0. */
 static const char *const pseudo[] = { "autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "cpuset",
@@ -184,7 +183,7 @@ read_fs(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("fs", "@", "fs", .fields = fs_fields, .read = read_fs,
+	KS_NAMED_PART("fs", "@", "fs", .fields = KS_TABLE(fs_fields), .read = read_fs,
 	    .from = "/proc/self/mountinfo, statvfs(3)", .title = "fs:N:MOUNT_POINT"),
 };
 

@@ -39,7 +39,6 @@ static const struct ks_field ext4_fields[] = {
 	    "clusters kept so that delayed allocation cannot fail"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(ext4_fields);
 
 static const struct ks_devices ext4 = { .root = KS_ROOT_SYS, .path = "fs/ext4", .prefix = "",
 	.needs = "lifetime_write_kbytes", .by = KS_BY_NAME };
@@ -113,7 +112,6 @@ static const struct ks_field xfs_fields[] = {
 	KS_BYTES_K("read_bytes", "xpc 2", "bytes read by read()"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(xfs_fields);
 
 static const struct ks_devices xfs = { .root = KS_ROOT_SYS, .path = "fs/xfs", .prefix = "", .needs = "stats/stats",
 	.by = KS_BY_NAME };
@@ -187,7 +185,6 @@ static const struct ks_field btrfs_fields[] = {
 	    "time that all commits took"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(btrfs_fields);
 
 /* A file of a device: "write_errs 0", "read_errs 0" and so on, each in a line. */
 static const struct ks_field device_errors[] = {
@@ -269,8 +266,9 @@ enum { PART_EXT4, PART_XFS, PART_XFS_ALL, PART_BTRFS };
 
 static const struct ks_part parts[] = {
 	[PART_EXT4] = KS_DEVICE_PART("ext4", "@", "fs_detail", ext4_fields, &ext4),
-	[PART_XFS] = KS_NAMED_PART("xfs", "@", "fs_detail", .fields = xfs_fields, .read = read_xfs, .devices = &xfs),
-	[PART_XFS_ALL] = KS_NAMED_PART("xfs", "all", "fs_detail", .fields = xfs_fields, .read = read_xfs,
+	[PART_XFS] = KS_NAMED_PART("xfs", "@", "fs_detail", .fields = KS_TABLE(xfs_fields), .read = read_xfs,
+	    .devices = &xfs),
+	[PART_XFS_ALL] = KS_NAMED_PART("xfs", "all", "fs_detail", .fields = KS_TABLE(xfs_fields), .read = read_xfs,
 	    .devices = &xfs_all),
 	[PART_BTRFS] = KS_DEVICE_PART("btrfs", "@", "fs_detail", btrfs_fields, &btrfs,
 	    .since = "; *commit* 6.0; errors 5.14; *_errs 5.14"),

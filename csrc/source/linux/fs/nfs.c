@@ -87,7 +87,6 @@ static const struct ks_field mount_fields[] = {
 	[S_POINT] = KS_TEXT("mount_point", KSTAT_DATA_STRING, "where it is mounted first"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(mount_fields);
 
 /* ks_unit.extra: the first mount of a file system, with the escapes of its texts. */
 struct nfs {
@@ -503,7 +502,7 @@ static const struct ks_part parts[] = {
 	KS_RAW_PART("nfs", "mntinfo", "misc", sizeof(struct mntinfo_kstat), .read = read_mntinfo,
 	    .from = "/proc/self/mountinfo, /proc/self/mountstats"),
 	KS_IO_PART("nfs", "nfs#", "nfs", .read = read_io, .file = &mountstats_file),
-	KS_NAMED_PART("nfs", "mountstats", "misc", .fields = mount_fields, .read = read_mount,
+	KS_NAMED_PART("nfs", "mountstats", "misc", .fields = KS_TABLE(mount_fields), .read = read_mount,
 	    .file = &mountstats_file),
 	OP_PART(op_count), OP_PART(op_transmissions), OP_PART(op_timeouts), OP_PART(op_sent), OP_PART(op_received),
 	OP_PART(op_queue_time), OP_PART(op_rtt_time), OP_PART(op_time), OP_PART(op_errors, .since = "5.3"),

@@ -119,7 +119,6 @@ static const struct ks_field client_fields[] = {
 	COUNT("tcp_connections", "net 3", "connections of TCP"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(client_fields);
 
 static const struct ks_field server_fields[] = {
 	COUNT("calls", "rpc 0", "calls received"),
@@ -152,7 +151,6 @@ static const struct ks_field nfsd_fields[] = {
 	COUNT("wdeleg_getattr", "wdeleg_getattr 0", "attributes asked of clients that hold a write delegation"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(nfsd_fields);
 
 static int
 read_columns(struct ks_linux *lx, struct ks_record *r, const struct ks_file *file, const struct ks_field *table)
@@ -203,13 +201,15 @@ static const struct ks_meta compounds4_known[] = {
 };
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("unix", "rpc_client", "rpc", .fields = client_fields, .read = read_client, .file = &client_file),
+	KS_NAMED_PART("unix", "rpc_client", "rpc", .fields = KS_TABLE(client_fields), .read = read_client,
+	    .file = &client_file),
 	VERSION_PART("rfsreqcnt_v2", client2, client, procedures2), VERSION_PART("rfsreqcnt_v3", client3, client, procedures3),
 	VERSION_PART("rfsreqcnt_v4", client4, client, calls4),
 	KS_NAMED_PART("unix", "rpc_server", "rpc", .fields = server_fields, .read = read_server, .file = &server_file),
 	VERSION_PART("rfsproccnt_v2", server2, server, procedures2), VERSION_PART("rfsproccnt_v3", server3, server, procedures3),
 	VERSION_PART("rfsproccnt_v4", server4, server, operations4, .known = compounds4_known),
-	KS_NAMED_PART("nfs", "nfsd", "misc", .fields = nfsd_fields, .read = read_nfsd, .file = &server_file),
+	KS_NAMED_PART("nfs", "nfsd", "misc", .fields = KS_TABLE(nfsd_fields), .read = read_nfsd,
+	    .file = &server_file),
 };
 
 KS_SUBSYSTEM(rpc, parts);

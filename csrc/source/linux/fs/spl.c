@@ -231,7 +231,6 @@ static const struct ks_field state_fields[] = {
 	KS_TEXT("state", KSTAT_DATA_STRING, "state of the pool, ONLINE if all is well"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(state_fields);
 
 static int
 read_state(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
@@ -266,7 +265,7 @@ static const struct ks_part parts[] = {
 	    .from = "/proc/spl/kstat", .title = "zfs:0:arcstats"),
 	[PART_IO] = KS_IO_PART("@", "@", "disk", .read = read_io,
 	    .from = "/proc/spl/kstat/zfs/POOL/io", .title = "zfs:0:POOL"),
-	[PART_STATE] = KS_NAMED_PART("@", "@", "misc", .fields = state_fields, .read = read_state,
+	[PART_STATE] = KS_NAMED_PART("@", "@", "misc", .fields = KS_TABLE(state_fields), .read = read_state,
 	    .from = "/proc/spl/kstat/zfs/POOL/state", .title = "zfs/POOL:0:state"),
 };
 

@@ -29,7 +29,6 @@ static const struct ks_field thermal_fields[] = {
 	KS_TEXT_K("mode", "mode", "enabled if the kernel acts on the temperature"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(thermal_fields);
 
 static const struct ks_devices thermal = { .root = KS_ROOT_SYS, .path = "class/thermal",
 	.prefix = "thermal_zone", .label = "type" };
@@ -70,7 +69,6 @@ static const struct ks_field supply_fields[] = {
 	KS_TEXT_K("serial_number", "serial_number", "serial number of the supply"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(supply_fields);
 
 static const struct ks_devices supplies = { .root = KS_ROOT_SYS, .path = "class/power_supply", .prefix = "" };
 
@@ -90,7 +88,6 @@ static const struct ks_field rapl_fields[] = {
 	KS_STATE_K("enabled", "enabled", "1 if the limits are enforced"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(rapl_fields);
 
 /* The counter starts again after less than an hour under load: it is continued. */
 static void
@@ -125,7 +122,6 @@ static const struct ks_field controller_fields[] = {
 	KS_TEXT_K("mc_name", "mc_name", "kind of memory controller"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(controller_fields);
 
 static const struct ks_devices controllers = { .root = KS_ROOT_SYS, .path = "devices/system/edac/mc",
 	.prefix = "mc", .needs = "ce_count" };
@@ -143,7 +139,6 @@ static const struct ks_field row_fields[] = {
 	KS_TEXT_K("ch1_dimm_label", "ch1_dimm_label", "module of memory of channel 1"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(row_fields);
 
 static const struct ks_devices rows = { .root = KS_ROOT_SYS, .path = "devices/system/edac/mc", .prefix = "mc",
 	.inside = "", .inner = "csrow" };
@@ -158,7 +153,6 @@ static const struct ks_field dimm_fields[] = {
 	    "size of the module"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(dimm_fields);
 
 static const struct ks_devices dimms = { .root = KS_ROOT_SYS, .path = "devices/system/edac/mc", .prefix = "mc",
 	.inside = "", .inner = "dimm" };
@@ -226,7 +220,6 @@ static const struct ks_field port_fields[] = {
 	    "answers of the other end that it has no buffer yet"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(port_fields);
 
 static const struct ks_devices ports = { .root = KS_ROOT_SYS, .path = "class/infiniband", .prefix = "",
 	.inside = "ports", .inner = "", .by = KS_BY_OUTER };
@@ -264,7 +257,6 @@ static const struct ks_field fc_fields[] = {
 	    "time since the counts were set to 0"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(fc_fields);
 
 static const struct ks_devices fc = { .root = KS_ROOT_SYS, .path = "class/fc_host", .prefix = "host" };
 
@@ -292,7 +284,6 @@ static const struct ks_field gpu_fields[] = {
 	KS_TEXT_K("unique_id", "device/unique_id", "identifier of the GPU"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(gpu_fields);
 
 /* Outputs such as card0-HDMI-A-1 are in the same directory; their devices are cards. */
 static const struct ks_devices gpus = { .root = KS_ROOT_SYS, .path = "class/drm", .prefix = "card",
@@ -315,7 +306,6 @@ static const struct ks_field watchdog_fields[] = {
 	KS_TEXT_K("options", "options", "what the watchdog can do, as its bits"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(watchdog_fields);
 
 static const struct ks_devices watchdogs = { .root = KS_ROOT_SYS, .path = "class/watchdog",
 	.prefix = "watchdog" };
@@ -336,7 +326,6 @@ static const struct ks_field nvme_fields[] = {
 	GAUGE("sqsize", "sqsize", "longest queue of commands, less one"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(nvme_fields);
 
 static const struct ks_devices nvme = { .root = KS_ROOT_SYS, .path = "class/nvme", .prefix = "nvme" };
 

@@ -32,7 +32,6 @@ static const struct ks_field throttle_fields[] = {
 	    "the CPU's chip"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(throttle_fields);
 
 static const struct ks_devices throttle = { .root = KS_ROOT_SYS, .path = CPUS, .prefix = "cpu",
 	.needs = "thermal_throttle", .alike = true };
@@ -43,7 +42,6 @@ static const struct ks_field cooling_fields[] = {
 	KS_GAUGE_K("max_state", KSTAT_DATA_UINT64, "max_state", "how much it can cool at most"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(cooling_fields);
 
 static const struct ks_devices cooling = { .root = KS_ROOT_SYS, .path = "class/thermal",
 	.prefix = "cooling_device" };

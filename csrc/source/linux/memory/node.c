@@ -139,7 +139,6 @@ static const struct ks_field fields[] = {
 	[L_OTHER] = ALLOCATIONS("other_node", UINT64, "pages allocated on this node by CPUs of other nodes"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(fields);
 
 /* Counts the CPUs of a list such as "0-3,8". */
 static bool
@@ -223,7 +222,7 @@ static const struct ks_part parts[] = {
 	KS_NAMED_PART("lgrp", "meminfo", "vm", .fields = ks_meminfo_fields, .read = read_meminfo,
 	    .meta = meminfo_meta, .known = own_meminfo, .devices = &nodes,
 	    .from = "/sys/devices/system/node/node*/meminfo"),
-	KS_NAMED_PART("lgrp", "lgrp#", "misc", .fields = fields, .read = read_lgrp, .devices = &nodes),
+	KS_NAMED_PART("lgrp", "lgrp#", "misc", .fields = KS_TABLE(fields), .read = read_lgrp, .devices = &nodes),
 	KS_NAMED_PART("lgrp", "vm_events", "vm", .read = read_vm_events, .meta = ks_vm_events_meta,
 	    .known = ks_vm_events_known,
 	    .devices = &(const struct ks_devices){ .root = KS_ROOT_SYS, .path = "devices/system/node",

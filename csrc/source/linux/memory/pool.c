@@ -16,7 +16,6 @@ static const struct ks_field huge_fields[] = {
 	PAGES("overcommit_limit", "nr_overcommit_hugepages", "how many surplus pages there may be"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(huge_fields);
 
 static const struct ks_devices huge = { .root = KS_ROOT_SYS, .path = "kernel/mm/hugepages",
 	.prefix = "hugepages-", .by = KS_BY_NAME };
@@ -41,7 +40,6 @@ static const struct ks_field ksm_fields[] = {
 	KS_STATE_K("merge_across_nodes", "merge_across_nodes", "1 if pages of several NUMA nodes are shared"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(ksm_fields);
 
 static const struct ks_devices ksm = { .root = KS_ROOT_SYS, .path = "kernel/mm/ksm" };
 

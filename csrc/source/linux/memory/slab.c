@@ -25,7 +25,6 @@ static const struct ks_field fields[] = {
 	[S_ACTIVE_SLABS] = KS_GAUGE("slabs_active", KSTAT_DATA_UINT64, "slabs with objects in use"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(fields);
 
 static int
 read_slab(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
@@ -60,7 +59,7 @@ read_slab(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("unix", "@", "kmem_cache", .fields = fields, .read = read_slab,
+	KS_NAMED_PART("unix", "@", "kmem_cache", .fields = KS_TABLE(fields), .read = read_slab,
 	    .from = "/proc/slabinfo", .title = "unix:0:CACHE"),
 };
 

@@ -16,7 +16,6 @@ static const struct ks_field fields[] = {
 	[S_PRIORITY] = KS_GAUGE("priority", KSTAT_DATA_INT64, "the highest is used first"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(fields);
 
 static int
 read_swap(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
@@ -49,7 +48,7 @@ read_swap(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("swap", "@", "vm", .fields = fields, .read = read_swap,
+	KS_NAMED_PART("swap", "@", "vm", .fields = KS_TABLE(fields), .read = read_swap,
 	    .from = "/proc/swaps", .title = "swap:0:PATH"),
 };
 

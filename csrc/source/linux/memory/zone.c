@@ -65,7 +65,6 @@ static const struct ks_field zone_fields[] = {
 	PAGES("scanned", "pages examined by reclaim since it last got on"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(zone_fields);
 
 /* Adds the numbers of "(0, 2039, 31932)". */
 static int
@@ -177,7 +176,7 @@ zone_meta(const char *stat)
 }
 
 static const struct ks_part zone_parts[] = {
-	KS_NAMED_PART("zone", "@", "vm", .fields = zone_fields, .read = read_zone, .meta = zone_meta,
+	KS_NAMED_PART("zone", "@", "vm", .fields = KS_TABLE(zone_fields), .read = read_zone, .meta = zone_meta,
 	    .from = "/proc/zoneinfo", KS_NAMES("protection_0")),
 };
 
@@ -211,7 +210,6 @@ static const struct ks_field free_fields[] = {
 	BLOCKS(12, "4096 pages"), BLOCKS(13, "8192 pages"), BLOCKS(14, "16384 pages"), BLOCKS(15, "32768 pages"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(free_fields);
 
 static int
 read_free(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
@@ -254,7 +252,7 @@ set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool i
 static const struct ks_listing listing = { &buddyinfo_file, take_key, NULL, NULL, set_up };
 
 static const struct ks_part buddy_parts[] = {
-	KS_NAMED_PART("zone", "@,free", "vm", .fields = free_fields, .read = read_free,
+	KS_NAMED_PART("zone", "@,free", "vm", .fields = KS_TABLE(free_fields), .read = read_free,
 	    .from = "/proc/buddyinfo"),
 };
 

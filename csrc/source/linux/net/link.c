@@ -96,7 +96,6 @@ static const struct ks_field link_fields[] = {
 	[L_SLAVES_UP] = KS_GAUGE("slaves_up", KSTAT_DATA_UINT32, "links that belong to this one and are up"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(link_fields);
 
 /* Which statistics are made of which number. One that is made of several is their sum. */
 struct feed {
@@ -342,7 +341,7 @@ read_link(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("link", "@", "net", .fields = link_fields, .read = read_link,
+	KS_NAMED_PART("link", "@", "net", .fields = KS_TABLE(link_fields), .read = read_link,
 	    .from = "RTM_GETLINK and RTM_GETSTATS (netlink), /proc/net/dev, /sys/class/net/NAME", .title = "link:0:NAME",
 	    .since = "; carrier_changes 3.15; rx_nohandler 4.6"),
 };

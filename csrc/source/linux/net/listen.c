@@ -25,7 +25,6 @@ static const struct ks_field fields[] = {
 	[L_ADDRESS] = KS_TEXT("address", KSTAT_DATA_STRING, "address that is listened at"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(fields);
 
 /* ks_unit.extra of an address and port. */
 struct listener {
@@ -161,7 +160,7 @@ read_listener(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("listen", "@", "socket", .fields = fields, .read = read_listener,
+	KS_NAMED_PART("listen", "@", "socket", .fields = KS_TABLE(fields), .read = read_listener,
 	    .from = "inet_diag (netlink)", .title = "listen:PORT:tcp"),
 };
 

@@ -42,7 +42,6 @@ static const struct ks_field tcp_fields[] = {
 	COUNT("listenDropQ0", "TcpExt:TCPReqQFullDrop", "connections refused for a full queue"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(tcp_fields);
 
 static const struct ks_field udp_fields[] = {
 	COUNT("inDatagrams", "Udp:InDatagrams", "datagrams received"),
@@ -56,10 +55,8 @@ static const struct ks_field udp_fields[] = {
 	COUNT("memErrors", "Udp:MemErrors", "datagrams dropped because UDP as a whole used too much memory"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(udp_fields);
 
 static const struct ks_field udplite_fields[] = KS_UDP_FIELDS("UdpLite:", "UDP-Lite");
-KS_FIELDS_FIT(udplite_fields);
 
 static const struct ks_field ip_fields[] = {
 	GAUGE("forwarding", "Ip:Forwarding", "1: this machine forwards, 2: it does not"),
@@ -84,7 +81,6 @@ static const struct ks_field ip_fields[] = {
 	COUNT("outTransmits", "Ip:OutTransmits", "packets given to links, forwarded ones and fragments included"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(ip_fields);
 
 static const struct ks_field icmp_fields[] = {
 	COUNT("inMsgs", "Icmp:InMsgs", "messages received"),
@@ -118,7 +114,6 @@ static const struct ks_field icmp_fields[] = {
 	COUNT("outRateLimitHost", "Icmp:OutRateLimitHost", "messages not sent because of the limit for one host"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(icmp_fields);
 
 /* --- the files --------------------------------------------------------------------------- */
 
@@ -289,7 +284,7 @@ read_ext(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 /* --- the subsystem --------------------------------------------------------------------------- */
 
 #define MIB(module, name, fields_) \
-	KS_NAMED_PART(module, name, "mib2", .fields = (fields_), .read = read_mib, .file = &snmp_file)
+	KS_NAMED_PART(module, name, "mib2", .fields = KS_TABLE(fields_), .read = read_mib, .file = &snmp_file)
 #define EXT(module, name, meta_, file_, ...) \
 	KS_NAMED_PART(module, name, "mib2", .read = read_ext, .meta = (meta_), .file = (file_), __VA_ARGS__)
 

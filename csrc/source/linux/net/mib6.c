@@ -55,7 +55,6 @@ static const struct ks_field ip6_fields[] = {
 	    "IPv6 packets given to links, forwarded ones and fragments included"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(ip6_fields);
 
 static const struct ks_field icmpv6_fields[] = {
 	COUNT("inMsgs", "Icmp6InMsgs", "ICMPv6 messages received"),
@@ -105,13 +104,10 @@ static const struct ks_field icmpv6_fields[] = {
 	COUNT("outMLDv2Reports", "Icmp6OutMLDv2Reports", "multicast listener report, version 2 (IPv6), sent"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(icmpv6_fields);
 
 static const struct ks_field udp6_fields[] = KS_UDP_FIELDS("Udp6", "UDP on IPv6");
-KS_FIELDS_FIT(udp6_fields);
 
 static const struct ks_field udplite6_fields[] = KS_UDP_FIELDS("UdpLite6", "UDP-Lite on IPv6");
-KS_FIELDS_FIT(udplite6_fields);
 
 static const struct ks_field xfrm_fields[] = {
 	COUNT("inError", "XfrmInError",
@@ -168,7 +164,6 @@ static const struct ks_field xfrm_fields[] = {
 	    "packets not sent because the queue of an IP-TFS tunnel was full"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(xfrm_fields);
 
 /* True if a line is of another section of the file than a key is, by its first two letters. */
 static bool
@@ -255,7 +250,7 @@ read_messages(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 #define MIB6(module, name, fields_) \
-	KS_NAMED_PART(module, name, "mib2", .fields = (fields_), .read = read_mib6, .file = &snmp6_file)
+	KS_NAMED_PART(module, name, "mib2", .fields = KS_TABLE(fields_), .read = read_mib6, .file = &snmp6_file)
 
 static const struct ks_part parts[] = {
 	MIB6("ip", "ip6", ip6_fields),
@@ -264,7 +259,7 @@ static const struct ks_part parts[] = {
 	    .file = &snmp6_file, KS_NAMES("InType128", "OutType128")),
 	MIB6("udp", "udp6", udp6_fields),
 	MIB6("udp", "udplite6", udplite6_fields),
-	KS_NAMED_PART("ip", "xfrm", "mib2", .fields = xfrm_fields, .read = read_mib6, .file = &xfrm_file),
+	KS_NAMED_PART("ip", "xfrm", "mib2", .fields = KS_TABLE(xfrm_fields), .read = read_mib6, .file = &xfrm_file),
 };
 
 KS_SUBSYSTEM(mib6, parts);

@@ -34,7 +34,6 @@ static const struct ks_field neighbour_fields[] = {
 	COUNT("table_fulls", "times that there was no room for another neighbour"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(neighbour_fields);
 
 static const struct ks_field track_fields[] = {
 	[F_ENTRIES] = GAUGE("entries", "entries", "connections that are tracked"),
@@ -60,7 +59,6 @@ static const struct ks_field track_fields[] = {
 	COUNT("search_restart", "searches started again because the table was made larger"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(track_fields);
 
 #define MAX_FIELDS 24
 _Static_assert(sizeof(track_fields) / sizeof(track_fields[0]) <= MAX_FIELDS &&
@@ -149,7 +147,7 @@ read_table(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 #define TABLE(module, name, fields_, file_, from_) \
-	KS_NAMED_PART(module, name, "misc", .fields = (fields_), .read = read_table, .file = (file_), .from = (from_))
+	KS_NAMED_PART(module, name, "misc", .fields = KS_TABLE(fields_), .read = read_table, .file = (file_), .from = (from_))
 
 static const struct ks_part parts[PART_COUNT] = {
 	[PART_ARP] = TABLE("neighbour", "arp", neighbour_fields, &arp_file,

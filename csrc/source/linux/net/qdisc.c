@@ -28,7 +28,6 @@ static const struct ks_field fields[] = {
 	[Q_KIND] = KS_TEXT("kind", KSTAT_DATA_CHAR, "kind of the queueing discipline, such as fq_codel"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(fields);
 
 /* ks_unit.extra of a link. */
 struct queue {
@@ -130,7 +129,7 @@ read_queue(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("qdisc", "@", "qdisc", .fields = fields, .read = read_queue, .needs = &ks_linux_link,
+	KS_NAMED_PART("qdisc", "@", "qdisc", .fields = KS_TABLE(fields), .read = read_queue, .needs = &ks_linux_link,
 	    .from = "RTM_GETQDISC (netlink)", .title = "qdisc:0:NAME"),
 };
 

@@ -80,7 +80,7 @@ read_sockets(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 #define SOCKETS(name, file_, fields_) \
-	KS_NAMED_PART("sockets", name, "socket", .fields = (fields_), .read = read_sockets, .file = (file_))
+	KS_NAMED_PART("sockets", name, "socket", .fields = KS_TABLE(fields_), .read = read_sockets, .file = (file_))
 
 static const struct ks_part parts[] = {
 	SOCKETS("all", &sockstat_file, all_fields),

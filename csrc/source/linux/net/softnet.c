@@ -29,7 +29,6 @@ static const struct ks_field fields[] = {
 	[S_PROCESS] = GAUGE("process_qlen", "packets of the backlog that are being processed"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(fields);
 
 /* Columns of a line. Older kernels have fewer. */
 enum { N_PROCESSED, N_DROPPED, N_SQUEEZED, N_COLLISIONS = 8, N_RPS, N_FLOW_LIMIT, N_BACKLOG, N_CPU, N_INPUT,
@@ -139,7 +138,7 @@ read_softnet(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("cpu", "softnet", "misc", .fields = fields, .read = read_softnet,
+	KS_NAMED_PART("cpu", "softnet", "misc", .fields = KS_TABLE(fields), .read = read_softnet,
 	    .from = "/proc/net/softnet_stat"),
 };
 

@@ -31,7 +31,6 @@ static const struct ks_field fields[] = {
 	[T_SENT] = KS_AMOUNT("tx_queued", "bytes to be sent, or sent and not acknowledged yet"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(fields);
 _Static_assert(sizeof(fields) / sizeof(fields[0]) == T_SENT + 2, "a state needs a field");
 
 #define ALL_STATES ((1u << KS_TCP_STATES) - 2)
@@ -75,9 +74,9 @@ read_states(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("tcp_state", "tcp", "socket", .fields = fields, .read = read_states,
+	KS_NAMED_PART("tcp_state", "tcp", "socket", .fields = KS_TABLE(fields), .read = read_states,
 	    .from = "inet_diag (netlink)"),
-	KS_NAMED_PART("tcp_state", "tcp6", "socket", .fields = fields, .read = read_states,
+	KS_NAMED_PART("tcp_state", "tcp6", "socket", .fields = KS_TABLE(fields), .read = read_states,
 	    .from = "inet_diag (netlink)"),
 };
 

@@ -27,7 +27,6 @@ static const struct ks_field fields[] = {
 	[P_FULL] = KS_NSEC("full_nsec", "time in which all work waited"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(fields);
 
 /* Parses "some avg10=0.18 avg60=0.34 avg300=0.10 total=159886802"; false if it is something else. */
 static bool
@@ -94,8 +93,8 @@ ks_pressure_cpu_us(struct ks_linux *lx, uint64_t *us)
 }
 
 #define PRESSURE(name, file_, ...) \
-	KS_NAMED_PART("pressure", name, "pressure", .fields = fields, .read = read_pressure, .file = (file_), \
-	    .since = __VA_ARGS__)
+	KS_NAMED_PART("pressure", name, "pressure", .fields = KS_TABLE(fields), .read = read_pressure, \
+	    .file = (file_), .since = __VA_ARGS__)
 
 static const struct ks_part parts[] = {
 	PRESSURE("cpu", &cpu_file, "4.20; full_* 5.13"),

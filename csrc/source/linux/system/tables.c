@@ -33,7 +33,6 @@ static const struct ks_field table_fields[] = {
 	    "tasks that were found to wait for too long without a break"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(table_fields);
 
 /* The fourth word of /proc/loadavg is "running/all". */
 static void
@@ -67,7 +66,6 @@ static const struct ks_field entropy_fields[] = {
 	    "how much entropy it can collect"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(entropy_fields);
 
 static const struct ks_devices entropy = { .root = KS_ROOT_PROC, .path = "sys/kernel/random", .by = KS_BY_NAME };
 
@@ -102,7 +100,6 @@ static const struct ks_field clock_fields[] = {
 	[C_PPS_ERRORS] = KS_COUNT("pps_errors", KSTAT_DATA_UINT64, "intervals in which this was not possible"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(clock_fields);
 
 static void
 have_clock(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev, struct ks_values *vals)

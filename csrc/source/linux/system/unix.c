@@ -39,7 +39,6 @@ static const struct ks_field types_fields[] = {
 	KS_GAUGE("event_timer", KSTAT_DATA_UINT32, "number of the type of event timers"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(types_fields);
 
 static int
 read_types(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
@@ -80,7 +79,6 @@ static const struct ks_field misc_fields[] = {
 	    KSTAT_DATA_UINT32, 1000000000, "ns", "length of a tick of lbolt and of CPU times"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(misc_fields);
 
 bool
 ks_linux_uptime(struct ks_linux *lx, uint64_t *centiseconds)
@@ -372,7 +370,6 @@ static const struct ks_field all_fields[] = {
 	[ALL_BLOCKED] = KS_GAUGE("procs_blocked", KSTAT_DATA_UINT64, "threads waiting for disk I/O"),
 	KS_FIELD_END
 };
-KS_FIELDS_FIT(all_fields);
 
 static int
 read_all(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
@@ -405,7 +402,7 @@ read_all(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 #define RAW(name, class, size, ...) KS_RAW_PART("unix", name, class, size, __VA_ARGS__)
 
 static const struct ks_part parts[] = {
-	NAMED("kstat_types", "kstat", .fields = types_fields, .read = read_types,
+	NAMED("kstat_types", "kstat", .fields = KS_TABLE(types_fields), .read = read_types,
 	    .from = "the types of kstats"),
 	RAW("sysinfo", "misc", 24, .read = read_sysinfo, .needs = &ks_linux_cpu, .file = &ks_stat_file,
 	    .from = "/proc/stat, /proc/schedstat, /proc/pressure/cpu"),
@@ -413,7 +410,7 @@ static const struct ks_part parts[] = {
 	    .from = "/proc/meminfo, /proc/uptime"),
 	RAW("var", "misc", 60, .read = read_var, .file = &threads_max_file,
 	    .from = "/proc/sys/kernel/threads-max, /proc/sys/vm"),
-	NAMED("system_misc", "misc", .fields = misc_fields, .read = read_misc, .needs = &ks_linux_cpu,
+	NAMED("system_misc", "misc", .fields = KS_TABLE(misc_fields), .read = read_misc, .needs = &ks_linux_cpu,
 	    .from = "/proc/loadavg, /proc/uptime, the link count of /proc"),
 	NAMED("system_pages", "pages", .fields = ks_system_pages_fields, .read = ks_system_pages_read,
 	    .file = &ks_meminfo_file, .from = "/proc/meminfo, /proc/zoneinfo"),
@@ -431,7 +428,7 @@ KS_SUBSYSTEM(unix, parts, .state_size = sizeof(struct ks_unix_state));
 
 /* These follow the CPUs: programs that look for any "sys" or "vm" must find a CPU's. */
 static const struct ks_part total_parts[] = {
-	NAMED("sys", "misc", .fields = all_fields, .read = read_all, .file = &ks_stat_file,
+	NAMED("sys", "misc", .fields = KS_TABLE(all_fields), .read = read_all, .file = &ks_stat_file,
 	    .from = "/proc/stat"),
 	NAMED("vm", "misc", .fields = ks_unix_vm_fields, .read = ks_unix_vm_read, .file = &ks_vmstat_file),
 };
