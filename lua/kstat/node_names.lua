@@ -9,8 +9,9 @@ local node_names = {}
 
 local concat = table.concat
 
+-- A text as labels have it.
 local function escaped(text)
-  return (tostring(text):gsub('[\\"\n]', { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n" }))
+  return core.metric_escape(text or "")
 end
 
 local function labels_of_cpu(k)
@@ -269,7 +270,7 @@ local function kernel_text(name)
   if file then
     file:close()
   end
-  return escaped(text or "")
+  return escaped(text)
 end
 
 -- What dashboards know the machine by, and its time.
