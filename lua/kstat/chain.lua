@@ -64,7 +64,7 @@ local function check_source(source)
   for key, value in pairs(source) do
     local kind = SOURCE_FIELDS[key]
     if not kind then
-      error(require("kstat.unknown").line("unknown source field", tostring(key), SOURCE_FIELDS), 3)
+      error(require("kstat.unknown").word("unknown source field", key, SOURCE_FIELDS), 3)
     elseif kind == "boolean" then
       if type(value) ~= "boolean" then
         error(("source field '%s': boolean expected, got %s"):format(key, type(value)), 3)

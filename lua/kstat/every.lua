@@ -17,7 +17,7 @@ local function check_options(options)
   end
   for key in pairs(options) do
     if not known[key] then
-      return require("kstat.unknown").line("unknown option", tostring(key), known)
+      return require("kstat.unknown").word("unknown option", key, known)
     end
   end
   if options.chain ~= nil and core.kind(options.chain) ~= "chain" then
@@ -86,7 +86,7 @@ end
 -- @tparam number|string|{string,...} interval seconds between ticks (fractions allowed, at most 2147483647), or a
 -- script's `arg`: the last one or two elements, if they are numbers, are interval and count. Of the global `arg`
 -- further operands and options are refused and `--help` is answered, unless kstat.usage() said that there are operands
--- @tparam[opt] number count how many ticks, in the form with an interval; nil: for ever
+-- @tparam[opt] number count how many ticks, in the form with an interval; nil, or nothing before the options: for ever
 -- @tparam[opt] table options
 --
 --   * `source`: what to open, see kstat.open
@@ -106,8 +106,10 @@ end
 -- @function kstat.every
 function every.every(interval, count, options)
   local kind = type(interval)
+  if type(count) == "table" and options == nil then
+    count, options = nil, count
+  end
   if kind == "table" then
-    options = count
     local status
     interval, count, status = require("kstat.options").times(interval)
     if status then

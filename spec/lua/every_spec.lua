@@ -52,6 +52,14 @@ describe("kstat.every", function()
     assert.same({ 3, 10000 }, { ticks("sd0", "2") })
   end)
 
+  it("takes options behind the interval, too, where there is no count", function()
+    local n = 0
+    for _ in kstat.every(1, { source = host, select = "sd" }) do
+      n = n + 1
+    end
+    assert.equal(3, n)
+  end)
+
   it("raises what the world causes as one line without a place", function()
     assert.equals("/nonexistent: cannot open: No such file or directory",
       raised(kstat.every, 1, 1, { source = "/nonexistent" }))

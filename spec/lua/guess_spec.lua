@@ -60,6 +60,15 @@ describe("a misspelt function", function()
   end)
 end)
 
+describe("an unknown field or option", function()
+  it("that is like none is answered with all that there are", function()
+    assert.matches("unknown source field 'file'; expected: 'capture', 'from', 'only', 'proc', ",
+      message_of(kstat.open, { file = "x" }))
+    assert.matches("unknown option 'tree'; expected: 'chain', 'clock', 'select', 'source', 'wait'$",
+      message_of(kstat.every, 1, { tree = "x" }))
+  end)
+end)
+
 describe("a misspelt script", function()
   it("is answered with the nearest one, or with all of them", function()
     local r = run.run({ "kstatlua", "iosat", "1" })
@@ -71,6 +80,13 @@ describe("a misspelt script", function()
 end)
 
 describe("an argument of the wrong type", function()
+  it("that a dot in the place of a colon makes is named", function()
+    local pub = assert(kstat.publish("dots"))
+    finally(function() pub:close() end)
+    assert.matches("^[^ ]*guess_spec.lua:%d+: calling 'named' on bad self %(it is called as pub:named{...}%)$",
+      message_of(function() return pub.named({ name = "x" }), nil end))
+  end)
+
   it("is named with what is expected", function()
     for line, call in pairs({
       ["bad argument #1 to 'counts' (kstat expected, got nil)"] = { kstat.histogram.counts },

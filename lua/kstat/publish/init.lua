@@ -26,16 +26,19 @@ local queue = require("kstat.publish.queue")
 
 local M = {}
 
--- The kinds of kstats are modules of their own.
-local pub_methods = {
-  blob = blob.blob,
-  named = named.named,
-  intr = named.intr,
-  io = queue.io,
-  timer = queue.timer,
-  histogram = histogram.histogram,
-}
+local pub_methods = {}
 local pub_meta = { __index = guess.within("a publication", pub_methods), __name = "kstat.pub" }
+
+-- The kinds of kstats are modules of their own.
+for kind, create in pairs({ blob = blob.blob, named = named.named, intr = named.intr, io = queue.io,
+  timer = queue.timer, histogram = histogram.histogram }) do
+  pub_methods[kind] = function(self, spec)
+    if getmetatable(self) ~= pub_meta then
+      check.usage("calling '%s' on bad self (it is called as pub:%s{...})", kind, kind)
+    end
+    return create(self, spec)
+  end
+end
 
 --- The segment's file.
 -- @treturn string
