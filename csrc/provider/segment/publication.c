@@ -144,13 +144,15 @@ give_up(struct kstat_pub *pub)
 	bool gone;
 
 	ks_seg_file_name(file, pub, false);
-	if (ks_seg_dir_open(&d, pub->dir, geteuid(), false) != 0)
-		return false;
-	lock = ks_seg_lock_dir(&d, true);
-	gone = lock >= 0 && (!is_file_of(pub, &d, file) || unlinkat(d.fd, file, 0) == 0);
-	if (lock >= 0)
-		(void)close(lock);
-	(void)close(d.fd);
+	if (ks_seg_dir_open(&d, pub->dir, geteuid(), false) == 0) {
+		lock = ks_seg_lock_dir(&d, true);
+		gone = lock >= 0 && (!is_file_of(pub, &d, file) || unlinkat(d.fd, file, 0) == 0);
+		if (lock >= 0)
+			(void)close(lock);
+		(void)close(d.fd);
+	} else {
+		gone = errno == ENOENT;
+	}
 	if (!gone)
 		return false;
 	while (*at != pub)

@@ -29,6 +29,14 @@ local function directory_of_parent(name)
   return found
 end
 
+local function is_gone(path)
+  local file, _, errno = io.open(path)
+  if file then
+    file:close()
+  end
+  return errno == 2 -- ENOENT
+end
+
 --- Opens the segment. nginx starts the new binary of an upgrade (USR2) with the variable NGINX, and without most other
 -- variables: the directory is then that of the old master, and both publish in its segment.
 -- @tparam table options of setup(): `name`, `capacity`
@@ -42,7 +50,12 @@ function M.open(options)
   if directory and (os.getenv("KSTAT_DIR") or "") == "" then
     setenv("KSTAT_DIR", directory)
   end
-  local pub, message, code = publish.publish(name, { capacity = options.capacity, shared = directory and true or nil })
+  local how = { capacity = options.capacity, shared = directory and true or nil }
+  local pub, message, code = publish.publish(name, how)
+  if pub and is_gone(pub:path()) then -- somebody removed it, and nobody can read it any more
+    pub:condemn()
+    pub, message, code = publish.publish(name, how)
+  end
   if code == "EBUSY" then
     message = message .. "; an nginx beside another one needs a name of its own: setup{ name = \"...\" }"
   end
