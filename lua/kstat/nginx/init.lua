@@ -60,8 +60,9 @@ local function checked(given)
     error("setup: max_rows: 1 to 30000 expected", 0)
   elseif options.expire and (options.expire <= 0 or options.expire ~= options.expire) then
     error("setup: expire: a number of seconds above 0 expected", 0)
-  elseif options.capacity and options.capacity % 1 ~= 0 then
-    error("setup: capacity: a whole number of bytes expected", 0)
+  elseif options.capacity and not (options.capacity % 1 == 0 and options.capacity >= 2 ^ 16 and
+      options.capacity <= 2 ^ 30) then
+    error("setup: capacity: a whole number of bytes, 65536 to 1073741824, expected", 0)
   end
   options.labels = log.labels(options.labels)
   local _

@@ -54,6 +54,7 @@ end
 -- @treturn {table,...}
 -- @raise a line about a label that is none
 function M.labels(list)
+  names.check_list(list)
   local labels, seen = {}, { code = true, other = true, request_bytes = true, response_bytes = true }
   for i, given in ipairs(list) do
     local label = type(given) == "table" and { name = given.name } or { name = given, variable = VARIABLES[given] }
@@ -93,10 +94,15 @@ function M.code_statistics(status)
   return list
 end
 
--- A label's function, which may fail.
-local function caller(call)
+-- A label's function, which may fail: then the label is empty, and the error log says why, once.
+local function caller(label)
+  local has_warned = false
   return function()
-    local ok, text = pcall(call)
+    local ok, text = pcall(label.call)
+    if not ok and not has_warned then
+      has_warned = true
+      ngx.log(ngx.ERR, "kstat: the function of the label '", label.name, "' failed: ", tostring(text))
+    end
     return ok and text ~= nil and tostring(text) or ""
   end
 end
@@ -243,7 +249,7 @@ end
 function M.functions(server, options, set)
   local entered, starts, calls = {}, {}, {}
   for i, label in ipairs(options.labels) do
-    calls[i] = label.call and caller(label.call)
+    calls[i] = label.call and caller(label)
   end
   local source = SOURCE:gsub("%u[%u_]+%u", {
     LOOKUP = lookup(options.labels),

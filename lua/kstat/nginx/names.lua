@@ -33,6 +33,17 @@ function M.is_label(name)
     not TAKEN[name]
 end
 
+--- Raises a line if a list of labels has names or holes, which would be left out silently.
+function M.check_list(list)
+  local n = 0
+  for _ in pairs(list) do
+    n = n + 1
+  end
+  if n ~= #list then
+    error("labels: a list expected, as in { \"host\", \"method\" }", 0)
+  end
+end
+
 --- The name of a metric at /metrics: its unit is the end of it.
 function M.with_unit(name, unit)
   return unit ~= "" and name:sub(-#unit - 1) ~= "_" .. unit and name ~= unit and name .. "_" .. unit or name

@@ -134,6 +134,7 @@ local histogram_meta = class({
 
 local function check_labels(spec, name)
   local labels, seen = spec.labels or {}, { [name] = true }
+  names.check_list(labels)
   if #labels > MOST_LABELS then
     error(("%s: at most %d labels are possible"):format(name, MOST_LABELS), 0)
   end

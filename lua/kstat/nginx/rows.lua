@@ -189,7 +189,7 @@ function set_methods.renew(self, row)
   if not ok and DAMAGE[errname] then
     server:damage(message, errname)
   elseif not ok and row ~= self.refuge then
-    server:refuse()
+    server:refuse(message)
     divert(self, row)
   elseif ok and not existed and not problem and row ~= self.refuge then
     server:count_row(1)
@@ -244,7 +244,7 @@ function set_methods.find(self, raw)
     if DAMAGE[errname] then
       self.server:damage(message, errname)
     else
-      self.server:refuse()
+      self.server:refuse(message)
     end
     return self:other(), false
   end

@@ -28,12 +28,13 @@ function methods.count_row(self, n)
 end
 
 --- Counts labels that got no row, and says so once in the error log.
+-- @string[opt] message why there is none; nil: there are as many rows as there may be
 -- @function server:refuse
-function methods.refuse(self)
+function methods.refuse(self, message)
   self.refused:add()
   if not self.has_warned then
     self.has_warned = true
-    ngx.log(ngx.WARN, "kstat: there is no room for more rows (max_rows is ", self.options.max_rows,
+    ngx.log(ngx.WARN, "kstat: there is no room for more rows (", message or "max_rows is " .. self.options.max_rows,
       "); further labels are counted as 'other'")
   end
 end

@@ -6,8 +6,7 @@ local nginx = {}
 
 ---@class kstat.nginx.label
 ---@field name string
----@field variable? string
----@field call? fun(): any
+---@field from string|fun(): any a variable as "$name", or a function
 
 ---@class kstat.nginx.options
 ---@field name? string

@@ -1,0 +1,60 @@
+-- What an operator of nginx does wrong is answered in the error log, and mended by a reload.
+local nginx = require("support.nginx")
+
+describe("kstat.nginx for its operator", function()
+  local server
+
+  if not nginx.is_installed() then
+    pending("nginx with its Lua module, wrk and curl are not installed")
+    return
+  end
+
+  local function start(options)
+    server = nginx.new(options):start()
+  end
+
+  after_each(function() server:remove() end)
+
+  for what, break_it in pairs({ file = "rm %s/nginx.kseg", directory = "rm -r %s" }) do
+    it(("makes a new %s at a reload where it was removed"):format(what), function()
+      start()
+      nginx.sh(break_it, server.kstats)
+      assert.equal("503", server:get("/metrics", "-o /dev/null -w '%{http_code}'"))
+      server:reload()
+      for _ = 1, 3 do server:get("/") end
+      assert.equal(3, server:counted()["example.com:2xx"])
+      assert.equal(3, server:metrics()['nginx_http_requests_total{server="example.com",code="2xx"}'])
+    end)
+  end
+
+  it("says once that a label's function fails, and counts with an empty label", function()
+    start({ setup = "labels = { { name = 'tenant', from = function() return missing.name end } }" })
+    server:configure({ workers = 1 })
+    server:reload(1)
+    for _ = 1, 3 do server:get("/") end
+    assert.is_true(server:metrics()['nginx_http_requests_total{tenant="",code="2xx"}'] >= 3)
+    local _, n = server:log():gsub("%[error%][^\n]*the function of the label 'tenant' failed: ", "")
+    assert.is_true(n >= 1 and n <= 3, n) -- of each worker
+  end)
+
+  it("says what is wrong with options and lists", function()
+    for setup, line in pairs({ ["capacity = 2 ^ 70"] = "capacity: a whole number of bytes, 65536 to 1073741824",
+        ["labels = { server = true }"] = "labels: a list expected",
+        ["labels = { 'server', nil, 'host' }"] = "labels: a list expected" }) do
+      server = nginx.new({ setup = setup }):start()
+      assert.truthy(server:log():find("no metrics: [^\n]*" .. line), setup)
+      server:remove()
+    end
+    start({ init = "kn:counter('jobs', { labels = { queue = true } })" })
+    assert.truthy(server:log():find("labels: a list expected", 1, true))
+  end)
+
+  it("says why there is no room for a row", function()
+    start({ setup = "labels = { 'host' }, capacity = 131072, connections = false" })
+    for i = 1, 20 do
+      server:get("/", ("-H 'Host: h%d.example'"):format(i))
+    end
+    assert.is_true(server:metrics().kstat_rows_refused_total > 0)
+    assert.truthy(server:log():find("no room for more rows (the segment of nginx is full", 1, true), server:log())
+  end)
+end)
