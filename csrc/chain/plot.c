@@ -9,6 +9,7 @@
 #include "model/blob_histogram.h"
 #include "model/blobstat.h"
 #include "model/histstat.h"
+#include "model/record.h"
 
 #define BUCKETS "_buckets"
 
@@ -22,16 +23,6 @@ make_title(char title[64], const char *name, size_t n, const struct ks_meta *met
 		(void)snprintf(title, 64, "%.*s (%s)", (int)n, name, unit);
 	else
 		(void)snprintf(title, 64, "%.*s", (int)n, name);
-}
-
-/* The i-th of numbers that may be unaligned. */
-static uint64_t
-number_at(const char *numbers, size_t i)
-{
-	uint64_t n;
-
-	memcpy(&n, numbers + i * sizeof(n), sizeof(n));
-	return n;
 }
 
 /* --- histogram kstats ----------------------------------------------------------------------- */
@@ -64,7 +55,7 @@ histogram_bucket(void *arg, size_t i, const char **label)
 		u->label[n] = '\0';
 		*label = u->label;
 	}
-	return i < u->h.n ? number_at(u->h.buckets, i) : 0;
+	return i < u->h.n ? ks_ints_at(u->h.buckets, i) : 0;
 }
 
 void

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/blobstat.h"
+#include "model/record.h"
 
 const char *
 ks_blob_find(const kstat_t *ksp, const char *voi, size_t voi_len, const char *ending, uint32_t from,
@@ -50,20 +51,10 @@ ks_blob_histogram_open(struct ks_blob_histogram *h, const kstat_t *ksp, const ch
 	    h->bounds.kind == KS_VALUE_STRS && count_texts(&h->bounds) == h->n;
 }
 
-/* The i-th of numbers that may be unaligned. */
-static uint64_t
-number_at(const char *numbers, size_t i)
-{
-	uint64_t n;
-
-	memcpy(&n, numbers + i * sizeof(n), sizeof(n));
-	return n;
-}
-
 uint64_t
 ks_blob_histogram_count(const struct ks_blob_histogram *h, size_t i)
 {
-	return number_at(h->buckets.str, i);
+	return ks_ints_at(h->buckets.str, i);
 }
 
 void
@@ -71,7 +62,7 @@ ks_blob_histogram_bound(struct ks_blob_histogram *h, size_t i, struct ks_value *
 {
 	if (h->bounds.kind == KS_VALUE_INTS) {
 		*v = (struct ks_value){ .kind = KS_VALUE_U64, .bits = 64 };
-		v->u64 = number_at(h->bounds.str, i);
+		v->u64 = ks_ints_at(h->bounds.str, i);
 		return;
 	}
 	if (i < h->at) {

@@ -229,13 +229,6 @@ ks_record_size(const struct ks_record *r)
 	return r->heap.len == 0 ? r->fixed.len : heap_start(r) + r->heap.len;
 }
 
-static bool
-is_reference(const kstat_named_t *kn)
-{
-	return kn->data_type == KSTAT_DATA_STRING || kn->data_type == KSTAT_DATA_INTS ||
-	    kn->data_type == KSTAT_DATA_STRS;
-}
-
 void
 ks_record_finish(const struct ks_record *r, uchar_t type, void *to)
 {
@@ -253,7 +246,7 @@ ks_record_finish(const struct ks_record *r, uchar_t type, void *to)
 	for (uint_t i = 0; i < r->ndata; i++) {
 		uintptr_t at = (uintptr_t)kn[i].value.string.addr.ptr;
 
-		if (is_reference(&kn[i]) && at != 0)
+		if (ks_named_is_reference(&kn[i]) && at != 0)
 			kn[i].value.string.addr.ptr = heap + (at - 1);
 	}
 }
@@ -268,7 +261,7 @@ ks_named_relocate(kstat_named_t *to, uint_t ndata, const void *from, size_t size
 	for (uint_t i = 0; i < ndata; i++) {
 		uintptr_t at = (uintptr_t)to[i].value.string.addr.ptr;
 
-		if (is_reference(&to[i]) && at >= base && at - base < size)
+		if (ks_named_is_reference(&to[i]) && at >= base && at - base < size)
 			to[i].value.string.addr.ptr = (char *)to + (at - base);
 	}
 }

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "kstat.h"
@@ -33,6 +34,24 @@ static inline bool
 ks_named_is_foreign(uchar_t data_type)
 {
 	return data_type > KSTAT_DATA_UINT64 && data_type != KSTAT_DATA_STRING;
+}
+
+/* True for values that refer to a text or an array elsewhere. */
+static inline bool
+ks_named_is_reference(const kstat_named_t *kn)
+{
+	return kn->data_type == KSTAT_DATA_STRING || kn->data_type == KSTAT_DATA_INTS ||
+	    kn->data_type == KSTAT_DATA_STRS;
+}
+
+/* Returns number i of an array, KSTAT_DATA_INTS, which need not be aligned. */
+static inline uint64_t
+ks_ints_at(const char *ints, size_t i)
+{
+	uint64_t n;
+
+	memcpy(&n, ints + i * sizeof(n), sizeof(n));
+	return n;
 }
 
 /* KSTAT_FLAG_LONGSTRINGS if one of n named values is of KSTAT_DATA_STRING or _STRS, else 0. */

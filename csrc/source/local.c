@@ -263,13 +263,6 @@ local_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 
 /* --- writing ----------------------------------------------------------------------------- */
 
-static bool
-is_reference(const kstat_named_t *kn)
-{
-	return kn->data_type == KSTAT_DATA_STRING || kn->data_type == KSTAT_DATA_INTS ||
-	    kn->data_type == KSTAT_DATA_STRS;
-}
-
 /* True if two texts, or two arrays, are equal. A reader gets an empty array in the place of none. */
 static bool
 is_same_text(const kstat_named_t *a, const kstat_named_t *b)
@@ -300,12 +293,12 @@ store_named(kstat_t *k, const kstat_named_t *from)
 		    to[i].data_type != from[i].data_type)
 			return ks_fail(EINVAL, "value %u is '%.30s' of type %d, not '%.30s' of type %d", i,
 			    to[i].name, to[i].data_type, from[i].name, from[i].data_type);
-		if (is_reference(&to[i]) && !is_same_text(&to[i], &from[i]))
+		if (ks_named_is_reference(&to[i]) && !is_same_text(&to[i], &from[i]))
 			return ks_fail(EACCES, "%.30s: a text or array that its provider alone can change",
 			    to[i].name);
 	}
 	for (uint_t i = 0; i < k->ks_ndata; i++) {
-		if (!is_reference(&to[i]))
+		if (!ks_named_is_reference(&to[i]))
 			to[i].value = from[i].value;
 	}
 	return 0;

@@ -44,6 +44,16 @@ greatest(unsigned dt, uint64_t like)
 	return UINT64_MAX >> (64 - ks_dtypes[dt].size * 8 + ks_dtypes[dt].is_signed);
 }
 
+/* Begins item i of a list with the name of its first member. numbered: what items are called before their numbers. */
+static void
+begin_item(struct ks_buf *b, size_t i, bool json, const char *numbered, const char *member)
+{
+	ks_buf_adds(b, !json ? "\n\t\t\t\t" : i > 0 ? ",{" : "{");
+	if (numbered != NULL)
+		ks_buf_addf(b, json ? "\"%s\":%zu," : "%s[%zu].", numbered, i);
+	ks_buf_addf(b, json ? "\"%s\":" : "{%s=", member);
+}
+
 static void
 put_hist(struct ks_buf *b, const void *hist, size_t dsz, unsigned dt, unsigned voi_dt, bool json,
     bool objdump)
@@ -63,17 +73,7 @@ put_hist(struct ks_buf *b, const void *hist, size_t dsz, unsigned dt, unsigned v
 		else if (ks_dtype_is_cr(dt))
 			ub = i + 1 < n ? ks_ldval(ks_hist_bkt(hist, dt, i + 1), voi_dt)
 			               : greatest(voi_dt, lb);
-		if (json) {
-			ks_buf_adds(b, i > 0 ? ",{" : "{");
-			if (objdump)
-				ks_buf_addf(b, "\"bkt\":%u,", i);
-			ks_buf_adds(b, "\"lb\":");
-		} else {
-			ks_buf_adds(b, "\n\t\t\t\t");
-			if (objdump)
-				ks_buf_addf(b, "bkt[%u].", i);
-			ks_buf_adds(b, "{lb=");
-		}
+		begin_item(b, i, json, objdump ? "bkt" : NULL, "lb");
 		put_value(b, voi_dt, lb);
 		ks_buf_adds(b, json ? ",\"ub\":" : ",ub=");
 		put_value(b, voi_dt, ub);
@@ -107,17 +107,7 @@ put_tdgst(struct ks_buf *b, const void *td, unsigned dt, bool json, bool objdump
 	if (json)
 		ks_buf_adds(b, ",\"ctds\":[");
 	for (size_t i = 0; i < n; i++) {
-		if (json) {
-			ks_buf_adds(b, i > 0 ? ",{" : "{");
-			if (objdump)
-				ks_buf_addf(b, "\"ctd\":%zu,", i);
-			ks_buf_adds(b, "\"mu\":");
-		} else {
-			ks_buf_adds(b, "\n\t\t\t\t");
-			if (objdump)
-				ks_buf_addf(b, "ctd[%zu].", i);
-			ks_buf_adds(b, "{mu=");
-		}
+		begin_item(b, i, json, objdump ? "ctd" : NULL, "mu");
 		ks_q_print_fix(b, ctds[i].mu, frac);
 		ks_buf_adds(b, json ? ",\"cnt\":" : ",cnt=");
 		put_u64(b, ctds[i].cnt);

@@ -359,14 +359,6 @@ copy(char **to, const struct ks_text *from)
 	return s;
 }
 
-static bool
-has_option(const struct ks_text *options, const char *name)
-{
-	struct ks_text value;
-
-	return ks_linux_option(*options, name, &value);
-}
-
 /* Returns the facts of a mount in memory that the caller frees; NULL without memory. */
 static struct fs *
 facts_of(const struct mount *m)
@@ -383,8 +375,10 @@ facts_of(const struct mount *m)
 	fs->mount_id = l->id;
 	if (ks_text_u64(&number, &fs->major) && number.p < number.end && *number.p++ == ':')
 		(void)ks_text_u64(&number, &fs->minor);
-	fs->after_error = has_option(&l->super, "emergency_ro") || has_option(&l->super, "shutdown");
-	fs->read_only = has_option(&l->options, "ro") || has_option(&l->super, "ro") || fs->after_error;
+	fs->after_error = ks_linux_option(l->super, "emergency_ro", NULL) ||
+	    ks_linux_option(l->super, "shutdown", NULL);
+	fs->read_only = ks_linux_option(l->options, "ro", NULL) || ks_linux_option(l->super, "ro", NULL) ||
+	    fs->after_error;
 	fs->can_hang = m->can_hang;
 	fs->is_wanted = m->is_wanted;
 	fs->type = copy(&to, &l->type);

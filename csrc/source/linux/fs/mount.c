@@ -97,7 +97,8 @@ ks_linux_option(struct ks_text options, const char *name, struct ks_text *value)
 
 		if ((size_t)(end - options.p) >= n && memcmp(options.p, name, n) == 0 &&
 		    (options.p + n == end || options.p[n] == '=')) {
-			*value = (struct ks_text){ options.p + n + (options.p + n < end), end };
+			if (value != NULL)
+				*value = (struct ks_text){ options.p + n + (options.p + n < end), end };
 			return true;
 		}
 		options.p = comma != NULL ? comma + 1 : options.end;

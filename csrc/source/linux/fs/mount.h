@@ -42,7 +42,10 @@ bool ks_linux_parse_mount(struct ks_text line, struct ks_mount *m);
 /* Copies a text without its escapes, "\040" for a blank; what does not fit is cut. Returns its length. */
 size_t ks_linux_unescape(const struct ks_text *from, char *to, size_t size);
 
-/* Finds an option in a list, "rw,vers=3", and its value, which is empty if it has none. False if it is not there. */
+/*
+ * Finds an option in a list, "rw,vers=3", and its value, which is empty if it has none. value may be NULL. False if
+ * it is not there.
+ */
 bool ks_linux_option(struct ks_text options, const char *name, struct ks_text *value);
 
 /*

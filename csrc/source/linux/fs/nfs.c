@@ -118,14 +118,6 @@ option_number(const struct ks_text *options, const char *name)
 	return ks_linux_option(*options, name, &value) && ks_text_u64(&value, &v) && v <= UINT32_MAX ? (uint32_t)v : 0;
 }
 
-static bool
-has_option(const struct ks_text *options, const char *name)
-{
-	struct ks_text value;
-
-	return ks_linux_option(*options, name, &value);
-}
-
 /* The number of a security flavor by the name that the option sec= has. */
 static uint32_t
 security(const struct ks_text *options)
@@ -170,8 +162,8 @@ read_mntinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	if (ks_linux_option(*o, "proto", &value))
 		ks_name_set(k->mik_proto, sizeof(k->mik_proto), value.p, ks_text_size(&value));
 	k->mik_vers = option_number(o, "vers");
-	k->mik_flags = (has_option(o, "hard") ? MI_HARD : 0) | (has_option(o, "noac") ? MI_NOAC : 0) |
-	    (has_option(o, "nocto") ? MI_NOCTO : 0);
+	k->mik_flags = (ks_linux_option(*o, "hard", NULL) ? MI_HARD : 0) |
+	    (ks_linux_option(*o, "noac", NULL) ? MI_NOAC : 0) | (ks_linux_option(*o, "nocto", NULL) ? MI_NOCTO : 0);
 	if (ks_linux_option(*o, "local_lock", &value) && ks_text_is(&value, "all"))
 		k->mik_flags |= MI_LLOCK;
 	k->mik_secmod = security(o);

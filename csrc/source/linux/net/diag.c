@@ -37,3 +37,15 @@ ks_diag_dump(struct ks_netlink *nl, uint8_t family, uint32_t states, ks_netlink_
 
 	return ks_netlink_dump(nl, SOCK_DIAG_BY_FAMILY, &request, sizeof(request), each, arg);
 }
+
+void
+ks_diag_start(void *state)
+{
+	*(struct ks_netlink *)state = (struct ks_netlink)KS_NETLINK_INIT(NETLINK_SOCK_DIAG, 0);
+}
+
+void
+ks_diag_release(void *state)
+{
+	ks_netlink_close(state);
+}

@@ -29,4 +29,8 @@ bool ks_diag_parse(uint16_t type, struct ks_text body, struct ks_diag *diag);
 /* Asks for the sockets of a family in these states, one bit each. Results as ks_netlink_dump(). */
 int ks_diag_dump(struct ks_netlink *nl, uint8_t family, uint32_t states, ks_netlink_each *each, void *arg);
 
+/* For the states of subsystems that begin with a struct ks_netlink: ks_subsystem.start and .release. */
+void ks_diag_start(void *state);
+void ks_diag_release(void *state);
+
 #endif

@@ -35,7 +35,7 @@ struct listener {
 };
 
 struct state {
-	struct ks_netlink nl;
+	struct ks_netlink nl; /* first: see ks_diag_start() */
 	uint64_t round; /* in which the kernel was asked last */
 	uint64_t seq;   /* counts the answers */
 	hrtime_t taken; /* when it was asked last */
@@ -180,17 +180,5 @@ scan_listeners(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
-static void
-start(void *state)
-{
-	((struct state *)state)->nl = (struct ks_netlink)KS_NETLINK_INIT(NETLINK_SOCK_DIAG, 0);
-}
-
-static void
-release(void *state)
-{
-	ks_netlink_close(&((struct state *)state)->nl);
-}
-
 KS_SUBSYSTEM(listen, parts, .scan = scan_listeners, .optional = "listen", .state_size = sizeof(struct state),
-    .start = start, .release = release);
+    .start = ks_diag_start, .release = ks_diag_release);

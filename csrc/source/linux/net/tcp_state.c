@@ -35,10 +35,6 @@ _Static_assert(sizeof(fields) / sizeof(fields[0]) == T_SENT + 2, "a state needs 
 
 #define ALL_STATES ((1u << KS_TCP_STATES) - 2)
 
-struct state {
-	struct ks_netlink nl;
-};
-
 static int
 count(void *arg, uint16_t type, struct ks_text body)
 {
@@ -60,13 +56,13 @@ static const struct ks_part parts[];
 static int
 read_states(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	struct state *s = lx->sub[KS_SUB_tcp_state].state;
+	struct ks_netlink *nl = lx->sub[KS_SUB_tcp_state].state;
 	struct ks_values vals = { .have = (1ULL << (T_SENT + 1)) - 1 };
 	int err;
 
 	(void)unit;
 	lx->taken = gethrtime();
-	err = ks_diag_dump(&s->nl, lx->part == parts ? AF_INET : AF_INET6, ALL_STATES, count, &vals);
+	err = ks_diag_dump(nl, lx->part == parts ? AF_INET : AF_INET6, ALL_STATES, count, &vals);
 	if (err != 0)
 		return ks_fail(err, "cannot ask the kernel for TCP sockets: %s", strerror(err));
 	ks_fields_add(r, fields, &vals);
@@ -89,17 +85,5 @@ scan_states(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
-static void
-start(void *state)
-{
-	((struct state *)state)->nl = (struct ks_netlink)KS_NETLINK_INIT(NETLINK_SOCK_DIAG, 0);
-}
-
-static void
-release(void *state)
-{
-	ks_netlink_close(&((struct state *)state)->nl);
-}
-
-KS_SUBSYSTEM(tcp_state, parts, .scan = scan_states, .optional = "tcp_state", .state_size = sizeof(struct state),
-    .start = start, .release = release);
+KS_SUBSYSTEM(tcp_state, parts, .scan = scan_states, .optional = "tcp_state", .state_size = sizeof(struct ks_netlink),
+    .start = ks_diag_start, .release = ks_diag_release);

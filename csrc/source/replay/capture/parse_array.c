@@ -76,9 +76,6 @@ on_number(void *ctx, const char *s, size_t n)
 
 	x->progress = true;
 	switch (x->place) {
-	case IN_ARRAY:
-		no_kstat(x);
-		return 1;
 	case IN_KSTAT:
 		ks_capture_header_number(x->kstat, s, n);
 		return 1;
@@ -87,7 +84,7 @@ on_number(void *ctx, const char *s, size_t n)
 	case IN_LIST:
 		return ks_capture_list_number(x->kstat, s, n);
 	default:
-		return 1;
+		return on_null(ctx);
 	}
 }
 
@@ -98,9 +95,6 @@ on_string(void *ctx, const unsigned char *s, size_t n)
 
 	x->progress = true;
 	switch (x->place) {
-	case IN_ARRAY:
-		no_kstat(x);
-		return 1;
 	case IN_KSTAT:
 		return ks_capture_header_string(x->kstat, s, n);
 	case IN_DATA:
@@ -108,7 +102,7 @@ on_string(void *ctx, const unsigned char *s, size_t n)
 	case IN_LIST:
 		return ks_capture_list_string(x->kstat, s, n);
 	default:
-		return 1;
+		return on_null(ctx);
 	}
 }
 
