@@ -378,6 +378,40 @@ print(pcall(kept.again, kept))
       assert.truthy(out:find("the kstat chain is closed", 1, true), out)
     end)
 
+    it("forgets statistics that came and went", function()
+      local grown = lua([[
+local core = require("kstat.core")
+local function write(round)
+  local f = assert(io.open(os.getenv("KSTAT_PROC") .. "/vmstat", "w"))
+  for i = 1, 1000 do
+    f:write(("s%d_%d 1\n"):format(round, i))
+  end
+  f:close()
+end
+local function kilobytes()
+  for line in io.lines("/proc/self/status") do
+    local n = line:match("VmRSS:%s*(%d+)")
+    if n then return tonumber(n) end
+  end
+end
+write(0)
+local ks = assert(kstat.open())
+local kept = assert(core.exposition(ks, {}, "openmetrics", true))
+local before
+for round = 1, 100 do
+  write(round)
+  ks:update()
+  kept:again()
+  assert(kept:step(true):find(("\nkstat_unix_s%d_1000_total{"):format(round)))
+  before = round == 20 and kilobytes() or before
+end
+print(kilobytes() - before)
+]])
+      if not os.getenv("ASAN_OPTIONS") then -- a sanitizer keeps what is freed
+        assert.truthy(tonumber(grown) < 8000, grown)
+      end
+    end)
+
     it("ends when the chain changes, and raises when it is closed", function()
       local out = lua([[
 local core = require("kstat.core")
