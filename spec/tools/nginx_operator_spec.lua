@@ -50,7 +50,9 @@ describe("kstat.nginx for its operator", function()
   end)
 
   it("says why there is no room for a row", function()
-    start({ setup = "labels = { 'host' }, capacity = 131072, connections = false" })
+    start({ setup = "labels = { 'host' }, capacity = 131072, connections = false", init = [[
+      for i = 1, 999 do kn:counter("c" .. i) end ]] })
+    assert.truthy(server:log():find("kstat: c999: the segment of nginx is full", 1, true), server:log():sub(-500))
     for i = 1, 20 do
       server:get("/", ("-H 'Host: h%d.example'"):format(i))
     end

@@ -91,7 +91,10 @@ function common.resolve(metric, given)
   for i = 1, metric.count do
     raw[i] = tostring(given[i] == nil and "" or given[i])
   end
-  local row, may_remember = metric.rows:find(raw)
+  local row, may_remember, problem = metric.rows:find(raw)
+  if not row then -- of a metric without labels, while it is made
+    error(("%s: %s"):format(metric.rows.statistic, problem), 0)
+  end
   row.rows = metric.rows
   metric.equip(row)
   if may_remember and metric.count > 0 then

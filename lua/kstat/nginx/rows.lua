@@ -220,8 +220,9 @@ end
 
 --- Finds or makes the row of labels.
 -- @tparam {string,...} raw one for each label of the kind; any bytes
--- @treturn row
+-- @treturn row nil: not even refused labels have a row
 -- @treturn boolean whether these very values may be remembered with the row: their number is bounded
+-- @treturn string message, where there is no row
 -- @function set:find
 function set_methods.find(self, raw)
   local values, same = {}, true
@@ -246,7 +247,8 @@ function set_methods.find(self, raw)
     else
       self.server:refuse(message)
     end
-    return self:other(), false
+    local other, problem = self:other()
+    return other, false, problem
   end
   if is_new then
     self.server:count_row(1)
