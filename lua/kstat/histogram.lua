@@ -74,6 +74,7 @@ end
 -- @tparam table h from `counts`
 -- @tparam number ... shares, 0 to 1
 -- @treturn number,... one for each share; nil without values
+-- @usage local p50, p99 = kstat.histogram.quantiles(kstat.histogram.counts(h), 0.5, 0.99) -- h: a published histogram
 function histogram.quantiles(h, ...)
   if type(h) ~= "table" or type(h.counts) ~= "table" then
     error("bad argument #1 to 'quantiles' (what kstat.histogram.counts() returns expected, got " .. type(h) .. ")", 2)

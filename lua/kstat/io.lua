@@ -113,7 +113,7 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string errno name
--- @usage print(io.rates(d:lookup("sd", 0, "sd0")).asvc_t) -- d = now - prev
+-- @usage print(kstat.io.rates(d:lookup("sd", 0, "sd0")).asvc_t) -- d = now - prev
 function M.rates(prev, now, into)
   local counts, message, errname = M.counts(prev, now, into)
   if not counts then

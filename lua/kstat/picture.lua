@@ -226,7 +226,7 @@ heatmap.__index = heatmap
 --
 -- @treturn heatmap
 -- @usage
--- local map = picture.heatmap({ rows = { "<1ms", "<10ms", "<100ms" }, title = "latency" })
+-- local map = kstat.picture.heatmap({ rows = { "<1ms", "<10ms", "<100ms" }, title = "latency" })
 -- map:add({ 20, 3, 0 })
 -- io.write(map:text())
 function picture.heatmap(options)

@@ -148,6 +148,10 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string errno name
+-- @usage local template = assert(kstat.stats.template("answers"))
+-- assert(template:add_voi(0, "rtt", "u64", { kstat.stats.sum(), kstat.stats.max() }))
+-- local answers = assert(pub:blob({ name = "answers", template = template, vois = { rtt = { unit = "us" } } }))
+-- answers:update(0, 1500)
 -- @function pub:blob
 function M.blob(self, spec)
   check.fields(spec, blob_fields, "blob")

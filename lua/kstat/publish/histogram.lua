@@ -31,13 +31,21 @@ if library.fn then
 end
 
 --- Creates a histogram, see `kstat2_create_histogram(9F)`.
--- @tparam table spec beside the common fields: `type` (`"linear"`, `"log2"`, `"log10"`, `"log10_lin"`), `range_min`,
--- `range_max`, `stepping`; what the values measure: `meta` ("bytes", `"t_rel"`, …), `scale`, `fract`; `desc`;
--- `stable`, `private` (needs a private segment)
+-- @tparam table spec beside the common fields:
+--
+--   * `type`: `"linear"`: buckets of `stepping` from `range_min` to `range_max` (0: open); `"log2"`, `"log10"`: a
+--     bucket for each power, which needs no range; `"log10_lin"`: `stepping` buckets in each power of ten from
+--     10^`range_min` on and below 10^(`range_max` + 1); they are powers, 0 to 18
+--   * what the values measure: `meta` ("bytes", `"t_rel"`, …), `scale`, `fract` (the scale divides): times are in
+--     seconds by the scale, nanoseconds with `meta = "t_rel", scale = 1000000000, fract = true`; and `desc`
+--   * `stable`, `private` (needs a private segment)
 -- @treturn[1] histogram `k:add_value(value)`
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string errno name
+-- @usage local h = assert(pub:histogram({ name = "answer_ns", type = "log10_lin", range_min = 3, range_max = 9,
+--   stepping = 10, meta = "t_rel", scale = 1000000000, fract = true, desc = "time to answer" }))
+-- h:add_value(1500000)
 -- @function pub:histogram
 function M.histogram(self, spec)
   check.fields(spec, histogram_fields, "histogram")

@@ -155,6 +155,10 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string errno name: "EINVAL" two statistics of one name, or one with a control character
+-- @usage local jobs = assert(pub:named({ name = "jobs", statistics = { "done",
+--   { name = "waiting", kind = "gauge", unit = "jobs", desc = "jobs that wait" } } }))
+-- jobs:add("done")
+-- jobs:set("waiting", 3)
 -- @function pub:named
 function M.named(self, spec)
   check.fields(spec, named_fields, "named")

@@ -78,6 +78,10 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string errno name
+-- @usage local queue = assert(pub:io({ name = "queue", class = "disk" }))
+-- queue:waitq_enter()
+-- queue:waitq_to_runq()
+-- queue:done("read", 512)
 -- @function pub:io
 function M.io(self, spec)
   check.fields(spec, check.with_header(), "io")
@@ -124,6 +128,9 @@ local timer_fields = check.with_header("timers")
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string errno name: "EINVAL" two timers of one name, or one with a control character
+-- @usage local times = assert(pub:timer({ name = "times", timers = { "parse" } }))
+-- times:start("parse")
+-- times:stop("parse")
 -- @function pub:timer
 function M.timer(self, spec)
   check.fields(spec, timer_fields, "timer")
