@@ -101,8 +101,6 @@ struct ks_store {
 
 #define KS_STORE_TOO_LARGE "a sample is larger than KSTAT_SAMPLE_MAX allows"
 
-#define KS_STORE_INIT { .text = KS_BUF_INIT }
-
 void ks_store_free(struct ks_store *s);
 
 /* Empties the store and keeps its memory. */

@@ -50,7 +50,7 @@ end
 function M.histogram(self, spec)
   check.fields(spec, histogram_fields, "histogram")
   local kind = check.lookup(core.histograms, spec.type, "histogram: type")
-  local k, message, errname = object.create(self, spec, nil, core.histogram, {
+  local k, message, errname = object.create_bound(histogram_meta, self, spec, nil, core.histogram, {
     type = kind, meta = check.lookup(core.metatypes, spec.meta or "cnt", "histogram: meta"),
     scale = check.integer(spec.scale or 1, "scale"), md_flags = spec.fract and 1 or 0,
     range_min = check.integer(spec.range_min or 0, "range_min"),
@@ -61,13 +61,8 @@ function M.histogram(self, spec)
   if not k then
     return nil, message, errname
   end
-  local ok
-  ok, message, errname = object.bind(k.box, k)
-  if not ok then
-    return nil, message, errname
-  end
   self.histograms[k] = true
-  return setmetatable(k, histogram_meta)
+  return k
 end
 
 return M

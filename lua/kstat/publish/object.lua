@@ -72,6 +72,19 @@ function M.create(self, spec, prepare, create, ...)
   return { box = box, module = module, instance = instance, name = name, class = class }
 end
 
+-- The same for a kstat with one record, which is bound to the object; sets the metatable.
+function M.create_bound(meta, ...)
+  local k, message, errname = M.create(...)
+  local ok = k
+  if k then
+    ok, message, errname = M.bind(k.box, k)
+  end
+  if not ok then
+    return nil, message, errname
+  end
+  return setmetatable(k, meta)
+end
+
 -- The kstat's record, or (without the FFI) functions that have it.
 function M.bind(box, object, timer)
   local record, message, errname = core.methods(box, object, timer)

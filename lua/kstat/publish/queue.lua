@@ -85,16 +85,8 @@ end
 -- @function pub:io
 function M.io(self, spec)
   check.fields(spec, check.with_header(), "io")
-  local k, message, errname = object.create(self, spec, nil, core.create, core.types.io, 1)
-  if not k then
-    return nil, message, errname
-  end
-  local ok
-  ok, message, errname = object.bind(k.box, k)
-  if not ok then
-    return nil, message, errname
-  end
-  return setmetatable(k, io_meta)
+  local k, message, errname = object.create_bound(io_meta, self, spec, nil, core.create, core.types.io, 1)
+  return k, message, errname -- no tail call, which would hide the caller's line from Lua 5.1
 end
 
 local timers_methods = {}

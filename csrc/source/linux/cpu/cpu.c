@@ -20,6 +20,7 @@ static const struct ks_file online_file = { KS_ROOT_SYS, "devices/system/cpu/onl
 	KS_FRACT(stat, KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, KSTAT_DATA_UINT64, 100, "ticks", desc)
 
 enum { SYS_TICKS_IDLE, SYS_TICKS_USER, SYS_TICKS_KERNEL, SYS_TICKS_WAIT, SYS_TICKS_STOLEN,
+	/* in the order of KS_TIME_* */
 	SYS_NSEC_IDLE, SYS_NSEC_USER, SYS_NSEC_KERNEL, SYS_NSEC_WAIT, SYS_NSEC_INTR, SYS_NSEC_STOLEN,
 	SYS_WAIT_IO, SYS_PSWITCH, SYS_INTR, SYS_INTRTHREAD, SYS_IDLETHREAD, SYS_XCALLS, SYS_SYSFORK };
 
@@ -128,41 +129,29 @@ column_of(struct ks_linux *lx, const struct ks_file *file, struct ks_columns *c,
 static int
 sys_values(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
 {
+	static const int fields[KS_TIME_COUNT] = {
+		[KS_TIME_IDLE] = SYS_TICKS_IDLE, [KS_TIME_USER] = SYS_TICKS_USER, [KS_TIME_KERNEL] = SYS_TICKS_KERNEL,
+		[KS_TIME_WAIT] = SYS_TICKS_WAIT, [KS_TIME_INTR] = -1, [KS_TIME_STOLEN] = SYS_TICKS_STOLEN,
+	};
 	const struct ks_cpu_ticks *ticks = ticks_of(lx, unit);
 	struct ks_cpu *cpu = ks_cpu_of(unit);
 	const struct ks_column *col;
-	const uint64_t *t;
-	uint64_t s[KS_SCHED_COUNT];
-	uint32_t n;
+	uint64_t s[KS_SCHED_COUNT], time[KS_TIME_COUNT];
+	uint32_t have;
 
 	vals->have = 0;
 	if (ticks == NULL)
 		return -1;
-	t = ticks->ticks;
-	n = ticks->n;
-	if (n > KS_TICKS_SYSTEM) {
-		uint64_t kernel = t[KS_TICKS_SYSTEM] + t[KS_TICKS_IRQ] + t[KS_TICKS_SOFTIRQ];
-
-		ks_have(vals, SYS_TICKS_USER, t[KS_TICKS_USER] + t[KS_TICKS_NICE]);
-		ks_have(vals, SYS_TICKS_KERNEL, kernel);
-		ks_have(vals, SYS_NSEC_USER, (t[KS_TICKS_USER] + t[KS_TICKS_NICE]) * KS_NSEC_PER_TICK);
-		ks_have(vals, SYS_NSEC_KERNEL, kernel * KS_NSEC_PER_TICK);
+	have = ks_cpu_times(ticks->ticks, ticks->n, time);
+	for (int i = 0; i < KS_TIME_COUNT; i++) {
+		if ((have >> i & 1) == 0)
+			continue;
+		ks_have(vals, (size_t)(SYS_NSEC_IDLE + i), time[i] * KS_NSEC_PER_TICK);
+		if (fields[i] >= 0)
+			ks_have(vals, (size_t)fields[i], time[i]);
 	}
-	if (n > KS_TICKS_IDLE) {
-		ks_have(vals, SYS_TICKS_IDLE, t[KS_TICKS_IDLE]);
-		ks_have(vals, SYS_NSEC_IDLE, t[KS_TICKS_IDLE] * KS_NSEC_PER_TICK);
-	}
-	if (n > KS_TICKS_IOWAIT) {
-		ks_have(vals, SYS_TICKS_WAIT, t[KS_TICKS_IOWAIT]);
-		ks_have(vals, SYS_NSEC_WAIT, t[KS_TICKS_IOWAIT] * KS_NSEC_PER_TICK);
-		ks_have(vals, SYS_WAIT_IO, t[KS_TICKS_IOWAIT]);
-	}
-	if (n > KS_TICKS_SOFTIRQ)
-		ks_have(vals, SYS_NSEC_INTR, (t[KS_TICKS_IRQ] + t[KS_TICKS_SOFTIRQ]) * KS_NSEC_PER_TICK);
-	if (n > KS_TICKS_STEAL) {
-		ks_have(vals, SYS_TICKS_STOLEN, t[KS_TICKS_STEAL]);
-		ks_have(vals, SYS_NSEC_STOLEN, t[KS_TICKS_STEAL] * KS_NSEC_PER_TICK);
-	}
+	if ((have >> KS_TIME_WAIT & 1) != 0)
+		ks_have(vals, SYS_WAIT_IO, time[KS_TIME_WAIT]);
 	if (ks_cpu_sched_of(lx, unit, s) == KS_SCHED_COUNT) {
 		ks_have(vals, SYS_PSWITCH, s[KS_SCHED_SLICES]);
 		/* Only counted while kernel.sched_schedstats is on. */

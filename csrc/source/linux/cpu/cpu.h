@@ -177,6 +177,12 @@ void ks_cpu_ticks_end(struct ks_cpu_ticks_all *all, struct ks_text line);
 /* The times of a CPU if the image with that number has it, else NULL. */
 const struct ks_cpu_ticks *ks_cpu_ticks_of(const struct ks_cpu_ticks_all *all, int cpu, uint64_t seq);
 
+/*
+ * Sums columns of a line of /proc/stat, those that it lacks being 0, to times in ticks. Returns which it has, one bit
+ * each.
+ */
+uint32_t ks_cpu_times(const uint64_t t[KS_TICKS_COUNT], size_t ncolumns, uint64_t time[KS_TIME_COUNT]);
+
 /* Removes "cpuN" from a line; false if it is another line. */
 bool ks_cpu_label(struct ks_text *line, struct ks_text *number);
 

@@ -25,13 +25,11 @@ ks_cpu_label(struct ks_text *line, struct ks_text *number)
 	return word.p < word.end && *word.p >= '0' && *word.p <= '9';
 }
 
-/* Makes the times of all CPUs of the sums of their columns. */
-static void
-set_times(struct ks_stat *st, const struct ks_cpu_ticks_all *all)
+uint32_t
+ks_cpu_times(const uint64_t t[KS_TICKS_COUNT], size_t ncolumns, uint64_t time[KS_TIME_COUNT])
 {
-	const uint64_t *t = all->sum; /* 0 in columns that the file lacks */
 	const struct {
-		size_t needs; /* columns */
+		size_t needs; /* the last column */
 		uint64_t ticks;
 	} of[KS_TIME_COUNT] = {
 		[KS_TIME_IDLE] = { KS_TICKS_IDLE, t[KS_TICKS_IDLE] },
@@ -42,12 +40,13 @@ set_times(struct ks_stat *st, const struct ks_cpu_ticks_all *all)
 		[KS_TIME_INTR] = { KS_TICKS_SOFTIRQ, t[KS_TICKS_IRQ] + t[KS_TICKS_SOFTIRQ] },
 		[KS_TIME_STOLEN] = { KS_TICKS_STEAL, t[KS_TICKS_STEAL] },
 	};
+	uint32_t have = 0;
 
 	for (size_t i = 0; i < KS_TIME_COUNT; i++) {
-		st->time[i] = of[i].ticks * KS_NSEC_PER_TICK;
-		if (all->ncolumns > of[i].needs)
-			st->have_time |= 1u << i;
+		time[i] = of[i].ticks;
+		have |= (uint32_t)(ncolumns > of[i].needs) << i;
 	}
+	return have;
 }
 
 static const char *const totals[KS_STAT_COUNT] = {
@@ -142,7 +141,9 @@ parse_stat(struct ks_linux *lx, const struct ks_image *im)
 		}
 	}
 	ks_cpu_ticks_end(&s->ticks, total);
-	set_times(st, &s->ticks);
+	st->have_time = ks_cpu_times(s->ticks.sum, s->ticks.ncolumns, st->time);
+	for (size_t i = 0; i < KS_TIME_COUNT; i++)
+		st->time[i] *= KS_NSEC_PER_TICK;
 }
 
 /* /proc/stat as this round has it, parsed as far as its caller needs it; NULL with errno and message. */
