@@ -9,8 +9,9 @@ local guess = {}
 -- @string what the name of the table in the error
 -- @tparam table functions
 -- @tparam[opt] table names further names that there are, as keys
+-- @int[opt=1] level 2: an `__index` calls it, and its caller is to blame
 -- @treturn function
-function guess.index(what, functions, names)
+function guess.index(what, functions, names, level)
   local meant = {} -- by the name that was asked for, because a search costs much more than a read
   return function(_, name)
     if meant[name] == nil and type(name) == "string" then
@@ -23,7 +24,7 @@ function guess.index(what, functions, names)
       meant[name] = require("kstat.unknown").nearest(name, all) or false
     end
     if meant[name] then
-      error(("%s has no field '%s'; did you mean '%s'?"):format(what, name, meant[name]), 2)
+      error(("%s has no field '%s'; did you mean '%s'?"):format(what, name, meant[name]), 1 + (level or 1))
     end
     return nil
   end

@@ -168,7 +168,7 @@ return setmetatable(kstat, {
       self[name] = require("kstat." .. name)
       return rawget(self, name)
     end
-    absent = absent or require("kstat.guess").index("kstat", kstat, parts)
-    return absent(self, name)
+    absent = absent or require("kstat.guess").index("kstat", kstat, parts, 2)
+    return (absent(self, name)) -- no tail call: the error is to name the caller's line
   end,
 })
