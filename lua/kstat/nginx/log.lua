@@ -146,7 +146,7 @@ local SOURCE = [[
   local x, C, cast, to_string, word, value, length, message, lowcase = ...
   local get_request, top, calls, miss, set = x.get_request, x.top, x.calls, x.miss, x.set
   local entered, in_flight, count_attempts, cache = x.entered, x.in_flight, x.count_attempts, x.cache
-  local index, forks, add, update = set.index, x.library.forks, x.library.fn.add, x.library.fn.blob_update_int
+  local index, add, update = set.index, x.library.fn.add, x.library.fn.blob_update_int
   local now, tonumber, server = x.now, tonumber, set.server
   return function()
     local r = get_request()
@@ -159,7 +159,6 @@ local SOURCE = [[
       if server.is_damaged then return end
       hot = set:heat(row)
     end
-    if hot.forks ~= forks[0] then hot = set:heat(row) end
     local status = C.kstat_nginx_status(r)
     local cell = hot.cells[status >= 0 and status < 1024 and index[status] or 0]
     if hot.own then cell[0] = cell[0] + 1 else add(cell, 1) end

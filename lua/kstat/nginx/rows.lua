@@ -13,7 +13,6 @@ typedef struct {
   int64_t crtime, times_crtime;
   void *times;
   int64_t *request_bytes, *response_bytes;
-  uint32_t forks;
   bool own;
   int64_t *cells[64];
 } kstat_nginx_row;
@@ -106,7 +105,8 @@ local function attach(set, row)
   return true
 end
 
---- Returns what the log phase needs of a row of requests, for this process: after a fork counters are elsewhere.
+--- Returns what the log phase needs of a row of requests. Only workers call it: before the fork, the parts of counters
+-- that it finds would be the master's.
 -- @treturn cdata `cells` are numbered by `set.index`
 -- @function set:heat
 function set_methods.heat(self, row)
@@ -125,7 +125,7 @@ function set_methods.heat(self, row)
   for _, name in ipairs({ "request_bytes", "response_bytes" }) do
     hot[name] = row.counters[name] and cell_of(row.counters[name])
   end
-  hot.own, hot.forks = own, library.forks[0]
+  hot.own = own
   row.hot = hot
   return hot
 end

@@ -1,0 +1,89 @@
+-- Which row of kstat.nginx a request is counted in, and what is counted there.
+local nginx = require("support.nginx")
+local run = require("support.run")
+
+describe("a row of kstat.nginx", function()
+  local server
+
+  if not nginx.is_installed() then
+    pending("nginx with its Lua module, wrk and curl are not installed")
+    return
+  end
+
+  local function start(options)
+    server = nginx.new(options):start()
+  end
+
+  after_each(function() server:remove() end)
+
+  it("has times in whole milliseconds where they are not precise", function()
+    start({ locations = "location /slow { content_by_lua_block { ngx.sleep(0.003) } }" })
+    for _ = 1, 20 do server:get("/slow") end
+    local us = server:counted()["example.com,time:time_sum"]
+    assert.is_true(us >= 20 * 2000 and us % 1000 == 0, us)
+  end)
+
+  it("counts a request that is passed on within nginx once as in flight", function()
+    start({ locations = [[rewrite_by_lua_block { kn:enter() }
+      location /on { content_by_lua_block { ngx.exec("/") } }]] })
+    for _ = 1, 5 do server:get("/on") end
+    assert.equal(0, server:metrics().nginx_http_requests_in_flight)
+  end)
+
+  it("is that of each upstream that a request was passed to, one after the other", function()
+    start({ setup = "upstreams = true", locations = [[location /both { proxy_pass http://127.0.0.1:1;
+      error_page 502 = @second; } location @second { proxy_pass http://127.0.0.1:$port2; }]],
+      servers = "server { listen 127.0.0.1:$port2; location / { return 204; } }" })
+    server:get("/both")
+    local counted = server:metrics()
+    for address, code in pairs({ ["127.0.0.1:1"] = "5xx", ["127.0.0.1:" .. server.port2] = "2xx" }) do
+      local found = 0
+      for name, value in pairs(counted) do
+        found = found + (name:find(('addr="%s",code="%s"'):format(address, code), 1, true) and value or 0)
+      end
+      assert.equal(1, found, address)
+    end
+  end)
+
+  it("makes room for another one when it is removed", function()
+    start({ setup = "labels = { 'host' }, max_rows = 2", locations = [[location /remove { content_by_lua_block {
+      ngx.print(tostring(kn:remove("a"))) } }]] }) -- the other row is that of the address
+    server:get("/", "-H 'Host: a'")
+    assert.equal("true", server:get("/remove"))
+    server:get("/", "-H 'Host: b'")
+    assert.equal(1, server:metrics()['nginx_http_requests_total{host="b",code="2xx"}'])
+  end)
+
+  it("stays, idle as it is, where it is that of refused labels", function()
+    start({ setup = "labels = { 'host' }, expire = 1" })
+    server:get("/", "-H 'Host: idle'")
+    run.await("the end of an idle row", function() return not server:counted()["idle:2xx"] end)
+    run.shell("sleep 1")
+    assert.equal(0, server:counted()["other:2xx"])
+  end)
+
+  it("is not shown where it is that of refused labels and nothing was refused", function()
+    start({ setup = "labels = { 'host' }, max_rows = 1" })
+    local name = 'nginx_http_requests_total{host="other",code="2xx"}'
+    assert.is_nil(server:metrics()[name])
+    server:get("/", "-H 'Host: a'")
+    assert.equal(1, server:metrics()[name])
+  end)
+
+  it("has labels of UTF-8, whatever a client sends", function()
+    start({ setup = "labels = { { name = 'agent', from = '$http_user_agent' } }" })
+    for _, bytes in ipairs({ "\255", "\237\160\128", "\240\128\128\128", "\244\144\128\128", "\194\155x" }) do
+      server:get("/", run.quote("-A" .. bytes))
+    end
+    run.write_file(server.prefix .. "/text", server:get("/metrics"))
+    assert.equal(0, nginx.sh("iconv -f UTF-8 -t UTF-8 %s/text >/dev/null", server.prefix).status)
+  end)
+
+  it("is never taken for what nginx has once", function()
+    start({ setup = "labels = { 'host', { name = 'a', from = '$arg_a' } }" })
+    server:get("/?a=server", "-H 'Host: nginx'")
+    local metrics = server:metrics()
+    assert.equal(1, metrics['nginx_http_requests_total{host="nginx",a="server",code="2xx"}'])
+    assert.equal(0, metrics.nginx_reloads_total)
+  end)
+end)
