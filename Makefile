@@ -4,6 +4,7 @@
 #   make check      the test suite on Lua 5.4, and what depends on the Lua on LuaJIT and $(LUAS), too, or with
 #                   what $(CHECK_WITH) names; SPECS="spec/core spec/lua/io_spec.lua" runs these alone
 #   make lint       luacheck over all Lua files
+#   make syntax     the compiler's warnings about all C files, without a build; with CC=clang those of clang
 #   make sanitize   the specs of C code, the module and the commands again, built with ASan and UBSan
 #   make race       the thread stress, built with TSan
 #   make sweep      lets each request for memory and each system call of the commands fail, one in each run
@@ -290,6 +291,19 @@ doc: $(LUA_DOC)/index.html
 $(LUA_DOC)/index.html: config.ld $(shell find lua/kstat -name '*.lua')
 	$(call QUIET,LDOC) rm -rf $(@D) && mkdir -p $(@D) && \
 	    $(LDOC) --fatalwarnings --date "kstat $(VERSION)" -q -d $(@D) . >/dev/null
+
+# The compiler's warnings about all C files, in a process for many files: far faster than a build.
+SYNTAX = $(CC) -fsyntax-only $(CPP_ALL) $(CPPFLAGS) $(C_ALL) $(CFLAGS)
+.PHONY: syntax syntax-lib syntax-others syntax-lua54 syntax-lua51
+syntax: syntax-lib syntax-others syntax-lua54 syntax-lua51
+syntax-lib:
+	@$(SYNTAX) $(LIB_SRC)
+syntax-others:
+	@$(SYNTAX) $(SPEC_SRC) $(BENCH_SRC)
+syntax-lua54:
+	@$(SYNTAX) $(LUA54_CFLAGS) -DKSTAT_PREFIX='"$(PREFIX)"' $(LUA_SRC) $(HOST_SRC) $(if $(HTTP_LIBS),$(HTTP_SRC))
+syntax-lua51:
+	@$(if $(LUA51_CFLAGS),$(SYNTAX) $(LUA51_CFLAGS) $(LUA_SRC))
 
 lint:
 	$(LUACHECK) --quiet $(wildcard lua scripts examples spec bench rockspec/*.lua)
