@@ -9,16 +9,23 @@ describe("kstat.http", function()
   end
 
   -- What a client gets from a handler, a text in Lua, and what the script prints, to which `run` is known: it serves
-  -- for a second, or until an answer, and returns what server:run() returns or raises.
+  -- until the client was answered, and returns what server:run() returns or raises.
   local function serve(handler, script)
     local r = run.run({ "kstatlua", "-e", ([[
       local server = assert(require("kstat.http").listen("127.0.0.1:0"))
-      local client = io.popen(("curl -s -m 5 -w ' %%%%{http_code}' 127.0.0.1:%%d/path"):format(server:port()))
+      local client = io.popen(("curl -s -m 30 -w ' %%%%{http_code}' 127.0.0.1:%%d/path"):format(server:port()))
       local function run()
-        local ok, message
-        for _ = 1, 20 do
-          ok, message = pcall(server.run, server, 0.05, %s)
-          if not ok then break end
+        local is_called, handler, ok, message = false, %s
+        local function handle(...)
+          is_called = true
+          return handler(...)
+        end
+        local last = kstat.hrtime() + 30
+        repeat
+          ok, message = pcall(server.run, server, 0.05, handle)
+        until is_called or kstat.hrtime() > last
+        if ok then
+          server:run(0.05, handle)
         end
         return tostring(message)
       end
