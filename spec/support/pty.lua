@@ -5,13 +5,27 @@ local M = {}
 local session = {}
 session.__index = session
 
-local count = 0
+local count, open = 0, {}
 
---- Takes busted's `it` and `pending`. Returns `it` where there are terminals; elsewhere a function with the same
--- arguments, which makes the spec pending.
+local function close_all()
+  for terminal in pairs(open) do
+    terminal:close()
+  end
+end
+
+--- Takes busted's `it` and `pending`. Returns `it` where there are terminals, with which a spec closes its terminals
+-- even if it fails; elsewhere a function with the same arguments, which makes the spec pending.
 function M.it(it, pending)
   if run.shell("script -qec true /dev/null </dev/null").status == 0 then
-    return it
+    return function(name, spec)
+      return it(name, function()
+        local ok, message = pcall(spec)
+        close_all()
+        if not ok then
+          error(message, 0)
+        end
+      end)
+    end
   end
   return function(name)
     pending(name .. ": needs a terminal: /dev/ptmx and /dev/pts")
@@ -22,6 +36,7 @@ end
 function M.start(line, width, height)
   count = count + 1
   local self = setmetatable({ socket = ("kstat-spec-%s-%d"):format(os.tmpname():match("[^/]*$"), count) }, session)
+  open[self] = true
   self:tmux("-f /dev/null new-session -d -x %d -y %d %s", width or 80, height or 24, run.quote(
     "export LC_ALL=C.UTF-8 TZ=UTC; " .. line))
   return self
@@ -60,6 +75,7 @@ function session:resize(width, height)
 end
 
 function session:close()
+  open[self] = nil
   self:tmux("kill-server")
 end
 
