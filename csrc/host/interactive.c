@@ -333,7 +333,7 @@ load_text(lua_State *L, const char *before, const char *text, size_t n)
 
 /*
  * Reads lines until they make a chunk, as an expression if they can be one. Pushes the function, or a
- * message, and returns a Lua status; returns -1 and pushes nothing at the end of the input and after Ctrl-C.
+ * message, and returns a Lua status; returns -1 and pushes nothing after Ctrl-C, or if the input ends before a chunk.
  */
 static int
 read_chunk(lua_State *L, bool terminal)
@@ -356,6 +356,9 @@ read_chunk(lua_State *L, bool terminal)
 			break;
 		status = -1;
 	}
+	/* At the end of the input, a chunk that goes on is a mistake; Ctrl-C only drops it. */
+	if (status == -1 && text.len > 0 && !ks_wait_interrupted)
+		status = load_text(L, "", text.data, text.len);
 	if (status != -1) {
 		ks_buf_addc(&text, '\0');
 		if (!text.failed)

@@ -60,6 +60,12 @@ describe("at the prompt", function()
     assert.equal("5\n6\n", session("exit = 5\nexit\n6\n").out)
   end)
 
+  it("a chunk that the end of the input cuts off is a mistake", function()
+    local r = session("1\nfor i = 1, 2 do\nprint(i)\n")
+    assert.equal("1\n", r.out)
+    assert.matches("^kstatlua: stdin:2: 'end' expected", r.err)
+  end)
+
   it("a misspelt field of kstat is named, with what was meant", function()
     local r = session("kstat.opne()\nkstat.piture\nkstat.every and 1\n")
     assert.matches("stdin:1: kstat has no field 'opne'; did you mean 'open'?", r.err, 1, true)
