@@ -41,6 +41,10 @@ _kstat()
 		fi
 		COMPREPLY+=("$word")
 	done < <("$program" --complete "${words[@]}" 2>/dev/null)
+	# Readline would close an open quote behind a single candidate; of two it inserts what both begin with.
+	if $more && [[ ${#COMPREPLY[@]} == 1 && $raw == [\'\"]* ]]; then
+		COMPREPLY+=("$COMPREPLY*")
+	fi
 	! $more || compopt -o nospace
 }
 complete -F _kstat kstat kstatlua
