@@ -15,6 +15,7 @@ describe("metrics of one's own in nginx", function()
         kn:counter("a_counter_with_thirty_letters") }
       kn:gauge("taken"):set(7)
       again = kn:counter("taken")
+      fraction = kn:counter("fraction")
       tenants = kn:counter("requests_by_tenant", { labels = { "tenant" } })
       sizes = kn:histogram("sizes", { buckets = { 10, 20 }, percentiles = true })
       latency = kn:histogram("latency_of_the_backend", { unit = "seconds", buckets = { .01, 1 }, labels = { "a" } })
@@ -36,6 +37,7 @@ describe("metrics of one's own in nginx", function()
       locations = [[location /use { content_by_lua_block {
         for _, counter in ipairs(plain) do counter:add(2) end
         again:add(5)
+        fraction:add(1.9)
         tenants:add(3, "a tenant whose name is long")
         sizes:observe(10) sizes:observe(15)
         latency:observe(0.5, "a label that is long")
@@ -54,6 +56,10 @@ describe("metrics of one's own in nginx", function()
     for _, name in ipairs({ "name", "labels", "k" }) do
       assert.equal(2, metrics[name .. "_total"], name)
     end
+  end)
+
+  it("count whole things", function()
+    assert.equal(1, metrics.fraction_total)
   end)
 
   it("are shown where the kstat's name had to be cut", function()
