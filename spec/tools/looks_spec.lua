@@ -2,6 +2,7 @@
 local capture = require("support.capture")
 local kstat = require("kstat")
 local picture = require("kstat.picture")
+local pty = require("support.pty")
 local run = require("support.run")
 
 -- A capture of one queue, whose number and text grow.
@@ -38,6 +39,16 @@ describe("a table", function()
     assert.falsy(show(declaration, "--color=always", "--csv", "-r", path, "1", "3"):find("\27", 1, true))
     assert.equal("label    level\nqq           5\nqqqq        \27[33m70\27[0m\nqqqqqq  \27[31m123456\27[0m\n",
       show(declaration, "--color=always", "-r", path, "1", "3"))
+  end)
+
+  pty.it(it, pending)("has colours on a terminal, unless it is dumb or NO_COLOR is set", function()
+    local function coloured(variables)
+      return run.shell(("%s script -qec %s /dev/null </dev/null"):format(variables, run.quote(
+        ("%s/kstatlua -r %s -e %s"):format(run.bin, growing(), run.quote("return kstat.report({ select = 'app', " ..
+        "columns = { { 'level', format = '%d', warning = 1 } } })"))))).out:find("\27[33m5\27[0m", 1, true) ~= nil
+    end
+    assert.same({ true, true, false, false }, { coloured("TERM=xterm"), coloured("TERM=xterm NO_COLOR="),
+      coloured("TERM=xterm NO_COLOR=1"), coloured("TERM=dumb") })
   end)
 
   it("leaves its texts to the window's width, and never cuts numbers", function()
@@ -86,4 +97,9 @@ it("pictures are what the locale says, into a pipe, too", function()
   end
   assert.equal(picture.sparkline({ 1, 2 }, { utf8 = true }) .. "\n", line("C.UTF-8"))
   assert.equal(picture.sparkline({ 1, 2 }, { utf8 = false }) .. "\n", line("C"))
+end)
+
+it("CSV has quotes around a text with a carriage return", function()
+  local text = show({ select = "app", columns = { { "a", function() return "x\ry" end } } }, "--csv", "-r", growing())
+  assert.matches(',"x\ry"\n$', text)
 end)

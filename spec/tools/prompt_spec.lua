@@ -60,6 +60,10 @@ describe("at the prompt", function()
     assert.equal("5\n6\n", session("exit = 5\nexit\n6\n").out)
   end)
 
+  it("a script's own help stays what it is", function()
+    assert.equal("5\n", run.run({ "kstatlua", "-e", "help = 5", "-i", stdin = "help\n" }).out)
+  end)
+
   it("a chunk that the end of the input cuts off is a mistake", function()
     local r = session("1\nfor i = 1, 2 do\nprint(i)\n")
     assert.equal("1\n", r.out)
