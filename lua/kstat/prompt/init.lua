@@ -4,6 +4,8 @@
 local core = require("kstat.core")
 local unknown = require("kstat.unknown")
 
+local getmetatable = debug.getmetatable -- the metatable itself, whatever its __metatable says
+
 local prompt = {}
 
 local kstat -- the module, which the host hands over
