@@ -24,7 +24,7 @@ local function name_of(text, otherwise)
   return name:find("^%d") and "_" .. name or name
 end
 
--- Makes names unique_name those there were; `suffixes` are what the names go on with.
+-- Makes the names unique among those there were; `suffixes` are what the names go on with.
 local function unique_name(taken, name, suffixes)
   local candidate, n = name, 1
   local function clashes()
