@@ -135,8 +135,11 @@ reload(kstat_pub_t *pub, kstat_t *before)
 	kstat_counter_add(kstat_counter_own(before, "a", NULL), 1);
 	(void)kstat_named_store(before, "text", "some text", 9);
 	for (int i = 0; i < 3; i++) {
-		(void)kstat_publish("master", 0);
-		k = counters(pub, i == 1 ? "kept" : i == 2 ? "new" : "first", i == 1 ? KSTAT_FLAG_PERSISTENT : 0);
+		kstat_pub_t *again = kstat_publish("master", 0); /* another one if the first is found damaged */
+
+		if (again == NULL)
+			continue;
+		k = counters(again, i == 1 ? "kept" : i == 2 ? "new" : "first", i == 1 ? KSTAT_FLAG_PERSISTENT : 0);
 		if (k != NULL) {
 			kstat_counter_add(kstat_counter(k, "a"), 1);
 			kstat_counter_add(kstat_counter_own(k, "a", NULL), 1);
@@ -144,7 +147,7 @@ reload(kstat_pub_t *pub, kstat_t *before)
 			if (i == 2)
 				kstat_delete(k);
 		}
-		kstat_unpublish(pub);
+		kstat_unpublish(again);
 	}
 	k = kstat_publish_create(pub, "hostile", 0, "io", "disk", KSTAT_TYPE_IO, 1, 0);
 	if (k != NULL && kstat_install(k) == 0 && kstat_ioq_runq_enter(kstat_ioq(k)) == 0)

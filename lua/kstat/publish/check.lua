@@ -11,11 +11,12 @@ function M.chunk_name(name)
   return (own_folder or "=kstat.publish.") .. name
 end
 
--- Raises at the first caller in Lua outside of this folder.
+-- Raises at the first caller in Lua outside of this folder. Lua 5.1 counts a tail call as a level without a line.
 local function usage(format, ...)
   local level = 2
   local info = debug.getinfo(level, "S")
-  while info and own_folder and (info.what == "C" or info.source:sub(1, #own_folder) == own_folder) do
+  while info and own_folder and
+    (info.what == "C" or info.what == "tail" or info.source:sub(1, #own_folder) == own_folder) do
     level = level + 1
     info = debug.getinfo(level, "S")
   end
