@@ -124,6 +124,8 @@ local function main()
     wrong(problem)
   elseif given.help then
     tool.show(USAGE)
+  elseif given.output == "-" then
+    wrong("-o -: a recording is a plain file, no stream")
   end
   local file = table.remove(given.operands, 1) or wrong("no file to convert")
   local selectors = tool.selectors(given.operands)

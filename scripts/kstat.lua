@@ -22,7 +22,7 @@ usage: NAME SYNOPSIS[-m module] [-i instance] [-n name]
   -l  names only             -j  JSON
   -q  only the exit status   -d  describe the statistics: kind, unit, meaning
   -o prometheus, -o openmetrics   metrics, in base units
-  --output FILE   with -o: each report replaces FILE once it is complete
+  --output FILE   with -o: each report replaces FILE once it is complete (-: standard output)
   -v  on standard error, what was read and what could not be
   -T  time before each report: d as a date, u in seconds since 1970
   --rate  counters as their change per second, since creation in the first report
@@ -82,6 +82,9 @@ local function check_together(options, operands)
   end
   if options.output and not options.o then
     wrong("--output goes with -o prometheus or -o openmetrics")
+  end
+  if options.output == "-" then
+    options.output = nil
   end
   if options.d and (options.a or options.rate) then
     wrong("-d and %s cannot be used together", options.a and "-a" or "--rate")

@@ -522,6 +522,17 @@ print(pcall(ks.exposition, ks, "prometheus"))
       assert.equal("old\n", run.read_file(file))
     end)
 
+    it("is standard output by the name -", function()
+      local metrics = ("cd %s; %s/kstat -o prometheus --output - unix:0:system_misc:ncpus; ls"):format(dir, run.bin)
+      local r = run.shell(metrics)
+      assert.matches("^# TYPE kstat_unix_ncpus gauge\n.*} %d+\n$", r.out)
+      for _, command in ipairs({ "record -o - 1 1", "convert -o - /dev/null" }) do
+        r = run.shell(("cd %s; %s/kstatlua %s; s=$?; ls; exit $s"):format(dir, run.bin, command))
+        assert.same({ 2, "" }, { r.status, r.out })
+        assert.matches("^%a+: %-o %-: a recording is a plain file, no stream", r.err)
+      end
+    end)
+
     it("is refused where no file can be", function()
       for path, why in pairs({ ["/dev/null"] = "not a regular file", [dir] = "not a regular file",
         [dir .. "/none/file"] = "No such file or directory", [""] = "No such file or directory" }) do
