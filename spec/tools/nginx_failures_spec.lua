@@ -103,6 +103,29 @@ describe("kstat.nginx", function()
     server = nil
   end)
 
+  it("says what names and how many buckets are possible", function()
+    local function buckets(n)
+      return ("buckets = (function() local b = {} for i = 1, %d do b[i] = i end return b end)()"):format(n)
+    end
+    for setup, line in pairs({ ["name = 'a b'"] = "name: 1 to 30 letters", ["name = '.a'"] = "name: 1 to 30 letters",
+        ["name = ('x'):rep(31)"] = "name: 1 to 30 letters",
+        [buckets(3937)] = "at most 3936 expected for time, got 3937",
+        [buckets(4089) .. ", percentiles = false"] = "at most 4088 expected",
+        [buckets(1358) .. ", upstreams = true"] = "at most 1357 expected for connect, header, response" }) do
+      start({ setup = setup })
+      serves_without_metrics(line)
+      server:remove()
+    end
+    for _, setup in ipairs({ buckets(3936), buckets(4088) .. ", percentiles = false",
+        buckets(1357) .. ", upstreams = true", "name = ('x'):rep(30)" }) do
+      start({ setup = setup })
+      assert.equal("hello\n", server:get("/"))
+      assert.same({}, lines_of_kstat(server:log()))
+      server:remove()
+    end
+    server = nil
+  end)
+
   it("counts metrics of one's own, and refuses what is no value without harm", function()
     start({ init = OWN .. [[bad = kn:counter("not a name") worse = kn:histogram("h", { buckets = { 2, 1 } })
       small = kn:counter("small", { unknown = 1 })]], locations = OWN_PAGE .. [[location = /bad { content_by_lua_block {

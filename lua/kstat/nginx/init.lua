@@ -54,8 +54,8 @@ local function checked(given)
   end
   if options.status ~= "class" and options.status ~= "code" then
     error("setup: status: \"class\" or \"code\" expected", 0)
-  elseif #options.name > 30 then
-    error("setup: name: at most 30 bytes expected", 0)
+  elseif #options.name > 30 or not options.name:find("^[%w_-][%w_.-]*$") then
+    error("setup: name: 1 to 30 letters, digits, '-', '_' and '.', which does not come first, expected", 0)
   elseif not (options.max_rows >= 1 and options.max_rows <= 30000) then
     error("setup: max_rows: 1 to 30000 expected", 0)
   elseif options.expire and (options.expire <= 0 or options.expire ~= options.expire) then

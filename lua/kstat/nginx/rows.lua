@@ -36,6 +36,12 @@ local set_meta = { __index = set_methods }
 -- @treturn[2] nil
 -- @treturn[2] string message
 function M.template(distributions)
+  -- A blob has at most 65,535 bytes, 16 of them for each bucket; a digest takes 2,432.
+  local most = math.floor((65535 / #distributions.vois - (distributions.percentiles and 2559 or 127)) / 16)
+  if #distributions.bounds > most then
+    return nil, ("buckets: at most %d expected for %s, got %d"):format(most, table.concat(distributions.vois, ", "),
+      #distributions.bounds)
+  end
   -- Prometheus counts a value that is a bound below it. A blob counts it above, so its bounds are greater by one.
   local bounds = { 0 }
   for i, bound in ipairs(distributions.bounds) do
