@@ -103,7 +103,7 @@ function M.run(command)
   local set = { " LC_ALL=C TZ=UTC" }
   -- In interpreters the sanitizer does not look for leaks; in our own programs it does.
   local asan = os.getenv("ASAN_OPTIONS")
-  if command[1]:find("lua[%d.]*$") or command[1]:find("luajit$") then
+  if command[1]:find("%f[%w]lua[%d.]*$") or command[1]:find("luajit$") then -- not kstatlua
     set[#set + 1] = " " .. M.quote("LD_PRELOAD=" .. (os.getenv("KSTAT_PRELOAD") or ""))
   end
   if asan and not command[1]:find("/", 1, true) then
