@@ -170,6 +170,7 @@ local function answers(ks, typed, names, is_local)
       return 503, "text/plain", message .. "\n"
     end
     local status, media_type, body, policy = answer(selectors, headers)
+    local mistake = selectors ~= typed and page.trouble(selectors)
     local lines = ks:warnings()
     failures = failures + #lines
     for _, line in ipairs(lines) do
@@ -177,6 +178,8 @@ local function answers(ks, typed, names, is_local)
     end
     if not status then
       return 404, "text/plain", NOT_FOUND
+    elseif mistake then
+      return 400, "text/plain", mistake .. "\n"
     end
     return status, media_type, body, policy
   end

@@ -70,9 +70,8 @@ fields_of(const struct ks_selector *s, const struct ks_pattern *field[FIELDS])
 	field[4] = &s->class_;
 }
 
-/* Returns a line for the person about one of its patterns, as ks_pattern_trouble(), or NULL. */
-static const char *
-selector_trouble(const struct ks_selector *s)
+const char *
+ks_selector_trouble(const struct ks_selector *s)
 {
 	const struct ks_pattern *field[FIELDS];
 	const char *line = NULL;
@@ -149,7 +148,7 @@ ks_chain_warn_of_selectors(kstat_ctl_t *kc, const struct ks_selector *const *sel
 	for (size_t i = 0; kc != NULL && i < n; i++) {
 		const char *line;
 
-		while ((line = selector_trouble(selectors[i])) != NULL) {
+		while (!selectors[i]->is_strangers && (line = ks_selector_trouble(selectors[i])) != NULL) {
 			ks_warnings_add(&ks_chain_of(kc)->warnings, line);
 			ks_chain_of(kc)->damaged |= ks_replay_source(ks_chain_of(kc)) != NULL;
 		}

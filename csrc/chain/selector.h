@@ -13,6 +13,7 @@
 
 struct ks_selector {
 	struct ks_pattern module, instance, name, stat, class_;
+	bool is_strangers; /* chains do not warn of it: whoever serves the stranger calls ks_selector_trouble() */
 };
 
 void ks_selector_free(struct ks_selector *s);
@@ -44,6 +45,9 @@ size_t ks_selector_group(const struct ks_selector *s, const char *name);
  */
 bool ks_selector_capture(const struct ks_selector *s, size_t group, const kstat_t *ksp,
     const char *stat, struct ks_buf *out);
+
+/* Returns a line about one of its patterns that was given up, as ks_pattern_trouble(), or NULL. */
+const char *ks_selector_trouble(const struct ks_selector *s);
 
 struct ks_selection {
 	kstat_t **ksp; /* in the order of kstat(8); owned */

@@ -98,13 +98,14 @@ selector_fields(lua_State *L)
 
 /* Pushes the selector that an operand means; or nil, a message that names the field and points into it, errno. */
 static int
-push_compiled(lua_State *L, const struct ks_operand *o)
+push_compiled(lua_State *L, const struct ks_operand *o, bool is_strangers)
 {
 	struct ks_lua_selector *u = ks_lua_newuserdata(L, sizeof(*u));
 
 	ks_lua_setmetatable(L, KS_LUA_SELECTOR);
 	if (ks_selector_compile(&u->s, o) != 0)
 		return ks_lua_fail(L);
+	u->s.is_strangers = is_strangers;
 	lua_createtable(L, KS_OPERAND_FIELDS, 0);
 	for (int i = 0; i < KS_OPERAND_FIELDS; i++) {
 		lua_pushlstring(L, o->field[i].text != NULL ? o->field[i].text : "", o->field[i].n);
@@ -129,10 +130,13 @@ selector_new(lua_State *L)
 		lua_getfield(L, 1, field_names[i]);
 		o.field[i].text = luaL_optlstring(L, i + 2, "", &o.field[i].n);
 	}
-	return push_compiled(L, &o);
+	return push_compiled(L, &o, false);
 }
 
-/* selector_of(operand[, class]): the class takes the place of that of a URI. */
+/*
+ * selector_of(operand[, class[, strangers]]): the class takes the place of that of a URI. Chains do not warn of a
+ * stranger's regular expression that takes too many steps: selector_trouble() returns the line.
+ */
 static int
 selector_of(lua_State *L)
 {
@@ -140,13 +144,24 @@ selector_of(lua_State *L)
 	struct ks_operand o;
 	size_t n;
 	const char *text = luaL_checklstring(L, 1, &n);
+	bool is_strangers = lua_toboolean(L, 3);
 
 	lua_settop(L, 2);
 	ks_operand_parse(&o, text, n);
 	class_.text = luaL_optlstring(L, 2, NULL, &class_.n);
 	if (class_.text != NULL)
 		o.field[KS_OPERAND_CLASS] = class_;
-	return push_compiled(L, &o);
+	return push_compiled(L, &o, is_strangers);
+}
+
+/* selector_trouble(selector) -> a line about a regular expression that took too many steps, once; nil: none did */
+static int
+selector_trouble(lua_State *L)
+{
+	struct ks_lua_selector *u = luaL_checkudata(L, 1, KS_LUA_SELECTOR);
+
+	lua_pushstring(L, ks_selector_trouble(&u->s));
+	return 1;
 }
 
 /* operand(text) -> its specifiers, not compiled: an array of those up to the last one given, with a field `class` */
@@ -236,6 +251,7 @@ ks_lua_add_selector(lua_State *L)
 	static const luaL_Reg functions[] = {
 		{ "selector", selector_new },
 		{ "selector_of", selector_of },
+		{ "selector_trouble", selector_trouble },
 		{ "operand", split_operand },
 		{ NULL, NULL }
 	};

@@ -58,6 +58,11 @@ describe("kn:page()", function()
     assert.truthy(body:find("^select: '/%(/': "), body)
     status, body = fetch("kstat.json?" .. ("select=/x/"):rep(17, "&"))
     assert.same({ 400, "select: at most 16 regular expressions in one request\n" }, { status, body })
+    for _, path in ipairs({ "kstat.json", "meta.json", "../kstat.json", "../metrics" }) do
+      status, body = fetch(path .. "?select=::/^.*.*.*.*.*.*.*.*[!,]$/:")
+      assert.equal(400, status, path)
+      assert.matches("^select: regular expression /.* take too many steps: write it without%)\n$", body)
+    end
   end)
 
   it("works in a browser", function()

@@ -38,6 +38,15 @@ local function selectors_of_request()
   return selectors
 end
 
+-- Answers if regular expressions of the selectors (nil: there are none) took too many steps, and returns whether.
+local function refuse_trouble(selectors)
+  local message = page.trouble(selectors or {})
+  if message then
+    refuse(400, (message:gsub("%c", "?")))
+  end
+  return message ~= nil
+end
+
 -- --- the chain of the machine ---------------------------------------------------------------------
 
 local IDLE = 60 -- seconds, after which a worker closes the chain that nobody asked for
@@ -118,10 +127,18 @@ function M.metrics(server)
     ok, message = families.render(server, ks, format, send)
     return ok or refuse(503, message)
   end
+  local is_begun -- the first text comes when all kstats were read
   for text in assert(ks:exposition(format, unpack(selectors))) do
-    if text ~= "" and not send(text) then
-      break
+    if text ~= "" then
+      local is_first = not is_begun
+      is_begun = true
+      if is_first and refuse_trouble(selectors) or not send(text) then
+        break
+      end
     end
+  end
+  if not is_begun then -- nothing matched
+    refuse_trouble(selectors)
   end
   return_machine(ks)
 end
@@ -147,7 +164,9 @@ function M.json(server)
   if ks and selectors then
     return_machine(ks)
   end
-  if not text then
+  if refuse_trouble(selectors) then
+    return
+  elseif not text then
     return refuse(503, message)
   end
   ngx.header["Content-Type"] = "application/json"
@@ -167,7 +186,9 @@ function M.page()
   end
   local status, media_type, body, policy = page.answer(ks, ngx.var.uri:match("[^/]*$"), selectors or {})
   return_machine(ks)
-  if not status then
+  if refuse_trouble(selectors) then
+    return
+  elseif not status then
     return refuse(404, "not found: the page has no such part")
   end
   ngx.status = status

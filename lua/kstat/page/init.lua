@@ -38,7 +38,7 @@ function page.selectors(texts)
     return nil, ("select: at most %d in one request"):format(page.MOST_SELECTORS)
   end
   for i, text in ipairs(texts) do
-    local selector, message = core.selector_of(text)
+    local selector, message = core.selector_of(text, nil, true)
     if not selector then
       return nil, ("select: '%s': %s"):format(text, message)
     end
@@ -48,6 +48,20 @@ function page.selectors(texts)
     return nil, ("select: at most %d regular expressions in one request"):format(MOST_EXPRESSIONS)
   end
   return selectors
+end
+
+--- Returns what was wrong with the selectors of a request, which shows as they are used: a regular expression took too
+-- many steps. An answer by them lacks kstats then, and a server sends the line in its place, with the status 400.
+-- @tparam {selector,...} selectors what page.selectors() returned
+-- @treturn string|nil
+function page.trouble(selectors)
+  for _, selector in ipairs(selectors) do
+    local line = core.selector_trouble(selector)
+    if line then
+      return "select: " .. line
+    end
+  end
+  return nil
 end
 
 -- The text is large, so that it is loaded when somebody asks for it.
