@@ -172,16 +172,16 @@ decode(char *text)
 }
 
 /*
- * Called with the target of a request before the daemon looks at it; returns the request. The daemon is left
- * without parameters: it would close connections without an answer if their parameters did not fit its memory.
+ * Called with the target of a request before the daemon looks at it; returns the request. `target` lies in the daemon's
+ * memory, which it parses next. It gets to see no parameters: it would close connections without an answer if their
+ * parameters did not fit its memory. A NUL ends them for it.
  */
 static void *
 on_target(void *arg, const char *target, struct MHD_Connection *connection)
 {
 	size_t skip = strncasecmp(target, "http://", 7) == 0 ? 7 : strncasecmp(target, "https://", 8) == 0 ? 8 : 0;
 	struct http_request *request = calloc(1, sizeof(*request) + strlen(target) + 2);
-	char *query = strchr(target, '?');
-	char *to;
+	char *query = strchr(target, '?'), *to;
 
 	(void)arg;
 	if (request != NULL) {
@@ -198,10 +198,8 @@ on_target(void *arg, const char *target, struct MHD_Connection *connection)
 			*to = '\0';
 		decode(request->target);
 	}
-	if (query != NULL && query[1] != '\0') {
-		memset(query + 1, 'x', strlen(query + 1));
+	if (query != NULL)
 		query[1] = '\0';
-	}
 	return request;
 }
 
