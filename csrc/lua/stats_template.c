@@ -283,6 +283,28 @@ hist_spec(lua_State *L, int t, struct voistatspec *vss, struct vss_hist_hlpr_inf
 	lua_pop(L, 4);
 }
 
+/* A statistic's description at index t; may leave one value on the stack. */
+static void
+statistic_spec(lua_State *L, int t, struct voistatspec *v, struct spec *info, unsigned dt)
+{
+	v->stype = (enum voi_stype)index_of(L, field_text(L, t, "stat"), "statistic", false);
+	lua_pop(L, 1);
+	if (v->stype == VS_STYPE_HIST) {
+		hist_spec(L, t, v, &info->hi, dt);
+	} else if (v->stype == VS_STYPE_TDGST) {
+		v->vs_dtype = (enum vsd_dtype)index_of(L, field_text(L, t, "tdgst"), "digest", true);
+		lua_pop(L, 1);
+		info->ti.nctds = (uint32_t)field_count(L, t, "nctds", 1, KS_SB_MAX, 0);
+		info->ti.prec = FIELD_PREC(L, t, -1);
+		v->hlpr = stats_vss_tdgst_hlpr;
+		v->hlprinfo = (struct vss_hlpr_info *)(void *)&info->ti;
+	} else {
+		info->ni.prec = FIELD_PREC(L, t, 16);
+		v->hlpr = stats_vss_numeric_hlpr;
+		v->hlprinfo = (struct vss_hlpr_info *)(void *)&info->ni;
+	}
+}
+
 /* tpl_add(slot, id, name, dtype, specs, relupdate) */
 static int
 tpl_add(lua_State *L)
@@ -309,29 +331,10 @@ tpl_add(lua_State *L)
 	memset(vss, 0, sizeof(vss));
 	memset(info, 0, sizeof(info));
 	for (size_t i = 0; i < n; i++) {
-		struct voistatspec *v = &vss[i];
-		int t;
-
 		lua_rawgeti(L, 5, (int)i + 1);
 		if (!lua_istable(L, -1))
 			return usage(L, "statistic %d must come from a constructor", (int)i + 1);
-		t = lua_gettop(L);
-		v->stype = (enum voi_stype)index_of(L, field_text(L, t, "stat"), "statistic", false);
-		lua_pop(L, 1);
-		if (v->stype == VS_STYPE_HIST) {
-			hist_spec(L, t, v, &info[i].hi, (unsigned)dt);
-		} else if (v->stype == VS_STYPE_TDGST) {
-			v->vs_dtype = (enum vsd_dtype)index_of(L, field_text(L, t, "tdgst"), "digest", true);
-			lua_pop(L, 1);
-			info[i].ti.nctds = (uint32_t)field_count(L, t, "nctds", 1, KS_SB_MAX, 0);
-			info[i].ti.prec = FIELD_PREC(L, t, -1);
-			v->hlpr = stats_vss_tdgst_hlpr;
-			v->hlprinfo = (struct vss_hlpr_info *)(void *)&info[i].ti;
-		} else {
-			info[i].ni.prec = FIELD_PREC(L, t, 16);
-			v->hlpr = stats_vss_numeric_hlpr;
-			v->hlprinfo = (struct vss_hlpr_info *)(void *)&info[i].ni;
-		}
+		statistic_spec(L, lua_gettop(L), &vss[i], &info[i], (unsigned)dt);
 	}
 	ret = ks_tpl_ensure_voistats(slot, (int32_t)id, name, (enum vsd_dtype)dt, (uint32_t)n, vss,
 	    lua_toboolean(L, 6) ? SB_VOI_RELUPDATE : 0);
