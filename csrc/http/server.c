@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <zlib.h>
 
@@ -427,8 +428,14 @@ struct http_server *
 http_open(const char *address, http_handler *handler, void *arg, char *why, size_t size)
 {
 	struct http_server *server;
+	struct rlimit files;
 	union address a;
 
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < HTTP_LEAST_FILES) {
+		snprintf(why, size, "only %u open files are allowed here, and %d are needed (ulimit -n)",
+		    (unsigned)files.rlim_cur, HTTP_LEAST_FILES);
+		return NULL;
+	}
 	if (!parse_address(address, &a)) {
 		snprintf(why, size, "'%s' is no address: 127.0.0.1:9105 and [::1]:9105 are", address);
 		return NULL;

@@ -16,6 +16,7 @@
 #define HTTP_MOST_KEPT 48 /* a further connection closes the one that was quiet for longest */
 #define HTTP_MOST_HEADER 16384
 #define HTTP_SECONDS 10
+#define HTTP_LEAST_FILES 128 /* that a process must be allowed to have open: connections, and what it reads */
 
 struct http_server;
 struct http_request;

@@ -75,6 +75,19 @@ for i in range(70):
     assert.same({ 0, "" }, { r.status, r.err })
   end)
 
+  it("does not start where it could not answer for want of open files", function()
+    for _, most in ipairs({ 12, 16, 127 }) do
+      local r = run.shell(("ulimit -n %d; timeout 10 %s/kstatlua exporter --listen 127.0.0.1:0"):format(most, run.bin))
+      assert.same({ 3, "", ("exporter: only %d open files are allowed here, and 128 are needed (ulimit -n)\n"):
+        format(most) }, { r.status, r.out, r.err })
+    end
+    run.stop(server.pid)
+    server = exporter.start(dir, "", "prlimit -n128")
+    among("many", function() assert.equal("200", is_served()) end)
+    local metrics = run.shell(("curl -s 127.0.0.1:%s/metrics"):format(server.port)).out
+    assert.truthy(metrics:find("\nkstat_scrape_failures_total 0\n", 1, true))
+  end)
+
   it("ends within a second of a signal, slow clients or not", function()
     among("slow", function()
       local began = kstat.hrtime()
