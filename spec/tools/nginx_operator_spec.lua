@@ -1,5 +1,6 @@
 -- What an operator of nginx does wrong is answered in the error log, and mended by a reload.
 local nginx = require("support.nginx")
+local run = require("support.run")
 
 describe("kstat.nginx for its operator", function()
   local server
@@ -47,6 +48,18 @@ describe("kstat.nginx for its operator", function()
     end
     start({ init = "kn:counter('jobs', { labels = { queue = true } })" })
     assert.truthy(server:log():find("labels: a list expected", 1, true))
+  end)
+
+  it("refuses names of others by the two servers of the page", function()
+    local page = run.read_file("doc/nginx.md")
+    local servers = page:match("\n```nginx\n(server { listen 127%.0%.0%.1:9145 default_server;.-)```")
+    start({ servers = servers:gsub("9145", "$port2") })
+    local function code(host)
+      return nginx.sh("curl -s -o /dev/null -w '%%{http_code}' -H 'Host: %s' http://127.0.0.1:%d/metrics", host,
+        server.port2).out
+    end
+    assert.same({ "200", "200", "000" }, { code("localhost:9145"), code("127.0.0.1:9145"), code("evil.example") })
+    assert.is_nil(server:counted()[":2xx"])
   end)
 
   it("says why there is no room for a row", function()
