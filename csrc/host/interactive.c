@@ -55,15 +55,27 @@ static struct {
 	bool done;
 } typed;
 
-static char *
-find_history(void)
+static char *history; /* the path of the file of earlier lines; exit() takes no argument for a context */
+
+static void
+save_history(void)
+{
+	rl.stifle_history(HISTORY_LINES);
+	rl.write_history(history);
+	free(history);
+}
+
+/* Reads the earlier lines, and writes them with the new ones when the process exits, by os.exit(), too. */
+static void
+load_history(void)
 {
 	const char *home = getenv("HOME");
-	char *path = NULL;
 
-	if (home != NULL && asprintf(&path, "%s/.kstatlua_history", home) < 0)
-		path = NULL;
-	return path;
+	if (home == NULL || asprintf(&history, "%s/.kstatlua_history", home) < 0)
+		return;
+	rl.read_history(history);
+	if (atexit(save_history) != 0)
+		free(history);
 }
 
 /* dlsym() returns data pointers. POSIX lets them be functions, but C only when their bytes are copied. */
@@ -265,16 +277,22 @@ edit_line(const char *prompt)
 	return typed.text;
 }
 
-/* Reads the next line without its newline; the caller frees it. NULL at the end of the input and after Ctrl-C. */
+/*
+ * Reads the next line without its newline, and its length; the caller frees it. NULL at the end of the input and after
+ * Ctrl-C. A line that is not edited may have bytes of value 0.
+ */
 static char *
-read_line(const char *prompt, bool terminal)
+read_line(const char *prompt, bool terminal, size_t *length)
 {
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t n;
 
-	if (terminal && rl.library != NULL)
-		return edit_line(prompt);
+	if (terminal && rl.library != NULL) {
+		line = edit_line(prompt);
+		*length = line != NULL ? strlen(line) : 0;
+		return line;
+	}
 	if (terminal) {
 		fputs(prompt, stdout);
 		fflush(stdout);
@@ -284,8 +302,7 @@ read_line(const char *prompt, bool terminal)
 		free(line);
 		return NULL;
 	}
-	if (line[n - 1] == '\n')
-		line[n - 1] = '\0';
+	*length = (size_t)n - (line[n - 1] == '\n');
 	return line;
 }
 
@@ -339,13 +356,15 @@ static int
 read_chunk(lua_State *L, bool terminal)
 {
 	struct ks_buf text = KS_BUF_INIT;
+	size_t n, skip;
 	char *line;
 	int status = -1;
 
-	while ((line = read_line(text.len == 0 ? "> " : ">> ", terminal)) != NULL) {
+	while ((line = read_line(text.len == 0 ? "> " : ">> ", terminal, &n)) != NULL) {
 		if (text.len > 0)
 			ks_buf_addc(&text, '\n');
-		ks_buf_adds(&text, text.len == 0 && line[0] == '=' ? line + 1 : line);
+		skip = text.len == 0 && n > 0 && line[0] == '=';
+		ks_buf_add(&text, line + skip, n - skip);
 		free(line);
 		status = load_text(L, "return ", text.data, text.len);
 		if (status != LUA_OK) {
@@ -419,14 +438,11 @@ void
 ks_interactive(lua_State *L, const struct ks_options *o)
 {
 	bool terminal = isatty(STDIN_FILENO);
-	char *history = NULL;
 	int status;
 
 	if (terminal) {
 		if (open_readline())
-			history = find_history();
-		if (history != NULL)
-			rl.read_history(history);
+			load_history();
 		if (!o->version) {
 			ks_options_version();
 			puts("help explains, Tab completes, exit ends");
@@ -450,6 +466,8 @@ ks_interactive(lua_State *L, const struct ks_options *o)
 		ks_signal_again();
 		if (status == LUA_OK)
 			status = ks_script_call(L, 0, LUA_MULTRET);
+		if (status == LUA_OK && terminal && ks_wait_interrupted)
+			putchar('\n'); /* behind the ^C of the terminal: a loop ended, and the chunk with it */
 		if (status == LUA_OK && print_results(L, o))
 			break;
 		if (status == LUA_OK)
@@ -462,9 +480,4 @@ ks_interactive(lua_State *L, const struct ks_options *o)
 	ks_signal_again();
 	if (terminal && rl.library == NULL)
 		fputc('\n', stdout);
-	if (history != NULL) {
-		rl.stifle_history(HISTORY_LINES);
-		rl.write_history(history);
-	}
-	free(history);
 }

@@ -142,8 +142,9 @@ local function in_code(line, typed)
     object = last_expression(object)
     local lead = typed:sub(1, #typed - #start)
     for key, member in pairs(complete.members(evaluate(object))) do
-      if is_name(key) and not key:find("^__") and (separator == "." or type(member) == "function") then
-        list[#list + 1] = lead .. key
+      if is_name(key) then
+        local offered = not key:find("^__") and (separator == "." or type(member) == "function")
+        list[#list + 1] = offered and lead .. key or nil
       elseif separator == "." and start == "" and key ~= "" then -- no name: with brackets, in place of the dot
         list[#list + 1] = lead:sub(1, -2) .. (type(key) == "number" and "[%s]" or "[%q]"):format(key)
       end

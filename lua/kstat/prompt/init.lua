@@ -2,6 +2,7 @@
 -- The host, which is built for a Lua whose pairs() knows __pairs, reads the lines and runs them.
 -- @module kstat.prompt
 local core = require("kstat.core")
+local mistake = require("kstat.mistake")
 local unknown = require("kstat.unknown")
 
 local getmetatable = debug.getmetatable -- the metatable itself, whatever its __metatable says
@@ -11,6 +12,11 @@ local prompt = {}
 local kstat -- the module, which the host hands over
 
 local MOST, DEEPEST, WIDEST = 200, 2, 78 -- entries of a table, tables in tables, columns of a table in one line
+
+-- The columns that a line may have: less than WIDEST in a narrow window.
+local function widest()
+  return math.min(WIDEST, (core.terminal(1) or math.huge) - 1)
+end
 
 local HELP = [=[
 A line is Lua; the values of an expression are printed. The module is `kstat`, for example:
@@ -44,13 +50,22 @@ local function before(a, b)
   return tostring(a) < tostring(b)
 end
 
-local function keys_of(value)
-  local keys = {}
+-- Returns the first MOST keys of a table, in order, and how many keys it has. Only what may be shown is sorted.
+local function first_keys(value)
+  local keys, n, last = {}, 0, nil -- keys behind the last one are not shown
   for key in pairs(value) do
-    keys[#keys + 1] = key
+    n = n + 1
+    if last == nil or before(key, last) then
+      keys[#keys + 1] = key
+      if #keys == 2 * MOST then
+        table.sort(keys, before)
+        keys = { (table.unpack or unpack)(keys, 1, MOST) }
+        last = keys[MOST]
+      end
+    end
   end
   table.sort(keys, before)
-  return keys
+  return keys, n
 end
 
 local function key_text(key)
@@ -75,11 +90,11 @@ end
 
 -- A table: in one line if that is short enough, else a line for each entry. Below DEEPEST it says how many there are.
 function pretty(value, depth, seen)
-  local keys = keys_of(value)
-  if #keys == 0 then
+  local keys, n = first_keys(value)
+  if n == 0 then
     return "{}"
   elseif depth > DEEPEST then
-    return ("{ %d entries }"):format(#keys)
+    return ("{ %d entries }"):format(n)
   end
   seen[value] = true
   local parts, length = {}, 4 + 2 * depth
@@ -90,11 +105,11 @@ function pretty(value, depth, seen)
     length = length + #parts[i] + 2
   end
   seen[value] = nil
-  if #keys > MOST then
-    parts[#parts + 1] = ("… %d more"):format(#keys - MOST)
+  if n > MOST then
+    parts[#parts + 1] = ("… %d more"):format(n - MOST)
   end
   local one = "{ " .. table.concat(parts, ", ") .. " }"
-  if length <= WIDEST and not one:find("\n", 1, true) then
+  if length <= widest() and not one:find("\n", 1, true) then
     return one
   end
   local indent = "\n" .. ("  "):rep(depth)
@@ -118,9 +133,9 @@ end
 
 -- A chain, a sample or a difference: what it is, and its modules.
 local function show_modules(x)
-  local lines, line = { tostring(x) .. ", of the modules" }, " "
+  local lines, line, most = { tostring(x) .. ", of the modules" }, " ", widest()
   for _, name in ipairs(x:modules()) do
-    if #line + #name + 1 > WIDEST then
+    if #line + #name + 1 > most then
       lines[#lines + 1], line = line, " "
     end
     line = line .. " " .. name
@@ -178,7 +193,7 @@ function prompt.start(module)
   meta.__index = function(self, name)
     local members = require("kstat.prompt.complete").members(self)
     if members[name] == nil then
-      error(unknown.line("kstat has no field", tostring(name), members), 2)
+      mistake.blame(1, mistake.raise, "%s", unknown.line("kstat has no field", tostring(name), members))
     end
     return index(self, name)
   end
