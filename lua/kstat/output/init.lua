@@ -180,32 +180,10 @@ local function fast_lines(columns, gap, squeeze, make)
   end
 end
 
-local function table_sink(columns, write, report)
-  local titles, shown = {}, 0
-  columns.coloured = report.coloured
-  local gap = report.gap or " "
-  local make = report.squeeze and squeezed or line
-  local fast = fast_lines(columns, gap, report.squeeze, make)
-  local headed, header = report.heading, nil
-  for i, column in ipairs(columns) do
-    titles[i] = column.title
-    headed = headed or column.title ~= ""
-  end
-  local page = report.repeat_header
-  if not page then
-    local _, height = core.terminal(1)
-    page = (height or 24) - 2
-  end
-  local header_due = pager(page)
-
-  local function write_header()
-    header = fast and header or line(columns, titles, gap) -- widths that are given do not change
-    write((report.heading and report.heading .. "\n" or "") .. header)
-  end
-
-  -- The cells of all rows, and of the totals, and whether that made columns wider. Where lines are made of values
-  -- (`fast`), those are the cells.
-  local function texts_of(rows, totals)
+-- Returns function(rows, totals): the cells of all rows, and of the totals, and whether that made columns wider. Where
+-- lines are made of values (`fast`), those are the cells.
+local function row_texts(columns, gap, fast)
+  return function(rows, totals)
     local lines, grew = {}, false
     for i, row in ipairs(rows) do
       lines[i] = (fast or row.text) and row or cells(columns, row)
@@ -223,7 +201,35 @@ local function table_sink(columns, write, report)
     end
     return lines, grew
   end
+end
 
+-- Returns function() that gives the heading and the titles; nil if there are none.
+local function header_maker(columns, gap, heading, fast)
+  local titles, headed, header = {}, heading, nil
+  for i, column in ipairs(columns) do
+    titles[i] = column.title
+    headed = headed or column.title ~= ""
+  end
+  return headed and function()
+    header = fast and header or line(columns, titles, gap) -- widths that are given do not change
+    return (heading and heading .. "\n" or "") .. header
+  end
+end
+
+-- Lines on a page between two headers.
+local function page_of(report)
+  local _, height = core.terminal(1)
+  return report.repeat_header or (height or 24) - 2
+end
+
+local function table_sink(columns, write, report)
+  columns.coloured = report.coloured
+  local gap, shown = report.gap or " ", 0
+  local make = report.squeeze and squeezed or line
+  local fast = fast_lines(columns, gap, report.squeeze, make)
+  local header = header_maker(columns, gap, report.heading, fast)
+  local texts_of = row_texts(columns, gap, fast)
+  local header_due = pager(page_of(report))
   return {
     show = function(rows, tick)
       local lines, grew = rows, false
@@ -236,8 +242,8 @@ local function table_sink(columns, write, report)
         if shown > 0 and n > 1 and report.blank ~= false then
           write("\n")
         end
-        if headed then
-          write_header()
+        if header then
+          write(header())
         end
       end
       for i = 1, n do
