@@ -34,7 +34,7 @@ local lines = {}
 for _, command in ipairs(COMMANDS) do
   lines[#lines + 1] = '<tspan fill="#7ec97e">$</tspan> <tspan fill="#ffffff">' .. escape((command:gsub(" %-%-color always", "")))
     .. "</tspan>"
-  local pipe = assert(io.popen(("cd spec/vectors/cookbook && LC_ALL=C.UTF-8 TZ=UTC COLUMNS=88 %s/%s")
+  local pipe = assert(io.popen(("cd spec/vectors/cookbook && LC_ALL=C.UTF-8 TZ=UTC COLUMNS=110 %s/%s")
     :format(arg[1], command)))
   for line in pipe:lines() do
     lines[#lines + 1] = line ~= "" and spans(line) or nil -- without the empty line at the end
@@ -48,7 +48,7 @@ local height = (#lines + 1) * HEIGHT + 8
 print(([[<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" role="img"
   aria-label="kstat in a terminal"><rect width="100%%" height="100%%" rx="8" fill="#1e1f29"/>
 <g font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14" fill="#c5c8d3">]])
-  :format(math.floor(92 * WIDTH), height))
+  :format(math.floor(114 * WIDTH), height))
 for i, line in ipairs(lines) do
   print(('<text x="16" y="%d">%s</text>'):format(i * HEIGHT + 10, line))
 end
