@@ -111,10 +111,11 @@ local function stats_of(text)
 end
 
 describe("file systems of this machine", function()
-  it("are those of df, with its figures", function()
+  -- What df says, what kstat says, what df says again: the count of file systems, and the figures that differ although
+  -- both runs of df agree on them.
+  local function compare_with_df()
     local command = "df -B1 --output=target,size,used,avail,itotal,source,fstype"
-    local shown, listed = {}, {}
-    -- Others write meanwhile: what both runs of df agree on must be what is shown between them.
+    local shown, listed, count, differ = {}, {}, 0, {}
     local out = run.shell(("%s; echo; %s -p -c fs; echo; %s"):format(command, kstat, command)).out
     local first, ours, second = out:match("^(.-)\n\n(.-)\n\n(.*)$")
     for id, value in pairs(stats_of(ours)) do
@@ -125,7 +126,6 @@ describe("file systems of this machine", function()
     for _, fs in pairs(shown) do
       listed[fs.mount_point] = fs
     end
-    local count = 0
     for line in first:gmatch("[^\n]+") do
       local target, size, used, avail, inodes, source, fstype =
         line:match("^(/.-) +(%d+) +(%d+) +(%d+) +(%d+) +(%S.-) +(%S+) *$")
@@ -134,14 +134,25 @@ describe("file systems of this machine", function()
         local fs = assert(listed[target], target)
         assert.same({ size, source, fstype, "ok", "1" }, { fs.capacity, fs.device, fs.fs_type, fs.state, fs.answered })
         assert.equal(inodes, fs.inodes or "0")
-        if second:find(line, 1, true) then
-          assert.same({ used, avail }, { fs.used, fs.available })
+        if second:find(line, 1, true) and (used ~= fs.used or avail ~= fs.available) then
+          differ[#differ + 1] = ("%s: %s, %s; %s, %s"):format(target, used, avail, fs.used, fs.available)
         end
         listed[target] = nil
       end
     end
-    assert.is_true(count > 0)
     assert.same({}, listed)
+    return count, differ
+  end
+
+  it("are those of df, with its figures", function()
+    local count, differ
+    -- Others may write and remove a file between two looks; what is wrong is wrong each time.
+    for _ = 1, 5 do
+      count, differ = compare_with_df()
+      if #differ == 0 then break end
+    end
+    assert.is_true(count > 0)
+    assert.same({}, differ)
   end)
 
   it("come, change and go with mounts, at the next look", function()
