@@ -242,7 +242,11 @@ describe("processes of this machine", function()
   end)
 
   it("can be asked for on the command line, and are not read otherwise", function()
-    local r = run.run({ "kstat", "-p", "process:" .. pid .. "::state" })
+    local r
+    run.await("the process to sleep", function() -- it may only begin
+      r = run.run({ "kstat", "-p", "process:" .. pid .. "::state" })
+      return r.status ~= 0 or r.out:find("\tS\n$")
+    end)
     assert.equal(0, r.status)
     assert.matches("^process:" .. pid .. ":[^:]+:state\tS\n$", r.out)
     local all = run.run({ "kstat", "-l" }).out
