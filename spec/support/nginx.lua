@@ -40,10 +40,14 @@ function M.binary()
   return sh("PATH=$PATH:/usr/sbin command -v nginx").out:match("[^\n]+")
 end
 
---- Whether nginx with Lua, wrk and curl are there.
-function M.is_installed()
-  return M.binary() ~= nil and sh("test -e /usr/lib/nginx/modules/ngx_http_lua_module.so" ..
+--- Whether nginx with Lua, wrk or curl is missing: then the specs are pending, by the pending() of their file.
+function M.is_missing(pending)
+  local is_there = M.binary() and sh("test -e /usr/lib/nginx/modules/ngx_http_lua_module.so" ..
     " && command -v wrk >/dev/null && command -v curl").status == 0
+  if not is_there then
+    pending("nginx with its Lua module, wrk and curl are not installed")
+  end
+  return not is_there
 end
 
 local FRAME = [[

@@ -5,10 +5,7 @@ local run = require("support.run")
 describe("kstat.nginx for its operator", function()
   local server
 
-  if not nginx.is_installed() then
-    pending("nginx with its Lua module, wrk and curl are not installed")
-    return
-  end
+  if nginx.is_missing(pending) then return end
 
   local function start(options)
     server = nginx.new(options):start()

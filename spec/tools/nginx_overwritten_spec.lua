@@ -24,10 +24,7 @@ local OVERWRITE = [[
 describe("a worker that overwrites the segment", function()
   local server
 
-  if not nginx.is_installed() then
-    pending("nginx with its Lua module, wrk and curl are not installed")
-    return
-  end
+  if nginx.is_missing(pending) then return end
 
   after_each(function()
     if server then

@@ -4,10 +4,7 @@ local nginx = require("support.nginx")
 describe("metrics of one's own in nginx", function()
   local server, metrics
 
-  if not nginx.is_installed() then
-    pending("nginx with its Lua module, wrk and curl are not installed")
-    return
-  end
+  if nginx.is_missing(pending) then return end
 
   setup(function()
     server = nginx.new({ init = [[

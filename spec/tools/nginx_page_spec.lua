@@ -4,10 +4,7 @@ local nginx = require("support.nginx")
 local run = require("support.run")
 
 describe("kn:page()", function()
-  if not nginx.is_installed() then
-    pending("nginx with its Lua module, wrk and curl are not installed")
-    return
-  end
+  if nginx.is_missing(pending) then return end
   local server, url
 
   setup(function()

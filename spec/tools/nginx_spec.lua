@@ -11,10 +11,7 @@ describe("kstat.nginx", function()
     server:start()
   end
 
-  if not nginx.is_installed() then
-    pending("nginx with its Lua module, wrk and curl are not installed")
-    return
-  end
+  if nginx.is_missing(pending) then return end
 
   local function classes_of(values, row)
     local classes = {}
