@@ -2,7 +2,7 @@
 -- @module kstat.every
 local chain = require("kstat.chain")
 local core = require("kstat.core")
-local check_interval = require("kstat.options.interval").check
+local intervals = require("kstat.options.interval")
 local stdout = require("kstat.stdout")
 local selector = require("kstat.selector")
 
@@ -83,9 +83,10 @@ end
 -- count is. The host ends the loop at SIGINT, after the current tick; a closed pipe at standard
 -- output ends it too.
 --
--- @tparam number|string|{string,...} interval seconds between ticks (fractions allowed, at most 2147483647), or a
--- script's `arg`: the last one or two elements, if they are numbers, are interval and count. Of the global `arg`
--- further operands and options are refused and `--help` is answered, unless kstat.usage() said that there are operands
+-- @tparam number|string|{string,...} interval seconds between ticks (fractions allowed, at most 2147483647), a text such
+-- as "500ms" or "1m" (ms, s, m, h, d), or a script's `arg`: the last one or two elements are interval and count, if
+-- they are such texts. Of the global `arg` further operands and options are refused and `--help` is answered, unless
+-- kstat.usage() said that there are operands
 -- @tparam[opt] number count how many ticks, in the form with an interval; nil, or nothing before the options: for ever
 -- @tparam[opt] table options
 --
@@ -115,7 +116,7 @@ function every.every(interval, count, options)
     if status then
       core.fail(count, status)
     end
-  elseif kind ~= "number" and not (kind == "string" and tonumber(interval)) then
+  elseif kind ~= "number" and not (kind == "string" and intervals.seconds(interval)) then
     error("bad argument #1 to 'every' (number or table expected, got " .. kind .. ")", 2)
   end
   options = options == nil and {} or options
@@ -124,7 +125,7 @@ function every.every(interval, count, options)
     error(message, 2)
   end
   local times
-  interval, times = check_interval(interval, count)
+  interval, times = intervals.check(interval, count)
   if not interval and kind == "table" then
     core.fail(times, 2) -- whoever typed the command line is told, and no line of the script blamed
   elseif not interval then

@@ -52,6 +52,17 @@ describe("kstat.every", function()
     assert.same({ 3, 10000 }, { ticks("sd0", "2") })
   end)
 
+  it("takes intervals with a unit", function()
+    for text, seconds in pairs({ ["500ms"] = 0.5, ["2s"] = 2, ["1.5m"] = 90, ["1h"] = 3600, [".5d"] = 43200 }) do
+      local time = fake()
+      for _ in kstat.every(text, 2, { select = "unix", wait = time.wait, clock = time.clock }) do
+      end
+      assert.same({ 1000 + seconds * 1e9 }, time.deadlines)
+    end
+    assert.has_error(function() kstat.every("5 m") end)
+    assert.has_error(function() kstat.every("5y") end)
+  end)
+
   it("takes options behind the interval, too, where there is no count", function()
     local n = 0
     for _ in kstat.every(1, { source = host, select = "sd" }) do

@@ -103,13 +103,14 @@ describe("kstat's options", function()
     assert.equal(0, r.status)
   end)
 
-  it("are followed by intervals with fractions", function()
+  it("are followed by intervals with fractions and units", function()
     local line = "unix:0:system_misc:ncpus\t6\n"
-    for _, interval in ipairs({ "0.5", ".5", "1.5" }) do
+    for _, interval in ipairs({ "0.5", ".5", "1.5", "500ms", "1m" }) do
       assert.equal(line .. "\n" .. line, replay("-p", "unix:0:system_misc:ncpus", interval, "2").out)
     end
     assert.equal(2, replay("-p", "unix:0:system_misc:ncpus", "1", "1.5").status)
     assert.equal(2, replay("-p", "unix:0:system_misc:ncpus", "0.0").status)
+    assert.equal(2, replay("-p", "unix:0:system_misc:ncpus", "1", "2s").status)
   end)
 
   it("-h, -? and --help print the usage on standard output", function()

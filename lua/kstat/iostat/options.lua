@@ -1,6 +1,7 @@
 --- The command line of iostat: letters, disks, interval and count, as illumos takes them.
 -- @module kstat.iostat.options
 -- SPDX-License-Identifier: MIT
+local intervals = require("kstat.options.interval")
 local options = require("kstat.options")
 local tool = require("kstat.tool")
 
@@ -59,7 +60,7 @@ local function read_operands(o)
   end
   local interval, count = words[i], words[i + 1]
   if interval then
-    o.interval = tonumber(interval:match("^%d*%.?%d*$"))
+    o.interval = intervals.seconds(interval)
     if not o.interval or o.interval <= 0 or o.interval >= 1e9 then
       fail("invalid interval " .. interval)
     end

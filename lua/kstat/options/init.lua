@@ -186,7 +186,7 @@ local function take_numbers(values)
     return nil
   end
   local ok, message = interval.check(seconds, count)
-  values.interval, values.count = tonumber(seconds), count and tonumber(count)
+  values.interval, values.count = interval.seconds(seconds), count and tonumber(count)
   return not ok and message or nil
 end
 

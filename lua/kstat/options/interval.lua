@@ -4,12 +4,26 @@ local interval = {}
 
 local MAX_SECONDS = 2147483647 -- as kstat(8) has it; in nanoseconds it fits 64 bits
 
+local UNITS = { ms = 1e-3, s = 1, m = 60, h = 3600, d = 86400 } -- in seconds
+
+--- The seconds of an interval: a decimal number, alone or with one of the units ms, s, m, h and d.
+-- @tparam number|string text such as 0.5, "5", "500ms" or "1h"
+-- @treturn number|nil nil: it is no interval
+function interval.seconds(text)
+  if type(text) == "number" then
+    return text
+  end
+  local digits, unit = text:match("^([+-]?%d*%.?%d*)(%a*)$")
+  local number, factor = tonumber(digits), unit == "" and 1 or UNITS[unit]
+  return number and factor and number * factor
+end
+
 --- Whether a word is an interval or a count, and no operand.
 -- @tparam number|string text
 -- @treturn boolean
 function interval.is_number(text)
-  return type(text) == "number" or type(text) == "string" and
-    (text:match("^%d+%.?%d*$") or text:match("^%.%d+$")) ~= nil
+  return type(text) == "number" or type(text) == "string" and text:find("^%.?%d") ~= nil
+    and interval.seconds(text) ~= nil
 end
 
 --- Checks an interval and a count.
@@ -20,7 +34,7 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function interval.check(seconds, count)
-  local number = seconds ~= nil and tonumber(seconds) or 1
+  local number = seconds == nil and 1 or interval.seconds(seconds) or 0
   local nanoseconds = math.floor(number * 1e9 + 0.5)
   if not (nanoseconds > 0 and number <= MAX_SECONDS) then
     return nil, ("interval '%s': seconds above 0 and at most %d expected"):format(tostring(seconds), MAX_SECONDS)
@@ -54,13 +68,15 @@ end
 function interval.split(words)
   local others, numbers = {}, {}
   for _, word in ipairs(words) do
-    if word == "" or word:find("^%s*[+-]?%d+%.?%d*$") or word:find("^%.%d+$") then
-      local number = tonumber(word) or 0
+    local text = word:match("^%s*(.*)$")
+    local number = word == "" and 0 or text:find("^[+-]?%d") and interval.seconds(text) or
+      word:find("^%.%d") and interval.seconds(word)
+    if number then
       if #numbers == 2 then
         return nil, ("'%s' is a third number behind the interval and the count"):format(word)
       elseif #numbers == 0 and not (number > 0 and number <= MAX_SECONDS) then
         return nil, ("the interval '%s' is not above 0 and at most %d"):format(word, MAX_SECONDS)
-      elseif #numbers == 1 and not (number >= 1 and number <= MAX_SECONDS and number % 1 == 0) then
+      elseif #numbers == 1 and not (tonumber(word) and number >= 1 and number <= MAX_SECONDS and number % 1 == 0) then
         return nil, ("the count '%s' is not a whole number between 1 and %d"):format(word, MAX_SECONDS)
       end
       numbers[#numbers + 1] = number
