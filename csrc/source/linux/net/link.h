@@ -74,6 +74,8 @@ struct ks_link_state {
 	struct ks_netlink nl;
 	enum { KS_LINK_NOT_TRIED, KS_LINK_USED, KS_LINK_NOT_THERE } netlink;
 	bool counters_apart; /* the kernel answers questions for counters alone */
+	uint64_t listed;     /* ks_netlink_news() before the last scan that listed the links */
+	uint64_t known;      /* the same before everything was asked for last, by a scan or by a reading */
 	uint64_t round;      /* in which it was asked last */
 	uint64_t seq;        /* counts the answers */
 	hrtime_t taken;      /* when it was asked last */

@@ -50,8 +50,10 @@ unit_of(struct answer *a, const struct ks_link *link)
 	errno = 0;
 	if (len == 0)
 		return (struct ks_unit *)ks_link_by_index(a->lx, link->index, &a->hint);
-	if (!a->scan)
-		return ks_units_find(units, link->name, len);
+	if (!a->scan) {
+		unit = ks_units_find(units, link->name, len);
+		return unit != NULL && unit->ident == link->index ? unit : NULL;
+	}
 	unit = ks_units_see(units, link->name, len, link->index, &is_new);
 	return unit != NULL && ks_link_set_up(a->lx, units, unit, is_new) == 0 ? unit : NULL;
 }
@@ -81,22 +83,25 @@ take_message(void *arg, uint16_t type, struct ks_text body)
 	return 0;
 }
 
-/* Asks the kernel, for everything or for counters alone. Returns 0 or an errno. */
+/* Asks the kernel: for everything if it is a scan or there were `news`, else for counters alone. 0 or an errno. */
 static int
-ask(struct ks_linux *lx, bool with_facts, bool scan)
+ask(struct ks_linux *lx, uint64_t news, bool scan)
 {
 	struct ks_link_state *s = ks_link_state(lx);
 	struct answer a = { lx, scan, 0 };
+	bool everything = scan || news != s->known || !s->counters_apart;
 	int err;
 
 	s->seq++;
 	s->taken = gethrtime();
-	err = ks_link_dump(&s->nl, with_facts, take_message, &a);
-	if ((err == EOPNOTSUPP || err == EINVAL) && !with_facts) { /* kernels before 4.7 */
+	err = ks_link_dump(&s->nl, everything, take_message, &a);
+	if ((err == EOPNOTSUPP || err == EINVAL) && !everything) { /* kernels before 4.7 */
 		s->counters_apart = false;
-		return ask(lx, true, scan);
+		return ask(lx, news, scan);
 	}
 	s->round = err == 0 ? lx->round : 0;
+	if (err == 0 && everything)
+		s->known = news;
 	return err;
 }
 
@@ -107,7 +112,7 @@ ks_link_refresh(struct ks_linux *lx)
 	int err = 0;
 
 	if (s->round != lx->round || gethrtime() - s->taken > MAX_AGE)
-		err = ask(lx, !s->counters_apart || ks_netlink_notified(&s->nl), false);
+		err = ask(lx, ks_netlink_news(&s->nl), false);
 	if (err == 0 && (lx->taken == 0 || s->taken < lx->taken))
 		lx->taken = s->taken;
 	return err;
@@ -117,15 +122,17 @@ int
 ks_link_scan(struct ks_linux *lx, struct ks_units *units, int *err)
 {
 	struct ks_link_state *s = ks_link_state(lx);
+	uint64_t news = ks_netlink_news(&s->nl);
 
 	*err = 0;
-	if (!ks_netlink_notified(&s->nl) && units->scanned)
+	if (news == s->listed && units->scanned)
 		return 0;
 	ks_units_begin(units);
-	*err = ask(lx, true, true);
+	*err = ask(lx, news, true);
 	if (*err == ENOMEM)
 		return -1;
 	if (*err != 0)
 		return 0;
+	s->listed = news;
 	return ks_units_end(units);
 }

@@ -172,7 +172,7 @@ receive_answer(struct ks_netlink *nl, struct ks_netlink_answer *answer)
 			return errno;
 		state = ks_netlink_parse(nl->buf, (size_t)n, answer);
 	}
-	nl->notified |= answer->has_others;
+	nl->news += answer->has_others;
 	return answer->err;
 }
 
@@ -194,17 +194,17 @@ ks_netlink_dump(struct ks_netlink *nl, uint16_t type, const void *head, size_t l
 	return err;
 }
 
-bool
-ks_netlink_notified(struct ks_netlink *nl)
+uint64_t
+ks_netlink_news(struct ks_netlink *nl)
 {
-	bool any = nl->notified || nl->fd < 0 || nl->pid != getpid();
+	bool any = nl->fd < 0 || nl->pid != getpid();
 	ssize_t n;
 
-	nl->notified = false;
 	if (open_socket(nl) != 0)
-		return true;
+		return ++nl->news;
 	while ((n = receive(nl, MSG_DONTWAIT)) >= 0)
 		any = true;
 	/* ENOBUFS: there were more than the socket can hold. */
-	return any || (errno != EAGAIN && errno != EWOULDBLOCK);
+	nl->news += any || (errno != EAGAIN && errno != EWOULDBLOCK);
+	return nl->news;
 }

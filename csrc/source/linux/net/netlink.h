@@ -21,11 +21,11 @@ struct ks_netlink {
 	uint32_t groups; /* of notifications that it receives, one bit each */
 	pid_t pid;     /* the process that opened it */
 	uint32_t seq;  /* of the last question */
-	bool notified; /* a notification came with an answer */
+	uint64_t news; /* counts the times that notifications came, or that some may have been lost */
 	char *buf;     /* owned */
 };
 
-#define KS_NETLINK_INIT(protocol_, groups_) { -1, (protocol_), (groups_), 0, 0, false, NULL }
+#define KS_NETLINK_INIT(protocol_, groups_) { -1, (protocol_), (groups_), 0, 0, 0, NULL }
 
 void ks_netlink_close(struct ks_netlink *nl);
 
@@ -40,8 +40,11 @@ typedef int ks_netlink_each(void *arg, uint16_t type, struct ks_text body);
 int ks_netlink_dump(struct ks_netlink *nl, uint16_t type, const void *head, size_t len, ks_netlink_each *each,
     void *arg);
 
-/* Receives the notifications that are waiting. Returns true if there were any, or if some may have been lost. */
-bool ks_netlink_notified(struct ks_netlink *nl);
+/*
+ * Receives the notifications that are waiting. Returns a number that differs from the last one if there were any since,
+ * or if some may have been lost. Several readers share a connection: each remembers the number before its own question.
+ */
+uint64_t ks_netlink_news(struct ks_netlink *nl);
 
 enum ks_netlink_state { KS_NETLINK_MORE, KS_NETLINK_DONE, KS_NETLINK_FAILED };
 
