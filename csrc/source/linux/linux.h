@@ -184,6 +184,12 @@ struct ks_linux {
 	uint64_t events;         /* the kernel's count of devices that came or went; 0: not known */
 	bool counts_events;      /* some subsystem uses that count */
 	bool settled;            /* during a scan: no device came or went since the last scan */
+	struct {
+		const struct ks_image *im; /* mountinfo as it was read last; NULL: it cannot be read */
+		uint64_t news;             /* counts the changes that were noticed; 0: nobody has looked yet */
+		uint64_t hash;             /* of the contents */
+		hrtime_t read;             /* when it was read last */
+	} mounts;                /* what fs/mount.c knows for all who list mounts */
 	struct ks_trouble *troubles; /* warnings about files, see trouble.c; owned */
 	char trouble[512];       /* text of the last one that was returned */
 	int lack;                /* why something is missing that no warning names; 0: nothing is */

@@ -16,6 +16,7 @@
 #include "base/hash.h"
 
 #define STACK (256u << 10)
+#define UNIQUE_ID 0x4000u /* STATX_MNT_ID_UNIQUE, which older headers do not have */
 
 enum { FREE, ASKED, ANSWERED };
 
@@ -97,8 +98,24 @@ is_of_mount(int fd, uint64_t mount_id)
 	return true;
 }
 
+/* The number of a descriptor's mount that is never used again; 0: it is not known. */
+static uint64_t
+unique_mount(int fd)
+{
+#ifdef STATX_MNT_ID
+	struct statx st;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, UNIQUE_ID, &st) == 0 &&
+	    (st.stx_mask & UNIQUE_ID) != 0)
+		return st.stx_mnt_id;
+#else
+	(void)fd;
+#endif
+	return 0;
+}
+
 int
-ks_ask_directly(const char *path, uint64_t mount_id, struct statvfs *fs)
+ks_ask_directly(const char *path, uint64_t mount_id, struct statvfs *fs, uint64_t *unique)
 {
 	/* O_PATH does not trigger an automount, as statvfs() of a path does. */
 	int fd = open(path, O_PATH | O_CLOEXEC);
@@ -109,6 +126,8 @@ ks_ask_directly(const char *path, uint64_t mount_id, struct statvfs *fs)
 			err = ENOENT;
 		else if (fstatvfs(fd, fs) != 0)
 			err = errno;
+		else if (unique != NULL)
+			*unique = unique_mount(fd);
 		(void)close(fd);
 	}
 	return err;
@@ -122,7 +141,7 @@ ask(void *arg)
 	int err;
 
 	(void)pthread_setname_np(pthread_self(), "kstat-statvfs");
-	err = ks_ask_directly(q->path, q->mount_id, &fs);
+	err = ks_ask_directly(q->path, q->mount_id, &fs, NULL);
 	(void)pthread_mutex_lock(&asks.lock);
 	asks.slot[q->slot].fs = fs;
 	asks.slot[q->slot].err = err;

@@ -34,7 +34,10 @@ void ks_ask_start(const char *path, uint64_t mount_id, hrtime_t since);
 /* The same, and waits for the answer until KS_ASK_LIMIT after the question. */
 void ks_ask_wait(const char *path, uint64_t mount_id, hrtime_t since, struct ks_ask_answer *answer);
 
-/* statvfs() of a mount without a thread. Automounts are not triggered. Returns 0 or an errno. */
-int ks_ask_directly(const char *path, uint64_t mount_id, struct statvfs *fs);
+/*
+ * statvfs() of a mount without a thread. Automounts are not triggered. Returns 0 or an errno. Unless unique is NULL,
+ * *unique gets a number that no other mount has had since boot; 0: it is not known (Linux before 6.8).
+ */
+int ks_ask_directly(const char *path, uint64_t mount_id, struct statvfs *fs, uint64_t *unique);
 
 #endif

@@ -78,11 +78,12 @@ struct fs {
 struct mount {
 	struct ks_mount line;
 	size_t order;
+	uint64_t unique; /* as ks_ask_directly() has it */
 	bool is_pseudo, is_served, can_hang, is_wanted, left_out;
 };
 
 struct state {
-	struct ks_mount_watch watch;
+	uint64_t mounts; /* ks_linux_mounts_changed(); 0: list them, whether they have changed or not */
 	uint64_t round; /* in which the questions were started last */
 	hrtime_t asked; /* when this was */
 };
@@ -136,16 +137,24 @@ ask_all(struct ks_linux *lx)
 	return s->asked;
 }
 
-/* Asks the file system how full it is. */
-static void
-add_live(struct ks_linux *lx, const struct fs *fs, struct ks_values *vals)
+/*
+ * Asks the file system how full it is. Returns 0, or -1 with errno ENXIO and message if another one is there now, or
+ * nothing is. (Where a path can hang, a scan cannot find out either what is there.)
+ */
+static int
+add_live(struct ks_linux *lx, const struct ks_unit *unit, struct ks_values *vals)
 {
+	const struct fs *fs = unit->extra;
 	struct ks_ask_answer a = { .err = 0, .when = gethrtime() };
 
 	if (fs->can_hang)
 		ks_ask_wait(fs->point, fs->mount_id, ask_all(lx), &a);
-	else if (statvfs(fs->point, &a.fs) != 0)
-		a.err = errno;
+	else
+		a.err = ks_ask_directly(fs->point, fs->mount_id, &a.fs, NULL);
+	if (a.err == ENOENT && !fs->can_hang) {
+		((struct state *)lx->sub[KS_SUB_fs].state)->mounts = 0;
+		return ks_linux_gone(unit);
+	}
 	lx->taken = a.err == EAGAIN ? gethrtime() : a.when;
 	ks_have(vals, F_ANSWERED, a.err == 0);
 	if (a.err == 0)
@@ -157,6 +166,7 @@ add_live(struct ks_linux *lx, const struct fs *fs, struct ks_values *vals)
 		    "not asked: too many others do not answer");
 	else
 		ks_have_text(vals, F_STATE, strerror(a.err));
+	return 0;
 }
 
 static int
@@ -166,8 +176,8 @@ read_fs(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	struct ks_values vals = { .have = 0 };
 
 	ks_have(&vals, F_READ_ONLY, fs->read_only);
-	if (lx->root[KS_ROOT_PROC].kernel)
-		add_live(lx, fs, &vals);
+	if (lx->root[KS_ROOT_PROC].kernel && add_live(lx, unit, &vals) != 0)
+		return -1;
 	ks_have_text(&vals, F_TYPE, fs->type);
 	ks_have_text(&vals, F_DEVICE, fs->device);
 	if (fs->device_name[0] != '\0')
@@ -301,13 +311,13 @@ look_at_wish(struct ks_linux *lx, struct mount *m)
 
 /* True if a mount that cannot hang can be reached by its path, and has a size. */
 static bool
-has_size(const struct mount *m)
+has_size(struct mount *m)
 {
 	char point[4096];
 	struct statvfs fs;
 
 	(void)ks_linux_unescape(&m->line.point, point, sizeof(point));
-	return ks_ask_directly(point, m->line.id, &fs) == 0 && fs.f_blocks > 0;
+	return ks_ask_directly(point, m->line.id, &fs, &m->unique) == 0 && fs.f_blocks > 0;
 }
 
 /*
@@ -412,11 +422,11 @@ set_device_name(const struct ks_linux *lx, struct fs *fs)
 }
 
 static uint64_t
-identity_of(const struct fs *fs)
+identity_of(const struct fs *fs, uint64_t unique)
 {
 	uint64_t hash = ks_hash_string(ks_hash_string(KS_HASH_INIT, fs->device), fs->type);
 
-	return (hash ^ fs->mount_id << 40 ^ fs->major << 20 ^ fs->minor) | 1;
+	return (hash ^ unique << 1 ^ fs->mount_id << 40 ^ fs->major << 20 ^ fs->minor) | 1;
 }
 
 /* Adds the unit of a mount, or brings its facts up to date. Returns -1 without memory. */
@@ -430,7 +440,7 @@ add_unit(const struct ks_linux *lx, struct ks_units *units, const struct mount *
 
 	if (fs == NULL)
 		return -1;
-	unit = ks_units_see(units, key, ks_key_of_path(key, fs->point), identity_of(fs), &is_new);
+	unit = ks_units_see(units, key, ks_key_of_path(key, fs->point), identity_of(fs, m->unique), &is_new);
 	if (unit == NULL) {
 		free(fs);
 		return -1;
@@ -479,10 +489,10 @@ scan_fs(struct ks_linux *lx, struct ks_units *units)
 {
 	struct state *s = lx->sub[KS_SUB_fs].state;
 	const struct ks_image *im;
-	int rc = ks_linux_mounts_changed(lx, &s->watch, &im) ? list_mounts(lx, units, im) : 0;
+	int rc = ks_linux_mounts_changed(lx, &s->mounts, &im) ? list_mounts(lx, units, im) : 0;
 
-	/* Without memory the next scan must list them. */
-	s->watch.known = rc >= 0;
+	if (rc < 0)
+		s->mounts = 0;
 	return rc;
 }
 

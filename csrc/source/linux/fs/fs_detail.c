@@ -288,4 +288,4 @@ scan_fs_detail(struct ks_linux *lx, struct ks_units *units)
 	return ks_devices_scan(lx, units);
 }
 
-KS_SUBSYSTEM(fs_detail, parts, .scan = scan_fs_detail, .state_size = sizeof(struct ks_mount_watch));
+KS_SUBSYSTEM(fs_detail, parts, .scan = scan_fs_detail, .state_size = sizeof(uint64_t));

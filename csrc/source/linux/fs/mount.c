@@ -10,35 +10,33 @@
 
 static const struct ks_file mountinfo_file = { KS_ROOT_PROC, "self/mountinfo", KS_MADE_POLLED, false };
 
-/* True if the kernel reports no change of the mounts, and the file was not read since the last look. */
-static bool
-is_unchanged(struct ks_linux *lx, const struct ks_mount_watch *w)
+/* Counts a change if there was one since the last look. What is mounted anew in the same way leaves the same text. */
+static void
+look(struct ks_linux *lx)
 {
-	struct pollfd p = { .events = POLLPRI };
+	const struct ks_image *im = lx->mounts.im;
+	struct pollfd p = { .fd = im != NULL ? im->fd : -1, .events = POLLPRI };
+	bool is_news = lx->mounts.news == 0 || (p.fd >= 0 && lx->root[KS_ROOT_PROC].kernel && poll(&p, 1, 0) != 0);
+	uint64_t hash;
 
-	if (!w->known || !lx->root[KS_ROOT_PROC].kernel || w->im == NULL || w->im->fd < 0 ||
-	    w->im->seq != w->seq || gethrtime() - w->read > LOOK_AGAIN)
-		return false;
-	p.fd = w->im->fd;
-	return poll(&p, 1, 0) == 0;
+	if (!is_news && p.fd >= 0 && lx->root[KS_ROOT_PROC].kernel && gethrtime() - lx->mounts.read < LOOK_AGAIN)
+		return;
+	lx->mounts.im = im = ks_linux_try(lx, &mountinfo_file);
+	lx->mounts.read = gethrtime();
+	hash = im != NULL ? ks_hash_bytes(KS_HASH_INIT, im->data, im->len) : 0;
+	lx->mounts.news += is_news || hash != lx->mounts.hash;
+	lx->mounts.hash = hash;
 }
 
 bool
-ks_linux_mounts_changed(struct ks_linux *lx, struct ks_mount_watch *w, const struct ks_image **im)
+ks_linux_mounts_changed(struct ks_linux *lx, uint64_t *seen, const struct ks_image **im)
 {
-	uint64_t hash;
-	bool changed;
-
-	if (is_unchanged(lx, w))
+	look(lx);
+	*im = lx->mounts.im;
+	if (*seen == lx->mounts.news)
 		return false;
-	*im = w->im = ks_linux_try(lx, &mountinfo_file);
-	w->read = gethrtime();
-	hash = *im != NULL ? ks_hash_bytes(KS_HASH_INIT, (*im)->data, (*im)->len) : 0;
-	changed = !w->known || hash != w->hash;
-	w->seq = *im != NULL ? (*im)->seq : 0;
-	w->hash = hash;
-	w->known = true;
-	return changed;
+	*seen = lx->mounts.news;
+	return true;
 }
 
 bool

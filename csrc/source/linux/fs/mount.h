@@ -21,20 +21,13 @@ struct ks_mount {
 	struct ks_text super;   /* options of the file system; may be empty */
 };
 
-/* What a subsystem that lists mounts remembers of mountinfo. All zeros before the first look. */
-struct ks_mount_watch {
-	const struct ks_image *im;
-	uint64_t seq, hash; /* of the last look: ks_image.seq, and the contents */
-	hrtime_t read;      /* when the file was read last */
-	bool known;
-};
-
 /*
- * Returns true, and mountinfo (NULL: it cannot be read), if its contents have changed since the last call for this
- * watch. The running kernel says whether anything was mounted, unmounted or remounted, so that the file, which is
+ * Returns true, and mountinfo (NULL: it cannot be read), if anything was mounted, unmounted or remounted since the last
+ * call with the same *seen, which is 0 at first. Each subsystem that lists mounts has its own. The running kernel says
+ * once that there was a change, to whoever asks first, so that changes are counted here for all; and the file, which is
  * large on a host with many containers, is seldom read.
  */
-bool ks_linux_mounts_changed(struct ks_linux *lx, struct ks_mount_watch *w, const struct ks_image **im);
+bool ks_linux_mounts_changed(struct ks_linux *lx, uint64_t *seen, const struct ks_image **im);
 
 /* Parses a line; false if it is not that of a mount. */
 bool ks_linux_parse_mount(struct ks_text line, struct ks_mount *m);

@@ -97,7 +97,7 @@ struct nfs {
 };
 
 struct state {
-	struct ks_mount_watch watch;
+	uint64_t mounts; /* ks_linux_mounts_changed() */
 	uint64_t seq; /* of the image of mountstats in which the units' lines were found */
 };
 
@@ -572,7 +572,7 @@ scan_nfs(struct ks_linux *lx, struct ks_units *units)
 	const struct ks_image *im;
 	struct ks_mount m;
 
-	if (!ks_linux_mounts_changed(lx, &s->watch, &im))
+	if (!ks_linux_mounts_changed(lx, &s->mounts, &im))
 		return 0;
 	s->seq = 0;
 	ks_units_begin(units);
@@ -582,7 +582,7 @@ scan_nfs(struct ks_linux *lx, struct ks_units *units)
 		/* What lists all file systems warns of lines that cannot be parsed. */
 		if (ks_linux_parse_mount(line, &m) && (ks_text_is(&m.type, "nfs") || ks_text_is(&m.type, "nfs4")) &&
 		    add_unit(lx, units, &m) != 0) {
-			s->watch.known = false;
+			s->mounts = 0;
 			return ks_fail(ENOMEM, "out of memory");
 		}
 	}
