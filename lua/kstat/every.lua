@@ -83,9 +83,9 @@ end
 -- count is. The host ends the loop at SIGINT, after the current tick; a closed pipe at standard
 -- output ends it too.
 --
--- @tparam number|string|{string,...} interval seconds between ticks (fractions allowed, at most 2147483647), a text such
--- as "500ms" or "1m" (ms, s, m, h, d), or a script's `arg`: the last one or two elements are interval and count, if
--- they are such texts. Of the global `arg` further operands and options are refused and `--help` is answered, unless
+-- @tparam number|string|{string,...} interval seconds between ticks (fractions allowed, at most 2147483647), a text
+-- such as "500ms" or "1m" (ms, s, m, h, d), or a script's `arg`: the last one or two elements are interval and count,
+-- if they are such texts. Of the global `arg` further operands and options are refused and `--help` is answered, unless
 -- kstat.usage() said that there are operands
 -- @tparam[opt] number count how many ticks, in the form with an interval; nil, or nothing before the options: for ever
 -- @tparam[opt] table options
