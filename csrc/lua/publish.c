@@ -6,7 +6,7 @@
  * refers to the segment any more.
  * SPDX-License-Identifier: MIT
  */
-#include "provider/segment/publication.h"
+#include "provider/segment/segment.h"
 
 #include <errno.h>
 #include <stdio.h>

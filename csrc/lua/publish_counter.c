@@ -10,7 +10,7 @@
 #include "lua/error.h"
 #include "lua/publish.h"
 #include "lua/value.h"
-#include "provider/segment/publication.h"
+#include "provider/segment/segment.h"
 
 /* The upvalue of a counter's functions. */
 struct counter {

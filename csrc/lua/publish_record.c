@@ -11,7 +11,7 @@
 #include "lua/publish.h"
 #include "provider/blob_layout.h"
 #include "lua/value.h"
-#include "provider/segment/publication.h"
+#include "provider/segment/segment.h"
 
 static hrtime_t
 check_time(lua_State *L, int i)

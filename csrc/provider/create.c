@@ -106,40 +106,43 @@ ks_provider_free(struct ks_provider *p)
 	free(p);
 }
 
-/* --- kstat_create(9F) ------------------------------------------------------------------ */
-
-kstat_t *
-kstat_create(const char *ks_module, int ks_instance, const char *ks_name, const char *ks_class,
-    uchar_t ks_type, uint_t ks_ndata, uchar_t ks_flags)
+struct ks_provider *
+ks_histogram_new(const kstat2_path_t *path, kstat2_nv_hist_type_t type,
+    kstat2_nv_metatype_t content_type, uint64_t scale, kstat2_nv_metaflag_t md_flags,
+    uint64_t range_min, uint64_t range_max, uint64_t stepping, uint32_t ks_flags,
+    const char *desc, kstat2_metaflag_t ks_mflags)
 {
-	struct ks_provider *p = ks_provider_new(ks_module, ks_instance, ks_name, ks_class, ks_type,
-	    ks_ndata, ks_flags);
-	struct ks_provider *dormant;
+	struct ks_hist_layout layout;
+	struct ks_provider *p;
+	kstat2_md_t md = { .md_type = content_type, .md_flags = md_flags, .md_scale = scale,
+		.md_kind = KSTAT2_NVMK_COUNTER, .md_desc = desc };
 
+	if ((ks_flags & ~(KSTAT2_FLAG_PERSISTENT | KSTAT2_FLAG_GZ_VIS)) != 0)
+		return ks_fail_null(EINVAL, "kstat2 flags 0x%x are not for a histogram", ks_flags);
+	if ((ks_mflags & ~(KSTAT2_MF_STABLE | KSTAT2_MF_PRIV)) != 0)
+		return ks_fail_null(EINVAL, "there are no kstat2 meta-flags 0x%x", ks_mflags);
+	if (ks_hist_layout_init(&layout, type, range_min, range_max, stepping) != 0)
+		return NULL;
+	p = ks_provider_new(path->p_module, path->p_instance, path->p_name, path->p_class,
+	    KSTAT_TYPE_NAMED, 5, ks_flags & KSTAT_FLAG_PERSISTENT);
 	if (p == NULL)
 		return NULL;
-	dormant = ks_registry_revive(p);
-	if (dormant != NULL || errno != ENOENT) {
+	p->mflags = ks_mflags;
+	p->histogram = calloc(1, sizeof(*p->histogram));
+	p->desc = desc != NULL ? strdup(desc) : NULL;
+	if (p->histogram == NULL || (desc != NULL && p->desc == NULL)) {
 		ks_provider_free(p);
-		return dormant != NULL ? &dormant->ks : NULL;
+		return ks_fail_null(ENOMEM, "out of memory for a histogram");
 	}
-	if (!(ks_flags & KSTAT_FLAG_VIRTUAL)) {
-		p->ks.ks_data = calloc(1, p->ks.ks_data_size == 0 ? 1 : p->ks.ks_data_size);
-		p->owns_data = true;
-		if (p->ks.ks_data == NULL) {
-			ks_provider_free(p);
-			return ks_fail_null(ENOMEM, "out of memory for the data of a kstat");
-		}
-	}
-	if (ks_registry_add(p) != 0) {
-		int error = errno;
-
+	p->histogram->layout = layout;
+	if (ks_provider_describe(p, "buckets", &md) != 0) {
 		ks_provider_free(p);
-		errno = error;
 		return NULL;
 	}
-	return &p->ks;
+	return p;
 }
+
+/* --- named values and timers ----------------------------------------------------------------- */
 
 void
 kstat_named_init(kstat_named_t *knp, const char *name, uchar_t data_type)

@@ -1,9 +1,43 @@
-/* install.c - kstat_install(9F) and kstat_delete(9F). SPDX-License-Identifier: MIT */
+/* install.c - kstat_create(9F), kstat_install(9F) and kstat_delete(9F). SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "model/record.h"
-#include "provider/segment/publication.h"
+#include "provider/segment/segment.h"
+
+kstat_t *
+kstat_create(const char *ks_module, int ks_instance, const char *ks_name, const char *ks_class,
+    uchar_t ks_type, uint_t ks_ndata, uchar_t ks_flags)
+{
+	struct ks_provider *p = ks_provider_new(ks_module, ks_instance, ks_name, ks_class, ks_type,
+	    ks_ndata, ks_flags);
+	struct ks_provider *dormant;
+
+	if (p == NULL)
+		return NULL;
+	dormant = ks_registry_revive(p);
+	if (dormant != NULL || errno != ENOENT) {
+		ks_provider_free(p);
+		return dormant != NULL ? &dormant->ks : NULL;
+	}
+	if (!(ks_flags & KSTAT_FLAG_VIRTUAL)) {
+		p->ks.ks_data = calloc(1, p->ks.ks_data_size == 0 ? 1 : p->ks.ks_data_size);
+		p->owns_data = true;
+		if (p->ks.ks_data == NULL) {
+			ks_provider_free(p);
+			return ks_fail_null(ENOMEM, "out of memory for the data of a kstat");
+		}
+	}
+	if (ks_registry_add(p) != 0) {
+		int error = errno;
+
+		ks_provider_free(p);
+		errno = error;
+		return NULL;
+	}
+	return &p->ks;
+}
 
 int
 default_kstat_update(kstat_t *ksp, int rw)

@@ -8,42 +8,6 @@
 #include "base/error.h"
 #include "provider/provider.h"
 
-struct ks_provider *
-ks_histogram_new(const kstat2_path_t *path, kstat2_nv_hist_type_t type,
-    kstat2_nv_metatype_t content_type, uint64_t scale, kstat2_nv_metaflag_t md_flags,
-    uint64_t range_min, uint64_t range_max, uint64_t stepping, uint32_t ks_flags,
-    const char *desc, kstat2_metaflag_t ks_mflags)
-{
-	struct ks_hist_layout layout;
-	struct ks_provider *p;
-	kstat2_md_t md = { .md_type = content_type, .md_flags = md_flags, .md_scale = scale,
-		.md_kind = KSTAT2_NVMK_COUNTER, .md_desc = desc };
-
-	if ((ks_flags & ~(KSTAT2_FLAG_PERSISTENT | KSTAT2_FLAG_GZ_VIS)) != 0)
-		return ks_fail_null(EINVAL, "kstat2 flags 0x%x are not for a histogram", ks_flags);
-	if ((ks_mflags & ~(KSTAT2_MF_STABLE | KSTAT2_MF_PRIV)) != 0)
-		return ks_fail_null(EINVAL, "there are no kstat2 meta-flags 0x%x", ks_mflags);
-	if (ks_hist_layout_init(&layout, type, range_min, range_max, stepping) != 0)
-		return NULL;
-	p = ks_provider_new(path->p_module, path->p_instance, path->p_name, path->p_class,
-	    KSTAT_TYPE_NAMED, 5, ks_flags & KSTAT_FLAG_PERSISTENT);
-	if (p == NULL)
-		return NULL;
-	p->mflags = ks_mflags;
-	p->histogram = calloc(1, sizeof(*p->histogram));
-	p->desc = desc != NULL ? strdup(desc) : NULL;
-	if (p->histogram == NULL || (desc != NULL && p->desc == NULL)) {
-		ks_provider_free(p);
-		return ks_fail_null(ENOMEM, "out of memory for a histogram");
-	}
-	p->histogram->layout = layout;
-	if (ks_provider_describe(p, "buckets", &md) != 0) {
-		ks_provider_free(p);
-		return NULL;
-	}
-	return p;
-}
-
 /* Gives a local histogram its counts. 0, or -1 with errno. */
 static int
 give_counts(struct ks_provider *p, uint64_t *supplied, uint16_t n)

@@ -16,7 +16,7 @@
 #include "model/meta.h"
 #include "provider/hist.h"
 
-struct ks_published; /* its place in a segment: segment/publication.h */
+struct ks_published; /* its place in a segment: segment/segment.h */
 
 /* What a histogram kstat has in place of ks_data. */
 struct ks_histogram {

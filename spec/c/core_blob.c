@@ -19,8 +19,9 @@
 #include "chain/render.h"
 #include "kstat_blob.h"
 #include "model/blobstat.h"
+#include "model/known_meta.h"
 #include "provider/blob_layout.h"
-#include "provider/segment/publication.h"
+#include "provider/segment/segment.h"
 #include "source/source.h"
 #include "check.h"
 

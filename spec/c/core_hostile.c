@@ -17,7 +17,7 @@
 
 #include "kstat_blob.h"
 #include "kstat_provider.h"
-#include "provider/segment/publication.h"
+#include "provider/segment/segment.h"
 
 #define NOBODY 65534
 

@@ -18,7 +18,7 @@
 
 #include "chain/chain.h"
 #include "kstat_provider.h"
-#include "provider/segment/publication.h"
+#include "provider/segment/segment.h"
 #include "provider/segment/directory.h"
 #include "source/source.h"
 #include "check.h"

@@ -16,7 +16,7 @@
 #include "chain/render.h"
 #include "kstat_blob.h"
 #include "kstat_provider.h"
-#include "provider/segment/publication.h"
+#include "provider/segment/segment.h"
 #include "provider/segment/directory.h"
 #include "source/source.h"
 #include "blob_checks.h"

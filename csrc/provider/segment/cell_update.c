@@ -14,7 +14,7 @@
 #include "base/tick.h"
 #include "model/ioqueue.h"
 #include "model/timer.h"
-#include "provider/segment/publication.h"
+#include "provider/segment/segment.h"
 
 /* --- finding what to change --------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /*
- * entries.c - kstats in a segment: created, installed and deleted. See publication.h and
+ * entries.c - kstats in a segment: created, installed and deleted. See segment.h and
  * segment_layout.h. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
@@ -93,28 +93,6 @@ ks_published_install(struct ks_provider *p)
 	ks_publish_unlock();
 	errno = error;
 	return rc;
-}
-
-void
-ks_published_free(struct ks_published *d)
-{
-	struct ks_published **at = &d->pub->kstats;
-
-	while (*at != d)
-		at = &(*at)->next;
-	*at = d->next;
-	/* Its counts lie in the segment: ks_provider_free() must see that it is published. */
-	ks_provider_free(d->provider);
-	free(d->fields);
-	free(d);
-}
-
-void
-ks_published_forget(struct ks_provider *p)
-{
-	ks_publish_lock();
-	ks_published_free(p->published);
-	ks_publish_unlock();
 }
 
 /* Looks for the installed kstat of that name, and with `remove` deletes it. As kstat_publish_exists(). */

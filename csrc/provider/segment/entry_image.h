@@ -6,7 +6,7 @@
 #define PROVIDER_SEGMENT_ENTRY_IMAGE_H
 
 #include "base/buf.h"
-#include "provider/segment/publication.h"
+#include "provider/segment/segment.h"
 
 struct ks_seg_image {
 	struct ks_seg_entry e;

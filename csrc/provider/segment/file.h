@@ -1,5 +1,5 @@
 /*
- * file.h - files of segments, below the publications that this process has open (publication.h).
+ * file.h - files of segments, below the publications that this process has open (publication.c).
  * SPDX-License-Identifier: MIT
  */
 #ifndef PROVIDER_SEGMENT_FILE_H
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "provider/segment/directory.h"
-#include "provider/segment/publication.h"
+#include "provider/segment/segment.h"
 
 #define KS_SEG_FIRST_STORAGE ((size_t)65536)
 #define KS_SEG_TEMPORARY ".tmp" /* at the end of the name of a file that is being made */

@@ -8,7 +8,7 @@
  * could cut off the file with it.
  * SPDX-License-Identifier: MIT
  */
-#include "provider/segment/publication.h"
+#include "provider/segment/segment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -255,6 +255,30 @@ void
 kstat_publish_path(const kstat_pub_t *pub, char *buf, size_t size)
 {
 	(void)snprintf(buf, size, "%s/%s%s", pub->dir, pub->name, KS_SEG_SUFFIX);
+}
+
+/* --- kstats of a segment ---------------------------------------------------------------------------- */
+
+void
+ks_published_free(struct ks_published *d)
+{
+	struct ks_published **at = &d->pub->kstats;
+
+	while (*at != d)
+		at = &(*at)->next;
+	*at = d->next;
+	/* Its counts lie in the segment: ks_provider_free() must see that it is published. */
+	ks_provider_free(d->provider);
+	free(d->fields);
+	free(d);
+}
+
+void
+ks_published_forget(struct ks_provider *p)
+{
+	ks_publish_lock();
+	ks_published_free(p->published);
+	ks_publish_unlock();
 }
 
 /* --- closing -------------------------------------------------------------------------------------------- */

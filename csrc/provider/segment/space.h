@@ -5,7 +5,7 @@
 #ifndef PROVIDER_SEGMENT_SPACE_H
 #define PROVIDER_SEGMENT_SPACE_H
 
-#include "provider/segment/publication.h"
+#include "provider/segment/segment.h"
 #include "provider/segment/entry_image.h"
 
 /*

@@ -1,9 +1,9 @@
 /*
- * publication.h - a segment that this process publishes, and the place of its kstats in it.
+ * segment.h - a segment that this process publishes, and the place of its kstats in it.
  * SPDX-License-Identifier: MIT
  */
-#ifndef PROVIDER_SEGMENT_PUBLICATION_H
-#define PROVIDER_SEGMENT_PUBLICATION_H
+#ifndef PROVIDER_SEGMENT_SEGMENT_H
+#define PROVIDER_SEGMENT_SEGMENT_H
 
 #include <limits.h>
 #include <stdbool.h>
