@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "chain/handle.h"
+#include "model/known_meta.h"
 #include "model/shape.h"
 
 /* --- updates --------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "chain/chain.h"
 #include "model/blobstat.h"
+#include "model/known_meta.h"
 
 /* Returns the same kstat of the earlier sample, or else the one with its name: a name may belong to several. */
 static const kstat_t *

@@ -11,6 +11,7 @@
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
+#include "model/known_meta.h"
 
 static const char *
 semantic_type(uint8_t type)

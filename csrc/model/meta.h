@@ -49,13 +49,6 @@ struct ks_meta {
 /* Looks a statistic up in a table that a NULL stat ends; NULL if it is not there. */
 const struct ks_meta *ks_meta_find(const struct ks_meta *table, const char *stat);
 
-/*
- * Returns metadata that is the same for all sources: of crtime, snaptime and class, of the members
- * of INTR, IO and TIMER kstats, of histograms, of known RAW layouts and of statsblobs (where the
- * result is valid in this thread until the next call). NULL if unknown.
- */
-const struct ks_meta *ks_meta_of_model(const kstat_t *ksp, const char *stat);
-
 /* Metadata of a statistic of illumos that Linux does not count. */
 extern const struct ks_meta ks_meta_not_counted;
 

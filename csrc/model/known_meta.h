@@ -1,0 +1,14 @@
+/* known_meta.h - metadata of the statistics that the model knows by itself. SPDX-License-Identifier: MIT */
+#ifndef MODEL_KNOWN_META_H
+#define MODEL_KNOWN_META_H
+
+#include "model/meta.h"
+
+/*
+ * Returns metadata that is the same for all sources: of crtime, snaptime and class, of the members
+ * of INTR, IO and TIMER kstats, of histograms, of known RAW layouts and of statsblobs (where the
+ * result is valid in this thread until the next call). NULL if unknown.
+ */
+const struct ks_meta *ks_meta_of_model(const kstat_t *ksp, const char *stat);
+
+#endif
