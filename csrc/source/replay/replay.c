@@ -221,8 +221,8 @@ is_recording(const char *path)
 	return is;
 }
 
-int
-ks_replay_fail_outside(const struct ks_replay *r)
+static int
+fail_outside(const struct ks_replay *r)
 {
 	const struct ks_window *w = &r->window;
 
@@ -238,7 +238,7 @@ struct ks_source *
 ks_source_replay_open(const char *path, const struct ks_window *w)
 {
 	struct ks_replay *r = is_recording(path) ? ks_replay_recording() : ks_replay_capture();
-	int error;
+	int rc, error;
 
 	if (r == NULL)
 		return ks_fail_null(ENOMEM, "%.200s: out of memory", path);
@@ -249,9 +249,11 @@ ks_source_replay_open(const char *path, const struct ks_window *w)
 	r->path = strdup(strcmp(path, "-") == 0 ? "standard input" : path);
 	if (r->path == NULL) {
 		(void)ks_fail(ENOMEM, "%.200s: out of memory", path);
-	} else if (r->ops->open(r, path) == 0) {
+	} else if ((rc = r->ops->open(r, path)) > 0) {
 		follow_snaptimes(r);
 		return &r->base;
+	} else if (rc == 0) {
+		(void)fail_outside(r);
 	}
 	error = errno;
 	replay_close(&r->base);

@@ -41,8 +41,8 @@ struct ks_replay;
 /* A reader of one kind of file. Functions that return int: -1 with errno and a message is failure. */
 struct ks_replay_ops {
 	/*
-	 * Opens the file ("-": standard input) and brings the first sample of the window into r->sample;
-	 * ENODATA if there is none.
+	 * Opens the file ("-": standard input) and brings the first sample of the window into r->sample.
+	 * Returns 1, or 0 if the file has samples, but none in the window.
 	 */
 	int (*open)(struct ks_replay *r, const char *path);
 
@@ -88,8 +88,5 @@ struct ks_source *ks_source_replay_open(const char *path, const struct ks_window
 /* A reader that is not opened yet; NULL without memory. */
 struct ks_replay *ks_replay_capture(void);
 struct ks_replay *ks_replay_recording(void);
-
-/* Fails with ENODATA: the file has samples, but none in the window. Returns -1. */
-int ks_replay_fail_outside(const struct ks_replay *r);
 
 #endif

@@ -268,7 +268,7 @@ capture_next(struct ks_replay *r)
 	return cap->over ? 0 : end(n);
 }
 
-/* Moves to the first sample that has anything. */
+/* Moves to the first sample that has anything; 0: there is none in the window. */
 static int
 first_sample(struct capture *cap)
 {
@@ -278,7 +278,7 @@ first_sample(struct capture *cap)
 	int rc = capture_next(&cap->base);
 
 	if (rc == 0 && (n->number > 0 || cap->over))
-		return ks_replay_fail_outside(&cap->base);
+		return 0;
 	if (rc == 0)
 		return ks_fail(EBADMSG, "%s: empty: a capture is what kstat -j prints", cap->base.path);
 	if (rc < 0 || cap->base.sample.nkstats > 0 || n->problems == 0)
@@ -306,7 +306,7 @@ capture_open(struct ks_replay *r, const char *path)
 		return -1;
 	cap->notes.path = r->path;
 	cap->builder.first.most = r->window.most;
-	return first_sample(cap) < 0 ? -1 : 0;
+	return first_sample(cap);
 }
 
 static void

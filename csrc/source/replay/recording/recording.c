@@ -192,7 +192,7 @@ first_sample(struct recording *rec)
 	if (rc == 0 && (rec->torn ? rec->samples == 0 : is_empty(rec)))
 		return ks_fail(ENODATA, "%s: no %ssample in this recording", rec->base.path,
 		    rec->torn ? "whole " : "");
-	return rc == 0 ? ks_replay_fail_outside(&rec->base) : rc;
+	return rc;
 }
 
 static int
@@ -209,7 +209,7 @@ recording_open(struct ks_replay *r, const char *path)
 	if (ks_rec_read_at(rec->fd, magic, sizeof(magic), 0) != sizeof(magic) ||
 	    memcmp(magic, KS_REC_MAGIC, sizeof(magic)) != 0)
 		return ks_fail(EBADMSG, "%s: not a recording", path);
-	return first_sample(rec) < 0 ? -1 : 0;
+	return first_sample(rec);
 }
 
 static void
