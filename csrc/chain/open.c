@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "chain/handle.h"
+#include "chain/rivals.h"
 #include "source/replay/replay.h"
 
 int
@@ -126,16 +127,6 @@ ks_chain_open_published(const struct ks_only *only)
 	return ks_chain_open_source(ks_source_segment_open(), only);
 }
 
-/* The machine, or the trees that the environment names in its place. */
-static struct ks_source *
-open_linux(void)
-{
-	const char *proc = getenv("KSTAT_PROC"), *sys = getenv("KSTAT_SYS");
-
-	return ks_source_linux_open(proc != NULL && *proc != '\0' ? proc : NULL,
-	    sys != NULL && *sys != '\0' ? sys : NULL);
-}
-
 kstat_ctl_t *
 ks_chain_open_machine(const struct ks_only *only)
 {
@@ -143,7 +134,7 @@ ks_chain_open_machine(const struct ks_only *only)
 
 	if (kc != NULL || errno != 0)
 		return kc;
-	return ks_chain_open_source(open_linux(), only);
+	return ks_chain_open_source(ks_machine_open(), only);
 }
 
 kstat_ctl_t *
@@ -157,7 +148,7 @@ ks_chain_open(const struct ks_only *only)
 	chain = new_chain(only);
 	if (chain == NULL)
 		return NULL;
-	if (!add_source(chain, open_linux()))
+	if (!add_source(chain, ks_machine_open()))
 		return abandon(chain);
 	if (!add_source(chain, ks_source_local_open()))
 		return abandon(chain);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "chain/handle.h"
+#include "chain/bound.h"
 
 static bool
 bounds_classes(const struct ks_only *only)
@@ -27,8 +27,9 @@ borrow(const struct ks_pattern *p)
 	return p->kind == KS_PATTERN_REGEX ? (struct ks_pattern){ .kind = KS_PATTERN_ANY } : *p;
 }
 
+/* The bound without what it says of classes. 0, or -1 with errno ENOMEM. */
 static int
-open_machine(struct ks_rivals *r, const struct ks_only *only)
+widen(struct ks_rivals *r, const struct ks_only *only)
 {
 	r->selector = calloc(only->n, sizeof(*r->selector));
 	r->list = calloc(only->n, sizeof(*r->list));
@@ -43,8 +44,65 @@ open_machine(struct ks_rivals *r, const struct ks_only *only)
 		};
 		r->list[i] = &r->selector[i];
 	}
-	r->machine = ks_chain_open_machine(&(struct ks_only){ .selector = r->list, .n = only->n });
-	return r->machine == NULL ? -1 : 0;
+	return 0;
+}
+
+struct listing {
+	struct ks_bound_scan base;
+	struct ks_rivals *rivals;
+};
+
+static int
+list_offer(struct ks_scan *base, const struct ks_offer *offer)
+{
+	struct listing *l = (struct listing *)base;
+
+	if (!ks_bound_has(l->base.only, offer))
+		return 0;
+	return ks_nodes_append(&l->rivals->machine, NULL, offer) != NULL ? 0 : -1;
+}
+
+/* The chain's own scan of the machine has told the user already. */
+static void
+list_warn(struct ks_scan *base, bool damaged, const char *line)
+{
+	(void)base;
+	(void)damaged;
+	(void)line;
+}
+
+static const struct ks_scan_ops list_ops = { list_offer, ks_bound_wants, ks_bound_wants_only, ks_bound_names,
+	ks_bound_asks_for, list_warn };
+
+/* Lists the machine's kstats within the wider bound. 0, or -1 with errno. */
+static int
+list_machine(struct ks_rivals *r, const struct ks_only *only)
+{
+	struct ks_only wide = { .n = only->n };
+	struct listing l = { .base = { { &list_ops, false }, &wide }, .rivals = r };
+	struct ks_source *machine;
+	int rc;
+
+	if (widen(r, only) != 0)
+		return -1;
+	wide.selector = r->list;
+	ks_nodes_init(&r->machine);
+	r->listed = true;
+	machine = ks_machine_open();
+	if (machine == NULL)
+		return -1;
+	rc = machine->ops->scan(machine, &l.base.base);
+	machine->ops->close(machine);
+	return rc < 0 ? -1 : 0;
+}
+
+struct ks_source *
+ks_machine_open(void)
+{
+	const char *proc = getenv("KSTAT_PROC"), *sys = getenv("KSTAT_SYS");
+
+	return ks_source_linux_open(proc != NULL && *proc != '\0' ? proc : NULL,
+	    sys != NULL && *sys != '\0' ? sys : NULL);
 }
 
 int
@@ -53,22 +111,22 @@ ks_rivals_find(struct ks_rivals *r, const struct ks_only *only, const char *modu
 {
 	if (!bounds_classes(only))
 		return 0;
-	if (r->machine == NULL && open_machine(r, only) != 0) {
+	if (!r->listed && list_machine(r, only) != 0) {
 		int err = errno;
 
 		ks_rivals_free(r);
 		errno = err;
 		return -1;
 	}
-	return ks_nodes_newest(&ks_chain_of(r->machine)->nodes, module, instance, name) != NULL;
+	return ks_nodes_newest(&r->machine, module, instance, name) != NULL;
 }
 
 void
 ks_rivals_free(struct ks_rivals *r)
 {
-	if (r->machine != NULL)
-		(void)kstat_close(r->machine);
+	if (r->listed)
+		ks_nodes_free(&r->machine);
 	free(r->selector);
 	free(r->list);
-	*r = (struct ks_rivals){ NULL, NULL, NULL };
+	*r = (struct ks_rivals){ .listed = false };
 }

@@ -9,13 +9,14 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "chain/bound.h"
 #include "chain/handle.h"
 #include "chain/rivals.h"
 
 #define MOST_NAMESAKES 64 /* tried before a kstat counts as new; a capture may hold any number */
 
 struct scan {
-	struct ks_scan base;
+	struct ks_bound_scan base;
 	struct ks_chain *chain;
 	struct ks_source *source;
 	size_t rank;                     /* which of the chain's sources that is: a name belongs to the first */
@@ -61,93 +62,6 @@ matched(struct scan *scan, struct ks_node *node, const struct ks_offer *offer)
 	return 0;
 }
 
-static bool
-is_wanted(const struct ks_chain *chain, const struct ks_offer *offer)
-{
-	kstat_t head = { .ks_instance = offer->instance };
-
-	if (chain->only.n == 0)
-		return true;
-	(void)snprintf(head.ks_module, sizeof(head.ks_module), "%s", offer->module);
-	(void)snprintf(head.ks_name, sizeof(head.ks_name), "%s", offer->name);
-	(void)snprintf(head.ks_class, sizeof(head.ks_class), "%s", offer->class_);
-	return ks_selector_any_matches(chain->only.selector, chain->only.n, &head) ||
-	    (chain->only.nalso > 0 && ks_selector_any_matches(chain->only.also, chain->only.nalso, &head));
-}
-
-/* True if the text matches, or is not known yet. */
-static bool
-may_match(const struct ks_pattern *p, const char *text)
-{
-	return text == NULL || ks_pattern_match(p, text, strlen(text));
-}
-
-static bool
-scan_wants(const struct ks_scan *base, const char *module, const char *class_, const char *name)
-{
-	const struct ks_only *only = &((const struct scan *)base)->chain->only;
-
-	for (size_t i = 0; i < only->n; i++) {
-		const struct ks_selector *s = only->selector[i];
-
-		if (may_match(&s->module, module) && may_match(&s->class_, class_) &&
-		    may_match(&s->name, name))
-			return true;
-	}
-	return only->n == 0;
-}
-
-/* True if the selector spells the module or the class out, and matches what is known of the rest. */
-static bool
-asks_for(const struct ks_selector *s, const char *module, const char *class_, int instance, const char *name)
-{
-	return (s->module.kind == KS_PATTERN_LITERAL || s->class_.kind == KS_PATTERN_LITERAL) &&
-	    may_match(&s->module, module) && may_match(&s->class_, class_) && may_match(&s->name, name) &&
-	    (instance == KS_ANY_INSTANCE || ks_selector_matches_instance(s, instance));
-}
-
-static bool
-scan_asks_for(const struct ks_scan *base, const char *module, const char *class_, int instance, const char *name)
-{
-	const struct ks_only *only = &((const struct scan *)base)->chain->only;
-
-	for (size_t i = 0; i < only->n; i++) {
-		if (asks_for(only->selector[i], module, class_, instance, name))
-			return true;
-	}
-	for (size_t i = 0; i < only->nalso; i++) {
-		if (asks_for(only->also[i], module, class_, instance, name))
-			return true;
-	}
-	return false;
-}
-
-static bool
-scan_wants_only(const struct ks_scan *base, bool (*has)(const char *module))
-{
-	const struct ks_only *only = &((const struct scan *)base)->chain->only;
-	size_t i = 0;
-
-	while (i < only->n && only->selector[i]->module.kind == KS_PATTERN_LITERAL &&
-	    has(only->selector[i]->module.text))
-		i++;
-	return i > 0 && i == only->n;
-}
-
-static bool
-scan_names(const struct ks_scan *base, const char *module)
-{
-	const struct ks_only *only = &((const struct scan *)base)->chain->only;
-
-	for (size_t i = 0; i < only->n; i++) {
-		const struct ks_pattern *p = &only->selector[i]->module;
-
-		if (p->kind == KS_PATTERN_LITERAL && strcmp(p->text, module) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* True if the node's source has that kstat now, as far as it was scanned. */
 static bool
 is_there(const struct scan *scan, const struct ks_node *node)
@@ -190,7 +104,7 @@ scan_offer(struct ks_scan *base, const struct ks_offer *given)
 		if (is_taken(scan, node))
 			return 0;
 	}
-	if (!is_wanted(chain, &offer))
+	if (!ks_bound_has(&chain->only, &offer))
 		return 0;
 	/* What a later source offers may have the name of a kstat that the bound has left out. */
 	rivals = scan->rank == 0 ? 0 :
@@ -222,8 +136,8 @@ scan_warn(struct ks_scan *base, bool damaged, const char *line)
 	ks_warnings_add(&chain->warnings, line);
 }
 
-static const struct ks_scan_ops scan_ops = { scan_offer, scan_wants, scan_wants_only, scan_names, scan_asks_for,
-	scan_warn };
+static const struct ks_scan_ops scan_ops = { scan_offer, ks_bound_wants, ks_bound_wants_only, ks_bound_names,
+	ks_bound_asks_for, scan_warn };
 
 static int
 remove_absent(struct ks_chain *chain, struct scan *scan)
@@ -280,7 +194,8 @@ is_complete(const struct scan *scan)
 int
 ks_chain_scan(struct ks_chain *chain)
 {
-	struct scan scan = { .base = { &scan_ops, chain->only.for_program }, .chain = chain, .number = ++chain->scans };
+	struct scan scan = { .base = { { &scan_ops, chain->only.for_program }, &chain->only },
+		.chain = chain, .number = ++chain->scans };
 	bool any = false, failed = false;
 	int error = 0, removed = 0;
 	char message[512] = "";
@@ -292,7 +207,7 @@ ks_chain_scan(struct ks_chain *chain)
 		scan.source = chain->source[i];
 		scan.rank = i;
 		scan.expected = chain->nodes.first;
-		rc = is_complete(&scan) ? 0 : scan.source->ops->scan(scan.source, &scan.base);
+		rc = is_complete(&scan) ? 0 : scan.source->ops->scan(scan.source, &scan.base.base);
 		scan.offered[i] = rc > 0;
 		any |= rc > 0;
 		if (rc < 0) {

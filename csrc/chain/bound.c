@@ -1,0 +1,100 @@
+/* bound.c - see bound.h. SPDX-License-Identifier: MIT */
+#include "chain/bound.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "chain/selector.h"
+
+bool
+ks_bound_has(const struct ks_only *only, const struct ks_offer *offer)
+{
+	kstat_t head = { .ks_instance = offer->instance };
+
+	if (only->n == 0)
+		return true;
+	(void)snprintf(head.ks_module, sizeof(head.ks_module), "%s", offer->module);
+	(void)snprintf(head.ks_name, sizeof(head.ks_name), "%s", offer->name);
+	(void)snprintf(head.ks_class, sizeof(head.ks_class), "%s", offer->class_);
+	return ks_selector_any_matches(only->selector, only->n, &head) ||
+	    (only->nalso > 0 && ks_selector_any_matches(only->also, only->nalso, &head));
+}
+
+static const struct ks_only *
+only_of(const struct ks_scan *scan)
+{
+	return ((const struct ks_bound_scan *)scan)->only;
+}
+
+/* True if the text matches, or is not known yet. */
+static bool
+may_match(const struct ks_pattern *p, const char *text)
+{
+	return text == NULL || ks_pattern_match(p, text, strlen(text));
+}
+
+bool
+ks_bound_wants(const struct ks_scan *scan, const char *module, const char *class_, const char *name)
+{
+	const struct ks_only *only = only_of(scan);
+
+	for (size_t i = 0; i < only->n; i++) {
+		const struct ks_selector *s = only->selector[i];
+
+		if (may_match(&s->module, module) && may_match(&s->class_, class_) &&
+		    may_match(&s->name, name))
+			return true;
+	}
+	return only->n == 0;
+}
+
+/* True if the selector spells the module or the class out, and matches what is known of the rest. */
+static bool
+asks_for(const struct ks_selector *s, const char *module, const char *class_, int instance, const char *name)
+{
+	return (s->module.kind == KS_PATTERN_LITERAL || s->class_.kind == KS_PATTERN_LITERAL) &&
+	    may_match(&s->module, module) && may_match(&s->class_, class_) && may_match(&s->name, name) &&
+	    (instance == KS_ANY_INSTANCE || ks_selector_matches_instance(s, instance));
+}
+
+bool
+ks_bound_asks_for(const struct ks_scan *scan, const char *module, const char *class_, int instance, const char *name)
+{
+	const struct ks_only *only = only_of(scan);
+
+	for (size_t i = 0; i < only->n; i++) {
+		if (asks_for(only->selector[i], module, class_, instance, name))
+			return true;
+	}
+	for (size_t i = 0; i < only->nalso; i++) {
+		if (asks_for(only->also[i], module, class_, instance, name))
+			return true;
+	}
+	return false;
+}
+
+bool
+ks_bound_wants_only(const struct ks_scan *scan, bool (*has)(const char *module))
+{
+	const struct ks_only *only = only_of(scan);
+	size_t i = 0;
+
+	while (i < only->n && only->selector[i]->module.kind == KS_PATTERN_LITERAL &&
+	    has(only->selector[i]->module.text))
+		i++;
+	return i > 0 && i == only->n;
+}
+
+bool
+ks_bound_names(const struct ks_scan *scan, const char *module)
+{
+	const struct ks_only *only = only_of(scan);
+
+	for (size_t i = 0; i < only->n; i++) {
+		const struct ks_pattern *p = &only->selector[i]->module;
+
+		if (p->kind == KS_PATTERN_LITERAL && strcmp(p->text, module) == 0)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,29 @@
+/*
+ * bound.h - what a chain's bound lets in, and what it answers to sources that are scanned: they leave out what
+ * nobody wants. SPDX-License-Identifier: MIT
+ */
+#ifndef CHAIN_BOUND_H
+#define CHAIN_BOUND_H
+
+#include <stdbool.h>
+
+#include "chain/chain.h"
+#include "source/source.h"
+
+/* The first member of the structure of whoever scans sources within a bound. */
+struct ks_bound_scan {
+	struct ks_scan base;
+	const struct ks_only *only;
+};
+
+/* True if a selector of the bound matches the kstat that is offered. */
+bool ks_bound_has(const struct ks_only *only, const struct ks_offer *offer);
+
+/* Members of struct ks_scan_ops; the scan is a struct ks_bound_scan. */
+bool ks_bound_wants(const struct ks_scan *scan, const char *module, const char *class_, const char *name);
+bool ks_bound_wants_only(const struct ks_scan *scan, bool (*has)(const char *module));
+bool ks_bound_names(const struct ks_scan *scan, const char *module);
+bool ks_bound_asks_for(const struct ks_scan *scan, const char *module, const char *class_, int instance,
+    const char *name);
+
+#endif
