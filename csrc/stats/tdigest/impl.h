@@ -601,6 +601,9 @@ void ks_tdgst_set_array(void *td, int kind, size_t n);
 
 void ks_tdgst_tree_to_array(void *td, int kind);
 
+/* Links node i of a tree: -1 is no node. */
+void ks_tdgst_set_node(void *td, int kind, size_t i, int parent, int left, int right);
+
 /* Stores the indices of a tree's nodes in ascending order, equal ones in the order in which they came. */
 size_t ks_tdgst_tree_order(const void *td, int kind, size_t order[KS_TDGST_TREEMAX]);
 

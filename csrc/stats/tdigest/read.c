@@ -27,18 +27,6 @@ ks_tdgst_compcnt(const void *td, int kind)
 	return n;
 }
 
-size_t
-ks_tdgst_maxctds(const void *td, int kind)
-{
-	return (size_t)td_get6(td, kind, TD_MAX);
-}
-
-unsigned
-ks_tdgst_frac(const void *td, int kind)
-{
-	return td_fracbits(kind, td_ctl(td, kind));
-}
-
 /* --- checking --- */
 
 static bool

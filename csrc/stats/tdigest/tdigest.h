@@ -77,7 +77,7 @@ int ks_tdgst_merge(void *dst, const void *src, int kind);
 /*
  * Stores up to max centroids in ctds, in ascending order. Returns how many there are
  * (at most maxctds; this is the nctds to print). Their counts add up to the sample count
- * until that exceeds 2^31-1 or 2^63-1 (then they are halved, see tdigest.c).
+ * until that exceeds 2^31-1 or 2^63-1 (then they are halved, see add.c).
  */
 size_t ks_tdgst_ctds(const void *td, int kind, struct ks_tdgst_ctd *ctds, size_t max);
 
