@@ -204,7 +204,12 @@ BINDING_SPECS := $(patsubst %,spec/lua/%_spec.lua,kstat selector sample every st
 CHECK_LOGS = $(foreach lua,$(CHECK_WITH),$(patsubst spec/%.lua,$(BUILD)/check/$(notdir $(lua))/%.log, \
              $(if $(filter $(lua),$(firstword $(CHECK_WITH))),$(SPEC_FILES),$(FURTHER_SPECS))))
 
-spec-programs: $(SPEC_BIN) $(SWEEP)
+# What is many files is one text, spec/NAME.tree, which is unpacked as $(BUILD)/NAME: see spec/support/tree.lua.
+TREES := $(patsubst spec/%.tree,$(BUILD)/%,$(sort $(wildcard spec/*/*.tree)))
+$(TREES): $(BUILD)/%: spec/%.tree spec/support/tree.lua
+	$(call QUIET,TREE) rm -rf $@ $@.new && $(LUA) spec/support/tree.lua unpack $< $@.new && mv $@.new $@
+
+spec-programs: $(SPEC_BIN) $(SWEEP) $(TREES)
 # Temporary files are in memory where there is enough of it and programs may run there: a publication's file costs
 # 20 ms on some disks.
 MEMORY = $(shell [ "$$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000000 ] && \
@@ -282,8 +287,8 @@ fuzz: $(FUZZ_RUNS) fuzz-grammar
 # What people type, in the language in which it is parsed.
 fuzz-grammar: all
 	@printf '%-5s grammar: %s\n' FUZZ "$$($(BUILD)/bin/kstatlua spec/fuzz/grammar.lua $(FUZZ_SECONDS))"
-$(FUZZ_RUNS): %.run: % FORCE
-	@mkdir -p $*.corpus; seeds=spec/fuzz/$(*F).seeds; [ -d $$seeds ] || seeds=; \
+$(FUZZ_RUNS): %.run: % $(TREES) FORCE
+	@mkdir -p $*.corpus; seeds=$*.seeds; [ -d $$seeds ] || seeds=; KSTAT_BUILD=$(BUILD) \
 	$* -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$*. $*.corpus $$seeds >$*.log 2>&1 || \
 	    { tail -40 $*.log; exit 1; }; printf '%-5s %s: %s\n' FUZZ $(*F) "$$(tail -1 $*.log)"
 

@@ -13,8 +13,8 @@ describe("a program written for kstat(3KSTAT)", function()
   end)
 
   local function checks(program)
-    local out = run.shell(("KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys KSTAT_DIR=%s %s/spec/%s")
-      :format(directory, run.build, program))
+    local out = run.shell(("%s KSTAT_DIR=%s %s/spec/%s"):format(run.tree_words("small"), directory, run.build,
+      program))
     assert.are.equal("", out.err)
     assert.matches("^%d+ checks, 0 failures\n$", out.out)
   end
@@ -28,7 +28,7 @@ describe("a program written for kstat(3KSTAT)", function()
   end)
 
   it("finds real disks before loop, RAM and compressed ones, in a capture, too", function()
-    local environment = "KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys"
+    local environment = run.tree_words("small")
     local file = directory .. "/capture"
     assert.are.equal(0, run.shell(("%s %s/kstat -j >%s"):format(environment, run.bin, file)).status)
     for _, env in ipairs({ environment, "KSTAT_SOURCE=" .. file }) do

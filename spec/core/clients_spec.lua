@@ -4,7 +4,7 @@ local run = require("support.run")
 
 describe("clients of libkstat", function()
   local root, prefix, program, names
-  local tree = { KSTAT_PROC = "spec/trees/small/proc", KSTAT_SYS = "spec/trees/small/sys", KSTAT_WITH = "slab" }
+  local tree = run.tree_env("small", { KSTAT_WITH = "slab" })
   local capture = { KSTAT_SOURCE = "spec/vectors/kstat/host.jsonl" }
 
 
@@ -197,15 +197,15 @@ describe("clients of libkstat", function()
   end)
 
   it("get what the command shows of other trees, or say what is absent", function()
-    for path in run.shell("ls -d spec/trees/*/proc").out:gmatch("[^\n]+") do
-      if path ~= tree.KSTAT_PROC then
+    for _, name in ipairs(run.trees()) do
+      if name ~= "small" then
         -- The search for leaks would take half of the time, and finds no others than in the first tree.
-        local env = { KSTAT_PROC = path, KSTAT_SYS = path:gsub("proc$", "sys"), KSTAT_WITH = "slab",
-          ASAN_OPTIONS = os.getenv("ASAN_OPTIONS") or "detect_leaks=0" }
+        local env = run.tree_env(name, { KSTAT_WITH = "slab",
+          ASAN_OPTIONS = os.getenv("ASAN_OPTIONS") or "detect_leaks=0" })
         local results, set = run_clients(env), reference(env, "")
-        for name, result in pairs(results) do
+        for client, result in pairs(results) do
           assert.is_true(result.status == 0 or result.status == 1 and result.err:find("^[^\n]+: [^\n]+\n$") ~= nil,
-            path .. ": " .. name .. ": " .. result.err)
+            name .. ": " .. client .. ": " .. result.err)
         end
         check(results, set, set)
       end

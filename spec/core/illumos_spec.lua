@@ -4,7 +4,7 @@ local cjson = require("cjson")
 local run = require("support.run")
 
 local records = cjson.decode(run.read_file("spec/vectors/illumos/records.json"))
-local tree = "KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys "
+local tree = run.tree_words("small") .. " "
 
 --- What the program sees: a table of kstats by module:instance:name, each { class =, stats = { { name =, type =,
 -- hidden =, value = }, ... }, by_name = }, of cpu_stat { sysfork =, pgpgin = }.
@@ -94,7 +94,7 @@ describe("a program in C", function()
   } }
   for name, of in pairs(trees) do
     it("finds the records of illumos that the tree " .. name .. " has", function()
-      local kstats = seen(("KSTAT_PROC=spec/trees/%s/proc KSTAT_SYS=spec/trees/%s/sys"):format(name, name))
+      local kstats = seen(run.tree_words(name))
       for record, id in pairs(of) do
         assert_record(record, kstats[id])
       end

@@ -1,7 +1,8 @@
 -- Block devices of Linux on a tree with NVMe, device mapper, an array, zram and bcache.
 local L = require("support.linux")
+local run = require("support.run")
 
-local TREE = "spec/trees/storage"
+local TREE = run.tree("storage")
 
 describe("block devices", function()
   local d

@@ -2,7 +2,7 @@
 local kstat = require("kstat")
 local run = require("support.run")
 
-local TREE = "spec/trees/small"
+local TREE = run.tree("small")
 
 local function open(only)
   return assert(kstat.open({ proc = TREE .. "/proc", sys = TREE .. "/sys", only = only }))

@@ -22,7 +22,7 @@ describe("file systems of a recorded tree", function()
   local d
 
   setup(function()
-    d = L.dump("spec/trees/fs/proc", "spec/trees/fs/sys")
+    d = L.dump_tree("fs")
   end)
 
   it("are those that df shows: no pseudo file systems, one mount of a device, the last one at a place", function()

@@ -25,7 +25,7 @@ local function names(d, module)
 end
 
 local function tree(name)
-  local d = L.dump("spec/trees/" .. name .. "/proc", "spec/trees/" .. name .. "/sys")
+  local d = L.dump_tree(name)
   assert.same({}, d.error)
   assert.same({}, d.warnings)
   return d
@@ -35,7 +35,7 @@ describe("control groups of a tree", function()
   for _, name in ipairs({ "cgroup-v1", "cgroup-hybrid", "cgroup-v2" }) do
     it("are as expected: " .. name, function()
       local d, expected = tree(name), {}
-      for line in io.lines("spec/trees/" .. name .. "/expected.txt") do
+      for line in io.lines(run.tree(name) .. "/expected.txt") do
         local id, value = line:match("^([^\t]*)\t(.*)$")
         expected[id] = value
       end
@@ -64,7 +64,7 @@ describe("a tree of control groups", function()
   local function copy(name)
     dir = os.tmpname()
     os.remove(dir)
-    L.sh(("cp -r spec/trees/%s %s"):format(name, dir))
+    L.sh(("cp -r %s %s"):format(run.tree(name), dir))
   end
   after_each(function()
     L.remove(dir)
@@ -342,10 +342,10 @@ describe("control groups of this machine", function()
     os.remove(dir)
     local slice = dir .. "/sys/fs/cgroup/system.slice"
     L.sh(("mkdir -p %s/proc %s && touch %s/sys/fs/cgroup/cgroup.controllers"):format(dir, slice, dir))
-    L.sh(([[tree=$PWD/spec/trees/cgroup-v2/sys/fs/cgroup/system.slice/web.service; mkdir %s/t && cd %s/t
+    L.sh(([[tree=%s/sys/fs/cgroup/system.slice/web.service; mkdir %s/t && cd %s/t
       cp $tree/cpu.stat $tree/memory.current $tree/memory.stat $tree/io.stat . && cd ..
       for i in 1 2 3 4 5 6 7 8 9 10 11; do cp -rl t copy && mv copy t/application-$i.service || exit 1; done]]):format(
-      slice, slice))
+      run.tree("cgroup-v2"), slice, slice))
     -- The most memory that a command ever had, once it has shown so many kstats and waits.
     local function peak(selector, count)
       local out = dir .. "/out"

@@ -2,7 +2,7 @@
 local L = require("support.linux")
 local run = require("support.run")
 
-local TREE = "spec/trees/hardware"
+local TREE = run.tree("hardware")
 
 describe("hardware", function()
   local d

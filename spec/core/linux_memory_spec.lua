@@ -3,7 +3,7 @@ local L = require("support.linux")
 local kstat = require("kstat")
 local run = require("support.run")
 
-local TREE = "spec/trees/hardware"
+local TREE = run.tree("hardware")
 
 -- Runs a function with the directory of a copy of the tree.
 local function with_copy(f)

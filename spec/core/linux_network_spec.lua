@@ -27,7 +27,7 @@ end
 describe("the network in a recorded tree", function()
   local d
 
-  setup(function() d = L.dump("spec/trees/small/proc", "spec/trees/small/sys") end)
+  setup(function() d = L.dump_tree("small") end)
 
   it("has IPv6 with names like those of IPv4", function()
     same(d, "ip:0:ip6", { inReceives = "101", forwDatagrams = "110", fragCreates = "120", inOctets = "123",

@@ -5,7 +5,7 @@ describe("NFS of a recorded tree", function()
   local d
 
   setup(function()
-    d = L.dump("spec/trees/fs/proc", "spec/trees/fs/sys")
+    d = L.dump_tree("fs")
   end)
 
   local function same(...) L.same(d, ...) end

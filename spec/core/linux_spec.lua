@@ -7,7 +7,7 @@ describe("the Linux source on a small tree", function()
   local d
 
   setup(function()
-    d = L.dump("spec/trees/small/proc", "spec/trees/small/sys")
+    d = L.dump_tree("small")
   end)
 
   local function same(...) L.same(d, ...) end
@@ -19,7 +19,7 @@ describe("the Linux source on a small tree", function()
   end)
 
   it("lists its kstats for any caller, without a chain", function()
-    local command = run.build .. "/spec/core_source spec/trees/small/proc spec/trees/small/sys"
+    local command = run.build .. ("/spec/core_source %s/proc %s/sys"):format(run.tree("small"), run.tree("small"))
     local all = run.shell(command)
     assert.equal(0, all.status, all.err)
     assert.matches("unix:0:system_misc\n", all.out)
@@ -528,11 +528,11 @@ end)
 
 describe("a program that reads cpu_stat as a structure", function()
   it("agrees with the statistics that the command decodes", function()
-    local tree = "KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys "
+    local tree = run.tree_words("small") .. " "
     local pipe = assert(io.popen(tree .. L.build .. "/spec/raw_structures"))
     local out = pipe:read("*a")
     pipe:close()
-    local d = L.dump("spec/trees/small/proc", "spec/trees/small/sys")
+    local d = L.dump_tree("small")
     local values = {}
     for i, name in ipairs({ "idle", "user", "kernel", "fsfree" }) do
       values[i] = d.stat["cpu_stat:0:cpu_stat0:" .. name]
@@ -609,8 +609,8 @@ describe("malformed files", function()
   end
 
   it("are named with the first line that means nothing, and the rest is there", function()
-    local whole = L.dump("spec/trees/small/proc", "spec/trees/small/sys")
-    local again = L.dump("spec/trees/small/proc", "spec/trees/small/sys")
+    local whole = L.dump_tree("small")
+    local again = L.dump_tree("small")
     assert.same({}, whole.warnings)
     local files = { "net/dev", "slabinfo", "diskstats", "interrupts", "softirqs", "stat", "meminfo", "vmstat",
       "net/snmp", "net/netstat", "pressure/cpu" }
@@ -625,7 +625,7 @@ describe("malformed files", function()
       for i, file in ipairs(files) do
         local where, number = d.warnings[i]:match("^proc/(.-): line (%d+) cannot be understood and is left out, ")
         assert.equal(file, where)
-        local _, count = L.read("spec/trees/small/proc/" .. file):gsub("\n", "")
+        local _, count = L.read(run.tree("small") .. "/proc/" .. file):gsub("\n", "")
         assert.equal(count, tonumber(number), file)
       end
       local same = 0
@@ -667,7 +667,7 @@ describe("malformed files", function()
     for i, warning in ipairs(d.warnings) do
       where[i] = warning:sub(#dir + 2):gsub(" cannot be understood and is left out, as others like it$", "")
     end
-    local _, lines = L.read("spec/trees/small/proc/spl/kstat/zfs/arcstats"):gsub("\n", "")
+    local _, lines = L.read(run.tree("small") .. "/proc/spl/kstat/zfs/arcstats"):gsub("\n", "")
     assert.same({ "proc/self/mountinfo: line 3", "proc/spl/kstat/zfs/arcstats: line " .. lines + 1,
       "proc/spl/kstat/zfs/noise: line 1", "proc/spl/kstat/zfs/short: line 1", "proc/spl/kstat/zfs/tank/io: line 3",
       "proc/spl/kstat/zfs/tank/state: line 1", "proc/zoneinfo: line 4" }, where)
@@ -718,7 +718,7 @@ describe("malformed files", function()
     for round = 1, 3 do
       for m = 1, #mutate do
         for _, file in ipairs(files) do
-          L.write(dir .. "/proc/" .. file, (mutate[m](L.read("spec/trees/small/proc/" .. file))))
+          L.write(dir .. "/proc/" .. file, (mutate[m](L.read(run.tree("small") .. "/proc/" .. file))))
         end
         local list = L.dumps(dir .. "/proc", dir .. "/sys", "true")
         assert.equal(0, list.status, ("mutation %d, round %d"):format(m, round))

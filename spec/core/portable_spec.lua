@@ -111,7 +111,7 @@ describe("what one machine writes another", function()
 end)
 
 describe("the same files of /proc and /sys", function()
-  local tree = "spec/trees/small"
+  local tree = run.tree("small")
 
   -- What a machine's kstatlua prints. Times of creation and of reading are this moment's.
   local function shown(m, script)

@@ -24,8 +24,8 @@ describe("a provider's program", function()
   end)
 
   it("gets from the public headers what they promise", function()
-    local out = run.shell(("KSTAT_DIR=%s KSTAT_PROC=%s KSTAT_SYS=%s %s/spec/provider_api spec/trees/small/proc " ..
-      "spec/trees/small/sys"):format(directory, directory, directory, run.build))
+    local out = run.shell(("KSTAT_DIR=%s KSTAT_PROC=%s KSTAT_SYS=%s %s/spec/provider_api %s/proc %s/sys"):format(
+      directory, directory, directory, run.build, run.tree("small"), run.tree("small")))
     assert.are.equal("", out.err)
     local checks, failures = out.out:match("^(%d+) checks, (%d+) failures\n$")
     assert.are.equal("0", failures, out.out)

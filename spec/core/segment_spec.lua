@@ -54,7 +54,7 @@ describe("a reader of published kstats", function()
   for _, only in ipairs({ "sd:16:sdq", "sd:::" }) do
     it("gives a name to the machine when a device gets it, whoever published it before: " .. only, function()
       local dir = run.directory()
-      run.shell(("cp -r spec/trees/small %s/tree && chmod -R u+w %s/tree"):format(dir, dir))
+      run.shell(("cp -r %s %s/tree && chmod -R u+w %s/tree"):format(run.tree("small"), dir, dir))
       local r = run.run({ "kstatlua", "-e", [[
         local dir, only = os.getenv("KSTAT_DIR"), arg[1]
         local publisher = assert(io.popen("echo $$; exec " .. arg[2] .. "/kstatlua -e '" .. [=[

@@ -2,7 +2,7 @@
 -- more programs; here are some calls of some.
 local run = require("support.run")
 
-local tree = "KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys "
+local tree = run.tree_words("small") .. " "
 local capture = "KSTAT_SOURCE=spec/vectors/kstat/host.jsonl "
 
 -- Lets one of `every` calls of a command fail; returns what the sweep prints.

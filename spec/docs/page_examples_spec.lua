@@ -8,8 +8,7 @@ local SOURCE = "KSTAT_SOURCE=" .. here .. "/spec/vectors/kstat/"
 -- Where the examples of a page find their kstats. live: they come from this machine and what it publishes.
 local SOURCES = {
   ["kstatlua-arcstat.1"] = { environment = SOURCE .. "host.jsonl KSTAT_REPLAY_TIME=1795351754" },
-  ["kstatlua-fsstat.1"] = { environment = ("KSTAT_PROC=%s/spec/trees/fs/proc KSTAT_SYS=%s/spec/trees/fs/sys")
-    :format(here, here) },
+  ["kstatlua-fsstat.1"] = { environment = run.tree_words("fs") },
   ["kstatlua-prtop.1"] = { environment = "", live = true, publisher = true },
   ["kstatlua-exporter.1"] = { environment = "", live = true },
 }

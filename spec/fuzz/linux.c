@@ -2,7 +2,7 @@
  * linux.c - fuzzes the parsers of /proc and /sys. The first line of the input names a file of a tree in spec/trees,
  * such as "cgroup-v1/proc/diskstats"; without the name of the tree it is the first that has the file. What follows are
  * its contents at one reading after the other, with lines "%%" in between. Whatever they are, opening, reading and
- * updating must end and stay inside memory. To be started in the directory of the sources.
+ * updating must end and stay inside memory. The trees are unpacked below $KSTAT_BUILD/trees.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
@@ -19,7 +19,6 @@
 #include "source/source.h"
 #include "tree.h"
 
-#define TREES "spec/trees/"
 #define MOST_FILES 4096
 #define LARGEST 65536
 #define READINGS 4
@@ -33,6 +32,7 @@ static struct file {
 	size_t len;
 } files[MOST_FILES];
 static size_t nfiles;
+static char trees[512]; /* the directory of trees, with a slash at its end */
 static struct ks_selector asked[4];
 static const struct ks_selector *const also[] = { &asked[0], &asked[1], &asked[2], &asked[3] };
 static const struct ks_only on_demand = { .also = also, .nalso = 4, .for_program = true };
@@ -41,7 +41,7 @@ static const struct ks_only on_demand = { .also = also, .nalso = 4, .for_program
 static int
 copy(const char *from, const struct stat *st, int kind, struct FTW *ftw)
 {
-	const char *below = ftw->level > 0 ? from + strlen(TREES) : "";
+	const char *below = ftw->level > 0 ? from + strlen(trees) : "";
 	const char *rest = strncmp(below, "fs/", 3) == 0 ? below + 3 : NULL;
 	char path[512], name[512];
 
@@ -92,6 +92,7 @@ int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	static const char *const modules[] = { "process", "thread", "intr_cpu", "softirq_cpu" };
+	const char *build = getenv("KSTAT_BUILD");
 	char small[128];
 
 	(void)argc;
@@ -102,7 +103,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	check(atexit(clean_up) == 0, "atexit");
 	(void)snprintf(small, sizeof(small), "%s/small", root);
 	check(mkdir(small, 0700) == 0, small);
-	check(nftw(TREES, copy, 16, FTW_PHYS) == 0 && nfiles > 0, TREES);
+	(void)snprintf(trees, sizeof(trees), "%s/trees/", build != NULL ? build : "build");
+	check(nftw(trees, copy, 16, FTW_PHYS) == 0 && nfiles > 0, trees);
 	qsort(files, nfiles, sizeof(files[0]), by_path);
 	return 0;
 }

@@ -87,7 +87,7 @@ describe("kstat.open", function()
 end)
 
 describe("a chain of some kstats only", function()
-  local small = { proc = "spec/trees/small/proc", sys = "spec/trees/small/sys" }
+  local small = run.tree_roots("small")
 
   local function names(ks)
     local list = {}
@@ -633,7 +633,7 @@ describe("a chain over a recorded tree", function()
 
   setup(function()
     os.remove(tree)
-    assert.equal(0, run.shell("cp -r spec/trees/small " .. tree .. " && chmod -R u+w " .. tree).status)
+    assert.equal(0, run.shell("cp -r " .. run.tree("small") .. " " .. tree .. " && chmod -R u+w " .. tree).status)
   end)
   teardown(function() run.shell("rm -rf " .. tree) end)
 

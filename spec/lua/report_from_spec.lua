@@ -3,7 +3,7 @@ local capture = require("support.capture")
 local kstat = require("kstat")
 local run = require("support.run")
 
-local small = "spec/trees/small"
+local small = run.tree("small")
 
 -- --- what the figures say -------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ local function peak(n)
       k:sample()
     end
     print(io.open("/proc/self/status"):read("a"):match("VmHWM:%s*(%d+)"))]], tostring(n),
-    env = { KSTAT_PROC = "spec/trees/small/proc", KSTAT_SYS = "spec/trees/small/sys" } })
+    env = run.tree_env("small") })
   assert.equal(0, r.status, r.err)
   return tonumber(r.out)
 end

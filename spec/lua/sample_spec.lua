@@ -1,6 +1,7 @@
 -- Samples, differences and rates of the Lua module.
 local capture = require("support.capture")
 local kstat = require("kstat")
+local run = require("support.run")
 
 local host = "spec/vectors/kstat/host.jsonl"
 local named = capture.named
@@ -246,7 +247,7 @@ describe("a difference", function()
   it("finds the figures of live kstats wherever they stand", function()
     local figures = kstat.figures({ user = { "delta", "cpu_ticks_user" }, intr = { "rate", "intr" },
       idle = { "now", "cpu_ticks_idle" } })
-    local ks = assert(kstat.open({ proc = "spec/trees/small/proc", sys = "spec/trees/small/sys" }))
+    local ks = assert(kstat.open(run.tree_roots("small")))
     for _ = 1, 3 do
       local since = ks:sample("cpu"):since_creation()
       local cpus = since:select("cpu::sys")

@@ -1,5 +1,6 @@
 -- Runs spec/c/core_linux.c and parses its output, for linux_spec.lua.
 local luassert = require("luassert")
+local run = require("support.run")
 
 local M = {}
 
@@ -100,6 +101,11 @@ function M.dump(proc, sys, program)
   return list[1]
 end
 
+--- The same of a recorded tree.
+function M.dump_tree(name)
+  return M.dump(run.tree(name) .. "/proc", run.tree(name) .. "/sys")
+end
+
 --- Runs a shell command that must succeed.
 function M.sh(command)
   local a, _, c = os.execute(command)
@@ -110,7 +116,7 @@ end
 function M.copy(tree)
   local dir = os.tmpname()
   os.remove(dir)
-  M.sh("cp -r " .. (tree or "spec/trees/small") .. " " .. quote(dir))
+  M.sh("cp -r " .. (tree or run.tree("small")) .. " " .. quote(dir))
   return dir
 end
 

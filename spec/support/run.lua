@@ -5,6 +5,41 @@ local M = {}
 M.build = os.getenv("KSTAT_BUILD") or "build"
 M.bin = M.build .. "/bin"
 
+--- The directory of a recorded tree of /proc and /sys, which make has unpacked from spec/trees. Specs change copies.
+function M.tree(name)
+  return M.build .. "/trees/" .. name
+end
+
+--- The names of all trees.
+function M.trees()
+  local names = {}
+  local p = assert(io.popen("cd spec/trees && ls -d *.tree"))
+  for file in p:lines() do
+    names[#names + 1] = file:match("^(.*)%.tree$")
+  end
+  p:close()
+  return names
+end
+
+--- The roots that open() takes to read a tree.
+function M.tree_roots(name)
+  return { proc = M.tree(name) .. "/proc", sys = M.tree(name) .. "/sys" }
+end
+
+--- The variables that put a tree in place of this machine, for run(), and more variables.
+function M.tree_env(name, more)
+  local env = { KSTAT_PROC = M.tree(name) .. "/proc", KSTAT_SYS = M.tree(name) .. "/sys" }
+  for variable, value in pairs(more or {}) do
+    env[variable] = value
+  end
+  return env
+end
+
+--- The same variables as words of sh.
+function M.tree_words(name)
+  return ("KSTAT_PROC=%s/proc KSTAT_SYS=%s/sys"):format(M.tree(name), M.tree(name))
+end
+
 --- Quotes any text for sh.
 function M.quote(text)
   return "'" .. (tostring(text):gsub("'", "'\\''")) .. "'"

@@ -205,7 +205,7 @@ describe("kstat -d", function()
 
   it("describes the rest where a kstat cannot be read", function()
     local dir = os.tmpname()
-    run.shell(("rm %s; cp -r spec/trees/small %s; cd %s/proc; rm net/snmp; mkdir net/snmp"):format(dir, dir, dir))
+    run.shell(("rm %s; cp -r %s %s; cd %s/proc; rm net/snmp; mkdir net/snmp"):format(dir, run.tree("small"), dir, dir))
     local r = run.run({ env = { KSTAT_PROC = dir .. "/proc", KSTAT_SYS = dir .. "/sys" },
       "kstat", "-d", "/^(tcp|unix)$/::/^(tcp|vm)$/" })
     run.shell("rm -r " .. dir)
@@ -250,8 +250,8 @@ describe("kstat on this machine", function()
 
   it("names files that cannot be read, each once, and shows the rest", function()
     local dir = os.tmpname()
-    run.shell(("rm %s; cp -r spec/trees/small %s; cd %s/proc; rm meminfo loadavg cpuinfo; mkdir meminfo loadavg")
-      :format(dir, dir, dir))
+    run.shell(("rm %s; cp -r %s %s; cd %s/proc; rm meminfo loadavg cpuinfo; mkdir meminfo loadavg")
+      :format(dir, run.tree("small"), dir, dir))
     local r = run.run({ env = { KSTAT_PROC = dir .. "/proc", KSTAT_SYS = dir .. "/sys" },
       "kstat", "-p", "-m", "/^(unix|cpu_info)$/" })
     run.shell("rm -r " .. dir)

@@ -37,7 +37,7 @@ describe("a device of size 0", function()
 
   setup(function()
     tree = run.directory()
-    run.shell(("cp -r spec/trees/small/proc spec/trees/small/sys %s; rm -r %s/sys/block"):format(tree, tree))
+    run.shell(("cp -r %s/* %s; rm -r %s/sys/block"):format(run.tree("small"), tree, tree))
     write_disks(names, disks)
   end)
 

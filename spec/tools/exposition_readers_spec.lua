@@ -23,8 +23,7 @@ describe("an exposition of all there is", function()
     check({}, "live")
     check({ KSTAT_SOURCE = illumos }, illumos)
     for _, tree in ipairs({ "small", "hardware", "fs", "storage", "cgroup-v2" }) do
-      local at = "spec/trees/" .. tree
-      check({ KSTAT_PROC = at .. "/proc", KSTAT_SYS = at .. "/sys" }, tree)
+      check(run.tree_env(tree), tree)
     end
   end)
 end)

@@ -8,7 +8,7 @@ local function make_tree()
     run.shell("mkdir -p $(dirname " .. run.quote(root .. "/" .. path) .. ")")
     run.write_file(root .. "/" .. path, text)
   end
-  run.shell("cp -r spec/trees/small/* " .. root)
+  run.shell("cp -r " .. run.tree("small") .. "/* " .. root)
   local way = root .. "/sys/devices/pci/ata1/host2/target2:0:0/2:0:0:0/block"
   run.shell(("mkdir -p '%s' && mv %s/sys/block/sda '%s/sda' && ln -s '%s/sda' %s/sys/block/sda"):format(way, root, way,
     way, root))
@@ -53,7 +53,7 @@ describe("iostat on Linux", function()
 
   it("shows no control character of the names of the machine", function()
     local dir = run.directory()
-    run.shell("cp -r spec/trees/small/* " .. dir)
+    run.shell("cp -r " .. run.tree("small") .. "/* " .. dir)
     local names, disks = { "s\27[1md", "s\155md", "sd\226\128\174x", "s\1z", "s\2z" }, {}
     for i, name in ipairs(names) do
       disks[i] = ("8 %d %s 40 0 80 10 20 0 160 20 0 30 30\n"):format(16 * i, name)
@@ -76,7 +76,7 @@ describe("iostat on Linux", function()
 
   it("goes on with the interval of the disks that stay when one comes or goes", function()
     local dir = run.directory()
-    run.shell("cp -r spec/trees/small/* " .. dir)
+    run.shell("cp -r " .. run.tree("small") .. "/* " .. dir)
     local file = dir .. "/proc/diskstats"
     run.write_file(file, "8 0 sda 1000000 0 80 10 20 0 160 20 0 30 30\n")
     run.write_file(dir .. "/iostat.lua", ([[

@@ -108,8 +108,7 @@ describe("examples/prometheus", function()
       return out:find("workqueue:0:job_ns", 1, true) and out:find("latency:0:requests:rtt_p50", 1, true)
     end)
     local text = run.run({ "kstat", "-o", "prometheus", env = { KSTAT_DIR = dir } }).out ..
-      run.shell(("env KSTAT_PROC=spec/trees/small/proc KSTAT_SYS=spec/trees/small/sys %s/kstat -o prometheus")
-      :format(run.bin)).out
+      run.run({ "kstat", "-o", "prometheus", env = run.tree_env("small") }).out
     for _, pid in ipairs(pids) do
       run.stop(pid)
     end

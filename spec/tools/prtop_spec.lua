@@ -172,8 +172,7 @@ describe("prtop on a host", function()
   end)
 
   it("finds nothing of its own on a recorded tree", function()
-    local r = run.run({ "kstatlua", "prtop", env = { KSTAT_PROC = "spec/trees/small/proc",
-      KSTAT_SYS = "spec/trees/small/sys", KSTAT_DIR = dir } })
+    local r = run.run({ "kstatlua", "prtop", env = run.tree_env("small", { KSTAT_DIR = dir }) })
     assert.matches("\nno process publishes an I/O queue\n$", r.out)
   end)
 

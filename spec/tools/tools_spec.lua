@@ -3,7 +3,7 @@ local capture = require("support.capture")
 local run = require("support.run")
 
 local illumos = "spec/vectors/kstat/host.jsonl"
-local small = { KSTAT_PROC = "spec/trees/small/proc", KSTAT_SYS = "spec/trees/small/sys" }
+local small = run.tree_env("small")
 
 -- Runs a tool; words: its name and arguments. env: variables.
 local function tool(words, env)
@@ -382,7 +382,7 @@ describe("fsstat", function()
   end)
 
   it("shows mounts of NFS and XFS", function()
-    local tree = { KSTAT_PROC = "spec/trees/fs/proc", KSTAT_SYS = "spec/trees/fs/sys" }
+    local tree = run.tree_env("fs")
     local text = run.run({ "kstatlua", "fsstat", env = tree }).out
     assert.matches("\n    %-     %-     %-    50     %-      %-     %-   300 1.05M   100 2.10M /nfs\n", text)
     assert.matches("\n    2     1     %-     %-     1      3    52     7    99    28 3.40M xfs on dm%-1\n", text)

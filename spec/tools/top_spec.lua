@@ -415,14 +415,14 @@ sd:0:sd0:rcnt            -      2
   it("reads a recorded tree", function()
     local r = run.run({ "kstatlua", "top", "--csv", "--sort", "name", "-f",
       "/^(link:0:eth0:.*bytes$|tcp:0:tcp:currEstab)/",
-      env = { KSTAT_PROC = "spec/trees/small/proc", KSTAT_SYS = "spec/trees/small/sys" } })
+      env = run.tree_env("small") })
     assert.equal("", r.err)
     local seen = {}
     for name, value, unit in r.out:gmatch("\n[^,]*,([^,]*),[^,]*,([^,]*),([^,\n]*)") do
       seen[#seen + 1] = name .. " " .. value .. " " .. unit
     end
     local expected = run.run({ "kstat", "-p", "link:0:eth0:/bytes$/", "tcp:0:tcp:currEstab",
-      env = { KSTAT_PROC = "spec/trees/small/proc", KSTAT_SYS = "spec/trees/small/sys" } })
+      env = run.tree_env("small") })
     local wanted = {}
     for name, value in expected.out:gmatch("(%S+)\t(%S+)\n") do
       wanted[#wanted + 1] = name .. " " .. value .. (name:find("bytes") and " bytes" or " ")

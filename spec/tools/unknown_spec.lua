@@ -1,7 +1,7 @@
 -- Names that nothing has: one line on standard error after the first tick, with what was probably meant.
 local run = require("support.run")
 
-local tree = { KSTAT_PROC = "spec/trees/small/proc", KSTAT_SYS = "spec/trees/small/sys" }
+local tree = run.tree_env("small")
 
 -- Runs a command on a recorded tree; returns what it prints on standard error.
 local function said(...)

@@ -317,7 +317,7 @@ end)
 describe("kstatlua use of arrays", function()
   it("shows disks that are missing and paths that failed", function()
     local rows = rows_of({ "0.01", "1" },
-      { KSTAT_PROC = "spec/trees/storage/proc", KSTAT_SYS = "spec/trees/storage/sys" })
+      run.tree_env("storage"))
     assert.equal("disks missing 1", rows["disk md127"].why)
     assert.equal("paths failed 1", rows["disk dm-0"].why)
     assert.equal("ok", rows["disk dm-1"].state)
@@ -399,7 +399,7 @@ describe("kstatlua use of a capture", function()
 end)
 
 describe("kstatlua use", function()
-  local small = { KSTAT_PROC = "spec/trees/small/proc", KSTAT_SYS = "spec/trees/small/sys" }
+  local small = run.tree_env("small")
 
   it("explains every limit with the kernel's file and the reason", function()
     local limits = require("kstat.use.limits")
@@ -426,7 +426,7 @@ describe("kstatlua use", function()
 
   it("shows with -x what is not ok, or that all is", function()
     local r = run.run({ "kstatlua", "use", "-x", "0.01", "1",
-      env = { KSTAT_PROC = "spec/trees/storage/proc", KSTAT_SYS = "spec/trees/storage/sys" } })
+      env = run.tree_env("storage") })
     assert.matches("^resource name +util saturation +errors state\n", r.out)
     assert.equal(3, select(2, r.out:gsub("\n", "")))
     r = run.run({ "kstatlua", "use", "-x", "0.01", "1", env = small })
@@ -435,7 +435,7 @@ describe("kstatlua use", function()
   end)
 
   it("has colours on request, and by itself on terminals only", function()
-    local env = { KSTAT_PROC = "spec/trees/storage/proc", KSTAT_SYS = "spec/trees/storage/sys", TERM = "xterm" }
+    local env = run.tree_env("storage", { TERM = "xterm" })
     local r = run.run({ "kstatlua", "use", "--color=always", "md127", "0.01", "1", env = env })
     assert.matches(" \27%[31mcritical: disks missing 1\27%[0m\n$", r.out)
     assert.falsy(run.run({ "kstatlua", "use", "md127", "0.01", "1", env = env }).out:find("\27", 1, true))
