@@ -1,4 +1,4 @@
--- The Linux source: on a small tree of our own, on node_exporter's where it is, on the machine.
+-- The Linux source: on a small tree of our own, on node_exporter's, on the machine.
 local L = require("support.linux")
 local kstat = require("kstat")
 local run = require("support.run")
@@ -732,16 +732,12 @@ describe("malformed files", function()
 end)
 
 describe("the Linux source on node_exporter's tree", function()
-  if not L.exists(L.node_exporter .. "/expected-metrics.txt") then
-    pending("needs " .. L.node_exporter)
-    return
-  end
   local d, expected
 
   setup(function()
     d = L.dump(L.node_exporter .. "/proc", L.node_exporter .. "/sys")
     expected = {}
-    for line in io.lines(L.node_exporter .. "/expected-metrics.txt") do
+    for line in L.node_metrics() do
       local name, labels, value = line:match("^([%w_]+){(.-)} (%S+)$")
       if not name then
         name, value = line:match("^([%w_]+) (%S+)$")

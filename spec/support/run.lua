@@ -61,6 +61,16 @@ function M.write_file(path, text)
   f:close()
 end
 
+--- The text of a file of spec/vectors, of which large ones are compressed: NAME, or NAME.gz.
+function M.vector(name)
+  local path = "spec/vectors/" .. name
+  local p = assert(io.popen(("gzip -dcf $(ls %s %s.gz 2>/dev/null)"):format(path, path)))
+  local text = p:read("*a")
+  p:close()
+  assert(text ~= "", path .. " is not there")
+  return text
+end
+
 -- A sanitizer that is preloaded into this interpreter is not preloaded into other programs (some, such as curl,
 -- stop in it), except those that load our modules: "$interpreter NAME" in a line of sh.
 local preamble = "unset LD_PRELOAD; interpreter='env LD_PRELOAD=" .. (os.getenv("KSTAT_PRELOAD") or "") .. "'\n"
