@@ -12,7 +12,7 @@ group = group .. "/kstat_news" .. run.shell("echo $$").out:match("%d+")
 -- so that their inodes differ. (Process 1 of the tree lacks files, so that it cannot be read.)
 local tree
 
--- Before Linux 6.8 nothing distinguishes a mount from the one that was there before, if mountinfo says the same of both.
+-- Before Linux 6.8 nothing distinguishes a mount from the one that was there before if mountinfo says the same of both.
 local major, minor = L.read("/proc/sys/kernel/osrelease"):match("^(%d+)%.(%d+)")
 local mount = ("mount -t tmpfs %s /mnt"):format(major * 100 + minor < 608 and "$(date +%N)" or "news")
 
