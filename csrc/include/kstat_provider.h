@@ -65,7 +65,7 @@ int kstat_delete_byname(const char *ks_module, int ks_instance, const char *ks_n
 /* A ks_update that does nothing and returns 0, as if there were no ks_update. */
 int default_kstat_update(kstat_t *ksp, int rw);
 
-/* Sets the name (cut to 30 bytes) and the type of a statistic, and its value to 0. */
+/* Sets the name (cut to 30 bytes; NULL: none) and the type of a statistic, and its value to 0. knp NULL does nothing. */
 void kstat_named_init(kstat_named_t *knp, const char *name, uchar_t data_type);
 
 /*
@@ -78,7 +78,7 @@ int kstat_named_setstr(kstat_named_t *knp, const char *src);
 int kstat_named_setints(kstat_named_t *knp, const uint64_t *src, size_t n);
 int kstat_named_setstrs(kstat_named_t *knp, const char *src, size_t size);
 
-/* Sets the name of a timer and clears it. */
+/* Sets the name of a timer and clears it; as kstat_named_init(). */
 void kstat_timer_init(kstat_timer_t *kt, const char *name);
 
 /* --- queues: the caller holds the lock that protects *kiop ------------------------------ */
@@ -153,7 +153,7 @@ kstat_pub_t *kstat_publish(const char *name, int flags);
  */
 kstat_pub_t *kstat_publish_sized(const char *name, int flags, size_t size);
 
-/* Copies the path of the segment's file to buf; the path is valid until kstat_unpublish(). */
+/* Copies the path of the segment's file to buf; the path is valid until kstat_unpublish(). pub NULL: an empty text. */
 void kstat_publish_path(const kstat_pub_t *pub, char *buf, size_t size);
 
 /*

@@ -10,11 +10,13 @@
 #define KNOWN_FLAGS (KSTAT_FLAG_VIRTUAL | KSTAT_FLAG_VAR_SIZE | KSTAT_FLAG_WRITABLE | \
     KSTAT_FLAG_PERSISTENT | KSTAT_FLAG_INVALID | KSTAT_FLAG_LONGSTRINGS)
 
+/* NULL is the empty name. */
 static void
 set_name(char to[KSTAT_STRLEN], const char *from)
 {
 	memset(to, 0, KSTAT_STRLEN);
-	memcpy(to, from, strnlen(from, KSTAT_STRLEN - 1));
+	if (from != NULL)
+		memcpy(to, from, strnlen(from, KSTAT_STRLEN - 1));
 }
 
 /* The size of the data section; 0 for success, or -1 with EINVAL. */
@@ -147,6 +149,8 @@ ks_histogram_new(const kstat2_path_t *path, kstat2_nv_hist_type_t type,
 void
 kstat_named_init(kstat_named_t *knp, const char *name, uchar_t data_type)
 {
+	if (knp == NULL)
+		return;
 	memset(knp, 0, sizeof(*knp));
 	set_name(knp->name, name);
 	knp->data_type = data_type;
@@ -187,6 +191,8 @@ kstat_named_setstrs(kstat_named_t *knp, const char *src, size_t size)
 void
 kstat_timer_init(kstat_timer_t *kt, const char *name)
 {
+	if (kt == NULL)
+		return;
 	memset(kt, 0, sizeof(*kt));
 	set_name(kt->name, name);
 }

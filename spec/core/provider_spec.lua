@@ -1,4 +1,4 @@
--- The kstats of one's own process, by way of spec/c/core_provider.c and spec/c/provider_api.c.
+-- The kstats of one's own process, by way of spec/c/core_provider.c, provider_api.c and publish_arguments.c.
 local lines = require("support.lines")
 local run = require("support.run")
 
@@ -30,5 +30,12 @@ describe("a provider's program", function()
     local checks, failures = out.out:match("^(%d+) checks, (%d+) failures\n$")
     assert.are.equal("0", failures, out.out)
     assert.is_true(tonumber(checks) > 20)
+  end)
+
+  it("is told of NULL, of kstats of another kind and of those that are not published", function()
+    local out = run.shell(("KSTAT_DIR=%s %s/spec/publish_arguments"):format(directory, run.build))
+    assert.are.equal("", out.err)
+    assert.is_nil(out.out:match("[^\n]*WRONG[^\n]*"))
+    assert.are.equal("648 checks, 0 failures\n", out.out:match("[^\n]*\n$"), out.out:match("[^\n]*$"))
   end)
 end)

@@ -129,6 +129,8 @@ kstat_counter_reclaim(kstat_t *ksp, const char *stat, int64_t *taken)
 
 	if (d == NULL)
 		return -1;
+	if (taken == NULL)
+		return ks_fail(EINVAL, "kstat_counter_reclaim: nowhere to store the sum");
 	*taken = 0;
 	owner = (ks_word *)(data_of(d) + d->e.owners);
 	for (uint32_t i = 1; f->storage == KS_STORE_SHARDED && d->e.owners != 0 && i < d->e.shards; i++) {

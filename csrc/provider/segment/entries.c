@@ -103,7 +103,8 @@ find_installed(struct kstat_pub *pub, const char *module, int instance, const ch
 	uint64_t v;
 	int rc;
 
-	if (pub == NULL || strlen(module) >= KSTAT_STRLEN || strlen(name) >= KSTAT_STRLEN)
+	if (pub == NULL || module == NULL || name == NULL || strlen(module) >= KSTAT_STRLEN ||
+	    strlen(name) >= KSTAT_STRLEN)
 		return ks_fail(EINVAL, "a segment, and names of at most %d bytes are needed", KSTAT_STRLEN - 1);
 	strcpy(like.module, module);
 	strcpy(like.name, name);

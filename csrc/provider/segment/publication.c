@@ -254,7 +254,10 @@ kstat_publish(const char *name, int flags)
 void
 kstat_publish_path(const kstat_pub_t *pub, char *buf, size_t size)
 {
-	(void)snprintf(buf, size, "%s/%s%s", pub->dir, pub->name, KS_SEG_SUFFIX);
+	if (pub != NULL)
+		(void)snprintf(buf, size, "%s/%s%s", pub->dir, pub->name, KS_SEG_SUFFIX);
+	else if (size > 0)
+		*buf = '\0';
 }
 
 /* --- kstats of a segment ---------------------------------------------------------------------------- */
