@@ -80,7 +80,8 @@ read_named(struct ks_record *r, int64_t step, uint64_t i)
 	char text[32];
 
 	ks_named_u64(r, "steady", (uint64_t)step * 1000 * (i + 1));
-	ks_named_u64(r, "noisy", (uint64_t)step * 100 + mix((uint64_t)step + i) % 16);
+	/* This one gets another name from time to time, while their number stays. */
+	ks_named_u64(r, step / 4 % 2 == 1 ? "noise" : "noisy", (uint64_t)step * 100 + mix((uint64_t)step + i) % 16);
 	ks_named_u32(r, "wraps", (uint32_t)(step * 0x40000001));
 	ks_named_i64(r, "falls", -step * INT64_C(0x7ffffffffffff));
 	ks_named_i32(r, "signed", (int32_t)(mix((uint64_t)step) & 7) - 4);

@@ -73,6 +73,15 @@ describe("file systems of a recorded tree", function()
       commits = "258051", max_commit_ms = "51462" })
   end)
 
+  it("have the devices of a btrfs before Linux 5.6, too, which had no devinfo", function()
+    local dir = L.copy("spec/trees/fs")
+    L.sh("chmod -R u+w " .. dir .. " && rm -r " .. dir .. "/sys/fs/btrfs/*/devinfo")
+    local old = L.dump(dir .. "/proc", dir .. "/sys")
+    L.remove(dir)
+    L.same(old, "btrfs:0:01234567-89ab-cdef-0123-456789", { devices = "2", devices_size = "10737418240" })
+    assert.is_nil(old.stat["btrfs:0:01234567-89ab-cdef-0123-456789:errors"])
+  end)
+
   it("are new kstats when another mount has the place, and the same after a change of options", function()
     local dir = L.copy()
     local path = dir .. "/proc/self/mountinfo"

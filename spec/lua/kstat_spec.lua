@@ -253,7 +253,7 @@ describe("a chain", function()
     assert.equal("closed", kstat.type(ks))
     assert.equal("kstat chain (closed)", tostring(ks))
     for _, method in ipairs({ "lookup", "select", "each", "values", "update", "sample", "render", "modules",
-      "chain_id", "warnings", "is_replay", "time_of_day" }) do
+      "chain_id", "warnings", "is_replay", "time_of_day", "exposition" }) do
       assert.matches("closed", raised(function() local _ = ks[method](ks) end), nil, true)
     end
     assert.matches("kstat_spec.*closed", raised(function() local _ = ks.sd end))
@@ -268,7 +268,7 @@ describe("a chain", function()
   it("does not take another self, nor fields", function()
     local k = ks:lookup("sd")
     for _, method in ipairs({ "lookup", "select", "each", "values", "update", "sample", "render", "modules",
-      "module", "chain_id", "warnings", "is_replay", "time_of_day", "close", "pass" }) do
+      "module", "chain_id", "warnings", "is_replay", "time_of_day", "close", "pass", "exposition" }) do
       for _, bad in ipairs({ 1, "x", {}, k, io.stdout }) do
         assert.is_string(raised(ks[method], bad))
       end

@@ -312,6 +312,11 @@ describe("kstat with a capture that is not in order", function()
     assert_one_line(kstat("-r", "/"), 3)
   end)
 
+  it("says why it cannot read", function()
+    local r = kstat("-r", "/proc/self/mem")
+    assert.same({ "", "kstat: /proc/self/mem: sample 1, byte 0: cannot read: Input/output error\n", 3 }, { r.out, r.err, r.status })
+  end)
+
   it("shows all that stands before the place where it is cut off", function()
     local r = read("[" .. one .. "," .. two:sub(1, -20), "-s", "v")
     assert.equal("m:0:one:v\t18446744073709551615\n", r.out:match("^[^\n]*\n"))

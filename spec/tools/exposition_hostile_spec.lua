@@ -152,4 +152,15 @@ describe("kstat --output", function()
     run.remove_directory(dir)
     assert.equal(("# EOF\n"):rep(16) .. "1\n", seen)
   end)
+
+  it("says where it cannot write, and fails", function()
+    local dir = run.directory()
+    run.write_file(dir .. "/file", "")
+    for path, why in pairs({ ["/file/x"] = "Not a directory", ["/none/x"] = "No such file or directory",
+      ["/" .. ("x"):rep(300)] = "File name too long", [""] = "not a regular file" }) do
+      local r = run.run({ "kstat", "-o", "openmetrics", "--output", dir .. path, "unix:0:system_misc" })
+      assert.same({ "", ("kstat: --output: %s%s: %s\n"):format(dir, path, why), 3 }, { r.out, r.err, r.status })
+    end
+    run.remove_directory(dir)
+  end)
 end)

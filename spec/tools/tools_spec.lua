@@ -325,6 +325,11 @@ describe("intrstat", function()
     assert.equal(head .. "     e1000g0 |      2048    -\n        mpt1 |       340    -\n", text)
   end)
 
+  it("shows all that a recording has where no interval is given", function()
+    assert.equal(on_illumos("intrstat 1"), on_illumos("intrstat"))
+    assert.matches(" 2048    %-\n", on_illumos("intrstat"))
+  end)
+
   it("knows devices of Linux", function()
     assert.matches("\n     nvme0q1 |         0    %-\n", on_small("intrstat 0.01 1"))
   end)
