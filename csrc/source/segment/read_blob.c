@@ -105,6 +105,9 @@ ks_seg_blob_read(const char *bytes, size_t n, struct ks_record *r)
 		else if (add_next(&p, i, h->blob_size) != 0)
 			rc = -1;
 	}
+	/* What others wrote into a digest may be noticed only when values come to it. */
+	if (rc == 1 && stats_blob_check(p.sum, h->blob_size) != 0)
+		rc = ks_fail(EIO, "a statsblob whose values contradict each other");
 	if (rc == 1 && ks_blobstat_build(r, p.sum, vois, h->nvois) != 0)
 		rc = -1;
 	ks_buf_free(&p.buf);

@@ -186,6 +186,22 @@ grid_to(struct grid *g, uint64_t middle)
 	}
 }
 
+/*
+ * Sums and differences of means. Only those of a digest that others damaged leave 64 bits; then the result is any
+ * number.
+ */
+static inline int64_t
+plus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static inline int64_t
+minus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
 KS_TDGST_INLINE void
 finish(struct open *o)
 {
@@ -195,7 +211,7 @@ finish(struct open *o)
 		return;
 	if ((o->m & 1) == 0) { /* the nearest even m */
 		w = ks_wide_quotient(ks_wide_add(o->acc, ks_wide_of(0, o->w)), 2 * o->w);
-		o->m += (int64_t)(2 * w);
+		o->m = plus(o->m, (int64_t)(2 * w));
 	}
 	*o->to++ = (struct ks_tdgst_item){ o->m, o->w };
 	o->w = 0;
@@ -211,7 +227,7 @@ take(struct grid *g, struct open *o, uint64_t middle, int64_t base, ks_wide acc,
 {
 	if (middle <= o->limit && o->w != 0) {
 		o->m &= ~INT64_C(1);
-		acc = ks_wide_add(acc, ks_wide_signed_product(w, (base & ~INT64_C(1)) - o->m));
+		acc = ks_wide_add(acc, ks_wide_signed_product(w, minus(base & ~INT64_C(1), o->m)));
 		o->acc = ks_wide_add(o->acc, acc);
 		o->w += w;
 		return;
@@ -272,7 +288,7 @@ take_samples(struct grid *g, struct open *o, uint64_t before, const int64_t *s, 
 		m = *s++;
 		if (*s != m && before <= o->limit && o->w != 0) { /* the usual case, made fast */
 			o->m &= ~INT64_C(1);
-			o->acc = ks_wide_add(o->acc, ks_wide_of(0, (uint64_t)(m - 1 - o->m)));
+			o->acc = ks_wide_add(o->acc, ks_wide_of(0, (uint64_t)minus(m - 1, o->m)));
 			o->w++;
 			before++;
 			continue;
@@ -310,7 +326,7 @@ run_to(struct run *r, const int64_t *s, int64_t bound, int64_t base)
 KS_TDGST_INLINE int64_t
 between(struct ks_tdgst_item a, struct ks_tdgst_item b)
 {
-	return a.m + (int64_t)((uint64_t)(b.m - a.m) >> 1);
+	return plus(a.m, (int64_t)((uint64_t)minus(b.m, a.m) >> 1));
 }
 
 /*
@@ -368,7 +384,7 @@ absorb(const void *td, int kind, enum ks_tdgst_mode mode, const int64_t *s, int6
 			was = g;
 			grid_to(&g, before + w / 2);
 			if (w <= 2 * (g.limit - g.below)) {
-				left.acc = ks_wide_add(left.acc, ks_wide_product(c.w + right.n, (uint64_t)(c.m - last)));
+				left.acc = ks_wide_add(left.acc, ks_wide_product(c.w + right.n, (uint64_t)minus(c.m, last)));
 				take(&g, &o, before + w / 2, last, ks_wide_add(left.acc, right.acc), w);
 				before += w;
 				goto done;

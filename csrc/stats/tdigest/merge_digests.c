@@ -34,9 +34,10 @@ convert(int64_t m, unsigned from, unsigned frac, unsigned extra)
 	int64_t v = m & ~INT64_C(1), to;
 
 	if (extra == 1)
-		to = rescale(v, from, frac) * 2;
+		to = rescale(rescale(v, from, frac), frac, frac + 1);
 	else
-		to = rescale(v, from, frac + extra) & ~INT64_C(1);
+		to = rescale(v, from, frac + extra);
+	to &= ~INT64_C(1);
 	if ((m & 1) != 0 && rescale(rescale(to, frac + extra, frac), frac, from) == v)
 		to |= 1;
 	return to;
