@@ -37,10 +37,6 @@ local function statistics(data)
   return table.concat(got, " "), out
 end
 
-local function read_gzip(path)
-  return run.shell("gzip -dc " .. run.quote(path)).out
-end
-
 describe("a capture", function()
   setup(function()
     directory = run.directory()
@@ -51,14 +47,14 @@ describe("a capture", function()
   end)
 
   describe("of illumos", function()
-    local full = run.read_file(vectors .. "out/full-02-c.txt")
+    local full = run.vector("kstat/out/full-02-c.txt")
 
     it("shows every statistic as the machine's own kstat -p did", function()
       assert.are.equal("==\n" .. full, (replay("p", 1, { vectors .. "host.jsonl" })))
     end)
 
     it("does so for two thousand kstats, compressed", function()
-      local expected = read_gzip(vectors .. "out/scale-01-c.txt.gz")
+      local expected = run.vector("kstat/out/scale-01-c.txt")
       assert.is_true(#expected > 1000000)
       assert.are.equal("==\n" .. expected, (replay("p", 1, { vectors .. "scale.jsonl.gz" })))
     end)
@@ -91,7 +87,7 @@ describe("a capture", function()
     end)
 
     it("that the command printed replays to the same text", function()
-      local text = run.read_file(vectors .. "out/full-06.txt")
+      local text = run.vector("kstat/out/full-06.txt")
       assert.are.equal("==\n" .. text, (replay("j", 1, text)))
     end)
   end)
@@ -99,7 +95,7 @@ describe("a capture", function()
   describe("of ours", function()
     it("replays to what it was made from, equal names included", function()
       local json = replay("j", 1, { vectors .. "host.jsonl" }):gsub("^==\n", "")
-      assert.are.equal("==\n" .. run.read_file(vectors .. "out/full-02-c.txt"), (replay("p", 1, json)))
+      assert.are.equal("==\n" .. run.vector("kstat/out/full-02-c.txt"), (replay("p", 1, json)))
     end)
 
     it("replays compressed, from standard input", function()

@@ -2,12 +2,11 @@
 local cjson = require("cjson")
 local driver = require("support.devstat_driver")
 local model = require("support.devstat_model")
+local run = require("support.run")
 
 local function vectors(name)
-  local file = assert(io.open("spec/vectors/devstat/" .. name .. ".json"))
-  local text = file:read("*a")
-  file:close()
   -- Numbers that a double cannot hold are read as text.
+  local text = run.vector("devstat/" .. name .. ".json")
   text = text:gsub("([%[:,])(%-?%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d+)([,%]}])", '%1"%2"%3')
   return cjson.decode(text)
 end

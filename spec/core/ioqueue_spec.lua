@@ -1,12 +1,10 @@
 -- The queue and timer arithmetic against the reference vectors, to the nanosecond.
 local cjson = require("cjson")
 local lines = require("support.lines")
+local run = require("support.run")
 
 local function vectors(name)
-  local file = assert(io.open("spec/vectors/ioqueue/" .. name .. ".json"))
-  local v = cjson.decode((file:read("*a")))
-  file:close()
-  return v
+  return cjson.decode(run.vector("ioqueue/" .. name .. ".json"))
 end
 
 local function state(values)

@@ -2,19 +2,12 @@
 -- performed by spec/c/core_statsvec.c. Cases tagged "quirk" and the reference's t-digest
 -- algorithm do not bind; where ours goes another way in a binding case, `adapt` says how.
 local cjson = require("cjson")
+local run = require("support.run")
 
-local build = os.getenv("KSTAT_BUILD") or "build"
-local dir = "spec/vectors/statsblob/"
-
-local function read_all(path)
-  local f = assert(io.open(path, "rb"))
-  local text = f:read("*a")
-  f:close()
-  return text
-end
 
 local function perform(file)
-  local p = assert(io.popen(("%s/spec/core_statsvec %s%s"):format(build, dir, file), "r"))
+  local p = assert(io.popen(("gzip -dcf spec/vectors/statsblob/%s* | %s/spec/core_statsvec /dev/stdin"):format(file,
+    run.build), "r"))
   local got = {}
   for line in p:lines() do
     local case = cjson.decode(line)
@@ -180,7 +173,7 @@ local files = {
 describe("statsblobs reproduce the reference vectors of", function()
   for _, entry in ipairs(files) do
     local file, count = entry[1], entry[2]
-    local cases = cjson.decode(read_all(dir .. file)).cases
+    local cases = cjson.decode(run.vector("statsblob/" .. file)).cases
     local got
     setup(function() got = perform(file) end)
     it(("%s: all %d binding cases"):format(file, count), function()
@@ -216,7 +209,7 @@ describe("digests and the reference's", function()
   it("agree in layout, form and counts on all 129 cases", function()
     local got = perform("tdigest_exact.json")
     local n, equal = 0, 0
-    for _, case in ipairs(cjson.decode(read_all(dir .. "tdigest_exact.json")).cases) do
+    for _, case in ipairs(cjson.decode(run.vector("statsblob/" .. "tdigest_exact.json")).cases) do
       local e, g = case.expect, assert(got[case.name], case.name)
       local quirk = as_set(case.tags).quirk
       n = n + 1
@@ -314,7 +307,7 @@ describe("where the reference is at fault", function()
 
   it("a rate of p selects p rolls of 100", function()
     local case
-    for _, c in ipairs(cjson.decode(read_all(dir .. "rollthedice.json")).cases) do
+    for _, c in ipairs(cjson.decode(run.vector("statsblob/" .. "rollthedice.json")).cases) do
       if c.name == "rollthedice-boundaries-444" then case = c end
     end
     local got = perform("rollthedice.json")[case.name].results

@@ -2,6 +2,7 @@
 -- reference's data sets and on synthetic ones, and what must hold at every step. The work is done by
 -- spec/c/core_tdigest.c.
 local cjson = require("cjson")
+local run = require("support.run")
 
 local build = os.getenv("KSTAT_BUILD") or "build"
 local program = build .. "/spec/core_tdigest"
@@ -48,9 +49,7 @@ describe("t-digest", function()
   describe("on the reference's data sets", function()
     local sets = {}
     setup(function()
-      local f = assert(io.open("spec/vectors/statsblob/tdigest_accuracy.json"))
-      local doc = cjson.decode(f:read("*a"))
-      f:close()
+      local doc = cjson.decode(run.vector("statsblob/tdigest_accuracy.json"))
       for i, case in ipairs(doc.cases) do
         local g = case.gen
         local a, b, c = g.value or g.start or g.seed, g.step or g.lo or g.maxbits or 0, g.span or 0

@@ -5,12 +5,10 @@ local kio = require("kstat.io")
 local capture = require("support.capture")
 local io_capture = require("support.io_capture")
 local lines = require("support.lines")
+local run = require("support.run")
 
 local function vectors(name)
-  local file = assert(io.open("spec/vectors/ioqueue/" .. name .. ".json"))
-  local v = cjson.decode((file:read("*a")))
-  file:close()
-  return v
+  return cjson.decode(run.vector("ioqueue/" .. name .. ".json"))
 end
 
 -- Both samples of devices: a list of { crtime =, old =, new = }. Returns them as the module reads them.

@@ -45,18 +45,14 @@ local function assert_one_line(r, status)
 end
 
 describe("kstat prints what the reference prints:", function()
-  local binding = cjson.decode(run.read_file(vectors .. "binding.json"))
+  local binding = cjson.decode(run.vector("kstat/binding.json"))
   local cases = {}
-  for _, case in ipairs(cjson.decode(run.read_file(vectors .. "cases.json"))) do
+  for _, case in ipairs(cjson.decode(run.vector("kstat/cases.json"))) do
     cases[case.name] = case
   end
 
   local function expected(case)
-    if case.stdout ~= cjson.null then
-      return case.stdout
-    end
-    local path = vectors .. case.stdout_file
-    return path:find("%.gz$") and run.shell("gzip -dc " .. path).out or run.read_file(path)
+    return case.stdout ~= cjson.null and case.stdout or run.vector("kstat/" .. case.stdout_file:gsub("%.gz$", ""))
   end
 
   local function outcome(case)

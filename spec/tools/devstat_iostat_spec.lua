@@ -1,6 +1,7 @@
 -- scripts/devstat.lua: the output of FreeBSD's iostat, from captures.
 local cjson = require("cjson")
 local capture = require("support.devstat_capture")
+local run = require("support.run")
 
 local build = os.getenv("KSTAT_BUILD") or "build"
 
@@ -69,7 +70,7 @@ describe("devstat, the command", function()
     end)
   end)
 
-  local v = cjson.decode(read("spec/vectors/devstat/iostat_text.json"))
+  local v = cjson.decode(run.vector("devstat/iostat_text.json"))
 
   it("prints what iostat prints, byte for byte", function()
     local paths = {}

@@ -3,7 +3,7 @@ local cjson = require("cjson")
 local fixture = require("support.iostat_fixture")
 local run = require("support.run")
 
-local vectors = cjson.decode(run.read_file("spec/vectors/ioqueue/iostat_text.json"))
+local vectors = cjson.decode(run.vector("ioqueue/iostat_text.json"))
 local captures = {}
 
 local function capture_of(name)
