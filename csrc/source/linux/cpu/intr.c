@@ -132,7 +132,9 @@ total_of(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *l
 static struct ks_text
 devices_of(const char *key)
 {
-	const char *tail = strchr(key, ' ') + 1;
+	size_t label = strcspn(key, " ");
+	/* A damaged file may have a NUL in a label, at which the key ends. */
+	const char *tail = key + label + (key[label] == ' ');
 	struct ks_text t = ks_text_of(tail, strlen(tail));
 	const char *p;
 
