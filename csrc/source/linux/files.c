@@ -38,12 +38,6 @@ fetch(struct ks_linux *lx, struct ks_image *im, size_t enough)
 	return im->err;
 }
 
-int
-ks_linux_fetch(struct ks_linux *lx, struct ks_image *im)
-{
-	return fetch(lx, im, SIZE_MAX);
-}
-
 /* The image of a file, a new one if it was never read; NULL with errno ENOMEM. */
 static struct ks_image *
 find_or_add(struct ks_linux *lx, const struct ks_file *file)

@@ -217,9 +217,6 @@ const struct ks_image *ks_linux_begin(struct ks_linux *lx, const struct ks_file 
  */
 const struct ks_image *ks_linux_try(struct ks_linux *lx, const struct ks_file *file);
 
-/* Reads an image that its caller owns, unless this round has. Returns 0 or an errno; never warns. */
-int ks_linux_fetch(struct ks_linux *lx, struct ks_image *im);
-
 /* True if this round has read the file already. */
 bool ks_linux_was_read(const struct ks_linux *lx, const struct ks_file *file);
 

@@ -14,8 +14,12 @@
 #include "source/linux/listing.h"
 #include "source/linux/widen.h"
 
-const struct ks_file ks_diskstats_file = { KS_ROOT_PROC, "diskstats", KS_MADE_BRIEFLY, false };
 static const struct ks_listing listing;
+
+struct state {
+	struct ks_own_disks own;
+	uint32_t last_disk; /* during a scan: slot of the last unit that is no partition */
+};
 
 #define SECTOR 512 /* the unit of /proc/diskstats, whatever the disk's own sectors are */
 
@@ -51,18 +55,6 @@ static const struct ks_field detail_fields[] = {
 	[D_SIZE] = KS_AMOUNT("size", "how much the disk holds; 0 if there is nothing in it"),
 	KS_FIELD_END
 };
-
-void
-ks_disk_path(char *to, size_t size, const char *dir, const char *disk, const char *file)
-{
-	size_t n = (size_t)snprintf(to, size, "%s/", dir);
-
-	(void)snprintf(to + n, size - n, "%s%s", disk, file);
-	for (size_t i = n; to[i] != '\0' && i < n + strlen(disk); i++) {
-		if (to[i] == '/')
-			to[i] = '!';
-	}
-}
 
 /* --- reading --------------------------------------------------------------------- */
 
@@ -125,11 +117,12 @@ ms_to_ns(uint64_t ms)
 static int
 columns_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t c[D_COUNT])
 {
+	struct state *s = lx->sub[KS_SUB_disk].state;
 	struct disk *disk = unit->extra;
 	struct ks_text line;
 	size_t n;
 
-	if (!ks_own_line(lx, unit, &line) &&
+	if (!ks_own_line(lx, &s->own, unit, &line) &&
 	    ks_listing_find(lx, &lx->sub[KS_SUB_disk].units, &listing, unit, &line) == NULL)
 		return -1;
 	n = columns(line, c);
@@ -472,7 +465,7 @@ name_disk(struct ks_linux *lx, struct ks_unit *unit)
 static int
 set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
 {
-	struct ks_disk_state *s = lx->sub[KS_SUB_disk].state;
+	struct state *s = lx->sub[KS_SUB_disk].state;
 	const struct ks_unit *disk = s->last_disk < units->n ? &units->v[s->last_disk] : NULL;
 	int rc = 0;
 
@@ -497,15 +490,11 @@ static const struct ks_listing listing = { &ks_diskstats_file, take_key, NULL, i
 static int
 scan_disks(struct ks_linux *lx, struct ks_units *units)
 {
-	struct ks_disk_state *s = lx->sub[KS_SUB_disk].state;
-	int changed;
+	struct state *s = lx->sub[KS_SUB_disk].state;
 
 	ks_linux_check_directory(lx, KS_ROOT_SYS, "block");
 	s->last_disk = UINT32_MAX;
-	changed = ks_listing_scan_late(lx, units, &listing, is_late);
-	if (changed)
-		ks_own_close(&s->own);
-	return changed;
+	return ks_listing_scan_late(lx, units, &listing, is_late);
 }
 
 /* True if the kstats of the disk or partition with this entry in /sys/class/block may be wanted. */
@@ -529,17 +518,5 @@ has_wanted(struct ks_linux *lx)
 	return ks_linux_any_entry(lx, KS_ROOT_SYS, "class/block", is_wanted);
 }
 
-static void
-start(void *state)
-{
-	ks_own_init(&((struct ks_disk_state *)state)->own);
-}
-
-static void
-release(void *state)
-{
-	ks_own_close(&((struct ks_disk_state *)state)->own);
-}
-
 KS_SUBSYSTEM(disk, parts, .scan = scan_disks, .has_wanted = has_wanted, .on_events = true,
-    .state_size = sizeof(struct ks_disk_state), .start = start, .release = release);
+    .state_size = sizeof(struct state));

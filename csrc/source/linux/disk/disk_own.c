@@ -1,104 +1,77 @@
 /* disk_own.c - see disk_own.h. SPDX-License-Identifier: MIT */
 #include "source/linux/disk/disk_own.h"
 
-#include "source/linux/disk/disk.h"
+#include <stdio.h>
 
-static struct ks_own_files *
-own_of(const struct ks_linux *lx)
-{
-	return &((struct ks_disk_state *)lx->sub[KS_SUB_disk].state)->own;
-}
+#include "base/clock.h"
 
-void
-ks_own_init(struct ks_own_files *own)
-{
-	for (size_t i = 0; i < KS_FEW_DISKS; i++) {
-		own->file[i].decl = (struct ks_file){ KS_ROOT_SYS, own->file[i].path, KS_MADE_WHOLE, false };
-		own->file[i].image = (struct ks_image){ .file = &own->file[i].decl, .fd = -1 };
-	}
-}
+const struct ks_file ks_diskstats_file = { KS_ROOT_PROC, "diskstats", KS_MADE_BRIEFLY, false };
+
+#define MAX_AGE 20000000 /* ns; as of any file that several kstats are made of */
 
 void
-ks_own_close(struct ks_own_files *own)
+ks_disk_path(char *to, size_t size, const char *dir, const char *disk, const char *file)
 {
-	for (size_t i = 0; i < KS_FEW_DISKS; i++) {
-		ks_image_free(&own->file[i].image);
-		own->file[i].image.round = 0;
+	size_t n = (size_t)snprintf(to, size, "%s/", dir);
+
+	(void)snprintf(to + n, size - n, "%s%s", disk, file);
+	for (size_t i = n; to[i] != '\0' && i < n + strlen(disk); i++) {
+		if (to[i] == '/')
+			to[i] = '!';
 	}
-	own->failed = false;
 }
 
 /* Counts a disk among those of this round. With the first one, decides by the count of the round before. */
 static void
-count(struct ks_linux *lx, uint32_t disk)
+count(struct ks_own_disks *own, uint64_t round, const struct ks_units *units, uint32_t disk)
 {
-	const struct ks_units *units = &lx->sub[KS_SUB_disk].units;
-	struct ks_own_files *own = own_of(lx);
-
-	if (own->round != lx->round) {
-		own->few = own->round != 0 && own->disks <= KS_FEW_DISKS &&
-		    own->disks * 2 < units->n - units->dead;
-		own->round = lx->round;
-		own->disks = 0;
-		if (!own->few)
-			ks_own_close(own);
+	if (own->round != round) {
+		own->few = own->round != 0 && own->n <= KS_FEW_DISKS && own->n * 2 < units->n - units->dead;
+		own->round = round;
+		own->n = 0;
 	}
-	for (uint32_t i = 0; i < own->disks && i < KS_FEW_DISKS; i++) {
+	for (uint32_t i = 0; i < own->n && i < KS_FEW_DISKS; i++) {
 		if (own->disk[i] == disk)
 			return;
 	}
-	if (own->disks < KS_FEW_DISKS)
-		own->disk[own->disks] = disk;
-	if (own->disks <= KS_FEW_DISKS)
-		own->disks++;
+	if (own->n < KS_FEW_DISKS)
+		own->disk[own->n] = disk;
+	own->n += own->n <= KS_FEW_DISKS;
 }
 
-/* The file of a disk, for which the one not read for longest makes room; NULL: all are in use. */
-static struct ks_own_file *
-file_of(struct ks_linux *lx, const struct ks_unit *unit, uint32_t disk)
+/* Reads the file of a disk, unless it is what was read last. */
+static void
+read_own(struct ks_linux *lx, struct ks_own_disks *own, const struct ks_unit *unit, uint32_t disk)
 {
-	struct ks_own_file *files = own_of(lx)->file, *oldest = files;
+	char path[96];
 
-	for (size_t i = 0; i < KS_FEW_DISKS; i++) {
-		if (files[i].image.fd >= 0 && files[i].disk == disk)
-			return &files[i];
-		if (files[i].image.round < oldest->image.round)
-			oldest = &files[i];
-	}
-	if (oldest->image.round == lx->round)
-		return NULL;
-	ks_image_free(&oldest->image);
-	oldest->image.round = 0;
-	oldest->disk = disk;
-	ks_disk_path(oldest->path, sizeof(oldest->path), "class/block", unit->key, "/stat");
-	return oldest;
+	if (own->last.round == lx->round && own->last.disk == disk && gethrtime() - own->last.taken < MAX_AGE)
+		return;
+	own->last.round = lx->round;
+	own->last.disk = disk;
+	own->last.taken = gethrtime();
+	ks_disk_path(path, sizeof(path), "class/block", unit->key, "/stat");
+	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, own->last.text, sizeof(own->last.text)) < 0)
+		own->last.text[0] = '\0';
 }
 
 bool
-ks_own_line(struct ks_linux *lx, const struct ks_unit *unit, struct ks_text *line)
+ks_own_line(struct ks_linux *lx, struct ks_own_disks *own, const struct ks_unit *unit, struct ks_text *line)
 {
-	uint32_t disk = (uint32_t)(unit - lx->sub[KS_SUB_disk].units.v);
-	hrtime_t taken = lx->taken;
-	struct ks_own_file *file;
-	struct ks_text all;
+	const struct ks_units *units = &lx->sub[KS_SUB_disk].units;
+	uint32_t disk = (uint32_t)(unit - units->v);
 
 	if (!lx->root[KS_ROOT_PROC].kernel || !lx->root[KS_ROOT_SYS].kernel)
 		return false;
-	count(lx, disk);
+	count(own, lx->round, units, disk);
 	/* What diskstats has of this round costs nothing. */
-	if (!own_of(lx)->few || own_of(lx)->failed || ks_linux_was_read(lx, &ks_diskstats_file))
+	if (!own->few || own->n > KS_FEW_DISKS || ks_linux_was_read(lx, &ks_diskstats_file))
 		return false;
-	file = file_of(lx, unit, disk);
-	if (file == NULL)
+	read_own(lx, own, unit, disk);
+	*line = ks_text_of(own->last.text, strlen(own->last.text));
+	if (!ks_text_at_number(line))
 		return false;
-	if (ks_linux_fetch(lx, &file->image) == 0) {
-		all = ks_text_of(file->image.data, file->image.len);
-		if (ks_text_line(&all, line) && ks_text_at_number(line))
-			return true;
-	}
-	/* Not again before the disks have changed, or all of them were wanted. */
-	ks_own_close(own_of(lx));
-	own_of(lx)->failed = true;
-	lx->taken = taken;
-	return false;
+	if (lx->taken == 0 || own->last.taken < lx->taken)
+		lx->taken = own->last.taken;
+	return true;
 }
