@@ -52,22 +52,13 @@ parse_u64(struct ks_text t, bool is_size, uint64_t *v)
 /* Sets the value of a field from the part of a file that is its own. */
 static void
 set_value(const struct ks_field *f, size_t i, struct ks_text t, struct ks_values *vals,
-    struct ks_attribute_texts *texts)
+    struct ks_texts *texts)
 {
 	int64_t number;
 	uint64_t v;
 
 	if (f->data == KSTAT_DATA_STRING) {
-		size_t n;
-
-		ks_text_trim(&t);
-		n = ks_text_size(&t);
-		if (n == 0 || n >= texts->size - texts->used)
-			return;
-		memcpy(texts->text + texts->used, t.p, n);
-		texts->text[texts->used + n] = '\0';
-		ks_have_text(vals, i, texts->text + texts->used);
-		texts->used += n + 1;
+		ks_have_copy(vals, i, texts, t);
 	} else if (f->data == KSTAT_DATA_INT64 || f->data == KSTAT_DATA_INT32) {
 		ks_text_skip(&t);
 		if (ks_scan_i64(&t.p, t.end, &number) == 0)
@@ -102,7 +93,7 @@ find_part(const char *part, struct ks_text t, struct ks_text *found)
 
 void
 ks_attributes_read(const struct ks_dir *dir, const struct ks_field *fields, uint64_t *absent,
-    struct ks_values *vals, struct ks_attribute_texts *texts)
+    struct ks_values *vals, struct ks_texts *texts)
 {
 	char path[64] = "", file[LONGEST_FILE];
 	bool missing = false;
@@ -161,7 +152,7 @@ ks_devices_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	const struct ks_dir *root = &lx->root[d->root];
 	struct ks_device *dev = unit->extra;
 	char text[2048];
-	struct ks_attribute_texts texts = { text, sizeof(text), 0 };
+	struct ks_texts texts = { text, sizeof(text), 0 };
 	struct ks_values vals = { .have = 0 };
 	const struct ks_dir dir = ks_dir_below(root, dev->path);
 

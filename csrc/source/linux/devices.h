@@ -52,18 +52,12 @@ int ks_devices_scan(struct ks_linux *lx, struct ks_units *units);
 /* ks_part.read of such a part. */
 ks_part_read ks_devices_read;
 
-/* Room for the texts among the values; one that does not fit is left out. */
-struct ks_attribute_texts {
-	char *text;
-	size_t size, used;
-};
-
 /*
  * Reads the files of a table of statistics from a directory, but for the fields that are `absent`; notes there which
  * files a running kernel does not have.
  */
 void ks_attributes_read(const struct ks_dir *dir, const struct ks_field *fields, uint64_t *absent,
-    struct ks_values *vals, struct ks_attribute_texts *texts);
+    struct ks_values *vals, struct ks_texts *texts);
 
 /*
  * Counts the entries of a directory of `dir` by kinds: classify returns which of the counts an entry adds to, or -1.

@@ -36,6 +36,21 @@ ks_fields_add(struct ks_record *r, const struct ks_field *table, const struct ks
 	}
 }
 
+void
+ks_have_copy(struct ks_values *vals, size_t i, struct ks_texts *texts, struct ks_text t)
+{
+	size_t n;
+
+	ks_text_trim(&t);
+	n = ks_text_size(&t);
+	if (n == 0 || n >= texts->size - texts->used)
+		return;
+	memcpy(texts->text + texts->used, t.p, n);
+	texts->text[texts->used + n] = '\0';
+	ks_have_text(vals, i, texts->text + texts->used);
+	texts->used += n + 1;
+}
+
 const struct ks_meta *
 ks_field_meta(const struct ks_field *table, const char *stat)
 {

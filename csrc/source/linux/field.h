@@ -12,6 +12,7 @@
 #include "kstat.h"
 #include "model/meta.h"
 #include "model/record.h"
+#include "source/linux/text.h"
 
 struct ks_field {
 	struct ks_meta meta; /* meta.stat NULL ends a table */
@@ -72,6 +73,15 @@ ks_have_text(struct ks_values *vals, size_t i, const char *s)
 	vals->v[i].s = s;
 	vals->have |= 1ULL << i;
 }
+
+/* Room for the texts among the values; one that does not fit is left out. */
+struct ks_texts {
+	char *text;
+	size_t size, used;
+};
+
+/* Sets a value to a copy of a text without the blanks at its ends; an empty text is no value. */
+void ks_have_copy(struct ks_values *vals, size_t i, struct ks_texts *texts, struct ks_text t);
 
 /* Sets a value, or adds to it if it was set before. */
 static inline void

@@ -93,6 +93,37 @@ ks_linux_image(struct ks_linux *lx, const struct ks_file *file)
 	return ks_linux_begin(lx, file, SIZE_MAX);
 }
 
+int
+ks_linux_try_once(struct ks_linux *lx, enum ks_root root, const char *path)
+{
+	int err;
+
+	ks_name_set(lx->scratch_path, sizeof(lx->scratch_path), path, strlen(path));
+	lx->scratch_file = (struct ks_file){ root, lx->scratch_path, KS_MADE_ANYHOW, false };
+	lx->scratch.file = &lx->scratch_file;
+	err = ks_image_once(&lx->scratch, &lx->root[root]);
+	if (err == 0 && (lx->taken == 0 || lx->scratch.taken < lx->taken))
+		lx->taken = lx->scratch.taken;
+	lx->im = &lx->scratch;
+	return err;
+}
+
+const struct ks_image *
+ks_linux_once(struct ks_linux *lx, const struct ks_unit *unit, enum ks_root root, const char *path)
+{
+	int err = ks_linux_try_once(lx, root, path);
+
+	ks_linux_note_path(lx, root, path, err);
+	if (err == 0)
+		return lx->im;
+	if (err == ENOENT)
+		(void)ks_linux_gone(unit);
+	else
+		(void)ks_fail(err, "cannot read %s/%s: %s%s", lx->root[root].name, path, strerror(err),
+		    ks_linux_remedy(err));
+	return NULL;
+}
+
 bool
 ks_linux_was_read(const struct ks_linux *lx, const struct ks_file *file)
 {

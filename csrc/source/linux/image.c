@@ -159,13 +159,12 @@ ks_image_read(struct ks_image *im, const struct ks_dir *root, size_t enough)
 }
 
 int
-ks_image_once(struct ks_image *im, const struct ks_dir *root, const char *path)
+ks_image_once(struct ks_image *im, const struct ks_dir *root)
 {
-	const struct ks_file file = { .path = path };
+	const char *path = im->file->path;
 	uint32_t slot;
 	int err;
 
-	im->file = &file;
 	im->absent = false;
 	im->fd = ks_kept_take(root, path, &slot);
 	err = ks_image_read(im, root, SIZE_MAX);
@@ -174,7 +173,6 @@ ks_image_once(struct ks_image *im, const struct ks_dir *root, const char *path)
 	else if (im->fd >= 0)
 		(void)close(im->fd);
 	im->fd = -1;
-	im->file = NULL;
 	return err;
 }
 

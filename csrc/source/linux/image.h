@@ -13,6 +13,7 @@
 
 #include "kstat.h"
 #include "source/linux/kept.h"
+#include "source/linux/text.h"
 
 enum ks_root { KS_ROOT_PROC, KS_ROOT_SYS };
 
@@ -54,6 +55,12 @@ struct ks_image {
 	hrtime_t took;    /* how long it lasted */
 };
 
+static inline struct ks_text
+ks_image_text(const struct ks_image *im)
+{
+	return ks_text_of(im->data, im->len);
+}
+
 /* An open directory in which files are read: one of the two roots, or one below. */
 struct ks_dir {
 	int fd;
@@ -88,8 +95,8 @@ int ks_image_read(struct ks_image *im, const struct ks_dir *root, size_t enough)
 /* Reads the rest of a file that was read in part. Returns as ks_image_read() does. */
 int ks_image_rest(struct ks_image *im, const struct ks_dir *root);
 
-/* Reads some other file into the image, which does not keep its descriptor. Returns as ks_image_read() does. */
-int ks_image_once(struct ks_image *im, const struct ks_dir *root, const char *path);
+/* Reads the image's file anew; its descriptor is not the image's. Returns as ks_image_read() does. */
+int ks_image_once(struct ks_image *im, const struct ks_dir *root);
 
 /*
  * Reads a file: at most size bytes. Returns how many, or -1 with errno and no message. The file may stay open. The

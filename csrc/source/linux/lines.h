@@ -1,8 +1,10 @@
 /*
- * lines.h - finds the lines that a reader uses in a file of many lines, "key value" or "key: value". A
- * running kernel writes the same lines each time, at the same places unless a number before them got longer.
- * So a line is looked for where it was, by its key. Without this a further sample of vmstat takes twice the
- * instructions and 20 % more CPU time (`bench/run tools`). SPDX-License-Identifier: MIT
+ * lines.h - files of named values: each line is "name value" or "name: value". What has columns is in listing.h.
+ *
+ * A reader that uses few of many lines walks over these with a memory (struct ks_walk). A running kernel writes the
+ * same lines each time, at the same places unless a number before them got longer. So a line is looked for where it
+ * was, by its name. Without this a further sample of vmstat takes 1.7 times the instructions (`bench/run tools`).
+ * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_LINUX_LINES_H
 #define SOURCE_LINUX_LINES_H
@@ -10,8 +12,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "source/linux/image.h"
-#include "source/linux/text.h"
+#include "source/linux/linux.h"
+
+/* Takes a name from a line; what is left of the line is the value. False if there is no name. */
+bool ks_lines_take(struct ks_text *line, struct ks_text *name);
+
+/* Parses a value that is one number and nothing else; behind "kB" it is in bytes then. */
+bool ks_lines_number(struct ks_text value, uint64_t *v);
+
+/*
+ * Splits a line with one number. Lines of a NUMA node begin with "Node 0", which is no part of the name. False for other
+ * lines, of which the user is warned unless they are empty, or lx->im is NULL.
+ */
+bool ks_lines_split(struct ks_linux *lx, struct ks_text line, struct ks_text *name, uint64_t *v);
+
+/* Takes the next of such lines; false at the end. */
+bool ks_lines_next(struct ks_linux *lx, struct ks_text *all, struct ks_text *name, uint64_t *v);
+
+/* Collects the values of fields whose keys are names; ks_part.collect for the fields of the part. */
+void ks_lines_collect_into(struct ks_linux *lx, struct ks_text all, const struct ks_field *fields,
+    struct ks_values *vals);
+ks_part_collect ks_lines_collect;
+
+/* Adds all lines with their names; ks_part.add. */
+ks_part_add ks_lines_add;
 
 #define KS_USEFUL 64    /* most lines that are remembered */
 #define KS_LINE_KEY 27  /* length of the longest key that is remembered */

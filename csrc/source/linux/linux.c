@@ -78,7 +78,8 @@ ks_linux_scan_files(struct ks_linux *lx, size_t id)
 		if (file != last)
 			exists = file == NULL || ks_linux_exists(lx, file->root, file->path);
 		last = file;
-		unit->parts |= (uint16_t)(exists << i);
+		if (exists && (sub->has_part == NULL || sub->has_part(lx, i)))
+			unit->parts |= (uint16_t)(1u << i);
 	}
 	return ks_units_end(units);
 }
@@ -201,6 +202,30 @@ unit_of(struct ks_linux *lx, uint64_t cookie, const struct ks_part **part)
 	return &units->v[u];
 }
 
+/* Reads a kstat that is made of a text: see ks_part. */
+static int
+read_text(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r, size_t sub)
+{
+	const struct ks_part *part = lx->part;
+	const struct ks_listing *listing = subsystems[sub]->listing;
+	struct ks_values vals = { .have = 0 };
+	struct ks_text text;
+
+	lx->unit = unit;
+	lx->texts = (struct ks_texts){ lx->text, sizeof(lx->text), 0 };
+	lx->im = listing != NULL ? ks_listing_find(lx, &lx->sub[sub].units, listing, unit, &text) :
+	    ks_linux_image(lx, part->file);
+	if (lx->im == NULL)
+		return -1;
+	if (listing == NULL)
+		text = ks_text_of(lx->im->data, lx->im->len);
+	if (part->add != NULL)
+		return part->add(lx, text, r);
+	part->collect(lx, text, &vals);
+	ks_fields_add(r, part->fields, &vals);
+	return 0;
+}
+
 static int
 linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_record *r)
 {
@@ -219,7 +244,7 @@ linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 		lx->root[i].kept = lx->root[i].kernel ? &lx->kept : NULL;
 	*served = lx->round;
 	lx->taken = 0;
-	if (lx->part->read(lx, unit, r) != 0)
+	if ((lx->part->read != NULL ? lx->part->read(lx, unit, r) : read_text(lx, unit, r, cookie >> 48)) != 0)
 		return -1;
 	if (lx->part->type == KSTAT_TYPE_NAMED) {
 		ks_record_clean_texts(r);

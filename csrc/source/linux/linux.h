@@ -60,6 +60,8 @@ enum { KS_SUBSYSTEMS(KS_SUBSYSTEM_ID) KS_SUB_COUNT };
 struct ks_linux;
 
 typedef int ks_part_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r);
+typedef void ks_part_collect(struct ks_linux *lx, struct ks_text text, struct ks_values *vals);
+typedef int ks_part_add(struct ks_linux *lx, struct ks_text text, struct ks_record *r);
 
 /*
  * One kind of kstat. In module and name, '@' is replaced by the unit's module or name, '#' by its instance.
@@ -72,10 +74,17 @@ struct ks_part {
 	uchar_t type;
 	size_t size;                   /* of the data, for types of a fixed size */
 	const struct ks_field *fields; /* NAMED: a table of its statistics, or NULL */
+	/*
+	 * One of these three makes a kstat. The last two get the contents of the part's file, or what take_key left of
+	 * the unit's line if the subsystem has a listing: collect sets the values of fields; add adds to the record, and
+	 * returns as read does. Meanwhile lx->unit is the unit, and lx->im is where the text is from.
+	 */
 	ks_part_read *read;            /* returns 0, or -1 with errno and message */
+	ks_part_collect *collect;
+	ks_part_add *add;
 	const struct ks_meta *(*meta)(const char *stat); /* optional: for statistics that are not in fields */
 	const struct ks_subsystem *needs; /* another one whose units the kstat is made of, or NULL */
-	const struct ks_file *file;    /* for ks_linux_scan_files(): needed by the kstat; NULL: none */
+	const struct ks_file *file;    /* what the kstat is made of, without which it is not there; NULL: none */
 	const struct ks_devices *devices; /* for ks_devices_scan(): where the things are (devices.h) */
 
 	/* The rest is for the catalogue, doc/kstats.md, alone; `make catalogue` writes it. All are optional. */
@@ -129,6 +138,8 @@ struct ks_subsystem {
 	 * class, on recorded trees too.
 	 */
 	bool on_demand;
+	/* Optional, with ks_linux_scan_files(): false if the file of a part is there and has nothing for it. */
+	bool (*has_part)(struct ks_linux *lx, size_t part);
 	/*
 	 * Optional, for modules that follow from the machine's devices ('@'). Returns false if no device has a
 	 * kstat that the scan wants, without reading a file of data.
@@ -173,7 +184,9 @@ struct ks_linux {
 		struct ks_table by_hash; /* their positions in hash[] */
 	} long_names;
 	struct ks_image *images; /* files that were read at least once; owned */
-	struct ks_image scratch; /* for files that one kstat alone uses */
+	struct ks_image scratch; /* for files that one kstat alone uses, see ks_linux_once() */
+	struct ks_file scratch_file;
+	char scratch_path[600];
 	struct ks_kept kept;     /* small files that stay open once a kstat is read again */
 	uint64_t round;
 	uint64_t page;           /* size of the kernel's pages in bytes */
@@ -197,6 +210,10 @@ struct ks_linux {
 	/* What is under way. */
 	struct ks_scan *scan;
 	const struct ks_part *part; /* the kind of the kstat that is read */
+	struct ks_unit *unit;       /* its unit, and the image that its text is from: see ks_part */
+	const struct ks_image *im;
+	struct ks_texts texts;      /* copies of texts for its values */
+	char text[512];
 	hrtime_t taken;             /* when the oldest image was read that the reading has used; 0: none */
 };
 
@@ -216,6 +233,16 @@ const struct ks_image *ks_linux_begin(struct ks_linux *lx, const struct ks_file 
  * user is warned of a file that exists and cannot be read.
  */
 const struct ks_image *ks_linux_try(struct ks_linux *lx, const struct ks_file *file);
+
+/*
+ * Reads the file of a unit that is read for one kstat alone, by its path. The contents stay until the next such call,
+ * and are lx->im meanwhile. On failure NULL with errno and message: ENXIO if there is no such file.
+ */
+const struct ks_image *ks_linux_once(struct ks_linux *lx, const struct ks_unit *unit, enum ks_root root,
+    const char *path);
+
+/* The same without a message: returns 0 or an errno. The user is warned of neither. */
+int ks_linux_try_once(struct ks_linux *lx, enum ks_root root, const char *path);
 
 /* True if this round has read the file already. */
 bool ks_linux_was_read(const struct ks_linux *lx, const struct ks_file *file);

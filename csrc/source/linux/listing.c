@@ -1,6 +1,8 @@
 /* listing.c - see listing.h. SPDX-License-Identifier: MIT */
 #include "source/linux/listing.h"
 
+#define MOST_COLUMNS 16
+
 /* Remembers where in the image a unit's line is. */
 static void
 remember(struct ks_unit *unit, const struct ks_image *im, const struct ks_text *line)
@@ -8,6 +10,15 @@ remember(struct ks_unit *unit, const struct ks_image *im, const struct ks_text *
 	unit->at = (uint32_t)(line->p - im->data);
 	unit->len = (uint32_t)ks_text_size(line);
 	unit->seq = im->seq;
+}
+
+static int
+name_by_key(struct ks_linux *lx, struct ks_unit *unit)
+{
+	(void)lx;
+	ks_name_set(unit->name, sizeof(unit->name), unit->key, strcspn(unit->key, " "));
+	unit->parts = 1;
+	return 0;
 }
 
 /* Brings the units up to date that are late, or those that are not (is_late NULL: all). 0, or -1 with errno ENOMEM. */
@@ -36,12 +47,8 @@ scan_lines(struct ks_linux *lx, struct ks_units *units, const struct ks_listing 
 		if (listing->identity != NULL && !lx->settled)
 			ident = listing->identity(lx, key);
 		unit = ks_units_see(units, key, len, ident, &is_new);
-		if (unit == NULL || (listing->set_up != NULL && listing->set_up(lx, units, unit, is_new) != 0))
+		if (unit == NULL || (is_new && (listing->set_up != NULL ? listing->set_up : name_by_key)(lx, unit) != 0))
 			return -1;
-		if (listing->set_up == NULL && is_new) {
-			ks_name_set(unit->name, sizeof(unit->name), unit->key, strcspn(unit->key, " "));
-			unit->parts = 1;
-		}
 		remember(unit, im, &rest);
 	}
 	return 0;
@@ -102,4 +109,47 @@ ks_listing_find(struct ks_linux *lx, struct ks_units *units, const struct ks_lis
 	}
 	*line = ks_text_of(im->data + unit->at, unit->len);
 	return im;
+}
+
+/* --- columns of named lines --------------------------------------------------------- */
+
+bool
+ks_columns_line(struct ks_text all, struct ks_text key, struct ks_text *rest)
+{
+	struct ks_text word;
+
+	while (ks_text_line(&all, rest)) {
+		if (ks_text_word(rest, &word) && ks_text_size(&word) == ks_text_size(&key) &&
+		    memcmp(word.p, key.p, ks_text_size(&key)) == 0)
+			return true;
+	}
+	return false;
+}
+
+void
+ks_columns_collect(struct ks_linux *lx, struct ks_text all, struct ks_values *vals)
+{
+	const struct ks_field *table = lx->part->fields;
+	struct ks_text before = { NULL, NULL };
+	uint64_t v[MOST_COLUMNS];
+	size_t n = 0;
+
+	for (size_t i = 0; table[i].meta.stat != NULL; i++) {
+		struct ks_text key = ks_text_of(table[i].key, strlen(table[i].key)), word, rest;
+		uint64_t column;
+
+		(void)ks_text_word(&key, &word);
+		/* Statistics of one line follow each other in a table. */
+		if (before.p == NULL || ks_text_size(&before) != ks_text_size(&word) ||
+		    memcmp(before.p, word.p, ks_text_size(&word)) != 0) {
+			bool found = ks_columns_line(all, word, &rest);
+
+			n = found ? ks_text_numbers(&rest, v, MOST_COLUMNS) : 0;
+			if (found && n == 0)
+				ks_linux_odd_line(lx, lx->im, &rest);
+			before = word;
+		}
+		while (ks_text_u64(&key, &column) && column < n)
+			ks_have_more(vals, i, v[column]);
+	}
 }

@@ -1,6 +1,7 @@
 /*
- * listing.h - files that have a line for each unit, such as /proc/diskstats: lists the units, and finds the
- * line of a unit again when the file was read anew. SPDX-License-Identifier: MIT
+ * listing.h - files whose lines have columns: a line for each unit, as in /proc/diskstats, or for each subject, as in
+ * /proc/net/rpc/nfs. A listing lists the units, and finds the line of a unit again when the file was read anew.
+ * Files of named values are in lines.h. SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_LINUX_LISTING_H
 #define SOURCE_LINUX_LISTING_H
@@ -23,10 +24,10 @@ struct ks_listing {
 	uint64_t (*identity)(struct ks_linux *lx, const char *key);
 
 	/*
-	 * Called for each unit in a scan: names its kstats if it is new. 0, or -1 with errno ENOMEM. NULL: a unit has
-	 * the first part, and is called as the first word of its key.
+	 * Called for each new unit in a scan: names its kstats. 0, or -1 with errno ENOMEM. NULL: a unit has the first
+	 * part, and is called as the first word of its key.
 	 */
-	int (*set_up)(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new);
+	int (*set_up)(struct ks_linux *lx, struct ks_unit *unit);
 };
 
 /* A key for ks_listing.take_key that is a part of the line. */
@@ -50,5 +51,14 @@ int ks_listing_scan_late(struct ks_linux *lx, struct ks_units *units, const stru
  */
 const struct ks_image *ks_listing_find(struct ks_linux *lx, struct ks_units *units,
     const struct ks_listing *listing, const struct ks_unit *unit, struct ks_text *line);
+
+/* Finds the line whose first word is that, and what follows it there; false if there is no such line. */
+bool ks_columns_line(struct ks_text all, struct ks_text word, struct ks_text *rest);
+
+/*
+ * Collects the values of a table whose keys are the first word of a line and the columns, from 0, of which the
+ * statistic is the sum: "rc 0 1". ks_part.collect for the fields of the part.
+ */
+ks_part_collect ks_columns_collect;
 
 #endif

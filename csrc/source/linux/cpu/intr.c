@@ -100,26 +100,25 @@ allocate_count(struct ks_unit *unit)
 }
 
 /*
- * Adds up a unit's numbers. A CPU that comes or goes brings or takes what it counted since boot, so such an
- * interval counts nothing. Returns 0, or -1 with errno and message.
+ * Adds the sum of a line's numbers as the count of one kind (KSTAT_INTR_*). A CPU that comes or goes brings or takes
+ * what it counted since boot, so such an interval counts nothing.
  */
 static int
-total_of(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing,
-    const struct ks_unit *unit, uint_t *total)
+add_total(struct ks_linux *lx, struct ks_text line, struct ks_record *r, int kind)
 {
-	struct count *count = unit->extra;
-	struct ks_text line;
+	struct count *count = lx->unit->extra;
+	kstat_intr_t *ki = ks_record_add(r, sizeof(*ki));
 	uint64_t v, sum = 0;
 	size_t n = 0;
 
-	if (ks_listing_find(lx, units, listing, unit, &line) == NULL)
-		return -1;
 	for (; ks_text_u64(&line, &v); n++)
 		sum += v;
 	if (n != count->n)
 		count->sum.raw = sum;
 	count->n = n;
-	*total = (uint_t)ks_widen(&count->sum, sum);
+	sum = ks_widen(&count->sum, sum);
+	if (ki != NULL)
+		ki->intrs[kind] = (uint_t)sum;
 	return 0;
 }
 
@@ -288,12 +287,9 @@ ks_intr_set_names(struct ks_unit *unit)
 enum { PART_DEVICE, PART_ARCH };
 
 static int
-set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+set_up(struct ks_linux *lx, struct ks_unit *unit)
 {
 	(void)lx;
-	(void)units;
-	if (!is_new)
-		return 0;
 	unit->parts = 1u << (isdigit((unsigned char)unit->key[0]) ? PART_DEVICE : PART_ARCH);
 	return allocate_count(unit);
 }
@@ -302,26 +298,19 @@ static const struct ks_listing interrupts = { &ks_interrupts_file, ks_intr_take_
 	set_up };
 
 static int
-read_intr(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+add_interrupts(struct ks_linux *lx, struct ks_text line, struct ks_record *r)
 {
-	kstat_intr_t *ki;
-	uint_t total;
-	bool spurious = unit->parts == 1u << PART_ARCH &&
-	    (strcmp(unit->name, "SPU") == 0 || strcmp(unit->name, "ERR") == 0 ||
-	    strcmp(unit->name, "Err") == 0);
+	const char *name = lx->unit->name;
+	bool spurious = lx->unit->parts == 1u << PART_ARCH &&
+	    (strcmp(name, "SPU") == 0 || strcmp(name, "ERR") == 0 || strcmp(name, "Err") == 0);
 
-	if (total_of(lx, &lx->sub[KS_SUB_intr].units, &interrupts, unit, &total) != 0)
-		return -1;
-	ki = ks_record_add(r, sizeof(*ki));
-	if (ki != NULL)
-		ki->intrs[spurious ? KSTAT_INTR_SPURIOUS : KSTAT_INTR_HARD] = total;
-	return 0;
+	return add_total(lx, line, r, spurious ? KSTAT_INTR_SPURIOUS : KSTAT_INTR_HARD);
 }
 
 static const struct ks_part parts[] = {
-	[PART_DEVICE] = KS_INTR_PART("@", "@", "controller", .read = read_intr, .from = "/proc/interrupts",
+	[PART_DEVICE] = KS_INTR_PART("@", "@", "controller", .add = add_interrupts, .from = "/proc/interrupts",
 	    .title = "virtio:1:virtio1-req.0"),
-	[PART_ARCH] = KS_INTR_PART("@", "@", "interrupts", .read = read_intr, .from = "/proc/interrupts",
+	[PART_ARCH] = KS_INTR_PART("@", "@", "interrupts", .add = add_interrupts, .from = "/proc/interrupts",
 	    .title = "intr:0:LOC"),
 };
 
@@ -371,17 +360,14 @@ has_wanted(struct ks_linux *lx)
 	    ks_linux_any_entry(lx, KS_ROOT_SYS, "kernel/irq", is_wanted);
 }
 
-KS_SUBSYSTEM(intr, parts, .scan = scan_interrupts, .has_wanted = has_wanted);
+KS_SUBSYSTEM(intr, parts, .scan = scan_interrupts, .listing = &interrupts, .has_wanted = has_wanted);
 
 /* --- softirqs -------------------------------------------------------------------------- */
 
 static int
-set_up_softirq(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+set_up_softirq(struct ks_linux *lx, struct ks_unit *unit)
 {
 	(void)lx;
-	(void)units;
-	if (!is_new)
-		return 0;
 	unit->parts = 1;
 	ks_name_set(unit->name, sizeof(unit->name), unit->key, strcspn(unit->key, " "));
 	return allocate_count(unit);
@@ -391,21 +377,13 @@ static const struct ks_listing softirqs = { &ks_softirqs_file, ks_intr_take_key,
 	set_up_softirq };
 
 static int
-read_softirq(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+add_softirqs(struct ks_linux *lx, struct ks_text line, struct ks_record *r)
 {
-	kstat_intr_t *ki;
-	uint_t total;
-
-	if (total_of(lx, &lx->sub[KS_SUB_softirq].units, &softirqs, unit, &total) != 0)
-		return -1;
-	ki = ks_record_add(r, sizeof(*ki));
-	if (ki != NULL)
-		ki->intrs[KSTAT_INTR_SOFT] = total;
-	return 0;
+	return add_total(lx, line, r, KSTAT_INTR_SOFT);
 }
 
 static const struct ks_part softirq_parts[] = {
-	KS_INTR_PART("softirq", "@", "interrupts", .read = read_softirq, .from = "/proc/softirqs",
+	KS_INTR_PART("softirq", "@", "interrupts", .add = add_softirqs, .from = "/proc/softirqs",
 	    .title = "softirq:0:NET_RX"),
 };
 
@@ -418,4 +396,4 @@ scan_softirqs(struct ks_linux *lx, struct ks_units *units)
 	return ks_listing_scan(lx, units, &softirqs);
 }
 
-KS_SUBSYSTEM(softirq, softirq_parts, .scan = scan_softirqs);
+KS_SUBSYSTEM(softirq, softirq_parts, .scan = scan_softirqs, .listing = &softirqs);

@@ -11,14 +11,11 @@
 #include "source/linux/listing.h"
 
 static int
-set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+set_up(struct ks_linux *lx, struct ks_unit *unit)
 {
 	const char *number = unit->key;
 	uint64_t irq = 0;
 
-	(void)units;
-	if (!is_new)
-		return 0;
 	if (isdigit((unsigned char)*number))
 		(void)ks_scan_u64(&number, number + strlen(number), &irq);
 	ks_intr_set_names(unit);
@@ -47,9 +44,9 @@ take_cpu(struct ks_text *heading, uint64_t *cpu)
 
 /* Adds the counters of a line, but those of a line that does not count by CPU. They have 32 bits in the kernel. */
 static int
-add_counters(struct ks_record *r, const struct ks_image *im, struct ks_text line)
+add_counters(struct ks_linux *lx, struct ks_text line, struct ks_record *r)
 {
-	struct ks_text all = ks_text_of(im->data, im->len), heading, rest;
+	struct ks_text all = ks_text_of(lx->im->data, lx->im->len), heading, rest;
 	char name[KSTAT_STRLEN];
 	uint64_t cpu, v, columns = 0, numbers = 0;
 
@@ -66,24 +63,6 @@ add_counters(struct ks_record *r, const struct ks_image *im, struct ks_text line
 	return 0;
 }
 
-static int
-read_interrupt(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	struct ks_text line;
-	const struct ks_image *im = ks_listing_find(lx, &lx->sub[KS_SUB_intr_cpu].units, &interrupts, unit, &line);
-
-	return im != NULL ? add_counters(r, im, line) : -1;
-}
-
-static int
-read_softirq(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	struct ks_text line;
-	const struct ks_image *im = ks_listing_find(lx, &lx->sub[KS_SUB_softirq_cpu].units, &softirqs, unit, &line);
-
-	return im != NULL ? add_counters(r, im, line) : -1;
-}
-
 static const struct ks_meta *
 meta(const char *stat)
 {
@@ -93,12 +72,12 @@ meta(const char *stat)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("intr_cpu", "@", "interrupts_cpu", .read = read_interrupt, .meta = meta,
+	KS_NAMED_PART("intr_cpu", "@", "interrupts_cpu", .add = add_counters, .meta = meta,
 	    .file = &ks_interrupts_file, KS_NAMES("cpu0")),
 };
 
 static const struct ks_part softirq_parts[] = {
-	KS_NAMED_PART("softirq_cpu", "@", "interrupts_cpu", .read = read_softirq, .meta = meta,
+	KS_NAMED_PART("softirq_cpu", "@", "interrupts_cpu", .add = add_counters, .meta = meta,
 	    .file = &ks_softirqs_file, KS_NAMES("cpu0")),
 };
 

@@ -16,10 +16,6 @@
 
 static const struct ks_listing listing;
 
-struct state {
-	struct ks_own_disks own;
-	uint32_t last_disk; /* during a scan: slot of the last unit that is no partition */
-};
 
 #define SECTOR 512 /* the unit of /proc/diskstats, whatever the disk's own sectors are */
 
@@ -117,12 +113,11 @@ ms_to_ns(uint64_t ms)
 static int
 columns_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t c[D_COUNT])
 {
-	struct state *s = lx->sub[KS_SUB_disk].state;
 	struct disk *disk = unit->extra;
 	struct ks_text line;
 	size_t n;
 
-	if (!ks_own_line(lx, &s->own, unit, &line) &&
+	if (!ks_own_line(lx, lx->sub[KS_SUB_disk].state, unit, &line) &&
 	    ks_listing_find(lx, &lx->sub[KS_SUB_disk].units, &listing, unit, &line) == NULL)
 		return -1;
 	n = columns(line, c);
@@ -367,19 +362,24 @@ set_module(struct ks_unit *unit)
 	ks_name_set(unit->name, sizeof(unit->name), s, strlen(s));
 }
 
-/* Partitions follow their disk: its name and a number, a "p" between if it ends in a digit. */
-static bool
-is_partition(const struct ks_unit *disk, const struct ks_unit *unit)
+/*
+ * The disk that a partition is of; NULL if the unit is none. A partition follows its disk and is called after it: its
+ * name and a number, a "p" between if it ends in a digit.
+ */
+static const struct ks_unit *
+disk_of(struct ks_units *units, const struct ks_unit *unit)
 {
-	size_t n = strlen(disk->key);
-	const char *s = unit->key;
+	size_t whole = strlen(unit->key), n = whole;
+	const struct ks_unit *disk;
 
-	if (n == 0 || strncmp(s, disk->key, n) != 0 || s[n] == '\0')
-		return false;
-	s += n;
-	if (isdigit((unsigned char)disk->key[n - 1]) && *s++ != 'p')
-		return false;
-	return *s != '\0' && s[strspn(s, "0123456789")] == '\0';
+	while (n > 0 && isdigit((unsigned char)unit->key[n - 1]))
+		n--;
+	if (n == whole || n == 0)
+		return NULL;
+	if (n > 1 && unit->key[n - 1] == 'p' && isdigit((unsigned char)unit->key[n - 2]))
+		n--;
+	disk = ks_units_find(units, unit->key, n);
+	return disk != NULL && !ks_disk_is_partition(disk) ? disk : NULL;
 }
 
 enum { PART_DISK, PART_PARTITION, PART_ERR, PART_DETAIL };
@@ -463,17 +463,11 @@ name_disk(struct ks_linux *lx, struct ks_unit *unit)
 }
 
 static int
-set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+set_up(struct ks_linux *lx, struct ks_unit *unit)
 {
-	struct state *s = lx->sub[KS_SUB_disk].state;
-	const struct ks_unit *disk = s->last_disk < units->n ? &units->v[s->last_disk] : NULL;
-	int rc = 0;
+	const struct ks_unit *disk = disk_of(&lx->sub[KS_SUB_disk].units, unit);
 
-	if (is_new)
-		rc = disk != NULL && is_partition(disk, unit) ? name_partition(unit, disk) : name_disk(lx, unit);
-	if (!ks_disk_is_partition(unit))
-		s->last_disk = (uint32_t)(unit - units->v);
-	return rc;
+	return disk != NULL ? name_partition(unit, disk) : name_disk(lx, unit);
 }
 
 /* True for "loop0" and the like. */
@@ -490,10 +484,7 @@ static const struct ks_listing listing = { &ks_diskstats_file, take_key, NULL, i
 static int
 scan_disks(struct ks_linux *lx, struct ks_units *units)
 {
-	struct state *s = lx->sub[KS_SUB_disk].state;
-
 	ks_linux_check_directory(lx, KS_ROOT_SYS, "block");
-	s->last_disk = UINT32_MAX;
 	return ks_listing_scan_late(lx, units, &listing, is_late);
 }
 
@@ -519,4 +510,4 @@ has_wanted(struct ks_linux *lx)
 }
 
 KS_SUBSYSTEM(disk, parts, .scan = scan_disks, .has_wanted = has_wanted, .on_events = true,
-    .state_size = sizeof(struct state));
+    .state_size = sizeof(struct ks_own_disks));

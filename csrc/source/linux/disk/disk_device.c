@@ -318,7 +318,7 @@ read_queue(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	struct queue *q = &((struct facts *)unit->extra)->queue;
 	struct ks_dir dir;
 	char path[128], text[64];
-	struct ks_attribute_texts texts = { text, sizeof(text), 0 };
+	struct ks_texts texts = { text, sizeof(text), 0 };
 	struct ks_values vals = { .have = 0 };
 	hrtime_t now = gethrtime();
 	uint64_t absent;
@@ -326,7 +326,7 @@ read_queue(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	block_path(path, sizeof(path), unit, "");
 	dir = ks_dir_below(sys, path);
 	if (q->asked == 0 || now - q->asked > SETTINGS_LAST) {
-		struct ks_attribute_texts kept = { q->text, sizeof(q->text), 0 };
+		struct ks_texts kept = { q->text, sizeof(q->text), 0 };
 
 		q->asked = now;
 		q->settings.have = 0;

@@ -5,7 +5,6 @@
 #include "source/linux/listing.h"
 
 static const struct ks_file mdstat_file = { KS_ROOT_PROC, "mdstat", KS_MADE_ANYHOW, false };
-static const struct ks_listing listing;
 
 enum { A_STATE, A_LEVEL, A_REQUIRED, A_ACTIVE, A_FAILED, A_SPARE, A_BLOCKS, A_SYNC, A_SYNC_DONE, A_SYNC_SPEED };
 
@@ -29,32 +28,20 @@ static const struct ks_field fields[] = {
 	KS_FIELD_END
 };
 
-struct texts {
-	char state[16], level[16], sync[16];
-	bool inactive;
-};
-
-static void
-have_word(struct ks_values *vals, size_t i, char to[16], const struct ks_text *word, size_t n)
-{
-	ks_name_set(to, 16, word->p, n);
-	ks_have_text(vals, i, to);
-}
-
 /* Takes "active raid1 sdb2[2](F) sda2[0]". False if there is no state. */
 static bool
-parse_disks(struct ks_text line, struct ks_values *vals, struct texts *texts)
+parse_disks(struct ks_text line, struct ks_values *vals, struct ks_texts *texts)
 {
 	uint64_t failed = 0, spare = 0, active = 0;
 	struct ks_text word;
 
 	if (!ks_text_word(&line, &word))
 		return false;
-	have_word(vals, A_STATE, texts->state, &word, ks_text_size(&word));
+	ks_have_copy(vals, A_STATE, texts, word);
 	while (ks_text_word(&line, &word)) {
 		if (memchr(word.p, '[', ks_text_size(&word)) == NULL) {
 			if (*word.p != '(')
-				have_word(vals, A_LEVEL, texts->level, &word, ks_text_size(&word));
+				ks_have_copy(vals, A_LEVEL, texts, word);
 			continue;
 		}
 		failed += memmem(word.p, ks_text_size(&word), "(F)", 3) != NULL;
@@ -63,7 +50,6 @@ parse_disks(struct ks_text line, struct ks_values *vals, struct texts *texts)
 	}
 	ks_have(vals, A_ACTIVE, active);
 	ks_have(vals, A_REQUIRED, active);
-	texts->inactive = strcmp(texts->state, "inactive") == 0;
 	ks_have(vals, A_FAILED, failed);
 	ks_have(vals, A_SPARE, spare);
 	return true;
@@ -74,7 +60,7 @@ parse_disks(struct ks_text line, struct ks_values *vals, struct texts *texts)
  * "[=>...]  recovery =  8.5% (16775552/195310144) finish=17.0min speed=259783K/sec", or "resync=DELAYED".
  */
 static void
-parse_more(struct ks_text line, struct ks_values *vals, struct texts *texts)
+parse_more(struct ks_text line, struct ks_values *vals, struct ks_texts *texts)
 {
 	struct ks_text rest = line, word, last = ks_text_of("", 0);
 	uint64_t v;
@@ -97,41 +83,33 @@ parse_more(struct ks_text line, struct ks_values *vals, struct texts *texts)
 			if (ks_text_u64(&t, &v))
 				ks_have(vals, A_SYNC_SPEED, v);
 		} else if (ks_text_is(&word, "=") && ks_text_size(&last) > 0) {
-			have_word(vals, A_SYNC, texts->sync, &last, ks_text_size(&last));
+			ks_have_copy(vals, A_SYNC, texts, last);
 		} else if (ks_text_starts(&word, "resync=")) {
-			have_word(vals, A_SYNC, texts->sync, &word, (size_t)(equal - word.p));
+			ks_have_copy(vals, A_SYNC, texts, ks_text_of(word.p, (size_t)(equal - word.p)));
 		}
 		last = word;
 	}
 }
 
-static int
-read_status(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+static void
+collect_status(struct ks_linux *lx, struct ks_text line, struct ks_values *vals)
 {
-	struct ks_values vals = { .have = 0 };
-	struct texts texts;
-	struct ks_text all, line;
-	const struct ks_image *im = ks_listing_find(lx, &lx->sub[KS_SUB_mdstat].units, &listing, unit, &line);
+	struct ks_text all = { line.end, lx->im->data + lx->im->len };
 
-	if (im == NULL)
-		return -1;
-	if (!parse_disks(line, &vals, &texts))
-		ks_linux_odd_line(lx, im, &line);
-	all = ks_text_of(line.end, (size_t)(im->data + im->len - line.end));
+	if (!parse_disks(line, vals, &lx->texts))
+		ks_linux_odd_line(lx, lx->im, &line);
 	(void)ks_text_line(&all, &line);
 	while (ks_text_line(&all, &line) && !ks_text_empty(&line) && ks_text_blank(*line.p))
-		parse_more(line, &vals, &texts);
+		parse_more(line, vals, &lx->texts);
 	/* The disks of an array that does not run do nothing for it, whatever their number. */
-	if ((vals.have >> A_STATE & 1) != 0 && texts.inactive) {
-		vals.have &= ~(1ULL << A_REQUIRED);
-		ks_have(&vals, A_ACTIVE, 0);
+	if ((vals->have >> A_STATE & 1) != 0 && strcmp(vals->v[A_STATE].s, "inactive") == 0) {
+		vals->have &= ~(1ULL << A_REQUIRED);
+		ks_have(vals, A_ACTIVE, 0);
 	}
-	ks_fields_add(r, fields, &vals);
-	return 0;
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("md", "@,status", "device_state", .fields = KS_TABLE(fields), .read = read_status,
+	KS_NAMED_PART("md", "@,status", "device_state", .fields = KS_TABLE(fields), .collect = collect_status,
 	    .from = "/proc/mdstat"),
 };
 
@@ -159,15 +137,12 @@ is_heading(const struct ks_image *im, const struct ks_text *line)
 }
 
 static int
-set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+set_up(struct ks_linux *lx, struct ks_unit *unit)
 {
 	const char *p = unit->key + strcspn(unit->key, "0123456789");
 	uint64_t number;
 
 	(void)lx;
-	(void)units;
-	if (!is_new)
-		return 0;
 	if (ks_scan_u64(&p, unit->key + strlen(unit->key), &number) == 0 && number <= INT32_MAX)
 		unit->instance = (int)number;
 	ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "source/linux/devices.h"
-#include "source/linux/fs/columns.h"
 #include "source/linux/fs/mount.h"
+#include "source/linux/listing.h"
 
 #define COUNT(stat, key, desc) KS_COUNT_K(stat, KSTAT_DATA_UINT64, key, desc)
 #define MOMENT(stat, key, desc) \
@@ -45,7 +45,7 @@ static const struct ks_devices ext4 = { .root = KS_ROOT_SYS, .path = "fs/ext4", 
 
 /* --- XFS ----------------------------------------------------------------------------------------- */
 
-/* The keys are those of columns.h. The names are the kernel's, without "xs_". */
+/* The keys are those of listing.h. The names are the kernel's, without "xs_". */
 static const struct ks_field xfs_fields[] = {
 	COUNT("allocx", "extent_alloc 0", "extents allocated"),
 	COUNT("allocb", "extent_alloc 1", "blocks allocated"),
@@ -121,23 +121,13 @@ static int
 read_xfs(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_devices *d = lx->part->devices;
-	const struct ks_device *dev = unit->extra;
 	struct ks_values vals = { .have = 0 };
-	struct ks_text odd;
 	char path[600];
-	int err;
 
-	(void)snprintf(path, sizeof(path), "%s/%s", dev->path, d->needs);
-	err = ks_image_once(&lx->scratch, &lx->root[d->root], path);
-	ks_linux_note_path(lx, d->root, path, err);
-	if (err != 0)
-		return err == ENOENT ? ks_linux_gone(unit) :
-		    ks_fail(err, "cannot read %s/%s: %s%s", lx->root[d->root].name, path, strerror(err),
-		    ks_linux_remedy(err));
-	lx->taken = lx->scratch.taken;
-	ks_columns_collect(&lx->scratch, xfs_fields, &vals, &odd);
-	if (odd.p != NULL)
-		ks_linux_odd_path(lx, d->root, path, lx->scratch.data, &odd);
+	(void)snprintf(path, sizeof(path), "%s/%s", ((const struct ks_device *)unit->extra)->path, d->needs);
+	if (ks_linux_once(lx, unit, d->root, path) == NULL)
+		return -1;
+	ks_columns_collect(lx, ks_image_text(lx->im), &vals);
 	ks_fields_add(r, xfs_fields, &vals);
 	return 0;
 }
@@ -205,7 +195,7 @@ static void
 add_device(const struct ks_dir *list, const char *name, struct ks_values *vals)
 {
 	struct ks_dir dir = { .fd = -1, .kernel = list->kernel, .lack = list->lack };
-	struct ks_attribute_texts texts = { NULL, 0, 0 };
+	struct ks_texts texts = { NULL, 0, 0 };
 	struct ks_values own = { .have = 0 };
 	uint64_t absent = 0;
 

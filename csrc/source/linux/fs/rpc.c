@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "source/linux/described.h"
-#include "source/linux/fs/columns.h"
+#include "source/linux/listing.h"
 
 static const struct ks_file client_file = { KS_ROOT_PROC, "net/rpc/nfs", KS_MADE_ANYHOW, false };
 static const struct ks_file server_file = { KS_ROOT_PROC, "net/rpc/nfsd", KS_MADE_ANYHOW, false };
@@ -40,16 +40,16 @@ static const char *const operations4[] = { NULL, NULL, NULL, "access", "close", 
 
 /* Adds the counts of a line "proc3 22 0 1 ...": how many there are, then these. Others than the names are ignored. */
 static void
-add_procedures(struct ks_linux *lx, struct ks_record *r, const struct ks_image *im, const char *key,
-    const char *const *names, size_t n)
+add_procedures(struct ks_linux *lx, struct ks_text all, struct ks_record *r, const char *key, const char *const *names,
+    size_t n)
 {
 	struct ks_text rest;
 	uint64_t count, v;
 
-	if (!ks_columns_line(im, ks_text_of(key, strlen(key)), &rest))
+	if (!ks_columns_line(all, ks_text_of(key, strlen(key)), &rest))
 		return;
 	if (!ks_text_u64(&rest, &count)) {
-		ks_linux_odd_line(lx, im, &rest);
+		ks_linux_odd_line(lx, lx->im, &rest);
 		return;
 	}
 	for (size_t i = 0; i < count && i < n && ks_text_u64(&rest, &v); i++) {
@@ -58,35 +58,20 @@ add_procedures(struct ks_linux *lx, struct ks_record *r, const struct ks_image *
 	}
 }
 
-/* Defines the reader of the procedures of a version. */
-#define PROCEDURES(name, file, key, names) \
-	static int \
-	read_##name(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r) \
-	{ \
-		const struct ks_image *im = ks_linux_image(lx, &(file)); \
-		(void)unit; \
-		if (im == NULL) \
-			return -1; \
-		add_procedures(lx, r, im, key, names, sizeof(names) / sizeof(*(names))); \
-		return 0; \
-	}
-
-PROCEDURES(client2, client_file, "proc2", procedures2)
-PROCEDURES(client3, client_file, "proc3", procedures3)
-PROCEDURES(client4, client_file, "proc4", calls4)
-PROCEDURES(server2, server_file, "proc2", procedures2)
-PROCEDURES(server3, server_file, "proc3", procedures3)
-
+/* The names of these parts are "rfsreqcnt_v3" and "rfsproccnt_v4"; the lines are those of the version. */
 static int
-read_server4(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+add_version(struct ks_linux *lx, struct ks_text all, struct ks_record *r)
 {
-	const struct ks_image *im = ks_linux_image(lx, &server_file);
+	const struct ks_part *part = lx->part;
+	char key[] = "proc4ops";
+	bool is_server4 = part->names == operations4;
 
-	(void)unit;
-	if (im == NULL)
-		return -1;
-	add_procedures(lx, r, im, "proc4", compounds4, sizeof(compounds4) / sizeof(*compounds4));
-	add_procedures(lx, r, im, "proc4ops", operations4, sizeof(operations4) / sizeof(*operations4));
+	key[4] = part->name[strlen(part->name) - 1];
+	if (is_server4)
+		add_procedures(lx, all, r, "proc4", compounds4, sizeof(compounds4) / sizeof(*compounds4));
+	else
+		key[5] = '\0';
+	add_procedures(lx, all, r, key, part->names, part->nnames);
 	return 0;
 }
 
@@ -108,7 +93,7 @@ server_meta(const char *stat)
 
 #define COUNT(stat, key, desc) KS_COUNT_K(stat, KSTAT_DATA_UINT64, key, desc)
 
-/* The keys are those of columns.h. */
+/* The keys are those of listing.h. */
 static const struct ks_field client_fields[] = {
 	COUNT("calls", "rpc 0", "calls of NFS sent"),
 	COUNT("retrans", "rpc 1", "calls of NFS sent again"),
@@ -152,45 +137,8 @@ static const struct ks_field nfsd_fields[] = {
 	KS_FIELD_END
 };
 
-static int
-read_columns(struct ks_linux *lx, struct ks_record *r, const struct ks_file *file, const struct ks_field *table)
-{
-	const struct ks_image *im = ks_linux_image(lx, file);
-	struct ks_values vals = { .have = 0 };
-	struct ks_text odd;
-
-	if (im == NULL)
-		return -1;
-	ks_columns_collect(im, table, &vals, &odd);
-	if (odd.p != NULL)
-		ks_linux_odd_line(lx, im, &odd);
-	ks_fields_add(r, table, &vals);
-	return 0;
-}
-
-static int
-read_client(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	(void)unit;
-	return read_columns(lx, r, &client_file, client_fields);
-}
-
-static int
-read_server(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	(void)unit;
-	return read_columns(lx, r, &server_file, server_fields);
-}
-
-static int
-read_nfsd(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	(void)unit;
-	return read_columns(lx, r, &server_file, nfsd_fields);
-}
-
-#define VERSION_PART(name_, reader, who, names, ...) \
-	KS_NAMED_PART("nfs", name_, "misc", .read = read_##reader, .meta = who##_meta, .file = &who##_file, \
+#define VERSION_PART(name_, who, names, ...) \
+	KS_NAMED_PART("nfs", name_, "misc", .add = add_version, .meta = who##_meta, .file = &who##_file, \
 	    KS_NAMES_OF(names), __VA_ARGS__)
 
 /* What rfsproccnt_v4 has beside the operations. */
@@ -200,16 +148,17 @@ static const struct ks_meta compounds4_known[] = {
 	KS_META_END
 };
 
+#define COLUMNS_PART(module, name, class, fields_, file_) \
+	KS_NAMED_PART(module, name, class, .fields = KS_TABLE(fields_), .collect = ks_columns_collect, .file = (file_))
+
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("unix", "rpc_client", "rpc", .fields = KS_TABLE(client_fields), .read = read_client,
-	    .file = &client_file),
-	VERSION_PART("rfsreqcnt_v2", client2, client, procedures2), VERSION_PART("rfsreqcnt_v3", client3, client, procedures3),
-	VERSION_PART("rfsreqcnt_v4", client4, client, calls4),
-	KS_NAMED_PART("unix", "rpc_server", "rpc", .fields = server_fields, .read = read_server, .file = &server_file),
-	VERSION_PART("rfsproccnt_v2", server2, server, procedures2), VERSION_PART("rfsproccnt_v3", server3, server, procedures3),
-	VERSION_PART("rfsproccnt_v4", server4, server, operations4, .known = compounds4_known),
-	KS_NAMED_PART("nfs", "nfsd", "misc", .fields = KS_TABLE(nfsd_fields), .read = read_nfsd,
-	    .file = &server_file),
+	COLUMNS_PART("unix", "rpc_client", "rpc", client_fields, &client_file),
+	VERSION_PART("rfsreqcnt_v2", client, procedures2), VERSION_PART("rfsreqcnt_v3", client, procedures3),
+	VERSION_PART("rfsreqcnt_v4", client, calls4),
+	COLUMNS_PART("unix", "rpc_server", "rpc", server_fields, &server_file),
+	VERSION_PART("rfsproccnt_v2", server, procedures2), VERSION_PART("rfsproccnt_v3", server, procedures3),
+	VERSION_PART("rfsproccnt_v4", server, operations4, .known = compounds4_known),
+	COLUMNS_PART("nfs", "nfsd", "misc", nfsd_fields, &server_file),
 };
 
 KS_SUBSYSTEM(rpc, parts);

@@ -41,7 +41,7 @@ is_for_root(const struct ks_linux *lx, const char *path)
 static int
 read_path(struct ks_linux *lx, const char *path)
 {
-	int err = ks_image_once(&lx->scratch, &lx->root[KS_ROOT_PROC], path);
+	int err = ks_linux_try_once(lx, KS_ROOT_PROC, path);
 
 	if ((err == EACCES || err == EPERM) && is_for_root(lx, path))
 		return err;
@@ -49,36 +49,18 @@ read_path(struct ks_linux *lx, const char *path)
 	return err;
 }
 
-/* Reads a unit's file; the text stays until the next reading. NULL with errno and message. */
+/* Reads a unit's file, as ks_linux_once() does. */
 static const struct ks_image *
 read_file(struct ks_linux *lx, const struct ks_unit *unit)
 {
-	const char *path = unit->extra;
-	int err = read_path(lx, path);
-
-	if (err == ENOENT) {
-		(void)ks_linux_gone(unit);
-		return NULL;
-	}
-	if (err != 0)
-		return ks_fail_null(err, "cannot read %s/%s: %s%s", lx->root[KS_ROOT_PROC].name, path,
-		    strerror(err), ks_linux_remedy(err));
-	lx->taken = lx->scratch.taken;
-	return &lx->scratch;
+	return ks_linux_once(lx, unit, KS_ROOT_PROC, unit->extra);
 }
 
-/* Warns of a line of the scratch image that cannot be parsed. */
-static void
-odd_line(struct ks_linux *lx, const struct ks_unit *unit, const struct ks_text *line)
-{
-	ks_linux_odd_path(lx, KS_ROOT_PROC, unit->extra, lx->scratch.data, line);
-}
-
-/* The same for a line without which there is no kstat. Returns -1 with errno EIO and message. */
+/* Warns of a line without which there is no kstat. Returns -1 with errno EIO and message. */
 static int
 unknown_form(struct ks_linux *lx, const struct ks_unit *unit, const struct ks_text *line)
 {
-	odd_line(lx, unit, line);
+	ks_linux_odd_line(lx, lx->im, line);
 	return ks_fail(EIO, "%s has an unknown form", (const char *)unit->extra);
 }
 
@@ -183,7 +165,7 @@ read_named(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		return -1;
 	while (ks_text_line(&all, &line)) {
 		if (!add_named(r, line) && !ks_text_empty(&line))
-			odd_line(lx, unit, &line);
+			ks_linux_odd_line(lx, lx->im, &line);
 	}
 	return 0;
 }
@@ -311,7 +293,7 @@ set_up(struct ks_linux *lx, struct ks_unit *unit, const char *path)
 		return 0;
 	if (!parse_header(line, &h)) {
 		if (is_odd(line))
-			odd_line(lx, unit, &line);
+			ks_linux_odd_line(lx, lx->im, &line);
 		return 0;
 	}
 	/* A recorded tree may have been put together of several machines'. */

@@ -255,7 +255,7 @@ find_devices(struct ks_linux *lx, struct ks_devices *d)
 
 	d->n = 0;
 	d->known = true;
-	if (ks_image_once(&lx->scratch, &lx->root[KS_ROOT_PROC], "diskstats") != 0)
+	if (ks_linux_try_once(lx, KS_ROOT_PROC, "diskstats") != 0)
 		return;
 	all = ks_text_of(lx->scratch.data, lx->scratch.len);
 	while (ks_text_line(&all, &line)) {

@@ -75,7 +75,7 @@ cstates_meta(const char *stat)
 static bool
 add_state(const struct ks_dir *cpu, unsigned number, struct ks_record *r)
 {
-	struct ks_attribute_texts texts = { NULL, 0, 0 };
+	struct ks_texts texts = { NULL, 0, 0 };
 	struct ks_values vals = { .have = 0 };
 	struct ks_dir dir = *cpu;
 	char path[32], name[KSTAT_STRLEN], stat[2 * KSTAT_STRLEN];
@@ -162,12 +162,12 @@ read_pstates(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	(void)close(dir.fd);
 	(void)snprintf(path, sizeof(path), "%.64s/cpufreq/stats/time_in_state",
 	    ((const struct ks_device *)unit->extra)->path);
-	if (ks_image_once(&lx->scratch, &lx->root[KS_ROOT_SYS], path) != 0)
+	if (ks_linux_try_once(lx, KS_ROOT_SYS, path) != 0)
 		return 0;
 	all = ks_text_of(lx->scratch.data, lx->scratch.len);
 	while (ks_text_line(&all, &line)) {
 		if (ks_text_numbers(&line, v, 2) != 2) {
-			ks_linux_odd_path(lx, KS_ROOT_SYS, path, lx->scratch.data, &line);
+			ks_linux_odd_line(lx, lx->im, &line);
 			continue;
 		}
 		(void)snprintf(stat, sizeof(stat), "%llukHz", (unsigned long long)v[0]);

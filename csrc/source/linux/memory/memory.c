@@ -94,53 +94,6 @@ ks_meminfo_meta(const char *stat)
 	return ks_linux_is_header(stat) ? NULL : &other;
 }
 
-/* Parses "123 kB" as bytes; without kB it is a plain number. */
-static bool
-meminfo_value(struct ks_text *value, uint64_t *v)
-{
-	if (!ks_text_u64(value, v))
-		return false;
-	ks_text_skip(value);
-	return !ks_text_starts(value, "kB") || !__builtin_mul_overflow(*v, (uint64_t)1024, v);
-}
-
-void
-ks_meminfo_add(struct ks_linux *lx, enum ks_root root, const char *path, const struct ks_image *im,
-    struct ks_record *r)
-{
-	struct ks_text all = ks_text_of(im->data, im->len), line, rest, key, value;
-	char name[KSTAT_STRLEN];
-	uint64_t v;
-
-	while (ks_text_line(&all, &line)) {
-		rest = line;
-		/* Lines of a node begin with "Node 0". */
-		if (ks_text_starts(&rest, "Node ")) {
-			rest.p += strlen("Node ");
-			(void)ks_text_u64(&rest, &v);
-		}
-		if (!ks_text_pair(&rest, &key, &value) || !meminfo_value(&value, &v)) {
-			if (!ks_text_empty(&line))
-				ks_linux_odd_path(lx, root, path, im->data, &line);
-			continue;
-		}
-		ks_name_set(name, sizeof(name), key.p, ks_text_size(&key));
-		ks_named_u64(r, name, v);
-	}
-}
-
-int
-ks_meminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	const struct ks_image *im = ks_linux_image(lx, &ks_meminfo_file);
-
-	(void)unit;
-	if (im == NULL)
-		return -1;
-	ks_meminfo_add(lx, KS_ROOT_PROC, ks_meminfo_file.path, im, r);
-	return 0;
-}
-
 /* Which of the first M_NEEDED numbers a line is, or KS_USELESS. */
 static int
 needed_line(const struct ks_text *line)
@@ -183,7 +136,7 @@ memory_pages(struct ks_linux *lx, struct ks_lines *lines, int (*classify)(const 
 
 		vals->have = 0;
 		while (ks_walk_next(&w)) {
-			if (meminfo_value(&w.value, &v))
+			if (ks_lines_number(w.value, &v))
 				ks_have(vals, (size_t)w.what, v / lx->page);
 		}
 		again = w.known && !lines->known;
@@ -489,36 +442,5 @@ ks_unix_vm_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	if (ks_unix_vm_values(lx, &vals) != 0)
 		return -1;
 	ks_fields_add(r, ks_unix_vm_fields, &vals);
-	return 0;
-}
-
-void
-ks_vm_events_add(struct ks_linux *lx, enum ks_root root, const char *path, const struct ks_image *im,
-    struct ks_record *r)
-{
-	struct ks_text all = ks_text_of(im->data, im->len), line, key;
-	char name[KSTAT_STRLEN];
-	uint64_t v;
-
-	while (ks_text_line(&all, &line)) {
-		if (!ks_text_word(&line, &key) || !ks_text_u64(&line, &v)) {
-			if (!ks_text_empty(&line) || key.p < key.end)
-				ks_linux_odd_path(lx, root, path, im->data, &line);
-			continue;
-		}
-		ks_name_set(name, sizeof(name), key.p, ks_text_size(&key));
-		ks_named_u64(r, name, v);
-	}
-}
-
-int
-ks_vm_events_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	const struct ks_image *im = ks_linux_image(lx, &ks_vmstat_file);
-
-	(void)unit;
-	if (im == NULL)
-		return -1;
-	ks_vm_events_add(lx, KS_ROOT_PROC, ks_vmstat_file.path, im, r);
 	return 0;
 }

@@ -198,8 +198,6 @@ KS_SUBSYSTEM(zone, zone_parts, .scan = scan_zones, .optional = "zone", .on_event
 
 /* --- buddyinfo --------------------------------------------------------------------------------------- */
 
-static const struct ks_listing listing;
-
 #define BLOCKS(n, size) \
 	KS_GAUGE("order_" #n, KSTAT_DATA_UINT64, "free blocks of " size)
 
@@ -211,23 +209,16 @@ static const struct ks_field free_fields[] = {
 	KS_FIELD_END
 };
 
-static int
-read_free(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+static void
+collect_free(struct ks_linux *lx, struct ks_text line, struct ks_values *vals)
 {
-	struct ks_values vals = { .have = 0 };
-	struct ks_text line;
-	const struct ks_image *im = ks_listing_find(lx, &lx->sub[KS_SUB_buddy].units, &listing, unit, &line);
 	struct ks_text whole = line;
 	uint64_t v;
 
-	if (im == NULL)
-		return -1;
 	for (size_t i = 0; free_fields[i].meta.stat != NULL && ks_text_u64(&line, &v); i++)
-		ks_have(&vals, i, v);
+		ks_have(vals, i, v);
 	if (!ks_text_empty(&line))
-		ks_linux_odd_line(lx, im, &whole);
-	ks_fields_add(r, free_fields, &vals);
-	return 0;
+		ks_linux_odd_line(lx, lx->im, &whole);
 }
 
 static size_t
@@ -240,19 +231,17 @@ take_key(struct ks_text *line, char key[KS_UNIT_NAME])
 }
 
 static int
-set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+set_up(struct ks_linux *lx, struct ks_unit *unit)
 {
 	(void)lx;
-	(void)units;
-	if (is_new)
-		name_zone(unit);
+	name_zone(unit);
 	return 0;
 }
 
 static const struct ks_listing listing = { &buddyinfo_file, take_key, NULL, NULL, set_up };
 
 static const struct ks_part buddy_parts[] = {
-	KS_NAMED_PART("zone", "@,free", "vm", .fields = KS_TABLE(free_fields), .read = read_free,
+	KS_NAMED_PART("zone", "@,free", "vm", .fields = KS_TABLE(free_fields), .collect = collect_free,
 	    .from = "/proc/buddyinfo"),
 };
 

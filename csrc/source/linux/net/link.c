@@ -384,12 +384,9 @@ identity(struct ks_linux *lx, const char *key)
 }
 
 int
-ks_link_set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new)
+ks_link_set_up(struct ks_linux *lx, struct ks_unit *unit)
 {
 	(void)lx;
-	(void)units;
-	if (!is_new)
-		return 0;
 	unit->extra = calloc(1, sizeof(struct ks_known_link));
 	if (unit->extra == NULL) {
 		errno = ENOMEM;

@@ -97,7 +97,7 @@ int ks_link_scan(struct ks_linux *lx, struct ks_units *units, int *err);
 int ks_link_refresh(struct ks_linux *lx);
 
 /* Names the kstats of a link that a scan found: ks_listing.set_up. */
-int ks_link_set_up(struct ks_linux *lx, struct ks_units *units, struct ks_unit *unit, bool is_new);
+int ks_link_set_up(struct ks_linux *lx, struct ks_unit *unit);
 
 /* Returns the unit of the link with that number as of the last scan; NULL if there is none. Fastest in their order. */
 const struct ks_unit *ks_link_by_index(const struct ks_linux *lx, uint32_t index, uint32_t *hint);

@@ -55,7 +55,7 @@ unit_of(struct answer *a, const struct ks_link *link)
 		return unit != NULL && unit->ident == link->index ? unit : NULL;
 	}
 	unit = ks_units_see(units, link->name, len, link->index, &is_new);
-	return unit != NULL && ks_link_set_up(a->lx, units, unit, is_new) == 0 ? unit : NULL;
+	return unit != NULL && (!is_new || ks_link_set_up(a->lx, unit) == 0) ? unit : NULL;
 }
 
 /* Stores what a message says of a link. */

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "source/linux/lines.h"
+#include "source/linux/listing.h"
 #include "source/linux/process/process.h"
 
 /* A sum over threads that was read, continued so that it does not fall. */
@@ -28,13 +30,12 @@ read_file(struct ks_linux *lx, pid_t pid, pid_t tid, const char *file)
 	int err;
 
 	ks_process_path(path, pid, tid, file);
-	err = ks_image_once(&lx->scratch, &lx->root[KS_ROOT_PROC], path);
-	if (err == 0 && (lx->taken == 0 || lx->scratch.taken < lx->taken))
-		lx->taken = lx->scratch.taken;
+	err = ks_linux_try_once(lx, KS_ROOT_PROC, path);
+	lx->im = NULL; /* the file may have lines of any kind: nobody is warned of them */
 	return err;
 }
 
-typedef bool parse_thread(struct ks_text text, uint64_t *sums);
+typedef bool parse_thread(struct ks_linux *lx, struct ks_text text, uint64_t *sums);
 
 /*
  * Adds up numbers of which the file of a process has those of its first thread only. Returns 0 or an errno. A thread
@@ -62,7 +63,7 @@ sum_threads(struct ks_linux *lx, const struct ks_process *p, const char *file, p
 		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
 
 		if (tid > 0 && read_file(lx, p->pid, tid, file) == 0)
-			(void)parse(ks_text_of(lx->scratch.data, lx->scratch.len), sums);
+			(void)parse(lx, ks_image_text(&lx->scratch), sums);
 	}
 	(void)closedir(dir);
 	return 0;
@@ -77,105 +78,60 @@ has_threads(const struct ks_process *p)
 
 /* --- status ------------------------------------------------------------------------------- */
 
-enum { T_UID, T_EUID, T_SUID, T_GID, T_EGID, T_SGID, T_FDSIZE, T_SIZE_MAX, T_RSS_MAX, T_ANON, T_FILE, T_SHMEM, T_LOCKED,
-	T_PINNED, T_DATA, T_STACK, T_TEXT, T_LIB, T_TABLES, T_SWAP, T_HUGE, T_VCTX, T_ICTX };
+enum { T_UID, T_GID = T_UID + 3, T_VCTX = T_GID + 18, T_ICTX };
 
 #define ID(stat, desc) KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_UINT32, "", desc)
+#define AMOUNT(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_GAUGE, desc), KSTAT_DATA_UINT64, key }
 
+/* In the order of the file, as far as it has them. */
 const struct ks_field ks_process_status_fields[] = {
 	[T_UID] = ID("uid", "real user"),
-	[T_EUID] = ID("euid", "effective user"),
-	[T_SUID] = ID("suid", "saved user"),
+	ID("euid", "effective user"),
+	ID("suid", "saved user"),
 	[T_GID] = ID("gid", "real group"),
-	[T_EGID] = ID("egid", "effective group"),
-	[T_SGID] = ID("sgid", "saved group"),
-	[T_FDSIZE] = KS_GAUGE("fdsize", KSTAT_DATA_UINT64, "file descriptors for which there is room now"),
-	[T_SIZE_MAX] = KS_AMOUNT("size_max", "largest size of the address space so far"),
-	[T_RSS_MAX] = KS_AMOUNT("rssize_max", "most memory in use so far"),
-	[T_ANON] = KS_AMOUNT("rss_anon", "memory in use that no file backs"),
-	[T_FILE] = KS_AMOUNT("rss_file", "memory in use that maps files"),
-	[T_SHMEM] = KS_AMOUNT("rss_shmem", "shared memory in use, tmpfs included"),
-	[T_LOCKED] = KS_AMOUNT("locked", "memory locked by the program"),
-	[T_PINNED] = KS_AMOUNT("pinned", "memory that drivers hold in place"),
-	[T_DATA] = KS_AMOUNT("data", "size of private writable memory, the stack left out"),
-	[T_STACK] = KS_AMOUNT("stksize", "size of the main thread's stack"),
-	[T_TEXT] = KS_AMOUNT("text", "size of the program's code"),
-	[T_LIB] = KS_AMOUNT("lib", "size of the libraries' code"),
-	[T_TABLES] = KS_AMOUNT("page_tables", "memory of its page tables"),
-	[T_SWAP] = KS_AMOUNT("swap", "anonymous memory swapped out"),
-	[T_HUGE] = KS_AMOUNT("hugetlb", "huge pages in use"),
-	[T_VCTX] = KS_COUNT("vctx", KSTAT_DATA_UINT64, "context switches because it waited for something"),
-	[T_ICTX] = KS_COUNT("ictx", KSTAT_DATA_UINT64, "context switches because something else got the CPU"),
+	ID("egid", "effective group"),
+	ID("sgid", "saved group"),
+	KS_GAUGE_K("fdsize", KSTAT_DATA_UINT64, "FDSize", "file descriptors for which there is room now"),
+	AMOUNT("size_max", "VmPeak", "largest size of the address space so far"),
+	AMOUNT("rssize_max", "VmHWM", "most memory in use so far"),
+	AMOUNT("rss_anon", "RssAnon", "memory in use that no file backs"),
+	AMOUNT("rss_file", "RssFile", "memory in use that maps files"),
+	AMOUNT("rss_shmem", "RssShmem", "shared memory in use, tmpfs included"),
+	AMOUNT("locked", "VmLck", "memory locked by the program"),
+	AMOUNT("pinned", "VmPin", "memory that drivers hold in place"),
+	AMOUNT("data", "VmData", "size of private writable memory, the stack left out"),
+	AMOUNT("stksize", "VmStk", "size of the main thread's stack"),
+	AMOUNT("text", "VmExe", "size of the program's code"),
+	AMOUNT("lib", "VmLib", "size of the libraries' code"),
+	AMOUNT("page_tables", "VmPTE", "memory of its page tables"),
+	AMOUNT("swap", "VmSwap", "anonymous memory swapped out"),
+	AMOUNT("hugetlb", "HugetlbPages", "huge pages in use"),
+	[T_VCTX] = KS_COUNT_K("vctx", KSTAT_DATA_UINT64, "voluntary_ctxt_switches",
+	    "context switches because it waited for something"),
+	[T_ICTX] = KS_COUNT_K("ictx", KSTAT_DATA_UINT64, "nonvoluntary_ctxt_switches",
+	    "context switches because something else got the CPU"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(ks_process_status_fields);
 
-/* Lines of the file with one number; sizes are in KiB. */
-static const struct {
-	const char *key;
-	uint8_t field;
-	uint16_t times;
-} lines[] = {
-	{ "FDSize:", T_FDSIZE, 1 }, { "VmPeak:", T_SIZE_MAX, 1024 }, { "VmLck:", T_LOCKED, 1024 },
-	{ "VmPin:", T_PINNED, 1024 }, { "VmHWM:", T_RSS_MAX, 1024 }, { "RssAnon:", T_ANON, 1024 },
-	{ "RssFile:", T_FILE, 1024 }, { "RssShmem:", T_SHMEM, 1024 }, { "VmData:", T_DATA, 1024 },
-	{ "VmStk:", T_STACK, 1024 }, { "VmExe:", T_TEXT, 1024 }, { "VmLib:", T_LIB, 1024 },
-	{ "VmPTE:", T_TABLES, 1024 }, { "VmSwap:", T_SWAP, 1024 }, { "HugetlbPages:", T_HUGE, 1024 },
-	{ "voluntary_ctxt_switches:", T_VCTX, 1 }, { "nonvoluntary_ctxt_switches:", T_ICTX, 1 },
-};
-
-#define NLINES (sizeof(lines) / sizeof(lines[0]))
-
+/* Collects "Uid:	1000	1000	1000	1000": real, effective, saved, and of the file system. */
 static void
-parse_ids(struct ks_text line, struct ks_values *vals, size_t first)
+collect_ids(struct ks_text all, const char *key, struct ks_values *vals, size_t first)
 {
+	struct ks_text line;
 	uint64_t v[3];
-	size_t n = ks_text_numbers(&line, v, 3);
+	size_t n = ks_columns_line(all, ks_text_of(key, strlen(key)), &line) ? ks_text_numbers(&line, v, 3) : 0;
 
 	for (size_t i = 0; i < n; i++)
 		ks_have(vals, first + i, v[i]);
 }
 
-/* Lines are in the order of the table on all kernels; `at` is the next one to expect. */
-static void
-parse_status_line(struct ks_text line, struct ks_values *vals, size_t *at)
-{
-	if (ks_text_starts(&line, "Uid:") || ks_text_starts(&line, "Gid:")) {
-		bool is_user = *line.p == 'U';
-
-		line.p += 4;
-		parse_ids(line, vals, is_user ? T_UID : T_GID);
-		return;
-	}
-	for (size_t i = *at; i < NLINES; i++) {
-		uint64_t v;
-
-		if (!ks_text_starts(&line, lines[i].key))
-			continue;
-		line.p += strlen(lines[i].key);
-		if (ks_text_u64(&line, &v) && v <= UINT64_MAX / lines[i].times)
-			ks_have(vals, lines[i].field, v * lines[i].times);
-		*at = i + 1;
-		return;
-	}
-}
-
-static void
-parse_status(struct ks_text all, struct ks_values *vals)
-{
-	struct ks_text line;
-	size_t at = 0;
-
-	while (ks_text_line(&all, &line))
-		parse_status_line(line, vals, &at);
-}
-
 static bool
-add_switches(struct ks_text all, uint64_t *sums)
+add_switches(struct ks_linux *lx, struct ks_text all, uint64_t *sums)
 {
 	struct ks_values vals = { .have = 0 };
 
-	parse_status(all, &vals);
+	ks_lines_collect_into(lx, all, ks_process_status_fields, &vals);
 	if ((vals.have >> T_VCTX & vals.have >> T_ICTX & 1) == 0)
 		return false;
 	sums[0] += vals.v[T_VCTX].u;
@@ -193,7 +149,9 @@ ks_process_read_status(struct ks_linux *lx, struct ks_unit *unit, struct ks_reco
 
 	if (err != 0)
 		return ks_process_gone(unit, err);
-	parse_status(ks_text_of(lx->scratch.data, lx->scratch.len), &vals);
+	collect_ids(ks_image_text(&lx->scratch), "Uid:", &vals, T_UID);
+	collect_ids(ks_image_text(&lx->scratch), "Gid:", &vals, T_GID);
+	ks_lines_collect(lx, ks_image_text(&lx->scratch), &vals);
 	if ((vals.have >> T_VCTX & vals.have >> T_ICTX & 1) != 0) {
 		sums[0] = vals.v[T_VCTX].u;
 		sums[1] = vals.v[T_ICTX].u;
@@ -212,22 +170,17 @@ ks_process_read_status(struct ks_linux *lx, struct ks_unit *unit, struct ks_reco
 
 /* --- io ------------------------------------------------------------------------------------ */
 
-enum { I_RCHAR, I_WCHAR, I_READS, I_WRITES, I_NREAD, I_NWRITTEN, I_CANCELLED, I_COUNT };
+#define BYTES(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_COUNTER, desc), KSTAT_DATA_UINT64, key }
 
 const struct ks_field ks_process_io_fields[] = {
-	[I_RCHAR] = { KS_META_BYTES("rchar", KS_KIND_COUNTER, "bytes that calls such as read returned"),
-	    KSTAT_DATA_UINT64, "rchar:" },
-	[I_WCHAR] = { KS_META_BYTES("wchar", KS_KIND_COUNTER, "bytes that calls such as write were given"),
-	    KSTAT_DATA_UINT64, "wchar:" },
-	[I_READS] = KS_COUNT_K("syscr", KSTAT_DATA_UINT64, "syscr:", "calls such as read"),
-	[I_WRITES] = KS_COUNT_K("syscw", KSTAT_DATA_UINT64, "syscw:", "calls such as write"),
-	[I_NREAD] = { KS_META_BYTES("nread", KS_KIND_COUNTER, "bytes read from devices"), KSTAT_DATA_UINT64,
-	    "read_bytes:" },
-	[I_NWRITTEN] = { KS_META_BYTES("nwritten", KS_KIND_COUNTER, "bytes to be written to devices"),
-	    KSTAT_DATA_UINT64, "write_bytes:" },
-	[I_CANCELLED] = { KS_META_BYTES("ncancelled", KS_KIND_COUNTER,
-	    "bytes of nwritten that were never written, because their file was cut or removed"), KSTAT_DATA_UINT64,
-	    "cancelled_write_bytes:" },
+	BYTES("rchar", "rchar", "bytes that calls such as read returned"),
+	BYTES("wchar", "wchar", "bytes that calls such as write were given"),
+	KS_COUNT_K("syscr", KSTAT_DATA_UINT64, "syscr", "calls such as read"),
+	KS_COUNT_K("syscw", KSTAT_DATA_UINT64, "syscw", "calls such as write"),
+	BYTES("nread", "read_bytes", "bytes read from devices"),
+	BYTES("nwritten", "write_bytes", "bytes to be written to devices"),
+	BYTES("ncancelled", "cancelled_write_bytes",
+	    "bytes of nwritten that were never written, because their file was cut or removed"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(ks_process_io_fields);
@@ -238,24 +191,10 @@ ks_process_read_io(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *
 	const struct ks_process *p = ks_process_of(unit);
 	struct ks_values vals = { .have = 0 };
 	int err = read_file(lx, p->pid, p->tid, "io");
-	struct ks_text all, line;
 
 	if (err != 0)
 		return ks_process_gone(unit, err); /* also where it belongs to another user */
-	all = ks_text_of(lx->scratch.data, lx->scratch.len);
-	while (ks_text_line(&all, &line)) {
-		uint64_t v;
-
-		for (size_t i = 0; i < I_COUNT; i++) {
-			struct ks_text number = line;
-
-			if (!ks_text_starts(&line, ks_process_io_fields[i].key))
-				continue;
-			number.p += strlen(ks_process_io_fields[i].key);
-			if (ks_text_u64(&number, &v))
-				ks_have(&vals, i, v);
-		}
-	}
+	ks_lines_collect(lx, ks_image_text(&lx->scratch), &vals);
 	ks_fields_add(r, ks_process_io_fields, &vals);
 	return 0;
 }
@@ -273,10 +212,11 @@ const struct ks_field ks_process_sched_fields[] = {
 KS_FIELDS_FIT(ks_process_sched_fields);
 
 static bool
-add_schedstat(struct ks_text text, uint64_t *sums)
+add_schedstat(struct ks_linux *lx, struct ks_text text, uint64_t *sums)
 {
 	uint64_t v[S_COUNT];
 
+	(void)lx;
 	if (ks_text_numbers(&text, v, S_COUNT) != S_COUNT)
 		return false;
 	for (size_t i = 0; i < S_COUNT; i++)
@@ -297,7 +237,7 @@ ks_process_read_sched(struct ks_linux *lx, struct ks_unit *unit, struct ks_recor
 		err = sum_threads(lx, p, "schedstat", add_schedstat, sums);
 	} else {
 		err = read_file(lx, p->pid, p->tid, "schedstat");
-		known = err == 0 && add_schedstat(ks_text_of(lx->scratch.data, lx->scratch.len), sums);
+		known = err == 0 && add_schedstat(lx, ks_image_text(&lx->scratch), sums);
 	}
 	if (err != 0)
 		return ks_process_gone(unit, err);

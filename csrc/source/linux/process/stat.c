@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "source/linux/listing.h"
 #include "source/linux/process/process.h"
 
 #define TICK_NSEC (KS_NANOSEC / 100) /* of the times that the kernel gives to programs */
@@ -151,21 +152,15 @@ static bool
 recorded_user(struct ks_linux *lx, const struct ks_process *p, uint64_t *uid)
 {
 	char path[KS_PROCESS_PATH];
-	struct ks_text all, line;
-	uint64_t ids[2];
+	struct ks_text ids;
+	uint64_t v[2];
 
 	ks_process_path(path, p->pid, p->tid, "status");
-	if (ks_image_once(&lx->scratch, &lx->root[KS_ROOT_PROC], path) != 0)
+	if (ks_linux_try_once(lx, KS_ROOT_PROC, path) != 0 ||
+	    !ks_columns_line(ks_image_text(lx->im), ks_text_of("Uid:", 4), &ids))
 		return false;
-	all = ks_text_of(lx->scratch.data, lx->scratch.len);
-	while (ks_text_line(&all, &line)) {
-		if (!ks_text_starts(&line, "Uid:"))
-			continue;
-		line.p += strlen("Uid:");
-		*uid = ks_text_numbers(&line, ids, 2) == 2 ? ids[1] : 0;
-		return true;
-	}
-	return false;
+	*uid = ks_text_numbers(&ids, v, 2) == 2 ? v[1] : 0;
+	return true;
 }
 
 static void

@@ -414,12 +414,12 @@ static const struct ks_part parts[] = {
 	    .from = "/proc/loadavg, /proc/uptime, the link count of /proc"),
 	NAMED("system_pages", "pages", .fields = ks_system_pages_fields, .read = ks_system_pages_read,
 	    .file = &ks_meminfo_file, .from = "/proc/meminfo, /proc/zoneinfo"),
-	NAMED("vm_events", "vm", .read = ks_vm_events_read, .meta = ks_vm_events_meta, .file = &ks_vmstat_file,
+	NAMED("vm_events", "vm", .add = ks_lines_add, .meta = ks_vm_events_meta, .file = &ks_vmstat_file,
 	    .known = ks_vm_events_known, .since = "; allocstall_* 4.8; balloon_* 3.18; drop_* 3.15; numa_hint_faults* 3.8; "
 	    "nr_sec_page_table_pages 6.1; nr_unaccepted 6.5; oom_kill 4.13; pgdemote_direct 5.15; "
 	    "pgdemote_kswapd 5.15; thp_swpout* 4.14; pgscan_direct_throttle 3.6; thp_split_page 4.5; workingset_*_anon 5.9; "
 	    "workingset_*_file 5.9; workingset_* 3.15"),
-	NAMED("meminfo", "vm", .fields = ks_meminfo_fields, .read = ks_meminfo_read, .meta = ks_meminfo_meta,
+	NAMED("meminfo", "vm", .fields = ks_meminfo_fields, .add = ks_lines_add, .meta = ks_meminfo_meta,
 	    .file = &ks_meminfo_file, .since = "; MemAvailable 3.14; ShmemHugePages 4.8; ShmemPmdMapped 4.8; "
 	    "KReclaimable 4.20; Zswap* 5.19; SecPageTables 6.1"),
 };

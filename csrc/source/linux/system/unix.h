@@ -36,14 +36,8 @@ struct ks_unix_state {
 /* memory.c: the parts that are about memory. */
 extern const struct ks_file ks_meminfo_file, ks_vmstat_file;
 extern const struct ks_field ks_system_pages_fields[], ks_unix_vm_fields[], ks_meminfo_fields[];
-ks_part_read ks_system_pages_read, ks_unix_vm_read, ks_vm_events_read, ks_meminfo_read,
-    ks_vminfo_read;
+ks_part_read ks_system_pages_read, ks_unix_vm_read, ks_vminfo_read;
 
-/* Add the numbers of a file like /proc/meminfo or /proc/vmstat, whole or of a node. path: of the image, for warnings. */
-void ks_meminfo_add(struct ks_linux *lx, enum ks_root root, const char *path, const struct ks_image *im,
-    struct ks_record *r);
-void ks_vm_events_add(struct ks_linux *lx, enum ks_root root, const char *path, const struct ks_image *im,
-    struct ks_record *r);
 /* Collects the values of ks_unix_vm_fields, which are those of the machine. 0, or -1 with errno and message. */
 int ks_unix_vm_values(struct ks_linux *lx, struct ks_values *vals);
 
