@@ -7,7 +7,6 @@
 #include "source/linux/listing.h"
 
 static const struct ks_file slabinfo_file = { KS_ROOT_PROC, "slabinfo", KS_MADE_ANYHOW, true };
-static const struct ks_listing listing;
 
 struct state {
 	bool was_read; /* a kstat was read since the last scan */
@@ -26,40 +25,34 @@ static const struct ks_field fields[] = {
 	KS_FIELD_END
 };
 
-static int
-read_slab(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+static void
+collect_slab(struct ks_linux *lx, struct ks_text line, struct ks_values *vals)
 {
 	struct state *s = lx->sub[KS_SUB_slab].state;
-	struct ks_values vals = { .have = 0 };
-	struct ks_text line, name;
-	const struct ks_image *im = ks_listing_find(lx, &lx->sub[KS_SUB_slab].units, &listing, unit, &line);
+	struct ks_text word;
 	uint64_t v[5], slabs[2];
 
 	s->was_read = true;
-	if (im == NULL)
-		return -1;
 	/* active_objs num_objs objsize objperslab pagesperslab : tunables ... : slabdata active num */
 	if (ks_text_numbers(&line, v, 5) == 5) {
-		ks_have(&vals, S_BUF_SIZE, v[2]);
-		ks_have(&vals, S_SLAB_SIZE, v[4] * lx->page);
-		ks_have(&vals, S_INUSE, v[0]);
-		ks_have(&vals, S_AVAIL, v[1] > v[0] ? v[1] - v[0] : 0);
-		ks_have(&vals, S_TOTAL, v[1]);
+		ks_have(vals, S_BUF_SIZE, v[2]);
+		ks_have(vals, S_SLAB_SIZE, v[4] * lx->page);
+		ks_have(vals, S_INUSE, v[0]);
+		ks_have(vals, S_AVAIL, v[1] > v[0] ? v[1] - v[0] : 0);
+		ks_have(vals, S_TOTAL, v[1]);
 	} else {
-		ks_linux_odd_line(lx, im, &line);
+		ks_linux_odd_line(lx, lx->im, &line);
 	}
-	while (ks_text_word(&line, &name)) {
-		if (ks_text_is(&name, "slabdata") && ks_text_numbers(&line, slabs, 2) == 2) {
-			ks_have(&vals, S_ACTIVE_SLABS, slabs[0]);
-			ks_have(&vals, S_SLABS, slabs[1]);
+	while (ks_text_word(&line, &word)) {
+		if (ks_text_is(&word, "slabdata") && ks_text_numbers(&line, slabs, 2) == 2) {
+			ks_have(vals, S_ACTIVE_SLABS, slabs[0]);
+			ks_have(vals, S_SLABS, slabs[1]);
 		}
 	}
-	ks_fields_add(r, fields, &vals);
-	return 0;
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("unix", "@", "kmem_cache", .fields = KS_TABLE(fields), .read = read_slab,
+	KS_NAMED_PART("unix", "@", "kmem_cache", .fields = KS_TABLE(fields), .collect = collect_slab,
 	    .from = "/proc/slabinfo", .title = "unix:0:CACHE"),
 };
 
@@ -100,4 +93,4 @@ scan_slab(struct ks_linux *lx, struct ks_units *units)
 	return ks_listing_scan(lx, units, &listing);
 }
 
-KS_SUBSYSTEM(slab, parts, .scan = scan_slab, .optional = "slab", .state_size = sizeof(struct state));
+KS_SUBSYSTEM(slab, parts, .scan = scan_slab, .listing = &listing, .optional = "slab", .state_size = sizeof(struct state));

@@ -4,7 +4,6 @@
 #include "source/linux/listing.h"
 
 static const struct ks_file swaps_file = { KS_ROOT_PROC, "swaps", KS_MADE_ANYHOW, false };
-static const struct ks_listing listing;
 
 enum { S_PATH, S_TYPE, S_SIZE, S_USED, S_PRIORITY };
 
@@ -17,38 +16,29 @@ static const struct ks_field fields[] = {
 	KS_FIELD_END
 };
 
-static int
-read_swap(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+static void
+collect_swap(struct ks_linux *lx, struct ks_text line, struct ks_values *vals)
 {
-	struct ks_values vals = { .have = 0 };
-	struct ks_text line, type;
-	const struct ks_image *im = ks_listing_find(lx, &lx->sub[KS_SUB_swap].units, &listing, unit, &line);
-	struct ks_text whole = line;
-	char text[16];
+	struct ks_text whole = line, type;
 	uint64_t v[2];
 	int64_t priority;
 
-	if (im == NULL)
-		return -1;
-	ks_have_text(&vals, S_PATH, unit->key);
-	if (ks_text_word(&line, &type) && ks_text_numbers(&line, v, 2) == 2 && v[0] <= UINT64_MAX / 1024 &&
-	    v[1] <= UINT64_MAX / 1024) {
-		ks_name_set(text, sizeof(text), type.p, ks_text_size(&type));
-		ks_have_text(&vals, S_TYPE, text);
-		ks_have(&vals, S_SIZE, v[0] * 1024);
-		ks_have(&vals, S_USED, v[1] * 1024);
-		ks_text_skip(&line);
-		if (ks_scan_i64(&line.p, line.end, &priority) == 0)
-			ks_have(&vals, S_PRIORITY, (uint64_t)priority);
-	} else {
-		ks_linux_odd_line(lx, im, &whole);
+	ks_have_text(vals, S_PATH, lx->unit->key);
+	if (!ks_text_word(&line, &type) || ks_text_numbers(&line, v, 2) != 2 || v[0] > UINT64_MAX / 1024 ||
+	    v[1] > UINT64_MAX / 1024) {
+		ks_linux_odd_line(lx, lx->im, &whole);
+		return;
 	}
-	ks_fields_add(r, fields, &vals);
-	return 0;
+	ks_have_copy(vals, S_TYPE, &lx->texts, type);
+	ks_have(vals, S_SIZE, v[0] * 1024);
+	ks_have(vals, S_USED, v[1] * 1024);
+	ks_text_skip(&line);
+	if (ks_scan_i64(&line.p, line.end, &priority) == 0)
+		ks_have(vals, S_PRIORITY, (uint64_t)priority);
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("swap", "@", "vm", .fields = KS_TABLE(fields), .read = read_swap,
+	KS_NAMED_PART("swap", "@", "vm", .fields = KS_TABLE(fields), .collect = collect_swap,
 	    .from = "/proc/swaps", .title = "swap:0:PATH"),
 };
 

@@ -122,9 +122,9 @@ struct section {
 	struct ks_text names, numbers;
 };
 
-/* Finds a section; false if it does not have both lines. */
+/* Finds a section, "Tcp:"; false if it does not have both lines. */
 static bool
-find_section(struct ks_linux *lx, const struct ks_image *im, const char *name, size_t len, struct section *s)
+find_section(struct ks_linux *lx, const struct ks_image *im, const char *name, struct section *s)
 {
 	struct ks_text all = ks_text_of(im->data, im->len), line;
 	bool second = false;
@@ -132,9 +132,9 @@ find_section(struct ks_linux *lx, const struct ks_image *im, const char *name, s
 	while (ks_text_line(&all, &line)) {
 		if (memchr(line.p, ':', ks_text_size(&line)) == NULL && !ks_text_empty(&line))
 			ks_linux_odd_line(lx, im, &line);
-		if (ks_text_size(&line) <= len || memcmp(line.p, name, len) != 0 || line.p[len] != ':')
+		if (!ks_text_starts(&line, name))
 			continue;
-		line.p += len + 1;
+		line.p += strlen(name);
 		if (second) {
 			s->numbers = line;
 			return true;
@@ -181,35 +181,34 @@ check_end(struct ks_linux *lx, const struct ks_image *im, const struct section *
 		ks_linux_odd_line(lx, im, &s->numbers);
 }
 
-/* The field whose key is "section:name", or KS_NO_FIELD. It is looked for from `first` on. */
+/* The field whose key is "Section:name", or KS_NO_FIELD. It is looked for from `first` on. */
 static size_t
-find_field(const struct ks_field *fields, const char *section, size_t len, const struct ks_text *name, size_t first)
+find_field(const struct ks_field *fields, const char *section, const struct ks_text *name, size_t first)
 {
-	size_t n = ks_text_size(name);
+	size_t len = strlen(section), n = ks_text_size(name);
 	char key[64];
 
-	if (len + 1 + n > sizeof(key))
+	if (len + n > sizeof(key))
 		return KS_NO_FIELD;
 	memcpy(key, section, len);
-	key[len] = ':';
-	memcpy(key + len + 1, name->p, n);
-	return ks_field_by_key(fields, key, len + 1 + n, first);
+	memcpy(key + len, name->p, n);
+	return ks_field_by_key(fields, key, len + n, first);
 }
 
-/* Collects the fields of a table whose keys are of that section. */
+/* Collects the fields of the part whose keys are of that section. */
 static void
-collect(struct ks_linux *lx, const struct ks_image *im, const char *section, const struct ks_field *fields,
-    struct ks_values *vals)
+collect(struct ks_linux *lx, const struct ks_image *im, const char *section, struct ks_values *vals)
 {
-	size_t len = strlen(section), next = 0;
+	const struct ks_field *fields = lx->part->fields;
 	struct ks_text name;
 	struct section s;
+	size_t next = 0;
 	int64_t v;
 
-	if (im == NULL || !find_section(lx, im, section, len, &s))
+	if (im == NULL || !find_section(lx, im, section, &s))
 		return;
 	while (next_pair(&s, &name, &v)) {
-		size_t i = find_field(fields, section, len, &name, next);
+		size_t i = find_field(fields, section, &name, next);
 
 		if (i == KS_NO_FIELD)
 			continue;
@@ -228,65 +227,60 @@ static const struct ks_part parts[PART_COUNT];
 static const struct {
 	const char *snmp, *netstat;
 } sections[PART_COUNT] = {
-	[PART_TCP] = { "Tcp", "TcpExt" },
-	[PART_UDP] = { "Udp", NULL },
-	[PART_UDPLITE] = { "UdpLite", NULL },
-	[PART_IP] = { "Ip", NULL },
-	[PART_ICMP] = { "Icmp", NULL },
-	[PART_ICMP_MSG] = { "IcmpMsg", NULL },
-	[PART_TCP_EXT] = { NULL, "TcpExt" },
-	[PART_MPTCP_EXT] = { NULL, "MPTcpExt" },
-	[PART_IP_EXT] = { NULL, "IpExt" },
+	[PART_TCP] = { "Tcp:", "TcpExt:" },
+	[PART_UDP] = { "Udp:", NULL },
+	[PART_UDPLITE] = { "UdpLite:", NULL },
+	[PART_IP] = { "Ip:", NULL },
+	[PART_ICMP] = { "Icmp:", NULL },
+	[PART_ICMP_MSG] = { "IcmpMsg:", NULL },
+	[PART_TCP_EXT] = { NULL, "TcpExt:" },
+	[PART_MPTCP_EXT] = { NULL, "MPTcpExt:" },
+	[PART_IP_EXT] = { NULL, "IpExt:" },
 };
 
-static int
-read_mib(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+static const char *
+section_of(size_t part)
 {
-	const struct ks_image *im = ks_linux_image(lx, &snmp_file);
-	size_t part = (size_t)(lx->part - parts);
-	struct ks_values vals = { .have = 0 };
+	return sections[part].snmp != NULL ? sections[part].snmp : sections[part].netstat;
+}
 
-	(void)unit;
-	if (im == NULL)
-		return -1;
-	collect(lx, im, sections[part].snmp, lx->part->fields, &vals);
+static void
+collect_mib(struct ks_linux *lx, struct ks_text all, struct ks_values *vals)
+{
+	size_t part = (size_t)(lx->part - parts);
+
+	(void)all;
+	collect(lx, lx->im, sections[part].snmp, vals);
 	if (sections[part].netstat != NULL)
-		collect(lx, ks_linux_try(lx, &netstat_file), sections[part].netstat, lx->part->fields, &vals);
-	ks_fields_add(r, lx->part->fields, &vals);
-	return 0;
+		collect(lx, ks_linux_try(lx, &netstat_file), sections[part].netstat, vals);
 }
 
 /* Adds all counters of a section as they are. */
 static int
-read_ext(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+add_ext(struct ks_linux *lx, struct ks_text all, struct ks_record *r)
 {
-	const struct ks_image *im = ks_linux_image(lx, lx->part->file);
-	size_t part = (size_t)(lx->part - parts);
-	const char *section = sections[part].snmp != NULL ? sections[part].snmp : sections[part].netstat;
 	char stat[KSTAT_STRLEN];
 	struct ks_text name;
 	struct section s;
 	int64_t v;
 
-	(void)unit;
-	if (im == NULL)
-		return -1;
-	if (!find_section(lx, im, section, strlen(section), &s))
+	(void)all;
+	if (!find_section(lx, lx->im, section_of((size_t)(lx->part - parts)), &s))
 		return 0;
 	while (next_pair(&s, &name, &v)) {
 		ks_name_set(stat, sizeof(stat), name.p, ks_text_size(&name));
 		ks_named_u64(r, stat, (uint64_t)v);
 	}
-	check_end(lx, im, &s);
+	check_end(lx, lx->im, &s);
 	return 0;
 }
 
 /* --- the subsystem --------------------------------------------------------------------------- */
 
 #define MIB(module, name, fields_) \
-	KS_NAMED_PART(module, name, "mib2", .fields = KS_TABLE(fields_), .read = read_mib, .file = &snmp_file)
+	KS_NAMED_PART(module, name, "mib2", .fields = KS_TABLE(fields_), .collect = collect_mib, .file = &snmp_file)
 #define EXT(module, name, meta_, file_, ...) \
-	KS_NAMED_PART(module, name, "mib2", .read = read_ext, .meta = (meta_), .file = (file_), __VA_ARGS__)
+	KS_NAMED_PART(module, name, "mib2", .add = add_ext, .meta = (meta_), .file = (file_), __VA_ARGS__)
 
 static const struct ks_part parts[PART_COUNT] = {
 	[PART_TCP] = MIB("tcp", "tcp", tcp_fields),
@@ -301,32 +295,15 @@ static const struct ks_part parts[PART_COUNT] = {
 	[PART_IP_EXT] = EXT("ip", "ip_ext", ks_ip_ext_meta, &netstat_file, .known = ks_ip_ext_known),
 };
 
-/* Leaves out a part if its file has no such section: kernels may be built without UDP-Lite and MPTCP. */
-static void
-check_section(struct ks_linux *lx, struct ks_units *units, size_t part)
+/* False if the file has no such section: kernels may be built without UDP-Lite and MPTCP. */
+static bool
+has_section(struct ks_linux *lx, size_t part)
 {
-	const char *name = sections[part].snmp != NULL ? sections[part].snmp : sections[part].netstat;
-	const struct ks_image *im;
+	const struct ks_image *im = part == PART_UDPLITE || part == PART_MPTCP_EXT ?
+	    ks_linux_try(lx, parts[part].file) : NULL;
 	struct section s;
 
-	if (units->n == 0 || (units->v[0].parts >> part & 1) == 0)
-		return;
-	im = ks_linux_try(lx, parts[part].file);
-	if (im != NULL && !find_section(lx, im, name, strlen(name), &s))
-		units->v[0].parts &= (uint16_t)~(1u << part);
+	return im == NULL || find_section(lx, im, section_of(part), &s);
 }
 
-static int
-scan_mib(struct ks_linux *lx, struct ks_units *units)
-{
-	bool is_first = !units->scanned;
-	int rc = ks_linux_scan_files(lx, KS_SUB_mib);
-
-	if (is_first && rc >= 0) {
-		check_section(lx, units, PART_UDPLITE);
-		check_section(lx, units, PART_MPTCP_EXT);
-	}
-	return rc;
-}
-
-KS_SUBSYSTEM(mib, parts, .scan = scan_mib);
+KS_SUBSYSTEM(mib, parts, .has_part = has_section);

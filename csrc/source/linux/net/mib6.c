@@ -4,7 +4,7 @@
  * counts, from a file like it, /proc/net/xfrm_stat: ip:0:xfrm.
  * SPDX-License-Identifier: MIT
  */
-#include "source/linux/linux.h"
+#include "source/linux/lines.h"
 #include "source/linux/net/described_net.h"
 #include "source/linux/net/udp_fields.h"
 
@@ -178,69 +178,34 @@ is_of_other(const struct ks_text *line, const char *key)
 	return false;
 }
 
-/*
- * Takes the next line of the section that a key is of, "Ip6InReceives 7", apart; false at the end. Warns of lines that
- * are something else.
- */
-static bool
-next_counter(struct ks_linux *lx, const struct ks_image *im, const char *key, struct ks_text *all,
-    struct ks_text *name, uint64_t *v)
+static void
+collect_mib6(struct ks_linux *lx, struct ks_text all, struct ks_values *vals)
 {
-	struct ks_text line;
-
-	while (ks_text_line(all, &line)) {
-		struct ks_text rest = line;
-
-		if (is_of_other(&line, key))
-			continue;
-		if (ks_text_word(&rest, name) && ks_text_u64(&rest, v) && ks_text_empty(&rest))
-			return true;
-		if (!ks_text_empty(&line))
-			ks_linux_odd_line(lx, im, &line);
-	}
-	return false;
-}
-
-static int
-read_mib6(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	const struct ks_image *im = ks_linux_image(lx, lx->part->file);
 	const struct ks_field *fields = lx->part->fields;
-	struct ks_values vals = { .have = 0 };
-	struct ks_text all, name;
+	struct ks_text line, name;
 	size_t i, next = 0;
 	uint64_t v;
 
-	(void)unit;
-	if (im == NULL)
-		return -1;
-	all = ks_text_of(im->data, im->len);
-	while (next_counter(lx, im, fields->key, &all, &name, &v)) {
-		i = ks_field_by_key(fields, name.p, ks_text_size(&name), next);
-		if (i == KS_NO_FIELD)
+	while (ks_text_line(&all, &line)) {
+		if (is_of_other(&line, fields->key) || !ks_lines_split(lx, line, &name, &v) ||
+		    (i = ks_field_by_key(fields, name.p, ks_text_size(&name), next)) == KS_NO_FIELD)
 			continue;
-		ks_have(&vals, i, v);
+		ks_have(vals, i, v);
 		next = i + 1;
 	}
-	ks_fields_add(r, fields, &vals);
-	return 0;
 }
 
 /* Adds the counters of messages by type, such as "Icmp6InType1". */
 static int
-read_messages(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+add_messages(struct ks_linux *lx, struct ks_text all, struct ks_record *r)
 {
-	const struct ks_image *im = ks_linux_image(lx, &snmp6_file);
-	struct ks_text all, name;
+	struct ks_text line, name;
 	char stat[KSTAT_STRLEN];
 	uint64_t v;
 
-	(void)unit;
-	if (im == NULL)
-		return -1;
-	all = ks_text_of(im->data, im->len);
-	while (next_counter(lx, im, "Ic", &all, &name, &v)) {
-		if (!ks_text_starts(&name, "Icmp6InType") && !ks_text_starts(&name, "Icmp6OutType"))
+	while (ks_text_line(&all, &line)) {
+		if ((!ks_text_starts(&line, "Icmp6InType") && !ks_text_starts(&line, "Icmp6OutType")) ||
+		    !ks_lines_split(lx, line, &name, &v))
 			continue;
 		name.p += strlen("Icmp6");
 		ks_name_set(stat, sizeof(stat), name.p, ks_text_size(&name));
@@ -250,16 +215,16 @@ read_messages(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 #define MIB6(module, name, fields_) \
-	KS_NAMED_PART(module, name, "mib2", .fields = KS_TABLE(fields_), .read = read_mib6, .file = &snmp6_file)
+	KS_NAMED_PART(module, name, "mib2", .fields = KS_TABLE(fields_), .collect = collect_mib6, .file = &snmp6_file)
 
 static const struct ks_part parts[] = {
 	MIB6("ip", "ip6", ip6_fields),
 	MIB6("ip", "icmpv6", icmpv6_fields),
-	KS_NAMED_PART("ip", "icmpv6_msg", "mib2", .read = read_messages, .meta = ks_icmpv6_msg_meta,
+	KS_NAMED_PART("ip", "icmpv6_msg", "mib2", .add = add_messages, .meta = ks_icmpv6_msg_meta,
 	    .file = &snmp6_file, KS_NAMES("InType128", "OutType128")),
 	MIB6("udp", "udp6", udp6_fields),
 	MIB6("udp", "udplite6", udplite6_fields),
-	KS_NAMED_PART("ip", "xfrm", "mib2", .fields = KS_TABLE(xfrm_fields), .read = read_mib6, .file = &xfrm_file),
+	KS_NAMED_PART("ip", "xfrm", "mib2", .fields = KS_TABLE(xfrm_fields), .collect = collect_mib6, .file = &xfrm_file),
 };
 
 KS_SUBSYSTEM(mib6, parts);

@@ -2,7 +2,7 @@
  * sockets.c - sockets by protocol, from /proc/net/sockstat and sockstat6: sockets:0:tcp, sockets:0:tcp6 and so on.
  * SPDX-License-Identifier: MIT
  */
-#include "source/linux/linux.h"
+#include "source/linux/listing.h"
 
 static const struct ks_file sockstat_file = { KS_ROOT_PROC, "net/sockstat", KS_MADE_WHOLE, false };
 static const struct ks_file sockstat6_file = { KS_ROOT_PROC, "net/sockstat6", KS_MADE_WHOLE, false };
@@ -34,53 +34,36 @@ static const struct ks_field frag_fields[] = {
 static const struct ks_part parts[];
 
 /* What the line of each part begins with. */
-static const char *const lines[] = { "sockets", "TCP", "UDP", "UDPLITE", "RAW", "FRAG", "TCP6", "UDP6", "UDPLITE6",
-	"RAW6", "FRAG6" };
+static const char *const lines[] = { "sockets:", "TCP:", "UDP:", "UDPLITE:", "RAW:", "FRAG:", "TCP6:", "UDP6:",
+	"UDPLITE6:", "RAW6:", "FRAG6:" };
 
-/* Finds "TCP: inuse 4 ..."; false if there is no such line. */
 static bool
-find_line(const struct ks_image *im, const char *name, struct ks_text *line)
+find_line(struct ks_text all, size_t part, struct ks_text *rest)
 {
-	struct ks_text all = ks_text_of(im->data, im->len);
-	size_t n = strlen(name);
-
-	while (ks_text_line(&all, line)) {
-		if (ks_text_starts(line, name) && ks_text_size(line) > n && line->p[n] == ':') {
-			line->p += n + 1;
-			return true;
-		}
-	}
-	return false;
+	return ks_columns_line(all, ks_text_of(lines[part], strlen(lines[part])), rest);
 }
 
-static int
-read_sockets(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+static void
+collect_sockets(struct ks_linux *lx, struct ks_text all, struct ks_values *vals)
 {
-	const struct ks_image *im = ks_linux_image(lx, lx->part->file);
-	struct ks_values vals = { .have = 0 };
 	struct ks_text line, key;
 	uint64_t v;
 
-	(void)unit;
-	if (im == NULL)
-		return -1;
-	if (!find_line(im, lines[lx->part - parts], &line))
-		return 0;
+	if (!find_line(all, (size_t)(lx->part - parts), &line))
+		return;
 	while (ks_text_word(&line, &key) && ks_text_u64(&line, &v)) {
 		size_t i = ks_field_by_key(lx->part->fields, key.p, ks_text_size(&key), 0);
 		bool pages = i != KS_NO_FIELD && strcmp(lx->part->fields[i].key, MEM_KEY) == 0;
 
 		if (i != KS_NO_FIELD && !(pages && __builtin_mul_overflow(v, lx->page, &v)))
-			ks_have(&vals, i, v);
+			ks_have(vals, i, v);
 	}
 	if (!ks_text_empty(&line) || key.p < key.end)
-		ks_linux_odd_line(lx, im, &line);
-	ks_fields_add(r, lx->part->fields, &vals);
-	return 0;
+		ks_linux_odd_line(lx, lx->im, &line);
 }
 
 #define SOCKETS(name, file_, fields_) \
-	KS_NAMED_PART("sockets", name, "socket", .fields = KS_TABLE(fields_), .read = read_sockets, .file = (file_))
+	KS_NAMED_PART("sockets", name, "socket", .fields = KS_TABLE(fields_), .collect = collect_sockets, .file = (file_))
 
 static const struct ks_part parts[] = {
 	SOCKETS("all", &sockstat_file, all_fields),
@@ -99,21 +82,13 @@ static const struct ks_part parts[] = {
 _Static_assert(sizeof(lines) / sizeof(lines[0]) == sizeof(parts) / sizeof(parts[0]), "a part needs a line");
 
 /* Kernels may be built without a protocol: then the file has no such line. */
-static int
-scan_sockets(struct ks_linux *lx, struct ks_units *units)
+static bool
+has_line(struct ks_linux *lx, size_t part)
 {
-	bool is_first = !units->scanned;
-	int rc = ks_linux_scan_files(lx, KS_SUB_sockets);
+	const struct ks_image *im = ks_linux_try(lx, parts[part].file);
 	struct ks_text line;
 
-	for (size_t i = 0; is_first && rc >= 0 && units->n > 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
-		const struct ks_image *im = (units->v[0].parts >> i & 1) != 0 ?
-		    ks_linux_try(lx, parts[i].file) : NULL;
-
-		if (im != NULL && !find_line(im, lines[i], &line))
-			units->v[0].parts &= (uint16_t)~(1u << i);
-	}
-	return rc;
+	return im == NULL || find_line(ks_text_of(im->data, im->len), part, &line);
 }
 
-KS_SUBSYSTEM(sockets, parts, .scan = scan_sockets);
+KS_SUBSYSTEM(sockets, parts, .has_part = has_line);

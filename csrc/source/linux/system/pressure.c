@@ -60,23 +60,15 @@ parse_line(struct ks_text line, struct ks_values *vals)
 	return true;
 }
 
-static int
-read_pressure(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+static void
+collect_pressure(struct ks_linux *lx, struct ks_text all, struct ks_values *vals)
 {
-	const struct ks_image *im = ks_linux_image(lx, lx->part->file);
-	struct ks_values vals = { .have = 0 };
-	struct ks_text all, line;
+	struct ks_text line;
 
-	(void)unit;
-	if (im == NULL)
-		return -1;
-	all = ks_text_of(im->data, im->len);
 	while (ks_text_line(&all, &line)) {
-		if (!parse_line(line, &vals) && !ks_text_empty(&line))
-			ks_linux_odd_line(lx, im, &line);
+		if (!parse_line(line, vals) && !ks_text_empty(&line))
+			ks_linux_odd_line(lx, lx->im, &line);
 	}
-	ks_fields_add(r, fields, &vals);
-	return 0;
 }
 
 bool
@@ -93,7 +85,7 @@ ks_pressure_cpu_us(struct ks_linux *lx, uint64_t *us)
 }
 
 #define PRESSURE(name, file_, ...) \
-	KS_NAMED_PART("pressure", name, "pressure", .fields = KS_TABLE(fields), .read = read_pressure, \
+	KS_NAMED_PART("pressure", name, "pressure", .fields = KS_TABLE(fields), .collect = collect_pressure, \
 	    .file = (file_), .since = __VA_ARGS__)
 
 static const struct ks_part parts[] = {
