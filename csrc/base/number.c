@@ -121,6 +121,14 @@ ks_format_double(char *to, double v)
 	return replace_radix(to, (size_t)n);
 }
 
+size_t
+ks_format_number(char *to, double v)
+{
+	bool is_whole = v > -0x1p53 && v < 0x1p53 && v == (double)(int64_t)v;
+
+	return is_whole ? ks_format_i64(to, (int64_t)v) : ks_format_double(to, v);
+}
+
 int
 ks_scan_u64(const char **p, const char *end, uint64_t *v)
 {

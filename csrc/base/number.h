@@ -26,6 +26,9 @@ size_t ks_format_seconds(char *to, int64_t ns);
 /* Writes the shortest decimal that reads back as the same double, or "nan", "inf", "-inf". */
 size_t ks_format_double(char *to, double v);
 
+/* The same, but whole numbers below 2^53 always have all their digits: 1000000000000000 for 1e15. */
+size_t ks_format_number(char *to, double v);
+
 /*
  * Scans the decimal digits at *p, which must be below end. On success stores the value,
  * moves *p behind the last digit and returns 0; -1 if there is no digit or it does not fit.

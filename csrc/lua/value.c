@@ -250,12 +250,8 @@ format(lua_State *L, bool is_unsigned)
 	{
 		lua_Number d = lua_tonumber(L, 1);
 
-		if (d > -0x1p53 && d < 0x1p53 && d == (lua_Number)(int64_t)d)
-			n = ks_format_i64(text, (int64_t)d);
-		else if (is_unsigned && d >= 0 && d < 0x1p64 && d == (lua_Number)(uint64_t)d)
-			n = ks_format_u64(text, (uint64_t)d);
-		else
-			n = ks_format_double(text, d);
+		n = is_unsigned && d >= 0 && d < 0x1p64 && d == (lua_Number)(uint64_t)d ?
+		    ks_format_u64(text, (uint64_t)d) : ks_format_number(text, d);
 	}
 	lua_pushlstring(L, text, n);
 	return 1;
