@@ -224,30 +224,57 @@ finish_reading(const struct ks_record *r, kstat_t *k)
 	k->ks_snaptime = r->snaptime;
 }
 
-kstat_t *
-ks_chain_read_copy(kstat_ctl_t *kc, const kstat_t *ksp)
+#define COPY_HEAD ((sizeof(kstat_t) + 15) & ~(size_t)15) /* bytes of a copy before its data */
+
+/* Reads a kstat for a copy of it; NULL with errno. */
+static const struct ks_record *
+read_for_copy(struct ks_chain *chain, const kstat_t *ksp)
 {
-	struct ks_chain *chain = ks_chain_of(kc);
 	const struct ks_node *node = node_of(chain, ksp);
 	struct ks_record *r = node != NULL ? read_record(chain, node) : NULL;
-	size_t head = (sizeof(*ksp) + 15) & ~(size_t)15;
-	kstat_t *copy;
 
 	if (r != NULL && ksp->ks_type == KSTAT_TYPE_NAMED)
 		ks_record_drop_hidden(r);
-	copy = r != NULL ? malloc(head + ks_record_size(r)) : NULL;
-	if (copy == NULL && r != NULL)
+	return r;
+}
+
+/* Makes the copy at an address; NULL with errno if that is NULL, or there is no record. */
+static kstat_t *
+finish_copy(struct ks_chain *chain, const struct ks_record *r, const kstat_t *ksp, void *at)
+{
+	kstat_t *copy = at;
+
+	if (r != NULL && copy == NULL)
 		(void)ks_fail(ENOMEM, "out of memory for a sample");
-	if (copy == NULL) {
+	if (r == NULL || copy == NULL) {
 		warn_of_lack(chain);
 		return NULL;
 	}
 	*copy = *ksp;
 	copy->ks_next = NULL;
-	copy->ks_data = (char *)copy + head;
+	copy->ks_data = (char *)copy + COPY_HEAD;
 	copy->ks_data_size = ks_record_size(r);
 	finish_reading(r, copy);
 	return copy;
+}
+
+kstat_t *
+ks_chain_read_copy(kstat_ctl_t *kc, const kstat_t *ksp)
+{
+	struct ks_chain *chain = ks_chain_of(kc);
+	const struct ks_record *r = read_for_copy(chain, ksp);
+
+	return finish_copy(chain, r, ksp, r != NULL ? malloc(COPY_HEAD + ks_record_size(r)) : NULL);
+}
+
+const kstat_t *
+ks_chain_read_into(kstat_ctl_t *kc, const kstat_t *ksp, struct ks_buf *b)
+{
+	struct ks_chain *chain = ks_chain_of(kc);
+	const struct ks_record *r = read_for_copy(chain, ksp);
+
+	ks_buf_reset(b);
+	return finish_copy(chain, r, ksp, r != NULL ? ks_buf_room(b, COPY_HEAD + ks_record_size(r)) : NULL);
 }
 
 kid_t

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "kstat.h"
 #include "model/meta.h"
 
@@ -135,6 +136,9 @@ void ks_chain_warn_of_selectors(kstat_ctl_t *kc, const struct ks_selector *const
  * keeps what it holds. The copy has no hidden data records (model/shape.h). NULL with errno, as kstat_read().
  */
 kstat_t *ks_chain_read_copy(kstat_ctl_t *kc, const kstat_t *ksp);
+
+/* The same into the memory of `b`, whose contents it replaces. */
+const kstat_t *ks_chain_read_into(kstat_ctl_t *kc, const kstat_t *ksp, struct ks_buf *b);
 
 /* The number of kstats in the chain. */
 size_t ks_chain_length(kstat_ctl_t *kc);
