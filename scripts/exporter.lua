@@ -51,11 +51,8 @@ local function read_arguments(words)
   elseif given.names and #given.operands > 0 then
     wrong("--names node has kstats of its own: operands do not go with it")
   end
-  local names = given.names and require("kstat.node_names")
-  if names then
-    return given, tool.selectors(names.selectors())
-  end
-  return given, tool.selectors(given.operands, "; 'kstatlua exporter --help' explains")
+  return given, given.names and tool.selectors(require("kstat.node_names").selectors()) or
+    tool.selectors(given.operands, "; 'kstatlua exporter --help' explains")
 end
 
 local function load_server()
@@ -82,17 +79,17 @@ local function selectors_of(parameters, otherwise)
   return page.selectors(parameters.select)
 end
 
--- The exporter's own metrics.
-local function own_metrics(format, started, failures)
-  local total = format == "openmetrics" and "" or "_total"
-  return ([[
-# TYPE kstat_scrape_seconds gauge
-# HELP kstat_scrape_seconds time that reading the kstats took
-kstat_scrape_seconds %.6f
-# TYPE kstat_scrape_failures%s counter
-# HELP kstat_scrape_failures%s lines about what could not be read
-kstat_scrape_failures_total %d
-]]):format(kstat.hrtime() - started, total, total, failures)
+-- The exporter's own metrics, and with other names (nil: none) what they have of the machine.
+local function own_metrics(format, started, failures, names)
+  local w = core.metrics(format)
+  w:family("kstat_scrape_seconds", "gauge", "time that reading the kstats took")
+  w:add("", math.floor((kstat.hrtime() - started) * 1e6), nil, 1e6)
+  w:family("kstat_scrape_failures", "counter", "lines about what could not be read")
+  w:add("", failures)
+  if names then
+    names.add_machine(w)
+  end
+  return w:text()
 end
 
 -- Makes function(host): whether a header Host names this machine as seen from itself, or is nil. Browsers send the name
@@ -107,14 +104,7 @@ end
 -- Makes function(path, parameters, headers) -> status, type, body. is_local: which hosts are answered; nil: all.
 local function answers(ks, typed, names, is_local)
   local failures = 0
-  local render = names and names.renderer(ks)
-
-  local function mapped(_, headers)
-    local format, media_type = core.exposition_format(headers.Accept)
-    local started = kstat.hrtime()
-    local text = render(format)
-    return 200, media_type, own_metrics(format, started, failures) .. text
-  end
+  local named = names and names.names()
 
   -- The exposition of what the command line has is kept: it is what Prometheus asks for again and again.
   local kept = {}
@@ -126,7 +116,7 @@ local function answers(ks, typed, names, is_local)
       return kept[format]:again()
     end
     local message
-    kept[format], message = core.exposition(ks, selectors, format, true)
+    kept[format], message = core.exposition(ks, named or selectors, format, true)
     return kept[format], message
   end
 
@@ -141,7 +131,7 @@ local function answers(ks, typed, names, is_local)
     if message then
       return 503, "text/plain", message .. "\n"
     end
-    return 200, media_type, own_metrics(format, started, failures) .. text
+    return 200, media_type, own_metrics(format, started, failures, names) .. text
   end
 
   -- The page's own names lie below /kstat/; its data are known by a shorter one, too.
@@ -154,7 +144,7 @@ local function answers(ks, typed, names, is_local)
     if is_local and not is_local(headers.Host) then
       return 403, "text/plain", FOREIGN_HOST
     end
-    local answer = path == "/metrics" and (names and mapped or metrics) or paged(path)
+    local answer = path == "/metrics" and metrics or paged(path)
     if not answer then
       return 404, "text/plain", NOT_FOUND
     end

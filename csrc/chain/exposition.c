@@ -17,40 +17,80 @@
 
 struct ks_exposition {
 	kstat_ctl_t *kc;
-	const struct ks_selector *const *selectors;
-	size_t nselectors;
-	enum ks_exposition_format format;
+	const struct ks_selector *const *selectors; /* not with names */
+	const struct ks_metric_group *groups;       /* the table of names; NULL: names are our own */
+	size_t n;                /* selectors, or groups */
 	kid_t chain_id;
-	struct ks_selection sel;
-	size_t read;             /* kstats that were read */
-	struct ks_values values; /* of the kstat that is being read */
+	struct ks_selection *sel; /* owned; the kstats of each group, or of all selectors together */
+	size_t nsel;
+	size_t group, read;      /* which of these is being read, and how many kstats of it were */
+	struct ks_buf kstat;     /* memory of the kstat that is being read */
+	struct ks_values values; /* of it */
 	struct ks_metric_samples s;
-	struct ks_buf heads;     /* texts of families, see write_head() */
+	struct ks_metric_writer w;
+	struct ks_buf heads;     /* of families; made once, as the families stay from one exposition to the next */
 	size_t known;            /* statistics, after the first time */
 	uint32_t *order;         /* owned; the samples by family, once all are read */
 	size_t order_cap, written;
 	bool sorted, ended;
 };
 
+static void
+free_selections(struct ks_exposition *x)
+{
+	for (size_t i = 0; x->sel != NULL && i < x->nsel; i++)
+		ks_selection_free(&x->sel[i]);
+	free(x->sel);
+	x->sel = NULL;
+}
+
+/* Finds the kstats in the chain as it is now. */
+static int
+select_kstats(struct ks_exposition *x)
+{
+	int rc = 0;
+
+	free_selections(x);
+	x->chain_id = x->kc->kc_chain_id;
+	x->nsel = x->groups != NULL ? x->n : 1;
+	x->sel = calloc(x->nsel + 1, sizeof(*x->sel));
+	if (x->sel == NULL)
+		return ks_fail(ENOMEM, "out of memory for an exposition");
+	if (x->groups == NULL)
+		return ks_selector_select_any(x->selectors, x->n, x->kc, &x->sel[0]);
+	for (size_t i = 0; rc == 0 && i < x->n; i++)
+		rc = ks_selector_select(x->groups[i].selector, x->kc, &x->sel[i]);
+	return rc;
+}
+
+static struct ks_exposition *
+open_exposition(const struct ks_exposition *as, enum ks_exposition_format format)
+{
+	struct ks_exposition *x = malloc(sizeof(*x));
+
+	if (x == NULL)
+		return ks_fail_null(ENOMEM, "out of memory for an exposition");
+	*x = *as;
+	x->w.is_open = x->s.is_open = format == KS_EXPOSITION_OPENMETRICS;
+	if (select_kstats(x) != 0) {
+		ks_exposition_free(x);
+		return NULL;
+	}
+	return x;
+}
+
 struct ks_exposition *
 ks_exposition_open(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n,
     enum ks_exposition_format format)
 {
-	struct ks_exposition *x = calloc(1, sizeof(*x));
+	return open_exposition(&(struct ks_exposition){ .kc = kc, .selectors = selectors, .n = n }, format);
+}
 
-	if (x == NULL)
-		return ks_fail_null(ENOMEM, "out of memory for an exposition");
-	x->kc = kc;
-	x->selectors = selectors;
-	x->nselectors = n;
-	x->format = format;
-	x->s.is_open = format == KS_EXPOSITION_OPENMETRICS;
-	x->chain_id = kc->kc_chain_id;
-	if (ks_selector_select_any(selectors, n, kc, &x->sel) != 0) {
-		free(x);
-		return NULL;
-	}
-	return x;
+struct ks_exposition *
+ks_exposition_open_named(kstat_ctl_t *kc, const struct ks_metric_group *groups, size_t n,
+    enum ks_exposition_format format)
+{
+	return open_exposition(&(struct ks_exposition){ .kc = kc, .groups = groups, .n = n }, format);
 }
 
 void
@@ -58,7 +98,8 @@ ks_exposition_free(struct ks_exposition *x)
 {
 	if (x == NULL)
 		return;
-	ks_selection_free(&x->sel);
+	free_selections(x);
+	ks_buf_free(&x->kstat);
 	ks_values_free(&x->values);
 	ks_metric_samples_free(&x->s);
 	ks_buf_free(&x->heads);
@@ -72,25 +113,19 @@ ks_exposition_free(struct ks_exposition *x)
 int
 ks_exposition_again(struct ks_exposition *x)
 {
-	bool same = x->kc->kc_chain_id == x->chain_id && x->ended && x->s.families.nstats <= 2 * x->known + MOST_NEW;
+	bool same = x->kc->kc_chain_id == x->chain_id, is_open = x->s.is_open;
 
-	if (same) {
+	if (same && x->ended && x->s.families.nstats <= 2 * x->known + MOST_NEW) {
 		ks_metric_samples_again(&x->s);
 	} else {
-		bool is_open = x->s.is_open;
-
 		ks_metric_samples_free(&x->s);
 		x->s.is_open = is_open;
 		ks_buf_reset(&x->heads);
 		x->known = 0;
 	}
-	x->read = x->written = 0;
+	x->group = x->read = x->written = 0;
 	x->sorted = x->ended = false;
-	if (x->kc->kc_chain_id == x->chain_id)
-		return 0;
-	ks_selection_free(&x->sel);
-	x->chain_id = x->kc->kc_chain_id;
-	return ks_selector_select_any(x->selectors, x->nselectors, x->kc, &x->sel);
+	return same ? 0 : select_kstats(x);
 }
 
 size_t
@@ -104,9 +139,9 @@ ks_exposition_samples(const struct ks_exposition *x)
 static bool
 is_wanted(const struct ks_exposition *x, const kstat_t *ksp, const char *stat)
 {
-	for (size_t s = 0; s < x->nselectors; s++) {
+	for (size_t s = 0; s < x->n; s++) {
 		if (ks_selector_matches_stat(x->selectors[s], stat) &&
-		    (x->nselectors == 1 || ks_selector_matches(x->selectors[s], ksp)))
+		    (x->n == 1 || ks_selector_matches(x->selectors[s], ksp)))
 			return true;
 	}
 	return false;
@@ -121,6 +156,8 @@ add_kstat(struct ks_exposition *x, const kstat_t *ksp)
 
 	if (ks_values_collect(v, ksp, false) != 0)
 		return -1;
+	if (x->groups != NULL)
+		return ks_metric_samples_add_named(&x->s, x->kc, ksp, v, &x->groups[x->group]);
 	for (size_t i = 0; i < v->n; i++) {
 		if (v->pair[i].value.kind == KS_VALUE_STRING || is_wanted(x, ksp, v->pair[i].name))
 			v->pair[n++] = v->pair[i];
@@ -155,129 +192,64 @@ static int
 read_some(struct ks_exposition *x)
 {
 	size_t end = x->s.n + STEP_SAMPLES;
-	int rc = 0;
 
-	for (; rc == 0 && x->read < x->sel.n && x->s.n < end; x->read++) {
-		kstat_t *ksp = x->sel.ksp[x->read];
-		bool is_ours = ksp->ks_data == NULL;
+	while (x->group < x->nsel && x->s.n < end) {
+		const struct ks_selection *sel = &x->sel[x->group];
+		const kstat_t *ksp;
 
-		/* One that cannot be read is left out, and the chain has a warning. */
-		if (kstat_read(x->kc, ksp, NULL) >= 0)
-			rc = add_kstat(x, ksp);
-		if (is_ours) {
-			free(ksp->ks_data);
-			ksp->ks_data = NULL;
+		if (x->read == sel->n) {
+			x->group++;
+			x->read = 0;
+			continue;
 		}
-		end -= end > x->s.n; /* reading costs something, too */
+		/* One that cannot be read is left out, and the chain has a warning. */
+		ksp = ks_chain_read_into(x->kc, sel->ksp[x->read++], &x->kstat);
+		if (ksp != NULL && add_kstat(x, ksp) != 0)
+			return -1;
+		end -= end > x->s.n; /* a kstat without samples takes time, too, and so brings the end nearer */
 	}
-	if (rc == 0 && x->read == x->sel.n)
-		rc = sort_samples(x);
-	return rc;
+	return x->group == x->nsel ? sort_samples(x) : 0;
 }
 
 /* --- writing ------------------------------------------------------------------------------------------- */
 
-/* Adds the lines before a family's samples to `heads`. */
+/* Begins with the samples of a family. */
 static void
-make_head(struct ks_exposition *x, struct ks_metric_family *m)
+begin_family(struct ks_exposition *x, struct ks_metric_family *m)
 {
-	struct ks_buf *out = &x->heads;
-	static const char *const types[][2] = {
-		[KS_METRIC_UNKNOWN] = { "untyped", "unknown" },
-		[KS_METRIC_GAUGE] = { "gauge", "gauge" },
-		[KS_METRIC_COUNTER] = { "counter", "counter" },
-		[KS_METRIC_HISTOGRAM] = { "histogram", "histogram" },
-		[KS_METRIC_INFO] = { "gauge", "info" }
-	};
-	bool open = x->format == KS_EXPOSITION_OPENMETRICS;
-	const char *name = ks_metric_text(&x->s.families, m->name);
-	const char *unit = ks_metric_text(&x->s.families, m->unit);
-	const char *help = ks_metric_text(&x->s.families, m->help);
-	const char *ending = open ? "" : m->type == KS_METRIC_COUNTER ? "_total" : m->type == KS_METRIC_INFO ?
-	    "_info" : "";
+	const struct ks_metric_families *f = &x->s.families;
+	const char *name = ks_metric_text(f, m->name);
 
-	m->head = (uint32_t)out->len;
-	ks_buf_addf(out, "# TYPE %s%s %s\n", name, ending, types[m->type][open]);
-	if (open && unit[0] != '\0')
-		ks_buf_addf(out, "# UNIT %s %s\n", name, unit);
-	ks_buf_addf(out, "# HELP %s%s ", name, ending);
-	ks_metric_escape(out, help, strlen(help), open);
-	ks_buf_addc(out, '\n');
-	m->head_len = (uint32_t)out->len - m->head;
-}
-
-static void
-write_head(struct ks_exposition *x, struct ks_metric_family *m, struct ks_buf *out)
-{
-	if (m->head_len == 0)
-		make_head(x, m);
+	if (m->head_len == 0) {
+		m->head = (uint32_t)x->heads.len;
+		ks_metric_add_head(&x->heads, x->w.is_open, name, (enum ks_metric_type)m->type,
+		    ks_metric_text(f, m->unit), ks_metric_text(f, m->help));
+		m->head_len = (uint32_t)(x->heads.len - m->head);
+	}
 	if (x->heads.failed || x->heads.len > UINT32_MAX)
-		out->failed = true;
+		x->w.out->failed = true;
 	else
-		ks_buf_add(out, x->heads.data + m->head, m->head_len);
-}
-
-/* Copies n bytes and returns where they end. */
-static inline char *
-put(char *to, const char *from, size_t n)
-{
-	memcpy(to, from, n);
-	return to + n;
-}
-
-static void
-write_sample(const struct ks_exposition *x, const struct ks_metric_sample *s, struct ks_buf *out)
-{
-	static const char *const endings[] = { [KS_PART_VALUE] = "", [KS_PART_BUCKET] = "_bucket",
-		[KS_PART_COUNT] = "_count", [KS_PART_SUM] = "_sum", [KS_PART_QUANTILE] = "" };
-	static const char *const own_names[] = { [KS_PART_BUCKET] = ",le=\"",
-		[KS_PART_QUANTILE] = ",quantile=\"" };
-	const struct ks_metric_family *m = &x->s.families.family[s->family];
-	const char *labels = x->s.labels.data + s->labels, *own = "", *own_name = "";
-	const char *ending = m->type == KS_METRIC_COUNTER ? "_total" : m->type == KS_METRIC_INFO ? "_info" :
-	    endings[s->part];
-	size_t labels_len = strlen(labels), own_len;
-	char *to;
-
-	if (s->part == KS_PART_BUCKET || s->part == KS_PART_QUANTILE) {
-		own_name = own_names[s->part];
-		own = x->s.labels.data + s->own;
-	}
-	own_len = strlen(own);
-	to = ks_buf_room(out, m->name_len + labels_len + own_len + 32);
-	if (to == NULL)
-		return;
-	to = put(to, ks_metric_text(&x->s.families, m->name), m->name_len);
-	to = put(to, ending, strlen(ending));
-	*to++ = '{';
-	to = put(to, labels, labels_len);
-	if (own_name[0] != '\0') {
-		to = put(to, own_name, strlen(own_name));
-		to = put(to, own, own_len);
-		*to++ = '"';
-	}
-	to = put(to, "} ", 2);
-	out->len = (size_t)(to - out->data);
-	ks_metric_add_number(out, &s->value);
-	ks_buf_addc(out, '\n');
+		ks_metric_family(&x->w, name, m->name_len, (enum ks_metric_type)m->type, x->heads.data + m->head,
+		    m->head_len);
 }
 
 static void
 write_some(struct ks_exposition *x, struct ks_buf *out)
 {
 	const struct ks_metric_sample *sample = x->s.sample;
+	const char *labels = x->s.labels.data;
 
+	x->w.out = out;
 	for (size_t n = 0; n < STEP_SAMPLES && x->written < x->s.n; n++, x->written++) {
 		const struct ks_metric_sample *s = &sample[x->order[x->written]];
 
 		if (x->written == 0 || sample[x->order[x->written - 1]].family != s->family)
-			write_head(x, &x->s.families.family[s->family], out);
-		write_sample(x, s, out);
+			begin_family(x, &x->s.families.family[s->family]);
+		ks_metric_line(&x->w, (enum ks_metric_part)s->part, labels + s->labels, labels + s->own, &s->value, NULL);
 	}
 	if (x->written < x->s.n)
 		return;
-	if (x->format == KS_EXPOSITION_OPENMETRICS)
-		ks_buf_adds(out, "# EOF\n");
+	ks_metric_end(&x->w);
 	x->ended = true;
 }
 

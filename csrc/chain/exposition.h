@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "chain/metric_names.h"
 #include "chain/selector.h"
 #include "kstat.h"
 
@@ -26,6 +27,10 @@ struct ks_exposition;
  * ks_exposition_free(). NULL with errno ENOMEM.
  */
 struct ks_exposition *ks_exposition_open(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n,
+    enum ks_exposition_format format);
+
+/* The same by the names of a table of n groups, which is borrowed. */
+struct ks_exposition *ks_exposition_open_named(kstat_ctl_t *kc, const struct ks_metric_group *groups, size_t n,
     enum ks_exposition_format format);
 
 /*

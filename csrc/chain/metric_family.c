@@ -50,6 +50,7 @@ static const char *const endings[][4] = {
 	[KS_METRIC_GAUGE] = { "", NULL },
 	[KS_METRIC_COUNTER] = { "", "_total", "_created", NULL },
 	[KS_METRIC_HISTOGRAM] = { "", "_bucket", "_count", "_sum" },
+	[KS_METRIC_SUMMARY] = { "", "_count", "_sum", NULL },
 	[KS_METRIC_INFO] = { "", "_info", NULL },
 	[KS_METRIC_RESERVED] = { "", "_total", "_created", NULL }
 };
@@ -206,6 +207,23 @@ find_or_add_family(struct ks_metric_families *f, uint32_t kstat, const char *mod
 		f->family[first].tried_kstat = kstat;
 	}
 	return KS_NO_SLOT;
+}
+
+uint32_t
+ks_metric_named_family(struct ks_metric_families *f, const char *name, enum ks_metric_type type, const char *desc)
+{
+	size_t at = f->text.len;
+	uint32_t taken;
+
+	ks_buf_adds(&f->text, name);
+	if (f->text.failed)
+		return KS_NO_SLOT;
+	taken = walk_names(f, at, type, KS_NO_SLOT);
+	if (taken == KS_NO_SLOT)
+		return add_family(f, at, type, "", desc != NULL ? desc : "");
+	taken = fits(f, &f->family[taken], f->text.len - at, type, "", KS_NO_SLOT) ? taken : KS_NO_SLOT;
+	f->text.len = at;
+	return taken;
 }
 
 /* --- statistics ---------------------------------------------------------------------------------------- */

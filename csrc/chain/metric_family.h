@@ -12,15 +12,7 @@
 #include "base/buf.h"
 #include "base/table.h"
 #include "chain/metric_text.h"
-
-enum ks_metric_type {
-	KS_METRIC_UNKNOWN,
-	KS_METRIC_GAUGE,
-	KS_METRIC_COUNTER,
-	KS_METRIC_HISTOGRAM,
-	KS_METRIC_INFO,
-	KS_METRIC_RESERVED /* a name that servers give a metric of their own; no statistic has it */
-};
+#include "chain/metric_writer.h"
 
 struct ks_metric_family {
 	uint32_t name;      /* offset of the text in struct ks_metric_families; without _total */
@@ -29,7 +21,7 @@ struct ks_metric_family {
 	uint32_t help;      /* offset of the text */
 	uint32_t samples;   /* its user's count */
 	uint32_t last;      /* its user's: number of the last kstat with a value here */
-	uint32_t head, head_len; /* its user's */
+	uint32_t head, head_len; /* its user's: where the lines above its samples are */
 	uint32_t kstat;     /* number of the last kstat that had a statistic here */
 	uint32_t of_kstat;  /* which statistic that was */
 	uint32_t tried, tried_kstat; /* the last number behind its name that was tried, for which kstat */
@@ -79,6 +71,13 @@ uint32_t ks_metric_stat(struct ks_metric_families *f, uint32_t kstat, const char
  * family has another statistic of this kstat.
  */
 bool ks_metric_stat_again(struct ks_metric_families *f, uint32_t kstat, uint32_t stat, const char *name);
+
+/*
+ * Returns the number of the family of this name and type, which its first kstat describes: desc, or NULL. KS_NO_SLOT:
+ * the name belongs to another one, or errno is ENOMEM.
+ */
+uint32_t ks_metric_named_family(struct ks_metric_families *f, const char *name, enum ks_metric_type type,
+    const char *desc);
 
 static inline const char *
 ks_metric_text(const struct ks_metric_families *f, uint32_t at)

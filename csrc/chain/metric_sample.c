@@ -26,6 +26,7 @@ ks_metric_samples_free(struct ks_metric_samples *s)
 	free(s->sample);
 	free(s->uses.use);
 	free(s->last.use);
+	free(s->named);
 	*s = (struct ks_metric_samples){ .n = 0 };
 }
 
@@ -48,14 +49,9 @@ ks_metric_samples_again(struct ks_metric_samples *s)
 /* --- labels -------------------------------------------------------------------------------------------- */
 
 static void
-add_label(struct ks_buf *b, const char *name, const char *value, size_t n)
+add_label(struct ks_metric_samples *s, const char *name, const char *value, size_t n)
 {
-	if (b->len > 0 && b->data[b->len - 1] != '\0')
-		ks_buf_addc(b, ',');
-	ks_buf_adds(b, name);
-	ks_buf_adds(b, "=\"");
-	ks_metric_escape(b, value, n, true);
-	ks_buf_addc(b, '"');
+	ks_metric_add_label(&s->labels, s->ksp_labels, name, value, n);
 }
 
 /* Whether one of the NUL-terminated texts is this one. */
@@ -94,7 +90,7 @@ add_text_label(struct ks_metric_samples *s, const struct ks_pair *p)
 		name[n] = '\0';
 	}
 	ks_buf_add(&s->taken, name, n + 1);
-	add_label(&s->labels, name, p->value.str, strnlen(p->value.str, p->value.len));
+	add_label(s, name, p->value.str, strnlen(p->value.str, p->value.len));
 }
 
 static bool
@@ -116,11 +112,10 @@ add_labels(struct ks_metric_samples *s)
 	uint64_t hash = ks_hash_string(ks_hash_string((uint64_t)ksp->ks_instance, ksp->ks_module),
 	    ksp->ks_name);
 
-	s->ksp_labels = (uint32_t)s->labels.len;
-	add_label(&s->labels, "module", ksp->ks_module, strlen(ksp->ks_module));
-	add_label(&s->labels, "instance", text, ks_format_i64(text, ksp->ks_instance));
-	add_label(&s->labels, "name", ksp->ks_name, strlen(ksp->ks_name));
-	add_label(&s->labels, "class", ksp->ks_class, strlen(ksp->ks_class));
+	add_label(s, "module", ksp->ks_module, strlen(ksp->ks_module));
+	add_label(s, "instance", text, ks_format_i64(text, ksp->ks_instance));
+	add_label(s, "name", ksp->ks_name, strlen(ksp->ks_name));
+	add_label(s, "class", ksp->ks_class, strlen(ksp->ks_class));
 	ks_buf_reset(&s->taken);
 	ks_buf_add(&s->taken, taken_names, sizeof(taken_names));
 	for (size_t i = 0; i < s->values->n && texts < MOST_TEXTS; i++) {
@@ -137,7 +132,7 @@ add_labels(struct ks_metric_samples *s)
 	/* A capture may hold several kstats of one name: their IDs tell them apart. */
 	if (ks_table_find(&s->by_kstat, hash, has_labels, s, s->labels.data + s->ksp_labels) != KS_NO_SLOT) {
 		s->labels.len--;
-		add_label(&s->labels, "kid", text, ks_format_i64(text, (int64_t)ksp->ks_kid));
+		add_label(s, "kid", text, ks_format_i64(text, (int64_t)ksp->ks_kid));
 		ks_buf_addc(&s->labels, '\0');
 		return s->labels.failed ? -1 : texts;
 	}
@@ -154,31 +149,43 @@ find_stat(struct ks_metric_samples *s, const char *name, size_t n, enum ks_metri
 	return ks_metric_stat(&s->families, s->kstats, s->ksp->ks_module, name, n, type, m);
 }
 
-/* Adds a sample of the statistic; of several values, the first alone. 0, or -1. */
+static bool
+is_negative(const struct ks_value *v)
+{
+	return v->kind == KS_VALUE_DOUBLE ? !(v->d >= 0) : v->kind != KS_VALUE_U64 && v->i64 < 0;
+}
+
+int
+ks_metric_add_sample(struct ks_metric_samples *s, uint32_t family, uint64_t times, uint64_t per,
+    enum ks_metric_part part, uint32_t own, const struct ks_value *v)
+{
+	struct ks_metric_sample *sample;
+	struct ks_metric_family *m = &s->families.family[family];
+
+	if (s->n >= UINT32_MAX || !KS_RESERVE(s->sample, s->cap, s->n + 1))
+		return -1;
+	if (m->type == KS_METRIC_COUNTER && is_negative(v))
+		return 0;
+	m->samples++;
+	sample = &s->sample[s->n++];
+	*sample = (struct ks_metric_sample){ .family = family, .labels = s->ksp_labels, .own = own,
+		.part = (uint8_t)part };
+	ks_metric_scale(v, times, per, &sample->value);
+	return 0;
+}
+
+/* Adds a sample of the statistic. 0, or -1. */
 static int
 add_sample(struct ks_metric_samples *s, uint32_t stat, enum ks_metric_part part, uint32_t own,
     const struct ks_value *v)
 {
 	bool is_count = part == KS_PART_BUCKET || part == KS_PART_COUNT;
 	const struct ks_metric_stat *of;
-	struct ks_metric_sample *sample;
-	struct ks_metric_family *m;
 
-	if (stat == KS_NO_SLOT || s->n >= UINT32_MAX || !KS_RESERVE(s->sample, s->cap, s->n + 1))
+	if (stat == KS_NO_SLOT)
 		return -1;
 	of = &s->families.stat[stat];
-	m = &s->families.family[of->family];
-	if (part == KS_PART_VALUE) {
-		if (m->last == s->kstats)
-			return 0;
-		m->last = s->kstats;
-	}
-	m->samples++;
-	sample = &s->sample[s->n++];
-	*sample = (struct ks_metric_sample){ .family = of->family, .labels = s->ksp_labels, .own = own,
-		.part = (uint8_t)part };
-	ks_metric_scale(v, is_count ? 1 : of->times, is_count ? 1 : of->per, &sample->value);
-	return 0;
+	return ks_metric_add_sample(s, of->family, is_count ? 1 : of->times, is_count ? 1 : of->per, part, own, v);
 }
 
 static int
@@ -188,19 +195,6 @@ add_u64(struct ks_metric_samples *s, uint32_t stat, enum ks_metric_part part, ui
 
 	v.u64 = u;
 	return add_sample(s, stat, part, own, &v);
-}
-
-static bool
-is_number(const struct ks_value *v)
-{
-	return v->kind == KS_VALUE_I64 || v->kind == KS_VALUE_U64 || v->kind == KS_VALUE_DOUBLE ||
-	    v->kind == KS_VALUE_NSEC;
-}
-
-static bool
-is_negative(const struct ks_value *v)
-{
-	return v->kind == KS_VALUE_DOUBLE ? !(v->d >= 0) : v->kind != KS_VALUE_U64 && v->i64 < 0;
 }
 
 /* Returns the number of the statistic of a value if it is the one that is expected, or KS_NO_SLOT. */
@@ -219,20 +213,23 @@ static int
 add_value(struct ks_metric_samples *s, const struct ks_pair *p)
 {
 	uint32_t stat = find_expected(s, p->name);
+	struct ks_metric_family *m;
 
 	if (stat == KS_NO_SLOT) {
-		const struct ks_meta *m = ks_chain_meta(s->kc, s->ksp, p->name);
-		enum ks_metric_type type = m == NULL ? KS_METRIC_UNKNOWN : m->kind == KS_KIND_COUNTER ?
+		const struct ks_meta *meta = ks_chain_meta(s->kc, s->ksp, p->name);
+		enum ks_metric_type type = meta == NULL ? KS_METRIC_UNKNOWN : meta->kind == KS_KIND_COUNTER ?
 		    KS_METRIC_COUNTER : KS_METRIC_GAUGE;
 
-		stat = find_stat(s, p->name, strlen(p->name), type, m);
+		stat = find_stat(s, p->name, strlen(p->name), type, meta);
 	}
 	if (stat == KS_NO_SLOT || (s->is_again && !KS_RESERVE(s->uses.use, s->uses.cap, s->uses.n + 1)))
 		return -1;
 	if (s->is_again)
 		s->uses.use[s->uses.n++] = (struct ks_metric_use){ s->kid, stat };
-	if (s->families.stat[stat].type == KS_METRIC_COUNTER && is_negative(&p->value))
-		return 0; /* a counter must not be */
+	m = &s->families.family[s->families.stat[stat].family];
+	if (m->last == s->kstats)
+		return 0; /* of several values, the first alone */
+	m->last = s->kstats;
 	return add_sample(s, stat, KS_PART_VALUE, 0, &p->value);
 }
 
@@ -258,23 +255,19 @@ has_value(const struct ks_metric_samples *s, const char *start, size_t n, const 
 
 /* --- histograms ---------------------------------------------------------------------------------------- */
 
-/* Adds a bucket, with its greatest value: there are `total` values up to that. */
+/* Adds a bucket, with its greatest value (NULL: the last one): there are `total` values up to that. */
 static int
 add_bucket(struct ks_metric_samples *s, uint32_t stat, const struct ks_value *high, uint64_t total)
 {
-	struct ks_buf *b = &s->labels;
-	size_t at = b->len;
-	struct ks_metric_value v;
+	uint32_t own = (uint32_t)s->labels.len;
+	const struct ks_metric_stat *of;
 
 	if (stat == KS_NO_SLOT)
 		return -1;
-	ks_metric_scale(high, s->families.stat[stat].times, s->families.stat[stat].per, &v);
-	ks_metric_add_number(b, &v);
-	if (s->is_open && !b->failed && memchr(b->data + at, '.', b->len - at) == NULL &&
-	    memchr(b->data + at, 'e', b->len - at) == NULL)
-		ks_buf_adds(b, ".0");
-	ks_buf_addc(b, '\0');
-	return add_u64(s, stat, KS_PART_BUCKET, (uint32_t)at, total);
+	of = &s->families.stat[stat];
+	ks_metric_add_le(&s->labels, s->is_open, high, of->times, of->per);
+	ks_buf_addc(&s->labels, '\0');
+	return add_u64(s, stat, KS_PART_BUCKET, own, total);
 }
 
 /*
@@ -284,10 +277,7 @@ add_bucket(struct ks_metric_samples *s, uint32_t stat, const struct ks_value *hi
 static int
 add_total(struct ks_metric_samples *s, uint32_t stat, uint64_t total, const struct ks_value *sum)
 {
-	uint32_t at = (uint32_t)s->labels.len;
-
-	ks_buf_add(&s->labels, "+Inf", 5);
-	if (add_u64(s, stat, KS_PART_BUCKET, at, total) != 0 ||
+	if (add_bucket(s, stat, NULL, total) != 0 ||
 	    (sum != NULL && add_sample(s, stat, KS_PART_SUM, 0, sum) != 0))
 		return -1;
 	return sum != NULL || !s->is_open ? add_u64(s, stat, KS_PART_COUNT, 0, total) : 0;
@@ -360,7 +350,7 @@ add_voi_histogram(struct ks_metric_samples *s, const char *voi, size_t len, stru
 			return -1;
 	}
 	has_sum = has_sum && ks_blob_find(s->ksp, voi, len, "_sum", from, &v) != NULL &&
-	    is_number(&v) && !is_negative(&v);
+	    ks_metric_is_number(&v) && !is_negative(&v);
 	return add_total(s, stat, total, has_sum ? &v : NULL);
 }
 
@@ -372,9 +362,10 @@ add_quantile(struct ks_metric_samples *s, const struct ks_pair *p, size_t len, c
 	uint32_t own = (uint32_t)s->labels.len;
 	int n = snprintf(name, sizeof(name), "%.*s_quantile", (int)len, p->name);
 
-	ks_buf_add(&s->labels, quantile, strlen(quantile) + 1);
+	ks_metric_add_label(&s->labels, own, "quantile", quantile, strlen(quantile));
+	ks_buf_addc(&s->labels, '\0');
 	return add_sample(s, find_stat(s, name, (size_t)n < sizeof(name) ? (size_t)n : sizeof(name) - 1,
-	    KS_METRIC_GAUGE, m), KS_PART_QUANTILE, own, &p->value);
+	    KS_METRIC_GAUGE, m), KS_PART_VALUE, own, &p->value);
 }
 
 static const struct {
@@ -398,13 +389,13 @@ add_of_blob(struct ks_metric_samples *s, const struct ks_pair *p)
 		if (n <= m || strcmp(p->name + n - m, blob_endings[i].ending) != 0)
 			continue;
 		if (blob_endings[i].quantile != NULL)
-			return is_number(&p->value) ? add_quantile(s, p, n - m, blob_endings[i].quantile) : 0;
+			return ks_metric_is_number(&p->value) ? add_quantile(s, p, n - m, blob_endings[i].quantile) : 0;
 		if (has_value(s, p->name, n - m, "_buckets", from) &&
 		    ks_blob_histogram_open(&h, s->ksp, p->name, n - m, from))
 			return p->value.kind == KS_VALUE_INTS && p->value.str == h.buckets.str ?
 			    add_voi_histogram(s, p->name, n - m, &h, from) : 0;
 	}
-	return is_number(&p->value) ? add_value(s, p) : 0;
+	return ks_metric_is_number(&p->value) ? add_value(s, p) : 0;
 }
 
 /* --- kstats -------------------------------------------------------------------------------------------- */
@@ -423,10 +414,24 @@ add_values(struct ks_metric_samples *s)
 
 		if (is_blob)
 			rc = add_of_blob(s, p);
-		else if (is_number(&p->value))
+		else if (ks_metric_is_number(&p->value))
 			rc = add_value(s, p);
 	}
 	return rc;
+}
+
+void
+ks_metric_samples_begin(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_t *ksp,
+    const struct ks_values *values)
+{
+	s->kid = ksp->ks_kid;
+	s->kc = kc;
+	s->ksp = ksp;
+	s->values = values;
+	s->kstats++;
+	if (s->labels.len == 0)
+		ks_buf_addc(&s->labels, '\0');
+	s->ksp_labels = (uint32_t)s->labels.len;
 }
 
 int
@@ -438,11 +443,7 @@ ks_metric_samples_add(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_
 
 	while (s->expected < s->last.n && s->last.use[s->expected].kid == s->kid)
 		s->expected++; /* of the kstat before, which has fewer values now */
-	s->kid = ksp->ks_kid;
-	s->kc = kc;
-	s->ksp = ksp;
-	s->values = values;
-	s->kstats++;
+	ks_metric_samples_begin(s, kc, ksp, values);
 	texts = add_labels(s);
 	if (texts < 0 || add_values(s) != 0)
 		return -1;

@@ -14,14 +14,11 @@
 #include "chain/metric_family.h"
 #include "chain/values.h"
 
-/* What a sample's name ends with, and which label of its own it has. */
-enum ks_metric_part { KS_PART_VALUE, KS_PART_BUCKET, KS_PART_COUNT, KS_PART_SUM, KS_PART_QUANTILE };
-
 struct ks_metric_sample {
 	uint32_t family;
 	uint32_t labels; /* offset of the labels of its kstat */
-	uint32_t own;    /* BUCKET, QUANTILE: offset of the value of `le` or `quantile` */
-	uint8_t part;
+	uint32_t own;    /* offset of its own labels; 0: none */
+	uint8_t part;    /* enum ks_metric_part */
 	struct ks_metric_value value;
 };
 
@@ -40,7 +37,7 @@ struct ks_metric_uses {
 struct ks_metric_samples {
 	bool is_open;                    /* for OpenMetrics, which is stricter about histograms */
 	struct ks_metric_families families;
-	struct ks_buf labels;            /* NUL-terminated texts */
+	struct ks_buf labels;            /* NUL-terminated texts; the first one is "" */
 	struct ks_table by_kstat;        /* labels of kstats, by module, instance and name */
 	struct ks_metric_sample *sample; /* owned; in the order of kstats */
 	size_t n, cap;
@@ -48,13 +45,15 @@ struct ks_metric_samples {
 	bool is_again;                   /* it is worth while to note the uses */
 	struct ks_metric_uses uses, last; /* now, and of the exposition before, which most likely had the same */
 	size_t expected;                 /* number of the one of `last` that is likely to come next */
+	uint32_t *named;                 /* owned; families of the names of a table, see metric_names.h */
+	size_t nnamed, named_cap;
 	/* The members below are about the kstat that is being added. */
 	kid_t kid;
 	kstat_ctl_t *kc;
 	const kstat_t *ksp;
 	const struct ks_values *values;
 	uint32_t ksp_labels;
-	struct ks_buf taken;             /* names of labels */
+	struct ks_buf taken;             /* names of labels; scratch */
 };
 
 void ks_metric_samples_free(struct ks_metric_samples *s);
@@ -68,5 +67,25 @@ void ks_metric_samples_again(struct ks_metric_samples *s);
  */
 int ks_metric_samples_add(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_t *ksp,
     const struct ks_values *values);
+
+/* --- for metric_names.c -------------------------------------------------------------------------------- */
+
+/* Begins with the samples of a kstat, whose labels follow. */
+void ks_metric_samples_begin(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_t *ksp,
+    const struct ks_values *values);
+
+/*
+ * Adds a sample of the kstat: its value is multiplied by times and divided by per. A counter below 0 is none. 0, or -1
+ * with errno ENOMEM.
+ */
+int ks_metric_add_sample(struct ks_metric_samples *s, uint32_t family, uint64_t times, uint64_t per,
+    enum ks_metric_part part, uint32_t own, const struct ks_value *v);
+
+static inline bool
+ks_metric_is_number(const struct ks_value *v)
+{
+	return v->kind == KS_VALUE_I64 || v->kind == KS_VALUE_U64 || v->kind == KS_VALUE_DOUBLE ||
+	    v->kind == KS_VALUE_NSEC;
+}
 
 #endif

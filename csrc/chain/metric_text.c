@@ -5,9 +5,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/number.h"
-#include "base/printable.h"
-
 /* --- units --------------------------------------------------------------------------------------------- */
 
 #define OF_SCALE 0 /* the scale of the statistic's metadata, or else what such a unit usually is */
@@ -167,93 +164,4 @@ ks_metric_stem(const char *stat, size_t n, const char *base)
 			n = without_ending(stat, n, others[i][1]);
 	}
 	return n;
-}
-
-/* --- texts and numbers --------------------------------------------------------------------------------- */
-
-void
-ks_metric_escape(struct ks_buf *b, const char *s, size_t n, bool quotes)
-{
-	if (ks_plain_length(s, n) == n && memchr(s, '\\', n) == NULL &&
-	    (!quotes || memchr(s, '"', n) == NULL)) {
-		ks_buf_add(b, s, n);
-		return;
-	}
-	for (size_t i = 0, len; i < n; i += len) {
-		bool printable;
-
-		len = ks_character(s + i, n - i, &printable);
-		if (s[i] == '\\' || (quotes && s[i] == '"')) {
-			ks_buf_addc(b, '\\');
-			ks_buf_addc(b, s[i]);
-		} else if (s[i] == '\n') {
-			ks_buf_adds(b, "\\n");
-		} else if (!printable) {
-			ks_buf_adds(b, "\xef\xbf\xbd"); /* the replacement character */
-		} else {
-			ks_buf_add(b, s + i, len);
-		}
-	}
-}
-
-void
-ks_metric_scale(const struct ks_value *v, uint64_t times, uint64_t per, struct ks_metric_value *m)
-{
-	bool is_signed = v->kind != KS_VALUE_U64 && v->kind != KS_VALUE_DOUBLE;
-	uint64_t amount = is_signed && v->i64 < 0 ? 0 - v->u64 : v->u64, product, rest = per;
-	double d = v->kind == KS_VALUE_DOUBLE ? v->d : is_signed ? (double)v->i64 : (double)v->u64;
-
-	m->decimals = 0;
-	for (; rest % 10 == 0; rest /= 10)
-		m->decimals++;
-	if (v->kind != KS_VALUE_DOUBLE && rest == 1 && !__builtin_mul_overflow(amount, times, &product) &&
-	    (!is_signed || product <= INT64_MAX)) {
-		m->kind = is_signed ? KS_VALUE_I64 : KS_VALUE_U64;
-		m->bits = is_signed && v->i64 < 0 ? 0 - product : product;
-		return;
-	}
-	d = d * (double)times / (double)per;
-	m->kind = KS_VALUE_DOUBLE;
-	memcpy(&m->bits, &d, sizeof(d));
-}
-
-static size_t
-format_double(char *to, double d)
-{
-	if (d - d == 0)
-		return ks_format_double(to, d);
-	memcpy(to, d != d ? "NaN" : d > 0 ? "+Inf" : "-Inf", 4);
-	return d != d ? 3 : 4;
-}
-
-void
-ks_metric_add_number(struct ks_buf *b, const struct ks_metric_value *m)
-{
-	char *text = ks_buf_room(b, 2 * KS_NUMBER_MAX);
-	bool negative = m->kind == KS_VALUE_I64 && (int64_t)m->bits < 0;
-	uint64_t amount = negative ? 0 - m->bits : m->bits, per = 1, rest;
-	size_t n = 0;
-	double d;
-
-	if (text == NULL)
-		return;
-	if (m->kind == KS_VALUE_DOUBLE) {
-		memcpy(&d, &m->bits, sizeof(d));
-		b->len += format_double(text, d);
-		return;
-	}
-	for (unsigned i = 0; i < m->decimals; i++)
-		per *= 10;
-	if (negative)
-		text[n++] = '-';
-	n += ks_format_u64(text + n, amount / per);
-	rest = amount % per;
-	if (rest != 0)
-		text[n++] = '.';
-	while (rest != 0) {
-		per /= 10;
-		text[n++] = (char)('0' + rest / per);
-		rest %= per;
-	}
-	b->len += n;
 }

@@ -1,5 +1,5 @@
 /*
- * metric_text.h - the rules of metrics: their base units, and how names, texts and numbers are written.
+ * metric_text.h - the rules of the names of metrics, and their base units.
  * SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_METRIC_TEXT_H
@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "model/decode.h"
 #include "model/meta.h"
 
 /* --- units --------------------------------------------------------------------------------------------- */
@@ -45,29 +44,5 @@ void ks_metric_add_name(struct ks_buf *b, const char *s, size_t n, bool words);
  * base unit, or another unit of its kind, such as nsec.
  */
 size_t ks_metric_stem(const char *stat, size_t n, const char *base);
-
-/* --- texts and numbers --------------------------------------------------------------------------------- */
-
-/*
- * Appends a text with its backslashes and line feeds escaped, and its quotes if they are to be. What is not
- * UTF-8, and control characters, become the replacement character.
- */
-void ks_metric_escape(struct ks_buf *b, const char *s, size_t n, bool quotes);
-
-/* A number: a whole one without its last decimals, or a double. */
-struct ks_metric_value {
-	uint64_t bits;    /* as kind has it */
-	uint8_t kind;     /* enum ks_value_kind: I64, U64 or DOUBLE */
-	uint8_t decimals; /* of a whole number: digits behind the point */
-};
-
-/*
- * Stores value * times / per: exactly, if `per` is a power of ten and the product is not too large, else as a
- * double.
- */
-void ks_metric_scale(const struct ks_value *v, uint64_t times, uint64_t per, struct ks_metric_value *m);
-
-/* Appends the digits of a whole number, or the shortest ones that make the double; NaN, +Inf, -Inf. */
-void ks_metric_add_number(struct ks_buf *b, const struct ks_metric_value *m);
 
 #endif

@@ -1,16 +1,19 @@
 /*
- * exposition.c - kstats as metrics, step by step, as a Lua object; and what reports as metrics are made of.
+ * exposition.c - kstats as metrics, step by step, as a Lua object; and rows that Lua made.
  * SPDX-License-Identifier: MIT
  */
 #include "chain/exposition.h"
 
-#include "chain/metric_text.h"
+#include "chain/metric_names.h"
+#include "chain/metric_writer.h"
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
 
 #define EXPOSITION "kstat.exposition"
+#define NAMES "kstat.metric_names"
+#define WRITER "kstat.metrics"
 
 struct exposition {
 	struct ks_exposition *x; /* owned; NULL: it ended */
@@ -20,30 +23,132 @@ struct exposition {
 
 static const char *const formats[] = { "prometheus", "openmetrics", NULL };
 
+/* --- tables of names ----------------------------------------------------------------------------------- */
+
+struct names {
+	size_t n;
+	struct ks_metric_group *group; /* behind this structure, and then their labels and names */
+};
+
+static const char *const types[] = { "untyped", "gauge", "counter", "histogram", "summary", NULL };
+
+/* Returns element i of the array at `index`, a text that the array keeps. */
+static const char *
+text_at(lua_State *L, int index, size_t i)
+{
+	const char *text;
+
+	lua_rawgeti(L, index, (int)i);
+	luaL_checktype(L, -1, LUA_TSTRING);
+	text = lua_tostring(L, -1);
+	lua_pop(L, 1);
+	return text;
+}
+
+/* Pushes the fields `labels` and `names` of group i of the table at index 1, and stores how many they are. */
+static void
+push_group(lua_State *L, size_t i, struct ks_metric_group *g)
+{
+	lua_rawgeti(L, 1, (int)i + 1);
+	luaL_checktype(L, -1, LUA_TTABLE);
+	lua_getfield(L, -1, "labels");
+	lua_getfield(L, -2, "names");
+	luaL_checktype(L, -1, LUA_TTABLE);
+	luaL_checktype(L, -2, LUA_TTABLE);
+	g->nlabels = ks_lua_rawlen(L, -2) / 2;
+	g->n = ks_lua_rawlen(L, -1) / 5;
+}
+
+/* Fills number i of the names at `index` of the stack. */
+static void
+fill_name(lua_State *L, int index, size_t i, struct ks_metric_name *name)
+{
+	*name = (struct ks_metric_name){ .family = text_at(L, index, 5 * i + 1), .stat = text_at(L, index, 5 * i + 2),
+		.labels = text_at(L, index, 5 * i + 4) };
+	lua_rawgeti(L, index, 5 * (int)i + 3);
+	name->per = ks_lua_checkbits(L, -1);
+	luaL_argcheck(L, name->per > 0, 1, "a divisor of 0");
+	lua_rawgeti(L, index, 5 * (int)i + 5);
+	name->type = (enum ks_metric_type)luaL_checkoption(L, -1, NULL, types);
+	lua_pop(L, 2);
+}
+
 /*
- * exposition(chain, selectors, format[, kept]) -> exposition | nil, message, errno. One that is kept may begin again
- * after its end. Its uservalue keeps the chain, the array of selectors and what C has of it.
+ * metric_names(groups) -> names for exposition(). A group has a selector; labels, an array of names and where they are
+ * from in turn; and names, an array in which five elements are one name: family, statistic, divisor, labels, type. See
+ * chain/metric_names.h.
+ */
+static int
+metric_names(lua_State *L)
+{
+	struct ks_metric_group one;
+	struct ks_metric_label *label;
+	struct ks_metric_name *name;
+	struct names *names;
+	size_t n, nlabels = 0, nnames = 0;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	n = ks_lua_rawlen(L, 1);
+	for (size_t i = 0; i < n; i++) {
+		lua_settop(L, 1);
+		push_group(L, i, &one);
+		nlabels += one.nlabels;
+		nnames += one.n;
+	}
+	lua_settop(L, 1);
+	names = ks_lua_newuserdata(L, sizeof(*names) + n * sizeof(one) + nnames * sizeof(*name) +
+	    nlabels * sizeof(*label));
+	names->n = n;
+	names->group = (struct ks_metric_group *)(names + 1);
+	name = (struct ks_metric_name *)(names->group + n);
+	label = (struct ks_metric_label *)(name + nnames);
+	nnames = 0;
+	for (size_t i = 0; i < n; i++, nnames += one.n) {
+		push_group(L, i, &one); /* the group is at index 3, its labels at 4, its names at 5 */
+		one.first = (uint32_t)nnames;
+		one.label = label;
+		one.name = name;
+		for (size_t k = 0; k < one.nlabels; k++, label++)
+			*label = (struct ks_metric_label){ text_at(L, 4, 2 * k + 1), text_at(L, 4, 2 * k + 2) };
+		for (size_t k = 0; k < one.n; k++)
+			fill_name(L, 5, k, name++);
+		lua_getfield(L, 3, "selector");
+		one.selector = &((struct ks_lua_selector *)luaL_checkudata(L, -1, KS_LUA_SELECTOR))->s;
+		names->group[i] = one;
+		lua_settop(L, 2);
+	}
+	ks_lua_setmetatable(L, NAMES);
+	ks_lua_setstate(L, 1, 0);
+	return 1;
+}
+
+/* --- kstats -------------------------------------------------------------------------------------------- */
+
+/*
+ * exposition(chain, selectors or names, format[, kept]) -> exposition | nil, message, errno. One that is kept may begin
+ * again after its end. Its uservalue keeps the chain, the selectors or names, and the array of selectors that C has.
  */
 static int
 exposition_open(lua_State *L)
 {
-	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
-	int format = luaL_checkoption(L, 3, NULL, formats);
 	static const struct ks_selector everything;
 	static const struct ks_selector *const all[] = { &everything };
-	const struct ks_selector *const *selectors;
-	struct exposition *e;
-	size_t n;
-
+	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
+	const struct names *names = ks_lua_testudata(L, 2, NAMES);
+	enum ks_exposition_format format = (enum ks_exposition_format)luaL_checkoption(L, 3, NULL, formats);
 	bool is_kept = lua_toboolean(L, 4);
+	const struct ks_selector *const *selectors = NULL;
+	struct exposition *e;
+	size_t n = 0;
 
 	lua_settop(L, 3);
-	selectors = ks_lua_checkselectors(L, 2, &n);
+	if (names == NULL)
+		selectors = ks_lua_checkselectors(L, 2, &n);
+	else
+		lua_pushnil(L);
 	e = ks_lua_newuserdata(L, sizeof(*e));
-	e->x = NULL;
 	e->chain = c;
 	e->is_kept = is_kept;
-	e->ended = false;
 	ks_lua_setmetatable(L, EXPOSITION);
 	lua_createtable(L, 3, 0);
 	for (int i = 1; i <= 3; i++) {
@@ -51,7 +156,8 @@ exposition_open(lua_State *L)
 		lua_rawseti(L, -2, i);
 	}
 	ks_lua_setuservalue(L, -2);
-	e->x = ks_exposition_open(c->kc, n > 0 ? selectors : all, n > 0 ? n : 1, (enum ks_exposition_format)format);
+	e->x = names != NULL ? ks_exposition_open_named(c->kc, names->group, names->n, format) :
+	    ks_exposition_open(c->kc, n > 0 ? selectors : all, n > 0 ? n : 1, format);
 	return e->x != NULL ? 1 : ks_lua_fail(L);
 }
 
@@ -126,74 +232,194 @@ exposition_format(lua_State *L)
 	return 2;
 }
 
-/* --- reports ------------------------------------------------------------------------------------------- */
+/* --- rows of Lua --------------------------------------------------------------------------------------- */
 
-/* metric_escape(text) -> the text as labels and descriptions have it */
+struct writer {
+	struct ks_metric_writer w;
+	struct ks_buf text, family; /* what was added; the name of the family, a NUL, and its head */
+	struct ks_buf le;           /* scratch: the label of a bucket */
+};
+
+/*
+ * metrics(format) -> writer of the families and samples that its methods add. All return the bytes of text that it
+ * has then, so that a caller may send it in pieces.
+ */
 static int
-metric_escape(lua_State *L)
+metrics_new(lua_State *L)
 {
-	struct ks_buf *b = ks_lua_scratch(L);
-	size_t n;
-	const char *text = luaL_checklstring(L, 1, &n);
+	bool is_open = luaL_checkoption(L, 1, NULL, formats) == KS_EXPOSITION_OPENMETRICS;
+	struct writer *u = ks_lua_newuserdata(L, sizeof(*u));
 
-	ks_metric_escape(b, text, n, true);
-	return ks_lua_pushscratch(L, b);
+	u->w.is_open = is_open;
+	ks_lua_setmetatable(L, WRITER);
+	return 1;
 }
 
-/* Appends the value on top and returns true, if a metric may have it. */
-static bool
-add_number(lua_State *L, struct ks_buf *b, bool is_counter)
+static int
+metrics_gc(lua_State *L)
 {
-	lua_Number d = lua_tonumber(L, -1);
+	struct writer *u = luaL_checkudata(L, 1, WRITER);
+
+	ks_buf_free(&u->text);
+	ks_buf_free(&u->family);
+	ks_buf_free(&u->le);
+	return 0;
+}
+
+static struct writer *
+check_writer(lua_State *L)
+{
+	struct writer *u = luaL_checkudata(L, 1, WRITER);
+
+	u->w.out = &u->text;
+	return u;
+}
+
+static int
+push_length(lua_State *L, const struct writer *u)
+{
+	lua_pushinteger(L, (lua_Integer)u->text.len);
+	return 1;
+}
+
+/* family(writer, name, type[, help[, unit]]): begins a family, see ks_metric_add_head() */
+static int
+metrics_family(lua_State *L)
+{
+	struct writer *u = check_writer(L);
+	size_t n;
+	const char *name = luaL_checklstring(L, 2, &n);
+	enum ks_metric_type type = (enum ks_metric_type)luaL_checkoption(L, 3, NULL, types);
+
+	ks_buf_reset(&u->family);
+	ks_buf_add(&u->family, name, n + 1);
+	ks_metric_add_head(&u->family, u->w.is_open, name, type, luaL_optstring(L, 5, ""), luaL_optstring(L, 4, ""));
+	if (u->family.failed)
+		return luaL_error(L, "out of memory for metrics");
+	ks_metric_family(&u->w, u->family.data, n, type, u->family.data + n + 1, u->family.len - n - 1);
+	return push_length(L, u);
+}
+
+/* Stores the number at an index; whole ones are exact. */
+static void
+check_number(lua_State *L, int i, struct ks_value *v)
+{
+	luaL_checktype(L, i, LUA_TNUMBER);
+	(void)ks_lua_tovalue(L, i, v);
+	if (v->kind == KS_VALUE_DOUBLE && v->d > -0x1p53 && v->d < 0x1p53 && v->d == (double)(int64_t)v->d) {
+		v->i64 = (int64_t)v->d;
+		v->kind = KS_VALUE_I64;
+	}
+}
+
+/* Adds the number at an index of the stack, divided by per. */
+static void
+add_line(lua_State *L, struct writer *u, enum ks_metric_part part, int i, uint64_t per, const char *own,
+    const double *time)
+{
 	struct ks_metric_value m;
 	struct ks_value v;
 
-	if (lua_type(L, -1) != LUA_TNUMBER || d - d != 0 || (is_counter && d < 0) || !ks_lua_tovalue(L, -1, &v))
-		return false;
-	ks_metric_scale(&v, 1, 1, &m);
-	ks_metric_add_number(b, &m);
-	return true;
+	check_number(L, i, &v);
+	ks_metric_scale(&v, 1, per, &m);
+	ks_metric_line(&u->w, part, lua_tostring(L, 2), own, &m, time);
+}
+
+/* add(writer, labels, value[, labels of this sample[, divisor[, time]]]): adds a sample, see ks_metric_line() */
+static int
+metrics_add(lua_State *L)
+{
+	struct writer *u = check_writer(L);
+	double time = luaL_optnumber(L, 6, 0);
+	uint64_t per = lua_isnoneornil(L, 5) ? 1 : ks_lua_checkbits(L, 5);
+
+	luaL_checkstring(L, 2);
+	add_line(L, u, KS_PART_VALUE, 3, per, luaL_optstring(L, 4, ""), lua_isnoneornil(L, 6) ? NULL : &time);
+	return push_length(L, u);
+}
+
+/* Adds a bucket whose number is at index 7, if it is there, with all values so far, at index 8. */
+static void
+add_bucket(lua_State *L, struct writer *u, uint64_t per)
+{
+	struct ks_value high;
+	bool is_last = lua_isnil(L, 7);
+
+	if (!is_last) {
+		check_number(L, 7, &high);
+		/* A bucket begins one behind the greatest value of the last one. */
+		if (high.kind == KS_VALUE_DOUBLE)
+			high.d--;
+		else
+			high.i64--;
+	}
+	ks_buf_reset(&u->le);
+	ks_metric_add_le(&u->le, u->w.is_open, is_last ? NULL : &high, 1, per);
+	ks_buf_addc(&u->le, '\0');
+	if (u->le.failed)
+		u->text.failed = true;
+	else
+		add_line(L, u, KS_PART_BUCKET, 8, 1, u->le.data, NULL);
 }
 
 /*
- * metric_lines(name, column, is_counter, is_timed, metrics) -> the samples of a family. A metric is an array: its labels,
- * and then pairs of a row, of which a column is the value, and of the text of its time.
+ * histogram(writer, labels, counts, bounds, sum, divisor): adds a histogram of whole numbers. counts: of the buckets.
+ * bounds: the least value of each. Bounds and sum are divided.
  */
 static int
-metric_lines(lua_State *L)
+metrics_histogram(lua_State *L)
+{
+	struct writer *u = check_writer(L);
+	uint64_t per = ks_lua_checkbits(L, 6), total = 0;
+
+	luaL_checkstring(L, 2);
+	luaL_checktype(L, 3, LUA_TTABLE);
+	luaL_checktype(L, 4, LUA_TTABLE);
+	lua_settop(L, 6);
+	for (int i = 1, n = (int)ks_lua_rawlen(L, 3); i <= n; i++) {
+		lua_rawgeti(L, 3, i);
+		total += ks_lua_tocount(L, 7);
+		lua_settop(L, 6);
+		if (i < n)
+			lua_rawgeti(L, 4, i + 1);
+		else
+			lua_pushnil(L);
+		ks_lua_pushu64(L, total);
+		add_bucket(L, u, per);
+		lua_settop(L, 6);
+	}
+	add_line(L, u, KS_PART_SUM, 5, per, "", NULL);
+	ks_lua_pushu64(L, total);
+	add_line(L, u, KS_PART_COUNT, 7, 1, "", NULL);
+	return push_length(L, u);
+}
+
+/* text(writer[, last]) -> what was added since the last call. last: the whole ends here. */
+static int
+metrics_text(lua_State *L)
+{
+	struct writer *u = check_writer(L);
+
+	if (lua_toboolean(L, 2))
+		ks_metric_end(&u->w);
+	if (u->text.failed)
+		return luaL_error(L, "out of memory for metrics");
+	lua_pushlstring(L, u->text.data != NULL ? u->text.data : "", u->text.len);
+	ks_buf_reset(&u->text);
+	return 1;
+}
+
+/* metric_labels(name, value, ...) -> the text of these labels */
+static int
+metric_labels(lua_State *L)
 {
 	struct ks_buf *b = ks_lua_scratch(L);
-	size_t name_len, labels_len, time_len;
-	const char *name = luaL_checklstring(L, 1, &name_len);
-	int column = ks_lua_checkint(L, 2);
-	bool is_counter = lua_toboolean(L, 3), is_timed = lua_toboolean(L, 4);
 
-	luaL_checktype(L, 5, LUA_TTABLE);
-	lua_settop(L, 5);
-	for (int i = 1; lua_rawgeti(L, 5, i), lua_istable(L, 6); i++) {
-		const char *labels = (lua_rawgeti(L, 6, 1), luaL_checklstring(L, 7, &labels_len));
+	for (int i = 1, n = lua_gettop(L); i < n; i += 2) {
+		size_t len;
+		const char *value = luaL_checklstring(L, i + 1, &len);
 
-		for (int k = 2; lua_rawgeti(L, 6, k), lua_istable(L, 8); k += 2) {
-			size_t start = b->len;
-
-			ks_buf_add(b, name, name_len);
-			ks_buf_add(b, labels, labels_len);
-			ks_buf_addc(b, ' ');
-			lua_rawgeti(L, 8, column);
-			if (add_number(L, b, is_counter)) {
-				if (is_timed) {
-					const char *time = (lua_rawgeti(L, 6, k + 1), luaL_checklstring(L, -1, &time_len));
-
-					ks_buf_addc(b, ' ');
-					ks_buf_add(b, time, time_len);
-				}
-				ks_buf_addc(b, '\n');
-			} else {
-				b->len = start;
-			}
-			lua_settop(L, 7);
-		}
-		lua_settop(L, 5);
+		ks_metric_add_label(b, 0, luaL_checkstring(L, i), value, len);
 	}
 	return ks_lua_pushscratch(L, b);
 }
@@ -205,12 +431,28 @@ static const luaL_Reg methods[] = {
 	{ NULL, NULL },
 };
 
+static const luaL_Reg writer_methods[] = {
+	{ "family", metrics_family },
+	{ "add", metrics_add },
+	{ "histogram", metrics_histogram },
+	{ "text", metrics_text },
+	{ NULL, NULL },
+};
+
 void
 ks_lua_add_exposition(lua_State *L)
 {
+	static const luaL_Reg functions[] = {
+		{ "exposition", exposition_open },
+		{ "exposition_format", exposition_format },
+		{ "metric_labels", metric_labels },
+		{ "metric_names", metric_names },
+		{ "metrics", metrics_new },
+		{ NULL, NULL }
+	};
+
 	ks_lua_newtype(L, EXPOSITION, exposition_gc, NULL, methods);
-	ks_lua_setfunction(L, "exposition", exposition_open);
-	ks_lua_setfunction(L, "exposition_format", exposition_format);
-	ks_lua_setfunction(L, "metric_escape", metric_escape);
-	ks_lua_setfunction(L, "metric_lines", metric_lines);
+	ks_lua_newtype(L, NAMES, NULL, NULL, NULL);
+	ks_lua_newtype(L, WRITER, metrics_gc, NULL, writer_methods);
+	ks_lua_setfuncs(L, functions);
 }

@@ -7,34 +7,12 @@ local core = require("kstat.core")
 
 local node_names = {}
 
-local concat = table.concat
-
--- A text as labels have it.
-local function escaped(text)
-  return core.metric_escape(text or "")
-end
-
-local function labels_of_cpu(k)
-  return ('cpu="%d"'):format(k.instance)
-end
-
-local function labels_of_device(k)
-  return ('device="%s"'):format(escaped((k.name:gsub(",detail$", ""))))
-end
-
-local function labels_of_file_system(k)
-  return ('device="%s",fstype="%s",mountpoint="%s"'):format(escaped(k:get("device")), escaped(k:get("fs_type")),
-    escaped(k:get("mount_point")))
-end
-
-local function no_labels()
-  return ""
-end
-
--- The groups, in the order of the exposition. A group has the selector of its kstats, their labels, and a line for each
--- metric: its name (counters end in _total), the statistic, the divisor, and labels of its own.
+-- The groups, in the order of the exposition. A group has the selector of its kstats, where their labels are from
+-- (chain/metric_names.h says what that may be), and a line for each metric: its name (counters end in _total), the
+-- statistic, the divisor, and labels of its own. `*` stands for each statistic; its name and unit follow that of the
+-- metric.
 local GROUPS = {
-  { "cpu:::", class = "misc", name = "^time$", labels = labels_of_cpu, [[
+  { "cpu::time", labels = { "cpu", "instance" }, [[
     node_cpu_seconds_total           nsec_idle        1e9  mode="idle"
     node_cpu_seconds_total           nsec_iowait      1e9  mode="iowait"
     node_cpu_seconds_total           nsec_irq         1e9  mode="irq"
@@ -68,7 +46,7 @@ local GROUPS = {
     node_vmstat_pswpin               pswpin      1
     node_vmstat_pswpout              pswpout     1
   ]] },
-  { "/^(?!loop$|ram$|fd$)/::/,detail$/", labels = labels_of_device, [[
+  { "/^(?!loop$|ram$|fd$)/::/,detail$/", labels = { "device", "name,detail" }, [[
     node_disk_reads_completed_total            reads           1
     node_disk_reads_merged_total               read_merges     1
     node_disk_read_bytes_total                 nread           1
@@ -87,7 +65,7 @@ local GROUPS = {
     node_disk_flush_requests_total             flushes         1
     node_disk_flush_requests_time_seconds_total flush_nsec     1e9
   ]] },
-  { "link:::", labels = labels_of_device, [[
+  { "link:::", labels = { "device", "name" }, [[
     node_network_receive_bytes_total           rbytes64         1
     node_network_receive_packets_total         ipackets64       1
     node_network_receive_errs_total            ierrors          1
@@ -113,7 +91,7 @@ local GROUPS = {
     node_network_speed_bytes                   ifspeed          8
     node_network_carrier                       link_state       1
   ]] },
-  { "fs:::", labels = labels_of_file_system, [[
+  { "fs:::", labels = { "device", "device", "fstype", "fs_type", "mountpoint", "mount_point" }, [[
     node_filesystem_size_bytes       capacity     1
     node_filesystem_free_bytes       free         1
     node_filesystem_avail_bytes      available    1
@@ -202,7 +180,7 @@ local GROUPS = {
     node_sockstat_UDP_inuse          inuse         1
     node_sockstat_UDP_mem_bytes      memory        1
   ]] },
-  { "cpu:::", name = "^softnet$", labels = labels_of_cpu, [[
+  { "cpu::softnet", labels = { "cpu", "instance" }, [[
     node_softnet_processed_total     processed      1
     node_softnet_dropped_total       dropped        1
     node_softnet_times_squeezed_total time_squeezed 1
@@ -227,40 +205,42 @@ local GROUPS = {
     node_nf_conntrack_entries        entries        1
     node_nf_conntrack_entries_limit  entries_max    1
   ]] },
+  { "unix:0:meminfo", [[
+    node_memory_                     *              1
+  ]] },
 }
 
--- Parses the lines of a group: { family, type, statistic, divisor, labels }.
-local function parse(group)
-  local metrics = {}
-  for family, stat, divisor, labels in group[2]:gmatch("(node_[%w_]+) +([%w_]+) +([%w.]+) *([^\n]*)\n") do
-    metrics[#metrics + 1] = { family = family, stat = stat, divisor = tonumber(divisor), labels = labels,
-      type = group.kind or (family:find("_total$") and "counter" or "gauge") }
+-- The names of a group, five elements each: family, statistic, divisor, labels, type.
+local function names_of(group)
+  local names = {}
+  for family, stat, divisor, labels in group[2]:gmatch("(node_[%w_]+) +([%w_*]+) +([%w.]+) *([^\n]*)\n") do
+    local name, is_counter = family:gsub("_total$", "")
+    for _, element in ipairs({ name, stat, tonumber(divisor), labels,
+      group.kind or is_counter > 0 and "counter" or "gauge" }) do
+      names[#names + 1] = element
+    end
   end
-  return metrics
-end
-
-for _, group in ipairs(GROUPS) do
-  group.metrics = parse(group)
+  return names
 end
 
 --- The selectors of all kstats that have such names, for `kstat.open`'s `only`.
 -- @treturn {string,...}
 function node_names.selectors()
-  local list = { "unix:0:meminfo" }
+  local list = {}
   for i, group in ipairs(GROUPS) do
-    list[i + 1] = group[1]
+    list[i] = group[1]
   end
   return list
 end
 
--- What stands above the samples of a family.
-local function head_of(family, format)
-  local name, type = family.name, family.type
-  if format == "openmetrics" then
-    name = type == "counter" and name:gsub("_total$", "") or name
-    type = type == "untyped" and "unknown" or type
+--- The table of names, for `core.exposition`.
+-- @treturn names
+function node_names.names()
+  local list = {}
+  for i, group in ipairs(GROUPS) do
+    list[i] = { selector = assert(core.selector_of(group[1])), labels = group.labels or {}, names = names_of(group) }
   end
-  return ("# TYPE %s %s\n# HELP %s %s\n"):format(name, type, name, escaped(family.help))
+  return core.metric_names(list)
 end
 
 -- The words of a file of the kernel, or "".
@@ -270,128 +250,18 @@ local function kernel_text(name)
   if file then
     file:close()
   end
-  return escaped(text)
+  return text or ""
 end
 
--- What dashboards know the machine by, and its time.
-local function machine()
-  local labels = {}
-  for i, label in ipairs({ "domainname=domainname", "machine=arch", "nodename=hostname", "release=osrelease",
-    "sysname=ostype", "version=version" }) do
-    local name, file = label:match("(.*)=(.*)")
-    labels[i] = ('%s="%s"'):format(name, kernel_text(file))
-  end
-  local info = "# TYPE node_uname_info gauge\n# HELP node_uname_info the machine and its kernel\nnode_uname_info{"
-    .. concat(labels, ",") .. "} 1\n# TYPE node_time_seconds gauge\n# HELP node_time_seconds the time of the machine\n"
-    .. "node_time_seconds "
-  return function() return ("%s%d\n"):format(info, os.time()) end
-end
-
--- The samples of an exposition by family, in the order in which families came.
-local function families()
-  local order, by_name = {}, {}
-
-  local function family_of(name, type, k, stat)
-    local family = by_name[name]
-    if not family then
-      family = { name = name, type = type, help = (k:meta(stat) or {}).description or "", n = 0 }
-      family.heads = { prometheus = head_of(family, "prometheus"), openmetrics = head_of(family, "openmetrics") }
-      order[#order + 1], by_name[name] = family, family
-    end
-    return family
-  end
-
-  -- Takes the samples: the next exposition begins without any.
-  local function text(format)
-    local out, n = {}, 0
-    for _, family in ipairs(order) do
-      if family.n > 0 then
-        out[n + 1], out[n + 2] = family.heads[format], concat(family, "", 1, family.n)
-        n, family.n = n + 2, 0
-      end
-    end
-    out[n + 1] = format == "openmetrics" and "# EOF\n" or nil
-    return concat(out)
-  end
-
-  return family_of, text
-end
-
--- What one kstat has: { family, statistic, divisor, "name{labels} " }.
-local function metrics_of(k, group, family_of)
-  local own, found = (group.labels or no_labels)(k), {}
-  for _, m in ipairs(group.metrics) do
-    if k:get(m.stat) then
-      local labels = m.labels ~= "" and own .. "," .. m.labels or own
-      found[#found + 1] = { family_of(m.family, m.type, k, m.stat), m.stat, m.divisor,
-        m.family .. (labels ~= "" and "{" .. labels .. "} " or " ") }
-    end
-  end
-  return found
-end
-
--- The same of unix:0:meminfo, whose statistics are those that the kernel has.
-local function metrics_of_memory(k, family_of)
-  local found = {}
-  for stat, value in pairs(k:data()) do
-    if type(value) == "number" and stat ~= "crtime" and stat ~= "snaptime" then
-      local name = "node_memory_" .. stat:gsub("%(", "_"):gsub("%)", "")
-      name = k:meta(stat).unit == "" and name or name .. "_bytes"
-      found[#found + 1] = { name, stat }
-    end
-  end
-  table.sort(found, function(a, b) return a[1] < b[1] end)
-  for i, one in ipairs(found) do
-    found[i] = { family_of(one[1], "gauge", k, one[2]), one[2], 1, one[1] .. " " }
-  end
-  return found
-end
-
-local function add_samples(k, metrics)
-  local get = k.get
-  for i = 1, #metrics do
-    local m = metrics[i]
-    local value, divisor = get(k, m[2]), m[3]
-    if value then
-      local family = m[1]
-      local n = family.n
-      family[n + 1], family[n + 2] = m[4], core.tostring(divisor == 1 and value or value / divisor)
-      family[n + 3] = "\n"
-      family.n = n + 3
-    end
-  end
-end
-
---- Makes the renderer of a chain. What names, labels and texts are made of is looked up once for each kstat.
--- @tparam chain ks opened with node_names.selectors()
--- @treturn function(format) that returns the exposition of what the chain has now; format: "prometheus" or
--- "openmetrics"
-function node_names.renderer(ks)
-  local family_of, text = families()
-  local kstats, chain_id, machine_text
-
-  local function look_up()
-    kstats, chain_id, machine_text = {}, ks:chain_id(), machine()
-    for _, group in ipairs(GROUPS) do
-      for k in ks:each(group[1]) do
-        if not group.name or k.name:find(group.name) then
-          kstats[#kstats + 1] = { k, metrics_of(k, group, family_of) }
-        end
-      end
-    end
-    local memory = ks:lookup("unix", 0, "meminfo")
-    kstats[#kstats + 1] = memory and { memory, metrics_of_memory(memory, family_of) } or nil
-  end
-
-  return function(format)
-    if ks:chain_id() ~= chain_id then
-      look_up()
-    end
-    for _, one in ipairs(kstats) do
-      add_samples(one[1], one[2])
-    end
-    return machine_text() .. text(format)
-  end
+--- Adds what dashboards know the machine by, and its time.
+-- @tparam metrics w of `core.metrics`
+function node_names.add_machine(w)
+  w:family("node_uname_info", "gauge", "the machine and its kernel")
+  w:add(core.metric_labels("domainname", kernel_text("domainname"), "machine", kernel_text("arch"), "nodename",
+    kernel_text("hostname"), "release", kernel_text("osrelease"), "sysname", kernel_text("ostype"), "version",
+    kernel_text("version")), 1)
+  w:family("node_time_seconds", "gauge", "the time of the machine")
+  w:add("", os.time())
 end
 
 return node_names

@@ -140,6 +140,11 @@ describe("the floors of csrc", function()
     end
   end)
 
+  it("write metrics in one place", function()
+    local places = list("grep -rl '# TYPE' csrc lua scripts")
+    assert.same({ "csrc/chain/metric_writer.c" }, places)
+  end)
+
   it("state their licence", function()
     for _, path in ipairs(sources) do
       assert.truthy(run.read_file(path):find("SPDX-License-Identifier: MIT", 1, true), path)

@@ -10,12 +10,18 @@ for i, text in ipairs(names.selectors()) do
   selectors[i] = core.selector_of(text)
 end
 local ks = assert(kstat.open({ only = selectors }))
-local render = names.renderer(ks)
-print(render(arg[1]))
+local exposition = assert(core.exposition(ks, names.names(), arg[1], true))
+local function render()
+  local w = core.metrics(arg[1])
+  names.add_machine(w)
+  print(w:text() .. exposition:step(true))
+end
+render()
 if arg[2] then
   os.execute(arg[2])
   ks:update()
-  print(render(arg[1]))
+  exposition:again()
+  render()
 end
 ]]
 

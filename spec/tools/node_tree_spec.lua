@@ -81,7 +81,8 @@ describe("node_exporter's own tree", function()
       ours[id] = value
     end
     local text = run.shell(environment .. [[/kstatlua -e '
-      io.write(require("kstat.node_names").renderer(require("kstat").open())("prometheus"))']]).out
+      local names, ks = require("kstat.node_names").names(), require("kstat").open()
+      io.write(require("kstat.core").exposition(ks, names, "prometheus"):step(true))']]).out
     for family, labels, _, value in each_sample(text) do
       mine[family] = mine[family] or {}
       mine[family][labels] = value

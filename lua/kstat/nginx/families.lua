@@ -5,179 +5,90 @@ local names = require("kstat.nginx.names")
 
 local M = {}
 
-local PIECE = 1000 -- texts and numbers of a piece; they take a fraction of a millisecond
-
--- A number as table.concat() takes it: that writes 14 digits.
-local function number(n)
-  if n % 1 == 0 and n > -1e14 and n < 1e14 then
-    return n
-  elseif n == math.huge or n == -math.huge then
-    return n > 0 and "+Inf" or "-Inf"
-  end
-  return ("%.17g"):format(n)
-end
-
--- The same of a value that is kept in parts of its unit.
-local function scaled(n, scale)
-  return scale == 1 and number(n) or n < 1e18 and n / scale or number(n / scale)
-end
+local PIECE = 40000 -- bytes of text that are sent at once; they take a fraction of a millisecond
 
 -- --- writing ---------------------------------------------------------------------------------------
 
-local writer_methods = {}
-local writer_meta = { __index = writer_methods }
+-- The writer of kstat.core, which gives its text away piece by piece.
+local writer = {}
+writer.__index = writer
 
--- Each line begins with the end of the one before.
-local function line(name, labels, own)
-  labels = labels ~= "" and own ~= "" and labels .. "," .. own or labels .. own
-  return labels == "" and ("\n%s "):format(name) or ("\n%s{%s} "):format(name, labels)
-end
-
-function writer_methods.write(self, text)
-  self.n = self.n + 1
-  self[self.n] = text
-end
-
--- A sample: its line up to the value, and the value.
-function writer_methods.put(self, before, value)
-  local n = self.n + 2
-  self[n - 1], self[n] = before, value
-  self.n = n
-  if n >= PIECE then
-    self:flush()
+local function sent_if_large(w, size)
+  if size > PIECE then
+    w.emit(w.metrics:text())
   end
 end
 
-function writer_methods.flush(self)
-  local text = table.concat(self, "", 1, self.n)
-  self.n = 0
-  self.emit(self.has_begun and text or text:sub(2))
-  self.has_begun = true
+function writer.family(self, name, kind, help)
+  self.metrics:family(name, kind, help)
 end
 
--- The head of a family; its samples follow. Each may come once only.
-function writer_methods.family(self, name, kind, help)
-  local title = kind == "counter" and not self.is_openmetrics and name .. "_total" or name
-  if help and help ~= "" then
-    self:write(("\n# HELP %s %s"):format(title, (help:gsub("[\\\n]", { ["\\"] = "\\\\", ["\n"] = "\\n" }))))
-  end
-  self:write(("\n# TYPE %s %s"):format(title, kind == "untyped" and self.is_openmetrics and "unknown" or kind))
-end
-
-function writer_methods.sample(self, name, labels, value)
-  self:put(line(name, labels, ""), number(value))
+function writer.sample(self, labels, value, own, scale)
+  sent_if_large(self, self.metrics:add(labels, value, own, scale))
 end
 
 -- A family of one sample without labels.
-function writer_methods.single(self, name, kind, help, value)
+function writer.single(self, name, kind, help, value)
   self:family(name, kind, help)
-  self:sample(kind == "counter" and name .. "_total" or name, "", value)
+  self:sample("", value)
 end
 
--- The lines of a row for a family, made once. own: the label that each has beside those of the row, by its key.
-local function lines_of(row, name, own)
-  local lines = row.lines[name]
-  if not lines then
-    lines = {}
-    for key, label in pairs(own) do
-      lines[key] = line(name, row.labels, label)
+-- Calls f with each row that is shown.
+local function each_row(list, f)
+  for _, row in ipairs(list) do
+    if not row.is_hidden then
+      f(row)
     end
-    row.lines[name] = lines
   end
-  return lines
-end
-
--- The lines of a row's buckets, and its sum and count.
-local function lines_of_histogram(row, name, bounds, n, scale)
-  local lines = row.lines[name]
-  if not lines then
-    lines = { sum = line(name .. "_sum", row.labels, ""), count = line(name .. "_count", row.labels, "") }
-    for i = 1, n do
-      -- A bucket begins one behind the greatest value of the last one.
-      local le = bounds[i + 1] and ("%.10g"):format((bounds[i + 1] - 1) / scale) or "+Inf"
-      lines[i] = line(name .. "_bucket", row.labels, ('le="%s"'):format(le))
-    end
-    row.lines[name] = lines
-  end
-  return lines
 end
 
 -- A histogram of a value of interest of rows.
-function writer_methods.histogram(self, name, help, list, voi, scale)
+function writer.histogram(self, name, help, list, voi, scale)
   local buckets, bounds, sum = voi .. "_buckets", voi .. "_bounds", voi .. "_sum"
   self:family(name, "histogram", help)
-  for _, row in ipairs(list) do
-    local counts, total = row.values[buckets], 0
-    if counts and not row.is_hidden then
-      local lines = lines_of_histogram(row, name, row.values[bounds], #counts, scale)
-      local of_sum = row.values[sum]
-      for i = 1, #counts do
-        total = total + counts[i]
-        self:put(lines[i], number(total))
-      end
-      self:put(lines.sum, scaled(of_sum, scale))
-      self:put(lines.count, number(total))
+  each_row(list, function(row)
+    local values = row.values
+    if values[buckets] then
+      sent_if_large(self, self.metrics:histogram(row.labels, values[buckets], values[bounds], values[sum], scale))
     end
-  end
+  end)
 end
 
-local QUANTILES = { p50 = 'quantile="0.5"', p90 = 'quantile="0.9"', p99 = 'quantile="0.99"',
-  p999 = 'quantile="0.999"' }
-
-function writer_methods.quantiles(self, name, help, list, voi, scale)
-  local names_of = {}
-  for i, p in ipairs({ "p50", "p90", "p99", "p999" }) do
-    names_of[i] = { p, voi .. "_" .. p }
-  end
-  if not (list[1] and list[1].values[voi .. "_p50"]) then
-    return
-  end
-  self:family(name, "summary", help)
-  for _, row in ipairs(list) do
-    local lines = lines_of(row, name, QUANTILES)
-    for i = 1, 4 do
-      local value = row.values[names_of[i][2]]
-      if value and not row.is_hidden then
-        self:put(lines[names_of[i][1]], scaled(value, scale))
+-- Rows of several statistics in one family: pairs of a statistic and of the label that says which one it is.
+function writer.several(self, name, kind, help, list, statistics, scale, is_shown)
+  self:family(name, kind, help)
+  each_row(list, function(row)
+    for i = 1, #statistics, 2 do
+      local value = row.values[statistics[i]]
+      if value and (not is_shown or is_shown(i, value)) then
+        self:sample(row.labels, value, statistics[i + 1], scale)
       end
     end
-  end
+  end)
+end
+
+function writer.numbers(self, name, kind, help, list, statistic)
+  self:several(name, kind, help, list, { statistic, "" })
+end
+
+function writer.quantiles(self, name, help, list, voi, scale)
+  self:several(name, "summary", help, list, { voi .. "_p50", 'quantile="0.5"', voi .. "_p90", 'quantile="0.9"',
+    voi .. "_p99", 'quantile="0.99"', voi .. "_p999", 'quantile="0.999"' }, scale)
+end
+
+-- Codes that did not occur are left out; the five classes, which come first, are not: rates start from 0.
+local function is_shown_code(i, value)
+  return value > 0 or i < 2 * 5
 end
 
 -- Requests by code, of the rows of a class.
-function writer_methods.codes(self, name, help, list)
-  self:family(name, "counter", help)
-  local own, codes = {}, self.codes_of_rows
-  for _, code in ipairs(codes) do
-    own[code] = ('code="%s"'):format(code)
+function writer.codes(self, name, help, list)
+  local statistics = {}
+  for _, code in ipairs(self.codes_of_rows) do
+    statistics[#statistics + 1] = code
+    statistics[#statistics + 1] = core.metric_labels("code", code)
   end
-  for _, row in ipairs(list) do
-    local lines, of_row = lines_of(row, name .. "_total", own), row.values
-    for i = 1, row.is_hidden and 0 or #codes do
-      local code = codes[i]
-      local value = of_row[code]
-      -- Codes that did not occur are left out, classes not: rates start from 0.
-      if value and (value > 0 or i <= 5) then
-        self:put(lines[code], number(value))
-      end
-    end
-  end
-end
-
-local NO_LABEL = { "" }
-
-function writer_methods.numbers(self, name, kind, help, list, statistic)
-  if not (list[1] and list[1].values[statistic]) then
-    return
-  end
-  self:family(name, kind, help)
-  name = kind == "counter" and name .. "_total" or name
-  for _, row in ipairs(list) do
-    local value = row.values[statistic]
-    if value and not row.is_hidden then
-      self:put(lines_of(row, name, NO_LABEL)[1], number(value))
-    end
-  end
+  self:several(name, "counter", help, list, statistics, nil, is_shown_code)
 end
 
 -- --- the families ------------------------------------------------------------------------------------
@@ -219,7 +130,7 @@ local function cache_families(w, classes)
   end
   w:family("nginx_cache_requests", "counter", "answers of caches")
   for _, state in ipairs({ "hit", "miss", "bypass", "expired", "stale", "updating", "revalidated", "scarce" }) do
-    w:sample("nginx_cache_requests_total", ('status="%s"'):format(state), cache.values[state] or 0)
+    w:sample(core.metric_labels("status", state), cache.values[state] or 0)
   end
 end
 
@@ -228,7 +139,7 @@ local function server_families(w, classes, values)
   if connections then
     w:family("nginx_connections", "gauge", "connections of clients by state")
     for _, state in ipairs({ "active", "reading", "writing", "waiting" }) do
-      w:sample("nginx_connections", ('state="%s"'):format(state), connections.values[state])
+      w:sample(core.metric_labels("state", state), connections.values[state])
     end
     w:single("nginx_connections_accepted", "counter", "connections that were accepted", connections.values.accepted)
     w:single("nginx_connections_handled", "counter", "connections that were handled", connections.values.handled)
@@ -363,16 +274,15 @@ function M.render(server, ks, format, emit)
     values.rows = count_rows(classes)
     server.rows:set(values.rows)
     server.values = values
-    local w = setmetatable({ n = 0, is_openmetrics = format == "openmetrics", codes_of_rows = server.codes,
-      emit = function(text) emit(text) rest() end }, writer_meta)
+    local w = setmetatable({ metrics = core.metrics(format), codes_of_rows = server.codes,
+      emit = function(text) emit(text) rest() end }, writer)
     requests(w, classes, server)
     upstream_families(w, classes)
     cache_families(w, classes)
     server_families(w, classes, values)
     own_families(w, classes, server)
     w:single("kstat_scrape_seconds", "gauge", "time that this took", core.hrtime() - started)
-    w:write(w.is_openmetrics and "\n# EOF\n" or "\n")
-    w:flush()
+    w.emit(w.metrics:text(true))
   end
   if kept == server.kept_rows then
     server.scraped_since = nil

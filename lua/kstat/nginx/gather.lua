@@ -3,26 +3,25 @@ local core = require("kstat.core")
 
 local M = {}
 
-local STEP = 4 -- kstats between two looks at the clock: reading one takes some microseconds
+local unpack = table.unpack or unpack
 
-local function escape(text)
-  return (text:gsub('[\\"\n]', { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n" }))
-end
+local STEP = 4 -- kstats between two looks at the clock: reading one takes some microseconds
 
 -- What the first n of these arrays have of the kstat that is being read.
 local names, values = {}, {}
 
--- A row: the labels that its texts make, and `lines`, in which others keep what precedes its values at /metrics.
+-- A row with the labels that its texts make.
 local function new_row(k, n)
   local labels, is_used = {}, false
   for i = 1, n do
     if type(values[i]) == "string" then
-      labels[#labels + 1] = ('%s="%s"'):format(names[i], escape(values[i]))
+      labels[#labels + 1] = names[i]
+      labels[#labels + 1] = values[i]
       is_used = is_used or values[i] ~= "other"
     end
   end
-  return { name = k.name, class = k.class, crtime = k.crtime, values = {}, labels = table.concat(labels, ","),
-    is_used = is_used, is_other = #labels > 0 and not is_used, lines = {} }
+  return { name = k.name, class = k.class, crtime = k.crtime, values = {},
+    labels = core.metric_labels(unpack(labels)), is_used = is_used, is_other = #labels > 0 and not is_used }
 end
 
 -- Puts the numbers of the kstat into its row. The row of refused labels is hidden until something was refused.
@@ -40,10 +39,7 @@ end
 
 -- Gives the times of a row its labels.
 local function connect(row, owner)
-  if row.labels ~= owner.labels then
-    row.labels, row.lines = owner.labels, {}
-  end
-  row.is_hidden = owner.is_hidden
+  row.labels, row.is_hidden = owner.labels, owner.is_hidden
 end
 
 --- Reads all rows.
@@ -51,7 +47,7 @@ end
 -- @tparam chain ks of this nginx's kstats, up to date
 -- @string module
 -- @tparam function rest called often; it may yield
--- @treturn {[string]={row,...}} by class: `name`, `k`, `values` by statistic, `labels`, `lines`, `is_used` (a label is
+-- @treturn {[string]={row,...}} by class: `name`, `k`, `values` by statistic, `labels`, `is_used` (a label is
 -- not "other"), `is_hidden`
 function M.read(kept, ks, module, rest)
   local classes, rows = {}, {}

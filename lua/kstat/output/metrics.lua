@@ -10,6 +10,8 @@ local core = require("kstat.core")
 
 local metrics = {}
 
+local unpack = table.unpack or unpack
+
 local WORDS = { ["%"] = "_percent_", ["/"] = "_per_" }
 
 -- What names may hold: "kr/s" is kr_per_s, "%b" percent_b, "1/s" per_s.
@@ -58,11 +60,8 @@ local function family_of(column, i, report, taken)
   end
   local ending = unit ~= "" and "_" .. unit or ""
   local suffixes = counter and { ending, ending .. "_total", ending .. "_created" } or { ending }
-  local family = { name = unique_name(taken, name, suffixes) .. ending, counter = counter }
-  family.head = ("# TYPE %s %s\n"):format(family.name, counter and "counter" or "gauge") ..
-    (unit ~= "" and ("# UNIT %s %s\n"):format(family.name, unit) or "") ..
-    (column.about and ("# HELP %s %s\n"):format(family.name, core.metric_escape(column.about)) or "")
-  return family
+  return { name = unique_name(taken, name, suffixes) .. ending, unit = unit, type = counter and "counter" or "gauge",
+    about = column.about }
 end
 
 -- Label names, of the columns that may be labels: all of them, since any may show a text.
@@ -81,10 +80,11 @@ local function labels_of(columns, names, row)
     local value = row[i]
     if type(value) == "string" or value ~= nil and column.kind == "label" then
       local text = type(value) == "number" and core.tostring(value) or tostring(value)
-      out[#out + 1] = names[i] .. '="' .. core.metric_escape(text) .. '"'
+      out[#out + 1] = names[i]
+      out[#out + 1] = text
     end
   end
-  return table.concat(out, ",")
+  return core.metric_labels(unpack(out))
 end
 
 --- Makes a sink, see kstat.output.
@@ -111,11 +111,12 @@ function metrics.sink(columns, write, report)
   local function add(row, labels, seen, time)
     seen[labels] = (seen[labels] or 0) + 1
     if seen[labels] > 1 then
-      labels = ('%s%s%s="%d"'):format(labels, labels ~= "" and "," or "", names.row, seen[labels])
+      local row_label = core.metric_labels(names.row, tostring(seen[labels]))
+      labels = labels == "" and row_label or labels .. "," .. row_label
     end
     local metric = metrics_by_labels[labels]
     if not metric then
-      metric = { labels ~= "" and "{" .. labels .. "}" or "" }
+      metric = { labels }
       metrics_by_labels[labels] = metric
       list[#list + 1] = metric
     end
@@ -125,32 +126,37 @@ function metrics.sink(columns, write, report)
     end
   end
 
-  -- What there is; without the end that a whole text has.
-  local function broken()
+  -- Writes all families, piece by piece; is_whole: with the end that a whole text has.
+  local function write_all(is_whole)
+    local w = core.metrics("openmetrics")
     for i = 1, #columns do
       local family = families[i]
-      local lines = family and core.metric_lines(family.name .. (family.counter and "_total" or ""), i, family.counter,
-        reports > 1, list)
-      if lines and lines ~= "" then
-        write(family.head)
-        write(lines)
+      if family then
+        w:family(family.name, family.type, family.about, family.unit)
       end
+      for _, metric in ipairs(family and list or {}) do
+        for k = 2, #metric, 2 do
+          local value = metric[k][i]
+          if type(value) == "number" and value - value == 0 and (family.type == "gauge" or value >= 0) then
+            w:add(metric[1], value, nil, nil, reports > 1 and metric[k + 1] or nil)
+          end
+        end
+      end
+      write(w:text())
     end
+    write(w:text(is_whole))
   end
 
   return {
     show = function(rows, tick)
       reports = reports + 1
-      local time, seen = core.tostring(time_of(tick)), {}
+      local time, seen = time_of(tick), {}
       for _, row in ipairs(rows) do
         add(row, labels_of(columns, names, row), seen, time)
       end
     end,
-    broken = broken,
-    finish = function()
-      broken()
-      write("# EOF\n")
-    end,
+    broken = function() write_all(false) end,
+    finish = function() write_all(true) end,
   }
 end
 

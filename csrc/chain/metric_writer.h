@@ -1,0 +1,89 @@
+/*
+ * metric_writer.h - the text formats of metrics: OpenMetrics 1.0 and the classic one of Prometheus. All metrics are
+ * written here, be they kstats, rows of a report or those of nginx.
+ *
+ * A text is a sequence of families. ks_metric_family() begins one, and ks_metric_line() adds a sample to it. The head
+ * of a family is written with its first sample, so that one without samples leaves nothing. Each family may occur once
+ * in a text, and the caller sees to that.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef CHAIN_METRIC_WRITER_H
+#define CHAIN_METRIC_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "model/decode.h"
+
+enum ks_metric_type {
+	KS_METRIC_UNKNOWN,
+	KS_METRIC_GAUGE,
+	KS_METRIC_COUNTER,
+	KS_METRIC_HISTOGRAM,
+	KS_METRIC_SUMMARY,
+	KS_METRIC_INFO,
+	KS_METRIC_RESERVED /* a name that servers give a metric of their own; no family is written with it */
+};
+
+/* What a sample is of its family, which says what its name ends with. */
+enum ks_metric_part { KS_PART_VALUE, KS_PART_BUCKET, KS_PART_COUNT, KS_PART_SUM };
+
+/* A number: a whole one without its last decimals, or a double. */
+struct ks_metric_value {
+	uint64_t bits;    /* as kind has it */
+	uint8_t kind;     /* enum ks_value_kind: I64, U64 or DOUBLE */
+	uint8_t decimals; /* of a whole number: digits behind the point */
+};
+
+/* Where a text goes, and its family. All is borrowed. */
+struct ks_metric_writer {
+	struct ks_buf *out;
+	bool is_open;     /* the format is OpenMetrics */
+	const char *name; /* of the family, without _total or _info */
+	size_t name_len;
+	enum ks_metric_type type;
+	const char *head; /* of the family */
+	size_t head_len;  /* 0: it was written */
+};
+
+/*
+ * Appends the head of a family. name: without _total or _info. unit: "", or the end of the name, which OpenMetrics has in
+ * a line of its own. help: "": none.
+ */
+void ks_metric_add_head(struct ks_buf *b, bool is_open, const char *name, enum ks_metric_type type, const char *unit,
+    const char *help);
+
+/* Begins a family. Its name and head are borrowed until the next one begins. */
+void ks_metric_family(struct ks_metric_writer *w, const char *name, size_t name_len, enum ks_metric_type type,
+    const char *head, size_t head_len);
+
+/*
+ * Adds a sample. labels: those of its row, as ks_metric_add_label() makes them, or "". own: labels of this sample alone,
+ * such as that of a bucket, or "". time: NULL, or seconds since 1970.
+ */
+void ks_metric_line(struct ks_metric_writer *w, enum ks_metric_part part, const char *labels, const char *own,
+    const struct ks_metric_value *v, const double *time);
+
+/* Ends the whole text. */
+void ks_metric_end(struct ks_metric_writer *w);
+
+/* --- what samples consist of ---------------------------------------------------------------------------- */
+
+/*
+ * Appends a label to those that begin at offset `start` of the buffer. What is not UTF-8 in the value, and control
+ * characters, become the replacement character.
+ */
+void ks_metric_add_label(struct ks_buf *b, size_t start, const char *name, const char *value, size_t n);
+
+/* Appends the label of a bucket with this greatest value, which is scaled first, see ks_metric_scale(); NULL: +Inf. */
+void ks_metric_add_le(struct ks_buf *b, bool is_open, const struct ks_value *high, uint64_t times, uint64_t per);
+
+/*
+ * Stores value * times / per: exactly, if `per` is a power of ten and the product is not too large, else as a
+ * double.
+ */
+void ks_metric_scale(const struct ks_value *v, uint64_t times, uint64_t per, struct ks_metric_value *m);
+
+#endif
