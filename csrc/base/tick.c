@@ -18,7 +18,7 @@
 #define MOST_APART 1500      /* ticks between two readings that count as one moment */
 #define MOST_ERRORS 3        /* after so many larger errors the thread uses gethrtime() only */
 
-_Thread_local struct ks_tick_state ks_tick_state __attribute__((tls_model("initial-exec")));
+_Thread_local struct ks_tick_state ks_tick_state;
 
 /* Where this thread's measurement of the rate starts. */
 static _Thread_local struct {
@@ -26,7 +26,7 @@ static _Thread_local struct {
 	int64_t ns;
 	uint64_t rate; /* ns per tick, times 2^32; 0: not known yet */
 	unsigned errors;
-} anchor __attribute__((tls_model("initial-exec")));
+} anchor;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool usable; /* written once */

@@ -24,8 +24,7 @@ struct ks_tick_state {
 	uint64_t limit; /* 0: ask the kernel */
 };
 
-extern _Thread_local struct ks_tick_state ks_tick_state
-    __attribute__((tls_model("initial-exec")));
+extern _Thread_local struct ks_tick_state ks_tick_state __attribute__((visibility("hidden")));
 
 hrtime_t ks_tick_slow(void);
 

@@ -22,9 +22,7 @@
 #define START_RANGE 16383u /* start times are told apart modulo this; 0 is "unknown" */
 #define SPACE_SHIFT 36     /* above it: the PID namespace, hashed */
 
-_Thread_local uint32_t ks_thread_cached __attribute__((tls_model("initial-exec")));
-_Thread_local struct robust_list_head *ks_thread_robust __attribute__((tls_model("initial-exec")));
-_Thread_local void *ks_thread_outer __attribute__((tls_model("initial-exec")));
+_Thread_local struct ks_thread ks_thread;
 
 static _Thread_local uint64_t owner_cached; /* ks_owner_self(); 0: not known yet */
 
@@ -39,7 +37,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void
 forget_self(void)
 {
-	ks_thread_cached = 0;
+	ks_thread.id = 0;
 	owner_cached = 0;
 	ks_forks++;
 }
@@ -61,11 +59,11 @@ find_robust(void)
 	size_t size;
 
 	if (syscall(SYS_get_robust_list, 0, &head, &size) == 0 && head != NULL) {
-		ks_thread_robust = head;
+		ks_thread.robust = head;
 		return;
 	}
 	own_robust.list.next = &own_robust.list;
-	ks_thread_robust = &own_robust;
+	ks_thread.robust = &own_robust;
 	(void)syscall(SYS_set_robust_list, &own_robust, sizeof(own_robust));
 }
 
@@ -76,10 +74,10 @@ ks_thread_find_out(void)
 
 	(void)pthread_once(&once, watch_forks);
 	find_robust();
-	ks_thread_outer = NULL;
-	ks_thread_cached = (uint32_t)gettid();
+	ks_thread.outer = NULL;
+	ks_thread.id = (uint32_t)gettid();
 	errno = error;
-	return ks_thread_cached;
+	return ks_thread.id;
 }
 
 /* --- owners ------------------------------------------------------------------------------------------- */
@@ -206,7 +204,7 @@ try_lock(ks_word *w, uint32_t self, void *outer, uint64_t *v)
 	if (atomic_compare_exchange_strong_explicit(w, v, (*v & ~KS_WORD_OWNER) | self, memory_order_acquire,
 	    memory_order_relaxed)) {
 		*v &= ~KS_WORD_OWNER;
-		ks_thread_outer = outer;
+		ks_thread.outer = outer;
 		return true;
 	}
 	ks_word_announce(outer);
@@ -227,7 +225,7 @@ give_up(const char *why, uint64_t v)
 uint64_t
 ks_word_wait(ks_word *w, uint32_t self)
 {
-	void *outer = ks_thread_robust->list_op_pending, *entry = ks_word_entry(w);
+	void *outer = ks_thread.robust->list_op_pending, *entry = ks_word_entry(w);
 	uint64_t v, seen = KS_WORD_BUSY;
 	hrtime_t stuck = 0;
 	unsigned yields = 0;

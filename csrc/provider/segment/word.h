@@ -28,12 +28,12 @@ typedef _Atomic uint64_t ks_word;
 #define KS_WORD_SEQ_MASK ((1u << 28) - 1)
 #define KS_WORD_BUSY UINT64_MAX
 
-/* This thread's ID, 0 if it is not known yet, and its robust list. */
-extern _Thread_local uint32_t ks_thread_cached __attribute__((tls_model("initial-exec")));
-extern _Thread_local struct robust_list_head *ks_thread_robust __attribute__((tls_model("initial-exec")));
-
-/* What the robust list named when this thread locked; NULL but in a signal handler that interrupted a change. */
-extern _Thread_local void *ks_thread_outer __attribute__((tls_model("initial-exec")));
+/* What is known of this thread. One structure, since a library that is loaded late calls a function to find it. */
+extern _Thread_local struct ks_thread {
+	uint32_t id; /* 0: not known yet, nor is the rest */
+	struct robust_list_head *robust;
+	void *outer; /* what the list named when this thread locked; NULL but in a signal handler that interrupts a change */
+} ks_thread __attribute__((visibility("hidden")));
 
 /* How often this process came out of a fork: what belongs to a thread is asked for anew then. */
 extern uint32_t ks_forks;
@@ -44,7 +44,7 @@ uint32_t ks_thread_find_out(void);
 static inline uint32_t
 ks_thread_self(void)
 {
-	uint32_t self = ks_thread_cached;
+	uint32_t self = ks_thread.id;
 
 	return __builtin_expect(self != 0, 1) ? self : ks_thread_find_out();
 }
@@ -75,9 +75,9 @@ static inline void *
 ks_word_entry(ks_word *w)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	return (char *)w + 4 - ks_thread_robust->futex_offset;
+	return (char *)w + 4 - ks_thread.robust->futex_offset;
 #else
-	return (char *)w - ks_thread_robust->futex_offset;
+	return (char *)w - ks_thread.robust->futex_offset;
 #endif
 }
 
@@ -85,7 +85,7 @@ ks_word_entry(ks_word *w)
 static inline void
 ks_word_announce(void *entry)
 {
-	*(struct robust_list *volatile *)&ks_thread_robust->list_op_pending = (struct robust_list *)entry;
+	*(struct robust_list *volatile *)&ks_thread.robust->list_op_pending = (struct robust_list *)entry;
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
@@ -100,7 +100,7 @@ ks_word_lock(ks_word *w)
 	uint32_t self = ks_thread_self();
 	uint64_t v = atomic_load_explicit(w, memory_order_relaxed);
 
-	if (__builtin_expect((v & KS_WORD_OWNER) == 0 && ks_thread_robust->list_op_pending == NULL, 1)) {
+	if (__builtin_expect((v & KS_WORD_OWNER) == 0 && ks_thread.robust->list_op_pending == NULL, 1)) {
 		ks_word_announce(ks_word_entry(w));
 		if (__builtin_expect(atomic_compare_exchange_strong_explicit(w, &v, v | self,
 		    memory_order_acquire, memory_order_relaxed), 1))
@@ -114,13 +114,13 @@ ks_word_lock(ks_word *w)
 static inline void
 ks_word_release(ks_word *w, uint64_t v)
 {
-	void *outer = ks_thread_outer;
+	void *outer = ks_thread.outer;
 
 	atomic_store_explicit(w, v, memory_order_release);
 	atomic_signal_fence(memory_order_seq_cst);
 	ks_word_announce(outer);
 	if (__builtin_expect(outer != NULL, 0))
-		ks_thread_outer = NULL;
+		ks_thread.outer = NULL;
 }
 
 /* Makes what was written the current version, and unlocks. */
