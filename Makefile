@@ -15,6 +15,7 @@
 #   make install    into $(DESTDIR)$(PREFIX); make uninstall removes what it added
 #   make dist       the archive of the sources, rockspecs and source rocks, into $(BUILD)/dist
 #   make deb        Debian packages, into $(BUILD)/deb
+#   make abi        compares what libkstat.so exports with the last release
 #   make release VERSION=1.1.0   a release: its commit, its tag, and the same files
 
 # --- settings -----------------------------------------------------------------
@@ -31,6 +32,8 @@ override PREFIX := $(filter-out /,$(abspath $(PREFIX)))
 override LIBDIR := $(abspath $(LIBDIR))
 CC       ?= cc
 AR       ?= ar
+# Of the machine that the compiler compiles for.
+OBJCOPY  ?= $(shell $(CC) -print-prog-name=objcopy)
 CFLAGS   ?= -O2 -g
 LDFLAGS  ?=
 WERROR   ?=
@@ -98,6 +101,9 @@ MODULES  := $(BUILD)/lib/lua/5.4/kstat/core.so \
             $(if $(LUA51_CFLAGS),$(BUILD)/lib/lua/5.1/kstat/core.so) \
             $(LUAS:%=$(BUILD)/lib/lua/%/kstat/core.so) \
             $(if $(HTTP_LIBS),$(BUILD)/lib/lua/5.4/kstat/http.so)
+# What programs are linked with, and the same with all functions, of which modules, the host and specs are made.
+ARCHIVE  := $(BUILD)/lib/libkstat.a
+INTERNAL := $(O)/libkstat.a
 LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
             $(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat \
             $(LUAS:%=$(BUILD)/share/lua/%/kstat) $(BUILD)/share/kstat/scripts
@@ -105,7 +111,7 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
 comma := ,
 
 .PHONY: all catalogue check check-logs sweep lint sanitize race fuzz fuzz-grammar bench bench-programs spec-programs clean FORCE
-all: $(LIB) $(BUILD)/lib/libkstat.a $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
+all: $(LIB) $(ARCHIVE) $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
 
 # --- objects ------------------------------------------------------------------
 QUIET    = @printf '%-5s %s\n' $(1) '$@';
@@ -124,14 +130,18 @@ $(O)/%.o: csrc/%.c
 $(LIB): $(LIB_OBJ) csrc/libkstat.map
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared -Wl,-soname,$(@F) $(MODULE_LD) \
 	    -Wl,--version-script=csrc/libkstat.map $(CFLAGS) $(LDFLAGS) -o $@ $(LIB_OBJ) $(LIB_LIBS)
-$(BUILD)/lib/libkstat.a: $(LIB_OBJ)
+$(INTERNAL): $(LIB_OBJ)
 	$(call QUIET,AR) mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
+# One object, in which all that is hidden is local: a program that is linked with it may use any name but the API's.
+$(ARCHIVE): $(LIB_OBJ)
+	$(call QUIET,AR) mkdir -p $(@D) && $(CC) $(CFLAGS) -nostdlib -r -o $(O)/libkstat.o $^ && \
+	    $(OBJCOPY) --localize-hidden $(O)/libkstat.o && rm -f $@ && $(AR) rcs $@ $(O)/libkstat.o
 # The library and the module are never unloaded: published kstats outlive the Lua state (nginx makes a new state at
 # each reload), and a thread that asks a file system may return late.
 MODULE_LD := -Wl,--as-needed -Wl,-z,nodelete
-$(BUILD)/lib/lua/5.4/kstat/core.so: $(LUA54_OBJ) $(BUILD)/lib/libkstat.a
+$(BUILD)/lib/lua/5.4/kstat/core.so: $(LUA54_OBJ) $(INTERNAL)
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared $(MODULE_LD) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
-$(BUILD)/lib/lua/5.1/kstat/core.so: $(LUA51_OBJ) $(BUILD)/lib/libkstat.a
+$(BUILD)/lib/lua/5.1/kstat/core.so: $(LUA51_OBJ) $(INTERNAL)
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared $(MODULE_LD) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
 $(BUILD)/lib/lua/5.4/kstat/http.so: $(HTTP_SRC) csrc/http/server.h
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) $(CPP_ALL) $(CPPFLAGS) $(C_ALL) $(CFLAGS) $(LUA54_CFLAGS) -shared \
@@ -140,7 +150,7 @@ $(BUILD)/lib/lua/5.4/kstat/http.so: $(HTTP_SRC) csrc/http/server.h
 define FURTHER_LUA
 $(O)/lua$(1)/%.o: csrc/lua/%.c
 	$$(COMPILE) $(shell $(PKG_CONFIG) --cflags lua$(1)) -c -o $$@ $$<
-$(BUILD)/lib/lua/$(1)/kstat/core.so: $(LUA_SRC:csrc/lua/%.c=$(O)/lua$(1)/%.o) $(BUILD)/lib/libkstat.a
+$(BUILD)/lib/lua/$(1)/kstat/core.so: $(LUA_SRC:csrc/lua/%.c=$(O)/lua$(1)/%.o) $(INTERNAL)
 	$$(call QUIET,LD) mkdir -p $$(@D) && \
 	    $$(CC) -shared $$(MODULE_LD) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(LIB_LIBS)
 endef
@@ -156,7 +166,7 @@ $(O)/host/modules.c: csrc/host/compile.lua $(LUA_FILES)
 $(O)/host/modules.o: $(O)/host/modules.c
 	$(COMPILE) $(LUA54_CFLAGS) -c -o $@ $<
 # -Wl,-E: the C modules that scripts load, such as LPeg, use the host's lua_* functions.
-$(BUILD)/bin/kstatlua: $(HOST_OBJ) $(O)/host/modules.o $(LUA54_OBJ) $(BUILD)/lib/libkstat.a
+$(BUILD)/bin/kstatlua: $(HOST_OBJ) $(O)/host/modules.o $(LUA54_OBJ) $(INTERNAL)
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -Wl,-E -Wl,--as-needed $(CFLAGS) $(LDFLAGS) -o $@ $^ \
 	    $(HOST_LIBS)
 
@@ -172,8 +182,8 @@ $(BUILD)/share/kstat/scripts:
 # --- tests --------------------------------------------------------------------
 # Programs that specs run. Those named core_* test internal functions and are linked with the archive; the others
 # are linked with the shared library, as a user's program is.
-$(BUILD)/spec/core_%: spec/c/core_%.c $(BUILD)/lib/libkstat.a
-	$(COMPILE) $(LDFLAGS) -o $@ $< $(BUILD)/lib/libkstat.a $(LIB_LIBS)
+$(BUILD)/spec/core_%: spec/c/core_%.c $(INTERNAL)
+	$(COMPILE) $(LDFLAGS) -o $@ $< $(INTERNAL) $(LIB_LIBS)
 $(BUILD)/spec/%: spec/c/%.c $(LIB) $(BUILD)/lib/libkstat.so
 	$(COMPILE) $(LDFLAGS) -o $@ $< -L$(BUILD)/lib -lkstat -Wl,-rpath,$(abspath $(BUILD)/lib) -lpthread
 
@@ -241,8 +251,8 @@ endef
 $(foreach lua,$(CHECK_WITH),$(eval $(call CHECK_LUA,$(lua))))
 
 # --- benchmarks -----------------------------------------------------------------
-$(BUILD)/bench/%: bench/%.c $(BUILD)/lib/libkstat.a
-	$(COMPILE) $(LDFLAGS) -o $@ $< $(BUILD)/lib/libkstat.a $(LIB_LIBS)
+$(BUILD)/bench/%: bench/%.c $(INTERNAL)
+	$(COMPILE) $(LDFLAGS) -o $@ $< $(INTERNAL) $(LIB_LIBS)
 
 bench-programs: $(BENCH_BIN)
 bench: all
@@ -277,11 +287,11 @@ race:
 # Each spec/fuzz/NAME.c is a program with libFuzzer. Inputs that made it fail are left in $(BUILD)/fuzz/.
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_BIN := $(patsubst spec/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard spec/fuzz/*.c))
-$(BUILD)/fuzz/lib/libkstat.a: $(LIB_SRC) $(shell find csrc -name '*.h')
+$(BUILD)/fuzz/obj/libkstat.a: $(LIB_SRC) $(shell find csrc -name '*.h')
 	+$(MAKE) BUILD=$(BUILD)/fuzz CC=$(CLANG) CFLAGS="$(FUZZ_FLAGS) -fsanitize=fuzzer-no-link" $@
-$(FUZZ_BIN): $(BUILD)/fuzz/%: spec/fuzz/%.c $(BUILD)/fuzz/lib/libkstat.a
+$(FUZZ_BIN): $(BUILD)/fuzz/%: spec/fuzz/%.c $(BUILD)/fuzz/obj/libkstat.a
 	$(call QUIET,CC) $(CLANG) $(CPP_ALL) $(C_ALL) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $< \
-	    $(BUILD)/fuzz/lib/libkstat.a $(LIB_LIBS)
+	    $(BUILD)/fuzz/obj/libkstat.a $(LIB_LIBS)
 FUZZ_RUNS := $(FUZZ_BIN:=.run)
 fuzz: $(FUZZ_RUNS) fuzz-grammar
 # What people type, in the language in which it is parsed.
@@ -327,6 +337,9 @@ ZSH_DIR  ?= $(PREFIX)/share/zsh/site-functions
 INSTALLED = $(PREFIX)/share/kstat/installed
 D := $(DESTDIR)$(PREFIX)
 L := $(DESTDIR)$(LIBDIR)
+# The shared library is installed without its debugging information, which lies beside it, where gdb finds it. Empty: it
+# is installed as it was built.
+SPLIT_DEBUG ?= yes
 # What replaces @NAMES@ in files that are installed. A library that the loader does not search for is found by programs
 # that are linked with the flags of pkg-config.
 RPATH    := $(if $(filter-out /usr/lib% /usr/local/lib,$(LIBDIR)),-Wl$(comma)-rpath$(comma)$${libdir} )
@@ -346,8 +359,11 @@ install-files:
 	for d in . sys nfs kstat-solaris/sys; do \
 	    $(INSTALL) -d $(D)/include/$$d && $(INSTALL) -m 644 csrc/include/$$d/*.h $(D)/include/$$d || exit; done
 	$(INSTALL) -m 755 $(LIB) $(L)
+	$(if $(SPLIT_DEBUG),cd $(L) && $(OBJCOPY) --only-keep-debug $(notdir $(LIB)) $(notdir $(LIB)).debug && \
+	    chmod 644 $(notdir $(LIB)).debug && \
+	    $(OBJCOPY) --strip-unneeded --add-gnu-debuglink=$(notdir $(LIB)).debug $(notdir $(LIB)))
 	ln -sf $(notdir $(LIB)) $(L)/libkstat.so
-	$(INSTALL) -m 644 $(BUILD)/lib/libkstat.a $(L)
+	$(INSTALL) -m 644 $(ARCHIVE) $(L)
 	for f in kstat kstat-solaris; do $(FILL_IN) $$f.pc.in > $(L)/pkgconfig/$$f.pc || exit; done
 	for m in $(MODULES:$(BUILD)/lib/%=%); do $(INSTALL) -D -m 755 $(BUILD)/lib/$$m $(L)/$$m || exit; done
 	for lua in $(sort $(patsubst $(BUILD)/lib/%/kstat/,%,$(dir $(MODULES)))); do \
@@ -414,7 +430,10 @@ DIST      := $(BUILD)/dist
 LUAROCKS  ?= luarocks-5.4
 RELEASE_URL ?= file://$(abspath $(DIST))
 SOURCE_URL ?= git+file://$(CURDIR)
-.PHONY: dist release
+.PHONY: dist release abi
+# What libkstat.so has, compared with the last release; a step of `make release`.
+abi: $(LIB)
+	+@packaging/abi $(LIB)
 release:
 	+@packaging/release "$(if $(filter command,$(origin VERSION)),$(VERSION))"
 dist:

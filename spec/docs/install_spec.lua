@@ -50,6 +50,15 @@ describe("make install", function()
     end
   end)
 
+  it("puts the debugging information beside the shared library, and in no part of it", function()
+    local library = run.quote(prefix .. "/lib/libkstat.so.1")
+    assert.falsy(run.shell("readelf -SW " .. library).out:find(".debug_info", 1, true))
+    assert.truthy(run.shell("readelf -p .gnu_debuglink " .. library).out:find("libkstat.so.1.debug", 1, true))
+    local whole = run.shell("readelf -SW " .. run.quote(run.build .. "/lib/libkstat.so.1")).out
+    local debug = run.shell("readelf -SW " .. run.quote(prefix .. "/lib/libkstat.so.1.debug")).out
+    assert.equal(whole:find(".debug_info", 1, true) ~= nil, debug:find(".debug_info", 1, true) ~= nil)
+  end)
+
   it("names neither the build tree nor the staging directory in what it installs", function()
     local r = run.shell("grep -rlF -e " .. run.quote(root) .. " -e " .. run.quote(run.build) ..
       " --include='*.pc' --include='*.lua' --include='*.h' " .. root)

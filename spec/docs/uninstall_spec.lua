@@ -108,4 +108,20 @@ describe("libkstat.so.1", function()
     end
     assert.is_true(count > 100)
   end)
+
+  it("has the names of the archive, which has no others that another object of a program could meet", function()
+    local function names(nm, file)
+      return run.shell(("nm %s --defined-only %s/lib/%s | awk 'NF == 3 && $2 != \"A\" { print $3 }' | sort"):format(nm,
+        run.quote(run.build), file)).out
+    end
+    assert.equal(names("-D --without-symbol-versions", "libkstat.so.1"), names("-g", "libkstat.a"))
+  end)
+
+  it("can be loaded by a running program that has no room left for variables of threads", function()
+    local file = run.quote(run.build .. "/lib/libkstat.so.1")
+    assert.falsy(run.shell("readelf -d " .. file).out:find("STATIC_TLS", 1, true))
+    if not (os.getenv("KSTAT_CFLAGS") or ""):find("sanitize", 1, true) then
+      assert.falsy(run.shell("readelf -rW " .. file).out:find("TPOFF", 1, true))
+    end
+  end)
 end)
