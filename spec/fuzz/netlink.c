@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "source/linux/net/diag.h"
-#include "source/linux/net/link.h"
+#include "source/linux/net/links.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

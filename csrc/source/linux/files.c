@@ -219,3 +219,33 @@ ks_linux_any_entry(struct ks_linux *lx, enum ks_root root, const char *path,
 		(void)closedir(dir);
 	return found;
 }
+
+int
+ks_linux_scan_files(struct ks_linux *lx, size_t id)
+{
+	const struct ks_subsystem *sub = ks_linux_subsystem(id);
+	struct ks_units *units = &lx->sub[id].units;
+	uint16_t wanted = lx->sub[id].wanted;
+	const struct ks_file *last = NULL;
+	struct ks_unit *unit;
+	bool is_new, exists = true;
+
+	if (units->scanned)
+		return 0;
+	ks_units_begin(units);
+	unit = ks_units_see(units, sub->parts[0].module, strlen(sub->parts[0].module), 0, &is_new);
+	if (unit == NULL)
+		return -1;
+	for (size_t i = 0; i < sub->nparts; i++) {
+		const struct ks_file *file = sub->parts[i].file;
+
+		if ((wanted >> i & 1) == 0)
+			continue;
+		if (file != last)
+			exists = file == NULL || ks_linux_exists(lx, file->root, file->path);
+		last = file;
+		if (exists && (sub->has_part == NULL || sub->has_part(lx, i)))
+			unit->parts |= (uint16_t)(1u << i);
+	}
+	return ks_units_end(units);
+}

@@ -61,17 +61,6 @@ ks_image_text(const struct ks_image *im)
 	return ks_text_of(im->data, im->len);
 }
 
-/* An open directory in which files are read: one of the two roots, or one below. */
-struct ks_dir {
-	int fd;
-	char *name;  /* owned; for messages */
-	bool kernel; /* it is the running kernel's own, not a recorded tree */
-	int *lack;   /* where an error is noted for which ks_is_lack() is true; or NULL */
-	bool few_files;       /* the process may open so few files that none stays open */
-	struct ks_kept *kept; /* where small files below it stay open (kept.h); NULL: nowhere */
-	const char *below;    /* the directory is this one below fd; NULL: it is fd itself */
-};
-
 /* Returns a directory below another whose `below` is NULL. It is not opened; the path must stay. */
 struct ks_dir ks_dir_below(const struct ks_dir *dir, const char *path);
 

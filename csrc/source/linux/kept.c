@@ -8,7 +8,6 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "source/linux/image.h"
 
 #define MOST 1024         /* descriptors to be kept */
 #define PART 4            /* one of so many that the process may open */

@@ -14,8 +14,6 @@
 
 #include "base/table.h"
 
-struct ks_dir;
-
 struct ks_kept {
 	struct ks_kept_file {
 		char *path;    /* below the directory; owned */
@@ -28,6 +26,17 @@ struct ks_kept {
 	uint32_t next;     /* where the next file probably is: they are read in the same order each time */
 	uint64_t scan;     /* counts the scans */
 	struct ks_table by_path;
+};
+
+/* An open directory in which files are read: one of the two roots, or one below. */
+struct ks_dir {
+	int fd;
+	char *name;  /* owned; for messages */
+	bool kernel; /* it is the running kernel's own, not a recorded tree */
+	int *lack;   /* where an error is noted for which ks_is_lack() is true; or NULL */
+	bool few_files;       /* the process may open so few files that none stays open */
+	struct ks_kept *kept; /* where small files below it stay open (kept.h); NULL: nowhere */
+	const char *below;    /* the directory is this one below fd; NULL: it is fd itself */
 };
 
 /* True if the process may open so few files that large ones must not stay open, either. */

@@ -2,7 +2,7 @@
  * cpu.c - cpu_stat, cpu:N:sys, cpu:N:vm and what Linux counts beyond them, from /proc/stat,
  * /proc/interrupts, /proc/softirqs and /proc/schedstat. SPDX-License-Identifier: MIT
  */
-#include "source/linux/cpu/cpu.h"
+#include "source/linux/cpu/cpus.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "model/raw_layout.h"
-#include "source/linux/system/unix.h"
+#include "source/linux/memory/memory.h"
 
 static const struct ks_file online_file = { KS_ROOT_SYS, "devices/system/cpu/online", KS_MADE_WHOLE, false };
 

@@ -1,8 +1,8 @@
 /*
  * cpu_table.c - sums the lines of files with a column for each CPU, /proc/interrupts and /proc/softirqs;
- * see cpu.h. SPDX-License-Identifier: MIT
+ * see cpus.h. SPDX-License-Identifier: MIT
  */
-#include "source/linux/cpu/cpu.h"
+#include "source/linux/cpu/cpus.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /*
- * cpu_ticks.c - the times of the CPUs from /proc/stat; see cpu.h. The kernel corrects idle, iowait and steal
+ * cpu_ticks.c - the times of the CPUs from /proc/stat; see cpus.h. The kernel corrects idle, iowait and steal
  * backwards, and the line of all CPUs falls when a CPU comes back. Here no time falls.
  * SPDX-License-Identifier: MIT
  */
 #include <string.h>
 
 #include "base/array.h"
-#include "source/linux/cpu/cpu.h"
+#include "source/linux/cpu/cpus.h"
 
 void
 ks_cpu_ticks_begin(struct ks_cpu_ticks_all *all, hrtime_t taken)

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "source/linux/cpu/cpu.h"
-#include "source/linux/system/unix.h"
+#include "source/linux/cpu/cpus.h"
+#include "source/linux/system/uptime.h"
 
 static const struct ks_file cpuinfo_file = { KS_ROOT_PROC, "cpuinfo", KS_MADE_ANYHOW, false };
 

@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 #include "base/table.h"
-#include "source/linux/cpu/cpu.h"
+#include "source/linux/cpu/cpus.h"
 #include "source/linux/listing.h"
 #include "source/linux/widen.h"
 

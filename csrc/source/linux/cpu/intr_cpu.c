@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
-#include "source/linux/cpu/cpu.h"
+#include "source/linux/cpu/cpus.h"
 #include "source/linux/described.h"
 #include "source/linux/listing.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "source/linux/cpu/cpu.h"
+#include "source/linux/cpu/cpus.h"
 
 enum { E_CYCLES, E_INSTRUCTIONS, E_REFERENCES, E_MISSES, E_BRANCHES, E_BRANCH_MISSES, E_COUNT };
 

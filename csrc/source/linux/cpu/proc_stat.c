@@ -1,7 +1,7 @@
 /*
  * proc_stat.c - parses /proc/stat, as far as its readers need it. SPDX-License-Identifier: MIT
  */
-#include "source/linux/cpu/cpu.h"
+#include "source/linux/cpu/cpus.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /*
  * schedstat.c - cpu:N:sched, and what else CPUs have of /proc/schedstat. SPDX-License-Identifier: MIT
  */
-#include "source/linux/cpu/cpu.h"
+#include "source/linux/cpu/cpus.h"
 
 const struct ks_file ks_schedstat_file = { KS_ROOT_PROC, "schedstat", KS_MADE_ANYHOW, false };
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "source/linux/group/cgroup.h"
+#include "source/linux/group/groups.h"
 
 #define MAX_DEPTH 24  /* levels that are listed; each takes a descriptor while it is listed */
 #define LEVELS 2      /* below the root, whose groups are always listed */
@@ -236,8 +236,8 @@ walk_directory(struct walk *w, size_t len, int at, const char *name, int depth, 
 	return fd < 0 ? 0 : walk_entries(w, len, fd, depth - 1);
 }
 
-int
-ks_groups_add(struct ks_linux *lx, struct ks_units *units, size_t hierarchy, char *path, size_t len)
+static int
+add_groups(struct ks_linux *lx, struct ks_units *units, size_t hierarchy, char *path, size_t len)
 {
 	struct ks_groups *gs = ks_groups_of(lx);
 	struct walk w = { lx, gs, units, hierarchy, path };
@@ -250,8 +250,8 @@ ks_groups_add(struct ks_linux *lx, struct ks_units *units, size_t hierarchy, cha
 	    (int)(MAX_DEPTH - depth), &known);
 }
 
-void
-ks_groups_remove(struct ks_units *units, size_t hierarchy, const char *path)
+static void
+remove_group(struct ks_units *units, size_t hierarchy, const char *path)
 {
 	char key[KS_UNIT_NAME];
 	struct ks_unit *unit = ks_units_find(units, key, ks_key_of_path(key, path));
@@ -311,7 +311,7 @@ walk_all(struct ks_linux *lx, struct ks_groups *gs, struct ks_units *units)
 	ks_units_begin(units);
 	for (size_t i = 0; i < gs->n; i++) {
 		path[0] = '\0';
-		if (ks_groups_add(lx, units, i, path, 0) != 0) {
+		if (add_groups(lx, units, i, path, 0) != 0) {
 			errno = ENOMEM;
 			return -1;
 		}
@@ -322,13 +322,14 @@ walk_all(struct ks_linux *lx, struct ks_groups *gs, struct ks_units *units)
 static int
 scan_groups(struct ks_linux *lx, struct ks_units *units)
 {
+	static const struct ks_group_changes changes = { add_groups, remove_group };
 	struct ks_groups *gs = ks_groups_of(lx);
 	int rc = 1;
 
 	gs->devices.known = false;
 	if (gs->watch != NULL) {
 		ks_units_go_on(units);
-		rc = ks_watches_apply(lx, gs, units);
+		rc = ks_watches_apply(lx, gs, units, &changes);
 	}
 	return rc > 0 ? walk_all(lx, gs, units) : rc < 0 ? -1 : units->changed;
 }

@@ -1,6 +1,6 @@
 /*
  * cgroup_detail.c - the statistics of cgroup_memory:ID:NAME, which are the lines of memory.stat and the use of huge
- * pages, and of cgroup_io:ID:NAME, which are those of each disk. See cgroup.h. SPDX-License-Identifier: MIT
+ * pages, and of cgroup_io:ID:NAME, which are those of each disk. See groups.h. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "source/linux/group/cgroup.h"
+#include "source/linux/group/groups.h"
 
 #define FILE_SIZE 32768
 
@@ -195,7 +195,7 @@ ks_group_memory_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record
 
 		if ((g->in >> i & 1) == 0 || (h->has & (KS_IN_V2 | KS_IN_MEMORY | KS_IN_HUGETLB)) == 0)
 			continue;
-		if (ks_group_memory_stat(lx, h, g, buf, sizeof(buf), &text))
+		if (ks_group_file(&dir, "memory.stat", buf, sizeof(buf), &text))
 			add_memory(h, text, r);
 		add_huge_pages(gs, h, &dir, r);
 		is_there |= r->ndata > before || ks_dir_exists(&dir);

@@ -1,6 +1,6 @@
 /*
  * cgroup_mounts.c - where the hierarchies of control groups are mounted: from self/mountinfo, and in a recorded tree
- * or a container that does not show it, from the directories in fs/cgroup. See cgroup.h.
+ * or a container that does not show it, from the directories in fs/cgroup. See groups.h.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "source/linux/group/cgroup.h"
+#include "source/linux/group/groups.h"
 
 static const struct ks_file mountinfo = { KS_ROOT_PROC, "self/mountinfo", KS_MADE_POLLED, false };
 

@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "source/linux/group/cgroup.h"
+#include "source/linux/group/groups.h"
 
-#define MAX_AGE 2000000 /* of a file that two kstats use, in ns */
 #define FILE_SIZE 16384 /* io.stat has about 100 bytes for a disk */
 #define TICK 10000000   /* ns; the unit of times that version 1 shows, on each machine */
 
@@ -183,33 +182,6 @@ ks_group_file(const struct ks_dir *dir, const char *name, char *to, size_t size,
 	return n >= 0 && len < size - 1;
 }
 
-bool
-ks_group_memory_stat(const struct ks_linux *lx, const struct ks_hierarchy *h, const struct ks_group *g, char *to,
-    size_t size, struct ks_text *text)
-{
-	struct ks_groups *gs = ks_groups_of(lx);
-	const struct ks_dir dir = ks_group_dir(lx, h, g->path);
-	hrtime_t now = gethrtime();
-
-	if (gs->memory_stat.of == g && gs->memory_stat.in == h && gs->memory_stat.round == lx->round &&
-	    now - gs->memory_stat.taken < MAX_AGE) {
-		*text = ks_text_of(gs->memory_stat.text, gs->memory_stat.len);
-		return true;
-	}
-	gs->memory_stat.of = NULL;
-	if (!ks_group_file(&dir, "memory.stat", to, size, text))
-		return false;
-	if (ks_text_size(text) < sizeof(gs->memory_stat.text)) {
-		gs->memory_stat.of = g;
-		gs->memory_stat.in = h;
-		gs->memory_stat.round = lx->round;
-		gs->memory_stat.taken = now;
-		gs->memory_stat.len = ks_text_size(text);
-		memcpy(gs->memory_stat.text, text->p, gs->memory_stat.len + 1);
-	}
-	return true;
-}
-
 /* --- reading -------------------------------------------------------------------------------------------- */
 
 /* Adds the numbers of one row, in all lines of its file. */
@@ -254,9 +226,7 @@ read_hierarchy(const struct ks_linux *lx, const struct ks_hierarchy *h, const st
 		    strcmp(sources[end].file, sources[i].file) == 0; end++)
 			needed |= (had >> sources[end].field & 1) == 0 && (had >> sources[end].if_has & 1) != 0;
 		if ((h->has & sources[i].in) == 0 || !needed ||
-		    !(strcmp(sources[i].file, "memory.stat") == 0 ?
-		    ks_group_memory_stat(lx, h, g, buf, sizeof(buf), &text) :
-		    ks_group_file(&dir, sources[i].file, buf, sizeof(buf), &text)))
+		    !ks_group_file(&dir, sources[i].file, buf, sizeof(buf), &text))
 			continue;
 		is_there = true;
 		for (size_t k = i; k < end; k++) {

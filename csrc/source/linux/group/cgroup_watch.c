@@ -1,5 +1,5 @@
 /*
- * cgroup_watch.c - control groups that come and go, from inotify: each directory of a group is watched. See cgroup.h.
+ * cgroup_watch.c - control groups that come and go, from inotify: each directory of a group is watched. See groups.h.
  * Where that is not possible (no inotify, too many groups for fs.inotify.max_user_watches), nothing is lost: each scan
  * walks over the groups instead. SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 #include "base/table.h"
-#include "source/linux/group/cgroup.h"
+#include "source/linux/group/groups.h"
 
 #define EVENTS 16384 /* bytes of events that are read at a time */
 #define WATCHED (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY | IN_ONLYDIR | IN_DONT_FOLLOW)
@@ -118,7 +118,8 @@ ks_watches_add(struct ks_watches *w, const struct ks_groups *gs, size_t hierarch
 
 /* Applies one event. Results as for ks_watches_apply(). */
 static int
-apply(struct ks_linux *lx, struct ks_groups *gs, struct ks_units *units, const struct inotify_event *e)
+apply(struct ks_linux *lx, struct ks_groups *gs, struct ks_units *units, const struct ks_group_changes *changes,
+    const struct inotify_event *e)
 {
 	struct watched *d = find(gs->watch, e->wd);
 	char path[KS_GROUP_PATH];
@@ -147,14 +148,15 @@ apply(struct ks_linux *lx, struct ks_groups *gs, struct ks_units *units, const s
 		return 0;
 	hierarchy = d->hierarchy;
 	if ((e->mask & IN_DELETE) != 0)
-		ks_groups_remove(units, hierarchy, path);
-	else if (ks_groups_add(lx, units, hierarchy, path, (size_t)n) != 0)
+		changes->remove(units, hierarchy, path);
+	else if (changes->add(lx, units, hierarchy, path, (size_t)n) != 0)
 		return -1;
 	return gs->watch == NULL; /* there were too many */
 }
 
 int
-ks_watches_apply(struct ks_linux *lx, struct ks_groups *gs, struct ks_units *units)
+ks_watches_apply(struct ks_linux *lx, struct ks_groups *gs, struct ks_units *units,
+    const struct ks_group_changes *changes)
 {
 	_Alignas(struct inotify_event) char buf[EVENTS];
 	ssize_t n;
@@ -166,7 +168,7 @@ ks_watches_apply(struct ks_linux *lx, struct ks_groups *gs, struct ks_units *uni
 		for (char *p = buf; rc == 0 && p < buf + n;) {
 			const struct inotify_event *e = (const struct inotify_event *)p;
 
-			rc = apply(lx, gs, units, e);
+			rc = apply(lx, gs, units, changes, e);
 			p += sizeof(*e) + e->len;
 		}
 	}

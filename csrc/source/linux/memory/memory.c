@@ -3,13 +3,14 @@
  * unix:0:meminfo and vm_events. SPDX-License-Identifier: MIT
  */
 #include "kstat_raw.h"
-#include "source/linux/system/unix.h"
+#include "source/linux/memory/memory.h"
+#include "source/linux/system/uptime.h"
 
 const struct ks_file ks_meminfo_file = { KS_ROOT_PROC, "meminfo", KS_MADE_WHOLE, false };
 const struct ks_file ks_vmstat_file = { KS_ROOT_PROC, "vmstat", KS_MADE_BRIEFLY, false };
 static const struct ks_file zoneinfo_file = { KS_ROOT_PROC, "zoneinfo", KS_MADE_ANYHOW, false };
 
-static struct ks_unix_state *
+static struct ks_memory_state *
 state_of(const struct ks_linux *lx)
 {
 	return lx->sub[KS_SUB_unix].state;
@@ -197,7 +198,7 @@ static bool
 read_watermarks(struct ks_linux *lx, uint64_t total)
 {
 	static const char *const names[3] = { "min", "low", "high" };
-	struct ks_unix_state *u = state_of(lx);
+	struct ks_memory_state *u = state_of(lx);
 	const struct ks_dir *proc = &lx->root[KS_ROOT_PROC];
 	uint64_t key[3] = { 0, 0, total }, v;
 	const struct ks_image *im;

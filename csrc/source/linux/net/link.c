@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "source/linux/listing.h"
-#include "source/linux/net/link.h"
+#include "source/linux/net/links.h"
 
 static const struct ks_file netdev_file = { KS_ROOT_PROC, "net/dev", KS_MADE_BRIEFLY, false };
 static const struct ks_listing listing;
@@ -381,20 +381,6 @@ identity(struct ks_linux *lx, const char *key)
 
 	(void)snprintf(path, sizeof(path), "class/net/%s", key);
 	return ks_linux_inode(lx, KS_ROOT_SYS, path);
-}
-
-int
-ks_link_set_up(struct ks_linux *lx, struct ks_unit *unit)
-{
-	(void)lx;
-	unit->extra = calloc(1, sizeof(struct ks_known_link));
-	if (unit->extra == NULL) {
-		errno = ENOMEM;
-		return -1;
-	}
-	ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
-	unit->parts = 1;
-	return 0;
 }
 
 static const struct ks_listing listing = { &netdev_file, take_key, is_heading, identity, ks_link_set_up };

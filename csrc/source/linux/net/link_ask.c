@@ -1,8 +1,9 @@
-/* link_ask.c - asks the kernel for network links over netlink; see link.h. SPDX-License-Identifier: MIT */
+/* link_ask.c - asks the kernel for network links over netlink; see links.h. SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
-#include "source/linux/net/link.h"
+#include "source/linux/net/links.h"
 
 /* An answer that is older (ns) is asked for again, even within a round. */
 #define MAX_AGE 20000000
@@ -30,6 +31,20 @@ ks_link_by_index(const struct ks_linux *lx, uint32_t index, uint32_t *hint)
 		}
 	}
 	return NULL;
+}
+
+int
+ks_link_set_up(struct ks_linux *lx, struct ks_unit *unit)
+{
+	(void)lx;
+	unit->extra = calloc(1, sizeof(struct ks_known_link));
+	if (unit->extra == NULL) {
+		errno = ENOMEM;
+		return -1;
+	}
+	ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
+	unit->parts = 1;
+	return 0;
 }
 
 struct answer {

@@ -1,10 +1,10 @@
-/* link_message.c - parses messages about links; see link.h. SPDX-License-Identifier: MIT */
+/* link_message.c - parses messages about links; see links.h. SPDX-License-Identifier: MIT */
 #include <linux/gen_stats.h>
 #include <linux/if_link.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 
-#include "source/linux/net/link.h"
+#include "source/linux/net/links.h"
 
 static const struct {
 	uint16_t type;

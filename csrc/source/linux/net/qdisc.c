@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "source/linux/net/link.h"
+#include "source/linux/net/links.h"
 #include "source/linux/widen.h"
 
 #define MAX_AGE 20000000 /* an answer that is older (ns) is asked for again, even within a round */

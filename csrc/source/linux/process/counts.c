@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "source/linux/lines.h"
 #include "source/linux/listing.h"
-#include "source/linux/process/process.h"
+#include "source/linux/process/processes.h"
 
 /* A sum over threads that was read, continued so that it does not fall. */
 static uint64_t

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "source/linux/process/process.h"
+#include "source/linux/process/processes.h"
 
 #define ANSWER_MAX 4096
 

@@ -3,7 +3,7 @@
  * further kinds of statistics are NAME,status and such. Nobody gets them who does not name their module or class.
  * SPDX-License-Identifier: MIT
  */
-#include "source/linux/process/process.h"
+#include "source/linux/process/processes.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "source/linux/listing.h"
-#include "source/linux/process/process.h"
+#include "source/linux/process/processes.h"
 
 #define TICK_NSEC (KS_NANOSEC / 100) /* of the times that the kernel gives to programs */
 #define WORKER 0x20 /* a bit of the flags: a thread of the kernel's work queues */

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "source/linux/devices.h"
-#include "source/linux/system/unix.h"
+#include "source/linux/system/uptime.h"
 
 #define GAUGE(stat, key, desc) KS_GAUGE_K(stat, KSTAT_DATA_UINT64, key, desc)
 #define LIMIT(stat, key, desc) \

@@ -15,14 +15,26 @@
 #include "base/error.h"
 #include "kstat_raw.h"
 #include "model/raw_layout.h"
-#include "source/linux/cpu/cpu.h"
+#include "source/linux/cpu/cpus.h"
 #include "source/linux/described.h"
-#include "source/linux/system/unix.h"
+#include "source/linux/memory/memory.h"
+#include "source/linux/system/pressure.h"
+#include "source/linux/system/uptime.h"
 
-const struct ks_file ks_loadavg_file = { KS_ROOT_PROC, "loadavg", KS_MADE_WHOLE, false };
-static const struct ks_file uptime_file = { KS_ROOT_PROC, "uptime", KS_MADE_WHOLE, false };
 static const struct ks_file threads_max_file = { KS_ROOT_PROC, "sys/kernel/threads-max", KS_MADE_ANYHOW,
 	false };
+
+struct queue_sums {
+	uint64_t up, runocc;      /* microseconds */
+	uint64_t runque, waiting; /* processes times microseconds */
+	uint64_t asked;           /* when the kernel was asked for runocc last, microseconds */
+	bool is_exact;            /* the kernel counts runocc itself */
+};
+
+struct state {
+	struct ks_memory_state memory;
+	struct queue_sums sysinfo;
+};
 
 #define TICKS_PER_SECOND 100
 #define INIT_PID_NS 0xeffffffcu /* inode of the first PID namespace, fixed in the kernel */
@@ -79,49 +91,6 @@ static const struct ks_field misc_fields[] = {
 	    KSTAT_DATA_UINT32, 1000000000, "ns", "length of a tick of lbolt and of CPU times"),
 	KS_FIELD_END
 };
-
-bool
-ks_linux_uptime(struct ks_linux *lx, uint64_t *centiseconds)
-{
-	const struct ks_image *im;
-	struct timespec up;
-	struct ks_text t;
-
-	if (lx->root[KS_ROOT_PROC].kernel && clock_gettime(CLOCK_BOOTTIME, &up) == 0) {
-		/* What the kernel prints there, without a file to read. */
-		*centiseconds = (uint64_t)up.tv_sec * 100 + (uint64_t)up.tv_nsec / 10000000;
-		return true;
-	}
-	im = ks_linux_try(lx, &uptime_file);
-	if (im == NULL)
-		return false;
-	t = ks_text_of(im->data, im->len);
-	if (ks_text_fixed(&t, 2, centiseconds))
-		return true;
-	ks_linux_odd_line(lx, im, &t);
-	return false;
-}
-
-bool
-ks_linux_boot_time(struct ks_linux *lx, uint64_t *seconds)
-{
-	struct timespec boot;
-	const struct ks_stat *st;
-	int64_t now;
-
-	if (lx->root[KS_ROOT_PROC].kernel && clock_gettime(CLOCK_BOOTTIME, &boot) == 0) {
-		/* What the kernel computes for btime, without the long /proc/stat. */
-		now = ks_time_of_day();
-		now -= (int64_t)boot.tv_sec * KS_NANOSEC + boot.tv_nsec;
-		*seconds = (uint64_t)(now / KS_NANOSEC);
-		return true;
-	}
-	st = ks_linux_stat(lx);
-	if (st == NULL || (st->have & 1u << KS_STAT_BTIME) == 0)
-		return false;
-	*seconds = st->v[KS_STAT_BTIME];
-	return true;
-}
 
 struct entry { /* as getdents64 gives it */
 	uint64_t ino;
@@ -255,7 +224,7 @@ waited_ns(struct ks_linux *lx, uint64_t *ns)
  * of occupied time counts for the rest.
  */
 static void
-add_queue(struct ks_linux *lx, struct ks_queue_sums *q, uint64_t queued, uint64_t passed)
+add_queue(struct ks_linux *lx, struct queue_sums *q, uint64_t queued, uint64_t passed)
 {
 	uint64_t since = q->up - q->asked, v;
 	bool is_due = since >= PSI_PERIOD || !q->is_exact;
@@ -289,7 +258,7 @@ static int
 read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_stat *st = ks_linux_stat(lx);
-	struct ks_queue_sums *q = &((struct ks_unix_state *)lx->sub[KS_SUB_unix].state)->sysinfo;
+	struct queue_sums *q = &((struct state *)lx->sub[KS_SUB_unix].state)->sysinfo;
 	uint32_t cpus;
 	uint64_t up = 0, v, queued = 0, blocked = 0, passed;
 	sysinfo_t *data;
@@ -424,7 +393,7 @@ static const struct ks_part parts[] = {
 	    "KReclaimable 4.20; Zswap* 5.19; SecPageTables 6.1"),
 };
 
-KS_SUBSYSTEM(unix, parts, .state_size = sizeof(struct ks_unix_state));
+KS_SUBSYSTEM(unix, parts, .state_size = sizeof(struct state));
 
 /* These follow the CPUs: programs that look for any "sys" or "vm" must find a CPU's. */
 static const struct ks_part total_parts[] = {

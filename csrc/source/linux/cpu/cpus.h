@@ -1,8 +1,8 @@
 /*
- * cpu.h - what the files about CPUs share. SPDX-License-Identifier: MIT
+ * cpus.h - what the files about CPUs share. SPDX-License-Identifier: MIT
  */
-#ifndef SOURCE_LINUX_CPU_H
-#define SOURCE_LINUX_CPU_H
+#ifndef SOURCE_LINUX_CPUS_H
+#define SOURCE_LINUX_CPUS_H
 
 #include "source/linux/lines.h"
 #include "source/linux/linux.h"

@@ -1,11 +1,11 @@
 /*
- * cgroup.h - what the files about control groups share. A machine has one hierarchy of groups (version 2), one
+ * groups.h - what the files about control groups share. A machine has one hierarchy of groups (version 2), one
  * for each set of controllers (version 1), or both (hybrid). A group that several hierarchies have at the same
  * place is one unit, and its statistics have the same names in each case.
  * SPDX-License-Identifier: MIT
  */
-#ifndef SOURCE_LINUX_GROUP_CGROUP_H
-#define SOURCE_LINUX_GROUP_CGROUP_H
+#ifndef SOURCE_LINUX_GROUPS_H
+#define SOURCE_LINUX_GROUPS_H
 
 #include "source/linux/linux.h"
 
@@ -50,14 +50,6 @@ struct ks_groups {
 		size_t n, cap;
 		bool known;
 	} devices;
-	struct {
-		uint64_t round;
-		hrtime_t taken;
-		const struct ks_group *of;
-		const struct ks_hierarchy *in;
-		size_t len;
-		char text[4096];
-	} memory_stat;            /* the file of this name that was read last, which two kstats of a group need */
 	char page_size[8][16];    /* sizes of huge pages as the files of hugetlb are named: "2MB" */
 	size_t npage_sizes;
 };
@@ -71,17 +63,6 @@ void ks_groups_close_hierarchies(struct ks_groups *gs);
 /* True if something was mounted or unmounted since the hierarchies were found, or since the last call. */
 bool ks_groups_mounts_changed(const struct ks_groups *gs);
 
-/* --- cgroup.c -------------------------------------------------------------------------------------------- */
-
-/*
- * Adds a group that has come and those below it. `path` is KS_GROUP_PATH bytes that hold its path of `len` bytes;
- * they are changed meanwhile. Returns 0, or -1 with errno ENOMEM.
- */
-int ks_groups_add(struct ks_linux *lx, struct ks_units *units, size_t hierarchy, char *path, size_t len);
-
-/* Notes that a hierarchy has a group no longer. */
-void ks_groups_remove(struct ks_units *units, size_t hierarchy, const char *path);
-
 /* --- cgroup_watch.c: groups that come and go, from inotify ------------------------------------------------ */
 
 /* Starts to watch; NULL if that is not possible. The walk that follows adds the directories. */
@@ -91,11 +72,23 @@ void ks_watches_close(struct ks_watches *w);
 /* Adds a directory; false if that is not possible, because there are too many. A missing one counts as added. */
 bool ks_watches_add(struct ks_watches *w, const struct ks_groups *gs, size_t hierarchy, const char *path);
 
+struct ks_group_changes {
+	/*
+	 * Adds a group that has come and those below it. `path` is KS_GROUP_PATH bytes that hold its path of `len` bytes;
+	 * they are changed meanwhile. Returns 0, or -1 with errno ENOMEM.
+	 */
+	int (*add)(struct ks_linux *lx, struct ks_units *units, size_t hierarchy, char *path, size_t len);
+
+	/* Notes that a hierarchy has a group no longer. */
+	void (*remove)(struct ks_units *units, size_t hierarchy, const char *path);
+};
+
 /*
  * Adds and removes the groups that came and went. Returns 0, -1 with errno ENOMEM, or 1 if the changes are not known
  * in full, so that a walk is needed.
  */
-int ks_watches_apply(struct ks_linux *lx, struct ks_groups *gs, struct ks_units *units);
+int ks_watches_apply(struct ks_linux *lx, struct ks_groups *gs, struct ks_units *units,
+    const struct ks_group_changes *changes);
 
 /* --- cgroup_read.c, cgroup_detail.c ------------------------------------------------------------------------ */
 
@@ -107,10 +100,6 @@ const struct ks_meta *ks_group_io_meta(const char *stat);
 
 /* Reads a small file of a group: up to size - 1 bytes, and a NUL. False if that fails or the file is larger. */
 bool ks_group_file(const struct ks_dir *dir, const char *name, char *to, size_t size, struct ks_text *text);
-
-/* The same for the file memory.stat of a group, which is read only once for kstats that are read together. */
-bool ks_group_memory_stat(const struct ks_linux *lx, const struct ks_hierarchy *h, const struct ks_group *g,
-    char *to, size_t size, struct ks_text *text);
 
 /* The directory of a group in one hierarchy, whose path must stay. It is not opened. */
 struct ks_dir ks_group_dir(const struct ks_linux *lx, const struct ks_hierarchy *h, const char *path);

@@ -1,9 +1,9 @@
 /*
- * link.h - what the kernel says of network links over netlink. link.c makes kstats of it, and of files where there is
+ * links.h - what the kernel says of network links over netlink. link.c makes kstats of it, and of files where there is
  * no netlink. SPDX-License-Identifier: MIT
  */
-#ifndef SOURCE_LINUX_NET_LINK_H
-#define SOURCE_LINUX_NET_LINK_H
+#ifndef SOURCE_LINUX_NET_LINKS_H
+#define SOURCE_LINUX_NET_LINKS_H
 
 #include <net/if.h>
 

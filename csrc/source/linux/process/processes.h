@@ -1,10 +1,10 @@
 /*
- * process.h - what the files about processes and threads share. A process has a kstat for each kind of statistics,
+ * processes.h - what the files about processes and threads share. A process has a kstat for each kind of statistics,
  * and each kind comes from one file of /proc/PID; a thread has the same from /proc/PID/task/TID.
  * SPDX-License-Identifier: MIT
  */
-#ifndef SOURCE_LINUX_PROCESS_H
-#define SOURCE_LINUX_PROCESS_H
+#ifndef SOURCE_LINUX_PROCESSES_H
+#define SOURCE_LINUX_PROCESSES_H
 
 #include <sys/types.h>
 
