@@ -7,7 +7,7 @@
 #ifndef SOURCE_REPLAY_PROGRAM_H
 #define SOURCE_REPLAY_PROGRAM_H
 
-#include "source/replay/replay.h"
+#include "source/replay/reader.h"
 
 /* True if the kstat is that of a loop device or the like, which come behind all others. */
 bool ks_program_is_late(const struct ks_replay *r, const struct ks_store_kstat *k);

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "source/replay/recording/codec.h"
 #include "source/replay/recording/frame_file.h"
-#include "source/replay/replay.h"
+#include "source/replay/reader.h"
 
 struct recording {
 	struct ks_replay base;
