@@ -242,6 +242,13 @@ take_over(kstat_named_t *to, const kstat_named_t *from, struct ks_record *r, boo
 		*to = *from;
 }
 
+/* The text of a statistic that is not known: an empty one, but where illumos itself has a word for it. */
+static const char *
+unknown_text(const char *stat)
+{
+	return strcmp(stat, "socket_type") == 0 ? "Unknown" : "";
+}
+
 void
 ks_shape_apply(const struct ks_shape *s, struct ks_record *r, bool exact)
 {
@@ -274,6 +281,6 @@ ks_shape_apply(const struct ks_shape *s, struct ks_record *r, bool exact)
 
 		if (kn->data_type == KSTAT_DATA_STRING && ks_named_is_hidden(kn) &&
 		    kn->value.string.addr.ptr == NULL)
-			ks_record_set_string(r, kn, "", 0);
+			ks_record_set_string(r, kn, unknown_text(kn->name), strlen(unknown_text(kn->name)));
 	}
 }

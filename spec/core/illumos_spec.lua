@@ -79,8 +79,10 @@ describe("a program in C", function()
     assert.same({ sysfork = "0", pgpgin = "0" }, kstats["cpu_stat:1:cpu_stat1"])
   end)
 
-  it("finds an empty text, and no null pointer, where Linux has none", function()
-    assert.same({ name = "socket_type", type = "STRING", hidden = true, value = "" },
+  it("finds an empty text, and no null pointer, where Linux has none, and illumos's word where it has one", function()
+    assert.same({ name = "brand", type = "STRING", hidden = true, value = "" },
+      kstats["cpu_info:2:cpu_info2"].by_name.brand)
+    assert.same({ name = "socket_type", type = "STRING", hidden = true, value = "Unknown" },
       kstats["cpu_info:0:cpu_info0"].by_name.socket_type)
   end)
 end)
