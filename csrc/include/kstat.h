@@ -16,6 +16,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/time.h>
 #include <sys/types.h>
 
 #include "kstat_types.h"
@@ -30,9 +31,12 @@ extern "C" {
 
 /*
  * gethrtime(3C): nanoseconds of a clock that never steps back (CLOCK_MONOTONIC:
- * zero is near boot, time spent suspended is not counted).
+ * zero is near boot, time spent suspended is not counted). OpenZFS's <sys/time.h>, which
+ * programs of libzfs have on their path, defines an inline function of that name, with the same clock.
  */
+#ifndef _LIBSPL_SYS_TIME_H
 hrtime_t gethrtime(void);
+#endif
 
 #define KSTAT_STRLEN 31 /* 30 bytes and a NUL, for every name */
 
@@ -190,10 +194,10 @@ typedef struct kstat_timer {
 	hrtime_t stop_time;       /* previous event stop time */
 } kstat_timer_t;
 
-#define KSTAT_NAMED_PTR(kptr) ((kstat_named_t *)(kptr)->ks_data)
-#define KSTAT_INTR_PTR(kptr) ((kstat_intr_t *)(kptr)->ks_data)
-#define KSTAT_IO_PTR(kptr) ((kstat_io_t *)(kptr)->ks_data)
-#define KSTAT_TIMER_PTR(kptr) ((kstat_timer_t *)(kptr)->ks_data)
+#define KSTAT_NAMED_PTR(kptr) KSTAT_CAST_(kstat_named_t *, (kptr)->ks_data)
+#define KSTAT_INTR_PTR(kptr) KSTAT_CAST_(kstat_intr_t *, (kptr)->ks_data)
+#define KSTAT_IO_PTR(kptr) KSTAT_CAST_(kstat_io_t *, (kptr)->ks_data)
+#define KSTAT_TIMER_PTR(kptr) KSTAT_CAST_(kstat_timer_t *, (kptr)->ks_data)
 
 /* --- libkstat --------------------------------------------------------------- */
 

@@ -75,9 +75,9 @@ int32_t kstat_blob_voi(const kstat_blob_t *b, const char *name);
  * its type (nothing was counted); EOVERFLOW one statistic could not include it; EAGAIN as
  * kstat_ioq_waitq_enter(); EIO the memory was overwritten.
  */
-int kstat_blob_update_int(kstat_blob_t *b, int32_t voi_id, int64_t v, bool rel);
-int kstat_blob_update_uint(kstat_blob_t *b, int32_t voi_id, uint64_t v, bool rel);
-int kstat_blob_update_dbl(kstat_blob_t *b, int32_t voi_id, double v, bool rel);
+int kstat_blob_update_int(kstat_blob_t *b, int32_t voi_id, int64_t v, kstat_bool_t rel);
+int kstat_blob_update_uint(kstat_blob_t *b, int32_t voi_id, uint64_t v, kstat_bool_t rel);
+int kstat_blob_update_dbl(kstat_blob_t *b, int32_t voi_id, double v, kstat_bool_t rel);
 
 /*
  * Adds a private blob of the same template, in one change. Returns 0, or -1 with errno EINVAL, EOVERFLOW,

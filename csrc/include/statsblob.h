@@ -27,6 +27,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kstat_types.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -452,13 +454,13 @@ STATS_VOI_UPDATE_DECL_(uq64, u64q_t)
  * Extension: the same for a program that does not know the VOI's type when it is compiled. For a VOI of any
  * integer type v is the value (ERANGE if it does not fit), for a Q VOI v is a number of whole units.
  */
-int stats_voi_update_int(struct statsblob *sb, int32_t voi_id, int64_t v, bool rel);
-int stats_voi_update_uint(struct statsblob *sb, int32_t voi_id, uint64_t v, bool rel);
+int stats_voi_update_int(struct statsblob *sb, int32_t voi_id, int64_t v, kstat_bool_t rel);
+int stats_voi_update_uint(struct statsblob *sb, int32_t voi_id, uint64_t v, kstat_bool_t rel);
 /*
  * Integer VOIs: v must be whole. Q VOIs: v is rounded to the VOI's precision. ERANGE, also if v is not a
  * number.
  */
-int stats_voi_update_dbl(struct statsblob *sb, int32_t voi_id, double v, bool rel);
+int stats_voi_update_dbl(struct statsblob *sb, int32_t voi_id, double v, kstat_bool_t rel);
 
 /* --- reading ------------------------------------------------------------------------ */
 

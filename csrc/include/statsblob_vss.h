@@ -46,8 +46,8 @@
 		kept = given;                                                            \
 		return kept.pointer();                                                   \
 	}(stats_vss_info(__VA_ARGS__)))
-#define STATS_VSS_QINFO_(p) STATS_VSS_KEEP_((uint32_t)(p))
-#define STATS_VSS_TDGSTINFO_(n, p) STATS_VSS_KEEP_((uint32_t)(n), (uint32_t)(p))
+#define STATS_VSS_QINFO_(p) STATS_VSS_KEEP_(KSTAT_CAST_(uint32_t, p))
+#define STATS_VSS_TDGSTINFO_(n, p) STATS_VSS_KEEP_(KSTAT_CAST_(uint32_t, n), KSTAT_CAST_(uint32_t, p))
 #define STATS_VSS_LININFO_(l, u, inc, fl) STATS_VSS_KEEP_(BKT_LIN, fl, l, u, inc, 0)
 #define STATS_VSS_EXPINFO_(l, u, base, ex, fl) STATS_VSS_KEEP_(BKT_EXP, fl, l, u, base, ex)
 #define STATS_VSS_LINEXPINFO_(l, u, n, base, fl) STATS_VSS_KEEP_(BKT_LINEXP, fl, l, u, n, base)
@@ -97,9 +97,9 @@
  * Histograms with the caller's buckets: HBKTS(CRBKT(0), CRBKT(10)). The last bucket whose
  * range holds the value counts it. CR: values from lb on. DR: lb <= value < ub. DV: one value.
  */
-#define CRBKT(lb) { (uint64_t)(lb), (uint64_t)(lb) }
-#define DRBKT(lb, ub) { (uint64_t)(lb), (uint64_t)(ub) }
-#define DVBKT(val) { (uint64_t)(val), (uint64_t)(val) }
+#define CRBKT(lb) { KSTAT_CAST_(uint64_t, lb), KSTAT_CAST_(uint64_t, lb) }
+#define DRBKT(lb, ub) { KSTAT_CAST_(uint64_t, lb), KSTAT_CAST_(uint64_t, ub) }
+#define DVBKT(val) { KSTAT_CAST_(uint64_t, val), KSTAT_CAST_(uint64_t, val) }
 #define STATS_VSS_CRHIST32_USR(bkts, vsdflags) STATS_VSS_USR_(VSD_DTYPE_CRHIST32, bkts, vsdflags)
 #define STATS_VSS_CRHIST64_USR(bkts, vsdflags) STATS_VSS_USR_(VSD_DTYPE_CRHIST64, bkts, vsdflags)
 #define STATS_VSS_DRHIST32_USR(bkts, vsdflags) STATS_VSS_USR_(VSD_DTYPE_DRHIST32, bkts, vsdflags)
@@ -152,17 +152,17 @@ public:
 	{
 		hist.scheme = scheme;
 		hist.flags = flags;
-		hist.lb = (uint64_t)lb;
-		hist.ub = (uint64_t)ub;
+		hist.lb = static_cast<uint64_t>(lb);
+		hist.ub = static_cast<uint64_t>(ub);
 		/* LIN has one parameter, the others have two. */
 		if (scheme == BKT_LIN) {
-			hist.lin.stepinc = (uint64_t)a;
+			hist.lin.stepinc = static_cast<uint64_t>(a);
 		} else if (scheme == BKT_EXP) {
-			hist.exp.stepbase = (uint64_t)a;
-			hist.exp.stepexp = (uint64_t)b;
+			hist.exp.stepbase = static_cast<uint64_t>(a);
+			hist.exp.stepexp = static_cast<uint64_t>(b);
 		} else {
-			hist.linexp.nlinsteps = (uint64_t)a;
-			hist.linexp.stepbase = (uint64_t)b;
+			hist.linexp.nlinsteps = static_cast<uint64_t>(a);
+			hist.linexp.stepbase = static_cast<uint64_t>(b);
 		}
 	}
 	stats_vss_info(std::initializer_list<struct vss_hist_bkt> list, uint32_t flags)

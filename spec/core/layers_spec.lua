@@ -263,9 +263,8 @@ describe("libkstat", function()
     local compilers = { "gcc -std=c89", "gcc -std=c89 -pedantic", "gcc -std=c99 -pedantic",
       "gcc -std=c11 -pedantic", "g++ -std=c++98", "g++ -std=c++98 -pedantic", "g++ -std=c++11 -pedantic",
       "g++ -std=c++20 -pedantic" }
-    -- clang minds bool in C90, which statsblob.h has.
-    for _, compiler in ipairs({ "clang -std=c99 -pedantic", "clang++ -std=c++98 -pedantic",
-      "clang++ -std=c++17 -pedantic" }) do
+    for _, compiler in ipairs({ "clang -std=c90 -pedantic", "clang -std=c99 -pedantic", "clang++ -std=c++98 -pedantic",
+      "clang++ -std=c++17 -pedantic -Wold-style-cast", "g++ -std=c++17 -Wold-style-cast" }) do
       if run.shell("command -v " .. compiler:match("^%S+")).status == 0 then
         compilers[#compilers + 1] = compiler
       end
@@ -276,5 +275,16 @@ describe("libkstat", function()
         compile(header, compiler)
       end
     end
+  end)
+
+  it("has macros that C++ takes without a word about casts", function()
+    local program = os.tmpname()
+    run.write_file(program, "#include <kstat_blob.h>\nstruct vss_hist_bkt bucket = DRBKT(1, 2);\n" ..
+      "uint64_t use(kstat_t *k)\n{\n\treturn KSTAT_IO_PTR(k)->nread + KSTAT_TIMER_PTR(k)->num_events + " ..
+      "KSTAT_INTR_PTR(k)->intrs[0] + KSTAT_NAMED_PTR(k)->value.ui64 + bucket.lb;\n}\n")
+    local r = run.tool("c++ -std=c++17 -Wall -Wextra -Wold-style-cast -Werror -Icsrc/include -fsyntax-only -x c++ " ..
+      program)
+    os.remove(program)
+    assert.equal("", r.err)
   end)
 end)

@@ -41,7 +41,13 @@ describe("the headers of Solaris", function()
 static boolean_t yes = B_TRUE;
 static hrtime_t when;
 static processorid_t cpu;
+static uintptr_t address;
+static uint32_t word;
+#ifndef _INT64_TYPE
+#error "no _INT64_TYPE"
+#endif
 #include <sys/time.h>
+static struct tm calendar; /* <time.h> is part of it */
 int parts[NANOSEC / MICROSEC == MILLISEC ? 1 : -1];
 #include <sys/sysinfo.h>
 static cpu_stat_t cpu_stat;
@@ -71,7 +77,9 @@ static int use(struct sysinfo *machine, struct var *var, struct mntinfo_kstat *m
 	KSTAT_NAMED_STR_PTR(named) = named->name;
 	KSTAT_NAMED_STR_BUFLEN(named) = (uint32_t)sizeof(online);
 	cpu = (processorid_t)(cpu_stat.cpu_sysinfo.cpu[CPU_IDLE] + sums.updates + pages.updates);
-	return sysinfo(machine) + var->v_proc + (int)mount->mik_vers + lock.l_type + cpu +
+	address = (uintptr_t)machine;
+	word = localtime(&now.tv_sec) == &calendar;
+	return sysinfo(machine) + (int)(word + (uint32_t)address) + var->v_proc + (int)mount->mik_vers + lock.l_type + cpu +
 	    (int)(sizeof(parts) + sizeof(states) + sizeof(dnlc) + sizeof(ncstats) + sizeof(biostats) + sizeof(vopstats));
 }
 int main(void) { return yes == B_FALSE && use(NULL, NULL, NULL, NULL); }
@@ -110,6 +118,66 @@ int main(void) { return yes == B_FALSE && use(NULL, NULL, NULL, NULL); }
       compiles("gcc -std=c99", flags, "#include <" .. header .. ">\nint main(void) { return 0; }\n")
     end
     compiles("gcc -D_GNU_SOURCE -std=c99", flags, table.concat(backwards) .. "int main(void) { return 0; }\n")
+  end)
+
+  -- What OpenZFS's libzfs.h brings, with headers of its own for those of Solaris that its pkg-config puts on the path:
+  -- a stub, and the headers themselves where they are installed.
+  it("and those of kstat go with OpenZFS's libzfs.h, in both orders of both", function()
+    local stub = root .. "/libspl"
+    run.shell("mkdir -p " .. stub .. "/sys")
+    run.write_file(stub .. "/sys/types.h", [[
+#ifndef _LIBSPL_SYS_TYPES_H
+#define _LIBSPL_SYS_TYPES_H
+#include_next <sys/types.h>
+typedef enum { B_FALSE = 0, B_TRUE = 1 } boolean_t;
+typedef unsigned char uchar_t;
+typedef unsigned int uint_t;
+typedef unsigned long ulong_t;
+typedef long long longlong_t;
+typedef ulong_t pgcnt_t;
+typedef int zoneid_t;
+#endif
+]])
+    run.write_file(stub .. "/sys/time.h", [[
+#ifndef _LIBSPL_SYS_TIME_H
+#define _LIBSPL_SYS_TIME_H
+#include <time.h>
+#include <sys/types.h>
+#include_next <sys/time.h>
+#ifndef NANOSEC
+#define NANOSEC 1000000000
+#endif
+typedef long long hrtime_t;
+static inline hrtime_t gethrtime(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (hrtime_t)now.tv_sec * NANOSEC + now.tv_nsec;
+}
+#endif
+]])
+    run.write_file(stub .. "/libzfs.h", "#include <sys/types.h>\n#include <sys/time.h>\n" ..
+      "typedef struct zfs_handle zfs_handle_t;\n")
+    local theirs = { "-I" .. stub }
+    if run.shell("test -f /usr/include/libzfs/libzfs.h").status == 0 then
+      theirs[2] = "-isystem /usr/include/libzfs -isystem /usr/include/libspl"
+    end
+    local text = [[
+static boolean_t yes = B_TRUE;
+int main(void) { kstat_ctl_t *kc = NULL; zfs_handle_t *zfs = NULL; return kc || zfs || !yes || gethrtime() < NANOSEC; }
+]]
+    for _, zfs in ipairs(theirs) do
+      local ours = flags_of(root .. "/opt/kstat", "kstat-solaris", "--cflags")
+      local kstat = flags_of(root .. "/opt/kstat", "kstat", "--cflags")
+      for _, flags in ipairs({ ours .. zfs, zfs .. " " .. ours, kstat .. zfs, zfs .. " " .. kstat }) do
+        for _, compiler in ipairs({ "gcc -D_GNU_SOURCE -std=c99", "gcc -std=gnu11", "clang -std=gnu99", "g++" }) do
+          if there(compiler) then
+            compiles(compiler, flags, "#include <kstat.h>\n#include <libzfs.h>\n" .. text)
+            compiles(compiler, flags, "#include <libzfs.h>\n#include <kstat.h>\n" .. text)
+          end
+        end
+      end
+    end
   end)
 
   it("are found below /usr, where the compiler looks by itself", function()
