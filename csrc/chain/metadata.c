@@ -41,7 +41,10 @@ kstat2_get_md(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, kstat2_md_t
 		return ks_fail(EINVAL, "kstat2_get_md: a handle, a kstat, a statistic and room are needed");
 	if (ks_chain_find(kc, ksp->ks_kid) == NULL)
 		return -1;
+	errno = 0;
 	m = ks_chain_meta(kc, ksp, stat);
+	if (m == NULL && errno == ENOMEM)
+		return -1;
 	is_hidden = ks_named_find_hidden(ksp, stat) != NULL;
 	if (m == NULL && is_hidden)
 		m = &ks_meta_not_counted;

@@ -382,7 +382,7 @@ local_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const cha
 		ks_buf_add(&l->texts, m->desc, strlen(m->desc) + 1);
 		l->found = *m;
 		if (l->texts.failed) {
-			m = NULL;
+			m = ks_fail_null(ENOMEM, "out of memory for metadata");
 		} else {
 			l->found.stat = l->texts.data;
 			l->found.unit = l->texts.data + unit;

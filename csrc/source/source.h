@@ -136,7 +136,7 @@ struct ks_source_ops {
 
 	/*
 	 * Optional. Returns the metadata of one statistic, valid until the next scan or the thread's next call of
-	 * such a function, of any source; NULL if the source has none.
+	 * such a function, of any source; NULL if the source has none, or with errno ENOMEM.
 	 */
 	const struct ks_meta *(*meta)(struct ks_source *src, const kstat_t *ksp, uint64_t cookie,
 	    const char *stat);

@@ -755,6 +755,90 @@ duplicates(void)
 	kstat_unpublish(pub);
 }
 
+static struct ks_seg_entry *
+entry_of(kstat_t *p)
+{
+	return ((struct ks_provider *)p)->published->entry;
+}
+
+/* The place of a deleted kstat is taken again, but not at once: another process may still be updating what was there. */
+static void
+places(void)
+{
+	kstat_pub_t *pub = kstat_publish("places", 0);
+	struct ks_seg_entry *first = entry_of(counters(pub, "first", 0)), *second;
+	kstat_t *p;
+
+	CHECK(kstat_publish_remove(pub, "seg", 0, "first") == 1);
+	p = counters(pub, "second", 0);
+	second = entry_of(p);
+	CHECK(second != first);
+	first->crtime -= INT64_C(2000000000); /* as if it had been deleted before */
+	CHECK(entry_of(counters(pub, "third", 0)) == first);
+	CHECK(read_kstat("seg", 0, "third") != NULL && read_kstat("seg", 0, "second") != NULL);
+	kstat_unpublish(pub);
+}
+
+/* What a publisher finds that shares its segment with one that writes nonsense: names that lie nowhere. */
+static void
+nonsense(void)
+{
+	kstat_pub_t *pub = kstat_publish("nonsense", 0);
+	struct ks_seg_entry *e = entry_of(counters(pub, "first", 0));
+
+	CHECK(kstat_publish_exists(pub, "seg", 0, "first") == 1);
+	e->magic ^= 1;
+	(void)atomic_fetch_add(&pub->header->reused, 1); /* all names are looked at again */
+	CHECK(kstat_publish_exists(pub, "seg", 0, "first") == -1 && errno == EIO);
+	e->magic ^= 1;
+	CHECK(kstat_publish_exists(pub, "seg", 0, "first") == 1);
+	kstat_unpublish(pub);
+}
+
+/* A reader leaves out kstats whose statistics have no type or storage that it knows, and says so. */
+static void
+unknown_types(void)
+{
+	static const struct {
+		uint8_t type, storage;
+	} odd[] = { { KSTAT_DATA_UINT64 + 70, KS_STORE_CELL }, { KSTAT_DATA_DOUBLE, KS_STORE_SHARDED },
+		{ KSTAT_DATA_STRING, KS_STORE_CELL }, { KSTAT_DATA_UINT64, 99 } };
+	kstat_pub_t *pub = kstat_publish("types", 0);
+
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		char name[KSTAT_STRLEN];
+		kstat_t *p;
+		struct ks_seg_entry *e;
+		struct ks_seg_field *f;
+
+		(void)snprintf(name, sizeof(name), "odd%zu", i);
+		p = counters(pub, name, 0);
+		e = entry_of(p);
+		f = (struct ks_seg_field *)((char *)e + e->fields);
+		f->data_type = odd[i].type;
+		f->storage = odd[i].storage;
+		e->check = ks_seg_entry_check(e, f, (char *)e + e->strings);
+		CHECK(see("seg", 0, name) == NULL);
+		CHECK(i > 0 || strstr(ks_chain_warning(kc), "types.kseg: damaged at byte ") != NULL); /* is told once */
+		kstat_delete(p);
+	}
+	kstat_unpublish(pub);
+}
+
+/* A link in the place of the lock of a directory is not followed. */
+static void
+locks(void)
+{
+	char lock[512];
+
+	(void)snprintf(lock, sizeof(lock), "%s/.lock", getenv("KSTAT_DIR"));
+	CHECK(unlink(lock) == 0 && symlink("/nowhere", lock) == 0);
+	CHECK(kstat_publish("locks", 0) == NULL && errno == ELOOP && strstr(kstat_errmsg(), "/.lock: ") != NULL);
+	CHECK(unlink(lock) == 0 && mkdir(lock, 0700) == 0);
+	CHECK(kstat_publish("locks", 0) == NULL && errno == EISDIR);
+	CHECK(rmdir(lock) == 0);
+}
+
 /* What a reader makes of a file that was cut off, or is none. */
 static void
 damage(void)
@@ -815,6 +899,10 @@ main(int argc, char **argv)
 	exec_again(argv[0]);
 	names_and_modes();
 	duplicates();
+	places();
+	nonsense();
+	unknown_types();
+	locks();
 	damage();
 	(void)kstat_chain_update(kc);
 	CHECK(kc->kc_chain == NULL);

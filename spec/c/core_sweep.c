@@ -66,6 +66,8 @@ show(const char *what, kstat_ctl_t *kc, kstat_t *k)
 		(void)printf(" %s", n->name);
 	if (n != NULL && kstat2_get_md(kc, k, n->name, &md) == 0)
 		(void)printf(" %s", md.md_unit);
+	else if (n != NULL)
+		(void)OK(errno == ENOENT);
 	(void)printf("\n");
 }
 

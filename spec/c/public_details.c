@@ -1,8 +1,10 @@
 /*
  * public_details.c - what public functions promise beside the reference vectors, for
  * spec/core/public_details_spec.lua: each line has the name of a detail and what was found.
+ * The argument is a capture with disks.
  * SPDX-License-Identifier: MIT
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +31,27 @@ print_statistic(struct statsblob *blob, enum voi_stype stype, const char *name)
 	}
 }
 
+/* Prints the errors of calls that have one wrong argument each. */
+static void
+print_refusals(struct statsblob *blob)
+{
+	struct sbuf *text = sbuf_new_auto();
+	struct voistatdata *data;
+	enum vsd_dtype type;
+	size_t size;
+
+	if (stats_voistat_fetch_dptr(blob, 0, VS_STYPE_SUM, &type, &data, &size) != 0)
+		return;
+	printf("refused %d %d %d %d %d %zd\n",
+	    stats_voistatdata_tostr(NULL, VSD_DTYPE_INT_U32, type, size, SB_STRFMT_JSON, text, 0) == EINVAL,
+	    stats_voistatdata_tostr(data, VSD_DTYPE_INT_U32, type, size, SB_STRFMT_JSON, NULL, 0) == EINVAL,
+	    stats_voistatdata_tostr(data, VSD_DTYPE_INT_U32, type, size, SB_STRFMT_NUM_FMTS, text, 0) == EINVAL,
+	    stats_voistatdata_tostr(data, VSD_DTYPE_CRHIST32, type, size, SB_STRFMT_JSON, text, 0) == EINVAL,
+	    stats_voistatdata_tostr(data, VSD_DTYPE_INT_U32, VSD_NUM_DTYPES, size, SB_STRFMT_JSON, text, 0) == EINVAL,
+	    (ssize_t)sbuf_len(text));
+	sbuf_delete(text);
+}
+
 static int
 print_statsblob(void)
 {
@@ -43,6 +66,7 @@ print_statsblob(void)
 		return 1;
 	print_statistic(blob, VS_STYPE_SUM, "sum");
 	print_statistic(blob, VS_STYPE_HIST, "histogram");
+	print_refusals(blob);
 	stats_blob_destroy(blob);
 	return 0;
 }
@@ -58,6 +82,24 @@ print_sequences(void)
 	printf("start %u %u\n", (unsigned)ds.sequence0, (unsigned)ds.sequence1);
 	devstat_end_transaction(&ds, 512, DEVSTAT_TAG_SIMPLE, DEVSTAT_READ, &now, NULL);
 	printf("end %u %u\n", (unsigned)ds.sequence0, (unsigned)ds.sequence1);
+}
+
+/* Prints the names of the disks of a capture. */
+static void
+print_disks(const char *path)
+{
+	kstat_ctl_t *kc = kstat_open_capture(path);
+	devstat_list_t *list = kc != NULL ? devstat_list_open(kc) : NULL;
+	struct devinfo info = { 0 };
+	struct statinfo stats = { .dinfo = &info };
+
+	if (list == NULL || devstat_list_getdevs(list, &stats) < 0)
+		return;
+	for (int i = 0; i < info.numdevs; i++)
+		printf("disk %s %d '%s'\n", info.devices[i].device_name, info.devices[i].unit_number,
+		    info.devices[i].system_name);
+	devstat_list_close(list);
+	(void)kstat_close(kc);
 }
 
 /* Selects one device twice. Prints whether the selection changed. */
@@ -76,9 +118,12 @@ print_selections(void)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	int status;
+
+	if (argc > 1)
+		print_disks(argv[1]);
 
 	print_sequences();
 	status = print_statsblob();

@@ -51,6 +51,18 @@ describe("a reader of published kstats", function()
     assert.equal("false true true false true true false true false\n", r.out)
   end)
 
+  it("finds publishers with the shortest and the longest name", function()
+    local dir = run.directory()
+    local r = run.run({ "kstatlua", "-e", [[
+      for _, name in ipairs({ "a", ("b"):rep(63) }) do
+        assert(assert(kstat.publish(name)):named({ module = "spec", name = name:sub(1, 1), statistics = { "hits" } }))
+      end
+      print(#assert(kstat.open()):select("spec:::"))
+    ]], env = { KSTAT_DIR = dir } })
+    run.remove_directory(dir)
+    assert.same({ "2\n", "" }, { r.out, r.err })
+  end)
+
   for _, only in ipairs({ "sd:16:sdq", "sd:::" }) do
     it("gives a name to the machine when a device gets it, whoever published it before: " .. only, function()
       local dir = run.directory()

@@ -182,6 +182,26 @@ describe("kstat.nginx", function()
     assert.is_nil(server:log():find("%[error%]"))
   end)
 
+  it("serves without metrics, and says why, when what it has once cannot be published", function()
+    for _, name in ipairs({ "nginx,server", "nginx,connections" }) do
+      server = nginx.new()
+      local config = run.read_file(server.prefix .. "/nginx.conf")
+      run.write_file(server.prefix .. "/nginx.conf", (config:gsub("init_by_lua_block { ", ([[%%0
+        local methods = debug.getmetatable(require('kstat').publish('nginx')).__index
+        local named = methods.named
+        methods.named = function(self, spec)
+          if spec.name == '%s' then return nil, 'refused by this spec' end
+          return named(self, spec)
+        end
+        ]]):format(name))))
+      server:start()
+      assert.matches("kstat: no metrics: refused by this spec", server:log(), nil, true)
+      assert.equal("hello\n", server:get("/"))
+      server:remove()
+    end
+    start({})
+  end)
+
   it("counts on in the row of refused labels when the segment is full", function()
     start({ setup = "labels = { 'host' }, capacity = 131072, percentiles = false, connections = false" })
     local hosts = {}

@@ -20,6 +20,22 @@ describe("a row of kstat.nginx", function()
     assert.is_true(us >= 20 * 2000 and us % 1000 == 0, us)
   end)
 
+  it("has a counter for each code that servers send, where codes are counted", function()
+    start({ setup = "status = 'code'", locations = [[location /code {
+      content_by_lua_block { ngx.status = tonumber(ngx.var.arg_n) ngx.say("") } }]] })
+    local codes, urls = { 200, 201, 202, 206, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 406, 408, 409, 410, 411,
+      412, 413, 414, 415, 416, 421, 422, 426, 428, 429, 431, 451, 500, 501, 502, 503, 504, 505, 507, 418 }, {}
+    for i, code in ipairs(codes) do
+      urls[i] = ("'http://127.0.0.1:%d/code?n=%d'"):format(server.port, code)
+    end
+    nginx.sh("curl -s -m 60 %s", table.concat(urls, " "))
+    local counted = server:metrics()
+    for _, code in ipairs(codes) do
+      local name = ('nginx_http_requests_total{server="example.com",code="%s"}'):format(code == 418 and "4xx" or code)
+      assert.equal(code == 200 and 2 or 1, counted[name], name) -- one is that of the start
+    end
+  end)
+
   it("counts a request that is passed on within nginx once as in flight", function()
     start({ locations = [[rewrite_by_lua_block { kn:enter() }
       location /on { content_by_lua_block { ngx.exec("/") } }]] })

@@ -50,6 +50,13 @@ find_path(struct ks_segments *s, const char *path)
 	return NULL;
 }
 
+/* Whether this failure is none of the file's, so that it may be of use another time. */
+static bool
+is_lack(int error)
+{
+	return ks_is_lack(error) || error == EIO;
+}
+
 /* A lack of descriptors or memory is complained about in each pass, since the next one looks again. */
 static void
 complain_of_lack(struct ks_seg_pass *p)
@@ -63,7 +70,7 @@ complain_of_lack(struct ks_seg_pass *p)
 static void
 complain(struct ks_seg_pass *p, struct ks_segment *seg)
 {
-	if (ks_is_lack(errno)) {
+	if (is_lack(errno)) {
 		complain_of_lack(p);
 		return;
 	}
@@ -123,7 +130,7 @@ open_segment(struct ks_seg_pass *p, struct ks_segment *new, const struct ks_seg_
 	ks_seg_file_close(&new->file);
 	ks_seg_budget_give_back(&user->budget, 1, 0);
 	errno = error;
-	return ks_is_lack(error) ? -1 : 0;
+	return is_lack(error) ? -1 : 0;
 }
 
 /* NULL with errno as above, or ENOMEM: the file is not remembered. */
@@ -164,7 +171,7 @@ look_into(struct ks_seg_pass *p, struct ks_segment *seg)
 	int rc = seg->usable ? ks_seg_file_scan(&seg->file, p->scan) : 0;
 
 	p->changed |= rc != 0;
-	if (rc < 0 && ks_is_lack(errno))
+	if (rc < 0 && is_lack(errno))
 		seg->file.scanned = false;
 	if (rc < 0)
 		complain(p, seg);
@@ -199,7 +206,7 @@ look_at(struct ks_seg_pass *p, const struct ks_seg_dir *dir, const char *name, c
 	if (seg == NULL)
 		seg = add(p, dir, name, path, st);
 	if (seg == NULL) {
-		if (ks_is_lack(errno))
+		if (is_lack(errno))
 			complain_of_lack(p);
 		p->no_memory |= errno == ENOMEM;
 		return;
@@ -232,7 +239,7 @@ list_failed(struct ks_seg_pass *p, const struct ks_seg_dir *dir)
 {
 	if (dir->fd >= 0)
 		(void)ks_fail(errno, "cannot list %s: %s", dir->path, strerror(errno));
-	if (ks_is_lack(errno)) {
+	if (is_lack(errno)) {
 		complain_of_lack(p);
 		keep_files(p, dir->path);
 	} else if (dir->fd >= 0) {
@@ -271,6 +278,23 @@ may_look_at(struct ks_seg_pass *p, uid_t uid)
 	return false;
 }
 
+/* Looks at a file of that name, if it is one of kstats. */
+static void
+look_at_name(struct ks_seg_pass *p, const struct ks_seg_dir *dir, const char *name)
+{
+	struct stat st;
+
+	if (ks_seg_name_length(name) == 0)
+		return;
+	if (fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		if (S_ISREG(st.st_mode) && may_look_at(p, st.st_uid))
+			look_at(p, dir, name, &st);
+	} else if (errno != ENOENT) {
+		(void)ks_fail(errno, "%s/%s: %s", dir->path, name, strerror(errno));
+		complain_of_lack(p);
+	}
+}
+
 static int
 scan_dir(const struct ks_seg_dir *dir, void *arg)
 {
@@ -280,14 +304,8 @@ scan_dir(const struct ks_seg_dir *dir, void *arg)
 
 	if (d == NULL)
 		list_failed(p, dir);
-	for (int i = 0; d != NULL && i < MOST_NAMES && (de = next_entry(p, dir, d)) != NULL; i++) {
-		struct stat st;
-
-		if (ks_seg_name_length(de->d_name) > 0 &&
-		    fstatat(dir->fd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-		    may_look_at(p, st.st_uid))
-			look_at(p, dir, de->d_name, &st);
-	}
+	for (int i = 0; d != NULL && i < MOST_NAMES && (de = next_entry(p, dir, d)) != NULL; i++)
+		look_at_name(p, dir, de->d_name);
 	if (d != NULL)
 		(void)closedir(d);
 	return 0;

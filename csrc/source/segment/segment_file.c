@@ -20,7 +20,14 @@ damaged(const struct ks_seg_file *f, uint64_t at, const char *what)
 	return ks_fail(EINVAL, "%s: damaged at byte %llu: %s", f->path, (unsigned long long)at, what);
 }
 
-/* n bytes at an offset; false if the file does not have them. */
+/* What ended a read before its end: an error, or else the file. -1 with errno and a message. */
+static int
+cut_off(const struct ks_seg_file *f, uint64_t at)
+{
+	return errno != 0 ? ks_fail(errno, "%s: %s", f->path, strerror(errno)) : damaged(f, at, "the file ends");
+}
+
+/* n bytes at an offset; false with errno, 0 if the file does not have them. */
 static bool
 read_at(const struct ks_seg_file *f, void *to, size_t n, uint64_t offset)
 {
@@ -31,8 +38,10 @@ read_at(const struct ks_seg_file *f, void *to, size_t n, uint64_t offset)
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got <= 0)
+		if (got <= 0) {
+			errno = got == 0 ? 0 : errno;
 			return false;
+		}
 		p += got;
 		n -= (size_t)got;
 		offset += (uint64_t)got;
@@ -102,10 +111,13 @@ ks_seg_file_open(struct ks_seg_file *f, int dir, const char *name, const char *p
 		ks_seg_file_close(f);
 		return ks_fail(ENOMEM, "out of memory for a segment");
 	}
-	if (fstat(f->fd, &st) != 0 || !S_ISREG(st.st_mode))
+	if (fstat(f->fd, &st) != 0)
+		return ks_fail(errno, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
 		return ks_fail(EINVAL, "%s: not a regular file", path);
 	if (!read_at(f, &h, sizeof(h), 0))
-		return ks_fail(EINVAL, "%s: too short for a file of published kstats", path);
+		return errno != 0 ? cut_off(f, 0) :
+		    ks_fail(EINVAL, "%s: too short for a file of published kstats", path);
 	return check_header(f, &h);
 }
 
@@ -329,7 +341,7 @@ load(struct ks_seg_file *f, struct ks_seg_kstat *k, size_t *metadata)
 			return ks_fail(ENOMEM, "out of memory for the kstats of %s", f->path);
 		if (!read_at(f, k->fields, fields, k->offset + k->e.fields) ||
 		    !read_at(f, k->strings, k->e.strings_size, k->offset + k->e.strings))
-			return damaged(f, k->offset, "the file ends");
+			return cut_off(f, k->offset);
 		if (k->e.check != ks_seg_entry_check(&k->e, k->fields, k->strings))
 			wrong = "a kstat that is half written, or was changed";
 		else if (k->strings[k->e.strings_size - 1] != '\0' || k->strings[0] != '\0')
@@ -363,8 +375,10 @@ scan_entries(struct ks_seg_file *f, const struct ks_scan *scan)
 		if (count == KS_SEG_MOST_ENTRIES)
 			return damaged(f, at, "kstats without end");
 		k->offset = at;
-		if (used - at < sizeof(k->e) || !read_at(f, &k->e, sizeof(k->e), at))
+		if (used - at < sizeof(k->e))
 			return damaged(f, at, "the file ends");
+		if (!read_at(f, &k->e, sizeof(k->e), at))
+			return cut_off(f, at);
 		if (k->e.magic != KS_SEG_ENTRY_MAGIC || k->e.size < sizeof(k->e) ||
 		    k->e.size % KS_SEG_ALIGN != 0 || k->e.size > used - at)
 			return damaged(f, at, "no kstat where one should start");
@@ -402,13 +416,12 @@ ks_seg_file_scan(struct ks_seg_file *f, const struct ks_scan *scan)
 	 * sees it. A writer that died half-way leaves the odd number behind: then what is there counts.
 	 */
 	for (int i = 0; i < 3; i++) {
-		bool whole = read_at(f, &h, sizeof(h), 0);
 		uint64_t changes;
 
-		if (!whole || check_header(f, &h) != 0) {
+		if ((read_at(f, &h, sizeof(h), 0) ? check_header(f, &h) : cut_off(f, 0)) != 0) {
 			f->scanned = false;
 			forget_kstats(f);
-			return whole ? -1 : damaged(f, 0, "the file ends");
+			return -1;
 		}
 		changes = atomic_load(&h.changes);
 		if (f->scanned && live == f->live && h.generation == f->h.generation &&

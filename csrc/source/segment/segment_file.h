@@ -73,7 +73,7 @@ void ks_seg_budget_give_back(struct ks_seg_budget *b, uint64_t files, uint64_t b
  * Looks which kstats there are of those that the scan wants: those installed, of a live segment; of a dead one
  * those that are kept; all within the file's budget.
  * 1 if they may differ from last time, 0 if nothing changed, -1 with errno and a message if
- * the file is damaged: what could be read before the damage is there.
+ * the file is damaged (EINVAL) or a read failed: what could be read before that is there.
  */
 int ks_seg_file_scan(struct ks_seg_file *f, const struct ks_scan *scan);
 
