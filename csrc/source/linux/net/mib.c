@@ -82,34 +82,28 @@ static const struct ks_field ip_fields[] = {
 	KS_FIELD_END
 };
 
+/* ICMP messages by kind: those received, and those sent. */
+#define MESSAGES(in, key, way) \
+	COUNT(in "DestUnreachs", key "DestUnreachs", "destination unreachable, " way), \
+	COUNT(in "TimeExcds", key "TimeExcds", "time exceeded, " way), \
+	COUNT(in "ParmProbs", key "ParmProbs", "parameter problem, " way), \
+	COUNT(in "SrcQuenchs", key "SrcQuenchs", "source quench, " way), \
+	COUNT(in "Redirects", key "Redirects", "redirect, " way), \
+	COUNT(in "Echos", key "Echos", "echo request, " way), \
+	COUNT(in "EchoReps", key "EchoReps", "echo reply, " way), \
+	COUNT(in "Timestamps", key "Timestamps", "timestamp request, " way), \
+	COUNT(in "TimestampReps", key "TimestampReps", "timestamp reply, " way), \
+	COUNT(in "AddrMasks", key "AddrMasks", "address mask request, " way), \
+	COUNT(in "AddrMaskReps", key "AddrMaskReps", "address mask reply, " way)
+
 static const struct ks_field icmp_fields[] = {
 	COUNT("inMsgs", "Icmp:InMsgs", "messages received"),
 	COUNT("inErrors", "Icmp:InErrors", "messages received in error"),
 	COUNT("inCksumErrs", "Icmp:InCsumErrors", "messages received with a wrong checksum"),
-	COUNT("inDestUnreachs", "Icmp:InDestUnreachs", "destination unreachable, received"),
-	COUNT("inTimeExcds", "Icmp:InTimeExcds", "time exceeded, received"),
-	COUNT("inParmProbs", "Icmp:InParmProbs", "parameter problem, received"),
-	COUNT("inSrcQuenchs", "Icmp:InSrcQuenchs", "source quench, received"),
-	COUNT("inRedirects", "Icmp:InRedirects", "redirect, received"),
-	COUNT("inEchos", "Icmp:InEchos", "echo request, received"),
-	COUNT("inEchoReps", "Icmp:InEchoReps", "echo reply, received"),
-	COUNT("inTimestamps", "Icmp:InTimestamps", "timestamp request, received"),
-	COUNT("inTimestampReps", "Icmp:InTimestampReps", "timestamp reply, received"),
-	COUNT("inAddrMasks", "Icmp:InAddrMasks", "address mask request, received"),
-	COUNT("inAddrMaskReps", "Icmp:InAddrMaskReps", "address mask reply, received"),
+	MESSAGES("in", "Icmp:In", "received"),
 	COUNT("outMsgs", "Icmp:OutMsgs", "messages sent"),
 	COUNT("outErrors", "Icmp:OutErrors", "messages that could not be sent"),
-	COUNT("outDestUnreachs", "Icmp:OutDestUnreachs", "destination unreachable, sent"),
-	COUNT("outTimeExcds", "Icmp:OutTimeExcds", "time exceeded, sent"),
-	COUNT("outParmProbs", "Icmp:OutParmProbs", "parameter problem, sent"),
-	COUNT("outSrcQuenchs", "Icmp:OutSrcQuenchs", "source quench, sent"),
-	COUNT("outRedirects", "Icmp:OutRedirects", "redirect, sent"),
-	COUNT("outEchos", "Icmp:OutEchos", "echo request, sent"),
-	COUNT("outEchoReps", "Icmp:OutEchoReps", "echo reply, sent"),
-	COUNT("outTimestamps", "Icmp:OutTimestamps", "timestamp request, sent"),
-	COUNT("outTimestampReps", "Icmp:OutTimestampReps", "timestamp reply, sent"),
-	COUNT("outAddrMasks", "Icmp:OutAddrMasks", "address mask request, sent"),
-	COUNT("outAddrMaskReps", "Icmp:OutAddrMaskReps", "address mask reply, sent"),
+	MESSAGES("out", "Icmp:Out", "sent"),
 	COUNT("outRateLimitGlobal", "Icmp:OutRateLimitGlobal", "messages not sent because of the limit for all hosts"),
 	COUNT("outRateLimitHost", "Icmp:OutRateLimitHost", "messages not sent because of the limit for one host"),
 	KS_FIELD_END
