@@ -139,18 +139,20 @@ ks_netlink_parse(const char *data, size_t n, struct ks_netlink_answer *answer)
 		answer->err = h.nlmsg_type < NLMSG_MIN_TYPE ? 0 : answer->each(answer->arg, h.nlmsg_type, body);
 		if (answer->err != 0)
 			return KS_NETLINK_FAILED;
+		if (answer->is_single)
+			return KS_NETLINK_DONE;
 	}
 	return KS_NETLINK_MORE;
 }
 
 /* Sends a question. Returns 0 or an errno. */
 static int
-ask(struct ks_netlink *nl, uint16_t type, const void *head, size_t len)
+ask(struct ks_netlink *nl, uint16_t type, uint16_t flags, const void *head, size_t len)
 {
 	struct {
 		struct nlmsghdr h;
 		char body[MOST_BODY];
-	} request = { .h = { .nlmsg_type = type, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP, .nlmsg_seq = ++nl->seq } };
+	} request = { .h = { .nlmsg_type = type, .nlmsg_flags = NLM_F_REQUEST | flags, .nlmsg_seq = ++nl->seq } };
 
 	if (len > MOST_BODY)
 		return EINVAL;
@@ -183,7 +185,7 @@ ks_netlink_dump(struct ks_netlink *nl, uint16_t type, const void *head, size_t l
 	int err = open_socket(nl);
 
 	for (int i = 0; i < MOST_TRIES && answer.is_inconsistent && err == 0; i++) {
-		err = ask(nl, type, head, len);
+		err = ask(nl, type, NLM_F_DUMP, head, len);
 		answer = (struct ks_netlink_answer){ .seq = nl->seq, .each = each, .arg = arg };
 		if (err == 0)
 			err = receive_answer(nl, &answer);
@@ -192,6 +194,18 @@ ks_netlink_dump(struct ks_netlink *nl, uint16_t type, const void *head, size_t l
 	if (err != 0)
 		ks_netlink_close(nl);
 	return err;
+}
+
+int
+ks_netlink_ask(struct ks_netlink *nl, uint16_t type, const void *head, size_t len, ks_netlink_each *each, void *arg)
+{
+	struct ks_netlink_answer answer = { .each = each, .arg = arg, .is_single = true };
+	int err = open_socket(nl);
+
+	if (err == 0)
+		err = ask(nl, type, 0, head, len);
+	answer.seq = nl->seq;
+	return err == 0 ? receive_answer(nl, &answer) : err;
 }
 
 uint64_t

@@ -17,7 +17,7 @@
 /* A connection, which is opened at the first question, and again in a child of fork(). */
 struct ks_netlink {
 	int fd;        /* -1: not open */
-	int protocol;  /* NETLINK_ROUTE, NETLINK_SOCK_DIAG */
+	int protocol;  /* NETLINK_ROUTE, NETLINK_SOCK_DIAG, NETLINK_GENERIC */
 	uint32_t groups; /* of notifications that it receives, one bit each */
 	pid_t pid;     /* the process that opened it */
 	uint32_t seq;  /* of the last question */
@@ -40,6 +40,10 @@ typedef int ks_netlink_each(void *arg, uint16_t type, struct ks_text body);
 int ks_netlink_dump(struct ks_netlink *nl, uint16_t type, const void *head, size_t len, ks_netlink_each *each,
     void *arg);
 
+/* The same for a question that has one message as its answer. */
+int ks_netlink_ask(struct ks_netlink *nl, uint16_t type, const void *head, size_t len, ks_netlink_each *each,
+    void *arg);
+
 /*
  * Receives the notifications that are waiting. Returns a number that differs from the last one if there were any since,
  * or if some may have been lost. Several readers share a connection: each remembers the number before its own question.
@@ -53,6 +57,7 @@ struct ks_netlink_answer {
 	uint32_t seq;          /* of the question */
 	ks_netlink_each *each;
 	void *arg;
+	bool is_single;        /* it is one message */
 	int err;               /* the errno with which it failed */
 	bool is_inconsistent;  /* as the kernel says */
 	bool has_others;       /* there were messages of another question, or notifications, which were skipped */

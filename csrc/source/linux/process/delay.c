@@ -5,15 +5,11 @@
  */
 #include <errno.h>
 #include <linux/genetlink.h>
-#include <linux/netlink.h>
 #include <linux/taskstats.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "source/linux/process/processes.h"
-
-#define ANSWER_MAX 4096
 
 #define DELAY(name, what) \
 	KS_COUNT(name "_delays", KSTAT_DATA_UINT64, "times that it waited " what), \
@@ -49,138 +45,99 @@ static const size_t places[][2] = {
 #endif
 };
 
-/* --- netlink ------------------------------------------------------------------------------ */
+/* --- the kernel's answers ---------------------------------------------------------------------- */
 
-/* A request of generic netlink with one attribute, which has at most 16 bytes. */
+/* A request of generic netlink with one attribute, behind its header. */
 struct request {
-	struct nlmsghdr n;
 	struct genlmsghdr g;
 	struct nlattr a;
 	char value[16];
 };
 
-/* Sends a request and reads the answer, which the kernel has ready by then. Returns its length, or -1 with errno. */
-static ssize_t
-ask(int fd, uint16_t family, uint8_t command, uint16_t attribute, const void *value, size_t n, void *answer)
+static int
+ask(struct ks_process_state *s, uint16_t family, uint8_t command, uint16_t attribute, const void *value, size_t n,
+    ks_netlink_each *each, void *arg)
 {
-	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
-	struct request q = {
-		.n = { .nlmsg_type = family, .nlmsg_flags = NLM_F_REQUEST },
-		.g = { .cmd = command, .version = 1 },
-		.a = { .nla_type = attribute, .nla_len = (uint16_t)(NLA_HDRLEN + n) },
-	};
+	struct request q = { .g = { .cmd = command, .version = 1 },
+		.a = { .nla_type = attribute, .nla_len = (uint16_t)(NLA_HDRLEN + n) } };
 
 	memcpy(q.value, value, n);
-	q.n.nlmsg_len = (uint32_t)(NLMSG_HDRLEN + GENL_HDRLEN + NLA_ALIGN(NLA_HDRLEN + n));
-	if (sendto(fd, &q, q.n.nlmsg_len, 0, (struct sockaddr *)&kernel, sizeof(kernel)) < 0)
-		return -1;
-	return recv(fd, answer, ANSWER_MAX, MSG_DONTWAIT);
-}
-
-/* The attributes of an answer; empty, with errno, if it is an error or is not whole. */
-static struct ks_text
-attributes_of(const char *answer, ssize_t length)
-{
-	const struct ks_text none = ks_text_of(answer, 0);
-	struct nlmsghdr head;
-	int32_t error;
-
-	errno = EBADMSG;
-	if (length < (ssize_t)(NLMSG_HDRLEN + GENL_HDRLEN))
-		return none;
-	memcpy(&head, answer, sizeof(head));
-	if (head.nlmsg_len < NLMSG_HDRLEN + GENL_HDRLEN || head.nlmsg_len > (size_t)length)
-		return none;
-	if (head.nlmsg_type == NLMSG_ERROR) {
-		memcpy(&error, answer + NLMSG_HDRLEN, sizeof(error));
-		errno = error < 0 && error >= -4095 ? -error : EBADMSG;
-		return none;
-	}
-	return (struct ks_text){ answer + NLMSG_HDRLEN + GENL_HDRLEN, answer + head.nlmsg_len };
+	return ks_netlink_ask(&s->netlink, family, &q, GENL_HDRLEN + NLA_ALIGN(NLA_HDRLEN + n), each, arg);
 }
 
 /* Finds an attribute; false if it is not there. */
 static bool
 find_attribute(struct ks_text all, uint16_t type, struct ks_text *value)
 {
-	struct nlattr a;
+	struct ks_attr a;
 
-	while (ks_text_size(&all) >= NLA_HDRLEN) {
-		size_t size;
-
-		memcpy(&a, all.p, sizeof(a));
-		if (a.nla_len < NLA_HDRLEN || a.nla_len > ks_text_size(&all))
-			return false;
-		*value = ks_text_of(all.p + NLA_HDRLEN, a.nla_len - NLA_HDRLEN);
-		if ((a.nla_type & NLA_TYPE_MASK) == type)
+	while (ks_attr_next(&all, &a)) {
+		*value = a.data;
+		if (a.type == type)
 			return true;
-		size = NLA_ALIGN(a.nla_len);
-		all.p += size < ks_text_size(&all) ? size : ks_text_size(&all);
 	}
 	return false;
 }
 
-/* The number of the kernel's family of messages about tasks; 0 if it has none. */
-static uint16_t
-find_family(int fd)
+/* Takes the number of the kernel's family of messages about tasks. */
+static int
+take_family(void *family, uint16_t type, struct ks_text body)
 {
-	_Alignas(struct nlmsghdr) char answer[ANSWER_MAX];
+	struct genlmsghdr g;
 	struct ks_text value;
-	uint16_t family = 0;
-	ssize_t n = ask(fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, TASKSTATS_GENL_NAME,
-	    sizeof(TASKSTATS_GENL_NAME), answer);
 
-	if (find_attribute(attributes_of(answer, n), CTRL_ATTR_FAMILY_ID, &value) &&
-	    ks_text_size(&value) >= sizeof(family))
-		memcpy(&family, value.p, sizeof(family));
-	return family;
+	(void)type;
+	if (!ks_netlink_head(&body, &g, sizeof(g)) || !find_attribute(body, CTRL_ATTR_FAMILY_ID, &value) ||
+	    ks_text_size(&value) < sizeof(uint16_t))
+		return EBADMSG;
+	memcpy(family, value.p, sizeof(uint16_t));
+	return 0;
 }
 
-/* --- the kernel's answers ---------------------------------------------------------------------- */
-
-/* The connection to the kernel, which is opened when it is needed first. */
-struct connection {
-	int fd;
-	uint16_t family;
+/* What the kernel has about a process (tid 0) or a thread. */
+struct answer {
+	pid_t tid;
+	size_t size; /* of what the kernel knows of the structure */
+	struct taskstats stats;
 };
 
-/* Copies what the kernel has about a process (tid 0) or a thread. Returns the size of it, or 0 with errno. */
-static size_t
-fetch(const struct connection *c, pid_t pid, pid_t tid, struct taskstats *to)
+static int
+take_stats(void *arg, uint16_t type, struct ks_text body)
 {
-	_Alignas(struct nlmsghdr) char answer[ANSWER_MAX];
-	uint32_t id = (uint32_t)(tid != 0 ? tid : pid);
+	struct answer *a = arg;
 	struct ks_text inner, stats;
-	ssize_t n = ask(c->fd, c->family, TASKSTATS_CMD_GET, tid != 0 ? TASKSTATS_CMD_ATTR_PID :
-	    TASKSTATS_CMD_ATTR_TGID, &id, sizeof(id), answer);
-	size_t size;
+	struct genlmsghdr g;
 
-	if (n < 0 || !find_attribute(attributes_of(answer, n), tid != 0 ? TASKSTATS_TYPE_AGGR_PID :
-	    TASKSTATS_TYPE_AGGR_TGID, &inner) || !find_attribute(inner, TASKSTATS_TYPE_STATS, &stats))
-		return 0;
-	size = ks_text_size(&stats);
-	if (size > sizeof(*to))
-		size = sizeof(*to);
-	memset(to, 0, sizeof(*to));
-	memcpy(to, stats.p, size);
-	return size;
+	(void)type;
+	if (!ks_netlink_head(&body, &g, sizeof(g)) ||
+	    !find_attribute(body, a->tid != 0 ? TASKSTATS_TYPE_AGGR_PID : TASKSTATS_TYPE_AGGR_TGID, &inner) ||
+	    !find_attribute(inner, TASKSTATS_TYPE_STATS, &stats))
+		return EBADMSG;
+	a->size = ks_text_size(&stats) < sizeof(a->stats) ? ks_text_size(&stats) : sizeof(a->stats);
+	memset(&a->stats, 0, sizeof(a->stats));
+	memcpy(&a->stats, stats.p, a->size);
+	return 0;
 }
 
-/* Opens a connection; false if this user gets no answers. */
-static bool
-connect_kernel(struct connection *c)
+/* Asks for a process (tid 0) or a thread. Returns 0 or an errno. */
+static int
+fetch(struct ks_process_state *s, pid_t pid, pid_t tid, struct answer *a)
 {
-	struct taskstats stats;
+	uint32_t id = (uint32_t)(tid != 0 ? tid : pid);
 
-	c->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
-	if (c->fd < 0)
-		return false;
-	c->family = find_family(c->fd);
-	if (c->family != 0 && fetch(c, getpid(), 0, &stats) > 0)
-		return true;
-	(void)close(c->fd);
-	c->fd = -1;
-	return false;
+	a->tid = tid;
+	return ask(s, s->family, TASKSTATS_CMD_GET, tid != 0 ? TASKSTATS_CMD_ATTR_PID : TASKSTATS_CMD_ATTR_TGID, &id,
+	    sizeof(id), take_stats, a);
+}
+
+/* True if this user gets answers. */
+static bool
+is_answered(struct ks_process_state *s)
+{
+	struct answer a;
+
+	return ask(s, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, TASKSTATS_GENL_NAME,
+	    sizeof(TASKSTATS_GENL_NAME), take_family, &s->family) == 0 && fetch(s, getpid(), 0, &a) == 0;
 }
 
 static const struct ks_file switch_file = { KS_ROOT_PROC, "sys/kernel/task_delayacct", KS_MADE_WHOLE, false };
@@ -188,7 +145,6 @@ static const struct ks_file switch_file = { KS_ROOT_PROC, "sys/kernel/task_delay
 bool
 ks_process_has_delays(struct ks_linux *lx, struct ks_process_state *s)
 {
-	struct connection c;
 	const struct ks_image *im;
 
 	if (!lx->root[KS_ROOT_PROC].kernel)
@@ -197,42 +153,42 @@ ks_process_has_delays(struct ks_linux *lx, struct ks_process_state *s)
 	if (im != NULL && (im->len == 0 || im->data[0] == '0'))
 		return false;
 	if (!s->is_connected && !s->is_refused) {
-		s->is_connected = connect_kernel(&c);
+		s->is_connected = is_answered(s);
 		s->is_refused = !s->is_connected;
-		s->netlink = c.fd;
-		s->family = c.family;
 	}
 	return s->is_connected;
 }
 
 void
+ks_process_start(void *state)
+{
+	((struct ks_process_state *)state)->netlink = (struct ks_netlink)KS_NETLINK_INIT(NETLINK_GENERIC, 0);
+}
+
+void
 ks_process_release(void *state)
 {
-	const struct ks_process_state *s = state;
-
-	if (s->is_connected)
-		(void)close(s->netlink);
+	ks_netlink_close(&((struct ks_process_state *)state)->netlink);
 }
 
 int
 ks_process_read_delay(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_process *p = ks_process_of(unit);
-	const struct ks_process_state *s = lx->sub[p->tid != 0 ? KS_SUB_thread : KS_SUB_process].state;
-	const struct connection c = { s->netlink, s->family };
+	struct ks_process_state *s = lx->sub[p->tid != 0 ? KS_SUB_thread : KS_SUB_process].state;
 	struct ks_values vals = { .have = 0 };
-	struct taskstats stats;
-	size_t size = fetch(&c, p->pid, p->tid, &stats);
+	struct answer a;
+	int err = fetch(s, p->pid, p->tid, &a);
 
-	if (size == 0)
-		return ks_process_gone(unit, errno);
+	if (err != 0)
+		return ks_process_gone(unit, err);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		for (size_t j = 0; j < 2; j++) {
 			uint64_t v;
 
-			if (places[i][j] > size - sizeof(v) || size < sizeof(v))
+			if (places[i][j] > a.size - sizeof(v) || a.size < sizeof(v))
 				continue;
-			memcpy(&v, (const char *)&stats + places[i][j], sizeof(v));
+			memcpy(&v, (const char *)&a.stats + places[i][j], sizeof(v));
 			ks_have(&vals, 2 * i + j, v);
 		}
 	}

@@ -188,16 +188,12 @@ list_threads(const struct walk *w, pid_t pid)
 	char path[KS_PROCESS_PATH];
 	const struct dirent *e;
 	DIR *dir;
-	int fd, rc = 0;
+	int rc = 0;
 
 	ks_process_path(path, pid, 0, "task");
-	fd = openat(lx->root[KS_ROOT_PROC].fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || (dir = fdopendir(fd)) == NULL) {
-		ks_note_lack(&lx->root[KS_ROOT_PROC], errno);
-		if (fd >= 0)
-			(void)close(fd);
+	dir = ks_dir_list(&lx->root[KS_ROOT_PROC], path);
+	if (dir == NULL)
 		return 0;
-	}
 	while (rc == 0 && (e = ks_linux_next_entry(lx, dir)) != NULL) {
 		pid_t tid = number_of(e->d_name);
 
@@ -267,6 +263,6 @@ scan_threads(struct ks_linux *lx, struct ks_units *units)
 }
 
 KS_SUBSYSTEM(process, process_parts, .scan = scan_processes, .on_demand = true,
-    .state_size = sizeof(struct ks_process_state), .release = ks_process_release);
+    .state_size = sizeof(struct ks_process_state), .start = ks_process_start, .release = ks_process_release);
 KS_SUBSYSTEM(thread, thread_parts, .scan = scan_threads, .on_demand = true,
-    .state_size = sizeof(struct ks_process_state), .release = ks_process_release);
+    .state_size = sizeof(struct ks_process_state), .start = ks_process_start, .release = ks_process_release);

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "source/linux/linux.h"
+#include "source/linux/net/netlink.h"
 
 #define KS_PROCESS_PATH 64 /* size of the path of a file below /proc, as "4194304/task/4194304/schedstat" */
 #define KS_PROCESS_STAT 1024 /* more than a file "stat" has */
@@ -49,7 +50,7 @@ struct ks_process_state {
 	hrtime_t began, took; /* when the last scan read the files "stat", and for how long */
 	/* The connection to the kernel's taskstats. */
 	bool is_connected, is_refused; /* neither: it was not tried yet */
-	int netlink;
+	struct ks_netlink netlink;
 	uint16_t family;
 };
 
@@ -82,7 +83,8 @@ int ks_process_gone(const struct ks_unit *unit, int err);
 /* True if the kernel counts what processes wait for, and answers this user about it. */
 bool ks_process_has_delays(struct ks_linux *lx, struct ks_process_state *s);
 
-/* Closes the connection of a state. */
+/* ks_subsystem.start and .release: of the connection. */
+void ks_process_start(void *state);
 void ks_process_release(void *state);
 
 extern const struct ks_field ks_process_fields[], ks_process_status_fields[], ks_process_io_fields[],
