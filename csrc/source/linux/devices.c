@@ -124,17 +124,13 @@ bool
 ks_count_entries(struct ks_linux *lx, const struct ks_dir *dir, const char *path,
     int (*classify)(const struct ks_dir *entries, const char *name), uint64_t *counts)
 {
-	int fd = ks_dir_open(dir, path, O_RDONLY | O_DIRECTORY);
-	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
-	const struct ks_dir entries = { .fd = fd, .kernel = dir->kernel, .lack = dir->lack };
+	DIR *list = ks_dir_list(dir, path);
 	const struct dirent *e;
+	struct ks_dir entries;
 
-	if (list == NULL) {
-		ks_note_lack(dir, errno);
-		if (fd >= 0)
-			(void)close(fd);
+	if (list == NULL)
 		return false;
-	}
+	entries = (struct ks_dir){ .fd = dirfd(list), .kernel = dir->kernel, .lack = dir->lack };
 	while ((e = ks_linux_next_entry(lx, list)) != NULL) {
 		int kind = e->d_name[0] != '.' ? classify(&entries, e->d_name) : -1;
 

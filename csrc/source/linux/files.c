@@ -137,12 +137,9 @@ ks_linux_was_read(const struct ks_linux *lx, const struct ks_file *file)
 DIR *
 ks_linux_open_directory(struct ks_linux *lx, enum ks_root root, const char *path)
 {
-	int fd = openat(lx->root[root].fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *dir = ks_dir_list(&lx->root[root], path);
 	int err = dir == NULL ? errno : 0;
 
-	if (dir == NULL && fd >= 0)
-		(void)close(fd);
 	if (lx->root[root].fd >= 0)
 		ks_linux_note_path(lx, root, path, err);
 	errno = err;
@@ -205,14 +202,10 @@ bool
 ks_linux_any_entry(struct ks_linux *lx, enum ks_root root, const char *path,
     bool (*is_meant)(struct ks_linux *lx, const char *name))
 {
-	int fd = lx->root[root].kernel && lx->root[KS_ROOT_PROC].kernel ?
-	    openat(lx->root[root].fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *dir = lx->root[root].kernel && lx->root[KS_ROOT_PROC].kernel ? ks_dir_list(&lx->root[root], path) : NULL;
 	const struct dirent *e;
 	bool found = dir == NULL;
 
-	if (dir == NULL && fd >= 0)
-		(void)close(fd);
 	while (!found && (e = ks_linux_next_entry(lx, dir)) != NULL)
 		found = e->d_name[0] != '.' && is_meant(lx, e->d_name);
 	if (dir != NULL)

@@ -211,6 +211,22 @@ ks_dir_open(const struct ks_dir *dir, const char *name, int flags)
 	return openat(dir->fd, name, flags | O_CLOEXEC);
 }
 
+DIR *
+ks_dir_list(const struct ks_dir *dir, const char *path)
+{
+	int fd = ks_dir_open(dir, path, O_RDONLY | O_DIRECTORY);
+	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	int err = errno;
+
+	if (list != NULL)
+		return list;
+	if (fd >= 0)
+		(void)close(fd);
+	ks_note_lack(dir, err);
+	errno = err;
+	return NULL;
+}
+
 /* Reads a file to its end, or until the room is full. is_new: it was opened just now. */
 static ssize_t
 read_whole(int fd, bool is_new, char *to, size_t size)

@@ -6,6 +6,7 @@
 #ifndef SOURCE_LINUX_IMAGE_H
 #define SOURCE_LINUX_IMAGE_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -66,6 +67,9 @@ struct ks_dir ks_dir_below(const struct ks_dir *dir, const char *path);
 
 /* Opens a file or directory in a directory; returns a descriptor, or -1 with errno. */
 int ks_dir_open(const struct ks_dir *dir, const char *name, int flags);
+
+/* Opens a directory in a directory to list it; NULL with errno, which is noted if it is a lack. */
+DIR *ks_dir_list(const struct ks_dir *dir, const char *path);
 
 /* True if the directory exists; false with errno. */
 bool ks_dir_exists(const struct ks_dir *dir);

@@ -224,17 +224,13 @@ add_devices(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev
 
 	(void)dev;
 	for (size_t i = 0; i < 2; i++) {
-		int fd = ks_dir_open(dir, lists[i], O_RDONLY | O_DIRECTORY);
-		const struct ks_dir list = { .fd = fd, .kernel = dir->kernel, .lack = dir->lack };
-		DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+		DIR *entries = ks_dir_list(dir, lists[i]);
 		const struct dirent *e;
+		struct ks_dir list;
 
-		if (entries == NULL) {
-			ks_note_lack(dir, errno);
-			if (fd >= 0)
-				(void)close(fd);
+		if (entries == NULL)
 			continue;
-		}
+		list = (struct ks_dir){ .fd = dirfd(entries), .kernel = dir->kernel, .lack = dir->lack };
 		while ((e = ks_linux_next_entry(lx, entries)) != NULL) {
 			if (e->d_name[0] == '.')
 				continue;

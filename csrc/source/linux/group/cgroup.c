@@ -271,14 +271,9 @@ static void
 find_page_sizes(struct ks_linux *lx, struct ks_groups *gs)
 {
 	static const char units[] = "KMGT";
-	int fd = openat(lx->root[KS_ROOT_SYS].fd, "kernel/mm/hugepages", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *dir = ks_dir_list(&lx->root[KS_ROOT_SYS], "kernel/mm/hugepages");
 	const struct dirent *e;
 
-	if (dir == NULL)
-		ks_note_lack(&lx->root[KS_ROOT_SYS], errno);
-	if (dir == NULL && fd >= 0)
-		(void)close(fd);
 	while (dir != NULL && gs->npage_sizes < 8 && (e = ks_linux_next_entry(lx, dir)) != NULL) {
 		unsigned kib, unit = 0;
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "source/linux/fs/mount.h"
 #include "source/linux/group/groups.h"
 
 static const struct ks_file mountinfo = { KS_ROOT_PROC, "self/mountinfo", KS_MADE_POLLED, false };
@@ -116,56 +117,28 @@ add(struct ks_linux *lx, struct ks_groups *gs, const char *point, struct ks_hier
 	*same = h;
 }
 
-/* Copies a path of mountinfo, in which a blank is written as \040, and so on; false if it is too long. */
-static bool
-unescape(const struct ks_text *from, char *to, size_t size)
-{
-	size_t n = 0;
-
-	for (const char *p = from->p; p < from->end; p++) {
-		if (n + 1 >= size)
-			return false;
-		to[n] = *p;
-		if (*p == '\\' && from->end - p >= 4) {
-			to[n] = (char)((p[1] - '0') << 6 | (p[2] - '0') << 3 | (p[3] - '0'));
-			p += 3;
-		}
-		n++;
-	}
-	to[n] = '\0';
-	return true;
-}
-
 /* Adds the hierarchy of a line "35 31 0:32 / /sys/fs/cgroup/memory rw shared:9 - cgroup cgroup rw,memory". */
 static void
 add_line(struct ks_linux *lx, struct ks_groups *gs, struct ks_text line)
 {
-	struct ks_text word, number, root, where, type;
 	struct ks_hierarchy h = { .has = 0 };
 	uint64_t major = 0, minor = 0;
 	char point[KS_GROUP_PATH];
+	struct ks_mount m;
 
-	if (!ks_text_word(&line, &word) || !ks_text_word(&line, &word) || !ks_text_word(&line, &number) ||
-	    !ks_text_word(&line, &root) || !ks_text_word(&line, &where))
+	if (!ks_linux_parse_mount(line, &m) || ks_linux_unescape(&m.point, point, sizeof(point)) + 1 >= sizeof(point))
 		return;
-	do {
-		if (!ks_text_word(&line, &word))
-			return;
-	} while (!ks_text_is(&word, "-"));
-	if (!ks_text_word(&line, &type) || !ks_text_starts(&type, "cgroup") || !ks_text_word(&line, &word) ||
-	    !ks_text_word(&line, &word) || !unescape(&where, point, sizeof(point)))
-		return;
-	if (ks_text_is(&type, "cgroup2"))
+	if (ks_text_is(&m.type, "cgroup2"))
 		h.has = KS_IN_V2;
-	else if (ks_text_is(&type, "cgroup"))
-		h.has = controllers_of(word.p, ks_text_size(&word));
+	else if (ks_text_is(&m.type, "cgroup"))
+		h.has = controllers_of(m.super.p, ks_text_size(&m.super));
 	/* In a recorded tree only what is below its /sys is there. */
 	if (h.has == 0 || (!lx->root[KS_ROOT_PROC].kernel && strncmp(point, "/sys/", 5) != 0))
 		return;
-	if (ks_text_u64(&number, &major) && number.p < number.end && *number.p++ == ':')
-		(void)ks_text_u64(&number, &minor);
+	if (ks_text_u64(&m.number, &major) && m.number.p < m.number.end && *m.number.p++ == ':')
+		(void)ks_text_u64(&m.number, &minor);
 	h.device = major << 32 | minor;
-	h.is_top = ks_text_is(&root, "/");
+	h.is_top = ks_text_is(&m.root, "/");
 	add(lx, gs, point, h, true);
 }
 

@@ -113,19 +113,11 @@ by_name(const void *a, const void *b)
 
 /* The sensor files of a directory, sorted, so that temp2 comes before temp10. */
 static size_t
-list_files(struct ks_linux *lx, int dirfd, char *names[MAX_SENSORS])
+list_files(struct ks_linux *lx, DIR *dir, char *names[MAX_SENSORS])
 {
-	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *e;
 	size_t n = 0;
 
-	if (dir == NULL) {
-		ks_note_lack(&lx->root[KS_ROOT_SYS], errno);
-		if (fd >= 0)
-			(void)close(fd);
-		return 0;
-	}
 	while (n < MAX_SENSORS && (e = ks_linux_next_entry(lx, dir)) != NULL) {
 		const char *rest;
 
@@ -141,7 +133,6 @@ list_files(struct ks_linux *lx, int dirfd, char *names[MAX_SENSORS])
 		}
 		n++;
 	}
-	(void)closedir(dir);
 	qsort(names, n, sizeof(names[0]), by_name);
 	return n;
 }
@@ -166,44 +157,43 @@ add_file(const struct ks_dir *dir, struct ks_record *r, const char *name)
 		ks_named_i64(r, stat, v);
 }
 
-/* Adds the sensors of a directory, and closes it. Returns how many files it has for them. */
-static size_t
-add_sensors(struct ks_linux *lx, int fd, struct ks_record *r)
+/* Adds the sensors of a directory. Returns how many files it has for them, or -1 with errno. */
+static int
+add_sensors(struct ks_linux *lx, const char *path, struct ks_record *r)
 {
 	const struct ks_dir *sys = &lx->root[KS_ROOT_SYS];
-	const struct ks_dir dir = { .fd = fd, .kernel = sys->kernel, .lack = sys->lack };
+	DIR *list = ks_dir_list(sys, path);
 	char *names[MAX_SENSORS];
-	size_t n = list_files(lx, fd, names);
+	struct ks_dir dir;
+	size_t n;
 
+	if (list == NULL)
+		return -1;
+	dir = (struct ks_dir){ .fd = dirfd(list), .kernel = sys->kernel, .lack = sys->lack };
+	n = list_files(lx, list, names);
 	for (size_t i = 0; i < n; i++) {
 		add_file(&dir, r, names[i]);
 		free(names[i]);
 	}
-	(void)close(fd);
-	return n;
+	(void)closedir(list);
+	return (int)n;
 }
 
 static int
 read_chip(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_dir *sys = &lx->root[KS_ROOT_SYS];
 	char path[256];
-	int fd;
+	int n;
 
 	(void)snprintf(path, sizeof(path), ROOT "/%s", unit->key);
-	fd = openat(sys->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	ks_linux_note_path(lx, KS_ROOT_SYS, path, fd < 0 ? errno : 0);
-	if (fd < 0)
+	n = add_sensors(lx, path, r);
+	ks_linux_note_path(lx, KS_ROOT_SYS, path, n < 0 ? errno : 0);
+	if (n < 0)
 		return ks_linux_gone(unit);
-	if (add_sensors(lx, fd, r) > 0)
-		return 0;
 	/* Older drivers have their sensors beside the device itself. */
 	(void)snprintf(path, sizeof(path), ROOT "/%s/device", unit->key);
-	fd = openat(sys->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		ks_note_lack(sys, errno);
-	else
-		(void)add_sensors(lx, fd, r);
+	if (n == 0)
+		(void)add_sensors(lx, path, r);
 	return 0;
 }
 

@@ -47,18 +47,11 @@ sum_threads(struct ks_linux *lx, const struct ks_process *p, const char *file, p
 	char path[KS_PROCESS_PATH];
 	const struct dirent *e;
 	DIR *dir;
-	int fd, err = 0;
 
 	ks_process_path(path, p->pid, 0, "task");
-	fd = openat(lx->root[KS_ROOT_PROC].fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dir = fd >= 0 ? fdopendir(fd) : NULL;
-	if (dir == NULL) {
-		err = errno;
-		if (fd >= 0)
-			(void)close(fd);
-		ks_note_lack(&lx->root[KS_ROOT_PROC], err);
-		return err;
-	}
+	dir = ks_dir_list(&lx->root[KS_ROOT_PROC], path);
+	if (dir == NULL)
+		return errno;
 	while ((e = ks_linux_next_entry(lx, dir)) != NULL) {
 		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
 
