@@ -74,7 +74,7 @@ describe("file systems of a recorded tree", function()
   end)
 
   it("have the devices of a btrfs before Linux 5.6, too, which had no devinfo", function()
-    local dir = L.copy("spec/trees/fs")
+    local dir = L.copy(run.tree("fs"))
     L.sh("chmod -R u+w " .. dir .. " && rm -r " .. dir .. "/sys/fs/btrfs/*/devinfo")
     local old = L.dump(dir .. "/proc", dir .. "/sys")
     L.remove(dir)
