@@ -134,13 +134,6 @@ local function all_disks(ks)
   return list
 end
 
--- True for a disk that holds nothing, such as a card reader without a card.
-local function is_empty(ks, k)
-  local detail = k:get("reads") == 0 and k:get("writes") == 0 and
-    ks:lookup(k.module, k.instance, k.name .. ",detail")
-  return detail and detail:get("size") == 0
-end
-
 -- Those that are named, and others as far as there is room; none if nothing has the names.
 local function choose_disks(options, ks)
   local list, wanted, room = all_disks(ks), {}, MOST_DISKS
@@ -155,7 +148,7 @@ local function choose_disks(options, ks)
   end
   local chosen, others = {}, #options.operands == 0 or room < MOST_DISKS
   for _, k in ipairs(list) do
-    local other = not wanted[k.name] and others and room > 0 and not tool.passed_over[k.module] and not is_empty(ks, k)
+    local other = not wanted[k.name] and others and room > 0 and not tool.passed_over[k.module]
     room = other and room - 1 or room
     chosen[#chosen + 1] = (wanted[k.name] or other) and k or nil
   end

@@ -74,8 +74,8 @@ describe("make abi", function()
     local root = run.directory()
     local function abi(source, tag)
       run.write_file(root .. "/lib.c", source)
-      return run.shell(("cd %s && git add -A && git commit -q -m Sources && make -s build/lib/libkstat.so.1 && %s && " ..
-        "packaging/abi build/lib/libkstat.so.1"):format(root, tag and "git tag " .. tag or "true"))
+      return run.shell(("cd %s && git add -A && git commit -q -m Sources && make -s build/lib/libkstat.so.1 && " ..
+        "%s && packaging/abi build/lib/libkstat.so.1"):format(root, tag and "git tag " .. tag or "true"))
     end
     run.shell(("cd %s && mkdir packaging && cp %s/packaging/abi packaging && git init -q -b main && " ..
       "git config user.name kstat && git config user.email kstat@localhost && git config commit.gpgsign false")

@@ -45,18 +45,24 @@ describe("a device of size 0", function()
     run.remove_directory(tree)
   end)
 
-  it("is shown by the tools only if it is named", function()
-    assert.are.equal("loop1 sda sdc", shown("kstatlua iostat -x"))
-    assert.are.equal("sdb", shown("kstatlua iostat -x sdb"))
-    assert.are.equal("loop1 sda sdc", shown("kstatlua devstat -x -n 9"))
-    assert.are.equal("loop0", shown("kstatlua devstat -x loop0"))
+  it("is no disk as long as it never had a request", function()
+    for _, tool in ipairs({ "kstat -p", "kstatlua iostat -x", "kstatlua devstat -x -n 9", "../spec/man_page_io" }) do
+      assert.are.equal("loop1 sda sdc", shown(tool))
+    end
     assert.matches(" sa sc %w%w %-%- ", run.shell(command("kstatlua vmstat 0.01 1")).out)
-    assert.matches(" sb ", run.shell(command("kstatlua vmstat sdb 0.01 1")).out)
   end)
 
-  it("is shown by kstat", function()
-    assert.are.equal(table.concat(names, " "), shown("kstat -p -c disk"))
+  it("becomes one when there is a medium in it, and stays one after a request", function()
+    local steps = { "look", "update", ("sh echo 8 >%s/sys/block/sdb/size"):format(tree), "update", "look",
+      ("sh sed -i '/sdb/s/sdb 0/sdb 3/' %s/proc/diskstats; echo 0 >%s/sys/block/sdb/size"):format(tree, tree), "update",
+      "look" }
+    for i, step in ipairs(steps) do
+      steps[i] = run.quote(step)
+    end
+    assert.are.equal("absent same changed there same there",
+      (run.shell(command("../spec/core_news sd sdb ") .. table.concat(steps, " ")).out:gsub("%s+", " "):gsub(" $", "")))
     assert.are.equal("sd:1:sdb,detail:size\t0\n", run.shell(command("kstat -p sd:1:sdb,detail:size")).out)
+    write_disks(names, disks)
   end)
 
   it("is shown from when it does something", function()

@@ -147,6 +147,8 @@ struct ks_subsystem {
 	bool (*has_wanted)(struct ks_linux *lx);
 	bool for_program; /* only programs in C that know kstats from illumos have its kstats */
 	bool on_events; /* of the running machine it lists what changes only when a device comes or goes */
+	/* Optional, with that: true if something has changed without an event; the scan goes on as if there was one. */
+	bool (*has_changed)(struct ks_linux *lx);
 	size_t state_size;             /* of the subsystem's own state, which starts as zeros */
 	void (*start)(void *state);    /* optional: for state that must not start as zeros */
 	void (*release)(void *state);  /* optional: releases what the state owns */

@@ -21,10 +21,10 @@ name_by_key(struct ks_linux *lx, struct ks_unit *unit)
 	return 0;
 }
 
-/* Brings the units up to date that are late, or those that are not (is_late NULL: all). 0, or -1 with errno ENOMEM. */
+/* Brings the units of a pass up to date (pass_of NULL: all). 0, or -1 with errno ENOMEM. */
 static int
-scan_lines(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing,
-    const struct ks_image *im, bool (*is_late)(const char *key), bool late)
+scan_lines(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing, const struct ks_image *im,
+    int (*pass_of)(struct ks_linux *lx, const char *key, struct ks_text rest), int pass)
 {
 	struct ks_text all = ks_text_of(im->data, im->len), line;
 
@@ -37,12 +37,12 @@ scan_lines(struct ks_linux *lx, struct ks_units *units, const struct ks_listing 
 		bool is_new;
 
 		if (len == 0) {
-			if (!late && !ks_text_empty(&line) &&
+			if (pass == 1 && !ks_text_empty(&line) &&
 			    (listing->is_heading == NULL || !listing->is_heading(im, &line)))
 				ks_linux_odd_line(lx, im, &line);
 			continue;
 		}
-		if (is_late != NULL && is_late(key) != late)
+		if (pass_of != NULL && pass_of(lx, key, rest) != pass)
 			continue;
 		if (listing->identity != NULL && !lx->settled)
 			ident = listing->identity(lx, key);
@@ -55,15 +55,15 @@ scan_lines(struct ks_linux *lx, struct ks_units *units, const struct ks_listing 
 }
 
 int
-ks_listing_scan_late(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing,
-    bool (*is_late)(const char *key))
+ks_listing_scan_twice(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing,
+    int (*pass_of)(struct ks_linux *lx, const char *key, struct ks_text rest))
 {
 	const struct ks_image *im = ks_linux_try(lx, listing->file);
 
 	ks_units_begin(units);
 	if (im != NULL) {
-		if (scan_lines(lx, units, listing, im, is_late, false) != 0 ||
-		    (is_late != NULL && scan_lines(lx, units, listing, im, is_late, true) != 0))
+		if (scan_lines(lx, units, listing, im, pass_of, 1) != 0 ||
+		    (pass_of != NULL && scan_lines(lx, units, listing, im, pass_of, 2) != 0))
 			return -1;
 		units->seq = im->seq;
 	}
@@ -73,7 +73,7 @@ ks_listing_scan_late(struct ks_linux *lx, struct ks_units *units, const struct k
 int
 ks_listing_scan(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing)
 {
-	return ks_listing_scan_late(lx, units, listing, NULL);
+	return ks_listing_scan_twice(lx, units, listing, NULL);
 }
 
 /* Finds the lines of all units in an image that was read anew. */

@@ -41,9 +41,12 @@ ks_listing_key(char key[KS_UNIT_NAME], const struct ks_text *t)
 /* Brings the units up to date with the lines of the file: results as for ks_subsystem.scan. */
 int ks_listing_scan(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing);
 
-/* The same, but new units that are late follow the others, wherever the file has their lines. */
-int ks_listing_scan_late(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing,
-    bool (*is_late)(const char *key));
+/*
+ * The same in two passes: new units of the second follow those of the first, wherever the file has their lines. pass_of
+ * returns 1 or 2 for the key of a line and what take_key left of it; 0 if there is to be no unit for it.
+ */
+int ks_listing_scan_twice(struct ks_linux *lx, struct ks_units *units, const struct ks_listing *listing,
+    int (*pass_of)(struct ks_linux *lx, const char *key, struct ks_text rest));
 
 /*
  * Finds the line of a unit in the file as this round has it, as take_key left it. Returns the image; on

@@ -97,6 +97,8 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 
 		if (lx->sub[s].off || lx->sub[s].absent)
 			continue;
+		if (lx->settled && sub->has_changed != NULL && sub->has_changed(lx))
+			lx->settled = false;
 		if (sub->on_events && units->scanned && lx->settled && lx->root[KS_ROOT_PROC].kernel)
 			continue;
 		units->last = lx->looked;

@@ -298,21 +298,12 @@ end
 
 --- The loop -----------------------------------------------------------------------------
 
--- True for a device that holds nothing, such as a loop device without a file, and did nothing.
-local function is_empty(ks, device)
-  if device.read_ops + device.write_ops + device.free_ops + device.other_ops > 0 then
-    return false
-  end
-  local k = ks:lookup(nil, nil, device.name .. ",detail")
-  return k ~= nil and k:get("size") == 0
-end
-
--- The devices to show, as entries of the selection, in its order. Empty ones are shown if they are named.
-local function shown_entries(o, ks, selection, devices)
+-- The devices to show, as entries of the selection, in its order.
+local function shown_entries(o, selection, devices)
   local shown = {}
   for place, e in ipairs(selection:entries()) do
     local device = devices[e.index]
-    if e.selected > 0 and e.selected <= o.max and (#o.names > 0 or not is_empty(ks, device)) then
+    if e.selected > 0 and e.selected <= o.max then
       shown[#shown + 1] = { place = place, device = device }
     end
   end
@@ -383,7 +374,7 @@ local function report(o, reader)
         max, o.h)
       if changed == nil then fail("%s", why) end
     end
-    local shown = shown_entries(o, reader.chain, selection, now.devices)
+    local shown = shown_entries(o, selection, now.devices)
     if not o.form and heads_due(1, changed or o.x) then write_header(o, shown) end
     local rows = write_report(o, selection, shown, now, prev, history)
     if o.form then

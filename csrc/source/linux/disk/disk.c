@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "model/illumos.h"
@@ -470,6 +471,27 @@ set_up(struct ks_linux *lx, struct ks_unit *unit)
 	return disk != NULL ? name_partition(unit, disk) : name_disk(lx, unit);
 }
 
+/*
+ * Devices that hold nothing and never had a request are no disks: loop devices without a file, card readers without a
+ * card. Programs that show four disks would show four of these. They are remembered: the kernel reports not always that
+ * something was put into them.
+ */
+struct state {
+	struct ks_own_disks own; /* the first member */
+	char (*empty)[KS_UNIT_NAME]; /* owned */
+	size_t n, cap;
+};
+
+static bool
+holds_nothing(const struct ks_linux *lx, const char *key)
+{
+	char path[128];
+	uint64_t size;
+
+	ks_disk_path(path, sizeof(path), "block", key, "/size");
+	return ks_file_u64(&lx->root[KS_ROOT_SYS], path, &size) == 0 && size == 0;
+}
+
 /* True for "loop0" and the like. */
 static bool
 is_late(const char *key)
@@ -479,13 +501,49 @@ is_late(const char *key)
 	return key[n] != '\0' && ks_illumos_is_late(key, n);
 }
 
+static int
+pass_of(struct ks_linux *lx, const char *key, struct ks_text rest)
+{
+	struct state *s = lx->sub[KS_SUB_disk].state;
+	uint64_t c[D_COUNT] = { 0 };
+	int pass = is_late(key) ? 2 : 1;
+	size_t i = 0;
+
+	(void)columns(rest, c);
+	if ((c[D_READS] | c[D_WRITES] | c[D_ACTIVE] | c[D_DISCARDS] | c[D_FLUSHES]) != 0 || !holds_nothing(lx, key))
+		return pass;
+	while (i < s->n && strcmp(s->empty[i], key) != 0)
+		i++;
+	if (i == s->n && KS_RESERVE(s->empty, s->cap, i + 1))
+		strcpy(s->empty[s->n++], key);
+	return i < s->n ? 0 : pass; /* without memory it is a disk */
+}
+
 static const struct ks_listing listing = { &ks_diskstats_file, take_key, NULL, identity, set_up };
 
 static int
 scan_disks(struct ks_linux *lx, struct ks_units *units)
 {
+	((struct state *)lx->sub[KS_SUB_disk].state)->n = 0;
 	ks_linux_check_directory(lx, KS_ROOT_SYS, "block");
-	return ks_listing_scan_late(lx, units, &listing, is_late);
+	return ks_listing_scan_twice(lx, units, &listing, pass_of);
+}
+
+static bool
+has_filled(struct ks_linux *lx)
+{
+	const struct state *s = lx->sub[KS_SUB_disk].state;
+	size_t i = 0;
+
+	while (i < s->n && holds_nothing(lx, s->empty[i]))
+		i++;
+	return i < s->n;
+}
+
+static void
+release(void *state)
+{
+	free(((struct state *)state)->empty);
 }
 
 /* True if the kstats of the disk or partition with this entry in /sys/class/block may be wanted. */
@@ -510,4 +568,4 @@ has_wanted(struct ks_linux *lx)
 }
 
 KS_SUBSYSTEM(disk, parts, .scan = scan_disks, .has_wanted = has_wanted, .on_events = true,
-    .state_size = sizeof(struct ks_own_disks));
+    .has_changed = has_filled, .state_size = sizeof(struct state), .release = release);
