@@ -9,7 +9,7 @@
 bool
 ks_bound_has(const struct ks_only *only, const struct ks_offer *offer)
 {
-	kstat_t head = { .ks_instance = offer->instance };
+	kstat_t head = { .ks_instance = offer->instance, .ks_resv = offer->published && !only->plain };
 
 	if (only->n == 0)
 		return true;

@@ -395,14 +395,12 @@ ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat)
 	return m != NULL ? m : ks_meta_of_model(ksp, stat);
 }
 
-const char *
-ks_chain_publisher(kstat_ctl_t *kc, const kstat_t *ksp, uint32_t *pid)
+bool
+ks_chain_publisher(kstat_ctl_t *kc, const kstat_t *ksp, struct ks_origin *o)
 {
 	struct ks_node *node = ks_nodes_by_kid(&ks_chain_of(kc)->nodes, ksp->ks_kid);
 
-	if (node == NULL || node->source->ops->publisher == NULL)
-		return NULL;
-	return node->source->ops->publisher(node->source, node->cookie, pid);
+	return node != NULL && node->published && node->source->ops->publisher(node->source, ksp, node->cookie, o);
 }
 
 const char *

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "kstat.h"
 #include "model/meta.h"
+#include "model/origin.h"
 
 struct ks_selector;
 struct ks_source;
@@ -28,7 +29,20 @@ struct ks_only {
 	const struct ks_selector *const *also;
 	size_t nalso;
 	bool for_program; /* the chain is as programs expect it that know libkstat from illumos: see kstat_open() */
+	/*
+	 * Whose kstats it holds. By default everybody's, and published ones are marked (ks_is_published()): a selector
+	 * that names a module or a class of the machine does not match them, so that a report about the machine is
+	 * about nothing else. If all selectors are of that kind, nobody's publications are looked for.
+	 */
+	bool plain;   /* they get no mark: whoever shows them says who publishes them */
+	bool machine; /* the machine's alone */
+	bool published; /* what processes publish alone; of a capture everything */
+	const uint32_t *trusted; /* unless it is NULL: of published ones this user's, root's and those of these */
+	size_t ntrusted;
 };
+
+/* True if such a chain holds the machine's kstats alone. */
+bool ks_only_machine(const struct ks_only *only);
 
 /*
  * Opens a chain over one source alone, which it owns from then on (also on failure).
@@ -38,12 +52,6 @@ kstat_ctl_t *ks_chain_open_source(struct ks_source *src, const struct ks_only *o
 
 /* As kstat_open(). */
 kstat_ctl_t *ks_chain_open(const struct ks_only *only);
-
-/* The same with nothing but what processes publish; where KSTAT_SOURCE names a capture, that. */
-kstat_ctl_t *ks_chain_open_published(const struct ks_only *only);
-
-/* The same with nothing but the machine's own. */
-kstat_ctl_t *ks_chain_open_machine(const struct ks_only *only);
 
 /*
  * As kstat_open_capture(), for the samples whose time of day lies between two (see
@@ -113,10 +121,10 @@ int64_t ks_chain_time_of_day(kstat_ctl_t *kc, int64_t *seconds);
 const struct ks_meta *ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat);
 
 /*
- * Returns the name of the publication that a kstat belongs to, valid until the next call, and stores the process
- * that opened it (0: not known here). NULL if the kstat is the system's, this process's or a capture's.
+ * Stores who publishes a kstat; the name is valid until the next call. False if the kstat is the machine's or this
+ * process's, left the chain, or is of a capture or an older recording that does not say.
  */
-const char *ks_chain_publisher(kstat_ctl_t *kc, const kstat_t *ksp, uint32_t *pid);
+bool ks_chain_publisher(kstat_ctl_t *kc, const kstat_t *ksp, struct ks_origin *o);
 
 /*
  * Warnings are lines for the person about what could not be read. Returns the oldest that was not returned yet, or

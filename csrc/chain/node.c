@@ -139,6 +139,7 @@ ks_nodes_append(struct ks_nodes *ns, struct ks_source *src, const struct ks_offe
 	node->k.ks_snaptime = offer->crtime;
 	node->source = src;
 	node->cookie = offer->cookie;
+	node->published = offer->published;
 	enter(ns, node);
 	if (ns->last != NULL)
 		ns->last->k.ks_next = &node->k;

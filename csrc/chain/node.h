@@ -19,6 +19,7 @@ struct ks_node {
 	kstat_t k;
 	struct ks_source *source;
 	size_t rank;               /* of the source in its chain: a name belongs to the lowest */
+	bool published;            /* its source knows by whom */
 	bool hidden;               /* a source of lower rank has taken the name: it is about to be removed */
 	uint64_t cookie;
 	uint64_t seen;             /* number of the last scan that offered it */

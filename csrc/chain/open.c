@@ -93,6 +93,18 @@ new_chain(const struct ks_only *only)
 	return chain;
 }
 
+bool
+ks_only_machine(const struct ks_only *only)
+{
+	bool is_bound = !only->plain && only->n > 0;
+
+	for (size_t i = 0; is_bound && i < only->n; i++)
+		is_bound = only->selector[i]->is_of_machine;
+	for (size_t i = 0; is_bound && i < only->nalso; i++)
+		is_bound = only->also[i]->is_of_machine;
+	return only->machine || is_bound;
+}
+
 static kstat_ctl_t *
 first_scan(struct ks_chain *chain)
 {
@@ -118,26 +130,6 @@ open_named(const struct ks_only *only)
 }
 
 kstat_ctl_t *
-ks_chain_open_published(const struct ks_only *only)
-{
-	kstat_ctl_t *kc = open_named(only);
-
-	if (kc != NULL || errno != 0)
-		return kc;
-	return ks_chain_open_source(ks_source_segment_open(), only);
-}
-
-kstat_ctl_t *
-ks_chain_open_machine(const struct ks_only *only)
-{
-	kstat_ctl_t *kc = open_named(only);
-
-	if (kc != NULL || errno != 0)
-		return kc;
-	return ks_chain_open_source(ks_machine_open(), only);
-}
-
-kstat_ctl_t *
 ks_chain_open(const struct ks_only *only)
 {
 	kstat_ctl_t *kc = open_named(only);
@@ -148,18 +140,19 @@ ks_chain_open(const struct ks_only *only)
 	chain = new_chain(only);
 	if (chain == NULL)
 		return NULL;
-	if (!add_source(chain, ks_machine_open()))
+	/* A chain of what is published asks the machine for its modules alone: it can do without. */
+	if (!add_source(chain, ks_machine_open()) && !chain->only.published)
 		return abandon(chain);
-	if (!add_source(chain, ks_source_local_open()))
+	if (!chain->only.published && !chain->only.machine && !add_source(chain, ks_source_local_open()))
 		return abandon(chain);
-	if (!add_source(chain, ks_source_segment_open())) {
+	if (!ks_only_machine(&chain->only) && !add_source(chain, ks_source_segment_open())) {
 		chain->damaged = ks_is_lack(errno);
 		ks_warnings_add(&chain->warnings, kstat_errmsg()); /* the machine's own kstats are still there */
 	}
 	return first_scan(chain);
 }
 
-static const struct ks_only all_for_program = { .for_program = true };
+static const struct ks_only all_for_program = { .for_program = true, .plain = true };
 
 kstat_ctl_t *
 kstat_open(void)

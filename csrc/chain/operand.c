@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "source/source.h"
 
 #define LONGEST_URI (sizeof("kstat:") + 4 * KSTAT_STRLEN)
 
@@ -87,6 +88,20 @@ ks_operand_parse(struct ks_operand *o, const char *text, size_t n)
 	}
 }
 
+/*
+ * True if a selector names a module of the machine, or leaves the module open and names a class of the machine. A
+ * module may be a pattern that begins as all of ZFS do, which is "zfs/" and a glob.
+ */
+static bool
+is_of_machine(const struct ks_selector *s)
+{
+	const struct ks_pattern *module = &s->module, *class_ = &s->class_;
+
+	if (module->kind == KS_PATTERN_LITERAL || (module->kind == KS_PATTERN_GLOB && strncmp(module->text, "zfs/", 4) == 0))
+		return ks_source_linux_is_named(module->text, NULL);
+	return class_->kind == KS_PATTERN_LITERAL && ks_source_linux_is_named(NULL, class_->text);
+}
+
 int
 ks_selector_compile(struct ks_selector *s, const struct ks_operand *o)
 {
@@ -109,6 +124,7 @@ ks_selector_compile(struct ks_selector *s, const struct ks_operand *o)
 		}
 		*patterns[i] = p;
 	}
+	s->is_of_machine = is_of_machine(s);
 	return 0;
 }
 

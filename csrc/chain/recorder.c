@@ -142,6 +142,12 @@ describe(void *kc, const kstat_t *ksp, const char *stat)
 	return ks_chain_meta(kc, ksp, stat);
 }
 
+static bool
+publisher(void *kc, const kstat_t *ksp, struct ks_origin *o)
+{
+	return ks_chain_publisher(kc, ksp, o);
+}
+
 /*
  * Locks the file. A recorder that was killed may hold its lock for a moment longer than its process is
  * seen, so this waits for a second.
@@ -171,6 +177,7 @@ ks_recorder_open(const char *path)
 	}
 	rec->state.sample = &rec->sample;
 	rec->state.describe = describe;
+	rec->state.publisher = publisher;
 	rec->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (rec->fd < 0)
 		(void)ks_fail(errno, "%s: %s", path, strerror(errno));
@@ -274,7 +281,7 @@ deflate_bytes(struct ks_recorder *rec)
 static int
 write_frame(struct ks_recorder *rec, int64_t time_of_day)
 {
-	struct ks_rec_frame f = { .key = rec->frames == 0, .described = rec->frames == 0,
+	struct ks_rec_frame f = { .key = rec->frames == 0, .version = KS_REC_VERSION,
 		.time_of_day = time_of_day };
 	int error;
 

@@ -213,10 +213,23 @@ add_member(struct ks_buf *b, const char *name, const char *value)
 	ks_buf_adds(b, ",\n");
 }
 
+/* Who publishes a kstat; the process is absent if it is not known. */
+static void
+add_publisher(struct ks_buf *b, const struct ks_origin *o)
+{
+	ks_buf_adds(b, "\t\"publisher\": { \"name\": ");
+	ks_json_string(b, o->name, strlen(o->name));
+	ks_buf_addf(b, ", \"uid\": %lu", (unsigned long)o->uid);
+	if (o->pid != 0)
+		ks_buf_addf(b, ", \"pid\": %lu", (unsigned long)o->pid);
+	ks_buf_adds(b, " },\n");
+}
+
 static void
 json(struct render *r, const kstat_t *ksp)
 {
 	struct ks_buf *b = &r->out;
+	struct ks_origin origin;
 	char text[KS_NUMBER_MAX];
 	hrtime_t time;
 
@@ -230,6 +243,8 @@ json(struct render *r, const kstat_t *ksp)
 	/* Captures of illumos have raw kstats with statistics, too, that their command does not show. */
 	if (ks_blobstat_is(ksp))
 		ks_buf_adds(b, "\t\"statsblob\": 1,\n");
+	if (ks_chain_publisher(r->kc, ksp, &origin))
+		add_publisher(b, &origin);
 	ks_buf_adds(b, "\t\"snaptime\": ");
 	/* A kstat that could not be read: what it held when it was created is the last known of it. */
 	time = ksp->ks_snaptime != 0 ? ksp->ks_snaptime : ksp->ks_crtime;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/error.h"
@@ -46,6 +47,7 @@ static bool
 same_kstat(const struct ks_node *node, const struct scan *scan, const struct ks_offer *offer)
 {
 	return node->rank == scan->rank && node->seen != scan->number && !node->hidden &&
+	    node->published == offer->published &&
 	    node->k.ks_crtime == offer->crtime && node->k.ks_type == offer->type &&
 	    ((node->k.ks_flags ^ offer->flags) & KSTAT_FLAG_STATSBLOB) == 0 &&
 	    strncmp(node->k.ks_class, offer->class_, KSTAT_STRLEN - 1) == 0;
@@ -74,6 +76,37 @@ static bool
 is_taken(const struct scan *scan, const struct ks_node *node)
 {
 	return node->rank < scan->rank && is_there(scan, node);
+}
+
+/* True if a source that was scanned before has the module. */
+static bool
+scan_owns(const struct ks_scan *base, const char *module)
+{
+	const struct scan *scan = (const struct scan *)base;
+
+	for (size_t i = 0; i < scan->rank; i++) {
+		struct ks_source *src = scan->chain->source[i];
+
+		if (src->ops->owns != NULL && src->ops->owns(src, module))
+			return true;
+	}
+	return false;
+}
+
+static enum ks_hearing
+scan_hears(const struct ks_scan *base, uint32_t uid)
+{
+	const struct ks_only *only = ((const struct ks_bound_scan *)base)->only;
+
+	if (only->machine)
+		return KS_HEARS_NOT;
+	for (size_t i = 0; i < only->ntrusted; i++) {
+		if (only->trusted[i] == uid)
+			return KS_HEARS_TRUSTED;
+	}
+	if (uid == 0 || uid == geteuid())
+		return KS_HEARS_TRUSTED;
+	return only->trusted != NULL ? KS_HEARS_NOT : KS_HEARS_STRANGER;
 }
 
 static int
@@ -116,6 +149,7 @@ scan_offer(struct ks_scan *base, const struct ks_offer *given)
 		return -1;
 	node->rank = scan->rank;
 	node->seen = scan->number;
+	node->k.ks_resv = offer.published && !chain->only.plain;
 	/*
 	 * The name belongs to this source from now on, whether or not later ones are scanned. The last source, which a
 	 * capture is too, has none behind it: a capture may hold any number of kstats of one name.
@@ -137,7 +171,7 @@ scan_warn(struct ks_scan *base, bool damaged, const char *line)
 }
 
 static const struct ks_scan_ops scan_ops = { scan_offer, ks_bound_wants, ks_bound_wants_only, ks_bound_names,
-	ks_bound_asks_for, scan_warn };
+	ks_bound_asks_for, scan_warn, scan_owns, scan_hears };
 
 static int
 remove_absent(struct ks_chain *chain, struct scan *scan)
@@ -202,12 +236,14 @@ ks_chain_scan(struct ks_chain *chain)
 
 	chain->nchanges = 0;
 	for (size_t i = 0; i < chain->nsources; i++) {
+		struct ks_source *src = chain->source[i];
+		bool left_out = chain->only.published && src->ops->owns != NULL;
 		int rc;
 
-		scan.source = chain->source[i];
+		scan.source = src;
 		scan.rank = i;
 		scan.expected = chain->nodes.first;
-		rc = is_complete(&scan) ? 0 : scan.source->ops->scan(scan.source, &scan.base.base);
+		rc = left_out || is_complete(&scan) ? 0 : src->ops->scan(src, &scan.base.base);
 		scan.offered[i] = rc > 0;
 		any |= rc > 0;
 		if (rc < 0) {

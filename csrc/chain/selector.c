@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "chain/handle.h"
 #include "model/decode.h"
+#include "model/origin.h"
 
 void
 ks_selector_free(struct ks_selector *s)
@@ -45,7 +46,8 @@ ks_selector_matches_instance(const struct ks_selector *s, int instance)
 bool
 ks_selector_matches(const struct ks_selector *s, const kstat_t *ksp)
 {
-	return ks_pattern_match(&s->module, ksp->ks_module, strlen(ksp->ks_module)) &&
+	return !(s->is_of_machine && ks_is_published(ksp)) &&
+	    ks_pattern_match(&s->module, ksp->ks_module, strlen(ksp->ks_module)) &&
 	    ks_pattern_match(&s->name, ksp->ks_name, strlen(ksp->ks_name)) &&
 	    ks_selector_matches_instance(s, ksp->ks_instance) &&
 	    ks_pattern_match(&s->class_, ksp->ks_class, strlen(ksp->ks_class));

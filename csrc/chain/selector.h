@@ -13,6 +13,7 @@
 
 struct ks_selector {
 	struct ks_pattern module, instance, name, stat, class_;
+	bool is_of_machine; /* it names a module or a class of the machine: see struct ks_only */
 	bool is_strangers; /* chains do not warn of it: whoever serves the stranger calls ks_selector_trouble() */
 };
 
@@ -24,7 +25,10 @@ void ks_selector_free(struct ks_selector *s);
  */
 bool ks_selector_is_one(const struct ks_selector *s, int *instance);
 
-/* Header fields only: module, instance as decimal text, name, class. */
+/*
+ * Header fields only: module, instance as decimal text, name, class. A selector that names a module or class of the
+ * machine matches no kstat that is marked as published.
+ */
 bool ks_selector_matches(const struct ks_selector *s, const kstat_t *ksp);
 
 /* The instance alone. */

@@ -12,12 +12,13 @@
 
 #include "devstat/bintime.h"
 #include "devstat/match.h"
+#include "model/origin.h"
 #include "model/shape.h"
 
 bool
 ks_is_device(const kstat_t *ksp)
 {
-	return ksp->ks_type == KSTAT_TYPE_IO &&
+	return ksp->ks_type == KSTAT_TYPE_IO && !ks_is_published(ksp) &&
 	    (strcmp(ksp->ks_class, "disk") == 0 || strcmp(ksp->ks_class, "tape") == 0);
 }
 

@@ -14,6 +14,7 @@
 #include "devstat/device.h"
 #include "devstat/errbuf.h"
 #include "devstat/snapshot.h"
+#include "model/origin.h"
 #include "model/shape.h"
 
 #define NSEC_PER_TICK 10000000 /* cp_time counts hundredths of a second */
@@ -268,7 +269,7 @@ read_cpus(kstat_ctl_t *kc, struct statinfo *stats, struct ks_devstat_extra *extr
     hrtime_t *snaptime)
 {
 	for (kstat_t *ksp = kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
-		if (ksp->ks_type != KSTAT_TYPE_NAMED || strcmp(ksp->ks_module, "cpu") != 0 ||
+		if (ksp->ks_type != KSTAT_TYPE_NAMED || ks_is_published(ksp) || strcmp(ksp->ks_module, "cpu") != 0 ||
 		    strcmp(ksp->ks_name, "sys") != 0 || kstat_read(kc, ksp, NULL) == -1 ||
 		    ksp->ks_data == NULL)
 			continue;

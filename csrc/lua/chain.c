@@ -2,8 +2,10 @@
 #include "chain/chain.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"
@@ -22,6 +24,61 @@ text_field(lua_State *L, const char *name)
 	return lua_tostring(L, -1);
 }
 
+static bool
+flag_field(lua_State *L, const char *name)
+{
+	bool flag;
+
+	lua_getfield(L, 1, name);
+	flag = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return flag;
+}
+
+/* Stores the number of a user, which text at the top of the stack names or is; false: there is no such user. */
+static bool
+user_number(lua_State *L, uint32_t *uid)
+{
+	const char *name = luaL_checkstring(L, -1), *digits = name;
+	const struct passwd *user = getpwnam(name);
+	uint64_t number;
+
+	if (user == NULL && (ks_scan_u64(&digits, name + strlen(name), &number) != 0 || *digits != '\0' ||
+	    number >= UINT32_MAX))
+		return false;
+	*uid = user != NULL ? user->pw_uid : (uint32_t)number;
+	return true;
+}
+
+/*
+ * The numbers of the users in the field `trust`, in memory that is pushed; without the field NULL, and a nil is pushed.
+ * If there is no user of a name, it is left at the top, and *n is SIZE_MAX.
+ */
+static const uint32_t *
+trusted_users(lua_State *L, size_t *n)
+{
+	uint32_t *uids;
+	size_t count;
+
+	*n = 0;
+	lua_getfield(L, 1, "trust");
+	if (lua_isnil(L, -1))
+		return NULL;
+	luaL_checktype(L, -1, LUA_TTABLE);
+	count = ks_lua_rawlen(L, -1);
+	uids = ks_lua_newuserdata(L, (count + 1) * sizeof(*uids));
+	for (size_t i = 0; i < count; i++) {
+		lua_rawgeti(L, -2, (int)i + 1);
+		if (!user_number(L, &uids[i])) {
+			*n = SIZE_MAX;
+			return uids;
+		}
+		lua_pop(L, 1);
+	}
+	*n = count;
+	return uids;
+}
+
 /* Opens the chain that the table at index 1 describes. */
 static kstat_ctl_t *
 open_described(lua_State *L, const struct ks_only *only)
@@ -34,17 +91,15 @@ open_described(lua_State *L, const struct ks_only *only)
 		return ks_chain_open_replay(capture, from, to, only);
 	if (proc != NULL || sys != NULL)
 		return ks_chain_open_source(ks_source_linux_open(proc, sys), only);
-	lua_getfield(L, 1, "published");
-	if (lua_toboolean(L, -1))
-		return ks_chain_open_published(only);
-	return lua_isnil(L, -1) ? ks_chain_open(only) : ks_chain_open_machine(only);
+	return ks_chain_open(only);
 }
 
 /*
  * open(t) -> chain | nil, message, errno. Fields of t, all optional: capture with from and to; proc and
  * sys, directories in place of the machine's; published, true for only what processes publish and false
  * for all but that; only, an array of selectors that bounds the chain; also, one of selectors that add kstats which
- * are only listed for those who ask for them. The chain's state keeps the selectors.
+ * are only listed for those who ask for them; everybody, machine and trust, an array of users' names or numbers: see
+ * struct ks_only. The chain's state keeps the selectors and the users.
  */
 static int
 chain_open(lua_State *L)
@@ -70,6 +125,14 @@ chain_open(lua_State *L)
 	only.also = ks_lua_checkselectors(L, lua_gettop(L), &only.nalso);
 	lua_rawseti(L, 5, 4);
 	lua_rawseti(L, 5, 5); /* the selectors themselves */
+	only.plain = flag_field(L, "everybody");
+	lua_getfield(L, 1, "published");
+	only.published = lua_toboolean(L, -1);
+	only.machine = flag_field(L, "machine") || (lua_isboolean(L, -1) && !only.published);
+	only.trusted = trusted_users(L, &only.ntrusted);
+	if (only.ntrusted == SIZE_MAX)
+		return ks_lua_failwith(L, EINVAL, "trust: there is no user '%.60s'", lua_tostring(L, -1));
+	lua_rawseti(L, 5, 6);
 	c->kc = open_described(L, &only);
 	if (c->kc == NULL)
 		return ks_lua_fail(L);

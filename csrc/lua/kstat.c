@@ -138,18 +138,20 @@ type_name(const kstat_t *k)
 	return k->ks_type < KSTAT_NUM_TYPES ? names[k->ks_type] : "unknown";
 }
 
-/* publisher, publisher_pid: nil where there is none, or where it is not known any more. */
+/* publisher, publisher_uid, publisher_pid: nil where there is none, or where it is not known any more. */
 static void
-push_publisher(lua_State *L, struct ks_lua_kstat *u, bool name)
+push_publisher(lua_State *L, struct ks_lua_kstat *u, const char *what)
 {
-	const kstat_t *k = ks_lua_head(L, u);
-	uint32_t pid = 0;
-	const char *publisher = u->chain->kc != NULL ? ks_chain_publisher(u->chain->kc, k, &pid) : NULL;
+	struct ks_origin o;
 
-	if (publisher != NULL && name)
-		lua_pushstring(L, publisher);
-	else if (publisher != NULL && pid != 0)
-		lua_pushinteger(L, (lua_Integer)pid);
+	if (u->chain->kc == NULL || !ks_chain_publisher(u->chain->kc, ks_lua_head(L, u), &o))
+		lua_pushnil(L);
+	else if (*what == '\0')
+		lua_pushstring(L, o.name);
+	else if (strcmp(what, "_uid") == 0)
+		lua_pushinteger(L, (lua_Integer)o.uid);
+	else if (strcmp(what, "_pid") == 0 && o.pid != 0)
+		lua_pushinteger(L, (lua_Integer)o.pid);
 	else
 		lua_pushnil(L);
 }
@@ -179,8 +181,8 @@ push_field(lua_State *L, struct ks_lua_kstat *u, const char *key)
 		ks_lua_pushi64(L, k->ks_snaptime);
 	else if (strcmp(key, "writable") == 0)
 		lua_pushboolean(L, k->ks_flags & KSTAT_FLAG_WRITABLE);
-	else if (strcmp(key, "publisher") == 0 || strcmp(key, "publisher_pid") == 0)
-		push_publisher(L, u, key[sizeof("publisher") - 1] == '\0');
+	else if (strncmp(key, "publisher", sizeof("publisher") - 1) == 0)
+		push_publisher(L, u, key + sizeof("publisher") - 1);
 	else if (u->origin == KS_LUA_DIFFERING && strcmp(key, "elapsed") == 0)
 		ks_lua_pushseconds(L, u->delta.elapsed);
 	else if (u->origin == KS_LUA_DIFFERING && strcmp(key, "elapsed_ns") == 0)

@@ -12,6 +12,7 @@
 
 #include "kstat.h"
 #include "model/meta.h"
+#include "model/origin.h"
 #include "model/record.h"
 
 /* One kstat as a source offers it. The caller copies what it keeps. */
@@ -27,6 +28,14 @@ struct ks_offer {
 	size_t data_size;  /* read may return; both are 0 if that is not known before */
 	uint_t nforeign;   /* how many of the ndata values ks_record_make_plain() removes */
 	uint64_t cookie;   /* by which the source finds the kstat again */
+	bool published;    /* by a process: struct ks_source_ops.publisher says by which */
+};
+
+/* What the caller of a scan makes of a user who publishes. */
+enum ks_hearing {
+	KS_HEARS_NOT,
+	KS_HEARS_STRANGER, /* within bounds, and under no module of the machine */
+	KS_HEARS_TRUSTED,
 };
 
 struct ks_scan;
@@ -41,6 +50,8 @@ struct ks_scan_ops {
 	bool (*asks_for)(const struct ks_scan *scan, const char *module, const char *class_, int instance,
 	    const char *name);
 	void (*warn)(struct ks_scan *scan, bool damaged, const char *line);
+	bool (*owns)(const struct ks_scan *scan, const char *module);
+	enum ks_hearing (*hears)(const struct ks_scan *scan, uint32_t uid);
 };
 
 /* The first member of the caller's own structure. */
@@ -94,6 +105,16 @@ ks_scan_asks_for(const struct ks_scan *scan, const char *module, const char *cla
 {
 	return scan->ops->asks_for != NULL && scan->ops->asks_for(scan, module, class_, instance, name);
 }
+
+/* True if an earlier source of the caller has this module: what strangers publish under it is left out. */
+static inline bool
+ks_scan_owns(const struct ks_scan *scan, const char *module)
+{
+	return scan->ops->owns != NULL && scan->ops->owns(scan, module);
+}
+
+/* What the caller makes of the publications of a user. */
+enum ks_hearing ks_scan_hears(const struct ks_scan *scan, uint32_t uid);
 
 /* Warns the user, in one line, that something could not be read. The scan goes on. */
 void ks_scan_warn(struct ks_scan *scan, const char *fmt, ...)
@@ -154,10 +175,13 @@ struct ks_source_ops {
 	int (*file)(struct ks_source *src);
 
 	/*
-	 * Optional. Returns the publication that a kstat belongs to, valid until the next call, and the
-	 * process that opened it (0 if that is in another pid namespace); NULL if the kstat is gone.
+	 * Optional, for sources with published kstats. Stores who publishes one; its name is valid until the next call.
+	 * False: nobody, or the kstat is gone.
 	 */
-	const char *(*publisher)(struct ks_source *src, uint64_t cookie, uint32_t *pid);
+	bool (*publisher)(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_origin *o);
+
+	/* Optional. True if a module is the source's own, whatever the scan asked for. */
+	bool (*owns)(struct ks_source *src, const char *module);
 	void (*close)(struct ks_source *src);
 };
 
@@ -170,6 +194,13 @@ struct ks_source {
 
 /* proc, sys: directories to read in place of /proc and /sys; NULL for these. */
 struct ks_source *ks_source_linux_open(const char *proc, const char *sys);
+
+/*
+ * True if a selector with this module and this class (NULL: any, or a pattern) names kstats of the machine: a module
+ * that Linux has whatever its devices are, or without a module a class that is not "misc".
+ */
+bool ks_source_linux_is_named(const char *module, const char *class_);
+
 struct ks_source *ks_source_local_open(void);
 struct ks_source *ks_source_segment_open(void);
 

@@ -1,9 +1,10 @@
 /*
- * warn.c - the functions of source.h that format a warning for the caller of a scan.
+ * warn.c - the functions of source.h that ask the caller of a scan, or warn it.
  * SPDX-License-Identifier: MIT
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "source/source.h"
 
@@ -34,4 +35,12 @@ ks_scan_damage(struct ks_scan *scan, const char *fmt, ...)
 	va_start(ap, fmt);
 	warn(scan, true, fmt, ap);
 	va_end(ap);
+}
+
+enum ks_hearing
+ks_scan_hears(const struct ks_scan *scan, uint32_t uid)
+{
+	if (scan->ops->hears != NULL)
+		return scan->ops->hears(scan, uid);
+	return uid == 0 || uid == geteuid() ? KS_HEARS_TRUSTED : KS_HEARS_STRANGER;
 }

@@ -102,7 +102,7 @@ main(int argc, char **argv)
 	(void)snprintf(operand, sizeof(operand), "%s:::", module);
 	if (ks_selector_parse(&s, operand, strlen(operand)) != 0)
 		return 2;
-	kc = ks_chain_open_machine(&(struct ks_only){ .selector = (const struct ks_selector *[]){ &s }, .n = 1 });
+	kc = ks_chain_open(&(struct ks_only){ .selector = (const struct ks_selector *[]){ &s }, .n = 1, .machine = true });
 	if (kc == NULL) {
 		fprintf(stderr, "core_news: %s\n", kstat_errmsg());
 		return 1;

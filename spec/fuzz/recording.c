@@ -11,7 +11,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ks_store sample = { .text = KS_BUF_INIT, .most = 1 << 20 };
-	struct ks_rec_state s = { .sample = &sample, .described = size % 2 == 0 };
+	struct ks_rec_state s = { .sample = &sample, .version = 1 + (unsigned)(size % KS_REC_VERSION) };
 	struct ks_record r = KS_RECORD_INIT;
 
 	while (size > 0) {

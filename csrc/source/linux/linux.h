@@ -185,6 +185,11 @@ struct ks_linux {
 		size_t n, cap;
 		struct ks_table by_hash; /* their positions in hash[] */
 	} long_names;
+	struct {
+		char (*module)[KSTAT_STRLEN]; /* of the devices of the machine, for ks_linux_owns(); owned */
+		size_t n, cap;
+		bool known; /* in this scan */
+	} drivers;
 	struct ks_image *images; /* files that were read at least once; owned */
 	struct ks_image scratch; /* for files that one kstat alone uses, see ks_linux_once() */
 	struct ks_file scratch_file;
@@ -325,6 +330,9 @@ int ks_linux_offer_all(struct ks_linux *lx, struct ks_scan *scan);
  * NULL without memory.
  */
 const struct ks_shape *ks_linux_shape_of(struct ks_linux *lx, size_t sub, size_t p);
+
+/* True if a module is one of Linux, or of a device of this machine: ks_source_ops.owns. */
+bool ks_linux_owns(struct ks_source *src, const char *module);
 
 /* --- helpers ------------------------------------------------------------------------------------------- */
 

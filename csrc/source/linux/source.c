@@ -85,6 +85,8 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 	}
 	lx->scan = scan;
 	lx->round++;
+	lx->drivers.n = 0;
+	lx->drivers.known = false;
 	if (!lx->root[KS_ROOT_PROC].kernel)
 		follow_tree_time(lx);
 	/* The count is taken before anything is listed. For CPUs alone the file is not worth reading. */
@@ -235,6 +237,7 @@ linux_close(struct ks_source *src)
 	ks_kept_free(&lx->kept);
 	ks_linux_forget_troubles(lx);
 	free(lx->long_names.hash);
+	free(lx->drivers.module);
 	ks_table_free(&lx->long_names.by_hash);
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		if (lx->sub[s].state != NULL && ks_linux_subsystem(s)->release != NULL)
@@ -286,6 +289,7 @@ static const struct ks_source_ops linux_ops = {
 	.trouble = ks_linux_trouble,
 	.now = linux_now,
 	.meta = linux_meta,
+	.owns = ks_linux_owns,
 	.close = linux_close,
 };
 

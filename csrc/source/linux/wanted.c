@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "source/linux/linux.h"
 
@@ -72,6 +73,109 @@ static bool
 is_of_devices(const struct ks_subsystem *sub)
 {
 	return sub->has_wanted != NULL || (sub->parts[0].needs != NULL && sub->parts[0].needs->has_wanted != NULL);
+}
+
+/* True if modules of ZFS have this name: there is one for each pool. */
+static bool
+is_of_zfs(const char *module)
+{
+	return strncmp(module, "zfs", 3) == 0 && (module[3] == '\0' || module[3] == '/');
+}
+
+static bool
+has_class(const char *class_)
+{
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		for (size_t p = 0; p < ks_linux_subsystem(s)->nparts; p++) {
+			if (strcmp(ks_linux_subsystem(s)->parts[p].class_, class_) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Classes of machines that illumos alone has, but reports about machines name. */
+static bool
+is_of_illumos(const char *class_)
+{
+	static const char *const classes[] = { "tape", "iopath", "zone_vfs", "zone_zfs" };
+
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+		if (strcmp(classes[i], class_) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+ks_source_linux_is_named(const char *module, const char *class_)
+{
+	if (module != NULL)
+		return is_of_zfs(module) || ks_linux_has_module(module);
+	return class_ != NULL && strcmp(class_, "misc") != 0 && (has_class(class_) || is_of_illumos(class_));
+}
+
+/* A scan that wants nothing, and gathers the modules that it is asked about: those of devices. */
+struct gathering {
+	struct ks_scan base;
+	struct ks_linux *lx;
+};
+
+static bool
+gather(const struct ks_scan *scan, const char *module, const char *class_, const char *name)
+{
+	struct ks_linux *lx = ((const struct gathering *)scan)->lx;
+
+	(void)class_;
+	(void)name;
+	for (size_t i = 0; i < lx->drivers.n; i++) {
+		if (strcmp(lx->drivers.module[i], module) == 0)
+			return false;
+	}
+	if (KS_RESERVE(lx->drivers.module, lx->drivers.cap, lx->drivers.n + 1))
+		(void)snprintf(lx->drivers.module[lx->drivers.n++], KSTAT_STRLEN, "%s", module);
+	return false;
+}
+
+/*
+ * Gathers the modules of the machine's devices: of those that are listed, and by their names in /sys of the others,
+ * which the bound of a chain leaves out. The former is enough for a recorded tree.
+ */
+static void
+gather_drivers(struct ks_linux *lx)
+{
+	static const struct ks_scan_ops ops = { .wants = gather };
+	struct gathering g = { .base = { .ops = &ops }, .lx = lx };
+	struct ks_scan *scan = lx->scan;
+
+	lx->scan = &g.base;
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		const struct ks_subsystem *sub = ks_linux_subsystem(s);
+		const struct ks_units *units = &lx->sub[s].units;
+
+		for (uint32_t i = 0; is_of_devices(sub) && i < units->n; i++)
+			(void)gather(&g.base, units->v[i].module, NULL, NULL);
+		if (sub->has_wanted != NULL && !units->scanned)
+			(void)sub->has_wanted(lx);
+	}
+	lx->scan = scan;
+	lx->drivers.known = true;
+}
+
+bool
+ks_linux_owns(struct ks_source *src, const char *module)
+{
+	struct ks_linux *lx = (struct ks_linux *)src;
+
+	if (ks_source_linux_is_named(module, NULL))
+		return true;
+	if (!lx->drivers.known)
+		gather_drivers(lx);
+	for (size_t i = 0; i < lx->drivers.n; i++) {
+		if (strcmp(lx->drivers.module[i], module) == 0)
+			return true;
+	}
+	return false;
 }
 
 /*

@@ -34,9 +34,12 @@ offer(struct ks_replay *r, struct ks_scan *scan, size_t i)
 		.type = k->type,
 		.flags = k->flags & (uchar_t)~KSTAT_FLAG_WRITABLE,
 		.crtime = k->crtime,
-		.cookie = i
+		.cookie = i,
+		.published = k->published
 	};
 
+	if (k->published && ks_scan_hears(scan, k->uid) == KS_HEARS_NOT)
+		return 0;
 	offer.data_size = ks_store_data_size(s, k, &offer.nforeign);
 	offer.ndata = k->type == KSTAT_TYPE_RAW ? (uint_t)offer.data_size : k->ndata;
 	if (r->for_program && ks_program_measure(r, k, &offer) != 0)
@@ -122,6 +125,18 @@ replay_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const ch
 	return NULL;
 }
 
+static bool
+replay_publisher(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_origin *o)
+{
+	const struct ks_store *s = &replay_of(src)->sample;
+	const struct ks_store_kstat *k = find_kstat(s, ksp, cookie);
+
+	if (k == NULL || !k->published)
+		return false;
+	*o = (struct ks_origin){ ks_store_text(s, k->publisher), k->uid, k->pid };
+	return true;
+}
+
 /* Times of day that the file does not have go on by the snaptimes. */
 static void
 follow_snaptimes(struct ks_replay *r)
@@ -190,6 +205,7 @@ static const struct ks_source_ops replay_ops = {
 	.scan = replay_scan,
 	.read = replay_read,
 	.meta = replay_meta,
+	.publisher = replay_publisher,
 	.advance = replay_advance,
 	.now = replay_now,
 	.time_of_day = replay_time_of_day,

@@ -82,9 +82,11 @@ struct ks_store_kstat {
 	uint32_t meta; /* the number of its first struct ks_store_meta plus 1; 0: none is known */
 	int instance;
 	uint_t ndata;  /* data records */
+	uint32_t publisher, uid, pid; /* of a published kstat: an offset in the text, and two numbers */
 	kid_t kid;     /* only the writer of recordings uses it */
 	uint8_t type;  /* KSTAT_TYPE_* */
 	uint8_t flags; /* KSTAT_FLAG_* */
+	bool published;
 	bool readable; /* false: it could not be read when the sample was taken */
 };
 

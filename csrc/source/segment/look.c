@@ -110,13 +110,14 @@ static int
 open_segment(struct ks_seg_pass *p, struct ks_segment *new, const struct ks_seg_dir *dir, const char *name,
     const char *path, uid_t uid)
 {
-	struct ks_publisher *user = ks_seg_find_publisher(p->s, uid);
+	struct ks_publisher *user;
 	int error;
 
 	new->file.fd = -1;
+	new->trusted = ks_scan_hears(p->scan, uid) == KS_HEARS_TRUSTED;
+	user = ks_seg_find_publisher(p->s, uid, new->trusted);
 	if (user == NULL)
 		return -1;
-	new->trusted = ks_seg_is_trusted(uid);
 	if (!KS_SEG_TAKE(&user->budget, files, 1)) {
 		user->cut = "files";
 		return ks_fail(E2BIG, "%s: too many files", path);
@@ -262,12 +263,19 @@ next_entry(struct ks_seg_pass *p, const struct ks_seg_dir *dir, DIR *d)
 	return de;
 }
 
-/* Takes what one more file of a user costs, also one that is of no use, from the user's budget. */
+/*
+ * Takes what one more file of a user costs, also one that is of no use, from the user's budget. False if there is no
+ * room, or the reader does not hear this user.
+ */
 static bool
 may_look_at(struct ks_seg_pass *p, uid_t uid)
 {
-	struct ks_publisher *user = ks_seg_find_publisher(p->s, uid);
+	enum ks_hearing hearing = ks_scan_hears(p->scan, uid);
+	struct ks_publisher *user;
 
+	if (hearing == KS_HEARS_NOT)
+		return false;
+	user = ks_seg_find_publisher(p->s, uid, hearing == KS_HEARS_TRUSTED);
 	if (user == NULL) {
 		p->no_memory = true;
 		return false;

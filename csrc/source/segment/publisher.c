@@ -23,12 +23,6 @@
 #define STRANGER_PATIENCE 200000000LL   /* ns in one update */
 #define STRANGERS 4
 
-bool
-ks_seg_is_trusted(uid_t uid)
-{
-	return uid == 0 || uid == geteuid();
-}
-
 void
 ks_seg_open_budgets(struct ks_segments *s)
 {
@@ -43,7 +37,7 @@ ks_seg_open_budgets(struct ks_segments *s)
 }
 
 struct ks_publisher *
-ks_seg_find_publisher(struct ks_segments *s, uid_t uid)
+ks_seg_find_publisher(struct ks_segments *s, uid_t uid, bool trusted)
 {
 	struct ks_publisher *p = s->publishers;
 
@@ -57,7 +51,7 @@ ks_seg_find_publisher(struct ks_segments *s, uid_t uid)
 	p->uid = uid;
 	p->budget = (struct ks_seg_budget){ .whole = &s->all, .most_files = KS_SEG_MOST_FILES,
 		.most_bytes = TRUSTED_BYTES, .most_looks = UINT64_MAX, .most_patience = INT64_MAX };
-	if (!ks_seg_is_trusted(uid))
+	if (!trusted)
 		p->budget = (struct ks_seg_budget){ .whole = &s->strangers, .most_files = STRANGER_FILES,
 			.most_bytes = STRANGER_BYTES, .most_looks = STRANGER_LOOKS,
 			.most_patience = STRANGER_PATIENCE };
@@ -104,5 +98,9 @@ ks_seg_complain_of_users(struct ks_segments *s, struct ks_scan *scan)
 			ks_scan_warn(scan, "kstats of user %lu are not shown: their names are those of this user's "
 			    "or root's", (unsigned long)p->uid);
 		p->told_hidden = p->hidden;
+		if (p->owned[0] != '\0' && !p->told_owned)
+			ks_scan_warn(scan, "user %lu publishes under '%s', a module of the machine: such kstats are not shown",
+			    (unsigned long)p->uid, p->owned);
+		p->told_owned = p->owned[0] != '\0';
 	}
 }

@@ -86,6 +86,25 @@ count_foreign(const struct ks_seg_kstat *k)
 	return n;
 }
 
+/* True if a stranger's kstat has a module of the machine, or the name of a trusted one; notes it for the complaint. */
+static bool
+is_refused(struct ks_segments *s, const struct ks_segment *seg, const struct ks_seg_kstat *k,
+    const struct ks_scan *scan)
+{
+	struct ks_publisher *user = (struct ks_publisher *)(void *)seg->file.budget;
+
+	if (seg->trusted)
+		return false;
+	if (ks_scan_owns(scan, k->e.module)) {
+		memcpy(user->owned, k->e.module, sizeof(user->owned));
+		return true;
+	}
+	if (!is_named(s, k))
+		return false;
+	user->hidden = true;
+	return true;
+}
+
 static int
 offer_all(struct ks_segments *s, const struct ks_segment *seg, struct ks_scan *scan)
 {
@@ -100,13 +119,12 @@ offer_all(struct ks_segments *s, const struct ks_segment *seg, struct ks_scan *s
 			    (ks_seg_is_dormant(&seg->file, k) ? KSTAT_FLAG_DORMANT : 0)),
 			.crtime = k->e.crtime, .ndata = is_blob ? 0 : k->e.ndata,
 			.data_size = is_blob ? 0 : data_size(k), .nforeign = count_foreign(k),
-			.cookie = (uint64_t)seg->id << 32 | (k->offset / KS_SEG_ALIGN)
+			.cookie = (uint64_t)seg->id << 32 | (k->offset / KS_SEG_ALIGN),
+			.published = true
 		};
 
-		if (!seg->trusted && is_named(s, k)) {
-			((struct ks_publisher *)(void *)seg->file.budget)->hidden = true;
+		if (is_refused(s, seg, k, scan))
 			continue;
-		}
 		if ((seg->trusted && remember_name(s, k) != 0) || ks_scan_offer(scan, &o) != 0)
 			return -1;
 	}
@@ -122,8 +140,10 @@ finish(struct ks_segments *s, struct ks_seg_pass *p)
 	if (!s->scanned || p->changed) {
 		ks_table_clear(&s->trusted);
 		s->nnamed = 0;
-		for (struct ks_publisher *user = s->publishers; user != NULL; user = user->next)
+		for (struct ks_publisher *user = s->publishers; user != NULL; user = user->next) {
 			user->hidden = false;
+			user->owned[0] = '\0';
+		}
 		for (int trusted = 1; trusted >= 0 && rc == 0; trusted--) {
 			for (size_t i = 0; i < s->n && rc == 0; i++) {
 				if (s->seg[i].usable && s->seg[i].trusted == (trusted == 1))
@@ -215,21 +235,24 @@ segment_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const c
 	return NULL;
 }
 
-static const char *
-segment_publisher(struct ks_source *src, uint64_t cookie, uint32_t *pid)
+static bool
+segment_publisher(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_origin *o)
 {
 	struct ks_segments *s = (struct ks_segments *)src;
 	struct ks_seg_file *f = NULL;
 	const char *file;
 
+	(void)ksp;
 	if (find(s, cookie, &f) == NULL)
-		return NULL;
+		return false;
 	/* The name of the file is the publication's; what the file says of itself need not be true. */
 	file = strrchr(f->path, '/');
 	file = file != NULL ? file + 1 : f->path;
 	(void)snprintf(s->publisher, sizeof(s->publisher), "%.*s", (int)ks_seg_name_length(file), file);
-	*pid = f->h.pid_space == ks_pid_space() ? f->h.creator_pid : 0;
-	return s->publisher;
+	*o = (struct ks_origin){ .name = s->publisher,
+		.uid = ((const struct ks_publisher *)(const void *)f->budget)->uid,
+		.pid = f->h.pid_space == ks_pid_space() ? f->h.creator_pid : 0 };
+	return true;
 }
 
 static void

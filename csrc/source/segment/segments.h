@@ -29,7 +29,7 @@ struct ks_segment {
 	bool usable;
 	bool told; /* what is wrong with it */
 	bool seen;
-	bool trusted; /* it belongs to this user or to root */
+	bool trusted; /* it belongs to this user, to root, or to whom the reader trusts */
 };
 
 /* A user who publishes. */
@@ -39,6 +39,8 @@ struct ks_publisher {
 	const char *cut;     /* what there was no room for at the last look, or NULL */
 	bool told;           /* that it was cut */
 	bool hidden, told_hidden; /* some names were already taken */
+	char owned[KSTAT_STRLEN]; /* a module of the machine under which this stranger publishes, or "" */
+	bool told_owned;
 	struct ks_publisher *next;
 };
 
@@ -84,12 +86,10 @@ struct ks_seg_pass {
 
 /* --- publisher.c: what publishers may cost --- */
 
-bool ks_seg_is_trusted(uid_t uid);
-
 void ks_seg_open_budgets(struct ks_segments *s);
 
-/* Finds the user or adds one; NULL with errno ENOMEM. */
-struct ks_publisher *ks_seg_find_publisher(struct ks_segments *s, uid_t uid);
+/* Finds the user or adds one, with the bounds of a stranger unless `trusted`; NULL with errno ENOMEM. */
+struct ks_publisher *ks_seg_find_publisher(struct ks_segments *s, uid_t uid, bool trusted);
 
 /* What is counted for each pass starts again; `all`: the files will be looked for again, too. */
 void ks_seg_start_budgets(struct ks_segments *s, bool all);

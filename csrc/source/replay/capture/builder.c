@@ -7,6 +7,8 @@
 #include "base/number.h"
 #include "source/replay/capture/restore.h"
 
+#define LONGEST_PUBLISHER 255 /* bytes of the name of a publication */
+
 /* The sample cannot become any larger: says why. */
 static int
 fail(struct ks_capture_builder *b)
@@ -152,39 +154,44 @@ ks_capture_kstat_end(struct ks_capture_builder *b)
 	return ks_store_failed(b->store) ? fail(b) : 1;
 }
 
-/* Adds a string of the header. A longer one is cut, as the kernel cuts its own. */
+/* Adds a string of the header. One of more than `most` bytes is cut, as the kernel cuts its own. */
 static uint32_t
-header_string(struct ks_capture_builder *b, const unsigned char *str, size_t n)
+header_string(struct ks_capture_builder *b, const unsigned char *str, size_t n, size_t most)
 {
 	if (memchr(str, '\0', n) != NULL) {
 		reject_kstat(b, "a name has a NUL in it");
 		return KS_STORE_NULL;
 	}
-	if (n > KSTAT_STRLEN - 1) {
-		ks_capture_problem(b->notes, "a name longer than %d bytes is cut", KSTAT_STRLEN - 1);
-		n = KSTAT_STRLEN - 1;
+	if (n > most) {
+		ks_capture_problem(b->notes, "a name longer than %zu bytes is cut", most);
+		n = most;
 	}
 	return ks_store_add_text(b->store, (const char *)str, n);
 }
 
-static enum ks_capture_member
-header_member(const unsigned char *key, size_t n)
-{
-	static const struct {
-		const char *name;
-		enum ks_capture_member member;
-	} members[] = {
-		{ "module", KS_MEMBER_MODULE }, { "instance", KS_MEMBER_INSTANCE },
-		{ "name", KS_MEMBER_NAME }, { "class", KS_MEMBER_CLASS }, { "type", KS_MEMBER_TYPE },
-		{ "statsblob", KS_MEMBER_STATSBLOB }, { "snaptime", KS_MEMBER_SNAPTIME },
-		{ "data", KS_MEMBER_DATA }
-	};
+struct member_name {
+	const char *name; /* NULL: the end */
+	enum ks_capture_member member;
+};
 
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-		if (n == strlen(members[i].name) && memcmp(key, members[i].name, n) == 0)
-			return members[i].member;
-	}
-	return KS_MEMBER_OTHER;
+static const struct member_name header_members[] = {
+	{ "module", KS_MEMBER_MODULE }, { "instance", KS_MEMBER_INSTANCE }, { "name", KS_MEMBER_NAME },
+	{ "class", KS_MEMBER_CLASS }, { "type", KS_MEMBER_TYPE }, { "statsblob", KS_MEMBER_STATSBLOB },
+	{ "publisher", KS_MEMBER_PUBLISHER }, { "snaptime", KS_MEMBER_SNAPTIME }, { "data", KS_MEMBER_DATA },
+	{ NULL, KS_MEMBER_OTHER }
+};
+
+static const struct member_name publisher_members[] = {
+	{ "name", KS_MEMBER_PUBLICATION }, { "uid", KS_MEMBER_UID }, { "pid", KS_MEMBER_PID },
+	{ NULL, KS_MEMBER_OTHER }
+};
+
+static enum ks_capture_member
+find_member(const struct member_name *m, const unsigned char *key, size_t n)
+{
+	while (m->name != NULL && (n != strlen(m->name) || memcmp(key, m->name, n) != 0))
+		m++;
+	return m->member;
 }
 
 static bool
@@ -198,7 +205,13 @@ is_integer(const char *s, size_t n, int64_t *v)
 void
 ks_capture_header_key(struct ks_capture_builder *b, const unsigned char *key, size_t n)
 {
-	b->member = header_member(key, n);
+	b->member = find_member(header_members, key, n);
+}
+
+void
+ks_capture_publisher_key(struct ks_capture_builder *b, const unsigned char *key, size_t n)
+{
+	b->member = find_member(publisher_members, key, n);
 }
 
 void
@@ -212,11 +225,13 @@ int
 ks_capture_header_string(struct ks_capture_builder *b, const unsigned char *s, size_t n)
 {
 	if (b->member == KS_MEMBER_MODULE)
-		b->k.module = header_string(b, s, n);
+		b->k.module = header_string(b, s, n, KSTAT_STRLEN - 1);
 	else if (b->member == KS_MEMBER_NAME)
-		b->k.name = header_string(b, s, n);
+		b->k.name = header_string(b, s, n, KSTAT_STRLEN - 1);
 	else if (b->member == KS_MEMBER_CLASS)
-		b->k.class_ = header_string(b, s, n);
+		b->k.class_ = header_string(b, s, n, KSTAT_STRLEN - 1);
+	else if (b->member == KS_MEMBER_PUBLICATION)
+		b->k.published = (b->k.publisher = header_string(b, s, n, LONGEST_PUBLISHER)) != KS_STORE_NULL;
 	else
 		ks_capture_header_other(b);
 	return ks_store_failed(b->store) ? fail(b) : 1;
@@ -242,6 +257,13 @@ ks_capture_header_number(struct ks_capture_builder *b, const char *s, size_t n)
 			break;
 		}
 		b->k.type = (uint8_t)v;
+		break;
+	case KS_MEMBER_UID:
+	case KS_MEMBER_PID:
+		if (!is_integer(s, n, &v) || v < 0 || v > UINT32_MAX)
+			reject_kstat(b, "the number of its publisher is out of range");
+		else
+			*(b->member == KS_MEMBER_UID ? &b->k.uid : &b->k.pid) = (uint32_t)v;
 		break;
 	case KS_MEMBER_STATSBLOB:
 		if (is_integer(s, n, &v) && v != 0)

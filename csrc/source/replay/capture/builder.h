@@ -16,7 +16,9 @@
 /* The member of a kstat, or what is special about one of its data, whose value comes next. */
 enum ks_capture_member {
 	KS_MEMBER_OTHER, KS_MEMBER_MODULE, KS_MEMBER_INSTANCE, KS_MEMBER_NAME, KS_MEMBER_CLASS,
-	KS_MEMBER_TYPE, KS_MEMBER_STATSBLOB, KS_MEMBER_SNAPTIME, KS_MEMBER_DATA,
+	KS_MEMBER_TYPE, KS_MEMBER_STATSBLOB, KS_MEMBER_SNAPTIME, KS_MEMBER_DATA, KS_MEMBER_PUBLISHER,
+	/* within the publisher */
+	KS_MEMBER_PUBLICATION, KS_MEMBER_UID, KS_MEMBER_PID,
 	/* among the data */
 	KS_MEMBER_CRTIME, KS_MEMBER_REJECTED
 };
@@ -65,6 +67,9 @@ void ks_capture_header_key(struct ks_capture_builder *b, const unsigned char *ke
 void ks_capture_header_number(struct ks_capture_builder *b, const char *s, size_t n);
 int ks_capture_header_string(struct ks_capture_builder *b, const unsigned char *s, size_t n);
 void ks_capture_header_other(struct ks_capture_builder *b); /* of whatever other type */
+
+/* A key of the header's object "publisher"; its values are passed as those of the header. */
+void ks_capture_publisher_key(struct ks_capture_builder *b, const unsigned char *key, size_t n);
 
 /* Members of the data. */
 int ks_capture_data_key(struct ks_capture_builder *b, const unsigned char *key, size_t n);

@@ -15,7 +15,7 @@
 #define REASON_MAX 120                  /* bytes of what yajl says */
 
 /* Where in the array the parser is. */
-enum place { OUTSIDE, IN_ARRAY, IN_KSTAT, IN_DATA, IN_LIST, PASSING };
+enum place { OUTSIDE, IN_ARRAY, IN_KSTAT, IN_PUBLISHER, IN_DATA, IN_LIST, PASSING };
 
 struct parse {
 	struct ks_capture_input *in;
@@ -77,6 +77,7 @@ on_number(void *ctx, const char *s, size_t n)
 	x->progress = true;
 	switch (x->place) {
 	case IN_KSTAT:
+	case IN_PUBLISHER:
 		ks_capture_header_number(x->kstat, s, n);
 		return 1;
 	case IN_DATA:
@@ -96,6 +97,7 @@ on_string(void *ctx, const unsigned char *s, size_t n)
 	x->progress = true;
 	switch (x->place) {
 	case IN_KSTAT:
+	case IN_PUBLISHER:
 		return ks_capture_header_string(x->kstat, s, n);
 	case IN_DATA:
 		return ks_capture_data_string(x->kstat, s, n);
@@ -114,6 +116,8 @@ on_key(void *ctx, const unsigned char *key, size_t n)
 	x->progress = true;
 	if (x->place == IN_KSTAT)
 		ks_capture_header_key(x->kstat, key, n);
+	else if (x->place == IN_PUBLISHER)
+		ks_capture_publisher_key(x->kstat, key, n);
 	else if (x->place == IN_DATA)
 		return ks_capture_data_key(x->kstat, key, n);
 	return 1;
@@ -148,6 +152,10 @@ on_start_map(void *ctx)
 	case IN_KSTAT:
 		if (x->kstat->member == KS_MEMBER_DATA) {
 			x->place = IN_DATA;
+			return 1;
+		}
+		if (x->kstat->member == KS_MEMBER_PUBLISHER) {
+			x->place = IN_PUBLISHER;
 			return 1;
 		}
 		ks_capture_header_other(x->kstat);
@@ -365,7 +373,7 @@ is_in_string(const char *why)
 static unsigned
 depth_of(const struct parse *x)
 {
-	static const unsigned depths[] = { [IN_ARRAY] = 0, [IN_KSTAT] = 1, [IN_DATA] = 2, [IN_LIST] = 3 };
+	static const unsigned depths[] = { [IN_ARRAY] = 0, [IN_KSTAT] = 1, [IN_PUBLISHER] = 2, [IN_DATA] = 2, [IN_LIST] = 3 };
 
 	return x->place == PASSING ? depths[x->resume] + x->depth : depths[x->place];
 }

@@ -14,7 +14,9 @@
  * added to the type of a hidden one, see model/shape.h),
  * and what its statistics mean (not in a stream that starts with a keyframe of version 1): 0 if nothing
  * is known; 1, the number of statistics and the meaning of each; or N + 2 if another kstat's statistics
- * mean the same, where N is the number of meanings that the stream held before that kstat's.
+ * mean the same, where N is the number of meanings that the stream held before that kstat's. At its end is who
+ * publishes the kstat (from version 3 on): an empty text for nobody, or the name of the publication, the user's number
+ * and that of the process.
  *
  * The fields of a kstat are its state (readable or not), its snaptime, and the numbers and texts of its
  * data section (of a statsblob the data section as one text). The difference of a text is followed by its
@@ -36,9 +38,14 @@
 #include "base/table.h"
 #include "kstat.h"
 #include "model/meta.h"
+#include "model/origin.h"
 #include "source/replay/sample_store.h"
 
 #define KS_REC_NOT_IN_UNITS 1
+
+/* The first versions of keyframes behind which definitions say what statistics mean, and who publishes a kstat. */
+#define KS_REC_DESCRIBED 2
+#define KS_REC_ATTRIBUTED 3
 
 /* What is known of a number from the samples before. */
 struct ks_rec_trend {
@@ -50,10 +57,12 @@ struct ks_rec_trend {
 struct ks_rec_state {
 	/* The writer's: returns what a statistic means, or NULL. */
 	const struct ks_meta *(*describe)(void *context, const kstat_t *ksp, const char *stat);
+	/* The writer's: stores who publishes a kstat; false: nobody. */
+	bool (*publisher)(void *context, const kstat_t *ksp, struct ks_origin *o);
 	void *context;
 	struct ks_table meanings;   /* the writer's: finds the meanings of a kstat by their hash */
 	uint32_t newest;            /* the writer's: `meta` of the last definition, if it is new; else 0 */
-	bool described;             /* the reader's: definitions have meanings */
+	unsigned version;           /* the reader's: of the last keyframe; what definitions have depends on it */
 	struct ks_store *sample;    /* the last one; borrowed */
 	struct ks_rec_trend *trend; /* of each value of the sample; owned */
 	size_t cap;

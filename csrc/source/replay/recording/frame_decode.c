@@ -122,6 +122,25 @@ get_meanings(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *s)
 	return 0;
 }
 
+#define LONGEST_PUBLISHER 255 /* bytes */
+
+static int
+get_publisher(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *s)
+{
+	uint64_t uid, pid;
+
+	if (get_text(in, s, LONGEST_PUBLISHER, &k->publisher) != 0)
+		return -1;
+	if (*ks_store_text(s->sample, k->publisher) == '\0')
+		return 0;
+	if (get_up_to(in, UINT32_MAX, &uid) != 0 || get_up_to(in, UINT32_MAX, &pid) != 0)
+		return -1;
+	k->published = true;
+	k->uid = (uint32_t)uid;
+	k->pid = (uint32_t)pid;
+	return 0;
+}
+
 static int
 get_definition(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *s)
 {
@@ -146,7 +165,9 @@ get_definition(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *
 		return -1;
 	if (ks_rec_has_names(k->type) && get_records(in, k, s) != 0)
 		return -1;
-	return s->described ? get_meanings(in, k, s) : 0;
+	if (s->version >= KS_REC_DESCRIBED && get_meanings(in, k, s) != 0)
+		return -1;
+	return s->version >= KS_REC_ATTRIBUTED ? get_publisher(in, k, s) : 0;
 }
 
 /* Moves the kstats from *next up to `end` down, behind those that stay. */

@@ -79,6 +79,13 @@ put_definition(struct ks_buf *out, const struct ks_rec_state *state, const struc
 		put_string(out, s, v->name);
 	}
 	put_meanings(out, state, k);
+	if (!k->published) {
+		put_text(out, "", 0);
+		return;
+	}
+	put_string(out, s, k->publisher);
+	ks_varint_put(out, k->uid);
+	ks_varint_put(out, k->pid);
 }
 
 /* The name of a data record of a NAMED or TIMER kstat, and stores its type as definitions have it. */
@@ -199,6 +206,21 @@ add_meanings(struct ks_rec_state *state, struct ks_store_kstat *to, const kstat_
 	return 0;
 }
 
+/* Adds who publishes a kstat to its definition; false after a failure. */
+static bool
+add_publisher(struct ks_rec_state *s, struct ks_store_kstat *to, const kstat_t *k)
+{
+	struct ks_origin o;
+
+	if (s->publisher == NULL || !s->publisher(s->context, k, &o) || *o.name == '\0')
+		return true;
+	to->published = true;
+	to->publisher = ks_store_add_text(s->sample, o.name, strlen(o.name));
+	to->uid = o.uid;
+	to->pid = o.pid;
+	return !ks_store_failed(s->sample);
+}
+
 /* Makes *to the definition of k; without data its records are not known yet. */
 static int
 define(struct ks_rec_state *s, struct ks_store_kstat *to, const kstat_t *k)
@@ -213,7 +235,7 @@ define(struct ks_rec_state *s, struct ks_store_kstat *to, const kstat_t *k)
 		.crtime = k->ks_crtime, .snaptime = (hrtime_t)s->taken,
 		.ndata = k->ks_data != NULL ? k->ks_ndata : 0
 	};
-	if (ks_store_failed(s->sample))
+	if (ks_store_failed(s->sample) || !add_publisher(s, to, k))
 		return ks_rec_fail(s);
 	if (ks_rec_start_values(s, to) != 0)
 		return -1;

@@ -17,7 +17,9 @@ pack_fields(const struct ks_rec_frame *f, unsigned char to[16])
 	uint32_t size = htole32(f->size);
 	uint64_t time_of_day = htole64((uint64_t)f->time_of_day);
 
-	memcpy(to, f->described ? "KSK2" : f->key ? "KSK1" : "KSD1", 4);
+	memcpy(to, f->key ? "KSK1" : "KSD1", 4);
+	if (f->key)
+		to[3] = (unsigned char)('0' + f->version);
 	memcpy(to + 4, &size, 4);
 	memcpy(to + 8, &time_of_day, 8);
 }
@@ -46,8 +48,8 @@ unpack_header(struct ks_rec_frame *f, const unsigned char from[KS_REC_HEADER_SIZ
 {
 	uint64_t time_of_day;
 
-	f->described = memcmp(from, "KSK2", 4) == 0;
-	f->key = f->described || memcmp(from, "KSK1", 4) == 0;
+	f->key = memcmp(from, "KSK", 3) == 0 && from[3] >= '1' && from[3] <= '0' + KS_REC_VERSION;
+	f->version = f->key ? from[3] - '0' : 0;
 	if (!f->key && memcmp(from, "KSD1", 4) != 0)
 		return false;
 	memcpy(&f->size, from + 4, 4);

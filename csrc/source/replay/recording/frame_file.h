@@ -2,8 +2,9 @@
  * frame_file.h - the file of a recording: 16 bytes that say what it is, then frames. A frame is
  * one sample; it is written whole or not at all. All numbers are little-endian:
  *
- *     offset 0   4 bytes  "KSK2": a keyframe, which needs none before it; "KSK1": one of version 1, in
- *                     which and behind which nothing says what statistics mean; "KSD1": any other
+ *     offset 0   4 bytes  "KSK3": a keyframe, which needs none before it; "KSK2": one of version 2, in
+ *                     which and behind which nothing says who publishes a kstat; "KSK1": nor what
+ *                     statistics mean; "KSD1": any other
  *            4   u32      bytes of the payload
  *            8   i64      time of day of the sample, ns since 1970
  *           16   u32      CRC-32 of the 16 bytes before and of the payload
@@ -28,9 +29,11 @@
 #define KS_REC_FLUSH "\x00\x00\xff\xff"
 #define KS_REC_FLUSH_SIZE 4
 
+#define KS_REC_VERSION 3 /* of what is written */
+
 struct ks_rec_frame {
 	bool key;
-	bool described; /* a keyframe of version 2 */
+	unsigned version; /* of a keyframe: KS_REC_VERSION, or that of an older recording */
 	uint32_t size; /* of the payload, bytes */
 	int64_t time_of_day;
 	uint32_t crc;

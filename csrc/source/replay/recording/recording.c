@@ -113,7 +113,7 @@ load_frame(struct recording *rec)
 	if (f.key) {
 		(void)inflateReset(&rec->inflater);
 		ks_rec_state_reset(&rec->state);
-		rec->state.described = f.described;
+		rec->state.version = f.version;
 		rec->in_stream = true;
 	}
 	if (inflate_payload(rec, &f) != 0 ||

@@ -145,7 +145,8 @@ move_kstat(struct ks_rec_state *s, struct ks_store_kstat *k, struct ks_store *to
 	uint32_t first = (uint32_t)to->nvalues;
 	bool moved = move_text(from, to, &k->module, strlen(ks_store_text(from, k->module))) &&
 	    move_text(from, to, &k->name, strlen(ks_store_text(from, k->name))) &&
-	    move_text(from, to, &k->class_, strlen(ks_store_text(from, k->class_)));
+	    move_text(from, to, &k->class_, strlen(ks_store_text(from, k->class_))) &&
+	    (!k->published || move_text(from, to, &k->publisher, strlen(ks_store_text(from, k->publisher))));
 
 	for (size_t i = 0; moved && i < k->nvalues; i++) {
 		struct ks_store_value v = from->value[k->first + i];
