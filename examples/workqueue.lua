@@ -3,7 +3,7 @@
 --     kstatlua examples/workqueue.lua 30 &       (or lua5.4, luajit: any Lua that has the module)
 --     kstat -p workqueue::jobs 5
 --     kstat workqueue::job_ns
---     iostat -xn 5                               jobs are a "disk": wait, actv, wsvc_t, asvc_t
+--     kstatlua prtop 5                           the queue: wait, actv, wsvc_t, asvc_t
 --
 -- Usage: workqueue.lua [SECONDS]
 local kstat = kstat or require("kstat")

@@ -141,7 +141,7 @@ local function rows(d, now, _, options)
 end
 
 return kstat.report({
-  published = false, optional = true,
+  optional = true,
   name = "arcstat", about = "The cache of ZFS.", columns = columns, rows = rows, gap = "  ", repeat_header = 20,
   options = {
     { "f", "fields", arg = "FIELD,...", help = "these columns (" .. DEFAULT .. ")" },

@@ -9,8 +9,8 @@ local tool = require("kstat.tool")
 
 local LISTEN = "127.0.0.1:9105"
 local USAGE = ([=[
-usage: kstatlua exporter [--listen ADDRESS:PORT] [--public] [module[:instance[:name[:statistic]]] ...]
-       kstatlua exporter [--listen ADDRESS:PORT] [--public] --names node
+usage: kstatlua exporter [options] [module[:instance[:name[:statistic]]] ...]
+       kstatlua exporter [options] --names node
 
   --listen ADDRESS:PORT
               where it answers (LISTEN); an IPv6 address in brackets; port 0: any free one
@@ -18,6 +18,9 @@ usage: kstatlua exporter [--listen ADDRESS:PORT] [--public] [module[:instance[:n
   --names node
               /metrics has what node_exporter has of CPUs, memory, disks, links, file systems, pressure,
               sockets and protocols, under its names
+  --machine   the machine's kstats alone, nobody's who publishes
+  --trust USER,...
+              of published ones root's, its own user's and those of these users
   -h, --help  this
 
   /metrics    what the operands match (none: everything) as metrics: OpenMetrics, or the classic
@@ -29,7 +32,7 @@ usage: kstatlua exporter [--listen ADDRESS:PORT] [--public] [module[:instance[:n
 local OPTIONS = options.command({
   { nil, "listen", arg = "ADDRESS" }, { nil, "public" }, { nil, "names", arg = "node" }, { "h", "help", final = true },
   operands = "selector",
-})
+}, options.whose)
 
 local FOREIGN_HOST = "the exporter answers at 127.0.0.1, [::1] and localhost; --public lets it answer to other names\n"
 
@@ -50,7 +53,10 @@ local function read_arguments(words)
     wrong(("--names: 'node' expected, not '%s'"):format(given.names))
   elseif given.names and #given.operands > 0 then
     wrong("--names node has kstats of its own: operands do not go with it")
+  elseif given.names and given.trust then
+    wrong("--names node is about the machine: --trust does not go with it")
   end
+  given.machine = given.machine or given.names ~= nil
   return given, given.names and tool.selectors(require("kstat.node_names").selectors()) or
     tool.selectors(given.operands, "; 'kstatlua exporter --help' explains")
 end
@@ -204,9 +210,10 @@ local function main()
     tool.stop(3, message)
   end
   local ks
-  ks, message = kstat.open({ only = #selectors > 0 and selectors or nil })
+  local errname
+  ks, message, errname = kstat.open(tool.whose(given, { everybody = true, only = #selectors > 0 and selectors or nil }))
   if not ks then
-    tool.stop(3, message)
+    tool.stop(given.trust and errname == "EINVAL" and 2 or 3, message)
   end
   tool.write(("listening at %s\n"):format((address:gsub("%d+$", server:port()))))
   tool.flush()

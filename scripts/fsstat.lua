@@ -73,7 +73,7 @@ end
 columns[#columns + 1] = { "", "name", key = "name", width = 1, align = "left" }
 
 return kstat.report({
-  published = false, optional = true,
+  optional = true,
   name = "fsstat", about = "Operations on file systems.", columns = columns, squeeze = true,
   heading = "  new  name  name  attr  attr lookup rddir  read  read write write", blank = false,
   select = { { module = "unix", name = "vopstats_*", class = "misc" }, { module = "zfs/*", class = "misc" },

@@ -6,7 +6,7 @@
 local kstat = require("kstat")
 
 return kstat.report({
-  published = false, optional = true,
+  optional = true,
   name = "intrstat", about = "Interrupts per second of each device.", skip_first = true,
   note = "No system tells with kstats how long interrupts took, nor on which CPU: %tim is \"-\".",
   select = { { class = "controller" }, { class = "interrupts" } },

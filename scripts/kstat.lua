@@ -23,7 +23,9 @@ usage: NAME SYNOPSIS[-m module] [-i instance] [-n name]
   -q  only the exit status   -d  describe the statistics: kind, unit, meaning
   -o prometheus, -o openmetrics   metrics, in base units
   --output FILE   with -o: each report replaces FILE once it is complete (-: standard output)
-  -v  on standard error, what was read and what could not be
+  -v  on standard error, what was read and what could not be, and who publishes
+  --machine       the machine's kstats alone, nobody's who publishes
+  --trust USER,…  of published ones root's, your own and those of these users
   -T  time before each report: d as a date, u in seconds since 1970
   --rate  counters as their change per second, since creation in the first report
   -a  reduce what matches: 'sum by (module)', 'top 5 by (name) of rate(nread)', 'quantize';
@@ -52,7 +54,7 @@ local OPTIONS = reader.command({
   { "n", "n", long = false, arg = "NAME" }, { "s", "s", long = false, arg = "STATISTIC" },
   { "c", "c", long = false, arg = "CLASS" }, { "r", "r", long = false, arg = "FILE" },
   { "o", "o", long = false, arg = "prometheus|openmetrics" }, operands = "selector",
-}, reader.letters("Cdjlpqv", ""))
+}, reader.whose, reader.letters("Cdjlpqv", ""))
 
 local EXPOSITIONS = { prometheus = true, openmetrics = true }
 
@@ -145,6 +147,27 @@ end
 
 local UNKNOWN = { kind = "?", unit = "?", description = "?" }
 
+-- Who publishes a kstat, in words.
+local function publisher_of(k)
+  return ("published by %s, user %d%s"):format(k.publisher, k.publisher_uid,
+    k.publisher_pid and (", process %d"):format(k.publisher_pid) or "")
+end
+
+-- Prints on standard error who publishes how many of the kstats.
+local function tell_publishers(ks)
+  local counts, order = {}, {}
+  for _, k in ipairs(core.select(ks)) do
+    local line = k.publisher and publisher_of(k)
+    if line and not counts[line] then
+      order[#order + 1] = line
+    end
+    counts[line or ""] = (counts[line or ""] or 0) + 1
+  end
+  for _, line in ipairs(order) do
+    io.stderr:write(("%s: %d kstats %s\n"):format(PROGRAM, counts[line], line))
+  end
+end
+
 local function describe(ks, selectors)
   require("kstat")
   local count = 0
@@ -152,8 +175,9 @@ local function describe(ks, selectors)
     for k, name in ks:values(selector) do
       local meta = k:meta(name) or UNKNOWN
       count = count + 1
-      tool.write(("%s:%d:%s:%s\t%s\t%s\t%s\n"):format(k.module, k.instance, k.name, name,
-        meta.kind, meta.unit ~= "" and meta.unit or "-", meta.description))
+      tool.write(("%s:%d:%s:%s\t%s\t%s\t%s%s\n"):format(k.module, k.instance, k.name, name,
+        meta.kind, meta.unit ~= "" and meta.unit or "-", meta.description,
+        k.publisher and "\t" .. publisher_of(k) or ""))
     end
   end
   return count
@@ -258,9 +282,10 @@ local function main()
   local format = format_of(options)
   local aggregations = compile_aggregations(options)
   -- -v counts the whole chain; else nothing is looked at that no selector can match.
-  local ks, message = core.open({ capture = options.r, only = not options.v and selectors or nil })
+  local ks, message, errname = core.open(tool.whose(options, { capture = options.r, everybody = true,
+    only = not options.v and selectors or nil }))
   if not ks then
-    tool.stop(3, message)
+    tool.stop(options.trust and errname == "EINVAL" and 2 or 3, message)
   end
 
   local matched = 0
@@ -275,6 +300,7 @@ local function main()
     if options.v then
       tool.flush()
       tool.warnings(ks)
+      tell_publishers(ks)
       io.stderr:write(("%s: %d kstats, chain ID %d\n"):format(PROGRAM, #ks, chain.chain_id(ks)))
     end
   end, (options.a or options.rate) and selectors or nil)

@@ -97,7 +97,7 @@ local function columns(options)
 end
 
 return kstat.report({
-  published = false, optional = true,
+  optional = true,
   name = "mpstat", about = "What each CPU does.", columns = columns, from = from, squeeze = true, blank = false,
   repeat_header = 19, operands = false,
   note = "Linux does not count icsw, migr, smtx, srw and syscl, and minf and mjf only for the machine (-a); csw of " ..

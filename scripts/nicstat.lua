@@ -195,7 +195,7 @@ local function columns(options)
 end
 
 return kstat.report({
-  published = false, optional = true,
+  optional = true,
   name = "nicstat", about = "Network interfaces: throughput, packet sizes, utilisation, saturation.",
   options = {
     { "i", "links", arg = "NAME,...", help = "only these interfaces" },

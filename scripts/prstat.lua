@@ -365,6 +365,6 @@ return kstat.report({
   name = "prstat", about = "Processes and threads, those that use most CPU first.",
   note = "CPU and MEMORY are shares of the whole machine. -m: TRP, TFL, LCK, SCL and SIG are not counted by Linux, " ..
     "and\nDFL needs sysctl kernel.task_delayacct=1 and root: these are \"-\"; SLP is all time that is nothing else.",
-  published = false, optional = true, operands = "name",
+  optional = true, operands = "name",
   options = OPTIONS, select = select, columns = columns, rows = rows, check = check,
 })

@@ -9,10 +9,13 @@ local tick = require("kstat.tick")
 local tool = require("kstat.tool")
 
 local USAGE = [=[
-usage: kstatlua record -o FILE [module[:instance[:name]] ...] interval [count]
+usage: kstatlua record -o FILE [--machine | --trust USER,...] [module[:instance[:name]] ...] interval [count]
 
   -o, --output FILE
               the recording; one that exists is continued behind its last sample
+  --machine   the machine's kstats alone, nobody's who publishes
+  --trust USER,...
+              of published ones root's, your own and those of these users
   -h, --help  this
 
 Records the kstats that match any operand (none: all) every interval seconds, count times or until it is
@@ -21,7 +24,7 @@ interrupted. Read it with:  kstat -r FILE, kstatlua -r FILE script, kstatlua con
 
 local OPTIONS = options.command({
   { "o", "output", arg = "FILE" }, { "h", "help", final = true }, operands = "selector",
-})
+}, options.whose)
 
 local stop = tool.stop
 
@@ -29,7 +32,7 @@ local function wrong(message)
   stop(2, message .. "; usage: kstatlua record -o FILE [selectors] interval [count]")
 end
 
---- Returns the file, the operands that are selectors, the interval and the count.
+--- Returns the options, the operands that are selectors, the interval and the count.
 local function read_arguments(words)
   local given, problem = options.read(OPTIONS, words)
   if not given then
@@ -47,18 +50,19 @@ local function read_arguments(words)
   elseif given.output == "-" then
     wrong("-o -: a recording is a plain file, no stream")
   end
-  return given.output, operands, seconds, count
+  return given, operands, seconds, count
 end
 
 local function main()
-  local file, typed, seconds, count = read_arguments(arg)
+  local given, typed, seconds, count = read_arguments(arg)
   local selectors = tool.selectors(typed)
-  local ks, message = kstat.open({ only = #selectors > 0 and selectors or nil })
+  local ks, message, errname = kstat.open(tool.whose(given, { everybody = true,
+    only = #selectors > 0 and selectors or nil }))
   if not ks then
-    stop(3, message)
+    stop(given.trust and errname == "EINVAL" and 2 or 3, message)
   end
   local rec
-  rec, message = recording.open(file)
+  rec, message = recording.open(given.output)
   if not rec then
     stop(3, message)
   end

@@ -118,7 +118,7 @@ local function columns(options)
 end
 
 return kstat.report({
-  published = false, optional = true, skip_first = true,
+  optional = true, skip_first = true,
   name = "use", about = "Each resource of the machine: utilization, saturation, errors, and whether that is too much.",
   options = {
     { "x", "worst", help = "only resources that are not ok" },

@@ -386,7 +386,7 @@ end
 -- --- the report -------------------------------------------------------------------------------
 
 return kstat.report({
-  published = false, optional = true,
+  optional = true,
   name = "vmstat", about = "Threads, memory, paging, disks, faults and CPUs in one line.",
   operands = "disk",
   note = "Linux does not count w, re, de and sy, nor the faults of executables and files apart (-p): these are \"-\".",

@@ -10,7 +10,8 @@ require("kstat.kstat")
 local chain = {}
 
 local SOURCE_FIELDS = { capture = "text", proc = "text", sys = "text", from = "time", to = "time",
-  only = "selectors", published = "boolean", processes = "processes", threads = "processes" }
+  only = "selectors", published = "boolean", everybody = "boolean", machine = "boolean", trust = "users",
+  processes = "processes", threads = "processes" }
 
 -- The field `only` as compiled selectors; nil: everything. Mistakes raise at the caller's caller.
 local function only_of(given)
@@ -60,6 +61,15 @@ local function is_of_processes(value)
   return kind == "string" or kind == "boolean" or kind == "number" and value % 1 == 0
 end
 
+local function is_of_users(value)
+  for _, user in ipairs(type(value) == "table" and value or { value }) do
+    if type(user) ~= "string" and (type(user) ~= "number" or user % 1 ~= 0) then
+      return false
+    end
+  end
+  return true
+end
+
 local function check_source(source)
   for key, value in pairs(source) do
     local kind = SOURCE_FIELDS[key]
@@ -73,6 +83,10 @@ local function check_source(source)
       if not is_of_processes(value) then
         error(("source field '%s': true, an integer, a string or an array of them expected"):format(key), 3)
       end
+    elseif kind == "users" then
+      if not is_of_users(value) then
+        error(("source field '%s': a user's name, a number or an array of them expected"):format(key), 3)
+      end
     elseif kind ~= "selectors" and type(value) ~= "string" and (type(value) ~= "number" or kind ~= "time") then
       error(("source field '%s': string expected, got %s"):format(key, type(value)), 3)
     end
@@ -83,6 +97,18 @@ local function check_source(source)
   if source.capture and (source.proc or source.sys) then
     error("a source is a capture or directories, not both", 3)
   end
+  if source.machine and (source.published or source.trust ~= nil) then
+    error("machine: nobody else is heard, so that 'published' and 'trust' do not go with it", 3)
+  end
+end
+
+-- The users of the field `trust` as an array of texts.
+local function users_of(trust)
+  local list = trust ~= nil and {} or nil
+  for i, user in ipairs(type(trust) == "table" and trust or { trust }) do
+    list[i] = type(user) == "number" and ("%d"):format(user) or user
+  end
+  return list
 end
 
 --- Opens a chain of kstats. Only headers are looked at; data is read when it is asked for.
@@ -92,7 +118,12 @@ end
 -- local time as "2026-11-21 14:05"; without them `$KSTAT_FROM` and `$KSTAT_TO` do); `{proc =, sys =}`: other
 -- directories in place of /proc and /sys. `only =` a selector, or an array of them: the chain holds what any of
 -- them matches and looks for nothing else, which is cheaper, most so where a class is given. `published = true`: of
--- the machine only what processes publish, `false`: all but that. `processes = true`: kstats of all processes of a
+-- the machine only what processes publish, `false`: all but that.
+-- Whose kstats these are: `machine = true`: the machine's and nobody else's; `trust =` a user's name or number, or an
+-- array of them: of published ones those of root, of oneself and of these; neither: everybody's, those of others within
+-- bounds. A selector that names a module of the machine (`cpu`, `link`, `fs`), or a class of it (`disk`, `net`) and
+-- no module, selects nothing that is published, so that a report about the machine is about nothing else;
+-- `everybody = true`: it does, for those who show the publishers. `processes = true`: kstats of all processes of a
 -- Linux machine too, or of those named: a PID, a glob or /regular expression/ for the names of their kstats, or an
 -- array of these; `threads =` the same of threads, by their own numbers and names
 -- @tparam[opt] {selector,...} asked compiled selectors of what is listed only for those who ask for it, such as
@@ -122,7 +153,8 @@ function chain.open(...)
     return nil, message, errname
   end
   return core.open({ capture = source.capture, from = source.from, to = source.to, proc = source.proc,
-    sys = source.sys, published = source.published, only = only, also = also })
+    sys = source.sys, published = source.published, everybody = source.everybody, machine = source.machine,
+    trust = users_of(source.trust), only = only, also = also })
 end
 
 local methods = object.methods("chain")

@@ -3,8 +3,9 @@
 -- Fields: `module`, `instance`, `name`, `class`, `type` ("raw", "named", "intr", "io", "timer"),
 -- `crtime` and `snaptime` in seconds, `crtime_ns` and `snaptime_ns` in exact nanoseconds (snaptime
 -- is nil before the first read), `writable`; `publisher`, the name of the publication that it belongs to
--- (kstat_publish), and `publisher_pid`, the process that opened that, while the chain has the kstat: nil for
--- kstats of the machine and of captures. `tostring(k)` is "module:instance:name".
+-- (kstat_publish), `publisher_uid`, the number of the user who owns that, and `publisher_pid`, the process that opened
+-- it, while the chain has the kstat: nil for kstats of the machine, and of older recordings. `tostring(k)` is
+-- "module:instance:name".
 -- In a difference also `elapsed` and `elapsed_ns`, between the two snaptimes, and `reset`, true if
 -- the kstat was created anew in between and counts from then.
 --

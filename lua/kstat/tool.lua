@@ -226,8 +226,28 @@ function tool.matches(patterns, text)
   return #patterns == 0
 end
 
+--- The fields of kstat.open for the options that say whose kstats a command shows, kstat.options.whose; ends the
+-- command with status 2 if they do not go together.
+-- @tparam table given the options of the command line
+-- @tparam[opt] table source fields to add them to
+-- @treturn table source
+function tool.whose(given, source)
+  source = source or {}
+  if given.machine and given.trust then
+    tool.stop(2, "--machine and --trust cannot be used together")
+  end
+  source.machine = given.machine
+  if given.trust then
+    source.trust = {}
+    for user in given.trust:gmatch("[^,]+") do
+      source.trust[#source.trust + 1] = user
+    end
+  end
+  return source
+end
+
 --- Opens what a command line names: the machine, or with -r, or --from and --to, a capture or a recording.
--- @tparam table given its options: `replay`, `from`, `to`
+-- @tparam table given its options: `replay`, `from`, `to`, and `machine` and `trust`, see whose()
 -- @tparam[opt] {selector,...} only see kstat.open
 -- @tparam[opt] boolean published see kstat.open
 -- @treturn[1] chain
@@ -243,11 +263,13 @@ function tool.open(given, only, published)
   end
   local ks, message, errname
   if capture then
-    ks, message, errname = chain.open({ capture = capture, from = given.from, to = given.to, only = only })
+    ks, message, errname = chain.open(tool.whose(given, { capture = capture, from = given.from, to = given.to,
+      only = only }))
   else
-    ks, message = chain.open({ only = only, published = published })
+    published = not (given.machine and published) and published or nil
+    ks, message, errname = chain.open(tool.whose(given, { only = only, published = published }))
   end
-  return ks, message, not ks and (bounded and errname == "EINVAL" and 2 or 3) or nil
+  return ks, message, not ks and ((bounded or given.trust) and errname == "EINVAL" and 2 or 3) or nil
 end
 
 return tool

@@ -23,6 +23,9 @@ local kstat = {}
 ---@field to? string|number
 ---@field only? kstat.spec|kstat.spec[]
 ---@field published? boolean
+---@field everybody? boolean
+---@field machine? boolean
+---@field trust? string|integer|(string|integer)[]
 ---@field processes? boolean|integer|string|(integer|string)[]
 ---@field threads? boolean|integer|string|(integer|string)[]
 
@@ -240,6 +243,7 @@ function difference:rows(spec, figures) end
 ---@field snaptime_ns integer?
 ---@field writable boolean
 ---@field publisher string?
+---@field publisher_uid integer?
 ---@field publisher_pid integer?
 ---@field elapsed number? of a difference
 ---@field elapsed_ns integer? of a difference

@@ -62,7 +62,7 @@ end)
 
 describe("an unknown field or option", function()
   it("that is like none is answered with all that there are", function()
-    assert.matches("unknown source field 'file'; expected: 'capture', 'from', 'only', 'proc', ",
+    assert.matches("unknown source field 'file'; expected: 'capture', 'everybody', 'from', 'machine', 'only', ",
       message_of(kstat.open, { file = "x" }))
     assert.matches("unknown option 'tree'; expected: 'chain', 'clock', 'select', 'source', 'wait'$",
       message_of(kstat.every, 1, { tree = "x" }))

@@ -61,7 +61,7 @@ local function take_machine()
     machine, is_taken = nil, false -- that request was ended from outside
   end
   if is_taken then
-    return chains.open({})
+    return chains.open({ everybody = true })
   elseif machine then
     local changed, message = machine:update(true)
     if changed == nil then
@@ -71,7 +71,7 @@ local function take_machine()
     end
   else
     local message
-    machine, message = chains.open({})
+    machine, message = chains.open({ everybody = true })
     if not machine then
       return nil, message
     end

@@ -11,6 +11,8 @@ local STANDARD = {
   sort = "sort by that column, descending; -COLUMN ascending", top = "only the first N rows",
   replay = "a capture or a recording in place of the machine, sample by sample",
   from = "with -r: start there (seconds since 1970, or 2026-11-21 14:05)", to = "with -r: end there",
+  machine = "kstats of the machine alone, of nobody who publishes",
+  trust = "of those that are published, root's, one's own and those of these users",
   color = "colours; auto: on a terminal", help = "this",
 }
 

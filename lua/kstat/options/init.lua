@@ -14,6 +14,10 @@ local mistake = require("kstat.mistake")
 
 local options = {}
 
+--- Whose kstats are shown: the same switch for all commands; kstat.tool.whose reads it.
+-- @table options.whose
+options.whose = { { nil, "machine" }, { nil, "trust", arg = "USER,..." } }
+
 -- What every report understands; a report's own letter takes precedence. kstat.options.help explains them.
 local STANDARD = {
   { "j", "json" }, { nil, "csv" }, { nil, "openmetrics" }, { "y", "skip_first", long = "skip-first" },
@@ -102,7 +106,7 @@ end
 -- @treturn table for `read`
 function options.declare(own)
   check_own(own)
-  local declared = options.command(own or {}, STANDARD)
+  local declared = options.command(own or {}, STANDARD, options.whose)
   declared.report = true
   return declared
 end
