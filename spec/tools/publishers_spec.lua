@@ -1,0 +1,146 @@
+-- Whose figure it is: what processes publish is never taken for the machine's, and says who published it wherever it
+-- goes. What cannot be tested without being two users takes root.
+local exporter = require("support.exporter")
+local run = require("support.run")
+
+local root = run.shell("id -u").out == "0\n" and run.shell("setpriv --version").status == 0
+local stranger = "setpriv --reuid=65534 --regid=65534 --clear-groups "
+
+-- All that speaks of the machine, with arguments that show as much as possible.
+local REPORTS = {
+  "arcstat", "devstat -d", "fsstat", "intrstat 1 1", "iostat -xnpe", "iostat -E", "iostat -tc", "iostat -C -x",
+  "mpstat", "mpstat -a", "nicstat", "nicstat -t", "nicstat -x", "prstat -c 1 1", "top -b", "use 0.01 1", "vmstat",
+  "vmstat -p", "vmstat -i", "vmstat -s", "examples/cpu_spark.lua", "examples/cpu_usage.lua", "examples/disk_bars.lua",
+  "examples/disk_service.lua", "examples/latency_heatmap.lua", "examples/net_per_nic.lua", "examples/service_times.lua",
+  "examples/traffic.lua",
+}
+
+describe("what is published under the machine's names", function()
+  local dir, pid
+  -- As a user of its own if that is possible, so that no other publication on the host has a part in it.
+  local function forge(prefix)
+    dir = run.directory()
+    run.shell(("chmod 755 %s; mkdir -m 1777 %s/seg; cp spec/support/publish_forgeries.lua %s/kstatlua %s"):format(dir,
+      dir, run.bin, dir))
+    pid = run.start(("env KSTAT_DIR=%s/seg %s %s/kstatlua %s/publish_forgeries.lua"):format(dir, prefix, dir, dir),
+      dir .. "/out")
+    run.await("the forger", function() return run.read_file(dir .. "/out"):find("ready") end)
+  end
+  after_each(function()
+    run.stop(pid, "KILL")
+    run.remove_directory(dir)
+  end)
+
+  -- What a command says of a tree of files, with the forgeries or without.
+  local function say(command, forged)
+    local r = run.shell(("export %s KSTAT_DIR=%s/%s; %s/%s"):format(run.tree_words("small"), dir,
+      forged and "seg" or "none", run.bin, command))
+    return r.out, r.err
+  end
+
+  local function json(operands)
+    return require("cjson").decode((say("kstat -j " .. operands, true)))
+  end
+
+  it("is in no report about the machine, whoever published it", function()
+    forge("")
+    for _, report in ipairs(REPORTS) do
+      assert.equal((say("kstatlua " .. report)), (say("kstatlua " .. report, true)), report)
+    end
+  end)
+
+  it("is in no report of a recording or a capture", function()
+    forge("")
+    for _, forged in ipairs({ false, true }) do
+      say(("kstatlua record -o %s/%s.rec 0.01 1"):format(dir, forged), forged)
+      say(("kstat -j > %s/%s.json"):format(dir, forged), forged)
+    end
+    for _, report in ipairs(REPORTS) do
+      for _, kind in ipairs({ "rec", "json" }) do
+        local replay = ("kstatlua -r %s/%%s.%s %s"):format(dir, kind, report)
+        assert.equal((say(replay:format(false))), (say(replay:format(true))), report .. " of " .. kind)
+      end
+    end
+    assert.matches("cpu:7799:time:nsec_user\t0", (say(("kstat -p -r %s/true.rec cpu:7799"):format(dir))))
+  end)
+
+  it("says who published it: -j, -d, -v, and recordings and captures of it", function()
+    forge("")
+    local uid = tonumber(run.shell("id -u").out)
+    local publisher = { name = "forger", uid = uid, pid = tonumber(pid) }
+    assert.same(publisher, json("shop cpu:7799:time")[2].publisher)
+    assert.is_nil(json("unix:0:system_misc")[1].publisher)
+    local words = ("published by forger, user %d, process %s"):format(uid, pid)
+    assert.equal("shop:7799:jobs:done\tcounter\t-\t\t" .. words .. "\n", (say("kstat -d shop:::done", true)))
+    assert.truthy(select(2, say("kstat -v -q shop", true)):find("20 kstats " .. words, 1, true))
+    say(("kstat -j shop > %s/json; %s/kstatlua record -o %s/rec shop 0.01 1"):format(dir, run.bin, dir), true)
+    for _, file in ipairs({ "json", "rec" }) do
+      local out = say(("kstat -r %s/%s -j"):format(dir, file))
+      assert.same(publisher, require("cjson").decode(out)[1].publisher, file)
+      assert.equal("", (say(("kstat -r %s/%s -p --machine"):format(dir, file))))
+      assert.equal(("forger\t%d\t%s\n"):format(uid, pid), (say(("kstatlua -r %s/%s -e 'local k = kstat.open():lookup("
+        .. '"shop") print(k.publisher, k.publisher_uid, k.publisher_pid)\''):format(dir, file))))
+    end
+  end)
+
+  it("is left out if a stranger did it, with a line that names the user and the module", function()
+    if not root then
+      pending("takes root, who becomes somebody else by setpriv")
+      return
+    end
+    forge(stranger)
+    local out, err = say("kstat -p '/^(cpu|cpu_stat|link|fs|unix|zfs.forged|nfs|process|pressure)$/:7799'", true)
+    assert.equal("", out)
+    assert.matches("^kstat: user 65534 publishes under '[^']+', a module of the machine: such kstats are not shown\n$",
+      err)
+    -- The modules of disks are those of this machine, and not looked for only where they are asked for.
+    local driver = say("kstat -l -m sd -c disk"):match("^sd:") and "sd" or "vd"
+    assert.equal("", (say(("kstat -p -c disk %s:7799"):format(driver), true)))
+    assert.equal("", (say(("kstat -p -c nothing %s:7799"):format(driver), true)))
+    assert.matches("shop:7799:jobs:done\t0", (say("kstat -p shop", true)))
+    assert.matches("cpu:7799:time", (say("kstat -l --trust 65534 cpu:7799", true)))
+  end)
+
+  it("does not reach the names of node_exporter, and is marked in the data of the page", function()
+    if not exporter.is_built then
+      pending("is not built here: libmicrohttpd is not installed")
+      return
+    end
+    forge("")
+    local node = exporter.start(dir .. "/seg", "--names node", "env " .. run.tree_words("small"))
+    local all = exporter.start(dir .. "/seg", "", "env " .. run.tree_words("small"))
+    local metrics = run.shell("curl -s 127.0.0.1:" .. node.port .. "/metrics").out
+    local data = run.shell("curl -s 127.0.0.1:" .. all.port .. "/kstat.json?select=cpu::time").out
+    run.stop(node.pid)
+    run.stop(all.pid)
+    assert.matches("node_cpu_seconds_total", metrics)
+    assert.falsy(metrics:find("7799", 1, true) or metrics:find("forged", 1, true))
+    for _, k in ipairs(require("cjson").decode(data)) do
+      assert.equal(k.instance == 7799, k.publisher ~= nil)
+    end
+  end)
+
+  it("is heard or not by one switch", function()
+    forge(root and stranger or "")
+    local uid = root and "65534" or run.shell("id -u").out:match("%d+")
+    local commands = {
+      "kstat -l %s shop", "kstatlua top -b %s shop", "kstatlua prtop %s forger",
+      ("kstatlua record %%s -o %s/rec shop 0.01 1; %s/kstat -l -r %s/rec; rm -f %s/rec"):format(dir, run.bin, dir, dir),
+    }
+    for _, command in ipairs(commands) do
+      local function heard(switch)
+        return (say(command:format(switch), true):find("shop:7799", 1, true) or
+          say(command:format(switch), true):find("forged", 1, true)) ~= nil
+      end
+      assert.is_true(heard(""), command)
+      assert.is_false(heard("--machine"), command)
+      assert.is_true(heard("--trust " .. uid), command)
+      assert.equal(not root, heard("--trust root"), command)
+      for _, wrong in ipairs({ "--trust no-such-user", "--machine --trust root" }) do
+        local r = run.shell(("env KSTAT_DIR=%s/seg %s/%s"):format(dir, run.bin, command:format(wrong)):match("^[^;]*"))
+        assert.equal(2, r.status, command)
+        assert.matches("^%w+: [^\n]*\n$", r.err)
+      end
+    end
+  end)
+end)
