@@ -175,12 +175,22 @@ number_of(const char *name)
 	return ks_scan_u64(&p, name + strlen(name), &v) == 0 && v <= INT32_MAX ? (int)v : 0;
 }
 
+/* Reads the device's label as the name of its kstat; older drivers have it one level below. */
+static bool
+read_label(struct ks_linux *lx, struct ks_unit *unit, const struct ks_devices *d, const char *below)
+{
+	char path[600];
+
+	(void)snprintf(path, sizeof(path), "%s/%s%s", ((struct ks_device *)unit->extra)->path, below, d->label);
+	return ks_file_small(&lx->root[d->root], path, unit->name, sizeof(unit->name)) > 0;
+}
+
 static void
 name_device(struct ks_linux *lx, struct ks_unit *unit, const struct ks_devices *d, const char *outer,
     const char *inner)
 {
 	const char *directory = inner != NULL ? inner : outer;
-	char path[512], name[256];
+	char name[256];
 
 	if (d->by != KS_BY_NAME || inner != NULL)
 		unit->instance = number_of(d->by == KS_BY_OUTER || d->by == KS_BY_BOTH ? directory : outer);
@@ -188,9 +198,7 @@ name_device(struct ks_linux *lx, struct ks_unit *unit, const struct ks_devices *
 	    strlen(d->by == KS_BY_OUTER ? outer : directory));
 	if (d->by == KS_BY_BOTH)
 		(void)snprintf(name, sizeof(name), "%.64s,%.64s", inner, outer);
-	(void)snprintf(path, sizeof(path), "%s/%s", ((struct ks_device *)unit->extra)->path, d->label);
-	if (d->label != NULL &&
-	    ks_file_small(&lx->root[d->root], path, unit->name, sizeof(unit->name)) > 0)
+	if (d->label != NULL && (read_label(lx, unit, d, "") || read_label(lx, unit, d, "device/")))
 		ks_name_set(name, sizeof(name), unit->name, strlen(unit->name));
 	for (char *s = name; *s != '\0'; s++) {
 		if (*s == ':' || *s == '\n')

@@ -78,6 +78,10 @@ bool ks_count_entries(struct ks_linux *lx, const struct ks_dir *dir, const char 
 #define KS_STATE_K(stat, key, desc) \
 	KS_OF(stat, KS_KIND_GAUGE, KSTAT2_NVMT_STATE, KSTAT_DATA_UINT32, "", key, desc)
 
+/* Devices below /sys: the first members; further ones may follow, by name. */
+#define KS_DEVICES(path_, prefix_, ...) \
+	&(const struct ks_devices){ .root = KS_ROOT_SYS, .path = (path_), .prefix = (prefix_), __VA_ARGS__ }
+
 /* A part whose kstats are such devices. fields: a table of statistics with keys; further members may follow. */
 #define KS_DEVICE_PART(module, name, class, fields_, devices_, ...) \
 	KS_NAMED_PART(module, name, class, .fields = KS_TABLE(fields_), .read = ks_devices_read, \

@@ -67,9 +67,6 @@ have_disks(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev,
 		ks_have(vals, i, counts[i]);
 }
 
-static const struct ks_devices arrays = { .root = KS_ROOT_SYS, .path = "block", .prefix = "md",
-	.needs = "md/array_state", .add = have_disks };
-
 /* --- maps -------------------------------------------------------------------------------------------- */
 
 enum { DM_DEVICES, DM_RUNNING, DM_FAILED };
@@ -111,9 +108,6 @@ have_paths(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev,
 	ks_have(vals, DM_FAILED, counts[DM_FAILED]);
 }
 
-static const struct ks_devices maps = { .root = KS_ROOT_SYS, .path = "block", .prefix = "dm-", .needs = "dm",
-	.add = have_paths };
-
 /* --- compressed memory ------------------------------------------------------------------------------ */
 
 static const struct ks_field zram_fields[] = {
@@ -133,9 +127,6 @@ static const struct ks_field zram_fields[] = {
 	KS_AMOUNT_K("disksize", "disksize", "size of the device"),
 	KS_FIELD_END
 };
-
-static const struct ks_devices zram = { .root = KS_ROOT_SYS, .path = "block", .prefix = "zram",
-	.needs = "mm_stat" };
 
 /* --- caches ------------------------------------------------------------------------------------------ */
 
@@ -157,9 +148,6 @@ static const struct ks_field set_fields[] = {
 	KS_FIELD_END
 };
 
-static const struct ks_devices sets = { .root = KS_ROOT_SYS, .path = "fs/bcache", .prefix = "",
-	.needs = "congested", .by = KS_BY_NAME };
-
 #define TOTAL(stat, desc) EVENTS(stat, "stats_total/" stat, desc)
 
 static const struct ks_field backing_fields[] = {
@@ -179,9 +167,6 @@ static const struct ks_field backing_fields[] = {
 	KS_FIELD_END
 };
 
-static const struct ks_devices backing = { .root = KS_ROOT_SYS, .path = "fs/bcache", .prefix = "", .inside = "",
-	.inner = "bdev", .by = KS_BY_BOTH };
-
 static const struct ks_field cache_fields[] = {
 	EVENTS("io_errors", "io_errors", "errors of the device; old ones count less and less"),
 	KS_BYTES_K("written", "written", "data written to the cache"),
@@ -191,16 +176,19 @@ static const struct ks_field cache_fields[] = {
 	KS_FIELD_END
 };
 
-static const struct ks_devices caches = { .root = KS_ROOT_SYS, .path = "fs/bcache", .prefix = "", .inside = "",
-	.inner = "cache", .needs = "io_errors", .by = KS_BY_BOTH };
-
 static const struct ks_part parts[] = {
-	KS_DEVICE_PART("md", "@,array", "device_state", md_fields, &arrays),
-	KS_DEVICE_PART("dm", "@,map", "device_state", map_fields, &maps),
-	KS_DEVICE_PART("zram", "@,memory", "device_state", zram_fields, &zram),
-	KS_DEVICE_PART("bcache", "@", "cache", set_fields, &sets, .since = "3.10"),
-	KS_DEVICE_PART("bcache", "@", "cache", backing_fields, &backing, .since = "3.10"),
-	KS_DEVICE_PART("bcache", "@", "cache", cache_fields, &caches, .since = "3.10"),
+	KS_DEVICE_PART("md", "@,array", "device_state", md_fields, KS_DEVICES("block", "md",
+	    .needs = "md/array_state", .add = have_disks)),
+	KS_DEVICE_PART("dm", "@,map", "device_state", map_fields, KS_DEVICES("block", "dm-", .needs = "dm",
+	    .add = have_paths)),
+	KS_DEVICE_PART("zram", "@,memory", "device_state", zram_fields, KS_DEVICES("block", "zram",
+	    .needs = "mm_stat")),
+	KS_DEVICE_PART("bcache", "@", "cache", set_fields, KS_DEVICES("fs/bcache", "", .needs = "congested",
+	    .by = KS_BY_NAME), .since = "3.10"),
+	KS_DEVICE_PART("bcache", "@", "cache", backing_fields, KS_DEVICES("fs/bcache", "", .inside = "",
+	    .inner = "bdev", .by = KS_BY_BOTH), .since = "3.10"),
+	KS_DEVICE_PART("bcache", "@", "cache", cache_fields, KS_DEVICES("fs/bcache", "", .inside = "",
+	    .inner = "cache", .needs = "io_errors", .by = KS_BY_BOTH), .since = "3.10"),
 };
 
 KS_SUBSYSTEM(block, parts, .scan = ks_devices_scan, .on_events = true);

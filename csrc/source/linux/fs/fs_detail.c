@@ -40,9 +40,6 @@ static const struct ks_field ext4_fields[] = {
 	KS_FIELD_END
 };
 
-static const struct ks_devices ext4 = { .root = KS_ROOT_SYS, .path = "fs/ext4", .prefix = "",
-	.needs = "lifetime_write_kbytes", .by = KS_BY_NAME };
-
 /* --- XFS ----------------------------------------------------------------------------------------- */
 
 /* The keys are those of listing.h. The names are the kernel's, without "xs_". */
@@ -243,20 +240,19 @@ add_devices(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev
 		ks_have(vals, B_DEVICES, n);
 }
 
-static const struct ks_devices btrfs = { .root = KS_ROOT_SYS, .path = "fs/btrfs", .prefix = "",
-	.needs = "allocation", .by = KS_BY_NAME, .add = add_devices };
-
 /* --- scanning ---------------------------------------------------------------------------------- */
 
 enum { PART_EXT4, PART_XFS, PART_XFS_ALL, PART_BTRFS };
 
 static const struct ks_part parts[] = {
-	[PART_EXT4] = KS_DEVICE_PART("ext4", "@", "fs_detail", ext4_fields, &ext4),
-	[PART_XFS] = KS_NAMED_PART("xfs", "@", "fs_detail", .fields = KS_TABLE(xfs_fields), .read = read_xfs,
-	    .devices = &xfs),
-	[PART_XFS_ALL] = KS_NAMED_PART("xfs", "all", "fs_detail", .fields = KS_TABLE(xfs_fields), .read = read_xfs,
-	    .devices = &xfs_all),
-	[PART_BTRFS] = KS_DEVICE_PART("btrfs", "@", "fs_detail", btrfs_fields, &btrfs,
+	[PART_EXT4] = KS_DEVICE_PART("ext4", "@", "fs_detail", ext4_fields, KS_DEVICES("fs/ext4", "",
+	    .needs = "lifetime_write_kbytes", .by = KS_BY_NAME)),
+	[PART_XFS] = KS_NAMED_PART("xfs", "@", "fs_detail", .fields = KS_TABLE(xfs_fields),
+	    .read = read_xfs, .devices = &xfs),
+	[PART_XFS_ALL] = KS_NAMED_PART("xfs", "all", "fs_detail", .fields = KS_TABLE(xfs_fields),
+	    .read = read_xfs, .devices = &xfs_all),
+	[PART_BTRFS] = KS_DEVICE_PART("btrfs", "@", "fs_detail", btrfs_fields, KS_DEVICES("fs/btrfs", "",
+	    .needs = "allocation", .by = KS_BY_NAME, .add = add_devices),
 	    .since = "; *commit* 6.0; errors 5.14; *_errs 5.14"),
 };
 

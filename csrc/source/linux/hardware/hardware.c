@@ -30,9 +30,6 @@ static const struct ks_field thermal_fields[] = {
 	KS_FIELD_END
 };
 
-static const struct ks_devices thermal = { .root = KS_ROOT_SYS, .path = "class/thermal",
-	.prefix = "thermal_zone", .label = "type" };
-
 /* --- supplies and batteries ------------------------------------------------------------------- */
 
 #define MICRO(stat, type, unit, desc) MEASURE(stat, type, INT64, 1000000, unit, stat, desc)
@@ -70,8 +67,6 @@ static const struct ks_field supply_fields[] = {
 	KS_FIELD_END
 };
 
-static const struct ks_devices supplies = { .root = KS_ROOT_SYS, .path = "class/power_supply", .prefix = "" };
-
 /* --- energy ------------------------------------------------------------------------------------ */
 
 enum { RAPL_ENERGY, RAPL_RANGE };
@@ -106,9 +101,6 @@ continue_energy(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device 
 	vals->v[RAPL_ENERGY].u = now + dev->more;
 }
 
-static const struct ks_devices rapl = { .root = KS_ROOT_SYS, .path = "class/powercap", .prefix = "intel-rapl",
-	.needs = "energy_uj", .label = "name", .add = continue_energy };
-
 /* --- memory controllers -------------------------------------------------------------------------- */
 
 static const struct ks_field controller_fields[] = {
@@ -122,9 +114,6 @@ static const struct ks_field controller_fields[] = {
 	KS_TEXT_K("mc_name", "mc_name", "kind of memory controller"),
 	KS_FIELD_END
 };
-
-static const struct ks_devices controllers = { .root = KS_ROOT_SYS, .path = "devices/system/edac/mc",
-	.prefix = "mc", .needs = "ce_count" };
 
 static const struct ks_field row_fields[] = {
 	EVENTS("ce_count", "ce_count", "errors corrected in this row of memory"),
@@ -140,9 +129,6 @@ static const struct ks_field row_fields[] = {
 	KS_FIELD_END
 };
 
-static const struct ks_devices rows = { .root = KS_ROOT_SYS, .path = "devices/system/edac/mc", .prefix = "mc",
-	.inside = "", .inner = "csrow" };
-
 static const struct ks_field dimm_fields[] = {
 	EVENTS("ce_count", "dimm_ce_count", "errors corrected in this module of memory"),
 	EVENTS("ue_count", "dimm_ue_count", "errors not corrected in this module of memory"),
@@ -153,9 +139,6 @@ static const struct ks_field dimm_fields[] = {
 	    "size of the module"),
 	KS_FIELD_END
 };
-
-static const struct ks_devices dimms = { .root = KS_ROOT_SYS, .path = "devices/system/edac/mc", .prefix = "mc",
-	.inside = "", .inner = "dimm" };
 
 /* --- InfiniBand ---------------------------------------------------------------------------------- */
 
@@ -221,9 +204,6 @@ static const struct ks_field port_fields[] = {
 	KS_FIELD_END
 };
 
-static const struct ks_devices ports = { .root = KS_ROOT_SYS, .path = "class/infiniband", .prefix = "",
-	.inside = "ports", .inner = "", .by = KS_BY_OUTER };
-
 /* --- Fibre Channel ------------------------------------------------------------------------------- */
 
 #define FC(stat, desc) EVENTS(stat, "statistics/" stat, desc)
@@ -258,8 +238,6 @@ static const struct ks_field fc_fields[] = {
 	KS_FIELD_END
 };
 
-static const struct ks_devices fc = { .root = KS_ROOT_SYS, .path = "class/fc_host", .prefix = "host" };
-
 /* --- GPUs ------------------------------------------------------------------------------------------ */
 
 #define MHZ(stat, key, desc) \
@@ -285,10 +263,6 @@ static const struct ks_field gpu_fields[] = {
 	KS_FIELD_END
 };
 
-/* Outputs such as card0-HDMI-A-1 are in the same directory; their devices are cards. */
-static const struct ks_devices gpus = { .root = KS_ROOT_SYS, .path = "class/drm", .prefix = "card",
-	.needs = "device/vendor" };
-
 /* --- watchdogs ------------------------------------------------------------------------------------- */
 
 static const struct ks_field watchdog_fields[] = {
@@ -307,9 +281,6 @@ static const struct ks_field watchdog_fields[] = {
 	KS_FIELD_END
 };
 
-static const struct ks_devices watchdogs = { .root = KS_ROOT_SYS, .path = "class/watchdog",
-	.prefix = "watchdog" };
-
 /* --- NVMe controllers --------------------------------------------------------------------------------- */
 
 static const struct ks_field nvme_fields[] = {
@@ -327,20 +298,26 @@ static const struct ks_field nvme_fields[] = {
 	KS_FIELD_END
 };
 
-static const struct ks_devices nvme = { .root = KS_ROOT_SYS, .path = "class/nvme", .prefix = "nvme" };
-
 static const struct ks_part parts[] = {
-	KS_DEVICE_PART("thermal", "@", "sensor", thermal_fields, &thermal),
-	KS_DEVICE_PART("power_supply", "@", "power", supply_fields, &supplies),
-	KS_DEVICE_PART("rapl", "@", "power", rapl_fields, &rapl, .since = "3.13"),
-	KS_DEVICE_PART("edac", "@", "memory", controller_fields, &controllers),
-	KS_DEVICE_PART("edac", "@", "memory", row_fields, &rows),
-	KS_DEVICE_PART("edac", "@", "memory", dimm_fields, &dimms),
-	KS_DEVICE_PART("infiniband", "@", "net", port_fields, &ports),
-	KS_DEVICE_PART("fc", "@", "controller", fc_fields, &fc),
-	KS_DEVICE_PART("drm", "@", "gpu", gpu_fields, &gpus),
-	KS_DEVICE_PART("watchdog", "@", "misc", watchdog_fields, &watchdogs),
-	KS_DEVICE_PART("nvme", "@,controller", "controller", nvme_fields, &nvme),
+	KS_DEVICE_PART("thermal", "@", "sensor", thermal_fields, KS_DEVICES("class/thermal", "thermal_zone",
+	    .label = "type")),
+	KS_DEVICE_PART("power_supply", "@", "power", supply_fields, KS_DEVICES("class/power_supply", "")),
+	KS_DEVICE_PART("rapl", "@", "power", rapl_fields, KS_DEVICES("class/powercap", "intel-rapl",
+	    .needs = "energy_uj", .label = "name", .add = continue_energy), .since = "3.13"),
+	KS_DEVICE_PART("edac", "@", "memory", controller_fields, KS_DEVICES("devices/system/edac/mc", "mc",
+	    .needs = "ce_count")),
+	KS_DEVICE_PART("edac", "@", "memory", row_fields, KS_DEVICES("devices/system/edac/mc", "mc",
+	    .inside = "", .inner = "csrow")),
+	KS_DEVICE_PART("edac", "@", "memory", dimm_fields, KS_DEVICES("devices/system/edac/mc", "mc",
+	    .inside = "", .inner = "dimm")),
+	KS_DEVICE_PART("infiniband", "@", "net", port_fields, KS_DEVICES("class/infiniband", "",
+	    .inside = "ports", .inner = "", .by = KS_BY_OUTER)),
+	KS_DEVICE_PART("fc", "@", "controller", fc_fields, KS_DEVICES("class/fc_host", "host")),
+	/* Outputs such as card0-HDMI-A-1 are in the same directory; their devices are cards. */
+	KS_DEVICE_PART("drm", "@", "gpu", gpu_fields, KS_DEVICES("class/drm", "card",
+	    .needs = "device/vendor")),
+	KS_DEVICE_PART("watchdog", "@", "misc", watchdog_fields, KS_DEVICES("class/watchdog", "watchdog")),
+	KS_DEVICE_PART("nvme", "@,controller", "controller", nvme_fields, KS_DEVICES("class/nvme", "nvme")),
 };
 
 KS_SUBSYSTEM(hardware, parts, .scan = ks_devices_scan, .on_events = true);

@@ -12,9 +12,8 @@
 
 #include "base/error.h"
 #include "source/linux/described.h"
-#include "source/linux/linux.h"
+#include "source/linux/devices.h"
 
-#define ROOT "class/hwmon"
 #define MAX_SENSORS 512 /* of a chip: a limit for a directory that lies */
 
 #define SENSOR(type, per, unit, desc) KS_META_PER("", KS_KIND_GAUGE, KSTAT2_NVMT_##type, per, unit, desc)
@@ -182,16 +181,15 @@ add_sensors(struct ks_linux *lx, const char *path, struct ks_record *r)
 static int
 read_chip(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
+	const struct ks_device *dev = unit->extra;
 	char path[256];
-	int n;
+	int n = add_sensors(lx, dev->path, r);
 
-	(void)snprintf(path, sizeof(path), ROOT "/%s", unit->key);
-	n = add_sensors(lx, path, r);
-	ks_linux_note_path(lx, KS_ROOT_SYS, path, n < 0 ? errno : 0);
+	ks_linux_note_path(lx, KS_ROOT_SYS, dev->path, n < 0 ? errno : 0);
 	if (n < 0)
 		return ks_linux_gone(unit);
 	/* Older drivers have their sensors beside the device itself. */
-	(void)snprintf(path, sizeof(path), ROOT "/%s/device", unit->key);
+	(void)snprintf(path, sizeof(path), "%.200s/device", dev->path);
 	if (n == 0)
 		(void)add_sensors(lx, path, r);
 	return 0;
@@ -199,62 +197,10 @@ read_chip(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 
 static const struct ks_part parts[] = {
 	KS_NAMED_PART("hwmon", "@", "sensor", .read = read_chip, .meta = sensor_meta,
-	    .from = "/sys/class/hwmon/hwmon*",
+	    .devices = KS_DEVICES("class/hwmon", "hwmon", .label = "name"),
 	    KS_NAMES("temp1", "temp1_max", "temp1_min", "temp1_crit", "temp1_max_hyst", "temp1_alarm", "temp1_fault",
 	    "temp1_label", "fan1", "fan1_min", "fan1_target", "in0", "curr1", "power1", "power1_average", "power1_cap",
 	    "energy1", "humidity1", "freq1", "pwm1")),
 };
 
-/* --- scanning ------------------------------------------------------------------------------ */
-
-static void
-set_up(const struct ks_linux *lx, struct ks_unit *unit)
-{
-	char path[256], name[64];
-	const char *p = unit->key + strcspn(unit->key, "0123456789");
-	uint64_t number = 0;
-
-	(void)snprintf(path, sizeof(path), ROOT "/%s/name", unit->key);
-	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, name, sizeof(name)) <= 0) {
-		(void)snprintf(path, sizeof(path), ROOT "/%s/device/name", unit->key);
-		name[0] = '\0';
-	}
-	if (name[0] == '\0' && ks_file_small(&lx->root[KS_ROOT_SYS], path, name, sizeof(name)) <= 0)
-		ks_name_set(name, sizeof(name), unit->key, strlen(unit->key));
-	ks_name_set(unit->name, sizeof(unit->name), name, strlen(name));
-	if (ks_scan_u64(&p, unit->key + strlen(unit->key), &number) != 0 || number > INT32_MAX)
-		number = 0;
-	unit->instance = (int)number;
-	unit->parts = 1;
-}
-
-static int
-scan_chips(struct ks_linux *lx, struct ks_units *units)
-{
-	const struct dirent *e;
-	DIR *dir;
-	bool is_new;
-
-	dir = ks_linux_open_directory(lx, KS_ROOT_SYS, ROOT);
-	ks_units_begin(units);
-	if (dir == NULL)
-		return ks_units_end(units);
-	while ((e = ks_linux_next_entry(lx, dir)) != NULL) {
-		struct ks_unit *unit;
-
-		if (strncmp(e->d_name, "hwmon", 5) != 0 || e->d_type == DT_REG)
-			continue;
-		unit = ks_units_see(units, e->d_name, strlen(e->d_name), e->d_ino, &is_new);
-		if (unit == NULL) {
-			(void)closedir(dir);
-			errno = ENOMEM;
-			return -1;
-		}
-		if (is_new)
-			set_up(lx, unit);
-	}
-	(void)closedir(dir);
-	return ks_units_end(units);
-}
-
-KS_SUBSYSTEM(hwmon, parts, .scan = scan_chips, .on_events = true);
+KS_SUBSYSTEM(hwmon, parts, .scan = ks_devices_scan, .on_events = true);

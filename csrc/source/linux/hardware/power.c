@@ -3,12 +3,8 @@
  * thermal:N:cooling. A machine with many CPUs has thousands of files of these, so that they are optional.
  * SPDX-License-Identifier: MIT
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
-#include "base/error.h"
 #include "source/linux/devices.h"
 
 #define CPUS "devices/system/cpu"
@@ -33,9 +29,6 @@ static const struct ks_field throttle_fields[] = {
 	KS_FIELD_END
 };
 
-static const struct ks_devices throttle = { .root = KS_ROOT_SYS, .path = CPUS, .prefix = "cpu",
-	.needs = "thermal_throttle", .alike = true };
-
 static const struct ks_field cooling_fields[] = {
 	KS_TEXT_K("type", "type", "what is cooled or slowed down: a fan, a processor"),
 	KS_GAUGE_K("cur_state", KSTAT_DATA_UINT64, "cur_state", "how much it cools now, 0 is not at all"),
@@ -43,13 +36,7 @@ static const struct ks_field cooling_fields[] = {
 	KS_FIELD_END
 };
 
-static const struct ks_devices cooling = { .root = KS_ROOT_SYS, .path = "class/thermal",
-	.prefix = "cooling_device" };
-
 /* --- idle states ---------------------------------------------------------------------------------- */
-
-static const struct ks_devices cstates = { .root = KS_ROOT_SYS, .path = CPUS, .prefix = "cpu",
-	.needs = "cpuidle/state0", .alike = true };
 
 /* What the kernel has for each state; the statistic is the state's name, "_", and this. */
 static const struct ks_field state_fields[] = {
@@ -73,24 +60,21 @@ cstates_meta(const char *stat)
 
 /* Adds one idle state; false if the CPU does not have it. */
 static bool
-add_state(const struct ks_dir *cpu, unsigned number, struct ks_record *r)
+add_state(const struct ks_dir *sys, const struct ks_device *cpu, unsigned number, struct ks_record *r)
 {
 	struct ks_texts texts = { NULL, 0, 0 };
 	struct ks_values vals = { .have = 0 };
-	struct ks_dir dir = *cpu;
-	char path[32], name[KSTAT_STRLEN], stat[2 * KSTAT_STRLEN];
+	char path[256], name[KSTAT_STRLEN], stat[2 * KSTAT_STRLEN];
+	struct ks_dir dir;
 	uint64_t absent = 0;
 
-	(void)snprintf(path, sizeof(path), "cpuidle/state%u", number);
-	dir.fd = openat(cpu->fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir.fd < 0) {
-		ks_note_lack(cpu, errno);
+	(void)snprintf(path, sizeof(path), "%.200s/cpuidle/state%u", cpu->path, number);
+	dir = ks_dir_below(sys, path);
+	if (!ks_dir_exists(&dir))
 		return false;
-	}
 	if (ks_file_small(&dir, "name", name, sizeof(name)) <= 0)
 		(void)snprintf(name, sizeof(name), "state%u", number);
 	ks_attributes_read(&dir, state_fields, &absent, &vals, &texts);
-	(void)close(dir.fd);
 	for (size_t i = 0; state_fields[i].meta.stat != NULL; i++) {
 		(void)snprintf(stat, sizeof(stat), "%.20s_%s", name, state_fields[i].meta.stat);
 		if ((vals.have >> i & 1) != 0)
@@ -99,40 +83,21 @@ add_state(const struct ks_dir *cpu, unsigned number, struct ks_record *r)
 	return true;
 }
 
-/* Opens the directory of a CPU; false with errno and message. */
-static bool
-open_cpu(struct ks_linux *lx, const struct ks_unit *unit, struct ks_dir *dir)
-{
-	const struct ks_dir *sys = &lx->root[KS_ROOT_SYS];
-	const struct ks_device *dev = unit->extra;
-
-	*dir = (struct ks_dir){ .fd = openat(sys->fd, dev->path, O_PATH | O_DIRECTORY | O_CLOEXEC),
-		.kernel = sys->kernel, .lack = sys->lack };
-	if (dir->fd >= 0)
-		return true;
-	ks_note_lack(sys, errno);
-	(void)ks_linux_gone(unit);
-	return false;
-}
-
 static int
 read_cstates(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	struct ks_dir dir;
+	const struct ks_device *cpu = unit->extra;
+	const struct ks_dir dir = ks_dir_below(&lx->root[KS_ROOT_SYS], cpu->path);
 	unsigned i = 0;
 
-	if (!open_cpu(lx, unit, &dir))
-		return -1;
-	while (i < MOST_STATES && add_state(&dir, i, r))
+	if (!ks_dir_exists(&dir))
+		return ks_linux_gone(unit);
+	while (i < MOST_STATES && add_state(&lx->root[KS_ROOT_SYS], cpu, i, r))
 		i++;
-	(void)close(dir.fd);
 	return 0;
 }
 
 /* --- frequencies ------------------------------------------------------------------------------------- */
-
-static const struct ks_devices pstates = { .root = KS_ROOT_SYS, .path = CPUS, .prefix = "cpu",
-	.needs = "cpufreq/stats/time_in_state", .alike = true };
 
 static const struct ks_meta *
 pstates_meta(const char *stat)
@@ -150,18 +115,17 @@ pstates_meta(const char *stat)
 static int
 read_pstates(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
+	const struct ks_device *cpu = unit->extra;
+	const struct ks_dir dir = ks_dir_below(&lx->root[KS_ROOT_SYS], cpu->path);
 	char path[128], stat[KSTAT_STRLEN];
 	struct ks_text all, line;
-	struct ks_dir dir;
 	uint64_t v[2];
 
-	if (!open_cpu(lx, unit, &dir))
-		return -1;
+	if (!ks_dir_exists(&dir))
+		return ks_linux_gone(unit);
 	if (ks_file_u64(&dir, "cpufreq/stats/total_trans", v) == 0)
 		ks_named_u64(r, "transitions", v[0]);
-	(void)close(dir.fd);
-	(void)snprintf(path, sizeof(path), "%.64s/cpufreq/stats/time_in_state",
-	    ((const struct ks_device *)unit->extra)->path);
+	(void)snprintf(path, sizeof(path), "%.64s/cpufreq/stats/time_in_state", cpu->path);
 	if (ks_linux_try_once(lx, KS_ROOT_SYS, path) != 0)
 		return 0;
 	all = ks_text_of(lx->scratch.data, lx->scratch.len);
@@ -177,13 +141,17 @@ read_pstates(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_part parts[] = {
-	KS_DEVICE_PART("cpu", "throttle", "misc", throttle_fields, &throttle),
-	KS_NAMED_PART("cpu", "cstates", "misc", .read = read_cstates, .meta = cstates_meta, .devices = &cstates,
-	    .from = "/sys/devices/system/cpu/cpu*/cpuidle",
-	    KS_NAMES("C1_time", "C1_usage", "C1_rejected", "C1_above", "C1_below")),
-	KS_NAMED_PART("cpu", "pstates", "misc", .read = read_pstates, .meta = pstates_meta, .devices = &pstates,
+	KS_DEVICE_PART("cpu", "throttle", "misc", throttle_fields, KS_DEVICES(CPUS, "cpu",
+	    .needs = "thermal_throttle", .alike = true)),
+	KS_NAMED_PART("cpu", "cstates", "misc", .read = read_cstates, .meta = cstates_meta,
+	    .devices = KS_DEVICES(CPUS, "cpu", .needs = "cpuidle/state0", .alike = true),
+	    .from = "/sys/devices/system/cpu/cpu*/cpuidle", KS_NAMES("C1_time", "C1_usage", "C1_rejected",
+	    "C1_above", "C1_below")),
+	KS_NAMED_PART("cpu", "pstates", "misc", .read = read_pstates, .meta = pstates_meta,
+	    .devices = KS_DEVICES(CPUS, "cpu", .needs = "cpufreq/stats/time_in_state", .alike = true),
 	    .from = "/sys/devices/system/cpu/cpu*/cpufreq/stats", KS_NAMES("2400000kHz", "transitions")),
-	KS_DEVICE_PART("thermal", "cooling", "sensor", cooling_fields, &cooling),
+	KS_DEVICE_PART("thermal", "cooling", "sensor", cooling_fields, KS_DEVICES("class/thermal",
+	    "cooling_device")),
 };
 
 KS_SUBSYSTEM(power, parts, .scan = ks_devices_scan, .on_events = true, .optional = "power");

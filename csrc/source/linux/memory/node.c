@@ -131,11 +131,11 @@ static const struct ks_part parts[] = {
 	KS_NAMED_PART("lgrp", "meminfo", "vm", .fields = ks_meminfo_fields, .read = read_all,
 	    .meta = meminfo_meta, .known = own_meminfo, .devices = &nodes,
 	    .from = "/sys/devices/system/node/node*/meminfo"),
-	KS_NAMED_PART("lgrp", "lgrp#", "misc", .fields = KS_TABLE(fields), .read = read_lgrp, .devices = &nodes),
+	KS_NAMED_PART("lgrp", "lgrp#", "misc", .fields = KS_TABLE(fields), .read = read_lgrp,
+	    .devices = &nodes),
 	KS_NAMED_PART("lgrp", "vm_events", "vm", .read = read_all, .meta = ks_vm_events_meta,
-	    .known = ks_vm_events_known,
-	    .devices = &(const struct ks_devices){ .root = KS_ROOT_SYS, .path = "devices/system/node",
-	    .prefix = "node", .needs = "vmstat" }),
+	    .known = ks_vm_events_known, .devices = &(const struct ks_devices){ .root = KS_ROOT_SYS,
+	    .path = "devices/system/node", .prefix = "node", .needs = "vmstat" }),
 };
 
 KS_SUBSYSTEM(numa, parts, .scan = ks_devices_scan, .on_events = true);

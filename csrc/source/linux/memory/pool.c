@@ -17,11 +17,6 @@ static const struct ks_field huge_fields[] = {
 	KS_FIELD_END
 };
 
-static const struct ks_devices huge = { .root = KS_ROOT_SYS, .path = "kernel/mm/hugepages",
-	.prefix = "hugepages-", .by = KS_BY_NAME };
-static const struct ks_devices node_huge = { .root = KS_ROOT_SYS, .path = "devices/system/node", .prefix = "node",
-	.inside = "hugepages", .inner = "hugepages-", .by = KS_BY_NAME };
-
 static const struct ks_field ksm_fields[] = {
 	KS_STATE_K("run", "run", "1 if pages are compared, 0 if not, 2 if all are being separated"),
 	PAGES("pages_shared", "pages_shared", "pages that several users share"),
@@ -41,12 +36,13 @@ static const struct ks_field ksm_fields[] = {
 	KS_FIELD_END
 };
 
-static const struct ks_devices ksm = { .root = KS_ROOT_SYS, .path = "kernel/mm/ksm" };
-
 static const struct ks_part parts[] = {
-	KS_DEVICE_PART("hugepages", "@", "vm", huge_fields, &huge),
-	KS_DEVICE_PART("lgrp", "@", "vm", huge_fields, &node_huge),
-	KS_DEVICE_PART("unix", "ksm", "vm", ksm_fields, &ksm, .since = "; general_profit 6.4"),
+	KS_DEVICE_PART("hugepages", "@", "vm", huge_fields, KS_DEVICES("kernel/mm/hugepages", "hugepages-",
+	    .by = KS_BY_NAME)),
+	KS_DEVICE_PART("lgrp", "@", "vm", huge_fields, KS_DEVICES("devices/system/node", "node",
+	    .inside = "hugepages", .inner = "hugepages-", .by = KS_BY_NAME)),
+	KS_DEVICE_PART("unix", "ksm", "vm", ksm_fields, KS_DEVICES("kernel/mm/ksm", NULL),
+	    .since = "; general_profit 6.4"),
 };
 
 KS_SUBSYSTEM(pool, parts, .scan = ks_devices_scan, .on_events = true);

@@ -130,14 +130,12 @@ have_clock(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev,
 	ks_have(vals, C_PPS_ERRORS, (uint64_t)t.errcnt);
 }
 
-static const struct ks_devices clocks = { .root = KS_ROOT_SYS, .path = "devices/system/clocksource/clocksource0",
-	.by = KS_BY_NAME, .add = have_clock };
-
 static const struct ks_part parts[] = {
 	KS_DEVICE_PART("unix", "tables", "misc", table_fields, &tables,
 	    .since = "; dentries_negative 5.0; hung_tasks 6.13"),
 	KS_DEVICE_PART("unix", "entropy", "misc", entropy_fields, &entropy),
-	KS_DEVICE_PART("unix", "clock", "misc", clock_fields, &clocks),
+	KS_DEVICE_PART("unix", "clock", "misc", clock_fields,
+	    KS_DEVICES("devices/system/clocksource/clocksource0", NULL, .by = KS_BY_NAME, .add = have_clock)),
 };
 
 static int
