@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/number.h"
 #include "chain/chain.h"
 #include "chain/plot.h"
 #include "model/blobstat.h"
 #include "model/histstat.h"
+#include "model/record.h"
 
 /* Output is written in pieces of about this size, so that a huge chain needs little memory. */
 #define PIECE 65536
@@ -24,7 +24,7 @@ struct render {
 	ks_write_fn *write;
 	void *arg;
 	uchar_t *state;       /* by kstat ID, with several selectors: what reading it gave */
-	bool in_array;        /* JSON: a kstat was written before */
+	struct ks_json json;
 	struct ks_values values;
 	long count;
 	struct ks_buf kstat;    /* memory of the kstat that is shown; values point into it */
@@ -36,78 +36,73 @@ enum { STATE_UNREAD, STATE_READ, STATE_FAILED };
 /* --- values ----------------------------------------------------------------- */
 
 static void
+add_number(struct ks_buf *b, const struct ks_value *v)
+{
+	char *to = ks_buf_room(b, KS_NUMBER_MAX);
+
+	if (to == NULL)
+		return;
+	if (v->kind == KS_VALUE_U64)
+		b->len += ks_format_u64(to, v->u64);
+	else if (v->kind == KS_VALUE_DOUBLE)
+		b->len += ks_format_double(to, v->d);
+	else if (v->kind == KS_VALUE_TIME)
+		b->len += ks_format_seconds(to, v->i64);
+	else
+		b->len += ks_format_i64(to, v->i64);
+}
+
+static void
 add_ints(struct ks_buf *b, const struct ks_value *v)
 {
-	ks_buf_addc(b, '[');
-	for (uint32_t i = 0; i < v->len; i++) {
-		char text[KS_NUMBER_MAX];
-		uint64_t u;
+	struct ks_json j = { .out = b };
 
-		memcpy(&u, v->str + i * sizeof(u), sizeof(u));
-		if (i > 0)
-			ks_buf_addc(b, ',');
-		ks_buf_add(b, text, ks_format_u64(text, u));
-	}
-	ks_buf_addc(b, ']');
+	ks_json_open(&j, '[');
+	for (uint32_t i = 0; i < v->len; i++)
+		ks_json_u64(&j, ks_ints_at(v->str, i));
+	ks_json_close(&j, ']');
 }
 
 static void
-add_strs(struct ks_buf *b, const struct ks_value *v, bool json)
+add_strs(struct ks_buf *b, const struct ks_value *v, bool is_quoted)
 {
-	ks_buf_addc(b, '[');
+	struct ks_json j = { .out = b };
+
+	ks_json_open(&j, '[');
 	for (uint32_t at = 0, len; at < v->len; at += len + 1) {
 		len = (uint32_t)strnlen(v->str + at, v->len - at);
-		if (at > 0)
-			ks_buf_addc(b, ',');
-		if (json)
-			ks_json_string(b, v->str + at, len);
+		if (is_quoted)
+			ks_json_string(&j, v->str + at, len);
 		else
-			ks_buf_add(b, v->str + at, len);
+			ks_buf_add(ks_json_value(&j), v->str + at, len);
 	}
-	ks_buf_addc(b, ']');
-}
-
-static void
-add_value(struct ks_buf *b, const struct ks_value *v, bool json)
-{
-	char text[KS_NUMBER_MAX];
-
-	switch (v->kind) {
-	case KS_VALUE_I64:
-	case KS_VALUE_NSEC:
-		ks_buf_add(b, text, ks_format_i64(text, v->i64));
-		break;
-	case KS_VALUE_U64:
-		ks_buf_add(b, text, ks_format_u64(text, v->u64));
-		break;
-	case KS_VALUE_DOUBLE:
-		if (json && v->d - v->d != 0) /* not finite */
-			ks_buf_adds(b, "null");
-		else
-			ks_buf_add(b, text, ks_format_double(text, v->d));
-		break;
-	case KS_VALUE_TIME:
-		ks_buf_add(b, text, ks_format_seconds(text, v->i64));
-		break;
-	case KS_VALUE_INTS:
-		add_ints(b, v);
-		break;
-	case KS_VALUE_STRS:
-		add_strs(b, v, json);
-		break;
-	default:
-		if (json)
-			ks_json_string(b, v->str, v->len);
-		else
-			ks_buf_add(b, v->str, v->len);
-		break;
-	}
+	ks_json_close(&j, ']');
 }
 
 void
 ks_render_value(struct ks_buf *b, const struct ks_value *v)
 {
-	add_value(b, v, false);
+	if (v->kind == KS_VALUE_INTS)
+		add_ints(b, v);
+	else if (v->kind == KS_VALUE_STRS)
+		add_strs(b, v, false);
+	else if (v->kind == KS_VALUE_STRING)
+		ks_buf_add(b, v->str, v->len);
+	else
+		add_number(b, v);
+}
+
+void
+ks_render_json(struct ks_json *j, const struct ks_value *v)
+{
+	if (v->kind == KS_VALUE_STRING)
+		ks_json_string(j, v->str, v->len);
+	else if (v->kind == KS_VALUE_DOUBLE)
+		ks_json_double(j, v->d);
+	else if (v->kind == KS_VALUE_STRS)
+		add_strs(ks_json_value(j), v, true);
+	else
+		ks_render_value(ks_json_value(j), v);
 }
 
 /* --- one kstat in each format ------------------------------------------------- */
@@ -168,7 +163,7 @@ human(struct render *r, const kstat_t *ksp)
 		ks_buf_addc(b, '\t');
 		add_padded(b, p->name, strlen(p->name), 30);
 		ks_buf_adds(b, "  ");
-		add_value(b, &p->value, false);
+		ks_render_value(b, &p->value);
 		ks_buf_addc(b, '\n');
 	}
 	if (plotted)
@@ -199,67 +194,54 @@ lines(struct render *r, const kstat_t *ksp)
 		ks_buf_adds(b, p->name);
 		if (r->format != KS_FORMAT_LIST) {
 			ks_buf_addc(b, r->format == KS_FORMAT_COLONS ? ':' : '\t');
-			add_value(b, &p->value, false);
+			ks_render_value(b, &p->value);
 		}
 		ks_buf_addc(b, '\n');
 	}
 }
 
-static void
-add_member(struct ks_buf *b, const char *name, const char *value)
-{
-	ks_buf_addf(b, "\t\"%s\": ", name);
-	ks_json_string(b, value, strlen(value));
-	ks_buf_adds(b, ",\n");
-}
-
 /* Who publishes a kstat; the process is absent if it is not known. */
 static void
-add_publisher(struct ks_buf *b, const struct ks_origin *o)
+add_publisher(struct ks_json *j, const struct ks_origin *o)
 {
-	ks_buf_adds(b, "\t\"publisher\": { \"name\": ");
-	ks_json_string(b, o->name, strlen(o->name));
-	ks_buf_addf(b, ", \"uid\": %lu", (unsigned long)o->uid);
+	ks_json_name(j, "publisher");
+	ks_json_open(j, '{');
+	ks_json_string_member(j, "name", o->name);
+	ks_json_i64_member(j, "uid", o->uid);
 	if (o->pid != 0)
-		ks_buf_addf(b, ", \"pid\": %lu", (unsigned long)o->pid);
-	ks_buf_adds(b, " },\n");
+		ks_json_i64_member(j, "pid", o->pid);
+	ks_json_close(j, '}');
 }
 
 static void
 json(struct render *r, const kstat_t *ksp)
 {
-	struct ks_buf *b = &r->out;
+	struct ks_json *j = &r->json;
 	struct ks_origin origin;
-	char text[KS_NUMBER_MAX];
-	hrtime_t time;
 
-	ks_buf_adds(b, r->in_array ? ", {\n" : "{\n");
-	r->in_array = true;
-	add_member(b, "module", ksp->ks_module);
-	ks_buf_addf(b, "\t\"instance\": %d,\n", ksp->ks_instance);
-	add_member(b, "name", ksp->ks_name);
-	add_member(b, "class", ksp->ks_class);
-	ks_buf_addf(b, "\t\"type\": %d,\n", ksp->ks_type);
+	ks_json_open(j, '{');
+	ks_json_string_member(j, "module", ksp->ks_module);
+	ks_json_i64_member(j, "instance", ksp->ks_instance);
+	ks_json_string_member(j, "name", ksp->ks_name);
+	ks_json_string_member(j, "class", ksp->ks_class);
+	ks_json_i64_member(j, "type", ksp->ks_type);
 	/* Captures of illumos have raw kstats with statistics, too, that their command does not show. */
 	if (ks_blobstat_is(ksp))
-		ks_buf_adds(b, "\t\"statsblob\": 1,\n");
+		ks_json_i64_member(j, "statsblob", 1);
 	if (ks_chain_publisher(r->kc, ksp, &origin))
-		add_publisher(b, &origin);
-	ks_buf_adds(b, "\t\"snaptime\": ");
+		add_publisher(j, &origin);
+	ks_json_name(j, "snaptime");
 	/* A kstat that could not be read: what it held when it was created is the last known of it. */
-	time = ksp->ks_snaptime != 0 ? ksp->ks_snaptime : ksp->ks_crtime;
-	ks_buf_add(b, text, ks_format_seconds(text, time));
-	ks_buf_adds(b, ",\n\t\"data\": {\n");
+	add_number(ks_json_value(j), &(struct ks_value){ .kind = KS_VALUE_TIME,
+		.i64 = ksp->ks_snaptime != 0 ? ksp->ks_snaptime : ksp->ks_crtime });
+	ks_json_name(j, "data");
+	ks_json_open(j, '{');
 	for (size_t i = 0; i < r->values.n; i++) {
-		const struct ks_pair *p = &r->values.pair[i];
-
-		ks_buf_adds(b, "\t\t");
-		ks_json_string(b, p->name, strlen(p->name));
-		ks_buf_adds(b, ": ");
-		add_value(b, &p->value, true);
-		ks_buf_adds(b, i + 1 < r->values.n ? ",\n" : "\n");
+		ks_json_name(j, r->values.pair[i].name);
+		ks_render_json(j, &r->values.pair[i].value);
 	}
-	ks_buf_adds(b, "\t}\n}");
+	ks_json_close(j, '}');
+	ks_json_close(j, '}');
 }
 
 /* --- the whole ------------------------------------------------------------------ */
@@ -402,12 +384,15 @@ render_all(struct render *r, const struct ks_selector *const *selectors, size_t 
 {
 	int rc = r->now == NULL && n > 1 ? remember_reads(r) : 0;
 
+	r->json = (struct ks_json){ .out = &r->out, .next = ", ", .is_indented = true };
 	if (is_json(r->format))
-		ks_buf_addc(&r->out, '[');
+		ks_json_open(&r->json, '[');
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		rc = render_selector(r, selectors[i]);
-	if (is_json(r->format))
-		ks_buf_adds(&r->out, "]\n");
+	if (is_json(r->format)) {
+		ks_json_close(&r->json, ']');
+		ks_buf_addc(&r->out, '\n');
+	}
 	if (rc == 0)
 		rc = write_out(r, 0);
 	ks_chain_warn_of_selectors(r->kc, selectors, n);

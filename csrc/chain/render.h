@@ -1,5 +1,5 @@
 /*
- * render.h - kstats as text: the formats of kstat(8). The one formatter of values.
+ * render.h - kstats as text: the formats of kstat(8), and values as text.
  * SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_RENDER_H
@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "chain/sample.h"
 #include "chain/selector.h"
 #include "chain/values.h"
@@ -28,6 +29,9 @@ typedef int ks_write_fn(void *arg, const char *p, size_t n);
 
 /* One value as text, as -p prints it: no quoting; arrays as [1,2,3]. */
 void ks_render_value(struct ks_buf *b, const struct ks_value *v);
+
+/* The same as JSON. */
+void ks_render_json(struct ks_json *j, const struct ks_value *v);
 
 /*
  * Reads the kstats whose headers match, each once, and writes the statistics that match. n selectors:

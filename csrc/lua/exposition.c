@@ -300,18 +300,6 @@ metrics_family(lua_State *L)
 	return push_length(L, u);
 }
 
-/* Stores the number at an index; whole ones are exact. */
-static void
-check_number(lua_State *L, int i, struct ks_value *v)
-{
-	luaL_checktype(L, i, LUA_TNUMBER);
-	(void)ks_lua_tovalue(L, i, v);
-	if (v->kind == KS_VALUE_DOUBLE && v->d > -0x1p53 && v->d < 0x1p53 && v->d == (double)(int64_t)v->d) {
-		v->i64 = (int64_t)v->d;
-		v->kind = KS_VALUE_I64;
-	}
-}
-
 /* Adds the number at an index of the stack, divided by per. */
 static void
 add_line(lua_State *L, struct writer *u, enum ks_metric_part part, int i, uint64_t per, const char *own,
@@ -320,7 +308,8 @@ add_line(lua_State *L, struct writer *u, enum ks_metric_part part, int i, uint64
 	struct ks_metric_value m;
 	struct ks_value v;
 
-	check_number(L, i, &v);
+	luaL_checktype(L, i, LUA_TNUMBER);
+	(void)ks_lua_toexact(L, i, &v);
 	ks_metric_scale(&v, 1, per, &m);
 	ks_metric_line(&u->w, part, lua_tostring(L, 2), own, &m, time);
 }
@@ -346,7 +335,8 @@ add_bucket(lua_State *L, struct writer *u, uint64_t per)
 	bool is_last = lua_isnil(L, 7);
 
 	if (!is_last) {
-		check_number(L, 7, &high);
+		luaL_checktype(L, 7, LUA_TNUMBER);
+		(void)ks_lua_toexact(L, 7, &high);
 		/* A bucket begins one behind the greatest value of the last one. */
 		if (high.kind == KS_VALUE_DOUBLE)
 			high.d--;

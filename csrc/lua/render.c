@@ -5,12 +5,12 @@
 #include "chain/render.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <lualib.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "chain/distribution.h"
 #include "lua/core.h"
 #include "lua/error.h"
@@ -96,15 +96,89 @@ render(lua_State *L)
 	return file == NULL ? 2 : 1;
 }
 
-/* json_string(text) -> text as a JSON string, quotes included; see ks_json_string(). */
-static int
-json_string(lua_State *L)
-{
-	size_t n;
-	const char *s = luaL_checklstring(L, 1, &n);
-	struct ks_buf *b = ks_lua_scratch(L);
+#define MOST_DEPTH 100 /* tables within tables */
 
-	ks_json_string(b, s, n);
+static void add_json(lua_State *L, struct ks_json *j);
+
+/* Adds the table at index t of the stack as a number, and returns true, if it has `digits`. */
+static bool
+add_digits(lua_State *L, struct ks_json *j, int t)
+{
+	const char *digits = (lua_getfield(L, t, "digits"), lua_tostring(L, -1));
+	bool is_number = digits != NULL && digits[0] != '\0' && digits[strspn(digits, "-0123456789")] == '\0';
+
+	if (is_number)
+		ks_json_word(j, digits);
+	lua_settop(L, t);
+	return is_number;
+}
+
+/* Adds the table on top; see json(). */
+static void
+add_table(lua_State *L, struct ks_json *j)
+{
+	int t = lua_gettop(L), n;
+	bool is_object;
+
+	luaL_checkstack(L, 6, NULL);
+	if (t > MOST_DEPTH)
+		luaL_error(L, "tables are nested too deeply for JSON");
+	if (add_digits(L, j, t))
+		return;
+	lua_getfield(L, t, "keys");
+	lua_getfield(L, t, "n");
+	is_object = lua_istable(L, t + 1);
+	n = is_object ? (int)ks_lua_rawlen(L, t + 1) : lua_isnumber(L, -1) ? (int)lua_tointeger(L, -1) : INT_MAX;
+	ks_json_open(j, is_object ? '{' : '[');
+	for (int i = 1; i <= n; i++) {
+		if (is_object) {
+			lua_rawgeti(L, t + 1, i);
+			ks_json_name(j, luaL_checkstring(L, -1));
+			lua_pop(L, 1);
+		}
+		lua_rawgeti(L, t, i);
+		if (n == INT_MAX && lua_isnil(L, -1))
+			break;
+		add_json(L, j);
+		lua_pop(L, 1);
+	}
+	lua_settop(L, t);
+	ks_json_close(j, is_object ? '}' : ']');
+}
+
+/* Adds the value on top. What JSON does not have is null. */
+static void
+add_json(lua_State *L, struct ks_json *j)
+{
+	struct ks_value v;
+
+	if (lua_istable(L, -1))
+		add_table(L, j);
+	else if (lua_isboolean(L, -1))
+		ks_json_word(j, lua_toboolean(L, -1) ? "true" : "false");
+	else if (!ks_lua_toexact(L, -1, &v))
+		ks_json_word(j, "null");
+	else
+		ks_render_json(j, &v);
+}
+
+/*
+ * json(value[, is_list]) -> its text. A table is an array of the values up to the first nil, or of `n` of them. One with
+ * the field `keys`, an array of names, is an object: its elements are the members of these names. One with `digits`, a
+ * text, is the number of these digits. is_list: the value is an array, of which each object has a line.
+ */
+static int
+json(lua_State *L)
+{
+	struct ks_buf *b = ks_lua_scratch(L);
+	bool is_list = lua_toboolean(L, 2);
+	struct ks_json j = { .out = b, .next = is_list ? ",\n" : NULL };
+
+	luaL_checkany(L, 1);
+	lua_settop(L, 1);
+	add_json(L, &j);
+	if (is_list)
+		ks_buf_addc(b, '\n');
 	return ks_lua_pushscratch(L, b);
 }
 
@@ -166,7 +240,7 @@ ks_lua_add_render(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "distribution", distribution },
-		{ "json_string", json_string },
+		{ "json", json },
 		{ "render", render },
 		{ NULL, NULL }
 	};

@@ -136,6 +136,18 @@ ks_lua_tovalue(lua_State *L, int i, struct ks_value *v)
 }
 
 bool
+ks_lua_toexact(lua_State *L, int i, struct ks_value *v)
+{
+	bool ok = ks_lua_tovalue(L, i, v);
+
+	if (ok && v->kind == KS_VALUE_DOUBLE && v->d > -0x1p53 && v->d < 0x1p53 && v->d == (double)(int64_t)v->d) {
+		v->i64 = (int64_t)v->d;
+		v->kind = KS_VALUE_I64;
+	}
+	return ok;
+}
+
+bool
 ks_lua_tobits(lua_State *L, int i, uint64_t *bits)
 {
 	lua_Number n;

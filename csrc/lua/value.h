@@ -44,6 +44,9 @@ int ks_lua_checkint(lua_State *L, int i);
 /* The Lua number or string at index i as a value; strings stay Lua's. False for other types. */
 bool ks_lua_tovalue(lua_State *L, int i, struct ks_value *v);
 
+/* The same, but whole numbers are integers in every Lua. */
+bool ks_lua_toexact(lua_State *L, int i, struct ks_value *v);
+
 /*
  * The buffer of the Lua state for making a text, empty. It holds until the next call; ks_lua_pushscratch() pushes
  * its contents and returns 1, or raises if memory was short.

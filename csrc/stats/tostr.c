@@ -2,7 +2,9 @@
  * tostr.c - blobs as text: the free form and JSON of the manual page, with the error counts
  * the reference prints. SPDX-License-Identifier: MIT
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/json.h"
@@ -12,27 +14,77 @@
 #include "stats/tdigest/tdigest.h"
 #include "stats/template.h"
 
-static void
-put_u64(struct ks_buf *b, uint64_t v)
-{
-	char *to = ks_buf_room(b, KS_NUMBER_MAX);
+/* A rendering: its parameters besides the blob, and the text so far. */
+struct ctx {
+	struct ks_buf out;
+	struct ks_json json;               /* which writes to `out`; not for the free form */
+	bool is_json, objdump;
+	const struct ks_sb *sb;
+	const struct statsblob_tpl *tpl;   /* META: the template, else NULL */
+};
 
-	if (to != NULL)
-		b->len += ks_format_u64(to, v);
+/* Begins a member of either form; the free form has `before` in front of its name. */
+static void
+name_member(struct ctx *c, const char *before, const char *name)
+{
+	if (c->is_json) {
+		ks_json_name(&c->json, name);
+	} else {
+		ks_buf_adds(&c->out, before);
+		ks_buf_adds(&c->out, name);
+		ks_buf_addc(&c->out, '=');
+	}
+}
+
+/* Returns where the digits of a value go. */
+static struct ks_buf *
+begin_digits(struct ctx *c)
+{
+	return c->is_json ? ks_json_value(&c->json) : &c->out;
 }
 
 static void
-put_value(struct ks_buf *b, unsigned dt, uint64_t v)
+put_value(struct ctx *c, unsigned dt, uint64_t v)
 {
-	char *to;
+	struct ks_buf *b = begin_digits(c);
+	char text[KS_NUMBER_MAX];
 
-	if (ks_dtypes[dt].is_q) {
+	if (ks_dtypes[dt].is_q)
 		ks_q_print(b, dt, v);
-	} else if (!ks_dtypes[dt].is_signed) {
-		put_u64(b, v);
-	} else if ((to = ks_buf_room(b, KS_NUMBER_MAX)) != NULL) {
-		b->len += ks_format_i64(to, (int64_t)v);
-	}
+	else
+		ks_buf_add(b, text, ks_dtypes[dt].is_signed ? ks_format_i64(text, (int64_t)v) : ks_format_u64(text, v));
+}
+
+/* Each adds a member of either form. */
+static void
+put_u64(struct ctx *c, const char *before, const char *name, uint64_t v)
+{
+	name_member(c, before, name);
+	put_value(c, VSD_DTYPE_INT_U64, v);
+}
+
+static void
+put_s64(struct ctx *c, const char *name, int64_t v)
+{
+	name_member(c, ", ", name);
+	put_value(c, VSD_DTYPE_INT_S64, (uint64_t)v);
+}
+
+static void
+put_flags(struct ctx *c, unsigned flags)
+{
+	name_member(c, ", ", "flags");
+	ks_buf_addf(begin_digits(c), c->is_json ? "%u" : "0x%04x", flags);
+}
+
+static void
+put_text(struct ctx *c, const char *name, const char *text)
+{
+	name_member(c, ", ", name);
+	if (c->is_json)
+		ks_json_string(&c->json, text, strlen(text));
+	else
+		ks_buf_adds(&c->out, text);
 }
 
 /* Returns the greatest value of a VOI's type, in the precision of a given one. */
@@ -44,26 +96,56 @@ greatest(unsigned dt, uint64_t like)
 	return UINT64_MAX >> (64 - ks_dtypes[dt].size * 8 + ks_dtypes[dt].is_signed);
 }
 
-/* Begins item i of a list with the name of its first member. numbered: what items are called before their numbers. */
+/* Begins and ends a list of items, which JSON has as the member `name`. */
 static void
-begin_item(struct ks_buf *b, size_t i, bool json, const char *numbered, const char *member)
+open_list(struct ctx *c, const char *name)
 {
-	ks_buf_adds(b, !json ? "\n\t\t\t\t" : i > 0 ? ",{" : "{");
-	if (numbered != NULL)
-		ks_buf_addf(b, json ? "\"%s\":%zu," : "%s[%zu].", numbered, i);
-	ks_buf_addf(b, json ? "\"%s\":" : "{%s=", member);
+	if (c->is_json) {
+		ks_json_name(&c->json, name);
+		ks_json_open(&c->json, '[');
+	}
 }
 
 static void
-put_hist(struct ks_buf *b, const void *hist, size_t dsz, unsigned dt, unsigned voi_dt, bool json,
-    bool objdump)
+close_list(struct ctx *c)
+{
+	if (c->is_json)
+		ks_json_close(&c->json, ']');
+}
+
+/* Begins item i of a list. name: what items are called before their numbers, with objdump. */
+static void
+open_item(struct ctx *c, size_t i, const char *name)
+{
+	if (c->is_json) {
+		ks_json_open(&c->json, '{');
+		if (c->objdump)
+			ks_json_i64_member(&c->json, name, (int64_t)i);
+		return;
+	}
+	ks_buf_adds(&c->out, "\n\t\t\t\t");
+	if (c->objdump)
+		ks_buf_addf(&c->out, "%s[%zu].", name, i);
+	ks_buf_addc(&c->out, '{');
+}
+
+static void
+close_item(struct ctx *c)
+{
+	if (c->is_json)
+		ks_json_close(&c->json, '}');
+	else
+		ks_buf_addc(&c->out, '}');
+}
+
+static void
+put_hist(struct ctx *c, const void *hist, size_t dsz, unsigned dt, unsigned voi_dt)
 {
 	unsigned n = ks_hist_nbkts(dt, dsz);
 
-	ks_buf_addf(b, json ? "\"nbkts\":%u,\"oob\":" : "nbkts=%u, oob=", n);
-	put_u64(b, ks_hist_oob(hist, dt));
-	if (json)
-		ks_buf_adds(b, ",\"bkts\":[");
+	put_u64(c, "", "nbkts", n);
+	put_u64(c, ", ", "oob", ks_hist_oob(hist, dt));
+	open_list(c, "bkts");
 	for (unsigned i = 0; i < n; i++) {
 		const unsigned char *bkt = ks_hist_bkt(hist, dt, i);
 		uint64_t lb = ks_ldval(bkt, voi_dt), ub = lb;
@@ -73,76 +155,63 @@ put_hist(struct ks_buf *b, const void *hist, size_t dsz, unsigned dt, unsigned v
 		else if (ks_dtype_is_cr(dt))
 			ub = i + 1 < n ? ks_ldval(ks_hist_bkt(hist, dt, i + 1), voi_dt)
 			               : greatest(voi_dt, lb);
-		begin_item(b, i, json, objdump ? "bkt" : NULL, "lb");
-		put_value(b, voi_dt, lb);
-		ks_buf_adds(b, json ? ",\"ub\":" : ",ub=");
-		put_value(b, voi_dt, ub);
-		ks_buf_adds(b, json ? ",\"cnt\":" : ",cnt=");
-		put_u64(b, ks_hist_cnt(hist, dt, i));
-		ks_buf_addc(b, '}');
+		open_item(c, i, "bkt");
+		name_member(c, "", "lb");
+		put_value(c, voi_dt, lb);
+		name_member(c, ",", "ub");
+		put_value(c, voi_dt, ub);
+		put_u64(c, ",", "cnt", ks_hist_cnt(hist, dt, i));
+		close_item(c);
 	}
-	if (json)
-		ks_buf_addc(b, ']');
+	close_list(c);
 }
 
 static void
-put_tdgst(struct ks_buf *b, const void *td, unsigned dt, bool json, bool objdump)
+put_tdgst(struct ctx *c, const void *td, unsigned dt)
 {
 	size_t max = ks_tdgst_maxctds(td, (int)dt), used, n;
 	unsigned frac = ks_tdgst_frac(td, (int)dt);
 	struct ks_tdgst_ctd *ctds = calloc(max, sizeof(*ctds));
 
 	if (ctds == NULL) {
-		b->failed = true;
+		c->out.failed = true;
 		return;
 	}
 	used = n = ks_tdgst_ctds(td, (int)dt, ctds, max);
-	if (objdump)
+	if (c->objdump)
 		n = ks_tdgst_slots(td, (int)dt, ctds, max);
-	ks_buf_adds(b, json ? "\"smplcnt\":" : "smplcnt=");
-	put_u64(b, ks_tdgst_count(td, (int)dt));
-	ks_buf_addf(b, json ? ",\"compcnt\":%u,\"maxctds\":%zu,\"nctds\":%zu" :
-	                      ", compcnt=%u, maxctds=%zu, nctds=%zu",
-	    ks_tdgst_compcnt(td, (int)dt), max, used);
-	if (json)
-		ks_buf_adds(b, ",\"ctds\":[");
+	put_u64(c, "", "smplcnt", ks_tdgst_count(td, (int)dt));
+	put_u64(c, ", ", "compcnt", ks_tdgst_compcnt(td, (int)dt));
+	put_u64(c, ", ", "maxctds", max);
+	put_u64(c, ", ", "nctds", used);
+	open_list(c, "ctds");
 	for (size_t i = 0; i < n; i++) {
-		begin_item(b, i, json, objdump ? "ctd" : NULL, "mu");
-		ks_q_print_fix(b, ctds[i].mu, frac);
-		ks_buf_adds(b, json ? ",\"cnt\":" : ",cnt=");
-		put_u64(b, ctds[i].cnt);
-		ks_buf_addc(b, '}');
+		open_item(c, i, "ctd");
+		name_member(c, "", "mu");
+		ks_q_print_fix(begin_digits(c), ctds[i].mu, frac);
+		put_u64(c, ",", "cnt", ctds[i].cnt);
+		close_item(c);
 	}
-	if (json)
-		ks_buf_addc(b, ']');
+	close_list(c);
 	free(ctds);
 }
 
 /* Appends the members of one statistic's data; the caller adds the braces of JSON objects. */
 static void
-put_vsd(struct ks_buf *b, const void *vsd, size_t dsz, unsigned dt, unsigned voi_dt, bool json,
-    bool objdump)
+put_vsd(struct ctx *c, const void *vsd, size_t dsz, unsigned dt, unsigned voi_dt)
 {
 	if (ks_dtype_is_hist(dt)) {
-		put_hist(b, vsd, dsz, dt, voi_dt, json, objdump);
+		put_hist(c, vsd, dsz, dt, voi_dt);
 	} else if (ks_dtype_is_tdgst(dt)) {
-		put_tdgst(b, vsd, dt, json, objdump);
+		put_tdgst(c, vsd, dt);
 	} else {
 		if (dt == VSD_DTYPE_VOISTATE)
-			ks_buf_adds(b, json ? "\"prev\":" : "prev=");
-		else if (json)
-			ks_buf_adds(b, "\"val\":");
-		put_value(b, voi_dt, ks_ldval(vsd, voi_dt));
+			name_member(c, "", "prev");
+		else if (c->is_json)
+			ks_json_name(&c->json, "val");
+		put_value(c, voi_dt, ks_ldval(vsd, voi_dt));
 	}
 }
-
-/* The parameters of a rendering besides the blob. */
-struct ctx {
-	struct ks_buf out;
-	const struct ks_sb *sb;
-	const struct statsblob_tpl *tpl; /* META: the template, else NULL */
-	bool objdump;
-};
 
 /* Returns the name of a VOI; NULL if names are not wanted or it is empty, as those of several VOIs may be. */
 static const char *
@@ -153,14 +222,44 @@ voi_name(const struct ctx *c, uint32_t i)
 	return name != NULL && name[0] != '\0' ? name : NULL;
 }
 
+/* --- members that both forms have with objdump ----------------------------------------------------------- */
+
 static void
-put_name(struct ks_buf *b, const char *name)
+put_header(struct ctx *c)
 {
-	if (name != NULL)
-		ks_json_string(b, name, strlen(name));
-	else
-		ks_buf_adds(b, "null");
+	const struct ks_sb *sb = c->sb;
+
+	put_u64(c, ", ", "abi", sb->abi);
+	put_u64(c, ", ", "endian", sb->endian);
+	put_u64(c, ", ", "maxsz", sb->maxsz);
+	put_u64(c, ", ", "cursz", sb->cursz);
+	put_s64(c, "created", sb->created);
+	put_s64(c, "lastrst", sb->lastrst);
+	put_flags(c, sb->flags);
+	put_u64(c, ", ", "stats_off", sb->stats_off);
+	put_u64(c, ", ", "statsdata_off", sb->statsdata_off);
 }
+
+static void
+put_voi(struct ctx *c, const struct ks_voi *voi)
+{
+	put_flags(c, voi->flags);
+	put_text(c, "dtype", ks_dtypes[voi->dtype].name);
+	put_s64(c, "voistatmaxid", voi->maxstat);
+	put_u64(c, ", ", "stats_off", voi->stats_off);
+}
+
+static void
+put_stat(struct ctx *c, const struct ks_vs *vs)
+{
+	put_flags(c, vs->flags);
+	put_text(c, "dtype", ks_dtypes[vs->dtype].name);
+	if (!c->is_json)
+		put_u64(c, ", ", "dsz", vs->dsz);
+	put_u64(c, ", ", "data_off", vs->data_off);
+}
+
+/* --- the free form ------------------------------------------------------------------------------------- */
 
 static void
 freeform_stat(struct ctx *c, uint32_t i, const struct ks_voi *voi, int st)
@@ -179,10 +278,9 @@ freeform_stat(struct ctx *c, uint32_t i, const struct ks_voi *voi, int st)
 	}
 	ks_buf_addf(b, "%s, errs=%u", ks_stypes[vs->stype], vs->errs);
 	if (c->objdump)
-		ks_buf_addf(b, ", flags=0x%04x, dtype=%s, dsz=%u, data_off=%u", vs->flags,
-		    ks_dtypes[vs->dtype].name, vs->dsz, vs->data_off);
+		put_stat(c, vs);
 	ks_buf_adds(b, "\n\t\t\tvoistatdata: ");
-	put_vsd(b, ks_sb_data(c->sb, vs), vs->dsz, vs->dtype, voi->dtype, false, c->objdump);
+	put_vsd(c, ks_sb_data(c->sb, vs), vs->dsz, vs->dtype, voi->dtype);
 }
 
 static void
@@ -194,10 +292,7 @@ freeform(struct ctx *c)
 
 	ks_buf_addf(b, "struct statsblobv1@%p", (const void *)sb);
 	if (c->objdump)
-		ks_buf_addf(b, ", abi=%u, endian=%u, maxsz=%u, cursz=%u, created=%lld, "
-		    "lastrst=%lld, flags=0x%04x, stats_off=%u, statsdata_off=%u",
-		    sb->abi, sb->endian, sb->maxsz, sb->cursz, (long long)sb->created,
-		    (long long)sb->lastrst, sb->flags, sb->stats_off, sb->statsdata_off);
+		put_header(c);
 	ks_buf_addf(b, ", tplhash=%u", sb->tplhash);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct ks_voi *voi = ks_sb_voi(sb, i);
@@ -212,46 +307,66 @@ freeform(struct ctx *c)
 		ks_buf_adds(b, name != NULL ? name : "");
 		ks_buf_addc(b, '"');
 		if (c->objdump)
-			ks_buf_addf(b, ", flags=0x%04x, dtype=%s, voistatmaxid=%d, stats_off=%u",
-			    voi->flags, ks_dtypes[voi->dtype].name, voi->maxstat, voi->stats_off);
+			put_voi(c, voi);
 		for (int st = 0; st <= voi->maxstat; st++)
 			freeform_stat(c, i, voi, st);
 	}
 }
 
-/* Returns whether something was written. */
-static bool
-json_stat(struct ctx *c, const struct ks_voi *voi, int st, bool first)
+/* --- JSON ---------------------------------------------------------------------------------------------- */
+
+/* Adds a member that is a name, or null. */
+static void
+json_text(struct ks_json *j, const char *member, const char *name)
+{
+	ks_json_name(j, member);
+	if (name != NULL)
+		ks_json_string(j, name, strlen(name));
+	else
+		ks_json_word(j, "null");
+}
+
+/* Names a member of a list that is an object: by a name, or if that is NULL by its number. */
+static void
+json_numbered(struct ks_json *j, const char *name, unsigned i)
+{
+	char number[KS_NUMBER_MAX];
+
+	(void)snprintf(number, sizeof(number), "[%u]", i);
+	ks_json_name(j, name != NULL ? name : number);
+}
+
+static void
+json_stat(struct ctx *c, const struct ks_voi *voi, int st)
 {
 	const struct ks_vs *vs = ks_sb_vs(c->sb, voi, st);
-	struct ks_buf *b = &c->out;
+	struct ks_json *j = &c->json;
 
 	if (!c->objdump && (vs->stype < 0 || vs->stype == VS_STYPE_VOISTATE))
-		return false;
-	if (!first)
-		ks_buf_addc(b, ',');
-	if (c->tpl != NULL && vs->stype >= 0)
-		ks_buf_addf(b, "\"%s\":", ks_stypes[vs->stype]);
-	else
-		ks_buf_addf(b, "\"[%d]\":", st);
-	if (vs->stype < 0) {
-		ks_buf_adds(b, "{\"stype\":-1}");
-		return true;
+		return;
+	json_numbered(j, c->tpl != NULL && vs->stype >= 0 ? ks_stypes[vs->stype] : NULL, (unsigned)st);
+	if (vs->stype >= 0 && !c->objdump && (vs->flags & KS_VS_SET) == 0) {
+		ks_json_word(j, "null");
+		return;
 	}
-	if (!c->objdump && (vs->flags & KS_VS_SET) == 0) {
-		ks_buf_adds(b, "null");
-		return true;
+	ks_json_open(j, '{');
+	if (vs->stype < 0) {
+		ks_json_i64_member(j, "stype", -1);
+		ks_json_close(j, '}');
+		return;
 	}
 	if (c->objdump)
-		ks_buf_addf(b, "{\"stype\":\"%s\",\"errs\":%u,\"flags\":%u,\"dtype\":\"%s\","
-		    "\"data_off\":%u,\"voistatdata\":{",
-		    ks_stypes[vs->stype], vs->errs, vs->flags, ks_dtypes[vs->dtype].name,
-		    vs->data_off);
-	else
-		ks_buf_addf(b, "{\"errs\":%u,", vs->errs);
-	put_vsd(b, ks_sb_data(c->sb, vs), vs->dsz, vs->dtype, voi->dtype, true, c->objdump);
-	ks_buf_adds(b, c->objdump ? "}}" : "}");
-	return true;
+		ks_json_string_member(j, "stype", ks_stypes[vs->stype]);
+	ks_json_i64_member(j, "errs", vs->errs);
+	if (c->objdump) {
+		put_stat(c, vs);
+		ks_json_name(j, "voistatdata");
+		ks_json_open(j, '{');
+	}
+	put_vsd(c, ks_sb_data(c->sb, vs), vs->dsz, vs->dtype, voi->dtype);
+	if (c->objdump)
+		ks_json_close(j, '}');
+	ks_json_close(j, '}');
 }
 
 static void
@@ -259,59 +374,51 @@ json_voi(struct ctx *c, uint32_t i)
 {
 	const struct ks_voi *voi = ks_sb_voi(c->sb, i);
 	const char *name = voi_name(c, i);
-	struct ks_buf *b = &c->out;
-	bool first = true;
+	struct ks_json *j = &c->json;
 
-	if (name != NULL && voi->id >= 0)
-		put_name(b, name);
-	else
-		ks_buf_addf(b, "\"[%u]\"", i);
+	json_numbered(j, voi->id >= 0 ? name : NULL, i);
+	ks_json_open(j, '{');
 	if (voi->id < 0) {
-		ks_buf_adds(b, ":{\"id\":-1}");
+		ks_json_i64_member(j, "id", -1);
+		ks_json_close(j, '}');
 		return;
 	}
-	ks_buf_adds(b, ":{");
 	if (c->objdump) {
-		ks_buf_addf(b, "\"id\":%d,\"name\":", voi->id);
-		put_name(b, name);
-		ks_buf_addf(b, ",\"flags\":%u,\"dtype\":\"%s\",\"voistatmaxid\":%d,\"stats_off\":%u,",
-		    voi->flags, ks_dtypes[voi->dtype].name, voi->maxstat, voi->stats_off);
+		ks_json_i64_member(j, "id", voi->id);
+		json_text(j, "name", name);
+		put_voi(c, voi);
 	}
-	ks_buf_adds(b, "\"stats\":{");
-	for (int st = 0; st <= voi->maxstat; st++) {
-		if (json_stat(c, voi, st, first))
-			first = false;
-	}
-	ks_buf_adds(b, "}}");
+	ks_json_name(j, "stats");
+	ks_json_open(j, '{');
+	for (int st = 0; st <= voi->maxstat; st++)
+		json_stat(c, voi, st);
+	ks_json_close(j, '}');
+	ks_json_close(j, '}');
 }
 
 static void
 json(struct ctx *c)
 {
 	const struct ks_sb *sb = c->sb;
-	struct ks_buf *b = &c->out;
+	struct ks_json *j = &c->json;
 	uint32_t n = ks_sb_nvois(sb);
-	bool first = true;
 
-	ks_buf_addc(b, '{');
+	ks_json_open(j, '{');
 	if (c->objdump)
-		ks_buf_addf(b, "\"abi\":%u,\"endian\":%u,\"maxsz\":%u,\"cursz\":%u,\"created\":%lld,"
-		    "\"lastrst\":%lld,\"flags\":%u,\"stats_off\":%u,\"statsdata_off\":%u,",
-		    sb->abi, sb->endian, sb->maxsz, sb->cursz, (long long)sb->created,
-		    (long long)sb->lastrst, sb->flags, sb->stats_off, sb->statsdata_off);
-	ks_buf_adds(b, "\"tplname\":");
-	put_name(b, c->tpl != NULL ? c->tpl->name : NULL);
-	ks_buf_addf(b, ",\"tplhash\":%u,\"vois\":{", sb->tplhash);
+		put_header(c);
+	json_text(j, "tplname", c->tpl != NULL ? c->tpl->name : NULL);
+	ks_json_i64_member(j, "tplhash", sb->tplhash);
+	ks_json_name(j, "vois");
+	ks_json_open(j, '{');
 	for (uint32_t i = 0; i < n; i++) {
-		if (ks_sb_voi(sb, i)->id < 0 && !c->objdump)
-			continue;
-		if (!first)
-			ks_buf_addc(b, ',');
-		first = false;
-		json_voi(c, i);
+		if (ks_sb_voi(sb, i)->id >= 0 || c->objdump)
+			json_voi(c, i);
 	}
-	ks_buf_adds(b, "}}");
+	ks_json_close(j, '}');
+	ks_json_close(j, '}');
 }
+
+/* --- both ---------------------------------------------------------------------------------------------- */
 
 /* Passes the text on; the first error counts. */
 static int
@@ -328,7 +435,7 @@ deliver(struct ks_buf *out, struct sbuf *buf)
 int
 stats_blob_tostr(struct statsblob *b, struct sbuf *buf, enum sb_str_fmt fmt, uint32_t flags)
 {
-	struct ctx c = { .out = KS_BUF_INIT, .sb = ks_sb(b),
+	struct ctx c = { .json.out = &c.out, .is_json = fmt == SB_STRFMT_JSON, .sb = ks_sb(b),
 		.objdump = (flags & SB_TOSTR_OBJDUMP) != 0 };
 	bool meta = (flags & SB_TOSTR_META) != 0;
 
@@ -346,7 +453,7 @@ stats_blob_tostr(struct statsblob *b, struct sbuf *buf, enum sb_str_fmt fmt, uin
 			return EINVAL;
 		}
 	}
-	if (fmt == SB_STRFMT_JSON)
+	if (c.is_json)
 		json(&c);
 	else
 		freeform(&c);
@@ -359,8 +466,7 @@ int
 stats_voistatdata_tostr(const struct voistatdata *vsd, enum vsd_dtype voi_dtype,
     enum vsd_dtype vsd_dtype, size_t vsd_sz, enum sb_str_fmt fmt, struct sbuf *buf, int objdump)
 {
-	struct ks_buf out = KS_BUF_INIT;
-	bool is_json = fmt == SB_STRFMT_JSON;
+	struct ctx c = { .json.out = &c.out, .is_json = fmt == SB_STRFMT_JSON, .objdump = objdump != 0 };
 
 	if (vsd == NULL || buf == NULL || (unsigned)fmt >= SB_STRFMT_NUM_FMTS ||
 	    !ks_dtype_is_voi(voi_dtype) || (unsigned)vsd_dtype >= VSD_NUM_DTYPES)
@@ -378,13 +484,13 @@ stats_voistatdata_tostr(const struct voistatdata *vsd, enum vsd_dtype voi_dtype,
 	}
 	/* A simple value stands alone, everything else is an object. */
 	if (ks_dtype_is_voi(vsd_dtype)) {
-		put_value(&out, voi_dtype, ks_ldval(vsd, voi_dtype));
+		put_value(&c, voi_dtype, ks_ldval(vsd, voi_dtype));
 	} else {
-		if (is_json)
-			ks_buf_addc(&out, '{');
-		put_vsd(&out, vsd, vsd_sz, vsd_dtype, voi_dtype, is_json, objdump != 0);
-		if (is_json)
-			ks_buf_addc(&out, '}');
+		if (c.is_json)
+			ks_json_open(&c.json, '{');
+		put_vsd(&c, vsd, vsd_sz, vsd_dtype, voi_dtype);
+		if (c.is_json)
+			ks_json_close(&c.json, '}');
 	}
-	return deliver(&out, buf);
+	return deliver(&c.out, buf);
 }

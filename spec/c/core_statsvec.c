@@ -126,7 +126,7 @@ err_name(int e)
 static void
 put_str(const char *s, size_t n)
 {
-	ks_json_string(&out, s, n);
+	ks_json_string(&(struct ks_json){ .out = &out }, s, n);
 }
 
 static void

@@ -145,6 +145,13 @@ describe("the floors of csrc", function()
     assert.same({ "csrc/chain/metric_writer.c" }, places)
   end)
 
+  it("write JSON in one place", function()
+    -- Names of members and what strings escape; a reader of JSON has neither in a text.
+    local writers = [=['[{,]\\?"[%a-z_]+\\?":|\\u%04x']=]
+    local places = list("grep -rlE " .. writers .. " csrc lua scripts --include=*.[ch] --include=*.lua")
+    assert.same({ "csrc/base/json.c" }, places)
+  end)
+
   it("state their licence", function()
     for _, path in ipairs(sources) do
       assert.truthy(run.read_file(path):find("SPDX-License-Identifier: MIT", 1, true), path)

@@ -97,23 +97,23 @@ end
 
 -- --- for programs -----------------------------------------------------------------------------
 
+-- All digits of a bound, which is whole, also where numbers are doubles.
 local function bound(value)
-  return value and buckets.digits(value) or "null"
+  return value and { digits = buckets.digits(value) }
 end
 
-local function json(value)
-  if value == nil then
-    return "null"
-  elseif type(value) == "number" then
-    return core.tostring(value)
-  elseif buckets.is_distribution(value) then
-    local out = {}
-    for i, bucket in ipairs(value) do
-      out[i] = ("[%s,%s,%s]"):format(bound(bucket.low), bound(bucket.high), json(bucket.count))
-    end
-    return "[" .. table.concat(out, ",") .. "]"
+-- A value as core.json() takes it: a distribution is an array of buckets, each with its bounds, nil at the open ends.
+local function plain(value)
+  if value == nil or type(value) == "number" then
+    return value
+  elseif not buckets.is_distribution(value) then
+    return tostring(value)
   end
-  return core.json_string(tostring(value))
+  local out = {}
+  for i, bucket in ipairs(value) do
+    out[i] = { bound(bucket.low), bound(bucket.high), bucket.count, n = 3 }
+  end
+  return out
 end
 
 -- Key columns and reducer with colons between, and the value.
@@ -124,25 +124,30 @@ local function lines(self, rows, separator)
     for i, reducer in ipairs(self.reducers) do
       local value = row.values[i]
       out[#out + 1] = key .. reducer.title ..
-        (separator and separator .. (value == nil and "-" or json(value)) or "") .. "\n"
+        (separator and separator .. (value == nil and "-" or core.json(plain(value))) or "") .. "\n"
     end
   end
   return table.concat(out)
 end
 
 local function objects(self, rows)
-  local out = {}
-  for r, row in ipairs(rows) do
-    local members = {}
-    for i, column in ipairs(self.columns) do
-      members[i] = ("%s:%s"):format(core.json_string(column.title), json(row.key[i]))
+  local keys, out = {}, {}
+  for _, part in ipairs({ self.columns, self.reducers }) do
+    for _, one in ipairs(part) do
+      keys[#keys + 1] = one.title
     end
-    for i, reducer in ipairs(self.reducers) do
-      members[#members + 1] = ("%s:%s"):format(core.json_string(reducer.title), json(row.values[i]))
-    end
-    out[r] = "{" .. table.concat(members, ",") .. "}"
   end
-  return "[" .. table.concat(out, ",\n") .. "]\n"
+  for r, row in ipairs(rows) do
+    local object = { keys = keys }
+    for i = 1, #self.columns do
+      object[i] = plain(row.key[i])
+    end
+    for i = 1, #self.reducers do
+      object[#self.columns + i] = plain(row.values[i])
+    end
+    out[r] = object
+  end
+  return core.json(out, true)
 end
 
 output.forms = {

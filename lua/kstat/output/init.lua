@@ -258,41 +258,20 @@ end
 
 -- --- JSON lines ------------------------------------------------------------------------------
 
-local function json(value)
-  local kind = type(value)
-  if kind == "string" then
-    return core.json_string(value)
-  elseif kind == "number" then
-    return finite(value) and core.tostring(value) or "null"
-  elseif kind == "boolean" then
-    return tostring(value)
-  elseif kind == "table" then
-    local out = {}
-    for i, v in ipairs(value) do
-      out[i] = json(v)
-    end
-    return "[" .. table.concat(out, ",") .. "]"
-  end
-  return "null"
-end
-
 local function json_sink(columns, write, report)
-  local keys = {}
-  for i, column in ipairs(columns) do
-    keys[i] = "," .. core.json_string(column.key) .. ":"
+  local keys = { "report", "time", "elapsed", "since_creation" }
+  local before = #keys
+  for _, column in ipairs(columns) do
+    keys[#keys + 1] = column.key
   end
   return {
     show = function(rows, tick)
-      local head = ('{"report":%s,"time":%s,"elapsed":%s,"since_creation":%s'):format(json(report.name),
-        json(tick.time), json(tick.elapsed), tostring(tick.first))
+      local object = { report.name, tick.time, tick.elapsed, tick.first, keys = keys }
       for _, row in ipairs(rows) do
-        local out = { head }
         for i = 1, #columns do
-          out[#out + 1] = keys[i]
-          out[#out + 1] = json(row[i])
+          object[before + i] = row[i]
         end
-        out[#out + 1] = "}\n"
-        write(table.concat(out))
+        write(core.json(object) .. "\n")
       end
     end,
   }

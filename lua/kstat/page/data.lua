@@ -14,30 +14,6 @@ local function answer_json(text, message)
   return 200, "application/json", text
 end
 
--- Names and texts as the members of an object.
-local function object_of(members)
-  local texts = {}
-  for i = 1, #members, 2 do
-    texts[#texts + 1] = core.json_string(members[i]) .. ":" .. members[i + 1]
-  end
-  return "{" .. table.concat(texts, ",") .. "}"
-end
-
-local quoted = core.json_string
-
-local function header_of(k)
-  return { "module", quoted(k.module), "instance", tostring(k.instance), "name", quoted(k.name) }
-end
-
-local function append(members, name, text)
-  members[#members + 1] = name
-  members[#members + 1] = text
-end
-
-local function array_of(texts)
-  return "[" .. table.concat(texts, ",\n") .. "]\n"
-end
-
 --- The data of what selectors match, as `kstat -j` prints it.
 -- @tparam chain ks
 -- @tparam {selector,...} selectors none: everything
@@ -49,18 +25,18 @@ end
 -- one true for histograms that processes publish.
 -- @tparam chain ks
 function data.list(ks)
-  local texts = {}
+  local keys = { "module", "instance", "name", "class", "type" }
+  local published = { "module", "instance", "name", "class", "type", "publisher", "histogram" }
+  local list = {}
   for k in ks:each() do
-    local members = header_of(k)
-    append(members, "class", quoted(k.class))
-    append(members, "type", quoted(k.type))
+    local is_histogram
     if k.publisher then
-      append(members, "publisher", quoted(k.publisher))
-      append(members, "histogram", tostring(k:meta("buckets") ~= nil))
+      is_histogram = k:meta("buckets") ~= nil
     end
-    texts[#texts + 1] = object_of(members)
+    list[#list + 1] = { k.module, k.instance, k.name, k.class, k.type, k.publisher, is_histogram,
+      keys = k.publisher and published or keys }
   end
-  return answer_json(array_of(texts))
+  return answer_json(core.json(list, true))
 end
 
 -- The least values of a histogram's buckets; nil: it is none.
@@ -72,10 +48,11 @@ local function lows_of(k)
     #k:get("buckets")))
 end
 
--- What a statistic means; nothing is known: null.
+local MEANING = { "kind", "type", "unit", "scale", "description" }
+
+-- What a statistic means; nil: nothing is known.
 local function meaning_of(meta)
-  return not meta and "null" or object_of({ "kind", quoted(meta.kind), "type", quoted(meta.type), "unit",
-    quoted(meta.unit), "scale", core.tostring(meta.scale), "description", quoted(meta.description) })
+  return meta and { meta.kind, meta.type, meta.unit, meta.scale, meta.description, keys = MEANING }
 end
 
 --- What statistics mean: an array of { module, instance, name, statistics = { [name] = what k:meta() returns } }, with
@@ -83,29 +60,27 @@ end
 -- @tparam chain ks
 -- @tparam {selector,...} selectors none: everything
 function data.meta(ks, selectors)
-  local order, by_key = {}, {}
+  local keys, with_lows = { "module", "instance", "name", "statistics" }, { "module", "instance", "name", "lows",
+    "statistics" }
+  local list, by_key = {}, {}
   for _, selector in ipairs(#selectors > 0 and selectors or { (core.selector_of(":::")) }) do
     for k, name in ks:values(selector) do
-      local one = by_key[tostring(k)]
+      local key = tostring(k)
+      local one = by_key[key]
       if not one then
-        one = { header = header_of(k), statistics = {} }
-        order[#order + 1], by_key[tostring(k)] = one, one
+        one = { k.module, k.instance, k.name, { keys = {} }, keys = keys }
+        list[#list + 1], by_key[key] = one, one
       end
-      append(one.statistics, name, meaning_of(k:meta(name)))
+      local statistics = one[#one]
+      local n = #statistics.keys + 1
+      statistics.keys[n], statistics[n] = name, meaning_of(k:meta(name))
       local lows = name == "buckets" and lows_of(k)
       if lows then
-        for j, low in ipairs(lows) do
-          lows[j] = core.tostring(low)
-        end
-        append(one.header, "lows", "[" .. table.concat(lows, ",") .. "]")
+        one[4], one[5], one.keys = lows, statistics, with_lows
       end
     end
   end
-  for i, one in ipairs(order) do
-    append(one.header, "statistics", object_of(one.statistics))
-    order[i] = object_of(one.header)
-  end
-  return answer_json(array_of(order))
+  return answer_json(core.json(list, true))
 end
 
 return data
