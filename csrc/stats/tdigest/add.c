@@ -29,6 +29,7 @@
 #include "stats/tdigest/impl.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 /* --- adding --- */
 
@@ -159,8 +160,8 @@ add_any(void *td, int kind, int64_t value, unsigned shift, uint64_t w)
 int
 ks_tdgst_add_fix(void *td, int kind, int64_t value, uint64_t w)
 {
-	if (w == 1 && (kind == KS_TDGST64 ? td_add(td, KS_TDGST64, value, 0, true) :
-	    td_add(td, KS_TDGST32, value, 0, true)))
+	if (w == 1 && (kind == KS_TDGST64 ? td_add(td, td, KS_TDGST64, value, 0, true) :
+	    td_add(td, td, KS_TDGST32, value, 0, true)))
 		return 0;
 	return add_any(td, kind, value, 0, w);
 }
@@ -169,8 +170,8 @@ int
 ks_tdgst_add_s64(void *td, int kind, int64_t value, uint64_t w)
 {
 	if (w == 1 && (kind == KS_TDGST64 ?
-	    td_add(td, KS_TDGST64, value, td_frac(td, KS_TDGST64), true) :
-	    td_add(td, KS_TDGST32, value, td_frac(td, KS_TDGST32), true)))
+	    td_add(td, td, KS_TDGST64, value, td_frac(td, KS_TDGST64), true) :
+	    td_add(td, td, KS_TDGST32, value, td_frac(td, KS_TDGST32), true)))
 		return 0;
 	return add_any(td, kind, value, td_frac(td, kind), w);
 }
@@ -181,8 +182,74 @@ ks_tdgst_add_u64(void *td, int kind, uint64_t value, uint64_t w)
 	int64_t v = (int64_t)value;
 
 	if (w == 1 && (kind == KS_TDGST64 ?
-	    td_add(td, KS_TDGST64, v, td_frac(td, KS_TDGST64), false) :
-	    td_add(td, KS_TDGST32, v, td_frac(td, KS_TDGST32), false)))
+	    td_add(td, td, KS_TDGST64, v, td_frac(td, KS_TDGST64), false) :
+	    td_add(td, td, KS_TDGST32, v, td_frac(td, KS_TDGST32), false)))
 		return 0;
 	return v < 0 ? EOVERFLOW : add_any(td, kind, v, td_frac(td, kind), w);
+}
+
+/* --- digests into which others may write --- */
+
+static int
+add_as(void *td, int kind, int64_t value, enum ks_tdgst_as as)
+{
+	switch (as) {
+	case KS_TDGST_SIGNED:
+		return ks_tdgst_add_s64(td, kind, value, 1);
+	case KS_TDGST_UNSIGNED:
+		return ks_tdgst_add_u64(td, kind, (uint64_t)value, 1);
+	default:
+		return ks_tdgst_add_fix(td, kind, value, 1);
+	}
+}
+
+/* Adds to a copy that is checked, and copies the result back. */
+static int
+add_in(void *copy, const void *shape, void *td, int kind, size_t size, int64_t value, enum ks_tdgst_as as)
+{
+	int err;
+
+	memcpy(copy, td, size);
+	if (ks_tdgst_check(copy, size, kind) != 0 || td_ctl(copy, kind) != td_ctl(shape, kind))
+		return EBADMSG;
+	err = add_as(copy, kind, value, as);
+	if (err == 0)
+		memcpy(td, copy, size);
+	return err;
+}
+
+/* These are separate functions, so that a call uses the stack of its own size only. */
+#define ADD_ON_STACK(n) \
+	static __attribute__((noinline)) int \
+	add_##n(const void *shape, void *td, int kind, size_t size, int64_t value, enum ks_tdgst_as as) \
+	{ \
+		uint64_t copy[n / 8]; \
+ \
+		return add_in(copy, shape, td, kind, size, value, as); \
+	}
+ADD_ON_STACK(3104)
+ADD_ON_STACK(12320)
+ADD_ON_STACK(65536)
+
+int
+ks_tdgst_add_checked(const void *shape, void *td, int kind, size_t size, int64_t value, enum ks_tdgst_as as)
+{
+	unsigned shift = as == KS_TDGST_FIXED ? 0 : td_frac(shape, kind);
+	bool sgn = as != KS_TDGST_UNSIGNED;
+	void *copy;
+	int err;
+
+	if (kind == KS_TDGST64 ? td_add(shape, td, KS_TDGST64, value, shift, sgn) :
+	    td_add(shape, td, KS_TDGST32, value, shift, sgn))
+		return 0;
+	if (size <= 3104)
+		return add_3104(shape, td, kind, size, value, as);
+	if (size <= 12320)
+		return add_12320(shape, td, kind, size, value, as);
+	copy = malloc(size);
+	if (copy == NULL)
+		return add_65536(shape, td, kind, size, value, as);
+	err = add_in(copy, shape, td, kind, size, value, as);
+	free(copy);
+	return err;
 }

@@ -107,6 +107,9 @@ struct ks_tdgst_item {
 #define TD_LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 #define KS_TDGST_INLINE static inline __attribute__((always_inline))
 
+/* Makes a number that was read from memory a private one: the compiler does not read it again. */
+#define KS_TDGST_ONCE(v) __asm__("" : "+r"(v))
+
 KS_TDGST_INLINE size_t
 td_six(int kind)
 {
@@ -492,21 +495,23 @@ td_wait(void *td, int kind, enum ks_tdgst_mode mode, size_t i, size_t max, int64
 
 /*
  * The ordinary case: one sample, a value that needs no other mode, an array in which a
- * place is left. value is in units of 2^-(frac - shift). Returns false for other cases.
+ * place is left. value is in units of 2^-(frac - shift). `shape` is td, or a private digest of the same size and
+ * precision if others may write into td. Returns false for other cases.
  */
 KS_TDGST_INLINE bool
-td_add(void *td, int kind, int64_t value, unsigned shift, bool is_signed)
+td_add(const void *shape, void *td, int kind, int64_t value, unsigned shift, bool is_signed)
 {
 	int root = td_get6(td, kind, TD_ROOT);
+	size_t max = (uint16_t)td_get6(shape, kind, TD_MAX);
 	uint64_t most = (uint64_t)((kind == KS_TDGST64 ? KS_TDGST_FIXMAX :
 	    INT64_C(1) << td_bits(kind)) - 1) >> shift;
 	uint64_t off = is_signed ? most : 0;
 
-	if (root >= -2 || (uint64_t)value + off > most + off ||
+	KS_TDGST_ONCE(root);
+	if ((size_t)(-3 - root) >= KS_TDGST_NWAIT(max) || (uint64_t)value + off > most + off ||
 	    td_mode(td, kind) != KS_TDGST_FIX)
 		return false;
-	td_wait(td, kind, KS_TDGST_FIX, (size_t)(-3 - (int64_t)root),
-	    (uint16_t)td_get6(td, kind, TD_MAX), (int64_t)((uint64_t)value << shift));
+	td_wait(td, kind, KS_TDGST_FIX, (size_t)(-3 - root), max, (int64_t)((uint64_t)value << shift));
 	td_put6(td, kind, TD_ROOT, (int16_t)(root + 1));
 	td_count(td, kind, 1);
 	return true;

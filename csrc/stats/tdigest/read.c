@@ -29,60 +29,71 @@ ks_tdgst_compcnt(const void *td, int kind)
 
 /* --- checking --- */
 
-static bool
+KS_TDGST_INLINE bool
 magnitude_below(int64_t v, int64_t end)
 {
 	return v > -end && v < end;
 }
 
-static bool
+KS_TDGST_INLINE bool
 check_waiting(const void *td, int kind, enum ks_tdgst_mode mode, size_t i, size_t places,
     size_t max)
 {
-	int64_t v, end = INT64_C(1) << td_bits(kind);
+	size_t links = td_inlinks(kind, mode, max);
+	int64_t end = INT64_C(1) << td_bits(kind);
 
 	if (kind == KS_TDGST64 && mode == KS_TDGST_FIX)
 		end = KS_TDGST_FIXMAX;
 	if (mode == KS_TDGST_INT)
 		end >>= ks_tdgst_frac(td, kind);
-	for (; i < places; i++) {
-		v = td_waiting(td, kind, mode, i, max);
-		if (!magnitude_below(v, end))
+	for (; i < places && i < links; i++)
+		if (!magnitude_below(td_inlink(td, kind, mode, i), end))
 			return false;
+	for (; i < places; i++)
+		if (!magnitude_below(td_infree((const uint8_t *)td + td_place_at(kind, i - links, max), kind), end))
+			return false;
+	return true;
+}
+
+/* Checks the nodes of an array, and adds up their counts. */
+KS_TDGST_INLINE bool
+check_nodes(const void *td, int kind, enum ks_tdgst_mode mode, size_t cur, uint64_t most, uint64_t *sum)
+{
+	unsigned ctl = td_ctl(td, kind);
+	int64_t last = INT64_MIN;
+
+	for (size_t i = 0; i < cur; i++) {
+		const uint8_t *node = td_cnode(td, kind, i);
+		uint64_t cnt = td_getcnt(node, kind);
+		struct ks_tdgst_item it;
+
+		if (cnt - 1 >= most - *sum || (node[td_ctlbyte(kind)] & 7) != ctl)
+			return false;
+		*sum += cnt;
+		if (kind == KS_TDGST64 && mode == KS_TDGST_FIX &&
+		    !magnitude_below(td_getmu(node, kind), KS_TDGST_FIXMAX))
+			return false;
+		it = td_load(node, kind, td_extra(mode));
+		if (it.m < last)
+			return false;
+		last = it.m;
 	}
 	return true;
 }
 
-static bool
-check_array(const void *td, int kind, size_t cur, size_t max)
+KS_TDGST_INLINE bool
+check_array(const void *td, int kind, enum ks_tdgst_mode mode, size_t cur, size_t max)
 {
-	enum ks_tdgst_mode mode = td_mode(td, kind);
-	size_t left = (size_t)(-2 - td_get6(td, kind, TD_ROOT)), places, i;
+	size_t left = (size_t)(-2 - td_get6(td, kind, TD_ROOT)), places;
 	uint64_t most = kind == KS_TDGST64 ? INT64_MAX : INT32_MAX;
-	uint64_t count = td_smplcnt(td, kind), sum = 0, cnt;
-	struct ks_tdgst_item it, last = { INT64_MIN, 0 };
-	const uint8_t *node;
+	uint64_t count = td_smplcnt(td, kind), sum = 0;
 
 	/* No count that grew sample by sample is so large that further samples could bring it to 2^64. */
 	if (mode > KS_TDGST_WIDE || count > UINT64_MAX - (UINT64_C(1) << 62))
 		return false;
 	places = td_places(kind, mode, cur, max);
-	if (left > places)
+	if (left > places || !check_nodes(td, kind, mode, cur, most, &sum))
 		return false;
-	for (i = 0; i < cur; i++) {
-		node = td_cnode(td, kind, i);
-		cnt = td_getcnt(node, kind);
-		if (cnt == 0 || cnt > most || cnt > most - sum)
-			return false;
-		sum += cnt;
-		if (kind == KS_TDGST64 && mode == KS_TDGST_FIX &&
-		    !magnitude_below(td_getmu(node, kind), KS_TDGST_FIXMAX))
-			return false;
-		it = td_load(node, kind, td_extra(mode));
-		if (it.m < last.m)
-			return false;
-		last = it;
-	}
 	if (kind == KS_TDGST64 && places - left > most - sum)
 		return false;
 	sum += places - left;
@@ -99,7 +110,8 @@ check_tree(const void *td, int kind, size_t cur, size_t max)
 	if (cur == 0 || cur > KS_TDGST_TREEMAX || cur > max || td_smplcnt(td, kind) != cur)
 		return false;
 	for (i = 0; i < cur; i++)
-		if (td_getcnt(td_cnode(td, kind, i), kind) != 1)
+		if (td_getcnt(td_cnode(td, kind, i), kind) != 1 ||
+		    (td_cnode(td, kind, i)[td_ctlbyte(kind)] & 7) != td_ctl(td, kind))
 			return false;
 	return td_mode(td, kind) == KS_TDGST_FIX;
 }
@@ -107,8 +119,7 @@ check_tree(const void *td, int kind, size_t cur, size_t max)
 int
 ks_tdgst_check(const void *td, size_t size, int kind)
 {
-	int max, cur, root, i;
-	unsigned ctl;
+	int max, cur, root;
 	bool ok;
 
 	if ((kind != KS_TDGST32 && kind != KS_TDGST64) ||
@@ -121,12 +132,10 @@ ks_tdgst_check(const void *td, size_t size, int kind)
 		return EINVAL;
 	if (td_get6(td, kind, TD_FREE) != (cur < max ? cur : -1))
 		return EINVAL;
-	ctl = td_ctl(td, kind);
-	for (i = 1; i < cur; i++)
-		if ((td_cnode(td, kind, (size_t)i)[td_ctlbyte(kind)] & 7) != ctl)
-			return EINVAL;
-	if (root <= -2)
-		ok = check_array(td, kind, (size_t)cur, (size_t)max);
+	if (root <= -2 && kind == KS_TDGST64 && td_mode(td, kind) == KS_TDGST_FIX) /* the usual case, made fast */
+		ok = check_array(td, KS_TDGST64, KS_TDGST_FIX, (size_t)cur, (size_t)max);
+	else if (root <= -2)
+		ok = check_array(td, kind, td_mode(td, kind), (size_t)cur, (size_t)max);
 	else if (root == -1)
 		ok = cur == 0 && td_smplcnt(td, kind) == 0 &&
 		    td_mode(td, kind) == KS_TDGST_FIX;
