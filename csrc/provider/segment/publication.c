@@ -121,9 +121,9 @@ is_damaged(struct kstat_pub *pub)
 	if (atomic_load(&h->condemned) != 0 || !ks_seg_header_is_good(h, (off_t)pub->mapped))
 		return true;
 	v = ks_word_lock(&h->lock); /* children may be creating kstats */
-	if (v == KS_WORD_BUSY)
-		return false;
-	while ((size = ks_seg_entry_size(pub, at)) != 0)
+	if (v == KS_WORD_BUSY) /* for a second: nobody does that who means well */
+		return true;
+	while ((size = ks_seg_entry_size(pub, at)) != 0 && ks_seg_entry_is_whole(pub, at, size))
 		at += size;
 	damaged = at != atomic_load(&h->used);
 	ks_word_abort(&h->lock, v);

@@ -56,6 +56,24 @@ ks_seg_entry_size(struct kstat_pub *pub, uint64_t offset)
 	    size <= used - offset ? size : 0;
 }
 
+bool
+ks_seg_entry_is_whole(struct kstat_pub *pub, uint64_t offset, uint64_t size)
+{
+	const struct ks_seg_entry *at = ks_seg_entry_at(pub, offset);
+	const char *bytes = (const char *)at;
+	struct ks_seg_entry e;
+	uint32_t state;
+
+	memcpy(&e, at, sizeof(e)); /* others may be changing it */
+	state = atomic_load(&e.state);
+	if (state == KS_SEG_FREE || state == KS_SEG_REPLACED)
+		return true;
+	return state <= KS_SEG_REPLACED && e.size == size && e.version == KS_SEG_VERSION && e.fields <= size &&
+	    e.nfields <= (size - e.fields) / sizeof(struct ks_seg_field) && e.strings <= size &&
+	    e.strings_size <= size - e.strings &&
+	    e.check == ks_seg_entry_check(&e, bytes + e.fields, bytes + e.strings);
+}
+
 /* --- finding an entry by name ------------------------------------------------------------------------ */
 
 /* A name in the segment need not end: all bytes of its place count. */

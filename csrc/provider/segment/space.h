@@ -31,6 +31,9 @@ void ks_seg_free_entry(struct kstat_pub *pub, struct ks_seg_entry *e, int64_t wh
 /* Bytes of the entry at an offset, or 0 if no entry can be there. */
 uint64_t ks_seg_entry_size(struct kstat_pub *pub, uint64_t offset);
 
+/* False if the entry of that size, unless its place was given up, is not what a publisher wrote there. */
+bool ks_seg_entry_is_whole(struct kstat_pub *pub, uint64_t offset, uint64_t size);
+
 /*
  * Makes sure that `size` bytes from offset `used` on have storage: what is written there later is no SIGBUS.
  * 0, or -1 with errno ENOSPC.
