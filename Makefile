@@ -6,6 +6,7 @@
 #   make lint       luacheck over all Lua files
 #   make syntax     the compiler's warnings about all C files, without a build; with CC=clang those of clang
 #   make sanitize   the specs of C code, the module and the commands again, built with ASan and UBSan
+#   make soak       hostile neighbours for SOAK_SECONDS (600), built with ASan and UBSan
 #   make race       the thread stress, built with TSan
 #   make sweep      lets each request for memory and each system call of the commands fail, one in each run
 #   make fuzz       each fuzzer for FUZZ_SECONDS
@@ -110,7 +111,7 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
 
 comma := ,
 
-.PHONY: all catalogue check check-logs sweep lint sanitize race fuzz fuzz-grammar bench bench-programs spec-programs clean FORCE
+.PHONY: all catalogue check check-logs sweep lint sanitize soak race fuzz fuzz-grammar bench bench-programs spec-programs clean FORCE
 all: $(LIB) $(ARCHIVE) $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
 
 # --- objects ------------------------------------------------------------------
@@ -272,6 +273,10 @@ sanitize:
 	+ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	    $(MAKE) BUILD=build-asan CFLAGS="-O1 -g $(SAN_FLAGS)" SPECS="$(SAN_SPECS)" \
 	    FURTHER_SPECS="$(BINDING_SPECS)" BUSTED='KSTAT_PRELOAD=$(ASAN_LIB) LD_PRELOAD=$(ASAN_LIB) $(BUSTED)' check
+
+SOAK_SECONDS ?= 600
+soak:
+	+KSTAT_SOAK=$(SOAK_SECONDS) $(MAKE) sanitize SPECS=spec/core/hostile_spec.lua CHECK_WITH=lua5.4
 
 # The programs with several threads, built with ThreadSanitizer.
 race:

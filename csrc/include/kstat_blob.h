@@ -59,8 +59,8 @@ kstat_t *kstat_publish_statsblob(kstat_pub_t *pub, const char *ks_module, int ks
 int kstat_blob_describe(kstat_t *ksp, int32_t voi_id, const char *unit, const char *desc);
 
 /*
- * The blob of a statsblob kstat that was installed, until kstat_delete(); NULL with errno EINVAL, or EIO:
- * others that share the segment overwrote it.
+ * The blob of a statsblob kstat that was installed, until kstat_delete(); NULL with errno EINVAL. What others
+ * that share the segment overwrote before, and what cannot be recovered, starts anew.
  */
 kstat_blob_t *kstat_blob(kstat_t *ksp);
 

@@ -17,7 +17,6 @@ struct ks_lua_segment {
 struct ks_lua_published {
 	kstat_t *ksp; /* NULL: deleted */
 	struct ks_lua_segment *segment;
-	uint32_t tpl_id; /* of a statsblob: its template */
 };
 
 /* The segment at index i; raises if it is closed. */

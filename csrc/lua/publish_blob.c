@@ -8,7 +8,8 @@
 #include "lua/error.h"
 #include "lua/publish.h"
 #include "lua/stats.h"
-#include "provider/blob_layout.h"
+#include "provider/blob_memory.h"
+#include "provider/provider.h"
 
 /* blob(segment, module, instance, name, class, flags, slot, shards) -> kstat | nil, message, errno */
 static int
@@ -24,7 +25,6 @@ blob_create(lua_State *L)
 	luaL_argcheck(L, slot >= 0 && slot <= INT32_MAX, 7, "slot out of range");
 	if (shards < 0 || shards > UINT16_MAX)
 		shards = 0; /* refused as such */
-	b->tpl_id = (uint32_t)slot;
 	b->ksp = kstat_publish_statsblob(s->pub, module, instance, name, class_, (uint32_t)slot,
 	    (uint_t)shards, (uchar_t)ks_lua_checkinteger(L, 6));
 	return b->ksp != NULL ? 1 : ks_lua_fail(L);
@@ -38,22 +38,12 @@ blob_describe(lua_State *L)
 	    (int32_t)ks_lua_checkinteger(L, 2), luaL_optstring(L, 3, NULL), luaL_optstring(L, 4, NULL)));
 }
 
-/* --- methods: closures over a struct ks_blob_held and its table of names ----------------------- */
+/* --- methods: closures over a copy of the kstat_blob_t, which outlives the kstat, and a table of names ------------ */
 
-static const struct ks_blob_held *
-this_held(lua_State *L)
-{
-	return lua_touserdata(L, lua_upvalueindex(1));
-}
-
-/* Returns the blob, or NULL with errno EIO: its head, which never changes, did. */
 static kstat_blob_t *
 this_blob(lua_State *L)
 {
-	const struct ks_blob_held *h = this_held(L);
-	const char *wrong = ks_blob_check_head((const char *)h->blob, h->size);
-
-	return wrong == NULL ? h->blob : ks_fail_null(EIO, "%s", wrong);
+	return lua_touserdata(L, lua_upvalueindex(1));
 }
 
 /* The VOI at index 2, an ID or a name; -1 if there is none. */
@@ -77,7 +67,7 @@ check_voi(lua_State *L)
 static int
 update(lua_State *L, bool rel)
 {
-	const struct ks_blob_held *h = this_held(L);
+	kstat_blob_t *b = this_blob(L);
 	int32_t voi = check_voi(L);
 	int rc;
 
@@ -86,10 +76,10 @@ update(lua_State *L, bool rel)
 	lua_Integer v = lua_tointegerx(L, 3, &whole);
 
 	if (whole)
-		rc = ks_blob_held_update_int(h, voi, (int64_t)v, rel);
+		rc = kstat_blob_update_int(b, voi, (int64_t)v, rel);
 	else
 #endif
-		rc = ks_blob_held_update_dbl(h, voi, (double)luaL_checknumber(L, 3), rel);
+		rc = kstat_blob_update_dbl(b, voi, (double)luaL_checknumber(L, 3), rel);
 	if (rc != 0 && errno == EINVAL)
 		return luaL_error(L, "%s", kstat_errmsg());
 	return ks_lua_result(L, rc);
@@ -113,9 +103,8 @@ static int
 blob_merge(lua_State *L)
 {
 	const struct statsblob *from = luaL_checkudata(L, 2, KS_LUA_BLOB);
-	kstat_blob_t *b = this_blob(L);
 
-	return ks_lua_result(L, b != NULL ? kstat_blob_merge(b, from) : -1);
+	return ks_lua_result(L, kstat_blob_merge(this_blob(L), from));
 }
 
 /* store(self, blob), reset(self) */
@@ -123,17 +112,14 @@ static int
 blob_store(lua_State *L)
 {
 	const struct statsblob *from = luaL_checkudata(L, 2, KS_LUA_BLOB);
-	kstat_blob_t *b = this_blob(L);
 
-	return ks_lua_result(L, b != NULL ? kstat_blob_store(b, from) : -1);
+	return ks_lua_result(L, kstat_blob_store(this_blob(L), from));
 }
 
 static int
 blob_reset(lua_State *L)
 {
-	kstat_blob_t *b = this_blob(L);
-
-	return ks_lua_result(L, b != NULL ? kstat_blob_store(b, NULL) : -1);
+	return ks_lua_result(L, kstat_blob_store(this_blob(L), NULL));
 }
 
 /* bytes(self) -> the blob as it is now | nil, message, errno */
@@ -141,12 +127,11 @@ static int
 blob_bytes(lua_State *L)
 {
 	struct statsblob *copy, *in_lua;
-	size_t n = this_held(L)->blob_size;
-	kstat_blob_t *b = this_blob(L);
+	size_t n = this_blob(L)->blob_size;
 
 	/* Memory of Lua's own first: what comes after the copy cannot fail then. */
 	in_lua = lua_newuserdata(L, n);
-	if (b == NULL || kstat_blob_copy(b, &copy) != 0)
+	if (kstat_blob_copy(this_blob(L), &copy) != 0)
 		return ks_lua_fail(L);
 	memcpy(in_lua, copy, n);
 	stats_blob_destroy(copy);
@@ -156,13 +141,12 @@ blob_bytes(lua_State *L)
 
 /* Pushes the IDs of the VOIs by name; of equal names the first. */
 static void
-push_ids(lua_State *L, const void *memory)
+push_ids(lua_State *L, const kstat_blob_t *b)
 {
-	const struct ks_blob_head *h = memory;
-	const struct ks_blob_voi *vois = (const void *)(h + 1);
+	const struct ks_blob_voi *vois = ks_blob_known_vois(b);
 
-	lua_createtable(L, 0, (int)h->nvois);
-	for (uint32_t i = h->nvois; i-- > 0;) {
+	lua_createtable(L, 0, (int)b->nvois);
+	for (uint32_t i = b->nvois; i-- > 0;) {
 		lua_pushinteger(L, vois[i].id);
 		lua_setfield(L, -2, vois[i].name);
 	}
@@ -172,11 +156,10 @@ push_ids(lua_State *L, const void *memory)
 static int
 blob_vois(lua_State *L)
 {
-	const kstat_t *k = ks_lua_checkpublished(L, 1)->ksp;
+	const struct ks_provider *p = (const struct ks_provider *)ks_lua_checkpublished(L, 1)->ksp;
 
-	luaL_argcheck(L, (k->ks_flags & KSTAT_FLAG_STATSBLOB) != 0 && k->ks_data != NULL, 1,
-	    "a statsblob that is not installed expected");
-	push_ids(L, k->ks_data);
+	luaL_argcheck(L, p->blob != NULL, 1, "a statsblob expected");
+	push_ids(L, p->blob);
 	return 1;
 }
 
@@ -191,15 +174,13 @@ blob_methods(lua_State *L)
 		{ "update", blob_update }, { "add", blob_add }, { "merge", blob_merge },
 		{ "store", blob_store }, { "reset", blob_reset }, { "bytes", blob_bytes }, { NULL, NULL }
 	};
-	const struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
-	size_t n = ks_blob_held_size(b->tpl_id);
-	struct ks_blob_held *h;
+	kstat_blob_t *b = kstat_blob(ks_lua_checkpublished(L, 1)->ksp);
 
 	luaL_checktype(L, 2, LUA_TTABLE);
-	h = lua_newuserdata(L, n > sizeof(*h) ? n : sizeof(*h));
-	if (ks_blob_hold(b->ksp, b->tpl_id, h) != 0)
+	if (b == NULL)
 		return ks_lua_fail(L);
-	push_ids(L, h->blob);
+	memcpy(lua_newuserdata(L, b->size), b, b->size);
+	push_ids(L, b);
 	ks_lua_setclosures(L, 2, methods, 2);
 	lua_pop(L, 1);
 	return 1;

@@ -199,9 +199,9 @@ functions(lua_State *L)
 	ADDRESS("stop_at", kstat_etimer_stop_at);
 	ADDRESS("event", kstat_etimer_event);
 	ADDRESS("add_value", kstat2_hist_add_value);
-	ADDRESS("blob_update", ks_blob_held_update_dbl);
-	ADDRESS("blob_update_int", ks_blob_held_update_int);
-	ADDRESS("blob_update_uint", ks_blob_held_update_uint);
+	ADDRESS("blob_update", kstat_blob_update_dbl);
+	ADDRESS("blob_update_int", kstat_blob_update_int);
+	ADDRESS("blob_update_uint", kstat_blob_update_uint);
 	lua_pushlightuserdata(L, &ks_forks);
 	lua_setfield(L, -2, "forks");
 	return 1;

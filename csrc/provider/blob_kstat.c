@@ -18,19 +18,25 @@
 
 /* --- creating --------------------------------------------------------------------------------------- */
 
-static uint64_t
-head_check(const kstat_blob_t *b)
+static void
+set_head(const kstat_blob_t *known, void *memory)
 {
-	const struct ks_blob_head *h = ks_blob_head_of(b);
-	uint64_t check = ks_hash_bytes(KS_HASH_INIT, h, offsetof(struct ks_blob_head, check));
+	const struct ks_blob_voi *vois = ks_blob_known_vois(known);
+	struct ks_blob_head h = { .magic = KS_BLOB_MAGIC, .version = KS_BLOB_VERSION,
+		.blob_size = (uint32_t)known->blob_size, .nvois = known->nvois, .shards = known->shards,
+		.first = known->first, .row = known->row_size };
 
-	return ks_hash_bytes(check, ks_blob_vois_of(b), h->nvois * sizeof(struct ks_blob_voi));
+	h.check = ks_hash_bytes(ks_hash_bytes(KS_HASH_INIT, &h, offsetof(struct ks_blob_head, check)), vois,
+	    known->nvois * sizeof(*vois));
+	memcpy(memory, &h, sizeof(h));
+	memcpy(ks_blob_vois_of(memory), vois, known->nvois * sizeof(*vois));
 }
 
-/* What is needed of a template, as it is now. */
+/* What is needed of a template, as it is now: the first contents of a kstat, and what its process knows of it. */
 struct made {
 	size_t size;
 	char *bytes;
+	kstat_blob_t *known;
 };
 
 /* What readers call the i-th VOI; in `made` if it has no name of its own. */
@@ -106,54 +112,38 @@ check_template(const struct statsblob_tpl *t, uint_t shards, uint32_t *nvois)
 	return 0;
 }
 
-static void
-init_row(struct ks_blob_row *row, const void *blob, size_t blob_size)
-{
-	size_t n = ks_blob_rounded(blob_size);
-
-	for (uint32_t i = 0; i < KS_BLOB_COPIES; i++)
-		ks_blob_copy_of(row, i, blob_size)->number = KS_BLOB_NONE;
-	memcpy(ks_blob_of(row, blob_size), blob, blob_size);
-	memcpy(ks_blob_copy_of(row, 0, blob_size) + 1, blob, blob_size);
-	ks_blob_copy_of(row, 0, blob_size)->number = 0;
-	ks_blob_copy_of(row, 0, blob_size)->check = ks_rec_check(ks_blob_copy_of(row, 0, blob_size) + 1, n, 0);
-}
-
 static int
 fill(struct made *m, struct statsblob_tpl *t, uint32_t nvois, uint_t shards)
 {
-	struct ks_blob_head h = { .magic = KS_BLOB_MAGIC, .version = KS_BLOB_VERSION,
-		.blob_size = t->image->cursz, .nvois = nvois, .shards = shards };
-	kstat_blob_t *b;
+	size_t blob_size = t->image->cursz, row_size = ks_blob_row_size(blob_size), first = ks_blob_first(nvois);
+	size_t size = ks_blob_known_size(blob_size, nvois);
 	struct ks_sb *blob;
 	uint32_t slots = ks_sb_nvois(t->image), at = 0;
 	char made[16];
 
-	h.first = (uint32_t)ks_blob_first(nvois);
-	h.row = ks_blob_row_size(h.blob_size);
-	m->size = h.first + shards * h.row;
+	m->size = first + shards * row_size;
 	m->bytes = calloc(1, m->size);
-	blob = malloc(h.blob_size);
-	if (m->bytes == NULL || blob == NULL) {
-		free(blob);
+	m->known = calloc(1, size);
+	if (m->bytes == NULL || m->known == NULL) {
+		free(m->known);
 		free(m->bytes);
 		return ks_fail(ENOMEM, "out of memory for a statsblob");
 	}
+	*m->known = (kstat_blob_t){ .size = size, .blob_size = blob_size, .row_size = row_size,
+		.first = (uint32_t)first, .shards = shards, .nvois = nvois };
 	ks_tpl_plan(t);
-	memcpy(blob, t->image, h.blob_size);
+	blob = ks_sb(ks_blob_form_of(m->known));
+	memcpy(blob, t->image, blob_size);
 	blob->maxsz = blob->cursz;
 	blob->created = blob->lastrst = ks_sb_now();
-	b = (kstat_blob_t *)(void *)m->bytes;
-	*ks_blob_head_of(b) = h;
 	for (uint32_t i = 0; i < slots; i++) {
 		if (ks_sb_voi(t->image, i)->id >= 0)
-			ks_blob_voi_set(&ks_blob_vois_of(b)[at++], (int32_t)i, voi_name(t, i, made), NULL,
+			ks_blob_voi_set(&ks_blob_known_vois(m->known)[at++], (int32_t)i, voi_name(t, i, made), NULL,
 			    NULL);
 	}
-	ks_blob_head_of(b)->check = head_check(b);
+	set_head(m->known, m->bytes);
 	for (uint32_t i = 0; i < shards; i++)
-		init_row(ks_blob_row_of(b, i), (const void *)blob, h.blob_size);
-	free(blob);
+		ks_blob_init_row(m->known, (void *)(m->bytes + first + i * row_size));
 	return 0;
 }
 
@@ -174,24 +164,32 @@ make(struct made *m, uint32_t tpl_id, uint_t shards)
 	return rc;
 }
 
+/* Gives a new kstat its first contents; NULL stays NULL. */
+static kstat_t *
+take(kstat_t *k, struct made *m)
+{
+	if (k != NULL) {
+		memcpy(k->ks_data, m->bytes, m->size);
+		k->ks_flags |= KSTAT_FLAG_STATSBLOB;
+		((struct ks_provider *)k)->blob = m->known;
+	} else {
+		free(m->known);
+	}
+	free(m->bytes);
+	return k;
+}
+
 kstat_t *
 kstat_create_statsblob(const char *ks_module, int ks_instance, const char *ks_name,
     const char *ks_class, uint32_t tpl_id, uint_t shards, uchar_t ks_flags)
 {
 	struct made m;
-	kstat_t *k;
 
 	if (ks_flags != 0)
 		return ks_fail_null(EINVAL, "a statsblob kstat of this process has no flags");
 	if (make(&m, tpl_id, shards) != 0)
 		return NULL;
-	k = kstat_create(ks_module, ks_instance, ks_name, ks_class, KSTAT_TYPE_RAW, (uint_t)m.size, 0);
-	if (k != NULL) {
-		memcpy(k->ks_data, m.bytes, m.size);
-		k->ks_flags |= KSTAT_FLAG_STATSBLOB;
-	}
-	free(m.bytes);
-	return k;
+	return take(kstat_create(ks_module, ks_instance, ks_name, ks_class, KSTAT_TYPE_RAW, (uint_t)m.size, 0), &m);
 }
 
 /* The name of the layout tells all that must be the same for a kstat to go on with its values. */
@@ -199,11 +197,11 @@ static int
 name_layout(kstat_t *k)
 {
 	const struct ks_blob_head *h = k->ks_data;
-	struct ks_blob_row *row = ks_blob_row_of(k->ks_data, 0);
+	const struct ks_sb *form = ks_sb(ks_blob_form_of(((struct ks_provider *)k)->blob));
 	char layout[32];
 
 	(void)snprintf(layout, sizeof(layout), KS_BLOB_LAYOUT "%08x:%08x",
-	    (unsigned)ks_sb(ks_blob_of(row, h->blob_size))->tplhash, (unsigned)(h->check ^ h->check >> 32));
+	    (unsigned)form->tplhash, (unsigned)(h->check ^ h->check >> 32));
 	return kstat_publish_layout(k, layout, 1);
 }
 
@@ -218,36 +216,31 @@ kstat_publish_statsblob(kstat_pub_t *pub, const char *ks_module, int ks_instance
 		return ks_fail_null(EINVAL, "a published statsblob kstat has no flag but PERSISTENT");
 	if (make(&m, tpl_id, shards) != 0)
 		return NULL;
-	k = kstat_publish_create(pub, ks_module, ks_instance, ks_name, ks_class, KSTAT_TYPE_RAW,
-	    (uint_t)m.size, ks_flags);
-	if (k != NULL) {
-		memcpy(k->ks_data, m.bytes, m.size);
+	k = take(kstat_publish_create(pub, ks_module, ks_instance, ks_name, ks_class, KSTAT_TYPE_RAW, (uint_t)m.size,
+	    ks_flags), &m);
+	if (k != NULL)
 		(void)name_layout(k);
-		k->ks_flags |= KSTAT_FLAG_STATSBLOB;
-	}
-	free(m.bytes);
 	return k;
 }
 
 int
 kstat_blob_describe(kstat_t *ksp, int32_t voi_id, const char *unit, const char *desc)
 {
-	kstat_blob_t *b;
+	struct ks_provider *p = (struct ks_provider *)ksp;
 
 	if (ksp == NULL || (ksp->ks_flags & KSTAT_FLAG_STATSBLOB) == 0 ||
 	    (ksp->ks_flags & KSTAT_FLAG_INVALID) == 0)
 		return ks_fail(EINVAL, "no statsblob kstat, or one that is installed already");
-	b = ksp->ks_data;
-	for (uint32_t i = 0; i < ks_blob_head_of(b)->nvois; i++) {
-		struct ks_blob_voi *v = &ks_blob_vois_of(b)[i];
+	for (uint32_t i = 0; i < p->blob->nvois; i++) {
+		struct ks_blob_voi *v = &ks_blob_known_vois(p->blob)[i];
 		char name[sizeof(v->name)];
 
 		if (v->id != voi_id)
 			continue;
 		memcpy(name, v->name, sizeof(name));
 		ks_blob_voi_set(v, voi_id, name, unit, desc);
-		ks_blob_head_of(b)->check = head_check(b);
-		return ((struct ks_provider *)ksp)->published != NULL ? name_layout(ksp) : 0;
+		set_head(p->blob, ksp->ks_data);
+		return p->published != NULL ? name_layout(ksp) : 0;
 	}
 	return ks_fail(EINVAL, "%s:%d:%s has no value of interest %d", ksp->ks_module,
 	    ksp->ks_instance, ksp->ks_name, (int)voi_id);
@@ -256,27 +249,32 @@ kstat_blob_describe(kstat_t *ksp, int32_t voi_id, const char *unit, const char *
 kstat_blob_t *
 kstat_blob(kstat_t *ksp)
 {
-	const char *wrong;
-	void *memory;
+	struct ks_provider *p = (struct ks_provider *)ksp;
+	char *memory;
 
 	if (ksp == NULL || (ksp->ks_flags & KSTAT_FLAG_STATSBLOB) == 0 ||
-	    (ksp->ks_flags & KSTAT_FLAG_INVALID) != 0)
+	    (ksp->ks_flags & KSTAT_FLAG_INVALID) != 0 || p->blob == NULL)
 		return ks_fail_null(EINVAL, "not a statsblob kstat, or not installed");
-	if (((struct ks_provider *)ksp)->published == NULL)
-		return ksp->ks_data;
-	memory = kstat_publish_memory(ksp);
-	/* Others that share the segment may have written there before this process created the kstat again. */
-	wrong = memory != NULL ? ks_blob_check_head(memory, ksp->ks_ndata) : NULL;
-	return wrong == NULL ? memory : ks_fail_null(EIO, "%s:%d:%s: %s", ksp->ks_module, ksp->ks_instance,
-	    ksp->ks_name, wrong);
+	if (p->blob->memory != NULL)
+		return p->blob;
+	memory = p->published == NULL ? ksp->ks_data : kstat_publish_memory(ksp);
+	if (memory == NULL)
+		return NULL;
+	/* It may be older than this kstat_t, and others that share the segment may have written there. */
+	set_head(p->blob, memory);
+	p->blob->memory = memory;
+	ks_blob_renew(p->blob);
+	return p->blob;
 }
 
 int32_t
 kstat_blob_voi(const kstat_blob_t *b, const char *name)
 {
-	for (uint32_t i = 0; b != NULL && name != NULL && i < ks_blob_head_of(b)->nvois; i++) {
-		if (strncmp(ks_blob_vois_of(b)[i].name, name, sizeof(ks_blob_vois_of(b)[i].name)) == 0)
-			return ks_blob_vois_of(b)[i].id;
+	for (uint32_t i = 0; b != NULL && name != NULL && i < b->nvois; i++) {
+		const struct ks_blob_voi *v = &ks_blob_known_vois(b)[i];
+
+		if (strncmp(v->name, name, sizeof(v->name)) == 0)
+			return v->id;
 	}
 	return ks_fail(ENOENT, "there is no value of interest %.40s", name != NULL ? name : "");
 }

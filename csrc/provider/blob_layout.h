@@ -137,37 +137,26 @@ bool ks_blob_replay(const struct ks_blob_row *row, const struct ks_blob_copy *co
     size_t blob_size, struct statsblob *blob);
 
 /*
- * What a process knows of a statsblob kstat that it updates. Others that share the memory may write anything
- * there, so where the rows lie is kept here, and the form of a blob is compared before each update.
+ * What a process knows of a statsblob kstat that it updates. Others that share the memory may write anything there, at
+ * any time, so everything that decides about addresses is kept here: where the rows lie, and a blob of the template,
+ * by which the blobs in the rows are updated (stats/blob.h).
  */
-struct ks_blob_held {
-	kstat_blob_t *blob;
-	struct ks_blob_row *row;     /* the first */
-	size_t size, row_size, blob_size;
-	uint32_t shards, npairs;
-	/*
-	 * The blob's words before its data, in pairs; behind them the masks, which leave out what updates change.
-	 */
-	struct ks_blob_pair {
-		uint64_t word[2];
-	} form[];
+struct kstat_blob {
+	size_t size;      /* of all of this, bytes */
+	char *memory;     /* struct ks_blob_head and what follows it; NULL: the kstat is not installed */
+	size_t blob_size, row_size;
+	uint32_t first;   /* offset of the first row */
+	uint32_t shards, nvois;
+	uint64_t form[];  /* a blob without samples, of blob_size bytes rounded up; then the VOIs */
 };
 
-/* Returns how many bytes ks_blob_hold() needs for a kstat of that template; 0: there is no such template. */
-size_t ks_blob_held_size(uint32_t tpl_id);
-
-/* Fills *h, for a kstat that kstat_blob() accepts and that was made of the template. 0, or -1 with its errno. */
-int ks_blob_hold(kstat_t *ksp, uint32_t tpl_id, struct ks_blob_held *h);
-
-/* As the functions of kstat_blob.h, for memory in which others may have written. EIO: they did. */
-int ks_blob_held_update_int(const struct ks_blob_held *h, int32_t voi_id, int64_t v, bool rel);
-int ks_blob_held_update_uint(const struct ks_blob_held *h, int32_t voi_id, uint64_t v, bool rel);
-int ks_blob_held_update_dbl(const struct ks_blob_held *h, int32_t voi_id, double v, bool rel);
+static inline size_t
+ks_blob_known_size(size_t blob_size, size_t nvois)
+{
+	return sizeof(struct kstat_blob) + ks_blob_rounded(blob_size) + nvois * sizeof(struct ks_blob_voi);
+}
 
 /* Returns what is wrong with the part of the n bytes of a kstat that never changes, or NULL. */
 const char *ks_blob_check_head(const char *bytes, size_t n);
-
-/* Does one update of a blob as an entry of the log says it. 0, or the errno of stats_voi_update_*(). */
-int ks_blob_apply(struct statsblob *blob, enum ks_blob_op op, int32_t voi, uint64_t value);
 
 #endif

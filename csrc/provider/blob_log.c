@@ -2,42 +2,11 @@
  * blob_log.c - applies the log of a statsblob kstat (blob_layout.h). Writers do so to go on after a death
  * in the middle of an update, readers to get the blob as of one commit. SPDX-License-Identifier: MIT
  */
-#include <errno.h>
 #include <string.h>
 
-#include "provider/blob_layout.h"
+#include "provider/blob_memory.h"
 #include "provider/hist.h"
 #include "provider/segment/segment_layout.h"
-
-static double
-as_double(uint64_t bits)
-{
-	double d;
-
-	memcpy(&d, &bits, sizeof(d));
-	return d;
-}
-
-int
-ks_blob_apply(struct statsblob *blob, enum ks_blob_op op, int32_t voi, uint64_t value)
-{
-	switch (op) {
-	case KS_BLOB_INT:
-		return stats_voi_update_int(blob, voi, (int64_t)value, false);
-	case KS_BLOB_REL_INT:
-		return stats_voi_update_int(blob, voi, (int64_t)value, true);
-	case KS_BLOB_DBL:
-		return stats_voi_update_dbl(blob, voi, as_double(value), false);
-	case KS_BLOB_REL_DBL:
-		return stats_voi_update_dbl(blob, voi, as_double(value), true);
-	case KS_BLOB_UINT:
-		return stats_voi_update_uint(blob, voi, value, false);
-	case KS_BLOB_REL_UINT:
-		return stats_voi_update_uint(blob, voi, value, true);
-	default:
-		return EINVAL;
-	}
-}
 
 bool
 ks_blob_replay(const struct ks_blob_row *row, const struct ks_blob_copy *copy, uint32_t to,
@@ -60,7 +29,7 @@ ks_blob_replay(const struct ks_blob_row *row, const struct ks_blob_copy *copy, u
 		if (e.check != ks_hist_check(e.key, e.value) || e.key >> 32 != number ||
 		    (e.key >> 16 & 0xffff) == KS_BLOB_STORE)
 			return false;
-		(void)ks_blob_apply(blob, (enum ks_blob_op)(e.key >> 16 & 0xffff),
+		(void)ks_blob_apply(blob, blob, (enum ks_blob_op)(e.key >> 16 & 0xffff),
 		    (int32_t)(e.key & 0xffff), e.value);
 	}
 	return true;

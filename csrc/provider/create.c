@@ -102,6 +102,7 @@ ks_provider_free(struct ks_provider *p)
 	if (p->histogram != NULL && p->published == NULL)
 		free(p->histogram->counts);
 	free(p->histogram);
+	free(p->blob);
 	if (p->owns_data)
 		free(p->ks.ks_data);
 	free(p->desc);

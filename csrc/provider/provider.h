@@ -35,6 +35,7 @@ struct ks_provider {
 	struct ks_table described_by_name;
 	uint_t described_next; /* NAMED: the value behind the one that was described last */
 	struct ks_histogram *histogram; /* NULL: not a histogram */
+	struct kstat_blob *blob;        /* NULL: no statsblob; owned */
 	char *desc;                     /* of the kstat as a whole, or NULL */
 	kstat2_metaflag_t mflags;
 	struct ks_published *published; /* NULL: of this process alone */

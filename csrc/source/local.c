@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "kstat_blob.h"
 #include "model/ioqueue.h"
-#include "provider/blob_layout.h"
+#include "provider/blob_memory.h"
 #include "provider/provider.h"
 #include "source/source.h"
 
@@ -166,14 +166,14 @@ custom_snapshot(kstat_t *k, struct ks_record *r, struct ks_buf *scratch)
 
 /* Reads a statsblob kstat of this process, which is locked shard by shard while it is copied. */
 static int
-read_blob(struct kstat_blob *b, struct ks_record *r)
+read_blob(kstat_t *k, struct ks_record *r)
 {
-	const struct ks_blob_head *h = (const void *)b;
+	const struct ks_blob_head *h = ks_blob_head_of(k->ks_data);
 	struct statsblob *copy = NULL;
-	int rc = kstat_blob_copy(b, &copy);
+	int rc = kstat_blob_copy(kstat_blob(k), &copy);
 
 	if (rc == 0)
-		rc = ks_blobstat_build(r, copy, (const void *)(h + 1), h->nvois);
+		rc = ks_blobstat_build(r, copy, ks_blob_vois_of(k->ks_data), h->nvois);
 	stats_blob_destroy(copy);
 	return rc;
 }
@@ -193,7 +193,7 @@ read_held(struct ks_provider *p, struct ks_record *r, struct ks_buf *scratch)
 		return read_histogram(p->histogram, r, scratch);
 	if (k->ks_flags & KSTAT_FLAG_STATSBLOB) {
 		r->snaptime = gethrtime();
-		return read_blob(k->ks_data, r);
+		return read_blob(k, r);
 	}
 	if (k->ks_snapshot != NULL)
 		return custom_snapshot(k, r, scratch);

@@ -410,8 +410,8 @@ merged(void)
 	uint64_t state = 5;
 
 	for (uint32_t i = 0; i < 3; i++) {
-		const struct ks_blob_head *h = (const void *)b;
-		struct ks_blob_row *row = (void *)((char *)b + h->first + i * h->row);
+		const struct ks_blob_head *h = (const void *)b->memory;
+		struct ks_blob_row *row = (void *)(b->memory + h->first + i * h->row);
 
 		part[i] = stats_blob_alloc(rtt, 0);
 		for (int j = 0; j < 3000; j++)
@@ -464,8 +464,7 @@ killed(int kills)
 		(void)usleep((useconds_t)(300 + (i * 37) % 700));
 		(void)kill(pid, SIGKILL);
 		(void)waitpid(pid, &status, 0);
-		torn += ((struct ks_blob_row *)(void *)((char *)b +
-		    ((struct ks_blob_head *)(void *)b)->first))->number == KS_BLOB_NONE;
+		torn += ((struct ks_blob_row *)(void *)(b->memory + b->first))->number == KS_BLOB_NONE;
 		k = find("killed");
 		CHECK(kstat_read(kc, k, NULL) > 0);
 		count = u64(k, "rtt_count");
@@ -494,10 +493,10 @@ read_changed(kstat_blob_t *b, size_t at, const void *to, size_t n)
 	char was[16];
 	int rc;
 
-	memcpy(was, (char *)b + at, n);
-	memcpy((char *)b + at, to, n);
+	memcpy(was, b->memory + at, n);
+	memcpy(b->memory + at, to, n);
 	rc = kstat_read(kc, find("damaged"), NULL) > 0 ? 0 : errno;
-	memcpy((char *)b + at, was, n);
+	memcpy(b->memory + at, was, n);
 	return rc;
 }
 
@@ -505,7 +504,7 @@ static void
 damaged(void)
 {
 	kstat_blob_t *b = kstat_blob(publish("damaged", rtt, 1));
-	const struct ks_blob_head *h = (const void *)b;
+	const struct ks_blob_head *h = (const void *)b->memory;
 	size_t copy = h->first + ks_blob_copy_at(0, h->blob_size);
 	uint32_t big = UINT32_MAX;
 	char name[8] = "a\nb";

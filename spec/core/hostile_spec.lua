@@ -16,6 +16,12 @@ describe("a hostile neighbour", function()
 
   it("that shares its master's mapping cannot make the master crash", function() play("worker") end)
 
+  it("that overwrites the mapping without pause kills nobody, and is gone with the next reload", function()
+    local r = run.shell(("KSTAT_DIR=%s %s/spec/core_overwritten %s"):format(run.quote(dir), run.build,
+      os.getenv("KSTAT_SOAK") or 10))
+    assert.equal("unharmed\n", r.out .. r.err)
+  end)
+
   it("that a master started holds no descriptor that cuts off the master's file", function() play("descriptor") end)
 
   it("that reads a segment does not keep it live", function() play("reader") end)

@@ -1,5 +1,6 @@
 -- A worker that writes anything into the memory that it shares with the others harms nobody but the counts.
 local nginx = require("support.nginx")
+local run = require("support.run")
 
 -- /overwrite?seed=N writes words that follow from the seed (0: all bits set) over the segment, from its first byte.
 local OVERWRITE = [[
@@ -16,6 +17,26 @@ local OVERWRITE = [[
         elseif x >= 2 ^ 29 * seed then -- the greater the seed, the less is overwritten
           words[i] = x * 2
         end
+      end
+    end
+    ngx.say("done")
+  } log_by_lua_block { return } }
+  # Goes on with it for some seconds: a word here and there, now all bits, now few.
+  location = /overwrite_on { content_by_lua_block {
+    local ffi, bit, x = require("ffi"), require("bit"), 1
+    for line in io.lines("/proc/self/maps") do
+      local first, path = line:match("^(%x+)%-%x+ rw%-s .-(/%S+%.kseg)$")
+      if first then
+        local words, start = ffi.cast("uint32_t *", tonumber(first, 16)), ngx.now()
+        local used = tonumber(ffi.cast("uint64_t *", words)[34]) / 4
+        repeat
+          for _ = 1, 10000 do
+            x = bit.tobit(x * 1664525 + 1013904223)
+            local at = 1024 + bit.rshift(x, 8) % (used - 1024)
+            words[at] = at % 3 == 0 and bit.rshift(x, 25) or at % 3 == 1 and 0xffffffff or bit.bxor(words[at], 1)
+          end
+          ngx.update_time()
+        until ngx.now() - start > tonumber(ngx.var.arg_seconds)
       end
     end
     ngx.say("done")
@@ -70,4 +91,24 @@ describe("a worker that overwrites the segment", function()
       assert.is_nil(server:log():find("exited on signal", 1, true))
     end)
   end
+
+  it("without pause kills no other worker, and the next reload makes a good segment", function()
+    server = nginx.new({ setup = "upstreams = true", locations = OVERWRITE .. [[location = /own {
+      content_by_lua_block { for i = 1, 300 do wait:observe(i % 7, "mail") end ngx.say("counted") } }]],
+      init = [[wait = kn:histogram("wait", { labels = { "queue" }, percentiles = true })]] }):start()
+    server:get("/own")
+    local workers = server:workers()
+    local out = server.prefix .. "/out"
+    run.start(("curl -s 'http://127.0.0.1:%d/overwrite_on?seconds=3'"):format(server.port), out)
+    repeat
+      assert.equal("counted\n", server:get("/own"))
+    until run.read_file(out) == "done\n"
+    assert.same(workers, server:workers())
+    server:reload()
+    assert.equal("counted\n", server:get("/own"))
+    server:load(100)
+    server:settle()
+    assert.equal("", select(2, server:counted()).err)
+    assert.is_nil(server:log():find("exited on signal", 1, true))
+  end)
 end)
