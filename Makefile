@@ -112,7 +112,7 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
 comma := ,
 
 .PHONY: all catalogue check check-logs sweep lint sanitize soak race fuzz fuzz-grammar bench bench-programs spec-programs clean FORCE
-all: $(LIB) $(ARCHIVE) $(MODULES) $(BUILD)/bin/kstatlua $(LINKS)
+all: $(LIB) $(ARCHIVE) $(MODULES) $(BUILD)/bin/kstatlua $(LINKS) $(BUILD)/definitions/kstat.d.lua
 
 # --- objects ------------------------------------------------------------------
 QUIET    = @printf '%-5s %s\n' $(1) '$@';
@@ -161,7 +161,11 @@ $(foreach lua,$(LUAS),$(eval $(call FURTHER_LUA,$(lua))))
 $(PAGE): web/embed web/page.html web/page.css $(wildcard web/*.js web/vendor/uplot/*)
 	$(call QUIET,PAGE) web/embed > $@.new && mv $@.new $@
 # The Lua half of the module and the scripts, compiled into the host; see csrc/host/modules.h.
-LUA_FILES := $(filter-out %.d.lua,$(sort $(PAGE) $(shell find lua/kstat -name '*.lua') $(wildcard scripts/*.lua)))
+LUA_FILES := $(sort $(PAGE) $(shell find lua/kstat -name '*.lua') $(wildcard scripts/*.lua))
+# What editors read of the module's functions, types and units; see doc/definitions.lua.
+DEFINITIONS := $(BUILD)/definitions
+$(DEFINITIONS)/kstat.d.lua: doc/definitions.lua config.ld $(LUA_FILES)
+	$(call QUIET,LUA) mkdir -p $(@D) && $(LUA) $< $(@D)
 $(O)/host/modules.c: csrc/host/compile.lua $(LUA_FILES)
 	$(call QUIET,LUA) mkdir -p $(@D) && $(LUA) $< $(LUA_FILES) > $@.new && mv $@.new $@
 $(O)/host/modules.o: $(O)/host/modules.c
@@ -388,9 +392,10 @@ install-files:
 	$(INSTALL) -D -m 644 completion/kstat.fish $(D)/share/fish/vendor_completions.d/kstat.fish
 	ln -sf kstat.fish $(D)/share/fish/vendor_completions.d/kstatlua.fish
 	$(INSTALL) -D -m 644 completion/_kstat $(DESTDIR)$(ZSH_DIR)/_kstat
-# The Lua files below lua/, into the directory $(1).
+# The Lua files below lua/, and the definitions for editors, into the directory $(1).
 INSTALL_LUA = (cd lua && find . -name '*.lua' -printf '%h\n' | sort -u) | while read -r d; do \
-	$(INSTALL) -d $(1)/$$d && $(INSTALL) -m 644 lua/$$d/*.lua $(1)/$$d || exit; done
+	$(INSTALL) -d $(1)/$$d && $(INSTALL) -m 644 lua/$$d/*.lua $(1)/$$d || exit; done && \
+	$(INSTALL) -m 644 $(DEFINITIONS)/*.d.lua $(1)/kstat
 
 # --- the rock -------------------------------------------------------------------
 # LuaRocks passes CC, CFLAGS, LIBFLAG, LUA, LUA_INCDIR and LUA_LIBDIR. Each Lua has a directory of objects of its own.
@@ -417,7 +422,7 @@ $(ROCK_DIR)/http.so: $(HTTP_SRC)
 $(ROCK_DIR)/kstatlua: $(ROCK_OBJ) $(ROCK_HOST_OBJ)
 	$(call QUIET,LD) $(CC) -Wl,-E -Wl,--as-needed $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ROCK_LUA) $(LIB_LIBS) -ldl
 .PHONY: rock rock-install
-rock: $(ROCK_DIR)/core.so $(PAGE)
+rock: $(ROCK_DIR)/core.so $(PAGE) $(DEFINITIONS)/kstat.d.lua
 	+@$(MAKE) --no-print-directory $(ROCK_HOST) $(ROCK_HTTP)
 rock-install: rock
 	for m in core.so $(notdir $(ROCK_HTTP)); do \

@@ -111,27 +111,31 @@ local function users_of(trust)
   return list
 end
 
+--- What `kstat.open` opens: `capture` (?string): a file as in its string form, of which `from` and `to`
+-- (?string|number) bound the samples by their time of day: seconds since 1970, or local time as "2026-11-21 14:05"
+-- (without them `$KSTAT_FROM` and `$KSTAT_TO` do). `proc` and `sys` (?string): other directories in place of /proc and
+-- /sys. `only` (?spec|{spec,...}): the chain holds what any of these selectors matches and looks for nothing else,
+-- which is cheaper, most so where a class is given. `published` (?boolean): true: of the machine only what processes
+-- publish, false: all but that. `processes` (?boolean|integer|string|{integer|string,...}): true: kstats of all
+-- processes of a Linux machine too, or of those named: a PID, a glob or /regular expression/ for the names of their
+-- kstats, or an array of these; `threads` (?boolean|integer|string|{integer|string,...}): the same of threads, by
+-- their own numbers and names.
+--
+-- Whose kstats these are: `machine` (?boolean): the machine's and nobody else's; `trust`
+-- (?string|integer|{string|integer,...}), a user's name or number, or an array of them: of published ones those of
+-- root, of oneself and of these; neither: everybody's, those of others within bounds. A selector that names a module
+-- of the machine (`cpu`, `link`, `fs`), or a class of it (`disk`, `net`) and no module, selects nothing that is
+-- published, so that a report about the machine is about nothing else; `everybody` (?boolean): it does, for those who
+-- show the publishers.
+-- @table source
+
 --- Opens a chain of kstats. Only headers are looked at; data is read when it is asked for.
--- @tparam[opt] string|table source none: the machine, or what `$KSTAT_SOURCE` names (a nil that is given is a
--- mistake: a file was meant); a string: a capture (output of `kstat -j`, or a recording; "-": standard input);
--- `{capture =}` the same, and `from =` and `to =` bound its samples by their time of day (seconds since 1970, or
--- local time as "2026-11-21 14:05"; without them `$KSTAT_FROM` and `$KSTAT_TO` do); `{proc =, sys =}`: other
--- directories in place of /proc and /sys. `only =` a selector, or an array of them: the chain holds what any of
--- them matches and looks for nothing else, which is cheaper, most so where a class is given. `published = true`: of
--- the machine only what processes publish, `false`: all but that.
--- Whose kstats these are: `machine = true`: the machine's and nobody else's; `trust =` a user's name or number, or an
--- array of them: of published ones those of root, of oneself and of these; neither: everybody's, those of others within
--- bounds. A selector that names a module of the machine (`cpu`, `link`, `fs`), or a class of it (`disk`, `net`) and
--- no module, selects nothing that is published, so that a report about the machine is about nothing else;
--- `everybody = true`: it does, for those who show the publishers. `processes = true`: kstats of all processes of a
--- Linux machine too, or of those named: a PID, a glob or /regular expression/ for the names of their kstats, or an
--- array of these; `threads =` the same of threads, by their own numbers and names
+-- @tparam[opt] string|source source none: the machine, or what `$KSTAT_SOURCE` names (a nil that is given is a
+-- mistake: a file was meant); a string: a capture (output of `kstat -j`, or a recording; "-": standard input)
 -- @tparam[opt] {selector,...} asked compiled selectors of what is listed only for those who ask for it, such as
 -- processes: the chain has what they select, too
--- @treturn[1] chain
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name: "ENODATA" no sample in the time asked for, "EINVAL" that is no time, …
+-- @treturn chain
+-- @fails "ENODATA" no sample in the time asked for, "EINVAL" that is no time, …
 -- @function kstat.open
 function chain.open(...)
   local source, asked = ...
@@ -169,15 +173,16 @@ local change = {
   __tostring = function(self) return ("%s:%d:%s"):format(self.module, self.instance, self.name) end,
 }
 
+--- A kstat that came or went: `module` (string), `instance` (integer), `name` (string); with tostring().
+-- @table change
+
 --- Brings the chain up to date, and reads again what was read. In a replay: the next sample, if there
 -- is one. Tables of the path get their new values, kstat objects stay what they are.
 -- @bool[opt] lazily what was read is read again when somebody asks for it, not now
--- @treturn[1] boolean whether kstats came or went
--- @treturn[1] {table,...} those that came: {module =, instance =, name =}, with tostring()
--- @treturn[1] {table,...} those that are gone
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+-- @treturn boolean whether kstats came or went
+-- @treturn {change,...} those that came
+-- @treturn {change,...} those that are gone
+-- @fails
 -- @function ks:update
 function methods.update(self, lazily)
   object.check(self, "chain", "update")
@@ -194,11 +199,9 @@ function methods.update(self, lazily)
 end
 
 --- An immutable sample, see kstat.sample.
--- @param ... selectors; none: every kstat
--- @treturn[1] sample
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+-- @tparam spec ... selectors; none: every kstat
+-- @treturn sample
+-- @fails
 -- @function ks:sample
 function methods.sample(self, ...)
   object.check(self, "chain", "sample")
@@ -219,13 +222,11 @@ local expositions = { prometheus = true, openmetrics = true }
 --
 -- A statistic is a metric `kstat_MODULE_STATISTIC_UNIT`, counters with `_total`, in base units (seconds, bytes, …);
 -- module, instance, name, class and the texts of the kstat are labels.
--- @string format "prometheus" (the classic text format) or "openmetrics"; `kstat.exposition_format(accept)` returns
--- what a client wants, and its media type
--- @param ... selectors; none: everything
--- @treturn[1] function
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+-- @tparam "prometheus"|"openmetrics" format "prometheus" (the classic text format) or "openmetrics";
+-- `kstat.exposition_format(accept)` returns what a client wants, and its media type
+-- @tparam spec ... selectors; none: everything
+-- @treturn fun():?string
+-- @fails
 -- @raise the iterator raises what goes wrong between two steps, as io.lines does
 -- @usage for text in ks:exposition("prometheus", "nginx:::") do io.write(text) end
 -- @function ks:exposition
@@ -274,15 +275,14 @@ end
 
 --- The text that kstat(8) prints: reads what the selectors match and shows one selector after the
 -- other; none: everything.
--- @string[opt="parseable"] format "human", "parseable" (-p), "colons" (-C), "list" (-l), "json" (-j),
+-- @tparam[opt] "human"|"parseable"|"colons"|"list"|"json"|"json_class"|"quiet"|"prometheus"|"openmetrics" format
+-- "human", "parseable" (-p), "colons" (-C), "list" (-l), "json" (-j),
 -- "json_class" (-j with class in the data), "quiet" (only counts), or "prometheus" or "openmetrics": metrics, see
 -- `ks:exposition`
--- @param ... selectors
--- @treturn[1] string
--- @treturn[1] integer how many statistics it shows
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+-- @tparam spec ... selectors
+-- @treturn string
+-- @treturn integer how many statistics it shows
+-- @fails
 -- @usage io.write(ks:render("human", "cpu_info:0"))
 -- @function ks:render
 function methods.render(self, format, ...)
@@ -309,11 +309,9 @@ end
 -- @string[opt] module nil: any
 -- @int[opt] instance nil: any
 -- @string[opt] name nil: any
--- @treturn[1] kstat the first in the chain that matches, see kstat.kstat
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string "ENOENT"
--- @function ks:lookup
+-- @treturn kstat the first in the chain that matches, see kstat.kstat
+-- @fails "ENOENT"
+-- @function x:lookup
 
 --- Frees everything; the chain's kstats cannot be read any more. May be called twice, and is called by
 -- the garbage collector and by `local ks <close>`.
@@ -346,6 +344,7 @@ end
 -- `ks:time_of_day_ns()` gives exact nanoseconds, `ks:clock()` whole seconds as clocks show them.
 -- @treturn number
 -- @function ks:time_of_day
+-- @also ks:time_of_day_ns ks:clock
 
 object.install(core.chain_meta, "chain", methods, {})
 

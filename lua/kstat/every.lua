@@ -87,17 +87,18 @@ end
 -- such as "500ms" or "1m" (ms, s, m, h, d), or a script's `arg`: the last one or two elements are interval and count,
 -- if they are such texts. Of the global `arg` further operands and options are refused and `--help` is answered, unless
 -- kstat.usage() said that there are operands
--- @tparam[opt] number count how many ticks, in the form with an interval; nil, or nothing before the options: for ever
+-- @tparam[opt] number|every_options count how many ticks, in the form with an interval; nil, or nothing before the
+-- options: for ever
 -- @tparam[opt] table options
 --
---   * `source`: what to open, see kstat.open
---   * `chain`: an open chain to use instead; the loop updates it
---   * `select`: a selector or an array of them: read at each tick, whether asked for or not. A sample has
---     nothing else but what the loop's body asked it, or an earlier one, for (see kstat.sample). After the first tick a
---     line on standard error names those that select nothing, unless the script opened the chain
---   * `wait`: function(deadline_ns), `clock`: function() returning ns: another time, for tests
+--   * `source` (string|source): what to open, see kstat.open
+--   * `chain` (chain): an open chain to use instead; the loop updates it
+--   * `select` (spec|{spec,...}): a selector or an array of them: read at each tick, whether asked for or not. A sample
+--     has nothing else but what the loop's body asked it, or an earlier one, for (see kstat.sample). After the first
+--     tick a line on standard error names those that select nothing, unless the script opened the chain
+--   * `wait` (fun(deadline_ns:number):string) and `clock` (fun():number, in ns): another time, for tests
 --
--- @treturn function an iterator that yields now, prev (see kstat.sample)
+-- @treturn fun():?sample,?sample an iterator that yields now, prev (see kstat.sample)
 -- @raise on wrong arguments, and if the source cannot be opened or updated, or standard output not be written.
 -- Of the latter the message says all there is to say, and the host shows no traceback
 -- @usage

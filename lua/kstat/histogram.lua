@@ -37,11 +37,10 @@ end
 
 --- What was counted.
 -- @tparam kstat k of a difference: in between; of a sample or a chain: since creation
--- @treturn[1] table `counts`: how many values each bucket got, `low` and `high`: the least and the greatest value that
--- each holds, `total`: all of them; and `elapsed` in seconds, of a difference
--- @treturn[2] nil
--- @treturn[2] string message, if it is no histogram
--- @treturn[2] string errno name
+-- @treturn table `counts` ({integer,...}): how many values each bucket got, `low` and `high` ({integer,...}): the least
+-- and the greatest value that each holds, `total` (integer): all of them; and `elapsed` (?number) in seconds, of a
+-- difference
+-- @fails if it is no histogram
 function histogram.counts(k)
   if core.kind(k) ~= "kstat" then
     error("bad argument #1 to 'counts' (kstat expected, got " .. (core.kind(k) or type(k)) .. ")", 2)
@@ -71,7 +70,7 @@ end
 
 --- Values below which shares of all values lie. Inside a bucket values count as spread evenly, so the error is at
 -- most the width of the bucket; in the last, open one its least value stands for all.
--- @tparam table h from `counts`
+-- @tparam counts h from `counts`
 -- @tparam number ... shares, 0 to 1
 -- @treturn number,... one for each share; nil without values
 -- @usage local p50, p99 = kstat.histogram.quantiles(kstat.histogram.counts(h), 0.5, 0.99) -- h: a published histogram

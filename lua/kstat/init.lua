@@ -27,15 +27,16 @@ local kstat = {
 kstat.open = chain.open
 
 --- Compiles a selector, see kstat.selector.
--- @tparam string|table spec
--- @treturn[1] selector
--- @treturn[2] nil
--- @treturn[2] string message that points into the expression
--- @treturn[2] string "EINVAL"
+-- @tparam spec spec
+-- @treturn selector
+-- @fails "EINVAL": the message points into the expression
 function kstat.selector(spec)
   local sel, message, errname = selector.compile(spec, 2)
   return sel, message, errname
 end
+
+--- What `kstat.figures` returns.
+-- @table figures
 
 --- Names the figures that a report takes of a kstat at every tick, for k:figures(), d:figures() and d:rows().
 -- @tparam {[string]={string,...}} list by the figure's name { how, statistic, … }: the sum of these
@@ -57,7 +58,7 @@ kstat.every = every.every
 -- other, and for operands if the script takes none, one line is printed on standard error.
 -- @tparam {string,...} arg the script's arguments, with its name at 0
 -- @string arguments what it takes: "[interval [count]]" if there are no other operands
--- @treturn[1] nil go on
+-- @treturn nil go on
 -- @treturn[2] integer the exit status to return: 0, or 2 for a mistake
 -- @usage local status = kstat.usage(arg, "[interval [count]]")
 -- if status then return status end
@@ -109,7 +110,7 @@ local metatables = {
 --- As `pairs`, also for the modules of a chain, a sample or a difference in Lua 5.1 and LuaJIT,
 -- where `pairs` takes tables only. The levels below are plain tables.
 -- @param x
--- @treturn function,any,any
+-- @treturn function,any,any what `for` takes
 function kstat.pairs(x)
   local meta = metatables[core.kind(x)]
   if meta then
@@ -132,28 +133,17 @@ kstat.type = core.kind
 -- @function kstat.exposition_format
 kstat.exposition_format = core.exposition_format
 
---- Publishes kstats of one's own, see kstat.publish.
--- @string name
--- @tparam[opt] table options
--- @treturn[1] pub
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
--- @usage local pub = assert(kstat.publish("workqueue"))
 function kstat.publish(name, options)
   return require("kstat.publish").publish(name, options)
 end
 
---- Removes what dead processes published, see kstat.publish.
--- @tparam[opt] boolean persistent also what was to be kept
--- @treturn {string,...} the files that were removed
 function kstat.gc(persistent)
   return require("kstat.publish").gc(persistent)
 end
 
 --- Parts that are loaded when they are first used: `kstat.report` (see kstat.report), `kstat.aggregate`,
 -- `kstat.io`, `kstat.histogram`, `kstat.recording`, `kstat.picture`, `kstat.format`, `kstat.stats`,
--- `kstat.devstat`.
+-- `kstat.devstat`; and `kstat.publish` and `kstat.gc` (see kstat.publish).
 -- @section parts
 local parts = {
   io = true, report = true, aggregate = true, recording = true, picture = true, format = true, stats = true,

@@ -28,12 +28,10 @@ local OVER_THE_TOP = 18446744073709551616.0 -- 2^64
 -- @tparam kstat now the same kstat in the later sample; or pass the kstat of a difference alone, which
 -- has both
 -- @tparam[opt] table into is filled and returned, in place of a new table
--- @treturn[1] table `nread`, `nwritten` in bytes; `reads`, `writes`; `wtime`, `wlentime`, `rtime`, `rlentime`,
--- `elapsed` in nanoseconds; `has_wait`: false if the system counts no wait queue (Linux: time waited
--- is in the run queue's)
--- @treturn[2] nil
--- @treturn[2] string message, if the kstat could not be read
--- @treturn[2] string errno name
+-- @treturn table `nread`, `nwritten` (number) in bytes; `reads`, `writes` (number); `wtime`, `wlentime`, `rtime`,
+-- `rlentime`, `elapsed` (number) in nanoseconds; `has_wait` (boolean): false if the system counts no wait queue (Linux:
+-- time waited is in the run queue's)
+-- @fails if the kstat could not be read
 -- @raise if it is not an I/O kstat, or of a chain: only samples have a moment
 function M.counts(prev, now, into)
   if now == nil then
@@ -65,17 +63,17 @@ local with_titles = {
 }
 
 --- The figures that follow from counts.
--- @tparam table counts from `counts` or `mean`
+-- @tparam counts counts from `counts` or `mean`
 -- @tparam[opt] table into is filled and returned, in place of a new table
 -- @treturn table
 --
---   * `r_s`, `w_s`, `tps`: reads, writes, both per second
---   * `kr_s`, `kw_s`, `kps`: kilobytes (1024 bytes) per second
---   * `wait`, `actv`: mean length of the wait queue and of the run queue
---   * `wsvc_t`, `asvc_t`, `svc_t`: mean milliseconds of an operation in the wait queue, in service, and both
---   * `w_pct`, `b_pct`: percent of the time in which anything waited, was in service; not cut at 100
---   * `seconds`: the time these are means of; 1 if none passed
---   * `has_wait`: as in the counts
+--   * `r_s`, `w_s`, `tps` (number): reads, writes, both per second
+--   * `kr_s`, `kw_s`, `kps` (number): kilobytes (1024 bytes) per second
+--   * `wait`, `actv` (number): mean length of the wait queue and of the run queue
+--   * `wsvc_t`, `asvc_t`, `svc_t` (number): mean milliseconds of an operation in the wait queue, in service, and both
+--   * `w_pct`, `b_pct` (number): percent of the time in which anything waited, was in service; not cut at 100
+--   * `seconds` (number): the time these are means of; 1 if none passed
+--   * `has_wait` (boolean): as in the counts
 --
 -- The titles of iostat work too: `["r/s"]`, `["w/s"]`, `["kr/s"]`, `["kw/s"]`, `["%w"]`, `["%b"]`.
 function M.figures(counts, into)
@@ -109,10 +107,8 @@ end
 -- @tparam kstat|nil prev
 -- @tparam kstat now as for `counts`
 -- @tparam[opt] table into is filled and returned, in place of a new table
--- @treturn[1] table see `figures`
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+-- @treturn figures see `figures`
+-- @fails
 -- @usage print(kstat.io.rates(d:lookup("sd", 0, "sd0")).asvc_t) -- d = now - prev
 function M.rates(prev, now, into)
   local counts, message, errname = M.counts(prev, now, into)
@@ -126,9 +122,9 @@ local SUMMED = { "nread", "nwritten", "reads", "writes", "wlentime", "rlentime" 
 
 --- Several devices as one, a controller say: operations, bytes and queue lengths are added up, while the
 -- share of time that anything waited or was in service is the mean of them all.
--- @tparam {table,...} list counts of each, at least one
+-- @tparam {counts,...} list counts of each, at least one
 -- @tparam[opt] table into is filled and returned, in place of a new table
--- @treturn table counts, over the mean time of all
+-- @treturn counts over the mean time of all
 function M.mean(list, into)
   into = into or {}
   local n = #list

@@ -1,19 +1,21 @@
 --- One kstat: of a chain, a sample, or the difference of two samples.
 --
--- Fields: `module`, `instance`, `name`, `class`, `type` ("raw", "named", "intr", "io", "timer"),
--- `crtime` and `snaptime` in seconds, `crtime_ns` and `snaptime_ns` in exact nanoseconds (snaptime
--- is nil before the first read), `writable`; `publisher`, the name of the publication that it belongs to
--- (kstat_publish), `publisher_uid`, the number of the user who owns that, and `publisher_pid`, the process that opened
--- it, while the chain has the kstat: nil for kstats of the machine, and of older recordings. `tostring(k)` is
--- "module:instance:name".
--- In a difference also `elapsed` and `elapsed_ns`, between the two snaptimes, and `reset`, true if
--- the kstat was created anew in between and counts from then.
---
 -- A kstat of a chain stays valid through updates. It is read when it is first asked for a value, and
 -- again by `ks:update()`. When it is gone its fields remain, and methods return nil, message,
 -- "ENXIO".
 --
 -- @module kstat.kstat
+
+--- Fields of a kstat: `module` (string), `instance` (integer), `name` (string), `class` (string), `type`
+-- ("raw"|"named"|"intr"|"io"|"timer"), `crtime` (number) and `snaptime` (?number) in seconds, `crtime_ns` (integer) and
+-- `snaptime_ns` (?integer) in exact nanoseconds (snaptime is nil before the first read), `writable` (boolean);
+-- `publisher` (?string), the name of the publication that it belongs to (kstat_publish), `publisher_uid` (?integer),
+-- the number of the user who owns that, and `publisher_pid` (?integer), the process that opened it, while the chain has
+-- the kstat: nil for kstats of the machine, and of older recordings. `tostring(k)` is "module:instance:name".
+-- In a difference also `elapsed` (?number) and `elapsed_ns` (?integer), between the two snaptimes, and `reset`
+-- (?boolean), true if the kstat was created anew in between and counts from then.
+-- @table kstat
+
 local core = require("kstat.core")
 
 local kstat = {}
@@ -22,57 +24,50 @@ local methods = core.kstat_methods
 
 --- One statistic; "class", "crtime" and "snaptime" count as such. Times are seconds, arrays tables.
 -- @string statistic
--- @treturn[1] number|string|table nil if there is no such statistic
--- @treturn[2] nil
--- @treturn[2] string message, if the kstat cannot be read
--- @treturn[2] string errno name
+-- @treturn ?value nil if there is no such statistic
+-- @fails if the kstat cannot be read
 -- @function k:get
 
 --- All statistics as a new table, with class, crtime and snaptime.
--- @treturn[1] table
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+-- @treturn {[string]=value}
+-- @fails
 -- @function k:data
 
 --- Reads the kstat now.
--- @treturn[1] kstat itself
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+-- @treturn kstat itself
+-- @fails
 -- @function k:read
 
 --- One statistic, exact: integers as integers in Lua 5.3 and later, as `int64_t` or `uint64_t` cdata in
 -- LuaJIT, as decimal digits in Lua 5.1 and 5.2; times in nanoseconds. All else is as get() has it.
 -- @string statistic
+-- @treturn ?value
+-- @fails
 -- @function k:exact
 
 --- A time in nanoseconds: crtime, snaptime and the times of I/O and timer kstats.
 -- @string statistic
--- @treturn[1] integer nil if there is no such statistic
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string "EINVAL" if it is not a time
+-- @treturn ?integer nil if there is no such statistic
+-- @fails "EINVAL" if it is not a time
 -- @function k:ns
 
 --- One statistic as kstat(8) prints it.
 -- @string statistic
--- @treturn string
+-- @treturn ?string nil if there is no such statistic
+-- @fails
 -- @function k:text
 
 --- What a statistic means.
 -- @string statistic
--- @treturn table|nil `kind` ("counter", "gauge", "text", "time"), `type` (what it measures: "bytes",
--- "duration", …), `unit` ("ns", "pages", "" for a plain count), `scale` (by which the stored value
--- is multiplied to be in the base unit), `description`; nil if nothing is known
+-- @treturn table|nil `kind` ("counter"|"gauge"|"text"|"time"), `type` (string: what it measures: "bytes",
+-- "duration", …), `unit` (string: "ns", "pages", "" for a plain count), `scale` (number, by which the stored value
+-- is multiplied to be in the base unit), `description` (string); nil if nothing is known
 -- @function k:meta
 
 --- Gives statistics new values, all or none, as far as kstat_write() lets.
 -- @tparam {[string]=number|string} values
--- @treturn[1] kstat itself
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name: "EACCES" not writable, "ENOENT" no such statistic, "ERANGE" does
+-- @treturn kstat itself
+-- @fails "EACCES" not writable, "ENOENT" no such statistic, "ERANGE" does
 -- not fit, "EINVAL" wrong kind of value, or a string that its publisher left no room for. Strings of a C provider
 -- in this process, and of a file that another user owns, are not writable
 -- @function k:write
@@ -91,8 +86,9 @@ local methods = core.kstat_methods
 
 --- In a difference: the kstat as it is in the later sample; `k:before()` as in the earlier, nil if
 -- everything since creation counts.
--- @treturn kstat
+-- @treturn ?kstat
 -- @function k:now
+-- @also k:before
 
 local function check(k, method)
   local kind = core.kind(k)
@@ -104,7 +100,7 @@ local function check(k, method)
 end
 
 --- Iterates over the statistics in the order in which they are stored, without class and times.
--- @treturn function an iterator that yields statistic, value
+-- @treturn fun():?string,value an iterator that yields statistic, value
 -- @raise if the kstat cannot be read
 -- @usage for stat, value in k:stats() do print(stat, value) end
 -- @function k:stats
@@ -125,11 +121,9 @@ function methods.stats(k)
 end
 
 --- The statsblob of a kstat that is one (`pub:blob`), as it is when it is read, with all that `kstat.stats` can ask it.
--- @treturn[1] blob
--- @treturn[1] {[string]=integer} the IDs of its VOIs by name
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name: "EINVAL" not a statsblob, "ENODATA" a JSON capture does not have it
+-- @treturn stats.blob
+-- @treturn {[string]=integer} the IDs of its VOIs by name
+-- @fails "EINVAL" not a statsblob, "ENODATA" a JSON capture does not have it
 -- @usage local blob, id = k:blob(); print(blob:cdf(id.rtt, 1000))
 -- @function k:blob
 function methods.blob(k)

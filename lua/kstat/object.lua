@@ -32,23 +32,21 @@ end
 object.check = check
 
 --- An array of kstats, in the order of kstat(8): module and name without case, instance by number.
--- @param ... selectors (see kstat.selector); a kstat that several match comes once; none: everything
--- @treturn[1] {kstat,...} perhaps empty
--- @treturn[2] nil
--- @treturn[2] string message, on a bad selector
--- @treturn[2] string errno name
+-- @tparam spec ... selectors (see kstat.selector); a kstat that several match comes once; none: everything
+-- @treturn {kstat,...} perhaps empty
+-- @fails on a bad selector
 -- @function x:select
 
 --- Iterates over the kstats that `select` finds.
--- @param ... selectors
--- @treturn function an iterator that yields each kstat
+-- @tparam spec ... selectors
+-- @treturn fun():?kstat an iterator that yields each kstat
 -- @raise on a bad selector
 -- @function x:each
 
 --- Iterates over statistics: exactly those, and in the order, that `kstat -p` prints for a selector,
 -- class, crtime and snaptime among them. A kstat that cannot be read has class and crtime.
--- @param ... selectors; a statistic comes once if any of them matches it
--- @treturn function an iterator that yields kstat, statistic, value
+-- @tparam spec ... selectors; a statistic comes once if any of them matches it
+-- @treturn fun():?kstat,string,value an iterator that yields kstat, statistic, value
 -- @raise on a bad selector
 -- @usage for k, stat, value in ks:values("cpu_stat:::/^intr/") do print(k, stat, value) end
 -- @function x:values
@@ -59,7 +57,7 @@ object.check = check
 
 --- The first level of the path: `x:module("sd")` is `x.sd`, whatever the module is called.
 -- @string name
--- @treturn table|nil instances, see kstat.path
+-- @treturn {[integer]={[string]={[string]=value}}}|nil instances, see kstat.path
 -- @function x:module
 
 -- The Lua methods of one kind of object: "chain", "sample" or "difference".

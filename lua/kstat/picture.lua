@@ -43,7 +43,8 @@ end
 
 --- What standard output is.
 -- @treturn table `tty` (boolean), `utf8` (boolean: what the locale says, also for a pipe), `width` and `height`
--- (columns and rows; 80 and 24 where it is no terminal, unless $COLUMNS says otherwise; at most 2,000 and 1,000)
+-- (integer: columns and rows; 80 and 24 where it is no terminal, unless $COLUMNS says otherwise; at most 2,000 and
+-- 1,000)
 function picture.terminal()
   local columns, rows = core.terminal(1)
   return {
@@ -120,9 +121,10 @@ local function step_of(value, low, high, steps)
 end
 
 --- A row of numbers as a row of characters, the higher the larger.
--- @tparam {number,...} values; nil, NaN and infinities show as a blank
--- @tparam[opt] table options `n` (how many values, if some are nil), `low` and `high` (the scale;
--- default: 0, or the smallest if negative, and the largest), `width` (only the last that many), `utf8`
+-- @tparam {?number,...} values nil, NaN and infinities show as a blank
+-- @tparam[opt] table options `n` (integer: how many values, if some are nil), `low` and `high` (number: the scale;
+-- default: 0, or the smallest if negative, and the largest), `width` (integer: only the last that many), `utf8`
+-- (boolean)
 -- @treturn string
 function picture.sparkline(values, options)
   if type(values) ~= "table" then
@@ -147,7 +149,7 @@ end
 -- @number value
 -- @number most what a full bar stands for
 -- @int width columns of a full bar
--- @tparam[opt] table options `utf8`
+-- @tparam[opt] table options `utf8` (boolean)
 -- @treturn string padded to width
 function picture.bar(value, most, width, options)
   local utf8 = decide(options, "bar", 2)
@@ -175,9 +177,9 @@ local function pad(text, width)
 end
 
 --- Labelled horizontal bars, one a line: label, bar, value.
--- @tparam {{label,value},...} rows
--- @tparam[opt] table options `most` (a full bar; default: the largest value), `format` (function or
--- kstat.format text for a value; default "%g"), `width`, `utf8`
+-- @tparam {{string,?number},...} rows each a label and a value
+-- @tparam[opt] table options `most` (number: a full bar; default: the largest value), `format`
+-- (string|fun(value:number):string, for kstat.format; default "%g"), `width` (integer), `utf8` (boolean)
 -- @treturn string lines
 function picture.bars(rows, options)
   if type(rows) ~= "table" then
@@ -220,9 +222,9 @@ heatmap.__index = heatmap
 -- a disk), each cell as dark as its count is large.
 -- @tparam table options
 --
---   * `rows`: the labels from bottom to top
---   * `most`: the count of the darkest cell (default: the largest in view)
---   * `title`, `width`, `utf8`
+--   * `rows` ({string,...}, needed): the labels from bottom to top
+--   * `most` (number): the count of the darkest cell (default: the largest in view)
+--   * `title` (string), `width` (integer), `utf8` (boolean)
 --
 -- @treturn heatmap
 -- @usage
@@ -238,7 +240,7 @@ function picture.heatmap(options)
 end
 
 --- Adds the column of one interval.
--- @tparam {number,...} counts one for each row; nil: none
+-- @tparam {?number,...} counts one for each row; nil: none
 -- @function map:add
 function heatmap:add(counts)
   if type(counts) ~= "table" then

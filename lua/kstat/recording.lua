@@ -19,10 +19,8 @@ writer.__index = require("kstat.guess").within("a recording", writer)
 
 --- Opens a recording for writing; one that exists is continued. One program at a time may write it.
 -- @string path
--- @treturn[1] recording
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name: "EEXIST" a file that is no recording, "EWOULDBLOCK" another
+-- @treturn writer
+-- @fails "EEXIST" a file that is no recording, "EWOULDBLOCK" another
 -- program writes it ("EAGAIN" is its other name), "EBADMSG" it is damaged, or why it cannot be opened
 function recording.open(path)
   if type(path) ~= "string" then
@@ -38,11 +36,9 @@ end
 --- Reads kstats now and appends them as one sample. After a failure the file ends with the sample
 -- before, and the next call tries again.
 -- @tparam chain ks
--- @param ... selectors; none: every kstat. A statistic in them does not matter: kstats are recorded whole.
--- @treturn[1] boolean true
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name: "ENOSPC", …
+-- @tparam spec ... selectors; none: every kstat. A statistic in them does not matter: kstats are recorded whole.
+-- @treturn boolean true
+-- @fails "ENOSPC", …
 -- @function rec:add
 function writer:add(ks, ...)
   local list, message, errname = selector.list(2, ...)

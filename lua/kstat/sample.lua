@@ -32,12 +32,10 @@ local function nth(n, f)
   return function(self) return (select(n, f(self))) end
 end
 
---- Fields of a sample.
--- @field taken when it was made, in seconds of kstat.gethrtime(); in a replay the newest snaptime of its moment
--- @field taken_ns the same in exact nanoseconds
--- @field time_of_day seconds since 1970 (UTC); in a replay those of the recording, or else they follow the snaptimes
--- @field time_of_day_ns the same in exact nanoseconds
--- @field clock the same in whole seconds, as clocks show them (rounded if it follows the snaptimes)
+--- Fields of a sample: `taken` (number), when it was made, in seconds of kstat.gethrtime(); in a replay the newest
+-- snaptime of its moment; `time_of_day` (number), seconds since 1970 (UTC); in a replay those of the recording, or else
+-- they follow the snaptimes; `taken_ns` and `time_of_day_ns` (integer), the same in exact nanoseconds; `clock`
+-- (integer), the time of day in whole seconds, as clocks show them (rounded if it follows the snaptimes).
 -- @table sample
 
 local methods = object.methods("sample")
@@ -60,9 +58,8 @@ object.install(core.sample_meta, "sample", methods, {
   clock = nth(3, core.sample_time_of_day),
 })
 
---- Fields of a difference.
--- @field elapsed seconds between the two samples
--- @field elapsed_ns the same in exact nanoseconds
+--- Fields of a difference: `elapsed` (number), seconds between the two samples; `elapsed_ns` (integer), the same in
+-- exact nanoseconds.
 -- @table difference
 
 local difference = object.methods("difference")
@@ -78,12 +75,10 @@ local difference = object.methods("difference")
 difference.figures = core.difference_figures
 
 --- A row for each kstat that a selector matches: its `module`, `instance` and `name`, and its figures.
--- @tparam string|table|selector spec see kstat.selector
+-- @tparam spec spec see kstat.selector
 -- @tparam figures figures see kstat.figures
--- @treturn[1] {table,...} in the order of kstat(8), perhaps empty
--- @treturn[2] nil
--- @treturn[2] string message, on a bad selector
--- @treturn[2] string errno name
+-- @treturn {table,...} in the order of kstat(8), perhaps empty
+-- @fails on a bad selector
 -- @usage for _, row in ipairs(d:rows("cpu::sys", figures)) do print(row.instance, row.cs) end
 -- @function difference:rows
 function difference.rows(self, spec, figures)
@@ -100,7 +95,7 @@ end
 
 --- Change per second of everything that a selector matches, added up; seconds are those between
 -- each kstat's own snaptimes. Times change in seconds: 1 means all the time.
--- @tparam string|table|selector spec
+-- @tparam spec spec
 -- @treturn number|nil nil if nothing matches that has a rate
 -- @raise on a bad selector
 -- @usage print((now - prev):rate("sd:::nread"))

@@ -12,6 +12,20 @@
 -- here a colon is a character like any other. The instance may be a number.
 --
 -- @module kstat.selector
+
+--- A selector as a table: `module`, `name`, `statistic` and `class` (?string), `instance` (?string|integer).
+-- @table fields
+
+--- Whether a compiled selector selects a kstat, and a statistic of this name.
+-- @tparam kstat k
+-- @string[opt] statistic
+-- @treturn boolean
+-- @function sel:matches
+
+--- The five specifiers that a compiled selector was made from, where "" is everything.
+-- @treturn fields
+-- @function sel:fields
+
 local core = require("kstat.core")
 
 local selector = {}
@@ -67,14 +81,10 @@ local function from_text(text)
 end
 
 --- Compiles a selector. It can be used wherever one is expected, any number of times.
--- `sel:matches(k[, statistic])` returns whether it selects a kstat, and a statistic of this name; `sel:fields()` a
--- table of the five specifiers that it was made from, where "" is everything.
--- @tparam string|table|selector spec see above; a compiled one is returned as it is
+-- @tparam spec spec see above; a compiled one is returned as it is
 -- @int[opt=1] level where a mistake is reported: 1 is the caller of this function
--- @treturn[1] selector
--- @treturn[2] nil
--- @treturn[2] string what is wrong, and where in the expression
--- @treturn[2] string "EINVAL"
+-- @treturn selector
+-- @fails "EINVAL": the message says what is wrong, and where in the expression
 -- @raise if spec is of another type, or a table with unknown fields
 function selector.compile(spec, level)
   level = level or 1

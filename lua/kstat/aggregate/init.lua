@@ -59,20 +59,18 @@ local unpack = table.unpack or unpack
 local KEY_TYPES = { string = true, number = true, boolean = true }
 
 --- Makes an aggregation: `kstat.aggregate(definition)`.
--- @tparam string|table definition the text form, or a table
+-- @tparam table|string definition the text form, or a table
 --
---   * `reduce`: "sum", or an array of reducers as in the text form
---   * `by`: "module", or an array of keys; a key may be a function(k, statistic, value) or
---     `{ title, function }`, which gives a string or a number, or nil for what is to be left out
---   * `of`: an expression; `rate = true` stands for "rate(*)"
---   * `top`, `over_time`
+--   * `reduce` (string|{string,...}, needed): "sum", or an array of reducers as in the text form
+--   * `by` (string|function|{string|function|table,...}): "module", or an array of keys; a key may be a function(k,
+--     statistic, value) or `{ title, function }`, which gives a string or a number, or nil for what is to be left out
+--   * `of` (string): an expression; `rate` (boolean): true stands for "rate(*)"
+--   * `top` (integer), `over_time` (boolean)
 --
 -- Reducers of one kind have their arguments as part of their title ("ewma 10", "ewma 60"); the same reducer or the
 -- same named key twice is refused.
--- @treturn[1] aggregation; its field `of` is the expression, if there is one: then it takes differences
--- @treturn[2] nil
--- @treturn[2] string what is wrong in a text, with the position
--- @treturn[2] string "EINVAL"
+-- @treturn aggregation with `over_time` (boolean), and `of` (?string): its expression; then it takes differences
+-- @fails "EINVAL": the message says what is wrong in a text, with the position
 -- @raise on a wrong table
 -- @function kstat.aggregate
 function aggregate.new(definition, level)
@@ -231,13 +229,11 @@ local function as_difference(x, list)
 end
 
 --- Adds what selectors match.
--- @param x a chain, a sample, or a difference of two samples
--- @param ... selectors; none: every kstat
--- @treturn[1] aggregation itself
--- @treturn[1] int how many values were added
--- @treturn[2] nil
--- @treturn[2] string message: a bad selector, a capture group that none of them has
--- @treturn[2] string errno name
+-- @tparam chain|sample|difference x
+-- @tparam spec ... selectors; none: every kstat
+-- @treturn aggregation itself
+-- @treturn int how many values were added
+-- @fails a bad selector, a capture group that none of them has
 -- @function agg:add
 function methods.add(self, x, ...)
   local kind = core.kind(x)
@@ -353,8 +349,8 @@ local function sorted(self, less)
 end
 
 --- Everything, in order: by key, or what `top` and `sort` say.
--- @treturn {table,...} each with `key` (an array with tostring(): the columns with colons between) and
--- `values` (an array, one for each reducer; nil where it has no value)
+-- @treturn {table,...} each with `key`, an array with tostring(): the columns with colons between, and
+-- `values`, an array, one for each reducer; nil where it has no value
 -- @function agg:rows
 function methods.rows(self)
   local rows = sorted(self, self.order or self.top and order.by_value(1) or order.by_key)
@@ -365,7 +361,7 @@ function methods.rows(self)
 end
 
 --- Iterates in the order of `rows`.
--- @treturn function an iterator that yields the key, and the values of all reducers
+-- @treturn fun():?{string|number,...},any an iterator that yields the key, and the values of all reducers
 -- @usage for key, value in agg:each() do print(key[1], value) end
 -- @function agg:each
 function methods.each(self)
@@ -379,8 +375,8 @@ function methods.each(self)
 end
 
 --- The values of one key.
--- @param ... a value for each key column
--- @return the values of all reducers; nil if nothing was added for this key
+-- @tparam string|number ... a value for each key column
+-- @treturn any,... the values of all reducers; nil if nothing was added for this key
 -- @function agg:get
 function methods.get(self, ...)
   local key, path = { ... }, {}
@@ -406,7 +402,7 @@ function methods.size(self)
 end
 
 --- Sets the order of what is read.
--- @tparam string|function|nil by a reducer, largest first ("-sum": smallest first), a key
+-- @tparam[opt] string|fun(a:table,b:table):boolean by a reducer, largest first ("-sum": smallest first), a key
 -- ("-module": the other way around), function(a, b) of `rows`, or nil: by key
 -- @treturn aggregation itself
 -- @raise if there is no such column
@@ -498,9 +494,9 @@ function methods.text(self)
 end
 
 --- In one of the forms of kstat(8).
--- @string[opt="human"] form "human": as `text`; "parseable": a line for each key and reducer, the key's
--- columns and the reducer with colons between, a tab, the value; "colons": the same with a colon in place
--- of the tab; "list": without values; "json": an array of objects. There a distribution is an array of
+-- @tparam[opt="human"] "human"|"parseable"|"colons"|"list"|"json" form "human": as `text`; "parseable": a line for each
+-- key and reducer, the key's columns and the reducer with colons between, a tab, the value; "colons": the same with a
+-- colon in place of the tab; "list": without values; "json": an array of objects. There a distribution is an array of
 -- [low, high, count]: low <= value < high, null at the open ends.
 -- @treturn string
 -- @treturn int how many keys it shows

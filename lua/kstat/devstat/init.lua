@@ -12,27 +12,30 @@
 --       -- some time later
 --     end
 --
--- A *device* is immutable: the state of one device at one time. Its fields:
---
--- - `name` as the system knows it ("sda"), `device_name` and `unit` as devstat numbers it
---   ("sd", 0), `number` unique in its list, `creation_time` in seconds of uptime;
--- - `type` ("da", "cd", "sa", "floppy", ...; nil if there is no word for it), `interface`
---   ("scsi", "ide", "other"), `pass` (true for passthrough devices), `priority`;
--- - `block_size` in bytes, nil if not known; `queue_length`, transactions outstanding;
--- - `read_bytes`, `write_bytes`, `free_bytes` (discarded); `read_ops`, `write_ops`, `free_ops`,
---   `other_ops`; `read_time`, `write_time`, `free_time`, `other_time`: summed durations in
---   seconds; `busy_time` in seconds. All since creation. `read_time_ns` and so on, and
---   `busy_time_ns`, are the same in whole nanoseconds.
---
--- A *snapshot* is an array of devices in list order, with the fields `devices` (the array
--- itself), `generation` and `changed` (whether it differs from the last read), `snap_time` (seconds
--- of uptime), `cp_time` (ticks of all CPUs: user, nice, sys, intr, idle; nil if not known), `tk_nin`
--- and `tk_nout` (characters from and to terminals; nil where the system does not count them).
---
 -- What the world causes is reported as `nil, message, errno_name`.
 -- SPDX-License-Identifier: MIT
 --
 -- @module kstat.devstat
+
+--- A *device* is immutable: the state of one device at one time. Its fields:
+--
+-- - `name` (string) as the system knows it ("sda"), `device_name` (string) and `unit` (integer) as devstat numbers it
+--   ("sd", 0), `number` (integer) unique in its list, `creation_time` (number) in seconds of uptime;
+-- - `type` (?string: "da", "cd", "sa", "floppy", ...; nil if there is no word for it), `interface` (?string:
+--   "scsi", "ide", "other"), `pass` (boolean: true for passthrough devices), `priority` (integer);
+-- - `block_size` (?integer) in bytes, nil if not known; `queue_length` (integer), transactions outstanding;
+-- - `read_bytes`, `write_bytes`, `free_bytes` (integer; discarded); `read_ops`, `write_ops`, `free_ops`, `other_ops`
+--   (integer); `read_time`, `write_time`, `free_time`, `other_time`, `busy_time` (number): summed durations in seconds.
+--   All since creation. `read_time_ns`, `write_time_ns`, `free_time_ns`, `other_time_ns`, `busy_time_ns` (integer) are
+--   the same in whole nanoseconds.
+-- @table device
+
+--- A *snapshot* is an array of devices in list order, with the fields `devices` ({device,...}), the array itself,
+-- `generation` (integer) and `changed` (boolean): whether it differs from the last read, `snap_time` (number): seconds
+-- of uptime, `cp_time` (?{[string]=integer}): ticks of all CPUs: user, nice, sys, intr, idle; nil if not known,
+-- `tk_nin` and `tk_nout` (?integer): characters from and to terminals; nil where the system does not count them.
+-- @table snapshot
+
 local core = require("kstat.core").devstat
 local kind_of = require("kstat.core").kind
 local open_kstats = require("kstat.chain").open
@@ -82,12 +85,10 @@ local function open(source, name)
 end
 
 --- Opens the list of devices.
--- @param[opt] source a chain, which stays the caller's to update and to close, or what kstat.open()
--- takes; nil for this machine or the replay in `$KSTAT_SOURCE`, a string for a capture
--- @treturn[1] reader
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+-- @tparam[opt] string|source|chain source a chain, which stays the caller's to update and to close, or what
+-- kstat.open() takes; nil for this machine or the replay in `$KSTAT_SOURCE`, a string for a capture
+-- @treturn reader with `chain` (kstat.chain)
+-- @fails
 function M.open(source)
   local opened, message, errname = open(source, "open")
   return opened, message, errname
@@ -95,10 +96,8 @@ end
 
 --- Reads the devices. A reader that opened its chain brings it up to date first, but for the
 -- first time: in a replay each further call is the next sample.
--- @treturn[1] table a snapshot
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+-- @treturn snapshot
+-- @fails
 function reader:read()
   is_self(self, reader, "reader", "read")
   if kind_of(self.chain) == "closed" then error("the kstat chain is closed", 2) end
@@ -117,11 +116,9 @@ function reader:close()
 end
 
 --- Reads the list of devices once.
--- @param[opt] source as for open()
--- @treturn[1] table a snapshot
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+-- @tparam[opt] string|source|chain source as for open()
+-- @treturn snapshot
+-- @fails
 function M.list(source)
   local opened, message, errname = open(source, "list")
   if not opened then return nil, message, errname end
@@ -139,8 +136,8 @@ end
 M.device = core.device
 
 --- Finds devices of an earlier snapshot.
--- @tparam table|nil snapshot or array of devices; nil finds nothing
--- @treturn function that, given a device, returns the same device there, or nil if it was
+-- @tparam snapshot|{device,...}|nil snapshot or array of devices; nil finds nothing
+-- @treturn fun(d:device):?device that, given a device, returns the same device there, or nil if it was
 --   not there or another one had its name: then its figures are those since its creation, and so is
 --   the time that they are divided by. `history` knows both
 function M.by_name(snapshot)
@@ -160,7 +157,7 @@ history.__index = history
 
 --- Remembers devices from snapshot to snapshot, so that one that was missing for a while is compared with
 -- itself.
--- @treturn history with the methods `previous` and `add`
+-- @treturn history
 function M.history()
   return setmetatable({ known = {} }, history)
 end
@@ -173,8 +170,8 @@ end
 --   created, and its creation time is a guess.)
 -- - Otherwise, and if no snapshot was added: from nothing, over the time since its creation.
 -- @function history:previous
--- @param d a device
--- @tparam table now the snapshot that it is in
+-- @tparam device d
+-- @tparam snapshot now the snapshot that it is in
 -- @treturn device|nil the device as it was; nil: since its creation
 -- @treturn number seconds between the two; 0 if no time passed
 function history:previous(d, now)
@@ -196,7 +193,7 @@ end
 
 --- Remembers the devices of a snapshot; those it does not have stay as they were.
 -- @function history:add
--- @tparam table snapshot
+-- @tparam snapshot snapshot
 function history:add(snapshot)
   is_self(self, history, "history", "add")
   if type(snapshot) ~= "table" or not snapshot.snap_time then expected(1, "add", "snapshot", snapshot, 2) end
@@ -213,19 +210,19 @@ end
 -- and blocks are counts; times are seconds but for `ms_per_...`; rates are per second and 0 if
 -- no time has passed (less than a nanosecond). `busy_pct` may exceed 100. A counter that went back counts as unchanged,
 -- and `backwards` is then true.
--- @param cur a device, or a table of its fields
--- @param prev the device before, nil to compute since its creation
+-- @tparam device|table cur a device, or a table of its fields
+-- @tparam device|table|nil prev the device before, nil to compute since its creation
 -- @tparam number etime seconds between the two
--- @treturn table
+-- @treturn {[string]=number|boolean}
 -- @function M.compute
 M.compute = core.compute
 
 --- One figure as text, rounded once from the C library's full precision.
--- @param cur as for compute()
--- @param prev
+-- @tparam device|table cur as for compute()
+-- @tparam device|table|nil prev
 -- @tparam number etime
 -- @tparam string figure its name, as in compute()
--- @tparam number decimals 0 to 20
+-- @tparam integer decimals 0 to 20
 -- @tparam[opt=1] number scale what to multiply it by
 -- @treturn string
 -- @function M.text
@@ -233,15 +230,13 @@ M.text = core.text
 
 --- Checks and takes apart a pattern such as "da,scsi,pass".
 -- @tparam string pattern up to three words: a device type, an interface, `pass`
--- @treturn table with `type`, `interface` (nil if any), `pass` and `text`
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string "EINVAL"
+-- @treturn table with `type`, `interface` (?string: nil if any), `pass` (boolean) and `text` (string)
+-- @fails "EINVAL"
 -- @function M.match
 M.match = core.match
 
 --- An empty selection that keeps its state from call to call, as devstat_selectdevs() does.
--- @treturn selection with the methods `apply(devices, generation, mode, names, patterns, max,
+-- @treturn table with the methods `apply(devices, generation, mode, names, patterns, max,
 --   performance)` (true if the selection changed), `entries()` (array of tables with `index` in the list
 --   of devices, `selected` (0: not) and `bytes`) and `set_bytes(entry, bytes)`; `#selection` is
 --   the number of selected devices
@@ -297,12 +292,14 @@ end
 --- Chooses devices, at most `max` of them, in the order to show them.
 -- @tparam {device,...} devices
 -- @tparam[opt] table options
---   `names`: array of names; `match`: a pattern, or an array of them ("or"); `mode`: "add"
+--   `names` ({string,...}); `match` (string|match|{string|match,...}): a pattern, or an array of them ("or"); `mode`
+--   (string): "add"
 --   (fills up with other devices in list order; the default without names and patterns), "only" (the
 --   default with them), "addonly", or "remove" (the devices that names and patterns leave);
---   `max`: number of devices to return at most; `sort`: "bytes" for those that moved most bytes
---   first, since `previous` (a snapshot or an array of devices) if given
--- @treturn {device,...} or nil, message, "EINVAL" for a pattern that makes no sense
+--   `max` (integer): number of devices to return at most; `sort` (string): "bytes" for those that moved most bytes
+--   first, since `previous` (snapshot|{device,...}) if given
+-- @treturn {device,...}
+-- @fails "EINVAL" for a pattern that makes no sense
 -- @raise for an option of another name or type
 function M.select(devices, options)
   if options == nil then options = {} end

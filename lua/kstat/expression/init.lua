@@ -300,9 +300,9 @@ end
 -- @string text
 -- @tparam[opt] table run the state of the report whose column it is, for percentiles over time: `tick` (a number
 -- for each tick), `first` (whether it shows what was counted since creation), `seen` (a table)
--- @treturn[1] function(row): row is a table of fields, with the kstat of a difference as `kstat`;
+-- @treturn function(row): row is a table of fields, with the kstat of a difference as `kstat`;
 -- gives a number, a string or nil
--- @treturn[1] {string,...} the names in the expression
+-- @treturn {string,...} the names in the expression
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong, with the position
 function expression.compile(text, run)

@@ -8,6 +8,44 @@
 -- Nothing here stops the server: where no metrics can be published, setup() writes one line into the error log and
 -- returns an object whose functions do nothing. doc/nginx.md describes all of it.
 -- @module kstat.nginx
+
+--- A label of one's own: `name` (string), `from` (string|fun():any): a variable as "$name", or a function.
+-- @table label
+
+--- What describes a metric: `help` and `unit` (?string), `labels` (?{string,...}).
+-- @table metric_spec
+
+--- Adds to a counter.
+-- @number[opt=1] n
+-- @param ... labels
+-- @function counter:add
+
+--- Sets a gauge, or counts a value of a histogram.
+-- @number v
+-- @param ... labels
+-- @function gauge:set
+-- @also histogram:observe
+
+--- The metric with these labels, to be kept: its functions take no labels.
+-- @param ... labels
+-- @treturn self
+-- @function counter:with
+-- @also gauge:with histogram:with
+
+--- Removes the row with these labels, for all workers.
+-- @param ... labels
+-- @treturn boolean whether there was one
+-- @function counter:remove
+-- @also gauge:remove histogram:remove
+
+--- Something waits, `enter`; it is served, `start`.
+-- @function queue:enter
+-- @also queue:start
+
+--- It is done.
+-- @int[opt] bytes
+-- @function queue:done
+
 local answers = require("kstat.nginx.answers")
 local expiry = require("kstat.nginx.expiry")
 local chains = require("kstat.chain")
@@ -235,27 +273,27 @@ local function object(server)
   --- Makes a counter: for `init_by_lua`, as the other metrics. A mistake is a line in the error log, and an object
   -- whose functions do nothing.
   -- @string name at most 30 letters, digits and _
-  -- @tparam[opt] table spec `help`, `unit`, `labels`
-  -- @treturn metric `add(n, labels...)`, `with(labels...)`, `remove(labels...)`; what `with` returns takes no labels
+  -- @tparam[opt] metric_spec spec
+  -- @treturn counter what `with` of it returns takes no labels
   -- @function kn:counter
   kn.counter = maker(server, own.counter)
   --- Makes a gauge, which all workers set: the last value counts.
   -- @string name as of a counter
-  -- @tparam[opt] table spec as of a counter
-  -- @treturn metric `set(v, labels...)`, `with(labels...)`, `remove(labels...)`
+  -- @tparam[opt] metric_spec spec
+  -- @treturn gauge
   -- @function kn:gauge
   kn.gauge = maker(server, own.gauge)
   --- Makes a histogram.
   -- @string name at most 22 letters, digits and _
-  -- @tparam[opt] table spec `help`, `unit`, `labels`, `buckets`: the greatest value of each (those of times in
-  -- seconds), `percentiles`: whether p50 to p999 are kept too
-  -- @treturn metric `observe(v, labels...)`, `with(labels...)`, `remove(labels...)`
+  -- @tparam[opt] metric_spec spec also `buckets` ({number,...}): the greatest value of each (those of times in
+  -- seconds), `percentiles` (boolean): whether p50 to p999 are kept too
+  -- @treturn histogram
   -- @function kn:histogram
   kn.histogram = maker(server, own.histogram)
   --- Makes a queue: how much waits and is served, for how long, as of a disk.
   -- @string name at most 25 letters, digits and _
-  -- @tparam[opt] table spec `help`
-  -- @treturn queue `enter()`: something waits, `start()`: it is served, `done(bytes)`: it is done
+  -- @tparam[opt] metric_spec spec `help`
+  -- @treturn queue
   -- @function kn:queue
   kn.queue = maker(server, own.queue)
   --- Answers with metrics: this nginx's own families, or with `?select=` any kstats of the machine.
@@ -278,8 +316,10 @@ local function object(server)
 end
 
 --- Publishes the metrics of this nginx: for `init_by_lua`. Never raises.
--- @tparam[opt] table given the options, see doc/nginx.md
--- @treturn kn
+-- @tparam[opt] table given see doc/nginx.md: `name` (string), `labels` ({string|label,...}), `status` ("class"|"code"),
+-- `buckets` ({number,...}), `percentiles`, `bytes`, `precise`, `persistent`, `upstreams`, `connections` and `dicts`
+-- (boolean), `max_rows` and `capacity` (integer), `expire` (number: seconds)
+-- @treturn metrics
 function M.setup(given)
   local ok, kn, message = pcall(function()
     local server, problem = start(checked(given or {}))

@@ -15,13 +15,11 @@ local blob_methods = {}
 -- @tparam integer|string voi its ID (a little faster), or its name
 -- @number v a whole number for integer VOIs (in LuaJIT also an `int64_t` or `uint64_t`); fixed-point VOIs round to
 -- their precision
--- @treturn[1] boolean true
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string "ERANGE" (not of the VOI's type, or no number; nothing was counted), "EOVERFLOW" (one statistic
+-- @treturn boolean true
+-- @fails "ERANGE" (not of the VOI's type, or no number; nothing was counted), "EOVERFLOW" (one statistic
 -- could not take it, the others did), "EAGAIN" (a stopped process holds it for a second), "EIO" (others that share the
 -- segment overwrote it)
--- @function k:update
+-- @function blob:update
 local function deleted()
   check.usage("the statsblob was deleted")
 end
@@ -30,24 +28,28 @@ blob_methods.update = deleted -- until core.blob_methods() gives the object its 
 --- Feeds the previous value plus `dv` (VOIs with `relupdate`); as `update`.
 -- @tparam integer|string voi
 -- @number dv
--- @function k:add
+-- @treturn boolean true
+-- @fails
+-- @function blob:add
 blob_methods.add = deleted
 
---- Adds a private blob of the same template, `k:merge(blob)`; becomes a copy of one, `k:store(blob)`; starts
--- again, `k:reset()`.
--- @treturn[1] boolean true
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name: "EINVAL" a blob of another template
--- @function k:merge
+--- Adds a private blob of the same template, or becomes a copy of it.
+-- @tparam stats.blob blob
+-- @treturn boolean true
+-- @fails "EINVAL" a blob of another template
+-- @function blob:merge
+-- @also blob:store
+
+--- Starts again.
+-- @treturn boolean true
+-- @fails
+-- @function blob:reset
 blob_methods.merge, blob_methods.store, blob_methods.reset, blob_methods.bytes = deleted, deleted, deleted, deleted
 
 --- A private copy of it as it is now, its shards merged: see `kstat.stats`.
--- @treturn[1] blob
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
--- @function k:snapshot
+-- @treturn stats.blob
+-- @fails
+-- @function blob:snapshot
 function blob_methods.snapshot(self)
   local bytes, message, errname = self:bytes()
   if not bytes then
@@ -132,22 +134,23 @@ local function describe_vois(box, ids, vois)
   return true
 end
 
+--- What a value of interest is: `unit` and `desc` (?string).
+-- @table voi_spec
+
 --- Publishes a statsblob (`kstat.stats`): of each value of interest of its template, such as "rtt", readers
 -- see the statistics `rtt_sum`, `rtt_max`, `rtt_min`, `rtt_count`, `rtt_p50`, `rtt_p90`, `rtt_p99`, `rtt_p999`,
 -- `rtt_buckets`, `rtt_bounds` and `rtt_oob`, as far as the template has them, and the whole blob by
 -- `ks:lookup(...):blob()`.
--- @tparam table spec beside the common fields:
+-- @tparam published_spec spec beside the common fields:
 --
---   * `template`: made by `kstat.stats`.template(), with all its VOIs. Names of statistics have at most 30 bytes:
---     that of a VOI has at most 22 with a histogram, 24 with a digest, 26 with neither (else EINVAL)
---   * `vois`: what they are, by name: `vois = { rtt = { unit = "us", desc = "time to answer" } }`
---   * `shards`: blobs that threads or workers update side by side, at most 64 (1); readers get them merged. Not with
---     VOIs that have `relupdate`
--- @treturn[1] blob `k:update(voi, v)`, `k:add(voi, dv)`, `k:merge(blob)`, `k:store(blob)`, `k:reset()`,
--- `k:snapshot()`, `k:delete()`
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+--   * `template` (stats.template, needed): made by `kstat.stats`.template(), with all its VOIs. Names of statistics
+--     have at most 30 bytes: that of a VOI has at most 22 with a histogram, 24 with a digest, 26 with neither (else
+--     EINVAL)
+--   * `vois` ({[string]=voi_spec}): what they are, by name: `vois = { rtt = { unit = "us", desc = "time to answer" } }`
+--   * `shards` (integer): blobs that threads or workers update side by side, at most 64 (1); readers get them merged.
+--     Not with VOIs that have `relupdate`
+-- @treturn published.blob with `vois` ({[string]=integer}): the IDs by name
+-- @fails
 -- @usage local template = assert(kstat.stats.template("answers"))
 -- assert(template:add_voi(0, "rtt", "u64", { kstat.stats.sum(), kstat.stats.max() }))
 -- local answers = assert(pub:blob({ name = "answers", template = template, vois = { rtt = { unit = "us" } } }))

@@ -14,11 +14,9 @@ local histogram_fields = check.with_header("type", "meta", "scale", "fract", "ra
 
 --- Counts a value.
 -- @int value in the unit that `meta` and `scale` say
--- @treturn[1] boolean true
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
--- @function k:add_value
+-- @treturn boolean true
+-- @fails
+-- @function histogram:add_value
 if library.fn then
   local add_value = library.fn.add_value
   function histogram_methods.add_value(self, value)
@@ -31,18 +29,17 @@ if library.fn then
 end
 
 --- Creates a histogram, see `kstat2_create_histogram(9F)`.
--- @tparam table spec beside the common fields:
+-- @tparam published_spec spec beside the common fields:
 --
---   * `type`: `"linear"`: buckets of `stepping` from `range_min` to `range_max` (0: open); `"log2"`, `"log10"`: a
---     bucket for each power, which needs no range; `"log10_lin"`: `stepping` buckets in each power of ten from
---     10^`range_min` on and below 10^(`range_max` + 1); they are powers, 0 to 18
---   * what the values measure: `meta` ("bytes", `"t_rel"`, …), `scale`, `fract` (the scale divides): times are in
---     seconds by the scale, nanoseconds with `meta = "t_rel", scale = 1000000000, fract = true`; and `desc`
---   * `stable`, `private` (needs a private segment)
--- @treturn[1] histogram `k:add_value(value)`
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+--   * `type` (string, needed): `"linear"`: buckets of `stepping` (integer) from `range_min` (integer) to `range_max`
+--     (integer; 0: open); `"log2"`, `"log10"`: a bucket for each power, which needs no range; `"log10_lin"`: `stepping`
+--     buckets in each power of ten from 10^`range_min` on and below 10^(`range_max` + 1); they are powers, 0 to 18
+--   * what the values measure: `meta` (string): "bytes", `"t_rel"`, …, `scale` (integer), `fract` (boolean: it
+--     divides): times are in seconds by the scale, nanoseconds with `meta = "t_rel", scale = 1000000000, fract = true`;
+--     and `desc` (string)
+--   * `stable` (boolean), `private` (boolean; needs a private segment)
+-- @treturn published.histogram
+-- @fails
 -- @usage local h = assert(pub:histogram({ name = "answer_ns", type = "log10_lin", range_min = 3, range_max = 9,
 --   stepping = 10, meta = "t_rel", scale = 1000000000, fract = true, desc = "time to answer" }))
 -- h:add_value(1500000)

@@ -9,13 +9,26 @@
 -- them or not. Children of a fork share them. Publishing the same name again, and creating the same
 -- kstat again, gives what is there: a reload goes on counting. A damaged segment is replaced then.
 --
--- A kstat is described by a table of `name`, and optionally `module` (the segment's name), `instance`
--- (0), `class` ("misc"), `persistent` (it is kept when deleted, and when the process ends, until it is
--- created again), and what its type needs.
+-- A kstat is described by a table of `name`, and optionally `module`, `instance`, `class`, `persistent`, and what its
+-- type needs.
 -- What the world causes is returned as nil, message, name of errno; mistakes of the caller raise, and so do
 -- fractions where whole things are counted.
 --
 -- @module kstat.publish
+
+--- What describes a kstat of any type: `name` (string), and optionally `module` (?string; the segment's name),
+-- `instance` (?integer; 0), `class` (?string; "misc"), `persistent` (?boolean): true: it is kept when deleted, and when
+-- the process ends, until it is created again.
+-- @table published_spec
+
+--- Fields of a published kstat: `module` (string), `instance` (integer), `name` (string), `class` (string).
+-- @table published
+
+--- How a segment is published: `private` (?boolean): only this user may read it; `shared` (?boolean): if another
+-- process publishes that name, publish there with it, instead of "EBUSY"; `capacity` (?integer): bytes that a new
+-- segment may grow to, 64 KiB to 1 GiB (64 MiB); storage is taken as kstats are created.
+-- @table publish_options
+
 local core = require("kstat.core").publish
 local blob = require("kstat.publish.blob")
 local check = require("kstat.publish.check")
@@ -51,10 +64,8 @@ end
 -- @string name
 -- @string[opt] module default: the segment's name
 -- @int[opt=0] instance
--- @treturn[1] boolean
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+-- @treturn boolean
+-- @fails
 -- @function pub:has
 function pub_methods.has(self, name, module, instance)
   module, instance, name = check.header(self, { name = name, module = module, instance = instance })
@@ -65,10 +76,8 @@ end
 -- @string name
 -- @string[opt] module
 -- @int[opt=0] instance
--- @treturn[1] boolean whether there was one
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+-- @treturn boolean whether there was one
+-- @fails
 -- @function pub:remove
 function pub_methods.remove(self, name, module, instance)
   module, instance, name = check.header(self, { name = name, module = module, instance = instance })
@@ -95,17 +104,13 @@ pub_meta.__close = pub_methods.close
 
 local option_fields = check.set("private", "shared", "capacity")
 
---- Opens a segment, as `kstat_publish()` of `kstat_provider.h`: `kstat.publish(name [, options])`.
+--- Opens a segment, as `kstat_publish()` of `kstat_provider.h`.
 -- @string name 1 to 63 letters, digits, "-", "_" and ".", which does not come first; also the kstats' module unless
 -- they say otherwise (a module has at most 30 bytes)
--- @tparam[opt] table options `private`: only this user may read it; `shared`: if another process
--- publishes that name, publish there with it, instead of "EBUSY"; `capacity`: bytes that a new segment may grow to,
--- 64 KiB to 1 GiB (64 MiB); storage is taken as kstats are created
--- @treturn[1] pub
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name: "EINVAL" no such name, "EBUSY" another process publishes it, "EACCES", …
--- @function publish
+-- @tparam[opt] publish_options options
+-- @treturn pub with `name` (string)
+-- @fails "EINVAL" no such name, "EBUSY" another process publishes it, "EACCES", …
+-- @function kstat.publish
 function M.publish(name, options)
   if type(name) ~= "string" then
     check.usage("publish: a name expected, got %s", type(name))
@@ -121,10 +126,11 @@ function M.publish(name, options)
     pub_meta)
 end
 
---- Removes the segments of dead processes, as far as this user may: `kstat.gc()`.
+--- Removes the segments of dead processes, as far as this user may.
 -- @tparam[opt] boolean persistent also those with persistent kstats
 -- @treturn {string,...} the files that were removed
--- @function gc
+-- @fails
+-- @function kstat.gc
 function M.gc(persistent)
   return core.gc(persistent)
 end

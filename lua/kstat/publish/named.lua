@@ -19,7 +19,9 @@ local named_methods = {}
 -- the thread that this Lua state runs in; after a fork it finds a part of its own by itself.
 -- @string statistic
 -- @treturn counter
--- @function k:counter
+-- @fails
+-- @function named:counter
+-- @also intr:counter
 function named_methods.counter(self, statistic)
   if type(self) ~= "table" or not self.counters then
     check.usage("named kstat expected, as in k:add(statistic)")
@@ -39,7 +41,8 @@ end
 --- Adds to a statistic; `k:counter(statistic):add(n)`.
 -- @string statistic
 -- @int[opt=1] n
--- @function k:add
+-- @function named:add
+-- @also intr:add
 function named_methods.add(self, statistic, n)
   local counter = named_methods.counter(self, statistic)
   if n and not self.types[statistic].real then
@@ -52,11 +55,9 @@ end
 -- the dead in a gauge such as "requests in flight". To be called before this thread's first counter of
 -- the kstat, which may take over such a part.
 -- @string statistic
--- @treturn[1] integer what was taken out
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
--- @function k:reclaim
+-- @treturn integer what was taken out
+-- @fails
+-- @function named:reclaim
 function named_methods.reclaim(self, statistic)
   return core.reclaim(self.box, statistic)
 end
@@ -64,11 +65,9 @@ end
 --- Sets a statistic: a number, a text, or an array.
 -- @string statistic
 -- @param value nil: the null string
--- @treturn[1] boolean true
--- @treturn[2] nil
--- @treturn[2] string message; there is room for what was there at first, at least 64 bytes
--- @treturn[2] string errno name
--- @function k:set
+-- @treturn boolean true
+-- @fails what has no room: there is room for what was there at first, at least 64 bytes
+-- @function named:set
 function named_methods.set(self, statistic, value)
   local stat = self.types[statistic]
   if stat and not stat.number then
@@ -141,20 +140,21 @@ local function fill(box, list, keep)
   return true
 end
 
+--- What describes a statistic: `name` (string), `type` (?string: "uint64", "int64", "uint32", "int32", "double",
+-- "char", "string", "ints", "strs"), `value` (any): the first, `kind` (?string: "counter", "gauge", "text", "time"),
+-- `meta` (?string: kstat2's semantic type: "cnt", "bytes", "t_rel", "pct", …), `scale` (?integer), `fract` (?boolean:
+-- the scale divides), `unit` and `desc` (?string); `parts` (?boolean): a gauge that has shards, too, because threads
+-- only add to it.
+-- @table statistic_spec
+
 --- Creates a NAMED kstat.
--- @tparam table spec beside the common fields:
+-- @tparam published_spec spec beside the common fields:
 --
---   * `statistics`: an array of names (uint64 counters) or tables: `name`, `type` ("uint64", "int64",
---     "uint32", "int32", "double", "char", "string", "ints", "strs"), `value` (the first), `kind`
---     ("counter", "gauge", "text", "time"), `meta` (kstat2's semantic type: "cnt", "bytes", "t_rel", "pct", …),
---     `scale`, `fract` (the scale divides), `unit`, `desc`; `parts`: a gauge that has shards, too, because
---     threads only add to it
---   * `shards`: rows of counters, one for each thread that adds (32); the readers see the sums; 1: none
---   * `writable`: readers with write permission may set its numbers, and the file's owner its texts
--- @treturn[1] named `k:counter(statistic)`, `k:add(statistic [, n])`, `k:set(statistic, value)`, `k:delete()`
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name: "EINVAL" two statistics of one name, or one with a control character
+--   * `statistics` ({string|statistic_spec,...}, needed): names of uint64 counters, or tables
+--   * `shards` (integer): rows of counters, one for each thread that adds (32); the readers see the sums; 1: none
+--   * `writable` (boolean): readers with write permission may set its numbers, and the file's owner its texts
+-- @treturn published.named
+-- @fails "EINVAL" two statistics of one name, or one with a control character
 -- @usage local jobs = assert(pub:named({ name = "jobs", statistics = { "done",
 --   { name = "waiting", kind = "gauge", unit = "jobs", desc = "jobs that wait" } } }))
 -- jobs:add("done")
@@ -189,9 +189,10 @@ end
 
 local intr_methods = { counter = named_methods.counter, add = named_methods.add }
 
---- Counts interrupts of each kind: `k:hard([n])`, `k:soft([n])`, `k:watchdog([n])`, `k:spurious([n])`,
--- `k:multiple_service([n])`.
--- @function k:hard
+--- Counts interrupts of this kind; `k:add(kind, n)` of any.
+-- @int[opt=1] n
+-- @function intr:hard
+-- @also intr:soft intr:watchdog intr:spurious intr:multiple_service
 for _, name in ipairs(intr_names) do
   intr_methods[name] = function(self, n)
     named_methods.add(self, name, n)
@@ -201,11 +202,9 @@ end
 local intr_meta = object.class(intr_methods)
 
 --- Creates an INTR kstat.
--- @tparam table spec the common fields
--- @treturn[1] intr `k:hard([n])` and so on, `k:counter("hard")`
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+-- @tparam published_spec spec the common fields
+-- @treturn published.intr
+-- @fails
 -- @function pub:intr
 function M.intr(self, spec)
   check.fields(spec, check.with_header(), "intr")

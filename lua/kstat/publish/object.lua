@@ -19,11 +19,9 @@ end
 
 --- Returns where the kstat's time of creation lies and what it is. The number at the pointer changes when some process
 -- that shares the segment deletes the kstat: what is counted in it then is lost. LuaJIT only.
--- @treturn[1] cdata pointer
--- @treturn[1] cdata number
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+-- @treturn cdata pointer
+-- @treturn cdata number
+-- @fails
 -- @function k:pin
 function M.pin(self)
   local address, message, errname = core.crtime(self.box)

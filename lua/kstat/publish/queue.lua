@@ -10,15 +10,27 @@ local fn, result = library.fn, library.result
 
 local M = {}
 
---- The transitions of an I/O kstat, by the names of kstat(9F): `k:waitq_enter()`, `k:waitq_exit()`,
--- `k:runq_enter()`, `k:runq_exit()`, `k:waitq_to_runq()`, `k:runq_back_to_waitq()`, each with the time in
--- nanoseconds as an optional argument (default: now); `k:done("read" or "write" [, bytes [, t]])` leaves
--- the run queue and counts the operation; `k:count("read" or "write" [, bytes])` counts without it.
--- @treturn[1] boolean true
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string "EINVAL" if the queue to leave is empty, and nothing changed
--- @function k:waitq_enter
+--- The transitions of an I/O kstat, by the names of kstat(9F).
+-- @int[opt] t_ns the time in nanoseconds; default: now
+-- @treturn boolean true
+-- @fails "EINVAL" if the queue to leave is empty, and nothing changed
+-- @function io:waitq_enter
+-- @also io:waitq_exit io:runq_enter io:runq_exit io:waitq_to_runq io:runq_back_to_waitq
+
+--- Leaves the run queue and counts the operation.
+-- @tparam "read"|"write" rw
+-- @int[opt=0] bytes
+-- @int[opt] t_ns
+-- @treturn boolean true
+-- @fails "EINVAL" if the run queue is empty
+-- @function io:done
+
+--- Counts an operation that was in no queue.
+-- @tparam "read"|"write" rw
+-- @int[opt=0] bytes
+-- @treturn boolean true
+-- @fails
+-- @function io:count
 local io_methods = {}
 local io_meta = object.class(io_methods)
 local directions = { read = 0, write = 1 }
@@ -73,11 +85,9 @@ if fn then
 end
 
 --- Creates an I/O kstat: a queue, or a disk.
--- @tparam table spec the common fields
--- @treturn[1] io `k:waitq_enter()` and so on
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name
+-- @tparam published_spec spec the common fields
+-- @treturn published.io
+-- @fails
 -- @usage local queue = assert(pub:io({ name = "queue", class = "disk" }))
 -- queue:waitq_enter()
 -- queue:waitq_to_runq()
@@ -92,17 +102,43 @@ end
 local timers_methods = {}
 local timers_meta = object.class(timers_methods)
 
---- One timer of a TIMER kstat: `t:start([t])`, `t:stop([t])`, and `t:event(start, stop)` for events that may
--- overlap, each with its own start; times in nanoseconds of `kstat.gethrtime()`.
+--- Starts the timer, or stops it.
+-- @int[opt] t_ns nanoseconds of `kstat.gethrtime()`; default: now
+-- @treturn boolean true
+-- @fails
+-- @function timer:start
+-- @also timer:stop
+
+--- Counts an event of those that may overlap, each with its own start.
+-- @int start_ns
+-- @int stop_ns
+-- @treturn boolean true
+-- @fails
+-- @function timer:event
+
+--- One timer of a TIMER kstat.
 -- @string name
 -- @treturn timer
--- @function k:timer
+-- @function timers:timer
 function timers_methods.timer(self, name)
   return self.timers[name] or check.usage("%s", unknown.word(tostring(self) .. " has no timer", name, self.timers))
 end
 
---- The same by name: `k:start(name [, t])`, `k:stop(name [, t])`, `k:event(name, start, stop)`.
--- @function k:start
+--- The same by name.
+-- @string name
+-- @int[opt] t_ns
+-- @treturn boolean true
+-- @fails
+-- @function timers:start
+-- @also timers:stop
+
+--- Counts an event by the timer's name.
+-- @string name
+-- @int start_ns
+-- @int stop_ns
+-- @treturn boolean true
+-- @fails
+-- @function timers:event
 for _, op in ipairs({ "start", "stop", "event" }) do
   timers_methods[op] = function(self, name, a, b)
     check.whole(a, op == "event" and "start" or "time")
@@ -115,11 +151,9 @@ end
 local timer_fields = check.with_header("timers")
 
 --- Creates a TIMER kstat.
--- @tparam table spec beside the common fields, `timers`: an array of names
--- @treturn[1] timers `k:timer(name)`, `k:start(name)`, `k:stop(name)`, `k:event(name, start, stop)`
--- @treturn[2] nil
--- @treturn[2] string message
--- @treturn[2] string errno name: "EINVAL" two timers of one name, or one with a control character
+-- @tparam published_spec spec beside the common fields, `timers` ({string,...}, needed): their names
+-- @treturn published.timers
+-- @fails "EINVAL" two timers of one name, or one with a control character
 -- @usage local times = assert(pub:timer({ name = "times", timers = { "parse" } }))
 -- times:start("parse")
 -- times:stop("parse")

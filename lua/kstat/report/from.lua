@@ -59,7 +59,7 @@ end
 
 --- Checks the sources.
 -- @tparam {table,...} given
--- @treturn[1] from
+-- @treturn from
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong, with the number of the source
 function from.new(given)

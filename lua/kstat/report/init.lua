@@ -81,45 +81,57 @@ local function new(given)
   return self
 end
 
+--- A row: any fields of its own, the `kstat` (?kstat) of the difference, with which every figure of it is a field, too;
+-- a row with `text` (?string) is that line for people, and not in the data formats.
+-- @table row
+
+--- A column: [1] the title, [2] what it shows: an expression (kstat.expression; default: the title) or a function(row);
+-- `width` (?integer), `unit` and `about` (?string), `format` (?string|fun(value:any):string): for string.format,
+-- default "%.1f" for numbers; `align` (?string): "left" or "right" (default: left for the first column); `kind`
+-- (?string): "gauge" (default), "counter", or "label": it names the row, as texts and the expressions module,
+-- instance, name and class do by themselves; `key` (?string): its name in the data formats and for --sort, where a
+-- title is not unique; `total` (?boolean|fun(values:{number,...}):any): false: it has none; `data` (?boolean): false:
+-- not in the data formats; from `warning` (?number) on a number is yellow, from `critical` (?number) on red (--color).
+-- @table column
+
+--- An option: [1] its letter, [2] its name in the options; `long`, `arg`, `help` and `type` (?string): "number",
+-- "count" or "word"; `default` (any).
+-- @table option
+
 --- Declares a report: `kstat.report(given)`.
 -- @tparam table given
 --
---   * `name`, `about`: what --help and the data formats say; `note`: a further line of --help, say on what is
---     missing on which system
---   * `select`: a selector or an array of them (kstat.selector): all that the report looks at, `rows`
---     included; nil: every kstat; or a function(options). With a class in each the machine is read with the
---     least work
---   * `published`: true: of the machine only what processes publish, false: all but that; of a capture everything
---   * `optional`: true: some systems lack kstats and statistics that the report names, and no line says so
---   * `columns`: `{ title, value, width =, align =, format =, unit =, kind =, about =, total =, key =, data =,
---     warning =, critical = }`
---     each; value is an expression (kstat.expression; default: the title) or a function(row); `format` is
---     for string.format (default "%.1f" for numbers) or a function; `align` "left" or "right" (default: left for
---     the first column); `kind` "gauge" (default), "counter", or "label": it names the row, as texts and
---     the expressions module, instance, name and class do by themselves; `total` false, or a function(values);
---     `data` false: not in the data formats; from `warning` on a number is yellow, from `critical` on red (--color)
---   * `rows`: function(d, now, prev, options) that gives the rows: an array of tables, each with any
---     fields and the kstat of the difference `d` as `kstat`; default: one for each selected kstat
---   * `from`: the rows, in place of `rows`, where they are sums of statistics: an array of sources (see
---     kstat.report.from), or a function(options, ks) that gives one, or nil
---   * `sort`: a title (descending), "-title" (ascending), or function(a, b) of rows; `top`: at most that many rows
---   * `totals`: true for a last line with the sums of number columns
---   * `options`: own options (kstat.options); `operands`: what operands are called if `rows` or `columns`
---     uses them itself, false if there are none; by default they are globs or regular expressions for the names
---     of rows: those of their kstats, and texts and labels
---   * `skip_idle`: -z from the start; `skip_first`: a report has to wait for its first interval
---   * `check`: function(options) that gives what is wrong with them, or nil
+--   * `name`, `about` (string): what --help and the data formats say; `note` (string): a further line of --help, say on
+--     what is missing on which system
+--   * `select` (spec|{spec,...}|fun(options:table):spec|{spec,...}): a selector or an array of them (kstat.selector):
+--     all that the report looks at, `rows` included; nil: every kstat; or a function(options). With a class in each the
+--     machine is read with the least work
+--   * `published` (boolean): true: of the machine only what processes publish, false: all but that; of a capture
+--     everything
+--   * `optional` (boolean): some systems lack kstats and statistics that the report names, and no line says so
+--   * `columns` ({column,...}|fun(options:table,ks:chain):{column,...}, needed): the columns; a function gives them
+--     when the chain is open
+--   * `rows` (fun(d:difference,now:sample,prev:?sample,options:table):{row,...}): gives the rows; default: one for each
+--     selected kstat
+--   * `from` (table|fun(options:table,ks:chain):?table): the rows, in place of `rows`, where they are sums of
+--     statistics: an array of sources (see kstat.report.from), or a function(options, ks) that gives one, or nil
+--   * `sort` (string|fun(a:row,b:row):boolean): a title (descending), "-title" (ascending), or what orders rows;
+--     `top` (integer): at most that many rows
+--   * `totals` (boolean): a last line with the sums of number columns
+--   * `options` ({option,...}): own options (kstat.options); `operands` (string|false): what operands are called if
+--     `rows` or `columns` uses them itself, false if there are none; by default they are globs or regular expressions
+--     for the names of rows: those of their kstats, and texts and labels
+--   * `skip_idle` (boolean): -z from the start; `skip_first` (boolean): a report has to wait for its first interval
+--   * `check` (fun(options:table):?string): what is wrong with them, or nil
 --
 -- In a row that has a kstat every name is a figure, as in expressions: `row.asvc_t`; and `row["rate(reads)"]`.
--- `columns` may be a function(options, ks) that gives them when the chain is open. What a report for
--- people looks like:
+-- What a report for people looks like:
 --
---   * `heading`: a line above the titles; or a function(options)
---   * `squeeze`: true: a cell too wide takes its room from those that follow it (needs widths)
---   * `gap`: between columns, default a space; `blank` false: no empty line between blocks of several rows
---   * `repeat_header`: lines between two headers where a tick has one row; default: what the terminal holds
---   * a row with the field `text` is that line, and not in the data formats
---   * a column's `key` names it in the data formats and for --sort, where a title is not unique
+--   * `heading` (string|fun(options:table):?string): a line above the titles
+--   * `squeeze` (boolean): a cell too wide takes its room from those that follow it (needs widths)
+--   * `gap` (string): between columns, default a space; `blank` (boolean): false: no empty line between blocks of
+--     several rows
+--   * `repeat_header` (integer): lines between two headers where a tick has one row; default: what the terminal holds
 --
 -- @treturn report with `run(arg)`, see there
 -- @raise on a mistake in the declaration, naming the script, the column and the position
@@ -485,7 +497,7 @@ end
 
 --- Runs the report for a command line. What goes wrong is one line on standard error.
 -- @tparam {string,...} arg
--- @func[opt] write takes the output; default: standard output
+-- @tparam[opt] fun(text:string) write takes the output; default: standard output
 -- @treturn int the exit status: 0, 1 a function of the report failed, or no row has a name that was asked for,
 -- 2 the command line was wrong, 3 the source could not be read or the output not be written
 -- @function report:run
