@@ -15,66 +15,44 @@ local function selector(module, name, instance)
   return assert(kstat.selector({ module = module, instance = instance, name = name, class = "misc" }))
 end
 
-local unpack = table.unpack or unpack
 local cpus, cpu_vm = selector("cpu", "sys"), selector("cpu", "vm")
 local all_sys, all_vm = selector("unix", "sys", 0), selector("unix", "vm", 0)
+local rates, sum = ticks.rates, ticks.sum
+local COUNTS = { "minf", "mjf", "xcal", "intr", "ithr", "csw", "icsw", "migr", "smtx", "srw", "syscl" }
+local WIDTHS = { minf = 4, mjf = 3, srw = 4, intr = 5, syscl = 5, usr = 4, sys = 3, wt = 3, idl = 3 } -- others: 4
 
--- Each column's title, its width and the statistics that it adds up; those of memory are in kstats of their own.
-local COUNTS = {
-  { "minf", 4, "hat_fault", "as_fault", memory = true }, { "mjf", 3, "maj_fault", memory = true },
-  { "xcal", 4, "xcalls" }, { "intr", 5, "intr" }, { "ithr", 4, "intrthread" }, { "csw", 4, "pswitch" },
-  { "icsw", 4, "inv_swtch" }, { "migr", 4, "cpumigrate" }, { "smtx", 4, "mutex_adenters" },
-  { "srw", 4, "rw_rdfails", "rw_wrfails" }, { "syscl", 5, "syscall" },
-}
-local TIMES = { { "usr", 4, "user" }, { "sys", 3, "kernel" }, { "wt", 3, "wait" }, { "idl", 3, "idle" } }
-
--- Each row has the time of its own CPUs, in ticks of 10 ms.
-local RATES = {}
-for i, column in ipairs(COUNTS) do
-  RATES[i] = column[1]
-end
-local per_tick = ticks.corrector(RATES, function(row) return row.sze end, 100)
-
-local function memory_figures()
-  local list = {}
-  for _, column in ipairs(COUNTS) do
-    list[column[1]] = column.memory and { "rate", column[3], column[4] } or nil
-  end
-  return kstat.figures(list)
-end
-
--- without: a column that comes from elsewhere.
-local function cpu_figures(without)
-  local all = { "rate", "cpu_ticks_stolen" }
-  for _, column in ipairs(TIMES) do
-    all[#all + 1] = "cpu_ticks_" .. column[3]
-  end
-  local list = { sze = { "count" }, ticks = all }
-  all = { unpack(all, 2) }
-  for _, column in ipairs(TIMES) do
-    list[column[1]] = { "percent", "cpu_ticks_" .. column[3], of = all }
-  end
-  for _, column in ipairs(COUNTS) do
-    list[column[1]] = not column.memory and column[1] ~= without and { "rate", column[3], column[4] } or nil
-  end
-  return kstat.figures(list)
+-- The row of CPUs: of their kstats, those of their memory, and those that count switches.
+local function row_of(d, sys, vm, switching)
+  local user, kernel, idle, wait, rate = ticks.shares(sys, ticks.TICKS)
+  local n = ticks.factor(d, rate, #sys)
+  local hat, as, mjf = rates(vm, "hat_fault", "as_fault", "maj_fault")
+  local xcal, intr, ithr, icsw, migr, smtx, readers, writers, syscl = rates(sys, "xcalls", "intr", "intrthread",
+    "inv_swtch", "cpumigrate", "mutex_adenters", "rw_rdfails", "rw_wrfails", "syscall")
+  local csw, minf, srw = rates(switching, "pswitch"), sum(hat, as), sum(readers, writers)
+  return {
+    instance = sys[1] and sys[1].instance, SET = 0, sze = sys[1] and #sys, minf = minf and minf * n,
+    mjf = mjf and mjf * n, xcal = xcal and xcal * n, intr = intr and intr * n, ithr = ithr and ithr * n,
+    csw = csw and csw * n, icsw = icsw and icsw * n, migr = migr and migr * n, smtx = smtx and smtx * n,
+    srw = srw and srw * n, syscl = syscl and syscl * n, usr = user, sys = kernel, wt = wait, idl = idle,
+  }
 end
 
 -- A row for each CPU, or one for all. The machine's kstats have more statistics on Linux than a CPU's.
-local function from(options, ks)
-  local linux = ks:lookup("unix", 0, "vm") ~= nil
-  local whole = options.aggregate or #ks:select(cpus) == 1
-  local list = { { cpus, each = not options.aggregate, figures = cpu_figures(linux and whole and "csw" or nil) } }
-  if linux and whole then
-    list[2] = { all_vm, figures = memory_figures() }
-    list[3] = { all_sys, figures = kstat.figures({ csw = { "rate", "pswitch" } }) }
-  elseif options.aggregate then
-    list[2] = { cpu_vm, figures = memory_figures() }
-  elseif not linux then
-    list[2] = { { module = "cpu", instance = "row", name = "vm" }, figures = memory_figures() }
+local function rows(d, _, _, options)
+  local list, shown = d:select(cpus), {}
+  local whole, machine = options.aggregate or #list == 1, d:lookup("unix", 0, "vm")
+  local memory, switching = options.aggregate and d:select(cpu_vm), nil
+  if machine then
+    memory, switching = { whole and machine or nil }, whole and { d:lookup("unix", 0, "sys") } or nil
   end
-  list.fields, list.finish = { SET = 0 }, per_tick
-  return list
+  if options.aggregate then
+    return { row_of(d, list, memory, switching or list) }
+  end
+  for i, k in ipairs(list) do
+    local sys = { k }
+    shown[i] = row_of(d, sys, memory or { d:lookup("cpu", k.instance, "vm") }, switching or sys)
+  end
+  return shown
 end
 
 local function columns(options)
@@ -82,11 +60,11 @@ local function columns(options)
   if options.aggregate then
     list[1][1], list[1][2] = "SET", "SET"
   end
-  for _, column in ipairs(COUNTS) do
-    list[#list + 1] = { column[1], width = column[2], format = "%.0f" }
+  for _, title in ipairs(COUNTS) do
+    list[#list + 1] = { title, width = WIDTHS[title] or 4, format = "%.0f" }
   end
-  for _, column in ipairs(TIMES) do
-    list[#list + 1] = { column[1], width = column[2], format = "%.0f", unit = "%" }
+  for _, title in ipairs({ "usr", "sys", "wt", "idl" }) do
+    list[#list + 1] = { title, width = WIDTHS[title], format = "%.0f", unit = "%" }
   end
   if options.sets then
     list[#list + 1] = { "set", width = 3 } -- no kstat tells the processor set of a CPU
@@ -98,7 +76,7 @@ end
 
 return kstat.report({
   optional = true,
-  name = "mpstat", about = "What each CPU does.", columns = columns, from = from, squeeze = true, blank = false,
+  name = "mpstat", about = "What each CPU does.", columns = columns, rows = rows, squeeze = true, blank = false,
   repeat_header = 19, operands = false,
   note = "Linux does not count icsw, migr, smtx, srw and syscl, and minf and mjf only for the machine (-a); csw of " ..
     "a\nCPU needs /proc/schedstat: these are \"-\". ithr are softirqs.",

@@ -19,86 +19,27 @@ local tool = require("kstat.tool")
 local unknown = require("kstat.unknown")
 
 local MOST_DISKS = 4
+local unpack = table.unpack or unpack
+local rates, sum = ticks.rates, ticks.sum
 
 local function selector(module, name, class, instance)
   return assert(kstat.selector({ module = module, instance = instance, name = name, class = class }))
 end
 
--- Linux counts for the machine as a whole, illumos for each CPU.
-local all_sys, all_vm = selector("unix", "sys", "misc", 0), selector("unix", "vm", "misc", 0)
 local cpu_sys, cpu_vm = selector("cpu", "sys", "misc"), selector("cpu", "vm", "misc")
 local disks, details = selector(nil, nil, "disk"), selector(nil, nil, "disk_detail")
 local interrupts = { selector(nil, nil, "controller"), selector(nil, nil, "interrupts") }
-local PAGING = { "execpgin", "execpgout", "execfree", "anonpgin", "anonpgout", "anonfree", "fspgin", "fspgout",
-  "fsfree" }
 
-local function is_linux(ks)
-  return ks:lookup("unix", 0, "vm") ~= nil
-end
-
--- --- what the line is made of ------------------------------------------------------------------
-
--- kb: how many a page has.
-local function memory_figures(kb)
-  return kstat.figures({ swap = { "mean", "swap_avail", scale = kb }, free = { "mean", "freemem", scale = kb } })
-end
-
-local function paging_figures(kb)
-  local list = {
-    re = { "rate", "pgrec" }, mf = { "rate", "hat_fault", "as_fault" }, fr = { "rate", "dfree", scale = kb },
-    sr = { "rate", "scan" },
-  }
-  for _, statistic in ipairs(PAGING) do
-    list[statistic] = { "rate", statistic, scale = kb }
+-- The kstats `sys` and `vm`, and true if they are Linux's: it counts for the machine as a whole, illumos for each CPU.
+local function counters(x)
+  local sys, vm = x:lookup("unix", 0, "sys"), x:lookup("unix", 0, "vm")
+  if sys and vm then
+    return { sys }, { vm }, true
   end
-  return kstat.figures(list)
+  return x:select(cpu_sys), x:select(cpu_vm), false
 end
 
-local function vm_figures(kb, linux)
-  return kstat.figures({
-    re = { "rate", "pgrec" }, mf = { "rate", "hat_fault", "as_fault" }, sr = { "rate", "scan" },
-    pi = { "rate", "pgpgin", scale = kb }, po = { "rate", "pgpgout", scale = kb },
-    fr = { "rate", "dfree", scale = kb },
-    si = { "rate", linux and "pgswapin" or "swapin" }, so = { "rate", linux and "pgswapout" or "swapout" },
-  })
-end
-
--- unit: in which the times of the CPUs are counted.
-local function states(unit)
-  return unit .. "user", unit .. "kernel", unit .. "idle", unit .. "wait", unit .. "stolen"
-end
-
-local function sys_figures(unit)
-  local all = { states(unit) }
-  local user, kernel, idle, wait = all[1], all[2], all[3], all[4]
-  return kstat.figures({
-    ["in"] = { "rate", "intr" }, syscall = { "rate", "syscall" }, cs = { "rate", "pswitch" },
-    us = { "percent", user, of = all }, sy = { "percent", kernel, of = all },
-    id = { "percent", idle, wait, of = all },
-  })
-end
-
--- What is per second of the CPUs' own time.
-local RATES = { "re", "mf", "pi", "po", "fr", "sr", "si", "so", "in", "syscall", "cs" }
-for _, statistic in ipairs(PAGING) do
-  RATES[#RATES + 1] = statistic
-end
-
-local function cpus_of_linux(_, d)
-  local misc = d:lookup("unix", 0, "system_misc")
-  return misc and misc:get("ncpus")
-end
-
-local function cpus_of_illumos(row)
-  return row.cpus
-end
-
--- Linux counts no threads that are swapped out.
-local function queue_figures(linux)
-  return kstat.figures({
-    r = { "mean", "runque" }, b = { "mean", "waiting" }, w = not linux and { "mean", "swpque" } or nil,
-  })
-end
+-- --- the disks ----------------------------------------------------------------------------------
 
 local function warn_of_disk(name, ks)
   local names = {}
@@ -128,7 +69,7 @@ local function all_disks(ks)
   for k in ks:each(disks) do
     list[#list + 1] = k.type == "io" and k or nil
   end
-  if not is_linux(ks) then
+  if not ks:lookup("unix", 0, "vm") then
     table.sort(list, before)
   end
   return list
@@ -174,54 +115,11 @@ local function show_disks(options, ks)
   end
 end
 
--- Of this machine it is known without a reading; a capture or a recorded tree may be another's.
-local function kb_per_page(ks, linux)
-  local bytes = linux and core.pagesize
-  if linux and (ks:is_replay() or os.getenv("KSTAT_PROC")) then
-    bytes = ks:lookup("unix", 0, "vm"):get("pagesize")
-  end
-  return (bytes or 4096) / 1024
-end
+-- --- the line -----------------------------------------------------------------------------------
 
--- The sources of the line.
-local function from(options, ks)
-  if options.interrupts or options.summary then
-    return nil
-  end
-  local linux = is_linux(ks)
-  local kb = kb_per_page(ks, linux)
-  local vm = linux and all_vm or cpu_vm
-  local list = {
-    { vm, figures = options.paging and paging_figures(kb) or vm_figures(kb, linux) },
-    { selector("unix", "vminfo", "vm", 0), figures = memory_figures(kb) },
-  }
-  if not linux then
-    list[3] = {
-      selector("unix", "system_misc", "misc"), figures = kstat.figures({ de = { "now", "deficit", scale = kb } }),
-    }
-  end
-  local unit = linux and "cpu_nsec_" or "cpu_ticks_"
-  -- The library counts times in seconds.
-  list.finish = ticks.corrector(RATES, linux and cpus_of_linux or cpus_of_illumos, linux and 1 or 100)
-  list[#list + 1] = {
-    linux and all_sys or cpu_sys, figures = kstat.figures({ ticks = { "rate", states(unit) }, cpus = { "count" } }),
-  }
-  if options.paging then
-    return list
-  end
-  list[#list + 1] = { selector("unix", "sysinfo", "misc", 0), figures = queue_figures(linux) }
-  list[#list + 1] = { linux and all_sys or cpu_sys, figures = sys_figures(unit) }
-  show_disks(options, ks)
-  for _, disk in ipairs(shown) do
-    list[#list + 1] = {
-      { module = disk.module, instance = disk.instance, name = disk.name },
-      figures = kstat.figures({ [disk.field] = { "rate", "reads", "writes" } }),
-    }
-  end
-  return list
-end
-
--- Titles, the fields they show and their widths.
+local PAGING = { "execpgin", "execpgout", "execfree", "anonpgin", "anonpgout", "anonfree", "fspgin", "fspgout",
+  "fsfree" }
+-- Titles, widths, and the fields that they show if these are called otherwise.
 local CLASSIC = {
   { "r", 2 }, { "b", 1 }, { "w", 1 }, { "swap", 6 }, { "free", 5 }, { "re", 3 }, { "mf", 3 }, { "pi", 2 }, { "po", 2 },
   { "fr", 2 }, { "de", 2 }, { "sr", 2 }, { "disk1", 2 }, { "disk2", 2 }, { "disk3", 2 }, { "disk4", 2 }, { "in", 4 },
@@ -241,6 +139,85 @@ local ROOMY = { re = 4, mf = 6, pi = 5, po = 5, fr = 5, sr = 5, disk1 = 4, disk2
 -- The words above the columns, and behind which column each group ends.
 local GROUPS = { { "memory", 5 }, { "page", 12 }, { "disk", 16 }, { "faults", 19 } }
 
+-- Of this machine it is known without a reading; a capture or a recorded tree may be another's.
+local function kb_per_page(x, replay)
+  local vm = x:lookup("unix", 0, "vm")
+  local bytes = vm and core.pagesize
+  if vm and (replay or os.getenv("KSTAT_PROC")) then
+    bytes = vm:get("pagesize")
+  end
+  return (bytes or 4096) / 1024
+end
+
+local kb -- of a page
+
+local means = {} -- the last ones
+
+-- The mean of a sum to which something is added at each of the kstat's `updates`, once a second. Without any in the
+-- interval it is what it was last.
+local function mean(k, statistic)
+  if not k then
+    return nil
+  end
+  local updates, total = k:get("updates", statistic)
+  if updates and updates > 0 then
+    means[statistic] = total and math.floor(total / updates)
+  end
+  return means[statistic]
+end
+
+local function scaled(value, factor)
+  return value and value * factor
+end
+
+-- The fields of memory and paging in both forms. factor: of rates. Linux does not count `de`.
+local function add_memory(row, d, vm, factor, linux)
+  local vminfo = d:lookup("unix", 0, "vminfo")
+  local misc = not linux and d:lookup("unix", nil, "system_misc")
+  local reclaims, hat, as, freed, scan = rates(vm, "pgrec", "hat_fault", "as_fault", "dfree", "scan")
+  row.swap, row.free = scaled(mean(vminfo, "swap_avail"), kb), scaled(mean(vminfo, "freemem"), kb)
+  row.re, row.mf, row.sr = scaled(reclaims, factor), scaled(sum(hat, as), factor), scaled(scan, factor)
+  row.fr, row.de = scaled(freed, factor * kb), misc and scaled(misc:now():get("deficit"), kb) or nil
+end
+
+local function add_paging(row, vm, factor)
+  local values = { rates(vm, unpack(PAGING)) }
+  for i, statistic in ipairs(PAGING) do
+    row[statistic] = scaled(values[i], factor * kb)
+  end
+end
+
+-- The counters of swapped pages on Linux are those of operations on illumos.
+local function add_rest(row, d, sys, vm, factor, linux)
+  local sysinfo = d:lookup("unix", 0, "sysinfo")
+  row.r, row.b, row.w = mean(sysinfo, "runque"), mean(sysinfo, "waiting"), not linux and mean(sysinfo, "swpque") or nil
+  local pi, po, si, so = rates(vm, "pgpgin", "pgpgout", linux and "pgswapin" or "swapin",
+    linux and "pgswapout" or "swapout")
+  row.pi, row.po = scaled(pi, factor * kb), scaled(po, factor * kb)
+  row.si, row.so = scaled(si, factor), scaled(so, factor)
+  local interrupted, calls, switches = rates(sys, "intr", "syscall", "pswitch")
+  row["in"], row.syscall, row.cs = scaled(interrupted, factor), scaled(calls, factor), scaled(switches, factor)
+  for _, disk in ipairs(shown) do
+    local k = d:lookup(disk.module, disk.instance, disk.name)
+    row[disk.field] = k and sum(k:rate("reads", "writes"))
+  end
+end
+
+local function line_rows(d, options)
+  local sys, vm, linux = counters(d)
+  local user, kernel, idle, wait, rate = ticks.shares(sys, linux and ticks.NANOSECONDS or ticks.TICKS)
+  local misc = linux and d:lookup("unix", 0, "system_misc")
+  local factor = ticks.factor(d, rate, misc and misc:get("ncpus") or not linux and #sys)
+  local row = { us = user, sy = kernel, id = sum(idle, wait) }
+  add_memory(row, d, vm, factor, linux)
+  if options.paging then
+    add_paging(row, vm, factor)
+  else
+    add_rest(row, d, sys, vm, factor, linux)
+  end
+  return { row }
+end
+
 local wider = {} -- by how much each group is wider than on Solaris
 
 -- The widths of the columns on Linux by their fields: the digits that free memory in KB, and swap, may have; and the
@@ -248,7 +225,7 @@ local wider = {} -- by how much each group is wider than on Solaris
 local function widths_on_linux(ks, options)
   local k = ks:lookup("unix", 0, "system_pages")
   local pages = k and k:get("physmem")
-  local most = pages and pages * kb_per_page(ks, true) or 0
+  local most = pages and pages * kb or 0
   local widths, total = { free = #("%.0f"):format(most), swap = #("%.0f"):format(2 * most) }, 0
   for _, c in ipairs(CLASSIC) do
     local field = c[3] or c[1]
@@ -271,7 +248,11 @@ local function columns(options, ks)
       { "", "what", key = "what", width = 1, align = "left" },
     }
   end
-  local list, widths, group = {}, is_linux(ks) and widths_on_linux(ks, options) or {}, 1
+  kb = kb_per_page(ks, ks:is_replay())
+  if not options.paging then
+    show_disks(options, ks)
+  end
+  local list, widths, group = {}, ks:lookup("unix", 0, "vm") and widths_on_linux(ks, options) or {}, 1
   wider = { 0, 0, 0, 0 }
   for i, c in ipairs(options.paging and PAGING_COLUMNS or CLASSIC) do
     local title = options.swapping and SWAPPING[c[1]] or c[1]
@@ -294,25 +275,25 @@ local function heading(options)
   if options.interrupts or options.summary then
     return nil
   end
-  local line = options.paging and "     memory           page          executable      anonymous      filesystem " or
+  local text = options.paging and "     memory           page          executable      anonymous      filesystem " or
     " kthr      memory            page            disk          faults      cpu"
   for i, group in ipairs(GROUPS) do
     local left = math.floor(wider[i] / 2)
-    line = line:gsub(group[1], (" "):rep(left) .. "%0" .. (" "):rep(wider[i] - left))
+    text = text:gsub(group[1], (" "):rep(left) .. "%0" .. (" "):rep(wider[i] - left))
   end
-  return line
+  return text
 end
 
 -- --- -i and -s --------------------------------------------------------------------------------
 
 local function interrupt_rows(d)
   local ruler = { text = ("-"):rep(32) }
-  local rows, total, rates = { ruler }, 0, 0
+  local rows, total, changes = { ruler }, 0, 0
   local misc = d:lookup("unix", 0, "system_misc")
   local clock = misc and misc:get("clk_intr")
   if clock then
     rows[2] = { interrupt = "clock", total = clock, rate = misc:rate("clk_intr") }
-    total, rates = clock, rows[2].rate
+    total, changes = clock, rows[2].rate
   end
   for k in d:each(interrupts[1], interrupts[2]) do
     if k.type == "intr" then
@@ -321,11 +302,11 @@ local function interrupt_rows(d)
         times = times + n
       end
       rows[#rows + 1] = { interrupt = k.name, total = times, rate = times / k.elapsed }
-      total, rates = total + times, rates + times / k.elapsed
+      total, changes = total + times, changes + times / k.elapsed
     end
   end
   rows[#rows + 1] = ruler
-  rows[#rows + 1] = { interrupt = "Total", total = total, rate = rates }
+  rows[#rows + 1] = { interrupt = "Total", total = total, rate = changes }
   return rows
 end
 
@@ -358,11 +339,7 @@ local function count(kstats, statistic, other)
 end
 
 local function summary_rows(d)
-  local sys, vm = d:select(all_sys), d:select(all_vm)
-  local linux = sys[1] and vm[1]
-  if not linux then
-    sys, vm = d:select(cpu_sys), d:select(cpu_vm)
-  end
+  local sys, vm, linux = counters(d)
   local names = d:lookup("unix", 0, "dnlcstats") or d:lookup("unix", 0, "ncstats")
   local rows = {}
   for i, entry in ipairs(SUMMARY) do
@@ -414,8 +391,8 @@ return kstat.report({
       not options.summary and not options.paging and details or nil,
     }
   end,
-  heading = heading, columns = columns, from = from, squeeze = true, repeat_header = 19, blank = false,
+  heading = heading, columns = columns, squeeze = true, repeat_header = 19, blank = false,
   rows = function(d, _, _, options)
-    return options.interrupts and interrupt_rows(d) or summary_rows(d)
+    return (options.interrupts and interrupt_rows or options.summary and summary_rows or line_rows)(d, options)
   end,
 })

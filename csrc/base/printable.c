@@ -33,6 +33,22 @@ ks_character(const char *s, size_t n, bool *printable)
 	return len;
 }
 
+size_t
+ks_text_columns(const char *s, size_t n)
+{
+	size_t columns = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (s[i] == '\033' && i + 1 < n && s[i + 1] == '[') {
+			while (i < n && s[i] != 'm')
+				i++;
+		} else {
+			columns += ((unsigned char)s[i] & 0xc0) != 0x80;
+		}
+	}
+	return columns;
+}
+
 #define EACH_BYTE UINT64_C(0x0101010101010101)
 
 size_t

@@ -18,4 +18,10 @@ bool ks_is_printable(const char *s, size_t n);
 /* Returns how many of the first bytes are printable ASCII: most texts are nothing else. */
 size_t ks_plain_length(const char *s, size_t n);
 
+/*
+ * Returns the columns of a text on a terminal: bytes of UTF-8 that continue a character have none, nor has what makes
+ * colours (ESC [ ... m).
+ */
+size_t ks_text_columns(const char *s, size_t n);
+
 #endif

@@ -324,12 +324,6 @@ kstat_write(kstat_ctl_t *kc, kstat_t *ksp, void *buf)
 
 /* --- what else is known --------------------------------------------------------- */
 
-uint64_t
-ks_chain_serial(kstat_ctl_t *kc)
-{
-	return ks_chain_of(kc)->serial;
-}
-
 bool
 ks_chain_is_replay(kstat_ctl_t *kc)
 {

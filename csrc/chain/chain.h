@@ -84,9 +84,6 @@ struct ks_change {
 /* The changes of the last update (none if it changed nothing); owned by the chain. */
 const struct ks_change *ks_chain_changes(kstat_ctl_t *kc, size_t *n);
 
-/* A number that no other chain of this process has or had, unlike the address. */
-uint64_t ks_chain_serial(kstat_ctl_t *kc);
-
 /* True if the kstats come from a capture or a recording. */
 bool ks_chain_is_replay(kstat_ctl_t *kc);
 

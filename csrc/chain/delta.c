@@ -104,10 +104,8 @@ earlier(struct ks_delta_cursor *c, const char *stat, struct ks_value *v)
 	if (ks_cursor_next(&c->prev, &name, v) && strcmp(name, stat) == 0)
 		return true;
 	ks_cursor_open(&c->prev, c->d->prev);
-	while (ks_cursor_next(&c->prev, &name, v)) {
-		if (strcmp(name, stat) == 0)
-			return true;
-	}
+	if (ks_cursor_seek(&c->prev, stat))
+		return ks_cursor_next(&c->prev, &name, v);
 	c->prev = from;
 	return false;
 }
@@ -162,40 +160,57 @@ ks_delta_cursor_next_rate(struct ks_delta_cursor *c, const char **name, struct k
 	return false;
 }
 
+/* One statistic of a delta. */
+struct found {
+	struct ks_value now, before; /* before: if known */
+	bool known; /* the earlier sample has it, too, or everything since creation counts */
+	enum ks_kind kind;
+	double unit; /* of its rate */
+};
+
+static bool
+find(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, struct found *f)
+{
+	struct ks_delta_cursor c;
+	const char *name;
+
+	ks_delta_cursor_open(&c, d, kc);
+	if (!ks_cursor_seek(&c.now, stat))
+		return false;
+	c.prev.record = c.now.record;
+	c.prev.member = c.now.member;
+	(void)ks_cursor_next(&c.now, &name, &f->now);
+	f->kind = ks_delta_kind(kc, d->now, stat, &f->now, &f->unit);
+	f->before = f->now;
+	f->known = d->reset || earlier(&c, stat, &f->before);
+	return true;
+}
+
+bool
+ks_delta_get(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, struct ks_value *v)
+{
+	struct found f;
+
+	if (!find(d, kc, stat, &f) || (f.kind == KS_KIND_COUNTER && !f.known))
+		return false;
+	if (f.kind != KS_KIND_COUNTER || !ks_value_delta(&f.before, &f.now, true, d->reset, v))
+		*v = f.now;
+	return true;
+}
+
 bool
 ks_delta_rate(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, double *rate)
 {
-	struct ks_delta_cursor c;
-	struct ks_value v, before, difference;
-	enum ks_kind kind;
-	const char *name;
-	double unit;
+	struct ks_value change;
+	struct found f;
 
-	if (d->elapsed <= 0)
+	if (d->elapsed <= 0 || !find(d, kc, stat, &f) || !f.known || f.kind == KS_KIND_TEXT ||
+	    f.kind == KS_KIND_TIME)
 		return false;
-	ks_delta_cursor_open(&c, d, kc);
-	for (;;) {
-		if (!ks_cursor_next(&c.now, &name, &v))
-			return false;
-		if (strcmp(name, stat) == 0)
-			break;
-		if (!d->reset) {
-			const char *other;
-
-			(void)ks_cursor_next(&c.prev, &other, &before);
-		}
-	}
-	kind = ks_delta_kind(kc, d->now, stat, &v, &unit);
-	if (kind == KS_KIND_TEXT || kind == KS_KIND_TIME)
+	if (!ks_value_delta(&f.before, &f.now, f.kind == KS_KIND_COUNTER, d->reset, &change) ||
+	    !ks_value_number(&change, rate))
 		return false;
-	if (d->reset)
-		before = v;
-	else if (!earlier(&c, stat, &before))
-		return false;
-	if (!ks_value_delta(&before, &v, kind == KS_KIND_COUNTER, d->reset, &difference) ||
-	    !ks_value_number(&difference, rate))
-		return false;
-	*rate = *rate * unit / ((double)d->elapsed / (double)KS_NANOSEC);
+	*rate = *rate * f.unit / ((double)d->elapsed / (double)KS_NANOSEC);
 	return true;
 }
 

@@ -79,6 +79,12 @@ enum ks_kind ks_delta_kind(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat
     const struct ks_value *v, double *unit);
 
 /*
+ * Stores what ks_delta_cursor_next() stores of the first statistic of that name. False if there is none, or it counts
+ * and the earlier sample lacks it. kc as above.
+ */
+bool ks_delta_get(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, struct ks_value *v);
+
+/*
  * Change per second of d->elapsed; times change in seconds (so 1 means "all the time"). A gauge
  * may fall. False if there is no such number, or if no time went by.
  */

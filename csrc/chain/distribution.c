@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "chain/columns.h"
+#include "base/printable.h"
 
 #define BAR 40   /* DTrace's characters of a bar for all counts */
 #define LABEL 20 /* DTrace's width of the label column: 2^64-1 fits */
@@ -14,7 +14,7 @@
 static size_t
 columns(const char *s)
 {
-	return (size_t)ks_text_columns(s, strlen(s));
+	return ks_text_columns(s, strlen(s));
 }
 
 static size_t

@@ -19,7 +19,6 @@
 
 struct ks_chain {
 	kstat_ctl_t kc; /* first: clients hold a pointer to it */
-	uint64_t serial; /* no other chain of this process has or had it */
 	struct ks_source *source[KS_MOST_SOURCES]; /* system before published: earlier wins */
 	size_t nsources;
 	struct ks_nodes nodes;

@@ -75,14 +75,12 @@ suit_program(struct ks_chain *chain)
 static struct ks_chain *
 new_chain(const struct ks_only *only)
 {
-	static _Atomic uint64_t chains; /* ever opened */
 	struct ks_chain *chain = calloc(1, sizeof(*chain));
 
 	if (chain == NULL)
 		return ks_fail_null(ENOMEM, "out of memory for a kstat handle");
 	if (only != NULL)
 		chain->only = *only;
-	chain->serial = ++chains;
 	chain->kc.kc_kd = -1;
 	chain->kc.kc_chain_id = 1;
 	ks_nodes_init(&chain->nodes);

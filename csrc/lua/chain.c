@@ -315,7 +315,7 @@ object_state(lua_State *L)
 	return 1;
 }
 
-/* kind(object) -> "chain", "sample", "difference", "kstat", "selector", "figures", "closed" or nil */
+/* kind(object) -> "chain", "sample", "difference", "kstat", "selector", "closed" or nil */
 static int
 object_kind(lua_State *L)
 {

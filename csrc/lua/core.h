@@ -17,7 +17,6 @@ int luaopen_kstat_core(struct lua_State *L);
 	part(pattern)         /* pattern.c */ \
 	part(kstat)           /* kstat.c: one kstat, live or sampled */ \
 	part(kstat_values)    /* kstat_values.c: its statistics; after kstat.c */ \
-	part(figures)         /* figures.c: sums over a kstat; after kstat.c */ \
 	part(io)              /* io.c: what I/O kstats counted */ \
 	part(find)            /* find.c: kstats of chains, samples and differences */ \
 	part(chain)           /* chain.c */ \
@@ -30,7 +29,7 @@ int luaopen_kstat_core(struct lua_State *L);
 	part(exposition)      /* exposition.c: kstats as metrics */ \
 	part(histogram)       /* histogram.c */ \
 	part(terminal)        /* terminal.c */ \
-	part(layout)          /* layout.c: lines of a table */ \
+	part(line)            /* line.c: lines of a table */ \
 	part(wait)            /* wait.c */ \
 	part(devstat)         /* devstat.c: kstat.core.devstat */ \
 	part(devstat_select)  /* devstat_select.c: the same */ \

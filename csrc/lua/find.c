@@ -77,8 +77,12 @@ next_of(const struct ks_lua_place *p, const kstat_t *ksp, size_t *i)
 	return *i < p->sample->s->n ? p->sample->s->ksp[*i] : NULL;
 }
 
-int
-ks_lua_resolve(const struct ks_lua_place *p, kstat_t *ksp, struct ks_delta *delta)
+/*
+ * Stores the copy and the earlier one of a kstat that was found in *delta (of a chain: the kstat itself). Returns 1;
+ * 0 if the place has none; -1 with errno.
+ */
+static int
+resolve(const struct ks_lua_place *p, kstat_t *ksp, struct ks_delta *delta)
 {
 	const struct ks_lua_sample *before;
 
@@ -93,12 +97,12 @@ ks_lua_resolve(const struct ks_lua_place *p, kstat_t *ksp, struct ks_delta *delt
 	return ks_delta_open(delta, before != NULL ? before->s : NULL, delta->now);
 }
 
-/* Pushes the object of a kstat that was found; state: the index of the place's state. As ks_lua_resolve(). */
+/* Pushes the object of a kstat that was found; state: the index of the place's state. As resolve(). */
 static int
 push_found(lua_State *L, int state, const struct ks_lua_place *p, kstat_t *ksp)
 {
 	struct ks_delta delta;
-	int found = ks_lua_resolve(p, ksp, &delta);
+	int found = resolve(p, ksp, &delta);
 
 	if (found <= 0)
 		return found;
@@ -178,14 +182,6 @@ find_named(lua_State *L, const struct ks_lua_place *p, int i)
 	return ksp;
 }
 
-int
-ks_lua_lookup(lua_State *L, const struct ks_lua_place *p, int i, struct ks_delta *delta)
-{
-	kstat_t *ksp = find_named(L, p, i);
-
-	return ksp != NULL ? ks_lua_resolve(p, ksp, delta) : 0;
-}
-
 /* lookup(place, module, instance, name) -> kstat | nil; of a chain nil, message, errno */
 static int
 lookup(lua_State *L)
@@ -217,8 +213,9 @@ lookup(lua_State *L)
 
 /* --- several ----------------------------------------------------------------------------------- */
 
-int
-ks_lua_select(const struct ks_lua_place *p, const struct ks_selector *const *selectors, size_t n,
+/* Finds the kstats that any of the selectors matches, in the order of kstat(8). 0, or -1 with errno. */
+static int
+select_any(const struct ks_lua_place *p, const struct ks_selector *const *selectors, size_t n,
     struct ks_selection *sel)
 {
 	if (is_live(p))
@@ -258,7 +255,7 @@ place_select(lua_State *L)
 		}
 		ks_selection_free(sel);
 	}
-	if (ks_lua_select(&p, selectors, n, sel) != 0)
+	if (select_any(&p, selectors, n, sel) != 0)
 		return ks_lua_fail(L);
 	lua_createtable(L, (int)sel->n, 0);
 	for (size_t i = 0; i < sel->n; i++) {

@@ -84,17 +84,23 @@ kstat_method_write(lua_State *L)
 
 /* --- differences ----------------------------------------------------------------- */
 
+/* rate(kstat, statistic, ...) -> the rate of each, nil where there is none */
 static int
 kstat_rate(lua_State *L)
 {
 	struct ks_lua_kstat *u = ks_lua_checkdiffering(L, 1);
-	double rate;
+	int i = 2, n = lua_gettop(L);
 
-	if (ks_delta_rate(&u->delta, u->chain->kc, luaL_checkstring(L, 2), &rate))
-		lua_pushnumber(L, rate);
-	else
-		lua_pushnil(L);
-	return 1;
+	luaL_checkstack(L, n, "too many statistics");
+	do {
+		double rate;
+
+		if (ks_delta_rate(&u->delta, u->chain->kc, luaL_checkstring(L, i), &rate))
+			lua_pushnumber(L, rate);
+		else
+			lua_pushnil(L);
+	} while (++i <= n);
+	return i - 2;
 }
 
 /* Pushes the copy of the kstat at index 1 in a sample, which is [i] of its state. */

@@ -131,15 +131,11 @@ walk_next(struct walk *w, const char **name, struct ks_value *v)
 static bool
 walk_find(struct walk *w, const char *stat, struct ks_value *v)
 {
-	struct walk start = *w;
 	const char *name;
 
-	w->header = 3;
-	while (walk_next(w, &name, v)) {
-		if (strcmp(name, stat) == 0)
-			return true;
-	}
-	*w = start;
+	if (w->u->origin == KS_LUA_DIFFERING ? ks_delta_get(&w->u->delta, w->u->chain->kc, stat, v) :
+	    ks_cursor_seek(&w->cursor, stat) && ks_cursor_next(&w->cursor, &name, v))
+		return true;
 	while (w->header < 3 && walk_next(w, &name, v)) {
 		if (strcmp(name, stat) == 0)
 			return true;
@@ -147,29 +143,37 @@ walk_find(struct walk *w, const char *stat, struct ks_value *v)
 	return false;
 }
 
-/* --- one statistic -------------------------------------------------------------------- */
+/* --- some statistics ------------------------------------------------------------------- */
 
 /*
- * The statistic named at index 2 of the kstat at index 1, as `push` has it; nil if there is none; nil, message, errno
- * if the kstat cannot be read; class and crtime are known even so.
+ * The statistics named from index 2 on of the kstat at index 1, as `push` has them; nil for what there is not; nil,
+ * message, errno if the kstat cannot be read; class and crtime are known even so.
  */
 static int
-push_statistic(lua_State *L, int (*push)(lua_State *, const struct ks_value *))
+push_statistics(lua_State *L, int (*push)(lua_State *, const struct ks_value *))
 {
+	int i = 2, last = lua_gettop(L), pushed = 0;
 	struct walk w;
-	struct ks_value v;
-	size_t n;
-	const char *stat = luaL_checklstring(L, 2, &n);
 	int failed = walk_open(L, 1, &w, true) != 0 ? errno : 0;
 
-	if (failed != ENXIO && strlen(stat) == n && walk_find(&w, stat, &v))
-		return push(L, &v);
-	if (failed != 0) {
-		errno = failed;
-		return ks_lua_fail(L);
-	}
-	lua_pushnil(L);
-	return 1;
+	luaL_checkstack(L, last + 3, "too many statistics");
+	do {
+		struct walk at = w;
+		struct ks_value v;
+		size_t n;
+		const char *stat = luaL_checklstring(L, i, &n);
+
+		if (failed != ENXIO && strlen(stat) == n && walk_find(&at, stat, &v)) {
+			pushed += push(L, &v);
+		} else if (failed != 0) {
+			errno = failed;
+			return ks_lua_fail(L);
+		} else {
+			lua_pushnil(L);
+			pushed++;
+		}
+	} while (++i <= last);
+	return pushed;
 }
 
 static int
@@ -194,7 +198,7 @@ push_text(lua_State *L, const struct ks_value *v)
 	static int \
 	kstat_##name(lua_State *L) \
 	{ \
-		return push_statistic(L, push); \
+		return push_statistics(L, push); \
 	}
 
 STATISTIC(get, ks_lua_pushvalue)

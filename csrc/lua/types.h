@@ -18,7 +18,6 @@
 #include <stdint.h>
 
 #include "chain/delta.h"
-#include "chain/figures.h"
 #include "chain/sample.h"
 #include "chain/selector.h"
 #include "chain/values.h"
@@ -30,7 +29,6 @@
 #define KS_LUA_DIFFERENCE "kstat.difference"
 #define KS_LUA_KSTAT "kstat.kstat"
 #define KS_LUA_SELECTOR "kstat.selector"
-#define KS_LUA_FIGURES "kstat.figures"
 
 struct ks_lua_chain {
 	kstat_ctl_t *kc;         /* owned; NULL: closed */
@@ -77,7 +75,7 @@ struct ks_lua_difference *ks_lua_checkdifference(lua_State *L, int i);
 struct ks_lua_kstat *ks_lua_checkkstat(lua_State *L, int i);
 struct ks_lua_kstat *ks_lua_checkdiffering(lua_State *L, int i); /* a kstat of a difference */
 
-/* "chain", "sample", "difference", "kstat", "selector", "figures" or "closed"; NULL for another value at index i. */
+/* "chain", "sample", "difference", "kstat", "selector" or "closed"; NULL for another value at index i. */
 const char *ks_lua_kind(lua_State *L, int i);
 
 /* The kstat in the chain; NULL with errno ENXIO if it is gone. Raises if the chain is closed. */
@@ -115,18 +113,5 @@ bool ks_lua_can_grow(const struct ks_lua_sample *u);
 
 /* The chain, sample or difference at index i. */
 void ks_lua_checkplace(lua_State *L, int i, struct ks_lua_place *p);
-
-/*
- * Finds the kstat whose module, instance and name are at index i to i + 2, each nil for any. Returns 1 and stores
- * its copy and the earlier one in *delta (of a chain: the kstat itself); 0 if there is none; -1 with errno.
- */
-int ks_lua_lookup(lua_State *L, const struct ks_lua_place *p, int i, struct ks_delta *delta);
-
-/* Finds the kstats that any of the selectors matches, in the order of kstat(8). 0, or -1 with errno. */
-int ks_lua_select(const struct ks_lua_place *p, const struct ks_selector *const *selectors, size_t n,
-    struct ks_selection *sel);
-
-/* Stores what the place has of a kstat that ks_lua_select() found, as ks_lua_lookup() does and with its result. */
-int ks_lua_resolve(const struct ks_lua_place *p, kstat_t *ksp, struct ks_delta *delta);
 
 #endif

@@ -103,51 +103,31 @@ set_named(struct ks_value *v, const struct ks_cursor *c, const kstat_named_t *kn
 	}
 }
 
+/* Moves on to a data record that is no gap, and if stat is not NULL has that name; NULL at the end. */
+static const kstat_named_t *
+seek_named(struct ks_cursor *c, const char *stat)
+{
+	const kstat_named_t *kn = (const kstat_named_t *)(const void *)c->data + c->record;
+
+	for (; c->record < c->ksp->ks_ndata && (c->record + (size_t)1) * sizeof(*kn) <= c->size; c->record++, kn++) {
+		if (kn->name[0] != '\0' && !ks_named_is_hidden(kn) &&
+		    (stat == NULL || (kn->name[0] == stat[0] && strcmp(kn->name, stat) == 0)))
+			return kn;
+	}
+	return NULL;
+}
+
 static bool
 next_named(struct ks_cursor *c, const char **name, struct ks_value *v)
 {
-	const kstat_named_t *kn = (const kstat_named_t *)c->data;
+	const kstat_named_t *kn = seek_named(c, NULL);
 
-	for (; c->record < c->ksp->ks_ndata; c->record++) {
-		if ((c->record + 1) * sizeof(*kn) > c->size)
-			return false;
-		if (kn[c->record].name[0] == '\0' || ks_named_is_hidden(&kn[c->record]))
-			continue;
-		*name = kn[c->record].name;
-		set_named(v, c, &kn[c->record]);
-		c->record++;
-		return true;
-	}
-	return false;
-}
-
-bool
-ks_cursor_named(const struct ks_cursor *c, uint_t record, const char stat[KSTAT_STRLEN],
-    struct ks_value *v)
-{
-	const kstat_named_t *kn;
-
-	if (c->ksp->ks_type != KSTAT_TYPE_NAMED || record >= c->ksp->ks_ndata ||
-	    (record + (size_t)1) * sizeof(*kn) > c->size)
+	if (kn == NULL)
 		return false;
-	kn = (const kstat_named_t *)(const void *)c->data + record;
-	if (memcmp(kn->name, stat, KSTAT_STRLEN) != 0)
-		return false;
-	v->len = 0;
+	*name = kn->name;
 	set_named(v, c, kn);
+	c->record++;
 	return true;
-}
-
-uint_t
-ks_cursor_record(const struct ks_cursor *c, const char stat[KSTAT_STRLEN])
-{
-	const kstat_named_t *kn = (const kstat_named_t *)(const void *)c->data;
-	uint_t i = 0;
-
-	while (c->ksp->ks_type == KSTAT_TYPE_NAMED && i < c->ksp->ks_ndata &&
-	    (i + (size_t)1) * sizeof(*kn) <= c->size && strcmp(kn[i].name, stat) != 0)
-		i++;
-	return i;
 }
 
 /* The next field of a structure, one of perhaps several (TIMER). */
@@ -230,6 +210,26 @@ ks_cursor_next(struct ks_cursor *c, const char **name, struct ks_value *v)
 		return false;
 	v->len = 0;
 	return c->ksp->ks_type == KSTAT_TYPE_NAMED ? next_named(c, name, v) : next_field(c, name, v);
+}
+
+bool
+ks_cursor_seek(struct ks_cursor *c, const char *stat)
+{
+	struct ks_value v;
+	const char *name;
+
+	if (c->ksp->ks_type == KSTAT_TYPE_NAMED)
+		return c->size > 0 && seek_named(c, stat) != NULL;
+	for (;;) {
+		struct ks_cursor at = *c;
+
+		if (!ks_cursor_next(c, &name, &v))
+			return false;
+		if (strcmp(name, stat) == 0) {
+			*c = at;
+			return true;
+		}
+	}
 }
 
 bool

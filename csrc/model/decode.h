@@ -60,17 +60,9 @@ void ks_cursor_open_like(struct ks_cursor *c, const void *layout, const kstat_t 
 bool ks_cursor_next(struct ks_cursor *c, const char **name, struct ks_value *v);
 
 /*
- * Stores the value of record number `record` if the kstat is NAMED and the record's name is stat, which is
- * filled up with zeros. Returns false otherwise.
+ * Moves to the next statistic of that name, which ks_cursor_next() then stores. False, at the end, if there is none.
  */
-bool ks_cursor_named(const struct ks_cursor *c, uint_t record, const char stat[KSTAT_STRLEN],
-    struct ks_value *v);
-
-/*
- * Returns the number of the data record of that name in a NAMED kstat, be it hidden or not; the number of its data
- * records if it has none.
- */
-uint_t ks_cursor_record(const struct ks_cursor *c, const char stat[KSTAT_STRLEN]);
+bool ks_cursor_seek(struct ks_cursor *c, const char *stat);
 
 /* Returns whether kstat(8) shows this kstat: not a RAW one of unknown layout, and none named kstat_*. */
 bool ks_is_shown(const kstat_t *ksp);

@@ -35,23 +35,6 @@ function kstat.selector(spec)
   return sel, message, errname
 end
 
---- What `kstat.figures` returns.
--- @table figures
-
---- Names the figures that a report takes of a kstat at every tick, for k:figures(), d:figures() and d:rows().
--- @tparam {[string]={string,...}} list by the figure's name { how, statistic, … }: the sum of these
--- statistics, "rate" as k:rate() has them (per second), "delta" as k:get() of a difference, "now" as
--- k:now():get(), "mean" of sums to which something is added once a second, counted by `updates` (unix:0:vminfo,
--- unix:0:sysinfo): the mean over the interval, rounded down, or the last one if no second ended in it; "percent"
--- what they changed by, in percent of the change of others, `of = { statistic, … }`; in the statistics' own units,
--- times in seconds. { "count" } is how many kstats there are. `scale = number` multiplies a figure. Names of
--- statistics have at most 30 bytes, and there are at most 1,000 figures
--- @treturn figures
--- @raise on a mistake, naming the figure
--- @usage local figures = kstat.figures({ faults = { "rate", "hat_fault", "as_fault" } })
--- @function kstat.figures
-kstat.figures = core.figures
-
 kstat.every = every.every
 
 --- Answers the options of a script that has none: `--help` and `-h` print the usage on standard output; for any
@@ -120,7 +103,7 @@ function kstat.pairs(x)
 end
 
 --- What an object of this module is: "chain", "sample", "difference", "kstat", "selector",
--- "figures", or "closed": a chain that was closed, or a kstat of one.
+-- or "closed": a chain that was closed, or a kstat of one.
 -- @param x anything
 -- @treturn string|nil nil for anything else
 -- @function kstat.type

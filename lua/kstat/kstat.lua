@@ -22,8 +22,9 @@ local kstat = {}
 
 local methods = core.kstat_methods
 
---- One statistic; "class", "crtime" and "snaptime" count as such. Times are seconds, arrays tables.
+--- One statistic, or several at once; "class", "crtime" and "snaptime" count as such. Times are seconds, arrays tables.
 -- @string statistic
+-- @param ... further ones
 -- @treturn ?value nil if there is no such statistic
 -- @fails if the kstat cannot be read
 -- @function k:get
@@ -74,15 +75,10 @@ local methods = core.kstat_methods
 
 --- In a difference: change per second of `k.elapsed`. Times change in seconds; a gauge may fall.
 -- @string statistic
--- @treturn number|nil nil if there is no such number or no time went by
+-- @param ... further ones
+-- @treturn number|nil a rate for each; nil if there is no such number or no time went by
+-- @usage for _, k in ipairs(d:select("cpu::vm")) do print(k, k:rate("hat_fault", "as_fault")) end
 -- @function k:rate
-
---- In a difference: many figures at once, at a fraction of the cost of get() and rate().
--- @tparam figures figures of kstat.figures()
--- @tparam[opt] table row to whose fields the figures are added; default: a new table
--- @treturn table the row; a figure of which the kstat has no statistic, or no time went by, is not in it
--- @usage for _, k in ipairs(d:select("cpu::vm")) do k:figures(figures, row) end
--- @function k:figures
 
 --- In a difference: the kstat as it is in the later sample; `k:before()` as in the earlier, nil if
 -- everything since creation counts.

@@ -64,35 +64,6 @@ object.install(core.sample_meta, "sample", methods, {
 
 local difference = object.methods("difference")
 
---- As `d:lookup(module, instance, name):figures(figures, row)`, at less cost.
--- @string[opt] module nil: any
--- @int[opt] instance nil: any
--- @string[opt] name nil: any
--- @tparam figures figures see kstat.figures
--- @tparam[opt] table row see k:figures
--- @treturn table|nil the row; nil if there is no such kstat
--- @function difference:figures
-difference.figures = core.difference_figures
-
---- A row for each kstat that a selector matches: its `module`, `instance` and `name`, and its figures.
--- @tparam spec spec see kstat.selector
--- @tparam figures figures see kstat.figures
--- @treturn {table,...} in the order of kstat(8), perhaps empty
--- @fails on a bad selector
--- @usage for _, row in ipairs(d:rows("cpu::sys", figures)) do print(row.instance, row.cs) end
--- @function difference:rows
-function difference.rows(self, spec, figures)
-  object.check(self, "difference", "rows")
-  local sel, message, errname = selector.compile(spec, 2)
-  if not sel then
-    return nil, message, errname
-  elseif core.kind(figures) ~= "figures" then
-    error(("bad argument #2 to 'rows' (what kstat.figures() gives expected, got %s)"):format(core.kind(figures) or
-      type(figures)), 2)
-  end
-  return core.difference_rows(self, sel, figures)
-end
-
 --- Change per second of everything that a selector matches, added up; seconds are those between
 -- each kstat's own snaptimes. Times change in seconds: 1 means all the time.
 -- @tparam spec spec

@@ -229,8 +229,6 @@ describe("the figures of Linux", function()
     assert.near(expected, k:rate("cpu_nsec_user"), 1e-9 * expected)
     assert.near(expected * 100, k:rate("cpu_ticks_user"), 1e-7 * expected)
     assert.equal(2e9, k:get("cpu_nsec_user"))
-    local figures = kstat.figures({ u = { "rate", "cpu_nsec_user" } })
-    assert.near(expected, assert(k:figures(figures)).u, 1e-9 * expected)
   end)
 
   it("are there for links with a bar in their names, and old sensors", function()

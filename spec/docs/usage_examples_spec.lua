@@ -37,7 +37,7 @@ local function environment()
   local agg = kstat.aggregate("sum by (module) of rate(nread)"):add(d, { class = "disk" })
   local globals = { kstat = kstat, ks = ks, now = now, prev = prev, d = d, agg = agg,
     pub = pub, h = live:lookup("usage", 0, "h"), k = live:lookup("usage", 0, "b"),
-    arg = { [0] = "usage.lua", "5", "1" }, row = {}, figures = kstat.figures({ cs = { "rate", "pswitch" } }),
+    arg = { [0] = "usage.lua", "5", "1" },
     print = function() end, io = { write = function() end } }
   return setmetatable(globals, { __index = _G }), pub
 end

@@ -1,7 +1,6 @@
 -- Samples, differences and rates of the Lua module.
 local capture = require("support.capture")
 local kstat = require("kstat")
-local run = require("support.run")
 
 local host = "spec/vectors/kstat/host.jsonl"
 local named = capture.named
@@ -170,95 +169,17 @@ describe("a difference", function()
     assert.matches("sample_spec.*string expected", raised(function() local _ = a:rate({}) end))
   end)
 
-  it("gives means of sums that grow once a second, rounded down", function()
+  it("gives the values and the rates of several statistics at once, nil for what there is not", function()
     local list = samples({
-      { named("a", 1, 10, '"updates":4,"free":100,"swap":7'), named("b", 1, 10, '"updates":4,"free":1') },
-      { named("a", 1, 14, '"updates":8,"free":141,"swap":15'), named("b", 1, 14, '"updates":4,"free":1') },
+      { named("a", 1, 10, '"n":100,"m":1,"x":1.5,"s":"t"') },
+      { named("a", 1, 14, '"m":9,"n":180,"x":2.5,"s":"t","late":7') },
     })
-    local d = list[2] - list[1]
-    local means = kstat.figures({ free = { "mean", "free" }, both = { "mean", "free", "swap" }, n = { "delta", "free" },
-      nothing = { "mean", "nothing" } })
-    assert.same({ free = 10, both = 12, n = 41 }, d:figures("app", 0, "a", means))
-    assert.same({ n = 0 }, d:figures("app", 0, "b", means)) -- no second ended
-  end)
-
-  it("gives the figures of whatever chain it is of", function()
-    local figures = kstat.figures({ user = { "now", "nsec_user" }, free = { "now", "freemem" } })
-    for _ = 1, 2 do -- one chain after the other may have the same place in memory
-      for spec, field in pairs({ ["cpu:0:time"] = "user", ["unix:0:system_pages"] = "free" }) do
-        local ks = assert(kstat.open({ only = spec }))
-        local module, instance, name = spec:match("(.*):(.*):(.*)")
-        local d = ks:sample():since_creation()
-        assert.is_number(d:figures(module, tonumber(instance), name, figures)[field], spec)
-        d = nil -- luacheck: ignore 311
-        ks:close()
-        collectgarbage()
-        collectgarbage()
-      end
-    end
-  end)
-
-  it("gives a row of figures for each kstat that a selector matches", function()
-    local list = samples({
-      { named("a", 1, 10, '"n":100'), named("b", 1, 11, '"n":5') },
-      { named("b", 1, 13, '"n":6'), named("a", 1, 14, '"n":180') },
-    })
-    local d = list[2] - list[1]
-    local figures = kstat.figures({ rate = { "rate", "n" } })
-    assert.same({
-      { module = "app", instance = 0, name = "a", rate = 20 }, { module = "app", instance = 0, name = "b", rate = 0.5 },
-    }, d:rows("app", figures))
-    assert.same({}, d:rows("nothing", figures))
-    local rows, message, code = d:rows("/+/", figures)
-    assert.same({ false, "EINVAL" }, { rows or false, code })
-    assert.matches("^selector '/%+/'", message)
-    assert.matches("sample_spec.*bad argument #2 to 'rows' %(what kstat.figures%(%) gives expected, got table%)",
-      raised(function() d:rows("app", {}) end))
-    assert.equal("figures", kstat.type(figures))
-    assert.matches("difference expected", raised(function() d.rows({}, "app", figures) end))
-  end)
-
-  it("gives many figures of a kstat at once, as rate(), get() and now() do", function()
-    local list = samples({
-      { named("a", 1, 10, '"n":100,"m":1,"x":1.5,"s":"t"'), named("b", 1, 11, '"n":5') },
-      { named("a", 1, 14, '"m":9,"n":180,"x":2.5,"s":"t"'), named("b", 1, 13, '"n":6') },
-    })
-    local d = list[2] - list[1]
-    local figures = kstat.figures({
-      rate = { "rate", "n", "m" }, delta = { "delta", "n", "x" }, now = { "now", "n", "nothing", "s" },
-      nothing = { "rate", "nothing", "s" },
-    })
-    local row = d:lookup("app", 0, "a"):figures(figures)
-    assert.same({ rate = 22, delta = 82.5, now = 180 }, row)
-    assert.equal(row, d:lookup("app", 0, "b"):figures(figures, row))
-    assert.same({ rate = 22.5, delta = 83.5, now = 186 }, row)
-    local first = list[1]:since_creation():lookup("app", 0, "a"):figures(figures)
-    assert.same({ rate = 101 / 9, delta = 101.5, now = 100 }, first)
-    assert.matches("sample_spec.*figure 'x': 'rate', 'delta', 'now', 'mean', 'percent' or 'count' expected",
-      raised(function() kstat.figures({ x = { "sum", "n" } }) end))
-    assert.matches("sample_spec.*figure 'x': { how, statistic, ... } expected",
-      raised(function() kstat.figures({ x = "n" }) end))
-    assert.matches("sample_spec.*figure 'x': statistic 'n+': longer than 30 bytes",
-      raised(function() kstat.figures({ x = { "now", ("n"):rep(31) } }) end))
-    assert.matches("difference of two samples expected",
-      raised(function() list[1]:lookup("app", 0, "a"):figures(figures) end))
-  end)
-
-  it("finds the figures of live kstats wherever they stand", function()
-    local figures = kstat.figures({ user = { "delta", "cpu_ticks_user" }, intr = { "rate", "intr" },
-      idle = { "now", "cpu_ticks_idle" } })
-    local ks = assert(kstat.open(run.tree_roots("small")))
-    for _ = 1, 3 do
-      local since = ks:sample("cpu"):since_creation()
-      local cpus = since:select("cpu::sys")
-      assert.is_true(#cpus > 0)
-      for _, k in ipairs(cpus) do
-        local row = k:figures(figures)
-        assert.same({ k:get("cpu_ticks_user"), k:rate("intr"), k:now():get("cpu_ticks_idle") },
-          { row.user, row.intr, row.idle })
-      end
-      ks:update()
-    end
+    local k = (list[2] - list[1]):lookup("app", 0, "a")
+    assert.same({ n = 3, 20, nil, 2 }, { n = select("#", k:rate("n", "nothing", "m")), k:rate("n", "nothing", "m") })
+    assert.same({ 80, 2.5, nil, nil, "t", "misc" }, { k:get("n", "x", "nothing", "late", "s", "class") })
+    assert.same({ 180, 9 }, { k:now():get("n", "m") })
+    assert.matches("sample_spec.*bad argument #2 to 'rate'", raised(function() k:rate("n", {}) end))
+    assert.matches("difference of two samples expected", raised(function() k:now():rate("n", "m") end))
   end)
 
   it("of a queue is the part of the time", function()

@@ -28,15 +28,6 @@ describe("a name that nothing has is told once:", function()
       script(report, "0.01", "3").err)
   end)
 
-  it("a statistic in the sums of a report, unless it is optional", function()
-    local report = [[return kstat.report({ name = "r", optional = %s, columns = { { "a" }, { "b" } },
-      from = { { "cpu::sys", figures = kstat.figures({ a = { "percent", "cpu_nsec_user",
-      of = { "cpu_nsec_user", "cpu_nsec_idel" } }, b = { "rate", "syscal", "intr" } }) } } })]]
-    assert.equal("r: no selected kstat has 'cpu_nsec_idel'; did you mean 'cpu_nsec_idle'?\n" ..
-      "r: no selected kstat has 'syscal'\n", (script(report:format("nil"))).err:gsub("; did you mean 'sys[^\n]*", ""))
-    assert.equal("", script(report:format("true")).err)
-  end)
-
   it("a selector", function()
     local report = [[return kstat.report({ name = "r", select = %s, columns = { { "n", "name" } } })]]
     assert.equal("r: no kstat has the class 'dsk'; did you mean 'disk'?\n",

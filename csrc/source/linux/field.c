@@ -55,7 +55,7 @@ const struct ks_meta *
 ks_field_meta(const struct ks_field *table, const char *stat)
 {
 	for (; table->meta.stat != NULL; table++) {
-		if (strcmp(table->meta.stat, stat) == 0)
+		if (table->meta.stat[0] == stat[0] && strcmp(table->meta.stat, stat) == 0)
 			return &table->meta;
 	}
 	return NULL;

@@ -13,6 +13,7 @@ local cut = require("kstat.text").cut
 local pager = require("kstat.tick").pager
 
 local columns_of = core.columns_of
+local unpack = table.unpack or unpack
 
 local output = {}
 
@@ -41,13 +42,14 @@ local function joined(values, separator)
   return table.concat(texts, separator)
 end
 
--- A value as the cell of a table.
-local function cell(column, value)
-  if value == nil or type(value) == "number" and not finite(value) then
-    return "-"
-  end
+-- A value as the cell of a table; missing: what stands for one that there is not.
+local function cell(column, value, missing)
   local format = column.format
-  if type(format) == "function" then
+  if value == nil then
+    return missing
+  elseif type(value) == "number" and not finite(value) then
+    return "-"
+  elseif type(format) == "function" then
     formatted = column
     local text = tostring(format(value))
     formatted = nil
@@ -69,6 +71,15 @@ end
 
 -- --- a table ------------------------------------------------------------------------------
 
+-- The cells of a row.
+local function cells(columns, values, missing)
+  local texts = {}
+  for i, column in ipairs(columns) do
+    texts[i] = cell(column, values[i], missing)
+  end
+  return texts
+end
+
 -- The state of a number by the limits of its column, for its colour; nil: none.
 local function state_of(column, value)
   if type(value) ~= "number" then
@@ -78,35 +89,13 @@ local function state_of(column, value)
     column.warning and value >= column.warning and "warning" or nil
 end
 
--- A cell as wide as said. coloured: a number beyond a limit has a colour.
-local function pad(text, column, width, value, coloured)
-  local taken
-  text, taken = cut(text, column.room or math.huge)
-  local space = (" "):rep(width - taken)
-  if coloured then
-    text = colour.paint(text, state_of(column, value))
-  end
-  return column.align == "left" and text .. space or space .. text
-end
-
--- values: what the texts were made of, for colours; nil: titles.
-local function line(columns, texts, gap, values)
-  local out = {}
+-- Cuts cells to the room of their columns, and colours those of values; nil: they are titles.
+local function dressed(columns, texts, values)
   for i, column in ipairs(columns) do
-    out[i] = pad(texts[i], column, column.room or column.width or 0, values and values[i], columns.coloured)
+    local text = cut(texts[i], column.limit or math.huge)
+    texts[i] = columns.coloured and values and colour.paint(text, state_of(column, values[i])) or text
   end
-  return (table.concat(out, gap):gsub(" +$", "")) .. "\n"
-end
-
--- A cell that is too wide takes its room from those that follow it.
-local function squeezed(columns, texts, gap, values)
-  local out, over = {}, 0
-  for i, column in ipairs(columns) do
-    local width = math.max(column.width - over, columns_of(texts[i]))
-    out[i] = pad(texts[i], column, width, values and values[i], columns.coloured)
-    over = over + width - column.width
-  end
-  return (table.concat(out, gap):gsub(" +$", "")) .. "\n"
+  return texts
 end
 
 -- Columns without a width are as wide as what they show, and never become narrower. Returns whether titles or later
@@ -118,6 +107,7 @@ local function widen(columns, lines)
       local before = column.width
       column.width = math.max(column.width or 0, columns_of(column.title))
       for _, texts in ipairs(lines) do
+        texts = type(texts) == "table" and texts or {}
         column.width = math.max(column.width, texts[i] and columns_of(texts[i]) or 0)
       end
       grew = grew or column.width ~= before and (i < #columns or column.align ~= "left")
@@ -130,11 +120,11 @@ local LEAST = 8 -- columns that a text keeps in a narrow window
 
 -- Gives the columns the room that they have in the terminal's window, if standard output is one: texts are cut, the
 -- longest first, and never numbers. Returns whether that changed.
-local function fit(columns, gap)
+local function fit(columns)
   local window = core.terminal(1)
   local over, changed = window and -window or -math.huge, false
   for i, column in ipairs(columns) do
-    over = over + (column.width or 0) + (i > 1 and #gap or 0)
+    over = over + column.width + (i > 1 and #columns.gap or 0)
   end
   local rooms = {}
   while over > 0 do
@@ -152,67 +142,25 @@ local function fit(columns, gap)
     rooms[longest], over = (rooms[longest] or longest.width) - 1, over - 1
   end
   for _, column in ipairs(columns) do
-    changed = changed or column.room ~= rooms[column]
-    column.room = rooms[column]
+    changed = changed or column.limit ~= rooms[column]
+    column.limit, column.room = rooms[column], rooms[column] or column.width
   end
   return changed
 end
 
-local function cells(columns, values)
-  local texts = {}
-  for i, column in ipairs(columns) do
-    texts[i] = cell(column, values[i])
-  end
-  return texts
-end
-
--- Lines of columns that all have a width are made in C, of the values, by a layout; nil if these cannot. `make`
--- makes those of what C does not print.
-local function fast_lines(columns, gap, squeeze, make)
-  for _, column in ipairs(columns) do
-    if not column.fixed or columns.coloured and (column.warning or column.critical) then
-      return nil
-    end
-  end
-  local layout = core.layout(columns, gap, squeeze)
-  return layout and function(values)
-    return core.layout_line(layout, values) or make(columns, cells(columns, values), gap, values)
-  end
-end
-
--- Returns function(rows, totals): the cells of all rows, and of the totals, and whether that made columns wider. Where
--- lines are made of values (`fast`), those are the cells.
-local function row_texts(columns, gap, fast)
-  return function(rows, totals)
-    local lines, grew = {}, false
-    for i, row in ipairs(rows) do
-      lines[i] = (fast or row.text) and row or cells(columns, row)
-    end
-    if totals then
-      local texts = {}
-      for i, column in ipairs(columns) do
-        texts[i] = totals[i] == nil and "" or cell(column, totals[i])
-      end
-      lines[#lines + 1] = texts
-    end
-    if not fast then
-      grew = widen(columns, lines)
-      grew = fit(columns, gap) or grew
-    end
-    return lines, grew
-  end
-end
-
 -- Returns function() that gives the heading and the titles; nil if there are none.
-local function header_maker(columns, gap, heading, fast)
+local function header_maker(columns, heading)
   local titles, headed, header = {}, heading, nil
   for i, column in ipairs(columns) do
     titles[i] = column.title
     headed = headed or column.title ~= ""
   end
   return headed and function()
-    header = fast and header or line(columns, titles, gap) -- widths that are given do not change
-    return (heading and heading .. "\n" or "") .. header
+    if not header or columns.flexible then
+      local layout = core.layout(columns, columns.gap)
+      header = (heading and heading .. "\n" or "") .. core.line(layout, dressed(columns, { unpack(titles) }), "")
+    end
+    return header
   end
 end
 
@@ -222,20 +170,44 @@ local function page_of(report)
   return report.repeat_header or (height or 24) - 2
 end
 
+-- Returns function(rows, totals) that gives the lines of a tick, without newlines, and whether titles have to move.
+-- Columns that have all a width, and no colours, are laid out from the values: then there are no cells but for what C
+-- does not print.
+local function line_maker(columns, squeeze)
+  local layout = core.layout(columns, columns.gap, squeeze)
+  local direct = not columns.flexible and not columns.coloured
+  return function(rows, totals)
+    local lines, grew = {}, false
+    for i = 1, #rows do
+      local row, missing = rows[i], rows[i] == totals and "" or "-"
+      lines[i] = row.text and row.text .. "\n" or direct and core.line(layout, row, missing) or
+        cells(columns, row, missing)
+    end
+    if columns.flexible then
+      grew = widen(columns, lines)
+      grew = fit(columns) or grew
+      layout = grew and core.layout(columns, columns.gap, squeeze) or layout
+    end
+    for i = 1, #rows do
+      local texts = lines[i]
+      lines[i] = type(texts) == "string" and texts or core.line(layout, dressed(columns, texts, rows[i]), "")
+    end
+    return lines, grew
+  end
+end
+
 local function table_sink(columns, write, report)
-  columns.coloured = report.coloured
-  local gap, shown = report.gap or " ", 0
-  local make = report.squeeze and squeezed or line
-  local fast = fast_lines(columns, gap, report.squeeze, make)
-  local header = header_maker(columns, gap, report.heading, fast)
-  local texts_of = row_texts(columns, gap, fast)
-  local header_due = pager(page_of(report))
+  columns.coloured, columns.gap = report.coloured, report.gap or " "
+  for _, column in ipairs(columns) do
+    columns.flexible = columns.flexible or not column.fixed
+    column.room = column.width or 0
+  end
+  local shown, header, header_due = 0, header_maker(columns, report.heading), pager(page_of(report))
+  local lines_of = line_maker(columns, report.squeeze)
   return {
     show = function(rows, tick)
-      local lines, grew = rows, false
-      if not fast or tick.totals then
-        lines, grew = texts_of(rows, tick.totals)
-      end
+      rows[#rows + 1] = tick.totals
+      local lines, grew = lines_of(rows, tick.totals)
       local n = #lines
       -- Many rows: a header each time. One row: a header every screenful, and when it no longer fits.
       if header_due(n, n > 1 or grew and n > 0) then
@@ -246,11 +218,7 @@ local function table_sink(columns, write, report)
           write(header())
         end
       end
-      for i = 1, n do
-        local texts = lines[i]
-        write(texts.text and texts.text .. "\n" or fast and fast(texts) or
-          make(columns, texts, gap, rows[i] or tick.totals))
-      end
+      write(table.concat(lines))
       shown = shown + 1
     end,
   }
@@ -294,7 +262,7 @@ end
 
 -- A number in the format of its column, if that gives a number: "1.2K" is for people. All else as it is.
 local function csv_figure(column, value)
-  local text = column.format and finite(value) and cell(column, value):match("^%s*(.-)%s*$")
+  local text = column.format and finite(value) and cell(column, value, ""):match("^%s*(.-)%s*$")
   return text and tonumber(text) and text or value
 end
 

@@ -16,7 +16,7 @@ local fail = mistake.raise
 local FIELDS = {
   name = "string", about = "string", note = "string", options = "table", operands = "operands", select = "any",
   published = "boolean", optional = "boolean", columns = "table or function", rows = "function",
-  from = "table or function", sort = "string or function",
+  sort = "string or function",
   top = "count", totals = "boolean", skip_idle = "boolean", skip_first = "boolean", check = "function",
   heading = "string or function", squeeze = "boolean", gap = "string", blank = "boolean", repeat_header = "count",
 }
@@ -86,13 +86,10 @@ local LABELS = { module = true, instance = true, name = true, class = true }
 -- Fields that the data formats have in every row.
 local RESERVED = { report = true, time = true, elapsed = true, since_creation = true }
 
--- A plain name, which is an expression of the row's kstat. Rows that have none need no expressions.
+-- A plain name: a field of the row or, where it has a kstat, an expression. Others need no expressions.
 local function plain(name, run)
   local compiled
   return function(row)
-    if not row.kstat then
-      return row[name]
-    end
     compiled = compiled or require("kstat.expression").compile(name, run)
     return compiled(row)
   end
@@ -131,9 +128,9 @@ end
 --- The columns of a report.
 -- @tparam {table,...} given
 -- @tparam table run the report's state, see kstat.expression
--- @treturn {column,...} each with `title`, `value` (a function(row)), `field` (that of the row which comes first),
--- `key` (its name in the data formats), `names` (in its expression), and what was given; and all their `fields`
--- (false: none), and whether any has a `computed` value
+-- @treturn {column,...} each with `title`, `value` (a function(row)), `key` (its name in the data formats), `names` (in
+-- its expression), and what was given; and the `fields` of the row that they show if it has them (false: none), and
+-- whether any has a `computed` value
 function declare.columns(given, run)
   if type(given) ~= "table" or #given == 0 then
     fail("columns: an array of at least one expected, not %s", type(given) == "table" and "an empty one" or
@@ -152,8 +149,7 @@ function declare.columns(given, run)
       end
       taken[column.key] = i
     end
-    columns[i] = column
-    columns.fields[i] = column.field or false
+    columns[i], columns.fields[i] = column, column.field or false
     columns.computed = columns.computed or not column.field
   end
   columns[1].align = columns[1].align or "left"

@@ -26,6 +26,8 @@ local selector = require("kstat.selector")
 local tick = require("kstat.tick")
 local tool = require("kstat.tool")
 
+local unpack = table.unpack or unpack
+
 local report = {}
 report.__index = report
 
@@ -46,26 +48,11 @@ local function make_selectors(select)
   return list
 end
 
--- Takes sources of rows; nil: there are none.
-function report:make_from(given)
-  local message
-  self.source = nil
-  if given ~= nil then
-    self.source, message = require("kstat.report.from").new(given)
-  end
-  if message then
-    mistake.raise("from: %s", message)
-  end
-end
-
 local function new(given)
   local self = setmetatable(declare.report(given), report)
   self.name = self.name or "report"
-  if type(self.from) == "table" then
-    self:make_from(self.from)
-  end
   if type(self.select) ~= "function" then
-    self.selectors = make_selectors(self.select) or self.source and self.source:selectors()
+    self.selectors = make_selectors(self.select)
   end
   self.declared = options.declare(self.options)
   self.state = { tick = 0, first = true, seen = {} } -- for percentiles over time
@@ -113,8 +100,6 @@ end
 --     when the chain is open
 --   * `rows` (fun(d:difference,now:sample,prev:?sample,options:table):{row,...}): gives the rows; default: one for each
 --     selected kstat
---   * `from` (table|fun(options:table,ks:chain):?table): the rows, in place of `rows`, where they are sums of
---     statistics: an array of sources (see kstat.report.from), or a function(options, ks) that gives one, or nil
 --   * `sort` (string|fun(a:row,b:row):boolean): a title (descending), "-title" (ascending), or what orders rows;
 --     `top` (integer): at most that many rows
 --   * `totals` (boolean): a last line with the sums of number columns
@@ -216,7 +201,6 @@ end
 -- The rows that a report without `rows` has: a kstat each, filtered by the operands.
 local function default_rows(self, d, filters)
   local list = {}
-  local unpack = table.unpack or unpack
   for _, k in ipairs(d:select(unpack(self.selectors or {}))) do
     if self.names then
       self.names[k.name] = true
@@ -255,11 +239,18 @@ local function is_idle(values, columns)
   return numbers
 end
 
--- What each column shows of a row. A row without a kstat has its fields and no more, but for columns that are
--- functions or expressions of fields.
+-- What each column shows of a row; of one that is a text, this. Most columns are fields of the row.
 local function values_of(columns, row)
-  local values, missing = core.layout_values(columns.fields, row)
-  if missing and (columns.computed or row.kstat) then
+  local text = rawget(row, "text")
+  if text ~= nil then
+    return { text = text }
+  end
+  local fields = columns.fields
+  local values = { unpack(fields) } -- has room for all at once
+  for i = 1, #fields do
+    values[i] = row[fields[i]]
+  end
+  if columns.computed or row.kstat then
     for i = 1, #columns do
       if values[i] == nil then
         evaluated = columns[i]
@@ -294,7 +285,6 @@ function report:look_for_missing(d, rows, given, filters)
   if self.unchecked == "all" then
     if not self.optional then
       tool.check_selectors(d, self.select and self.selectors or {}, given)
-      missing.in_sources(self.source or {}, d, given)
     end
     if filters then
       missing.in_operands(given.operands, filters, self.names)
@@ -308,9 +298,8 @@ end
 
 -- The rows of one tick as arrays of values, chosen and in order; and how many the operands left.
 function report:evaluate(d, now, prev, given, filters)
-  local own = self.source or self.rows
-  local rows = self.source and self.source:rows(d) or self.rows and own_rows(self, d, now, prev, given) or
-    default_rows(self, d, filters)
+  local own = self.rows
+  local rows = own and own_rows(self, d, now, prev, given) or default_rows(self, d, filters)
   local columns = self.columns
   local skip_idle, sort, top = given.skip_idle or self.skip_idle, given.sort or self.sort, given.top or self.top
   local shown, of = {}, sort and {} -- values, and the rows that they belong to
@@ -484,9 +473,6 @@ local function run(self, words, write)
   end
   -- Samples without a label that says so are not to be taken for those of an interval.
   skip = skip or given.openmetrics and count ~= 1
-  if type(self.from) == "function" then
-    self:make_from(self.from(given, ks))
-  end
   local ok, status = pcall(self.loop, self, ks, given, filters, write, interval, count, skip)
   if not ok then
     tool.warnings(ks)

@@ -1,6 +1,5 @@
 --- The names in a report that nothing has: a line for each, after the first tick that shows it; see kstat.unknown.
 -- @module kstat.report.missing
-local core = require("kstat.core")
 local tool = require("kstat.tool")
 local unknown = require("kstat.unknown")
 
@@ -41,43 +40,6 @@ function missing.in_columns(columns, rows)
     warn(unknown.statistics(names_of_columns(columns, rows), kstats, require("kstat.expression").is_derived))
   end
   return #kstats > 0
-end
-
--- The statistics that figures are made of, in alphabetical order.
-local function statistics_of(figures)
-  local names, seen = {}, {}
-  local function add(list, first)
-    for i = first, #list do
-      names[#names + 1] = not seen[list[i]] and list[i] or nil
-      seen[list[i]] = true
-    end
-  end
-  for _, figure in pairs(core.figures_names(figures).given) do
-    add(figure, 2)
-    add(figure.of or {}, 1)
-  end
-  table.sort(names)
-  return names
-end
-
---- Looks for sources none of whose selectors selects anything, and for statistics in their figures that none of
--- their kstats has.
--- @tparam from source see kstat.report.from
--- @tparam difference d
--- @tparam table given the options of the command line
-function missing.in_sources(source, d, given)
-  for _, each in ipairs(source) do
-    local selectors = {}
-    for i, one in ipairs(each) do
-      selectors[i] = one.selector or core.selector(one)
-    end
-    local kstats = core.select(d, selectors)
-    if #kstats == 0 then
-      tool.check_selectors(d, selectors, given)
-    else
-      warn(unknown.statistics(statistics_of(each.figures), kstats))
-    end
-  end
 end
 
 --- Looks for operands that match no name.
