@@ -5,9 +5,11 @@
 #include <stddef.h>
 
 /*
- * Writes n bytes beside the file (or beside what a symbolic link leads to) and renames them, so that readers see the
- * old text or all of the new one. An existing file keeps its mode. 0, or -1 with errno, and the old file is as it was:
- * EINVAL if it is no regular file, such as a device, else as open(2), write(2), rename(2).
+ * Replaces a file (or what a symbolic link leads to) by n bytes, so that readers see the old text or all of the
+ * new one. The new file has no name before it is complete, or else `.NAME.kstat` in the same directory, which the
+ * next call removes. An existing file of this user keeps its mode. 0, or -1 with errno and a message, and the old
+ * file is as it was: EINVAL if it is no regular file, such as a device; EACCES if another user's link leads there,
+ * from a directory to which everybody may write; else as open(2), write(2), rename(2).
  */
 int ks_replace_file(const char *path, const void *text, size_t n);
 

@@ -148,9 +148,30 @@ describe("kstat --output", function()
       for i in 00 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15; do
         timeout -s KILL 0.0$i %s/kstat -o openmetrics --output $f
         tail -n 1 $f
-      done 2>/dev/null; ls %s | grep -c 'prom$']]):format(file, run.bin, dir)).out
+      done 2>/dev/null; %s/kstat -o openmetrics --output $f; ls -A %s]]):format(file, run.bin, run.bin, dir)).out
     run.remove_directory(dir)
-    assert.equal(("# EOF\n"):rep(16) .. "1\n", seen)
+    assert.equal(("# EOF\n"):rep(16) .. "node.prom\n", seen)
+  end)
+
+  it("follows no link that another user has put where everybody may write, to a file or a directory", function()
+    local as_user = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+    if run.shell("id -u").out ~= "0\n" or run.shell(as_user .. " true").status ~= 0 then
+      pending("takes root, who becomes somebody else by setpriv")
+      return
+    end
+    local dir = run.directory()
+    run.shell(("cd %s; mkdir all; chmod 755 .; chmod 777 all; echo secret >own; %s ln -s ../own all/file; "
+      .. "%s ln -s .. all/up; ln -s all/file link; ln -s own short"):format(dir, as_user, as_user))
+    for _, path in ipairs({ "all/file", "all/up/own", "link" }) do
+      local r = run.run({ "kstat", "-o", "openmetrics", "--output", dir .. "/" .. path, "unix:0:system_misc" })
+      assert.equal(("kstat: --output: %s/%s: a link of user 65534, in a directory to which everybody may write; "
+        .. "name the file that is meant\n"):format(dir, path), r.err)
+      assert.equal(3, r.status)
+    end
+    assert.equal("secret\n", run.read_file(dir .. "/own"))
+    assert.equal(0, run.run({ "kstat", "-o", "openmetrics", "--output", dir .. "/short", "unix:0:system_misc" }).status)
+    assert.matches("# EOF\n$", run.read_file(dir .. "/own"))
+    run.remove_directory(dir)
   end)
 
   it("says where it cannot write, and fails", function()
