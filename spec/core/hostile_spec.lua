@@ -132,6 +132,37 @@ describe("a hostile neighbour", function()
     end
   end)
 
+  it("makes the directories of another user, who publishes beside them then, and is read", function()
+    local r = in_empty_places([[
+      mkdir /dev/shm/kstat-65534 && touch /dev/shm/kstat-65534.1 && ln -s / /dev/shm/kstat-65534.2
+      publish='kstat.publish(arg[1]):named({ name = "n", persistent = true, statistics = { "a" } })'
+      $stranger kstatlua -e "$publish" first
+      kstat -l ::n:a; $stranger kstat -l ::n:a
+      rmdir /dev/shm/kstat-65534 # what was published stays, beside what is published in the first place now
+      $stranger kstatlua -e "$publish" second
+      kstat -l ::n:a; $stranger kstat -l ::n:a
+    ]])
+    if r then
+      assert.equal("", r.err)
+      assert.equal(("first:0:n:a\n"):rep(2) .. ("first:0:n:a\nsecond:0:n:a\n"):rep(2), r.out)
+    end
+  end)
+
+  it("has at most eight directories", function()
+    local r = in_empty_places([[
+      for i in "" .1 .2 .3 .4 .5 .6 .7 .8 .9 .01 .1.1 .1000; do
+        $stranger env KSTAT_DIR=/dev/shm/kstat-65534$i kstatlua -e "
+          kstat.publish('spec'):named({ name = 'n$i', persistent = true, statistics = { 'a' } })"
+      done
+      kstat -l spec:::a
+    ]])
+    if r then
+      assert.equal("", r.err)
+      assert.equal("spec:0:n:a\nspec:0:n.1:a\nspec:0:n.2:a\nspec:0:n.3:a\nspec:0:n.4:a\nspec:0:n.5:a\n"
+        .. "spec:0:n.6:a\nspec:0:n.7:a\n", r.out)
+    end
+  end)
+
   it("costs a bounded number of looks at files that are of no use, and one line says so", function()
     local r = in_empty_places([[
       $stranger sh -c 'mkdir /dev/shm/kstat-65534; cd /dev/shm/kstat-65534; touch $(seq -f %g.kseg 5000)'

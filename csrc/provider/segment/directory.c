@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "provider/segment/segment_layout.h"
@@ -20,6 +21,8 @@
 #define SHARED_MEMORY "/dev/shm"
 #define MOST_USERS 1024  /* whose directories below one parent are visited */
 #define MOST_NAMES 16384 /* of which the owner is asked for, below one parent: anybody may make some */
+#define MOST_OF_USER 8   /* directories of one user that are visited below one parent */
+#define SLOTS 1000       /* kstat-UID, kstat-UID.1, ... */
 
 static int
 path_of(char to[PATH_MAX], const char *dir, const char *rest)
@@ -31,11 +34,38 @@ path_of(char to[PATH_MAX], const char *dir, const char *rest)
 	return 0;
 }
 
+/* The path of a user's directory in shared memory; slot 0: the first. 0, or -1 with errno ENAMETOOLONG. */
+static int
+shared_dir(char to[PATH_MAX], uid_t uid, unsigned slot)
+{
+	char name[64];
+
+	if (slot == 0)
+		(void)snprintf(name, sizeof(name), "/kstat-%lu", (unsigned long)uid);
+	else
+		(void)snprintf(name, sizeof(name), "/kstat-%lu.%u", (unsigned long)uid, slot);
+	return path_of(to, SHARED_MEMORY, name);
+}
+
+/* The first directory in shared memory that is this user's or free: anybody can make one of these names. */
+static int
+own_shared_dir(char to[PATH_MAX])
+{
+	struct stat st;
+
+	for (unsigned slot = 0; slot < SLOTS; slot++) {
+		if (shared_dir(to, geteuid(), slot) != 0)
+			return -1;
+		if (lstat(to, &st) != 0 ? errno == ENOENT : S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+			return 0;
+	}
+	return shared_dir(to, geteuid(), 0);
+}
+
 int
 ks_seg_own_dir(char to[PATH_MAX])
 {
 	const char *dir = getenv("KSTAT_DIR");
-	char user[32];
 
 	if (dir != NULL && *dir != '\0')
 		return path_of(to, dir, "");
@@ -44,8 +74,7 @@ ks_seg_own_dir(char to[PATH_MAX])
 	dir = getenv("XDG_RUNTIME_DIR");
 	if (dir != NULL && *dir != '\0')
 		return path_of(to, dir, "/kstat");
-	(void)snprintf(user, sizeof(user), "/kstat-%lu", (unsigned long)geteuid());
-	return path_of(to, SHARED_MEMORY, user);
+	return own_shared_dir(to);
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -128,22 +157,50 @@ visit(const struct visit *v, const char *path, uid_t uid, bool expected, bool an
 	return rc;
 }
 
-/*
- * Reads a user's number. False unless it is written as printf() writes it: other spellings of the number would give
- * one user any number of directories.
- */
-static bool
-read_uid(const char *digits, uid_t *uid)
-{
-	char *end;
-	unsigned long n;
+/* A directory by its name: whose it should be, and the how manieth. */
+struct slot {
+	uid_t uid;
+	unsigned n;
+};
 
-	if (!isdigit((unsigned char)*digits) || (*digits == '0' && digits[1] != '\0'))
+/* Reads a number. False unless it is written as printf() writes it: each spelling would be a directory of its own. */
+static bool
+read_number(const char **digits, unsigned long most, unsigned long *n)
+{
+	const char *start = *digits;
+	char *end;
+
+	if (!isdigit((unsigned char)*start) || (*start == '0' && isdigit((unsigned char)start[1])))
 		return false;
 	errno = 0;
-	n = strtoul(digits, &end, 10);
-	*uid = (uid_t)n;
-	return errno == 0 && *end == '\0' && n <= UINT32_MAX;
+	*n = strtoul(start, &end, 10);
+	*digits = end;
+	return errno == 0 && *n <= most;
+}
+
+/* Reads "UID", or where there may be several "UID.N" with N from 1. */
+static bool
+read_slot(const char *name, bool several, struct slot *slot)
+{
+	unsigned long uid, n = 0;
+
+	if (!read_number(&name, UINT32_MAX, &uid))
+		return false;
+	if (several && *name == '.') {
+		name++;
+		if (!read_number(&name, SLOTS - 1, &n) || n == 0)
+			return false;
+	}
+	*slot = (struct slot){ (uid_t)uid, (unsigned)n };
+	return *name == '\0';
+}
+
+static int
+compare_slots(const void *a, const void *b)
+{
+	const struct slot *x = a, *y = b;
+
+	return x->uid != y->uid ? (x->uid > y->uid) - (x->uid < y->uid) : (x->n > y->n) - (x->n < y->n);
 }
 
 /*
@@ -160,34 +217,76 @@ is_of_user(const struct visit *v, const char *path, uid_t uid)
 	return st.st_uid == uid || (v->path != NULL && st.st_uid == 0);
 }
 
+/* Lists the directories below a parent by the users' numbers in their names, in order. False without memory. */
+static bool
+list_slots(DIR *d, const char *prefix, bool several, struct slot **slots, size_t *n)
+{
+	struct dirent *de;
+	size_t cap = 0;
+
+	*slots = NULL;
+	*n = 0;
+	while (*n < MOST_NAMES && (de = readdir(d)) != NULL) {
+		struct slot slot;
+
+		if (strncmp(de->d_name, prefix, strlen(prefix)) != 0 ||
+		    !read_slot(de->d_name + strlen(prefix), several, &slot))
+			continue;
+		if (!KS_RESERVE(*slots, cap, *n + 1))
+			return false;
+		(*slots)[(*n)++] = slot;
+	}
+	if (*n > 0)
+		qsort(*slots, *n, sizeof(**slots), compare_slots);
+	return true;
+}
+
+/* Visits those that belong to their users, a few of each. `rest`: what follows the name in a path. */
+static int
+visit_slots(const struct visit *v, const struct slot *slots, size_t n, const char *base, const char *rest,
+    const char *own)
+{
+	int rc = 0, users = 0, of_user = 0;
+
+	for (size_t i = 0; rc == 0 && i < n && users < MOST_USERS; i++) {
+		char path[PATH_MAX], number[16] = "";
+
+		of_user = i > 0 && slots[i].uid == slots[i - 1].uid ? of_user : 0;
+		if (slots[i].n > 0)
+			(void)snprintf(number, sizeof(number), ".%u", slots[i].n);
+		if (snprintf(path, sizeof(path), "%s%lu%s%s", base, (unsigned long)slots[i].uid, number, rest) >=
+		    (int)sizeof(path) || strcmp(path, own) == 0 || of_user == MOST_OF_USER ||
+		    !is_of_user(v, path, slots[i].uid))
+			continue;
+		users += of_user++ == 0;
+		rc = visit(v, path, slots[i].uid, false, false);
+	}
+	return rc;
+}
+
 /*
- * Visits parent/NAME/rest of each NAME of digits behind `prefix`, which are a user's number. If descriptors or memory
- * are short, the parent is passed on as a directory that was refused, or -1 is returned if paths are visited.
+ * Visits the users' directories below a parent: base and a number, and what follows. If descriptors or memory are
+ * short, the parent is passed on as a directory that was refused, or -1 is returned if paths are visited.
  */
 static int
 each_user(const struct visit *v, const char *parent, const char *prefix, const char *rest, const char *own)
 {
+	char base[PATH_MAX];
 	DIR *d = opendir(parent);
-	struct dirent *de;
-	int rc = 0, users = 0, names = 0;
+	struct slot *slots;
+	size_t n;
+	int rc;
 
 	if (d == NULL)
 		return ks_is_lack(errno) ? refuse(v, parent) : 0;
-	while (rc == 0 && users < MOST_USERS && names < MOST_NAMES && (de = readdir(d)) != NULL) {
-		char path[PATH_MAX];
-		uid_t uid;
-
-		if (strncmp(de->d_name, prefix, strlen(prefix)) != 0 || !read_uid(de->d_name + strlen(prefix), &uid))
-			continue;
-		if (snprintf(path, sizeof(path), "%s/%s%s", parent, de->d_name, rest) >= (int)sizeof(path) ||
-		    strcmp(path, own) == 0)
-			continue;
-		names++;
-		if (!is_of_user(v, path, uid))
-			continue;
-		users++;
-		rc = visit(v, path, uid, false, false);
+	(void)snprintf(base, sizeof(base), "%s/%s", parent, prefix);
+	if (list_slots(d, prefix, *rest == '\0', &slots, &n)) {
+		rc = visit_slots(v, slots, n, base, rest, own);
+	} else {
+		errno = ENOMEM;
+		rc = refuse(v, parent);
 	}
+	free(slots);
 	(void)closedir(d);
 	return rc;
 }

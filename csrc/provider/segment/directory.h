@@ -14,7 +14,8 @@
 
 /*
  * Where this process publishes: $KSTAT_DIR, else /run/kstat for root, else
- * $XDG_RUNTIME_DIR/kstat, else /dev/shm/kstat-UID. 0, or -1 with errno ENAMETOOLONG.
+ * $XDG_RUNTIME_DIR/kstat, else /dev/shm/kstat-UID, or the first of kstat-UID.1, kstat-UID.2, ... that no other user
+ * has made. 0, or -1 with errno ENAMETOOLONG.
  */
 int ks_seg_own_dir(char to[PATH_MAX]);
 
@@ -37,7 +38,8 @@ DIR *ks_seg_dir_list(const struct ks_seg_dir *d);
 
 /*
  * Calls fn for each directory in which a reader looks: $KSTAT_DIR alone if it is set; else the own one,
- * /run/kstat, those of the users under /run/user, and each /dev/shm/kstat-UID that belongs to its user. The
+ * /run/kstat, those of the users under /run/user, and of the /dev/shm/kstat-UID and kstat-UID.N those that belong to
+ * their users, eight of each. The
  * directory is closed when fn returns. Stops when fn returns non-zero, and returns that. The own directory and
  * /run/kstat are passed with fd -1 if they were refused, with the reason in errno and the message. So is each
  * directory, or parent of directories, for which descriptors or memory were short (ks_is_lack()). No more than 1,024

@@ -217,11 +217,26 @@ open_pub(const char *dir, const char *name, int flags, size_t wanted)
 	return NULL;
 }
 
+/* True if the directory in which this process publishes is another one now, and stores it. */
+static bool
+has_moved(char dir[PATH_MAX])
+{
+	char before[PATH_MAX];
+	int error = errno;
+	bool moved;
+
+	memcpy(before, dir, PATH_MAX);
+	moved = ks_seg_own_dir(dir) == 0 && strcmp(before, dir) != 0;
+	errno = error;
+	return moved;
+}
+
 kstat_pub_t *
 kstat_publish_sized(const char *name, int flags, size_t size)
 {
 	struct kstat_pub *pub;
 	char dir[PATH_MAX];
+	bool is_new = false;
 
 	if (check_name(name) != 0 || ks_seg_own_dir(dir) != 0)
 		return NULL;
@@ -235,7 +250,15 @@ kstat_publish_sized(const char *name, int flags, size_t size)
 	pub = find_published(dir, name);
 	if (pub != NULL && is_damaged(pub) && give_up(pub))
 		pub = NULL;
-	if (pub == NULL && (pub = open_pub(dir, name, flags, (size + 4095) & ~(size_t)4095)) != NULL) {
+	size = (size + 4095) & ~(size_t)4095;
+	if (pub == NULL) {
+		pub = open_pub(dir, name, flags, size);
+		/* Another user may just have made a directory of that name. */
+		if (pub == NULL && errno == EACCES && has_moved(dir))
+			pub = open_pub(dir, name, flags, size);
+		is_new = pub != NULL;
+	}
+	if (is_new) {
 		pub->next = publications.first;
 		publications.first = pub;
 	}
