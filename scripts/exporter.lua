@@ -21,6 +21,8 @@ usage: kstatlua exporter [options] [module[:instance[:name[:statistic]]] ...]
   --machine   the machine's kstats alone, nobody's who publishes
   --trust USER,...
               of published ones root's, its own user's and those of these users
+  --max-series N
+              /metrics has at most N series (50000); the machine's kstats come first
   -h, --help  this
 
   /metrics    what the operands match (none: everything) as metrics: OpenMetrics, or the classic
@@ -30,7 +32,9 @@ usage: kstatlua exporter [options] [module[:instance[:name[:statistic]]] ...]
 ]=]):gsub("LISTEN", LISTEN)
 
 local OPTIONS = options.command({
-  { nil, "listen", arg = "ADDRESS" }, { nil, "public" }, { nil, "names", arg = "node" }, { "h", "help", final = true },
+  { nil, "listen", arg = "ADDRESS" }, { nil, "public" },
+  { nil, "max_series", long = "max-series", arg = "N", type = "count", default = 50000 },
+  { nil, "names", arg = "node" }, { "h", "help", final = true },
   operands = "selector",
 }, options.whose)
 
@@ -86,12 +90,16 @@ local function selectors_of(parameters, otherwise)
 end
 
 -- The exporter's own metrics, and with other names (nil: none) what they have of the machine.
-local function own_metrics(format, started, failures, names)
+local function own_metrics(format, started, failures, names, left_out, strangers)
   local w = core.metrics(format)
   w:family("kstat_scrape_seconds", "gauge", "time that reading the kstats took")
   w:add("", math.floor((kstat.hrtime() - started) * 1e6), nil, 1e6)
   w:family("kstat_scrape_failures", "counter", "lines about what could not be read")
   w:add("", failures)
+  w:family("kstat_scrape_left_out_kstats", "gauge", "kstats beyond --max-series")
+  w:add("", left_out)
+  w:family("kstat_scrape_left_out_statistics", "gauge", "statistics that other users publish beyond their bounds")
+  w:add("", strangers)
   if names then
     names.add_machine(w)
   end
@@ -107,8 +115,10 @@ local function local_hosts(http)
   end
 end
 
--- Makes function(path, parameters, headers) -> status, type, body. is_local: which hosts are answered; nil: all.
-local function answers(ks, typed, names, is_local)
+-- Makes function(path, parameters, headers) -> status, type, body. given: the options; is_local: which hosts are
+-- answered; nil: all.
+local function answers(ks, typed, given, is_local)
+  local names = given.names and require("kstat.node_names")
   local failures = 0
   local named = names and names.names()
 
@@ -116,14 +126,15 @@ local function answers(ks, typed, names, is_local)
   local kept = {}
 
   local function exposition_of(selectors, format)
-    if selectors ~= typed then
-      return core.exposition(ks, selectors, format)
-    elseif kept[format] then
+    if selectors == typed and kept[format] then
       return kept[format]:again()
     end
-    local message
-    kept[format], message = core.exposition(ks, named or selectors, format, true)
-    return kept[format], message
+    local exposition, message = core.exposition(ks, selectors == typed and named or selectors, format, true)
+    if exposition then
+      exposition:bound(given.max_series)
+      kept[format] = selectors == typed and exposition or kept[format]
+    end
+    return exposition, message
   end
 
   local function metrics(selectors, headers)
@@ -137,7 +148,12 @@ local function answers(ks, typed, names, is_local)
     if message then
       return 503, "text/plain", message .. "\n"
     end
-    return 200, media_type, own_metrics(format, started, failures, names) .. text
+    local left_out = exposition:left_out()
+    if left_out > 0 then
+      tool.warn(("/metrics has more than %d series, and the others are left out; --max-series allows more"):format(
+        given.max_series))
+    end
+    return 200, media_type, own_metrics(format, started, failures, names, left_out, core.left_out(ks)) .. text
   end
 
   -- The page's own names lie below /kstat/; its data are known by a shorter one, too.
@@ -217,8 +233,7 @@ local function main()
   end
   tool.write(("listening at %s\n"):format((address:gsub("%d+$", server:port()))))
   tool.flush()
-  local names = given.names and require("kstat.node_names")
-  local answer = guarded(answers(ks, selectors, names, not given.public and local_hosts(http)))
+  local answer = guarded(answers(ks, selectors, given, not given.public and local_hosts(http)))
   core.looping(true)
   while not core.interrupted() do
     server:run(1, answer)

@@ -28,7 +28,7 @@ async function ask(what, selectors) {
   }));
 }
 
-// The data of what selectors match: a map of { module, instance, name, snaptime, data } by key.
+// The data of what selectors match: a map of { module, instance, name, publisher, snaptime, data } by key.
 async function askData(selectors) {
   const found = new Map();
   for (const list of await ask("kstat.json", selectors)) {
@@ -39,6 +39,11 @@ async function askData(selectors) {
     }
   }
   return found;
+}
+
+// Those of the machine, which nobody publishes.
+function machineOf(map) {
+  return new Map([...map].filter(([, k]) => !k.publisher));
 }
 
 // What statistics mean, by key; asked for once.
@@ -59,7 +64,7 @@ function metaOf(key, statistic) {
   return k && k.statistics[statistic];
 }
 
-// All kstats: { module, instance, name, class, type, publisher, histogram }.
+// All kstats: { module, instance, name, class, type, publisher, uid, histogram }.
 let kstats = [];
 
 async function askList() {

@@ -1,5 +1,6 @@
 // The machine at a glance: cards of charts, and tables of disks, links and file systems. Each part says which
-// selectors it needs and gets all data of a round: now and before, maps of kstats by key.
+// selectors it needs and gets the data of a round: now and before, maps of kstats by key. One that is `published` gets
+// all of them; the others are about the machine, and get its kstats.
 
 const MOST_ROWS = 24; // of a table
 

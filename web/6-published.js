@@ -11,6 +11,7 @@ function publishedQueues() {
 }
 
 parts.push({
+  published: true,
   selectors: () => publishedQueues().map((k) => selectorOf(k)),
   update(time, now, before) {
     const rows = new Map([...queueTables.keys()].map((p) => [p, []]));
@@ -87,6 +88,7 @@ function percentilesOf(data) {
 }
 
 parts.push({
+  published: true,
   selectors: () => [...distributions.values()].map((d) => d.selector),
   update(time, now, before) {
     for (const d of distributions.values()) d.update(time, now, before);

@@ -53,7 +53,8 @@ class Chart {
         all++;
         const v = valueOf(k, before.get(key), name, measure);
         if (!found.has(measure.unit)) found.set(measure.unit, []);
-        found.get(measure.unit).push([own.size > 1 ? `${key}:${name}` : name, v]);
+        const whose = k.publisher ? ` (${k.publisher.name})` : "";
+        found.get(measure.unit).push([(own.size > 1 ? `${key}:${name}` : name) + whose, v]);
       }
     }
     let shown = 0;
@@ -163,6 +164,7 @@ class Shown {
 }
 
 parts.push({
+  published: true,
   selectors: () => [...open_.values()].map((s) => selectorOf(s.k)),
   update(time, now, before) {
     for (const s of open_.values()) s.update(now, before);
@@ -172,7 +174,7 @@ parts.push({
 function kstatEntry(k) {
   const inside = element("div", { class: "inside" });
   const entry = element("details", null, element("summary", null, keyOf(k),
-    element("small", null, k.class + (k.publisher ? `, published by ${k.publisher}` : ""))), inside);
+    element("small", null, k.class + (k.publisher ? `, published by ${k.publisher}, user ${k.uid}` : ""))), inside);
   entry.addEventListener("toggle", () => {
     if (entry.open) {
       new Shown(k, inside);

@@ -30,7 +30,12 @@ async function round() {
   }
   const selectors = [...new Set(parts.flatMap((p) => p.selectors()))];
   const now = selectors.length ? await askData(selectors) : new Map(), time = Date.now() / 1000;
-  for (const part of parts) part.update(time, now, before);
+  // Parts about the machine get the machine's kstats alone, whatever others publish under such names.
+  const machine = machineOf(now), machineBefore = machineOf(before);
+  for (const part of parts) {
+    if (part.published) part.update(time, now, before);
+    else part.update(time, machine, machineBefore);
+  }
   before = now;
   await updateCharts(time);
 }

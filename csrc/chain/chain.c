@@ -397,6 +397,19 @@ ks_chain_publisher(kstat_ctl_t *kc, const kstat_t *ksp, struct ks_origin *o)
 	return node != NULL && node->published && node->source->ops->publisher(node->source, ksp, node->cookie, o);
 }
 
+uint64_t
+ks_chain_left_out(kstat_ctl_t *kc)
+{
+	const struct ks_chain *chain = ks_chain_of(kc);
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < chain->nsources; i++) {
+		if (chain->source[i]->ops->left_out != NULL)
+			n += chain->source[i]->ops->left_out(chain->source[i]);
+	}
+	return n;
+}
+
 const char *
 ks_chain_warning(kstat_ctl_t *kc)
 {

@@ -123,6 +123,9 @@ const struct ks_meta *ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const c
  */
 bool ks_chain_publisher(kstat_ctl_t *kc, const kstat_t *ksp, struct ks_origin *o);
 
+/* About how many published statistics are not in the chain, because their users publish too many. */
+uint64_t ks_chain_left_out(kstat_ctl_t *kc);
+
 /*
  * Warnings are lines for the person about what could not be read. Returns the oldest that was not returned yet, or
  * NULL; it is valid until the next call.

@@ -24,6 +24,8 @@ struct ks_exposition {
 	struct ks_selection *sel; /* owned; the kstats of each group, or of all selectors together */
 	size_t nsel;
 	size_t group, read;      /* which of these is being read, and how many kstats of it were */
+	size_t most, left_out;   /* samples, 0: any number; kstats that were left out */
+	bool published;          /* of the two passes of a bounded one, the second: published kstats are added */
 	struct ks_buf kstat;     /* memory of the kstat that is being read */
 	struct ks_values values; /* of it */
 	struct ks_metric_samples s;
@@ -123,9 +125,22 @@ ks_exposition_again(struct ks_exposition *x)
 		ks_buf_reset(&x->heads);
 		x->known = 0;
 	}
-	x->group = x->read = x->written = 0;
+	x->group = x->read = x->written = x->left_out = 0;
+	x->published = false;
 	x->sorted = x->ended = false;
 	return same ? 0 : select_kstats(x);
+}
+
+void
+ks_exposition_bound(struct ks_exposition *x, size_t most)
+{
+	x->most = most;
+}
+
+size_t
+ks_exposition_left_out(const struct ks_exposition *x)
+{
+	return x->left_out;
 }
 
 size_t
@@ -166,6 +181,35 @@ add_kstat(struct ks_exposition *x, const kstat_t *ksp)
 	return ks_metric_samples_add(&x->s, x->kc, ksp, v);
 }
 
+/* Adds a kstat, or leaves it out whole if there would be too many samples. */
+static int
+add_within_bound(struct ks_exposition *x, const kstat_t *ksp)
+{
+	size_t before = x->s.n;
+
+	if (x->most > 0 && before == x->most) {
+		x->left_out++;
+		return 0;
+	}
+	if (add_kstat(x, ksp) != 0)
+		return -1;
+	if (x->most == 0 || x->s.n <= x->most)
+		return 0;
+	while (x->s.n > before)
+		x->s.families.family[x->s.sample[--x->s.n].family].samples--;
+	x->left_out++;
+	return 0;
+}
+
+/* Whether a kstat belongs to this pass over a bounded exposition: first the machine's, so that none of these lacks. */
+static bool
+is_of_pass(const struct ks_exposition *x, const kstat_t *ksp)
+{
+	struct ks_origin o;
+
+	return x->most == 0 || ks_chain_publisher(x->kc, ksp, &o) == x->published;
+}
+
 /* Puts the samples into the order of their families. */
 static int
 sort_samples(struct ks_exposition *x)
@@ -200,11 +244,19 @@ read_some(struct ks_exposition *x)
 		if (x->read == sel->n) {
 			x->group++;
 			x->read = 0;
+			if (x->group == x->nsel && x->most > 0 && !x->published) {
+				x->published = true;
+				x->group = 0;
+			}
+			continue;
+		}
+		if (!is_of_pass(x, sel->ksp[x->read])) {
+			x->read++;
 			continue;
 		}
 		/* One that cannot be read is left out, and the chain has a warning. */
 		ksp = ks_chain_read_into(x->kc, sel->ksp[x->read++], &x->kstat);
-		if (ksp != NULL && add_kstat(x, ksp) != 0)
+		if (ksp != NULL && add_within_bound(x, ksp) != 0)
 			return -1;
 		end -= end > x->s.n; /* a kstat without samples takes time, too, and so brings the end nearer */
 	}

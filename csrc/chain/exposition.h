@@ -47,6 +47,15 @@ int ks_exposition_again(struct ks_exposition *x);
  */
 int ks_exposition_step(struct ks_exposition *x, struct ks_buf *out);
 
+/*
+ * Bounds every exposition from now on to so many samples; 0: none. The machine's kstats come first then, and those that
+ * would exceed the bound are left out whole.
+ */
+void ks_exposition_bound(struct ks_exposition *x, size_t most);
+
+/* Returns how many kstats were left out because of that; complete once the first text was appended. */
+size_t ks_exposition_left_out(const struct ks_exposition *x);
+
 /* Returns how many samples there are; complete once the first text was appended. */
 size_t ks_exposition_samples(const struct ks_exposition *x);
 

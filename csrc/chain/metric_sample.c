@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/hash.h"
@@ -101,6 +102,23 @@ has_labels(const void *arg, uint32_t slot, const void *key)
 	return strcmp(s->labels.data + slot, key) == 0;
 }
 
+/* Adds who publishes the kstat, if somebody does, and of strangers the user's number. */
+static void
+add_publisher(struct ks_metric_samples *s)
+{
+	char text[KS_NUMBER_MAX];
+	struct ks_origin o;
+
+	if (!ks_chain_publisher(s->kc, s->ksp, &o))
+		return;
+	add_label(s, "publisher", o.name, strlen(o.name));
+	ks_buf_add(&s->taken, "publisher", sizeof("publisher"));
+	if (o.uid == 0 || o.uid == geteuid())
+		return;
+	add_label(s, "uid", text, ks_format_u64(text, o.uid));
+	ks_buf_add(&s->taken, "uid", sizeof("uid"));
+}
+
 /* Appends the labels of the kstat. Returns how many texts are among them, or -1. */
 static long
 add_labels(struct ks_metric_samples *s)
@@ -118,6 +136,7 @@ add_labels(struct ks_metric_samples *s)
 	add_label(s, "class", ksp->ks_class, strlen(ksp->ks_class));
 	ks_buf_reset(&s->taken);
 	ks_buf_add(&s->taken, taken_names, sizeof(taken_names));
+	add_publisher(s);
 	for (size_t i = 0; i < s->values->n && texts < MOST_TEXTS; i++) {
 		const struct ks_pair *p = &s->values->pair[i];
 

@@ -4,6 +4,7 @@
  */
 #include "chain/exposition.h"
 
+#include "chain/chain.h"
 #include "chain/metric_names.h"
 #include "chain/metric_writer.h"
 #include "lua/core.h"
@@ -212,6 +213,37 @@ exposition_again(lua_State *L)
 	return ks_exposition_again(e->x) == 0 ? 1 : ks_lua_fail(L);
 }
 
+/* bound(exposition, most): at most so many samples from now on */
+static int
+exposition_bound(lua_State *L)
+{
+	struct exposition *e = luaL_checkudata(L, 1, EXPOSITION);
+	lua_Integer most = ks_lua_checkinteger(L, 2);
+
+	luaL_argcheck(L, most > 0, 2, "above 0 expected");
+	if (e->x != NULL)
+		ks_exposition_bound(e->x, (size_t)most);
+	return 0;
+}
+
+/* left_out(exposition) -> how many kstats the bound had no room for */
+static int
+exposition_left_out(lua_State *L)
+{
+	struct exposition *e = luaL_checkudata(L, 1, EXPOSITION);
+
+	lua_pushinteger(L, e->x != NULL ? (lua_Integer)ks_exposition_left_out(e->x) : 0);
+	return 1;
+}
+
+/* left_out(chain) -> about how many published statistics are not in it, because their users publish too many */
+static int
+chain_left_out(lua_State *L)
+{
+	lua_pushinteger(L, (lua_Integer)ks_chain_left_out(ks_lua_checkchain(L, 1)->kc));
+	return 1;
+}
+
 static int
 exposition_samples(lua_State *L)
 {
@@ -418,6 +450,8 @@ static const luaL_Reg methods[] = {
 	{ "step", exposition_step },
 	{ "again", exposition_again },
 	{ "samples", exposition_samples },
+		{ "bound", exposition_bound },
+		{ "left_out", exposition_left_out },
 	{ NULL, NULL },
 };
 
@@ -434,6 +468,7 @@ ks_lua_add_exposition(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "exposition", exposition_open },
+		{ "left_out", chain_left_out },
 		{ "exposition_format", exposition_format },
 		{ "metric_labels", metric_labels },
 		{ "metric_names", metric_names },

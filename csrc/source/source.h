@@ -180,6 +180,9 @@ struct ks_source_ops {
 	 */
 	bool (*publisher)(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_origin *o);
 
+	/* Optional. About how many published statistics the last scan left out, because they were too many. */
+	uint64_t (*left_out)(const struct ks_source *src);
+
 	/* Optional. True if a module is the source's own, whatever the scan asked for. */
 	bool (*owns)(struct ks_source *src, const char *module);
 	void (*close)(struct ks_source *src);

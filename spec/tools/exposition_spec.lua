@@ -10,6 +10,7 @@ local function values_of(text)
   local values = {}
   for name, labels, value in text:gmatch("\n(kstat_[%w_]+){(.-)} ([^ \n]+)%f[\n]") do
     labels = labels:gsub('^module=".-",instance=".-",name=".-",class=".-",?', "")
+    labels = labels:gsub('^publisher="spec",?', "")
     values[name .. (labels ~= "" and "{" .. labels .. "}" or "")] = value
   end
   return values
@@ -139,7 +140,8 @@ assert(pub:named({ module = "mod", name = ("n"):rep(30), class = 'c"\\', shards 
   { name = "none", type = "string" },
   { name = "c", type = "char", value = "abc" } } }))
 ]])
-    local labels = ([[{module="mod",instance="0",name="%s",class="c\"\\",le_2="a\"b\\c?d?e?",module_2="x",]] ..
+    local labels = ([[{module="mod",instance="0",name="%s",class="c\"\\",publisher="spec",]] ..
+      [[le_2="a\"b\\c?d?e?",module_2="x",]] ..
       [[_name_="evil",Text_x="y",Text_x_2="z",_9t="é",none="",c="abc"} 1]]):format(("n"):rep(30))
     assert.truthy(classic:find("\nkstat_mod_depth" .. labels .. "\n", 1, true), classic)
     assert.truthy(open:find("\nkstat_mod_depth" .. labels .. "\n", 1, true))

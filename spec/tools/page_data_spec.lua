@@ -39,7 +39,7 @@ describe("kstat.page", function()
   it("lists kstats with who publishes them, and which are histograms", function()
     local list = answer("list.json")
     assert.same({ module = "spec", instance = 0, name = "n", class = "misc", type = "named", publisher = "spec",
-      histogram = false }, named(list, "n"))
+      uid = tonumber(run.shell("id -u").out), histogram = false }, named(list, "n"))
     assert.is_true(named(list, "h").histogram)
   end)
 

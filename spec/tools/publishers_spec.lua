@@ -120,6 +120,53 @@ describe("what is published under the machine's names", function()
     end
   end)
 
+  it("is bounded if it is strangers', and the exporter counts what it leaves out", function()
+    if not root or not exporter.is_built then
+      pending("takes root, who becomes somebody else by setpriv, and libmicrohttpd")
+      return
+    end
+    forge(stranger)
+    run.write_file(dir .. "/flood.lua", [[
+      local kstat = require("kstat")
+      local pub, list = assert(kstat.publish("flood")), {}
+      for i = 1, 100 do list[i] = "s" .. i end
+      for i = 1, 60 do assert(pub:named({ module = "aflood", name = "n" .. i, statistics = list })) end
+      print("ready")
+      io.stdout:flush()
+      for _ in kstat.every(600, { source = { only = "unix:0:system_misc" } }) do end]])
+    local flood = run.start(("env KSTAT_DIR=%s/seg %s %s/kstatlua %s/flood.lua"):format(dir, stranger, dir, dir),
+      dir .. "/flood")
+    run.await("the flood", function() return run.read_file(dir .. "/flood"):find("ready") end)
+    local server = exporter.start(dir .. "/seg", "", "env " .. run.tree_words("small"))
+    local few = exporter.start(dir .. "/seg", "--max-series 3000", "env " .. run.tree_words("small"))
+    local text = run.shell("curl -s 127.0.0.1:" .. server.port .. "/metrics").out
+    local cut = run.shell("curl -s 127.0.0.1:" .. few.port .. "/metrics").out
+    local list, err = say("kstat -p aflood:::/^s[0-9]/", true)
+    for _, process in ipairs({ server.pid, few.pid, flood }) do
+      run.stop(process, "KILL")
+    end
+    local function count(of, pattern) return select(2, of:gsub(pattern, "")) end
+    assert.equal(5000, count(list, "\n"))
+    assert.equal("kstat: the publications of user 65534 were cut: too many statistics\n", err)
+    local flooded = count(text, '\nkstat_aflood_[^\n]*,publisher="flood",uid="65534"')
+    assert.is_true(flooded > 4800 and flooded <= 5000, flooded) -- others of this user count, too
+    assert.truthy(tonumber(text:match("\nkstat_scrape_left_out_statistics (%d+)\n")) >= 1000)
+    assert.matches("\nkstat_scrape_left_out_kstats 0\n", text)
+    local function machine(of)
+      local lines = {}
+      for line in of:gmatch("\n(kstat_[^\n]*)") do
+        if not line:find("publisher=", 1, true) and not line:find("^kstat_scrape") then
+          lines[#lines + 1] = line:match("^[^}]*")
+        end
+      end
+      return table.concat(lines, "\n")
+    end
+    assert.equal(machine(text), machine(cut)) -- the machine's are all there
+    local series = count(cut, "\nkstat_") - 4
+    assert.is_true(series > 2900 and series <= 3000, series)
+    assert.falsy(cut:find("\nkstat_scrape_left_out_kstats 0\n", 1, true))
+  end)
+
   it("is heard or not by one switch", function()
     forge(root and stranger or "")
     local uid = root and "65534" or run.shell("id -u").out:match("%d+")

@@ -29,10 +29,11 @@ ks_seg_drop(struct ks_segments *s, size_t i)
 	s->nuseless -= !s->seg[i].usable;
 	ks_seg_file_close(&s->seg[i].file);
 	if (b != NULL)
-		ks_seg_budget_give_back(b, 1, 0);
+		ks_seg_budget_give_back(b, 1, 0, 0);
 	/* Others of that user that were cut may have room now. */
 	for (size_t k = 0; k < s->n && b != NULL; k++) {
-		if (s->seg[k].file.budget == b && s->seg[k].file.cut != NULL)
+		if (s->seg[k].file.budget == b &&
+		    (s->seg[k].file.cut != NULL || s->seg[k].file.left_out > 0))
 			s->seg[k].file.scanned = false;
 	}
 	free(s->seg[i].path);
@@ -129,7 +130,7 @@ open_segment(struct ks_seg_pass *p, struct ks_segment *new, const struct ks_seg_
 	}
 	error = errno;
 	ks_seg_file_close(&new->file);
-	ks_seg_budget_give_back(&user->budget, 1, 0);
+	ks_seg_budget_give_back(&user->budget, 1, 0, 0);
 	errno = error;
 	return is_lack(error) ? -1 : 0;
 }
@@ -151,7 +152,7 @@ add(struct ks_seg_pass *p, const struct ks_seg_dir *dir, const char *name, const
 	new.path = has_room(p, new.usable) ? strdup(path) : NULL;
 	if (new.path == NULL) {
 		error = new.usable || s->nuseless < KS_SEG_MOST_FILES ? ENOMEM : E2BIG;
-		ks_seg_budget_give_back(new.file.budget, 1, 0);
+		ks_seg_budget_give_back(new.file.budget, 1, 0, 0);
 		ks_seg_file_close(&new.file);
 		errno = error;
 		return NULL;

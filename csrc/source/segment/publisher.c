@@ -19,6 +19,8 @@
 #define TRUSTED_BYTES (256u << 20)
 #define STRANGER_BYTES (16u << 20)
 #define STRANGER_FILES 64
+#define STRANGER_STATISTICS 5000        /* enough for an application under a user of its own */
+#define STRANGERS_STATISTICS 10000
 #define STRANGER_LOOKS 65536            /* entries, in one update */
 #define STRANGER_PATIENCE 200000000LL   /* ns in one update */
 #define STRANGERS 4
@@ -30,8 +32,10 @@ ks_seg_open_budgets(struct ks_segments *s)
 	uint64_t files = getrlimit(RLIMIT_NOFILE, &rl) == 0 ? (uint64_t)rl.rlim_cur : 1024;
 
 	s->all = (struct ks_seg_budget){ .most_files = files / 2, .most_bytes = UINT64_MAX,
+		.most_statistics = UINT64_MAX,
 		.most_looks = UINT64_MAX, .most_patience = INT64_MAX };
 	s->strangers = (struct ks_seg_budget){ .whole = &s->all, .most_files = files / 4,
+		.most_statistics = STRANGERS_STATISTICS,
 		.most_bytes = (uint64_t)STRANGERS * STRANGER_BYTES, .most_looks = STRANGERS * STRANGER_LOOKS,
 		.most_patience = STRANGERS * STRANGER_PATIENCE };
 }
@@ -50,9 +54,10 @@ ks_seg_find_publisher(struct ks_segments *s, uid_t uid, bool trusted)
 		return ks_fail_null(ENOMEM, "out of memory for published kstats");
 	p->uid = uid;
 	p->budget = (struct ks_seg_budget){ .whole = &s->all, .most_files = KS_SEG_MOST_FILES,
-		.most_bytes = TRUSTED_BYTES, .most_looks = UINT64_MAX, .most_patience = INT64_MAX };
+		.most_statistics = UINT64_MAX, .most_bytes = TRUSTED_BYTES, .most_looks = UINT64_MAX, .most_patience = INT64_MAX };
 	if (!trusted)
 		p->budget = (struct ks_seg_budget){ .whole = &s->strangers, .most_files = STRANGER_FILES,
+			.most_statistics = STRANGER_STATISTICS,
 			.most_bytes = STRANGER_BYTES, .most_looks = STRANGER_LOOKS,
 			.most_patience = STRANGER_PATIENCE };
 	p->budget.patience = p->budget.most_patience;
@@ -88,7 +93,8 @@ ks_seg_complain_of_users(struct ks_segments *s, struct ks_scan *scan)
 
 		for (size_t i = 0; i < s->n && cut == NULL; i++) {
 			if (s->seg[i].file.budget == &p->budget)
-				cut = s->seg[i].file.cut;
+				cut = s->seg[i].file.cut != NULL ? s->seg[i].file.cut :
+				    s->seg[i].file.left_out > 0 ? "statistics" : NULL;
 		}
 		if (cut != NULL && !p->told)
 			ks_scan_warn(scan, "the publications of user %lu were cut: too many %s%s",

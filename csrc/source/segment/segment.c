@@ -255,6 +255,17 @@ segment_publisher(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, st
 	return true;
 }
 
+static uint64_t
+segment_left_out(const struct ks_source *src)
+{
+	const struct ks_segments *s = (const struct ks_segments *)src;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		n += s->seg[i].file.left_out;
+	return n;
+}
+
 static void
 segment_close(struct ks_source *src)
 {
@@ -282,6 +293,7 @@ static const struct ks_source_ops segment_ops = {
 	.write = segment_write,
 	.meta = segment_meta,
 	.publisher = segment_publisher,
+	.left_out = segment_left_out,
 	.close = segment_close
 };
 

@@ -67,11 +67,12 @@ ks_seg_budget_take(struct ks_seg_budget *b, size_t used, size_t most, uint64_t n
 }
 
 void
-ks_seg_budget_give_back(struct ks_seg_budget *b, uint64_t files, uint64_t bytes)
+ks_seg_budget_give_back(struct ks_seg_budget *b, uint64_t files, uint64_t bytes, uint64_t statistics)
 {
 	for (; b != NULL; b = b->whole) {
 		b->files -= files;
 		b->bytes -= bytes;
+		b->statistics -= statistics;
 	}
 }
 
@@ -134,8 +135,8 @@ forget_kstats(struct ks_seg_file *f)
 	for (size_t i = 0; i < f->n; i++)
 		free_kstat(&f->kstat[i]);
 	f->n = 0;
-	ks_seg_budget_give_back(f->budget, 0, f->spent);
-	f->spent = 0;
+	ks_seg_budget_give_back(f->budget, 0, f->spent, f->statistics);
+	f->spent = f->statistics = 0;
 }
 
 void
@@ -307,13 +308,35 @@ is_wanted(const struct ks_seg_file *f, const struct ks_seg_entry *e, const struc
 
 #define CHAIN_BYTES 1024 /* about what a chain needs for a kstat */
 
-/* Takes what a kstat costs from the budget; false if there is no room. */
-static bool
-pay(struct ks_seg_file *f, const struct ks_seg_entry *e)
+/* About how many values a kstat has to show; the buckets of a histogram are one each. */
+static uint64_t
+count_statistics(const struct ks_seg_entry *e)
 {
-	uint64_t cost = sizeof(struct ks_seg_kstat) + CHAIN_BYTES + e->strings_size + e->data_size +
+	if (e->form == KS_FORM_COUNTS)
+		return e->data_size / sizeof(uint64_t);
+	switch (e->type) {
+	case KSTAT_TYPE_IO:
+		return sizeof(kstat_io_t) / sizeof(uint64_t);
+	case KSTAT_TYPE_TIMER:
+		return (uint64_t)e->nfields * (sizeof(kstat_timer_t) - KSTAT_STRLEN) / sizeof(uint64_t);
+	default:
+		return e->nfields > 0 ? e->nfields : 1;
+	}
+}
+
+/* Takes what a kstat costs from the budget; false if there is no room, which *may_go_on says others may have. */
+static bool
+pay(struct ks_seg_file *f, const struct ks_seg_entry *e, bool *may_go_on)
+{
+	uint64_t statistics = count_statistics(e), cost = sizeof(struct ks_seg_kstat) + CHAIN_BYTES + e->strings_size + e->data_size +
 	    (uint64_t)e->nfields * (sizeof(struct ks_seg_field) + sizeof(kstat_named_t));
 
+	*may_go_on = !KS_SEG_TAKE(f->budget, statistics, statistics);
+	if (*may_go_on) {
+		f->left_out += statistics;
+		return false;
+	}
+	f->statistics += statistics;
 	if (!KS_SEG_TAKE(f->budget, bytes, cost)) {
 		f->cut = "memory";
 		return false;
@@ -322,15 +345,19 @@ pay(struct ks_seg_file *f, const struct ks_seg_entry *e)
 	return true;
 }
 
-/* Reads the fields and strings of k->e and checks them. 0, or -1 with errno and a message: E2BIG, it costs too much. */
+/*
+ * Reads the fields and strings of k->e and checks them. 0, or -1 with errno and a message: E2BIG, there is no room for
+ * this one and those behind it; EDQUOT, for this one.
+ */
 static int
 load(struct ks_seg_file *f, struct ks_seg_kstat *k, size_t *metadata)
 {
 	const char *wrong = check_entry(&k->e);
 	size_t fields = (size_t)k->e.nfields * sizeof(struct ks_seg_field);
+	bool may_go_on;
 
-	if (wrong == NULL && !pay(f, &k->e))
-		return ks_fail(E2BIG, "%s: too large", f->path);
+	if (wrong == NULL && !pay(f, &k->e, &may_go_on))
+		return ks_fail(may_go_on ? EDQUOT : E2BIG, "%s: too large", f->path);
 	if (wrong == NULL) {
 		*metadata += fields + k->e.strings_size;
 		if (*metadata > MOST_METADATA)
@@ -367,6 +394,7 @@ scan_entries(struct ks_seg_file *f, const struct ks_scan *scan)
 
 	forget_kstats(f);
 	f->cut = NULL;
+	f->left_out = 0;
 	for (uint32_t count = 0; at < used && f->cut == NULL; count++) {
 		struct ks_seg_kstat *k = add_kstat(f);
 
@@ -394,6 +422,8 @@ scan_entries(struct ks_seg_file *f, const struct ks_scan *scan)
 		/* The others may be sound still. */
 		error = errno;
 		free_kstat(k);
+		if (error == EDQUOT)
+			continue;
 		if (error == E2BIG)
 			break;
 		strncpy(message, kstat_errmsg(), sizeof(message) - 1);

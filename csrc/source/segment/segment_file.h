@@ -33,6 +33,7 @@ struct ks_seg_kstat {
 struct ks_seg_budget {
 	struct ks_seg_budget *whole; /* of which this is a part, or NULL */
 	uint64_t files, most_files;  /* open */
+	uint64_t statistics, most_statistics; /* about how many values there are to show */
 	uint64_t bytes, most_bytes;  /* of memory, with the data that reads will take */
 	uint64_t looks, most_looks;  /* entries looked at in this pass */
 	int64_t patience, most_patience; /* ns left in this pass to wait for records that keep changing */
@@ -42,6 +43,8 @@ struct ks_seg_file {
 	int fd;
 	struct ks_seg_budget *budget; /* of its user; not owned */
 	uint64_t spent;               /* bytes of the budget */
+	uint64_t statistics;          /* the same of these */
+	uint64_t left_out;            /* statistics that the budget had no room for at the last scan */
 	const char *cut;              /* what the budget had no room for at the last scan, or NULL */
 	char *path;            /* owned */
 	struct ks_seg_header h; /* as it was when it was last scanned */
@@ -67,7 +70,7 @@ bool ks_seg_budget_take(struct ks_seg_budget *b, size_t used, size_t most, uint6
 	offsetof(struct ks_seg_budget, most_##what), (n))
 
 /* Gives back n of each. */
-void ks_seg_budget_give_back(struct ks_seg_budget *b, uint64_t files, uint64_t bytes);
+void ks_seg_budget_give_back(struct ks_seg_budget *b, uint64_t files, uint64_t bytes, uint64_t statistics);
 
 /*
  * Looks which kstats there are of those that the scan wants: those installed, of a live segment; of a dead one

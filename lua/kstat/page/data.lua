@@ -21,20 +21,20 @@ function data.values(ks, selectors)
   return answer_json(ks:render("json", unpack(selectors)))
 end
 
---- All kstats, by their headers: an array of { module, instance, name, class, type, publisher, histogram }, the last
--- one true for histograms that processes publish.
+--- All kstats, by their headers: an array of { module, instance, name, class, type, publisher, uid, histogram }, the
+-- last one true for histograms that processes publish.
 -- @tparam chain ks
 function data.list(ks)
   local keys = { "module", "instance", "name", "class", "type" }
-  local published = { "module", "instance", "name", "class", "type", "publisher", "histogram" }
+  local published = { "module", "instance", "name", "class", "type", "publisher", "uid", "histogram" }
   local list = {}
   for k in ks:each() do
     local is_histogram
     if k.publisher then
       is_histogram = k:meta("buckets") ~= nil
     end
-    list[#list + 1] = { k.module, k.instance, k.name, k.class, k.type, k.publisher, is_histogram,
-      keys = k.publisher and published or keys }
+    list[#list + 1] = { k.module, k.instance, k.name, k.class, k.type, k.publisher, k.publisher_uid,
+      is_histogram, keys = k.publisher and published or keys }
   end
   return answer_json(core.json(list, true))
 end
