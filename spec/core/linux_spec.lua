@@ -1080,13 +1080,3 @@ describe("the Linux source on this machine", function()
     ks:close()
   end)
 end)
-
-describe("what the reading of files is made of", function()
-  local function checked(program)
-    local r = run.run({ run.build .. "/spec/" .. program })
-    assert.matches("^%d+ checks\n$", r.out)
-    assert.equal(0, r.status, r.err)
-  end
-
-  it("finds the lines of use where they are", function() checked("core_lines") end)
-end)

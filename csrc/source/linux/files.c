@@ -22,16 +22,14 @@
 #define MAX_AGE 20000000
 #define MAX_AGE_OF_READING 16
 
-/* Reads an image if need be, at least its first `enough` bytes. Returns 0 or an errno. */
+/* Reads an image if need be. Returns 0 or an errno. */
 static int
-fetch(struct ks_linux *lx, struct ks_image *im, size_t enough)
+fetch(struct ks_linux *lx, struct ks_image *im)
 {
 	if (im->round != lx->round ||
 	    gethrtime() - im->taken > MAX_AGE + MAX_AGE_OF_READING * im->took) {
 		im->round = lx->round;
-		(void)ks_image_read(im, &lx->root[im->file->root], enough);
-	} else if (im->err == 0 && !im->whole && im->len < enough) {
-		(void)ks_image_rest(im, &lx->root[im->file->root]);
+		(void)ks_image_read(im, &lx->root[im->file->root]);
 	}
 	if (im->err == 0 && (lx->taken == 0 || im->taken < lx->taken))
 		lx->taken = im->taken;
@@ -53,12 +51,12 @@ find_or_add(struct ks_linux *lx, const struct ks_file *file)
 	return *im;
 }
 
-static const struct ks_image *
-try(struct ks_linux *lx, const struct ks_file *file, size_t enough)
+const struct ks_image *
+ks_linux_try(struct ks_linux *lx, const struct ks_file *file)
 {
 	struct ks_image *im = find_or_add(lx, file);
 	uint64_t seq = im != NULL ? im->seq : 0;
-	int err = im != NULL ? fetch(lx, im, enough) : ENOMEM;
+	int err = im != NULL ? fetch(lx, im) : ENOMEM;
 
 	if ((im == NULL || im->seq != seq) && !(file->is_for_root && (err == EACCES || err == EPERM)))
 		ks_linux_note_path(lx, file->root, file->path, err);
@@ -70,27 +68,15 @@ try(struct ks_linux *lx, const struct ks_file *file, size_t enough)
 }
 
 const struct ks_image *
-ks_linux_try(struct ks_linux *lx, const struct ks_file *file)
+ks_linux_image(struct ks_linux *lx, const struct ks_file *file)
 {
-	return try(lx, file, SIZE_MAX);
-}
-
-const struct ks_image *
-ks_linux_begin(struct ks_linux *lx, const struct ks_file *file, size_t enough)
-{
-	const struct ks_image *im = try(lx, file, enough);
+	const struct ks_image *im = ks_linux_try(lx, file);
 	int err = errno;
 
 	if (im == NULL)
 		return ks_fail_null(err, "cannot read %s/%s: %s%s", lx->root[file->root].name, file->path,
 		    strerror(err), ks_linux_remedy(err));
 	return im;
-}
-
-const struct ks_image *
-ks_linux_image(struct ks_linux *lx, const struct ks_file *file)
-{
-	return ks_linux_begin(lx, file, SIZE_MAX);
 }
 
 int

@@ -72,13 +72,15 @@ is_last(const struct ks_image *im, size_t n, size_t room)
 	return next <= MIN_PAGE && next <= room;
 }
 
-/* Reads until the image has `enough` bytes or the whole file. Returns 0 or an errno. */
+/* Reads the whole file. Returns 0 or an errno. */
 static int
-read_on(struct ks_image *im, bool kernel, size_t enough)
+read_anew(struct ks_image *im, bool kernel)
 {
+	bool whole = false;
 	int err = 0;
 
-	while (!im->whole && im->len < enough && (err = grow(im)) == 0) {
+	im->len = 0;
+	while (!whole && (err = grow(im)) == 0) {
 		size_t room = im->cap - im->len - 1;
 		ssize_t n = pread(im->fd, im->data + im->len, room, (off_t)im->len);
 
@@ -86,17 +88,9 @@ read_on(struct ks_image *im, bool kernel, size_t enough)
 			return errno;
 		if (n > 0)
 			im->len += (size_t)n;
-		im->whole = n == 0 || (n > 0 && kernel && is_last(im, (size_t)n, room));
+		whole = n == 0 || (n > 0 && kernel && is_last(im, (size_t)n, room));
 	}
 	return err;
-}
-
-static int
-read_anew(struct ks_image *im, bool kernel, size_t enough)
-{
-	im->len = 0;
-	im->whole = false;
-	return read_on(im, kernel, enough);
 }
 
 /* Keeps the result of a reading that began at that time, and returns it. */
@@ -116,17 +110,7 @@ finish(struct ks_image *im, const struct ks_dir *root, hrtime_t began, int err)
 }
 
 int
-ks_image_rest(struct ks_image *im, const struct ks_dir *root)
-{
-	hrtime_t began = gethrtime();
-	int err = read_on(im, root->kernel, SIZE_MAX);
-
-	im->seq += err != 0;
-	return finish(im, root, began, err);
-}
-
-int
-ks_image_read(struct ks_image *im, const struct ks_dir *root, size_t enough)
+ks_image_read(struct ks_image *im, const struct ks_dir *root)
 {
 	int err = 0;
 
@@ -138,7 +122,7 @@ ks_image_read(struct ks_image *im, const struct ks_dir *root, size_t enough)
 	im->seq++;
 	im->taken = gethrtime();
 	im->took = 0;
-	if (im->fd >= 0 && (err = read_anew(im, root->kernel, enough)) != 0) {
+	if (im->fd >= 0 && (err = read_anew(im, root->kernel)) != 0) {
 		/* The file may have been removed and created again. */
 		(void)close(im->fd);
 		im->fd = -1;
@@ -147,11 +131,11 @@ ks_image_read(struct ks_image *im, const struct ks_dir *root, size_t enough)
 		err = ENOENT;
 	} else if (im->fd < 0) {
 		im->fd = openat(root->fd, im->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		err = im->fd < 0 ? errno : read_anew(im, root->kernel, enough);
+		err = im->fd < 0 ? errno : read_anew(im, root->kernel);
 		/* Which files /proc has does not change while the kernel runs. */
 		im->absent = err == ENOENT && root->kernel && im->file->root == KS_ROOT_PROC;
 	}
-	if (im->fd >= 0 && (im->whole || err != 0) && root->few_files && im->file->made != KS_MADE_POLLED) {
+	if (im->fd >= 0 && root->few_files && im->file->made != KS_MADE_POLLED) {
 		(void)close(im->fd);
 		im->fd = -1;
 	}
@@ -167,7 +151,7 @@ ks_image_once(struct ks_image *im, const struct ks_dir *root)
 
 	im->absent = false;
 	im->fd = ks_kept_take(root, path, &slot);
-	err = ks_image_read(im, root, SIZE_MAX);
+	err = ks_image_read(im, root);
 	if (im->fd >= 0 && err == 0)
 		ks_kept_put(root, path, slot, im->fd);
 	else if (im->fd >= 0)

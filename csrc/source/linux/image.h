@@ -49,7 +49,6 @@ struct ks_image {
 	char *data;       /* owned; NUL-terminated, though the file may hold NULs itself */
 	size_t len;
 	size_t cap;
-	bool whole;       /* the image has all of the file */
 	uint64_t round;   /* round of the last reading; 0: never read */
 	uint64_t seq;     /* counts the readings: what was parsed from an image remembers it */
 	hrtime_t taken;   /* when the last reading began */
@@ -79,14 +78,8 @@ void ks_note_lack(const struct ks_dir *dir, int err);
 
 void ks_image_free(struct ks_image *im);
 
-/*
- * Reads the file into the image, at least its first `enough` bytes. Returns 0 or an errno, which the image
- * keeps; its contents are empty then.
- */
-int ks_image_read(struct ks_image *im, const struct ks_dir *root, size_t enough);
-
-/* Reads the rest of a file that was read in part. Returns as ks_image_read() does. */
-int ks_image_rest(struct ks_image *im, const struct ks_dir *root);
+/* Reads the file into the image. Returns 0 or an errno, which the image keeps; its contents are empty then. */
+int ks_image_read(struct ks_image *im, const struct ks_dir *root);
 
 /* Reads the image's file anew; its descriptor is not the image's. Returns as ks_image_read() does. */
 int ks_image_once(struct ks_image *im, const struct ks_dir *root);

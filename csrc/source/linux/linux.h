@@ -232,9 +232,6 @@ struct ks_linux {
  */
 const struct ks_image *ks_linux_image(struct ks_linux *lx, const struct ks_file *file);
 
-/* The same, but the image may end after the first `enough` bytes of the file. */
-const struct ks_image *ks_linux_begin(struct ks_linux *lx, const struct ks_file *file, size_t enough);
-
 /*
  * The same as ks_linux_image() for a caller that can do without the file: NULL with errno and no message. The
  * user is warned of a file that exists and cannot be read.

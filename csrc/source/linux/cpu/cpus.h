@@ -4,7 +4,6 @@
 #ifndef SOURCE_LINUX_CPUS_H
 #define SOURCE_LINUX_CPUS_H
 
-#include "source/linux/lines.h"
 #include "source/linux/linux.h"
 #include "source/linux/widen.h"
 
@@ -88,7 +87,6 @@ struct ks_columns {
 struct ks_cpu_state {
 	struct ks_stat stat;
 	struct ks_cpu_ticks_all ticks;
-	struct ks_lines stat_lines;
 	struct ks_columns interrupts, softirqs;
 	uint64_t schedstat_seq, cpuinfo_seq; /* of the images in which the lines of the CPUs were found */
 	uint32_t cpuinfo_cpus; /* how many units there were when the cores were numbered */

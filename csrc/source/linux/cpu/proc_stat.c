@@ -58,37 +58,6 @@ static const char *const totals[KS_STAT_COUNT] = {
 	[KS_STAT_INTR] = "intr",
 };
 
-/* Classifies a line for readers that want no times: one of KS_STAT_*, or KS_USELESS. */
-static int
-stat_line(const struct ks_text *line)
-{
-	struct ks_text t = *line, word;
-
-	if (!ks_text_word(&t, &word))
-		return KS_USELESS;
-	for (int i = 0; i < KS_STAT_COUNT; i++) {
-		if (ks_text_is(&word, totals[i]))
-			return i;
-	}
-	return KS_USELESS;
-}
-
-/* Parses the lines that are not about a single CPU; false if the file is not as it was. */
-static bool
-parse_totals(struct ks_linux *lx, const struct ks_image *im)
-{
-	struct ks_cpu_state *s = ks_cpu_state_of(lx);
-	struct ks_walk w = ks_walk_of(&s->stat_lines, im, lx->root[KS_ROOT_PROC].kernel, stat_line);
-
-	s->stat.have = s->stat.have_time = 0;
-	s->stat.seq = im->seq;
-	while (ks_walk_next(&w)) {
-		if (ks_text_u64(&w.value, &s->stat.v[w.what]))
-			s->stat.have |= 1u << w.what;
-	}
-	return s->stat_lines.known;
-}
-
 /* Parses a line that starts with "cpu". total: where the line of all CPUs goes. */
 static void
 parse_cpu(struct ks_linux *lx, const struct ks_image *im, struct ks_text *line, struct ks_text *total)
@@ -114,20 +83,25 @@ parse_cpu(struct ks_linux *lx, const struct ks_image *im, struct ks_text *line, 
 		lx->lack = ENOMEM;
 }
 
+/* Parses the file: its totals, and with them the times of all CPUs if they are wanted. */
 static void
-parse_stat(struct ks_linux *lx, const struct ks_image *im)
+parse_stat(struct ks_linux *lx, const struct ks_image *im, bool with_cpus)
 {
 	struct ks_cpu_state *s = ks_cpu_state_of(lx);
 	struct ks_stat *st = &s->stat;
 	struct ks_text all = ks_text_of(im->data, im->len), total = ks_text_of("", 0), line, whole, word;
 
 	st->have = st->have_time = 0;
-	st->known = st->strangers = 0;
-	st->seq = st->cpus_seq = im->seq;
-	ks_cpu_ticks_begin(&s->ticks, lx->tree.now == 0 ? im->taken : lx->tree.now);
+	st->seq = im->seq;
+	if (with_cpus) {
+		st->known = st->strangers = 0;
+		st->cpus_seq = im->seq;
+		ks_cpu_ticks_begin(&s->ticks, lx->tree.now == 0 ? im->taken : lx->tree.now);
+	}
 	while (ks_text_line(&all, &line)) {
 		if (ks_text_starts(&line, "cpu")) {
-			parse_cpu(lx, im, &line, &total);
+			if (with_cpus)
+				parse_cpu(lx, im, &line, &total);
 			continue;
 		}
 		whole = line;
@@ -140,6 +114,8 @@ parse_stat(struct ks_linux *lx, const struct ks_image *im)
 				st->have |= 1u << i;
 		}
 	}
+	if (!with_cpus)
+		return;
 	ks_cpu_ticks_end(&s->ticks, total);
 	st->have_time = ks_cpu_times(s->ticks.sum, s->ticks.ncolumns, st->time);
 	for (size_t i = 0; i < KS_TIME_COUNT; i++)
@@ -156,14 +132,8 @@ parsed_stat(struct ks_linux *lx, bool with_cpus)
 	if (im == NULL)
 		return NULL;
 	s->stat.im = im;
-	if (with_cpus ? s->stat.cpus_seq == im->seq : s->stat.seq == im->seq)
-		return &s->stat;
-	if (with_cpus) {
-		parse_stat(lx, im);
-	} else if (!s->stat_lines.known || !parse_totals(lx, im)) {
-		(void)parse_totals(lx, im); /* finds out which lines they are */
-		parse_stat(lx, im);
-	}
+	if ((with_cpus ? s->stat.cpus_seq : s->stat.seq) != im->seq)
+		parse_stat(lx, im, with_cpus);
 	return &s->stat;
 }
 

@@ -1,24 +1,30 @@
 /* disk_own.c - see disk_own.h. SPDX-License-Identifier: MIT */
 #include "source/linux/disk/disk_own.h"
 
-#include <stdio.h>
-
 #include "base/clock.h"
 
 const struct ks_file ks_diskstats_file = { KS_ROOT_PROC, "diskstats", KS_MADE_BRIEFLY, false };
 
 #define MAX_AGE 20000000 /* ns; as of any file that several kstats are made of */
 
+/* Appends a text as far as there is room, and returns the place behind it. */
+static char *
+append(char *to, const char *end, const char *s)
+{
+	while (to < end && *s != '\0')
+		*to++ = *s++;
+	return to;
+}
+
 void
 ks_disk_path(char *to, size_t size, const char *dir, const char *disk, const char *file)
 {
-	size_t n = (size_t)snprintf(to, size, "%s/", dir);
+	const char *end = to + size - 1;
+	char *name = append(append(to, end, dir), end, "/"), *p = append(name, end, disk);
 
-	(void)snprintf(to + n, size - n, "%s%s", disk, file);
-	for (size_t i = n; to[i] != '\0' && i < n + strlen(disk); i++) {
-		if (to[i] == '/')
-			to[i] = '!';
-	}
+	for (; name < p; name++)
+		*name = *name == '/' ? '!' : *name;
+	*append(p, end, file) = '\0';
 }
 
 /* Counts a disk among those of this round. With the first one, decides by the count of the round before. */

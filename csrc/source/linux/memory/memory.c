@@ -3,6 +3,7 @@
  * unix:0:meminfo and vm_events. SPDX-License-Identifier: MIT
  */
 #include "kstat_raw.h"
+#include "source/linux/lines.h"
 #include "source/linux/memory/memory.h"
 #include "source/linux/system/uptime.h"
 
@@ -95,54 +96,30 @@ ks_meminfo_meta(const char *stat)
 	return ks_linux_is_header(stat) ? NULL : &other;
 }
 
-/* Which of the first M_NEEDED numbers a line is, or KS_USELESS. */
-static int
-needed_line(const struct ks_text *line)
-{
-	struct ks_text t = *line, key, value;
-
-	if (ks_text_pair(&t, &key, &value)) {
-		for (int i = 0; i < M_NEEDED; i++) {
-			if (ks_text_is(&key, ks_meminfo_fields[i].key))
-				return i;
-		}
-	}
-	return KS_USELESS;
-}
-
-/* The same for the lines that unix:0:vminfo needs, which vmstat reads at each tick. */
-static int
-summed_line(const struct ks_text *line)
-{
-	const uint64_t summed = 1u << M_FREE | 1u << M_AVAILABLE | 1u << M_SWAP_TOTAL |
-	    1u << M_SWAP_FREE | 1u << M_ANON | 1u << M_SHMEM | 1u << M_COMMITTED;
-	int what = needed_line(line);
-
-	return what != KS_USELESS && (summed >> what & 1) != 0 ? what : KS_USELESS;
-}
-
-/* Collects numbers of /proc/meminfo, in pages; false with errno and message. */
-static bool
-memory_pages(struct ks_linux *lx, struct ks_lines *lines, int (*classify)(const struct ks_text *),
-    struct ks_values *vals)
+/* The first M_NEEDED numbers of /proc/meminfo, in pages; NULL with errno and message. */
+static const struct ks_values *
+memory_pages(struct ks_linux *lx)
 {
 	const struct ks_image *im = ks_linux_image(lx, &ks_meminfo_file);
-	bool again;
+	struct ks_memory_state *s = state_of(lx);
+	struct ks_text all, line, name;
+	uint64_t v;
 
-	if (im == NULL)
-		return false;
-	do {
-		struct ks_walk w = ks_walk_of(lines, im, lx->root[KS_ROOT_PROC].kernel, classify);
-		uint64_t v;
+	if (im == NULL || s->seq == im->seq)
+		return im != NULL ? &s->pages : NULL;
+	s->seq = im->seq;
+	s->pages.have = 0;
+	all = ks_image_text(im);
+	while (s->pages.have != (1u << M_NEEDED) - 1 && ks_text_line(&all, &line)) {
+		for (size_t i = 0; i < M_NEEDED && ks_text_size(&line) > 1; i++) {
+			const char *key = ks_meminfo_fields[i].key;
 
-		vals->have = 0;
-		while (ks_walk_next(&w)) {
-			if (ks_lines_number(w.value, &v))
-				ks_have(vals, (size_t)w.what, v / lx->page);
+			if (line.p[0] == key[0] && line.p[1] == key[1] && ks_text_starts(&line, key) &&
+			    ks_lines_take(&line, &name) && ks_text_is(&name, key) && ks_lines_number(line, &v))
+				ks_have(&s->pages, i, v / lx->page);
 		}
-		again = w.known && !lines->known;
-	} while (again);
-	return true;
+	}
+	return &s->pages;
 }
 
 static bool
@@ -237,10 +214,9 @@ bool
 ks_memory_deficit(struct ks_linux *lx, uint64_t *pages)
 {
 	const uint64_t *watermark = state_of(lx)->watermark;
-	struct ks_values mem, *m = &mem;
+	const struct ks_values *m = memory_pages(lx);
 
-	if (!memory_pages(lx, &state_of(lx)->meminfo_lines, needed_line, m) || !has(m, M_FREE) ||
-	    !read_watermarks(lx, number(m, M_TOTAL)))
+	if (m == NULL || !has(m, M_FREE) || !read_watermarks(lx, number(m, M_TOTAL)))
 		return false;
 	*pages = number(m, M_FREE) < watermark[1] ? watermark[2] - number(m, M_FREE) : 0;
 	return true;
@@ -249,10 +225,11 @@ ks_memory_deficit(struct ks_linux *lx, uint64_t *pages)
 int
 ks_system_pages_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	struct ks_values vals = { .have = 0 }, mem, *m = &mem;
+	const struct ks_values *m = memory_pages(lx);
+	struct ks_values vals = { .have = 0 };
 
 	(void)unit;
-	if (!memory_pages(lx, &state_of(lx)->meminfo_lines, needed_line, m))
+	if (m == NULL)
 		return -1;
 	if (has(m, M_TOTAL)) {
 		ks_have(&vals, P_PHYSMEM, number(m, M_TOTAL));
@@ -290,12 +267,12 @@ int
 ks_vminfo_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	struct ks_second_sums *s = &state_of(lx)->vminfo;
-	struct ks_values mem, *m = &mem;
+	const struct ks_values *m = memory_pages(lx);
 	uint64_t up = 0, dt, used;
 	vminfo_t *data;
 
 	(void)unit;
-	if (!memory_pages(lx, &state_of(lx)->vminfo_lines, summed_line, m))
+	if (m == NULL)
 		return -1;
 	if (ks_linux_uptime(lx, &up))
 		up /= 100;
@@ -358,9 +335,9 @@ by_whom(const struct ks_text *key, const char *prefix)
 	return false;
 }
 
-/* Which number of unix:0:vm a line of /proc/vmstat adds to: one of V_*, or KS_USELESS. */
-static int
-vm_line(const struct ks_text *line)
+/* Takes over a line of /proc/vmstat. */
+static void
+take_vm_line(const struct ks_text *key, uint64_t v, struct ks_values *vals)
 {
 	static const struct {
 		const char *key;
@@ -369,59 +346,36 @@ vm_line(const struct ks_text *line)
 		{ "pgpgin", V_PGPGIN }, { "pgpgout", V_PGPGOUT }, { "pswpin", V_SWAPIN },
 		{ "pswpout", V_SWAPOUT }, { "pgfault", V_AS_FAULT }, { "pgmajfault", V_MAJ_FAULT },
 	};
-	struct ks_text t = *line, key;
-	uint64_t v;
 
-	if (ks_text_empty(line))
-		return KS_USELESS;
-	if (!ks_text_word(&t, &key) || !ks_text_u64(&t, &v))
-		return V_PAGESIZE; /* for take_vm_lines(), which warns: no line of the file is the page size */
+	if (by_whom(key, "pgscan_"))
+		ks_have_more(vals, V_SCAN, v);
+	else if (by_whom(key, "pgsteal_"))
+		ks_have_more(vals, V_DFREE, v);
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (ks_text_is(&key, known[i].key))
-			return known[i].what;
-	}
-	return by_whom(&key, "pgscan_") ? V_SCAN : by_whom(&key, "pgsteal_") ? V_DFREE : KS_USELESS;
-}
-
-static void
-take_vm_lines(struct ks_linux *lx, const struct ks_image *im, struct ks_values *vals)
-{
-	uint64_t kib_per_page = lx->page / 1024, v;
-	struct ks_walk w = ks_walk_of(&state_of(lx)->vmstat_lines, im, lx->root[KS_ROOT_PROC].kernel, vm_line);
-
-	vals->have = 0;
-	while (ks_walk_next(&w)) {
-		if (w.what == V_PAGESIZE || !ks_text_u64(&w.value, &v)) {
-			ks_linux_odd_line(lx, im, &w.line);
-			continue;
-		}
-		if (w.what == V_PGPGIN || w.what == V_PGPGOUT)
-			v /= kib_per_page;
-		if (w.what == V_SCAN || w.what == V_DFREE)
-			ks_have_more(vals, (size_t)w.what, v);
-		else
-			ks_have(vals, (size_t)w.what, v);
+		if (ks_text_is(key, known[i].key))
+			ks_have(vals, (size_t)known[i].what, v);
 	}
 }
 
 int
 ks_unix_vm_values(struct ks_linux *lx, struct ks_values *vals)
 {
-	/* The file has more than a page, which the kernel needs a call each for. */
-	const struct ks_image *im = ks_linux_begin(lx, &ks_vmstat_file,
-	    ks_lines_reach(&state_of(lx)->vmstat_lines));
-	bool known = state_of(lx)->vmstat_lines.known;
+	const struct ks_image *im = lx->im = ks_linux_image(lx, &ks_vmstat_file);
+	struct ks_text all, line, key;
+	uint64_t v;
 
 	vals->have = 0;
 	if (im == NULL)
 		return -1;
-	take_vm_lines(lx, im, vals);
-	if (known && !state_of(lx)->vmstat_lines.known) {
-		im = ks_linux_image(lx, &ks_vmstat_file);
-		if (im == NULL)
-			return -1;
-		take_vm_lines(lx, im, vals);
+	all = ks_image_text(im);
+	while (ks_text_line(&all, &line)) {
+		/* Most of the 200 lines begin otherwise than "pgp", "psw", "pgf", "pgm", "pgs". */
+		if (ks_text_size(&line) > 2 && line.p[0] == 'p' && strchr("pwfms", line.p[2]) != NULL &&
+		    ks_lines_split(lx, line, &key, &v))
+			take_vm_line(&key, v, vals);
 	}
+	for (int i = V_PGPGIN; i <= V_PGPGOUT; i++) /* the file has KiB */
+		vals->v[i].u = number(vals, i) / (lx->page / 1024);
 	if (has(vals, V_SWAPIN))
 		ks_have(vals, V_ANONIN, vals->v[V_SWAPIN].u);
 	if (has(vals, V_SWAPOUT))

@@ -4,7 +4,6 @@
 #ifndef SOURCE_LINUX_MEMORY_H
 #define SOURCE_LINUX_MEMORY_H
 
-#include "source/linux/lines.h"
 #include "source/linux/linux.h"
 
 /*
@@ -18,8 +17,8 @@ struct ks_second_sums {
 
 /* What the state of the subsystem unix begins with. */
 struct ks_memory_state {
-	struct ks_lines meminfo_lines, vminfo_lines; /* of /proc/meminfo: for system_pages, for vminfo */
-	struct ks_lines vmstat_lines;                /* for unix:0:vm */
+	uint64_t seq;              /* ks_image.seq of the meminfo that pages are of; 0: of none */
+	struct ks_values pages;    /* the numbers of it that other kstats are made of, in pages */
 	struct ks_second_sums vminfo;
 	uint64_t watermark[3];     /* min, low and high, in pages */
 	uint64_t watermark_key[3]; /* the settings that they follow from */

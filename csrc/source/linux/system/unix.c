@@ -17,6 +17,7 @@
 #include "model/raw_layout.h"
 #include "source/linux/cpu/cpus.h"
 #include "source/linux/described.h"
+#include "source/linux/lines.h"
 #include "source/linux/memory/memory.h"
 #include "source/linux/system/pressure.h"
 #include "source/linux/system/uptime.h"
