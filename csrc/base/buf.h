@@ -1,6 +1,8 @@
 /*
- * buf.h - a growing byte buffer that remembers a failed allocation, so that many
- * appends need one check at the end. SPDX-License-Identifier: MIT
+ * buf.h - a growing byte buffer. After a failed allocation all appends do nothing, so that a caller makes any
+ * number of them and looks at `failed` once, at the end. What an append returned stays where it is until the
+ * next append.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H

@@ -1,7 +1,9 @@
 /*
- * error.h - how functions report a failure: errno for the program, and one line for the person. Each thread
- * has a
- * line of its own. SPDX-License-Identifier: MIT
+ * error.h - how functions report a failure: errno for the program, and one line for the person, which
+ * kstat_errmsg() returns. The function that meets the failure sets both. Those that pass it on leave both as
+ * they are, and save errno around calls that may change it. Each thread has a line of its own, which stays
+ * until the next failure of that thread.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H

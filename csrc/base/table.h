@@ -1,7 +1,10 @@
 /*
- * table.h - the one hash table: finds things by 64-bit hashes of their keys. It holds slot numbers; the
- * things
- * themselves are their user's, for instance items of an array. SPDX-License-Identifier: MIT
+ * table.h - the one hash table. It finds things by 64-bit hashes of their keys.
+ *
+ * The table does not hold the things, which belong to its user, but the number of each: its slot, for
+ * instance its position in an array. So the user can move the things. A thing whose key or number changes is
+ * removed before, and added again after, or ks_table_replace() gives it the new number.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H

@@ -15,6 +15,13 @@
 
 #define STEP_SAMPLES 1024 /* that one step reads, or writes, about */
 
+/*
+ * An exposition goes through four states, a step at a time: kstats are read, group by group, and become
+ * samples (`read` counts them); all samples are put in the order of their families (`sorted`); the text is
+ * appended family by family (`written` counts the samples); it has `ended`. What the chain has is fixed at
+ * the beginning by chain_id: an update in between ends the exposition with EAGAIN. Families, names and labels
+ * outlive ks_exposition_again(), since most kstats are the same in the next one.
+ */
 struct ks_exposition {
 	kstat_ctl_t *kc;
 	const struct ks_selector *const *selectors; /* not with names */

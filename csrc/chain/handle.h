@@ -17,6 +17,12 @@
 
 #define KS_MOST_SOURCES 4
 
+/*
+ * The chain. It owns its sources and its nodes. Sources are asked in their order, and a kstat belongs to the
+ * first that has its name. Only a scan adds and removes nodes, and it alone changes kc_chain_id and the list
+ * of changes. A kstat_t that clients hold stays good from one scan to the next; its data, until its next read
+ * or the end of the chain. A chain is for one thread at a time.
+ */
 struct ks_chain {
 	kstat_ctl_t kc; /* first: clients hold a pointer to it */
 	struct ks_source *source[KS_MOST_SOURCES]; /* system before published: earlier wins */

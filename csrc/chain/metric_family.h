@@ -40,7 +40,12 @@ struct ks_metric_stat {
 	uint8_t type, meta_type;
 };
 
-/* All of them; zeros are an empty collection. */
+/*
+ * All of them; zeros are an empty collection. It only grows, so that numbers of families and of statistics
+ * stay good from one exposition to the next. A family may not have two statistics of one kstat: the later one
+ * gets a family of its own, whose name ends in a number. Statistics come in the same order from each kstat of
+ * a kind, so that each remembers which one followed it (`next`), and is mostly found without the table.
+ */
 struct ks_metric_families {
 	struct ks_metric_family *family; /* owned */
 	size_t n, cap;

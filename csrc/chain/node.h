@@ -27,6 +27,12 @@ struct ks_node {
 	uint32_t slot;             /* where ks_nodes.node has it */
 };
 
+/*
+ * The nodes of a chain: a list in the order in which kstats were offered first, and tables that find them. Of
+ * kstats of one name the tables have the oldest, from which a ring leads to the others: a capture may hold
+ * several of a name, and during a scan a kstat that was created anew is there beside the one that it
+ * replaces. A slot is used again when its node is gone; a kid never is.
+ */
 struct ks_nodes {
 	struct ks_node *first, *last; /* in chain order, linked by k.ks_next */
 	kid_t next_kid;

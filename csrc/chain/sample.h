@@ -13,6 +13,11 @@
 #include "kstat.h"
 #include "model/decode.h"
 
+/*
+ * A sample grows by copies, each read from the chain at that moment, and none of them changes: so it stays
+ * good when the chain moves on, and after it was closed. It has no connection to the chain but the IDs of
+ * kstats, by which it knows what existed when it was made and was not asked for.
+ */
 struct ks_sample {
 	size_t n;
 	/* Copies: headers and ks_data; in the order they were added. ks_private: see ks_sample_time(). */

@@ -1,6 +1,12 @@
 /*
- * record.h - what a source delivers when one kstat is read: the data section being built,
- * and the builders of each type's data. Memory is reused from read to read.
+ * record.h - what a source delivers when one kstat is read: the data section while it is built.
+ *
+ * The chain empties its record (ks_record_reset()), and the source appends data records in the order in which
+ * the kstat has them. Until the record is finished, texts and arrays lie in the heap, and named records hold
+ * their offsets there. In this state the record may still be changed: brought into a shape, hidden in part
+ * (model/shape.h), cleaned. Then ks_record_finish() writes records and heap as one block, with pointers in
+ * place of the offsets. A lack of memory is noticed once, by ks_record_failed(). The memory is kept for the
+ * next read.
  * SPDX-License-Identifier: MIT
  */
 #ifndef MODEL_RECORD_H

@@ -25,6 +25,15 @@ struct ks_histogram {
 	uint64_t *supplied;      /* the caller's own array instead; not owned */
 };
 
+/*
+ * A kstat of this process. Between kstat_create() and kstat_install() it is hidden (KSTAT_FLAG_INVALID), and
+ * belongs to the thread that makes it. From then on the registry's lock protects the flags, the links and who
+ * holds it. The data belongs to the provider, under its ks_lock. Whoever reads or writes through the chain
+ * holds the kstat (ks_registry_hold()): it is not freed meanwhile, and others who want to hold or delete it
+ * wait. One that is deleted by the very thread that holds it, in its own ks_update, is `doomed`: nobody finds
+ * it any more, and the release frees it. A persistent kstat is not freed, but dormant until it is created
+ * again.
+ */
 struct ks_provider {
 	kstat_t ks; /* first: the provider's kstat_t */
 	uint64_t id; /* never used twice in a process */

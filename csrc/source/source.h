@@ -2,6 +2,12 @@
  * source.h - the interface of sources, which are where kstats come from. A source lists its kstats
  * (scan), returns the data of one (read) and accepts new data (write). Sources know nothing of chains:
  * the caller of a scan passes the functions that the source calls back (struct ks_scan_ops).
+ *
+ * A source is opened, scanned, and then read and scanned in any order until it is closed, by one thread at a
+ * time. Its owner calls it, and it calls back only within a scan. A kstat that it offered is named by the
+ * cookie of the last offer, and stays readable until a scan that offers others and not this one. What the
+ * offer points to, and what a function returns, belongs to the source and is valid for the call, unless
+ * something else is said.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_SOURCE_H
@@ -40,7 +46,10 @@ enum ks_hearing {
 
 struct ks_scan;
 
-/* What the caller of a scan provides; for a chain that is csrc/chain/scan.c. */
+/*
+ * What the caller of a scan provides; for a chain that is csrc/chain/scan.c. Sources call the functions
+ * below, which say what each is for.
+ */
 struct ks_scan_ops {
 	int (*offer)(struct ks_scan *scan, const struct ks_offer *offer);
 	bool (*wants)(const struct ks_scan *scan, const char *module, const char *class_,

@@ -19,7 +19,11 @@ struct ks_seg_place {
 	uint32_t next;   /* KS_NO_SLOT: the last one */
 };
 
-/* Where entries of a name lie, filled as entries come. */
+/*
+ * Where entries of a name lie. It is this process's own, and is brought up to date while the segment is
+ * locked, since other processes add entries, too. An entry whose place was used again may have another name
+ * by then, so that the index is built anew when `header.reused` has changed.
+ */
 struct ks_seg_index {
 	struct ks_seg_place *place;
 	size_t n, cap;
@@ -29,6 +33,11 @@ struct ks_seg_index {
 };
 
 /*
+ * A segment that this process publishes. It is in the list of publications until there were as many
+ * kstat_unpublish() as kstat_publish(), or another one takes its place because it is damaged. The members
+ * change under ks_publish_lock() alone. What other processes change, too, entries and the header, changes
+ * under `header.lock`, which is taken after that. Updates of values take neither.
+ *
  * Whoever shares the mapping can write there, and may be trusted less than this process: a worker that gave up
  * its rights. So what decides about addresses is kept here, or checked against `mapped` each time it is read.
  */
@@ -54,6 +63,10 @@ ks_seg_entry_at(struct kstat_pub *pub, uint64_t offset)
 	return (struct ks_seg_entry *)((char *)pub->header + offset);
 }
 
+/*
+ * The place of a kstat of this process in a segment. It belongs to the kstat. `entry` is NULL until the kstat
+ * is installed, and then an entry that was new, or that an earlier process left.
+ */
 struct ks_published {
 	struct kstat_pub *pub;
 	struct ks_provider *provider;

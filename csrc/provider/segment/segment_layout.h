@@ -86,6 +86,12 @@ struct ks_seg_header {
 	_Atomic uint32_t free_last;
 };
 
+/*
+ * What becomes of an entry. Whoever changes a state holds header.lock, and makes header.changes odd before
+ * and even after it; readers who find it odd or changed look again. The content is written before the state
+ * says that it is there. A deleted entry is FREE and in the list of free places, from which one of the same
+ * form may take its place after a while, so that a late update of the old kstat does no harm.
+ */
 enum ks_seg_state {
 	KS_SEG_FREE,      /* deleted, or not yet installed */
 	KS_SEG_INSTALLED,

@@ -105,7 +105,10 @@ has_key(const void *things, uint32_t slot, const void *key)
 	return same_key(entry_of((struct kstat_pub *)(uintptr_t)things, slot), key);
 }
 
-/* An entry takes the place of a deleted one with its name, so that names that come and go take one. */
+/*
+ * Adds the entry at an offset to the list of its name. Where the list has a deleted entry, the new one
+ * replaces it: so the list of a name that is created and deleted again and again does not grow.
+ */
 static int
 index_add(struct kstat_pub *pub, uint64_t offset)
 {

@@ -2,6 +2,11 @@
  * sample_store.h - one sample of a replay in memory: its kstats, their statistics, and the texts of both.
  * Both readers fill it, and so does the writer of recordings, which compares each sample with the one
  * before.
+ *
+ * It is a few arrays that only grow: kstats name their values, and both name their texts, by numbers and
+ * offsets, which stay good when the arrays move. Pointers into it are good until the next addition. An
+ * addition that fails is remembered, as in a ks_buf: the caller looks at ks_store_failed() once the sample is
+ * complete.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_REPLAY_SAMPLE_STORE_H

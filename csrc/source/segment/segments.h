@@ -53,6 +53,12 @@ struct ks_watched {
 	struct timespec mtime;
 };
 
+/*
+ * The source. Files stay open from look to look; they are looked for again only if a directory has changed
+ * (watch.c), and each is scanned on its own. The members change in scans alone, but for the answers to the
+ * last questions at the end. What a publisher costs is charged to the budget of its user and, for strangers,
+ * to the one that they share: what does not fit is left out of the chain, with a line for the user.
+ */
 struct ks_segments {
 	struct ks_source src;
 	struct ks_watched *watched;
@@ -74,6 +80,7 @@ struct ks_segments {
 	char publisher[NAME_MAX + 1]; /* and about who publishes */
 };
 
+/* One scan: what it met, which decides whether the next one has to look again. */
 struct ks_seg_pass {
 	struct ks_segments *s;
 	struct ks_scan *scan;
