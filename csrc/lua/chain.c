@@ -306,12 +306,23 @@ chain_clock(lua_State *L)
 
 /* --- any object -------------------------------------------------------------------------- */
 
-/* state(object) -> the table that belongs to a chain, a sample, a difference or a kstat */
+/*
+ * notes(object) -> the Lua half's own table of a chain, a sample or a difference. It is beside what keeps C's objects
+ * alive, which no script may change.
+ */
 static int
-object_state(lua_State *L)
+object_notes(lua_State *L)
 {
-	luaL_checktype(L, 1, LUA_TUSERDATA);
+	luaL_argcheck(L, ks_lua_testudata(L, 1, KS_LUA_CHAIN) != NULL || ks_lua_testudata(L, 1, KS_LUA_SAMPLE) != NULL ||
+	    ks_lua_testudata(L, 1, KS_LUA_DIFFERENCE) != NULL, 1, "a chain, a sample or a difference expected");
 	ks_lua_getuservalue(L, 1);
+	lua_getfield(L, -1, "notes");
+	if (lua_isnil(L, -1)) {
+		lua_pop(L, 1);
+		lua_newtable(L);
+		lua_pushvalue(L, -1);
+		lua_setfield(L, -3, "notes");
+	}
 	return 1;
 }
 
@@ -348,7 +359,7 @@ ks_lua_add_chain(lua_State *L)
 	};
 	static const luaL_Reg functions[] = {
 		{ "open", chain_open },
-		{ "state", object_state },
+		{ "notes", object_notes },
 		{ "kind", object_kind },
 		{ NULL, NULL }
 	};

@@ -8,7 +8,7 @@
  *   sample      [0] the sample itself, [1] its chain
  *   difference  [0] itself, [1] the later sample, [2] the earlier one
  *   kstat       shares the state of what it came from, and so keeps it alive
- * The Lua half keeps its own things in there under string keys.
+ * The Lua half keeps its own things in the table `notes` of it (core.notes()); scripts reach nothing else there.
  * SPDX-License-Identifier: MIT
  */
 #ifndef LUA_TYPES_H

@@ -47,8 +47,8 @@ end
 
 -- The tree of a chain, a sample or a difference. `pending` and `read` map leaves to their kstats.
 local function tree_of(object)
-  local state = core.state(object)
-  local tree = state.tree
+  local notes = core.notes(object)
+  local tree = notes.tree
   if not tree then
     tree = { modules = {}, pending = {}, read = {} }
     tree.leaf_meta = {
@@ -56,7 +56,7 @@ local function tree_of(object)
       __newindex = refuse_assignment,
       __pairs = function(leaf) return next, fill(tree, leaf), nil end,
     }
-    state.tree = tree
+    notes.tree = tree
   end
   return tree
 end
@@ -117,7 +117,7 @@ end
 
 -- Follows an update of a chain: what was read holds the new values, what is gone keeps its last.
 function path.update(ks, added, deleted)
-  local tree = core.state(ks).tree
+  local tree = core.notes(ks).tree
   if not tree then
     return
   end

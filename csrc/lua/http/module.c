@@ -178,6 +178,8 @@ luaopen_kstat_http(lua_State *L)
 	};
 
 	luaL_newmetatable(L, SERVER);
+	lua_pushliteral(L, SERVER);
+	lua_setfield(L, -2, "__metatable");
 	lua_pushvalue(L, -1);
 	lua_setfield(L, -2, "__index");
 	for (const luaL_Reg *m = methods; m->name != NULL; m++) {
