@@ -265,7 +265,9 @@ read_some(struct ks_exposition *x)
 		ksp = ks_chain_read_into(x->kc, sel->ksp[x->read++], &x->kstat);
 		if (ksp != NULL && add_within_bound(x, ksp) != 0)
 			return -1;
-		end -= end > x->s.n; /* a kstat without samples takes time, too, and so brings the end nearer */
+		/* A kstat takes time even if it has no samples: so the step ends one sample earlier for each. */
+		if (end > x->s.n)
+			end--;
 	}
 	return x->group == x->nsel ? sort_samples(x) : 0;
 }

@@ -70,7 +70,7 @@ gather(struct gathered *g, kstat_t *ksp)
 	return 0;
 }
 
-/* Sorts; the pointers end up closed up at the start of the same memory, which goes to `out`. */
+/* Sorts what was gathered. Its memory becomes, in place, the array of pointers of `out`, which owns it. */
 static void
 finish(struct gathered *g, struct ks_selection *out)
 {

@@ -87,7 +87,10 @@ open_row(const kstat_blob_t *b, struct ks_blob_row *row, uint64_t *v)
 	return 0;
 }
 
-/* From here to commit_row() the blob is nobody's: whoever comes after a death makes it anew. */
+/*
+ * Marks the blob as being changed, until commit_row() says which commit it is. If this thread dies in between,
+ * the next one finds the mark, and makes the blob anew from the last copy and the log.
+ */
 static inline void
 begin_change(struct ks_blob_row *row)
 {
@@ -193,7 +196,10 @@ update(const kstat_blob_t *b, enum ks_blob_op op, int32_t voi, uint64_t value)
 	if (__builtin_expect(err == EBADMSG, 0))
 		err = apply_again(b, row, KS_WORD_SEQ(v), op, voi, value);
 	if (__builtin_expect(err == EINVAL || err == EBADMSG, 0)) {
-		/* Nothing changed when it was refused; what was overwritten is looked at again by the next. */
+		/*
+		 * EINVAL: nothing was changed, so the blob is the last commit still. EBADMSG: others have overwritten
+		 * it, and the mark makes the next thread look at it again.
+		 */
 		if (err == EINVAL)
 			atomic_store_explicit(&row->number, KS_WORD_SEQ(v), memory_order_release);
 		ks_word_abort(&row->word, v);

@@ -35,7 +35,10 @@ ks_provider_check_names(const struct ks_provider *p)
 
 	_Static_assert(offsetof(kstat_named_t, name) == 0 && offsetof(kstat_timer_t, name) == 0,
 	    "records begin with their names");
-	/* What a snapshot function copies from, or an update function makes, need not be records yet. */
+	/*
+	 * Where a snapshot function fills the copy, or an update function changes the size, ks_data need not hold
+	 * records before the first read.
+	 */
 	if ((k->ks_type != KSTAT_TYPE_NAMED && k->ks_type != KSTAT_TYPE_TIMER) || k->ks_data == NULL ||
 	    k->ks_ndata < 2 || k->ks_snapshot != NULL || (k->ks_flags & KSTAT_FLAG_VAR_SIZE))
 		return 0;

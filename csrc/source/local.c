@@ -326,7 +326,7 @@ write_held(struct ks_provider *p, const kstat_t *ksp, const void *data, struct k
 	}
 	if (k->ks_data == NULL)
 		return ks_fail(EACCES, "it has no data to write to");
-	/* What the update function refuses must leave no trace. */
+	/* If the update function refuses the values, the old ones are put back. */
 	ks_buf_reset(scratch);
 	ks_buf_add(scratch, k->ks_data, size);
 	if (scratch->failed)

@@ -2,7 +2,10 @@
  * cell_update.c - changing published kstats: no system call, no allocation, from any thread and
  * process. See kstat_provider.h and segment_layout.h. SPDX-License-Identifier: MIT
  */
-/* Joining members into vectors makes each update wait for its own stores. */
+/*
+ * GCC joins neighbouring members into vectors. A load of the vector then waits for the stores of the single
+ * members just before it, which makes each update slower.
+ */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-tree-slp-vectorize")
 #endif
@@ -137,7 +140,7 @@ kstat_counter_reclaim(kstat_t *ksp, const char *stat, int64_t *taken)
 		uint64_t v = atomic_load(&owner[i]);
 		uint64_t *cell = (uint64_t *)(void *)(data_of(d) + f->offset + (size_t)i * d->e.row);
 
-		/* Whoever owns the row for this moment is the only one to take from it. */
+		/* The dead thread's row is claimed for a moment, so that no two threads take what it holds. */
 		if (v == 0 || v == self || ks_owner_alive(v) ||
 		    !atomic_compare_exchange_strong(&owner[i], &v, self))
 			continue;

@@ -157,7 +157,7 @@ visit(const struct visit *v, const char *path, uid_t uid, bool expected, bool an
 	return rc;
 }
 
-/* A directory by its name: whose it should be, and the how manieth. */
+/* What the name of a directory in shared memory says: whose it should be, and its number among the user's. */
 struct slot {
 	uid_t uid;
 	unsigned n;
@@ -348,7 +348,7 @@ ks_seg_name_length(const char *file)
 bool
 ks_seg_is_live(int fd)
 {
-	/* The question whether a lock for reading were possible finds locks for writing alone. */
+	/* F_OFD_GETLK tells what stands in the way of a lock for reading: locks for writing alone. */
 	struct flock fl = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = KS_SEG_MOST_PUBLISHERS };
 
 	return fcntl(fd, F_OFD_GETLK, &fl) != 0 || fl.l_type != F_UNLCK;
@@ -410,7 +410,7 @@ int
 ks_seg_lock_dir(const struct ks_seg_dir *d, bool wait)
 {
 	struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	/* What root made in a user's directory that user could not lock. */
+	/* Root makes no file in a user's directory: it would be root's, and the user could not lock it. */
 	bool own = d->uid == geteuid() || geteuid() != 0;
 	int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (own ? O_CREAT : 0);
 	int tries = !wait ? 0 : own ? 2000 : 100;

@@ -26,7 +26,7 @@ add_string(struct ks_seg_image *im, const char *s)
 	return at;
 }
 
-/* Of a number that the caller did not describe: one whose parts are added up can only have been meant to count. */
+/* Metadata of a number that its publisher did not describe, or NULL: what is summed over shards is a counter. */
 static const struct ks_meta *
 derive_meta(uint8_t data_type, uint8_t storage)
 {

@@ -76,7 +76,7 @@ ks_seg_entry_is_whole(struct kstat_pub *pub, uint64_t offset, uint64_t size)
 
 /* --- finding an entry by name ------------------------------------------------------------------------ */
 
-/* A name in the segment need not end: all bytes of its place count. */
+/* Others may have overwritten the NUL of a name in the segment: so all bytes of its place are compared. */
 static uint64_t
 key_hash(const struct ks_seg_entry *e)
 {
@@ -249,7 +249,7 @@ take_free(struct kstat_pub *pub, const struct ks_seg_image *im, bool any_age)
 	for (int i = 0; e != NULL && i < LOOK_AT; i++) {
 		uint32_t next = *(volatile uint32_t *)&e->mflags;
 
-		/* Without a sign: a time that others wrote there may be any number. */
+		/* Unsigned, since others may have written any time there: a difference below 0 counts as old. */
 		if (!any_age && (uint64_t)now - (uint64_t)e->crtime < QUARANTINE)
 			return NULL; /* and the others are younger */
 		if (fits(pub, e, im)) {
@@ -292,7 +292,10 @@ ks_seg_take_storage(struct kstat_pub *pub, uint64_t used, uint64_t size)
 
 	if (!is_within(pub, used, size))
 		return ks_fail(ENOSPC, "the segment of %s is full (%zu bytes)", pub->name, pub->mapped);
-	/* Where a step begins, all of it is taken; else what of it this entry needs is there already, mostly. */
+	/*
+	 * Storage is taken in steps. An entry that begins a step, or reaches into the next one, takes all of that. An
+	 * entry within a step takes its own pages alone, which mostly are there already.
+	 */
 	end = (used + size + STORAGE_STEP - 1) / STORAGE_STEP * STORAGE_STEP;
 	if (used / STORAGE_STEP == (used + size - 1) / STORAGE_STEP && used % STORAGE_STEP != 0)
 		end = (used + size + 4095) & ~(uint64_t)4095;
@@ -309,7 +312,7 @@ write_image(struct ks_seg_entry *to, const struct ks_seg_image *im)
 {
 	char *at = (char *)to;
 
-	/* The state comes first in time: until it changes, readers pass the entry over. */
+	/* The state is not written here. It is FREE until the entry is complete, so that readers pass it over. */
 	memcpy(at + offsetof(struct ks_seg_entry, mflags),
 	    (const char *)&im->e + offsetof(struct ks_seg_entry, mflags),
 	    sizeof(im->e) - offsetof(struct ks_seg_entry, mflags));

@@ -200,7 +200,7 @@ look_at(struct ks_seg_pass *p, const struct ks_seg_dir *dir, const char *name, c
 	seg = find_path(p->s, path);
 
 	if (seg != NULL && is_another(seg, st)) {
-		/* A new generation. */
+		/* The file was published anew. */
 		p->changed |= seg->usable;
 		ks_seg_drop(p->s, (size_t)(seg - p->s->seg));
 		seg = NULL;

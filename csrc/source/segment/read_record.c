@@ -421,7 +421,10 @@ is_patient(struct ks_seg_file *f, hrtime_t start)
 	return true;
 }
 
-/* What it took to copy a record more than once is missing at the next record of that user, and of all strangers. */
+/*
+ * Takes the time that was spent on a record that kept changing from the patience that is left for this user's
+ * other records, and for those of all strangers.
+ */
 static void
 lose_patience(struct ks_seg_file *f, hrtime_t start)
 {

@@ -20,7 +20,7 @@ damaged(const struct ks_seg_file *f, uint64_t at, const char *what)
 	return ks_fail(EINVAL, "%s: damaged at byte %llu: %s", f->path, (unsigned long long)at, what);
 }
 
-/* What ended a read before its end: an error, or else the file. -1 with errno and a message. */
+/* Fails with the reason why fewer bytes were read than wanted: errno, or if that is 0 the end of the file. */
 static int
 cut_off(const struct ks_seg_file *f, uint64_t at)
 {

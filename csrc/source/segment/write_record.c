@@ -261,7 +261,7 @@ write_numbers(const struct writing *w)
 
 		if (field->storage == KS_STORE_RECORD)
 			continue;
-		/* Of a sum only the first part is written, so that the whole comes out right. */
+		/* The value is the sum of its shards: the first is changed so that the sum is what is to be stored. */
 		memcpy(&first, w->data + field->offset, sizeof(first));
 		v -= ks_seg_cell(k, field, w->data) - first;
 		if (pwrite(w->fd, &v, sizeof(v), (off_t)(k->offset + k->e.data + field->offset)) !=

@@ -377,7 +377,10 @@ least_size(const struct ks_store_kstat *old, const kstat_t *k)
 	return l != NULL ? l->size * (old->type == KSTAT_TYPE_TIMER ? old->ndata : 1) : 0;
 }
 
-/* `late` is by how much the snaptimes of this sample run behind the expected ones so far. */
+/*
+ * Writes the fields of a kstat as differences from what is expected. *late is by how much the snaptimes of the
+ * kstats before it were later than expected: those of one sample are mostly late together.
+ */
 static int
 encode_values(struct ks_rec_state *s, struct ks_store_kstat *old, const kstat_t *k, struct differences *d,
     uint64_t step, uint64_t *late)
