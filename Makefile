@@ -5,8 +5,10 @@
 #                   what $(CHECK_WITH) names; SPECS="spec/core spec/lua/io_spec.lua" runs these alone
 #   make lint       luacheck over all Lua files
 #   make syntax     the compiler's warnings about all C files, without a build; with CC=clang those of clang
+#   make analyze    what GCC's analyser finds in the C files
 #   make sanitize   the specs of C code, the module and the commands again, built with ASan and UBSan
 #   make soak       hostile neighbours for SOAK_SECONDS (600), built with ASan and UBSan
+#   make coverage   which lines of csrc the specs run, and which functions never run
 #   make race       the thread stress, built with TSan
 #   make sweep      lets each request for memory and each system call of the commands fail, one in each run
 #   make fuzz       each fuzzer for FUZZ_SECONDS
@@ -198,8 +200,10 @@ $(BUILD)/spec/sweep: spec/sweep/sweep.c spec/sweep/fail.h
 	$(COMPILE) -o $@ $<
 $(BUILD)/spec/fail.so: spec/sweep/fail.c spec/sweep/fail.h
 	$(COMPILE) -shared -o $@ $<
+# SWEEP_EVERY=17 lets one call of 17 fail.
+SWEEP_EVERY ?= 1
 sweep: all spec-programs
-	spec/sweep/run $(BUILD)
+	spec/sweep/run $(BUILD) $(SWEEP_EVERY)
 
 # SPECS: files and folders below spec/, and arguments of busted. Each file of specs is a target of its own: its
 # log. Files that begin by loading the module into the interpreter, or start the interpreter, run on each of
@@ -231,15 +235,8 @@ MEMORY = $(shell [ "$$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 
          ! grep -q '^[^ ]* /dev/shm [^ ]* [^ ]*noexec' /proc/mounts && echo /dev/shm)
 # Side by side, two on each processor since specs often wait, unless make was told how many jobs it may run.
 JOBS   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell expr 2 \* $$(nproc)))
-# AGAIN=1, as in the gate: up to five files that failed run once more, one at a time. Specs that compare two looks at
-# this machine, or wait for a server, may fail beside a browser and three others. Both outcomes are printed.
-RUN_SPECS = TMPDIR=$(or $(MEMORY),$${TMPDIR:-/tmp}) $(MAKE) --no-print-directory
 check: all spec-programs
-	+@$(RUN_SPECS) $(JOBS) -O check-logs
-	+@failed=$$(grep -L '^== status 0$$' $(CHECK_LOGS) | head -n 6); \
-	if [ -n "$(AGAIN)" ] && [ -n "$$failed" ] && [ "$$(echo "$$failed" | wc -l)" -le 5 ]; then \
-	    grep -h '^Failure\|^Error' -A 6 $$failed; echo "=== once more, alone:" $$failed; $(RUN_SPECS) -j1 $$failed; \
-	fi
+	+@TMPDIR=$(or $(MEMORY),$${TMPDIR:-/tmp}) $(MAKE) --no-print-directory $(JOBS) -O check-logs
 	@$(LUA) spec/support/summary.lua $(CHECK_LOGS)
 check-logs: $(CHECK_LOGS)
 FORCE:
@@ -281,6 +278,15 @@ sanitize:
 SOAK_SECONDS ?= 600
 soak:
 	+KSTAT_SOAK=$(SOAK_SECONDS) $(MAKE) sanitize SPECS=spec/core/hostile_spec.lua CHECK_WITH=lua5.4
+
+# The share of the lines of csrc that run in the specs, and the functions that never do.
+COVERAGE ?= 93
+.PHONY: coverage
+coverage:
+	@find $(BUILD)/coverage -name '*.gcda' -delete 2>/dev/null || true
+	+@$(MAKE) BUILD=$(BUILD)/coverage CFLAGS="-O0 -g --coverage" CHECK_WITH=$(LUA) check >/dev/null || \
+	    echo "coverage: some specs failed"
+	@$(LUA) spec/support/coverage.lua $(BUILD)/coverage $(COVERAGE)
 
 # The programs with several threads, built with ThreadSanitizer.
 race:
@@ -335,6 +341,17 @@ syntax-lua54:
 	@$(SYNTAX) $(LUA54_CFLAGS) -DKSTAT_PREFIX='"$(PREFIX)"' $(LUA_SRC) $(HOST_SRC) $(if $(HTTP_LIBS),$(HTTP_SRC))
 syntax-lua51:
 	@$(if $(LUA51_CFLAGS),$(SYNTAX) $(LUA51_CFLAGS) $(LUA_SRC))
+
+# What GCC's analyser finds on the paths through each C file: memory that is freed twice or used afterwards, pointers
+# that may be NULL, values that nobody set. It does not know that lists and tables own what is added to them, so that
+# leaks are left to the sanitizers.
+ANALYZE = gcc -fanalyzer -Wno-analyzer-malloc-leak -Werror -O1 -c -o /dev/null $(CPP_ALL) $(CPPFLAGS) $(C_ALL) \
+          $(LUA54_CFLAGS) -DKSTAT_PREFIX='"$(PREFIX)"'
+ANALYZED := $(patsubst %.c,%.analyzed,$(LIB_SRC) $(LUA_SRC) $(HOST_SRC) $(if $(HTTP_LIBS),$(HTTP_SRC)))
+.PHONY: analyze $(ANALYZED)
+analyze: $(ANALYZED)
+$(ANALYZED): %.analyzed: %.c
+	@$(ANALYZE) $<
 
 lint:
 	$(LUACHECK) --quiet $(wildcard lua scripts examples spec bench rockspec/*.lua)

@@ -18,7 +18,7 @@ set_message(int err, const char *fmt, va_list ap)
 }
 
 int
-ks_fail(int err, const char *fmt, ...)
+(ks_fail)(int err, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -29,7 +29,7 @@ ks_fail(int err, const char *fmt, ...)
 }
 
 void *
-ks_fail_null(int err, const char *fmt, ...)
+(ks_fail_null)(int err, const char *fmt, ...)
 {
 	va_list ap;
 

@@ -9,12 +9,17 @@
 #define BASE_ERROR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Sets errno to err and this thread's message; returns -1. */
 int ks_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* As ks_fail, for functions that return pointers; returns NULL. */
 void *ks_fail_null(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The compiler, and whoever looks for mistakes with it, may know what comes back. */
+#define ks_fail(...) ((void)ks_fail(__VA_ARGS__), -1)
+#define ks_fail_null(...) ((void)ks_fail_null(__VA_ARGS__), NULL)
 
 /* True for errors that say nothing about a thing: this process got no memory or no descriptor. */
 bool ks_is_lack(int err);

@@ -31,7 +31,7 @@ check_blob(lua_State *L, int i)
 			return p;
 	}
 	luaL_argerror(L, i, "blob expected");
-	return NULL;
+	__builtin_unreachable();
 }
 
 static int32_t

@@ -130,11 +130,13 @@ ks_store_text(const struct ks_store *s, uint32_t at)
 	return s->text.data + at;
 }
 
-/* The values of a kstat; NULL if it has none. */
+/* The values of a kstat; never NULL. */
 static inline struct ks_store_value *
 ks_store_values(const struct ks_store *s, const struct ks_store_kstat *k)
 {
-	return k->nvalues > 0 ? s->value + k->first : NULL;
+	static struct ks_store_value none;
+
+	return k->nvalues > 0 ? s->value + k->first : &none;
 }
 
 /* Aligns the end of the text for numbers. */

@@ -84,7 +84,7 @@ ks_rec_read_at(int fd, void *to, size_t n, off_t at)
 static bool
 is_torn(int fd, off_t end, off_t file_size)
 {
-	char bytes[4096];
+	char bytes[4096] = { 0 };
 	off_t at = file_size;
 
 	while (at > 0) {
