@@ -247,7 +247,7 @@ define CHECK_LUA
 $(BUILD)/check/$(notdir $(1))/%.log: spec/%.lua FORCE
 	@mkdir -p $$(@D); dir=$$$$(mktemp -d); mkdir -m 700 $$$$dir/kstat; chmod 1777 $$$$dir; unset MAKEFLAGS; \
 	{ echo "== $(notdir $(1)) $$<"; TMPDIR=$$$$dir KSTAT_DIR=$$$$dir/kstat KSTAT_BUILD=$(abspath $(BUILD)) \
-	    KSTAT_CFLAGS="$(CFLAGS)" $(BUSTED) --lua=$(1) --helper=spec/helper.lua $(SPEC_ARGS) $$< </dev/null; \
+	    KSTAT_CFLAGS="$(filter-out --coverage,$(CFLAGS))" $(BUSTED) --lua=$(1) --helper=spec/helper.lua $(SPEC_ARGS) $$< </dev/null; \
 	    echo "== status $$$$?"; } >$$@ 2>&1; sed '/^== status 0$$$$/d' $$@; rm -rf $$$$dir
 endef
 $(foreach lua,$(CHECK_WITH),$(eval $(call CHECK_LUA,$(lua))))
