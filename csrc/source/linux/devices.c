@@ -347,8 +347,5 @@ ks_devices_scan(struct ks_linux *lx, struct ks_units *units)
 			rc = add_all(lx, units, i, subsystem->parts[i].devices, &last);
 	}
 	free(last.v);
-	if (rc == 0)
-		return ks_units_end(units);
-	errno = ENOMEM;
-	return -1;
+	return rc == 0 ? ks_units_end(units) : -1;
 }

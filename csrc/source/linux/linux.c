@@ -39,7 +39,7 @@ ks_linux_is_header(const char *stat)
 int
 ks_linux_gone(const struct ks_unit *unit)
 {
-	return ks_fail(ENXIO, "%s is gone", unit->name[0] != '\0' ? unit->name : unit->key);
+	return ks_fail(ENXIO, "%s is gone", unit->name);
 }
 
 hrtime_t

@@ -119,7 +119,7 @@ struct ks_subsystem {
 	const struct ks_part *parts;
 	size_t nparts;
 	/*
-	 * Brings the units up to date. Returns 1 if they changed, 0 if not, -1 with errno ENOMEM. Warns about
+	 * Brings the units up to date. Returns 1 if they changed, 0 if not, -1 without memory. Warns about
 	 * files that cannot be read, and goes on. NULL: ks_listing_scan() does it if there is a listing (listing.h),
 	 * else ks_linux_scan_files().
 	 */

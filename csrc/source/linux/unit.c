@@ -126,6 +126,7 @@ add(struct ks_units *u, const char *key, size_t len)
 	u->hint = slot + 1;
 	memset(&u->v[slot], 0, sizeof(u->v[slot]));
 	ks_name_set(u->v[slot].key, KS_UNIT_NAME, key, len);
+	ks_name_set(u->v[slot].name, KSTAT_STRLEN, key, strlen(u->v[slot].key));
 	u->v[slot].alive = true;
 	return &u->v[slot];
 }

@@ -19,7 +19,7 @@
 
 struct ks_unit {
 	char key[KS_UNIT_NAME];    /* what names the thing in its file */
-	char name[KSTAT_STRLEN];   /* '@' in the names of its kstats */
+	char name[KSTAT_STRLEN];   /* '@' in the names of its kstats; at first the key */
 	char module[KSTAT_STRLEN]; /* '@' in their modules */
 	int instance;
 	bool alive;

@@ -347,10 +347,8 @@ add_cpu(struct ks_linux *lx, struct ks_units *units, uint64_t number, bool onlin
 		if (number < ks_cpu_state_of(lx)->ticks.n && ks_cpu_state_of(lx)->ticks.v[number].n > 0)
 			unit->crtime = 0;
 		unit->extra = calloc(1, sizeof(*cpu));
-		if (unit->extra == NULL) {
-			errno = ENOMEM;
+		if (unit->extra == NULL)
 			return -1;
-		}
 		unit->instance = (int)number;
 		unit->long_texts = sizeof(cpu->facts.frequencies);
 		(void)snprintf(unit->name, sizeof(unit->name), "CPU %s", key);

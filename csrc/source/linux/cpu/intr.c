@@ -93,10 +93,7 @@ static int
 allocate_count(struct ks_unit *unit)
 {
 	unit->extra = calloc(1, sizeof(struct count));
-	if (unit->extra != NULL)
-		return 0;
-	errno = ENOMEM;
-	return -1;
+	return unit->extra != NULL ? 0 : -1;
 }
 
 /*
@@ -226,7 +223,7 @@ rename_unit(struct ks_table *names, struct ks_units *units, uint32_t u)
 	return true;
 }
 
-/* Appends their numbers to interrupts that share a name: i8042,1 and i8042,12. -1 with errno ENOMEM. */
+/* Appends their numbers to interrupts that share a name: i8042,1 and i8042,12. -1 without memory. */
 static int
 tell_apart(struct ks_units *units)
 {
@@ -253,8 +250,6 @@ tell_apart(struct ks_units *units)
 	}
 	ks_table_free(&names);
 	free(shared);
-	if (rc != 0)
-		errno = ENOMEM;
 	return rc;
 }
 

@@ -231,7 +231,6 @@ scan_perf(struct ks_linux *lx, struct ks_units *units)
 		if (unit == NULL)
 			return -1;
 		if (is_new) {
-			ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
 			unit->instance = cpu;
 			unit->crtime = ks_linux_now(lx);
 			unit->parts = 1;

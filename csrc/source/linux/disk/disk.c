@@ -360,7 +360,6 @@ set_module(struct ks_unit *unit)
 		n = strlen(s);
 	ks_name_set(unit->module, sizeof(unit->module), s, n);
 	unit->instance = (int)instance;
-	ks_name_set(unit->name, sizeof(unit->name), s, strlen(s));
 }
 
 /*
@@ -433,10 +432,7 @@ static int
 allocate(struct ks_unit *unit, size_t size)
 {
 	unit->extra = calloc(1, size);
-	if (unit->extra != NULL)
-		return 0;
-	errno = ENOMEM;
-	return -1;
+	return unit->extra != NULL ? 0 : -1;
 }
 
 static int
@@ -444,7 +440,6 @@ name_partition(struct ks_unit *unit, const struct ks_unit *disk)
 {
 	memcpy(unit->module, disk->module, sizeof(unit->module));
 	unit->instance = disk->instance;
-	ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
 	unit->parts = 1u << PART_PARTITION;
 	return allocate(unit, offsetof(struct disk, inv));
 }

@@ -6,7 +6,6 @@
 #include "source/linux/disk/disk.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -405,10 +404,8 @@ scan_devices(struct ks_linux *lx, struct ks_units *units)
 		if (!is_new)
 			continue;
 		f = unit->extra = calloc(1, ks_disk_is_partition(disk) ? offsetof(struct facts, queue) : sizeof(*f));
-		if (f == NULL) {
-			errno = ENOMEM;
+		if (f == NULL)
 			return -1;
-		}
 		memcpy(unit->name, disk->name, sizeof(unit->name));
 		memcpy(unit->module, disk->module, sizeof(unit->module));
 		unit->instance = disk->instance;

@@ -145,7 +145,6 @@ set_up(struct ks_linux *lx, struct ks_unit *unit)
 	(void)lx;
 	if (ks_scan_u64(&p, unit->key + strlen(unit->key), &number) == 0 && number <= INT32_MAX)
 		unit->instance = (int)number;
-	ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
 	unit->parts = 1;
 	return 0;
 }

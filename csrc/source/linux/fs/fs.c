@@ -479,9 +479,7 @@ list_mounts(struct ks_linux *lx, struct ks_units *units, const struct ks_image *
 			rc = add_unit(lx, units, &v[i]);
 	}
 	free(v);
-	if (rc != 0)
-		return ks_fail(ENOMEM, "out of memory");
-	return ks_units_end(units);
+	return rc == 0 ? ks_units_end(units) : -1;
 }
 
 static int

@@ -405,11 +405,7 @@ scan_spl(struct ks_linux *lx, struct ks_units *units)
 		return 0;
 	}
 	ks_units_begin(units);
-	if (scan_directory(lx, units, ROOT, MAX_DEPTH) != 0) {
-		errno = ENOMEM;
-		return -1;
-	}
-	return ks_units_end(units);
+	return scan_directory(lx, units, ROOT, MAX_DEPTH) == 0 ? ks_units_end(units) : -1;
 }
 
 KS_SUBSYSTEM(spl, parts, .scan = scan_spl, .state_size = sizeof(struct state));

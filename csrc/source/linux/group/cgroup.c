@@ -188,7 +188,6 @@ walk_entries(struct walk *w, size_t len, int fd, int depth)
 
 	if (dir == NULL) {
 		(void)close(fd);
-		errno = ENOMEM;
 		return -1;
 	}
 	while (rc == 0 && (e = ks_linux_next_entry(w->lx, dir)) != NULL) {
@@ -306,10 +305,8 @@ walk_all(struct ks_linux *lx, struct ks_groups *gs, struct ks_units *units)
 	ks_units_begin(units);
 	for (size_t i = 0; i < gs->n; i++) {
 		path[0] = '\0';
-		if (add_groups(lx, units, i, path, 0) != 0) {
-			errno = ENOMEM;
+		if (add_groups(lx, units, i, path, 0) != 0)
 			return -1;
-		}
 	}
 	return ks_units_end(units);
 }

@@ -2,7 +2,6 @@
  * zone.c - zones of memory: zone:NODE:NAME from /proc/zoneinfo, which is long and optional, and their free blocks,
  * zone:NODE:NAME,free, from /proc/buddyinfo. SPDX-License-Identifier: MIT
  */
-#include <errno.h>
 #include <stdio.h>
 
 #include "source/linux/described.h"
@@ -34,17 +33,28 @@ make_key(char key[KS_UNIT_NAME], uint64_t node, const struct ks_text *zone)
 	    (int)(ks_text_size(zone) < 32 ? ks_text_size(zone) : 32), zone->p);
 }
 
-static void
-name_zone(struct ks_unit *unit)
+static int
+set_up(struct ks_linux *lx, struct ks_unit *unit)
 {
 	const char *p = unit->key;
 	uint64_t node = 0;
 
+	(void)lx;
 	(void)ks_scan_u64(&p, unit->key + strlen(unit->key), &node);
 	unit->instance = (int)node;
 	p += *p == '/';
 	ks_name_set(unit->name, sizeof(unit->name), p, strlen(p));
 	unit->parts = 1;
+	return 0;
+}
+
+static size_t
+take_key(struct ks_text *line, char key[KS_UNIT_NAME])
+{
+	struct ks_text zone;
+	uint64_t node;
+
+	return take_heading(line, &node, &zone) ? make_key(key, node, &zone) : 0;
 }
 
 /* --- zoneinfo ---------------------------------------------------------------------------------------- */
@@ -107,61 +117,21 @@ read_zone_line(struct ks_text line, struct ks_record *r)
 	return 0;
 }
 
-/* Finds where the lines of each zone are, for a scan or after the file was read anew. */
+/* Adds what the lines behind the heading of a zone say. */
 static int
-find_zones(struct ks_units *units, const struct ks_image *im, bool scan)
+add_zone(struct ks_linux *lx, struct ks_text line, struct ks_record *r)
 {
-	struct ks_text all = ks_text_of(im->data, im->len), line, zone;
-	struct ks_unit *unit = NULL;
-	char key[KS_UNIT_NAME];
-	bool is_new = false;
-	uint64_t node;
-
-	while (ks_text_line(&all, &line)) {
-		if (ks_text_starts(&line, "Node") && take_heading(&line, &node, &zone)) {
-			size_t len = make_key(key, node, &zone);
-
-			unit = scan ? ks_units_see(units, key, len, 0, &is_new) : ks_units_find(units, key, len);
-			if (scan && unit == NULL)
-				return -1;
-			if (is_new)
-				name_zone(unit);
-			if (unit != NULL) {
-				unit->at = (uint32_t)(all.p - im->data);
-				unit->seq = im->seq;
-			}
-		}
-		if (unit != NULL)
-			unit->len = (uint32_t)(all.p - im->data) - unit->at;
-	}
-	units->seq = im->seq;
-	return 0;
-}
-
-static int
-read_zone(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	struct ks_units *units = &lx->sub[KS_SUB_zone].units;
-	const struct ks_image *im = ks_linux_image(lx, &zoneinfo_file);
-	struct ks_text all, line, word;
+	struct ks_text all = { line.end, lx->im->data + lx->im->len }, rest, word;
 	bool of_node = false;
 	int rc = 0;
 
-	if (im == NULL)
-		return -1;
-	if (units->seq != im->seq)
-		(void)find_zones(units, im, false);
-	if (unit->seq != im->seq)
-		return ks_linux_gone(unit);
-	all = ks_text_of(im->data + unit->at, unit->len);
-	while (rc != 1 && ks_text_line(&all, &line)) {
-		struct ks_text rest = line;
-
+	while (rc != 1 && ks_text_line(&all, &line) && !ks_text_starts(&line, "Node ")) {
+		rest = line;
 		/* The first zone of a node has the lines of the node before its own. */
 		of_node |= ks_text_word(&rest, &word) && ks_text_is(&word, "per-node");
 		of_node &= !ks_text_is(&word, "pages");
 		if (!of_node && (rc = read_zone_line(line, r)) < 0)
-			ks_linux_odd_line(lx, im, &line);
+			ks_linux_odd_line(lx, lx->im, &line);
 	}
 	return 0;
 }
@@ -176,25 +146,23 @@ zone_meta(const char *stat)
 }
 
 static const struct ks_part zone_parts[] = {
-	KS_NAMED_PART("zone", "@", "vm", .fields = KS_TABLE(zone_fields), .read = read_zone, .meta = zone_meta,
+	KS_NAMED_PART("zone", "@", "vm", .fields = KS_TABLE(zone_fields), .add = add_zone, .meta = zone_meta,
 	    .from = "/proc/zoneinfo", KS_NAMES("protection_0")),
 };
 
-static int
-scan_zones(struct ks_linux *lx, struct ks_units *units)
+/* Lines that are not headings are those of a zone. */
+static bool
+is_of_zone(const struct ks_image *im, const struct ks_text *line)
 {
-	const struct ks_image *im = ks_linux_try(lx, &zoneinfo_file);
-
-	ks_units_begin(units);
-	if (im != NULL && find_zones(units, im, true) != 0) {
-		errno = ENOMEM;
-		return -1;
-	}
-	return ks_units_end(units);
+	(void)im;
+	(void)line;
+	return true;
 }
 
+static const struct ks_listing zones = { &zoneinfo_file, take_key, is_of_zone, NULL, set_up };
+
 /* Zones come and go with memory, of which the kernel sends events. */
-KS_SUBSYSTEM(zone, zone_parts, .scan = scan_zones, .optional = "zone", .on_events = true);
+KS_SUBSYSTEM(zone, zone_parts, .listing = &zones, .optional = "zone", .on_events = true);
 
 /* --- buddyinfo --------------------------------------------------------------------------------------- */
 
@@ -219,23 +187,6 @@ collect_free(struct ks_linux *lx, struct ks_text line, struct ks_values *vals)
 		ks_have(vals, i, v);
 	if (!ks_text_empty(&line))
 		ks_linux_odd_line(lx, lx->im, &whole);
-}
-
-static size_t
-take_key(struct ks_text *line, char key[KS_UNIT_NAME])
-{
-	struct ks_text zone;
-	uint64_t node;
-
-	return take_heading(line, &node, &zone) ? make_key(key, node, &zone) : 0;
-}
-
-static int
-set_up(struct ks_linux *lx, struct ks_unit *unit)
-{
-	(void)lx;
-	name_zone(unit);
-	return 0;
 }
 
 static const struct ks_listing listing = { &buddyinfo_file, take_key, NULL, NULL, set_up };

@@ -192,7 +192,6 @@ scan_drivers(struct ks_linux *lx, struct ks_units *units)
 			return -1;
 		if (!is_new)
 			continue;
-		ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
 		unit->parts = ask_count(lx, unit, &n) == 0 && n > 0;
 	}
 	return ks_units_end(units);

@@ -38,11 +38,8 @@ ks_link_set_up(struct ks_linux *lx, struct ks_unit *unit)
 {
 	(void)lx;
 	unit->extra = calloc(1, sizeof(struct ks_known_link));
-	if (unit->extra == NULL) {
-		errno = ENOMEM;
+	if (unit->extra == NULL)
 		return -1;
-	}
-	ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
 	unit->parts = 1;
 	return 0;
 }

@@ -74,7 +74,6 @@ take_message(void *arg, uint16_t type, struct ks_text body)
 		unit->extra = calloc(1, sizeof(struct queue));
 		if (unit->extra == NULL)
 			return ENOMEM;
-		ks_name_set(unit->name, sizeof(unit->name), unit->key, strlen(unit->key));
 		unit->parts = 1;
 	}
 	q = unit->extra;

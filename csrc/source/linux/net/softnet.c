@@ -96,10 +96,8 @@ take_lines(struct ks_linux *lx, struct ks_units *units, const struct ks_image *i
 
 		if (unit == NULL && !scan)
 			continue;
-		if (unit == NULL || (is_new && (unit->extra = calloc(1, sizeof(*c))) == NULL)) {
-			errno = ENOMEM;
+		if (unit == NULL || (is_new && (unit->extra = calloc(1, sizeof(*c))) == NULL))
 			return -1;
-		}
 		if (is_new) {
 			unit->instance = (int)cpu;
 			unit->parts = 1;

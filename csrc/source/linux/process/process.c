@@ -138,10 +138,8 @@ set_up(const struct walk *w, struct ks_unit *unit, bool is_new, const struct ks_
 
 	if (is_new || p == NULL) {
 		unit->extra = p = calloc(1, size_of_extra(w));
-		if (p == NULL) {
-			errno = ENOMEM;
+		if (p == NULL)
 			return -1;
-		}
 		unit->instance = found->tid != 0 ? found->tid : found->pid;
 		unit->crtime = creation_time(w, found->start);
 		p->has_io = (parts >> IO_PART & 1) != 0 && has_io(w->lx, found);
