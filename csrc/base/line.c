@@ -43,32 +43,22 @@ ks_line_begin(const struct ks_layout *layout, struct ks_buf *to)
 	return (struct ks_line){ .layout = layout, .to = to, .start = to->len };
 }
 
-static void
-add_blanks(struct ks_buf *to, int n)
-{
-	char *room = n > 0 ? ks_buf_room(to, (size_t)n) : NULL;
-
-	if (room != NULL) {
-		memset(room, ' ', (size_t)n);
-		to->len += (size_t)n;
-	}
-}
-
 void
 ks_line_text(struct ks_line *line, const char *text, size_t len)
 {
 	const struct ks_layout *l = line->layout;
 	const struct ks_column *c = &l->column[line->i];
 	int space = c->width - line->over - (int)ks_text_columns(text, len);
+	size_t gap = line->i++ > 0 ? l->gap_len : 0, pad = space > 0 ? (size_t)space : 0;
+	char *to = ks_buf_room(line->to, gap + pad + len);
 
-	if (line->i++ > 0)
-		ks_buf_adds(line->to, l->gap);
-	if (!c->left)
-		add_blanks(line->to, space);
-	ks_buf_add(line->to, text, len);
-	if (c->left)
-		add_blanks(line->to, space);
 	line->over = l->squeeze && space < 0 ? -space : 0;
+	if (to == NULL)
+		return;
+	memcpy(to, l->gap, gap);
+	memset(to + gap, ' ', pad + len);
+	memcpy(to + gap + (c->left ? 0 : pad), text, len);
+	line->to->len += gap + pad + len;
 }
 
 void

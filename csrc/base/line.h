@@ -19,7 +19,8 @@ struct ks_column {
 struct ks_layout {
 	bool squeeze; /* a cell that is too wide takes its room from those that follow */
 	bool keep;    /* blanks at the end of a line stay */
-	const char *gap; /* the text between two columns */
+	const char *gap; /* the text between two columns, of gap_len bytes */
+	size_t gap_len;
 	size_t n;
 	struct ks_column *column;
 };

@@ -55,7 +55,7 @@ layout_new(lua_State *L)
 	u = ks_lua_newuserdata(L, sizeof(*u) + n * sizeof(u->column[0]));
 	ks_lua_setmetatable(L, LAYOUT);
 	memcpy(u->gap, gap, len);
-	u->l = (struct ks_layout){ lua_toboolean(L, 3), lua_toboolean(L, 4), u->gap, n, u->column };
+	u->l = (struct ks_layout){ lua_toboolean(L, 3), lua_toboolean(L, 4), u->gap, len, n, u->column };
 	for (size_t i = 0; i < n; i++) {
 		lua_rawgeti(L, 1, (int)i + 1);
 		take_column(L, &u->column[i]);

@@ -32,7 +32,9 @@ end
 -- @param ... names of statistics
 -- @return a rate for each, nil if no kstat has it
 function ticks.rates(kstats, ...)
-  if #kstats == 1 then
+  if not kstats[1] then
+    return nil
+  elseif not kstats[2] then
     return rate(kstats[1], ...)
   end
   local sums, n = {}, select("#", ...)
@@ -44,8 +46,6 @@ function ticks.rates(kstats, ...)
   end
   return unpack(sums, 1, n)
 end
-
-local sum = ticks.sum
 
 --- How CPUs spent an interval, in percent of the time that they counted.
 -- @tparam {kstat,...} kstats of a difference: those called `sys`
@@ -62,7 +62,8 @@ function ticks.shares(kstats, unit)
     local k = kstats[i]
     local u, s, d, w, stolen = get(k, unpack(unit))
     local mine, elapsed = (u or 0) + (s or 0) + (d or 0) + (w or 0) + (stolen or 0), k.elapsed
-    user, kernel, idle, wait, all = sum(user, u), sum(kernel, s), sum(idle, d), sum(wait, w), all + mine
+    user, kernel = u and (user or 0) + u or user, s and (kernel or 0) + s or kernel
+    idle, wait, all = d and (idle or 0) + d or idle, w and (wait or 0) + w or wait, all + mine
     cpus = elapsed > 0 and cpus + mine / elapsed / unit.second or cpus
   end
   if all == 0 then
