@@ -3,6 +3,7 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local chain = core.chain_methods
+local lines = require("kstat.iostat.lines")
 local options = require("kstat.iostat.options")
 local tick = require("kstat.tick")
 local tool = require("kstat.tool")
@@ -22,15 +23,8 @@ local function new_report(o)
   if o.e or o.E then
     self.errors = require("kstat.iostat.errors")
   end
-  if o.form then
-    self.data = require("kstat.iostat.data")
-    return self
-  end
   -- With descriptive names nothing follows a device's line, and the system has lines of its own.
   self.system_apart = self.system and (not o.table or o.n)
-  if o.blocks or self.system_apart then
-    self.classic = require("kstat.iostat.classic")
-  end
   return self
 end
 
@@ -66,24 +60,16 @@ function Report:follow()
     return nil
   end
   self.chain_id = id
-  local lines = self.devices and self.devices:refresh()
+  local changes = self.devices and self.devices:refresh()
   self.cpus = self.system and self.system.cpus(self.ks)
   self.found = self.errors and self.errors.find(self.ks)
   if self.o.table then
-    self.table = require("kstat.iostat.table")
-    self.lines = self.table.new(self.o, self.devices.rows, not self.system_apart and self.system or nil)
+    self.lines = lines.new(self.o, self.devices.rows, self.system and not self.system_apart)
   end
-  return lines
-end
-
--- Terminals, CPUs and disks in one line.
-function Report:short_form(out, tty, cpu)
-  local o = self.o
-  local rows = o.blocks and self.devices.rows or {}
-  if o.table or self.heads_due(1) and (self.made == 0 or not o.r) then
-    out[#out + 1] = self.classic.head(o, rows, self.system or require("kstat.iostat.system"))
+  if self.o.blocks or self.system_apart then
+    self.short = lines.short(self.o, self.o.blocks and self.devices.rows or {})
   end
-  out[#out + 1] = self.classic.line(o, rows, tty, cpu)
+  return changes
 end
 
 -- The functions that give a row's error counts and its mount point, as far as they are shown.
@@ -114,9 +100,9 @@ function Report:write_data(now, prev, wanted)
   local o = self.o
   local d, since = self:measure(now, prev)
   local system = self.system and self.system.figures(d, self.cpus, o.I)
-  self.sink = self.sink or self.data.new(o.form, o, tool.write)
+  self.sink = self.sink or lines.sink(o)
   if wanted then
-    local rows = self.data.rows(o, self.devices and self.devices.rows, system, self:further(now))
+    local rows = lines.rows(o, self.devices and self.devices.rows, system, self:further(now))
     self.sink.show(rows, tool.moment(o.form, o.T, now, d, since == nil))
   end
 end
@@ -130,16 +116,13 @@ function Report:text(now, prev)
   if o.T then
     out[#out + 1] = tool.timestamp(o.T, chain.clock(self.ks))
   end
-  local tty, cpu
-  if self.system then
-    tty, cpu = self.system.texts(o, self.system.figures(d, self.cpus, o.I))
-  end
-  if self.classic then
-    self:short_form(out, tty, cpu)
+  local system = self.system and self.system.figures(d, self.cpus, o.I)
+  if self.short then
+    out[#out + 1] = (o.table or self.heads_due(1) and (self.made == 0 or not o.r)) and self.short.head or nil
+    out[#out + 1] = lines.short_line(self.short, system)
   end
   if o.table then
-    local system = self.system and not self.system_apart and { tty or cpu, tty and cpu or nil }
-    self.table.write(out, self.lines, system, self:further(now))
+    lines.write(out, self.lines, not self.system_apart and system or nil, self:further(now))
   end
   if o.E then
     self.errors.write(out, o, self.devices, self.found, now)

@@ -71,44 +71,4 @@ function M.figures(d, cpus, counts)
   return f
 end
 
-local function cell(format, value)
-  return value and format:format(value) or (format:gsub("%.%d+f", "s"):format("-"))
-end
-
---- The columns' titles: two lines each, as far as they are asked for.
--- @tparam table o options
--- @treturn string first line, of the terminals' columns; then that of the CPUs'
--- @treturn string
--- @treturn string second line
--- @treturn string
-function M.titles(o)
-  if o.r then
-    return o.t and "tty" or nil, o.c and "cpu" or nil, o.t and "tin,tout" or nil, o.c and "us,sy,dt,id" or nil
-  end
-  return o.t and "   tty    " or "", o.c and "     cpu" or "", o.t and " tin tout " or "",
-    o.c and " us sy dt id" or ""
-end
-
---- The values under these titles.
--- @tparam table o options
--- @tparam table f figures
--- @treturn string the terminals' part
--- @treturn string the CPUs' part
-function M.texts(o, f)
-  local tty, cpu = not o.r and "" or nil, not o.r and "" or nil
-  if o.r then
-    tty = o.t and cell("%.0f", f.tin) .. "," .. cell("%.0f", f.tout) or nil
-    cpu = o.c and table.concat({ cell("%.0f", f.us), cell("%.0f", f.sy), cell("%.0f", f.dt),
-      cell("%.0f", f.id) }, ",") or nil
-    return tty, cpu
-  end
-  if o.t then
-    tty = cell(" %3.0f", f.tin) .. " " .. cell("%4.0f", f.tout) .. " "
-  end
-  if o.c then
-    cpu = cell(" %2.0f", f.us) .. cell(" %2.0f", f.sy) .. cell(" %2.0f", f.dt) .. cell(" %2.0f", f.id)
-  end
-  return tty, cpu
-end
-
 return M

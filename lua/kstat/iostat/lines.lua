@@ -1,0 +1,330 @@
+--- What iostat shows: a line per device (-x, -e), or a line with a block per disk (-d, -D), beside terminals and CPUs;
+-- and rows for programs. All of it is made of columns, and of one array of values for each line.
+-- @module kstat.iostat.lines
+-- SPDX-License-Identifier: MIT
+local core = require("kstat.core")
+local tool = require("kstat.tool")
+require("kstat.sample") -- when a sample was made
+
+local M = {}
+
+local LEAST_NAME, MOST_NAME = 6, 24
+local TITLE, ERRORS_TITLE = "extended device statistics", "---- errors --- "
+local ERRORS = { "s/w", "h/w", "trn", "tot" }
+local TTY, CPU = { { "tin", 3 }, { "tout", 4 } }, { { "us", 2 }, { "sy", 2 }, { "dt", 2 }, { "id", 2 } }
+local TTY_TITLE, CPU_TITLE = "   tty    ", "     cpu"
+local BLOCK, BLOCK_NAME, MOST_BLOCK_NAME = 14, 12, 13 -- columns of a block, where its name is centred, its name
+
+local function add(list, columns)
+  for _, c in ipairs(columns) do
+    list[#list + 1] = { title = c[1], key = c[1], room = c[2], format = c[3] or "%.0f", align = c.align }
+  end
+  return list
+end
+
+-- A blank more between two columns, or at an end, is a column without anything; programs and -r have none.
+local function blank(o, list)
+  return (o.r or o.form) and list or add(list, { { "", 0 } })
+end
+
+local function figures_columns(o, both)
+  local per, byte = o.I and "i" or "s", o.M and "M" or "k"
+  local service = both and { { "wsvc_t", 6, "%.1f" }, { "asvc_t", 6, "%.1f" } } or { { "svc_t", 6, "%.1f" } }
+  local list = add({}, { { "r/" .. per, 6, "%.1f" }, { "w/" .. per, 6, "%.1f" }, { byte .. "r/" .. per, 6, "%.1f" },
+    { byte .. "w/" .. per, 6, "%.1f" }, { "wait", 4, "%.1f" }, { "actv", 4, "%.1f" } })
+  add(list, service)
+  return add(list, { { "%w", 3 }, { "%b", 3 } })
+end
+
+-- The columns of terminals and CPUs, behind others or alone.
+local function system_columns(o, list)
+  list = o.t and add(blank(o, list), TTY) or list
+  return o.c and add(blank(o, list), CPU) or list
+end
+
+-- Puts values behind n others, nil too. Returns how many there are then.
+local function put(values, n, ...)
+  for i = 1, select("#", ...) do
+    values[n + i] = (select(i, ...))
+  end
+  return n + select("#", ...)
+end
+
+local function put_blank(o, values, n)
+  return (o.r or o.form) and n or put(values, n, "")
+end
+
+local function put_terminals(o, values, n, system)
+  return o.t and put(values, put_blank(o, values, n), system.tin, system.tout) or n
+end
+
+local function put_cpus(o, values, n, system)
+  return o.c and put(values, put_blank(o, values, n), system.us, system.sy, system.dt, system.id) or n
+end
+
+-- Those of figures; what belongs to a wait queue is nil where the system counts none.
+local function put_figures(o, values, n, f, both)
+  local factor, kilo, has_wait = o.I and f.seconds or 1, o.M and 1024 or 1, f.has_wait
+  n = put(values, n, f.r_s * factor, f.w_s * factor, f.kr_s * factor / kilo, f.kw_s * factor / kilo,
+    has_wait and f.wait or nil, f.actv)
+  if both then
+    n = put(values, n, has_wait and f.wsvc_t or nil, f.asvc_t)
+  else
+    n = put(values, n, f.svc_t)
+  end
+  return put(values, n, has_wait and f.w_pct or nil, f.b_pct)
+end
+
+-- Whether -z leaves a line out.
+local function is_idle(f, errors)
+  return (errors or 0) == 0 and f.r_s < 0.1 and f.w_s < 0.1 and f.kr_s < 0.1 and f.kw_s < 0.1 and
+    f.wait < 0.1 and f.actv < 0.1 and f.svc_t < 0.1 and f.w_pct < 0.1 and f.b_pct < 0.1
+end
+
+-- A layout of these columns; blanks at the end of a line stay.
+local function layout_of(o, columns)
+  for _, column in ipairs(columns) do
+    column.room = o.r and 0 or column.room
+  end
+  return core.layout(columns, o.r and "," or " ", false, true)
+end
+
+local function head_of(layout, columns)
+  local titles = {}
+  for i, column in ipairs(columns) do
+    titles[i] = column.title
+  end
+  return core.line(layout, titles, "")
+end
+
+-- --- a line per device -----------------------------------------------------------------------------
+
+-- The columns of a device, and the layout of its line. `joined`: its first error count follows the name at once.
+local function device_columns(o, width, joined, system)
+  local list = o.n and blank(o, {}) or add({}, { { "device", width, "%s", align = "left" } })
+  if o.x then
+    for _, column in ipairs(figures_columns(o, o.n)) do
+      list[#list + 1] = column
+    end
+  elseif not joined then
+    blank(o, list)
+  end
+  for i, head in ipairs(o.e and ERRORS or {}) do
+    add(list, (i > 1 or not joined) and { { head, 3 } } or {})
+  end
+  add(list, o.n and { { "device", 0, "%s", align = "left" } } or {})
+  if system then
+    system_columns(o, list)
+  end
+  list = (o.n or system and o.c) and list or blank(o, list)
+  return list, layout_of(o, list)
+end
+
+-- The line above the heads: titles centred over what they belong to.
+local function title_line(o, head, system)
+  local sides = (system and o.t and TTY_TITLE or "") .. (system and o.c and CPU_TITLE or "")
+  if o.r then
+    local titles = {}
+    for _, title in ipairs({ o.x and TITLE or false, o.e and "errors" or false, system and o.t and "tty" or false,
+      system and o.c and "cpu" or false }) do
+      titles[#titles + 1] = title or nil
+    end
+    return table.concat(titles, ",")
+  elseif not o.x then
+    return (o.n and "  " or (" "):rep(11)) .. ERRORS_TITLE .. sides
+  end
+  local line = (" "):rep(math.floor((#head - #TITLE) / 2)) .. TITLE
+  local columns = #head - (o.n and #"device" or 0) - (o.e and 4 * #ERRORS or 0)
+  if o.e then
+    return line .. (" "):rep(columns - #line) .. ERRORS_TITLE .. sides
+  end
+  return line .. (" "):rep(columns - (o.n and 1 or 0) - #line) .. sides
+end
+
+--- Prepares the lines for a list of devices; made anew when they change.
+-- @tparam table o options
+-- @tparam {table,...} rows
+-- @tparam bool system whether terminals and CPUs follow the first line
+-- @treturn table
+function M.new(o, rows, system)
+  local self = { o = o, rows = rows, joined = not o.r and not o.n and not o.x and (o.X or o.Y), width = LEAST_NAME }
+  for i = 1, #rows do
+    self.width = math.min(math.max(self.width, #rows[i].label), MOST_NAME)
+  end
+  local columns, layout = device_columns(o, self.width, false)
+  local title = title_line(o, head_of(layout, columns):sub(1, -2), system)
+  columns, layout = device_columns(o, self.width, false, system)
+  self.head = title .. "\n" .. head_of(layout, columns)
+  self.plain = select(2, device_columns(o, self.width, self.joined))
+  self.first = select(2, device_columns(o, self.width, self.joined, system))
+  return self
+end
+
+-- The name of a device as its line has it; with -n behind the figures, and with -m the mount point behind it.
+local function name_of(self, row, mount, soft)
+  local o = self.o
+  if o.n then
+    return mount and ("%s%s(%s)"):format(row.label, o.r and "," or " ", mount) or row.label
+  elseif o.r then
+    return row.label
+  end
+  local name = row.label:sub(1, self.width)
+  return self.joined and ("%-" .. self.width .. "s%3s"):format(name, soft and ("%.0f"):format(soft) or "-") or name
+end
+
+--- Adds a report.
+-- @tparam {string,...} out
+-- @tparam table self from `new`
+-- @tparam table|nil system figures of kstat.iostat.system, behind the first line
+-- @tparam function|nil errors row -> soft, hard, transport, total
+-- @tparam function|nil mounts row -> mount point
+function M.write(out, self, system, errors, mounts)
+  local o = self.o
+  out[#out + 1] = self.head
+  for _, row in ipairs(self.rows) do
+    local soft, hard, transport, total
+    if errors then
+      soft, hard, transport, total = errors(row)
+    end
+    if row.ready and not (o.z and is_idle(row.figures, total)) then
+      local name, values, n = name_of(self, row, mounts and mounts(row), soft), {}, 0
+      n = o.n and put_blank(o, values, n) or put(values, n, name)
+      n = o.x and put_figures(o, values, n, row.figures, o.n) or self.joined and n or put_blank(o, values, n)
+      if errors and self.joined then
+        n = put(values, n, hard, transport, total)
+      elseif errors then
+        n = put(values, n, soft, hard, transport, total)
+      end
+      n = o.n and put(values, n, name) or n
+      n = system and put_cpus(o, values, put_terminals(o, values, n, system), system) or n
+      values[n + 1] = ""
+      out[#out + 1] = core.line(system and self.first or self.plain, values, "-")
+      system = nil
+    end
+  end
+  if system then
+    out[#out + 1] = M.short_line(M.short(o, {}), system) -- from the first column, as illumos has it
+  end
+end
+
+-- --- everything in one line -------------------------------------------------------------------------
+
+local function centred(name)
+  name = name:sub(1, MOST_BLOCK_NAME)
+  local line = (" "):rep(math.max(0, math.floor((BLOCK_NAME - #name) / 2))) .. name
+  return line .. (" "):rep(BLOCK - #line)
+end
+
+-- The columns of a disk's block.
+local function block_columns(o)
+  local per, byte = o.I and "i" or "s", o.M and "M" or "k"
+  if o.D then
+    return { { "rp" .. per, 3 }, { "wp" .. per, 3 }, { "util", 4, "%.1f" } }
+  end
+  return { { byte .. "p" .. per, 3 }, { "tp" .. per, 3 }, { "serv", 4 } }
+end
+
+local function put_block(o, values, n, row)
+  local f = row.figures
+  local factor = row.ready and o.I and f.seconds or 1
+  if not row.ready then
+    return n + 3
+  elseif o.D then
+    return put(values, n, f.r_s * factor, f.w_s * factor, f.b_pct)
+  end
+  return put(values, n, f.kps * factor / (o.M and 1024 or 1), f.tps * factor, f.svc_t)
+end
+
+--- Prepares the line of terminals, a block per disk, and CPUs.
+-- @tparam table o options
+-- @tparam {table,...} rows the disks shown
+-- @treturn table with `head`: the two lines above the values
+function M.short(o, rows)
+  local columns, names = {}, {}
+  if o.t then
+    add(blank(o, columns), TTY)
+    names[1] = o.r and "tty" or TTY_TITLE
+  end
+  for _, row in ipairs(rows) do
+    blank(o, add(columns, block_columns(o)))
+    names[#names + 1] = o.r and row.label or centred(row.label)
+  end
+  if o.c then
+    add(blank(o, columns), CPU)
+    names[#names + 1] = o.r and "cpu" or CPU_TITLE
+  end
+  local layout = layout_of(o, o.c and columns or blank(o, columns))
+  return { o = o, rows = rows, layout = layout,
+    head = table.concat(names, o.r and "," or "") .. "\n" .. head_of(layout, columns) }
+end
+
+--- The line of values.
+-- @tparam table self from `short`
+-- @tparam table|nil system figures of kstat.iostat.system
+-- @treturn string
+function M.short_line(self, system)
+  local o, values = self.o, {}
+  local n = put_terminals(o, values, 0, system)
+  for _, row in ipairs(self.rows) do
+    n = put_blank(o, values, put_block(o, values, n, row))
+  end
+  values[put_cpus(o, values, n, system) + 1] = ""
+  return core.line(self.layout, values, "-")
+end
+
+-- --- for programs --------------------------------------------------------------------------------------
+
+--- Makes the sink of the rows.
+-- @tparam table o options
+-- @treturn sink of kstat.output
+function M.sink(o)
+  local columns = {}
+  if o.devices then
+    add(columns, { { "device", 0, "%s" } })
+    for _, column in ipairs(figures_columns(o, true)) do
+      columns[#columns + 1] = column
+    end
+    for _, head in ipairs(o.e and ERRORS or {}) do
+      add(columns, { { head, 0 } })
+    end
+    add(columns, o.m and { { "mount_point", 0, "%s" } } or {})
+  end
+  local sink = require("kstat.output").sink(o.form, system_columns(o, columns), tool.write, { name = "iostat" })
+  if sink.start then
+    sink.start()
+  end
+  return sink
+end
+
+--- The rows of a report, for the sink.
+-- @tparam table o options
+-- @tparam {table,...}|nil devices rows of kstat.iostat.devices
+-- @tparam table|nil system figures of kstat.iostat.system
+-- @tparam function|nil errors row -> soft, hard, transport, total
+-- @tparam function|nil mounts row -> mount point
+-- @treturn {table,...}
+function M.rows(o, devices, system, errors, mounts)
+  local rows = {}
+  local function finish(values, n)
+    put_cpus(o, values, put_terminals(o, values, n, system), system)
+    rows[#rows + 1] = values
+  end
+  if not o.devices then
+    finish({}, 0)
+  end
+  for _, device in ipairs(devices or {}) do
+    local soft, hard, transport, total
+    if errors then
+      soft, hard, transport, total = errors(device)
+    end
+    if device.ready and not (o.z and is_idle(device.figures, total)) then
+      local values = { device.label }
+      local n = put_figures(o, values, 1, device.figures, true)
+      n = errors and put(values, n, soft, hard, transport, total) or n
+      finish(values, o.m and put(values, n, mounts(device)) or n)
+    end
+  end
+  return rows
+end
+
+return M
