@@ -37,7 +37,7 @@ struct ks_options {
 	char **argv;
 };
 
-/* Reads the command line. Returns 0, or -1 after a line on standard error about wrong usage. */
+/* Reads the command line. Returns 0, or after a line on standard error the exit status. */
 int ks_options_read(struct ks_options *o, int argc, char **argv);
 void ks_options_usage(void);
 const char *ks_options_text(void); /* what the usage says of the host itself */

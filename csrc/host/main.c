@@ -75,16 +75,57 @@ protected_main(lua_State *L)
 	return 1;
 }
 
+/* complain(error, options): as ks_script_complain(), which needs memory itself. */
+static int
+protected_complaint(lua_State *L)
+{
+	const struct ks_options *o = lua_touserdata(L, 2);
+
+	lua_settop(L, 1);
+	lua_pushinteger(L, ks_script_complain(L, o));
+	return 1;
+}
+
+/* Without memory for anything else, also for what a message would be made of. */
+static int
+out_of_memory(const struct ks_options *o)
+{
+	fprintf(stderr, "%s: out of memory\n", o->program);
+	return KS_EXIT_FATAL;
+}
+
+/* Calls a function with the options as its last argument; n others are on the stack. Returns the exit status. */
+static int
+call_protected(lua_State *L, lua_CFunction function, struct ks_options *o, int n)
+{
+	int status;
+
+	lua_pushcfunction(L, function);
+	lua_insert(L, -n - 1);
+	lua_pushlightuserdata(L, o);
+	switch (lua_pcall(L, n + 1, 1, 0)) {
+	case LUA_OK:
+		status = (int)lua_tointeger(L, -1);
+		lua_pop(L, 1);
+		return status;
+	case LUA_ERRMEM:
+		return out_of_memory(o);
+	default:
+		return n == 0 ? call_protected(L, protected_complaint, o, 1) : KS_EXIT_SCRIPT;
+	}
+}
+
 int
 main(int argc, char **argv)
 {
 	struct ks_options o;
 	lua_State *L;
-	int status = KS_EXIT_SCRIPT;
+	int status;
 
-	if (ks_options_read(&o, argc, argv) != 0) {
+	status = ks_options_read(&o, argc, argv);
+	if (status != 0) {
 		free(o.preload);
-		return KS_EXIT_USAGE;
+		return status;
 	}
 	if (o.help || o.version) {
 		if (o.help)
@@ -98,16 +139,10 @@ main(int argc, char **argv)
 	}
 	L = luaL_newstate();
 	if (L == NULL) {
-		fprintf(stderr, "%s: out of memory\n", o.program);
 		free(o.preload);
-		return KS_EXIT_SCRIPT;
+		return out_of_memory(&o);
 	}
-	lua_pushcfunction(L, protected_main);
-	lua_pushlightuserdata(L, &o);
-	if (lua_pcall(L, 1, 1, 0) == LUA_OK)
-		status = (int)lua_tointeger(L, -1);
-	else
-		(void)ks_script_complain(L, &o);
+	status = call_protected(L, protected_main, &o, 0);
 	lua_close(L);
 	status = close_output(o.program, status);
 	free(o.preload);

@@ -124,9 +124,9 @@ ks_options_read(struct ks_options *o, int argc, char **argv)
 	o->preload = calloc((size_t)argc + 1, sizeof(*o->preload));
 	if (o->preload == NULL) {
 		fprintf(stderr, "%s: out of memory\n", name);
-		return -1;
+		return KS_EXIT_FATAL;
 	}
-	return argc > 0 ? read_options(o) : 0;
+	return argc > 0 && read_options(o) != 0 ? KS_EXIT_USAGE : 0;
 }
 
 const char *

@@ -104,7 +104,9 @@ push_name(lua_State *L, const struct ks_options *o)
 int
 ks_script_complain(lua_State *L, const struct ks_options *o)
 {
-	int status = ks_lua_isfailure(L, -1) ? ks_lua_failstatus(L) : KS_EXIT_SCRIPT;
+	/* Lua's own words: no script raises this. */
+	bool is_lack = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "not enough memory") == 0;
+	int status = is_lack ? KS_EXIT_FATAL : ks_lua_isfailure(L, -1) ? ks_lua_failstatus(L) : KS_EXIT_SCRIPT;
 	const char *name = status != KS_EXIT_SCRIPT ? push_name(L, o) : lua_pushstring(L, o->program);
 
 	if (!ks_signal_is_break(L, -2)) {

@@ -1,6 +1,7 @@
 /*
  * fail.c - a library to be preloaded into a program, in which it lets one call fail. It counts the requests for
  * memory and the system calls of the program, from the begin of main() on, and lets the call number $FAIL_AT fail.
+ * With $FAIL_ON it lets all requests for memory fail from there on, and nothing else.
  * With $FAIL_TRACE it prints on standard error who called. $FAIL_FD is the descriptor of a file with room for
  * struct fail_report, in which it reports. sweep.c is the program that tries all numbers.
  * SPDX-License-Identifier: MIT
@@ -32,7 +33,7 @@
 
 static struct fail_report *report;
 static unsigned long fail_at;
-static bool traces;
+static bool traces, goes_on;
 static _Thread_local bool inside; /* a call of our own is under way */
 
 static void
@@ -49,7 +50,12 @@ trace(void)
 static bool
 fails(const char *name, int err)
 {
-	if (report == NULL || inside || atomic_fetch_add(&report->calls, 1) + 1 != fail_at)
+	unsigned long call;
+
+	if (report == NULL || inside)
+		return false;
+	call = atomic_fetch_add(&report->calls, 1) + 1;
+	if (goes_on ? fail_at == 0 || call < fail_at || strstr(name, "alloc") == NULL : call != fail_at)
 		return false;
 	for (size_t i = 0; name[i] != '\0' && i < sizeof(report->name) - 1; i++)
 		report->name[i] = name[i];
@@ -68,6 +74,7 @@ begin(void)
 
 	fail_at = at != NULL ? strtoul(at, NULL, 10) : 0;
 	traces = getenv("FAIL_TRACE") != NULL;
+	goes_on = getenv("FAIL_ON") != NULL;
 	if (fd != NULL)
 		map = (void *)syscall(SYS_mmap, NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED,
 		    (int)strtol(fd, NULL, 10), 0);

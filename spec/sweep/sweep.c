@@ -1,9 +1,10 @@
 /*
- * sweep.c [-j JOBS] [-e EVERY] [-s] FAIL.so PROGRAM [ARGUMENT]... - runs a program again and again, and in each run
+ * sweep.c [-j JOBS] [-e EVERY] [-m] [-s] FAIL.so PROGRAM [ARGUMENT]... - runs a program again and again, and in each run
  * lets another one of its requests for memory and system calls fail (fail.c). The rule: a run whose output is
  * not that of the good run has a further line on standard error and a status other than 0. Prints a line for each
  * run that breaks the rule, crashes or hangs, and at the end the counts. Status 1 if there was one.
  *   -j  how many runs go on at once (2)    -e  tries only each EVERYth call
+ *   -m  memory stays short: with the call that fails all further requests for memory fail, too, and the status is 3
  *   -s  the output changes by itself: only its lines and words are counted
  * An argument that is "@" becomes a file that the program writes; it is compared, too. $KSTAT_DIR is an empty
  * directory in each run. SPDX-License-Identifier: MIT
@@ -47,6 +48,7 @@ struct place {
 
 static char **program;
 static const char *library;
+static bool stays_short;
 
 static void
 die(const char *what)
@@ -119,6 +121,8 @@ become_program(struct place *p, unsigned long at)
 	(void)setenv("LD_PRELOAD", library, 1);
 	(void)setenv("KSTAT_DIR", p->dir, 1);
 	set_number("FAIL_AT", at);
+	if (stays_short)
+		(void)setenv("FAIL_ON", "1", 1);
 	set_number("FAIL_FD", (unsigned long)p->report);
 	(void)alarm(SECONDS);
 	(void)execvp(program[0], program);
@@ -216,6 +220,8 @@ verdict(const struct result *good, const struct result *r, bool exact)
 	if (r->status == good->status)
 		return complete ? NULL : line ? "is incomplete, with a line and the status of success" :
 		    "is incomplete and silent";
+	if (stays_short && (!WIFEXITED(r->status) || WEXITSTATUS(r->status) != 3))
+		return "ends with another status than 3";
 	return line ? NULL : "fails without a line";
 }
 
@@ -251,16 +257,18 @@ main(int argc, char **argv)
 	bool exact, shape = false;
 	int c;
 
-	while ((c = getopt(argc, argv, "+j:e:s")) != -1) {
+	while ((c = getopt(argc, argv, "+j:e:ms")) != -1) {
 		if (c == '?')
 			return 2;
 		if (c == 's')
 			shape = true;
+		else if (c == 'm')
+			stays_short = true;
 		else
 			*(c == 'j' ? &jobs : &every) = strtoul(optarg, NULL, 10);
 	}
 	if (argc - optind < 2 || jobs == 0 || every == 0)
-		return fputs("usage: sweep [-j jobs] [-e every] [-s] fail.so program [argument]...\n", stderr), 2;
+		return fputs("usage: sweep [-j jobs] [-e every] [-m] [-s] fail.so program [argument]...\n", stderr), 2;
 	library = argv[optind];
 	program = argv + optind + 1;
 	p = make_place();
