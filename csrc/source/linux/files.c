@@ -26,8 +26,7 @@
 static int
 fetch(struct ks_linux *lx, struct ks_image *im)
 {
-	if (im->round != lx->round ||
-	    gethrtime() - im->taken > MAX_AGE + MAX_AGE_OF_READING * im->took) {
+	if (im->round != lx->round || gethrtime() - im->taken > MAX_AGE + MAX_AGE_OF_READING * im->took) {
 		im->round = lx->round;
 		(void)ks_image_read(im, &lx->root[im->file->root]);
 	}

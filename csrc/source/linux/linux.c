@@ -32,8 +32,7 @@ ks_linux_subsystem_of(const struct ks_linux *lx, const struct ks_units *units)
 bool
 ks_linux_is_header(const char *stat)
 {
-	return strcmp(stat, "crtime") == 0 || strcmp(stat, "snaptime") == 0 ||
-	    strcmp(stat, "class") == 0;
+	return strcmp(stat, "crtime") == 0 || strcmp(stat, "snaptime") == 0 || strcmp(stat, "class") == 0;
 }
 
 int

@@ -30,8 +30,7 @@ static const struct ks_file uevents = { KS_ROOT_SYS, "kernel/uevent_seqnum", KS_
 static bool
 is_settled(struct ks_linux *lx)
 {
-	const struct ks_image *im = lx->root[KS_ROOT_SYS].kernel ?
-	    ks_linux_try(lx, &uevents) : NULL;
+	const struct ks_image *im = lx->root[KS_ROOT_SYS].kernel ? ks_linux_try(lx, &uevents) : NULL;
 	uint64_t before = lx->events;
 	struct ks_text t;
 

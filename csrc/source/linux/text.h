@@ -219,8 +219,7 @@ ks_text_fixed(struct ks_text *t, unsigned digits, uint64_t *v)
 
 		if (at.p < at.end && *at.p >= '0' && *at.p <= '9')
 			d = (unsigned)(*at.p++ - '0');
-		if (__builtin_mul_overflow(r, (uint64_t)10, &r) ||
-		    __builtin_add_overflow(r, (uint64_t)d, &r))
+		if (__builtin_mul_overflow(r, (uint64_t)10, &r) || __builtin_add_overflow(r, (uint64_t)d, &r))
 			return false;
 	}
 	while (at.p < at.end && *at.p >= '0' && *at.p <= '9')

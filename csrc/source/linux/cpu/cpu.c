@@ -448,8 +448,7 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 	char present[4096];
 	int rc = 0, n;
 
-	if (units->scanned && kernel &&
-	    (lx->settled || (!lx->counts_events && are_the_same(lx))))
+	if (units->scanned && kernel && (lx->settled || (!lx->counts_events && are_the_same(lx))))
 		return 0;
 	/* The running kernel's list is cheaper than /proc/stat; recorded trees may not agree. */
 	if (kernel)
@@ -466,8 +465,7 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 		if (im != NULL)
 			rc = add_cpus_of_stat(lx, units, im);
 	}
-	n = ks_file_small(&lx->root[KS_ROOT_SYS], "devices/system/cpu/present", present,
-	    sizeof(present));
+	n = ks_file_small(&lx->root[KS_ROOT_SYS], "devices/system/cpu/present", present, sizeof(present));
 	if (rc == 0 && n > 0)
 		rc = add_list(lx, units, present, (size_t)n, false);
 	if (rc != 0)

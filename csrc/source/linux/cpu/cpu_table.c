@@ -51,8 +51,7 @@ add_line(struct ks_columns *c, struct ks_text line)
 	ks_text_skip(&line);
 	device = line.p < line.end && *line.p >= '0' && *line.p <= '9';
 	/* These lines have a number for the whole machine: with one CPU it looks like a column. */
-	if (ks_text_starts(&line, "ERR:") || ks_text_starts(&line, "Err:") ||
-	    ks_text_starts(&line, "MIS:"))
+	if (ks_text_starts(&line, "ERR:") || ks_text_starts(&line, "Err:") || ks_text_starts(&line, "MIS:"))
 		return;
 	while (line.p < line.end && *line.p != ':')
 		line.p++;

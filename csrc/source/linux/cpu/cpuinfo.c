@@ -28,8 +28,7 @@ const struct ks_field ks_cpu_info_fields[] = {
 	[I_CLOCK_MHZ] = KS_FRACT("clock_MHz", KS_KIND_GAUGE, KSTAT2_NVMT_FREQ, KSTAT_DATA_INT64, 1,
 	    "MHz", "nominal clock"),
 	[I_CHIP_ID] = ID("chip_id", KSTAT_DATA_INT64, "number of the chip that the CPU is on"),
-	[I_IMPLEMENTATION] = KS_TEXT("implementation", KSTAT_DATA_STRING,
-	    "maker, family, model and clock"),
+	[I_IMPLEMENTATION] = KS_TEXT("implementation", KSTAT_DATA_STRING, "maker, family, model and clock"),
 	[I_BRAND] = KS_TEXT("brand", KSTAT_DATA_STRING, "name it is sold by"),
 	[I_CORE_ID] = ID("core_id", KSTAT_DATA_INT64,
 	    "number of the core in the machine that the CPU belongs to"),
@@ -291,8 +290,7 @@ add_clock(struct ks_linux *lx, const struct ks_unit *unit, struct ks_cpu *cpu, c
 	char path[128];
 	uint64_t khz, mhz = 0;
 
-	(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/cpufreq/scaling_cur_freq",
-	    unit->key);
+	(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/cpufreq/scaling_cur_freq", unit->key);
 	if (cpu->facts.has_frequency && ks_file_u64(&lx->root[KS_ROOT_SYS], path, &khz) == 0)
 		ks_have(vals, I_CURRENT_HZ, khz * 1000);
 	else if (t->has_khz)

@@ -362,12 +362,8 @@ set_module(struct ks_unit *unit)
 	unit->instance = (int)instance;
 }
 
-/*
- * The disk that a partition is of; NULL if the unit is none. A partition follows its disk and is called after it: its
- * name and a number, a "p" between if it ends in a digit.
- */
-static const struct ks_unit *
-disk_of(struct ks_units *units, const struct ks_unit *unit)
+const struct ks_unit *
+ks_disk_of(struct ks_units *units, const struct ks_unit *unit)
 {
 	size_t whole = strlen(unit->key), n = whole;
 	const struct ks_unit *disk;
@@ -387,8 +383,7 @@ enum { PART_DISK, PART_PARTITION, PART_ERR, PART_DETAIL };
 #define DISKSTATS "/proc/diskstats, /sys/class/block/sda/stat"
 
 static const struct ks_part parts[] = {
-	[PART_DISK] = KS_IO_PART("@", "@", "disk", .read = read_io, .from = DISKSTATS,
-	    .title = "sd:0:sda"),
+	[PART_DISK] = KS_IO_PART("@", "@", "disk", .read = read_io, .from = DISKSTATS, .title = "sd:0:sda"),
 	[PART_PARTITION] = KS_IO_PART("@", "@", "partition", .read = read_io, .from = DISKSTATS,
 	    .title = "sd:0:sda1"),
 	[PART_ERR] = KS_NAMED_PART("@err", "@,err", "device_error", .fields = KS_TABLE(err_fields), .read = read_err,
@@ -461,7 +456,7 @@ name_disk(struct ks_linux *lx, struct ks_unit *unit)
 static int
 set_up(struct ks_linux *lx, struct ks_unit *unit)
 {
-	const struct ks_unit *disk = disk_of(&lx->sub[KS_SUB_disk].units, unit);
+	const struct ks_unit *disk = ks_disk_of(&lx->sub[KS_SUB_disk].units, unit);
 
 	return disk != NULL ? name_partition(unit, disk) : name_disk(lx, unit);
 }

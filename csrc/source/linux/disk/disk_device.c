@@ -5,7 +5,6 @@
  */
 #include "source/linux/disk/disk.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,12 +26,10 @@ static const struct ks_field fields[] = {
 	    "how it is attached, in devstat's words: ide (ATA), scsi, other"),
 	[V_BLOCK_SIZE] = KS_UNITS("block_size", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES,
 	    KSTAT_DATA_UINT32, "bytes", "smallest unit it reads and writes"),
-	[V_PRIORITY] = KS_GAUGE("priority", KSTAT_DATA_UINT32,
-	    "place in devstat's list, large ones first"),
+	[V_PRIORITY] = KS_GAUGE("priority", KSTAT_DATA_UINT32, "place in devstat's list, large ones first"),
 	[V_ROTATIONAL] = KS_GAUGE("rotational", KSTAT_DATA_UINT32, "1 if it has turning parts"),
 	[V_REMOVABLE] = KS_GAUGE("removable", KSTAT_DATA_UINT32, "1 if the medium can be taken out"),
-	[V_NAME] = KS_TEXT("descriptive_name", KSTAT_DATA_STRING,
-	    "the name that device mapper knows it by"),
+	[V_NAME] = KS_TEXT("descriptive_name", KSTAT_DATA_STRING, "the name that device mapper knows it by"),
 	[V_CONTROLLER] = KS_TEXT("controller", KSTAT_DATA_STRING,
 	    "SCSI host or NVMe controller that it is attached to"),
 	[V_ID] = KS_TEXT("device_id", KSTAT_DATA_STRING, "worldwide identifier of the disk"),
@@ -359,19 +356,6 @@ static const struct ks_part parts[] = {
 	    .title = "sd:0:sda,queue", .since = "; write_cache 4.7"),
 };
 
-/* How much of a partition's name is its disk's: "sda" of sda1, "nvme0n1" of nvme0n1p2. */
-static size_t
-length_of_disk(const char *name)
-{
-	size_t n = strlen(name);
-
-	while (n > 1 && isdigit((unsigned char)name[n - 1]))
-		n--;
-	if (n > 2 && name[n - 1] == 'p' && isdigit((unsigned char)name[n - 2]))
-		n--;
-	return n;
-}
-
 /* True for a disk whose queue is wanted. Loops and RAM disks do not make requests wait. */
 static bool
 has_queue(const struct ks_linux *lx, const struct ks_unit *disk)
@@ -387,11 +371,11 @@ has_queue(const struct ks_linux *lx, const struct ks_unit *disk)
 static int
 scan_devices(struct ks_linux *lx, struct ks_units *units)
 {
-	const struct ks_units *disks = &lx->sub[KS_SUB_disk].units;
+	struct ks_units *disks = &lx->sub[KS_SUB_disk].units;
 
 	ks_units_begin(units);
 	for (uint32_t i = 0; i < disks->n; i++) {
-		const struct ks_unit *disk = &disks->v[i];
+		const struct ks_unit *disk = &disks->v[i], *whole;
 		struct ks_unit *unit;
 		struct facts *f;
 		bool is_new;
@@ -412,8 +396,8 @@ scan_devices(struct ks_linux *lx, struct ks_units *units)
 		unit->parts = ks_disk_is_partition(disk) ? 1u << PART_PARTITION : 1u << PART_DISK;
 		if (!ks_disk_is_partition(disk) && has_queue(lx, unit))
 			unit->parts |= 1u << PART_QUEUE;
-		if (ks_disk_is_partition(disk))
-			ks_name_set(f->disk, sizeof(f->disk), disk->key, length_of_disk(disk->key));
+		if (ks_disk_is_partition(disk) && (whole = ks_disk_of(disks, disk)) != NULL)
+			ks_name_set(f->disk, sizeof(f->disk), whole->key, strlen(whole->key));
 	}
 	return ks_units_end(units);
 }

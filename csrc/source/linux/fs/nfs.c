@@ -88,12 +88,12 @@ static const struct ks_field mount_fields[] = {
 	KS_FIELD_END
 };
 
-/* ks_unit.extra: the first mount of a file system, with the escapes of its texts. */
+/* ks_unit.extra: the first mount of a file system. */
 struct nfs {
-	struct ks_text type, device, point, super;
+	struct ks_mount mount;
 	size_t at, len; /* its lines in mountstats */
 	uint64_t seq;   /* ks_image.seq of the image that they are in */
-	char text[];
+	char text[]; /* the line of mountinfo */
 };
 
 struct state {
@@ -152,9 +152,9 @@ static int
 read_mntinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct nfs *nfs = unit->extra;
-	const struct ks_text *o = &nfs->super;
+	const struct ks_text *o = &nfs->mount.super;
 	struct mntinfo_kstat *k = ks_record_add(r, sizeof(*k));
-	struct ks_text value, server = server_of(&nfs->device);
+	struct ks_text value, server = server_of(&nfs->mount.source);
 
 	(void)lx;
 	if (k == NULL)
@@ -207,7 +207,7 @@ begin_lines(struct ks_units *units, const struct ks_image *im, const struct ks_t
 	for (uint32_t i = 0; i < units->n; i++) {
 		struct nfs *nfs = units->v[i].extra;
 
-		if (!units->v[i].alive || !equal(&nfs->point, point) || !equal(&nfs->type, type))
+		if (!units->v[i].alive || !equal(&nfs->mount.point, point) || !equal(&nfs->mount.type, type))
 			continue;
 		nfs->at = (size_t)(p - im->data);
 		nfs->seq = im->seq;
@@ -346,8 +346,8 @@ read_mount(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	ks_name_set(proto, sizeof(proto), protocol.p, ks_text_size(&protocol));
 	if (proto[0] != '\0')
 		ks_have_text(&vals, S_PROTOCOL, proto);
-	(void)ks_linux_unescape(&nfs->device, device, sizeof(device));
-	(void)ks_linux_unescape(&nfs->point, point, sizeof(point));
+	(void)ks_linux_unescape(&nfs->mount.source, device, sizeof(device));
+	(void)ks_linux_unescape(&nfs->mount.point, point, sizeof(point));
 	ks_have_text(&vals, S_DEVICE, device);
 	ks_have_text(&vals, S_POINT, point);
 	ks_fields_add(r, mount_fields, &vals);
@@ -502,37 +502,23 @@ static const struct ks_part parts[] = {
 
 /* --- scanning ---------------------------------------------------------------------------------- */
 
-static struct ks_text
-copy(char **to, const struct ks_text *from)
-{
-	size_t n = ks_text_size(from);
-	struct ks_text t = { *to, *to + n };
-
-	memcpy(*to, from->p, n);
-	*to += n;
-	return t;
-}
-
+/* Returns a copy of a line of mountinfo, which the caller frees; NULL without memory. */
 static struct nfs *
-facts_of(const struct ks_mount *m)
+facts_of(const struct ks_text *line)
 {
-	struct nfs *nfs = calloc(1, sizeof(*nfs) + ks_text_size(&m->type) + ks_text_size(&m->source) +
-	    ks_text_size(&m->point) + ks_text_size(&m->super) + 1);
-	char *to;
+	size_t n = ks_text_size(line);
+	struct nfs *nfs = calloc(1, sizeof(*nfs) + n);
 
-	if (nfs == NULL)
-		return NULL;
-	to = nfs->text;
-	nfs->type = copy(&to, &m->type);
-	nfs->device = copy(&to, &m->source);
-	nfs->point = copy(&to, &m->point);
-	nfs->super = copy(&to, &m->super);
+	if (nfs != NULL) {
+		memcpy(nfs->text, line->p, n);
+		(void)ks_linux_parse_mount(ks_text_of(nfs->text, n), &nfs->mount);
+	}
 	return nfs;
 }
 
 /* Adds the unit of a mount, or brings its facts up to date. Returns -1 without memory. */
 static int
-add_unit(struct ks_linux *lx, struct ks_units *units, const struct ks_mount *m)
+add_unit(struct ks_linux *lx, struct ks_units *units, const struct ks_text *line, const struct ks_mount *m)
 {
 	struct ks_text number = m->number, server = server_of(&m->source);
 	uint64_t major, minor, ident = ks_hash_bytes(KS_HASH_INIT, server.p, ks_text_size(&server)) | 1;
@@ -542,7 +528,7 @@ add_unit(struct ks_linux *lx, struct ks_units *units, const struct ks_mount *m)
 
 	if (unit != NULL && unit->seen)
 		return 0; /* another mount of this file system */
-	nfs = facts_of(m);
+	nfs = facts_of(line);
 	unit = nfs != NULL ? ks_units_see(units, m->number.p, ks_text_size(&m->number), ident, &is_new) : NULL;
 	if (unit == NULL) {
 		free(nfs);
@@ -552,7 +538,7 @@ add_unit(struct ks_linux *lx, struct ks_units *units, const struct ks_mount *m)
 	unit->extra = nfs;
 	if (!is_new)
 		return 0;
-	unit->long_texts = (uint32_t)(ks_text_size(&nfs->device) + ks_text_size(&nfs->point));
+	unit->long_texts = (uint32_t)(ks_text_size(&nfs->mount.source) + ks_text_size(&nfs->mount.point));
 	if (ks_text_u64(&number, &major) && number.p < number.end && *number.p++ == ':' &&
 	    ks_text_u64(&number, &minor) && minor <= INT32_MAX)
 		unit->instance = (int)minor;
@@ -581,7 +567,7 @@ scan_nfs(struct ks_linux *lx, struct ks_units *units)
 	while (ks_text_line(&all, &line)) {
 		/* What lists all file systems warns of lines that cannot be parsed. */
 		if (ks_linux_parse_mount(line, &m) && (ks_text_is(&m.type, "nfs") || ks_text_is(&m.type, "nfs4")) &&
-		    add_unit(lx, units, &m) != 0) {
+		    add_unit(lx, units, &line, &m) != 0) {
 			s->mounts = 0;
 			return ks_fail(ENOMEM, "out of memory");
 		}

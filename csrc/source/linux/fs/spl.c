@@ -77,35 +77,25 @@ parse_header(struct ks_text line, struct header *h)
 	return ks_text_u64(&line, &h->crtime) && ks_text_u64(&line, &h->snaptime);
 }
 
+/* Adds a number of one of the types; false if the text is something else, or does not fit. */
 static bool
-add_signed(struct ks_record *r, const char *stat, struct ks_text value, bool wide)
+add_number(struct ks_record *r, const char *stat, struct ks_text value, uint64_t type)
 {
-	int64_t v;
+	bool is_signed = type == SPL_INT32 || type == SPL_INT64 || type == SPL_LONG;
+	int64_t i = 0;
+	uint64_t u = 0;
 
-	if (ks_scan_i64(&value.p, value.end, &v) != 0 || value.p != value.end)
+	if ((is_signed ? ks_scan_i64(&value.p, value.end, &i) : ks_scan_u64(&value.p, value.end, &u)) != 0 ||
+	    value.p != value.end || (type == SPL_INT32 && i != (int32_t)i) || (type == SPL_UINT32 && u > UINT32_MAX))
 		return false;
-	if (wide)
-		ks_named_i64(r, stat, v);
-	else if (v >= INT32_MIN && v <= INT32_MAX)
-		ks_named_i32(r, stat, (int32_t)v);
+	if (type == SPL_INT32)
+		ks_named_i32(r, stat, (int32_t)i);
+	else if (is_signed)
+		ks_named_i64(r, stat, i);
+	else if (type == SPL_UINT32)
+		ks_named_u32(r, stat, (uint32_t)u);
 	else
-		return false;
-	return true;
-}
-
-static bool
-add_unsigned(struct ks_record *r, const char *stat, struct ks_text value, bool wide)
-{
-	uint64_t v;
-
-	if (ks_scan_u64(&value.p, value.end, &v) != 0 || value.p != value.end)
-		return false;
-	if (wide)
-		ks_named_u64(r, stat, v);
-	else if (v <= UINT32_MAX)
-		ks_named_u32(r, stat, (uint32_t)v);
-	else
-		return false;
+		ks_named_u64(r, stat, u);
 	return true;
 }
 
@@ -121,24 +111,15 @@ add_named(struct ks_record *r, struct ks_text line)
 		return false;
 	ks_name_set(stat, sizeof(stat), name.p, ks_text_size(&name));
 	ks_text_trim(&line);
-	switch (type) {
-	case SPL_CHAR:
-		ks_named_chars(r, stat, line.p, ks_text_size(&line));
-		return true;
-	case SPL_STRING:
-		ks_named_string(r, stat, line.p, ks_text_size(&line));
-		return true;
-	case SPL_INT32:
-	case SPL_INT64:
-	case SPL_LONG:
-		return ks_text_size(&line) > 0 && add_signed(r, stat, line, type != SPL_INT32);
-	case SPL_UINT32:
-	case SPL_UINT64:
-	case SPL_ULONG:
-		return ks_text_size(&line) > 0 && add_unsigned(r, stat, line, type != SPL_UINT32);
-	default:
+	if (type > SPL_STRING)
 		return false;
-	}
+	if (type == SPL_CHAR)
+		ks_named_chars(r, stat, line.p, ks_text_size(&line));
+	else if (type == SPL_STRING)
+		ks_named_string(r, stat, line.p, ks_text_size(&line));
+	else
+		return ks_text_size(&line) > 0 && add_number(r, stat, line, type);
+	return true;
 }
 
 /* Skips the header and the headings of the columns; false with errno and message. */

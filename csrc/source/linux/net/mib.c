@@ -160,8 +160,7 @@ next_pair(struct section *s, struct ks_text *name, int64_t *v)
 	struct section next = *s;
 	struct ks_text word;
 
-	if (!ks_text_word(&next.names, name) || !ks_text_word(&next.numbers, &word) ||
-	    !parse_number(word, v))
+	if (!ks_text_word(&next.names, name) || !ks_text_word(&next.numbers, &word) || !parse_number(word, v))
 		return false;
 	*s = next;
 	return true;

@@ -325,13 +325,10 @@ enum { ALL_PSWITCH = KS_TIME_COUNT, ALL_INTR, ALL_SYSFORK, ALL_RUNNING, ALL_BLOC
 
 static const struct ks_field all_fields[] = {
 	[KS_TIME_IDLE] = KS_NSEC("cpu_nsec_idle", "time of all CPUs idle, nothing waiting for I/O"),
-	[KS_TIME_USER] = KS_NSEC("cpu_nsec_user",
-	    "time of all CPUs in user mode, niced and guests included"),
-	[KS_TIME_KERNEL] = KS_NSEC("cpu_nsec_kernel",
-	    "time of all CPUs in the kernel, interrupts included"),
+	[KS_TIME_USER] = KS_NSEC("cpu_nsec_user", "time of all CPUs in user mode, niced and guests included"),
+	[KS_TIME_KERNEL] = KS_NSEC("cpu_nsec_kernel", "time of all CPUs in the kernel, interrupts included"),
 	[KS_TIME_WAIT] = KS_NSEC("cpu_nsec_wait", "time of all CPUs idle with I/O outstanding"),
-	[KS_TIME_INTR] = KS_NSEC("cpu_nsec_intr",
-	    "time of all CPUs in interrupts, part of cpu_nsec_kernel"),
+	[KS_TIME_INTR] = KS_NSEC("cpu_nsec_intr", "time of all CPUs in interrupts, part of cpu_nsec_kernel"),
 	[KS_TIME_STOLEN] = KS_NSEC("cpu_nsec_stolen", "time of all CPUs the hypervisor gave to others"),
 	[ALL_PSWITCH] = KS_COUNT("pswitch", KSTAT_DATA_UINT64, "context switches on all CPUs"),
 	[ALL_INTR] = KS_COUNT("intr", KSTAT_DATA_UINT64, "interrupts on all CPUs"),
