@@ -32,7 +32,7 @@ describe("a hostile neighbour", function()
     if not root then return pending("only root is several users") end
     run.shell(("mkdir %s/kstat && chown 65534 %s/kstat && chmod 755 %s"):format(dir, dir, dir))
     local r = run.shell(("XDG_RUNTIME_DIR=%s setpriv --reuid=12345 --clear-groups env -u KSTAT_DIR %s/kstat -l"):format(
-      dir, run.bin))
+      dir, run.public().build .. "/bin"))
     assert.matches("kstat belongs to another user: its publications are not shown\n$", r.err)
     assert.matches("unix:0:system_misc:nproc\n", r.out)
   end)
@@ -110,9 +110,10 @@ describe("a hostile neighbour", function()
     end
     run.write_file(dir .. "/script", ([[
       mount -t tmpfs none /dev/shm && mount -t tmpfs none /run && chmod 1777 /dev/shm || exit
+      mkdir /run/bin && mount --bind %s /run/bin || exit # below root's home the stranger could not start them
       unset KSTAT_DIR XDG_RUNTIME_DIR
       stranger="setpriv --reuid=65534 --regid=65534 --clear-groups"
-      export PATH=%s:$PATH
+      export PATH=/run/bin:$PATH
     ]]):format(run.bin) .. lines)
     return run.shell("unshare --mount sh " .. dir .. "/script")
   end

@@ -106,10 +106,10 @@ function methods.configure(self, changed)
   run.write_file(self.prefix .. "/listen.conf", ("listen 127.0.0.1:%d;\n"):format(self.port))
   local text = o.config or FRAME:format(o.daemon and "on" or "off", o.workers or 2, o.main or "", o.map, o.setup or "",
     o.init or "", self.port, o.locations or "", o.servers or "")
-  -- Paths in the environment would not reach the new binary of an upgrade.
+  -- Paths in the environment would not reach the new binary of an upgrade. Workers are another user's.
   text = text:gsub("\nhttp {", ([[%%0
-    lua_package_path '%s/lua/?.lua;%s/lua/?/init.lua;;';
-    lua_package_cpath '%s/lib/lua/5.1/?.so;;';]]):format(os.getenv("PWD"), os.getenv("PWD"), run.build))
+    lua_package_path '%s/?.lua;%s/?/init.lua;;';
+    lua_package_cpath '%s/lib/lua/5.1/?.so;;';]]):format(run.public().lua, run.public().lua, run.public().build))
   text = text:gsub("\nevents {", "\nenv LD_PRELOAD;\nenv ASAN_OPTIONS;%0") -- the new binary needs a sanitizer, too
   run.write_file(self.prefix .. "/nginx.conf", (text:gsub("%$port2", tostring(self.port2))))
 end

@@ -182,6 +182,24 @@ function M.run(command)
   return result
 end
 
+local public
+
+--- Where other users find `build/bin`, `build/lib` and `lua`: here, or in a copy if root's directory keeps them out, as
+-- its home does. The copy is below the directory of temporary files, and goes with it.
+function M.public()
+  local as_other = "setpriv --reuid=65534 --regid=65534 --clear-groups test -x "
+  if not public then
+    public = { build = M.build, lua = os.getenv("PWD") .. "/lua" }
+    if M.shell("id -u").out == "0\n" and M.shell(as_other .. M.quote(M.bin .. "/kstat")).status ~= 0 then
+      local dir = M.directory()
+      M.shell(("chmod 755 %s; cp -r lua %s; mkdir %s/build; cp -rL %s/bin %s/lib %s/build"):format(dir, dir, dir,
+        M.build, M.build, dir))
+      public = { build = dir .. "/build", lua = dir .. "/lua" }
+    end
+  end
+  return public
+end
+
 --- A fresh empty directory; remove it with remove_directory. top: where (default: where temporary files are).
 function M.directory(top)
   local p = assert(io.popen("mktemp -d" .. (top and " -p " .. top or ""), "r"))
