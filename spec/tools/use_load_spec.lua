@@ -101,9 +101,9 @@ describe("kstatlua use under load", function()
   -- The disk below the directory of the specs, or nil.
   local function disk_of(path)
     local device = run.shell(("basename $(df --output=source %s | tail -1)"):format(run.quote(path))).out
-    local r = run.shell(("cd -P /sys/class/block/%s && if [ -e partition ]; then cd ..; fi; basename $PWD"):format(
-      run.quote(device:match("[^\n]+") or "")))
-    return r.status == 0 and r.out:match("[^\n]+") or nil
+    local r = run.shell(("cd -P /sys/class/block/%s && { [ ! -e partition ] || cd ..; } && basename $PWD"):format(
+      run.quote(device:match("[^\n]+") or "none")))
+    return r.out:match("[^\n]+")
   end
 
   local disk = disk_of(run.build)
