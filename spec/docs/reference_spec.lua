@@ -88,6 +88,36 @@ describe("the definitions", function()
     end
   end)
 
+  it("have texts, types, results and the fields of tables, as the comments have them", function()
+    local text = run.read_file(run.build .. "/definitions/kstat.d.lua")
+    for _, part in ipairs({ "\n---Brings the chain up to date, and reads again what was read.", [[
+
+---@param lazily? boolean what was read is read again when somebody asks for it, not now
+---@return boolean|nil # whether kstats came or went
+---@return kstat.change[]|string # those that came, or a message
+---@return kstat.change[]|string|nil # those that are gone, name of errno
+function kstat_chain:update(lazily) end
+]], "\n---@class kstat.chain: kstat.object\n", "\n---@field snaptime number|nil\n",
+      '\n---@field type "raw"|"named"|"intr"|"io"|"timer"\n', "\n---@field only kstat.spec|nil|kstat.spec[]\n",
+      "\n---@return fun(): kstat.kstat|nil, string, kstat.value # an iterator" }) do
+      assert.truthy(text:find(part, 1, true), part)
+    end
+  end)
+
+  it("are not made of a comment that names other parameters than the function has, or no type", function()
+    local dir = run.directory()
+    run.write_file(dir .. "/config.ld", "file = { 'a.lua' }\n")
+    for tags, message in pairs({ ["-- @string b\n"] = "kstat: kstat.f has (a), its comment (b)",
+      ["-- @tparam nosuch a\n"] = "kstat: kstat.f: 'nosuch' is no type" }) do
+      run.write_file(dir .. "/a.lua", "--- A module.\n-- @module kstat\n\n--- A function.\n" .. tags ..
+        "function kstat.f(a)\nend\n")
+      local r = run.shell(("cd %s && lua5.4 $OLDPWD/doc/definitions.lua ."):format(dir))
+      assert.equal(1, r.status)
+      assert.truthy(r.err:find(message, 1, true), r.err)
+    end
+    run.remove_directory(dir)
+  end)
+
   it("are found by editors", function()
     local settings = require("cjson").decode(run.read_file(".luarc.json"))
     for _, path in ipairs(settings["workspace.library"]) do
