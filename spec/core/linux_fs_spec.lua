@@ -308,7 +308,8 @@ describe("a file system that does not answer", function()
     local out = with_silent([[
       mkdir $dir.local; mount -t tmpfs -o size=1m ours $dir.local
       date +%s%N
-      $kstat -p 'fs:::/state|answer|capacity|device/' 1 3 3<&-
+      $kstat -p 'fs:::/state|answer|capacity|device/' 1 3 3<&- 2>$dir.err
+      sed 's/^/said: /' $dir.err; rm $dir.err
       date +%s%N
       umount $dir.local; rmdir $dir.local]])
     if not out then
@@ -327,6 +328,8 @@ describe("a file system that does not answer", function()
     assert.is_true(waited[3] - waited[1] > 1.7e9, "the same question waits all the time")
     local _, states = out:gsub(name .. ":state\tno answer\n", "")
     assert.equal(3, states)
+    local _, lines = out:gsub("said: kstat: [^\n]+: the file system does not answer; its sizes are missing\n", "")
+    assert.equal(1, lines)
     assert.matches(name .. ":answered\t0\n", out)
     assert.is_nil(out:match(name .. ":capacity"))
     local ours = out:match("([^\n]+):device\tours\n"):gsub("%p", "%%%0")

@@ -128,8 +128,12 @@ ks_linux_forget_troubles(struct ks_linux *lx)
 static const char *
 describe_unreadable(struct ks_linux *lx, enum ks_root root, const char *path, int err)
 {
-	(void)snprintf(lx->trouble, sizeof(lx->trouble), "cannot read %s/%s: %s%s", lx->root[root].name,
-	    path, strerror(err), ks_linux_remedy(err));
+	if (root == KS_ROOT_MOUNT)
+		(void)snprintf(lx->trouble, sizeof(lx->trouble), "%s: the file system %s; its sizes are missing", path,
+		    err == EAGAIN ? "does not answer" : "is not asked, since too many others do not answer");
+	else
+		(void)snprintf(lx->trouble, sizeof(lx->trouble), "cannot read %s/%s: %s%s", lx->root[root].name,
+		    path, strerror(err), ks_linux_remedy(err));
 	return lx->trouble;
 }
 

@@ -155,6 +155,7 @@ add_live(struct ks_linux *lx, const struct ks_unit *unit, struct ks_values *vals
 		((struct state *)lx->sub[KS_SUB_fs].state)->mounts = 0;
 		return ks_linux_gone(unit);
 	}
+	ks_linux_note_path(lx, KS_ROOT_MOUNT, fs->point, a.err == EAGAIN || a.err == EBUSY ? a.err : 0);
 	lx->taken = a.err == EAGAIN ? gethrtime() : a.when;
 	ks_have(vals, F_ANSWERED, a.err == 0);
 	if (a.err == 0)
