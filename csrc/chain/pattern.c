@@ -28,6 +28,7 @@ struct ks_regex {
 	pcre2_match_context *context;
 	unsigned uses;
 	int failure; /* the error of the first match that was given up; 0: none was */
+	hrtime_t left; /* how long all its matches may still take (ns), at most 0: no longer; KS_NO_TIME_LIMIT */
 	bool reported;
 	char trouble[400];
 	size_t n;
@@ -236,6 +237,7 @@ compile_regex(struct ks_pattern *p, const char *text, size_t n, const char *flag
 		return ks_fail(ENOMEM, "out of memory for a regular expression");
 	}
 	(void)pcre2_set_match_limit(r->context, MATCH_LIMIT);
+	r->left = KS_NO_TIME_LIMIT;
 	p->regex = r;
 	return 0;
 }
@@ -243,11 +245,15 @@ compile_regex(struct ks_pattern *p, const char *text, size_t n, const char *flag
 static bool
 regex_match(struct ks_regex *r, const char *s, size_t n)
 {
-	int rc;
+	hrtime_t start = r->left != KS_NO_TIME_LIMIT ? gethrtime() : 0;
+	int rc = PCRE2_ERROR_MATCHLIMIT;
 
 	if (++r->uses == USES_BEFORE_JIT)
 		(void)pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE);
-	rc = pcre2_match(r->code, (PCRE2_SPTR)s, n, 0, 0, r->data, r->context);
+	if (r->left > 0)
+		rc = pcre2_match(r->code, (PCRE2_SPTR)s, n, 0, 0, r->data, r->context);
+	if (r->left != KS_NO_TIME_LIMIT)
+		r->left -= gethrtime() - start;
 	if (rc < PCRE2_ERROR_NOMATCH && r->failure == 0)
 		r->failure = rc;
 	return rc >= 0;
@@ -301,6 +307,13 @@ ks_pattern_free(struct ks_pattern *p)
 	free(p->text);
 	free_regex(p->regex);
 	*p = (struct ks_pattern){ .kind = KS_PATTERN_ANY };
+}
+
+void
+ks_pattern_limit(struct ks_pattern *p, hrtime_t ns)
+{
+	if (p->kind == KS_PATTERN_REGEX)
+		p->regex->left = ns;
 }
 
 bool

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "kstat.h"
+
 struct ks_regex; /* a compiled Perl regular expression */
 
 enum ks_pattern_kind { KS_PATTERN_ANY, KS_PATTERN_LITERAL, KS_PATTERN_GLOB, KS_PATTERN_REGEX };
@@ -33,6 +35,11 @@ int ks_pattern_compile(struct ks_pattern *p, const char *text, size_t n);
 bool ks_pattern_is_flag(char c);
 
 void ks_pattern_free(struct ks_pattern *p);
+
+#define KS_NO_TIME_LIMIT INT64_MAX
+
+/* Bounds how long (ns) all matches of a regular expression may take from now on; later ones count as given up. */
+void ks_pattern_limit(struct ks_pattern *p, hrtime_t ns);
 
 /*
  * True if the n bytes at s match. A regular expression that exceeds PCRE2's match limits

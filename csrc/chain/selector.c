@@ -72,6 +72,15 @@ fields_of(const struct ks_selector *s, const struct ks_pattern *field[FIELDS])
 	field[4] = &s->class_;
 }
 
+void
+ks_selector_limit(struct ks_selector *s, hrtime_t ns)
+{
+	struct ks_pattern *fields[] = { &s->module, &s->instance, &s->name, &s->stat, &s->class_ };
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		ks_pattern_limit(fields[i], ns);
+}
+
 const char *
 ks_selector_trouble(const struct ks_selector *s)
 {

@@ -50,6 +50,9 @@ size_t ks_selector_group(const struct ks_selector *s, const char *name);
 bool ks_selector_capture(const struct ks_selector *s, size_t group, const kstat_t *ksp,
     const char *stat, struct ks_buf *out);
 
+/* Bounds how long (ns) the matches of each of its regular expressions may take from now on. */
+void ks_selector_limit(struct ks_selector *s, hrtime_t ns);
+
 /* Returns a line about one of its patterns that was given up, as ks_pattern_trouble(), or NULL. */
 const char *ks_selector_trouble(const struct ks_selector *s);
 

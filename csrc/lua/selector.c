@@ -154,6 +154,18 @@ selector_of(lua_State *L)
 	return push_compiled(L, &o, is_strangers);
 }
 
+/* selector_limit(selector, seconds): how long the matches of each of its regular expressions may take from now on */
+static int
+selector_limit(lua_State *L)
+{
+	struct ks_lua_selector *u = luaL_checkudata(L, 1, KS_LUA_SELECTOR);
+	lua_Number seconds = luaL_checknumber(L, 2);
+
+	luaL_argcheck(L, seconds >= 0 && seconds <= 3600, 2, "seconds from 0 to 3600 expected");
+	ks_selector_limit(&u->s, (hrtime_t)(seconds * 1e9));
+	return 0;
+}
+
 /* selector_trouble(selector) -> a line about a regular expression that took too many steps, once; nil: none did */
 static int
 selector_trouble(lua_State *L)
@@ -251,6 +263,7 @@ ks_lua_add_selector(lua_State *L)
 	static const luaL_Reg functions[] = {
 		{ "selector", selector_new },
 		{ "selector_of", selector_of },
+		{ "selector_limit", selector_limit },
 		{ "selector_trouble", selector_trouble },
 		{ "operand", split_operand },
 		{ NULL, NULL }

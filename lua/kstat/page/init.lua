@@ -18,6 +18,9 @@ page.MOST_SELECTORS = 100
 -- A regular expression may take many steps for each name that there is.
 local MOST_EXPRESSIONS = 16
 
+-- How long, in seconds, all regular expressions of a request may take together.
+local MOST_TIME = 0.05
+
 -- How many of the selector's fields may be regular expressions.
 local function count_expressions(selector)
   local n = 0
@@ -27,7 +30,8 @@ local function count_expressions(selector)
   return n
 end
 
---- Compiles the selectors of a request: at most page.MOST_SELECTORS, with at most 16 regular expressions.
+--- Compiles the selectors of a request: at most page.MOST_SELECTORS, with at most 16 regular expressions, which may
+-- take 50 ms together.
 -- @tparam {string,...} texts
 -- @treturn[1] {selector,...}
 -- @treturn[2] nil
@@ -46,6 +50,9 @@ function page.selectors(texts)
   end
   if expressions > MOST_EXPRESSIONS then
     return nil, ("select: at most %d regular expressions in one request"):format(MOST_EXPRESSIONS)
+  end
+  for _, selector in ipairs(expressions > 0 and selectors or {}) do
+    core.selector_limit(selector, MOST_TIME / expressions)
   end
   return selectors
 end
