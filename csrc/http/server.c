@@ -5,16 +5,28 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <zlib.h>
 
 #define LEAST_GZIP 1024 /* bytes of a body that is worth it */
 #define MOST_BODY 65536 /* bytes of a request's body, which is passed over */
+#define ROOM 2048       /* of a connection's memory, in which the head of an answer is made */
+#define PER_HEADER 128  /* bytes of it that the daemon needs for a header beside the header's text, and more */
+
+/*
+ * A request with parameters may take long. All of them together have SHARE of the time, so that what has no parameters
+ * (a scrape) is answered soon: they wait in a queue, and at each turn all others are answered before the next of them.
+ * What they took is drawn from a reserve, which grows with time up to MOST_RESERVE (ns).
+ */
+#define SHARE 5                /* one fifth */
+#define MOST_RESERVE 200000000
 
 /* An open connection. */
 struct client {
@@ -29,11 +41,18 @@ struct http_server {
 	void *arg;
 	struct client *oldest, *newest; /* by the time of the last answer, or of the beginning; owned */
 	unsigned clients;
+	struct http_request *reading; /* those whose headers are not complete */
+	struct http_request *waiting, **last; /* with parameters, in the order in which they came */
+	int64_t reserve, counted; /* ns of work that may be done, and the time when it was reckoned */
 };
 
 struct http_request {
 	struct MHD_Connection *connection;
+	struct http_request *next; /* whose headers are read, or that waits */
+	const char *sent;      /* the target in the daemon's memory */
+	size_t size;           /* of it, as it was sent */
 	bool begun;            /* the daemon has called with its header */
+	bool due;              /* it has waited, and it is its turn */
 	size_t passed;         /* bytes of its body */
 	enum MHD_Result result;
 	bool answered;
@@ -184,9 +203,14 @@ on_target(void *arg, const char *target, struct MHD_Connection *connection)
 	struct http_request *request = calloc(1, sizeof(*request) + strlen(target) + 2);
 	char *query = strchr(target, '?'), *to;
 
-	(void)arg;
 	if (request != NULL) {
+		struct http_server *server = arg;
+
+		request->next = server->reading;
+		server->reading = request;
 		request->connection = connection;
+		request->sent = target;
+		request->size = strlen(target);
 		request->path = to = request->target;
 		if (skip > 0) /* the absolute form: http://host:port/path */
 			skip += strcspn(target + skip, "/?");
@@ -204,13 +228,25 @@ on_target(void *arg, const char *target, struct MHD_Connection *connection)
 	return request;
 }
 
+static void
+remove_reading(struct http_server *server, const struct http_request *request)
+{
+	struct http_request **r = &server->reading;
+
+	while (*r != NULL && *r != request)
+		r = &(*r)->next;
+	if (*r != NULL)
+		*r = request->next;
+}
+
 /* Called at the end of each request, answered or not. */
 static void
 on_end(void *arg, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode why)
 {
-	(void)arg;
 	(void)connection;
 	(void)why;
+	if (*request != NULL)
+		remove_reading(arg, *request);
 	free(*request);
 	*request = NULL;
 }
@@ -339,10 +375,25 @@ http_answer(struct http_request *request, const struct http_answer *a)
 
 /* --- what comes of a request --------------------------------------------------------------------------- */
 
-/* The headers that a request may have once, and what is wrong with the others. */
+/* What is known of the headers of a request. */
 struct headers {
-	unsigned hosts, lengths, encodings, odd;
+	unsigned hosts, lengths, encodings, odd, unknown;
+	size_t size;
+	const char *end;  /* the NUL of the value before, or of the version, which the daemon put in the place of a line's end */
+	unsigned newline; /* how many bytes a line's end has */
+	bool has_nul;
 };
+
+/* Whether there is more between two lines than their end, which a NUL of the client's own has cut off from the first. */
+static bool
+has_rest(const char *end, const char *next)
+{
+	for (const char *p = end; next > end && next - end < HTTP_MOST_HEADER && p < next; p++) {
+		if (*p != '\0' && strchr(" \t\r\n", *p) == NULL)
+			return true;
+	}
+	return false;
+}
 
 static enum MHD_Result
 count_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
@@ -350,12 +401,33 @@ count_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *v
 	struct headers *h = arg;
 
 	(void)kind;
-	(void)value;
+	value = value != NULL ? value : "";
 	h->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
 	h->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
-	h->encodings += strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
 	h->odd += strpbrk(name, " \t") != NULL;
+	if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
+		h->encodings++;
+		h->unknown += strcasecmp(value, "chunked") != 0;
+	}
+	if (h->newline == 0)
+		h->newline = name - h->end == 2 ? 2 : 1;
+	h->has_nul |= has_rest(h->end, name);
+	h->end = value + strlen(value);
+	h->size += strlen(name) + strlen(value) + PER_HEADER;
 	return MHD_YES;
+}
+
+/* Counts the headers. What follows the last one in the daemon's memory is the end of its line, and that of an empty one. */
+static struct headers
+look_at_headers(const struct http_request *request, const char *version)
+{
+	struct headers h = { .size = request->size, .end = version + strlen(version),
+		.has_nul = has_rest(request->sent + request->size, version) };
+
+	(void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_header, &h);
+	if (h.newline != 0)
+		h.has_nul |= has_rest(h.end, h.end + 2 * h.newline);
+	return h;
 }
 
 /* Whether a header says that the body is too long to be passed over. */
@@ -367,18 +439,6 @@ is_long(const struct http_request *request)
 	return length != NULL && strtoull(length, NULL, 10) > MOST_BODY;
 }
 
-/* Returns the line about what HTTP/1.1 forbids of a header, or NULL. */
-static const char *
-find_mistake(const struct http_request *request, const char *version)
-{
-	struct headers h = { 0 };
-
-	(void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_header, &h);
-	return h.hosts > 1 || (h.hosts == 0 && strcmp(version, MHD_HTTP_VERSION_1_0) != 0) ?
-	    "a request has one header Host\n" : h.lengths > 1 || (h.lengths == 1 && h.encodings > 0) ?
-	    "a body has one length\n" : h.odd > 0 ? "the name of a header has no spaces\n" : NULL;
-}
-
 /* Answers with a line; what follows on the connection, such as a body, is not read. */
 static enum MHD_Result
 refuse(struct http_request *request, unsigned status, const char *line)
@@ -387,13 +447,126 @@ refuse(struct http_request *request, unsigned status, const char *line)
 	return request->result;
 }
 
+/*
+ * Answers with a status alone, past the daemon, which has no memory for an answer or would make a wrong one. It closes
+ * the connection then.
+ */
+static enum MHD_Result
+refuse_directly(const struct http_request *request, const char *status)
+{
+	const union MHD_ConnectionInfo *info;
+	char text[128];
+	int n = snprintf(text, sizeof(text), "HTTP/1.1 %s\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", status);
+
+	info = MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	if (info != NULL) {
+		(void)send(info->connect_fd, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
+		(void)shutdown(info->connect_fd, SHUT_WR);
+	}
+	return MHD_NO;
+}
+
+/*
+ * The daemon's lines. libmicrohttpd 0.9.75 answers a bad Content-Length with two heads, and says so here before: if it
+ * reads one request, that is the one.
+ */
+static void
+on_line(void *arg, const char *line, va_list values)
+{
+	const struct http_server *server = arg;
+
+	(void)values;
+	if (strstr(line, "Content-Length' header") != NULL && server->reading != NULL && server->reading->next == NULL)
+		(void)refuse_directly(server->reading, strncmp(line, "Too large", 9) == 0 ? "413 Content Too Large" :
+		    "400 Bad Request");
+}
+
+/* Looks at the header of a request, and refuses what HTTP/1.1 forbids and what is not offered here. */
+static enum MHD_Result
+begin(struct http_request *request, const char *method, const char *version)
+{
+	struct headers h = look_at_headers(request, version);
+
+	if (h.size > HTTP_MOST_HEADER)
+		return refuse_directly(request, request->size > HTTP_MOST_HEADER / 2 ? "414 URI Too Long" :
+		    "431 Request Header Fields Too Large");
+	if (h.has_nul)
+		return refuse(request, MHD_HTTP_BAD_REQUEST, "a request has no NUL\n");
+	if (h.hosts > 1 || (h.hosts == 0 && strcmp(version, MHD_HTTP_VERSION_1_0) != 0))
+		return refuse(request, MHD_HTTP_BAD_REQUEST, "a request has one header Host\n");
+	if (h.lengths + h.encodings > 1)
+		return refuse(request, MHD_HTTP_BAD_REQUEST, "a body has one length\n");
+	if (h.unknown > 0)
+		return refuse(request, MHD_HTTP_NOT_IMPLEMENTED, "the only transfer encoding here is chunked\n");
+	if (h.odd > 0)
+		return refuse(request, MHD_HTTP_BAD_REQUEST, "the name of a header has no spaces\n");
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+		return refuse(request, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are answered here\n");
+	if (is_long(request))
+		return refuse(request, MHD_HTTP_CONTENT_TOO_LARGE, "a body is too long\n");
+	return MHD_YES;
+}
+
+/* --- requests that wait -------------------------------------------------------------------------------- */
+
+static int64_t
+now(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void
+wait_for_turn(struct http_server *server, struct http_request *request)
+{
+	MHD_suspend_connection(request->connection);
+	*(server->waiting != NULL ? server->last : &server->waiting) = request;
+	server->last = &request->next;
+}
+
+/* Whether the client of a request closed its end of the connection while it waited. */
+static bool
+is_gone(const struct http_request *request)
+{
+	const union MHD_ConnectionInfo *info;
+	char byte;
+
+	info = MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	return info != NULL && recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+static void
+resume_first(struct http_server *server)
+{
+	struct http_request *request = server->waiting;
+
+	server->waiting = request->next;
+	request->due = true;
+	MHD_resume_connection(request->connection);
+}
+
+/* Returns for how long (ms) the first request that waits must go on waiting; 0: it may be answered. */
+static int
+turn_in(struct http_server *server)
+{
+	int64_t t = now();
+
+	server->reserve += (t - server->counted) / SHARE;
+	server->counted = t;
+	if (server->reserve > MOST_RESERVE)
+		server->reserve = MOST_RESERVE;
+	return server->reserve > 0 ? 0 : (int)(-server->reserve * SHARE / 1000000) + 1;
+}
+
 static enum MHD_Result
 on_request(void *arg, struct MHD_Connection *connection, const char *path, const char *method, const char *version,
     const char *upload, size_t *upload_size, void **context)
 {
 	struct http_server *server = arg;
 	struct http_request *request = *context;
-	const char *mistake;
+	int64_t start;
 
 	(void)path;
 	(void)upload;
@@ -401,22 +574,24 @@ on_request(void *arg, struct MHD_Connection *connection, const char *path, const
 		return MHD_NO;
 	if (!request->begun) { /* this call has the header alone */
 		request->begun = true;
-		mistake = find_mistake(request, version);
-		if (mistake != NULL)
-			return refuse(request, MHD_HTTP_BAD_REQUEST, mistake);
-		if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-			return refuse(request, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are answered here\n");
-		if (is_long(request))
-			return refuse(request, MHD_HTTP_CONTENT_TOO_LARGE, "a body is too long\n");
-		return MHD_YES;
+		remove_reading(server, request);
+		return begin(request, method, version);
 	}
 	if (*upload_size > 0) {
 		request->passed += *upload_size;
 		*upload_size = 0;
 		return request->passed <= MOST_BODY ? MHD_YES : MHD_NO;
 	}
+	if (request->query[0] != '\0' && !request->due) {
+		wait_for_turn(server, request);
+		return MHD_YES;
+	}
+	if (request->due && is_gone(request))
+		return MHD_NO;
 	renew_client(server, connection);
+	start = now();
 	server->handler(server->arg, request);
+	server->reserve -= request->due ? now() - start : 0;
 	if (!request->answered)
 		return refuse(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "the answer failed\n");
 	return request->result;
@@ -447,12 +622,16 @@ http_open(const char *address, http_handler *handler, void *arg, char *why, size
 	}
 	server->handler = handler;
 	server->arg = arg;
+	server->counted = now();
+	server->reserve = MOST_RESERVE;
 	errno = 0;
-	server->daemon = MHD_start_daemon(MHD_USE_EPOLL | (a.any.sa_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
-	    on_request, server, MHD_OPTION_SOCK_ADDR, &a.any, MHD_OPTION_CONNECTION_LIMIT, HTTP_MOST_CONNECTIONS,
-	    MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_SECONDS,
-	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MOST_HEADER, MHD_OPTION_URI_LOG_CALLBACK, on_target, NULL,
-	    MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL, MHD_OPTION_END);
+	server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME |
+	    (a.any.sa_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL, on_request, server,
+	    MHD_OPTION_EXTERNAL_LOGGER, on_line, server, MHD_OPTION_SOCK_ADDR, &a.any,
+	    MHD_OPTION_CONNECTION_LIMIT, HTTP_MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_SECONDS,
+	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MOST_HEADER + ROOM,
+	    MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
+	    MHD_OPTION_NOTIFY_COMPLETED, on_end, server, MHD_OPTION_END);
 	if (server->daemon == NULL) {
 		snprintf(why, size, "%s: %s", address, errno != 0 ? strerror(errno) : "the server cannot start");
 		free(server);
@@ -472,12 +651,18 @@ http_port(const struct http_server *server)
 void
 http_run(struct http_server *server, int milliseconds)
 {
-	(void)MHD_run_wait(server->daemon, milliseconds);
+	int wait = server->waiting != NULL ? turn_in(server) : milliseconds;
+
+	if (server->waiting != NULL && wait == 0)
+		resume_first(server);
+	(void)MHD_run_wait(server->daemon, wait < milliseconds ? wait : milliseconds);
 }
 
 void
 http_close(struct http_server *server)
 {
+	while (server->waiting != NULL)
+		resume_first(server);
 	MHD_stop_daemon(server->daemon);
 	free(server);
 }

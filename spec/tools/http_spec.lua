@@ -85,7 +85,7 @@ describe("HTTP of kstatlua exporter", function()
   end)
 
   it("bounds what regular expressions cost", function()
-    local function of(n, text) return get("/kstat.json?" .. ("select=:::/" .. text .. "/"):rep(n, "&")) end
+    local function of(n, text) return get("/kstat.json?" .. ("select=unix:::/" .. text .. "/"):rep(n, "&")) end
     check({ { "200", of(16, "x"), "[" }, { "400", of(17, "x"), "at most 16 regular expressions" },
       { "400", get("/metrics?" .. ("select=/a/i:/b/:/c/:/d/"):rep(5, "&")), "at most 16 regular expressions" } })
   end)
@@ -98,6 +98,27 @@ describe("HTTP of kstatlua exporter", function()
         { "400", get("/kstat/meta.json" .. select), line } })
     end
     check({ { "200", get(PATH), "\nkstat_scrape_failures_total 0\n" } })
+  end)
+
+  it("answers a scrape before the requests with parameters that wait, which have a part of the time", function()
+    local dear = "/metrics?" .. ("select=:::/^.*.*.*.*.*.*.*.*[!,]$/"):rep(16, "&")
+    local r = run.run({ "/usr/bin/python3", "-c", [[
+import select, socket, sys
+def ask(target):
+    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    s.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % target.encode())
+    return s
+dear = [ask(sys.argv[2]) for _ in range(30)]
+scrape = ask("/metrics")
+assert scrape.recv(12) == b"HTTP/1.1 200"
+while scrape.recv(65536):
+    pass
+answered = len(select.select(dear, [], [], 0)[0])
+print(answered < 20)
+assert all(s.recv(12) == b"HTTP/1.1 400" for s in dear[:8])
+]], server.port, dear })
+    assert.same({ "True\n", "" }, { r.out, r.err })
+    check({ { "200", get(PATH), NCPUS } })
   end)
 
   it("takes as many parameters as a request can hold, and a hundred selectors", function()
@@ -121,6 +142,37 @@ describe("HTTP of kstatlua exporter", function()
       { "431", get(PATH, CLOSE .. ("a: b\r\n"):rep(2000)), "" } })
   end)
 
+  it("says so at once whatever room the rest of the memory of a connection has", function()
+    local rows = {}
+    for size = 15800, 18600, 25 do
+      local target = get("/" .. ("x"):rep(size))
+      local header = get(PATH, CLOSE .. "X: " .. ("y"):rep(size) .. "\r\n")
+      rows[#rows + 1], rows[#rows + 2] = target, header
+    end
+    for i, answer in ipairs(exchange(rows)) do
+      local status = read(answer)
+      assert.truthy(status == "414" or status == "431" or status == (i % 2 == 1 and "404" or "200"),
+        #rows[i] .. " bytes: " .. answer:sub(1, 200))
+    end
+  end)
+
+  it("passes over no body of an unknown encoding, which has no end that it knows", function()
+    local line = "the only transfer encoding here is chunked\n"
+    for _, encoding in ipairs({ "gzip", "chunked, gzip", "identity", "" }) do
+      check({ { "501", get(PATH, CLOSE .. "Transfer-Encoding: " .. encoding .. "\r\n", "abc"), line } })
+    end
+    check({ { "400", get(PATH, CLOSE .. "Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n"), "one length\n" } })
+  end)
+
+  it("takes no NUL for the end of a header or of a target", function()
+    local evil, line = "Host: localhost:80\0.evil\r\n", "a request has no NUL\n"
+    check({ { "400", get(PATH, evil .. "Connection: close\r\n"), line },
+      { "400", get(PATH, "Connection: close\r\n" .. evil), line }, { "400", get(PATH, evil), line },
+      { "400", get(PATH, "Connection: close\r\n" .. evil:gsub("%z", "\0\0")), line },
+      { "400", get(PATH .. "\0:x"), line }, { "400", get("/metrics\0?select=x"), line },
+      { "200", (get():gsub("\r\n", "\n")), NCPUS }, { "200", get(PATH, CLOSE .. "X:\r\nY: \r\n"), NCPUS } })
+  end)
+
   it("passes over the bodies of requests, if they are right and short", function()
     local function chunked(body) return get(PATH, CLOSE .. "Transfer-Encoding: chunked\r\n", body) end
     check({ { "200", chunked("3\r\nabc\r\n0\r\n\r\n"), NCPUS },
@@ -132,6 +184,14 @@ describe("HTTP of kstatlua exporter", function()
       { "413", get(PATH, CLOSE .. "Content-Length: 70000\r\n", ("x"):rep(70000)), "a body is too long\n" },
       { "200", chunked(("1000\r\n" .. ("x"):rep(4096) .. "\r\n"):rep(16) .. "0\r\n\r\n"), NCPUS },
       { "", chunked(("1000\r\n" .. ("x"):rep(4096) .. "\r\n"):rep(20) .. "0\r\n\r\n"), "" } })
+  end)
+
+  it("gives one answer to a length that is none", function()
+    for length, status in pairs({ abc = "400", ["-1"] = "400", ["3x"] = "400", [""] = "400",
+      [("9"):rep(30)] = "413" }) do
+      local answer = exchange({ get(PATH, CLOSE .. "Content-Length: " .. length .. "\r\n", "abc") })[1]
+      assert.equal(status, (read(answer)), length .. ": " .. answer)
+    end
   end)
 
   it("tells clients that ask to go on, and no other method takes a body", function()
