@@ -379,12 +379,12 @@ http_answer(struct http_request *request, const struct http_answer *a)
 struct headers {
 	unsigned hosts, lengths, encodings, odd, unknown;
 	size_t size;
-	const char *end;  /* the NUL of the value before, or of the version, which the daemon put in the place of a line's end */
+	const char *end;  /* the NUL behind the last value, or the version: the daemon put it in the place of a line's end */
 	unsigned newline; /* how many bytes a line's end has */
 	bool has_nul;
 };
 
-/* Whether there is more between two lines than their end, which a NUL of the client's own has cut off from the first. */
+/* Whether there is more between two lines than the end of the first: a NUL of the client's own has cut it off. */
 static bool
 has_rest(const char *end, const char *next)
 {
@@ -417,7 +417,7 @@ count_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *v
 	return MHD_YES;
 }
 
-/* Counts the headers. What follows the last one in the daemon's memory is the end of its line, and that of an empty one. */
+/* Counts the headers. Behind the last one are the end of its line and that of an empty line in the daemon's memory. */
 static struct headers
 look_at_headers(const struct http_request *request, const char *version)
 {

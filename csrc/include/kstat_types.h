@@ -1,6 +1,6 @@
 /*
- * kstat_types.h - the names that Solaris gives to integer types, which the headers of kstats use. Other headers may have
- * them, too, and C90 and C++98 have no long long: neither is worth a warning. SPDX-License-Identifier: MIT
+ * kstat_types.h - the names that Solaris gives to integer types, which the headers of kstats use. Other headers may
+ * have them, too, and C90 and C++98 have no long long: neither is worth a warning. SPDX-License-Identifier: MIT
  */
 #pragma GCC system_header
 #ifndef KSTAT_TYPES_H

@@ -32,7 +32,7 @@ typedef _Atomic uint64_t ks_word;
 extern _Thread_local struct ks_thread {
 	uint32_t id; /* 0: not known yet, nor is the rest */
 	struct robust_list_head *robust;
-	void *outer; /* what the list named when this thread locked; NULL but in a signal handler that interrupts a change */
+	void *outer; /* what the list named when this thread locked; NULL but in a handler that interrupts a change */
 } ks_thread __attribute__((visibility("hidden")));
 
 /* How often this process came out of a fork: what belongs to a thread is asked for anew then. */

@@ -16,7 +16,8 @@
 #include "source/linux/kept.h"
 #include "source/linux/text.h"
 
-enum ks_root { KS_ROOT_PROC, KS_ROOT_SYS, KS_ROOT_MOUNT }; /* the last for warnings alone: the path is that of a mount */
+/* The last is for warnings alone: the path is that of a mount. */
+enum ks_root { KS_ROOT_PROC, KS_ROOT_SYS, KS_ROOT_MOUNT };
 
 #define KS_BRIEF 1024
 #define KS_SHORT 2048
