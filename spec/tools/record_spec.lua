@@ -242,6 +242,41 @@ describe("recordings by command", function()
     assert.equals(before + 5, samples(dir .. "/r"))
   end)
 
+  -- KSTAT_KILLS: how many recorders are killed; `make soak` kills 10,000.
+  it("lose no sample and no publisher, however often recorders are killed", function()
+    local kills = tonumber(os.getenv("KSTAT_KILLS")) or 20
+    support.write_file(dir .. "/publish.lua", [[
+      local jobs = kstat.publish("shop"):named({ name = "jobs", statistics = { "done" } }):counter("done")
+      for _ in kstat.every(0.001) do jobs:add(1) end]])
+    support.write_file(dir .. "/check.lua", [[
+      local samples, last = 0, -1
+      for now in kstat.every(1, { source = arg[1] }) do
+        local k = assert(now:lookup("shop", 0, "jobs"), "a sample lacks a kstat")
+        assert(k.publisher == "shop" and k.publisher_uid == tonumber(arg[2]), "a kstat lacks its publisher")
+        assert(k:get("done") >= last, "a counter falls")
+        assert(not now:lookup("unix", 0, "system_misc").publisher, "the machine has a publisher")
+        samples, last = samples + 1, k:get("done")
+      end
+      print(samples)]])
+    local text = run(([[
+      cd %s; export KSTAT_DIR=$PWD; host=%s
+      $host publish.lua & publisher=$!
+      until %s/kstat -q shop; do sleep 0.01; done
+      i=0; before=0
+      while [ $i -lt %d ]; do
+        $host record -o kills.rec shop unix:0:system_misc 0.001 & p=$!
+        sleep 0.0$((i %% 10 / 2 + 1))$((i * 7 %% 10)); kill -9 $p; wait $p 2>/dev/null
+        i=$((i + 1))
+        if [ $((i %% 20)) = 0 ]; then
+          now=$($host check.lua kills.rec $(id -u)) && [ $now -gt $before ] || echo "after $i kills: $before, $now"
+          before=$now
+          if [ $now -gt 5000 ]; then rm kills.rec; before=0; fi
+        fi
+      done 2>&1 | grep -v Killed
+      kill -9 $publisher]]):format(dir, host, support.bin, kills))
+    assert.equals("", text)
+  end)
+
   it("are whole up to the last sample on a full disk", function()
     if select(2, run("unshare -rm true")) ~= 0 then
       pending("needs a small file system of its own: CAP_SYS_ADMIN, or user namespaces")
