@@ -125,9 +125,9 @@ chain_open(lua_State *L)
 	only.also = ks_lua_checkselectors(L, lua_gettop(L), &only.nalso);
 	lua_rawseti(L, 5, 4);
 	lua_rawseti(L, 5, 5); /* the selectors themselves */
-	only.plain = flag_field(L, "everybody");
 	lua_getfield(L, 1, "published");
 	only.published = lua_toboolean(L, -1);
+	only.plain = only.published || flag_field(L, "everybody");
 	only.machine = flag_field(L, "machine") || (lua_isboolean(L, -1) && !only.published);
 	only.trusted = trusted_users(L, &only.ntrusted);
 	if (only.ntrusted == SIZE_MAX)

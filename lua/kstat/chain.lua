@@ -125,8 +125,8 @@ end
 -- (?string|integer|{string|integer,...}), a user's name or number, or an array of them: of published ones those of
 -- root, of oneself and of these; neither: everybody's, those of others within bounds. A selector that names a module
 -- of the machine (`cpu`, `link`, `fs`), or a class of it (`disk`, `net`) and no module, selects nothing that is
--- published, so that a report about the machine is about nothing else; `everybody` (?boolean): it does, for those who
--- show the publishers.
+-- published, so that a report about the machine is about nothing else; `everybody` (?boolean), and `published`, too: it
+-- does, for those who show the publishers.
 -- @table source
 
 --- Opens a chain of kstats. Only headers are looked at; data is read when it is asked for.

@@ -164,6 +164,26 @@ describe("a hostile neighbour", function()
     end
   end)
 
+  it("shows at most 5,000 statistics, and all together 10,000, but those who are trusted", function()
+    local r = in_empty_places([[
+      for i in 65531 65532 65533; do
+        setpriv --reuid=$i --clear-groups kstatlua -e '
+          local pub, names = kstat.publish("spec"), {}
+          for i = 1, 100 do names[i] = "s" .. i end
+          for i = 1, 60 do
+            pub:named({ module = "flood" .. arg[1], name = "n" .. i, persistent = true, statistics = names })
+          end' $i
+      done
+      for i in 1 2 3; do kstat -l flood6553$i:::'/^s[0-9]/' | wc -l; done
+      kstat -l '/^flood/:::/^s[0-9]/' | wc -l
+      kstat -l --trust 65532 '/^flood/:::/^s[0-9]/' | wc -l
+    ]])
+    if r then
+      assert.equal("5000\n5000\n5000\n10000\n6000\n", r.out)
+      assert.matches("^kstat: the publications of user 65531 were cut: too many statistics\n", r.err)
+    end
+  end)
+
   it("costs a bounded number of looks at files that are of no use, and one line says so", function()
     local r = in_empty_places([[
       $stranger sh -c 'mkdir /dev/shm/kstat-65534; cd /dev/shm/kstat-65534; touch $(seq -f %g.kseg 5000)'

@@ -38,6 +38,11 @@ describe("what is published under the machine's names", function()
     return r.out, r.err
   end
 
+  -- The same of a report, without the time of day that some show.
+  local function report_of(command, forged)
+    return (say(command, forged):gsub("%d%d:%d%d:%d%d", "TIME"))
+  end
+
   local function json(operands)
     return require("cjson").decode((say("kstat -j " .. operands, true)))
   end
@@ -45,7 +50,7 @@ describe("what is published under the machine's names", function()
   it("is in no report about the machine, whoever published it", function()
     forge("")
     for _, report in ipairs(REPORTS) do
-      assert.equal((say("kstatlua " .. report)), (say("kstatlua " .. report, true)), report)
+      assert.equal(report_of("kstatlua " .. report), report_of("kstatlua " .. report, true), report)
     end
   end)
 
@@ -58,7 +63,7 @@ describe("what is published under the machine's names", function()
     for _, report in ipairs(REPORTS) do
       for _, kind in ipairs({ "rec", "json" }) do
         local replay = ("kstatlua -r %s/%%s.%s %s"):format(dir, kind, report)
-        assert.equal((say(replay:format(false))), (say(replay:format(true))), report .. " of " .. kind)
+        assert.equal(report_of(replay:format(false)), report_of(replay:format(true)), report .. " of " .. kind)
       end
     end
     assert.matches("cpu:7799:time:nsec_user\t0", (say(("kstat -p -r %s/true.rec cpu:7799"):format(dir))))
