@@ -183,9 +183,15 @@ update_rest(const struct ks_sb *form, struct ks_sb *to, const struct ks_vs *vs, 
 	return 0;
 }
 
-/* The same for a VOI that has a digest. */
+/* The same for a VOI that has a digest: of a blob alone, and with a form beside it. */
 #define DIGEST(name, size, sgn)                                                           \
-	static __attribute__((noinline)) int name(const struct ks_sb *form,               \
+	static __attribute__((noinline)) int name(struct ks_sb *to, const struct ks_vs *vs, \
+	    uint64_t v)                                                                   \
+	{                                                                                 \
+		update_simple(to, to, vs, VS_STYPE_TDGST, size, sgn, v);                  \
+		return update_tdgst(to, to, vs + VS_STYPE_TDGST, v, sgn);                 \
+	}                                                                                 \
+	static __attribute__((noinline)) int name##_in(const struct ks_sb *form,          \
 	    struct ks_sb *to, const struct ks_vs *vs, uint64_t v)                         \
 	{                                                                                 \
 		update_simple(form, to, vs, VS_STYPE_TDGST, size, sgn, v);                \
@@ -268,9 +274,13 @@ update_int(const struct ks_sb *form, struct ks_sb *to, int32_t id, unsigned dt, 
 	top = voi->maxstat;
 	if (top == VS_STYPE_TDGST && vs[VS_STYPE_HIST].stype != VS_STYPE_HIST &&
 	    vs[VS_STYPE_TDGST].stype == VS_STYPE_TDGST) {
+		if (form == to && size == 8)
+			return (sgn ? digest_s64 : digest_u64)(to, vs, v);
+		if (form == to)
+			return (sgn ? digest_s32 : digest_u32)(to, vs, v);
 		if (size == 8)
-			return (sgn ? digest_s64 : digest_u64)(form, to, vs, v);
-		return (sgn ? digest_s32 : digest_u32)(form, to, vs, v);
+			return (sgn ? digest_s64_in : digest_u64_in)(form, to, vs, v);
+		return (sgn ? digest_s32_in : digest_u32_in)(form, to, vs, v);
 	}
 	if (top >= VS_STYPE_HIST &&
 	    __builtin_expect(vs[VS_STYPE_HIST].stype == VS_STYPE_HIST, 1)) {

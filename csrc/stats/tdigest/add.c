@@ -29,7 +29,6 @@
 #include "stats/tdigest/impl.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 /* --- adding --- */
 
@@ -203,53 +202,40 @@ add_as(void *td, int kind, int64_t value, enum ks_tdgst_as as)
 	}
 }
 
+struct addition {
+	const void *shape;
+	void *td;
+	int kind;
+	size_t size;
+	int64_t value;
+	enum ks_tdgst_as as;
+};
+
 /* Adds to a copy that is checked, and copies the result back. */
 static int
-add_in(void *copy, const void *shape, void *td, int kind, size_t size, int64_t value, enum ks_tdgst_as as)
+add_job(void *copy, void *ctx)
 {
+	const struct addition *a = ctx;
 	int err;
 
-	memcpy(copy, td, size);
-	if (ks_tdgst_check(copy, size, kind) != 0 || td_ctl(copy, kind) != td_ctl(shape, kind))
+	memcpy(copy, a->td, a->size);
+	if (ks_tdgst_check(copy, a->size, a->kind) != 0 || td_ctl(copy, a->kind) != td_ctl(a->shape, a->kind))
 		return EBADMSG;
-	err = add_as(copy, kind, value, as);
+	err = add_as(copy, a->kind, a->value, a->as);
 	if (err == 0)
-		memcpy(td, copy, size);
+		memcpy(a->td, copy, a->size);
 	return err;
 }
-
-/* These are separate functions, so that a call uses the stack of its own size only. */
-#define ADD_ON_STACK(n) \
-	static __attribute__((noinline)) int \
-	add_##n(const void *shape, void *td, int kind, size_t size, int64_t value, enum ks_tdgst_as as) \
-	{ \
-		uint64_t copy[n / 8]; \
- \
-		return add_in(copy, shape, td, kind, size, value, as); \
-	}
-ADD_ON_STACK(3104)
-ADD_ON_STACK(12320)
-ADD_ON_STACK(65536)
 
 int
 ks_tdgst_add_checked(const void *shape, void *td, int kind, size_t size, int64_t value, enum ks_tdgst_as as)
 {
+	struct addition a = { shape, td, kind, size, value, as };
 	unsigned shift = as == KS_TDGST_FIXED ? 0 : td_frac(shape, kind);
 	bool sgn = as != KS_TDGST_UNSIGNED;
-	void *copy;
-	int err;
 
 	if (kind == KS_TDGST64 ? td_add(shape, td, KS_TDGST64, value, shift, sgn) :
 	    td_add(shape, td, KS_TDGST32, value, shift, sgn))
 		return 0;
-	if (size <= 3104)
-		return add_3104(shape, td, kind, size, value, as);
-	if (size <= 12320)
-		return add_12320(shape, td, kind, size, value, as);
-	copy = malloc(size);
-	if (copy == NULL)
-		return add_65536(shape, td, kind, size, value, as);
-	err = add_in(copy, shape, td, kind, size, value, as);
-	free(copy);
-	return err;
+	return ks_tdgst_with_memory(size, KS_TDGST_SCRATCH_SIZE(256), add_job, &a);
 }

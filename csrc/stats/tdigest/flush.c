@@ -549,14 +549,6 @@ flush_any(void *td, int kind, const struct ks_tdgst_work *wk, int64_t m, uint64_
 		flush_with(td, KS_TDGST64, mode, wk, m, w);
 }
 
-static __attribute__((noinline)) void
-flush_small(void *td, int kind, int64_t m, uint64_t w)
-{
-	KS_TDGST_SCRATCH(KS_TDGST_SMALL) sc;
-
-	flush_any(td, kind, KS_TDGST_WORK(sc), m, w);
-}
-
 struct flush {
 	void *td;
 	int kind;
@@ -565,29 +557,22 @@ struct flush {
 };
 
 static int
-flush_job(const struct ks_tdgst_work *wk, void *ctx)
+flush_job(void *memory, void *ctx)
 {
 	const struct flush *f = ctx;
+	struct ks_tdgst_work wk = ks_tdgst_work_in(memory, ks_tdgst_maxctds(f->td, f->kind));
 
-	flush_any(f->td, f->kind, wk, f->m, f->w);
+	flush_any(f->td, f->kind, &wk, f->m, f->w);
 	return 0;
-}
-
-static __attribute__((noinline)) void
-flush_large(void *td, int kind, int64_t m, uint64_t w)
-{
-	struct flush f = { td, kind, m, w };
-
-	(void)ks_tdgst_with_scratch(ks_tdgst_maxctds(td, kind), flush_job, &f);
 }
 
 void
 ks_tdgst_flush(void *td, int kind, int64_t m, uint64_t w)
 {
-	if (ks_tdgst_maxctds(td, kind) <= KS_TDGST_SMALL)
-		flush_small(td, kind, m, w);
-	else
-		flush_large(td, kind, m, w);
+	struct flush f = { td, kind, m, w };
+	size_t n = ks_tdgst_maxctds(td, kind);
+
+	(void)ks_tdgst_with_memory(KS_TDGST_SCRATCH_SIZE(n), KS_TDGST_SCRATCH_SIZE(512), flush_job, &f);
 }
 
 size_t

@@ -49,7 +49,6 @@ enum ks_tdgst_mode {
 #define KS_TDGST_NWAIT(n) (2 * (n)) /* most samples that wait in a digest of n nodes */
 #define KS_TDGST_ENDS 4    /* from so many nodes on, the first and last item are never merged */
 #define KS_TDGST_LARGE 100 /* from so many nodes on, speed is more important than accuracy */
-#define KS_TDGST_SMALL 128 /* digests of at most so many nodes are merged with little stack */
 
 struct ks_tdgst_scale {
 	double a, b, c;  /* dk/dq ~ q^-a (1-q)^-b + c (q (1-q))^-1/2 */
@@ -529,18 +528,28 @@ struct ks_tdgst_work {
 	struct ks_tdgst_item *item; /* KS_TDGST_NITEMS; the list begins with the second */
 };
 
-#define KS_TDGST_SCRATCH(n) \
-	struct { \
-		int64_t sort[2][KS_TDGST_NSORT(n)]; \
-		uint16_t bucket[KS_TDGST_NSORT(n)]; \
-		struct ks_tdgst_item item[KS_TDGST_NITEMS(n)]; \
-	}
-#define KS_TDGST_WORK(sc) \
-	(&(struct ks_tdgst_work){ { (sc).sort[0], (sc).sort[1] }, (sc).bucket, (sc).item })
+#define KS_TDGST_SCRATCH_SIZE(n) \
+	(KS_TDGST_NITEMS(n) * sizeof(struct ks_tdgst_item) + KS_TDGST_NSORT(n) * (2 * sizeof(int64_t) + sizeof(uint16_t)))
 
-/* Calls fn with scratch memory for a digest of n nodes, more than KS_TDGST_SMALL; returns its result. */
-typedef int ks_tdgst_job(const struct ks_tdgst_work *wk, void *ctx);
-int ks_tdgst_with_scratch(size_t n, ks_tdgst_job *fn, void *ctx);
+/* The arrays for a digest of n nodes in memory of KS_TDGST_SCRATCH_SIZE(n) bytes; the widest types come first. */
+static inline struct ks_tdgst_work
+ks_tdgst_work_in(void *memory, size_t n)
+{
+	struct ks_tdgst_work wk = { .item = memory };
+
+	wk.sort[0] = (int64_t *)(void *)(wk.item + KS_TDGST_NITEMS(n));
+	wk.sort[1] = wk.sort[0] + KS_TDGST_NSORT(n);
+	wk.bucket = (uint16_t *)(void *)(wk.sort[1] + KS_TDGST_NSORT(n));
+	return wk;
+}
+
+/*
+ * Calls fn with memory of that size, and returns its result. The memory is on the stack if the size is at most
+ * `most`, else allocated; where there is none it is on the stack, too. The greatest size is what a digest of
+ * KS_TDGST_MAXCTDS nodes needs as scratch memory.
+ */
+typedef int ks_tdgst_job(void *memory, void *ctx);
+int ks_tdgst_with_memory(size_t size, size_t most, ks_tdgst_job *fn, void *ctx);
 
 /* The content of a digest, for reading. */
 struct ks_tdgst_list {

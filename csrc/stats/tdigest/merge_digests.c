@@ -8,7 +8,6 @@
 #include "stats/tdigest/impl.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 /*
  * Converts v from units of 2^-from to units of 2^-to, rounded to nearest. A result that does not fit becomes
@@ -109,49 +108,23 @@ merge_into(void *dst, int kind, const struct ks_tdgst_list *src, struct ks_tdgst
 	ks_tdgst_set_array(dst, kind, n);
 }
 
-/* These are separate functions, so that a call uses the stack of its own size only. */
-#define ON_STACK(n) \
-	static __attribute__((noinline)) void \
-	merge_##n(void *dst, int kind, const struct ks_tdgst_list *src) \
-	{ \
-		struct ks_tdgst_item list[NLIST(n)]; \
- \
-		merge_into(dst, kind, src, list); \
-	}
-ON_STACK(128)
-ON_STACK(256)
-ON_STACK(512)
-ON_STACK(4094)
-
-_Static_assert(KS_TDGST_MAXCTDS == 4094, "the longest list");
-
-static void
-merge_items(void *dst, int kind, const struct ks_tdgst_list *src)
-{
-	size_t n = ks_tdgst_maxctds(dst, kind) + src->n + 2;
-	struct ks_tdgst_item *list;
-
-	if (ks_tdgst_maxctds(dst, kind) <= KS_TDGST_SMALL && n <= NLIST(128)) {
-		merge_128(dst, kind, src);
-	} else if ((list = malloc(n * sizeof(*list))) != NULL) {
-		merge_into(dst, kind, src, list);
-		free(list);
-	} else if (n <= NLIST(256)) {
-		merge_256(dst, kind, src);
-	} else if (n <= NLIST(512)) {
-		merge_512(dst, kind, src);
-	} else {
-		merge_4094(dst, kind, src);
-	}
-}
-
 struct merge {
 	void *dst;
 	int kind;
 	uint64_t count;
+	const struct ks_tdgst_list *src;
 	struct ks_tdgst_item few[KS_TDGST_TREEMAX]; /* the items if src is a tree, in the units of dst */
 	size_t nfew;
 };
+
+static int
+merge_job(void *memory, void *ctx)
+{
+	const struct merge *mg = ctx;
+
+	merge_into(mg->dst, mg->kind, mg->src, memory);
+	return 0;
+}
 
 /* Returns whether all values of src are less than `end` away from 0, in the units of dst. */
 static bool
@@ -177,7 +150,7 @@ merge_list(const struct ks_tdgst_list *src, void *ctx)
 	void *dst = mg->dst;
 	int kind = mg->kind;
 	unsigned frac = ks_tdgst_frac(dst, kind);
-	size_t i;
+	size_t i, n;
 
 	for (i = 0; src->few && i < src->n; i++) {
 		mg->few[i].m = rescale(src->item[i].m & ~INT64_C(1), src->unit, frac);
@@ -190,7 +163,10 @@ merge_list(const struct ks_tdgst_list *src, void *ctx)
 	if (kind == KS_TDGST64 && td_mode(dst, kind) == KS_TDGST_FIX &&
 	    !is_below(KS_TDGST_FIXMAX, src, frac))
 		ks_tdgst_next_mode(dst);
-	merge_items(dst, kind, src);
+	mg->src = src;
+	n = ks_tdgst_maxctds(dst, kind);
+	(void)ks_tdgst_with_memory((n + src->n + 2) * sizeof(*src->item), n <= 128 ? NLIST(128) * sizeof(*src->item) : 0,
+	    merge_job, mg);
 	td_count(dst, kind, mg->count);
 	return 0;
 }

@@ -146,33 +146,6 @@ ks_tdgst_check(const void *td, size_t size, int kind)
 
 /* --- the content --- */
 
-KS_TDGST_INLINE int
-list_with(const void *td, int kind, enum ks_tdgst_what what, const struct ks_tdgst_work *wk,
-    int (*fn)(const struct ks_tdgst_list *list, void *ctx), void *ctx)
-{
-	struct ks_tdgst_list list;
-	size_t max = ks_tdgst_maxctds(td, kind);
-	unsigned extra;
-
-	list.n = (what != KS_TDGST_ALL ? ks_tdgst_absorb : ks_tdgst_gather)(td, kind, wk, &extra,
-	    &list.total);
-	list.few = td_get6(td, kind, TD_ROOT) > -2;
-	if (what == KS_TDGST_NODES && list.n > max)
-		list.n = ks_tdgst_compress(wk->item + 1, list.n, list.total, max, 0, max);
-	list.item = wk->item + 1;
-	list.unit = ks_tdgst_frac(td, kind) + extra;
-	return fn(&list, ctx);
-}
-
-static __attribute__((noinline)) int
-list_small(const void *td, int kind, enum ks_tdgst_what what,
-    int (*fn)(const struct ks_tdgst_list *list, void *ctx), void *ctx)
-{
-	KS_TDGST_SCRATCH(KS_TDGST_SMALL) sc;
-
-	return list_with(td, kind, what, KS_TDGST_WORK(sc), fn, ctx);
-}
-
 struct reading {
 	const void *td;
 	int kind;
@@ -182,29 +155,32 @@ struct reading {
 };
 
 static int
-list_job(const struct ks_tdgst_work *wk, void *ctx)
+list_job(void *memory, void *ctx)
 {
 	const struct reading *r = ctx;
+	size_t max = ks_tdgst_maxctds(r->td, r->kind);
+	struct ks_tdgst_work wk = ks_tdgst_work_in(memory, max);
+	struct ks_tdgst_list list;
+	unsigned extra;
 
-	return list_with(r->td, r->kind, r->what, wk, r->fn, r->ctx);
-}
-
-static __attribute__((noinline)) int
-list_large(const void *td, int kind, enum ks_tdgst_what what,
-    int (*fn)(const struct ks_tdgst_list *list, void *ctx), void *ctx)
-{
-	struct reading r = { td, kind, what, fn, ctx };
-
-	return ks_tdgst_with_scratch(ks_tdgst_maxctds(td, kind), list_job, &r);
+	list.n = (r->what != KS_TDGST_ALL ? ks_tdgst_absorb : ks_tdgst_gather)(r->td, r->kind, &wk, &extra,
+	    &list.total);
+	list.few = td_get6(r->td, r->kind, TD_ROOT) > -2;
+	if (r->what == KS_TDGST_NODES && list.n > max)
+		list.n = ks_tdgst_compress(wk.item + 1, list.n, list.total, max, 0, max);
+	list.item = wk.item + 1;
+	list.unit = ks_tdgst_frac(r->td, r->kind) + extra;
+	return r->fn(&list, r->ctx);
 }
 
 int
 ks_tdgst_with_list(const void *td, int kind, enum ks_tdgst_what what,
     int (*fn)(const struct ks_tdgst_list *list, void *ctx), void *ctx)
 {
-	if (ks_tdgst_maxctds(td, kind) <= KS_TDGST_SMALL)
-		return list_small(td, kind, what, fn, ctx);
-	return list_large(td, kind, what, fn, ctx);
+	struct reading r = { td, kind, what, fn, ctx };
+	size_t n = ks_tdgst_maxctds(td, kind);
+
+	return ks_tdgst_with_memory(KS_TDGST_SCRATCH_SIZE(n), KS_TDGST_SCRATCH_SIZE(512), list_job, &r);
 }
 
 struct copy {

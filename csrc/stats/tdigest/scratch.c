@@ -1,6 +1,6 @@
 /*
- * scratch.c - the scratch memory of large digests. It is on the stack, and at most about twice as large
- * as the digest needs; for the largest digests it is allocated.
+ * scratch.c - memory for the work on digests. It is on the stack, and at most about twice as large as what is asked
+ * for; large pieces are allocated.
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
@@ -12,46 +12,42 @@
 	static __attribute__((noinline)) int \
 	with_##n(ks_tdgst_job *fn, void *ctx) \
 	{ \
-		KS_TDGST_SCRATCH(n) sc; \
+		_Alignas(16) char memory[KS_TDGST_SCRATCH_SIZE(n)]; \
  \
-		return fn(KS_TDGST_WORK(sc), ctx); \
+		return fn(memory, ctx); \
 	}
+ON_STACK(100) /* merging with 128 */
+ON_STACK(128)
 ON_STACK(256)
+ON_STACK(400) /* merging with 512 */
 ON_STACK(512)
+ON_STACK(3150) /* merging with 4094 */
 ON_STACK(4094)
 
-_Static_assert(KS_TDGST_MAXCTDS == 4094, "the largest scratch memory");
-_Static_assert(sizeof(struct ks_tdgst_item) % sizeof(int64_t) == 0, "alignment of what follows");
-
-/* For digests of so many nodes that the stack of a small thread might be too small. */
-static int
-allocated(size_t n, ks_tdgst_job *fn, void *ctx)
-{
-	size_t nsort = KS_TDGST_NSORT(n), nitems = KS_TDGST_NITEMS(n);
-	struct ks_tdgst_work wk;
-	char *p;
-	int ret;
-
-	/* The members with the widest types come first, so that all are aligned. */
-	p = malloc(nitems * sizeof(*wk.item) + 2 * nsort * sizeof(*wk.sort[0]) +
-	    nsort * sizeof(*wk.bucket));
-	if (p == NULL)
-		return with_4094(fn, ctx);
-	wk.item = (struct ks_tdgst_item *)(void *)p;
-	wk.sort[0] = (int64_t *)(void *)(wk.item + nitems);
-	wk.sort[1] = wk.sort[0] + nsort;
-	wk.bucket = (uint16_t *)(void *)(wk.sort[1] + nsort);
-	ret = fn(&wk, ctx);
-	free(p);
-	return ret;
-}
+_Static_assert(KS_TDGST_MAXCTDS == 4094, "the largest memory");
 
 int
-ks_tdgst_with_scratch(size_t n, ks_tdgst_job *fn, void *ctx)
+ks_tdgst_with_memory(size_t size, size_t most, ks_tdgst_job *fn, void *ctx)
 {
-	if (n <= 256)
+	void *p = size > most ? malloc(size) : NULL;
+	int ret;
+
+	if (p != NULL) {
+		ret = fn(p, ctx);
+		free(p);
+		return ret;
+	}
+	if (size <= KS_TDGST_SCRATCH_SIZE(100))
+		return with_100(fn, ctx);
+	if (size <= KS_TDGST_SCRATCH_SIZE(128))
+		return with_128(fn, ctx);
+	if (size <= KS_TDGST_SCRATCH_SIZE(256))
 		return with_256(fn, ctx);
-	if (n <= 512)
+	if (size <= KS_TDGST_SCRATCH_SIZE(400))
+		return with_400(fn, ctx);
+	if (size <= KS_TDGST_SCRATCH_SIZE(512))
 		return with_512(fn, ctx);
-	return allocated(n, fn, ctx);
+	if (size <= KS_TDGST_SCRATCH_SIZE(3150))
+		return with_3150(fn, ctx);
+	return with_4094(fn, ctx);
 }
