@@ -2,6 +2,25 @@
 -- of Linux and on a capture of illumos, without a byte outside of what they own.
 local run = require("support.run")
 
+-- What a program shows, beside what a file of /proc says before and after it: the client, its figure, the file, a pattern
+-- that captures the number there, and how many of the program's units one of the file's is.
+local BESIDE = {
+  { "vmstat", "sum vm:maj_fault", "vmstat", "\npgmajfault (%d+)", 1 },
+  { "mpstat", "cpu:0:sys:pswitch", "stat", "\nctxt (%d+)", 1 },
+  { "htop-cpu", "cpu:0:sys:cpu_nsec_user", "stat", "\ncpu0 (%d+ %d+)", 1e7 },
+  { "htop-cpu", "cpu:0:sys:cpu_nsec_idle", "stat", "\ncpu0 %d+ %d+ %d+ (%d+)", 1e7 },
+  { "net-snmp-cpu", "cpu_stat:0:cpu_stat0:wait", "stat", "\ncpu0 %d+ %d+ %d+ %d+ (%d+)", 1 },
+  { "htop-memory", "unix:0:system_pages:physmem", "meminfo", "MemTotal: +(%d+) kB", 0.25 },
+  { "node_exporter-loadavg", "unix:0:system_misc:avenrun_1min", "loadavg", "^(%S+)", 256 },
+  { "ganglia", "unix:0:system_misc:avenrun_15min", "loadavg", "^%S+ %S+ (%S+)", 256 },
+  { "libuv-uptime", "unix:0:system_misc:clk_intr", "uptime", "^(%S+)", 100 },
+  { "psrinfo", "cpu_info:0:cpu_info0:state_begin", "stat", "\nbtime (%d+)", 1 },
+  { "nicstat", "link:0:lo:rbytes64", "net/dev", "\n *lo: *(%d+)", 1 },
+  { "collectd-interface", "link:0:lo:opackets64", "net/dev", "\n *lo:" .. (" *%d+"):rep(9) .. " *(%d+)", 1 },
+  { "iostat", "DISK:nread", "diskstats", " NAME %d+ %d+ (%d+)", 512 },
+  { "net-snmp-disk", "DISK:writes", "diskstats", " NAME %d+ %d+ %d+ %d+ (%d+)", 1 },
+}
+
 describe("clients of libkstat", function()
   local root, prefix, program, plain, names
   local tree = run.tree_env("small", { KSTAT_WITH = "slab" })
@@ -185,6 +204,31 @@ describe("clients of libkstat", function()
     end
     check_ends(results, failing)
     assert.is_true(#results.kstat.lines > 200)
+  end)
+
+  it("get what the files of /proc say at the same moment", function()
+    local live = "env " .. environment({}) .. " " .. program .. " "
+    local disk = run.shell(live .. "iostat").out:match("(%S+:%d+:%S+):nread")
+    local name = (disk or ""):match("[^:]*$"):gsub("%p", "%%%0")
+
+    -- What the pattern captures of a file, words added up, in units of the program; nil: it is not there.
+    local function number(row)
+      local words = run.read_file("/proc/" .. row[3]):match((row[4]:gsub("NAME", (name:gsub("%%", "%%%%")))))
+      local sum = words and 0
+      for word in (words or ""):gmatch("%S+") do
+        sum = sum + tonumber(word) * row[5]
+      end
+      return sum
+    end
+    for _, row in ipairs(BESIDE) do
+      local id, before = row[2]:gsub("DISK", disk or "none"), number(row)
+      local shown = run.shell(live .. row[1]).out:match(id:gsub("%p", "%%%0") .. "\t(%d+)")
+      local after = number(row)
+      if before and (disk or not row[2]:find("DISK")) then
+        assert.is_true(before - 1 <= tonumber(shown) and tonumber(shown) <= after + 1,
+          ("%s: %s is %s, %s said %s, then %s"):format(row[1], id, shown, row[3], before, after))
+      end
+    end
   end)
 
   it("get what the command shows of a tree, and 0 for what Linux does not count", function()
