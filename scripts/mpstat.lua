@@ -22,40 +22,49 @@ local COUNTS = { "minf", "mjf", "xcal", "intr", "ithr", "csw", "icsw", "migr", "
 local WIDTHS = { minf = 4, mjf = 3, srw = 4, intr = 5, syscl = 5, usr = 4, sys = 3, wt = 3, idl = 3 } -- others: 4
 
 -- The row of CPUs: of their kstats, those of their memory, and those that count switches.
-local function row_of(d, sys, vm, switching)
+local function row_of(elapsed, sys, vm, switching)
   local user, kernel, idle, wait, rate = ticks.shares(sys, ticks.TICKS)
-  local n = ticks.factor(d, rate, #sys)
+  local n = ticks.factor(elapsed, rate, #sys)
   local hat, as, mjf = rates(vm, "hat_fault", "as_fault", "maj_fault")
   local xcal, intr, ithr, icsw, migr, smtx, readers, writers, syscl = rates(sys, "xcalls", "intr", "intrthread",
     "inv_swtch", "cpumigrate", "mutex_adenters", "rw_rdfails", "rw_wrfails", "syscall")
   local csw, minf, srw = rates(switching, "pswitch"), sum(hat, as), sum(readers, writers)
   return {
-    instance = sys[1] and sys[1].instance, SET = 0, sze = sys[1] and #sys, minf = minf and minf * n,
-    mjf = mjf and mjf * n, xcal = xcal and xcal * n, intr = intr and intr * n, ithr = ithr and ithr * n,
-    csw = csw and csw * n, icsw = icsw and icsw * n, migr = migr and migr * n, smtx = smtx and smtx * n,
-    srw = srw and srw * n, syscl = syscl and syscl * n, usr = user, sys = kernel, wt = wait, idl = idle,
+    sys[1] and sys[1].instance or 0, minf and minf * n, mjf and mjf * n, xcal and xcal * n, intr and intr * n,
+    ithr and ithr * n, csw and csw * n, icsw and icsw * n, migr and migr * n, smtx and smtx * n, srw and srw * n,
+    syscl and syscl * n, user, kernel, wait, idle,
   }
 end
 
--- A row for each CPU, or one for all. The machine's kstats have more statistics on Linux than a CPU's.
+local linux -- whether the machine has kstats of its own, with more statistics than a CPU's
+
+-- A row for each CPU, or one for all.
 local function rows(d, _, _, options)
   local list, shown = d:select(cpus), {}
-  local whole, machine = options.aggregate or #list == 1, d:lookup("unix", 0, "vm")
-  local memory, switching = options.aggregate and d:select(cpu_vm), nil
-  if machine then
-    memory, switching = { whole and machine or nil }, whole and { d:lookup("unix", 0, "sys") } or nil
+  local memory, switching
+  if linux and (options.aggregate or #list == 1) then
+    memory, switching = { d:lookup("unix", 0, "vm") }, { d:lookup("unix", 0, "sys") }
+  elseif linux then
+    memory = {}
+  elseif options.aggregate then
+    memory = d:select(cpu_vm)
   end
+  local elapsed = d.elapsed
   if options.aggregate then
-    return { row_of(d, list, memory, switching or list) }
+    local row = row_of(elapsed, list, memory, switching or list)
+    row[1], row[#COUNTS + 6] = 0, not options.sets and list[1] and #list or nil
+    return { row }
   end
-  for i, k in ipairs(list) do
+  for i = 1, #list do
+    local k = list[i]
     local sys = { k }
-    shown[i] = row_of(d, sys, memory or { d:lookup("cpu", k.instance, "vm") }, switching or sys)
+    shown[i] = row_of(elapsed, sys, memory or { d:lookup("cpu", k.instance, "vm") }, switching or sys)
   end
   return shown
 end
 
-local function columns(options)
+local function columns(options, ks)
+  linux = ks:lookup("unix", 0, "vm") ~= nil
   local list = { { "CPU", "instance", width = 3, align = "right", format = "%d", kind = "label" } }
   if options.aggregate then
     list[1][1], list[1][2] = "SET", "SET"

@@ -153,17 +153,15 @@ local kb -- of a page
 
 local means = {} -- the last ones
 
--- The mean of a sum to which something is added at each of the kstat's `updates`, once a second. Without any in the
+-- The mean of a sum that grew in `updates` additions, one a second; nil: there is no such kstat. Without any in the
 -- interval it is what it was last.
-local function mean(k, statistic)
-  if not k then
+local function mean(field, updates, total)
+  if not updates then
     return nil
+  elseif updates > 0 then
+    means[field] = total and math.floor(total / updates)
   end
-  local updates, total = k:get("updates", statistic)
-  if updates and updates > 0 then
-    means[statistic] = total and math.floor(total / updates)
-  end
-  return means[statistic]
+  return means[field]
 end
 
 local function scaled(value, factor)
@@ -175,9 +173,12 @@ local function add_memory(row, d, vm, factor, linux)
   local vminfo = d:lookup("unix", 0, "vminfo")
   local misc = not linux and d:lookup("unix", nil, "system_misc")
   local reclaims, hat, as, freed, scan = rates(vm, "pgrec", "hat_fault", "as_fault", "dfree", "scan")
-  row.swap, row.free = scaled(mean(vminfo, "swap_avail"), kb), scaled(mean(vminfo, "freemem"), kb)
-  row.re, row.mf, row.sr = scaled(reclaims, factor), scaled(sum(hat, as), factor), scaled(scan, factor)
-  row.fr, row.de = scaled(freed, factor * kb), misc and scaled(misc:now():get("deficit"), kb) or nil
+  if vminfo then
+    local updates, swap, free = vminfo:get("updates", "swap_avail", "freemem")
+    row.swap, row.free = scaled(mean("swap", updates, swap), kb), scaled(mean("free", updates, free), kb)
+  end
+  row.re, row.mf, row.sr = reclaims and reclaims * factor, scaled(sum(hat, as), factor), scan and scan * factor
+  row.fr, row.de = freed and freed * factor * kb, misc and scaled(misc:now():get("deficit"), kb) or nil
 end
 
 local function add_paging(row, vm, factor)
@@ -190,13 +191,18 @@ end
 -- The counters of swapped pages on Linux are those of operations on illumos.
 local function add_rest(row, d, sys, vm, factor, linux)
   local sysinfo = d:lookup("unix", 0, "sysinfo")
-  row.r, row.b, row.w = mean(sysinfo, "runque"), mean(sysinfo, "waiting"), not linux and mean(sysinfo, "swpque") or nil
+  if sysinfo then
+    local updates, ready, waiting, swapped = sysinfo:get("updates", "runque", "waiting", "swpque")
+    row.r, row.b = mean("r", updates, ready), mean("b", updates, waiting)
+    row.w = not linux and mean("w", updates, swapped) or nil
+  end
   local pi, po, si, so = rates(vm, "pgpgin", "pgpgout", linux and "pgswapin" or "swapin",
     linux and "pgswapout" or "swapout")
-  row.pi, row.po = scaled(pi, factor * kb), scaled(po, factor * kb)
-  row.si, row.so = scaled(si, factor), scaled(so, factor)
+  row.pi, row.po = pi and pi * factor * kb, po and po * factor * kb
+  row.si, row.so = si and si * factor, so and so * factor
   local interrupted, calls, switches = rates(sys, "intr", "syscall", "pswitch")
-  row["in"], row.syscall, row.cs = scaled(interrupted, factor), scaled(calls, factor), scaled(switches, factor)
+  row["in"], row.syscall = interrupted and interrupted * factor, calls and calls * factor
+  row.cs = switches and switches * factor
   for _, disk in ipairs(shown) do
     local k = d:lookup(disk.module, disk.instance, disk.name)
     row[disk.field] = k and sum(k:rate("reads", "writes"))
@@ -207,7 +213,7 @@ local function line_rows(d, options)
   local sys, vm, linux = counters(d)
   local user, kernel, idle, wait, rate = ticks.shares(sys, linux and ticks.NANOSECONDS or ticks.TICKS)
   local misc = linux and d:lookup("unix", 0, "system_misc")
-  local factor = ticks.factor(d, rate, misc and misc:get("ncpus") or not linux and #sys)
+  local factor = ticks.factor(d.elapsed, rate, misc and misc:get("ncpus") or not linux and #sys)
   local row = { us = user, sy = kernel, id = sum(idle, wait) }
   add_memory(row, d, vm, factor, linux)
   if options.paging then

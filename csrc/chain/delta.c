@@ -169,42 +169,42 @@ struct found {
 };
 
 static bool
-find(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, struct found *f)
+find(const struct ks_delta_cursor *start, const char *stat, struct found *f)
 {
-	struct ks_delta_cursor c;
+	struct ks_delta_cursor c = *start;
 	const char *name;
 
-	ks_delta_cursor_open(&c, d, kc);
 	if (!ks_cursor_seek(&c.now, stat))
 		return false;
 	c.prev.record = c.now.record;
 	c.prev.member = c.now.member;
 	(void)ks_cursor_next(&c.now, &name, &f->now);
-	f->kind = ks_delta_kind(kc, d->now, stat, &f->now, &f->unit);
+	f->kind = ks_delta_kind(c.kc, c.d->now, stat, &f->now, &f->unit);
 	f->before = f->now;
-	f->known = d->reset || earlier(&c, stat, &f->before);
+	f->known = c.d->reset || earlier(&c, stat, &f->before);
 	return true;
 }
 
 bool
-ks_delta_get(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, struct ks_value *v)
+ks_delta_get(const struct ks_delta_cursor *c, const char *stat, struct ks_value *v)
 {
 	struct found f;
 
-	if (!find(d, kc, stat, &f) || (f.kind == KS_KIND_COUNTER && !f.known))
+	if (!find(c, stat, &f) || (f.kind == KS_KIND_COUNTER && !f.known))
 		return false;
-	if (f.kind != KS_KIND_COUNTER || !ks_value_delta(&f.before, &f.now, true, d->reset, v))
+	if (f.kind != KS_KIND_COUNTER || !ks_value_delta(&f.before, &f.now, true, c->d->reset, v))
 		*v = f.now;
 	return true;
 }
 
 bool
-ks_delta_rate(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, double *rate)
+ks_delta_rate(const struct ks_delta_cursor *c, const char *stat, double *rate)
 {
+	const struct ks_delta *d = c->d;
 	struct ks_value change;
 	struct found f;
 
-	if (d->elapsed <= 0 || !find(d, kc, stat, &f) || !f.known || f.kind == KS_KIND_TEXT ||
+	if (d->elapsed <= 0 || !find(c, stat, &f) || !f.known || f.kind == KS_KIND_TEXT ||
 	    f.kind == KS_KIND_TIME)
 		return false;
 	if (!ks_value_delta(&f.before, &f.now, f.kind == KS_KIND_COUNTER, d->reset, &change) ||

@@ -79,15 +79,15 @@ enum ks_kind ks_delta_kind(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat
     const struct ks_value *v, double *unit);
 
 /*
- * Stores what ks_delta_cursor_next() stores of the first statistic of that name. False if there is none, or it counts
- * and the earlier sample lacks it. kc as above.
+ * Stores what ks_delta_cursor_next() stores of the first statistic of that name from the cursor on, which stays where it
+ * is. False if there is none, or it counts and the earlier sample lacks it.
  */
-bool ks_delta_get(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, struct ks_value *v);
+bool ks_delta_get(const struct ks_delta_cursor *c, const char *stat, struct ks_value *v);
 
 /*
  * Change per second of d->elapsed; times change in seconds (so 1 means "all the time"). A gauge
  * may fall. False if there is no such number, or if no time went by.
  */
-bool ks_delta_rate(const struct ks_delta *d, kstat_ctl_t *kc, const char *stat, double *rate);
+bool ks_delta_rate(const struct ks_delta_cursor *c, const char *stat, double *rate);
 
 #endif

@@ -90,12 +90,14 @@ kstat_rate(lua_State *L)
 {
 	struct ks_lua_kstat *u = ks_lua_checkdiffering(L, 1);
 	int i = 2, n = lua_gettop(L);
+	struct ks_delta_cursor c;
 
+	ks_delta_cursor_open(&c, &u->delta, u->chain->kc);
 	luaL_checkstack(L, n, "too many statistics");
 	do {
 		double rate;
 
-		if (ks_delta_rate(&u->delta, u->chain->kc, luaL_checkstring(L, i), &rate))
+		if (ks_delta_rate(&c, luaL_checkstring(L, i), &rate))
 			lua_pushnumber(L, rate);
 		else
 			lua_pushnil(L);

@@ -133,7 +133,7 @@ walk_find(struct walk *w, const char *stat, struct ks_value *v)
 {
 	const char *name;
 
-	if (w->u->origin == KS_LUA_DIFFERING ? ks_delta_get(&w->u->delta, w->u->chain->kc, stat, v) :
+	if (w->u->origin == KS_LUA_DIFFERING ? ks_delta_get(&w->delta, stat, v) :
 	    ks_cursor_seek(&w->cursor, stat) && ks_cursor_next(&w->cursor, &name, v))
 		return true;
 	while (w->header < 3 && walk_next(w, &name, v)) {

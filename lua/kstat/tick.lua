@@ -40,9 +40,9 @@ function tick.run(ks, interval, count, show, select)
   end
   for now, prev in step, nil, nil, guard do
     show(now, prev)
-    tool.flush()
     tool.warnings(ks)
   end
+  tool.flush()
   tool.warnings(ks) -- those of the step that found the end
   return core.chain_methods.damaged(ks) and 3 or 0
 end

@@ -74,12 +74,12 @@ function ticks.shares(kstats, unit)
 end
 
 --- What rates of a difference are multiplied by to be per second of the time that CPUs counted.
--- @tparam difference d
+-- @number elapsed seconds of the difference
 -- @number counting how many CPUs counted at any time, see `shares`
 -- @tparam int|nil cpus how many there are
 -- @treturn number
-function ticks.factor(d, counting, cpus)
-  return cpus and counting > 0 and d.elapsed >= 1 and cpus / counting or 1
+function ticks.factor(elapsed, counting, cpus)
+  return cpus and counting > 0 and elapsed >= 1 and cpus / counting or 1
 end
 
 return ticks

@@ -37,15 +37,19 @@ function tool.warn_later(line)
   waiting[#waiting + 1] = line
 end
 
---- Prints what a chain could not read, each thing once, and the lines that wait.
+--- Prints what a chain could not read, each thing once, and the lines that wait; behind what was written so far.
 -- @tparam chain ks
 function tool.warnings(ks)
-  for i, line in ipairs(waiting) do
-    tool.warn(line)
+  local lines = core.chain_methods.warnings(ks)
+  if waiting[1] or lines[1] then
+    tool.flush()
+  end
+  for i = 1, #waiting do
+    tool.warn(waiting[i])
     waiting[i] = nil
   end
-  for _, line in ipairs(core.chain_methods.warnings(ks)) do
-    tool.warn((line:gsub("%s*\n%s*", " ")))
+  for i = 1, #lines do
+    tool.warn((lines[i]:gsub("%s*\n%s*", " ")))
   end
 end
 

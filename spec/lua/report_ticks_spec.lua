@@ -29,6 +29,11 @@ describe("the lines of a report", function()
       printed({ columns = columns(), squeeze = true }, ROWS))
   end)
 
+  it("are made of values, too, one for each column", function()
+    assert.equal("a    b       c\n1.5  wörd    3\n2.0  -       -\n",
+      printed({ columns = columns() }, { { 1.5, "wörd", 3 }, { 2 } }))
+  end)
+
   it("have any text between their columns", function()
     assert.equal("a    | b     |   c\n1.5  | wörd  |   3\n", printed({ columns = columns(), gap = " | " }, { ROWS[1] }))
   end)

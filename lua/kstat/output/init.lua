@@ -215,7 +215,7 @@ local function table_sink(columns, write, report)
           write("\n")
         end
         if header then
-          write(header())
+          table.insert(lines, 1, header())
         end
       end
       write(table.concat(lines))

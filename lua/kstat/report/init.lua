@@ -218,9 +218,9 @@ local function own_rows(self, d, now, prev, given)
   if type(rows) ~= "table" then
     tool.stop(1, ("rows: an array of rows expected, not %s"):format(tostring(rows)))
   end
-  for i, row in ipairs(rows) do
-    if type(row) ~= "table" then
-      tool.stop(1, ("rows: row %d: a table of fields expected, not %s"):format(i, tostring(row)))
+  for i = 1, #rows do
+    if type(rows[i]) ~= "table" then
+      tool.stop(1, ("rows: row %d: a table of fields expected, not %s"):format(i, tostring(rows[i])))
     end
   end
   return rows
@@ -244,6 +244,8 @@ local function values_of(columns, row)
   local text = rawget(row, "text")
   if text ~= nil then
     return { text = text }
+  elseif rawget(row, 1) ~= nil then
+    return row
   end
   local fields = columns.fields
   local values = { unpack(fields) } -- has room for all at once
@@ -304,7 +306,8 @@ function report:evaluate(d, now, prev, given, filters)
   local skip_idle, sort, top = given.skip_idle or self.skip_idle, given.sort or self.sort, given.top or self.top
   local shown, of = {}, sort and {} -- values, and the rows that they belong to
   local matched = 0
-  for _, row in ipairs(rows) do
+  for i = 1, #rows do
+    local row = rows[i]
     local k = row.kstat
     if k and getmetatable(row) == nil then
       self.row_meta = self.row_meta or require("kstat.expression").row_meta(self.state)
