@@ -1,5 +1,5 @@
--- Publishes 2,000 kstats with two counters each, a queue, a histogram and a statsblob, and changes them until it is
--- killed: $interpreter spec/support/many_kstats.lua
+-- Publishes 2,000 kstats with two counters each, a queue, a histogram, a statsblob, and what looks like a link and a
+-- file system, and changes them until it is killed: $interpreter spec/support/many_kstats.lua
 local kstat = require("kstat")
 local stats = require("kstat.stats")
 
@@ -10,6 +10,13 @@ for i = 1, 2000 do
     { name = "hits", kind = "counter" }, { name = "bytes", kind = "counter", unit = "bytes" } } }))
   counters[i] = k:counter("hits")
 end
+-- No link and no file system of the machine.
+assert(pub:named({ module = "link", name = "forged0", class = "net", statistics = {
+  { name = "rbytes64", value = 1 }, { name = "obytes64", value = 1 } } }))
+assert(pub:named({ module = "fs", name = "/forged", class = "fs", statistics = {
+  { name = "capacity", kind = "gauge", value = 3 }, { name = "available", kind = "gauge", value = 1 },
+  { name = "used", kind = "gauge", value = 2 }, { name = "mount_point", type = "string", value = "/forged" },
+  { name = "fs_type", type = "string", value = "ext4" } } }))
 local queue = assert(pub:io({ name = "queue" }))
 local waits = assert(pub:histogram({ name = "waits", type = "log10_lin", range_min = 3, range_max = 7, stepping = 5,
   meta = "t_rel", scale = 1000000000, fract = true }))

@@ -74,7 +74,7 @@ describe("the page of kstatlua exporter", function()
         filter.value = "";
         filter.dispatchEvent(new Event("input"));
         return { moved, charts, found, rows, count: Number(document.getElementById("count").textContent),
-          queues: document.getElementById("queues").innerText };
+          queues: document.getElementById("queues").innerText, machine: document.getElementById("tables").innerText };
       ]], "chart=many:::hits&chart=unix:0:system_misc:ncpus")
     end)
 
@@ -84,6 +84,11 @@ describe("the page of kstatlua exporter", function()
         assert.equal(true, seen.result.moved[title], title)
       end
       assert.truthy(seen.result.queues:find("^Queues of many"), seen.result.queues)
+    end)
+
+    it("has nothing that is published among the machine's links and file systems", function()
+      assert.truthy(seen.result.machine:find("\nlo%s"), seen.result.machine)
+      assert.falsy(seen.result.machine:find("forged", 1, true), seen.result.machine)
     end)
 
     it("has asked nobody else", function()
