@@ -17,20 +17,25 @@ ks_columns_free(struct ks_columns *c)
 	memset(c, 0, sizeof(*c));
 }
 
+bool
+ks_cpu_of_heading(struct ks_text *heading, uint64_t *cpu)
+{
+	struct ks_text word;
+
+	if (!ks_text_word(heading, &word) || !ks_text_starts(&word, "CPU"))
+		return false;
+	word.p += strlen("CPU");
+	return ks_text_u64(&word, cpu) && *cpu < KS_CPU_MAX;
+}
+
 /* Parses the heading, "CPU0 CPU1 ...". */
 static void
 parse_heading(struct ks_linux *lx, struct ks_columns *c, struct ks_text *line)
 {
-	struct ks_text word;
 	uint64_t cpu;
 
 	c->n = 0;
-	while (ks_text_word(line, &word) && c->n < KS_CPU_MAX) {
-		if (!ks_text_starts(&word, "CPU"))
-			break;
-		word.p += 3;
-		if (!ks_text_u64(&word, &cpu) || cpu >= KS_CPU_MAX)
-			break;
+	while (c->n < KS_CPU_MAX && ks_cpu_of_heading(line, &cpu)) {
 		if (!KS_RESERVE(c->v, c->cap, c->n + 1)) {
 			lx->lack = ENOMEM;
 			break;

@@ -145,6 +145,9 @@ const struct ks_column *ks_columns_of_cpu(struct ks_linux *lx, struct ks_columns
 
 void ks_columns_free(struct ks_columns *c);
 
+/* Takes the number of a CPU from the heading "CPU0 CPU1 ..." of such a file; false at its end. */
+bool ks_cpu_of_heading(struct ks_text *heading, uint64_t *cpu);
+
 /* intr.c */
 extern const struct ks_file ks_interrupts_file, ks_softirqs_file;
 

@@ -30,18 +30,6 @@ static const struct ks_listing interrupts = { &ks_interrupts_file, ks_intr_take_
 static const struct ks_listing softirqs = { &ks_softirqs_file, ks_intr_take_key, ks_intr_is_heading, NULL,
 	NULL };
 
-/* Takes the number of a CPU from the heading "CPU0 CPU1 ...". */
-static bool
-take_cpu(struct ks_text *heading, uint64_t *cpu)
-{
-	struct ks_text word;
-
-	if (!ks_text_word(heading, &word) || !ks_text_starts(&word, "CPU"))
-		return false;
-	word.p += strlen("CPU");
-	return ks_text_u64(&word, cpu) && *cpu < KS_CPU_MAX;
-}
-
 /* Adds the counters of a line, but those of a line that does not count by CPU. They have 32 bits in the kernel. */
 static int
 add_counters(struct ks_linux *lx, struct ks_text line, struct ks_record *r)
@@ -52,11 +40,11 @@ add_counters(struct ks_linux *lx, struct ks_text line, struct ks_record *r)
 
 	if (!ks_text_line(&all, &heading))
 		return 0;
-	for (rest = heading; take_cpu(&rest, &cpu);)
+	for (rest = heading; ks_cpu_of_heading(&rest, &cpu);)
 		columns++;
 	for (rest = line; ks_text_u64(&rest, &v);)
 		numbers++;
-	while (columns == numbers && take_cpu(&heading, &cpu) && ks_text_u64(&line, &v)) {
+	while (columns == numbers && ks_cpu_of_heading(&heading, &cpu) && ks_text_u64(&line, &v)) {
 		(void)snprintf(name, sizeof(name), "cpu%u", (unsigned)cpu);
 		ks_named_u32(r, name, (uint32_t)v);
 	}
