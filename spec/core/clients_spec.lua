@@ -2,8 +2,8 @@
 -- of Linux and on a capture of illumos, without a byte outside of what they own.
 local run = require("support.run")
 
--- What a program shows, beside what a file of /proc says before and after it: the client, its figure, the file, a pattern
--- that captures the number there, and how many of the program's units one of the file's is.
+-- What a program shows, beside what a file of /proc says before and after it: the client, its figure, the file, a
+-- pattern that captures the number there, and how many of the program's units one of the file's is.
 local BESIDE = {
   { "vmstat", "sum vm:maj_fault", "vmstat", "\npgmajfault (%d+)", 1 },
   { "mpstat", "cpu:0:sys:pswitch", "stat", "\nctxt (%d+)", 1 },
@@ -65,7 +65,8 @@ describe("clients of libkstat", function()
     run.remove_directory(root)
   end)
 
-  -- Runs each client by itself. without_sanitizer: as it is in the first C. Returns name = { status =, err =, lines = { { id, value } ... } }.
+  -- Runs each client by itself. without_sanitizer: as it is in the first C. Returns name = { status =, err =,
+  -- lines = { { id, value } ... } }.
   local function run_clients(env, without_sanitizer)
     names = {}
     for name in run.shell(program).out:gmatch("[^\n]+") do
@@ -214,11 +215,11 @@ describe("clients of libkstat", function()
     -- What the pattern captures of a file, words added up, in units of the program; nil: it is not there.
     local function number(row)
       local words = run.read_file("/proc/" .. row[3]):match((row[4]:gsub("NAME", (name:gsub("%%", "%%%%")))))
-      local sum = words and 0
+      local total = words and 0
       for word in (words or ""):gmatch("%S+") do
-        sum = sum + tonumber(word) * row[5]
+        total = total + tonumber(word) * row[5]
       end
-      return sum
+      return total
     end
     for _, row in ipairs(BESIDE) do
       local id, before = row[2]:gsub("DISK", disk or "none"), number(row)
