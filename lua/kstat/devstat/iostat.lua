@@ -145,12 +145,42 @@ local function label(name, room, cut)
   return name:sub(1, room - 1 - #unit) .. "~" .. unit
 end
 
+-- The columns of -x and of the data formats, and with -I: title, figure of devstat.compute, width, decimals, scale.
+local RATES = {
+  { "r/s", "transfers_per_second_read", 5, 1 }, { "w/s", "transfers_per_second_write", 5, 1 },
+  { "kr/s", "mb_per_second_read", 7, 1, 1024 }, { "kw/s", "mb_per_second_write", 7, 1, 1024 },
+  { "qlen", "queue_length", 4, 0 }, { "svc_t", "ms_per_transaction", 5, 1 }, { "%b", "busy_pct", 3, 0 },
+}
+local TOTALS = {
+  { "r/i", "total_transfers_read", 11, 1 }, { "w/i", "total_transfers_write", 11, 1 },
+  { "kr/i", "total_bytes_read", 12, 1, 1 / 1024 }, { "kw/i", "total_bytes_write", 12, 1, 1 / 1024 },
+  { "qlen", "queue_length", 4, 0 }, { "tsvc_t/i", "total_duration", 10, 1 }, { "sb/i", "total_busy_time", 9, 1 },
+}
+
+local layout -- of -x
+
+-- The cells of a line of -x side by side, with the blank that ends them.
+local function extended_text(o, texts)
+  if not layout then
+    local columns = { { room = 8, align = "left" } }
+    for i, c in ipairs(o.I and TOTALS or RATES) do
+      columns[i + 1] = { room = c[3] }
+    end
+    columns[#columns + 1] = { room = 0 }
+    layout = core.layout(columns, " ", false, true)
+  end
+  return core.line(layout, texts, ""):sub(1, -2)
+end
+
 local function write_header(o, shown)
   if o.x then
     out(("%24sextended device statistics  "):format(""))
     out(o.tty and "      tty " or "", o.cpu and "           cpu " or "", "\n")
-    out(o.I and "device           r/i         w/i         kr/i         kw/i qlen   tsvc_t/i      sb/i  "
-      or "device     r/s   w/s    kr/s    kw/s qlen svc_t  %b  ")
+    local titles = { "device" }
+    for i, c in ipairs(o.I and TOTALS or RATES) do
+      titles[i + 1] = c[1]
+    end
+    out(extended_text(o, titles), " ")
     out(o.tty and "tin  tout " or "", o.cpu and "us ni sy in id " or "", "\n")
     return
   end
@@ -218,30 +248,12 @@ end
 
 -- One device in the extended format; text(figure, decimals, scale) renders a figure.
 local function extended_line(o, name, text)
-  name = label(name, 8, 8)
-  if o.I then
-    return ("%-8s %11s %11s %12s %12s %4s %10s %9s "):format(name,
-      text("total_transfers_read", 1), text("total_transfers_write", 1),
-      text("total_bytes_read", 1, 1 / 1024), text("total_bytes_write", 1, 1 / 1024),
-      text("queue_length", 0), text("total_duration", 1), text("total_busy_time", 1))
+  local texts = { label(name, 8, 8) }
+  for i, c in ipairs(o.I and TOTALS or RATES) do
+    texts[i + 1] = text(c[2], c[4], c[5])
   end
-  return ("%-8s %5s %5s %7s %7s %4s %5s %3s "):format(name,
-    text("transfers_per_second_read", 1), text("transfers_per_second_write", 1),
-    text("mb_per_second_read", 1, 1024), text("mb_per_second_write", 1, 1024),
-    text("queue_length", 0), text("ms_per_transaction", 1), text("busy_pct", 0))
+  return extended_text(o, texts)
 end
-
--- The columns of the data formats: those of -x, and what they are with -I; a figure of devstat.compute, and its scale.
-local DATA = {
-  { "r/s", "transfers_per_second_read" }, { "w/s", "transfers_per_second_write" },
-  { "kr/s", "mb_per_second_read", 1024 }, { "kw/s", "mb_per_second_write", 1024 },
-  { "qlen", "queue_length" }, { "svc_t", "ms_per_transaction" }, { "%b", "busy_pct" },
-}
-local DATA_TOTALS = {
-  { "r/i", "total_transfers_read" }, { "w/i", "total_transfers_write" }, { "kr/i", "total_bytes_read", 1 / 1024 },
-  { "kw/i", "total_bytes_write", 1 / 1024 }, { "qlen", "queue_length" }, { "tsvc_t/i", "total_duration" },
-  { "sb/i", "total_busy_time" },
-}
 
 -- Makes the sink of the data formats.
 local function data_sink(o)
@@ -249,7 +261,7 @@ local function data_sink(o)
   local function add(list)
     for _, column in ipairs(list) do keys[#keys + 1] = column end
   end
-  add(o.I and DATA_TOTALS or DATA)
+  add(o.I and TOTALS or RATES)
   add(o.T and { { "tin" }, { "tout" } } or {})
   add(o.C and { { "us" }, { "ni" }, { "sy" }, { "in" }, { "id" } } or {})
   for i, column in ipairs(keys) do
@@ -262,9 +274,9 @@ end
 
 -- A device's row in the data formats. What the text shows as "-" is not counted.
 local function data_row(o, name, s, text, tty, cpu)
-  local row, columns = { name }, o.I and DATA_TOTALS or DATA
+  local row, columns = { name }, o.I and TOTALS or RATES
   for i, column in ipairs(columns) do
-    row[i + 1] = text(column[2], 1) ~= "-" and s[column[2]] * (column[3] or 1) or nil
+    row[i + 1] = text(column[2], 1) ~= "-" and s[column[2]] * (column[5] or 1) or nil
   end
   local n = #columns + 1
   if o.T then
