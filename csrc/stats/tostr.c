@@ -55,36 +55,12 @@ put_value(struct ctx *c, unsigned dt, uint64_t v)
 		ks_buf_add(b, text, ks_dtypes[dt].is_signed ? ks_format_i64(text, (int64_t)v) : ks_format_u64(text, v));
 }
 
-/* Each adds a member of either form. */
+/* Adds a member of either form. */
 static void
 put_u64(struct ctx *c, const char *before, const char *name, uint64_t v)
 {
 	name_member(c, before, name);
 	put_value(c, VSD_DTYPE_INT_U64, v);
-}
-
-static void
-put_s64(struct ctx *c, const char *name, int64_t v)
-{
-	name_member(c, ", ", name);
-	put_value(c, VSD_DTYPE_INT_S64, (uint64_t)v);
-}
-
-static void
-put_flags(struct ctx *c, unsigned flags)
-{
-	name_member(c, ", ", "flags");
-	ks_buf_addf(begin_digits(c), c->is_json ? "%u" : "0x%04x", flags);
-}
-
-static void
-put_text(struct ctx *c, const char *name, const char *text)
-{
-	name_member(c, ", ", name);
-	if (c->is_json)
-		ks_json_string(&c->json, text, strlen(text));
-	else
-		ks_buf_adds(&c->out, text);
 }
 
 /* Returns the greatest value of a VOI's type, in the precision of a given one. */
@@ -96,21 +72,18 @@ greatest(unsigned dt, uint64_t like)
 	return UINT64_MAX >> (64 - ks_dtypes[dt].size * 8 + ks_dtypes[dt].is_signed);
 }
 
-/* Begins and ends a list of items, which JSON has as the member `name`. */
+/* Adds brackets that JSON alone has; name: of the member that they begin, or NULL. */
 static void
-open_list(struct ctx *c, const char *name)
+json_bracket(struct ctx *c, const char *name, char bracket)
 {
-	if (c->is_json) {
+	if (!c->is_json)
+		return;
+	if (name != NULL)
 		ks_json_name(&c->json, name);
-		ks_json_open(&c->json, '[');
-	}
-}
-
-static void
-close_list(struct ctx *c)
-{
-	if (c->is_json)
-		ks_json_close(&c->json, ']');
+	if (bracket == '[' || bracket == '{')
+		ks_json_open(&c->json, bracket);
+	else
+		ks_json_close(&c->json, bracket);
 }
 
 /* Begins item i of a list. name: what items are called before their numbers, with objdump. */
@@ -145,7 +118,7 @@ put_hist(struct ctx *c, const void *hist, size_t dsz, unsigned dt, unsigned voi_
 
 	put_u64(c, "", "nbkts", n);
 	put_u64(c, ", ", "oob", ks_hist_oob(hist, dt));
-	open_list(c, "bkts");
+	json_bracket(c, "bkts", '[');
 	for (unsigned i = 0; i < n; i++) {
 		const unsigned char *bkt = ks_hist_bkt(hist, dt, i);
 		uint64_t lb = ks_ldval(bkt, voi_dt), ub = lb;
@@ -163,7 +136,7 @@ put_hist(struct ctx *c, const void *hist, size_t dsz, unsigned dt, unsigned voi_
 		put_u64(c, ",", "cnt", ks_hist_cnt(hist, dt, i));
 		close_item(c);
 	}
-	close_list(c);
+	json_bracket(c, NULL, ']');
 }
 
 static void
@@ -184,7 +157,7 @@ put_tdgst(struct ctx *c, const void *td, unsigned dt)
 	put_u64(c, ", ", "compcnt", ks_tdgst_compcnt(td, (int)dt));
 	put_u64(c, ", ", "maxctds", max);
 	put_u64(c, ", ", "nctds", used);
-	open_list(c, "ctds");
+	json_bracket(c, "ctds", '[');
 	for (size_t i = 0; i < n; i++) {
 		open_item(c, i, "ctd");
 		name_member(c, "", "mu");
@@ -192,7 +165,7 @@ put_tdgst(struct ctx *c, const void *td, unsigned dt)
 		put_u64(c, ",", "cnt", ctds[i].cnt);
 		close_item(c);
 	}
-	close_list(c);
+	json_bracket(c, NULL, ']');
 	free(ctds);
 }
 
@@ -222,43 +195,6 @@ voi_name(const struct ctx *c, uint32_t i)
 	return name != NULL && name[0] != '\0' ? name : NULL;
 }
 
-/* --- members that both forms have with objdump ----------------------------------------------------------- */
-
-static void
-put_header(struct ctx *c)
-{
-	const struct ks_sb *sb = c->sb;
-
-	put_u64(c, ", ", "abi", sb->abi);
-	put_u64(c, ", ", "endian", sb->endian);
-	put_u64(c, ", ", "maxsz", sb->maxsz);
-	put_u64(c, ", ", "cursz", sb->cursz);
-	put_s64(c, "created", sb->created);
-	put_s64(c, "lastrst", sb->lastrst);
-	put_flags(c, sb->flags);
-	put_u64(c, ", ", "stats_off", sb->stats_off);
-	put_u64(c, ", ", "statsdata_off", sb->statsdata_off);
-}
-
-static void
-put_voi(struct ctx *c, const struct ks_voi *voi)
-{
-	put_flags(c, voi->flags);
-	put_text(c, "dtype", ks_dtypes[voi->dtype].name);
-	put_s64(c, "voistatmaxid", voi->maxstat);
-	put_u64(c, ", ", "stats_off", voi->stats_off);
-}
-
-static void
-put_stat(struct ctx *c, const struct ks_vs *vs)
-{
-	put_flags(c, vs->flags);
-	put_text(c, "dtype", ks_dtypes[vs->dtype].name);
-	if (!c->is_json)
-		put_u64(c, ", ", "dsz", vs->dsz);
-	put_u64(c, ", ", "data_off", vs->data_off);
-}
-
 /* --- the free form ------------------------------------------------------------------------------------- */
 
 static void
@@ -278,7 +214,8 @@ freeform_stat(struct ctx *c, uint32_t i, const struct ks_voi *voi, int st)
 	}
 	ks_buf_addf(b, "%s, errs=%u", ks_stypes[vs->stype], vs->errs);
 	if (c->objdump)
-		put_stat(c, vs);
+		ks_buf_addf(b, ", flags=0x%04x, dtype=%s, dsz=%u, data_off=%u", vs->flags,
+		    ks_dtypes[vs->dtype].name, vs->dsz, vs->data_off);
 	ks_buf_adds(b, "\n\t\t\tvoistatdata: ");
 	put_vsd(c, ks_sb_data(c->sb, vs), vs->dsz, vs->dtype, voi->dtype);
 }
@@ -292,7 +229,10 @@ freeform(struct ctx *c)
 
 	ks_buf_addf(b, "struct statsblobv1@%p", (const void *)sb);
 	if (c->objdump)
-		put_header(c);
+		ks_buf_addf(b, ", abi=%u, endian=%u, maxsz=%u, cursz=%u, created=%lld, "
+		    "lastrst=%lld, flags=0x%04x, stats_off=%u, statsdata_off=%u",
+		    sb->abi, sb->endian, sb->maxsz, sb->cursz, (long long)sb->created,
+		    (long long)sb->lastrst, sb->flags, sb->stats_off, sb->statsdata_off);
 	ks_buf_addf(b, ", tplhash=%u", sb->tplhash);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct ks_voi *voi = ks_sb_voi(sb, i);
@@ -307,7 +247,8 @@ freeform(struct ctx *c)
 		ks_buf_adds(b, name != NULL ? name : "");
 		ks_buf_addc(b, '"');
 		if (c->objdump)
-			put_voi(c, voi);
+			ks_buf_addf(b, ", flags=0x%04x, dtype=%s, voistatmaxid=%d, stats_off=%u",
+			    voi->flags, ks_dtypes[voi->dtype].name, voi->maxstat, voi->stats_off);
 		for (int st = 0; st <= voi->maxstat; st++)
 			freeform_stat(c, i, voi, st);
 	}
@@ -359,7 +300,9 @@ json_stat(struct ctx *c, const struct ks_voi *voi, int st)
 		ks_json_string_member(j, "stype", ks_stypes[vs->stype]);
 	ks_json_i64_member(j, "errs", vs->errs);
 	if (c->objdump) {
-		put_stat(c, vs);
+		ks_json_i64_member(j, "flags", vs->flags);
+		ks_json_string_member(j, "dtype", ks_dtypes[vs->dtype].name);
+		ks_json_i64_member(j, "data_off", vs->data_off);
 		ks_json_name(j, "voistatdata");
 		ks_json_open(j, '{');
 	}
@@ -386,7 +329,10 @@ json_voi(struct ctx *c, uint32_t i)
 	if (c->objdump) {
 		ks_json_i64_member(j, "id", voi->id);
 		json_text(j, "name", name);
-		put_voi(c, voi);
+		ks_json_i64_member(j, "flags", voi->flags);
+		ks_json_string_member(j, "dtype", ks_dtypes[voi->dtype].name);
+		ks_json_i64_member(j, "voistatmaxid", voi->maxstat);
+		ks_json_i64_member(j, "stats_off", voi->stats_off);
 	}
 	ks_json_name(j, "stats");
 	ks_json_open(j, '{');
@@ -404,8 +350,17 @@ json(struct ctx *c)
 	uint32_t n = ks_sb_nvois(sb);
 
 	ks_json_open(j, '{');
-	if (c->objdump)
-		put_header(c);
+	if (c->objdump) {
+		ks_json_i64_member(j, "abi", sb->abi);
+		ks_json_i64_member(j, "endian", sb->endian);
+		ks_json_i64_member(j, "maxsz", sb->maxsz);
+		ks_json_i64_member(j, "cursz", sb->cursz);
+		ks_json_i64_member(j, "created", sb->created);
+		ks_json_i64_member(j, "lastrst", sb->lastrst);
+		ks_json_i64_member(j, "flags", sb->flags);
+		ks_json_i64_member(j, "stats_off", sb->stats_off);
+		ks_json_i64_member(j, "statsdata_off", sb->statsdata_off);
+	}
 	json_text(j, "tplname", c->tpl != NULL ? c->tpl->name : NULL);
 	ks_json_i64_member(j, "tplhash", sb->tplhash);
 	ks_json_name(j, "vois");
@@ -486,11 +441,9 @@ stats_voistatdata_tostr(const struct voistatdata *vsd, enum vsd_dtype voi_dtype,
 	if (ks_dtype_is_voi(vsd_dtype)) {
 		put_value(&c, voi_dtype, ks_ldval(vsd, voi_dtype));
 	} else {
-		if (c.is_json)
-			ks_json_open(&c.json, '{');
+		json_bracket(&c, NULL, '{');
 		put_vsd(&c, vsd, vsd_sz, vsd_dtype, voi_dtype);
-		if (c.is_json)
-			ks_json_close(&c.json, '}');
+		json_bracket(&c, NULL, '}');
 	}
 	return deliver(&c.out, buf);
 }
