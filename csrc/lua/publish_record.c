@@ -13,20 +13,7 @@
 #include "lua/value.h"
 #include "provider/segment/segment.h"
 
-static hrtime_t
-check_time(lua_State *L, int i)
-{
-#if KS_LUA_INTEGERS
-	return (hrtime_t)luaL_checkinteger(L, i);
-#else
-	lua_Number n = luaL_checknumber(L, i);
-
-	luaL_argcheck(L, n > -9223372036854775809.0 && n < 9223372036854775808.0, i,
-	    "number out of range");
-	ks_lua_checkwhole(L, n, i);
-	return (hrtime_t)n;
-#endif
-}
+#define check_time(L, i) ((hrtime_t)ks_lua_checkbits(L, i))
 
 /* op(self [, t]): a function of the library on the record of the upvalue, now or at the time t. */
 #define AT_FUNCTION(library, op) \

@@ -124,34 +124,26 @@ local function with_flags(spec, flags, i, name)
   end
 end
 
-local function lin(kind, name)
-  return function(lb, ub, step, flags)
-    local spec = { stat = "HIST", hist = kind, scheme = "LIN", lb = number(lb, 1, name),
-      ub = number(ub, 2, name), stepinc = whole(step, 3, name, 0, MOST) }
-    with_flags(spec, flags, 4, name)
-    return spec
+-- Makes the constructor of a scheme: lb, ub, two or one steps by their names, flags.
+local function scheme_of(scheme, first, second)
+  return function(kind, name)
+    return function(lb, ub, ...)
+      local steps = second and 2 or 1
+      local one, two = ...
+      local spec = { stat = "HIST", hist = kind, scheme = scheme, lb = number(lb, 1, name), ub = number(ub, 2, name),
+        [first] = whole(one, 3, name, 0, MOST) }
+      if second then
+        spec[second] = whole(two, 4, name, 0, MOST)
+      end
+      with_flags(spec, (select(steps + 1, ...)), 3 + steps, name)
+      return spec
+    end
   end
 end
 
-local function exp(kind, name)
-  return function(lb, ub, base, first, flags)
-    local spec = { stat = "HIST", hist = kind, scheme = "EXP", lb = number(lb, 1, name),
-      ub = number(ub, 2, name), stepbase = whole(base, 3, name, 0, MOST),
-      stepexp = whole(first, 4, name, 0, MOST) }
-    with_flags(spec, flags, 5, name)
-    return spec
-  end
-end
-
-local function linexp(kind, name)
-  return function(lb, ub, nlinsteps, base, flags)
-    local spec = { stat = "HIST", hist = kind, scheme = "LINEXP", lb = number(lb, 1, name),
-      ub = number(ub, 2, name), nlinsteps = whole(nlinsteps, 3, name, 0, MOST),
-      stepbase = whole(base, 4, name, 0, MOST) }
-    with_flags(spec, flags, 5, name)
-    return spec
-  end
-end
+local lin = scheme_of("LIN", "stepinc")
+local exp = scheme_of("EXP", "stepbase", "stepexp")
+local linexp = scheme_of("LINEXP", "nlinsteps", "stepbase")
 
 -- Buckets are numbers, or for discrete ranges pairs {lb, ub}.
 local function usr(kind, name)
