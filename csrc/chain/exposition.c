@@ -47,28 +47,28 @@ struct ks_exposition {
 static void
 free_selections(struct ks_exposition *x)
 {
-	for (size_t i = 0; x->sel != NULL && i < x->nsel; i++)
+	for (size_t i = 0; i < x->nsel; i++)
 		ks_selection_free(&x->sel[i]);
 	free(x->sel);
 	x->sel = NULL;
+	x->nsel = 0;
 }
 
 /* Finds the kstats in the chain as it is now. */
 static int
 select_kstats(struct ks_exposition *x)
 {
+	size_t n = x->groups != NULL ? x->n : 1;
 	int rc = 0;
 
 	free_selections(x);
-	x->chain_id = x->kc->kc_chain_id;
-	x->nsel = x->groups != NULL ? x->n : 1;
-	x->sel = calloc(x->nsel + 1, sizeof(*x->sel));
+	x->sel = calloc(n, sizeof(*x->sel));
 	if (x->sel == NULL)
 		return ks_fail(ENOMEM, "out of memory for an exposition");
-	if (x->groups == NULL)
-		return ks_selector_select_any(x->selectors, x->n, x->kc, &x->sel[0]);
-	for (size_t i = 0; rc == 0 && i < x->n; i++)
-		rc = ks_selector_select(x->groups[i].selector, x->kc, &x->sel[i]);
+	for (; rc == 0 && x->nsel < n; x->nsel++)
+		rc = x->groups == NULL ? ks_selector_select_any(x->selectors, x->n, x->kc, x->sel) :
+		    ks_selector_select(x->groups[x->nsel].selector, x->kc, &x->sel[x->nsel]);
+	x->chain_id = rc == 0 ? x->kc->kc_chain_id : -1;
 	return rc;
 }
 
@@ -306,7 +306,8 @@ write_some(struct ks_exposition *x, struct ks_buf *out)
 
 		if (x->written == 0 || sample[x->order[x->written - 1]].family != s->family)
 			begin_family(x, &x->s.families.family[s->family]);
-		ks_metric_line(&x->w, (enum ks_metric_part)s->part, labels + s->labels, labels + s->own, &s->value, NULL);
+		ks_metric_line(&x->w, (enum ks_metric_part)s->part, labels + s->labels, strlen(labels + s->labels),
+		    labels + s->own, &s->value, NULL);
 	}
 	if (x->written < x->s.n)
 		return;

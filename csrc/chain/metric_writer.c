@@ -6,9 +6,10 @@
 #include "base/number.h"
 #include "base/printable.h"
 
-/* What types are called in both formats, and what the names of their values end with. */
+/* What types are called in both formats, and what the names of their values end with: at most 7 bytes. */
 static const struct {
-	const char *classic, *open, *ending;
+	const char *classic, *open;
+	char ending[8];
 } types[] = {
 	[KS_METRIC_UNKNOWN] = { "untyped", "unknown", "" },
 	[KS_METRIC_GAUGE] = { "gauge", "gauge", "" },
@@ -65,6 +66,11 @@ ks_metric_scale(const struct ks_value *v, uint64_t times, uint64_t per, struct k
 	double d = v->kind == KS_VALUE_DOUBLE ? v->d : is_signed ? (double)v->i64 : (double)v->u64;
 
 	m->decimals = 0;
+	if (times == 1 && per == 1 && v->kind != KS_VALUE_DOUBLE) {
+		m->kind = is_signed ? KS_VALUE_I64 : KS_VALUE_U64;
+		m->bits = v->u64;
+		return;
+	}
 	for (; rest % 10 == 0; rest /= 10)
 		m->decimals++;
 	if (v->kind != KS_VALUE_DOUBLE && rest == 1 && !__builtin_mul_overflow(amount, times, &product) &&
@@ -87,43 +93,43 @@ format_double(char *to, double d)
 	return d != d ? 3 : 4;
 }
 
-/* Appends the digits of a whole number, or the shortest ones that make the double; NaN, +Inf, -Inf. */
-static void
-add_number(struct ks_buf *b, const struct ks_metric_value *m)
+#define NUMBER_MAX (2 * KS_NUMBER_MAX) /* bytes that a value takes at most */
+
+/* Writes the digits of a whole number, or the shortest ones that make the double; NaN, +Inf, -Inf. Returns their end. */
+static char *
+put_number(char *to, const struct ks_metric_value *m)
 {
-	char *text = ks_buf_room(b, 2 * KS_NUMBER_MAX);
 	bool negative = m->kind == KS_VALUE_I64 && (int64_t)m->bits < 0;
 	uint64_t amount = negative ? 0 - m->bits : m->bits, per = 1, rest;
-	size_t n = 0;
 	double d;
 
-	if (text == NULL)
-		return;
 	if (m->kind == KS_VALUE_DOUBLE) {
 		memcpy(&d, &m->bits, sizeof(d));
-		b->len += format_double(text, d);
-		return;
+		return to + format_double(to, d);
 	}
+	if (negative)
+		*to++ = '-';
+	if (m->decimals == 0)
+		return to + ks_format_u64(to, amount);
 	for (unsigned i = 0; i < m->decimals; i++)
 		per *= 10;
-	if (negative)
-		text[n++] = '-';
-	n += ks_format_u64(text + n, amount / per);
+	to += ks_format_u64(to, amount / per);
 	rest = amount % per;
 	if (rest != 0)
-		text[n++] = '.';
+		*to++ = '.';
 	while (rest != 0) {
 		per /= 10;
-		text[n++] = (char)('0' + rest / per);
+		*to++ = (char)('0' + rest / per);
 		rest %= per;
 	}
-	b->len += n;
+	return to;
 }
 
 void
 ks_metric_add_le(struct ks_buf *b, bool is_open, const struct ks_value *high, uint64_t times, uint64_t per)
 {
 	struct ks_metric_value v;
+	char number[NUMBER_MAX];
 	size_t at;
 
 	ks_buf_adds(b, "le=\"");
@@ -132,7 +138,7 @@ ks_metric_add_le(struct ks_buf *b, bool is_open, const struct ks_value *high, ui
 		ks_buf_adds(b, "+Inf");
 	} else {
 		ks_metric_scale(high, times, per, &v);
-		add_number(b, &v);
+		ks_buf_add(b, number, (size_t)(put_number(number, &v) - number));
 		if (is_open && !b->failed && memchr(b->data + at, '.', b->len - at) == NULL &&
 		    memchr(b->data + at, 'e', b->len - at) == NULL)
 			ks_buf_adds(b, ".0");
@@ -191,20 +197,25 @@ put(char *to, const char *from, size_t n)
 	return to + n;
 }
 
-/* Writes what a line has before its value. */
-static void
-begin_line(struct ks_metric_writer *w, enum ks_metric_part part, const char *labels, const char *own)
+void
+ks_metric_line(struct ks_metric_writer *w, enum ks_metric_part part, const char *labels, size_t labels_len,
+    const char *own, const struct ks_metric_value *v, const double *time)
 {
-	static const char *const endings[] = { [KS_PART_BUCKET] = "_bucket", [KS_PART_COUNT] = "_count",
+	static const char endings[][8] = { [KS_PART_BUCKET] = "_bucket", [KS_PART_COUNT] = "_count",
 		[KS_PART_SUM] = "_sum" };
 	const char *ending = part == KS_PART_VALUE ? types[w->type].ending : endings[part];
-	size_t ending_len = strlen(ending), labels_len = strlen(labels), own_len = strlen(own);
-	char *to = ks_buf_room(w->out, w->name_len + ending_len + labels_len + own_len + 8);
+	size_t ending_len = strlen(ending), own_len = own[0] != '\0' ? strlen(own) : 0;
+	char *to = ks_buf_room(w->out, w->head_len + w->name_len + ending_len + labels_len + own_len +
+	    NUMBER_MAX + KS_NUMBER_MAX + 8);
 
 	if (to == NULL)
 		return;
+	if (w->head_len > 0)
+		to = put(to, w->head, w->head_len);
+	w->head_len = 0;
 	to = put(to, w->name, w->name_len);
-	to = put(to, ending, ending_len);
+	memcpy(to, ending, 8); /* one move, however short it is */
+	to += ending_len;
 	if (labels_len + own_len > 0) {
 		*to++ = '{';
 		to = put(to, labels, labels_len);
@@ -214,25 +225,13 @@ begin_line(struct ks_metric_writer *w, enum ks_metric_part part, const char *lab
 		*to++ = '}';
 	}
 	*to++ = ' ';
-	w->out->len = (size_t)(to - w->out->data);
-}
-
-void
-ks_metric_line(struct ks_metric_writer *w, enum ks_metric_part part, const char *labels, const char *own,
-    const struct ks_metric_value *v, const double *time)
-{
-	struct ks_buf *b = w->out;
-	char text[KS_NUMBER_MAX];
-
-	ks_buf_add(b, w->head, w->head_len);
-	w->head_len = 0;
-	begin_line(w, part, labels, own);
-	add_number(b, v);
+	to = put_number(to, v);
 	if (time != NULL) {
-		ks_buf_addc(b, ' ');
-		ks_buf_add(b, text, ks_format_number(text, *time));
+		*to++ = ' ';
+		to += ks_format_number(to, *time);
 	}
-	ks_buf_addc(b, '\n');
+	*to++ = '\n';
+	w->out->len = (size_t)(to - w->out->data);
 }
 
 void

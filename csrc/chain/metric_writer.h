@@ -63,8 +63,8 @@ void ks_metric_family(struct ks_metric_writer *w, const char *name, size_t name_
  * Adds a sample. labels: those of its row, as ks_metric_add_label() makes them, or "". own: labels of this sample alone,
  * such as that of a bucket, or "". time: NULL, or seconds since 1970.
  */
-void ks_metric_line(struct ks_metric_writer *w, enum ks_metric_part part, const char *labels, const char *own,
-    const struct ks_metric_value *v, const double *time);
+void ks_metric_line(struct ks_metric_writer *w, enum ks_metric_part part, const char *labels, size_t labels_len,
+    const char *own, const struct ks_metric_value *v, const double *time);
 
 /* Ends the whole text. */
 void ks_metric_end(struct ks_metric_writer *w);

@@ -4,6 +4,9 @@
  */
 #include "chain/exposition.h"
 
+#include <limits.h>
+#include <string.h>
+
 #include "chain/chain.h"
 #include "chain/metric_names.h"
 #include "chain/metric_writer.h"
@@ -46,6 +49,16 @@ text_at(lua_State *L, int index, size_t i)
 	return text;
 }
 
+/* The divisor at an index of the stack; none: 1. */
+static uint64_t
+check_divisor(lua_State *L, int i)
+{
+	uint64_t per = lua_isnoneornil(L, i) ? 1 : ks_lua_checkbits(L, i);
+
+	luaL_argcheck(L, per > 0, i, "a divisor of 0");
+	return per;
+}
+
 /* Pushes the fields `labels` and `names` of group i of the table at index 1, and stores how many they are. */
 static void
 push_group(lua_State *L, size_t i, struct ks_metric_group *g)
@@ -67,8 +80,7 @@ fill_name(lua_State *L, int index, size_t i, struct ks_metric_name *name)
 	*name = (struct ks_metric_name){ .family = text_at(L, index, 5 * i + 1), .stat = text_at(L, index, 5 * i + 2),
 		.labels = text_at(L, index, 5 * i + 4) };
 	lua_rawgeti(L, index, 5 * (int)i + 3);
-	name->per = ks_lua_checkbits(L, -1);
-	luaL_argcheck(L, name->per > 0, 1, "a divisor of 0");
+	name->per = check_divisor(L, -1);
 	lua_rawgeti(L, index, 5 * (int)i + 5);
 	name->type = (enum ks_metric_type)luaL_checkoption(L, -1, NULL, types);
 	lua_pop(L, 2);
@@ -269,7 +281,6 @@ exposition_format(lua_State *L)
 struct writer {
 	struct ks_metric_writer w;
 	struct ks_buf text, family; /* what was added; the name of the family, a NUL, and its head */
-	struct ks_buf le;           /* scratch: the label of a bucket */
 };
 
 /*
@@ -294,15 +305,18 @@ metrics_gc(lua_State *L)
 
 	ks_buf_free(&u->text);
 	ks_buf_free(&u->family);
-	ks_buf_free(&u->le);
 	return 0;
 }
 
+/* Every method has the writers' metatable as its upvalue, by which it knows them faster than by name. */
 static struct writer *
 check_writer(lua_State *L)
 {
-	struct writer *u = luaL_checkudata(L, 1, WRITER);
+	struct writer *u = lua_touserdata(L, 1);
 
+	if (u == NULL || !lua_getmetatable(L, 1) || !lua_rawequal(L, -1, lua_upvalueindex(1)))
+		luaL_argerror(L, 1, "a writer of metrics expected");
+	lua_pop(L, 1);
 	u->w.out = &u->text;
 	return u;
 }
@@ -339,11 +353,14 @@ add_line(lua_State *L, struct writer *u, enum ks_metric_part part, int i, uint64
 {
 	struct ks_metric_value m;
 	struct ks_value v;
+	size_t n;
+	const char *labels = lua_tolstring(L, 2, &n);
 
+	luaL_argcheck(L, u->family.len > 0, 1, "no family was begun");
 	luaL_checktype(L, i, LUA_TNUMBER);
 	(void)ks_lua_toexact(L, i, &v);
 	ks_metric_scale(&v, 1, per, &m);
-	ks_metric_line(&u->w, part, lua_tostring(L, 2), own, &m, time);
+	ks_metric_line(&u->w, part, labels, n, own, &m, time);
 }
 
 /* add(writer, labels, value[, labels of this sample[, divisor[, time]]]): adds a sample, see ks_metric_line() */
@@ -352,67 +369,97 @@ metrics_add(lua_State *L)
 {
 	struct writer *u = check_writer(L);
 	double time = luaL_optnumber(L, 6, 0);
-	uint64_t per = lua_isnoneornil(L, 5) ? 1 : ks_lua_checkbits(L, 5);
+	uint64_t per = check_divisor(L, 5);
 
 	luaL_checkstring(L, 2);
 	add_line(L, u, KS_PART_VALUE, 3, per, luaL_optstring(L, 4, ""), lua_isnoneornil(L, 6) ? NULL : &time);
 	return push_length(L, u);
 }
 
-/* Adds a bucket whose number is at index 7, if it is there, with all values so far, at index 8. */
-static void
-add_bucket(lua_State *L, struct writer *u, uint64_t per)
-{
-	struct ks_value high;
-	bool is_last = lua_isnil(L, 7);
-
-	if (!is_last) {
-		luaL_checktype(L, 7, LUA_TNUMBER);
-		(void)ks_lua_toexact(L, 7, &high);
-		/* A bucket begins one behind the greatest value of the last one. */
-		if (high.kind == KS_VALUE_DOUBLE)
-			high.d--;
-		else
-			high.i64--;
-	}
-	ks_buf_reset(&u->le);
-	ks_metric_add_le(&u->le, u->w.is_open, is_last ? NULL : &high, 1, per);
-	ks_buf_addc(&u->le, '\0');
-	if (u->le.failed)
-		u->text.failed = true;
-	else
-		add_line(L, u, KS_PART_BUCKET, 8, 1, u->le.data, NULL);
-}
-
 /*
- * histogram(writer, labels, counts, bounds, sum, divisor): adds a histogram of whole numbers. counts: of the buckets.
- * bounds: the least value of each. Bounds and sum are divided.
+ * values(writer, labels, values, statistics[, divisor[, always]]): adds a sample of each statistic that the table of
+ * values has. statistics: an array of names and labels of their samples in turn. always: of the statistics behind the
+ * first `always` of them those that are 0 are left out.
  */
 static int
-metrics_histogram(lua_State *L)
+metrics_values(lua_State *L)
 {
 	struct writer *u = check_writer(L);
-	uint64_t per = ks_lua_checkbits(L, 6), total = 0;
+	uint64_t per = check_divisor(L, 5);
+	lua_Integer always = luaL_optinteger(L, 6, INT_MAX);
 
 	luaL_checkstring(L, 2);
 	luaL_checktype(L, 3, LUA_TTABLE);
 	luaL_checktype(L, 4, LUA_TTABLE);
 	lua_settop(L, 6);
-	for (int i = 1, n = (int)ks_lua_rawlen(L, 3); i <= n; i++) {
-		lua_rawgeti(L, 3, i);
-		total += ks_lua_tocount(L, 7);
-		lua_settop(L, 6);
-		if (i < n)
-			lua_rawgeti(L, 4, i + 1);
-		else
-			lua_pushnil(L);
-		ks_lua_pushu64(L, total);
-		add_bucket(L, u, per);
+	for (int i = 1, n = (int)ks_lua_rawlen(L, 4) / 2; i <= n; i++) {
+		lua_rawgeti(L, 4, 2 * i - 1);
+		lua_rawget(L, 3);
+		if (!lua_isnil(L, 7) && (i <= always || lua_tonumber(L, 7) != 0)) {
+			lua_rawgeti(L, 4, 2 * i);
+			add_line(L, u, KS_PART_VALUE, 7, per, luaL_checkstring(L, 8), NULL);
+		}
 		lua_settop(L, 6);
 	}
+	return push_length(L, u);
+}
+
+/*
+ * metric_buckets(format, bounds, divisor) -> the labels of the buckets of a histogram of whole numbers, for
+ * histogram(). bounds: the least value of each, which is divided.
+ */
+static int
+metric_buckets(lua_State *L)
+{
+	struct ks_buf *b = ks_lua_scratch(L);
+	bool is_open = luaL_checkoption(L, 1, NULL, formats) == KS_EXPOSITION_OPENMETRICS;
+	uint64_t per = check_divisor(L, 3);
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	for (int i = 2, n = (int)ks_lua_rawlen(L, 2); i <= n; i++) {
+		struct ks_value high;
+
+		lua_rawgeti(L, 2, i);
+		luaL_checktype(L, -1, LUA_TNUMBER);
+		(void)ks_lua_toexact(L, -1, &high);
+		lua_pop(L, 1);
+		/* A bucket begins one behind the greatest value of the last one. */
+		if (high.kind == KS_VALUE_DOUBLE)
+			high.d--;
+		else
+			high.i64--;
+		ks_metric_add_le(b, is_open, &high, 1, per);
+		ks_buf_addc(b, '\0');
+	}
+	ks_metric_add_le(b, is_open, NULL, 1, 1);
+	return ks_lua_pushscratch(L, b);
+}
+
+/*
+ * histogram(writer, labels, counts, buckets, sum[, divisor]): adds a histogram. counts: of the buckets, whose labels are
+ * from metric_buckets(). The sum is divided.
+ */
+static int
+metrics_histogram(lua_State *L)
+{
+	struct writer *u = check_writer(L);
+	uint64_t per = check_divisor(L, 6);
+	struct ks_metric_value total = { .kind = KS_VALUE_U64 };
+	size_t labels_len, len;
+	const char *labels = luaL_checklstring(L, 2, &labels_len), *bucket, *end;
+
+	luaL_checktype(L, 3, LUA_TTABLE);
+	bucket = luaL_checklstring(L, 4, &len);
+	end = bucket + len;
+	luaL_argcheck(L, u->family.len > 0, 1, "no family was begun");
+	for (int i = 1, n = (int)ks_lua_rawlen(L, 3); i <= n && bucket < end; i++, bucket += strlen(bucket) + 1) {
+		lua_rawgeti(L, 3, i);
+		total.bits += ks_lua_tocount(L, -1);
+		lua_pop(L, 1);
+		ks_metric_line(&u->w, KS_PART_BUCKET, labels, labels_len, bucket, &total, NULL);
+	}
 	add_line(L, u, KS_PART_SUM, 5, per, "", NULL);
-	ks_lua_pushu64(L, total);
-	add_line(L, u, KS_PART_COUNT, 7, 1, "", NULL);
+	ks_metric_line(&u->w, KS_PART_COUNT, labels, labels_len, "", &total, NULL);
 	return push_length(L, u);
 }
 
@@ -458,6 +505,7 @@ static const luaL_Reg methods[] = {
 static const luaL_Reg writer_methods[] = {
 	{ "family", metrics_family },
 	{ "add", metrics_add },
+	{ "values", metrics_values },
 	{ "histogram", metrics_histogram },
 	{ "text", metrics_text },
 	{ NULL, NULL },
@@ -470,6 +518,7 @@ ks_lua_add_exposition(lua_State *L)
 		{ "exposition", exposition_open },
 		{ "left_out", chain_left_out },
 		{ "exposition_format", exposition_format },
+		{ "metric_buckets", metric_buckets },
 		{ "metric_labels", metric_labels },
 		{ "metric_names", metric_names },
 		{ "metrics", metrics_new },
@@ -478,6 +527,13 @@ ks_lua_add_exposition(lua_State *L)
 
 	ks_lua_newtype(L, EXPOSITION, exposition_gc, NULL, methods);
 	ks_lua_newtype(L, NAMES, NULL, NULL, NULL);
-	ks_lua_newtype(L, WRITER, metrics_gc, NULL, writer_methods);
+	ks_lua_newtype(L, WRITER, metrics_gc, NULL, NULL);
+	luaL_getmetatable(L, WRITER);
+	lua_newtable(L);
+	lua_pushvalue(L, -2);
+	ks_lua_setclosures(L, lua_gettop(L) - 1, writer_methods, 1);
+	lua_pop(L, 1);
+	lua_setfield(L, -2, "__index");
+	lua_pop(L, 1);
 	ks_lua_setfuncs(L, functions);
 }

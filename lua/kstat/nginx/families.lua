@@ -23,8 +23,8 @@ function writer.family(self, name, kind, help)
   self.metrics:family(name, kind, help)
 end
 
-function writer.sample(self, labels, value, own, scale)
-  sent_if_large(self, self.metrics:add(labels, value, own, scale))
+function writer.sample(self, labels, value)
+  sent_if_large(self, self.metrics:add(labels, value))
 end
 
 -- A family of one sample without labels.
@@ -33,38 +33,27 @@ function writer.single(self, name, kind, help, value)
   self:sample("", value)
 end
 
--- Calls f with each row that is shown.
-local function each_row(list, f)
+-- A histogram of a value of interest of rows. The labels of a row's buckets are made once.
+function writer.histogram(self, name, help, list, voi, scale)
+  local buckets, bounds, sum, key = voi .. "_buckets", voi .. "_bounds", voi .. "_sum", self.format .. name
+  self:family(name, "histogram", help)
   for _, row in ipairs(list) do
-    if not row.is_hidden then
-      f(row)
+    local values = row.values
+    if values[buckets] and not row.is_hidden then
+      row.buckets[key] = row.buckets[key] or core.metric_buckets(self.format, values[bounds], scale)
+      sent_if_large(self, self.metrics:histogram(row.labels, values[buckets], row.buckets[key], values[sum], scale))
     end
   end
 end
 
--- A histogram of a value of interest of rows.
-function writer.histogram(self, name, help, list, voi, scale)
-  local buckets, bounds, sum = voi .. "_buckets", voi .. "_bounds", voi .. "_sum"
-  self:family(name, "histogram", help)
-  each_row(list, function(row)
-    local values = row.values
-    if values[buckets] then
-      sent_if_large(self, self.metrics:histogram(row.labels, values[buckets], values[bounds], values[sum], scale))
-    end
-  end)
-end
-
--- Rows of several statistics in one family: pairs of a statistic and of the label that says which one it is.
-function writer.several(self, name, kind, help, list, statistics, scale, is_shown)
+-- Several statistics of rows in one family. statistics, scale, always: see values() of the writer.
+function writer.several(self, name, kind, help, list, statistics, scale, always)
   self:family(name, kind, help)
-  each_row(list, function(row)
-    for i = 1, #statistics, 2 do
-      local value = row.values[statistics[i]]
-      if value and (not is_shown or is_shown(i, value)) then
-        self:sample(row.labels, value, statistics[i + 1], scale)
-      end
+  for _, row in ipairs(list) do
+    if not row.is_hidden then
+      sent_if_large(self, self.metrics:values(row.labels, row.values, statistics, scale, always))
     end
-  end)
+  end
 end
 
 function writer.numbers(self, name, kind, help, list, statistic)
@@ -76,19 +65,15 @@ function writer.quantiles(self, name, help, list, voi, scale)
     voi .. "_p99", 'quantile="0.99"', voi .. "_p999", 'quantile="0.999"' }, scale)
 end
 
--- Codes that did not occur are left out; the five classes, which come first, are not: rates start from 0.
-local function is_shown_code(i, value)
-  return value > 0 or i < 2 * 5
-end
-
--- Requests by code, of the rows of a class.
+-- Requests by code, of the rows of a class. Codes that did not occur are left out; the five classes, which come first,
+-- are not: rates start from 0.
 function writer.codes(self, name, help, list)
   local statistics = {}
   for _, code in ipairs(self.codes_of_rows) do
     statistics[#statistics + 1] = code
     statistics[#statistics + 1] = core.metric_labels("code", code)
   end
-  self:several(name, "counter", help, list, statistics, nil, is_shown_code)
+  self:several(name, "counter", help, list, statistics, nil, 5)
 end
 
 -- --- the families ------------------------------------------------------------------------------------
@@ -274,7 +259,7 @@ function M.render(server, ks, format, emit)
     values.rows = count_rows(classes)
     server.rows:set(values.rows)
     server.values = values
-    local w = setmetatable({ metrics = core.metrics(format), codes_of_rows = server.codes,
+    local w = setmetatable({ metrics = core.metrics(format), format = format, codes_of_rows = server.codes,
       emit = function(text) emit(text) rest() end }, writer)
     requests(w, classes, server)
     upstream_families(w, classes)

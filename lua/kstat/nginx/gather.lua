@@ -10,7 +10,7 @@ local STEP = 4 -- kstats between two looks at the clock: reading one takes some 
 -- What the first n of these arrays have of the kstat that is being read.
 local names, values = {}, {}
 
--- A row with the labels that its texts make.
+-- A row with the labels that its texts make, and `buckets`, in which others keep the labels of histograms.
 local function new_row(k, n)
   local labels, is_used = {}, false
   for i = 1, n do
@@ -21,7 +21,8 @@ local function new_row(k, n)
     end
   end
   return { name = k.name, class = k.class, crtime = k.crtime, values = {},
-    labels = core.metric_labels(unpack(labels)), is_used = is_used, is_other = #labels > 0 and not is_used }
+    labels = core.metric_labels(unpack(labels)), is_used = is_used, is_other = #labels > 0 and not is_used,
+    buckets = {} }
 end
 
 -- Puts the numbers of the kstat into its row. The row of refused labels is hidden until something was refused.
@@ -42,6 +43,16 @@ local function connect(row, owner)
   row.labels, row.is_hidden = owner.labels, owner.is_hidden
 end
 
+-- The kstats of the module, which stay the same as long as the chain does. They are kept under a number, which is no
+-- name of a row.
+local function kstats_of(kept, ks, module)
+  local known, id = kept[1], ks:chain_id()
+  if not known or known.ks ~= ks or known.id ~= id then
+    known = { ks = ks, id = id, list = ks:select(module .. ":0") }
+  end
+  return known
+end
+
 --- Reads all rows.
 -- @tparam table kept what was kept of the last time; {} at first
 -- @tparam chain ks of this nginx's kstats, up to date
@@ -51,7 +62,8 @@ end
 -- not "other"), `is_hidden`
 function M.read(kept, ks, module, rest)
   local classes, rows = {}, {}
-  for i, k in ipairs(ks:select(module .. ":0")) do
+  local known = kstats_of(kept, ks, module)
+  for i, k in ipairs(known.list) do
     local n = core.list(k, names, values)
     if n then
       local row = kept[k.name]
@@ -80,6 +92,7 @@ function M.read(kept, ks, module, rest)
   for name in pairs(kept) do
     kept[name] = rows[name]
   end
+  kept[1] = known
   for name, row in pairs(rows) do
     kept[name] = row
   end
