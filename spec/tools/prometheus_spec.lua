@@ -186,12 +186,16 @@ describe("examples/prometheus", function()
     end
     local dir = run.directory()
     local server = exporter.start(dir, "", ("strace -f -o %s/calls"):format(dir))
+    local function stop()
+      run.shell(("kill $(cat /proc/%s/task/*/children)"):format(server.pid))
+    end
+    finally(stop)
     for _, path in ipairs({ "metrics", "kstat/", "kstat/list.json", "metrics?select=process:::&select=listen:::",
       "metrics?select=/x/:::&select=ethtool:::" }) do
       assert.equal("200", run.shell(("curl -g -s --compressed -o /dev/null -w '%%{http_code}' '127.0.0.1:%s/%s'")
         :format(server.port, path)).out)
     end
-    run.shell("kill $(cat /proc/" .. server.pid .. "/task/*/children)")
+    stop()
     run.await("the exporter's end", function() return not run.alive(server.pid) end)
     local seen = 0
     for call in run.read_file(dir .. "/calls"):gmatch("%f[^\n%z]%d+ +([%w_]+)%(") do
