@@ -375,7 +375,7 @@ static inline __attribute__((always_inline)) int
 change_timer(kstat_etimer_t *kt, enum timer_op op, hrtime_t start, hrtime_t stop)
 {
 	struct ks_rec *rec = (struct ks_rec *)kt;
-	struct ks_seg_timer *next;
+	void *next, *values;
 	kstat_timer_t t;
 	uint64_t v;
 
@@ -384,21 +384,15 @@ change_timer(kstat_etimer_t *kt, enum timer_op op, hrtime_t start, hrtime_t stop
 	v = ks_word_lock(&rec->word);
 	if (v == KS_WORD_BUSY)
 		return -1;
-	next = ks_rec_next(rec, v, sizeof(*next));
-	memcpy(next, ks_rec_now(rec, v, sizeof(*next)), sizeof(*next));
-	t.num_events = next->num_events;
-	t.elapsed_time = next->elapsed_time;
-	t.min_time = next->min_time;
-	t.max_time = next->max_time;
-	t.start_time = next->start_time;
-	t.stop_time = next->stop_time;
+	next = ks_rec_next(rec, v, KS_SEG_TIMER_SIZE);
+	values = ks_seg_timer_values(&t);
+	memcpy(values, ks_rec_now(rec, v, KS_SEG_TIMER_SIZE), KS_SEG_TIMER_SIZE);
 	if (op != TIMER_STOP)
 		ks_timer_start(&t, start);
 	if (op != TIMER_START)
 		ks_timer_stop(&t, stop);
-	*next = (struct ks_seg_timer){ t.num_events, t.elapsed_time, t.min_time, t.max_time,
-		t.start_time, t.stop_time };
-	ks_rec_commit(rec, v, next, sizeof(*next));
+	memcpy(next, values, KS_SEG_TIMER_SIZE);
+	ks_rec_commit(rec, v, next, KS_SEG_TIMER_SIZE);
 	return 0;
 }
 

@@ -202,10 +202,9 @@ lay_out_timers(struct ks_seg_image *im, const struct ks_provider *p)
 	const kstat_timer_t *kt = p->ks.ks_data;
 
 	for (uint_t i = 0; i < p->ks.ks_ndata; i++) {
-		struct ks_seg_timer t = { kt[i].num_events, kt[i].elapsed_time, kt[i].min_time,
-			kt[i].max_time, kt[i].start_time, kt[i].stop_time };
+		uint32_t at = add_record(im, ks_seg_timer_values(&kt[i]), KS_SEG_TIMER_SIZE);
 
-		add_field(im, p, kt[i].name, 0, KS_STORE_RECORD, add_record(im, &t, sizeof(t)), sizeof(t));
+		add_field(im, p, kt[i].name, 0, KS_STORE_RECORD, at, KS_SEG_TIMER_SIZE);
 	}
 	return 0;
 }

@@ -182,11 +182,15 @@ struct ks_seg_text {
 	uint32_t present; /* 0: the null string */
 };
 
-/* The changing values of a timer. */
-struct ks_seg_timer {
-	uint64_t num_events;
-	int64_t elapsed_time, min_time, max_time, start_time, stop_time;
-};
+/* The changing values of a timer are the members of its kstat_timer_t from num_events on. */
+#define KS_SEG_TIMER_SIZE (sizeof(kstat_timer_t) - offsetof(kstat_timer_t, num_events))
+_Static_assert(KS_SEG_TIMER_SIZE == 48, "kstat_timer_t is part of the segment's layout");
+
+static inline void *
+ks_seg_timer_values(const kstat_timer_t *kt)
+{
+	return (char *)(uintptr_t)kt + offsetof(kstat_timer_t, num_events);
+}
 
 /* A number as its 64-bit cell. */
 static inline uint64_t

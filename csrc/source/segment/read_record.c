@@ -158,19 +158,12 @@ add_text(struct ks_record *r, const struct ks_seg_field *field, const char *valu
 static void
 add_timer(struct ks_record *r, const struct ks_seg_field *field, const char *value)
 {
-	struct ks_seg_timer t;
 	kstat_timer_t *kt = ks_record_add(r, sizeof(*kt));
 
 	if (kt == NULL)
 		return;
-	memcpy(&t, value, sizeof(t));
 	memcpy(kt->name, field->name, KSTAT_STRLEN);
-	kt->num_events = t.num_events;
-	kt->elapsed_time = t.elapsed_time;
-	kt->min_time = t.min_time;
-	kt->max_time = t.max_time;
-	kt->start_time = t.start_time;
-	kt->stop_time = t.stop_time;
+	memcpy(ks_seg_timer_values(kt), value, KS_SEG_TIMER_SIZE);
 }
 
 /* 1 done, 0 a record was changing, -1 with errno. */

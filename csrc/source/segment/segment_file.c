@@ -267,7 +267,7 @@ check_form(struct ks_seg_kstat *k)
 				ok = type_fits(f);
 				k->has_text |= f->data_type == KSTAT_DATA_STRING || f->data_type == KSTAT_DATA_STRS;
 			} else if (e->type == KSTAT_TYPE_TIMER) {
-				ok = f->storage == KS_STORE_RECORD && f->size == sizeof(struct ks_seg_timer);
+				ok = f->storage == KS_STORE_RECORD && f->size == KS_SEG_TIMER_SIZE;
 			} else {
 				ok = f->storage == KS_STORE_CELL || f->storage == KS_STORE_SHARDED;
 			}
