@@ -31,10 +31,16 @@ struct parse {
 
 /* --- callbacks of yajl --------------------------------------------------------------- */
 
+/* A value of a type that has no meaning in this place. */
 static void
-no_kstat(struct parse *x)
+no_meaning(struct parse *x)
 {
-	ks_capture_problem(x->notes, "an element of the array is not a kstat");
+	if (x->place == IN_ARRAY)
+		ks_capture_problem(x->notes, "an element of the array is not a kstat");
+	else if (x->place == IN_KSTAT)
+		ks_capture_header_other(x->kstat);
+	else if (x->place == IN_LIST)
+		ks_capture_list_other(x->kstat);
 }
 
 static int
@@ -43,21 +49,10 @@ on_null(void *ctx)
 	struct parse *x = ctx;
 
 	x->progress = true;
-	switch (x->place) {
-	case IN_ARRAY:
-		no_kstat(x);
-		return 1;
-	case IN_KSTAT:
-		ks_capture_header_other(x->kstat);
-		return 1;
-	case IN_DATA:
+	if (x->place == IN_DATA)
 		return ks_capture_data_null(x->kstat);
-	case IN_LIST:
-		ks_capture_list_other(x->kstat);
-		return 1;
-	default:
-		return 1;
-	}
+	no_meaning(x);
+	return 1;
 }
 
 static int
@@ -138,37 +133,32 @@ pass_over(struct parse *x)
 	return 1;
 }
 
+/* What is begun is a place of its own. */
+static int
+enter(struct parse *x, enum place place)
+{
+	x->place = place;
+	return 1;
+}
+
 static int
 on_start_map(void *ctx)
 {
 	struct parse *x = ctx;
 
 	x->progress = true;
-	switch (x->place) {
-	case IN_ARRAY:
+	if (x->place == IN_ARRAY) {
 		ks_capture_kstat_begin(x->kstat);
-		x->place = IN_KSTAT;
-		return 1;
-	case IN_KSTAT:
-		if (x->kstat->member == KS_MEMBER_DATA) {
-			x->place = IN_DATA;
-			return 1;
-		}
-		if (x->kstat->member == KS_MEMBER_PUBLISHER) {
-			x->place = IN_PUBLISHER;
-			return 1;
-		}
-		ks_capture_header_other(x->kstat);
-		break;
-	case IN_DATA:
-		ks_capture_data_object(x->kstat);
-		break;
-	case IN_LIST:
-		ks_capture_list_other(x->kstat);
-		break;
-	default:
-		break;
+		return enter(x, IN_KSTAT);
 	}
+	if (x->place == IN_KSTAT && x->kstat->member == KS_MEMBER_DATA)
+		return enter(x, IN_DATA);
+	if (x->place == IN_KSTAT && x->kstat->member == KS_MEMBER_PUBLISHER)
+		return enter(x, IN_PUBLISHER);
+	if (x->place == IN_DATA)
+		ks_capture_data_object(x->kstat);
+	else
+		no_meaning(x);
 	return pass_over(x);
 }
 
@@ -217,28 +207,11 @@ on_start_array(void *ctx)
 	x->progress = true;
 	if (x->place != OUTSIDE && starts_line(x))
 		return cut_off(x);
-	switch (x->place) {
-	case OUTSIDE:
-		x->place = IN_ARRAY;
-		return 1;
-	case IN_ARRAY:
-		no_kstat(x);
-		break;
-	case IN_KSTAT:
-		ks_capture_header_other(x->kstat);
-		break;
-	case IN_DATA:
-		if (ks_capture_list_begin(x->kstat)) {
-			x->place = IN_LIST;
-			return 1;
-		}
-		break;
-	case IN_LIST:
-		ks_capture_list_other(x->kstat);
-		break;
-	default:
-		break;
-	}
+	if (x->place == OUTSIDE)
+		return enter(x, IN_ARRAY);
+	if (x->place == IN_DATA && ks_capture_list_begin(x->kstat))
+		return enter(x, IN_LIST);
+	no_meaning(x);
 	return pass_over(x);
 }
 
