@@ -9,11 +9,12 @@
 #include "lua/value.h"
 
 #define LAYOUT "kstat.layout"
-#define MAX_WIDTH 1000 /* of a column, and bytes between two */
+#define MAX_WIDTH 1000000 /* of a column */
+#define MAX_GAP 1000      /* bytes between two */
 
 struct layout {
 	struct ks_layout l; /* first */
-	char gap[MAX_WIDTH + 1];
+	char gap[MAX_GAP + 1];
 	struct ks_column column[];
 };
 
@@ -26,8 +27,8 @@ take_column(lua_State *L, struct ks_column *c)
 	luaL_checktype(L, -1, LUA_TTABLE);
 	lua_getfield(L, -1, "room");
 	width = lua_tonumber(L, -1);
-	luaL_argcheck(L, width >= 0 && width <= MAX_WIDTH, 1, "room: out of range");
-	c->width = (int)width;
+	luaL_argcheck(L, width >= 0, 1, "room: below 0");
+	c->width = width < MAX_WIDTH ? (int)width : MAX_WIDTH;
 	lua_getfield(L, -2, "align");
 	c->left = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "left") == 0;
 	lua_getfield(L, -3, "format");
@@ -49,7 +50,7 @@ layout_new(lua_State *L)
 	struct layout *u;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
-	luaL_argcheck(L, len <= MAX_WIDTH && strlen(gap) == len, 2, "no text, or too long");
+	luaL_argcheck(L, len <= MAX_GAP && strlen(gap) == len, 2, "no text, or too long");
 	lua_settop(L, 4);
 	n = ks_lua_rawlen(L, 1);
 	u = ks_lua_newuserdata(L, sizeof(*u) + n * sizeof(u->column[0]));

@@ -34,6 +34,11 @@ describe("the lines of a report", function()
       printed({ columns = columns() }, { { 1.5, "wörd", 3 }, { 2 } }))
   end)
 
+  it("are as wide as the longest text", function()
+    local long = ("x"):rep(3000)
+    assert.equal(("a\n%s\n%s\n"):format(long, "y"), printed({ columns = { { "a" } } }, { { a = long }, { a = "y" } }))
+  end)
+
   it("have any text between their columns", function()
     assert.equal("a    | b     |   c\n1.5  | wörd  |   3\n", printed({ columns = columns(), gap = " | " }, { ROWS[1] }))
   end)

@@ -25,37 +25,28 @@ end
 
 -- Rows of cells under titles; texts to the left, numbers to the right.
 local function grid(self, rows)
-  local nkeys, widths = #self.columns, {}
-  local texts = { {} }
-  local right = {}
+  local nkeys, texts, columns = #self.columns, { {} }, {}
   for i, title in ipairs(self.titles) do
-    texts[1][i] = title
-    right[i] = i > nkeys
+    texts[1][i], columns[i] = title, { room = 0, align = i <= nkeys and "left" or nil }
   end
   for r, row in ipairs(rows) do
-    local cells = {}
-    for i = 1, #self.titles do
-      local value
+    texts[r + 1] = {}
+    for i = 1, #columns do
+      local value = row.key[i]
       if i > nkeys then
         value = row.values[i - nkeys]
-      else
-        value = row.key[i]
       end
-      cells[i] = short(value)
+      texts[r + 1][i] = short(value)
     end
-    texts[r + 1] = cells
   end
   for _, cells in ipairs(texts) do
-    for i, cell in ipairs(cells) do
-      widths[i] = math.max(widths[i] or 0, core.columns_of(cell))
+    for i, column in ipairs(columns) do
+      column.room = math.max(column.room, core.columns_of(cells[i]))
     end
   end
+  local layout = core.layout(columns, "  ")
   for r, cells in ipairs(texts) do
-    for i, cell in ipairs(cells) do
-      local blanks = (" "):rep(widths[i] - core.columns_of(cell))
-      cells[i] = right[i] and blanks .. cell or cell .. blanks
-    end
-    texts[r] = table.concat(cells, "  "):gsub(" +$", "") .. "\n"
+    texts[r] = core.line(layout, cells, "")
   end
   return table.concat(texts)
 end
