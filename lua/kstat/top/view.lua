@@ -1,7 +1,7 @@
 --- How `top` looks: its state as lines of text, and lines as what a terminal is sent. Nothing here does
 -- input or output.
 -- @module kstat.top.view
-local columns_of = require("kstat.core").columns_of
+local core = require("kstat.core")
 local picture = require("kstat.picture")
 local rows = require("kstat.top.rows")
 local cut, whole = require("kstat.text").cut, require("kstat.text").whole
@@ -57,37 +57,36 @@ function view.fit(text, width)
   return shown .. (" "):rep(width - have)
 end
 
-local function right(text, width)
-  return (" "):rep(width - columns_of(text)) .. text
-end
-
 -- Columns for the sparkline: what a wide window has to spare.
 local function trend_width(width)
   return math.max(0, math.min(32, math.floor((width - 60) / 2)))
 end
 
-local function row_line(row, width, utf8)
-  local trend = trend_width(width)
-  local text = ("%s %s %s "):format(right(view.number(row.rate), 8), right(view.number(row.value), 8),
-    view.fit(view.harmless(row.unit, utf8), 6))
-  if trend > 0 then
-    local past, n = rows.history(row, trend)
-    local line = picture.sparkline(past, { n = n, width = trend, utf8 = utf8 })
-    text = text .. right(line, trend) .. " "
+-- A line of cells: rate, value, unit, trend where there is room for it, and name.
+local function line_of(width, rate, value, unit, trend, name)
+  local columns, cells = { { room = 8 }, { room = 8 }, { room = 6, align = "left" } }, { rate, value, (cut(unit, 6)) }
+  if trend_width(width) > 0 then
+    columns[4], cells[4] = { room = trend_width(width) }, trend
   end
-  return view.fit(text .. view.harmless(row.name, utf8), width)
+  columns[#columns + 1], cells[#cells + 1] = { room = 0 }, name
+  return view.fit(core.line(core.layout(columns, " "), cells, ""):sub(1, -2), width)
+end
+
+local function row_line(row, width, utf8)
+  local room, trend = trend_width(width), ""
+  if room > 0 then
+    local past, n = rows.history(row, room)
+    trend = picture.sparkline(past, { n = n, width = room, utf8 = utf8 })
+  end
+  return line_of(width, view.number(row.rate), view.number(row.value), view.harmless(row.unit, utf8), trend,
+    view.harmless(row.name, utf8))
 end
 
 local function header_line(state, width)
-  local trend = trend_width(width)
   local function title(name)
-    return (state.sort == name and (state.reverse and "^" or "") .. name:upper() or name)
+    return state.sort == name and (state.reverse and "^" or "") .. name:upper() or name
   end
-  local text = ("%s %s %s "):format(right(title("rate"), 8), right(title("value"), 8), view.fit("unit", 6))
-  if trend > 0 then
-    text = text .. right("trend", trend) .. " "
-  end
-  return view.fit(text .. title("name"), width)
+  return line_of(width, title("rate"), title("value"), "unit", "trend", title("name"))
 end
 
 local function seconds(v)
