@@ -108,6 +108,10 @@ def visit(browser, options, url, seconds, script):
     while time.monotonic() < end:
         time.sleep(0.1)
         browser.evaluate("0")
+    while "until" in options and time.monotonic() < end + 120:
+        if browser.evaluate(options["until"]).get("result", {}).get("value"):
+            break
+        time.sleep(0.1)
     result = browser.evaluate(script)
     if "picture" in options:
         size = browser.evaluate("document.documentElement.scrollHeight")["result"]["value"]
@@ -121,7 +125,7 @@ def visit(browser, options, url, seconds, script):
 
 
 def main():
-    options = dict((a[2:] + "=").split("=")[:2] for a in sys.argv[1:] if a.startswith("--"))
+    options = dict(a[2:].partition("=")[::2] for a in sys.argv[1:] if a.startswith("--"))
     url, seconds, script = ([a for a in sys.argv[1:] if not a.startswith("--")] + ["null"])[:3]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
         browser = Browser(directory)

@@ -131,6 +131,9 @@ function methods.start(self)
   local pid = sh("cat %s/logs/nginx.pid", self.prefix).out:match("%d+")
   assert(pid and run.alive(pid), run.read_file(self.prefix .. "/logs/out.log"))
   self.pid = pid
+  -- The first worker answers while the master still makes the others: at a reload they would be taken for new ones.
+  local n = tonumber(run.read_file(self.prefix .. "/nginx.conf"):match("\nworker_processes (%d+)")) or 1
+  run.await("the workers", function() return #self:workers() >= n end)
   return self
 end
 

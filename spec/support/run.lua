@@ -112,7 +112,9 @@ end
 --- Starts a program in the background; returns the id of its process, for M.stop().
 -- program: what sh can exec, such as "env NAME=value program argument"; out: the file for what it prints.
 function M.start(program, out)
-  return M.shell(("{ exec %s; } >%s 2>&1 </dev/null & echo $!"):format(program, M.quote(out))).out:match("%d+")
+  -- The file is empty before this returns: what an earlier program wrote there is not taken for this one's.
+  return M.shell((": >%s; { exec %s; } >%s 2>&1 </dev/null & echo $!"):format(M.quote(out), program, M.quote(out)))
+    .out:match("%d+")
 end
 
 --- Returns true if a process exists and has not ended.

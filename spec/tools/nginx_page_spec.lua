@@ -67,8 +67,11 @@ describe("kn:page()", function()
       pending("Chromium is not installed")
       return
     end
-    local r = run.shell(("python3 spec/support/browser.py %s 3 %s"):format(url, run.quote(
-      "[document.getElementById('state').textContent, document.querySelectorAll('canvas').length > 5]")))
+    local state = "document.getElementById('state').textContent"
+    local has_pictures = "document.querySelectorAll('canvas').length > 5"
+    local r = run.shell(("python3 spec/support/browser.py --until=%s %s 0 %s"):format(
+      run.quote(("%s == 'live' && %s"):format(state, has_pictures)), url, run.quote(("[%s, %s]"):format(state,
+      has_pictures))))
     local seen = cjson.decode(r.out)
     assert.same({ {}, { "live", true } }, { seen.errors, seen.result })
   end)

@@ -92,12 +92,13 @@ describe("Tab", function()
     local home = run.directory()
     local t = pty.start(("HOME=%s exec %s/kstatlua -r %s -i"):format(home, run.bin, source), 100, 30)
     t:await("help explains, Tab completes, exit ends", true)
-    t:send("ks = kstat.open(); k = ks:lookup('app', 0, 'pool')", "Enter")
+    t:send("ks = kstat.open(); k = ks:lookup('app', 0, 'pool'); print('found')", "Enter")
+    t:await("\nfound\n>", true) -- keys that come before the prompt does would not be its own
     for _, case in ipairs({
       { "kstat.op", "> kstat.open" }, { "pri", "> print" }, { "ks.qu", "> ks.queue" },
       { "ks.app[0].po", "> ks.app[0].pool" }, { "print(ks.app[0].pool.id", "> print(ks.app[0].pool.idle" },
       { "ks:look", "> ks:lookup" },
-      { "k:fig", "> k:figures" }, { "k.modu", "> k.module" }, { "k:get('id", "> k:get('idle'" },
+      { "k:exa", "> k:exact" }, { "k.modu", "> k.module" }, { "k:get('id", "> k:get('idle'" },
       { 'ks["que', '> ks["queue"' }, { 'ks:select("queue:3:jobs:wa', '> ks:select("queue:3:jobs:waiting"' },
       { 'ks:select("qu', '> ks:select("queue:' }, { "ks.queue.", "> ks.queue[3]" },
     }) do
