@@ -58,7 +58,8 @@ asks_for(const struct ks_selector *s, const char *module, const char *class_, in
 }
 
 bool
-ks_bound_asks_for(const struct ks_scan *scan, const char *module, const char *class_, int instance, const char *name)
+ks_bound_asks_for(const struct ks_scan *scan, const char *module, const char *class_, int instance,
+    const char *name)
 {
 	const struct ks_only *only = only_of(scan);
 

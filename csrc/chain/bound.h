@@ -1,6 +1,6 @@
 /*
- * bound.h - what a chain's bound lets in, and what it answers to sources that are scanned: they leave out what
- * nobody wants. SPDX-License-Identifier: MIT
+ * bound.h - what a chain's bound lets in, and what it answers to sources that are scanned: they leave out
+ * what nobody wants. SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_BOUND_H
 #define CHAIN_BOUND_H

@@ -94,7 +94,9 @@ out_of_memory(const struct ks_options *o)
 	return KS_EXIT_FATAL;
 }
 
-/* Calls a function with the options as its last argument; n others are on the stack. Returns the exit status. */
+/*
+ * Calls a function with the options as its last argument; n others are on the stack. Returns the exit status.
+ */
 static int
 call_protected(lua_State *L, lua_CFunction function, struct ks_options *o, int n)
 {

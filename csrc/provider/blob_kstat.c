@@ -32,7 +32,10 @@ set_head(const kstat_blob_t *known, void *memory)
 	memcpy(ks_blob_vois_of(memory), vois, known->nvois * sizeof(*vois));
 }
 
-/* What is needed of a template, as it is now: the first contents of a kstat, and what its process knows of it. */
+/*
+ * What is needed of a template, as it is now: the first contents of a kstat, and what its process knows of
+ * it.
+ */
 struct made {
 	size_t size;
 	char *bytes;

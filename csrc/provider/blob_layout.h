@@ -137,9 +137,9 @@ bool ks_blob_replay(const struct ks_blob_row *row, const struct ks_blob_copy *co
     size_t blob_size, struct statsblob *blob);
 
 /*
- * What a process knows of a statsblob kstat that it updates. Others that share the memory may write anything there, at
- * any time, so everything that decides about addresses is kept here: where the rows lie, and a blob of the template,
- * by which the blobs in the rows are updated (stats/blob.h).
+ * What a process knows of a statsblob kstat that it updates. Others that share the memory may write anything
+ * there, at any time, so everything that decides about addresses is kept here: where the rows lie, and a blob
+ * of the template, by which the blobs in the rows are updated (stats/blob.h).
  */
 struct kstat_blob {
 	size_t size;      /* of all of this, bytes */

@@ -70,7 +70,8 @@ ks_blob_double(uint64_t bits)
  * ks_sb_update_*(). Inlined, as most callers know the operation.
  */
 static inline __attribute__((always_inline)) int
-ks_blob_apply(const struct statsblob *form, struct statsblob *blob, enum ks_blob_op op, int32_t voi, uint64_t value)
+ks_blob_apply(const struct statsblob *form, struct statsblob *blob, enum ks_blob_op op, int32_t voi,
+    uint64_t value)
 {
 	const struct ks_sb *f = ks_sb(form);
 	struct ks_sb *to = ks_sb(blob);

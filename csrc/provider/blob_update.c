@@ -26,7 +26,10 @@ has_form(const kstat_blob_t *b, const struct statsblob *blob)
 	return ks_sb_ok(ks_sb(blob)) && ks_sb_same_layout(ks_sb(ks_blob_form_of(b)), ks_sb(blob));
 }
 
-/* Makes the blob as of commit `at` from the newest whole copy, in private memory. True, and *from is the copy's. */
+/*
+ * Makes the blob as of commit `at` from the newest whole copy, in private memory. True, and *from is the
+ * copy's.
+ */
 static bool
 rebuild(const kstat_blob_t *b, struct ks_blob_row *row, uint32_t at, struct statsblob *blob, uint64_t *from)
 {
@@ -44,8 +47,9 @@ rebuild(const kstat_blob_t *b, struct ks_blob_row *row, uint32_t at, struct stat
 }
 
 /*
- * What a writer that died left behind, or one that wrote what does not belong there: copies of what was never committed
- * are dropped, and the blob is made from the newest whole one. 0, or -1 with errno EIO, ENOMEM. The row is locked.
+ * What a writer that died left behind, or one that wrote what does not belong there: copies of what was never
+ * committed are dropped, and the blob is made from the newest whole one. 0, or -1 with errno EIO, ENOMEM. The
+ * row is locked.
  */
 static __attribute__((noinline)) int
 recover(const kstat_blob_t *b, struct ks_blob_row *row, uint32_t at)
@@ -88,8 +92,8 @@ open_row(const kstat_blob_t *b, struct ks_blob_row *row, uint64_t *v)
 }
 
 /*
- * Marks the blob as being changed, until commit_row() says which commit it is. If this thread dies in between,
- * the next one finds the mark, and makes the blob anew from the last copy and the log.
+ * Marks the blob as being changed, until commit_row() says which commit it is. If this thread dies in
+ * between, the next one finds the mark, and makes the blob anew from the last copy and the log.
  */
 static inline void
 begin_change(struct ks_blob_row *row)
@@ -160,7 +164,8 @@ what_failed(int err)
 
 /* Tries an update again that met something else than a digest. */
 static __attribute__((noinline)) int
-apply_again(const kstat_blob_t *b, struct ks_blob_row *row, uint32_t at, enum ks_blob_op op, int32_t voi, uint64_t value)
+apply_again(const kstat_blob_t *b, struct ks_blob_row *row, uint32_t at, enum ks_blob_op op, int32_t voi,
+    uint64_t value)
 {
 	if (recover(b, row, at) != 0)
 		return EBADMSG;
@@ -168,7 +173,10 @@ apply_again(const kstat_blob_t *b, struct ks_blob_row *row, uint32_t at, enum ks
 	return ks_blob_apply(ks_blob_form_of(b), ks_blob_of(row, b->blob_size), op, voi, value);
 }
 
-/* Sets the blob aside. Where it lost its form, it is made from the last copy and the log, and its form is back. */
+/*
+ * Sets the blob aside. Where it lost its form, it is made from the last copy and the log, and its form is
+ * back.
+ */
 static __attribute__((noinline)) void
 keep(const kstat_blob_t *b, struct ks_blob_row *row, uint32_t number)
 {
@@ -197,8 +205,8 @@ update(const kstat_blob_t *b, enum ks_blob_op op, int32_t voi, uint64_t value)
 		err = apply_again(b, row, KS_WORD_SEQ(v), op, voi, value);
 	if (__builtin_expect(err == EINVAL || err == EBADMSG, 0)) {
 		/*
-		 * EINVAL: nothing was changed, so the blob is the last commit still. EBADMSG: others have overwritten
-		 * it, and the mark makes the next thread look at it again.
+		 * EINVAL: nothing was changed, so the blob is the last commit still. EBADMSG: others have
+		 * overwritten it, and the mark makes the next thread look at it again.
 		 */
 		if (err == EINVAL)
 			atomic_store_explicit(&row->number, KS_WORD_SEQ(v), memory_order_release);
@@ -257,7 +265,10 @@ lock_whole(const kstat_blob_t *b, struct ks_blob_row *row, struct statsblob *to,
 	return -1;
 }
 
-/* A change that no log entry could tell: it is made in a private copy, and set aside at once. 0, or -1 with errno. */
+/*
+ * A change that no log entry could tell: it is made in a private copy, and set aside at once. 0, or -1 with
+ * errno.
+ */
 static int
 replace(kstat_blob_t *b, uint32_t shard, change_fn *change, const struct statsblob *from)
 {

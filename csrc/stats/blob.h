@@ -12,15 +12,15 @@ int64_t ks_sb_now(void);
 
 /*
  * Returns whether two blobs have equal template hashes, slots and bucket bounds; equal hashes alone prove
- * nothing. `a` must have passed stats_blob_check() or been made by this library; of `b` only as many bytes must be
- * there.
+ * nothing. `a` must have passed stats_blob_check() or been made by this library; of `b` only as many bytes
+ * must be there.
  */
 bool ks_sb_same_layout(const struct ks_sb *a, const struct ks_sb *b);
 
 /*
- * As stats_voi_update_int(), _uint() and _dbl(). `form` is the blob itself; or `to` lies in memory in which others may
- * write at any time, and `form` is a blob of the same template that nobody changes. EBADMSG: others overwrote `to`,
- * of which a part may be updated by now.
+ * As stats_voi_update_int(), _uint() and _dbl(). `form` is the blob itself; or `to` lies in memory in which
+ * others may write at any time, and `form` is a blob of the same template that nobody changes. EBADMSG:
+ * others overwrote `to`, of which a part may be updated by now.
  */
 int ks_sb_update_int(const struct ks_sb *form, struct ks_sb *to, int32_t id, int64_t v, bool rel);
 int ks_sb_update_uint(const struct ks_sb *form, struct ks_sb *to, int32_t id, uint64_t v, bool rel);

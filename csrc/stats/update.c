@@ -3,9 +3,10 @@
  * second: it touches the blob's own cache lines and, for histograms, the template's plan.
  *
  * Each function gets a blob twice. `form` says where everything is, and what never changes: slots, bounds of
- * buckets, sizes of digests. `to` is where the numbers are. They are the same blob, or else `form` is a private blob of
- * the same template, and `to` lies in memory in which others may write at any time: then no bit of `to` decides about
- * an address, a length or a divisor. Whatever lies there is a number, or it is copied and checked before it is used.
+ * buckets, sizes of digests. `to` is where the numbers are. They are the same blob, or else `form` is a
+ * private blob of the same template, and `to` lies in memory in which others may write at any time: then no
+ * bit of `to` decides about an address, a length or a divisor. Whatever lies there is a number, or it is
+ * copied and checked before it is used.
  * SPDX-License-Identifier: MIT
  */
 #include <limits.h>
@@ -145,8 +146,8 @@ update_hist(const struct ks_sb *form, struct ks_sb *to, const struct ks_vs *vs, 
 
 /* Updates SUM, MAX and MIN of a VOI that has slots up to top. */
 INLINE void
-update_simple(const struct ks_sb *form, struct ks_sb *to, const struct ks_vs *vs, int top, unsigned size, bool sgn,
-    uint64_t v)
+update_simple(const struct ks_sb *form, struct ks_sb *to, const struct ks_vs *vs, int top, unsigned size,
+    bool sgn, uint64_t v)
 {
 	unsigned char *p;
 
@@ -174,8 +175,8 @@ update_simple(const struct ks_sb *form, struct ks_sb *to, const struct ks_vs *vs
 
 /* Updates all of a VOI except its histogram and its previous value. */
 INLINE int
-update_rest(const struct ks_sb *form, struct ks_sb *to, const struct ks_vs *vs, int top, unsigned size, bool sgn,
-    uint64_t v)
+update_rest(const struct ks_sb *form, struct ks_sb *to, const struct ks_vs *vs, int top, unsigned size,
+    bool sgn, uint64_t v)
 {
 	update_simple(form, to, vs, top, size, sgn, v);
 	if (top == VS_STYPE_TDGST && vs[VS_STYPE_TDGST].stype == VS_STYPE_TDGST)
@@ -204,7 +205,8 @@ DIGEST(digest_u64, 8, false)
 
 /* Updates a VOI with a histogram without a plan; this is rare, so one function serves all types. */
 static __attribute__((noinline)) int
-update_planless(const struct ks_sb *form, struct ks_sb *to, const struct ks_vs *vs, int top, unsigned dt, uint64_t v)
+update_planless(const struct ks_sb *form, struct ks_sb *to, const struct ks_vs *vs, int top, unsigned dt,
+    uint64_t v)
 {
 	bool sgn = ks_dtypes[dt].is_signed;
 
@@ -213,7 +215,8 @@ update_planless(const struct ks_sb *form, struct ks_sb *to, const struct ks_vs *
 }
 
 INLINE void
-count(const struct ks_sb *form, struct ks_sb *to, const struct ks_vs *vs, const struct ks_histplan *h, size_t slot)
+count(const struct ks_sb *form, struct ks_sb *to, const struct ks_vs *vs, const struct ks_histplan *h,
+    size_t slot)
 {
 	unsigned char *p = ks_sb_data(to, vs) + slot;
 
@@ -250,8 +253,8 @@ SEARCHED(searched_u64, 8, false)
  * fail. The common paths call other functions only as their last act, so that no registers are saved.
  */
 INLINE int
-update_int(const struct ks_sb *form, struct ks_sb *to, int32_t id, unsigned dt, unsigned size, bool sgn, uint64_t v,
-    bool rel)
+update_int(const struct ks_sb *form, struct ks_sb *to, int32_t id, unsigned dt, unsigned size, bool sgn,
+    uint64_t v, bool rel)
 {
 	const struct ks_voi *voi = find(form, id, dt);
 	const struct ks_vs *vs;
@@ -501,7 +504,8 @@ update_narrow(const struct ks_sb *form, struct ks_sb *to, const struct ks_voi *v
 
 /* The most common types come first; each jumps to a function of its own, because Lua calls this often. */
 INLINE int
-update_whole(const struct ks_sb *form, struct ks_sb *to, struct statsblob *alone, int32_t id, int64_t v, bool rel)
+update_whole(const struct ks_sb *form, struct ks_sb *to, struct statsblob *alone, int32_t id, int64_t v,
+    bool rel)
 {
 	const struct ks_voi *voi;
 

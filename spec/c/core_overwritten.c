@@ -1,7 +1,7 @@
 /*
- * core_overwritten.c - workers that overwrite a shared segment without pause, while others count in it. Nobody else
- * may die of it, and after the next reload readers see whole kstats. Says what went wrong, or "unharmed".
- * Usage: core_overwritten SECONDS; KSTAT_DIR set. SPDX-License-Identifier: MIT
+ * core_overwritten.c - workers that overwrite a shared segment without pause, while others count in it.
+ * Nobody else may die of it, and after the next reload readers see whole kstats. Says what went wrong, or
+ * "unharmed". Usage: core_overwritten SECONDS; KSTAT_DIR set. SPDX-License-Identifier: MIT
  */
 #include <signal.h>
 #include <stdio.h>
@@ -32,7 +32,10 @@ struct counted {
 
 static uint32_t template;
 
-/* Values of interest of all kinds: digests of both sizes, fixed point, histograms that are searched, relative ones. */
+/*
+ * Values of interest of all kinds: digests of both sizes, fixed point, histograms that are searched, relative
+ * ones.
+ */
 static bool
 make_template(void)
 {
@@ -172,7 +175,10 @@ overwrite(char *at, size_t room)
 	memcpy(at, &v, n < room ? n : room);
 }
 
-/* Into the blob that is changed: its head, a slot, or the head of a digest; what leads to a digest being merged. */
+/*
+ * Into the blob that is changed: its head, a slot, or the head of a digest; what leads to a digest being
+ * merged.
+ */
 static void
 overwrite_blob(kstat_blob_t *b)
 {
@@ -206,7 +212,10 @@ overwrite_row(kstat_blob_t *b)
 	}
 }
 
-/* Plain noise, everywhere but in the words that lock: each of these that looks held costs the others a second. */
+/*
+ * Plain noise, everywhere but in the words that lock: each of these that looks held costs the others a
+ * second.
+ */
 static void
 overwrite_any(kstat_pub_t *pub, uint64_t used)
 {

@@ -1,8 +1,8 @@
 /*
- * segment_layout.h - the file in which a process publishes kstats: what lies where, and how a
- * record is changed and read. Writers map the file, and take from it nothing that decides about addresses without
- * a check (space.c); readers copy from it with pread() and believe nothing (source/segment/segment_file.c). All fields
- * have fixed widths and the writer's byte order.
+ * segment_layout.h - the file in which a process publishes kstats: what lies where, and how a record is
+ * changed and read. Writers map the file, and take from it nothing that decides about addresses without a
+ * check (space.c); readers copy from it with pread() and believe nothing (source/segment/segment_file.c). All
+ * fields have fixed widths and the writer's byte order.
  *
  *     header        KS_SEG_HEADER bytes
  *     entry         one per kstat, KS_SEG_ALIGN-aligned, one directly behind the other up to
@@ -13,15 +13,16 @@
  *                   fields      struct ks_seg_field[nfields]
  *                   strings     units and descriptions
  *
- * The protocol. A publisher makes the file under another name, locks one of its first bytes for writing, fills the
- * header and renames it; the kernel drops that lock with the last mapping, and a file that nobody locks is a dead
- * publisher's. Kstats come and go under header.lock: header.changes is made odd, the entry is written behind
- * header.used or into the place of a deleted one, its state becomes KS_SEG_INSTALLED, header.used moves on, and
- * header.changes becomes even again. So a reader that saw the same even number before and after it copied entries has
- * them as they were together, and one that died half-way leaves at most a place that nobody uses. What does not change
- * while an entry is installed has a check (ks_seg_entry_check()). A place is given up before it is used again, for a
- * second at least: who still updates the old kstat writes into a place of the same form. Updates take no lock of the
- * segment; each of the four forms of data has its own way:
+ * The protocol. A publisher makes the file under another name, locks one of its first bytes for writing,
+ * fills the header and renames it; the kernel drops that lock with the last mapping, and a file that nobody
+ * locks is a dead publisher's. Kstats come and go under header.lock: header.changes is made odd, the entry is
+ * written behind header.used or into the place of a deleted one, its state becomes KS_SEG_INSTALLED,
+ * header.used moves on, and header.changes becomes even again. So a reader that saw the same even number
+ * before and after it copied entries has them as they were together, and a publisher that dies leaves at
+ * most a place that nobody uses. What does not change while an entry is installed has a check
+ * (ks_seg_entry_check()). A place is given up before it is used again, for a second at least: who still
+ * updates the old kstat writes into a place of the same form. Updates take no lock of the segment; each of
+ * the four forms of data has its own way:
  *
  *   cells     64-bit numbers, each changed by one atomic operation: named numbers, interrupt
  *             counts. With shards, a row of cells for each thread that claimed one; the reader sums.

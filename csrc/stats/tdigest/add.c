@@ -228,7 +228,8 @@ add_job(void *copy, void *ctx)
 }
 
 int
-ks_tdgst_add_checked(const void *shape, void *td, int kind, size_t size, int64_t value, enum ks_tdgst_as as)
+ks_tdgst_add_checked(const void *shape, void *td, int kind, size_t size, int64_t value,
+    enum ks_tdgst_as as)
 {
 	struct addition a = { shape, td, kind, size, value, as };
 	unsigned shift = as == KS_TDGST_FIXED ? 0 : td_frac(shape, kind);

@@ -398,7 +398,10 @@ td_load(const uint8_t *node, int kind, unsigned extra)
 KS_TDGST_INLINE void
 td_store(uint8_t *node, int kind, unsigned extra, struct ks_tdgst_item it, unsigned ctl)
 {
-	/* A sum of damaged values may be so large that mu, rounded up, would not fit into m when it is loaded. */
+	/*
+	 * A sum of damaged values may be so large that mu, rounded up, would not fit into m when it is
+	 * loaded.
+	 */
 	int64_t m = extra == 16 && it.m > INT64_MAX - 0x8000 ? INT64_MAX - 0x8000 : it.m;
 	int64_t low = extra == 16 ? (int16_t)(uint16_t)m : m & 1;
 
@@ -493,9 +496,9 @@ td_wait(void *td, int kind, enum ks_tdgst_mode mode, size_t i, size_t max, int64
 /* --- adding --- */
 
 /*
- * The ordinary case: one sample, a value that needs no other mode, an array in which a
- * place is left. value is in units of 2^-(frac - shift). `shape` is td, or a private digest of the same size and
- * precision if others may write into td. Returns false for other cases.
+ * The ordinary case: one sample, a value that needs no other mode, an array in which a place is left. value
+ * is in units of 2^-(frac - shift). `shape` is td, or a private digest of the same size and precision if
+ * others may write into td. Returns false for other cases.
  */
 KS_TDGST_INLINE bool
 td_add(const void *shape, void *td, int kind, int64_t value, unsigned shift, bool is_signed)
@@ -529,9 +532,13 @@ struct ks_tdgst_work {
 };
 
 #define KS_TDGST_SCRATCH_SIZE(n) \
-	(KS_TDGST_NITEMS(n) * sizeof(struct ks_tdgst_item) + KS_TDGST_NSORT(n) * (2 * sizeof(int64_t) + sizeof(uint16_t)))
+	(KS_TDGST_NITEMS(n) * sizeof(struct ks_tdgst_item) + \
+	KS_TDGST_NSORT(n) * (2 * sizeof(int64_t) + sizeof(uint16_t)))
 
-/* The arrays for a digest of n nodes in memory of KS_TDGST_SCRATCH_SIZE(n) bytes; the widest types come first. */
+/*
+ * The arrays for a digest of n nodes in memory of KS_TDGST_SCRATCH_SIZE(n) bytes; the widest types come
+ * first.
+ */
 static inline struct ks_tdgst_work
 ks_tdgst_work_in(void *memory, size_t n)
 {
@@ -544,9 +551,9 @@ ks_tdgst_work_in(void *memory, size_t n)
 }
 
 /*
- * Calls fn with memory of that size, and returns its result. The memory is on the stack if the size is at most
- * `most`, else allocated; where there is none it is on the stack, too. The greatest size is what a digest of
- * KS_TDGST_MAXCTDS nodes needs as scratch memory.
+ * Calls fn with memory of that size, and returns its result. The memory is on the stack if the size is at
+ * most `most`, else allocated; where there is none it is on the stack, too. The greatest size is what a
+ * digest of KS_TDGST_MAXCTDS nodes needs as scratch memory.
  */
 typedef int ks_tdgst_job(void *memory, void *ctx);
 int ks_tdgst_with_memory(size_t size, size_t most, ks_tdgst_job *fn, void *ctx);

@@ -165,8 +165,8 @@ merge_list(const struct ks_tdgst_list *src, void *ctx)
 		ks_tdgst_next_mode(dst);
 	mg->src = src;
 	n = ks_tdgst_maxctds(dst, kind);
-	(void)ks_tdgst_with_memory((n + src->n + 2) * sizeof(*src->item), n <= 128 ? NLIST(128) * sizeof(*src->item) : 0,
-	    merge_job, mg);
+	(void)ks_tdgst_with_memory((n + src->n + 2) * sizeof(*src->item),
+	    n <= 128 ? NLIST(128) * sizeof(*src->item) : 0, merge_job, mg);
 	td_count(dst, kind, mg->count);
 	return 0;
 }

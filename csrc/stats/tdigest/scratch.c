@@ -1,6 +1,6 @@
 /*
- * scratch.c - memory for the work on digests. It is on the stack, and at most about twice as large as what is asked
- * for; large pieces are allocated.
+ * scratch.c - memory for the work on digests. It is on the stack, and at most about twice as large as what is
+ * asked for; large pieces are allocated.
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>

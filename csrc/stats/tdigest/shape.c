@@ -1,6 +1,6 @@
 /*
- * shape.c - the bytes of a t-digest: its size, an empty one, and its two forms, the tree of a few samples and the
- * array. impl.h says what lies where.
+ * shape.c - the bytes of a t-digest: its size, an empty one, and its two forms, the tree of a few samples and
+ * the array. impl.h says what lies where.
  * SPDX-License-Identifier: MIT
  */
 #include "stats/tdigest/impl.h"

@@ -70,12 +70,13 @@ int ks_tdgst_add_fix(void *td, int kind, int64_t value, uint64_t w);
 enum ks_tdgst_as { KS_TDGST_SIGNED, KS_TDGST_UNSIGNED, KS_TDGST_FIXED };
 
 /*
- * Adds one sample, as ks_tdgst_add_s64(), _u64() or _fix(), to a digest of `size` bytes in memory in which others may
- * write at any time. `shape` is a private digest of the same kind, size and precision. Nothing that lies in td
- * decides about an address: all but the ordinary case is done in a copy that was checked. EBADMSG: td is no
- * digest; it is unchanged.
+ * Adds one sample, as ks_tdgst_add_s64(), _u64() or _fix(), to a digest of `size` bytes in memory in which
+ * others may write at any time. `shape` is a private digest of the same kind, size and precision. Nothing
+ * that lies in td decides about an address: all but the ordinary case is done in a copy that was checked.
+ * EBADMSG: td is no digest; it is unchanged.
  */
-int ks_tdgst_add_checked(const void *shape, void *td, int kind, size_t size, int64_t value, enum ks_tdgst_as as);
+int ks_tdgst_add_checked(const void *shape, void *td, int kind, size_t size, int64_t value,
+    enum ks_tdgst_as as);
 
 /*
  * Adds the samples of src, which must not overlap dst and be of its kind. Precision and
