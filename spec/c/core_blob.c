@@ -524,6 +524,33 @@ damaged(void)
 	CHECK(u64(read_blob("damaged"), "rtt_count") == 1);
 }
 
+/* Reads the statistics of a blob of which only the first and the last VOI are described: they have no other's name. */
+static void
+undescribed(void)
+{
+	struct statsblob *blob = stats_blob_alloc(small, 0);
+	struct ks_blob_voi vois[2];
+	struct ks_record r = KS_RECORD_INIT;
+	kstat_t k = { .ks_type = KSTAT_TYPE_RAW, .ks_flags = KSTAT_FLAG_STATSBLOB };
+
+	ks_blob_voi_set(&vois[0], 1, "first", "B", NULL);
+	ks_blob_voi_set(&vois[1], 4, "last", "C", NULL);
+	CHECK(stats_voi_update_abs_u32(blob, 1, 7) == 0 && stats_voi_update_abs_s64(blob, 4, -3) == 0);
+	CHECK(ks_blobstat_build(&r, blob, vois, 2) == 0);
+	k.ks_ndata = r.ndata;
+	k.ks_data_size = ks_record_size(&r);
+	k.ks_data = malloc(k.ks_data_size);
+	ks_record_finish(&r, KSTAT_TYPE_RAW, k.ks_data);
+	CHECK(u64(&k, "first_sum") == 7 && dbl(&k, "voi3_sum") == 0 && has(&k, "last_sum"));
+	CHECK(!has(&k, "voi4_sum") && !has(&k, "voi1_sum"));
+	CHECK(strcmp(ks_meta_of_model(&k, "first_sum")->unit, "B") == 0 &&
+	    strcmp(ks_meta_of_model(&k, "voi3_sum")->unit, "") == 0 &&
+	    strcmp(ks_meta_of_model(&k, "last_sum")->unit, "C") == 0);
+	free(k.ks_data);
+	ks_record_free(&r);
+	stats_blob_destroy(blob);
+}
+
 /* --- recordings ------------------------------------------------------------------------------------------------ */
 
 static int
@@ -641,6 +668,7 @@ main(void)
 	merged();
 	killed(getenv("KILLS") != NULL ? atoi(getenv("KILLS")) : 60);
 	damaged();
+	undescribed();
 	replayed();
 	(void)kstat_close(kc);
 	kstat_unpublish(pub);

@@ -4,6 +4,7 @@
  *
  *     core_recording write FILE STEPS [KSTATS]   records STEPS samples, appending; prints bytes
  *     core_recording read FILE [FROM [TO]]       prints "STEPS samples, N values differ" (FROM and TO: ks_scan_time_of_day())
+ *     core_recording decode                      decodes samples that are whole, cut and too long
  *     core_recording damage FILE COPY            cuts and corrupts COPY of FILE everywhere, reads each
  *
  * The machine's state is a function of the time of day, so the reader knows what must be there.
@@ -20,6 +21,8 @@
 #include "chain/chain.h"
 #include "chain/recorder.h"
 #include "chain/values.h"
+#include "source/replay/recording/codec.h"
+#include "source/replay/recording/frame_file.h"
 #include "source/source.h"
 
 #define START 1700000000 /* seconds since 1970 */
@@ -332,9 +335,35 @@ damage(const char *path, const char *copy)
 	return 0;
 }
 
+/* Decodes samples of no kstats: zeros are the time, the counts, and how many fields are as expected. */
+static int
+decode(void)
+{
+	static const struct {
+		const char *what;
+		unsigned char bytes[8];
+		size_t n;
+	} cases[] = {
+		{ "whole", { 0 }, 6 }, { "cut", { 0 }, 5 }, { "longer", { 0 }, 7 }, { "expecting more", { [5] = 1 }, 6 }
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct ks_store sample = { .text = KS_BUF_INIT, .most = 1 << 20 };
+		struct ks_rec_state s = { .sample = &sample, .version = KS_REC_VERSION };
+		int rc = ks_rec_decode(&s, cases[i].bytes, cases[i].n);
+
+		printf("%s: %s\n", cases[i].what, rc == 0 ? "decoded" : kstat_errmsg());
+		ks_rec_state_free(&s);
+		ks_store_free(&sample);
+	}
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
+	if (argc == 2 && strcmp(argv[1], "decode") == 0)
+		return decode();
 	if (argc >= 4 && strcmp(argv[1], "write") == 0)
 		return write_recording(argv[2], atoi(argv[3]), argc > 4 ? atoi(argv[4]) : 100);
 	if (argc >= 3 && strcmp(argv[1], "read") == 0)

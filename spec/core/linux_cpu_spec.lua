@@ -64,6 +64,22 @@ ERR:          3
     run.remove_directory(dir)
   end)
 
+  it("do not include the counts of errors, which are in the column of the only CPU", function()
+    local dir = tree_with("interrupts", "           CPU0\n 24:          5   IO-APIC   4-edge      eth0-TxRx-3\n")
+    local function count()
+      local ks = assert(kstat.open({ proc = dir .. "/proc", sys = dir .. "/sys" }))
+      return assert(ks:lookup("cpu", 0, "sys")):get("intr")
+    end
+    local before = count()
+    for _, line in ipairs({ "ERR:", "MIS:" }) do
+      run.shell(("echo '%s   1000' >>%s/proc/interrupts"):format(line, dir))
+      assert.equal(before, count(), line)
+    end
+    run.shell(("echo 'NMI:   1000   Non-maskable interrupts' >>%s/proc/interrupts"):format(dir))
+    assert.equal(before + 1000, count())
+    run.remove_directory(dir)
+  end)
+
   it("are those of this machine", function()
     local all = run.run({ "kstat", "-p", "intr_cpu" })
     assert.equal("", all.err)

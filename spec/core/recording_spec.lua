@@ -60,6 +60,11 @@ describe("a recording", function()
     assert.matches("corrupted everywhere, and came to an end\n", text)
   end)
 
+  it("takes a sample for damaged that has more or less than its kstats need", function()
+    assert.equal("whole: decoded\ncut: damaged sample\nlonger: damaged sample\nexpecting more: damaged sample\n",
+      run("decode"))
+  end)
+
   it("refuses a file that is something else, and says so", function()
     local f = assert(io.open(dir .. "/other", "w"))
     f:write(("something else\n"):rep(10))

@@ -14,12 +14,12 @@ end
 describe("a command in which one call fails", function()
   local asan = os.getenv("KSTAT_PRELOAD") -- another library is preloaded then
   for _, case in ipairs({
-    { tree, 29, "kstat -p" },
-    { tree, 41, "kstatlua iostat" },
-    { tree, 41, "kstatlua vmstat" },
-    { tree, 31, "kstatlua mpstat" },
-    { capture, 37, "kstat -j" },
-    { capture, 53, "kstatlua convert -o @ spec/vectors/kstat/host.jsonl" },
+    { tree, 89, "kstat -p" },
+    { tree, 113, "kstatlua iostat" },
+    { tree, 113, "kstatlua vmstat" },
+    { tree, 97, "kstatlua mpstat" },
+    { capture, 107, "kstat -j" },
+    { capture, 151, "kstatlua convert -o @ spec/vectors/kstat/host.jsonl" },
   }) do
     it("shows all, or says in a line and by its status that it does not: " .. case[3], function()
       if asan and asan ~= "" then

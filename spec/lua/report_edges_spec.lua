@@ -72,6 +72,18 @@ describe("an expression", function()
   end)
 end)
 
+describe("a name of the header in an expression", function()
+  it("is the statistic of that name in differences, and the header's since boot", function()
+    local source = capture.file({ { capture.kstat("app", 3, "pool", "misc", 1, 1, 10, '"instance":100') },
+      { capture.kstat("app", 3, "pool", "misc", 1, 1, 15, '"instance":107') } })
+    local r = kstat.report({ name = "h", select = { "app" }, skip_first = true, columns = {
+      { "delta", "delta(instance)" }, { "boot", "boot(instance)" } } })
+    local out = {}
+    assert.equal(0, (r:run({ "-r", source, "--csv", "5" }, function(text) out[#out + 1] = text end)))
+    assert.matches("\n[^\n]*7,3\n$", table.concat(out))
+  end)
+end)
+
 describe("a mistake in a function of an expression", function()
   it("is told with its position", function()
     for text, want in pairs({
