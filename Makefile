@@ -215,8 +215,9 @@ SPECS     ?= spec
 SPEC_ARGS  = $(filter-out spec spec/%,$(SPECS))
 SPEC_FOUND = $(sort $(shell find $(or $(filter spec spec/%,$(SPECS)),spec) -name '*_spec.lua'))
 # Those that take long start first, so that none of them runs alone at the end.
-SLOW_SPECS := $(patsubst %,spec/%_spec.lua,core/stress tools/prometheus tools/page core/clients core/robust \
-              tools/use_load docs/uninstall core/capture core/tdigest core/linux_fs docs/readme core/linux)
+SLOW_SPECS := $(patsubst %,spec/%_spec.lua,core/clients tools/nginx_failures tools/prometheus tools/page \
+              docs/uninstall core/robust tools/nginx_overwritten tools/use_load core/hostile core/tdigest core/capture \
+              core/stress docs/readme core/linux_fs core/linux core/layers)
 SPEC_FILES = $(filter $(SPEC_FOUND),$(SLOW_SPECS)) $(filter-out $(SLOW_SPECS),$(SPEC_FOUND))
 PER_LUA    = $(filter-out spec/core/linux_%,$(shell grep -lE '^local \w+ = require."kstat|run\.lua\>' $(SPEC_FILES) /dev/null))
 FURTHER_SPECS ?= $(PER_LUA)
