@@ -57,7 +57,10 @@ ks_linux_try(struct ks_linux *lx, const struct ks_file *file)
 	uint64_t seq = im != NULL ? im->seq : 0;
 	int err = im != NULL ? fetch(lx, im) : ENOMEM;
 
-	if ((im == NULL || im->seq != seq) && !(file->is_for_root && (err == EACCES || err == EPERM)))
+	/* A later look at the file may succeed, but what this one was for is missing. */
+	if (im == NULL)
+		lx->lack = ENOMEM;
+	else if (im->seq != seq && !(file->is_for_root && (err == EACCES || err == EPERM)))
 		ks_linux_note_path(lx, file->root, file->path, err);
 	if (err != 0) {
 		errno = err;
