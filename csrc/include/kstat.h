@@ -27,7 +27,7 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-#define KSTAT_VERSION "1.0.0"
+#define KSTAT_VERSION "0.9.0"
 
 /*
  * gethrtime(3C): nanoseconds of a clock that never steps back (CLOCK_MONOTONIC:
