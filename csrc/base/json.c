@@ -128,8 +128,8 @@ ks_json_u64(struct ks_json *j, uint64_t v)
 	ks_buf_add(ks_json_value(j), text, ks_format_u64(text, v));
 }
 
-void
-ks_json_i64(struct ks_json *j, int64_t v)
+static void
+add_i64(struct ks_json *j, int64_t v)
 {
 	char text[KS_NUMBER_MAX];
 
@@ -164,5 +164,5 @@ void
 ks_json_i64_member(struct ks_json *j, const char *name, int64_t value)
 {
 	ks_json_name(j, name);
-	ks_json_i64(j, value);
+	add_i64(j, value);
 }

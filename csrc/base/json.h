@@ -35,7 +35,6 @@ void ks_json_name(struct ks_json *j, const char *name);
 void ks_json_string(struct ks_json *j, const char *s, size_t n);
 
 void ks_json_u64(struct ks_json *j, uint64_t v);
-void ks_json_i64(struct ks_json *j, int64_t v);
 void ks_json_double(struct ks_json *j, double v); /* one that is not finite is null */
 void ks_json_word(struct ks_json *j, const char *word); /* true, false, null, or digits */
 

@@ -41,9 +41,6 @@ struct ks_only {
 	size_t ntrusted;
 };
 
-/* True if such a chain holds the machine's kstats alone. */
-bool ks_only_machine(const struct ks_only *only);
-
 /*
  * Opens a chain over one source alone, which it owns from then on (also on failure).
  * NULL with errno.

@@ -73,8 +73,13 @@ ks_delta_cursor_open(struct ks_delta_cursor *c, const struct ks_delta *d, kstat_
 		ks_cursor_open_like(&c->prev, c->now.layout, d->prev);
 }
 
-enum ks_kind
-ks_delta_kind(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, const struct ks_value *v,
+/*
+ * What a statistic of ksp with the value v is: by its metadata, or by its type. kc may be NULL. *unit is set to
+ * what a number of it is multiplied by for its rate: 1e-9 for nanoseconds, so that the rate of a time is in
+ * seconds per second whatever it is stored in; else 1.
+ */
+static enum ks_kind
+kind_of(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, const struct ks_value *v,
     double *unit)
 {
 	const struct ks_meta *m;
@@ -118,7 +123,7 @@ next_delta(struct ks_delta_cursor *c, const char **name, struct ks_value *v, boo
 		struct ks_value before, difference;
 		bool known = c->d->reset || earlier(c, *name, &before);
 
-		*counter = ks_delta_kind(c->kc, c->d->now, *name, v, unit) == KS_KIND_COUNTER;
+		*counter = kind_of(c->kc, c->d->now, *name, v, unit) == KS_KIND_COUNTER;
 		if (c->d->reset || !*counter)
 			return true;
 		if (!known)
@@ -179,7 +184,7 @@ find(const struct ks_delta_cursor *start, const char *stat, struct found *f)
 	c.prev.record = c.now.record;
 	c.prev.member = c.now.member;
 	(void)ks_cursor_next(&c.now, &name, &f->now);
-	f->kind = ks_delta_kind(c.kc, c.d->now, stat, &f->now, &f->unit);
+	f->kind = kind_of(c.kc, c.d->now, stat, &f->now, &f->unit);
 	f->before = f->now;
 	f->known = c.d->reset || earlier(&c, stat, &f->before);
 	return true;

@@ -71,14 +71,6 @@ bool ks_delta_cursor_next(struct ks_delta_cursor *c, const char **name, struct k
 bool ks_delta_cursor_next_rate(struct ks_delta_cursor *c, const char **name, struct ks_value *v);
 
 /*
- * What a statistic of ksp with the value v is: by its metadata, or by its type. kc may be NULL. *unit is set to
- * what a number of it is multiplied by for its rate: 1e-9 for nanoseconds, so that the rate of a time is in
- * seconds per second whatever it is stored in; else 1.
- */
-enum ks_kind ks_delta_kind(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat,
-    const struct ks_value *v, double *unit);
-
-/*
  * Stores what ks_delta_cursor_next() stores of the first statistic of that name from the cursor on, which stays where it
  * is. False if there is none, or it counts and the earlier sample lacks it.
  */

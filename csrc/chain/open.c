@@ -91,8 +91,9 @@ new_chain(const struct ks_only *only)
 	return chain;
 }
 
-bool
-ks_only_machine(const struct ks_only *only)
+/* True if such a chain holds the machine's kstats alone. */
+static bool
+is_machine_only(const struct ks_only *only)
 {
 	bool is_bound = !only->plain && only->n > 0;
 
@@ -143,7 +144,7 @@ ks_chain_open(const struct ks_only *only)
 		return abandon(chain);
 	if (!chain->only.published && !chain->only.machine && !add_source(chain, ks_source_local_open()))
 		return abandon(chain);
-	if (!ks_only_machine(&chain->only) && !add_source(chain, ks_source_segment_open())) {
+	if (!is_machine_only(&chain->only) && !add_source(chain, ks_source_segment_open())) {
 		chain->damaged = ks_is_lack(errno);
 		ks_warnings_add(&chain->warnings, kstat_errmsg()); /* the machine's own kstats are still there */
 	}

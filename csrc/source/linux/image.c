@@ -180,8 +180,9 @@ ks_dir_exists(const struct ks_dir *dir)
 	return false;
 }
 
-int
-ks_dir_open(const struct ks_dir *dir, const char *name, int flags)
+/* Opens a file or directory in a directory; returns a descriptor, or -1 with errno. */
+static int
+open_in(const struct ks_dir *dir, const char *name, int flags)
 {
 	char path[PATH_MAX];
 
@@ -198,7 +199,7 @@ ks_dir_open(const struct ks_dir *dir, const char *name, int flags)
 DIR *
 ks_dir_list(const struct ks_dir *dir, const char *path)
 {
-	int fd = ks_dir_open(dir, path, O_RDONLY | O_DIRECTORY);
+	int fd = open_in(dir, path, O_RDONLY | O_DIRECTORY);
 	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
 	int err = errno;
 
@@ -240,7 +241,7 @@ ks_file_read(const struct ks_dir *dir, const char *path, char *to, size_t size)
 	if (fd >= 0 && (n = read_whole(fd, false, to, size)) < 0)
 		(void)close(fd); /* what it belongs to is gone, and may be there anew */
 	if (n < 0) {
-		fd = ks_dir_open(dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+		fd = open_in(dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 		n = fd >= 0 ? read_whole(fd, true, to, size) : -1;
 	}
 	if (n >= 0) {

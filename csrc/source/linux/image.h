@@ -65,9 +65,6 @@ ks_image_text(const struct ks_image *im)
 /* Returns a directory below another whose `below` is NULL. It is not opened; the path must stay. */
 struct ks_dir ks_dir_below(const struct ks_dir *dir, const char *path);
 
-/* Opens a file or directory in a directory; returns a descriptor, or -1 with errno. */
-int ks_dir_open(const struct ks_dir *dir, const char *name, int flags);
-
 /* Opens a directory in a directory to list it; NULL with errno, which is noted if it is a lack. */
 DIR *ks_dir_list(const struct ks_dir *dir, const char *path);
 
