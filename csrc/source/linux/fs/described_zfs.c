@@ -215,6 +215,7 @@ const struct ks_meta ks_zfs_known[] = {
 	EVENT("colinear_misses", "reads that joined no streams, by the older prefetcher"),
 	EVENT("stride_hits", "reads in regular steps that were foreseen"),
 	EVENT("stride_misses", "reads in regular steps that were not foreseen"),
+	EVENT("max_streams", "streams that were not followed because there were as many as may be"),
 	EVENT("reclaim_successes", "streams that took the place of an old one"),
 	EVENT("reclaim_failures", "streams that found no place"),
 	EVENT("streams_resets", "streams that began again"),

@@ -144,6 +144,7 @@ static const struct ks_field dimm_fields[] = {
 
 #define WORDS(stat, key, desc) \
 	KS_OF_TIMES(stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT64, 4, "words", key, desc)
+/* The names of two files are too long for statistics, which have shorter ones. */
 #define PORT(stat, desc) EVENTS(stat, "counters/" stat, desc)
 
 static const struct ks_field port_fields[] = {
@@ -167,11 +168,13 @@ static const struct ks_field port_fields[] = {
 	PORT("port_rcv_discards", "packets received through the port and dropped"),
 	PORT("port_rcv_constraint_errors", "packets received that a filter refused"),
 	PORT("port_xmit_constraint_errors", "packets that a filter did not let out"),
-	PORT("port_rcv_remote_physical_errors", "packets received that another switch had marked as bad"),
+	EVENTS("port_rcv_remote_phys_errors", "counters/port_rcv_remote_physical_errors",
+	    "packets received that another switch had marked as bad"),
 	PORT("port_rcv_switch_relay_errors", "packets received that could not be forwarded"),
 	PORT("symbol_error", "errors of single symbols on the link"),
 	PORT("local_link_integrity_errors", "times that errors on the link passed a threshold"),
-	PORT("excessive_buffer_overrun_errors", "times that buffers overflowed for long"),
+	EVENTS("excessive_buffer_overruns", "counters/excessive_buffer_overrun_errors",
+	    "times that buffers overflowed for long"),
 	PORT("link_downed", "times that the link failed to recover and went down"),
 	PORT("link_error_recovery", "times that the link recovered from an error"),
 	PORT("VL15_dropped", "management packets dropped for want of buffers"),
