@@ -226,7 +226,7 @@ CHECK_LOGS = $(foreach lua,$(CHECK_WITH),$(patsubst spec/%.lua,$(BUILD)/check/$(
              $(if $(filter $(lua),$(firstword $(CHECK_WITH))),$(SPEC_FILES),$(FURTHER_SPECS))))
 
 # What is many files is one text, spec/NAME.tree, which is unpacked as $(BUILD)/NAME: see spec/support/tree.lua.
-TREES := $(patsubst spec/%.tree,$(BUILD)/%,$(sort $(wildcard spec/*/*.tree spec/*/*/*.tree)))
+TREES := $(patsubst spec/%.tree,$(BUILD)/%,$(sort $(wildcard spec/*/*.tree)))
 $(TREES): $(BUILD)/%: spec/%.tree spec/support/tree.lua
 	$(call QUIET,TREE) rm -rf $@ $@.new && $(LUA) spec/support/tree.lua unpack $< $@.new && mv $@.new $@
 

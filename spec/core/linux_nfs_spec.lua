@@ -1,4 +1,4 @@
--- NFS of the Linux source: on a tree of our own, and on node_exporter's.
+-- NFS of the Linux source, on a tree of our own. spec/tools/node_tree_spec.lua has more of it.
 local L = require("support.linux")
 
 describe("NFS of a recorded tree", function()
@@ -66,96 +66,5 @@ describe("NFS of a recorded tree", function()
     same("nfs:0:rfsproccnt_v4", { null = "4", compound = "500", access = "30", close = "40", commit = "50" })
     same("nfs:0:nfsd", { threads = "16", read_bytes = "4096", write_bytes = "8192", stale_handles = "3",
       reply_cache_nocache = "700", wdeleg_getattr = "2" })
-  end)
-end)
-
--- What node_exporter shows for the same files. Its names of a few calls differ; two columns it has exchanged.
-local CALLS = { opendgrd = "opendowngrade", rellockowner = "releaselockowner", ["2:fsstat"] = "statfs",
-  getdeviceinfo = "layoutget", layoutget = "getdeviceinfo", ["nfsd:4:lookuproot"] = "lookupp" }
-local MOUNT = {
-  age_seconds_total = "age", direct_read_bytes_total = "directreadbytes",
-  direct_write_bytes_total = "directwrittenbytes", event_attribute_invalidate_total = "attrinvalidate",
-  event_data_invalidate_total = "datainvalidate", event_dnode_revalidate_total = "dentryrevalidate",
-  event_inode_revalidate_total = "inoderevalidate", event_jukebox_delay_total = "delay",
-  event_pnfs_read_total = "pnfs_read", event_pnfs_write_total = "pnfs_write",
-  event_short_read_total = "shortread", event_short_write_total = "shortwrite",
-  event_silly_rename_total = "sillyrename", event_truncation_total = "setattrtrunc",
-  event_vfs_access_total = "vfsaccess", event_vfs_file_release_total = "vfsrelease",
-  event_vfs_flush_total = "vfsflush", event_vfs_fsync_total = "vfsfsync", event_vfs_getdents_total = "vfsgetdents",
-  event_vfs_lock_total = "vfslock", event_vfs_lookup_total = "vfslookup", event_vfs_open_total = "vfsopen",
-  event_vfs_read_page_total = "vfsreadpage", event_vfs_read_pages_total = "vfsreadpages",
-  event_vfs_setattr_total = "vfssetattr", event_vfs_update_page_total = "vfsupdatepage",
-  event_vfs_write_page_total = "vfswritepage", event_vfs_write_pages_total = "vfswritepages",
-  event_write_extension_total = "extendwrite", read_bytes_total = "normalreadbytes", read_pages_total = "readpages",
-  total_read_bytes_total = "serverreadbytes", total_write_bytes_total = "serverwrittenbytes",
-  transport_backlog_queue_total = "backlog", transport_bad_transaction_ids_total = "bad_xids",
-  transport_bind_total = "binds", transport_connect_total = "connects", transport_idle_time_seconds = "idle_time",
-  transport_maximum_rpc_slots = "max_slots", transport_pending_queue_total = "pending",
-  transport_receives_total = "receives", transport_sending_queue_total = "sending", transport_sends_total = "sends",
-  write_bytes_total = "normalwrittenbytes", write_pages_total = "writepages",
-}
-local OPERATION = { major_timeouts_total = "op_timeouts", queue_time_seconds_total = "op_queue_time",
-  received_bytes_total = "op_received", request_time_seconds_total = "op_time", requests_total = "op_count",
-  response_time_seconds_total = "op_rtt_time", sent_bytes_total = "op_sent",
-  transmissions_total = "op_transmissions" }
-
-describe("NFS of node_exporter's tree", function()
-  it("equals what node_exporter shows", function()
-    local dir = L.copy()
-    L.sh(("cp -r %s/proc/10 %s/proc/self; rm -rf %s/proc/net/rpc; cp -r %s/proc/net/rpc %s/proc/net"):format(
-      L.node_exporter, dir, dir, L.node_exporter, dir))
-    local d = L.dump(dir .. "/proc", dir .. "/sys")
-    L.remove(dir)
-    local compared = { calls = 0, mounts = 0, operations = 0 }
-
-    local plain = {} -- the calls without "_"
-    for id, value in pairs(d.stat) do
-      local kstat, call = id:match("^nfs:0:(rfs%l+_v%d):([%w_]+)$")
-      if kstat then
-        plain[kstat .. ":" .. call:gsub("_", "")] = value
-      end
-    end
-    local function call(who, method, version, value)
-      method = method:lower()
-      method = CALLS[who .. ":" .. version .. ":" .. method] or CALLS[version .. ":" .. method] or CALLS[method]
-        or method
-      local id = (who == "nfs" and "rfsreqcnt_v" or "rfsproccnt_v") .. version .. ":" .. method
-      -- It shows a 0 for calls that the file does not have.
-      if method == "wdelegetattr" or method == "wdeleggetattr" then
-        plain[id] = d.stat["nfs:0:nfsd:wdeleg_getattr"]
-      end
-      assert.equal(value, tonumber(plain[id] or 0), id)
-      compared.calls = compared.calls + 1
-    end
-    -- udp: the mount of version 3. Queue times below 0 are none.
-    local function instance(protocol)
-      return protocol == "udp" and 44 or 42
-    end
-    for line in L.node_metrics() do
-      local name, labels, value = line:match("^node_([%w_]+){(.*)} (%S+)$")
-      value = tonumber(value)
-      local who, _ = (name or ""):match("^(nfsd?)_requests_total$")
-      local protocol = labels and labels:match('protocol="(%l+)"')
-      local operation = name and OPERATION[name:match("^mountstats_nfs_operations_([%w_]+)$")]
-      local stat = name and MOUNT[name:match("^mountstats_nfs_([%w_]+)$")]
-      if who then
-        call(who, labels:match('method="(%w+)"'), labels:match('proto="(%d)"'), value)
-      elseif operation then
-        local id = ("nfs:%d:%s:%s"):format(instance(protocol), operation, labels:match('operation="(%u+)"'):lower())
-        local scale = operation:find("time$") and 1e9 or 1
-        if value < 1e12 and (d.stat[id] or value ~= 0) then
-          assert.is_true(math.abs(value - tonumber(d.stat[id]) / scale) <= value * 1e-9, id)
-        end
-        compared.operations = compared.operations + 1
-      elseif stat then
-        local id = ("nfs:%d:mountstats:%s"):format(instance(protocol), stat)
-        assert.equal(value, tonumber(d.stat[id] or 0), id)
-        compared.mounts = compared.mounts + 1
-      end
-    end
-    assert.same({ calls = 173, mounts = 90, operations = 56 }, compared)
-    assert.equal("18628", d.stat["unix:0:rpc_server:calls"])
-    assert.equal("374636", d.stat["unix:0:rpc_client:retrans"])
-    assert.equal("157286400", d.stat["nfs:0:nfsd:read_bytes"])
   end)
 end)

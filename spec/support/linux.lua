@@ -5,9 +5,6 @@ local run = require("support.run")
 local M = {}
 
 M.build = os.getenv("KSTAT_BUILD") or "build"
--- A machine of node_exporter's test data.
-M.node_exporter = M.build .. "/vectors/node_exporter/machine"
-
 local function quote(s)
   return "'" .. s:gsub("'", "'\\''") .. "'"
 end
@@ -105,11 +102,6 @@ end
 --- The same of a recorded tree.
 function M.dump_tree(name)
   return M.dump(run.tree(name) .. "/proc", run.tree(name) .. "/sys")
-end
-
---- Iterates over the lines that node_exporter shows of its machine.
-function M.node_metrics()
-  return run.vector("node_exporter/metrics.txt"):gmatch("[^\n]+")
 end
 
 --- Runs a shell command that must succeed.

@@ -1,13 +1,9 @@
---- What node_exporter calls our statistics: for comparing its own test data with ours (spec/tools/node_tree_spec.lua).
+--- What node_exporter calls our statistics: for comparing both on the same files (spec/tools/node_tree_spec.lua).
 -- lua/kstat/node_names.lua has those that `kstatlua exporter --names node` offers; here are the others.
 local M = {}
 
 -- Chips by the names that node_exporter makes of their paths.
-local CHIPS = { platform_coretemp_0 = "0:coretemp", platform_coretemp_1 = "1:coretemp",
-  platform_applesmc_768 = "2:applesmc", nct6779 = "3:nct6779", hwmon4 = "4:hwmon4",
-  platform_asus_nb_wmi_asus = "6:asus", platform_asus_nb_wmi_asus_wmi_sensors = "7:asus_wmi_sensors",
-  ieee80211_phy0_mt7996_phy0_0 = "8:mt7996_phy0_0", ieee80211_phy0_mt7996_phy0_1 = "9:mt7996_phy0_1",
-  ieee80211_phy0_mt7996_phy0_2 = "10:mt7996_phy0_2" }
+local CHIPS = { coretemp = "2:coretemp", nct6775 = "5:nct6775" }
 
 -- What stands in braces in the table below: a label of the sample, or one of these, which are made of labels.
 local MADE_OF = {
@@ -18,15 +14,15 @@ local MADE_OF = {
   cache = function(l) return (l.cache_device .. "," .. l.uuid):sub(1, 30) end,
   set = function(l) return l.uuid:sub(1, 30) end,
   host = function(l) return l.fc_host:match("%d+") .. ":" .. l.fc_host end,
-  dog = function(l) return l.name:match("%d+") .. ":" .. l.name end,
-  disk = function(l)
-    return (l.device:find("^md0%d") and "0" or l.device:match("%d+")) .. ":" .. l.device
+  disk = function(l) return l.device:match("%d+") .. ":" .. l.device end,
+  -- The packages of the tree have one core each.
+  core = function(l) return l.package end,
+  supply = function(l) return tonumber(l.power_supply:match("%d*$")) or 0 end,
+  dashed = function(l) return (l.stat:gsub("_", "-")) end,
+  objset = function(l)
+    return ({ tank = "objset-0x36", ["tank/home"] = "objset-0x101", ["pond/fish"] = "objset-0x21" })[l.dataset]
   end,
-  dm = function(l) return l.sysfs_name:match("%d+") .. ":" .. l.sysfs_name end,
-  -- The first CPU of a core or chip in the tree.
-  core = function(l) return tostring(l.package * 2 + l.core) end,
-  chip_of = function(l) return tostring(l.package * 2) end,
-  mount = function(l) return l.protocol == "tcp" and "42" or "44" end,
+  mount = function(l) return l.protocol == "tcp" and "40" or "41" end,
   op = function(l) return l.operation:lower() end,
   method = function(l)
     return l.proto == "2" and l.method == "FsStat" and "statfs" or M.procedure(l.method)
@@ -37,7 +33,8 @@ local MADE_OF = {
   unknown = function(l) return l.csrow == "unknown" and "mc" .. l.controller or "csrow" .. l.csrow end,
   noinfo = function(l) return l.csrow == "unknown" and "_noinfo" or "" end,
   line = function(l)
-    return l.devices == "" and "0:" .. l.type or l.type .. ":" .. l.devices:gsub(":", "_")
+    return l.devices == "" and "0:" .. l.type
+      or l.type .. ":" .. l.devices:gsub("^%d+%-%l+ +", ""):gsub(":", "_")
   end,
 }
 
@@ -62,7 +59,7 @@ end
 -- Family, kstat and statistic, divisor (or *factor).
 local TABLE = [[
   node_bcache_active_journal_entries              bcache:0:{set}:active_journal_entries
-  node_bcache_average_key_size_sectors            bcache:0:{set}:average_key_size *512
+  node_bcache_average_key_size_sectors            bcache:0:{set}:average_key_size
   node_bcache_btree_cache_size_bytes              bcache:0:{set}:btree_cache_size
   node_bcache_btree_nodes                         bcache:0:{set}:btree_nodes
   node_bcache_btree_read_average_duration_seconds bcache:0:{set}:btree_read_average 1e9
@@ -98,9 +95,8 @@ local TABLE = [[
   node_cooling_device_cur_state                   thermal:{name}:cooling:cur_state
   node_cooling_device_max_state                   thermal:{name}:cooling:max_state
   node_cpu_core_throttles_total                   cpu:{core}:throttle:core_throttle_count
-  node_cpu_package_throttles_total                cpu:{chip_of}:throttle:package_throttle_count
+  node_cpu_package_throttles_total                cpu:{package}:throttle:package_throttle_count
   node_cpu_scaling_frequency_hertz                cpu_info:{cpu}:cpu_info{cpu}:current_clock_Hz
-  node_dmmultipath_device_size_bytes              dm:{dm},map:size *512
   node_edac_correctable_errors_total              edac:{controller}:mc{controller}:ce_count
   node_edac_uncorrectable_errors_total            edac:{controller}:mc{controller}:ue_count
   node_edac_csrow_correctable_errors_total        edac:{controller}:{unknown}:ce{noinfo}_count
@@ -125,6 +121,7 @@ local TABLE = [[
   node_fibrechannel_tx_words_total                fc:{host}:tx_words
   node_hwmon_fan_alarm                            hwmon:{chip}:{sensor}_alarm
   node_hwmon_fan_beep_enabled                     hwmon:{chip}:{sensor}_beep
+  node_hwmon_fan_fault                            hwmon:{chip}:{sensor}_fault
   node_hwmon_fan_manual                           hwmon:{chip}:{sensor}_manual
   node_hwmon_fan_max_rpm                          hwmon:{chip}:{sensor}_max
   node_hwmon_fan_min_rpm                          hwmon:{chip}:{sensor}_min
@@ -141,6 +138,7 @@ local TABLE = [[
   node_hwmon_in_volts                             hwmon:{chip}:{sensor} 1000
   node_hwmon_intrusion_alarm                      hwmon:{chip}:{sensor}_alarm
   node_hwmon_intrusion_beep_enabled               hwmon:{chip}:{sensor}_beep
+  node_hwmon_pwm                                  hwmon:{chip}:{sensor}
   node_hwmon_pwm_enable                           hwmon:{chip}:{sensor}_enable
   node_hwmon_pwm_mode                             hwmon:{chip}:{sensor}_mode
   node_hwmon_temp_celsius                         hwmon:{chip}:{sensor} 1000
@@ -156,7 +154,9 @@ local TABLE = [[
   node_infiniband_legacy_unicast_packets_received_total infiniband:{port}:{device}:port_unicast_rcv_packets
   node_infiniband_legacy_unicast_packets_transmitted_total infiniband:{port}:{device}:port_unicast_xmit_packets
   node_infiniband_link_downed_total                     infiniband:{port}:{device}:link_downed
+  node_infiniband_excessive_buffer_overrun_errors_total infiniband:{port}:{device}:excessive_buffer_overruns
   node_infiniband_link_error_recovery_total             infiniband:{port}:{device}:link_error_recovery
+  node_infiniband_local_link_integrity_errors_total     infiniband:{port}:{device}:local_link_integrity_errors
   node_infiniband_multicast_packets_received_total      infiniband:{port}:{device}:multicast_rcv_packets
   node_infiniband_multicast_packets_transmitted_total   infiniband:{port}:{device}:multicast_xmit_packets
   node_infiniband_physical_state_id                     infiniband:{port}:{device}:phys_state
@@ -169,15 +169,18 @@ local TABLE = [[
   node_infiniband_port_errors_received_total            infiniband:{port}:{device}:port_rcv_errors
   node_infiniband_port_packets_received_total           infiniband:{port}:{device}:port_rcv_packets
   node_infiniband_port_packets_transmitted_total        infiniband:{port}:{device}:port_xmit_packets
+  node_infiniband_port_receive_remote_physical_errors_total infiniband:{port}:{device}:port_rcv_remote_phys_errors
+  node_infiniband_port_receive_switch_relay_errors_total infiniband:{port}:{device}:port_rcv_switch_relay_errors
   node_infiniband_port_transmit_wait_total              infiniband:{port}:{device}:port_xmit_wait
   node_infiniband_rate_bytes_per_second                 infiniband:{port}:{device}:rate *125e6
   node_infiniband_state_id                              infiniband:{port}:{device}:state
+  node_infiniband_symbol_error_total                    infiniband:{port}:{device}:symbol_error
   node_infiniband_unicast_packets_received_total        infiniband:{port}:{device}:unicast_rcv_packets
   node_infiniband_unicast_packets_transmitted_total     infiniband:{port}:{device}:unicast_xmit_packets
+  node_infiniband_vl15_dropped_total                    infiniband:{port}:{device}:VL15_dropped
   node_interrupts_total                           intr_cpu:{line}:cpu{cpu}
   node_softirqs_functions_total                   softirq_cpu:0:{type}:cpu{cpu}
   node_softirqs_total                             softirq:0:{softirq}:soft
-  node_kernel_hung_tasks_total                    unix:0:tables:hung_tasks
   node_ksmd_full_scans_total                      unix:0:ksm:full_scans
   node_ksmd_general_profit_bytes                  unix:0:ksm:general_profit
   node_ksmd_merge_across_nodes                    unix:0:ksm:merge_across_nodes
@@ -295,16 +298,17 @@ local TABLE = [[
   node_nfsd_requests_total                        nfs:0:rfsproccnt_v{proto}:{method}
   node_nfsd_server_rpcs_total                     unix:0:rpc_server:calls
   node_nfsd_server_threads                        nfs:0:nfsd:threads
-  node_power_supply_capacity                      power_supply:0:{power_supply}:capacity
-  node_power_supply_cyclecount                    power_supply:0:{power_supply}:cycle_count
-  node_power_supply_energy_full                   power_supply:0:{power_supply}:energy_full 1e6
-  node_power_supply_energy_full_design            power_supply:0:{power_supply}:energy_full_design 1e6
-  node_power_supply_energy_watthour               power_supply:0:{power_supply}:energy_now 1e6
-  node_power_supply_online                        power_supply:0:{power_supply}:online
-  node_power_supply_power_watt                    power_supply:0:{power_supply}:power_now 1e6
-  node_power_supply_present                       power_supply:0:{power_supply}:present
-  node_power_supply_voltage_min_design            power_supply:0:{power_supply}:voltage_min_design 1e6
-  node_power_supply_voltage_volt                  power_supply:0:{power_supply}:voltage_now 1e6
+  node_power_supply_capacity                      power_supply:{supply}:{power_supply}:capacity
+  node_power_supply_current_ampere                power_supply:{supply}:{power_supply}:current_now 1e6
+  node_power_supply_cyclecount                    power_supply:{supply}:{power_supply}:cycle_count
+  node_power_supply_energy_full                   power_supply:{supply}:{power_supply}:energy_full 1e6
+  node_power_supply_energy_full_design            power_supply:{supply}:{power_supply}:energy_full_design 1e6
+  node_power_supply_energy_watthour               power_supply:{supply}:{power_supply}:energy_now 1e6
+  node_power_supply_online                        power_supply:{supply}:{power_supply}:online
+  node_power_supply_power_watt                    power_supply:{supply}:{power_supply}:power_now 1e6
+  node_power_supply_present                       power_supply:{supply}:{power_supply}:present
+  node_power_supply_voltage_min_design            power_supply:{supply}:{power_supply}:voltage_min_design 1e6
+  node_power_supply_voltage_volt                  power_supply:{supply}:{power_supply}:voltage_now 1e6
   node_processes_max_processes                    unix:0:tables:pid_max
   node_processes_max_threads                      unix:0:tables:threads_max
   node_rapl_core_joules_total                     rapl:{index}:core:energy 1e6
@@ -332,17 +336,7 @@ local TABLE = [[
   node_softnet_cpu_collision_total                cpu:{cpu}:softnet:cpu_collision
   node_softnet_flow_limit_count_total             cpu:{cpu}:softnet:flow_limit
   node_softnet_received_rps_total                 cpu:{cpu}:softnet:received_rps
-  node_sysctl_fs_file_nr_max                      unix:0:tables:files_max
-  node_sysctl_fs_file_nr_total                    unix:0:tables:files
-  node_sysctl_kernel_threads_max                  unix:0:tables:threads_max
   node_thermal_zone_temp                          thermal:{zone}:{type}:temp 1000
-  node_watchdog_access_cs0                        watchdog:{dog}:access_cs0
-  node_watchdog_bootstatus                        watchdog:{dog}:bootstatus
-  node_watchdog_fw_version                        watchdog:{dog}:fw_version
-  node_watchdog_nowayout                          watchdog:{dog}:nowayout
-  node_watchdog_pretimeout_seconds                watchdog:{dog}:pretimeout
-  node_watchdog_timeleft_seconds                  watchdog:{dog}:timeleft
-  node_watchdog_timeout_seconds                   watchdog:{dog}:timeout
   node_xfs_allocation_btree_compares_total        xfs:0:{device}:abt_compare
   node_xfs_allocation_btree_lookups_total         xfs:0:{device}:abt_lookup
   node_xfs_allocation_btree_records_deleted_total xfs:0:{device}:abt_delrec
@@ -393,7 +387,6 @@ end
 
 -- Families whose names say which statistic they are: patterns, and kstats for {stat}.
 local BY_NAME = {
-  { "^node_xfrm_(.*)_packets_total$", "ip:0:xfrm:{stat}" },
   { "^node_zoneinfo_(nr_free_pages)$", "zone:{node}:{zone}:{stat}" },
   { "^node_zoneinfo_(%l+)_pages$", "zone:{node}:{zone}:{stat}" },
   { "^node_zoneinfo_(numa_%l+)_total$", "zone:{node}:{zone}:{stat}" },
@@ -402,6 +395,20 @@ local BY_NAME = {
   { "^node_memory_numa_(%u.*)$", "lgrp:{node}:meminfo:{meminfo}" },
   -- node_exporter shows these for each CPU.
   { "^node_lnstat_(.*)_total$", "{subsystem}:{stat}", sum = true },
+  { "^node_zfs_abd_(.*)$", "zfs:0:abdstats:{stat}" },
+  { "^node_zfs_arc_(.*)$", "zfs:0:arcstats:{stat}" },
+  { "^node_zfs_dbuf_(.*)$", "zfs:0:dbufstats:{stat}" },
+  { "^node_zfs_dmu_tx_(.*)$", "zfs:0:dmu_tx:{stat}" },
+  { "^node_zfs_dnode_(.*)$", "zfs:0:dnodestats:{stat}" },
+  { "^node_zfs_fm_(.*)$", "zfs:0:fm:{dashed}" },
+  { "^node_zfs_vdev_cache_(.*)$", "zfs:0:vdev_cache_stats:{stat}" },
+  { "^node_zfs_vdev_mirror_(.*)$", "zfs:0:vdev_mirror_stats:{stat}" },
+  { "^node_zfs_xuio_(.*)$", "zfs:0:xuio_stats:{stat}" },
+  { "^node_zfs_zfetch_(.*)$", "zfs:0:zfetchstats:{stat}" },
+  { "^node_zfs_zil_(.*)$", "zfs:0:zil:{stat}" },
+  { "^node_zfs_zpool_dataset_(.*)$", "zfs/{zpool}:0:{objset}:{stat}" },
+  { "^node_zfs_zpool_([rw])update$", "zfs:0:{zpool}:{stat}lastupdate" },
+  { "^node_zfs_zpool_(.*)$", "zfs:0:{zpool}:{stat}" },
 }
 local SUBSYSTEMS = { arp_cache = "neighbour:0:arp", ndisc_cache = "neighbour:0:ndisc",
   nf_conntrack = "conntrack:0:nf_conntrack" }
@@ -410,9 +417,9 @@ MADE_OF.subsystem = function(l) return SUBSYSTEMS[l.subsystem] end
 local function rule_of(family, labels)
   for _, one in ipairs(BY_NAME) do
     local name = family:match(one[1])
-    -- The numbers of entries are no counters: those of all CPUs are the same.
-    if name and name ~= "entries" then
-      labels.stat = family:find("^node_xfrm") and name:gsub("_(%a)", string.upper) or name
+    -- The numbers of entries are no counters: those of all CPUs are the same. The state of a pool is a text.
+    if name and name ~= "entries" and name ~= "state" then
+      labels.stat = name
       return { id = one[2], factor = 1, sum = one.sum }
     end
   end
