@@ -68,9 +68,9 @@ describe("file systems of a recorded tree", function()
       read_bytes = "99" })
     same("btrfs:0:01234567-89ab-cdef-0123-456789", { errors = "15", write_errs = "2", read_errs = "0",
       flush_errs = "0", corruption_errs = "12", generation_errs = "1", devices = "2", devices_missing = "1",
-      devices_size = "10737418240", label = "home", data_total_bytes = "2147483648", data_bytes_used = "808189952",
+      devices_size = "10737418240", label = "home", data_total_bytes = "2147483648", data_bytes_used = "712638464",
       metadata_disk_total = "2147483648", system_bytes_used = "16384", global_rsv_size = "16777216",
-      commits = "258051", max_commit_ms = "51462" })
+      commits = "314207", max_commit_ms = "42817" })
   end)
 
   it("have the devices of a btrfs before Linux 5.6, too, which had no devinfo", function()
