@@ -273,7 +273,7 @@ read_cpu_stat(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_raw_layout *l = ks_raw_layout_find("cpu_stat", "cpu_stat");
 	const struct ks_field *vm = ks_unix_vm_fields;
-	struct ks_values vals = { .have = 0 }, machine;
+	struct ks_values vals = { .have = 0 }, machine = { .have = 0 };
 	void *data;
 
 	if (sys_values(lx, unit, &vals) != 0)
