@@ -114,6 +114,7 @@ chain_open(lua_State *L)
 	}
 	luaL_checktype(L, 1, LUA_TTABLE);
 	lua_getfield(L, 1, "only");
+	ks_lua_copyarray(L, 2);
 	lua_newtable(L);
 	c = ks_lua_newuserdata(L, sizeof(*c));
 	ks_lua_setmetatable(L, KS_LUA_CHAIN);
@@ -122,6 +123,7 @@ chain_open(lua_State *L)
 	only.selector = ks_lua_checkselectors(L, 2, &only.n);
 	lua_rawseti(L, -2, 3);
 	lua_getfield(L, 1, "also");
+	ks_lua_copyarray(L, lua_gettop(L));
 	only.also = ks_lua_checkselectors(L, lua_gettop(L), &only.nalso);
 	lua_rawseti(L, 5, 4);
 	lua_rawseti(L, 5, 5); /* the selectors themselves */

@@ -76,6 +76,21 @@ ks_lua_setstate(lua_State *L, int first, int second)
 }
 
 void
+ks_lua_copyarray(lua_State *L, int i)
+{
+	size_t n = lua_istable(L, i) ? ks_lua_rawlen(L, i) : 0;
+
+	if (!lua_istable(L, i))
+		return;
+	lua_newtable(L);
+	for (size_t at = 1; at <= n; at++) {
+		lua_rawgeti(L, i, (int)at);
+		lua_rawseti(L, -2, (int)at);
+	}
+	lua_replace(L, i);
+}
+
+void
 ks_lua_setmetatable(lua_State *L, const char *name)
 {
 	luaL_getmetatable(L, name);

@@ -54,6 +54,9 @@ void ks_lua_setmetatable(lua_State *L, const char *name);
 /* As luaL_testudata: the userdata at index i if it has this metatable, else NULL. */
 void *ks_lua_testudata(lua_State *L, int i, const char *name);
 
+/* Puts a copy that no script reaches in the place of an array at index i of the stack; other values stay. */
+void ks_lua_copyarray(lua_State *L, int i);
+
 /* As luaL_setfuncs without upvalues: enters the functions into the table on top. */
 void ks_lua_setfuncs(lua_State *L, const luaL_Reg *functions);
 

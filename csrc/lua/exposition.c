@@ -59,6 +59,31 @@ check_divisor(lua_State *L, int i)
 	return per;
 }
 
+/*
+ * Puts a copy of the groups that no script reaches in their place: texts and selectors stay where they are as long as
+ * the names, and a metatable cannot give other arrays later.
+ */
+static void
+copy_groups(lua_State *L)
+{
+	static const char *const fields[] = { "labels", "names", "selector" };
+	size_t n = ks_lua_rawlen(L, 1);
+
+	ks_lua_copyarray(L, 1);
+	for (size_t i = 1; i <= n; i++) {
+		lua_rawgeti(L, 1, (int)i);
+		luaL_checktype(L, -1, LUA_TTABLE);
+		lua_newtable(L);
+		for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); f++) {
+			lua_getfield(L, 2, fields[f]);
+			ks_lua_copyarray(L, 4);
+			lua_setfield(L, 3, fields[f]);
+		}
+		lua_rawseti(L, 1, (int)i);
+		lua_settop(L, 1);
+	}
+}
+
 /* Pushes the fields `labels` and `names` of group i of the table at index 1, and stores how many they are. */
 static void
 push_group(lua_State *L, size_t i, struct ks_metric_group *g)
@@ -101,6 +126,8 @@ metric_names(lua_State *L)
 	size_t n, nlabels = 0, nnames = 0;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
+	lua_settop(L, 1);
+	copy_groups(L);
 	n = ks_lua_rawlen(L, 1);
 	for (size_t i = 0; i < n; i++) {
 		lua_settop(L, 1);
@@ -155,6 +182,7 @@ exposition_open(lua_State *L)
 	size_t n = 0;
 
 	lua_settop(L, 3);
+	ks_lua_copyarray(L, 2);
 	if (names == NULL)
 		selectors = ks_lua_checkselectors(L, 2, &n);
 	else

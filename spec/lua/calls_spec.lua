@@ -32,4 +32,48 @@ describe("the C modules", function()
       assert.is_false(pcall(core.notes, wrong))
     end
   end)
+
+  it("keep selectors and names that a script takes back", function()
+    local core = require("kstat.core")
+    local function kept(use)
+      local list = { assert(core.selector_of("unix:0:system_misc:nproc")) }
+      local seen = setmetatable({ list[1] }, { __mode = "v" })
+      local user = assert(use(list))
+      list[1] = nil
+      collectgarbage()
+      collectgarbage()
+      assert.truthy(seen[1])
+      return user
+    end
+    local ks = kept(function(list) return core.open({ only = list }) end)
+    kept(function(list) return core.open({ also = list }) end)
+    local exposition = kept(function(list) return core.exposition(ks, list, "prometheus") end)
+    assert.truthy(exposition:step())
+    local group
+    local names = kept(function(list)
+      group = { selector = list[1], labels = { ("label"):rep(50), "name" }, names = { "m", "nproc", 1, "", "gauge" } }
+      return core.metric_names({ setmetatable({}, { __index = function(_, key)
+        local value = group[key]
+        group[key] = key == "labels" and {} or nil
+        return value
+      end }) })
+    end)
+    group = nil
+    collectgarbage()
+    assert.matches(("label"):rep(50), core.exposition(ks, names, "prometheus"):step(true))
+  end)
+
+  it("read a table of names once", function()
+    local core = require("kstat.core")
+    local many, asked = {}, 0
+    for i = 1, 10000 do
+      many[i] = "x"
+    end
+    local group = setmetatable({}, { __index = function(_, key)
+      asked = asked + 1
+      return key == "selector" and core.selector_of("unix") or key == "labels" and asked > 3 and many or {}
+    end })
+    assert.truthy(core.metric_names({ group }))
+    assert.equal(3, asked)
+  end)
 end)
