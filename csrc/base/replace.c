@@ -44,7 +44,7 @@ is_planted(const struct place *p, const struct stat *link)
 	struct stat dir;
 
 	return fstat(p->dir, &dir) != 0 || ((dir.st_mode & S_IWOTH) != 0 && link->st_uid != geteuid() &&
-	    link->st_uid != dir.st_uid);
+	    link->st_uid != 0);
 }
 
 /* Takes the first name off a path, and says whether it is the last one. */

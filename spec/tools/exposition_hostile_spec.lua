@@ -161,8 +161,9 @@ describe("kstat --output", function()
     end
     local dir = run.directory()
     run.shell(("cd %s; mkdir all; chmod 755 .; chmod 777 all; echo secret >own; %s ln -s ../own all/file; "
-      .. "%s ln -s .. all/up; ln -s all/file link; ln -s own short"):format(dir, as_user, as_user))
-    for _, path in ipairs({ "all/file", "all/up/own", "link" }) do
+      .. "%s ln -s .. all/up; ln -s all/file link; ln -s own short; %s mkdir -m 777 all/theirs; "
+      .. "%s ln -s ../../own all/theirs/file"):format(dir, as_user, as_user, as_user, as_user))
+    for _, path in ipairs({ "all/file", "all/up/own", "link", "all/theirs/file" }) do
       local r = run.run({ "kstat", "-o", "openmetrics", "--output", dir .. "/" .. path, "unix:0:system_misc" })
       assert.equal(("kstat: --output: %s/%s: a link of user 65534, in a directory to which everybody may write; "
         .. "name the file that is meant\n"):format(dir, path), r.err)
