@@ -56,8 +56,9 @@ static const char *const endings[][4] = {
 };
 
 /* What servers add to an exposition about themselves. */
-static const char *const reserved[] = { "kstat_scrape_seconds", "kstat_scrape_failures", "kstat_rows",
-	"kstat_rows_refused" };
+static const char *const reserved[] = { "kstat_scrape_seconds", "kstat_scrape_failures",
+	"kstat_scrape_left_out_kstats", "kstat_scrape_left_out_statistics", "kstat_rows", "kstat_rows_refused",
+	"kstat_values_refused" };
 
 #define MOST_ENDINGS 4
 

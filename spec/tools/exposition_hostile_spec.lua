@@ -39,7 +39,10 @@ for _, name in ipairs({ "a\255", "a\254", "a\253" }) do -- they read alike
 end
 -- Names of the exporter's own metrics.
 try({ module = "scrape", name = "n", statistics = { { name = "seconds", kind = "gauge", value = 666 },
-  { name = "failures", kind = "counter", value = 666 }, { name = "failures_total", kind = "gauge", value = 666 } } })
+  { name = "failures", kind = "counter", value = 666 }, { name = "failures_total", kind = "gauge", value = 666 },
+  { name = "left_out_kstats", kind = "gauge", value = 666 },
+  { name = "left_out_statistics", kind = "counter", value = 666 } } })
+try({ module = "values", name = "n", statistics = { { name = "refused", kind = "counter", value = 666 } } })
 try({ module = "rows", name = "n", statistics = { { name = "-", kind = "gauge", value = 666 },
   { name = "refused", kind = "counter", value = 666 } } })
 io.stdout:write("published\n")
@@ -133,8 +136,10 @@ describe("an exposition of what hostile processes publish", function()
     for _, text in ipairs(texts) do
       assert.truthy(text:find("\nkstat_scrape_seconds 0.", 1, true))
       assert.truthy(text:find("\nkstat_scrape_2_seconds{", 1, true) or text:find("\nkstat_scrape_seconds_2{", 1, true))
-      assert.falsy(text:find("\nkstat_scrape_seconds{", 1, true))
-      assert.falsy(text:find("\nkstat_rows{", 1, true))
+      for _, name in ipairs({ "scrape_seconds", "scrape_left_out_kstats", "scrape_left_out_statistics_total",
+        "scrape_left_out_statistics", "rows", "values_refused_total" }) do
+        assert.falsy(text:find("\nkstat_" .. name .. "{", 1, true), name)
+      end
     end
   end)
 end)
