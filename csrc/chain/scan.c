@@ -93,6 +93,12 @@ scan_owns(const struct ks_scan *base, const char *module)
 	return false;
 }
 
+static bool
+scan_is_other(const struct ks_scan *base)
+{
+	return ((const struct scan *)base)->changed;
+}
+
 static enum ks_hearing
 scan_hears(const struct ks_scan *base, uint32_t uid)
 {
@@ -171,7 +177,7 @@ scan_warn(struct ks_scan *base, bool damaged, const char *line)
 }
 
 static const struct ks_scan_ops scan_ops = { scan_offer, ks_bound_wants, ks_bound_wants_only, ks_bound_names,
-	ks_bound_asks_for, scan_warn, scan_owns, scan_hears };
+	ks_bound_asks_for, scan_warn, scan_owns, scan_hears, scan_is_other };
 
 static int
 remove_absent(struct ks_chain *chain, struct scan *scan)

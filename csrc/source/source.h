@@ -61,6 +61,7 @@ struct ks_scan_ops {
 	void (*warn)(struct ks_scan *scan, bool damaged, const char *line);
 	bool (*owns)(const struct ks_scan *scan, const char *module);
 	enum ks_hearing (*hears)(const struct ks_scan *scan, uint32_t uid);
+	bool (*is_other)(const struct ks_scan *scan);
 };
 
 /* The first member of the caller's own structure. */
@@ -120,6 +121,13 @@ static inline bool
 ks_scan_owns(const struct ks_scan *scan, const char *module)
 {
 	return scan->ops->owns != NULL && scan->ops->owns(scan, module);
+}
+
+/* True if kstats of an earlier source came: modules may be owned now that were not. */
+static inline bool
+ks_scan_is_other(const struct ks_scan *scan)
+{
+	return scan->ops->is_other != NULL && scan->ops->is_other(scan);
 }
 
 /* What the caller makes of the publications of a user. */

@@ -106,6 +106,28 @@ describe("what is published under the machine's names", function()
     assert.matches("cpu:7799:time", (say("kstat -l --trust 65534 cpu:7799", true)))
   end)
 
+  it("is left out as soon as the machine has the driver of a disk that a stranger named", function()
+    if not root then
+      pending("takes root, who becomes somebody else by setpriv")
+      return
+    end
+    forge(stranger)
+    run.shell(("cp -r %s %s/tree; sed -i '/ sd/d' %s/tree/proc/diskstats; rm -rf %s/tree/sys/block/sd*"):format(
+      run.tree("small"), dir, dir, dir))
+    run.write_file(dir .. "/plug.lua", [[
+      local kstat = require("kstat")
+      local ks = kstat.open({ everybody = true })
+      local before = ks:lookup("sd", 7799).publisher
+      local list = assert(io.open(arg[1] .. "/proc/diskstats", "a"))
+      list:write("   8       0 sda 100 10 800 50 200 20 1600 150 3 120 210\n")
+      list:close()
+      ks:update()
+      print(before, ks:lookup("sd", 0, "sda") ~= nil, (ks:lookup("sd", 7799)))]])
+    local r = run.shell(("cd %s; KSTAT_DIR=seg KSTAT_PROC=tree/proc KSTAT_SYS=tree/sys %s/kstatlua plug.lua tree"):
+      format(dir, run.bin))
+    assert.equal("forger\ttrue\tnil\n", r.out)
+  end)
+
   it("does not reach the names of node_exporter, and is marked in the data of the page", function()
     if not exporter.is_built then
       pending("is not built here: libmicrohttpd is not installed")

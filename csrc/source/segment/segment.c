@@ -131,13 +131,13 @@ offer_all(struct ks_segments *s, const struct ks_segment *seg, struct ks_scan *s
 	return 0;
 }
 
-/* Offers everything if anything changed: what this user and root publish comes first. */
+/* Offers everything if anything changed, of the machine too, whose modules are its own: what this user and root publish comes first. */
 static int
 finish(struct ks_segments *s, struct ks_seg_pass *p)
 {
 	int rc = 0;
 
-	if (!s->scanned || p->changed) {
+	if (!s->scanned || p->changed || ks_scan_is_other(p->scan)) {
 		ks_table_clear(&s->trusted);
 		s->nnamed = 0;
 		for (struct ks_publisher *user = s->publishers; user != NULL; user = user->next) {
