@@ -8,6 +8,7 @@ require("kstat.sample") -- when a sample was made
 
 local M = {}
 
+local unpack = table.unpack or unpack
 local LEAST_NAME, MOST_NAME = 6, 24
 local TITLE, ERRORS_TITLE = "extended device statistics", "---- errors --- "
 local ERRORS = { "s/w", "h/w", "trn", "tot" }
@@ -42,11 +43,10 @@ local function system_columns(o, list)
   return o.c and add(blank(o, list), CPU) or list
 end
 
--- Puts values behind n others, nil too. Returns how many there are then.
+-- Puts at most six values behind n others, nil too. Returns how many there are then.
 local function put(values, n, ...)
-  for i = 1, select("#", ...) do
-    values[n + i] = (select(i, ...))
-  end
+  local i = n + 1
+  values[i], values[i + 1], values[i + 2], values[i + 3], values[i + 4], values[i + 5] = ...
   return n + select("#", ...)
 end
 
@@ -65,14 +65,17 @@ end
 -- Those of figures; what belongs to a wait queue is nil where the system counts none.
 local function put_figures(o, values, n, f, both)
   local factor, kilo, has_wait = o.I and f.seconds or 1, o.M and 1024 or 1, f.has_wait
-  n = put(values, n, f.r_s * factor, f.w_s * factor, f.kr_s * factor / kilo, f.kw_s * factor / kilo,
-    has_wait and f.wait or nil, f.actv)
+  values[n + 1], values[n + 2], values[n + 3] = f.r_s * factor, f.w_s * factor, f.kr_s * factor / kilo
+  values[n + 4], values[n + 5], values[n + 6] = f.kw_s * factor / kilo, has_wait and f.wait or nil, f.actv
+  n = n + 7
   if both then
-    n = put(values, n, has_wait and f.wsvc_t or nil, f.asvc_t)
+    values[n], values[n + 1] = has_wait and f.wsvc_t or nil, f.asvc_t
+    n = n + 1
   else
-    n = put(values, n, f.svc_t)
+    values[n] = f.svc_t
   end
-  return put(values, n, has_wait and f.w_pct or nil, f.b_pct)
+  values[n + 1], values[n + 2] = has_wait and f.w_pct or nil, f.b_pct
+  return n + 2
 end
 
 -- Whether -z leaves a line out.
@@ -157,6 +160,10 @@ function M.new(o, rows, system)
   self.head = title .. "\n" .. head_of(layout, columns)
   self.plain = select(2, device_columns(o, self.width, self.joined))
   self.first = select(2, device_columns(o, self.width, self.joined, system))
+  self.room = {}
+  for i = 1, #columns do
+    self.room[i] = ""
+  end
   return self
 end
 
@@ -187,7 +194,7 @@ function M.write(out, self, system, errors, mounts)
       soft, hard, transport, total = errors(row)
     end
     if row.ready and not (o.z and is_idle(row.figures, total)) then
-      local name, values, n = name_of(self, row, mounts and mounts(row), soft), {}, 0
+      local name, values, n = name_of(self, row, mounts and mounts(row), soft), { unpack(self.room) }, 0
       n = o.n and put_blank(o, values, n) or put(values, n, name)
       n = o.x and put_figures(o, values, n, row.figures, o.n) or self.joined and n or put_blank(o, values, n)
       if errors and self.joined then
