@@ -30,10 +30,11 @@ local cpu_sys, cpu_vm = selector("cpu", "sys", "misc"), selector("cpu", "vm", "m
 local disks, details = selector(nil, nil, "disk"), selector(nil, nil, "disk_detail")
 local interrupts = { selector(nil, nil, "controller"), selector(nil, nil, "interrupts") }
 
--- The kstats `sys` and `vm`, and true if they are Linux's: it counts for the machine as a whole, illumos for each CPU.
+-- The kstats `sys` and `vm`, as far as there are any, and true if they are Linux's: it counts for the machine as a
+-- whole, illumos for each CPU. Either file of /proc may be missing.
 local function counters(x)
   local sys, vm = x:lookup("unix", 0, "sys"), x:lookup("unix", 0, "vm")
-  if sys and vm then
+  if vm then
     return { sys }, { vm }, true
   end
   return x:select(cpu_sys), x:select(cpu_vm), false

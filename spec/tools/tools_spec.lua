@@ -55,6 +55,17 @@ end
 
 -- The figures are those that follow by hand from the fixture. Its snapshots are 5.0 s apart, in which the six CPUs
 -- counted 4769 ticks: 7.948 s each, and rates are per second of these, as in the original.
+describe("vmstat of a Linux without /proc/stat", function()
+  it("shows the paging that /proc/vmstat tells of", function()
+    local tree = linux.copy(run.tree("small"))
+    os.remove(tree .. "/proc/stat")
+    local env = { KSTAT_PROC = tree .. "/proc", KSTAT_SYS = tree .. "/sys" }
+    local r = run.run({ env = env, "kstatlua", "vmstat", "-j" })
+    assert.matches('"mf":%d.-"pi":%d.-"de":null', r.out)
+    linux.remove(tree)
+  end)
+end)
+
 describe("vmstat of an illumos capture", function()
   -- r: runque 1204451 -> 1204453 over 4 updates, 0.5, cut off to 0
   -- swap: (4918273647737036 - 4918273645091827) / 5 updates = 529041 pages = 2116164 KB
