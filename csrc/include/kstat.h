@@ -202,7 +202,8 @@ typedef struct kstat_timer {
 /* --- libkstat --------------------------------------------------------------- */
 
 /*
- * Opens the machine's kstats, and those that this and other processes publish. The chain holds headers;
+ * Opens the machine's kstats, and those that this and other processes publish; but what users other than
+ * root and this one publish of a class of the machine, such as "disk", is left out. The chain holds headers;
  * no data is read yet. The first kstat is unix:0:kstat_headers, whose data are the headers of all.
  * Environment: KSTAT_SOURCE names a capture or recording to open in place of the machine (see
  * kstat_open_capture()); KSTAT_PROC and KSTAT_SYS name directories to read in place of /proc

@@ -221,6 +221,16 @@ struct ks_source *ks_source_linux_open(const char *proc, const char *sys);
  */
 bool ks_source_linux_is_named(const char *module, const char *class_);
 
+/*
+ * True if the caller would take what a stranger publishes of this class for the machine's: programs that know libkstat
+ * from illumos look for classes, such as "disk", and nothing that they know says who publishes a kstat.
+ */
+static inline bool
+ks_scan_mistakes(const struct ks_scan *scan, const char *class_)
+{
+	return scan->for_program && ks_source_linux_is_named(NULL, class_);
+}
+
 struct ks_source *ks_source_local_open(void);
 struct ks_source *ks_source_segment_open(void);
 

@@ -106,6 +106,22 @@ describe("what is published under the machine's names", function()
     assert.matches("cpu:7799:time", (say("kstat -l --trust 65534 cpu:7799", true)))
   end)
 
+  it("is no disk of programs in C if a stranger did it, live and in a recording", function()
+    if not root then
+      pending("takes root, who becomes somebody else by setpriv")
+      return
+    end
+    forge(stranger)
+    say(("kstatlua record -o %s/rec 0.01 1"):format(dir), true)
+    assert.matches("forgediopath", (say(("kstat -l -r %s/rec forger"):format(dir))))
+    for _, source in ipairs({ "", dir .. "/rec" }) do
+      local out = run.shell(("export %s KSTAT_DIR=%s/seg KSTAT_SOURCE=%s; %s/spec/man_page_io"):format(
+        run.tree_words("small"), dir, source, run.build)).out
+      assert.matches("sda ", out)
+      assert.falsy(out:find("forged", 1, true), out)
+    end
+  end)
+
   it("is left out as soon as the machine has the driver of a disk that a stranger named", function()
     if not root then
       pending("takes root, who becomes somebody else by setpriv")

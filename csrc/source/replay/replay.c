@@ -37,8 +37,10 @@ offer(struct ks_replay *r, struct ks_scan *scan, size_t i)
 		.cookie = i,
 		.published = k->published
 	};
+	enum ks_hearing hears = ks_scan_hears(scan, k->uid);
 
-	if (k->published && ks_scan_hears(scan, k->uid) == KS_HEARS_NOT)
+	if (k->published && (hears == KS_HEARS_NOT ||
+	    (hears == KS_HEARS_STRANGER && ks_scan_mistakes(scan, offer.class_))))
 		return 0;
 	offer.data_size = ks_store_data_size(s, k, &offer.nforeign);
 	offer.ndata = k->type == KSTAT_TYPE_RAW ? (uint_t)offer.data_size : k->ndata;

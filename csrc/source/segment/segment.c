@@ -86,7 +86,10 @@ count_foreign(const struct ks_seg_kstat *k)
 	return n;
 }
 
-/* True if a stranger's kstat has a module of the machine, or the name of a trusted one; notes it for the complaint. */
+/*
+ * True if a stranger's kstat has a module of the machine, or the name of a trusted one, which it notes for the
+ * complaint, or a class by which the caller would take it for the machine's.
+ */
 static bool
 is_refused(struct ks_segments *s, const struct ks_segment *seg, const struct ks_seg_kstat *k,
     const struct ks_scan *scan)
@@ -99,6 +102,8 @@ is_refused(struct ks_segments *s, const struct ks_segment *seg, const struct ks_
 		memcpy(user->owned, k->e.module, sizeof(user->owned));
 		return true;
 	}
+	if (ks_scan_mistakes(scan, k->e.class_))
+		return true;
 	if (!is_named(s, k))
 		return false;
 	user->hidden = true;
