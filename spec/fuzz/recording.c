@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "source/replay/recording/codec.h"
+#include "source/replay/recording/frame_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

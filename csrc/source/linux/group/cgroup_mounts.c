@@ -98,8 +98,10 @@ add(struct ks_linux *lx, struct ks_groups *gs, const char *point, struct ks_hier
 		.kernel = lx->root[KS_ROOT_SYS].kernel, .lack = &lx->lack };
 	if (h.dir.fd < 0)
 		return;
-	if (fstatfs(h.dir.fd, &fs) != 0)
+	if (fstatfs(h.dir.fd, &fs) != 0) {
+		ks_note_lack(&h.dir, errno);
 		fs.f_type = 0;
+	}
 	is_cgroup = fs.f_type == CGROUP2_SUPER_MAGIC || fs.f_type == CGROUP_SUPER_MAGIC;
 	is_fuse = fs.f_type == 0x65735546; /* lxcfs */
 	h.exact = is_cgroup || fs.f_type == TMPFS_MAGIC;

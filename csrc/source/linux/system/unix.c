@@ -151,7 +151,13 @@ count_processes(struct ks_linux *lx)
 	    st.st_ino != INIT_PID_NS)
 		return count_proc(lx, true, false);
 	fixed = count_proc(lx, false, true);
-	if (fixed < 0 || fstat(proc, &st) != 0 || (int64_t)st.st_nlink <= fixed + 2)
+	if (fixed < 0)
+		return -1;
+	if (fstat(proc, &st) != 0) {
+		ks_note_lack(&lx->root[KS_ROOT_PROC], errno);
+		return -1;
+	}
+	if ((int64_t)st.st_nlink <= fixed + 2)
 		return -1;
 	return (int64_t)st.st_nlink - fixed - 2;
 }
