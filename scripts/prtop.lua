@@ -32,8 +32,11 @@ end
 
 -- Who and what, behind the figures.
 local function named(columns)
-  columns[#columns + 1] = text("pid") -- a name, though of digits: idle rows have one too
-  columns[#columns].align, columns[#columns].width = "right", 7
+  for _, id in ipairs({ { "pid", 7 }, { "uid", 5 } }) do -- names, though of digits: idle rows have them too
+    local column = text(id[1])
+    column.align, column.width = "right", id[2]
+    columns[#columns + 1] = column
+  end
   columns[#columns + 1] = text("publisher")
   columns[#columns + 1] = text("name")
   columns[1].align = "right"
@@ -62,8 +65,9 @@ local HISTOGRAMS = named({
 -- --- rows -----------------------------------------------------------------------------------
 
 local function who(row, k)
-  local pid = k.publisher_pid
-  row.publisher, row.pid, row.name = k.publisher, pid and ("%d"):format(pid), tostring(k)
+  local pid, uid = k.publisher_pid, k.publisher_uid
+  row.pid, row.uid = pid and ("%d"):format(pid), uid and ("%d"):format(uid)
+  row.publisher, row.name = k.publisher, tostring(k)
   return row
 end
 

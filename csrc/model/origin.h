@@ -13,7 +13,7 @@
 struct ks_origin {
 	const char *name; /* of the publication */
 	uint32_t uid;     /* of the user who owns its file */
-	uint32_t pid;     /* of the process that opened it; 0: that is not known here */
+	uint32_t pid;     /* of the process that opened it; 0: that is not known here, or a stranger's file names another's */
 };
 
 /*

@@ -52,10 +52,10 @@ describe("prtop on a capture", function()
 
   it("shows the queues that are not the machine's, the fullest first", function()
     assert.equal([[
-    r/s     w/s     kr/s     kw/s  wait  actv  wsvc_t  asvc_t  %w  %b     pid publisher name
-    0.0     0.0      0.0      0.0   0.0   4.0     0.0     0.0   0 100       - -         shop:0:stuck
-  100.0    20.0    400.0     20.0   0.5   1.5     4.2    12.5  25  75       - -         shop:0:orders
-    0.0     5.0      0.0      5.0   0.0   0.1     0.0    20.0   0  10       - -         mail:0:out
+    r/s     w/s     kr/s     kw/s  wait  actv  wsvc_t  asvc_t  %w  %b     pid   uid publisher name
+    0.0     0.0      0.0      0.0   0.0   4.0     0.0     0.0   0 100       -     - -         shop:0:stuck
+  100.0    20.0    400.0     20.0   0.5   1.5     4.2    12.5  25  75       -     - -         shop:0:orders
+    0.0     5.0      0.0      5.0   0.0   0.1     0.0    20.0   0  10       -     - -         mail:0:out
 ]], prtop("-y", "10", "2"))
   end)
 
@@ -70,16 +70,16 @@ describe("prtop on a capture", function()
 
   it("shows timers", function()
     assert.equal([[
-    ev/s    busy     avg_t     min_t     max_t     pid publisher name
-    20.0    0.50    25.000     1.000   250.000       - -         app:0:timers:parse
+    ev/s    busy     avg_t     min_t     max_t     pid   uid publisher name
+    20.0    0.50    25.000     1.000   250.000       -     - -         app:0:timers:parse
 ]], prtop("-t", "-y", "10", "2"))
   end)
 
   it("shows histograms, with the percentiles of the interval", function()
     -- 10 values of 1 to 9, 80 of 10 to 19, 10 of 20 to 29.
     assert.equal([[
-     n/s         p50         p90         p99 unit     pid publisher name
-    10.0        14.5          19        28.1            - -         app:0:latency
+     n/s         p50         p90         p99 unit     pid   uid publisher name
+    10.0        14.5          19        28.1            -     - -         app:0:latency
 ]], prtop("-H", "-y", "10", "2"))
   end)
 
@@ -136,9 +136,9 @@ describe("prtop on a host", function()
     for stuck, orders in (out .. "\n"):gmatch("r/s[^\n]*\n([^\n]*)\n([^\n]*)\n\n") do
       blocks = blocks + 1
       assert.matches("^ *0.0 +0.0 +0.0 +0.0 +0.0 +" .. length .. " +0.0 +0.0 +0 +%d+ +" .. pid ..
-        " shop +shop:0:stuck$", stuck)
+        " +%d+ shop +shop:0:stuck$", stuck)
       length = "3%.0"
-      assert.matches(" " .. pid .. " shop +shop:0:orders$", orders)
+      assert.matches(" " .. pid .. " +%d+ shop +shop:0:orders$", orders)
     end
     assert.equal(2, blocks, out)
   end)
@@ -156,9 +156,9 @@ describe("prtop on a host", function()
 
   it("shows timers and histograms", function()
     local out, pid = meanwhile(program .. " prtop -t; " .. program .. " prtop -H --csv 'sh*'")
-    assert.matches("\n[^\n]* 1000.000 +1000.000 +1000.000 +" .. pid .. " shop +shop:0:t:slow\n" ..
-      "[^\n]* 1.000 +1.000 +1.000 +" .. pid .. " shop +shop:0:t:quick\n", out)
-    local p50, p90, p99 = out:match(",([%d.]+),([%d.]+),([%d.]+),bytes," .. pid .. ",shop,shop:0:size\n$")
+    assert.matches("\n[^\n]* 1000.000 +1000.000 +1000.000 +" .. pid .. " +%d+ shop +shop:0:t:slow\n" ..
+      "[^\n]* 1.000 +1.000 +1.000 +" .. pid .. " +%d+ shop +shop:0:t:quick\n", out)
+    local p50, p90, p99 = out:match(",([%d.]+),([%d.]+),([%d.]+),bytes," .. pid .. ",%d+,shop,shop:0:size\n$")
     assert.is_true(math.abs(p50 - 500) < 15 and math.abs(p90 - 900) < 60 and math.abs(p99 - 990) < 60, out)
   end)
 

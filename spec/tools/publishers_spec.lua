@@ -122,6 +122,22 @@ describe("what is published under the machine's names", function()
     end
   end)
 
+  it("names no process of another user if a stranger did it; prtop shows process and user", function()
+    if not root then
+      pending("takes root, who becomes somebody else by setpriv")
+      return
+    end
+    forge(stranger)
+    local function shows(process, user)
+      local out = say("kstatlua prtop forger", true)
+      assert.same({ process, user }, { out:match(" (%S+) +(%d+) forger +forger:7799:forgediopath\n") }, out)
+    end
+    shows(pid, "65534")
+    run.shell(("chown 65533 %s/seg/forger.kseg"):format(dir)) -- the file of another, who names this process
+    shows("-", "65533")
+    assert.is_nil(json("forger:7799:forgediopath")[1].publisher.pid)
+  end)
+
   it("is left out as soon as the machine has the driver of a disk that a stranger named", function()
     if not root then
       pending("takes root, who becomes somebody else by setpriv")

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/error.h"
@@ -240,23 +241,38 @@ segment_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const c
 	return NULL;
 }
 
+/* The process that a file says it is of; 0 if that is not known here. What a stranger says is held against /proc. */
+static uint32_t
+creator_of(const struct ks_segments *s, const struct ks_seg_file *f, uid_t uid)
+{
+	struct stat st;
+	char path[32];
+
+	if (f->h.pid_space != ks_pid_space())
+		return 0;
+	(void)snprintf(path, sizeof(path), "/proc/%lu", (unsigned long)f->h.creator_pid);
+	if (f->budget->whole == &s->strangers && (stat(path, &st) != 0 || st.st_uid != uid))
+		return 0;
+	return f->h.creator_pid;
+}
+
 static bool
 segment_publisher(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_origin *o)
 {
 	struct ks_segments *s = (struct ks_segments *)src;
 	struct ks_seg_file *f = NULL;
 	const char *file;
+	uid_t uid;
 
 	(void)ksp;
 	if (find(s, cookie, &f) == NULL)
 		return false;
+	uid = ((const struct ks_publisher *)(const void *)f->budget)->uid;
 	/* The name of the file is the publication's; what the file says of itself need not be true. */
 	file = strrchr(f->path, '/');
 	file = file != NULL ? file + 1 : f->path;
 	(void)snprintf(s->publisher, sizeof(s->publisher), "%.*s", (int)ks_seg_name_length(file), file);
-	*o = (struct ks_origin){ .name = s->publisher,
-		.uid = ((const struct ks_publisher *)(const void *)f->budget)->uid,
-		.pid = f->h.pid_space == ks_pid_space() ? f->h.creator_pid : 0 };
+	*o = (struct ks_origin){ .name = s->publisher, .uid = uid, .pid = creator_of(s, f, uid) };
 	return true;
 }
 
