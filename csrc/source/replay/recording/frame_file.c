@@ -24,8 +24,9 @@ pack_fields(const struct ks_rec_frame *f, unsigned char to[16])
 	memcpy(to + 8, &time_of_day, 8);
 }
 
-uint32_t
-ks_rec_frame_crc(const struct ks_rec_frame *f, const void *payload)
+/* The CRC that belongs to a frame with this payload. */
+static uint32_t
+crc_of(const struct ks_rec_frame *f, const void *payload)
 {
 	unsigned char fields[16];
 
@@ -34,12 +35,12 @@ ks_rec_frame_crc(const struct ks_rec_frame *f, const void *payload)
 }
 
 void
-ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char to[KS_REC_HEADER_SIZE])
+ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char *frame)
 {
-	uint32_t crc = htole32(f->crc);
+	uint32_t crc = htole32(crc_of(f, frame + KS_REC_HEADER_SIZE));
 
-	pack_fields(f, to);
-	memcpy(to + 16, &crc, 4);
+	pack_fields(f, frame);
+	memcpy(frame + 16, &crc, 4);
 }
 
 /* Returns false if the bytes are no frame header. */
@@ -202,7 +203,7 @@ ks_rec_payload_read(int fd, off_t at, off_t file_size, const struct ks_rec_frame
 	got = ks_rec_read_at(fd, payload, f->size, at + KS_REC_HEADER_SIZE);
 	if (got < 0)
 		return ks_fail(errno, "%s", strerror(errno));
-	if (got == (ssize_t)f->size && ks_rec_frame_crc(f, payload) == f->crc) {
+	if (got == (ssize_t)f->size && crc_of(f, payload) == f->crc) {
 		to->len = f->size;
 		return 1;
 	}

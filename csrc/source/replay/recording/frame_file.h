@@ -36,13 +36,11 @@ struct ks_rec_frame {
 	unsigned version; /* of a keyframe: KS_REC_VERSION, or that of an older recording */
 	uint32_t size; /* of the payload, bytes */
 	int64_t time_of_day;
-	uint32_t crc;
+	uint32_t crc; /* of a frame that was read */
 };
 
-/* The CRC that belongs to a frame with this payload. */
-uint32_t ks_rec_frame_crc(const struct ks_rec_frame *f, const void *payload);
-
-void ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char to[KS_REC_HEADER_SIZE]);
+/* Writes the header of a frame, whose payload lies behind the KS_REC_HEADER_SIZE bytes for it; f->crc is not needed. */
+void ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char *frame);
 
 /*
  * Reads the frame header at an offset of a file. 1; 0 if the file ends there, or inside of the frame, which

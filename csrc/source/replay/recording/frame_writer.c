@@ -1,0 +1,207 @@
+/* frame_writer.c - see frame_writer.h. SPDX-License-Identifier: MIT */
+#include "source/replay/recording/frame_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "source/replay/recording/frame_file.h"
+
+#define PIECE 65536 /* bytes that zlib gets room for at once */
+
+/* Fails with what errno says of the file. */
+static int
+fail(const struct ks_rec_writer *w)
+{
+	return ks_fail(errno, "%s: %s", w->path, strerror(errno));
+}
+
+/* --- opening --------------------------------------------------------------------- */
+
+/*
+ * The frame at w->size, as a reader looks at it: 1, 0 if there is none or it is torn, -1 with errno.
+ * Nobody would read what is written behind a damaged one.
+ */
+static int
+pass_frame(struct ks_rec_writer *w, off_t file_size)
+{
+	struct ks_rec_frame f;
+	bool torn, in_stream = w->size > KS_REC_MAGIC_SIZE;
+	int rc = ks_rec_frame_read(w->fd, w->size, file_size, &f, &torn);
+
+	if (rc > 0)
+		rc = ks_rec_payload_read(w->fd, w->size, file_size, &f, in_stream, &w->frame);
+	if (rc > 0)
+		w->size += KS_REC_HEADER_SIZE + (off_t)f.size;
+	return rc;
+}
+
+/* Finds the end of the last whole frame. Nothing is written yet: this may be the file that is read. */
+static int
+find_end(struct ks_rec_writer *w)
+{
+	off_t size = lseek(w->fd, 0, SEEK_END);
+	char magic[KS_REC_MAGIC_SIZE];
+	ssize_t got = size <= 0 ? size : ks_rec_read_at(w->fd, magic, sizeof(magic), 0);
+	int rc;
+
+	if (got < 0)
+		return fail(w);
+	if (memcmp(magic, KS_REC_MAGIC, (size_t)got) != 0)
+		return ks_fail(EEXIST, "%s: exists and is not a recording; name another file", w->path);
+	if (got < KS_REC_MAGIC_SIZE)
+		return 0; /* a killed recorder got no further: as good as empty */
+	w->size = KS_REC_MAGIC_SIZE;
+	do
+		rc = pass_frame(w, size);
+	while (rc > 0);
+	if (rc < 0 && errno == EBADMSG)
+		return ks_fail(EBADMSG, "%s: damaged at byte %lld; name another file (kstatlua convert -o "
+		    "ANOTHER keeps the whole samples of this one)", w->path, (long long)w->size);
+	return rc < 0 ? fail(w) : 0;
+}
+
+/*
+ * Locks the file. A recorder that was killed may hold its lock for a moment longer than its process is
+ * seen, so this waits for a second.
+ */
+static int
+lock(int fd)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+
+	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
+		if (errno != EWOULDBLOCK || i == 100)
+			return -1;
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+int
+ks_rec_writer_open(struct ks_rec_writer *w, const char *path)
+{
+	*w = (struct ks_rec_writer){ .path = strdup(path), .fd = -1, .frame = KS_BUF_INIT };
+	if (w->path == NULL ||
+	    deflateInit2(&w->deflater, 9, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+		return ks_fail(ENOMEM, "out of memory for a recorder");
+	w->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	if (w->fd < 0)
+		return fail(w);
+	if (lock(w->fd) != 0)
+		return ks_fail(errno, "%s: another recorder writes it", path);
+	return find_end(w);
+}
+
+void
+ks_rec_writer_close(struct ks_rec_writer *w)
+{
+	(void)deflateEnd(&w->deflater);
+	ks_buf_free(&w->frame);
+	if (w->fd >= 0)
+		(void)close(w->fd);
+	free(w->path);
+}
+
+/* --- one sample ------------------------------------------------------------------ */
+
+/* Deflates the sample into w->frame behind room for the header; without the flush mark. */
+static int
+deflate_sample(struct ks_rec_writer *w, const struct ks_buf *sample)
+{
+	z_stream *z = &w->deflater;
+
+	ks_buf_reset(&w->frame);
+	(void)ks_buf_zeroed(&w->frame, KS_REC_HEADER_SIZE);
+	z->next_in = (unsigned char *)sample->data;
+	z->avail_in = (uInt)sample->len;
+	do {
+		char *to = ks_buf_room(&w->frame, PIECE);
+
+		if (to == NULL)
+			return ks_fail(ENOMEM, "out of memory for a recorder");
+		z->next_out = (unsigned char *)to;
+		z->avail_out = PIECE;
+		(void)deflate(z, Z_SYNC_FLUSH);
+		w->frame.len += PIECE - z->avail_out;
+	} while (z->avail_out == 0);
+	w->frame.len -= KS_REC_FLUSH_SIZE;
+	return 0;
+}
+
+static int
+write_at(int fd, const char *p, size_t n, off_t at)
+{
+	while (n > 0) {
+		ssize_t put = pwrite(fd, p, n, at);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -1;
+		p += put;
+		n -= (size_t)put;
+		at += put;
+	}
+	return 0;
+}
+
+/*
+ * Before a frame: refuses to write the file that the samples come from. Before the first one it cuts off what a killed
+ * recorder left behind the last whole frame, and says what the file is.
+ */
+static int
+start(struct ks_rec_writer *w, int input)
+{
+	struct stat in, out;
+
+	if (fstat(w->fd, &out) != 0)
+		return fail(w);
+	if (input >= 0 && fstat(input, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+		return ks_fail(EINVAL, "%s: names the file that is read; name another file", w->path);
+	if (w->started)
+		return 0;
+	if (S_ISREG(out.st_mode) && out.st_size > w->size && ftruncate(w->fd, w->size) != 0)
+		return fail(w);
+	if (w->size == 0) {
+		if (write_at(w->fd, KS_REC_MAGIC, KS_REC_MAGIC_SIZE, 0) != 0)
+			return fail(w);
+		w->size = KS_REC_MAGIC_SIZE;
+	}
+	w->started = true;
+	return 0;
+}
+
+int
+ks_rec_writer_add(struct ks_rec_writer *w, bool is_key, int64_t time_of_day, const struct ks_buf *sample, int input)
+{
+	struct ks_rec_frame f = { .key = is_key, .version = KS_REC_VERSION, .time_of_day = time_of_day };
+	int error;
+
+	if (start(w, input) != 0)
+		return -1;
+	if (is_key)
+		(void)deflateReset(&w->deflater);
+	if (deflate_sample(w, sample) != 0)
+		return -1;
+	if (w->frame.len - KS_REC_HEADER_SIZE > KS_REC_MOST_PAYLOAD)
+		return ks_fail(EFBIG, "%s: a sample is larger than a recording can hold; "
+		    "select fewer kstats", w->path);
+	f.size = (uint32_t)(w->frame.len - KS_REC_HEADER_SIZE);
+	ks_rec_frame_pack(&f, (unsigned char *)w->frame.data);
+	if (write_at(w->fd, w->frame.data, w->frame.len, w->size) != 0) {
+		error = errno;
+		if (ftruncate(w->fd, w->size) != 0) {
+			/* Readers stop at the last whole frame in any case. */
+		}
+		return ks_fail(error, "%s: %s; the samples so far are whole", w->path, strerror(error));
+	}
+	w->size += (off_t)w->frame.len;
+	return 0;
+}
