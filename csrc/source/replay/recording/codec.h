@@ -37,9 +37,8 @@
 #include "base/buf.h"
 #include "base/table.h"
 #include "kstat.h"
-#include "model/meta.h"
-#include "model/origin.h"
 #include "source/replay/sample_store.h"
+#include "source/source.h"
 
 #define KS_REC_NOT_IN_UNITS 1
 
@@ -55,11 +54,6 @@ struct ks_rec_trend {
 };
 
 struct ks_rec_state {
-	/* The writer's: returns what a statistic means, or NULL. */
-	const struct ks_meta *(*describe)(void *context, const kstat_t *ksp, const char *stat);
-	/* The writer's: stores who publishes a kstat; false: nobody. */
-	bool (*publisher)(void *context, const kstat_t *ksp, struct ks_origin *o);
-	void *context;
 	struct ks_table meanings;   /* the writer's: finds the meanings of a kstat by their hash */
 	uint32_t newest;            /* the writer's: `meta` of the last definition, if it is new; else 0 */
 	unsigned version;           /* the reader's: of the last keyframe; what definitions have depends on it */
@@ -72,6 +66,14 @@ struct ks_rec_state {
 	uint64_t taken;       /* ns of gethrtime() */
 };
 
+/* A kstat of the sample that is to be written. */
+struct ks_rec_kstat {
+	const kstat_t *k;
+	bool was_read;            /* its data is of this sample; else it could not be read */
+	struct ks_source *source; /* knows what its statistics mean and who publishes it, by the cookie */
+	uint64_t cookie;
+};
+
 /* --- writer and reader ------------------------------------------------------------------ */
 
 void ks_rec_state_free(struct ks_rec_state *s);
@@ -81,11 +83,11 @@ void ks_rec_state_reset(struct ks_rec_state *s);
 
 /*
  * Appends the bytes of a sample of n kstats to `out` and makes it the state. The kstats come in the order
- * of their ks_kid; ks_data NULL: it could not be read. 0, or -1 with errno ENOMEM (the state is then
+ * of their ks_kid; the newest snaptime is the time of the sample. 0, or -1 with errno ENOMEM (the state is then
  * useless until reset).
  */
-int ks_rec_encode(struct ks_rec_state *s, const kstat_t *const *k, size_t n, int64_t time_of_day,
-    int64_t taken, struct ks_buf *out);
+int ks_rec_encode(struct ks_rec_state *s, const struct ks_rec_kstat *in, size_t n, int64_t time_of_day,
+    struct ks_buf *out);
 
 /*
  * Makes the sample of these bytes the state. 0, or -1 with errno EBADMSG or ENOMEM and a message: then

@@ -103,13 +103,14 @@ record_name(const kstat_t *k, uint_t i, uchar_t *data_type)
 
 /* True if the data of k has the records that the definition says. */
 static bool
-same_shape(const struct ks_store *s, const struct ks_store_kstat *old, const kstat_t *k)
+same_shape(const struct ks_store *s, const struct ks_store_kstat *old, const struct ks_rec_kstat *in)
 {
+	const kstat_t *k = in->k;
 	const struct ks_store_value *v = ks_store_values(s, old);
 	uint32_t each = old->ndata > 0 ? old->nvalues / old->ndata : 0;
 	uchar_t type;
 
-	if (k->ks_data == NULL)
+	if (!in->was_read)
 		return true;
 	if (old->ndata != k->ks_ndata)
 		return false;
@@ -171,8 +172,9 @@ same_meanings(const void *store, uint32_t slot, const void *key)
  * follows from the model alone every reader knows.
  */
 static int
-add_meanings(struct ks_rec_state *state, struct ks_store_kstat *to, const kstat_t *k)
+add_meanings(struct ks_rec_state *state, struct ks_store_kstat *to, const struct ks_rec_kstat *in)
 {
+	bool has_meanings = in->was_read && in->source->ops->meta != NULL && !ks_blobstat_is(in->k);
 	struct ks_store *s = state->sample;
 	size_t first = s->nmetas, text = s->text.len;
 	const char *name;
@@ -182,11 +184,11 @@ add_meanings(struct ks_rec_state *state, struct ks_store_kstat *to, const kstat_
 	uint32_t other;
 
 	state->newest = 0;
-	ks_cursor_open(&c, k);
-	while (state->describe != NULL && !ks_blobstat_is(k) && ks_cursor_next(&c, &name, &v)) {
-		const struct ks_meta *m = state->describe(state->context, k, name);
+	ks_cursor_open(&c, in->k);
+	while (has_meanings && ks_cursor_next(&c, &name, &v)) {
+		const struct ks_meta *m = in->source->ops->meta(in->source, in->k, in->cookie, name);
 
-		if (m != NULL && m != ks_meta_of_model(k, name) && !add_meaning(s, name, m))
+		if (m != NULL && m != ks_meta_of_model(in->k, name) && !add_meaning(s, name, m))
 			return ks_rec_fail(state);
 	}
 	if (s->nmetas == first)
@@ -208,11 +210,12 @@ add_meanings(struct ks_rec_state *state, struct ks_store_kstat *to, const kstat_
 
 /* Adds who publishes a kstat to its definition; false after a failure. */
 static bool
-add_publisher(struct ks_rec_state *s, struct ks_store_kstat *to, const kstat_t *k)
+add_publisher(struct ks_rec_state *s, struct ks_store_kstat *to, const struct ks_rec_kstat *in)
 {
+	const struct ks_source_ops *ops = in->source->ops;
 	struct ks_origin o;
 
-	if (s->publisher == NULL || !s->publisher(s->context, k, &o) || *o.name == '\0')
+	if (ops->publisher == NULL || !ops->publisher(in->source, in->k, in->cookie, &o) || *o.name == '\0')
 		return true;
 	to->published = true;
 	to->publisher = ks_store_add_text(s->sample, o.name, strlen(o.name));
@@ -221,10 +224,11 @@ add_publisher(struct ks_rec_state *s, struct ks_store_kstat *to, const kstat_t *
 	return !ks_store_failed(s->sample);
 }
 
-/* Makes *to the definition of k; without data its records are not known yet. */
+/* Makes *to the definition of a kstat; of one that was not read the records are not known yet. */
 static int
-define(struct ks_rec_state *s, struct ks_store_kstat *to, const kstat_t *k)
+define(struct ks_rec_state *s, struct ks_store_kstat *to, const struct ks_rec_kstat *in)
 {
+	const kstat_t *k = in->k;
 	uchar_t type;
 
 	*to = (struct ks_store_kstat){
@@ -233,9 +237,9 @@ define(struct ks_rec_state *s, struct ks_store_kstat *to, const kstat_t *k)
 		.class_ = ks_store_add_text(s->sample, k->ks_class, strlen(k->ks_class)),
 		.instance = k->ks_instance, .type = k->ks_type, .flags = k->ks_flags, .kid = k->ks_kid,
 		.crtime = k->ks_crtime, .snaptime = (hrtime_t)s->taken,
-		.ndata = k->ks_data != NULL ? k->ks_ndata : 0
+		.ndata = in->was_read ? k->ks_ndata : 0
 	};
-	if (ks_store_failed(s->sample) || !add_publisher(s, to, k))
+	if (ks_store_failed(s->sample) || !add_publisher(s, to, in))
 		return ks_rec_fail(s);
 	if (ks_rec_start_values(s, to) != 0)
 		return -1;
@@ -248,7 +252,7 @@ define(struct ks_rec_state *s, struct ks_store_kstat *to, const kstat_t *k)
 		if (ks_rec_add_record(s, to, at, type) != 0)
 			return -1;
 	}
-	return add_meanings(s, to, k);
+	return add_meanings(s, to, in);
 }
 
 /* Fields that are as expected are counted; the count is written before the next one that is not. */
@@ -382,10 +386,11 @@ least_size(const struct ks_store_kstat *old, const kstat_t *k)
  * kstats before it were later than expected: those of one sample are mostly late together.
  */
 static int
-encode_values(struct ks_rec_state *s, struct ks_store_kstat *old, const kstat_t *k, struct differences *d,
-    uint64_t step, uint64_t *late)
+encode_values(struct ks_rec_state *s, struct ks_store_kstat *old, const struct ks_rec_kstat *in,
+    struct differences *d, uint64_t step, uint64_t *late)
 {
-	bool readable = k->ks_data != NULL && k->ks_data_size >= least_size(old, k);
+	const kstat_t *k = in->k;
+	bool readable = in->was_read && k->ks_data_size >= least_size(old, k);
 	uint64_t difference;
 
 	(void)put_difference(d, (uint64_t)readable - old->readable);
@@ -403,16 +408,16 @@ encode_values(struct ks_rec_state *s, struct ks_store_kstat *old, const kstat_t 
 
 /* Writes which kstats left, and drops them. */
 static void
-encode_gone(struct ks_rec_state *state, const kstat_t *const *k, size_t n, struct ks_buf *out)
+encode_gone(struct ks_rec_state *state, const struct ks_rec_kstat *in, size_t n, struct ks_buf *out)
 {
 	struct ks_store *s = state->sample;
 	struct ks_buf gone = KS_BUF_INIT;
 	size_t count = 0, kept = 0, last = 0;
 
 	for (size_t i = 0, j = 0; i < s->nkstats; i++) {
-		while (j < n && k[j]->ks_kid < s->kstat[i].kid)
+		while (j < n && in[j].k->ks_kid < s->kstat[i].kid)
 			j++;
-		if (j < n && k[j]->ks_kid == s->kstat[i].kid) {
+		if (j < n && in[j].k->ks_kid == s->kstat[i].kid) {
 			s->kstat[kept++] = s->kstat[i];
 			continue;
 		}
@@ -430,7 +435,7 @@ encode_gone(struct ks_rec_state *state, const kstat_t *const *k, size_t n, struc
 
 /* Those that are left are the first of k. Writes the new definition of each that changed shape. */
 static int
-encode_reshaped(struct ks_rec_state *state, const kstat_t *const *k, struct ks_buf *out)
+encode_reshaped(struct ks_rec_state *state, const struct ks_rec_kstat *in, struct ks_buf *out)
 {
 	struct ks_store *s = state->sample;
 	struct ks_buf reshaped = KS_BUF_INIT;
@@ -438,13 +443,13 @@ encode_reshaped(struct ks_rec_state *state, const kstat_t *const *k, struct ks_b
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < s->nkstats; i++) {
-		if (same_shape(s, &s->kstat[i], k[i]))
+		if (same_shape(s, &s->kstat[i], &in[i]))
 			continue;
 		ks_varint_put(&reshaped, i - last);
 		last = i;
 		count++;
 		ks_rec_drop_values(state, &s->kstat[i]);
-		rc = define(state, &s->kstat[i], k[i]);
+		rc = define(state, &s->kstat[i], &in[i]);
 		if (rc == 0)
 			put_definition(&reshaped, state, &s->kstat[i]);
 	}
@@ -456,7 +461,7 @@ encode_reshaped(struct ks_rec_state *state, const kstat_t *const *k, struct ks_b
 }
 
 static int
-encode_new(struct ks_rec_state *state, const kstat_t *const *k, size_t n, struct ks_buf *out)
+encode_new(struct ks_rec_state *state, const struct ks_rec_kstat *in, size_t n, struct ks_buf *out)
 {
 	struct ks_store *s = state->sample;
 
@@ -464,7 +469,7 @@ encode_new(struct ks_rec_state *state, const kstat_t *const *k, size_t n, struct
 	for (size_t i = s->nkstats; i < n; i++) {
 		struct ks_store_kstat new;
 
-		if (define(state, &new, k[i]) != 0)
+		if (define(state, &new, &in[i]) != 0)
 			return -1;
 		if (ks_store_add_kstat(s, &new) == NULL)
 			return ks_rec_fail(state);
@@ -473,24 +478,37 @@ encode_new(struct ks_rec_state *state, const kstat_t *const *k, size_t n, struct
 	return 0;
 }
 
-int
-ks_rec_encode(struct ks_rec_state *s, const kstat_t *const *k, size_t n, int64_t time_of_day,
-    int64_t taken, struct ks_buf *out)
+/* The time of a sample: the newest snaptime; 0 if nothing could be read. */
+static uint64_t
+time_of(const struct ks_rec_kstat *in, size_t n)
 {
-	uint64_t step = (uint64_t)taken - s->taken, late = 0;
+	hrtime_t newest = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (in[i].was_read && in[i].k->ks_snaptime > newest)
+			newest = in[i].k->ks_snaptime;
+	}
+	return (uint64_t)newest;
+}
+
+int
+ks_rec_encode(struct ks_rec_state *s, const struct ks_rec_kstat *in, size_t n, int64_t time_of_day,
+    struct ks_buf *out)
+{
+	uint64_t taken = time_of(in, n), step = taken - s->taken, late = 0;
 	struct differences d = { out, 0 };
 
 	put_signed(out, (uint64_t)time_of_day - s->time_of_day);
 	put_signed(out, step);
-	encode_gone(s, k, n, out);
-	if (encode_reshaped(s, k, out) != 0 || ks_rec_compact(s) != 0 || encode_new(s, k, n, out) != 0)
+	encode_gone(s, in, n, out);
+	if (encode_reshaped(s, in, out) != 0 || ks_rec_compact(s) != 0 || encode_new(s, in, n, out) != 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		if (encode_values(s, &s->sample->kstat[i], k[i], &d, step, &late) != 0)
+		if (encode_values(s, &s->sample->kstat[i], &in[i], &d, step, &late) != 0)
 			return -1;
 	}
 	ks_varint_put(out, d.expected);
 	s->time_of_day = (uint64_t)time_of_day;
-	s->taken = (uint64_t)taken;
+	s->taken = taken;
 	return out->failed ? ks_fail(ENOMEM, "out of memory for a recording") : 0;
 }
