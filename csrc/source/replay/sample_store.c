@@ -6,7 +6,6 @@
 
 #include "base/array.h"
 #include "model/blobstat.h"
-#include "model/raw_layout.h"
 #include "model/shape.h"
 
 #define VALUE_SIZE 40 /* bytes: a value, and what a recording expects of it */
@@ -93,36 +92,38 @@ ks_store_add_text(struct ks_store *s, const char *p, size_t n)
 	return (uint32_t)at;
 }
 
-struct ks_store_kstat *
-ks_store_add_kstat(struct ks_store *s, const struct ks_store_kstat *k)
+/* Notes a failure; true if there is none. */
+static bool
+succeed(struct ks_store *s, bool did)
 {
-	if (!is_allowed(s, 0) || !KS_RESERVE(s->kstat, s->kstat_cap, s->nkstats + 1)) {
-		s->failed = true;
-		return NULL;
-	}
-	s->kstat[s->nkstats] = *k;
-	return &s->kstat[s->nkstats++];
+	s->failed |= !did;
+	return did;
 }
 
-struct ks_store_value *
+bool
+ks_store_add_kstat(struct ks_store *s, const struct ks_store_kstat *k)
+{
+	if (!succeed(s, is_allowed(s, 0) && KS_RESERVE(s->kstat, s->kstat_cap, s->nkstats + 1)))
+		return false;
+	s->kstat[s->nkstats++] = *k;
+	return true;
+}
+
+bool
 ks_store_add_value(struct ks_store *s, const struct ks_store_value *v)
 {
-	if (s->nvalues == UINT32_MAX || !is_allowed(s, 0) ||
-	    !KS_RESERVE(s->value, s->value_cap, s->nvalues + 1)) {
-		s->failed = true;
-		return NULL;
-	}
-	s->value[s->nvalues] = *v;
-	return &s->value[s->nvalues++];
+	if (!succeed(s, s->nvalues < UINT32_MAX && is_allowed(s, 0) &&
+	    KS_RESERVE(s->value, s->value_cap, s->nvalues + 1)))
+		return false;
+	s->value[s->nvalues++] = *v;
+	return true;
 }
 
 bool
 ks_store_add_meta(struct ks_store *s, const struct ks_store_meta *m)
 {
-	if (!is_allowed(s, 0) || !KS_RESERVE(s->meta, s->meta_cap, s->nmetas + 1)) {
-		s->failed = true;
+	if (!succeed(s, is_allowed(s, 0) && KS_RESERVE(s->meta, s->meta_cap, s->nmetas + 1)))
 		return false;
-	}
 	s->meta[s->nmetas++] = *m;
 	return true;
 }
@@ -234,6 +235,13 @@ read_statistics(const struct ks_store *s, const struct ks_store_kstat *k, struct
 	return ks_blobstat_table_finish(&t, r);
 }
 
+const struct ks_raw_layout *
+ks_store_layout(const struct ks_store *s, const struct ks_store_kstat *k)
+{
+	return ks_store_is_statsblob(k) ? NULL :
+	    ks_structure_find(k->type, ks_store_text(s, k->module), ks_store_text(s, k->name));
+}
+
 size_t
 ks_store_data_size(const struct ks_store *s, const struct ks_store_kstat *k, uint_t *nforeign)
 {
@@ -242,8 +250,7 @@ ks_store_data_size(const struct ks_store *s, const struct ks_store_kstat *k, uin
 	size_t size = k->nvalues * sizeof(kstat_named_t);
 
 	if (k->type != KSTAT_TYPE_NAMED) {
-		l = (k->flags & KSTAT_FLAG_STATSBLOB) != 0 ? NULL :
-		    ks_structure_find(k->type, ks_store_text(s, k->module), ks_store_text(s, k->name));
+		l = ks_store_layout(s, k);
 		return l != NULL ? k->nvalues / ks_raw_layout_count(l) * l->size : 0;
 	}
 	for (size_t i = 0; i < k->nvalues; i++) {
@@ -266,12 +273,12 @@ ks_store_read(const struct ks_store *s, const struct ks_store_kstat *k, struct k
 			read_named(s, &v[i], r);
 		return 0;
 	}
-	if (k->type == KSTAT_TYPE_RAW && (k->flags & KSTAT_FLAG_STATSBLOB) != 0) {
+	if (ks_store_is_statsblob(k)) {
 		if (k->nvalues == 1 && v->type == KS_STORE_BYTES)
 			return ks_blobstat_rebuild(r, text_of(s, v), v->len);
 		return read_statistics(s, k, r);
 	}
-	l = ks_structure_find(k->type, ks_store_text(s, k->module), ks_store_text(s, k->name));
+	l = ks_store_layout(s, k);
 	if (l != NULL)
 		read_structures(s, k, l, r);
 	return 0;

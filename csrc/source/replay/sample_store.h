@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "kstat.h"
+#include "model/raw_layout.h"
 #include "model/record.h"
 
 #define KS_STORE_NULL UINT32_MAX /* the offset of a null string, and of a text that is not there */
@@ -148,12 +149,20 @@ uint32_t ks_store_add_text(struct ks_store *s, const char *p, size_t n);
 /* Appends a number to an array in the text; false after a failure. */
 bool ks_store_add_number(struct ks_store *s, uint64_t u);
 
-/* Appends a kstat, a value. They return its place, or NULL after a failure. */
-struct ks_store_kstat *ks_store_add_kstat(struct ks_store *s, const struct ks_store_kstat *k);
-struct ks_store_value *ks_store_add_value(struct ks_store *s, const struct ks_store_value *v);
-
-/* Appends what a statistic means, with texts that were added. False after a failure. */
+/* Appends a kstat, a value, what a statistic means, with texts that were added. False after a failure. */
+bool ks_store_add_kstat(struct ks_store *s, const struct ks_store_kstat *k);
+bool ks_store_add_value(struct ks_store *s, const struct ks_store_value *v);
 bool ks_store_add_meta(struct ks_store *s, const struct ks_store_meta *m);
+
+/* True for a statsblob, whose data section is one value. */
+static inline bool
+ks_store_is_statsblob(const struct ks_store_kstat *k)
+{
+	return k->type == KSTAT_TYPE_RAW && (k->flags & KSTAT_FLAG_STATSBLOB) != 0;
+}
+
+/* The structure that the data records of a kstat are; NULL for NAMED, statsblobs and RAW data of an unknown kind. */
+const struct ks_raw_layout *ks_store_layout(const struct ks_store *s, const struct ks_store_kstat *k);
 
 /*
  * The size of the data of a kstat, bytes; 0 for a statsblob, whose statistics are known from a read. *nforeign is

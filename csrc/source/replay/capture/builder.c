@@ -119,7 +119,7 @@ add_kstat(struct ks_capture_builder *b)
 
 	ks_capture_restore(s, &b->k, b->values_ordered && b->values_tie);
 	note_kstat_order(b, &b->k);
-	if (ks_store_add_kstat(s, &b->k) == NULL || s == b->sample)
+	if (!ks_store_add_kstat(s, &b->k) || s == b->sample)
 		return;
 	ks_store_copy(b->sample, s);
 	b->store = b->sample;
@@ -336,7 +336,7 @@ add_value(struct ks_capture_builder *b, uint8_t type)
 	else if (type != KSTAT_DATA_INTS)
 		b->v.width = sizeof(b->v.u64);
 	b->has_statistics |= !is_class; /* which -pj puts among the statistics */
-	if (ks_store_add_value(b->store, &b->v) == NULL)
+	if (!ks_store_add_value(b->store, &b->v))
 		return fail(b);
 	b->k.nvalues++;
 	return 1;

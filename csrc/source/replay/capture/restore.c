@@ -189,11 +189,10 @@ sort_values(struct ks_store *s, struct ks_store_kstat *k, const struct ks_raw_la
 static void
 restore_structure(struct ks_store *s, struct ks_store_kstat *k)
 {
-	const struct ks_raw_layout *l;
+	const struct ks_raw_layout *l = ks_store_layout(s, k);
 
-	if (k->type == KSTAT_TYPE_RAW && (k->flags & KSTAT_FLAG_STATSBLOB) != 0)
+	if (ks_store_is_statsblob(k))
 		return;
-	l = ks_structure_find(k->type, ks_store_text(s, k->module), ks_store_text(s, k->name));
 	if (l == NULL) {
 		s->nvalues = k->first;
 		k->nvalues = 0;

@@ -161,11 +161,8 @@ get_definition(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *
 	if ((int64_t)instance != k->instance || get_up_to(in, most, &ndata) != 0)
 		return damaged();
 	k->ndata = type == KSTAT_TYPE_RAW ? 1 : (uint_t)ndata;
-	if (ks_rec_start_values(s, k) != 0)
-		return -1;
-	if (ks_rec_has_names(k->type) && get_records(in, k, s) != 0)
-		return -1;
-	if (s->version >= KS_REC_DESCRIBED && get_meanings(in, k, s) != 0)
+	if (ks_rec_start_values(s, k) != 0 || (ks_rec_has_names(k->type) && get_records(in, k, s) != 0) ||
+	    (s->version >= KS_REC_DESCRIBED && get_meanings(in, k, s) != 0))
 		return -1;
 	return s->version >= KS_REC_ATTRIBUTED ? get_publisher(in, k, s) : 0;
 }
@@ -180,20 +177,31 @@ keep(struct ks_store *s, size_t *kept, uint64_t *next, uint64_t end)
 	*next = end;
 }
 
+/* Reads the distance from one kstat of a list to the next, and moves *at there. */
+static int
+move_on(struct input *in, const struct ks_store *s, uint64_t *at)
+{
+	uint64_t distance;
+
+	if (get_up_to(in, s->nkstats, &distance) != 0)
+		return -1;
+	*at += distance;
+	return *at < s->nkstats ? 0 : damaged();
+}
+
 static int
 decode_gone(struct ks_rec_state *state, struct input *in)
 {
 	struct ks_store *s = state->sample;
-	uint64_t count, distance, at = 0, next = 0; /* the first that was not looked at yet */
+	uint64_t count, at = 0, next = 0; /* the first that was not looked at yet */
 	size_t kept = 0;
 
 	if (get_up_to(in, s->nkstats, &count) != 0)
 		return -1;
 	for (; count > 0; count--) {
-		if (get_up_to(in, s->nkstats, &distance) != 0)
+		if (move_on(in, s, &at) != 0)
 			return -1;
-		at += distance;
-		if (at >= s->nkstats || at < next)
+		if (at < next)
 			return damaged();
 		keep(s, &kept, &next, at);
 		ks_rec_drop_values(state, &s->kstat[at]);
@@ -208,16 +216,13 @@ static int
 decode_reshaped(struct ks_rec_state *state, struct input *in)
 {
 	struct ks_store *s = state->sample;
-	uint64_t count, distance, at = 0;
+	uint64_t count, at = 0;
 
 	if (get_up_to(in, s->nkstats, &count) != 0)
 		return -1;
 	for (; count > 0; count--) {
-		if (get_up_to(in, s->nkstats, &distance) != 0)
+		if (move_on(in, s, &at) != 0)
 			return -1;
-		at += distance;
-		if (at >= s->nkstats)
-			return damaged();
 		ks_rec_drop_values(state, &s->kstat[at]);
 		if (get_definition(in, &s->kstat[at], state) != 0)
 			return -1;
@@ -237,10 +242,20 @@ decode_new(struct ks_rec_state *s, struct input *in)
 
 		if (get_definition(in, &k, s) != 0)
 			return -1;
-		if (ks_store_add_kstat(s->sample, &k) == NULL)
+		if (!ks_store_add_kstat(s->sample, &k))
 			return ks_rec_fail(s);
 	}
 	return 0;
+}
+
+/* Passes the next field and returns true if it is as expected. */
+static bool
+is_expected(struct input *in)
+{
+	bool is = in->expected > 0;
+
+	in->expected -= is;
+	return is;
 }
 
 /* The difference of the next field, 0 if it is as expected. */
@@ -248,13 +263,9 @@ static int
 get_difference(struct input *in, uint64_t *difference)
 {
 	*difference = 0;
-	if (in->expected > 0) {
-		in->expected--;
+	if (is_expected(in))
 		return 0;
-	}
-	if (get_signed(in, difference) != 0)
-		return -1;
-	return get(in, &in->expected);
+	return get_signed(in, difference) != 0 ? -1 : get(in, &in->expected);
 }
 
 /* get_difference() does not fit, because the text is between the difference and the next count. */
@@ -264,10 +275,8 @@ decode_text(struct ks_rec_state *s, struct ks_store_value *v, struct input *in)
 	uint64_t difference, n;
 	uint32_t len;
 
-	if (in->expected > 0) {
-		in->expected--;
+	if (is_expected(in))
 		return 0;
-	}
 	if (get_signed(in, &difference) != 0 || get(in, &n) != 0)
 		return -1;
 	len = n == 0 ? 0 : (uint32_t)(n - 1);
@@ -286,9 +295,7 @@ decode_number(struct ks_store_value *v, struct ks_rec_trend *t, struct input *in
 {
 	uint64_t difference = 0;
 
-	if (in->expected > 0) {
-		in->expected--;
-	} else {
+	if (!is_expected(in)) {
 		if (get_signed(in, &difference) != 0)
 			return -1;
 		if (t->unit > 1 && difference == KS_REC_NOT_IN_UNITS) {

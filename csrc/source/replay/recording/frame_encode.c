@@ -9,7 +9,6 @@
 #include "model/blobstat.h"
 #include "model/decode.h"
 #include "model/known_meta.h"
-#include "model/raw_layout.h"
 #include "model/shape.h"
 #include "source/replay/recording/codec.h"
 
@@ -471,7 +470,7 @@ encode_new(struct ks_rec_state *state, const struct ks_rec_kstat *in, size_t n, 
 
 		if (define(state, &new, &in[i]) != 0)
 			return -1;
-		if (ks_store_add_kstat(s, &new) == NULL)
+		if (!ks_store_add_kstat(s, &new))
 			return ks_rec_fail(state);
 		put_definition(out, state, &new);
 	}

@@ -65,7 +65,7 @@ add_value(struct ks_rec_state *s, struct ks_store_kstat *k, uint32_t name, uint8
 		v.at = name;
 		v.len = (uint32_t)strlen(ks_store_text(store, name));
 	}
-	if (!KS_RESERVE(s->trend, s->cap, store->nvalues + 1) || ks_store_add_value(store, &v) == NULL)
+	if (!KS_RESERVE(s->trend, s->cap, store->nvalues + 1) || !ks_store_add_value(store, &v))
 		return false;
 	s->trend[store->nvalues - 1] = (struct ks_rec_trend){ .unit = MOST_UNIT };
 	k->nvalues++;
@@ -94,30 +94,24 @@ add_fields(struct ks_rec_state *s, struct ks_store_kstat *k, const struct ks_raw
 int
 ks_rec_start_values(struct ks_rec_state *s, struct ks_store_kstat *k)
 {
-	const struct ks_raw_layout *l;
+	const struct ks_raw_layout *l = ks_store_layout(s->sample, k);
 	bool added = true;
 
 	k->first = (uint32_t)s->sample->nvalues;
 	k->nvalues = 0;
-	if (k->type == KSTAT_TYPE_RAW && (k->flags & KSTAT_FLAG_STATSBLOB) != 0) {
+	if (ks_store_is_statsblob(k))
 		added = add_value(s, k, 0, KS_STORE_BYTES);
-	} else if (!ks_rec_has_names(k->type)) {
-		l = ks_structure_find(k->type, ks_store_text(s->sample, k->module),
-		    ks_store_text(s->sample, k->name));
-		added = l == NULL || add_fields(s, k, l, 0);
-	}
+	else if (!ks_rec_has_names(k->type) && l != NULL)
+		added = add_fields(s, k, l, 0);
 	return added ? 0 : ks_rec_fail(s);
 }
 
 int
 ks_rec_add_record(struct ks_rec_state *s, struct ks_store_kstat *k, uint32_t name, uint8_t data_type)
 {
-	bool added;
+	const struct ks_raw_layout *l = ks_store_layout(s->sample, k); /* NULL: NAMED */
+	bool added = l != NULL ? add_fields(s, k, l, name) : add_value(s, k, name, data_type);
 
-	if (k->type == KSTAT_TYPE_TIMER)
-		added = add_fields(s, k, ks_structure_find(KSTAT_TYPE_TIMER, "", ""), name);
-	else
-		added = add_value(s, k, name, data_type);
 	return added ? 0 : ks_rec_fail(s);
 }
 
@@ -139,14 +133,18 @@ move_text(const struct ks_store *from, struct ks_store *to, uint32_t *at, size_t
 }
 
 static bool
+move_string(const struct ks_store *from, struct ks_store *to, uint32_t *at)
+{
+	return move_text(from, to, at, strlen(ks_store_text(from, *at)));
+}
+
+static bool
 move_kstat(struct ks_rec_state *s, struct ks_store_kstat *k, struct ks_store *to, struct ks_rec_trend *trend)
 {
 	const struct ks_store *from = s->sample;
 	uint32_t first = (uint32_t)to->nvalues;
-	bool moved = move_text(from, to, &k->module, strlen(ks_store_text(from, k->module))) &&
-	    move_text(from, to, &k->name, strlen(ks_store_text(from, k->name))) &&
-	    move_text(from, to, &k->class_, strlen(ks_store_text(from, k->class_))) &&
-	    (!k->published || move_text(from, to, &k->publisher, strlen(ks_store_text(from, k->publisher))));
+	bool moved = move_string(from, to, &k->module) && move_string(from, to, &k->name) &&
+	    move_string(from, to, &k->class_) && (!k->published || move_string(from, to, &k->publisher));
 
 	for (size_t i = 0; moved && i < k->nvalues; i++) {
 		struct ks_store_value v = from->value[k->first + i];
@@ -154,22 +152,21 @@ move_kstat(struct ks_rec_state *s, struct ks_store_kstat *k, struct ks_store *to
 		if (v.width == 0 && v.type != KS_STORE_EVENT)
 			moved = move_text(from, to, &v.at, v.len);
 		if (moved && (k->type == KSTAT_TYPE_NAMED || v.type == KS_STORE_EVENT))
-			moved = move_text(from, to, &v.name, strlen(ks_store_text(from, v.name)));
+			moved = move_string(from, to, &v.name);
 		if (v.type == KS_STORE_EVENT)
 			v.at = v.name;
 		trend[to->nvalues] = s->trend[k->first + i];
-		moved = moved && ks_store_add_value(to, &v) != NULL;
+		moved = moved && ks_store_add_value(to, &v);
 	}
 	k->first = first;
-	return moved && ks_store_add_kstat(to, k) != NULL;
+	return moved && ks_store_add_kstat(to, k);
 }
 
 static bool
 move_meta(const struct ks_store *from, struct ks_store *to, struct ks_store_meta m)
 {
-	return move_text(from, to, &m.stat, strlen(ks_store_text(from, m.stat))) &&
-	    move_text(from, to, &m.unit, strlen(ks_store_text(from, m.unit))) &&
-	    move_text(from, to, &m.desc, strlen(ks_store_text(from, m.desc))) && ks_store_add_meta(to, &m);
+	return move_string(from, to, &m.stat) && move_string(from, to, &m.unit) &&
+	    move_string(from, to, &m.desc) && ks_store_add_meta(to, &m);
 }
 
 int
