@@ -44,6 +44,18 @@ describe("recordings by command", function()
     assert.is_true(#text > 200000)
   end)
 
+  it("hold in each sample the kstats that were chosen for it", function()
+    support.write_file(dir .. "/choose.lua", [[
+      local ks, rec = kstat.open(arg[1]), kstat.recording.open(arg[2])
+      assert(rec:add(ks, "cpu:1:vm") and rec:add(ks, "cpu:0:vm", "cpu:1:vm") and rec:add(ks, "cpu:0:vm"))]])
+    kstatlua(("%s/choose.lua %s %s/r"):format(dir, capture, dir))
+    local shown = "%s/bin/kstat -p -r %s "
+    local one = shown:format(build, capture)
+    local plain = run(("%s cpu:1:vm; echo; %s 'cpu:[01]:vm'; echo; %s cpu:0:vm"):format(one, one, one))
+    assert.equals(plain, (run(shown:format(build, dir .. "/r 1"))))
+    assert.is_true(#plain > 1000)
+  end)
+
   it("replay as the capture does", function()
     kstatlua(("convert -o %s/r %s"):format(dir, capture))
     local plain = run(("%s/bin/kstat -p -r %s 5 3"):format(build, capture))

@@ -54,8 +54,9 @@ struct ks_rec_trend {
 };
 
 struct ks_rec_state {
-	struct ks_table meanings;   /* the writer's: finds the meanings of a kstat by their hash */
-	uint32_t newest;            /* the writer's: `meta` of the last definition, if it is new; else 0 */
+	struct ks_buf meanings;     /* the writer's: what it said that statistics mean, each list once */
+	struct ks_table known;      /* the writer's: finds these lists by their hash */
+	uint32_t nmeanings;         /* the writer's: their statistics */
 	unsigned version;           /* the reader's: of the last keyframe; what definitions have depends on it */
 	struct ks_store *sample;    /* the last one; borrowed */
 	struct ks_rec_trend *trend; /* of each value of the sample; owned */

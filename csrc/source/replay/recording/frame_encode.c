@@ -27,66 +27,6 @@ put_signed(struct ks_buf *out, uint64_t v)
 	ks_varint_put(out, ks_zigzag(v));
 }
 
-static void
-put_string(struct ks_buf *out, const struct ks_store *s, uint32_t at)
-{
-	put_text(out, ks_store_text(s, at), strlen(ks_store_text(s, at)));
-}
-
-static void
-put_meanings(struct ks_buf *out, const struct ks_rec_state *state, const struct ks_store_kstat *k)
-{
-	const struct ks_store *s = state->sample;
-	const struct ks_store_meta *first = k->meta > 0 ? &s->meta[k->meta - 1] : NULL;
-
-	if (first == NULL || k->meta != state->newest) {
-		ks_varint_put(out, first == NULL ? 0 : (uint64_t)k->meta + 1);
-		return;
-	}
-	ks_varint_put(out, 1);
-	ks_varint_put(out, first->count);
-	for (const struct ks_store_meta *m = first; m < first + first->count; m++) {
-		put_string(out, s, m->stat);
-		ks_varint_put(out, m->kind);
-		ks_varint_put(out, m->type);
-		ks_varint_put(out, m->flags);
-		ks_varint_put(out, m->scale);
-		put_string(out, s, m->unit);
-		put_string(out, s, m->desc);
-	}
-}
-
-static void
-put_definition(struct ks_buf *out, const struct ks_rec_state *state, const struct ks_store_kstat *k)
-{
-	const struct ks_store *s = state->sample;
-
-	put_string(out, s, k->module);
-	put_signed(out, (uint64_t)(int64_t)k->instance);
-	put_string(out, s, k->name);
-	put_string(out, s, k->class_);
-	ks_varint_put(out, k->type);
-	ks_varint_put(out, k->flags);
-	put_signed(out, (uint64_t)k->crtime);
-	ks_varint_put(out, k->ndata);
-	for (uint32_t i = 0; ks_rec_has_names(k->type) && i < k->nvalues; i++) {
-		const struct ks_store_value *v = &s->value[k->first + i];
-
-		if (k->type == KSTAT_TYPE_TIMER && v->type != KS_STORE_EVENT)
-			continue;
-		ks_varint_put(out, v->type == KS_STORE_EVENT ? 0 : v->type | (v->hidden ? KS_STORE_HIDDEN : 0));
-		put_string(out, s, v->name);
-	}
-	put_meanings(out, state, k);
-	if (!k->published) {
-		put_text(out, "", 0);
-		return;
-	}
-	put_string(out, s, k->publisher);
-	ks_varint_put(out, k->uid);
-	ks_varint_put(out, k->pid);
-}
-
 /* The name of a data record of a NAMED or TIMER kstat, and stores its type as definitions have it. */
 static const char *
 record_name(const kstat_t *k, uint_t i, uchar_t *data_type)
@@ -123,135 +63,157 @@ same_shape(const struct ks_store *s, const struct ks_store_kstat *old, const str
 	return true;
 }
 
-/* Adds what one statistic means to the sample. (m->stat may be another name: some share their meaning.) */
+/* In state->meanings, before the bytes of a list of meanings. */
+struct meanings {
+	uint32_t first; /* how many the stream held before the list */
+	uint32_t count; /* of the list; with what follows it, it tells any two lists apart */
+};
+
+/* Whether two lists are the same: one that was written, and the one at the end, whose place is the key. */
 static bool
-add_meaning(struct ks_store *s, const char *stat, const struct ks_meta *m)
+same_meanings(const void *meanings, uint32_t slot, const void *key)
+{
+	const struct ks_buf *b = meanings;
+	size_t count = offsetof(struct meanings, count), at = *(const size_t *)key + count;
+
+	return memcmp(b->data + slot + count, b->data + at, b->len - at) == 0;
+}
+
+/* Writes what a statistic means. (m->stat may be another name: some share their meaning.) */
+static void
+put_meaning(struct ks_buf *out, const char *stat, const struct ks_meta *m)
 {
 	const char *unit = m->unit != NULL ? m->unit : "", *desc = m->desc != NULL ? m->desc : "";
-	struct ks_store_meta to = { .scale = m->scale, .flags = m->flags, .kind = m->kind, .type = m->type };
 
-	to.stat = ks_store_add_text(s, stat, strnlen(stat, KSTAT_STRLEN - 1));
-	to.unit = ks_store_add_text(s, unit, strlen(unit));
-	to.desc = ks_store_add_text(s, desc, strlen(desc));
-	return !ks_store_failed(s) && ks_store_add_meta(s, &to);
+	put_text(out, stat, strnlen(stat, KSTAT_STRLEN - 1));
+	ks_varint_put(out, m->kind);
+	ks_varint_put(out, m->type);
+	ks_varint_put(out, m->flags);
+	ks_varint_put(out, m->scale);
+	put_text(out, unit, strlen(unit));
+	put_text(out, desc, strlen(desc));
 }
 
-static uint64_t
-hash_meanings(const struct ks_store *s, size_t first)
+/* Adds what the statistics of a kstat mean to a list. What follows from the model alone every reader knows. */
+static uint32_t
+list_meanings(const struct ks_rec_kstat *in, struct ks_buf *list)
 {
-	uint64_t hash = KS_HASH_INIT;
-
-	for (size_t i = first; i < s->nmetas; i++) {
-		hash = ks_hash_string(hash, ks_store_text(s, s->meta[i].stat));
-		hash = ks_hash_string(hash, ks_store_text(s, s->meta[i].desc));
-	}
-	return hash;
-}
-
-/* Whether two kstats mean the same: those whose first meanings have these numbers. */
-static bool
-same_meanings(const void *store, uint32_t slot, const void *key)
-{
-	const struct ks_store *s = store;
-	const struct ks_store_meta *a = &s->meta[slot], *b = &s->meta[*(const size_t *)key];
-	bool same = a->count == b->count;
-
-	for (uint32_t i = 0; same && i < b->count; i++) {
-		same = a[i].kind == b[i].kind && a[i].type == b[i].type && a[i].flags == b[i].flags &&
-		    a[i].scale == b[i].scale &&
-		    strcmp(ks_store_text(s, a[i].stat), ks_store_text(s, b[i].stat)) == 0 &&
-		    strcmp(ks_store_text(s, a[i].unit), ks_store_text(s, b[i].unit)) == 0 &&
-		    strcmp(ks_store_text(s, a[i].desc), ks_store_text(s, b[i].desc)) == 0;
-	}
-	return same;
-}
-
-/*
- * Adds what the statistics of a kstat mean to the sample, unless those of another one mean the same. What
- * follows from the model alone every reader knows.
- */
-static int
-add_meanings(struct ks_rec_state *state, struct ks_store_kstat *to, const struct ks_rec_kstat *in)
-{
-	bool has_meanings = in->was_read && in->source->ops->meta != NULL && !ks_blobstat_is(in->k);
-	struct ks_store *s = state->sample;
-	size_t first = s->nmetas, text = s->text.len;
+	uint32_t count = 0;
 	const char *name;
 	struct ks_cursor c;
 	struct ks_value v;
-	uint64_t hash;
-	uint32_t other;
 
-	state->newest = 0;
+	if (!in->was_read || in->source->ops->meta == NULL || ks_blobstat_is(in->k))
+		return 0;
 	ks_cursor_open(&c, in->k);
-	while (has_meanings && ks_cursor_next(&c, &name, &v)) {
+	while (ks_cursor_next(&c, &name, &v)) {
 		const struct ks_meta *m = in->source->ops->meta(in->source, in->k, in->cookie, name);
 
-		if (m != NULL && m != ks_meta_of_model(in->k, name) && !add_meaning(s, name, m))
-			return ks_rec_fail(state);
+		if (m == NULL || m == ks_meta_of_model(in->k, name))
+			continue;
+		put_meaning(list, name, m);
+		count++;
 	}
-	if (s->nmetas == first)
-		return 0;
-	s->meta[first].count = (uint32_t)(s->nmetas - first);
-	hash = hash_meanings(s, first);
-	other = ks_table_find(&state->meanings, hash, same_meanings, s, &first);
-	if (other != KS_NO_SLOT) {
-		s->nmetas = first;
-		s->text.len = text;
-	} else if (ks_table_add(&state->meanings, hash, (uint32_t)first)) {
-		state->newest = (uint32_t)first + 1;
-	} else {
-		return ks_rec_fail(state);
-	}
-	to->meta = (other != KS_NO_SLOT ? other : (uint32_t)first) + 1;
-	return 0;
+	return count;
 }
 
-/* Adds who publishes a kstat to its definition; false after a failure. */
-static bool
-add_publisher(struct ks_rec_state *s, struct ks_store_kstat *to, const struct ks_rec_kstat *in)
+/* Writes what the statistics of a kstat mean, or whose mean the same. */
+static void
+put_meanings(struct ks_rec_state *s, const struct ks_rec_kstat *in, struct ks_buf *out)
+{
+	struct ks_buf *b = &s->meanings;
+	size_t at = b->len, bytes = at + sizeof(struct meanings);
+	struct meanings m = { .first = s->nmeanings };
+	uint32_t other = KS_NO_SLOT;
+	uint64_t hash = 0;
+
+	(void)ks_buf_zeroed(b, sizeof(m));
+	m.count = list_meanings(in, b);
+	out->failed |= b->failed || b->len >= KS_NO_SLOT;
+	if (out->failed)
+		return;
+	if (m.count > 0) {
+		memcpy(b->data + at, &m, sizeof(m));
+		hash = ks_hash_bytes(KS_HASH_INIT, b->data + bytes, b->len - bytes);
+		other = ks_table_find(&s->known, hash, same_meanings, b, &at);
+	}
+	if (m.count > 0 && other == KS_NO_SLOT) {
+		ks_varint_put(out, 1);
+		ks_varint_put(out, m.count);
+		ks_buf_add(out, b->data + bytes, b->len - bytes);
+		out->failed |= !ks_table_add(&s->known, hash, (uint32_t)at);
+		s->nmeanings += m.count;
+		return;
+	}
+	if (m.count > 0)
+		memcpy(&m, b->data + other, sizeof(m));
+	ks_varint_put(out, m.count > 0 ? (uint64_t)m.first + 2 : 0);
+	b->len = at;
+}
+
+/* Writes who publishes a kstat. */
+static void
+put_publisher(const struct ks_rec_kstat *in, struct ks_buf *out)
 {
 	const struct ks_source_ops *ops = in->source->ops;
 	struct ks_origin o;
 
-	if (ops->publisher == NULL || !ops->publisher(in->source, in->k, in->cookie, &o) || *o.name == '\0')
-		return true;
-	to->published = true;
-	to->publisher = ks_store_add_text(s->sample, o.name, strlen(o.name));
-	to->uid = o.uid;
-	to->pid = o.pid;
-	return !ks_store_failed(s->sample);
+	if (ops->publisher == NULL || !ops->publisher(in->source, in->k, in->cookie, &o))
+		o.name = "";
+	put_text(out, o.name, strlen(o.name));
+	if (*o.name != '\0') {
+		ks_varint_put(out, o.uid);
+		ks_varint_put(out, o.pid);
+	}
 }
 
-/* Makes *to the definition of a kstat; of one that was not read the records are not known yet. */
+/* Writes a name and adds it to the sample. Returns where it is there, or KS_STORE_NULL after a failure. */
+static uint32_t
+put_name(struct ks_rec_state *s, const char *name, struct ks_buf *out)
+{
+	size_t n = strnlen(name, KSTAT_STRLEN - 1);
+
+	put_text(out, name, n);
+	return ks_store_add_text(s->sample, name, n);
+}
+
+/* Makes *to the definition of a kstat and writes it; of one that was not read the records are not known yet. */
 static int
-define(struct ks_rec_state *s, struct ks_store_kstat *to, const struct ks_rec_kstat *in)
+define(struct ks_rec_state *s, struct ks_store_kstat *to, const struct ks_rec_kstat *in, struct ks_buf *out)
 {
 	const kstat_t *k = in->k;
 	uchar_t type;
 
 	*to = (struct ks_store_kstat){
-		.module = ks_store_add_text(s->sample, k->ks_module, strlen(k->ks_module)),
-		.name = ks_store_add_text(s->sample, k->ks_name, strlen(k->ks_name)),
-		.class_ = ks_store_add_text(s->sample, k->ks_class, strlen(k->ks_class)),
 		.instance = k->ks_instance, .type = k->ks_type, .flags = k->ks_flags, .kid = k->ks_kid,
-		.crtime = k->ks_crtime, .snaptime = (hrtime_t)s->taken,
-		.ndata = in->was_read ? k->ks_ndata : 0
+		.crtime = k->ks_crtime, .snaptime = (hrtime_t)s->taken, .ndata = in->was_read ? k->ks_ndata : 0
 	};
-	if (ks_store_failed(s->sample) || !add_publisher(s, to, in))
+	to->module = put_name(s, k->ks_module, out);
+	put_signed(out, (uint64_t)(int64_t)k->ks_instance);
+	to->name = put_name(s, k->ks_name, out);
+	to->class_ = put_name(s, k->ks_class, out);
+	ks_varint_put(out, k->ks_type);
+	ks_varint_put(out, k->ks_flags);
+	put_signed(out, (uint64_t)k->ks_crtime);
+	ks_varint_put(out, to->ndata);
+	if (ks_store_failed(s->sample))
 		return ks_rec_fail(s);
 	if (ks_rec_start_values(s, to) != 0)
 		return -1;
 	for (uint_t i = 0; ks_rec_has_names(to->type) && i < to->ndata; i++) {
 		const char *name = record_name(k, i, &type);
-		uint32_t at = ks_store_add_text(s->sample, name, strnlen(name, KSTAT_STRLEN - 1));
+		uint32_t at;
 
+		ks_varint_put(out, type == KS_STORE_EVENT ? 0 : type);
+		at = put_name(s, name, out);
 		if (at == KS_STORE_NULL)
 			return ks_rec_fail(s);
 		if (ks_rec_add_record(s, to, at, type) != 0)
 			return -1;
 	}
-	return add_meanings(s, to, in);
+	put_meanings(s, in, out);
+	put_publisher(in, out);
+	return 0;
 }
 
 /* Fields that are as expected are counted; the count is written before the next one that is not. */
@@ -271,13 +233,6 @@ put_difference(struct differences *d, uint64_t difference)
 	d->expected = 0;
 	put_signed(d->out, difference);
 	return true;
-}
-
-/* The structure that a kstat's data records are; NULL for NAMED and statsblobs. */
-static const struct ks_raw_layout *
-layout_of(const kstat_t *k)
-{
-	return ks_blobstat_is(k) ? NULL : ks_structure_find(k->ks_type, k->ks_module, k->ks_name);
 }
 
 /* Where the value number i of a kstat is in its data. */
@@ -349,7 +304,7 @@ encode_number(struct ks_store_value *v, struct ks_rec_trend *t, const char *at, 
 static int
 encode_data(struct ks_rec_state *s, struct ks_store_kstat *old, const kstat_t *k, struct differences *d)
 {
-	const struct ks_raw_layout *l = layout_of(k);
+	const struct ks_raw_layout *l = ks_store_layout(s->sample, old);
 	size_t nfields = l != NULL ? ks_raw_layout_count(l) : 0;
 
 	for (size_t i = 0; i < old->nvalues; i++) {
@@ -371,9 +326,9 @@ encode_data(struct ks_rec_state *s, struct ks_store_kstat *old, const kstat_t *k
 
 /* The least size of the data of a kstat that has these values. */
 static size_t
-least_size(const struct ks_store_kstat *old, const kstat_t *k)
+least_size(const struct ks_store *s, const struct ks_store_kstat *old)
 {
-	const struct ks_raw_layout *l = layout_of(k);
+	const struct ks_raw_layout *l = ks_store_layout(s, old);
 
 	if (old->type == KSTAT_TYPE_NAMED)
 		return old->ndata * sizeof(kstat_named_t);
@@ -389,7 +344,7 @@ encode_values(struct ks_rec_state *s, struct ks_store_kstat *old, const struct k
     struct differences *d, uint64_t step, uint64_t *late)
 {
 	const kstat_t *k = in->k;
-	bool readable = in->was_read && k->ks_data_size >= least_size(old, k);
+	bool readable = in->was_read && k->ks_data_size >= least_size(s->sample, old);
 	uint64_t difference;
 
 	(void)put_difference(d, (uint64_t)readable - old->readable);
@@ -405,57 +360,59 @@ encode_values(struct ks_rec_state *s, struct ks_store_kstat *old, const struct k
 	return encode_data(s, old, k, d);
 }
 
-/* Writes which kstats left, and drops them. */
-static void
-encode_gone(struct ks_rec_state *state, const struct ks_rec_kstat *in, size_t n, struct ks_buf *out)
-{
-	struct ks_store *s = state->sample;
-	struct ks_buf gone = KS_BUF_INIT;
-	size_t count = 0, kept = 0, last = 0;
+/* Some kstats of the sample: their number, and of each its distance from the one before and what is said of it. */
+struct list {
+	struct ks_buf bytes;
+	size_t count, last;
+};
 
-	for (size_t i = 0, j = 0; i < s->nkstats; i++) {
-		while (j < n && in[j].k->ks_kid < s->kstat[i].kid)
-			j++;
-		if (j < n && in[j].k->ks_kid == s->kstat[i].kid) {
-			s->kstat[kept++] = s->kstat[i];
-			continue;
-		}
-		ks_varint_put(&gone, i - last);
-		last = i;
-		count++;
-		ks_rec_drop_values(state, &s->kstat[i]);
-	}
-	s->nkstats = kept;
-	ks_varint_put(out, count);
-	ks_buf_add(out, gone.data, gone.len);
-	out->failed |= gone.failed;
-	ks_buf_free(&gone);
+static void
+add_to_list(struct list *l, size_t i)
+{
+	ks_varint_put(&l->bytes, i - l->last);
+	l->last = i;
+	l->count++;
 }
 
-/* Those that are left are the first of k. Writes the new definition of each that changed shape. */
-static int
-encode_reshaped(struct ks_rec_state *state, const struct ks_rec_kstat *in, struct ks_buf *out)
+static void
+put_list(struct ks_buf *out, struct list *l)
 {
+	ks_varint_put(out, l->count);
+	ks_buf_add(out, l->bytes.data, l->bytes.len);
+	out->failed |= l->bytes.failed;
+	ks_buf_free(&l->bytes);
+}
+
+/*
+ * Writes which kstats of the sample before left, and drops them; then the new definition of each that changed shape.
+ * Those that stay are the first of `in`: what comes before one of them is new, so that it has to leave and come again.
+ */
+static int
+encode_old(struct ks_rec_state *state, const struct ks_rec_kstat *in, size_t n, struct ks_buf *out)
+{
+	struct list gone = { .bytes = KS_BUF_INIT }, reshaped = { .bytes = KS_BUF_INIT };
 	struct ks_store *s = state->sample;
-	struct ks_buf reshaped = KS_BUF_INIT;
-	size_t count = 0, last = 0;
+	size_t kept = 0;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < s->nkstats; i++) {
-		if (same_shape(s, &s->kstat[i], &in[i]))
-			continue;
-		ks_varint_put(&reshaped, i - last);
-		last = i;
-		count++;
-		ks_rec_drop_values(state, &s->kstat[i]);
-		rc = define(state, &s->kstat[i], &in[i]);
-		if (rc == 0)
-			put_definition(&reshaped, state, &s->kstat[i]);
+		struct ks_store_kstat *k = &s->kstat[kept];
+		bool stays = kept < n && in[kept].k->ks_kid == s->kstat[i].kid;
+
+		*k = s->kstat[i];
+		if (!stays) {
+			add_to_list(&gone, i);
+			ks_rec_drop_values(state, k);
+		} else if (!same_shape(s, k, &in[kept])) {
+			add_to_list(&reshaped, kept);
+			ks_rec_drop_values(state, k);
+			rc = define(state, k, &in[kept], &reshaped.bytes);
+		}
+		kept += stays;
 	}
-	ks_varint_put(out, count);
-	ks_buf_add(out, reshaped.data, reshaped.len);
-	out->failed |= reshaped.failed;
-	ks_buf_free(&reshaped);
+	s->nkstats = kept;
+	put_list(out, &gone);
+	put_list(out, &reshaped);
 	return rc;
 }
 
@@ -468,11 +425,10 @@ encode_new(struct ks_rec_state *state, const struct ks_rec_kstat *in, size_t n, 
 	for (size_t i = s->nkstats; i < n; i++) {
 		struct ks_store_kstat new;
 
-		if (define(state, &new, &in[i]) != 0)
+		if (define(state, &new, &in[i], out) != 0)
 			return -1;
 		if (!ks_store_add_kstat(s, &new))
 			return ks_rec_fail(state);
-		put_definition(out, state, &new);
 	}
 	return 0;
 }
@@ -499,8 +455,7 @@ ks_rec_encode(struct ks_rec_state *s, const struct ks_rec_kstat *in, size_t n, i
 
 	put_signed(out, (uint64_t)time_of_day - s->time_of_day);
 	put_signed(out, step);
-	encode_gone(s, in, n, out);
-	if (encode_reshaped(s, in, out) != 0 || ks_rec_compact(s) != 0 || encode_new(s, in, n, out) != 0)
+	if (encode_old(s, in, n, out) != 0 || ks_rec_compact(s) != 0 || encode_new(s, in, n, out) != 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		if (encode_values(s, &s->sample->kstat[i], &in[i], &d, step, &late) != 0)

@@ -23,7 +23,9 @@ void
 ks_rec_state_reset(struct ks_rec_state *s)
 {
 	ks_store_reset(s->sample);
-	ks_table_clear(&s->meanings);
+	ks_buf_reset(&s->meanings);
+	ks_table_clear(&s->known);
+	s->nmeanings = 0;
 	s->unused = s->unused_text = 0;
 	s->time_of_day = 0;
 	s->taken = 0;
@@ -32,7 +34,8 @@ ks_rec_state_reset(struct ks_rec_state *s)
 void
 ks_rec_state_free(struct ks_rec_state *s)
 {
-	ks_table_free(&s->meanings);
+	ks_buf_free(&s->meanings);
+	ks_table_free(&s->known);
 	free(s->trend);
 	s->trend = NULL;
 	s->cap = 0;
