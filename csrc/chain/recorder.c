@@ -9,7 +9,7 @@
 #include "chain/handle.h"
 #include "model/decode.h"
 #include "source/replay/recording/codec.h"
-#include "source/replay/recording/frame_writer.h"
+#include "source/replay/recording/frame_file.h"
 
 /* A keyframe costs about ten other frames; after one, a reader may start. */
 #define FRAMES_PER_KEY 360
@@ -71,15 +71,16 @@ ks_recorder_size(const struct ks_recorder *rec)
 static int
 read_kstats(struct ks_recorder *rec, kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n)
 {
-	const struct ks_nodes *nodes = &ks_chain_of(kc)->nodes;
+	struct ks_node *node = ks_chain_of(kc)->nodes.first;
 
 	rec->n = 0;
-	if (!KS_RESERVE(rec->found, rec->cap, nodes->n))
-		return ks_fail(ENOMEM, "out of memory for a recorder");
-	for (struct ks_node *node = nodes->first; node != NULL; node = (struct ks_node *)node->k.ks_next) {
-		if (ks_selector_any_matches(selectors, n, &node->k) && ks_is_shown(&node->k))
-			rec->found[rec->n++] = (struct ks_rec_kstat){ &node->k, kstat_read(kc, &node->k, NULL) >= 0,
-				node->source, node->cookie };
+	for (; node != NULL; node = (struct ks_node *)node->k.ks_next) {
+		if (!ks_selector_any_matches(selectors, n, &node->k) || !ks_is_shown(&node->k))
+			continue;
+		if (!KS_RESERVE(rec->found, rec->cap, rec->n + 1))
+			return ks_fail(ENOMEM, "out of memory for a recorder");
+		rec->found[rec->n++] = (struct ks_rec_kstat){ &node->k, kstat_read(kc, &node->k, NULL) >= 0,
+			node->source, node->cookie };
 	}
 	ks_chain_warn_of_selectors(kc, selectors, n);
 	return 0;

@@ -161,7 +161,7 @@ ks_store_is_statsblob(const struct ks_store_kstat *k)
 	return k->type == KSTAT_TYPE_RAW && (k->flags & KSTAT_FLAG_STATSBLOB) != 0;
 }
 
-/* The structure that the data records of a kstat are; NULL for NAMED, statsblobs and RAW data of an unknown kind. */
+/* The structure that the data records of a kstat are; NULL for NAMED, statsblobs and unknown RAW data. */
 const struct ks_raw_layout *ks_store_layout(const struct ks_store *s, const struct ks_store_kstat *k);
 
 /*

@@ -94,7 +94,7 @@ put_meaning(struct ks_buf *out, const char *stat, const struct ks_meta *m)
 	put_text(out, desc, strlen(desc));
 }
 
-/* Adds what the statistics of a kstat mean to a list. What follows from the model alone every reader knows. */
+/* Adds what the statistics of a kstat mean to a list. Readers know what follows from the model alone. */
 static uint32_t
 list_meanings(const struct ks_rec_kstat *in, struct ks_buf *list)
 {
@@ -177,7 +177,7 @@ put_name(struct ks_rec_state *s, const char *name, struct ks_buf *out)
 	return ks_store_add_text(s->sample, name, n);
 }
 
-/* Makes *to the definition of a kstat and writes it; of one that was not read the records are not known yet. */
+/* Makes *to the definition of a kstat and writes it; without data its records are not known yet. */
 static int
 define(struct ks_rec_state *s, struct ks_store_kstat *to, const struct ks_rec_kstat *in, struct ks_buf *out)
 {
@@ -186,7 +186,8 @@ define(struct ks_rec_state *s, struct ks_store_kstat *to, const struct ks_rec_ks
 
 	*to = (struct ks_store_kstat){
 		.instance = k->ks_instance, .type = k->ks_type, .flags = k->ks_flags, .kid = k->ks_kid,
-		.crtime = k->ks_crtime, .snaptime = (hrtime_t)s->taken, .ndata = in->was_read ? k->ks_ndata : 0
+		.crtime = k->ks_crtime, .snaptime = (hrtime_t)s->taken,
+		.ndata = in->was_read ? k->ks_ndata : 0
 	};
 	to->module = put_name(s, k->ks_module, out);
 	put_signed(out, (uint64_t)(int64_t)k->ks_instance);
@@ -360,7 +361,7 @@ encode_values(struct ks_rec_state *s, struct ks_store_kstat *old, const struct k
 	return encode_data(s, old, k, d);
 }
 
-/* Some kstats of the sample: their number, and of each its distance from the one before and what is said of it. */
+/* Some kstats of the sample: their number, and of each the distance from the one before and what is said. */
 struct list {
 	struct ks_buf bytes;
 	size_t count, last;
@@ -384,8 +385,8 @@ put_list(struct ks_buf *out, struct list *l)
 }
 
 /*
- * Writes which kstats of the sample before left, and drops them; then the new definition of each that changed shape.
- * Those that stay are the first of `in`: what comes before one of them is new, so that it has to leave and come again.
+ * Writes which kstats of the sample before left, and drops them; then the new definition of each that changed
+ * shape. Those that stay are the first of `in`: one behind a kstat that is new has to leave and come again.
  */
 static int
 encode_old(struct ks_rec_state *state, const struct ks_rec_kstat *in, size_t n, struct ks_buf *out)

@@ -1,4 +1,4 @@
-/* frame_file.c - see frame_file.h. SPDX-License-Identifier: MIT */
+/* frame_file.c - reads the file of a recording; see frame_file.h. SPDX-License-Identifier: MIT */
 #include "source/replay/recording/frame_file.h"
 
 #include <endian.h>
@@ -188,14 +188,11 @@ ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, boo
 }
 
 int
-ks_rec_payload_read(int fd, off_t at, off_t file_size, const struct ks_rec_frame *f,
-    bool in_stream, struct ks_buf *to)
+ks_rec_payload_read(int fd, off_t at, off_t file_size, const struct ks_rec_frame *f, struct ks_buf *to)
 {
 	char *payload;
 	ssize_t got;
 
-	if (!f->key && !in_stream)
-		return ks_fail(EBADMSG, "no keyframe at byte %lld", (long long)at);
 	ks_buf_reset(to);
 	payload = ks_buf_room(to, (size_t)f->size + KS_REC_FLUSH_SIZE);
 	if (payload == NULL)

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <zlib.h>
 
 #include "base/buf.h"
 
@@ -31,6 +32,8 @@
 
 #define KS_REC_VERSION 3 /* of what is written */
 
+/* --- reading --------------------------------------------------------------------------- */
+
 struct ks_rec_frame {
 	bool key;
 	unsigned version; /* of a keyframe: KS_REC_VERSION, or that of an older recording */
@@ -38,9 +41,6 @@ struct ks_rec_frame {
 	int64_t time_of_day;
 	uint32_t crc; /* of a frame that was read */
 };
-
-/* Writes the header of a frame, whose payload lies behind the KS_REC_HEADER_SIZE bytes for it; f->crc is not needed. */
-void ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char *frame);
 
 /*
  * Reads the frame header at an offset of a file. 1; 0 if the file ends there, or inside of the frame, which
@@ -50,14 +50,44 @@ int ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f,
 
 /*
  * Reads the payload of the frame at an offset, whose header is *f, into `to`, which has room for
- * KS_REC_FLUSH_SIZE bytes more then. in_stream: a keyframe was read before. 1; 0 if the recording ends in
- * the frame: a crash of the machine can leave zeros from somewhere in it up to the end of the file; -1 with
- * errno EBADMSG if it is damaged, ENOMEM, or what pread() says.
+ * KS_REC_FLUSH_SIZE bytes more then. 1; 0 if the recording ends in the frame: a crash of the machine can
+ * leave zeros from somewhere in it up to the end of the file; -1 with errno EBADMSG if it is damaged, ENOMEM,
+ * or what pread() says.
  */
-int ks_rec_payload_read(int fd, off_t at, off_t file_size, const struct ks_rec_frame *f,
-    bool in_stream, struct ks_buf *to);
+int ks_rec_payload_read(int fd, off_t at, off_t file_size, const struct ks_rec_frame *f, struct ks_buf *to);
 
 /* The same as pread(), but reads less than n bytes only at the end of the file. */
 ssize_t ks_rec_read_at(int fd, void *to, size_t n, off_t at);
+
+/* --- writing --------------------------------------------------------------------------- */
+
+/* Writes the header of a frame, behind which its payload lies; f->crc is ignored. */
+void ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char *frame);
+
+/* The file is whole up to `size` between calls; the next frame replaces what lies behind. */
+struct ks_rec_writer {
+	char *path;          /* for messages; owned */
+	int fd;
+	off_t size;          /* bytes: whole frames only */
+	bool started;        /* what was behind them is cut off */
+	z_stream deflater;
+	struct ks_buf frame; /* the one that is being written or looked at */
+};
+
+/*
+ * Opens the file, with a lock that keeps other writers out, and finds the end of its last whole frame; all of
+ * them are looked at. Nothing is written. 0, or -1 with errno as ks_recorder_open() has it; close it either way.
+ */
+int ks_rec_writer_open(struct ks_rec_writer *w, const char *path);
+
+/*
+ * Appends the frame of a sample. is_key: none before it is needed to read it. `input` is the descriptor of
+ * the file that the sample was read from, or -1. 0, or -1 with errno, EINVAL if this is the file that is written;
+ * the next frame must then be a keyframe.
+ */
+int ks_rec_writer_add(struct ks_rec_writer *w, bool is_key, int64_t time_of_day, const struct ks_buf *sample,
+    int input);
+
+void ks_rec_writer_close(struct ks_rec_writer *w);
 
 #endif

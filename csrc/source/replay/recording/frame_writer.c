@@ -1,5 +1,5 @@
-/* frame_writer.c - see frame_writer.h. SPDX-License-Identifier: MIT */
-#include "source/replay/recording/frame_writer.h"
+/* frame_writer.c - writes the file of a recording; see frame_file.h. SPDX-License-Identifier: MIT */
+#include "source/replay/recording/frame_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "source/replay/recording/frame_file.h"
 
 #define PIECE 65536 /* bytes that zlib gets room for at once */
 
@@ -32,11 +31,13 @@ static int
 pass_frame(struct ks_rec_writer *w, off_t file_size)
 {
 	struct ks_rec_frame f;
-	bool torn, in_stream = w->size > KS_REC_MAGIC_SIZE;
+	bool torn;
 	int rc = ks_rec_frame_read(w->fd, w->size, file_size, &f, &torn);
 
+	if (rc > 0 && !f.key && w->size == KS_REC_MAGIC_SIZE)
+		return ks_fail(EBADMSG, "no keyframe");
 	if (rc > 0)
-		rc = ks_rec_payload_read(w->fd, w->size, file_size, &f, in_stream, &w->frame);
+		rc = ks_rec_payload_read(w->fd, w->size, file_size, &f, &w->frame);
 	if (rc > 0)
 		w->size += KS_REC_HEADER_SIZE + (off_t)f.size;
 	return rc;
@@ -153,8 +154,8 @@ write_at(int fd, const char *p, size_t n, off_t at)
 }
 
 /*
- * Before a frame: refuses to write the file that the samples come from. Before the first one it cuts off what a killed
- * recorder left behind the last whole frame, and says what the file is.
+ * Before a frame: refuses to write the file that the samples come from. Before the first one it cuts off what
+ * a killed recorder left behind the last whole frame, and says what the file is.
  */
 static int
 start(struct ks_rec_writer *w, int input)
@@ -179,7 +180,8 @@ start(struct ks_rec_writer *w, int input)
 }
 
 int
-ks_rec_writer_add(struct ks_rec_writer *w, bool is_key, int64_t time_of_day, const struct ks_buf *sample, int input)
+ks_rec_writer_add(struct ks_rec_writer *w, bool is_key, int64_t time_of_day, const struct ks_buf *sample,
+    int input)
 {
 	struct ks_rec_frame f = { .key = is_key, .version = KS_REC_VERSION, .time_of_day = time_of_day };
 	int error;

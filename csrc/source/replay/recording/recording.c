@@ -99,12 +99,14 @@ load_frame(struct recording *rec)
 	off_t at = rec->at, size = file_size(rec);
 	int rc = size < 0 ? -1 : ks_rec_frame_read(rec->fd, at, size, &f, &rec->torn);
 
+	if (rc > 0 && !f.key && !rec->in_stream) {
+		errno = EBADMSG;
+		return fail_at(rec, at, "no keyframe");
+	}
 	if (rc > 0) {
-		rc = ks_rec_payload_read(rec->fd, at, size, &f, rec->in_stream, &rec->deflated);
+		rc = ks_rec_payload_read(rec->fd, at, size, &f, &rec->deflated);
 		rec->torn = rc == 0;
 	}
-	if (rc < 0 && errno == EBADMSG && !f.key && !rec->in_stream)
-		return fail_at(rec, at, "no keyframe");
 	if (rc < 0)
 		return fail_at(rec, at, reason(errno));
 	if (rc == 0)
