@@ -31,6 +31,16 @@ struct parse {
 
 /* --- callbacks of yajl --------------------------------------------------------------- */
 
+/* The parser, which has got a whole token. */
+static struct parse *
+token(void *ctx)
+{
+	struct parse *x = ctx;
+
+	x->progress = true;
+	return x;
+}
+
 /* A value of a type that has no meaning in this place. */
 static void
 no_meaning(struct parse *x)
@@ -46,9 +56,8 @@ no_meaning(struct parse *x)
 static int
 on_null(void *ctx)
 {
-	struct parse *x = ctx;
+	struct parse *x = token(ctx);
 
-	x->progress = true;
 	if (x->place == IN_DATA)
 		return ks_capture_data_null(x->kstat);
 	no_meaning(x);
@@ -58,18 +67,16 @@ on_null(void *ctx)
 static int
 on_boolean(void *ctx, int value)
 {
-	struct parse *x = ctx;
+	struct parse *x = token(ctx);
 
-	x->progress = true;
 	return x->place == IN_DATA ? ks_capture_data_boolean(x->kstat, value != 0) : on_null(ctx);
 }
 
 static int
 on_number(void *ctx, const char *s, size_t n)
 {
-	struct parse *x = ctx;
+	struct parse *x = token(ctx);
 
-	x->progress = true;
 	switch (x->place) {
 	case IN_KSTAT:
 	case IN_PUBLISHER:
@@ -87,9 +94,8 @@ on_number(void *ctx, const char *s, size_t n)
 static int
 on_string(void *ctx, const unsigned char *s, size_t n)
 {
-	struct parse *x = ctx;
+	struct parse *x = token(ctx);
 
-	x->progress = true;
 	switch (x->place) {
 	case IN_KSTAT:
 	case IN_PUBLISHER:
@@ -106,9 +112,8 @@ on_string(void *ctx, const unsigned char *s, size_t n)
 static int
 on_key(void *ctx, const unsigned char *key, size_t n)
 {
-	struct parse *x = ctx;
+	struct parse *x = token(ctx);
 
-	x->progress = true;
 	if (x->place == IN_KSTAT)
 		ks_capture_header_key(x->kstat, key, n);
 	else if (x->place == IN_PUBLISHER)
@@ -144,9 +149,8 @@ enter(struct parse *x, enum place place)
 static int
 on_start_map(void *ctx)
 {
-	struct parse *x = ctx;
+	struct parse *x = token(ctx);
 
-	x->progress = true;
 	if (x->place == IN_ARRAY) {
 		ks_capture_kstat_begin(x->kstat);
 		return enter(x, IN_KSTAT);
@@ -165,9 +169,8 @@ on_start_map(void *ctx)
 static int
 on_end_map(void *ctx)
 {
-	struct parse *x = ctx;
+	struct parse *x = token(ctx);
 
-	x->progress = true;
 	switch (x->place) {
 	case PASSING:
 		if (--x->depth == 0)
@@ -202,9 +205,8 @@ cut_off(struct parse *x)
 static int
 on_start_array(void *ctx)
 {
-	struct parse *x = ctx;
+	struct parse *x = token(ctx);
 
-	x->progress = true;
 	if (x->place != OUTSIDE && starts_line(x))
 		return cut_off(x);
 	if (x->place == OUTSIDE)
@@ -218,9 +220,8 @@ on_start_array(void *ctx)
 static int
 on_end_array(void *ctx)
 {
-	struct parse *x = ctx;
+	struct parse *x = token(ctx);
 
-	x->progress = true;
 	switch (x->place) {
 	case PASSING:
 		return on_end_map(ctx);
@@ -245,15 +246,18 @@ static const yajl_callbacks callbacks = {
 	.yajl_end_array = on_end_array
 };
 
-static yajl_handle
-new_parser(struct parse *x)
+/* Starts a parser, at the beginning of an array. False if a callback ends it. */
+static bool
+start_array(struct parse *x)
 {
 	yajl_handle h = yajl_alloc(&callbacks, &x->memory.functions, x);
 
 	/* Kernel strings hold any bytes, and what follows the array is the next one. */
 	(void)yajl_config(h, yajl_dont_validate_strings, 1);
 	(void)yajl_config(h, yajl_allow_trailing_garbage, 1);
-	return h;
+	x->notes->yajl = h;
+	x->place = OUTSIDE;
+	return yajl_parse(h, (const unsigned char *)"[", 1) == yajl_status_ok;
 }
 
 /* --- damage ------------------------------------------------------------------------- */
@@ -346,7 +350,9 @@ is_in_string(const char *why)
 static unsigned
 depth_of(const struct parse *x)
 {
-	static const unsigned depths[] = { [IN_ARRAY] = 0, [IN_KSTAT] = 1, [IN_PUBLISHER] = 2, [IN_DATA] = 2, [IN_LIST] = 3 };
+	static const unsigned depths[] = {
+		[IN_ARRAY] = 0, [IN_KSTAT] = 1, [IN_PUBLISHER] = 2, [IN_DATA] = 2, [IN_LIST] = 3
+	};
 
 	return x->place == PASSING ? depths[x->resume] + x->depth : depths[x->place];
 }
@@ -410,9 +416,7 @@ start_behind_element(struct parse *x)
 	bool done;
 
 	yajl_free(x->notes->yajl);
-	x->notes->yajl = new_parser(x);
-	x->place = OUTSIDE;
-	done = yajl_parse(x->notes->yajl, (const unsigned char *)"[", 1) == yajl_status_ok;
+	done = start_array(x);
 	x->place = PASSING; /* the element "" only represents what was passed over */
 	done = done && yajl_parse(x->notes->yajl, (const unsigned char *)"\"\"", 2) == yajl_status_ok;
 	x->place = IN_ARRAY;
@@ -431,8 +435,7 @@ leave_out_element(struct parse *x, uint64_t at, const char *why)
 
 	if (place != IN_ARRAY)
 		ks_capture_kstat_drop(x->kstat);
-	(void)ks_capture_damage(x->notes, at, "%s%s", why,
-	    whole ? "; a kstat is left out" : "");
+	(void)ks_capture_damage(x->notes, at, "%s%s", why, whole ? "; a kstat is left out" : "");
 	if (whole && !start_behind_element(x)) {
 		(void)ks_capture_out_of_memory(x->notes);
 		return false;
@@ -492,8 +495,7 @@ parse_all(struct parse *x)
 	struct ks_capture_input *in = x->in;
 	size_t silent = 0; /* bytes since a token was complete */
 
-	x->notes->yajl = new_parser(x);
-	if (yajl_parse(x->notes->yajl, (const unsigned char *)"[", 1) != yajl_status_ok) {
+	if (!start_array(x)) {
 		(void)ks_capture_out_of_memory(x->notes);
 		return;
 	}
@@ -545,7 +547,7 @@ bool
 ks_capture_array_parse(struct ks_capture_input *in, struct ks_capture_builder *b)
 {
 	struct ks_capture_notes *n = b->notes;
-	struct parse x = { .in = in, .notes = n, .place = OUTSIDE, .kstat = b };
+	struct parse x = { .in = in, .notes = n, .kstat = b };
 
 	ks_yajl_memory_start(&x.memory);
 	parse(&x);
