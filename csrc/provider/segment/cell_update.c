@@ -47,6 +47,10 @@ data_of(struct ks_published *d)
 static const struct ks_seg_field *
 field_of(struct ks_published *d, const char *stat)
 {
+	if (d == NULL)
+		return NULL;
+	if (stat == NULL)
+		return ks_fail_null(EINVAL, "no statistic named");
 	for (uint32_t i = 0; i < d->e.nfields; i++) {
 		if (strncmp(d->fields[i].name, stat, sizeof(d->fields[i].name)) == 0)
 			return &d->fields[i];
@@ -60,13 +64,10 @@ field_of(struct ks_published *d, const char *stat)
 static struct ks_published *
 with_cells(kstat_t *ksp, const char *stat, const struct ks_seg_field **f)
 {
-	struct ks_published *d;
+	uchar_t type = ksp != NULL && ksp->ks_type == KSTAT_TYPE_INTR ? KSTAT_TYPE_INTR : KSTAT_TYPE_NAMED;
+	struct ks_published *d = installed(ksp, type);
 
-	if (stat == NULL)
-		return ks_fail_null(EINVAL, "no statistic named");
-	d = installed(ksp, ksp != NULL && ksp->ks_type == KSTAT_TYPE_INTR ? KSTAT_TYPE_INTR :
-	    KSTAT_TYPE_NAMED);
-	*f = d != NULL ? field_of(d, stat) : NULL;
+	*f = field_of(d, stat);
 	if (*f == NULL)
 		return NULL;
 	if ((*f)->storage != KS_STORE_CELL && (*f)->storage != KS_STORE_SHARDED)
@@ -176,13 +177,10 @@ int
 kstat_named_store(kstat_t *ksp, const char *stat, const void *value, size_t n)
 {
 	struct ks_published *d = installed(ksp, KSTAT_TYPE_NAMED);
-	const struct ks_seg_field *f;
+	const struct ks_seg_field *f = field_of(d, stat);
 	struct ks_seg_text head;
 	struct ks_rec *rec;
 
-	if (stat == NULL)
-		return ks_fail(EINVAL, "no statistic named");
-	f = d != NULL ? field_of(d, stat) : NULL;
 	if (f == NULL)
 		return -1;
 	if (f->storage != KS_STORE_RECORD)
@@ -361,11 +359,8 @@ kstat_etimer_t *
 kstat_etimer(kstat_t *ksp, const char *name)
 {
 	struct ks_published *d = installed(ksp, KSTAT_TYPE_TIMER);
-	const struct ks_seg_field *f = NULL;
+	const struct ks_seg_field *f = d != NULL && name == NULL ? d->fields : field_of(d, name);
 
-	if (d != NULL)
-		f = name != NULL ? field_of(d, name) :
-		    d->fields;
 	return f != NULL ? (kstat_etimer_t *)(data_of(d) + f->offset) : NULL;
 }
 

@@ -21,23 +21,9 @@
 #define CLOCKS_APART 2000 /* ns by which writers' clocks may be behind (base/tick.h) */
 
 static int
-gone(const struct ks_seg_kstat *k)
-{
-	return ks_fail(ENXIO, "%s:%d:%s was deleted by its publisher", k->e.module, k->e.instance,
-	    k->e.name);
-}
-
-static int
 short_file(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
 {
 	return ks_fail(EIO, "%s:%d:%s: %s was cut off", k->e.module, k->e.instance, k->e.name, f->path);
-}
-
-static int
-busy(const struct ks_seg_kstat *k)
-{
-	return ks_fail(EAGAIN, "%s:%d:%s changed all the time while it was read", k->e.module,
-	    k->e.instance, k->e.name);
 }
 
 /* n bytes at an offset within the file, all or nothing. */
@@ -61,29 +47,40 @@ ks_seg_kstat_is(const struct ks_seg_kstat *k, const struct ks_seg_entry *now)
 	    (state == KS_SEG_INSTALLED || state == KS_SEG_DORMANT);
 }
 
+/* Where the copy of an entry is in the buffer. */
+static char *
+copied(const struct ks_seg_file *f)
+{
+	return f->buf.data + (KS_SEG_ALIGN - (uintptr_t)f->buf.data % KS_SEG_ALIGN) % KS_SEG_ALIGN;
+}
+
 char *
 ks_seg_kstat_copy(struct ks_seg_file *f, const struct ks_seg_kstat *k, size_t size)
 {
 	struct ks_seg_entry now;
 	size_t n = k->e.data + size;
-	char *room;
-	size_t skew;
 
 	ks_buf_reset(&f->buf);
-	room = ks_buf_room(&f->buf, n + KS_SEG_ALIGN);
-	if (room == NULL)
+	if (ks_buf_room(&f->buf, n + KS_SEG_ALIGN) == NULL)
 		return ks_fail_null(ENOMEM, "out of memory to read %s", f->path);
-	skew = (KS_SEG_ALIGN - (uintptr_t)room % KS_SEG_ALIGN) % KS_SEG_ALIGN;
-	if (!copy(f, room + skew, n, k->offset)) {
+	if (!copy(f, copied(f), n, k->offset)) {
 		(void)short_file(f, k);
 		return NULL;
 	}
-	memcpy(&now, room + skew, sizeof(now));
-	if (!ks_seg_kstat_is(k, &now)) {
-		(void)gone(k);
-		return NULL;
-	}
-	return room + skew + k->e.data;
+	memcpy(&now, copied(f), sizeof(now));
+	if (!ks_seg_kstat_is(k, &now))
+		return ks_fail_null(ENXIO, "%s:%d:%s was deleted by its publisher", k->e.module,
+		    k->e.instance, k->e.name);
+	return copied(f) + k->e.data;
+}
+
+static uint64_t
+word_of(const char *data)
+{
+	uint64_t v;
+
+	memcpy(&v, data, sizeof(v));
+	return v;
 }
 
 /* --- cells ------------------------------------------------------------------------------------- */
@@ -92,12 +89,10 @@ uint64_t
 ks_seg_cell(const struct ks_seg_kstat *k, const struct ks_seg_field *field, const char *data)
 {
 	uint32_t rows = field->storage == KS_STORE_SHARDED ? k->e.shards : 1;
-	uint64_t sum = 0, v;
+	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < rows; i++) {
-		memcpy(&v, data + field->offset + (size_t)i * k->e.row, sizeof(v));
-		sum += v;
-	}
+	for (uint32_t i = 0; i < rows; i++)
+		sum += word_of(data + field->offset + (size_t)i * k->e.row);
 	return sum;
 }
 
@@ -205,10 +200,8 @@ build_fields(const struct ks_seg_kstat *k, const char *data, struct ks_record *r
 static bool
 is_undecided(const kstat_io_t *io, const char *data)
 {
-	uint64_t owner;
+	uint64_t owner = word_of(data) & KS_WORD_OWNER;
 
-	memcpy(&owner, data, sizeof(owner));
-	owner &= KS_WORD_OWNER;
 	return owner != 0 && (owner & KS_WORD_DIED) == 0 && (io->wcnt > 0 || io->rcnt > 0);
 }
 
@@ -243,15 +236,6 @@ build_record(const struct ks_seg_kstat *k, const char *data, struct ks_record *r
 }
 
 /* --- histograms ------------------------------------------------------------------------------------- */
-
-static uint64_t
-word_of(const char *data)
-{
-	uint64_t v;
-
-	memcpy(&v, data, sizeof(v));
-	return v;
-}
 
 /*
  * Brings buckets that were copied between commits `from` and `to` to commit `to`, by the log. False if the
@@ -383,22 +367,14 @@ clean_texts(const struct ks_seg_kstat *k, struct ks_record *r)
 static uint64_t
 fingerprint(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
 {
-	size_t skew = (KS_SEG_ALIGN - (uintptr_t)f->buf.data % KS_SEG_ALIGN) % KS_SEG_ALIGN;
-
-	return ks_rec_check(f->buf.data + skew + k->e.data, k->e.data_size & ~(size_t)7, 0);
+	return ks_rec_check(copied(f) + k->e.data, k->e.data_size & ~(size_t)7, 0);
 }
 
 /* True if the first record of what was copied was locked: its writer may just be asleep. */
 static bool
 is_locked(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
 {
-	size_t skew = (KS_SEG_ALIGN - (uintptr_t)f->buf.data % KS_SEG_ALIGN) % KS_SEG_ALIGN;
-	uint64_t word;
-
-	if (k->e.form != KS_FORM_RECORD)
-		return false;
-	memcpy(&word, f->buf.data + skew + k->e.data, sizeof(word));
-	return (word & KS_WORD_OWNER) != 0;
+	return k->e.form == KS_FORM_RECORD && (word_of(copied(f) + k->e.data) & KS_WORD_OWNER) != 0;
 }
 
 /* Whether its user, and all strangers, have patience left for a record that has kept changing since `start`. */
@@ -456,7 +432,8 @@ read_patiently(struct ks_seg_file *f, const struct ks_seg_kstat *k, hrtime_t sta
 		if (i >= YIELD_AFTER)
 			(void)sched_yield();
 	}
-	return busy(k);
+	return ks_fail(EAGAIN, "%s:%d:%s changed all the time while it was read", k->e.module, k->e.instance,
+	    k->e.name);
 }
 
 int
