@@ -113,9 +113,6 @@ int ks_rec_add_record(struct ks_rec_state *s, struct ks_store_kstat *k, uint32_t
 /* Fails with what was wrong when something could not be added to the sample. */
 int ks_rec_fail(const struct ks_rec_state *s);
 
-/* Counts the values of a kstat that left, or changes its shape, as unused. */
-void ks_rec_drop_values(struct ks_rec_state *s, const struct ks_store_kstat *k);
-
 /* Removes what is unused if it is as much as what is used. 0, or -1 with errno ENOMEM. */
 int ks_rec_compact(struct ks_rec_state *s);
 

@@ -204,7 +204,7 @@ decode_gone(struct ks_rec_state *state, struct input *in)
 		if (at < next)
 			return damaged();
 		keep(s, &kept, &next, at);
-		ks_rec_drop_values(state, &s->kstat[at]);
+		state->unused += s->kstat[at].nvalues;
 		next = at + 1;
 	}
 	keep(s, &kept, &next, s->nkstats);
@@ -223,7 +223,7 @@ decode_reshaped(struct ks_rec_state *state, struct input *in)
 	for (; count > 0; count--) {
 		if (move_on(in, s, &at) != 0)
 			return -1;
-		ks_rec_drop_values(state, &s->kstat[at]);
+		state->unused += s->kstat[at].nvalues;
 		if (get_definition(in, &s->kstat[at], state) != 0)
 			return -1;
 	}

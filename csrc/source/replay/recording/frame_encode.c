@@ -403,10 +403,10 @@ encode_old(struct ks_rec_state *state, const struct ks_rec_kstat *in, size_t n, 
 		*k = s->kstat[i];
 		if (!stays) {
 			add_to_list(&gone, i);
-			ks_rec_drop_values(state, k);
+			state->unused += k->nvalues;
 		} else if (!same_shape(s, k, &in[kept])) {
 			add_to_list(&reshaped, kept);
-			ks_rec_drop_values(state, k);
+			state->unused += k->nvalues;
 			rc = define(state, k, &in[kept], &reshaped.bytes);
 		}
 		kept += stays;

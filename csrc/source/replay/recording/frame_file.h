@@ -76,7 +76,9 @@ struct ks_rec_writer {
 
 /*
  * Opens the file, with a lock that keeps other writers out, and finds the end of its last whole frame; all of
- * them are looked at. Nothing is written. 0, or -1 with errno as ks_recorder_open() has it; close it either way.
+ * them are looked at. Nothing is written. 0, or -1 with errno: EEXIST it is a file of another kind, EWOULDBLOCK
+ * another writer has it and did not end within a second, EBADMSG it is damaged, or what open() says. Close it in
+ * both cases.
  */
 int ks_rec_writer_open(struct ks_rec_writer *w, const char *path);
 

@@ -118,12 +118,6 @@ ks_rec_add_record(struct ks_rec_state *s, struct ks_store_kstat *k, uint32_t nam
 	return added ? 0 : ks_rec_fail(s);
 }
 
-void
-ks_rec_drop_values(struct ks_rec_state *s, const struct ks_store_kstat *k)
-{
-	s->unused += k->nvalues;
-}
-
 /* Copies a text of the sample to the end of `to`; false after a failure. */
 static bool
 move_text(const struct ks_store *from, struct ks_store *to, uint32_t *at, size_t n)
