@@ -255,6 +255,37 @@ sd0      0.0    0    0.0   0
     assert.equals(0, status)
   end)
 
+  it("looks like a command of another system: own options, text and lines about what came or went", function()
+    local given = {
+      name = "old", columns = { { "device", "name" }, { "reads" } }, select = { class = "disk" },
+      options = function(words)
+        return { replay = words[2], interval = 1, json = words[3] == "json" }
+      end,
+      follow = function(ks, o)
+        o.made = (o.made or 0) + 1
+        return o.made > 1 and ("<<%d>>\n"):format(#ks:select("sd")) or nil, o.made > 1
+      end,
+      text = function(d, _, prev, o)
+        return ("%d %d %s\n"):format(o.made, d:lookup("sd", 1, "sd1"):get("reads"), prev and "since" or "all")
+      end,
+    }
+    assert.equals("1 1000 all\n<<3>>\n2 2000 all\n", (output(kstat.report(given))))
+    local rows = output(kstat.report(given), "json")
+    assert.equals(6, select(2, rows:gsub('"since_creation":true', "")))
+    assert.is_nil(rows:find("<<", 1, true))
+  end)
+
+  it("begins its messages with another name if it has one", function()
+    local said = {}
+    local stderr = io.stderr
+    finally(function() io.stderr = stderr end) -- luacheck: ignore 122
+    io.stderr = { write = function(_, text) said[#said + 1] = text end } -- luacheck: ignore 122
+    local made = kstat.report({ name = "old", command = "older", columns = { { "a" } },
+      options = function() return nil, "what?" end })
+    assert.equals(2, made:run({}))
+    assert.same({ "older: what?; 'kstatlua old --help' explains\n" }, said)
+  end)
+
   it("refuses a wrong command line", function()
     local stderr = io.stderr
     finally(function() io.stderr = stderr end) -- luacheck: ignore 122

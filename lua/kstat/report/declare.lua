@@ -14,10 +14,10 @@ local fail = mistake.raise
 
 -- The type, or types, of each field; or a word of kstat.report.expected, for what else it has to be.
 local FIELDS = {
-  name = "string", about = "string", note = "string", options = "table", operands = "operands", select = "any",
-  published = "boolean", optional = "boolean", columns = "table or function", rows = "function",
-  sort = "string or function",
-  top = "count", totals = "boolean", skip_idle = "boolean", skip_first = "boolean", check = "function",
+  name = "string", about = "string", note = "string", command = "string", options = "table or function",
+  operands = "operands", select = "any", published = "boolean", optional = "boolean", follow = "function",
+  columns = "table or function", rows = "function", text = "function", sort = "string or function", top = "count",
+  totals = "boolean", skip_idle = "boolean", skip_first = "boolean", check = "function",
   heading = "string or function", squeeze = "boolean", gap = "string", blank = "boolean", repeat_header = "count",
 }
 local COLUMN_FIELDS = {

@@ -54,7 +54,7 @@ local function new(given)
   if type(self.select) ~= "function" then
     self.selectors = make_selectors(self.select)
   end
-  self.declared = options.declare(self.options)
+  self.declared = type(self.options) ~= "function" and options.declare(self.options) or nil
   self.state = { tick = 0, first = true, seen = {} } -- for percentiles over time
   if type(self.columns) == "function" then
     self.make_columns, self.columns = self.columns, nil
@@ -89,7 +89,7 @@ end
 -- @tparam table given
 --
 --   * `name`, `about` (string): what --help and the data formats say; `note` (string): a further line of --help, say on
---     what is missing on which system
+--     what is missing on which system; `command` (string): what messages begin with, if it is not the name
 --   * `select` (spec|{spec,...}|fun(options:table):spec|{spec,...}): a selector or an array of them (kstat.selector):
 --     all that the report looks at, `rows` included; nil: every kstat; or a function(options). With a class in each the
 --     machine is read with the least work
@@ -100,18 +100,25 @@ end
 --     when the chain is open
 --   * `rows` (fun(d:difference,now:sample,prev:?sample,options:table):{row,...}): gives the rows; default: one for each
 --     selected kstat
+--   * `follow` (fun(ks:chain,options:table):?string,?boolean): is called at each tick before its rows are made, to find
+--     what came or went; returns lines for people, above the tick's time, and true if it counts since creation again
 --   * `sort` (string|fun(a:row,b:row):boolean): a title (descending), "-title" (ascending), or what orders rows;
 --     `top` (integer): at most that many rows
 --   * `totals` (boolean): a last line with the sums of number columns
---   * `options` ({option,...}): own options (kstat.options); `operands` (string|false): what operands are called if
---     `rows` or `columns` uses them itself, false if there are none; by default they are globs or regular expressions
---     for the names of rows: those of their kstats, and texts and labels
+--   * `options` ({option,...}|fun(words:{string,...}):table): own options (kstat.options). A command whose letters,
+--     operands and messages are those of another system reads its words itself, and returns the table of options:
+--     with `operands`, `interval` and `count`, and of the standard options with those that it has, by their names
+--   * `operands` (string|false): what operands are called if `rows` or `columns` uses them itself, false if there are
+--     none; by default they are globs or regular expressions for the names of rows: those of their kstats, and texts
+--     and labels
 --   * `skip_idle` (boolean): -z from the start; `skip_first` (boolean): a report has to wait for its first interval
 --   * `check` (fun(options:table):?string): what is wrong with them, or nil
 --
 -- In a row that has a kstat every name is a figure, as in expressions: `row.asvc_t`; and `row["rate(reads)"]`.
 -- What a report for people looks like:
 --
+--   * `text` (fun(d:difference,now:sample,prev:?sample,options:table):string): gives the whole text of a tick, in place
+--     of a table of rows; the report uses its operands itself then
 --   * `heading` (string|fun(options:table):?string): a line above the titles
 --   * `squeeze` (boolean): a cell too wide takes its room from those that follow it (needs widths)
 --   * `gap` (string): between columns, default a space; `blank` (boolean): false: no empty line between blocks of
@@ -368,15 +375,31 @@ end
 
 -- The operands as patterns; nil if there are none or the report uses them itself.
 local function compile_filters(self, operands)
-  if self.operands ~= nil or #operands == 0 then
+  if self.operands ~= nil or self.text or #operands == 0 then
     return nil
   end
   local filters, message = tool.patterns(operands)
   return filters or usage(self, message)
 end
 
--- The sink, when columns and heading are known.
+-- The sink of a report that has a text for people, and what gives that in place of rows.
+local function text_sink(self, write)
+  return { show = function(text) write(text) end }, function(_, d, now, prev, given)
+    local text = self.text(d, now, prev, given)
+    if type(text) ~= "string" then
+      tool.stop(1, ("text: a string expected, not %s"):format(tostring(text)))
+    elseif self.unchecked then
+      self:look_for_missing(d, {}, given)
+    end
+    return text, 0
+  end
+end
+
+-- The sink, when columns and heading are known; and the function that makes what it shows.
 function report:open_sink(form, given, ks, write)
+  if self.text and form == "table" then
+    return text_sink(self, write)
+  end
   if self.make_columns then
     self.columns = declare.columns(self.make_columns(given, ks), self.state)
     local message = given.sort and self:cannot_sort(given.sort)
@@ -398,7 +421,7 @@ function report:open_sink(form, given, ks, write)
   if sink.start then
     sink.start()
   end
-  return sink
+  return sink, self.evaluate
 end
 
 -- The interval, nil: there is one tick; how many ticks there are, nil: without end; and whether the one since creation
@@ -416,22 +439,32 @@ end
 function report:loop(ks, given, filters, write, interval, count, skip)
   local form, state = form_of(given), self.state
   local dated = form ~= "table"
-  local sink = self:open_sink(form, given, ks, write)
+  local sink, evaluate = self:open_sink(form, given, ks, write)
   local matched = 0
   state.seen = {}
-  self.unchecked, self.names = "all", filters and {} or nil
+  self.unchecked, self.names = (filters or not self.optional) and "all" or nil, filters and {} or nil
   local ok, status = pcall(tick.run, ks, interval, count, function(now, prev)
+    local wanted, lines, anew = prev or not skip
+    if self.follow then
+      lines, anew = self.follow(ks, given)
+    end
+    prev = not anew and prev or nil
     -- What this asks for is in every later sample, so it is asked for even if it is not shown.
     local d = prev and now - prev or now:since_creation()
     state.tick, state.first = state.tick + 1, prev == nil
-    local rows, n = self:evaluate(d, now, prev, given, filters)
+    local rows, n = evaluate(self, d, now, prev, given, filters)
     matched = matched + n
-    if prev or not skip then
-      if given.timestamp and form == "table" then
+    if wanted then
+      if lines and not dated then
+        write(lines)
+      end
+      if given.timestamp and not dated then
         write(tool.timestamp(given.timestamp, now.clock))
       end
       local moment = dated and tool.moment(form, given.timestamp, now, d, prev == nil) or {}
-      moment.totals = self.totals and require("kstat.report.order").totals(self.columns, rows, evaluating) or nil
+      if self.totals and type(rows) == "table" then
+        moment.totals = require("kstat.report.order").totals(self.columns, rows, evaluating)
+      end
       sink.show(rows, moment)
     end
   end)
@@ -450,7 +483,12 @@ function report:loop(ks, given, filters, write, interval, count, skip)
 end
 
 local function run(self, words, write)
-  local given, message = options.read(self.declared, words)
+  local given, message
+  if self.declared then
+    given, message = options.read(self.declared, words)
+  else
+    given, message = self.options(words)
+  end
   if given and given.help then
     write(options.help(self.declared, self))
     return 0
@@ -491,7 +529,7 @@ end
 -- 2 the command line was wrong, 3 the source could not be read or the output not be written
 -- @function report:run
 function report:run(arg, write)
-  return tool.run(self.name, function()
+  return tool.run(self.command or self.name, function()
     local status = run(self, arg, write or tool.write)
     if not write then
       tool.flush()
