@@ -90,7 +90,7 @@ describe("iostat on Linux", function()
         return wait(...)
       end
       arg = { [0] = "iostat", "-x", "0.2", "3" }
-      dofile("scripts/iostat.lua")
+      return dofile("scripts/iostat.lua")
     ]]):format(file))
     local got = run.run({ "kstatlua", dir .. "/iostat.lua", env = { KSTAT_PROC = dir .. "/proc",
       KSTAT_SYS = dir .. "/sys" } })

@@ -3,8 +3,6 @@
 -- @module kstat.iostat.lines
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
-local tool = require("kstat.tool")
-require("kstat.sample") -- when a sample was made
 
 local M = {}
 
@@ -281,29 +279,28 @@ end
 
 -- --- for programs --------------------------------------------------------------------------------------
 
---- Makes the sink of the rows.
+--- The columns of the rows.
 -- @tparam table o options
--- @treturn sink of kstat.output
-function M.sink(o)
-  local columns = {}
+-- @treturn {column,...} of kstat.report
+function M.columns(o)
+  local list = {}
   if o.devices then
-    add(columns, { { "device", 0, "%s" } })
+    add(list, { { "device", 0, "%s" } })
     for _, column in ipairs(figures_columns(o, true)) do
-      columns[#columns + 1] = column
+      list[#list + 1] = column
     end
     for _, head in ipairs(o.e and ERRORS or {}) do
-      add(columns, { { head, 0 } })
+      add(list, { { head, 0 } })
     end
-    add(columns, o.m and { { "mount_point", 0, "%s" } } or {})
+    add(list, o.m and { { "mount_point", 0, "%s" } } or {})
   end
-  local sink = require("kstat.output").sink(o.form, system_columns(o, columns), tool.write, { name = "iostat" })
-  if sink.start then
-    sink.start()
+  for i, column in ipairs(system_columns(o, list)) do
+    list[i] = { column.title, function(row) return row[i] end, format = column.format }
   end
-  return sink
+  return list
 end
 
---- The rows of a report, for the sink.
+--- The rows of a report.
 -- @tparam table o options
 -- @tparam {table,...}|nil devices rows of kstat.iostat.devices
 -- @tparam table|nil system figures of kstat.iostat.system

@@ -37,10 +37,10 @@ at the request's start), and the errors of devices that are not on the SCSI laye
 
 local OPTIONS = options.command({
   { "h", "help", also = "?", final = true },
-  { "l", "limit", long = false, arg = "" }, { "T", "T", long = false, arg = "d|u", type = "timestamp" },
-  { "j", "json" }, { nil, "csv" },
+  { "l", "limit", long = false, arg = "" }, { "T", "timestamp", long = false, arg = "d|u", type = "timestamp" },
+  { "y", "skip_first", long = false }, { "j", "json" }, { nil, "csv" },
   operands = { { class = "disk" }, { class = "partition" }, { class = "tape" }, { class = "nfs" } },
-}, options.letters("CcDdEeIiMmnPprstXxYyz", ""))
+}, options.letters("CcDdEeIiMmnPprstXxYz", ""))
 
 local function usage(line)
   tool.stop(2, nil, (line and line .. "\n" or "") .. USAGE)
@@ -119,8 +119,9 @@ end
 
 --- Reads a command line.
 -- @tparam {string,...} words
--- @treturn table the letters as fields, `T`, `limit`, `names`, `interval` and `count`; `table`: a line per
--- device; `blocks`: a block per disk in one line; `devices`: anything of devices
+-- @treturn table the letters as fields, `limit`, `names`, and what kstat.report looks at: `timestamp`, `skip_first`,
+-- `json`, `csv`, `interval` and `count`; `table`: a line per device; `blocks`: a block per disk in one line; `devices`:
+-- anything of devices
 -- @raise tool.stop's value, if there is nothing to report
 function M.read(words)
   local o, message = options.read(OPTIONS, words)
