@@ -7,15 +7,13 @@
 -- be one; a name is cut only where its column does not hold it, and ends as it does.
 -- @module kstat.devstat.iostat
 -- SPDX-License-Identifier: MIT
-local chain = require("kstat.chain")
 local core = require("kstat.core")
 local devstat = require("kstat.devstat")
 local options = require("kstat.options")
+local report = require("kstat.report")
 local tick = require("kstat.tick")
 local tool = require("kstat.tool")
 local fixed = core.devstat.fixed
-
-local M = {}
 
 local HELP = [=[
 usage: kstatlua devstat [-CdhIjKoTxz?] [--csv] [-c count] [-n devs] [-t type,if,pass] [-w wait] [drives] [wait [count]]
@@ -40,8 +38,6 @@ local PAGE = 20 -- lines after which the header is printed again
 local function fail(format, ...)
   tool.stop(1, format:format(...))
 end
-
-local out = tool.write
 
 --- Options ---------------------------------------------------------------------
 
@@ -74,10 +70,10 @@ local function check_values(o)
     fail("-%s: there is no kernel image to read here; use KSTAT_SOURCE for a capture", o.M and "M" or "N")
   end
   o.count, o.max = o.c and integer(o.c, "count"), o.n and integer(o.n, "number of devices")
-  o.wait = o.w and seconds(o.w)
+  o.interval = o.w and seconds(o.w)
   if o.c and o.count < 1 then fail("count %d is < 1", o.count) end
   if o.n and o.max < 0 then fail("number of devices %d is < 0", o.max) end
-  if o.w and o.wait < 0.001 then fail("wait time is < 1ms") end
+  if o.w and o.interval < 0.001 then fail("wait time is < 1ms") end
   o.form = o.json and "json" or o.csv and "csv"
   if o.json and o.csv then usage("--json and --csv cannot be used together") end
   o.patterns = o.patterns or {}
@@ -90,17 +86,25 @@ end
 -- [wait [count]] at the end of the command line. They replace -w and -c, and a line says so, as with
 -- iostat(8).
 local function read_times(o, wait, count)
-  local option_wait, option_count = o.wait, o.count
-  o.wait = seconds(wait)
-  if o.wait < 0.001 then o.wait = 1 end
+  local option_wait, option_count = o.interval, o.count
+  o.interval = seconds(wait)
+  if o.interval < 0.001 then o.interval = 1 end
   if count then
     o.count = integer(count, "count")
     if o.count < 1 then fail("count %d is < 1", o.count) end
   end
-  if option_wait then tool.warn(("-w %g is not used, the interval is %g"):format(option_wait, o.wait)) end
+  if option_wait then tool.warn(("-w %g is not used, the interval is %g"):format(option_wait, o.interval)) end
   if option_count and count then
     tool.warn(("-c %d is not used, the count is %d"):format(option_count, o.count))
   end
+end
+
+-- How many devices are shown if -n does not say.
+local function default_max(o)
+  if o.x or o.form then return math.huge end
+  local wide = o.d and not o.C
+  if o.o then return wide and 5 or 4 end
+  return wide and 4 or 3
 end
 
 -- Reads options and operands into a table.
@@ -119,17 +123,12 @@ local function parse(args)
     if words[i + 2] then usage("'%s' is one word too many", words[i + 2]) end
     read_times(o, words[i], words[i + 1])
   end
-  if not o.count and not o.wait then o.count = 1 end
-  o.wait = o.wait or 1
+  if not o.count and not o.interval then o.count = 1 end
+  o.interval = o.interval or 1
+  o.max = o.max or math.max(default_max(o), #o.names)
+  o.tty, o.cpu = o.T or not (o.d or o.x), o.C or not (o.d or o.x)
+  o.selection, o.history, o.heads_due = devstat.selection(), devstat.history(), tick.pager(PAGE)
   return o
-end
-
--- How many devices are shown if -n does not say.
-local function default_max(o)
-  if o.x or o.form then return math.huge end
-  local wide = o.d and not o.C
-  if o.o then return wide and 5 or 4 end
-  return wide and 4 or 3
 end
 
 --- Lines -----------------------------------------------------------------------------
@@ -172,7 +171,7 @@ local function extended_text(o, texts)
   return core.line(layout, texts, ""):sub(1, -2)
 end
 
-local function write_header(o, shown)
+local function write_header(o, out)
   if o.x then
     out(("%24sextended device statistics  "):format(""))
     out(o.tty and "      tty " or "", o.cpu and "           cpu " or "", "\n")
@@ -185,7 +184,7 @@ local function write_header(o, shown)
     return
   end
   out(o.tty and "       tty" or "")
-  for _, e in ipairs(shown) do
+  for _, e in ipairs(o.shown) do
     local room = o.o and 13 or 16
     out(("%" .. room .. "s "):format(label(e.device.name, room, 6)))
   end
@@ -197,20 +196,21 @@ local function write_header(o, shown)
   else
     columns = o.I and "  KB/t xfrs   MB " or "  KB/t tps  MB/s "
   end
-  out(columns:rep(#shown))
+  out(columns:rep(#o.shown))
   out(o.cpu and " us ni sy in id" or "", "\n")
 end
 
 -- Characters per second that terminals read and wrote; nil where nothing counts them.
-local function tty_rates(now, prev, etime)
+local function tty_rates(o)
+  local now, prev = o.now, o.before
   if not now.tk_nin then return nil end
   local nin = now.tk_nin - (prev and prev.tk_nin or 0)
   local nout = now.tk_nout - (prev and prev.tk_nout or 0)
-  return math.max(nin, 0) / etime, math.max(nout, 0) / etime
+  return math.max(nin, 0) / o.etime, math.max(nout, 0) / o.etime
 end
 
-local function tty_text(format, now, prev, etime)
-  local nin, nout = tty_rates(now, prev, etime)
+local function tty_text(o, format)
+  local nin, nout = tty_rates(o)
   if not nin then return format:format("-", "-") end
   return format:format(fixed(nin, 0), fixed(nout, 0))
 end
@@ -218,10 +218,11 @@ end
 local STATES = { "user", "nice", "sys", "intr", "idle" }
 
 -- The percentages of the time of all CPUs; none where it is not known.
-local function cpu_shares(now, prev)
+local function cpu_shares(o)
+  local now, prev = o.now.cp_time, o.before and o.before.cp_time
   local ticks, total = {}, 0
-  for i, state in ipairs(now.cp_time and STATES or {}) do
-    ticks[i] = math.max(now.cp_time[state] - (prev and prev.cp_time and prev.cp_time[state] or 0), 0)
+  for i, state in ipairs(now and STATES or {}) do
+    ticks[i] = math.max(now[state] - (prev and prev[state] or 0), 0)
     total = total + ticks[i]
   end
   for i, n in ipairs(ticks) do
@@ -230,9 +231,9 @@ local function cpu_shares(now, prev)
   return ticks
 end
 
-local function cpu_text(now, prev)
-  if not now.cp_time then return ("  -"):rep(#STATES) end
-  local texts = cpu_shares(now, prev)
+local function cpu_text(o)
+  if not o.now.cp_time then return ("  -"):rep(#STATES) end
+  local texts = cpu_shares(o)
   for i, share in ipairs(texts) do
     texts[i] = (" %2s"):format(fixed(share, 0))
   end
@@ -255,21 +256,16 @@ local function extended_line(o, name, text)
   return extended_text(o, texts)
 end
 
--- Makes the sink of the data formats.
-local function data_sink(o)
-  local keys = { { "device" } }
-  local function add(list)
-    for _, column in ipairs(list) do keys[#keys + 1] = column end
+-- The columns of the data formats.
+local function data_columns(o)
+  local list = { { "device" } }
+  for _, columns in ipairs({ o.I and TOTALS or RATES, o.T and { { "tin" }, { "tout" } } or {},
+    o.C and { { "us" }, { "ni" }, { "sy" }, { "in" }, { "id" } } or {} }) do
+    for _, column in ipairs(columns) do
+      list[#list + 1] = { column[1], "value", format = "%.1f" }
+    end
   end
-  add(o.I and TOTALS or RATES)
-  add(o.T and { { "tin" }, { "tout" } } or {})
-  add(o.C and { { "us" }, { "ni" }, { "sy" }, { "in" }, { "id" } } or {})
-  for i, column in ipairs(keys) do
-    keys[i] = { key = column[1], format = i > 1 and "%.1f" or nil }
-  end
-  local sink = require("kstat.output").sink(o.form, keys, out, { name = "devstat" })
-  if sink.start then sink.start() end
-  return sink
+  return list
 end
 
 -- A device's row in the data formats. What the text shows as "-" is not counted.
@@ -308,13 +304,13 @@ local function columns(o, device, s, text)
   return (" %5s %3s %5s "):format(text("kb_per_transfer", 2), transfers, mb)
 end
 
---- The loop -----------------------------------------------------------------------------
+--- The report -----------------------------------------------------------------------------
 
 -- The devices to show, as entries of the selection, in its order.
-local function shown_entries(o, selection, devices)
+local function shown_entries(o)
   local shown = {}
-  for place, e in ipairs(selection:entries()) do
-    local device = devices[e.index]
+  for place, e in ipairs(o.selection:entries()) do
+    local device = o.now.devices[e.index]
     if e.selected > 0 and e.selected <= o.max then
       shown[#shown + 1] = { place = place, device = device }
     end
@@ -322,102 +318,99 @@ local function shown_entries(o, selection, devices)
   return shown
 end
 
--- What a device is compared with, and over what time; the first report is since boot, whatever its age.
-local function interval_of(history, device, now, prev)
-  local previous, etime
-  if prev then
-    previous, etime = history:previous(device, now)
-  else
-    etime = now.snap_time
-  end
-  return previous, etime > 0 and etime or 1
-end
-
--- Writes a report, or returns its rows if they are for the data formats.
-local function write_report(o, selection, shown, now, prev, history)
-  local etime = prev and now.snap_time - prev.snap_time or now.snap_time
-  if etime <= 0 then etime = 1 end
-  local has_line, rows = false, {}
-  local tty, cpu = { tty_rates(now, prev, etime) }, cpu_shares(now, prev)
-  -- The terminals' and the CPUs' columns. In iostat(8) terminals are a blank narrower behind a device's line.
-  local function sides(format)
-    return (o.tty and tty_text(format, now, prev, etime) or "") .. (o.cpu and cpu_text(now, prev) or "")
-  end
-  if not o.x and not o.form and o.tty then out(tty_text("%4s%6s", now, prev, etime)) end
-  for _, e in ipairs(shown) do
-    local previous, elapsed = interval_of(history, e.device, now, prev)
-    local s = devstat.compute(e.device, previous, elapsed)
-    local function text(figure, decimals, scale)
-      return devstat.text(e.device, previous, elapsed, figure, decimals, scale)
-    end
-    -- Only what is shown is ranked: the others keep the rank they had.
-    selection:set_bytes(e.place, s.total_bytes)
-    if o.form then
-      rows[#rows + 1] = not (o.z and is_idle(s)) and data_row(o, e.device.name, s, text, tty, cpu) or nil
-    elseif o.x then
-      if not (o.z and is_idle(s)) then
-        out(extended_line(o, e.device.name, text), has_line and "" or sides("%4s%5s"), "\n")
-        has_line = true
-      end
-    else
-      out(columns(o, e.device, s, text))
-    end
-  end
-  if o.form then
-    return rows
-  elseif o.x and not has_line and (o.tty or o.cpu) then
-    out((" "):rep(o.I and 85 or 52), sides("%4s%6s"), "\n")
-  elseif not o.x then
-    out(o.cpu and cpu_text(now, prev) or "", "\n")
-  end
-end
-
-local function report(o, reader)
-  local selection, history = devstat.selection(), devstat.history()
-  local mode = (#o.names > 0 or #o.patterns > 0) and "only" or "add"
-  local max = math.min(o.max, 2147483647)
-  local heads_due, prev, sink, since = tick.pager(PAGE), nil, nil, nil
-  return tick.run(reader.chain, o.wait, o.count, function(sample)
-    local now, message = reader:read()
-    if not now then tool.stop(3, message) end
-    local changed, why
-    if now.changed or o.h then
-      changed, why = selection:apply(now.devices, now.generation, mode, o.names, o.patterns,
-        max, o.h)
-      if changed == nil then fail("%s", why) end
-    end
-    local shown = shown_entries(o, selection, now.devices)
-    if not o.form and heads_due(1, changed or o.x) then write_header(o, shown) end
-    local rows = write_report(o, selection, shown, now, prev, history)
-    if o.form then
-      sink = sink or data_sink(o)
-      sink.show(rows, tool.moment(o.form, nil, sample, since and sample - since or sample:since_creation(), not since))
-    end
-    since = sample
-    history:add(now)
-    prev = now
-  end)
-end
-
---- Runs the command; one line on standard error says what went wrong.
--- @tparam {string,...} args its command line
--- @treturn integer exit status: 0, 1 as iostat(8), 2 an option that is none, 3 the source could not be read or
--- the output not be written
-function M.run(args)
-  return tool.run("iostat", function()
-    local o = parse(args)
-    local ks, message = chain.open()
-    if not ks then tool.stop(3, message) end
-    local reader
+-- Reads the devices, and chooses anew if they changed.
+local function follow(ks, o)
+  local reader, message = o.reader, nil
+  if not reader then
     reader, message = devstat.open(ks)
-    if not reader then tool.stop(3, message) end
-    if not o.max then o.max = math.max(default_max(o), #o.names) end
-    o.tty = o.T or not (o.d or o.x)
-    o.cpu = o.C or not (o.d or o.x)
-    local status = report(o, reader)
-    ks:close()
-    return status
-  end)
+  else
+    o.history:add(o.now)
+  end
+  o.reader, o.before = reader, o.now
+  if reader then
+    o.now, message = reader:read()
+  end
+  if message then tool.stop(3, message) end
+  o.etime = o.now.snap_time - (o.before and o.before.snap_time or 0)
+  if o.etime <= 0 then o.etime = 1 end
+  o.changed = false
+  if o.now.changed or o.h then
+    local mode = (#o.names > 0 or #o.patterns > 0) and "only" or "add"
+    o.changed, message = o.selection:apply(o.now.devices, o.now.generation, mode, o.names, o.patterns,
+      math.min(o.max, 2147483647), o.h)
+    if o.changed == nil then fail("%s", message) end
+  end
+  o.shown = shown_entries(o)
 end
 
-return M
+-- The figures of an entry, and function(figure, decimals, scale) that renders one. The first report is since boot,
+-- whatever a device's age.
+local function figures_of(o, e)
+  local previous, elapsed
+  if o.before then
+    previous, elapsed = o.history:previous(e.device, o.now)
+  else
+    elapsed = o.now.snap_time
+  end
+  elapsed = elapsed > 0 and elapsed or 1
+  local s = devstat.compute(e.device, previous, elapsed)
+  -- Only what is shown is ranked: the others keep the rank they had.
+  o.selection:set_bytes(e.place, s.total_bytes)
+  return s, function(figure, decimals, scale)
+    return devstat.text(e.device, previous, elapsed, figure, decimals, scale)
+  end
+end
+
+local function rows(_, _, _, o)
+  local list, tty, cpu = {}, { tty_rates(o) }, cpu_shares(o)
+  for _, e in ipairs(o.shown) do
+    local s, text = figures_of(o, e)
+    list[#list + 1] = not (o.z and is_idle(s)) and data_row(o, e.device.name, s, text, tty, cpu) or nil
+  end
+  return list
+end
+
+-- The terminals' and the CPUs' columns. In iostat(8) terminals are a blank narrower behind a device's line.
+local function sides(o, format)
+  return (o.tty and tty_text(o, format) or "") .. (o.cpu and cpu_text(o) or "")
+end
+
+-- A line per device.
+local function write_extended(o, out)
+  local has_line = false
+  for _, e in ipairs(o.shown) do
+    local s, text = figures_of(o, e)
+    if not (o.z and is_idle(s)) then
+      out(extended_line(o, e.device.name, text), has_line and "" or sides(o, "%4s%5s"), "\n")
+      has_line = true
+    end
+  end
+  if not has_line and (o.tty or o.cpu) then
+    out((" "):rep(o.I and 85 or 52), sides(o, "%4s%6s"), "\n")
+  end
+end
+
+-- All devices in one line.
+local function write_line(o, out)
+  out(o.tty and tty_text(o, "%4s%6s") or "")
+  for _, e in ipairs(o.shown) do
+    out(columns(o, e.device, figures_of(o, e)))
+  end
+  out(o.cpu and cpu_text(o) or "", "\n")
+end
+
+local function text(_, _, _, o)
+  local texts = {}
+  local function out(...)
+    texts[#texts + 1] = table.concat({ ... })
+  end
+  if o.heads_due(1, o.changed or o.x) then write_header(o, out) end
+  local write = o.x and write_extended or write_line
+  write(o, out)
+  return table.concat(texts)
+end
+
+return report({
+  name = "devstat", command = "iostat", options = parse, operands = "drives", optional = true,
+  follow = follow, columns = data_columns, rows = rows, text = text,
+})
