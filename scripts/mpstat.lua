@@ -8,6 +8,7 @@
 -- Linux does not count icsw, migr, smtx, srw, syscl; faults, and on kernels without /proc/schedstat csw, only
 -- for the machine (-a): these are "-". ithr are softirqs.
 -- SPDX-License-Identifier: MIT
+local core = require("kstat.core")
 local kstat = require("kstat")
 local ticks = require("kstat.ticks")
 
@@ -15,19 +16,24 @@ local function selector(module, name, instance)
   return assert(kstat.selector({ module = module, instance = instance, name = name, class = "misc" }))
 end
 
-local cpus, cpu_vm = selector("cpu", "sys"), selector("cpu", "vm")
+local CPUS, cpu_vm = { selector("cpu", "sys") }, selector("cpu", "vm")
 local all_sys, all_vm = selector("unix", "sys", 0), selector("unix", "vm", 0)
-local rates, sum = ticks.rates, ticks.sum
+local rates, sum, unpack = ticks.rates, ticks.sum, table.unpack or unpack
 local COUNTS = { "minf", "mjf", "xcal", "intr", "ithr", "csw", "icsw", "migr", "smtx", "srw", "syscl" }
 local WIDTHS = { minf = 4, mjf = 3, srw = 4, intr = 5, syscl = 5, usr = 4, sys = 3, wt = 3, idl = 3 } -- others: 4
+
+local linux -- whether the machine has kstats of its own, with more statistics than a CPU's
+-- What CPUs count besides their time, on Linux the first three: a kstat is searched for each name that it lacks.
+local COUNTED = { "xcalls", "intr", "intrthread", "inv_swtch", "cpumigrate", "mutex_adenters", "rw_rdfails",
+  "rw_wrfails", "syscall" }
 
 -- The row of CPUs: of their kstats, those of their memory, and those that count switches.
 local function row_of(elapsed, sys, vm, switching)
   local user, kernel, idle, wait, rate = ticks.shares(sys, ticks.TICKS)
   local n = ticks.factor(elapsed, rate, #sys)
   local hat, as, mjf = rates(vm, "hat_fault", "as_fault", "maj_fault")
-  local xcal, intr, ithr, icsw, migr, smtx, readers, writers, syscl = rates(sys, "xcalls", "intr", "intrthread",
-    "inv_swtch", "cpumigrate", "mutex_adenters", "rw_rdfails", "rw_wrfails", "syscall")
+  local xcal, intr, ithr, icsw, migr, smtx, readers, writers, syscl =
+    rates(sys, unpack(COUNTED, 1, linux and 3 or #COUNTED))
   local csw, minf, srw = rates(switching, "pswitch"), sum(hat, as), sum(readers, writers)
   return {
     sys[1] and sys[1].instance or 0, minf and minf * n, mjf and mjf * n, xcal and xcal * n, intr and intr * n,
@@ -36,11 +42,9 @@ local function row_of(elapsed, sys, vm, switching)
   }
 end
 
-local linux -- whether the machine has kstats of its own, with more statistics than a CPU's
-
 -- A row for each CPU, or one for all.
 local function rows(d, _, _, options)
-  local list, shown = d:select(cpus), {}
+  local list, shown = core.select(d, CPUS), {}
   local memory, switching
   if linux and (options.aggregate or #list == 1) then
     memory, switching = { d:lookup("unix", 0, "vm") }, { d:lookup("unix", 0, "sys") }
@@ -94,5 +98,5 @@ return kstat.report({
     { "p", "sets", help = "the processor set of each CPU (not known: -)" },
     { "q", "quiet", help = "no messages about changes (there are none)" },
   },
-  select = { cpus, cpu_vm, all_vm, all_sys },
+  select = { CPUS[1], cpu_vm, all_vm, all_sys },
 })

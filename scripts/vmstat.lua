@@ -112,7 +112,7 @@ local shown -- the disks
 local function show_disks(options, ks)
   shown = {}
   for i, k in ipairs(choose_disks(options, ks)) do
-    shown[i] = { module = k.module, instance = k.instance, name = k.name, field = "disk" .. i, short = short_name(k) }
+    shown[i] = { module = k.module, instance = k.instance, name = k.name, short = short_name(k) }
   end
 end
 
@@ -120,6 +120,10 @@ end
 
 local PAGING = { "execpgin", "execpgout", "execfree", "anonpgin", "anonpgout", "anonfree", "fspgin", "fspgout",
   "fsfree" }
+-- What Linux does not count comes last, and is not asked for there: a kstat is searched for each name that it lacks.
+local ANONYMOUS = { "anonpgin", "anonpgout" }
+local MEMORY = { "as_fault", "dfree", "scan", "pgrec", "hat_fault" }
+local FAULTS = { "intr", "pswitch", "syscall" }
 -- Titles, widths, and the fields that they show if these are called otherwise.
 local CLASSIC = {
   { "r", 2 }, { "b", 1 }, { "w", 1 }, { "swap", 6 }, { "free", 5 }, { "re", 3 }, { "mf", 3 }, { "pi", 2 }, { "po", 2 },
@@ -169,45 +173,43 @@ local function scaled(value, factor)
   return value and value * factor
 end
 
--- The fields of memory and paging in both forms. factor: of rates. Linux does not count `de`.
-local function add_memory(row, d, vm, factor, linux)
-  local vminfo = d:lookup("unix", 0, "vminfo")
+-- Memory and paging in both forms: swap, free, re, mf, fr, de, sr. factor: of rates. Linux does not count `de`.
+local function memory(d, vm, factor, linux)
+  local vminfo, swap, free = d:lookup("unix", 0, "vminfo"), nil, nil
   local misc = not linux and d:lookup("unix", nil, "system_misc")
-  local reclaims, hat, as, freed, scan = rates(vm, "pgrec", "hat_fault", "as_fault", "dfree", "scan")
+  local as, freed, scan, reclaims, hat = rates(vm, unpack(MEMORY, 1, linux and 3 or #MEMORY))
   if vminfo then
-    local updates, swap, free = vminfo:get("updates", "swap_avail", "freemem")
-    row.swap, row.free = scaled(mean("swap", updates, swap), kb), scaled(mean("free", updates, free), kb)
+    local updates, available, unused = vminfo:get("updates", "swap_avail", "freemem")
+    swap, free = scaled(mean("swap", updates, available), kb), scaled(mean("free", updates, unused), kb)
   end
-  row.re, row.mf, row.sr = reclaims and reclaims * factor, scaled(sum(hat, as), factor), scan and scan * factor
-  row.fr, row.de = freed and freed * factor * kb, misc and scaled(misc:now():get("deficit"), kb) or nil
+  return swap, free, scaled(reclaims, factor), scaled(sum(hat, as), factor), scaled(freed, factor * kb),
+    misc and scaled(misc:now():get("deficit"), kb) or nil, scaled(scan, factor)
 end
 
-local function add_paging(row, vm, factor)
-  local values = { rates(vm, unpack(PAGING)) }
-  for i, statistic in ipairs(PAGING) do
+local function add_paging(row, vm, factor, linux)
+  local asked = linux and ANONYMOUS or PAGING
+  local values = { rates(vm, unpack(asked)) }
+  for i, statistic in ipairs(asked) do
     row[statistic] = scaled(values[i], factor * kb)
   end
+  return row
 end
 
--- The counters of swapped pages on Linux are those of operations on illumos.
-local function add_rest(row, d, sys, vm, factor, linux)
+-- Threads: r, b, w.
+local function threads(d, linux)
   local sysinfo = d:lookup("unix", 0, "sysinfo")
-  if sysinfo then
-    local updates, ready, waiting, swapped = sysinfo:get("updates", "runque", "waiting", "swpque")
-    row.r, row.b = mean("r", updates, ready), mean("b", updates, waiting)
-    row.w = not linux and mean("w", updates, swapped) or nil
+  if not sysinfo then
+    return nil
   end
-  local pi, po, si, so = rates(vm, "pgpgin", "pgpgout", linux and "pgswapin" or "swapin",
-    linux and "pgswapout" or "swapout")
-  row.pi, row.po = pi and pi * factor * kb, po and po * factor * kb
-  row.si, row.so = si and si * factor, so and so * factor
-  local interrupted, calls, switches = rates(sys, "intr", "syscall", "pswitch")
-  row["in"], row.syscall = interrupted and interrupted * factor, calls and calls * factor
-  row.cs = switches and switches * factor
-  for _, disk in ipairs(shown) do
-    local k = d:lookup(disk.module, disk.instance, disk.name)
-    row[disk.field] = k and sum(k:rate("reads", "writes"))
-  end
+  local updates, ready, waiting, swapped = sysinfo:get("updates", "runque", "waiting", "swpque")
+  return mean("r", updates, ready), mean("b", updates, waiting), not linux and mean("w", updates, swapped) or nil
+end
+
+-- The operations of the disk in that place.
+local function operations(d, place)
+  local disk = shown[place]
+  local k = disk and d:lookup(disk.module, disk.instance, disk.name)
+  return k and sum(k:rate("reads", "writes"))
 end
 
 local function line_rows(d, options)
@@ -215,14 +217,22 @@ local function line_rows(d, options)
   local user, kernel, idle, wait, rate = ticks.shares(sys, linux and ticks.NANOSECONDS or ticks.TICKS)
   local misc = linux and d:lookup("unix", 0, "system_misc")
   local factor = ticks.factor(d.elapsed, rate, misc and misc:get("ncpus") or not linux and #sys)
-  local row = { us = user, sy = kernel, id = sum(idle, wait) }
-  add_memory(row, d, vm, factor, linux)
+  local swap, free, re, mf, fr, de, sr = memory(d, vm, factor, linux)
   if options.paging then
-    add_paging(row, vm, factor)
-  else
-    add_rest(row, d, sys, vm, factor, linux)
+    return { add_paging({ swap = swap, free = free, re = re, mf = mf, fr = fr, de = de, sr = sr }, vm, factor, linux) }
   end
-  return { row }
+  local r, b, w = threads(d, linux)
+  -- The counters of swapped pages on Linux are those of operations on illumos.
+  local pi, po, si, so = rates(vm, "pgpgin", "pgpgout", linux and "pgswapin" or "swapin",
+    linux and "pgswapout" or "swapout")
+  local interrupted, switches, calls = rates(sys, unpack(FAULTS, 1, linux and 2 or #FAULTS))
+  return { {
+    r = r, b = b, w = w, swap = swap, free = free, re = re, mf = mf, fr = fr, de = de, sr = sr,
+    pi = scaled(pi, factor * kb), po = scaled(po, factor * kb), si = scaled(si, factor), so = scaled(so, factor),
+    disk1 = operations(d, 1), disk2 = operations(d, 2), disk3 = operations(d, 3), disk4 = operations(d, 4),
+    ["in"] = scaled(interrupted, factor), syscall = scaled(calls, factor), cs = scaled(switches, factor),
+    us = user, sy = kernel, id = sum(idle, wait),
+  } }
 end
 
 local wider = {} -- by how much each group is wider than on Solaris
