@@ -50,4 +50,10 @@ Media Error: 12345 ,Device Not Ready: 0 ,No Device: 0 ,Recoverable: 0 $
 Illegal Request: 38 $
 ]]), iostat("-Er"))
   end)
+
+  it("indents the heads alone of the errors of paths (-Xe)", function()
+    assert.equal(ends("           ---- errors --- $\ndevice  s/w h/w trn tot $\nsd0     0   2   0   2 $\n"),
+      iostat("-Xe"))
+    assert.equal(ends("  ---- errors --- $\n  s/w h/w trn tot device\n  0   2   0   2 sd0\n"), iostat("-Xne"))
+  end)
 end)

@@ -26,10 +26,10 @@ local function blank(o, list)
   return (o.r or o.form) and list or add(list, { { "", 0 } })
 end
 
-local function figures_columns(o, both)
+local function figures_columns(list, o, both)
   local per, byte = o.I and "i" or "s", o.M and "M" or "k"
   local service = both and { { "wsvc_t", 6, "%.1f" }, { "asvc_t", 6, "%.1f" } } or { { "svc_t", 6, "%.1f" } }
-  local list = add({}, { { "r/" .. per, 6, "%.1f" }, { "w/" .. per, 6, "%.1f" }, { byte .. "r/" .. per, 6, "%.1f" },
+  add(list, { { "r/" .. per, 6, "%.1f" }, { "w/" .. per, 6, "%.1f" }, { byte .. "r/" .. per, 6, "%.1f" },
     { byte .. "w/" .. per, 6, "%.1f" }, { "wait", 4, "%.1f" }, { "actv", 4, "%.1f" } })
   add(list, service)
   return add(list, { { "%w", 3 }, { "%b", 3 } })
@@ -100,18 +100,16 @@ end
 
 -- --- a line per device -----------------------------------------------------------------------------
 
--- The columns of a device, and the layout of its line. `joined`: its first error count follows the name at once.
+-- The columns of a device, and the layout of its line. `joined`: no blanks come before its first error count.
 local function device_columns(o, width, joined, system)
-  local list = o.n and blank(o, {}) or add({}, { { "device", width, "%s", align = "left" } })
+  local list = not o.n and add({}, { { "device", width, "%s", align = "left" } }) or joined and {} or blank(o, {})
   if o.x then
-    for _, column in ipairs(figures_columns(o, o.n)) do
-      list[#list + 1] = column
-    end
+    figures_columns(list, o, o.n)
   elseif not joined then
     blank(o, list)
   end
   for i, head in ipairs(o.e and ERRORS or {}) do
-    add(list, (i > 1 or not joined) and { { head, 3 } } or {})
+    add(list, (i > 1 or o.n or not joined) and { { head, 3 } } or {})
   end
   add(list, o.n and { { "device", 0, "%s", align = "left" } } or {})
   if system then
@@ -148,7 +146,7 @@ end
 -- @tparam bool system whether terminals and CPUs follow the first line
 -- @treturn table
 function M.new(o, rows, system)
-  local self = { o = o, rows = rows, joined = not o.r and not o.n and not o.x and (o.X or o.Y), width = LEAST_NAME }
+  local self = { o = o, rows = rows, joined = not o.r and not o.x and (o.X or o.Y), width = LEAST_NAME }
   for i = 1, #rows do
     self.width = math.min(math.max(self.width, #rows[i].label), MOST_NAME)
   end
@@ -193,9 +191,9 @@ function M.write(out, self, system, errors, mounts)
     end
     if row.ready and not (o.z and is_idle(row.figures, total)) then
       local name, values, n = name_of(self, row, mounts and mounts(row), soft), { unpack(self.room) }, 0
-      n = o.n and put_blank(o, values, n) or put(values, n, name)
+      n = not o.n and put(values, n, name) or self.joined and n or put_blank(o, values, n)
       n = o.x and put_figures(o, values, n, row.figures, o.n) or self.joined and n or put_blank(o, values, n)
-      if errors and self.joined then
+      if errors and self.joined and not o.n then
         n = put(values, n, hard, transport, total)
       elseif errors then
         n = put(values, n, soft, hard, transport, total)
@@ -286,9 +284,7 @@ function M.columns(o)
   local list = {}
   if o.devices then
     add(list, { { "device", 0, "%s" } })
-    for _, column in ipairs(figures_columns(o, true)) do
-      list[#list + 1] = column
-    end
+    figures_columns(list, o, true)
     for _, head in ipairs(o.e and ERRORS or {}) do
       add(list, { { head, 0 } })
     end
