@@ -1,5 +1,6 @@
 -- vmstat, mpstat, nicstat, intrstat, arcstat and fsstat: on a capture of illumos, on recorded trees of Linux, live.
 local capture = require("support.capture")
+local linux = require("support.linux")
 local run = require("support.run")
 
 local illumos = "spec/vectors/kstat/host.jsonl"
@@ -53,8 +54,6 @@ local function on_part(words, keep)
   return text
 end
 
--- The figures are those that follow by hand from the fixture. Its snapshots are 5.0 s apart, in which the six CPUs
--- counted 4769 ticks: 7.948 s each, and rates are per second of these, as in the original.
 describe("vmstat of a Linux without /proc/stat", function()
   it("shows the paging that /proc/vmstat tells of", function()
     local tree = linux.copy(run.tree("small"))
@@ -66,6 +65,8 @@ describe("vmstat of a Linux without /proc/stat", function()
   end)
 end)
 
+-- The figures are those that follow by hand from the fixture. Its snapshots are 5.0 s apart, in which the six CPUs
+-- counted 4769 ticks: 7.948 s each, and rates are per second of these, as in the original.
 describe("vmstat of an illumos capture", function()
   -- r: runque 1204451 -> 1204453 over 4 updates, 0.5, cut off to 0
   -- swap: (4918273647737036 - 4918273645091827) / 5 updates = 529041 pages = 2116164 KB
