@@ -298,7 +298,7 @@ is_wanted(const struct ks_seg_file *f, const struct ks_seg_entry *e, const struc
 	if (f->h.boot != ks_seg_boot())
 		return false; /* its times are those of another boot's clock */
 	/* What has no proper name is complained about. */
-	if (ks_seg_is_name(e->module) && ks_seg_is_name(e->class_) && 
+	if (ks_seg_is_name(e->module) && ks_seg_is_name(e->class_) &&
 	    !ks_scan_wants(scan, e->module, e->class_, e->name))
 		return false;
 	if (state == KS_SEG_INSTALLED)
