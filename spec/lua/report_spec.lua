@@ -252,6 +252,7 @@ sd0      0.0    0    0.0   0
   it("explains itself", function()
     local text, status = output(report, "--help")
     assert.matches("^usage: kstatlua disks %[options%] %[name %.%.%.%] %[interval %[count%]%]\nbusy disks\n", text)
+    assert.matches("\n  +%-%-trust [^\n]+\n  %-h, %-%-help +this\n$", text)
     assert.equals(0, status)
   end)
 

@@ -24,8 +24,9 @@ local STANDARD = {
   { "z", "skip_idle", long = "skip-idle" }, { "T", "timestamp", arg = "d|u", type = "timestamp" },
   { nil, "sort", arg = "COLUMN" }, { nil, "top", arg = "N", type = "count" }, { "r", "replay", arg = "FILE" },
   { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" },
-  { nil, "color", arg = "always|never|auto", type = "word", default = "auto" }, { "h", "help", final = true },
+  { nil, "color", arg = "always|never|auto", type = "word", default = "auto" },
 }
+local HELP = { { "h", "help", final = true } } -- the last one of the list that it prints
 -- What else is in the table of options.
 local TAKEN = { interval = true, count = true, operands = true }
 local OWN_FIELDS = { help = "string", arg = "string", long = "string", type = "string", default = "any" }
@@ -106,7 +107,7 @@ end
 -- @treturn table for `read`
 function options.declare(own)
   check_own(own)
-  local declared = options.command(own or {}, STANDARD, options.whose)
+  local declared = options.command(own or {}, STANDARD, options.whose, HELP)
   declared.report = true
   return declared
 end
