@@ -419,6 +419,53 @@ histograms(kstat_pub_t *pub)
 	kstat2_delete(h);
 }
 
+static struct ks_seg_entry *
+entry_of(kstat_t *p)
+{
+	return ((struct ks_provider *)p)->published->entry;
+}
+
+/* A histogram that claims more buckets than lie in its entry is left out: what lies behind may be another's. */
+static void
+too_many_buckets(void)
+{
+	const char *pseg[] = { "misc", "my_drv", "2", "data_in" };
+	kstat_pub_t *pub = kstat_publish("buckets", 0);
+	kstat2_t *h = kstat2_publish_histogram(pub, pseg, 4, KSTAT2_NVHIST_LINEAR, KSTAT_NVMT_BYTES, 1, 0,
+	    0, 1024, 128, 0, "", 0);
+	struct ks_seg_entry *e;
+	const char *warning;
+
+	CHECK(kstat2_install(h) == 0);
+	e = entry_of(h);
+	e->range_max = 1000 * 128;
+	e->check = ks_seg_entry_check(e, (struct ks_seg_field *)((char *)e + e->fields), (char *)e + e->strings);
+	CHECK(see("my_drv", 2, "data_in") == NULL);
+	warning = ks_chain_warning(kc);
+	CHECK(warning != NULL && strstr(warning, "a kstat whose data does not fit its type") != NULL);
+	kstat_unpublish(pub);
+}
+
+/* A queue whose writer was killed in a change is read: nobody else will end that change. */
+static void
+dead_writer(void)
+{
+	kstat_pub_t *pub = kstat_publish("writer", 0);
+	kstat_t *p = kstat_publish_create(pub, "sd", 1, "sd1", "disk", KSTAT_TYPE_IO, 1, 0);
+	int status;
+	pid_t pid;
+
+	CHECK(kstat_install(p) == 0 && kstat_ioq_runq_enter(kstat_ioq(p)) == 0);
+	pid = fork();
+	if (pid == 0) {
+		(void)ks_word_lock((ks_word *)(void *)((char *)entry_of(p) + entry_of(p)->data));
+		(void)raise(SIGKILL);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+	CHECK(KSTAT_IO_PTR(read_kstat("sd", 1, "sd1"))->rcnt == 1);
+	kstat_unpublish(pub);
+}
+
 /* --- life and death -------------------------------------------------------------------------------- */
 
 static void
@@ -755,12 +802,6 @@ duplicates(void)
 	kstat_unpublish(pub);
 }
 
-static struct ks_seg_entry *
-entry_of(kstat_t *p)
-{
-	return ((struct ks_provider *)p)->published->entry;
-}
-
 /* The place of a deleted kstat is taken again, but not at once: another process may still be updating what was there. */
 static void
 places(void)
@@ -886,6 +927,8 @@ main(int argc, char **argv)
 	most_shards(pub);
 	records(pub);
 	histograms(pub);
+	too_many_buckets();
+	dead_writer();
 	again(pub);
 	come_and_go(pub);
 	kstat_unpublish(pub);
