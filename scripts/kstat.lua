@@ -118,6 +118,19 @@ local function compile(options, operands)
   return selectors
 end
 
+-- True if published kstats match what names a class of the machine, too: they are shown with their publisher. A result
+-- of -a that does not say it is the machine's then.
+local function says_whose(options, aggregations)
+  for _, aggregation in ipairs(aggregations) do
+    for _, column in ipairs(aggregation.columns) do
+      if column.header == "publisher" then
+        return true
+      end
+    end
+  end
+  return not options.a or options.trust ~= nil
+end
+
 local function compile_aggregations(options)
   local list = {}
   for i, text in ipairs(options.a or {}) do
@@ -282,8 +295,8 @@ local function main()
   local format = format_of(options)
   local aggregations = compile_aggregations(options)
   -- -v counts the whole chain; else nothing is looked at that no selector can match.
-  local ks, message, errname = core.open(tool.whose(options, { capture = options.r, everybody = true,
-    only = not options.v and selectors or nil }))
+  local ks, message, errname = core.open(tool.whose(options, { capture = options.r,
+    everybody = says_whose(options, aggregations), only = not options.v and selectors or nil }))
   if not ks then
     tool.stop(options.trust and errname == "EINVAL" and 2 or 3, message)
   end

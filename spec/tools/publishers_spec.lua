@@ -122,6 +122,20 @@ describe("what is published under the machine's names", function()
     end
   end)
 
+  it("is in no result of -a together with the machine's, and has the key publisher", function()
+    forge("")
+    for _, operands in ipairs({ "-c disk", "cpu::time", "-c net" }) do
+      for _, what in ipairs({ "sum", "sum by (name)", "count by (module)" }) do
+        local command = ("kstat -p -a '%s' %s"):format(what, operands)
+        assert.equal((say(command)), (say(command, true)))
+      end
+    end
+    assert.equal((say("kstat -p -a count '*::tcp'")), (say("kstat -p -a count '*::tcp'", true)))
+    assert.equal((say("kstat -p -a count cpu_stat")), (say("kstat -p -a count '/^(cpu_stat|shop)$/'", true)))
+    assert.matches("\nforger:count\t1\n", (say("kstat -p -a 'count by (publisher)' '*::tcp'", true)))
+    assert.equal("jobs:sum\t0\n", (say("kstat -p -a 'sum by (name)' '*::jobs'", true)))
+  end)
+
   it("names no process of another user if a stranger did it; prtop shows process and user", function()
     if not root then
       pending("takes root, who becomes somebody else by setpriv")

@@ -6,7 +6,7 @@ local unknown = require("kstat.unknown")
 
 local definition = {}
 
-local HEADER = { module = true, instance = true, name = true, class = true }
+local HEADER = { module = true, instance = true, name = true, class = true, publisher = true }
 local KNOWN = { reduce = true, by = true, of = true, top = true, over_time = true, rate = true }
 
 -- A key column: `header`: a field of the kstat; else `value`: a function(k, statistic, value).

@@ -10,7 +10,7 @@ local reducers = require("kstat.reducers")
 local grammar = {}
 
 local WORDS = {
-  module = true, instance = true, name = true, class = true, statistic = true,
+  module = true, instance = true, name = true, class = true, statistic = true, publisher = true,
 }
 
 local pattern -- made when it is first needed
@@ -37,7 +37,7 @@ local function make_key(name)
   if WORDS[name] or name:find("^%$") then
     return name
   end
-  return nil, ("there is no key '%s' (module, instance, name, class, statistic, $1, $name)"):format(name)
+  return nil, ("there is no key '%s' (module, instance, name, class, statistic, publisher, $1, $name)"):format(name)
 end
 
 local function make_top(n)

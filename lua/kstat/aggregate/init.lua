@@ -29,9 +29,10 @@
 --     llquantize(factor, low, high, n)    by powers of a factor from low to high, n steps in each
 --     top N                   what follows (nothing: sum), largest first, N of them
 --
--- Keys: module, instance, name, class, statistic, and `$1` or `$name`, a capture group of the selectors'
--- regular expressions (numbered through module, instance, name, statistic and class). What a group does
--- not match is left out. Without keys everything falls into one.
+-- Keys: module, instance, name, class, statistic, publisher ("" for the machine), and `$1` or `$name`, a capture
+-- group of the selectors' regular expressions (numbered through module, instance, name, statistic and class). What a
+-- group does not match is left out. Without keys everything falls into one. Where the machine's kstats have a key, what
+-- is published under the same key is left out: nobody would know whose figure the result is.
 --
 -- `of` takes an expression (kstat.expression), which gives one value for each kstat, and is
 -- nil where something is missing; statistic is then the expression's text. `of rate(*)` stands for every
@@ -156,16 +157,38 @@ local function is_finite(v)
   return type(v) == "number" and v == v and v ~= math.huge and v ~= -math.huge
 end
 
+-- True if a group takes values of that origin: "machine", "published", or nil for a script's own. What is published
+-- never mixes with what is the machine's, which replaces it.
+local function takes(self, group, origin)
+  if origin == "published" and group.origin == "machine" then
+    return false
+  elseif origin == "machine" and group.origin == "published" then
+    for i, accumulator in ipairs(self.accumulators) do
+      group[i] = accumulator.new()
+    end
+  end
+  group.origin = origin or group.origin
+  return true
+end
+
+local function add_to(self, path, origin, values, n, time)
+  local group = group_of(self, path, true)
+  if takes(self, group, origin) then
+    update(self, group, values, n, time)
+  end
+end
+
 -- n numbers of one kstat.
 local function add_kstat(self, k, names, values, n)
+  local origin = k.publisher and "published" or "machine"
   local path = {}
   for i = 1, self.early do
-    path[i] = k[self.columns[self.path[i]].header]
+    path[i] = k[self.columns[self.path[i]].header] or ""
   end
   local time = self.timed and (k.snaptime or k.crtime)
   local late = self.late
   if #late == 0 then
-    return update(self, group_of(self, path, true), values, n, time)
+    return add_to(self, path, origin, values, n, time)
   end
   local one = {}
   for i = 1, n do
@@ -183,7 +206,7 @@ local function add_kstat(self, k, names, values, n)
     end
     if complete then
       one[1] = values[i]
-      update(self, group_of(self, path, true), one, 1, time)
+      add_to(self, path, origin, one, 1, time)
     end
   end
 end
@@ -465,8 +488,10 @@ function methods.merge(self, other)
       path[i] = group.key[column]
     end
     local mine = group_of(self, path, true)
-    for i, accumulator in ipairs(self.accumulators) do
-      accumulator.merge(mine[i], group[i])
+    if takes(self, mine, group.origin) then
+      for i, accumulator in ipairs(self.accumulators) do
+        accumulator.merge(mine[i], group[i])
+      end
     end
   end
   return self
