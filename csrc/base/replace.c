@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -175,15 +177,13 @@ put_in_place(const struct place *p, int fd, const char *aside, bool named)
 	return rc;
 }
 
-/* Replaces the file in a place that was found. 0, or -1 with errno. mode -1: as the umask has it. */
+/* Replaces the file by way of another name. 0, or -1 with errno: EEXIST if that name is another's. */
 static int
-replace(const struct place *p, int mode, const void *text, size_t n)
+replace_by(const struct place *p, const char *aside, int mode, const void *text, size_t n)
 {
-	char aside[NAME_MAX + 1];
 	bool named;
 	int fd, rc, err;
 
-	(void)snprintf(aside, sizeof(aside), ".%.*s.kstat", NAME_MAX - 8, p->name);
 	fd = make_file(p, aside, &named);
 	if (fd < 0)
 		return -1;
@@ -198,6 +198,27 @@ replace(const struct place *p, int mode, const void *text, size_t n)
 	if (rc != 0)
 		(void)unlinkat(p->dir, aside, 0);
 	errno = err;
+	return rc;
+}
+
+/*
+ * Replaces the file in a place that was found. 0, or -1 with errno. mode -1: as the umask has it. The name on the way
+ * is always the same one, so that what a killed process left is removed; but where another user has made a directory
+ * or a file of that name, it is one that nobody can foresee.
+ */
+static int
+replace(const struct place *p, int mode, const void *text, size_t n)
+{
+	char aside[NAME_MAX + 1];
+	int rc, tries = 0;
+
+	(void)snprintf(aside, sizeof(aside), ".%.*s.kstat", NAME_MAX - 24, p->name);
+	while ((rc = replace_by(p, aside, mode, text, n)) != 0 && errno == EEXIST && tries++ < MOST_TRIES) {
+		uint64_t number = 0;
+
+		(void)getrandom(&number, sizeof(number), GRND_NONBLOCK);
+		(void)snprintf(aside, sizeof(aside), ".%.*s.%" PRIx64, NAME_MAX - 24, p->name, number);
+	}
 	return rc;
 }
 
