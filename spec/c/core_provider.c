@@ -414,6 +414,29 @@ histograms(void)
 	kstat2_delete(o);
 }
 
+static kstat2_t *
+eight_buckets(uint64_t stepping, uint32_t flags)
+{
+	const char *pseg[] = { "misc", "my_drv", "3", "kept" };
+
+	return kstat2_create_histogram(pseg, 4, ALL_ZONES, KSTAT2_NVHIST_LINEAR, KSTAT_NVMT_BYTES, 1,
+	    KSTAT2_NVMF_NONE, NULL, 0, 0, 8 * stepping, stepping, flags, "", KSTAT2_MF_NONE);
+}
+
+/* A PERSISTENT histogram goes on only with the ranges that it had, though as many buckets of others would fit. */
+static void
+persistent_histogram(void)
+{
+	kstat2_t *first = eight_buckets(128, KSTAT2_FLAG_PERSISTENT), *again;
+
+	CHECK(first != NULL && kstat2_install(first) == 0);
+	kstat2_delete(first);
+	CHECK(eight_buckets(64, 0) == NULL && errno == EEXIST);
+	again = eight_buckets(128, 0);
+	CHECK(again != NULL && again == first && kstat2_install(again) == 0);
+	kstat2_delete(again);
+}
+
 static void
 metadata(void)
 {
@@ -511,6 +534,7 @@ main(void)
 	persistent();
 	callbacks();
 	histograms();
+	persistent_histogram();
 	metadata();
 	threads();
 	(void)kstat_chain_update(kc);

@@ -296,6 +296,27 @@ describe("sorting", function()
       assert.equal(want, table.concat(order, " "))
     end
   end)
+
+  it("leaves rows with the same value in their order", function()
+    local rows, want = {}, {}
+    for i = 1, 40 do
+      rows[i], want[i] = { v = 1, i = i }, "1 " .. i
+    end
+    local report = kstat.report({ columns = { { "v", format = "%d" }, { "i", format = "%d", width = 1 } },
+      rows = function() return rows end })
+    for _, sort in ipairs({ "v", "-v" }) do
+      assert.equal("v i\n" .. table.concat(want, "\n") .. "\n", (show(report, "--sort", sort)))
+    end
+  end)
+end)
+
+describe("totals", function()
+  it("are the sums of the numbers, without those that are none", function()
+    local report = kstat.report({ totals = true, columns = { { "n" }, { "v", format = "%d" } }, rows = function()
+      return { { n = "a", v = 1 }, { n = "b", v = 0 / 0 }, { n = "c", v = 2 } }
+    end })
+    assert.matches("\ntotal +3\n$", (show(report)))
+  end)
 end)
 
 describe("operands", function()
