@@ -1,6 +1,6 @@
 /*
- * core_base.c - checks the growing array and the hash table of csrc/base/ from the inside, by random operations
- * that a simple model repeats. SPDX-License-Identifier: MIT
+ * core_base.c - checks csrc/base/ from the inside: the growing array and the hash table by random operations
+ * that a simple model repeats, and the strings of JSON. SPDX-License-Identifier: MIT
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/json.h"
 #include "base/table.h"
 #include "check.h"
 
@@ -178,6 +179,26 @@ check_refusal(void)
 	ks_table_free(&t);
 }
 
+/* Bytes that are no UTF-8 become U+FFFD each, longer forms than needed, too; control bytes and DEL are escaped. */
+static void
+check_json(void)
+{
+#define NONE "\xef\xbf\xbd"
+	static const char *const strings[][2] = { { "\x01\x7f", "\"\\u0001\\u007f\"" },
+		{ "\xc0\x80", "\"" NONE NONE "\"" }, { "\xe0\x9f\xbf", "\"" NONE NONE NONE "\"" },
+		{ "\xf0\x8f\xbf\xbf", "\"" NONE NONE NONE NONE "\"" },
+		{ "\xe0\xa0\x80\xf0\x90\x80\x80", "\"\xe0\xa0\x80\xf0\x90\x80\x80\"" } };
+
+	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
+		struct ks_buf b = { .len = 0 };
+		struct ks_json j = { .out = &b };
+
+		ks_json_string(&j, strings[i][0], strlen(strings[i][0]));
+		CHECK(b.len == strlen(strings[i][1]) && memcmp(b.data, strings[i][1], b.len) == 0);
+		ks_buf_free(&b);
+	}
+}
+
 int
 main(void)
 {
@@ -185,6 +206,7 @@ main(void)
 	check_table(UINT64_MAX);
 	check_table(100); /* many keys of one hash */
 	check_refusal();
+	check_json();
 	printf("%d checks, %d failures\n", checks, failures);
 	return failures != 0;
 }
