@@ -69,6 +69,7 @@ assert(pub:named({ module = "mod", name = "n", class = "c", shards = 1, statisti
   { name = "real", kind = "gauge", unit = "us", type = "double", value = 2.5 },
   { name = "most", kind = "counter", value = -1 },
   { name = "most_kib", kind = "gauge", unit = "KiB", value = -1 },
+  { name = "large", kind = "gauge", unit = "MiB", type = "int64", value = 13194139533312 }, -- above 2^63 bytes
 } }))
 ]])
     local expected = {
@@ -81,6 +82,7 @@ assert(pub:named({ module = "mod", name = "n", class = "c", shards = 1, statisti
       kstat_mod_waiting_jobs = "5",
       kstat_mod_real_seconds = "2.5e-06", kstat_mod_most_total = "18446744073709551615",
       kstat_mod_most_kib_bytes = "1.888946593147858e+22",
+      kstat_mod_large_bytes = "1.3835058055282164e+19",
     }
     assert.same(expected, values_of("\n" .. classic))
     assert.same(expected, values_of("\n" .. open))
@@ -268,6 +270,17 @@ h:add_value(5)
 ]])
     assert.truthy(classic:find('le="7"} 1\n', 1, true))
     assert.truthy(open:find('le="7.0"} 1\n', 1, true))
+  end)
+
+  it("has bounds with an exponent as they are", function()
+    local classic, open = expose([[
+local h = assert(pub:histogram({ module = "mod", name = "h", type = "linear", meta = "bytes", scale = 1000000000,
+  range_min = 0, range_max = 20000000000002, stepping = 10000000000001 }))
+h:add_value(5)
+]])
+    for _, text in ipairs({ classic, open }) do
+      assert.truthy(text:find('le="1e+22"} 1\n', 1, true), text)
+    end
   end)
 
   describe("of a statsblob", function()
