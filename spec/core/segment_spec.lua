@@ -51,6 +51,20 @@ describe("a reader of published kstats", function()
     assert.equal("false true true false true true false true false\n", r.out)
   end)
 
+  it("no longer shows what lay in a file in whose place another one is of no use", function()
+    local dir = run.directory()
+    local r = run.run({ "kstatlua", "-e", [[
+      local pub = assert(kstat.publish("spec"))
+      assert(pub:named({ name = "a", statistics = { "hits" } }))
+      local ks = assert(kstat.open())
+      io.write(tostring(ks:lookup("spec", 0, "a") ~= nil), " ")
+      os.execute("cd $KSTAT_DIR && echo junk > junk && mv junk spec.kseg")
+      io.write(tostring((ks:update())), " ", tostring(ks:lookup("spec", 0, "a") ~= nil), "\n")
+    ]], env = { KSTAT_DIR = dir } })
+    run.remove_directory(dir)
+    assert.same({ "true true false\n", "" }, { r.out, r.err })
+  end)
+
   it("finds publishers with the shortest and the longest name", function()
     local dir = run.directory()
     local r = run.run({ "kstatlua", "-e", [[

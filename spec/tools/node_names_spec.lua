@@ -73,6 +73,21 @@ describe("the names of node_exporter", function()
       [[node_filesystem_readonly{device="/dev/sd?",fstype="ext4",mountpoint="/mnt/a\"\\??b"} 0]])
   end)
 
+  it("are of one type each: the first that has a name keeps it", function()
+    local r = run.run({ "kstatlua", "-e", [[
+      local core = require("kstat.core")
+      local names = {}
+      for i, kind in ipairs({ "counter", "gauge" }) do
+        names[i] = { selector = core.selector_of("unix:0:vm_events"), labels = {},
+          names = { "node_faults", "pgfault", 1, "", kind } }
+      end
+      local ks = assert(kstat.open())
+      io.write(assert(core.exposition(ks, core.metric_names(names), "openmetrics")):step(true))
+    ]], env = { KSTAT_PROC = dir .. "/proc", KSTAT_SYS = dir .. "/sys", KSTAT_DIR = dir } })
+    assert.equal("", r.err)
+    assert.equal("node_faults_total 5\n", r.out:gsub("#[^\n]*\n", ""), r.out)
+  end)
+
   it("are those of what there is now", function()
     local text = render("prometheus", "sed -i s/eth0/eth1/ " .. dir .. "/proc/net/dev")
     local first, second = text:match("^(.-\n)(# TYPE node_uname_info.*)$", 2)
