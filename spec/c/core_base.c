@@ -179,7 +179,7 @@ check_refusal(void)
 	ks_table_free(&t);
 }
 
-/* Bytes that are no UTF-8 become U+FFFD each, longer forms than needed, too; control bytes and DEL are escaped. */
+/* Bytes that are no UTF-8, as longer forms than needed, become U+FFFD; control bytes and DEL are escaped. */
 static void
 check_json(void)
 {

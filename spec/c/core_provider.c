@@ -423,7 +423,7 @@ eight_buckets(uint64_t stepping, uint32_t flags)
 	    KSTAT2_NVMF_NONE, NULL, 0, 0, 8 * stepping, stepping, flags, "", KSTAT2_MF_NONE);
 }
 
-/* A PERSISTENT histogram goes on only with the ranges that it had, though as many buckets of others would fit. */
+/* A PERSISTENT histogram goes on only with the ranges that it had, not with as many buckets of others. */
 static void
 persistent_histogram(void)
 {
