@@ -425,7 +425,7 @@ entry_of(kstat_t *p)
 	return ((struct ks_provider *)p)->published->entry;
 }
 
-/* A histogram that claims more buckets than lie in its entry is left out: what lies behind may be another's. */
+/* A histogram that claims more buckets than lie in its entry is left out: others may lie behind it. */
 static void
 too_many_buckets(void)
 {
