@@ -21,6 +21,7 @@ struct selecting {
 	const struct devstat *devices;
 	int n; /* number of devices and of selections */
 	int num_selected;
+	int most;   /* that are selected in the end */
 	int number; /* the last selection number that this call gave */
 	bool removing;
 };
@@ -212,6 +213,41 @@ map_positions(struct selecting *s)
 	return true;
 }
 
+/* Selects what the names and the patterns say, and what is left if devices are only added. */
+static void
+choose_all(struct selecting *s, char **names, size_t nnames, struct devstat_match *matches, int num_matches,
+    devstat_select_mode mode, bool by_performance)
+{
+	if (mode == DS_SELECT_ONLY) {
+		for (int i = 0; i < s->n; i++)
+			s->sel[i].selected = 0;
+		s->num_selected = 0;
+	}
+	if (nnames > 0)
+		choose_by_name(s, names, nnames);
+	for (int i = 0; i < num_matches && s->num_selected < s->most; i++)
+		choose_by_pattern(s, &matches[i]);
+	if (by_performance)
+		sort_by_performance(s);
+	if (mode == DS_SELECT_ADD && s->num_selected < s->most)
+		choose_rest(s);
+}
+
+/* Checks what devstat_selectdevs() was given. 0, or -1 with errno EINVAL and a message. */
+static int
+check_lists(const struct devstat *devices, int numdevs, const struct devstat_match *matches, int num_matches,
+    char *const *dev_selections, int num_dev_selections, devstat_select_mode mode)
+{
+	if (numdevs < 0 || (devices == NULL && numdevs > 0))
+		return ks_devstat_fail(EINVAL, "%s: device list is NULL", "devstat_selectdevs");
+	if (num_matches < 0 || (matches == NULL && num_matches > 0) || num_dev_selections < 0 ||
+	    (dev_selections == NULL && num_dev_selections > 0))
+		return ks_devstat_fail(EINVAL, "%s: a list is NULL", "devstat_selectdevs");
+	if ((int)mode < DS_SELECT_ADD || mode > DS_SELECT_ADDONLY)
+		return ks_devstat_fail(EINVAL, "%s: unknown selection mode %d", "devstat_selectdevs", (int)mode);
+	return 0;
+}
+
 int
 devstat_selectdevs(struct device_selection **dev_select, int *num_selected,
     int *num_selections, long *select_generation, long current_generation,
@@ -221,7 +257,7 @@ devstat_selectdevs(struct device_selection **dev_select, int *num_selected,
 {
 	struct device_selection *old = NULL, *kept;
 	struct selecting s = {
-		.devices = devices, .n = numdevs, .removing = select_mode == DS_SELECT_REMOVE
+		.devices = devices, .n = numdevs, .most = maxshowdevs, .removing = select_mode == DS_SELECT_REMOVE
 	};
 	char **names = NULL;
 	size_t nnames, room = numdevs > 0 ? (size_t)numdevs : 1;
@@ -232,14 +268,9 @@ devstat_selectdevs(struct device_selection **dev_select, int *num_selected,
 	if (dev_select == NULL || num_selected == NULL || num_selections == NULL ||
 	    select_generation == NULL)
 		return ks_devstat_fail(EINVAL, "%s: no place for the selection", __func__);
-	if (numdevs < 0 || (devices == NULL && numdevs > 0))
-		return ks_devstat_fail(EINVAL, "%s: device list is NULL", __func__);
-	if (num_matches < 0 || (matches == NULL && num_matches > 0) || num_dev_selections < 0 ||
-	    (dev_selections == NULL && num_dev_selections > 0))
-		return ks_devstat_fail(EINVAL, "%s: a list is NULL", __func__);
-	if ((int)select_mode < DS_SELECT_ADD || select_mode > DS_SELECT_ADDONLY)
-		return ks_devstat_fail(EINVAL, "%s: unknown selection mode %d", __func__,
-		    (int)select_mode);
+	if (check_lists(devices, numdevs, matches, num_matches, dev_selections, num_dev_selections,
+	    select_mode) != 0)
+		return -1;
 
 	first = *dev_select == NULL;
 	rebuild = first || *num_selections != numdevs || *select_generation < current_generation;
@@ -264,20 +295,7 @@ devstat_selectdevs(struct device_selection **dev_select, int *num_selected,
 		memcpy(old, kept, (size_t)nold * sizeof(*old));
 
 	/* Nothing can fail from here on. */
-	if (select_mode == DS_SELECT_ONLY) {
-		for (int i = 0; i < numdevs; i++)
-			s.sel[i].selected = 0;
-		s.num_selected = 0;
-	}
-	if (nnames > 0)
-		choose_by_name(&s, names, nnames);
-	for (int i = 0; i < num_matches && s.num_selected < maxshowdevs; i++)
-		choose_by_pattern(&s, &matches[i]);
-	if (perf_select)
-		sort_by_performance(&s);
-	if (select_mode == DS_SELECT_ADD && s.num_selected < maxshowdevs)
-		choose_rest(&s);
-
+	choose_all(&s, names, nnames, matches, num_matches, select_mode, perf_select != 0);
 	ret = first || s.num_selected != *num_selected ||
 	    (compare && selections_differ(&s, old, nold));
 	*num_selected = s.num_selected;
