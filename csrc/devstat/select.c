@@ -244,7 +244,8 @@ check_lists(const struct devstat *devices, int numdevs, const struct devstat_mat
 	    (dev_selections == NULL && num_dev_selections > 0))
 		return ks_devstat_fail(EINVAL, "%s: a list is NULL", "devstat_selectdevs");
 	if ((int)mode < DS_SELECT_ADD || mode > DS_SELECT_ADDONLY)
-		return ks_devstat_fail(EINVAL, "%s: unknown selection mode %d", "devstat_selectdevs", (int)mode);
+		return ks_devstat_fail(EINVAL, "%s: unknown selection mode %d", "devstat_selectdevs",
+		    (int)mode);
 	return 0;
 }
 
@@ -257,7 +258,8 @@ devstat_selectdevs(struct device_selection **dev_select, int *num_selected,
 {
 	struct device_selection *old = NULL, *kept;
 	struct selecting s = {
-		.devices = devices, .n = numdevs, .most = maxshowdevs, .removing = select_mode == DS_SELECT_REMOVE
+		.devices = devices, .n = numdevs, .most = maxshowdevs,
+		.removing = select_mode == DS_SELECT_REMOVE
 	};
 	char **names = NULL;
 	size_t nnames, room = numdevs > 0 ? (size_t)numdevs : 1;
