@@ -197,8 +197,8 @@ ks_nodes_remove_after(struct ks_nodes *ns, struct ks_node *prev)
 	forget_indexes(ns);
 }
 
-/* Enters every node whose key is not there yet, so that the first of the chain wins. */
-static int
+/* Enters every node whose key is not there yet, so that the first of the chain wins. False without memory for it. */
+static bool
 build_index(struct ks_nodes *ns, int by)
 {
 	for (struct ks_node *node = ns->first; node != NULL;
@@ -208,10 +208,21 @@ build_index(struct ks_nodes *ns, int by)
 
 		if (find(ns, hash, &key) == NULL && !ks_table_add(&ns->by[by], hash, node->slot)) {
 			ks_table_clear(&ns->by[by]);
-			return ks_fail(ENOMEM, "out of memory for an index of the kstat chain");
+			return false;
 		}
 	}
-	return 0;
+	return true;
+}
+
+/* Finds what an index would find. */
+static struct ks_node *
+walk(const struct ks_nodes *ns, const struct ks_key *key)
+{
+	struct ks_node *node = ns->first;
+
+	while (node != NULL && !ks_key_matches(key, &node->k))
+		node = (struct ks_node *)node->k.ks_next;
+	return node;
 }
 
 struct ks_node *
@@ -221,7 +232,7 @@ ks_nodes_lookup(struct ks_nodes *ns, int by, const char *module, int instance, c
 
 	if (by == 0)
 		return ns->first;
-	if (by != KS_BY_ALL && ns->by[by].n == 0 && build_index(ns, by) != 0)
-		return NULL;
+	if (by != KS_BY_ALL && ns->by[by].n == 0 && !build_index(ns, by))
+		return walk(ns, &key);
 	return find(ns, ks_key_hash(&key), &key);
 }

@@ -157,6 +157,7 @@ add_live(struct ks_linux *lx, const struct ks_unit *unit, struct ks_values *vals
 	}
 	ks_linux_note_path(lx, KS_ROOT_MOUNT, fs->point, a.err == EAGAIN || a.err == EBUSY ? a.err : 0);
 	lx->taken = a.err == EAGAIN ? gethrtime() : a.when;
+	ks_note_lack(&lx->root[KS_ROOT_PROC], a.err);
 	ks_have(vals, F_ANSWERED, a.err == 0);
 	if (a.err == 0)
 		add_figures(vals, &a.fs, fs->after_error);
