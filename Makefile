@@ -204,7 +204,7 @@ $(BUILD)/spec/fail.so: spec/sweep/fail.c spec/sweep/fail.h
 # SWEEP_EVERY=17 lets one call of 17 fail.
 SWEEP_EVERY ?= 1
 sweep: all spec-programs
-	spec/sweep/run $(BUILD) $(SWEEP_EVERY)
+	spec/sweep/run $(BUILD) $(SWEEP_EVERY) '$(SWEEP_ONLY)'
 
 # SPECS: files and folders below spec/, and arguments of busted. Each file of specs is a target of its own: its
 # log. Files that begin by loading the module into the interpreter, or start the interpreter, run on each of
