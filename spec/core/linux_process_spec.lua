@@ -175,6 +175,20 @@ describe("processes of a recorded tree", function()
     assert.same({}, ks:warnings())
   end)
 
+  it("are counted by state", function()
+    for i, state in ipairs({ "D", "D", "Z", "Z", "Z", "T", "t", "I", "P" }) do
+      write(("%s/proc/%d/stat"):format(dir, 200 + i), stat(200 + i, "x", { [3] = state, [20] = 2 }))
+    end
+    local expected = { running = 1, sleeping = 2, uninterruptible = 2, zombie = 3, stopped = 1, traced = 1, idle = 1,
+      other = 1, total = 12, nlwp = 20 }
+    local k = assert(open({}):lookup("unix", 0, "procs"))
+    for name, value in pairs(expected) do
+      assert.equal(value, k:get(name), name)
+    end
+    run.shell(("rm -r %s/proc/[0-9]*"):format(dir))
+    assert.is_nil((open({}):lookup("unix", 0, "procs")))
+  end)
+
   it("have a line about a file that cannot be parsed", function()
     for _, text in ipairs({ "", "77", "77 (x", "77 (x) S", "77 (x) SS 1 2 3", "77 (x) S 1 2 3 4 5 6" }) do
       write(dir .. "/proc/77/stat", text)
@@ -252,6 +266,11 @@ describe("processes of this machine", function()
     local all = run.run({ "kstat", "-l" }).out
     assert.is_nil(all:find("^process:") or all:find("\nprocess:") or all:find("\nthread:"))
     assert.equal(1, run.run({ "kstat", "-p", "process:99999999" }).status)
+  end)
+
+  it("are counted only for those who name unix:0:procs", function()
+    assert.is_nil(run.run({ "kstat", "-l" }).out:find("unix:0:procs:", 1, true))
+    assert.matches("^unix:0:procs:total\t[1-9]", run.run({ "kstat", "-p", "unix:0:procs:total" }).out)
   end)
 
   it("have no I/O statistics where another user may not read them", function()

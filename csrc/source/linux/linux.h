@@ -47,7 +47,7 @@
 	X(pressure) \
 	X(slab) \
 	X(hwmon) \
-	X(process) X(thread) \
+	X(process) X(thread) X(procs) \
 	X(hardware) X(power) \
 	X(numa) X(zone) X(buddy) X(swap) X(pool) \
 	X(block) X(mdstat) \

@@ -37,6 +37,25 @@ read_file(struct ks_linux *lx, pid_t pid, pid_t tid, const char *file)
 
 typedef bool parse_thread(struct ks_linux *lx, struct ks_text text, uint64_t *sums);
 
+/* A sum over the threads of a process that is under way. */
+struct thread_sums {
+	struct ks_linux *lx;
+	pid_t pid;
+	const char *file;
+	parse_thread *parse;
+	uint64_t *sums;
+};
+
+static int
+add_thread(void *arg, pid_t tid)
+{
+	const struct thread_sums *t = arg;
+
+	if (read_file(t->lx, t->pid, tid, t->file) == 0)
+		(void)t->parse(t->lx, ks_image_text(&t->lx->scratch), t->sums);
+	return 0;
+}
+
 /*
  * Adds up numbers of which the file of a process has those of its first thread only. Returns 0 or an errno. A thread
  * that ends meanwhile is left out.
@@ -44,22 +63,13 @@ typedef bool parse_thread(struct ks_linux *lx, struct ks_text text, uint64_t *su
 static int
 sum_threads(struct ks_linux *lx, const struct ks_process *p, const char *file, parse_thread *parse, uint64_t *sums)
 {
+	struct thread_sums t = { lx, p->pid, file, parse, sums };
 	char path[KS_PROCESS_PATH];
-	const struct dirent *e;
 	DIR *dir;
 
 	ks_process_path(path, p->pid, 0, "task");
 	dir = ks_dir_list(&lx->root[KS_ROOT_PROC], path);
-	if (dir == NULL)
-		return errno;
-	while ((e = ks_linux_next_entry(lx, dir)) != NULL) {
-		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
-
-		if (tid > 0 && read_file(lx, p->pid, tid, file) == 0)
-			(void)parse(lx, ks_image_text(&lx->scratch), sums);
-	}
-	(void)closedir(dir);
-	return 0;
+	return dir != NULL ? ks_process_each(lx, dir, add_thread, &t) : errno;
 }
 
 /* True if the numbers of a process have to be summed over its threads. */

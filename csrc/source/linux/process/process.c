@@ -48,17 +48,8 @@ struct walk {
 	const struct ks_part *parts;
 	uint16_t wanted;     /* parts that somebody may want, one bit each */
 	hrtime_t suspended;  /* how long the machine slept, which the clock of crtimes leaves out */
+	pid_t pid;           /* the process whose threads are being listed */
 };
-
-/* The number that a name consists of; 0 if it is none. */
-static pid_t
-number_of(const char *name)
-{
-	struct ks_text t = ks_text_of(name, strlen(name));
-	uint64_t v;
-
-	return ks_text_u64(&t, &v) && t.p == t.end && v <= INT32_MAX ? (pid_t)v : 0;
-}
 
 /* Those of the parts that somebody asks for of that process or thread; name NULL: it is not known yet. */
 static uint16_t
@@ -157,7 +148,7 @@ set_up(const struct walk *w, struct ks_unit *unit, bool is_new, const struct ks_
 
 /* Lists one process (tid 0) or thread. Returns 0, also if it is gone by now; -1 with errno ENOMEM. */
 static int
-list_one(const struct walk *w, pid_t pid, pid_t tid)
+list_one(struct walk *w, pid_t pid, pid_t tid)
 {
 	struct ks_process found = { .pid = pid, .tid = tid };
 	int instance = tid != 0 ? tid : pid;
@@ -178,28 +169,27 @@ list_one(const struct walk *w, pid_t pid, pid_t tid)
 	return unit != NULL ? set_up(w, unit, is_new, &found, name, parts) : -1;
 }
 
-/* Lists the threads of a process. */
 static int
-list_threads(const struct walk *w, pid_t pid)
+list_process(void *walk, pid_t pid)
 {
-	struct ks_linux *lx = w->lx;
+	return list_one(walk, pid, 0);
+}
+
+static int
+list_thread(void *walk, pid_t tid)
+{
+	return list_one(walk, ((struct walk *)walk)->pid, tid);
+}
+
+static int
+list_threads(void *walk, pid_t pid)
+{
+	struct walk *w = walk;
 	char path[KS_PROCESS_PATH];
-	const struct dirent *e;
-	DIR *dir;
-	int rc = 0;
 
+	w->pid = pid;
 	ks_process_path(path, pid, 0, "task");
-	dir = ks_dir_list(&lx->root[KS_ROOT_PROC], path);
-	if (dir == NULL)
-		return 0;
-	while (rc == 0 && (e = ks_linux_next_entry(lx, dir)) != NULL) {
-		pid_t tid = number_of(e->d_name);
-
-		if (tid != 0)
-			rc = list_one(w, pid, tid);
-	}
-	(void)closedir(dir);
-	return rc;
+	return ks_process_each(w->lx, ks_dir_list(&w->lx->root[KS_ROOT_PROC], path), list_thread, w);
 }
 
 /* How long the machine slept since boot; to a hundredth of a second, so that crtimes stay the same. */
@@ -216,13 +206,12 @@ time_suspended(const struct ks_linux *lx)
 
 static int
 scan_all(struct ks_linux *lx, struct ks_units *units, size_t id, const struct ks_part *parts,
-    int (*list)(const struct walk *w, pid_t pid))
+    ks_process_take *list)
 {
 	struct ks_process_state *s = lx->sub[id].state;
-	struct walk w = { lx, units, parts, lx->sub[id].wanted, time_suspended(lx) };
+	struct walk w = { lx, units, parts, lx->sub[id].wanted, time_suspended(lx), 0 };
 	DIR *dir = ks_linux_open_directory(lx, KS_ROOT_PROC, ".");
-	const struct dirent *e;
-	int rc = 0;
+	int rc;
 
 	if (dir == NULL)
 		ks_note_lack(&lx->root[KS_ROOT_PROC], errno); /* processes and threads share the path of a warning */
@@ -230,22 +219,9 @@ scan_all(struct ks_linux *lx, struct ks_units *units, size_t id, const struct ks
 		w.wanted &= (uint16_t)~(1u << DELAY_PART);
 	s->began = gethrtime();
 	ks_units_begin(units);
-	while (dir != NULL && rc == 0 && (e = ks_linux_next_entry(lx, dir)) != NULL) {
-		pid_t pid = number_of(e->d_name);
-
-		if (pid != 0)
-			rc = list(&w, pid);
-	}
-	if (dir != NULL)
-		(void)closedir(dir);
+	rc = ks_process_each(lx, dir, list, &w);
 	s->took = gethrtime() - s->began;
 	return rc == 0 ? ks_units_end(units) : -1;
-}
-
-static int
-list_process(const struct walk *w, pid_t pid)
-{
-	return list_one(w, pid, 0);
 }
 
 static int

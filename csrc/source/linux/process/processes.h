@@ -71,9 +71,18 @@ ks_process_value(const struct ks_process *p, size_t field)
 void ks_process_path(char path[KS_PROCESS_PATH], pid_t pid, pid_t tid, const char *file);
 
 /*
- * Reads "stat" and who the process belongs to into p, of which pid and tid are set. Returns 0 or an errno: ESRCH or
- * ENOENT if the process ended, EINVAL if the text cannot be parsed.
+ * Calls take() with each number that is the name of an entry of a directory (NULL: it has none), until take() returns
+ * something else than 0, and returns that. Closes the directory.
  */
+typedef int ks_process_take(void *arg, pid_t id);
+int ks_process_each(struct ks_linux *lx, DIR *dir, ks_process_take *take, void *arg);
+
+/*
+ * Reads "stat" into p, of which pid and tid are set; ks_process_load() reads who the process belongs to, too. Returns 0
+ * or an errno: ESRCH or ENOENT if the process ended, EINVAL if the text cannot be parsed.
+ */
+int ks_process_load_stat(struct ks_linux *lx, struct ks_process *p, char text[KS_PROCESS_STAT],
+    struct ks_process_line *line);
 int ks_process_load(struct ks_linux *lx, struct ks_process *p, char text[KS_PROCESS_STAT],
     struct ks_process_line *line);
 

@@ -184,7 +184,26 @@ load_user(struct ks_linux *lx, struct ks_process *p)
 }
 
 int
-ks_process_load(struct ks_linux *lx, struct ks_process *p, char text[KS_PROCESS_STAT], struct ks_process_line *line)
+ks_process_each(struct ks_linux *lx, DIR *dir, ks_process_take *take, void *arg)
+{
+	const struct dirent *e;
+	int rc = 0;
+
+	while (dir != NULL && rc == 0 && (e = ks_linux_next_entry(lx, dir)) != NULL) {
+		struct ks_text t = ks_text_of(e->d_name, strlen(e->d_name));
+		uint64_t v;
+
+		if (ks_text_u64(&t, &v) && t.p == t.end && v > 0 && v <= INT32_MAX)
+			rc = take(arg, (pid_t)v);
+	}
+	if (dir != NULL)
+		(void)closedir(dir);
+	return rc;
+}
+
+int
+ks_process_load_stat(struct ks_linux *lx, struct ks_process *p, char text[KS_PROCESS_STAT],
+    struct ks_process_line *line)
 {
 	const struct ks_dir *proc = &lx->root[KS_ROOT_PROC];
 	char path[KS_PROCESS_PATH];
@@ -202,9 +221,19 @@ ks_process_load(struct ks_linux *lx, struct ks_process *p, char text[KS_PROCESS_
 		ks_linux_odd_path(lx, KS_ROOT_PROC, path, text, &all);
 		return EINVAL;
 	}
-	p->round = lx->round;
-	load_user(lx, p);
 	return 0;
+}
+
+int
+ks_process_load(struct ks_linux *lx, struct ks_process *p, char text[KS_PROCESS_STAT], struct ks_process_line *line)
+{
+	int err = ks_process_load_stat(lx, p, text, line);
+
+	if (err == 0) {
+		p->round = lx->round;
+		load_user(lx, p);
+	}
+	return err;
 }
 
 int
