@@ -297,6 +297,19 @@ kstat_counter_set_double(kstat_counter_t *c, double v)
 	kstat_counter_set(c, bits);
 }
 
+static __inline__ void
+kstat_counter_add_double(kstat_counter_t *c, double v)
+{
+	uint64_t bits = kstat_counter_get(c), sum;
+	double d;
+
+	do {
+		__builtin_memcpy(&d, &bits, sizeof(d));
+		d += v;
+		__builtin_memcpy(&sum, &d, sizeof(sum));
+	} while (!__atomic_compare_exchange_n(&c->kc_value, &bits, sum, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
+
 /* --- text, arrays, bytes -------------------------------------------------------------------------- */
 
 /*

@@ -121,12 +121,18 @@ counter_add(lua_State *L)
 	/* Behind a dot there is no second argument: looking at the first would be a tenth of the call. */
 	if (is_integer) {
 		c = this_counter(L);
-		kstat_counter_add(c->cell, (uint64_t)n);
+		if (c->is_double)
+			kstat_counter_add_double(c->cell, (double)n);
+		else
+			kstat_counter_add(c->cell, (uint64_t)n);
 		return 0;
 	}
 #endif
 	c = check_self(L, "add");
-	kstat_counter_add(c->cell, lua_isnoneornil(L, 2) ? 1 : integer_value(L, "add"));
+	if (c->is_double)
+		kstat_counter_add_double(c->cell, lua_isnoneornil(L, 2) ? 1 : number_value(L, "add"));
+	else
+		kstat_counter_add(c->cell, lua_isnoneornil(L, 2) ? 1 : integer_value(L, "add"));
 	return 0;
 }
 

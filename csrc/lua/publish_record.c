@@ -156,6 +156,12 @@ atomic_max(kstat_counter_t *c, uint64_t n)
 	kstat_counter_max(c, n);
 }
 
+static void
+atomic_add_double(kstat_counter_t *c, double v)
+{
+	kstat_counter_add_double(c, v);
+}
+
 #define ADDRESS(name, function) ks_lua_setaddress(L, name, (void (*)(void))(function))
 
 /* functions() -> table of addresses, by the names of kstat_provider.h */
@@ -164,6 +170,7 @@ functions(lua_State *L)
 {
 	lua_newtable(L);
 	ADDRESS("add", atomic_add);
+	ADDRESS("add_double", atomic_add_double);
 	ADDRESS("max", atomic_max);
 	ADDRESS("waitq_enter", kstat_ioq_waitq_enter);
 	ADDRESS("waitq_exit", kstat_ioq_waitq_exit);

@@ -127,7 +127,8 @@ named(kstat_pub_t *pub)
 
 	kstat_counter_add(kstat_counter(p, "count"), 10);
 	kstat_counter_set(kstat_counter(p, "i32"), (uint64_t)-77);
-	kstat_counter_set_double(kstat_counter(p, "dbl"), d);
+	kstat_counter_set_double(kstat_counter(p, "dbl"), d + 0.5);
+	kstat_counter_add_double(kstat_counter(p, "dbl"), -0.5);
 	kstat_counter_max(kstat_counter(p, "max"), 9);
 	kstat_counter_max(kstat_counter(p, "max"), 4);
 	CHECK(kstat_counter(p, "str") == NULL && errno == EINVAL);

@@ -47,9 +47,9 @@ local function convert(value, name)
   return n >= SIGNED_END and library.unsigned(n) or n
 end
 
---- Adds to the statistic. In LuaJIT this is a plain addition in memory that belongs to this thread alone,
+--- Adds to the statistic, to one of floating point also fractions and what is negative. In LuaJIT this is a plain addition in memory that belongs to this thread alone,
 -- if the statistic is a counter and the kstat has shards; else an atomic one.
--- @int[opt=1] n fractions raise, and what is no number or not within -2^63 and 2^64 - 1
+-- @number[opt=1] n to a whole statistic: fractions raise, and what is no number or not within -2^63 and 2^64 - 1
 -- @function counter:add
 function counter_methods.add(self, n)
   -- All of this is known to LuaJIT once it has compiled the caller.
@@ -104,8 +104,16 @@ local function refuse_set()
   check.usage("a counter with shards is the sum of its parts: it can only be added to")
 end
 
-local function refuse_add()
-  check.usage("a floating-point statistic can only be set")
+local function refuse_max()
+  check.usage("a floating-point statistic cannot be raised: it can be set and added to")
+end
+
+-- Of a floating-point statistic, where LuaJIT calls the library.
+local function add_real(self, n)
+  if getmetatable(self) ~= counter_meta then
+    refuse("add")
+  end
+  fn.add_double(self.cell, n == nil and 1 or tonumber(n) or refuse("add", true, n, true))
 end
 
 -- The counter of a statistic of a named kstat.
@@ -137,7 +145,7 @@ local function new_counter(k, statistic)
   if stat.sharded then
     counter.set, counter.max = refuse_set, refuse_set
   elseif real then
-    counter.add, counter.max = refuse_add, refuse_add
+    counter.add, counter.max = fn and add_real or counter.add, refuse_max
   end
   return counter
 end

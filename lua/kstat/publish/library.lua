@@ -22,6 +22,7 @@ local function cast(names, signature)
 end
 
 cast({ "add", "max" }, "void (*)(int64_t *, int64_t)")
+cast({ "add_double" }, "void (*)(int64_t *, double)")
 cast({ "waitq_enter", "waitq_exit", "runq_enter", "runq_exit", "waitq_to_runq", "runq_back_to_waitq",
   "start", "stop" }, "int (*)(void *)")
 cast({ "waitq_enter_at", "waitq_exit_at", "runq_enter_at", "runq_exit_at", "waitq_to_runq_at",
