@@ -274,11 +274,14 @@ box_describe(lua_State *L)
 	return ks_lua_result(L, kstat2_set_md(b->ksp, stat, &md));
 }
 
+/* shards(kstat, n, dense) -> true | nil, ...: see ks_publish_dense() */
 static int
 box_shards(lua_State *L)
 {
 	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
 
+	if (lua_toboolean(L, 3))
+		ks_publish_dense(b->ksp);
 	return ks_lua_result(L, kstat_publish_shards(b->ksp, (uint_t)ks_lua_checkinteger(L, 2)));
 }
 
@@ -399,6 +402,7 @@ static const luaL_Reg module_functions[] = {
 	{ "shards", box_shards },
 	{ "install", box_install },
 	{ "delete", box_delete },
+	{ "forget", box_gc },
 	{ "store", box_store },
 	{ "exists", segment_exists },
 	{ "remove", segment_remove },

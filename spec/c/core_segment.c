@@ -844,7 +844,8 @@ unknown_types(void)
 	static const struct {
 		uint8_t type, storage;
 	} odd[] = { { KSTAT_DATA_UINT64 + 70, KS_STORE_CELL }, { KSTAT_DATA_DOUBLE, KS_STORE_SHARDED },
-		{ KSTAT_DATA_STRING, KS_STORE_CELL }, { KSTAT_DATA_UINT64, 99 } };
+		{ KSTAT_DATA_STRING, KS_STORE_CELL }, { KSTAT_DATA_UINT64, 99 },
+		{ KSTAT_DATA_STRING, KS_STORE_TEXT }, { KSTAT_DATA_UINT64, KS_STORE_TEXT } };
 	kstat_pub_t *pub = kstat_publish("types", 0);
 
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {

@@ -184,7 +184,7 @@ kstat_named_store(kstat_t *ksp, const char *stat, const void *value, size_t n)
 	if (f == NULL)
 		return -1;
 	if (f->storage != KS_STORE_RECORD)
-		return ks_fail(EINVAL, "%s is a number", stat);
+		return ks_fail(EINVAL, "%s is a %s", stat, f->storage == KS_STORE_TEXT ? "fixed text" : "number");
 	rec = (struct ks_rec *)(data_of(d) + f->offset);
 	if (f->data_type == KSTAT_DATA_CHAR) {
 		if (n > f->size)

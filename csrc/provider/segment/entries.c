@@ -265,6 +265,12 @@ kstat_publish_shards(kstat_t *ksp, uint_t n)
 	return 0;
 }
 
+void
+ks_publish_dense(kstat_t *ksp)
+{
+	((struct ks_provider *)ksp)->published->is_dense = true;
+}
+
 int
 kstat_publish_layout(kstat_t *ksp, const char *layout, int memory)
 {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 
 #define LEAST_TEXT 64u /* room for a string, bytes */
+#define TEXT_STEP 32u  /* of a fixed string: so the place of one row is mostly good for the next one, too */
 
 static size_t
 aligned(size_t n)
@@ -94,17 +95,34 @@ is_sharded(const struct ks_provider *p, const kstat_named_t *kn)
 
 /* The rows of cells at the start of the data, and who claimed each. */
 static char *
-add_rows(struct ks_seg_image *im, uint32_t ncells, uint32_t shards)
+add_rows(struct ks_seg_image *im, const struct ks_provider *p, uint32_t ncells)
 {
+	uint32_t shards = p->published->shards;
+
 	im->e.ncells = ncells;
 	im->e.shards = shards;
-	im->e.row = (uint32_t)aligned(ncells * sizeof(uint64_t));
+	im->e.row = ncells * (uint32_t)sizeof(uint64_t);
+	if (!p->published->is_dense)
+		im->e.row = (uint32_t)aligned(im->e.row);
 	(void)ks_buf_zeroed(&im->data, (size_t)im->e.row * shards);
 	if (shards > 1) {
 		im->e.owners = (uint32_t)im->data.len;
 		(void)ks_buf_zeroed(&im->data, shards * sizeof(ks_word));
 	}
 	return im->data.failed ? NULL : im->data.data;
+}
+
+/* A string of n bytes with its NUL; NULL is "". */
+static int
+add_fixed_text(struct ks_seg_image *im, const struct ks_provider *p, const char *name, const char *s, size_t n)
+{
+	size_t room = (n + TEXT_STEP) / TEXT_STEP * TEXT_STEP, at = im->data.len;
+	char *to = ks_buf_zeroed(&im->data, room);
+
+	if (to != NULL && n > 0)
+		memcpy(to, s, n);
+	add_field(im, p, name, KSTAT_DATA_STRING, KS_STORE_TEXT, at, room);
+	return 0;
 }
 
 static int
@@ -117,6 +135,8 @@ lay_out_text(struct ks_seg_image *im, const struct ks_provider *p, const kstat_n
 
 	if (len > KS_SEG_MOST_STRINGS)
 		return ks_fail(EINVAL, "%s: %u bytes are too many", kn->name, len);
+	if (p->published->is_dense && kn->data_type == KSTAT_DATA_STRING)
+		return add_fixed_text(im, p, kn->name, ptr, len);
 	text = calloc(1, sizeof(*text) + room);
 	if (text == NULL)
 		return ks_fail(ENOMEM, "out of memory");
@@ -139,7 +159,7 @@ lay_out_named(struct ks_seg_image *im, const struct ks_provider *p)
 
 	for (uint_t i = 0; i < p->ks.ks_ndata; i++)
 		ncells += is_number(kn[i].data_type);
-	row = add_rows(im, ncells, p->published->shards);
+	row = add_rows(im, p, ncells);
 	if (row == NULL && ncells > 0)
 		return ks_fail(ENOMEM, "out of memory");
 	for (uint_t i = 0; i < p->ks.ks_ndata; i++) {
@@ -182,7 +202,7 @@ static int
 lay_out_intr(struct ks_seg_image *im, const struct ks_provider *p)
 {
 	const kstat_intr_t *intr = p->ks.ks_data;
-	char *row = add_rows(im, KSTAT_NUM_INTRS, p->published->shards);
+	char *row = add_rows(im, p, KSTAT_NUM_INTRS);
 
 	if (row == NULL)
 		return ks_fail(ENOMEM, "out of memory");
@@ -303,7 +323,7 @@ ks_seg_image_make(struct ks_seg_image *im, const struct ks_provider *p)
 	e->ndata = p->ks.ks_ndata;
 	e->data = sizeof(*e);
 	e->data_size = im->data.len;
-	fields = aligned(e->data + im->data.len);
+	fields = (e->data + im->data.len + 7) & ~(size_t)7;
 	strings = fields + im->fields.len;
 	e->fields = (uint32_t)fields;
 	e->strings = (uint32_t)strings;

@@ -76,6 +76,7 @@ struct ks_published {
 	struct ks_seg_field *fields; /* owned, e.nfields of them */
 	uint32_t shards;
 	bool bytes;      /* RAW: its memory is handed out */
+	bool is_dense;   /* see ks_publish_dense() */
 	char layout[32];
 	struct ks_published *next; /* of the same segment */
 };
@@ -95,6 +96,13 @@ void ks_unpublish(struct kstat_pub *pub, bool keep_memory);
  * process that publishes it and may remove the file, makes a new segment. Nothing else changes.
  */
 void ks_publish_condemn(struct kstat_pub *pub);
+
+/*
+ * Lets a NAMED kstat that is not installed yet take as little of the segment as it can, for those that there are
+ * thousands of: its strings can never be changed, and the shards of its numbers lie side by side. Threads that add to
+ * it at the same time wait for each other's caches.
+ */
+void ks_publish_dense(kstat_t *ksp);
 
 /* kstat_install() and kstat_delete() of published kstats. */
 int ks_published_install(struct ks_provider *p);

@@ -64,7 +64,7 @@
 
 /* Limits, which readers enforce. */
 #define KS_SEG_MOST_BYTES (1ULL << 30)
-#define KS_SEG_MOST_ENTRIES 65536u
+#define KS_SEG_MOST_ENTRIES 1048576u
 #define KS_SEG_MOST_FIELDS 4096u
 #define KS_SEG_MOST_STRINGS (1u << 20)
 #define KS_SEG_MOST_SHARDS 1024u
@@ -155,7 +155,8 @@ enum ks_seg_storage {
 	KS_STORE_CELL,    /* the cell of row 0 */
 	KS_STORE_SHARDED, /* the sum of the cells of all rows */
 	KS_STORE_RECORD,
-	KS_STORE_NONE     /* metadata only */
+	KS_STORE_NONE,    /* metadata only */
+	KS_STORE_TEXT     /* a string that never changes: its bytes, and NULs up to its size, in the data */
 };
 
 struct ks_seg_field {
@@ -165,7 +166,7 @@ struct ks_seg_field {
 	uint8_t kind;      /* metadata: as struct ks_meta */
 	uint8_t md_type;
 	uint32_t offset;   /* in the data: of the cell in row 0, or of the record */
-	uint32_t size;     /* of the record's value, bytes */
+	uint32_t size;     /* of the record's value, or of the text, bytes */
 	uint32_t md_flags;
 	uint64_t scale;
 	uint32_t unit;     /* offsets in the strings; 0 is "" */

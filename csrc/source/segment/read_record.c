@@ -177,6 +177,11 @@ build_fields(const struct ks_seg_kstat *k, const char *data, struct ks_record *r
 		const struct ks_seg_field *field = &k->fields[i];
 		const char *value;
 
+		if (field->storage == KS_STORE_TEXT) {
+			value = data + field->offset;
+			ks_named_string(r, field->name, value, (uint32_t)strnlen(value, field->size - 1) + 1);
+			continue;
+		}
 		if (field->storage != KS_STORE_RECORD) {
 			add_number(r, field, ks_seg_cell(k, field, data));
 			continue;

@@ -203,6 +203,8 @@ check_field(const struct ks_seg_entry *e, const struct ks_seg_field *f)
 		return f->size <= KS_SEG_MOST_DATA && f->offset % sizeof(uint64_t) == 0 &&
 		    within(f->offset, ks_rec_size(f->size), e->data_size) ? NULL :
 		    "a record outside of its kstat";
+	case KS_STORE_TEXT:
+		return f->size > 0 && within(f->offset, f->size, e->data_size) ? NULL : "a text outside of its kstat";
 	case KS_STORE_NONE:
 		return NULL;
 	default:
@@ -212,12 +214,15 @@ check_field(const struct ks_seg_entry *e, const struct ks_seg_field *f)
 
 /* A named statistic's type and its storage go together. */
 static bool
-type_fits(const struct ks_seg_field *f)
+type_fits(const struct ks_seg_field *f, bool is_writable)
 {
 	switch (f->data_type) {
 	case KSTAT_DATA_CHAR:
 		return f->storage == KS_STORE_RECORD && f->size == 16;
 	case KSTAT_DATA_STRING:
+		if (f->storage == KS_STORE_TEXT)
+			return !is_writable;
+		/* FALLTHROUGH */
 	case KSTAT_DATA_INTS:
 	case KSTAT_DATA_STRS:
 		return f->storage == KS_STORE_RECORD && f->size >= sizeof(struct ks_seg_text);
@@ -264,7 +269,7 @@ check_form(struct ks_seg_kstat *k)
 			const struct ks_seg_field *f = &k->fields[i];
 
 			if (e->type == KSTAT_TYPE_NAMED) {
-				ok = type_fits(f);
+				ok = type_fits(f, (e->flags & KSTAT_FLAG_WRITABLE) != 0);
 				k->has_text |= f->data_type == KSTAT_DATA_STRING || f->data_type == KSTAT_DATA_STRS;
 			} else if (e->type == KSTAT_TYPE_TIMER) {
 				ok = f->storage == KS_STORE_RECORD && f->size == KS_SEG_TIMER_SIZE;

@@ -3,6 +3,7 @@
 local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
 local counters = require("kstat.publish.counter")
+local library = require("kstat.publish.library")
 local object = require("kstat.publish.object")
 
 local SHARDS = 32
@@ -78,9 +79,24 @@ function named_methods.set(self, statistic, value)
   return true
 end
 
+--- Returns where a number lies, and whether that is this thread's own part of it, which nobody else adds to. A process
+-- that is forked later has another part. LuaJIT only.
+-- @string statistic
+-- @treturn cdata pointer to an int64_t
+-- @treturn boolean
+-- @fails
+-- @function named:cell
+function named_methods.cell(self, statistic)
+  local address, own, errname = core.cell(self.box, statistic, true)
+  if not address then
+    return nil, own, errname
+  end
+  return library.integer(address), own
+end
+
 local named_meta = object.class(named_methods)
 local statistic_fields = check.set("name", "type", "value", "kind", "meta", "scale", "fract", "parts", "unit", "desc")
-local named_fields = check.with_header("statistics", "shards", "writable")
+local named_fields = check.with_header("statistics", "shards", "writable", "dense")
 
 local function describe(box, name, spec)
   if not (spec.kind or spec.meta or spec.unit or spec.desc or spec.scale or spec.parts) then
@@ -152,6 +168,8 @@ end
 --
 --   * `statistics` ({string|statistic_spec,...}, needed): names of uint64 counters, or tables
 --   * `shards` (integer): rows of counters, one for each thread that adds (32); the readers see the sums; 1: none
+--   * `dense` (boolean): it takes less than half of the space, as one of thousands: its strings cannot be changed, and
+--     threads that add to it at the same time slow each other down
 --   * `writable` (boolean): readers with write permission may set its numbers, and the file's owner its texts
 -- @treturn published.named
 -- @fails "EINVAL" two statistics of one name, or one with a control character
@@ -162,6 +180,9 @@ end
 -- @function pub:named
 function M.named(self, spec)
   check.fields(spec, named_fields, "named")
+  if spec.dense and spec.writable then
+    check.usage("named: a kstat is either dense or writable")
+  end
   local list, keep = statistics_of(spec), {} -- what C points to until the kstat is installed
   local shards = check.integer(spec.shards or SHARDS, "shards")
   local function prepare(box)
@@ -169,7 +190,7 @@ function M.named(self, spec)
     if not ok then
       return nil, message, errname
     end
-    return core.shards(box, shards)
+    return core.shards(box, shards, spec.dense)
   end
   local k, message, errname = object.create(self, spec, prepare, core.create, core.types.named, #list)
   if not k then

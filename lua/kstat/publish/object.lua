@@ -32,10 +32,17 @@ function M.pin(self)
   return pointer, pointer[0]
 end
 
+--- Frees what this process keeps of the kstat, which readers go on seeing. The object is of no use then; what pin() and
+-- cell() returned stays good.
+-- @function k:forget
+function M.forget(self)
+  core.forget(self.box)
+end
+
 -- The metatable of a kind of kstat.
 function M.class(methods)
   methods.delete = M.delete
-  methods.pin = library.fn and M.pin
+  methods.pin, methods.forget = library.fn and M.pin, M.forget
   return {
     __index = guess.within("this published kstat", methods),
     __name = "kstat.published",
