@@ -13,6 +13,8 @@ describe("metrics of one's own in nginx", function()
       kn:gauge("taken"):set(7)
       again = kn:counter("taken")
       fraction = kn:counter("fraction")
+      kept = kn:counter("kept", { labels = { "a" } })
+      kept_row = kept:with("x")
       tenants = kn:counter("requests_by_tenant", { labels = { "tenant" } })
       sizes = kn:histogram("sizes", { buckets = { 10, 20 }, percentiles = true })
       latency = kn:histogram("latency_of_the_backend", { unit = "seconds", buckets = { .01, 1 }, labels = { "a" } })
@@ -41,6 +43,8 @@ describe("metrics of one's own in nginx", function()
         coarse:observe(10)
         for _ = 1, 2100 do large:observe(2 ^ 52) end
         ngx.print("used") } }
+        location /keep { content_by_lua_block {
+          kept_row:add(1) kept:add(1, "x") kept:remove("x") kept_row:add(2) kept:add(3, "x") ngx.print("kept") } }
         location /remove { content_by_lua_block { ngx.print(tostring(tenants:remove("other"))) } }
         location /idle { content_by_lua_block { idle:metrics() } log_by_lua_block { return } }]] })
     server:start()
@@ -115,6 +119,11 @@ describe("metrics of one's own in nginx", function()
 
   it("have sums beyond 2^63", function()
     assert.equal(2100 * 2 ^ 52, metrics.large_sum)
+  end)
+
+  it("are counted by what with() returned, also in a row that was removed", function()
+    assert.equal("kept", server:get("/keep"))
+    assert.equal(5, server:metrics()['kept_total{a="x"}'])
   end)
 
   it("keep the row of refused labels", function()

@@ -94,8 +94,8 @@ local function checked(given)
     error("setup: status: \"class\" or \"code\" expected", 0)
   elseif #options.name > 30 or not options.name:find("^[%w_-][%w_.-]*$") then
     error("setup: name: 1 to 30 letters, digits, '-', '_' and '.', which does not come first, expected", 0)
-  elseif not (options.max_rows >= 1 and options.max_rows <= 30000) then
-    error("setup: max_rows: 1 to 30000 expected", 0)
+  elseif not (options.max_rows >= 1 and options.max_rows <= 200000) then
+    error("setup: max_rows: 1 to 200000 expected", 0)
   elseif options.expire and (options.expire <= 0 or options.expire ~= options.expire) then
     error("setup: expire: a number of seconds above 0 expected", 0)
   elseif options.capacity and not (options.capacity % 1 == 0 and options.capacity >= 2 ^ 16 and

@@ -2,6 +2,7 @@
 --
 -- Nothing here raises while requests are served: a value that cannot be counted is counted as refused, and a metric
 -- that cannot be made is a line in the error log and an object that does nothing.
+local library = require("kstat.publish.library")
 local names = require("kstat.nginx.names")
 local rows = require("kstat.nginx.rows")
 local unknown = require("kstat.unknown")
@@ -10,63 +11,17 @@ local M = {}
 
 local MOST_LABELS = 6
 local LARGEST = 2 ^ 53
+local add, forks = library.fn.add, library.forks
 
 -- --- one row, found by its labels -------------------------------------------------------------------
 
-local counter_row, gauge_row, histogram_row = {}, {}, {}
-
-local function refuse_value(row)
-  row.rows.server.values_refused:add()
-end
-
---- Adds a whole number, 1 if none is given.
-function counter_row.add(row, n)
-  if row.place[0] ~= row.crtime then
-    row.rows:renew(row)
-  end
-  if n == nil then
-    n = 1
-  elseif type(n) ~= "number" or not (n >= 0 and n < LARGEST) then
-    return refuse_value(row)
-  end
-  row.counters[row.rows.statistic]:add(n - n % 1)
+local function refuse_value(metric)
+  metric.rows.server.values_refused:add()
 end
 
 local function is_number(n)
   return type(n) == "number" and n == n
 end
-
---- Sets the gauge.
-function gauge_row.set(row, n)
-  if row.place[0] ~= row.crtime then
-    row.rows:renew(row)
-  end
-  if not is_number(n) then
-    return refuse_value(row)
-  end
-  row.counters[row.rows.statistic]:set(n)
-end
-
---- Observes a value in the unit of the metric.
-function histogram_row.observe(row, v)
-  if row.rows.server.is_damaged then
-    return
-  end
-  if row.times_place[0] ~= row.times_crtime or row.place[0] ~= row.crtime then
-    row.rows:renew(row)
-  end
-  if not is_number(v) then
-    return refuse_value(row)
-  end
-  local n = v * row.rows.scale + 0.5
-  n = n >= 1 and n - n % 1 or 0
-  local ok, message, errname = row.times:update(0, n)
-  if not ok and not row.rows:fail(message, errname) then
-    refuse_value(row)
-  end
-end
-
--- --- metrics ----------------------------------------------------------------------------------------
 
 -- The row of labels, of which there may be six.
 local function find(metric, a, b, c, d, e, f)
@@ -83,22 +38,71 @@ local function find(metric, a, b, c, d, e, f)
   return row or metric:resolve({ a, b, c, d, e, f })
 end
 
+-- Whether a row with one number is gone, or that of the process before a fork.
+local function is_stale(row)
+  return row.place[0] ~= row.crtime or row.forks ~= forks[0]
+end
+
+-- Adds to a counter's row, or sets a gauge's.
+local function count(metric, row, n)
+  if n == nil then
+    n = 1
+  elseif type(n) ~= "number" or not (n >= 0 and n < LARGEST) then
+    return refuse_value(metric)
+  end
+  n = n - n % 1
+  if row.own then
+    row.cell[0] = row.cell[0] + n
+  else
+    add(row.cell, n)
+  end
+end
+
+local function assign(metric, row, n)
+  if not is_number(n) then
+    return refuse_value(metric)
+  end
+  row.real[0] = n
+end
+
+-- Observes a value in the unit of the metric.
+local function observe(metric, row, v)
+  local set = metric.rows
+  if set.server.is_damaged then
+    return
+  end
+  if row.times_place[0] ~= row.times_crtime or row.place[0] ~= row.crtime then
+    set:renew(row)
+  end
+  if not is_number(v) then
+    return refuse_value(metric)
+  end
+  local n = v * set.scale + 0.5
+  n = n >= 1 and n - n % 1 or 0
+  local ok, message, errname = row.times:update(0, n)
+  if not ok and not set:fail(message, errname) then
+    refuse_value(metric)
+  end
+end
+
+-- --- metrics ----------------------------------------------------------------------------------------
+
 local common = {}
 
--- Finds the row of labels that are met for the first time.
+-- Finds the row of labels that are met for the first time, or whose row is gone. nil: nothing can be counted any more.
 function common.resolve(metric, given)
-  local raw = {}
+  local set, raw = metric.rows, {}
   for i = 1, metric.count do
     raw[i] = tostring(given[i] == nil and "" or given[i])
   end
-  local row, may_remember, problem = metric.rows:find(raw)
-  if not row then -- of a metric without labels, while it is made
-    error(("%s: %s"):format(metric.rows.statistic, problem), 0)
+  local row, may_remember, problem = set:find(raw)
+  if not row and metric.count == 0 and not set.server.is_damaged then -- while it is made
+    error(("%s: %s"):format(set.statistic, problem), 0)
   end
-  row.rows = metric.rows
-  metric.equip(row)
-  if may_remember and metric.count > 0 then
-    local at = metric.rows.top
+  if metric.count == 0 then
+    metric.single = row or metric.single
+  elseif may_remember then
+    local at = set.top
     for i = 1, metric.count - 1 do
       at[raw[i]] = at[raw[i]] or {}
       at = at[raw[i]]
@@ -109,8 +113,8 @@ function common.resolve(metric, given)
 end
 
 --- The object of these labels, whose functions take no labels: to be found once and kept.
-function common.with(metric, a, b, c, d, e, f)
-  return find(metric, a, b, c, d, e, f)
+function common.with(metric, ...)
+  return setmetatable({ metric = metric, row = find(metric, ...), given = { ... } }, metric.bound)
 end
 
 --- Removes the metric of these labels. It starts at 0 if it is used again.
@@ -118,22 +122,38 @@ function common.remove(metric, ...)
   return metric.rows:remove({ ... })
 end
 
-local function class(methods)
-  for name, method in pairs(common) do
-    methods[name] = method
+-- Returns the metatables of a kind of metrics with one method, and of what with() returns. change:
+-- function(metric, row, value); is_stale_row: function(row), whether the row has to be found again.
+local function class(name, change, is_stale_row)
+  local methods, bound = {}, {}
+  for method, f in pairs(common) do
+    methods[method] = f
   end
-  return { __index = methods }
+  methods[name] = function(metric, value, a, b, c, d, e, f)
+    local row = find(metric, a, b, c, d, e, f)
+    if row and is_stale_row(row) then
+      row = metric:resolve({ a, b, c, d, e, f })
+    end
+    if row then
+      change(metric, row, value)
+    end
+  end
+  bound[name] = function(self, value)
+    local row = self.row
+    if not row or is_stale_row(row) then
+      row = self.metric:resolve(self.given)
+      self.row = row or self.row
+    end
+    if row then
+      change(self.metric, row, value)
+    end
+  end
+  return { __index = methods }, { __index = bound }
 end
 
-local counter_meta = class({
-  add = function(metric, n, a, b, c, d, e, f) counter_row.add(find(metric, a, b, c, d, e, f), n) end,
-})
-local gauge_meta = class({
-  set = function(metric, v, a, b, c, d, e, f) gauge_row.set(find(metric, a, b, c, d, e, f), v) end,
-})
-local histogram_meta = class({
-  observe = function(metric, v, a, b, c, d, e, f) histogram_row.observe(find(metric, a, b, c, d, e, f), v) end,
-})
+local counter_meta, bound_counter_meta = class("add", count, is_stale)
+local gauge_meta, bound_gauge_meta = class("set", assign, is_stale)
+local histogram_meta, bound_histogram_meta = class("observe", observe, function() return false end)
 
 local function check_labels(spec, name)
   local labels, seen = spec.labels or {}, { [name] = true }
@@ -206,7 +226,7 @@ local function check_kind(server, name, kind, unit)
 end
 
 -- Makes a metric of a kind of rows.
-local function make(server, name, spec, kind, functions, meta)
+local function make(server, name, spec, kind, meta, bound)
   check_kind(server, name, kind.class, spec.unit)
   kind.prefix, kind.labels = "app," .. name, check_labels(spec, name)
   local set, message = rows.new(server, kind)
@@ -214,14 +234,9 @@ local function make(server, name, spec, kind, functions, meta)
     error(("%s: %s"):format(name, message), 0)
   end
   set.statistic = name
-  local function equip(row)
-    for method, f in pairs(functions) do
-      row[method] = f
-    end
-  end
-  local metric = setmetatable({ rows = set, count = #kind.labels, equip = equip }, meta)
+  local metric = setmetatable({ rows = set, count = #kind.labels, bound = bound }, meta)
   if metric.count == 0 then
-    metric.single = metric:resolve({})
+    metric:resolve({})
   end
   return metric
 end
@@ -235,8 +250,8 @@ end
 function M.counter(server, name, spec)
   check_name(name, 30)
   check_spec(spec, name)
-  return make(server, name, spec, { class = "app_counter", statistics = {
-    { name = name, kind = "counter", desc = spec.help, unit = spec.unit } } }, { add = counter_row.add }, counter_meta)
+  return make(server, name, spec, { class = "app_counter", is_number = true, statistics = {
+    { name = name, kind = "counter", desc = spec.help, unit = spec.unit } } }, counter_meta, bound_counter_meta)
 end
 
 --- A gauge, which all workers set: the last value counts.
@@ -245,9 +260,9 @@ end
 function M.gauge(server, name, spec)
   check_name(name, 30)
   check_spec(spec, name)
-  return make(server, name, spec, { class = "app_gauge", shards = 1, statistics = {
-    { name = name, type = "double", kind = "gauge", desc = spec.help, unit = spec.unit } } }, { set = gauge_row.set },
-    gauge_meta)
+  return make(server, name, spec, { class = "app_gauge", is_number = true, shards = 1, statistics = {
+    { name = name, type = "double", kind = "gauge", desc = spec.help, unit = spec.unit } } }, gauge_meta,
+    bound_gauge_meta)
 end
 
 local SECONDS = { .001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10 }
@@ -288,7 +303,7 @@ function M.histogram(server, name, spec)
     error(("%s: %s"):format(name, message), 0)
   end
   local metric = make(server, name, spec, { class = "app_histogram", statistics = {}, template = template,
-    vois = { [name] = { unit = unit, desc = spec.help } } }, { observe = histogram_row.observe }, histogram_meta)
+    vois = { [name] = { unit = unit, desc = spec.help } } }, histogram_meta, bound_histogram_meta)
   metric.rows.scale = scale
   server.has_digest = server.has_digest or {}
   server.has_digest[name] = spec.percentiles

@@ -6,7 +6,8 @@ local library = require("kstat.publish.library")
 local names = require("kstat.nginx.names")
 local stats = require("kstat.stats")
 
--- What the log phase needs of a row: LuaJIT reads the fields of a structure without checks of their types.
+-- What the log phase needs of a row: LuaJIT reads the fields of a structure without checks of their types. The second
+-- one is a whole row with one number, of which there may be a hundred thousand.
 ffi.cdef([[
 typedef struct {
   const volatile int64_t *place, *times_place;
@@ -16,6 +17,13 @@ typedef struct {
   bool own;
   int64_t *cells[64];
 } kstat_nginx_row;
+typedef struct {
+  const volatile int64_t *place;
+  int64_t crtime;
+  union { int64_t *cell; double *real; };
+  uint32_t forks;
+  bool own;
+} kstat_nginx_cell;
 ]])
 
 local M = {}
@@ -64,21 +72,39 @@ function M.template(distributions)
   return template, message
 end
 
+-- Creates the kstat of labels and numbers, or joins that which another worker made.
+local function publish_row(set, name, values)
+  local kind, list = set.kind, {}
+  for i, label in ipairs(kind.labels) do
+    list[i] = { name = label, type = "string", value = values[i], kind = "text" }
+  end
+  for _, statistic in ipairs(kind.statistics) do
+    list[#list + 1] = statistic
+  end
+  return set.server.pub:named({ name = name, class = kind.class, statistics = list, persistent = kind.persistent,
+    shards = kind.shards or SHARDS, dense = kind.is_number })
+end
+
+-- Returns the row of a kind with one number, or nil, message, errno name. Nothing else is kept of the kstat.
+local function attach_number(set, name, values)
+  local k, message, errname = publish_row(set, name, values)
+  if not k then
+    return nil, message, errname
+  end
+  local row = ffi.new("kstat_nginx_cell")
+  row.place, row.crtime = k:pin()
+  row.cell, row.own = k:cell(set.kind.statistics[1].name)
+  row.forks = library.forks[0]
+  k:forget()
+  return row
+end
+
 -- Creates the kstats of a row, or joins those that other workers made. true, or nil, message, errno name.
 local function attach(set, row)
   local pub, kind = set.server.pub, set.kind
   local k, message, errname
   if #kind.labels + #kind.statistics > 0 then
-    local list = {}
-    for i, label in ipairs(kind.labels) do
-      list[i] = { name = label, type = "string", value = row.values[i], kind = "text" }
-    end
-    for _, statistic in ipairs(kind.statistics) do
-      list[#list + 1] = statistic
-    end
-    k, message, errname = pub:named({ name = row.name, class = kind.class, statistics = list,
-      persistent = kind.persistent,
-      shards = kind.shards or SHARDS })
+    k, message, errname = publish_row(set, row.name, row.values)
     if not k then
       return nil, message, errname
     end
@@ -165,20 +191,33 @@ local function number_codes(set)
   end
 end
 
+-- Returns the row of clean labels, or nil, message, errno name.
+local function join(set, name, values)
+  if set.kind.is_number then
+    return attach_number(set, name, values)
+  end
+  local row = { values = values, name = name }
+  local ok, message, errname = attach(set, row)
+  return ok and row, message, errname
+end
+
+-- Whether a row is still that of its labels, and of this process. Others than those with one number are renewed.
+local function is_current(set, row)
+  return not set.kind.is_number or row.place[0] == row.crtime and row.forks == library.forks[0]
+end
+
 --- Returns the row to which refused labels are counted: "other" in all labels.
 -- @function set:other
 function set_methods.other(self)
-  if not self.refuge then
+  if not self.refuge or not is_current(self, self.refuge) then
     local values = {}
     for i = 1, #self.kind.labels do
       values[i] = "other"
     end
-    local row = { values = values, name = names.row(self.kind.prefix, values) }
-    local ok, message = attach(self, row)
-    if not ok then
-      return nil, message
-    end
+    self.refuge_name = names.row(self.kind.prefix, values)
+    local row, message = join(self, self.refuge_name, values)
     self.refuge = row
+    return row, message
   end
   return self.refuge
 end
@@ -237,17 +276,17 @@ function set_methods.find(self, raw)
     same = same and values[i] == raw[i]
   end
   local key = table.concat(values, "\0")
-  local row = self.by_labels[key]
-  if row then
+  local row, message, errname = self.by_labels[key], nil, nil
+  if row and is_current(self, row) then
     return row, same
   end
-  row = { values = values, name = names.row(self.kind.prefix, values) }
-  local is_new = not self.server.pub:has(row.name) and not self.kind.unlimited
-  local ok, message, errname = not (is_new and self.server:is_full())
-  if ok then
-    ok, message, errname = attach(self, row)
+  local name = names.row(self.kind.prefix, values)
+  local is_new = not self.server.pub:has(name) and not self.kind.unlimited
+  row = nil
+  if not (is_new and self.server:is_full()) then
+    row, message, errname = join(self, name, values)
   end
-  if not ok then
+  if not row then
     if DAMAGE[errname] then
       self.server:damage(message, errname)
     else
@@ -265,7 +304,10 @@ function set_methods.find(self, raw)
     wipe(self.top)
     self.found = 0
   end
-  self.by_labels[key], self.found = row, self.found + 1
+  if not (same and self.kind.is_number) then -- the caller remembers that one
+    self.by_labels[key] = row
+  end
+  self.found = self.found + 1
   return row, same
 end
 
@@ -280,7 +322,7 @@ function set_methods.remove(self, raw)
   end
   local name = names.row(self.kind.prefix, values)
   -- The row of refused labels is no row of its own, and stays.
-  return not (self.refuge and self.refuge.name == name) and self.server:remove_row(name)
+  return self.refuge_name ~= name and self.server:remove_row(name)
 end
 
 --- Makes a set of rows.
@@ -292,6 +334,7 @@ end
 --   * `statistics`: the numbers, as pub:named() takes them
 --   * `template`, `vois`: of the distributions; nil: none
 --   * `unlimited`: these rows do not count for max_rows
+--   * `is_number`: rows are of the type kstat_nginx_cell; there is one statistic, and no distributions
 -- @treturn[1] set
 -- @treturn[2] nil
 -- @treturn[2] string message
