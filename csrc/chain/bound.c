@@ -11,6 +11,8 @@ ks_bound_has(const struct ks_only *only, const struct ks_offer *offer)
 {
 	kstat_t head = { .ks_instance = offer->instance, .ks_resv = offer->published && !only->plain };
 
+	if (only->args == KS_ARGS_NONE && strcmp(offer->class_, KS_CLASS_ARGS) == 0)
+		return false;
 	if (only->n == 0)
 		return true;
 	(void)snprintf(head.ks_module, sizeof(head.ks_module), "%s", offer->module);
@@ -48,6 +50,12 @@ ks_bound_wants(const struct ks_scan *scan, const char *module, const char *class
 	return only->n == 0;
 }
 
+static const struct ks_selector *
+selector_at(const struct ks_only *only, size_t i)
+{
+	return i < only->n ? only->selector[i] : only->also[i - only->n];
+}
+
 /* True if the selector spells the module or the class out, and matches what is known of the rest. */
 static bool
 asks_for(const struct ks_selector *s, const char *module, const char *class_, int instance, const char *name)
@@ -63,12 +71,44 @@ ks_bound_asks_for(const struct ks_scan *scan, const char *module, const char *cl
 {
 	const struct ks_only *only = only_of(scan);
 
-	for (size_t i = 0; i < only->n; i++) {
-		if (asks_for(only->selector[i], module, class_, instance, name))
+	for (size_t i = 0; i < only->n + only->nalso; i++) {
+		if (asks_for(selector_at(only, i), module, class_, instance, name))
 			return true;
 	}
-	for (size_t i = 0; i < only->nalso; i++) {
-		if (asks_for(only->also[i], module, class_, instance, name))
+	return false;
+}
+
+static bool
+is_literally(const struct ks_pattern *p, const char *text)
+{
+	return text != NULL && p->kind == KS_PATTERN_LITERAL && strcmp(p->text, text) == 0;
+}
+
+/* True if a pattern is about names with this ending and not about those without. */
+static bool
+is_about(const struct ks_pattern *p, const char *ending)
+{
+	char name[KSTAT_STRLEN] = "x";
+
+	if (ending == NULL || p->kind == KS_PATTERN_ANY)
+		return false;
+	if (p->kind != KS_PATTERN_REGEX)
+		return strstr(p->text, ending) != NULL;
+	(void)snprintf(name + 1, sizeof(name) - 1, "%s", ending);
+	return ks_pattern_match(p, name, strlen(name)) && !ks_pattern_match(p, name, 1);
+}
+
+bool
+ks_bound_spells(const struct ks_scan *scan, const char *class_, const char *ending, const char *stat)
+{
+	const struct ks_only *only = only_of(scan);
+
+	if (only->args == KS_ARGS_ALL && class_ != NULL && strcmp(class_, KS_CLASS_ARGS) == 0)
+		return true;
+	for (size_t i = 0; i < only->n + only->nalso; i++) {
+		const struct ks_selector *s = selector_at(only, i);
+
+		if (is_literally(&s->class_, class_) || is_literally(&s->stat, stat) || is_about(&s->name, ending))
 			return true;
 	}
 	return false;

@@ -28,6 +28,11 @@ struct ks_only {
 	size_t n;
 	const struct ks_selector *const *also;
 	size_t nalso;
+	enum ks_args {
+		KS_ARGS_NAMED, /* it holds the command lines of processes if a selector spells that out */
+		KS_ARGS_ALL,   /* of all processes that it holds, too */
+		KS_ARGS_NONE   /* whatever selectors say */
+	} args;
 	bool for_program; /* the chain is as programs expect it that know libkstat from illumos: see kstat_open() */
 	/*
 	 * Whose kstats it holds. By default everybody's, and published ones are marked (ks_is_published()): a selector

@@ -98,8 +98,9 @@ open_described(lua_State *L, const struct ks_only *only)
  * open(t) -> chain | nil, message, errno. Fields of t, all optional: capture with from and to; proc and
  * sys, directories in place of the machine's; published, true for only what processes publish and false
  * for all but that; only, an array of selectors that bounds the chain; also, one of selectors that add kstats which
- * are only listed for those who ask for them; everybody, machine and trust, an array of users' names or numbers: see
- * struct ks_only. The chain's state keeps the selectors and the users.
+ * are only listed for those who ask for them; args, true for KS_ARGS_ALL and false for KS_ARGS_NONE; everybody, machine
+ * and trust, an array of users' names or numbers: see struct ks_only. The chain's state keeps the selectors and the
+ * users.
  */
 static int
 chain_open(lua_State *L)
@@ -130,6 +131,9 @@ chain_open(lua_State *L)
 	lua_getfield(L, 1, "published");
 	only.published = lua_toboolean(L, -1);
 	only.plain = only.published || flag_field(L, "everybody");
+	lua_getfield(L, 1, "args");
+	only.args = lua_isnil(L, -1) ? KS_ARGS_NAMED : lua_toboolean(L, -1) ? KS_ARGS_ALL : KS_ARGS_NONE;
+	lua_pop(L, 1);
 	only.machine = flag_field(L, "machine") || (lua_isboolean(L, -1) && !only.published);
 	only.trusted = trusted_users(L, &only.ntrusted);
 	if (only.ntrusted == SIZE_MAX)

@@ -58,6 +58,7 @@ struct ks_scan_ops {
 	bool (*names)(const struct ks_scan *scan, const char *module);
 	bool (*asks_for)(const struct ks_scan *scan, const char *module, const char *class_, int instance,
 	    const char *name);
+	bool (*spells)(const struct ks_scan *scan, const char *class_, const char *ending, const char *stat);
 	void (*warn)(struct ks_scan *scan, bool damaged, const char *line);
 	bool (*owns)(const struct ks_scan *scan, const char *module);
 	enum ks_hearing (*hears)(const struct ks_scan *scan, uint32_t uid);
@@ -114,6 +115,19 @@ static inline bool
 ks_scan_asks_for(const struct ks_scan *scan, const char *module, const char *class_, int instance, const char *name)
 {
 	return scan->ops->asks_for != NULL && scan->ops->asks_for(scan, module, class_, instance, name);
+}
+
+/* The class of the command lines of processes, which may hold secrets: the caller may refuse to have them. */
+#define KS_CLASS_ARGS "process_args"
+
+/*
+ * For kstats that take so long to read that only those have them who name them, and not the things that they are about.
+ * True if the caller spells out this class, this ending of a name such as ",args", or this statistic (NULL: none).
+ */
+static inline bool
+ks_scan_spells(const struct ks_scan *scan, const char *class_, const char *ending, const char *stat)
+{
+	return scan->ops->spells != NULL && scan->ops->spells(scan, class_, ending, stat);
 }
 
 /* True if an earlier source of the caller has this module: what strangers publish under it is left out. */

@@ -11,6 +11,7 @@ local chain = {}
 
 local SOURCE_FIELDS = { capture = "text", proc = "text", sys = "text", from = "time", to = "time",
   only = "selectors", published = "boolean", everybody = "boolean", machine = "boolean", trust = "users",
+  args = "boolean",
   processes = "processes", threads = "processes" }
 
 -- The field `only` as compiled selectors; nil: everything. Mistakes raise at the caller's caller.
@@ -119,7 +120,8 @@ end
 -- publish, false: all but that. `processes` (?boolean|integer|string|{integer|string,...}): true: kstats of all
 -- processes of a Linux machine too, or of those named: a PID, a glob or /regular expression/ for the names of their
 -- kstats, or an array of these; `threads` (?boolean|integer|string|{integer|string,...}): the same of threads, by
--- their own numbers and names.
+-- their own numbers and names. `args` (?boolean): the command lines of processes, which may hold secrets: true: of all
+-- processes that the chain has; false: of none, even where a selector names them; default: where one does.
 --
 -- Whose kstats these are: `machine` (?boolean): the machine's and nobody else's; `trust`
 -- (?string|integer|{string|integer,...}), a user's name or number, or an array of them: of published ones those of
@@ -158,7 +160,7 @@ function chain.open(...)
   end
   return core.open({ capture = source.capture, from = source.from, to = source.to, proc = source.proc,
     sys = source.sys, published = source.published, everybody = source.everybody, machine = source.machine,
-    trust = users_of(source.trust), only = only, also = also })
+    args = source.args, trust = users_of(source.trust), only = only, also = also })
 end
 
 local methods = object.methods("chain")

@@ -27,6 +27,19 @@ is_selected_by_name(const struct ks_part *p, const struct ks_scan *scan)
 	    !ks_scan_wants(scan, module, p->class_, "");
 }
 
+/* True unless the kind of a part has to be spelled out, and is not. */
+static bool
+is_spelled_out(const struct ks_part *p, const struct ks_scan *scan)
+{
+	if (!p->named || ks_scan_spells(scan, p->class_, p->name + strlen("@"), NULL))
+		return true;
+	for (const struct ks_field *f = p->fields; f->meta.stat != NULL; f++) {
+		if (ks_scan_spells(scan, NULL, NULL, f->meta.stat))
+			return true;
+	}
+	return false;
+}
+
 /* The parts that the caller of a scan may want; only_named: only those that it names. */
 static uint16_t
 wanted_parts(const struct ks_subsystem *sub, const struct ks_scan *scan, bool only_named)
@@ -37,7 +50,8 @@ wanted_parts(const struct ks_subsystem *sub, const struct ks_scan *scan, bool on
 		const struct ks_part *p = &sub->parts[i];
 
 		if (only_named ? is_selected_by_name(p, scan) : sub->on_demand ?
-		    ks_scan_asks_for(scan, fixed(p->module), p->class_, KS_ANY_INSTANCE, fixed(p->name)) :
+		    ks_scan_asks_for(scan, fixed(p->module), p->class_, KS_ANY_INSTANCE, fixed(p->name)) &&
+		    is_spelled_out(p, scan) :
 		    ks_scan_wants(scan, fixed(p->module), p->class_, fixed(p->name)))
 			wanted |= (uint16_t)(1u << i);
 	}
