@@ -50,21 +50,41 @@ slashes(const char *s)
 	return n;
 }
 
+static bool
+ends_in(struct ks_text t, const char *ending)
+{
+	size_t n = strlen(ending);
+
+	return ks_text_size(&t) > n && memcmp(t.end - n, ending, n) == 0;
+}
+
+struct ks_text
+ks_group_container(struct ks_text leaf)
+{
+	static const char *const prefixes[] = { "docker-", "libpod-", "crio-", "cri-containerd-", "nerdctl-",
+		"lxc.payload.", "lxc.payload", "machine-" };
+	static const char digits[] = "0123456789abcdef";
+	const char *p = leaf.p;
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		if (ks_text_starts(&leaf, prefixes[i])) {
+			leaf.p += strlen(prefixes[i]);
+			leaf.end -= ends_in(leaf, ".scope") ? strlen(".scope") : 0;
+			return leaf;
+		}
+	}
+	while (p < leaf.end && memchr(digits, *p, sizeof(digits) - 1) != NULL)
+		p++;
+	return ks_text_size(&leaf) == CONTAINER_ID && p == leaf.end ? leaf : (struct ks_text){ leaf.p, leaf.p };
+}
+
 /* True if the last part of a path is that of a service or a container. */
 static bool
 is_named_so(const char *leaf)
 {
-	static const char *const containers[] = { "docker-", "libpod-", "crio-", "cri-containerd-", "nerdctl-",
-		"lxc.payload", "machine-" };
-	size_t len = strlen(leaf);
+	const struct ks_text text = ks_text_of(leaf, strlen(leaf)), container = ks_group_container(text);
 
-	if (len > 8 && strcmp(leaf + len - 8, ".service") == 0)
-		return true;
-	for (size_t i = 0; i < sizeof(containers) / sizeof(containers[0]); i++) {
-		if (strncmp(leaf, containers[i], strlen(containers[i])) == 0)
-			return true;
-	}
-	return len == CONTAINER_ID && strspn(leaf, "0123456789abcdef") == len;
+	return ends_in(text, ".service") || ks_text_size(&container) > 0;
 }
 
 static bool

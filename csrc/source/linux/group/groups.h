@@ -104,6 +104,9 @@ bool ks_group_file(const struct ks_dir *dir, const char *name, char *to, size_t 
 /* The directory of a group in one hierarchy, whose path must stay. It is not opened. */
 struct ks_dir ks_group_dir(const struct ks_linux *lx, const struct ks_hierarchy *h, const char *path);
 
+/* What names the container whose group has this last part of a path; empty: it is not that of a container. */
+struct ks_text ks_group_container(struct ks_text leaf);
+
 static inline struct ks_groups *
 ks_groups_of(const struct ks_linux *lx)
 {

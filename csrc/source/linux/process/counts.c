@@ -1,6 +1,6 @@
 /*
- * counts.c - the statistics of processes in /proc/PID/status, io and schedstat. What the kernel keeps for each thread
- * alone is summed over the threads of a process. SPDX-License-Identifier: MIT
+ * counts.c - the statistics of processes in /proc/PID/status, io, smaps_rollup and schedstat. What the kernel keeps for
+ * each thread alone is summed over the threads of a process. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +22,8 @@ continue_sum(struct ks_process *p, size_t which, uint64_t now)
 	return p->sum[which].lost + now;
 }
 
-/* Reads a file of a process or a thread into the scratch image. Returns 0 or an errno. */
-static int
-read_file(struct ks_linux *lx, pid_t pid, pid_t tid, const char *file)
+int
+ks_process_file(struct ks_linux *lx, pid_t pid, pid_t tid, const char *file)
 {
 	char path[KS_PROCESS_PATH];
 	int err;
@@ -51,7 +50,7 @@ add_thread(void *arg, pid_t tid)
 {
 	const struct thread_sums *t = arg;
 
-	if (read_file(t->lx, t->pid, tid, t->file) == 0)
+	if (ks_process_file(t->lx, t->pid, tid, t->file) == 0)
 		(void)t->parse(t->lx, ks_image_text(&t->lx->scratch), t->sums);
 	return 0;
 }
@@ -69,7 +68,7 @@ sum_threads(struct ks_linux *lx, const struct ks_process *p, const char *file, p
 
 	ks_process_path(path, p->pid, 0, "task");
 	dir = ks_dir_list(&lx->root[KS_ROOT_PROC], path);
-	return dir != NULL ? ks_process_each(lx, dir, add_thread, &t) : errno;
+	return dir != NULL ? ks_process_each(lx, dir, 1, add_thread, &t) : errno;
 }
 
 /* True if the numbers of a process have to be summed over its threads. */
@@ -148,7 +147,7 @@ ks_process_read_status(struct ks_linux *lx, struct ks_unit *unit, struct ks_reco
 	struct ks_process *p = ks_process_of(unit);
 	struct ks_values vals = { .have = 0 };
 	uint64_t sums[2] = { 0, 0 };
-	int err = read_file(lx, p->pid, p->tid, "status");
+	int err = ks_process_file(lx, p->pid, p->tid, "status");
 
 	if (err != 0)
 		return ks_process_gone(unit, err);
@@ -188,18 +187,46 @@ const struct ks_field ks_process_io_fields[] = {
 };
 KS_FIELDS_FIT(ks_process_io_fields);
 
-int
-ks_process_read_io(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+/* Reads a file of named values, which other users may not be able to read. */
+static int
+read_named(struct ks_linux *lx, const struct ks_unit *unit, struct ks_record *r, const char *file,
+    const struct ks_field *fields)
 {
 	const struct ks_process *p = ks_process_of(unit);
 	struct ks_values vals = { .have = 0 };
-	int err = read_file(lx, p->pid, p->tid, "io");
+	int err = ks_process_file(lx, p->pid, p->tid, file);
 
 	if (err != 0)
-		return ks_process_gone(unit, err); /* also where it belongs to another user */
-	ks_lines_collect(lx, ks_image_text(&lx->scratch), &vals);
-	ks_fields_add(r, ks_process_io_fields, &vals);
+		return ks_process_gone(unit, err);
+	ks_lines_collect_into(lx, ks_image_text(&lx->scratch), fields, &vals);
+	ks_fields_add(r, fields, &vals);
 	return 0;
+}
+
+int
+ks_process_read_io(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	return read_named(lx, unit, r, "io", ks_process_io_fields);
+}
+
+/* --- smaps_rollup: the kernel goes over all pages for it ----------------------------------- */
+
+const struct ks_field ks_process_memory_fields[] = {
+	AMOUNT("pss", "Pss", "memory in use, with its share alone of what other processes use, too"),
+	AMOUNT("pss_anon", "Pss_Anon", "part of pss that no file backs"),
+	AMOUNT("pss_file", "Pss_File", "part of pss that maps files"),
+	AMOUNT("pss_shmem", "Pss_Shmem", "part of pss that is shared memory, tmpfs included"),
+	AMOUNT("private_clean", "Private_Clean", "memory that no other process uses, as the file behind it has it"),
+	AMOUNT("private_dirty", "Private_Dirty", "memory that no other process uses, and that was written to"),
+	AMOUNT("swap_pss", "SwapPss", "memory swapped out, with its share alone of what other processes use, too"),
+	KS_FIELD_END
+};
+KS_FIELDS_FIT(ks_process_memory_fields);
+
+int
+ks_process_read_memory(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	return read_named(lx, unit, r, "smaps_rollup", ks_process_memory_fields);
 }
 
 /* --- schedstat ----------------------------------------------------------------------------- */
@@ -239,7 +266,7 @@ ks_process_read_sched(struct ks_linux *lx, struct ks_unit *unit, struct ks_recor
 	if (has_threads(p)) {
 		err = sum_threads(lx, p, "schedstat", add_schedstat, sums);
 	} else {
-		err = read_file(lx, p->pid, p->tid, "schedstat");
+		err = ks_process_file(lx, p->pid, p->tid, "schedstat");
 		known = err == 0 && add_schedstat(lx, ks_image_text(&lx->scratch), sums);
 	}
 	if (err != 0)

@@ -17,12 +17,12 @@
 #define TICKS_PER_SECOND 100
 #define NAME_MAX_SIZE (KSTAT_STRLEN - 7) /* leaves room for ",status" */
 
-enum { STATUS_PART = 1, IO_PART, SCHED_PART, DELAY_PART };
+enum { STATUS_PART = 1, IO_PART, SCHED_PART, DELAY_PART, ARGS_PART, GROUP_PART, FD_PART, MEMORY_PART, OOM_PART };
 
 #define TITLE(module, rest) module ":ID:NAME" rest
 
 /* The kinds of statistics, one for each file. */
-#define PARTS(module) { \
+#define PARTS(module) \
 	KS_NAMED_PART(module, "@", module, .fields = ks_process_fields, .read = ks_process_read, \
 	    .from = "/proc/PID/stat", .title = TITLE(module, "")), \
 	[STATUS_PART] = KS_NAMED_PART(module, "@,status", module "_status", .fields = ks_process_status_fields, \
@@ -33,12 +33,28 @@ enum { STATUS_PART = 1, IO_PART, SCHED_PART, DELAY_PART };
 	[SCHED_PART] = KS_NAMED_PART(module, "@,sched", module "_sched", .fields = ks_process_sched_fields, \
 	    .read = ks_process_read_sched, .from = "/proc/PID/schedstat", .title = TITLE(module, ",sched")), \
 	[DELAY_PART] = KS_NAMED_PART(module, "@,delay", module "_delay", .fields = ks_process_delay_fields, \
-	    .read = ks_process_read_delay, .from = "taskstats (netlink)", .title = TITLE(module, ",delay")), \
-}
+	    .read = ks_process_read_delay, .from = "taskstats (netlink)", .title = TITLE(module, ",delay"))
 
-static const struct ks_part process_parts[] = PARTS("process");
-static const struct ks_part thread_parts[] = PARTS("thread");
+/* One that only those have who name it. */
+#define NAMED_PART(kind, ...) \
+	KS_NAMED_PART("process", "@," kind, "process_" kind, .title = TITLE("process", "," kind), .named = true, __VA_ARGS__)
 
+static const struct ks_part process_parts[] = {
+	PARTS("process"),
+	[ARGS_PART] = NAMED_PART("args", .fields = ks_process_args_fields, .read = ks_process_read_args,
+	    .from = "/proc/PID/cmdline"),
+	[GROUP_PART] = NAMED_PART("cgroup", .fields = ks_process_group_fields, .read = ks_process_read_group,
+	    .from = "/proc/PID/cgroup"),
+	[FD_PART] = NAMED_PART("fd", .fields = ks_process_fd_fields, .read = ks_process_read_fd,
+	    .from = "/proc/PID/fd and limits"),
+	[MEMORY_PART] = NAMED_PART("memory", .fields = ks_process_memory_fields, .read = ks_process_read_memory,
+	    .from = "/proc/PID/smaps_rollup", .since = "4.14; pss_anon 5.4; pss_file 5.4; pss_shmem 5.4"),
+	[OOM_PART] = NAMED_PART("oom", .fields = ks_process_oom_fields, .read = ks_process_read_oom,
+	    .from = "/proc/PID/oom_score and oom_score_adj"),
+};
+static const struct ks_part thread_parts[] = { PARTS("thread") };
+
+/* A thread has the first of the kinds that a process has, and wants no others. */
 #define NPARTS (sizeof(process_parts) / sizeof(process_parts[0]))
 
 /* A scan that is under way. */
@@ -57,7 +73,7 @@ asked_parts(const struct walk *w, int instance, const char *name)
 {
 	uint16_t asked = 0;
 
-	for (size_t i = 0; i < NPARTS; i++) {
+	for (size_t i = 0; i < NPARTS && w->wanted >> i != 0; i++) {
 		const struct ks_part *part = &w->parts[i];
 		char full[KSTAT_STRLEN];
 
@@ -137,7 +153,7 @@ set_up(const struct walk *w, struct ks_unit *unit, bool is_new, const struct ks_
 	}
 	if (!p->has_io)
 		parts &= (uint16_t)~(1u << IO_PART);
-	memcpy(p, found, offsetof(struct ks_process, has_io));
+	memcpy(p, found, offsetof(struct ks_process, has_io)); /* fname included */
 	if (strcmp(unit->name, name) != 0 || unit->parts != parts) {
 		ks_name_set(unit->name, sizeof(unit->name), name, strlen(name));
 		unit->parts = parts;
@@ -189,7 +205,7 @@ list_threads(void *walk, pid_t pid)
 
 	w->pid = pid;
 	ks_process_path(path, pid, 0, "task");
-	return ks_process_each(w->lx, ks_dir_list(&w->lx->root[KS_ROOT_PROC], path), list_thread, w);
+	return ks_process_each(w->lx, ks_dir_list(&w->lx->root[KS_ROOT_PROC], path), 1, list_thread, w);
 }
 
 /* How long the machine slept since boot; to a hundredth of a second, so that crtimes stay the same. */
@@ -219,7 +235,7 @@ scan_all(struct ks_linux *lx, struct ks_units *units, size_t id, const struct ks
 		w.wanted &= (uint16_t)~(1u << DELAY_PART);
 	s->began = gethrtime();
 	ks_units_begin(units);
-	rc = ks_process_each(lx, dir, list, &w);
+	rc = ks_process_each(lx, dir, 1, list, &w);
 	s->took = gethrtime() - s->began;
 	return rc == 0 ? ks_units_end(units) : -1;
 }

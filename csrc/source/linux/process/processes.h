@@ -12,10 +12,11 @@
 #include "source/linux/net/netlink.h"
 
 #define KS_PROCESS_PATH 64 /* size of the path of a file below /proc, as "4194304/task/4194304/schedstat" */
+#define KS_PROCESS_NAME 64 /* size of the name of a command; workers of the kernel have long ones */
 #define KS_PROCESS_STAT 1024 /* more than a file "stat" has */
 
 /* The statistics of a process, in the order in which they are shown. Those before P_SIZE have 32 bits. */
-enum { P_PID, P_PPID, P_PGID, P_SID, P_EUID, P_TTYDEV, P_STATE, P_CLNAME, P_PRI, P_NICE, P_ONPRO, P_NLWP,
+enum { P_PID, P_PPID, P_PGID, P_SID, P_EUID, P_TTYDEV, P_STATE, P_CLNAME, P_FNAME, P_PRI, P_NICE, P_ONPRO, P_NLWP,
 	P_SIZE, P_RSSIZE, P_UTIME, P_STIME, P_GTIME, P_CUTIME, P_CSTIME, P_MINF, P_MAJF, P_BLOCKED, P_COUNT };
 
 _Static_assert(P_COUNT <= 32, "a statistic needs a bit");
@@ -27,6 +28,7 @@ enum { P_SUM_RUN, P_SUM_WAIT, P_SUM_SLICES, P_SUM_VCTX, P_SUM_ICTX, P_SUMS };
 struct ks_process {
 	pid_t pid, tid;     /* tid 0: it is a process */
 	uint32_t have;      /* which of the values are known, one bit each */
+	char fname[KS_PROCESS_NAME];
 	uint32_t small[P_SIZE]; /* as "stat" had them last; see ks_process_value() */
 	uint64_t large[P_COUNT - P_SIZE];
 	uint64_t round;     /* the round in which it was read */
@@ -71,11 +73,11 @@ ks_process_value(const struct ks_process *p, size_t field)
 void ks_process_path(char path[KS_PROCESS_PATH], pid_t pid, pid_t tid, const char *file);
 
 /*
- * Calls take() with each number that is the name of an entry of a directory (NULL: it has none), until take() returns
- * something else than 0, and returns that. Closes the directory.
+ * Calls take() with each number from `least` on that is the name of an entry of a directory (NULL: it has none), until
+ * take() returns something else than 0, and returns that. Closes the directory.
  */
 typedef int ks_process_take(void *arg, pid_t id);
-int ks_process_each(struct ks_linux *lx, DIR *dir, ks_process_take *take, void *arg);
+int ks_process_each(struct ks_linux *lx, DIR *dir, pid_t least, ks_process_take *take, void *arg);
 
 /*
  * Reads "stat" into p, of which pid and tid are set; ks_process_load() reads who the process belongs to, too. Returns 0
@@ -85,6 +87,12 @@ int ks_process_load_stat(struct ks_linux *lx, struct ks_process *p, char text[KS
     struct ks_process_line *line);
 int ks_process_load(struct ks_linux *lx, struct ks_process *p, char text[KS_PROCESS_STAT],
     struct ks_process_line *line);
+
+/*
+ * Reads a file of a process (tid 0) or a thread; ks_image_text(&lx->scratch) is its contents then. Returns 0 or an
+ * errno.
+ */
+int ks_process_file(struct ks_linux *lx, pid_t pid, pid_t tid, const char *file);
 
 /* Fails with ENXIO because the process of a unit ended; returns -1. With another errno for a lack of memory or such. */
 int ks_process_gone(const struct ks_unit *unit, int err);
@@ -97,8 +105,10 @@ void ks_process_start(void *state);
 void ks_process_release(void *state);
 
 extern const struct ks_field ks_process_fields[], ks_process_status_fields[], ks_process_io_fields[],
-	ks_process_sched_fields[], ks_process_delay_fields[];
+	ks_process_sched_fields[], ks_process_delay_fields[], ks_process_args_fields[], ks_process_group_fields[],
+	ks_process_fd_fields[], ks_process_memory_fields[], ks_process_oom_fields[];
 ks_part_read ks_process_read, ks_process_read_status, ks_process_read_io, ks_process_read_sched,
-	ks_process_read_delay;
+	ks_process_read_delay, ks_process_read_args, ks_process_read_group, ks_process_read_fd,
+	ks_process_read_memory, ks_process_read_oom;
 
 #endif

@@ -68,7 +68,7 @@ read_procs(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	if (dir == NULL)
 		return ks_fail(errno, "cannot list the processes: %s", strerror(errno));
 	lx->taken = gethrtime();
-	(void)ks_process_each(lx, dir, count_process, &c);
+	(void)ks_process_each(lx, dir, 1, count_process, &c);
 	ks_fields_add(r, fields, &c.vals);
 	return 0;
 }
@@ -86,7 +86,7 @@ static bool
 has_processes(struct ks_linux *lx, size_t part)
 {
 	(void)part;
-	return ks_process_each(lx, ks_linux_open_directory(lx, KS_ROOT_PROC, "."), stop_at_first, NULL) != 0;
+	return ks_process_each(lx, ks_linux_open_directory(lx, KS_ROOT_PROC, "."), 1, stop_at_first, NULL) != 0;
 }
 
 static const struct ks_part parts[] = {

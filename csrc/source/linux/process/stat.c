@@ -29,6 +29,8 @@ const struct ks_field ks_process_fields[] = {
 	[P_STATE] = KS_TEXT("state", KSTAT_DATA_CHAR,
 	    "R runs or waits for a CPU, S sleeps, D sleeps and no signal wakes it, T stopped, t traced, Z zombie, I idle"),
 	[P_CLNAME] = KS_TEXT("clname", KSTAT_DATA_CHAR, "scheduling class: TS, FIFO, RR, BATCH, IDLE, DEADLINE, EXT"),
+	[P_FNAME] = KS_TEXT("fname", KSTAT_DATA_STRING,
+	    "name of its command as the kernel has it: 15 bytes, of threads of the kernel more"),
 	[P_PRI] = NUMBER("pri", "priority of the scheduler: 0 to 39, below 0 for real time; less comes first"),
 	[P_NICE] = NUMBER("nice", "nice value: -20 to 19"),
 	[P_ONPRO] = NUMBER("onpro", "CPU that ran it last"),
@@ -127,6 +129,7 @@ parse_stat(const struct ks_linux *lx, struct ks_text text, struct ks_process *p,
 	if (open == NULL || close == NULL || close < open)
 		return false;
 	line->name = (struct ks_text){ open + 1, close };
+	ks_name_set(p->fname, sizeof(p->fname), line->name.p, ks_text_size(&line->name));
 	rest = (struct ks_text){ close + 1, text.end };
 	if (!ks_text_word(&rest, &state) || ks_text_size(&state) != 1)
 		return false;
@@ -184,7 +187,7 @@ load_user(struct ks_linux *lx, struct ks_process *p)
 }
 
 int
-ks_process_each(struct ks_linux *lx, DIR *dir, ks_process_take *take, void *arg)
+ks_process_each(struct ks_linux *lx, DIR *dir, pid_t least, ks_process_take *take, void *arg)
 {
 	const struct dirent *e;
 	int rc = 0;
@@ -193,7 +196,7 @@ ks_process_each(struct ks_linux *lx, DIR *dir, ks_process_take *take, void *arg)
 		struct ks_text t = ks_text_of(e->d_name, strlen(e->d_name));
 		uint64_t v;
 
-		if (ks_text_u64(&t, &v) && t.p == t.end && v > 0 && v <= INT32_MAX)
+		if (ks_text_u64(&t, &v) && t.p == t.end && v >= (uint64_t)least && v <= INT32_MAX)
 			rc = take(arg, (pid_t)v);
 	}
 	if (dir != NULL)
@@ -291,6 +294,7 @@ ks_process_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	for (size_t i = 0; i < P_COUNT; i++)
 		vals.v[i].u = ks_process_value(p, i);
 	ks_have_text(&vals, P_STATE, state);
+	ks_have_text(&vals, P_FNAME, p->fname);
 	if ((p->have >> P_CLNAME & 1) != 0 && p->small[P_CLNAME] < NCLASSES)
 		ks_have_text(&vals, P_CLNAME, class_names[p->small[P_CLNAME]]);
 	else

@@ -1,0 +1,237 @@
+/*
+ * detail.c - what is read of processes only for those who name it: the command line, the control group, descriptors,
+ * and what the kernel thinks of them when memory runs out. SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "source/linux/group/groups.h"
+#include "source/linux/process/processes.h"
+
+/* --- cmdline --------------------------------------------------------------------------------- */
+
+#define ARGS_MAX 4096
+
+const struct ks_field ks_process_args_fields[] = {
+	KS_TEXT("psargs", KSTAT_DATA_STRING, "command line, its first 4096 bytes; threads of the kernel have none"),
+	KS_FIELD_END
+};
+
+int
+ks_process_read_args(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_process *p = ks_process_of(unit);
+	char path[KS_PROCESS_PATH], args[ARGS_MAX + 1];
+	struct ks_values vals = { .have = 0 };
+	ssize_t n;
+
+	ks_process_path(path, p->pid, 0, "cmdline");
+	n = ks_file_read(&lx->root[KS_ROOT_PROC], path, args, ARGS_MAX);
+	if (n < 0)
+		return ks_process_gone(unit, errno);
+	while (n > 0 && (args[n - 1] == '\0' || args[n - 1] == ' '))
+		n--;
+	args[n] = '\0';
+	for (ssize_t i = 0; i < n; i++)
+		args[i] = args[i] == '\0' ? ' ' : args[i];
+	if (n > 0)
+		ks_have_text(&vals, 0, args);
+	ks_fields_add(r, ks_process_args_fields, &vals);
+	return 0;
+}
+
+/* --- cgroup ---------------------------------------------------------------------------------- */
+
+enum { G_PATH, G_CONTAINER };
+
+const struct ks_field ks_process_group_fields[] = {
+	[G_PATH] = KS_TEXT("cgroup", KSTAT_DATA_STRING, "control group that the process is in: the path below the root"),
+	[G_CONTAINER] = KS_TEXT("container", KSTAT_DATA_STRING,
+	    "identifier of the container that this group, or one above it, belongs to"),
+	KS_FIELD_END
+};
+
+/* How well a line of the file tells where a process belongs: version 1 has a line for each set of controllers. */
+static int
+rank(struct ks_text controllers, const struct ks_text *path)
+{
+	if (ks_text_is(path, "/"))
+		return 1;
+	return memmem(controllers.p, ks_text_size(&controllers), "memory", strlen("memory")) != NULL ? 4 :
+	    ks_text_size(&controllers) == 0 ? 3 : 2;
+}
+
+/* Finds the path in lines such as "0::/user.slice"; empty if there is none. */
+static struct ks_text
+find_path(struct ks_text all)
+{
+	static const char deleted[] = " (deleted)";
+	struct ks_text best = { all.p, all.p }, line;
+	int best_rank = 0;
+
+	while (ks_text_line(&all, &line)) {
+		const char *first = memchr(line.p, ':', ks_text_size(&line));
+		const char *second = first != NULL ? memchr(first + 1, ':', (size_t)(line.end - first - 1)) : NULL;
+		struct ks_text path = { second != NULL ? second + 1 : line.end, line.end };
+		int r = second != NULL ? rank((struct ks_text){ first + 1, second }, &path) : 0;
+
+		if (r <= best_rank)
+			continue;
+		best_rank = r;
+		best = path;
+	}
+	if (ks_text_size(&best) > strlen(deleted) && memcmp(best.end - strlen(deleted), deleted, strlen(deleted)) == 0)
+		best.end -= strlen(deleted);
+	return best;
+}
+
+/* Finds what names the container of a group, or of one above it; empty if there is none. */
+static struct ks_text
+find_container(struct ks_text path)
+{
+	struct ks_text found = { path.p, path.p };
+
+	while (ks_text_size(&path) > 0 && ks_text_size(&found) == 0) {
+		const char *slash = memrchr(path.p, '/', ks_text_size(&path));
+
+		found = ks_group_container((struct ks_text){ slash != NULL ? slash + 1 : path.p, path.end });
+		path.end = slash != NULL ? slash : path.p;
+	}
+	return found;
+}
+
+int
+ks_process_read_group(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_process *p = ks_process_of(unit);
+	char text[2 * KS_GROUP_PATH];
+	struct ks_texts texts = { text, sizeof(text), 0 };
+	struct ks_values vals = { .have = 0 };
+	struct ks_text path;
+	int err = ks_process_file(lx, p->pid, 0, "cgroup");
+
+	if (err != 0)
+		return ks_process_gone(unit, err);
+	path = find_path(ks_image_text(&lx->scratch));
+	ks_have_copy(&vals, G_PATH, &texts, path);
+	ks_have_copy(&vals, G_CONTAINER, &texts, find_container(path));
+	ks_fields_add(r, ks_process_group_fields, &vals);
+	return 0;
+}
+
+/* --- fd and limits --------------------------------------------------------------------------- */
+
+enum { F_OPEN, F_LIMIT, F_LIMIT_MAX };
+
+const struct ks_field ks_process_fd_fields[] = {
+	[F_OPEN] = KS_GAUGE("open", KSTAT_DATA_UINT64, "file descriptors that are open"),
+	[F_LIMIT] = KS_GAUGE("limit", KSTAT_DATA_UINT64, "most descriptors that it may have open; absent without a limit"),
+	[F_LIMIT_MAX] = KS_GAUGE("limit_max", KSTAT_DATA_UINT64, "up to which it may raise its limit itself"),
+	KS_FIELD_END
+};
+
+static int
+count_one(void *count, pid_t fd)
+{
+	(void)fd;
+	++*(uint64_t *)count;
+	return 0;
+}
+
+/* Counts the descriptors. Returns 0 or an errno. From 6.2 on they are the size of their directory. */
+static int
+count_open(struct ks_linux *lx, pid_t pid, uint64_t *count)
+{
+	const struct ks_dir *proc = &lx->root[KS_ROOT_PROC];
+	char path[KS_PROCESS_PATH];
+	struct stat st;
+	DIR *dir;
+
+	ks_process_path(path, pid, 0, "fd");
+	if (proc->kernel && fstatat(proc->fd, path, &st, 0) == 0 && st.st_size > 0) {
+		*count = (uint64_t)st.st_size;
+		return 0;
+	}
+	dir = ks_dir_list(proc, path);
+	if (dir == NULL)
+		return errno;
+	*count = 0;
+	return ks_process_each(lx, dir, 0, count_one, count);
+}
+
+/* Collects "Max open files            1024                 524288               files". */
+static void
+collect_limits(struct ks_text all, struct ks_values *vals)
+{
+	static const char what[] = "Max open files";
+	struct ks_text line;
+	uint64_t v;
+
+	while (ks_text_line(&all, &line)) {
+		if (!ks_text_starts(&line, what))
+			continue;
+		line.p += strlen(what);
+		for (size_t i = F_LIMIT; i <= F_LIMIT_MAX; i++) {
+			struct ks_text word;
+
+			if (ks_text_word(&line, &word) && ks_text_u64(&word, &v))
+				ks_have(vals, i, v);
+		}
+	}
+}
+
+int
+ks_process_read_fd(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	const struct ks_process *p = ks_process_of(unit);
+	struct ks_values vals = { .have = 0 };
+	uint64_t count;
+	int err = count_open(lx, p->pid, &count);
+
+	if (err == 0)
+		ks_have(&vals, F_OPEN, count);
+	else if (err != EACCES && err != EPERM)
+		return ks_process_gone(unit, err);
+	err = ks_process_file(lx, p->pid, 0, "limits");
+	if (err == 0)
+		collect_limits(ks_image_text(&lx->scratch), &vals);
+	else if (err != EACCES && err != EPERM)
+		return ks_process_gone(unit, err);
+	ks_fields_add(r, ks_process_fd_fields, &vals);
+	return 0;
+}
+
+/* --- oom_score ------------------------------------------------------------------------------- */
+
+enum { O_SCORE, O_ADJ };
+
+const struct ks_field ks_process_oom_fields[] = {
+	[O_SCORE] = KS_GAUGE("oom_score", KSTAT_DATA_INT32,
+	    "how soon it is killed when memory runs out: the greatest comes first"),
+	[O_ADJ] = KS_GAUGE("oom_score_adj", KSTAT_DATA_INT32,
+	    "what was set to be added to that, in thousandths of the memory; -1000: it is never killed"),
+	KS_FIELD_END
+};
+
+int
+ks_process_read_oom(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	static const char *const files[] = { "oom_score", "oom_score_adj" };
+	const struct ks_process *p = ks_process_of(unit);
+	struct ks_values vals = { .have = 0 };
+
+	for (size_t i = O_SCORE; i <= O_ADJ; i++) {
+		char path[KS_PROCESS_PATH], text[16], *end;
+		long v;
+
+		ks_process_path(path, p->pid, 0, files[i]);
+		if (ks_file_small(&lx->root[KS_ROOT_PROC], path, text, sizeof(text)) < 0)
+			return ks_process_gone(unit, errno);
+		v = strtol(text, &end, 10);
+		if (end != text && *end == '\0')
+			ks_have(&vals, i, (uint64_t)v);
+	}
+	ks_fields_add(r, ks_process_oom_fields, &vals);
+	return 0;
+}
