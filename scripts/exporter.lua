@@ -18,6 +18,7 @@ usage: kstatlua exporter [options] [module[:instance[:name[:statistic]]] ...]
   --names node
               /metrics has what node_exporter has of CPUs, memory, disks, links, file systems, pressure,
               sockets and protocols, under its names
+  --args      the command lines of processes, too, which may hold secrets
   --machine   the machine's kstats alone, nobody's who publishes
   --trust USER,...
               of published ones root's, its own user's and those of these users
@@ -32,7 +33,7 @@ usage: kstatlua exporter [options] [module[:instance[:name[:statistic]]] ...]
 ]=]):gsub("LISTEN", LISTEN)
 
 local OPTIONS = options.command({
-  { nil, "listen", arg = "ADDRESS" }, { nil, "public" },
+  { nil, "listen", arg = "ADDRESS" }, { nil, "public" }, { nil, "args" },
   { nil, "max_series", long = "max-series", arg = "N", type = "count", default = 50000 },
   { nil, "names", arg = "node" }, { "h", "help", final = true },
   operands = "selector",
@@ -227,7 +228,8 @@ local function main()
   end
   local ks
   local errname
-  ks, message, errname = kstat.open(tool.whose(given, { everybody = true, only = #selectors > 0 and selectors or nil }))
+  ks, message, errname = kstat.open(tool.whose(given, { everybody = true, only = #selectors > 0 and selectors or nil,
+    args = tool.args(given, selectors) }))
   if not ks then
     tool.stop(given.trust and errname == "EINVAL" and 2 or 3, message)
   end

@@ -24,6 +24,7 @@ usage: NAME SYNOPSIS[-m module] [-i instance] [-n name]
   -o prometheus, -o openmetrics   metrics, in base units
   --output FILE   with -o: each report replaces FILE once it is complete (-: standard output)
   -v  on standard error, what was read and what could not be, and who publishes
+  --args          with -o: the command lines of processes, too, which may hold secrets
   --machine       the machine's kstats alone, nobody's who publishes
   --trust USER,…  of published ones root's, your own and those of these users
   -T  time before each report: d as a date, u in seconds since 1970
@@ -48,7 +49,8 @@ end
 
 local OPTIONS = reader.command({
   { "h", "help", also = "?", final = true }, { nil, "version", final = true },
-  { nil, "gc", final = true }, { nil, "rate" }, { "T", "T", long = false, arg = "d|u", type = "timestamp" },
+  { nil, "gc", final = true }, { nil, "rate" }, { nil, "args" },
+  { "T", "T", long = false, arg = "d|u", type = "timestamp" },
   { "a", "a", long = false, arg = "", repeated = true }, { nil, "output", arg = "FILE" },
   { "m", "m", long = false, arg = "MODULE" }, { "i", "i", long = false, arg = "INSTANCE" },
   { "n", "n", long = false, arg = "NAME" }, { "s", "s", long = false, arg = "STATISTIC" },
@@ -84,6 +86,8 @@ local function check_together(options, operands)
   end
   if options.output and not options.o then
     wrong("--output goes with -o prometheus or -o openmetrics")
+  elseif options.args and not options.o then
+    wrong("--args goes with -o; other forms show command lines where they are named: -c process_args")
   end
   if options.output == "-" then
     options.output = nil
@@ -294,8 +298,12 @@ local function main()
   local selectors = compile(options, operands)
   local format = format_of(options)
   local aggregations = compile_aggregations(options)
+  local args
+  if options.o then
+    args = tool.args(options, selectors)
+  end
   -- -v counts the whole chain; else nothing is looked at that no selector can match.
-  local ks, message, errname = core.open(tool.whose(options, { capture = options.r,
+  local ks, message, errname = core.open(tool.whose(options, { capture = options.r, args = args,
     everybody = says_whose(options, aggregations), only = not options.v and selectors or nil }))
   if not ks then
     tool.stop(options.trust and errname == "EINVAL" and 2 or 3, message)

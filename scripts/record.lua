@@ -9,10 +9,12 @@ local tick = require("kstat.tick")
 local tool = require("kstat.tool")
 
 local USAGE = [=[
-usage: kstatlua record -o FILE [--machine | --trust USER,...] [module[:instance[:name]] ...] interval [count]
+usage: kstatlua record -o FILE [--args] [--machine | --trust USER,...] [module[:instance[:name]] ...]
+                       interval [count]
 
   -o, --output FILE
               the recording; one that exists is continued behind its last sample
+  --args      the command lines of processes, too, which may hold secrets
   --machine   the machine's kstats alone, nobody's who publishes
   --trust USER,...
               of published ones root's, your own and those of these users
@@ -23,7 +25,7 @@ interrupted. Read it with:  kstat -r FILE, kstatlua -r FILE script, kstatlua con
 ]=]
 
 local OPTIONS = options.command({
-  { "o", "output", arg = "FILE" }, { "h", "help", final = true }, operands = "selector",
+  { "o", "output", arg = "FILE" }, { "h", "help", final = true }, { nil, "args" }, operands = "selector",
 }, options.whose)
 
 local stop = tool.stop
@@ -57,7 +59,7 @@ local function main()
   local given, typed, seconds, count = read_arguments(arg)
   local selectors = tool.selectors(typed)
   local ks, message, errname = kstat.open(tool.whose(given, { everybody = true,
-    only = #selectors > 0 and selectors or nil }))
+    only = #selectors > 0 and selectors or nil, args = tool.args(given, selectors) }))
   if not ks then
     stop(given.trust and errname == "EINVAL" and 2 or 3, message)
   end

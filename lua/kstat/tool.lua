@@ -250,6 +250,21 @@ function tool.whose(given, source)
   return source
 end
 
+--- The field `args` of kstat.open for a command whose output is kept or sent: command lines of processes hold secrets,
+-- so that they are in it only if --args asks for them. Tells those who name them without that.
+-- @tparam table given the options of the command line
+-- @tparam {selector,...} selectors
+-- @treturn boolean
+function tool.args(given, selectors)
+  for _, sel in ipairs(not given.args and selectors or {}) do
+    local fields = sel:fields()
+    if fields.class == "process_args" or fields.statistic == "psargs" or fields.name:find(",args", 1, true) then
+      tool.warn("command lines of processes, which may hold secrets, are left out; --args takes them, too")
+    end
+  end
+  return given.args or false
+end
+
 --- Opens what a command line names: the machine, or with -r, or --from and --to, a capture or a recording.
 -- @tparam table given its options: `replay`, `from`, `to`, and `machine` and `trust`, see whose()
 -- @tparam[opt] {selector,...} only see kstat.open

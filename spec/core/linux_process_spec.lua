@@ -175,6 +175,66 @@ describe("processes of a recorded tree", function()
     assert.same({}, ks:warnings())
   end)
 
+  it("have their names as the kernel has them", function()
+    local ks = open({ threads = true, processes = true })
+    assert.equal("web:io", ks:lookup("thread", 1240, "web_io"):get("fname"))
+    assert.equal("kworker/0:1-events", ks:lookup("process", 88):get("fname"))
+  end)
+
+  it("have what takes long to read for those who name it", function()
+    local p, id = dir .. "/proc/1234", ("0123456789abcdef"):rep(4)
+    write(p .. "/cmdline", "java\0-jar\0a b.jar\0\0")
+    write(p .. "/cgroup", ("12:memory:/docker/%s/init.scope\n1:name=systemd:/docker\n0::/\n"):format(id))
+    write(p .. "/limits", "Limit  Soft Limit  Hard Limit  Units\nMax open files     1024     unlimited    files\n")
+    write(p .. "/smaps_rollup", "00400000-7fff0000 ---p 00000000 00:00 0   [rollup]\nPss:   20 kB\nSwapPss:  1 kB\n")
+    write(p .. "/oom_score", "667\n")
+    write(p .. "/oom_score_adj", "-5\n")
+    for fd = 0, 2 do
+      write(p .. "/fd/" .. fd, "")
+    end
+    local expected = { args = { psargs = "java -jar a b.jar" }, fd = { open = 3, limit = 1024, limit_max = false },
+      cgroup = { cgroup = "/docker/" .. id .. "/init.scope", container = id },
+      oom = { oom_score = 667, oom_score_adj = -5 }, memory = { pss = 20480, swap_pss = 1024, pss_anon = false } }
+    for kind, values in pairs(expected) do
+      local name = "process:1234:web," .. kind
+      assert.equal(name, names(open({ only = { class = "process_" .. kind, instance = 1234 } })))
+      assert.equal(name, names(open({ only = "process:1234:*," .. kind })))
+      assert.equal(name, names(open({ only = "process:1234:/," .. kind .. "$/" })))
+      for stat_name, value in pairs(values) do
+        local ks = open({ only = "process:1234::" .. stat_name })
+        assert.equal(value or nil, ks:lookup("process", 1234, "web," .. kind):get(stat_name), stat_name)
+      end
+    end
+    assert.is_nil(open({ processes = true, only = { class = "process_fd" } }):lookup("process", 1234, "web,args"))
+  end)
+
+  it("have no command lines where a command keeps or sends what it reads, without --args", function()
+    write(dir .. "/proc/1234/cmdline", "web\0--password=x\0")
+    local file = os.tmpname()
+    os.remove(file)
+    local function output(command, ...)
+      local r = run.shell(("KSTAT_PROC=%s/proc KSTAT_SYS=%s/sys %s/%s"):format(dir, dir, run.bin, command:format(...)))
+      return r.out, r.err
+    end
+    for _, operand in ipairs({ "process", "process::web*", "'process::*,args'", "process:::psargs",
+      "-c process_args" }) do
+      local out, err = output("kstat -o prometheus %s", operand)
+      assert.is_nil(out:find("password"), operand)
+      assert.equal(operand:find("args") ~= nil, err:find("--args takes them", 1, true) ~= nil, operand)
+    end
+    assert.matches("password", (output("kstat -o prometheus --args process::web*")))
+    assert.matches("password", (output("kstat -p process:::psargs")))
+    assert.is_nil((output("kstat -p process")):find("password"))
+    local _, err = output("kstatlua record -o %s process::web 'process::*,args' 1 1", file)
+    assert.matches("%-%-args takes them", err)
+    assert.is_nil((output("kstat -r %s -p", file)):find("password"))
+    os.remove(file)
+    output("kstatlua record -o %s --args process 1 1", file)
+    assert.matches("password", (output("kstat -r %s -p", file)))
+    assert.is_nil((output("kstat -r %s -o prometheus", file)):find("password"))
+    os.remove(file)
+  end)
+
   it("are counted by state", function()
     for i, state in ipairs({ "D", "D", "Z", "Z", "Z", "T", "t", "I", "P" }) do
       write(("%s/proc/%d/stat"):format(dir, 200 + i), stat(200 + i, "x", { [3] = state, [20] = 2 }))
