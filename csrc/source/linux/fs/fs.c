@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "source/linux/fs/ask.h"
+#include "source/linux/ask.h"
 #include "source/linux/fs/mount.h"
 
 enum { F_CAPACITY, F_USED, F_FREE, F_AVAILABLE, F_INODES, F_INODES_USED, F_INODES_FREE, F_BLOCK, F_READ_ONLY,
@@ -78,7 +79,7 @@ struct fs {
 struct mount {
 	struct ks_mount line;
 	size_t order;
-	uint64_t unique; /* as ks_ask_directly() has it */
+	uint64_t unique; /* as ks_linux_statvfs() has it */
 	bool is_pseudo, is_served, can_hang, is_wanted, left_out;
 };
 
@@ -117,6 +118,30 @@ add_figures(struct ks_values *vals, const struct statvfs *fs, bool after_error)
 	ks_have(vals, F_INODES_FREE, fs->f_ffree);
 }
 
+/* A question about a file system, and its answer. */
+struct question {
+	uint64_t mount_id;
+	struct statvfs fs;
+	char path[PATH_MAX];
+};
+
+static int
+ask(void *data)
+{
+	struct question *q = data;
+
+	return ks_linux_statvfs(q->path, q->mount_id, &q->fs, NULL);
+}
+
+static struct ks_question
+question_of(const struct fs *fs, struct question *q)
+{
+	q->mount_id = fs->mount_id;
+	(void)snprintf(q->path, sizeof(q->path), "%s", fs->point);
+	return (struct ks_question){ "kstat-statvfs", ask, ks_hash_string(KS_HASH_INIT, fs->point) + fs->mount_id,
+		offsetof(struct question, path) + strlen(q->path) + 1 };
+}
+
 /* Starts to ask all file systems of the chain that can hang, once in a round. Returns when they were asked. */
 static hrtime_t
 ask_all(struct ks_linux *lx)
@@ -130,9 +155,13 @@ ask_all(struct ks_linux *lx)
 	s->asked = gethrtime();
 	for (uint32_t i = 0; i < units->n; i++) {
 		const struct fs *fs = units->v[i].extra;
+		struct question q;
 
-		if (units->v[i].alive && fs->can_hang && fs->is_wanted)
-			ks_ask_start(fs->point, fs->mount_id, s->asked);
+		if (units->v[i].alive && fs->can_hang && fs->is_wanted) {
+			struct ks_question about = question_of(fs, &q);
+
+			ks_ask_start(&about, &q, s->asked);
+		}
 	}
 	return s->asked;
 }
@@ -145,29 +174,34 @@ static int
 add_live(struct ks_linux *lx, const struct ks_unit *unit, struct ks_values *vals)
 {
 	const struct fs *fs = unit->extra;
-	struct ks_ask_answer a = { .err = 0, .when = gethrtime() };
+	struct question q = { .fs = { .f_bsize = 0 } };
+	hrtime_t when = gethrtime();
+	int err;
 
-	if (fs->can_hang)
-		ks_ask_wait(fs->point, fs->mount_id, ask_all(lx), &a);
-	else
-		a.err = ks_ask_directly(fs->point, fs->mount_id, &a.fs, NULL);
-	if (a.err == ENOENT && !fs->can_hang) {
+	if (fs->can_hang) {
+		struct ks_question about = question_of(fs, &q);
+
+		err = ks_ask_wait(&about, &q, ask_all(lx), &when);
+	} else {
+		err = ks_linux_statvfs(fs->point, fs->mount_id, &q.fs, NULL);
+	}
+	if (err == ENOENT && !fs->can_hang) {
 		((struct state *)lx->sub[KS_SUB_fs].state)->mounts = 0;
 		return ks_linux_gone(unit);
 	}
-	ks_linux_note_path(lx, KS_ROOT_MOUNT, fs->point, a.err == EAGAIN || a.err == EBUSY ? a.err : 0);
-	lx->taken = a.err == EAGAIN ? gethrtime() : a.when;
-	ks_note_lack(&lx->root[KS_ROOT_PROC], a.err);
-	ks_have(vals, F_ANSWERED, a.err == 0);
-	if (a.err == 0)
-		add_figures(vals, &a.fs, fs->after_error);
-	if (a.err == EAGAIN)
-		ks_have(vals, F_SILENT, (uint64_t)(lx->taken - a.when));
-	if (a.err == 0 || a.err == EAGAIN || a.err == EBUSY)
-		ks_have_text(vals, F_STATE, a.err == 0 ? "ok" : a.err == EAGAIN ? "no answer" :
+	ks_linux_note_path(lx, KS_ROOT_MOUNT, fs->point, err == EAGAIN || err == EBUSY ? err : 0);
+	lx->taken = err == EAGAIN ? gethrtime() : when;
+	ks_note_lack(&lx->root[KS_ROOT_PROC], err);
+	ks_have(vals, F_ANSWERED, err == 0);
+	if (err == 0)
+		add_figures(vals, &q.fs, fs->after_error);
+	if (err == EAGAIN)
+		ks_have(vals, F_SILENT, (uint64_t)(lx->taken - when));
+	if (err == 0 || err == EAGAIN || err == EBUSY)
+		ks_have_text(vals, F_STATE, err == 0 ? "ok" : err == EAGAIN ? "no answer" :
 		    "not asked: too many others do not answer");
 	else
-		ks_have_text(vals, F_STATE, strerror(a.err));
+		ks_have_text(vals, F_STATE, strerror(err));
 	return 0;
 }
 
@@ -319,7 +353,7 @@ has_size(struct mount *m)
 	struct statvfs fs;
 
 	(void)ks_linux_unescape(&m->line.point, point, sizeof(point));
-	return ks_ask_directly(point, m->line.id, &fs, &m->unique) == 0 && fs.f_blocks > 0;
+	return ks_linux_statvfs(point, m->line.id, &fs, &m->unique) == 0 && fs.f_blocks > 0;
 }
 
 /*

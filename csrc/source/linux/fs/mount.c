@@ -1,11 +1,16 @@
 /* mount.c - see mount.h. SPDX-License-Identifier: MIT */
 #include "source/linux/fs/mount.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
 
+#define UNIQUE_ID 0x4000u /* STATX_MNT_ID_UNIQUE, which older headers do not have */
 #define LOOK_AGAIN (10 * KS_NANOSEC) /* after which the file is read even if the kernel reports no change */
 
 static const struct ks_file mountinfo_file = { KS_ROOT_PROC, "self/mountinfo", KS_MADE_POLLED, false };
@@ -142,4 +147,57 @@ ks_linux_mount_point(struct ks_linux *lx, const char *number, const char *source
 		return false;
 	(void)ks_linux_unescape(&found, to, size);
 	return true;
+}
+
+/* True if a descriptor is of that mount, as far as this can be found out. */
+static bool
+is_of_mount(int fd, uint64_t mount_id)
+{
+#ifdef STATX_MNT_ID
+	struct statx st;
+
+	/* Nothing is asked of a server for this. Kernels before 5.8 do not know the number of a mount. */
+	if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_MNT_ID, &st) == 0 &&
+	    (st.stx_mask & STATX_MNT_ID) != 0)
+		return st.stx_mnt_id == mount_id;
+#else
+	(void)fd;
+	(void)mount_id;
+#endif
+	return true;
+}
+
+/* The number of a descriptor's mount that is never used again; 0: it is not known. */
+static uint64_t
+unique_mount(int fd)
+{
+#ifdef STATX_MNT_ID
+	struct statx st;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, UNIQUE_ID, &st) == 0 &&
+	    (st.stx_mask & UNIQUE_ID) != 0)
+		return st.stx_mnt_id;
+#else
+	(void)fd;
+#endif
+	return 0;
+}
+
+int
+ks_linux_statvfs(const char *path, uint64_t mount_id, struct statvfs *fs, uint64_t *unique)
+{
+	/* O_PATH does not trigger an automount, as statvfs() of a path does. */
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	int err = fd < 0 ? errno : 0;
+
+	if (fd >= 0) {
+		if (!is_of_mount(fd, mount_id))
+			err = ENOENT;
+		else if (fstatvfs(fd, fs) != 0)
+			err = errno;
+		else if (unique != NULL)
+			*unique = unique_mount(fd);
+		(void)close(fd);
+	}
+	return err;
 }

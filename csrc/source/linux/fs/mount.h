@@ -5,6 +5,8 @@
 #ifndef SOURCE_LINUX_MOUNT_H
 #define SOURCE_LINUX_MOUNT_H
 
+#include <sys/statvfs.h>
+
 #include "source/linux/linux.h"
 
 /*
@@ -49,5 +51,12 @@ bool ks_linux_option(struct ks_text options, const char *name, struct ks_text *v
  */
 bool ks_linux_mount_point(struct ks_linux *lx, const char *number, const char *source, char *to,
     size_t size);
+
+/*
+ * statvfs() of a mount: mount_id is the one of mountinfo that is meant; another one at this path counts as ENOENT.
+ * Automounts are not triggered. Returns 0 or an errno; the server of a file system may never answer. Unless unique is
+ * NULL, *unique gets a number that no other mount has had since boot; 0: it is not known (Linux before 6.8).
+ */
+int ks_linux_statvfs(const char *path, uint64_t mount_id, struct statvfs *fs, uint64_t *unique);
 
 #endif

@@ -1,45 +1,41 @@
 /* ask.c - see ask.h. SPDX-License-Identifier: MIT */
-#include "source/linux/fs/ask.h"
+#include "source/linux/ask.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
 
 #define STACK (256u << 10)
-#define UNIQUE_ID 0x4000u /* STATX_MNT_ID_UNIQUE, which older headers do not have */
 
 enum { FREE, ASKED, ANSWERED };
+
+/* What a thread has of its own: the answer stays here until another question needs the slot. */
+struct asking {
+	size_t slot;
+	struct ks_question q;
+	_Alignas(max_align_t) char data[];
+};
 
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t answered;
 	struct slot {
-		uint64_t key; /* of the path and the mount */
+		struct asking *asking; /* owned, but while it is ASKED the thread's alone */
+		uint64_t key;          /* of the question and its function */
 		int state;
 		int waiting; /* callers that wait for the answer: the slot stays theirs */
 		int err;
-		struct statvfs fs;
 		hrtime_t began;
 	} slot[KS_ASK_MOST];
 } asks = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-struct question {
-	size_t slot;
-	uint64_t mount_id;
-	char path[];
-};
 
 static void
 init_condition(void)
@@ -68,7 +64,11 @@ after_fork_in_parent(void)
 static void
 after_fork_in_child(void)
 {
-	memset(asks.slot, 0, sizeof(asks.slot));
+	for (struct slot *s = asks.slot; s < asks.slot + KS_ASK_MOST; s++) {
+		s->waiting = 0;
+		if (s->state == ASKED)
+			*s = (struct slot){ .state = FREE };
+	}
 	init_condition();
 	(void)pthread_mutex_unlock(&asks.lock);
 }
@@ -80,81 +80,25 @@ init(void)
 	(void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* True if a descriptor is of that mount, as far as this can be found out. */
-static bool
-is_of_mount(int fd, uint64_t mount_id)
-{
-#ifdef STATX_MNT_ID
-	struct statx st;
-
-	/* Nothing is asked of a server for this. Kernels before 5.8 do not know the number of a mount. */
-	if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_MNT_ID, &st) == 0 &&
-	    (st.stx_mask & STATX_MNT_ID) != 0)
-		return st.stx_mnt_id == mount_id;
-#else
-	(void)fd;
-	(void)mount_id;
-#endif
-	return true;
-}
-
-/* The number of a descriptor's mount that is never used again; 0: it is not known. */
-static uint64_t
-unique_mount(int fd)
-{
-#ifdef STATX_MNT_ID
-	struct statx st;
-
-	if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, UNIQUE_ID, &st) == 0 &&
-	    (st.stx_mask & UNIQUE_ID) != 0)
-		return st.stx_mnt_id;
-#else
-	(void)fd;
-#endif
-	return 0;
-}
-
-int
-ks_ask_directly(const char *path, uint64_t mount_id, struct statvfs *fs, uint64_t *unique)
-{
-	/* O_PATH does not trigger an automount, as statvfs() of a path does. */
-	int fd = open(path, O_PATH | O_CLOEXEC);
-	int err = fd < 0 ? errno : 0;
-
-	if (fd >= 0) {
-		if (!is_of_mount(fd, mount_id))
-			err = ENOENT;
-		else if (fstatvfs(fd, fs) != 0)
-			err = errno;
-		else if (unique != NULL)
-			*unique = unique_mount(fd);
-		(void)close(fd);
-	}
-	return err;
-}
-
 static void *
 ask(void *arg)
 {
-	struct question *q = arg;
-	struct statvfs fs = { .f_bsize = 0 };
+	struct asking *a = arg;
 	int err;
 
-	(void)pthread_setname_np(pthread_self(), "kstat-statvfs");
-	err = ks_ask_directly(q->path, q->mount_id, &fs, NULL);
+	(void)pthread_setname_np(pthread_self(), a->q.thread);
+	err = a->q.ask(a->data);
 	(void)pthread_mutex_lock(&asks.lock);
-	asks.slot[q->slot].fs = fs;
-	asks.slot[q->slot].err = err;
-	asks.slot[q->slot].state = ANSWERED;
+	asks.slot[a->slot].err = err;
+	asks.slot[a->slot].state = ANSWERED;
 	(void)pthread_cond_broadcast(&asks.answered);
 	(void)pthread_mutex_unlock(&asks.lock);
-	free(q);
 	return NULL;
 }
 
 /* Starts the thread of a question, with all signals blocked; false if it cannot be created. */
 static bool
-start_thread(struct question *q)
+start_thread(struct asking *a)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
@@ -167,7 +111,7 @@ start_thread(struct question *q)
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	(void)pthread_attr_setstacksize(&attr, STACK);
-	started = pthread_create(&thread, &attr, ask, q) == 0;
+	started = pthread_create(&thread, &attr, ask, a) == 0;
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	(void)pthread_attr_destroy(&attr);
 	return started;
@@ -192,36 +136,35 @@ slot_of(uint64_t key)
 
 /* With the lock held: the slot in which the question is asked or answered; NULL if it cannot be asked. */
 static struct slot *
-start(const char *path, uint64_t mount_id, hrtime_t since)
+start(const struct ks_question *q, const void *data, hrtime_t since)
 {
-	uint64_t key = ks_hash_string(KS_HASH_INIT, path) + mount_id;
+	uint64_t key = q->key ^ (uint64_t)(uintptr_t)q->ask;
 	struct slot *s = slot_of(key);
-	struct question *q;
+	struct asking *a;
 
 	if (s == NULL || (s->state != FREE && s->key == key && (s->state == ASKED || s->began >= since)))
 		return s;
-	q = malloc(sizeof(*q) + strlen(path) + 1);
-	if (q == NULL)
+	a = malloc(sizeof(*a) + q->size);
+	if (a == NULL)
 		return NULL;
-	q->slot = (size_t)(s - asks.slot);
-	q->mount_id = mount_id;
-	memcpy(q->path, path, strlen(path) + 1);
-	s->key = key;
-	s->state = ASKED;
-	s->began = gethrtime();
-	if (start_thread(q))
+	a->slot = (size_t)(s - asks.slot);
+	a->q = *q;
+	memcpy(a->data, data, q->size);
+	free(s->asking);
+	*s = (struct slot){ .asking = a, .key = key, .state = ASKED, .began = gethrtime() };
+	if (start_thread(a))
 		return s;
-	free(q);
-	s->state = FREE;
+	free(a);
+	*s = (struct slot){ .state = FREE };
 	return NULL;
 }
 
 void
-ks_ask_start(const char *path, uint64_t mount_id, hrtime_t since)
+ks_ask_start(const struct ks_question *q, const void *data, hrtime_t since)
 {
 	(void)pthread_once(&once, init);
 	(void)pthread_mutex_lock(&asks.lock);
-	(void)start(path, mount_id, since);
+	(void)start(q, data, since);
 	(void)pthread_mutex_unlock(&asks.lock);
 }
 
@@ -237,16 +180,18 @@ from_now(hrtime_t ns)
 	return t;
 }
 
-void
-ks_ask_wait(const char *path, uint64_t mount_id, hrtime_t since, struct ks_ask_answer *answer)
+int
+ks_ask_wait(const struct ks_question *q, void *data, hrtime_t since, hrtime_t *when)
 {
 	struct timespec until;
 	hrtime_t left;
 	struct slot *s;
+	int err = EBUSY;
 
 	(void)pthread_once(&once, init);
+	*when = gethrtime();
 	(void)pthread_mutex_lock(&asks.lock);
-	s = start(path, mount_id, since);
+	s = start(q, data, since);
 	if (s != NULL) {
 		left = s->began + KS_ASK_LIMIT - gethrtime();
 		until = from_now(left > 0 ? left : 0);
@@ -255,9 +200,11 @@ ks_ask_wait(const char *path, uint64_t mount_id, hrtime_t since, struct ks_ask_a
 		    pthread_cond_timedwait(&asks.answered, &asks.lock, &until) == 0)
 			;
 		s->waiting--;
-		*answer = (struct ks_ask_answer){ s->fs, s->state == ASKED ? EAGAIN : s->err, s->began };
-	} else {
-		*answer = (struct ks_ask_answer){ .err = EBUSY, .when = gethrtime() };
+		*when = s->began;
+		err = s->state == ASKED ? EAGAIN : s->err;
+		if (err == 0 && s->asking->q.size <= q->size)
+			memcpy(data, s->asking->data, s->asking->q.size);
 	}
 	(void)pthread_mutex_unlock(&asks.lock);
+	return err;
 }
