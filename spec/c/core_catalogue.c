@@ -167,7 +167,7 @@ was_printed(const char *stat)
 }
 
 static void
-print_row(const struct ks_part *p, const char *stat, const struct ks_meta *m)
+print_row(const struct ks_part *p, const char *stat, const struct ks_meta *m, const char *key)
 {
 	if (was_printed(stat))
 		return;
@@ -182,6 +182,8 @@ print_row(const struct ks_part *p, const char *stat, const struct ks_meta *m)
 		(void)print_since(p, stat);
 		fputs(" |", stdout);
 	}
+	if (p->keys != NULL)
+		printf(key != NULL ? " `%s` |" : " |", key);
 	putchar('\n');
 }
 
@@ -196,7 +198,7 @@ print_members(const struct ks_part *p)
 	(void)snprintf(k.ks_name, sizeof(k.ks_name), "%.*s", (int)strcspn(p->name, "#"), p->name);
 	layout = ks_structure_find(p->type, k.ks_module, k.ks_name);
 	for (const struct ks_raw_field *f = layout != NULL ? layout->fields : NULL; f != NULL && f->name != NULL; f++)
-		print_row(p, f->name, ks_meta_of_model(&k, f->name));
+		print_row(p, f->name, ks_meta_of_model(&k, f->name), NULL);
 }
 
 static void
@@ -206,12 +208,12 @@ print_statistics(const struct ks_part *p)
 	if (p->type != KSTAT_TYPE_NAMED)
 		print_members(p);
 	for (const struct ks_field *f = p->fields; f != NULL && f->meta.stat != NULL; f++)
-		print_row(p, f->meta.stat, &f->meta);
+		print_row(p, f->meta.stat, &f->meta, f->key);
 	for (const struct ks_meta *m = p->known; m != NULL && m->stat != NULL; m++)
-		print_row(p, m->stat, m);
+		print_row(p, m->stat, m, NULL);
 	for (size_t i = 0; i < p->nnames; i++) {
 		if (p->names[i] != NULL)
-			print_row(p, p->names[i], p->meta(p->names[i]));
+			print_row(p, p->names[i], p->meta(p->names[i]), NULL);
 	}
 }
 
@@ -281,6 +283,8 @@ print_facts(const struct kind *k)
 	}
 	if (k->sub->for_program)
 		fputs("; only for C programs that were written for illumos", stdout);
+	else if (p->named)
+		fputs("; only for those who spell out the class, a statistic or the end of the name", stdout);
 	else if (k->sub->on_demand)
 		fputs("; only for those who spell out the module or the class", stdout);
 	else if (k->sub->is_partly)
@@ -308,8 +312,9 @@ print_section(struct kind *k)
 	if (p->fields != NULL && p->fields->meta.stat == NULL) {
 		nrows = 0;
 	} else {
-		printf("\n| statistic | kind | unit | meaning |%s\n|---|---|---|---|%s\n", versions != NULL ? " Linux |" : "",
-		    versions != NULL ? "---|" : "");
+		printf("\n| statistic | kind | unit | meaning |%s", versions != NULL ? " Linux |" : "");
+		printf(p->keys != NULL ? " %s |" : "", p->keys);
+		printf("\n|---|---|---|---|%s%s\n", versions != NULL ? "---|" : "", p->keys != NULL ? "---|" : "");
 		print_statistics(p);
 	}
 	for (struct kind *other = k; other < kinds + nkinds; other++) {

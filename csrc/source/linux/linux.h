@@ -94,6 +94,7 @@ struct ks_part {
 	size_t nnames;
 	const char *from;            /* what the kstat is made of, in place of its file or devices */
 	const char *since;           /* the first Linux that has it, then those of statistics: "4.20; full_* 5.13" */
+	const char *keys;            /* whose names the keys of its fields are, if they are names */
 	const char *title;           /* its name, if the name of no kstat follows from module and name */
 };
 
