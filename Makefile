@@ -71,7 +71,7 @@ LARGE     := $(if $(filter 4,$(LONG)),-D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64)
 CPP_ALL  := -D_GNU_SOURCE $(LARGE) -Icsrc/include -Icsrc
 VERSION  := $(shell sed -n 's/^.define KSTAT_VERSION "\(.*\)"/\1/p' csrc/include/kstat.h)
 C_ALL    := -std=c11 -fPIC -fvisibility=hidden -fno-math-errno $(WARNINGS)
-LIB_LIBS := -lpcre2-8 -lyajl -lz -lm -lpthread
+LIB_LIBS := -lpcre2-8 -lyajl -lz -lm -lpthread -ldl
 
 LUA54_CFLAGS := $(shell $(PKG_CONFIG) --cflags lua5.4)
 # The host is linked with archives where they are installed: loading a shared library costs a tenth of Lua's
@@ -201,6 +201,10 @@ $(BUILD)/spec/sweep: spec/sweep/sweep.c spec/sweep/fail.h
 	$(COMPILE) -o $@ $<
 $(BUILD)/spec/fail.so: spec/sweep/fail.c spec/sweep/fail.h
 	$(COMPILE) -shared -o $@ $<
+# Stubs of NVIDIA's library, of this time and of 2014; see spec/stub/nvml.c.
+STUBS := $(BUILD)/spec/nvml_stub.so $(BUILD)/spec/nvml_stub_old.so
+$(STUBS): spec/stub/nvml.c
+	$(COMPILE) $(if $(findstring old,$@),-DNVML_OLD) -shared -o $@ $<
 # SWEEP_EVERY=17 lets one call of 17 fail.
 SWEEP_EVERY ?= 1
 sweep: all spec-programs
@@ -230,7 +234,7 @@ TREES := $(patsubst spec/%.tree,$(BUILD)/%,$(sort $(wildcard spec/*/*.tree)))
 $(TREES): $(BUILD)/%: spec/%.tree spec/support/tree.lua
 	$(call QUIET,TREE) rm -rf $@ $@.new && $(LUA) spec/support/tree.lua unpack $< $@.new && mv $@.new $@
 
-spec-programs: $(SPEC_BIN) $(SWEEP) $(TREES)
+spec-programs: $(SPEC_BIN) $(SWEEP) $(STUBS) $(TREES)
 # Temporary files are in memory where there is enough of it and programs may run there: a publication's file costs
 # 20 ms on some disks.
 MEMORY = $(shell [ "$$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000000 ] && \
