@@ -16,8 +16,8 @@
 #include "source/linux/kept.h"
 #include "source/linux/text.h"
 
-/* The last is for warnings alone: the path is that of a mount. */
-enum ks_root { KS_ROOT_PROC, KS_ROOT_SYS, KS_ROOT_MOUNT };
+/* The last two are for warnings alone: the path is that of a mount, or the name of a GPU. */
+enum ks_root { KS_ROOT_PROC, KS_ROOT_SYS, KS_ROOT_MOUNT, KS_ROOT_GPU };
 
 #define KS_BRIEF 1024
 #define KS_SHORT 2048

@@ -46,7 +46,7 @@
 	X(spl) \
 	X(pressure) \
 	X(slab) \
-	X(hwmon) \
+	X(hwmon) X(nvidia) \
 	X(process) X(thread) X(procs) \
 	X(hardware) X(power) \
 	X(numa) X(zone) X(buddy) X(swap) X(pool) \
@@ -298,6 +298,9 @@ void ks_linux_odd_line(struct ks_linux *lx, const struct ks_image *im, const str
 /* The same for a file of which `text` is the whole contents. */
 void ks_linux_odd_path(struct ks_linux *lx, enum ks_root root, const char *path, const char *text,
     const struct ks_text *line);
+
+/* What is the matter with a GPU, after an attempt to ask it that ended so (ask.h, nvml.h); "ok" for 0. */
+const char *ks_linux_gpu_state(int err);
 
 /* Advice in parentheses about an errno, or an empty string. */
 const char *ks_linux_remedy(int err);

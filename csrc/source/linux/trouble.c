@@ -125,12 +125,24 @@ ks_linux_forget_troubles(struct ks_linux *lx)
 	}
 }
 
+const char *
+ks_linux_gpu_state(int err)
+{
+	return err == 0 ? "ok" : err == EAGAIN ? "no answer" : err == ENODEV ? "lost" :
+	    err == ENOTRECOVERABLE ? "to be reset" : err == EACCES ? "not accessible" :
+	    "not asked: too many others do not answer";
+}
+
 static const char *
 describe_unreadable(struct ks_linux *lx, enum ks_root root, const char *path, int err)
 {
 	if (root == KS_ROOT_MOUNT)
 		(void)snprintf(lx->trouble, sizeof(lx->trouble), "%s: the file system %s; its sizes are missing", path,
 		    err == EAGAIN ? "does not answer" : "is not asked, since too many others do not answer");
+	else if (root == KS_ROOT_GPU)
+		(void)snprintf(lx->trouble, sizeof(lx->trouble), "nvidia:%s:%s: %s; its statistics are missing%s",
+		    path + strcspn(path, "0123456789"), path, ks_linux_gpu_state(err), err == ENODEV ||
+		    err == ENOTRECOVERABLE ? " (the kernel's log says why; reset the GPU or restart the machine)" : "");
 	else
 		(void)snprintf(lx->trouble, sizeof(lx->trouble), "cannot read %s/%s: %s%s", lx->root[root].name,
 		    path, strerror(err), ks_linux_remedy(err));
