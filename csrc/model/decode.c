@@ -146,6 +146,9 @@ next_field(struct ks_cursor *c, const char **name, struct ks_value *v)
 	if (l == NULL || (c->record + 1) * l->size > c->size ||
 	    (c->ksp->ks_type == KSTAT_TYPE_TIMER && c->record >= c->ksp->ks_ndata))
 		return false;
+	while (c->ksp->ks_type == KSTAT_TYPE_RAW && ks_raw_is_hidden(l, c->data, c->size, c->member) &&
+	    l->fields[c->member].name != NULL)
+		c->member++;
 	f = &l->fields[c->member];
 	if (f->name == NULL)
 		return false;

@@ -197,16 +197,6 @@ ks_raw_layout_count(const struct ks_raw_layout *l)
 	return n;
 }
 
-static const struct ks_raw_field *
-find_field(const struct ks_raw_layout *l, const char *name)
-{
-	for (const struct ks_raw_field *f = l->fields; f->name != NULL; f++) {
-		if (strcmp(f->name, name) == 0)
-			return f;
-	}
-	return NULL;
-}
-
 void
 ks_raw_set(void *structure, const struct ks_raw_field *f, const struct ks_value *v)
 {
@@ -234,12 +224,39 @@ ks_raw_set(void *structure, const struct ks_raw_field *f, const struct ks_value 
 	}
 }
 
-void
-ks_raw_set_u64(void *structure, const struct ks_raw_layout *l, const char *name, uint64_t u)
+bool
+ks_raw_is_hidden(const struct ks_raw_layout *l, const void *data, size_t size, size_t n)
 {
-	const struct ks_raw_field *f = find_field(l, name);
-	struct ks_value v = { .kind = KS_VALUE_U64, .bits = 64, .u64 = u };
+	const unsigned char *marks = (const unsigned char *)data + l->size;
 
-	if (f != NULL)
-		ks_raw_set(structure, f, &v);
+	return size == l->size + KS_RAW_MARKS && (marks[n / 8] >> n % 8 & 1) != 0;
+}
+
+bool
+ks_raw_start(struct ks_record *r, const struct ks_raw_layout *l, bool marked)
+{
+	char *data = ks_record_add(r, l->size + (marked ? KS_RAW_MARKS : 0));
+
+	if (data != NULL && marked)
+		memset(data + l->size, 0xff, KS_RAW_MARKS);
+	return data != NULL;
+}
+
+void
+ks_raw_put(struct ks_record *r, const struct ks_raw_layout *l, const char *name, const struct ks_value *v)
+{
+	for (size_t n = 0; l->fields[n].name != NULL; n++) {
+		if (strcmp(l->fields[n].name, name) != 0)
+			continue;
+		ks_raw_set(r->fixed.data, &l->fields[n], v);
+		if (r->fixed.len > l->size)
+			r->fixed.data[l->size + n / 8] &= (char)~(1u << n % 8);
+		return;
+	}
+}
+
+void
+ks_raw_put_u64(struct ks_record *r, const struct ks_raw_layout *l, const char *name, uint64_t v)
+{
+	ks_raw_put(r, l, name, &(struct ks_value){ .kind = KS_VALUE_U64, .bits = 64, .u64 = v });
 }

@@ -1,6 +1,10 @@
 /*
  * raw_layout.h - the C structures in the data of INTR, IO, TIMER and known RAW kstats (LP64, native byte
  * order) as tables: for the decoder, for sources that fill them, for replays.
+ *
+ * A C structure cannot leave out a field that is not counted. So KS_RAW_MARKS bytes may follow a RAW structure, one
+ * bit for each field: a set one hides the field, as the mark in the name of a NAMED record does (model/shape.h). The
+ * decoder leaves such fields out. Programs in C, for which the size is that of their structure, get no marks.
  * SPDX-License-Identifier: MIT
  */
 #ifndef MODEL_RAW_LAYOUT_H
@@ -10,8 +14,11 @@
 #include <stdint.h>
 
 #include "model/decode.h"
+#include "model/record.h"
 
 enum ks_raw_type { KS_RAW_U32, KS_RAW_I32, KS_RAW_U64, KS_RAW_NSEC /* int64_t */, KS_RAW_CHARS };
+
+#define KS_RAW_MARKS 16 /* bytes behind a RAW structure: marks for 128 fields */
 
 struct ks_raw_field {
 	const char *name; /* NULL ends a table */
@@ -44,7 +51,17 @@ size_t ks_raw_layout_count(const struct ks_raw_layout *l);
  */
 void ks_raw_set(void *structure, const struct ks_raw_field *f, const struct ks_value *v);
 
-/* The same for an integer, by name; names that the layout lacks are ignored. */
-void ks_raw_set_u64(void *structure, const struct ks_raw_layout *l, const char *name, uint64_t v);
+/* Returns whether the n-th field is hidden in data of that size. */
+bool ks_raw_is_hidden(const struct ks_raw_layout *l, const void *data, size_t size, size_t n);
+
+/*
+ * Appends a structure full of zeros to a RAW record. If `marked`, marks follow it, which hide each field until
+ * ks_raw_put() gives it a value. Returns false without memory.
+ */
+bool ks_raw_start(struct ks_record *r, const struct ks_raw_layout *l, bool marked);
+
+/* Sets a field of that structure by its name, and shows it; names that the layout lacks are ignored. */
+void ks_raw_put(struct ks_record *r, const struct ks_raw_layout *l, const char *name, const struct ks_value *v);
+void ks_raw_put_u64(struct ks_record *r, const struct ks_raw_layout *l, const char *name, uint64_t v);
 
 #endif

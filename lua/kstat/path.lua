@@ -1,4 +1,4 @@
---- The path of the Perl module: `ks.cpu_stat[0].cpu_stat0.syscall`.
+--- The path of the Perl module: `ks.cpu_stat[0].cpu_stat0.intr`.
 --
 -- Every level is a plain table, made per module when the module is first named: instances, in them
 -- names, in them statistics, with class, crtime and snaptime. `pairs` and `next` work as they do on

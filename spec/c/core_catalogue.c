@@ -32,8 +32,8 @@ static const char introduction[] =
     "thing. Where names of statistics depend on the machine, there is an example of each: `temp1_max`, `sda_nread`.\n"
     "Kinds are counter (it grows; rates make sense), gauge (it goes up and down), text and time (a point in time).\n"
     "A unit is that of the value as it is stored, a statistic without a unit is a plain number. \"Linux\" is the first\n"
-    "version that has the kstat or the statistic, where that is known and newer than 2.6. Members of C structures (RAW\n"
-    "and I/O kstats) that Linux does not count are 0.\n";
+    "version that has the kstat or the statistic, where that is known and newer than 2.6. Members of I/O kstats\n"
+    "that Linux does not count are 0.\n";
 
 struct kind {
 	const struct ks_subsystem *sub;
@@ -187,18 +187,39 @@ print_row(const struct ks_part *p, const char *stat, const struct ks_meta *m, co
 	putchar('\n');
 }
 
-/* The members of the C structure of a kstat. */
+/* Returns the members of the C structure of a kstat, whose type and names it stores in *k; NULL if it is none. */
+static const struct ks_raw_field *
+members_of(const struct ks_part *p, kstat_t *k)
+{
+	const struct ks_raw_layout *layout;
+
+	*k = (kstat_t){ .ks_type = p->type };
+	(void)snprintf(k->ks_module, sizeof(k->ks_module), "%s", p->module);
+	(void)snprintf(k->ks_name, sizeof(k->ks_name), "%.*s", (int)strcspn(p->name, "#"), p->name);
+	layout = ks_structure_find(p->type, k->ks_module, k->ks_name);
+	return layout != NULL ? layout->fields : NULL;
+}
+
+/* Returns whether a member of a structure is counted: all are, unless the part names those that are. */
+static bool
+is_counted(const struct ks_part *p, const char *stat)
+{
+	for (size_t i = 0; i < p->nnames; i++) {
+		if (strcmp(p->names[i], stat) == 0)
+			return true;
+	}
+	return p->nnames == 0;
+}
+
 static void
 print_members(const struct ks_part *p)
 {
-	kstat_t k = { .ks_type = p->type };
-	const struct ks_raw_layout *layout;
+	kstat_t k;
 
-	(void)snprintf(k.ks_module, sizeof(k.ks_module), "%s", p->module);
-	(void)snprintf(k.ks_name, sizeof(k.ks_name), "%.*s", (int)strcspn(p->name, "#"), p->name);
-	layout = ks_structure_find(p->type, k.ks_module, k.ks_name);
-	for (const struct ks_raw_field *f = layout != NULL ? layout->fields : NULL; f != NULL && f->name != NULL; f++)
-		print_row(p, f->name, ks_meta_of_model(&k, f->name), NULL);
+	for (const struct ks_raw_field *f = members_of(p, &k); f != NULL && f->name != NULL; f++) {
+		if (is_counted(p, f->name))
+			print_row(p, f->name, ks_meta_of_model(&k, f->name), NULL);
+	}
 }
 
 static void
@@ -211,10 +232,24 @@ print_statistics(const struct ks_part *p)
 		print_row(p, f->meta.stat, &f->meta, f->key);
 	for (const struct ks_meta *m = p->known; m != NULL && m->stat != NULL; m++)
 		print_row(p, m->stat, m, NULL);
-	for (size_t i = 0; i < p->nnames; i++) {
+	for (size_t i = 0; p->type == KSTAT_TYPE_NAMED && i < p->nnames; i++) {
 		if (p->names[i] != NULL)
 			print_row(p, p->names[i], p->meta(p->names[i]), NULL);
 	}
+}
+
+/* Adds a statistic to the list of those that a kind of kstat lacks, unless it has it. */
+static void
+print_lack(const struct kind *k, const char *stat, bool *any)
+{
+	if (was_printed(stat))
+		return;
+	if (!*any) {
+		fputs("\nNot counted in ", stdout);
+		print_title(k);
+	}
+	printf("%s `%s`", *any ? "," : ":", stat);
+	*any = true;
 }
 
 /* Lists the statistics of illumos that this kind of kstat lacks. */
@@ -224,21 +259,17 @@ print_not_counted(const struct kind *k)
 	const struct ks_part *p = k->part;
 	const char *list = p->type == KSTAT_TYPE_NAMED ? ks_illumos_stats(p->module, p->name, p->class_) : NULL;
 	bool any = false;
+	kstat_t ks;
 
+	for (const struct ks_raw_field *f = p->nnames > 0 ? members_of(p, &ks) : NULL; f != NULL && f->name != NULL; f++)
+		print_lack(k, f->name, &any);
 	while (list != NULL && *list != '\0') {
 		size_t skip = list[1] == ' ' ? 2 : 0, n = strcspn(list + skip, ",|");
 		char stat[64];
 
 		(void)snprintf(stat, sizeof(stat), "%.*s", (int)n, list + skip);
 		list += skip + n + (list[skip + n] != '\0');
-		if (was_printed(stat))
-			continue;
-		if (!any) {
-			fputs("\nNot counted in ", stdout);
-			print_title(k);
-		}
-		printf("%s `%s`", any ? "," : ":", stat);
-		any = true;
+		print_lack(k, stat, &any);
 	}
 	if (any)
 		fputs(".\n", stdout);

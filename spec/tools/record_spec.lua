@@ -195,7 +195,7 @@ describe("recordings by command", function()
     kstatlua(("convert -o %s/r %s"):format(dir, capture)) -- six samples; the fourth is a keyframe, too
     local bytes = support.read_file(dir .. "/r")
     local damaged = "damaged at byte (%d+)"
-    local fourth = bytes:find("KSK3", 20, true)
+    local fourth = bytes:find("KSK4", 20, true)
     local second, last = bytes:find("KSD1", 1, true), bytes:match(".*()KSD1")
     for what, at in pairs({
       ["a payload in the middle"] = math.floor(#bytes * 2 / 3), ["the first payload"] = 100,
@@ -227,7 +227,7 @@ describe("recordings by command", function()
     kstatlua(("convert -o %s/r %s"):format(dir, capture))
     kstatlua(("convert -o %s/r %s"):format(dir, capture))
     local bytes = support.read_file(dir .. "/r")
-    local fourth = bytes:find("KSK3", 20, true)
+    local fourth = bytes:find("KSK4", 20, true)
     -- As a crash of the machine leaves it: the length is that of six samples, the last blocks are zeros.
     support.write_file(dir .. "/r", bytes:sub(1, fourth + 40) .. ("\0"):rep(#bytes - fourth - 41))
     local text, status = kstatlua(("convert -o %s/r %s"):format(dir, capture))

@@ -48,6 +48,21 @@ describe("a replay", function()
     capture.clean()
   end)
 
+  it("lacks the members of structures that the machine does not count, and is whole for programs in C", function()
+    local tree, what = run.tree_words("small"), "cpu_stat unix:0:/^(sysinfo|var)$/"
+    local live = shell("%s %s/kstat -p %s", tree, run.bin, what).out
+    shell("%s %s/kstat -j cpu_stat unix >%s/json && %s %s/kstatlua record -o %s/rec 1 1", tree, run.bin, dir, tree,
+      run.bin, dir)
+    assert.is_nil(live:find("syscall", 1, true))
+    for _, file in ipairs({ "json", "rec" }) do
+      assert.equal(live, shell("%s/kstat -p -r %s/%s %s", run.bin, dir, file, what).out)
+      assert.equal(shell("%s %s/spec/raw_structures", tree, run.build).out,
+        shell("KSTAT_SOURCE=%s/%s %s/spec/raw_structures", dir, file, run.build).out)
+    end
+    shell("%s/kstatlua record -o %s/again -r %s/json 1 1", run.bin, dir, dir)
+    assert.equal(live, shell("%s/kstat -p -r %s/again %s", run.bin, dir, what).out)
+  end)
+
   it("ends at its last sample, whatever the count is", function()
     local file = dated({ 100, 110, 120 })
     local all = "app:0:a:n\t1\n\napp:0:a:n\t2\n\napp:0:a:n\t3\n"

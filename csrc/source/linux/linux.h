@@ -90,7 +90,8 @@ struct ks_part {
 
 	/* The rest is for the catalogue, doc/kstats.md, alone; `make catalogue` writes it. All are optional. */
 	const struct ks_meta *known; /* statistics that meta describes, which a NULL stat ends */
-	const char *const *names;    /* further ones, or examples of them; NULLs among them are skipped */
+	/* Further ones, or examples of them; NULLs among them are skipped. RAW: the members that Linux counts, if not all. */
+	const char *const *names;
 	size_t nnames;
 	const char *from;            /* what the kstat is made of, in place of its file or devices */
 	const char *since;           /* the first Linux that has it, then those of statistics: "4.20; full_* 5.13" */

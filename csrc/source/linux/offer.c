@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/printable.h"
 #include "model/illumos.h"
+#include "model/raw_layout.h"
 #include "source/linux/linux.h"
 
 /*
@@ -104,12 +105,14 @@ struct template {
  * shape are noticed then, too.
  */
 static struct template
-template_of(const struct ks_part *part, const struct ks_shape *shape)
+template_of(const struct ks_linux *lx, const struct ks_part *part, const struct ks_shape *shape)
 {
 	struct template t = { .ndata = 1, .size = part->size };
 
-	if (part->type == KSTAT_TYPE_RAW)
-		t.ndata = (uint_t)part->size;
+	if (part->type == KSTAT_TYPE_RAW) {
+		t.size += lx->for_program ? 0 : KS_RAW_MARKS;
+		t.ndata = (uint_t)t.size;
+	}
 	if (part->type != KSTAT_TYPE_NAMED)
 		return t;
 	t = (struct template){ .flags = shape->nstrings > 0 ? KSTAT_FLAG_LONGSTRINGS : 0, .ndata = (uint_t)shape->n,
@@ -165,7 +168,7 @@ ks_linux_offer_all(struct ks_linux *lx, struct ks_scan *scan)
 
 			if (shape == NULL)
 				return ks_fail(ENOMEM, "out of memory");
-			t[p] = template_of(&sub->parts[p], shape);
+			t[p] = template_of(lx, &sub->parts[p], shape);
 		}
 		for (size_t u = 0; u < units->n; u++) {
 			for (size_t p = 0; units->v[u].alive && p < sub->nparts; p++) {

@@ -22,10 +22,11 @@ ks_program_is_late(const struct ks_replay *r, const struct ks_store_kstat *k)
 
 /* Kstats of module unix that Linux has for programs in C alone, so that its captures have none of them. */
 static const struct {
-	const char *name;
+	const char *name, *class_;
 	uchar_t type;
 } zeros[] = {
-	{ "dnlcstats", KSTAT_TYPE_NAMED }, { "biostats", KSTAT_TYPE_NAMED }, { "ncstats", KSTAT_TYPE_RAW },
+	{ "dnlcstats", "misc", KSTAT_TYPE_NAMED }, { "biostats", "misc", KSTAT_TYPE_NAMED },
+	{ "vminfo", "vm", KSTAT_TYPE_RAW }, { "ncstats", "misc", KSTAT_TYPE_RAW },
 };
 
 #define ZEROS (sizeof(zeros) / sizeof(zeros[0]))
@@ -58,7 +59,7 @@ ks_program_read(const struct ks_replay *r, uint64_t cookie, struct ks_record *re
 	record->snaptime = r->newest;
 	if (zeros[i].type == KSTAT_TYPE_RAW)
 		(void)ks_record_add(record, ks_raw_layout_find("unix", zeros[i].name)->size);
-	else if (ks_illumos_shape("unix", zeros[i].name, "misc", &shape) != 0)
+	else if (ks_illumos_shape("unix", zeros[i].name, zeros[i].class_, &shape) != 0)
 		return -1;
 	else
 		ks_shape_apply(shape, record, true);
@@ -88,7 +89,7 @@ ks_program_offer(struct ks_replay *r, struct ks_scan *scan)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < ZEROS; i++) {
-		struct ks_offer offer = { .module = "unix", .name = zeros[i].name, .class_ = "misc",
+		struct ks_offer offer = { .module = "unix", .name = zeros[i].name, .class_ = zeros[i].class_,
 			.type = zeros[i].type, .cookie = ZERO_COOKIE + i };
 
 		if (find_unix(&r->sample, offer.name) != NULL)
@@ -178,6 +179,8 @@ ks_program_complete(const struct ks_replay *r, const struct ks_store_kstat *k, s
 		return -1;
 	if (shape != NULL)
 		ks_shape_apply(shape, record, true);
+	if (k->type == KSTAT_TYPE_RAW && ks_store_layout(s, k) != NULL)
+		record->fixed.len = ks_store_layout(s, k)->size; /* without marks of hidden fields */
 	if (ks_record_failed(record) || !(is_stat || is_cpu) || !is_first(s, k))
 		return 0;
 	if (is_cpu) {
@@ -196,6 +199,8 @@ ks_program_measure(const struct ks_replay *r, const struct ks_store_kstat *k, st
 	struct ks_record record = KS_RECORD_INIT;
 	int rc;
 
+	if (k->type == KSTAT_TYPE_RAW && ks_store_layout(&r->sample, k) != NULL && offer->data_size > 0)
+		offer->ndata = (uint_t)(offer->data_size = ks_store_layout(&r->sample, k)->size);
 	if (k->type != KSTAT_TYPE_NAMED)
 		return 0;
 	if (ks_illumos_shape(offer->module, offer->name, offer->class_, &shape) != 0)

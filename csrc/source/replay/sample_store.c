@@ -220,6 +220,23 @@ read_structures(const struct ks_store *s, const struct ks_store_kstat *k, const 
 	}
 }
 
+/* The same for a RAW structure with hidden fields. */
+static void
+read_marked(const struct ks_store *s, const struct ks_store_kstat *k, const struct ks_raw_layout *l,
+    struct ks_record *r)
+{
+	const struct ks_store_value *v = ks_store_values(s, k);
+
+	if (!ks_raw_start(r, l, true))
+		return;
+	for (size_t f = 0; f < k->nvalues; f++) {
+		struct ks_value value = decoded(s, &v[f]);
+
+		if (!v[f].hidden)
+			ks_raw_put(r, l, l->fields[f].name, &value);
+	}
+}
+
 /* The statistics of a statsblob that a capture does not hold itself. */
 static int
 read_statistics(const struct ks_store *s, const struct ks_store_kstat *k, struct ks_record *r)
@@ -242,6 +259,18 @@ ks_store_layout(const struct ks_store *s, const struct ks_store_kstat *k)
 	    ks_structure_find(k->type, ks_store_text(s, k->module), ks_store_text(s, k->name));
 }
 
+bool
+ks_store_is_marked(const struct ks_store *s, const struct ks_store_kstat *k)
+{
+	const struct ks_store_value *v = ks_store_values(s, k);
+
+	for (size_t i = 0; k->type == KSTAT_TYPE_RAW && i < k->nvalues; i++) {
+		if (v[i].hidden)
+			return true;
+	}
+	return false;
+}
+
 size_t
 ks_store_data_size(const struct ks_store *s, const struct ks_store_kstat *k, uint_t *nforeign)
 {
@@ -251,7 +280,8 @@ ks_store_data_size(const struct ks_store *s, const struct ks_store_kstat *k, uin
 
 	if (k->type != KSTAT_TYPE_NAMED) {
 		l = ks_store_layout(s, k);
-		return l != NULL ? k->nvalues / ks_raw_layout_count(l) * l->size : 0;
+		return l == NULL ? 0 : k->nvalues / ks_raw_layout_count(l) * l->size +
+		    (ks_store_is_marked(s, k) ? KS_RAW_MARKS : 0);
 	}
 	for (size_t i = 0; i < k->nvalues; i++) {
 		*nforeign += ks_named_is_foreign(v[i].type);
@@ -279,7 +309,9 @@ ks_store_read(const struct ks_store *s, const struct ks_store_kstat *k, struct k
 		return read_statistics(s, k, r);
 	}
 	l = ks_store_layout(s, k);
-	if (l != NULL)
+	if (l != NULL && ks_store_is_marked(s, k))
+		read_marked(s, k, l, r);
+	else if (l != NULL)
 		read_structures(s, k, l, r);
 	return 0;
 }

@@ -37,7 +37,7 @@ struct ks_store_value {
 	uint32_t name; /* offset in the text; of NAMED kstats and of statistics of statsblobs */
 	uint8_t type;  /* KSTAT_DATA_*, KS_STORE_* */
 	uint8_t width; /* bytes of a number, 4 or 8; 0: it is a text or an array */
-	bool hidden;   /* it is for programs in C only (model/shape.h) */
+	bool hidden;   /* it is for programs in C only (model/shape.h, model/raw_layout.h) */
 	union {
 		uint64_t u64;
 		int64_t i64;
@@ -163,6 +163,9 @@ ks_store_is_statsblob(const struct ks_store_kstat *k)
 
 /* The structure that the data records of a kstat are; NULL for NAMED, statsblobs and unknown RAW data. */
 const struct ks_raw_layout *ks_store_layout(const struct ks_store *s, const struct ks_store_kstat *k);
+
+/* True if fields of a RAW structure are hidden: marks follow it in its data. */
+bool ks_store_is_marked(const struct ks_store *s, const struct ks_store_kstat *k);
 
 /*
  * The size of the data of a kstat, bytes; 0 for a statsblob, whose statistics are known from a read. *nforeign is

@@ -25,7 +25,7 @@ A line is Lua; the values of an expression are printed. The module is `kstat`, f
   ks.cpu[0].sys                           the statistics of one, by module, instance and name
   k = ks:lookup("cpu", 0, "sys")          the same as an object: k:get("cpu_nsec_user"), k:meta("intr")
   for k in ks:each("link:::") do print(k) end
-  for now, prev in kstat.every(1, 3) do if prev then print((now - prev):rate("cpu_stat:::syscall")) end end
+  for now, prev in kstat.every(1, 3) do if prev then print((now - prev):rate("cpu_stat:::intr")) end end
 
 Tab completes modules, instances, names, statistics, methods and, in quotes, selectors. Ctrl-C breaks off what runs.
 exit, or Ctrl-D, ends the prompt. kstatlua(1), lua_kstat(3) and doc/scripting.md tell the rest.

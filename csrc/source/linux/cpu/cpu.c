@@ -248,9 +248,9 @@ read_vm(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	return 0;
 }
 
-/* Stores the values of sys_fields in a cpu_stat_t. */
+/* Puts the values of sys_fields into a cpu_stat_t. */
 static void
-set_sysinfo(void *data, const struct ks_raw_layout *l, const struct ks_values *vals)
+put_sysinfo(struct ks_record *r, const struct ks_raw_layout *l, const struct ks_values *vals)
 {
 	static const struct {
 		const char *name;
@@ -264,7 +264,7 @@ set_sysinfo(void *data, const struct ks_raw_layout *l, const struct ks_values *v
 
 	for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++) {
 		if ((vals->have >> map[i].field & 1) != 0)
-			ks_raw_set_u64(data, l, map[i].name, vals->v[map[i].field].u);
+			ks_raw_put_u64(r, l, map[i].name, vals->v[map[i].field].u);
 	}
 }
 
@@ -274,24 +274,21 @@ read_cpu_stat(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	const struct ks_raw_layout *l = ks_raw_layout_find("cpu_stat", "cpu_stat");
 	const struct ks_field *vm = ks_unix_vm_fields;
 	struct ks_values vals = { .have = 0 }, machine = { .have = 0 };
-	void *data;
 
 	if (sys_values(lx, unit, &vals) != 0)
 		return -1;
-	data = ks_record_add(r, l->size);
-	if (data == NULL)
+	if (!ks_raw_start(r, l, !lx->for_program))
 		return 0;
-	set_sysinfo(data, l, &vals);
-	/* The decoder cannot leave members out: on a machine with several CPUs the rest is for programs in C alone. */
+	put_sysinfo(r, l, &vals);
 	if (!is_single(lx) && !stands_for_machine(lx, unit))
 		return 0;
 	machine_values(lx, &vals, &machine);
-	set_sysinfo(data, l, &machine);
+	put_sysinfo(r, l, &machine);
 	if (ks_unix_vm_values(lx, &machine) != 0)
 		return 0;
 	for (size_t i = 0; vm[i].meta.stat != NULL; i++) {
 		if ((machine.have >> i & 1) != 0)
-			ks_raw_set_u64(data, l, vm[i].meta.stat, machine.v[i].u);
+			ks_raw_put_u64(r, l, vm[i].meta.stat, machine.v[i].u);
 	}
 	return 0;
 }
@@ -322,6 +319,9 @@ static const struct ks_part parts[] = {
 	[PART_VM] = KS_NAMED_PART("cpu", "vm", "misc", .fields = ks_unix_vm_fields, .read = read_vm,
 	    .from = "/proc/vmstat"),
 	[PART_STAT] = KS_RAW_PART("cpu_stat", "cpu_stat#", "misc", CPU_STAT_SIZE, .read = read_cpu_stat,
+	    KS_NAMES("idle", "user", "kernel", "wait", "wait_io", "pswitch", "intr", "intrthread", "idlethread", "xcalls",
+	    /* On a machine with one CPU: */ "sysfork", "pgpgin", "pgpgout", "pgswapin", "pgswapout", "anonpgin", "anonpgout",
+	    "dfree", "scan", "as_fault", "maj_fault"),
 	    .from = "/proc/stat, /proc/interrupts, /proc/softirqs, /proc/schedstat"),
 	[PART_TIME] = KS_NAMED_PART("cpu", "time", "misc", .fields = KS_TABLE(time_fields), .read = read_time,
 	    .from = "/proc/stat"),

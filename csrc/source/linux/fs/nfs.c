@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "model/raw_layout.h"
 #include "source/linux/described.h"
 #include "source/linux/fs/mount.h"
 
@@ -109,15 +110,6 @@ struct state {
 #define MI_NOCTO 0x20
 #define MI_LLOCK 0x80
 
-static uint32_t
-option_number(const struct ks_text *options, const char *name)
-{
-	struct ks_text value;
-	uint64_t v;
-
-	return ks_linux_option(*options, name, &value) && ks_text_u64(&value, &v) && v <= UINT32_MAX ? (uint32_t)v : 0;
-}
-
 /* The number of a security flavor by the name that the option sec= has. */
 static uint32_t
 security(const struct ks_text *options)
@@ -148,34 +140,55 @@ server_of(const struct ks_text *device)
 	return (struct ks_text){ server.p, end != NULL ? end : server.end };
 }
 
+/* The flags of the mount, as MI_*. */
+static uint32_t
+flags_of(const struct ks_text *options)
+{
+	struct ks_text value;
+	uint32_t flags = (ks_linux_option(*options, "hard", NULL) ? MI_HARD : 0) |
+	    (ks_linux_option(*options, "noac", NULL) ? MI_NOAC : 0) |
+	    (ks_linux_option(*options, "nocto", NULL) ? MI_NOCTO : 0);
+
+	if (ks_linux_option(*options, "local_lock", &value) && ks_text_is(&value, "all"))
+		flags |= MI_LLOCK;
+	return flags;
+}
+
+static void
+put_text(struct ks_record *r, const struct ks_raw_layout *l, const char *name, const struct ks_text *t, size_t room)
+{
+	/* The last byte of the room stays the NUL. */
+	ks_raw_put(r, l, name, &(struct ks_value){ .kind = KS_VALUE_STRING, .str = t->p,
+	    .len = (uint32_t)(ks_text_size(t) < room ? ks_text_size(t) : room - 1) });
+}
+
 static int
 read_mntinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
+	static const struct {
+		const char *option, *name;
+	} map[] = {
+		{ "vers", "mik_vers" }, { "rsize", "mik_curread" }, { "wsize", "mik_curwrite" }, { "timeo", "mik_timeo" },
+		{ "retrans", "mik_retrans" }, { "acregmin", "mik_acregmin" }, { "acregmax", "mik_acregmax" },
+		{ "acdirmin", "mik_acdirmin" }, { "acdirmax", "mik_acdirmax" },
+	};
+	const struct ks_raw_layout *l = ks_raw_layout_find("nfs", "mntinfo");
 	const struct nfs *nfs = unit->extra;
 	const struct ks_text *o = &nfs->mount.super;
-	struct mntinfo_kstat *k = ks_record_add(r, sizeof(*k));
 	struct ks_text value, server = server_of(&nfs->mount.source);
+	uint64_t v;
 
-	(void)lx;
-	if (k == NULL)
+	if (!ks_raw_start(r, l, !lx->for_program))
 		return 0;
 	if (ks_linux_option(*o, "proto", &value))
-		ks_name_set(k->mik_proto, sizeof(k->mik_proto), value.p, ks_text_size(&value));
-	k->mik_vers = option_number(o, "vers");
-	k->mik_flags = (ks_linux_option(*o, "hard", NULL) ? MI_HARD : 0) |
-	    (ks_linux_option(*o, "noac", NULL) ? MI_NOAC : 0) | (ks_linux_option(*o, "nocto", NULL) ? MI_NOCTO : 0);
-	if (ks_linux_option(*o, "local_lock", &value) && ks_text_is(&value, "all"))
-		k->mik_flags |= MI_LLOCK;
-	k->mik_secmod = security(o);
-	k->mik_curread = option_number(o, "rsize");
-	k->mik_curwrite = option_number(o, "wsize");
-	k->mik_timeo = (int32_t)option_number(o, "timeo");
-	k->mik_retrans = (int32_t)option_number(o, "retrans");
-	k->mik_acregmin = option_number(o, "acregmin");
-	k->mik_acregmax = option_number(o, "acregmax");
-	k->mik_acdirmin = option_number(o, "acdirmin");
-	k->mik_acdirmax = option_number(o, "acdirmax");
-	ks_name_set(k->mik_curserver, sizeof(k->mik_curserver), server.p, ks_text_size(&server));
+		put_text(r, l, "mik_proto", &value, KNC_STRSIZE);
+	for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++) {
+		if (ks_linux_option(*o, map[i].option, &value) && ks_text_u64(&value, &v) && v <= UINT32_MAX)
+			ks_raw_put_u64(r, l, map[i].name, v);
+	}
+	ks_raw_put_u64(r, l, "mik_flags", flags_of(o));
+	ks_raw_put_u64(r, l, "mik_secmod", security(o));
+	put_text(r, l, "mik_curserver", &server, sizeof(((struct mntinfo_kstat *)0)->mik_curserver));
 	return 0;
 }
 
@@ -492,6 +505,8 @@ COLUMN(op_errors, O_ERRORS, counted, "calls of ", " that ended with an error")
 
 static const struct ks_part parts[] = {
 	KS_RAW_PART("nfs", "mntinfo", "misc", sizeof(struct mntinfo_kstat), .read = read_mntinfo,
+	    KS_NAMES("mik_proto", "mik_vers", "mik_flags", "mik_secmod", "mik_curread", "mik_curwrite", "mik_timeo",
+	    "mik_retrans", "mik_acregmin", "mik_acregmax", "mik_acdirmin", "mik_acdirmax", "mik_curserver"),
 	    .from = "/proc/self/mountinfo, /proc/self/mountstats"),
 	KS_IO_PART("nfs", "nfs#", "nfs", .read = read_io, .file = &mountstats_file),
 	KS_NAMED_PART("nfs", "mountstats", "misc", .fields = KS_TABLE(mount_fields), .read = read_mount,

@@ -26,10 +26,8 @@ static const struct ks_file threads_max_file = { KS_ROOT_PROC, "sys/kernel/threa
 	false };
 
 struct queue_sums {
-	uint64_t up, runocc;      /* microseconds */
-	uint64_t runque, waiting; /* processes times microseconds */
-	uint64_t asked;           /* when the kernel was asked for runocc last, microseconds */
-	bool is_exact;            /* the kernel counts runocc itself */
+	uint64_t up, runocc;      /* ticks */
+	uint64_t runque, waiting; /* processes times ticks */
 };
 
 struct state {
@@ -39,7 +37,6 @@ struct state {
 
 #define TICKS_PER_SECOND 100
 #define INIT_PID_NS 0xeffffffcu /* inode of the first PID namespace, fixed in the kernel */
-#define PSI_PERIOD 1950000 /* us: the kernel brings /proc/pressure up to date every two seconds */
 #define FSCALE 256 /* load averages are stored times this */
 
 /* --- kstat_types ---------------------------------------------------------------- */
@@ -226,101 +223,78 @@ waited_ns(struct ks_linux *lx, uint64_t *ns)
 }
 
 /*
- * Brings runocc and runque up to date. The kernel brings runocc up to date every PSI_PERIOD only. At readings in
- * between, a sample of the queue counts for the time since the reading before; at the next one the kernel's share
- * of occupied time counts for the rest.
+ * Solaris adds the lengths of its queues up once a second. Where Linux does not, a program in C gets what its own
+ * readings saw: the queues at a reading count for the time since the reading before, those of the first one for all
+ * time before. Two programs differ by that first reading, so nobody else gets these sums.
  */
 static void
-add_queue(struct ks_linux *lx, struct queue_sums *q, uint64_t queued, uint64_t passed)
+put_sampled(struct ks_linux *lx, struct ks_record *r, const struct ks_raw_layout *l, uint64_t up)
 {
-	uint64_t since = q->up - q->asked, v;
-	bool is_due = since >= PSI_PERIOD || !q->is_exact;
-	bool is_known = (is_due || !lx->root[KS_ROOT_PROC].kernel) && ks_pressure_cpu_us(lx, &v);
+	struct queue_sums *q = &((struct state *)lx->sub[KS_SUB_unix].state)->sysinfo;
+	const struct ks_stat *st = ks_linux_stat(lx);
+	uint32_t cpus = ks_cpu_state_of(lx)->online;
+	uint64_t passed = up > q->up ? up - q->up : 0, queued = 0;
 
-	if (is_known && (is_due || v > q->runocc)) {
-		uint64_t occupied = v > q->runocc ? v - q->runocc : 0;
-
-		/* While the queue was occupied, at least one process was waiting. */
-		queued = queued > 0 ? queued : 1;
-		q->runque += queued * (since > passed ? (uint64_t)((double)occupied * (double)passed /
-		    (double)since) : occupied);
-		q->runocc += occupied;
-		q->asked = q->up;
-		q->is_exact = true;
-		return;
-	}
+	if (st != NULL && (st->have & 1u << KS_STAT_RUNNING) != 0 && st->v[KS_STAT_RUNNING] > cpus)
+		queued = st->v[KS_STAT_RUNNING] - cpus;
+	q->up += passed;
 	q->runque += queued * passed;
-	if (is_due && !is_known) {
-		q->runocc += queued > 0 ? passed : 0;
-		q->is_exact = false;
-	}
+	q->runocc += queued > 0 ? passed : 0;
+	if (st != NULL && (st->have & 1u << KS_STAT_BLOCKED) != 0)
+		q->waiting += st->v[KS_STAT_BLOCKED] * passed;
+	ks_raw_put_u64(r, l, "runque", q->runque / 100);
+	ks_raw_put_u64(r, l, "runocc", q->runocc / 100);
+	ks_raw_put_u64(r, l, "waiting", q->waiting / 100);
 }
 
-/*
- * Solaris samples the queues once a second and adds them up. Where Linux has the exact integral, this
- * function returns it in seconds. Otherwise it takes a sample at each reading, which counts for the time
- * since the reading before; the first one counts for all time before.
- */
+/* What the kernel adds up itself is the same for all readers, and never falls. */
 static int
 read_sysinfo(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	const struct ks_stat *st = ks_linux_stat(lx);
-	struct queue_sums *q = &((struct state *)lx->sub[KS_SUB_unix].state)->sysinfo;
-	uint32_t cpus;
-	uint64_t up = 0, v, queued = 0, blocked = 0, passed;
-	sysinfo_t *data;
+	const struct ks_raw_layout *l = ks_raw_layout_find("unix", "sysinfo");
+	uint64_t up = 0, v;
 
 	(void)unit;
-	if (st == NULL)
-		return -1;
-	cpus = ks_cpu_state_of(lx)->online;
-	if (ks_linux_uptime(lx, &v))
-		up = v * 10000;
-	if ((st->have & 1u << KS_STAT_RUNNING) != 0 && st->v[KS_STAT_RUNNING] > cpus)
-		queued = st->v[KS_STAT_RUNNING] - cpus;
-	if ((st->have & 1u << KS_STAT_BLOCKED) != 0)
-		blocked = st->v[KS_STAT_BLOCKED];
-	passed = up > q->up ? up - q->up : 0;
-	q->up += passed;
-	add_queue(lx, q, queued, passed);
-	q->waiting += blocked * passed;
-
-	data = ks_record_add(r, sizeof(*data));
-	if (data != NULL)
-		*data = (sysinfo_t){ .updates = (uint_t)(q->up / 1000000),
-			.runque = (uint_t)(waited_ns(lx, &v) ? v / KS_NANOSEC : q->runque / 1000000),
-			.runocc = (uint_t)(q->runocc / 1000000), .waiting = (uint_t)(q->waiting / 1000000) };
+	if (!ks_raw_start(r, l, !lx->for_program))
+		return 0;
+	if (ks_linux_uptime(lx, &up))
+		ks_raw_put_u64(r, l, "updates", up / 100);
+	if (lx->for_program)
+		put_sampled(lx, r, l, up);
+	if (waited_ns(lx, &v))
+		ks_raw_put_u64(r, l, "runque", v / KS_NANOSEC);
+	if (ks_pressure_cpu_us(lx, &v))
+		ks_raw_put_u64(r, l, "runocc", v / 1000000);
 	return 0;
 }
 
 /* --- var ---------------------------------------------------------------------------- */
 
 static void
-set_limit(void *data, const struct ks_raw_layout *l, const char *name, uint64_t v)
+put_limit(struct ks_record *r, const struct ks_raw_layout *l, const char *name, uint64_t v)
 {
-	ks_raw_set_u64(data, l, name, v > INT32_MAX ? INT32_MAX : v);
+	ks_raw_put_u64(r, l, name, v > INT32_MAX ? INT32_MAX : v);
 }
 
 static int
 read_var(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_raw_layout *l = ks_raw_layout_find("unix", "var");
-	void *data = ks_record_add(r, l->size);
 	uint64_t v;
 
 	(void)unit;
-	if (data == NULL)
+	if (!ks_raw_start(r, l, !lx->for_program))
 		return 0;
 	if (ks_linux_number(lx, KS_ROOT_PROC, threads_max_file.path, &v)) {
-		set_limit(data, l, "v_proc", v);
+		put_limit(r, l, "v_proc", v);
 		/* The kernel gives a user half of what there is, unless setrlimit says otherwise. */
-		set_limit(data, l, "v_maxup", v / 2);
-		set_limit(data, l, "v_maxupttl", v / 2);
+		put_limit(r, l, "v_maxup", v / 2);
+		put_limit(r, l, "v_maxupttl", v / 2);
 	}
 	if (ks_linux_number(lx, KS_ROOT_PROC, "sys/vm/dirty_expire_centisecs", &v))
-		set_limit(data, l, "v_autoup", v / 100);
-	ks_raw_set_u64(data, l, "v_nglobpris", 140);
-	ks_raw_set_u64(data, l, "v_maxsyspri", 99);
+		put_limit(r, l, "v_autoup", v / 100);
+	ks_raw_put_u64(r, l, "v_nglobpris", 140);
+	ks_raw_put_u64(r, l, "v_maxsyspri", 99);
 	return 0;
 }
 
@@ -377,11 +351,10 @@ read_all(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 static const struct ks_part parts[] = {
 	NAMED("kstat_types", "kstat", .fields = KS_TABLE(types_fields), .read = read_types,
 	    .from = "the types of kstats"),
-	RAW("sysinfo", "misc", 24, .read = read_sysinfo, .needs = &ks_linux_cpu, .file = &ks_stat_file,
-	    .from = "/proc/stat, /proc/schedstat, /proc/pressure/cpu"),
-	RAW("vminfo", "vm", 48, .read = ks_vminfo_read, .file = &ks_meminfo_file,
-	    .from = "/proc/meminfo, /proc/uptime"),
-	RAW("var", "misc", 60, .read = read_var, .file = &threads_max_file,
+	RAW("sysinfo", "misc", 24, .read = read_sysinfo, KS_NAMES("updates", "runque", "runocc"), .needs = &ks_linux_cpu, .file = &ks_stat_file,
+	    .from = "/proc/uptime, /proc/schedstat, /proc/pressure/cpu"),
+	RAW("var", "misc", 60, .read = read_var,
+	    KS_NAMES("v_proc", "v_maxupttl", "v_nglobpris", "v_maxsyspri", "v_maxup", "v_autoup"), .file = &threads_max_file,
 	    .from = "/proc/sys/kernel/threads-max, /proc/sys/vm"),
 	NAMED("system_misc", "misc", .fields = KS_TABLE(misc_fields), .read = read_misc, .needs = &ks_linux_cpu,
 	    .from = "/proc/loadavg, /proc/uptime, the link count of /proc"),

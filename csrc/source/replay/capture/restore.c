@@ -150,19 +150,38 @@ convert(const struct ks_raw_field *f, struct ks_store_value *v)
 	}
 }
 
-/* Sorts the values into the order of the structure's fields, record by record; false if they do not fit. */
+/* Hides the fields of a RAW structure that the capture does not have. */
+static void
+add_hidden(struct ks_store_value *sorted, const struct ks_raw_layout *l, const size_t *seen)
+{
+	for (size_t f = 0; l->fields[f].name != NULL; f++) {
+		bool is_text = l->fields[f].type == KS_RAW_CHARS;
+
+		if (seen[f] > 0)
+			continue;
+		sorted[f] = (struct ks_store_value){ .type = KSTAT_DATA_UINT64, .width = sizeof(uint64_t), .hidden = true };
+		if (is_text)
+			sorted[f] = (struct ks_store_value){ .type = KSTAT_DATA_STRING, .hidden = true, .at = KS_STORE_NULL };
+	}
+}
+
+/*
+ * Sorts the values, the last ones of the sample, into the order of the structure's fields, record by record; false if
+ * they do not fit. A RAW structure may lack some.
+ */
 static bool
 sort_values(struct ks_store *s, struct ks_store_kstat *k, const struct ks_raw_layout *l)
 {
-	size_t nfields = ks_raw_layout_count(l), records = k->nvalues / nfields;
+	bool is_raw = k->type == KSTAT_TYPE_RAW;
+	size_t nfields = ks_raw_layout_count(l), records = is_raw ? k->nvalues > 0 : k->nvalues / nfields;
 	size_t seen[MOST_FIELDS] = { 0 };
 	struct ks_store_value *v, *sorted;
 	int hint = 0;
 
-	if (nfields > MOST_FIELDS || records == 0 || records * nfields != k->nvalues ||
+	if (nfields > MOST_FIELDS || records == 0 || (!is_raw && records * nfields != k->nvalues) ||
 	    (records > 1 && k->type != KSTAT_TYPE_TIMER))
 		return false;
-	if (!KS_RESERVE(s->value, s->value_cap, s->nvalues + k->nvalues)) {
+	if (!KS_RESERVE(s->value, s->value_cap, s->nvalues + records * nfields)) {
 		s->failed = true;
 		return false;
 	}
@@ -181,8 +200,12 @@ sort_values(struct ks_store *s, struct ks_store_kstat *k, const struct ks_raw_la
 			return false;
 		hint = f + 1;
 	}
-	memcpy(v, sorted, k->nvalues * sizeof(*v));
+	if (is_raw)
+		add_hidden(sorted, l, seen);
+	memmove(v, sorted, records * nfields * sizeof(*v));
+	k->nvalues = (uint32_t)(records * nfields);
 	k->ndata = (uint_t)records;
+	s->nvalues = k->first + k->nvalues;
 	return true;
 }
 

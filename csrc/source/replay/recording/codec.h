@@ -16,7 +16,8 @@
  * is known; 1, the number of statistics and the meaning of each; or N + 2 if another kstat's statistics
  * mean the same, where N is the number of meanings that the stream held before that kstat's. At its end is who
  * publishes the kstat (from version 3 on): an empty text for nobody, or the name of the publication, the user's number
- * and that of the process.
+ * and that of the process. Behind it are the hidden fields of a RAW structure that is known (from version 4 on):
+ * KS_REC_MARKED bits in numbers of 64, the first field in the lowest bit.
  *
  * The fields of a kstat are its state (readable or not), its snaptime, and the numbers and texts of its
  * data section (of a statsblob the data section as one text). The difference of a text is followed by its
@@ -42,9 +43,15 @@
 
 #define KS_REC_NOT_IN_UNITS 1
 
-/* The first versions of keyframes behind which definitions say what statistics mean, and who publishes a kstat. */
+/*
+ * The first versions of keyframes behind which definitions say what statistics mean, who publishes a kstat, and which
+ * fields of a structure are hidden.
+ */
 #define KS_REC_DESCRIBED 2
 #define KS_REC_ATTRIBUTED 3
+#define KS_REC_MARKED_SINCE 4
+
+#define KS_REC_MARKED (8 * KS_RAW_MARKS) /* fields that a definition can hide */
 
 /* What is known of a number from the samples before. */
 struct ks_rec_trend {
@@ -109,6 +116,9 @@ int ks_rec_start_values(struct ks_rec_state *s, struct ks_store_kstat *k);
  * sample. 0, or -1 with errno ENOMEM or EFBIG.
  */
 int ks_rec_add_record(struct ks_rec_state *s, struct ks_store_kstat *k, uint32_t name, uint8_t data_type);
+
+/* Hides the fields of a RAW structure whose bit is set; the lowest bit is that of the field `from`. */
+void ks_rec_set_marks(struct ks_rec_state *s, const struct ks_store_kstat *k, size_t from, uint64_t bits);
 
 /* Fails with what was wrong when something could not be added to the sample. */
 int ks_rec_fail(const struct ks_rec_state *s);

@@ -141,6 +141,21 @@ get_publisher(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *s
 	return 0;
 }
 
+/* Reads which fields of a RAW structure are hidden. */
+static int
+get_marks(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *s)
+{
+	bool has = k->type == KSTAT_TYPE_RAW && ks_store_layout(s->sample, k) != NULL;
+	uint64_t bits;
+
+	for (size_t from = 0; has && from < KS_REC_MARKED; from += 64) {
+		if (get(in, &bits) != 0)
+			return -1;
+		ks_rec_set_marks(s, k, from, bits);
+	}
+	return 0;
+}
+
 static int
 get_definition(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *s)
 {
@@ -162,9 +177,10 @@ get_definition(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *
 		return damaged();
 	k->ndata = type == KSTAT_TYPE_RAW ? 1 : (uint_t)ndata;
 	if (ks_rec_start_values(s, k) != 0 || (ks_rec_has_names(k->type) && get_records(in, k, s) != 0) ||
-	    (s->version >= KS_REC_DESCRIBED && get_meanings(in, k, s) != 0))
+	    (s->version >= KS_REC_DESCRIBED && get_meanings(in, k, s) != 0) ||
+	    (s->version >= KS_REC_ATTRIBUTED && get_publisher(in, k, s) != 0))
 		return -1;
-	return s->version >= KS_REC_ATTRIBUTED ? get_publisher(in, k, s) : 0;
+	return s->version >= KS_REC_MARKED_SINCE ? get_marks(in, k, s) : 0;
 }
 
 /* Moves the kstats from *next up to `end` down, behind those that stay. */

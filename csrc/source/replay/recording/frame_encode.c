@@ -40,6 +40,31 @@ record_name(const kstat_t *k, uint_t i, uchar_t *data_type)
 	return k->ks_type == KSTAT_TYPE_NAMED ? kn[i].name : kt[i].name;
 }
 
+/* Returns which of the 64 fields from the given one on are hidden in a RAW structure, one bit each. */
+static uint64_t
+hidden_fields(const struct ks_raw_layout *l, const kstat_t *k, size_t from)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0, n = ks_raw_layout_count(l); i < 64 && from + i < n; i++)
+		bits |= (uint64_t)ks_raw_is_hidden(l, k->ks_data, k->ks_data_size, from + i) << i;
+	return bits;
+}
+
+/* True if the definition says which fields of a RAW structure are hidden. */
+static bool
+same_marks(const struct ks_store *s, const struct ks_store_kstat *old, const kstat_t *k)
+{
+	const struct ks_raw_layout *l = old->type == KSTAT_TYPE_RAW ? ks_store_layout(s, old) : NULL;
+	const struct ks_store_value *v = ks_store_values(s, old);
+
+	for (size_t i = 0; l != NULL && i < old->nvalues; i++) {
+		if (v[i].hidden != ks_raw_is_hidden(l, k->ks_data, k->ks_data_size, i))
+			return false;
+	}
+	return true;
+}
+
 /* True if the data of k has the records that the definition says. */
 static bool
 same_shape(const struct ks_store *s, const struct ks_store_kstat *old, const struct ks_rec_kstat *in)
@@ -51,7 +76,7 @@ same_shape(const struct ks_store *s, const struct ks_store_kstat *old, const str
 
 	if (!in->was_read)
 		return true;
-	if (old->ndata != k->ks_ndata)
+	if (old->ndata != k->ks_ndata || !same_marks(s, old, k))
 		return false;
 	for (uint_t i = 0; ks_rec_has_names(old->type) && i < k->ks_ndata; i++) {
 		const char *name = record_name(k, i, &type);
@@ -167,6 +192,20 @@ put_publisher(const struct ks_rec_kstat *in, struct ks_buf *out)
 	}
 }
 
+/* Writes which fields of a RAW structure are hidden, and notes it in the sample. */
+static void
+put_marks(struct ks_rec_state *s, const struct ks_store_kstat *to, const struct ks_rec_kstat *in, struct ks_buf *out)
+{
+	const struct ks_raw_layout *l = to->type == KSTAT_TYPE_RAW ? ks_store_layout(s->sample, to) : NULL;
+
+	for (size_t from = 0; l != NULL && from < KS_REC_MARKED; from += 64) {
+		uint64_t bits = in->was_read ? hidden_fields(l, in->k, from) : 0;
+
+		ks_varint_put(out, bits);
+		ks_rec_set_marks(s, to, from, bits);
+	}
+}
+
 /* Writes a name and adds it to the sample. Returns where it is there, or KS_STORE_NULL after a failure. */
 static uint32_t
 put_name(struct ks_rec_state *s, const char *name, struct ks_buf *out)
@@ -214,6 +253,7 @@ define(struct ks_rec_state *s, struct ks_store_kstat *to, const struct ks_rec_ks
 	}
 	put_meanings(s, in, out);
 	put_publisher(in, out);
+	put_marks(s, to, in, out);
 	return 0;
 }
 

@@ -2,9 +2,9 @@
  * frame_file.h - the file of a recording: 16 bytes that say what it is, then frames. A frame is
  * one sample; it is written whole or not at all. All numbers are little-endian:
  *
- *     offset 0   4 bytes  "KSK3": a keyframe, which needs none before it; "KSK2": one of version 2, in
- *                     which and behind which nothing says who publishes a kstat; "KSK1": nor what
- *                     statistics mean; "KSD1": any other
+ *     offset 0   4 bytes  "KSK4": a keyframe, which needs none before it; "KSK3": one of version 3, in
+ *                     which and behind which no field of a structure is hidden; "KSK2": nor does anything
+ *                     say who publishes a kstat; "KSK1": nor what statistics mean; "KSD1": any other
  *            4   u32      bytes of the payload
  *            8   i64      time of day of the sample, ns since 1970
  *           16   u32      CRC-32 of the 16 bytes before and of the payload
@@ -30,7 +30,7 @@
 #define KS_REC_FLUSH "\x00\x00\xff\xff"
 #define KS_REC_FLUSH_SIZE 4
 
-#define KS_REC_VERSION 3 /* of what is written */
+#define KS_REC_VERSION 4 /* of what is written */
 
 /* --- reading --------------------------------------------------------------------------- */
 

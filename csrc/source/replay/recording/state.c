@@ -118,6 +118,15 @@ ks_rec_add_record(struct ks_rec_state *s, struct ks_store_kstat *k, uint32_t nam
 	return added ? 0 : ks_rec_fail(s);
 }
 
+void
+ks_rec_set_marks(struct ks_rec_state *s, const struct ks_store_kstat *k, size_t from, uint64_t bits)
+{
+	struct ks_store_value *v = ks_store_values(s->sample, k);
+
+	for (size_t i = from; i < k->nvalues && i < from + 64; i++)
+		v[i].hidden = (bits >> (i - from) & 1) != 0;
+}
+
 /* Copies a text of the sample to the end of `to`; false after a failure. */
 static bool
 move_text(const struct ks_store *from, struct ks_store *to, uint32_t *at, size_t n)
