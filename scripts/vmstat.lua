@@ -1,7 +1,7 @@
 --- vmstat: threads, memory, paging, disks and CPUs in one line, as Solaris shows them.
 --
--- kthr    r ready to run, b waiting for a device, w swapped out    averages of the interval
--- memory  swap free virtual memory, free memory                    KB, averages
+-- kthr    r ready to run, b waiting for a device, w swapped out    averages of the interval if the system counts
+-- memory  swap free virtual memory, free memory                    KB; these, else as they are at its end
 -- page    re reclaims, mf minor faults                             1/s
 --         pi po read and written, fr freed, de wanted              KB/s; sr pages examined, 1/s
 -- disk    operations of up to four disks                           1/s
@@ -175,12 +175,15 @@ end
 
 -- Memory and paging in both forms: swap, free, re, mf, fr, de, sr. factor: of rates. Linux does not count `de`.
 local function memory(d, vm, factor, linux)
-  local vminfo, swap, free = d:lookup("unix", 0, "vminfo"), nil, nil
+  local vminfo, meminfo, swap, free = d:lookup("unix", 0, "vminfo"), d:lookup("unix", 0, "meminfo"), nil, nil
   local misc = not linux and d:lookup("unix", nil, "system_misc")
   local as, freed, scan, reclaims, hat = rates(vm, unpack(MEMORY, 1, linux and 3 or #MEMORY))
   if vminfo then
     local updates, available, unused = vminfo:get("updates", "swap_avail", "freemem")
     swap, free = scaled(mean("swap", updates, available), kb), scaled(mean("free", updates, unused), kb)
+  elseif meminfo then
+    local available, of_swap, unused = meminfo:get("MemAvailable", "SwapFree", "MemFree")
+    swap, free = scaled(sum(available, of_swap), 1 / 1024), scaled(unused, 1 / 1024)
   end
   return swap, free, scaled(reclaims, factor), scaled(sum(hat, as), factor), scaled(freed, factor * kb),
     misc and scaled(misc:now():get("deficit"), kb) or nil, scaled(scan, factor)
@@ -195,14 +198,19 @@ local function add_paging(row, vm, factor, linux)
   return row
 end
 
--- Threads: r, b, w.
-local function threads(d, linux)
-  local sysinfo = d:lookup("unix", 0, "sysinfo")
-  if not sysinfo then
-    return nil
+-- Threads: r, b, w. Linux does not add up who waits for a device, nor without /proc/schedstat who waits for a CPU.
+local function threads(d, sys, linux, ncpus)
+  local sysinfo, r, b = d:lookup("unix", 0, "sysinfo"), nil, nil
+  local updates, ready, waiting, swapped
+  if sysinfo then
+    updates, ready, waiting, swapped = sysinfo:get("updates", "runque", "waiting", "swpque")
   end
-  local updates, ready, waiting, swapped = sysinfo:get("updates", "runque", "waiting", "swpque")
-  return mean("r", updates, ready), mean("b", updates, waiting), not linux and mean("w", updates, swapped) or nil
+  if linux and sys[1] then
+    r, b = sys[1]:get("procs_running", "procs_blocked")
+    r = r and math.max(0, r - (ncpus or 1))
+  end
+  return ready and mean("r", updates, ready) or r, waiting and mean("b", updates, waiting) or b,
+    not linux and mean("w", updates, swapped) or nil
 end
 
 -- The operations of the disk in that place.
@@ -216,12 +224,13 @@ local function line_rows(d, options)
   local sys, vm, linux = counters(d)
   local user, kernel, idle, wait, rate = ticks.shares(sys, linux and ticks.NANOSECONDS or ticks.TICKS)
   local misc = linux and d:lookup("unix", 0, "system_misc")
-  local factor = ticks.factor(d.elapsed, rate, misc and misc:get("ncpus") or not linux and #sys)
+  local ncpus = misc and misc:get("ncpus") or not linux and #sys
+  local factor = ticks.factor(d.elapsed, rate, ncpus)
   local swap, free, re, mf, fr, de, sr = memory(d, vm, factor, linux)
   if options.paging then
     return { add_paging({ swap = swap, free = free, re = re, mf = mf, fr = fr, de = de, sr = sr }, vm, factor, linux) }
   end
-  local r, b, w = threads(d, linux)
+  local r, b, w = threads(d, sys, linux, ncpus)
   -- The counters of swapped pages on Linux are those of operations on illumos.
   local pi, po, si, so = rates(vm, "pgpgin", "pgpgout", linux and "pgswapin" or "swapin",
     linux and "pgswapout" or "swapout")
@@ -402,7 +411,8 @@ return kstat.report({
       return { interrupts[1], interrupts[2], selector("unix", "system_misc", "misc") }
     end
     return {
-      selector("unix", nil, "misc"), selector("unix", "vminfo", "vm"), selector("unix", "system_pages", "pages"),
+      selector("unix", nil, "misc"), selector("unix", "system_pages", "pages"),
+      selector("unix", "vminfo", "vm"), selector("unix", "meminfo", "vm"),
       cpu_sys, cpu_vm,
       not options.summary and not options.paging and disks or nil,
       not options.summary and not options.paging and details or nil,
