@@ -42,10 +42,20 @@ describe("hardware", function()
     assert.is_nil(d.stat["fc:3:host3:link_failure_count"])
   end)
 
-  it("has GPUs and watchdogs", function()
-    same("drm:0:card0", { gpu_busy_percent = "37", mem_info_vram_total = "8573157376" })
-    same("drm:1:card1", { gt_act_freq = "350" })
+  it("has GPUs of AMD and Intel, whose drivers have files of their own", function()
+    same("drm:0:card0", { gpu_busy_percent = "37", mem_info_vram_total = "8573157376", sclk = "2371", mclk = "1000",
+      pcie_replay_count = "4", ecc_uncorrected = "1", ecc_corrected = "12", link_speed = "16.0 GT/s PCIe",
+      link_width = "16", temp = "61000", temp_crit = "100000", power = "203000000", power_limit = "303000000",
+      fan = "1230" })
+    same("drm:1:card1", { gt_act_freq = "350", gt_max_freq = "1450", idle_msec = "987654", throttled = "1",
+      throttled_pl1 = "1", throttled_thermal = "0" })
+    same("drm:2:card2", { gt_act_freq = "2400", gt_max_freq = "2850", idle_msec = "1234", throttled = "1",
+      throttled_pl1 = "0", throttled_thermal = "1", energy = "4123456789", temp = "45000" })
+    assert.is_nil(d.stat["drm:2:card2:power_limit"], "0 is no limit")
     assert.is_nil(d.kstat["drm:0:card0-HDMI-A-1"], "an output is no GPU")
+  end)
+
+  it("has watchdogs", function()
     same("watchdog:0:watchdog0", { identity = "iTCO_wdt", state = "inactive", timeout = "30" })
   end)
 

@@ -73,6 +73,7 @@ static bool
 find_part(const char *part, struct ks_text t, struct ks_text *found)
 {
 	unsigned long n = *part == '#' ? strtoul(part + 1, NULL, 10) : 0;
+	struct ks_text last = t;
 
 	*found = t;
 	if (*part == '\0')
@@ -82,6 +83,11 @@ find_part(const char *part, struct ks_text t, struct ks_text *found)
 			return true;
 		if (*part == '?' && ks_text_is(found, part + 1))
 			return ks_text_word(&t, found);
+		if (*part == '*' && ks_text_is(found, "*")) {
+			*found = last;
+			return true;
+		}
+		last = *found;
 		if (*part == '[' && *found->p == '[' && found->end[-1] == ']') {
 			found->p++;
 			found->end--;
@@ -101,7 +107,7 @@ ks_attributes_read(const struct ks_dir *dir, const struct ks_field *fields, uint
 
 	for (size_t i = 0; fields[i].meta.stat != NULL; i++) {
 		const char *key = fields[i].key;
-		size_t n = key != NULL ? strcspn(key, "#?[") : 0;
+		size_t n = key != NULL ? strcspn(key, "#?[*") : 0;
 		struct ks_text part;
 
 		if (n == 0 || n >= sizeof(path) || (*absent >> i & 1) != 0)

@@ -46,7 +46,7 @@
 	X(spl) \
 	X(pressure) \
 	X(slab) \
-	X(hwmon) X(nvidia) \
+	X(hwmon) X(drm) X(nvidia) \
 	X(process) X(thread) X(procs) \
 	X(hardware) X(power) \
 	X(numa) X(zone) X(buddy) X(swap) X(pool) \

@@ -1,6 +1,6 @@
 /*
  * hardware.c - tables of the machine's devices beside CPUs, disks and links: thermal zones, supplies and batteries,
- * energy (RAPL), memory controllers (EDAC), InfiniBand, Fibre Channel, GPUs, watchdogs, NVMe controllers.
+ * energy (RAPL), memory controllers (EDAC), InfiniBand, Fibre Channel, watchdogs, NVMe controllers.
  * SPDX-License-Identifier: MIT
  */
 #include "source/linux/devices.h"
@@ -241,31 +241,6 @@ static const struct ks_field fc_fields[] = {
 	KS_FIELD_END
 };
 
-/* --- GPUs ------------------------------------------------------------------------------------------ */
-
-#define MHZ(stat, key, desc) \
-	KS_OF_TIMES(stat, KS_KIND_GAUGE, KSTAT2_NVMT_FREQ, KSTAT_DATA_UINT64, 1000000, "MHz", key, desc)
-
-static const struct ks_field gpu_fields[] = {
-	PERCENT("gpu_busy_percent", "device/gpu_busy_percent", "how busy the processor is"),
-	PERCENT("mem_busy_percent", "device/mem_busy_percent", "how busy its memory is"),
-	KS_AMOUNT_K("mem_info_vram_total", "device/mem_info_vram_total", "memory of its own"),
-	KS_AMOUNT_K("mem_info_vram_used", "device/mem_info_vram_used", "memory of its own that is in use"),
-	KS_AMOUNT_K("mem_info_vis_vram_total", "device/mem_info_vis_vram_total",
-	    "memory of its own that CPUs can reach"),
-	KS_AMOUNT_K("mem_info_vis_vram_used", "device/mem_info_vis_vram_used",
-	    "memory of its own that CPUs can reach, in use"),
-	KS_AMOUNT_K("mem_info_gtt_total", "device/mem_info_gtt_total", "memory of the machine that it may use"),
-	KS_AMOUNT_K("mem_info_gtt_used", "device/mem_info_gtt_used", "memory of the machine that it uses"),
-	KS_TEXT_K("mem_info_vram_vendor", "device/mem_info_vram_vendor", "maker of the memory of the GPU"),
-	MHZ("gt_act_freq", "gt_act_freq_mhz", "frequency at which it runs"),
-	MHZ("gt_cur_freq", "gt_cur_freq_mhz", "frequency that the driver asked for"),
-	MHZ("gt_max_freq", "gt_max_freq_mhz", "highest frequency that is allowed"),
-	KS_TEXT_K("power_state", "device/power_state", "state of its power supply: D0 is on"),
-	KS_TEXT_K("unique_id", "device/unique_id", "identifier of the GPU"),
-	KS_FIELD_END
-};
-
 /* --- watchdogs ------------------------------------------------------------------------------------- */
 
 static const struct ks_field watchdog_fields[] = {
@@ -316,9 +291,6 @@ static const struct ks_part parts[] = {
 	KS_DEVICE_PART("infiniband", "@", "net", port_fields, KS_DEVICES("class/infiniband", "",
 	    .inside = "ports", .inner = "", .by = KS_BY_OUTER)),
 	KS_DEVICE_PART("fc", "@", "controller", fc_fields, KS_DEVICES("class/fc_host", "host")),
-	/* Outputs such as card0-HDMI-A-1 are in the same directory; their devices are cards. */
-	KS_DEVICE_PART("drm", "@", "gpu", gpu_fields, KS_DEVICES("class/drm", "card",
-	    .needs = "device/vendor")),
 	KS_DEVICE_PART("watchdog", "@", "misc", watchdog_fields, KS_DEVICES("class/watchdog", "watchdog")),
 	KS_DEVICE_PART("nvme", "@,controller", "controller", nvme_fields, KS_DEVICES("class/nvme", "nvme")),
 };
