@@ -132,16 +132,15 @@ end
 -- @table source
 
 --- Opens a chain of kstats. Only headers are looked at; data is read when it is asked for.
--- @tparam[opt] string|source source none: the machine, or what `$KSTAT_SOURCE` names (a nil that is given is a
--- mistake: a file was meant); a string: a capture (output of `kstat -j`, or a recording; "-": standard input)
+-- @tparam[opt] string|source source none: the machine, or what `$KSTAT_SOURCE` names; a string: a capture (output of
+-- `kstat -j`, or a recording; "-": standard input)
 -- @tparam[opt] {selector,...} asked compiled selectors of what is listed only for those who ask for it, such as
 -- processes: the chain has what they select, too
 -- @treturn chain
 -- @fails "ENODATA" no sample in the time asked for, "EINVAL" that is no time, …
 -- @function kstat.open
-function chain.open(...)
-  local source, asked = ...
-  if source == nil and select("#", ...) == 0 then
+function chain.open(source, asked)
+  if source == nil then
     return core.open()
   elseif type(source) == "string" then
     return core.open({ capture = source })
