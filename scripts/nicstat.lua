@@ -87,12 +87,12 @@ local function check_names(d, options)
     names[k.name] = true
   end
   local lines = unknown.patterns("there is no interface", options.operands, patterns, names)
+  local asked = #patterns
   for name in (options.links or ""):gmatch("[^,]+") do
+    asked = asked + 1
     lines[#lines + 1] = not names[name] and unknown.line("there is no interface", name, names) or nil
   end
-  for _, line in ipairs(lines) do
-    tool.warn_later(line)
-  end
+  tool.missing(lines, asked)
   checked = true
 end
 

@@ -309,9 +309,7 @@ local function rows(d, _, prev, options)
   local list, lwps = collect(d, options, misc and misc:get("ncpus") or 1, names)
   local n = #list
   if names then
-    for _, line in ipairs(unknown.patterns("there is no process", options.operands, patterns, names)) do
-      tool.warn_later(line)
-    end
+    tool.missing(unknown.patterns("there is no process", options.operands, patterns, names), #patterns)
   end
   local further = further_kinds(d, options)
   if options.users then

@@ -131,13 +131,6 @@ end
 
 local patterns -- of the operands, compiled once
 
--- Prints, after the first tick, the publishers of the command line that there are not.
-local function check_names(operands, names)
-  for _, line in ipairs(unknown.patterns("there is no publisher", operands, patterns, names)) do
-    tool.warn_later(line)
-  end
-end
-
 local function rows(d, _, prev, options)
   local kind, list, names = kind_of(options), {}, {}
   for k in d:each() do
@@ -149,7 +142,7 @@ local function rows(d, _, prev, options)
     end
   end
   if not prev then
-    check_names(options.operands, names)
+    tool.missing(unknown.patterns("there is no publisher", options.operands, patterns, names), #patterns)
   end
   if #list == 0 and #patterns == 0 then
     return { { text = kind.none, worse = 0 } }

@@ -36,6 +36,10 @@ end
 
 -- --- reports ----------------------------------------------------------------------------------
 
+local function tell_unmatched(x, given)
+  tool.missing(tool.unmatched(x, given.selectors or {}, given), #given.operands)
+end
+
 --- The same rows as a report, with all that reports can do.
 local function report(given, filter)
   local state
@@ -44,7 +48,7 @@ local function report(given, filter)
     name = "top", about = "Statistics by their rate per second; of durations in seconds, so that 1 is all the time.",
     operands = "module[:instance[:name[:statistic]]]",
     options = OWN,
-    select = given.selectors,
+    select = given.selectors, optional = true,
     columns = {
       { "name", function(row) return row.name end, align = "left" },
       { "rate", function(row) return row.rate end, about = "change per second", format = "%.2f" },
@@ -52,7 +56,10 @@ local function report(given, filter)
       { "unit", function(row) return row.unit end, align = "left" },
     },
     rows = function(d, _, prev)
-      state = state or rows.new(given.selectors or default(d))
+      if not state then
+        tell_unmatched(d, given)
+        state = rows.new(given.selectors or default(d))
+      end
       state:take(d, prev == nil)
       return state:chosen({ filter = filter, skip_idle = given.skip_idle,
         sort = (sort:gsub("^%-", "")), reverse = sort:find("^%-") ~= nil })
@@ -64,7 +71,7 @@ end
 
 local function window(given, sort)
   local ks = open(given, given.selectors)
-  tool.check_selectors(ks, given.selectors or {}, given)
+  tell_unmatched(ks, given)
   tool.warnings(ks) -- before the window is there
   local ok, message = top.run(ks, {
     selectors = given.selectors or default(ks), interval = given.interval, count = given.count,

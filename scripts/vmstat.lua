@@ -42,14 +42,12 @@ end
 
 -- --- the disks ----------------------------------------------------------------------------------
 
-local function warn_of_disk(name, ks)
+local function line_about(name, ks)
   local names = {}
   for k in ks:each(disks) do
     names[k.name] = true
   end
-  if not names[name] then
-    tool.warn_later(unknown.line("there is no disk", name, names))
-  end
+  return not names[name] and unknown.line("there is no disk", name, names) or nil
 end
 
 -- By the letters and the number that a name begins with, as illumos has it: pools stand between disks.
@@ -78,16 +76,17 @@ end
 
 -- Those that are named, and others as far as there is room; none if nothing has the names.
 local function choose_disks(options, ks)
-  local list, wanted, room = all_disks(ks), {}, MOST_DISKS
+  local list, wanted, room, lines = all_disks(ks), {}, MOST_DISKS, {}
   for _, name in ipairs(options.operands) do
     local k = ks:lookup(nil, nil, name)
     if not k or k.type ~= "io" then
-      warn_of_disk(name, ks)
+      lines[#lines + 1] = line_about(name, ks)
     elseif not wanted[name] then
       wanted[name], room = true, room - 1
       list[#list + 1] = k.class ~= "disk" and k or nil
     end
   end
+  tool.missing(lines, #options.operands)
   local chosen, others = {}, #options.operands == 0 or room < MOST_DISKS
   for _, k in ipairs(list) do
     local other = not wanted[k.name] and others and room > 0 and not tool.passed_over[k.module]

@@ -12,6 +12,7 @@ local stopped = {} -- the metatable of what stop() raises
 local running = "kstat" -- the name of the command that runs
 local printed = {} -- the lines that it has printed on standard error
 local waiting = {} -- those that it prints after the tick
+local missed = false -- whether nothing that was asked for by name is there
 
 --- Ends the command that tool.run runs.
 -- @int status the exit status
@@ -31,10 +32,21 @@ function tool.warn(line)
   end
 end
 
---- Prints a line after the tick's output, as warn() does.
--- @string line
-function tool.warn_later(line)
-  waiting[#waiting + 1] = line
+--- Prints lines after the tick's output, as warn() does.
+-- @tparam {string,...} lines
+function tool.warn_later(lines)
+  for _, line in ipairs(lines) do
+    waiting[#waiting + 1] = line
+  end
+end
+
+--- Prints, after the tick's output, lines about names that nothing has. If these are all that were asked for, a
+-- command that all goes well for otherwise ends with status 1.
+-- @tparam {string,...} lines
+-- @int asked how many names were asked for
+function tool.missing(lines, asked)
+  tool.warn_later(lines)
+  missed = missed or asked > 0 and #lines >= asked
 end
 
 --- Prints what a chain could not read, each thing once, and the lines that wait; behind what was written so far.
@@ -90,10 +102,11 @@ end
 -- @raise errors that are neither text nor tool.stop's, as they are: by such a one the host breaks a script off
 -- when it is interrupted, or when nobody reads its output any more, and ends the process accordingly
 function tool.run(name, main, explain)
-  local before, lines = running, printed
-  running, printed, waiting = name, {}, {}
+  local before, lines, other_missed = running, printed, missed
+  running, printed, waiting, missed = name, {}, {}, false
   local ok, status = pcall(run, main, explain or with_traceback)
-  running, printed = before, lines
+  status = ok and status == 0 and missed and 1 or status
+  running, printed, missed = before, lines, other_missed
   core.looping(false)
   if not ok then
     error(status, 0)
@@ -179,12 +192,14 @@ function tool.selectors(operands, hint)
   return selectors
 end
 
---- Prints, after the tick, a line for each selector that selects nothing.
+--- Lines about selectors that select nothing.
 -- @param x a chain, a sample or a difference
 -- @tparam {selector,...} selectors
 -- @tparam table given the options of the command line, see open()
-function tool.check_selectors(x, selectors, given)
+-- @treturn {string,...}
+function tool.unmatched(x, selectors, given)
   local all
+  local lines = {}
   local function everything()
     if all == nil and given.replay ~= "-" then
       local ks = tool.open({ replay = given.replay, from = given.from, to = given.to })
@@ -193,11 +208,9 @@ function tool.check_selectors(x, selectors, given)
     return all
   end
   for _, sel in ipairs(selectors) do
-    local line = require("kstat.unknown").selector(sel, core.select(x, { sel }), everything)
-    if line then
-      tool.warn_later(line)
-    end
+    lines[#lines + 1] = require("kstat.unknown").selector(sel, core.select(x, { sel }), everything)
   end
+  return lines
 end
 
 --- Operands that are globs or /regular expressions/ for names.

@@ -132,15 +132,14 @@ end
 
 -- Prints, after the first tick, the operands that no device is called by.
 local function warn_of_names(self, names, list)
-  local called = {}
+  local called, lines = {}, {}
   for _, device in ipairs(list) do
     called[device.name], called[M.pretty(self, device)] = true, true
   end
   for _, name in ipairs(names) do
-    if not called[name] then
-      tool.warn_later(unknown.line("there is no device", name, called))
-    end
+    lines[#lines + 1] = not called[name] and unknown.line("there is no device", name, called) or nil
   end
+  tool.missing(lines, #names)
 end
 
 -- The devices that the operands name, as a set; nil: no operands.

@@ -293,7 +293,7 @@ function report:look_for_missing(d, rows, given, filters)
   local missing = require("kstat.report.missing")
   if self.unchecked == "all" then
     if not self.optional then
-      tool.check_selectors(d, self.select and self.selectors or {}, given)
+      tool.warn_later(tool.unmatched(d, self.select and self.selectors or {}, given))
     end
     if filters then
       missing.in_operands(given.operands, filters, self.names)

@@ -5,12 +5,6 @@ local unknown = require("kstat.unknown")
 
 local missing = {}
 
-local function warn(lines)
-  for _, line in ipairs(lines) do
-    tool.warn_later(line)
-  end
-end
-
 -- The names in the expressions of columns that no row has as a field of its own.
 local function names_of_columns(columns, rows)
   local names, seen = {}, {}
@@ -37,7 +31,8 @@ function missing.in_columns(columns, rows)
     kstats[#kstats + 1] = rawget(row, "kstat")
   end
   if #kstats > 0 then
-    warn(unknown.statistics(names_of_columns(columns, rows), kstats, require("kstat.expression").is_derived))
+    tool.warn_later(unknown.statistics(names_of_columns(columns, rows), kstats,
+      require("kstat.expression").is_derived))
   end
   return #kstats > 0
 end
@@ -47,7 +42,7 @@ end
 -- @tparam {pattern,...} filters the same, compiled
 -- @tparam {[string]=boolean} names those of the rows
 function missing.in_operands(operands, filters, names)
-  warn(unknown.patterns("nothing here is called", operands, filters, names))
+  tool.warn_later(unknown.patterns("nothing here is called", operands, filters, names))
 end
 
 return missing
