@@ -2,6 +2,7 @@
 -- Exit status: 0 it was ended by a signal, 2 the command line was wrong, 3 it could not start.
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
+local interval = require("kstat.options.interval")
 local kstat = require("kstat")
 local options = require("kstat.options")
 local page = require("kstat.page")
@@ -47,6 +48,16 @@ local function wrong(message)
   tool.stop(2, message .. "; 'kstatlua exporter --help' explains")
 end
 
+-- Ends the command if an operand is no selector, but a port, an address or an interval.
+local function check_operands(operands)
+  for _, word in ipairs(operands) do
+    local port = word:match("^%d+$") or word:gsub("^localhost", ""):match("^[%d.]*:(%d+)$")
+    if port or interval.is_number(word) then
+      wrong(("'%s' is no selector; --listen 127.0.0.1:%s says where it answers"):format(word, port or "PORT"))
+    end
+  end
+end
+
 --- Returns the options and the compiled operands.
 local function read_arguments(words)
   local given, problem = options.read(OPTIONS, words)
@@ -61,6 +72,7 @@ local function read_arguments(words)
   elseif given.names and given.trust then
     wrong("--names node is about the machine: --trust does not go with it")
   end
+  check_operands(given.operands)
   given.machine = given.machine or given.names ~= nil
   return given, given.names and tool.selectors(require("kstat.node_names").selectors()) or
     tool.selectors(given.operands, "; 'kstatlua exporter --help' explains")

@@ -263,20 +263,22 @@ local function report(ks, selectors, options, format, aggregations, now, prev)
 end
 
 -- Prints, after the first tick, the statistics in aggregations that nothing has, and the switch that a class needs.
-local function check_names(ks, selectors, aggregations, matched)
+-- A selector that nothing matches has a line on a terminal alone: scripts of Solaris expect silence.
+local function check_names(ks, selectors, options, aggregations, matched)
   local unknown = (matched == 0 or aggregations[1]) and require("kstat.unknown")
-  for _, selector in ipairs(matched == 0 and selectors or {}) do
+  local told = (matched == 0 or selectors[2]) and not options.q and core.terminal(2) ~= nil
+  if told then
+    tool.warn_later(tool.unmatched(ks, selectors, { replay = options.r }))
+  end
+  for _, selector in ipairs(matched == 0 and not told and selectors or {}) do
     local switch = unknown.switch(selector:fields())
     if switch and #core.select(ks, { selector }) == 0 then
-      tool.warn_later(switch)
+      tool.warn_later({ switch })
     end
   end
   local kstats = aggregations[1] and core.select(ks, selectors) or {}
   for _, aggregation in ipairs(kstats[1] and aggregations or {}) do
-    local lines = unknown.statistics(aggregation.names or {}, kstats, require("kstat.expression").is_derived)
-    for _, line in ipairs(lines) do
-      tool.warn_later(line)
-    end
+    tool.warn_later(unknown.statistics(aggregation.names or {}, kstats, require("kstat.expression").is_derived))
   end
 end
 
@@ -316,7 +318,7 @@ local function main()
     end
     matched = matched + report(ks, selectors, options, format, aggregations, now, prev)
     if not prev then
-      check_names(ks, selectors, aggregations, matched)
+      check_names(ks, selectors, options, aggregations, matched)
     end
     if options.v then
       tool.flush()

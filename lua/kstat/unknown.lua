@@ -199,6 +199,11 @@ local function no_kstat(fields, everything)
   if switch then
     return line .. "; " .. switch
   end
+  local file = text == fields.module and io.open(text)
+  if file then
+    file:close()
+    return line .. ("; -r %s reads the file"):format(text)
+  end
   local headers = headers_of(everything() or {})
   for _, field in ipairs({ "class", "module", "name" }) do
     local name = fields[field]

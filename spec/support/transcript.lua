@@ -9,6 +9,8 @@ local run = require("support.run")
 
 local M = {}
 
+M.FAILS = "; echo %$%?$" -- how a command ends that shows what a mistake is answered with
+
 --- Makes the directory in which the commands of a document run; remove it with run.remove_directory().
 function M.directory()
   local dir = run.directory()
@@ -17,8 +19,10 @@ function M.directory()
 end
 
 --- Runs a line of sh in that directory, the programs of the build tree first in the PATH.
+-- Of one that ends by printing its status, what it says on standard error is part of its output.
 -- Returns { out =, err =, status = }.
 function M.run(dir, line)
+  line = line:find(M.FAILS) and ("{ %s; } 2>&1"):format(line) or line
   return run.shell(([[
 cd %s && unset KSTAT_SOURCE KSTAT_PROC KSTAT_SYS KSTAT_WITH && export PATH=%s:"$PATH" KSTAT_DIR=%s/published
 export LC_ALL=C.UTF-8 TZ=UTC COLUMNS=100 KSTAT_PRELOAD=
@@ -54,7 +58,7 @@ function M.check(dir, line, output)
   local r = M.run(dir, line)
   assert.equal("", r.err, line)
   assert.equal(0, r.status, line)
-  if line:find("%.rec") and not line:find("today%.rec") then
+  if line:find(M.FAILS) or line:find("%.rec") and not line:find("today%.rec") then
     assert.equal(words(output), words(r.out), line)
   else
     assert.equal(form(output), form(r.out), line)

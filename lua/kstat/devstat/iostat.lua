@@ -9,6 +9,7 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local devstat = require("kstat.devstat")
+local interval = require("kstat.options.interval")
 local options = require("kstat.options")
 local report = require("kstat.report")
 local tick = require("kstat.tick")
@@ -54,7 +55,7 @@ local function integer(s, what)
 end
 
 local function seconds(s)
-  local n = tonumber(s:match("^%s*([+-]?%d*%.?%d*)%s*$"))
+  local n = interval.seconds(s:match("^%s*(.-)%s*$"))
   if not n then fail("wait time '%s' is not a number", s) end
   return n
 end

@@ -1,6 +1,7 @@
 --- The command line of iostat: letters, disks, interval and count, as illumos takes them.
 -- @module kstat.iostat.options
 -- SPDX-License-Identifier: MIT
+local core = require("kstat.core")
 local intervals = require("kstat.options.interval")
 local options = require("kstat.options")
 local tool = require("kstat.tool")
@@ -50,6 +51,17 @@ local function fail(line)
   tool.stop(2, line)
 end
 
+-- Elsewhere -r names a recording: ends the command if one follows, since a disk of that name was hardly meant.
+local function check_commas(name)
+  local ks = name ~= "-" and core.open({ capture = name })
+  if ks then
+    core.chain_methods.close(ks)
+  end
+  if ks or name == "-" then
+    fail(("-r shows commas here; kstatlua -r %s iostat reads the recording '%s'"):format(name, name))
+  end
+end
+
 -- Disks, then interval and count, which begin with the first word that looks like a number.
 local function read_operands(o)
   local words, i = o.operands, 1
@@ -57,6 +69,9 @@ local function read_operands(o)
   while words[i] and not words[i]:find("^%.?%d") do
     o.names[i] = words[i]
     i = i + 1
+  end
+  if o.r and o.names[1] then
+    check_commas(o.names[1])
   end
   local interval, count = words[i], words[i + 1]
   if interval then
