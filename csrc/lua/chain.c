@@ -35,6 +35,17 @@ flag_field(lua_State *L, const char *name)
 	return flag;
 }
 
+/* user_name(uid) -> text | nil. */
+static int
+user_name(lua_State *L)
+{
+	lua_Number uid = luaL_checknumber(L, 1);
+	const struct passwd *user = uid >= 0 && uid < UINT32_MAX ? getpwuid((uid_t)uid) : NULL;
+
+	lua_pushstring(L, user != NULL ? user->pw_name : NULL);
+	return 1;
+}
+
 /* Stores the number of a user, which text at the top of the stack names or is; false: there is no such user. */
 static bool
 user_number(lua_State *L, uint32_t *uid)
@@ -48,6 +59,19 @@ user_number(lua_State *L, uint32_t *uid)
 		return false;
 	*uid = user != NULL ? user->pw_uid : (uint32_t)number;
 	return true;
+}
+
+/* user_number(text) -> number of the user whom the text names or whose number it is | nil. */
+static int
+find_user(lua_State *L)
+{
+	uint32_t uid;
+
+	lua_settop(L, 1);
+	if (!user_number(L, &uid))
+		return 0;
+	ks_lua_pushu64(L, uid);
+	return 1;
 }
 
 /*
@@ -365,6 +389,8 @@ ks_lua_add_chain(lua_State *L)
 	};
 	static const luaL_Reg functions[] = {
 		{ "open", chain_open },
+		{ "user_name", user_name },
+		{ "user_number", find_user },
 		{ "notes", object_notes },
 		{ "kind", object_kind },
 		{ NULL, NULL }
