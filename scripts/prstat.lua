@@ -9,151 +9,49 @@
 -- SLP      all other time: asleep, waiting for I/O, locks and other things
 -- VCX ICX  context switches of its own will and not     TRP TFL LCK SCL SIG  not counted
 -- SPDX-License-Identifier: MIT
+local choice = require("kstat.prstat.choice")
+local columns = require("kstat.prstat.columns")
+local core = require("kstat.core")
+local cut = require("kstat.text").cut
 local kstat = require("kstat")
 local tool = require("kstat.tool")
 local unknown = require("kstat.unknown")
 
-local OPTIONS = {
-  { "m", "microstates", help = "where the time of the threads went" },
-  { "L", "threads", help = "a line for each thread" },
-  { "t", "users", help = "a line for each user, with all processes" },
-  { "n", "lines", arg = "N", type = "count", help = "at most N lines; 15 in tables unless -n says so" },
-  { "s", "by", arg = "KEY", help = "the largest first: cpu (default), time, size, rss, pri, pid" },
-  { "S", "reverse", arg = "KEY", help = "the same, the smallest first" },
-  { "p", "pids", arg = "LIST", help = "only these processes: numbers with commas" },
-  { "u", "owners", arg = "LIST", help = "only those of these users, by their effective names or numbers" },
-  { "c", "continue", help = "reports one below the other (that is always so)" },
-}
-local DEFAULT_LINES, DEFAULT_INTERVAL = 15, 5
-local KEYS = { cpu = "cpu", time = "time", size = "size", rss = "rss", pri = "pri", pid = "pid" }
 local STATES = { R = "run", S = "sleep", D = "disk", T = "stop", t = "trace", Z = "zombie", I = "idle", X = "dead",
   P = "parked" }
 
 local system = assert(kstat.selector("unix:0:system_misc"))
 local memory = assert(kstat.selector("unix:0:meminfo"))
 
--- --- cells ----------------------------------------------------------------------------------
-
--- Bytes as Solaris writes them: 5412K, 12M, 1.5G is 1536M.
-local function size_text(bytes)
-  if not bytes then
-    return nil
-  end
-  for _, unit in ipairs({ "K", "M", "G", "T" }) do
-    bytes = bytes / 1024
-    if bytes < 10000 or unit == "T" then
-      return ("%.0f%s"):format(bytes, unit)
-    end
-  end
-end
-
-local function time_text(seconds)
-  local s = math.floor(seconds)
-  return ("%d:%02d:%02d"):format(math.floor(s / 3600), math.floor(s / 60) % 60, s % 60)
-end
-
--- Percent in three digits: 0.1, 12, 100; times above a thousand as 1K.
-local function share_text(share)
-  return share < 9.95 and ("%.1f"):format(share) or ("%.0f"):format(share)
-end
-
-local function count_text(n)
-  return n < 9999.5 and ("%.0f"):format(n) or n < 9999500 and ("%.0fK"):format(n / 1000) or ("%.0fM"):format(n / 1e6)
-end
-
-local accounts -- names of users by their numbers
-
-local function user_name(uid)
-  if not uid then
-    return nil
-  end
-  if not accounts then
-    accounts = {}
-    local f = io.open("/etc/passwd", "r")
-    for line in f and f:lines() or function() end do
-      local name, number = line:match("^([^:]+):[^:]*:(%d+):")
-      if name then
-        accounts[tonumber(number)] = accounts[tonumber(number)] or name
-      end
-    end
-    if f then
-      f:close()
-    end
-  end
-  return accounts[uid] or ("%.0f"):format(uid)
-end
-
--- --- columns --------------------------------------------------------------------------------
-
-local function column(title, width, given)
-  local c = { title, given.field or title, width = width }
-  for field, value in pairs(given) do
-    c[field] = field ~= "field" and value or c[field]
-  end
-  return c
-end
-
-local function share(title, about)
-  return column(title, 4, { format = share_text, unit = "%", about = about })
-end
-
-local function name_column(options)
-  local title = options.threads and "PROCESS/LWPID" or "PROCESS/NLWP"
-  return { title, "process", align = "left", about = options.threads and "name of the thread and its number" or
-    "name of the process and how many threads it has" }
-end
-
-local function size(title, field)
-  return column(title, 5, { field = field, format = size_text, unit = "bytes" })
-end
-
-local TIME = column("TIME", 9, { field = "time", format = time_text, unit = "s", about = "CPU time since the start" })
-local CPU = column("CPU", 5, { field = "cpu", format = "%.1f%%", unit = "%", about = "share of all CPUs" })
-
-local function columns(options)
-  if options.users then
-    return { column("NPROC", 6, { field = "nproc", format = "%d", align = "right" }),
-      { "USERNAME", "user", width = 8, align = "left" }, size("SIZE", "size"), size("RSS", "rss"),
-      column("MEMORY", 6, { field = "memory", format = "%.1f%%", unit = "%" }), TIME, CPU }
-  end
-  local pid = { "PID", "pid", width = 6, align = "right", format = "%d", kind = "label" }
-  local user = { "USERNAME", "user", width = 8, align = "left" }
-  if options.microstates then
-    return { pid, user, share("USR"), share("SYS"), share("TRP"), share("TFL"), share("DFL"), share("LCK"),
-      share("SLP"), share("LAT"), column("VCX", 4, { format = count_text }), column("ICX", 4, { format = count_text }),
-      column("SCL", 4, {}), column("SIG", 4, {}), name_column(options) }
-  end
-  return { pid, user, size("SIZE", "size"), size("RSS", "rss"), { "STATE", "state", width = 6, align = "left" },
-    column("PRI", 3, { field = "pri", format = "%d" }), column("NICE", 4, { field = "nice", format = "%d" }), TIME, CPU,
-    name_column(options) }
-end
-
 -- --- what is selected -------------------------------------------------------------------------
 
-local function list_of(text)
-  local set, n = {}, 0
-  for word in (text or ""):gmatch("[^,%s]+") do
-    set[word], n = true, n + 1
+-- The kinds of kstats that the options need beside the first one, by the endings of their classes.
+local function kinds(options)
+  local wanted = { status = options.microstates or options.verbose or options.real_set, sched = options.microstates,
+    delay = options.microstates, io = options.io or options.by == "io", args = options.args, cgroup = options.groups }
+  local list = {}
+  for _, kind in ipairs({ "status", "sched", "delay", "io", "args", "cgroup" }) do
+    list[#list + 1] = wanted[kind] and kind or nil
   end
-  return n > 0 and set or nil
+  return options.threads and "thread" or "process", list
 end
 
-local function kinds(options)
-  local base = options.threads and "thread" or "process"
-  return base, options.microstates and { base, base .. "_status", base .. "_sched", base .. "_delay" } or { base }
+local function class_of(base, kind)
+  return kind == "cgroup" and "process_cgroup" or base .. "_" .. kind
 end
 
 local function select(options)
-  local base, classes = kinds(options)
-  local list = { system, options.users and memory or nil }
-  for _, class in ipairs(classes) do
-    if options.pid_set and not options.threads then
-      for pid in pairs(options.pid_set) do
-        list[#list + 1] = { module = base, class = class, instance = pid }
-      end
-    else
-      list[#list + 1] = { module = base, class = class }
+  local base, further = kinds(options)
+  local list = { system, (options.users or options.all or options.groups) and memory or nil }
+  local function add(module, class)
+    list[#list + 1] = not (options.pid_set and module == "process") and { module = module, class = class } or nil
+    for pid in pairs(module == "process" and options.pid_set or {}) do
+      list[#list + 1] = { module = module, class = class, instance = pid }
     end
+  end
+  add(base, base)
+  for _, kind in ipairs(further) do
+    add(class_of(base, kind):match("^%l+"), class_of(base, kind))
   end
   return list
 end
@@ -166,66 +64,73 @@ local function processes_of(d, class)
   return d:each(by_class[class])
 end
 
+-- The kstats of further kinds, by kind and the number of the process or thread. They are read for all of them, shown
+-- or not: the next report needs them in this sample.
+local function further_kinds(d, options)
+  local found = {}
+  local base, list = kinds(options)
+  for _, kind in ipairs(list) do
+    local of = {}
+    for k in processes_of(d, class_of(base, kind)) do
+      of[k.instance] = k
+    end
+    found[kind] = of
+  end
+  return found
+end
+
+-- A statistic of a further kind: its change, or its value now.
+local function figure(further, row, kind, statistic, is_now)
+  local k = further[kind] and further[kind][row.k.instance]
+  return k and (is_now and k:now() or k):get(statistic)
+end
+
 -- --- rows -----------------------------------------------------------------------------------
 
 -- What sorting and choosing need of a process.
-local function new_row(k, options)
-  local users = options.user_set
+local function new_row(k, options, further)
   local now = k:now() -- a capture does not say that these are no counters
-  local uid = (users or options.users) and now:get("euid")
-  if users and not (users[user_name(uid) or ""] or users[("%.0f"):format(uid or -1)]) then
+  local row = { k = k, pid = k.instance, elapsed = k.elapsed, nlwp = 1 }
+  row.uid = (options.user_set or options.users or options.all) and now:get("euid")
+  if options.threads then
+    row.tid, row.pid = k.instance, now:get("pid")
+  else
+    row.nlwp = now:get("nlwp") or 1
+  end
+  if options.user_set and not options.user_set[row.uid] or
+    options.real_set and not options.real_set[figure(further, row, "status", "uid", true)] or
+    options.cpu_set and not options.cpu_set[now:get("onpro")] or
+    options.pid_set and not options.pid_set[("%d"):format(row.pid)] then
     return nil
   end
-  local used = (k:get("utime") or 0) + (k:get("stime") or 0)
-  local row = { k = k, uid = uid, pid = k.instance, used = used / 1e9, elapsed = k.elapsed, nlwp = 1 }
-  if not options.threads then
-    row.nlwp = now:get("nlwp") or 1
-  else
-    row.tid, row.pid = k.instance, now:get("pid")
-  end
-  if options.by ~= "cpu" or options.users then
+  row.used = ((k:get("utime") or 0) + (k:get("stime") or 0)) / 1e9
+  if options.by ~= "cpu" or options.users or options.all or options.groups then
     row.time = ((now:get("utime") or 0) + (now:get("stime") or 0)) / 1e9
     row.size, row.rss, row.pri = now:get("size"), now:get("rssize"), now:get("pri")
   end
+  if options.by == "io" then
+    local bytes = (figure(further, row, "io", "nread") or 0) + (figure(further, row, "io", "nwritten") or 0)
+    row.io = row.elapsed > 0 and bytes / row.elapsed or 0
+  end
+  row.group = options.groups and figure(further, row, "cgroup", "cgroup", true)
   return row
 end
 
--- names: gets those of all processes, as keys; nil: they are not needed.
-local function collect(d, options, ncpus, names)
-  local base = kinds(options)
+-- seen: gets the names and PIDs of all processes, as keys; nil: they are not needed.
+local function collect(d, options, further, ncpus, seen)
   local list, lwps = {}, 0
-  for k in processes_of(d, base) do
-    local row = (#patterns == 0 or tool.matches(patterns, k.name)) and new_row(k, options)
-    if names then
-      names[k.name] = true
+  for k in processes_of(d, (kinds(options))) do
+    local row = (#patterns == 0 or tool.matches(patterns, k.name)) and new_row(k, options, further)
+    if seen then
+      seen.names[k.name], seen.pids[options.threads and k:now():get("pid") or k.instance] = true, true
     end
-    if row and (not options.pid_set or options.pid_set[("%d"):format(row.pid)]) then
+    if row then
       row.cpu = row.elapsed > 0 and 100 * row.used / row.elapsed / ncpus or 0
       lwps = lwps + row.nlwp
       list[#list + 1] = row
     end
   end
   return list, lwps
-end
-
--- The kstats of further kinds, by the numbers of their processes. They are read for all processes, shown or not: the
--- next report needs them in this sample.
-local function further_kinds(d, options)
-  local found = {}
-  local base, classes = kinds(options)
-  for i = 2, #classes do
-    local of = {}
-    for k in processes_of(d, classes[i]) do
-      of[k.instance] = k
-    end
-    found[classes[i]:sub(#base + 2)] = of
-  end
-  return found
-end
-
-local function figure(further, row, kind, statistic)
-  local k = further[kind][row.k.instance]
-  return k and k:get(statistic)
 end
 
 -- Shares of the time of the process's threads.
@@ -239,52 +144,110 @@ local function add_microstates(row, further)
   local swapin = figure(further, row, "delay", "swapin_nsec")
   local thrashing = figure(further, row, "delay", "thrashing_nsec")
   row.DFL = percent(swapin and swapin + (thrashing or 0))
-  if row.USR and row.SYS and row.LAT then
-    row.SLP = math.max(100 - row.USR - row.SYS - row.LAT - (row.DFL or 0), 0)
+  if row.USR and row.SYS and (row.LAT or not further.sched) then
+    row.SLP = math.max(100 - row.USR - row.SYS - (row.LAT or 0) - (row.DFL or 0), 0)
   end
   row.VCX, row.ICX = figure(further, row, "status", "vctx"), figure(further, row, "status", "ictx")
+end
+
+-- Bytes per second, and the share of the time that block I/O took.
+local function add_io(row, further)
+  local function rate(value)
+    return value and row.elapsed > 0 and value / row.elapsed or nil
+  end
+  row.read, row.write = rate(figure(further, row, "io", "nread")), rate(figure(further, row, "io", "nwritten"))
+  row.cancelled = rate(figure(further, row, "io", "ncancelled"))
+  local delay = rate(row.k:get("blkio_time"))
+  row.DLY = delay and math.min(100 * delay / 1e9 / row.nlwp, 100)
+end
+
+local accounts = {} -- names of users by their numbers
+
+local function user_name(uid)
+  if uid and not accounts[uid] then
+    accounts[uid] = core.user_name(uid) or ("%.0f"):format(uid)
+  end
+  return uid and accounts[uid]
+end
+
+-- The name of a row: its command line, or that of the program and its threads.
+local function name_of(row, now, options, further)
+  local name = now:get("fname") or row.k.name
+  if options.args then
+    return figure(further, row, "args", "psargs", true) or ("[%s]"):format(name)
+  end
+  return ("%s/%d"):format(options.truncate and cut(name, columns.name_width) or name, row.tid or row.nlwp)
 end
 
 -- The cells of a row that is shown.
 local function complete(row, options, further)
   local now = row.k:now()
-  row.user = user_name(now:get("euid"))
-  row.process = ("%s/%d"):format(row.k.name, row.tid or row.nlwp)
-  if options.microstates then
+  row.user, row.process = user_name(now:get("euid")), name_of(row, now, options, further)
+  if options.microstates or options.verbose then
     return add_microstates(row, further)
+  elseif options.io then
+    add_io(row, further)
   end
   row.size, row.rss, row.pri, row.nice = now:get("size"), now:get("rssize"), now:get("pri"), now:get("nice")
   row.time = ((now:get("utime") or 0) + (now:get("stime") or 0)) / 1e9
   row.state = STATES[now:get("state")] or now:get("state")
 end
 
-local function by_user(list, physical)
-  local users, rows = {}, {}
-  for _, row in ipairs(list) do
-    local name = user_name(row.uid) or "-"
-    local user = users[name]
-    if not user then
-      user = { user = name, nproc = 0, size = 0, rss = 0, time = 0, cpu = 0, pri = 0, pid = 0 }
-      users[name], rows[#rows + 1] = user, user
-    end
-    user.nproc = user.nproc + 1
-    for _, field in ipairs({ "size", "rss", "time", "cpu" }) do
-      user[field] = user[field] + (row[field] or 0)
-    end
-    user.memory = physical and 100 * user.rss / physical or nil
-  end
-  return rows
+-- --- sums -------------------------------------------------------------------------------------
+
+local function physical_memory(d)
+  local k = d:lookup("unix", 0, "meminfo")
+  return k and k:now():get("MemTotal")
 end
 
-local function in_order(list, options)
+-- Sums over the processes of each user or control group, in order.
+local function sums_of(list, options, physical)
+  local found, sums = {}, {}
+  for _, row in ipairs(list) do
+    local name = options.groups and row.group or not options.groups and user_name(row.uid) or "-"
+    local sum = found[name]
+    if not sum then
+      sum = { name = name, nproc = 0, size = 0, rss = 0, time = 0, cpu = 0, io = 0 }
+      found[name], sums[#sums + 1] = sum, sum
+    end
+    sum.nproc = sum.nproc + 1
+    for _, field in ipairs({ "size", "rss", "time", "cpu", "io" }) do
+      sum[field] = sum[field] + (row[field] or 0)
+    end
+    sum.memory = physical and 100 * sum.rss / physical or nil
+  end
+  return sums
+end
+
+-- Orders rows by the key, and cuts what is behind the last line.
+local function in_order(list, options, lines)
   local key, up = options.by, options.is_reverse
   table.sort(list, function(a, b)
     local x, y = a[key] or 0, b[key] or 0
     if x ~= y then
       return up and x < y or not up and x > y
     end
-    return (a.tid or a.pid or 0) < (b.tid or b.pid or 0)
+    return (a.tid or a.pid or a.name) < (b.tid or b.pid or b.name)
   end)
+  for i = #list, (lines or #list) + 1, -1 do
+    list[i] = nil
+  end
+end
+
+-- A table of sums, as a row that is text.
+local function block(sums, options)
+  local rows, text = {}, {}
+  local shown = columns.of_sums(options)
+  for i, sum in ipairs(sums) do
+    rows[i] = {}
+    for j, column in ipairs(shown) do
+      rows[i][j] = sum[column[2]]
+    end
+  end
+  local sink = require("kstat.output").sink("table", require("kstat.report.declare").columns(shown, {}),
+    function(lines) text[#text + 1] = lines end, { repeat_header = 1 })
+  sink.show(rows, {})
+  return { text = (table.concat(text):gsub("\n$", "")) }
 end
 
 local function total(n, lwps, misc, options)
@@ -297,72 +260,65 @@ local function total(n, lwps, misc, options)
   return text .. ", load averages: " .. table.concat(loads, ", ")
 end
 
-local function physical_memory(d)
-  local k = d:lookup("unix", 0, "meminfo")
-  return k and k:now():get("MemTotal")
+-- --- a tick -----------------------------------------------------------------------------------
+
+local is_replay
+
+-- Tells of names and numbers that no process has; ends the command if a recording has no process at all.
+local function check_names(options, names, pids)
+  local lines = unknown.patterns("there is no process", options.operands, patterns, names)
+  if is_replay and not next(pids) then
+    tool.stop(1, ("this recording has no %s; record with: kstatlua record -o FILE %s unix 10"):format(
+      options.threads and "threads" or "processes", (kinds(options))))
+  end
+  local asked = #patterns
+  for pid in pairs(options.pid_set or {}) do
+    asked = asked + 1
+    lines[#lines + 1] = not pids[tonumber(pid)] and ("there is no process %s"):format(pid) or nil
+  end
+  tool.missing(lines, asked)
 end
 
 local function rows(d, _, prev, options)
   local misc = d:lookup("unix", 0, "system_misc")
   misc = misc and misc:now()
-  local names = not prev and {} or nil
-  local list, lwps = collect(d, options, misc and misc:get("ncpus") or 1, names)
-  local n = #list
-  if names then
-    tool.missing(unknown.patterns("there is no process", options.operands, patterns, names), #patterns)
-  end
+  local seen = not prev and { names = {}, pids = {} } or nil
   local further = further_kinds(d, options)
+  local list, lwps = collect(d, options, further, misc and misc:get("ncpus") or 1, seen)
+  local n, sums = #list, nil
+  if seen then
+    check_names(options, seen.names, seen.pids)
+  end
+  if options.users or options.all or options.groups then
+    sums = sums_of(list, options, physical_memory(d))
+    in_order(sums, options, options.sum_lines)
+  end
   if options.users then
-    list = by_user(list, physical_memory(d))
-  end
-  in_order(list, options)
-  for i = #list, (options.lines or #list) + 1, -1 do
-    list[i] = nil
-  end
-  for _, row in ipairs(list) do
-    if not options.users then
+    list = sums
+  else
+    in_order(list, options, options.lines)
+    for _, row in ipairs(list) do
       complete(row, options, further)
     end
   end
   if not options.is_sorted then
+    list[#list + 1] = not options.users and sums and block(sums, options) or nil
     list[#list + 1] = { text = total(n, lwps, misc, options) }
   end
   return list
 end
 
-local function check(options)
-  local message
-  patterns, message = tool.patterns(options.operands)
-  options.is_reverse = options.reverse ~= nil
-  options.by = options.by or options.reverse or "cpu"
-  options.pid_set, options.user_set = list_of(options.pids), list_of(options.owners)
-  for pid in pairs(options.pid_set or {}) do
-    if not pid:find("^%d+$") then
-      return ("-p: '%s' is not the number of a process"):format(pid)
-    end
-  end
-  if not KEYS[options.by] then
-    return ("there is no key '%s' to sort by, but: cpu, pid, pri, rss, size, time"):format(options.by)
-  elseif options.users and (options.threads or options.microstates) then
-    return "-t cannot be used together with -L or -m"
-  elseif message then
-    return message
-  end
-  if not (options.lines or options.json or options.csv or options.openmetrics) then
-    options.lines = DEFAULT_LINES
-  end
-  options.is_sorted = options.sort ~= nil or options.top ~= nil -- by the report, which would sort a last line too
-  if options.is_sorted then
-    options.top, options.lines = options.top or options.lines, nil
-  end
-  options.interval = options.interval or not options.openmetrics and DEFAULT_INTERVAL or nil
-  return nil
-end
-
 return kstat.report({
   name = "prstat", about = "Processes and threads, those that use most CPU first.",
   note = "CPU and MEMORY are shares of the whole machine. -m: TRP, TFL, LCK, SCL and SIG are not counted by Linux, " ..
-    "and\nDFL needs sysctl kernel.task_delayacct=1 and root: these are \"-\"; SLP is all time that is nothing else.",
-  optional = true, operands = "name",
-  options = OPTIONS, select = select, columns = columns, rows = rows, check = check,
+    "and\nDFL needs sysctl kernel.task_delayacct=1 and root: these are \"-\"; SLP is all time that is nothing else. " ..
+    "-d: DLY\nneeds that sysctl, and other users' bytes root.",
+  optional = true, operands = "name", follow = function(ks) is_replay = ks:is_replay() end,
+  options = choice.options, select = select, rows = rows,
+  columns = function(options) return options.users and columns.of_sums(options) or columns.of_processes(options) end,
+  check = function(options)
+    local message
+    patterns, message = tool.patterns(options.operands)
+    return message or choice.check(options)
+  end,
 })

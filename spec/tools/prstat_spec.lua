@@ -23,7 +23,11 @@ local function process(t, pid, name, user, system, given)
   end
   return kind("", "process", stat),
     kind(",sched", "process_sched", { cpu_nsec = (user + system) * t * 1e9, wait_nsec = 0.1 * t * 1e9, slices = t }),
-    kind(",status", "process_status", { vctx = 3 * t, ictx = 20000 * t })
+    kind(",status", "process_status", { vctx = 3 * t, ictx = 20000 * t, uid = name == "half" and 4242 or 0 }),
+    kind(",io", "process_io", { nread = 1024 * t * pid, nwritten = name == "half" and 1024 * 1024 * t or 0,
+      ncancelled = 0 }),
+    kind(",cgroup", "process_cgroup", { cgroup = pid > 20 and "/web.slice" or "/" }),
+    kind(",args", "process_args", { psargs = name == "busy" and "java -jar a.jar" or nil })
 end
 
 local function sample(t)
@@ -31,7 +35,8 @@ local function sample(t)
     '"ncpus":4,"avenrun_1min":256,"avenrun_5min":128,"avenrun_15min":64') }
   list[#list + 1] = capture.kstat("unix", 0, "meminfo", "vm", 1, 0, t, '"MemTotal":104857600')
   for _, one in ipairs({ { 100, "busy", 1.5, 0.5, { nlwp = 4, state = "R" } },
-    { 7, "idle", 0, 0, { euid = 4242, size = 3 * 2 ^ 40, rssize = 10 * 2 ^ 20, pri = -51, nice = -20 } },
+    { 7, "idle", 0, 0, { fname = "idle: x", onpro = 3,
+      euid = 4242, size = 3 * 2 ^ 40, rssize = 10 * 2 ^ 20, pri = -51, nice = -20 } },
     { 30, "half", 0.25, 0.25 } }) do
     for _, k in ipairs({ process(t, (table.unpack or unpack)(one)) }) do
       list[#list + 1] = k
@@ -59,7 +64,7 @@ describe("prstat on a capture", function()
    PID USERNAME  SIZE   RSS STATE  PRI NICE      TIME   CPU PROCESS/NLWP
    100 root       20M 1024K run     20    0   0:03:40 50.0% busy/4
     30 root       20M 1024K sleep   20    0   0:00:55 12.5% half/1
-     7 4242     3072G   10M sleep  -51  -20   0:00:00  0.0% idle/1
+     7 4242     3072G   10M sleep  -51  -20   0:00:00  0.0% idle: x/1
 ]] .. TOTAL, prstat("10", "2"))
   end)
 
@@ -76,7 +81,7 @@ describe("prstat on a capture", function()
    PID USERNAME  USR  SYS  TRP  TFL  DFL  LCK  SLP  LAT  VCX  ICX  SCL  SIG PROCESS/NLWP
    100 root       38   12    -    -    -    -   48  2.5   30 200K    -    - busy/4
     30 root       25   25    -    -    -    -   40   10   30 200K    -    - half/1
-     7 4242      0.0  0.0    -    -    -    -   90   10   30 200K    -    - idle/1
+     7 4242      0.0  0.0    -    -    -    -   90   10   30 200K    -    - idle: x/1
 ]] .. TOTAL, prstat("-m", "10", "2"))
   end)
 
@@ -86,6 +91,40 @@ describe("prstat on a capture", function()
      2 root       40M 2048K   2.0%   0:04:35 62.5%
      1 4242     3072G   10M  10.0%   0:00:00  0.0%
 ]] .. TOTAL, prstat("-t", "10", "2"))
+  end)
+
+  it("has a line for each user or control group below the processes", function()
+    assert.equal([[
+   PID USERNAME  SIZE   RSS STATE  PRI NICE      TIME   CPU PROCESS/NLWP
+   100 root       20M 1024K run     20    0   0:03:40 50.0% busy/4
+ NPROC USERNAME  SIZE   RSS MEMORY      TIME   CPU
+     2 root       40M 2048K   2.0%   0:04:35 62.5%
+     1 4242     3072G   10M  10.0%   0:00:00  0.0%
+]] .. TOTAL, prstat("-a", "-n", "1,2", "10", "2"))
+    assert.equal([[
+   PID USERNAME  SIZE   RSS STATE  PRI NICE      TIME   CPU PROCESS/NLWP
+   100 root       20M 1024K run     20    0   0:03:40 50.0% busy/4
+    30 root       20M 1024K sleep   20    0   0:00:55 12.5% half/1
+ NPROC  SIZE   RSS MEMORY      TIME   CPU CGROUP
+     2   40M 2048K   2.0%   0:04:35 62.5% /web.slice
+]] .. TOTAL, prstat("-Z", "-n", "2,1", "10", "2"))
+  end)
+
+  it("shows who reads and writes, those who do most first", function()
+    assert.equal([[
+   PID USERNAME  READ/s WRITE/s  CANC/s  DLY STATE       TIME   CPU PROCESS/NLWP
+    30 root         30K   1024K      0K    - sleep    0:00:55 12.5% half/1
+   100 root        100K      0K      0K    - run      0:03:40 50.0% busy/4
+     7 4242          7K      0K      0K    - sleep    0:00:00  0.0% idle: x/1
+]] .. TOTAL, prstat("-d", "10", "2"))
+  end)
+
+  it("shows command lines, and names that are no wider than their columns", function()
+    local out = prstat("-A", "10", "2")
+    assert.truthy(out:find("50.0% java -jar a.jar\n", 1, true) and out:find("0.0% [idle: x]\n", 1, true), out)
+    assert.truthy(prstat("-v", "10", "2"):find("   38   12    -    -    -    -   50    -   30 200K ", 1, true))
+    local r = run.run({ "kstatlua", "-r", path, "prstat", "-W", "-y", "10", "2" })
+    assert.truthy(r.out:find(" idle: x/1\n", 1, true), r.out)
   end)
 
   it("sorts and chooses", function()
@@ -105,6 +144,9 @@ describe("prstat on a capture", function()
     assert.equal("30 7", pids("-p", "7,30"))
     assert.equal("7", pids("-u", "4242"))
     assert.equal("100 30", pids("-u", "root"))
+    assert.equal("30", pids("-U", "4242"))
+    assert.equal("7", pids("-P", "2-4"))
+    assert.equal("30 100 7", pids("-s", "io"))
     assert.equal("30", pids("h*"))
     assert.equal("7 100 30", pids("--sort", "RSS"))
     assert.equal("7", pids("--sort", "RSS", "-n", "1"))
@@ -119,10 +161,38 @@ describe("prstat on a capture", function()
   end)
 
   it("refuses what it does not understand", function()
-    for _, words in ipairs({ { "-p", "x" }, { "-s", "weight" }, { "-t", "-L" }, { "-n", "0" } }) do
+    for _, words in ipairs({ { "-p", "x" }, { "-s", "weight" }, { "-t", "-L" }, { "-n", "0" }, { "-n", "5,0" },
+      { "-P", "1-x" }, { "-a", "-Z" }, { "-A", "-L" }, { "-m", "-d" }, { "-R", "-c" }, { "-C", "1" } }) do
       local r = run.run({ "kstatlua", "prstat", words[1], words[2] })
       assert.equal(2, r.status)
       assert.matches("^prstat: [^\n]+\n$", r.err)
+    end
+  end)
+end)
+
+describe("prstat without what it needs", function()
+  local function prstat(...)
+    local r = run.run({ "kstatlua", ... })
+    assert.equal("", r.out)
+    return r.err, r.status
+  end
+
+  it("says that a recording has no processes", function()
+    local path = capture.file({ { (sample(100))[1] } })
+    local err, status = prstat("-r", path, "prstat")
+    assert.equal("prstat: this recording has no processes; record with: kstatlua record -o FILE process unix 10\n", err)
+    assert.equal(1, status)
+    capture.clean()
+  end)
+
+  it("says that there is no process of a number", function()
+    local r = run.run({ "kstatlua", "prstat", "-p", "99999999", "1", "1" })
+    assert.same({ "prstat: there is no process 99999999\n", 1 }, { r.err, r.status })
+  end)
+
+  it("says that there is no such user", function()
+    for _, option in ipairs({ "-u", "-U" }) do
+      assert.same({ "prstat: there is no user 'nosuch'\n", 1 }, { prstat("prstat", option .. "nosuch,0") })
     end
   end)
 end)
