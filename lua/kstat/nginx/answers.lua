@@ -143,6 +143,18 @@ function M.metrics(server)
   return_machine(ks)
 end
 
+--- The text of this nginx's own families.
+-- @tparam server server
+-- @treturn {string,...}
+function M.metric_data(server)
+  server:refresh()
+  local list, ks = {}, server:chain()
+  if ks and not server.is_damaged then
+    families.render(server, ks, "prometheus", function(text) list[#list + 1] = text end)
+  end
+  return list
+end
+
 --- Answers with JSON as `kstat -j` prints it: this nginx's kstats, or those that `?select=` names.
 -- @tparam server server
 function M.json(server)

@@ -2,6 +2,7 @@
 local core = require("kstat.core")
 local gather = require("kstat.nginx.gather")
 local names = require("kstat.nginx.names")
+local servers = require("kstat.nginx.server")
 
 local M = {}
 
@@ -136,7 +137,10 @@ local function server_families(w, classes, values)
   w:single("nginx_reloads", "counter", "reloads of the configuration", values.reloads)
   w:single("kstat_rows", "gauge", "sets of labels that have a row", values.rows)
   w:single("kstat_rows_refused", "counter", "requests whose labels got no row", values.rows_refused)
-  w:single("kstat_values_refused", "counter", "values that could not be counted", values.values_refused)
+  w:family("kstat_values_refused", "counter", "values that could not be counted, by reason")
+  for _, reason in ipairs(servers.REASONS) do
+    w:sample(core.metric_labels("reason", reason), values["refused_" .. reason])
+  end
 end
 
 -- The metric that a row belongs to: its only number, or its only distribution. The kstat's name may have been cut.
@@ -166,29 +170,44 @@ local function by_metric(list, suffix)
     if name then
       local meta = metrics[name][1].k:meta(name .. suffix) or {}
       local help = (meta.description or ""):gsub(":? ?sum of the values$", "")
-      return name, metrics[name], meta.unit or "", help
+      return name, metrics[name], meta.unit or "", help ~= "" and help or name:gsub("_", " ")
     end
   end
 end
 
+-- The base unit that stored values have, and how many of them are one of it: 1 "jobs", 1000000 "seconds" of "us".
+local STEPS = { ms = 1e3, us = 1e6, ns = 1e9 }
+
+local function base_unit(unit)
+  local step, of = unit:match("^(0%.0*1) ?(.*)$")
+  if step then
+    return of, math.floor(1 / tonumber(step) + 0.5)
+  end
+  return STEPS[unit] and "seconds" or unit, STEPS[unit] or 1
+end
+
+-- A family's name, and its type: a counter that another module's programs know without "_total" keeps its name.
+local function counter_family(server, name, unit)
+  local family = server.families[name] or names.with_unit(name:gsub("_total$", ""), unit) .. "_total"
+  local stem = family:match("^(.*)_total$")
+  return stem or family, stem and "counter" or "untyped"
+end
+
 local function own_families(w, classes, server)
   for name, list, unit, help in by_metric(classes.app_counter or {}, "") do
-    w:numbers(names.with_unit(name:gsub("_total$", ""), unit), "counter", help, list, name)
+    local base, steps = base_unit(unit)
+    local family, kind = counter_family(server, name, base)
+    w:several(family, kind, help, list, { name, "" }, steps)
   end
   for name, list, unit, help in by_metric(classes.app_gauge or {}, "") do
-    w:numbers(names.with_unit(name, unit), "gauge", help, list, name)
+    w:numbers(server.families[name] or names.with_unit(name, unit), "gauge", help, list, name)
   end
   for name, list, unit, help in by_metric(classes.app_histogram_time or {}, "_sum") do
-    local scale = 1
-    if unit == "us" then
-      scale, unit = 1e6, "seconds"
-    elseif unit:find("^0%.000001 ") then
-      scale, unit = 1e6, unit:sub(10)
-    end
-    local family = names.with_unit(name, unit)
-    w:histogram(family, help, list, name, scale)
-    if server.has_digest and server.has_digest[name] then -- what buckets alone say is too coarse
-      w:quantiles(family .. "_quantile", help, list, name, scale)
+    local base, steps = base_unit(unit)
+    local family = server.families[name] or names.with_unit(name, base)
+    w:histogram(family, help, list, name, steps)
+    if server.has_digest[name] then -- what buckets alone say is too coarse
+      w:quantiles(family .. "_quantile", help, list, name, steps)
     end
   end
   for _, row in ipairs(classes.app_queue or {}) do
@@ -200,6 +219,15 @@ local function own_families(w, classes, server)
     w:single(name .. "_waiting_seconds", "counter", "time spent waiting, of all together", row.values.wlentime)
     w:single(name .. "_active_seconds", "counter", "time spent being served, of all together", row.values.rlentime)
   end
+end
+
+-- All that was refused, as the one counter of another module.
+local function errors(w, name, values)
+  local sum = values.rows_refused
+  for _, reason in ipairs(servers.REASONS) do
+    sum = sum + values["refused_" .. reason]
+  end
+  w:single(name:gsub("_total$", ""), name:find("_total$") and "counter" or "untyped", "values that were refused", sum)
 end
 
 -- Makes a function that lets other requests go on, if this one kept the worker busy for a millisecond.
@@ -261,11 +289,16 @@ function M.render(server, ks, format, emit)
     server.values = values
     local w = setmetatable({ metrics = core.metrics(format), format = format, codes_of_rows = server.codes,
       emit = function(text) emit(text) rest() end }, writer)
-    requests(w, classes, server)
-    upstream_families(w, classes)
-    cache_families(w, classes)
-    server_families(w, classes, values)
+    if server.requests then
+      requests(w, classes, server)
+      upstream_families(w, classes)
+      cache_families(w, classes)
+      server_families(w, classes, values)
+    end
     own_families(w, classes, server)
+    if server.options.errors then
+      errors(w, server.options.errors, values)
+    end
     w:single("kstat_scrape_seconds", "gauge", "time that this took", core.hrtime() - started)
     w.emit(w.metrics:text(true))
   end

@@ -15,16 +15,27 @@
 --- What describes a metric: `help` and `unit` (?string), `labels` (?{string,...}).
 -- @table metric_spec
 
---- Adds to a counter.
+--- Adds to a counter. What cannot be added is counted in `kstat_values_refused_total`, and said once in the error log.
 -- @number[opt=1] n
--- @param ... labels
+-- @param ... labels one value for each label, in their order or as one table; so with all functions of metrics
 -- @function counter:add
+-- @also counter:inc
 
 --- Sets a gauge, or counts a value of a histogram.
 -- @number v
 -- @param ... labels
 -- @function gauge:set
 -- @also histogram:observe
+
+--- Raises or lowers a gauge, in one step for all workers.
+-- @number[opt=1] n
+-- @param ... labels
+-- @function gauge:inc
+-- @also gauge:dec
+
+--- Removes the rows with whatever labels, for all workers.
+-- @function counter:reset
+-- @also gauge:reset histogram:reset
 
 --- The metric with these labels, to be kept: its functions take no labels.
 -- @param ... labels
@@ -36,7 +47,7 @@
 -- @param ... labels
 -- @treturn boolean whether there was one
 -- @function counter:remove
--- @also gauge:remove histogram:remove
+-- @also counter:del gauge:remove gauge:del histogram:remove histogram:del
 
 --- Something waits, `enter`; it is served, `start`.
 -- @function queue:enter
@@ -48,7 +59,6 @@
 
 local answers = require("kstat.nginx.answers")
 local expiry = require("kstat.nginx.expiry")
-local chains = require("kstat.chain")
 local log = require("kstat.nginx.log")
 local own = require("kstat.nginx.own")
 local publication = require("kstat.nginx.publication")
@@ -69,6 +79,8 @@ local OPTIONS = {
   max_rows = { "number", 2000 }, capacity = { "number" }, persistent = { "boolean", false }, expire = { "number" },
   precise = { "boolean", false }, upstreams = { "boolean", false }, connections = { "boolean", true },
   dicts = { "boolean", false },
+  -- The name of the counter of errors, where there are metrics of one's own only: see kstat.nginx.prometheus.
+  errors = { "string" },
 }
 
 local function checked(given)
@@ -131,22 +143,6 @@ local function request_rows(server, options, statistics)
     vois = { time = { unit = "us", desc = "time to serve a request" } } })
 end
 
--- Opens a chain of this nginx's kstats, once in a worker, and brings it up to date.
-local function chain(server)
-  if not server.ks then
-    local message
-    server.ks, message = chains.open({ only = { server.options.name .. ":::" }, published = true })
-    if not server.ks then
-      return nil, message
-    end
-  end
-  local changed, message = server.ks:update(true)
-  if changed == nil then
-    return nil, message
-  end
-  return server.ks
-end
-
 -- Publishes everything: the server, or nil, message.
 local function start(options)
   local pub, reloaded = publication.open(options)
@@ -157,7 +153,9 @@ local function start(options)
   if not server then
     return nil, message
   end
-  server.chain = chain
+  if options.errors then
+    return server
+  end
   local statistics = log.code_statistics(options.status)
   server.codes = {}
   for i, statistic in ipairs(statistics) do
@@ -182,18 +180,14 @@ local function warn(...)
   ngx.log(ngx.ERR, "kstat: ", ...)
 end
 
--- An object each of whose functions does nothing and returns it.
-local nothing = setmetatable({}, { __index = function(self)
-  return function() return self end
-end })
-
 -- The object that setup() returns where nothing can be published.
 local function stand_in(line)
-  local kn = setmetatable({}, getmetatable(nothing))
+  local kn = setmetatable({}, getmetatable(own.nothing))
   local function unavailable()
     answers.refuse(503, "no metrics: " .. line)
   end
   kn.metrics, kn.json, kn.page = unavailable, unavailable, unavailable
+  kn.metric_data = function() return {} end
   return kn
 end
 
@@ -239,7 +233,7 @@ local function maker(server, make)
       return metric
     end
     warn(metric)
-    return nothing
+    return own.nothing
   end
 end
 
@@ -255,7 +249,11 @@ local function object(server)
   local enter, leave
   --- Counts a request: for `log_by_lua`.
   -- @function kn:log
-  kn.log, enter, leave = log.functions(server, server.options, server.requests)
+  if server.requests then
+    kn.log, enter, leave = log.functions(server, server.options, server.requests)
+  else
+    kn.log, enter, leave = own.nothing.log, own.nothing.log, own.nothing.log
+  end
   --- Counts a request as in flight, and its time from here on: for `rewrite_by_lua`, if that is wanted.
   -- @function kn:enter
   kn.enter = function()
@@ -273,7 +271,7 @@ local function object(server)
   --- Makes a counter: for `init_by_lua`, as the other metrics. A mistake is a line in the error log, and an object
   -- whose functions do nothing.
   -- @string name at most 30 letters, digits and _
-  -- @tparam[opt] metric_spec spec
+  -- @tparam[opt] metric_spec spec also `step` (number): what it counts in, 1 unless given; 0.001 takes fractions
   -- @treturn counter what `with` of it returns takes no labels
   -- @function kn:counter
   kn.counter = maker(server, own.counter)
@@ -299,6 +297,12 @@ local function object(server)
   --- Answers with metrics: this nginx's own families, or with `?select=` any kstats of the machine.
   -- @function kn:metrics
   kn.metrics = answerer(server, leave, answers.metrics)
+  --- The text of `kn:metrics`, in pieces, for those who send it themselves.
+  -- @treturn {string,...} classic text; nothing where there are no metrics
+  -- @function kn:metric_data
+  kn.metric_data = function()
+    return answers.metric_data(server)
+  end
   --- Answers with JSON as `kstat -j` prints it: this nginx's kstats, or those that `?select=` names.
   -- @function kn:json
   kn.json = answerer(server, leave, answers.json)

@@ -49,6 +49,17 @@ function M.with_unit(name, unit)
   return unit ~= "" and name:sub(-#unit - 1) ~= "_" .. unit and name ~= unit and name .. "_" .. unit or name
 end
 
+--- The name of a statistic: that of a metric, or its beginning with a hash if it is longer, or has a colon.
+-- @string name
+-- @int most bytes
+function M.statistic(name, most)
+  local plain = name:gsub(":", "_")
+  if plain == name and #name <= most then
+    return name
+  end
+  return plain:sub(1, most - HASH - 1) .. "_" .. ngx.md5(name):sub(1, HASH)
+end
+
 --- The name of the kstat of a row. It is readable, and has a hash where different labels could give the same name.
 -- @string prefix what the name begins with; "" for rows of servers, whose names never begin like that of another kind
 -- @tparam {string,...} values clean labels

@@ -11,31 +11,48 @@ local M = {}
 
 local MOST_LABELS = 6
 local LARGEST = 2 ^ 53
-local add, forks = library.fn.add, library.forks
+local add, add_double, forks = library.fn.add, library.fn.add_double, library.forks
+
+-- --- values that are refused --------------------------------------------------------------------------
+
+-- Counts a value that is no number, or too large.
+local function refuse(metric, n)
+  if type(n) == "number" then
+    metric.rows:refuse_value("range", ("%s is not below 2^53"):format(tostring(n)))
+  else
+    metric.rows:refuse_value("type", "a number expected, got " .. type(n))
+  end
+end
+
+-- Counts what a counter cannot take.
+local function refuse_count(metric, n)
+  if type(n) == "number" and n < 0 then
+    metric.rows:refuse_value("negative", ("%.14g is negative"):format(n))
+  elseif type(n) == "number" and n < LARGEST then
+    metric.rows:refuse_value("fraction", ("%.14g is no whole number; with step = 0.001 it could be added"):format(n))
+  else
+    refuse(metric, n)
+  end
+end
 
 -- --- one row, found by its labels -------------------------------------------------------------------
 
-local function refuse_value(metric)
-  metric.rows.server.values_refused:add()
-end
-
-local function is_number(n)
-  return type(n) == "number" and n == n
-end
-
--- The row of labels, of which there may be six.
-local function find(metric, a, b, c, d, e, f)
-  local count = metric.count
-  if count == 0 then
-    return metric.single
+-- The row of labels, in their order or as one table.
+local function find(metric, a, b, c, d, e, f, g)
+  if type(a) == "table" and b == nil then
+    a, b, c, d, e, f, g = a[1], a[2], a[3], a[4], a[5], a[6], a[7]
   end
-  local row = metric.rows.top[a == nil and "" or a]
-  if count > 1 and row then row = row[b == nil and "" or b] end
-  if count > 2 and row then row = row[c == nil and "" or c] end
-  if count > 3 and row then row = row[d == nil and "" or d] end
-  if count > 4 and row then row = row[e == nil and "" or e] end
-  if count > 5 and row then row = row[f == nil and "" or f] end
-  return row or metric:resolve({ a, b, c, d, e, f })
+  local count, row, rest = metric.count, metric.single or metric.rows.top, a
+  if count > 0 then row, rest = row[a], b end
+  if count > 1 and row then row, rest = row[b], c end
+  if count > 2 and row then row, rest = row[c], d end
+  if count > 3 and row then row, rest = row[d], e end
+  if count > 4 and row then row, rest = row[e], f end
+  if count > 5 and row then row, rest = row[f], g end
+  if row and rest == nil and not metric.is_stale(row) then
+    return row
+  end
+  return metric:resolve(a, b, c, d, e, f, g)
 end
 
 -- Whether a row with one number is gone, or that of the process before a fork.
@@ -43,14 +60,7 @@ local function is_stale(row)
   return row.place[0] ~= row.crtime or row.forks ~= forks[0]
 end
 
--- Adds to a counter's row, or sets a gauge's.
-local function count(metric, row, n)
-  if n == nil then
-    n = 1
-  elseif type(n) ~= "number" or not (n >= 0 and n < LARGEST) then
-    return refuse_value(metric)
-  end
-  n = n - n % 1
+local function add_to_cell(row, n)
   if row.own then
     row.cell[0] = row.cell[0] + n
   else
@@ -58,11 +68,53 @@ local function count(metric, row, n)
   end
 end
 
+-- Adds a whole number to a counter's row, 1 if none is given.
+local function count(metric, row, n)
+  if n == nil then
+    n = 1
+  elseif type(n) ~= "number" or not (n >= 0 and n < LARGEST) or n % 1 ~= 0 then
+    return refuse_count(metric, n)
+  end
+  add_to_cell(row, n)
+end
+
+-- Adds to the row of a counter of steps. What is left of the last step waits for the next addition.
+local function count_steps(metric, row, n)
+  if n == nil then
+    n = 1
+  elseif type(n) ~= "number" or not (n >= 0 and n * metric.rows.scale < LARGEST) then
+    return refuse_count(metric, n)
+  end
+  n = n * metric.rows.scale + row.left
+  local steps = n + 0.5
+  steps = steps - steps % 1
+  row.left = n - steps
+  add_to_cell(row, steps)
+end
+
+-- Sets a gauge's row.
 local function assign(metric, row, n)
-  if not is_number(n) then
-    return refuse_value(metric)
+  if type(n) ~= "number" or n ~= n then
+    return refuse(metric, n)
   end
   row.real[0] = n
+end
+
+-- Raises a gauge's row, by 1 if nothing is given, together with other processes that do so.
+local function raise(metric, row, n)
+  if n == nil then
+    n = 1
+  elseif type(n) ~= "number" or n - n ~= 0 then
+    return refuse(metric, n)
+  end
+  add_double(row.cell, n)
+end
+
+local function lower(metric, row, n)
+  if type(n) == "number" then
+    n = -n
+  end
+  raise(metric, row, n == nil and -1 or n)
 end
 
 -- Observes a value in the unit of the metric.
@@ -74,30 +126,69 @@ local function observe(metric, row, v)
   if row.times_place[0] ~= row.times_crtime or row.place[0] ~= row.crtime then
     set:renew(row)
   end
-  if not is_number(v) then
-    return refuse_value(metric)
+  if type(v) ~= "number" or v ~= v then
+    return refuse(metric, v)
   end
   local n = v * set.scale + 0.5
   n = n >= 1 and n - n % 1 or 0
   local ok, message, errname = row.times:update(0, n)
   if not ok and not set:fail(message, errname) then
-    refuse_value(metric)
+    set:refuse_value("range", message)
   end
 end
 
 -- --- metrics ----------------------------------------------------------------------------------------
 
+local IS_LABEL = { string = true, number = true, boolean = true }
+
+-- The texts of labels, in their order or in one table; nil, with a line in the error log: they are not those of the
+-- metric.
+local function labels_of(metric, ...)
+  local raw, given = {}, { ... }
+  if type(given[1]) == "table" and given[2] == nil then
+    given = given[1]
+  end
+  for i = 1, MOST_LABELS + 1 do
+    local value = given[i]
+    if i <= metric.count and not IS_LABEL[type(value)] or i > metric.count and value ~= nil then
+      local labels = table.concat(metric.rows.kind.labels, ", ")
+      metric.rows:refuse_value("labels", ("%s, got %s as number %d"):format(
+        labels ~= "" and "values expected for " .. labels or "no labels expected", type(value), i))
+      return nil
+    end
+    raw[i] = i <= metric.count and tostring(value) or nil
+  end
+  return raw
+end
+
+-- The row that is remembered for labels.
+local function remembered(metric, raw)
+  local row = metric.count > 0 and metric.rows.top
+  for i = 1, metric.count do
+    row = row and row[raw[i]]
+  end
+  return row and not metric.is_stale(row) and row
+end
+
+-- An object each of whose functions does nothing and returns it: a metric that could not be made.
+M.nothing = setmetatable({}, { __index = function(self)
+  return function() return self end
+end })
+
 local common = {}
 
--- Finds the row of labels that are met for the first time, or whose row is gone. nil: nothing can be counted any more.
-function common.resolve(metric, given)
-  local set, raw = metric.rows, {}
-  for i = 1, metric.count do
-    raw[i] = tostring(given[i] == nil and "" or given[i])
+-- Finds the row of labels that are met for the first time, that are no texts, or whose row is gone. nil: nothing can be
+-- counted any more, or the labels are refused.
+function common.resolve(metric, ...)
+  local set, raw = metric.rows, labels_of(metric, ...)
+  local row = raw and remembered(metric, raw)
+  if row or not raw then
+    return row or nil
   end
-  local row, may_remember, problem = set:find(raw)
+  local may_remember, problem
+  row, may_remember, problem = set:find(raw)
   if not row and metric.count == 0 and not set.server.is_damaged then -- while it is made
-    error(("%s: %s"):format(set.statistic, problem), 0)
+    error(("%s: %s"):format(set.metric, problem), 0)
   end
   if metric.count == 0 then
     metric.single = row or metric.single
@@ -119,41 +210,48 @@ end
 
 --- Removes the metric of these labels. It starts at 0 if it is used again.
 function common.remove(metric, ...)
-  return metric.rows:remove({ ... })
+  local raw = labels_of(metric, ...)
+  return raw and metric.rows:remove(raw) or false
+end
+common.del = common.remove
+
+--- Removes the metric of all labels.
+function common.reset(metric)
+  metric.rows:remove_all()
 end
 
--- Returns the metatables of a kind of metrics with one method, and of what with() returns. change:
+-- Returns the metatables of a kind of metrics, and of what with() returns. changes: by the names of methods,
 -- function(metric, row, value); is_stale_row: function(row), whether the row has to be found again.
-local function class(name, change, is_stale_row)
-  local methods, bound = {}, {}
+local function class(changes, is_stale_row)
+  local methods, bound = { is_stale = is_stale_row }, {}
   for method, f in pairs(common) do
     methods[method] = f
   end
-  methods[name] = function(metric, value, a, b, c, d, e, f)
-    local row = find(metric, a, b, c, d, e, f)
-    if row and is_stale_row(row) then
-      row = metric:resolve({ a, b, c, d, e, f })
+  for name, change in pairs(changes) do
+    methods[name] = function(metric, value, a, b, c, d, e, f, g)
+      local row = find(metric, a, b, c, d, e, f, g)
+      if row then
+        change(metric, row, type(value) == "string" and tonumber(value) or value)
+      end
     end
-    if row then
-      change(metric, row, value)
+    bound[name] = function(self, value)
+      local row = self.row
+      if not row or is_stale_row(row) then
+        row = self.metric:resolve(unpack(self.given))
+        self.row = row or self.row
+      end
+      if row then
+        change(self.metric, row, type(value) == "string" and tonumber(value) or value)
+      end
     end
   end
-  bound[name] = function(self, value)
-    local row = self.row
-    if not row or is_stale_row(row) then
-      row = self.metric:resolve(self.given)
-      self.row = row or self.row
-    end
-    if row then
-      change(self.metric, row, value)
-    end
-  end
-  return { __index = methods }, { __index = bound }
+  return { __index = methods, bound = { __index = bound } }
 end
 
-local counter_meta, bound_counter_meta = class("add", count, is_stale)
-local gauge_meta, bound_gauge_meta = class("set", assign, is_stale)
-local histogram_meta, bound_histogram_meta = class("observe", observe, function() return false end)
+local counter_meta = class({ add = count, inc = count }, is_stale)
+local steps_meta = class({ add = count_steps, inc = count_steps }, is_stale)
+local gauge_meta = class({ set = assign, inc = raise, dec = lower }, is_stale)
+local histogram_meta = class({ observe = observe }, function() return false end)
 
 local function check_labels(spec, name)
   local labels, seen = spec.labels or {}, { [name] = true }
@@ -170,16 +268,21 @@ local function check_labels(spec, name)
   return labels
 end
 
-local function check_name(name, most)
-  if type(name) ~= "string" or not name:find("^[%a_][%w_]*$") or #name > most then
+-- Returns the name of the statistic of a metric: its own, or a cut one if it is one of another module's, see M.counter.
+local function statistic_of(name, most, spec)
+  if type(spec) == "table" and spec.family and type(name) == "string" and name:find("^[%a_:][%w_:]*$") then
+    return names.statistic(name, most)
+  elseif type(name) ~= "string" or not name:find("^[%a_][%w_]*$") or #name > most then
     error(("'%s' cannot be the name of a metric: letters, digits and _, at most %d of them"):format(tostring(name),
       most), 0)
   elseif name:find("^nginx_") or name:find("^kstat_") or name == "crtime" or name == "snaptime" then
     error(("'%s' cannot be the name of a metric: nginx_…, kstat_…, crtime and snaptime are taken"):format(name), 0)
   end
+  return name
 end
 
-local FIELDS = { help = true, unit = true, labels = true, buckets = true, percentiles = true }
+local FIELDS = { help = true, unit = true, labels = true, buckets = true, percentiles = true, step = true,
+  family = true }
 
 local function check_spec(spec, name)
   if type(spec) ~= "table" or type(spec.labels or {}) ~= "table" or type(spec.buckets or {}) ~= "table" then
@@ -189,6 +292,9 @@ local function check_spec(spec, name)
     if not FIELDS[field] then
       error(unknown.line(name .. ": unknown field", tostring(field), FIELDS), 0)
     end
+  end
+  if spec.family ~= nil and type(spec.family) ~= "string" then
+    error(("%s: family: a string expected"):format(name), 0)
   end
   if spec.unit ~= nil and not (type(spec.unit) == "string" and spec.unit:find("^[%w_]*$") and #spec.unit <= 20) then
     error(("%s: unit: at most 20 letters, digits and _ expected, for it ends the name at /metrics"):format(name), 0)
@@ -205,14 +311,14 @@ local ENDINGS = {
 }
 
 -- Two metrics of one name would take the rows of kstats from each other, or their samples at /metrics. The same metric
--- may be made twice.
-local function check_kind(server, name, kind, unit)
+-- may be made twice. family: its name at /metrics without "_total"; nil: made of the name and the unit.
+local function check_kind(server, name, kind, unit, family)
   local taken = server.taken_names or { kstats = {}, samples = {} }
   server.taken_names = taken
   if taken.kstats[name] and taken.kstats[name] ~= kind then
     error(("%s: there is a metric of this name already"):format(name), 0)
   end
-  local family = names.with_unit(kind == "app_counter" and name:gsub("_total$", "") or name, unit or "")
+  family = family or names.with_unit(kind == "app_counter" and name:gsub("_total$", "") or name, unit or "")
   for _, ending in ipairs(ENDINGS[kind]) do
     local owner = taken.samples[family .. ending]
     if owner and owner ~= name then
@@ -225,58 +331,86 @@ local function check_kind(server, name, kind, unit)
   end
 end
 
--- Makes a metric of a kind of rows.
-local function make(server, name, spec, kind, meta, bound)
-  check_kind(server, name, kind.class, spec.unit)
-  kind.prefix, kind.labels = "app," .. name, check_labels(spec, name)
+-- Makes a metric of a kind of rows. statistic: the name of what they count.
+local function make(server, name, statistic, spec, kind, meta)
+  local family = spec.family
+  check_kind(server, statistic, kind.class, spec.unit, family and family:gsub("_total$", ""))
+  if family then
+    server.families[statistic] = family
+  end
+  kind.prefix, kind.labels = "app," .. statistic, check_labels(spec, statistic)
   local set, message = rows.new(server, kind)
   if not set then
     error(("%s: %s"):format(name, message), 0)
   end
-  set.statistic = name
-  local metric = setmetatable({ rows = set, count = #kind.labels, bound = bound }, meta)
+  set.statistic, set.metric = statistic, name
+  local metric = setmetatable({ rows = set, count = #kind.labels, bound = meta.bound }, meta)
   if metric.count == 0 then
-    metric:resolve({})
+    metric:resolve()
   end
   return metric
+end
+
+local UNITS = { [1e3] = "ms", [1e6] = "us", [1e9] = "ns" }
+
+-- The unit of whole numbers of which `scale` are one of the unit; 1: it is the unit itself.
+local function unit_of_steps(unit, scale)
+  if scale == 1 then
+    return unit or ""
+  end
+  return unit == "seconds" and UNITS[scale] or ("%.9f"):format(1 / scale):gsub("0+$", "") .. " " .. (unit or "")
+end
+
+-- How many steps are one: a power of ten.
+local function steps_in_one(name, step)
+  local scale = type(step) == "number" and step > 0 and math.floor(1 / step + 0.5) or 0
+  if not (scale >= 1 and scale <= 1e9 and tostring(scale):gsub("%.0$", ""):find("^10*$")) then
+    error(("%s: step: 1, 0.1, 0.01 … or 0.000000001 expected"):format(name), 0)
+  end
+  return scale
 end
 
 --- A counter.
 -- @tparam server server
 -- @string name at most 30 letters, digits and _
--- @tparam table spec `help`, `unit`, `labels`
+-- @tparam table spec `help`, `unit`, `labels`; `step`: what it counts in, 1 unless given: with 0.001 it takes
+-- fractions; and `family`: the name at /metrics, if that is not made of name and unit; the name then may be of any length
 -- @treturn metric `add(n, labels...)`, `with(labels...)`, `remove(labels...)`
 -- @raise a line
 function M.counter(server, name, spec)
-  check_name(name, 30)
+  local statistic = statistic_of(name, 30, spec)
   check_spec(spec, name)
-  return make(server, name, spec, { class = "app_counter", is_number = true, statistics = {
-    { name = name, kind = "counter", desc = spec.help, unit = spec.unit } } }, counter_meta, bound_counter_meta)
+  local scale = steps_in_one(name, spec.step or 1)
+  local metric = make(server, name, statistic, spec, { class = "app_counter", is_number = true, statistics = {
+    { name = statistic, kind = "counter", desc = spec.help, unit = unit_of_steps(spec.unit, scale),
+      scale = scale > 1 and scale or nil, fract = scale > 1 or nil } } }, scale > 1 and steps_meta or counter_meta)
+  metric.rows.scale = scale
+  return metric
 end
 
 --- A gauge, which all workers set: the last value counts.
--- @treturn metric `set(v, labels...)`, `with(labels...)`, `remove(labels...)`
+-- @treturn metric `set(v, labels...)`, `inc(n, labels...)`, `dec(n, labels...)`, `with(labels...)`, `remove(labels...)`
 -- @raise a line
 function M.gauge(server, name, spec)
-  check_name(name, 30)
+  local statistic = statistic_of(name, 30, spec)
   check_spec(spec, name)
-  return make(server, name, spec, { class = "app_gauge", is_number = true, shards = 1, statistics = {
-    { name = name, type = "double", kind = "gauge", desc = spec.help, unit = spec.unit } } }, gauge_meta,
-    bound_gauge_meta)
+  return make(server, name, statistic, spec, { class = "app_gauge", is_number = true, shards = 1, statistics = {
+    { name = statistic, type = "double", kind = "gauge", desc = spec.help, unit = spec.unit } } }, gauge_meta)
 end
 
 local SECONDS = { .001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10 }
 
 --- How values of a unit are kept: as whole numbers.
 -- @treturn number by what they are multiplied
--- @treturn string|nil the unit of the whole numbers
+-- @treturn string the unit of the whole numbers
 -- @treturn {number,...} the bounds in that unit
-local function scaled(unit, buckets)
+local function scaled(unit, buckets, has_fractions)
   local whole = unit ~= "seconds"
   for _, bound in ipairs(buckets) do
     whole = whole and type(bound) == "number" and bound % 1 == 0
   end
-  local scale, bounds = whole and 1 or 1e6, {}
+  -- Thousandths leave more room for the sum.
+  local scale, bounds = not whole and 1e6 or has_fractions and 1e3 or 1, {}
   for i, bound in ipairs(buckets) do
     local kept = type(bound) == "number" and bound * scale < LARGEST and math.floor(bound * scale + 0.5) or 0
     if kept <= (bounds[i - 1] or 0) then
@@ -284,7 +418,7 @@ local function scaled(unit, buckets)
     end
     bounds[i] = kept
   end
-  return scale, unit == "seconds" and "us" or (whole and "" or "0.000001 ") .. (unit or ""), bounds
+  return scale, unit_of_steps(unit, scale), bounds
 end
 M.scaled = scaled
 
@@ -295,18 +429,17 @@ M.scaled = scaled
 -- @treturn metric `observe(v, labels...)`, `with(labels...)`, `remove(labels...)`
 -- @raise a line
 function M.histogram(server, name, spec)
-  check_name(name, 22)
+  local statistic = statistic_of(name, 22, spec)
   check_spec(spec, name)
-  local scale, unit, bounds = scaled(spec.unit, spec.buckets or SECONDS)
-  local template, message = rows.template({ vois = { name }, bounds = bounds, percentiles = spec.percentiles })
+  local scale, unit, bounds = scaled(spec.unit, spec.buckets or SECONDS, spec.family)
+  local template, message = rows.template({ vois = { statistic }, bounds = bounds, percentiles = spec.percentiles })
   if not template then
     error(("%s: %s"):format(name, message), 0)
   end
-  local metric = make(server, name, spec, { class = "app_histogram", statistics = {}, template = template,
-    vois = { [name] = { unit = unit, desc = spec.help } } }, histogram_meta, bound_histogram_meta)
+  local metric = make(server, name, statistic, spec, { class = "app_histogram", statistics = {}, template = template,
+    vois = { [statistic] = { unit = unit, desc = spec.help } } }, histogram_meta)
   metric.rows.scale = scale
-  server.has_digest = server.has_digest or {}
-  server.has_digest[name] = spec.percentiles
+  server.has_digest[statistic] = spec.percentiles
   return metric
 end
 
@@ -320,7 +453,7 @@ end
 
 function queue_methods.start(queue)
   if not queue.k:waitq_to_runq() then
-    refuse_value(queue)
+    queue.server:refuse_value(queue.name, "order", "nothing waits that could be started")
   end
 end
 
@@ -329,7 +462,7 @@ function queue_methods.done(queue, bytes)
     bytes = 0
   end
   if not queue.k:done("read", bytes - bytes % 1) then
-    refuse_value(queue)
+    queue.server:refuse_value(queue.name, "order", "nothing is served that could be done")
   end
 end
 
@@ -337,14 +470,14 @@ end
 -- @treturn queue `enter()`, `start()`, `done(bytes)`
 -- @raise a line
 function M.queue(server, name, spec)
-  check_name(name, 25)
+  statistic_of(name, 25)
   check_spec(spec, name)
   check_kind(server, name, "app_queue")
   local k, message = server.pub:io({ name = "app," .. name, class = "app_queue" })
   if not k then
     error(("%s: %s"):format(name, message), 0)
   end
-  return setmetatable({ k = k, rows = { server = server } }, queue_meta)
+  return setmetatable({ k = k, name = name, server = server }, queue_meta)
 end
 
 return M

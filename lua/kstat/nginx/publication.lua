@@ -10,10 +10,18 @@ local function setenv(name, value)
   ffi.C.kstat_nginx_setenv(name, value, 1)
 end
 
--- The directory of the segment that the parent process has mapped; nil: it has none.
-local function directory_of_parent(name)
+local function parent_process()
   local status = io.open("/proc/self/status")
   local parent = status and status:read("*a"):match("\nPPid:%s*(%d+)")
+  if status then
+    status:close()
+  end
+  return parent
+end
+
+-- The directory of the segment that the parent process has mapped; nil: it has none.
+local function directory_of_parent(name)
+  local parent = parent_process()
   local maps = parent and io.open("/proc/" .. parent .. "/maps")
   local found
   local suffix = "/" .. name .. ".kseg"
@@ -23,8 +31,8 @@ local function directory_of_parent(name)
       found = path:sub(1, -#suffix - 1)
     end
   end
-  for _, file in pairs({ status = status, maps = maps }) do
-    file:close()
+  if maps then
+    maps:close()
   end
   return found
 end
@@ -37,20 +45,29 @@ local function is_gone(path)
   return errno == 2 -- ENOENT
 end
 
---- Opens the segment. nginx starts the new binary of an upgrade (USR2) with the variable NGINX, and without most other
--- variables: the directory is then that of the old master, and both publish in its segment.
+local NAME_MAX = 30
+
+--- Opens the segment. In a worker, in init_worker_by_lua, it is called after its master, too: all workers of this
+-- master join it, those of other masters do not. nginx starts the new binary of an upgrade (USR2) with the variable
+-- NGINX, and without most other variables: the directory is then that of the old master, and both publish in its
+-- segment.
 -- @tparam table options of setup(): `name`, `capacity`
 -- @treturn[1] pub
 -- @treturn[1] boolean whether this process published it before: it reloads
 -- @treturn[2] nil
 -- @treturn[2] string message
 function M.open(options)
+  local in_worker = ngx.get_phase() == "init_worker"
+  if in_worker then
+    local master = "." .. (parent_process() or "0")
+    options.name = options.name:sub(1, NAME_MAX - #master) .. master
+  end
   local name = options.name
   local directory = (os.getenv("NGINX") or "") ~= "" and directory_of_parent(name)
   if directory and (os.getenv("KSTAT_DIR") or "") == "" then
     setenv("KSTAT_DIR", directory)
   end
-  local how = { capacity = options.capacity, shared = directory and true or nil }
+  local how = { capacity = options.capacity, shared = (directory or in_worker) and true or nil }
   local pub, message, code = publish.publish(name, how)
   if pub and is_gone(pub:path()) then -- somebody removed it, and nobody can read it any more
     pub:condemn()

@@ -21,6 +21,7 @@ typedef struct {
   const volatile int64_t *place;
   int64_t crtime;
   union { int64_t *cell; double *real; };
+  double left;
   uint32_t forks;
   bool own;
 } kstat_nginx_cell;
@@ -311,6 +312,12 @@ function set_methods.find(self, raw)
   return row, same
 end
 
+--- Counts a value that a metric of one's own could not take, see server:refuse_value().
+-- @function set:refuse_value
+function set_methods.refuse_value(self, reason, line)
+  self.server:refuse_value(self.metric, reason, line)
+end
+
 --- Removes the row of labels, for all workers. Its counts are gone.
 -- @tparam {string,...} raw
 -- @treturn boolean whether there was one
@@ -323,6 +330,18 @@ function set_methods.remove(self, raw)
   local name = names.row(self.kind.prefix, values)
   -- The row of refused labels is no row of its own, and stays.
   return self.refuge_name ~= name and self.server:remove_row(name)
+end
+
+--- Removes all rows of the set that a reader of this nginx's kstats finds, for all workers.
+-- @function set:remove_all
+function set_methods.remove_all(self)
+  local ks = self.server:chain()
+  local sum = self.statistic .. "_sum"
+  for _, k in ipairs(ks and ks:select(self.server.options.name .. ":0") or {}) do
+    if k.class:find(self.kind.class, 1, true) == 1 and (k:get(self.statistic) or k:get(sum)) then
+      self.server:remove_row((k.name:gsub(",time$", "")))
+    end
+  end
 end
 
 --- Makes a set of rows.

@@ -1,5 +1,6 @@
 --- What there is once in an nginx: how many rows, reloads, restarts, connections, and the sizes of dictionaries.
 local ffi = require("ffi")
+local chains = require("kstat.chain")
 local rows = require("kstat.nginx.rows")
 
 ffi.cdef([[
@@ -39,6 +40,22 @@ function methods.refuse(self, message)
   end
 end
 
+M.REASONS = { "labels", "type", "negative", "fraction", "range", "order" }
+
+--- Counts a value that a metric could not take, and says so once for each metric and reason.
+-- @string metric
+-- @string reason one of M.REASONS
+-- @string line what was wrong
+-- @function server:refuse_value
+function methods.refuse_value(self, metric, reason, line)
+  self.refusals[reason]:add()
+  local key = metric .. "\0" .. reason
+  if not self.told[key] then
+    self.told[key] = true
+    ngx.log(ngx.ERR, "kstat: ", metric, ": ", line, ": not counted, nor will others like it")
+  end
+end
+
 --- Ends the counting of this worker: some process wrote into the segment what does not belong there. Nobody may be kept
 -- from serving by that.
 -- @string message
@@ -54,6 +71,23 @@ function methods.damage(self, message, errname)
     self.pub:condemn()
   end
   ngx.log(ngx.ERR, "kstat: this worker stops counting, for ", self.is_damaged)
+end
+
+--- Opens a chain of this nginx's kstats, once in a worker, and brings it up to date.
+-- @function server:chain
+function methods.chain(self)
+  if not self.ks then
+    local message
+    self.ks, message = chains.open({ only = { self.options.name .. ":::" }, published = true })
+    if not self.ks then
+      return nil, message
+    end
+  end
+  local changed, message = self.ks:update(true)
+  if changed == nil then
+    return nil, message
+  end
+  return self.ks
 end
 
 --- Removes the kstats of a row by its name.
@@ -128,23 +162,30 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message
 function M.new(pub, options, reloaded)
-  local self = setmetatable({ pub = pub, options = options }, meta)
-  local k, message = pub:named({ name = "nginx,server", class = "nginx", shards = rows.SHARDS, statistics = {
+  local self = setmetatable({ pub = pub, options = options, families = {}, has_digest = {}, refusals = {}, told = {} },
+    meta)
+  local statistics = {
     { name = "reloads", desc = "reloads of the configuration" },
     { name = "restarts", desc = "workers started in place of one that ended" },
     gauge("rows", "rows of labels"),
     { name = "rows_refused", desc = "requests whose labels got no row" },
-    { name = "values_refused", desc = "values given to metrics that are no numbers, or negative" },
     { name = "in_flight", type = "int64", kind = "gauge", parts = true, desc = "requests being served" },
     gauge("cycle", "configurations loaded so far"),
-  } })
+  }
+  for _, reason in ipairs(M.REASONS) do
+    statistics[#statistics + 1] = { name = "refused_" .. reason, desc = "values that metrics refused: " .. reason }
+  end
+  local k, message = pub:named({ name = "nginx,server", class = "nginx", shards = rows.SHARDS,
+    statistics = statistics })
   if not k then
     return nil, message
   end
   self.k = k
   self.rows, self.refused, self.restarts = k:counter("rows"), k:counter("rows_refused"), k:counter("restarts")
-  self.values_refused, self.in_flight, self.cycle = k:counter("values_refused"), k:counter("in_flight"),
-    k:counter("cycle")
+  self.in_flight, self.cycle = k:counter("in_flight"), k:counter("cycle")
+  for _, reason in ipairs(M.REASONS) do
+    self.refusals[reason] = k:counter("refused_" .. reason)
+  end
   self.cycle:set(self.cycle.cell[0] + 1)
   if reloaded then
     k:add("reloads")
@@ -156,7 +197,7 @@ function M.new(pub, options, reloaded)
     return nil, message
   end
   if options.connections and pcall(nginx_counter, "active") then
-    local statistics = {}
+    statistics = {}
     for i, name in ipairs(CONNECTIONS) do
       statistics[i] = i <= 4 and gauge(name) or { name = name }
     end
