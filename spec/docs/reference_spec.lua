@@ -14,7 +14,7 @@ describe("the reference of the Lua module", function()
     for _, name in ipairs({ "kstat", "kstat.object", "kstat.kstat", "kstat.sample", "kstat.selector", "kstat.path",
       "kstat.every", "kstat.report", "kstat.expression", "kstat.aggregate", "kstat.format", "kstat.publish",
       "kstat.io", "kstat.histogram", "kstat.stats", "kstat.picture", "kstat.recording", "kstat.devstat",
-      "kstat.nginx" }) do
+      "kstat.nginx", "kstat.nginx.prometheus" }) do
       local text = run.read_file(dir .. "/modules/" .. name .. ".html")
       assert.truthy(text:find("<h1>Module <code>" .. name .. "</code></h1>", 1, true), name)
     end

@@ -374,7 +374,7 @@ end
 -- @tparam server server
 -- @string name at most 30 letters, digits and _
 -- @tparam table spec `help`, `unit`, `labels`; `step`: what it counts in, 1 unless given: with 0.001 it takes
--- fractions; and `family`: the name at /metrics, if that is not made of name and unit; the name then may be of any length
+-- fractions; and `family`: the name at /metrics, not made of name and unit, of any length
 -- @treturn metric `add(n, labels...)`, `with(labels...)`, `remove(labels...)`
 -- @raise a line
 function M.counter(server, name, spec)
