@@ -208,6 +208,30 @@ describe("processes of a recorded tree", function()
     assert.is_nil(open({ processes = true, only = { class = "process_fd" } }):lookup("process", 1234, "web,args"))
   end)
 
+  it("have their contexts on GPUs, each counted once, as their drivers show them", function()
+    local p = dir .. "/proc/1234"
+    local amdgpu = "pos:\t0\nflags:\t02100002\ndrm-driver:\tamdgpu\ndrm-client-id:\t%d\ndrm-pdev:\t0000:03:00.0\n" ..
+      "drm-memory-vram:\t%d KiB\ndrm-memory-gtt: \t2 MiB\ndrm-total-vram:\t999 KiB\ndrm-shared-vram:\t5 KiB\n" ..
+      "drm-engine-gfx:\t%d ns\ndrm-engine-capacity-gfx:\t2\ndrm-engine-compute:\t0 ns\n"
+    local first = amdgpu:format(7, 100, 5000)
+    for fd, text in pairs({ [3] = "pos:\t0\nmnt_id:\t9\n", [4] = first, [5] = first,
+      [12] = amdgpu:format(8, 50, 70), [13] = "drm-driver:\txe\ndrm-client-id:\t7\ndrm-pdev:\t0000:04:00.0\n" ..
+        "drm-total-vram0:\t64 KiB\ndrm-resident-vram0:\t32 KiB\ndrm-cycles-rcs:\t28\ndrm-total-cycles-rcs:\t7655\n",
+      [14] = "drm-driver:\tv3d\ndrm-engine-gfx:\t30 ns\n" }) do
+      write(p .. "/fdinfo/" .. fd, text)
+    end
+    local k = open({ only = { class = "process_gpu" } }):lookup("process", 1234, "web,gpu")
+    local found = {}
+    for _, name in ipairs({ "clients", "busy_nsec", "gpu_memory", "engine_gfx", "engine_compute", "memory_vram",
+      "memory_gtt", "memory_vram0", "cycles_rcs", "total_cycles_rcs", "engine_capacity-gfx", "memory_cycles-rcs" }) do
+      found[name] = k:get(name)
+    end
+    assert.same({ clients = 4, busy_nsec = 5100, gpu_memory = 150 * 1024 + 4 * 2 ^ 20 + 32 * 1024, engine_gfx = 5100,
+      engine_compute = 0, memory_vram = 150 * 1024, memory_gtt = 4 * 2 ^ 20, memory_vram0 = 32 * 1024, cycles_rcs = 28,
+      total_cycles_rcs = 7655 }, found)
+    assert.equal("process:1234:web,gpu", names(open({ only = "process::*,gpu" })), "others use no GPU")
+  end)
+
   it("have no command lines where a command keeps or sends what it reads, without --args", function()
     write(dir .. "/proc/1234/cmdline", "web\0--password=x\0")
     local file = os.tmpname()

@@ -17,7 +17,8 @@
 #define TICKS_PER_SECOND 100
 #define NAME_MAX_SIZE (KSTAT_STRLEN - 7) /* leaves room for ",status" */
 
-enum { STATUS_PART = 1, IO_PART, SCHED_PART, DELAY_PART, ARGS_PART, GROUP_PART, FD_PART, MEMORY_PART, OOM_PART };
+enum { STATUS_PART = 1, IO_PART, SCHED_PART, DELAY_PART, ARGS_PART, GROUP_PART, FD_PART, MEMORY_PART, OOM_PART,
+	GPU_PART };
 
 #define TITLE(module, rest) module ":ID:NAME" rest
 
@@ -51,6 +52,9 @@ static const struct ks_part process_parts[] = {
 	    .from = "/proc/PID/smaps_rollup", .since = "4.14; pss_anon 5.4; pss_file 5.4; pss_shmem 5.4"),
 	[OOM_PART] = NAMED_PART("oom", .fields = ks_process_oom_fields, .read = ks_process_read_oom,
 	    .from = "/proc/PID/oom_score and oom_score_adj"),
+	[GPU_PART] = NAMED_PART("gpu", .fields = ks_process_gpu_fields, .read = ks_process_read_gpu,
+	    .meta = ks_process_gpu_meta, .from = "/proc/PID/fdinfo", .since = "5.14",
+	    KS_NAMES("engine_gfx", "memory_vram", "cycles_rcs", "total_cycles_rcs")),
 };
 static const struct ks_part thread_parts[] = { PARTS("thread") };
 
@@ -153,6 +157,8 @@ set_up(const struct walk *w, struct ks_unit *unit, bool is_new, const struct ks_
 	}
 	if (!p->has_io)
 		parts &= (uint16_t)~(1u << IO_PART);
+	if ((parts >> GPU_PART & 1) != 0 && !ks_process_uses_gpu(w->lx, found->pid))
+		parts &= (uint16_t)~(1u << GPU_PART);
 	memcpy(p, found, offsetof(struct ks_process, has_io)); /* fname included */
 	if (strcmp(unit->name, name) != 0 || unit->parts != parts) {
 		ks_name_set(unit->name, sizeof(unit->name), name, strlen(name));

@@ -94,6 +94,12 @@ int ks_process_load(struct ks_linux *lx, struct ks_process *p, char text[KS_PROC
  */
 int ks_process_file(struct ks_linux *lx, pid_t pid, pid_t tid, const char *file);
 
+/* True if a process has a context on a GPU open, as far as this user may see that. */
+bool ks_process_uses_gpu(struct ks_linux *lx, pid_t pid);
+
+/* ks_part.meta of what a process does with GPUs. */
+const struct ks_meta *ks_process_gpu_meta(const char *stat);
+
 /* Fails with ENXIO because the process of a unit ended; returns -1. With another errno for a lack of memory or such. */
 int ks_process_gone(const struct ks_unit *unit, int err);
 
@@ -106,9 +112,9 @@ void ks_process_release(void *state);
 
 extern const struct ks_field ks_process_fields[], ks_process_status_fields[], ks_process_io_fields[],
 	ks_process_sched_fields[], ks_process_delay_fields[], ks_process_args_fields[], ks_process_group_fields[],
-	ks_process_fd_fields[], ks_process_memory_fields[], ks_process_oom_fields[];
+	ks_process_fd_fields[], ks_process_memory_fields[], ks_process_oom_fields[], ks_process_gpu_fields[];
 ks_part_read ks_process_read, ks_process_read_status, ks_process_read_io, ks_process_read_sched,
 	ks_process_read_delay, ks_process_read_args, ks_process_read_group, ks_process_read_fd,
-	ks_process_read_memory, ks_process_read_oom;
+	ks_process_read_memory, ks_process_read_oom, ks_process_read_gpu;
 
 #endif
