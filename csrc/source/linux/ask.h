@@ -34,8 +34,8 @@ struct ks_question {
 void ks_ask_start(const struct ks_question *q, const void *data, hrtime_t since);
 
 /*
- * The same, and waits for the answer until KS_ASK_LIMIT after the question. Returns 0, and data with the answer; EAGAIN:
- * no answer; EBUSY: not asked; else the errno of the answer. *when is the time of the question.
+ * The same, and waits for the answer until KS_ASK_LIMIT after the question. Returns 0, and data with the answer;
+ * EAGAIN: no answer; EBUSY: not asked; else the errno of the answer. *when is the time of the question.
  */
 int ks_ask_wait(const struct ks_question *q, void *data, hrtime_t since, hrtime_t *when);
 

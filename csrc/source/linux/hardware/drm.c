@@ -1,6 +1,6 @@
 /*
- * drm.c - GPUs from /sys/class/drm: drm:N:cardN, class gpu. Each driver (amdgpu, i915, xe) has files of its own; sensors
- * are in the directory of a hwmon device below the card. SPDX-License-Identifier: MIT
+ * drm.c - GPUs from /sys/class/drm: drm:N:cardN, class gpu. Each driver (amdgpu, i915, xe) has files of its own;
+ * sensors are in the directory of a hwmon device below the card. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <stdio.h>

@@ -69,7 +69,8 @@ static const struct ks_field gpu_fields[] = {
 	    "performance state: 0 is the fastest, 15 the slowest"),
 	[G_REASONS] = NUMBER("throttle_reasons", FLAGS, "", DCGM("DEV_CLOCK_THROTTLE_REASONS"),
 	    "why the clocks are not at their highest, as NVML's bits"),
-	[G_THROTTLE] = KS_TEXT("throttle", KSTAT_DATA_STRING, "what keeps the clocks from their highest, in words with commas; \"none\" if nothing does"),
+	[G_THROTTLE] = KS_TEXT("throttle", KSTAT_DATA_STRING,
+	    "what keeps the clocks from their highest, in words with commas; \"none\" if nothing does"),
 	[G_BY_POWER] = KS_STATE_K("throttled_power", NULL, "1 if the clocks are lowered because of the power drawn"),
 	[G_BY_HEAT] = KS_STATE_K("throttled_heat", NULL, "1 if the clocks are lowered because of the temperature"),
 	[G_CORRECTED] = EVENTS("ecc_corrected", DCGM("DEV_ECC_SBE_VOL_TOTAL"),
@@ -546,7 +547,8 @@ has_driver(const struct ks_linux *lx)
 }
 
 /*
- * Starts the library, or finds that it runs; watch: and has it note XID errors. The user is warned once if it cannot be started.
+ * Starts the library, or finds that it runs; watch: and has it note XID errors. The user is warned once if it cannot be
+ * started.
  */
 static struct ks_nvml_start
 start(struct ks_linux *lx, struct state *s, bool watch)

@@ -33,8 +33,10 @@ static const struct kind {
 	{ "drm-engine-", "engine_", KS_META_NSEC("", KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, ""),
 	    "time in which engine ", " worked for its contexts" },
 	{ "drm-cycles-", "cycles_", KS_META_COUNTER("", ""), "cycles in which engine ", " worked for its contexts" },
-	{ "drm-total-cycles-", "total_cycles_", KS_META_COUNTER("", ""), "cycles that the clock of engine ", " has counted" },
-	{ "drm-resident-", "memory_", KS_META_BYTES("", KS_KIND_GAUGE, ""), "memory of the kind ", " that its contexts use" },
+	{ "drm-total-cycles-", "total_cycles_", KS_META_COUNTER("", ""),
+	    "cycles that the clock of engine ", " has counted" },
+	{ "drm-resident-", "memory_", KS_META_BYTES("", KS_KIND_GAUGE, ""),
+	    "memory of the kind ", " that its contexts use" },
 	{ "drm-memory-", "memory_", KS_META_BYTES("", KS_KIND_GAUGE, ""), "", "" },
 	{ "drm-total-", "memory_", KS_META_BYTES("", KS_KIND_GAUGE, ""), "", "" },
 };
@@ -113,14 +115,15 @@ add_kind(struct sums *s, size_t kind, struct ks_text all)
 		if (!ks_text_pair(&line, &key, &value) || !ks_text_starts(&key, kinds[kind].key))
 			continue;
 		key.p += strlen(kinds[kind].key);
-		/* "drm-engine-capacity-NAME", "drm-total-cycles-NAME" */
-		if (!(kind == ENGINE && ks_text_starts(&key, "capacity-")) && !(kind == TOTAL && ks_text_starts(&key, "cycles-")) &&
-		    ks_text_size(&key) > 0 && take_amount(value, &v))
+		/* These have keys that begin like those of the kind: "drm-engine-capacity-NAME", "drm-total-cycles-NAME". */
+		if ((kind == ENGINE && ks_text_starts(&key, "capacity-")) || (kind == TOTAL && ks_text_starts(&key, "cycles-")))
+			continue;
+		if (ks_text_size(&key) > 0 && take_amount(value, &v))
 			add(s, kind, key, v);
 	}
 }
 
-/* A number for the context that the file of a descriptor is about; 0: it is about none. Old drivers do not number them. */
+/* A number for the context that the file of a descriptor is about; 0: it is about none. Some drivers have no numbers. */
 static uint64_t
 client_of(struct ks_text all, pid_t fd)
 {
