@@ -165,6 +165,7 @@ end
 
 -- Kstats that a chain of the running machine has only if KSTAT_WITH holds a word: by class, the word and what they are.
 local OPTIONAL = { kmem_cache = { "slab", "the kernel's caches" },
+  socket_owner = { "listen", "listening sockets and who holds them" },
   net_driver = { "ethtool", "statistics of drivers of network links" } }
 
 --- The switch that adds the kstats which a selector means, if they are left out otherwise.

@@ -85,7 +85,7 @@ struct ks_part {
 	const struct ks_meta *(*meta)(const char *stat); /* optional: for statistics that are not in fields */
 	const struct ks_subsystem *needs; /* another one whose units the kstat is made of, or NULL */
 	const struct ks_file *file;    /* what the kstat is made of, without which it is not there; NULL: none */
-	bool named;                    /* on demand: only those have it who spell out its kind (ks_scan_spells()) */
+	bool named;                    /* only those have it who spell out its kind (ks_scan_spells()) */
 	const struct ks_devices *devices; /* for ks_devices_scan(): where the things are (devices.h) */
 
 	/* The rest is for the catalogue, doc/kstats.md, alone; `make catalogue` writes it. All are optional. */

@@ -49,10 +49,9 @@ wanted_parts(const struct ks_subsystem *sub, const struct ks_scan *scan, bool on
 	for (size_t i = 0; i < sub->nparts; i++) {
 		const struct ks_part *p = &sub->parts[i];
 
-		if (only_named ? is_selected_by_name(p, scan) : sub->on_demand ?
-		    ks_scan_asks_for(scan, fixed(p->module), p->class_, KS_ANY_INSTANCE, fixed(p->name)) &&
-		    is_spelled_out(p, scan) :
-		    ks_scan_wants(scan, fixed(p->module), p->class_, fixed(p->name)))
+		if (is_spelled_out(p, scan) && (only_named ? is_selected_by_name(p, scan) : sub->on_demand ?
+		    ks_scan_asks_for(scan, fixed(p->module), p->class_, KS_ANY_INSTANCE, fixed(p->name)) :
+		    ks_scan_wants(scan, fixed(p->module), p->class_, fixed(p->name))))
 			wanted |= (uint16_t)(1u << i);
 	}
 	return wanted;

@@ -18,6 +18,7 @@ struct ks_diag {
 	uint32_t interface;   /* that it is bound to; 0: none */
 	uint32_t rqueue;      /* bytes received and not read; of one that listens: connections to be accepted */
 	uint32_t wqueue;      /* bytes not acknowledged; of one that listens: the most that may wait */
+	uint32_t uid, inode;  /* its user, and its number in the names of descriptors */
 	uint32_t drops;       /* valid if has_drops */
 	bool has_drops;
 	unsigned char address[16]; /* of IPv4 the first four bytes */

@@ -1,36 +1,56 @@
 /*
  * listen.c - sockets that wait for TCP connections: listen:PORT:tcp and listen:PORT:tcp6, or with an address such as
  * listen:53:tcp,127.0.0.1, over netlink. Sockets that share a port and an address are one kstat. The first question
- * may make the kernel load a module, so these kstats are optional. SPDX-License-Identifier: MIT
+ * may make the kernel load a module, so these kstats are optional. Which processes hold a socket is found among the
+ * descriptors of all of them: the kind ",owner" has the same and that, for those who name it. SPDX-License-Identifier: MIT
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "source/linux/linux.h"
 #include "source/linux/net/diag.h"
+#include "source/linux/process/processes.h"
 
-#define MAX_AGE 20000000 /* an answer that is older (ns) is asked for again, even within a round */
+/* An answer that is older (ns, beside what it took) is asked for again, even within a round. */
+#define MAX_AGE 20000000
+#define MAX_AGE_OF_WORK 4
 
-enum { L_SOCKETS, L_QUEUE, L_QUEUE_MAX, L_DROPS, L_ADDRESS, L_FIELDS };
+enum { L_SOCKETS, L_QUEUE, L_QUEUE_MAX, L_DROPS, L_ADDRESS, L_UID, L_PID, L_FNAME, L_PROCESSES };
 
-static const struct ks_field fields[] = {
-	[L_SOCKETS] = KS_GAUGE("sockets", KSTAT_DATA_UINT64, "sockets that listen at this address and port"),
-	[L_QUEUE] = KS_GAUGE("queue", KSTAT_DATA_UINT64, "connections that wait to be accepted"),
-	[L_QUEUE_MAX] = KS_GAUGE("queue_max", KSTAT_DATA_UINT64, "most connections that may wait: the backlog"),
-	[L_DROPS] = KS_COUNT("drops", KSTAT_DATA_UINT64, "connections that these sockets refused or dropped"),
-	[L_ADDRESS] = KS_TEXT("address", KSTAT_DATA_STRING, "address that is listened at"),
+#define FIELDS \
+	[L_SOCKETS] = KS_GAUGE("sockets", KSTAT_DATA_UINT64, "sockets that listen at this address and port"), \
+	[L_QUEUE] = KS_GAUGE("queue", KSTAT_DATA_UINT64, "connections that wait to be accepted"), \
+	[L_QUEUE_MAX] = KS_GAUGE("queue_max", KSTAT_DATA_UINT64, "most connections that may wait: the backlog"), \
+	[L_DROPS] = KS_COUNT("drops", KSTAT_DATA_UINT64, "connections that these sockets refused or dropped"), \
+	[L_ADDRESS] = KS_TEXT("address", KSTAT_DATA_STRING, "address that is listened at"), \
+	[L_UID] = KS_UNITS("uid", KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_UINT32, "", "user who made the socket")
+
+static const struct ks_field fields[] = { FIELDS, KS_FIELD_END };
+
+static const struct ks_field owner_fields[] = {
+	FIELDS,
+	[L_PID] = KS_UNITS("pid", KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_INT32, "",
+	    "process that holds the socket, of several the first one; absent if this user may not see it"),
+	[L_FNAME] = KS_TEXT("fname", KSTAT_DATA_STRING, "name of that process's command"),
+	[L_PROCESSES] = KS_GAUGE("processes", KSTAT_DATA_UINT32, "processes that hold the socket, such as workers"),
 	KS_FIELD_END
 };
+
+enum { PART_PLAIN, PART_OWNER };
 
 /* ks_unit.extra of an address and port. */
 struct listener {
 	uint64_t seq; /* of the answer that it was in last */
 	uint64_t sockets, queue, queue_max, drops;
 	bool has_drops;
+	uint32_t uid;
+	pid_t pid, last; /* the first and the last process that was found to hold it; 0: none */
+	uint32_t processes;
 	char address[INET6_ADDRSTRLEN];
 };
 
@@ -39,6 +59,10 @@ struct state {
 	uint64_t round; /* in which the kernel was asked last */
 	uint64_t seq;   /* counts the answers */
 	hrtime_t taken; /* when it was asked last */
+	hrtime_t took;  /* how long that took, and the search for owners */
+	uint64_t owned; /* the answer for which owners were looked for */
+	struct ks_socket *sockets; /* those of the answer; owned */
+	size_t n, cap;
 };
 
 struct answer {
@@ -68,7 +92,7 @@ set_up(struct ks_unit *unit, const struct ks_diag *d)
 		return ENOMEM;
 	unit->extra = l;
 	unit->instance = d->port;
-	unit->parts = 1;
+	unit->parts = 1 << PART_PLAIN | 1 << PART_OWNER;
 	if (inet_ntop(d->family, d->address, l->address, sizeof(l->address)) == NULL)
 		l->address[0] = '\0';
 	if (d->interface != 0)
@@ -87,7 +111,7 @@ take_message(void *arg, uint16_t type, struct ks_text body)
 {
 	struct answer *a = arg;
 	struct ks_units *units = &a->lx->sub[KS_SUB_listen].units;
-	const struct state *s = a->lx->sub[KS_SUB_listen].state;
+	struct state *s = a->lx->sub[KS_SUB_listen].state;
 	char key[KS_UNIT_NAME];
 	struct ks_unit *unit;
 	struct listener *l;
@@ -107,8 +131,14 @@ take_message(void *arg, uint16_t type, struct ks_text body)
 	l = unit->extra;
 	if (l->seq != s->seq) {
 		l->sockets = l->queue = l->queue_max = l->drops = 0;
+		l->pid = l->last = 0;
+		l->processes = 0;
 		l->seq = s->seq;
+		l->uid = d.uid;
 	}
+	if (!KS_RESERVE(s->sockets, s->cap, s->n + 1))
+		return ENOMEM;
+	s->sockets[s->n++] = (struct ks_socket){ d.inode, l };
 	l->sockets++;
 	l->queue += d.rqueue;
 	l->queue_max += d.wqueue;
@@ -126,12 +156,47 @@ ask(struct ks_linux *lx, bool scan)
 	int err;
 
 	s->seq++;
+	s->n = 0;
 	s->taken = gethrtime();
 	err = ks_diag_dump(&s->nl, AF_INET, 1u << KS_TCP_LISTEN, take_message, &a);
 	if (err == 0)
 		err = ks_diag_dump(&s->nl, AF_INET6, 1u << KS_TCP_LISTEN, take_message, &a);
+	s->took = gethrtime() - s->taken;
 	s->round = err == 0 ? lx->round : 0;
 	return err;
+}
+
+static void
+note_owner(void *listener, pid_t pid)
+{
+	struct listener *l = listener;
+
+	l->processes += l->last != pid;
+	l->last = pid;
+	if (l->pid == 0 || pid < l->pid)
+		l->pid = pid;
+}
+
+/* Sets what is known of the process that holds the socket. The name stays in `p`. */
+static void
+have_owner(struct ks_linux *lx, const struct listener *l, struct ks_values *vals, struct ks_process *p)
+{
+	struct state *s = lx->sub[KS_SUB_listen].state;
+	struct ks_process_line line;
+	char text[KS_PROCESS_STAT];
+
+	if (s->owned != s->seq) {
+		ks_process_find_sockets(lx, s->sockets, s->n, note_owner);
+		s->owned = s->seq;
+		s->took = gethrtime() - s->taken;
+	}
+	if (l->pid == 0)
+		return;
+	ks_have(vals, L_PID, (uint64_t)l->pid);
+	ks_have(vals, L_PROCESSES, l->processes);
+	p->pid = l->pid;
+	if (ks_process_load_stat(lx, p, text, &line) == 0)
+		ks_have_text(vals, L_FNAME, p->fname);
 }
 
 static int
@@ -140,9 +205,10 @@ read_listener(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	struct state *s = lx->sub[KS_SUB_listen].state;
 	const struct listener *l = unit->extra;
 	struct ks_values vals = { .have = 0 };
+	struct ks_process owner = { .tid = 0 };
 	int err = 0;
 
-	if (s->round != lx->round || gethrtime() - s->taken > MAX_AGE)
+	if (s->round != lx->round || gethrtime() - s->taken > MAX_AGE + MAX_AGE_OF_WORK * s->took)
 		err = ask(lx, false);
 	if (err != 0)
 		return ks_fail(err, "cannot ask the kernel for listening sockets: %s", strerror(err));
@@ -155,14 +221,27 @@ read_listener(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	if (l->has_drops)
 		ks_have(&vals, L_DROPS, l->drops);
 	ks_have_text(&vals, L_ADDRESS, l->address);
-	ks_fields_add(r, fields, &vals);
+	ks_have(&vals, L_UID, l->uid);
+	if (lx->part->named)
+		have_owner(lx, l, &vals, &owner);
+	ks_fields_add(r, lx->part->fields, &vals);
 	return 0;
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("listen", "@", "socket", .fields = KS_TABLE(fields), .read = read_listener,
+	[PART_PLAIN] = KS_NAMED_PART("listen", "@", "socket", .fields = KS_TABLE(fields), .read = read_listener,
 	    .from = "inet_diag (netlink)", .title = "listen:PORT:tcp"),
+	[PART_OWNER] = KS_NAMED_PART("listen", "@,owner", "socket_owner", .fields = KS_TABLE(owner_fields),
+	    .read = read_listener, .from = "inet_diag (netlink) and /proc/PID/fd", .title = "listen:PORT:tcp,owner",
+	    .named = true),
 };
+
+static void
+release(void *state)
+{
+	ks_diag_release(state);
+	free(((struct state *)state)->sockets);
+}
 
 static int
 scan_listeners(struct ks_linux *lx, struct ks_units *units)
@@ -181,4 +260,4 @@ scan_listeners(struct ks_linux *lx, struct ks_units *units)
 }
 
 KS_SUBSYSTEM(listen, parts, .scan = scan_listeners, .optional = "listen", .state_size = sizeof(struct state),
-    .start = ks_diag_start, .release = ks_diag_release);
+    .start = ks_diag_start, .release = release);

@@ -1,10 +1,13 @@
 /*
- * detail.c - what is read of processes only for those who name it: the command line, the control group, descriptors,
- * and what the kernel thinks of them when memory runs out. SPDX-License-Identifier: MIT
+ * detail.c - what is read of processes only for those who name it: the command line, the control group, descriptors
+ * and the sockets among them, and what the kernel thinks of them when memory runs out. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "source/linux/group/groups.h"
 #include "source/linux/process/processes.h"
@@ -200,6 +203,69 @@ ks_process_read_fd(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *
 		return ks_process_gone(unit, err);
 	ks_fields_add(r, ks_process_fd_fields, &vals);
 	return 0;
+}
+
+/* --- sockets among the descriptors ----------------------------------------------------------- */
+
+/* A search that is under way. */
+struct search {
+	struct ks_linux *lx;
+	const struct ks_socket *sockets;
+	size_t n;
+	void (*held)(void *of, pid_t pid);
+	pid_t pid; /* whose descriptors are looked at */
+};
+
+static int
+compare_inodes(const void *a, const void *b)
+{
+	const struct ks_socket *x = a, *y = b;
+
+	return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+/* Compares what a descriptor links to, such as "socket:[4711]", with the sockets. */
+static int
+look_at_fd(void *arg, pid_t fd)
+{
+	const struct search *s = arg;
+	char path[KS_PROCESS_PATH], target[32], file[16];
+	const struct ks_socket *found;
+	struct ks_socket key;
+	ssize_t n;
+
+	(void)snprintf(file, sizeof(file), "fd/%d", (int)fd);
+	ks_process_path(path, s->pid, 0, file);
+	n = readlinkat(s->lx->root[KS_ROOT_PROC].fd, path, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = '\0';
+	if (sscanf(target, "socket:[%" SCNu32 "]", &key.inode) != 1)
+		return 0;
+	found = bsearch(&key, s->sockets, s->n, sizeof(*s->sockets), compare_inodes);
+	if (found != NULL)
+		s->held(found->of, s->pid);
+	return 0;
+}
+
+static int
+look_at_process(void *arg, pid_t pid)
+{
+	struct search *s = arg;
+	char path[KS_PROCESS_PATH];
+
+	s->pid = pid;
+	ks_process_path(path, pid, 0, "fd");
+	return ks_process_each(s->lx, ks_dir_list(&s->lx->root[KS_ROOT_PROC], path), 0, look_at_fd, s);
+}
+
+void
+ks_process_find_sockets(struct ks_linux *lx, struct ks_socket *sockets, size_t n, void (*held)(void *of, pid_t pid))
+{
+	struct search s = { lx, sockets, n, held, 0 };
+
+	if (n == 0)
+		return;
+	qsort(sockets, n, sizeof(*sockets), compare_inodes);
+	(void)ks_process_each(lx, ks_linux_open_directory(lx, KS_ROOT_PROC, "."), 1, look_at_process, &s);
 }
 
 /* --- oom_score ------------------------------------------------------------------------------- */

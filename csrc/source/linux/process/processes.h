@@ -103,6 +103,18 @@ const struct ks_meta *ks_process_gpu_meta(const char *stat);
 /* Fails with ENXIO because the process of a unit ended; returns -1. With another errno for a lack of memory or such. */
 int ks_process_gone(const struct ks_unit *unit, int err);
 
+/* A socket whose owners are looked for; `of` is the caller's. */
+struct ks_socket {
+	uint32_t inode;
+	void *of;
+};
+
+/*
+ * Looks for the processes that hold sockets: goes over the descriptors of all processes, and calls held() for each that
+ * is one of the n sockets, which are sorted. All of a process come one after the other.
+ */
+void ks_process_find_sockets(struct ks_linux *lx, struct ks_socket *sockets, size_t n, void (*held)(void *of, pid_t pid));
+
 /* True if the kernel counts what processes wait for, and answers this user about it. */
 bool ks_process_has_delays(struct ks_linux *lx, struct ks_process_state *s);
 
