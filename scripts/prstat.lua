@@ -11,7 +11,6 @@
 -- SPDX-License-Identifier: MIT
 local choice = require("kstat.prstat.choice")
 local columns = require("kstat.prstat.columns")
-local core = require("kstat.core")
 local cut = require("kstat.text").cut
 local kstat = require("kstat")
 local tool = require("kstat.tool")
@@ -161,15 +160,6 @@ local function add_io(row, further)
   row.DLY = delay and math.min(100 * delay / 1e9 / row.nlwp, 100)
 end
 
-local accounts = {} -- names of users by their numbers
-
-local function user_name(uid)
-  if uid and not accounts[uid] then
-    accounts[uid] = core.user_name(uid) or ("%.0f"):format(uid)
-  end
-  return uid and accounts[uid]
-end
-
 -- The name of a row: its command line, or that of the program and its threads.
 local function name_of(row, now, options, further)
   local name = now:get("fname") or row.k.name
@@ -182,7 +172,7 @@ end
 -- The cells of a row that is shown.
 local function complete(row, options, further)
   local now = row.k:now()
-  row.user, row.process = user_name(now:get("euid")), name_of(row, now, options, further)
+  row.user, row.process = tool.user_name(now:get("euid")), name_of(row, now, options, further)
   if options.microstates or options.verbose then
     return add_microstates(row, further)
   elseif options.io then
@@ -204,7 +194,7 @@ end
 local function sums_of(list, options, physical)
   local found, sums = {}, {}
   for _, row in ipairs(list) do
-    local name = options.groups and row.group or not options.groups and user_name(row.uid) or "-"
+    local name = options.groups and row.group or not options.groups and tool.user_name(row.uid) or "-"
     local sum = found[name]
     if not sum then
       sum = { name = name, nproc = 0, size = 0, rss = 0, time = 0, cpu = 0, io = 0 }

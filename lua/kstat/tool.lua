@@ -230,6 +230,18 @@ function tool.patterns(operands)
   return patterns
 end
 
+local accounts = {} -- names of users by their numbers
+
+--- The name of a user of this machine; his number where he has none.
+-- @tparam int|nil uid
+-- @treturn string|nil
+function tool.user_name(uid)
+  if uid and not accounts[uid] then
+    accounts[uid] = core.user_name(uid) or ("%.0f"):format(uid)
+  end
+  return uid and accounts[uid]
+end
+
 --- Whether any of the patterns matches; without any, everything does.
 -- @tparam {pattern,...} patterns
 -- @string text

@@ -9,6 +9,7 @@ local SOURCE = "KSTAT_SOURCE=" .. here .. "/spec/vectors/kstat/"
 local SOURCES = {
   ["kstatlua-arcstat.1"] = { environment = SOURCE .. "host.jsonl KSTAT_REPLAY_TIME=1795351754" },
   ["kstatlua-fsstat.1"] = { environment = run.tree_words("fs") },
+  ["kstatlua-listen.1"] = { environment = SOURCE .. "listen.jsonl" },
   ["kstatlua-prtop.1"] = { environment = "", live = true, publisher = true },
   ["kstatlua-exporter.1"] = { environment = "", live = true },
 }
