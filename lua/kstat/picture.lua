@@ -12,6 +12,7 @@
 local core = require("kstat.core")
 
 local kstat_format = require("kstat.format")
+local stdout = require("kstat.stdout")
 
 local columns_of = core.columns_of
 
@@ -33,7 +34,7 @@ local function speaks_utf8()
   return false
 end
 
-local MOST_COLUMNS = 2000
+local MOST_COLUMNS = stdout.MOST_COLUMNS
 
 -- A width as a whole number; nil if it is none.
 local function whole_width(width)
@@ -46,11 +47,11 @@ end
 -- (integer: columns and rows; 80 and 24 where it is no terminal, unless $COLUMNS says otherwise; at most 2,000 and
 -- 1,000)
 function picture.terminal()
-  local columns, rows = core.terminal(1)
+  local columns, rows = stdout.window()
   return {
-    tty = columns ~= nil,
+    tty = core.terminal(1) ~= nil,
     utf8 = speaks_utf8(),
-    width = columns or whole_width(tonumber(os.getenv("COLUMNS"))) or 80,
+    width = columns or 80,
     height = rows or 24,
   }
 end

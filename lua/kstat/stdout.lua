@@ -7,6 +7,8 @@ local core = require("kstat.core")
 
 local stdout = {}
 
+stdout.MOST_COLUMNS = 2000 -- of a window
+
 local EPIPE = 32 -- the errno of a pipe without a reader, on every Linux
 
 --- Classifies the results of a function that writes to standard output.
@@ -39,6 +41,16 @@ end
 function stdout.flush()
   local ok, message, errno = core.flush(io.stdout)
   return stdout.check(ok, message and "standard output: " .. message, errno)
+end
+
+--- The size of the window that standard output is shown in: of the terminal, or of what $COLUMNS says, as watch(1)
+-- does for the commands that it runs.
+-- @treturn integer|nil columns; nil: there is no window
+-- @treturn integer|nil rows; nil: their number is not known
+function stdout.window()
+  local columns, rows = core.terminal(1)
+  local given = not columns and tonumber(os.getenv("COLUMNS"))
+  return columns or given and given >= 1 and math.floor(math.min(given, stdout.MOST_COLUMNS)) or nil, rows
 end
 
 return stdout

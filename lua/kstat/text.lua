@@ -30,6 +30,15 @@ function text.whole(s, stand_in)
   return table.concat(out)
 end
 
+-- The characters of a text.
+local function characters(line)
+  local list = {}
+  for character in line:gmatch("[%z\1-\127\194-\244][\128-\191]*") do
+    list[#list + 1] = character
+  end
+  return list
+end
+
 --- A text of at most so many columns: one that is longer is cut, with a `~`.
 -- @string line UTF-8
 -- @int width
@@ -42,15 +51,43 @@ function text.cut(line, width)
   elseif width <= 0 then
     return "", 0
   end
-  local out, n = {}, 0
-  for character in line:gmatch("[%z\1-\127\194-\244][\128-\191]*") do
-    if n == width - 1 then
-      break
-    end
-    n = n + 1
-    out[n] = character
+  return table.concat(characters(line), "", 1, width - 1) .. "~", width
+end
+
+--- A text of at most so many columns: one that is longer keeps its beginning and its end, with a `~` between them.
+-- @string line UTF-8
+-- @int width
+-- @treturn string
+function text.shorten(line, width)
+  if columns_of(line) <= width then
+    return line
   end
-  return table.concat(out) .. "~", width
+  local list = characters(line)
+  local behind = math.floor((width - 1) / 2)
+  return table.concat(list, "", 1, width - 1 - behind) .. "~" .. table.concat(list, "", #list - behind + 1)
+end
+
+--- A text in lines of at most so many columns: it is broken at blanks, and where a word is longer than a line.
+-- @string line UTF-8
+-- @int width
+-- @int indent columns in front of all lines but the first
+-- @treturn string
+function text.wrap(line, width, indent)
+  if columns_of(line) <= width then
+    return line
+  end
+  local list, lines, from = characters(line), {}, 1
+  while #list - from >= width do
+    local to = from + width
+    while to > from and list[to] ~= " " do
+      to = to - 1
+    end
+    to = to > from and to or from + width
+    lines[#lines + 1] = table.concat(list, "", from, to - 1)
+    from = list[to] == " " and to + 1 or to
+  end
+  lines[#lines + 1] = table.concat(list, "", from)
+  return table.concat(lines, "\n" .. (" "):rep(indent))
 end
 
 return text

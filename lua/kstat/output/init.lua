@@ -1,16 +1,17 @@
 --- How a report looks: a table for people, JSON lines, CSV, OpenMetrics.
 --
--- A sink has functions: start(), show(rows, tick) for each tick, finish() at the end, and broken() in its place
--- if the source failed; all but show may be missing. rows is an array of arrays of values,
--- one for each column, nil for what is missing; a row's `text` is a line for people, in place of values. tick
--- has `time` (seconds since 1970; CSV takes a text, too) and `elapsed` (seconds), both but for people, `first` (since
--- creation) and `totals` (a row, or nil).
+-- A sink has functions: start(), clear() before all that is written of a tick, show(rows, tick) for each tick,
+-- finish() at the end, and broken() in its place if the source failed; all but show may be missing. rows is an array
+-- of arrays of values, one for each column, nil for what is missing; a row's `text` is a line for people, in place of
+-- values. tick has `time` (seconds since 1970; CSV takes a text, too) and `elapsed` (seconds), both but for people,
+-- `first` (since creation) and `totals` (a row, or nil).
 --
 -- @module kstat.output
 local colour = require("kstat.colour")
 local core = require("kstat.core")
-local cut = require("kstat.text").cut
 local pager = require("kstat.tick").pager
+local stdout = require("kstat.stdout")
+local kstat_text = require("kstat.text")
 
 local columns_of = core.columns_of
 local unpack = table.unpack or unpack
@@ -80,20 +81,22 @@ local function cells(columns, values, missing)
   return texts
 end
 
--- The state of a number by the limits of its column, for its colour; nil: none.
+-- The state of a value by the limits or the function of its column, for its colour; nil: none.
 local function state_of(column, value)
   if type(value) ~= "number" then
-    return nil
+    return column.state and value ~= nil and column.state(value) or nil
   end
   return column.critical and value >= column.critical and "critical" or
     column.warning and value >= column.warning and "warning" or nil
 end
 
--- Cuts cells to the room of their columns, and colours those of values; nil: they are titles.
+-- Brings cells into the room of their columns, and colours those of values; nil: they are titles.
 local function dressed(columns, texts, values)
   for i, column in ipairs(columns) do
-    local text = cut(texts[i], column.limit or math.huge)
-    texts[i] = columns.coloured and values and colour.paint(text, state_of(column, values[i])) or text
+    local room = column.limit or math.huge
+    local shown = column.whole and kstat_text.wrap(texts[i], room, columns.indent) or
+      kstat_text[column.kind == "label" and "shorten" or "cut"](texts[i], room)
+    texts[i] = columns.coloured and values and colour.paint(shown, state_of(column, values[i])) or shown
   end
   return texts
 end
@@ -116,22 +119,30 @@ local function widen(columns, lines)
   return grew
 end
 
-local LEAST = 8 -- columns that a text keeps in a narrow window
+local LEAST, LEAST_WHOLE = 8, 28 -- columns that a text keeps in a narrow window, and one that is never shortened
 
--- Gives the columns the room that they have in the terminal's window, if standard output is one: texts are cut, the
--- longest first, and never numbers. Returns whether that changed.
-local function fit(columns)
-  local window = core.terminal(1)
-  local over, changed = window and -window or -math.huge, false
+-- How many columns more than the window has the table takes, if a whole text takes no more than it has to.
+local function excess(columns, window)
+  local over, whole = -window, columns[#columns].whole and columns[#columns]
   for i, column in ipairs(columns) do
     over = over + column.width + (i > 1 and #columns.gap or 0)
   end
+  return over - (whole and math.max(0, whole.width - LEAST_WHOLE) or 0), over
+end
+
+-- Gives the columns the room that they have in the terminal's window (of tables with a whole text, which people read:
+-- in any window): texts are shortened, the longest first, and never numbers; a whole text gets what the others leave.
+-- Returns whether that changed.
+local function fit(columns)
+  local window = columns[#columns].whole and stdout.window() or core.terminal(1)
+  local over, missing = excess(columns, window or math.huge)
+  local changed = false
   local rooms = {}
   while over > 0 do
     local longest
     for _, column in ipairs(columns) do
-      local room = rooms[column] or column.width
-      if column.align == "left" and not column.fixed and room > math.max(LEAST, columns_of(column.title)) and
+      local room, least = rooms[column] or column.width, math.max(LEAST, columns_of(column.title))
+      if column.align == "left" and not column.fixed and not column.whole and room > least and
         (not longest or room > (rooms[longest] or longest.width)) then
         longest = column
       end
@@ -139,7 +150,12 @@ local function fit(columns)
     if not longest then
       break
     end
-    rooms[longest], over = (rooms[longest] or longest.width) - 1, over - 1
+    rooms[longest], over, missing = (rooms[longest] or longest.width) - 1, over - 1, missing - 1
+  end
+  local last = columns[#columns]
+  if last.whole and missing > 0 then
+    rooms[last] = math.max(last.width - missing, LEAST_WHOLE)
+    columns.indent = window + missing - last.width
   end
   for _, column in ipairs(columns) do
     changed = changed or column.limit ~= rooms[column]
@@ -205,6 +221,10 @@ local function table_sink(columns, write, report)
   local shown, header, header_due = 0, header_maker(columns, report.heading), pager(page_of(report))
   local lines_of = line_maker(columns, report.squeeze)
   return {
+    clear = report.refresh and function()
+      write("\27[H\27[J") -- the first line of the window, and nothing below
+      shown, header_due = 0, pager(page_of(report))
+    end,
     show = function(rows, tick)
       rows[#rows + 1] = tick.totals
       local lines, grew = lines_of(rows, tick.totals)

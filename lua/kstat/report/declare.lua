@@ -18,11 +18,13 @@ local FIELDS = {
   operands = "operands", select = "any", published = "boolean", optional = "boolean", follow = "function",
   columns = "table or function", rows = "function", text = "function", sort = "string or function", top = "count",
   totals = "boolean", skip_idle = "boolean", skip_first = "boolean", check = "function",
-  heading = "string or function", squeeze = "boolean", gap = "string", blank = "boolean", repeat_header = "count",
+  none = "function", refresh = "function", heading = "string or function", squeeze = "boolean", gap = "string",
+  blank = "boolean", repeat_header = "count",
 }
 local COLUMN_FIELDS = {
   key = "string", width = "width", align = "align", format = "format", unit = "string", kind = "measure",
   about = "string", total = "boolean or function", data = "boolean", warning = "number", critical = "number",
+  state = "function", whole = "boolean",
 }
 local WORDS = { align = { left = true, right = true }, measure = { gauge = true, counter = true, label = true } }
 local MOST_WIDTH = 1000 -- of a column

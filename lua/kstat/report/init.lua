@@ -69,7 +69,8 @@ local function new(given)
 end
 
 --- A row: any fields of its own, the `kstat` (?kstat) of the difference, with which every figure of it is a field, too;
--- a row with `text` (?string) is that line for people, and not in the data formats.
+-- a row with `text` (?string) is that line for people, and not in the data formats; one that is `hidden` (?boolean)
+-- counts as found if an operand names it, and is not shown.
 -- @table row
 
 --- A column: [1] the title, [2] what it shows: an expression (kstat.expression; default: the title) or a function(row);
@@ -78,7 +79,9 @@ end
 -- (?string): "gauge" (default), "counter", or "label": it names the row, as texts and the expressions module,
 -- instance, name and class do by themselves; `key` (?string): its name in the data formats and for --sort, where a
 -- title is not unique; `total` (?boolean|fun(values:{number,...}):any): false: it has none; `data` (?boolean): false:
--- not in the data formats; from `warning` (?number) on a number is yellow, from `critical` (?number) on red (--color).
+-- not in the data formats; from `warning` (?number) on a number is yellow, from `critical` (?number) on red (--color);
+-- `state` (?fun(value:any):?string): "ok", "warning" or "critical", for the colour of texts; `whole` (?boolean): of the
+-- last column: a text too long for the window goes on in the next line, and is never shortened.
 -- @table column
 
 --- An option: [1] its letter, [2] its name in the options; `long`, `arg`, `help` and `type` (?string): "number",
@@ -119,6 +122,8 @@ end
 --
 --   * `text` (fun(d:difference,now:sample,prev:?sample,options:table):string): gives the whole text of a tick, in place
 --     of a table of rows; the report uses its operands itself then
+--   * `none` (fun(rows:{row,...},options:table):?string): the line in place of rows if all that there are are hidden
+--   * `refresh` (fun(options:table):?boolean): whether each tick is shown in place of the one before, on a terminal
 --   * `heading` (string|fun(options:table):?string): a line above the titles
 --   * `squeeze` (boolean): a cell too wide takes its room from those that follow it (needs widths)
 --   * `gap` (string): between columns, default a space; `blank` (boolean): false: no empty line between blocks of
@@ -312,7 +317,7 @@ function report:evaluate(d, now, prev, given, filters)
   local columns = self.columns
   local skip_idle, sort, top = given.skip_idle or self.skip_idle, given.sort or self.sort, given.top or self.top
   local shown, of = {}, sort and {} -- values, and the rows that they belong to
-  local matched = 0
+  local matched, hidden = 0, {}
   for i = 1, #rows do
     local row = rows[i]
     local k = row.kstat
@@ -327,7 +332,9 @@ function report:evaluate(d, now, prev, given, filters)
     if self.names and own and not values.text then
       add_names(self.names, k and k.name, columns, values)
     end
-    if wanted and not (skip_idle and is_idle(values, columns)) then
+    if wanted and rawget(row, "hidden") then
+      hidden[#hidden + 1] = row
+    elseif wanted and not (skip_idle and is_idle(values, columns)) then
       shown[#shown + 1] = values
       if sort then
         of[values] = row
@@ -342,6 +349,9 @@ function report:evaluate(d, now, prev, given, filters)
   end
   for i = #shown, (top or #shown) + 1, -1 do
     shown[i] = nil
+  end
+  if #shown == 0 and #hidden > 0 and self.none then
+    shown[1] = { text = self.none(hidden, given) }
   end
   return shown, matched
 end
@@ -411,6 +421,7 @@ function report:open_sink(form, given, ks, write)
   for field, value in pairs(self) do
     look[field] = value
   end
+  look.refresh = self.refresh and self.refresh(given)
   if type(self.heading) == "function" then
     look.heading = self.heading(given)
     if look.heading ~= nil and type(look.heading) ~= "string" then
@@ -455,6 +466,9 @@ function report:loop(ks, given, filters, write, interval, count, skip)
     local rows, n = evaluate(self, d, now, prev, given, filters)
     matched = matched + n
     if wanted then
+      if sink.clear then
+        sink.clear()
+      end
       if lines and not dated then
         write(lines)
       end

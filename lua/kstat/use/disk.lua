@@ -1,0 +1,78 @@
+--- Disks, as kstatlua use measures them.
+--
+-- @module kstat.use.disk
+local culprits = require("kstat.use.culprits")
+local figures = require("kstat.use.figures")
+local tool = require("kstat.tool")
+
+local now, percent = figures.now, figures.percent
+
+local limits = {
+  { "disk", "utilization", "busy", unit = "%", file = "/proc/diskstats: io_ticks",
+    reason = "Without a limit: a disk that serves many requests at once is not full at 100 %." },
+  { "disk", "utilization", "busy rotational", unit = "%", warning = 90,
+    file = "/proc/diskstats: io_ticks, /sys/block/*/queue/rotational",
+    reason = "The same of a disk with turning parts, which serves one request after the other." },
+  { "disk", "saturation", "queue", unit = "requests", file = "/proc/diskstats: time_in_queue",
+    reason = "Mean number of requests in the queue and in service. Without a limit: disks differ." },
+  { "disk", "saturation", "queue full", unit = "%", critical = 90, quiet = true,
+    file = "/proc/diskstats: time_in_queue, /sys/block/*/queue/nr_requests",
+    reason = "The queue has no room for more: programs wait before their requests are even queued." },
+  { "disk", "saturation", "all stalled", unit = "%", critical = 5, quiet = true, file = "/proc/pressure/io: full",
+    reason = "Share of the time in which all work waited for I/O of the machine. It counts for disks that were busy " ..
+      "for half of that time or more." },
+  { "disk", "errors", "failed requests", unit = "", critical = 1, file = "/sys/block/*/device/ioerr_cnt",
+    reason = "Requests ended with an error: the disk, its cable or its controller fails." },
+  { "disk", "errors", "disks missing", unit = "", critical = 1,
+    file = "/sys/block/md*/md/degraded, /proc/mdstat",
+    reason = "The array lacks disks: the next one that fails may take the data with it." },
+  { "disk", "errors", "paths failed", unit = "", critical = 1, file = "/sys/block/dm-*/slaves/*/device/state",
+    reason = "Disks or paths below this device do not run." },
+  { "disk", "errors", "pool not online", unit = "", critical = 1, file = "/proc/spl/kstat/zfs/*/state",
+    reason = "A ZFS pool is degraded, faulted or suspended." },
+}
+
+local function missing_disks(d, k)
+  local degraded = now(d:lookup(k.module, k.instance, k.name .. ",array"), "degraded")
+  local status = d:lookup(k.module, k.instance, k.name .. ",status")
+  local required, active = now(status, "disks_required"), now(status, "disks_active")
+  return degraded or required and active and required - active
+end
+
+local function disk(d, add, k, stalled)
+  local function beside(what)
+    return d:lookup(k.module, k.instance, k.name .. "," .. what)
+  end
+  local busy, waits, serves = k:rate("rtime"), k:rate("wlentime"), k:rate("rlentime")
+  busy = busy and math.min(100 * busy, 100)
+  local queue = waits and serves and waits + serves
+  local rotational = now(beside("dev"), "rotational") == 1
+  local state = d:lookup("zfs/" .. k.name, 0, "state")
+  local users = culprits.io(d)
+  add("disk", k.name, {
+    [rotational and "busy rotational" or "busy"] = busy, queue = queue,
+    ["queue full"] = percent(queue, now(beside("queue"), "nr_requests")),
+    ["all stalled"] = busy and stalled and busy >= stalled / 2 and stalled or nil,
+    ["failed requests"] = figures.count(d:lookup(k.module .. "err", k.instance, k.name .. ",err"), "Hard Errors",
+      "Transport Errors"),
+    ["disks missing"] = missing_disks(d, k), ["paths failed"] = now(beside("map"), "devices_failed"),
+    ["pool not online"] = k.module == "zfs" and state and (now(state, "state", "string") == "ONLINE" and 0 or 1) or nil,
+  }, { ["busy rotational"] = users, ["queue full"] = users, ["all stalled"] = users })
+end
+
+local function measure(d, add, is_new)
+  local stalled = figures.share(d:lookup("pressure", 0, "io"), "full_nsec")
+  for _, k in ipairs(d:select({ class = "disk" })) do
+    local size = now(d:lookup(k.module, k.instance, k.name .. ",detail"), "size")
+    if k.type == "io" and not tool.passed_over[k.module] and size ~= 0 and not is_new(k) then
+      disk(d, add, k, stalled)
+    end
+  end
+end
+
+return {
+  limits = limits, measure = measure, processes = true,
+  select = { { module = "pressure", name = "io", class = "pressure" }, { class = "disk" },
+    { name = "*,dev", class = "device" }, { class = "device_queue" }, { class = "device_error" },
+    { class = "device_state" }, { module = "zfs/*", name = "state" }, { class = "cgroup" } },
+}

@@ -1,0 +1,84 @@
+--- Figures of kstats over an interval, each nil if there is none. Captures may hold anything.
+--
+-- @module kstat.use.figures
+local figures = {}
+
+--- What is there now.
+-- @tparam kstat|nil k of a difference
+-- @string statistic
+-- @string[opt="number"] kind of value that is wanted
+-- @return the value; nil: there is none of that kind
+function figures.now(k, statistic, kind)
+  local value = k and k:now():get(statistic)
+  return type(value) == (kind or "number") and value or nil
+end
+
+--- What was counted in the interval.
+-- @tparam kstat|nil k of a difference
+-- @param ... the names of statistics
+-- @treturn number|nil the sum of those that there are
+function figures.count(k, ...)
+  local sum
+  for _, statistic in ipairs({ ... }) do
+    local n = k and k:get(statistic)
+    sum = type(n) == "number" and (sum or 0) + math.max(n, 0) or sum
+  end
+  return sum
+end
+
+--- What was counted in the interval, of several kstats.
+-- @tparam {kstat,...} list
+-- @param ... the names of statistics
+-- @treturn number|nil
+function figures.sum_of(list, ...)
+  local sum
+  for _, k in ipairs(list) do
+    local n = figures.count(k, ...)
+    sum = n and (sum or 0) + n or sum
+  end
+  return sum
+end
+
+--- The kstat of several in which a figure is largest.
+-- @tparam {kstat,...} list
+-- @func figure function(k) that returns a number or nil
+-- @treturn number|nil the figure; nil: none has it
+-- @treturn kstat|nil
+function figures.most(list, figure)
+  local most, of
+  for _, k in ipairs(list) do
+    local n = figure(k)
+    if n and (not most or n > most) then
+      most, of = n, k
+    end
+  end
+  return most, of
+end
+
+--- What was counted, per second.
+-- @tparam kstat|nil k of a difference
+-- @param ... the names of statistics
+-- @treturn number|nil
+function figures.per_second(k, ...)
+  local n = figures.count(k, ...)
+  return n and k.elapsed and k.elapsed > 0 and n / k.elapsed or nil
+end
+
+--- A share in percent.
+-- @tparam number|nil part
+-- @tparam number|nil of
+-- @treturn number|nil nil also where `of` is 0
+function figures.percent(part, of)
+  return part and of and of > 0 and 100 * part / of or nil
+end
+
+--- The share of the interval that a counter of nanoseconds says. Captures do not know its unit, so rate() is no help.
+-- @tparam kstat|nil k of a difference
+-- @string statistic
+-- @treturn number|nil percent
+function figures.share(k, statistic)
+  local n = figures.per_second(k, statistic)
+  return n and math.min(n / 1e7, 100)
+end
+
+return figures

@@ -1,0 +1,56 @@
+--- Memory and swap space, as kstatlua use measures them.
+--
+-- @module kstat.use.memory
+local culprits = require("kstat.use.culprits")
+local figures = require("kstat.use.figures")
+
+local count, now, percent, per_second, share, sum_of = figures.count, figures.now, figures.percent, figures.per_second,
+  figures.share, figures.sum_of
+
+local limits = {
+  { "memory", "utilization", "used", unit = "%", warning = 90, file = "/proc/meminfo: MemTotal, MemAvailable",
+    reason = "Caches that can be dropped do not count. With the rest used, programs have to swap." },
+  { "memory", "saturation", "pressure", unit = "%", critical = 10, file = "/proc/pressure/memory: some",
+    reason = "Share of the time in which some thread waited for memory: reclaim, swap, pages read again." },
+  { "memory", "saturation", "all stalled", unit = "%", critical = 5, file = "/proc/pressure/memory: full",
+    reason = "Share of the time in which all work waited for memory and nothing went on." },
+  { "memory", "saturation", "swapped out", unit = "pages/s", warning = 1, critical = 100,
+    file = "/proc/vmstat: pswpout",
+    reason = "Memory was short. A few pages may have been idle for long; many are missed soon." },
+  { "memory", "errors", "oom kills", unit = "", critical = 1, file = "/proc/vmstat: oom_kill",
+    reason = "A process was killed for want of memory, of the machine or of its control group." },
+  { "memory", "errors", "uncorrected", unit = "", critical = 1, file = "/sys/devices/system/edac/mc: ue_count",
+    reason = "Memory returned wrong data." },
+  { "memory", "errors", "corrected", unit = "", critical = 1, file = "/sys/devices/system/edac/mc: ce_count",
+    reason = "Memory had an error that was corrected: such modules fail more and more." },
+  { "swap", "utilization", "used", unit = "%", warning = 80, file = "/proc/meminfo: SwapTotal, SwapFree",
+    reason = "When swap space is full, the next shortage of memory kills processes." },
+}
+
+local function measure(d, add)
+  local info, events, pressure = d:lookup("unix", 0, "meminfo"), d:lookup("unix", 0, "vm_events"),
+    d:lookup("pressure", 0, "memory")
+  local controllers = d:select("edac::mc*")
+  local total, available = now(info, "MemTotal"), now(info, "MemAvailable")
+  local faults = culprits.faults(d)
+  add("memory", "all", {
+    used = percent(total and available and total - available, total),
+    pressure = share(pressure, "some_nsec"), ["all stalled"] = share(pressure, "full_nsec"),
+    ["swapped out"] = per_second(events, "pswpout"), ["oom kills"] = count(events, "oom_kill"),
+    uncorrected = sum_of(controllers, "ue_count"), corrected = sum_of(controllers, "ce_count"),
+  }, {
+    used = culprits.memory(d), pressure = faults, ["all stalled"] = faults, ["swapped out"] = faults,
+    ["oom kills"] = culprits.groups(d, function(k) return count(k, "oom_kills") end),
+  })
+  local swap, free = now(info, "SwapTotal"), now(info, "SwapFree")
+  if swap and swap > 0 then
+    add("swap", "all", { used = percent(free and swap - free, swap) })
+  end
+end
+
+return {
+  limits = limits, measure = measure, processes = true,
+  select = { { module = "pressure", name = "memory", class = "pressure" },
+    { module = "unix", instance = 0, name = "/^(meminfo|vm_events)$/" },
+    { module = "edac", name = "mc*", class = "memory" }, { class = "cgroup" } },
+}
