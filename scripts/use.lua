@@ -1,19 +1,19 @@
 --- use: each resource of the machine: its utilization, saturation, errors, and whether that is too much.
 --
 -- This is Brendan Gregg's USE method in one report. What is measured, from where on it is a warning or critical, and
--- why, is in kstat.use.limits, which --explain prints. Only saturation and errors are ever critical; what cannot be
--- read is "-".
+-- why, is in the modules of kstat.use.resources, and --explain prints it. Only saturation and errors are ever critical;
+-- what cannot be read is "-".
 -- SPDX-License-Identifier: MIT
-local colour = require("kstat.colour")
 local kstat = require("kstat")
 local limits = require("kstat.use.limits")
 local resources = require("kstat.use.resources")
+local stdout = require("kstat.stdout")
 local tool = require("kstat.tool")
 
 local STATES = { [0] = "ok", "warning", "critical" }
 
 local limits_of = {} -- a resource's
-for _, limit in ipairs(limits.list) do
+for _, limit in ipairs(resources.limits) do
   limits_of[limit[1]] = limits_of[limit[1]] or {}
   table.insert(limits_of[limit[1]], limit)
 end
@@ -37,9 +37,40 @@ local function show(row, limit, value, severity, steady)
   end
 end
 
+-- The reasons of a state: what is too much, and who is to blame, where that is known.
+local reasons = {}
+reasons.__index = reasons
+
+function reasons:add(limit, value, who)
+  if type(who) == "function" then
+    who = who()
+  end
+  self[#self + 1] = { what = limit[3] .. " " .. limits.amount(value, limit.unit), who = who or "" }
+end
+
+-- The reasons; for people each with who is to blame, but for those that share it with the next one.
+function reasons:text(people)
+  local texts = {}
+  for i, reason in ipairs(self) do
+    local named = people and reason.who ~= "" and not (self[i + 1] and self[i + 1].who == reason.who)
+    texts[i] = reason.what .. (named and (" (%s)"):format(reason.who) or "")
+  end
+  return table.concat(texts, ", ")
+end
+
+-- Those who are to blame.
+function reasons:culprits()
+  local texts, seen = {}, { [""] = true }
+  for _, reason in ipairs(self) do
+    texts[#texts + 1] = not seen[reason.who] and reason.who or nil
+    seen[reason.who] = true
+  end
+  return table.concat(texts, ", ")
+end
+
 -- The row of a resource that was measured.
 local function row_of(measured, steady)
-  local row, reasons = { resource = measured.resource, name = measured.name }, {}
+  local row, why = { resource = measured.resource, name = measured.name }, setmetatable({}, reasons)
   for _, limit in ipairs(limits_of[measured.resource]) do
     local value = measured.values[limit[3]]
     if value then
@@ -50,26 +81,45 @@ local function row_of(measured, steady)
       else
         show(row, limit, value, severity, steady)
       end
-      reasons[#reasons + 1] = severity > 0 and limit[3] .. " " .. limits.amount(value, limit.unit) or nil
+      if severity > 0 then
+        why:add(limit, value, measured.who[limit[3]])
+      end
     end
   end
-  row.state, row.why = STATES[row.severity], table.concat(reasons, ", ")
+  row.state, row.why, row.who = STATES[row.severity], why:text(), why:culprits()
+  row.reasons = why:text(true)
   return row
 end
 
-local function rows(d, _, _, options)
-  local list, ok = {}, 0
-  for _, measured in ipairs(resources.measure(d)) do
-    local row = row_of(measured, options.openmetrics)
-    ok = row.severity == 0 and ok + 1 or ok
-    if not options.worst or (row.severity or 0) > 0 then
-      list[#list + 1] = row
-    end
+local function rows(d, _, prev, options)
+  local list, most = {}, options.watch and select(2, stdout.window())
+  for i, measured in ipairs(resources.measure(d, prev, options.operands)) do
+    list[i] = row_of(measured, options.openmetrics)
   end
-  if options.worst and #list == 0 then
-    list[1] = { text = ("%d resources are ok"):format(ok) }
+  local narrow, hidden = most and #list > most - 3, 0
+  for _, row in ipairs(list) do
+    row.hidden = (options.worst or narrow) and (row.severity or 0) == 0
+    hidden = row.hidden and hidden + 1 or hidden
+  end
+  if narrow and not options.worst and hidden < #list then
+    list[#list + 1] = { text = ("%d more, which are ok"):format(hidden) }
   end
   return list
+end
+
+local WORDS = { fs = "file system", cgroup = "control group", disk = "disk", link = "link", table = "table" }
+
+-- What -x says where nothing is wrong: which resources are well, and of which nothing is known.
+local function all_well(list)
+  local well, unknown, resource, same = 0, 0, nil, true
+  for _, row in ipairs(list) do
+    well, unknown = well + (row.severity and 1 or 0), unknown + (row.severity and 0 or 1)
+    same = same and (resource == nil or resource == row.resource)
+    resource = row.resource
+  end
+  local word = same and WORDS[resource] or "resource"
+  return ("all well: %d %s%s"):format(well, word, well == 1 and "" or "s") ..
+    (unknown > 0 and ("; of %d nothing is known"):format(unknown) or "")
 end
 
 -- --- columns -------------------------------------------------------------------------------------
@@ -83,14 +133,10 @@ local function saturation_text(row)
   return number:format(row.saturation) .. unit .. " " .. row.saturation_of
 end
 
--- The state and what led to it: the last column, so that escape sequences disturb no other one.
-local function state_column(coloured)
-  return { "state", function(row)
-    return row.state and row.state .. (row.why ~= "" and ": " .. row.why or "")
-  end, align = "left", format = function(text)
-    return coloured and colour.paint(text, text:match("^%l+")) or text
-  end }
-end
+-- The state and what led to it, which is never cut.
+local STATE = { "state", function(row)
+  return row.state and row.state .. (row.reasons ~= "" and ": " .. row.reasons or "")
+end, align = "left", whole = true, state = function(text) return text:match("^%l+") end }
 
 local function columns(options)
   local list = {
@@ -103,7 +149,7 @@ local function columns(options)
   end
   if not (options.json or options.csv or options.openmetrics) then
     add({ "util", "utilization", unit = "%" }, { "saturation", saturation_text, align = "left" },
-      { "errors", format = "%.0f" }, state_column(colour.wanted(options.color)))
+      { "errors", format = "%.0f" }, STATE)
     return list
   end
   -- Labels of metrics must not change with their values: these have no state and no reasons.
@@ -112,7 +158,7 @@ local function columns(options)
     { "errors", about = "errors in the interval, and those that last" },
     { "severity", about = "0 ok, 1 warning, 2 critical" })
   if not options.openmetrics then
-    add({ "state" }, { "why" })
+    add({ "state" }, { "why" }, { "who" })
   end
   return list
 end
@@ -122,14 +168,20 @@ return kstat.report({
   name = "use", about = "Each resource of the machine: utilization, saturation, errors, and whether that is too much.",
   options = {
     { "x", "worst", help = "only resources that are not ok" },
+    { nil, "watch", help = "each report in place of the one before, every second if no interval is given" },
     { nil, "explain", help = "what is measured, the limits, the kernel's files and the reasons" },
   },
   check = function(options)
     if options.explain then
       tool.show(limits.explain())
+    elseif options.watch and (options.replay or not select(2, stdout.window())) then
+      return "--watch needs a terminal and the running machine; an interval gives one report after the other"
+    elseif options.watch then
+      options.interval, options.timestamp = options.interval or 1, options.timestamp or "d"
     end
     return nil
   end,
+  refresh = function(options) return options.watch end, none = all_well,
   note = "Without an interval it looks for a second. States: ok, warning, critical; what cannot be read is \"-\".",
-  select = resources.select, columns = columns, rows = rows,
+  select = function(options) return resources.select(options.operands) end, columns = columns, rows = rows,
 })

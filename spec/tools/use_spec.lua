@@ -314,6 +314,31 @@ describe("kstatlua use on a recorded tree", function()
   end)
 end)
 
+describe("kstatlua use of a narrow window", function()
+  -- The lines of a capture of a full file system, of which a server with a long name says nothing.
+  local function lines(columns)
+    local samples = {}
+    for i = 1, 2 do
+      samples[i] = { capture.kstat("fs", 0, "/srv/a", "fs", 1, 0, i * 10,
+        '"mount_point":"/srv/a/long/way/down/to/home","used":99,"available":1,"answered":0,' ..
+        '"read_only":0,"options":"rw","device":"storage.example.org:/export/home"') }
+    end
+    local r = run.run({ "kstatlua", "use", "-x", env = { KSTAT_SOURCE = capture.file(samples), COLUMNS = columns } })
+    assert.equal("", r.err)
+    return r.out
+  end
+
+  it("shortens names in the middle, and breaks reasons at blanks, also in a pipe", function()
+    assert.equal("resource name                         util saturation       errors state\n" ..
+      "fs       /srv/a/long/way/down/to/home 99.0 99.0% space full      1 critical: space 99%, " ..
+      "space full 99%, no answer 1 (storage.example.org:/export/home)\n", lines(""))
+    assert.equal("resource name           util saturation      errors state\n" ..
+      "fs       /srv/a/~o/home 99.0 99.0% space fu~      1 critical: space 99%, space\n" ..
+      (" "):rep(52) .. "full 99%, no answer 1\n" .. (" "):rep(52) .. "(storage.example.org:/export\n" ..
+      (" "):rep(52) .. "/home)\n", lines("80"))
+  end)
+end)
+
 describe("kstatlua use of arrays", function()
   it("shows disks that are missing and paths that failed", function()
     local rows = rows_of({ "0.01", "1" },
@@ -375,12 +400,30 @@ describe("kstatlua use of a capture", function()
           '"ipackets64":0,"opackets64":%d,"noxmtbuf":0'):format(state, i * changes, i * 98))
       end
     end
+    assert.is_nil(rows_with('"used":1', function(i)
+      return i == 2 and capture.kstat("link", 0, "eth7", "net", 1, 15, 20, '"carrier_changes":2') or
+        capture.named("x", 1, 10, '"n":1')
+    end)["link eth7"], "came within the interval")
     local function qdisc(i)
       return capture.kstat("qdisc", 0, "eth7", "qdisc", 1, 0, i * 10, ('"drops":%d'):format(i * 14))
     end
     assert.equal("carrier changes 2", rows_with('"used":1', link(1, 2))["link eth7"].why)
     assert.equal("dropped 12.5%", rows_with('"used":1', link(1, 0), qdisc)["link eth7"].why)
     assert.is_nil(rows_with('"used":1', link(0, 2), qdisc)["link eth7"])
+  end)
+
+  it("says nothing of carriers of links without a cable, which come and go with containers", function()
+    local function said(name, kind)
+      return rows_with('"used":1', function(i)
+        return capture.kstat("link", 0, name, "net", 1, 0, i * 10,
+          ('"link_state":0,"carrier_changes":%d%s'):format(i, kind and (',"kind":"%s"'):format(kind) or ""))
+      end)["link " .. name].why
+    end
+    for _, name in ipairs({ "veth12ab", "tap0", "docker0", "br-12ab" }) do
+      assert.equal("", said(name))
+    end
+    assert.same({ "", "carrier changes 1", "carrier changes 1" }, { said("eth0", "veth"), said("bond0", "bond"),
+      said("eno1") })
   end)
 
   it("passes over values of a wrong type", function()
@@ -402,10 +445,10 @@ describe("kstatlua use", function()
   local small = run.tree_env("small")
 
   it("explains every limit with the kernel's file and the reason", function()
-    local limits = require("kstat.use.limits")
+    local limits = require("kstat.use.resources").limits
     local r = run.run({ "kstatlua", "use", "--explain" })
     assert.same({ "", 0 }, { r.err, r.status })
-    for _, limit in ipairs(limits.list) do
+    for _, limit in ipairs(limits) do
       assert.truthy(r.out:find(("  %s: %s, "):format(limit[2], limit[3]), 1, true), limit[3])
       assert.truthy(r.out:find("\n    " .. limit.file .. "\n    " .. limit.reason .. "\n", 1, true), limit[3])
       assert.is_true(limit[2] ~= "utilization" or limit.critical == nil, limit[3] .. ": utilization is no emergency")
@@ -418,7 +461,7 @@ describe("kstatlua use", function()
     for _, case in ipairs(LIMITS) do
       known[case[1]:match("^%l+") .. " " .. case[2]] = true
     end
-    for _, limit in ipairs(require("kstat.use.limits").list) do
+    for _, limit in ipairs(require("kstat.use.resources").limits) do
       local limited = limit.warning or limit.critical
       assert.is_true(not limited or limit[1] == "fs" or known[limit[1] .. " " .. limit[3]], limit[3])
     end
@@ -430,8 +473,25 @@ describe("kstatlua use", function()
     assert.matches("^resource name +util saturation +errors state\n", r.out)
     assert.equal(3, select(2, r.out:gsub("\n", "")))
     r = run.run({ "kstatlua", "use", "-x", "0.01", "1", env = small })
-    assert.matches("^resource[^\n]*\n18 resources are ok\n$", r.out)
+    assert.matches("^resource[^\n]*\nall well: 18 resources\n$", r.out)
     assert.equal("", run.run({ "kstatlua", "use", "-jx", "0.01", "1", env = small }).out)
+  end)
+
+  it("takes resources and names, with -x where they are well, too", function()
+    local function use(...)
+      local words = { "kstatlua", "use", ... }
+      words[#words + 1], words[#words + 2], words.env = "0.01", "1", small
+      local r = run.run(words)
+      return r.out:match("^resource[^\n]*\n(.*)$"), r.err, r.status
+    end
+    assert.same({ "all well: 8 disks\n", "", 0 }, { use("-x", "disk") })
+    assert.same({ "all well: 1 resource\n", "", 0 }, { use("-x", "cpu") })
+    assert.same({ "all well: 9 resources\n", "", 0 }, { use("-x", "disk", "cpu") })
+    assert.same({ "", "use: nothing here is called 'dsk'; did you mean 'disk'?\n", 1 }, { use("-x", "dsk") })
+    assert.matches("^disk +sda [^\n]*\n$", (use("sda")))
+    local r = run.run({ "kstatlua", "use", "/", "0.01", "1" })
+    assert.same({ "", 0 }, { r.err, r.status })
+    assert.matches("^resource[^\n]*\nfs +/ [^\n]*\n$", r.out)
   end)
 
   it("has colours on request, and by itself on terminals only", function()
