@@ -46,8 +46,11 @@ end
 
 -- The name of disk n: sda, sdb, ... sdz, sdaa.
 local function disk_name(n)
-  local first = n >= 26 and string.char(96 + math.floor(n / 26)) or ""
-  return "sd" .. first .. string.char(97 + n % 26)
+  local letters = ""
+  repeat
+    n, letters = math.floor(n / 26) - 1, string.char(97 + n % 26) .. letters
+  until n < 0
+  return "sd" .. letters
 end
 
 local function put_cpus(put, o)

@@ -14,24 +14,26 @@
 #include "base/error.h"
 #include "source/linux/linux.h"
 
-/*
- * A file is read again if its image is older than this (ns), even within a round: a kstat must not show
- * old data. The image of a file that takes long to read may be older, in proportion, so that reading it
- * again never becomes most of the work.
- */
-#define MAX_AGE 20000000
-#define MAX_AGE_OF_READING 16
+void
+ks_linux_parsed(struct ks_linux *lx)
+{
+	for (struct ks_image *im = lx->is_unparsed ? lx->images : NULL; im != NULL; im = im->next) {
+		if (im->is_unparsed)
+			ks_reading_end(&im->reading, 0);
+		im->is_unparsed = false;
+	}
+	lx->is_unparsed = false;
+}
 
 /* Reads an image if need be. Returns 0 or an errno. */
 static int
 fetch(struct ks_linux *lx, struct ks_image *im)
 {
-	if (im->round != lx->round || gethrtime() - im->taken > MAX_AGE + MAX_AGE_OF_READING * im->took) {
-		im->round = lx->round;
-		(void)ks_image_read(im, &lx->root[im->file->root]);
+	if (ks_reading_is_due(&im->reading, lx->round)) {
+		(void)ks_image_read(im, &lx->root[im->file->root], lx->round);
+		lx->is_unparsed = im->is_unparsed = true;
 	}
-	if (im->err == 0 && (lx->taken == 0 || im->taken < lx->taken))
-		lx->taken = im->taken;
+	ks_linux_taken(lx, im->err, im->reading.taken);
 	return im->err;
 }
 
@@ -90,8 +92,7 @@ ks_linux_try_once(struct ks_linux *lx, enum ks_root root, const char *path)
 	lx->scratch_file = (struct ks_file){ root, lx->scratch_path, KS_MADE_ANYHOW, false };
 	lx->scratch.file = &lx->scratch_file;
 	err = ks_image_once(&lx->scratch, &lx->root[root]);
-	if (err == 0 && (lx->taken == 0 || lx->scratch.taken < lx->taken))
-		lx->taken = lx->scratch.taken;
+	ks_linux_taken(lx, err, lx->scratch.reading.taken);
 	lx->im = &lx->scratch;
 	return err;
 }
@@ -119,7 +120,7 @@ ks_linux_was_read(const struct ks_linux *lx, const struct ks_file *file)
 
 	while (im != NULL && im->file != file)
 		im = im->next;
-	return im != NULL && im->round == lx->round;
+	return im != NULL && im->reading.round == lx->round;
 }
 
 DIR *

@@ -93,9 +93,9 @@ read_anew(struct ks_image *im, bool kernel)
 	return err;
 }
 
-/* Keeps the result of a reading that began at that time, and returns it. */
+/* Keeps the result of a reading, and returns it. */
 static int
-finish(struct ks_image *im, const struct ks_dir *root, hrtime_t began, int err)
+finish(struct ks_image *im, const struct ks_dir *root, int err)
 {
 	ks_note_lack(root, err);
 	if (err == EIO && root->lack != NULL)
@@ -105,12 +105,12 @@ finish(struct ks_image *im, const struct ks_dir *root, hrtime_t began, int err)
 	if (im->data != NULL)
 		im->data[im->len] = '\0';
 	im->err = err;
-	im->took += gethrtime() - began;
+	ks_reading_end(&im->reading, 0); /* a failure is one for the whole round */
 	return err;
 }
 
 int
-ks_image_read(struct ks_image *im, const struct ks_dir *root)
+ks_image_read(struct ks_image *im, const struct ks_dir *root, uint64_t round)
 {
 	int err = 0;
 
@@ -120,8 +120,7 @@ ks_image_read(struct ks_image *im, const struct ks_dir *root)
 		im->fd = -1;
 	}
 	im->seq++;
-	im->taken = gethrtime();
-	im->took = 0;
+	ks_reading_begin(&im->reading, round);
 	if (im->fd >= 0 && (err = read_anew(im, root->kernel)) != 0) {
 		/* The file may have been removed and created again. */
 		(void)close(im->fd);
@@ -139,7 +138,7 @@ ks_image_read(struct ks_image *im, const struct ks_dir *root)
 		(void)close(im->fd);
 		im->fd = -1;
 	}
-	return finish(im, root, im->taken, err);
+	return finish(im, root, err);
 }
 
 int
@@ -151,7 +150,7 @@ ks_image_once(struct ks_image *im, const struct ks_dir *root)
 
 	im->absent = false;
 	im->fd = ks_kept_take(root, path, &slot);
-	err = ks_image_read(im, root);
+	err = ks_image_read(im, root, 0);
 	if (im->fd >= 0 && err == 0)
 		ks_kept_put(root, path, slot, im->fd);
 	else if (im->fd >= 0)

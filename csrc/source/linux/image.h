@@ -14,6 +14,7 @@
 
 #include "kstat.h"
 #include "source/linux/kept.h"
+#include "source/linux/reading.h"
 #include "source/linux/text.h"
 
 /* The last two are for warnings alone: the path is that of a mount, or the name of a GPU. */
@@ -50,10 +51,9 @@ struct ks_image {
 	char *data;       /* owned; NUL-terminated, though the file may hold NULs itself */
 	size_t len;
 	size_t cap;
-	uint64_t round;   /* round of the last reading; 0: never read */
 	uint64_t seq;     /* counts the readings: what was parsed from an image remembers it */
-	hrtime_t taken;   /* when the last reading began */
-	hrtime_t took;    /* how long it lasted */
+	struct ks_reading reading; /* the last one */
+	bool is_unparsed; /* it was read for the kstat, or the scan, that is under way */
 };
 
 static inline struct ks_text
@@ -76,8 +76,11 @@ void ks_note_lack(const struct ks_dir *dir, int err);
 
 void ks_image_free(struct ks_image *im);
 
-/* Reads the file into the image. Returns 0 or an errno, which the image keeps; its contents are empty then. */
-int ks_image_read(struct ks_image *im, const struct ks_dir *root);
+/*
+ * Reads the file into the image, in a round. Returns 0 or an errno, which the image keeps; its contents are empty
+ * then.
+ */
+int ks_image_read(struct ks_image *im, const struct ks_dir *root, uint64_t round);
 
 /* Reads the image's file anew; its descriptor is not the image's. Returns as ks_image_read() does. */
 int ks_image_once(struct ks_image *im, const struct ks_dir *root);

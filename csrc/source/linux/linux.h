@@ -225,7 +225,16 @@ struct ks_linux {
 	struct ks_texts texts;      /* copies of texts for its values */
 	char text[512];
 	hrtime_t taken;             /* when the oldest image was read that the reading has used; 0: none */
+	bool is_unparsed;           /* some images were read that are parsed now */
 };
+
+/* Notes that the kstat under way uses what was read at that time, if the reading worked. */
+static inline void
+ks_linux_taken(struct ks_linux *lx, int err, hrtime_t taken)
+{
+	if (err == 0 && (lx->taken == 0 || taken < lx->taken))
+		lx->taken = taken;
+}
 
 /* --- files --------------------------------------------------------------------------------------------- */
 
@@ -250,6 +259,9 @@ const struct ks_image *ks_linux_once(struct ks_linux *lx, const struct ks_unit *
 
 /* The same without a message: returns 0 or an errno. The user is warned of neither. */
 int ks_linux_try_once(struct ks_linux *lx, enum ks_root root, const char *path);
+
+/* Counts the time up to now as the time that it took to read and to parse the images that were read last. */
+void ks_linux_parsed(struct ks_linux *lx);
 
 /* True if this round has read the file already. */
 bool ks_linux_was_read(const struct ks_linux *lx, const struct ks_file *file);

@@ -94,7 +94,7 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		const struct ks_subsystem *sub = ks_linux_subsystem(s);
 		struct ks_units *units = &lx->sub[s].units;
-		int rc;
+			int rc;
 
 		if (lx->sub[s].off || lx->sub[s].absent)
 			continue;
@@ -106,6 +106,7 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 		units->now = ks_linux_now(lx);
 		rc = sub->scan != NULL ? sub->scan(lx, units) : sub->listing != NULL ?
 		    ks_listing_scan(lx, units, sub->listing) : ks_linux_scan_files(lx, s);
+		ks_linux_parsed(lx);
 		if (rc < 0)
 			return ks_fail(ENOMEM, "out of memory");
 		changed |= rc;
@@ -168,6 +169,7 @@ linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 	struct ks_unit *unit = unit_of(lx, cookie, &lx->part);
 	const struct ks_shape *shape;
 	uint64_t *served;
+	int rc;
 
 	if (unit == NULL)
 		return ks_fail(ENXIO, "%s:%d:%s is gone", ksp->ks_module, ksp->ks_instance, ksp->ks_name);
@@ -179,7 +181,9 @@ linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 		lx->root[i].kept = lx->root[i].kernel ? &lx->kept : NULL;
 	*served = lx->round;
 	lx->taken = 0;
-	if ((lx->part->read != NULL ? lx->part->read(lx, unit, r) : read_text(lx, unit, r, cookie >> 48)) != 0)
+	rc = lx->part->read != NULL ? lx->part->read(lx, unit, r) : read_text(lx, unit, r, cookie >> 48);
+	ks_linux_parsed(lx);
+	if (rc != 0)
 		return -1;
 	if (lx->part->type == KSTAT_TYPE_NAMED) {
 		ks_record_clean_texts(r);

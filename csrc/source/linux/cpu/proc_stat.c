@@ -96,7 +96,7 @@ parse_stat(struct ks_linux *lx, const struct ks_image *im, bool with_cpus)
 	if (with_cpus) {
 		st->known = st->strangers = 0;
 		st->cpus_seq = im->seq;
-		ks_cpu_ticks_begin(&s->ticks, lx->tree.now == 0 ? im->taken : lx->tree.now);
+		ks_cpu_ticks_begin(&s->ticks, lx->tree.now == 0 ? im->reading.taken : lx->tree.now);
 	}
 	while (ks_text_line(&all, &line)) {
 		if (ks_text_starts(&line, "cpu")) {

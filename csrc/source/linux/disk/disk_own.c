@@ -5,8 +5,6 @@
 
 const struct ks_file ks_diskstats_file = { KS_ROOT_PROC, "diskstats", KS_MADE_BRIEFLY, false };
 
-#define MAX_AGE 20000000 /* ns; as of any file that several kstats are made of */
-
 /* Appends a text as far as there is room, and returns the place behind it. */
 static char *
 append(char *to, const char *end, const char *s)
@@ -51,11 +49,12 @@ read_own(struct ks_linux *lx, struct ks_own_disks *own, const struct ks_unit *un
 {
 	char path[96];
 
-	if (own->last.round == lx->round && own->last.disk == disk && gethrtime() - own->last.taken < MAX_AGE)
+	if (own->last.disk != disk)
+		own->last.reading.round = 0;
+	if (!ks_reading_is_due(&own->last.reading, lx->round))
 		return;
-	own->last.round = lx->round;
 	own->last.disk = disk;
-	own->last.taken = gethrtime();
+	ks_reading_begin(&own->last.reading, lx->round);
 	ks_disk_path(path, sizeof(path), "class/block", unit->key, "/stat");
 	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, own->last.text, sizeof(own->last.text)) < 0)
 		own->last.text[0] = '\0';
@@ -77,7 +76,6 @@ ks_own_line(struct ks_linux *lx, struct ks_own_disks *own, const struct ks_unit 
 	*line = ks_text_of(own->last.text, strlen(own->last.text));
 	if (!ks_text_at_number(line))
 		return false;
-	if (lx->taken == 0 || own->last.taken < lx->taken)
-		lx->taken = own->last.taken;
+	ks_linux_taken(lx, 0, own->last.reading.taken);
 	return true;
 }

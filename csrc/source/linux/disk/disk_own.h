@@ -22,9 +22,8 @@ struct ks_own_disks {
 	uint32_t n;                  /* how many it read; KS_FEW_DISKS + 1 means any larger number */
 	bool few;                    /* the round before read only few of the disks of the machine */
 	struct {
-		uint64_t round; /* 0: nothing */
+		struct ks_reading reading;
 		uint32_t disk;
-		hrtime_t taken;
 		char text[512];
 	} last; /* the file that was read last: several kstats are made of it */
 };

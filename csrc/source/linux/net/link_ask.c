@@ -5,9 +5,6 @@
 #include "base/clock.h"
 #include "source/linux/net/links.h"
 
-/* An answer that is older (ns) is asked for again, even within a round. */
-#define MAX_AGE 20000000
-
 struct ks_netlink *
 ks_link_netlink(struct ks_linux *lx)
 {
@@ -105,13 +102,13 @@ ask(struct ks_linux *lx, uint64_t news, bool scan)
 	int err;
 
 	s->seq++;
-	s->taken = gethrtime();
+	ks_reading_begin(&s->reading, lx->round);
 	err = ks_link_dump(&s->nl, everything, take_message, &a);
 	if ((err == EOPNOTSUPP || err == EINVAL) && !everything) { /* kernels before 4.7 */
 		s->counters_apart = false;
 		return ask(lx, news, scan);
 	}
-	s->round = err == 0 ? lx->round : 0;
+	ks_reading_end(&s->reading, err);
 	if (err == 0 && everything)
 		s->known = news;
 	return err;
@@ -123,10 +120,9 @@ ks_link_refresh(struct ks_linux *lx)
 	struct ks_link_state *s = ks_link_state(lx);
 	int err = 0;
 
-	if (s->round != lx->round || gethrtime() - s->taken > MAX_AGE)
+	if (ks_reading_is_due(&s->reading, lx->round))
 		err = ask(lx, ks_netlink_news(&s->nl), false);
-	if (err == 0 && (lx->taken == 0 || s->taken < lx->taken))
-		lx->taken = s->taken;
+	ks_linux_taken(lx, err, s->reading.taken);
 	return err;
 }
 

@@ -76,9 +76,8 @@ struct ks_link_state {
 	bool counters_apart; /* the kernel answers questions for counters alone */
 	uint64_t listed;     /* ks_netlink_news() before the last scan that listed the links */
 	uint64_t known;      /* the same before everything was asked for last, by a scan or by a reading */
-	uint64_t round;      /* in which it was asked last */
 	uint64_t seq;        /* counts the answers */
-	hrtime_t taken;      /* when it was asked last */
+	struct ks_reading reading; /* the last one */
 };
 
 static inline struct ks_link_state *

@@ -16,10 +16,6 @@
 #include "source/linux/net/diag.h"
 #include "source/linux/process/processes.h"
 
-/* An answer that is older (ns, beside what it took) is asked for again, even within a round. */
-#define MAX_AGE 20000000
-#define MAX_AGE_OF_WORK 4
-
 enum { L_SOCKETS, L_QUEUE, L_QUEUE_MAX, L_DROPS, L_ADDRESS, L_UID, L_PID, L_FNAME, L_PROCESSES };
 
 #define FIELDS \
@@ -56,10 +52,8 @@ struct listener {
 
 struct state {
 	struct ks_netlink nl; /* first: see ks_diag_start() */
-	uint64_t round; /* in which the kernel was asked last */
 	uint64_t seq;   /* counts the answers */
-	hrtime_t taken; /* when it was asked last */
-	hrtime_t took;  /* how long that took, and the search for owners */
+	struct ks_reading reading; /* the last one, with the search for owners */
 	uint64_t owned; /* the answer for which owners were looked for */
 	struct ks_socket *sockets; /* those of the answer; owned */
 	size_t n, cap;
@@ -157,12 +151,11 @@ ask(struct ks_linux *lx, bool scan)
 
 	s->seq++;
 	s->n = 0;
-	s->taken = gethrtime();
+	ks_reading_begin(&s->reading, lx->round);
 	err = ks_diag_dump(&s->nl, AF_INET, 1u << KS_TCP_LISTEN, take_message, &a);
 	if (err == 0)
 		err = ks_diag_dump(&s->nl, AF_INET6, 1u << KS_TCP_LISTEN, take_message, &a);
-	s->took = gethrtime() - s->taken;
-	s->round = err == 0 ? lx->round : 0;
+	ks_reading_end(&s->reading, err);
 	return err;
 }
 
@@ -188,7 +181,7 @@ have_owner(struct ks_linux *lx, const struct listener *l, struct ks_values *vals
 	if (s->owned != s->seq) {
 		ks_process_find_sockets(lx, s->sockets, s->n, note_owner);
 		s->owned = s->seq;
-		s->took = gethrtime() - s->taken;
+		ks_reading_end(&s->reading, 0);
 	}
 	if (l->pid == 0)
 		return;
@@ -208,13 +201,13 @@ read_listener(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	struct ks_process owner = { .tid = 0 };
 	int err = 0;
 
-	if (s->round != lx->round || gethrtime() - s->taken > MAX_AGE + MAX_AGE_OF_WORK * s->took)
+	if (ks_reading_is_due(&s->reading, lx->round))
 		err = ask(lx, false);
 	if (err != 0)
 		return ks_fail(err, "cannot ask the kernel for listening sockets: %s", strerror(err));
 	if (l->seq != s->seq)
 		return ks_linux_gone(unit);
-	lx->taken = s->taken;
+	ks_linux_taken(lx, 0, s->reading.taken);
 	ks_have(&vals, L_SOCKETS, l->sockets);
 	ks_have(&vals, L_QUEUE, l->queue);
 	ks_have(&vals, L_QUEUE_MAX, l->queue_max);

@@ -11,8 +11,6 @@
 #include "source/linux/net/links.h"
 #include "source/linux/widen.h"
 
-#define MAX_AGE 20000000 /* an answer that is older (ns) is asked for again, even within a round */
-
 enum { Q_KIND = KS_QDISC_COUNTERS };
 
 #define COUNT(stat, desc) KS_COUNT(stat, KSTAT_DATA_UINT64, desc)
@@ -37,9 +35,8 @@ struct queue {
 };
 
 struct state {
-	uint64_t round; /* in which the kernel was asked last */
-	uint64_t seq;   /* counts the answers */
-	hrtime_t taken; /* when it was asked last */
+	uint64_t seq; /* counts the answers */
+	struct ks_reading reading; /* the last one */
 };
 
 struct answer {
@@ -92,9 +89,9 @@ ask(struct ks_linux *lx, struct ks_netlink *nl, bool scan)
 	int err;
 
 	s->seq++;
-	s->taken = gethrtime();
+	ks_reading_begin(&s->reading, lx->round);
 	err = ks_netlink_dump(nl, RTM_GETQDISC, &head, sizeof(head), take_message, &a);
-	s->round = err == 0 ? lx->round : 0;
+	ks_reading_end(&s->reading, err);
 	return err;
 }
 
@@ -109,13 +106,13 @@ read_queue(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 
 	if (nl == NULL)
 		return ks_linux_gone(unit);
-	if (s->round != lx->round || gethrtime() - s->taken > MAX_AGE)
+	if (ks_reading_is_due(&s->reading, lx->round))
 		err = ask(lx, nl, false);
 	if (err != 0)
 		return ks_fail(err, "cannot ask the kernel for queues of network links: %s", strerror(err));
 	if (q->seq != s->seq)
 		return ks_linux_gone(unit);
-	lx->taken = s->taken;
+	ks_linux_taken(lx, 0, s->reading.taken);
 	for (size_t i = 0; i < KS_QDISC_COUNTERS; i++) {
 		uint64_t v = q->qdisc.counter[i];
 
