@@ -90,6 +90,15 @@ describe("kstat.nginx", function()
     server = first
   end)
 
+  it("says which process has the name, also where the one that took it became a daemon", function()
+    start({ daemon = true })
+    local first = server
+    start({ kstats = first.kstats })
+    serves_without_metrics(("published by process %s %%(nginx%%), child of process %%d+, which is dead; an nginx beside"):format(first.pid))
+    server:remove()
+    server = first
+  end)
+
   it("serves whatever the options are", function()
     for _, setup in ipairs({ "nonsense = 1", "labels = { 'nothing' }", "buckets = { 3, 2 }", "status = 7",
         "labels = { { name = 'le', from = '$host' } }", "labels = { { name = 'snaptime', from = '$host' } }" }) do

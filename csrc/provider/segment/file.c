@@ -4,13 +4,17 @@
  */
 #include "provider/segment/file.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -236,6 +240,73 @@ find_file(struct found *f, const struct ks_seg_dir *d, const char *file)
 	return 1;
 }
 
+/* --- who publishes it already ------------------------------------------------------------------------ */
+
+#define WHO 160 /* bytes of a text that names a process */
+
+/* Stores the number and name of a process: "process 123 (nginx)". */
+static void
+name_process(char who[WHO], unsigned long pid)
+{
+	char path[64], name[32] = "";
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%lu/comm", pid);
+	f = fopen(path, "re");
+	if (f != NULL) {
+		if (fgets(name, sizeof(name), f) != NULL)
+			name[strcspn(name, "\n")] = '\0';
+		(void)fclose(f);
+	}
+	(void)snprintf(who, WHO, name[0] != '\0' ? "process %lu (%s)" : "process %lu", pid, name);
+}
+
+/* Whether a process has mapped the file. Only its own user and root can see that. */
+static bool
+has_mapped(const char *pid, const struct stat *st)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	bool found = false;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%.20s/maps", pid);
+	f = fopen(path, "re");
+	while (f != NULL && !found && getline(&line, &room, f) > 0) {
+		unsigned device[2];
+		unsigned long long inode;
+
+		found = sscanf(line, "%*s %*s %*s %x:%x %llu", &device[0], &device[1], &inode) == 3 &&
+		    inode == st->st_ino && device[0] == major(st->st_dev) && device[1] == minor(st->st_dev);
+	}
+	free(line);
+	if (f != NULL)
+		(void)fclose(f);
+	return found;
+}
+
+/* Names the first process that has mapped the file, if one can be seen, and its dead creator. */
+static void
+name_heir(char who[WHO], const struct stat *st, uint32_t creator)
+{
+	DIR *processes = opendir("/proc");
+	const struct dirent *e;
+	size_t n;
+
+	who[0] = '\0';
+	while (processes != NULL && (e = readdir(processes)) != NULL) {
+		if (isdigit((unsigned char)e->d_name[0]) && has_mapped(e->d_name, st)) {
+			name_process(who, strtoul(e->d_name, NULL, 10));
+			break;
+		}
+	}
+	if (processes != NULL)
+		(void)closedir(processes);
+	n = strlen(who);
+	(void)snprintf(who + n, WHO - n, n > 0 ? ", child of process %u, which is dead" :
+	    "children of process %u, which is dead", creator);
+}
+
 static int
 busy(const struct found *f, const struct ks_seg_dir *d, const char *file, const char *how)
 {
@@ -251,27 +322,26 @@ static int
 join(struct kstat_pub *pub, struct found *f, const struct ks_seg_dir *d, const char *file, int flags)
 {
 	bool same_space, same_process;
-	char who[64];
+	char who[WHO];
 
 	if (!f->good)
 		return f->live ? busy(f, d, file, "in another format or of another user") : 0;
 	same_space = f->h.pid_space == ks_pid_space();
 	same_process = same_space && f->h.creator_pid == (uint32_t)getpid() &&
 	    f->h.creator == ks_owner_process();
-	(void)snprintf(who, sizeof(who), "process %u", f->h.creator_pid);
+	name_process(who, f->h.creator_pid);
 	if (f->live && !same_process && !(flags & KSTAT_PUBLISH_SHARED)) {
 		/* A dead one's children may publish on; but mostly it is about to let go. */
 		if (ks_owner_alive(f->h.creator))
 			return busy(f, d, file, who);
 		if (!ks_seg_wait_end(f->fd)) {
-			(void)snprintf(who, sizeof(who), "children of process %u, which is dead",
-			    f->h.creator_pid);
+			name_heir(who, &f->st, f->h.creator_pid);
 			return busy(f, d, file, who);
 		}
 		f->live = false;
 	}
 	if (((f->h.flags ^ (uint32_t)flags) & KSTAT_PUBLISH_PRIV) != 0) {
-		(void)strcat(who, " with other permissions");
+		(void)strncat(who, " with other permissions", sizeof(who) - strlen(who) - 1);
 		f->good = f->live; /* nothing is kept of a dead one */
 		return f->live ? busy(f, d, file, who) : 0;
 	}
