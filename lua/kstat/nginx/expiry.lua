@@ -2,7 +2,7 @@
 local M = {}
 
 local CLASSES = { http = true, upstream = true, app_counter = true, app_histogram = true, http_time = true,
-  upstream_time = true, app_histogram_time = true }
+  upstream_time = true, app_histogram_time = true, stream = true, stream_time = true }
 
 -- What a kstat has counted, and its labels' row: a kstat of times belongs to the row that it is called after.
 local function look(k)

@@ -120,6 +120,27 @@ local function cache_families(w, classes)
   end
 end
 
+local function stream_families(w, classes)
+  local list = classes.stream
+  if not list then
+    return
+  end
+  w:codes("nginx_stream_sessions", "sessions by status", list)
+  w:histogram("nginx_stream_session_duration_seconds", "time of a session", classes.stream_time or {}, "time", 1e6)
+  w:numbers("nginx_stream_received_bytes", "counter", "bytes from clients", list, "received")
+  w:numbers("nginx_stream_sent_bytes", "counter", "bytes to clients", list, "sent")
+end
+
+-- What nginx, its Lua and this module are, as labels of a 1.
+local function build_family(w)
+  local number = ngx.config.nginx_version
+  local lua = ngx.config.ngx_lua_version
+  w:family("nginx_build_info", "gauge", "versions: nginx, its module for Lua, LuaJIT, kstat")
+  w:sample(core.metric_labels("version", ("%d.%d.%d"):format(number / 1e6, number / 1e3 % 1e3, number % 1e3),
+    "lua_module", ("%d.%d.%d"):format(lua / 1e6, lua / 1e3 % 1e3, lua % 1e3),
+    "luajit", jit.version:gsub("^LuaJIT ", ""), "kstat", core.version), 1)
+end
+
 local function server_families(w, classes, values)
   local connections = (classes.nginx_connections or {})[1]
   if connections then
@@ -133,6 +154,11 @@ local function server_families(w, classes, values)
   w:numbers("nginx_shdict_capacity_bytes", "gauge", "sizes of lua_shared_dict", classes.nginx_dict or {}, "capacity")
   w:numbers("nginx_shdict_free_bytes", "gauge", "whole pages of it that are free", classes.nginx_dict or {}, "free")
   w:numbers("nginx_worker_lua_bytes", "gauge", "memory of a worker's Lua", classes.nginx_worker or {}, "lua")
+  w:numbers("nginx_cache_size_bytes", "gauge", "bytes that files of a cache take", classes.nginx_cache_size or {},
+    "size")
+  w:numbers("nginx_cache_files", "gauge", "files of a cache", classes.nginx_cache_size or {}, "files")
+  w:single("nginx_workers", "gauge", "workers that are configured", ngx.worker.count())
+  build_family(w)
   w:single("nginx_worker_restarts", "counter", "workers started in place of one that ended", values.restarts)
   w:single("nginx_reloads", "counter", "reloads of the configuration", values.reloads)
   w:single("kstat_rows", "gauge", "sets of labels that have a row", values.rows)
@@ -254,7 +280,7 @@ end
 -- How many sets of labels have a row.
 local function count_rows(classes)
   local rows = 0
-  for _, class in ipairs({ "http", "upstream", "app_counter", "app_gauge", "app_histogram_time" }) do
+  for _, class in ipairs({ "http", "upstream", "stream", "app_counter", "app_gauge", "app_histogram_time" }) do
     for _, row in ipairs(classes[class] or {}) do
       local owner = row.owner and row.labels ~= ""
       rows = rows + ((row.is_used or owner and not row.labels:find('="other"', 1, true)) and 1 or 0)
@@ -293,6 +319,7 @@ function M.render(server, ks, format, emit)
       requests(w, classes, server)
       upstream_families(w, classes)
       cache_families(w, classes)
+      stream_families(w, classes)
       server_families(w, classes, values)
     end
     own_families(w, classes, server)

@@ -58,12 +58,14 @@
 -- @function queue:done
 
 local answers = require("kstat.nginx.answers")
+local caches = require("kstat.nginx.caches")
 local expiry = require("kstat.nginx.expiry")
 local log = require("kstat.nginx.log")
 local own = require("kstat.nginx.own")
 local publication = require("kstat.nginx.publication")
 local rows = require("kstat.nginx.rows")
 local servers = require("kstat.nginx.server")
+local stream = require("kstat.nginx.stream")
 local unknown = require("kstat.unknown")
 local upstreams = require("kstat.nginx.upstreams")
 
@@ -78,7 +80,7 @@ local OPTIONS = {
   buckets = { "table", BUCKETS }, percentiles = { "boolean", true }, bytes = { "boolean", true },
   max_rows = { "number", 2000 }, capacity = { "number" }, persistent = { "boolean", false }, expire = { "number" },
   precise = { "boolean", false }, upstreams = { "boolean", false }, connections = { "boolean", true },
-  dicts = { "boolean", false },
+  dicts = { "boolean", false }, caches = { "table" }, stream = { "string" },
   -- The name of the counter of errors, where there are metrics of one's own only: see kstat.nginx.prometheus.
   errors = { "string" },
 }
@@ -114,7 +116,11 @@ local function checked(given)
       options.capacity <= 2 ^ 30) then
     error("setup: capacity: a whole number of bytes, 65536 to 1073741824, expected", 0)
   end
+  caches.check(options.caches or {})
   options.labels = log.labels(options.labels)
+  if options.stream and options.stream:sub(1, 1) ~= "/" then
+    options.stream = ngx.config.prefix() .. options.stream
+  end
   local _
   _, _, options.bounds = own.scaled("seconds", options.buckets)
   options.capacity = options.capacity or math.min(2 ^ 30, math.max(2 ^ 26, 2 * options.max_rows * ROW_BYTES))
@@ -171,7 +177,15 @@ local function start(options)
   if not server.requests or options.upstreams and not server.cache then
     return nil, message
   end
-  return server
+  local ok = true
+  if options.caches then
+    server.caches, message = caches.rows(server)
+    ok = server.caches
+  end
+  if ok and options.stream then
+    ok, message = stream.publish(server, options)
+  end
+  return ok and server or nil, message
 end
 
 -- --- the object -----------------------------------------------------------------------------------------
@@ -194,7 +208,9 @@ end
 -- The work of each second.
 local function make_tick(server)
   local expire = server.options.expire
-  local clean = expire and ngx.worker.id() == 0 and expiry.new(server, function() return server:chain() end, expire)
+  local is_first = ngx.worker.id() == 0
+  local clean = expire and is_first and expiry.new(server, function() return server:chain() end, expire)
+  local read_stream = is_first and server.streams and stream.reader(server)
   local last = ngx.now()
   return function(premature)
     if premature then
@@ -203,6 +219,9 @@ local function make_tick(server)
     local ok, message = pcall(function()
       server:refresh()
       answers.rest()
+      if read_stream then
+        read_stream()
+      end
       local now = ngx.now()
       if clean and now - last >= math.max(1, expire / 4) then
         last = now
@@ -219,6 +238,9 @@ end
 local function worker(server)
   publication.find_directory(server.pub)
   server:start_worker()
+  if server.caches and ngx.worker.id() == 0 then
+    caches.start(server)
+  end
   local ok, message = ngx.timer.every(1, make_tick(server))
   if not ok then
     warn("no timer: ", message)
@@ -322,7 +344,8 @@ end
 --- Publishes the metrics of this nginx: for `init_by_lua`. Never raises.
 -- @tparam[opt] table given see doc/nginx.md: `name` (string), `labels` ({string|label,...}), `status` ("class"|"code"),
 -- `buckets` ({number,...}), `percentiles`, `bytes`, `precise`, `persistent`, `upstreams`, `connections` and `dicts`
--- (boolean), `max_rows` and `capacity` (integer), `expire` (number: seconds)
+-- (boolean), `max_rows` and `capacity` (integer), `expire` (number: seconds), `stream` (string: a log), `caches`
+-- ({[string]=string}: directories)
 -- @treturn metrics
 function M.setup(given)
   local ok, kn, message = pcall(function()

@@ -77,7 +77,8 @@ function M.row(prefix, values)
     end)
   end
   local name = words[1] and table.concat(words, ",") or "all"
-  if prefix == "" and (words[1] == "nginx" or words[1] == "up" or words[1] == "app") then
+  if prefix == "" and (words[1] == "nginx" or words[1] == "up" or words[1] == "app" or
+      words[1] == "stream") then
     changed = true
   end
   if changed or #name > MOST_NAME then
