@@ -86,6 +86,18 @@ end
 
 -- --- rows -----------------------------------------------------------------------------------
 
+-- Bytes per second, and the share of the time that block I/O took.
+local function add_io(row, further)
+  local function rate(value)
+    return value and row.elapsed > 0 and value / row.elapsed or nil
+  end
+  row.read, row.write = rate(figure(further, row, "io", "nread")), rate(figure(further, row, "io", "nwritten"))
+  row.cancelled = rate(figure(further, row, "io", "ncancelled"))
+  row.io = (row.read or 0) + (row.write or 0)
+  local delay = rate(row.k:get("blkio_time"))
+  row.DLY = delay and math.min(100 * delay / 1e9 / row.nlwp, 100)
+end
+
 -- What sorting and choosing need of a process.
 local function new_row(k, options, further)
   local now = k:now() -- a capture does not say that these are no counters
@@ -107,9 +119,8 @@ local function new_row(k, options, further)
     row.time = ((now:get("utime") or 0) + (now:get("stime") or 0)) / 1e9
     row.size, row.rss, row.pri = now:get("size"), now:get("rssize"), now:get("pri")
   end
-  if options.by == "io" then
-    local bytes = (figure(further, row, "io", "nread") or 0) + (figure(further, row, "io", "nwritten") or 0)
-    row.io = row.elapsed > 0 and bytes / row.elapsed or 0
+  if options.io or options.by == "io" then
+    add_io(row, further)
   end
   row.group = options.groups and figure(further, row, "cgroup", "cgroup", true)
   return row
@@ -149,17 +160,6 @@ local function add_microstates(row, further)
   row.VCX, row.ICX = figure(further, row, "status", "vctx"), figure(further, row, "status", "ictx")
 end
 
--- Bytes per second, and the share of the time that block I/O took.
-local function add_io(row, further)
-  local function rate(value)
-    return value and row.elapsed > 0 and value / row.elapsed or nil
-  end
-  row.read, row.write = rate(figure(further, row, "io", "nread")), rate(figure(further, row, "io", "nwritten"))
-  row.cancelled = rate(figure(further, row, "io", "ncancelled"))
-  local delay = rate(row.k:get("blkio_time"))
-  row.DLY = delay and math.min(100 * delay / 1e9 / row.nlwp, 100)
-end
-
 -- The name of a row: its command line, or that of the program and its threads.
 local function name_of(row, now, options, further)
   local name = now:get("fname") or row.k.name
@@ -175,8 +175,6 @@ local function complete(row, options, further)
   row.user, row.process = tool.user_name(now:get("euid")), name_of(row, now, options, further)
   if options.microstates or options.verbose then
     return add_microstates(row, further)
-  elseif options.io then
-    add_io(row, further)
   end
   row.size, row.rss, row.pri, row.nice = now:get("size"), now:get("rssize"), now:get("pri"), now:get("nice")
   row.time = ((now:get("utime") or 0) + (now:get("stime") or 0)) / 1e9
@@ -197,12 +195,12 @@ local function sums_of(list, options, physical)
     local name = options.groups and row.group or not options.groups and tool.user_name(row.uid) or "-"
     local sum = found[name]
     if not sum then
-      sum = { name = name, nproc = 0, size = 0, rss = 0, time = 0, cpu = 0, io = 0 }
+      sum = { name = name, nproc = 0, rss = 0 }
       found[name], sums[#sums + 1] = sum, sum
     end
     sum.nproc = sum.nproc + 1
-    for _, field in ipairs({ "size", "rss", "time", "cpu", "io" }) do
-      sum[field] = sum[field] + (row[field] or 0)
+    for _, field in ipairs({ "size", "rss", "time", "cpu", "io", "read", "write", "cancelled" }) do
+      sum[field] = row[field] and (sum[field] or 0) + row[field] or sum[field]
     end
     sum.memory = physical and 100 * sum.rss / physical or nil
   end

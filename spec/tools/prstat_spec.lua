@@ -119,6 +119,15 @@ describe("prstat on a capture", function()
 ]] .. TOTAL, prstat("-d", "10", "2"))
   end)
 
+  it("adds up what the processes of a user or control group read and write", function()
+    assert.equal([[
+ NPROC USERNAME  READ/s WRITE/s  CANC/s      TIME   CPU
+     2 root        130K   1024K      0K   0:04:35 62.5%
+     1 4242          7K      0K      0K   0:00:00  0.0%
+]] .. TOTAL, prstat("-t", "-d", "10", "2"))
+    assert.truthy(prstat("-dZ", "10", "2"):find("130K   1024K      0K   0:04:35 62.5% /web.slice\n", 1, true))
+  end)
+
   it("shows command lines, and names that are no wider than their columns", function()
     local out = prstat("-A", "10", "2")
     assert.truthy(out:find("50.0% java -jar a.jar\n", 1, true) and out:find("0.0% [idle: x]\n", 1, true), out)

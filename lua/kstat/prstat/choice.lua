@@ -42,7 +42,7 @@ local KEYS = { cpu = true, time = true, size = true, rss = true, pri = true, pid
 local DEFAULT_LINES, DEFAULT_SUMS, DEFAULT_INTERVAL = 15, 5, 5
 
 -- What cannot be used together: each with those behind it.
-local RIVALS = { users = { "threads", "microstates", "verbose", "io", "args", "all", "groups" }, all = { "groups" },
+local RIVALS = { users = { "threads", "microstates", "verbose", "args", "all", "groups" }, all = { "groups" },
   microstates = { "io", "verbose" }, verbose = { "io" }, args = { "threads" } }
 
 local function letter_of(name)

@@ -63,6 +63,7 @@ end
 local PID = { "PID", "pid", width = 6, align = "right", format = "%d", kind = "label" }
 local TIME = column("TIME", 9, { field = "time", format = time_text, unit = "s", about = "CPU time since the start" })
 local CPU = column("CPU", 5, { field = "cpu", format = "%.1f%%", unit = "%", about = "share of all CPUs" })
+local READ, WRITE, CANCELLED = bytes("READ/s", "read"), bytes("WRITE/s", "write"), bytes("CANC/s", "cancelled")
 local STATE = { "STATE", "state", width = 6, align = "left" }
 
 local function user(options)
@@ -88,7 +89,7 @@ function columns.of_processes(options)
       share("SLP"), share("LAT"), column("VCX", 4, { format = count_text }), column("ICX", 4, { format = count_text }),
       column("SCL", 4, {}), column("SIG", 4, {}), name(options) }
   elseif options.io then
-    return { PID, user(options), bytes("READ/s", "read"), bytes("WRITE/s", "write"), bytes("CANC/s", "cancelled"),
+    return { PID, user(options), READ, WRITE, CANCELLED,
       share("DLY", "share of the time in which it waited for block I/O"), STATE, TIME, CPU, name(options) }
   end
   return { PID, user(options), size("SIZE", "size"), size("RSS", "rss"), STATE,
@@ -100,7 +101,8 @@ end
 -- @tparam table options
 -- @treturn {column,...}
 function columns.of_sums(options)
-  local list = { column("NPROC", 6, { field = "nproc", format = "%d", align = "right" }), size("SIZE", "size"),
+  local n = column("NPROC", 6, { field = "nproc", format = "%d", align = "right" })
+  local list = options.io and { n, READ, WRITE, CANCELLED, TIME, CPU } or { n, size("SIZE", "size"),
     size("RSS", "rss"), column("MEMORY", 6, { field = "memory", format = "%.1f%%", unit = "%" }), TIME, CPU }
   if options.groups then
     list[#list + 1] = { "CGROUP", "name", align = "left" }
