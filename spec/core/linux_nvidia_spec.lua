@@ -38,6 +38,7 @@ describe("GPUs of NVIDIA", function()
   end
 
   it("have their figures, each with its unit", function()
+    trouble("pending 1\n")
     local found, r = read("nvidia:::")
     assert.equal("", r.err)
     same(found, "nvidia:0:gpu0", { state = "ok", name = "Stub H100 80GB HBM3", driver_version = "580.65.06",

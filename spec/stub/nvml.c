@@ -5,8 +5,11 @@
  *   hang FUNCTION    this function does not return, as long as the file says so
  *   lost N           GPU N has fallen off the bus; reset N: it has to be reset
  *   init CODE        nvmlInit returns this code
- *   xid N            GPU 1 had the XID error N; each further line is a further error
- *   power N          what GPU 0 draws, in mW
+ *   xid N            GPU 1 had the XID error N since somebody asked last; each further line is a further error
+ *   heat N           ns for which GPU 0 was too hot, power N: for which it was at its power limit
+ *   uncorrected N    memory errors of GPU 0 since the driver was loaded, and corrected N
+ *   pending N        1 if GPU 0 has a row of memory to replace; failed N: 1 if a row could not be replaced
+ *   width N          lanes of PCIe of GPU 0
  *
  * With NVML_OLD defined it is the library of a driver from 2014: without functions that came later.
  * SPDX-License-Identifier: MIT
@@ -44,12 +47,12 @@ says(const char *word, int nth)
 	return found;
 }
 
-static int
-number(const char *word, int otherwise)
+static long long
+number(const char *word, long long otherwise)
 {
 	const char *argument = says(word, 0);
 
-	return argument != NULL ? atoi(argument) : otherwise;
+	return argument != NULL ? atoll(argument) : otherwise;
 }
 
 /* What every function does first: hangs, or returns an error of the GPU. */
@@ -72,7 +75,7 @@ begin(const char *function, nvmlDevice_t device)
 API(nvmlInit, void)
 {
 	BEGIN(NULL);
-	return number("init", 0);
+	return (int)number("init", 0);
 }
 API(nvmlDeviceGetCount, unsigned *n)
 {
@@ -136,12 +139,12 @@ API(nvmlDeviceGetTemperature, nvmlDevice_t d, unsigned sensor, unsigned *v)
 	*v = 64 - 20 * (unsigned)d->number;
 	return sensor == 0 ? 0 : 2;
 }
-ONE(nvmlDeviceGetPowerUsage, d->number == 0 ? (unsigned)number("power", 699000) : 4000)
+ONE(nvmlDeviceGetPowerUsage, d->number == 0 ? 699000 : 4000)
 ONE(nvmlDeviceGetEnforcedPowerLimit, d->number == 0 ? 700000 : 60000)
 ONE(nvmlDeviceGetPerformanceState, d->number == 0 ? 0 : 8)
 ONE(nvmlDeviceGetCurrPcieLinkGeneration, d->number == 0 ? 5 : 1)
 ONE(nvmlDeviceGetMaxPcieLinkGeneration, d->number == 0 ? 5 : 4)
-ONE(nvmlDeviceGetCurrPcieLinkWidth, 16)
+ONE(nvmlDeviceGetCurrPcieLinkWidth, d->number == 0 ? (unsigned)number("width", 16) : 16)
 ONE(nvmlDeviceGetMaxPcieLinkWidth, 16)
 
 API(nvmlDeviceGetClockInfo, nvmlDevice_t d, unsigned type, unsigned *v)
@@ -170,7 +173,7 @@ API(nvmlDeviceGetCurrentClocksThrottleReasons, nvmlDevice_t d, ull *v)
 API(nvmlDeviceGetTotalEccErrors, nvmlDevice_t d, unsigned type, unsigned counter, ull *v)
 {
 	BEGIN(d);
-	*v = 10 * counter + 2 - type;
+	*v = counter == 1 ? 12 - type : (ull)(type == 0 ? number("corrected", 2) : number("uncorrected", 1));
 	return d->number == 0 ? 0 : 3;
 }
 
@@ -178,7 +181,7 @@ API(nvmlDeviceGetTotalEccErrors, nvmlDevice_t d, unsigned type, unsigned counter
 API(nvmlInit_v2, void)
 {
 	BEGIN(NULL);
-	return number("init", 0);
+	return (int)number("init", 0);
 }
 API(nvmlDeviceGetCount_v2, unsigned *n)
 {
@@ -223,8 +226,8 @@ API(nvmlDeviceGetRemappedRows, nvmlDevice_t d, unsigned *corrected, unsigned *un
 	BEGIN(d);
 	*corrected = 3;
 	*uncorrected = 1;
-	*pending = 1;
-	*failed = 0;
+	*pending = (unsigned)number("pending", 0);
+	*failed = (unsigned)number("failed", 0);
 	return d->number == 0 ? 0 : 3;
 }
 API(nvmlDeviceGetTotalEnergyConsumption, nvmlDevice_t d, ull *v)
@@ -241,6 +244,8 @@ API(nvmlDeviceGetViolationStatus, nvmlDevice_t d, unsigned policy, struct violat
 {
 	BEGIN(d);
 	*v = (struct violation){ 1784000000000000, 1000 * (policy + 1) };
+	if (policy < 2 && d->number == 0)
+		v->time = (ull)number(policy == 0 ? "power" : "heat", 1000 * (policy + 1));
 	return 0;
 }
 API(nvmlDeviceGetPcieThroughput, nvmlDevice_t d, unsigned counter, unsigned *v)
@@ -302,7 +307,8 @@ API(nvmlDeviceRegisterEvents, nvmlDevice_t d, ull types, void *set)
 }
 API(nvmlEventSetWait_v2, void *set, struct event *e, unsigned ms)
 {
-	const char *xid = *(int *)set == 1 ? says("xid", told) : NULL;
+	static int asked; /* times for the second GPU */
+	const char *xid = *(int *)set == 1 && asked++ > 0 ? says("xid", told) : NULL;
 
 	BEGIN(&gpus[*(int *)set]);
 	if (xid == NULL || ms != 0)

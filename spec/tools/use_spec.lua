@@ -36,13 +36,19 @@ local function apply(files)
   end
 end
 
+-- The tree, and a stub of the library of NVIDIA's driver, which reads what is wrong in a file of the tree.
+local function tree_env()
+  return { KSTAT_PROC = tree .. "/proc", KSTAT_SYS = tree .. "/sys", NVML_STUB = tree .. "/nvml",
+    KSTAT_NVML = run.build .. "/spec/nvml_stub.so" }
+end
+
 -- A capture of the tree with the files of f(0), and ten seconds later with those of f(n).
 local function two_samples(f, n)
   local out = {}
   for i, files in ipairs({ f(0), f(n) }) do
     apply(files)
     apply({ ["proc/uptime"] = ("%d.00 9.00\n"):format(5000 + 10 * i) })
-    local r = run.run({ "kstat", "-j", env = { KSTAT_PROC = tree .. "/proc", KSTAT_SYS = tree .. "/sys" } })
+    local r = run.run({ "kstat", "-j", ":::", "nvidia:::none", "nvidia::/,/:none", env = tree_env() })
     assert.equal("", r.err)
     out[i] = r.out
   end
@@ -137,6 +143,15 @@ local function group_pressure(line)
   end
 end
 
+local DRIVER = "proc/driver/nvidia/version"
+
+-- GPUs of the stub, by a word that it knows.
+local function gpu(word, factor)
+  return function(n)
+    return { [DRIVER] = "NVRM\n", nvml = ("%s %d\n"):format(word, n * (factor or 1)) }
+  end
+end
+
 local VMSTAT = "nr_free_pages 250000\npgfault 1\n"
 
 -- The row, what is measured, its state, a value below the limit and one at it, and the files by that value.
@@ -210,6 +225,28 @@ local LIMITS = {
   { "cgroup web.service", "cpu", "warning", 89, 90, quota },
   { "cgroup web.service", "throttled", "warning", 9, 10, throttled },
   { "cgroup web.service", "throttled", "critical", 9, 50, throttled },
+  { "gpu gpu0", "throttled by heat", "warning", 0.9, 1, gpu("heat", 1e8) }, -- percent of ten seconds
+  { "gpu gpu0", "throttled by heat", "critical", 0, 10, gpu("heat", 1e8) },
+  { "gpu gpu0", "throttled by power", "warning", 9, 10, gpu("power", 1e8) },
+  { "gpu gpu0", "uncorrected", "critical", 0, 1, gpu("uncorrected") },
+  { "gpu gpu0", "corrected", "warning", 9, 10, gpu("corrected") },
+  { "gpu gpu0", "rows not replaced", "critical", 0, 1, gpu("failed") },
+  { "gpu gpu0", "rows to replace", "warning", 0, 1, gpu("pending") },
+  { "gpu gpu0", "lanes missing", "warning", 0, 1, function(n)
+    return gpu("width")(16 - n)
+  end },
+  { "gpu card0", "uncorrected", "critical", 0, 1, function(n)
+    return { ["sys/class/drm/card0/device/vendor"] = "0x1002\n",
+      ["sys/class/drm/card0/device/ras/umc_err_count"] = ("ue: %d\nce: 0\n"):format(n) }
+  end },
+  { "gpu card1", "throttled by heat", "critical", 0, 1, function(n)
+    return { ["sys/class/drm/card1/device/vendor"] = "0x8086\n",
+      ["sys/class/drm/card1/gt/gt0/throttle_reason_thermal"] = n .. "\n" }
+  end },
+  { "gpu card1", "throttled by power", "warning", 0, 1, function(n)
+    return { ["sys/class/drm/card1/device/vendor"] = "0x8086\n",
+      ["sys/class/drm/card1/device/tile0/gt0/freq0/throttle/reason_pl1"] = n .. "\n" }
+  end },
 }
 
 describe("kstatlua use on a recorded tree", function()
@@ -231,6 +268,34 @@ describe("kstatlua use on a recorded tree", function()
       assert.equal(state, row.state)
     end)
   end
+
+  it("has GPUs: how busy they are, who uses them, what their drivers report, and those that are lost", function()
+    apply({ [DRIVER] = "NVRM\n", nvml = "xid 79\n", ["sys/class/drm/card3/device/vendor"] = "0x1a03\n" })
+    local rows = rows_of({ "gpu", "0.02", "1" }, tree_env())
+    assert.same({ 97, "ok" }, { rows["gpu gpu0"].utilization, rows["gpu gpu0"].state })
+    local one = rows["gpu gpu1"]
+    assert.same({ "critical", "XID 1", "XID 79" }, { one.state, one.why, one.who })
+    assert.is_nil(rows["gpu card3"], "nothing is known of it")
+    apply({ nvml = "xid 31\n" })
+    assert.equal("XID of a program 1", rows_of({ "gpu", "0.02", "1" }, tree_env())["gpu gpu1"].why)
+    local path = two_samples(gpu("power", 1e8), 50)
+    assert.equal("[4711] 88%", rows_of({}, { KSTAT_SOURCE = path })["gpu gpu0"].who)
+    os.remove(path)
+    apply({ nvml = "lost 0\n" })
+    local r = run.run({ "kstatlua", "use", "-j", "gpu", "0.02", "1", env = tree_env() })
+    assert.truthy(r.out:find('"why":"no answer 1","who":"lost"', 1, true), r.out)
+    assert.truthy(r.err:find("gpu0: lost", 1, true), r.err)
+  end)
+
+  it("has an Intel GPU at work while it does not sleep, and an AMD one as its driver says", function()
+    local rows = look(function(n)
+      return { ["sys/class/drm/card0/device/vendor"] = "0x1002\n",
+        ["sys/class/drm/card0/device/gpu_busy_percent"] = "37\n", ["sys/class/drm/card1/device/vendor"] = "0x8086\n",
+        ["sys/class/drm/card1/gt/gt0/rc6_residency_ms"] = n .. "\n" }
+    end, 2500)
+    assert.equal(37, rows["gpu card0"].utilization)
+    assert.equal(75, rows["gpu card1"].utilization)
+  end)
 
   it("has no limit for a busy disk that does not turn, and none for an idle one when all work waits", function()
     local rows = look(function(n) return { ["proc/diskstats"] = diskstats(n * 100, n) } end, 100)
@@ -457,7 +522,8 @@ describe("kstatlua use", function()
 
   -- Those that trees cannot have are in specs of their own.
   it("has a spec for every limit", function()
-    local known = { ["disk disks missing"] = true, ["disk paths failed"] = true, ["link carrier changes"] = true }
+    local known = { ["disk disks missing"] = true, ["disk paths failed"] = true, ["link carrier changes"] = true,
+      ["gpu no answer"] = true, ["gpu XID"] = true, ["gpu XID of a program"] = true }
     for _, case in ipairs(LIMITS) do
       known[case[1]:match("^%l+") .. " " .. case[2]] = true
     end

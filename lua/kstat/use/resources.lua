@@ -22,7 +22,7 @@ local parts_in_order = {}
 -- @table limits
 resources.limits = {}
 
-for i, name in ipairs({ "cpu", "memory", "disk", "fs", "network", "tables", "cgroup" }) do
+for i, name in ipairs({ "cpu", "memory", "disk", "fs", "network", "tables", "cgroup", "gpu" }) do
   parts_in_order[i] = require("kstat.use." .. name)
   for _, limit in ipairs(parts_in_order[i].limits) do
     resources.limits[#resources.limits + 1] = limit
