@@ -1,6 +1,42 @@
 -- What `make install` leaves behind works where it is put, without the environment's help.
 local run = require("support.run")
 
+describe("bootstrap", function()
+  -- Runs it where nothing is installed, with stand-ins for Debian's tools.
+  local function bootstrap(tools, option)
+    local dir = run.directory()
+    for name, text in pairs(tools) do
+      run.write_file(dir .. "/" .. name, "#!/bin/sh\n" .. text .. "\n")
+    end
+    local r = run.shell(("chmod +x %s/*; ln -s $(command -v grep) $(command -v rm) %s; PATH=%s ./bootstrap %s"):format(
+      dir, dir, dir, option))
+    run.remove_directory(dir)
+    return r
+  end
+  local NOTHING = "exit 1"
+
+  it("prints the line for the administrator without root and sudo", function()
+    local r = bootstrap({ id = "echo 1000", ["dpkg-query"] = NOTHING }, "--build")
+    assert.same({ 1, "" }, { r.status, r.out })
+    assert.matches("\napt%-get update && apt%-get [^\n]* install gcc [^\n]*libpcre2%-dev[^\n]*\n$", r.err)
+    assert.falsy(r.err:find("chromium", 1, true))
+    assert.truthy(bootstrap({ id = "echo 1000", ["dpkg-query"] = NOTHING }, "").err:find("chromium", 1, true))
+  end)
+
+  it("installs nothing where all is there, and refuses other options", function()
+    local r = bootstrap({ ["dpkg-query"] = "echo install ok installed" }, "")
+    assert.same({ 0, "", "" }, { r.status, r.out, r.err })
+    assert.equal(2, bootstrap({}, "--bild").status)
+  end)
+
+  it("says what it installs and how large that is", function()
+    local sudo = "case $* in *--assume-no*) echo Need to get 64 MB; exit 1 ;; apt-get\\ -q*) echo installed ;; esac"
+    local r = bootstrap({ id = "echo 1000", ["dpkg-query"] = NOTHING, sudo = sudo }, "--build")
+    assert.matches("^To build and run kstat these packages are [^:]*: gcc [^\n]*\nNeed to get 64 MB\n.*installed\n$",
+      r.out)
+  end)
+end)
+
 describe("make install", function()
   local root, prefix
 
@@ -79,7 +115,7 @@ describe("make install", function()
     assert.equal("", r.err)
     assert.truthy(r.out:find("^unix:0:system_misc:ncpus\t%d+\n$"))
     r = installed({ prefix .. "/bin/kstat", "-l", "cpu_stat:0::/^intr/", "1", "1" })
-    assert.truthy(r.out:find("cpu_stat:0:cpu_stat0:intrblk\n", 1, true))
+    assert.truthy(r.out:find("cpu_stat:0:cpu_stat0:intr\n", 1, true))
   end)
 
   it("gives a kstatlua that finds the module and the scripts", function()
@@ -252,7 +288,8 @@ main(void)
       prefix .. " --static --cflags --libs kstat")
     local program = root .. "/man_page_io_alone"
     local r = run.tool("cc -static -std=gnu11 -o " .. program .. " spec/c/man_page_io.c " .. flags.out:gsub("\n", " "))
-    assert.equal("", r.err)
+    -- The C library's remark about dlopen(), which loads the library of GPUs, is for those who ask for these.
+    assert.equal("", (r.err:gsub("[^\n]*: in function [^\n]*:\n[^\n]*Using 'dlopen' in statically[^\n]*\n", "")))
     assert.equal(0, r.status)
     r = installed({ program })
     assert.equal(0, r.status, r.err)

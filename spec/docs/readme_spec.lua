@@ -37,14 +37,14 @@ describe("the README", function()
 
   it("installs with a command that shows live numbers", function()
     local line = blocks("sh")[1]
-    assert.truthy(line:find("^%./bootstrap && make %-j2 && build/bin/kstat %-p unix:0:system_misc 1 3\n$"))
+    assert.truthy(line:find("^%./bootstrap %-%-build && make %-j2 && build/bin/kstat %-p unix:0:system_misc 1 3\n$"))
     local r = run.run({ "kstat", "-p", "unix:0:system_misc", "1", "3" })
     assert.equal(0, r.status)
     assert.equal(3, select(2, r.out:gsub("unix:0:system_misc:nproc\t%d+\n", "")))
   end)
 
   it("names the command that runs these tests", function()
-    assert.equal("make check\n", blocks("sh")[2])
+    assert.equal("./bootstrap && make check\n", blocks("sh")[2])
     assert.truthy(run.read_file("Makefile"):find("\ncheck:", 1, true))
   end)
 
