@@ -27,9 +27,8 @@ cut_off(const struct ks_seg_file *f, uint64_t at)
 	return errno != 0 ? ks_fail(errno, "%s: %s", f->path, strerror(errno)) : damaged(f, at, "the file ends");
 }
 
-/* n bytes at an offset; false with errno, 0 if the file does not have them. */
-static bool
-read_at(const struct ks_seg_file *f, void *to, size_t n, uint64_t offset)
+bool
+ks_seg_file_read(const struct ks_seg_file *f, void *to, size_t n, uint64_t offset)
 {
 	char *p = to;
 
@@ -116,7 +115,7 @@ ks_seg_file_open(struct ks_seg_file *f, int dir, const char *name, const char *p
 		return ks_fail(errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return ks_fail(EINVAL, "%s: not a regular file", path);
-	if (!read_at(f, &h, sizeof(h), 0))
+	if (!ks_seg_file_read(f, &h, sizeof(h), 0))
 		return errno != 0 ? cut_off(f, 0) :
 		    ks_fail(EINVAL, "%s: too short for a file of published kstats", path);
 	return check_header(f, &h);
@@ -162,9 +161,8 @@ within(uint64_t offset, uint64_t size, uint64_t limit)
 	return size <= limit && offset <= limit - size;
 }
 
-/* What is wrong with the fixed part of an entry, or NULL. */
-static const char *
-check_entry(const struct ks_seg_entry *e)
+const char *
+ks_seg_entry_wrong(const struct ks_seg_entry *e)
 {
 	if (!ks_seg_is_name(e->module) || !ks_seg_is_name(e->name) || e->instance < 0 ||
 	    strnlen(e->class_, sizeof(e->class_)) >= KSTAT_STRLEN ||
@@ -284,6 +282,18 @@ check_form(struct ks_seg_kstat *k)
 	return ok ? NULL : "a kstat whose data does not fit its type";
 }
 
+const char *
+ks_seg_kstat_wrong(struct ks_seg_kstat *k)
+{
+	const char *wrong = NULL;
+
+	if (k->strings[k->e.strings_size - 1] != '\0' || k->strings[0] != '\0')
+		return "descriptions without end";
+	for (uint32_t i = 0; wrong == NULL && i < k->e.nfields; i++)
+		wrong = check_field(&k->e, &k->fields[i]);
+	return wrong != NULL ? wrong : check_form(k);
+}
+
 /* --- scanning ------------------------------------------------------------------------------------- */
 
 static struct ks_seg_kstat *
@@ -357,7 +367,7 @@ pay(struct ks_seg_file *f, const struct ks_seg_entry *e, bool *may_go_on)
 static int
 load(struct ks_seg_file *f, struct ks_seg_kstat *k, size_t *metadata)
 {
-	const char *wrong = check_entry(&k->e);
+	const char *wrong = ks_seg_entry_wrong(&k->e);
 	size_t fields = (size_t)k->e.nfields * sizeof(struct ks_seg_field);
 	bool may_go_on;
 
@@ -371,18 +381,14 @@ load(struct ks_seg_file *f, struct ks_seg_kstat *k, size_t *metadata)
 		k->strings = malloc(k->e.strings_size);
 		if (k->fields == NULL || k->strings == NULL)
 			return ks_fail(ENOMEM, "out of memory for the kstats of %s", f->path);
-		if (!read_at(f, k->fields, fields, k->offset + k->e.fields) ||
-		    !read_at(f, k->strings, k->e.strings_size, k->offset + k->e.strings))
+		if (!ks_seg_file_read(f, k->fields, fields, k->offset + k->e.fields) ||
+		    !ks_seg_file_read(f, k->strings, k->e.strings_size, k->offset + k->e.strings))
 			return cut_off(f, k->offset);
 		if (k->e.check != ks_seg_entry_check(&k->e, k->fields, k->strings))
 			wrong = "a kstat that is half written, or was changed";
-		else if (k->strings[k->e.strings_size - 1] != '\0' || k->strings[0] != '\0')
-			wrong = "descriptions without end";
+		else
+			wrong = ks_seg_kstat_wrong(k);
 	}
-	for (uint32_t i = 0; wrong == NULL && i < k->e.nfields; i++)
-		wrong = check_field(&k->e, &k->fields[i]);
-	if (wrong == NULL)
-		wrong = check_form(k);
 	if (wrong != NULL)
 		return damaged(f, k->offset, wrong);
 	ks_clean_text(k->strings, k->e.strings_size);
@@ -410,7 +416,7 @@ scan_entries(struct ks_seg_file *f, const struct ks_scan *scan)
 		k->offset = at;
 		if (used - at < sizeof(k->e))
 			return damaged(f, at, "the file ends");
-		if (!read_at(f, &k->e, sizeof(k->e), at))
+		if (!ks_seg_file_read(f, &k->e, sizeof(k->e), at))
 			return cut_off(f, at);
 		if (k->e.magic != KS_SEG_ENTRY_MAGIC || k->e.size < sizeof(k->e) ||
 		    k->e.size % KS_SEG_ALIGN != 0 || k->e.size > used - at)
@@ -453,7 +459,7 @@ ks_seg_file_scan(struct ks_seg_file *f, const struct ks_scan *scan)
 	for (int i = 0; i < 3; i++) {
 		uint64_t changes;
 
-		if ((read_at(f, &h, sizeof(h), 0) ? check_header(f, &h) : cut_off(f, 0)) != 0) {
+		if ((ks_seg_file_read(f, &h, sizeof(h), 0) ? check_header(f, &h) : cut_off(f, 0)) != 0) {
 			f->scanned = false;
 			forget_kstats(f);
 			return -1;

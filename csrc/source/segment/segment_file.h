@@ -80,6 +80,15 @@ void ks_seg_budget_give_back(struct ks_seg_budget *b, uint64_t files, uint64_t b
  */
 int ks_seg_file_scan(struct ks_seg_file *f, const struct ks_scan *scan);
 
+/* Copies n bytes at an offset. False with errno, 0 if the file does not have them. */
+bool ks_seg_file_read(const struct ks_seg_file *f, void *to, size_t n, uint64_t offset);
+
+/* Returns what is wrong with the fixed part of an entry, or NULL: nothing. */
+const char *ks_seg_entry_wrong(const struct ks_seg_entry *e);
+
+/* Returns the same of the fields and strings of a kstat whose fixed part is in order, and completes k->hist and has_text. */
+const char *ks_seg_kstat_wrong(struct ks_seg_kstat *k);
+
 /* The kstat whose entry starts at offset, or NULL. */
 const struct ks_seg_kstat *ks_seg_file_find(const struct ks_seg_file *f, uint64_t offset);
 
