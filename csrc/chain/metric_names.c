@@ -25,6 +25,16 @@ find_value(const struct ks_values *v, const char *stat, size_t *at)
 	return NULL;
 }
 
+bool
+ks_metric_group_names(const struct ks_metric_group *group, const char *stat)
+{
+	for (size_t i = 0; i < group->n; i++) {
+		if (strcmp(group->name[i].stat, stat) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Appends a label of the kstat; what the kstat does not have is "". */
 static void
 add_label(struct ks_metric_samples *s, const struct ks_metric_label *l)

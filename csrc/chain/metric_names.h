@@ -23,7 +23,11 @@ struct ks_metric_label {
 
 struct ks_metric_name {
 	const char *family; /* without _total */
-	/* A statistic, or "*": each number of the kstat, in its base unit; its name and that go behind `family`. */
+	/*
+	 * A statistic, or "*": each number of the kstat, in its base unit; its name and that go behind `family`. Of rows
+	 * (metric_rows.h) "*" are those that the group does not name, which name themselves; "?STATISTIC" is left out
+	 * where it is 0; and a value of interest may stand for its histogram.
+	 */
 	const char *stat;
 	const char *labels; /* beside those of the kstat, as ks_metric_add_label() makes them; "": none */
 	uint64_t per;       /* the divisor of its values */
@@ -38,6 +42,9 @@ struct ks_metric_group {
 	size_t n;
 	uint32_t first; /* the number of its first name among those of the table */
 };
+
+/* Whether a name of the group is this statistic's own. */
+bool ks_metric_group_names(const struct ks_metric_group *group, const char *stat);
 
 /* As ks_metric_samples_add(), by the names of a group that the kstat is in. */
 int ks_metric_samples_add_named(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_t *ksp,

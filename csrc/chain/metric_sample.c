@@ -440,6 +440,96 @@ add_values(struct ks_metric_samples *s)
 }
 
 void
+ks_metric_samples_row(struct ks_metric_samples *s)
+{
+	if (s->labels.len == 0)
+		ks_buf_addc(&s->labels, '\0');
+	s->ksp_labels = (uint32_t)s->labels.len;
+}
+
+uint32_t
+ks_metric_own_labels(struct ks_metric_samples *s, const char *labels)
+{
+	uint32_t at;
+
+	if (labels[0] == '\0')
+		return 0;
+	if (s->labels.len == 0)
+		ks_buf_addc(&s->labels, '\0');
+	at = (uint32_t)s->labels.len;
+	ks_buf_add(&s->labels, labels, strlen(labels) + 1);
+	return at;
+}
+
+/* The base unit of a publisher's whole numbers, and how many of them are one of it: of "us" 1000000 "seconds". */
+static const char *
+own_unit(const char *unit, uint64_t *per)
+{
+	static const struct {
+		const char *unit;
+		uint64_t per;
+	} times[] = { { "ms", 1000 }, { "us", 1000000 }, { "ns", 1000000000 } };
+	size_t zeros = strncmp(unit, "0.", 2) == 0 ? strspn(unit + 2, "0") : SIZE_MAX;
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		if (strcmp(unit, times[i].unit) == 0) {
+			*per = times[i].per;
+			return "seconds";
+		}
+	}
+	if (zeros > 9 || unit[2 + zeros] != '1')
+		return unit;
+	for (size_t i = 0; i <= zeros; i++)
+		*per *= 10;
+	unit += 3 + zeros;
+	return unit + (*unit == ' ');
+}
+
+/* Appends the name of a metric that its publisher named itself, see ks_metric_row_family(). False: none has that name. */
+static bool
+add_own_name(struct ks_buf *b, enum ks_metric_type type, const char *stat, const char *unit)
+{
+	size_t n = strlen(stat), units = strlen(unit), total = strlen("_total");
+
+	if (type == KS_METRIC_COUNTER && n > total && strcmp(stat + n - total, "_total") == 0)
+		n -= total;
+	ks_buf_add(b, stat, n);
+	if (units > 0 && !(n == units && memcmp(stat, unit, n) == 0) &&
+	    !(n > units && stat[n - units - 1] == '_' && memcmp(stat + n - units, unit, units) == 0)) {
+		ks_buf_addc(b, '_');
+		ks_buf_adds(b, unit);
+	}
+	for (size_t i = 0; i < b->len; i++) {
+		if (!ks_is_metric_byte(b->data[i]) || (i == 0 && b->data[i] >= '0' && b->data[i] <= '9'))
+			return false;
+	}
+	return true;
+}
+
+uint32_t
+ks_metric_row_family(struct ks_metric_samples *s, const char *family, enum ks_metric_type type, const char *stat,
+    const char *unit, const char *desc, uint64_t *per)
+{
+	struct ks_buf *b = &s->taken;
+	size_t help;
+
+	ks_buf_reset(b);
+	if (family != NULL)
+		ks_buf_adds(b, family);
+	else if (!add_own_name(b, type, stat, type == KS_METRIC_GAUGE ? unit : own_unit(unit, per)))
+		return KS_NO_SLOT;
+	ks_buf_addc(b, '\0');
+	help = b->len;
+	ks_buf_adds(b, desc[0] != '\0' ? desc : stat);
+	ks_buf_addc(b, '\0');
+	if (b->failed)
+		return KS_NO_SLOT;
+	for (size_t i = help; desc[0] == '\0' && i < b->len; i++)
+		b->data[i] = b->data[i] == '_' ? ' ' : b->data[i];
+	return ks_metric_named_family(&s->families, b->data, type, b->data + help);
+}
+
+void
 ks_metric_samples_begin(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_t *ksp,
     const struct ks_values *values)
 {
@@ -448,9 +538,7 @@ ks_metric_samples_begin(struct ks_metric_samples *s, kstat_ctl_t *kc, const ksta
 	s->ksp = ksp;
 	s->values = values;
 	s->kstats++;
-	if (s->labels.len == 0)
-		ks_buf_addc(&s->labels, '\0');
-	s->ksp_labels = (uint32_t)s->labels.len;
+	ks_metric_samples_row(s);
 }
 
 int

@@ -81,6 +81,21 @@ void ks_metric_samples_begin(struct ks_metric_samples *s, kstat_ctl_t *kc, const
 int ks_metric_add_sample(struct ks_metric_samples *s, uint32_t family, uint64_t times, uint64_t per,
     enum ks_metric_part part, uint32_t own, const struct ks_value *v);
 
+/* Begins with the samples of a row whose labels follow: s->ksp_labels is where they begin. */
+void ks_metric_samples_row(struct ks_metric_samples *s);
+
+/* Appends labels that samples have beside those of their row, and returns their offset; "": 0. */
+uint32_t ks_metric_own_labels(struct ks_metric_samples *s, const char *labels);
+
+/*
+ * Returns the family of a statistic of rows. family: its name without _total, or NULL: its publisher named it, by the
+ * statistic, less _total if it is a counter, with its base unit at the end. Where that is not the unit of its values, as
+ * for "us" and "0.001 jobs", *per becomes how many of them are one of it; a gauge has its own. Without a description its
+ * name is one. KS_NO_SLOT: no metric can have that name, it belongs to another one, or errno is ENOMEM.
+ */
+uint32_t ks_metric_row_family(struct ks_metric_samples *s, const char *family, enum ks_metric_type type,
+    const char *stat, const char *unit, const char *desc, uint64_t *per);
+
 static inline bool
 ks_metric_is_number(const struct ks_value *v)
 {
