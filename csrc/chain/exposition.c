@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "chain/chain.h"
+#include "chain/metric_rows.h"
 #include "chain/metric_sample.h"
 #include "chain/values.h"
 
@@ -26,6 +27,7 @@ struct ks_exposition {
 	kstat_ctl_t *kc;
 	const struct ks_selector *const *selectors; /* not with names */
 	const struct ks_metric_group *groups;       /* the table of names; NULL: names are our own */
+	struct ks_metric_rows *rows;                /* owned; the rows of a file, in place of a chain; or NULL */
 	size_t n;                /* selectors, or groups */
 	kid_t chain_id;
 	struct ks_selection *sel; /* owned; the kstats of each group, or of all selectors together */
@@ -102,11 +104,37 @@ ks_exposition_open_named(kstat_ctl_t *kc, const struct ks_metric_group *groups, 
 	return open_exposition(&(struct ks_exposition){ .kc = kc, .groups = groups, .n = n }, format);
 }
 
+struct ks_exposition *
+ks_exposition_open_rows(const char *path, const char *module, const struct ks_metric_group *groups, size_t n,
+    size_t counted, struct ks_metric_blobs *kept, enum ks_exposition_format format)
+{
+	struct ks_exposition *x = calloc(1, sizeof(*x));
+	struct ks_metric_rows *rows = calloc(1, sizeof(*rows));
+	int error;
+
+	if (x == NULL || rows == NULL) {
+		free(x);
+		free(rows);
+		return ks_fail_null(ENOMEM, "out of memory for an exposition");
+	}
+	x->rows = rows;
+	x->w.is_open = x->s.is_open = format == KS_EXPOSITION_OPENMETRICS;
+	if (ks_metric_rows_open(rows, path, module, groups, n, counted, kept) == 0)
+		return x;
+	error = errno;
+	ks_exposition_free(x);
+	errno = error;
+	return NULL;
+}
+
 void
 ks_exposition_free(struct ks_exposition *x)
 {
 	if (x == NULL)
 		return;
+	if (x->rows != NULL)
+		ks_metric_rows_close(x->rows);
+	free(x->rows);
 	free_selections(x);
 	ks_buf_free(&x->kstat);
 	ks_values_free(&x->values);
@@ -148,6 +176,12 @@ size_t
 ks_exposition_left_out(const struct ks_exposition *x)
 {
 	return x->left_out;
+}
+
+size_t
+ks_exposition_rows(const struct ks_exposition *x)
+{
+	return x->rows != NULL ? x->rows->rows : 0;
 }
 
 size_t
@@ -311,7 +345,8 @@ write_some(struct ks_exposition *x, struct ks_buf *out)
 	}
 	if (x->written < x->s.n)
 		return;
-	ks_metric_end(&x->w);
+	if (x->rows == NULL)
+		ks_metric_end(&x->w);
 	x->ended = true;
 }
 
@@ -320,6 +355,11 @@ ks_exposition_step(struct ks_exposition *x, struct ks_buf *out)
 {
 	if (x->ended)
 		return 0;
+	if (!x->sorted && x->rows != NULL) {
+		int rc = ks_metric_rows_read(x->rows, &x->s);
+
+		return rc != 0 ? rc : sort_samples(x) == 0 ? 1 : ks_fail(ENOMEM, "out of memory for metrics");
+	}
 	if (!x->sorted) {
 		if (x->kc->kc_chain_id != x->chain_id)
 			return ks_fail(EAGAIN, "the chain was updated while its metrics were read");

@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "chain/metric_names.h"
+#include "chain/metric_row_blobs.h"
 #include "chain/selector.h"
 #include "kstat.h"
 
@@ -32,6 +33,18 @@ struct ks_exposition *ks_exposition_open(kstat_ctl_t *kc, const struct ks_select
 /* The same by the names of a table of n groups, which is borrowed. */
 struct ks_exposition *ks_exposition_open_named(kstat_ctl_t *kc, const struct ks_metric_group *groups, size_t n,
     enum ks_exposition_format format);
+
+/*
+ * The same for the rows that a process publishes in a file as kstats of a module, without a chain: see metric_rows.h,
+ * also for `counted` and `kept`. A step takes at most a millisecond. The text has no end of its own (ks_metric_end()), so
+ * that more may follow. NULL with errno and a message.
+ */
+struct ks_exposition *ks_exposition_open_rows(const char *path, const char *module,
+    const struct ks_metric_group *groups, size_t n, size_t counted, struct ks_metric_blobs *kept,
+    enum ks_exposition_format format);
+
+/* Returns how many rows with labels were read, see metric_rows.h; complete once the first text was appended. */
+size_t ks_exposition_rows(const struct ks_exposition *x);
 
 /*
  * Begins again, for a further exposition of the same chain and selectors, whether or not the one before came to its

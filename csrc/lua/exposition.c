@@ -4,7 +4,6 @@
  */
 #include "chain/exposition.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "chain/chain.h"
@@ -17,11 +16,12 @@
 
 #define EXPOSITION "kstat.exposition"
 #define NAMES "kstat.metric_names"
+#define BLOBS "kstat.metric_blobs"
 #define WRITER "kstat.metrics"
 
 struct exposition {
 	struct ks_exposition *x; /* owned; NULL: it ended */
-	struct ks_lua_chain *chain;
+	struct ks_lua_chain *chain; /* NULL: rows */
 	bool is_kept, ended;
 };
 
@@ -203,6 +203,50 @@ exposition_open(lua_State *L)
 }
 
 static int
+blobs_gc(lua_State *L)
+{
+	ks_metric_blobs_free(luaL_checkudata(L, 1, BLOBS));
+	return 0;
+}
+
+/* kept_blobs() -> what rows() keeps of distributions, so that those are not read again which did not change */
+static int
+kept_blobs(lua_State *L)
+{
+	ks_lua_newuserdata(L, sizeof(struct ks_metric_blobs));
+	ks_lua_setmetatable(L, BLOBS);
+	return 1;
+}
+
+/*
+ * rows(path, module, names, counted, format, kept) -> exposition | nil, message, errno: of the rows in a file, see
+ * chain/metric_rows.h. Its uservalue keeps the module, the names, and what is kept.
+ */
+static int
+exposition_rows(lua_State *L)
+{
+	const char *path = luaL_checkstring(L, 1), *module = luaL_checkstring(L, 2);
+	const struct names *names = luaL_checkudata(L, 3, NAMES);
+	lua_Integer counted = ks_lua_checkinteger(L, 4);
+	enum ks_exposition_format format = (enum ks_exposition_format)luaL_checkoption(L, 5, NULL, formats);
+	struct ks_metric_blobs *kept = luaL_checkudata(L, 6, BLOBS);
+	struct exposition *e;
+
+	luaL_argcheck(L, counted >= 0, 4, "a number of groups expected");
+	lua_settop(L, 6);
+	e = ks_lua_newuserdata(L, sizeof(*e));
+	ks_lua_setmetatable(L, EXPOSITION);
+	lua_createtable(L, 3, 0);
+	for (int i = 1; i <= 3; i++) {
+		lua_pushvalue(L, i == 1 ? 2 : i == 2 ? 3 : 6);
+		lua_rawseti(L, -2, i);
+	}
+	ks_lua_setuservalue(L, -2);
+	e->x = ks_exposition_open_rows(path, module, names->group, names->n, (size_t)counted, kept, format);
+	return e->x != NULL ? 1 : ks_lua_fail(L);
+}
+
+static int
 exposition_gc(lua_State *L)
 {
 	struct exposition *e = luaL_checkudata(L, 1, EXPOSITION);
@@ -223,8 +267,8 @@ exposition_step(lua_State *L)
 
 	if (e->ended)
 		return 0;
-	if (e->chain->kc == NULL)
-		luaL_error(L, "the kstat chain is closed");
+	if (e->x == NULL || (e->chain != NULL && e->chain->kc == NULL))
+		luaL_error(L, "the %s is closed", e->x == NULL ? "exposition" : "kstat chain");
 	b = ks_lua_scratch(L);
 	do
 		rc = ks_exposition_step(e->x, b);
@@ -232,7 +276,7 @@ exposition_step(lua_State *L)
 	if (rc < 0)
 		return ks_lua_fail(L);
 	e->ended = rc == 0;
-	if (e->ended && !e->is_kept) {
+	if (e->ended && !e->is_kept && e->chain != NULL) {
 		ks_exposition_free(e->x);
 		e->x = NULL;
 	}
@@ -245,6 +289,7 @@ exposition_again(lua_State *L)
 {
 	struct exposition *e = luaL_checkudata(L, 1, EXPOSITION);
 
+	luaL_argcheck(L, e->chain != NULL, 1, "an exposition of a chain expected");
 	if (e->chain->kc == NULL)
 		luaL_error(L, "the kstat chain is closed");
 	luaL_argcheck(L, e->x != NULL, 1, "an exposition that is kept expected");
@@ -281,6 +326,16 @@ static int
 chain_left_out(lua_State *L)
 {
 	lua_pushinteger(L, (lua_Integer)ks_chain_left_out(ks_lua_checkchain(L, 1)->kc));
+	return 1;
+}
+
+/* rows(exposition) -> how many rows with labels there are, complete as the samples */
+static int
+exposition_count_rows(lua_State *L)
+{
+	struct exposition *e = luaL_checkudata(L, 1, EXPOSITION);
+
+	lua_pushinteger(L, e->x != NULL ? (lua_Integer)ks_exposition_rows(e->x) : 0);
 	return 1;
 }
 
@@ -374,120 +429,24 @@ metrics_family(lua_State *L)
 	return push_length(L, u);
 }
 
-/* Adds the number at an index of the stack, divided by per. */
-static void
-add_line(lua_State *L, struct writer *u, enum ks_metric_part part, int i, uint64_t per, const char *own,
-    const double *time)
-{
-	struct ks_metric_value m;
-	struct ks_value v;
-	size_t n;
-	const char *labels = lua_tolstring(L, 2, &n);
-
-	luaL_argcheck(L, u->family.len > 0, 1, "no family was begun");
-	luaL_checktype(L, i, LUA_TNUMBER);
-	(void)ks_lua_toexact(L, i, &v);
-	ks_metric_scale(&v, 1, per, &m);
-	ks_metric_line(&u->w, part, labels, n, own, &m, time);
-}
-
 /* add(writer, labels, value[, labels of this sample[, divisor[, time]]]): adds a sample, see ks_metric_line() */
 static int
 metrics_add(lua_State *L)
 {
 	struct writer *u = check_writer(L);
+	size_t n;
+	const char *labels = luaL_checklstring(L, 2, &n);
 	double time = luaL_optnumber(L, 6, 0);
 	uint64_t per = check_divisor(L, 5);
+	struct ks_metric_value m;
+	struct ks_value v;
 
-	luaL_checkstring(L, 2);
-	add_line(L, u, KS_PART_VALUE, 3, per, luaL_optstring(L, 4, ""), lua_isnoneornil(L, 6) ? NULL : &time);
-	return push_length(L, u);
-}
-
-/*
- * values(writer, labels, values, statistics[, divisor[, always]]): adds a sample of each statistic that the table of
- * values has. statistics: an array of names and labels of their samples in turn. always: of the statistics behind the
- * first `always` of them those that are 0 are left out.
- */
-static int
-metrics_values(lua_State *L)
-{
-	struct writer *u = check_writer(L);
-	uint64_t per = check_divisor(L, 5);
-	lua_Integer always = luaL_optinteger(L, 6, INT_MAX);
-
-	luaL_checkstring(L, 2);
-	luaL_checktype(L, 3, LUA_TTABLE);
-	luaL_checktype(L, 4, LUA_TTABLE);
-	lua_settop(L, 6);
-	for (int i = 1, n = (int)ks_lua_rawlen(L, 4) / 2; i <= n; i++) {
-		lua_rawgeti(L, 4, 2 * i - 1);
-		lua_rawget(L, 3);
-		if (!lua_isnil(L, 7) && (i <= always || lua_tonumber(L, 7) != 0)) {
-			lua_rawgeti(L, 4, 2 * i);
-			add_line(L, u, KS_PART_VALUE, 7, per, luaL_checkstring(L, 8), NULL);
-		}
-		lua_settop(L, 6);
-	}
-	return push_length(L, u);
-}
-
-/*
- * metric_buckets(format, bounds, divisor) -> the labels of the buckets of a histogram of whole numbers, for
- * histogram(). bounds: the least value of each, which is divided.
- */
-static int
-metric_buckets(lua_State *L)
-{
-	struct ks_buf *b = ks_lua_scratch(L);
-	bool is_open = luaL_checkoption(L, 1, NULL, formats) == KS_EXPOSITION_OPENMETRICS;
-	uint64_t per = check_divisor(L, 3);
-
-	luaL_checktype(L, 2, LUA_TTABLE);
-	for (int i = 2, n = (int)ks_lua_rawlen(L, 2); i <= n; i++) {
-		struct ks_value high;
-
-		lua_rawgeti(L, 2, i);
-		luaL_checktype(L, -1, LUA_TNUMBER);
-		(void)ks_lua_toexact(L, -1, &high);
-		lua_pop(L, 1);
-		/* A bucket begins one behind the greatest value of the last one. */
-		if (high.kind == KS_VALUE_DOUBLE)
-			high.d--;
-		else
-			high.i64--;
-		ks_metric_add_le(b, is_open, &high, 1, per);
-		ks_buf_addc(b, '\0');
-	}
-	ks_metric_add_le(b, is_open, NULL, 1, 1);
-	return ks_lua_pushscratch(L, b);
-}
-
-/*
- * histogram(writer, labels, counts, buckets, sum[, divisor]): adds a histogram. counts: of the buckets, whose labels are
- * from metric_buckets(). The sum is divided.
- */
-static int
-metrics_histogram(lua_State *L)
-{
-	struct writer *u = check_writer(L);
-	uint64_t per = check_divisor(L, 6);
-	struct ks_metric_value total = { .kind = KS_VALUE_U64 };
-	size_t labels_len, len;
-	const char *labels = luaL_checklstring(L, 2, &labels_len), *bucket, *end;
-
-	luaL_checktype(L, 3, LUA_TTABLE);
-	bucket = luaL_checklstring(L, 4, &len);
-	end = bucket + len;
 	luaL_argcheck(L, u->family.len > 0, 1, "no family was begun");
-	for (int i = 1, n = (int)ks_lua_rawlen(L, 3); i <= n && bucket < end; i++, bucket += strlen(bucket) + 1) {
-		lua_rawgeti(L, 3, i);
-		total.bits += ks_lua_tocount(L, -1);
-		lua_pop(L, 1);
-		ks_metric_line(&u->w, KS_PART_BUCKET, labels, labels_len, bucket, &total, NULL);
-	}
-	add_line(L, u, KS_PART_SUM, 5, per, "", NULL);
-	ks_metric_line(&u->w, KS_PART_COUNT, labels, labels_len, "", &total, NULL);
+	luaL_checktype(L, 3, LUA_TNUMBER);
+	(void)ks_lua_toexact(L, 3, &v);
+	ks_metric_scale(&v, 1, per, &m);
+	ks_metric_line(&u->w, KS_PART_VALUE, labels, n, luaL_optstring(L, 4, ""), &m,
+	    lua_isnoneornil(L, 6) ? NULL : &time);
 	return push_length(L, u);
 }
 
@@ -525,6 +484,8 @@ static const luaL_Reg methods[] = {
 	{ "step", exposition_step },
 	{ "again", exposition_again },
 	{ "samples", exposition_samples },
+	{ "rows", exposition_count_rows },
+	{ "close", exposition_gc },
 		{ "bound", exposition_bound },
 		{ "left_out", exposition_left_out },
 	{ NULL, NULL },
@@ -533,8 +494,6 @@ static const luaL_Reg methods[] = {
 static const luaL_Reg writer_methods[] = {
 	{ "family", metrics_family },
 	{ "add", metrics_add },
-	{ "values", metrics_values },
-	{ "histogram", metrics_histogram },
 	{ "text", metrics_text },
 	{ NULL, NULL },
 };
@@ -546,15 +505,17 @@ ks_lua_add_exposition(lua_State *L)
 		{ "exposition", exposition_open },
 		{ "left_out", chain_left_out },
 		{ "exposition_format", exposition_format },
-		{ "metric_buckets", metric_buckets },
 		{ "metric_labels", metric_labels },
 		{ "metric_names", metric_names },
+		{ "kept_blobs", kept_blobs },
 		{ "metrics", metrics_new },
+		{ "rows", exposition_rows },
 		{ NULL, NULL }
 	};
 
 	ks_lua_newtype(L, EXPOSITION, exposition_gc, NULL, methods);
 	ks_lua_newtype(L, NAMES, NULL, NULL, NULL);
+	ks_lua_newtype(L, BLOBS, blobs_gc, NULL, NULL);
 	ks_lua_newtype(L, WRITER, metrics_gc, NULL, NULL);
 	luaL_getmetatable(L, WRITER);
 	lua_newtable(L);
