@@ -88,8 +88,10 @@ local function return_machine(ks)
   end
 end
 
---- Closes the chain of the machine if nobody asked for it lately.
-function M.rest()
+--- Closes the chain of the machine if nobody asked for it lately, and scrapes that were ended from outside.
+-- @tparam server server
+function M.rest(server)
+  families.rest(server)
   if machine and not is_taken and ngx.now() - used > IDLE then
     machine:close()
     machine = nil
@@ -111,22 +113,20 @@ function M.metrics(server)
     return
   end
   local format, media_type = core.exposition_format(ngx.req.get_headers().Accept)
-  local ks, message
-  if selectors then
-    ks, message = take_machine()
-  else
+  if not selectors then
     server:refresh()
-    ks, message = server:chain()
+    ngx.header["Content-Type"] = media_type
+    local ok, problem = not server.is_damaged, "no metrics: " .. tostring(server.is_damaged)
+    if ok then
+      ok, problem = families.render(server, format, send)
+    end
+    return ok or refuse(503, problem)
   end
-  if not ks or server.is_damaged and not selectors then
-    return refuse(503, message or "no metrics: " .. server.is_damaged)
+  local ks, message = take_machine()
+  if not ks then
+    return refuse(503, message)
   end
   ngx.header["Content-Type"] = media_type
-  if not selectors then
-    local ok
-    ok, message = families.render(server, ks, format, send)
-    return ok or refuse(503, message)
-  end
   local is_begun -- the first text comes when all kstats were read
   for text in assert(ks:exposition(format, unpack(selectors))) do
     if text ~= "" then
@@ -148,9 +148,12 @@ end
 -- @treturn {string,...}
 function M.metric_data(server)
   server:refresh()
-  local list, ks = {}, server:chain()
-  if ks and not server.is_damaged then
-    families.render(server, ks, "prometheus", function(text) list[#list + 1] = text end)
+  local list = {}
+  if not server.is_damaged then
+    families.render(server, "prometheus", function(text)
+      list[#list + 1] = text
+      return true
+    end)
   end
   return list
 end

@@ -142,11 +142,11 @@ local function request_rows(server, options, statistics)
     numbers[i] = statistic
   end
   if options.bytes then
-    numbers[#numbers + 1] = { name = "request_bytes", unit = "bytes", meta = "bytes" }
-    numbers[#numbers + 1] = { name = "response_bytes", unit = "bytes", meta = "bytes" }
+    numbers[#numbers + 1] = { name = "request_bytes", unit = "bytes", meta = "bytes", desc = "bytes of requests" }
+    numbers[#numbers + 1] = { name = "response_bytes", unit = "bytes", meta = "bytes", desc = "bytes of answers" }
   end
   return rows.new(server, { prefix = "", class = "http", labels = labels, statistics = numbers, template = template,
-    vois = { time = { unit = "us", desc = "time to serve a request" } } })
+    vois = { time = { unit = "us", desc = "time from the first byte of a request to the end of its answer" } } })
 end
 
 -- Publishes everything: the server, or nil, message.
@@ -162,14 +162,15 @@ local function start(options)
   if options.errors then
     return server
   end
-  local statistics = log.code_statistics(options.status)
+  local statistics = log.code_statistics(options.status, "requests by status")
   server.codes = {}
   for i, statistic in ipairs(statistics) do
     server.codes[i] = statistic.name
   end
   server.requests, message = request_rows(server, options, statistics)
   if server.requests and options.upstreams then
-    server.upstreams, message = upstreams.rows(server, options, statistics)
+    server.upstreams, message = upstreams.rows(server, options, log.code_statistics(options.status,
+      "attempts to reach an upstream, by status"))
     if server.upstreams then
       server.cache, message = upstreams.publish_cache(server)
     end
@@ -218,7 +219,7 @@ local function make_tick(server)
     end
     local ok, message = pcall(function()
       server:refresh()
-      answers.rest()
+      answers.rest(server)
       if read_stream then
         read_stream()
       end

@@ -81,14 +81,15 @@ end
 
 --- The statistics of a row that counts codes.
 -- @string status "class" or "code"
+-- @string desc
 -- @treturn {table,...}
-function M.code_statistics(status)
+function M.code_statistics(status, desc)
   local list = {}
   for i = 1, 5 do
-    list[i] = { name = i .. "xx" }
+    list[i] = { name = i .. "xx", desc = desc }
   end
   for _, code in ipairs(status == "code" and CODES or {}) do
-    list[#list + 1] = { name = tostring(code) }
+    list[#list + 1] = { name = tostring(code), desc = desc }
   end
   list[#list + 1] = { name = "other", desc = "requests without a status" }
   return list

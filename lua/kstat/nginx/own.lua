@@ -335,15 +335,13 @@ end
 local function make(server, name, statistic, spec, kind, meta)
   local family = spec.family
   check_kind(server, statistic, kind.class, spec.unit, family and family:gsub("_total$", ""))
-  if family then
-    server.families[statistic] = family
-  end
   kind.prefix, kind.labels = "app," .. statistic, check_labels(spec, statistic)
   local set, message = rows.new(server, kind)
   if not set then
     error(("%s: %s"):format(name, message), 0)
   end
-  set.statistic, set.metric = statistic, name
+  set.statistic, set.metric, set.family, set.unit = statistic, name, family, spec.unit or ""
+  server.own[#server.own + 1] = set
   local metric = setmetatable({ rows = set, count = #kind.labels, bound = meta.bound }, meta)
   if metric.count == 0 then
     metric:resolve()
@@ -439,21 +437,32 @@ function M.histogram(server, name, spec)
   local metric = make(server, name, statistic, spec, { class = "app_histogram", statistics = {}, template = template,
     vois = { [statistic] = { unit = unit, desc = spec.help } } }, histogram_meta)
   metric.rows.scale = scale
-  server.has_digest[statistic] = spec.percentiles
+  metric.rows.has_digest = spec.percentiles
   return metric
 end
 
 local queue_methods = {}
 local queue_meta = { __index = queue_methods }
 
+-- Does what is left to do after a change of the queue.
+local function finish(queue, line, ok, message, errname)
+  if not ok and rows.DAMAGE[errname] then
+    queue.server:damage(message, errname)
+  elseif not ok then
+    queue.server:refuse_value(queue.name, "order", line)
+  end
+end
+
 --- Something enters the queue, starts to be served, and is done, with so many bytes.
 function queue_methods.enter(queue)
-  queue.k:waitq_enter()
+  if not queue.server.is_damaged then
+    finish(queue, "it cannot enter", queue.k:waitq_enter())
+  end
 end
 
 function queue_methods.start(queue)
-  if not queue.k:waitq_to_runq() then
-    queue.server:refuse_value(queue.name, "order", "nothing waits that could be started")
+  if not queue.server.is_damaged then
+    finish(queue, "nothing waits that could be started", queue.k:waitq_to_runq())
   end
 end
 
@@ -461,8 +470,8 @@ function queue_methods.done(queue, bytes)
   if not (type(bytes) == "number" and bytes >= 0 and bytes < LARGEST) then
     bytes = 0
   end
-  if not queue.k:done("read", bytes - bytes % 1) then
-    queue.server:refuse_value(queue.name, "order", "nothing is served that could be done")
+  if not queue.server.is_damaged then
+    finish(queue, "nothing is served that could be done", queue.k:done("read", bytes - bytes % 1))
   end
 end
 
@@ -477,6 +486,7 @@ function M.queue(server, name, spec)
   if not k then
     error(("%s: %s"):format(name, message), 0)
   end
+  server.queues[name] = true
   return setmetatable({ k = k, name = name, server = server }, queue_meta)
 end
 

@@ -271,6 +271,9 @@ end
 -- @treturn string message, where there is no row
 -- @function set:find
 function set_methods.find(self, raw)
+  if self.server.is_damaged then -- each try may wait for a second
+    return nil, false, self.server.is_damaged
+  end
   local values, same = {}, true
   for i = 1, #self.kind.labels do
     values[i] = names.clean(tostring(raw[i] or ""))
@@ -377,7 +380,7 @@ function M.microseconds(seconds)
   return us >= 1 and us - us % 1 or 0
 end
 
-M.SHARDS = SHARDS
+M.SHARDS, M.DAMAGE = SHARDS, DAMAGE
 M.word = ffi.typeof("intptr_t") -- addresses are below 2^47, and a signed number is converted faster
 
 return M

@@ -33,6 +33,7 @@ end
 -- @function server:refuse
 function methods.refuse(self, message)
   self.refused:add()
+  self.all_refusals:add()
   if not self.has_warned then
     self.has_warned = true
     ngx.log(ngx.WARN, "kstat: there is no room for more rows (", message or "max_rows is " .. self.options.max_rows,
@@ -49,6 +50,7 @@ M.REASONS = { "labels", "type", "negative", "fraction", "range", "order" }
 -- @function server:refuse_value
 function methods.refuse_value(self, metric, reason, line)
   self.refusals[reason]:add()
+  self.all_refusals:add()
   local key = metric .. "\0" .. reason
   if not self.told[key] then
     self.told[key] = true
@@ -150,6 +152,8 @@ function methods.start_worker(self)
   self.worker = counters
 end
 
+local STATES, SERVED = "connections of clients by state", "requests being served"
+
 local function gauge(name, desc, unit)
   return { name = name, kind = "gauge", desc = desc, unit = unit, meta = unit == "bytes" and "bytes" or nil }
 end
@@ -162,18 +166,19 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message
 function M.new(pub, options, reloaded)
-  local self = setmetatable({ pub = pub, options = options, families = {}, has_digest = {}, refusals = {}, told = {} },
-    meta)
+  local self = setmetatable({ pub = pub, options = options, own = {}, queues = {}, scrapes = {}, refusals = {},
+    told = {} }, meta)
   local statistics = {
     { name = "reloads", desc = "reloads of the configuration" },
     { name = "restarts", desc = "workers started in place of one that ended" },
     gauge("rows", "rows of labels"),
     { name = "rows_refused", desc = "requests whose labels got no row" },
-    { name = "in_flight", type = "int64", kind = "gauge", parts = true, desc = "requests being served" },
+    { name = "refused", desc = "values and labels that were refused" },
+    { name = "in_flight", type = "int64", kind = "gauge", parts = true, desc = SERVED },
     gauge("cycle", "configurations loaded so far"),
   }
   for _, reason in ipairs(M.REASONS) do
-    statistics[#statistics + 1] = { name = "refused_" .. reason, desc = "values that metrics refused: " .. reason }
+    statistics[#statistics + 1] = { name = "refused_" .. reason, desc = "values that could not be counted" }
   end
   local k, message = pub:named({ name = "nginx,server", class = "nginx", shards = rows.SHARDS,
     statistics = statistics })
@@ -182,6 +187,7 @@ function M.new(pub, options, reloaded)
   end
   self.k = k
   self.rows, self.refused, self.restarts = k:counter("rows"), k:counter("rows_refused"), k:counter("restarts")
+  self.all_refusals = k:counter("refused")
   self.in_flight, self.cycle = k:counter("in_flight"), k:counter("cycle")
   for _, reason in ipairs(M.REASONS) do
     self.refusals[reason] = k:counter("refused_" .. reason)
@@ -191,7 +197,7 @@ function M.new(pub, options, reloaded)
     k:add("reloads")
   end
   self.workers, message = rows.new(self, { prefix = "nginx,worker", class = "nginx_worker", labels = { "worker" },
-    unlimited = true, shards = 1, statistics = { gauge("lua", "memory of the Lua state", "bytes"), gauge("pid"),
+    unlimited = true, shards = 1, statistics = { gauge("lua", "memory of a worker's Lua", "bytes"), gauge("pid"),
     gauge("cycle") } })
   if not self.workers then
     return nil, message
@@ -199,7 +205,8 @@ function M.new(pub, options, reloaded)
   if options.connections and pcall(nginx_counter, "active") then
     statistics = {}
     for i, name in ipairs(CONNECTIONS) do
-      statistics[i] = i <= 4 and gauge(name) or { name = name }
+      statistics[i] = i <= 4 and gauge(name, name == "writing" and SERVED or STATES) or
+        { name = name, desc = "connections that were " .. name }
     end
     k, message = pub:named({ name = "nginx,connections", class = "nginx", shards = 1, statistics = statistics })
     if not k then
@@ -212,7 +219,8 @@ function M.new(pub, options, reloaded)
   end
   if options.dicts then
     self.dicts, message = rows.new(self, { prefix = "nginx,dict", class = "nginx_dict", labels = { "dict" },
-      unlimited = true, shards = 1, statistics = { gauge("capacity", nil, "bytes"), gauge("free", nil, "bytes") } })
+      unlimited = true, shards = 1, statistics = { gauge("capacity", "sizes of lua_shared_dict", "bytes"),
+      gauge("free", "whole pages of it that are free", "bytes") } })
     if not self.dicts then
       return nil, message
     end

@@ -21,7 +21,7 @@ function M.publish(server, options)
   if not template then
     return nil, message
   end
-  local statistics = log.code_statistics("class")
+  local statistics = log.code_statistics("class", "sessions by status")
   for _, name in ipairs({ "received", "sent" }) do
     statistics[#statistics + 1] = { name = name, unit = "bytes", meta = "bytes", desc = "bytes of clients " .. name }
   end

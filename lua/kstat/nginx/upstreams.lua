@@ -27,7 +27,7 @@ function M.rows(server, options, statistics)
   end
   local vois = {}
   for _, name in ipairs(TIMES) do
-    vois[name] = { unit = "us" }
+    vois[name] = { unit = "us", desc = "time of an attempt until then" }
   end
   return rows.new(server, { prefix = "up", class = "upstream", labels = { "upstream", "addr" }, statistics = statistics,
     template = template, vois = vois })
