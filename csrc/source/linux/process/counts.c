@@ -63,12 +63,8 @@ static int
 sum_threads(struct ks_linux *lx, const struct ks_process *p, const char *file, parse_thread *parse, uint64_t *sums)
 {
 	struct thread_sums t = { lx, p->pid, file, parse, sums };
-	char path[KS_PROCESS_PATH];
-	DIR *dir;
 
-	ks_process_path(path, p->pid, 0, "task");
-	dir = ks_dir_list(&lx->root[KS_ROOT_PROC], path);
-	return dir != NULL ? ks_process_each(lx, dir, 1, add_thread, &t) : errno;
+	return ks_process_each_of(lx, p->pid, "task", 1, add_thread, &t);
 }
 
 /* True if the numbers of a process have to be summed over its threads. */

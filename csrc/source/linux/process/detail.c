@@ -149,18 +149,14 @@ count_open(struct ks_linux *lx, pid_t pid, uint64_t *count)
 	const struct ks_dir *proc = &lx->root[KS_ROOT_PROC];
 	char path[KS_PROCESS_PATH];
 	struct stat st;
-	DIR *dir;
 
 	ks_process_path(path, pid, 0, "fd");
 	if (proc->kernel && fstatat(proc->fd, path, &st, 0) == 0 && st.st_size > 0) {
 		*count = (uint64_t)st.st_size;
 		return 0;
 	}
-	dir = ks_dir_list(proc, path);
-	if (dir == NULL)
-		return errno;
 	*count = 0;
-	return ks_process_each(lx, dir, 0, count_one, count);
+	return ks_process_each_of(lx, pid, "fd", 0, count_one, count);
 }
 
 /* Collects "Max open files            1024                 524288               files". */
@@ -250,11 +246,10 @@ static int
 look_at_process(void *arg, pid_t pid)
 {
 	struct search *s = arg;
-	char path[KS_PROCESS_PATH];
 
 	s->pid = pid;
-	ks_process_path(path, pid, 0, "fd");
-	return ks_process_each(s->lx, ks_dir_list(&s->lx->root[KS_ROOT_PROC], path), 0, look_at_fd, s);
+	(void)ks_process_each_of(s->lx, pid, "fd", 0, look_at_fd, s); /* those of others cannot be listed */
+	return 0;
 }
 
 void

@@ -207,11 +207,9 @@ static int
 list_threads(void *walk, pid_t pid)
 {
 	struct walk *w = walk;
-	char path[KS_PROCESS_PATH];
 
 	w->pid = pid;
-	ks_process_path(path, pid, 0, "task");
-	return ks_process_each(w->lx, ks_dir_list(&w->lx->root[KS_ROOT_PROC], path), 1, list_thread, w);
+	return ks_process_each_of(w->lx, pid, "task", 1, list_thread, w) < 0 ? -1 : 0; /* else it is gone */
 }
 
 /* How long the machine slept since boot; to a hundredth of a second, so that crtimes stay the same. */

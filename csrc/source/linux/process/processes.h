@@ -79,6 +79,10 @@ void ks_process_path(char path[KS_PROCESS_PATH], pid_t pid, pid_t tid, const cha
 typedef int ks_process_take(void *arg, pid_t id);
 int ks_process_each(struct ks_linux *lx, DIR *dir, pid_t least, ks_process_take *take, void *arg);
 
+/* The same for a directory of a process, "task" or "fd". If that cannot be listed, it returns an errno. */
+int ks_process_each_of(struct ks_linux *lx, pid_t pid, const char *directory, pid_t least, ks_process_take *take,
+    void *arg);
+
 /*
  * Reads "stat" into p, of which pid and tid are set; ks_process_load() reads who the process belongs to, too. Returns 0
  * or an errno: ESRCH or ENOENT if the process ended, EINVAL if the text cannot be parsed.

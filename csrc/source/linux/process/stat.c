@@ -205,6 +205,17 @@ ks_process_each(struct ks_linux *lx, DIR *dir, pid_t least, ks_process_take *tak
 }
 
 int
+ks_process_each_of(struct ks_linux *lx, pid_t pid, const char *directory, pid_t least, ks_process_take *take, void *arg)
+{
+	char path[KS_PROCESS_PATH];
+	DIR *dir;
+
+	ks_process_path(path, pid, 0, directory);
+	dir = ks_dir_list(&lx->root[KS_ROOT_PROC], path);
+	return dir != NULL ? ks_process_each(lx, dir, least, take, arg) : errno;
+}
+
+int
 ks_process_load_stat(struct ks_linux *lx, struct ks_process *p, char text[KS_PROCESS_STAT],
     struct ks_process_line *line)
 {
