@@ -164,7 +164,8 @@ end
 local function name_of(row, now, options, further)
   local name = now:get("fname") or row.k.name
   if options.args then
-    return figure(further, row, "args", "psargs", true) or ("[%s]"):format(name)
+    local k = further.args[row.pid]
+    return k and (k:now():get("psargs") or ("[%s]"):format(name)) or name
   end
   return ("%s/%d"):format(options.truncate and cut(name, columns.name_width) or name, row.tid or row.nlwp)
 end
@@ -252,13 +253,21 @@ end
 
 local is_replay
 
--- Tells of names and numbers that no process has; ends the command if a recording has no process at all.
+-- Tells what a recording does not have that is there only for those who ask; ends the command if it has no process.
+local function check_recording(options, further, pids)
+  local line = "this recording has no %s; record with: kstatlua record -o FILE %s unix 10"
+  if not next(pids) then
+    tool.stop(1, line:format(options.threads and "threads" or "processes", (kinds(options))))
+  elseif options.args and not next(further.args) then
+    tool.warn_later({ line:format("command lines", "--args process") })
+  elseif options.groups and not next(further.cgroup) then
+    tool.warn_later({ line:format("control groups", "process 'process::*,cgroup'") })
+  end
+end
+
+-- Tells of names and numbers that no process has.
 local function check_names(options, names, pids)
   local lines = unknown.patterns("there is no process", options.operands, patterns, names)
-  if is_replay and not next(pids) then
-    tool.stop(1, ("this recording has no %s; record with: kstatlua record -o FILE %s unix 10"):format(
-      options.threads and "threads" or "processes", (kinds(options))))
-  end
   local asked = #patterns
   for pid in pairs(options.pid_set or {}) do
     asked = asked + 1
@@ -274,6 +283,9 @@ local function rows(d, _, prev, options)
   local further = further_kinds(d, options)
   local list, lwps = collect(d, options, further, misc and misc:get("ncpus") or 1, seen)
   local n, sums = #list, nil
+  if seen and is_replay then
+    check_recording(options, further, seen.pids)
+  end
   if seen then
     check_names(options, seen.names, seen.pids)
   end

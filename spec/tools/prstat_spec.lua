@@ -191,6 +191,16 @@ describe("prstat without what it needs", function()
     local err, status = prstat("-r", path, "prstat")
     assert.equal("prstat: this recording has no processes; record with: kstatlua record -o FILE process unix 10\n", err)
     assert.equal(1, status)
+    local file = os.tmpname()
+    os.remove(file)
+    run.shell(("%s/kstatlua record -o %s process:1 unix 1 1"):format(run.bin, file))
+    for option, what in pairs({ ["-A"] = "%-%-args process", ["-Z"] = "process 'process::%*,cgroup'" }) do
+      local r = run.run({ "kstatlua", "-r", file, "prstat", option })
+      assert.matches("^prstat: this recording has no [^\n]+ %-o FILE " .. what .. " unix 10\n$", r.err)
+      assert.matches("Total: 1 processes", r.out)
+      assert.equal(0, r.status)
+    end
+    os.remove(file)
     capture.clean()
   end)
 
