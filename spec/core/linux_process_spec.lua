@@ -206,6 +206,8 @@ describe("processes of a recorded tree", function()
       end
     end
     assert.is_nil(open({ processes = true, only = { class = "process_fd" } }):lookup("process", 1234, "web,args"))
+    assert.truthy(open({ processes = 1234, args = true }):lookup("process", 1234, "web,args"))
+    assert.is_nil(open({ only = "process::*,args", args = false }):lookup("process", 1234, "web,args"))
   end)
 
   it("have their contexts on GPUs, each counted once, as their drivers show them", function()
