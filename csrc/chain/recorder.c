@@ -55,6 +55,12 @@ ks_recorder_close(struct ks_recorder *rec)
 	free(rec);
 }
 
+const char *
+ks_recorder_path(const struct ks_recorder *rec)
+{
+	return rec->file.path;
+}
+
 uint64_t
 ks_recorder_samples(const struct ks_recorder *rec)
 {

@@ -15,7 +15,8 @@ struct ks_recorder;
 
 /*
  * Opens the file for writing, with a lock that keeps other recorders out; nothing is written before the
- * first sample. NULL with errno: EEXIST it is a file of another kind, EWOULDBLOCK another
+ * first sample. Without a path it is a file in memory, which goes with the recorder; ks_recorder_path() names
+ * it for readers in this process. NULL with errno: EEXIST it is a file of another kind, EWOULDBLOCK another
  * recorder writes it and did not end within a second, EBADMSG it is damaged, or what open() says.
  */
 struct ks_recorder *ks_recorder_open(const char *path);
@@ -27,6 +28,9 @@ struct ks_recorder *ks_recorder_open(const char *path);
  */
 int ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
     const struct ks_selector *const *selectors, size_t n);
+
+/* The path by which a reader finds what was written. */
+const char *ks_recorder_path(const struct ks_recorder *rec);
 
 /* Samples written by this recorder, and the size of the file in bytes. */
 uint64_t ks_recorder_samples(const struct ks_recorder *rec);

@@ -18,11 +18,11 @@ check_recorder(lua_State *L)
 	return *rec;
 }
 
-/* recorder(path) -> recorder | nil, message, errno */
+/* recorder([path]) -> recorder | nil, message, errno; without a path: in memory */
 static int
 recorder_open(lua_State *L)
 {
-	const char *path = luaL_checkstring(L, 1);
+	const char *path = luaL_optstring(L, 1, NULL);
 	struct ks_recorder **rec = ks_lua_newuserdata(L, sizeof(*rec));
 
 	ks_lua_setmetatable(L, RECORDER);
@@ -42,6 +42,13 @@ recorder_add(lua_State *L)
 	lua_settop(L, 3);
 	selectors = ks_lua_checkselectors(L, 3, &n);
 	return ks_lua_result(L, ks_recorder_add(rec, c->kc, selectors, n));
+}
+
+static int
+recorder_path(lua_State *L)
+{
+	lua_pushstring(L, ks_recorder_path(check_recorder(L)));
+	return 1;
 }
 
 static int
@@ -71,6 +78,7 @@ recorder_close(lua_State *L)
 
 static const luaL_Reg methods[] = {
 	{ "add", recorder_add },
+	{ "path", recorder_path },
 	{ "samples", recorder_samples },
 	{ "size", recorder_size },
 	{ "close", recorder_close },

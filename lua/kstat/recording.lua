@@ -33,6 +33,24 @@ function recording.open(path)
   return setmetatable({ recorder = recorder }, writer)
 end
 
+--- Opens a recording in memory, which goes when it is closed. `kstat.open(rec:path())` reads it in this process.
+-- @treturn writer
+-- @fails "EMFILE", "ENOMEM", …
+function recording.memory()
+  local recorder, message, errname = core.recorder()
+  if not recorder then
+    return nil, message, errname
+  end
+  return setmetatable({ recorder = recorder }, writer)
+end
+
+--- The path by which kstat.open() finds it.
+-- @treturn string
+-- @function rec:path
+function writer:path()
+  return self.recorder:path()
+end
+
 --- Reads kstats now and appends them as one sample. After a failure the file ends with the sample
 -- before, and the next call tries again.
 -- @tparam chain ks

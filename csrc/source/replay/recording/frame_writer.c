@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -85,13 +87,28 @@ lock(int fd)
 	return 0;
 }
 
+/* Opens a file that has no name but that of its descriptor. */
+static int
+open_memory(struct ks_rec_writer *w)
+{
+	w->fd = memfd_create("kstat recording", MFD_CLOEXEC);
+	if (w->fd >= 0 && asprintf(&w->path, "/proc/self/fd/%d", w->fd) < 0)
+		w->path = NULL;
+	return w->fd < 0 ? ks_fail(errno, "a recording in memory: %s", strerror(errno)) : 0;
+}
+
 int
 ks_rec_writer_open(struct ks_rec_writer *w, const char *path)
 {
-	*w = (struct ks_rec_writer){ .path = strdup(path), .fd = -1, .frame = KS_BUF_INIT };
+	*w = (struct ks_rec_writer){ .path = path != NULL ? strdup(path) : NULL, .fd = -1,
+		.frame = KS_BUF_INIT };
+	if (path == NULL && open_memory(w) != 0)
+		return -1;
 	if (w->path == NULL ||
 	    deflateInit2(&w->deflater, 9, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
 		return ks_fail(ENOMEM, "out of memory for a recorder");
+	if (path == NULL)
+		return 0;
 	w->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (w->fd < 0)
 		return fail(w);
