@@ -6,6 +6,8 @@ local interval = require("kstat.options.interval")
 local kstat = require("kstat")
 local options = require("kstat.options")
 local page = require("kstat.page")
+local busiest = require("kstat.page.busiest")
+local history = require("kstat.page.history")
 local tool = require("kstat.tool")
 
 local LISTEN = "127.0.0.1:9105"
@@ -129,8 +131,8 @@ local function local_hosts(http)
 end
 
 -- Makes function(path, parameters, headers) -> status, type, body. given: the options; is_local: which hosts are
--- answered; nil: all.
-local function answers(ks, typed, given, is_local)
+-- answered; nil: all; kept_for_page: what the page has of the server.
+local function answers(ks, typed, given, is_local, kept_for_page)
   local names = given.names and require("kstat.node_names")
   local failures = 0
   local named = names and names.names()
@@ -172,7 +174,7 @@ local function answers(ks, typed, given, is_local)
   -- The page's own names lie below /kstat/; its data are known by a shorter one, too.
   local function paged(path)
     local name = path == "/kstat.json" and "kstat.json" or path:match("^/kstat/(.*)$")
-    return name and function(selectors) return page.answer(ks, name, selectors) end
+    return name and function(selectors) return page.answer(ks, name, selectors, kept_for_page) end
   end
 
   return function(path, parameters, headers)
@@ -247,9 +249,19 @@ local function main()
   end
   tool.write(("listening at %s\n"):format((address:gsub("%d+$", server:port()))))
   tool.flush()
-  local answer = guarded(answers(ks, selectors, given, not given.public and local_hosts(http)))
+  local past = history.new()
+  -- Processes are named where everything is shown, and nothing was selected.
+  local users = #selectors == 0 and busiest.new() or nil
+  local answer = guarded(answers(ks, selectors, given, not given.public and local_hosts(http),
+    { history = past, busiest = users }))
   core.looping(true)
   while not core.interrupted() do
+    if past:is_due() then
+      past:add(ks, selectors)
+    end
+    if users then
+      users:rest()
+    end
     server:run(1, answer)
   end
   server:close()

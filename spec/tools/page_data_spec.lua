@@ -54,4 +54,35 @@ describe("kstat.page", function()
     assert.equal(7, named(answer("kstat.json", "spec:0:n:c"), "n").data.c)
     assert.equal("nil", answer("else.json"))
   end)
+
+  it("has the past as a server keeps it, a bounded part of an hour, and who uses most between two questions", function()
+    local r = run.run({ "kstatlua", "-e", [[
+      local history, busiest = require("kstat.page.history").new(), require("kstat.page.busiest").new()
+      local pub = assert(kstat.publish("spec"))
+      local record = assert(pub:named({ name = "n", shards = 1, statistics = {
+        { name = "c", kind = "counter", value = 0 } } }))
+      local ks = assert(kstat.open({ everybody = true, only = "spec:0:n" }))
+      for i = 1, 3 do
+        record:add("c", i)
+        history:add(ks, {})
+      end
+      io.write(("[%s%s,%s,"):format(tostring(history:is_due()), history:json({ kstat.selector("spec:0:n:c") }):gsub(
+        "\30", ","), (busiest:json())))
+      require("kstat.core").wait(kstat.gethrtime() + 1e9)
+      io.write((busiest:json()), "]")
+    ]], env = { KSTAT_DIR = dir } })
+    assert.equal("", r.err)
+    local is_due, times, a, b, c, first, second = unpack(cjson.decode(r.out))
+    assert.is_false(is_due)
+    assert.equal(3, #times)
+    assert.truthy(times[1] < times[2] and times[2] < times[3] and math.abs(times[1] - os.time()) < 60, times[1])
+    assert.same({ 1, 3, 6 }, { a[1].data.c, b[1].data.c, c[1].data.c })
+    assert.same({ processes = {}, cgroups = {} }, first)
+    assert.truthy(#second.processes > 2 and #second.processes <= 30, #second.processes)
+    for i, process in ipairs(second.processes) do
+      local before = second.processes[i - 1]
+      assert.truthy(not before or before.cpu >= process.cpu, r.out)
+      assert.truthy(process.pid > 0 and process.memory >= 0 and #process.name > 0, r.out)
+    end
+  end)
 end)

@@ -83,4 +83,23 @@ function data.meta(ks, selectors)
   return answer_json(core.json(list, true))
 end
 
+--- What was shown before, see kstat.page.history.
+-- @tparam chain _
+-- @tparam {selector,...} selectors none: everything
+-- @tparam server server
+function data.history(_, selectors, server)
+  return 200, "application/json-seq", server.history and server.history:json(selectors) or ""
+end
+
+--- Who uses most, see kstat.page.busiest.
+-- @tparam chain _
+-- @tparam {selector,...} _
+-- @tparam server server
+function data.busiest(_, _, server)
+  if not server.busiest then
+    return answer_json("{}\n")
+  end
+  return answer_json(server.busiest:json())
+end
+
 return data

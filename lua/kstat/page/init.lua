@@ -90,24 +90,28 @@ local answers = {
   ["kstat.json"] = data.values,
   ["list.json"] = data.list,
   ["meta.json"] = data.meta,
+  ["history.json"] = data.history,
+  ["busiest.json"] = data.busiest,
 }
 
 --- Answers a request below the page's address. The caller brings the chain up to date before.
 -- @tparam chain ks
--- @string name what follows the address: "" the page, "list.json" all kstats, "kstat.json" the data and "meta.json" the
--- meaning of the statistics that selectors match
+-- @string name what follows the address: "" the page, "list.json" all kstats, "kstat.json" the data, "history.json"
+-- those of the last hour and "meta.json" the meaning of the statistics that selectors match, "busiest.json" processes
 -- @tparam {selector,...} selectors compiled ones; none: everything
+-- @tparam[opt] server server what the server keeps between requests: { history, busiest }, see kstat.page.history and
+-- kstat.page.busiest; the page does without what is not there
 -- @treturn[1] integer the status of HTTP
 -- @treturn[1] string the media type of the body
 -- @treturn[1] string the body
 -- @treturn[1] string|nil its policy
 -- @treturn[2] nil there is no such name
-function page.answer(ks, name, selectors)
+function page.answer(ks, name, selectors, server)
   local answer = answers[name]
   if not answer then
     return nil
   end
-  return answer(ks, selectors)
+  return answer(ks, selectors, server or {})
 end
 
 return page
