@@ -47,6 +47,16 @@ function seconds(x) {
   return size < 172800 ? digits(x / 3600) + " h" : digits(x / 86400) + " d";
 }
 
+// How long something has lasted, in its two greatest units.
+function duration(x) {
+  const parts = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]], whole_ = Math.max(0, Math.floor(x));
+  const first = Math.max(0, parts.findIndex(([, size]) => whole_ >= size));
+  return parts.slice(first, first + 2).map(([name, size], i) => {
+    const above = i > 0 ? parts[first][1] : Infinity;
+    return `${Math.floor(whole_ % above / size)} ${name}`;
+  }).join(" ");
+}
+
 // The units that charts have, by name: how a value is written, and on an axis if that differs; the steps of an axis and
 // its fixed end.
 const BINARY = Array.from({ length: 60 }, (_, i) => 2 ** i);

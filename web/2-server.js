@@ -1,6 +1,18 @@
 // The server: which kstats there are, what their statistics mean, and their data.
 
 const MOST_QUERY = 4000, MOST_SELECTORS = 60; // characters and selectors of one request
+const MOST_WAIT = 5000; // ms for an answer
+
+// An answer of the server. One that does not come in time is an error like one that cannot be had.
+async function textOf(address) {
+  const answer = await fetch(address, { cache: "no-store", signal: AbortSignal.timeout(MOST_WAIT) });
+  if (!answer.ok) throw Object.assign(new Error((await answer.text()).trim()), { status: answer.status });
+  return answer.text();
+}
+
+async function answerOf(address) {
+  return JSON.parse(await textOf(address));
+}
 
 function keyOf(k) {
   return `${k.module}:${k.instance}:${k.name}`;
@@ -12,8 +24,8 @@ function selectorOf(k, statistic) {
   return `${plain(k.module)}:${k.instance}:${plain(k.name)}` + (statistic ? ":" + plain(statistic) : "");
 }
 
-// Answers to a request for selectors, in as many requests as their length needs.
-async function ask(what, selectors) {
+// The addresses of a request for selectors, as many as their length needs.
+function addressesOf(what, selectors) {
   const queries = [];
   selectors.forEach((s, i) => {
     const one = "select=" + encodeURIComponent(s), last = queries.length - 1;
@@ -21,24 +33,39 @@ async function ask(what, selectors) {
     if (fits) queries[last] += "&" + one;
     else queries.push(one);
   });
-  return Promise.all(queries.map(async (query) => {
-    const answer = await fetch(`${what}?${query}`, { cache: "no-store" });
-    if (!answer.ok) throw Object.assign(new Error((await answer.text()).trim()), { status: answer.status });
-    return answer.json();
-  }));
+  return queries.map((query) => `${what}?${query}`);
+}
+
+async function ask(what, selectors) {
+  return Promise.all(addressesOf(what, selectors).map(answerOf));
+}
+
+// A map of kstats by key, from lists of them.
+function byKey(lists) {
+  const found = new Map();
+  for (const k of lists.flat()) {
+    const same = found.get(keyOf(k));
+    if (same) Object.assign(same.data, k.data);
+    else found.set(keyOf(k), k);
+  }
+  return found;
 }
 
 // The data of what selectors match: a map of { module, instance, name, publisher, snaptime, data } by key.
 async function askData(selectors) {
-  const found = new Map();
-  for (const list of await ask("kstat.json", selectors)) {
-    for (const k of list) {
-      const key = keyOf(k), same = found.get(key);
-      if (same) Object.assign(same.data, k.data);
-      else found.set(key, k);
-    }
+  return byKey(await ask("kstat.json", selectors));
+}
+
+// The last hour of the same, as the server kept it: [{ time, kstats }], the oldest first. An answer is a sequence of
+// JSON texts (RFC 7464): the times, and the kstats of each.
+async function askHistory(selectors) {
+  const answers = selectors.length ? await Promise.all(addressesOf("history.json", selectors).map(textOf)) : [];
+  const moments = new Map();
+  for (const answer of answers) {
+    const [times = [], ...lists] = answer.split("\x1e").slice(1).map((text) => JSON.parse(text));
+    times.forEach((time, i) => moments.set(time, [...(moments.get(time) || []), lists[i]]));
   }
-  return found;
+  return [...moments].sort(([a], [b]) => a - b).map(([time, lists]) => ({ time, kstats: byKey(lists) }));
 }
 
 // Those of the machine, which nobody publishes.
@@ -68,9 +95,7 @@ function metaOf(key, statistic) {
 let kstats = [];
 
 async function askList() {
-  const answer = await fetch("list.json", { cache: "no-store" });
-  if (!answer.ok) throw new Error((await answer.text()).trim());
-  kstats = await answer.json();
+  kstats = await answerOf("list.json");
 }
 
 // The distributions of a kstat: { name, lows, counts } of each histogram, and { name, percentiles } of each value that

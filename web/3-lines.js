@@ -1,14 +1,5 @@
 // Charts of lines, and of areas that are stacked: uPlot with a history and a legend of its own.
 
-const HISTORY = 3600, LEAST_SPAN = 30; // seconds
-
-const view = { window: 300, gap: 10, charts: new Set() }; // gap: seconds without values that break a line
-
-// How many seconds are shown: what there is, up to what was chosen.
-function shownSpan(first, end) {
-  return Math.min(view.window, Math.max(end - first || 0, LEAST_SPAN));
-}
-
 // Where the lines of a logarithmic axis are: at the powers of ten.
 function decades(_plot, _axis, least, most) {
   const first = Math.round(Math.log10(least)), last = Math.round(Math.log10(most));
@@ -21,6 +12,7 @@ class Lines {
     this.options = options;
     this.unit = unitNamed(options.unit);
     this.place = element("div", { class: "plot", role: "img", "aria-label": options.label });
+    this.place.addEventListener("mousemove", () => { view.pointer = this; }, true); // before uPlot moves its cursor
     this.legend = element("ul", { class: "legend" });
     parent.append(this.place, this.legend);
     this.times = [];
@@ -63,7 +55,7 @@ class Lines {
       this.times.splice(0, old);
       for (const s of this.series) s.values.splice(0, old);
     }
-    this.draw();
+    if (!view.quiet) this.draw();
   }
 
   // The arrays that uPlot draws: stacked ones are sums of the shown series up to each.
@@ -76,7 +68,10 @@ class Lines {
     }))];
   }
 
+  // Makes the plot anew; between values of the past that waits until it is drawn.
   build() {
+    this.stale = view.quiet && this.plot != null;
+    if (this.stale) return;
     if (this.plot) this.plot.destroy();
     const style = getComputedStyle(document.documentElement), weak = style.getPropertyValue("--weak").trim();
     const axis = { stroke: weak, font: "11px system-ui, sans-serif", grid: { stroke: style.getPropertyValue("--grid").trim(),
@@ -85,13 +80,13 @@ class Lines {
     this.plot = new uPlot({
       width: Math.max(this.place.clientWidth, 100), height: this.options.height || 150, padding: [8, 22, 0, 0],
       legend: { show: false },
-      cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
+      cursor: { y: false, points: { size: 6 }, drag: { x: true, y: false, setScale: false } },
       scales: {
         x: { time: true, range: () => this.span() },
         y: { distr: this.options.log ? 3 : 1, range: (_, least, most) => this.range(least, most) },
       },
       axes: [
-        { ...axis, size: 24, space: 70, values: (_, times) => times.map((t) => clockText(t).slice(0, view.window > 900 ? 5 : 8)) },
+        { ...axis, size: 24, space: 70, values: (_, times, _axis, _space, step) => times.map((t) => axisText(t, step)) },
         { ...axis, size: 66, space: 34, ...(this.options.log ? { splits: decades } : { incrs: this.unit.steps }),
           values: (_, values) => values.map((v) => v == null ? "" : (this.unit.axis || this.unit.write)(v)) },
       ],
@@ -100,7 +95,7 @@ class Lines {
         fill: stacked ? this.tint(i) : undefined, spanGaps: false,
       }))],
       bands: stacked ? this.series.slice(1).map((_, i) => ({ series: [i + 2, i + 1], fill: this.tint(i + 1) })) : [],
-      hooks: { setCursor: [(u) => this.write(u.cursor.idx)] },
+      hooks: { setCursor: [(u) => this.pointed(u)], setSelect: [(u) => this.selected(u)] },
     }, this.data(), this.place);
     this.buildLegend();
   }
@@ -112,7 +107,33 @@ class Lines {
 
   span() {
     const end = this.times.length ? this.times[this.times.length - 1] : Date.now() / 1000;
-    return [end - shownSpan(this.times[0], end), end];
+    return shownTimes(this.times[0], end);
+  }
+
+  // The cursor of this chart moved, by the pointer or as its axis moved below it. The others follow the one that has the
+  // pointer.
+  pointed(plot) {
+    this.write(plot.cursor.idx);
+    if (view.pointer !== this) return;
+    this.follows = null;
+    pointAll(plot.cursor.left >= 0 ? plot.posToVal(plot.cursor.left, "x") : null, this);
+  }
+
+  // Another chart has the cursor.
+  pointAt(time) {
+    this.follows = time;
+    const left = time == null ? -10 : this.plot.valToPos(time, "x");
+    this.plot.setCursor({ left, top: left < 0 ? -10 : 0 }, false);
+    this.write(this.plot.cursor.idx);
+  }
+
+  // A part was marked by dragging; a narrow one was a click.
+  selected(plot) {
+    const { left, width } = plot.select;
+    if (width < 5) return;
+    const times = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
+    plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+    zoomTo(times);
   }
 
   range(least, most) {
@@ -153,7 +174,9 @@ class Lines {
   }
 
   draw() {
+    if (this.stale) return this.build();
     this.plot.setData(this.data());
+    queueMicrotask(() => { if (this.follows) this.pointAt(this.follows); }); // when uPlot has moved its axis
     this.write(this.plot.cursor.idx);
   }
 

@@ -39,7 +39,7 @@ class Heat {
     this.unit = unitNamed(this.measure.unit);
     this.columns = [];
     this.canvas = element("canvas", { class: "heat", role: "img", "aria-label": "latency heat map of " + label,
-      onpointermove: (e) => this.point(e), onpointerleave: () => this.write() });
+      onpointermove: (e) => this.point(e), onpointerleave: () => this.leave() });
     this.legend = element("ul", { class: "legend" });
     this.note = element("div", { class: "note" });
     this.place = element("div", { class: "plot" }, this.canvas, this.legend, this.note);
@@ -76,14 +76,16 @@ class Heat {
     this.lows = lows;
     if (column) this.columns.push({ time, counts: column, shares: percentiles(lows, column) });
     while (this.columns.length && this.columns[0].time < time - HISTORY) this.columns.shift();
+    if (view.quiet) return;
     this.draw();
     this.write();
   }
 
   // Where things lie: the rows that have counts in what is shown, and the pixels.
   layout() {
-    const end = this.columns.length ? this.columns[this.columns.length - 1].time : 0;
-    const shown = this.columns.filter((c) => c.time >= end - view.window);
+    const newest = this.columns.length ? this.columns[this.columns.length - 1].time : 0;
+    const [from, end] = shownTimes(this.columns.length ? this.columns[0].time : newest, newest);
+    const shown = this.columns.filter((c) => c.time >= from && c.time <= end);
     let first = Infinity, last = -1, most = 1;
     for (const c of shown) {
       c.counts.forEach((n, i) => {
@@ -98,8 +100,8 @@ class Heat {
     first = Math.max(0, first - 1);
     last = Math.min((this.lows ? this.lows.length : 1) - 1, last + 1);
     const box = this.canvas.getBoundingClientRect(), left = 66, bottom = 22;
-    return { shown, span: shownSpan(shown.length ? shown[0].time : end, end), first, last, most, end, left, width: box.width - left - 22, height: box.height - bottom - 6, top: 6,
-      row: (box.height - bottom - 6) / (last - first + 1) };
+    return { shown, span: end - from, first, last, most, end, left, width: box.width - left - 22,
+      height: box.height - bottom - 6, top: 6, row: (box.height - bottom - 6) / (last - first + 1) };
   }
 
   x(l, time) {
@@ -122,6 +124,19 @@ class Heat {
     this.drawAxes(c, l);
     this.drawCells(c, l);
     SHARES.forEach((_, i) => this.drawLine(c, l, i));
+    if (this.cursor != null) this.drawCursor(c, l);
+  }
+
+  drawCursor(c, l) {
+    const x = this.x(l, this.cursor);
+    if (x < l.left || x > l.left + l.width) return;
+    c.setLineDash([4, 3]);
+    c.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--weak").trim();
+    c.lineWidth = 1;
+    c.beginPath();
+    c.moveTo(x, l.top);
+    c.lineTo(x, l.top + l.height);
+    c.stroke();
   }
 
   drawAxes(c, l) {
@@ -139,7 +154,7 @@ class Heat {
     c.textAlign = "center";
     for (let i = 1; i < 4; i++) {
       const time = l.end - l.span * (1 - i / 4);
-      c.fillText(clockText(time).slice(0, view.window > 900 ? 5 : 8), this.x(l, time), l.top + l.height + 16);
+      c.fillText(axisText(time, l.span / 4), this.x(l, time), l.top + l.height + 16);
     }
     c.strokeStyle = style.getPropertyValue("--grid").trim();
     c.strokeRect(l.left + 0.5, l.top + 0.5, l.width - 1, l.height - 1);
@@ -187,10 +202,24 @@ class Heat {
     const time = l.end - (1 - (event.clientX - box.left - l.left) / l.width) * l.span;
     const row = Math.floor(l.first + (l.top + l.height - (event.clientY - box.top)) / l.row);
     const column = l.shown.find((c) => c.time >= time);
+    view.pointer = this;
+    pointAll(time, this);
     if (!column || !(row >= l.first && row <= l.last)) return this.write();
     const bound = (i) => this.unit.write(this.lows[i] * this.measure.factor);
     const range = row + 1 < this.lows.length ? `from ${bound(row)} to ${bound(row + 1)}` : `from ${bound(row)}`;
     this.write(column);
     this.note.textContent = `${clockText(column.time)}: ${column.counts[row]} values ${range}`;
+  }
+
+  leave() {
+    this.write();
+    pointAll(null, this);
+  }
+
+  // Another chart has the cursor.
+  pointAt(time) {
+    this.cursor = time;
+    this.draw();
+    this.write(time == null ? null : this.columns.find((c) => c.time >= time));
   }
 }

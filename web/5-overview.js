@@ -21,10 +21,6 @@ function totalRate(list, before, name) {
   return sum(list.map((k) => rateOf(k, before.get(keyOf(k)), name)));
 }
 
-function percent(x) {
-  return x == null ? null : x * 100;
-}
-
 const overview = document.getElementById("overview");
 const parts = [];
 
@@ -32,7 +28,7 @@ function chartCard(title, series, options, selectors, update) {
   const c = card(overview, title);
   let chart = null;
   parts.push({
-    selectors,
+    selectors, hasPast: true,
     update(time, now, before) {
       const { values, headline, note } = update(now, before);
       c.place.hidden = !values || (c.place.hidden && values.every((v) => v == null));
@@ -65,7 +61,7 @@ chartCard("Load", [{ label: "1 min" }, { label: "5 min" }, { label: "15 min" }, 
     const k = now.get("unix:0:system_misc"), d = k && k.data;
     if (!d) return {};
     const loads = ["avenrun_1min", "avenrun_5min", "avenrun_15min"].map((n) => d[n] == null ? null : d[n] / 256);
-    const up = d.boot_time ? `, up ${seconds(Date.now() / 1000 - d.boot_time)}` : "";
+    const up = d.boot_time ? `, up ${duration(Date.now() / 1000 - d.boot_time)}` : "";
     return { values: [...loads, d.ncpus], headline: loads[0] == null ? "" : loads[0].toFixed(2), note: `${d.nproc} processes${up}` };
   });
 
@@ -117,7 +113,7 @@ chartCard("Pressure", [{ label: "CPU" }, { label: "memory" }, { label: "I/O" }],
   () => ["pressure:0::some_nsec"], (now, before) => {
     const found = ["cpu", "memory", "io"].map((name) => now.get("pressure:0:" + name));
     if (!found.some(Boolean)) return {};
-    const values = found.map((k) => k ? percent(rateOf(k, before.get(keyOf(k)), "some_nsec") / 1e9) : null);
+    const values = found.map((k) => k ? totalRate([k], before, "some_nsec") : null).map((x) => x == null ? null : x / 1e7);
     const most = Math.max(...values.filter((v) => v != null));
     return { values, headline: Number.isFinite(most) ? digits(most) + " %" : "", note: "of the time something waited" };
   });
@@ -145,18 +141,18 @@ class Table {
         this.rows.delete(name);
       }
     }
-    for (const { name, cells } of shown) {
+    for (const [place, { name, cells }] of shown.entries()) {
       let row = this.rows.get(name);
       if (!row) {
         row = element("tr", null, element("th", { scope: "row", title: name }, name), ...cells.map(() => element("td")));
         this.rows.set(name, row);
-        this.body.append(row);
       }
+      if (this.body.children[place] !== row) this.body.insertBefore(row, this.body.children[place] || null);
       cells.forEach((cell, i) => row.children[i + 1].replaceChildren(cell == null ? "–" : cell));
     }
     const more = rows.length - shown.length;
     this.card.place.hidden = rows.length === 0;
-    this.card.note.textContent = (note || "") + (more > 0 ? `${more} more are not shown` : "");
+    this.card.note.textContent = [note, more > 0 && `${more} more are not shown`].filter(Boolean).join("; ");
   }
 }
 

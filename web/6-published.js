@@ -88,7 +88,7 @@ function percentilesOf(data) {
 }
 
 parts.push({
-  published: true,
+  published: true, hasPast: true,
   selectors: () => [...distributions.values()].map((d) => d.selector),
   update(time, now, before) {
     for (const d of distributions.values()) d.update(time, now, before);

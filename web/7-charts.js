@@ -1,6 +1,7 @@
 // The charts that a person asks for by a selector, and the list of all kstats.
 
 const MOST_SERIES = 16, MOST_PLOTS = 6, MOST_SHOWN = 200;
+const FRESH = 0.3, STAY = 1.5; // the weight of a new value, and by how much one that is shown counts more
 
 const charts = [];
 
@@ -16,6 +17,7 @@ class Chart {
     this.plots = new Map();  // lines by unit
     this.heats = new Map();  // distributions by key
     this.known = new Set();  // keys whose metadata were asked for
+    this.before = new Map(); // what was there in the round before
     charts.push(this);
     save();
   }
@@ -34,6 +36,13 @@ class Chart {
     if (!fresh.length) return;
     await learn([this.selector]);
     for (const key of fresh) this.known.add(key);
+  }
+
+  // Begins with what the server kept of the last hour.
+  async begin() {
+    const past = await askHistory([this.selector]).catch(() => []);
+    for (const { kstats: own } of past) await this.learn(own).catch(() => {});
+    this.before = replay(past, (time, own, before) => this.update(time, own, before));
   }
 
   // own: what the selector matched in this round, by key.
@@ -63,28 +72,39 @@ class Chart {
     }
     const more = all - shown;
     this.card.note.textContent = own.size === 0 ? "nothing matches now" :
-      more > 0 ? `${shown} of ${all} statistics: those that were greatest first` : `${all} statistics`;
+      more > 0 ? `the greatest ${shown} of ${all} statistics` : `${all} statistics`;
   }
 
-  // Returns how many series are shown. The greatest ones are chosen when their values are known.
+  // Returns how many series are shown.
   updatePlot(time, unit, list) {
-    const values = new Map(list);
     let plot = this.plots.get(unit);
     if (!plot) {
-      plot = { lines: new Lines(this.card.place, [], { unit, legend: true, label: `${this.selector} in ${unit}` }), labels: [] };
+      plot = { lines: new Lines(this.card.place, [], { unit, legend: true, label: `${this.selector} in ${unit}` }), labels: [],
+        sizes: new Map() };
       this.plots.set(unit, plot);
     }
-    if (plot.labels.length < Math.min(MOST_SERIES, list.length)) {
-      const rest = list.filter(([label, v]) => v != null && !plot.labels.includes(label)).sort((a, b) => b[1] - a[1]);
-      const fresh = rest.slice(0, MOST_SERIES - plot.labels.length).map(([label]) => label);
-      if (fresh.length) {
-        plot.labels.push(...fresh);
-        plot.lines.setSeries(plot.labels.map((label) => ({ label })));
-      }
-    }
+    const values = new Map(list);
+    if (chooseGreatest(plot, values)) plot.lines.setSeries(plot.labels.map((label) => ({ label })));
     plot.lines.push(time, plot.labels.map((label) => values.has(label) ? values.get(label) : null));
     return plot.labels.length;
   }
+}
+
+// Chooses the greatest values of a plot, by label; whether others are shown than before. What counts is a mean in which
+// the newest values weigh most, and who is shown stays until somebody is clearly greater. A line keeps its colour.
+function chooseGreatest(plot, values) {
+  const { sizes } = plot;
+  for (const [label, v] of values) {
+    const was = sizes.get(label);
+    if (v != null) sizes.set(label, was == null ? Math.abs(v) : was + FRESH * (Math.abs(v) - was));
+  }
+  for (const label of sizes.keys()) if (!values.has(label)) sizes.delete(label);
+  const weight = ([label, size]) => plot.labels.includes(label) ? size * STAY : size;
+  const chosen = [...sizes].sort((a, b) => weight(b) - weight(a)).slice(0, MOST_SERIES).map(([label]) => label);
+  const fresh = chosen.filter((label) => !plot.labels.includes(label));
+  if (!fresh.length) return false;
+  plot.labels = plot.labels.map((label) => chosen.includes(label) || !fresh.length ? label : fresh.shift()).concat(fresh);
+  return true;
 }
 
 const problem = document.getElementById("problem");
@@ -104,7 +124,7 @@ async function addChart(selector) {
     return;
   }
   complain("");
-  new Chart(selector);
+  await new Chart(selector).begin();
   poll();
 }
 
@@ -120,6 +140,7 @@ function save() {
   const parameters = new URLSearchParams(charts.map((c) => ["chart", c.selector]));
   parameters.set("every", document.getElementById("every").value);
   parameters.set("window", document.getElementById("window").value);
+  if (view.zoom) for (const [i, name] of ["from", "to"].entries()) parameters.set(name, view.zoom[i].toFixed(1));
   history.replaceState(null, "", "#" + parameters);
 }
 

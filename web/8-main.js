@@ -4,7 +4,7 @@ const LIST_EVERY = 10; // rounds
 
 const every = document.getElementById("every"), windowChoice = document.getElementById("window");
 const pauseButton = document.getElementById("pause"), state = document.getElementById("state");
-let before = new Map(), rounds = 0, timer = null, paused = false, busy = false;
+let before = new Map(), rounds = 0, timer = null, paused = false, busy = false, answered = null;
 
 function show(kind, text) {
   state.className = kind;
@@ -17,27 +17,44 @@ async function updateCharts(time) {
   await Promise.all(charts.slice().map(async (chart) => {
     const own = await askData([chart.selector]);
     await chart.learn(own);
-    chart.update(time, own, chart.before || new Map());
+    chart.update(time, own, chart.before);
     chart.before = own;
   }));
 }
 
+function selectorsOf(list) {
+  return [...new Set(list.flatMap((p) => p.selectors()))];
+}
+
+// Gives parts what there is now. Those about the machine get the machine's kstats alone, whatever others publish under
+// such names.
+function updateParts(list, time, now, was) {
+  const machine = machineOf(now), machineWas = machineOf(was);
+  for (const part of list) {
+    if (part.published) part.update(time, now, was);
+    else part.update(time, machine, machineWas);
+  }
+}
+
+async function askNames() {
+  await askList();
+  await findDistributions();
+  showList();
+}
+
 async function round() {
-  if (rounds++ % LIST_EVERY === 0) {
-    await askList();
-    await findDistributions();
-    showList();
-  }
-  const selectors = [...new Set(parts.flatMap((p) => p.selectors()))];
-  const now = selectors.length ? await askData(selectors) : new Map(), time = Date.now() / 1000;
-  // Parts about the machine get the machine's kstats alone, whatever others publish under such names.
-  const machine = machineOf(now), machineBefore = machineOf(before);
-  for (const part of parts) {
-    if (part.published) part.update(time, now, before);
-    else part.update(time, machine, machineBefore);
-  }
+  if (rounds++ % LIST_EVERY === 0) await askNames();
+  const selectors = selectorsOf(parts), now = selectors.length ? await askData(selectors) : new Map();
+  const time = Date.now() / 1000;
+  updateParts(parts, time, now, before);
   before = now;
+  await updateBusiest();
   await updateCharts(time);
+}
+
+// Whether nobody answered; any other error is an answer that says what is wrong.
+function isSilence(e) {
+  return e.name === "TimeoutError" || e instanceof TypeError && /fetch/i.test(e.message);
 }
 
 // One round, and the next one when its time has come. A round that lasts long delays the next.
@@ -46,13 +63,14 @@ async function poll() {
   busy = true;
   clearTimeout(timer);
   const began = performance.now();
-  view.gap = 3 * Number(every.value) + 1;
+  view.gap = Math.max(3 * Number(every.value), view.leastGap) + 1;
   try {
     await round();
+    answered = Date.now() / 1000;
     show(paused ? "" : "live", paused ? "paused" : "live");
   } catch (e) {
     rounds = 0;
-    show("lost", e instanceof TypeError && /fetch/i.test(e.message) ? "no connection" : e.message);
+    show("lost", isSilence(e) ? "no answer" + (answered ? " since " + clockText(answered) : "") : e.message);
   }
   busy = false;
   if (!paused && !document.hidden) {
@@ -95,18 +113,26 @@ const KEYS = {
 document.addEventListener("keydown", (event) => {
   const field = /^(INPUT|SELECT)$/.test(event.target.tagName);
   if (event.key === "Escape" && field) event.target.blur();
+  else if (event.key === "Escape" && view.zoom && !document.getElementById("keys").open) zoomTo(null);
   if (field || event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key]) return;
   event.preventDefault();
   KEYS[event.key]();
 });
 
+// Begins with what the server kept of the last hour, so that who opens or reloads the page sees it at once.
+async function begin(given) {
+  const past = parts.filter((p) => p.hasPast);
+  await askNames();
+  before = replay(await askHistory(selectorsOf(past)), (time, now, was) => updateParts(past, time, now, was));
+  await poll();
+  for (const selector of given.getAll("chart")) await addChart(selector); // one after the other: they keep their order
+}
+
 document.getElementById("host").textContent = location.host;
 {
-  const given = new URLSearchParams(location.hash.slice(1));
+  const given = new URLSearchParams(location.hash.slice(1)), zoom = ["from", "to"].map((name) => Number(given.get(name)));
   if ([...every.options].some((o) => o.value === given.get("every"))) every.value = given.get("every");
   if ([...windowChoice.options].some((o) => o.value === given.get("window"))) windowChoice.value = given.get("window");
   view.window = Number(windowChoice.value);
-  poll().then(async () => { // one after the other: they keep their order
-    for (const selector of given.getAll("chart")) await addChart(selector);
-  });
+  begin(given).catch(poll).then(() => { if (zoom[0] > 0 && zoom[1] > zoom[0]) zoomTo(zoom); });
 }

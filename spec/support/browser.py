@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 # browser.py - opens a page in headless Chromium and prints what it found as JSON. SPDX-License-Identifier: MIT
 #
-#   browser.py [--size=WIDTHxHEIGHT] [--dark] [--picture=FILE] URL SECONDS [SCRIPT]
+#   browser.py [--size=WIDTHxHEIGHT] [--dark] [--picture=FILE] [--stop=PID] URL SECONDS [SCRIPT]
 #
+# With --stop it evaluates SCRIPT twice: after this process got SIGSTOP, and after SIGCONT; "result" has both.
 # After SECONDS it evaluates SCRIPT in the page, waiting for its promise, and prints an object: "result" of the script,
 # "errors" (what the console had of errors and warnings, exceptions, requests that failed) and "urls" that were asked for.
 import base64
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -94,6 +96,15 @@ def errors_of(events):
     return found, urls
 
 
+def stopped(browser, pid, script):
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        first = browser.evaluate(script)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    return [r["result"].get("value") for r in (first, browser.evaluate(script))]
+
+
 def visit(browser, options, url, seconds, script):
     target = browser.call("Target.createTarget", url="about:blank")["targetId"]
     browser.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -112,6 +123,8 @@ def visit(browser, options, url, seconds, script):
         if browser.evaluate(options["until"]).get("result", {}).get("value"):
             break
         time.sleep(0.1)
+    if "stop" in options:
+        return stopped(browser, int(options["stop"]), script)
     result = browser.evaluate(script)
     if "picture" in options:
         size = browser.evaluate("document.documentElement.scrollHeight")["result"]["value"]

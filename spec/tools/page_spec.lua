@@ -74,7 +74,8 @@ describe("the page of kstatlua exporter", function()
         filter.value = "";
         filter.dispatchEvent(new Event("input"));
         return { moved, charts, found, rows, count: Number(document.getElementById("count").textContent),
-          queues: document.getElementById("queues").innerText, machine: document.getElementById("tables").innerText };
+          queues: document.getElementById("queues").innerText, machine: document.getElementById("tables").innerText,
+          users: document.getElementById("users").innerText };
       ]], "chart=many:::hits&chart=unix:0:system_misc:ncpus")
     end)
 
@@ -91,6 +92,10 @@ describe("the page of kstatlua exporter", function()
       assert.falsy(seen.result.machine:find("forged", 1, true), seen.result.machine)
     end)
 
+    it("has the processes that use most, by what the machine says of them", function()
+      assert.truthy(seen.result.users:find("^Processes\n.*\nchromium %d+\t[%d.]+ %%\t[%d.]+ MiB\t"), seen.result.users)
+    end)
+
     it("has asked nobody else", function()
       for _, url in ipairs(seen.urls) do
         local own = url:find(("http://127.0.0.1:%s/kstat/"):format(server.port), 1, true) == 1
@@ -100,7 +105,7 @@ describe("the page of kstatlua exporter", function()
 
     it("has charts of selectors: counters as rates, the greatest of many first", function()
       local of_many, of_one = seen.result.charts[1], seen.result.charts[2]
-      assert.equal("16 of 2000 statistics: those that were greatest first", of_many[1])
+      assert.equal("the greatest 16 of 2000 statistics", of_many[1])
       assert.truthy(of_many[2]:find("^many:0:row[12]%d%d%d:hits %(many%)%s+[%d.]+ k/s"), of_many[2])
       assert.equal("1 statistics", of_one[1])
       assert.truthy(of_one[2]:find("ncpus%s+" .. run.shell("getconf _NPROCESSORS_ONLN").out:match("%d+")), of_one[2])
@@ -133,9 +138,9 @@ describe("the page of kstatlua exporter", function()
       await wait();
       states.push(state.textContent);
       press("1");
-      // Twenty seconds without a value: the middle of them has no more than the lines of the grid.
+      // Forty-five seconds without a value: the middle of them has no more than the lines of the grid.
       const clock = Date.now;
-      Date.now = () => clock() + 20000;
+      Date.now = () => clock() + 45000;
       await wait(); await wait(); await wait();
       const canvas = document.querySelector("#overview canvas");
       const x = Math.round(canvas.width - 22 - (canvas.width - 88) / 3);
@@ -159,5 +164,53 @@ describe("the page of kstatlua exporter", function()
     for _, index in ipairs(seen.scrolled) do
       assert.equal(0, index) -- tables that are wider than the phone scroll by keys, too
     end
+  end)
+
+  it("begins with the past, and shows a part of it when dragged over", function()
+    run.await("three samples of the server's own", function()
+      local address = ("http://127.0.0.1:%s/kstat/history.json?select=cpu::time"):format(server.port)
+      local past = run.shell("curl -s " .. run.quote(address)).out
+      return select(2, past:gsub("\30", "")) > 3
+    end)
+    local seen = look(1.5, [[
+      const wait = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
+      const over = document.querySelector("#overview .u-over"), box = over.getBoundingClientRect();
+      const mouse = (type, share) => over.dispatchEvent(new MouseEvent(type, { bubbles: true, button: 0,
+        movementX: 9, clientX: box.left + box.width * share, clientY: box.top + 20 }));
+      // How much is drawn where the charts are ten seconds old, before the page was there.
+      const canvas = document.querySelector("#overview canvas");
+      const x = Math.round(canvas.width - 22 - box.width / 3);
+      const column = canvas.getContext("2d").getImageData(x, 0, 1, canvas.height).data;
+      const drawn = column.filter((v, i) => i % 4 === 3 && v > 0).length;
+      mouse("mousemove", 0.5);
+      await wait(0.2);
+      const cursors = [...document.querySelectorAll("#overview .u-cursor-x")].map((c) => c.style.transform);
+      mouse("mousedown", 0.5); mouse("mousemove", 0.6); mouse("mousemove", 0.9); mouse("mouseup", 0.9);
+      await wait(0.2);
+      const whole = document.getElementById("whole"), zoomed = [whole.hidden, whole.textContent, location.hash];
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+      return { drawn, cursors, middle: Math.round(box.width / 2), zoomed, left: whole.hidden, hash: location.hash };
+    ]]).result
+    assert.truthy(seen.drawn > 20, seen.drawn)
+    assert.truthy(#seen.cursors > 2)
+    for _, place in ipairs(seen.cursors) do
+      assert.equal(("translate(%dpx, 0px)"):format(seen.middle), place)
+    end
+    assert.is_false(seen.zoomed[1])
+    assert.truthy(seen.zoomed[2]:find("^%d%d:%d%d:%d%d – %d%d:%d%d:%d%d"), seen.zoomed[2])
+    local from, to = seen.zoomed[3]:match("from=([%d.]+)&to=([%d.]+)")
+    assert.truthy(tonumber(to) > tonumber(from))
+    assert.is_true(seen.left)
+    assert.falsy(seen.hash:find("from=", 1, true))
+  end)
+
+  it("says since when a server is silent that hangs, and goes on with it", function()
+    local seen = look(1, [[
+      const state = document.getElementById("state"), was = window.was || state.textContent;
+      for (let i = 0; i < 600 && state.textContent === was; i++) await new Promise((done) => setTimeout(done, 100));
+      return window.was = state.textContent;
+    ]], "", ([[--stop=%d "--until=document.getElementById('state').textContent === 'live'"]]):format(server.pid)).result
+    assert.truthy(seen[1]:find("^no answer since %d%d:%d%d:%d%d$"), seen[1])
+    assert.equal("live", seen[2])
   end)
 end)
