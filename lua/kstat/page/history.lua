@@ -89,8 +89,8 @@ local function each_sample(self, since, f)
 end
 
 --- The samples of the last hour as a sequence of JSON texts (RFC 7464): an array of their times, in seconds since 1970,
--- and what `kstat -j` prints of the selectors for each. It has at most about 6 MB: of samples that are more, it has every
--- second, third and so on.
+-- and what `kstat -j` prints of the selectors for each. It has at most about 6 MB: of samples that are more, it has
+-- every second, third and so on.
 -- @tparam {selector,...} selectors none: everything
 -- @treturn string
 function methods:json(selectors)
