@@ -41,7 +41,7 @@ describe("GPUs of NVIDIA", function()
     trouble("pending 1\n")
     local found, r = read("nvidia:::")
     assert.equal("", r.err)
-    same(found, "nvidia:0:gpu0", { state = "ok", name = "Stub H100 80GB HBM3", driver_version = "580.65.06",
+    same(found, "nvidia:0:gpu0", { state = "ok", model = "Stub H100 80GB HBM3", driver_version = "580.65.06",
       uuid = "GPU-00000000-0000-0000-0000-000000000000", pci_bus_id = "00000000:1B:00.0", gpu_util = "97",
       memory_util = "41", memory_total = "85899345920", memory_used = "63795363840", memory_reserved = "629145600",
       temp = "64", power = "699000", power_limit = "700000", clock_graphics = "1410", clock_sm = "1411",
@@ -127,7 +127,7 @@ describe("GPUs of NVIDIA", function()
   it("are lost without harm to others, with a line each time that it happens", function()
     trouble("lost 0\n")
     local found, r = read("nvidia:::")
-    same(found, "nvidia:0:gpu0", { state = "lost", name = "Stub H100 80GB HBM3" })
+    same(found, "nvidia:0:gpu0", { state = "lost", model = "Stub H100 80GB HBM3" })
     assert.is_nil(found["nvidia:0:gpu0:temp"])
     same(found, "nvidia:1:gpu1", { state = "ok", temp = "44" })
     assert.equal("kstat: nvidia:0:gpu0: lost; its statistics are missing (the kernel's log says why; reset the GPU " ..

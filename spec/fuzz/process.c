@@ -1,6 +1,6 @@
 /*
- * process.c - fuzzes the parsers of the files in /proc/PID. The input is the contents of stat, status, io, schedstat
- * and of a thread's stat, with lines "%%" in between. Whatever they are, listing and reading must end and stay inside
+ * process.c - fuzzes the parsers of the files in /proc/PID. The input is the contents of stat, status, io, schedstat,
+ * of a thread's stat and of fdinfo, with lines "%%" in between. Whatever they are, listing and reading must end and stay inside
  * memory. SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
@@ -16,7 +16,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct ks_selector processes, threads;
+static struct ks_selector processes, threads, gpus;
 
 static void
 clean_up(void)
@@ -24,13 +24,14 @@ clean_up(void)
 	remove_root();
 	ks_selector_free(&processes);
 	ks_selector_free(&threads);
+	ks_selector_free(&gpus);
 }
 
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	static const char *const directories[] = { "sys", "proc", "proc/7", "proc/7/task", "proc/7/task/7",
-		"proc/7/task/8" };
+		"proc/7/task/8", "proc/7/fdinfo" };
 	char name[512];
 
 	(void)argc;
@@ -40,7 +41,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 		(void)snprintf(name, sizeof(name), "%s/%s", root, directories[i]);
 		check(mkdir(name, 0700) == 0, name);
 	}
-	check(ks_selector_parse(&processes, "process", 7) == 0 && ks_selector_parse(&threads, "thread", 6) == 0, "selector");
+	check(ks_selector_parse(&processes, "process", 7) == 0 && ks_selector_parse(&threads, "thread", 6) == 0 &&
+	    ks_selector_parse(&gpus, "process::*,gpu", 14) == 0, "selector");
 	check(atexit(clean_up) == 0, "atexit");
 	return 0;
 }
@@ -48,8 +50,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const files[] = { "stat", "status", "io", "schedstat", "task/8/stat" };
-	const struct ks_selector *const only[] = { &processes, &threads };
+	static const char *const files[] = { "stat", "status", "io", "schedstat", "task/8/stat", "fdinfo/3" };
+	const struct ks_selector *const only[] = { &processes, &threads, &gpus };
 	const char *text = (const char *)data, *end = text + size;
 	char proc[128], sys[128];
 	kstat_ctl_t *kc;
@@ -64,7 +66,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	(void)snprintf(proc, sizeof(proc), "%s/proc", root);
 	(void)snprintf(sys, sizeof(sys), "%s/sys", root);
-	kc = ks_chain_open_source(ks_source_linux_open(proc, sys), &(const struct ks_only){ .selector = only, .n = 2 });
+	kc = ks_chain_open_source(ks_source_linux_open(proc, sys), &(const struct ks_only){ .selector = only, .n = 3 });
 	check(kc != NULL, "open");
 	read_all(kc);
 	(void)kstat_chain_update(kc);

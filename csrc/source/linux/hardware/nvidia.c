@@ -40,7 +40,7 @@ enum { G_STATE, G_NAME, G_UUID, G_BUS, G_DRIVER, G_UTIL, G_MEMORY_UTIL, G_TOTAL,
 
 static const struct ks_field gpu_fields[] = {
 	[G_STATE] = KS_TEXT("state", KSTAT_DATA_STRING, "\"ok\", or why there are no figures"),
-	[G_NAME] = KS_TEXT_K("name", DCGM("DEV_NAME"), "what the GPU is called by its maker"),
+	[G_NAME] = KS_TEXT_K("model", DCGM("DEV_NAME"), "what the GPU is called by its maker"),
 	[G_UUID] = KS_TEXT_K("uuid", DCGM("DEV_UUID"), "identifier of the GPU that no other one has"),
 	[G_BUS] = KS_TEXT_K("pci_bus_id", DCGM("DEV_PCI_BUSID"), "address of the GPU on the PCI bus"),
 	[G_DRIVER] = KS_TEXT_K("driver_version", DCGM("DRIVER_VERSION"), "version of NVIDIA's driver"),
