@@ -61,7 +61,7 @@ describe("hardware", function()
 
   it("has what slows CPUs down, and how long they were in each state", function()
     same("cpu:0:throttle", { core_throttle_count = "5", package_throttle_count = "30", core_throttle_time = "1200",
-      core_id = "2" })
+      core_power_limit_count = "3", core_id = "2" })
     same("cpu:1:throttle", { core_throttle_count = "7" })
     assert.is_nil(d.kstat["cpu:1:cstates"])
     same("cpu:0:cstates", { POLL_time = "12", C1E_time = "987654321", C1E_usage = "4000", C1E_rejected = "6" })

@@ -34,8 +34,9 @@ static const struct ks_part parts[] = {
 	    KS_NAMES("hugetlb_2MB", "hugetlb_2MB_max", "hugetlb_2MB_peak", "hugetlb_2MB_max_events"),
 	    .from = "memory.stat and `hugetlb.*` of a control group"),
 	[PART_IO] = KS_NAMED_PART("cgroup_io", "@", "cgroup_io", .read = ks_group_io_read,
-	    .meta = ks_group_io_meta, .from = "io.stat or `blkio.throttle.*` of a control group",
-	    KS_NAMES("sda_nread", "sda_nwritten", "sda_reads", "sda_writes", "sda_ndiscarded", "sda_discards")),
+	    .meta = ks_group_io_meta, .from = "io.stat and io.max, or `blkio.throttle.*`, of a control group",
+	    KS_NAMES("sda_nread", "sda_nwritten", "sda_reads", "sda_writes", "sda_ndiscarded", "sda_discards",
+	    "sda_nread_max", "sda_nwritten_max", "sda_reads_max", "sda_writes_max")),
 };
 
 /* --- which groups are listed ---------------------------------------------------------------------------- */

@@ -225,7 +225,9 @@ ks_group_memory_meta(const char *stat)
 
 /* --- disks ---------------------------------------------------------------------------------------------- */
 
-/* What a disk has: the end of the statistic's name, and where it stands. */
+#define LIMIT(stat, unit, desc) KS_META(stat, KS_KIND_GAUGE, KSTAT2_NVMT_CNT, unit, desc)
+
+/* What a disk has: the end of the statistic's name, and where it stands: in which file, and behind which mark. */
 static const struct io {
 	uint8_t in;
 	const char *file, *mark;
@@ -238,6 +240,14 @@ static const struct io {
 	{ KS_IN_V2, "io.stat", "dbytes=", KS_META_BYTES("ndiscarded", KS_KIND_COUNTER,
 	    "bytes of this disk declared unused") },
 	{ KS_IN_V2, "io.stat", "dios=", EVENT("discards", "", "requests that declared parts of this disk unused") },
+	{ KS_IN_V2, "io.max", "rbps=", LIMIT("nread_max", "bytes/s", "bytes a second that it may read from this disk") },
+	{ KS_IN_V2, "io.max", "wbps=", LIMIT("nwritten_max", "bytes/s", "bytes a second that it may write there") },
+	{ KS_IN_V2, "io.max", "riops=", LIMIT("reads_max", "1/s", "reads a second that it may make of this disk") },
+	{ KS_IN_V2, "io.max", "wiops=", LIMIT("writes_max", "1/s", "writes a second that it may make there") },
+	{ KS_IN_BLKIO, "read_bps", "", LIMIT("nread_max", "", "") },
+	{ KS_IN_BLKIO, "write_bps", "", LIMIT("nwritten_max", "", "") },
+	{ KS_IN_BLKIO, "read_iops", "", LIMIT("reads_max", "", "") },
+	{ KS_IN_BLKIO, "write_iops", "", LIMIT("writes_max", "", "") },
 	{ KS_IN_BLKIO, "bytes", "Read ", KS_META_BYTES("nread", KS_KIND_COUNTER, "") },
 	{ KS_IN_BLKIO, "bytes", "Write ", KS_META_BYTES("nwritten", KS_KIND_COUNTER, "") },
 	{ KS_IN_BLKIO, "bytes", "Discard ", KS_META_BYTES("ndiscarded", KS_KIND_COUNTER, "") },
@@ -328,6 +338,11 @@ ks_group_io_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		{ KS_IN_V2, "io.stat", "", "io.stat" },
 		{ KS_IN_BLKIO, "blkio.throttle.io_service_bytes_recursive", "blkio.throttle.io_service_bytes", "bytes" },
 		{ KS_IN_BLKIO, "blkio.throttle.io_serviced_recursive", "blkio.throttle.io_serviced", "requests" },
+		{ KS_IN_V2, "io.max", "", "io.max" },
+		{ KS_IN_BLKIO, "blkio.throttle.read_bps_device", "", "read_bps" },
+		{ KS_IN_BLKIO, "blkio.throttle.write_bps_device", "", "write_bps" },
+		{ KS_IN_BLKIO, "blkio.throttle.read_iops_device", "", "read_iops" },
+		{ KS_IN_BLKIO, "blkio.throttle.write_iops_device", "", "write_iops" },
 	};
 	const struct ks_groups *gs = ks_groups_of(lx);
 	const struct ks_group *g = unit->extra;
@@ -355,10 +370,11 @@ ks_group_io_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 const struct ks_meta *
 ks_group_io_meta(const char *stat)
 {
-	const char *end = strrchr(stat, '_');
+	for (size_t i = 0; i < NIOS; i++) {
+		size_t len = strlen(stat), end = strlen(ios[i].meta.stat);
 
-	for (size_t i = 0; end != NULL && i < NIOS; i++) {
-		if (ios[i].in == KS_IN_V2 && strcmp(ios[i].meta.stat, end + 1) == 0)
+		if (ios[i].in == KS_IN_V2 && len > end && stat[len - end - 1] == '_' &&
+		    strcmp(stat + len - end, ios[i].meta.stat) == 0)
 			return &ios[i].meta;
 	}
 	return NULL;
