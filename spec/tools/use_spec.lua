@@ -98,7 +98,7 @@ end
 
 -- sda is busy for that share of the time (all of it if nothing is given), sdb not at all
 local function io_pressure(n, busy)
-  return { ["proc/diskstats"] = diskstats(n == 0 and 0 or 100 * (busy or 100), 10),
+  return { ["proc/diskstats"] = diskstats(n == 0 and 0 or 100 * (busy or 100), n == 0 and 0 or 20000),
     ["proc/pressure/io"] = pressure("io", "full")(n)["proc/pressure/io"] }
 end
 
@@ -152,6 +152,27 @@ local function gpu(word, factor)
   end
 end
 
+local function thrashing(n)
+  return { [GROUP .. "memory.current"] = "50\n", [GROUP .. "memory.max"] = "100\n",
+    [GROUP .. "memory.events"] = ("low 0\nhigh 0\nmax %d\noom 0\noom_kill 0\n"):format(n),
+    [GROUP .. "memory.stat"] = ("anon 5\ninactive_file 7\nworkingset_activate_file %d\n"):format(10 * n) }
+end
+
+local function group_io(n)
+  return { [GROUP .. "io.max"] = "8:0 rbps=max wbps=1000 riops=max wiops=max\n",
+    [GROUP .. "io.stat"] = ("8:0 rbytes=0 wbytes=%d rios=0 wios=1 dbytes=0 dios=0\n"):format(100 * n) }
+end
+
+-- n: milliseconds that each of a thousand requests takes
+local function slow(n)
+  return { ["proc/diskstats"] = ("8 0 sda %d 0 800 %d 0 0 0 0 0 10 %d 0 0 0 0\n"):format(n == 0 and 0 or 1000,
+    n * 1000, n * 1000) }
+end
+
+local function retransmitted(n)
+  return { ["proc/net/snmp"] = ("Tcp: OutSegs RetransSegs\nTcp: %d %d\n"):format(n == 0 and 0 or 10000, 100 * n) }
+end
+
 local VMSTAT = "nr_free_pages 250000\npgfault 1\n"
 
 -- The row, what is measured, its state, a value below the limit and one at it, and the files by that value.
@@ -162,13 +183,24 @@ local LIMITS = {
   { "cpu all", "steal", "critical", 9, 10, function(n)
     return { ["proc/stat"] = ("cpu0 0 0 0 %d 0 0 0 %d 0 0\n"):format(n == 0 and 0 or 1000 - 10 * n, n * 10) }
   end },
-  { "cpu all", "pressure", "critical", 9, 10, pressure("cpu", "some") },
+  { "cpu all", "pressure", "warning", 59, 60, pressure("cpu", "some") },
+  { "cpu all", "pressure", "critical", 0, 80, pressure("cpu", "some") },
+  { "cpu all", "waiting for one", "warning", 1.9, 2, function(n)
+    local stat = ""
+    for i = 0, 3 do
+      stat = stat .. ("cpu%d %d 0 0 %d 0 0 0 0 0 0\n"):format(i, n == 0 and 0 or 5, n == 0 and 0 or 995)
+    end
+    return { ["proc/stat"] = stat, ["proc/schedstat"] = ("version 15\ntimestamp 1\ncpu0 0 0 0 0 0 0 0 %d 0\n" ..
+      "cpu1 0 0 0 0 0 0 0 0 0\ncpu2 0 0 0 0 0 0 0 0 0\ncpu3 0 0 0 0 0 0 0 0 0\n"):format(n * 1e10) }
+  end },
   { "cpu all", "waiting", "critical", 0.9, 1, one_file("proc/schedstat", "version 15\ntimestamp 1\n" ..
     "cpu0 0 0 0 0 0 0 0 %d 0\ncpu1 0 0 0 0 0 0 0 %d 0\n", 1e10) },
   { "cpu all", "machine checks", "critical", 0, 1, one_file("proc/interrupts",
     "  CPU0 CPU1\nMCE: %d 0 Machine check exceptions\n") },
   { "cpu all", "throttled", "critical", 0, 1,
     one_file("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "%d\n") },
+  { "cpu all", "power limited", "warning", 0, 1,
+    one_file("sys/devices/system/cpu/cpu0/thermal_throttle/core_power_limit_count", "%d\n") },
   { "memory all", "used", "warning", 89, 90, function(n)
     return { ["proc/meminfo"] = ("MemTotal: 100 kB\nMemFree: 1 kB\nMemAvailable: %d kB\n"):format(100 - n) }
   end },
@@ -176,6 +208,13 @@ local LIMITS = {
   { "memory all", "all stalled", "critical", 4, 5, pressure("memory", "full") },
   { "memory all", "swapped out", "warning", 0.9, 1, one_file("proc/vmstat", VMSTAT .. "pswpout %d\n", 10) },
   { "memory all", "swapped out", "critical", 0, 100, one_file("proc/vmstat", VMSTAT .. "pswpout %d\n", 10) },
+  { "memory all", "swapped in", "warning", 9, 10, one_file("proc/vmstat", VMSTAT .. "pswpin %d\n", 10) },
+  { "memory all", "swapped in", "critical", 0, 1000, one_file("proc/vmstat", VMSTAT .. "pswpin %d\n", 10) },
+  { "memory all", "from other nodes", "warning", 9, 10, function(n)
+    return { ["sys/devices/system/node/node0/meminfo"] = "Node 0 MemTotal: 100 kB\n",
+      ["sys/devices/system/node/node0/numastat"] = ("numa_hit %d\nnuma_miss 0\nnuma_foreign %d\n"):format(
+      n == 0 and 0 or (100 - n) * 2000, n * 2000) }
+  end },
   { "memory all", "oom kills", "critical", 0, 1, one_file("proc/vmstat", VMSTAT .. "oom_kill %d\n") },
   { "memory all", "uncorrected", "critical", 0, 1, function(n)
     return { ["sys/devices/system/edac/mc/mc0/ce_count"] = "0\n",
@@ -191,9 +230,15 @@ local LIMITS = {
   { "disk sda", "busy rotational", "warning", 89, 90, rotational },
   { "disk sda", "queue full", "critical", 89, 90, queue },
   { "disk sda", "all stalled", "critical", 4, 5, io_pressure },
+  { "disk sda", "slow", "warning", 199, 200, slow },
+  { "disk sda", "slow", "critical", 0, 1000, slow },
   { "disk sda", "failed requests", "critical", 0, 1, one_file("sys/block/sda/device/ioerr_cnt", "0x%d\n") },
   { "disk tank", "pool not online", "critical", 0, 1, function(n)
     return { ["proc/spl/kstat/zfs/tank/state"] = n == 0 and "ONLINE\n" or "DEGRADED\n" }
+  end },
+  { "disk nvme0n1", "not live", "critical", 0, 1, function(n)
+    return { ["proc/diskstats"] = "259 0 nvme0n1 100 0 800 0 0 0 0 0 0 0 0 0 0 0 0\n",
+      ["sys/class/nvme/nvme0/state"] = n == 0 and "live\n" or "dead\n" }
   end },
   { "link eth0", "speed", "warning", 89, 90, function(n) return eth0(n * 12500000, n, 0, 0) end },
   { "link eth0", "dropped", "critical", 1, 2, function(n)
@@ -204,6 +249,15 @@ local LIMITS = {
     "00000001 0000000%d 00000000 0 0 0 0 0 00000000\n") },
   { "network all", "listen overflows", "critical", 0, 1, one_file("proc/net/netstat",
     "TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 1 %d\n") },
+  { "network all", "udp overflows", "critical", 0.9, 1, function(n)
+    return { ["proc/net/snmp"] = ("Udp: InDatagrams RcvbufErrors\nUdp: %d %d\n"):format(
+      n == 0 and 0 or 100000 - 1000 * n, 1000 * n) }
+  end },
+  { "network all", "retransmitted", "warning", 1, 2, retransmitted },
+  { "network all", "retransmitted", "critical", 0, 5, retransmitted },
+  { "network all", "squeezed", "warning", 99, 100, function(n)
+    return { ["proc/net/softnet_stat"] = ("00000001 00000000 %08x 0 0 0 0 0 00000000\n"):format(10 * n) }
+  end },
   { "table files", "entries", "warning", 89, 90, one_file("proc/sys/fs/file-nr", "%d 0 100\n") },
   { "table files", "full", "critical", 94, 95, one_file("proc/sys/fs/file-nr", "%d 0 100\n") },
   { "table pids", "full", "critical", 94, 95, function(n)
@@ -216,6 +270,15 @@ local LIMITS = {
     "entries drop early_drop\n00000021 0000000%d 00000000\n") },
   { "cgroup web.service", "memory", "warning", 89, 90, memory_of_group },
   { "cgroup web.service", "at limit", "critical", 0, 1, at_limit },
+  { "cgroup web.service", "read again", "warning", 99, 100, thrashing },
+  { "cgroup web.service", "read again", "critical", 0, 1000, thrashing },
+  { "cgroup web.service", "io", "warning", 89, 90, group_io },
+  { "cgroup web.service", "io at limit", "critical", 94, 95, group_io },
+  { "cgroup web.service", "io stalled", "critical", 19, 20, function(n)
+    local files = group_io(0)
+    files[GROUP .. "io.pressure"] = pressure("x", "full")(n)["proc/pressure/x"]
+    return files
+  end },
   { "cgroup web.service", "memory pressure", "critical", 9, 10, group_pressure("some") },
   { "cgroup web.service", "memory stalled", "critical", 4, 5, group_pressure("full") },
   { "cgroup web.service", "oom kills", "critical", 0, 1, one_file(GROUP .. "memory.events",
@@ -355,7 +418,7 @@ describe("kstatlua use on a recorded tree", function()
       kinds[#kinds + 1] = kind ~= last and kind or nil
       last = kind
     end
-    assert.same({ "cpu", "memory", "swap", "disk", "link", "network", "table", "cgroup" }, kinds)
+    assert.same({ "cpu", "memory", "swap", "disk", "link", "network", "table", "cgroup", "process" }, kinds)
   end)
 
   it("is the same over a recording, and shows each interval", function()
@@ -491,6 +554,73 @@ describe("kstatlua use of a capture", function()
       said("eno1") })
   end)
 
+  -- What is said of processes; ...: functions of the sample that return kstats
+  local function process(pid, name, data)
+    return function(i)
+      return capture.kstat("process", pid, name, "process", 1, 0, i * 10, type(data) == "function" and data(i) or data)
+    end
+  end
+
+  it("names the parent of zombies, and processes that are stuck while no disk is busy", function()
+    local list = { process(7, "java", '"state":"S","ppid":1,"size":9') }
+    for pid = 100, 149 do
+      list[#list + 1] = process(pid, "sh", '"state":"Z","ppid":7,"size":0')
+    end
+    local row = rows_with('"used":1', (table.unpack or unpack)(list))["process all"]
+    assert.same({ "zombies 50", "50 of java[7]", "warning" }, { row.why, row.who, row.state })
+    table.remove(list)
+    assert.equal("ok", rows_with('"used":1', (table.unpack or unpack)(list))["process all"].state)
+
+    local function writer(busy, first, time)
+      return rows_with('"used":1', process(8, "dd", function(i)
+        return ('"state":"%s","ppid":1,"size":9,"utime":0,"stime":%d,"minf":3'):format(i == 1 and first or "D",
+          i * time)
+      end), function(i)
+        return capture.kstat("sd", 0, "sda", "disk", 3, 0, i * 10, ('"reads":1,"writes":0,"rtime":%d.5,"wtime":0.0,' ..
+          '"nread":1,"nwritten":0,"rlentime":0.0,"wlentime":0.0,"rcnt":0,"wcnt":0'):format(i * busy))
+      end)["process all"]
+    end
+    row = writer(0, "D", 0)
+    assert.same({ "stuck 1", "dd[8]", "critical" }, { row.why, row.who, row.state })
+    assert.same({ "", "", "" }, { writer(9, "D", 0).why, writer(0, "S", 0).why, writer(0, "D", 1).why })
+  end)
+
+  it("names the process that is near its limit of descriptors, and a clock that nobody keeps any more", function()
+    local function with(open, frequency)
+      local rows = rows_with('"used":1', function(i)
+        return capture.kstat("process", 9, "web,fd", "process_fd", 1, 0, i * 10,
+          ('"open":%d,"limit":1000'):format(open))
+      end, function(i)
+        return capture.kstat("unix", 0, "clock", "misc", 1, 0, i * 10,
+          ('"synchronized":0,"frequency":%d'):format(frequency))
+      end)
+      return rows["process all"], rows["clock all"]
+    end
+    local row, clock = with(899, 0)
+    assert.same({ "ok" }, { row.state, clock })
+    row, clock = with(990, -7)
+    assert.same({ "descriptors 99%, descriptors used up 99%", "web[9]", "not synchronized 1" },
+      { row.why, row.who, clock.why })
+  end)
+
+  it("names processes that use the CPUs, the disk and memory", function()
+    local function uses(i)
+      return ('"state":"R","size":9,"utime":%d,"stime":0,"rssize":5000000,"majf":%d,"nlwp":1'):format(i * 9e9, i * 40)
+    end
+    local rows = rows_with('"used":1', process(9, "gzip", uses), function(i)
+      return capture.kstat("pressure", 0, "cpu", "pressure", 1, 0, i * 10, ('"some_nsec":%d'):format(i * 9e9))
+    end, function(i)
+      return capture.kstat("pressure", 0, "memory", "pressure", 1, 0, i * 10, ('"some_nsec":%d'):format(i * 3e9))
+    end, function(i)
+      return capture.kstat("cgroup", 5, "web.service", "cgroup", 1, 0, i * 10, ('"oom_kills":%d'):format(i))
+    end, function(i)
+      return capture.kstat("unix", 0, "vm_events", "misc", 1, 0, i * 10, ('"oom_kill":%d'):format(i))
+    end)
+    assert.same({ "pressure 90%", "gzip[9] 90%" }, { rows["cpu all"].why, rows["cpu all"].who })
+    assert.same({ "pressure 30%, oom kills 1", "gzip[9] 4 faults/s, web.service" },
+      { rows["memory all"].why, rows["memory all"].who })
+  end)
+
   it("passes over values of a wrong type", function()
     local rows = rows_with('"used":"much",' ..
       '"available":[1],"read_only":"no","device_name":7,"mount_point":1,"inodes":true')
@@ -522,7 +652,9 @@ describe("kstatlua use", function()
 
   -- Those that trees cannot have are in specs of their own.
   it("has a spec for every limit", function()
-    local known = { ["disk disks missing"] = true, ["disk paths failed"] = true, ["link carrier changes"] = true,
+    local known = { ["process descriptors"] = true, ["process descriptors used up"] = true, ["process stuck"] = true,
+      ["process zombies"] = true, ["clock not synchronized"] = true,
+      ["disk disks missing"] = true, ["disk paths failed"] = true, ["link carrier changes"] = true,
       ["gpu no answer"] = true, ["gpu XID"] = true, ["gpu XID of a program"] = true }
     for _, case in ipairs(LIMITS) do
       known[case[1]:match("^%l+") .. " " .. case[2]] = true
@@ -539,7 +671,7 @@ describe("kstatlua use", function()
     assert.matches("^resource name +util saturation +errors state\n", r.out)
     assert.equal(3, select(2, r.out:gsub("\n", "")))
     r = run.run({ "kstatlua", "use", "-x", "0.01", "1", env = small })
-    assert.matches("^resource[^\n]*\nall well: 18 resources\n$", r.out)
+    assert.matches("^resource[^\n]*\nall well: 19 resources\n$", r.out)
     assert.equal("", run.run({ "kstatlua", "use", "-jx", "0.01", "1", env = small }).out)
   end)
 

@@ -13,6 +13,8 @@ local limits = {
     reason = "CPU time used, of the time that the group's limit allows." },
   { "cgroup", "utilization", "pids", unit = "%", warning = 90, file = "pids.current, pids.max",
     reason = "Of the group's limit of processes and threads." },
+  { "cgroup", "utilization", "io", unit = "%", warning = 90, file = "io.stat, io.max; or blkio.throttle.*",
+    reason = "Of the group's limit of bytes or requests of a disk, of the one that is reached first." },
   { "cgroup", "saturation", "memory pressure", unit = "%", critical = 10, file = "memory.pressure: some",
     reason = "Share of the time in which some thread of the group waited for memory." },
   { "cgroup", "saturation", "memory stalled", unit = "%", critical = 5, file = "memory.pressure: full",
@@ -20,6 +22,14 @@ local limits = {
   { "cgroup", "saturation", "at limit", unit = "", critical = 1, quiet = true,
     file = "memory.events: max, or memory.failcnt",
     reason = "Times that memory met its limit, of a group that uses 90 % of it. Below, only caches are dropped." },
+  { "cgroup", "saturation", "read again", unit = "pages/s", warning = 100, critical = 1000, quiet = true,
+    file = "memory.stat: workingset_activate_*",
+    reason = "Pages that were missed soon after they had to go, of a group that met its limit of memory: what it " ..
+      "works with does not fit in." },
+  { "cgroup", "saturation", "io at limit", unit = "%", critical = 95, quiet = true, file = "the same as io",
+    reason = "A group that has used up its limit of a disk waits, however idle the disk is." },
+  { "cgroup", "saturation", "io stalled", unit = "%", critical = 20, quiet = true, file = "io.pressure: full",
+    reason = "Share of the time in which all work of a group with such a limit waited for I/O." },
   { "cgroup", "saturation", "throttled", unit = "%", warning = 10, critical = 50,
     file = "cpu.stat: nr_throttled, nr_periods",
     reason = "Share of the periods in which the group was stopped. Bursts of threads are stopped now and then." },
@@ -29,24 +39,46 @@ local limits = {
     reason = "A process was killed for want of memory in the group." },
 }
 
+-- How much of its limits of disks a group uses, in percent, and which limit that is; nil: it has none.
+local function of_io_limits(d, k)
+  local io, most, which = d:lookup("cgroup_io", k.instance, k.name), nil, nil
+  if not io then
+    return nil
+  end
+  for _, limit in d:values({ module = "cgroup_io", instance = k.instance, name = k.name, statistic = "*_max" }) do
+    local what = limit:gsub("_max$", "")
+    local used = percent(figures.per_second(io, what), now(io, limit))
+    if used and (not most or used > most) then
+      most, which = math.min(used, 100), what:gsub("_", " ")
+    end
+  end
+  return most, which
+end
+
 local function group(d, add, k)
   local memory_max, pids_max, quota = now(k, "memory_max"), now(k, "pids_max"), now(k, "cpu_nsec_max")
-  if not (memory_max or pids_max or quota) then
+  local io, of_disk = of_io_limits(d, k)
+  if not (memory_max or pids_max or quota or io) then
     return
   end
-  local used, idle = now(k, "memory"), now(d:lookup("cgroup_memory", k.instance, k.name), "inactive_file")
+  local detail = d:lookup("cgroup_memory", k.instance, k.name)
+  local used, idle = now(k, "memory"), now(detail, "inactive_file")
   local allowed = percent(quota, now(k, "cpu_nsec_period")) -- percent of one CPU
   local at = percent(used and math.max(used - (idle or 0), 0), memory_max)
   local cpu_used = figures.per_second(k, "cpu_nsec")
   local hits = count(k, "memory_max_events")
+  local missed = figures.per_second(detail, "workingset_activate_file", "workingset_activate_anon",
+    "workingset_activate")
   add("cgroup", k.name, {
     memory = at, cpu = percent(cpu_used and cpu_used / 1e7, allowed), pids = percent(now(k, "pids"), pids_max),
     ["memory pressure"] = memory_max and share(k, "memory_nsec_waiting"),
     ["memory stalled"] = memory_max and share(k, "memory_nsec_stalled"),
     ["at limit"] = hits and at and (at >= 90 and hits or 0),
+    ["read again"] = missed and hits and (hits > 0 and missed or 0),
+    io = io, ["io at limit"] = io, ["io stalled"] = io and share(k, "io_nsec_stalled"),
     throttled = quota and (percent(count(k, "cpu_throttled"), count(k, "cpu_periods")) or 0),
     ["pids refused"] = pids_max and count(k, "pids_max_events"), ["oom kills"] = count(k, "oom_kills"),
-  })
+  }, { io = of_disk, ["io at limit"] = of_disk, ["io stalled"] = of_disk })
 end
 
 local function measure(d, add, is_new)
@@ -57,4 +89,5 @@ local function measure(d, add, is_new)
   end
 end
 
-return { limits = limits, measure = measure, select = { { class = "cgroup" }, { class = "cgroup_memory" } } }
+return { limits = limits, measure = measure, select = { { class = "cgroup" }, { class = "cgroup_memory" },
+  { class = "cgroup_io" } } }

@@ -9,10 +9,14 @@ local count, percent, sum_of = figures.count, figures.percent, figures.sum_of
 local limits = {
   { "cpu", "utilization", "busy", unit = "%", warning = 90, file = "/proc/stat",
     reason = "All time but idle, of all CPUs. New work finds a CPU at once only while some are idle." },
-  { "cpu", "saturation", "pressure", unit = "%", critical = 10, file = "/proc/pressure/cpu: some",
-    reason = "Share of the time in which some thread was ready and had no CPU. Short peaks stay below." },
+  { "cpu", "saturation", "pressure", unit = "%", warning = 60, critical = 80, file = "/proc/pressure/cpu: some",
+    reason = "Share of the time in which some thread was ready and had no CPU. Two CPUs that are busy for 60 % of " ..
+      "the time at random reach 27 %, for 80 % 57 %." },
   { "cpu", "saturation", "waiting", unit = "per CPU", critical = 1, file = "/proc/schedstat: run_delay",
     reason = "Mean number of threads that waited for each CPU: from 1 on work takes twice its time." },
+  { "cpu", "saturation", "waiting for one", unit = "threads", warning = 2, quiet = true,
+    file = "/proc/schedstat: run_delay",
+    reason = "Mean number of threads that waited for the CPU with the longest queue: programs may be bound to it." },
   { "cpu", "saturation", "steal", unit = "%", critical = 10, file = "/proc/stat: steal",
     reason = "The hypervisor gave this time to other machines while work was ready here." },
   { "cpu", "errors", "machine checks", unit = "", critical = 1, file = "/proc/interrupts: MCE",
@@ -20,34 +24,53 @@ local limits = {
   { "cpu", "errors", "throttled", unit = "", critical = 1,
     file = "/sys/devices/system/cpu/cpu*/thermal_throttle",
     reason = "A core or chip was slowed down because it was too hot: its cooling fails. The most of any CPU." },
+  { "cpu", "errors", "power limited", unit = "", warning = 1,
+    file = "/sys/devices/system/cpu/cpu*/thermal_throttle: *_power_limit_count",
+    reason = "A core or chip was slowed down because it took more power than its limit. The most of any CPU." },
 }
 
 local BUSY, IDLE = { "cpu_nsec_user", "cpu_nsec_kernel", "cpu_nsec_stolen" }, { "cpu_nsec_idle", "cpu_nsec_wait" }
 local unpack = table.unpack or unpack
 
+-- How many threads waited on average for each CPU, and for the one with most, which is that.
 local function waiting(d)
-  local mean
   local list = d:select("cpu::sched")
-  for _, k in ipairs(list) do
+  local function mean(k)
     local n = figures.per_second(k, "wait_nsec")
-    mean = n and (mean or 0) + n / 1e9 / #list or mean
+    return n and n / 1e9
   end
-  return mean
+  local sum = 0
+  for _, k in ipairs(list) do
+    sum = sum + (mean(k) or 0)
+  end
+  local most, longest = figures.most(list, mean)
+  return most and sum / #list, most, longest
+end
+
+-- The name of a CPU.
+local function cpu_of(k)
+  return k and "cpu" .. k.instance
 end
 
 local function measure(d, add)
   local list = d:select("cpu::sys")
   local busy, idle, stolen = sum_of(list, unpack(BUSY)), sum_of(list, unpack(IDLE)), sum_of(list, "cpu_nsec_stolen")
   local all = busy and idle and busy + idle
-  local throttled, hot = figures.most(d:select("cpu::throttle"), function(k)
-    return count(k, "core_throttle_count", "package_throttle_count")
-  end)
+  local function slowed(...)
+    local names = { ... }
+    return figures.most(d:select("cpu::throttle"), function(k) return count(k, unpack(names)) end)
+  end
+  local throttled, hot = slowed("core_throttle_count", "package_throttle_count")
+  local limited, hungry = slowed("core_power_limit_count", "package_power_limit_count")
+  local waits, most, longest = waiting(d)
   local users = culprits.cpu(d)
   add("cpu", "all", {
-    busy = percent(busy, all), steal = percent(stolen, all), waiting = waiting(d),
+    busy = percent(busy, all), steal = percent(stolen, all), waiting = waits, ["waiting for one"] = most,
     pressure = figures.share(d:lookup("pressure", 0, "cpu"), "some_nsec"),
     ["machine checks"] = count(d:lookup("intr", 0, "MCE"), "hard"), throttled = throttled,
-  }, { busy = users, waiting = users, pressure = users, throttled = hot and "cpu" .. hot.instance })
+    ["power limited"] = limited,
+  }, { busy = users, waiting = users, pressure = users, ["waiting for one"] = cpu_of(longest),
+    throttled = cpu_of(hot), ["power limited"] = cpu_of(hungry) })
 end
 
 return {

@@ -10,6 +10,16 @@ local culprits = {}
 -- @table select
 culprits.select = { { class = "process" }, { class = "process_io" } }
 
+--- Reads them, so that the next difference has them: what is asked for at a warning only would be missing there.
+-- @tparam difference d
+function culprits.read(d)
+  for _, selector in ipairs(culprits.select) do
+    for k in d:each(selector) do
+      k:get("utime", "nread")
+    end
+  end
+end
+
 local MOST = 3 -- names
 local LEAST = 0.2 -- of the first one's figure
 
@@ -22,7 +32,7 @@ end
 -- @tparam kstat k of class process
 -- @treturn string such as "nginx[1234]"
 function culprits.name(k)
-  return ("%s[%d]"):format((k.name:gsub(",io$", "")), k.instance)
+  return ("%s[%d]"):format((k.name:gsub(",%l+$", "")), k.instance)
 end
 
 -- The names of those kstats that have most of a figure, with the figure; nil: none has any.

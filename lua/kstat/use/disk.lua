@@ -20,9 +20,15 @@ local limits = {
     reason = "The queue has no room for more: programs wait before their requests are even queued." },
   { "disk", "saturation", "all stalled", unit = "%", critical = 5, quiet = true, file = "/proc/pressure/io: full",
     reason = "Share of the time in which all work waited for I/O of the machine. It counts for disks that were busy " ..
-      "for half of that time or more." },
+      "for half of that time or more, and had two requests at a time or more: one program that reads and waits " ..
+      "stalls nobody else." },
+  { "disk", "saturation", "slow", unit = "ms", warning = 200, critical = 1000, quiet = true,
+    file = "/proc/diskstats: times of reads and writes",
+    reason = "Mean time from a request to its answer, of five or more requests a second." },
   { "disk", "errors", "failed requests", unit = "", critical = 1, file = "/sys/block/*/device/ioerr_cnt",
     reason = "Requests ended with an error: the disk, its cable or its controller fails." },
+  { "disk", "errors", "not live", unit = "", critical = 1, file = "/sys/class/nvme/nvme*/state",
+    reason = "The controller of the disk is being reset, lost its connection, or is dead." },
   { "disk", "errors", "disks missing", unit = "", critical = 1,
     file = "/sys/block/md*/md/degraded, /proc/mdstat",
     reason = "The array lacks disks: the next one that fails may take the data with it." },
@@ -39,6 +45,24 @@ local function missing_disks(d, k)
   return degraded or required and active and required - active
 end
 
+-- Mean milliseconds from a request to its answer; 0 for few requests, nil for a disk without times.
+local function service_time(k)
+  local waited, served, reads, writes = k:rate("wlentime", "rlentime", "reads", "writes")
+  local requests = reads and writes and reads + writes
+  if not (waited and served and requests) then
+    return nil
+  end
+  return requests >= 5 and 1000 * (waited + served) / requests or 0
+end
+
+-- Whether the controller of an NVMe disk does not work: 1 or 0; nil: it is not known.
+local function is_not_live(d, k)
+  local controller = k.module == "nvme" and k.name:match("^(nvme%d+)n%d+$")
+  local state = controller and now(d:lookup("nvme", tonumber(controller:match("%d+")), controller .. ",controller"),
+    "state", "string")
+  return state and (state == "live" and 0 or 1) or nil, state
+end
+
 local function disk(d, add, k, stalled)
   local function beside(what)
     return d:lookup(k.module, k.instance, k.name .. "," .. what)
@@ -48,16 +72,19 @@ local function disk(d, add, k, stalled)
   local queue = waits and serves and waits + serves
   local rotational = now(beside("dev"), "rotational") == 1
   local state = d:lookup("zfs/" .. k.name, 0, "state")
+  local is_dead, life = is_not_live(d, k)
   local users = culprits.io(d)
   add("disk", k.name, {
     [rotational and "busy rotational" or "busy"] = busy, queue = queue,
     ["queue full"] = percent(queue, now(beside("queue"), "nr_requests")),
-    ["all stalled"] = busy and stalled and busy >= stalled / 2 and stalled or nil,
+    ["all stalled"] = busy and stalled and queue and busy >= stalled / 2 and queue >= 2 and stalled or nil,
+    slow = service_time(k), ["not live"] = is_dead,
     ["failed requests"] = figures.count(d:lookup(k.module .. "err", k.instance, k.name .. ",err"), "Hard Errors",
       "Transport Errors"),
     ["disks missing"] = missing_disks(d, k), ["paths failed"] = now(beside("map"), "devices_failed"),
     ["pool not online"] = k.module == "zfs" and state and (now(state, "state", "string") == "ONLINE" and 0 or 1) or nil,
-  }, { ["busy rotational"] = users, ["queue full"] = users, ["all stalled"] = users })
+  }, { ["busy rotational"] = users, ["queue full"] = users, ["all stalled"] = users, slow = users,
+    ["not live"] = life })
 end
 
 local function measure(d, add, is_new)
@@ -74,5 +101,6 @@ return {
   limits = limits, measure = measure, processes = true,
   select = { { module = "pressure", name = "io", class = "pressure" }, { class = "disk" },
     { name = "*,dev", class = "device" }, { class = "device_queue" }, { class = "device_error" },
-    { class = "device_state" }, { module = "zfs/*", name = "state" }, { class = "cgroup" } },
+    { class = "device_state" }, { module = "nvme", class = "controller" },
+    { module = "zfs/*", name = "state" }, { class = "cgroup" } },
 }

@@ -17,6 +17,13 @@ local limits = {
   { "memory", "saturation", "swapped out", unit = "pages/s", warning = 1, critical = 100,
     file = "/proc/vmstat: pswpout",
     reason = "Memory was short. A few pages may have been idle for long; many are missed soon." },
+  { "memory", "saturation", "swapped in", unit = "pages/s", warning = 10, critical = 1000, quiet = true,
+    file = "/proc/vmstat: pswpin",
+    reason = "Each of these pages was missed, and somebody waited until it was read." },
+  { "memory", "saturation", "from other nodes", unit = "%", warning = 10, quiet = true,
+    file = "/sys/devices/system/node/node*/numastat",
+    reason = "Share of the pages that a node had to get from another one, because it had none left: memory or " ..
+      "programs are unevenly spread. Less than a thousand a second are not counted." },
   { "memory", "errors", "oom kills", unit = "", critical = 1, file = "/proc/vmstat: oom_kill",
     reason = "A process was killed for want of memory, of the machine or of its control group." },
   { "memory", "errors", "uncorrected", unit = "", critical = 1, file = "/sys/devices/system/edac/mc: ue_count",
@@ -27,19 +34,30 @@ local limits = {
     reason = "When swap space is full, the next shortage of memory kills processes." },
 }
 
+-- The share of pages that another node than the one that was wanted gave, of the node with most of them.
+local function foreign(d)
+  return figures.most(d:select("lgrp::lgrp*"), function(k)
+    local wanted, elsewhere = per_second(k, "numa_hit"), per_second(k, "numa_foreign")
+    return wanted and elsewhere and (elsewhere >= 1000 and percent(elsewhere, wanted + elsewhere) or 0)
+  end)
+end
+
 local function measure(d, add)
   local info, events, pressure = d:lookup("unix", 0, "meminfo"), d:lookup("unix", 0, "vm_events"),
     d:lookup("pressure", 0, "memory")
   local controllers = d:select("edac::mc*")
   local total, available = now(info, "MemTotal"), now(info, "MemAvailable")
   local faults = culprits.faults(d)
+  local elsewhere, node = foreign(d)
   add("memory", "all", {
     used = percent(total and available and total - available, total),
     pressure = share(pressure, "some_nsec"), ["all stalled"] = share(pressure, "full_nsec"),
-    ["swapped out"] = per_second(events, "pswpout"), ["oom kills"] = count(events, "oom_kill"),
+    ["swapped out"] = per_second(events, "pswpout"), ["swapped in"] = per_second(events, "pswpin"),
+    ["from other nodes"] = elsewhere, ["oom kills"] = count(events, "oom_kill"),
     uncorrected = sum_of(controllers, "ue_count"), corrected = sum_of(controllers, "ce_count"),
   }, {
     used = culprits.memory(d), pressure = faults, ["all stalled"] = faults, ["swapped out"] = faults,
+    ["swapped in"] = faults, ["from other nodes"] = node and "node " .. node.instance,
     ["oom kills"] = culprits.groups(d, function(k) return count(k, "oom_kills") end),
   })
   local swap, free = now(info, "SwapTotal"), now(info, "SwapFree")
@@ -52,5 +70,6 @@ return {
   limits = limits, measure = measure, processes = true,
   select = { { module = "pressure", name = "memory", class = "pressure" },
     { module = "unix", instance = 0, name = "/^(meminfo|vm_events)$/" },
+    { module = "lgrp", name = "lgrp*", class = "misc" },
     { module = "edac", name = "mc*", class = "memory" }, { class = "cgroup" } },
 }

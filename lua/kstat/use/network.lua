@@ -22,6 +22,17 @@ local limits = {
   { "network", "saturation", "listen overflows", unit = "", critical = 1,
     file = "/proc/net/netstat: ListenOverflows",
     reason = "Connections dropped because a program did not accept them fast enough." },
+  { "network", "saturation", "udp overflows", unit = "%", critical = 1, quiet = true,
+    file = "/proc/net/snmp, snmp6: RcvbufErrors",
+    reason = "Share of the datagrams that were dropped because a program did not read them fast enough, or has too " ..
+      "small a buffer. Less than one a second is not counted." },
+  { "network", "saturation", "retransmitted", unit = "%", warning = 2, critical = 5, quiet = true,
+    file = "/proc/net/snmp: RetransSegs, OutSegs",
+    reason = "Share of TCP's segments that were sent again: packets get lost here, on the way, or where they go. " ..
+      "Less than ten, or one a second, are not counted." },
+  { "network", "saturation", "squeezed", unit = "per s", warning = 100, quiet = true,
+    file = "/proc/net/softnet_stat: time_squeeze",
+    reason = "Times that the CPU with most of them left packets for later, as net.core.netdev_budget was used up." },
 }
 
 -- Links without a cable, whose other end may go at any time: containers and machines come and go with them. Their
@@ -60,24 +71,52 @@ local function link(d, add, k)
   }, { ["carrier changes"] = up and (up == 1 and "now up" or "now down") })
 end
 
+-- A share in percent of what was counted, 0 where it is less than `least` or one a second.
+local function share_of(part, all, elapsed, least)
+  if not (part and all) then
+    return nil
+  end
+  return part >= math.max(least, elapsed or 0) and percent(part, all) or 0
+end
+
+-- The ports at which connections were dropped. Asked at each tick, so that there is an earlier sample.
+local function ports(d)
+  local names = {}
+  for _, k in ipairs(d:select({ module = "listen", class = "socket" })) do
+    names[#names + 1] = (count(k, "drops") or 0) > 0 and "port " .. k.instance or nil
+  end
+  return table.concat(names, ", ")
+end
+
+local function network(d, add)
+  local extended, tcp = d:lookup("tcp", 0, "tcp_ext"), d:lookup("tcp", 0, "tcp")
+  local udp = { d:lookup("udp", 0, "udp"), (d:lookup("udp", 0, "udp6")) }
+  local softnet = d:select("cpu::softnet")
+  local _, behind = figures.most(softnet, function(k) return count(k, "dropped") end)
+  local squeezed, late = figures.most(softnet, function(k) return figures.per_second(k, "time_squeezed") end)
+  local lost = sum_of(udp, "inOverflows")
+  add("network", "all", {
+    ["backlog dropped"] = sum_of(softnet, "dropped"),
+    ["listen overflows"] = count(extended, "ListenOverflows") or count(tcp, "listenDrop", "listenDropQ0"),
+    ["udp overflows"] = share_of(lost, sum_of(udp, "inDatagrams", "inOverflows"), udp[1] and udp[1].elapsed, 1),
+    retransmitted = share_of(count(tcp, "retransSegs"), count(tcp, "outSegs"), tcp and tcp.elapsed, 10),
+    squeezed = squeezed,
+  }, { ["backlog dropped"] = behind and "cpu" .. behind.instance, squeezed = late and "cpu" .. late.instance,
+    ["listen overflows"] = ports(d) })
+end
+
 local function measure(d, add, is_new)
   for _, k in ipairs(d:select({ class = "net" })) do
     if now(k, "admin_state") ~= 0 and not is_new(k) then
       link(d, add, k)
     end
   end
-  local extended = d:lookup("tcp", 0, "tcp_ext")
-  local softnet = d:select("cpu::softnet")
-  local _, behind = figures.most(softnet, function(k) return count(k, "dropped") end)
-  add("network", "all", {
-    ["backlog dropped"] = sum_of(softnet, "dropped"),
-    ["listen overflows"] = count(extended, "ListenOverflows") or
-      count(d:lookup("tcp", 0, "tcp"), "listenDrop", "listenDropQ0"),
-  }, { ["backlog dropped"] = behind and "cpu" .. behind.instance })
+  network(d, add)
 end
 
 return {
   limits = limits, measure = measure,
   select = { { module = "link", class = "net" }, { class = "qdisc" }, { module = "tcp", name = "/^tcp(_ext)?$/" },
+    { module = "udp", name = "/^udp6?$/" }, { module = "listen", class = "socket" },
     { module = "cpu", name = "softnet", class = "misc" } },
 }

@@ -1,10 +1,10 @@
 --- The resources of a machine, measured over an interval.
 --
 -- A part has the `limits` of its resources, the kstats that they need (`select`; classes rather than modules where a
--- module would ask for more, and `processes`: also those who may be to blame), and measure(d, add, is_new). That calls
--- add(resource, name, values, who) for each: the values are what the limits name, as far as it is known, and `who` is
--- to blame for each of them: a text, or a function that gives it. Of a kstat that is_new() nothing is said: what came
--- within the interval has no earlier sample to be compared with.
+-- module would ask for more, and `processes`: also those who may be to blame), and measure(d, add, is_new, prev). That
+-- calls add(resource, name, values, who) for each: the values are what the limits name, as far as it is known, and
+-- `who` is to blame for each of them: a text, or a function that gives it. Of a kstat that is_new() nothing is said:
+-- what came within the interval has no earlier sample to be compared with.
 --
 -- A limit has: [1] the resource, [2] "utilization", "saturation" or "errors", [3] what is measured, `unit`, `warning`
 -- and `critical` (values from which the state is that; nil: never), `file` (where the kernel says it) and `reason`.
@@ -22,7 +22,7 @@ local parts_in_order = {}
 -- @table limits
 resources.limits = {}
 
-for i, name in ipairs({ "cpu", "memory", "disk", "fs", "network", "tables", "cgroup", "gpu" }) do
+for i, name in ipairs({ "cpu", "memory", "disk", "fs", "network", "tables", "cgroup", "gpu", "system" }) do
   parts_in_order[i] = require("kstat.use." .. name)
   for _, limit in ipairs(parts_in_order[i].limits) do
     resources.limits[#resources.limits + 1] = limit
@@ -75,8 +75,9 @@ function resources.measure(d, prev, names)
   local function is_new(k)
     return prev and k.crtime > prev.taken
   end
+  culprits.read(d)
   for _, part in ipairs(parts_of(names)) do
-    part.measure(d, add, is_new)
+    part.measure(d, add, is_new, prev)
   end
   return list
 end
