@@ -97,11 +97,32 @@ find_part(const char *part, struct ks_text t, struct ks_text *found)
 	return false;
 }
 
+/*
+ * Stores what a key means that is about the directory itself: the name of it, of the one above, or its path. False if
+ * it is another key.
+ */
+static bool
+find_place(const struct ks_dir *dir, const char *key, char path[LONGEST_FILE], struct ks_text *found)
+{
+	const char *below = dir->below != NULL ? dir->below : "";
+	bool whole = strcmp(key, "/") == 0, outer = strcmp(key, "..") == 0;
+	char *name;
+
+	if (!whole && !outer && strcmp(key, ".") != 0)
+		return false;
+	(void)snprintf(path, LONGEST_FILE, "%s/%s", dir->name != NULL ? dir->name : "", below);
+	if (outer && (name = strrchr(path, '/')) != NULL)
+		*name = '\0';
+	name = whole ? path : strrchr(path, '/') + 1;
+	*found = ks_text_of(name, strlen(name));
+	return true;
+}
+
 void
 ks_attributes_read(const struct ks_dir *dir, const struct ks_field *fields, uint64_t *absent,
     struct ks_values *vals, struct ks_texts *texts)
 {
-	char path[64] = "", file[LONGEST_FILE];
+	char path[64] = "", file[LONGEST_FILE], place[LONGEST_FILE];
 	bool missing = false;
 	int len = -1;
 
@@ -112,6 +133,10 @@ ks_attributes_read(const struct ks_dir *dir, const struct ks_field *fields, uint
 
 		if (n == 0 || n >= sizeof(path) || (*absent >> i & 1) != 0)
 			continue;
+		if (find_place(dir, key, place, &part)) {
+			set_value(&fields[i], i, part, vals, texts);
+			continue;
+		}
 		if (strncmp(path, key, n) != 0 || path[n] != '\0') {
 			ks_name_set(path, sizeof(path), key, n);
 			len = ks_file_small(dir, path, file, sizeof(file));

@@ -5,8 +5,9 @@
  *
  * The key of a field (field.h) is the path of a file below the device. "file#N" is word N of the file, from 0;
  * "file?LABEL" is the word behind the word LABEL; "file[]" is the word in brackets, and "file*" the word before an
- * asterisk, by which the kernel shows one of several choices. Numbers may be hexadecimal with 0x. Those of a type in bytes may end in kB, k, M, G and so on, which are powers of 1024. A file
- * that is missing, or does not hold what it should, has no statistic.
+ * asterisk, by which the kernel shows one of several choices. "." is the name of the device's directory, ".." of the
+ * one above, "/" its whole path. Numbers may be hexadecimal with 0x. Those of a type in bytes may end in kB, k, M, G and
+ * so on, which are powers of 1024. A file that is missing, or does not hold what it should, has no statistic.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_LINUX_DEVICES_H

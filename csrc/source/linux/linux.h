@@ -35,7 +35,7 @@
 	X(total) \
 	X(solaris) \
 	X(disk) X(device) \
-	X(link) X(qdisc) X(ethtool) \
+	X(link) X(netdev) X(qdisc) X(ethtool) \
 	X(intr) X(softirq) \
 	X(intr_cpu) X(softirq_cpu) X(perf) \
 	X(mib) X(mib6) \

@@ -145,6 +145,7 @@ static const struct ks_field set_fields[] = {
 	    "internal/btree_read_average_duration_us", "mean time of a read of the index"),
 	EVENTS("cache_read_races", "internal/cache_read_races",
 	    "reads done again because the data had been replaced meanwhile"),
+	KS_TEXT_K("uuid", ".", "identifier of the cache set"),
 	KS_FIELD_END
 };
 
@@ -164,6 +165,8 @@ static const struct ks_field backing_fields[] = {
 	KS_OF("writeback_rate", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, KSTAT_DATA_UINT64, "bytes",
 	    "writeback_rate_debug?rate:", "how much is written to the device in a second"),
 	KS_AMOUNT_K("writeback_target", "writeback_rate_debug?target:", "how much data may wait to be written"),
+	KS_TEXT_K("uuid", "..", "identifier of the cache set"),
+	KS_TEXT_K("backing_device", ".", "the kernel's name of the device in its set"),
 	KS_FIELD_END
 };
 
@@ -173,6 +176,8 @@ static const struct ks_field cache_fields[] = {
 	KS_BYTES_K("metadata_written", "metadata_written", "metadata that was written to the cache"),
 	PERCENT("unused", "priority_stats?Unused:", "share of the cache that is empty"),
 	PERCENT("metadata", "priority_stats?Metadata:", "share of the cache that does not hold data"),
+	KS_TEXT_K("uuid", "..", "identifier of the cache set"),
+	KS_TEXT_K("cache_device", ".", "the kernel's name of the device in its set"),
 	KS_FIELD_END
 };
 

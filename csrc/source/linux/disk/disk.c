@@ -378,7 +378,7 @@ ks_disk_of(struct ks_units *units, const struct ks_unit *unit)
 	return disk != NULL && !ks_disk_is_partition(disk) ? disk : NULL;
 }
 
-enum { PART_DISK, PART_PARTITION, PART_ERR, PART_DETAIL };
+enum { PART_DISK, PART_PARTITION, PART_ERR, PART_DETAIL, PART_PARTITION_DETAIL };
 
 #define DISKSTATS "/proc/diskstats, /sys/class/block/sda/stat"
 
@@ -390,6 +390,9 @@ static const struct ks_part parts[] = {
 	    .from = "/sys/block/sda/device", .title = "sderr:0:sda,err"),
 	[PART_DETAIL] = KS_NAMED_PART("@", "@,detail", "disk_detail", .fields = KS_TABLE(detail_fields),
 	    .read = read_detail, .from = DISKSTATS ", /sys/block/sda/size", .title = "sd:0:sda,detail",
+	    .since = "; *discard* 4.18; flush* 5.5"),
+	[PART_PARTITION_DETAIL] = KS_NAMED_PART("@", "@,detail", "partition_detail", .fields = KS_TABLE(detail_fields),
+	    .read = read_detail, .from = DISKSTATS ", /sys/block/sda/size", .title = "mmcblk:0:mmcblk0p1,detail",
 	    .since = "; *discard* 4.18; flush* 5.5"),
 };
 
@@ -436,6 +439,9 @@ name_partition(struct ks_unit *unit, const struct ks_unit *disk)
 	memcpy(unit->module, disk->module, sizeof(unit->module));
 	unit->instance = disk->instance;
 	unit->parts = 1u << PART_PARTITION;
+	/* Those of cards are what programs that know nothing of partitions show. */
+	if (strcmp(unit->module, "mmcblk") == 0)
+		unit->parts |= 1u << PART_PARTITION_DETAIL;
 	return allocate(unit, offsetof(struct disk, inv));
 }
 

@@ -15,7 +15,7 @@
 #include "source/linux/fs/mount.h"
 
 enum { V_TYPE, V_INTERFACE, V_BLOCK_SIZE, V_PRIORITY, V_ROTATIONAL, V_REMOVABLE, V_NAME,
-	V_CONTROLLER, V_ID, V_MOUNT };
+	V_CONTROLLER, V_ID, V_MAJOR, V_MINOR, V_MOUNT };
 
 #define MOUNT_POINT KS_TEXT("mount_point", KSTAT_DATA_STRING, "where it is mounted, if it is")
 
@@ -33,6 +33,8 @@ static const struct ks_field fields[] = {
 	[V_CONTROLLER] = KS_TEXT("controller", KSTAT_DATA_STRING,
 	    "SCSI host or NVMe controller that it is attached to"),
 	[V_ID] = KS_TEXT("device_id", KSTAT_DATA_STRING, "worldwide identifier of the disk"),
+	[V_MAJOR] = KS_GAUGE("major", KSTAT_DATA_UINT32, "major device number of the disk"),
+	[V_MINOR] = KS_GAUGE("minor", KSTAT_DATA_UINT32, "minor device number of the disk"),
 	[V_MOUNT] = MOUNT_POINT,
 	KS_FIELD_END
 };
@@ -283,8 +285,18 @@ read_device(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	struct facts *f = unit->extra;
 
 	if (!f->known) {
+		struct ks_text t;
+		uint64_t v;
+
 		read_facts(lx, unit, f);
 		read_number(lx, unit, f);
+		t = ks_text_of(f->number, strlen(f->number));
+		if (ks_text_u64(&t, &v) && ks_text_starts(&t, ":")) {
+			ks_have(&f->vals, V_MAJOR, v);
+			t.p++;
+			if (ks_text_u64(&t, &v))
+				ks_have(&f->vals, V_MINOR, v);
+		}
 	}
 	add_fields(lx, r, fields, V_MOUNT, f);
 	return 0;

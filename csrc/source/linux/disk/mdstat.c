@@ -6,7 +6,8 @@
 
 static const struct ks_file mdstat_file = { KS_ROOT_PROC, "mdstat", KS_MADE_ANYHOW, false };
 
-enum { A_STATE, A_LEVEL, A_REQUIRED, A_ACTIVE, A_FAILED, A_SPARE, A_BLOCKS, A_SYNC, A_SYNC_DONE, A_SYNC_SPEED };
+enum { A_STATE, A_LEVEL, A_REQUIRED, A_ACTIVE, A_FAILED, A_SPARE, A_BLOCKS, A_SYNC, A_SYNC_DONE, A_SYNC_SPEED,
+	A_ACTIVITY, A_SYNCED };
 
 #define KIBIBYTES(stat, unit, desc) \
 	{ KS_META_TIMES(stat, KS_KIND_GAUGE, KSTAT2_NVMT_CNT, 1024, unit, desc), KSTAT_DATA_UINT64, NULL }
@@ -25,6 +26,10 @@ static const struct ks_field fields[] = {
 	    "data that the running check or rebuild of the array has gone over"),
 	[A_SYNC_SPEED] = KIBIBYTES("sync_speed", "KiB/s",
 	    "speed of the running check or rebuild of the array"),
+	[A_ACTIVITY] = KS_TEXT("activity", KSTAT_DATA_STRING,
+	    "what the array does: active, inactive, recovering, resync or check"),
+	[A_SYNCED] = KIBIBYTES("blocks_synced", "KiB",
+	    "data of the array that is the same on its disks: all, unless a check or rebuild runs"),
 	KS_FIELD_END
 };
 
@@ -91,6 +96,21 @@ parse_more(struct ks_text line, struct ks_values *vals, struct ks_texts *texts)
 	}
 }
 
+/* Adds what the array does, in one word, and how far it got. */
+static void
+have_activity(struct ks_values *vals)
+{
+	bool syncs = (vals->have >> A_SYNC & 1) != 0;
+
+	if (syncs)
+		ks_have_text(vals, A_ACTIVITY, strcmp(vals->v[A_SYNC].s, "recovery") == 0 ? "recovering" : vals->v[A_SYNC].s);
+	else if ((vals->have >> A_STATE & 1) != 0)
+		ks_have_text(vals, A_ACTIVITY, vals->v[A_STATE].s);
+	if ((vals->have >> A_BLOCKS & 1) != 0)
+		ks_have(vals, A_SYNCED, (vals->have >> A_SYNC_DONE & 1) != 0 ? vals->v[A_SYNC_DONE].u : syncs ? 0 :
+		    vals->v[A_BLOCKS].u);
+}
+
 static void
 collect_status(struct ks_linux *lx, struct ks_text line, struct ks_values *vals)
 {
@@ -106,6 +126,7 @@ collect_status(struct ks_linux *lx, struct ks_text line, struct ks_values *vals)
 		vals->have &= ~(1ULL << A_REQUIRED);
 		ks_have(vals, A_ACTIVE, 0);
 	}
+	have_activity(vals);
 }
 
 static const struct ks_part parts[] = {

@@ -170,6 +170,7 @@ static const struct ks_field btrfs_fields[] = {
 	    "time that the longest commit took"),
 	MSEC("total_commit_ms", KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, "commit_stats?total_commit_ms",
 	    "time that all commits took"),
+	KS_TEXT_K("uuid", ".", "identifier of the file system"),
 	KS_FIELD_END
 };
 

@@ -81,6 +81,7 @@ static const struct ks_field rapl_fields[] = {
 	MEASURE("power_limit_short", WATT, UINT64, 1000000, "uW", "constraint_1_power_limit_uw",
 	    "power that may be used for a moment"),
 	KS_STATE_K("enabled", "enabled", "1 if the limits are enforced"),
+	KS_TEXT_K("path", "/", "directory of the counter"),
 	KS_FIELD_END
 };
 
@@ -153,6 +154,9 @@ static const struct ks_field port_fields[] = {
 	    "state of the link: 2 polling, 3 disabled, 4 training, 5 up, 6 recovering from errors"),
 	KS_OF_TIMES("rate", KS_KIND_GAUGE, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT64, 1000000000, "Gbit/s", "rate",
 	    "rate of the link"),
+	KS_TEXT_K("board_id", "../../board_id", "identifier of the adapter's board"),
+	KS_TEXT_K("fw_ver", "../../fw_ver", "version of the adapter's firmware"),
+	KS_TEXT_K("hca_type", "../../hca_type", "model of the adapter"),
 	KS_TEXT_K("link_layer", "link_layer", "InfiniBand or Ethernet"),
 	WORDS("port_rcv_data", "counters/port_rcv_data", "data received, in words of four bytes"),
 	WORDS("port_xmit_data", "counters/port_xmit_data", "data sent, in words of four bytes"),
@@ -218,6 +222,11 @@ static const struct ks_field fc_fields[] = {
 	KS_TEXT_K("port_name", "port_name", "worldwide name of the port"),
 	KS_TEXT_K("node_name", "node_name", "worldwide name of the adapter"),
 	KS_TEXT_K("symbolic_name", "symbolic_name", "model, firmware and driver"),
+	KS_TEXT_K("port_id", "port_id", "address of the port in the fabric"),
+	KS_TEXT_K("fabric_name", "fabric_name", "worldwide name of the fabric"),
+	KS_TEXT_K("supported_classes", "supported_classes", "classes of service that the port offers"),
+	KS_TEXT_K("supported_speeds", "supported_speeds", "speeds that the port can use"),
+	KS_TEXT_K("dev_loss_tmo", "dev_loss_tmo", "seconds after which a remote port that is gone is given up"),
 	FC("rx_frames", "frames received"),
 	FC("tx_frames", "frames sent"),
 	WORDS("rx_words", "statistics/rx_words", "data received, in words of four bytes"),
@@ -255,6 +264,7 @@ static const struct ks_field watchdog_fields[] = {
 	KS_TEXT_K("pretimeout_governor", "pretimeout_governor", "what the warning does: noop or panic"),
 	GAUGE("fw_version", "fw_version", "version of its firmware"),
 	KS_STATE_K("access_cs0", "access_cs0", "1 if the machine was started from the second flash memory"),
+	KS_TEXT_K("status", "status", "what the watchdog says of itself, as its bits"),
 	KS_TEXT_K("options", "options", "what the watchdog can do, as its bits"),
 	KS_FIELD_END
 };

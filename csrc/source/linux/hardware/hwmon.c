@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -84,11 +85,12 @@ sensor_meta(const char *stat)
 		": the lowest that was seen", ": upper limit by the data sheet", ": lower limit by the data sheet",
 		": what is added to the measurement", ": what the chip aims at", ": deviation that is tolerated",
 		": what the chip sets" };
+	static const struct ks_meta chip = KS_META_TEXT("", "where the chip is: its bus and device");
 	const char *rest;
 	const struct kind *k = kind_of(stat, &rest);
 
 	if (k == NULL)
-		return NULL;
+		return strcmp(stat, "chip") == 0 ? &chip : NULL;
 	if (strcmp(rest, "_label") == 0)
 		return &label;
 	if (ends_with(rest, strlen(rest), states))
@@ -178,6 +180,48 @@ add_sensors(struct ks_linux *lx, const char *path, struct ks_record *r)
 	return (int)n;
 }
 
+/* Appends a name in small letters; every run of other bytes than letters and digits is one '_', but none at its ends. */
+static void
+add_clean(struct ks_buf *b, const char *name)
+{
+	size_t start = b->len;
+
+	for (; *name != '\0'; name++) {
+		char c = (char)tolower((unsigned char)*name);
+		bool is_plain = isalnum((unsigned char)c) || c == ':';
+
+		if (is_plain || b->len > start)
+			ks_buf_addc(b, is_plain ? c : '_');
+	}
+	while (b->len > start && b->data[b->len - 1] == '_')
+		b->len--;
+}
+
+/* Adds the text `chip`: the bus and the device of the chip, which stay, or else its name or its directory. */
+static void
+add_place(struct ks_linux *lx, const struct ks_unit *unit, const char *path, struct ks_record *r)
+{
+	char link[PATH_MAX], device[PATH_MAX], *name, *bus = NULL;
+	struct ks_buf b = { .data = NULL };
+
+	(void)snprintf(link, sizeof(link), "%s/%s/device", lx->root[KS_ROOT_SYS].name, path);
+	if (realpath(link, device) == NULL || (name = strrchr(device, '/')) == NULL) {
+		(void)snprintf(device, sizeof(device), "%s", unit->name);
+		name = device;
+	} else {
+		*name++ = '\0';
+		bus = strrchr(device, '/');
+	}
+	if (bus != NULL) {
+		add_clean(&b, bus + 1);
+		ks_buf_addc(&b, '_');
+	}
+	add_clean(&b, name);
+	if (!b.failed && b.len > 0)
+		ks_named_string(r, "chip", b.data, b.len);
+	ks_buf_free(&b);
+}
+
 static int
 read_chip(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
@@ -192,6 +236,7 @@ read_chip(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	(void)snprintf(path, sizeof(path), "%.200s/device", dev->path);
 	if (n == 0)
 		(void)add_sensors(lx, path, r);
+	add_place(lx, unit, dev->path, r);
 	return 0;
 }
 
@@ -200,7 +245,7 @@ static const struct ks_part parts[] = {
 	    .devices = KS_DEVICES("class/hwmon", "hwmon", .label = "name"),
 	    KS_NAMES("temp1", "temp1_max", "temp1_min", "temp1_crit", "temp1_max_hyst", "temp1_alarm", "temp1_fault",
 	    "temp1_label", "fan1", "fan1_min", "fan1_target", "in0", "curr1", "power1", "power1_average", "power1_cap",
-	    "energy1", "humidity1", "freq1", "pwm1")),
+	    "energy1", "humidity1", "freq1", "pwm1", "chip")),
 };
 
 KS_SUBSYSTEM(hwmon, parts, .scan = ks_devices_scan, .on_events = true);

@@ -33,6 +33,20 @@ static const struct ks_field throttle_fields[] = {
 	KS_FIELD_END
 };
 
+#define KILOHERTZ(stat, key, desc) \
+	KS_OF_TIMES(stat, KS_KIND_GAUGE, KSTAT2_NVMT_FREQ, KSTAT_DATA_UINT64, 1000, "kHz", "cpufreq/" key, desc)
+
+static const struct ks_field frequency_fields[] = {
+	KILOHERTZ("current", "scaling_cur_freq", "frequency that the CPU runs at, as the kernel sets it"),
+	KILOHERTZ("min", "scaling_min_freq", "lowest frequency that the kernel may set"),
+	KILOHERTZ("max", "scaling_max_freq", "highest frequency that the kernel may set"),
+	KILOHERTZ("hardware_min", "cpuinfo_min_freq", "lowest frequency that the CPU can run at"),
+	KILOHERTZ("hardware_max", "cpuinfo_max_freq", "highest frequency that the CPU can run at"),
+	KS_TEXT_K("governor", "cpufreq/scaling_governor", "what chooses the frequency"),
+	KS_TEXT_K("driver", "cpufreq/scaling_driver", "what sets the frequency"),
+	KS_FIELD_END
+};
+
 static const struct ks_field cooling_fields[] = {
 	KS_TEXT_K("type", "type", "what is cooled or slowed down: a fan, a processor"),
 	KS_GAUGE_K("cur_state", KSTAT_DATA_UINT64, "cur_state", "how much it cools now, 0 is not at all"),
@@ -154,6 +168,8 @@ static const struct ks_part parts[] = {
 	KS_NAMED_PART("cpu", "pstates", "misc", .read = read_pstates, .meta = pstates_meta,
 	    .devices = KS_DEVICES(CPUS, "cpu", .needs = "cpufreq/stats/time_in_state", .alike = true),
 	    .from = "/sys/devices/system/cpu/cpu*/cpufreq/stats", KS_NAMES("2400000kHz", "transitions")),
+	KS_DEVICE_PART("cpu", "frequency", "misc", frequency_fields, KS_DEVICES(CPUS, "cpu",
+	    .needs = "cpufreq", .alike = true)),
 	KS_DEVICE_PART("thermal", "cooling", "sensor", cooling_fields, KS_DEVICES("class/thermal",
 	    "cooling_device")),
 };

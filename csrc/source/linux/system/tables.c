@@ -72,7 +72,8 @@ static const struct ks_devices entropy = { .root = KS_ROOT_PROC, .path = "sys/ke
 /* --- the clock ------------------------------------------------------------------------------------- */
 
 enum { C_SOURCE, C_SYNCHRONIZED, C_OFFSET, C_FREQUENCY, C_MAX_ERROR, C_ESTIMATED_ERROR, C_STATUS, C_CONSTANT,
-	C_TICK, C_TAI, C_PPS_JITTER, C_PPS_JITTERS, C_PPS_CALIBRATIONS, C_PPS_ERRORS };
+	C_TICK, C_TAI, C_PPS_FREQUENCY, C_PPS_SHIFT, C_PPS_WANDER, C_PPS_WANDERS, C_PPS_JITTER, C_PPS_JITTERS,
+	C_PPS_CALIBRATIONS, C_PPS_ERRORS };
 
 #define MICROSECONDS(stat, desc) \
 	KS_FRACT(stat, KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, KSTAT_DATA_INT64, 1000000, "us", desc)
@@ -93,6 +94,13 @@ static const struct ks_field clock_fields[] = {
 	[C_TICK] = MICROSECONDS("tick", "length of a tick of the clock"),
 	[C_TAI] = KS_UNITS("tai", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, KSTAT_DATA_INT64, "s",
 	    "atomic time (TAI) less the time of day (UTC)"),
+	[C_PPS_FREQUENCY] = KS_FRACT("pps_frequency", KS_KIND_GAUGE, KSTAT2_NVMT_UNKNOWN, KSTAT_DATA_INT64, 65536,
+	    "1/65536 ppm", "by how much the clock is wrong by the pulses of a clock at the machine, in millionths"),
+	[C_PPS_SHIFT] = KS_UNITS("pps_shift", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, KSTAT_DATA_INT64, "log2 s",
+	    "length of the intervals in which the clock is compared with the pulses"),
+	[C_PPS_WANDER] = KS_FRACT("pps_wander", KS_KIND_GAUGE, KSTAT2_NVMT_UNKNOWN, KSTAT_DATA_INT64, 65536,
+	    "1/65536 ppm", "how much the frequency varies by the pulses, in millionths"),
+	[C_PPS_WANDERS] = KS_COUNT("pps_wanders", KSTAT_DATA_UINT64, "intervals in which it varied too much"),
 	[C_PPS_JITTER] = MICROSECONDS("pps_jitter", "how much the pulses of a clock at the machine vary"),
 	[C_PPS_JITTERS] = KS_COUNT("pps_jitters", KSTAT_DATA_UINT64, "pulses that varied too much"),
 	[C_PPS_CALIBRATIONS] = KS_COUNT("pps_calibrations", KSTAT_DATA_UINT64,
@@ -122,8 +130,10 @@ have_clock(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev,
 	ks_have(vals, C_CONSTANT, (uint64_t)(int64_t)t.constant);
 	ks_have(vals, C_TICK, (uint64_t)(int64_t)t.tick);
 	ks_have(vals, C_TAI, (uint64_t)(int64_t)t.tai);
-	if ((t.status & (STA_PPSFREQ | STA_PPSTIME)) == 0)
-		return;
+	ks_have(vals, C_PPS_FREQUENCY, (uint64_t)(int64_t)t.ppsfreq);
+	ks_have(vals, C_PPS_SHIFT, (uint64_t)(int64_t)t.shift);
+	ks_have(vals, C_PPS_WANDER, (uint64_t)(int64_t)t.stabil);
+	ks_have(vals, C_PPS_WANDERS, (uint64_t)t.stbcnt);
 	ks_have(vals, C_PPS_JITTER, (uint64_t)((int64_t)t.jitter / (nano ? 1000 : 1)));
 	ks_have(vals, C_PPS_JITTERS, (uint64_t)t.jitcnt);
 	ks_have(vals, C_PPS_CALIBRATIONS, (uint64_t)t.calcnt);
