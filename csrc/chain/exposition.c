@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "chain/chain.h"
@@ -32,6 +33,7 @@ struct ks_exposition {
 	kid_t chain_id;
 	struct ks_selection *sel; /* owned; the kstats of each group, or of all selectors together */
 	size_t nsel;
+	struct ks_group_cost *cost; /* owned; of each group */
 	size_t group, read;      /* which of these is being read, and how many kstats of it were */
 	size_t most, left_out;   /* samples, 0: any number; kstats that were left out */
 	bool published;          /* of the two passes of a bounded one, the second: published kstats are added */
@@ -56,6 +58,24 @@ free_selections(struct ks_exposition *x)
 	x->nsel = 0;
 }
 
+/* Selects the kstats of a group that its labels let be in it. */
+static int
+select_group(const struct ks_exposition *x, const struct ks_metric_group *group, struct ks_selection *sel)
+{
+	size_t n = 0;
+
+	if (group->also)
+		return 0;
+	if (ks_selector_select(group->selector, x->kc, sel) != 0)
+		return -1;
+	for (size_t i = 0; i < sel->n; i++) {
+		if (ks_metric_group_wants(group, sel->ksp[i]))
+			sel->ksp[n++] = sel->ksp[i];
+	}
+	sel->n = n;
+	return 0;
+}
+
 /* Finds the kstats in the chain as it is now. */
 static int
 select_kstats(struct ks_exposition *x)
@@ -69,7 +89,7 @@ select_kstats(struct ks_exposition *x)
 		return ks_fail(ENOMEM, "out of memory for an exposition");
 	for (; rc == 0 && x->nsel < n; x->nsel++)
 		rc = x->groups == NULL ? ks_selector_select_any(x->selectors, x->n, x->kc, x->sel) :
-		    ks_selector_select(x->groups[x->nsel].selector, x->kc, &x->sel[x->nsel]);
+		    select_group(x, &x->groups[x->nsel], &x->sel[x->nsel]);
 	x->chain_id = rc == 0 ? x->kc->kc_chain_id : -1;
 	return rc;
 }
@@ -82,10 +102,11 @@ open_exposition(const struct ks_exposition *as, enum ks_exposition_format format
 	if (x == NULL)
 		return ks_fail_null(ENOMEM, "out of memory for an exposition");
 	*x = *as;
+	x->cost = calloc(x->n + 1, sizeof(*x->cost));
 	x->w.is_open = x->s.is_open = format == KS_EXPOSITION_OPENMETRICS;
-	if (select_kstats(x) != 0) {
+	if (x->cost == NULL || select_kstats(x) != 0) {
 		ks_exposition_free(x);
-		return NULL;
+		return ks_fail_null(ENOMEM, "out of memory for an exposition");
 	}
 	return x;
 }
@@ -136,6 +157,7 @@ ks_exposition_free(struct ks_exposition *x)
 		ks_metric_rows_close(x->rows);
 	free(x->rows);
 	free_selections(x);
+	free(x->cost);
 	ks_buf_free(&x->kstat);
 	ks_values_free(&x->values);
 	ks_metric_samples_free(&x->s);
@@ -161,6 +183,7 @@ ks_exposition_again(struct ks_exposition *x)
 		x->known = 0;
 	}
 	x->group = x->read = x->written = x->left_out = 0;
+	memset(x->cost, 0, x->n * sizeof(*x->cost));
 	x->published = false;
 	x->sorted = x->ended = false;
 	return same ? 0 : select_kstats(x);
@@ -190,6 +213,12 @@ ks_exposition_samples(const struct ks_exposition *x)
 	return x->s.n;
 }
 
+const struct ks_group_cost *
+ks_exposition_costs(const struct ks_exposition *x)
+{
+	return x->cost;
+}
+
 /* --- reading ------------------------------------------------------------------------------------------- */
 
 static bool
@@ -203,6 +232,22 @@ is_wanted(const struct ks_exposition *x, const kstat_t *ksp, const char *stat)
 	return false;
 }
 
+/* Adds the samples of a kstat by the names of its group, and of those that are also of it. */
+static int
+add_named(struct ks_exposition *x, const kstat_t *ksp)
+{
+	size_t g = x->group;
+	int rc;
+
+	do {
+		size_t before = x->s.n;
+
+		rc = ks_metric_samples_add_named(&x->s, x->kc, ksp, &x->values, &x->groups[g]);
+		x->cost[g].samples += x->s.n - before;
+	} while (rc == 0 && ++g < x->n && x->groups[g].also);
+	return rc;
+}
+
 /* Reads the values that a selector of the kstat wants, and all texts, which are labels. */
 static int
 add_kstat(struct ks_exposition *x, const kstat_t *ksp)
@@ -213,7 +258,7 @@ add_kstat(struct ks_exposition *x, const kstat_t *ksp)
 	if (ks_values_collect(v, ksp, false) != 0)
 		return -1;
 	if (x->groups != NULL)
-		return ks_metric_samples_add_named(&x->s, x->kc, ksp, v, &x->groups[x->group]);
+		return add_named(x, ksp);
 	for (size_t i = 0; i < v->n; i++) {
 		if (v->pair[i].value.kind == KS_VALUE_STRING || is_wanted(x, ksp, v->pair[i].name))
 			v->pair[n++] = v->pair[i];
@@ -273,16 +318,31 @@ sort_samples(struct ks_exposition *x)
 	return 0;
 }
 
+/* Notes the time that went into a group since *mark, and begins anew. */
+static void
+note_time(struct ks_exposition *x, hrtime_t *mark)
+{
+	hrtime_t now;
+
+	if (x->groups == NULL)
+		return;
+	now = gethrtime();
+	x->cost[x->group].ns += now - *mark;
+	*mark = now;
+}
+
 static int
 read_some(struct ks_exposition *x)
 {
 	size_t end = x->s.n + STEP_SAMPLES;
+	hrtime_t mark = x->groups != NULL ? gethrtime() : 0;
 
 	while (x->group < x->nsel && x->s.n < end) {
 		const struct ks_selection *sel = &x->sel[x->group];
 		const kstat_t *ksp;
 
 		if (x->read == sel->n) {
+			note_time(x, &mark);
 			x->group++;
 			x->read = 0;
 			if (x->group == x->nsel && x->most > 0 && !x->published) {
@@ -303,6 +363,8 @@ read_some(struct ks_exposition *x)
 		if (end > x->s.n)
 			end--;
 	}
+	if (x->group < x->nsel)
+		note_time(x, &mark);
 	return x->group == x->nsel ? sort_samples(x) : 0;
 }
 

@@ -69,6 +69,15 @@ void ks_exposition_bound(struct ks_exposition *x, size_t most);
 /* Returns how many kstats were left out because of that; complete once the first text was appended. */
 size_t ks_exposition_left_out(const struct ks_exposition *x);
 
+/* What a group of a table of names took: time of reading, and how many samples it gave. */
+struct ks_group_cost {
+	hrtime_t ns;
+	size_t samples;
+};
+
+/* Returns this of each group; complete once the first text was appended. */
+const struct ks_group_cost *ks_exposition_costs(const struct ks_exposition *x);
+
 /* Returns how many samples there are; complete once the first text was appended. */
 size_t ks_exposition_samples(const struct ks_exposition *x);
 

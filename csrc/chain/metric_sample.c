@@ -102,6 +102,16 @@ has_labels(const void *arg, uint32_t slot, const void *key)
 	return strcmp(s->labels.data + slot, key) == 0;
 }
 
+bool
+ks_metric_labels_are_new(struct ks_metric_samples *s)
+{
+	const char *labels = s->labels.data + s->ksp_labels;
+	uint64_t hash = s->labels.failed ? 0 : ks_hash_string(0, labels);
+
+	return !s->labels.failed && ks_table_find(&s->by_kstat, hash, has_labels, s, labels) == KS_NO_SLOT &&
+	    ks_table_add(&s->by_kstat, hash, s->ksp_labels);
+}
+
 /* Adds who publishes the kstat, if somebody does, and of strangers the user's number. */
 static void
 add_publisher(struct ks_metric_samples *s)

@@ -74,6 +74,9 @@ int ks_metric_samples_add(struct ks_metric_samples *s, kstat_ctl_t *kc, const ks
 void ks_metric_samples_begin(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_t *ksp,
     const struct ks_values *values);
 
+/* Whether no kstat before had the labels that this one has, which end now. False without memory, too. */
+bool ks_metric_labels_are_new(struct ks_metric_samples *s);
+
 /*
  * Adds a sample of the kstat: its value is multiplied by times and divided by per. A counter below 0 is none. 0, or -1
  * with errno ENOMEM.

@@ -66,7 +66,8 @@ check_divisor(lua_State *L, int i)
 static void
 copy_groups(lua_State *L)
 {
-	static const char *const fields[] = { "labels", "names", "selector" };
+	static const char *const fields[] = { "labels", "names", "selector", "fields", "fields_at", "also", "once",
+		"parts", "keep", "drop", "others", "kinds", "factors" };
 	size_t n = ks_lua_rawlen(L, 1);
 
 	ks_lua_copyarray(L, 1);
@@ -84,12 +85,25 @@ copy_groups(lua_State *L)
 	}
 }
 
+static bool
+flag_of(lua_State *L, int index, const char *field)
+{
+	bool is_set;
+
+	lua_getfield(L, index, field);
+	is_set = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return is_set;
+}
+
 /* Pushes the fields `labels` and `names` of group i of the table at index 1, and stores how many they are. */
 static void
 push_group(lua_State *L, size_t i, struct ks_metric_group *g)
 {
 	lua_rawgeti(L, 1, (int)i + 1);
 	luaL_checktype(L, -1, LUA_TTABLE);
+	g->also = flag_of(L, -1, "also");
+	g->once = flag_of(L, -1, "once");
 	lua_getfield(L, -1, "labels");
 	lua_getfield(L, -2, "names");
 	luaL_checktype(L, -1, LUA_TTABLE);
@@ -98,23 +112,84 @@ push_group(lua_State *L, size_t i, struct ks_metric_group *g)
 	g->n = ks_lua_rawlen(L, -1) / 5;
 }
 
-/* Fills number i of the names at `index` of the stack. */
-static void
-fill_name(lua_State *L, int index, size_t i, struct ks_metric_name *name)
+/* Pushes element i of an array that the group at index 3 has under a name; false, and nothing, if that is false or nil. */
+static bool
+push_of_group(lua_State *L, const char *field, size_t i)
 {
-	*name = (struct ks_metric_name){ .family = text_at(L, index, 5 * i + 1), .stat = text_at(L, index, 5 * i + 2),
-		.labels = text_at(L, index, 5 * i + 4) };
-	lua_rawgeti(L, index, 5 * (int)i + 3);
+	lua_getfield(L, 3, field);
+	if (lua_istable(L, -1)) {
+		lua_rawgeti(L, -1, (int)i + 1);
+		lua_remove(L, -2);
+	}
+	if (lua_toboolean(L, -1))
+		return true;
+	lua_pop(L, 1);
+	return false;
+}
+
+/* Returns a pattern that push_of_group() finds, or NULL. */
+static const struct ks_pattern *
+pattern_of_group(lua_State *L, const char *field, size_t i)
+{
+	const struct ks_pattern *p = NULL;
+
+	if (push_of_group(L, field, i)) {
+		p = luaL_checkudata(L, -1, KS_LUA_PATTERN);
+		lua_pop(L, 1);
+	}
+	return p;
+}
+
+/* Returns a text that it finds, which the copy of the group keeps, or `otherwise`. */
+static const char *
+text_of_group(lua_State *L, const char *field, size_t i, const char *otherwise)
+{
+	if (push_of_group(L, field, i)) {
+		otherwise = luaL_checkstring(L, -1);
+		lua_pop(L, 1);
+	}
+	return otherwise;
+}
+
+/* Fills number i of the labels at index 4 of the stack. */
+static void
+fill_label(lua_State *L, size_t i, struct ks_metric_label *label)
+{
+	*label = (struct ks_metric_label){ .name = text_at(L, 4, 2 * i + 1), .from = text_at(L, 4, 2 * i + 2),
+		.part = text_of_group(L, "parts", i, NULL), .keep = pattern_of_group(L, "keep", i),
+		.drop = pattern_of_group(L, "drop", i) };
+}
+
+/* Fills number i of the names at index 5 of the stack. */
+static void
+fill_name(lua_State *L, size_t i, struct ks_metric_name *name)
+{
+	static const char *const kinds[] = { "stat", "rounded", "one_more", "if", "not", "is", "always",
+		"matching", "texts", NULL };
+
+	*name = (struct ks_metric_name){ .family = text_at(L, 5, 5 * i + 1), .stat = text_at(L, 5, 5 * i + 2),
+		.labels = text_at(L, 5, 5 * i + 4), .other = text_of_group(L, "others", i, ""), .times = 1 };
+	lua_rawgeti(L, 5, 5 * (int)i + 3);
 	name->per = check_divisor(L, -1);
-	lua_rawgeti(L, index, 5 * (int)i + 5);
+	lua_rawgeti(L, 5, 5 * (int)i + 5);
 	name->type = (enum ks_metric_type)luaL_checkoption(L, -1, NULL, types);
 	lua_pop(L, 2);
+	if (push_of_group(L, "kinds", i)) {
+		name->kind = (enum ks_metric_name_kind)luaL_checkoption(L, -1, NULL, kinds);
+		lua_pop(L, 1);
+	}
+	if (push_of_group(L, "factors", i)) {
+		name->times = ks_lua_checkbits(L, -1);
+		lua_pop(L, 1);
+	}
 }
 
 /*
  * metric_names(groups) -> names for exposition(). A group has a selector; labels, an array of names and where they are
- * from in turn; and names, an array in which five elements are one name: family, statistic, divisor, labels, type. See
- * chain/metric_names.h.
+ * from in turn; and names, an array in which five elements are one name: family, statistic, divisor, labels, type. It
+ * may have arrays without holes (false: none), by the numbers of labels, with their `parts`, and patterns that `keep` and `drop` kstats; by the
+ * numbers of names with their `kinds`, what stands beside them (`others`), and `factors`; and also, once and the
+ * pattern `fields`. See chain/metric_names.h.
  */
 static int
 metric_names(lua_State *L)
@@ -148,12 +223,16 @@ metric_names(lua_State *L)
 		one.first = (uint32_t)nnames;
 		one.label = label;
 		one.name = name;
-		for (size_t k = 0; k < one.nlabels; k++, label++)
-			*label = (struct ks_metric_label){ text_at(L, 4, 2 * k + 1), text_at(L, 4, 2 * k + 2) };
+		for (size_t k = 0; k < one.nlabels; k++)
+			fill_label(L, k, label++);
 		for (size_t k = 0; k < one.n; k++)
-			fill_name(L, 5, k, name++);
+			fill_name(L, k, name++);
 		lua_getfield(L, 3, "selector");
 		one.selector = &((struct ks_lua_selector *)luaL_checkudata(L, -1, KS_LUA_SELECTOR))->s;
+		lua_getfield(L, 3, "fields");
+		one.fields = lua_isnil(L, -1) ? NULL : luaL_checkudata(L, -1, KS_LUA_PATTERN);
+		lua_getfield(L, 3, "fields_at");
+		one.fields_at = (size_t)lua_tointeger(L, -1);
 		names->group[i] = one;
 		lua_settop(L, 2);
 	}
@@ -318,6 +397,27 @@ exposition_left_out(lua_State *L)
 	struct exposition *e = luaL_checkudata(L, 1, EXPOSITION);
 
 	lua_pushinteger(L, e->x != NULL ? (lua_Integer)ks_exposition_left_out(e->x) : 0);
+	return 1;
+}
+
+/* costs(exposition) -> an array with the time (ns) and the samples of each group of its names in turn */
+static int
+exposition_costs(lua_State *L)
+{
+	struct exposition *e = luaL_checkudata(L, 1, EXPOSITION);
+	const struct ks_group_cost *cost = e->x != NULL ? ks_exposition_costs(e->x) : NULL;
+	const struct names *names;
+
+	ks_lua_getuservalue(L, 1);
+	lua_rawgeti(L, -1, 2);
+	names = ks_lua_testudata(L, -1, NAMES);
+	lua_newtable(L);
+	for (size_t i = 0; names != NULL && cost != NULL && i < names->n; i++) {
+		lua_pushinteger(L, (lua_Integer)cost[i].ns);
+		lua_rawseti(L, -2, 2 * (int)i + 1);
+		lua_pushinteger(L, (lua_Integer)cost[i].samples);
+		lua_rawseti(L, -2, 2 * (int)i + 2);
+	}
 	return 1;
 }
 
@@ -486,8 +586,9 @@ static const luaL_Reg methods[] = {
 	{ "samples", exposition_samples },
 	{ "rows", exposition_count_rows },
 	{ "close", exposition_gc },
-		{ "bound", exposition_bound },
-		{ "left_out", exposition_left_out },
+	{ "bound", exposition_bound },
+	{ "left_out", exposition_left_out },
+	{ "costs", exposition_costs },
 	{ NULL, NULL },
 };
 

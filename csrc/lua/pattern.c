@@ -8,13 +8,12 @@
 #include "lua/compat.h"
 #include "lua/core.h"
 #include "lua/error.h"
-
-#define PATTERN "kstat.pattern"
+#include "lua/types.h"
 
 static int
 pattern_gc(lua_State *L)
 {
-	ks_pattern_free(luaL_checkudata(L, 1, PATTERN));
+	ks_pattern_free(luaL_checkudata(L, 1, KS_LUA_PATTERN));
 	return 0;
 }
 
@@ -27,7 +26,7 @@ pattern_new(lua_State *L)
 	struct ks_pattern *u = ks_lua_newuserdata(L, sizeof(*u));
 	struct ks_pattern p;
 
-	ks_lua_setmetatable(L, PATTERN);
+	ks_lua_setmetatable(L, KS_LUA_PATTERN);
 	if (ks_pattern_compile(&p, text, n) != 0)
 		return ks_lua_fail(L);
 	*u = p;
@@ -38,7 +37,7 @@ pattern_new(lua_State *L)
 static int
 pattern_matches(lua_State *L)
 {
-	const struct ks_pattern *p = luaL_checkudata(L, 1, PATTERN);
+	const struct ks_pattern *p = luaL_checkudata(L, 1, KS_LUA_PATTERN);
 	size_t n;
 	const char *text = luaL_checklstring(L, 2, &n);
 
@@ -54,6 +53,6 @@ ks_lua_add_pattern(lua_State *L)
 		{ NULL, NULL }
 	};
 
-	ks_lua_newtype(L, PATTERN, pattern_gc, NULL, methods);
+	ks_lua_newtype(L, KS_LUA_PATTERN, pattern_gc, NULL, methods);
 	ks_lua_setfunction(L, "pattern", pattern_new);
 }

@@ -29,6 +29,7 @@
 #define KS_LUA_DIFFERENCE "kstat.difference"
 #define KS_LUA_KSTAT "kstat.kstat"
 #define KS_LUA_SELECTOR "kstat.selector"
+#define KS_LUA_PATTERN "kstat.pattern"
 
 struct ks_lua_chain {
 	kstat_ctl_t *kc;         /* owned; NULL: closed */
