@@ -62,12 +62,19 @@ end
 
 --- Returns the options and the compiled operands.
 local function read_arguments(words)
-  local given, problem = options.read(OPTIONS, words)
+  local theirs, rest = require("kstat.node.options").take(words)
+  if not theirs then
+    wrong(rest)
+  end
+  local given, problem = options.read(OPTIONS, rest)
   if not given then
     wrong(problem)
   elseif given.help then
     tool.show(USAGE)
-  elseif given.names and given.names ~= "node" then
+  end
+  given.names = given.names or theirs.asks and "node"
+  given.theirs = theirs
+  if given.names and given.names ~= "node" then
     wrong(("--names: 'node' expected, not '%s'"):format(given.names))
   elseif given.names and #given.operands > 0 then
     wrong("--names node has kstats of its own: operands do not go with it")
@@ -76,7 +83,7 @@ local function read_arguments(words)
   end
   check_operands(given.operands)
   given.machine = given.machine or given.names ~= nil
-  return given, given.names and tool.selectors(require("kstat.node_names").selectors()) or
+  return given, given.names and tool.selectors(require("kstat.node").selectors(theirs.enabled)) or
     tool.selectors(given.operands, "; 'kstatlua exporter --help' explains")
 end
 
@@ -104,9 +111,8 @@ local function selectors_of(parameters, otherwise)
   return page.selectors(parameters.select)
 end
 
--- The exporter's own metrics, and with other names (nil: none) what they have of the machine.
-local function own_metrics(format, started, failures, names, left_out, strangers)
-  local w = core.metrics(format)
+-- Adds the exporter's own metrics.
+local function add_own(w, started, failures, left_out, strangers)
   w:family("kstat_scrape_seconds", "gauge", "time that reading the kstats took")
   w:add("", math.floor((kstat.hrtime() - started) * 1e6), nil, 1e6)
   w:family("kstat_scrape_failures", "counter", "lines about what could not be read")
@@ -115,10 +121,6 @@ local function own_metrics(format, started, failures, names, left_out, strangers
   w:add("", left_out)
   w:family("kstat_scrape_left_out_statistics", "gauge", "statistics that other users publish beyond their bounds")
   w:add("", strangers)
-  if names then
-    names.add_machine(w)
-  end
-  return w:text()
 end
 
 -- Makes function(host): whether a header Host names this machine as seen from itself, or is nil. Browsers send the name
@@ -133,9 +135,9 @@ end
 -- Makes function(path, parameters, headers) -> status, type, body. given: the options; is_local: which hosts are
 -- answered; nil: all; kept_for_page: what the page has of the server.
 local function answers(ks, typed, given, is_local, kept_for_page)
-  local names = given.names and require("kstat.node_names")
   local failures = 0
-  local named = names and names.names()
+  local scrape = given.names and require("kstat.node.scrape")
+  local named = scrape and scrape.new(ks, given.theirs, given.max_series)
 
   -- The exposition of what the command line has is kept: it is what Prometheus asks for again and again.
   local kept = {}
@@ -144,7 +146,7 @@ local function answers(ks, typed, given, is_local, kept_for_page)
     if selectors == typed and kept[format] then
       return kept[format]:again()
     end
-    local exposition, message = core.exposition(ks, selectors == typed and named or selectors, format, true)
+    local exposition, message = core.exposition(ks, selectors, format, true)
     if exposition then
       exposition:bound(given.max_series)
       kept[format] = selectors == typed and exposition or kept[format]
@@ -152,23 +154,31 @@ local function answers(ks, typed, given, is_local, kept_for_page)
     return exposition, message
   end
 
-  local function metrics(selectors, headers)
+  -- Returns the text of the kstats, and how many were left out; nil and a message.
+  local function expose(selectors, format)
+    local exposition, message = exposition_of(selectors, format)
+    if not exposition then
+      return nil, message
+    end
+    local text
+    text, message = exposition:step(true)
+    return text, text and exposition:left_out() or message
+  end
+
+  local function metrics(wanted, headers)
     local format, media_type = core.exposition_format(headers.Accept)
     local started = kstat.hrtime()
-    local exposition, message = exposition_of(selectors, format)
-    local text
-    if exposition then
-      text, message = exposition:step(true)
+    local w = core.metrics(format)
+    local text, left_out = (named or expose)(wanted, format, w)
+    if not text then
+      return 503, "text/plain", left_out .. "\n"
     end
-    if message then
-      return 503, "text/plain", message .. "\n"
-    end
-    local left_out = exposition:left_out()
     if left_out > 0 then
       tool.warn(("/metrics has more than %d series, and the others are left out; --max-series allows more"):format(
         given.max_series))
     end
-    return 200, media_type, own_metrics(format, started, failures, names, left_out, core.left_out(ks)) .. text
+    add_own(w, started, failures, left_out, core.left_out(ks))
+    return 200, media_type, w:text() .. text
   end
 
   -- The page's own names lie below /kstat/; its data are known by a shorter one, too.
@@ -185,10 +195,13 @@ local function answers(ks, typed, given, is_local, kept_for_page)
     if not answer then
       return 404, "text/plain", NOT_FOUND
     end
-    local selectors, message = selectors_of(parameters, typed)
-    if names and path == "/metrics" and parameters.select then
-      return 400, "text/plain", "select does not go with --names node\n"
-    elseif not selectors then
+    local wanted, message
+    if named and answer == metrics then
+      wanted, message = scrape.wanted(given.theirs.enabled, parameters)
+    else
+      wanted, message = selectors_of(parameters, typed)
+    end
+    if not wanted then
       return 400, "text/plain", message .. "\n"
     end
     local changed
@@ -196,8 +209,8 @@ local function answers(ks, typed, given, is_local, kept_for_page)
     if changed == nil then
       return 503, "text/plain", message .. "\n"
     end
-    local status, media_type, body, policy = answer(selectors, headers)
-    local mistake = selectors ~= typed and page.trouble(selectors)
+    local status, media_type, body, policy = answer(wanted, headers)
+    local mistake = not (named and answer == metrics) and wanted ~= typed and page.trouble(wanted)
     local lines = ks:warnings()
     failures = failures + #lines
     for _, line in ipairs(lines) do

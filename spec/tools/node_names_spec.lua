@@ -1,26 +1,23 @@
--- kstat.node_names, the names of node_exporter, over a small machine of files.
+-- kstat.node, the names of node_exporter, over a small machine of files.
 local run = require("support.run")
 
 local SCRIPT = [[
 local core = require("kstat.core")
 local kstat = require("kstat")
-local names = require("kstat.node_names")
-local selectors = {}
-for i, text in ipairs(names.selectors()) do
-  selectors[i] = core.selector_of(text)
-end
-local ks = assert(kstat.open({ only = selectors }))
-local exposition = assert(core.exposition(ks, names.names(), arg[1], true))
+local words = { (table.unpack or unpack)(arg, 3) }
+local taken = assert(require("kstat.node.options").take(words))
+local ks = assert(kstat.open({ only = require("kstat.node").selectors(taken.enabled) }))
+local scrape = require("kstat.node.scrape").new(ks, taken, 10000)
 local function render()
   local w = core.metrics(arg[1])
-  names.add_machine(w)
-  print(w:text() .. exposition:step(true))
+  local text = assert(scrape(taken.enabled, arg[1], w))
+  print(w:text() .. text)
 end
 render()
-if arg[2] then
+if (arg[2] or "") ~= "" then
   os.execute(arg[2])
   ks:update()
-  exposition:again()
+  print("==")
   render()
 end
 ]]
@@ -38,15 +35,23 @@ describe("the names of node_exporter", function()
     write("proc/net/dev", "Inter-| Receive | Transmit\n face |bytes\n"
       .. "  eth0: 1000 10 1 2 3 4 5 6 2000 20 7 8 9 10 11 12\n")
     write("sys/class/net/eth0/speed", "1000\n")
+    write("sys/class/net/eth0/operstate", "up\n")
+    write("sys/class/net/eth0/carrier", "1\n")
+    write("sys/class/net/eth1/operstate", "down\n")
+    write("proc/loadavg", "0.21 0.05 12.34 1/10 5\n")
+    write("proc/diskstats", " 179 0 mmcblk0 5 1 16 2 3 1 8 1 0 3 3\n 179 1 mmcblk0p1 4 1 8 1 2 1 4 1 0 2 2\n"
+      .. " 8 0 sda 5 1 16 2 3 1 8 1 0 3 3\n 8 1 sda1 4 1 8 1 2 1 4 1 0 2 2\n")
     write("proc/vmstat", "pgfault 5\npgpgin 3\n")
-    write("proc/self/mountinfo", '30 1 8:1 / /mnt/a"\\134\255\\012b rw - ext4 /dev/sd\254 rw\n')
+    write("proc/self/mountinfo", '30 1 8:1 / /mnt/a"\\134\255\\012b rw - ext4 /dev/sd\254 rw\n'
+      .. "31 1 0:6 / /dev rw - devtmpfs udev rw\n32 1 0:7 / /srv rw - tmpfs tmpfs rw\n")
   end)
   teardown(function() run.remove_directory(dir) end)
 
-  -- The exposition, and another one after a command.
-  local function render(format, command)
-    local r = run.run({ "kstatlua", "-e", SCRIPT, format, command,
-      env = { KSTAT_PROC = dir .. "/proc", KSTAT_SYS = dir .. "/sys", KSTAT_DIR = dir } })
+  -- The exposition, and another one after a command (nil or "": none). Options of node_exporter may follow.
+  local function render(format, command, ...)
+    local words = { "kstatlua", "-e", SCRIPT, format, command or "", ... }
+    words.env = { KSTAT_PROC = dir .. "/proc", KSTAT_SYS = dir .. "/sys", KSTAT_DIR = dir }
+    local r = run.run(words)
     assert.equal("", r.err)
     return r.out
   end
@@ -73,13 +78,40 @@ describe("the names of node_exporter", function()
       [[node_filesystem_readonly{device="/dev/sd?",fstype="ext4",mountpoint="/mnt/a\"\\??b"} 0]])
   end)
 
+  it("are of the same devices and file systems, unless a filter says otherwise", function()
+    local text = render("prometheus")
+    has(text, 'node_disk_reads_completed_total{device="mmcblk0p1"} 4')
+    has(text, 'node_network_up{device="eth1"} 0')
+    assert.falsy(text:find('reads_completed_total{device="sda1"}', 1, true)
+      or text:find('node_network_carrier{device="eth1"}', 1, true) or text:find('mountpoint="/dev"', 1, true))
+    text = render("prometheus", nil, "--collector.filesystem.fs-types-exclude=^(tmpfs|ext4)$",
+      "--collector.filesystem.mount-points-exclude=", "--collector.diskstats.device-include=^sd")
+    has(text, 'node_filesystem_readonly{device="udev",fstype="devtmpfs",mountpoint="/dev"} 0')
+    has(text, 'node_disk_reads_completed_total{device="sda"} 5')
+    assert.falsy(text:find("mmcblk0", 1, true) or text:find('mountpoint="/srv"', 1, true))
+  end)
+
+  it("are those of the collectors that are on", function()
+    local text = render("prometheus", nil, "--collector.disable-defaults", "--collector.loadavg")
+    has(text, "node_load1 0.21")
+    has(text, "node_load15 12.34")
+    has(text, 'node_scrape_collector_success{collector="loadavg"} 1')
+    assert.falsy(text:find("\nnode_disk_", 1, true) or text:find("\nnode_time_", 1, true))
+  end)
+
+  it("are those of an expression for the fields of a collector", function()
+    local text = render("prometheus", nil, "--collector.vmstat.fields", "^pgf")
+    has(text, "node_vmstat_pgfault 5")
+    assert.falsy(text:find("node_vmstat_pgpgin", 1, true))
+  end)
+
   it("are of one type each: the first that has a name keeps it", function()
     local r = run.run({ "kstatlua", "-e", [[
       local core = require("kstat.core")
       local names = {}
       for i, kind in ipairs({ "counter", "gauge" }) do
         names[i] = { selector = core.selector_of("unix:0:vm_events"), labels = {},
-          names = { "node_faults", "pgfault", 1, "", kind } }
+          names = { "node_faults", "pgfault", "stat", "", 1, 1, "", kind } }
       end
       local ks = assert(kstat.open())
       io.write(assert(core.exposition(ks, core.metric_names(names), "openmetrics")):step(true))
@@ -89,11 +121,12 @@ describe("the names of node_exporter", function()
   end)
 
   it("are those of what there is now", function()
-    local text = render("prometheus", "sed -i s/eth0/eth1/ " .. dir .. "/proc/net/dev")
-    local first, second = text:match("^(.-\n)(# TYPE node_uname_info.*)$", 2)
+    local text = render("prometheus",
+      ("cd %s && sed -i s/eth0/eth2/ proc/net/dev && rm -r sys/class/net/eth0"):format(dir))
+    local first, second = text:match("^(.-\n)==(\n.*)$")
     has(first, 'node_network_receive_bytes_total{device="eth0"} 1000')
-    has(second, 'node_network_receive_bytes_total{device="eth1"} 1000')
-    assert.falsy(first:find("eth1", 1, true) or second:find("eth0", 1, true))
+    has(second, 'node_network_receive_bytes_total{device="eth2"} 1000')
+    assert.falsy(first:find("eth2", 1, true) or second:find("eth0", 1, true))
     assert.falsy(second:find("node_network_speed_bytes", 1, true)) -- nor the head of a family without samples
   end)
 end)

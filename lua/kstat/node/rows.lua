@@ -1,0 +1,139 @@
+--- The collectors of node_exporter that are no kstats: a few rows each, about the machine and the exporter itself.
+--
+-- @module kstat.node.rows
+local core = require("kstat.core")
+
+local rows = {}
+
+--- Their names, and whether each is on by default.
+rows.COLLECTORS = { os = true, selinux = true, textfile = true, time = true, uname = true }
+
+local PROC = os.getenv("KSTAT_PROC") or "/proc"
+local SYS = os.getenv("KSTAT_SYS") or "/sys"
+
+-- The first line of a file, or nil.
+local function first_line(path)
+  local file = io.open(path)
+  local text = file and file:read("*l")
+  if file then
+    file:close()
+  end
+  return text
+end
+
+local function kernel_text(name)
+  return first_line(PROC .. "/sys/kernel/" .. name) or ""
+end
+
+local function add_uname(w)
+  w:family("node_uname_info", "gauge", "the machine and its kernel")
+  w:add(core.metric_labels("domainname", kernel_text("domainname"), "machine", kernel_text("arch"), "nodename",
+    kernel_text("hostname"), "release", kernel_text("osrelease"), "sysname", kernel_text("ostype"), "version",
+    kernel_text("version")), 1)
+  return 1
+end
+
+local function add_clock_sources(w)
+  local clock = SYS .. "/devices/system/clocksource/clocksource0/"
+  local all, current = first_line(clock .. "available_clocksource"), first_line(clock .. "current_clocksource")
+  if all and current then
+    w:family("node_time_clocksource_available_info", "gauge", "what time can be read from")
+    for source in all:gmatch("%S+") do
+      w:add(core.metric_labels("clocksource", source, "device", "0"), 1)
+    end
+    w:family("node_time_clocksource_current_info", "gauge", "what time is read from")
+    w:add(core.metric_labels("clocksource", current, "device", "0"), 1)
+  end
+end
+
+local function add_time(w)
+  local now = os.time()
+  local utc = os.date("!*t", now)
+  utc.isdst = os.date("*t", now).isdst
+  w:family("node_time_seconds", "gauge", "the time of the machine")
+  w:add("", now)
+  w:family("node_time_zone_offset_seconds", "gauge", "local time less UTC")
+  w:add(core.metric_labels("time_zone", os.date("%Z", now)), os.difftime(now, os.time(utc)))
+  add_clock_sources(w)
+  return 1
+end
+
+local OS_LABELS = { "build_id", "id", "id_like", "image_id", "image_version", "name", "pretty_name", "variant",
+  "variant_id", "version", "version_codename", "version_id" }
+
+-- The texts of a file os-release by their names in small letters; nil: there is none.
+local function read_os_release()
+  local file = io.open("/etc/os-release") or io.open("/usr/lib/os-release")
+  if not file then
+    return nil
+  end
+  local texts = {}
+  for line in file:lines() do
+    local name, text = line:match("^([%u%d_]+)=(.*)$")
+    if name then
+      texts[name:lower()] = text:match("^\"(.*)\"$") or text:match("^'(.*)'$") or text
+    end
+  end
+  file:close()
+  return texts
+end
+
+local function add_os(w)
+  local texts = read_os_release()
+  if not texts then
+    return 0
+  end
+  local labels = {}
+  for _, name in ipairs(OS_LABELS) do
+    labels[#labels + 1], labels[#labels + 2] = name, texts[name] or ""
+  end
+  w:family("node_os_info", "gauge", "the distribution")
+  w:add(core.metric_labels((table.unpack or unpack)(labels)), 1)
+  local version = (texts.version_id or ""):match("^%d+%.?%d*")
+  if version then
+    w:family("node_os_version", "gauge", "major and minor version of the distribution")
+    w:add(core.metric_labels("id", texts.id or "", "id_like", texts.id_like or "", "name", texts.name or ""),
+      tonumber(version))
+  end
+  return 1
+end
+
+local function add_selinux(w)
+  local enforcing = first_line(SYS .. "/fs/selinux/enforce")
+  w:family("node_selinux_enabled", "gauge", "1 if SELinux is on")
+  w:add("", enforcing and 1 or 0)
+  if enforcing then
+    w:family("node_selinux_current_mode", "gauge", "1 if SELinux enforces its rules, 0 if it only notes them")
+    w:add("", tonumber(enforcing) or 0)
+  end
+  return 1
+end
+
+local ADD = { { "os", add_os }, { "selinux", add_selinux }, { "time", add_time }, { "uname", add_uname } }
+
+--- Adds the rows of collectors.
+-- @tparam metrics w of `core.metrics`
+-- @tparam table enabled collectors: name and true
+-- @treturn table of each: { time (ns), samples }
+function rows.add(w, enabled)
+  local costs = {}
+  for _, one in ipairs(ADD) do
+    local name = one[1]
+    if enabled[name] then
+      local start = core.gethrtime()
+      local samples = one[2](w)
+      costs[name] = { (core.gethrtime() - start), samples }
+    end
+  end
+  return costs
+end
+
+--- Adds what node_exporter has about itself and its process.
+-- @tparam metrics w
+function rows.add_exporter(w)
+  w:family("node_exporter_build_info", "gauge", "the program that answers")
+  w:add(core.metric_labels("branch", "", "goarch", kernel_text("arch"), "goos", "linux", "goversion", "", "revision",
+    "", "version", core.version), 1)
+end
+
+return rows

@@ -1,0 +1,85 @@
+--- One scrape under the names of node_exporter: all collectors that are on, or those that a request wants.
+--
+-- @module kstat.node.scrape
+local core = require("kstat.core")
+local node = require("kstat.node")
+local rows = require("kstat.node.rows")
+
+local scrape = {}
+
+--- Returns which collectors a request wants.
+-- @tparam table enabled those that are on
+-- @tparam table parameters of the request, lists by name
+-- @treturn table name and true; `enabled` itself if it says nothing
+-- @fails a line about what is wrong
+function scrape.wanted(enabled, parameters)
+  local collect, exclude = parameters["collect[]"], parameters["exclude[]"]
+  for name in pairs(parameters) do
+    if name ~= "collect[]" and name ~= "exclude[]" then
+      return nil, ("no parameter '%s'; there are 'collect[]' and 'exclude[]'"):format(name)
+    end
+  end
+  if collect and exclude then
+    return nil, "collect[] and exclude[] do not go together"
+  elseif not (collect or exclude) then
+    return enabled
+  end
+  local wanted = {}
+  for name in pairs(collect and {} or enabled) do
+    wanted[name] = true
+  end
+  for _, name in ipairs(collect or exclude) do
+    if not enabled[name] then
+      return nil, ("no collector '%s' is on"):format(name)
+    end
+    wanted[name] = collect and true or nil
+  end
+  return wanted
+end
+
+--- Makes function(wanted, format, w) that adds the rows which are no kstats to a writer, and returns the text of the
+-- others and how many kstats were left out; or nil and a message.
+-- @tparam chain ks
+-- @tparam table taken of kstat.node.options
+-- @int most series
+-- @treturn function
+function scrape.new(ks, taken, most)
+  local kept = {} -- the exposition of all that is on, by format: what Prometheus asks for again and again
+
+  local function exposition_of(format, wanted)
+    local one = kept[format]
+    if wanted == taken.enabled and one then
+      local again, message = one.exposition:again()
+      return again and one, message
+    end
+    local names, collectors = node.names(wanted, taken.filters)
+    local exposition, message = core.exposition(ks, names, format, true)
+    if not exposition then
+      return nil, message
+    end
+    exposition:bound(most)
+    one = { exposition = exposition, collectors = collectors }
+    kept[format] = wanted == taken.enabled and one or kept[format]
+    return one
+  end
+
+  return function(wanted, format, w)
+    local one, message = exposition_of(format, wanted)
+    if not one then
+      return nil, message
+    end
+    local text
+    text, message = one.exposition:step(true)
+    if not text then
+      return nil, message
+    end
+    local others = rows.add(w, wanted)
+    node.add_costs(w, one.exposition:costs(), one.collectors, others)
+    if not taken.bare then
+      rows.add_exporter(w)
+    end
+    return text, one.exposition:left_out()
+  end
+end
+
+return scrape
