@@ -61,20 +61,21 @@ local function parse_stat(text)
   return text == "1" and "always" or text:find("[*#]") and "matching" or "stat", text, ""
 end
 
--- The names of a group, eight elements each: see core.metric_names.
-local function names_of(group, text)
-  local names = {}
+-- Adds the names of a group to it: see core.metric_names.
+local function add_names(to, group, text)
+  local names, kinds, others, factors = {}, {}, {}, {}
   for family, stat, times, number, labels in
     text:gmatch("(node_[^ ]+) +([^ ]+) +(%*?)([%w.]+) *([^\n]*)\n") do
     local name, is_counter = family:gsub("_total$", "")
-    local kind, of, other = parse_stat(stat)
+    local n, kind, of, other = #kinds + 1, parse_stat(stat)
     local factor = tonumber(number)
-    for _, element in ipairs({ name, of, kind, other, times == "*" and factor or 1, times == "" and factor or 1, labels,
+    for _, element in ipairs({ name, of, times == "" and factor or 1, labels,
       group.kind or is_counter > 0 and "counter" or "gauge" }) do
       names[#names + 1] = element
     end
+    kinds[n], others[n], factors[n] = kind, other, times == "*" and factor
   end
-  return names
+  to.names, to.kinds, to.others, to.factors = names, kinds, others, factors
 end
 
 -- Compiles an expression; none, or one that matches everything or nothing by its form, is false.
@@ -82,29 +83,34 @@ local function pattern_of(text)
   return text and text ~= "" and assert(core.pattern("/" .. text .. "/")) or false
 end
 
--- The labels of a group, five elements each.
-local function labels_of(group, filters)
-  local list, labels = group.labels or {}, {}
-  for i = 1, #list, 2 do
-    local from, part = list[i + 1]:match("^(%S+) ?(.*)$")
-    local keep, drop = group.keep and group.keep[list[i]], nil
-    for name, filter in pairs(FILTERS) do
-      if filter[1] == group[1] and filter[2] == list[i] then
-        local text = filters[name]
-        if filter[3] == "keep" then
-          keep = keep or text
-        else
-          drop = text or text == nil and filter[4]
-        end
+-- Returns the expressions that keep and drop kstats by a label of a group; nil: none.
+local function filters_of(group, label, filters)
+  local keep, drop = group.keep and group.keep[label], nil
+  for name, filter in pairs(FILTERS) do
+    if filter[1] == group[1] and filter[2] == label then
+      local text = filters[name]
+      if filter[3] == "keep" then
+        keep = text or keep
+      else
+        drop = text or filter[4]
       end
     end
-    for _, element in ipairs({ list[i], from, part ~= "" and part or false, pattern_of(keep), pattern_of(drop) }) do
-      labels[#labels + 1] = element
-    end
   end
-  return labels
+  return keep, drop
 end
 
+-- Adds the labels of a group to it.
+local function add_labels(to, group, filters)
+  local list = group.labels or {}
+  to.labels, to.parts, to.keep, to.drop = {}, {}, {}, {}
+  for i = 1, #list, 2 do
+    local from, part = list[i + 1]:match("^(%S+) ?(.*)$")
+    local keep, drop = filters_of(group, list[i], filters)
+    local n = #to.parts + 1
+    to.labels[i], to.labels[i + 1] = list[i], from
+    to.parts[n], to.keep[n], to.drop[n] = part ~= "" and part, pattern_of(keep), pattern_of(drop)
+  end
+end
 
 --- The names of the collectors that there are, and whether each is on by default.
 -- @treturn table
@@ -155,10 +161,11 @@ function node.names(enabled, filters)
           text, fields = group.fields .. " * 1\n", pattern_of(filters[name])
         end
       end
-      list[#list + 1] = { selector = assert(selector.compile(group[2])), labels = labels_of(group, filters),
-        names = names_of(group, text), fields = fields, fields_at = #("node_" .. group[1] .. "_"),
-        also = last ~= nil and last[2] == group[2], once = group.once }
-      collectors[#list] = group[1]
+      local one = { selector = assert(selector.compile(group[2])), fields = fields,
+        fields_at = #("node_" .. group[1] .. "_"), also = last ~= nil and last[2] == group[2], once = group.once }
+      add_labels(one, group, filters)
+      add_names(one, group, text)
+      list[#list + 1], collectors[#list + 1] = one, group[1]
       last = group
     end
   end
