@@ -35,22 +35,19 @@ local function kinds(options)
   return options.threads and "thread" or "process", list
 end
 
-local function class_of(base, kind)
-  return kind == "cgroup" and "process_cgroup" or base .. "_" .. kind
-end
-
 local function select(options)
   local base, further = kinds(options)
   local list = { system, (options.users or options.all or options.groups) and memory or nil }
-  local function add(module, class)
-    list[#list + 1] = not (options.pid_set and module == "process") and { module = module, class = class } or nil
-    for pid in pairs(module == "process" and options.pid_set or {}) do
-      list[#list + 1] = { module = module, class = class, instance = pid }
+  local pids = base == "process" and options.pid_set
+  local function add(class)
+    list[#list + 1] = not pids and { module = base, class = class } or nil
+    for pid in pairs(pids or {}) do
+      list[#list + 1] = { module = base, class = class, instance = pid }
     end
   end
-  add(base, base)
+  add(base)
   for _, kind in ipairs(further) do
-    add(class_of(base, kind):match("^%l+"), class_of(base, kind))
+    add(base .. "_" .. kind)
   end
   return list
 end
@@ -70,7 +67,7 @@ local function further_kinds(d, options)
   local base, list = kinds(options)
   for _, kind in ipairs(list) do
     local of = {}
-    for k in processes_of(d, class_of(base, kind)) do
+    for k in processes_of(d, base .. "_" .. kind) do
       of[k.instance] = k
     end
     found[kind] = of
@@ -101,8 +98,9 @@ end
 -- What sorting and choosing need of a process.
 local function new_row(k, options, further)
   local now = k:now() -- a capture does not say that these are no counters
-  local row = { k = k, pid = k.instance, elapsed = k.elapsed, nlwp = 1 }
-  row.uid = (options.user_set or options.users or options.all) and now:get("euid")
+  local utime, stime = k:get("utime", "stime")
+  local row = { k = k, pid = k.instance, elapsed = k.elapsed, nlwp = 1, used = ((utime or 0) + (stime or 0)) / 1e9,
+    uid = (options.user_set or options.users or options.all) and now:get("euid"), cpu = 0 }
   if options.threads then
     row.tid, row.pid = k.instance, now:get("pid")
   else
@@ -114,10 +112,9 @@ local function new_row(k, options, further)
     options.pid_set and not options.pid_set[("%d"):format(row.pid)] then
     return nil
   end
-  row.used = ((k:get("utime") or 0) + (k:get("stime") or 0)) / 1e9
   if options.by ~= "cpu" or options.users or options.all or options.groups then
-    row.time = ((now:get("utime") or 0) + (now:get("stime") or 0)) / 1e9
-    row.size, row.rss, row.pri = now:get("size"), now:get("rssize"), now:get("pri")
+    utime, stime, row.size, row.rss, row.pri = now:get("utime", "stime", "size", "rssize", "pri")
+    row.time = ((utime or 0) + (stime or 0)) / 1e9
   end
   if options.io or options.by == "io" then
     add_io(row, further)
@@ -189,9 +186,12 @@ local function physical_memory(d)
   return k and k:now():get("MemTotal")
 end
 
--- Sums over the processes of each user or control group, in order.
+local SUMMED = { "size", "rss", "time", "cpu" }
+local SUMMED_IO = { "rss", "time", "cpu", "io", "read", "write", "cancelled" }
+
+-- Sums over the processes of each user or control group.
 local function sums_of(list, options, physical)
-  local found, sums = {}, {}
+  local found, sums, fields = {}, {}, options.io and SUMMED_IO or SUMMED
   for _, row in ipairs(list) do
     local name = options.groups and row.group or not options.groups and tool.user_name(row.uid) or "-"
     local sum = found[name]
@@ -200,7 +200,8 @@ local function sums_of(list, options, physical)
       found[name], sums[#sums + 1] = sum, sum
     end
     sum.nproc = sum.nproc + 1
-    for _, field in ipairs({ "size", "rss", "time", "cpu", "io", "read", "write", "cancelled" }) do
+    for i = 1, #fields do
+      local field = fields[i]
       sum[field] = row[field] and (sum[field] or 0) + row[field] or sum[field]
     end
     sum.memory = physical and 100 * sum.rss / physical or nil

@@ -171,7 +171,8 @@ describe("prstat on a capture", function()
 
   it("refuses what it does not understand", function()
     for _, words in ipairs({ { "-p", "x" }, { "-s", "weight" }, { "-t", "-L" }, { "-n", "0" }, { "-n", "5,0" },
-      { "-P", "1-x" }, { "-a", "-Z" }, { "-A", "-L" }, { "-m", "-d" }, { "-R", "-c" }, { "-C", "1" } }) do
+      { "-P", "1-x" }, { "-a", "-Z" }, { "-A", "-L" },
+      { "-L", "-Z" }, { "-m", "-d" }, { "-R", "-c" }, { "-C", "1" } }) do
       local r = run.run({ "kstatlua", "prstat", words[1], words[2] })
       assert.equal(2, r.status)
       assert.matches("^prstat: [^\n]+\n$", r.err)

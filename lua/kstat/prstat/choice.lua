@@ -43,7 +43,8 @@ local DEFAULT_LINES, DEFAULT_SUMS, DEFAULT_INTERVAL = 15, 5, 5
 
 -- What cannot be used together: each with those behind it.
 local RIVALS = { users = { "threads", "microstates", "verbose", "args", "all", "groups" }, all = { "groups" },
-  microstates = { "io", "verbose" }, verbose = { "io" }, args = { "threads" } }
+  microstates = { "io", "verbose" }, verbose = { "io" }, args = { "threads" },
+  threads = { "all", "groups" } }
 
 local function letter_of(name)
   for _, o in ipairs(choice.options) do
