@@ -77,12 +77,33 @@ describe("kstat.page", function()
     assert.equal(3, #times)
     assert.truthy(times[1] < times[2] and times[2] < times[3] and math.abs(times[1] - os.time()) < 60, times[1])
     assert.same({ 1, 3, 6 }, { a[1].data.c, b[1].data.c, c[1].data.c })
-    assert.same({ processes = {}, cgroups = {} }, first)
+    assert.same({ processes = {}, cgroups = {}, gpus = {} }, first)
     assert.truthy(#second.processes > 2 and #second.processes <= 30, #second.processes)
     for i, process in ipairs(second.processes) do
       local before = second.processes[i - 1]
       assert.truthy(not before or before.cpu >= process.cpu, r.out)
-      assert.truthy(process.pid > 0 and process.memory >= 0 and #process.name > 0, r.out)
+      assert.truthy(process.pid > 0 and #process.user > 0 and process.memory >= 0 and #process.name > 0, r.out)
     end
+  end)
+
+  it("has GPUs of NVIDIA and of others with the same figures", function()
+    run.shell(("mkdir -p %s/proc/driver/nvidia %s/sys/class/drm/card1/device/hwmon/hwmon0"):format(dir, dir))
+    run.write_file(dir .. "/proc/uptime", "1000.00 1.00\n")
+    run.write_file(dir .. "/sys/class/drm/card1/device/gpu_busy_percent", "7\n")
+    run.write_file(dir .. "/sys/class/drm/card1/device/mem_info_vram_used", "1024\n")
+    run.write_file(dir .. "/sys/class/drm/card1/device/mem_info_vram_total", "4096\n")
+    run.write_file(dir .. "/sys/class/drm/card1/device/vendor", "0x1002\n")
+    run.write_file(dir .. "/trouble", "")
+    local script = 'io.write((require("kstat.page.busiest").new():json()))'
+    local r = run.run({ "kstatlua", "-e", script, env = { KSTAT_DIR = dir, KSTAT_PROC = dir .. "/proc", KSTAT_SYS = dir .. "/sys", KSTAT_NVML = run.build .. "/spec/nvml_stub.so",
+      NVML_STUB = dir .. "/trouble" } })
+    assert.equal("", r.err)
+    local by_name = {}
+    for _, gpu in ipairs(cjson.decode(r.out).gpus) do
+      by_name[gpu.name] = gpu
+    end
+    assert.same({ name = "gpu0", busy = 97, memory = 63795363840, total = 85899345920, power = 699, temperature = 64,
+      throttle = "power cap, thermal" }, by_name.gpu0)
+    assert.same({ 7, 1024, 4096 }, { by_name.card1.busy, by_name.card1.memory, by_name.card1.total })
   end)
 end)

@@ -1,4 +1,4 @@
---- The processes and control groups that use most CPU, memory and I/O, for the page.
+--- The processes and control groups that use most CPU, memory and I/O, and the GPUs, for the page.
 -- @module kstat.page.busiest
 local chain = require("kstat.chain")
 local core = require("kstat.core")
@@ -11,9 +11,9 @@ local busiest = {}
 local MOST, LEAST_AGE, MOST_AGE = 10, 0.9, 60
 
 local asked = { { class = "process" }, { class = "process_io" }, { class = "cgroup" },
-  { class = "cgroup_io", statistic = "/_(nread|nwritten)$/" } }
+  { class = "cgroup_io", statistic = "/_(nread|nwritten)$/" }, { class = "gpu" } }
 local selectors = {}
-for i, of in ipairs({ "process", "io", "cgroup", "disks" }) do
+for i, of in ipairs({ "process", "io", "cgroup", "disks", "gpu" }) do
   selectors[of] = selector.compile(asked[i])
 end
 
@@ -70,6 +70,30 @@ local function cgroups_of(d)
   return list
 end
 
+-- The statistics of GPUs by the module of their kstats, and what makes W and °C of their power and temperature.
+local GPUS = {
+  nvidia = { busy = "gpu_util", memory = "memory_used", total = "memory_total", watts = 1e-3, degrees = 1 },
+  drm = { busy = "gpu_busy_percent", memory = "mem_info_vram_used", total = "mem_info_vram_total", watts = 1e-6,
+    degrees = 1e-3 },
+}
+
+local function scaled(value, scale)
+  return value and value * scale
+end
+
+local function gpus_of(sample)
+  local list = {}
+  for k in sample:each(selectors.gpu) do
+    local of = GPUS[k.module]
+    local busy, memory, total, power, degrees, reason = k:get(of.busy, of.memory, of.total, "power", "temp", "throttle")
+    if busy or memory or power then
+      list[#list + 1] = { name = k.name, busy = busy, memory = memory, total = total, power = scaled(power, of.watts),
+        temperature = scaled(degrees, of.degrees), throttle = reason }
+    end
+  end
+  return list
+end
+
 local function cpu(row)
   return row.cpu
 end
@@ -92,17 +116,22 @@ local function chosen(rows)
       end
     end
   end
+  for _, row in ipairs(list) do
+    row.user = row.uid and (core.user_name(row.uid) or ("%.0f"):format(row.uid))
+  end
   sort(list, cpu)
   return list
 end
 
-local KEYS = { "pid", "name", "uid", "cpu", "memory", "waiting", "read", "written" }
+local USER = { "pid", "name", "user", "cpu", "memory", "waiting", "read", "written" }
+local GPU = { "name", "busy", "memory", "total", "power", "temperature", "throttle" }
 
-local function encoded(rows)
+-- Rows as core.json() writes them.
+local function encoded(rows, keys)
   local list = {}
-  for i, row in ipairs(chosen(rows)) do
-    local one = { keys = KEYS }
-    for j, key in ipairs(KEYS) do
+  for i, row in ipairs(rows) do
+    local one = { keys = keys }
+    for j, key in ipairs(keys) do
       one[j] = row[key]
     end
     list[i] = one
@@ -114,10 +143,11 @@ local function open()
   return chain.open({ machine = true, only = asked, processes = true })
 end
 
---- The ten greatest by CPU, memory and I/O each, as JSON: { processes, cgroups }, arrays of { pid, name, uid, cpu,
--- memory, waiting, read, written }. `cpu` is in CPUs, `memory` in bytes, `waiting` the share of time that something
--- waited for I/O, `read` and `written` are bytes a second; what cannot be known is not there. Figures are those since
--- somebody asked before, at least a second ago; the first answer is empty.
+--- The ten greatest by CPU, memory and I/O each, as JSON: { processes, cgroups, gpus }. The first two are arrays of
+-- { pid, name, user, cpu, memory, waiting, read, written }: `cpu` is in CPUs, `memory` in bytes, `waiting` the share of
+-- time that something waited for I/O, `read` and `written` are bytes a second. These are figures since somebody asked
+-- before, at least a second ago; the first answer has none. GPUs, all of them, are { name, busy, memory, total, power,
+-- temperature, throttle }: percent, bytes, W, °C and why the clocks are low. What cannot be known is null.
 -- @treturn[1] string
 -- @treturn[2] nil
 -- @treturn[2] string why not
@@ -136,11 +166,12 @@ function methods:json()
   if not self.chain then
     return nil, message
   end
-  local sample = self.chain:sample(selectors.process, selectors.io, selectors.cgroup, selectors.disks)
+  local sample = self.chain:sample(selectors.process, selectors.io, selectors.cgroup, selectors.disks, selectors.gpu)
   local d = self.sample and age < MOST_AGE and sample - self.sample
   self.sample, self.taken = sample, now
-  self.text = core.json({ d and encoded(processes_of(d)) or {}, d and encoded(cgroups_of(d)) or {},
-    keys = { "processes", "cgroups" } })
+  self.text = core.json({ encoded(d and chosen(processes_of(d)) or {}, USER),
+    encoded(d and chosen(cgroups_of(d)) or {}, USER), encoded(gpus_of(sample), GPU),
+    keys = { "processes", "cgroups", "gpus" } })
   self.chain:warnings()
   return self.text
 end
