@@ -2,6 +2,9 @@
 #include "chain/exposition.h"
 
 #include <errno.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -148,11 +151,28 @@ ks_exposition_open_rows(const char *path, const char *module, const struct ks_me
 	return NULL;
 }
 
+#define LARGE (1u << 20) /* bytes that are worth the time to return them to the system */
+
+/* A server that lives for months should not keep what a hundred thousand rows took: the C library would. */
+static void
+return_memory(size_t samples)
+{
+#ifdef __GLIBC__
+	if (samples * sizeof(struct ks_metric_sample) > LARGE)
+		(void)malloc_trim(0);
+#else
+	(void)samples;
+#endif
+}
+
 void
 ks_exposition_free(struct ks_exposition *x)
 {
+	size_t samples;
+
 	if (x == NULL)
 		return;
+	samples = x->rows != NULL ? x->s.n : 0;
 	if (x->rows != NULL)
 		ks_metric_rows_close(x->rows);
 	free(x->rows);
@@ -164,6 +184,7 @@ ks_exposition_free(struct ks_exposition *x)
 	ks_buf_free(&x->heads);
 	free(x->order);
 	free(x);
+	return_memory(samples);
 }
 
 /* Statistics that come and go in one chain, as a file of /proc may have them, are forgotten when they are many. */
