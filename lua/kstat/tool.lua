@@ -276,16 +276,22 @@ function tool.whose(given, source)
 end
 
 --- The field `args` of kstat.open for a command whose output is kept or sent: command lines of processes hold secrets,
--- so that they are in it only if --args asks for them. Tells those who name them without that.
+-- so that they are in it only if --args asks for them. Tells those who name them without that, or have no processes.
 -- @tparam table given the options of the command line
 -- @tparam {selector,...} selectors
 -- @treturn boolean
 function tool.args(given, selectors)
-  for _, sel in ipairs(not given.args and selectors or {}) do
+  local has_processes, has_args = false, false
+  for _, sel in ipairs(selectors) do
     local fields = sel:fields()
-    if fields.class == "process_args" or fields.statistic == "psargs" or fields.name:find(",args", 1, true) then
-      tool.warn("command lines of processes, which may hold secrets, are left out; --args takes them, too")
-    end
+    has_processes = has_processes or fields.module == "process" or fields.class:find("^process") ~= nil
+    has_args = has_args or fields.class == "process_args" or fields.statistic == "psargs" or
+      fields.name:find(",args", 1, true) ~= nil
+  end
+  if has_args and not given.args then
+    tool.warn("command lines of processes, which may hold secrets, are left out; --args takes them, too")
+  elseif given.args and not has_processes then
+    tool.warn("--args: there are no processes without an operand that names them: process")
   end
   return given.args or false
 end

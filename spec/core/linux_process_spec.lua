@@ -249,6 +249,8 @@ describe("processes of a recorded tree", function()
       assert.equal(operand:find("args") ~= nil, err:find("--args takes them", 1, true) ~= nil, operand)
     end
     assert.matches("password", (output("kstat -o prometheus --args process::web*")))
+    local _, unused = output("kstat -o prometheus --args unix:0:kstat_types")
+    assert.matches("no processes without an operand", unused)
     assert.matches("password", (output("kstat -p process:::psargs")))
     assert.is_nil((output("kstat -p process")):find("password"))
     local _, err = output("kstatlua record -o %s process::web 'process::*,args' 1 1", file)
@@ -282,12 +284,18 @@ describe("processes of a recorded tree", function()
       assert.is_nil((ks:lookup("process", 77)))
       assert.matches("proc/77/stat: line 1 cannot be understood", ks:warnings()[1])
     end
-    for _, file in ipairs({ "status", "io", "schedstat", "task/1240/schedstat" }) do
-      write(dir .. "/proc/1234/" .. file, ("\0\255:\n"):rep(100) .. "Uid:\nVmPeak: -1 kB\nread_bytes: x\n")
+    for _, file in ipairs({ "status", "io", "schedstat", "task/1240/schedstat", "cmdline", "cgroup", "limits",
+      "smaps_rollup", "oom_score", "oom_score_adj" }) do
+      write(dir .. "/proc/1234/" .. file, ("\0\255:\n"):rep(1500) .. "Uid:\nVmPeak: -1 kB\nread_bytes: x\n" ..
+        "Max open files x\nMax open files\nPss: x\n0:\n:\n0::" .. ("/x"):rep(5000) .. "\n")
     end
-    for _, k in ipairs(open({ processes = 1234 }):select("process")) do
+    local named = { { class = "process_args" }, { class = "process_cgroup" }, { class = "process_fd" },
+      { class = "process_memory" }, { class = "process_oom" } }
+    for _, k in ipairs(open({ processes = 1234, only = named }):select("process:1234")) do
       assert.truthy(k:get("class"))
     end
+    write(dir .. "/proc/1234/cmdline", ("x"):rep(5000))
+    assert.equal(4096, #open({ only = "process:1234::psargs" }):lookup("process", 1234, "web,args"):get("psargs"))
   end)
 end)
 

@@ -142,8 +142,8 @@ count_one(void *count, pid_t fd)
 	return 0;
 }
 
-/* Counts the descriptors. Returns 0 or an errno. From 6.2 on they are the size of their directory. */
-static int
+/* Counts the descriptors. False if this user may not. From 6.2 on they are the size of their directory. */
+static bool
 count_open(struct ks_linux *lx, pid_t pid, uint64_t *count)
 {
 	const struct ks_dir *proc = &lx->root[KS_ROOT_PROC];
@@ -153,10 +153,10 @@ count_open(struct ks_linux *lx, pid_t pid, uint64_t *count)
 	ks_process_path(path, pid, 0, "fd");
 	if (proc->kernel && fstatat(proc->fd, path, &st, 0) == 0 && st.st_size > 0) {
 		*count = (uint64_t)st.st_size;
-		return 0;
+		return true;
 	}
 	*count = 0;
-	return ks_process_each_of(lx, pid, "fd", 0, count_one, count);
+	return ks_process_each_of(lx, pid, "fd", 0, count_one, count) == 0;
 }
 
 /* Collects "Max open files            1024                 524288               files". */
@@ -186,17 +186,13 @@ ks_process_read_fd(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *
 	const struct ks_process *p = ks_process_of(unit);
 	struct ks_values vals = { .have = 0 };
 	uint64_t count;
-	int err = count_open(lx, p->pid, &count);
+	int err = ks_process_file(lx, p->pid, 0, "limits");
 
-	if (err == 0)
+	if (err != 0)
+		return ks_process_gone(unit, err);
+	collect_limits(ks_image_text(&lx->scratch), &vals);
+	if (count_open(lx, p->pid, &count)) /* others may not list those of a process */
 		ks_have(&vals, F_OPEN, count);
-	else if (err != EACCES && err != EPERM)
-		return ks_process_gone(unit, err);
-	err = ks_process_file(lx, p->pid, 0, "limits");
-	if (err == 0)
-		collect_limits(ks_image_text(&lx->scratch), &vals);
-	else if (err != EACCES && err != EPERM)
-		return ks_process_gone(unit, err);
 	ks_fields_add(r, ks_process_fd_fields, &vals);
 	return 0;
 }
