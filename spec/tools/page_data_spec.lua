@@ -95,8 +95,9 @@ describe("kstat.page", function()
     run.write_file(dir .. "/sys/class/drm/card1/device/vendor", "0x1002\n")
     run.write_file(dir .. "/trouble", "")
     local script = 'io.write((require("kstat.page.busiest").new():json()))'
-    local r = run.run({ "kstatlua", "-e", script, env = { KSTAT_DIR = dir,
-      KSTAT_PROC = dir .. "/proc", KSTAT_SYS = dir .. "/sys", KSTAT_NVML = run.build .. "/spec/nvml_stub.so", NVML_STUB = dir .. "/trouble",
+    local r = run.run({ "kstatlua", "-e", script, env = {
+      KSTAT_DIR = dir, KSTAT_PROC = dir .. "/proc", KSTAT_SYS = dir .. "/sys",
+      KSTAT_NVML = run.build .. "/spec/nvml_stub.so", NVML_STUB = dir .. "/trouble",
     } })
     assert.equal("", r.err)
     local by_name = {}
