@@ -91,11 +91,19 @@ function metaOf(key, statistic) {
   return k && k.statistics[statistic];
 }
 
-// All kstats: { module, instance, name, class, type, publisher, uid, histogram }.
+// All kstats: { module, instance, name, class, type, publisher, uid, histogram, title }, and the titles by key.
 let kstats = [];
+const titles = new Map();
+
+// What a person reads for a key: the whole name where that of the kstat had to be cut.
+function titleOf(key) {
+  return titles.get(key) || key;
+}
 
 async function askList() {
   kstats = await answerOf("list.json");
+  titles.clear();
+  for (const k of kstats) if (k.title) titles.set(keyOf(k), `${k.module}:${k.instance}:${k.title}`);
 }
 
 // The distributions of a kstat: { name, lows, counts } of each histogram, and { name, percentiles } of each value that

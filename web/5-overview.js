@@ -24,11 +24,12 @@ function totalRate(list, before, name) {
 const overview = document.getElementById("overview");
 const parts = [];
 
-function chartCard(title, series, options, selectors, update) {
-  const c = card(overview, title);
+// more: `parent`, where the card goes, and `published` of its part.
+function chartCard(title, series, options, selectors, update, more = {}) {
+  const c = card(more.parent || overview, title);
   let chart = null;
   parts.push({
-    selectors, hasPast: true,
+    published: more.published, selectors, hasPast: true,
     update(time, now, before) {
       const { values, headline, note } = update(now, before);
       c.place.hidden = !values || (c.place.hidden && values.every((v) => v == null));

@@ -40,7 +40,7 @@ parts.push({
 class Distribution {
   constructor(parent, k, onclose) {
     this.key = keyOf(k);
-    this.card = card(parent, this.key);
+    this.card = card(parent, titleOf(this.key));
     if (onclose) this.card.place.firstChild.append(closeButton(onclose));
     this.maps = new Map();
     this.lines = new Map();
@@ -56,7 +56,7 @@ class Distribution {
     if (!k) return;
     const fresh = !was || was.data.crtime !== k.data.crtime, histograms = histogramsOf(this.key, k.data);
     for (const h of histograms) {
-      if (!this.maps.has(h.name)) this.maps.set(h.name, new Heat(this.card.place, h.meta, `${this.key} ${h.name}`));
+      if (!this.maps.has(h.name)) this.maps.set(h.name, new Heat(this.card.place, h.meta, `${titleOf(this.key)} ${h.name}`));
       this.maps.get(h.name).push(time, h.lows, h.counts, fresh);
     }
     for (const [value, names] of percentilesOf(k.data)) {
@@ -70,7 +70,7 @@ class Distribution {
     const measure = measureOf(metaOf(this.key, names[0])) || { unit: "count", factor: 1 };
     if (!this.lines.has(value)) {
       this.lines.set(value, new Lines(this.card.place, names.map((n) => ({ label: n.slice(value.length + 1) })),
-        { unit: measure.unit, log: true, label: `percentiles of ${this.key} ${value}` }));
+        { unit: measure.unit, log: true, label: `percentiles of ${titleOf(this.key)} ${value}` }));
       this.card.note.textContent = "percentiles since the beginning";
     }
     this.lines.get(value).push(time, names.map((n) => k.data[n] > 0 ? k.data[n] * measure.factor : null));
@@ -97,7 +97,7 @@ parts.push({
 
 // Finds the published kstats that have distributions, among the first that may have some.
 async function findDistributions() {
-  const candidates = kstats.filter((k) => k.publisher && (k.type === "raw" || k.histogram));
+  const candidates = kstats.filter((k) => k.publisher && (k.type === "raw" || k.histogram) && !isRefuge(k));
   const unknown = candidates.slice(0, MOST_ASKED).filter((k) => !metadata.has(keyOf(k)));
   if (unknown.length) await learn(unknown.map((k) => selectorOf(k)));
   const there = new Set(candidates.map(keyOf));

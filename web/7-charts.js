@@ -63,7 +63,7 @@ class Chart {
         const v = valueOf(k, before.get(key), name, measure);
         if (!found.has(measure.unit)) found.set(measure.unit, []);
         const whose = k.publisher ? ` (${k.publisher.name})` : "";
-        found.get(measure.unit).push([(own.size > 1 ? `${key}:${name}` : name) + whose, v]);
+        found.get(measure.unit).push([(own.size > 1 ? `${titleOf(key)}:${name}` : name) + whose, v]);
       }
     }
     let shown = 0;
@@ -194,7 +194,7 @@ parts.push({
 
 function kstatEntry(k) {
   const inside = element("div", { class: "inside" });
-  const entry = element("details", null, element("summary", null, keyOf(k),
+  const entry = element("details", null, element("summary", { title: keyOf(k) }, titleOf(keyOf(k)),
     element("small", null, k.class + (k.publisher ? `, published by ${k.publisher}, user ${k.uid}` : ""))), inside);
   entry.addEventListener("toggle", () => {
     if (entry.open) {
@@ -231,7 +231,7 @@ function showList(force) {
   document.getElementById("names").replaceChildren(...[...modules.keys()].slice(0, MOST_SHOWN).map((m) =>
     element("option", { value: m + ":::" })));
   if (filter) {
-    const found = kstats.filter((k) => `${keyOf(k)} ${k.class} ${k.publisher || ""}`.toLowerCase().includes(filter));
+    const found = kstats.filter((k) => `${keyOf(k)} ${k.title || ""} ${k.class} ${k.publisher || ""}`.toLowerCase().includes(filter));
     listPlace.replaceChildren(...(found.length ? entries(found) : [element("p", null, "nothing matches")]));
     return;
   }

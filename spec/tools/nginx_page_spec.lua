@@ -62,6 +62,53 @@ describe("kn:page()", function()
     end
   end)
 
+  it("shows names in full where those of kstats had to be cut", function()
+    local other = nginx.new({ setup = "labels = { 'host' }", init = [[
+      jobs = kn:counter("jobs", { labels = { "queue" } })
+      took = kn:histogram("took", { unit = "seconds", labels = { "queue" } })]],
+      locations = [[location /job { content_by_lua_block {
+        jobs:add(1, "a queue with a long name") took:observe(1, "a queue with a long name") } }]] })
+    finally(function() other:remove() end)
+    other:start()
+    other:get("/job", "-H 'Host: a-rather-long-name.of-a-host.example'")
+    local titles = {}
+    for _, k in ipairs(cjson.decode(other:get("/kstat/list.json"))) do
+      if k.publisher == "nginx" then
+        titles[k.title or k.name] = k.name
+      end
+    end
+    for _, title in ipairs({ "a-rather-long-name.of-a-host.example", "a-rather-long-name.of-a-host.example,time",
+        "app,jobs,a queue with a long name", "app,took,a queue with a long name,time", "127.0.0.1", "nginx,server" }) do
+      assert.truthy(titles[title], title)
+    end
+  end)
+
+  it("shows cards and tables of nginx in a browser, and works there without an error", function()
+    if run.shell("command -v chromium").status ~= 0 then
+      pending("Chromium is not installed")
+      return
+    end
+    local other = nginx.new({ setup = "labels = { { name = 'who', from = '$http_user_agent' } }, upstreams = true",
+      locations = "location /up { proxy_pass http://127.0.0.1:1; }" })
+    finally(function() other:remove() end)
+    other:start()
+    local load = run.start(("sh -c 'while :; do curl -s -A \"an agent with ~(a|b) name\" " ..
+      "http://127.0.0.1:%d/ http://127.0.0.1:%d/missing http://127.0.0.1:%d/up; sleep 0.05; done'"):format(other.port,
+      other.port, other.port), "/dev/null")
+    local text = "document.querySelector('section[aria-labelledby=nginx-title]').innerText"
+    local r = run.shell(("python3 spec/support/browser.py --until=%s %s 0 %s"):format(
+      run.quote("/p99/.test(" .. text .. ") && /Upstreams/.test(" .. text .. ") && / sent/.test(" .. text .. ")"),
+      run.quote(("http://127.0.0.1:%d/kstat/"):format(other.port)), run.quote(text)))
+    run.stop(load)
+    local seen = cjson.decode(r.out)
+    assert.same({}, seen.errors)
+    for _, word in ipairs({ "Requests", "Failures", "Time of a request", "Connections", "Requests by label",
+        "Upstreams", "an agent with ~(a|b) name", "127.0.0.1:1" }) do
+      assert.truthy(seen.result:find(word, 1, true), word .. "\n" .. seen.result)
+    end
+    assert.is_nil(seen.result:find("~%x%x%x%x%x%x%x%x"))
+  end)
+
   it("works in a browser", function()
     if run.shell("command -v chromium").status ~= 0 then
       pending("Chromium is not installed")

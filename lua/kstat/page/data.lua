@@ -21,20 +21,53 @@ function data.values(ks, selectors)
   return answer_json(ks:render("json", unpack(selectors)))
 end
 
---- All kstats, by their headers: an array of { module, instance, name, class, type, publisher, uid, histogram }, the
--- last one true for histograms that processes publish.
+-- What begins the names of rows that kstat.nginx publishes, by class. Metrics of one's own have their name behind it.
+local ROWS = { http = "", upstream = "up,", stream = "stream,", app_counter = "app,", app_gauge = "app,",
+  app_histogram = "app," }
+
+local names, values = {}, {}
+
+-- The whole name of a row that had to be cut, and then ends in a hash: its texts are the labels. nil: it is none.
+-- owner: function(name), the kstat of this module with that name, which has the labels of a kstat of times.
+local function title_of(k, owner)
+  local row, ending = k.name:match("^(.*~%x%x%x%x%x%x%x%x)(.*)$")
+  local class = row and k.class:gsub("_time$", "")
+  local prefix = ROWS[class]
+  local labelled = prefix and (ending == ",time" and owner(row) or k)
+  local n = labelled and core.list(labelled, names, values)
+  if not n then
+    return nil
+  end
+  local words = {}
+  for i = 1, n do
+    if type(values[i]) == "string" then
+      words[#words + 1] = values[i]
+    elseif prefix == "app," then
+      prefix = prefix .. names[i] .. ","
+    end
+  end
+  if class == "app_histogram" then
+    prefix = row:match("^app,[^,]*,") or prefix
+  end
+  return words[1] and prefix .. table.concat(words, ",") .. ending
+end
+
+--- All kstats, by their headers: an array of { module, instance, name, class, type, publisher, uid, histogram, title },
+-- histogram being true for histograms that processes publish, and the title there where the name had to be cut.
 -- @tparam chain ks
 function data.list(ks)
   local keys = { "module", "instance", "name", "class", "type" }
   local published = { "module", "instance", "name", "class", "type", "publisher", "uid", "histogram" }
+  local titled = { "module", "instance", "name", "class", "type", "publisher", "uid", "histogram", "title" }
   local list = {}
   for k in ks:each() do
-    local is_histogram
+    local is_histogram, title
     if k.publisher then
       is_histogram = k:meta("buckets") ~= nil
+      title = title_of(k, function(name) return ks:lookup(k.module, k.instance, name) end)
     end
     list[#list + 1] = { k.module, k.instance, k.name, k.class, k.type, k.publisher, k.publisher_uid,
-      is_histogram, keys = k.publisher and published or keys }
+      is_histogram, title, keys = title and titled or k.publisher and published or keys }
   end
   return answer_json(core.json(list, true))
 end
