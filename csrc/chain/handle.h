@@ -34,6 +34,11 @@ struct ks_chain {
 	uint64_t scans;
 	struct ks_change *change; /* of the last update that changed anything */
 	size_t nchanges, change_cap;
+	struct {
+		kstat_t **ksp;  /* owned */
+		size_t n;
+		kid_t chain_id; /* kc_chain_id then; 0: there is none */
+	} sorted;              /* all kstats that are shown, in the order of selections; of a live chain (selection.c) */
 	struct ks_warnings warnings;
 	bool was_read;         /* data was read since the last update */
 	bool plain;            /* values of types that illumos does not have are left out */

@@ -31,6 +31,7 @@ kstat_close(kstat_ctl_t *kc)
 	ks_buf_free(&chain->md_texts);
 	ks_warnings_free(&chain->warnings);
 	free(chain->change);
+	free(chain->sorted.ksp);
 	free(chain);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "chain/chain.h"
+#include "chain/handle.h"
 #include "chain/selector.h"
 #include "model/decode.h"
 
@@ -70,11 +71,11 @@ gather(struct gathered *g, kstat_t *ksp)
 	return 0;
 }
 
-/* Sorts what was gathered. Its memory becomes, in place, the array of pointers of `out`, which owns it. */
+/* Sorts what was gathered if need be. Its memory becomes, in place, the array of pointers of `out`, which owns it. */
 static void
-finish(struct gathered *g, struct ks_selection *out)
+finish(struct gathered *g, bool sort, struct ks_selection *out)
 {
-	if (g->n > 1)
+	if (sort && g->n > 1)
 		qsort(g->found, g->n, sizeof(*g->found), compare_placed);
 	out->ksp = (kstat_t **)(void *)g->found;
 	for (size_t i = 0; i < g->n; i++) {
@@ -103,24 +104,72 @@ find_named(const struct ks_selector *const *selectors, size_t n, kstat_ctl_t *kc
 	return ksp != NULL && ks_selector_matches(s, ksp) && ks_is_shown(ksp) ? ksp : NULL;
 }
 
+/*
+ * Sorting the whole chain takes a tenth of a sample of it. So a selection of all kstats that are shown is kept until
+ * the chain changes, and later selections go over it in its order.
+ */
+static void
+keep_sorted(struct ks_chain *chain, const struct ks_selection *all)
+{
+	size_t size = all->n * sizeof(*all->ksp);
+	kstat_t **copy = size > 0 ? malloc(size) : NULL;
+
+	if (copy == NULL)
+		return;
+	memcpy(copy, all->ksp, size);
+	free(chain->sorted.ksp);
+	chain->sorted.ksp = copy;
+	chain->sorted.n = all->n;
+	chain->sorted.chain_id = chain->kc.kc_chain_id;
+}
+
+/* Gathers what the selectors match from the sorted kstats. 0, or -1 with errno. */
+static int
+gather_sorted(const struct ks_chain *chain, const struct ks_selector *const *selectors, size_t n, struct gathered *g)
+{
+	for (size_t i = 0; i < chain->sorted.n; i++) {
+		if (ks_selector_any_matches(selectors, n, chain->sorted.ksp[i]) && gather(g, chain->sorted.ksp[i]) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The same from a chain that is not sorted yet; *all becomes false if one that is shown does not match. */
+static int
+gather_unsorted(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n, struct gathered *g, bool *all)
+{
+	for (kstat_t *ksp = kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
+		if (!ks_is_shown(ksp))
+			continue;
+		if (!ks_selector_any_matches(selectors, n, ksp))
+			*all = false;
+		else if (gather(g, ksp) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 int
 ks_selector_select_any(const struct ks_selector *const *selectors, size_t n, kstat_ctl_t *kc,
     struct ks_selection *out)
 {
+	struct ks_chain *chain = ks_chain_of(kc);
 	struct gathered g = { NULL, 0, 0 };
-	bool named;
+	bool named, all = !ks_chain_is_replay(kc), is_sorted = chain->sorted.chain_id == kc->kc_chain_id;
 	kstat_t *one = find_named(selectors, n, kc, &named);
+	int rc;
 
 	*out = (struct ks_selection){ NULL, 0 };
-	if (one != NULL && gather(&g, one) != 0)
+	if (named)
+		rc = one != NULL ? gather(&g, one) : 0;
+	else
+		rc = is_sorted ? gather_sorted(chain, selectors, n, &g) : gather_unsorted(kc, selectors, n, &g, &all);
+	if (rc != 0)
 		return -1;
-	for (kstat_t *ksp = named ? NULL : kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
-		if (ks_selector_any_matches(selectors, n, ksp) && ks_is_shown(ksp) &&
-		    gather(&g, ksp) != 0)
-			return -1;
-	}
 	ks_chain_warn_of_selectors(kc, selectors, n);
-	finish(&g, out);
+	finish(&g, !is_sorted, out);
+	if (all && !is_sorted && !named)
+		keep_sorted(chain, out);
 	return 0;
 }
 
@@ -142,7 +191,7 @@ ks_selector_pick(const struct ks_selector *const *selectors, size_t n, kstat_t *
 		    gather(&g, ksp[i]) != 0)
 			return -1;
 	}
-	finish(&g, out);
+	finish(&g, true, out);
 	return 0;
 }
 
