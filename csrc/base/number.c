@@ -130,27 +130,6 @@ ks_format_number(char *to, double v)
 }
 
 int
-ks_scan_u64(const char **p, const char *end, uint64_t *v)
-{
-	const char *s = *p;
-	uint64_t r = 0;
-
-	if (s >= end || *s < '0' || *s > '9')
-		return -1;
-	/* 19 digits always fit. */
-	for (const char *few = end - s > 19 ? s + 19 : end; s < few && *s >= '0' && *s <= '9'; s++)
-		r = r * 10 + (uint64_t)(*s - '0');
-	for (; s < end && *s >= '0' && *s <= '9'; s++) {
-		if (__builtin_mul_overflow(r, 10u, &r) ||
-		    __builtin_add_overflow(r, (uint64_t)(*s - '0'), &r))
-			return -1;
-	}
-	*p = s;
-	*v = r;
-	return 0;
-}
-
-int
 ks_scan_i64(const char **p, const char *end, int64_t *v)
 {
 	const char *s = *p;

@@ -33,7 +33,26 @@ size_t ks_format_number(char *to, double v);
  * Scans the decimal digits at *p, which must be below end. On success stores the value,
  * moves *p behind the last digit and returns 0; -1 if there is no digit or it does not fit.
  */
-int ks_scan_u64(const char **p, const char *end, uint64_t *v);
+static inline int
+ks_scan_u64(const char **p, const char *end, uint64_t *v)
+{
+	const char *s = *p;
+	uint64_t r = 0;
+
+	if (s >= end || *s < '0' || *s > '9')
+		return -1;
+	/* 19 digits always fit. */
+	for (const char *few = end - s > 19 ? s + 19 : end; s < few && *s >= '0' && *s <= '9'; s++)
+		r = r * 10 + (uint64_t)(*s - '0');
+	for (; s < end && *s >= '0' && *s <= '9'; s++) {
+		if (__builtin_mul_overflow(r, 10u, &r) ||
+		    __builtin_add_overflow(r, (uint64_t)(*s - '0'), &r))
+			return -1;
+	}
+	*p = s;
+	*v = r;
+	return 0;
+}
 
 /* As ks_scan_u64 with an optional sign; from -2^63 to 2^63-1. */
 int ks_scan_i64(const char **p, const char *end, int64_t *v);

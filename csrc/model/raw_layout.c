@@ -246,7 +246,7 @@ void
 ks_raw_put(struct ks_record *r, const struct ks_raw_layout *l, const char *name, const struct ks_value *v)
 {
 	for (size_t n = 0; l->fields[n].name != NULL; n++) {
-		if (strcmp(l->fields[n].name, name) != 0)
+		if (l->fields[n].name[0] != name[0] || strcmp(l->fields[n].name, name) != 0)
 			continue;
 		ks_raw_set(r->fixed.data, &l->fields[n], v);
 		if (r->fixed.len > l->size)

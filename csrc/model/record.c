@@ -74,11 +74,13 @@ ks_record_add(struct ks_record *r, size_t size)
 static kstat_named_t *
 add_named(struct ks_record *r, const char *name, uchar_t data_type)
 {
-	kstat_named_t *kn = ks_record_add(r, sizeof(*kn));
+	kstat_named_t *kn = (kstat_named_t *)(void *)ks_buf_room(&r->fixed, sizeof(*kn));
 
 	if (kn != NULL) {
+		*kn = (kstat_named_t){ .data_type = data_type };
 		memcpy(kn->name, name, strnlen(name, KSTAT_STRLEN - 1));
-		kn->data_type = data_type;
+		r->fixed.len += sizeof(*kn);
+		r->ndata++;
 	}
 	return kn;
 }
@@ -189,13 +191,14 @@ ks_clean_text(char *s, size_t n)
 }
 
 void
-ks_record_clean_texts(struct ks_record *r)
+ks_record_clean_texts(struct ks_record *r, bool with_names)
 {
 	for (uint_t i = 0; i < r->ndata; i++) {
 		kstat_named_t *kn = (kstat_named_t *)(void *)r->fixed.data + i;
 		uintptr_t at = (uintptr_t)kn->value.string.addr.ptr;
 
-		ks_clean_text(kn->name, strnlen(kn->name, sizeof(kn->name)));
+		if (with_names)
+			ks_clean_text(kn->name, strnlen(kn->name, sizeof(kn->name)));
 		if (kn->data_type == KSTAT_DATA_CHAR)
 			ks_clean_text(kn->value.c, strnlen(kn->value.c, sizeof(kn->value.c)));
 		else if ((kn->data_type == KSTAT_DATA_STRING || kn->data_type == KSTAT_DATA_STRS) && at != 0)

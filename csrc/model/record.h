@@ -102,8 +102,8 @@ void ks_named_strs(struct ks_record *r, const char *name, const char *s, size_t 
  */
 void ks_clean_text(char *s, size_t n);
 
-/* The same for all names and texts of a NAMED record that is not finished yet. */
-void ks_record_clean_texts(struct ks_record *r);
+/* The same for all texts of a NAMED record that is not finished yet, and for its names unless they are our own. */
+void ks_record_clean_texts(struct ks_record *r, bool with_names);
 
 /* Removes the values of foreign types from a NAMED record that is not finished yet. */
 void ks_record_make_plain(struct ks_record *r);

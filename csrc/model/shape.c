@@ -94,6 +94,7 @@ append(struct ks_shape *s, const char *name, size_t len, uchar_t data_type)
 	kn->data_type = data_type;
 	ks_named_hide(kn);
 	s->nstrings += data_type == KSTAT_DATA_STRING;
+	s->has_texts |= data_type == KSTAT_DATA_STRING || data_type == KSTAT_DATA_CHAR;
 	return true;
 }
 
@@ -111,6 +112,8 @@ ks_shape_add(struct ks_shape *s, size_t listed, const char *name, size_t len, uc
 	if (there == NULL)
 		return append(s, name, len, data_type);
 	s->nstrings += data_type == KSTAT_DATA_STRING && there->data_type != KSTAT_DATA_STRING;
+	s->has_texts |= data_type == KSTAT_DATA_STRING || data_type == KSTAT_DATA_CHAR;
+	s->retypes |= data_type != there->data_type;
 	return true;
 }
 
@@ -240,6 +243,23 @@ take_over(kstat_named_t *to, const kstat_named_t *from, struct ks_record *r, boo
 	else if (!integer_of(from, &v) ? !set_text(to, from, r) :
 	    (exact && !fits(v, from->data_type, to->data_type)) || !set_integer(to, v))
 		*to = *from;
+}
+
+void
+ks_shape_retype(const struct ks_shape *s, struct ks_record *r)
+{
+	size_t next = 0;
+
+	for (uint_t i = 0; i < r->ndata; i++) {
+		const kstat_named_t *shape = find(s->v, s->n, named(r)[i].name, &next);
+
+		if (shape != NULL && shape->data_type != named(r)[i].data_type) {
+			kstat_named_t to = *shape, from = named(r)[i];
+
+			take_over(&to, &from, r, false); /* a text may move what r has */
+			named(r)[i] = to;
+		}
+	}
 }
 
 /* The text of a statistic that is not known: an empty one, but where illumos itself has a word for it. */

@@ -44,14 +44,16 @@ struct ks_shape {
 	kstat_named_t *v; /* hidden ones; owned */
 	size_t n, cap;
 	size_t nstrings; /* how many are, or may become, of KSTAT_DATA_STRING */
+	bool has_texts; /* some statistics are texts */
+	bool retypes;   /* a statistic that was added is listed with another type */
 };
 
-#define KS_SHAPE_INIT { NULL, 0, 0, 0 }
+#define KS_SHAPE_INIT { NULL, 0, 0, 0, false, false }
 
 void ks_shape_free(struct ks_shape *s);
 
 /*
- * Appends a data record, unless one of the first `listed` has that name already, or the name is so long that it
+ * Appends a data record, unless one of the first `listed` has that name already, with that type or another one, or the name is so long that it
  * cannot be hidden. Returns false without memory.
  */
 bool ks_shape_add(struct ks_shape *s, size_t listed, const char *name, size_t len, uchar_t data_type);
@@ -72,5 +74,8 @@ bool ks_shape_has(const struct ks_shape *s, const char *stat);
  * KSTAT_DATA_CHAR, and values of another kind.
  */
 void ks_shape_apply(const struct ks_shape *s, struct ks_record *r, bool exact);
+
+/* Gives a NAMED record that is not finished yet the types of the shape, with those integers cut to them, and no more. */
+void ks_shape_retype(const struct ks_shape *s, struct ks_record *r);
 
 #endif

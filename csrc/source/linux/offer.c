@@ -80,6 +80,7 @@ ks_linux_shape_of(struct ks_linux *lx, size_t sub, size_t p)
 	if (shape->n > 0 || part->type != KSTAT_TYPE_NAMED)
 		return shape;
 	list = ks_illumos_stats(part->module, part->name, part->class_);
+	shape->retypes = list != NULL && part->fields == NULL;
 	if (list != NULL)
 		made = ks_shape_add_list(shape, list);
 	listed = shape->n;

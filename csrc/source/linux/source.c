@@ -169,6 +169,7 @@ linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 	struct ks_unit *unit = unit_of(lx, cookie, &lx->part);
 	const struct ks_shape *shape;
 	uint64_t *served;
+	bool is_own; /* all its names are those of its table */
 	int rc;
 
 	if (unit == NULL)
@@ -186,11 +187,17 @@ linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 	if (rc != 0)
 		return -1;
 	if (lx->part->type == KSTAT_TYPE_NAMED) {
-		ks_record_clean_texts(r);
+		is_own = lx->part->fields != NULL && lx->part->meta == NULL;
 		shape = ks_linux_shape_of(lx, cookie >> 48, cookie >> 32 & 0xffff);
 		if (shape == NULL)
 			return ks_fail(ENOMEM, "out of memory");
-		ks_shape_apply(shape, r, false);
+		if (!is_own || shape->has_texts)
+			ks_record_clean_texts(r, !is_own);
+		/* Nobody but a program in C sees the rest of the shape. */
+		if (lx->for_program)
+			ks_shape_apply(shape, r, false);
+		else if (shape->retypes)
+			ks_shape_retype(shape, r);
 	}
 	r->snaptime = lx->taken != 0 && lx->tree.now == 0 ? lx->taken : ks_linux_now(lx);
 	if (lx->looked < r->snaptime)

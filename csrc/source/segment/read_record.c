@@ -356,7 +356,7 @@ clean_texts(const struct ks_seg_kstat *k, struct ks_record *r)
 	const struct ks_raw_layout *l;
 
 	if (k->e.type == KSTAT_TYPE_NAMED)
-		ks_record_clean_texts(r);
+		ks_record_clean_texts(r, true);
 	if (k->e.type != KSTAT_TYPE_RAW || ks_seg_is_statsblob(k))
 		return; /* a blob's names were checked */
 	l = ks_raw_layout_find(k->e.module, k->e.name);
