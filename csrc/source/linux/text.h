@@ -186,15 +186,10 @@ ks_text_trim(struct ks_text *t)
 static inline bool
 ks_text_pair(const struct ks_text *line, struct ks_text *key, struct ks_text *value)
 {
-	struct ks_text t = *line;
+	const char *colon = memchr(line->p, ':', ks_text_size(line)), *end = line->end;
 
-	ks_text_skip(&t);
-	key->p = t.p;
-	while (t.p < t.end && *t.p != ':')
-		t.p++;
-	key->end = t.p;
-	value->p = t.p < t.end ? t.p + 1 : t.end;
-	value->end = t.end;
+	*key = (struct ks_text){ line->p, colon != NULL ? colon : end };
+	*value = (struct ks_text){ colon != NULL ? colon + 1 : end, end };
 	ks_text_trim(key);
 	ks_text_trim(value);
 	return key->p < key->end;

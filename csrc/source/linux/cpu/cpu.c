@@ -125,9 +125,8 @@ column_of(struct ks_linux *lx, const struct ks_file *file, struct ks_columns *c,
 
 /* --- the kstats ------------------------------------------------------------------ */
 
-/* Collects the values of cpu:N:sys, of which cpu_stat is made as well. */
 static int
-sys_values(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
+collect_sys(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
 {
 	static const int fields[KS_TIME_COUNT] = {
 		[KS_TIME_IDLE] = SYS_TICKS_IDLE, [KS_TIME_USER] = SYS_TICKS_USER, [KS_TIME_KERNEL] = SYS_TICKS_KERNEL,
@@ -169,6 +168,26 @@ sys_values(struct ks_linux *lx, struct ks_unit *unit, struct ks_values *vals)
 	if (col != NULL)
 		ks_have(vals, SYS_INTRTHREAD, ks_widen(&cpu->softirqs, col->total));
 	return 0;
+}
+
+/* Returns the values of cpu:N:sys, of which cpu_stat is made as well; NULL with errno and message. */
+static const struct ks_values *
+sys_values(struct ks_linux *lx, struct ks_unit *unit)
+{
+	const struct ks_stat *st = ks_linux_stat_with_times(lx);
+	struct ks_cpu *cpu = ks_cpu_of(unit);
+
+	if (st == NULL)
+		return NULL;
+	if (cpu->sys.seq != st->seq) {
+		cpu->sys.seq = 0;
+		if (collect_sys(lx, unit, &cpu->sys.vals) != 0)
+			return NULL;
+		cpu->sys.seq = st->seq;
+		cpu->sys.taken = lx->taken;
+	}
+	ks_linux_taken(lx, 0, cpu->sys.taken);
+	return &cpu->sys.vals;
 }
 
 /* True if the machine has one CPU. What Linux counts for the machine alone is then the CPU's own. */
@@ -224,13 +243,14 @@ add_values(struct ks_record *r, const struct ks_field *table, const struct ks_va
 static int
 read_sys(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	struct ks_values vals, machine;
+	const struct ks_values *vals = sys_values(lx, unit);
+	struct ks_values machine;
 
-	if (sys_values(lx, unit, &vals) != 0)
+	if (vals == NULL)
 		return -1;
-	add_values(r, sys_fields, &vals, false);
+	add_values(r, sys_fields, vals, false);
 	if (is_single(lx) || stands_for_machine(lx, unit)) {
-		machine_values(lx, &vals, &machine);
+		machine_values(lx, vals, &machine);
 		add_values(r, sys_fields, &machine, !is_single(lx));
 	}
 	return 0;
@@ -273,16 +293,17 @@ read_cpu_stat(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_raw_layout *l = ks_raw_layout_find("cpu_stat", "cpu_stat");
 	const struct ks_field *vm = ks_unix_vm_fields;
-	struct ks_values vals = { .have = 0 }, machine = { .have = 0 };
+	const struct ks_values *vals = sys_values(lx, unit);
+	struct ks_values machine;
 
-	if (sys_values(lx, unit, &vals) != 0)
+	if (vals == NULL)
 		return -1;
 	if (!ks_raw_start(r, l, !lx->for_program))
 		return 0;
-	put_sysinfo(r, l, &vals);
+	put_sysinfo(r, l, vals);
 	if (!is_single(lx) && !stands_for_machine(lx, unit))
 		return 0;
-	machine_values(lx, &vals, &machine);
+	machine_values(lx, vals, &machine);
 	put_sysinfo(r, l, &machine);
 	if (ks_unix_vm_values(lx, &machine) != 0)
 		return 0;

@@ -14,6 +14,7 @@ void
 ks_columns_free(struct ks_columns *c)
 {
 	free(c->v);
+	free(c->row);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -49,7 +50,7 @@ static void
 add_line(struct ks_columns *c, struct ks_text line)
 {
 	struct ks_text start;
-	uint64_t v;
+	uint64_t v, sum = 0;
 	size_t i;
 	bool device, calls, tlb;
 
@@ -64,8 +65,12 @@ add_line(struct ks_columns *c, struct ks_text line)
 		return;
 	line.p++;
 	start = line;
-	for (i = 0; i < c->n && ks_text_u64(&line, &v); i++)
+	for (i = 0; i < c->n && ks_text_u64(&line, &v); i++) {
 		c->v[i].total += v;
+		sum += v;
+	}
+	if (i == c->n && KS_RESERVE(c->row, c->row_cap, c->nrows + 1))
+		c->row[c->nrows++] = (struct ks_row){ start.p, line.p, sum };
 	if (i == c->n && device)
 		return;
 	ks_text_skip(&line);
@@ -84,13 +89,29 @@ add_line(struct ks_columns *c, struct ks_text line)
 	}
 }
 
+size_t
+ks_columns_of_row(struct ks_columns *c, const struct ks_image *im, const struct ks_text *numbers, uint64_t *sum)
+{
+	struct ks_text t = *numbers;
+
+	ks_text_trim(&t);
+	for (size_t i = 0; c->seq == im->seq && i < c->nrows; i++, c->next++) {
+		c->next = c->next < c->nrows ? c->next : 0;
+		if (c->row[c->next].start == numbers->p) {
+			*sum = c->row[c->next].sum;
+			return c->row[c->next].end == t.end ? c->n : 0;
+		}
+	}
+	return 0;
+}
+
 const struct ks_column *
 ks_columns_of_cpu(struct ks_linux *lx, struct ks_columns *c, const struct ks_image *im, uint32_t cpu)
 {
 	if (c->seq != im->seq) {
 		struct ks_text all = ks_text_of(im->data, im->len), line;
 
-		c->n = 0;
+		c->n = c->nrows = c->next = 0;
 		c->seq = im->seq;
 		if (ks_text_line(&all, &line))
 			parse_heading(lx, c, &line);

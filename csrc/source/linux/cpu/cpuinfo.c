@@ -68,7 +68,7 @@ set_value(struct block *t, const struct ks_text *key, struct ks_text value)
 	struct ks_text v = value;
 
 	for (size_t i = 0; i < N_COUNT; i++) {
-		if (ks_text_is(key, numbers[i]))
+		if (*key->p == *numbers[i] && ks_text_is(key, numbers[i]))
 			t->has[i] = ks_text_u64(&v, &t->v[i]);
 	}
 	if (ks_text_is(key, "vendor_id"))
@@ -290,7 +290,8 @@ add_clock(struct ks_linux *lx, const struct ks_unit *unit, struct ks_cpu *cpu, c
 	char path[128];
 	uint64_t khz, mhz = 0;
 
-	(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/cpufreq/scaling_cur_freq", unit->key);
+	if (cpu->facts.has_frequency)
+		(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/cpufreq/scaling_cur_freq", unit->key);
 	if (cpu->facts.has_frequency && ks_file_u64(&lx->root[KS_ROOT_SYS], path, &khz) == 0)
 		ks_have(vals, I_CURRENT_HZ, khz * 1000);
 	else if (t->has_khz)
@@ -320,7 +321,7 @@ ks_cpu_info_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	const struct ks_image *im = ks_linux_try(lx, &cpuinfo_file);
 	struct ks_values vals = { .have = 0 };
 	struct block t = { .x86 = false };
-	char implementation[160], brand[128], vendor[64];
+	char brand[128], vendor[64];
 	uint64_t boot, mhz;
 
 	if (!cpu->facts.known)
@@ -351,8 +352,10 @@ ks_cpu_info_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 
 	mhz = add_clock(lx, unit, cpu, &t, &vals);
 	if (t.x86 && t.has[N_FAMILY] && t.has[N_MODEL] && t.has[N_STEPPING]) {
-		describe(implementation, sizeof(implementation), &t, mhz);
-		ks_have_text(&vals, I_IMPLEMENTATION, implementation);
+		if (cpu->facts.implementation[0] == '\0' || cpu->facts.mhz != mhz)
+			describe(cpu->facts.implementation, sizeof(cpu->facts.implementation), &t, mhz);
+		cpu->facts.mhz = mhz;
+		ks_have_text(&vals, I_IMPLEMENTATION, cpu->facts.implementation);
 	}
 	have_if(&vals, I_CACHE_ID, cpu->facts.has_cache, cpu->facts.cache_id);
 	have_if(&vals, I_CORE_ID, t.has[N_CORE], cpu->core);

@@ -26,6 +26,8 @@ struct ks_cpu_facts {
 	uint64_t base_khz; /* 0: not known */
 	bool has_frequency;
 	char frequencies[512]; /* in Hz, ascending, with colons between; empty: not known */
+	char implementation[160]; /* for a clock of `mhz` */
+	uint64_t mhz;
 };
 
 /* The numbers of /proc/stat that are not about a single CPU. One that the file lacks has no bit in have. */
@@ -82,7 +84,15 @@ struct ks_columns {
 		uint64_t calls; /* of the line of calls from other CPUs */
 		uint64_t tlb;   /* of the line of TLB shootdowns */
 	} *v;               /* owned */
+	struct ks_row {
+		const char *start, *end; /* of its numbers */
+		uint64_t sum;
+	} *row;             /* the lines with a number for each CPU, in their order; owned */
+	size_t nrows, row_cap, next; /* next: the one behind that which was asked for last */
 };
+
+/* Stores the sum of the numbers of a line and returns how many there are; 0 if the columns are of another image. */
+size_t ks_columns_of_row(struct ks_columns *c, const struct ks_image *im, const struct ks_text *numbers, uint64_t *sum);
 
 struct ks_cpu_state {
 	struct ks_stat stat;
@@ -117,6 +127,16 @@ struct ks_cpu {
 	/* Counters of 32 bits that are continued: columns of /proc/schedstat, and sums of lines. */
 	struct ks_widened schedules[KS_CPU_NARROW], interrupts, calls, softirqs;
 	struct ks_line sched, info;
+	struct {
+		uint64_t seq; /* of the image that they are of */
+		uint64_t v[KS_SCHED_COUNT];
+		size_t n;
+	} scheduled; /* the numbers of /proc/schedstat: three kstats have some of them */
+	struct {
+		uint64_t seq;    /* of the image of /proc/stat; 0: of none */
+		hrtime_t taken;  /* when the oldest of their images was read */
+		struct ks_values vals;
+	} sys; /* what cpu:N:sys and cpu_stat have in common */
 	uint32_t core; /* number of its core in the machine */
 	struct ks_cpu_facts facts;
 };

@@ -26,30 +26,25 @@ split_line(const struct ks_text *line, struct ks_text *label, struct ks_text *nu
     struct ks_text *tail)
 {
 	const char *colon = memchr(line->p, ':', ks_text_size(line));
-	const char *p;
 
 	if (colon == NULL)
 		return false;
 	*label = (struct ks_text){ line->p, colon };
 	ks_text_trim(label);
-	p = colon + 1;
-	numbers->p = p;
+	*tail = (struct ks_text){ colon + 1, line->end };
+	numbers->p = tail->p;
 	/* Numbers are words of digits only; the name of a chip may begin with digits. */
 	for (;;) {
-		const char *word;
+		const char *p;
 
-		while (p < line->end && ks_text_blank(*p))
+		ks_text_skip(tail);
+		for (p = tail->p; p < line->end && *p >= '0' && *p <= '9';)
 			p++;
-		word = p;
-		while (p < line->end && *p >= '0' && *p <= '9')
-			p++;
-		if (p == word || (p < line->end && !ks_text_blank(*p))) {
-			p = word;
+		if (p == tail->p || (p < line->end && !ks_text_blank(*p)))
 			break;
-		}
+		tail->p = p;
 	}
-	numbers->end = p;
-	*tail = (struct ks_text){ p, line->end };
+	numbers->end = tail->p;
 	return label->p < label->end && numbers->p < numbers->end;
 }
 
@@ -101,15 +96,17 @@ allocate_count(struct ks_unit *unit)
  * what it counted since boot, so such an interval counts nothing.
  */
 static int
-add_total(struct ks_linux *lx, struct ks_text line, struct ks_record *r, int kind)
+add_total(struct ks_linux *lx, struct ks_columns *columns, struct ks_text line, struct ks_record *r, int kind)
 {
 	struct count *count = lx->unit->extra;
 	kstat_intr_t *ki = ks_record_add(r, sizeof(*ki));
 	uint64_t v, sum = 0;
-	size_t n = 0;
+	size_t n = ks_columns_of_row(columns, lx->im, &line, &sum);
 
-	for (; ks_text_u64(&line, &v); n++)
-		sum += v;
+	if (n == 0) {
+		for (sum = 0; ks_text_u64(&line, &v); n++)
+			sum += v;
+	}
 	if (n != count->n)
 		count->sum.raw = sum;
 	count->n = n;
@@ -299,7 +296,7 @@ add_interrupts(struct ks_linux *lx, struct ks_text line, struct ks_record *r)
 	bool spurious = lx->unit->parts == 1u << PART_ARCH &&
 	    (strcmp(name, "SPU") == 0 || strcmp(name, "ERR") == 0 || strcmp(name, "Err") == 0);
 
-	return add_total(lx, line, r, spurious ? KSTAT_INTR_SPURIOUS : KSTAT_INTR_HARD);
+	return add_total(lx, &ks_cpu_state_of(lx)->interrupts, line, r, spurious ? KSTAT_INTR_SPURIOUS : KSTAT_INTR_HARD);
 }
 
 static const struct ks_part parts[] = {
@@ -374,7 +371,7 @@ static const struct ks_listing softirqs = { &ks_softirqs_file, ks_intr_take_key,
 static int
 add_softirqs(struct ks_linux *lx, struct ks_text line, struct ks_record *r)
 {
-	return add_total(lx, line, r, KSTAT_INTR_SOFT);
+	return add_total(lx, &ks_cpu_state_of(lx)->softirqs, line, r, KSTAT_INTR_SOFT);
 }
 
 static const struct ks_part softirq_parts[] = {

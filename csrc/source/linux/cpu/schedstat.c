@@ -52,11 +52,16 @@ ks_cpu_sched_of(struct ks_linux *lx, struct ks_unit *unit, uint64_t v[KS_SCHED_C
 		parse_schedstat(lx, im);
 	if (cpu->sched.seq != im->seq)
 		return 0;
-	t = ks_line_text(im, &cpu->sched);
-	n = ks_text_numbers(&t, v, KS_SCHED_COUNT);
-	for (size_t i = 0; i < n && i < KS_CPU_NARROW; i++)
-		v[i] = ks_widen(&cpu->schedules[i], v[i]);
-	return n;
+	if (cpu->scheduled.seq != im->seq) {
+		t = ks_line_text(im, &cpu->sched);
+		n = ks_text_numbers(&t, cpu->scheduled.v, KS_SCHED_COUNT);
+		for (size_t i = 0; i < n && i < KS_CPU_NARROW; i++)
+			cpu->scheduled.v[i] = ks_widen(&cpu->schedules[i], cpu->scheduled.v[i]);
+		cpu->scheduled.n = n;
+		cpu->scheduled.seq = im->seq;
+	}
+	memcpy(v, cpu->scheduled.v, sizeof(cpu->scheduled.v));
+	return cpu->scheduled.n;
 }
 
 int

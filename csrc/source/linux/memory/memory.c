@@ -157,14 +157,41 @@ const struct ks_field ks_system_pages_fields[] = {
 };
 KS_FIELDS_FIT(ks_system_pages_fields);
 
-/* True for every line that kernels print there: all have two words, but for one heading. */
+/* True for every line that kernels print there: behind their first word all have another one, but for one heading. */
 static bool
-is_of_zoneinfo(struct ks_text line)
+is_of_zoneinfo(const struct ks_text *first, const struct ks_text *rest)
 {
-	struct ks_text first, second;
+	return rest->p < rest->end ? ks_text_plain(rest) && !ks_text_empty(rest) : ks_text_is(first, "pagesets");
+}
 
-	return ks_text_plain(&line) && ks_text_word(&line, &first) &&
-	    (ks_text_word(&line, &second) || ks_text_is(&first, "pagesets"));
+/* Adds up the watermarks of the zones; has_watermarks becomes false if there are none. */
+static void
+sum_watermarks(struct ks_linux *lx, const struct ks_image *im)
+{
+	static const char *const names[3] = { "min", "low", "high" };
+	struct ks_memory_state *u = state_of(lx);
+	struct ks_text all = ks_image_text(im), line, word;
+	uint64_t v;
+
+	u->zone_seq = im->seq;
+	u->has_watermarks = false;
+	memset(u->watermark, 0, sizeof(u->watermark));
+	while (ks_text_line(&all, &line)) {
+		struct ks_text whole = line;
+		size_t i = 3;
+
+		if (!ks_text_word(&line, &word))
+			continue;
+		if (*word.p == 'm' || *word.p == 'l' || *word.p == 'h')
+			for (i = 0; i < 3 && !ks_text_is(&word, names[i]);)
+				i++;
+		if (i < 3 && ks_text_u64(&line, &v)) {
+			u->watermark[i] += v;
+			u->has_watermarks = true;
+		} else if (i < 3 || !is_of_zoneinfo(&word, &line)) {
+			ks_linux_odd_line(lx, im, &whole);
+		}
+	}
 }
 
 /*
@@ -174,38 +201,20 @@ is_of_zoneinfo(struct ks_text line)
 static bool
 read_watermarks(struct ks_linux *lx, uint64_t total)
 {
-	static const char *const names[3] = { "min", "low", "high" };
 	struct ks_memory_state *u = state_of(lx);
 	const struct ks_dir *proc = &lx->root[KS_ROOT_PROC];
-	uint64_t key[3] = { 0, 0, total }, v;
+	uint64_t key[3] = { 0, 0, total };
 	const struct ks_image *im;
-	struct ks_text all, line, word;
 
 	(void)ks_linux_number(lx, KS_ROOT_PROC, "sys/vm/min_free_kbytes", &key[0]);
 	(void)ks_linux_number(lx, KS_ROOT_PROC, "sys/vm/watermark_scale_factor", &key[1]);
 	if (proc->kernel && u->has_watermarks && memcmp(key, u->watermark_key, sizeof(key)) == 0)
 		return true;
 	im = ks_linux_try(lx, &zoneinfo_file);
-	u->has_watermarks = false;
 	if (im == NULL)
-		return false;
-	memset(u->watermark, 0, sizeof(u->watermark));
-	all = ks_text_of(im->data, im->len);
-	while (ks_text_line(&all, &line)) {
-		struct ks_text whole = line;
-		size_t i = 0;
-
-		if (!ks_text_word(&line, &word))
-			continue;
-		while (i < 3 && !ks_text_is(&word, names[i]))
-			i++;
-		if (i < 3 && ks_text_u64(&line, &v)) {
-			u->watermark[i] += v;
-			u->has_watermarks = true;
-		} else if (i < 3 || !is_of_zoneinfo(whole)) {
-			ks_linux_odd_line(lx, im, &whole);
-		}
-	}
+		u->has_watermarks = false;
+	else if (u->zone_seq != im->seq)
+		sum_watermarks(lx, im);
 	memcpy(u->watermark_key, key, sizeof(key));
 	return u->has_watermarks;
 }

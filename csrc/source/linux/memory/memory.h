@@ -22,6 +22,7 @@ struct ks_memory_state {
 	struct ks_second_sums vminfo;
 	uint64_t watermark[3];     /* min, low and high, in pages */
 	uint64_t watermark_key[3]; /* the settings that they follow from */
+	uint64_t zone_seq;         /* ks_image.seq of the zoneinfo that they are of */
 	bool has_watermarks;
 };
 
