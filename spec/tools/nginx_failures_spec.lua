@@ -94,7 +94,8 @@ describe("kstat.nginx", function()
     start({ daemon = true })
     local first = server
     start({ kstats = first.kstats })
-    serves_without_metrics(("published by process %s %%(nginx%%), child of process %%d+, which is dead; an nginx beside"):format(first.pid))
+    serves_without_metrics(("published by process %s %%(nginx%%), child of process %%d+, which is dead; " ..
+      "an nginx beside"):format(first.pid))
     server:remove()
     server = first
   end)

@@ -259,8 +259,9 @@ ks_store_layout(const struct ks_store *s, const struct ks_store_kstat *k)
 	    ks_structure_find(k->type, ks_store_text(s, k->module), ks_store_text(s, k->name));
 }
 
-bool
-ks_store_is_marked(const struct ks_store *s, const struct ks_store_kstat *k)
+/* True if fields of a RAW structure are hidden: marks follow it in its data. */
+static bool
+is_marked(const struct ks_store *s, const struct ks_store_kstat *k)
 {
 	const struct ks_store_value *v = ks_store_values(s, k);
 
@@ -281,7 +282,7 @@ ks_store_data_size(const struct ks_store *s, const struct ks_store_kstat *k, uin
 	if (k->type != KSTAT_TYPE_NAMED) {
 		l = ks_store_layout(s, k);
 		return l == NULL ? 0 : k->nvalues / ks_raw_layout_count(l) * l->size +
-		    (ks_store_is_marked(s, k) ? KS_RAW_MARKS : 0);
+		    (is_marked(s, k) ? KS_RAW_MARKS : 0);
 	}
 	for (size_t i = 0; i < k->nvalues; i++) {
 		*nforeign += ks_named_is_foreign(v[i].type);
@@ -309,7 +310,7 @@ ks_store_read(const struct ks_store *s, const struct ks_store_kstat *k, struct k
 		return read_statistics(s, k, r);
 	}
 	l = ks_store_layout(s, k);
-	if (l != NULL && ks_store_is_marked(s, k))
+	if (l != NULL && is_marked(s, k))
 		read_marked(s, k, l, r);
 	else if (l != NULL)
 		read_structures(s, k, l, r);

@@ -164,9 +164,6 @@ ks_store_is_statsblob(const struct ks_store_kstat *k)
 /* The structure that the data records of a kstat are; NULL for NAMED, statsblobs and unknown RAW data. */
 const struct ks_raw_layout *ks_store_layout(const struct ks_store *s, const struct ks_store_kstat *k);
 
-/* True if fields of a RAW structure are hidden: marks follow it in its data. */
-bool ks_store_is_marked(const struct ks_store *s, const struct ks_store_kstat *k);
-
 /*
  * The size of the data of a kstat, bytes; 0 for a statsblob, whose statistics are known from a read. *nforeign is
  * increased by the number of values that ks_record_make_plain() removes.

@@ -47,8 +47,9 @@ local function convert(value, name)
   return n >= SIGNED_END and library.unsigned(n) or n
 end
 
---- Adds to the statistic, to one of floating point also fractions and what is negative. In LuaJIT this is a plain addition in memory that belongs to this thread alone,
--- if the statistic is a counter and the kstat has shards; else an atomic one.
+--- Adds to the statistic, to one of floating point also fractions and what is negative. In LuaJIT this is a plain
+-- addition in memory that belongs to this thread alone, if the statistic is a counter and the kstat has shards; else an
+-- atomic one.
 -- @number[opt=1] n to a whole statistic: fractions raise, and what is no number or not within -2^63 and 2^64 - 1
 -- @function counter:add
 function counter_methods.add(self, n)
