@@ -42,10 +42,12 @@ local VARIANTS = {
   whole = { port = 28714, log = "log_by_lua_block { kn:log() }", setup = "upstreams = true, dicts = true" },
   block = { port = 28715, log = [[log_by_lua_block { requests:inc(1, { ngx.var.server_name, ngx.var.status })
     latency:observe(tonumber(ngx.var.request_time), { ngx.var.server_name }) }]] },
+  dropin = { port = 28718, log = [[log_by_lua_block { theirs:inc(1, { ngx.var.server_name, ngx.var.status })
+    times:observe(tonumber(ngx.var.request_time), { ngx.var.server_name }) }]] },
   best = { port = 28716, log = "log_by_lua_block { shared.log(requests, latency) }" },
   series = { port = 28717, log = "log_by_lua_block { kn:log() }", setup = "labels = { 'host' }" },
 }
-local ORDER = { "none", "empty", "ours", "whole", "block", "best" }
+local ORDER = { "none", "empty", "ours", "whole", "block", "dropin", "best" }
 local STARTED = { "series", table.unpack(ORDER) }
 
 local CONFIGURATION = [[
@@ -64,6 +66,9 @@ http {
     kn = require("kstat.nginx").setup{ SETUP }
     shared = require("shared_metrics")
     requests, latency = shared.counter("requests"), shared.histogram("latency", { BUCKETS })
+    prometheus = require("kstat.nginx.prometheus").init()
+    theirs = prometheus:counter("nginx_http_requests_total", nil, { "host", "status" })
+    times = prometheus:histogram("nginx_http_request_duration_seconds", nil, { "host" }, { BUCKETS })
     jobs = kn:counter("jobs", { labels = { "queue" } })
     plain = kn:histogram("plain", { unit = "seconds", buckets = { BUCKETS } })
     digest = kn:histogram("digest", { unit = "seconds", buckets = { BUCKETS }, percentiles = true })
@@ -206,6 +211,11 @@ end
 
 compare("block", "in log_by_lua_block", 1 / 6, "<=0.167x")
 compare("best", "in a module", 1 / 2, "<=0.5x")
+do
+  local ratio = median(function(c) return (c.dropin - c.none) / (c.block - c.none) end)
+  figure.print("nginx request, calls of the other module", ns(beyond_none("dropin")), "in log_by_lua_block " ..
+    ns(beyond_none("block")), ratio, "<=1x", ratio <= 1)
+end
 figure.print("nginx request, all defaults and upstreams", ns(beyond_none("whole")), ("a log_by_lua_block that does "
   .. "nothing %s, the request itself %s"):format(ns(beyond_none("empty")), ns(median(function(c) return c.none end))),
   "-", "-", nil)

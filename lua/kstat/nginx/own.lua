@@ -9,7 +9,7 @@ local unknown = require("kstat.unknown")
 
 local M = {}
 
-local MOST_LABELS = 6
+local MOST_LABELS, MOST_LISTED = 16, 6 -- how many a metric may have; and how many may be given without a table
 local LARGEST = 2 ^ 53
 local add, add_double, forks = library.fn.add, library.fn.add_double, library.forks
 
@@ -39,7 +39,9 @@ end
 
 -- The row of labels, in their order or as one table.
 local function find(metric, a, b, c, d, e, f, g)
-  if type(a) == "table" and b == nil then
+  if metric.count > MOST_LISTED then
+    return metric:resolve(a, b, c, d, e, f, g)
+  elseif type(a) == "table" and b == nil then
     a, b, c, d, e, f, g = a[1], a[2], a[3], a[4], a[5], a[6], a[7]
   end
   local count, row, rest = metric.count, metric.single or metric.rows.top, a
