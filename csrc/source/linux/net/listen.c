@@ -2,7 +2,8 @@
  * listen.c - sockets that wait for TCP connections: listen:PORT:tcp and listen:PORT:tcp6, or with an address such as
  * listen:53:tcp,127.0.0.1, over netlink. Sockets that share a port and an address are one kstat. The first question
  * may make the kernel load a module, so these kstats are optional. Which processes hold a socket is found among the
- * descriptors of all of them: the kind ",owner" has the same and that, for those who name it. SPDX-License-Identifier: MIT
+ * descriptors of all of them: the kind ",owner" has the same and that, for those who name it.
+ * SPDX-License-Identifier: MIT
  */
 #include <arpa/inet.h>
 #include <errno.h>

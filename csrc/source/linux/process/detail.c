@@ -49,7 +49,8 @@ ks_process_read_args(struct ks_linux *lx, struct ks_unit *unit, struct ks_record
 enum { G_PATH, G_CONTAINER };
 
 const struct ks_field ks_process_group_fields[] = {
-	[G_PATH] = KS_TEXT("cgroup", KSTAT_DATA_STRING, "control group that the process is in: the path below the root"),
+	[G_PATH] = KS_TEXT("cgroup", KSTAT_DATA_STRING,
+	    "control group that the process is in: the path below the root"),
 	[G_CONTAINER] = KS_TEXT("container", KSTAT_DATA_STRING,
 	    "identifier of the container that this group, or one above it, belongs to"),
 	KS_FIELD_END
@@ -129,7 +130,8 @@ enum { F_OPEN, F_LIMIT, F_LIMIT_MAX };
 
 const struct ks_field ks_process_fd_fields[] = {
 	[F_OPEN] = KS_GAUGE("open", KSTAT_DATA_UINT64, "file descriptors that are open"),
-	[F_LIMIT] = KS_GAUGE("limit", KSTAT_DATA_UINT64, "most descriptors that it may have open; absent without a limit"),
+	[F_LIMIT] = KS_GAUGE("limit", KSTAT_DATA_UINT64,
+	    "most descriptors that it may have open; absent without a limit"),
 	[F_LIMIT_MAX] = KS_GAUGE("limit_max", KSTAT_DATA_UINT64, "up to which it may raise its limit itself"),
 	KS_FIELD_END
 };
@@ -249,7 +251,8 @@ look_at_process(void *arg, pid_t pid)
 }
 
 void
-ks_process_find_sockets(struct ks_linux *lx, struct ks_socket *sockets, size_t n, void (*held)(void *of, pid_t pid))
+ks_process_find_sockets(struct ks_linux *lx, struct ks_socket *sockets, size_t n,
+    void (*held)(void *of, pid_t pid))
 {
 	struct search s = { lx, sockets, n, held, 0 };
 

@@ -38,7 +38,8 @@ enum { STATUS_PART = 1, IO_PART, SCHED_PART, DELAY_PART, ARGS_PART, GROUP_PART, 
 
 /* One that only those have who name it. */
 #define NAMED_PART(kind, ...) \
-	KS_NAMED_PART("process", "@," kind, "process_" kind, .title = TITLE("process", "," kind), .named = true, __VA_ARGS__)
+	KS_NAMED_PART("process", "@," kind, "process_" kind, .title = TITLE("process", "," kind), \
+	    .named = true, __VA_ARGS__)
 
 static const struct ks_part process_parts[] = {
 	PARTS("process"),

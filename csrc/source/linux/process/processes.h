@@ -117,7 +117,8 @@ struct ks_socket {
  * Looks for the processes that hold sockets: goes over the descriptors of all processes, and calls held() for each that
  * is one of the n sockets, which are sorted. All of a process come one after the other.
  */
-void ks_process_find_sockets(struct ks_linux *lx, struct ks_socket *sockets, size_t n, void (*held)(void *of, pid_t pid));
+void ks_process_find_sockets(struct ks_linux *lx, struct ks_socket *sockets, size_t n,
+    void (*held)(void *of, pid_t pid));
 
 /* True if the kernel counts what processes wait for, and answers this user about it. */
 bool ks_process_has_delays(struct ks_linux *lx, struct ks_process_state *s);

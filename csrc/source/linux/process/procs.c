@@ -90,7 +90,8 @@ has_processes(struct ks_linux *lx, size_t part)
 }
 
 static const struct ks_part parts[] = {
-	KS_NAMED_PART("unix", "procs", "misc", .fields = KS_TABLE(fields), .read = read_procs, .from = "/proc/PID/stat"),
+	KS_NAMED_PART("unix", "procs", "misc", .fields = KS_TABLE(fields), .read = read_procs,
+	    .from = "/proc/PID/stat"),
 };
 
 KS_SUBSYSTEM(procs, parts, .has_part = has_processes, .optional = "procs");
