@@ -1,15 +1,20 @@
 /* wait.c - see wait.h. SPDX-License-Identifier: MIT */
 #include "lua/wait.h"
 
+#include <errno.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <poll.h>
+#include <sched.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "kstat.h"
 #include "lua/compat.h"
 #include "lua/core.h"
+#include "lua/error.h"
 
 volatile sig_atomic_t ks_wait_interrupted;
 volatile sig_atomic_t ks_wait_continued;
@@ -128,6 +133,21 @@ set_looping(lua_State *L)
 	return 0;
 }
 
+/*
+ * realtime() -> true | nil, message, errno. Puts this process into a real-time class, so that it runs before all that
+ * are not; needs CAP_SYS_NICE. The function of musl's name always fails.
+ */
+static int
+become_realtime(lua_State *L)
+{
+	const struct sched_param lowest = { .sched_priority = 1 };
+
+	if (syscall(SYS_sched_setscheduler, 0, SCHED_RR, &lowest) != 0)
+		return ks_lua_failerrno(L, errno, "cannot enter the real-time class");
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
 void
 ks_lua_add_wait(lua_State *L)
 {
@@ -135,6 +155,7 @@ ks_lua_add_wait(lua_State *L)
 		{ "wait", wait_call },
 		{ "interrupted", is_interrupted },
 		{ "looping", set_looping },
+		{ "realtime", become_realtime },
 		{ NULL, NULL }
 	};
 

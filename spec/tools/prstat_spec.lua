@@ -172,7 +172,7 @@ describe("prstat on a capture", function()
   it("refuses what it does not understand", function()
     for _, words in ipairs({ { "-p", "x" }, { "-s", "weight" }, { "-t", "-L" }, { "-n", "0" }, { "-n", "5,0" },
       { "-P", "1-x" }, { "-a", "-Z" }, { "-A", "-L" },
-      { "-L", "-Z" }, { "-m", "-d" }, { "-R", "-c" }, { "-C", "1" } }) do
+      { "-L", "-Z" }, { "-m", "-d" }, { "-H", "-c" }, { "-C", "1" } }) do
       local r = run.run({ "kstatlua", "prstat", words[1], words[2] })
       assert.equal(2, r.status)
       assert.matches("^prstat: [^\n]+\n$", r.err)
@@ -279,6 +279,17 @@ describe("prstat on this machine", function()
     local usr, sys, lat = out:match("," .. busy .. ",[^,\n]*,([%d.]+),([%d.]+),[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,([%d.]+),")
     assert.truthy(math.abs(usr + sys + lat - 100) < 15, out)
     assert.truthy(tonumber(lat) > 25, out)
+  end)
+
+  it("runs in the real-time class, or says that it may not", function()
+    local nobody = run.shell("id -u").out == "0\n" and "setpriv --bounding-set -sys_nice --inh-caps -sys_nice " or ""
+    local r = run.shell(nobody .. run.quote(run.bin .. "/kstatlua") .. " prstat -R 1 1")
+    assert.same({ "", "prstat: -R: cannot enter the real-time class: Operation not permitted\n", 3 },
+      { r.out, r.err, r.status })
+    r = run.shell(("sh -c 'echo $$; exec %s/kstatlua prstat -R --csv 1 1'"):format(run.bin))
+    if r.status == 0 then
+      assert.matches("," .. r.out:match("%d+") .. ",[^\n]*,%-2,", r.out)
+    end
   end)
 
   it("shows threads", function()

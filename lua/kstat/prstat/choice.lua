@@ -16,6 +16,7 @@ choice.options = {
   { "n", "lines", arg = "N[,M]", help = "at most N lines, M of users or groups; 15,5 in tables unless -n says so" },
   { "p", "pids", arg = "LIST", help = "only these processes: numbers with commas" },
   { "P", "cpus", arg = "LIST", help = "only what one of these CPUs ran last: 0,4-7" },
+  { "R", "realtime", help = "runs in the real-time class, before all that are not (needs root)" },
   { "s", "by", arg = "KEY", help = "the largest first: cpu (default), time, size, rss, pri, pid, io" },
   { "S", "reverse", arg = "KEY", help = "the same, the smallest first" },
   { "t", "users", help = "a line for each user, with all processes" },
@@ -32,7 +33,6 @@ local REFUSED = {
   { "H", "home", why = "Linux has no home node of a thread: numastat -p PID shows where its memory is" },
   { "J", "projects", why = "Linux has no projects: -Z shows control groups" },
   { "k", "tasks", arg = "LIST", why = "Linux has no tasks of projects: -Z shows control groups" },
-  { "R", "realtime", why = "a report cannot change its scheduling class: chrt -r 1 kstatlua prstat does" },
 }
 for _, o in ipairs(REFUSED) do
   choice.options[#choice.options + 1] = { o[1], o[2], arg = o.arg, help = "not on Linux" }
@@ -156,6 +156,12 @@ function choice.check(options)
     return ("there is no key '%s' to sort by, but: cpu, io, pid, pri, rss, size, time"):format(options.by)
   elseif not read_lines(options) then
     return "-n takes a whole number above 0, or two with a comma"
+  end
+  if options.realtime then
+    local ok, problem = core.realtime()
+    if not ok then
+      tool.stop(3, "-R: " .. problem)
+    end
   end
   options.user_set, options.real_set = users_of(options.owners), users_of(options.real)
   options.is_sorted = options.sort ~= nil or options.top ~= nil -- by the report, which would sort a last line too
