@@ -82,6 +82,9 @@ local function pressure(what, line)
   end
 end
 
+local waiting = one_file("proc/schedstat", "version 15\ntimestamp 1\ncpu0 0 0 0 0 0 0 0 %d 0\n" ..
+  "cpu1 0 0 0 0 0 0 0 %d 0\n", 1e10)
+
 -- sda: milliseconds in which it was busy, and of all requests together
 local function diskstats(busy, all)
   return ("8 0 sda 100 0 800 %d 0 0 0 0 0 %d %d 0 0 0 0\n"):format(all, busy, all) ..
@@ -170,7 +173,8 @@ local function slow(n)
 end
 
 local function retransmitted(n)
-  return { ["proc/net/snmp"] = ("Tcp: OutSegs RetransSegs\nTcp: %d %d\n"):format(n == 0 and 0 or 10000, 100 * n) }
+  return { ["proc/net/snmp"] = ("Tcp: OutSegs RetransSegs\nTcp: %d %d\n"):format(
+    n == 0 and 0 or 10000 - 100 * n, 100 * n) }
 end
 
 local VMSTAT = "nr_free_pages 250000\npgfault 1\n"
@@ -183,9 +187,9 @@ local LIMITS = {
   { "cpu all", "steal", "critical", 9, 10, function(n)
     return { ["proc/stat"] = ("cpu0 0 0 0 %d 0 0 0 %d 0 0\n"):format(n == 0 and 0 or 1000 - 10 * n, n * 10) }
   end },
-  { "cpu all", "pressure", "warning", 59, 60, pressure("cpu", "some") },
-  { "cpu all", "pressure", "critical", 0, 80, pressure("cpu", "some") },
-  { "cpu all", "waiting for one", "warning", 1.9, 2, function(n)
+  { "cpu all", "pressure", "warning", 74, 75, pressure("cpu", "some") },
+  { "cpu all", "pressure", "critical", 0, 90, pressure("cpu", "some") },
+  { "cpu all", "waiting for one", "warning", 3.9, 4, function(n)
     local stat = ""
     for i = 0, 3 do
       stat = stat .. ("cpu%d %d 0 0 %d 0 0 0 0 0 0\n"):format(i, n == 0 and 0 or 5, n == 0 and 0 or 995)
@@ -193,8 +197,8 @@ local LIMITS = {
     return { ["proc/stat"] = stat, ["proc/schedstat"] = ("version 15\ntimestamp 1\ncpu0 0 0 0 0 0 0 0 %d 0\n" ..
       "cpu1 0 0 0 0 0 0 0 0 0\ncpu2 0 0 0 0 0 0 0 0 0\ncpu3 0 0 0 0 0 0 0 0 0\n"):format(n * 1e10) }
   end },
-  { "cpu all", "waiting", "critical", 0.9, 1, one_file("proc/schedstat", "version 15\ntimestamp 1\n" ..
-    "cpu0 0 0 0 0 0 0 0 %d 0\ncpu1 0 0 0 0 0 0 0 %d 0\n", 1e10) },
+  { "cpu all", "waiting", "warning", 1.9, 2, waiting },
+  { "cpu all", "waiting", "critical", 0, 4, waiting },
   { "cpu all", "machine checks", "critical", 0, 1, one_file("proc/interrupts",
     "  CPU0 CPU1\nMCE: %d 0 Machine check exceptions\n") },
   { "cpu all", "throttled", "critical", 0, 1,
@@ -204,8 +208,10 @@ local LIMITS = {
   { "memory all", "used", "warning", 89, 90, function(n)
     return { ["proc/meminfo"] = ("MemTotal: 100 kB\nMemFree: 1 kB\nMemAvailable: %d kB\n"):format(100 - n) }
   end },
-  { "memory all", "pressure", "critical", 9, 10, pressure("memory", "some") },
-  { "memory all", "all stalled", "critical", 4, 5, pressure("memory", "full") },
+  { "memory all", "pressure", "warning", 19, 20, pressure("memory", "some") },
+  { "memory all", "pressure", "critical", 0, 40, pressure("memory", "some") },
+  { "memory all", "all stalled", "warning", 9, 10, pressure("memory", "full") },
+  { "memory all", "all stalled", "critical", 0, 20, pressure("memory", "full") },
   { "memory all", "swapped out", "warning", 0.9, 1, one_file("proc/vmstat", VMSTAT .. "pswpout %d\n", 10) },
   { "memory all", "swapped out", "critical", 0, 100, one_file("proc/vmstat", VMSTAT .. "pswpout %d\n", 10) },
   { "memory all", "swapped in", "warning", 9, 10, one_file("proc/vmstat", VMSTAT .. "pswpin %d\n", 10) },
@@ -279,8 +285,10 @@ local LIMITS = {
     files[GROUP .. "io.pressure"] = pressure("x", "full")(n)["proc/pressure/x"]
     return files
   end },
-  { "cgroup web.service", "memory pressure", "critical", 9, 10, group_pressure("some") },
-  { "cgroup web.service", "memory stalled", "critical", 4, 5, group_pressure("full") },
+  { "cgroup web.service", "memory pressure", "warning", 19, 20, group_pressure("some") },
+  { "cgroup web.service", "memory pressure", "critical", 0, 40, group_pressure("some") },
+  { "cgroup web.service", "memory stalled", "warning", 9, 10, group_pressure("full") },
+  { "cgroup web.service", "memory stalled", "critical", 0, 20, group_pressure("full") },
   { "cgroup web.service", "oom kills", "critical", 0, 1, one_file(GROUP .. "memory.events",
     "low 0\nhigh 0\nmax 0\noom 0\noom_kill %d\n") },
   { "cgroup web.service", "pids", "warning", 89, 90, one_file(GROUP .. "pids.current", "%d\n") },
@@ -371,6 +379,15 @@ describe("kstatlua use on a recorded tree", function()
       return look(function(n) return io_pressure(n, busy) end, 80)["disk sda"].state
     end
     assert.same({ "ok", "critical" }, { busy_for(39), busy_for(40) })
+  end)
+
+  it("does not take threads that a group's limit stops for threads that wait for a CPU", function()
+    local function files(n)
+      return { ["proc/stat"] = ("cpu0 %d 0 0 %d 0 0 0 0 0 0\n"):format(n * 1, n * 9),
+        ["proc/pressure/cpu"] = pressure("cpu", "some")(n == 0 and 0 or 90)["proc/pressure/cpu"] }
+    end
+    local row = look(files, 100)["cpu all"]
+    assert.same({ 10, "ok" }, { row.saturation, row.state })
   end)
 
   it("does not count single packets that nobody wants, nor caches of a group at its limit", function()

@@ -15,9 +15,10 @@ local limits = {
     reason = "Of the group's limit of processes and threads." },
   { "cgroup", "utilization", "io", unit = "%", warning = 90, file = "io.stat, io.max; or blkio.throttle.*",
     reason = "Of the group's limit of bytes or requests of a disk, of the one that is reached first." },
-  { "cgroup", "saturation", "memory pressure", unit = "%", critical = 10, file = "memory.pressure: some",
-    reason = "Share of the time in which some thread of the group waited for memory." },
-  { "cgroup", "saturation", "memory stalled", unit = "%", critical = 5, file = "memory.pressure: full",
+  { "cgroup", "saturation", "memory pressure", unit = "%", warning = 20, critical = 40, file = "memory.pressure: some",
+    reason = "Share of the time in which some thread of the group waited for memory. A copy of many files through a " ..
+      "small group reaches 15 %." },
+  { "cgroup", "saturation", "memory stalled", unit = "%", warning = 10, critical = 20, file = "memory.pressure: full",
     reason = "Share of the time in which all work of the group waited for memory." },
   { "cgroup", "saturation", "at limit", unit = "", critical = 1, quiet = true,
     file = "memory.events: max, or memory.failcnt",

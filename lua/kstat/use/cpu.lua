@@ -9,12 +9,14 @@ local count, percent, sum_of = figures.count, figures.percent, figures.sum_of
 local limits = {
   { "cpu", "utilization", "busy", unit = "%", warning = 90, file = "/proc/stat",
     reason = "All time but idle, of all CPUs. New work finds a CPU at once only while some are idle." },
-  { "cpu", "saturation", "pressure", unit = "%", warning = 60, critical = 80, file = "/proc/pressure/cpu: some",
+  { "cpu", "saturation", "pressure", unit = "%", warning = 75, critical = 90, file = "/proc/pressure/cpu: some",
     reason = "Share of the time in which some thread was ready and had no CPU. Two CPUs that are busy for 60 % of " ..
-      "the time at random reach 27 %, for 80 % 57 %." },
-  { "cpu", "saturation", "waiting", unit = "per CPU", critical = 1, file = "/proc/schedstat: run_delay",
-    reason = "Mean number of threads that waited for each CPU: from 1 on work takes twice its time." },
-  { "cpu", "saturation", "waiting for one", unit = "threads", warning = 2, quiet = true,
+      "the time at random reach 27 %, for 80 % 57 %. It counts up to the share for which the busiest CPU is busy: " ..
+      "who waits beyond that is stopped by the limit of a group." },
+  { "cpu", "saturation", "waiting", unit = "per CPU", warning = 2, critical = 4, file = "/proc/schedstat: run_delay",
+    reason = "Mean number of threads that waited for each CPU: with 1 work takes twice its time, as it does at random " ..
+      "where two CPUs are busy for 75 % of the time." },
+  { "cpu", "saturation", "waiting for one", unit = "threads", warning = 4, quiet = true,
     file = "/proc/schedstat: run_delay",
     reason = "Mean number of threads that waited for the CPU with the longest queue: programs may be bound to it." },
   { "cpu", "saturation", "steal", unit = "%", critical = 10, file = "/proc/stat: steal",
@@ -47,6 +49,14 @@ local function waiting(d)
   return most and sum / #list, most, longest
 end
 
+-- The share for which the busiest CPU was not idle, in percent.
+local function busiest(list)
+  return (figures.most(list, function(k)
+    local busy, idle = count(k, unpack(BUSY)), count(k, unpack(IDLE))
+    return percent(busy, busy and idle and busy + idle)
+  end))
+end
+
 -- The name of a CPU.
 local function cpu_of(k)
   return k and "cpu" .. k.instance
@@ -64,9 +74,10 @@ local function measure(d, add)
   local limited, hungry = slowed("core_power_limit_count", "package_power_limit_count")
   local waits, most, longest = waiting(d)
   local users = culprits.cpu(d)
+  local pressure = figures.share(d:lookup("pressure", 0, "cpu"), "some_nsec")
   add("cpu", "all", {
     busy = percent(busy, all), steal = percent(stolen, all), waiting = waits, ["waiting for one"] = most,
-    pressure = figures.share(d:lookup("pressure", 0, "cpu"), "some_nsec"),
+    pressure = pressure and math.min(pressure, busiest(list) or 100),
     ["machine checks"] = count(d:lookup("intr", 0, "MCE"), "hard"), throttled = throttled,
     ["power limited"] = limited,
   }, { busy = users, waiting = users, pressure = users, ["waiting for one"] = cpu_of(longest),

@@ -10,9 +10,9 @@ local count, now, percent, per_second, share, sum_of = figures.count, figures.no
 local limits = {
   { "memory", "utilization", "used", unit = "%", warning = 90, file = "/proc/meminfo: MemTotal, MemAvailable",
     reason = "Caches that can be dropped do not count. With the rest used, programs have to swap." },
-  { "memory", "saturation", "pressure", unit = "%", critical = 10, file = "/proc/pressure/memory: some",
+  { "memory", "saturation", "pressure", unit = "%", warning = 20, critical = 40, file = "/proc/pressure/memory: some",
     reason = "Share of the time in which some thread waited for memory: reclaim, swap, pages read again." },
-  { "memory", "saturation", "all stalled", unit = "%", critical = 5, file = "/proc/pressure/memory: full",
+  { "memory", "saturation", "all stalled", unit = "%", warning = 10, critical = 20, file = "/proc/pressure/memory: full",
     reason = "Share of the time in which all work waited for memory and nothing went on." },
   { "memory", "saturation", "swapped out", unit = "pages/s", warning = 1, critical = 100,
     file = "/proc/vmstat: pswpout",

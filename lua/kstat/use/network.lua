@@ -94,12 +94,12 @@ local function network(d, add)
   local softnet = d:select("cpu::softnet")
   local _, behind = figures.most(softnet, function(k) return count(k, "dropped") end)
   local squeezed, late = figures.most(softnet, function(k) return figures.per_second(k, "time_squeezed") end)
-  local lost = sum_of(udp, "inOverflows")
+  local lost, again = sum_of(udp, "inOverflows"), count(tcp, "retransSegs")
   add("network", "all", {
     ["backlog dropped"] = sum_of(softnet, "dropped"),
     ["listen overflows"] = count(extended, "ListenOverflows") or count(tcp, "listenDrop", "listenDropQ0"),
     ["udp overflows"] = share_of(lost, sum_of(udp, "inDatagrams", "inOverflows"), udp[1] and udp[1].elapsed, 1),
-    retransmitted = share_of(count(tcp, "retransSegs"), count(tcp, "outSegs"), tcp and tcp.elapsed, 10),
+    retransmitted = share_of(again, count(tcp, "retransSegs", "outSegs"), tcp and tcp.elapsed, 10),
     squeezed = squeezed,
   }, { ["backlog dropped"] = behind and "cpu" .. behind.instance, squeezed = late and "cpu" .. late.instance,
     ["listen overflows"] = ports(d) })
