@@ -1,8 +1,9 @@
 -- What metrics cost in nginx: CPU time of the worker for each request, beyond that without metrics, in rounds that take
 -- turns, ours beside metrics in a shared dictionary (bench/helper/shared_metrics.lua) as their documentation uses them,
 -- in log_by_lua_block itself, and in their best form, a function of a module. The same series: requests by server and
--- code, times by server. Then what an update of a metric of one's own costs. The median of the rounds counts: the
--- variants of one round meet the same machine.
+-- code, times by server. Then what an update of a metric of one's own costs, and scrapes of the families and of one's
+-- own metrics at size (bench/helper/nginx_scrape.lua). The median of the rounds counts: the variants of one round meet
+-- the same machine.
 -- SPDX-License-Identifier: MIT
 local figure = require("figure")
 
@@ -121,10 +122,9 @@ local function stop_all()
   for _, name in ipairs(STARTED) do
     local pid = VARIANTS[name].pid
     if pid then
-      os.execute(("kill -QUIT %s; while kill -0 %s 2>/dev/null; do sleep 0.05; done"):format(pid, pid))
+        os.execute(("kill -QUIT %s; while kill -0 %s 2>/dev/null; do sleep 0.05; done"):format(pid, pid))
     end
   end
-  os.execute("rm -rf " .. dir)
 end
 
 for _, name in ipairs(STARTED) do
@@ -142,6 +142,7 @@ for _, name in ipairs(STARTED) do
   if not VARIANTS[name].worker then
     io.stderr:write(capture(("cat %s/%s/error.log"):format(dir, name)))
     stop_all()
+    os.execute("rm -rf " .. dir)
     os.exit(1)
   end
 end
@@ -232,3 +233,5 @@ figure.print(("nginx /metrics, %d series of its families"):format(samples), ("%.
   "<=3 ms", scrape <= 3)
 figure.print("nginx /metrics, longest time without a yield", ("%.3g ms"):format(longest), "-", "-", "<=2 ms",
   longest <= 2)
+require("nginx_scrape")({ binary = binary, capture = capture, cpu = cpu }, dir)
+os.execute("rm -rf " .. dir)

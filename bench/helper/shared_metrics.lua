@@ -1,6 +1,6 @@
 -- What metrics for nginx cost that are kept in tables of each worker and summed in a shared dictionary once a second,
 -- by keys that are looked up in a tree of label values. It is written after the documentation of nginx-lua-prometheus
--- and has the data path of it alone: no checks of values, no escapes, no exposition.
+-- and has the data path of it alone: no checks of values, no escapes, no families.
 -- SPDX-License-Identifier: MIT
 local M = {}
 
@@ -66,6 +66,16 @@ function M.histogram(name, buckets)
     return keys
   end
   return setmetatable({ tree = {}, buckets = buckets, make_keys = make_keys }, metric_meta)
+end
+
+--- Answers with all metrics, by their keys in order.
+function M.collect(dict)
+  local keys, lines = dict:get_keys(0), {}
+  table.sort(keys)
+  for i, key in ipairs(keys) do
+    lines[i] = key .. " " .. dict:get(key) .. "\n"
+  end
+  ngx.print("# TYPE jobs counter\n", lines)
 end
 
 --- The same in its best form: within a function of a module.
