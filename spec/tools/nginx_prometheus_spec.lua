@@ -62,7 +62,12 @@ describe("kstat.nginx.prometheus", function()
     server = nginx.new({ config = CONFIGURATION:format(phase or "init_worker_by_lua_block", options or "") })
     return server:start()
   end
-  after_each(function() server:remove() end)
+  -- The segment of workers is where their user has it, and stays there.
+  after_each(function()
+    local pid = server.pid
+    server:remove()
+    run.shell(("rm -f /dev/shm/kstat-*/prometheus_metrics.%s.kseg"):format(pid))
+  end)
 
   local function use(lua)
     assert.equal("used", server:get("/use", "-G --data-urlencode " .. run.quote("f=" .. lua)))
@@ -84,9 +89,12 @@ describe("kstat.nginx.prometheus", function()
       assert.equal(0, m.nginx_metric_errors_total)
       local log = server:log()
       assert.is_nil(log:find("kstat", 1, true), log)
-      server:remove()
+      if phase == "init_worker_by_lua_block" then
+        local pid = server.pid
+        server:remove()
+        run.shell(("rm -f /dev/shm/kstat-*/prometheus_metrics.%s.kseg"):format(pid))
+      end
     end
-    start()
   end)
 
   it("gives the text away, in the format of Prometheus", function()
@@ -141,13 +149,23 @@ describe("kstat.nginx.prometheus", function()
     assert.is_true(m['my_nginx_http_requests_total{host="example.com",status="200"}'] > 0)
   end)
 
-  it("goes on counting when nginx is reloaded or a worker is killed", function()
+  it("goes on counting when nginx is reloaded or all workers are killed, and starts anew with nginx", function()
     start()
     for _ = 1, 10 do use("metric_busy:inc(1)") end
     server:reload()
-    server:signal("KILL", server:workers()[1])
-    run.await("a new worker", function() return #server:workers() == 2 end)
+    for _, worker in ipairs(server:workers()) do server:signal("KILL", worker) end
+    run.await("new workers", function() return server:get("/") == "hello\n" and #server:workers() == 2 end)
     for _ = 1, 10 do use("metric_busy:inc(1)") end
     assert.equal(20, server:metrics().busy)
+    local function segments()
+      return run.shell(("find %s /dev/shm -name 'prometheus_metrics.%s.kseg' 2>/dev/null"):format(server.kstats,
+        server.pid)).out
+    end
+    local first, old = segments(), server.pid
+    assert.truthy(first:find(old, 1, true), first)
+    server:stop()
+    server:start()
+    assert.equal(0, server:metrics().busy)
+    assert.equal("", run.shell("ls " .. first:gsub("\n", " ") .. " 2>/dev/null").out)
   end)
 end)

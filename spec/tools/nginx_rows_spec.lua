@@ -58,6 +58,20 @@ describe("a row of kstat.nginx", function()
     end
   end)
 
+  it("takes the name of an upstream from the module ngx.upstream, where there is no map", function()
+    server = nginx.new({ setup = "upstreams = true, labels = { 'upstream' }", map = "",
+      locations = "location /up { proxy_pass http://127.0.0.1:$port2; }",
+      servers = "server { listen 127.0.0.1:$port2; location / { return 204; } }" })
+    run.write_file(server.prefix .. "/upstream.lua", "return { current_upstream_name = function() return 'named' end }")
+    nginx.sh("mkdir %s/ngx; mv %s/upstream.lua %s/ngx", server.prefix, server.prefix, server.prefix)
+    server:start()
+    server:get("/up")
+    local metrics = server:metrics()
+    assert.equal(1, metrics[('nginx_upstream_requests_total{upstream="named",addr="127.0.0.1:%d",code="2xx"}'):format(
+      server.port2)])
+    assert.is_nil(server:log():find("kstat", 1, true))
+  end)
+
   it("makes room for another one when it is removed", function()
     start({ setup = "labels = { 'host' }, max_rows = 2", locations = [[location /remove { content_by_lua_block {
       ngx.print(tostring(kn:remove("a"))) } }]] }) -- the other row is that of the address

@@ -40,6 +40,17 @@ function M.stat(path)
     kind == REGULAR and "file" or kind == DIRECTORY and "directory" or ""
 end
 
+--- Whether a process runs: one that ended, and that its parent has not noticed yet, does not.
+-- @tparam integer|string pid
+function M.is_alive(pid)
+  local file = io.open("/proc/" .. pid .. "/stat")
+  local state = file and file:read("*a"):match(".*%) (%a)")
+  if file then
+    file:close()
+  end
+  return state ~= nil and state ~= "Z"
+end
+
 --- The names in a directory.
 -- @string path
 -- @treturn {string,...} none if it cannot be read

@@ -3,7 +3,7 @@
 --
 --     prometheus = require("kstat.nginx.prometheus").init("prometheus_metrics")
 --
--- It stands in `init_worker_by_lua_block`, or in `init_by_lua_block`, where counts outlive all workers. Names at
+-- It stands in `init_worker_by_lua_block`, or in `init_by_lua_block`, where it belongs to the master. Names at
 -- `/metrics` are those that are given. Values, labels and what goes wrong are as with metrics of kstat.nginx.
 -- @module kstat.nginx.prometheus
 local nginx = require("kstat.nginx")

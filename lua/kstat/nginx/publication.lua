@@ -1,5 +1,6 @@
 --- The segment of an nginx: opened in the master, found again by the new binary of an upgrade.
 local ffi = require("ffi")
+local files = require("kstat.nginx.files")
 local publish = require("kstat.publish")
 
 ffi.cdef([[int kstat_nginx_setenv(const char *name, const char *value, int overwrite) __asm__("setenv");]])
@@ -45,12 +46,28 @@ local function is_gone(path)
   return errno == 2 -- ENOENT
 end
 
-local NAME_MAX = 30
+local MOST_STEM = 22 -- bytes of a name before the number of a master, which has at most seven digits
+
+-- Removes what the workers of masters that are gone have left.
+local function remove_left(directory, stem)
+  for _, file in ipairs(files.names(directory)) do
+    local master = file:sub(1, #stem) == stem and file:match("^%.(%d+)%.kseg$", #stem + 1)
+    if master and not files.is_alive(master) then
+      os.remove(directory .. "/" .. file)
+    end
+  end
+end
+
+local function directory_of(pub)
+  return (pub:path():gsub("/[^/]*$", ""))
+end
 
 --- Opens the segment. In a worker, in init_worker_by_lua, it is called after its master, too: all workers of this
--- master join it, those of other masters do not. nginx starts the new binary of an upgrade (USR2) with the variable
--- NGINX, and without most other variables: the directory is then that of the old master, and both publish in its
--- segment.
+-- master join it, those of other masters do not. It is persistent then, for no other process has it where there is but
+-- one worker, and that is killed; what is left in the end goes when the next nginx starts.
+--
+-- nginx starts the new binary of an upgrade (USR2) with the variable NGINX, and without most other variables: the
+-- directory is then that of the old master, and both publish in its segment.
 -- @tparam table options of setup(): `name`, `capacity`
 -- @treturn[1] pub
 -- @treturn[1] boolean whether this process published it before: it reloads
@@ -58,9 +75,9 @@ local NAME_MAX = 30
 -- @treturn[2] string message
 function M.open(options)
   local in_worker = ngx.get_phase() == "init_worker"
+  local stem = options.name:sub(1, MOST_STEM)
   if in_worker then
-    local master = "." .. (parent_process() or "0")
-    options.name = options.name:sub(1, NAME_MAX - #master) .. master
+    options.name, options.persistent = stem .. "." .. (parent_process() or "0"), true
   end
   local name = options.name
   local directory = (os.getenv("NGINX") or "") ~= "" and directory_of_parent(name)
@@ -79,6 +96,9 @@ function M.open(options)
   if not pub then
     return nil, message
   end
+  if in_worker then
+    remove_left(directory_of(pub), stem)
+  end
   -- The variable lasts as long as the process, also where it becomes a daemon, and a new binary does not get it.
   local reloaded = os.getenv("KSTAT_NGINX_" .. name) ~= nil
   setenv("KSTAT_NGINX_" .. name, "1")
@@ -89,7 +109,7 @@ end
 -- keep it by `env KSTAT_DIR`.
 -- @tparam pub pub
 function M.find_directory(pub)
-  setenv("KSTAT_DIR", (pub:path():gsub("/[^/]*$", "")))
+  setenv("KSTAT_DIR", directory_of(pub))
 end
 
 return M

@@ -138,7 +138,7 @@ function M.reader(server)
 
   return function()
     local reader = tonumber(place.reader.cell[0])
-    if not files.stat("/proc/" .. reader) then
+    if not files.is_alive(reader) then
       place.reader:set(ngx.worker.pid())
     elseif is_reading or reader ~= ngx.worker.pid() then
       return
