@@ -11,6 +11,7 @@ local OWN = {
   { "f", "filter", arg = "TEXT", help = "only names with TEXT in them, or that match TEXT = /regular expression/" },
   operands = "selector",
 }
+local OWNERS = { "publisher", "uid", "pid" } -- of what is published, for programs; people see it in the name
 local COLUMNS = { rate = true, value = true, name = true, unit = true }
 
 local HINT = "; 'kstatlua top --help' explains"
@@ -44,17 +45,21 @@ end
 local function report(given, filter)
   local state
   local sort = given.sort or "rate"
+  local columns = {
+    { "name", function(row) return row.name end, align = "left" },
+    { "rate", function(row) return row.rate end, about = "change per second", format = "%.2f" },
+    { "value", function(row) return row.value end, about = "now", format = not given.csv and "%.6g" or nil },
+    { "unit", function(row) return row.unit end, align = "left" },
+  }
+  for _, name in ipairs((given.json or given.csv or given.openmetrics) and OWNERS or {}) do
+    columns[#columns + 1] = { name, kind = "label" }
+  end
   return kstat.report({
     name = "top", about = "Statistics by their rate per second; of durations in seconds, so that 1 is all the time.",
     operands = "module[:instance[:name[:statistic]]]",
     options = OWN,
     select = given.selectors, optional = true,
-    columns = {
-      { "name", function(row) return row.name end, align = "left" },
-      { "rate", function(row) return row.rate end, about = "change per second", format = "%.2f" },
-      { "value", function(row) return row.value end, about = "now", format = not given.csv and "%.6g" or nil },
-      { "unit", function(row) return row.unit end, align = "left" },
-    },
+    columns = columns,
     rows = function(d, _, prev)
       if not state then
         tell_unmatched(d, given)

@@ -406,6 +406,15 @@ sd:0:sd0:rcnt            -      2
     assert.same({ "app:0:slow:calls 3.00", "app:0:fast:calls 500.00" }, { lines[3], lines[4] })
   end)
 
+  it("says in its data who publishes", function()
+    local file = capture.file({ { '{"module":"app","instance":0,"name":"a","class":"misc","type":1,"snaptime":2,' ..
+      '"publisher":{"name":"shop","uid":7,"pid":8},"data":{"crtime":0,"snaptime":2,"n":4}}' } })
+    for option, line in pairs({ ["-j"] = '"publisher":"shop","uid":7,"pid":8', ["--csv"] = ",shop,7,8\n" }) do
+      local r = run.run({ "kstatlua", "top", option, "app", "-r", "-", stdin = run.read_file(file) })
+      assert.truthy(r.out:find(line, 1, true), r.out .. r.err)
+    end
+  end)
+
   it("shows everything of what has nothing that it shows by default", function()
     local file = capture.file({ { capture.named("a", 0, 2, '"n":4') } })
     local r = run.run({ "kstatlua", "top", "-r", "-", stdin = run.read_file(file) })

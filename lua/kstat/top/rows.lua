@@ -3,6 +3,7 @@
 -- A row has `name` (module:instance:name:statistic), `counter` (boolean), `rate` (per second; nil for gauges),
 -- `value` (now), `unit` (of the value) and a history. Metadata says what is a counter; without, integers are.
 -- Durations are in seconds whatever they are stored in, so a rate of 1 means all the time.
+-- What is published has `publisher`, `uid` and `pid`.
 -- Texts, arrays and points in time are no rows.
 --
 -- @module kstat.top.rows
@@ -26,7 +27,7 @@ end
 
 -- What does not change about a statistic. counter nil: it is no row.
 local function describe(k, name, statistic, value)
-  local about = { name = name }
+  local about = { name = name, publisher = k.publisher, uid = k.publisher_uid, pid = k.publisher_pid }
   local meta = k:meta(statistic)
   if not meta then
     about.counter, about.unit = math_type(value) == "integer", ""
