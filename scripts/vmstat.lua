@@ -33,11 +33,11 @@ local interrupts = { selector(nil, nil, "controller"), selector(nil, nil, "inter
 -- The kstats `sys` and `vm`, as far as there are any, and true if they are Linux's: it counts for the machine as a
 -- whole, illumos for each CPU. Either file of /proc may be missing.
 local function counters(x)
-  local sys, vm = x:lookup("unix", 0, "sys"), x:lookup("unix", 0, "vm")
-  if vm then
+  local sys, vm, of_cpus = x:lookup("unix", 0, "sys"), x:lookup("unix", 0, "vm"), x:select(cpu_sys)
+  if vm or sys or #of_cpus == 0 then
     return { sys }, { vm }, true
   end
-  return x:select(cpu_sys), x:select(cpu_vm), false
+  return of_cpus, x:select(cpu_vm), false
 end
 
 -- --- the disks ----------------------------------------------------------------------------------

@@ -61,6 +61,8 @@ describe("vmstat of a Linux without /proc/stat", function()
     local env = { KSTAT_PROC = tree .. "/proc", KSTAT_SYS = tree .. "/sys" }
     local r = run.run({ env = env, "kstatlua", "vmstat", "-j" })
     assert.matches('"mf":%d.-"pi":%d.-"de":null', r.out)
+    os.remove(tree .. "/proc/vmstat")
+    assert.matches('"de":null', run.run({ env = env, "kstatlua", "vmstat", "-j" }).out)
     linux.remove(tree)
   end)
 end)
