@@ -398,6 +398,13 @@ describe("kstatlua use on a recorded tree", function()
       return files
     end
     assert.equal("ok", look(caches, 1000)["cgroup web.service"].state)
+    local rows = look(function(n)
+      local files = caches(n)
+      files["proc/pressure/memory"] = pressure("memory", "some")(n)["proc/pressure/memory"]
+      return files
+    end, 40)
+    assert.same({ "critical", "at limit 40", "web.service 4 times/s at its limit" },
+      { rows["cgroup web.service"].state, rows["cgroup web.service"].why, rows["memory all"].who })
   end)
 
   it("shows a value beyond its limit in place of the first one", function()

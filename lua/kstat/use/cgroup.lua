@@ -22,7 +22,8 @@ local limits = {
     reason = "Share of the time in which all work of the group waited for memory." },
   { "cgroup", "saturation", "at limit", unit = "", critical = 1, quiet = true,
     file = "memory.events: max, or memory.failcnt",
-    reason = "Times that memory met its limit, of a group that uses 90 % of it. Below, only caches are dropped." },
+    reason = "Times that memory met its limit, of a group that uses 90 % of it, or while some thread of the machine " ..
+      "waits for memory for 20 % of the time. Otherwise only caches are dropped." },
   { "cgroup", "saturation", "read again", unit = "pages/s", warning = 100, critical = 1000, quiet = true,
     file = "memory.stat: workingset_activate_*",
     reason = "Pages that were missed soon after they had to go, of a group that met its limit of memory: what it " ..
@@ -56,7 +57,7 @@ local function of_io_limits(d, k)
   return most, which
 end
 
-local function group(d, add, k)
+local function group(d, add, k, pressure)
   local memory_max, pids_max, quota = now(k, "memory_max"), now(k, "pids_max"), now(k, "cpu_nsec_max")
   local io, of_disk = of_io_limits(d, k)
   if not (memory_max or pids_max or quota or io) then
@@ -74,7 +75,7 @@ local function group(d, add, k)
     memory = at, cpu = percent(cpu_used and cpu_used / 1e7, allowed), pids = percent(now(k, "pids"), pids_max),
     ["memory pressure"] = memory_max and share(k, "memory_nsec_waiting"),
     ["memory stalled"] = memory_max and share(k, "memory_nsec_stalled"),
-    ["at limit"] = hits and at and (at >= 90 and hits or 0),
+    ["at limit"] = hits and at and ((at >= 90 or pressure >= 20) and hits or 0),
     ["read again"] = missed and hits and (hits > 0 and missed or 0),
     io = io, ["io at limit"] = io, ["io stalled"] = io and share(k, "io_nsec_stalled"),
     throttled = quota and (percent(count(k, "cpu_throttled"), count(k, "cpu_periods")) or 0),
@@ -83,12 +84,13 @@ local function group(d, add, k)
 end
 
 local function measure(d, add, is_new)
+  local pressure = share(d:lookup("pressure", 0, "memory"), "some_nsec") or 0
   for _, k in ipairs(d:select({ class = "cgroup" })) do
     if not is_new(k) then
-      group(d, add, k)
+      group(d, add, k, pressure)
     end
   end
 end
 
 return { limits = limits, measure = measure, select = { { class = "cgroup" }, { class = "cgroup_memory" },
-  { class = "cgroup_io" } } }
+  { class = "cgroup_io" }, { module = "pressure", name = "memory", class = "pressure" } } }

@@ -14,8 +14,8 @@ local limits = {
       "the time at random reach 27 %, for 80 % 57 %. It counts up to the share for which the busiest CPU is busy: " ..
       "who waits beyond that is stopped by the limit of a group." },
   { "cpu", "saturation", "waiting", unit = "per CPU", warning = 2, critical = 4, file = "/proc/schedstat: run_delay",
-    reason = "Mean number of threads that waited for each CPU: with 1 work takes twice its time, as it does at random " ..
-      "where two CPUs are busy for 75 % of the time." },
+    reason = "Mean number of threads that waited for each CPU: with 1 work takes twice its time, as it does at " ..
+      "random where two CPUs are busy for 75 % of the time." },
   { "cpu", "saturation", "waiting for one", unit = "threads", warning = 4, quiet = true,
     file = "/proc/schedstat: run_delay",
     reason = "Mean number of threads that waited for the CPU with the longest queue: programs may be bound to it." },

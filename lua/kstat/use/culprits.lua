@@ -75,14 +75,17 @@ function culprits.memory(d)
   return processes(d, "process", function(k) return figures.now(k, "rssize") end, bytes)
 end
 
---- Those that read most pages from disks because they were not in memory; or else those that hold most memory.
+--- Who makes others wait for memory: the control groups that met their limit of it; or else the processes that read
+-- most pages from disks because they were not in memory; or else those that hold most memory.
 -- @tparam difference d
 -- @treturn function
-function culprits.faults(d)
+function culprits.pressure(d)
+  local limited = culprits.groups(d, function(k) return figures.per_second(k, "memory_max_events") end,
+    function(n) return ("%.0f times/s at its limit"):format(n) end)
   local faulting = processes(d, "process", function(k) return figures.per_second(k, "majf") end,
     function(n) return ("%.0f faults/s"):format(n) end)
   return function()
-    return faulting() or culprits.memory(d)()
+    return limited() or faulting() or culprits.memory(d)()
   end
 end
 

@@ -10,9 +10,11 @@ local count, now, percent, per_second, share, sum_of = figures.count, figures.no
 local limits = {
   { "memory", "utilization", "used", unit = "%", warning = 90, file = "/proc/meminfo: MemTotal, MemAvailable",
     reason = "Caches that can be dropped do not count. With the rest used, programs have to swap." },
-  { "memory", "saturation", "pressure", unit = "%", warning = 20, critical = 40, file = "/proc/pressure/memory: some",
+  { "memory", "saturation", "pressure", unit = "%", warning = 20, critical = 40,
+    file = "/proc/pressure/memory: some",
     reason = "Share of the time in which some thread waited for memory: reclaim, swap, pages read again." },
-  { "memory", "saturation", "all stalled", unit = "%", warning = 10, critical = 20, file = "/proc/pressure/memory: full",
+  { "memory", "saturation", "all stalled", unit = "%", warning = 10, critical = 20,
+    file = "/proc/pressure/memory: full",
     reason = "Share of the time in which all work waited for memory and nothing went on." },
   { "memory", "saturation", "swapped out", unit = "pages/s", warning = 1, critical = 100,
     file = "/proc/vmstat: pswpout",
@@ -47,7 +49,7 @@ local function measure(d, add)
     d:lookup("pressure", 0, "memory")
   local controllers = d:select("edac::mc*")
   local total, available = now(info, "MemTotal"), now(info, "MemAvailable")
-  local faults = culprits.faults(d)
+  local users = culprits.pressure(d)
   local elsewhere, node = foreign(d)
   add("memory", "all", {
     used = percent(total and available and total - available, total),
@@ -56,8 +58,8 @@ local function measure(d, add)
     ["from other nodes"] = elsewhere, ["oom kills"] = count(events, "oom_kill"),
     uncorrected = sum_of(controllers, "ue_count"), corrected = sum_of(controllers, "ce_count"),
   }, {
-    used = culprits.memory(d), pressure = faults, ["all stalled"] = faults, ["swapped out"] = faults,
-    ["swapped in"] = faults, ["from other nodes"] = node and "node " .. node.instance,
+    used = culprits.memory(d), pressure = users, ["all stalled"] = users, ["swapped out"] = users,
+    ["swapped in"] = users, ["from other nodes"] = node and "node " .. node.instance,
     ["oom kills"] = culprits.groups(d, function(k) return count(k, "oom_kills") end),
   })
   local swap, free = now(info, "SwapTotal"), now(info, "SwapFree")
