@@ -1,5 +1,6 @@
 -- CPUs of the Linux source: interrupts by CPU, and the hardware's counters.
 local kstat = require("kstat")
+local L = require("support.linux")
 local run = require("support.run")
 
 local TREE = run.tree("small")
@@ -107,5 +108,73 @@ describe("the hardware's counters", function()
     local ks = open("perf")
     assert.equal(0, #ks:select("perf"))
     assert.same({}, ks:warnings())
+  end)
+end)
+
+describe("cpu_info", function()
+  -- What kernels of other architectures write for their first CPU, and what is known of it from that and from /sys.
+  local machines = {
+    riscv = { "processor\t: 0\nhart\t\t: 2\nisa\t\t: rv64imafdc\nmmu\t\t: sv39\nuarch\t\t: sifive,u74-mc\n" ..
+      "mvendorid\t: 0x489\n",
+      { cpu_type = "riscv64", brand = "sifive,u74-mc", vendor_id = "0x489", implementation = "rv64imafdc" } },
+    ppc64 = { "processor\t: 0\ncpu\t\t: POWER9, altivec supported\nclock\t\t: 2166.000000MHz\n" ..
+      "revision\t: 2.2 (pvr 004e 1202)\n\ntimebase\t: 512000000\nplatform\t: PowerNV\nmodel\t\t: 8335-GTH\n",
+      { cpu_type = "ppc64", brand = "POWER9, altivec supported", clock_MHz = "2166",
+        implementation = "2.2 (pvr 004e 1202)" } },
+    loongarch = { "system type\t\t: generic-loongson-machine\n\nprocessor\t\t: 0\npackage\t\t\t: 0\ncore\t\t\t: 0\n" ..
+      "CPU Family\t\t: Loongson-64bit\nModel Name\t\t: Loongson-3A5000\nCPU MHz\t\t\t: 2500.00\n",
+      { cpu_type = "loongarch64", brand = "Loongson-3A5000", clock_MHz = "2500" } },
+    arm64 = { "processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\n" ..
+      "CPU architecture: 8\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\nCPU revision\t: 1\n",
+      { cpu_type = "aarch64", vendor_id = "ARM", model = "3340", stepping = "1" } },
+    ["EPYC at a high clock"] = { "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 23\nmodel\t\t: 1\n" ..
+      "model name\t: AMD EPYC 7451 24-Core Processor\nstepping\t: 2\ncpu MHz\t\t: 2894.322\n" ..
+      "flags\t\t: fpu aperfmperf\n",
+      { cpu_type = "i386", brand = "AMD EPYC 7451 24-Core Processor", clock_MHz = "2300",
+        current_clock_Hz = "2894322000" }, nominal = "2300" },
+  }
+
+  local function topology(dir, cpu, nominal)
+    local base = ("%s/sys/devices/system/cpu/cpu%d"):format(dir, cpu)
+    L.sh(("mkdir -p %s/topology %s/cache/index0 %s/acpi_cppc"):format(base, base, base))
+    L.write(base .. "/topology/physical_package_id", "0\n")
+    L.write(base .. "/topology/core_id", math.floor(cpu / 2) .. "\n")
+    L.write(base .. "/cache/index0/level", "2\n")
+    L.write(base .. "/cache/index0/type", "Unified\n")
+    L.write(base .. "/cache/index0/size", "512K\n")
+    if nominal then
+      L.write(base .. "/acpi_cppc/nominal_freq", nominal .. "\n")
+    end
+  end
+
+  for name, machine in pairs(machines) do
+    it("is known of " .. name, function()
+      local dir = run.directory()
+      L.sh(("mkdir -p %s/proc %s/sys/devices/system/cpu"):format(dir, dir))
+      L.write(dir .. "/proc/cpuinfo", machine[1])
+      L.write(dir .. "/proc/stat", "cpu  1 1 1 1\ncpu0 1 1 1 1\ncpu1 1 1 1 1\ncpu2 1 1 1 1\ncpu3 1 1 1 1\n")
+      for cpu = 0, 3 do
+        topology(dir, cpu, machine.nominal)
+      end
+      local d = L.dump(dir .. "/proc", dir .. "/sys")
+      run.remove_directory(dir)
+      for stat, value in pairs(machine[2]) do
+        assert.equal(value, d.stat["cpu_info:0:cpu_info0:" .. stat], stat)
+      end
+      local same = { state = "on-line", chip_id = "0", core_id = "1", pkg_core_id = "1", ncpu_per_chip = "4",
+        ncore_per_chip = "2", l2_cache = "524288" }
+      for stat, value in pairs(same) do
+        assert.equal(value, d.stat["cpu_info:3:cpu_info3:" .. stat], stat)
+      end
+    end)
+  end
+
+  it("says of no CPU that it is off-line where /proc/stat is missing", function()
+    local dir = L.copy()
+    L.sh(("rm %s/proc/stat"):format(dir))
+    local d = L.dump(dir .. "/proc", dir .. "/sys")
+    L.remove(dir)
+    assert.equal("on-line", d.stat["cpu_info:0:cpu_info0:state"])
+    assert.is_nil(d.kstat["cpu:0:sys"])
   end)
 end)

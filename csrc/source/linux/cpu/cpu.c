@@ -381,7 +381,7 @@ add_cpu(struct ks_linux *lx, struct ks_units *units, uint64_t number, bool onlin
 	cpu->since = units->scanned ? ks_time_of_day() / KS_NANOSEC : 0;
 	units->changed = true;
 	unit->parts = 1u << PART_INFO;
-	if (online) {
+	if (online && ks_cpu_state_of(lx)->has_stat) {
 		unit->parts |= 1u << PART_SYS | 1u << PART_VM | 1u << PART_STAT | 1u << PART_TIME;
 		if (ks_cpu_state_of(lx)->has_schedstat)
 			unit->parts |= 1u << PART_SCHED;
@@ -453,9 +453,10 @@ count_online(const struct ks_units *units)
 }
 
 static void
-begin(struct ks_linux *lx, struct ks_units *units)
+begin(struct ks_linux *lx, struct ks_units *units, bool has_stat)
 {
 	ks_units_begin(units);
+	ks_cpu_state_of(lx)->has_stat = has_stat;
 	ks_cpu_state_of(lx)->has_schedstat = ks_linux_exists(lx, KS_ROOT_PROC, "schedstat");
 }
 
@@ -478,17 +479,19 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 		hash = ks_hash_bytes(KS_HASH_INIT, im->data, im->len);
 		if (units->scanned && hash == s->online_hash)
 			return 0;
-		begin(lx, units);
+		begin(lx, units, true);
 		rc = add_list(lx, units, im->data, im->len, true);
 	} else {
 		im = ks_linux_try(lx, &ks_stat_file);
-		begin(lx, units);
-		if (im != NULL)
+		begin(lx, units, im != NULL);
+		if (im == NULL && (im = ks_linux_try(lx, &online_file)) != NULL)
+			rc = add_list(lx, units, im->data, im->len, true);
+		else if (im != NULL)
 			rc = add_cpus_of_stat(lx, units, im);
 	}
 	n = ks_file_small(&lx->root[KS_ROOT_SYS], "devices/system/cpu/present", present, sizeof(present));
 	if (rc == 0 && n > 0)
-		rc = add_list(lx, units, present, (size_t)n, false);
+		rc = add_list(lx, units, present, (size_t)n, im == NULL); /* nothing says that one is off-line */
 	if (rc != 0)
 		return -1;
 	rc = ks_units_end(units);

@@ -19,12 +19,18 @@ struct ks_line {
 };
 
 /* Facts from /sys that do not change while a CPU is there; they are read when they are needed first. */
+enum { KS_CACHE_L1D, KS_CACHE_L1I, KS_CACHE_L2, KS_CACHE_L3 };
+
 struct ks_cpu_facts {
 	bool known;
 	bool has_cache;
 	uint64_t cache_id;
 	uint64_t base_khz; /* 0: not known */
-	bool has_frequency;
+	bool has_chip, has_core;
+	uint64_t chip, core; /* as /sys has them */
+	uint64_t ncpu, ncore; /* of its chip, counted where no file says it; 0: not known */
+	uint64_t cache[4]; /* bytes of the caches that the CPU uses, by KS_CACHE_*; 0: not known */
+	bool has_frequency, has_list; /* its clock can be set; to one of a list */
 	char frequencies[512]; /* in Hz, ascending, with colons between; empty: not known */
 	char implementation[160]; /* for a clock of `mhz` */
 	uint64_t mhz;
@@ -102,7 +108,7 @@ struct ks_cpu_state {
 	uint32_t cpuinfo_cpus; /* how many units there were when the cores were numbered */
 	uint64_t online_hash;  /* of the list of CPUs at the last scan */
 	uint32_t online;       /* CPUs that were online at the last scan */
-	bool has_schedstat;    /* the file existed at that scan */
+	bool has_stat, has_schedstat; /* the files existed at that scan */
 	enum { KS_TLB_UNKNOWN, KS_TLB_ONCE, KS_TLB_TWICE } tlb_counted; /* by the running kernel */
 };
 
