@@ -50,7 +50,7 @@ describe("a misspelt function", function()
   it("of a chain or a kstat is answered by the host, because its absent fields may be modules", function()
     for script, line in pairs({
       ["kstat.open():lokup('unix', 0, 'vminfo')"] = "(method 'lokup'); did you mean 'lookup'?\n",
-      ["local k = kstat.open():lookup('unix', 0, 'vminfo'); k:dta()"] = "(method 'dta'); did you mean 'data'?\n",
+      ["local k = kstat.open():lookup('unix', 0, 'system_misc'); k:dta()"] = "(method 'dta'); did you mean 'data'?\n",
       ["local t = {}; t:lokup()"] = "(method 'lokup')\n",
     }) do
       local r = run.run({ "kstatlua", "-e", script })
@@ -62,7 +62,7 @@ end)
 
 describe("an unknown field or option", function()
   it("that is like none is answered with all that there are", function()
-    assert.matches("unknown source field 'file'; expected: 'capture', 'everybody', 'from', 'machine', 'only', ",
+    assert.matches("unknown source field 'file'; expected: 'args', 'capture', 'everybody', 'from', 'machine', 'only', ",
       message_of(kstat.open, { file = "x" }))
     assert.matches("unknown option 'tree'; expected: 'chain', 'clock', 'select', 'source', 'wait'$",
       message_of(kstat.every, 1, { tree = "x" }))
