@@ -358,7 +358,8 @@ local function unit_of_steps(unit, scale)
   if scale == 1 then
     return unit or ""
   end
-  return unit == "seconds" and UNITS[scale] or ("%.9f"):format(1 / scale):gsub("0+$", "") .. " " .. (unit or "")
+  local step = ("%.9f"):format(1 / scale):gsub("0+$", "")
+  return unit == "seconds" and UNITS[scale] or step .. (unit and " " .. unit or "")
 end
 
 -- How many steps are one: a power of ten.
