@@ -86,8 +86,8 @@ PC_LIBS      := $(patsubst -lyajl,$(if $(call archive,yajl,libyajl_s.a,),-lyajl_
 LUA51_CFLAGS := $(shell $(PKG_CONFIG) --cflags luajit 2>/dev/null || $(PKG_CONFIG) --cflags lua5.1 2>/dev/null)
 
 # kstat.http, a module of its own, is built where its library is installed.
-HTTP_LIBS    := $(shell $(PKG_CONFIG) --libs libmicrohttpd 2>/dev/null)
-HTTP_SRC     := csrc/http/server.c csrc/lua/http/module.c
+HTTP_LIBS    := $(shell $(PKG_CONFIG) --libs libmicrohttpd gnutls libcrypt 2>/dev/null)
+HTTP_SRC     := csrc/http/server.c csrc/http/secure.c csrc/lua/http/module.c
 
 PAGE     := lua/kstat/page/text.lua
 
@@ -147,7 +147,7 @@ $(BUILD)/lib/lua/5.4/kstat/core.so: $(LUA54_OBJ) $(INTERNAL)
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared $(MODULE_LD) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
 $(BUILD)/lib/lua/5.1/kstat/core.so: $(LUA51_OBJ) $(INTERNAL)
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared $(MODULE_LD) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
-$(BUILD)/lib/lua/5.4/kstat/http.so: $(HTTP_SRC) csrc/http/server.h
+$(BUILD)/lib/lua/5.4/kstat/http.so: $(HTTP_SRC) csrc/http/server.h csrc/http/secure.h
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) $(CPP_ALL) $(CPPFLAGS) $(C_ALL) $(CFLAGS) $(LUA54_CFLAGS) -shared \
 	    $(LDFLAGS) -o $@ $(HTTP_SRC) $(HTTP_LIBS) -lz
 # The module for a further Lua, $(1); Debian's pkg-config knows it as lua$(1).

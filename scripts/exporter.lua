@@ -4,6 +4,7 @@
 local core = require("kstat.core")
 local interval = require("kstat.options.interval")
 local kstat = require("kstat")
+local entrance = require("kstat.exporter.entrance")
 local options = require("kstat.options")
 local page = require("kstat.page")
 local busiest = require("kstat.page.busiest")
@@ -27,6 +28,8 @@ usage: kstatlua exporter [options] [module[:instance[:name[:statistic]]] ...]
               of published ones root's, its own user's and those of these users
   --max-series N
               /metrics has at most N series (50000); the machine's kstats come first
+  --collector.…, --web.…
+              as those of node_exporter: collectors, filters, text files, TLS and passwords
   -h, --help  this
 
   /metrics    what the operands match (none: everything) as metrics: OpenMetrics, or the classic
@@ -44,7 +47,7 @@ local OPTIONS = options.command({
 
 local FOREIGN_HOST = "the exporter answers at 127.0.0.1, [::1] and localhost; --public lets it answer to other names\n"
 
-local NOT_FOUND = "not found: there are /metrics, /kstat.json and the page /kstat/\n"
+local NOT_FOUND = "not found: there are %s, /kstat.json and the page /kstat/\n"
 
 local function wrong(message)
   tool.stop(2, message .. "; 'kstatlua exporter --help' explains")
@@ -74,6 +77,11 @@ local function read_arguments(words)
   end
   given.names = given.names or theirs.asks and "node"
   given.theirs = theirs
+  theirs.warn = tool.warn
+  given.metrics = theirs.path or "/metrics"
+  for _, line in ipairs(theirs.notes) do
+    tool.warn(line)
+  end
   if given.names and given.names ~= "node" then
     wrong(("--names: 'node' expected, not '%s'"):format(given.names))
   elseif given.names and #given.operands > 0 then
@@ -166,7 +174,8 @@ local function answers(ks, typed, given, is_local, kept_for_page)
   end
 
   local function metrics(wanted, headers)
-    local format, media_type = core.exposition_format(headers.Accept)
+    -- Text files are in the classic format, and stay so.
+    local format, media_type = core.exposition_format(not given.theirs.textfile and headers.Accept or nil)
     local started = kstat.hrtime()
     local w = core.metrics(format)
     local text, left_out = (named or expose)(wanted, format, w)
@@ -181,6 +190,8 @@ local function answers(ks, typed, given, is_local, kept_for_page)
     return 200, media_type, w:text() .. text
   end
 
+  local at_the_door = entrance.pages(given.metrics)
+
   -- The page's own names lie below /kstat/; its data are known by a shorter one, too.
   local function paged(path)
     local name = path == "/kstat.json" and "kstat.json" or path:match("^/kstat/(.*)$")
@@ -191,9 +202,11 @@ local function answers(ks, typed, given, is_local, kept_for_page)
     if is_local and not is_local(headers.Host) then
       return 403, "text/plain", FOREIGN_HOST
     end
-    local answer = path == "/metrics" and metrics or paged(path)
-    if not answer then
-      return 404, "text/plain", NOT_FOUND
+    local answer = path == given.metrics and metrics or paged(path)
+    if not answer and at_the_door[path] then
+      return at_the_door[path]()
+    elseif not answer then
+      return 404, "text/plain", NOT_FOUND:format(given.metrics)
     end
     local wanted, message
     if named and answer == metrics then
@@ -217,7 +230,7 @@ local function answers(ks, typed, given, is_local, kept_for_page)
       tool.warn(line)
     end
     if not status then
-      return 404, "text/plain", NOT_FOUND
+      return 404, "text/plain", NOT_FOUND:format(given.metrics)
     elseif mistake then
       return 400, "text/plain", mistake .. "\n"
     end
@@ -237,19 +250,62 @@ local function guarded(answer)
   end
 end
 
+local REALM = 'Basic realm="kstat", charset="UTF-8"'
+
+-- Lets nobody in without the password of a user (nil: there are no users).
+local function behind(guard, answer)
+  return not guard and answer or function(path, parameters, headers)
+    local is_known = guard(headers.Authorization)
+    if is_known == nil then
+      return 429, "text/plain", "too many wrong passwords: try again in a moment\n"
+    elseif not is_known then
+      return 401, "text/plain", "a name and a password are needed\n", nil, REALM
+    end
+    return answer(path, parameters, headers)
+  end
+end
+
 -- --- the command ------------------------------------------------------------------------------
+
+-- Returns where to listen, and whether only this machine reaches it.
+local function address_of(given, http)
+  local listen = given.theirs.listen or {}
+  if #listen > 1 or listen[1] and given.listen then
+    wrong("--web.listen-address: one address alone")
+  end
+  local address = listen[1] and listen[1]:gsub("^localhost:", "127.0.0.1:") or given.listen or LISTEN
+  local is_loopback = http.is_loopback(address)
+  local name = listen[1] and "--web.listen-address" or "--listen"
+  if is_loopback == nil then
+    wrong(("%s: '%s' is no address: %s and [::1]:9105 are"):format(name, address, LISTEN))
+  elseif not given.public and not is_loopback and not listen[1] then
+    wrong(("--listen %s: no address of this machine alone, as %s is; --public allows others"):format(address, LISTEN))
+  end
+  given.public = given.public or not is_loopback
+  return address
+end
+
+-- Reads the file of TLS and passwords, if there is one.
+local function read_config(given)
+  if (given.theirs.config or "") == "" then
+    return {}
+  end
+  local config, message = require("kstat.exporter.config").read(given.theirs.config)
+  if not config then
+    tool.stop(3, message)
+  end
+  for _, line in ipairs(config.notes) do
+    tool.warn(line)
+  end
+  return config
+end
 
 local function main()
   local given, selectors = read_arguments(arg)
   local http = load_server()
-  local address = given.listen or LISTEN
-  local is_loopback = http.is_loopback(address)
-  if is_loopback == nil then
-    wrong(("--listen: '%s' is no address: %s and [::1]:9105 are"):format(address, LISTEN))
-  elseif not given.public and not is_loopback then
-    wrong(("--listen %s: no address of this machine alone, as %s is; --public allows others"):format(address, LISTEN))
-  end
-  local server, message = http.listen(address)
+  local address = address_of(given, http)
+  local config = read_config(given)
+  local server, message = http.listen(address, config.tls)
   if not server then
     tool.stop(3, message)
   end
@@ -265,8 +321,9 @@ local function main()
   local past = history.new()
   -- Processes are named where everything is shown, and nothing was selected.
   local users = #selectors == 0 and busiest.new() or nil
-  local answer = guarded(answers(ks, selectors, given, not given.public and local_hosts(http),
-    { history = past, busiest = users }))
+  local guard = config.users and next(config.users) and entrance.guard(config.users, http.is_password)
+  local answer = behind(guard, guarded(answers(ks, selectors, given, not given.public and local_hosts(http),
+    { history = past, busiest = users })))
   core.looping(true)
   while not core.interrupted() do
     if past:is_due() then

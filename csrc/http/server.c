@@ -43,6 +43,7 @@ struct http_server {
 	unsigned clients;
 	struct http_request *reading; /* those whose headers are not complete */
 	struct http_request *waiting, **last; /* with parameters, in the order in which they came */
+	bool asks_clients, clients_may_lack; /* for certificates, see struct http_tls */
 	int64_t reserve, counted; /* ns of work that may be done, and the time when it was reckoned */
 };
 
@@ -143,7 +144,7 @@ union address {
 	struct sockaddr_in6 ip6;
 };
 
-/* Parses "127.0.0.1:9105" or "[::1]:9105". */
+/* Parses "127.0.0.1:9105", "[::1]:9105", or ":9105", which is any address. */
 static bool
 parse_address(const char *text, union address *a)
 {
@@ -153,6 +154,11 @@ parse_address(const char *text, union address *a)
 	unsigned long port = colon != NULL ? strtoul(colon + 1, &end, 10) : 0;
 
 	memset(a, 0, sizeof(*a));
+	if (text[0] == ':' && colon == text && text[1] >= '0' && text[1] <= '9' && *end == '\0' && port <= 65535) {
+		a->ip6.sin6_family = AF_INET6;
+		a->ip6.sin6_port = htons((uint16_t)port);
+		return true;
+	}
 	if (colon == NULL || n == 0 || n > sizeof(host) - 1 || colon[1] < '0' || colon[1] > '9' || *end != '\0' ||
 	    port > 65535)
 		return false;
@@ -367,6 +373,8 @@ http_answer(struct http_request *request, const struct http_answer *a)
 	add_header(r, MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding");
 	if (packed != NULL)
 		add_header(r, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+	if (a->realm != NULL)
+		add_header(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, a->realm);
 	if (a->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		add_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	request->result = MHD_queue_response(request->connection, a->status, r);
@@ -443,7 +451,8 @@ is_long(const struct http_request *request)
 static enum MHD_Result
 refuse(struct http_request *request, unsigned status, const char *line)
 {
-	http_answer(request, &(struct http_answer){ status, "text/plain", NULL, line, strlen(line) });
+	http_answer(request, &(struct http_answer){ .status = status, .type = "text/plain", .body = line,
+	    .length = strlen(line) });
 	return request->result;
 }
 
@@ -454,12 +463,14 @@ refuse(struct http_request *request, unsigned status, const char *line)
 static enum MHD_Result
 refuse_directly(const struct http_request *request, const char *status)
 {
+	const union MHD_ConnectionInfo *tls;
 	const union MHD_ConnectionInfo *info;
 	char text[128];
 	int n = snprintf(text, sizeof(text), "HTTP/1.1 %s\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", status);
 
+	tls = MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
 	info = MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	if (info != NULL) {
+	if (info != NULL && (tls == NULL || tls->tls_session == NULL)) {
 		(void)send(info->connect_fd, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
 		(void)shutdown(info->connect_fd, SHUT_WR);
 	}
@@ -589,6 +600,8 @@ on_request(void *arg, struct MHD_Connection *connection, const char *path, const
 	if (request->due && is_gone(request))
 		return MHD_NO;
 	renew_client(server, connection);
+	if (server->asks_clients && !http_tls_trusts(connection, server->clients_may_lack))
+		return refuse(request, MHD_HTTP_FORBIDDEN, "a client needs a certificate by the authority of this server\n");
 	start = now();
 	server->handler(server->arg, request);
 	server->reserve -= request->due ? now() - start : 0;
@@ -599,9 +612,53 @@ on_request(void *arg, struct MHD_Connection *connection, const char *path, const
 
 /* --- the server ---------------------------------------------------------------------------------------- */
 
-struct http_server *
-http_open(const char *address, http_handler *handler, void *arg, char *why, size_t size)
+/* Starts the daemon at an address. */
+static struct MHD_Daemon *
+start_daemon(struct http_server *server, const union address *a, const struct http_tls *tls)
 {
+	bool is_any6 = a->any.sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&a->ip6.sin6_addr);
+	struct MHD_OptionItem secure[] = {
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, tls != NULL ? (void *)(uintptr_t)tls->certificate : NULL },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, tls != NULL ? (void *)(uintptr_t)tls->key : NULL },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)(tls != NULL && tls->priorities != NULL ?
+		    tls->priorities : "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2") },
+		{ tls != NULL && tls->client_ca != NULL ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0,
+		    tls != NULL ? (void *)(uintptr_t)tls->client_ca : NULL },
+		{ MHD_OPTION_END, 0, NULL }
+	};
+
+	if (tls == NULL)
+		secure[0].option = MHD_OPTION_END;
+	return MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME |
+	    (tls != NULL ? MHD_USE_TLS : 0) | (is_any6 ? MHD_USE_DUAL_STACK : 0) |
+	    (a->any.sa_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL, on_request, server,
+	    MHD_OPTION_EXTERNAL_LOGGER, on_line, server, MHD_OPTION_SOCK_ADDR, &a->any,
+	    MHD_OPTION_CONNECTION_LIMIT, HTTP_MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_SECONDS,
+	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MOST_HEADER + ROOM,
+	    MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
+	    MHD_OPTION_NOTIFY_COMPLETED, on_end, server, MHD_OPTION_ARRAY, secure, MHD_OPTION_END);
+}
+
+/* The same; ":PORT" is all addresses of IPv4 where the machine has no IPv6. */
+static void
+start_at(struct http_server *server, union address *a, const char *address, const struct http_tls *tls)
+{
+	in_port_t port = a->any.sa_family == AF_INET6 ? a->ip6.sin6_port : 0;
+
+	errno = 0;
+	server->daemon = start_daemon(server, a, tls);
+	if (server->daemon != NULL || address[0] != ':' || errno != EAFNOSUPPORT)
+		return;
+	memset(a, 0, sizeof(*a));
+	a->ip4.sin_family = AF_INET;
+	a->ip4.sin_port = port;
+	server->daemon = start_daemon(server, a, tls);
+}
+
+struct http_server *
+http_open(const char *address, const struct http_tls *tls, http_handler *handler, void *arg, char *why, size_t size)
+{
+	const char *wrong = tls != NULL ? http_tls_wrong(tls) : NULL;
 	struct http_server *server;
 	struct rlimit files;
 	union address a;
@@ -615,23 +672,18 @@ http_open(const char *address, http_handler *handler, void *arg, char *why, size
 		snprintf(why, size, "'%s' is no address: 127.0.0.1:9105 and [::1]:9105 are", address);
 		return NULL;
 	}
-	server = calloc(1, sizeof(*server));
+	server = wrong == NULL ? calloc(1, sizeof(*server)) : NULL;
 	if (server == NULL) {
-		snprintf(why, size, "out of memory");
+		snprintf(why, size, "%s%s", wrong != NULL ? "certificates: " : "", wrong != NULL ? wrong : "out of memory");
 		return NULL;
 	}
 	server->handler = handler;
 	server->arg = arg;
 	server->counted = now();
 	server->reserve = MOST_RESERVE;
-	errno = 0;
-	server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME |
-	    (a.any.sa_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL, on_request, server,
-	    MHD_OPTION_EXTERNAL_LOGGER, on_line, server, MHD_OPTION_SOCK_ADDR, &a.any,
-	    MHD_OPTION_CONNECTION_LIMIT, HTTP_MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_SECONDS,
-	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MOST_HEADER + ROOM,
-	    MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
-	    MHD_OPTION_NOTIFY_COMPLETED, on_end, server, MHD_OPTION_END);
+	server->asks_clients = tls != NULL && tls->client_ca != NULL;
+	server->clients_may_lack = tls != NULL && tls->clients_may_lack;
+	start_at(server, &a, address, tls);
 	if (server->daemon == NULL) {
 		snprintf(why, size, "%s: %s", address, errno != 0 ? strerror(errno) : "the server cannot start");
 		free(server);

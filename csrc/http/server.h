@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "http/secure.h"
+
 #define HTTP_MOST_CONNECTIONS 64
 #define HTTP_MOST_KEPT 48 /* a further connection closes the one that was quiet for longest */
 #define HTTP_MOST_HEADER 16384
@@ -27,6 +29,7 @@ struct http_answer {
 	unsigned status;
 	const char *type;       /* Content-Type */
 	const char *policy;     /* Content-Security-Policy */
+	const char *realm;      /* of the password that a status 401 asks for */
 	const char *body;
 	size_t length;          /* of the body */
 };
@@ -35,10 +38,12 @@ struct http_answer {
 typedef void http_handler(void *arg, struct http_request *request);
 
 /*
- * Listens at "HOST:PORT", an IPv4 address or an IPv6 one in brackets, without a look at names; port 0 is any free one.
- * Returns NULL and stores a line that says why.
+ * Listens at "HOST:PORT", an IPv4 address or an IPv6 one in brackets, without a look at names, or at ":PORT", all
+ * addresses of the machine; port 0 is any free one. tls: NULL for a server that anybody may read on the way. Returns
+ * NULL and stores a line that says why.
  */
-struct http_server *http_open(const char *address, http_handler *handler, void *arg, char *why, size_t size);
+struct http_server *http_open(const char *address, const struct http_tls *tls, http_handler *handler, void *arg,
+    char *why, size_t size);
 
 /* The port that it listens at. */
 unsigned http_port(const struct http_server *server);

@@ -17,6 +17,7 @@ int luaopen_kstat_core(struct lua_State *L);
 	part(pattern)         /* pattern.c */ \
 	part(kstat)           /* kstat.c: one kstat, live or sampled */ \
 	part(kstat_values)    /* kstat_values.c: its statistics; after kstat.c */ \
+	part(directory)       /* directory.c: the names in one */ \
 	part(io)              /* io.c: what I/O kstats counted */ \
 	part(find)            /* find.c: kstats of chains, samples and differences */ \
 	part(chain)           /* chain.c */ \

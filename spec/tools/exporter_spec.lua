@@ -75,7 +75,7 @@ describe("kstatlua exporter", function()
   end)
 
   it("gives bad requests a status and a line", function()
-    local status, _, body = fetch("/")
+    local status, _, body = fetch("/metric")
     assert.same({ 404, "not found: there are /metrics, /kstat.json and the page /kstat/\n" }, { status, body })
     assert.equal(404, (fetch("/kstat/nothing")))
     status, _, body = fetch("/metrics?select=/(/")
@@ -140,11 +140,12 @@ describe("kstatlua exporter", function()
       return { r.status, (r.err:gsub(";.*", ""):gsub("\n", "")) }
     end
     local line = "exporter: --listen %s: no address of this machine alone, as 127.0.0.1:9105 is"
-    for _, address in ipairs({ "0.0.0.0:9105", "[::]:9105", "128.0.0.1:0", "[::2]:0", "[::ffff:127.0.0.1]:0" }) do
+    for _, address in ipairs({ "0.0.0.0:9105", "[::]:9105", "128.0.0.1:0", "[::2]:0", "[::ffff:127.0.0.1]:0",
+      ":9105" }) do
       assert.same({ 2, line:format(address) }, refused(address))
     end
     line = "exporter: --listen: '%s' is no address: 127.0.0.1:9105 and [::1]:9105 are"
-    for _, address in ipairs({ "nowhere", "localhost:9105", ":9105", "9105", "::1:9105", "127.0.0.1:65536",
+    for _, address in ipairs({ "nowhere", "localhost:9105", ":", "9105", "::1:9105", "127.0.0.1:65536",
       "127.0.0.1:", "127.0.0.1:-1", "127.0.0.1:1x", "unix:/tmp/x", "[]:1", "[:1", "" }) do
       assert.same({ 2, line:format(address) }, refused(address))
     end

@@ -38,11 +38,11 @@ add_parameter(void *arg, const char *name, const char *value)
 	lua_pop(L, 1);
 }
 
-/* Calls handler(path, parameters, headers), whose results are status, type, body, policy. Protected. */
+/* Calls handler(path, parameters, headers), whose results are status, type, body, policy, realm. Protected. */
 static int
 call_handler(lua_State *L)
 {
-	static const char *const headers[] = { "Accept", "Host" };
+	static const char *const headers[] = { "Accept", "Authorization", "Host" };
 	struct http_request *request = lua_touserdata(L, 2);
 	struct http_answer answer = { .status = 500 };
 
@@ -56,11 +56,12 @@ call_handler(lua_State *L)
 		lua_pushstring(L, http_header(request, headers[i]));
 		lua_setfield(L, -2, headers[i]);
 	}
-	lua_call(L, 3, 4);
-	answer.status = (unsigned)luaL_checkinteger(L, -4);
-	answer.type = luaL_checkstring(L, -3);
-	answer.body = luaL_checklstring(L, -2, &answer.length);
-	answer.policy = luaL_optstring(L, -1, NULL);
+	lua_call(L, 3, 5);
+	answer.status = (unsigned)luaL_checkinteger(L, -5);
+	answer.type = luaL_checkstring(L, -4);
+	answer.body = luaL_checklstring(L, -3, &answer.length);
+	answer.policy = luaL_optstring(L, -2, NULL);
+	answer.realm = luaL_optstring(L, -1, NULL);
 	http_answer(request, &answer);
 	return 0;
 }
@@ -90,18 +91,44 @@ check_server(lua_State *L)
 	return s;
 }
 
-/* listen(address) -> server | nil, message */
+/* Returns a text of the table at index 2, which keeps it, or NULL. */
+static const char *
+text_of(lua_State *L, const char *name)
+{
+	const char *text;
+
+	lua_getfield(L, 2, name);
+	text = luaL_optstring(L, -1, NULL);
+	lua_pop(L, 1);
+	return text;
+}
+
+/*
+ * listen(address[, tls]) -> server | nil, message. tls: certificate, key, client_ca and priorities, as struct http_tls
+ * has them, and optional: clients may lack a certificate.
+ */
 static int
 listen_at(lua_State *L)
 {
 	const char *address = luaL_checkstring(L, 1);
 	struct server *s = lua_newuserdata(L, sizeof(*s));
+	struct http_tls tls = { .certificate = NULL };
 	char why[256];
 
 	*s = (struct server){ .server = NULL };
 	luaL_getmetatable(L, SERVER);
 	lua_setmetatable(L, -2);
-	s->server = http_open(address, handle, s, why, sizeof(why));
+	if (lua_istable(L, 2)) {
+		tls.certificate = text_of(L, "certificate");
+		tls.key = text_of(L, "key");
+		tls.client_ca = text_of(L, "client_ca");
+		tls.priorities = text_of(L, "priorities");
+		lua_getfield(L, 2, "optional");
+		tls.clients_may_lack = lua_toboolean(L, -1);
+		lua_pop(L, 1);
+		luaL_argcheck(L, tls.certificate != NULL && tls.key != NULL, 2, "certificate and key expected");
+	}
+	s->server = http_open(address, tls.certificate != NULL ? &tls : NULL, handle, s, why, sizeof(why));
 	if (s->server != NULL)
 		return 1;
 	lua_pushnil(L);
@@ -111,7 +138,7 @@ listen_at(lua_State *L)
 
 /*
  * server:run(seconds, handler): answers what comes within that time, or until a signal, by
- * handler(path, parameters, headers) -> status, type, body[, policy]. parameters: lists of values by name. Raises what
+ * handler(path, parameters, headers) -> status, type, body[, policy[, realm]]. parameters: lists of values by name. Raises what
  * a handler raises; its request gets status 500.
  */
 static int
@@ -164,6 +191,14 @@ is_loopback(lua_State *L)
 	return is >= 0;
 }
 
+/* is_password(password, hash) -> whether the hash, as crypt(5) has it, was made of the password */
+static int
+is_password(lua_State *L)
+{
+	lua_pushboolean(L, http_is_password(luaL_checkstring(L, 1), luaL_checkstring(L, 2)));
+	return 1;
+}
+
 __attribute__((visibility("default"))) int luaopen_kstat_http(lua_State *L);
 
 int
@@ -174,7 +209,8 @@ luaopen_kstat_http(lua_State *L)
 		{ NULL, NULL }
 	};
 	static const luaL_Reg functions[] = {
-		{ "listen", listen_at }, { "is_loopback", is_loopback }, { NULL, NULL }
+		{ "listen", listen_at }, { "is_loopback", is_loopback }, { "is_password", is_password },
+		{ NULL, NULL }
 	};
 
 	luaL_newmetatable(L, SERVER);

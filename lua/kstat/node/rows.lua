@@ -128,12 +128,59 @@ function rows.add(w, enabled)
   return costs
 end
 
+-- The words behind the name in a file stat of a process, or nil.
+local function process_stat(path)
+  local text = first_line(path)
+  local words = {}
+  for word in (text and text:match("%) (.*)") or ""):gmatch("%S+") do
+    words[#words + 1] = tonumber(word) or word
+  end
+  return words[22] and words
+end
+
+-- A limit of this process as a number; "unlimited" is the greatest there is.
+local function limit_of(text, name)
+  local word = text:match(name .. " +(%S+)")
+  return word == "unlimited" and 18446744073709551615 or tonumber(word)
+end
+
+local function add_value(w, name, kind, help, value, per)
+  if value then
+    w:family(name, kind, help)
+    w:add("", value, nil, per)
+  end
+end
+
+-- Adds what clients of Prometheus have about their process: times are hundredths of a second, or seconds since boot.
+local function add_process(w)
+  local words = process_stat("/proc/self/stat")
+  local file = io.open("/proc/self/limits")
+  local limits = file and file:read("*a")
+  if file then
+    file:close()
+  end
+  local fds = core.directory("/proc/self/fd")
+  if not (words and limits) then
+    return
+  end
+  local boot = tonumber((first_line("/proc/uptime") or ""):match("^%S+")) or 0
+  add_value(w, "process_cpu_seconds", "counter", "time on CPUs", words[12] + words[13], 100)
+  add_value(w, "process_max_fds", "gauge", "most open descriptors", limit_of(limits, "Max open files"))
+  add_value(w, "process_open_fds", "gauge", "open descriptors", fds and #fds - 1)
+  add_value(w, "process_resident_memory_bytes", "gauge", "memory in RAM", words[22] * core.pagesize)
+  add_value(w, "process_start_time_seconds", "gauge", "when it began", os.time() - boot + words[20] / 100)
+  add_value(w, "process_virtual_memory_bytes", "gauge", "address space", words[21])
+  add_value(w, "process_virtual_memory_max_bytes", "gauge", "most address space",
+    limit_of(limits, "Max address space"))
+end
+
 --- Adds what node_exporter has about itself and its process.
 -- @tparam metrics w
 function rows.add_exporter(w)
   w:family("node_exporter_build_info", "gauge", "the program that answers")
   w:add(core.metric_labels("branch", "", "goarch", kernel_text("arch"), "goos", "linux", "goversion", "", "revision",
     "", "version", core.version), 1)
+  add_process(w)
 end
 
 return rows

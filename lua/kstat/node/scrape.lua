@@ -4,6 +4,7 @@
 local core = require("kstat.core")
 local node = require("kstat.node")
 local rows = require("kstat.node.rows")
+local textfile = require("kstat.node.textfile")
 
 local scrape = {}
 
@@ -40,7 +41,7 @@ end
 --- Makes function(wanted, format, w) that adds the rows which are no kstats to a writer, and returns the text of the
 -- others and how many kstats were left out; or nil and a message.
 -- @tparam chain ks
--- @tparam table taken of kstat.node.options
+-- @tparam table taken of kstat.node.options; `warn` takes lines about files
 -- @int most series
 -- @treturn function
 function scrape.new(ks, taken, most)
@@ -63,6 +64,25 @@ function scrape.new(ks, taken, most)
     return one
   end
 
+  -- Adds what the collector textfile has to say; returns the text of its families.
+  local function add_textfiles(w, text)
+    local families, files, lines = textfile.read(taken.textfile or {}, function(name)
+      return (text:find("\n" .. name .. " ", 1, true) or text:find("\n" .. name .. "{", 1, true)) ~= nil
+    end)
+    for _, line in ipairs(lines) do
+      taken.warn(line)
+    end
+    w:family("node_textfile_scrape_error", "gauge", "1 if a text file of metrics could not be read")
+    w:add("", #lines > 0 and 1 or 0)
+    if files[1] then
+      w:family("node_textfile_mtime_seconds", "gauge", "when a text file of metrics was changed last")
+      for _, path in ipairs(files) do
+        w:add(core.metric_labels("file", path), files[path])
+      end
+    end
+    return families
+  end
+
   return function(wanted, format, w)
     local one, message = exposition_of(format, wanted)
     if not one then
@@ -74,6 +94,12 @@ function scrape.new(ks, taken, most)
       return nil, message
     end
     local others = rows.add(w, wanted)
+    if wanted.textfile then
+      local start = core.gethrtime()
+      text = w:text() .. text
+      text = add_textfiles(w, text) .. text
+      others.textfile = { core.gethrtime() - start, 1 }
+    end
     node.add_costs(w, one.exposition:costs(), one.collectors, others)
     if not taken.bare then
       rows.add_exporter(w)

@@ -15,7 +15,9 @@
 -- labels of other kstats, which have no metrics. Groups of one selector that follow each other are read together.
 --
 -- @module kstat.node.table
-local PAGE = 4096 -- the kernel's figures of sockets are in these
+local core = require("kstat.core")
+
+local PAGE = ("%d"):format(core.pagesize) -- the kernel's figures of sockets are in these
 
 -- Lines for the procedures of NFS: their names as node_exporter has them, and ours behind `=` where that is not the
 -- same in small letters.

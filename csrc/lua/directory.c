@@ -1,0 +1,77 @@
+/* directory.c - the names in a directory, for Lua, which cannot list one. SPDX-License-Identifier: MIT */
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "lua/compat.h"
+#include "lua/core.h"
+#include "lua/value.h"
+
+/*
+ * Stores what is in a directory, for each entry the time of its last change and its name with the NUL, and returns how
+ * many there are; -1 with errno.
+ */
+static int
+read_names(const char *path, struct ks_buf *b)
+{
+	const struct dirent *e;
+	DIR *dir = opendir(path);
+	struct stat st;
+	double mtime;
+	int n = 0;
+
+	if (dir == NULL)
+		return -1;
+	while ((e = readdir(dir)) != NULL) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		if (fstatat(dirfd(dir), e->d_name, &st, 0) != 0)
+			continue; /* it is gone, or leads nowhere */
+		mtime = (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9;
+		ks_buf_add(b, &mtime, sizeof(mtime));
+		ks_buf_add(b, e->d_name, strlen(e->d_name) + 1);
+		n++;
+	}
+	(void)closedir(dir);
+	return n;
+}
+
+/*
+ * directory(path) -> an array of the names in it, in no order, without . and .., and one of the times (s) of their last
+ * changes | nil, message
+ */
+static int
+directory(lua_State *L)
+{
+	const char *path = luaL_checkstring(L, 1), *at;
+	struct ks_buf *b = ks_lua_scratch(L);
+	int n = read_names(path, b);
+
+	if (n < 0 || b->failed) {
+		lua_pushnil(L);
+		lua_pushfstring(L, "%s: %s", path, strerror(n < 0 ? errno : ENOMEM));
+		return 2;
+	}
+	lua_createtable(L, n, 0);
+	lua_createtable(L, n, 0);
+	at = b->data;
+	for (int i = 1; i <= n; i++, at += strlen(at) + 1) {
+		double mtime;
+
+		memcpy(&mtime, at, sizeof(mtime));
+		at += sizeof(mtime);
+		lua_pushstring(L, at);
+		lua_rawseti(L, -3, i);
+		lua_pushnumber(L, mtime);
+		lua_rawseti(L, -2, i);
+	}
+	return 2;
+}
+
+void
+ks_lua_add_directory(lua_State *L)
+{
+	ks_lua_setfunction(L, "directory", directory);
+}

@@ -1,0 +1,225 @@
+--- The collector textfile: metrics that other programs write into files NAME.prom.
+--
+-- A file is read strictly, as node_exporter reads it: one mistake and nothing of it is shown, but a line on standard
+-- error and `node_textfile_scrape_error`. Times of samples are a mistake, and so is a family of another type than an
+-- earlier file says, or one that the exporter has itself.
+--
+-- @module kstat.node.textfile
+local core = require("kstat.core")
+
+local textfile = {}
+
+local TYPES = { counter = true, gauge = true, histogram = true, summary = true, untyped = true }
+local SUFFIXES = { histogram = { _bucket = true, _sum = true, _count = true },
+  summary = { _sum = true, _count = true } }
+
+local MOST_BYTES = 16 * 1024 * 1024 -- of a file
+
+-- Whether a text is a number as Go's ParseFloat has it.
+local function is_number(text)
+  local word = text:lower():gsub("^[+-]", "")
+  return word == "inf" or word == "infinity" or word == "nan" or text:find("^[+-]?[%d.]") and tonumber(text) ~= nil
+end
+
+-- Splits the labels from what follows; nil: they are wrong. The labels are taken over as they are.
+local function take_labels(rest)
+  if rest:sub(1, 1) ~= "{" then
+    return "", rest
+  end
+  local at, seen = 2, {}
+  while rest:sub(at, at) ~= "}" do
+    local name, quote = rest:match("^[ \t]*([%a_][%w_]*)[ \t]*=[ \t]*\"()", at)
+    if not name or seen[name] then
+      return nil
+    end
+    seen[name] = true
+    local stop = quote
+    while true do
+      local c = rest:sub(stop, stop)
+      if c == "" then
+        return nil
+      elseif c == '"' then
+        break
+      elseif c == "\\" and not rest:sub(stop + 1, stop + 1):find('[\\"n]') then
+        return nil
+      end
+      stop = stop + (c == "\\" and 2 or 1)
+    end
+    at = rest:match("^[ \t]*,?[ \t]*()", stop + 1)
+    if rest:sub(stop + 1, at - 1):find(",", 1, true) == nil and rest:sub(at, at) ~= "}" then
+      return nil
+    end
+  end
+  return rest:sub(1, at), rest:sub(at + 1)
+end
+
+-- The family of a sample: by its name, or by that of a histogram or summary.
+local function family_of(families, name)
+  for _, suffix in ipairs({ "_bucket", "_sum", "_count" }) do
+    local base = name:sub(-#suffix) == suffix and families[name:sub(1, -#suffix - 1)]
+    if base and SUFFIXES[base.type] and SUFFIXES[base.type][suffix] then
+      return base
+    end
+  end
+  local one = families[name]
+  if not one then
+    one = { name = name }
+    families[name], families[#families + 1] = one, one
+  end
+  return one
+end
+
+local function take_comment(families, line)
+  local what, name, rest = line:match("^#[ \t]*(%u+)[ \t]+([%a_:][%w_:]*)[ \t]?(.*)$")
+  if what ~= "HELP" and what ~= "TYPE" then
+    return line:find("^#[ \t]*TYPE[ \t]") and "a name expected" or nil
+  end
+  local family = family_of(families, name)
+  if what == "HELP" then
+    if family.help then
+      return "a second HELP of " .. name
+    end
+    family.help = line
+  elseif family.type or family[1] then
+    return "a second TYPE of " .. name .. ", or one behind its samples"
+  else
+    family.type, family.head = rest:match("^[ \t]*(%a+)[ \t]*$"), line
+    return not TYPES[family.type or ""] and ("no type '%s'"):format(rest) or nil
+  end
+end
+
+local function take_sample(families, seen, line)
+  local name, rest = line:match("^([%a_:][%w_:]*)[ \t]*(.*)$")
+  local labels, after = take_labels(rest or "")
+  local value, time = (after or ""):match("^[ \t]*(%S+)[ \t]*(.-)[ \t]*$")
+  if not name or not labels or not value or not is_number(value) then
+    return "no sample"
+  elseif time ~= "" then
+    return "a sample with a time, which scrapes do not have"
+  elseif seen[name .. labels] then
+    return "a second sample of " .. name .. labels
+  end
+  seen[name .. labels] = true
+  table.insert(family_of(families, name), name .. labels .. " " .. value)
+end
+
+--- Parses the text of a file.
+-- @string text
+-- @treturn {table,...} families: name, type, the lines `help` and `head`, and those of their samples
+-- @fails a line about the first mistake
+function textfile.parse(text)
+  local families, seen, number = {}, {}, 0
+  if text ~= "" and text:sub(-1) ~= "\n" then
+    return nil, "the last line has no end"
+  end
+  for line in text:gmatch("([^\n]*)\n") do
+    number = number + 1
+    local wrong
+    line = line:gsub("^[ \t]+", "")
+    if line:find("^#") then
+      wrong = take_comment(families, line)
+    elseif line ~= "" then
+      wrong = take_sample(families, seen, line)
+    end
+    if wrong then
+      return nil, ("%d: %s"):format(number, wrong)
+    end
+  end
+  return families
+end
+
+-- Reads a file; nil, message: it is wrong.
+local function read(path)
+  local file, message = io.open(path, "rb")
+  if not file then
+    return nil, message
+  end
+  local text = file:read(MOST_BYTES) or ""
+  local more = file:read(1)
+  file:close()
+  if more then
+    return nil, path .. ": longer than 16 MiB"
+  end
+  local families
+  families, message = textfile.parse(text)
+  return families, message and path .. ":" .. message
+end
+
+-- Adds families to those of other files. nil, message: one is of another type there, or the exporter's own.
+local function merge(all, families, has_own)
+  for _, one in ipairs(families) do
+    local other = all[one.name]
+    if other and (other.type or "untyped") ~= (one.type or "untyped") then
+      return nil, ("%s is of another type in another file"):format(one.name)
+    elseif has_own(one.name) then
+      return nil, ("%s is a family of the exporter itself"):format(one.name)
+    end
+  end
+  for _, one in ipairs(families) do
+    local into = all[one.name]
+    if not into then
+      into = { name = one.name, type = one.type, help = one.help, head = one.head }
+      all[one.name], all[#all + 1] = into, into
+    end
+    for _, line in ipairs(one) do
+      into[#into + 1] = line
+    end
+  end
+  return true
+end
+
+-- The classic text of families.
+local function render(all)
+  local out = {}
+  for _, one in ipairs(all) do
+    if one[1] then
+      out[#out + 1] = one.help
+      out[#out + 1] = one.head
+      for _, line in ipairs(one) do
+        out[#out + 1] = line
+      end
+    end
+  end
+  out[#out + 1] = ""
+  return table.concat(out, "\n")
+end
+
+-- Reads a file into what there is. nil, message: it is wrong, and nothing of it is there.
+local function add_file(all, path, has_own)
+  local families, message = read(path)
+  if not families then
+    return nil, message
+  end
+  local ok
+  ok, message = merge(all, families, has_own)
+  return ok, message and path .. ": " .. message
+end
+
+--- Reads all files NAME.prom of directories.
+-- @tparam {string,...} directories
+-- @func has_own whether the exporter has a family of this name
+-- @treturn string the classic text of their families
+-- @treturn table the files that were read: their paths, and the times (s) of their last changes by these
+-- @treturn {string,...} lines about those that were not
+function textfile.read(directories, has_own)
+  local all, files, lines = {}, {}, {}
+  for _, directory in ipairs(directories) do
+    local names, times = core.directory(directory)
+    lines[#lines + 1] = not names and times or nil
+    local paths = {}
+    for i, name in ipairs(names or {}) do
+      if name:find("%.prom$") then
+        paths[#paths + 1] = directory .. "/" .. name
+        files[paths[#paths]] = times[i]
+      end
+    end
+    table.sort(paths)
+    for _, path in ipairs(paths) do
+      local ok, message = add_file(all, path, has_own)
+      table.insert(ok and files or lines, ok and path or message)
+    end
+  end
+  return render(all), files, lines
+end
+
+return textfile
