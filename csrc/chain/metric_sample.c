@@ -23,6 +23,7 @@ ks_metric_samples_free(struct ks_metric_samples *s)
 	ks_metric_families_free(&s->families);
 	ks_buf_free(&s->labels);
 	ks_buf_free(&s->taken);
+	ks_buf_free(&s->states);
 	ks_table_free(&s->by_kstat);
 	free(s->sample);
 	free(s->uses.use);
@@ -66,9 +67,19 @@ has_text(const struct ks_buf *texts, const char *text)
 	return false;
 }
 
+/* Whether a text says how something is now, and not what it is. */
+static bool
+is_state(const struct ks_metric_samples *s, const char *name)
+{
+	const struct ks_meta *m = ks_chain_meta(s->kc, s->ksp, name);
+
+	return m != NULL && m->type == KSTAT2_NVMT_STATE;
+}
+
 /*
- * Adds a text statistic: the label has its name as far as the format allows it, with a number if that is
- * taken. Names that start with "__" belong to Prometheus, so of several '_' one is left.
+ * Adds a text statistic to the labels of the kstat, or to its states. The label has its name as far as the format
+ * allows it, with a number if that is taken. Names that start with "__" belong to Prometheus, so of several '_' one
+ * is left.
  */
 static void
 add_text_label(struct ks_metric_samples *s, const struct ks_pair *p)
@@ -91,7 +102,11 @@ add_text_label(struct ks_metric_samples *s, const struct ks_pair *p)
 		name[n] = '\0';
 	}
 	ks_buf_add(&s->taken, name, n + 1);
-	add_label(s, name, p->value.str, strnlen(p->value.str, p->value.len));
+	n = strnlen(p->value.str, p->value.len);
+	if (is_state(s, p->name))
+		ks_metric_add_label(&s->states, 0, name, p->value.str, n);
+	else
+		add_label(s, name, p->value.str, n);
 }
 
 static bool
@@ -129,7 +144,10 @@ add_publisher(struct ks_metric_samples *s)
 	ks_buf_add(&s->taken, "uid", sizeof("uid"));
 }
 
-/* Appends the labels of the kstat. Returns how many texts are among them, or -1. */
+/*
+ * Appends the labels of the kstat, and stores the labels of its states, which would start new series of all its
+ * samples where they change. Returns how many texts there are, or -1.
+ */
 static long
 add_labels(struct ks_metric_samples *s)
 {
@@ -146,6 +164,7 @@ add_labels(struct ks_metric_samples *s)
 	add_label(s, "class", ksp->ks_class, strlen(ksp->ks_class));
 	ks_buf_reset(&s->taken);
 	ks_buf_add(&s->taken, taken_names, sizeof(taken_names));
+	ks_buf_reset(&s->states);
 	add_publisher(s);
 	for (size_t i = 0; i < s->values->n && texts < MOST_TEXTS; i++) {
 		const struct ks_pair *p = &s->values->pair[i];
@@ -156,7 +175,8 @@ add_labels(struct ks_metric_samples *s)
 		}
 	}
 	ks_buf_addc(&s->labels, '\0');
-	if (s->taken.failed || s->labels.failed || s->labels.len > UINT32_MAX)
+	ks_buf_addc(&s->states, '\0');
+	if (s->taken.failed || s->states.failed || s->labels.failed || s->labels.len > UINT32_MAX)
 		return -1;
 	/* A capture may hold several kstats of one name: their IDs tell them apart. */
 	if (ks_table_find(&s->by_kstat, hash, has_labels, s, s->labels.data + s->ksp_labels) != KS_NO_SLOT) {
@@ -564,6 +584,8 @@ ks_metric_samples_add(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_
 	texts = add_labels(s);
 	if (texts < 0 || add_values(s) != 0)
 		return -1;
-	return s->n == before && texts > 0 ?
-	    add_u64(s, find_stat(s, "", 0, KS_METRIC_INFO, NULL), KS_PART_VALUE, 0, 1) : 0;
+	if (s->states.data[0] == '\0' && (s->n > before || texts == 0))
+		return 0;
+	return add_u64(s, find_stat(s, "", 0, KS_METRIC_INFO, NULL), KS_PART_VALUE,
+	    ks_metric_own_labels(s, s->states.data), 1);
 }

@@ -54,6 +54,7 @@ struct ks_metric_samples {
 	const struct ks_values *values;
 	uint32_t ksp_labels;
 	struct ks_buf taken;             /* names of labels; scratch */
+	struct ks_buf states;            /* labels of the texts that are states; scratch */
 };
 
 void ks_metric_samples_free(struct ks_metric_samples *s);
@@ -62,7 +63,8 @@ void ks_metric_samples_free(struct ks_metric_samples *s);
 void ks_metric_samples_again(struct ks_metric_samples *s);
 
 /*
- * Adds the samples of a kstat of the chain, of these of its values; texts are labels. 0, or -1 with errno
+ * Adds the samples of a kstat of the chain, of these of its values. Texts are labels of all of them, and those that
+ * are states of kstat_MODULE_info alone. 0, or -1 with errno
  * ENOMEM.
  */
 int ks_metric_samples_add(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_t *ksp,

@@ -184,7 +184,7 @@ static const struct ks_meta mntinfo_meta[] = {
 	KS_META_COUNTER("mik_noresponse", "times the server did not respond"),
 	KS_META_COUNTER("mik_failover", "times another server was taken"),
 	KS_META_COUNTER("mik_remap", "times a file was found again on another server"),
-	KS_META_TEXT("mik_curserver", "server in use"),
+	KS_META_STATE("mik_curserver", "server in use"),
 	KS_META_END
 };
 

@@ -44,6 +44,8 @@ struct ks_meta {
 #define KS_META_BYTES(stat, kind, desc) KS_META(stat, kind, KSTAT2_NVMT_BYTES, "bytes", desc)
 #define KS_META_NSEC(stat, kind, type, desc) KS_META_PER(stat, kind, type, 1000000000, "ns", desc)
 #define KS_META_TEXT(stat, desc) KS_META(stat, KS_KIND_TEXT, KSTAT2_NVMT_ID, "", desc)
+/* A text that says how something is now, not what it is. */
+#define KS_META_STATE(stat, desc) KS_META(stat, KS_KIND_TEXT, KSTAT2_NVMT_STATE, "", desc)
 #define KS_META_END KS_META_OF(NULL, 0, 0, 0, 0, NULL, NULL)
 
 /* Looks a statistic up in a table that a NULL stat ends; NULL if it is not there. */

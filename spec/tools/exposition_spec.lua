@@ -1,6 +1,7 @@
 -- Kstats as metrics: what ks:render("prometheus" | "openmetrics") and kstat -o write. Readers that others wrote accept
 -- it, and values, names and labels are right.
 local capture = require("support.capture")
+local L = require("support.linux")
 local kstat = require("kstat")
 local readers = require("support.readers")
 local run = require("support.run")
@@ -236,6 +237,32 @@ assert(pub:named({ module = "mod", name = "n", statistics = { { name = "t", type
     assert.same({ ['kstat_mod_info{t="v"}'] = "1" }, values_of("\n" .. classic))
     assert.truthy(classic:find("# TYPE kstat_mod_info gauge\n# HELP kstat_mod_info texts of mod\n", 1, true))
     assert.truthy(open:find("# TYPE kstat_mod info\n# HELP kstat_mod texts of mod\n", 1, true))
+  end)
+
+  it("has states as information, so that all other series outlive a change", function()
+    local classic, open = expose([[
+assert(pub:named({ module = "mod", name = "n", statistics = { { name = "t", type = "string", value = "v" },
+  { name = "now", type = "string", meta = "state", value = "idle" }, { name = "jobs", kind = "gauge", value = 2 } } }))
+]])
+    assert.same({ ['kstat_mod_info{t="v",now="idle"}'] = "1", ['kstat_mod_jobs{t="v"}'] = "2" },
+      values_of("\n" .. classic))
+    assert.same(values_of("\n" .. classic), values_of("\n" .. open))
+  end)
+
+  it("has states of the machine as information, too", function()
+    local tree = L.copy(run.tree("hardware"))
+    finally(function() L.remove(tree) end)
+    local sys = tree .. "/sys"
+    local function series_with(status)
+      L.write(sys .. "/class/power_supply/BAT1/status", status .. "\n")
+      local r = run.run({ "kstat", "-o", "prometheus", "power_supply:::", env = { KSTAT_SYS = sys } })
+      return r.out:gsub("[^\n]*_info{[^\n]*", function(line)
+        return (line:gsub(status, "STATUS"))
+      end)
+    end
+    local before, infos = series_with("Discharging")
+    assert.truthy(infos > 0 and before:find('status="STATUS"', 1, true))
+    assert.equal(before, (series_with("Full")))
   end)
 
   it("has histograms whose bounds are inclusive", function()

@@ -36,6 +36,7 @@ struct ks_field {
 #define KS_BYTES(stat, desc) { KS_META_BYTES(stat, KS_KIND_COUNTER, desc), KSTAT_DATA_UINT64, NULL }
 #define KS_AMOUNT(stat, desc) { KS_META_BYTES(stat, KS_KIND_GAUGE, desc), KSTAT_DATA_UINT64, NULL }
 #define KS_TEXT(stat, data, desc) { KS_META_TEXT(stat, desc), data, NULL }
+#define KS_TEXT_STATE(stat, data, desc) { KS_META_STATE(stat, desc), data, NULL }
 #define KS_FIELD_END { KS_META_END, 0, NULL }
 
 #define KS_VALUES_MAX 64 /* fields that can have a value: bits of ks_values.have */

@@ -21,7 +21,7 @@ enum { I_STATE, I_STATE_BEGIN, I_CPU_TYPE, I_FPU_TYPE, I_CLOCK_MHZ, I_CHIP_ID, I
 	KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_ID, data, "", desc)
 
 const struct ks_field ks_cpu_info_fields[] = {
-	[I_STATE] = KS_TEXT("state", KSTAT_DATA_CHAR, "on-line or off-line"),
+	[I_STATE] = KS_TEXT_STATE("state", KSTAT_DATA_CHAR, "on-line or off-line"),
 	[I_STATE_BEGIN] = KS_UNITS("state_begin", KS_KIND_GAUGE, KSTAT2_NVMT_T_EPOCH, KSTAT_DATA_INT64,
 	    "s", "since when it is in that state, seconds since 1970"),
 	[I_CPU_TYPE] = KS_TEXT("cpu_type", KSTAT_DATA_CHAR, "kind of processor"),

@@ -21,11 +21,12 @@ static const struct ks_field md_fields[] = {
 	[MD_IN_SYNC] = GAUGE("disks_in_sync", NULL, "disks of the array that are up to date"),
 	[MD_FAULTY] = GAUGE("disks_faulty", NULL, "disks of the array that failed"),
 	[MD_SPARE] = GAUGE("disks_spare", NULL, "disks in reserve, and those being brought up to date"),
-	KS_TEXT_K("state", "md/array_state", "state of the array: clean, active, readonly, inactive and so on"),
+	KS_TEXT_STATE_K("state", "md/array_state", "state of the array: clean, active, readonly, inactive and so on"),
 	KS_TEXT_K("level", "md/level", "how the array uses its disks: raid1, raid5 and so on"),
 	GAUGE("raid_disks", "md/raid_disks", "disks that the array needs to be complete"),
 	GAUGE("degraded", "md/degraded", "disks that the array lacks"),
-	KS_TEXT_K("sync_action", "md/sync_action", "what the array does now: idle, resync, recover, check, repair"),
+	KS_TEXT_STATE_K("sync_action", "md/sync_action",
+	    "what the array does now: idle, resync, recover, check, repair"),
 	SECTORS("sync_done", "md/sync_completed#0",
 	    "data that the running check or rebuild of the array has gone over"),
 	SECTORS("sync_total", "md/sync_completed#2",
@@ -123,7 +124,7 @@ static const struct ks_field zram_fields[] = {
 	EVENTS("failed_writes", "io_stat#1", "writes that failed, as when there is no memory"),
 	EVENTS("invalid_io", "io_stat#2", "requests that were not of whole pages"),
 	EVENTS("notify_free", "io_stat#3", "pages freed because swap space was freed"),
-	KS_TEXT_K("comp_algorithm", "comp_algorithm[]", "how data is compressed"),
+	KS_TEXT_STATE_K("comp_algorithm", "comp_algorithm[]", "how data is compressed"),
 	KS_AMOUNT_K("disksize", "disksize", "size of the device"),
 	KS_FIELD_END
 };
@@ -152,7 +153,7 @@ static const struct ks_field set_fields[] = {
 #define TOTAL(stat, desc) EVENTS(stat, "stats_total/" stat, desc)
 
 static const struct ks_field backing_fields[] = {
-	KS_TEXT_K("state", "state", "no cache, clean, dirty or inconsistent"),
+	KS_TEXT_STATE_K("state", "state", "no cache, clean, dirty or inconsistent"),
 	TOTAL("cache_hits", "requests that the cache served"),
 	TOTAL("cache_misses", "requests that the cache did not have"),
 	TOTAL("cache_bypass_hits", "requests of the cache that were meant to pass it by"),
@@ -161,7 +162,7 @@ static const struct ks_field backing_fields[] = {
 	TOTAL("cache_miss_collisions", "data not put into the cache because it had been written meanwhile"),
 	KS_BYTES_K("bypassed", "stats_total/bypassed", "data that passed the cache by"),
 	KS_AMOUNT_K("dirty_data", "dirty_data", "data that is to be written to the device"),
-	KS_TEXT_K("cache_mode", "cache_mode[]", "writethrough, writeback, writearound or none"),
+	KS_TEXT_STATE_K("cache_mode", "cache_mode[]", "writethrough, writeback, writearound or none"),
 	KS_OF("writeback_rate", KS_KIND_GAUGE, KSTAT2_NVMT_BYTES, KSTAT_DATA_UINT64, "bytes",
 	    "writeback_rate_debug?rate:", "how much is written to the device in a second"),
 	KS_AMOUNT_K("writeback_target", "writeback_rate_debug?target:", "how much data may wait to be written"),

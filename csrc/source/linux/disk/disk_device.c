@@ -17,7 +17,7 @@
 enum { V_TYPE, V_INTERFACE, V_BLOCK_SIZE, V_PRIORITY, V_ROTATIONAL, V_REMOVABLE, V_NAME,
 	V_CONTROLLER, V_ID, V_MAJOR, V_MINOR, V_MOUNT };
 
-#define MOUNT_POINT KS_TEXT("mount_point", KSTAT_DATA_STRING, "where it is mounted, if it is")
+#define MOUNT_POINT KS_TEXT_STATE("mount_point", KSTAT_DATA_STRING, "where it is mounted, if it is")
 
 static const struct ks_field fields[] = {
 	[V_TYPE] = KS_TEXT("device_type", KSTAT_DATA_STRING,
@@ -57,10 +57,11 @@ static const struct ks_field queue_fields[] = {
 	[Q_READS] = KS_GAUGE_K("reads_in_flight", KSTAT_DATA_UINT64, "inflight#0", "reads in service"),
 	[Q_WRITES] = KS_GAUGE_K("writes_in_flight", KSTAT_DATA_UINT64, "inflight#1",
 	    "writes and all requests but reads in service"),
-	[Q_STATE] = KS_TEXT_K("state", "device/state", "running or live if the device is well"),
-	[Q_SETTINGS] = KS_TEXT_K("scheduler", "queue/scheduler[]", "how requests are put in order"),
+	[Q_STATE] = KS_TEXT_STATE_K("state", "device/state", "running or live if the device is well"),
+	[Q_SETTINGS] = KS_TEXT_STATE_K("scheduler", "queue/scheduler[]", "how requests are put in order"),
 	KS_GAUGE_K("nr_requests", KSTAT_DATA_UINT64, "queue/nr_requests", "requests that can wait in the queue"),
-	KS_TEXT_K("write_cache", "queue/write_cache", "write back if the device has a cache that must be flushed"),
+	KS_TEXT_STATE_K("write_cache", "queue/write_cache",
+	    "write back if the device has a cache that must be flushed"),
 	KIBIBYTES("read_ahead", "queue/read_ahead_kb", "how much is read ahead"),
 	KIBIBYTES("max_sectors", "queue/max_sectors_kb", "size of the largest request"),
 	KS_FIELD_END

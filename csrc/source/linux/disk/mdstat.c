@@ -13,20 +13,20 @@ enum { A_STATE, A_LEVEL, A_REQUIRED, A_ACTIVE, A_FAILED, A_SPARE, A_BLOCKS, A_SY
 	{ KS_META_TIMES(stat, KS_KIND_GAUGE, KSTAT2_NVMT_CNT, 1024, unit, desc), KSTAT_DATA_UINT64, NULL }
 
 static const struct ks_field fields[] = {
-	[A_STATE] = KS_TEXT("state", KSTAT_DATA_STRING, "active or inactive"),
+	[A_STATE] = KS_TEXT_STATE("state", KSTAT_DATA_STRING, "active or inactive"),
 	[A_LEVEL] = KS_TEXT("level", KSTAT_DATA_STRING, "how the array uses its disks: raid1, raid5 and so on"),
 	[A_REQUIRED] = KS_GAUGE("disks_required", KSTAT_DATA_UINT64, "disks that the array needs to be complete"),
 	[A_ACTIVE] = KS_GAUGE("disks_active", KSTAT_DATA_UINT64, "disks of the array that work"),
 	[A_FAILED] = KS_GAUGE("disks_failed", KSTAT_DATA_UINT64, "disks of the array that failed"),
 	[A_SPARE] = KS_GAUGE("disks_spare", KSTAT_DATA_UINT64, "disks of the array in reserve"),
 	[A_BLOCKS] = KIBIBYTES("blocks", "KiB", "size of the array"),
-	[A_SYNC] = KS_TEXT("sync", KSTAT_DATA_STRING,
+	[A_SYNC] = KS_TEXT_STATE("sync", KSTAT_DATA_STRING,
 	    "check or rebuild of the array that runs: recovery, resync, check"),
 	[A_SYNC_DONE] = KIBIBYTES("sync_done", "KiB",
 	    "data that the running check or rebuild of the array has gone over"),
 	[A_SYNC_SPEED] = KIBIBYTES("sync_speed", "KiB/s",
 	    "speed of the running check or rebuild of the array"),
-	[A_ACTIVITY] = KS_TEXT("activity", KSTAT_DATA_STRING,
+	[A_ACTIVITY] = KS_TEXT_STATE("activity", KSTAT_DATA_STRING,
 	    "what the array does: active, inactive, recovering, resync or check"),
 	[A_SYNCED] = KIBIBYTES("blocks_synced", "KiB",
 	    "data of the array that is the same on its disks: all, unless a check or rebuild runs"),

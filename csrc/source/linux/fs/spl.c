@@ -191,7 +191,7 @@ read_io(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 }
 
 static const struct ks_field state_fields[] = {
-	KS_TEXT("state", KSTAT_DATA_STRING, "state of the pool, ONLINE if all is well"),
+	KS_TEXT_STATE("state", KSTAT_DATA_STRING, "state of the pool, ONLINE if all is well"),
 	KS_FIELD_END
 };
 

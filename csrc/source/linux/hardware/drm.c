@@ -64,11 +64,11 @@ static const struct ks_field fields[] = {
 	    "errors of an AMD GPU's memory that could not be corrected"),
 	KS_COUNT_K("ecc_corrected", KSTAT_DATA_UINT64, "device/ras/umc_err_count?ce:",
 	    "errors of an AMD GPU's memory that were corrected"),
-	KS_TEXT_K("link_speed", "device/current_link_speed", "rate of each lane of the PCIe link"),
+	KS_TEXT_STATE_K("link_speed", "device/current_link_speed", "rate of each lane of the PCIe link"),
 	LANES("link_width", "device/current_link_width", "lanes of the PCIe link in use"),
 	KS_TEXT_K("link_speed_max", "device/max_link_speed", "highest rate of each lane of the PCIe link"),
 	LANES("link_width_max", "device/max_link_width", "most lanes that the PCIe link can have"),
-	KS_TEXT_K("power_state", "device/power_state", "state of its power supply: D0 is on"),
+	KS_TEXT_STATE_K("power_state", "device/power_state", "state of its power supply: D0 is on"),
 	KS_TEXT_K("unique_id", "device/unique_id", "identifier of the GPU"),
 	KS_FIELD_END
 };

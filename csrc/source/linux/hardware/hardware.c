@@ -25,8 +25,8 @@ static const struct ks_field thermal_fields[] = {
 	    "what the first measure is: active, passive, hot, critical"),
 	MILLIDEGREES("trip_point_1", "trip_point_1_temp", "temperature at which the second measure is taken"),
 	KS_TEXT_K("trip_point_1_type", "trip_point_1_type", "what the second measure is"),
-	KS_TEXT_K("policy", "policy", "the governor that chooses the measures"),
-	KS_TEXT_K("mode", "mode", "enabled if the kernel acts on the temperature"),
+	KS_TEXT_STATE_K("policy", "policy", "the governor that chooses the measures"),
+	KS_TEXT_STATE_K("mode", "mode", "enabled if the kernel acts on the temperature"),
 	KS_FIELD_END
 };
 
@@ -36,12 +36,12 @@ static const struct ks_field thermal_fields[] = {
 
 static const struct ks_field supply_fields[] = {
 	KS_TEXT_K("type", "type", "kind of supply: Mains, Battery, UPS, USB"),
-	KS_TEXT_K("status", "status", "Charging, Discharging, Not charging or Full"),
+	KS_TEXT_STATE_K("status", "status", "Charging, Discharging, Not charging or Full"),
 	KS_STATE_K("online", "online", "1 if the supply delivers power, 0 if not"),
 	KS_STATE_K("present", "present", "1 if the battery is in its place"),
 	PERCENT("capacity", "capacity", "charge of the battery, as it says itself"),
-	KS_TEXT_K("capacity_level", "capacity_level", "charge of the battery in a word"),
-	KS_TEXT_K("health", "health", "condition of the battery in a word"),
+	KS_TEXT_STATE_K("capacity_level", "capacity_level", "charge of the battery in a word"),
+	KS_TEXT_STATE_K("health", "health", "condition of the battery in a word"),
 	EVENTS("cycle_count", "cycle_count", "times that the battery was charged and used up"),
 	MICRO("voltage_now", VOLT, "uV", "voltage of the supply"),
 	MICRO("voltage_min_design", VOLT, "uV", "lowest voltage that the battery is made for"),
@@ -216,9 +216,9 @@ static const struct ks_field port_fields[] = {
 #define FC(stat, desc) EVENTS(stat, "statistics/" stat, desc)
 
 static const struct ks_field fc_fields[] = {
-	KS_TEXT_K("port_state", "port_state", "state of the port: Online, Linkdown and so on"),
+	KS_TEXT_STATE_K("port_state", "port_state", "state of the port: Online, Linkdown and so on"),
 	KS_TEXT_K("port_type", "port_type", "how the port is attached"),
-	KS_TEXT_K("speed", "speed", "speed of the link in words"),
+	KS_TEXT_STATE_K("speed", "speed", "speed of the link in words"),
 	KS_TEXT_K("port_name", "port_name", "worldwide name of the port"),
 	KS_TEXT_K("node_name", "node_name", "worldwide name of the adapter"),
 	KS_TEXT_K("symbolic_name", "symbolic_name", "model, firmware and driver"),
@@ -226,7 +226,7 @@ static const struct ks_field fc_fields[] = {
 	KS_TEXT_K("fabric_name", "fabric_name", "worldwide name of the fabric"),
 	KS_TEXT_K("supported_classes", "supported_classes", "classes of service that the port offers"),
 	KS_TEXT_K("supported_speeds", "supported_speeds", "speeds that the port can use"),
-	KS_TEXT_K("dev_loss_tmo", "dev_loss_tmo", "seconds after which a remote port that is gone is given up"),
+	KS_TEXT_STATE_K("dev_loss_tmo", "dev_loss_tmo", "seconds after which a remote port that is gone is given up"),
 	FC("rx_frames", "frames received"),
 	FC("tx_frames", "frames sent"),
 	WORDS("rx_words", "statistics/rx_words", "data received, in words of four bytes"),
@@ -254,17 +254,17 @@ static const struct ks_field fc_fields[] = {
 
 static const struct ks_field watchdog_fields[] = {
 	KS_TEXT_K("identity", "identity", "kind of watchdog"),
-	KS_TEXT_K("state", "state", "active if the machine is reset when nobody calls it"),
+	KS_TEXT_STATE_K("state", "state", "active if the machine is reset when nobody calls it"),
 	KS_OF("bootstatus", KS_KIND_GAUGE, KSTAT2_NVMT_FLAGS, KSTAT_DATA_UINT32, "", "bootstatus",
 	    "why the machine was started, as the watchdog's bits; 0 if not by the watchdog"),
 	KS_STATE_K("nowayout", "nowayout", "1 if it cannot be stopped"),
 	SECONDS("timeout", "timeout", "time without a call after which the machine is reset"),
 	SECONDS("timeleft", "timeleft", "time that is left of it"),
 	SECONDS("pretimeout", "pretimeout", "time before the reset at which it warns"),
-	KS_TEXT_K("pretimeout_governor", "pretimeout_governor", "what the warning does: noop or panic"),
+	KS_TEXT_STATE_K("pretimeout_governor", "pretimeout_governor", "what the warning does: noop or panic"),
 	GAUGE("fw_version", "fw_version", "version of its firmware"),
 	KS_STATE_K("access_cs0", "access_cs0", "1 if the machine was started from the second flash memory"),
-	KS_TEXT_K("status", "status", "what the watchdog says of itself, as its bits"),
+	KS_TEXT_STATE_K("status", "status", "what the watchdog says of itself, as its bits"),
 	KS_TEXT_K("options", "options", "what the watchdog can do, as its bits"),
 	KS_FIELD_END
 };
@@ -272,7 +272,8 @@ static const struct ks_field watchdog_fields[] = {
 /* --- NVMe controllers --------------------------------------------------------------------------------- */
 
 static const struct ks_field nvme_fields[] = {
-	KS_TEXT_K("state", "state", "live, or what the controller is doing: resetting, connecting, deleting, dead"),
+	KS_TEXT_STATE_K("state", "state",
+	    "live, or what the controller is doing: resetting, connecting, deleting, dead"),
 	KS_TEXT_K("model", "model", "model of the controller"),
 	KS_TEXT_K("serial", "serial", "serial number of the controller"),
 	KS_TEXT_K("firmware_rev", "firmware_rev", "revision of the firmware of the controller"),

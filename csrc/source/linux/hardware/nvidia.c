@@ -39,7 +39,7 @@ enum { G_STATE, G_NAME, G_UUID, G_BUS, G_DRIVER, G_UTIL, G_MEMORY_UTIL, G_TOTAL,
 	G_ROWS_FAILED, G_PCIE_GEN, G_PCIE_WIDTH, G_PCIE_GEN_MAX, G_PCIE_WIDTH_MAX };
 
 static const struct ks_field gpu_fields[] = {
-	[G_STATE] = KS_TEXT("state", KSTAT_DATA_STRING, "\"ok\", or why there are no figures"),
+	[G_STATE] = KS_TEXT_STATE("state", KSTAT_DATA_STRING, "\"ok\", or why there are no figures"),
 	[G_NAME] = KS_TEXT_K("model", DCGM("DEV_NAME"), "what the GPU is called by its maker"),
 	[G_UUID] = KS_TEXT_K("uuid", DCGM("DEV_UUID"), "identifier of the GPU that no other one has"),
 	[G_BUS] = KS_TEXT_K("pci_bus_id", DCGM("DEV_PCI_BUSID"), "address of the GPU on the PCI bus"),
@@ -69,7 +69,7 @@ static const struct ks_field gpu_fields[] = {
 	    "performance state: 0 is the fastest, 15 the slowest"),
 	[G_REASONS] = NUMBER("throttle_reasons", FLAGS, "", DCGM("DEV_CLOCK_THROTTLE_REASONS"),
 	    "why the clocks are not at their highest, as NVML's bits"),
-	[G_THROTTLE] = KS_TEXT("throttle", KSTAT_DATA_STRING,
+	[G_THROTTLE] = KS_TEXT_STATE("throttle", KSTAT_DATA_STRING,
 	    "what keeps the clocks from their highest, in words with commas; \"none\" if nothing does"),
 	[G_BY_POWER] = KS_STATE_K("throttled_power", NULL, "1 if the clocks are lowered because of the power drawn"),
 	[G_BY_HEAT] = KS_STATE_K("throttled_heat", NULL, "1 if the clocks are lowered because of the temperature"),

@@ -42,7 +42,7 @@ static const struct ks_field frequency_fields[] = {
 	KILOHERTZ("max", "scaling_max_freq", "highest frequency that the kernel may set"),
 	KILOHERTZ("hardware_min", "cpuinfo_min_freq", "lowest frequency that the CPU can run at"),
 	KILOHERTZ("hardware_max", "cpuinfo_max_freq", "highest frequency that the CPU can run at"),
-	KS_TEXT_K("governor", "cpufreq/scaling_governor", "what chooses the frequency"),
+	KS_TEXT_STATE_K("governor", "cpufreq/scaling_governor", "what chooses the frequency"),
 	KS_TEXT_K("driver", "cpufreq/scaling_driver", "what sets the frequency"),
 	KS_FIELD_END
 };

@@ -26,7 +26,7 @@ const struct ks_field ks_process_fields[] = {
 	    "effective user, who owns the process's directory in /proc"),
 	[P_TTYDEV] = KS_UNITS("ttydev", KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_UINT32, "",
 	    "controlling terminal, as a device number; absent without one"),
-	[P_STATE] = KS_TEXT("state", KSTAT_DATA_CHAR,
+	[P_STATE] = KS_TEXT_STATE("state", KSTAT_DATA_CHAR,
 	    "R runs or waits for a CPU, S sleeps, D sleeps and no signal wakes it, T stopped, t traced, Z zombie, I idle"),
 	[P_CLNAME] = KS_TEXT("clname", KSTAT_DATA_CHAR, "scheduling class: TS, FIFO, RR, BATCH, IDLE, DEADLINE, EXT"),
 	[P_FNAME] = KS_TEXT("fname", KSTAT_DATA_STRING,

@@ -79,7 +79,7 @@ enum { C_SOURCE, C_SYNCHRONIZED, C_OFFSET, C_FREQUENCY, C_MAX_ERROR, C_ESTIMATED
 	KS_FRACT(stat, KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, KSTAT_DATA_INT64, 1000000, "us", desc)
 
 static const struct ks_field clock_fields[] = {
-	[C_SOURCE] = KS_TEXT_K("source", "current_clocksource", "the hardware that time is read from"),
+	[C_SOURCE] = KS_TEXT_STATE_K("source", "current_clocksource", "the hardware that time is read from"),
 	[C_SYNCHRONIZED] = KS_GAUGE("synchronized", KSTAT_DATA_UINT32,
 	    "1 if a daemon keeps the clock in step with others"),
 	[C_OFFSET] = KS_FRACT("offset", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, KSTAT_DATA_INT64, 1000000000, "ns",
