@@ -14,12 +14,15 @@ function nginxModules() {
     .slice(0, MOST_NGINX);
 }
 
-// All of a small instance; of one with many rows what the cards need.
+function isSmall(module) {
+  return kstats.filter((k) => k.module === module).length <= MOST_LABELLED;
+}
+
+// All of a small instance; of one with many rows, which would cost nginx too much each time, what it has once.
 function nginxSelectors() {
   return nginxModules().flatMap((module) => {
     const plain = selectorOf({ module, instance: 0, name: "" });
-    if (kstats.filter((k) => k.module === module).length <= MOST_LABELLED) return [plain];
-    return [`${plain}:/^([1-5](xx|\\d\\d)|(request|response)_bytes)$/`, `${plain}nginx,connections`];
+    return [isSmall(module) ? plain : plain + "nginx,connections"];
   });
 }
 
@@ -34,7 +37,7 @@ function isIdle(k) {
 
 // Kstats of a class, of those instances, without rows of refused labels that were never needed.
 function nginxRows(now, name) {
-  const modules = new Set(nginxModules());
+  const modules = new Set(nginxModules().filter((module) => name === "nginx" || isSmall(module)));
   return [...now.values()].filter((k) => modules.has(k.module) && k.class === name && !(isRefuge(k) && isIdle(k)));
 }
 
@@ -89,13 +92,17 @@ function meanOf(k, now, before, value) {
 
 const NGINX = { parent: nginxCards, published: true };
 
-chartCard("Requests", [{ label: "2xx" }, { label: "3xx" }, { label: "4xx" }, { label: "5xx" }, { label: "1xx" }],
+chartCard("Requests", [{ label: "2xx" }, { label: "3xx" }, { label: "4xx" }, { label: "5xx" }, { label: "1xx" }, { label: "any" }],
   { unit: "/s", stacked: true }, nginxSelectors, (now, before) => {
-    const rows = nginxRows(now, "http");
+    const rows = nginxRows(now, "http"), once = nginxRows(now, "nginx");
     nginxSection.hidden = !nginxModules().length;
-    if (!rows.length) return {};
+    if (!rows.length) {
+      const all = totalRate(once, before, "requests");
+      return once.length ? { values: [null, null, null, null, null, all], headline: all == null ? "" : UNITS["/s"].write(all),
+        note: "too many rows for this page: /metrics has them" } : {};
+    }
     const rates = codeRates(rows, before), bytes = ["request_bytes", "response_bytes"].map((n) => totalRate(rows, before, n));
-    return { values: [rates[2], rates[3], rates[4], rates[5], rates[1]], headline: rates[0] == null ? "" : UNITS["/s"].write(rates[0]),
+    return { values: [rates[2], rates[3], rates[4], rates[5], rates[1], null], headline: rates[0] == null ? "" : UNITS["/s"].write(rates[0]),
       note: bytes[0] == null ? "" : bytes.map((b, i) => UNITS["bytes/s"].write(b) + (i ? " sent" : " received")).join(", ") };
   }, NGINX);
 

@@ -6,7 +6,7 @@ local rows = require("kstat.nginx.rows")
 ffi.cdef([[
 typedef volatile unsigned long kstat_nginx_atomic;
 extern kstat_nginx_atomic *ngx_stat_accepted, *ngx_stat_handled, *ngx_stat_active, *ngx_stat_reading,
-  *ngx_stat_writing, *ngx_stat_waiting;
+  *ngx_stat_writing, *ngx_stat_waiting, *ngx_stat_requests;
 ]])
 
 local M = {}
@@ -14,7 +14,7 @@ local M = {}
 local methods = {}
 local meta = { __index = methods }
 
-local CONNECTIONS = { "active", "reading", "writing", "waiting", "accepted", "handled" }
+local CONNECTIONS = { "active", "reading", "writing", "waiting", "accepted", "handled", "requests" }
 
 --- Whether there are as many rows as there may be.
 -- @function server:is_full
@@ -206,7 +206,8 @@ function M.new(pub, options, reloaded)
     statistics = {}
     for i, name in ipairs(CONNECTIONS) do
       statistics[i] = i <= 4 and gauge(name, name == "writing" and SERVED or STATES) or
-        { name = name, desc = "connections that were " .. name }
+        { name = name, desc = name == "requests" and "requests of all servers, with those that log() does not count" or
+          "connections that were " .. name }
     end
     k, message = pub:named({ name = "nginx,connections", class = "nginx", shards = 1, statistics = statistics })
     if not k then
