@@ -221,7 +221,7 @@ ks_metric_named_family(struct ks_metric_families *f, const char *name, enum ks_m
 		return KS_NO_SLOT;
 	taken = walk_names(f, at, type, KS_NO_SLOT);
 	if (taken == KS_NO_SLOT)
-		return add_family(f, at, type, "", desc != NULL ? desc : "");
+		return add_family(f, at, type, "", desc != NULL && desc[0] != '\0' ? desc : name);
 	taken = fits(f, &f->family[taken], f->text.len - at, type, "", KS_NO_SLOT) ? taken : KS_NO_SLOT;
 	f->text.len = at;
 	return taken;

@@ -78,7 +78,8 @@ uint32_t ks_metric_stat(struct ks_metric_families *f, uint32_t kstat, const char
 bool ks_metric_stat_again(struct ks_metric_families *f, uint32_t kstat, uint32_t stat, const char *name);
 
 /*
- * Returns the number of the family of this name and type, which its first kstat describes: desc, or NULL. KS_NO_SLOT:
+ * Returns the number of the family of this name and type, which its first kstat describes: desc, or NULL; HELP has
+ * the name then. KS_NO_SLOT:
  * the name belongs to another one, or errno is ENOMEM.
  */
 uint32_t ks_metric_named_family(struct ks_metric_families *f, const char *name, enum ks_metric_type type,

@@ -246,7 +246,8 @@ find_family(struct ks_metric_samples *s, size_t i, const struct ks_metric_name *
 	if (s->named[i] == KS_NO_SLOT) {
 		const struct ks_meta *m = ks_chain_meta(s->kc, s->ksp, name->stat);
 
-		s->named[i] = ks_metric_named_family(&s->families, name->family, name->type, m != NULL ? m->desc : NULL);
+		s->named[i] = ks_metric_named_family(&s->families, name->family, name->type, m != NULL ? m->desc :
+		    name->kind == KS_METRIC_ALWAYS ? "what the labels say" : NULL);
 	}
 	return s->named[i];
 }

@@ -414,7 +414,7 @@ add_quantile(struct ks_metric_samples *s, const struct ks_pair *p, size_t len, c
 	ks_metric_add_label(&s->labels, own, "quantile", quantile, strlen(quantile));
 	ks_buf_addc(&s->labels, '\0');
 	return add_sample(s, find_stat(s, name, (size_t)n < sizeof(name) ? (size_t)n : sizeof(name) - 1,
-	    KS_METRIC_GAUGE, m), KS_PART_VALUE, own, &p->value);
+	    KS_METRIC_SUMMARY, m), KS_PART_VALUE, own, &p->value);
 }
 
 static const struct {

@@ -347,7 +347,7 @@ end
       assert.equal("5", values['kstat_mod_temp_bucket{le="+Inf"}'])
       assert.is_nil(values.kstat_mod_rtt_sum_seconds)
       assert.truthy(classic:find("# TYPE kstat_mod_rtt_seconds histogram\n", 1, true))
-      assert.truthy(classic:find("# TYPE kstat_mod_len_quantile_bytes gauge\n", 1, true))
+      assert.truthy(classic:find("# TYPE kstat_mod_len_quantile_bytes summary\n", 1, true))
       if readers.has_reader and readers.has_promtool then
         readers.check_classic("\n" .. classic, "blob")
         readers.check_open(open, "blob")
