@@ -641,6 +641,12 @@ describe("kstatlua use of a capture", function()
       return capture.kstat("unix", 0, "vm_events", "misc", 1, 0, i * 10, ('"oom_kill":%d'):format(i))
     end)
     assert.same({ "pressure 90%", "gzip[9] 90%" }, { rows["cpu all"].why, rows["cpu all"].who })
+    local two = '"state":"S","size":9,"nlwp":2'
+    local pids = rows_with('"used":1', process(1, "init", '"state":"S","nlwp":3'), process(2, "sh", two),
+      process(3, "sh", two), function(i)
+        return capture.kstat("unix", 0, "tables", "misc", 1, 0, i * 10, '"threads":99,"pid_max":100')
+      end)["table pids"]
+    assert.same({ "entries 99%, full 99%", "sh 4 threads, init 3 threads" }, { pids.why, pids.who })
     assert.same({ "pressure 30%, oom kills 1", "gzip[9] 4 faults/s, web.service" },
       { rows["memory all"].why, rows["memory all"].who })
   end)
@@ -687,6 +693,27 @@ describe("kstatlua use", function()
       local limited = limit.warning or limit.critical
       assert.is_true(not limited or limit[1] == "fs" or known[limit[1] .. " " .. limit[3]], limit[3])
     end
+  end)
+
+  it("says of the sicknesses of doc/use.md what that page quotes, as far as its limits are concerned", function()
+    local limits, rows = {}, 0
+    for _, limit in ipairs(require("kstat.use.resources").limits) do
+      limits[limit[1] .. " " .. limit[3]] = limit
+    end
+    local row = "\n|[^|]+|[^|]+| (%l+) [^|]- (%l+): ([^|]+) |"
+    for resource, state, reasons in run.read_file("doc/use.md"):gmatch(row) do
+      local worst = 0
+      for reason in reasons:gsub(" %b()", ""):gsub("; .*", ""):gmatch("[^,]+") do
+        local what, value = reason:match("^ ?(%D-) ([%d.]+)")
+        local limit = assert(limits[resource .. " " .. tostring(what)], reason)
+        value = tonumber(value)
+        worst = math.max(worst, limit.critical and value >= limit.critical and 2 or 1)
+        assert.is_true(value >= (limit.warning or limit.critical), reason)
+      end
+      assert.equal(({ "warning", "critical" })[worst], state, reasons)
+      rows = rows + 1
+    end
+    assert.is_true(rows >= 30, rows)
   end)
 
   it("shows with -x what is not ok, or that all is", function()

@@ -89,12 +89,19 @@ function culprits.pressure(d)
   end
 end
 
---- Those that have most threads.
+--- The programs that have most threads, all their processes together.
 -- @tparam difference d
 -- @treturn function
 function culprits.threads(d)
-  return processes(d, "process", function(k) return figures.now(k, "nlwp") end,
-    function(n) return ("%d threads"):format(n) end)
+  return function()
+    local first, sums = {}, {}
+    for k in d:each({ class = "process" }) do
+      first[#first + 1] = not sums[k.name] and k or nil
+      sums[k.name] = (sums[k.name] or 0) + (figures.now(k, "nlwp") or 0)
+    end
+    return top(first, function(k) return sums[k.name] end, function(k) return k.name end,
+      function(n) return ("%d threads"):format(n) end)
+  end
 end
 
 --- Those that read and write most on disks: processes, or else control groups.
