@@ -13,7 +13,7 @@ enum { N_TOTAL, N_RUNNING, N_SLEEPING, N_UNINTERRUPTIBLE, N_STOPPED, N_TRACED, N
 #define NUMBER(stat, desc) KS_GAUGE(stat, KSTAT_DATA_UINT32, desc)
 
 static const struct ks_field fields[] = {
-	[N_TOTAL] = NUMBER("total", "processes, those that ended and were not waited for included"),
+	[N_TOTAL] = NUMBER("all", "processes, those that ended and were not waited for included"),
 	[N_RUNNING] = NUMBER("running", "processes that run or wait for a CPU (state R)"),
 	[N_SLEEPING] = NUMBER("sleeping", "processes that sleep until something happens or a signal comes (state S)"),
 	[N_UNINTERRUPTIBLE] = NUMBER("uninterruptible",
