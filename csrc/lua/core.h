@@ -28,6 +28,7 @@ int luaopen_kstat_core(struct lua_State *L);
 	part(stats_template)  /* stats_template.c: the same, templates */ \
 	part(recorder)        /* recorder.c: writing recordings */ \
 	part(exposition)      /* exposition.c: kstats as metrics */ \
+	part(idle)            /* idle.c: rows in which nothing is counted */ \
 	part(histogram)       /* histogram.c */ \
 	part(terminal)        /* terminal.c */ \
 	part(line)            /* line.c: lines of a table */ \

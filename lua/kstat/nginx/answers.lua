@@ -88,6 +88,8 @@ local function return_machine(ks)
   end
 end
 
+M.rester = families.rester
+
 --- Closes the chain of the machine if nobody asked for it lately, and scrapes that were ended from outside.
 -- @tparam server server
 function M.rest(server)

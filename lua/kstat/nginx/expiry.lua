@@ -1,54 +1,48 @@
 --- Removing rows in which nothing was counted for a while.
+local core = require("kstat.core")
+
 local M = {}
 
-local CLASSES = { http = true, upstream = true, app_counter = true, app_histogram = true, http_time = true,
-  upstream_time = true, app_histogram_time = true, stream = true, stream_time = true }
+-- The classes whose numbers say whether something was counted in a row.
+local CLASSES = { "http", "upstream", "stream", "app_counter", "app_histogram_time" }
 
--- What a kstat has counted, and its labels' row: a kstat of times belongs to the row that it is called after.
-local function look(k)
-  local sum, is_other = 0, true
-  for statistic, value in k:stats() do
-    if type(value) == "string" then
-      is_other = is_other and value == "other"
-    elseif type(value) == "number" and not statistic:find("_p%d+$") then
-      sum = sum + value
+-- Whether a row is one of refused labels, or has no labels: those stay.
+local function stays(server, name)
+  for _, set in pairs({ server.requests, server.upstreams or {}, server.streams or {} }) do
+    if set.refuge_name == name then
+      return true
     end
   end
-  return sum, is_other, (k.name:gsub(",time$", ""))
+  for _, set in ipairs(server.own) do
+    if set.refuge_name == name or "app," .. set.statistic == name then
+      return true
+    end
+  end
+  return false
 end
 
 --- Makes a function that removes what is idle. One worker calls it now and then.
 -- @tparam server server
--- @tparam function open_chain returns a chain of this nginx's kstats
--- @tparam number seconds how long a row may be idle
+-- @number seconds how long a row may be idle
+-- @tparam function rest called often; it may yield
 -- @treturn function function(now)
-function M.new(server, open_chain, seconds)
-  local seen = {}
+function M.new(server, seconds, rest)
+  local idle, is_busy = core.idle(), false
   return function(now)
-    local ks = open_chain()
-    if not ks then
+    if is_busy or server.is_damaged then
       return
     end
-    local sums, kept = {}, {}
-    for _, k in ipairs(ks:sample():select(server.options.name .. ":0")) do
-      if CLASSES[k.class] then
-        local sum, is_other, name = look(k)
-        sums[name] = (sums[name] or 0) + sum
-        kept[name] = kept[name] or is_other and not k.class:find("_time$")
-      end
-    end
-    for name, sum in pairs(sums) do
-      if not seen[name] or seen[name].sum ~= sum then
-        seen[name] = { sum = sum, since = now }
-      elseif now - seen[name].since >= seconds and not kept[name] then
+    is_busy = true
+    local name = idle:begin(server.pub:path()) and ""
+    while name do
+      name = name:gsub(",time$", "")
+      if name ~= "" and not stays(server, name) then
         server:remove_row(name)
       end
+      rest()
+      name = idle:next(CLASSES, now, seconds)
     end
-    for name in pairs(seen) do
-      if not sums[name] then
-        seen[name] = nil
-      end
-    end
+    is_busy = false
   end
 end
 

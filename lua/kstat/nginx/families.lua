@@ -156,8 +156,9 @@ end
 
 -- --- writing -----------------------------------------------------------------------------------------
 
--- Makes a function that lets other requests go on, if this one kept the worker busy for most of a millisecond.
-local function rester()
+--- Makes a function that lets other requests go on, if this one kept the worker busy for most of a millisecond.
+-- @treturn function
+function M.rester()
   local since = core.hrtime()
   return function()
     if core.hrtime() - since > 0.0007 then
@@ -210,7 +211,7 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message: the kstats cannot be read, and nothing was emitted
 function M.render(server, format, emit)
-  local started, rest = core.hrtime(), rester()
+  local started, rest = core.hrtime(), M.rester()
   server.kept = server.kept or core.kept_blobs()
   local exposition, message = core.rows(server.pub:path(), server.options.name, table_of(server), #COUNTED, format,
     server.kept)

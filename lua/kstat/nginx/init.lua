@@ -210,7 +210,7 @@ end
 local function make_tick(server)
   local expire = server.options.expire
   local is_first = ngx.worker.id() == 0
-  local clean = expire and is_first and expiry.new(server, function() return server:chain() end, expire)
+  local clean = expire and is_first and expiry.new(server, expire, answers.rester())
   local read_stream = is_first and server.streams and stream.reader(server)
   local last = ngx.now()
   return function(premature)
