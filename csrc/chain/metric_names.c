@@ -139,9 +139,12 @@ add_label(struct ks_metric_samples *s, const struct ks_metric_label *l)
 
 /* --- names that match many statistics ------------------------------------------------------------------ */
 
-/* Appends a text with another one in the place of its '*'. Names hold some bytes alone: '_' stands for others. */
+/*
+ * Appends a text with another one in the place of its '*'. Of that, '_' stands for bytes that a name cannot hold, or
+ * that cannot be within the quotes of a label.
+ */
 static void
-add_filled(struct ks_buf *b, const char *text, struct part part)
+add_filled(struct ks_buf *b, const char *text, struct part part, bool is_label)
 {
 	for (; *text != '\0' && *text != '%'; text++) {
 		size_t at = b->len;
@@ -151,8 +154,10 @@ add_filled(struct ks_buf *b, const char *text, struct part part)
 			continue;
 		}
 		for (size_t i = 0; i < part.n; i++) {
-			if (part.p[i] != ')')
-				ks_buf_addc(b, ks_is_metric_byte(part.p[i]) ? part.p[i] : '_');
+			bool fits = is_label ? strchr("\"\\\n", part.p[i]) == NULL : ks_is_metric_byte(part.p[i]);
+
+			if (is_label || part.p[i] != ')')
+				ks_buf_addc(b, fits ? part.p[i] : '_');
 		}
 		if (*text == '^' && b->len > at && b->data[at] >= 'a' && b->data[at] <= 'z')
 			b->data[at] = (char)(b->data[at] - 'a' + 'A');
@@ -168,7 +173,7 @@ find_matching_family(struct ks_metric_samples *s, const struct ks_metric_group *
 	struct ks_buf *b = &s->taken;
 
 	ks_buf_reset(b);
-	add_filled(b, name->family, part);
+	add_filled(b, name->family, part, false);
 	if (unit[0] != '\0') {
 		ks_buf_addc(b, '_');
 		ks_buf_adds(b, unit);
@@ -190,7 +195,7 @@ add_own_labels(struct ks_metric_samples *s, const char *labels, struct part part
 
 	if (labels[0] == '\0')
 		return 0;
-	add_filled(&s->labels, labels, part);
+	add_filled(&s->labels, labels, part, true);
 	ks_buf_addc(&s->labels, '\0');
 	return own;
 }

@@ -359,6 +359,18 @@ return {
     node_timex_tai_offset_seconds           tai               1
     node_timex_tick_seconds                 tick              1e6
   ]] },
+  { "arp", "neighbour:0:links", labels = {}, "node_arp_entries * 1 device=\"*\"\n" },
+  { "udp_queues", "sockets:0:udp_queues", 'node_udp_queues rx_queue 1 ip="v4",queue="rx"\n'
+    .. 'node_udp_queues tx_queue 1 ip="v4",queue="tx"\n' },
+  { "udp_queues", "sockets:0:udp6_queues", 'node_udp_queues rx_queue 1 ip="v6",queue="rx"\n'
+    .. 'node_udp_queues tx_queue 1 ip="v6",queue="tx"\n' },
+  { "ipvs", "ipvs:0:all", [[
+    node_ipvs_connections_total       connections  1
+    node_ipvs_incoming_bytes_total    inbytes      1
+    node_ipvs_incoming_packets_total  inpackets    1
+    node_ipvs_outgoing_bytes_total    outbytes     1
+    node_ipvs_outgoing_packets_total  outpackets   1
+  ]] },
   { "conntrack", "conntrack:0:nf_conntrack", [[
     node_nf_conntrack_entries             entries         1
     node_nf_conntrack_entries_limit       entries_max     1
