@@ -89,7 +89,7 @@ end
 function M.init(dict_name, options)
   options = type(options) == "string" and { prefix = options } or type(options) == "table" and options or {}
   local prefix = options.prefix or ""
-  local kn = nginx.setup({ name = dict_name or "prometheus_metrics", max_rows = MOST_ROWS, labels = {},
+  local kn = nginx.setup({ name = (dict_name or "prometheus_metrics"):sub(1, 30), max_rows = MOST_ROWS, labels = {},
     errors = prefix .. (options.error_metric_name or "nginx_metric_errors_total") })
   local self = setmetatable({ kn = kn, prefix = prefix }, meta)
   if ngx.get_phase() == "init_worker" then

@@ -158,6 +158,25 @@ local function gauge(name, desc, unit)
   return { name = name, kind = "gauge", desc = desc, unit = unit, meta = unit == "bytes" and "bytes" or nil }
 end
 
+local function publish_connections(server)
+  local statistics = {}
+  for i, name in ipairs(CONNECTIONS) do
+    statistics[i] = i <= 4 and gauge(name, name == "writing" and SERVED or STATES) or
+      { name = name, desc = name == "requests" and "requests of all servers, with those that log() does not count" or
+        "connections that were " .. name }
+  end
+  local k, message = server.pub:named({ name = "nginx,connections", class = "nginx", shards = 1,
+    statistics = statistics })
+  if not k then
+    return nil, message
+  end
+  server.connections = {}
+  for _, name in ipairs(CONNECTIONS) do
+    server.connections[name] = k:counter(name)
+  end
+  return true
+end
+
 --- Publishes what there is once.
 -- @tparam pub pub
 -- @tparam table options of setup()
@@ -202,31 +221,17 @@ function M.new(pub, options, reloaded)
   if not self.workers then
     return nil, message
   end
+  local ok = true
   if options.connections and pcall(nginx_counter, "active") then
-    statistics = {}
-    for i, name in ipairs(CONNECTIONS) do
-      statistics[i] = i <= 4 and gauge(name, name == "writing" and SERVED or STATES) or
-        { name = name, desc = name == "requests" and "requests of all servers, with those that log() does not count" or
-          "connections that were " .. name }
-    end
-    k, message = pub:named({ name = "nginx,connections", class = "nginx", shards = 1, statistics = statistics })
-    if not k then
-      return nil, message
-    end
-    self.connections = {}
-    for _, name in ipairs(CONNECTIONS) do
-      self.connections[name] = k:counter(name)
-    end
+    ok, message = publish_connections(self)
   end
-  if options.dicts then
+  if ok and options.dicts then
     self.dicts, message = rows.new(self, { prefix = "nginx,dict", class = "nginx_dict", labels = { "dict" },
       unlimited = true, shards = 1, statistics = { gauge("capacity", "sizes of lua_shared_dict", "bytes"),
       gauge("free", "whole pages of it that are free", "bytes") } })
-    if not self.dicts then
-      return nil, message
-    end
+    ok = self.dicts
   end
-  return self
+  return ok and self or nil, message
 end
 
 return M
