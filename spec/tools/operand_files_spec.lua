@@ -49,7 +49,7 @@ local cases = {
   { "-p lgrp:0:lgrp0", "/sys/devices/system/node", "/sys/kernel/uevent_seqnum" },
   { "-p hugepages:::", "/sys/kernel/mm/hugepages", "/sys/devices/system/node", "/sys/kernel/uevent_seqnum" },
   { "-p sockets:::", "/proc/net/sockstat", "/proc/net/sockstat6" },
-  { "-p neighbour:::", "/proc/net/stat", "/proc/sys/net" },
+  { "-p neighbour:::", "/proc/net/stat", "/proc/net/arp", "/proc/sys/net" },
   { "-p zone:::", "/proc/zoneinfo", "/proc/buddyinfo", "/sys/kernel/uevent_seqnum" },
   { "-p qdisc:::" },
   { "-p ext4:::", "/sys/fs", "/sys/kernel/uevent_seqnum", "/proc/fs/xfs" },

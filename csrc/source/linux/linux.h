@@ -51,7 +51,7 @@
 	X(hardware) X(power) \
 	X(numa) X(zone) X(buddy) X(swap) X(pool) \
 	X(block) X(mdstat) \
-	X(table) \
+	X(table) X(shared) \
 	X(cgroup)
 
 #define KS_SUBSYSTEM_ID(name) KS_SUB_##name,

@@ -1,7 +1,9 @@
 /*
- * neighbour.c - tables of the network with a limit: neighbours (ARP and NDISC) and tracked connections, from
- * /proc/net/stat and /proc/sys/net. SPDX-License-Identifier: MIT
+ * neighbour.c - tables of the network: neighbours (ARP and NDISC), of each link, too, and tracked connections, from
+ * /proc/net/stat, /proc/net/arp and /proc/sys/net; and the balanced connections of IPVS.
+ * SPDX-License-Identifier: MIT
  */
+#include "source/linux/described.h"
 #include "source/linux/linux.h"
 #include "source/linux/widen.h"
 
@@ -66,12 +68,15 @@ _Static_assert(sizeof(track_fields) / sizeof(track_fields[0]) <= MAX_FIELDS &&
 
 enum { PART_ARP, PART_NDISC, PART_TRACK, PART_COUNT };
 
+static const struct ks_file arp_list_file = { KS_ROOT_PROC, "net/arp", KS_MADE_BRIEFLY, false };
+static const struct ks_file ipvs_file = { KS_ROOT_PROC, "net/ip_vs_stats", KS_MADE_WHOLE, false };
+
 /* The kernel keeps the counters in 32 bits, for each CPU. */
 struct state {
 	struct ks_widened wide[PART_COUNT][MAX_FIELDS];
 };
 
-static const struct ks_part parts[PART_COUNT];
+static const struct ks_part parts[];
 
 /*
  * Adds up the lines of a table: a heading with names, then a line of hexadecimal numbers for each CPU. The number of
@@ -149,13 +154,98 @@ read_table(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 #define TABLE(module, name, fields_, file_, from_) \
 	KS_NAMED_PART(module, name, "misc", .fields = KS_TABLE(fields_), .read = read_table, .file = (file_), .from = (from_))
 
-static const struct ks_part parts[PART_COUNT] = {
+/* --- by link --------------------------------------------------------------------------------- */
+
+#define MOST_LINKS 256
+
+/*
+ * Adds how many neighbours each link has: the last word of a line of /proc/net/arp is the link. The lines of a link
+ * are mostly next to each other.
+ */
+static int
+add_links(struct ks_linux *lx, struct ks_text all, struct ks_record *r)
+{
+	struct { struct ks_text name; uint64_t entries; } link[MOST_LINKS];
+	struct ks_text line, word;
+	size_t n = 0, last = 0;
+
+	(void)ks_text_line(&all, &line); /* the heading */
+	while (ks_text_line(&all, &line)) {
+		struct ks_text name = { NULL, NULL };
+		size_t i, k;
+
+		while (ks_text_word(&line, &word))
+			name = word;
+		for (k = 0; name.p != NULL && k < n; k++) {
+			i = (last + k) % n;
+			if (ks_text_size(&link[i].name) == ks_text_size(&name) &&
+			    memcmp(link[i].name.p, name.p, ks_text_size(&name)) == 0)
+				break;
+		}
+		if (name.p == NULL || (k == n && n == MOST_LINKS))
+			continue;
+		last = k < n ? (last + k) % n : n;
+		if (k == n)
+			link[n++].entries = 0, link[last].name = name;
+		link[last].entries++;
+	}
+	for (size_t i = 0; i < n; i++) {
+		char stat[KSTAT_STRLEN];
+
+		ks_name_set(stat, sizeof(stat), link[i].name.p, ks_text_size(&link[i].name));
+		ks_named_u64(r, stat, link[i].entries);
+	}
+	(void)lx;
+	return 0;
+}
+
+static const struct ks_meta *
+links_meta(const char *stat)
+{
+	static const struct ks_meta entries = KS_META_GAUGE("", "");
+
+	return ks_linux_is_header(stat) ? NULL : ks_described_as(&entries, "IPv4 neighbours of the link ", stat,
+	    ", as ip -4 neighbour shows them");
+}
+
+/* --- IPVS -------------------------------------------------------------------------------------- */
+
+static const struct ks_field ipvs_fields[] = {
+	KS_COUNT("connections", KSTAT_DATA_UINT64, "connections that were given to servers, as ipvsadm --stats shows them"),
+	KS_COUNT("inpackets", KSTAT_DATA_UINT64, "packets that came for balanced services"),
+	KS_COUNT("outpackets", KSTAT_DATA_UINT64, "packets of servers that went back through this machine"),
+	KS_BYTES("inbytes", "bytes that came for balanced services"),
+	KS_BYTES("outbytes", "bytes of servers that went back through this machine"),
+	KS_FIELD_END
+};
+
+/* Two lines of heading, then a line of hexadecimal numbers. */
+static void
+collect_ipvs(struct ks_linux *lx, struct ks_text all, struct ks_values *vals)
+{
+	struct ks_text line;
+	uint64_t v;
+
+	(void)ks_text_line(&all, &line);
+	(void)ks_text_line(&all, &line);
+	if (!ks_text_line(&all, &line))
+		return;
+	for (size_t i = 0; i < 5 && ks_text_hex(&line, &v); i++)
+		ks_have(vals, i, v);
+	if ((vals->have >> 4 & 1) == 0)
+		ks_linux_odd_line(lx, lx->im, &line);
+}
+
+static const struct ks_part parts[] = {
 	[PART_ARP] = TABLE("neighbour", "arp", neighbour_fields, &arp_file,
 	    "/proc/net/stat/arp_cache, /proc/sys/net/ipv4/neigh"),
 	[PART_NDISC] = TABLE("neighbour", "ndisc", neighbour_fields, &ndisc_file,
 	    "/proc/net/stat/ndisc_cache, /proc/sys/net/ipv6/neigh"),
 	[PART_TRACK] = TABLE("conntrack", "nf_conntrack", track_fields, &track_count_file,
 	    "/proc/net/stat/nf_conntrack, /proc/sys/net/netfilter"),
+	KS_NAMED_PART("neighbour", "links", "misc", .add = add_links, .meta = links_meta, .file = &arp_list_file,
+	    KS_NAMES("eth0")),
+	KS_NAMED_PART("ipvs", "all", "misc", .fields = KS_TABLE(ipvs_fields), .collect = collect_ipvs, .file = &ipvs_file),
 };
 
 KS_SUBSYSTEM(neighbour, parts, .state_size = sizeof(struct state));

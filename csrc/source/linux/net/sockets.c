@@ -1,5 +1,6 @@
 /*
- * sockets.c - sockets by protocol, from /proc/net/sockstat and sockstat6: sockets:0:tcp, sockets:0:tcp6 and so on.
+ * sockets.c - sockets by protocol, from /proc/net/sockstat and sockstat6: sockets:0:tcp, sockets:0:tcp6 and so on; and
+ * what waits in those of UDP, from /proc/net/udp and udp6.
  * SPDX-License-Identifier: MIT
  */
 #include "source/linux/listing.h"
@@ -31,11 +32,55 @@ static const struct ks_field frag_fields[] = {
 	KS_FIELD_END
 };
 
+enum { Q_TX, Q_RX, Q_DROPS };
+
+static const struct ks_file udp_file = { KS_ROOT_PROC, "net/udp", KS_MADE_BRIEFLY, false };
+static const struct ks_file udp6_file = { KS_ROOT_PROC, "net/udp6", KS_MADE_BRIEFLY, false };
+
+static const struct ks_field queue_fields[] = {
+	[Q_TX] = AMOUNT("tx_queue", NULL, "bytes that wait to be sent in all UDP sockets, as ss -u shows them"),
+	[Q_RX] = AMOUNT("rx_queue", NULL, "bytes that wait to be read in all UDP sockets"),
+	[Q_DROPS] = GAUGE("drops", NULL, "packets that the sockets that are open now have dropped"),
+	KS_FIELD_END
+};
+
+/* Adds up " 46: 0100007F:0035 00000000:0000 07 00000000:00000000 ... drops"; the queues are behind the state. */
+static void
+collect_queues(struct ks_linux *lx, struct ks_text all, struct ks_values *vals)
+{
+	struct ks_text line, word;
+
+	(void)ks_text_line(&all, &line); /* the heading */
+	for (size_t i = Q_TX; i <= Q_DROPS; i++)
+		ks_have(vals, i, 0);
+	while (ks_text_line(&all, &line)) {
+		struct ks_text whole = line, queues = { NULL, NULL }, tx, rx;
+		uint64_t sent, received, drops = 0;
+
+		for (int i = 0; ks_text_word(&line, &word); i++) {
+			if (i == 4)
+				queues = word;
+			else if (i == 12 && !ks_text_u64(&word, &drops))
+				drops = 0;
+		}
+		if (queues.p == NULL || !ks_text_pair(&queues, &tx, &rx) || !ks_text_hex(&tx, &sent) ||
+		    !ks_text_hex(&rx, &received)) {
+			ks_linux_odd_line(lx, lx->im, &whole);
+			continue;
+		}
+		ks_have_more(vals, Q_TX, sent);
+		ks_have_more(vals, Q_RX, received);
+		ks_have_more(vals, Q_DROPS, drops);
+	}
+}
+
 static const struct ks_part parts[];
 
-/* What the line of each part begins with. */
+/* What the line of each part of sockstat begins with. */
 static const char *const lines[] = { "sockets:", "TCP:", "UDP:", "UDPLITE:", "RAW:", "FRAG:", "TCP6:", "UDP6:",
 	"UDPLITE6:", "RAW6:", "FRAG6:" };
+
+#define NLINES (sizeof(lines) / sizeof(lines[0]))
 
 static bool
 find_line(struct ks_text all, size_t part, struct ks_text *rest)
@@ -77,15 +122,19 @@ static const struct ks_part parts[] = {
 	SOCKETS("udplite6", &sockstat6_file, fields),
 	SOCKETS("raw6", &sockstat6_file, fields),
 	SOCKETS("frag6", &sockstat6_file, frag_fields),
+	KS_NAMED_PART("sockets", "udp_queues", "socket", .fields = KS_TABLE(queue_fields), .collect = collect_queues,
+	    .file = &udp_file, .named = true),
+	KS_NAMED_PART("sockets", "udp6_queues", "socket", .fields = KS_TABLE(queue_fields), .collect = collect_queues,
+	    .file = &udp6_file, .named = true),
 };
 
-_Static_assert(sizeof(lines) / sizeof(lines[0]) == sizeof(parts) / sizeof(parts[0]), "a part needs a line");
+_Static_assert(NLINES + 2 == sizeof(parts) / sizeof(parts[0]), "a part of sockstat needs a line");
 
 /* Kernels may be built without a protocol: then the file has no such line. */
 static bool
 has_line(struct ks_linux *lx, size_t part)
 {
-	const struct ks_image *im = ks_linux_try(lx, parts[part].file);
+	const struct ks_image *im = part < NLINES ? ks_linux_try(lx, parts[part].file) : NULL;
 	struct ks_text line;
 
 	return im == NULL || find_line(ks_text_of(im->data, im->len), part, &line);

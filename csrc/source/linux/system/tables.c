@@ -1,9 +1,12 @@
 /*
- * tables.c - the kernel's tables and how full they are, unix:0:tables; its random numbers, unix:0:entropy; and how the
+ * tables.c - the kernel's tables and how full they are, unix:0:tables; what runs, unix:0:os; its random numbers, unix:0:entropy; and how the
  * clock is kept, unix:0:clock. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/timex.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "source/linux/devices.h"
@@ -68,6 +71,79 @@ static const struct ks_field entropy_fields[] = {
 };
 
 static const struct ks_devices entropy = { .root = KS_ROOT_PROC, .path = "sys/kernel/random", .by = KS_BY_NAME };
+
+/* --- the system ------------------------------------------------------------------------------------- */
+
+enum { O_MACHINE = 4, O_NAME, O_ID, O_VERSION, O_PRETTY };
+
+static const struct ks_field os_fields[] = {
+	KS_TEXT_K("sysname", "ostype", "name of the kernel, uname -s"),
+	KS_TEXT_K("release", "osrelease", "release of the kernel, uname -r"),
+	KS_TEXT_K("version", "version", "version of the kernel, uname -v"),
+	KS_TEXT_K("nodename", "hostname", "name of the machine, uname -n"),
+	[O_MACHINE] = KS_TEXT("machine", KSTAT_DATA_STRING, "kind of machine, uname -m"),
+	[O_NAME] = KS_TEXT("os_name", KSTAT_DATA_STRING, "name of the distribution, NAME of os-release"),
+	[O_ID] = KS_TEXT("os_id", KSTAT_DATA_STRING, "the same for programs, ID of os-release"),
+	[O_VERSION] = KS_TEXT("os_version", KSTAT_DATA_STRING, "version of the distribution, VERSION_ID of os-release"),
+	[O_PRETTY] = KS_TEXT("os_pretty_name", KSTAT_DATA_STRING, "name and version for people, PRETTY_NAME of os-release"),
+	KS_FIELD_END
+};
+
+/* Takes the lines of /etc/os-release: NAME="Debian GNU/Linux". */
+static void
+have_release(struct ks_linux *lx, struct ks_text all, struct ks_values *vals)
+{
+	static const struct {
+		const char *key;
+		uint8_t field;
+	} keys[] = { { "NAME=", O_NAME }, { "ID=", O_ID }, { "VERSION_ID=", O_VERSION }, { "PRETTY_NAME=", O_PRETTY } };
+	struct ks_text line;
+
+	while (ks_text_line(&all, &line)) {
+		for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+			struct ks_text value = line;
+
+			if (!ks_text_starts(&line, keys[i].key))
+				continue;
+			value.p += strlen(keys[i].key);
+			if (value.end - value.p > 1 && (*value.p == '"' || *value.p == '\'') && value.end[-1] == *value.p) {
+				value.p++;
+				value.end--;
+			}
+			ks_have_copy(vals, keys[i].field, &lx->texts, value);
+		}
+	}
+}
+
+/* A recorded tree has no /etc, and another machine than this one. */
+static void
+have_system(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev, struct ks_values *vals)
+{
+	static const char *const paths[] = { "/etc/os-release", "/usr/lib/os-release" };
+	struct utsname u;
+	char text[2048];
+	ssize_t n = -1;
+
+	(void)dir;
+	(void)dev;
+	if (!lx->root[KS_ROOT_PROC].kernel)
+		return;
+	lx->texts = (struct ks_texts){ lx->text, sizeof(lx->text), 0 };
+	if (uname(&u) == 0)
+		ks_have_copy(vals, O_MACHINE, &lx->texts, ks_text_of(u.machine, strlen(u.machine)));
+	for (size_t i = 0; i < 2 && n < 0; i++) {
+		int fd = open(paths[i], O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0)
+			continue;
+		n = read(fd, text, sizeof(text));
+		(void)close(fd);
+	}
+	have_release(lx, ks_text_of(text, n > 0 ? (size_t)n : 0), vals);
+}
+
+static const struct ks_devices os = { .root = KS_ROOT_PROC, .path = "sys/kernel", .by = KS_BY_NAME,
+	.needs = "osrelease", .add = have_system };
 
 /* --- the clock ------------------------------------------------------------------------------------- */
 
@@ -143,6 +219,7 @@ have_clock(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev,
 static const struct ks_part parts[] = {
 	KS_DEVICE_PART("unix", "tables", "misc", table_fields, &tables,
 	    .since = "; dentries_negative 5.0; hung_tasks 6.13"),
+	KS_DEVICE_PART("unix", "os", "misc", os_fields, &os, .from = "/proc/sys/kernel, uname(2), /etc/os-release"),
 	KS_DEVICE_PART("unix", "entropy", "misc", entropy_fields, &entropy),
 	KS_DEVICE_PART("unix", "clock", "misc", clock_fields,
 	    KS_DEVICES("devices/system/clocksource/clocksource0", NULL, .by = KS_BY_NAME, .add = have_clock)),

@@ -1,0 +1,123 @@
+/*
+ * shared.c - what processes share and may leave behind: locks of files, unix:0:locks, and the shared memory, queues and
+ * semaphores of System V, unix:0:sysvipc. SPDX-License-Identifier: MIT
+ */
+#include "source/linux/linux.h"
+
+static const struct ks_file locks_file = { KS_ROOT_PROC, "locks", KS_MADE_BRIEFLY, false };
+static const struct ks_file shm_file = { KS_ROOT_PROC, "sysvipc/shm", KS_MADE_BRIEFLY, false };
+static const struct ks_file msg_file = { KS_ROOT_PROC, "sysvipc/msg", KS_MADE_BRIEFLY, false };
+static const struct ks_file sem_file = { KS_ROOT_PROC, "sysvipc/sem", KS_MADE_BRIEFLY, false };
+
+#define GAUGE(stat, key, desc) KS_GAUGE_K(stat, KSTAT_DATA_UINT64, key, desc)
+
+/* The keys of the first ones are the second words of lines. */
+enum { L_POSIX, L_OFD, L_FLOCK, L_LEASE, L_DELEG, L_WAITING, L_MANDATORY };
+
+static const struct ks_field lock_fields[] = {
+	[L_POSIX] = GAUGE("posix", "POSIX", "locks of processes on ranges of files (fcntl), as lslocks shows them"),
+	[L_OFD] = GAUGE("ofd", "OFDLCK", "locks of open files on ranges of files"),
+	[L_FLOCK] = GAUGE("flock", "FLOCK", "locks on whole files (flock)"),
+	[L_LEASE] = GAUGE("lease", "LEASE", "leases, whose holder is told before another process opens the file"),
+	[L_DELEG] = GAUGE("delegation", "DELEG", "files that the NFS server has left to a client"),
+	[L_WAITING] = GAUGE("waiting", NULL, "processes that wait for a lock of another one"),
+	[L_MANDATORY] = GAUGE("mandatory", NULL, "locks that hold for reads and writes, too"),
+	KS_FIELD_END
+};
+
+/* "1: POSIX  ADVISORY  WRITE 123 fe:00:456 0 EOF"; one that waits for it is "1: -> POSIX  ADVISORY ..." */
+static void
+collect_locks(struct ks_linux *lx, struct ks_text all, struct ks_values *vals)
+{
+	struct ks_text line, word;
+
+	for (size_t i = L_POSIX; i <= L_MANDATORY; i++)
+		ks_have(vals, i, 0);
+	while (ks_text_line(&all, &line)) {
+		struct ks_text whole = line;
+		size_t i;
+
+		if (!ks_text_word(&line, &word) || !ks_text_word(&line, &word))
+			continue;
+		if (ks_text_is(&word, "->")) {
+			ks_have_more(vals, L_WAITING, 1);
+			continue;
+		}
+		i = ks_field_by_key(lock_fields, word.p, ks_text_size(&word), 0);
+		if (i != KS_NO_FIELD)
+			ks_have_more(vals, i, 1);
+		else if (!ks_text_is(&word, "ACCESS"))
+			ks_linux_odd_line(lx, lx->im, &whole);
+		if (ks_text_word(&line, &word) && ks_text_is(&word, "MANDATORY"))
+			ks_have_more(vals, L_MANDATORY, 1);
+	}
+}
+
+/* Those that count things come first of each file; the keys of the others are columns, which are added up. */
+enum { S_SEGMENTS, S_SEGMENT_BYTES, S_ATTACHED, S_RESIDENT, S_SWAPPED, S_QUEUES, S_QUEUE_BYTES, S_MESSAGES, S_SETS,
+	S_SEMAPHORES };
+
+static const struct ks_field ipc_fields[] = {
+	[S_SEGMENTS] = GAUGE("shm_segments", NULL, "segments of shared memory, as ipcs -m shows them"),
+	[S_SEGMENT_BYTES] = { KS_META_BYTES("shm_bytes", KS_KIND_GAUGE, "size of all these segments"),
+	    KSTAT_DATA_UINT64, "size" },
+	[S_ATTACHED] = GAUGE("shm_attached", "nattch", "times that processes have such a segment attached"),
+	[S_RESIDENT] = { KS_META_BYTES("shm_resident", KS_KIND_GAUGE, "part of the segments that is in memory"),
+	    KSTAT_DATA_UINT64, "rss" },
+	[S_SWAPPED] = { KS_META_BYTES("shm_swapped", KS_KIND_GAUGE, "part of the segments that is in swap space"),
+	    KSTAT_DATA_UINT64, "swap" },
+	[S_QUEUES] = GAUGE("msg_queues", NULL, "message queues, as ipcs -q shows them"),
+	[S_QUEUE_BYTES] = { KS_META_BYTES("msg_bytes", KS_KIND_GAUGE, "bytes of messages in these queues"),
+	    KSTAT_DATA_UINT64, "cbytes" },
+	[S_MESSAGES] = GAUGE("msg_messages", "qnum", "messages in these queues"),
+	[S_SETS] = GAUGE("sem_sets", NULL, "sets of semaphores, as ipcs -s shows them"),
+	[S_SEMAPHORES] = GAUGE("sem_semaphores", "nsems", "semaphores in these sets"),
+	KS_FIELD_END
+};
+
+/* Counts the lines behind the heading, and adds up the columns that fields have, up to the one of the next file. */
+static void
+add_objects(struct ks_linux *lx, const struct ks_file *file, size_t first, size_t end, struct ks_values *vals)
+{
+	const struct ks_image *im = ks_linux_try(lx, file);
+	struct ks_text all = im != NULL ? ks_image_text(im) : ks_text_of("", 0), heading, line, name;
+
+	if (!ks_text_line(&all, &heading))
+		return;
+	for (size_t i = first; i < end; i++)
+		ks_have(vals, i, 0);
+	while (ks_text_line(&all, &line)) {
+		struct ks_text names = heading, word;
+		uint64_t v;
+
+		ks_have_more(vals, first, 1);
+		while (ks_text_word(&names, &name) && ks_text_word(&line, &word)) {
+			size_t i = ks_field_by_key(ipc_fields, name.p, ks_text_size(&name), first);
+
+			if (i >= first && i < end && ks_text_u64(&word, &v))
+				ks_have_more(vals, i, v);
+		}
+	}
+}
+
+static int
+read_ipc(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct ks_values vals = { .have = 0 };
+
+	(void)unit;
+	add_objects(lx, &shm_file, S_SEGMENTS, S_QUEUES, &vals);
+	add_objects(lx, &msg_file, S_QUEUES, S_SETS, &vals);
+	add_objects(lx, &sem_file, S_SETS, S_SEMAPHORES + 1, &vals);
+	ks_fields_add(r, ipc_fields, &vals);
+	return 0;
+}
+
+static const struct ks_part parts[] = {
+	KS_NAMED_PART("unix", "locks", "misc", .fields = KS_TABLE(lock_fields), .collect = collect_locks,
+	    .file = &locks_file, .since = "; ofd 3.15; delegation 3.13"),
+	KS_NAMED_PART("unix", "sysvipc", "misc", .fields = KS_TABLE(ipc_fields), .read = read_ipc, .file = &shm_file,
+	    .from = "/proc/sysvipc"),
+};
+
+KS_SUBSYSTEM(shared, parts);
