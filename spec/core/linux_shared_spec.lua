@@ -25,7 +25,8 @@ end
 
 describe("the Linux source counts", function()
   it("locks of files by kind, and who waits for them", function()
-    same(dump({ ["proc/locks"] = "1: POSIX  ADVISORY  WRITE 1 fe:00:1 0 EOF\n1: -> POSIX  ADVISORY  WRITE 2 fe:00:1 0 EOF\n" ..
+    same(dump({ ["proc/locks"] = "1: POSIX  ADVISORY  WRITE 1 fe:00:1 0 EOF\n" ..
+      "1: -> POSIX  ADVISORY  WRITE 2 fe:00:1 0 EOF\n" ..
       "2: FLOCK  MANDATORY WRITE 3 fe:00:2 0 EOF\n3: OFDLCK ADVISORY  READ -1 fe:00:3 0 EOF\n" ..
       "4: LEASE  ACTIVE    READ 4 fe:00:4 0 EOF\n" }), "unix:0:locks",
       { posix = "1", flock = "1", ofd = "1", lease = "1", delegation = "0", waiting = "1", mandatory = "1" })
@@ -41,11 +42,12 @@ describe("the Linux source counts", function()
   end)
 
   it("what waits in UDP sockets, neighbours of each link, and what IPVS balances", function()
-    local d = dump({ ["proc/net/udp"] = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid" ..
-        "  timeout inode ref pointer drops\n" ..
+    local d = dump({ ["proc/net/udp"] = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt" ..
+        "   uid  timeout inode ref pointer drops\n" ..
         "   46: 0100007F:0035 00000000:0000 07 00000010:00000A00 00:00000000 00000000   0   0 17 2 0000 4\n" ..
         "   47: 0100007F:0036 00000000:0000 07 00000001:00000001 00:00000000 00000000   0   0 18 2 0000 3\n",
-      ["proc/net/arp"] = "IP address HW type Flags HW address Mask Device\n10.0.0.1 0x1 0x2 02:00:00:00:00:01 * eth0\n" ..
+      ["proc/net/arp"] = "IP address HW type Flags HW address Mask Device\n" ..
+        "10.0.0.1 0x1 0x2 02:00:00:00:00:01 * eth0\n" ..
         "10.0.1.1 0x1 0x2 02:00:00:00:00:02 * eth1\n10.0.0.2 0x1 0x2 02:00:00:00:00:03 * eth0\n",
       ["proc/net/ip_vs_stats"] = "   Total Incoming Outgoing         Incoming         Outgoing\n" ..
         "   Conns  Packets  Packets            Bytes            Bytes\n" ..
@@ -69,8 +71,8 @@ end)
 describe("unix:0:os", function()
   it("says what uname and os-release say", function()
     local out = run.shell(run.bin .. "/kstat -p unix:0:os").out
-    for stat, command in pairs({ release = "uname -r", sysname = "uname -s", nodename = "uname -n", machine = "uname -m",
-      os_id = ". /etc/os-release; echo $ID" }) do
+    for stat, command in pairs({ release = "uname -r", sysname = "uname -s", nodename = "uname -n",
+      machine = "uname -m", os_id = ". /etc/os-release; echo $ID" }) do
       assert.equal(run.shell(command).out:gsub("\n", ""), out:match("unix:0:os:" .. stat .. "\t([^\n]*)"), stat)
     end
   end)

@@ -16,6 +16,7 @@
 #define COUNT(stat, key, desc) KS_COUNT_K(stat, KSTAT_DATA_UINT64, key, desc)
 #define MOMENT(stat, key, desc) \
 	KS_OF(stat, KS_KIND_GAUGE, KSTAT2_NVMT_T_EPOCH, KSTAT_DATA_UINT64, "s", key, desc)
+#define INODE(stat, desc) KS_OF(stat, KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_UINT64, "", stat, desc)
 #define KIBIBYTES(stat, key, desc) \
 	KS_OF_TIMES(stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT64, 1024, "KiB", key, desc)
 
@@ -27,10 +28,10 @@ static const struct ks_field ext4_fields[] = {
 	COUNT("messages", "msg_count", "messages since it was mounted"),
 	MOMENT("first_error_time", "first_error_time", "time of the first error since 1970; 0: there was none"),
 	KS_TEXT_STATE_K("first_error_func", "first_error_func", "function of the kernel that found the first error"),
-	KS_COUNT_K("first_error_ino", KSTAT_DATA_UINT64, "first_error_ino", "inode with the first error"),
+	INODE("first_error_ino", "number of the inode with the first error"),
 	MOMENT("last_error_time", "last_error_time", "time of the last error since 1970; 0: there was none"),
 	KS_TEXT_STATE_K("last_error_func", "last_error_func", "function of the kernel that found the last error"),
-	KS_COUNT_K("last_error_ino", KSTAT_DATA_UINT64, "last_error_ino", "inode with the last error"),
+	INODE("last_error_ino", "number of the inode with the last error"),
 	KIBIBYTES("lifetime_write", "lifetime_write_kbytes", "data written since the file system was made"),
 	KIBIBYTES("session_write", "session_write_kbytes", "data written since it was mounted"),
 	KS_GAUGE_K("delayed_allocation", KSTAT_DATA_UINT64, "delayed_allocation_blocks",
@@ -110,6 +111,55 @@ static const struct ks_field xfs_fields[] = {
 	KS_FIELD_END
 };
 
+/* The trees of version 5 on disk have a line each, all of the same columns. */
+#define TREE(stat, key, what) \
+	COUNT(stat "_lookup", key " 0", "look-ups in " what), \
+	COUNT(stat "_compare", key " 1", "comparisons in " what), \
+	COUNT(stat "_insrec", key " 2", "records added to " what), \
+	COUNT(stat "_delrec", key " 3", "records removed from " what), \
+	COUNT(stat "_split", key " 10", "blocks split in " what), \
+	COUNT(stat "_join", key " 11", "blocks joined in " what), \
+	COUNT(stat "_alloc", key " 12", "blocks allocated for " what), \
+	COUNT(stat "_free", key " 13", "blocks freed from " what)
+
+static const struct ks_field xfs_tree_fields[] = {
+	TREE("abtb2", "abtb2", "the tree of free space by block"),
+	TREE("abtc2", "abtc2", "the tree of free space by size"),
+	TREE("bmbt2", "bmbt2", "the trees of a file's blocks"),
+	TREE("ibt2", "ibt2", "the trees of inodes"),
+	TREE("fibt2", "fibt2", "the trees of free inodes"),
+	TREE("rmapbt", "rmapbt", "the tree of owners of blocks"),
+	TREE("refcntbt", "refcntbt", "the tree of shared blocks"),
+	KS_FIELD_END
+};
+
+static const struct ks_field xfs_log_fields[] = {
+	COUNT("push_ail_success", "push_ail 3", "old metadata that were written out"),
+	COUNT("push_ail_pushbuf", "push_ail 4", "pushes that found a buffer on its way to disk"),
+	COUNT("push_ail_pinned", "push_ail 5", "pushes of metadata that the log does not have on disk yet"),
+	COUNT("push_ail_locked", "push_ail 6", "pushes of metadata that were locked"),
+	COUNT("push_ail_flushing", "push_ail 7", "pushes of metadata that were being written already"),
+	COUNT("push_ail_restarts", "push_ail 8", "pushes that began anew"),
+	COUNT("push_ail_flush", "push_ail 9", "pushes that forced the log to disk"),
+	COUNT("icluster_flushcnt", "icluster 0", "clusters of inodes written"),
+	COUNT("icluster_flushinode", "icluster 2", "inodes written with their cluster"),
+	COUNT("buf_get_locked", "buf 2", "buffers that were in the cache and could be locked at once"),
+	COUNT("buf_busy_locked", "buf 4", "buffers that were locked when nobody wanted to wait"),
+	COUNT("buf_page_retries", "buf 6", "retries to get memory for a buffer"),
+	COUNT("buf_page_found", "buf 7", "pages of a buffer that were in the cache"),
+	COUNT("buf_get_read", "buf 8", "buffers that were read from disk"),
+	COUNT("qm_dquot_reclaims", "qm 0", "quotas of users in memory that were given up"),
+	COUNT("qm_dquot_reclaim_misses", "qm 1", "quotas that could not be given up"),
+	COUNT("qm_dquot_dups", "qm 2", "quotas that another process had read meanwhile"),
+	COUNT("qm_dquot_cachemisses", "qm 3", "quotas that were read from disk"),
+	COUNT("qm_dquot_cachehits", "qm 4", "quotas that were found in memory"),
+	COUNT("qm_dquot_wants", "qm 5", "quotas that were in use again before they were given up"),
+	KS_GAUGE_K("qm_dquot", KSTAT_DATA_UINT64, "qm 6", "quotas in memory"),
+	KS_GAUGE_K("qm_dquot_unused", KSTAT_DATA_UINT64, "qm 7", "quotas in memory that are not in use"),
+	COUNT("defer_relog", "defer_relog 0", "intents logged anew so that the log could go on"),
+	KS_FIELD_END
+};
+
 static const struct ks_devices xfs = { .root = KS_ROOT_SYS, .path = "fs/xfs", .prefix = "", .needs = "stats/stats",
 	.by = KS_BY_NAME };
 static const struct ks_devices xfs_all = { .root = KS_ROOT_PROC, .path = "fs/xfs", .needs = "stat" };
@@ -125,7 +175,7 @@ read_xfs(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	if (ks_linux_once(lx, unit, d->root, path) == NULL)
 		return -1;
 	ks_columns_collect(lx, ks_image_text(lx->im), &vals);
-	ks_fields_add(r, xfs_fields, &vals);
+	ks_fields_add(r, lx->part->fields, &vals);
 	return 0;
 }
 
@@ -243,13 +293,17 @@ add_devices(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *dev
 
 /* --- scanning ---------------------------------------------------------------------------------- */
 
-enum { PART_EXT4, PART_XFS, PART_XFS_ALL, PART_BTRFS };
+enum { PART_EXT4, PART_XFS, PART_XFS_TREES, PART_XFS_LOG, PART_XFS_ALL, PART_BTRFS };
 
 static const struct ks_part parts[] = {
 	[PART_EXT4] = KS_DEVICE_PART("ext4", "@", "fs_detail", ext4_fields, KS_DEVICES("fs/ext4", "",
 	    .needs = "lifetime_write_kbytes", .by = KS_BY_NAME)),
 	[PART_XFS] = KS_NAMED_PART("xfs", "@", "fs_detail", .fields = KS_TABLE(xfs_fields),
 	    .read = read_xfs, .devices = &xfs),
+	[PART_XFS_TREES] = KS_NAMED_PART("xfs", "@,trees", "fs_trees", .fields = KS_TABLE(xfs_tree_fields),
+	    .read = read_xfs, .devices = &xfs),
+	[PART_XFS_LOG] = KS_NAMED_PART("xfs", "@,log", "fs_log", .fields = KS_TABLE(xfs_log_fields),
+	    .read = read_xfs, .devices = &xfs, .since = "; defer_relog 5.11"),
 	[PART_XFS_ALL] = KS_NAMED_PART("xfs", "all", "fs_detail", .fields = KS_TABLE(xfs_fields),
 	    .read = read_xfs, .devices = &xfs_all),
 	[PART_BTRFS] = KS_DEVICE_PART("btrfs", "@", "fs_detail", btrfs_fields, KS_DEVICES("fs/btrfs", "",

@@ -23,7 +23,7 @@
 #define CONTAINER_ID 64
 #define POD_LEVELS 3  /* below a group kubepods: class of service, pod, container */
 
-enum { PART_GROUP, PART_MEMORY, PART_IO };
+enum { PART_GROUP, PART_MEMORY, PART_IO, PART_LIMITS };
 
 static const struct ks_part parts[] = {
 	[PART_GROUP] = KS_NAMED_PART("cgroup", "@", "cgroup", .fields = ks_group_fields, .read = ks_group_read,
@@ -37,6 +37,9 @@ static const struct ks_part parts[] = {
 	    .meta = ks_group_io_meta, .from = "io.stat and io.max, or `blkio.throttle.*`, of a control group",
 	    KS_NAMES("sda_nread", "sda_nwritten", "sda_reads", "sda_writes", "sda_ndiscarded", "sda_discards",
 	    "sda_nread_max", "sda_nwritten_max", "sda_reads_max", "sda_writes_max")),
+	[PART_LIMITS] = KS_NAMED_PART("cgroup_limits", "@", "cgroup_limits", .fields = ks_group_limit_fields,
+	    .read = ks_group_limits_read, .from = "the files of a control group: cpu.weight, memory.min, cgroup.stat and so on",
+	    .since = "; swap_peak 6.5; swap_high* 5.8; pids_peak 6.2"),
 };
 
 /* --- which groups are listed ---------------------------------------------------------------------------- */
@@ -133,7 +136,8 @@ parts_of(const struct walk *w, int at, const char *name, int *known)
 	const struct ks_hierarchy *h = &w->gs->hierarchy[w->hierarchy];
 	const struct { uint8_t has; const char *file; unsigned part; } files[] = {
 		{ KS_IN_V2 | KS_IN_MEMORY, "memory.stat", PART_MEMORY }, { KS_IN_V2, "io.stat", PART_IO },
-		{ KS_IN_BLKIO, "blkio.throttle.io_service_bytes", PART_IO },
+		{ KS_IN_BLKIO, "blkio.throttle.io_service_bytes", PART_IO }, { KS_IN_V2, "cgroup.stat", PART_LIMITS },
+		{ KS_IN_CPU, "cpu.shares", PART_LIMITS }, { KS_IN_PIDS, "pids.peak", PART_LIMITS },
 	};
 	uint16_t found = 1 << PART_GROUP;
 	char path[320];

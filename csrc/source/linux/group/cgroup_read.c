@@ -82,12 +82,14 @@ KS_FIELDS_FIT(ks_group_fields);
  * is not set is a word in place of a number. Rows of one file are next to each other. A file is not opened if the
  * statistic `if_has` has no value, because the group is without that controller then.
  */
-static const struct source {
+struct source {
 	uint8_t in;
 	const char *file, *line, *mark;
 	uint8_t field, if_has;
 	uint32_t times; /* 0: a percentage with two decimals */
-} sources[] = {
+};
+
+static const struct source sources[] = {
 	{ KS_IN_V2, "cpu.stat", "usage_usec ", "", C_CPU, C_PATH, 1000 },
 	{ KS_IN_V2, "cpu.stat", "user_usec ", "", C_USER, C_PATH, 1000 },
 	{ KS_IN_V2, "cpu.stat", "system_usec ", "", C_SYSTEM, C_PATH, 1000 },
@@ -158,7 +160,53 @@ static const struct source {
 	{ KS_IN_BLKIO, "blkio.throttle.io_serviced", "", " Read ", C_READS, C_PATH, 1 },
 	{ KS_IN_BLKIO, "blkio.throttle.io_serviced", "", " Write ", C_WRITES, C_PATH, 1 },
 };
-#define NSOURCES (sizeof(sources) / sizeof(sources[0]))
+/* What is asked for less often has a kstat of its own: each file costs a system call. */
+enum { L_PATH, L_WEIGHT, L_MIN, L_LOW, L_SWAP_HIGH, L_SWAP_PEAK, L_SWAP_HIGH_EVENTS, L_SWAP_MAX_EVENTS,
+	L_SWAP_FAIL_EVENTS, L_PIDS_PEAK, L_DESCENDANTS, L_DYING };
+
+const struct ks_field ks_group_limit_fields[] = {
+	[L_PATH] = KS_TEXT("path", KSTAT_DATA_STRING, "place in the tree of control groups"),
+	[L_WEIGHT] = KS_GAUGE("cpu_weight", KSTAT_DATA_UINT64,
+	    "share of the CPUs beside other groups that want them, 100 for most (in version 1 shares, 1024)"),
+	[L_MIN] = KS_AMOUNT("memory_min", "memory that is never reclaimed"),
+	[L_LOW] = KS_AMOUNT("memory_low", "memory that is reclaimed only if other groups have none to give"),
+	[L_SWAP_HIGH] = KS_AMOUNT("swap_high", "swap space above which the group is slowed down"),
+	[L_SWAP_PEAK] = KS_AMOUNT("swap_peak", "most swap space ever in use"),
+	[L_SWAP_HIGH_EVENTS] = EVENTS("swap_high_events", "times that the group was slowed down above swap_high"),
+	[L_SWAP_MAX_EVENTS] = EVENTS("swap_max_events", "times that swap space was about to exceed its limit"),
+	[L_SWAP_FAIL_EVENTS] = EVENTS("swap_fail_events", "pages not swapped out, because of the limit or a full swap space"),
+	[L_PIDS_PEAK] = KS_GAUGE("pids_peak", KSTAT_DATA_UINT64, "most processes and threads that there ever were"),
+	[L_DESCENDANTS] = KS_GAUGE("descendants", KSTAT_DATA_UINT64, "groups below this one"),
+	[L_DYING] = KS_GAUGE("descendants_dying", KSTAT_DATA_UINT64,
+	    "groups below this one that were removed and still hold memory"),
+	KS_FIELD_END
+};
+KS_FIELDS_FIT(ks_group_limit_fields);
+
+static const struct source limit_sources[] = {
+	{ KS_IN_V2, "cpu.weight", "", "", L_WEIGHT, L_PATH, 1 },
+	{ KS_IN_V2, "memory.min", "", "", L_MIN, L_PATH, 1 },
+	{ KS_IN_V2, "memory.low", "", "", L_LOW, L_PATH, 1 },
+	{ KS_IN_V2, "memory.swap.high", "", "", L_SWAP_HIGH, L_PATH, 1 },
+	{ KS_IN_V2, "memory.swap.peak", "", "", L_SWAP_PEAK, L_PATH, 1 },
+	{ KS_IN_V2, "memory.swap.events", "high ", "", L_SWAP_HIGH_EVENTS, L_PATH, 1 },
+	{ KS_IN_V2, "memory.swap.events", "max ", "", L_SWAP_MAX_EVENTS, L_PATH, 1 },
+	{ KS_IN_V2, "memory.swap.events", "fail ", "", L_SWAP_FAIL_EVENTS, L_PATH, 1 },
+	{ KS_IN_V2, "pids.peak", "", "", L_PIDS_PEAK, L_PATH, 1 },
+	{ KS_IN_V2, "cgroup.stat", "nr_descendants ", "", L_DESCENDANTS, L_PATH, 1 },
+	{ KS_IN_V2, "cgroup.stat", "nr_dying_descendants ", "", L_DYING, L_PATH, 1 },
+	{ KS_IN_CPU, "cpu.shares", "", "", L_WEIGHT, L_PATH, 1 },
+	{ KS_IN_PIDS, "pids.peak", "", "", L_PIDS_PEAK, L_PATH, 1 },
+};
+
+_Static_assert((int)C_PATH == (int)L_PATH, "the path is first");
+
+/* A table of sources, and what it is a table of. */
+struct asked {
+	const struct source *v;
+	size_t n;
+	const struct ks_field *fields;
+};
 
 /* --- files ---------------------------------------------------------------------------------------------- */
 
@@ -211,34 +259,36 @@ parse(const struct source *s, struct ks_text all, struct ks_values *vals)
 
 /* Reads the files of one hierarchy. Returns false if the group is not there. */
 static bool
-read_hierarchy(const struct ks_linux *lx, const struct ks_hierarchy *h, const struct ks_group *g, struct ks_values *vals)
+read_hierarchy(const struct ks_linux *lx, const struct asked *asked, const struct ks_hierarchy *h,
+    const struct ks_group *g, struct ks_values *vals)
 {
+	const struct source *source = asked->v;
 	const struct ks_dir dir = ks_group_dir(lx, h, g->path);
 	bool is_there = false;
 	char buf[FILE_SIZE];
 
-	for (size_t i = 0, end; i < NSOURCES; i = end) {
+	for (size_t i = 0, end; i < asked->n; i = end) {
 		uint64_t had = vals->have;
 		struct ks_text text;
 		bool needed = false;
 
-		for (end = i; end < NSOURCES && sources[end].in == sources[i].in &&
-		    strcmp(sources[end].file, sources[i].file) == 0; end++)
-			needed |= (had >> sources[end].field & 1) == 0 && (had >> sources[end].if_has & 1) != 0;
-		if ((h->has & sources[i].in) == 0 || !needed ||
-		    !ks_group_file(&dir, sources[i].file, buf, sizeof(buf), &text))
+		for (end = i; end < asked->n && source[end].in == source[i].in &&
+		    strcmp(source[end].file, source[i].file) == 0; end++)
+			needed |= (had >> source[end].field & 1) == 0 && (had >> source[end].if_has & 1) != 0;
+		if ((h->has & source[i].in) == 0 || !needed ||
+		    !ks_group_file(&dir, source[i].file, buf, sizeof(buf), &text))
 			continue;
 		is_there = true;
 		for (size_t k = i; k < end; k++) {
-			if ((had >> sources[k].field & 1) == 0)
-				parse(&sources[k], text, vals);
+			if ((had >> source[k].field & 1) == 0)
+				parse(&source[k], text, vals);
 		}
 	}
 	return is_there || ks_dir_exists(&dir);
 }
 
-int
-ks_group_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+static int
+read_asked(struct ks_linux *lx, const struct asked *asked, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_groups *gs = ks_groups_of(lx);
 	const struct ks_group *g = unit->extra;
@@ -250,10 +300,27 @@ ks_group_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	ks_have_text(&vals, C_PATH, path);
 	for (size_t i = 0; i < gs->n; i++) {
 		if ((g->in >> i & 1) != 0)
-			is_there |= read_hierarchy(lx, &gs->hierarchy[i], g, &vals);
+			is_there |= read_hierarchy(lx, asked, &gs->hierarchy[i], g, &vals);
 	}
 	if (!is_there)
 		return ks_linux_gone(unit);
-	ks_fields_add(r, ks_group_fields, &vals);
+	ks_fields_add(r, asked->fields, &vals);
 	return 0;
+}
+
+int
+ks_group_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	static const struct asked asked = { sources, sizeof(sources) / sizeof(sources[0]), ks_group_fields };
+
+	return read_asked(lx, &asked, unit, r);
+}
+
+int
+ks_group_limits_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	static const struct asked asked = { limit_sources, sizeof(limit_sources) / sizeof(limit_sources[0]),
+		ks_group_limit_fields };
+
+	return read_asked(lx, &asked, unit, r);
 }
