@@ -39,7 +39,8 @@ local ABSENT = {
 -- What kstat has as a text, or of something that the tree does not have as a file.
 local ELSEWHERE = { "_info$", "^node_hwmon_chip_names$", "^node_hwmon_sensor_label$", "^node_md_state$",
   "^node_md_blocks_synced$", "^node_zfs_zpool_state$", "^node_lnstat_entries_total$", "^node_network_up$",
-  "^node_zoneinfo_nr_%l+_anon_pages$", "^node_scrape_" }
+  "^node_zoneinfo_nr_%l+_anon_pages$", "^node_scrape_", "^node_arp_entries$",
+  "^node_udp_queues$", "^node_ipvs_" }
 
 local function is_listed(list, family, labels)
   for _, one in ipairs(list) do

@@ -29,8 +29,8 @@ local function decode(text)
   return table.concat(out)
 end
 
---- Makes function(header): whether a header Authorization, or nil, has the name and the password of a user. bcrypt takes
--- long on purpose, so that answers are remembered, and wrong passwords take a fifth of the time at the most.
+--- Makes function(header): whether a header Authorization, or nil, has the name and the password of a user. bcrypt
+-- takes long on purpose, so that answers are remembered, and wrong passwords take a fifth of the time at the most.
 -- @tparam table users hashes by names
 -- @func is_password of kstat.http
 -- @treturn function true, false, or nil: too many wrong passwords came before

@@ -8,6 +8,8 @@ local textfile = require("kstat.node.textfile")
 
 local scrape = {}
 
+local MOST_KEPT = 8 -- expositions
+
 --- Returns which collectors a request wants.
 -- @tparam table enabled those that are on
 -- @tparam table parameters of the request, lists by name
@@ -45,22 +47,31 @@ end
 -- @int most series
 -- @treturn function
 function scrape.new(ks, taken, most)
-  local kept = {} -- the exposition of all that is on, by format: what Prometheus asks for again and again
+  local kept, n = {}, 0 -- expositions by format and collectors: Prometheus asks for the same again and again
 
   local function exposition_of(format, wanted)
-    local one = kept[format]
-    if wanted == taken.enabled and one then
+    local names = {}
+    for name in pairs(wanted) do
+      names[#names + 1] = name
+    end
+    table.sort(names)
+    local key = format .. " " .. table.concat(names, " ")
+    local one = kept[key]
+    if one then
       local again, message = one.exposition:again()
       return again and one, message
     end
-    local names, collectors = node.names(wanted, taken.filters)
-    local exposition, message = core.exposition(ks, names, format, true)
+    local table_of_names, collectors = node.names(wanted, taken.filters)
+    local exposition, message = core.exposition(ks, table_of_names, format, true)
     if not exposition then
       return nil, message
     end
     exposition:bound(most)
-    one = { exposition = exposition, collectors = collectors }
-    kept[format] = wanted == taken.enabled and one or kept[format]
+    if n == MOST_KEPT then
+      kept, n = {}, 0
+    end
+    one, n = { exposition = exposition, collectors = collectors }, n + 1
+    kept[key] = one
     return one
   end
 
