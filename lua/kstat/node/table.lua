@@ -328,7 +328,7 @@ return {
   ]] },
   { "processes", "unix:0:procs", off = true, procedures("node_processes_state", "state",
     "R=running S=sleeping D=uninterruptible T=stopped t=traced Z=zombie I=idle")
-    .. "node_processes_pids total 1\nnode_processes_threads nlwp 1\n" },
+    .. "node_processes_pids all 1\nnode_processes_threads nlwp 1\n" },
   { "processes", "unix:0:tables", off = true, [[
     node_processes_max_processes     pid_max        1
     node_processes_max_threads       threads_max    1
