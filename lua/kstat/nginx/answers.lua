@@ -94,6 +94,7 @@ M.rester = families.rester
 -- @tparam server server
 function M.rest(server)
   families.rest(server)
+  server:rest()
   if machine and not is_taken and ngx.now() - used > IDLE then
     machine:close()
     machine = nil

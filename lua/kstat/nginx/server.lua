@@ -85,11 +85,23 @@ function methods.chain(self)
       return nil, message
     end
   end
+  self.ks_used = ngx.now()
   local changed, message = self.ks:update(true)
   if changed == nil then
     return nil, message
   end
   return self.ks
+end
+
+local IDLE = 60 -- seconds
+
+--- Closes the chain if nobody asked for it lately: with many rows it is large.
+-- @function server:rest
+function methods.rest(self)
+  if self.ks and ngx.now() - self.ks_used > IDLE then
+    self.ks:close()
+    self.ks = nil
+  end
 end
 
 --- Removes the kstats of a row by its name.
