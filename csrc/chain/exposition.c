@@ -18,11 +18,12 @@
 #include "chain/metric_sample.h"
 #include "chain/values.h"
 
+#define STEP_SORTED 32768 /* samples that one step puts into order */
 #define STEP_SAMPLES 1024 /* that one step reads, or writes, about */
 
 /*
  * An exposition goes through four states, a step at a time: kstats are read, group by group, and become
- * samples (`read` counts them); all samples are put in the order of their families (`sorted`); the text is
+ * samples (`read` counts them); all samples are put in the order of their families (`placed`, `sorted`); the text is
  * appended family by family (`written` counts the samples); it has `ended`. What the chain has is fixed at
  * the beginning by chain_id: an update in between ends the exposition with EAGAIN. Families, names and labels
  * outlive ks_exposition_again(), since most kstats are the same in the next one.
@@ -48,7 +49,8 @@ struct ks_exposition {
 	size_t known;            /* statistics, after the first time */
 	uint32_t *order;         /* owned; the samples by family, once all are read */
 	size_t order_cap, written;
-	bool sorted, ended;
+	size_t placed;           /* samples in `order` */
+	bool is_read, sorted, ended;
 };
 
 static void
@@ -206,7 +208,8 @@ ks_exposition_again(struct ks_exposition *x)
 	x->group = x->read = x->written = x->left_out = 0;
 	memset(x->cost, 0, x->n * sizeof(*x->cost));
 	x->published = false;
-	x->sorted = x->ended = false;
+	x->placed = 0;
+	x->is_read = x->sorted = x->ended = false;
 	return same ? 0 : select_kstats(x);
 }
 
@@ -317,9 +320,9 @@ is_of_pass(const struct ks_exposition *x, const kstat_t *ksp)
 	return x->most == 0 || ks_chain_publisher(x->kc, ksp, &o) == x->published;
 }
 
-/* Puts the samples into the order of their families. */
+/* All is read: begins to put the samples into the order of their families. */
 static int
-sort_samples(struct ks_exposition *x)
+begin_sort(struct ks_exposition *x)
 {
 	struct ks_metric_family *family = x->s.families.family;
 	uint32_t at = 0;
@@ -332,11 +335,20 @@ sort_samples(struct ks_exposition *x)
 		family[i].samples = at;
 		at += count;
 	}
-	for (size_t i = 0; i < x->s.n; i++)
-		x->order[family[x->s.sample[i].family].samples++] = (uint32_t)i;
 	x->known = x->known > 0 ? x->known : x->s.families.nstats;
-	x->sorted = true;
+	x->is_read = true;
 	return 0;
+}
+
+/* Goes on with that. */
+static void
+sort_some(struct ks_exposition *x)
+{
+	struct ks_metric_family *family = x->s.families.family;
+
+	for (size_t n = 0; n < STEP_SORTED && x->placed < x->s.n; n++, x->placed++)
+		x->order[family[x->s.sample[x->placed].family].samples++] = (uint32_t)x->placed;
+	x->sorted = x->placed == x->s.n;
 }
 
 /* Notes the time that went into a group since *mark, and begins anew. */
@@ -386,7 +398,7 @@ read_some(struct ks_exposition *x)
 	}
 	if (x->group < x->nsel)
 		note_time(x, &mark);
-	return x->group == x->nsel ? sort_samples(x) : 0;
+	return x->group == x->nsel ? begin_sort(x) : 0;
 }
 
 /* --- writing ------------------------------------------------------------------------------------------- */
@@ -438,10 +450,14 @@ ks_exposition_step(struct ks_exposition *x, struct ks_buf *out)
 {
 	if (x->ended)
 		return 0;
+	if (x->is_read && !x->sorted) {
+		sort_some(x);
+		return 1;
+	}
 	if (!x->sorted && x->rows != NULL) {
 		int rc = ks_metric_rows_read(x->rows, &x->s);
 
-		return rc != 0 ? rc : sort_samples(x) == 0 ? 1 : ks_fail(ENOMEM, "out of memory for metrics");
+		return rc != 0 ? rc : begin_sort(x) == 0 ? 1 : ks_fail(ENOMEM, "out of memory for metrics");
 	}
 	if (!x->sorted) {
 		if (x->kc->kc_chain_id != x->chain_id)

@@ -16,7 +16,7 @@
  * more than four, however many user IDs one person has. Descriptors are shares of what the process may open, so
  * that enough of them are left for the machine's own kstats.
  */
-#define TRUSTED_BYTES (256u << 20)
+#define TRUSTED_BYTES (512u << 20) /* 200,000 rows of nginx */
 #define STRANGER_BYTES (16u << 20)
 #define STRANGER_FILES 64
 #define STRANGER_STATISTICS 5000        /* enough for an application under a user of its own */
