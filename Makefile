@@ -289,6 +289,7 @@ sanitize:
 
 SOAK_SECONDS ?= 600
 SOAK_KILLS ?= 10000
+SOAK_PAIRS ?= 1000
 soak:
 	+KSTAT_SOAK=$(SOAK_SECONDS) $(MAKE) sanitize CHECK_WITH=lua5.4 \
 	    SPECS="spec/core/hostile_spec.lua spec/core/stress_spec.lua spec/core/robust_spec.lua"
