@@ -22,8 +22,9 @@ struct ks_metric_blob {
 };
 
 /*
- * A histogram, or a quantile, of the blobs of a kind. Its numbers in a blob begin at number `at`: of a histogram values
- * in no bucket, the buckets and the sum, of a quantile one, which is no number where there are no values.
+ * A histogram, or a quantile, of the blobs of a kind. Its numbers in a blob begin at number `at`: of a
+ * histogram values in no bucket, the buckets and the sum, of a quantile one, which is no number where there
+ * are no values.
  */
 struct part {
 	char stat[KSTAT_STRLEN]; /* the value of interest, or the quantile's statistic */
@@ -86,7 +87,10 @@ ks_metric_blobs_free(struct ks_metric_blobs *b)
 	*b = (struct ks_metric_blobs){ .n = 0 };
 }
 
-/* Finds the numbers of the blob as they were; NULL: it changed, or is new. Blobs come in the order of the file. */
+/*
+ * Finds the numbers of the blob as they were; NULL: it changed, or is new. Blobs come in the order of the
+ * file.
+ */
 static const struct ks_value *
 find_kept(struct ks_metric_blobs *b, const struct ks_seg_entry *e, uint64_t offset, uint64_t word)
 {
@@ -101,8 +105,8 @@ find_kept(struct ks_metric_blobs *b, const struct ks_seg_entry *e, uint64_t offs
 }
 
 static int
-keep(struct ks_metric_blobs *b, const struct ks_metric_blob_kind *kind, const struct ks_seg_entry *e, uint64_t offset,
-    uint64_t word, const struct ks_value *numbers)
+keep(struct ks_metric_blobs *b, const struct ks_metric_blob_kind *kind, const struct ks_seg_entry *e,
+    uint64_t offset, uint64_t word, const struct ks_value *numbers)
 {
 	if (!KS_RESERVE(b->now, b->cap, b->n + 1))
 		return -1;
@@ -124,7 +128,8 @@ struct read_blob {
 
 /* Reads the blob of an entry. 0, or -1 with errno. The data is to be freed in either case. */
 static int
-read_blob(struct ks_seg_walk *w, const struct ks_seg_entry *e, uint64_t offset, size_t word_at, struct read_blob *b)
+read_blob(struct ks_seg_walk *w, const struct ks_seg_entry *e, uint64_t offset, size_t word_at,
+    struct read_blob *b)
 {
 	struct ks_record r = KS_RECORD_INIT;
 	struct ks_buf bytes = KS_BUF_INIT;
@@ -154,7 +159,10 @@ read_blob(struct ks_seg_walk *w, const struct ks_seg_entry *e, uint64_t offset, 
 	return rc > 0 ? 0 : rc < 0 ? -1 : ks_fail(EAGAIN, "a statsblob that changed all the time");
 }
 
-/* Stores the numbers of a blob; where it has another form than the first one of its kind, they stay what they are. */
+/*
+ * Stores the numbers of a blob; where it has another form than the first one of its kind, they stay what
+ * they are.
+ */
 static void
 find_numbers(const struct ks_metric_blob_kind *kind, const kstat_t *k, struct ks_value *numbers)
 {
@@ -187,7 +195,8 @@ add_part(struct ks_metric_blob_kind *kind, const char *stat, uint32_t family, si
 {
 	struct part *p;
 
-	if (family == KS_NO_SLOT || strlen(stat) >= sizeof(p->stat) || !KS_RESERVE(kind->part, kind->cap, kind->n + 1))
+	if (family == KS_NO_SLOT || strlen(stat) >= sizeof(p->stat) ||
+	    !KS_RESERVE(kind->part, kind->cap, kind->n + 1))
 		return NULL;
 	p = &kind->part[kind->n];
 	*p = (struct part){ .family = family, .buckets = buckets, .at = kind->numbers };
@@ -327,8 +336,8 @@ is_empty(const struct ks_metric_blob_kind *kind, const struct ks_value *numbers)
 
 /* Returns the numbers of a blob, which are kept or read into b, and its word; NULL with errno. */
 static const struct ks_value *
-numbers_of(struct ks_metric_blob_kind *kind, struct ks_seg_walk *w, const struct ks_seg_entry *e, uint64_t offset,
-    struct ks_metric_blobs *kept, struct ks_buf *b, uint64_t *word)
+numbers_of(struct ks_metric_blob_kind *kind, struct ks_seg_walk *w, const struct ks_seg_entry *e,
+    uint64_t offset, struct ks_metric_blobs *kept, struct ks_buf *b, uint64_t *word)
 {
 	const char *at = ks_seg_walk_bytes(w, offset + e->data + kind->word_at, sizeof(*word));
 	const struct ks_value *found;

@@ -1,6 +1,6 @@
 /*
- * metric_row_blobs.h - the distributions of rows (metric_rows.h) that are statsblobs: histograms and quantiles.
- * SPDX-License-Identifier: MIT
+ * metric_row_blobs.h - the distributions of rows (metric_rows.h) that are statsblobs: histograms and
+ * quantiles. SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_METRIC_ROW_BLOBS_H
 #define CHAIN_METRIC_ROW_BLOBS_H
@@ -10,8 +10,9 @@
 #include "source/segment/segment_walk.h"
 
 /*
- * What is kept of the blobs from one exposition to the next: their numbers, as of the commit that the blob's word named.
- * While the word stays the same, the blob is not read. Both lists are in the order of the file, as the blobs come.
+ * What is kept of the blobs from one exposition to the next: their numbers, as of the commit that the blob's
+ * word named. While the word stays the same, the blob is not read. Both lists are in the order of the file,
+ * as the blobs come.
  */
 struct ks_metric_blobs {
 	struct ks_metric_blob *now, *before; /* owned */
@@ -31,8 +32,8 @@ void ks_metric_blobs_free(struct ks_metric_blobs *b);
 struct ks_metric_blob_kind;
 
 /*
- * Returns what blobs of the same template and descriptions as this one have in common, and their families; NULL with
- * errno. kept: as below.
+ * Returns what blobs of the same template and descriptions as this one have in common, and their families;
+ * NULL with errno. kept: as below.
  */
 struct ks_metric_blob_kind *ks_metric_blob_kind_new(struct ks_seg_walk *w, const struct ks_seg_entry *e,
     uint64_t offset, const struct ks_metric_group *group, struct ks_metric_samples *s);
@@ -40,8 +41,8 @@ struct ks_metric_blob_kind *ks_metric_blob_kind_new(struct ks_seg_walk *w, const
 void ks_metric_blob_kind_free(struct ks_metric_blob_kind *kind);
 
 /*
- * Adds the samples of the blob of an entry, with the labels that s has. kept may be NULL. is_other: only if it counted
- * something. 0, or -1 with errno ENOMEM; a blob that cannot be read is left out.
+ * Adds the samples of the blob of an entry, with the labels that s has. kept may be NULL. is_other: only if
+ * it counted something. 0, or -1 with errno ENOMEM; a blob that cannot be read is left out.
  */
 int ks_metric_blob_add(struct ks_metric_blob_kind *kind, struct ks_seg_walk *w, const struct ks_seg_entry *e,
     uint64_t offset, struct ks_metric_samples *s, struct ks_metric_blobs *kept, bool is_other);

@@ -85,8 +85,8 @@ add_column(struct ks_metric_kind *kind, uint32_t field, const struct ks_metric_n
 	const char *unit = kind->k.strings + f->unit, *desc = kind->k.strings + f->desc;
 	struct ks_metric_column c = { .field = field, .per = name->per, .is_optional = name->stat[0] == '?' };
 
-	c.family = ks_metric_row_family(s, name->stat[0] == '*' ? NULL : name->family, name->type, f->name, unit, desc,
-	    &c.per);
+	c.family = ks_metric_row_family(s, name->stat[0] == '*' ? NULL : name->family, name->type, f->name,
+	    unit, desc, &c.per);
 	if (c.family == KS_NO_SLOT)
 		return 0;
 	if (!KS_RESERVE(kind->column, kind->columns_cap, kind->ncolumns + 1))
@@ -139,8 +139,8 @@ is_distribution(const struct ks_seg_entry *e)
 }
 
 /*
- * Whether a row is of this kind. entry: all of it. What a blob is follows from its layout, which names its template and
- * its descriptions, so that nothing behind its bytes has to be read.
+ * Whether a row is of this kind. entry: all of it. What a blob is follows from its layout, which names its
+ * template and its descriptions, so that nothing behind its bytes has to be read.
  */
 static bool
 is_of_kind(const struct ks_metric_kind *kind, const struct ks_seg_entry *e, const char *entry)
@@ -171,9 +171,13 @@ is_in_order(const struct ks_seg_entry *e)
 	    e->strings == e->fields + e->nfields * sizeof(struct ks_seg_field);
 }
 
-/* Checks the fields of a new kind and finds its names. 0, or -1 with errno ENOMEM; group stays NULL without names. */
+/*
+ * Checks the fields of a new kind and finds its names. 0, or -1 with errno ENOMEM; group stays NULL without
+ * names.
+ */
 static int
-describe_row(struct ks_metric_rows *x, struct ks_metric_kind *kind, const char *entry, struct ks_metric_samples *s)
+describe_row(struct ks_metric_rows *x, struct ks_metric_kind *kind, const char *entry,
+    struct ks_metric_samples *s)
 {
 	const struct ks_seg_entry *e = &kind->k.e;
 	char times[KSTAT_STRLEN + sizeof(TIMES_CLASS)];
@@ -261,7 +265,10 @@ text_of(const struct ks_seg_field *f, const char *data, size_t *n)
 	return text + sizeof(head);
 }
 
-/* Appends the texts as labels. Returns how many there are, -1: they were being changed; and whether each is "other". */
+/*
+ * Appends the texts as labels. Returns how many there are, -1: they were being changed; and whether each is
+ * "other".
+ */
 static int
 add_labels(const struct ks_metric_kind *kind, const char *data, struct ks_metric_samples *s, bool *is_other)
 {
@@ -341,7 +348,8 @@ remember_owner(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint32_t 
 	owner = &x->owner[x->nowners];
 	*owner = (struct ks_metric_owner){ .labels = labels, .is_other = is_other };
 	memcpy(owner->name, e->name, strnlen(e->name, KSTAT_STRLEN - 1));
-	return ks_table_add(&x->by_name, ks_hash_string(KS_HASH_INIT, owner->name), (uint32_t)x->nowners++) ? 0 : -1;
+	return ks_table_add(&x->by_name, ks_hash_string(KS_HASH_INIT, owner->name),
+	    (uint32_t)x->nowners++) ? 0 : -1;
 }
 
 /* Adds the samples of a row of numbers. The row of refused labels is hidden until something was refused. */
@@ -378,7 +386,8 @@ add_row(struct ks_metric_rows *x, const struct ks_metric_kind *kind, const struc
 
 /* Finds the labels of the distributions of this name. False: their row did not come yet. */
 static bool
-find_labels(const struct ks_metric_rows *x, const struct ks_seg_entry *e, struct ks_metric_samples *s, bool *is_other)
+find_labels(const struct ks_metric_rows *x, const struct ks_seg_entry *e, struct ks_metric_samples *s,
+    bool *is_other)
 {
 	char name[KSTAT_STRLEN] = "";
 	size_t n = strnlen(e->name, KSTAT_STRLEN - 1), end = strlen(TIMES);
@@ -432,8 +441,8 @@ add_queue(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t offse
 	int rc = 0;
 
 	k.e.nfields = 0;
-	if (group == NULL || ks_rec_size(sizeof(io)) > e->data_size || ks_seg_kstat_read(&x->walk.file, &k, &r) != 0 ||
-	    r.fixed.len != sizeof(io)) {
+	if (group == NULL || ks_rec_size(sizeof(io)) > e->data_size ||
+	    ks_seg_kstat_read(&x->walk.file, &k, &r) != 0 || r.fixed.len != sizeof(io)) {
 		ks_record_free(&r);
 		return 0;
 	}

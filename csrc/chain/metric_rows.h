@@ -1,8 +1,9 @@
 /*
- * metric_rows.h - the rows of one file of published kstats as samples of metrics, without a chain: for a publisher that
- * has a hundred thousand of them, such as nginx. A row is a kstat of numbers, whose texts are the labels, and a kstat
- * "NAME,time" of class "CLASS_time" with distributions, which has the labels of the row NAME. A table of names
- * (metric_names.h) says what they are called; of its labels nothing is used. SPDX-License-Identifier: MIT
+ * metric_rows.h - the rows of one file of published kstats as samples of metrics, without a chain: for a
+ * publisher that has a hundred thousand of them, such as nginx. A row is a kstat of numbers, whose texts are
+ * the labels, and a kstat "NAME,time" of class "CLASS_time" with distributions, which has the labels of the
+ * row NAME. A table of names (metric_names.h) says what they are called; of its labels nothing is used.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_METRIC_ROWS_H
 #define CHAIN_METRIC_ROWS_H
@@ -12,7 +13,10 @@
 #include "chain/metric_sample.h"
 #include "source/segment/segment_walk.h"
 
-/* What rows of the same form have in common: so each of them is compared with one that was checked, and no more. */
+/*
+ * What rows of the same form have in common: so each of them is compared with one that was checked, and no
+ * more.
+ */
 struct ks_metric_kind {
 	struct ks_seg_kstat k;             /* the first one of them; its fields and strings are owned */
 	const struct ks_metric_group *group; /* NULL: it has no names */
@@ -57,8 +61,8 @@ struct ks_metric_rows {
 };
 
 /*
- * Begins to read the kstats of a module in a file. The groups of names and what is kept, which may be NULL, are borrowed.
- * -1 with errno and a message.
+ * Begins to read the kstats of a module in a file. The groups of names and what is kept, which may be NULL,
+ * are borrowed. -1 with errno and a message.
  */
 int ks_metric_rows_open(struct ks_metric_rows *x, const char *path, const char *module,
     const struct ks_metric_group *groups, size_t n, size_t counted, struct ks_metric_blobs *kept);

@@ -32,8 +32,8 @@ idle_begin(lua_State *L)
 }
 
 /*
- * next(idle, classes, now, seconds) -> the name of the next kstat of these classes in which nothing was counted for so
- * long | "": none so far, other work may be done | nil at the end | nil, message, errno
+ * next(idle, classes, now, seconds) -> the name of the next kstat of these classes in which nothing was
+ * counted for so long | "": none so far, other work may be done | nil at the end | nil, message, errno
  */
 static int
 idle_next(lua_State *L)

@@ -1,6 +1,6 @@
 /*
- * segment_idle.h - which kstats of a file of published kstats nobody has counted in for a while: for a publisher that
- * gives up such rows. SPDX-License-Identifier: MIT
+ * segment_idle.h - which kstats of a file of published kstats nobody has counted in for a while: for a
+ * publisher that gives up such rows. SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_SEGMENT_SEGMENT_IDLE_H
 #define SOURCE_SEGMENT_SEGMENT_IDLE_H
@@ -8,8 +8,8 @@
 #include "source/segment/segment_walk.h"
 
 /*
- * What is known from the last walk over the file: of each kstat of numbers their sum, of each statsblob the word that
- * counts its changes, and since when that is the same. Both lists are in the order of the file.
+ * What is known from the last walk over the file: of each kstat of numbers their sum, of each statsblob the
+ * word that counts its changes, and since when that is the same. Both lists are in the order of the file.
  */
 struct ks_seg_idle {
 	struct ks_seg_walk walk;
@@ -22,8 +22,9 @@ struct ks_seg_idle {
 int ks_seg_idle_begin(struct ks_seg_idle *s, const char *path);
 
 /*
- * Goes on with it for less than a millisecond, until a kstat of one of n classes did not change for so many seconds, and
- * stores its name; now: seconds of a clock. Kstats of numbers without texts are nobody's rows, and never idle. KS_WALK_KSTAT; KS_WALK_MORE: none so far; KS_WALK_END; -1 with errno.
+ * Goes on with it for less than a millisecond, until a kstat of one of n classes did not change for so many
+ * seconds, and stores its name; now: seconds of a clock. Kstats of numbers without texts are nobody's rows,
+ * and never idle. KS_WALK_KSTAT; KS_WALK_MORE: none so far; KS_WALK_END; -1 with errno.
  */
 int ks_seg_idle_next(struct ks_seg_idle *s, const char *const *classes, size_t n, double now, double seconds,
     char name[KSTAT_STRLEN]);

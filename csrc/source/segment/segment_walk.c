@@ -70,7 +70,8 @@ ks_seg_walk_bytes(struct ks_seg_walk *w, uint64_t offset, size_t n)
 	uint64_t used = atomic_load(&w->file.h.used), end = w->start + w->file.buf.len, from;
 	size_t size;
 
-	if (w->file.buf.len > 0 && offset >= w->start && n <= end - w->start && offset - w->start <= end - w->start - n)
+	if (w->file.buf.len > 0 && offset >= w->start && n <= end - w->start &&
+	    offset - w->start <= end - w->start - n)
 		return w->file.buf.data + (offset - w->start);
 	from = offset / KS_SEG_ALIGN * KS_SEG_ALIGN;
 	if (n > used || offset > used - n)

@@ -1,6 +1,6 @@
 /*
- * segment_walk.h - the entries of one file of published kstats, one after the other, for who reads a hundred thousand of
- * them and keeps none. The file is copied in large pieces, and nothing of it is remembered.
+ * segment_walk.h - the entries of one file of published kstats, one after the other, for who reads a hundred
+ * thousand of them and keeps none. The file is copied in large pieces, and nothing of it is remembered.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_SEGMENT_SEGMENT_WALK_H
@@ -9,9 +9,9 @@
 #include "source/segment/segment_file.h"
 
 /*
- * A piece is copied as the protocol of segment_layout.h wants it: the number of changes is the same and even before and
- * after it, so that entries are as they were together. Where every entry is looked at, pieces grow up to 256 KiB; where
- * much is passed over, as the bytes of statsblobs are, they begin small again.
+ * A piece is copied as the protocol of segment_layout.h wants it: the number of changes is the same and even
+ * before and after it, so that entries are as they were together. Where every entry is looked at, pieces
+ * grow up to 256 KiB; where much is passed over, as the bytes of statsblobs are, they begin small again.
  */
 struct ks_seg_walk {
 	struct ks_seg_file file; /* its header is that of the beginning */
@@ -26,17 +26,17 @@ int ks_seg_walk_open(struct ks_seg_walk *w, const char *path);
 void ks_seg_walk_close(struct ks_seg_walk *w);
 
 /*
- * Returns n bytes of the file, a copy that is good until the next call of a function of the walk, as aligned as in the
- * file. NULL with errno and a message: the file does not have them.
+ * Returns n bytes of the file, a copy that is good until the next call of a function of the walk, as aligned
+ * as in the file. NULL with errno and a message: the file does not have them.
  */
 const char *ks_seg_walk_bytes(struct ks_seg_walk *w, uint64_t offset, size_t n);
 
 enum { KS_WALK_END, KS_WALK_KSTAT, KS_WALK_MORE };
 
 /*
- * Stores the fixed part of the next kstat that readers are shown, and where its entry starts: KS_WALK_KSTAT. Nothing of
- * it was checked but its size, which lies within the file. KS_WALK_MORE: there was none among the next `most` entries.
- * -1 with errno and a message: the file is damaged.
+ * Stores the fixed part of the next kstat that readers are shown, and where its entry starts: KS_WALK_KSTAT.
+ * Nothing of it was checked but its size, which lies within the file. KS_WALK_MORE: there was none among the
+ * next `most` entries. -1 with errno and a message: the file is damaged.
  */
 int ks_seg_walk_next(struct ks_seg_walk *w, struct ks_seg_entry *e, uint64_t *offset, size_t most);
 
