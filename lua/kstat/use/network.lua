@@ -17,8 +17,9 @@ local limits = {
     reason = "Packets arrived damaged or could not be sent: cable, port or driver." },
   { "link", "errors", "carrier changes", unit = "", critical = 1, file = "/sys/class/net/*/carrier_changes",
     reason = "The carrier went or came: cable, port, or the machine on the other side." },
-  { "network", "saturation", "backlog dropped", unit = "", critical = 1, file = "/proc/net/softnet_stat: dropped",
-    reason = "Packets dropped because a CPU did not keep up with what arrived." },
+  { "network", "saturation", "backlog dropped", unit = "per s", critical = 1,
+    file = "/proc/net/softnet_stat: dropped",
+    reason = "Packets dropped because a CPU did not keep up with what arrived. A link that goes takes some along." },
   { "network", "saturation", "listen overflows", unit = "", critical = 1,
     file = "/proc/net/netstat: ListenOverflows",
     reason = "Connections dropped because a program did not accept them fast enough." },
@@ -96,7 +97,7 @@ local function network(d, add)
   local squeezed, late = figures.most(softnet, function(k) return figures.per_second(k, "time_squeezed") end)
   local lost, again = sum_of(udp, "inOverflows"), count(tcp, "retransSegs")
   add("network", "all", {
-    ["backlog dropped"] = sum_of(softnet, "dropped"),
+    ["backlog dropped"] = figures.per_second(behind, "dropped"),
     ["listen overflows"] = count(extended, "ListenOverflows") or count(tcp, "listenDrop", "listenDropQ0"),
     ["udp overflows"] = share_of(lost, sum_of(udp, "inDatagrams", "inOverflows"), udp[1] and udp[1].elapsed, 1),
     retransmitted = share_of(again, count(tcp, "retransSegs", "outSegs"), tcp and tcp.elapsed, 10),
