@@ -53,7 +53,7 @@ describe("kstatlua exporter as node_exporter", function()
       .. "# TYPE h histogram\nh_bucket{le=\"+Inf\"} 2\nh_sum 1.5\nh_count 2\n")
     run.write_file(dir .. "/text/more.prom", "# TYPE a_b gauge\na_b{x=\"2\"} +Inf\n")
     for name, text in pairs({ time = "m 1 1600000000000\n", twice = "m 1\nm 2\n", label = "m{x=1} 1\n",
-      kind = "# TYPE a_b counter\na_b 1\n", own = "node_load1 7\n", unended = "m 1" }) do
+      kind = "# TYPE a_b counter\na_b 1\n", own = "node_load1 -7\n", unended = "m 1" }) do
       run.write_file(dir .. "/text/z" .. name .. ".prom", text)
     end
     local pid, port = start(dir, "--collector.textfile.directory=" .. dir .. "/text")
@@ -66,7 +66,7 @@ describe("kstatlua exporter as node_exporter", function()
     assert.truthy(text:find("\nnode_textfile_scrape_error 1\n", 1, true))
     assert.truthy(mended:find("\nnode_textfile_scrape_error 0\n", 1, true))
     assert.truthy(text:find(("\nnode_textfile_mtime_seconds{file=\"%s/text/good.prom\"} "):format(dir), 1, true))
-    assert.falsy(text:find("\nm ", 1, true) or text:find("node_load1 7", 1, true))
+    assert.falsy(text:find("\nm ", 1, true) or text:find("node_load1 -7", 1, true))
     local log = run.read_file(dir .. "/log")
     for _, line in ipairs({ "ztime.prom:1: a sample with a time", "ztwice.prom:2: a second sample of m",
       "zlabel.prom:1: no sample", "zkind.prom: a_b is of another type", "zown.prom: node_load1 is a family of the",

@@ -60,8 +60,8 @@ local function piece_of(self, now)
   return self.pieces[#self.pieces]
 end
 
---- Brings a chain up to date and adds a sample of it. What cannot be read or kept is left out without a line: whoever
--- asks for the kstats themselves is told.
+--- Brings a chain up to date and adds a sample of it. What cannot be read or kept is left out; the chain has its
+-- warnings about that for whoever asks next.
 -- @tparam chain ks
 -- @tparam {selector,...} selectors none: everything
 function methods:add(ks, selectors)
@@ -70,7 +70,6 @@ function methods:add(ks, selectors)
   if piece then
     piece.rec:add(ks, unpack(selectors))
   end
-  ks:warnings()
   self.due = now + math.max(EVERY * math.ceil(#ks / MOST_KSTATS), (os.clock() - used) / MOST_SHARE)
 end
 
