@@ -196,7 +196,7 @@ describe("kstatlua exporter --names node", function()
     ["^node_netstat_Tcp_CurrEstab"] = 10, ["^node_nf_conntrack_"] = 20, ["^node_timex_"] = 0.1 }
 
   -- Of the program, and of what few machines have: kstat knows nothing of it.
-  local THEIRS = { "^go_", "^promhttp_", "^process_", "^node_arp_entries$", "^node_udp_queues$", "^node_textfile_",
+  local THEIRS = { "^go_", "^promhttp_", "^process_", "^node_textfile_",
     "^node_dmi_", "^node_tape_", "^node_ipvs_", "^node_systemd_", "^node_hwmon_pwm_", "^node_nvme_namespace_",
     "^node_disk_ata_", "^node_disk_filesystem_info$", "^node_disk_device_mapper_info$", "^node_btrfs_" }
 

@@ -21,8 +21,23 @@ local function first_line(path)
   return text
 end
 
+local KEPT_FOR = 10 -- seconds that what hardly ever changes is not read again
+local kept, kept_since = {}, -KEPT_FOR
+
+-- What read(name) returned within the last seconds.
+local function recently(read, name)
+  local now = core.hrtime()
+  if now - kept_since >= KEPT_FOR then
+    kept, kept_since = {}, now
+  end
+  if kept[name] == nil then
+    kept[name] = read(name) or false
+  end
+  return kept[name] or nil
+end
+
 local function kernel_text(name)
-  return first_line(PROC .. "/sys/kernel/" .. name) or ""
+  return recently(first_line, PROC .. "/sys/kernel/" .. name) or ""
 end
 
 local function add_uname(w)
@@ -35,7 +50,8 @@ end
 
 local function add_clock_sources(w)
   local clock = SYS .. "/devices/system/clocksource/clocksource0/"
-  local all, current = first_line(clock .. "available_clocksource"), first_line(clock .. "current_clocksource")
+  local all = recently(first_line, clock .. "available_clocksource")
+  local current = recently(first_line, clock .. "current_clocksource")
   if all and current then
     w:family("node_time_clocksource_available_info", "gauge", "what time can be read from")
     for source in all:gmatch("%S+") do
@@ -79,7 +95,7 @@ local function read_os_release()
 end
 
 local function add_os(w)
-  local texts = read_os_release()
+  local texts = recently(read_os_release, "os-release")
   if not texts then
     return 0
   end
