@@ -50,12 +50,15 @@ function scrape.new(ks, taken, most)
   local kept, n = {}, 0 -- expositions by format and collectors: Prometheus asks for the same again and again
 
   local function exposition_of(format, wanted)
-    local names = {}
-    for name in pairs(wanted) do
-      names[#names + 1] = name
+    local key = format
+    if wanted ~= taken.enabled then
+      local names = {}
+      for name in pairs(wanted) do
+        names[#names + 1] = name
+      end
+      table.sort(names)
+      key = format .. " " .. table.concat(names, " ")
     end
-    table.sort(names)
-    local key = format .. " " .. table.concat(names, " ")
     local one = kept[key]
     if one then
       local again, message = one.exposition:again()
