@@ -12,6 +12,7 @@ void
 ks_cpu_ticks_begin(struct ks_cpu_ticks_all *all, hrtime_t taken)
 {
 	all->parsed++;
+	memcpy(all->last, all->sum, sizeof(all->last));
 	all->before = all->now;
 	all->now = taken;
 }
@@ -75,6 +76,14 @@ ks_cpu_ticks_end(struct ks_cpu_ticks_all *all, struct ks_text line)
 
 	if (all->ncolumns == 0 || all->n == 0)
 		memcpy(all->sum, now, sizeof(now));
+	/*
+	 * The kernel rounds each line down. Where the sum differs from the line of all CPUs by no more than that, the line
+	 * is taken: another program begins with it, and must not find less than this one.
+	 */
+	for (size_t i = 0; i < KS_TICKS_COUNT; i++) {
+		if (now[i] >= all->last[i] && now[i] < all->sum[i] + all->n && now[i] + all->n > all->sum[i])
+			all->sum[i] = now[i];
+	}
 	all->ncolumns = (uint32_t)n;
 }
 

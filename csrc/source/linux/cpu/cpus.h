@@ -65,6 +65,7 @@ struct ks_cpu_ticks_all {
 	hrtime_t before, now;   /* when the last two began */
 	uint32_t ncolumns;      /* 0: nothing was read yet */
 	uint64_t sum[KS_TICKS_COUNT];
+	uint64_t last[KS_TICKS_COUNT]; /* the same at the reading before */
 };
 
 struct ks_stat {
