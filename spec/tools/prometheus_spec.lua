@@ -91,7 +91,9 @@ describe("examples/prometheus", function()
       pending("promtool is not installed")
       return
     end
-    check("promtool check config prometheus.yml")
+    for _, file in ipairs({ "prometheus.yml", "fleet.yml", "--agent agent.yml", "federation.yml" }) do
+      check("promtool check config " .. file)
+    end
     check("promtool check rules --lint-fatal rules.yml")
     check("promtool test rules rules_test.yml")
   end)
