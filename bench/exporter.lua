@@ -3,28 +3,11 @@
 -- the least of each counts.
 -- SPDX-License-Identifier: MIT
 local figure = require("figure")
+local capture, await, cpu_seconds = figure.capture, figure.await, figure.cpu_seconds
 
 local ROUNDS, SCRAPES = 4, 100
 
 local build = os.getenv("KSTAT_BUILD")
-
-local function capture(command)
-  local p = assert(io.popen(command))
-  local text = p:read("a")
-  p:close()
-  return text
-end
-
-local function await(what, condition)
-  for _ = 1, 200 do
-    local result = condition()
-    if result then
-      return result
-    end
-    os.execute("sleep 0.05")
-  end
-  error("waited too long for " .. what)
-end
 
 -- Starts a server; returns its process and its port.
 local function start(command)
@@ -34,17 +17,6 @@ local function start(command)
   end)
   local url = (" -o /dev/null http://127.0.0.1:%s/metrics"):format(port)
   return { pid = pid, url = url, best = { math.huge, math.huge } }
-end
-
-local function cpu_seconds(pid)
-  local f = assert(io.open("/proc/" .. pid .. "/stat"))
-  local text = f:read("a")
-  f:close()
-  local fields = {}
-  for word in text:match("%) (.*)"):gmatch("%S+") do
-    fields[#fields + 1] = word
-  end
-  return (fields[12] + fields[13]) / 100
 end
 
 local AS_PROMETHEUS = " -H 'Accept-Encoding: gzip' -H 'Accept: application/openmetrics-text;version=1.0.0;q=0.5,"

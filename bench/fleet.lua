@@ -4,28 +4,11 @@
 -- its disk, and its memory.
 -- SPDX-License-Identifier: MIT
 local figure = require("figure")
+local capture, await, cpu_seconds = figure.capture, figure.await, figure.cpu_seconds
 
 local MACHINES, INTERVAL, SECONDS = 50, 2, 20
 
 local exporter = os.getenv("KSTAT_BUILD") .. "/bin/kstatlua exporter --listen 127.0.0.1:0"
-
-local function capture(command)
-  local p = assert(io.popen(command))
-  local text = p:read("a")
-  p:close()
-  return text
-end
-
-local function await(what, condition)
-  for _ = 1, 200 do
-    local result = condition()
-    if result then
-      return result
-    end
-    os.execute("sleep 0.1")
-  end
-  error("waited too long for " .. what)
-end
 
 local dir = capture("mktemp -d"):match("%S+")
 local started = {}
@@ -42,18 +25,6 @@ local function stop_all()
     os.execute(("kill %s; for p in %s; do while kill -0 $p; do sleep 0.1; done; done 2>/dev/null"):format(pids, pids))
   end
   started = {}
-end
-
--- CPU time in seconds of processes, by the kernel's ticks of 1/100 s.
-local function cpu_seconds(pids)
-  local ticks = 0
-  for _, pid in ipairs(pids) do
-    local f = assert(io.open("/proc/" .. pid .. "/stat"))
-    local user, system = f:read("a"):match("%) " .. ("%S+ "):rep(11) .. "(%d+) (%d+)")
-    f:close()
-    ticks = ticks + user + system
-  end
-  return ticks / 100
 end
 
 local function port_of(log)
@@ -93,19 +64,19 @@ local function measure(name, arguments, relabel)
     ports[i] = port_of(dir .. "/exporter" .. i)
   end
   write_configuration(ports, relabel)
-  local before = cpu_seconds(exporters)
+  local before = cpu_seconds(table.unpack(exporters))
   local port = capture([[python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0))
 print(s.getsockname()[1])']]):match("%d+")
   local url = "http://127.0.0.1:" .. port
   local server = start(("prometheus --config.file=%s/prometheus.yml --storage.tsdb.path=%s/data --log.level=error "
     .. "--web.enable-admin-api --web.listen-address=127.0.0.1:%s"):format(dir, dir, port), dir .. "/log")
   await("Prometheus", function() return own_metric(url, "prometheus_tsdb_head_series") > 0 end)
-  local first, cpu = own_metric(url, "prometheus_tsdb_head_samples_appended_total"), cpu_seconds({ server })
+  local first, cpu = own_metric(url, "prometheus_tsdb_head_samples_appended_total"), cpu_seconds(server)
   os.execute("sleep " .. SECONDS)
-  cpu = cpu_seconds({ server }) - cpu
+  cpu = cpu_seconds(server) - cpu
   local samples = own_metric(url, "prometheus_tsdb_head_samples_appended_total")
   local series = own_metric(url, "prometheus_tsdb_head_series") / MACHINES
-  local exporter_cpu = (cpu_seconds(exporters) - before) * series / samples
+  local exporter_cpu = (cpu_seconds(table.unpack(exporters)) - before) * series / samples
   local memory = capture(("cat /proc/%s/status"):format(server)):match("VmRSS:%s+(%d+)")
   local bytes = capture(("curl -s -H 'Accept-Encoding: gzip' http://127.0.0.1:%s/metrics | wc -c"):format(ports[1]))
   local stored = written_bytes(url) / samples

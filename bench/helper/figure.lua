@@ -38,4 +38,36 @@ function figure.measure(argv, options)
   return tonumber(cpu), tonumber(wall), tonumber(memory)
 end
 
+--- Returns what a shell command prints.
+function figure.capture(command)
+  local p = assert(io.popen(command))
+  local text = p:read("a")
+  p:close()
+  return text
+end
+
+--- Returns the first result of condition() that is true, which it awaits for ten seconds.
+function figure.await(what, condition)
+  for _ = 1, 200 do
+    local result = condition()
+    if result then
+      return result
+    end
+    os.execute("sleep 0.05")
+  end
+  error("waited too long for " .. what)
+end
+
+--- Returns the CPU time of processes in seconds, by the kernel's ticks of 1/100 s.
+function figure.cpu_seconds(...)
+  local ticks = 0
+  for _, pid in ipairs({ ... }) do
+    local f = assert(io.open("/proc/" .. pid .. "/stat"))
+    local user, system = f:read("a"):match("%) " .. ("%S+ "):rep(11) .. "(%d+) (%d+)")
+    f:close()
+    ticks = ticks + user + system
+  end
+  return ticks / 100
+end
+
 return figure
