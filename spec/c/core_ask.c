@@ -14,7 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "check.h"
+#include "source/linux/ask.h"
 
 /* The threads of this process but the calling one; the signals that the last one blocks in *blocked. */
 static int
@@ -72,6 +74,33 @@ is_silent(const char *point)
 	return state != NULL && strcmp(state, "no answer") == 0;
 }
 
+static int
+ask_one(void *answer)
+{
+	*(int *)answer = 1;
+	return 0;
+}
+
+static int
+ask_two(void *answer)
+{
+	*(int *)answer = 2;
+	return 0;
+}
+
+/* Questions of two functions are two questions, whatever their keys are. */
+static bool
+tells_functions_apart(void)
+{
+	const struct ks_question one = { "one", ask_one, (uint64_t)(uintptr_t)ask_one, sizeof(int) };
+	const struct ks_question two = { "two", ask_two, (uint64_t)(uintptr_t)ask_two, sizeof(int) };
+	int first = 0, second = 0;
+	hrtime_t when;
+
+	return ks_ask_wait(&one, &first, 0, &when) == 0 && ks_ask_wait(&two, &second, 0, &when) == 0 && first == 1 &&
+	    second == 2;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -113,5 +142,6 @@ main(int argc, char **argv)
 	state = state_of(argv[1]);
 	CHECK(state != NULL && strcmp(state, "no answer") != 0 && strcmp(state, "ok") != 0);
 	(void)umount2(argv[1], MNT_DETACH);
+	CHECK(tells_functions_apart());
 	return failures != 0;
 }

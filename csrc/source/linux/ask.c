@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 
 #define STACK (256u << 10)
 
@@ -138,7 +139,7 @@ slot_of(uint64_t key)
 static struct slot *
 start(const struct ks_question *q, const void *data, hrtime_t since)
 {
-	uint64_t key = q->key ^ (uint64_t)(uintptr_t)q->ask;
+	uint64_t key = ks_hash_bytes(ks_hash_bytes(KS_HASH_INIT, &q->key, sizeof(q->key)), &q->ask, sizeof(q->ask));
 	struct slot *s = slot_of(key);
 	struct asking *a;
 
