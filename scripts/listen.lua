@@ -78,5 +78,8 @@ return kstat.report({
       end
       ports[tonumber(word)] = true
     end
+    if options.ports and not next(ports) then
+      return ("-p: '%s' is an empty list"):format(options.ports)
+    end
   end,
 })

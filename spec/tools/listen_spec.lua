@@ -42,7 +42,9 @@ tcp   127.0.0.1:8080     3     511     70 root         5      77 nginx
     r = run.run({ "kstatlua", "-r", "spec/vectors/kstat/host.jsonl", "listen" })
     assert.matches("^listen: this recording has no listening sockets; record with: [^\n]+\n$", r.err)
     assert.equal(1, r.status)
-    assert.equal(2, run.run({ "kstatlua", "listen", "-p", "http" }).status)
+    for _, ports in ipairs({ "http", ",", "" }) do
+      assert.equal(2, run.run({ "kstatlua", "listen", "-p", ports }).status)
+    end
   end)
 
   it("finds a server of this machine, and what it is recorded with is what the line says", function()

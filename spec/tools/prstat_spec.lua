@@ -110,6 +110,23 @@ describe("prstat on a capture", function()
 ]] .. TOTAL, prstat("-Z", "-n", "2,1", "10", "2"))
   end)
 
+  it("has five control groups unless it is told how many", function()
+    local list = { {}, {} }
+    for i, sampled in ipairs(list) do
+      for pid = 1, 7 do
+        sampled[#sampled + 1] = process(100 + i, pid, "p", 0.1, 0)
+        sampled[#sampled + 1] = capture.kstat("process", pid, "p,cgroup", "process_cgroup", 1, 0, 100 + i,
+          ('"cgroup":"/%d.slice"'):format(pid))
+      end
+    end
+    local seven = capture.file(list)
+    for lines, groups in pairs({ ["2"] = 5, ["2,6"] = 6, ["9,1"] = 1 }) do
+      local r = run.run({ "kstatlua", "-r", seven, "prstat", "-Z", "-y", "-n", lines, "1", "2" })
+      local _, n = r.out:gsub(" /%d%.slice\n", "")
+      assert.equal(groups, n, r.out)
+    end
+  end)
+
   it("shows who reads and writes, those who do most first", function()
     assert.equal([[
    PID USERNAME  READ/s WRITE/s  CANC/s  DLY STATE       TIME   CPU PROCESS/NLWP
@@ -171,7 +188,8 @@ describe("prstat on a capture", function()
 
   it("refuses what it does not understand", function()
     for _, words in ipairs({ { "-p", "x" }, { "-s", "weight" }, { "-t", "-L" }, { "-n", "0" }, { "-n", "5,0" },
-      { "-P", "1-x" }, { "-a", "-Z" }, { "-A", "-L" },
+      { "-n", "5," }, { "-P", "1-x" }, { "-P", "4-2" }, { "-P", "2-" }, { "-P", "," }, { "-p", "" }, { "-u", "," },
+      { "-U", " " }, { "-a", "-Z" }, { "-A", "-L" },
       { "-L", "-Z" }, { "-m", "-d" }, { "-H", "-c" }, { "-C", "1" } }) do
       local r = run.run({ "kstatlua", "prstat", words[1], words[2] })
       assert.equal(2, r.status)

@@ -106,11 +106,12 @@ end
 local function cpus_of(text)
   local set = {}
   for _, word in ipairs(words_of(text)) do
-    local first, last = word:match("^(%d+)%-?(%d*)$")
-    if not first or #word > 9 then
+    local first, dash, last = word:match("^(%d+)(%-?)(%d*)$")
+    first, last = tonumber(first), tonumber(dash == "" and first or last)
+    if not last or first > last or #word > 9 then
       return nil, word
     end
-    for cpu = tonumber(first), tonumber(last) or tonumber(first) do
+    for cpu = first, last do
       set[cpu] = true
     end
   end
@@ -120,9 +121,9 @@ end
 -- Reads -n: lines of processes, and of sums. False if it is wrong.
 local function read_lines(options)
   if options.lines then
-    local n, m = options.lines:match("^(%d+),?(%d*)$")
-    options.lines, options.sum_lines = tonumber(n), tonumber(m) or options.users and tonumber(n)
-    return options.lines and options.lines > 0 and options.sum_lines ~= 0
+    local n, comma, m = options.lines:match("^(%d+)(,?)(%d*)$")
+    options.lines, options.sum_lines = tonumber(n), tonumber(m) or options.users and tonumber(n) or DEFAULT_SUMS
+    return n and options.lines > 0 and options.sum_lines > 0 and (comma == "") == (m == "")
   end
   local form = options.json or options.csv or options.openmetrics
   options.lines, options.sum_lines = not form and DEFAULT_LINES or nil,
@@ -137,6 +138,11 @@ function choice.check(options)
   local message = conflict(options)
   if message then
     return message
+  end
+  for _, name in ipairs({ "pids", "cpus", "owners", "real" }) do
+    if options[name] and not words_of(options[name])[1] then
+      return ("%s: '%s' is an empty list"):format(letter_of(name), options[name])
+    end
   end
   local pids = words_of(options.pids)
   for _, pid in ipairs(pids) do
