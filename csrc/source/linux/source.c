@@ -94,7 +94,7 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		const struct ks_subsystem *sub = ks_linux_subsystem(s);
 		struct ks_units *units = &lx->sub[s].units;
-			int rc;
+		int rc;
 
 		if (lx->sub[s].off || lx->sub[s].absent)
 			continue;
