@@ -339,10 +339,15 @@ describe("processes of this machine", function()
     assert.truthy(#kstats >= 3)
     run.shell("kill " .. pid)
     run.await("its end", function() return run.shell("test -d /proc/" .. pid).status ~= 0 end)
-    run.shell("sleep 1") -- values of the scan may serve readings right after it, the longer the longer it took
-    for _, k in ipairs(kstats) do
-      assert.is_nil(k:get("pgid"))
-    end
+    -- Values of the scan may serve readings for a while after it.
+    run.await("no values", function()
+      for _, k in ipairs(kstats) do
+        if k:read() then
+          return false
+        end
+      end
+      return true
+    end)
     assert.same({}, ks:warnings())
     ks:update()
     assert.equal(0, #ks:select("process:" .. pid))
