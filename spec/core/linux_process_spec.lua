@@ -294,6 +294,10 @@ describe("processes of a recorded tree", function()
     for _, k in ipairs(open({ processes = 1234, only = named }):select("process:1234")) do
       assert.truthy(k:get("class"))
     end
+    write(dir .. "/proc/1234/oom_score", "99999999999\n")
+    write(dir .. "/proc/1234/oom_score_adj", "7\n")
+    local oom = open({ only = "process:1234:*,oom" }):lookup("process", 1234, "web,oom")
+    assert.same({ "nil", 7 }, { tostring(oom:get("oom_score")), oom:get("oom_score_adj") })
     write(dir .. "/proc/1234/cmdline", ("x"):rep(5000))
     assert.equal(4096, #open({ only = "process:1234::psargs" }):lookup("process", 1234, "web,args"):get("psargs"))
   end)

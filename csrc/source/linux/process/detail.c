@@ -289,7 +289,7 @@ ks_process_read_oom(struct ks_linux *lx, struct ks_unit *unit, struct ks_record 
 		if (ks_file_small(&lx->root[KS_ROOT_PROC], path, text, sizeof(text)) < 0)
 			return ks_process_gone(unit, errno);
 		v = strtol(text, &end, 10);
-		if (end != text && *end == '\0')
+		if (end != text && *end == '\0' && v >= INT32_MIN && v <= INT32_MAX)
 			ks_have(&vals, i, (uint64_t)v);
 	}
 	ks_fields_add(r, ks_process_oom_fields, &vals);
