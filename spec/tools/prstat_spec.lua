@@ -303,7 +303,7 @@ describe("prstat on this machine", function()
     local command = run.quote(run.bin .. "/kstatlua") .. " prstat -R --csv 1 1"
     local can_drop = run.shell("id -u").out == "0\n" and run.shell("setpriv --version").status == 0
     for _, before in ipairs({ "", can_drop and "setpriv --bounding-set -sys_nice --inh-caps -sys_nice " or nil }) do
-      local r = run.shell("echo $$; exec " .. before .. command)
+      local r = run.shell("sh -c " .. run.quote("echo $$; exec " .. before .. command))
       if r.status == 0 and before == "" then
         assert.matches("," .. r.out:match("%d+") .. ",[^\n]*,%-2,", r.out)
       else
