@@ -1,6 +1,6 @@
 /*
- * tables.c - the kernel's tables and how full they are, unix:0:tables; what runs, unix:0:os; its random numbers, unix:0:entropy; and how the
- * clock is kept, unix:0:clock. SPDX-License-Identifier: MIT
+ * tables.c - the kernel's tables and how full they are, unix:0:tables; what runs, unix:0:os; its random numbers,
+ * unix:0:entropy; and how the clock is kept, unix:0:clock. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <fcntl.h>
