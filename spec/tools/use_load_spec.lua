@@ -200,7 +200,8 @@ describe("kstatlua use under load", function()
       local ok, message = pcall(function()
         run.shell(("dd if=/dev/zero of=%s/file bs=1M count=64 oflag=direct"):format(dir))
         -- A file in memory takes 60 MiB of 64; another file is read through the rest.
-        run.shell(("sh -c 'echo $$ >%s/cgroup.procs; dd if=/dev/zero of=/dev/shm/%s bs=1M count=60'"):format(path, group))
+        run.shell(("sh -c 'echo $$ >%s/cgroup.procs; dd if=/dev/zero of=/dev/shm/%s bs=1M count=60'"):format(
+          path, group))
         start(("sh -c 'echo $$ >%s/cgroup.procs; while :; do cat %s/file >/dev/null; done'"):format(path, dir))
         await_state(function() return use("cgroup", group) end, "critical", "memory")
       end)
