@@ -291,6 +291,9 @@ describe("prstat on this machine", function()
   it("shows the CPU time of a busy process, and its waiting for a CPU", function()
     local loop = "taskset -c 0 " .. run.lua .. " -e 'while true do end'"
     local busy, rival = run.start(loop, "/dev/null"), run.start(loop, "/dev/null") -- of one CPU, whoever else runs
+    run.await("the loop", function() -- after an exec a process has a new kstat
+      return (run.read_file(("/proc/%s/comm"):format(busy)) or ""):find("lua", 1, true)
+    end)
     local out = run.shell(("%s/kstatlua prstat -m -y --csv -p %s 2 2"):format(run.bin, busy)).out
     run.stop(busy)
     run.stop(rival)
