@@ -51,6 +51,12 @@ describe("a table", function()
       coloured("TERM=xterm NO_COLOR=1"), coloured("TERM=dumb") })
   end)
 
+  it("leaves its texts whole in a pipe, also if whole numbers come last", function()
+    local r = run.run({ "kstatlua", "-r", growing(), "-e", "return kstat.report({ select = 'app', columns = { " ..
+      "{ 'name', function() return ('long '):rep(8) end }, { 'level', format = '%d' } } })", env = { COLUMNS = "30" } })
+    assert.matches(("long "):rep(8), r.out, 1, true)
+  end)
+
   it("leaves its texts to the window's width, and never cuts numbers", function()
     local function names(width)
       return run.shell(("COLUMNS=80 LC_ALL=C script -qec %s /dev/null </dev/null"):format(run.quote(

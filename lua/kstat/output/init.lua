@@ -57,10 +57,10 @@ local function cell(column, value, missing)
     return text
   elseif type(value) == "number" then
     -- %d takes whole numbers only in Lua 5.3 and later, and none of more than 64 bits.
-    if column.whole == nil then
-      column.whole = format ~= nil and format:find("%%[%d%-+ #.]*[dioxXuc]") ~= nil
+    if column.is_integer == nil then
+      column.is_integer = format ~= nil and format:find("%%[%d%-+ #.]*[dioxXuc]") ~= nil
     end
-    if column.whole then
+    if column.is_integer then
       return require("kstat.format")(format, value)
     end
     return (format or "%.1f"):format(value)
