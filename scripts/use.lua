@@ -18,6 +18,11 @@ for _, limit in ipairs(resources.limits) do
   table.insert(limits_of[limit[1]], limit)
 end
 
+-- Whether a program reads the output, and no people.
+local function is_data(options)
+  return options.json or options.csv or options.openmetrics
+end
+
 -- --- rows ----------------------------------------------------------------------------------------
 
 local function severity_of(limit, value)
@@ -91,11 +96,27 @@ local function row_of(measured, steady)
   return row
 end
 
+local is_replay
+
+-- Tells people who look at all resources, or at processes, that a recording has none: these are in it only if they were
+-- named.
+local function check_processes(d, options)
+  local wanted = #options.operands == 0
+  for _, operand in ipairs(options.operands) do
+    wanted = wanted or operand == "process"
+  end
+  if wanted and is_replay and not is_data(options) and #d:select({ class = "process" }) == 0 then
+    tool.warn_later({ "this recording has no processes; record with: " ..
+      "kstatlua record -o FILE '*' process 'process::*,fd' 10" })
+  end
+end
+
 local function rows(d, _, prev, options)
   local list, most = {}, options.watch and select(2, stdout.window())
   for i, measured in ipairs(resources.measure(d, prev, options.operands)) do
     list[i] = row_of(measured, options.openmetrics)
   end
+  check_processes(d, options)
   local narrow, hidden = most and #list > most - 3, 0
   for _, row in ipairs(list) do
     row.hidden = (options.worst or narrow) and (row.severity or 0) == 0
@@ -147,7 +168,7 @@ local function columns(options)
       list[#list + 1] = column
     end
   end
-  if not (options.json or options.csv or options.openmetrics) then
+  if not is_data(options) then
     add({ "util", "utilization", unit = "%" }, { "saturation", saturation_text, align = "left" },
       { "errors", format = "%.0f" }, STATE)
     return list
@@ -164,7 +185,7 @@ local function columns(options)
 end
 
 return kstat.report({
-  optional = true, skip_first = true,
+  optional = true, skip_first = true, follow = function(ks) is_replay = ks:is_replay() end,
   name = "use", about = "Each resource of the machine: utilization, saturation, errors, and whether that is too much.",
   options = {
     { "x", "worst", help = "only resources that are not ok" },

@@ -475,7 +475,8 @@ describe("kstatlua use of a narrow window", function()
         '"mount_point":"/srv/a/long/way/down/to/home","used":99,"available":1,"answered":0,' ..
         '"read_only":0,"options":"rw","device":"storage.example.org:/export/home"') }
     end
-    local r = run.run({ "kstatlua", "use", "-x", env = { KSTAT_SOURCE = capture.file(samples), COLUMNS = columns } })
+    local r = run.run({ "kstatlua", "use", "-x", "fs",
+      env = { KSTAT_SOURCE = capture.file(samples), COLUMNS = columns } })
     assert.equal("", r.err)
     return r.out
   end
@@ -497,13 +498,28 @@ end)
 describe("kstatlua use of an hour of a machine that is busy and well", function()
   it("says nothing at any of 60 minutes", function()
     local r = run.run({ "kstatlua", "use", "-x", "-r", "spec/vectors/use/hour.rec", "60" })
-    assert.same({ "", 0 }, { r.err, r.status })
+    assert.equal(0, r.status)
     local minutes = 0
     for line in r.out:gmatch("[^\n]+") do
       minutes = minutes + (line:find("^all well: %d+ resources$") and 1 or 0)
       assert.truthy(line:find("^all well: ") or line:find("^resource "), line)
     end
     assert.equal(60, minutes)
+  end)
+
+  it("says to people who look at processes that the recording has none, and shows the rest", function()
+    local line = "use: this recording has no processes; record with: " ..
+      "kstatlua record -o FILE '*' process 'process::*,fd' 10\n"
+    for err, words in pairs({ [line] = { {}, { "-x" }, { "process" }, { "cpu", "process" } },
+      [""] = { { "cpu" }, { "-j" }, { "-j", "process" } } }) do
+      for _, list in ipairs(words) do
+        local command = { "kstatlua", "use", "-r", "spec/vectors/use/hour.rec", (table.unpack or unpack)(list) }
+        local r = run.run(command)
+        assert.equal(err, r.err)
+        assert.equal(0, r.status)
+        assert.truthy(r.out ~= "")
+      end
+    end
   end)
 
   it("has what came and went, as all others have it", function()
