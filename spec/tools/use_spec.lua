@@ -699,6 +699,26 @@ describe("kstatlua use of a capture", function()
       { rows["memory all"].why, rows["memory all"].who })
   end)
 
+  it("takes names of groups and numbers of parents as they are, which may be no selectors", function()
+    local function group(instance, name, allowed)
+      return function(i)
+        return capture.kstat("cgroup", instance, name, "cgroup", 1, 0, i * 10, '"memory":1')
+      end, function(i)
+        return capture.kstat("cgroup_io", instance, name, "cgroup_io", 1, 0, i * 10,
+          ('"sda_nread":%d,"sda_nread_max":%d'):format(i * 100, allowed))
+      end
+    end
+    local kstats = { group(1, "a[b", 100) }
+    kstats[3], kstats[4] = group(2, "*", 20)
+    kstats[5], kstats[6] = group(2, "web", 11)
+    for pid = 1, 50 do
+      kstats[#kstats + 1] = process(pid, "z", '"state":"Z","ppid":1.5')
+    end
+    local rows = rows_with('"used":1', (table.unpack or unpack)(kstats))
+    assert.same({ 10, 50 }, { rows["cgroup a[b"].utilization, rows["cgroup *"].utilization })
+    assert.same({ "zombies 50", "" }, { rows["process all"].why, rows["process all"].who })
+  end)
+
   it("passes over values of a wrong type", function()
     local rows = rows_with('"used":"much",' ..
       '"available":[1],"read_only":"no","device_name":7,"mount_point":1,"inodes":true')

@@ -1,6 +1,7 @@
 --- Control groups that have a limit, as kstatlua use measures them.
 --
 -- @module kstat.use.cgroup
+local core = require("kstat.core")
 local figures = require("kstat.use.figures")
 
 local count, now, percent, share = figures.count, figures.now, figures.percent, figures.share
@@ -47,9 +48,10 @@ local function of_io_limits(d, k)
   if not io then
     return nil
   end
-  for _, limit in d:values({ module = "cgroup_io", instance = k.instance, name = k.name, statistic = "*_max" }) do
-    local what = limit:gsub("_max$", "")
-    local used = percent(figures.per_second(io, what), now(io, limit))
+  local names = {} -- without a selector: who makes a group chooses its name, which may be no glob
+  for i = 1, core.list(io:now(), names, {}) or 0 do
+    local what = names[i]:match("^(.*)_max$")
+    local used = what and percent(figures.per_second(io, what), now(io, names[i]))
     if used and (not most or used > most) then
       most, which = math.min(used, 100), what:gsub("_", " ")
     end

@@ -55,8 +55,9 @@ end
 -- The process that keeps a GPU of NVIDIA busiest; nil: none is known. It is looked for at each tick, because a
 -- difference has only what the tick before asked for.
 local function user(d, k)
-  local busiest, of = figures.most(d:select({ module = "nvidia", name = k.name .. ",process" }),
-    function(process) return now(process, "sm_util") end)
+  local busiest, of = figures.most(d:select({ class = "gpu_process" }), function(process)
+    return process.module == k.module and process.name == k.name .. ",process" and now(process, "sm_util") or nil
+  end)
   local process = of and d:select({ class = "process", instance = of.instance })[1]
   return of and ("%s %d%%"):format(process and culprits.name(process) or ("[%d]"):format(of.instance), busiest)
 end

@@ -59,8 +59,12 @@ local function parent_of(d, parents)
         most, pid = n, parent
       end
     end
-    local k = pid and d:select({ class = "process", instance = pid })[1]
-    return k and ("%d of %s"):format(most, culprits.name(k))
+    for k in d:each({ class = "process" }) do
+      if k.instance == pid then
+        return ("%d of %s"):format(most, culprits.name(k))
+      end
+    end
+    return nil
   end
 end
 
