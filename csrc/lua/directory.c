@@ -1,6 +1,8 @@
 /* directory.c - the names in a directory, for Lua, which cannot list one. SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -10,8 +12,8 @@
 #include "lua/value.h"
 
 /*
- * Stores what is in a directory, for each entry the time of its last change and its name with the NUL, and returns how
- * many there are; -1 with errno.
+ * Stores what is in a directory, for each entry the time of its last change (NAN: it is no regular file) and its name
+ * with the NUL, and returns how many there are; -1 with errno.
  */
 static int
 read_names(const char *path, struct ks_buf *b)
@@ -27,9 +29,10 @@ read_names(const char *path, struct ks_buf *b)
 	while ((e = readdir(dir)) != NULL) {
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
-		if (fstatat(dirfd(dir), e->d_name, &st, 0) != 0)
-			continue; /* it is gone, or leads nowhere */
-		mtime = (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9;
+		if (fstatat(dirfd(dir), e->d_name, &st, 0) != 0 &&
+		    fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+			continue; /* it is gone */
+		mtime = S_ISREG(st.st_mode) ? (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9 : NAN;
 		ks_buf_add(b, &mtime, sizeof(mtime));
 		ks_buf_add(b, e->d_name, strlen(e->d_name) + 1);
 		n++;
@@ -40,7 +43,7 @@ read_names(const char *path, struct ks_buf *b)
 
 /*
  * directory(path) -> an array of the names in it, in no order, without . and .., and one of the times (s) of their last
- * changes | nil, message
+ * changes, or false for what is no regular file: to open a FIFO would wait for who writes | nil, message
  */
 static int
 directory(lua_State *L)
@@ -64,7 +67,10 @@ directory(lua_State *L)
 		at += sizeof(mtime);
 		lua_pushstring(L, at);
 		lua_rawseti(L, -3, i);
-		lua_pushnumber(L, mtime);
+		if (isnan(mtime))
+			lua_pushboolean(L, 0);
+		else
+			lua_pushnumber(L, mtime);
 		lua_rawseti(L, -2, i);
 	}
 	return 2;

@@ -56,9 +56,16 @@ describe("kstatlua exporter as node_exporter", function()
       kind = "# TYPE a_b counter\na_b 1\n", own = "node_load1 -7\n", unended = "m 1" }) do
       run.write_file(dir .. "/text/z" .. name .. ".prom", text)
     end
+    -- What Prometheus would drop the whole scrape for, and what nobody can read.
+    for name, text in pairs({ hex = "m 0x10", big = "m 1e400", nan = "m +nan", utf8 = 'm{a="\255"}',
+      name = 'm{__name__="x"} 1', later = "node_scrape_collector_success 1", process = "process_open_fds 1",
+      sample = '# TYPE a_b gauge\na_b{x="2"} 7' }) do
+      run.write_file(dir .. "/text/z" .. name .. ".prom", text .. "\n")
+    end
+    run.shell(("cd %s/text && mkfifo zfifo.prom && mkdir zdir.prom && ln -s nowhere zlink.prom"):format(dir))
     local pid, port = start(dir, "--collector.textfile.directory=" .. dir .. "/text")
     local text = curl(("-H 'Accept: application/openmetrics-text' http://127.0.0.1:%s/metrics"):format(port))
-    run.shell("rm " .. dir .. "/text/z*")
+    run.shell("rm -r " .. dir .. "/text/z*")
     local mended = curl(("http://127.0.0.1:%s/metrics"):format(port))
     run.stop(pid)
     assert.truthy(text:find('\n# TYPE a_b gauge\na_b{x="1,\\"}"} 5\na_b{x="2"} +Inf\n', 1, true))
@@ -66,11 +73,15 @@ describe("kstatlua exporter as node_exporter", function()
     assert.truthy(text:find("\nnode_textfile_scrape_error 1\n", 1, true))
     assert.truthy(mended:find("\nnode_textfile_scrape_error 0\n", 1, true))
     assert.truthy(text:find(("\nnode_textfile_mtime_seconds{file=\"%s/text/good.prom\"} "):format(dir), 1, true))
-    assert.falsy(text:find("\nm ", 1, true) or text:find("node_load1 -7", 1, true))
+    assert.falsy(text:find("\nm[ {]") or text:find("node_load1 -7", 1, true))
     local log = run.read_file(dir .. "/log")
     for _, line in ipairs({ "ztime.prom:1: a sample with a time", "ztwice.prom:2: a second sample of m",
       "zlabel.prom:1: no sample", "zkind.prom: a_b is of another type", "zown.prom: node_load1 is a family of the",
-      "zunended.prom:the last line has no end" }) do
+      "zunended.prom:the last line has no end", "zhex.prom:1: no sample", "zbig.prom:1: no sample",
+      "znan.prom:1: no sample", "zutf8.prom:the text is not UTF-8", "zname.prom:1: no sample",
+      "zlater.prom: node_scrape_collector_success is a family", "zprocess.prom: process_open_fds is a family",
+      'zsample.prom: another file has the sample a_b{x="2"}', "zfifo.prom: it is no file", "zdir.prom: it is no file",
+      "zlink.prom: it is no file" }) do
       assert.truthy(log:find(line, 1, true), line .. " is not in\n" .. log)
     end
   end)

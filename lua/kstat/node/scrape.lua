@@ -78,10 +78,14 @@ function scrape.new(ks, taken, most)
     return one
   end
 
-  -- Adds what the collector textfile has to say; returns the text of its families.
+  -- Adds what the collector textfile has to say; returns the text of its families. `text` has those of the others.
   local function add_textfiles(w, text)
+    local own = {}
+    for name in text:gmatch("\n# TYPE (%S+)") do
+      own[name] = true
+    end
     local families, files, lines = textfile.read(taken.textfile or {}, function(name)
-      return (text:find("\n" .. name .. " ", 1, true) or text:find("\n" .. name .. "{", 1, true)) ~= nil
+      return own[name] or name:find("^node_textfile_") or name:find("^node_scrape_") or name:find("^kstat_scrape_")
     end)
     for _, line in ipairs(lines) do
       taken.warn(line)
@@ -108,6 +112,9 @@ function scrape.new(ks, taken, most)
       return nil, message
     end
     local others = rows.add(w, wanted)
+    if not taken.bare then
+      rows.add_exporter(w)
+    end
     if wanted.textfile then
       local start = core.gethrtime()
       text = w:text() .. text
@@ -115,9 +122,6 @@ function scrape.new(ks, taken, most)
       others.textfile = { core.gethrtime() - start, 1 }
     end
     node.add_costs(w, one.exposition:costs(), one.collectors, others)
-    if not taken.bare then
-      rows.add_exporter(w)
-    end
     return text, one.exposition:left_out()
   end
 end

@@ -15,10 +15,33 @@ local SUFFIXES = { histogram = { _bucket = true, _sum = true, _count = true },
 
 local MOST_BYTES = 16 * 1024 * 1024 -- of a file
 
--- Whether a text is a number as Go's ParseFloat has it.
+-- Characters of UTF-8 that are longer than a byte. Lua 5.1 cannot tell whether a text is UTF-8.
+local LONGER = { "^[\194-\223][\128-\191]()", "^\224[\160-\191][\128-\191]()", "^\237[\128-\159][\128-\191]()",
+  "^[\225-\236\238\239][\128-\191][\128-\191]()", "^\240[\144-\191][\128-\191][\128-\191]()",
+  "^[\241-\243][\128-\191][\128-\191][\128-\191]()", "^\244[\128-\143][\128-\191][\128-\191]()" }
+
+-- Whether a text is UTF-8 without NUL. Prometheus drops a whole scrape in which one label is not.
+local function is_utf8(text)
+  local at = text:find("[%z\128-\255]")
+  while at do
+    local behind
+    for _, pattern in ipairs(LONGER) do
+      behind = behind or text:match(pattern, at)
+    end
+    if not behind then
+      return false
+    end
+    at = text:find("[%z\128-\255]", behind)
+  end
+  return true
+end
+
+-- Whether a text is a number as Prometheus reads it: decimal, and not beyond a double.
 local function is_number(text)
-  local word = text:lower():gsub("^[+-]", "")
-  return word == "inf" or word == "infinity" or word == "nan" or text:find("^[+-]?[%d.]") and tonumber(text) ~= nil
+  local word = text:lower()
+  local number = word:find("^[+-]?[%d.][%d.e+-]*$") and tonumber(word)
+  return word == "nan" or word:find("^[+-]?inf$") ~= nil or word:find("^[+-]?infinity$") ~= nil
+    or number and math.abs(number) < math.huge
 end
 
 -- Splits the labels from what follows; nil: they are wrong. The labels are taken over as they are.
@@ -29,7 +52,7 @@ local function take_labels(rest)
   local at, seen = 2, {}
   while rest:sub(at, at) ~= "}" do
     local name, quote = rest:match("^[ \t]*([%a_][%w_]*)[ \t]*=[ \t]*\"()", at)
-    if not name or seen[name] then
+    if not name or seen[name] or name == "__name__" then
       return nil
     end
     seen[name] = true
@@ -111,6 +134,8 @@ function textfile.parse(text)
   local families, seen, number = {}, {}, 0
   if text ~= "" and text:sub(-1) ~= "\n" then
     return nil, "the last line has no end"
+  elseif not is_utf8(text) then
+    return nil, "the text is not UTF-8"
   end
   for line in text:gmatch("([^\n]*)\n") do
     number = number + 1
@@ -154,6 +179,11 @@ local function merge(all, families, has_own)
     elseif has_own(one.name) then
       return nil, ("%s is a family of the exporter itself"):format(one.name)
     end
+    for _, line in ipairs(one) do
+      if all.seen[line:match("^(.*) ")] then
+        return nil, "another file has the sample " .. line:match("^(.*) ")
+      end
+    end
   end
   for _, one in ipairs(families) do
     local into = all[one.name]
@@ -162,7 +192,7 @@ local function merge(all, families, has_own)
       all[one.name], all[#all + 1] = into, into
     end
     for _, line in ipairs(one) do
-      into[#into + 1] = line
+      into[#into + 1], all.seen[line:match("^(.*) ")] = line, true
     end
   end
   return true
@@ -202,7 +232,7 @@ end
 -- @treturn table the files that were read: their paths, and the times (s) of their last changes by these
 -- @treturn {string,...} lines about those that were not
 function textfile.read(directories, has_own)
-  local all, files, lines = {}, {}, {}
+  local all, files, lines = { seen = {} }, {}, {}
   for _, directory in ipairs(directories) do
     local names, times = core.directory(directory)
     lines[#lines + 1] = not names and times or nil
@@ -215,7 +245,10 @@ function textfile.read(directories, has_own)
     end
     table.sort(paths)
     for _, path in ipairs(paths) do
-      local ok, message = add_file(all, path, has_own)
+      local ok, message = files[path], path .. ": it is no file"
+      if ok then
+        ok, message = add_file(all, path, has_own)
+      end
       table.insert(ok and files or lines, ok and path or message)
     end
   end
