@@ -109,6 +109,21 @@ describe("kstatlua exporter as node_exporter", function()
     assert.truthy(wrong == "401" or wrong == "429")
   end)
 
+  it("remembers right passwords however many wrong ones follow", function()
+    local looked = 0
+    local guard = require("kstat.exporter.entrance").guard({ alice = "hash" }, function(password)
+      looked = looked + 1
+      return password == "secret"
+    end)
+    assert.is_true(guard("Basic YWxpY2U6c2VjcmV0"))
+    for i = 1, 250 do
+      repeat until guard("Basic " .. i) == false
+    end
+    local before = looked
+    assert.is_true(guard("Basic YWxpY2U6c2VjcmV0"))
+    assert.equal(before, looked)
+  end)
+
   it("refuses a file of the web that it does not understand", function()
     local function refused(text)
       run.write_file(dir .. "/web.yml", text)

@@ -5,7 +5,7 @@ local core = require("kstat.core")
 
 local entrance = {}
 
-local MOST_KNOWN = 100 -- passwords whose answers are remembered
+local MOST_KNOWN = 100 -- right passwords that are remembered, and as many wrong ones
 local REST = 4         -- after a wrong one, as many times as long as it took no new one is looked at
 
 local ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -29,17 +29,28 @@ local function decode(text)
   return table.concat(out)
 end
 
+-- Notes a header among those with the same answer; where there are too many, they begin anew.
+local function note(among, header)
+  if among.n == MOST_KNOWN then
+    among.known, among.n = {}, 0
+  end
+  among.known[header], among.n = true, among.n + 1
+end
+
 --- Makes function(header): whether a header Authorization, or nil, has the name and the password of a user. bcrypt
 -- takes long on purpose, so that answers are remembered, and wrong passwords take a fifth of the time at the most.
+-- Whoever guesses cannot make it forget the right ones.
 -- @tparam table users hashes by names
 -- @func is_password of kstat.http
 -- @treturn function true, false, or nil: too many wrong passwords came before
 function entrance.guard(users, is_password)
-  local known, n, rests_until = {}, 0, 0
+  local right, wrong, rests_until = { known = {}, n = 0 }, { known = {}, n = 0 }, 0
   local _, anybodys = next(users) -- names that are not there take as long as others
   return function(header)
-    if not header or known[header] ~= nil then
-      return header ~= nil and known[header]
+    if not header or wrong.known[header] then
+      return false
+    elseif right.known[header] then
+      return true
     end
     local start = core.hrtime()
     if start < rests_until then
@@ -51,10 +62,7 @@ function entrance.guard(users, is_password)
     if not is_right then
       rests_until = core.hrtime() + (core.hrtime() - start) * REST
     end
-    if n == MOST_KNOWN then
-      known, n = {}, 0
-    end
-    known[header], n = is_right, n + 1
+    note(is_right and right or wrong, header)
     return is_right
   end
 end
