@@ -138,5 +138,12 @@ describe("kstatlua exporter as node_exporter", function()
     assert.same({ 3, "2: a text for 'bob' expected\n" }, refused("basic_auth_users:\n  bob: {}\n"))
     assert.same({ 3, "basic_auth_users: bob: a hash such as $2y$10$… expected, from htpasswd -nB\n" },
       refused("basic_auth_users:\n  bob: secret\n"))
+    assert.same({ 3, "basic_auth_users: bob: a hash such as $2y$10$… expected, from htpasswd -nB\n" },
+      refused("basic_auth_users:\n  bob: $2y$10$KBC\n"))
+    assert.same({ 3, "basic_auth_users: bob: a cost of at most 15 expected, not 31\n" },
+      refused("basic_auth_users:\n  bob: $2y$31$" .. ("a"):rep(53) .. "\n"))
+    assert.same({ 3, "3: a second 'bob'\n" }, refused("basic_auth_users:\n  bob: a\n  bob: b\n"))
+    local r = run.run({ "kstatlua", "exporter", "--web.config.file", dir })
+    assert.same({ 3, "exporter: " .. dir .. ": it cannot be read\n" }, { r.status, r.err })
   end)
 end)

@@ -18,6 +18,9 @@ local SECTIONS = {
 -- Whether clients need certificates: whether they may lack one.
 local CLIENTS = { NoClientCert = false, VerifyClientCertIfGiven = true, RequireAndVerifyClientCert = true }
 
+-- The most that bcrypt may cost, as a power of two: this is some seconds, in which nothing else is answered.
+local MOST_COST = 15
+
 local VERSIONS = { "TLS10", "TLS11", "TLS12", "TLS13", TLS10 = 1, TLS11 = 2, TLS12 = 3, TLS13 = 4 }
 local PRIORITIES = { "+VERS-TLS1.0", "+VERS-TLS1.1", "+VERS-TLS1.2", "+VERS-TLS1.3" }
 
@@ -46,6 +49,8 @@ local function take_entry(section, into, text, notes)
   local value = scalar(rest)
   if not value or value == "" then
     return ("a text for '%s' expected"):format(name)
+  elseif into[name] then
+    return ("a second '%s'"):format(name)
   end
   into[name] = value
   return nil
@@ -126,25 +131,32 @@ local function tls_of(section, path)
   return tls
 end
 
+-- Returns what is wrong with the hash of a password, or nil.
+local function hash_wrong(hash)
+  local cost, rest = hash:match("^%$2[abxy]%$(%d%d)%$([./%w]*)$")
+  return not (cost and #rest == 53) and "a hash such as $2y$10$… expected, from htpasswd -nB"
+    or tonumber(cost) > MOST_COST and ("a cost of at most %d expected, not %s"):format(MOST_COST, cost) or nil
+end
+
 --- Reads the file.
 -- @string path
 -- @treturn table `tls`, for `listen` of kstat.http, and `users`, hashes by names; both may be nil; `notes`, lines about
 -- what means nothing here
 -- @fails a line that names the file and what is wrong
 function config.read(path)
-  local file, problem = io.open(path)
-  if not file then
+  local text, problem = contents("", path)
+  if not text then
     return nil, problem
   end
-  local sections, notes = parse(file:lines(), path)
-  file:close()
+  local sections, notes = parse((text .. "\n"):gmatch("([^\n]*)\n"), path)
   if not sections then
     return nil, notes
   end
   local given = { notes = notes, users = sections.basic_auth_users }
   for name, hash in pairs(given.users or {}) do
-    if not hash:find("^%$%w+%$") then
-      return nil, ("%s: basic_auth_users: %s: a hash such as $2y$10$… expected, from htpasswd -nB"):format(path, name)
+    local wrong = hash_wrong(hash)
+    if wrong then
+      return nil, ("%s: basic_auth_users: %s: %s"):format(path, name, wrong)
     end
   end
   if sections.tls_server_config and next(sections.tls_server_config) then
