@@ -47,6 +47,23 @@ describe("kstatlua exporter as node_exporter", function()
     assert.matches("%-%-log%.level means nothing here", run.read_file(dir .. "/log"))
   end)
 
+  it("understands the options of node_exporter, and passes over those without a meaning", function()
+    local take = require("kstat.node.options").take
+    local taken, rest = take({ "--collector.cpu.info", "--collector.textfile.directory", "/t", "--log.level", "info",
+      "--collector.meminfo_numa", "--no-collector.udp_queues", "--path.procfs", "/proc", "--path.sysfs=/sys",
+      "--collector.wifi.fixtures", "x", "--collector.ntp.server-is-local" })
+    assert.same({ {}, { "/t" }, true }, { rest, taken.textfile, taken.enabled.meminfo_numa })
+    assert.is_nil(taken.enabled.udp_queues)
+    assert.same({ "--collector.cpu.info means nothing here, and is passed over",
+      "--log.level means nothing here, and is passed over",
+      "--collector.wifi.fixtures means nothing here, and is passed over",
+      "--collector.ntp.server-is-local means nothing here, and is passed over" }, taken.notes)
+    assert.same({ nil, "--path.procfs: the environment variable KSTAT_PROC says that here" },
+      { take({ "--path.procfs=/host/proc" }) })
+    assert.same({ nil, "--web.telemetry-path: a path such as /metrics expected, not 'm'" },
+      { take({ "--web.telemetry-path=m" }) })
+  end)
+
   it("takes metrics from text files, and none of a file with a mistake", function()
     run.shell("mkdir -p " .. dir .. "/text")
     run.write_file(dir .. "/text/good.prom", "# HELP a_b one\n# TYPE a_b gauge\na_b{x=\"1,\\\"}\"} 5\n"

@@ -18,6 +18,9 @@ local LISTS = { listen = true, textfile = true }
 -- Switches that mean something here, and what they set.
 local SWITCHES = { ["collector.disable-defaults"] = "none", ["web.disable-exporter-metrics"] = "bare" }
 
+-- Where these file systems are is said elsewhere: the only value that means something, and what says it here.
+local ROOTS = { ["path.procfs"] = { "/proc", "KSTAT_PROC" }, ["path.sysfs"] = { "/sys", "KSTAT_SYS" } }
+
 -- Options that have no meaning here: true where an argument follows.
 local WITHOUT_MEANING = { ["path.rootfs"] = true, ["path.udev.data"] = true, ["log.level"] = true,
   ["log.format"] = true, ["runtime.gomaxprocs"] = true, ["web.max-requests"] = true, ["web.systemd-socket"] = false,
@@ -28,8 +31,11 @@ local WITHOUT_MEANING = { ["path.rootfs"] = true, ["path.udev.data"] = true, ["l
   ["collector.rapl.enable-zone-label"] = false, ["collector.stat.softirq"] = false,
   ["collector.bcache.priorityStats"] = false }
 
--- Whether an option of a collector takes an argument; those of node_exporter that are not known here mostly do.
-local function takes_argument(name)
+-- Whether the next word is the argument of an option without meaning; those that are not known here mostly have one.
+local function takes_argument(name, word)
+  if not word or word:find("^%-%-") then
+    return false
+  end
   return WITHOUT_MEANING[name] ~= false and not name:find("%.enable") and name:find("^collector%.[^.]+%.") ~= nil
     or WITHOUT_MEANING[name] == true
 end
@@ -62,6 +68,12 @@ local function take_value(taken, name, value)
     local text, message = check_filter(filter, value)
     taken.filters[filter] = text
     return text and true, message
+  elseif ROOTS[name] then
+    local default, variable = ROOTS[name][1], ROOTS[name][2]
+    return value == (os.getenv(variable) or default), ("--%s: the environment variable %s says that here"):format(name,
+      variable)
+  elseif field == "path" and not value:find("^/") then
+    return nil, ("--%s: a path such as /metrics expected, not '%s'"):format(name, value)
   elseif field and LISTS[field] then
     taken[field] = taken[field] or {}
     table.insert(taken[field], value)
@@ -97,15 +109,15 @@ function node_options.take(words)
   local taken = { all = node.collectors(), chosen = {}, filters = {}, notes = {} }
   local rest, i = {}, 1
   while i <= #words do
-    local name, value = words[i]:match("^%-%-([%w.-]+)=?(.*)$")
+    local name, value = words[i]:match("^%-%-([%w._-]+)=?(.*)$")
     local has_value = name and words[i]:find("=", 1, true)
     if not name or not is_theirs(name) then
       rest[#rest + 1] = words[i]
     elseif SWITCHES[name] then
       taken[SWITCHES[name]] = true
     elseif not take_collector(taken, name) then
-      local known = TAKEN[name] or node.filter(name:match("^collector%.(.+)$") or "")
-      if not has_value and (known or takes_argument(name)) then
+      local known = TAKEN[name] or ROOTS[name] or node.filter(name:match("^collector%.(.+)$") or "")
+      if not has_value and (known or takes_argument(name, words[i + 1])) then
         i = i + 1
         value = words[i]
       elseif not known and WITHOUT_MEANING[name] == nil and not name:find("^collector%.") then
