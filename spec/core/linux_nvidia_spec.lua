@@ -148,10 +148,15 @@ describe("GPUs of NVIDIA", function()
   end)
 
   it("that hang delay a reading once, and the others are read", function()
+    env.KSTAT_WAIT_MAX = "250"
     local r = script([[
       fill("")
       local k = kstat.open({ only = "nvidia:::" })
-      local a, b = k:lookup("nvidia", 0, "gpu0"), k:lookup("nvidia", 1, "gpu1")
+      local a, b
+      repeat
+        k:update()
+        a, b = k:lookup("nvidia", 0, "gpu0"), k:lookup("nvidia", 1, "gpu1")
+      until a and b and a:get("state") == "ok" and b:get("state") == "ok"
       fill("hang nvmlDeviceGetPowerUsage\n")
       for i = 1, 20 do
         k:update()
@@ -165,6 +170,7 @@ describe("GPUs of NVIDIA", function()
   end)
 
   it("are missing with a line if the library cannot be started", function()
+    env.KSTAT_WAIT_MAX = "250"
     local function line(text)
       trouble(text)
       local r = run.run({ env = env, "kstat", "-p", "nvidia:::" })

@@ -11,8 +11,11 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/number.h"
 
 #define STACK (256u << 10)
+#define MS 1000000
+#define MOST_MS 3600000u
 
 enum { FREE, ASKED, ANSWERED };
 
@@ -37,6 +40,7 @@ static struct {
 } asks = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static hrtime_t limit = (hrtime_t)250 * MS;
 
 static void
 init_condition(void)
@@ -77,8 +81,20 @@ after_fork_in_child(void)
 static void
 init(void)
 {
+	const char *text = getenv("KSTAT_WAIT_MAX"), *at = text;
+	uint64_t ms;
+
+	if (text != NULL && ks_scan_u64(&at, text + strlen(text), &ms) == 0 && *at == '\0' && ms - 1 < MOST_MS)
+		limit = (hrtime_t)ms * MS;
 	init_condition();
 	(void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+hrtime_t
+ks_ask_limit(void)
+{
+	(void)pthread_once(&once, init);
+	return limit;
 }
 
 static void *
@@ -194,7 +210,7 @@ ks_ask_wait(const struct ks_question *q, void *data, hrtime_t since, hrtime_t *w
 	(void)pthread_mutex_lock(&asks.lock);
 	s = start(q, data, since);
 	if (s != NULL) {
-		left = s->began + KS_ASK_LIMIT - gethrtime();
+		left = s->began + limit - gethrtime();
 		until = from_now(left > 0 ? left : 0);
 		s->waiting++;
 		while (s->state == ASKED && left > 0 &&

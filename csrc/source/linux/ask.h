@@ -16,8 +16,7 @@
 
 #include "kstat.h"
 
-#define KS_ASK_MOST 64         /* questions at a time in a process */
-#define KS_ASK_LIMIT 250000000 /* ns for which a caller waits, counted from the beginning of the question */
+#define KS_ASK_MOST 64 /* questions at a time in a process */
 
 struct ks_question {
 	const char *thread; /* the name of the thread, at most 15 bytes */
@@ -28,13 +27,19 @@ struct ks_question {
 };
 
 /*
+ * The ns for which a caller waits, counted from the beginning of the question: 250 ms, or the milliseconds of
+ * $KSTAT_WAIT_MAX if these are from 1 to 3,600,000. The variable is read once in a process.
+ */
+hrtime_t ks_ask_limit(void);
+
+/*
  * Starts to ask, unless the same question waits for its answer, or was answered that was asked at or after `since`.
  * data: what the question needs; it is copied.
  */
 void ks_ask_start(const struct ks_question *q, const void *data, hrtime_t since);
 
 /*
- * The same, and waits for the answer until KS_ASK_LIMIT after the question. Returns 0, and data with the answer;
+ * The same, and waits for the answer until ks_ask_limit() after the question. Returns 0, and data with the answer;
  * EAGAIN: no answer; EBUSY: not asked; else the errno of the answer. *when is the time of the question.
  */
 int ks_ask_wait(const struct ks_question *q, void *data, hrtime_t since, hrtime_t *when);

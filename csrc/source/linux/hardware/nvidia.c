@@ -314,7 +314,7 @@ ask_all(struct ks_linux *lx, unsigned part)
 	const struct ks_units *units = &lx->sub[KS_SUB_nvidia].units;
 
 	/* The answers for one GPU may be long in coming: then those for the others are as old. */
-	if (s->part[part].round == lx->round && gethrtime() - s->part[part].asked < KS_ASK_LIMIT)
+	if (s->part[part].round == lx->round && gethrtime() - s->part[part].asked < ks_ask_limit())
 		return s->part[part].asked;
 	s->part[part].round = lx->round;
 	s->part[part].asked = gethrtime();
