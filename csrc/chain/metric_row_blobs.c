@@ -18,7 +18,7 @@
 struct ks_metric_blob {
 	uint64_t offset, word;
 	int64_t crtime;
-	size_t numbers; /* the number of its first one */
+	size_t numbers, n; /* the number of its first one, and how many it has */
 };
 
 /*
@@ -88,18 +88,19 @@ ks_metric_blobs_free(struct ks_metric_blobs *b)
 }
 
 /*
- * Finds the numbers of the blob as they were; NULL: it changed, or is new. Blobs come in the order of the
- * file.
+ * Finds the numbers of the blob as they were; NULL: it changed, is new, or other numbers of it have names since
+ * then. Blobs come in the order of the file.
  */
 static const struct ks_value *
-find_kept(struct ks_metric_blobs *b, const struct ks_seg_entry *e, uint64_t offset, uint64_t word)
+find_kept(struct ks_metric_blobs *b, const struct ks_metric_blob_kind *kind, const struct ks_seg_entry *e,
+    uint64_t offset, uint64_t word)
 {
 	const struct ks_metric_blob *m;
 
 	while (b->at < b->nbefore && b->before[b->at].offset < offset)
 		b->at++;
 	m = b->at < b->nbefore ? &b->before[b->at] : NULL;
-	if (m == NULL || m->offset != offset || m->crtime != e->crtime || m->word != word)
+	if (m == NULL || m->offset != offset || m->crtime != e->crtime || m->word != word || m->n != kind->numbers)
 		return NULL;
 	return (const struct ks_value *)(const void *)b->numbers_before.data + m->numbers;
 }
@@ -111,7 +112,7 @@ keep(struct ks_metric_blobs *b, const struct ks_metric_blob_kind *kind, const st
 	if (!KS_RESERVE(b->now, b->cap, b->n + 1))
 		return -1;
 	b->now[b->n++] = (struct ks_metric_blob){ .offset = offset, .word = word, .crtime = e->crtime,
-		.numbers = b->numbers.len / sizeof(*numbers) };
+		.numbers = b->numbers.len / sizeof(*numbers), .n = kind->numbers };
 	ks_buf_add(&b->numbers, numbers, kind->numbers * sizeof(*numbers));
 	return b->numbers.failed ? -1 : 0;
 }
@@ -347,7 +348,7 @@ numbers_of(struct ks_metric_blob_kind *kind, struct ks_seg_walk *w, const struct
 	if (at == NULL)
 		return NULL;
 	memcpy(word, at, sizeof(*word));
-	found = kept != NULL && !kind->has_shards ? find_kept(kept, e, offset, *word) : NULL;
+	found = kept != NULL && !kind->has_shards ? find_kept(kept, kind, e, offset, *word) : NULL;
 	if (found != NULL)
 		return found;
 	if (read_blob(w, e, offset, kind->word_at, &blob) != 0) {

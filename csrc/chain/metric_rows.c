@@ -33,14 +33,20 @@ ks_metric_rows_open(struct ks_metric_rows *x, const char *path, const char *modu
 	return 0;
 }
 
+static void
+free_kind(struct ks_metric_kind *kind)
+{
+	free(kind->k.fields);
+	free(kind->column);
+	ks_metric_blob_kind_free(kind->blob);
+}
+
 void
 ks_metric_rows_close(struct ks_metric_rows *x)
 {
-	for (size_t i = 0; i < x->nkinds; i++) {
-		free(x->kind[i].k.fields);
-		free(x->kind[i].column);
-		ks_metric_blob_kind_free(x->kind[i].blob);
-	}
+	for (size_t i = 0; i < x->nkinds; i++)
+		free_kind(&x->kind[i]);
+	free_kind(&x->spare);
 	if (x->blobs != NULL)
 		ks_metric_blobs_give_back(x->blobs, x->is_over && x->late_at == x->nlate);
 	free(x->kind);
@@ -196,13 +202,33 @@ describe_row(struct ks_metric_rows *x, struct ks_metric_kind *kind, const char *
 	return kind->group != NULL ? find_columns(kind, s) : 0;
 }
 
+/*
+ * Adds a kind. One for which there is no more room takes the place of the last such one: texts of many lengths
+ * make a form of almost every row.
+ */
+static struct ks_metric_kind *
+add_kind(struct ks_metric_rows *x, uint64_t hash, const struct ks_metric_kind *kind)
+{
+	if (kind->blob == NULL && x->forms > MOST_FORMS) {
+		free_kind(&x->spare);
+		x->spare = *kind;
+		return &x->spare;
+	}
+	if (!KS_RESERVE(x->kind, x->kinds_cap, x->nkinds + 1) ||
+	    !ks_table_add(&x->by_form, hash, (uint32_t)x->nkinds))
+		return NULL;
+	x->kind[x->nkinds] = *kind;
+	x->last = x->nkinds++;
+	return &x->kind[x->last];
+}
+
 /* Returns the kind of a row, or adds it; NULL with errno: ENOMEM, or another one if the row is left out. */
 static struct ks_metric_kind *
 find_kind(struct ks_metric_rows *x, const struct ks_seg_entry *e, const char *entry, uint64_t offset,
     struct ks_metric_samples *s)
 {
 	struct form form = { e, entry };
-	struct ks_metric_kind kind = { .k = { .e = *e } };
+	struct ks_metric_kind kind = { .k = { .e = *e } }, *added;
 	uint64_t hash;
 	uint32_t slot;
 	int rc = 0;
@@ -219,9 +245,9 @@ find_kind(struct ks_metric_rows *x, const struct ks_seg_entry *e, const char *en
 		x->last = slot;
 		return &x->kind[slot];
 	}
-	x->forms += sizeof(kind) + (entry != NULL ? fields_size(e) : e->ndata);
-	if (x->forms > MOST_FORMS || ks_seg_entry_wrong(e) != NULL ||
-	    (entry == NULL && (e->ndata > e->data_size || e->ndata > MOST_BLOB)))
+	*(entry != NULL ? &x->forms : &x->blob_forms) += sizeof(kind) + (entry != NULL ? fields_size(e) : e->ndata);
+	if (ks_seg_entry_wrong(e) != NULL || (entry == NULL && (x->blob_forms > MOST_FORMS ||
+	    e->ndata > e->data_size || e->ndata > MOST_BLOB)))
 		return ks_fail_null(EINVAL, "a row that is damaged");
 	if (entry != NULL) {
 		rc = describe_row(x, &kind, entry, s);
@@ -232,16 +258,12 @@ find_kind(struct ks_metric_rows *x, const struct ks_seg_entry *e, const char *en
 		if (kind.blob == NULL && kind.group != NULL)
 			return NULL;
 	}
-	if (rc != 0 || !KS_RESERVE(x->kind, x->kinds_cap, x->nkinds + 1) ||
-	    !ks_table_add(&x->by_form, hash, (uint32_t)x->nkinds)) {
-		free(kind.k.fields);
-		free(kind.column);
-		ks_metric_blob_kind_free(kind.blob);
+	added = rc == 0 ? add_kind(x, hash, &kind) : NULL;
+	if (added == NULL) {
+		free_kind(&kind);
 		return ks_fail_null(ENOMEM, "out of memory for metrics");
 	}
-	x->kind[x->nkinds] = kind;
-	x->last = x->nkinds++;
-	return &x->kind[x->last];
+	return added;
 }
 
 /* --- rows ---------------------------------------------------------------------------------------------- */

@@ -50,7 +50,8 @@ struct ks_metric_rows {
 	size_t rows;                          /* how many there are, less those in which every label is "other" */
 	struct ks_metric_kind *kind;          /* owned */
 	size_t nkinds, kinds_cap, last;       /* `last`: the kind of the row before */
-	size_t forms;                         /* about how many bytes they take */
+	struct ks_metric_kind spare;          /* of the last row whose form has no room among them */
+	size_t forms, blob_forms;             /* about how many bytes of them rows take, and distributions */
 	struct ks_table by_form, by_name;     /* kinds; owners */
 	struct ks_metric_owner *owner;        /* owned */
 	size_t nowners, owners_cap;

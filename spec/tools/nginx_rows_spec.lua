@@ -113,4 +113,35 @@ describe("a row of kstat.nginx", function()
     assert.equal(1, metrics['nginx_http_requests_total{host="nginx",a="server",code="2xx"}'])
     assert.equal(0, metrics.nginx_reloads_total)
   end)
+
+  it("is at /metrics also where almost every one has texts of other lengths", function()
+    start({ workers = 1, setup = "max_rows = 5000", init = [[jobs = kn:counter("jobs", { help = ("help "):rep(1800),
+        labels = { "a", "b", "c", "d" } })]],
+      locations = [[location /make { content_by_lua_block {
+        for i = 0, 2199 do
+          local labels, rest = {}, i
+          for digit = 1, 4 do
+            labels[digit], rest = ("x"):rep(32 * (rest % 7)) .. i, math.floor(rest / 7)
+          end
+          jobs:add(1, labels)
+        end ngx.print("made") } }]] })
+    assert.equal("made", server:get("/make"))
+    local _, shown = server:get("/metrics"):gsub("\njobs_total{", "")
+    assert.equal(2200, shown)
+    assert.equal(2201, server:metrics().kstat_rows) -- with that of requests
+  end)
+
+  it("has its numbers where a worker learns of more of their names", function()
+    start({ workers = 1, locations = [[location /make { content_by_lua_block {
+      local sizes = kn:histogram("sizes", { buckets = { 10, 20 }, percentiles = true })
+      if ngx.var.arg_value then sizes:observe(tonumber(ngx.var.arg_value)) end
+      ngx.print("made") } }]] })
+    server:get("/make?value=15")
+    server:reload(1) -- the new worker does not know of the metric
+    assert.equal(15, server:metrics().sizes_sum)
+    server:get("/make")
+    local counted = server:metrics()
+    assert.same({ 15, 1, 15 }, { counted.sizes_sum, counted['sizes_bucket{le="20"}'],
+      counted['sizes_quantile{quantile="0.5"}'] })
+  end)
 end)
