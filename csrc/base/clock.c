@@ -23,6 +23,12 @@ gethrtime(void)
 	return nanoseconds(CLOCK_MONOTONIC);
 }
 
+hrtime_t
+ks_thread_time(void)
+{
+	return nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t
 ks_time_of_day(void)
 {

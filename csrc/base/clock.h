@@ -4,10 +4,15 @@
 
 #include <stdint.h>
 
+#include "kstat.h"
+
 #define KS_NANOSEC 1000000000LL
 
 /* Nanoseconds since 1970 (CLOCK_REALTIME). */
 int64_t ks_time_of_day(void);
+
+/* Nanoseconds for which this thread has run. */
+hrtime_t ks_thread_time(void);
 
 /*
  * Reads a time of day as people write it: seconds since 1970 ("1700000000", decimals allowed), or local time

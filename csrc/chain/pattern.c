@@ -11,6 +11,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 /* The JIT compiler costs more than it saves on the few dozen names of a small machine. */
@@ -22,6 +23,8 @@
  */
 #define MATCH_LIMIT 10000
 
+#define LONG_MATCH 50000LL /* ns: more than almost any match takes */
+
 struct ks_regex {
 	pcre2_code *code;
 	pcre2_match_data *data;
@@ -29,6 +32,7 @@ struct ks_regex {
 	unsigned uses;
 	int failure; /* the error of the first match that was given up; 0: none was */
 	hrtime_t left; /* how long all its matches may still take (ns), at most 0: no longer; KS_NO_TIME_LIMIT */
+	bool is_slow;  /* a match took long, or others ran meanwhile: from then on the thread's own time counts */
 	bool reported;
 	char trouble[400];
 	size_t n;
@@ -242,18 +246,42 @@ compile_regex(struct ks_pattern *p, const char *text, size_t n, const char *flag
 	return 0;
 }
 
+/*
+ * The time that a limit is about. The clock of the thread does not run while others have the CPU, but asking for
+ * it costs more than most matches.
+ */
+static hrtime_t
+time_of(const struct ks_regex *r)
+{
+	return r->is_slow ? ks_thread_time() : gethrtime();
+}
+
+static void
+charge(struct ks_regex *r, hrtime_t start)
+{
+	hrtime_t took = time_of(r) - start;
+
+	if (!r->is_slow && took > LONG_MATCH) {
+		r->is_slow = true;
+		took = LONG_MATCH;
+	}
+	r->left -= took;
+}
+
 static bool
 regex_match(struct ks_regex *r, const char *s, size_t n)
 {
-	hrtime_t start = r->left != KS_NO_TIME_LIMIT ? gethrtime() : 0;
+	bool is_limited = r->left != KS_NO_TIME_LIMIT;
 	int rc = PCRE2_ERROR_MATCHLIMIT;
+	hrtime_t start;
 
 	if (++r->uses == USES_BEFORE_JIT)
 		(void)pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE);
+	start = is_limited ? time_of(r) : 0;
 	if (r->left > 0)
 		rc = pcre2_match(r->code, (PCRE2_SPTR)s, n, 0, 0, r->data, r->context);
-	if (r->left != KS_NO_TIME_LIMIT)
-		r->left -= gethrtime() - start;
+	if (is_limited)
+		charge(r, start);
 	if (rc < PCRE2_ERROR_NOMATCH && r->failure == 0)
 		r->failure = rc;
 	return rc >= 0;

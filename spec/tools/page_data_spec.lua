@@ -55,6 +55,32 @@ describe("kstat.page", function()
     assert.equal("nil", answer("else.json"))
   end)
 
+  it("does not count the time for which others have the CPU as that of regular expressions", function()
+    local r = run.run({ "kstatlua", "-e", [[
+      local core, page = require("kstat.core"), require("kstat.page")
+      local pub, ks, selectors = assert(kstat.publish("spec"))
+      assert(pub:named({ name = ("a"):rep(25), statistics = { { name = "c" } } }))
+      ks = assert(kstat.open())
+      local pid = io.open("/proc/self/stat"):read("*a"):match("^%d+")
+      local stopper = io.popen(("sleep 0.05; kill -STOP %d; sleep 0.3; kill -CONT %d"):format(pid, pid))
+      local was_stopped
+      repeat -- what a request does in 20 ms of its own, until this process was stopped meanwhile
+        selectors = page.selectors({ "spec::/^.*.*.*[!,]$/:" })
+        local used, now = os.clock(), core.hrtime()
+        repeat
+          local before = now
+          ks:select(selectors[1])
+          now = core.hrtime()
+          was_stopped = was_stopped or now - before > 0.1
+        until was_stopped or os.clock() - used > 0.02
+      until was_stopped
+      ks:select(selectors[1])
+      print(page.trouble(selectors))
+      stopper:close()
+    ]], env = { KSTAT_DIR = dir, KSTAT_PROC = dir, KSTAT_SYS = dir } })
+    assert.same({ "nil\n", "" }, { r.out, r.err })
+  end)
+
   it("has the past as a server keeps it, a bounded part of an hour, and who uses most between two questions", function()
     local r = run.run({ "kstatlua", "-e", [[
       local history, busiest = require("kstat.page.history").new(), require("kstat.page.busiest").new()

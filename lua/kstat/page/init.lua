@@ -18,7 +18,7 @@ page.MOST_SELECTORS = 100
 -- A regular expression may take many steps for each name that there is.
 local MOST_EXPRESSIONS = 16
 
--- How long, in seconds, all regular expressions of a request may take together.
+-- How long, in seconds of CPU time, all regular expressions of a request may take together.
 local MOST_TIME = 0.05
 
 -- How many of the selector's fields may be regular expressions.
