@@ -81,6 +81,28 @@ describe("kstat.page", function()
     assert.same({ "nil\n", "" }, { r.out, r.err })
   end)
 
+  it("has fewer samples of the past where all would be a large answer, also if much was published later", function()
+    local r = run.run({ "kstatlua", "-e", [[
+      local past = require("kstat.page.history").new()
+      local pub, text = assert(kstat.publish("spec")), ("x"):rep(60000)
+      local ks = assert(kstat.open({ everybody = true, only = "spec:0:n*" }))
+      for i = 1, 40 do
+        assert(pub:named({ name = "n" .. i, statistics = { { name = "t", type = "string", value = text } } }))
+        past:add(ks, {})
+      end
+      io.write(past:json({}))
+    ]], env = { KSTAT_DIR = dir } })
+    assert.equal("", r.err)
+    local samples = {}
+    for line in r.out:gmatch("\30([^\30]+)") do samples[#samples + 1] = line end
+    local times = cjson.decode(table.remove(samples, 1))
+    assert.truthy(#r.out > 2e6 and #r.out < 6.1e6, #r.out)
+    assert.equal(#samples, #times)
+    for i, sample in ipairs(samples) do -- the sample with number n has n kstats
+      assert.equal(16 * i, #cjson.decode(sample))
+    end
+  end)
+
   it("has the past as a server keeps it, a bounded part of an hour, and who uses most between two questions", function()
     local r = run.run({ "kstatlua", "-e", [[
       local history, busiest = require("kstat.page.history").new(), require("kstat.page.busiest").new()

@@ -23,7 +23,7 @@ local MOST_BYTES = 16 * 1048576 / 3
 -- at most about a second, and sampling a hundredth of a CPU, whatever is published.
 local MOST_KSTATS = 5000
 local MOST_SHARE = 0.01
--- Bytes of an answer: it has every second, third, … sample if all are more than that.
+-- Bytes of an answer: it has every second, fourth, … sample if all are more than that.
 local MOST_ANSWER = 6e6
 
 local RS = "\30" -- begins a text of a sequence
@@ -87,23 +87,32 @@ local function each_sample(self, since, f)
   end
 end
 
+-- Leaves every second one of two lists. Returns how many bytes the texts have then.
+local function thin(times, texts)
+  local bytes = 0
+  for i = 1, #texts do
+    times[i], texts[i] = times[2 * i], texts[2 * i]
+    bytes = bytes + #(texts[i] or "")
+  end
+  return bytes
+end
+
 --- The samples of the last hour as a sequence of JSON texts (RFC 7464): an array of their times, in seconds since 1970,
 -- and what `kstat -j` prints of the selectors for each. It has at most about 6 MB: of samples that are more, it has
--- every second, third and so on.
+-- every second, fourth and so on.
 -- @tparam {selector,...} selectors none: everything
 -- @treturn string
 function methods:json(selectors)
-  local total, n, step = 0, 0, 1
-  for _, piece in ipairs(self.pieces) do
-    total = total + piece.rec:samples()
-  end
-  local times, texts = {}, {}
+  local times, texts, bytes, n, step = {}, {}, 0, 0, 1
   each_sample(self, os.time() - SPAN, function(ks)
     n = n + 1
     local text = n % step == 0 and ks:render("json", unpack(selectors))
     if text then
       times[#times + 1], texts[#texts + 1] = ks:time_of_day(), text
-      step = #texts > 1 and step or math.max(1, math.ceil(#text * total / MOST_ANSWER))
+      bytes = bytes + #text
+    end
+    while bytes > MOST_ANSWER and #texts > 1 do
+      bytes, step = thin(times, texts), 2 * step
     end
   end)
   return RS .. core.json(times) .. "\n" .. RS .. table.concat(texts, RS)
