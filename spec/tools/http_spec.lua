@@ -63,7 +63,7 @@ describe("HTTP of kstatlua exporter", function()
 
   it("takes targets in the absolute form", function()
     check({ { "200", get("http://127.0.0.1:9105" .. PATH), NCPUS }, { "200", get("HTTP://host" .. PATH), NCPUS },
-      { "404", get("http://host"), "not found" }, { "404", get("http://host?select=x"), "not found" },
+      { "200", get("http://host"), "/healthz" }, { "200", get("http://host?select=x"), "/healthz" },
       { "404", get("ftp://host/metrics"), "not found" }, { "404", get("http:/metrics"), "not found" } })
   end)
 
