@@ -80,11 +80,14 @@ function scrape.new(ks, taken, most)
 
   -- Adds what the collector textfile has to say; returns the text of its families. `text` has those of the others.
   local function add_textfiles(w, text)
-    local own = {}
-    for name in text:gmatch("\n# TYPE (%S+)") do
-      own[name] = true
-    end
+    local own -- a scrape without such files has no need of it
     local families, files, lines = textfile.read(taken.textfile or {}, function(name)
+      if not own then
+        own = {}
+        for family in text:gmatch("\n# TYPE (%S+)") do
+          own[family] = true
+        end
+      end
       return own[name] or name:find("^node_textfile_") or name:find("^node_scrape_") or name:find("^kstat_scrape_")
     end)
     for _, line in ipairs(lines) do
