@@ -43,6 +43,8 @@ describe("kstatlua exporter as node_exporter", function()
     assert.truthy(some:find("\nnode_boot_time_seconds ", 1, true) and some:find("\nnode_uname_info{", 1, true))
     assert.falsy(some:find("node_memory_", 1, true) or less:find("node_boot_time_seconds", 1, true))
     assert.truthy(less:find("\nnode_memory_MemTotal_bytes ", 1, true))
+    local began = "\nprocess_start_time_seconds (%S+)"
+    assert.equal(all:match(began), less:match(began))
     assert.equal("no collector 'loadavg' is on\n", unknown)
     assert.matches("%-%-log%.level means nothing here", run.read_file(dir .. "/log"))
   end)

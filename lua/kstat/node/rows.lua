@@ -167,6 +167,15 @@ local function add_value(w, name, kind, help, value, per)
   end
 end
 
+local began -- when this process began
+
+-- Returns that; it is reckoned once, as two clocks differ a bit each time, which would look like a new process.
+local function start_time(ticks)
+  local uptime = not began and tonumber((first_line("/proc/uptime") or ""):match("^%S+"))
+  began = began or uptime and os.time() - uptime + ticks / 100
+  return began
+end
+
 -- Adds what clients of Prometheus have about their process: times are hundredths of a second, or seconds since boot.
 local function add_process(w)
   local words = process_stat("/proc/self/stat")
@@ -179,12 +188,11 @@ local function add_process(w)
   if not (words and limits) then
     return
   end
-  local boot = tonumber((first_line("/proc/uptime") or ""):match("^%S+")) or 0
   add_value(w, "process_cpu_seconds", "counter", "time on CPUs", words[12] + words[13], 100)
   add_value(w, "process_max_fds", "gauge", "most open descriptors", limit_of(limits, "Max open files"))
   add_value(w, "process_open_fds", "gauge", "open descriptors", fds and #fds - 1)
   add_value(w, "process_resident_memory_bytes", "gauge", "memory in RAM", words[22] * core.pagesize)
-  add_value(w, "process_start_time_seconds", "gauge", "when it began", os.time() - boot + words[20] / 100)
+  add_value(w, "process_start_time_seconds", "gauge", "when it began", start_time(words[20]))
   add_value(w, "process_virtual_memory_bytes", "gauge", "address space", words[21])
   add_value(w, "process_virtual_memory_max_bytes", "gauge", "most address space",
     limit_of(limits, "Max address space"))
