@@ -84,7 +84,7 @@ function scrape.new(ks, taken, most)
     local families, files, lines = textfile.read(taken.textfile or {}, function(name)
       if not own then
         own = {}
-        for family in text:gmatch("\n# TYPE (%S+)") do
+        for family in text:gmatch("\n#%s*TYPE (%S+)") do
           own[family] = true
         end
       end
