@@ -114,14 +114,13 @@ function complain(message) {
   problem.hidden = !message;
 }
 
-// Adds a chart, if the server takes the selector.
+// Adds a chart, if the server takes the selector, or does not answer now.
 async function addChart(selector) {
   if (!selector || charts.some((c) => c.selector === selector)) return;
   try {
     await learn([selector]);
   } catch (e) {
-    complain(e.message);
-    return;
+    if (!isSilence(e)) return complain(e.message);
   }
   complain("");
   await new Chart(selector).begin();

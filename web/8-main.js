@@ -120,10 +120,14 @@ document.addEventListener("keydown", (event) => {
 });
 
 // Begins with what the server kept of the last hour, so that who opens or reloads the page sees it at once.
-async function begin(given) {
+async function showPast() {
   const past = parts.filter((p) => p.hasPast);
   await askNames();
   before = replay(await askHistory(selectorsOf(past)), (time, now, was) => updateParts(past, time, now, was));
+}
+
+async function begin(given) {
+  await showPast().catch(() => {}); // the round that follows says what is wrong
   await poll();
   for (const selector of given.getAll("chart")) await addChart(selector); // one after the other: they keep their order
 }
@@ -134,5 +138,5 @@ document.getElementById("host").textContent = location.host;
   if ([...every.options].some((o) => o.value === given.get("every"))) every.value = given.get("every");
   if ([...windowChoice.options].some((o) => o.value === given.get("window"))) windowChoice.value = given.get("window");
   view.window = Number(windowChoice.value);
-  begin(given).catch(poll).then(() => { if (zoom[0] > 0 && zoom[1] > zoom[0]) zoomTo(zoom); });
+  begin(given).then(() => { if (zoom[0] > 0 && zoom[1] > zoom[0]) zoomTo(zoom); });
 }

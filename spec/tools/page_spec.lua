@@ -43,8 +43,8 @@ describe("the page of kstatlua exporter", function()
   end)
 
   -- Opens the page, and evaluates the body of an async function in it after some seconds.
-  local function look(seconds, script, fragment, options)
-    local url = ("http://127.0.0.1:%s/kstat/#every=1&%s"):format(server.port, fragment or "")
+  local function look(seconds, script, fragment, options, port)
+    local url = ("http://127.0.0.1:%s/kstat/#every=1&%s"):format(port or server.port, fragment or "")
     local r = run.shell(("python3 spec/support/browser.py %s %s %s %s"):format(options or "", run.quote(url), seconds,
       run.quote("(async () => {" .. script .. "})()")))
     assert.equal(0, r.status, r.err)
@@ -203,6 +203,38 @@ describe("the page of kstatlua exporter", function()
     assert.truthy(tonumber(to) > tonumber(from))
     assert.is_true(seen.left)
     assert.falsy(seen.hash:find("from=", 1, true))
+  end)
+
+  it("has the charts of its address where the past cannot be had", function()
+    local out = dir .. "/without_past"
+    run.write_file(out .. ".py", [[
+import http.server, sys, urllib.error, urllib.request
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        try:
+            if "history.json" in self.path:
+                raise urllib.error.URLError("none")
+            answer = urllib.request.urlopen("http://127.0.0.1:" + sys.argv[1] + self.path)
+            self.send_response(200)
+            self.send_header("Content-Type", answer.headers["Content-Type"])
+            self.end_headers()
+            self.wfile.write(answer.read())
+        except urllib.error.URLError:
+            self.send_error(503)
+    def log_message(self, *words):
+        pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+]])
+    local between = run.start(("python3 %s.py %s"):format(out, server.port), out)
+    finally(function() run.stop(between) end)
+    local port = run.await("its port", function() return run.read_file(out):match("^(%d+)\n") end)
+    assert.same({ "cpu:0:sys" }, look(0.5, [[
+      const titles = () => [...document.querySelectorAll("#charts h3")].map((title) => title.textContent.replace("✕", ""));
+      for (let i = 0; i < 600 && !titles().length; i++) await new Promise((done) => setTimeout(done, 100));
+      return titles();
+    ]], "chart=cpu:0:sys", nil, port).result)
   end)
 
   it("says since when a server is silent that hangs, and goes on with it", function()
