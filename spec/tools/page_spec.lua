@@ -231,7 +231,7 @@ server.serve_forever()
     finally(function() run.stop(between) end)
     local port = run.await("its port", function() return run.read_file(out):match("^(%d+)\n") end)
     assert.same({ "cpu:0:sys" }, look(0.5, [[
-      const titles = () => [...document.querySelectorAll("#charts h3")].map((title) => title.textContent.replace("✕", ""));
+      const titles = () => [...document.querySelectorAll("#charts h3")].map((title) => title.textContent);
       for (let i = 0; i < 600 && !titles().length; i++) await new Promise((done) => setTimeout(done, 100));
       return titles();
     ]], "chart=cpu:0:sys", nil, port).result)
