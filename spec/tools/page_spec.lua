@@ -42,40 +42,49 @@ describe("the page of kstatlua exporter", function()
     run.remove_directory(dir)
   end)
 
-  -- Opens the page, and evaluates the body of an async function in it after some seconds.
-  local function look(seconds, script, fragment, options, port)
+  -- Opens the page, and evaluates the body of an async function in it after the first round. The function may wait
+  -- until something is so.
+  local function look(script, fragment, options, port)
     local url = ("http://127.0.0.1:%s/kstat/#every=1&%s"):format(port or server.port, fragment or "")
-    local r = run.shell(("python3 spec/support/browser.py %s %s %s %s"):format(options or "", run.quote(url), seconds,
-      run.quote("(async () => {" .. script .. "})()")))
+    local r = run.shell(("python3 spec/support/browser.py %s %s %s 0 %s"):format(options or "",
+      [["--until=document.getElementById('state').textContent === 'live'"]], run.quote(url), run.quote([[(async () => {
+        const until = async (ready) => {
+          for (let i = 0; i < 600 && !ready(); i++) await new Promise((done) => setTimeout(done, 100));
+        };
+      ]] .. script .. "})()")))
     assert.equal(0, r.status, r.err)
     return cjson.decode(r.out)
   end
 
-  describe("after some seconds", function()
+  describe("after some rounds", function()
     local seen
 
     setup(function()
-      seen = look(3, [[
-        const wait = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
+      seen = look([[
         const picture = (card) => [...card.querySelectorAll("canvas")].map((c) => c.toDataURL()).join();
         const pictures = () => [...document.querySelectorAll("article")].map((card) =>
           [card.querySelector("h3").textContent, picture(card)]).filter(([, text]) => text);
+        const expected = ["CPU", "Load", "Memory", "many:0:waits", "many:0:answers", "many:::hits"];
+        const text = (id) => document.getElementById(id).innerText;
+        await until(() => document.querySelectorAll("#charts .legend").length === 2 &&
+          expected.every((title) => pictures().some(([t]) => t === title)));
         const before = new Map(pictures());
         const filter = document.getElementById("filter");
         filter.value = "row1999";
         filter.dispatchEvent(new Event("input"));
         const found = [...document.querySelectorAll("#kstats > details > summary")].map((s) => s.textContent);
         document.querySelector("#kstats > details").open = true;
-        await wait(2.5);
-        const moved = Object.fromEntries(pictures().map(([title, now]) => [title, now !== before.get(title)]));
+        const moves = () => Object.fromEntries(pictures().map(([title, now]) => [title, now !== before.get(title)]));
+        await until(() => expected.every((title) => moves()[title]) && / k\/s/.test(text("charts")) &&
+          document.querySelector("#kstats tbody tr") && text("queues") && /\nchromium .* %\t/.test(text("users")));
+        const moved = moves();
         const charts = [...document.querySelectorAll("#charts article")].map((c) =>
           [c.querySelector(".note").textContent, c.querySelector(".legend").innerText]);
         const rows = [...document.querySelectorAll("#kstats tbody tr")].map((r) => r.firstChild.textContent);
         filter.value = "";
         filter.dispatchEvent(new Event("input"));
         return { moved, charts, found, rows, count: Number(document.getElementById("count").textContent),
-          queues: document.getElementById("queues").innerText, machine: document.getElementById("tables").innerText,
-          users: document.getElementById("users").innerText };
+          queues: text("queues"), machine: text("tables"), users: text("users") };
       ]], "chart=many:::hits&chart=unix:0:system_misc:ncpus")
     end)
 
@@ -121,28 +130,33 @@ describe("the page of kstatlua exporter", function()
   end)
 
   it("works by keys and on a phone, in dark colours, and runs nothing but its own script", function()
-    local seen = look(2, [[
+    local seen = look([[
       const event = (key) => new KeyboardEvent("keydown", { key, bubbles: true });
       const press = (key, at) => (at || document.body).dispatchEvent(event(key));
-      const wait = () => new Promise((done) => setTimeout(done, 700));
-      const states = [], state = document.getElementById("state");
+      const states = [], state = document.getElementById("state"), problem = document.getElementById("problem");
       press("/");
       const field = document.activeElement;
       field.value = "/(/";
       field.form.requestSubmit();
-      await wait();
+      await until(() => problem.textContent);
       press("Escape", field);
       press("p");
-      await wait();
+      await until(() => state.textContent === "paused");
       states.push(state.textContent);
       press("p");
-      await wait();
+      await until(() => state.textContent === "live");
       states.push(state.textContent);
       press("1");
       // Forty-five seconds without a value: the middle of them has no more than the lines of the grid.
       const clock = Date.now;
       Date.now = () => clock() + 45000;
-      await wait(); await wait(); await wait();
+      const ask = window.fetch;
+      let rounds = 0;
+      window.fetch = (address, ...more) => {
+        if (String(address).includes("busiest")) rounds++;
+        return ask(address, ...more);
+      };
+      await until(() => rounds > 2);
       const canvas = document.querySelector("#overview canvas");
       const x = Math.round(canvas.width - 22 - (canvas.width - 88) / 3);
       const column = canvas.getContext("2d").getImageData(x, 0, 1, canvas.height).data;
@@ -150,7 +164,7 @@ describe("the page of kstatlua exporter", function()
       const script = document.createElement("script");
       script.textContent = "window.hurt = true";
       document.body.append(script);
-      return { field: field.id, problem: document.getElementById("problem").textContent, states, hash: location.hash,
+      return { field: field.id, problem: problem.textContent, states, hash: location.hash,
         width: document.documentElement.scrollWidth, back: getComputedStyle(document.body).backgroundColor,
         hurt: window.hurt === true, gap,
         scrolled: [...document.querySelectorAll(".scroll")].map((s) => s.tabIndex) };
@@ -168,34 +182,36 @@ describe("the page of kstatlua exporter", function()
   end)
 
   it("begins with the past, and shows a part of it when dragged over", function()
-    run.await("three samples of the server's own", function()
+    run.await("four samples of the server's own", function()
       local address = ("http://127.0.0.1:%s/kstat/history.json?select=cpu::time"):format(server.port)
       local past = run.shell("curl -s " .. run.quote(address)).out
-      return select(2, past:gsub("\30", "")) > 3
+      return select(2, past:gsub("\30", "")) > 4
     end)
-    local seen = look(1.5, [[
-      const wait = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
+    local seen = look([[
       const over = document.querySelector("#overview .u-over"), box = over.getBoundingClientRect();
       const mouse = (type, share) => over.dispatchEvent(new MouseEvent(type, { bubbles: true, button: 0,
         movementX: 9, clientX: box.left + box.width * share, clientY: box.top + 20 }));
-      // How much is drawn where the charts are ten seconds old, before the page was there.
+      // How much is drawn where the charts are five seconds old, before the page was there.
       const canvas = document.querySelector("#overview canvas");
-      const x = Math.round(canvas.width - 22 - box.width / 3);
+      const x = Math.round(canvas.width - 22 - box.width / 6);
       const column = canvas.getContext("2d").getImageData(x, 0, 1, canvas.height).data;
       const drawn = column.filter((v, i) => i % 4 === 3 && v > 0).length;
       mouse("mousemove", 0.5);
-      await wait(0.2);
-      const cursors = [...document.querySelectorAll("#overview .u-cursor-x")].map((c) => c.style.transform);
+      const place = `translate(${Math.round(box.width / 2)}px, 0px)`;
+      const places = () => [...document.querySelectorAll("#overview .u-cursor-x")].map((c) => c.style.transform);
+      await until(() => places().length > 2 && places().every((p) => p === place));
+      const cursors = places();
       mouse("mousedown", 0.5); mouse("mousemove", 0.6); mouse("mousemove", 0.9); mouse("mouseup", 0.9);
-      await wait(0.2);
-      const whole = document.getElementById("whole"), zoomed = [whole.hidden, whole.textContent, location.hash];
+      const whole = document.getElementById("whole");
+      await until(() => !whole.hidden);
+      const zoomed = [whole.hidden, whole.textContent, location.hash];
       document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
-      return { drawn, cursors, middle: Math.round(box.width / 2), zoomed, left: whole.hidden, hash: location.hash };
+      return { drawn, cursors, place, zoomed, left: whole.hidden, hash: location.hash };
     ]]).result
     assert.truthy(seen.drawn > 20, seen.drawn)
     assert.truthy(#seen.cursors > 2)
     for _, place in ipairs(seen.cursors) do
-      assert.equal(("translate(%dpx, 0px)"):format(seen.middle), place)
+      assert.equal(seen.place, place)
     end
     assert.is_false(seen.zoomed[1])
     assert.truthy(seen.zoomed[2]:find("^%d%d:%d%d:%d%d – %d%d:%d%d:%d%d"), seen.zoomed[2])
@@ -230,19 +246,19 @@ server.serve_forever()
     local between = run.start(("python3 %s.py %s"):format(out, server.port), out)
     finally(function() run.stop(between) end)
     local port = run.await("its port", function() return run.read_file(out):match("^(%d+)\n") end)
-    assert.same({ "cpu:0:sys" }, look(0.5, [[
-      const titles = () => [...document.querySelectorAll("#charts h3")].map((title) => title.textContent);
-      for (let i = 0; i < 600 && !titles().length; i++) await new Promise((done) => setTimeout(done, 100));
+    assert.same({ "cpu:0:sys" }, look([[
+      const titles = () => [...document.querySelectorAll("#charts h3")].map((h) => h.textContent.replace("✕", ""));
+      await until(() => titles().length);
       return titles();
     ]], "chart=cpu:0:sys", nil, port).result)
   end)
 
   it("says since when a server is silent that hangs, and goes on with it", function()
-    local seen = look(1, [[
+    local seen = look([[
       const state = document.getElementById("state"), was = window.was || state.textContent;
-      for (let i = 0; i < 600 && state.textContent === was; i++) await new Promise((done) => setTimeout(done, 100));
+      await until(() => state.textContent !== was);
       return window.was = state.textContent;
-    ]], "", ([[--stop=%d "--until=document.getElementById('state').textContent === 'live'"]]):format(server.pid)).result
+    ]], "", "--stop=" .. server.pid).result
     assert.truthy(seen[1]:find("^no answer since %d%d:%d%d:%d%d$"), seen[1])
     assert.equal("live", seen[2])
   end)
