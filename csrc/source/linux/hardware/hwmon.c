@@ -197,12 +197,16 @@ add_clean(struct ks_buf *b, const char *name)
 		b->len--;
 }
 
-/* Adds the text `chip`: the bus and the device of the chip, which stay, or else its name or its directory. */
-static void
+/*
+ * Adds the text `chip`: the bus and the device of the chip, which stay, or else its name or its directory. 0, or -1
+ * with errno ENOMEM.
+ */
+static int
 add_place(struct ks_linux *lx, const struct ks_unit *unit, const char *path, struct ks_record *r)
 {
 	char link[PATH_MAX], device[PATH_MAX], *name, *bus = NULL;
 	struct ks_buf b = { .data = NULL };
+	bool failed;
 
 	(void)snprintf(link, sizeof(link), "%s/%s/device", lx->root[KS_ROOT_SYS].name, path);
 	if (realpath(link, device) == NULL || (name = strrchr(device, '/')) == NULL) {
@@ -219,7 +223,9 @@ add_place(struct ks_linux *lx, const struct ks_unit *unit, const char *path, str
 	add_clean(&b, name);
 	if (!b.failed && b.len > 0)
 		ks_named_string(r, "chip", b.data, b.len);
+	failed = b.failed;
 	ks_buf_free(&b);
+	return failed ? ks_fail(ENOMEM, "out of memory") : 0;
 }
 
 static int
@@ -236,8 +242,7 @@ read_chip(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	(void)snprintf(path, sizeof(path), "%.200s/device", dev->path);
 	if (n == 0)
 		(void)add_sensors(lx, path, r);
-	add_place(lx, unit, dev->path, r);
-	return 0;
+	return add_place(lx, unit, dev->path, r);
 }
 
 static const struct ks_part parts[] = {
