@@ -344,7 +344,8 @@ print_section(struct kind *k)
 		nrows = 0;
 	} else {
 		printf("\n| statistic | kind | unit | meaning |%s", versions != NULL ? " Linux |" : "");
-		printf(p->keys != NULL ? " %s |" : "", p->keys);
+		if (p->keys != NULL)
+			printf(" %s |", p->keys);
 		printf("\n|---|---|---|---|%s%s\n", versions != NULL ? "---|" : "", p->keys != NULL ? "---|" : "");
 		print_statistics(p);
 	}

@@ -156,7 +156,7 @@ recorded_user(struct ks_linux *lx, const struct ks_process *p, uint64_t *uid)
 {
 	char path[KS_PROCESS_PATH];
 	struct ks_text ids;
-	uint64_t v[2];
+	uint64_t v[2] = { 0, 0 };
 
 	ks_process_path(path, p->pid, p->tid, "status");
 	if (ks_linux_try_once(lx, KS_ROOT_PROC, path) != 0 ||
