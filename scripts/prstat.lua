@@ -266,13 +266,17 @@ local function check_recording(options, further, pids)
   end
 end
 
--- Tells of names and numbers that no process has.
-local function check_names(options, names, pids)
+-- Tells of names and numbers that no process has, and of CPUs that there are not.
+local function check_names(options, names, pids, ncpus)
   local lines = unknown.patterns("there is no process", options.operands, patterns, names)
   local asked = #patterns
   for pid in pairs(options.pid_set or {}) do
     asked = asked + 1
     lines[#lines + 1] = not pids[tonumber(pid)] and ("there is no process %s"):format(pid) or nil
+  end
+  for cpu in pairs(options.cpu_set or {}) do
+    asked = asked + 1
+    lines[#lines + 1] = cpu >= ncpus and ("there is no CPU %d"):format(cpu) or nil
   end
   tool.missing(lines, asked)
 end
@@ -288,7 +292,8 @@ local function rows(d, _, prev, options)
     check_recording(options, further, seen.pids)
   end
   if seen then
-    check_names(options, seen.names, seen.pids)
+    -- Numbers of CPUs may have gaps: one at which a process was seen is there.
+    check_names(options, seen.names, seen.pids, n == 0 and misc and misc:get("ncpus") or math.huge)
   end
   if options.users or options.all or options.groups then
     sums = sums_of(list, options, physical_memory(d))

@@ -228,6 +228,11 @@ describe("prstat without what it needs", function()
     assert.same({ "prstat: there is no process 99999999\n", 1 }, { r.err, r.status })
   end)
 
+  it("says that there is no CPU of a number", function()
+    local r = run.run({ "kstatlua", "prstat", "-P", "65535", "1", "1" })
+    assert.same({ "prstat: there is no CPU 65535\n", 1 }, { r.err, r.status })
+  end)
+
   it("says that there is no such user", function()
     for _, option in ipairs({ "-u", "-U" }) do
       assert.same({ "prstat: there is no user 'nosuch'\n", 1 }, { prstat("prstat", option .. "nosuch,0") })
