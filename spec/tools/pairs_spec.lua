@@ -1,6 +1,6 @@
 -- Solaris's habit: two commands, and a subtraction. No counter is less in the second one, unless the thing that it is
 -- about is another one, as its crtime says. (Some counters of a process are sums over the threads that it has now:
--- these fall when a thread ends, and are not looked at.) A pair takes a tenth of a second; KSTAT_PAIRS=1000 makes that
+-- these fall when a thread ends, and are looked at where there is one thread.) A pair takes a tenth of a second; KSTAT_PAIRS=1000 makes that
 -- many pairs, a second apart, with some load beside them (make soak).
 local run = require("support.run")
 
@@ -53,7 +53,8 @@ local function compare(kinds, before, now, fell)
   local n = 0
   for name, old in pairs(before) do
     local new = now[name]
-    local is_of_threads = name:find("^process:") and (name:find(",sched$") or name:find(",status$"))
+    local process = name:match("^(process:.*),sched$") or name:match("^(process:.*),status$")
+    local is_of_threads = process and not (before[process] and before[process].nlwp == "1")
     for stat, value in pairs(not is_of_threads and new and new.crtime == old.crtime and old or {}) do
       if kinds[name:match("^[^:]+") .. ":" .. stat] and new[stat] then
         local was, is = tonumber(value), tonumber(new[stat])

@@ -105,9 +105,9 @@ const struct ks_field ks_process_status_fields[] = {
 	AMOUNT("swap", "VmSwap", "anonymous memory swapped out"),
 	AMOUNT("hugetlb", "HugetlbPages", "huge pages in use"),
 	[T_VCTX] = KS_COUNT_K("vctx", KSTAT_DATA_UINT64, "voluntary_ctxt_switches",
-	    "context switches because it waited for something"),
+	    "context switches because it waited for something, of the threads that it has now"),
 	[T_ICTX] = KS_COUNT_K("ictx", KSTAT_DATA_UINT64, "nonvoluntary_ctxt_switches",
-	    "context switches because something else got the CPU"),
+	    "context switches because something else got the CPU, of the threads that it has now"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(ks_process_status_fields);
@@ -230,9 +230,9 @@ ks_process_read_memory(struct ks_linux *lx, struct ks_unit *unit, struct ks_reco
 enum { S_RUN, S_WAIT, S_SLICES, S_COUNT };
 
 const struct ks_field ks_process_sched_fields[] = {
-	[S_RUN] = KS_NSEC("cpu_nsec", "CPU time, by the scheduler's clock"),
-	[S_WAIT] = KS_NSEC("wait_nsec", "time in which it could run and waited for a CPU"),
-	[S_SLICES] = KS_COUNT("slices", KSTAT_DATA_UINT64, "times that it got a CPU"),
+	[S_RUN] = KS_NSEC("cpu_nsec", "CPU time by the scheduler's clock, of the threads that there are now"),
+	[S_WAIT] = KS_NSEC("wait_nsec", "time of waiting for a CPU, of the threads that there are now"),
+	[S_SLICES] = KS_COUNT("slices", KSTAT_DATA_UINT64, "times that the threads that there are now got a CPU"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(ks_process_sched_fields);
