@@ -1,7 +1,7 @@
 -- Solaris's habit: two commands, and a subtraction. No counter is less in the second one, unless the thing that it is
 -- about is another one, as its crtime says. (Some counters of a process are sums over the threads that it has now:
--- these fall when a thread ends, and are looked at where there is one thread.) A pair takes a tenth of a second; KSTAT_PAIRS=1000 makes that
--- many pairs, a second apart, with some load beside them (make soak).
+-- these fall when a thread ends, and are looked at where there is one thread.) A pair takes a tenth of a second;
+-- KSTAT_PAIRS=1000 makes that many pairs, a second apart, with some load beside them (make soak).
 local run = require("support.run")
 
 local pairs_wanted = tonumber(os.getenv("KSTAT_PAIRS"))
