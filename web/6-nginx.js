@@ -64,9 +64,11 @@ function countedOf(list, before, value) {
   let all = null;
   for (const k of list) {
     const lows = k.data[value + "_bounds"], counts = k.data[value + "_buckets"], was = before.get(keyOf(k));
-    if (!lows || !counts || !was || was.data.crtime !== k.data.crtime || (all && all.lows.length !== lows.length)) continue;
+    const earlier = was && was.data[value + "_buckets"];
+    if (![lows, counts, earlier].every(Array.isArray) || was.data.crtime !== k.data.crtime ||
+      (all && all.lows.length !== lows.length)) continue;
     all = all || { lows, counts: counts.map(() => 0), total: 0, sum: 0 };
-    counts.forEach((n, i) => { all.counts[i] += Math.max(n - was.data[value + "_buckets"][i], 0); });
+    counts.forEach((n, i) => { all.counts[i] += Math.max(n - earlier[i], 0); });
     all.sum += Math.max(k.data[value + "_sum"] - was.data[value + "_sum"], 0);
   }
   if (all) all.total = sum(all.counts);

@@ -17,6 +17,10 @@ assert(pub:named({ module = "fs", name = "/forged", class = "fs", statistics = {
   { name = "capacity", kind = "gauge", value = 3 }, { name = "available", kind = "gauge", value = 1 },
   { name = "used", kind = "gauge", value = 2 }, { name = "mount_point", type = "string", value = "/forged" },
   { name = "fs_type", type = "string", value = "ext4" } } }))
+-- Not what kstat.nginx publishes under these names.
+assert(pub:named({ module = "odd", name = "nginx,server", class = "nginx", statistics = { { name = "c" } } }))
+assert(pub:named({ module = "odd", name = "t", class = "http_time", statistics = {
+  { name = "time_bounds", value = 1 }, { name = "time_buckets", value = 1 } } }))
 local queue = assert(pub:io({ name = "queue" }))
 local waits = assert(pub:histogram({ name = "waits", type = "log10_lin", range_min = 3, range_max = 7, stepping = 5,
   meta = "t_rel", scale = 1000000000, fract = true }))
