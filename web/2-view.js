@@ -30,11 +30,14 @@ function replay(moments, f) {
   view.quiet = true;
   if (length > 1) view.leastGap = Math.max(15, 3 * (moments[length - 1].time - moments[0].time) / (length - 1));
   view.gap = view.leastGap + 1;
-  for (const { time, kstats: now } of moments) {
-    f(time, now, before);
-    before = now;
+  try {
+    for (const { time, kstats: now } of moments) {
+      f(time, now, before);
+      before = now;
+    }
+  } finally {
+    view.quiet = false;
   }
-  view.quiet = false;
   drawAll();
   return before;
 }
