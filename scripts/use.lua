@@ -4,6 +4,7 @@
 -- why, is in the modules of kstat.use.resources, and --explain prints it. Only saturation and errors are ever critical;
 -- what cannot be read is "-".
 -- SPDX-License-Identifier: MIT
+local core = require("kstat.core")
 local kstat = require("kstat")
 local limits = require("kstat.use.limits")
 local resources = require("kstat.use.resources")
@@ -98,10 +99,10 @@ end
 
 local is_replay
 
--- Tells people who look at all resources, or at processes, that a recording has none: these are in it only if they were
--- named.
+-- Tells those who ask for processes, and on a terminal those who look at all resources, that a recording has none:
+-- processes are in it only if they were named.
 local function check_processes(d, options)
-  local wanted = #options.operands == 0
+  local wanted = #options.operands == 0 and core.terminal(2) ~= nil
   for _, operand in ipairs(options.operands) do
     wanted = wanted or operand == "process"
   end

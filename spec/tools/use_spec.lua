@@ -507,11 +507,18 @@ describe("kstatlua use of an hour of a machine that is busy and well", function(
     assert.equal(60, minutes)
   end)
 
-  it("says to people who look at processes that the recording has none, and shows the rest", function()
+  require("support.pty").it(it, pending)("says on a terminal that the recording has no processes", function()
+    local r = run.shell(("script -qec %s /dev/null </dev/null"):format(
+      run.quote(run.bin .. "/kstatlua use -x -r spec/vectors/use/hour.rec 3600")))
+    local line = "use: this recording has no processes; record with: kstatlua record -o FILE"
+    assert.truthy(r.out:find(line, 1, true), r.out)
+  end)
+
+  it("says to people who ask for processes that the recording has none, and shows the rest", function()
     local line = "use: this recording has no processes; record with: " ..
       "kstatlua record -o FILE '*' process 'process::*,fd' 10\n"
-    for err, words in pairs({ [line] = { {}, { "-x" }, { "process" }, { "cpu", "process" } },
-      [""] = { { "cpu" }, { "-j" }, { "-j", "process" } } }) do
+    for err, words in pairs({ [line] = { { "process" }, { "-x", "process" }, { "cpu", "process" } },
+      [""] = { {}, { "cpu" }, { "-j" }, { "-j", "process" } } }) do
       for _, list in ipairs(words) do
         local command = { "kstatlua", "use", "-r", "spec/vectors/use/hour.rec", (table.unpack or unpack)(list) }
         local r = run.run(command)
