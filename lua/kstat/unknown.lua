@@ -106,6 +106,13 @@ function unknown.word(what, word, words)
   return ("%s; expected: %s"):format(line or what .. " is missing", table.concat(list, ", "))
 end
 
+-- What a word that begins with a number was probably meant to be; an interval that is one never gets here, unless
+-- something else follows it.
+local function as_number(word)
+  return word:find("^%d+%.?%d*$") and "; interval and count come last" or
+    word:find("^%d+%.?%d*%a+$") and "; the unit of an interval is one of ms, s, m, h and d" or ""
+end
+
 --- Lines about patterns that match no name.
 -- @string what as of line()
 -- @tparam {string,...} texts of the patterns
@@ -119,7 +126,7 @@ function unknown.patterns(what, texts, patterns, names)
     for name in pairs(names) do
       found = found or pattern:matches(name)
     end
-    lines[#lines + 1] = not found and unknown.line(what, texts[i], names) or nil
+    lines[#lines + 1] = not found and unknown.line(what, texts[i], names) .. as_number(texts[i]) or nil
   end
   return lines
 end
@@ -201,8 +208,11 @@ local function no_kstat(fields, everything)
     return line .. "; " .. switch
   end
   local file = text == fields.module and io.open(text)
+  local is_text = file and file:read(1) ~= nil -- a directory can be opened, too
   if file then
     file:close()
+  end
+  if is_text then
     return line .. ("; -r %s reads the file"):format(text)
   end
   local headers = headers_of(everything() or {})

@@ -93,3 +93,13 @@ describe("KSTAT_WITH", function()
     assert.matches("^kstat: KSTAT_WITH: there is no 'cgorup', but: [%l_, ]*slab, [%l_, ]*all\n$", wrong)
   end)
 end)
+
+describe("a number at the wrong place of a report", function()
+  it("is answered with where numbers belong, and which units there are", function()
+    for word, hint in pairs({ ["500msec"] = "the unit of an interval is one of ms, s, m, h and d",
+      ["1"] = "interval and count come last" }) do
+      local r = run.run({ "kstatlua", "use", "-r", "spec/vectors/use/hour.rec", word, "cpu", "3600" })
+      assert.equal(("use: nothing here is called '%s'; %s\n"):format(word, hint), r.err)
+    end
+  end)
+end)
