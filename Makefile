@@ -87,7 +87,7 @@ LUA51_CFLAGS := $(shell $(PKG_CONFIG) --cflags luajit 2>/dev/null || $(PKG_CONFI
 
 # kstat.http, a module of its own, is built where its library is installed.
 HTTP_LIBS    := $(shell $(PKG_CONFIG) --libs libmicrohttpd gnutls libcrypt 2>/dev/null)
-HTTP_SRC     := csrc/http/server.c csrc/http/secure.c csrc/lua/http/module.c
+HTTP_SRC     := $(wildcard csrc/http/*.c) csrc/lua/http/module.c
 
 PAGE     := lua/kstat/page/text.lua
 
@@ -147,7 +147,7 @@ $(BUILD)/lib/lua/5.4/kstat/core.so: $(LUA54_OBJ) $(INTERNAL)
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared $(MODULE_LD) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
 $(BUILD)/lib/lua/5.1/kstat/core.so: $(LUA51_OBJ) $(INTERNAL)
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -shared $(MODULE_LD) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIB_LIBS)
-$(BUILD)/lib/lua/5.4/kstat/http.so: $(HTTP_SRC) csrc/http/server.h csrc/http/secure.h
+$(BUILD)/lib/lua/5.4/kstat/http.so: $(HTTP_SRC) $(wildcard csrc/http/*.h)
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) $(CPP_ALL) $(CPPFLAGS) $(C_ALL) $(CFLAGS) $(LUA54_CFLAGS) -shared \
 	    $(LDFLAGS) -o $@ $(HTTP_SRC) $(HTTP_LIBS) -lz
 # The module for a further Lua, $(1); Debian's pkg-config knows it as lua$(1).

@@ -1,7 +1,6 @@
 /* server.c - see server.h. SPDX-License-Identifier: MIT */
 #include "http/server.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
@@ -13,7 +12,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <zlib.h>
+
+#include "http/address.h"
+#include "http/gzip.h"
 
 #define LEAST_GZIP 1024 /* bytes of a body that is worth it */
 #define MOST_BODY 65536 /* bytes of a request's body, which is passed over */
@@ -136,57 +137,6 @@ renew_client(struct http_server *server, struct MHD_Connection *connection)
 	append_client(server, c);
 }
 
-/* --- addresses ----------------------------------------------------------------------------------------- */
-
-union address {
-	struct sockaddr any;
-	struct sockaddr_in ip4;
-	struct sockaddr_in6 ip6;
-};
-
-/* Parses "127.0.0.1:9105", "[::1]:9105", or ":9105", which is any address. */
-static bool
-parse_address(const char *text, union address *a)
-{
-	const char *colon = strrchr(text, ':');
-	char host[INET6_ADDRSTRLEN + 2], *end;
-	size_t n = colon != NULL ? (size_t)(colon - text) : 0;
-	unsigned long port = colon != NULL ? strtoul(colon + 1, &end, 10) : 0;
-
-	memset(a, 0, sizeof(*a));
-	if (text[0] == ':' && colon == text && text[1] >= '0' && text[1] <= '9' && *end == '\0' && port <= 65535) {
-		a->ip6.sin6_family = AF_INET6;
-		a->ip6.sin6_port = htons((uint16_t)port);
-		return true;
-	}
-	if (colon == NULL || n == 0 || n > sizeof(host) - 1 || colon[1] < '0' || colon[1] > '9' || *end != '\0' ||
-	    port > 65535)
-		return false;
-	if (text[0] == '[' && text[n - 1] == ']') {
-		memcpy(host, text + 1, n - 2);
-		host[n - 2] = '\0';
-		a->ip6.sin6_family = AF_INET6;
-		a->ip6.sin6_port = htons((uint16_t)port);
-		return inet_pton(AF_INET6, host, &a->ip6.sin6_addr) == 1;
-	}
-	memcpy(host, text, n);
-	host[n] = '\0';
-	a->ip4.sin_family = AF_INET;
-	a->ip4.sin_port = htons((uint16_t)port);
-	return inet_pton(AF_INET, host, &a->ip4.sin_addr) == 1;
-}
-
-int
-http_is_loopback(const char *address)
-{
-	union address a;
-
-	if (!parse_address(address, &a))
-		return -1;
-	return a.any.sa_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&a.ip6.sin6_addr) != 0 :
-	    ntohl(a.ip4.sin_addr.s_addr) >> 24 == 127;
-}
-
 /* --- requests ------------------------------------------------------------------------------------------ */
 
 /* Decodes %XX. Text that has a %00 stays as it was sent: its users would read it up to the NUL alone. */
@@ -297,48 +247,6 @@ http_each_parameter(const struct http_request *request, void (*each)(void *arg, 
 
 /* --- answers ------------------------------------------------------------------------------------------- */
 
-/* Whether the client takes gzip: its header names it without a weight of 0. */
-static bool
-takes_gzip(const struct http_request *request)
-{
-	const char *s = http_header(request, MHD_HTTP_HEADER_ACCEPT_ENCODING);
-
-	for (; s != NULL && *s != '\0'; s += strcspn(s, ",") + (s[strcspn(s, ",")] == ',')) {
-		size_t n;
-
-		s += strspn(s, " \t");
-		n = strcspn(s, ";, \t");
-		if (n == 4 && strncasecmp(s, "gzip", 4) == 0) {
-			const char *q = s + n + strspn(s + n, "; \t");
-
-			return strncasecmp(q, "q=0", 3) != 0 || strspn(q + 2, "0.") != strcspn(q + 2, ", \t;");
-		}
-	}
-	return false;
-}
-
-/* Returns the body as gzip in memory of its own, and stores its length; NULL: it is no shorter, or memory lacks. */
-static void *
-gzip(const char *body, size_t n, size_t *length)
-{
-	z_stream z = { .next_in = (Bytef *)(uintptr_t)body, .avail_in = (uInt)n };
-	unsigned char *out = NULL;
-	bool done;
-
-	if (n > UINT32_MAX / 2 || deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-		return NULL;
-	out = malloc(n);
-	z.next_out = out;
-	z.avail_out = (uInt)n;
-	done = out != NULL && deflate(&z, Z_FINISH) == Z_STREAM_END;
-	*length = z.total_out;
-	(void)deflateEnd(&z);
-	if (done)
-		return out;
-	free(out);
-	return NULL;
-}
-
 static void
 add_header(struct MHD_Response *r, const char *name, const char *value)
 {
@@ -356,8 +264,8 @@ http_answer(struct http_request *request, const struct http_answer *a)
 	if (request->answered)
 		return;
 	request->answered = true;
-	if (length >= LEAST_GZIP && takes_gzip(request))
-		packed = gzip(a->body, a->length, &length);
+	if (length >= LEAST_GZIP && http_takes_gzip(http_header(request, MHD_HTTP_HEADER_ACCEPT_ENCODING)))
+		packed = http_gzip(a->body, a->length, &length);
 	if (packed != NULL)
 		r = MHD_create_response_from_buffer(length, packed, MHD_RESPMEM_MUST_FREE);
 	else
@@ -614,7 +522,7 @@ on_request(void *arg, struct MHD_Connection *connection, const char *path, const
 
 /* Starts the daemon at an address. */
 static struct MHD_Daemon *
-start_daemon(struct http_server *server, const union address *a, const struct http_tls *tls)
+start_daemon(struct http_server *server, const union http_address *a, const struct http_tls *tls)
 {
 	bool is_any6 = a->any.sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&a->ip6.sin6_addr);
 	struct MHD_OptionItem secure[] = {
@@ -641,7 +549,7 @@ start_daemon(struct http_server *server, const union address *a, const struct ht
 
 /* The same; ":PORT" is all addresses of IPv4 where the machine has no IPv6. */
 static void
-start_at(struct http_server *server, union address *a, const char *address, const struct http_tls *tls)
+start_at(struct http_server *server, union http_address *a, const char *address, const struct http_tls *tls)
 {
 	in_port_t port = a->any.sa_family == AF_INET6 ? a->ip6.sin6_port : 0;
 
@@ -661,14 +569,14 @@ http_open(const char *address, const struct http_tls *tls, http_handler *handler
 	const char *wrong = tls != NULL ? http_tls_wrong(tls) : NULL;
 	struct http_server *server;
 	struct rlimit files;
-	union address a;
+	union http_address a;
 
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < HTTP_LEAST_FILES) {
 		snprintf(why, size, "only %u open files are allowed here, and %d are needed (ulimit -n)",
 		    (unsigned)files.rlim_cur, HTTP_LEAST_FILES);
 		return NULL;
 	}
-	if (!parse_address(address, &a)) {
+	if (!http_address_parse(address, &a)) {
 		snprintf(why, size, "'%s' is no address: 127.0.0.1:9105 and [::1]:9105 are", address);
 		return NULL;
 	}
