@@ -115,7 +115,8 @@ typedef enum kstat2_nv_hist_type {
 	KSTAT2_NVHIST_LINEAR = 0, /* buckets of `stepping` between range_min and range_max */
 	KSTAT2_NVHIST_LOG2,       /* powers of two, 65 buckets */
 	KSTAT2_NVHIST_LOG10,      /* powers of ten, 21 buckets */
-	KSTAT2_NVHIST_LOG10_LIN   /* `stepping` buckets in each power of ten, as DTrace's llquantize() */
+	KSTAT2_NVHIST_LOG10_LIN,  /* `stepping` buckets in each power of ten, as DTrace's llquantize() */
+	KSTAT2_NVHIST_EXPONENTIAL /* 2^stepping buckets in each power of two, as OTLP's and Prometheus's native ones */
 } kstat2_nv_hist_type_t;
 
 #define KSTAT2_HIST_MAX_BUCKETS 65535 /* of any histogram */
@@ -142,6 +143,10 @@ typedef uint32_t kstat2_metaflag_t;
  *              KSTAT2_HIST_OPEN_BUCKETS.
  *   LOG10_LIN  range_min and range_max are powers of ten (0 to 18); the first bucket holds values below
  *              10^range_min, the last one values from 10^(range_max + 1) on.
+ *   EXPONENTIAL  range_min and range_max are the lowest and the highest value, `stepping` is the scale s (0 to 8).
+ *              Bucket 0 holds exactly 0; the others hold the values above 2^(i/2^s) up to and including
+ *              2^((i+1)/2^s), from the one that holds range_min (at least 1) to the one that holds range_max. A
+ *              value that is in none of them counts in the nearest, and in out_of_range.
  *
  * content_type, scale and md_flags say what the bucket ranges measure. `buckets`, if not NULL, are
  * num_buckets counts that the caller owns and may update; there must be as many as the layout has, and they

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/exponential.h"
 
 #define MAX_POWER 19 /* 10^19 is the greatest power of ten below 2^64 */
 
@@ -16,18 +17,18 @@ static const uint64_t pow10_of[MAX_POWER + 1] = {
 	10000000000000000000u
 };
 
-static const char *const type_names[] = { "linear", "log2", "log10", "log10_lin" };
+static const char *const type_names[] = { "linear", "log2", "log10", "log10_lin", "exponential" };
 
 const char *
 ks_hist_type_name(int type)
 {
-	return type >= 0 && type <= KSTAT2_NVHIST_LOG10_LIN ? type_names[type] : NULL;
+	return type >= 0 && type <= KSTAT2_NVHIST_EXPONENTIAL ? type_names[type] : NULL;
 }
 
 int
 ks_hist_type_parse(const char *name, size_t n)
 {
-	for (int i = 0; i <= KSTAT2_NVHIST_LOG10_LIN; i++) {
+	for (int i = 0; i <= KSTAT2_NVHIST_EXPONENTIAL; i++) {
 		if (strlen(type_names[i]) == n && memcmp(type_names[i], name, n) == 0)
 			return i;
 	}
@@ -66,6 +67,8 @@ init_linear(struct ks_hist_layout *l, uint64_t min, uint64_t max, uint64_t step)
 	if ((max - min) % step != 0)
 		return ks_fail(EINVAL, "linear histogram: steps of %" PRIu64
 		    " do not divide the range from %" PRIu64 " to %" PRIu64, step, min, max);
+	l->least = min;
+	l->greatest = max;
 	steps = (max - l->first) / step;
 	if (steps > KSTAT2_HIST_MAX_BUCKETS - 2)
 		return too_many(steps > UINT64_MAX - 2 ? steps : steps + 2);
@@ -99,6 +102,29 @@ init_log10_linear(struct ks_hist_layout *l, uint64_t min, uint64_t max, uint64_t
 	l->per_level = (uint32_t)(step - step / 10);
 	l->skipped = (uint32_t)(step / 10);
 	l->n = (uint32_t)n + 2;
+	l->least = pow10_of[min];
+	l->greatest = pow10_of[max + 1] - 1;
+	return 0;
+}
+
+static int
+init_exponential(struct ks_hist_layout *l, uint64_t min, uint64_t max, uint64_t scale)
+{
+	if (scale > KS_EXPONENTIAL_MOST_SCALE)
+		return ks_fail(EINVAL, "exponential histogram: the scale is 0 to %u, not %" PRIu64,
+		    KS_EXPONENTIAL_MOST_SCALE, scale);
+	if (max == 0)
+		return ks_fail(EINVAL, "exponential histogram: range_max, the highest value, is zero");
+	if (min > max)
+		return ks_fail(EINVAL, "exponential histogram: range_min %" PRIu64 " is above range_max %"
+		    PRIu64, min, max);
+	l->range_min = min;
+	l->range_max = max;
+	l->stepping = scale;
+	l->offset = ks_exponential_index(min > 0 ? min : 1, (uint32_t)scale);
+	l->n = (uint32_t)(ks_exponential_index(max, (uint32_t)scale) - l->offset) + 2;
+	l->least = ks_exponential_floor(l->offset, (uint32_t)scale) + 1;
+	l->greatest = ks_exponential_floor(l->offset + (int32_t)l->n - 1, (uint32_t)scale);
 	return 0;
 }
 
@@ -108,6 +134,7 @@ ks_hist_layout_init(struct ks_hist_layout *l, kstat2_nv_hist_type_t type, uint64
 {
 	memset(l, 0, sizeof(*l));
 	l->type = (uint8_t)type;
+	l->greatest = UINT64_MAX;
 	switch (type) {
 	case KSTAT2_NVHIST_LINEAR:
 		return init_linear(l, range_min, range_max, stepping);
@@ -119,6 +146,8 @@ ks_hist_layout_init(struct ks_hist_layout *l, kstat2_nv_hist_type_t type, uint64
 		return 0;
 	case KSTAT2_NVHIST_LOG10_LIN:
 		return init_log10_linear(l, range_min, range_max, stepping);
+	case KSTAT2_NVHIST_EXPONENTIAL:
+		return init_exponential(l, range_min, range_max, stepping);
 	}
 	return ks_fail(EINVAL, "histogram: there is no type %d", (int)type);
 }
@@ -132,6 +161,19 @@ log10_floor(uint64_t v)
 	uint32_t guess = bits * 1233 >> 12;
 
 	return guess - (v < pow10_of[guess]);
+}
+
+static uint32_t
+index_exponential(const struct ks_hist_layout *l, uint64_t v)
+{
+	int32_t i;
+
+	if (v == 0)
+		return 0;
+	i = ks_exponential_index(v, (uint32_t)l->stepping) - l->offset;
+	if (i < 0)
+		return 1;
+	return (uint32_t)i < l->n - 2 ? (uint32_t)i + 1 : l->n - 1;
 }
 
 uint32_t
@@ -150,6 +192,8 @@ ks_hist_index(const struct ks_hist_layout *l, uint64_t v)
 		return v == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(v);
 	case KSTAT2_NVHIST_LOG10:
 		return v == 0 ? 0 : log10_floor(v) + 1;
+	case KSTAT2_NVHIST_EXPONENTIAL:
+		return index_exponential(l, v);
 	default:
 		if (v < pow10_of[l->range_min])
 			return 0;
@@ -172,11 +216,28 @@ bounds_log10_linear(const struct ks_hist_layout *l, uint32_t i, uint64_t *low, u
 	*high = (step + l->skipped + 1) * width - 1;
 }
 
+static void
+bounds_exponential(const struct ks_hist_layout *l, uint32_t i, uint64_t *low, uint64_t *high)
+{
+	int32_t n = l->offset + (int32_t)i;
+
+	if (i == 0)
+		return;
+	*low = ks_exponential_floor(n - 1, (uint32_t)l->stepping) + 1;
+	*high = ks_exponential_floor(n, (uint32_t)l->stepping);
+	if (*low > *high)
+		*low = *high;
+}
+
 void
 ks_hist_bounds(const struct ks_hist_layout *l, uint32_t i, uint64_t *low, uint64_t *high)
 {
 	*low = 0;
 	*high = 0;
+	if (l->type == KSTAT2_NVHIST_EXPONENTIAL) {
+		bounds_exponential(l, i, low, high);
+		return;
+	}
 	switch (l->type) {
 	case KSTAT2_NVHIST_LINEAR:
 		if (i == 0) {
@@ -210,4 +271,15 @@ ks_hist_bounds(const struct ks_hist_layout *l, uint32_t i, uint64_t *low, uint64
 	}
 	if (i == l->n - 1)
 		*high = UINT64_MAX;
+}
+
+double
+ks_hist_upper(const struct ks_hist_layout *l, uint32_t i)
+{
+	uint64_t low, high;
+
+	if (l->type == KSTAT2_NVHIST_EXPONENTIAL && i > 0)
+		return ks_exponential_power(l->offset + (int32_t)i, (uint32_t)l->stepping);
+	ks_hist_bounds(l, i, &low, &high);
+	return (double)high;
 }

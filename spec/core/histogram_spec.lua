@@ -102,12 +102,61 @@ describe("a log10-linear histogram", function()
   end)
 end)
 
+describe("an exponential histogram", function()
+  local function ends_of(min, max, scale)
+    local b = buckets("exponential", min, max, scale)
+    return #b, b[1], b[2], b[#b]
+  end
+
+  it("has OTLP's buckets, whose upper bound is inclusive, and one of exactly 0", function()
+    assert.are.same({ "0-0", "1-1", "2-2", "3-4", "5-8", "9-16" }, buckets("exponential", 1, 16, 0))
+    assert.are.same({ "0-0", "3-4", "5-5", "6-8", "9-11", "12-16" }, buckets("exponential", 3, 12, 1))
+    assert.are.same(buckets("exponential", 1, 16, 0), buckets("exponential", 0, 9, 0))
+  end)
+
+  it("has bounds at the powers of 2^(2^-scale), at each scale", function()
+    for scale = 0, 8 do
+      local first = math.ceil(6 * math.log(10, 2) * 2 ^ scale) - 1
+      for i, range in ipairs(buckets("exponential", 1000000, 1 << 30, scale)) do
+        if i > 1 then
+          local low, high = range:match("(%d+)-(%d+)")
+          assert.are.equal(2 ^ ((first + i - 2) / 2 ^ scale) // 1 + 1, tonumber(low), scale .. " bucket " .. i)
+          assert.are.equal(2 ^ ((first + i - 1) / 2 ^ scale) // 1, tonumber(high), scale .. " bucket " .. i)
+        end
+      end
+    end
+  end)
+
+  it("has the buckets from that of range_min to that of range_max", function()
+    assert.are.same({ 959, "0-0", "981-1002", "986651748221-1008256608221" },
+      { ends_of(1000, "1000000000000", 5) })
+    assert.are.same({ 66, "0-0", "1-1", "9223372036854775809-" .. TOP }, { ends_of(1, TOP, 0) })
+    assert.are.equal(16386, (ends_of(0, TOP, 8)))
+    assert.are.same({ "0-0", "18396865112328554662-" .. TOP }, buckets("exponential", TOP, TOP, 8))
+  end)
+
+  it("puts values outside of its range into its end buckets", function()
+    local at = {}
+    for i, value in ipairs { "0", "1", "980", "981", "961548", "961549", TOP } do
+      at[i] = lines.run("core_queue_driver", { "index exponential 1000 1000000 3 " .. value })[1]:match("^%d+")
+    end
+    assert.are.same({ "0", "1", "1", "1", "80", "81", "81" }, at)
+  end)
+
+  it("refuses a scale above 8, an upside-down range, and a range of nothing", function()
+    assert.matches("the scale is 0 to 8, not 9", refusal("exponential", 1, 100, 9))
+    assert.matches("range_min 100 is above range_max 10", refusal("exponential", 100, 10, 5))
+    assert.matches("the highest value, is zero", refusal("exponential", 0, 0, 5))
+  end)
+end)
+
 describe("every histogram", function()
   it("puts each bucket's limits, and no other value, into that bucket", function()
     local commands, want = {}, {}
     for _, l in ipairs { "linear 0 1024 128", "linear 10 20 5", "linear 0 3 1", "linear 0 0 10",
         "log2 0 0 0", "log10 0 0 0", "log10_lin 2 4 5", "log10_lin 0 18 10", "log10_lin 2 9 25",
-        "log10_lin 0 18 1", "log10_lin 3 3 500" } do
+        "log10_lin 0 18 1", "log10_lin 3 3 500", "exponential 1000 1000000000000 5",
+        "exponential 1 " .. TOP .. " 0", "exponential 9000000000000000000 " .. TOP .. " 8" } do
       local type, min, max, step = l:match("(%S+) (%S+) (%S+) (%S+)")
       for i, range in ipairs(buckets(type, min, max, step)) do
         for value in range:gmatch("%d+") do
@@ -121,7 +170,8 @@ describe("every histogram", function()
   end)
 
   it("leaves no gap between its buckets", function()
-    for _, l in ipairs { { "linear", 0, 1024, 128 }, { "log10_lin", 2, 9, 25 }, { "log2", 0, 0, 0 } } do
+    for _, l in ipairs { { "linear", 0, 1024, 128 }, { "log10_lin", 2, 9, 25 }, { "log2", 0, 0, 0 },
+        { "exponential", 1, 1000000, 0 } } do
       local b = buckets(l[1], l[2], l[3], l[4])
       for i = 2, math.min(#b, 50) do
         local high, low = b[i - 1]:match("%-(%d+)$"), b[i]:match("^(%d+)")
