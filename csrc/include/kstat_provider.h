@@ -362,6 +362,26 @@ int kstat_ioq_done_at(kstat_ioq_t *q, int rw, uint64_t bytes, hrtime_t t);
 /* Counts one operation of so many bytes, rw as above; the queues stay as they are. */
 int kstat_ioq_count(kstat_ioq_t *q, int rw, uint64_t bytes);
 
+/*
+ * How long single requests take. The functions above know how many requests are in a queue, and so the mean of their
+ * times; percentiles need the times of each. Call kstat_publish_queue_latency() before kstat_install(): beside the queue
+ * NAME (at most 25 bytes) it publishes NAME,wait and NAME,svc, two exponential histograms of the class histogram (1 us
+ * to 1,000 s in ns, scale 5), which are installed and deleted with the queue. 0, or -1 with errno EINVAL, ENOMEM.
+ */
+int kstat_publish_queue_latency(kstat_t *ksp);
+
+/*
+ * A request enters the wait queue, goes on into service, and leaves it as kstat_ioq_done() says. The first two return a
+ * token, which whoever has the request keeps and passes to the next: the time, in ns of gethrtime(). The token 0 says
+ * that nobody knows: kstat_queue_start() then takes a request that did not wait, and kstat_queue_finish() counts no
+ * time. Requests may overtake each other, and each step may be another thread's or process's. A request that gives up
+ * leaves by kstat_ioq_waitq_exit() or kstat_ioq_runq_exit(), without a time. Any published IO kstat may be used so; one
+ * without latency counts requests alone. -1 with errno as the functions above; EINVAL also: a token below 0.
+ */
+hrtime_t kstat_queue_enter(kstat_t *ksp);
+hrtime_t kstat_queue_start(kstat_t *ksp, hrtime_t token);
+int kstat_queue_finish(kstat_t *ksp, hrtime_t token, int rw, uint64_t bytes);
+
 /* Returns a timer of a published TIMER kstat, by name (NULL: the first); NULL with errno EINVAL, ENOENT. */
 kstat_etimer_t *kstat_etimer(kstat_t *ksp, const char *name);
 int kstat_etimer_start(kstat_etimer_t *kt);

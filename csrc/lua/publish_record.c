@@ -64,6 +64,54 @@ queue_count(lua_State *L)
 	    lua_isnoneornil(L, 3) ? 0 : ks_lua_checkbits(L, 3)));
 }
 
+/* The queue whose box is the upvalue. */
+static kstat_t *
+this_queue(lua_State *L)
+{
+	struct ks_lua_published *b = lua_touserdata(L, lua_upvalueindex(1));
+
+	if (b->ksp == NULL || b->segment->pub == NULL)
+		(void)luaL_error(L, "the queue was deleted");
+	return b->ksp;
+}
+
+static hrtime_t
+opt_token(lua_State *L, int i)
+{
+	return lua_isnoneornil(L, i) ? 0 : check_time(L, i);
+}
+
+static int
+push_token(lua_State *L, hrtime_t token)
+{
+	if (token < 0)
+		return ks_lua_fail(L);
+	ks_lua_pushi64(L, token);
+	return 1;
+}
+
+/* enter(self) -> token | nil, message, errno */
+static int
+queue_enter(lua_State *L)
+{
+	return push_token(L, kstat_queue_enter(this_queue(L)));
+}
+
+/* start(self [, token]) -> token | nil, message, errno */
+static int
+queue_start(lua_State *L)
+{
+	return push_token(L, kstat_queue_start(this_queue(L), opt_token(L, 2)));
+}
+
+/* finish(self, token | nil, "read" | "write", bytes) */
+static int
+queue_finish(lua_State *L)
+{
+	return ks_lua_result(L, kstat_queue_finish(this_queue(L), opt_token(L, 2), check_rw(L, 3),
+	    lua_isnoneornil(L, 4) ? 0 : ks_lua_checkbits(L, 4)));
+}
+
 /* event(self, start, stop) */
 static int
 timer_event(lua_State *L)
@@ -96,6 +144,13 @@ static const luaL_Reg queue_functions[] = {
 	{ NULL, NULL }
 };
 
+static const luaL_Reg request_functions[] = {
+	{ "enter", queue_enter },
+	{ "start", queue_start },
+	{ "finish", queue_finish },
+	{ NULL, NULL }
+};
+
 static const luaL_Reg timer_functions[] = {
 	{ "start", etimer_start },
 	{ "stop", etimer_stop },
@@ -103,9 +158,16 @@ static const luaL_Reg timer_functions[] = {
 	{ NULL, NULL }
 };
 
+/* latency(kstat) -> true | nil, message, errno: see kstat_publish_queue_latency() */
+static int
+box_latency(lua_State *L)
+{
+	return ks_lua_result(L, kstat_publish_queue_latency(ks_lua_checkpublished(L, 1)->ksp));
+}
+
 /*
  * methods(kstat, table [, timer]): enters the functions of its kind into the table -> pointer to the
- * record | nil, message, errno
+ * record, to the kstat | nil, message, errno
  */
 static int
 box_methods(lua_State *L)
@@ -116,6 +178,8 @@ box_methods(lua_State *L)
 	luaL_checktype(L, 2, LUA_TTABLE);
 	if (b->ksp->ks_type == KSTAT_TYPE_IO) {
 		record = kstat_ioq(b->ksp);
+		lua_pushvalue(L, 1);
+		ks_lua_setclosures(L, 2, request_functions, 1);
 		lua_pushlightuserdata(L, record);
 		if (record != NULL)
 			ks_lua_setclosures(L, 2, queue_functions, 1);
@@ -131,7 +195,10 @@ box_methods(lua_State *L)
 		lua_setfield(L, 2, "add_value");
 		lua_pushlightuserdata(L, b->ksp);
 	}
-	return record != NULL ? 1 : ks_lua_fail(L);
+	if (record == NULL)
+		return ks_lua_fail(L);
+	lua_pushlightuserdata(L, b->ksp);
+	return 2;
 }
 
 /* --- for LuaJIT's FFI ---------------------------------------------------------------------------------- */
@@ -184,6 +251,9 @@ functions(lua_State *L)
 	ADDRESS("runq_exit_at", kstat_ioq_runq_exit_at);
 	ADDRESS("waitq_to_runq_at", kstat_ioq_waitq_to_runq_at);
 	ADDRESS("runq_back_to_waitq_at", kstat_ioq_runq_back_to_waitq_at);
+	ADDRESS("enter", kstat_queue_enter);
+	ADDRESS("start_request", kstat_queue_start);
+	ADDRESS("finish", kstat_queue_finish);
 	ADDRESS("done", kstat_ioq_done);
 	ADDRESS("done_at", kstat_ioq_done_at);
 	ADDRESS("count", kstat_ioq_count);
@@ -205,6 +275,7 @@ void
 ks_lua_add_publish_record(lua_State *L)
 {
 	static const luaL_Reg module_functions[] = {
+		{ "latency", box_latency },
 		{ "methods", box_methods },
 		{ "failure", failure },
 		{ "functions", functions },

@@ -82,6 +82,13 @@ ks_published_install(struct ks_provider *p)
 	struct ks_seg_image im;
 	int rc, error;
 
+	for (int i = 0; i < KS_QUEUE_TIMES; i++) {
+		kstat2_t *times = p->published->times[i];
+
+		if (times != NULL && (times->ks_flags & KSTAT_FLAG_INVALID) &&
+		    ks_published_install((struct ks_provider *)times) != 0)
+			return -1;
+	}
 	ks_publish_lock();
 	rc = ks_seg_image_make(&im, p);
 	if (rc == 0)
@@ -156,6 +163,10 @@ ks_published_delete(struct ks_provider *p)
 	struct ks_seg_header *h = p->published->pub->header;
 	uint64_t v;
 
+	for (int i = 0; i < KS_QUEUE_TIMES; i++) {
+		if (p->published->times[i] != NULL)
+			ks_published_delete((struct ks_provider *)p->published->times[i]);
+	}
 	ks_publish_lock();
 	v = e != NULL ? ks_word_lock(&h->lock) : KS_WORD_BUSY;
 	if (v != KS_WORD_BUSY) {

@@ -303,6 +303,10 @@ void
 ks_published_forget(struct ks_provider *p)
 {
 	ks_publish_lock();
+	for (int i = 0; i < KS_QUEUE_TIMES; i++) {
+		if (p->published->times[i] != NULL)
+			ks_published_free(((struct ks_provider *)p->published->times[i])->published);
+	}
 	ks_published_free(p->published);
 	ks_publish_unlock();
 }

@@ -63,6 +63,9 @@ ks_seg_entry_at(struct kstat_pub *pub, uint64_t offset)
 	return (struct ks_seg_entry *)((char *)pub->header + offset);
 }
 
+/* What is measured of each request of a queue. */
+enum ks_queue_time { KS_QUEUE_WAIT, KS_QUEUE_SVC, KS_QUEUE_TIMES };
+
 /*
  * The place of a kstat of this process in a segment. It belongs to the kstat. `entry` is NULL until the kstat
  * is installed, and then an entry that was new, or that an earlier process left.
@@ -78,6 +81,7 @@ struct ks_published {
 	bool bytes;      /* RAW: its memory is handed out */
 	bool is_dense;   /* see ks_publish_dense() */
 	char layout[32];
+	kstat2_t *times[KS_QUEUE_TIMES]; /* IO: histograms that come and go with the queue; NULL: none */
 	struct ks_published *next; /* of the same segment */
 };
 

@@ -58,7 +58,7 @@ function M.histogram(self, spec)
   if not k then
     return nil, message, errname
   end
-  self.histograms[k] = true
+  self.addresses[k] = "record"
   return k
 end
 

@@ -95,8 +95,8 @@ end
 -- no reader sees what they count. Called at the end of the process by itself.
 -- @function pub:close
 function pub_methods.close(self)
-  for k in pairs(self.histograms) do
-    k.record = nil -- the kstat itself, which goes now; what others refer to stays
+  for k, field in pairs(self.addresses) do
+    k[field] = nil -- the kstat itself, which goes now; what others refer to stays
   end
   core.close(self.segment)
 end
@@ -122,7 +122,7 @@ function M.publish(name, options)
   if not segment then
     return nil, message, errname
   end
-  return setmetatable({ segment = segment, name = name, histograms = setmetatable({}, { __mode = "k" }) },
+  return setmetatable({ segment = segment, name = name, addresses = setmetatable({}, { __mode = "k" }) },
     pub_meta)
 end
 

@@ -13,7 +13,7 @@ local WRITABLE, PERSISTENT = 4, 8
 --- Takes the kstat from the readers' chains (a persistent one becomes dormant). It cannot be used after.
 -- @function k:delete
 function M.delete(self)
-  self.record = nil
+  self.record, self.address = nil, nil
   core.delete(self.box)
 end
 
@@ -90,11 +90,11 @@ function M.create_bound(meta, ...)
   return setmetatable(k, meta)
 end
 
--- The kstat's record, or (without the FFI) functions that have it.
+-- The kstat's record and the kstat itself, or (without the FFI) functions that have them.
 function M.bind(box, object, timer)
-  local record, message, errname = core.methods(box, object, timer)
+  local record, address, errname = core.methods(box, object, timer)
   if not record then
-    return nil, message, errname
+    return nil, address, errname
   end
   if library.fn then
     for name in pairs(object) do
@@ -102,7 +102,7 @@ function M.bind(box, object, timer)
         object[name] = nil
       end
     end
-    object.record = library.record(record)
+    object.record, object.address = library.record(record), library.record(address)
   end
   return true
 end

@@ -31,8 +31,29 @@ local M = {}
 -- @treturn boolean true
 -- @fails
 -- @function io:count
+
+--- A request enters the wait queue. What these three return and take, a token, tells how long a request waited and was
+-- served, which a queue with `latency` counts; requests may overtake each other.
+-- @treturn integer token for `start`: a time in nanoseconds
+-- @fails as the transitions
+-- @function io:enter
+
+--- A request goes into service: from the wait queue, or, without a token, from nowhere.
+-- @int[opt] token of `enter`
+-- @treturn integer token for `finish`
+-- @fails "EINVAL" if nothing waits
+-- @function io:start
+
+--- A request is done.
+-- @tparam integer|nil token of `start`; nil: its time is not known, and not counted
+-- @tparam "read"|"write" rw
+-- @int[opt=0] bytes
+-- @treturn boolean true
+-- @fails "EINVAL" if nothing is in service
+-- @function io:finish
 local io_methods = {}
 local io_meta = object.class(io_methods)
+local io_fields = check.with_header("latency")
 local directions = { read = 0, write = 1 }
 
 local function direction(rw)
@@ -77,6 +98,29 @@ if fn then
     check.whole(bytes, "bytes")
     return result(count(self.record, direction(rw), bytes or 0))
   end
+  -- The kstat's address, whose latencies are counted, too.
+  local function address(self)
+    return self.address or check.usage("the queue was deleted")
+  end
+  local function token_of(value)
+    value = tonumber(value)
+    if value < 0 then
+      return result(-1)
+    end
+    return value
+  end
+  function io_methods.enter(self)
+    return token_of(fn.enter(address(self)))
+  end
+  function io_methods.start(self, token)
+    check.whole(token, "token")
+    return token_of(fn.start_request(address(self), token or 0))
+  end
+  function io_methods.finish(self, token, rw, bytes)
+    check.whole(token, "token")
+    check.whole(bytes, "bytes")
+    return result(fn.finish(address(self), token or 0, direction(rw), bytes or 0))
+  end
   function timer_methods.event(self, start, stop)
     check.whole(start, "start")
     check.whole(stop, "stop")
@@ -85,18 +129,28 @@ if fn then
 end
 
 --- Creates an I/O kstat: a queue, or a disk.
--- @tparam published_spec spec the common fields
+-- @tparam published_spec spec beside the common fields, `latency` (boolean): the histograms `NAME,wait` and `NAME,svc`
+-- (class histogram, 1 us to 1,000 s in nanoseconds) count how long requests waited and were served, each of those that
+-- go through `enter`, `start` and `finish`; a name has at most 25 bytes then
 -- @treturn published.io
 -- @fails
 -- @usage local queue = assert(pub:io({ name = "queue", class = "disk" }))
 -- queue:waitq_enter()
 -- queue:waitq_to_runq()
 -- queue:done("read", 512)
+-- local jobs = assert(pub:io({ name = "jobs", latency = true }))
+-- local token = jobs:start(jobs:enter())
+-- jobs:finish(token, "read", 512)
 -- @function pub:io
 function M.io(self, spec)
-  check.fields(spec, check.with_header(), "io")
-  local k, message, errname = object.create_bound(io_meta, self, spec, nil, core.create, core.types.io, 1)
-  return k, message, errname -- no tail call, which would hide the caller's line from Lua 5.1
+  check.fields(spec, io_fields, "io")
+  local k, message, errname = object.create_bound(io_meta, self, spec, spec.latency and core.latency, core.create,
+    core.types.io, 1)
+  if not k then
+    return nil, message, errname
+  end
+  self.addresses[k] = "address"
+  return k
 end
 
 local timers_methods = {}
