@@ -16,20 +16,13 @@
 
 /* --- updates --------------------------------------------------------------- */
 
+/* Brings the chain up to date behind what moved a replay: 1, 0 it stayed at its last sample, -1 it failed. */
 static kid_t
-update(struct ks_chain *chain, bool advance)
+update(struct ks_chain *chain, int moved)
 {
-	for (size_t i = 0; advance && i < chain->nsources; i++) {
-		struct ks_source *src = chain->source[i];
-
-		if (src->ops->advance != NULL) {
-			int moved = src->ops->advance(src);
-
-			if (moved < 0)
-				return -1;
-			chain->ended = moved == 0;
-		}
-	}
+	if (moved < 0)
+		return -1;
+	chain->ended = moved == 0;
 	chain->was_read = false;
 	switch (ks_chain_scan(chain)) {
 	case -1:
@@ -48,13 +41,51 @@ kstat_chain_update(kstat_ctl_t *kc)
 
 	if (kc == NULL)
 		return ks_fail(EINVAL, "kstat_chain_update: no handle");
-	return update(chain, chain->was_read);
+	return chain->was_read ? ks_chain_step(kc) : update(chain, !chain->ended);
 }
 
 kid_t
 ks_chain_step(kstat_ctl_t *kc)
 {
-	return update(ks_chain_of(kc), true);
+	struct ks_source *src = ks_replay_source(ks_chain_of(kc));
+
+	return update(ks_chain_of(kc), src != NULL ? src->ops->advance(src) : 1);
+}
+
+/* Fails because nobody recorded the machine for the chain. */
+static kid_t
+fail_live(void)
+{
+	return ks_fail(EOPNOTSUPP, "this is the machine now; only a recording or a capture has other times");
+}
+
+kid_t
+ks_chain_seek(kstat_ctl_t *kc, int64_t ns)
+{
+	struct ks_source *src = ks_replay_source(ks_chain_of(kc));
+
+	return src == NULL ? fail_live() : update(ks_chain_of(kc), src->ops->seek(src, ns));
+}
+
+kid_t
+ks_chain_previous(kstat_ctl_t *kc)
+{
+	struct ks_source *src = ks_replay_source(ks_chain_of(kc));
+
+	return src == NULL ? fail_live() : update(ks_chain_of(kc), src->ops->previous(src));
+}
+
+kid_t
+kstat_replay_seek(kstat_ctl_t *kc, int64_t *ns)
+{
+	kid_t id;
+
+	if (kc == NULL || ns == NULL)
+		return ks_fail(EINVAL, "kstat_replay_seek: no handle or no time");
+	id = ks_chain_seek(kc, *ns);
+	if (id >= 0)
+		*ns = ks_chain_time_of_day(kc, NULL);
+	return id;
 }
 
 bool

@@ -270,6 +270,17 @@ kid_t kstat_write(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
 kstat_ctl_t *kstat_open_capture(const char *path);
 kstat_ctl_t *kstat_open_roots(const char *proc, const char *sys);
 
+/*
+ * kstat_replay_seek: moves a recording or a capture to the latest sample that was taken at or before a time of day, in
+ * nanoseconds since 1970. *time becomes that of the sample; updates go on from there. What is between is not read
+ * of a recording; a capture is read. Returns what kstat_chain_update() does; -1 with errno
+ *     ENODATA     no sample is that old; the chain stays where it is
+ *     EBADMSG     the file is damaged there
+ *     ESPIPE      a capture comes from a pipe, which cannot be read twice
+ *     EOPNOTSUPP  this is the machine, which has no other time than now
+ */
+kid_t kstat_replay_seek(kstat_ctl_t *kc, int64_t *time);
+
 /* Returns one line about this thread's last failed call, with the name of the kstat or file; never NULL. */
 const char *kstat_errmsg(void);
 

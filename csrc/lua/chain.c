@@ -2,9 +2,11 @@
 #include "chain/chain.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pwd.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 #include "lua/core.h"
 #include "lua/error.h"
@@ -239,21 +241,14 @@ read_again(lua_State *L, struct ks_lua_chain *c, int t)
 	}
 }
 
-/*
- * update(chain, lazily) -> changed, added, deleted | nil, message, errno. In a replay: the next sample. lazily: what was
- * read is not read again before somebody asks for it.
- */
+/* What an update that returned `id` changed: changed, added, deleted | nil, message, errno. The chain is at index 1. */
 static int
-chain_update(lua_State *L)
+push_update(lua_State *L, struct ks_lua_chain *c, kid_t id, bool lazily)
 {
-	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
 	const struct ks_change *change;
 	size_t n;
-	bool lazily = lua_toboolean(L, 2);
-	kid_t id;
 
 	lua_settop(L, 1);
-	id = ks_chain_step(c->kc);
 	c->updates++;
 	if (id < 0)
 		return ks_lua_fail(L);
@@ -270,6 +265,43 @@ chain_update(lua_State *L)
 	push_changes(L, change, n, true);
 	push_changes(L, change, n, false);
 	return 3;
+}
+
+/*
+ * update(chain, lazily) -> changed, added, deleted | nil, message, errno. In a replay: the next sample. lazily: what was
+ * read is not read again before somebody asks for it.
+ */
+static int
+chain_update(lua_State *L)
+{
+	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
+	bool lazily = lua_toboolean(L, 2);
+
+	return push_update(L, c, ks_chain_step(c->kc), lazily);
+}
+
+#define ROUNDING 1000 /* ns; a time of day in seconds is that exact in a Lua number, so that its sample is found */
+
+/* seek(chain, seconds, lazily) -> as update() */
+static int
+chain_seek(lua_State *L)
+{
+	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
+	double ns = luaL_checknumber(L, 2) * (double)KS_NANOSEC;
+	/* What 64 bits cannot hold is before or after all samples. */
+	int64_t time = ns >= 0x1p62 ? INT64_MAX : ns > -0x1p62 ? (int64_t)ns + ROUNDING : INT64_MIN;
+
+	luaL_argcheck(L, !isnan(ns), 2, "a time expected, got nan");
+	return push_update(L, c, ks_chain_seek(c->kc, time), lua_toboolean(L, 3));
+}
+
+/* previous(chain, lazily) -> as update() */
+static int
+chain_previous(lua_State *L)
+{
+	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
+
+	return push_update(L, c, ks_chain_previous(c->kc), lua_toboolean(L, 2));
 }
 
 /* --- what else there is ---------------------------------------------------------------- */
@@ -377,6 +409,8 @@ ks_lua_add_chain(lua_State *L)
 	static const luaL_Reg methods[] = {
 		{ "close", chain_close },
 		{ "update", chain_update },
+		{ "seek", chain_seek },
+		{ "previous", chain_previous },
 		{ "chain_id", chain_chain_id },
 		{ "warnings", chain_warnings },
 		{ "is_replay", chain_is_replay },

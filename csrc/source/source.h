@@ -196,6 +196,13 @@ struct ks_source_ops {
 	/* Optional, for replays: moves to the next sample. Returns 1, or 0 if there is none left. */
 	int (*advance)(struct ks_source *src);
 
+	/*
+	 * For replays: moves to the latest sample that was taken at or before a time of day (ns since 1970; of equals the
+	 * last), or to the sample before this one. 1, or -1 with errno ENODATA if there is none: then the sample stays.
+	 */
+	int (*seek)(struct ks_source *src, int64_t ns);
+	int (*previous)(struct ks_source *src);
+
 	/* Optional. Returns the time now on the clock of its crtimes and snaptimes, if that is not gethrtime(). */
 	hrtime_t (*now)(struct ks_source *src);
 

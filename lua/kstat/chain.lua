@@ -185,18 +185,43 @@ local change = {
 -- @treturn {change,...} those that are gone
 -- @fails
 -- @function ks:update
-function methods.update(self, lazily)
-  object.check(self, "chain", "update")
-  local changed, added, deleted = core.chain_methods.update(self, lazily)
-  if changed ~= nil then
-    for _, list in ipairs({ added, deleted }) do
-      for _, one in ipairs(list) do
-        setmetatable(one, change)
+
+--- Moves a recording or a capture to the latest sample that was taken at or before a time of day; `ks:time_of_day()`
+-- says when that was. The next `ks:update()` goes on from there. What is between is not read of a recording; a capture
+-- is read.
+-- @number time seconds since 1970
+-- @bool[opt] lazily as of ks:update()
+-- @treturn boolean as ks:update()
+-- @treturn {change,...}
+-- @treturn {change,...}
+-- @fails "ENODATA" no sample is that old: the chain stays where it is; "EOPNOTSUPP" this is the machine; "ESPIPE" a
+-- capture comes from a pipe, which cannot be read twice; "EBADMSG" the file is damaged there
+-- @usage assert(ks:seek(os.time() - 3600)); print(os.date("%T", ks:clock()))
+-- @function ks:seek
+
+--- Moves a recording or a capture to the sample before this one.
+-- @bool[opt] lazily as of ks:update()
+-- @treturn boolean as ks:update()
+-- @treturn {change,...}
+-- @treturn {change,...}
+-- @fails "ENODATA" this is the first sample, and else as ks:seek()
+-- @function ks:previous
+
+for _, name in ipairs({ "update", "seek", "previous" }) do
+  local move = core.chain_methods[name]
+  methods[name] = function(self, ...)
+    object.check(self, "chain", name)
+    local changed, added, deleted = move(self, ...)
+    if changed ~= nil then
+      for _, list in ipairs({ added, deleted }) do
+        for _, one in ipairs(list) do
+          setmetatable(one, change)
+        end
       end
+      path.update(self, added, deleted)
     end
-    path.update(self, added, deleted)
+    return changed, added, deleted
   end
-  return changed, added, deleted
 end
 
 --- An immutable sample, see kstat.sample.

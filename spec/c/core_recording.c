@@ -4,6 +4,7 @@
  *
  *     core_recording write FILE STEPS [KSTATS]   records STEPS samples, appending; prints bytes
  *     core_recording read FILE [FROM [TO]]       prints "STEPS samples, N values differ" (FROM and TO: ks_scan_time_of_day())
+ *     core_recording seek FILE STEPS             goes to the samples in another order, and prints the same
  *     core_recording decode                      decodes samples that are whole, cut and too long
  *     core_recording damage FILE COPY            cuts and corrupts COPY of FILE everywhere, reads each
  *
@@ -233,6 +234,24 @@ compare(const kstat_t *want, const kstat_t *have)
 	return differ;
 }
 
+/* Compares the sample of a replay with the machine at that time. Returns how many values differ. */
+static int
+compare_sample(kstat_ctl_t *kc, kstat_ctl_t *truth)
+{
+	int differ = ks_chain_length(kc) != ks_chain_length(truth);
+
+	for (kstat_t *k = truth->kc_chain; k != NULL; k = k->ks_next) {
+		kstat_t *r = kstat_lookup(kc, k->ks_module, k->ks_instance, k->ks_name);
+		bool readable = kstat_read(truth, k, NULL) >= 0;
+
+		if (r == NULL || (kstat_read(kc, r, NULL) >= 0) != readable)
+			differ++;
+		else if (readable)
+			differ += compare(k, r);
+	}
+	return differ;
+}
+
 static int
 read_recording(const char *path, const char *from, const char *to, int kstats)
 {
@@ -246,16 +265,7 @@ read_recording(const char *path, const char *from, const char *to, int kstats)
 	last = ks_chain_time_of_day(kc, NULL);
 	truth = open_machine(last / KS_NANOSEC - START, kstats);
 	for (;;) {
-		for (kstat_t *k = truth->kc_chain; k != NULL; k = k->ks_next) {
-			kstat_t *r = kstat_lookup(kc, k->ks_module, k->ks_instance, k->ks_name);
-			bool readable = kstat_read(truth, k, NULL) >= 0;
-
-			if (r == NULL || (kstat_read(kc, r, NULL) >= 0) != readable)
-				differ++;
-			else if (readable)
-				differ += compare(k, r);
-		}
-		differ += ks_chain_length(kc) != ks_chain_length(truth);
+		differ += compare_sample(kc, truth);
 		if (ks_chain_step(kc) < 0) {
 			printf("%s\n", kstat_errmsg());
 			break;
@@ -272,6 +282,34 @@ read_recording(const char *path, const char *from, const char *to, int kstats)
 	printf("%d samples, %d values differ\n", samples, differ);
 	(void)kstat_close(truth);
 	return kstat_close(kc);
+}
+
+/* Goes to samples in any order, and from half of them one back or on. */
+static int
+seek_recording(const char *path, int steps, int kstats)
+{
+	kstat_ctl_t *kc = ks_chain_open_replay(path, NULL, NULL, NULL);
+	int differ = 0, moves = 0;
+
+	for (uint64_t i = 0; kc != NULL && i < 2 * (uint64_t)steps; i++) {
+		int64_t at = (int64_t)(mix(i) % (uint64_t)steps), ns = (START + at) * KS_NANOSEC + (int64_t)(i % 2);
+		kstat_ctl_t *truth;
+		kid_t id = kstat_replay_seek(kc, &ns);
+
+		differ += ns != (START + at) * KS_NANOSEC;
+		if (i % 4 == 0 && at > 0 && at-- > 0)
+			id = ks_chain_previous(kc);
+		else if (i % 4 == 1 && at + 1 < steps && ++at > 0)
+			id = ks_chain_step(kc);
+		if (id < 0)
+			return fail();
+		truth = open_machine(at, kstats);
+		differ += compare_sample(kc, truth);
+		(void)kstat_close(truth);
+		moves++;
+	}
+	printf("%d samples, %d values differ\n", moves, differ);
+	return kc != NULL ? kstat_close(kc) : fail();
 }
 
 /* Reads a damaged copy to its end; what comes of it is not told, only that it comes to an end. */
@@ -293,6 +331,8 @@ try_copy(const char *copy, const char *bytes, size_t n)
 		samples++;
 		for (kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next)
 			(void)kstat_read(kc, k, NULL);
+		if (samples == 5 && ks_chain_previous(kc) >= 0)
+			(void)kstat_replay_seek(kc, &now);
 		if (ks_chain_step(kc) < 0 || ks_chain_time_of_day(kc, NULL) == now)
 			break;
 	} while (samples < 1000000);
@@ -368,6 +408,8 @@ main(int argc, char **argv)
 		return write_recording(argv[2], atoi(argv[3]), argc > 4 ? atoi(argv[4]) : 100);
 	if (argc >= 3 && strcmp(argv[1], "read") == 0)
 		return read_recording(argv[2], argc > 3 ? argv[3] : NULL, argc > 4 ? argv[4] : NULL, 100);
+	if (argc == 4 && strcmp(argv[1], "seek") == 0)
+		return seek_recording(argv[2], atoi(argv[3]), 100);
 	if (argc == 4 && strcmp(argv[1], "damage") == 0)
 		return damage(argv[2], argv[3]);
 	return 2;

@@ -39,6 +39,11 @@ describe("a recording", function()
     assert.equals(dir .. "/r: no sample from 1 to 2\n", run("read", dir .. "/r", 1, 2))
   end)
 
+  it("gives the same values in any order", function()
+    run("write", dir .. "/r", 300)
+    assert.equals("600 samples, 0 values differ\n", run("seek", dir .. "/r", 300))
+  end)
+
   it("keeps the samples before a cut, and is continued behind them", function()
     run("write", dir .. "/r", 20)
     local f = assert(io.open(dir .. "/r", "rb"))

@@ -52,6 +52,14 @@ struct ks_replay_ops {
 	 */
 	int (*next)(struct ks_replay *r);
 
+	/*
+	 * As those of struct ks_source_ops, but they return 0 if there is no such sample. A reader without them reads its
+	 * file again from the first sample on, to which first() moves: 1, or -1.
+	 */
+	int (*seek)(struct ks_replay *r, int64_t ns);
+	int (*previous)(struct ks_replay *r);
+	int (*first)(struct ks_replay *r);
+
 	/* Warns about what could not be read of this sample and before it. */
 	void (*warn)(struct ks_replay *r, struct ks_scan *scan);
 
@@ -71,6 +79,7 @@ struct ks_replay {
 	struct ks_store sample;
 	bool has_time;           /* the sample has a time of day of its own */
 	int64_t time;            /* ns since 1970; without a time of its own it follows the snaptimes */
+	uint64_t number;         /* of the sample, from 1 on; only where first() is */
 	hrtime_t newest;         /* the newest snaptime of the sample, or of the last one that had any */
 	struct ks_meta meta;     /* what was asked for last */
 	bool offered;            /* the sample was offered to the chain */

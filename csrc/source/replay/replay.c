@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "source/replay/program.h"
 #include "source/replay/recording/frame_file.h"
@@ -158,17 +159,86 @@ follow_snaptimes(struct ks_replay *r)
 		r->newest = newest;
 }
 
+/* --- moving ------------------------------------------------------------------------ */
+
+/* Takes the sample that the reader moved to. */
+static int
+arrive(struct ks_replay *r, int rc)
+{
+	if (rc != 0)
+		r->offered = false;
+	if (rc > 0)
+		follow_snaptimes(r);
+	return rc;
+}
+
 static int
 replay_advance(struct ks_source *src)
 {
 	struct ks_replay *r = replay_of(src);
 	int rc = r->ops->next(r);
 
-	if (rc != 0)
-		r->offered = false;
-	if (rc > 0)
-		follow_snaptimes(r);
-	return rc;
+	r->number += rc > 0;
+	return arrive(r, rc);
+}
+
+/* Reads the file again up to the sample of that number. 1, or -1 with errno. */
+static int
+read_again(struct ks_replay *r, uint64_t number)
+{
+	int rc;
+
+	r->newest = 0;
+	r->time = r->window.start;
+	rc = arrive(r, r->ops->first(r));
+	r->number = 1;
+	while (rc > 0 && r->number < number)
+		rc = replay_advance(&r->base);
+	return rc == 0 ? ks_fail(EBADMSG, "%.200s: changed while it was read", r->path) : rc;
+}
+
+/* As ops->seek(), for readers that have none. */
+static int
+seek_by_reading(struct ks_replay *r, int64_t ns)
+{
+	uint64_t was = r->number, found = 0;
+	int64_t latest = INT64_MIN;
+	int rc = read_again(r, 1);
+
+	for (; rc > 0; rc = replay_advance(&r->base)) {
+		if (r->time <= ns && r->time >= latest) {
+			found = r->number;
+			latest = r->time;
+		}
+	}
+	if (rc < 0 || read_again(r, found > 0 ? found : was) < 0)
+		return -1;
+	return found > 0;
+}
+
+/* A time of day as it is given in messages, in seconds. */
+#define SECONDS(ns) ((double)(ns) / KS_NANOSEC)
+
+static int
+replay_seek(struct ks_source *src, int64_t ns)
+{
+	struct ks_replay *r = replay_of(src);
+	int rc = r->ops->seek != NULL ? r->ops->seek(r, ns) : seek_by_reading(r, ns);
+
+	if (rc == 0)
+		return ks_fail(ENODATA, "%.200s: no sample at or before %.3f (seconds since 1970)", r->path, SECONDS(ns));
+	return arrive(r, rc);
+}
+
+static int
+replay_previous(struct ks_source *src)
+{
+	struct ks_replay *r = replay_of(src);
+	int rc = r->ops->previous != NULL ? r->ops->previous(r) : r->number > 1 ? read_again(r, r->number - 1) : 0;
+
+	if (rc == 0)
+		return ks_fail(ENODATA, "%.200s: no sample before this one", r->path);
+	return arrive(r, rc);
 }
 
 static hrtime_t
@@ -209,6 +279,8 @@ static const struct ks_source_ops replay_ops = {
 	.meta = replay_meta,
 	.publisher = replay_publisher,
 	.advance = replay_advance,
+	.seek = replay_seek,
+	.previous = replay_previous,
 	.now = replay_now,
 	.time_of_day = replay_time_of_day,
 	.file = replay_file,
@@ -269,6 +341,7 @@ ks_source_replay_open(const char *path, const struct ks_window *w)
 		(void)ks_fail(ENOMEM, "%.200s: out of memory", path);
 	} else if ((rc = r->ops->open(r, path)) > 0) {
 		follow_snaptimes(r);
+		r->number = 1;
 		return &r->base;
 	} else if (rc == 0) {
 		(void)fail_outside(r);

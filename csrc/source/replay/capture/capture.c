@@ -309,6 +309,18 @@ capture_open(struct ks_replay *r, const char *path)
 	return first_sample(cap);
 }
 
+static int
+first_again(struct ks_replay *r)
+{
+	struct capture *cap = capture_of(r);
+
+	if (ks_capture_input_rewind(&cap->in) != 0)
+		return ks_fail(errno, "%.200s: cannot be read again, as a file could: %s", r->path, strerror(errno));
+	cap->notes = (struct ks_capture_notes){ .path = r->path, .in = &cap->in };
+	cap->lost = cap->outside = cap->over = false;
+	return first_sample(cap);
+}
+
 static void
 warn_of(struct ks_scan *scan, const char *line, size_t n)
 {
@@ -349,6 +361,7 @@ capture_close(struct ks_replay *r)
 static const struct ks_replay_ops capture_ops = {
 	.open = capture_open,
 	.next = capture_next,
+	.first = first_again,
 	.warn = capture_warn,
 	.file = capture_file,
 	.close = capture_close

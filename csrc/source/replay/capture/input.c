@@ -36,15 +36,32 @@ ks_capture_input_open(struct ks_capture_input *in, const char *path)
 	return 0;
 }
 
+/* Releases what belongs to the reading that is under way. */
+static void
+end_reading(struct ks_capture_input *in)
+{
+	if (in->gzip)
+		(void)inflateEnd(&in->z);
+	ks_buf_free(&in->removed);
+	free(in->packed);
+}
+
+int
+ks_capture_input_rewind(struct ks_capture_input *in)
+{
+	if (lseek(in->fd, 0, SEEK_SET) != 0)
+		return -1;
+	end_reading(in);
+	*in = (struct ks_capture_input){ .fd = in->fd, .text = in->text, .removed = KS_BUF_INIT, .before = '\n' };
+	return 0;
+}
+
 void
 ks_capture_input_free(struct ks_capture_input *in)
 {
 	if (in->fd >= 0)
 		(void)close(in->fd);
-	if (in->gzip)
-		(void)inflateEnd(&in->z);
-	ks_buf_free(&in->removed);
-	free(in->packed);
+	end_reading(in);
 	free(in->text);
 }
 

@@ -32,6 +32,9 @@ struct ks_capture_input {
 /* Opens path ("-": standard input). 0, or -1 with errno; free it in either case. */
 int ks_capture_input_open(struct ks_capture_input *in, const char *path);
 
+/* Goes back to the first byte. 0, or -1 with errno ESPIPE: it is a pipe. */
+int ks_capture_input_rewind(struct ks_capture_input *in);
+
 void ks_capture_input_free(struct ks_capture_input *in);
 
 /*

@@ -15,14 +15,21 @@
 #include "source/replay/recording/frame_file.h"
 #include "source/replay/reader.h"
 
+/* Where a frame is, and the keyframe that it needs; 0: nowhere. */
+struct place {
+	off_t at, key;
+};
+
 struct recording {
 	struct ks_replay base;
 	int fd;
 	off_t at;           /* of the next frame */
+	struct place current; /* of the sample */
 	z_stream inflater;
 	struct ks_buf deflated, bytes;
 	struct ks_rec_state state;
-	uint64_t samples;   /* read so far */
+	uint64_t samples;   /* read so far; what is before the sample is all of these unless something was skipped */
+	bool skipped;
 	bool in_stream;     /* a keyframe was read: the ones after it can be understood */
 	bool torn;          /* the file ends inside a frame */
 };
@@ -46,6 +53,8 @@ file_size(const struct recording *rec)
 static int
 fail_at(const struct recording *rec, off_t at, const char *what)
 {
+	if (rec->skipped)
+		return ks_fail(errno, "%s: %s at byte %lld", rec->base.path, what, (long long)at);
 	return ks_fail(errno, "%s: %s at byte %lld, after %llu whole sample%s", rec->base.path, what,
 	    (long long)at, (unsigned long long)rec->samples, rec->samples == 1 ? "" : "s");
 }
@@ -113,6 +122,7 @@ load_frame(struct recording *rec)
 		return 0;
 	memcpy(rec->deflated.data + f.size, KS_REC_FLUSH, KS_REC_FLUSH_SIZE);
 	if (f.key) {
+		rec->current.key = at;
 		(void)inflateReset(&rec->inflater);
 		ks_rec_state_reset(&rec->state);
 		rec->state.version = f.version;
@@ -126,7 +136,17 @@ load_frame(struct recording *rec)
 		return rc;
 	}
 	rec->at += KS_REC_HEADER_SIZE + (off_t)f.size;
+	rec->current.at = at;
 	rec->samples++;
+	return 1;
+}
+
+/* Makes the sample whose time of day was read with it the replay's. */
+static int
+show_sample(struct recording *rec)
+{
+	rec->base.has_time = true;
+	rec->base.time = (int64_t)rec->state.time_of_day;
 	return 1;
 }
 
@@ -168,13 +188,82 @@ recording_next(struct ks_replay *r)
 
 	while (rc > 0 && rec->at <= target)
 		rc = load_frame(rec);
-	if (rc > 0) {
-		r->has_time = true;
-		r->time = (int64_t)rec->state.time_of_day;
-	} else if (rec->torn) {
+	if (rc == 0 && rec->torn)
 		r->offered = false; /* the next scan warns */
+	return rc > 0 ? show_sample(rec) : rc;
+}
+
+/* --- any other sample ------------------------------------------------------------------- */
+
+/*
+ * Looks for a frame of the window before `end`: the last one, or with a time (ns since 1970) the latest that is not
+ * later. 1, 0 if there is none, -1 with errno.
+ */
+static int
+find_last(struct recording *rec, off_t end, const int64_t *time, struct place *found)
+{
+	off_t size = file_size(rec), at = KS_REC_MAGIC_SIZE, key = 0;
+	int64_t latest = INT64_MIN;
+	struct ks_rec_frame f;
+	int rc = size < 0 ? -1 : 0;
+	bool torn;
+
+	found->at = 0;
+	while (rc == 0 && at < end && (rc = ks_rec_frame_read(rec->fd, at, size, &f, &torn)) > 0) {
+		if (f.key)
+			key = at;
+		if (ks_window_has(&rec->base.window, f.time_of_day) &&
+		    (time == NULL || (f.time_of_day <= *time && f.time_of_day >= latest))) {
+			*found = (struct place){ at, key };
+			latest = f.time_of_day;
+		}
+		at += KS_REC_HEADER_SIZE + (off_t)f.size;
+		rc = 0;
 	}
-	return rc;
+	if (rc < 0) {
+		rec->skipped = true;
+		return fail_at(rec, at, reason(errno));
+	}
+	return found->at > 0;
+}
+
+/* Makes the sample of a frame the current one. 1, or -1 with errno. */
+static int
+move_to(struct recording *rec, const struct place *to)
+{
+	int rc = 1;
+
+	if (!rec->in_stream || rec->current.key != to->key || rec->current.at > to->at) {
+		rec->at = to->key;
+		rec->in_stream = false;
+	}
+	rec->skipped = true;
+	rec->torn = false;
+	while (rc > 0 && rec->at <= to->at)
+		rc = load_frame(rec);
+	if (rc == 0)
+		return ks_fail(EBADMSG, "%s: changed while it was read", rec->base.path);
+	return rc > 0 ? show_sample(rec) : -1;
+}
+
+static int
+recording_seek(struct ks_replay *r, int64_t ns)
+{
+	struct recording *rec = recording_of(r);
+	struct place to;
+	int rc = find_last(rec, INT64_MAX, &ns, &to);
+
+	return rc > 0 ? move_to(rec, &to) : rc;
+}
+
+static int
+recording_previous(struct ks_replay *r)
+{
+	struct recording *rec = recording_of(r);
+	struct place to;
+	int rc = find_last(rec, rec->current.at, NULL, &to);
+
+	return rc > 0 ? move_to(rec, &to) : rc;
 }
 
 static bool
@@ -219,7 +308,9 @@ recording_warn(struct ks_replay *r, struct ks_scan *scan)
 {
 	const struct recording *rec = recording_of(r);
 
-	if (rec->torn)
+	if (rec->torn && rec->skipped)
+		ks_scan_warn(scan, "%s: ends inside a sample; those before it are whole", r->path);
+	else if (rec->torn)
 		ks_scan_warn(scan, "%s: ends inside a sample; the %llu before it %s whole", r->path,
 		    (unsigned long long)rec->samples, rec->samples == 1 ? "is" : "are");
 }
@@ -247,6 +338,8 @@ recording_close(struct ks_replay *r)
 static const struct ks_replay_ops recording_ops = {
 	.open = recording_open,
 	.next = recording_next,
+	.seek = recording_seek,
+	.previous = recording_previous,
 	.warn = recording_warn,
 	.file = recording_file,
 	.close = recording_close

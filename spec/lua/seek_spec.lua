@@ -1,0 +1,134 @@
+-- Going to a time of a recording or a capture, and back.
+local kstat = require("kstat")
+local recording = require("kstat.recording")
+local support = require("support.run")
+
+local START = 1700000000
+local dir
+
+-- A capture of samples that were taken so many seconds after START. Each holds its number.
+local function capture(times)
+  local lines = {}
+  for i, time in ipairs(times) do
+    lines[#lines + 1] = ("%d\n[{ \"module\": \"m\", \"instance\": 0, \"name\": \"n\", \"class\": \"misc\", " ..
+      "\"type\": 1, \"snaptime\": %d, \"data\": { \"crtime\": 0, \"number\": %d, \"snaptime\": %d } }]")
+      :format(START + time, i, i, i)
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function number(ks)
+  return ks:lookup("m", 0, "n"):get("number")
+end
+
+-- Calls f(chain, kind) with a capture, a packed one and a recording of these times.
+local function each(times, f)
+  local plain = dir .. "/capture"
+  support.write_file(plain, capture(times))
+  assert(os.execute(("gzip -k %s"):format(plain)))
+  local rec, ks = assert(recording.open(dir .. "/recording")), assert(kstat.open(plain))
+  repeat
+    assert(rec:add(ks))
+    assert(ks:update() ~= nil)
+  until ks:ended()
+  rec:close()
+  for _, kind in ipairs({ "capture", "capture.gz", "recording" }) do
+    f(assert(kstat.open(dir .. "/" .. kind)), kind)
+  end
+end
+
+describe("a replay", function()
+  before_each(function()
+    dir = os.tmpname()
+    os.remove(dir)
+    assert(os.execute("mkdir " .. dir))
+  end)
+
+  after_each(function()
+    os.execute("rm -rf " .. dir)
+  end)
+
+  it("goes to the latest sample that is not later than a time, and on and back from there", function()
+    each({ 0, 10, 20, 30 }, function(ks, kind)
+      for time, at in pairs({ [0] = 1, [9.9] = 1, [10] = 2, [15] = 2, [29] = 3, [30] = 4, [1e12] = 4 }) do
+        assert.is_true(ks:seek(START + time) ~= nil, kind)
+        assert.equal(at, number(ks), kind)
+        assert.equal(START + 10 * (at - 1), ks:time_of_day())
+      end
+      ks:seek(START + 20)
+      ks:update()
+      assert.equal(4, number(ks), kind)
+      ks:previous()
+      ks:previous()
+      assert.equal(2, number(ks), kind)
+      ks:update()
+      assert.equal(3, number(ks), kind)
+      ks:seek(START + 30)
+      ks:update()
+      assert.is_true(ks:ended(), kind)
+      ks:seek(START)
+      assert.is_false(ks:ended(), kind)
+    end)
+  end)
+
+  it("stays where it is before the first sample", function()
+    each({ 0, 10 }, function(ks, kind)
+      ks:update()
+      local none, message, errname = ks:seek(START - 0.5)
+      assert.same({ nil, ("%s/%s: no sample at or before 1699999999.500 (seconds since 1970)"):format(dir, kind),
+        "ENODATA" }, { none, message, errname })
+      assert.equal(2, number(ks), kind)
+      ks:previous()
+      none, message, errname = ks:previous()
+      assert.same({ nil, ("%s/%s: no sample before this one"):format(dir, kind), "ENODATA" },
+        { none, message, errname })
+      assert.equal(1, number(ks), kind)
+    end)
+  end)
+
+  it("finds its samples where the clock was set back or ahead for a while", function()
+    each({ 0, 1000, 10, 20, 5, 15, 15, 30 }, function(ks, kind)
+      for time, at in pairs({ [0] = 1, [7] = 5, [10] = 3, [12] = 3, [17] = 7, [25] = 4, [500] = 8, [2000] = 2 }) do
+        ks:seek(START + time)
+        assert.equal(at, number(ks), kind .. " " .. time)
+      end
+      ks:seek(START + 15)
+      ks:previous()
+      ks:previous()
+      assert.equal(5, number(ks), kind)
+    end)
+  end)
+
+  it("stays in its window", function()
+    each({ 0, 10, 20, 30 }, function(_, kind)
+      local ks = assert(kstat.open({ capture = dir .. "/" .. kind, from = tostring(START + 10),
+        to = tostring(START + 20) }))
+      assert.is_nil(ks:seek(START))
+      ks:seek(START + 100)
+      assert.equal(3, number(ks), kind)
+      ks:previous()
+      assert.equal(2, number(ks), kind)
+      assert.is_nil(ks:previous(), kind)
+    end)
+  end)
+
+  it("is needed for that: the machine has no other time than now, and a pipe cannot be read twice", function()
+    local ks = assert(kstat.open({ only = "unix" }))
+    for _, move in ipairs({ "seek", "previous" }) do
+      local none, message, errname = ks[move](ks, START)
+      assert.same({ nil, "this is the machine now; only a recording or a capture has other times", "EOPNOTSUPP" },
+        { none, message, errname })
+    end
+    support.write_file(dir .. "/seek.lua", "local ks = kstat.open('-'); print(ks:seek(1700000010))")
+    support.write_file(dir .. "/capture", capture({ 0, 10 }))
+    local pipe = io.popen(("cat %s/capture | %s/kstatlua %s/seek.lua"):format(dir, support.bin, dir))
+    assert.equal("nil\tstandard input: cannot be read again, as a file could: Illegal seek\tESPIPE\n", pipe:read("*a"))
+    pipe:close()
+  end)
+
+  it("tells a mistake from a time", function()
+    local ks = assert(kstat.open({ only = "unix" }))
+    assert.error_matches(function() ks:seek(0 / 0) end, "a time expected, got nan")
+    assert.error_matches(function() ks:seek("soon") end, "number expected")
+  end)
+end)
