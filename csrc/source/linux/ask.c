@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +11,8 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/number.h"
+#include "base/thread.h"
 
-#define STACK (256u << 10)
 #define MS 1000000
 #define MOST_MS 3600000u
 
@@ -113,27 +112,6 @@ ask(void *arg)
 	return NULL;
 }
 
-/* Starts the thread of a question, with all signals blocked; false if it cannot be created. */
-static bool
-start_thread(struct asking *a)
-{
-	pthread_attr_t attr;
-	pthread_t thread;
-	sigset_t all, before;
-	bool started;
-
-	if (pthread_attr_init(&attr) != 0)
-		return false;
-	(void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	(void)pthread_attr_setstacksize(&attr, STACK);
-	started = pthread_create(&thread, &attr, ask, a) == 0;
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	(void)pthread_attr_destroy(&attr);
-	return started;
-}
-
 /* The slot for a question: its own, else a free one, else that of the oldest answer; NULL if all are waiting. */
 static struct slot *
 slot_of(uint64_t key)
@@ -169,7 +147,7 @@ start(const struct ks_question *q, const void *data, hrtime_t since)
 	memcpy(a->data, data, q->size);
 	free(s->asking);
 	*s = (struct slot){ .asking = a, .key = key, .state = ASKED, .began = gethrtime() };
-	if (start_thread(a))
+	if (ks_thread_start(NULL, ask, a) == 0)
 		return s;
 	free(a);
 	*s = (struct slot){ .state = FREE };
