@@ -107,7 +107,8 @@ ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
 	ks_buf_reset(&rec->bytes);
 	rec->frames = 0; /* after a failure the state is ahead of the file: the next frame starts anew */
 	if (ks_rec_encode(&rec->state, rec->found, rec->n, now, &rec->bytes) != 0 ||
-	    ks_rec_writer_add(&rec->file, frames == 0, now, &rec->bytes, input) != 0)
+	    ks_rec_writer_pack(&rec->file, frames == 0, now, &rec->bytes) != 0 ||
+	    ks_rec_writer_put(&rec->file, input) != 0)
 		return -1;
 	rec->samples++;
 	rec->frames = (frames + 1) % FRAMES_PER_KEY;

@@ -83,12 +83,25 @@ struct ks_rec_writer {
 int ks_rec_writer_open(struct ks_rec_writer *w, const char *path);
 
 /*
- * Appends the frame of a sample. is_key: none before it is needed to read it. `input` is the descriptor of
- * the file that the sample was read from, or -1. 0, or -1 with errno, EINVAL if this is the file that is written;
- * the next frame must then be a keyframe.
+ * The same in an open directory: `path` is for messages, and its last component is what is opened there, not through a
+ * link, for its owner and group alone. is_new: EEXIST also if there is anything of that name.
  */
-int ks_rec_writer_add(struct ks_rec_writer *w, bool is_key, int64_t time_of_day, const struct ks_buf *sample,
-    int input);
+int ks_rec_writer_open_in(struct ks_rec_writer *w, int dir, const char *path, bool is_new);
+
+/* Locks an open file or directory against other recorders. 0, or -1 with errno; it waits for a second. */
+int ks_rec_lock(int fd);
+
+/*
+ * Makes w->frame of a sample. is_key: none before it is needed to read it. 0, or -1 with errno; the next frame must
+ * then be a keyframe, and also if this one is not put into the file.
+ */
+int ks_rec_writer_pack(struct ks_rec_writer *w, bool is_key, int64_t time_of_day, const struct ks_buf *sample);
+
+/*
+ * Appends that frame. `input` is the descriptor of the file that the sample was read from, or -1. 0, or -1 with errno,
+ * EINVAL if this is the file that is written.
+ */
+int ks_rec_writer_put(struct ks_rec_writer *w, int input);
 
 void ks_rec_writer_close(struct ks_rec_writer *w);
 

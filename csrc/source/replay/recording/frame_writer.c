@@ -74,8 +74,8 @@ find_end(struct ks_rec_writer *w)
  * Locks the file. A recorder that was killed may hold its lock for a moment longer than its process is
  * seen, so this waits for a second.
  */
-static int
-lock(int fd)
+int
+ks_rec_lock(int fd)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 
@@ -97,8 +97,9 @@ open_memory(struct ks_rec_writer *w)
 	return w->fd < 0 ? ks_fail(errno, "a recording in memory: %s", strerror(errno)) : 0;
 }
 
-int
-ks_rec_writer_open(struct ks_rec_writer *w, const char *path)
+/* Prepares a writer for a file, which is not open yet. */
+static int
+init(struct ks_rec_writer *w, const char *path)
 {
 	*w = (struct ks_rec_writer){ .path = path != NULL ? strdup(path) : NULL, .fd = -1,
 		.frame = KS_BUF_INIT };
@@ -107,14 +108,38 @@ ks_rec_writer_open(struct ks_rec_writer *w, const char *path)
 	if (w->path == NULL ||
 	    deflateInit2(&w->deflater, 9, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
 		return ks_fail(ENOMEM, "out of memory for a recorder");
-	if (path == NULL)
-		return 0;
-	w->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-	if (w->fd < 0)
+	return 0;
+}
+
+/* Makes an opened file, fd -1: with errno, the writer's. */
+static int
+take(struct ks_rec_writer *w, int fd)
+{
+	w->fd = fd;
+	if (fd < 0)
 		return fail(w);
-	if (lock(w->fd) != 0)
-		return ks_fail(errno, "%s: another recorder writes it", path);
+	if (ks_rec_lock(fd) != 0)
+		return ks_fail(errno, "%s: another recorder writes it", w->path);
 	return find_end(w);
+}
+
+int
+ks_rec_writer_open(struct ks_rec_writer *w, const char *path)
+{
+	if (init(w, path) != 0)
+		return -1;
+	return path == NULL ? 0 : take(w, open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+}
+
+int
+ks_rec_writer_open_in(struct ks_rec_writer *w, int dir, const char *path, bool is_new)
+{
+	const char *slash = strrchr(path, '/');
+	int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0);
+
+	if (init(w, path) != 0)
+		return -1;
+	return take(w, openat(dir, slash != NULL ? slash + 1 : path, flags, 0640));
 }
 
 void
@@ -197,14 +222,10 @@ start(struct ks_rec_writer *w, int input)
 }
 
 int
-ks_rec_writer_add(struct ks_rec_writer *w, bool is_key, int64_t time_of_day, const struct ks_buf *sample,
-    int input)
+ks_rec_writer_pack(struct ks_rec_writer *w, bool is_key, int64_t time_of_day, const struct ks_buf *sample)
 {
 	struct ks_rec_frame f = { .key = is_key, .version = KS_REC_VERSION, .time_of_day = time_of_day };
-	int error;
 
-	if (start(w, input) != 0)
-		return -1;
 	if (is_key)
 		(void)deflateReset(&w->deflater);
 	if (deflate_sample(w, sample) != 0)
@@ -214,6 +235,16 @@ ks_rec_writer_add(struct ks_rec_writer *w, bool is_key, int64_t time_of_day, con
 		    "select fewer kstats", w->path);
 	f.size = (uint32_t)(w->frame.len - KS_REC_HEADER_SIZE);
 	ks_rec_frame_pack(&f, (unsigned char *)w->frame.data);
+	return 0;
+}
+
+int
+ks_rec_writer_put(struct ks_rec_writer *w, int input)
+{
+	int error;
+
+	if (start(w, input) != 0)
+		return -1;
 	if (write_at(w->fd, w->frame.data, w->frame.len, w->size) != 0) {
 		error = errno;
 		if (ftruncate(w->fd, w->size) != 0) {
