@@ -233,6 +233,7 @@ main(void)
 	size_t kstats = 0, values = 0;
 	struct ks_recorder *rec;
 	kstat_ctl_t *kc;
+	struct ks_rec_status status;
 	double cpu = 0, mb, text;
 	int fd;
 
@@ -259,7 +260,8 @@ main(void)
 		}
 		cpu += cpu_seconds() - before;
 	}
-	mb = (double)ks_recorder_size(rec) / 1e6;
+	ks_recorder_status(rec, &status);
+	mb = (double)status.size / 1e6;
 	text = text_size(kc, &kstats, &values) * SAMPLES / 1e6;
 	printf("recording a day, %zu kstats, %zu values\t%.1f MB\tkstat -p text %.0f MB\t%.4f\t"
 	    "<= 25 MB\t%s\n", kstats, values, mb, text, mb / text, mb <= 25 ? "met" : "missed");

@@ -15,31 +15,68 @@
 #define FRAMES_PER_KEY 360
 
 struct ks_recorder {
+	struct ks_rec_queue *queue; /* of a directory; NULL: there is a file */
 	struct ks_rec_writer file;
 	struct ks_store sample;     /* the one before, as its reader has it */
 	struct ks_rec_state state;
 	struct ks_buf bytes;
 	unsigned frames;            /* since the last keyframe; 0: the next one is a keyframe */
 	uint64_t samples;
+	int64_t day;                /* of the last one, days since 1970 */
 	struct ks_rec_kstat *found; /* the kstats of the sample being written, in chain order */
 	size_t n, cap;
 };
 
-struct ks_recorder *
-ks_recorder_open(const char *path)
+/* A recorder that has neither a file nor a directory yet; NULL with errno. */
+static struct ks_recorder *
+new_recorder(void)
 {
 	struct ks_recorder *rec = calloc(1, sizeof(*rec));
-	int error;
 
 	if (rec == NULL)
 		return ks_fail_null(ENOMEM, "out of memory for a recorder");
 	rec->state.sample = &rec->sample;
-	if (ks_rec_writer_open(&rec->file, path) == 0)
+	rec->file.fd = -1;
+	return rec;
+}
+
+/* Returns the recorder if it was opened; else closes it, and returns NULL with errno. */
+static struct ks_recorder *
+opened(struct ks_recorder *rec, bool is_open)
+{
+	int error = errno;
+
+	if (is_open)
 		return rec;
-	error = errno;
 	ks_recorder_close(rec);
 	errno = error;
 	return NULL;
+}
+
+struct ks_recorder *
+ks_recorder_open(const char *path)
+{
+	struct ks_recorder *rec = new_recorder();
+
+	return rec != NULL ? opened(rec, ks_rec_writer_open(&rec->file, path) == 0) : NULL;
+}
+
+struct ks_recorder *
+ks_recorder_open_directory(const char *path, const struct ks_rec_limits *limits)
+{
+	struct ks_recorder *rec = new_recorder();
+
+	if (rec == NULL)
+		return NULL;
+	rec->queue = ks_rec_queue_open(path, limits);
+	return opened(rec, rec->queue != NULL);
+}
+
+void
+ks_recorder_end(struct ks_recorder *rec)
+{
+	if (rec->queue != NULL)
+		ks_rec_queue_end(rec->queue);
 }
 
 void
@@ -47,6 +84,7 @@ ks_recorder_close(struct ks_recorder *rec)
 {
 	if (rec == NULL)
 		return;
+	ks_rec_queue_close(rec->queue);
 	ks_rec_writer_close(&rec->file);
 	ks_rec_state_free(&rec->state);
 	ks_store_free(&rec->sample);
@@ -58,19 +96,15 @@ ks_recorder_close(struct ks_recorder *rec)
 const char *
 ks_recorder_path(const struct ks_recorder *rec)
 {
-	return rec->file.path;
+	return rec->queue != NULL ? ks_rec_queue_path(rec->queue) : rec->file.path;
 }
 
-uint64_t
-ks_recorder_samples(const struct ks_recorder *rec)
+void
+ks_recorder_status(const struct ks_recorder *rec, struct ks_rec_status *to)
 {
-	return rec->samples;
-}
-
-int64_t
-ks_recorder_size(const struct ks_recorder *rec)
-{
-	return rec->file.size;
+	*to = (struct ks_rec_status){ .samples = rec->samples, .size = (uint64_t)rec->file.size };
+	if (rec->queue != NULL)
+		ks_rec_queue_status(rec->queue, to);
 }
 
 /* Reads what is wanted into rec->found. 0, or -1 with errno ENOMEM. */
@@ -92,23 +126,53 @@ read_kstats(struct ks_recorder *rec, kstat_ctl_t *kc, const struct ks_selector *
 	return 0;
 }
 
+/* True if the next sample has to be a keyframe, beside those that come by their number. */
+static bool
+wants_key(struct ks_recorder *rec, int64_t day)
+{
+	struct ks_rec_status status;
+	bool is_new_day = day != rec->day;
+
+	ks_recorder_status(rec, &status);
+	rec->day = day;
+	return rec->queue != NULL && (status.wants_key || is_new_day);
+}
+
+/* Writes the sample whose bytes were made, or lets it be written. 0, or -1 with errno. */
+static int
+put_sample(struct ks_recorder *rec, bool is_key, int64_t now, int input)
+{
+	const struct ks_rec_item item = { .is_key = is_key, .time_of_day = now, .input = input, .bytes = rec->bytes,
+		.boot = now - (int64_t)rec->state.taken };
+
+	if (rec->queue != NULL) {
+		ks_rec_queue_add(rec->queue, &item);
+		rec->bytes = (struct ks_buf)KS_BUF_INIT;
+		return 0;
+	}
+	if (ks_rec_writer_pack(&rec->file, is_key, now, &rec->bytes) != 0)
+		return -1;
+	return ks_rec_writer_put(&rec->file, input);
+}
+
 int
 ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
     const struct ks_selector *const *selectors, size_t n)
 {
 	int64_t now = ks_chain_time_of_day(kc, NULL);
-	int input = ks_chain_file(kc);
-	unsigned frames = rec->frames;
+	unsigned frames;
 
+	if (rec->queue != NULL && !ks_rec_queue_has_place(rec->queue, ks_chain_is_replay(kc)))
+		return 0;
 	if (read_kstats(rec, kc, selectors, n) != 0)
 		return -1;
+	frames = wants_key(rec, ks_rec_day(now)) ? 0 : rec->frames;
 	if (frames == 0)
 		ks_rec_state_reset(&rec->state);
 	ks_buf_reset(&rec->bytes);
 	rec->frames = 0; /* after a failure the state is ahead of the file: the next frame starts anew */
 	if (ks_rec_encode(&rec->state, rec->found, rec->n, now, &rec->bytes) != 0 ||
-	    ks_rec_writer_pack(&rec->file, frames == 0, now, &rec->bytes) != 0 ||
-	    ks_rec_writer_put(&rec->file, input) != 0)
+	    put_sample(rec, frames == 0, now, ks_chain_file(kc)) != 0)
 		return -1;
 	rec->samples++;
 	rec->frames = (frames + 1) % FRAMES_PER_KEY;

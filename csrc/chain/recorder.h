@@ -10,6 +10,7 @@
 
 #include "chain/selector.h"
 #include "kstat.h"
+#include "source/replay/recording/queue.h"
 
 struct ks_recorder;
 
@@ -22,9 +23,16 @@ struct ks_recorder;
 struct ks_recorder *ks_recorder_open(const char *path);
 
 /*
+ * Opens a directory of recordings (directory.h), into which a thread writes (queue.h). NULL with errno, as
+ * ks_rec_dir_open() has it.
+ */
+struct ks_recorder *ks_recorder_open_directory(const char *path, const struct ks_rec_limits *limits);
+
+/*
  * Reads every shown kstat that matches any of the n selectors (0: all) and appends the sample.
  * 0, or -1 with errno, EINVAL if the chain replays this very file; what was written of an incomplete
- * sample is removed, and the next call tries again.
+ * sample is removed, and the next call tries again. Into a directory it is written later: 0 says that it was read, or
+ * that it was dropped because too many wait, and the status says the rest. Those of a replay are never dropped.
  */
 int ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
     const struct ks_selector *const *selectors, size_t n);
@@ -32,11 +40,13 @@ int ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
 /* The path by which a reader finds what was written. */
 const char *ks_recorder_path(const struct ks_recorder *rec);
 
-/* Samples written by this recorder, and the size of the file in bytes. */
-uint64_t ks_recorder_samples(const struct ks_recorder *rec);
-int64_t ks_recorder_size(const struct ks_recorder *rec);
+/* What became of the samples; of a file the size, the samples, and that nothing waits. */
+void ks_recorder_status(const struct ks_recorder *rec, struct ks_rec_status *to);
 
-/* Frees it; NULL is ignored. */
+/* Writes what waits; the status is the last one then, and nothing is to be added any more. */
+void ks_recorder_end(struct ks_recorder *rec);
+
+/* Writes what waits, and frees it; NULL is ignored. */
 void ks_recorder_close(struct ks_recorder *rec);
 
 #endif

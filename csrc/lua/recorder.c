@@ -18,15 +18,42 @@ check_recorder(lua_State *L)
 	return *rec;
 }
 
+/* Pushes a recorder that has nothing to write to yet. */
+static struct ks_recorder **
+push_recorder(lua_State *L)
+{
+	struct ks_recorder **rec = ks_lua_newuserdata(L, sizeof(*rec));
+
+	*rec = NULL;
+	ks_lua_setmetatable(L, RECORDER);
+	return rec;
+}
+
 /* recorder([path]) -> recorder | nil, message, errno; without a path: in memory */
 static int
 recorder_open(lua_State *L)
 {
 	const char *path = luaL_optstring(L, 1, NULL);
-	struct ks_recorder **rec = ks_lua_newuserdata(L, sizeof(*rec));
+	struct ks_recorder **rec = push_recorder(L);
 
-	ks_lua_setmetatable(L, RECORDER);
 	*rec = ks_recorder_open(path);
+	return *rec != NULL ? 1 : ks_lua_fail(L);
+}
+
+/* recorder_directory(path, seconds, bytes) -> recorder | nil, message, errno; how much is kept: above 0 */
+static int
+recorder_open_directory(lua_State *L)
+{
+	const char *path = luaL_checkstring(L, 1);
+	lua_Number seconds = luaL_checknumber(L, 2), bytes = luaL_checknumber(L, 3);
+	struct ks_rec_limits limits;
+	struct ks_recorder **rec;
+
+	luaL_argcheck(L, seconds > 0 && seconds < 9e9, 2, "seconds above 0 expected");
+	luaL_argcheck(L, bytes > 0 && bytes < 9e18, 3, "bytes above 0 expected");
+	limits = (struct ks_rec_limits){ (int64_t)(seconds * 1e9), (uint64_t)bytes };
+	rec = push_recorder(L);
+	*rec = ks_recorder_open_directory(path, &limits);
 	return *rec != NULL ? 1 : ks_lua_fail(L);
 }
 
@@ -51,18 +78,40 @@ recorder_path(lua_State *L)
 	return 1;
 }
 
-static int
-recorder_samples(lua_State *L)
+static void
+set_number(lua_State *L, const char *name, uint64_t n)
 {
-	lua_pushinteger(L, (lua_Integer)ks_recorder_samples(check_recorder(L)));
+	lua_pushinteger(L, (lua_Integer)n);
+	lua_setfield(L, -2, name);
+}
+
+/* status(recorder) -> the fields of struct ks_rec_status, times in ns; problem is nil if there is none */
+static int
+recorder_status(lua_State *L)
+{
+	struct ks_rec_status s;
+
+	ks_recorder_status(check_recorder(L), &s);
+	lua_newtable(L);
+	set_number(L, "samples", s.samples);
+	set_number(L, "bytes", s.bytes);
+	set_number(L, "dropped", s.dropped);
+	set_number(L, "write_ns", s.write_ns);
+	set_number(L, "size", s.size);
+	set_number(L, "waiting", s.waiting);
+	if (s.problem[0] != '\0') {
+		lua_pushstring(L, s.problem);
+		lua_setfield(L, -2, "problem");
+	}
 	return 1;
 }
 
+/* finish(recorder): writes what waits; the status is the last one then */
 static int
-recorder_size(lua_State *L)
+recorder_end(lua_State *L)
 {
-	lua_pushinteger(L, (lua_Integer)ks_recorder_size(check_recorder(L)));
-	return 1;
+	ks_recorder_end(check_recorder(L));
+	return 0;
 }
 
 static int
@@ -75,12 +124,11 @@ recorder_close(lua_State *L)
 	return 0;
 }
 
-
 static const luaL_Reg methods[] = {
 	{ "add", recorder_add },
 	{ "path", recorder_path },
-	{ "samples", recorder_samples },
-	{ "size", recorder_size },
+	{ "status", recorder_status },
+	{ "finish", recorder_end },
 	{ "close", recorder_close },
 	{ NULL, NULL },
 };
@@ -90,4 +138,5 @@ ks_lua_add_recorder(lua_State *L)
 {
 	ks_lua_newtype(L, RECORDER, recorder_close, NULL, methods);
 	ks_lua_setfunction(L, "recorder", recorder_open);
+	ks_lua_setfunction(L, "recorder_directory", recorder_open_directory);
 }

@@ -17,31 +17,54 @@ local recording = {}
 local writer = {}
 writer.__index = require("kstat.guess").within("a recording", writer)
 
---- Opens a recording for writing; one that exists is continued. One program at a time may write it.
--- @string path
--- @treturn writer
--- @fails "EEXIST" a file that is no recording, "EWOULDBLOCK" another
--- program writes it ("EAGAIN" is its other name), "EBADMSG" it is damaged, or why it cannot be opened
-function recording.open(path)
-  if type(path) ~= "string" then
-    error("bad argument #1 to 'open' (string expected, got " .. type(path) .. ")", 2)
-  end
-  local recorder, message, errname = core.recorder(path)
+-- What core.recorder() and the like returned, as a writer.
+local function made(recorder, message, errname)
   if not recorder then
     return nil, message, errname
   end
   return setmetatable({ recorder = recorder }, writer)
 end
 
+local function check_path(path, name)
+  if type(path) ~= "string" then
+    error(("bad argument #1 to '%s' (string expected, got %s)"):format(name, type(path)), 3)
+  end
+end
+
+--- Opens a recording for writing; one that exists is continued. One program at a time may write it.
+-- @string path
+-- @treturn writer
+-- @fails "EEXIST" a file that is no recording, "EWOULDBLOCK" another
+-- program writes it ("EAGAIN" is its other name), "EBADMSG" it is damaged, or why it cannot be opened
+function recording.open(path)
+  check_path(path, "open")
+  return made(core.recorder(path))
+end
+
 --- Opens a recording in memory, which goes when it is closed. `kstat.open(rec:path())` reads it in this process.
 -- @treturn writer
 -- @fails "EMFILE", "ENOMEM", …
 function recording.memory()
-  local recorder, message, errname = core.recorder()
-  if not recorder then
-    return nil, message, errname
-  end
-  return setmetatable({ recorder = recorder }, writer)
+  return made(core.recorder())
+end
+
+--- How much a directory keeps: `keep` (?number): seconds (14 days), of a file whose last sample is older nothing is
+-- kept; `keep_bytes` (?integer): of all its files together (1 GiB), of which the oldest go first. Above 0.
+-- @table directory_limits
+
+--- Opens a directory of recordings for writing, and makes it if there is none: a file a day (UTC), a new one also after
+-- a boot and at an eighth of `keep_bytes`. Names are `kstat-YYYYMMDD-HHMMSS.rec`, in UTC. A thread writes, so that
+-- `rec:add` does not wait for the disk: up to 64 samples wait for it, and what comes then is dropped. It is also dropped
+-- while less than 5 % or 256 MB of the file system are free. `rec:status()` tells. One program at a time may write
+-- there.
+-- @string path
+-- @tparam[opt] directory_limits limits
+-- @treturn writer
+-- @fails "EWOULDBLOCK" another program writes there ("EAGAIN" is its other name), or why it cannot be opened
+function recording.directory(path, limits)
+  check_path(path, "directory")
+  limits = limits or {}
+  return made(core.recorder_directory(path, limits.keep or 14 * 86400, limits.keep_bytes or 2 ^ 30))
 end
 
 --- The path by which kstat.open() finds it.
@@ -66,24 +89,41 @@ function writer:add(ks, ...)
   return self.recorder:add(ks, list)
 end
 
---- Samples added so far.
+--- Samples written so far.
 -- @treturn integer
 -- @function rec:samples
 function writer:samples()
-  return self.recorder:samples()
+  return self:status().samples
 end
 
---- Bytes of the file.
+--- Bytes of the file, or of all files of the directory.
 -- @treturn integer
 -- @function rec:size
 function writer:size()
-  return self.recorder:size()
+  return self:status().size
 end
 
---- Ends it. The garbage collector does too.
+--- What became of the samples: `samples` (integer): written, `bytes` (integer): of these, `dropped` (integer): samples
+-- that were not written, `waiting` (integer): samples that are not written yet, `write_ns` (integer): nanoseconds that
+-- writing took, `size` (integer): bytes of all files, `problem` (?string): why samples are not written now. A file has
+-- `samples` and `size` alone; the others are 0.
+-- @table recording_status
+
+--- What became of the samples so far; after `rec:close()` of all of them.
+-- @treturn recording_status
+-- @function rec:status
+function writer:status()
+  return self.last or self.recorder:status()
+end
+
+--- Ends it, when all samples are written. The garbage collector does too.
 -- @function rec:close
 function writer:close()
-  self.recorder:close()
+  if not self.last then
+    self.recorder:finish()
+    self.last = self.recorder:status()
+    self.recorder:close()
+  end
 end
 
 return require("kstat.guess").within("kstat.recording", recording)

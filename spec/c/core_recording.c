@@ -186,19 +186,22 @@ static int
 write_recording(const char *path, int steps, int kstats)
 {
 	struct ks_recorder *rec = ks_recorder_open(path);
+	struct ks_rec_status status;
 	kstat_ctl_t *kc;
 
 	if (rec == NULL)
 		return fail();
+	ks_recorder_status(rec, &status);
 	/* The file's size tells whether it is continued: then go on where it would. */
-	kc = open_machine(ks_recorder_size(rec) > 16 ? steps : 0, kstats);
+	kc = open_machine(status.size > 16 ? steps : 0, kstats);
 	for (int i = 0; i < steps; i++) {
 		if (i > 0 && ks_chain_step(kc) < 0)
 			return fail();
 		if (ks_recorder_add(rec, kc, NULL, 0) != 0)
 			return fail();
 	}
-	printf("%lld bytes\n", (long long)ks_recorder_size(rec));
+	ks_recorder_status(rec, &status);
+	printf("%llu bytes\n", (unsigned long long)status.size);
 	ks_recorder_close(rec);
 	return kstat_close(kc);
 }
