@@ -447,6 +447,18 @@ ks_chain_warning(kstat_ctl_t *kc)
 	return ks_warnings_take(&ks_chain_of(kc)->warnings);
 }
 
+void
+ks_chain_warn_again(kstat_ctl_t *kc)
+{
+	struct ks_chain *chain = ks_chain_of(kc);
+
+	ks_warnings_free(&chain->warnings);
+	for (size_t i = 0; i < chain->nsources; i++) {
+		if (chain->source[i]->ops->forget_trouble != NULL)
+			chain->source[i]->ops->forget_trouble(chain->source[i]);
+	}
+}
+
 size_t
 ks_chain_length(kstat_ctl_t *kc)
 {

@@ -142,6 +142,9 @@ uint64_t ks_chain_left_out(kstat_ctl_t *kc);
  */
 const char *ks_chain_warning(kstat_ctl_t *kc);
 
+/* Forgets all warnings: what still cannot be read is a new one. */
+void ks_chain_warn_again(kstat_ctl_t *kc);
+
 /*
  * Adds a warning for each regular expression of the selectors that was given up, once. Callers that match kstats of
  * the chain without ks_selector_select() call it afterwards. Does nothing if kc is NULL: the chain is closed.

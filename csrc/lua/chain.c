@@ -328,6 +328,14 @@ chain_warnings(lua_State *L)
 	return 1;
 }
 
+/* warn_again(chain): what still cannot be read is among the warnings again */
+static int
+chain_warn_again(lua_State *L)
+{
+	ks_chain_warn_again(ks_lua_checkchain(L, 1)->kc);
+	return 0;
+}
+
 /* A method that returns whether something is true of the chain. */
 #define CHAIN_PREDICATE(name) \
 	static int \
@@ -422,6 +430,7 @@ ks_lua_add_chain(lua_State *L)
 		{ NULL, NULL }
 	};
 	static const luaL_Reg functions[] = {
+		{ "warn_again", chain_warn_again },
 		{ "open", chain_open },
 		{ "user_name", user_name },
 		{ "user_number", find_user },

@@ -183,6 +183,9 @@ struct ks_source_ops {
 	 */
 	const char *(*trouble)(struct ks_source *src, bool *is_lack);
 
+	/* Optional. Forgets what it returned there: what still cannot be read is returned again. */
+	void (*forget_trouble)(struct ks_source *src);
+
 	/* Optional. data: ks_data_size bytes laid out as ks_data. errno EACCES if not writable. */
 	int (*write)(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const void *data);
 

@@ -23,13 +23,26 @@ function tool.stop(status, message, text)
   error(setmetatable({ status = status, message = message, text = text }, stopped), 0)
 end
 
---- Prints a line on standard error in the command's name, unless it has printed that line before.
+--- Prints a line on standard error in the command's name.
+-- @string line without a newline
+function tool.tell(line)
+  io.stderr:write(("%s: %s\n"):format(running, line))
+end
+
+--- The same, unless warn() has printed that line before.
 -- @string line without a newline
 function tool.warn(line)
   if not printed[line] then
     printed[line] = true
-    io.stderr:write(("%s: %s\n"):format(running, line))
+    tool.tell(line)
   end
+end
+
+--- Lets warn() print again what it has printed, and a chain say again what it still cannot read.
+-- @tparam chain ks
+function tool.warn_again(ks)
+  printed = {}
+  core.warn_again(ks)
 end
 
 --- Prints lines after the tick's output, as warn() does.

@@ -292,11 +292,17 @@ tree_page(struct ks_linux *lx)
 	return 0;
 }
 
+static void
+forget_trouble(struct ks_source *src)
+{
+	ks_linux_forget_troubles((struct ks_linux *)src);
+}
+
 static const struct ks_source_ops linux_ops = {
 	.name = "linux",
 	.scan = linux_scan,
 	.read = linux_read,
-	.trouble = ks_linux_trouble,
+	.trouble = ks_linux_trouble, .forget_trouble = forget_trouble,
 	.now = linux_now,
 	.meta = linux_meta,
 	.owns = ks_linux_owns,
