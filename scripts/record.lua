@@ -1,37 +1,77 @@
---- record: writes samples of kstats to a recording, one every interval; see kstat.recording.
+--- record: writes samples of kstats to a recording, or for years into a directory of them; see kstat.recording.
 -- A recording that exists is continued. Exit status: 0, 1 no kstat matched in any sample, 2 the command line
 -- was wrong, 3 the kstats could not be read or the file not be written. SPDX-License-Identifier: MIT
 local kstat = require("kstat")
 local options = require("kstat.options")
 local recording = require("kstat.recording")
-local split = require("kstat.options.interval").split
+local interval = require("kstat.options.interval")
 local tick = require("kstat.tick")
 local tool = require("kstat.tool")
 
 local USAGE = [=[
 usage: kstatlua record -o FILE [--args] [--machine | --trust USER,...] [module[:instance[:name]] ...]
                        interval [count]
+       kstatlua record --directory DIRECTORY [--keep 14d] [--keep-bytes 1G] [--args]
+                       [--machine | --trust USER,...] [module[:instance[:name]] ...] interval [count]
 
   -o, --output FILE
               the recording; one that exists is continued behind its last sample
+  --directory DIRECTORY
+              files in it, one a day: as a service, see below
+  --keep TIME how old samples may become there: a number with s, m, h or d (14d)
+  --keep-bytes BYTES
+              how large all its files may be together: a number with k, M, G or T (1G)
   --args      the command lines of processes, too, which may hold secrets
   --machine   the machine's kstats alone, nobody's who publishes
   --trust USER,...
-              of published ones root's, your own and those of these users
+              of published ones root's, your own and those of these users; into a directory --trust root
+              is what there is without it
   -h, --help  this
 
-Records the kstats that match any operand (none: all) every interval seconds, count times or until it is
-interrupted. Read it with:  kstat -r FILE, kstatlua -r FILE script, kstatlua convert FILE
+Records the kstats that match any operand every interval seconds, count times or until it is interrupted;
+without operands all, and into a directory also the processes with their CPU time, memory and I/O. There the
+oldest files go first, and nothing is written while less than 5 % or 256 MB of the file system are free; the
+recorder publishes what became of its samples: kstat kstat_record.
+Read it with:  kstat -r FILE, kstatlua -r FILE script, kstatlua convert FILE
 ]=]
 
 local OPTIONS = options.command({
-  { "o", "output", arg = "FILE" }, { "h", "help", final = true }, { nil, "args" }, operands = "selector",
+  { "o", "output", arg = "FILE" }, { nil, "directory", arg = "DIRECTORY" }, { nil, "keep", arg = "TIME" },
+  { nil, "keep_bytes", long = "keep-bytes", arg = "BYTES" }, { "h", "help", final = true }, { nil, "args" },
+  operands = "selector",
 }, options.whose)
+
+-- Of processes what kstatlua use and prstat ask for: where the CPU time, the memory and the I/O went.
+local PROCESSES = { { class = "process" }, { class = "process_io" } }
+
+local HOUR = 3600 -- seconds
 
 local stop = tool.stop
 
 local function wrong(message)
-  stop(2, message .. "; usage: kstatlua record -o FILE [selectors] interval [count]")
+  stop(2, message .. "; 'kstatlua record --help' explains")
+end
+
+local BYTES = { [""] = 1, k = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30, T = 2 ^ 40 }
+local LEAST_BYTES = 2 ^ 16 -- a file is an eighth of it
+
+-- The limits of a directory, as recording.directory() takes them.
+local function limits_of(given)
+  local limits = {}
+  if given.keep then
+    limits.keep = given.keep:find("%a$") and interval.seconds(given.keep) or 0
+    if not (limits.keep > 0 and limits.keep < 2 ^ 31) then
+      wrong(("--keep: '%s' is no time such as 14d or 36h"):format(given.keep))
+    end
+  end
+  if given.keep_bytes then
+    local number, unit = given.keep_bytes:match("^(%d+%.?%d*)(%a?)$")
+    limits.keep_bytes = math.floor((tonumber(number) or 0) * (BYTES[unit] or 0))
+    if not (limits.keep_bytes >= LEAST_BYTES and limits.keep_bytes < 2 ^ 60) then
+      wrong(("--keep-bytes: '%s' is no number of bytes such as 1G or 500M, of at least 64k"):format(given.keep_bytes))
+    end
+  end
+  return limits
 end
 
 --- Returns the options, the operands that are selectors, the interval and the count.
@@ -42,32 +82,112 @@ local function read_arguments(words)
   elseif given.help then
     tool.show(USAGE)
   end
-  local operands, seconds, count = split(given.operands)
+  local operands, seconds, count = interval.split(given.operands)
   if not operands then
     wrong(seconds)
   elseif not seconds then
     wrong("no interval")
-  elseif not given.output then
-    wrong("no file to write (-o FILE)")
+  elseif not given.output == not given.directory then
+    wrong(given.output and "-o and --directory cannot be used together" or
+      "no file to write (-o FILE, or --directory DIRECTORY)")
   elseif given.output == "-" then
     wrong("-o -: a recording is a plain file, no stream")
+  elseif not given.directory and (given.keep or given.keep_bytes) then
+    wrong("--keep and --keep-bytes are limits of a --directory")
   end
   return given, operands, seconds, count
+end
+
+-- --- into a directory -------------------------------------------------------------------------
+
+-- Publishes what becomes of the samples. Returns function(status), which brings it up to date.
+local function publish()
+  local pub, message = kstat.publish("kstat_record")
+  local k
+  if pub then
+    k, message = pub:named({ name = "recorder", shards = 1, statistics = {
+      { name = "samples", kind = "counter", desc = "samples that were written" },
+      { name = "bytes", kind = "counter", unit = "bytes", meta = "bytes", desc = "bytes of the samples written" },
+      { name = "dropped", kind = "counter", desc = "samples that were not written" },
+      { name = "write_time", kind = "counter", unit = "ns", meta = "t_acc", desc = "time that writing samples took" },
+      { name = "waiting", kind = "gauge", desc = "samples that wait to be written" },
+      { name = "size", kind = "gauge", unit = "bytes", meta = "bytes", desc = "bytes of all files of the directory" },
+      { name = "is_writing", kind = "gauge", meta = "state", value = 1,
+        desc = "1: samples are written; 0: not now, because of the disk" },
+    } })
+  end
+  if not k then
+    tool.warn(("what becomes of the samples is not published: %s"):format(message))
+    return function() end
+  end
+  return function(status)
+    for _, name in ipairs({ "samples", "bytes", "dropped", "waiting", "size" }) do
+      k:set(name, status[name])
+    end
+    k:set("write_time", status.write_ns)
+    k:set("is_writing", status.problem and 0 or 1)
+  end
+end
+
+-- Returns function(status), which tells when samples begin not to be written, and when that ends.
+local function watch(path)
+  local problem, before
+  return function(status)
+    if status.problem and status.problem ~= problem then
+      before = before or status.dropped
+      tool.tell(status.problem .. "; samples are dropped until that ends")
+    elseif problem and not status.problem then
+      tool.tell(("%s: samples are written again; %d were dropped"):format(path, status.dropped - before))
+      before = nil
+    end
+    problem = status.problem
+  end
+end
+
+-- Returns a function that looks after the recorder when a sample was added.
+local function attend(ks, rec)
+  local update, look, told = publish(), watch(rec:path()), kstat.hrtime()
+  return function()
+    local status = rec:status()
+    update(status)
+    look(status)
+    -- Who reads the lines of a service looks at those of the last hours.
+    if kstat.hrtime() - told > HOUR then
+      told = kstat.hrtime()
+      tool.warn_again(ks)
+    end
+  end
+end
+
+-- --- the command ------------------------------------------------------------------------------
+
+-- Opens what is recorded: into a directory also processes, and of publishers only those who are trusted.
+local function open_chain(given, selectors)
+  local source = tool.whose(given, { everybody = true, only = #selectors > 0 and selectors or nil,
+    args = tool.args(given, selectors) })
+  if given.directory and not source.machine then
+    source.trust = source.trust or {}
+  end
+  local also = given.directory and #selectors == 0 and tool.selectors(PROCESSES) or nil
+  local ks, message, errname = kstat.open(source, also)
+  return ks or stop(given.trust and errname == "EINVAL" and 2 or 3, message)
+end
+
+local function open_recording(given)
+  local rec, message
+  if given.output then
+    rec, message = recording.open(given.output)
+  else
+    rec, message = recording.directory(given.directory, limits_of(given))
+  end
+  return rec or stop(3, message)
 end
 
 local function main()
   local given, typed, seconds, count = read_arguments(arg)
   local selectors = tool.selectors(typed)
-  local ks, message, errname = kstat.open(tool.whose(given, { everybody = true,
-    only = #selectors > 0 and selectors or nil, args = tool.args(given, selectors) }))
-  if not ks then
-    stop(given.trust and errname == "EINVAL" and 2 or 3, message)
-  end
-  local rec
-  rec, message = recording.open(given.output)
-  if not rec then
-    stop(3, message)
-  end
+  local ks = open_chain(given, selectors)
+  local rec = open_recording(given)
 
   local unpack = table.unpack or unpack
   local unmatched, first = { unpack(typed) }, true -- an operand until something matches it, then false
@@ -84,15 +204,19 @@ local function main()
     first = false
   end
 
+  local look_after = given.directory and attend(ks, rec) or function() end
+
   local status = tick.run(ks, seconds, count, function()
-    local ok
-    ok, message = rec:add(ks, unpack(selectors))
+    local ok, message = rec:add(ks, unpack(selectors))
     if not ok then
       stop(3, message)
     end
+    look_after()
     look_for_matches()
   end)
   rec:close()
+  look_after()
+  status = rec:status().problem and 3 or status
   if status ~= 0 then
     return status
   end

@@ -48,15 +48,15 @@ function recording.memory()
   return made(core.recorder())
 end
 
---- How much a directory keeps: `keep` (?number): seconds (14 days), of a file whose last sample is older nothing is
--- kept; `keep_bytes` (?integer): of all its files together (1 GiB), of which the oldest go first. Above 0.
+--- How much a directory keeps: `keep` (?number): seconds (14 days), of which a file is removed when its last sample is
+-- older; `keep_bytes` (?integer): of all its files together (1 GiB), of which the oldest go first. Above 0.
 -- @table directory_limits
 
 --- Opens a directory of recordings for writing, and makes it if there is none: a file a day (UTC), a new one also after
 -- a boot and at an eighth of `keep_bytes`. Names are `kstat-YYYYMMDD-HHMMSS.rec`, in UTC. A thread writes, so that
--- `rec:add` does not wait for the disk: up to 64 samples wait for it, and what comes then is dropped. It is also dropped
--- while less than 5 % or 256 MB of the file system are free. `rec:status()` tells. One program at a time may write
--- there.
+-- `rec:add` does not wait for the disk: up to 64 samples wait for it, and what comes then is dropped. Samples are also
+-- dropped while less than 5 % or 256 MB of the file system are free. `rec:status()` tells. One program at a time may
+-- write there.
 -- @string path
 -- @tparam[opt] directory_limits limits
 -- @treturn writer

@@ -13,7 +13,7 @@ local values = require("kstat.complete.values")
 local complete = {}
 
 local HERE = "d\1" -- stands where the cursor is; -T takes it for a date
-local FILES = { file = true, recording = true }
+local FILES = { file = true, recording = true, directory = true }
 local FIELDS = { module = true, instance = true, name = true, statistic = true, class = true }
 
 -- --- what a tool takes --------------------------------------------------------------------------------------
