@@ -22,7 +22,8 @@ local OWNERS = {
     counter = "kstat.counter", intr = "kstat.published.intr", io = "kstat.published.io",
     timers = "kstat.published.timers", timer = "kstat.timer", histogram = "kstat.published.histogram",
     blob = "kstat.published.blob" },
-  ["kstat.io"] = { M = "kstat.io" }, ["kstat.histogram"] = { histogram = "kstat.histogram" },
+  ["kstat.io"] = { M = "kstat.io" }, ["kstat.histogram"] = { histogram = "kstat.histogram",
+    d = "kstat.distribution" },
   ["kstat.stats"] = { stats = "kstat.stats", template = "kstat.stats.template", blob = "kstat.stats.blob" },
   ["kstat.picture"] = { picture = "kstat.picture", map = "kstat.picture.heatmap" },
   ["kstat.recording"] = { recording = "kstat.recording", rec = "kstat.recording.writer" },
@@ -39,6 +40,8 @@ end
 local MORE = {
   ["kstat"] = "---@field _VERSION string", ["kstat.stats"] = "---@field LBOUND_INF string\n---@field UBOUND_INF string",
   ["kstat.object"] = "---@field [string] table<integer, table<string, table<string, kstat.value>>>",
+  ["kstat.distribution"] = "---@operator add(kstat.distribution): kstat.distribution\n"
+    .. "---@operator sub(kstat.distribution): kstat.distribution",
   ["kstat.sample"] = "---@operator sub(kstat.sample): kstat.difference",
   ["kstat.devstat.snapshot"] = "---@field [integer] kstat.devstat.device",
   ["kstat.report.row"] = "---@field [string] any",

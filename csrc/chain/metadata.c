@@ -1,8 +1,9 @@
-/* metadata.c - metadata for programs in C: kstat2_get_md(). SPDX-License-Identifier: MIT */
+/* metadata.c - for programs in C: kstat2_get_md(), and kstat_hist_read(), which needs units. SPDX-License-Identifier: MIT */
 #include <errno.h>
 
 #include "base/error.h"
 #include "chain/handle.h"
+#include "model/distribution.h"
 #include "model/shape.h"
 
 static kstat2_nv_metakind_t
@@ -70,4 +71,17 @@ kstat2_get_md(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, kstat2_md_t
 		.md_desc = texts->data[unit_size] != '\0' ? texts->data + unit_size : NULL
 	};
 	return 0;
+}
+
+kstat_hist_t *
+kstat_hist_read(kstat_ctl_t *kc, const kstat_t *ksp, const char *voi)
+{
+	const struct ks_meta *m;
+
+	if (kc == NULL || ksp == NULL)
+		return ks_fail_null(EINVAL, "kstat_hist_read: a handle and a kstat are needed");
+	if (ks_chain_find(kc, ksp->ks_kid) == NULL)
+		return NULL;
+	m = ks_chain_meta(kc, ksp, "buckets");
+	return ks_dist_read(ksp, NULL, voi, m != NULL ? m->unit : NULL);
 }

@@ -180,6 +180,68 @@ int kstat2_hist_add_value(kstat2_t *ksp, uint64_t value);
  */
 int kstat2_hist_bounds(const kstat2_t *ksp, uint32_t i, uint64_t *low, uint64_t *high);
 
+/* --- distributions: what histograms counted ------------------------------------------ */
+
+/*
+ * Counts of values by bucket, of a histogram kstat or of a VOI of a statsblob: since its creation, of an
+ * interval, or of several of them. A copy: it stays when the chain moves on. Values are in the unit of the
+ * kstat. One thread at a time.
+ */
+typedef struct kstat_hist kstat_hist_t;
+
+/*
+ * Returns the distribution of a kstat of the chain that was read (kstat_read()), since its creation; voi
+ * names a VOI of a statsblob and is NULL for a histogram. To be freed with kstat_hist_free(). NULL with errno
+ * EINVAL (no histogram, or one that does not fit; not read), ENOENT (no such VOI, or one without histogram
+ * and digest), ENXIO (the kstat is gone), ENOMEM.
+ */
+kstat_hist_t *kstat_hist_read(kstat_ctl_t *kc, const kstat_t *ksp, const char *voi);
+
+/* Returns a copy; NULL with errno ENOMEM. */
+kstat_hist_t *kstat_hist_copy(const kstat_hist_t *hist);
+
+/* Frees what the two returned; NULL: does nothing. */
+void kstat_hist_free(kstat_hist_t *hist);
+
+/*
+ * Takes away what an earlier reading of the same kstat had counted: what remains is of the interval between
+ * the two. If the kstat was created anew in between, all of it is. Returns 0, or -1 with errno EINVAL and
+ * nothing changed: other unit, other buckets, or a digest, which knows only what was since creation.
+ */
+int kstat_hist_subtract(kstat_hist_t *hist, const kstat_hist_t *earlier);
+
+/*
+ * Adds the counts of another distribution, exactly. Exponential ones of different scales merge at the coarser
+ * one; all others need the same buckets. Returns 0, or -1 with errno EINVAL and nothing changed: other unit
+ * (kstat_errmsg() names both), other buckets; ENOMEM.
+ */
+int kstat_hist_merge(kstat_hist_t *hist, const kstat_hist_t *other);
+
+/* Returns how many values there are. */
+uint64_t kstat_hist_count(const kstat_hist_t *hist);
+
+/*
+ * Returns the value below which the share q (0 to 1) of all values lies. It is wrong by at most the width of
+ * a bucket; in an exponential histogram by at most (2^(2^-scale) - 1) / (2^(2^-scale) + 1) of itself: 1.1 %
+ * at scale 5. NAN with errno ENOENT (no values) or EINVAL.
+ */
+double kstat_hist_quantile(const kstat_hist_t *hist, double q);
+
+/*
+ * Returns which share of all values is at most `value`, 0 to 1; NAN with errno ENOENT (no values) or EINVAL.
+ */
+double kstat_hist_share(const kstat_hist_t *hist, double value);
+
+/*
+ * Returns the sum, the mean, the least and the greatest of all values; NAN without values. They are exact if
+ * they were counted and are of all values since creation; else they are estimated from the buckets (of an
+ * interval: least and greatest).
+ */
+double kstat_hist_sum(const kstat_hist_t *hist);
+double kstat_hist_mean(const kstat_hist_t *hist);
+double kstat_hist_min(const kstat_hist_t *hist);
+double kstat_hist_max(const kstat_hist_t *hist);
+
 /* --- paths and URIs --------------------------------------------------------------- */
 
 /* What a path names: the arguments of kstat_lookup(), and the class. */

@@ -29,7 +29,7 @@ int luaopen_kstat_core(struct lua_State *L);
 	part(recorder)        /* recorder.c: writing recordings */ \
 	part(exposition)      /* exposition.c: kstats as metrics */ \
 	part(idle)            /* idle.c: rows in which nothing is counted */ \
-	part(histogram)       /* histogram.c */ \
+	part(distribution)    /* distribution.c: what histograms counted */ \
 	part(terminal)        /* terminal.c */ \
 	part(line)            /* line.c: lines of a table */ \
 	part(wait)            /* wait.c */ \

@@ -12,10 +12,12 @@
 #include "chain/chain.h"
 #include "chain/render.h"
 #include "lua/core.h"
+#include "lua/distribution.h"
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
 #include "model/blobstat.h"
+#include "model/known_meta.h"
 
 /* Reads and remembers it: state[1] of the kstat at index i. 0, or -1 with errno. */
 static int
@@ -206,6 +208,27 @@ STATISTIC(exact, ks_lua_pushexact)
 STATISTIC(halves, ks_lua_pushhalves)
 STATISTIC(ns, push_ns)
 STATISTIC(text, push_text)
+
+/* distribution(kstat, voi) -> what the histogram, or that of a statsblob's VOI, counted; or nil, message, errno */
+static int
+kstat_distribution(lua_State *L)
+{
+	const char *voi = luaL_optstring(L, 2, NULL);
+	const kstat_t *before = NULL;
+	const struct ks_meta *meta;
+	struct kstat_hist **d;
+	struct walk w;
+
+	if (walk_open(L, 1, &w, false) != 0)
+		return ks_lua_fail(L);
+	if (w.u->origin == KS_LUA_DIFFERING && !w.u->delta.reset)
+		before = w.u->delta.prev;
+	meta = w.u->chain->kc != NULL ? ks_chain_meta(w.u->chain->kc, w.ksp, "buckets") :
+	    ks_meta_of_model(w.ksp, "buckets");
+	d = ks_lua_newdistribution(L);
+	*d = ks_dist_read(w.ksp, before, voi, meta != NULL ? meta->unit : NULL);
+	return *d != NULL ? 1 : ks_lua_fail(L);
+}
 
 /* --- all statistics -------------------------------------------------------------------- */
 
@@ -449,6 +472,7 @@ ks_lua_add_kstat_values(lua_State *L)
 		{ "ns", kstat_ns },
 		{ "text", kstat_text },
 		{ "data", kstat_data },
+		{ "distribution", kstat_distribution },
 		{ NULL, NULL }
 	};
 	static const luaL_Reg functions[] = {

@@ -74,7 +74,7 @@ const char *
 ks_lua_kind(lua_State *L, int i)
 {
 	static const char *const types[] = { KS_LUA_CHAIN, KS_LUA_SAMPLE, KS_LUA_DIFFERENCE,
-		KS_LUA_KSTAT, KS_LUA_SELECTOR };
+		KS_LUA_KSTAT, KS_LUA_SELECTOR, KS_LUA_DISTRIBUTION };
 
 	for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
 		const void *u = ks_lua_testudata(L, i, types[t]);

@@ -28,6 +28,7 @@
 #define KS_LUA_SAMPLE "kstat.sample"
 #define KS_LUA_DIFFERENCE "kstat.difference"
 #define KS_LUA_KSTAT "kstat.kstat"
+#define KS_LUA_DISTRIBUTION "kstat.distribution"
 #define KS_LUA_SELECTOR "kstat.selector"
 #define KS_LUA_PATTERN "kstat.pattern"
 
@@ -76,7 +77,7 @@ struct ks_lua_difference *ks_lua_checkdifference(lua_State *L, int i);
 struct ks_lua_kstat *ks_lua_checkkstat(lua_State *L, int i);
 struct ks_lua_kstat *ks_lua_checkdiffering(lua_State *L, int i); /* a kstat of a difference */
 
-/* "chain", "sample", "difference", "kstat", "selector" or "closed"; NULL for another value at index i. */
+/* "chain", "sample", "difference", "kstat", "selector", "distribution" or "closed"; NULL for another value at index i. */
 const char *ks_lua_kind(lua_State *L, int i);
 
 /* The kstat in the chain; NULL with errno ENXIO if it is gone. Raises if the chain is closed. */

@@ -36,6 +36,14 @@ int ks_hist_layout_init(struct ks_hist_layout *l, kstat2_nv_hist_type_t type, ui
 /* Returns the bucket that holds a value, or the end bucket next to it; below l->n. */
 uint32_t ks_hist_index(const struct ks_hist_layout *l, uint64_t value);
 
+/* Returns whether two layouts have the same buckets. */
+static inline bool
+ks_hist_same_layout(const struct ks_hist_layout *a, const struct ks_hist_layout *b)
+{
+	return a->type == b->type && a->n == b->n && a->range_min == b->range_min && a->range_max == b->range_max &&
+	    a->stepping == b->stepping;
+}
+
 /* Returns true if the value is in an end bucket that is not made for it, or in one for all that is below or above. */
 static inline bool
 ks_hist_is_outside(const struct ks_hist_layout *l, uint64_t value)

@@ -42,34 +42,67 @@ get_number(const kstat_t *ksp, const char *name, uint64_t *v)
 {
 	const kstat_named_t *kn = find(ksp, name, KSTAT_DATA_UINT64);
 
-	if (kn == NULL)
-		kn = find(ksp, name, KSTAT_DATA_INT64);
 	if (kn != NULL)
 		*v = kn->value.ui64;
 	return kn != NULL;
 }
 
 bool
-ks_histstat_open(struct ks_histstat *h, const kstat_t *ksp)
+ks_histstat_is(const kstat_t *ksp)
 {
-	const kstat_named_t *kn;
-	const char *type;
+	const kstat_named_t *kn = ksp->ks_data;
+
+	return ksp->ks_type == KSTAT_TYPE_NAMED && kn != NULL && ksp->ks_ndata >= 5 &&
+	    kn->data_type == KSTAT_DATA_INTS && strcmp(kn->name, "buckets") == 0;
+}
+
+/* As ks_hist_layout_init(), from what is in the data. */
+static bool
+get_layout(struct ks_hist_layout *l, const kstat_t *ksp)
+{
 	uint64_t min, max, step;
+	const char *type;
 	size_t n;
 	int t;
 
-	if (ksp->ks_type != KSTAT_TYPE_NAMED || ksp->ks_data == NULL || ksp->ks_ndata != 5)
+	if (!get_text(ksp, "type", &type, &n)) {
+		(void)ks_fail(EINVAL, "%s:%d:%s is no histogram", ksp->ks_module, ksp->ks_instance, ksp->ks_name);
 		return false;
-	kn = find(ksp, "buckets", KSTAT_DATA_INTS);
-	if (kn == NULL || !get_text(ksp, "type", &type, &n) || !get_number(ksp, "range_min", &min) ||
-	    !get_number(ksp, "range_max", &max) || !get_number(ksp, "stepping", &step))
-		return false;
+	}
 	t = ks_hist_type_parse(type, n);
-	if (t < 0 || ks_hist_layout_init(&h->layout, (kstat2_nv_hist_type_t)t, min, max, step) != 0)
+	if (t < 0)
+		(void)ks_fail(EINVAL, "there is no histogram of type '%.*s'", n < 40 ? (int)n : 40, type);
+	else if (!get_number(ksp, "range_min", &min) || !get_number(ksp, "range_max", &max) ||
+	    !get_number(ksp, "stepping", &step))
+		(void)ks_fail(EINVAL, "the range of a histogram is not of unsigned numbers");
+	else
+		return ks_hist_layout_init(l, (kstat2_nv_hist_type_t)t, min, max, step) == 0;
+	return false;
+}
+
+bool
+ks_histstat_open(struct ks_histstat *h, const kstat_t *ksp)
+{
+	const kstat_named_t *kn = ksp->ks_data;
+
+	memset(h, 0, sizeof(*h));
+	if (!ks_histstat_is(ksp)) {
+		errno = EINVAL;
+		return false;
+	}
+	if (!get_layout(&h->layout, ksp))
 		return false;
 	h->buckets = (const char *)kn->value.string.addr.ptr;
 	h->n = h->buckets == NULL ? 0 : kn->value.string.len / sizeof(uint64_t);
-	return h->n <= h->layout.n;
+	if (h->n > h->layout.n) {
+		(void)ks_fail(EINVAL, "%s:%d:%s has %u buckets, but its layout has %u", ksp->ks_module,
+		    ksp->ks_instance, ksp->ks_name, h->n, h->layout.n);
+		return false;
+	}
+	h->has_sum = get_number(ksp, "sum", &h->sum) && get_number(ksp, "min", &h->min) &&
+	    get_number(ksp, "max", &h->max);
+	(void)get_number(ksp, "out_of_range", &h->out_of_range);
+	return true;
 }
 
 int

@@ -15,9 +15,14 @@ struct ks_histstat {
 	struct ks_hist_layout layout;
 	const char *buckets; /* n numbers in the kstat's data, maybe unaligned */
 	uint32_t n;          /* at most layout.n: a linear histogram ends with the highest bucket that was used */
+	bool has_sum;        /* sum, min and max were counted: not in recordings and captures of older versions */
+	uint64_t sum, min, max, out_of_range; /* 0 where they were not counted */
 };
 
-/* Fills *h. False if the kstat was not read or lacks the five values of a valid histogram. */
+/* Returns whether it is a NAMED kstat that was read and starts with an array of buckets, as histograms do. */
+bool ks_histstat_is(const kstat_t *ksp);
+
+/* Fills *h. False with errno EINVAL if the kstat was not read or lacks the five values of a valid histogram. */
 bool ks_histstat_open(struct ks_histstat *h, const kstat_t *ksp);
 
 #endif

@@ -8,92 +8,85 @@
 --
 -- @module kstat.histogram
 local core = require("kstat.core")
+require("kstat.kstat")
 
 local histogram = {}
-
-local FIELDS = { "type", "range_min", "range_max", "stepping" }
 
 --- Whether a kstat is a histogram: it has buckets and says how they are laid out.
 -- @tparam kstat k
 -- @treturn boolean
 function histogram.is(k)
-  local buckets = k.type == "named" and k:get("buckets")
-  if type(buckets) ~= "table" or type(buckets[1]) == "string" or type(k:get("type")) ~= "string" then
-    return false
-  end
-  return tonumber(k:get("range_min")) ~= nil and tonumber(k:get("range_max")) ~= nil and
-    tonumber(k:get("stepping")) ~= nil
-end
-
--- The same histogram laid out alike: its counts can be taken from the later ones.
-local function continues(before, now)
-  for _, field in ipairs(FIELDS) do
-    if before:get(field) ~= now:get(field) then
-      return false
-    end
-  end
-  return true
+  return k.type == "named" and k:distribution() ~= nil
 end
 
 --- What was counted.
 -- @tparam kstat k of a difference: in between; of a sample or a chain: since creation
 -- @treturn table `counts` ({integer,...}): how many values each bucket got, `low` and `high` ({integer,...}): the least
--- and the greatest value that each holds, `total` (integer): all of them; and `elapsed` (?number) in seconds, of a
--- difference
+-- and the greatest value that each holds, `total` (integer): all of them; `elapsed` (?number) in seconds, of a
+-- difference; and `distribution` (distribution), see `k:distribution`
 -- @fails if it is no histogram
 function histogram.counts(k)
   if core.kind(k) ~= "kstat" then
     error("bad argument #1 to 'counts' (kstat expected, got " .. (core.kind(k) or type(k)) .. ")", 2)
   end
-  local elapsed = k.elapsed
-  local now, before = k, nil
-  if elapsed then
-    now, before = k:now(), not k.reset and k:before() or nil
+  local d, message, errname = k:distribution()
+  if not d then
+    return nil, message, errname
   end
-  if not histogram.is(now) then
-    return nil, tostring(k) .. " is no histogram", "EINVAL"
-  end
-  local buckets = now:get("buckets")
-  local low, high, errname = core.histogram_bounds(now:get("type"), now:get("range_min"), now:get("range_max"),
-    now:get("stepping"), #buckets)
-  if not low then
-    return nil, high, errname
-  end
-  local earlier = before and histogram.is(before) and continues(before, now) and before:get("buckets") or {}
-  local counts, total = {}, 0
-  for i = 1, #low do
-    counts[i] = math.max(buckets[i] - (earlier[i] or 0), 0)
-    total = total + counts[i]
-  end
-  return { counts = counts, low = low, high = high, total = total, elapsed = elapsed }
+  local counts, low, high = core.bucket_arrays(d, #k:get("buckets"))
+  return { counts = counts, low = low, high = high, total = d.count, elapsed = k.elapsed, distribution = d }
 end
 
---- Values below which shares of all values lie. Inside a bucket values count as spread evenly, so the error is at
--- most the width of the bucket; in the last, open one its least value stands for all.
+--- Values below which shares of all values lie, see `d:quantile`.
 -- @tparam counts h from `counts`
 -- @tparam number ... shares, 0 to 1
 -- @treturn number,... one for each share; nil without values
 -- @usage local p50, p99 = kstat.histogram.quantiles(kstat.histogram.counts(h), 0.5, 0.99) -- h: a published histogram
 function histogram.quantiles(h, ...)
-  if type(h) ~= "table" or type(h.counts) ~= "table" then
+  if type(h) ~= "table" or core.kind(h.distribution) ~= "distribution" then
     error("bad argument #1 to 'quantiles' (what kstat.histogram.counts() returns expected, got " .. type(h) .. ")", 2)
   end
-  local out = {}
-  local n = select("#", ...)
-  for q = 1, n do
-    local rank, below = select(q, ...) * h.total, 0
-    for i = 1, #h.counts do
-      local count = h.counts[i]
-      if count > 0 and below + count >= rank then
-        local low, high = h.low[i], h.high[i]
-        out[q] = high >= 18446744073709551615 and low or low + (high - low) * (rank - below) / count
-        break
-      end
-      below = below + count
-    end
-  end
-  local unpack = table.unpack or unpack
-  return unpack(out, 1, n)
+  return h.distribution:quantile(...)
 end
+
+--- What a histogram counted, as a value that stays as it is: `k:distribution()` makes it.
+-- `d1 + d2` merges two exactly, count by count; exponential ones of different scales merge at the coarser one. `d1
+-- - d2` takes away what an earlier reading of the same kstat had counted: what remains is of the interval, and that
+-- is everything if the kstat was created anew in between. `d1 == d2`: the same unit, buckets and counts. The
+-- operators raise where units or buckets differ.
+-- @table distribution
+-- @tfield integer count how many values
+-- @tfield ?number sum of all values; estimated from the buckets where it was not counted
+-- @tfield ?number min the least value, nil without values; in a difference where its bucket starts, unless it is known
+-- @tfield ?number max the greatest value, likewise
+-- @tfield ?number mean nil without values
+-- @tfield integer out_of_range how many values lie outside of the histogram's range
+-- @tfield string unit of the values: "ns", "bytes", "" for a plain count
+-- @tfield string name which kstat it is from
+-- @tfield boolean since_creation whether it is a digest, which knows only what was since creation, in a difference, too
+
+--- Values below which shares of all values lie.
+-- Inside a bucket values count as spread evenly, so the error is at most the width of the bucket; in an exponential
+-- one at most 1.1 % of the value at scale 5, in general (g - 1) / (g + 1) with g = 2^(2^-scale). In an open last
+-- bucket its least value stands for all.
+-- @tparam number ... shares, 0 to 1
+-- @treturn number,... one for each share; nil without values
+-- @function d:quantile
+
+--- Which part of all values is at most as large.
+-- @number value in the unit of the distribution
+-- @treturn ?number 0 to 1; nil without values
+-- @function d:share
+
+--- The buckets that hold values, in ascending order.
+-- @treturn {table,...} of each: `low` and `high` (number): the least and the greatest value that it holds, and
+-- `count` (integer)
+-- @function d:buckets
+
+--- As `d + other`, with a failure as its result.
+-- @tparam distribution other
+-- @treturn distribution a new one
+-- @fails "EINVAL": units or buckets that differ
+-- @function d:merge
 
 return require("kstat.guess").within("kstat.histogram", histogram)

@@ -103,7 +103,7 @@ function kstat.pairs(x)
 end
 
 --- What an object of this module is: "chain", "sample", "difference", "kstat", "selector",
--- or "closed": a chain that was closed, or a kstat of one.
+-- "distribution", or "closed": a chain that was closed, or a kstat of one.
 -- @param x anything
 -- @treturn string|nil nil for anything else
 -- @function kstat.type

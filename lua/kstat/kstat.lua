@@ -58,6 +58,14 @@ local methods = core.kstat_methods
 -- @fails
 -- @function k:text
 
+--- What a histogram kstat, or a VOI of a statsblob, counted: in a difference in between, else since creation.
+-- @string[opt] voi the name of the VOI; of a digest it is what was since creation, always
+-- @treturn distribution see kstat.histogram
+-- @fails "EINVAL" if it is no histogram, "ENOENT": no such VOI, or one without histogram and digest
+-- @usage local d = assert((now - prev):lookup("app", 0, "latency"):distribution())
+-- print(d.count, d:quantile(0.5, 0.99))
+-- @function k:distribution
+
 --- What a statistic means.
 -- @string statistic
 -- @treturn table|nil `kind` ("counter"|"gauge"|"text"|"time"), `type` (string: what it measures: "bytes",

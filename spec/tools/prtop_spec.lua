@@ -218,20 +218,16 @@ describe("kstat.histogram", function()
   end)
 
   it("gives quantiles to within a bucket", function()
-    local h = { counts = { 0, 10, 80, 10, 0 }, total = 100,
-      low = { 0, 1, 10, 20, 30 }, high = { 0, 9, 19, 29, 2 ^ 64 } }
+    local h = histogram.counts(after({ { latencies(1, { 0, 10, 80, 10, 0 }) } }, 1))
     assert.same({ 1, 9, 14.5, 28.1, 29 }, { histogram.quantiles(h, 0, 0.1, 0.5, 0.99, 1) })
-    h.counts = { 0, 0, 0, 0, 5 }
-    h.total = 5
-    assert.equal(30, (histogram.quantiles(h, 0.5)))
-    h.counts, h.total = { 0, 0 }, 0
+    h = histogram.counts(after({ { latencies(1, { 0, 0 }) } }, 1))
     assert.equal(2, select("#", histogram.quantiles(h, 0.5, 0.9)))
     assert.same({}, { histogram.quantiles(h, 0.5, 0.9) })
   end)
 
   it("says what is no histogram", function()
     for _, data in ipairs({ '"n":1', '"buckets":[1],"type":"linear"',
-      '"buckets":[1],"type":"linear","range_min":0,"range_max":10,"stepping":"x"' }) do
+      '"buckets":[1],"range_min":0,"range_max":10,"stepping":1,"type":7' }) do
       local h, message, errname = histogram.counts(after({ { capture.named("latency", 0, 1, data) } }, 1))
       assert.is_nil(h)
       assert.equal("app:0:latency is no histogram", message)
@@ -240,6 +236,7 @@ describe("kstat.histogram", function()
     for data, wanted in pairs({
       ['"type":"linear","range_min":0,"range_max":10,"stepping":3'] = "do not divide",
       ['"type":"cubic","range_min":0,"range_max":10,"stepping":1'] = "no histogram of type 'cubic'",
+      ['"type":"linear","range_min":0,"range_max":10,"stepping":"x"'] = "not of unsigned numbers",
       ['"type":"linear","range_min":-0.5,"range_max":10,"stepping":1'] = "not of unsigned numbers",
       ['"type":"linear","range_min":0,"range_max":1e300,"stepping":1'] = "not of unsigned numbers",
     }) do

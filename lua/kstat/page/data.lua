@@ -1,7 +1,6 @@
 --- What the page asks for, as answers of HTTP: status, media type and body.
 -- @module kstat.page.data
 local core = require("kstat.core")
-local histogram = require("kstat.histogram")
 
 local data = {}
 
@@ -74,11 +73,8 @@ end
 
 -- The least values of a histogram's buckets; nil: it is none.
 local function lows_of(k)
-  if not histogram.is(k) then
-    return nil
-  end
-  return (core.histogram_bounds(k:get("type"), k:get("range_min"), k:get("range_max"), k:get("stepping"),
-    #k:get("buckets")))
+  local d = k:distribution()
+  return d and select(2, core.bucket_arrays(d, #k:get("buckets")))
 end
 
 local MEANING = { "kind", "type", "unit", "scale", "description" }

@@ -1,0 +1,76 @@
+/*
+ * distribution.h - a distribution of values as counts of buckets: what a histogram kstat, or a VOI of a
+ * statsblob, counted since its creation or between two readings. The one place that subtracts, merges, and
+ * computes quantiles: of the statistics that the decoder adds to histograms, of C programs (kstat2.h) and of
+ * Lua.
+ *
+ * A distribution is one of three:
+ *   - a view: `now` and `before` point into the data of kstats, and nothing is owned. ks_dist_view() makes it
+ *     without memory, so that the decoder can.
+ *   - of its own: `counts` holds the differences. Only such a one can change.
+ *   - a digest's, which knows quantiles since creation only: it neither subtracts nor merges.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef MODEL_DISTRIBUTION_H
+#define MODEL_DISTRIBUTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kstat2.h"
+#include "model/decode.h"
+#include "model/histogram.h"
+
+struct kstat_hist {
+	struct ks_hist_layout layout; /* of a statsblob's: n alone */
+	double *bounds;      /* owned: n least values and then n greatest ones, of a statsblob's buckets; else NULL */
+	const char *now;     /* n numbers, maybe unaligned */
+	const char *before;  /* nbefore numbers that are taken from them; the rest counts as 0 */
+	uint32_t n, nbefore; /* at most layout.n */
+	uint64_t *counts;    /* owned: where `now` points, layout.n of them; NULL: a view */
+	struct statsblob *digest; /* owned */
+	int32_t voi;         /* of the digest */
+	uint64_t count;      /* in all buckets */
+	uint64_t out_of_range;
+	bool has_sum;        /* the sum was counted; else it is estimated from the buckets when asked for */
+	bool has_min, has_max; /* these are exact; else they are the ends of the buckets in use */
+	struct ks_value sum; /* if it was counted */
+	struct ks_value min, max; /* if there are values */
+	hrtime_t created;    /* of the kstat; 0: of several */
+	char unit[24];
+	char name[2 * KSTAT_STRLEN + 48]; /* for messages */
+};
+
+/*
+ * Opens a view of a histogram kstat that was read: what it counted since `before`, an earlier reading of the
+ * same kstat (NULL: since its creation). If the earlier one has other buckets, everything counts. 0, or -1
+ * with errno EINVAL: it is no histogram, or one that does not fit.
+ */
+int ks_dist_view(struct kstat_hist *d, const kstat_t *now, const kstat_t *before);
+
+/*
+ * The same as a distribution of its own, to be freed; voi (may be NULL) names a VOI of a statsblob. `unit` is
+ * that of the values of a histogram kstat. NULL with errno EINVAL, ENOENT (no such VOI, or one that is not
+ * distributed) or ENOMEM.
+ */
+struct kstat_hist *ks_dist_read(const kstat_t *now, const kstat_t *before, const char *voi, const char *unit);
+
+/*
+ * Counts anew what follows from the counts: of all values, and of those since `before`, whose counts were
+ * taken away already (NULL: none were).
+ */
+void ks_dist_settle(struct kstat_hist *d, const struct kstat_hist *before);
+
+/* Returns how many values bucket i < layout.n holds. */
+uint64_t ks_dist_count(const struct kstat_hist *d, uint32_t i);
+
+/* Stores the ends of bucket i; a statsblob's may be infinite. */
+void ks_dist_bounds(const struct kstat_hist *d, uint32_t i, double *low, double *high);
+
+/* Stores the sum: counted, or estimated from the middles of the buckets. False if it is not known. */
+bool ks_dist_sum(const struct kstat_hist *d, struct ks_value *v);
+
+/* Returns whether both have the same unit, buckets and counts. */
+bool ks_dist_equal(const struct kstat_hist *a, const struct kstat_hist *b);
+
+#endif
