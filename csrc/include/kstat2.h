@@ -134,7 +134,8 @@ typedef uint32_t kstat2_metaflag_t;
 
 /*
  * Creates a histogram kstat of this process: a NAMED kstat with buckets (an array), type, range_min,
- * range_max and stepping. The path has four segments: class, module and, in either order, the
+ * range_max, stepping, and of all values the sum (modulo 2^64), min, max, and out_of_range: how many had no bucket
+ * of their own. The path has four segments: class, module and, in either order, the
  * instance (the numeric one) and the name. With three segments the instance is 0.
  *
  *   LINEAR     bucket 0 holds values below range_min (with range_min 0, exactly 0), then come
@@ -150,7 +151,7 @@ typedef uint32_t kstat2_metaflag_t;
  *
  * content_type, scale and md_flags say what the bucket ranges measure. `buckets`, if not NULL, are
  * num_buckets counts that the caller owns and may update; there must be as many as the layout has, and they
- * must exist until kstat2_delete(). desc is copied.
+ * must exist until kstat2_delete(); the kstat then has the first five values alone. desc is copied.
  *
  * Returns NULL with errno: EINVAL (steps that do not divide the range, range_min above range_max, zero
  * stepping, too many buckets, a path without a name, ...; kstat_errmsg() says which), EEXIST, ENOMEM.

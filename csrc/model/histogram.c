@@ -283,3 +283,29 @@ ks_hist_upper(const struct ks_hist_layout *l, uint32_t i)
 	ks_hist_bounds(l, i, &low, &high);
 	return (double)high;
 }
+
+bool
+ks_hist_sums_fit(const struct ks_hist_layout *l, const uint64_t *buckets, uint32_t n,
+    const struct ks_hist_sums *sums)
+{
+	uint64_t count = 0, least, most;
+	uint32_t first = l->n, last = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (buckets[i] == 0)
+			continue;
+		if (__builtin_add_overflow(count, buckets[i], &count))
+			return false;
+		first = first < i ? first : i;
+		last = i;
+	}
+	if (count == 0)
+		return sums->sum == 0 && sums->min == UINT64_MAX && sums->max == 0;
+	if (sums->min > sums->max || ks_hist_index(l, sums->min) != first || ks_hist_index(l, sums->max) != last)
+		return false;
+	/* A sum that may have wrapped says nothing. */
+	if (__builtin_mul_overflow(count, sums->max, &most))
+		return true;
+	least = count * sums->min;
+	return sums->sum >= least && sums->sum <= most;
+}

@@ -26,6 +26,14 @@ struct ks_hist_layout {
 	uint64_t greatest;
 };
 
+/* What is counted of all values beside the buckets. */
+struct ks_hist_sums {
+	uint64_t sum; /* modulo 2^64 */
+	uint64_t min; /* UINT64_MAX: there was no value */
+	uint64_t max;
+	uint64_t out_of_range; /* in no bucket made for them, and values that were refused */
+};
+
 /*
  * Checks the parameters of kstat2_create_histogram(9F) and derives the layout. 0, or -1 with
  * errno EINVAL and a message that says which one is wrong and what is allowed.
@@ -61,6 +69,10 @@ void ks_hist_bounds(const struct ks_hist_layout *l, uint32_t i, uint64_t *low, u
 
 /* Returns the upper bound of bucket i < l->n, inclusive, as other formats have it: not rounded to a whole number. */
 double ks_hist_upper(const struct ks_hist_layout *l, uint32_t i);
+
+/* Returns whether n counts, at most l->n, and sums can be of the same values. */
+bool ks_hist_sums_fit(const struct ks_hist_layout *l, const uint64_t *buckets, uint32_t n,
+    const struct ks_hist_sums *sums);
 
 /* Returns "linear", "log2", "log10", "log10_lin" or "exponential"; NULL for no such type. */
 const char *ks_hist_type_name(int type);

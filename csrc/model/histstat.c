@@ -52,7 +52,7 @@ ks_histstat_is(const kstat_t *ksp)
 {
 	const kstat_named_t *kn = ksp->ks_data;
 
-	return ksp->ks_type == KSTAT_TYPE_NAMED && kn != NULL && ksp->ks_ndata >= 5 &&
+	return ksp->ks_type == KSTAT_TYPE_NAMED && kn != NULL && ksp->ks_ndata >= KS_HISTSTAT_LEAST_VALUES &&
 	    kn->data_type == KSTAT_DATA_INTS && strcmp(kn->name, "buckets") == 0;
 }
 
@@ -103,6 +103,28 @@ ks_histstat_open(struct ks_histstat *h, const kstat_t *ksp)
 	    get_number(ksp, "max", &h->max);
 	(void)get_number(ksp, "out_of_range", &h->out_of_range);
 	return true;
+}
+
+void
+ks_histstat_add(struct ks_record *r, const struct ks_hist_layout *l, const uint64_t *buckets,
+    const struct ks_hist_sums *sums)
+{
+	const char *type = ks_hist_type_name(l->type);
+	uint32_t n = l->n;
+
+	while (l->grows && n > 0 && buckets[n - 1] == 0)
+		n--;
+	ks_named_ints(r, "buckets", buckets, n);
+	ks_named_chars(r, "type", type, strlen(type));
+	ks_named_u64(r, "range_min", l->range_min);
+	ks_named_u64(r, "range_max", l->range_max);
+	ks_named_u64(r, "stepping", l->stepping);
+	if (sums == NULL)
+		return;
+	ks_named_u64(r, "sum", sums->sum);
+	ks_named_u64(r, "min", sums->min <= sums->max ? sums->min : 0);
+	ks_named_u64(r, "max", sums->max);
+	ks_named_u64(r, "out_of_range", sums->out_of_range);
 }
 
 int

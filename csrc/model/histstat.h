@@ -10,6 +10,10 @@
 
 #include "kstat.h"
 #include "model/histogram.h"
+#include "model/record.h"
+
+#define KS_HISTSTAT_VALUES 9u       /* buckets type range_min range_max stepping sum min max out_of_range */
+#define KS_HISTSTAT_LEAST_VALUES 5u /* the first of them, where only buckets were counted */
 
 struct ks_histstat {
 	struct ks_hist_layout layout;
@@ -21,6 +25,10 @@ struct ks_histstat {
 
 /* Returns whether it is a NAMED kstat that was read and starts with an array of buckets, as histograms do. */
 bool ks_histstat_is(const kstat_t *ksp);
+
+/* Appends the values of a histogram kstat with l->n counts; sums: NULL if they were not counted. */
+void ks_histstat_add(struct ks_record *r, const struct ks_hist_layout *l, const uint64_t *buckets,
+    const struct ks_hist_sums *sums);
 
 /* Fills *h. False with errno EINVAL if the kstat was not read or lacks the five values of a valid histogram. */
 bool ks_histstat_open(struct ks_histstat *h, const kstat_t *ksp);

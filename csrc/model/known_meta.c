@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model/blobstat.h"
+#include "model/histstat.h"
 #include "model/raw_layout.h"
 
 #define LIMIT(stat, desc) KS_META(stat, KS_KIND_GAUGE, KSTAT2_NVMT_LIMIT, "", desc)
@@ -236,7 +237,8 @@ static const struct ks_meta histogram_meta[] = {
 	KS_META_TEXT("type", "how the buckets are laid out"),
 	KS_META("range_min", KS_KIND_GAUGE, KSTAT2_NVMT_LIMIT, "", "where the first bucket ends"),
 	KS_META("range_max", KS_KIND_GAUGE, KSTAT2_NVMT_LIMIT, "", "where the last bucket starts"),
-	KS_META_GAUGE("stepping", "width of a bucket, or their number in a power of ten"),
+	KS_META_GAUGE("stepping", "width of a bucket, their number in a power of ten, or the scale"),
+	KS_META_COUNTER("out_of_range", "values that have no bucket of their own, and refused ones"),
 	KS_META_END
 };
 
@@ -257,16 +259,6 @@ meta_of_layout(const struct ks_raw_layout *layout, const char *stat)
 			return ks_meta_find(tables[i].table, stat);
 	}
 	return NULL;
-}
-
-/* Returns whether it is a NAMED kstat that starts with an array of buckets. */
-static bool
-is_histogram(const kstat_t *ksp)
-{
-	const kstat_named_t *kn = ksp->ks_data;
-
-	return ksp->ks_type == KSTAT_TYPE_NAMED && kn != NULL && ksp->ks_ndata == 5 &&
-	    kn->data_type == KSTAT_DATA_INTS && strcmp(kn->name, "buckets") == 0;
 }
 
 static const struct ks_meta *
@@ -291,7 +283,7 @@ ks_meta_of_model(const kstat_t *ksp, const char *stat)
 		m = ks_meta_find(io_meta, stat);
 	else if (ksp->ks_type == KSTAT_TYPE_TIMER)
 		m = ks_meta_find(timer_meta, stat);
-	else if (is_histogram(ksp))
+	else if (ks_histstat_is(ksp))
 		m = ks_meta_find(histogram_meta, stat);
 	else if (ksp->ks_type == KSTAT_TYPE_RAW)
 		m = meta_of_raw(ksp, stat);

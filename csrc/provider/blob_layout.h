@@ -65,7 +65,7 @@ enum ks_blob_op {
 struct ks_blob_entry {
 	uint64_t key;   /* commit number << 32 | op << 16 | VOI */
 	uint64_t value;
-	uint64_t check; /* ks_hist_check(key, value) */
+	uint64_t check; /* ks_blob_entry_check(key, value) */
 };
 
 #define KS_BLOB_NONE UINT64_MAX /* as the number of a copy: none; of the blob: being changed */
@@ -87,6 +87,14 @@ struct ks_blob_row {
 
 _Static_assert(sizeof(struct ks_blob_head) == 64, "statsblob kstat");
 _Static_assert(offsetof(struct ks_blob_row, log) == 64, "statsblob kstat");
+
+static inline uint64_t
+ks_blob_entry_check(uint64_t key, uint64_t value)
+{
+	uint64_t h = (key ^ 0x9e3779b97f4a7c15ULL) * 0xff51afd7ed558ccdULL;
+
+	return h ^ (value + 0x632be59bd9b4e019ULL) * 0xc4ceb9fe1a85ec53ULL;
+}
 
 static inline size_t
 ks_blob_rounded(size_t blob_size)

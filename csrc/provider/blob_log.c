@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "provider/blob_memory.h"
-#include "provider/hist.h"
 #include "provider/segment/segment_layout.h"
 
 bool
@@ -26,7 +25,7 @@ ks_blob_replay(const struct ks_blob_row *row, const struct ks_blob_copy *copy, u
 		struct ks_blob_entry e;
 
 		memcpy(&e, &row->log[number % KS_BLOB_LOG], sizeof(e));
-		if (e.check != ks_hist_check(e.key, e.value) || e.key >> 32 != number ||
+		if (e.check != ks_blob_entry_check(e.key, e.value) || e.key >> 32 != number ||
 		    (e.key >> 16 & 0xffff) == KS_BLOB_STORE)
 			return false;
 		(void)ks_blob_apply(blob, blob, (enum ks_blob_op)(e.key >> 16 & 0xffff),

@@ -146,7 +146,7 @@ log_change(struct ks_blob_row *row, uint32_t number, enum ks_blob_op op, int32_t
 
 	e->key = (uint64_t)number << 32 | (uint64_t)op << 16 | (uint16_t)voi;
 	e->value = value;
-	e->check = ks_hist_check(e->key, value);
+	e->check = ks_blob_entry_check(e->key, value);
 }
 
 static const char *

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/histstat.h"
 #include "provider/provider.h"
 
 #define KNOWN_FLAGS (KSTAT_FLAG_VIRTUAL | KSTAT_FLAG_VAR_SIZE | KSTAT_FLAG_WRITABLE | \
@@ -100,7 +101,7 @@ ks_provider_free(struct ks_provider *p)
 {
 	ks_provider_forget_described(p);
 	if (p->histogram != NULL && p->published == NULL)
-		free(p->histogram->counts);
+		free(p->histogram->place.hist);
 	free(p->histogram);
 	free(p->blob);
 	if (p->owns_data)
@@ -127,7 +128,7 @@ ks_histogram_new(const kstat2_path_t *path, kstat2_nv_hist_type_t type,
 	if (ks_hist_layout_init(&layout, type, range_min, range_max, stepping) != 0)
 		return NULL;
 	p = ks_provider_new(path->p_module, path->p_instance, path->p_name, path->p_class,
-	    KSTAT_TYPE_NAMED, 5, ks_flags & KSTAT_FLAG_PERSISTENT);
+	    KSTAT_TYPE_NAMED, KS_HISTSTAT_VALUES, ks_flags & KSTAT_FLAG_PERSISTENT);
 	if (p == NULL)
 		return NULL;
 	p->mflags = ks_mflags;
@@ -138,6 +139,7 @@ ks_histogram_new(const kstat2_path_t *path, kstat2_nv_hist_type_t type,
 		return ks_fail_null(ENOMEM, "out of memory for a histogram");
 	}
 	p->histogram->layout = layout;
+	p->histogram->place.n = layout.n;
 	if (ks_provider_describe(p, "buckets", &md) != 0) {
 		ks_provider_free(p);
 		return NULL;

@@ -144,7 +144,8 @@ ks_provider_meta(const struct ks_provider *p, const char *stat)
 static bool
 may_have(struct ks_provider *p, const char *stat)
 {
-	static const char *const of_histogram[] = { "buckets", "type", "range_min", "range_max", "stepping" };
+	static const char *const of_histogram[] = { "buckets", "type", "range_min", "range_max", "stepping",
+		"sum", "min", "max", "out_of_range" };
 	const kstat_named_t *kn = p->ks.ks_data;
 	uint_t n = p->ks.ks_ndata, at = p->described_next;
 

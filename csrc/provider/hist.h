@@ -1,10 +1,21 @@
 /*
- * hist.h - the counts of a histogram that many threads and processes update and others read
- * with pread. Fixed-width fields: it also lies in shared memory.
+ * hist.h - the counts of a histogram that many threads and processes update and others read with pread.
+ * Fixed-width fields: it also lies in shared memory.
  *
- * An update changes one bucket. The last KS_HIST_LOG updates are logged with the values they
- * stored, so that a reader who copied the buckets while they changed can bring its copy to one
- * instant (provider/segment/segment_layout.h tells how). SPDX-License-Identifier: MIT
+ * An update is one commit of the word (word.h). It changes one bucket and the sums of all values, and is
+ * logged: the entry with the commit's number has the bucket's new count and the sums, and a check of
+ * both. The order is: lock, entry, bucket, commit. So what a writer leaves that is killed
+ *
+ *   before the entry is whole     is an entry whose check is wrong: the bucket is as it was;
+ *   between entry and commit      is a whole entry with the number after the last commit. The bucket may have its new
+ *                                 count or not; whoever locks next stores the count and commits (ks_hist_finish()).
+ *
+ * The sums lie in the entries alone. At commit n they are those of entry n, and a new histogram has entry 0.
+ *
+ * A reader copies the word (commit a), then the buckets, then the word again (commit b) with the log. The buckets have
+ * each update up to a, and none after b + 1, which may be under way. The entries from a + 1 to b say what
+ * those buckets held at b, and entry b + 1, if it is there, what that bucket held before it. More updates than the log
+ * holds: the reader begins again. See source/segment/read_record.c. SPDX-License-Identifier: MIT
  */
 #ifndef PROVIDER_HIST_H
 #define PROVIDER_HIST_H
@@ -12,59 +23,131 @@
 #include <stdint.h>
 
 #include "model/histogram.h"
+#include "provider/segment/record_check.h"
 #include "provider/segment/word.h"
 
-#define KS_HIST_LOG 128 /* entries, a power of two */
+/* Entries of a log, a power of two: enough while a reader copies thousands of buckets; and the least. */
+#define KS_HIST_LOG 128u
+#define KS_HIST_LEAST_LOG 2u
 
 struct ks_hist_entry {
-	uint64_t key;   /* commit number << 32 | bucket */
-	uint64_t value; /* of the bucket after the update */
-	uint64_t check; /* ks_hist_check(key, value) */
+	uint64_t key;   /* commit number << 32 | bucket; of a value that was refused, the number of buckets */
+	uint64_t count; /* of the bucket after the update */
+	struct ks_hist_sums sums; /* after the update */
+	uint64_t check; /* ks_hist_check() */
 };
 
 struct ks_hist {
 	ks_word word;
-	uint64_t pad[7];
-	struct ks_hist_entry log[KS_HIST_LOG]; /* by commit number modulo KS_HIST_LOG */
-	uint64_t bucket[];
+	struct ks_hist_entry log[]; /* by commit number modulo its length; behind it, the buckets */
 };
 
+/* The counts, and how to find one's way in them, which whoever shares the memory cannot change. */
+struct ks_hist_place {
+	struct ks_hist *hist;
+	uint32_t log; /* entries */
+	uint32_t n;   /* buckets */
+};
+
+/* Of an entry's members but the last; it is faster than ks_rec_check(), which wants them in memory. */
 static inline uint64_t
-ks_hist_check(uint64_t key, uint64_t value)
+ks_hist_check(uint64_t key, uint64_t count, const struct ks_hist_sums *sums)
 {
-	uint64_t h = (key ^ 0x9e3779b97f4a7c15ULL) * 0xff51afd7ed558ccdULL;
-
-	return h ^ (value + 0x632be59bd9b4e019ULL) * 0xc4ceb9fe1a85ec53ULL;
+	return KS_REC_CHECK_END(KS_REC_CHECK_PAIR(key, count, 6) + KS_REC_CHECK_PAIR(sums->sum, sums->min, 4) +
+	    KS_REC_CHECK_PAIR(sums->max, sums->out_of_range, 2));
 }
 
-/* Bytes of a histogram with n buckets. */
+static inline bool
+ks_hist_is_whole(const struct ks_hist_entry *e)
+{
+	return e->check == ks_hist_check(e->key, e->count, &e->sums);
+}
+
+/* Bytes of a histogram. */
 static inline size_t
-ks_hist_size(uint32_t n)
+ks_hist_size(uint32_t log, uint32_t n)
 {
-	return sizeof(struct ks_hist) + (size_t)n * sizeof(uint64_t);
+	return sizeof(struct ks_hist) + log * sizeof(struct ks_hist_entry) + (size_t)n * sizeof(uint64_t);
 }
 
-/* Counts one in a bucket; 0, or -1 with errno EAGAIN (ks_word_lock()). */
-static inline int
-ks_hist_add(struct ks_hist *h, uint32_t bucket)
+/* Where the buckets begin. */
+static inline size_t
+ks_hist_buckets(uint32_t log)
 {
-	uint64_t v = ks_word_lock(&h->word);
-	uint32_t seq;
-	struct ks_hist_entry *e;
+	return ks_hist_size(log, 0);
+}
 
-	if (v == KS_WORD_BUSY)
+static inline uint64_t *
+ks_hist_bucket(const struct ks_hist_place *p, uint32_t i)
+{
+	return (uint64_t *)(void *)((char *)p->hist + ks_hist_buckets(p->log)) + i;
+}
+
+/* The place in the log of the commit that the word says. */
+static inline struct ks_hist_entry *
+ks_hist_entry_of(const struct ks_hist_place *p, uint64_t word)
+{
+	return &p->hist->log[KS_WORD_SEQ(word) & (p->log - 1)];
+}
+
+/* Writes the entry of the next commit. */
+static inline void
+ks_hist_log(const struct ks_hist_place *p, uint64_t word, uint32_t bucket, uint64_t count,
+    const struct ks_hist_sums *sums)
+{
+	struct ks_hist_entry *e = ks_hist_entry_of(p, word + KS_WORD_ONE);
+
+	e->key = (uint64_t)KS_WORD_SEQ(word + KS_WORD_ONE) << 32 | bucket;
+	e->count = count;
+	e->sums.sum = sums->sum;
+	e->sums.min = sums->min;
+	e->sums.max = sums->max;
+	e->sums.out_of_range = sums->out_of_range;
+	e->check = ks_hist_check(e->key, count, sums);
+}
+
+/* Makes zeroed memory a histogram without values. */
+void ks_hist_init(struct ks_hist *h);
+
+uint64_t ks_hist_finish(const struct ks_hist_place *p, uint64_t v);
+
+/* Locks, as ks_word_lock(), and ends what a writer that died had begun. */
+static inline uint64_t
+ks_hist_lock(const struct ks_hist_place *p)
+{
+	uint64_t v = ks_word_lock(&p->hist->word);
+
+	if (v != KS_WORD_BUSY &&
+	    __builtin_expect(ks_hist_entry_of(p, v + KS_WORD_ONE)->key >> 32 == KS_WORD_SEQ(v + KS_WORD_ONE), 0))
+		return ks_hist_finish(p, v);
+	return v;
+}
+
+/* Counts a value in a bucket; is_outside: it is out of range. 0, or -1 with errno EAGAIN. */
+static inline int
+ks_hist_add(const struct ks_hist_place *p, uint32_t bucket, uint64_t value, bool is_outside)
+{
+	uint64_t v = ks_hist_lock(p), *count = ks_hist_bucket(p, bucket);
+	struct ks_hist_sums sums;
+
+	if (__builtin_expect(v == KS_WORD_BUSY, 0))
 		return -1;
-	seq = (KS_WORD_SEQ(v) + 1) & KS_WORD_SEQ_MASK;
-	e = &h->log[seq % KS_HIST_LOG];
-	e->key = (uint64_t)seq << 32 | bucket;
-	e->value = h->bucket[bucket] + 1;
-	e->check = ks_hist_check(e->key, e->value);
-	h->bucket[bucket]++;
-	ks_word_commit(&h->word, v);
+	sums = ks_hist_entry_of(p, v)->sums;
+	sums.sum += value;
+	sums.min = value < sums.min ? value : sums.min;
+	sums.max = value > sums.max ? value : sums.max;
+	sums.out_of_range += is_outside;
+	ks_hist_log(p, v, bucket, *count + 1, &sums);
+	/* Whoever sees the new count can see the entry. */
+	__atomic_store_n(count, *count + 1, __ATOMIC_RELEASE);
+	ks_word_commit(&p->hist->word, v);
 	return 0;
 }
 
-/* Copies the counts of n buckets, in the writer's own process. 0, or -1 with errno EAGAIN. */
-int ks_hist_copy(struct ks_hist *h, uint64_t *to, uint32_t n);
+/* Counts a value that is none, as out of range alone. 0, or -1 with errno EAGAIN. */
+int ks_hist_refuse(const struct ks_hist_place *p);
+
+/* Copies the counts and the sums, in the writer's own process. 0, or -1 with errno EAGAIN. */
+int ks_hist_copy(const struct ks_hist_place *p, uint64_t *to, struct ks_hist_sums *sums);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/histstat.h"
 #include "provider/provider.h"
 
 /* Gives a local histogram its counts. 0, or -1 with errno. */
@@ -15,9 +16,12 @@ give_counts(struct ks_provider *p, uint64_t *supplied, uint16_t n)
 	struct ks_histogram *h = p->histogram;
 
 	if (supplied == NULL) {
-		h->counts = calloc(1, ks_hist_size(h->layout.n));
-		return h->counts != NULL ? 0 : ks_fail(ENOMEM, "out of memory for %u buckets",
-		    h->layout.n);
+		h->place.log = KS_HIST_LEAST_LOG;
+		h->place.hist = calloc(1, ks_hist_size(h->place.log, h->place.n));
+		if (h->place.hist == NULL)
+			return ks_fail(ENOMEM, "out of memory for %u buckets", h->layout.n);
+		ks_hist_init(h->place.hist);
+		return 0;
 	}
 	if (n == 0 || (n < h->layout.n && !(h->layout.grows && h->layout.range_max == 0)))
 		return ks_fail(EINVAL, "histogram: %u buckets supplied, the layout has %u", n,
@@ -25,6 +29,7 @@ give_counts(struct ks_provider *p, uint64_t *supplied, uint16_t n)
 	if (n < h->layout.n)
 		h->layout.n = n; /* an open one ends where the array does */
 	h->supplied = supplied;
+	p->ks.ks_ndata = KS_HISTSTAT_LEAST_VALUES; /* nobody counts their sum */
 	return 0;
 }
 
@@ -80,8 +85,8 @@ kstat2_hist_add_value(kstat2_t *ksp, uint64_t value)
 	if (h == NULL)
 		return ks_fail(EINVAL, "kstat2_hist_add_value: not a histogram");
 	i = ks_hist_index(&h->layout, value);
-	if (h->counts != NULL)
-		return ks_hist_add(h->counts, i);
+	if (h->place.hist != NULL)
+		return ks_hist_add(&h->place, i, value, ks_hist_is_outside(&h->layout, value));
 	if (h->supplied == NULL)
 		return ks_fail(EINVAL, "%s:%d:%s is not installed", ksp->ks_module, ksp->ks_instance,
 		    ksp->ks_name);

@@ -21,8 +21,8 @@ struct ks_published; /* its place in a segment: segment/segment.h */
 /* What a histogram kstat has in place of ks_data. */
 struct ks_histogram {
 	struct ks_hist_layout layout;
-	struct ks_hist *counts;  /* owned by the process, or in a segment */
-	uint64_t *supplied;      /* the caller's own array instead; not owned */
+	struct ks_hist_place place; /* of its counts, owned by the process or in a segment; hist NULL: none yet */
+	uint64_t *supplied;         /* the caller's own array instead; not owned */
 };
 
 /*

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "kstat_blob.h"
+#include "model/histstat.h"
 #include "model/ioqueue.h"
 #include "provider/blob_memory.h"
 #include "provider/provider.h"
@@ -111,32 +112,23 @@ add_records(struct ks_record *r, const kstat_t *k, const void *data)
 	r->ndata = k->ks_ndata;
 }
 
-/* The five values of a histogram. 0, or -1 with errno. */
+/* The values of a histogram. 0, or -1 with errno. */
 static int
 read_histogram(struct ks_histogram *h, struct ks_record *r, struct ks_buf *scratch)
 {
 	const struct ks_hist_layout *l = &h->layout;
-	const char *type = ks_hist_type_name(l->type);
+	struct ks_hist_sums sums;
 	uint64_t *copy;
-	uint32_t n = l->n;
 
 	ks_buf_reset(scratch);
 	copy = ks_buf_zeroed(scratch, (size_t)l->n * sizeof(*copy));
 	if (copy == NULL)
 		return ks_fail(ENOMEM, "out of memory for %u buckets", l->n);
-	if (h->supplied != NULL) {
-		for (uint32_t i = 0; i < l->n; i++)
-			copy[i] = __atomic_load_n(&h->supplied[i], __ATOMIC_RELAXED);
-	} else if (ks_hist_copy(h->counts, copy, l->n) != 0) {
+	for (uint32_t i = 0; h->supplied != NULL && i < l->n; i++)
+		copy[i] = __atomic_load_n(&h->supplied[i], __ATOMIC_RELAXED);
+	if (h->supplied == NULL && ks_hist_copy(&h->place, copy, &sums) != 0)
 		return -1;
-	}
-	while (l->grows && n > 0 && copy[n - 1] == 0)
-		n--;
-	ks_named_ints(r, "buckets", copy, n);
-	ks_named_chars(r, "type", type, strlen(type));
-	ks_named_u64(r, "range_min", l->range_min);
-	ks_named_u64(r, "range_max", l->range_max);
-	ks_named_u64(r, "stepping", l->stepping);
+	ks_histstat_add(r, l, copy, h->supplied == NULL ? &sums : NULL);
 	r->snaptime = gethrtime();
 	return 0;
 }

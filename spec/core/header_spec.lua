@@ -73,7 +73,7 @@ describe("the header of a kstat before its first read", function()
       assert.are.equal("4 2 160", all[module .. ":0:timers"])
       -- Without the arrays, which programs do not know.
       assert.matches("^1 4 %d+$", all[module .. ":0:named"])
-      assert.matches("^1 4 %d+$", all[module .. ":0:histogram"])
+      assert.matches("^1 8 %d+$", all[module .. ":0:histogram"])
     end
   end)
 

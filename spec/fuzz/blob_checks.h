@@ -36,7 +36,7 @@ blob_make_checks_right(char *image, size_t used)
 			c->check = ks_rec_check(c + 1, ks_blob_rounded(h->blob_size), (uint32_t)c->number);
 		}
 		for (uint32_t j = 0; j < KS_BLOB_LOG; j++)
-			row->log[j].check = ks_hist_check(row->log[j].key, row->log[j].value);
+			row->log[j].check = ks_blob_entry_check(row->log[j].key, row->log[j].value);
 	}
 }
 

@@ -68,8 +68,10 @@ attach(struct ks_provider *p)
 
 	p->ks.ks_crtime = e->crtime;
 	p->ks.ks_flags &= (uchar_t)~(KSTAT_FLAG_INVALID | KSTAT_FLAG_DORMANT);
-	if (p->histogram != NULL)
-		p->histogram->counts = (struct ks_hist *)((char *)e + p->published->e.data);
+	if (p->histogram != NULL) {
+		p->histogram->place.log = p->published->e.log;
+		p->histogram->place.hist = (struct ks_hist *)((char *)e + p->published->e.data);
+	}
 	if (p->owns_data)
 		free(p->ks.ks_data);
 	p->owns_data = false;

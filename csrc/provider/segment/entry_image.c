@@ -233,6 +233,7 @@ static int
 lay_out_data(struct ks_seg_image *im, const struct ks_provider *p)
 {
 	const struct ks_hist_layout *l = p->histogram != NULL ? &p->histogram->layout : NULL;
+	struct ks_hist *hist;
 
 	im->e.shards = 1;
 	if (l != NULL) {
@@ -241,7 +242,10 @@ lay_out_data(struct ks_seg_image *im, const struct ks_provider *p)
 		im->e.range_min = l->range_min;
 		im->e.range_max = l->range_max;
 		im->e.stepping = l->stepping;
-		(void)ks_buf_zeroed(&im->data, ks_hist_size(l->n));
+		im->e.log = p->published->is_dense ? KS_HIST_LEAST_LOG : KS_HIST_LOG;
+		hist = ks_buf_zeroed(&im->data, ks_hist_size(im->e.log, l->n));
+		if (hist != NULL)
+			ks_hist_init(hist);
 		add_field(im, p, "buckets", KSTAT_DATA_INTS, KS_STORE_NONE, 0, 0);
 		return 0;
 	}

@@ -31,10 +31,8 @@
  *             copy and commits: whatever it dies on, the current copy is untouched. Each copy ends in a
  *             check of its bytes and its number, so that one pread() is enough: a copy whose
  *             check holds and whose number is the word's is the record as it was at one instant.
- *   counts    the buckets of a histogram (hist.h), with a log of the last updates. A reader takes the
- *             word (commit a), then the buckets, then the word (commit b) and the log: every bucket
- *             that changed in (a, b] is in the log with the value it got, so that the copy
- *             can be brought to commit b. More updates in between than the log holds: again.
+ *   counts    the buckets of a histogram with a log of the last updates, which has the sums of all values, too
+ *             (hist.h): a reader copies the buckets while they change, and brings its copy to one commit by the log.
  *   bytes     RAW data of a known layout that minds its own consistency.
  *
  * SPDX-License-Identifier: MIT
@@ -139,7 +137,8 @@ struct ks_seg_entry {
 	uint32_t owners;    /* offset in the data of one ks_word per row: who claimed it; 0: none */
 	uint64_t range_min, range_max, stepping; /* histograms */
 	char layout[32];    /* RAW: what the bytes are, or "" */
-	uint64_t pad;
+	uint32_t log;       /* histograms: entries of the log */
+	uint32_t pad;
 };
 
 #define KS_SEG_ENTRY_MAGIC 0x4b454e54u

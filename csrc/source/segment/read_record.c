@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "model/histstat.h"
 #include "model/ioqueue.h"
 #include "model/raw_layout.h"
 #include "provider/blob_layout.h"
@@ -242,64 +243,100 @@ build_record(const struct ks_seg_kstat *k, const char *data, struct ks_record *r
 
 /* --- histograms ------------------------------------------------------------------------------------- */
 
+/* Copies the log's entry at the place of a commit's number. False if it is not whole. */
+static bool
+get_entry(const struct ks_seg_kstat *k, const char *log, uint32_t seq, struct ks_hist_entry *e)
+{
+	memcpy(e, log + (seq & (k->e.log - 1)) * sizeof(*e), sizeof(*e));
+	return ks_hist_is_whole(e) && (uint32_t)e->key <= k->hist.n;
+}
+
+/* Stores what the entry says in its bucket; an entry for a value that was refused has none. */
+static void
+set_bucket(const struct ks_seg_kstat *k, uint64_t *bucket, const struct ks_hist_entry *e, uint64_t count)
+{
+	if ((uint32_t)e->key < k->hist.n)
+		bucket[(uint32_t)e->key] = count;
+}
+
 /*
- * Brings buckets that were copied between commits `from` and `to` to commit `to`, by the log. False if the
- * log does not reach back that far, or was being changed.
+ * Brings buckets that were copied between commits `from` and `to` to commit `to`, by the log that was copied after
+ * them, and stores the sums at that commit. False if the log does not reach back that far, or was being changed.
  */
 static bool
-roll_forward(const char *log, uint64_t *bucket, uint32_t n, uint32_t from, uint32_t to)
+roll_forward(const struct ks_seg_kstat *k, const char *log, uint64_t *bucket, uint32_t from, uint32_t to,
+    struct ks_hist_sums *sums)
 {
 	uint32_t updates = (to - from) & KS_WORD_SEQ_MASK;
+	struct ks_hist_entry e;
 
-	if (updates >= KS_HIST_LOG)
+	if (updates >= k->e.log)
 		return false;
-	for (uint32_t i = 1; i <= updates; i++) {
+	for (uint32_t i = updates > 0; i <= updates; i++) {
 		uint32_t seq = (from + i) & KS_WORD_SEQ_MASK;
-		struct ks_hist_entry e;
 
-		memcpy(&e, log + (seq % KS_HIST_LOG) * sizeof(e), sizeof(e));
-		if (e.check != ks_hist_check(e.key, e.value) || e.key >> 32 != seq ||
-		    (uint32_t)e.key >= n)
+		if (!get_entry(k, log, seq, &e) || e.key >> 32 != seq)
 			return false;
-		bucket[(uint32_t)e.key] = e.value;
+		set_bucket(k, bucket, &e, e.count);
 	}
+	*sums = e.sums;
 	return true;
+}
+
+/*
+ * The update after commit `to` may have been under way when the buckets were copied: takes it back. While its entry is
+ * not whole its bucket is as it was; but an entry that is not whole may also be a later one in the same place, as
+ * the word tells then. False if so.
+ */
+static bool
+roll_back(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *log, uint64_t *bucket, uint32_t to)
+{
+	uint32_t seq = (to + 1) & KS_WORD_SEQ_MASK;
+	struct ks_hist_entry e;
+	uint64_t word;
+
+	if (get_entry(k, log, seq, &e)) {
+		if (e.key >> 32 == seq)
+			set_bucket(k, bucket, &e, e.count - 1);
+		return e.key >> 32 == seq || e.key >> 32 == ((seq - k->e.log) & KS_WORD_SEQ_MASK);
+	}
+	atomic_thread_fence(memory_order_acquire);
+	return copy(f, &word, sizeof(word), k->offset + k->e.data) &&
+	    ((KS_WORD_SEQ(word) - to) & KS_WORD_SEQ_MASK) < k->e.log;
 }
 
 /* 1 done, 0 it changed too fast, -1 with errno. */
 static int
 build_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r)
 {
-	uint64_t base = k->offset + k->e.data, before;
-	char head[offsetof(struct ks_hist, bucket)];
-	const char *type = ks_hist_type_name(k->e.hist_type);
-	const char *data = ks_seg_kstat_copy(f, k, sizeof(before));
-	uint32_t n = k->hist.n;
+	uint64_t base = k->offset + k->e.data, before, after;
+	char head[sizeof(struct ks_hist) + KS_HIST_LOG * sizeof(struct ks_hist_entry)];
+	const char *data = ks_seg_kstat_copy(f, k, sizeof(before)), *log = head + sizeof(struct ks_hist);
+	size_t size = (size_t)k->hist.n * sizeof(uint64_t);
+	struct ks_hist_sums sums;
 	uint64_t *bucket;
 
 	if (data == NULL)
 		return -1;
 	before = word_of(data);
-	bucket = (uint64_t *)(void *)ks_buf_room(&f->buf, (size_t)n * sizeof(*bucket));
+	bucket = (uint64_t *)(void *)ks_buf_room(&f->buf, size);
 	if (bucket == NULL)
 		return ks_fail(ENOMEM, "out of memory to read %s", f->path);
 	/* Each copy sees memory after what the one before it saw. */
 	atomic_thread_fence(memory_order_acquire);
-	if (!copy(f, bucket, (size_t)n * sizeof(*bucket), base + offsetof(struct ks_hist, bucket)))
+	if (!copy(f, bucket, size, base + ks_hist_buckets(k->e.log)))
 		return short_file(f, k);
 	atomic_thread_fence(memory_order_acquire);
-	if (!copy(f, head, sizeof(head), base))
+	if (!copy(f, head, ks_hist_buckets(k->e.log), base))
 		return short_file(f, k);
-	if (!roll_forward(head + offsetof(struct ks_hist, log), bucket, n, KS_WORD_SEQ(before),
-	    KS_WORD_SEQ(word_of(head))))
+	after = word_of(head);
+	if (!roll_forward(k, log, bucket, KS_WORD_SEQ(before), KS_WORD_SEQ(after), &sums) ||
+	    !roll_back(f, k, log, bucket, KS_WORD_SEQ(after)))
 		return 0;
-	while (k->hist.grows && n > 0 && bucket[n - 1] == 0)
-		n--;
-	ks_named_ints(r, "buckets", bucket, n);
-	ks_named_chars(r, "type", type, strlen(type));
-	ks_named_u64(r, "range_min", k->e.range_min);
-	ks_named_u64(r, "range_max", k->e.range_max);
-	ks_named_u64(r, "stepping", k->e.stepping);
+	if (!ks_hist_sums_fit(&k->hist, bucket, k->hist.n, &sums))
+		return ks_fail(EIO, "%s:%d:%s: its counts and sums in %s do not fit", k->e.module, k->e.instance,
+		    k->e.name, f->path);
+	ks_histstat_add(r, &k->hist, bucket, &sums);
 	return 1;
 }
 

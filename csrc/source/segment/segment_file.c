@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "model/histstat.h"
 #include "provider/segment/directory.h"
 
 #define MOST_METADATA (64u << 20) /* bytes of fields and strings of one file */
@@ -246,9 +247,12 @@ check_form(struct ks_seg_kstat *k)
 
 	switch (e->form) {
 	case KS_FORM_COUNTS:
-		ok = e->type == KSTAT_TYPE_NAMED && e->ndata == 5 &&
+		if (e->ndata == KS_HISTSTAT_LEAST_VALUES)
+			return "a histogram without sums, of an earlier version";
+		ok = e->type == KSTAT_TYPE_NAMED && e->ndata == KS_HISTSTAT_VALUES && e->log >= KS_HIST_LEAST_LOG &&
+		    e->log <= KS_HIST_LOG && (e->log & (e->log - 1)) == 0 &&
 		    ks_hist_layout_init(&k->hist, (kstat2_nv_hist_type_t)e->hist_type, e->range_min,
-		    e->range_max, e->stepping) == 0 && ks_hist_size(k->hist.n) <= e->data_size;
+		    e->range_max, e->stepping) == 0 && ks_hist_size(e->log, k->hist.n) <= e->data_size;
 		break;
 	case KS_FORM_RECORD:
 		ok = (e->type == KSTAT_TYPE_IO && e->ndata == 1 &&
