@@ -200,8 +200,8 @@ local function describe(ks, selectors)
   return count
 end
 
--- Writes metrics, which are made piece by piece.
-local function expose(ks, selectors, format, output)
+-- Writes metrics, which are made piece by piece. series: several samples become one exposition, which is kept.
+local function expose(ks, selectors, format, output, series)
   local exposition = core.exposition(ks, selectors, format)
   local texts, count = {}, 0
   while true do
@@ -211,17 +211,20 @@ local function expose(ks, selectors, format, output)
       core.fail(message)
     elseif not text then
       break
-    elseif output then
+    elseif output or series then
       texts[#texts + 1] = text
     else
       tool.write(text)
     end
   end
+  local ok, message = true, nil
   if output then
-    local ok, message = core.replace_file(output, table.concat(texts))
-    if not ok then
-      tool.stop(3, "--output: " .. message)
-    end
+    ok, message = core.replace_file(output, table.concat(texts))
+  elseif series then
+    ok, message = series:add(table.concat(texts), chain.time_of_day(ks))
+  end
+  if not ok then
+    tool.stop(3, (output and "--output: " or "") .. message)
   end
   return count
 end
@@ -255,7 +258,7 @@ local function report(ks, selectors, options, format, aggregations, now, prev)
   elseif options.rate then
     return tool.written(core.render(core.difference(now, prev), selectors, format, io.stdout))
   elseif EXPOSITIONS[format] then
-    return expose(ks, selectors, format, options.output)
+    return expose(ks, selectors, format, options.output, options.series)
   elseif format == "describe" then
     return describe(ks, selectors)
   end
@@ -311,9 +314,12 @@ local function main()
     tool.stop(options.trust and errname == "EINVAL" and 2 or 3, message)
   end
 
+  if options.o == "openmetrics" and interval and not options.output then
+    options.series = require("kstat.output.series").new()
+  end
   local matched = 0
   local status = tick.run(ks, interval, count, function(now, prev)
-    if prev and not options.output then
+    if prev and not options.output and not options.series then
       tool.write("\n")
     end
     matched = matched + report(ks, selectors, options, format, aggregations, now, prev)
@@ -327,6 +333,10 @@ local function main()
       io.stderr:write(("%s: %d kstats, chain ID %d\n"):format(PROGRAM, #ks, chain.chain_id(ks)))
     end
   end, (options.a or options.rate) and selectors or nil)
+  if options.series then
+    options.series:write(tool.write)
+    tool.flush()
+  end
   return status == 0 and matched == 0 and 1 or status
 end
 
