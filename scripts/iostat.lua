@@ -93,5 +93,6 @@ end
 
 return report({
   name = "iostat", options = read, operands = "disk", optional = true,
-  select = select, follow = follow, columns = lines.columns, rows = rows, text = text,
+  select = select, published = function(o) return o.latency end, follow = follow,
+  columns = lines.columns, rows = rows, text = text,
 })

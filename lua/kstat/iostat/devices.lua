@@ -3,6 +3,8 @@
 -- Descriptive names, controllers, device IDs and mount points are statistics of a kstat beside the device's own,
 -- `<name>,dev` (class device): `descriptive_name`, `controller`, `device_id`, `mount_point`.
 -- The size of a disk is a statistic of `<name>,detail` (class disk_detail).
+--
+-- With --latency they are the I/O kstats that processes publish, whatever their class, and no others.
 -- @module kstat.iostat.devices
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
@@ -30,6 +32,9 @@ end
 -- @treturn {selector,...} of the devices
 -- @treturn {selector,...} of what else is needed
 function M.selectors(o)
+  if o.latency then
+    return { core.selector({}) }, {}
+  end
   local list = { class("tape"), class("nfs") }
   if not o.P then
     list[#list + 1] = class("disk")
@@ -69,9 +74,9 @@ local function inventory(self, device)
   return device.inventory
 end
 
---- A device's descriptive name; its kstat's if it has none.
+--- A device's descriptive name; its kstat's if it has none. A published queue is called by its whole name.
 function M.pretty(self, device)
-  return inventory(self, device).descriptive_name or device.name
+  return self.o.latency and device.id or inventory(self, device).descriptive_name or device.name
 end
 
 --- A device's ID, or nil.
@@ -90,14 +95,15 @@ end
 
 -- --- listing -------------------------------------------------------------------------------
 
-local function make_device(k)
+local function make_device(k, id)
   local module, name = k.module, k.name
   return {
     module = module, instance = k.instance, name = name, class = k.class, crtime = k.crtime_ns,
+    id = id, publisher = k.publisher,
     inventory_name = (name .. ",dev"):sub(1, MOST_NAME), detail_name = (name .. ",detail"):sub(1, MOST_NAME),
     -- A name that does not begin with its driver's is a driver's name itself.
     driver = name:sub(1, #module) == module and module or name:match("^%D*"),
-    rank = RANK[k.class], natural = natural(name), counts = {}, figures = {},
+    rank = RANK[k.class] or 0, natural = natural(name), counts = {}, figures = {},
   }
 end
 
@@ -116,11 +122,11 @@ end
 local function find(self)
   local list, known = {}, {}
   for _, k in ipairs(core.select(self.ks, self.wanted)) do
-    if k.type == "io" then
+    if k.type == "io" and (not self.o.latency or k.publisher) then
       local id = ("%s:%d:%s"):format(k.module, k.instance, k.name)
       local device = self.known[id]
       if not device or device.crtime ~= k.crtime_ns or device.class ~= k.class then
-        device = make_device(k)
+        device = make_device(k, id)
       end
       known[id] = device
       list[#list + 1] = device
@@ -166,7 +172,7 @@ end
 -- True for a disk that holds nothing, such as a loop device without a file. What did some I/O need not be asked,
 -- unless it is of a driver whose devices are emptied again.
 local function is_empty(self, device)
-  if device.class ~= "disk" then
+  if device.class ~= "disk" or self.o.latency then
     return false
   end
   self.facts = self.facts or core.sample(self.ks)
@@ -274,7 +280,7 @@ end
 local function add_change_lines(self, devices, verb, lines)
   local by_word, order = {}, {}
   for _, device in ipairs(devices) do
-    local word = WORD[device.class]
+    local word = self.o.latency and "queue" or WORD[device.class]
     if not by_word[word] then
       by_word[word] = {}
       order[#order + 1] = word
@@ -320,11 +326,11 @@ function M.refresh(self)
   end
   self.list, self.known = list, known
   local shown = choose(self, list, names)
-  for _, device in ipairs(o.interval and not o.s and list or {}) do
+  for _, device in ipairs(o.interval and not (o.s or o.latency) and list or {}) do
     inventory(self, device) -- by the time it is gone it cannot be asked for its name
   end
   for _, device in ipairs(shown) do
-    device.label = o.n and M.pretty(self, device) or device.name
+    device.label = (o.n or o.latency) and M.pretty(self, device) or device.name
   end
   self.shown = shown
   self.rows = o.C and by_controller(self, shown) or (o.X or o.Y) and by_path(self, shown) or shown
@@ -356,6 +362,23 @@ local function sum_up(row)
   end
 end
 
+local TIMES, QUANTILES = { ",wait", ",svc" }, { 0.5, 0.99 }
+
+-- The milliseconds below which half and 99 percent of a queue's requests waited, and were served: four values, false
+-- where nothing was measured.
+local function latencies(d, device)
+  local list = {}
+  for _, ending in ipairs(TIMES) do
+    local k = core.lookup(d, device.module, device.instance, device.name .. ending)
+    local distribution = k and k:distribution()
+    for _, share in ipairs(QUANTILES) do
+      local ns = distribution and distribution:quantile(share)
+      list[#list + 1] = ns and ns / 1e6 or false
+    end
+  end
+  return list
+end
+
 --- Computes each row's figures; `row.ready` is false where there are none.
 -- @param d the difference that they are of
 -- @param[opt] since_creation where devices are looked for that the earlier sample lacks
@@ -369,6 +392,7 @@ function M.compute(self, d, since_creation)
     device.ready = k ~= nil and counts(nil, k, device.counts) ~= nil
     if device.ready then
       figures(device.counts, device.figures)
+      device.figures.latencies = self.o.latency and latencies(k.elapsed and d or since_creation, device)
     end
   end
   for _, device in ipairs(self.empty) do

@@ -8,7 +8,8 @@ local M = {}
 
 local unpack = table.unpack or unpack
 local LEAST_NAME, MOST_NAME = 6, 24
-local TITLE, ERRORS_TITLE = "extended device statistics", "---- errors --- "
+local TITLE, QUEUES_TITLE, ERRORS_TITLE = "extended device statistics", "extended queue statistics", "---- errors --- "
+local LATENCIES = { "w_p50", "w_p99", "s_p50", "s_p99" }
 local ERRORS = { "s/w", "h/w", "trn", "tot" }
 local TTY, CPU = { { "tin", 3 }, { "tout", 4 } }, { { "us", 2 }, { "sy", 2 }, { "dt", 2 }, { "id", 2 } }
 local TTY_TITLE, CPU_TITLE = "   tty    ", "     cpu"
@@ -32,7 +33,11 @@ local function figures_columns(list, o, both)
   add(list, { { "r/" .. per, 6, "%.1f" }, { "w/" .. per, 6, "%.1f" }, { byte .. "r/" .. per, 6, "%.1f" },
     { byte .. "w/" .. per, 6, "%.1f" }, { "wait", 4, "%.1f" }, { "actv", 4, "%.1f" } })
   add(list, service)
-  return add(list, { { "%w", 3 }, { "%b", 3 } })
+  add(list, { { "%w", 3 }, { "%b", 3 } })
+  for _, title in ipairs(o.latency and LATENCIES or {}) do
+    add(list, { { title, 7, "%.3f" } })
+  end
+  return list
 end
 
 -- The columns of terminals and CPUs, behind others or alone.
@@ -73,7 +78,11 @@ local function put_figures(o, values, n, f, both)
     values[n] = f.svc_t
   end
   values[n + 1], values[n + 2] = has_wait and f.w_pct or nil, f.b_pct
-  return n + 2
+  n = n + 2
+  for _, ms in ipairs(o.latency and f.latencies or {}) do
+    n = put(values, n, ms or nil)
+  end
+  return n
 end
 
 -- Whether -z leaves a line out.
@@ -104,7 +113,7 @@ end
 local function device_columns(o, width, joined, system)
   local list = not o.n and add({}, { { "device", width, "%s", align = "left" } }) or joined and {} or blank(o, {})
   if o.x then
-    figures_columns(list, o, o.n)
+    figures_columns(list, o, o.both)
   elseif not joined then
     blank(o, list)
   end
@@ -121,10 +130,11 @@ end
 
 -- The line above the heads: titles centred over what they belong to.
 local function title_line(o, head, system)
+  local name = o.latency and QUEUES_TITLE or TITLE
   local sides = (system and o.t and TTY_TITLE or "") .. (system and o.c and CPU_TITLE or "")
   if o.r then
     local titles = {}
-    for _, title in ipairs({ o.x and TITLE or false, o.e and "errors" or false, system and o.t and "tty" or false,
+    for _, title in ipairs({ o.x and name or false, o.e and "errors" or false, system and o.t and "tty" or false,
       system and o.c and "cpu" or false }) do
       titles[#titles + 1] = title or nil
     end
@@ -132,7 +142,7 @@ local function title_line(o, head, system)
   elseif not o.x then
     return (o.n and "  " or (" "):rep(11)) .. ERRORS_TITLE .. sides
   end
-  local line = (" "):rep(math.floor((#head - #TITLE) / 2)) .. TITLE
+  local line = (" "):rep(math.floor((#head - #name) / 2)) .. name
   local columns = #head - (o.n and #"device" or 0) - (o.e and 4 * #ERRORS or 0)
   if o.e then
     return line .. (" "):rep(columns - #line) .. ERRORS_TITLE .. sides
@@ -192,7 +202,7 @@ function M.write(out, self, system, errors, mounts)
     if row.ready and not (o.z and is_idle(row.figures, total)) then
       local name, values, n = name_of(self, row, mounts and mounts(row), soft), { unpack(self.room) }, 0
       n = not o.n and put(values, n, name) or self.joined and n or put_blank(o, values, n)
-      n = o.x and put_figures(o, values, n, row.figures, o.n) or self.joined and n or put_blank(o, values, n)
+      n = o.x and put_figures(o, values, n, row.figures, o.both) or self.joined and n or put_blank(o, values, n)
       if errors and self.joined and not o.n then
         n = put(values, n, hard, transport, total)
       elseif errors then
@@ -288,7 +298,7 @@ function M.columns(o)
     for _, head in ipairs(o.e and ERRORS or {}) do
       add(list, { { head, 0 } })
     end
-    add(list, o.m and { { "mount_point", 0, "%s" } } or {})
+    add(list, o.m and { { "mount_point", 0, "%s" } } or o.latency and { { "publisher", 0, "%s" } } or {})
   end
   for i, column in ipairs(system_columns(o, list)) do
     list[i] = { column.title, function(row) return row[i] end, format = column.format }
@@ -321,6 +331,7 @@ function M.rows(o, devices, system, errors, mounts)
       local values = { device.label }
       local n = put_figures(o, values, 1, device.figures, true)
       n = errors and put(values, n, soft, hard, transport, total) or n
+      n = o.latency and put(values, n, device.publisher) or n
       finish(values, o.m and put(values, n, mounts(device)) or n)
     end
   end

@@ -9,7 +9,7 @@ local tool = require("kstat.tool")
 local M = {}
 
 local USAGE = [=[
-usage: iostat [-CcDdEeIijMmnPprstXxYyz] [--csv] [-l n] [-T d|u] [disk ...] [interval [count]]
+usage: iostat [-CcDdEeIijMmnPprstXxYyz] [--csv] [--latency] [-l n] [-T d|u] [disk ...] [interval [count]]
 ]=]
 
 local HELP = USAGE .. [=[
@@ -23,6 +23,8 @@ local HELP = USAGE .. [=[
   -n  descriptive names, and the two parts of the service time              -m  mount points (with -n)
   -p  partitions too  -P  only partitions    -C  sums of each controller (with -x or -e)
   -X  paths by initiator      -Y  paths by target and initiator
+  --latency  -x of the queues that processes publish, in place of disks: milliseconds below which half and 99 %
+      of the requests waited (w_p50, w_p99) and were served (s_p50, s_p99), of queues that measure each request
   -I  counts of the interval in place of rates    -M  megabytes    -r  commas    -z  without idle lines
   -l  at most so many disks   -s  without a line about disks that come and go
   -T  time before each report: d as a date, u in seconds since 1970    -y  without the first report
@@ -39,7 +41,7 @@ at the request's start), and the errors of devices that are not on the SCSI laye
 local OPTIONS = options.command({
   { "h", "help", also = "?", final = true },
   { "l", "limit", long = false, arg = "" }, { "T", "timestamp", long = false, arg = "d|u", type = "timestamp" },
-  { "y", "skip_first", long = false }, { "j", "json" }, { nil, "csv" },
+  { "y", "skip_first", long = false }, { "j", "json" }, { nil, "csv" }, { nil, "latency" },
   operands = { { class = "disk" }, { class = "partition" }, { class = "tape" }, { class = "nfs" } },
 }, options.letters("CcDdEeIiMmnPprstXxYz", ""))
 
@@ -105,8 +107,21 @@ local function settle_data(o)
   end
 end
 
+-- Published queues are all that is read then.
+local function settle_latency(o)
+  for letter in ("CcDdEeimPptXY"):gmatch(".") do
+    if o[letter] then
+      usage(("iostat: --latency and -%s cannot be used together"):format(letter))
+    end
+  end
+  o.x, o.published = true, true
+end
+
 -- What the letters mean together.
 local function settle(o)
+  if o.latency then
+    settle_latency(o)
+  end
   settle_data(o)
   if o.d and o.D then
     usage("-d and -D are incompatible.")
@@ -128,6 +143,7 @@ local function settle(o)
     o.e, o.E = nil, nil
   end
   o.table = o.x or o.e
+  o.both = o.n or o.latency -- parts of the service time
   o.blocks = o.d or o.D
   o.devices = o.table or o.blocks or o.E
 end

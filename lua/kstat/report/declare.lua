@@ -15,7 +15,7 @@ local fail = mistake.raise
 -- The type, or types, of each field; or a word of kstat.report.expected, for what else it has to be.
 local FIELDS = {
   name = "string", about = "string", note = "string", command = "string", options = "table or function",
-  operands = "operands", select = "any", published = "boolean", optional = "boolean", follow = "function",
+  operands = "operands", select = "any", published = "boolean or function", optional = "boolean", follow = "function",
   columns = "table or function", rows = "function", text = "function", sort = "string or function", top = "count",
   totals = "boolean", skip_idle = "boolean", skip_first = "boolean", check = "function",
   none = "function", refresh = "function", heading = "string or function", squeeze = "boolean", gap = "string",

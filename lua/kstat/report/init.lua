@@ -96,8 +96,8 @@ end
 --   * `select` (spec|{spec,...}|fun(options:table):spec|{spec,...}): a selector or an array of them (kstat.selector):
 --     all that the report looks at, `rows` included; nil: every kstat; or a function(options). With a class in each the
 --     machine is read with the least work
---   * `published` (boolean): true: of the machine only what processes publish, false: all but that; of a capture
---     everything
+--   * `published` (boolean|fun(options:table):?boolean): true: of the machine only what processes publish, false: all
+--     but that; of a capture everything
 --   * `optional` (boolean): some systems lack kstats and statistics that the report names, and no line says so
 --   * `columns` ({column,...}|fun(options:table,ks:chain):{column,...}, needed): the columns; a function gives them
 --     when the chain is open
@@ -515,8 +515,12 @@ local function run(self, words, write)
   if type(self.select) == "function" then
     self.selectors = make_selectors(self.select(given))
   end
+  local published = self.published
+  if type(published) == "function" then
+    published = published(given)
+  end
   local ks, code
-  ks, message, code = tool.open(given, self.selectors, self.published)
+  ks, message, code = tool.open(given, self.selectors, published)
   if not ks and code == 2 then
     usage(self, message)
   elseif not ks then
