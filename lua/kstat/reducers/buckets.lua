@@ -140,6 +140,27 @@ local function read(scheme, counts)
   return result
 end
 
+--- A distribution of the core in the buckets of a scheme, as if each value lay in the middle of its own bucket.
+function buckets.of(scheme, d)
+  local bounds, counts = scheme.bounds, {}
+  for i = 1, #bounds + 1 do
+    counts[i] = 0
+  end
+  for _, bucket in ipairs(d:buckets()) do
+    local value, low, high = (bucket.low + bucket.high) / 2, 1, #bounds + 1
+    while low < high do -- to the first bound above the value
+      local middle = math.floor((low + high) / 2)
+      if bounds[middle] <= value then
+        low = middle + 1
+      else
+        high = middle
+      end
+    end
+    counts[low] = counts[low] + bucket.count
+  end
+  return read(scheme, counts)
+end
+
 --- Whether a value is a distribution.
 function buckets.is_distribution(value)
   return getmetatable(value) == distribution

@@ -1,8 +1,9 @@
 --- What values are reduced to. Each kind of accumulator is a table of functions over a state of its own:
 --
---     new() -> state              add(state, values, n, time)        n >= 1 finite numbers
+--     new() -> state              add(state, values, n, time, k)     n >= 1 finite numbers, of the kstat k
 --     get(state) -> value         merge(state, other)                state then includes the values of other
 --
+-- One with `texts` takes texts, too. What has no value is nil.
 -- A reducer names its accumulator and how its value is read out of the state; reducers of one
 -- aggregation that use equal accumulators (p50 and p99) share one.
 -- Sums, extremes and moments are plain numbers: integers are summed exactly as long as they fit, which a
@@ -11,6 +12,8 @@
 --
 -- @module kstat.reducers
 local reducers = {}
+
+local SECONDS = { ns = 1e-9, us = 1e-6, ms = 1e-3 } -- of the units of times
 
 local accumulators = {}
 
@@ -24,9 +27,9 @@ local function plus(a, b)
 end
 
 accumulators.sum = {
-  new = function() return { 0 } end,
+  new = function() return {} end,
   add = function(state, values, n)
-    local sum = state[1]
+    local sum = state[1] or 0
     for i = 1, n do
       local v = values[i]
       local more = sum + v
@@ -38,7 +41,11 @@ accumulators.sum = {
     state[1] = sum
   end,
   get = function(state) return state[1] end,
-  merge = function(state, other) state[1] = plus(state[1], other[1]) end,
+  merge = function(state, other)
+    if other[1] ~= nil then
+      state[1] = plus(state[1] or 0, other[1])
+    end
+  end,
 }
 
 accumulators.mean = {
@@ -85,6 +92,78 @@ local function extreme(better)
 end
 accumulators.min = extreme(function(a, b) return a < b end)
 accumulators.max = extreme(function(a, b) return a > b end)
+
+-- How often each value was there.
+local function tally(get)
+  return {
+    texts = true,
+    new = function() return {} end,
+    add = function(state, values, n)
+      for i = 1, n do
+        state[values[i]] = (state[values[i]] or 0) + 1
+      end
+    end,
+    get = get,
+    merge = function(state, other)
+      for value, n in pairs(other) do
+        state[value] = (state[value] or 0) + n
+      end
+    end,
+  }
+end
+accumulators.distinct = tally(function(state)
+  local n = 0
+  for _ in pairs(state) do
+    n = n + 1
+  end
+  return n
+end)
+-- Of several that are as frequent the least, numbers before texts.
+accumulators.mode = tally(function(state)
+  local best, most = nil, 0
+  for value, n in pairs(state) do
+    if n > most or n == most and (type(value) == type(best) and value < best or
+      type(value) == "number" and type(best) ~= "number") then
+      best, most = value, n
+    end
+  end
+  return best
+end)
+
+-- The part of the values that are at most `limit`.
+function accumulators.share(limit)
+  return {
+    new = function() return { 0, 0 } end,
+    add = function(state, values, n)
+      for i = 1, n do
+        state[1] = state[1] + (values[i] <= limit and 1 or 0)
+      end
+      state[2] = state[2] + n
+    end,
+    get = function(state) return state[2] > 0 and state[1] / state[2] or nil end,
+    merge = function(state, other) state[1], state[2] = state[1] + other[1], state[2] + other[2] end,
+  }
+end
+
+-- The last value of the only kstat; nil if there are several.
+accumulators.only = {
+  texts = true,
+  new = function() return {} end,
+  add = function(state, values, _, _, k)
+    local name = tostring(k)
+    state.several = state.several or state.name ~= nil and state.name ~= name
+    state.name, state.value = name, values[1]
+  end,
+  get = function(state)
+    if not state.several then
+      return state.value
+    end
+  end,
+  merge = function(state, other)
+    state.several = state.several or other.several or state.name ~= nil and state.name ~= other.name
+    state.name, state.value = other.name, other.value
+  end,
+}
 
 -- Count, mean and sum of squared distances from the mean, which stays exact where squares of large
 -- counters would cancel out (Welford; merging: Chan, Golub, LeVeque).
@@ -185,8 +264,13 @@ accumulators.buckets = lazily("buckets")
 
 -- --- reducers ---------------------------------------------------------------------------------
 
-local function same(accumulator)
-  return function() return { accumulator = accumulator, key = accumulator } end
+-- Reducers of numbers, and how the same is read from a distribution.
+local function same(accumulator, of)
+  return function() return { accumulator = accumulator, key = accumulator, of = of } end
+end
+
+local function field(name)
+  return function(_, d) return d[name] end
 end
 
 local function share_of(title)
@@ -199,19 +283,23 @@ local function percentile(share)
   return {
     accumulator = "digest", key = "digest",
     get = function(state) return require("kstat.reducers.digest").quantile(state, share) end,
+    of = function(_, d) return (d:quantile(share)) end,
   }
 end
 
 -- least and most arguments, and the reducer that they make, or nil and what is wrong
 local KINDS = {
-  sum = { 0, 0, same("sum") },
-  count = { 0, 0, same("count") },
-  avg = { 0, 0, same("mean") },
-  min = { 0, 0, same("min") },
-  max = { 0, 0, same("max") },
+  sum = { 0, 0, same("sum", field("sum")) },
+  count = { 0, 0, same("count", field("count")) },
+  avg = { 0, 0, same("mean", field("mean")) },
+  mean = { 0, 0, same("mean", field("mean")) },
+  min = { 0, 0, same("min", field("min")) },
+  max = { 0, 0, same("max", field("max")) },
   first = { 0, 0, same("first") },
   last = { 0, 0, same("last") },
   stddev = { 0, 0, same("moments") },
+  distinct = { 0, 0, same("distinct") },
+  mode = { 0, 0, same("mode") },
   ewma = { 1, 1, function(seconds)
     if seconds <= 0 then
       return nil, "ewma() takes seconds above 0"
@@ -219,16 +307,56 @@ local KINDS = {
     return { accumulator = "ewma", key = "ewma " .. seconds, arguments = { seconds } }
   end },
   median = { 0, 0, function() return percentile(0.5) end },
+  p = { 1, 1, function(percent)
+    if percent < 0 or percent > 100 then
+      return nil, "p() takes a percentage from 0 to 100"
+    end
+    return percentile(percent / 100)
+  end },
+  share = { 1, 1, function(limit)
+    return {
+      accumulator = "share", key = "share " .. limit, arguments = { limit },
+      of = function(self, d) return (d:share(self.time and limit / (SECONDS[d.unit] or 1) or limit)) end,
+    }
+  end },
 }
 for name, least in pairs({ quantize = 0, lquantize = 2, llquantize = 4 }) do
   KINDS[name] = { least, name == "lquantize" and 3 or least, function(...)
-    local scheme, problem = require("kstat.reducers.buckets").scheme(name, ...)
+    local buckets = require("kstat.reducers.buckets")
+    local scheme, problem = buckets.scheme(name, ...)
     if not scheme then
       return nil, problem
     end
-    return { accumulator = "buckets", key = scheme.name, arguments = { scheme }, distribution = true }
+    return { accumulator = "buckets", key = scheme.name, arguments = { scheme }, distribution = true,
+      of = function(_, d) return buckets.of(scheme, d) end }
   end }
 end
+
+--- All names of reducers but those of percentiles, as keys.
+-- @treturn {[string]=table}
+function reducers.names()
+  return KINDS
+end
+
+--- Whether a name is one of a reducer, or like that of a percentile.
+-- @string name
+-- @treturn boolean
+function reducers.known(name)
+  return KINDS[name] ~= nil or name:find("^p%d") ~= nil
+end
+
+--- Whether a reducer takes numbers.
+-- @string name
+-- @treturn boolean
+function reducers.takes_numbers(name)
+  return KINDS[name] ~= nil and KINDS[name][2] > 0
+end
+
+--- What stands outside of reducers: the value of the only kstat.
+reducers.only = {
+  title = "value", name = "value", key = "only", make = function() return accumulators.only end,
+  of = function(_, d) return d end,
+}
 
 local function names()
   local list = {}
@@ -241,10 +369,10 @@ end
 
 --- Makes a reducer.
 -- @string name "sum", "p99.9", "lquantize" …
--- @tparam {number,...} arguments
+-- @tparam {number,...} arguments; with `time` the last one is seconds
 -- @treturn[1] table `title`, `name` (with its arguments), `key` (equal for reducers whose accumulators
--- are equal), `make()` (the accumulator), `get` (reads a state; nil: the accumulator's), `distribution`
--- (true: its values are distributions)
+-- are equal), `make()` (the accumulator), `get` (reads a state; nil: the accumulator's), `of(self, d)` (reads a
+-- distribution of the core), `distribution` (true: its values are distributions)
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function reducers.make(name, arguments)
@@ -264,6 +392,10 @@ function reducers.make(name, arguments)
   end
   found.title = name
   found.name = found.arguments and found.key or name
+  found.time = arguments.time
+  found.of = found.of or function()
+    error(("%s() is not known of a distribution"):format(name), 0)
+  end
   function found.make()
     local accumulator = accumulators[found.accumulator]
     if type(accumulator) == "function" then
