@@ -150,14 +150,23 @@ sample_tostring(lua_State *L)
 	return 1;
 }
 
+/* The sample, or the later one of the difference, at index 1. */
+static const struct ks_sample *
+check_moment(lua_State *L)
+{
+	if (ks_lua_testudata(L, 1, KS_LUA_DIFFERENCE) != NULL)
+		return ks_lua_checkdifference(L, 1)->now->s;
+	return ks_lua_checksample(L, 1)->s;
+}
+
 /*
- * taken(sample) -> seconds, nanoseconds of gethrtime();
- * time_of_day(sample) -> seconds, nanoseconds since 1970, and whole seconds as clocks show them
+ * taken(sample or difference) -> seconds, nanoseconds of gethrtime();
+ * time_of_day(sample or difference) -> seconds, nanoseconds since 1970, and whole seconds as clocks show them
  */
 static int
 sample_taken(lua_State *L)
 {
-	const struct ks_sample *s = ks_lua_checksample(L, 1)->s;
+	const struct ks_sample *s = check_moment(L);
 
 	ks_lua_pushseconds(L, s->taken);
 	ks_lua_pushi64(L, s->taken);
@@ -167,7 +176,7 @@ sample_taken(lua_State *L)
 static int
 sample_time_of_day(lua_State *L)
 {
-	const struct ks_sample *s = ks_lua_checksample(L, 1)->s;
+	const struct ks_sample *s = check_moment(L);
 
 	ks_lua_pushseconds(L, s->time_of_day);
 	ks_lua_pushi64(L, s->time_of_day);

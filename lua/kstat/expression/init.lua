@@ -1,8 +1,10 @@
---- The small language of report columns.
+--- The language of columns, of `kstat -a` and of `kstat.aggregate`.
 --
 --     rate(nread) / 1024        100 * busy        hits / (hits + misses)        'Hard Errors'
+--     sum(rate(errors)) / sum(rate(get + post))   rate(utime) / sum(rate(utime)) over all
 --
--- Numbers; `+ - * / %`, parentheses and a leading minus, with the usual precedence; names; functions.
+-- Numbers; `+ - * / %`, parentheses and a leading minus, `> >= < <= == !=`, `=~ /regular expression/`, `not`, `and` and
+-- `or`, with the usual precedence; names; texts in double quotes; functions. A comparison is 1 or 0.
 --
 -- A name is, in this order, a field of the row, a statistic of the row's kstat as it is now, a header
 -- field (module, instance, name, class, crtime, snaptime, elapsed: the seconds between the two
@@ -12,8 +14,11 @@
 --     rate(e)      per second: every statistic in e as its change per second
 --     delta(e)     the change between the samples; of a gauge its value now
 --     boot(e)      the value now: what was counted since the kstat was created
---     abs(e) floor(e) sqrt(e)  min(e, …)  max(e, …)
+--     abs(e) floor(e) sqrt(e)  min(a, b, …)  max(a, b, …)
 --     if(c, a, b)  a if c is not 0, else b; the other one is not looked at
+--     sum(e) avg(e) p99(e) …   a reducer (kstat.reducers), with its numbers behind e: of the kstats of a group. In a
+--                  column, and inside of another reducer, the group is the kstat itself
+--     sum(e) over all          of all kstats
 --     p99(e) p50(e) p99.9(e) median(e)  in a report: the percentile of e over the intervals so far, for each
 --                  row's kstat. What was counted since creation is not among them, nor an interval in which
 --                  e is missing; a service time is missing where nothing completed
@@ -21,12 +26,12 @@
 -- What is missing makes the whole expression nil, and so does a division by zero; a report prints `-`.
 --
 -- @module kstat.expression
+local core = require("kstat.core")
 local derived = require("kstat.expression.derived")
 
 local expression = {}
 
-local STACK = 20000 -- of LPeg, which stops at 400: parentheses in some 3,000 levels
-
+local unpack = table.unpack or unpack
 local HEADER = {
   module = true, instance = true, name = true, class = true, crtime = true, snaptime = true,
   elapsed = true,
@@ -73,12 +78,40 @@ local function value_of(row, name, mode)
   return k and of_kstat(k, name, mode)
 end
 
-local OPERATORS = {
+local function flag(condition) return condition and 1 or 0 end
+
+local function less(a, b)
+  a, b = tonumber(a), tonumber(b)
+  return a and b and flag(a < b)
+end
+
+-- Numbers are equal as numbers, texts as texts.
+local function same(a, b)
+  return a ~= nil and b ~= nil and flag(a == b or tonumber(a) ~= nil and tonumber(a) == tonumber(b)) or nil
+end
+
+local function opposite(v) return v and 1 - v end
+
+-- Of numbers.
+local ARITHMETIC = {
   ["+"] = function(a, b) return a + b end,
   ["-"] = function(a, b) return a - b end,
   ["*"] = function(a, b) return a * b end,
   ["/"] = function(a, b) return b ~= 0 and a / b or nil end,
   ["%"] = function(a, b) return b ~= 0 and a % b or nil end,
+}
+
+-- Of any values. `and` is 0 and `or` is 1 as soon as one side says so, though the other one is missing.
+local COMPARISONS = {
+  ["<"] = less, [">"] = function(a, b) return less(b, a) end,
+  ["<="] = function(a, b) return opposite(less(b, a)) end, [">="] = function(a, b) return opposite(less(a, b)) end,
+  ["=="] = same, ["!="] = function(a, b) return opposite(same(a, b)) end,
+  ["and"] = function(a, b)
+    return (a == 0 or b == 0) and 0 or a ~= nil and b ~= nil and 1 or nil
+  end,
+  ["or"] = function(a, b)
+    return (a ~= nil and a ~= 0 or b ~= nil and b ~= 0) and 1 or a ~= nil and b ~= nil and 0 or nil
+  end,
 }
 
 local function extreme(better)
@@ -91,7 +124,7 @@ local function extreme(better)
   end
 end
 
--- Functions of numbers, and how many they take at least and at most.
+-- Functions of numbers, and how many they take at least and at most. `min` and `max` of one are reducers.
 local FUNCTIONS = {
   abs = { math.abs, 1, 1 },
   floor = { math.floor, 1, 1 },
@@ -100,10 +133,21 @@ local FUNCTIONS = {
   max = { extreme(function(a, b) return a > b end), 1, 100 },
 }
 
+-- --- trees become functions ------------------------------------------------------------------------
+
+-- Every tree becomes a function(row, mode) that gives a value or nil. The context has the `names` that were found, the
+-- state of a report as `run`, and at the level of groups a `group`, see expression.make(). What cannot be compiled
+-- raises { message, at }.
+local build
+
+local function refuse(tree, format, ...)
+  error({ message = format:format(...), at = tree.at }, 0)
+end
+
 -- The line about a function that there is not.
 local function no_function(name)
   local all = { ["if"] = true, median = true }
-  for _, list in ipairs({ MODES, FUNCTIONS }) do
+  for _, list in ipairs({ MODES, FUNCTIONS, require("kstat.reducers").names() }) do
     for known in pairs(list) do
       all[known] = true
     end
@@ -111,57 +155,29 @@ local function no_function(name)
   return require("kstat.unknown").line("there is no function", name, all)
 end
 
--- Every node of the tree becomes a function(row, mode) that gives a value or nil.
-local function constant(v)
+local function constant(tree)
+  local v = tree.value
   return function() return v end
 end
 
-local names_of_this -- the names in the expression that is being compiled
-
-local function named(name)
-  names_of_this[#names_of_this + 1] = name
-  return function(row, mode) return value_of(row, name, mode) end
-end
-
-local function negated(e)
-  return function(row, mode)
-    local v = tonumber(e(row, mode))
-    return v and -v
+local function takes(tree, least, most, what)
+  local n = #tree.arguments
+  if n < least or n > most then
+    refuse(tree, "%s() takes %s%s, not %d", tree.name, what or ("%d expression"):format(least),
+      not what and least ~= 1 and "s" or "", n)
   end
 end
 
-local function binary(left, operator, right)
-  local apply = OPERATORS[operator]
-  return function(row, mode)
-    local a, b = tonumber(left(row, mode)), tonumber(right(row, mode))
-    return a and b and apply(a, b)
-  end
-end
-
--- a - b - c is (a - b) - c.
-local function chain(first, ...)
-  for i = 1, select("#", ...), 2 do
-    local operator, operand = select(i, ...)
-    first = binary(first, operator, operand)
-  end
-  return first
-end
-
-local function in_mode(mode, e)
-  return function(row) return e(row, mode) end
-end
-
-local function call(f, arguments)
-  local unpack = table.unpack or unpack
+local function call(f, functions)
   return function(row, mode)
     local values = {}
-    for i, e in ipairs(arguments) do
+    for i, e in ipairs(functions) do
       values[i] = tonumber(e(row, mode))
       if not values[i] then
         return nil
       end
     end
-    return f(unpack(values, 1, #arguments))
+    return f(unpack(values, 1, #functions))
   end
 end
 
@@ -177,129 +193,130 @@ local function choice(condition, yes, no)
   end
 end
 
--- A percentile over time. `run` belongs to the report, which counts `tick` up, says in `first` whether what the
--- tick shows was counted since creation, and empties `seen` when it starts.
-local function over_time(title, reducer, e, run)
-  local accumulator, mine = reducer.make(), {}
-  return function(row)
-    local k = row.kstat
-    if not k then
-      error(title .. "() follows the kstat of a row, and this row has none", 0)
-    end
-    local seen = run.seen[mine]
-    if not seen then
-      seen = {}
-      run.seen[mine] = seen
-    end
-    local key = tostring(k)
-    local state = seen[key]
-    if not state then
-      state = { data = accumulator.new() }
-      seen[key] = state
-    end
-    if state.tick ~= run.tick and not run.first then
-      state.tick = run.tick
-      local v = tonumber(e(row, "seen"))
-      if v and v == v and v ~= math.huge and v ~= -math.huge then
-        state[1] = v
-        accumulator.add(state.data, state, 1)
-      end
-    end
-    return reducer.get(state.data)
+local BUILD = { number = constant, text = constant, duration = constant }
+
+function BUILD.name(tree, context)
+  local name = tree.value
+  context.names[#context.names + 1] = name
+  return function(row, mode) return value_of(row, name, mode) end
+end
+
+function BUILD.unary(tree, context)
+  local e = build(tree[1], context)
+  if tree.operator == "not" then
+    return function(row, mode) return same(e(row, mode), 0) end
+  end
+  return function(row, mode)
+    local v = tonumber(e(row, mode))
+    return v and -v
   end
 end
 
-local grammar -- made when it is first needed
-
-local function make_grammar()
-  local lpeg = require("kstat.lpeg")
-  lpeg.setmaxstack(STACK)
-  local P, R, S, V, C, Cc, Cp, Ct, Cmt, Carg = lpeg.P, lpeg.R, lpeg.S, lpeg.V, lpeg.C, lpeg.Cc, lpeg.Cp, lpeg.Ct,
-    lpeg.Cmt, lpeg.Carg
-
-  -- Where parsing came furthest, and what was expected there, for the message.
-  local function expect(pattern, what)
-    return pattern + Cmt(Carg(1), function(_, at, state)
-      if at > state.at then
-        state.at, state.expected = at, what
-      end
-      return false
-    end)
+local function matching(e, tree)
+  local pattern, problem = core.pattern(tree.value)
+  if not pattern then
+    refuse(tree, "%s", problem)
   end
-
-  local space = S(" \t\n") ^ 0
-  local function token(text)
-    return P(text) * space
-  end
-  local digits = R("09") ^ 1
-  local number = (digits * (P(".") * R("09") ^ 0) ^ -1 + P(".") * digits) * (S("eE") * S("+-") ^ -1 * digits) ^ -1
-  local letter = R("az", "AZ") + "_"
-  local word = C(letter * (letter + R("09")) ^ 0) * space
-  local function_word = C(letter * (letter + R("09")) ^ 0 * (P(".") * digits) ^ -1) * space
-  local quoted = P("'") * C((1 - P("'")) ^ 1) * expect(P("'"), "a closing quote") * space
-
-  -- A function by name with its arguments, or a failure with the reason in the state.
-  local function make_call(_, _, at, name, arguments, state)
-    local n = #arguments
-    local percentile = name:find("^p%d") or name == "median"
-    if MODES[name] or percentile then
-      local reducer, problem
-      if n ~= 1 then
-        problem = name .. "() takes one expression"
-      elseif not percentile then
-        return true, in_mode(name, arguments[1])
-      elseif not state.run then
-        problem = name .. "() is for the columns of a report"
-      else
-        reducer, problem = require("kstat.reducers").make(name, {})
-      end
-      if reducer then
-        return true, over_time(name, reducer, arguments[1], state.run)
-      end
-      state.problem = problem
-    elseif name == "if" then
-      if n == 3 then
-        return true, choice(arguments[1], arguments[2], arguments[3])
-      end
-      state.problem = ("if() takes 3 expressions, not %d"):format(n)
-    elseif FUNCTIONS[name] then
-      local f, least, most = FUNCTIONS[name][1], FUNCTIONS[name][2], FUNCTIONS[name][3]
-      if n >= least and n <= most then
-        return true, call(f, arguments)
-      end
-      state.problem = ("%s() takes %d expression%s, not %d"):format(name, least,
-        least == 1 and "" or "s", n)
-    else
-      state.problem = no_function(name)
+  return function(row, mode)
+    local v = e(row, mode)
+    if type(v) == "number" then
+      v = core.tostring(v)
     end
-    state.problem_at = at
-    return false
+    return type(v) == "string" and flag(pattern:matches(v)) or nil
   end
+end
 
-  -- LPeg nests captures in 200 levels at most, but not those that are evaluated while it matches.
-  local function at_once(make)
-    return function(_, _, e) return true, make(e) end
+function BUILD.binary(tree, context)
+  local left = build(tree[1], context)
+  if tree.operator == "=~" then
+    return matching(left, tree[2])
   end
+  local right, compare, apply = build(tree[2], context), COMPARISONS[tree.operator], ARITHMETIC[tree.operator]
+  if compare then
+    return function(row, mode) return compare(left(row, mode), right(row, mode)) end
+  end
+  return function(row, mode)
+    local a, b = tonumber(left(row, mode)), tonumber(right(row, mode))
+    return a and b and apply(a, b)
+  end
+end
 
-  return P({
-    space * V("sum") * expect(P(-1), "an operator or the end"),
-    sum = V("product") * (C(S("+-")) * space * V("product")) ^ 0 / chain,
-    product = V("factor") * (C(S("*/%")) * space * V("factor")) ^ 0 / chain,
-    factor = Cmt(token("-") * V("factor"), at_once(negated))
-      + C(number) * space / tonumber / constant
-      + Cmt(Cp() * function_word * token("(") * Ct(V("sum") * (token(",") * V("sum")) ^ 0)
-        * expect(token(")"), "')'") * Carg(1), make_call)
-      + word * -P("(") / named
-      + quoted / named
-      + Cmt(token("(") * V("sum") * expect(token(")"), "')'"), at_once(function(e) return e end))
-      + expect(Cc(false) * P(false), "a number, a name or '('"),
-  })
+function BUILD.call(tree, context)
+  local name = tree.name
+  local mode, f = MODES[name], FUNCTIONS[name]
+  if not mode and not f and name ~= "if" then
+    refuse(tree, "%s", no_function(name))
+  elseif mode then
+    takes(tree, 1, 1, "one expression")
+    local e = build(tree.arguments[1], context)
+    return function(row) return e(row, name) end
+  elseif name == "if" then
+    takes(tree, 3, 3)
+  else
+    takes(tree, f[2], f[3])
+  end
+  local functions = {}
+  for i, argument in ipairs(tree.arguments) do
+    functions[i] = build(argument, context)
+  end
+  if name == "if" then
+    return choice(functions[1], functions[2], functions[3])
+  end
+  return call(f[1], functions)
+end
+
+BUILD["over all"] = function(tree, context)
+  local reduction = require("kstat.expression.reduction")
+  if not reduction.is_reducer(tree[1]) then
+    refuse(tree, "over all follows a reducer, such as sum(x) over all")
+  end
+  return reduction.make(tree[1], context, build, true)
+end
+
+function BUILD.all(tree)
+  refuse(tree, "'*' stands for all numbers, in a reducer of kstat -a or in rate(*)")
+end
+
+function build(tree, context)
+  local name, group = tree.name, context.group
+  if group or name and not MODES[name] and name ~= "if" and not (FUNCTIONS[name] and tree.arguments[2]) then
+    local reduction = require("kstat.expression.reduction")
+    local level = group and reduction.level(tree)
+    if level == 1 then
+      return reduction.bare(tree, context, build)
+    elseif reduction.is_reducer(tree) then
+      return reduction.make(tree, context, build, false)
+    elseif level == 2 and MODES[name] then
+      refuse(tree, "%s() stands inside of reducers, as in sum(%s(x))", name, name)
+    end
+  end
+  return BUILD[tree.tag](tree, context)
+end
+
+--- Makes a function of a tree of kstat.expression.grammar.
+-- @tparam table tree
+-- @tparam table context the `text` that it is of; `names`, which gets those of statistics; `run`: see compile(); or the
+-- `group`, if it has values of groups (kstat.expression.reduction): it gets the `sources` of values and the
+-- `accumulators` that its reducers read, and is `timed` if they need times, `all` if any is over all groups, `bare` if
+-- something stands outside of reducers
+-- @treturn[1] function(row, mode)
+-- @treturn[2] nil
+-- @treturn[2] string what is wrong, with the position
+function expression.make(tree, context)
+  local ok, made = pcall(build, tree, context)
+  if ok then
+    return made
+  elseif type(made) ~= "table" then
+    error(made, 0)
+  end
+  return nil, ("%s, at character %d of '%s'"):format(made.message, made.at, context.text)
 end
 
 --- Compiles an expression.
 -- @string text
--- @tparam[opt] table run the state of the report whose column it is, for percentiles over time: `tick` (a number
--- for each tick), `first` (whether it shows what was counted since creation), `seen` (a table)
+-- @tparam[opt] table run the state of the report whose column it is: `tick` (a number for each tick), `first` (whether
+-- it shows what was counted since creation) and `seen` (a table) for percentiles over time; `rows` for what is over
+-- all; `over_all` is set where an expression needs these
 -- @treturn function(row): row is a table of fields, with the kstat of a difference as `kstat`;
 -- gives a number, a string or nil
 -- @treturn {string,...} the names in the expression
@@ -311,21 +328,15 @@ function expression.compile(text, run)
     -- Most columns; LPeg need not be loaded.
     return function(row) return value_of(row, name, "boot") end, { name }
   end
-  names_of_this = {}
-  grammar = grammar or make_grammar()
-  local state = { at = 0, expected = "an expression", run = run }
-  local ok, compiled = pcall(grammar.match, grammar, text, 1, state)
-  if not ok then
-    return nil, ("'%s%s' is nested too deeply"):format(text:sub(1, 40), #text > 40 and "…" or "")
-  elseif not compiled then
-    if state.problem then
-      return nil, ("%s, at character %d of '%s'"):format(state.problem, state.problem_at, text)
-    end
-    return nil, ("%s expected at character %d of '%s'"):format(state.expected, math.max(1, state.at), text)
+  local context, compiled = { text = text, names = {}, run = run }, nil
+  local tree, problem = require("kstat.expression.grammar").expression(text)
+  if tree then
+    compiled, problem = expression.make(tree, context)
   end
-  return function(row)
-    return compiled(row, "boot")
-  end, names_of_this
+  if not compiled then
+    return nil, problem
+  end
+  return function(row) return compiled(row, "boot") end, context.names
 end
 
 --- Whether a name is a field of every kstat, or a figure that follows from the statistics of this one.

@@ -314,6 +314,7 @@ end
 function report:evaluate(d, now, prev, given, filters)
   local own = self.rows
   local rows = own and own_rows(self, d, now, prev, given) or default_rows(self, d, filters)
+  self.state.rows = self.state.over_all and filters and not own and default_rows(self, d) or rows
   local columns = self.columns
   local skip_idle, sort, top = given.skip_idle or self.skip_idle, given.sort or self.sort, given.top or self.top
   local shown, of = {}, sort and {} -- values, and the rows that they belong to

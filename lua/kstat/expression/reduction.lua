@@ -1,0 +1,229 @@
+--- Reducers in expressions: over the kstats of a group, over a kstat alone, and over the intervals of a report.
+--
+-- A group is read as a row with two keys of its own, `reduction.GROUP` and `reduction.ALL`: the states of the group's
+-- accumulators, and of those over all groups, at the indices that the accumulators have in the context; and the merged
+-- distributions, if the values were such, by source in `distributions`.
+--
+-- @module kstat.expression.reduction
+local reducers = require("kstat.reducers")
+
+local reduction = { GROUP = {}, ALL = {} }
+
+local GROUP, ALL = reduction.GROUP, reduction.ALL
+local LEVELS = { number = 0, text = 0, duration = 0, regex = 0, name = 1, all = 1 }
+
+-- Whether a tree is a call of a reducer: min and max of several values are functions.
+local function is_reducer(tree)
+  local arguments = tree.arguments
+  return tree.tag == "call" and reducers.known(tree.name) and not ((tree.name == "min" or tree.name == "max") and
+    arguments[2] and arguments[2].tag ~= "duration")
+end
+reduction.is_reducer = is_reducer
+
+--- What a tree has values of: 0: it is a constant, 1: of each kstat, 2: of a group.
+-- @tparam table tree
+-- @treturn int
+function reduction.level(tree)
+  local level = tree.level or LEVELS[tree.tag] or (is_reducer(tree) or tree.tag == "over all") and 2
+  if not level then
+    level = 0
+    for _, below in ipairs(tree.arguments or tree) do
+      level = math.max(level, reduction.level(below))
+    end
+  end
+  tree.level = level
+  return level
+end
+
+local function refuse(tree, format, ...)
+  error({ message = format:format(...), at = tree.at }, 0)
+end
+
+-- The reducer of a call; the arguments behind the first one are its numbers.
+local function reducer_of(tree)
+  local numbers = {}
+  for i = 2, #tree.arguments do
+    local argument = tree.arguments[i]
+    if argument.tag ~= "number" and argument.tag ~= "duration" then
+      refuse(tree, reducers.takes_numbers(tree.name) and "%s() takes numbers behind its expression" or
+        "%s() takes one expression", tree.name)
+    end
+    numbers[#numbers + 1], numbers.time = argument.value, argument.tag == "duration"
+  end
+  local reducer, problem = reducers.make(tree.name, numbers)
+  return reducer or refuse(tree, "%s", problem)
+end
+
+-- --- of a group -----------------------------------------------------------------------------------
+
+-- The source of values that a tree is: every number of a kstat, their rates, or an expression.
+local function source_of(tree, context, build)
+  local group = context.group
+  local known = tree.tag == "all" and "*" or tree.from and context.text:sub(tree.from, tree.to - 1):gsub("%s+$", "")
+  local text = known or context.text
+  for _, source in ipairs(known and group.sources or {}) do
+    if source.text == text then
+      return source
+    end
+  end
+  local source = { text = text, index = #group.sources + 1, accumulators = {} }
+  group.sources[source.index] = source
+  if tree.tag == "call" and tree.name == "rate" and tree.arguments[1].tag == "all" then
+    source.rate = true
+  elseif tree.tag ~= "all" then
+    source.expression = build(tree, { text = context.text, names = context.names })
+  end
+  return source
+end
+
+-- The place of a reducer's accumulator; equal ones of the same source are one.
+local function place_of(source, reducer, group, all)
+  for _, accumulator in ipairs(source.accumulators) do
+    if accumulator.key == reducer.key and accumulator.all == all then
+      return accumulator
+    end
+  end
+  local made = reducer.make()
+  local accumulator = { key = reducer.key, all = all, index = #group.accumulators + 1, add = made.add, get = made.get,
+    new = made.new, merge = made.merge, texts = made.texts }
+  group.accumulators[accumulator.index] = accumulator
+  group.timed, group.all, source.texts = group.timed or made.timed, group.all or all, source.texts or made.texts
+  source.accumulators[#source.accumulators + 1] = accumulator
+  return accumulator
+end
+
+local function of_group(reducer, tree, context, build, all)
+  local source = source_of(tree, context, build)
+  local accumulator = place_of(source, reducer, context.group, all)
+  local get, at, from, which = reducer.get or accumulator.get, all and ALL or GROUP, accumulator.index, source.index
+  return function(row)
+    local group = row[at]
+    local distribution = group.distributions and group.distributions[which]
+    if distribution then
+      return reducer:of(distribution)
+    end
+    return get(group[from])
+  end
+end
+
+--- What stands outside of reducers is of the one kstat that has the keys: nil where there are several.
+-- @tparam table tree
+-- @tparam table context
+-- @func build
+-- @treturn function(row)
+function reduction.bare(tree, context, build)
+  context.group.bare = true
+  return of_group(reducers.only, tree, context, build)
+end
+
+-- --- of one kstat ------------------------------------------------------------------------------------
+
+-- A percentile over time. `run` belongs to the report, which counts `tick` up, says in `first` whether what the
+-- tick shows was counted since creation, and empties `seen` when it starts.
+local function over_time(title, reducer, e, run)
+  local accumulator, mine = reducer.make(), {}
+  return function(row)
+    local k = row.kstat
+    if not k then
+      error(title .. "() follows the kstat of a row, and this row has none", 0)
+    end
+    local v = e(row, "seen")
+    if type(v) == "userdata" then
+      return reducer:of(v)
+    end
+    local seen = run.seen[mine]
+    if not seen then
+      seen = {}
+      run.seen[mine] = seen
+    end
+    local key = tostring(k)
+    local state = seen[key]
+    if not state then
+      state = { data = accumulator.new() }
+      seen[key] = state
+    end
+    if state.tick ~= run.tick and not run.first then
+      state.tick = run.tick
+      v = tonumber(v)
+      if v and v == v and v ~= math.huge and v ~= -math.huge then
+        state[1] = v
+        accumulator.add(state.data, state, 1)
+      end
+    end
+    return reducer.get(state.data)
+  end
+end
+
+-- Of one value: that of a kstat alone.
+local function alone(reducer, e)
+  local accumulator, one = reducer.make(), {}
+  local get = reducer.get or accumulator.get
+  return function(row, mode)
+    local v = e(row, mode)
+    if type(v) == "userdata" then
+      return reducer:of(v)
+    elseif not accumulator.texts then
+      v = tonumber(v)
+    end
+    if v == nil then
+      return nil
+    end
+    one[1] = v
+    local state = accumulator.new()
+    accumulator.add(state, one, 1, 0)
+    return get(state)
+  end
+end
+
+-- Of all rows of a report, once in each tick.
+local function of_rows(reducer, e, run)
+  local accumulator, one, tick, result = reducer.make(), {}, nil, nil
+  local get = reducer.get or accumulator.get
+  run.over_all = true
+  return function()
+    if tick ~= run.tick then
+      tick = run.tick
+      local state, merged = accumulator.new(), nil
+      for _, row in ipairs(run.rows) do
+        local v = e(row, "boot")
+        if type(v) == "userdata" then
+          merged = merged and merged + v or v
+        elseif type(v) == "number" and v == v then
+          one[1] = v
+          accumulator.add(state, one, 1, 0)
+        end
+      end
+      if merged then
+        result = reducer:of(merged)
+      else
+        result = get(state)
+      end
+    end
+    return result
+  end
+end
+
+--- Makes a function of a call of a reducer.
+-- @tparam table tree
+-- @tparam table context see kstat.expression
+-- @func build makes a function of a tree in a context
+-- @tparam boolean all it is of all kstats
+-- @treturn function(row, mode)
+function reduction.make(tree, context, build, all)
+  local reducer, argument = reducer_of(tree), tree.arguments[1]
+  local inside = { text = context.text, names = context.names }
+  if context.group then
+    return of_group(reducer, argument, context, build, all)
+  elseif reducer.distribution then
+    refuse(tree, "%s() is for kstat -a and kstat.aggregate", tree.name)
+  elseif all and not context.run then
+    refuse(tree, "over all is for kstat -a and the columns of reports, outside of other reducers")
+  elseif all then
+    return of_rows(reducer, build(argument, inside), context.run)
+  elseif context.run and reducer.key == "digest" then
+    return over_time(tree.name, reducer, build(argument, inside), context.run)
+  end
+  return alone(reducer, build(argument, inside))
+end
+
+return reduction
