@@ -140,6 +140,10 @@ local function compile_aggregations(options)
   for i, text in ipairs(options.a or {}) do
     local aggregation, message = require("kstat").aggregate(text)
     list[i] = aggregation or wrong("-a: %s", message)
+    for _, source in ipairs(aggregation.sources) do -- every number is that of now unless --rate says otherwise
+      source.now, source.rate = true, source.rate or options.rate and not source.expression
+    end
+    aggregation.differs = aggregation.differs or options.rate
   end
   return list
 end
@@ -231,11 +235,10 @@ end
 
 local AGGREGATED = { json_class = "json" } -- other formats have their own names
 
-local function aggregate(aggregations, selectors, options, format, now, prev)
+local function aggregate(aggregations, selectors, format, now, prev)
   local count = 0
   for _, aggregation in ipairs(aggregations) do
-    aggregation.rate = aggregation.rate or options.rate or false
-    local ok, added = aggregation:add((aggregation.of or aggregation.rate) and core.difference(now, prev) or now,
+    local ok, added = aggregation:add(aggregation.differs and core.difference(now, prev) or now,
       table.unpack(selectors))
     if not ok then
       wrong("-a: %s", added)
@@ -254,7 +257,7 @@ local function report(ks, selectors, options, format, aggregations, now, prev)
     print_time(options.T, ks)
   end
   if options.a then
-    return aggregate(aggregations, selectors, options, format, now, prev)
+    return aggregate(aggregations, selectors, format, now, prev)
   elseif options.rate then
     return tool.written(core.render(core.difference(now, prev), selectors, format, io.stdout))
   elseif EXPOSITIONS[format] then

@@ -1,36 +1,25 @@
---- What an aggregation is made of: its keys, its reducers and their expression, out of what was given.
+--- What an aggregation is made of: its keys, what it computes of each group, and what is read for that.
 --
 -- @module kstat.aggregate.definition
-local grammar = require("kstat.aggregate.grammar")
+local core = require("kstat.core")
+local expression = require("kstat.expression")
+local grammar = require("kstat.expression.grammar")
+local reducers = require("kstat.reducers")
+local reduction = require("kstat.expression.reduction")
 local unknown = require("kstat.unknown")
 
 local definition = {}
 
 local HEADER = { module = true, instance = true, name = true, class = true, publisher = true }
-local KNOWN = { reduce = true, by = true, of = true, top = true, over_time = true, rate = true }
+local KNOWN = { reduce = true, by = true, of = true, where = true, top = true, bottom = true, over_time = true,
+  rate = true }
+local DAY = 86400
 
--- A key column: `header`: a field of the kstat; else `value`: a function(k, statistic, value).
-local function make_column(self, given, level)
-  local title, value = given, nil
-  if type(given) == "table" then
-    title, value = given[1], given[2]
-  elseif type(given) == "function" then
-    title, value = "key", given
-  end
-  if type(title) ~= "string" or value ~= nil and type(value) ~= "function" then
-    error("aggregate: a key is a name, a function, or { name, function }", level + 1)
-  elseif value then
-    return { title = title, value = value }
-  elseif HEADER[title] then
-    return { title = title, header = title }
-  elseif title == "statistic" then
-    return { title = title, value = function(_, statistic) return statistic end }
-  end
-  local group = title:match("^%$([%w_]+)$")
-  if not group then
-    error(("aggregate: there is no key '%s'"):format(title), level + 1)
-  end
-  local column = { title = tonumber(group) and title or group, group = tonumber(group) or group }
+-- --- keys -----------------------------------------------------------------------------------------
+
+-- A group of the selectors' regular expressions.
+local function make_group_column(self, group)
+  local column = { title = tonumber(group) and "$" .. group or group, group = tonumber(group) or group }
   function column.value(k, statistic)
     for _, source in ipairs(self.groups[column.group]) do
       local text = source.selector:capture(k, statistic, source.number)
@@ -43,63 +32,122 @@ local function make_column(self, given, level)
   return column
 end
 
-local function make_reducers(self, given, level)
-  if type(given) ~= "table" or given.make then
-    given = { given }
+-- The beginning of the period that the time is in, as text that sorts; periods begin with the day.
+local function make_time_column(self, tree)
+  local seconds = tree.value
+  if seconds < 1 or seconds % 1 ~= 0 or DAY % seconds ~= 0 then
+    return nil, ("time() takes whole seconds that a day is a multiple of, at character %d"):format(tree.at)
   end
-  local index = {} -- of accumulators by key
-  for i, reducer in ipairs(given) do
-    if type(reducer) == "string" then
-      local parsed, problem = grammar.parse(reducer)
-      if not parsed or parsed.by or parsed.of or parsed.top or #parsed.reduce ~= 1 then
-        problem = problem or ("one reducer expected, got '%s'"):format(reducer)
+  local format = seconds == DAY and "%Y-%m-%d" or seconds % 60 == 0 and "%Y-%m-%d %H:%M" or "%Y-%m-%d %H:%M:%S"
+  self.by_time = true
+  return { title = "time", of_kstat = function()
+    local t = os.date("*t", self.clock)
+    return os.date(format, self.clock - (t.hour * 3600 + t.min * 60 + t.sec) % seconds)
+  end }
+end
+
+-- A key that a text names.
+local function make_column(self, tree)
+  local name = tree.value
+  if tree.tag == "$" then
+    return make_group_column(self, name)
+  elseif tree.tag == "time" then
+    return make_time_column(self, tree)
+  elseif HEADER[name] then
+    return { title = name, header = name }
+  elseif name == "statistic" then
+    return { title = name, value = function(_, statistic) return statistic end }
+  end
+  self.names[#self.names + 1] = name
+  return { title = name, of_kstat = function(k)
+    return core.kstat_methods.get(self.differing and k:now() or k, name)
+  end }
+end
+
+-- The keys that a table has.
+local function make_own_columns(self, by, level)
+  for i, given in ipairs(type(by) == "table" and by or { by }) do
+    local title, value = given, nil
+    if type(given) == "table" then
+      title, value = given[1], given[2]
+    elseif type(given) == "function" then
+      title, value = "key", given
+    end
+    if type(title) ~= "string" or value ~= nil and type(value) ~= "function" then
+      error("aggregate: a key is a name, a function, or { name, function }", level + 1)
+    elseif value then
+      self.columns[i] = { title = title, value = value }
+    else
+      local tree, problem = grammar.key(title)
+      if tree then
+        self.columns[i], problem = make_column(self, tree)
+      end
+      if problem then
         error("aggregate: " .. problem, level + 1)
       end
-      reducer = parsed.reduce[1]
-    elseif type(reducer) ~= "table" or not reducer.make then
-      error("aggregate: a reducer expected, got " .. type(reducer), level + 1)
     end
-    if not index[reducer.key] then
-      self.accumulators[#self.accumulators + 1] = reducer.make()
-      index[reducer.key] = #self.accumulators
+  end
+end
+
+-- --- values -----------------------------------------------------------------------------------------
+
+-- Whether an item is a reducer in the short form, with nothing but its numbers: its expression follows `of`.
+local function is_short(tree)
+  local short = tree.tag == "reducer" or reduction.is_reducer(tree)
+  for _, argument in ipairs(tree.arguments or {}) do
+    short = short and argument.tag == "number"
+  end
+  return short
+end
+
+-- What is shown of each group: `title`, `name` and `get`, a function(row).
+local function make_value(self, tree, of, text)
+  local short, name = is_short(tree), text:sub(tree.from or 1, (tree.to or 1) - 1):gsub("%s+$", "")
+  if short then
+    local arguments = { of or { tag = "all" } }
+    for i, number in ipairs(tree.arguments or {}) do
+      arguments[i + 1] = number
     end
-    local accumulator = index[reducer.key]
-    self.timed = self.timed or self.accumulators[accumulator].timed
-    self.reducers[i] = {
-      title = reducer.title, name = reducer.name,
-      distribution = reducer.distribution, accumulator = accumulator,
-      get = reducer.get or self.accumulators[accumulator].get,
-    }
+    tree = { tag = "call", at = tree.at, name = tree.name or tree.value, arguments = arguments }
+    local numbers = {}
+    for i = 2, #arguments do
+      numbers[i - 1] = arguments[i].value
+    end
+    local reducer, problem = reducers.make(tree.name, numbers)
+    if not reducer then
+      return nil, ("%s, at character %d of '%s'"):format(problem, tree.at, text)
+    end
+    name = reducer.name
   end
-  if #self.reducers == 0 then
-    error("aggregate: reducers are missing", level + 1)
-  end
+  local get, problem = expression.make(tree, { text = text, names = self.names, group = self })
+  return get and { title = short and tree.name or name, name = name, get = get,
+    distribution = tree.tag == "call" and tree.name:find("quantize$") ~= nil }, problem
 end
 
 -- Gives reducers of one kind their arguments as part of their title: "ewma 10", "ewma 60".
 local function make_titles_unique(list)
   local times = {}
-  for _, reducer in ipairs(list) do
-    times[reducer.title] = (times[reducer.title] or 0) + 1
+  for _, value in ipairs(list) do
+    times[value.title] = (times[value.title] or 0) + 1
   end
-  for _, reducer in ipairs(list) do
-    if times[reducer.title] > 1 then
-      reducer.title = reducer.name
+  for _, value in ipairs(list) do
+    if times[value.title] > 1 then
+      value.title = value.name
     end
   end
 end
 
--- The first reducer or named key that is there twice; two functions may be two keys.
-local function recurring(self, keys)
+-- The first value or named key that is there twice; two functions may be two keys.
+local function recurring(self, by)
   local seen = {}
-  for _, reducer in ipairs(self.reducers) do
-    if seen[reducer.name] then
-      return reducer.name
+  for _, value in ipairs(self.values) do
+    if seen[value.name] then
+      return value.name
     end
-    seen[reducer.name] = true
+    seen[value.name] = true
   end
   seen = {}
-  for _, key in ipairs(keys) do
+  for _, key in ipairs(by) do
     if type(key) == "string" and seen[key] then
       return key
     end
@@ -108,82 +156,156 @@ local function recurring(self, keys)
   return nil
 end
 
--- What `of` says: an expression, or rates of everything.
-local function make_expression(self, of)
-  self.of = of or self.rate and "rate(*)" or nil
-  if of == nil then
-    return true
-  elseif of:match("^%s*rate%s*%(%s*%*%s*%)%s*$") then
-    self.rate = true
-    return true
-  end
-  local compiled, names = require("kstat.expression").compile(of)
-  if not compiled then
-    return nil, names
-  end
-  self.expression, self.expression_text, self.names = compiled, (of:gsub("%s+$", "")), names
-  return true
-end
+-- --- the whole ------------------------------------------------------------------------------------
 
---- What an aggregation is made of.
--- @tparam table given see `kstat.aggregate`
--- @int level whose mistakes are blamed
--- @treturn[1] table `columns` (of the key: `title`, and `header` or `value`), `reducers`, the `accumulators` that
--- they read, `titles` (of all columns), `groups`, `timed`, `expression` and `expression_text`, `of`, `rate`, `top`,
--- `over_time`, `path` (the columns in the order of the tree of keys), `early` of which are fields of the header, and
--- `late` (the others)
--- @fails what is wrong; "EINVAL"
--- @raise on a wrong table
-function definition.compile(given, level)
-  level = level + 1
-  for field in pairs(given) do
-    if not KNOWN[field] then
-      error(unknown.line("aggregate: unknown field", tostring(field), KNOWN), level)
+-- The text form of a table but for its keys.
+local function text_of(given, level)
+  local reduce = type(given.reduce) == "table" and given.reduce or { given.reduce }
+  for _, text in ipairs(reduce) do
+    if type(text) ~= "string" then
+      error("aggregate: a reducer expected, got " .. type(text), level + 1)
+    end
+    local found, problem = grammar.question(text)
+    if found and not (#(found.items or {}) == 1 and next(found) == "items" and not next(found, "items")) then
+      problem = ("one reducer expected, got '%s'"):format(text)
+    elseif found then
+      local _
+      _, problem = make_value({ names = {}, sources = {}, accumulators = {} }, found.items[1], nil, text)
+    end
+    if problem then
+      error("aggregate: " .. problem, level + 1)
     end
   end
-  if given.top ~= nil and not (type(given.top) == "number" and given.top >= 1 and given.top % 1 == 0) then
-    error("aggregate: top is a whole number above 0", level)
-  elseif given.of ~= nil and type(given.of) ~= "string" then
-    error("aggregate: of is an expression (string), got " .. type(given.of), level)
+  if #reduce == 0 then
+    error("aggregate: reducers are missing", level + 1)
   end
-  local self = {
-    columns = {}, reducers = {}, accumulators = {}, titles = {}, groups = {},
-    over_time = given.over_time or false, top = given.top, rate = given.rate or false,
-  }
-  local ok, problem = make_expression(self, given.of)
-  if not ok then
-    return nil, problem, "EINVAL"
+  local text = table.concat(reduce, ", ")
+  for _, clause in ipairs({ "of", "where" }) do
+    local part = given[clause] or clause == "of" and given.rate and "rate(*)" or nil
+    if part ~= nil and type(part) ~= "string" then
+      error(("aggregate: %s is an expression (string), got %s"):format(clause, type(part)), level + 1)
+    elseif part then
+      local tree, problem = grammar.expression(part)
+      if not tree then
+        return nil, problem
+      end
+      text = ("%s %s %s"):format(text, clause, part)
+    end
   end
-  make_reducers(self, given.reduce, level)
-  make_titles_unique(self.reducers)
-  local by = given.by == nil and {} or given.by
-  by = type(by) == "table" and by or { by }
-  for i, key in ipairs(by) do
-    self.columns[i] = make_column(self, key, level)
-    self.titles[i] = self.columns[i].title
-  end
-  for _, reducer in ipairs(self.reducers) do
-    self.titles[#self.titles + 1] = reducer.title
-  end
-  local twice = recurring(self, by)
-  if twice then
-    return nil, ("'%s' is there twice"):format(twice), "EINVAL"
-  end
-  -- Columns of the header decide once for all statistics of a kstat, so they come first in the tree of
-  -- keys, whatever their order on paper. `late` are the others.
+  return text
+end
+
+-- Sorts the keys: those of the header and of the kstat decide once for all statistics of a kstat, so they come first in
+-- the tree of keys, whatever their order on paper. `late` are the others.
+local function make_path(self)
   self.path, self.late = {}, {}
   for i, column in ipairs(self.columns) do
-    if column.header then
+    if not column.value then
       self.path[#self.path + 1] = i
     end
   end
   self.early = #self.path
   for i, column in ipairs(self.columns) do
-    if not column.header then
+    if column.value then
       self.path[#self.path + 1] = i
       self.late[#self.late + 1] = column
     end
   end
+end
+
+local function check_table(given, level)
+  for field in pairs(given) do
+    if not KNOWN[field] then
+      error(unknown.line("aggregate: unknown field", tostring(field), KNOWN), level + 1)
+    end
+  end
+  for _, field in ipairs({ "top", "bottom" }) do
+    local n = given[field]
+    if n ~= nil and not (type(n) == "number" and n >= 1 and n % 1 == 0) then
+      error(("aggregate: %s is a whole number above 0"):format(field), level + 1)
+    end
+  end
+end
+
+-- Adds what the text asks for: values, keys and the filter. Returns true | nil, what is wrong
+local function make_question(self, question, text)
+  local of = question.of and question.of[1]
+  self.of = of and text:sub(of.from, of.to - 1):gsub("%s+$", "") or nil
+  for i, tree in ipairs(question.items or { { tag = "reducer", at = 1, value = "sum" } }) do
+    local value, problem = make_value(self, tree, of, text)
+    if not value then
+      return nil, problem
+    end
+    self.values[i] = value
+  end
+  local by = question.by or self.bare and { { value = "module" }, { value = "instance" }, { value = "name" } } or {}
+  for i, tree in ipairs(#self.columns == 0 and by or {}) do
+    local column, problem = make_column(self, tree)
+    if not column then
+      return nil, ("%s of '%s'"):format(problem, text)
+    end
+    self.columns[i] = column
+  end
+  if question.where then
+    local problem
+    self.where, problem = expression.make(question.where[1], { text = text, names = self.names })
+    return self.where, problem
+  end
+  return true
+end
+
+--- What an aggregation is made of.
+-- @tparam table|string given see `kstat.aggregate`
+-- @int level whose mistakes are blamed
+-- @treturn[1] table `columns` (of the key: `title`, and `header`, `of_kstat` or `value`), `values` (`title`, `name`,
+-- `get`), the `sources` and `accumulators` that they read (kstat.expression), `where`, `titles` (of all columns),
+-- `groups`, `timed`, `of`, `names` (of statistics), `top`, `bottom`, `over_time`, `path` (the columns in the order of
+-- the tree of keys), `early` of which belong to a kstat, and `late` (the others), `differs`: it takes differences
+-- @fails what is wrong; "EINVAL"
+-- @raise on a wrong table
+function definition.compile(given, level)
+  level = level + 1
+  local self = { columns = {}, values = {}, titles = {}, groups = {}, names = {}, sources = {}, accumulators = {} }
+  local text, problem, by = given, nil, {}
+  if type(given) == "table" then
+    check_table(given, level)
+    text, problem = text_of(given, level)
+    by = given.by == nil and {} or type(given.by) == "table" and given.by or { given.by }
+    make_own_columns(self, by, level)
+  end
+  local question = nil
+  if text then
+    question, problem = grammar.question(text)
+  end
+  if not question then
+    return nil, problem, "EINVAL"
+  end
+  local ok
+  ok, problem = make_question(self, question, text)
+  if not ok then
+    return nil, problem, "EINVAL"
+  end
+  make_titles_unique(self.values)
+  for _, tree in ipairs(question.by or {}) do
+    by[#by + 1] = tree.tag .. " " .. tree.value
+  end
+  local twice = recurring(self, by)
+  if twice then
+    return nil, ("'%s' is there twice"):format((twice:gsub("^name ", ""))), "EINVAL"
+  end
+  for _, list in ipairs({ self.columns, self.values }) do
+    for _, column in ipairs(list) do
+      self.titles[#self.titles + 1] = column.title
+    end
+  end
+  self.top, self.bottom = question.top and question.top[1] or given.top, question.bottom and question.bottom[1] or
+    given.bottom
+  self.over_time = question.over_time ~= nil or self.by_time or type(given) == "table" and given.over_time or false
+  self.differs = self.where ~= nil
+  for _, source in ipairs(self.sources) do
+    self.differs = self.differs or source.rate or source.expression ~= nil
+  end
+  make_path(self)
   return self
 end
 

@@ -11,32 +11,40 @@
 --
 -- The text form is
 --
---     [top N] reducer {, reducer} [by (key {, key})] [of expression] [over time]
+--     [top N | bottom N] value {, value} [by (key {, key})] [of expression] [where expression] [over time]
 --
 --     sum by (module)                      avg, max by (module, class) of rate(nread)
---     p50, p99 by (name) of asvc_t         quantize by (module)
---     top 5 by (name)                      ewma(60) of rate(writes) over time
+--     sum(rate(errors)) / sum(rate(get + post)) by (name)
+--     top 5 by (name)                      p99 by (state) of latency where name =~ /^web/
 --
--- Reducers, in the unit of the values unless said otherwise:
+-- A value is an expression (kstat.expression) with reducers in it, or a reducer alone, which reduces what follows `of`,
+-- or else every number: `sum, max by (name) of x` is `sum(x), max(x) by (name)`. What stands outside of reducers is of
+-- the one kstat that has the keys (without keys: module, instance, name), and nil if several have. Reducers, in the
+-- unit of the values unless said otherwise:
 --
 --     sum count min max avg   count is how many values
 --     stddev                  of all values, around their mean (DTrace's: divided by the count)
 --     first last              by the snaptime of their kstats
---     ewma(seconds)           a mean in which a value's weight falls to 1/e in so many seconds
---     p50 p99 p99.9 … median  exact up to 64 values, then from a t-digest
+--     ewma(x, seconds)        a mean in which a value's weight falls to 1/e in so many seconds
+--     p50 p99 p99.9 … median, p(x, 99.95)     exact up to 64 values, then from a t-digest
+--     share(x, limit)         which part of the values is at most the limit
+--     distinct mode           how many different values there are, and the most frequent one; of texts, too
 --     quantize                a distribution by powers of two
---     lquantize(low, high[, step])        by equal steps (1)
---     llquantize(factor, low, high, n)    by powers of a factor from low to high, n steps in each
---     top N                   what follows (nothing: sum), largest first, N of them
+--     lquantize(x, low, high[, step])      by equal steps (1)
+--     llquantize(x, factor, low, high, n)  by powers of a factor from low to high, n steps in each
+--     top N, bottom N         what follows (nothing: sum), largest or smallest first, N of them
+--     over all                behind a reducer: of all keys
 --
--- Keys: module, instance, name, class, statistic, publisher ("" for the machine), and `$1` or `$name`, a capture
+-- Keys: module, instance, name, class, statistic, publisher ("" for the machine), a statistic (its value as it is now),
+-- time(60) (the period of so many seconds, as text), and `$1` or `$name`, a capture
 -- group of the selectors' regular expressions (numbered through module, instance, name, statistic and class). What a
--- group does not match is left out. Without keys everything falls into one. Where the machine's kstats have a key, what
+-- group does not match, or has no such statistic, is left out. Without keys everything falls into one. Where the
+-- machine's kstats have a key, what
 -- is published under the same key is left out: nobody would know whose figure the result is.
 --
--- `of` takes an expression (kstat.expression), which gives one value for each kstat, and is
--- nil where something is missing; statistic is then the expression's text. `of rate(*)` stands for every
--- number, counters as their change per second. An expression of a sample or a chain is
+-- An expression gives one value for each kstat, and is
+-- nil where something is missing; statistic is then the expression's text. `*` stands for every number, and `rate(*)`
+-- for every counter as its change per second. An expression of a sample or a chain is
 -- about the time since the kstats were created; that of a difference about what lies between its samples.
 --
 -- `over time` does nothing here (it is the field `over_time`): with it kstat(1) does not start again at each
@@ -45,9 +53,9 @@
 -- @module kstat.aggregate
 local core = require("kstat.core")
 local definitions = require("kstat.aggregate.definition")
-local grammar = require("kstat.aggregate.grammar")
 local order = require("kstat.aggregate.order")
 local output = require("kstat.aggregate.output")
+local reduction = require("kstat.expression.reduction")
 local selector = require("kstat.selector")
 local unknown = require("kstat.unknown")
 
@@ -62,27 +70,22 @@ local KEY_TYPES = { string = true, number = true, boolean = true }
 --- Makes an aggregation: `kstat.aggregate(definition)`.
 -- @tparam table|string definition the text form, or a table
 --
---   * `reduce` (string|{string,...}, needed): "sum", or an array of reducers as in the text form
+--   * `reduce` (string|{string,...}, needed): "sum", or an array of values as in the text form
 --   * `by` (string|function|{string|function|table,...}): "module", or an array of keys; a key may be a function(k,
 --     statistic, value) or `{ title, function }`, which gives a string or a number, or nil for what is to be left out
---   * `of` (string): an expression; `rate` (boolean): true stands for "rate(*)"
---   * `top` (integer), `over_time` (boolean)
+--   * `of` (string): an expression; `rate` (boolean): true stands for "rate(*)"; `where` (string): a filter
+--   * `top` (integer), `bottom` (integer), `over_time` (boolean)
 --
 -- Reducers of one kind have their arguments as part of their title ("ewma 10", "ewma 60"); the same reducer or the
 -- same named key twice is refused.
--- @treturn aggregation with `over_time` (boolean), and `of` (?string): its expression; then it takes differences
+-- @treturn aggregation with `over_time` (boolean), and `of` (?string): its expression; it `differs` (boolean) if it
+-- takes differences
 -- @fails "EINVAL": the message says what is wrong in a text, with the position
 -- @raise on a wrong table
 -- @function kstat.aggregate
 function aggregate.new(definition, level)
   level = (level or 1) + 1
-  if type(definition) == "string" then
-    local problem
-    definition, problem = grammar.parse(definition)
-    if not definition then
-      return nil, problem, "EINVAL"
-    end
-  elseif type(definition) ~= "table" then
+  if type(definition) ~= "string" and type(definition) ~= "table" then
     error("bad argument #1 to 'aggregate' (string or table expected, got " .. type(definition) .. ")", level)
   end
   local self, problem, errname = definitions.compile(definition, level)
@@ -111,18 +114,23 @@ local function descend(node, value)
   return below
 end
 
+-- The states of all accumulators, before anything was added.
+local function reset(self, group)
+  for i, accumulator in ipairs(self.accumulators) do
+    group[i] = accumulator.new()
+  end
+  group.distributions = nil
+  return group
+end
+
 -- A new group at the end of a path of values in the order of self.path.
 local function new_group(self, values)
   local key = setmetatable({ n = #self.columns }, key_meta)
   for i, column in ipairs(self.path) do
     key[column] = values[i]
   end
-  local group = { key = key }
-  for i, accumulator in ipairs(self.accumulators) do
-    group[i] = accumulator.new()
-  end
   self.n = self.n + 1
-  return group
+  return reset(self, { key = key })
 end
 
 -- The group of these values; `make` false: nil if there is none.
@@ -144,10 +152,26 @@ local function group_of(self, values, make)
   return node[key]
 end
 
-local function update(self, group, values, n, time)
-  local accumulators = self.accumulators
+-- Merges distributions of one source, of a kstat or of another group.
+local function merge_distribution(group, index, distribution)
+  local all = group.distributions or {}
+  group.distributions = all
+  all[index] = all[index] and all[index] + distribution or distribution
+end
+
+-- Adds values of a source to a group, and to that of all.
+local function update(self, group, source, values, n, time, k)
+  local kind = type(values[1])
+  if kind == "userdata" then
+    merge_distribution(group, source.index, values[1])
+    return self.all and merge_distribution(self.everything, source.index, values[1])
+  end
+  local accumulators = source.accumulators
   for i = 1, #accumulators do
-    accumulators[i].add(group[i], values, n, time)
+    local accumulator = accumulators[i]
+    if kind == "number" or accumulator.texts then
+      accumulator.add((accumulator.all and self.everything or group)[accumulator.index], values, n, time, k)
+    end
   end
 end
 
@@ -163,34 +187,39 @@ local function takes(self, group, origin)
   if origin == "published" and group.origin == "machine" then
     return false
   elseif origin == "machine" and group.origin == "published" then
-    for i, accumulator in ipairs(self.accumulators) do
-      group[i] = accumulator.new()
-    end
+    reset(self, group)
   end
   group.origin = origin or group.origin
   return true
 end
 
-local function add_to(self, path, origin, values, n, time)
+-- The group at a path; nil if it takes no values of that origin.
+local function receiver(self, path, origin)
   local group = group_of(self, path, true)
-  if takes(self, group, origin) then
-    update(self, group, values, n, time)
-  end
+  return takes(self, group, origin) and group or nil
 end
 
--- n numbers of one kstat.
-local function add_kstat(self, k, names, values, n)
-  local origin = k.publisher and "published" or "machine"
-  local path = {}
+-- Puts the values of the keys that a kstat has by itself into a path. Returns false if it lacks one.
+local function set_early(self, k, path)
   for i = 1, self.early do
-    path[i] = k[self.columns[self.path[i]].header] or ""
+    local column = self.columns[self.path[i]]
+    local value
+    if column.header then
+      value = k[column.header] or ""
+    else
+      value = column.of_kstat(k)
+      if value == nil or value ~= value then
+        return false
+      end
+    end
+    path[i] = value
   end
-  local time = self.timed and (k.snaptime or k.crtime)
-  local late = self.late
-  if #late == 0 then
-    return add_to(self, path, origin, values, n, time)
-  end
-  local one = {}
+  return true
+end
+
+-- Adds n values of one kstat whose keys depend on each.
+local function add_each(self, k, path, origin, source, names, values, n, time)
+  local late, one = self.late, {}
   for i = 1, n do
     local complete = true
     for j = 1, #late do
@@ -204,9 +233,10 @@ local function add_kstat(self, k, names, values, n)
       end
       path[self.early + j] = value
     end
-    if complete then
+    local group = complete and receiver(self, path, origin)
+    if group then
       one[1] = values[i]
-      add_to(self, path, origin, one, 1, time)
+      update(self, group, source, one, 1, time, k)
     end
   end
 end
@@ -237,7 +267,7 @@ local function find_groups(self, list)
   return true
 end
 
--- What a difference is made of, where the values are rates or expressions.
+-- A difference, where values are rates or expressions.
 local function as_difference(x, list)
   local kind = core.kind(x)
   if kind == "chain" then
@@ -249,6 +279,45 @@ local function as_difference(x, list)
     kind = "sample"
   end
   return kind == "sample" and x:since_creation() or x
+end
+
+-- Reads a source of a kstat into names and values. Returns how many values there are.
+local function read(source, k, row, list, names, values, as_now)
+  if source.expression then
+    local value = source.expression(row, "boot")
+    local kind = type(value)
+    names[1], values[1] = source.text, value
+    return (kind == "string" and source.texts or kind == "userdata" or is_finite(value)) and 1 or 0
+  end
+  return core.numbers(as_now and not source.rate and k:now() or k, list, names, values, source.rate)
+end
+
+-- Adds kstats. as_now: those of a difference that nobody gave, so that all numbers are those of now. Returns how many
+-- values there were.
+local function add_all(self, kstats, list, as_now)
+  local sources, where, late, timed = self.sources, self.where, self.late[1], self.timed
+  local names, values, row, path, added = {}, {}, {}, {}, 0
+  for i = 1, #kstats do
+    local k = kstats[i]
+    row.kstat = k
+    if (not where or (tonumber(where(row, "boot")) or 0) ~= 0) and set_early(self, k, path) then
+      local origin, time, group = k.publisher and "published" or "machine", timed and (k.snaptime or k.crtime), nil
+      for j = 1, #sources do
+        local source = sources[j]
+        local n = read(source, k, row, list, names, values, self.differing and (as_now or source.now))
+        if n > 0 and late then
+          add_each(self, k, path, origin, source, names, values, n, time)
+        elseif n > 0 then
+          group = group or receiver(self, path, origin)
+          if group then
+            update(self, group, source, values, n, time, k)
+          end
+        end
+        added = added + n
+      end
+    end
+  end
+  return added
 end
 
 --- Adds what selectors match.
@@ -272,35 +341,23 @@ function methods.add(self, x, ...)
   if not found then
     return nil, message, "EINVAL"
   end
-  if self.expression or self.rate then
+  local given = kind == "difference"
+  if self.differs then
     x, message, errname = as_difference(x, list)
     if not x then
       return nil, message, errname
     end
+  end
+  self.differing = core.kind(x) == "difference"
+  if self.by_time then
+    self.clock = core.kind(x) == "chain" and core.chain_methods.clock(x) or select(3, core.sample_time_of_day(x))
   end
   local kstats
   kstats, message, errname = x:select(unpack(list or {}))
   if not kstats then
     return nil, message, errname
   end
-  local names, values, added = {}, {}, 0
-  local expression, row = self.expression, {}
-  for i = 1, #kstats do
-    local k = kstats[i]
-    local n
-    if expression then
-      row.kstat = k
-      names[1], values[1] = self.expression_text, expression(row)
-      n = is_finite(values[1]) and 1 or 0
-    else
-      n = core.numbers(k, list, names, values, self.rate)
-    end
-    if n > 0 then
-      add_kstat(self, k, names, values, n)
-      added = added + n
-    end
-  end
-  return self, added
+  return self, add_all(self, kstats, list, self.differs and not given)
 end
 
 --- Adds one value of one's own.
@@ -322,8 +379,8 @@ function methods.add_value(self, key, value, time)
       error(("bad argument #1 to 'add_value' (no value for the key '%s')"):format(self.columns[column].title), 2)
     end
   end
-  if is_finite(value) then
-    update(self, group_of(self, path, true), { value }, 1, self.timed and (time or core.hrtime()))
+  for _, source in ipairs(is_finite(value) and self.sources or {}) do
+    update(self, group_of(self, path, true), source, { value }, 1, self.timed and (time or core.hrtime()))
   end
   return self
 end
@@ -333,6 +390,7 @@ end
 -- @function agg:clear
 function methods.clear(self)
   self.tree, self.n = {}, 0
+  self.everything = self.all and reset(self, {}) or nil
   return self
 end
 
@@ -355,9 +413,9 @@ local function groups_of(self)
 end
 
 local function values_of(self, group)
-  local values = {}
-  for i, reducer in ipairs(self.reducers) do
-    values[i] = reducer.get(group[reducer.accumulator])
+  local values, row = {}, { [reduction.GROUP] = group, [reduction.ALL] = self.everything }
+  for i, value in ipairs(self.values) do
+    values[i] = value.get(row)
   end
   return values
 end
@@ -371,13 +429,14 @@ local function sorted(self, less)
   return rows
 end
 
---- Everything, in order: by key, or what `top` and `sort` say.
+--- Everything, in order: by key, or what `top`, `bottom` and `sort` say.
 -- @treturn {table,...} each with `key`, an array with tostring(): the columns with colons between, and
 -- `values`, an array, one for each reducer; nil where it has no value
 -- @function agg:rows
 function methods.rows(self)
-  local rows = sorted(self, self.order or self.top and order.by_value(1) or order.by_key)
-  for i = #rows, (self.top or #rows) + 1, -1 do
+  local most = self.top or self.bottom
+  local rows = sorted(self, self.order or most and order.by_value(1, not self.top) or order.by_key)
+  for i = #rows, (most or #rows) + 1, -1 do
     rows[i] = nil
   end
   return rows
@@ -388,7 +447,7 @@ end
 -- @usage for key, value in agg:each() do print(key[1], value) end
 -- @function agg:each
 function methods.each(self)
-  local rows, i, n = self:rows(), 0, #self.reducers
+  local rows, i, n = self:rows(), 0, #self.values
   return function()
     i = i + 1
     if rows[i] then
@@ -412,7 +471,7 @@ function methods.get(self, ...)
   end
   local group = group_of(self, path, false)
   if group then
-    return unpack(values_of(self, group), 1, #self.reducers)
+    return unpack(values_of(self, group), 1, #self.values)
   end
   return nil
 end
@@ -452,8 +511,8 @@ function methods.trunc(self, n)
   if type(n) ~= "number" or n % 1 ~= 0 then
     error("bad argument #1 to 'trunc' (whole number expected)", 2)
   end
-  local rows = sorted(self, order.by_value(1, n < 0))
-  self:clear()
+  local rows, everything = sorted(self, order.by_value(1, n < 0)), self.everything
+  self:clear().everything = everything
   for i = 1, math.min(#rows, math.abs(n)) do
     local node, last, key = self.tree, #self.path, rows[i].key
     for j = 1, last - 1 do
@@ -467,6 +526,15 @@ function methods.trunc(self, n)
     self.n = self.n + 1
   end
   return self
+end
+
+local function merge_group(self, group, other)
+  for i, accumulator in ipairs(self.accumulators) do
+    accumulator.merge(group[i], other[i])
+  end
+  for i, distribution in pairs(other.distributions or {}) do
+    merge_distribution(group, i, distribution)
+  end
 end
 
 --- Adds the contents of another aggregation, which does not change.
@@ -489,10 +557,11 @@ function methods.merge(self, other)
     end
     local mine = group_of(self, path, true)
     if takes(self, mine, group.origin) then
-      for i, accumulator in ipairs(self.accumulators) do
-        accumulator.merge(mine[i], group[i])
-      end
+      merge_group(self, mine, group)
     end
+  end
+  if self.all then
+    merge_group(self, self.everything, other.everything)
   end
   return self
 end
@@ -505,8 +574,8 @@ function methods.signature(self)
   for i, column in ipairs(self.columns) do
     keys[i] = column.title
   end
-  for i, reducer in ipairs(self.reducers) do
-    names[i] = reducer.name
+  for i, value in ipairs(self.values) do
+    names[i] = value.name
   end
   return ("%s by (%s)"):format(table.concat(names, ", "), table.concat(keys, ", "))
 end
@@ -548,10 +617,10 @@ function methods.format(self, format)
     for j = 1, nkeys do
       values[j] = row.key[j]
     end
-    for j = 1, #self.reducers do
+    for j = 1, #self.values do
       values[nkeys + j] = row.values[j]
     end
-    out[i] = fill(format, unpack(values, 1, nkeys + #self.reducers))
+    out[i] = fill(format, unpack(values, 1, nkeys + #self.values))
   end
   return table.concat(out)
 end

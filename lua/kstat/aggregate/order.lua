@@ -70,8 +70,8 @@ function order.named(aggregation, text)
         return by_column(i, turned)
       end
     end
-    for i, reducer in ipairs(aggregation.reducers) do
-      if reducer.title == title then
+    for i, value in ipairs(aggregation.values) do
+      if value.title == title then
         return order.by_value(i, turned)
       end
     end

@@ -57,7 +57,7 @@ local function paragraphs(self, rows)
   for _, row in ipairs(rows) do
     local head = { "  " .. tostring(row.key) }
     local plots = {}
-    for i, reducer in ipairs(self.reducers) do
+    for i, reducer in ipairs(self.values) do
       if reducer.distribution then
         plots[#plots + 1] = tostring(row.values[i])
       else
@@ -78,7 +78,7 @@ local function human(self, rows)
   if #rows == 0 then
     return ""
   end
-  for _, reducer in ipairs(self.reducers) do
+  for _, reducer in ipairs(self.values) do
     if reducer.distribution then
       return paragraphs(self, rows)
     end
@@ -112,7 +112,7 @@ local function lines(self, rows, separator)
   local out = {}
   for _, row in ipairs(rows) do
     local key = #self.columns > 0 and tostring(row.key) .. ":" or ""
-    for i, reducer in ipairs(self.reducers) do
+    for i, reducer in ipairs(self.values) do
       local value = row.values[i]
       out[#out + 1] = key .. reducer.title ..
         (separator and separator .. (value == nil and "-" or core.json(plain(value))) or "") .. "\n"
@@ -123,7 +123,7 @@ end
 
 local function objects(self, rows)
   local keys, out = {}, {}
-  for _, part in ipairs({ self.columns, self.reducers }) do
+  for _, part in ipairs({ self.columns, self.values }) do
     for _, one in ipairs(part) do
       keys[#keys + 1] = one.title
     end
@@ -133,7 +133,7 @@ local function objects(self, rows)
     for i = 1, #self.columns do
       object[i] = plain(row.key[i])
     end
-    for i = 1, #self.reducers do
+    for i = 1, #self.values do
       object[#self.columns + i] = plain(row.values[i])
     end
     out[r] = object

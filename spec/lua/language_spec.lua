@@ -1,0 +1,149 @@
+-- The language of columns, kstat -a and kstat.aggregate: what reducers, keys and filters mean together.
+local capture = require("support.capture")
+local expression = require("kstat.expression")
+local kstat = require("kstat")
+local run = require("support.run")
+
+local path
+
+-- Workers of two services at two moments, ten seconds apart.
+local function worker(i, app, state, t, get, errors)
+  return capture.kstat(app, i, "w" .. i, "worker", 1, 1, t, ('"get":%d,"post":0,"errors":%d,"state":"%s","u":%d')
+    :format(get, errors, state, 10 * i))
+end
+
+setup(function()
+  path = capture.file({
+    { worker(1, "web", "busy", 11, 100, 10), worker(2, "web", "idle", 11, 100, 0),
+      worker(3, "mail", "busy", 11, 0, 0) },
+    { worker(1, "web", "busy", 21, 1100, 20), worker(2, "web", "idle", 21, 110, 5),
+      worker(3, "mail", "busy", 21, 0, 0) },
+  })
+end)
+teardown(capture.clean)
+
+-- What a question answers of the interval, as lines.
+local function answer(question, ...)
+  local ks = assert(kstat.open(path))
+  local before = ks:sample()
+  ks:update()
+  local agg = assert(kstat.aggregate(question))
+  assert(agg:add(ks:sample() - before, ...))
+  ks:close()
+  return (agg:render("parseable"):gsub("\t", " "))
+end
+
+describe("a question", function()
+  it("has arithmetic around reducers: a ratio of sums is no sum of ratios", function()
+    assert.equal("mail:sum(rate(errors)) / sum(rate(get + post)) -\nweb:sum(rate(errors)) / sum(rate(get + post)) " ..
+      "0.01485148514851485\n", answer("sum(rate(errors)) / sum(rate(get + post)) by (module)"))
+    assert.equal("mail:max(u) - min(u) 0\nweb:max(u) - min(u) 10\n", answer("max(u) - min(u) by (module)"))
+    assert.equal("100 * (sum(u) + 1) / count(u) 2033.3333333333333\n", answer("100 * (sum(u) + 1) / count(u)"))
+  end)
+
+  it("means the same in the short form", function()
+    local long = answer("sum(rate(get)), max(rate(get)) by (module)")
+    assert.equal(answer("sum, max by (module) of rate(get)"), (long:gsub("%(rate%(get%)%)", "")))
+  end)
+
+  it("has parts of all, in groups, of single kstats and in columns", function()
+    assert.equal("mail:sum(u) / sum(u) over all 0.5\nweb:sum(u) / sum(u) over all 0.5\n",
+      answer("sum(u) / sum(u) over all by (module)"))
+    assert.equal("mail:3:w3:u / sum(u) over all 0.5\nweb:1:w1:u / sum(u) over all 0.16666666666666666\n" ..
+      "web:2:w2:u / sum(u) over all 0.3333333333333333\n", answer("u / sum(u) over all"))
+    local text = {}
+    kstat.report({ columns = { { "n", "name" }, { "%", "100 * u / sum(u) over all", format = "%.0f" } } })
+      :run({ "-r", path, "w[13]" }, function(s) text[#text + 1] = s end)
+    assert.equal("n   %\nw3 50\nw1 17\n", table.concat(text))
+  end)
+
+  it("has no value where something outside of reducers is of several kstats, or nothing was there", function()
+    assert.equal("mail:u + 0 30\nweb:u + 0 -\n", answer("u + 0 by (module)"))
+    assert.equal("mail:sum(u) / sum(post) -\nweb:sum(u) / sum(post) -\n", answer("sum(u) / sum(post) by (module)"))
+    assert.equal("mail:sum(nothing) + sum(u) -\nweb:sum(nothing) + sum(u) -\n",
+      answer("sum(nothing) + sum(u) by (module)"))
+  end)
+
+  it("has statistics as keys, and leaves out what lacks them", function()
+    assert.equal("busy:sum 40\nidle:sum 20\n", answer("sum by (state) of u"))
+    assert.equal("10:web:sum 10\n20:web:sum 20\n30:mail:sum 30\n", answer("sum by (u, module) of u"))
+    assert.equal("", answer("sum by (nothing) of u"))
+    local r = run.run({ "kstat", "-r", path, "-a", "sum by (staet) of u" })
+    assert.same({ 1, "", "kstat: no selected kstat has 'staet'; did you mean 'state'?\n" }, { r.status, r.out, r.err })
+  end)
+
+  it("has filters of numbers, texts and regular expressions", function()
+    for filter, want in pairs({
+      ["rate(get) > 1"] = 10, ["rate(get) >= 1 and rate(errors) < 1"] = 20, ['state == "busy"'] = 40,
+      ['not state == "busy"'] = 20, ['state != "busy" or u == 30'] = 50, ["module =~ /^WE/i"] = 30,
+      ["u <= 20"] = 30, ["nothing > 1 or u == 10"] = 10, ["name =~ /w[12]/ and not (u / 0 > 1)"] = "",
+    }) do
+      assert.equal(want == "" and "" or ("sum %d\n"):format(want), answer("sum of u where " .. filter), filter)
+    end
+  end)
+
+  it("has the smallest first with bottom", function()
+    assert.equal("w1:sum 10\nw2:sum 20\n", answer("bottom 2 by (name) of u"))
+    assert.equal("w3:max 30\n", answer("top 1 max by (name) of u"))
+  end)
+
+  it("counts and names texts", function()
+    assert.equal("distinct(state) 2\nmode(state) \"busy\"\nmode(u) 10\n",
+      answer("distinct(state), mode(state), mode(u)"))
+    assert.equal("share(u, 20) 0.6666666666666666\n", answer("share(u, 20)"))
+  end)
+
+  it("is told with its position where it is wrong", function()
+    for text, want in pairs({
+      ["rate(sum(x))"] = "rate() stands inside of reducers, as in sum(rate(x)), at character 1",
+      ["sum(x) / smu(y)"] = "there is no function 'smu'; did you mean 'sum'?, at character 10",
+      ["x over all"] = "over all follows a reducer, such as sum(x) over all, at character 3",
+      ["sum(sum(x) over all)"] = "over all is for kstat -a and the columns of reports, outside of other reducers",
+      ["sum of x where y =~ /(/"] = "missing closing parenthesis",
+      ["sum of x where y =~ z"] = "a /regular expression/ expected at character 21",
+      ['sum of x where y == "z'] = "a closing quote expected at character 23",
+      ["sum of x where "] = "an expression expected at character 16",
+      ["sum of x of y"] = "of is there twice, at character 10",
+      ["sum(x), sum(x)"] = "'sum(x)' is there twice",
+      ["bottom 0"] = "takes a whole number above 0, at character 8",
+    }) do
+      local agg, message = kstat.aggregate(text)
+      assert.is_nil(agg, text)
+      assert.truthy(message:find(want, 1, true), message)
+    end
+  end)
+
+  it("is the same as a table", function()
+    local table_form = { reduce = { "sum(rate(get))", "max(u)" }, by = { "state", function(k) return k.module end },
+      where = "u < 30", bottom = 1 }
+    assert.equal("idle:web:sum(rate(get)) 1\nidle:web:max(u) 20\n", answer(table_form))
+  end)
+
+  it("merges what is over all", function()
+    local ks = assert(kstat.open(path))
+    local one = assert(kstat.aggregate("sum(u) / sum(u) over all by (module)")):add(ks, "web")
+    local two = assert(kstat.aggregate("sum(u) / sum(u) over all by (module)")):add(ks, "mail")
+    assert.equal(1, one:get("web"))
+    assert.equal(0.5, one:merge(two):get("web"))
+    ks:close()
+  end)
+end)
+
+describe("a comparison", function()
+  local row = { a = 6, zero = 0, text = "word" }
+
+  it("is 1 or 0, and nil where a side is missing that it depends on", function()
+    for text, want in pairs({
+      ["a > 5"] = 1, ["a <= 5"] = 0, ["a == 6.0"] = 1, ['text == "word"'] = 1, ['text != "word"'] = 0, ["not a"] = 0,
+      ["not zero"] = 1, ["a and zero"] = 0, ["a or zero"] = 1, ["text =~ /^w.*d$/"] = 1, ["nothing or a"] = 1,
+      ["nothing and zero"] = 0, ["if(a > 5, 1, 2) + 1"] = 2, ["1 + 1 == 2 and 3 > 2"] = 1, ["5m == 300"] = 1,
+      ["a =~ /6/"] = 1,
+    }) do
+      assert.equal(want, assert(expression.compile(text))(row), text)
+    end
+    for _, text in ipairs({ "nothing > 1", "not nothing", "nothing and a", "nothing or zero", "nothing == nothing",
+      "nothing =~ /x/", "text > 1" }) do
+      assert.is_nil(assert(expression.compile(text))(row), text)
+    end
+  end)
+end)
