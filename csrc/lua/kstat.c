@@ -201,7 +201,25 @@ push_field(lua_State *L, struct ks_lua_kstat *u, const char *key)
 		lua_pushnil(L);
 }
 
-/* Upvalue 1: the table of methods. */
+/* Whether a field has this name; what is not known of a kstat is nil then, and no statistic. */
+static bool
+is_field(const char *key)
+{
+	static const char *const names[] = { "module", "instance", "name", "class", "type", "crtime", "crtime_ns",
+		"snaptime", "snaptime_ns", "writable", "publisher", "publisher_uid", "publisher_pid", "elapsed",
+		"elapsed_ns", "reset" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(names[i], key) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * k.nread: a method, a field, or else the statistic of that name, as k:get() has it. Upvalue 1: the table of methods;
+ * 2: a table, whose function `missing` is called with the kstat and a name that nothing has.
+ */
 static int
 kstat_index(lua_State *L)
 {
@@ -212,7 +230,20 @@ kstat_index(lua_State *L)
 	lua_rawget(L, lua_upvalueindex(1));
 	if (!lua_isnil(L, 3) || lua_type(L, 2) != LUA_TSTRING)
 		return 1;
-	push_field(L, u, lua_tostring(L, 2));
+	if (is_field(lua_tostring(L, 2))) {
+		push_field(L, u, lua_tostring(L, 2));
+		return 1;
+	}
+	lua_getfield(L, lua_upvalueindex(1), "get");
+	lua_pushvalue(L, 1);
+	lua_pushvalue(L, 2);
+	lua_call(L, 2, 1);
+	if (lua_isnil(L, 4)) {
+		lua_getfield(L, lua_upvalueindex(2), "missing");
+		lua_pushvalue(L, 1);
+		lua_pushvalue(L, 2);
+		lua_call(L, 2, 0);
+	}
 	return 1;
 }
 
@@ -269,7 +300,10 @@ ks_lua_add_kstat(lua_State *L)
 	ks_lua_setfuncs(L, methods);
 	lua_pushvalue(L, -1);
 	lua_setfield(L, -4, "kstat_methods");
-	lua_pushcclosure(L, kstat_index, 1);
+	lua_newtable(L);
+	lua_pushvalue(L, -1);
+	lua_setfield(L, -5, "kstat_hooks");
+	lua_pushcclosure(L, kstat_index, 2);
 	lua_setfield(L, -2, "__index");
 	lua_pop(L, 1);
 }

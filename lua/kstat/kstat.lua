@@ -6,7 +6,11 @@
 --
 -- @module kstat.kstat
 
---- Fields of a kstat: `module` (string), `instance` (integer), `name` (string), `class` (string), `type`
+--- `k.nread` is the statistic of that name, as `k:get("nread")` has it; methods and the fields below come first, and
+-- `k:get("name")` finds a statistic of such a name. Of a mistyped one a line on
+-- standard error says what was probably meant.
+--
+-- Fields of a kstat: `module` (string), `instance` (integer), `name` (string), `class` (string), `type`
 -- ("raw"|"named"|"intr"|"io"|"timer"), `crtime` (number) and `snaptime` (?number) in seconds, `crtime_ns` (integer) and
 -- `snaptime_ns` (?integer) in exact nanoseconds (snaptime is nil before the first read), `writable` (boolean);
 -- `publisher` (?string), the name of the publication that it belongs to (kstat_publish), `publisher_uid` (?integer),
@@ -93,6 +97,19 @@ local methods = core.kstat_methods
 -- @treturn ?kstat
 -- @function k:now
 -- @also k:before
+
+local told = {} -- names that nothing has, by module
+
+function core.kstat_hooks.missing(k, name)
+  local id = k.module .. ":" .. name
+  if not told[id] and not methods.meta(k, name) then
+    told[id] = true
+    local line = require("kstat.unknown").statistic(k, name)
+    if line then
+      core.tell(line, false)
+    end
+  end
+end
 
 local function check(k, method)
   local kind = core.kind(k)

@@ -32,6 +32,12 @@ local function nth(n, f)
   return function(self) return (select(n, f(self))) end
 end
 
+--- The time of day of a sample as text.
+-- @string[opt="%c"] format as os.date() has it
+-- @treturn string
+-- @usage print(now:date("%T"))
+-- @function now:date
+
 --- Fields of a sample: `taken` (number), when it was made, in seconds of kstat.gethrtime(); in a replay the newest
 -- snaptime of its moment; `time_of_day` (number), seconds since 1970 (UTC); in a replay those of the recording, or else
 -- they follow the snaptimes; `taken_ns` and `time_of_day_ns` (integer), the same in exact nanoseconds; `clock`
@@ -39,6 +45,11 @@ end
 -- @table sample
 
 local methods = object.methods("sample")
+
+function methods.date(self, format)
+  object.check(self, "sample", "date")
+  return os.date(format or "%c", (select(3, core.sample_time_of_day(self))))
+end
 
 --- What was counted since each kstat was created: the difference that the first lines of iostat and
 -- vmstat show. Its `elapsed` is the time since gethrtime() was zero, near boot.

@@ -77,6 +77,9 @@ end
 -- @treturn string
 function unknown.explain(message)
   local name = message:match("attempt to call a nil value %(method '([%w_]+)'%)$")
+  if name == "rate" then
+    return message .. "; a rate needs the difference of two samples: (now - prev):rate(...)"
+  end
   local all = {}
   for _, methods in ipairs({ core.chain_meta.methods, core.sample_meta.methods, core.difference_meta.methods,
     core.kstat_methods }) do
@@ -143,6 +146,15 @@ local function statistics_of(kstats)
     end
   end
   return set
+end
+
+--- A line about a statistic that a kstat does not have, where it has one of a similar name.
+-- @tparam kstat k
+-- @string name
+-- @treturn string|nil
+function unknown.statistic(k, name)
+  local names = statistics_of({ k })
+  return unknown.nearest(name, names) and unknown.line(("%s has no statistic"):format(tostring(k)), name, names)
 end
 
 --- Lines about statistics that none of some kstats has.

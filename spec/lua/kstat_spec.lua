@@ -346,6 +346,29 @@ describe("a kstat", function()
     assert.equal("disk", k:text("class"))
   end)
 
+  it("has its statistics as fields, behind its methods and those of its header", function()
+    local data = '"hits":3,"name":"a text","get":4,"elapsed":5'
+    local later = data:gsub("3", "9")
+    local replay = kstat.open(capture.file({ { named("x", 1, 2, data) }, { named("x", 1, 4, later) } }))
+    local x = replay:lookup("app", 0, "x")
+    assert.same({ 3, "x", "a text", 4 }, { x.hits, x.name, x:get("name"), x:get("get") })
+    assert.equal("function", type(x.get))
+    assert.is_nil(x.elapsed) -- a field of differences
+    local before = replay:sample()
+    replay:update()
+    local d = (replay:sample() - before):lookup("app", 0, "x")
+    assert.same({ 6, 2 }, { d.hits, d.elapsed })
+  end)
+
+  it("has a line for a field that was mistyped, once", function()
+    local file = capture.file({ { named("x", 1, 2, '"hits":3') } })
+    local r = run.run({ "kstatlua", "-e", ([[
+      local k = require("kstat").open(%q):lookup("app", 0, "x")
+      print(k.hist, k.hist, k.hits, k.else_where)]]):format(file) })
+    assert.equal("nil\tnil\t3\tnil\n", r.out)
+    assert.equal("kstatlua: app:0:x has no statistic 'hist'; did you mean 'hits'?\n", r.err)
+  end)
+
   it("has nil for what it does not have", function()
     for _, method in ipairs({ "get", "exact", "text", "ns", "meta" }) do
       assert.equal(0, select("#", k[method](k, "nothing")) - 1)

@@ -407,7 +407,28 @@ describe("the command line of a report", function()
   end)
 end)
 
+describe("a field that a script gives its rows", function()
+  it("may be nil until there is an earlier sample", function()
+    local function report_of(field)
+      return kstat.report({ name = "x", columns = { { "name" }, { field } }, rows = function(d, _, prev)
+        return { { kstat = d:lookup("sd", 0, "sd0"), delta = prev and 7 } }
+      end })
+    end
+    local text, _, said = show(report_of("delta"), "5", "2")
+    assert.same({ "name delta\nsd0      -\nsd0    7.0\n", "" }, { text, said })
+    _, _, said = show(report_of("readz"), "5", "2")
+    assert.equal("x: no selected kstat has 'readz'; did you mean 'reads'?\n", said)
+  end)
+end)
+
 describe("-z", function()
+  it("leaves out rows of nothing but '-' beside their names", function()
+    local report = kstat.report({ columns = { { "disk" }, { "v" }, { "w" } }, rows = function()
+      return { { disk = "a" }, { disk = "b", w = 0 }, { disk = "c", w = 2 }, { text = "all else" } }
+    end })
+    assert.equal("disk v   w\nc    - 2.0\nall else\n", (show(report, "-z")))
+  end)
+
   it("does not take the number of a row for a figure", function()
     local report = kstat.report({ totals = true, columns = { { "CPU", kind = "label", format = "%d" }, { "v" } },
       rows = function()

@@ -1,6 +1,7 @@
 -- Samples, differences and rates of the Lua module.
 local capture = require("support.capture")
 local kstat = require("kstat")
+local run = require("support.run")
 
 local host = "spec/vectors/kstat/host.jsonl"
 local named = capture.named
@@ -107,6 +108,18 @@ describe("a sample", function()
     assert.is_true(list[2].taken - list[1].taken > 4.9)
     assert.is_true(math.abs(list[1].time_of_day - ks:time_of_day()) < 60)
     assert.equal(list[1].time_of_day_ns / 1e9, list[1].time_of_day)
+  end)
+
+  it("says its time as text", function()
+    local now = samples(host)[1]
+    assert.equal(os.date("%F %T", now.clock), now:date("%F %T"))
+    assert.equal(os.date("%c", now.clock), now:date())
+  end)
+
+  it("says that a rate needs two of them", function()
+    local r = run.run({ "kstatlua", "-e", ("require('kstat').open('%s'):rate('sd:::nread')"):format(host) })
+    assert.matches("a rate needs the difference of two samples", r.err)
+    assert.equal(1, r.status)
   end)
 
   it("is not subtracted from anything else", function()

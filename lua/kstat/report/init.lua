@@ -238,12 +238,13 @@ local function own_rows(self, d, now, prev, given)
   return rows
 end
 
+-- Whether nothing but zeros and "-" is shown beside texts.
 local function is_idle(values, columns)
   local numbers = false
   for i, column in ipairs(columns) do
-    if type(values[i]) == "number" and column.kind ~= "label" then
+    if column.kind ~= "label" and (values[i] == nil or type(values[i]) == "number") then
       numbers = true
-      if values[i] ~= 0 then
+      if (values[i] or 0) ~= 0 then
         return false
       end
     end
@@ -294,7 +295,7 @@ local function in_order(self, shown, of, sort)
 end
 
 -- Prints, after the first tick, what has no kstat, no statistic or no row. Columns wait for a row with a kstat.
-function report:look_for_missing(d, rows, given, filters)
+function report:look_for_missing(d, rows, given, filters, first)
   local missing = require("kstat.report.missing")
   if self.unchecked == "all" then
     if not self.optional then
@@ -305,7 +306,8 @@ function report:look_for_missing(d, rows, given, filters)
     end
     self.names, self.unchecked = nil, not self.optional and "columns" or nil
   end
-  if self.unchecked and missing.in_columns(self.columns, rows) then
+  -- Fields that a script gives its rows may be nil until there is an earlier sample.
+  if self.unchecked and not (first and self.rows) and missing.in_columns(self.columns, rows) then
     self.unchecked = nil
   end
 end
@@ -335,7 +337,7 @@ function report:evaluate(d, now, prev, given, filters)
     end
     if wanted and rawget(row, "hidden") then
       hidden[#hidden + 1] = row
-    elseif wanted and not (skip_idle and is_idle(values, columns)) then
+    elseif wanted and not (skip_idle and not values.text and is_idle(values, columns)) then
       shown[#shown + 1] = values
       if sort then
         of[values] = row
@@ -343,7 +345,7 @@ function report:evaluate(d, now, prev, given, filters)
     end
   end
   if self.unchecked then
-    self:look_for_missing(d, rows, given, filters)
+    self:look_for_missing(d, rows, given, filters, not prev)
   end
   if sort then
     in_order(self, shown, of, sort)
