@@ -201,10 +201,13 @@ $(BUILD)/spec/sweep: spec/sweep/sweep.c spec/sweep/fail.h
 	$(COMPILE) -o $@ $<
 $(BUILD)/spec/fail.so: spec/sweep/fail.c spec/sweep/fail.h
 	$(COMPILE) -shared -o $@ $<
-# Stubs of NVIDIA's library, of this time and of 2014; see spec/stub/nvml.c.
-STUBS := $(BUILD)/spec/nvml_stub.so $(BUILD)/spec/nvml_stub_old.so
-$(STUBS): spec/stub/nvml.c
+# Stubs of NVIDIA's library, of this time and of 2014, and of a slow disk; see spec/stub.
+NVML_STUBS := $(BUILD)/spec/nvml_stub.so $(BUILD)/spec/nvml_stub_old.so
+STUBS := $(NVML_STUBS) $(BUILD)/spec/slow_disk.so
+$(NVML_STUBS): spec/stub/nvml.c
 	$(COMPILE) $(if $(findstring old,$@),-DNVML_OLD) -shared -o $@ $<
+$(BUILD)/spec/slow_disk.so: spec/stub/slow_disk.c
+	$(COMPILE) -shared -o $@ $< -ldl
 # SWEEP_EVERY=17 lets one call of 17 fail.
 SWEEP_EVERY ?= 1
 sweep: all spec-programs
@@ -294,7 +297,8 @@ SOAK_PAIRS ?= 1000
 soak:
 	+KSTAT_SOAK=$(SOAK_SECONDS) $(MAKE) sanitize CHECK_WITH=lua5.4 \
 	    SPECS="spec/core/hostile_spec.lua spec/core/stress_spec.lua spec/core/robust_spec.lua"
-	+KSTAT_KILLS=$(SOAK_KILLS) $(MAKE) check SPECS="spec/tools/record_spec.lua --filter=however" CHECK_WITH=lua5.4
+	+KSTAT_KILLS=$(SOAK_KILLS) $(MAKE) check SPECS="spec/tools/record_spec.lua spec/tools/record_directory_spec.lua \
+	    --filter=however" CHECK_WITH=lua5.4
 	+KSTAT_PAIRS=$(SOAK_PAIRS) $(MAKE) check SPECS=spec/tools/pairs_spec.lua CHECK_WITH=lua5.4
 
 # The share of the lines of csrc that run in the specs, and the functions that never do.
@@ -309,8 +313,10 @@ coverage:
 # The programs with several threads, built with ThreadSanitizer.
 race:
 	+$(MAKE) BUILD=$(BUILD)/race CFLAGS="-O1 -g -fsanitize=thread" LDFLAGS=-fsanitize=thread \
-	    $(BUILD)/race/spec/core_stress $(BUILD)/race/spec/core_provider $(BUILD)/race/spec/devstat_threads
+	    $(patsubst %,$(BUILD)/race/spec/%,core_stress core_provider core_record_directory devstat_threads)
 	$(BUILD)/race/spec/core_provider
+	dir=$$(mktemp -d) && $(BUILD)/race/spec/core_record_directory $$dir 0 2160 600 1209600 20000; rc=$$?; \
+	    rm -rf $$dir; exit $$rc
 	dir=$$(mktemp -d) && KSTAT_DIR=$$dir KSTAT_PROC=$$dir KSTAT_SYS=$$dir TSAN_OPTIONS=die_after_fork=0 \
 	    $(BUILD)/race/spec/devstat_threads 10; rc=$$?; rm -rf $$dir; exit $$rc
 	dir=$$(mktemp -d) && KSTAT_DIR=$$dir $(BUILD)/race/spec/core_stress 5 1 8; rc=$$?; \

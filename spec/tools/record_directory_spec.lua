@@ -1,0 +1,242 @@
+-- kstatlua record --directory: files, limits, disks that are full or slow, and recorders that are killed.
+local run = require("support.run")
+local host = run.bin .. "/kstatlua"
+local machine = run.build .. "/spec/core_record_directory" -- a made-up machine, whose clock is fast
+local dir
+
+-- Counts the samples of all files, and prints what is wrong with them.
+local COUNT = [[
+  local count = 0
+  for file in io.popen("ls " .. arg[1] .. "/*.rec 2>/dev/null"):lines() do
+    local ks, message, errname = kstat.open(file)
+    assert(ks or errname == "ENODATA", message)
+    while ks and not ks:ended() do
+      count = count + 1
+      assert(#ks > 0)
+      assert(ks:update() ~= nil)
+    end
+    assert(not ks or not ks:damaged(), file)
+  end
+  print(count)]]
+
+local function samples(path)
+  local r = run.run({ "kstatlua", "-e", COUNT, path or dir })
+  assert.equal("", r.err)
+  return tonumber(r.out)
+end
+
+local function names(path)
+  return run.shell("ls " .. (path or dir)).out
+end
+
+--- Starts `kstatlua record --directory`; it ends with the spec. env: words of sh.
+local function start(words, env)
+  local pid = run.start(("env LC_ALL=C %s %s record --directory %s %s"):format(env or "", host, dir, words),
+    dir .. ".out")
+  finally(function()
+    if run.alive(pid) then
+      run.stop(pid, "KILL")
+    end
+  end)
+  return pid
+end
+
+local function told(what)
+  run.await("the line " .. what, function() return run.read_file(dir .. ".out"):find(what) end)
+end
+
+local function record(...)
+  return run.run({ "kstatlua", "record", "--directory", dir, ... })
+end
+
+describe("a directory of recordings", function()
+  before_each(function()
+    dir = os.tmpname()
+    os.remove(dir)
+  end)
+
+  after_each(function()
+    run.shell(("rm -rf %s %s.*"):format(dir, dir))
+  end)
+
+  it("has a file for each day of UTC, and one for each boot", function()
+    run.shell(("%s %s 0 60 3600 9000000 1000000; %s %s 216000 2 60 9000000 1000000"):format(machine, dir, machine, dir))
+    assert.equal([[
+kstat-20231114-220000.rec
+kstat-20231115-000000.rec
+kstat-20231116-000000.rec
+kstat-20231117-000000.rec
+kstat-20231117-100000.rec
+]], names())
+    assert.equal(62, samples())
+  end)
+
+  it("is continued in its newest file by a recorder that starts again, which only its owner and group read", function()
+    local r = record("unix:0:system_misc", "0.01", "3")
+    assert.same({ "", "", 0 }, { r.out, r.err, r.status })
+    local first = names()
+    record("unix:0:system_misc", "0.01", "3")
+    assert.equal(6, samples())
+    if first:sub(7, 14) == os.date("!%Y%m%d") then -- else it is another day by now
+      assert.equal(first, names())
+    end
+    assert.matches("^750 640\n", run.shell(("stat -c %%a %s %s/* | xargs"):format(dir, dir)).out)
+  end)
+
+  -- KSTAT_KILLS: `make soak` has a sample every 10 s.
+  it("keeps its limits at every sample, however long it is written, and needs no more memory", function()
+    local seconds = os.getenv("KSTAT_KILLS") and 10 or 600
+    for _, limit in ipairs({ 20000, 10000000 }) do
+      run.shell("rm -rf " .. dir)
+      local count = ("%d"):format(16 * 86400 / seconds)
+      local r = run.shell(("%s %s 0 %s %d 1209600 %d"):format(machine, dir, count, seconds, limit))
+      local written, dropped, files, descriptors, kb = r.out:match("^(%d+) written, (%d+) dropped, (%d+) files, " ..
+        "(%d+) descriptors, (%-?%d+) kB\n$")
+      assert.same({ count, "0", "0" }, { written, dropped, descriptors }, r.out)
+      assert.is_true(tonumber(files) <= 16 and (tonumber(kb) < 500 or os.getenv("KSTAT_PRELOAD") ~= nil), r.out)
+      assert.is_true(tonumber(files) > 5)
+    end
+  end)
+
+  it("loses only its own old files", function()
+    run.shell(("mkdir %s && %s %s.other 0 9 60 9000000 65536 && mv %s.other/* %s.target"):format(dir, machine, dir, dir,
+      dir))
+    local script = [[cd DIR && echo text > kstat-20200101-000000.rec && ln -s DIR.target kstat-20200102-000000.rec &&
+      cp DIR.target kept.rec && cp DIR.target kstat-old.rec && mkdir kstat-20200103-000000.rec &&
+      mkfifo kstat-20200104-000000.rec && cp DIR.target kstat-20200105-000000-2.rec && : > kstat-20200106-000000.rec]]
+    assert.equal(0, run.shell((script:gsub("DIR", dir))).status)
+    local foreign = run.shell(("cp %s.target %s/kstat-20200107-000000.rec && chown 65534 %s/kstat-20200107-000000.rec")
+      :format(dir, dir, dir)).status == 0
+    local before = names()
+    assert.equal("", record("--keep", "1h", "unix:0:system_misc", "0.01", "2").err)
+    local after = names()
+    for name in before:gmatch("[^\n]+") do
+      local is_ours = name:find("20200105") or name:find("20200106") or name:find("20200107") and not foreign
+      assert.equal(not is_ours, after:find(name, 1, true) ~= nil, name)
+    end
+    assert.equal(0, run.shell(("test -s %s.target"):format(dir)).status)
+  end)
+
+  it("belongs to one recorder, which publishes what it does and ends with all samples written", function()
+    local pid = start("unix:0:system_misc 0.01")
+    run.await("samples", function() return samples() > 3 end)
+    local r = record("unix", "1", "1")
+    assert.same({ ("record: %s: another recorder writes into this directory\n"):format(dir), 3 }, { r.err, r.status })
+    local k = run.run({ "kstat", "-p", "kstat_record:0:recorder" }).out
+    for _, name in ipairs({ "samples", "bytes", "write_time", "size" }) do
+      assert.matches(name .. "\t[1-9]", k)
+    end
+    assert.matches("dropped\t0\n.*is_writing\t1\n", k)
+    run.stop(pid)
+    assert.equal("", run.read_file(dir .. ".out"))
+    assert.is_true(samples() >= tonumber(k:match("samples\t(%d+)")))
+  end)
+
+  it("has the machine and its processes, and no command lines", function()
+    local r = record("0.01", "2")
+    assert.same({ "", 0 }, { r.err, r.status })
+    local function count(selector)
+      return #run.shell(("%s/kstat -p -r %s/* %s"):format(run.bin, dir, selector)).out
+    end
+    assert.is_true(count("unix:0:system_misc:nproc") > 0 and count("process:1::utime") > 0)
+    for _, class in ipairs({ "process_args", "process_fd", "thread", "process_status" }) do
+      assert.equal(0, #run.run({ "kstatlua", "-r", dir .. "/" .. names():match("[^\n]+"), "-e",
+        ("for k in ks:each({ class = '%s' }) do print(k) end"):format(class), "1" }).out, class)
+    end
+  end)
+
+  it("hears root and the recorder's own user, and others who are named", function()
+    if run.shell("[ $(id -u) = 0 ] && setpriv --version").status ~= 0 then
+      pending("takes root, who becomes somebody else by setpriv")
+      return
+    end
+    run.write_file(dir .. ".lua", [[
+      kstat.publish("shop"):named({ name = "jobs", statistics = { "done" } })
+      print("ready")
+      for _ in kstat.every(1) do io.flush() end]])
+    run.shell(("chmod 644 %s.lua; mkdir -m 1777 %s.kstat"):format(dir, dir))
+    local stranger = run.start(("setpriv --reuid=65534 --regid=65534 --clear-groups env KSTAT_DIR=%s.kstat %s %s.lua")
+      :format(dir, host, dir), dir .. ".out")
+    finally(function() run.stop(stranger) end)
+    told("ready")
+    for trust, heard in pairs({ [""] = false, ["--trust 65534"] = true }) do
+      run.shell(("KSTAT_DIR=%s.kstat %s record --directory %s %s 0.01 2"):format(dir, host, dir, trust))
+      local r = run.shell(("%s/kstat -p -r %s/* shop 1"):format(run.bin, dir))
+      assert.equal(heard, r.out:find("shop:0:jobs:done", 1, true) ~= nil, r.out .. r.err)
+      run.shell("rm -r " .. dir)
+    end
+  end)
+
+  it("is sampled while the disk does not answer, and what has no place is counted", function()
+    local slow = dir .. ".slow"
+    run.write_file(slow, "")
+    local pid = start("unix:0:system_misc 0.002", ("SLOW_DISK=%s LD_PRELOAD=%s/spec/slow_disk.so " ..
+      "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"):format(slow, run.build))
+    told("the disk is too slow: 64 samples wait; samples are dropped until that ends\n")
+    os.remove(slow)
+    told("samples are written again; [1-9]%d* were dropped\n")
+    assert.equal(0, run.shell(("kill -TERM %s"):format(pid)).status)
+    run.await("the end", function() return not run.alive(pid) end)
+    assert.is_true(samples() > 64)
+  end)
+
+  it("is not written while the file system is nearly full, with a line when that begins and ends", function()
+    if run.shell("unshare -rm true").status ~= 0 then
+      pending("needs a small file system of its own: CAP_SYS_ADMIN, or user namespaces")
+      return
+    end
+    local script = [[mount -t tmpfs -o size=270m none DIR && mkdir DIR/rec || exit 1
+      KSTATLUA record --directory DIR/rec unix:0:system_misc 0.01 2> DIR/err & pid=$!
+      until [ -s DIR/rec/kstat* ]; do sleep 0.02; done
+      fallocate -l 20m DIR/large; until grep -q 'less than 5 % or 256 MB' DIR/err; do sleep 0.02; done
+      size=$(stat -c %s DIR/rec/*); sleep 0.1; [ $size = $(stat -c %s DIR/rec/*) ] && echo unchanged
+      rm DIR/large; until grep -q 'written again' DIR/err; do sleep 0.02; done
+      kill $pid; wait $pid; echo status $?; cp -r DIR/rec/* DIR.copy; cat DIR/err]]
+    run.shell("mkdir " .. dir)
+    local r = run.shell(("timeout 100 unshare -rm sh -c %s"):format(run.quote((script:gsub("DIR", dir)
+      :gsub("KSTATLUA", host)))))
+    assert.matches("^unchanged\nstatus 0\nrecord: [^\n]*/rec: less than 5 %% or 256 MB of the file system are free; " ..
+      "samples are dropped until that ends\nrecord: [^\n]*/rec: samples are written again; [1-9]%d* were dropped\n$",
+      r.out .. r.err)
+    run.shell(("mkdir %s/whole; cp %s.copy %s/whole/copy.rec"):format(dir, dir, dir))
+    assert.is_true(samples(dir .. "/whole") > 1)
+  end)
+
+  -- KSTAT_KILLS: how many recorders are killed; `make soak` kills 10,000.
+  it("loses no sample, however often recorders are killed", function()
+    local kills = tonumber(os.getenv("KSTAT_KILLS")) or 20
+    run.write_file(dir .. ".lua", COUNT)
+    local script = [[i=0
+      while [ $i -lt KILLS ]; do
+        HOST record --directory DIR --keep-bytes LIMIT unix 0.002 & p=$!
+        sleep 0.0$((i % 10 / 2 + 1))$((i * 7 % 10)); kill -9 $p; wait $p 2>/dev/null
+        i=$((i + 1))
+        if [ $((i % 10)) = 0 ]; then
+          before=$(HOST DIR.lua DIR) && HOST record --directory DIR --keep-bytes LIMIT unix 0.001 3 &&
+            now=$(HOST DIR.lua DIR) && [ $now = $((before + 3)) ] || echo "after $i kills: $before, $now"
+          if [ $before -gt 5000 ]; then rm -r DIR; fi
+        fi
+      done 2>&1 | grep -v Killed]]
+    local r = run.shell((script:gsub("KILLS", kills):gsub("HOST", host):gsub("DIR", dir):gsub("LIMIT", "100M")))
+    assert.equal("", r.out)
+    assert.is_true(samples() > 0)
+  end)
+
+  it("says what is wrong with a command line", function()
+    for words, message in pairs({
+      ["--directory d -o f 1"] = "-o and --directory cannot be used together",
+      ["-o f --keep 3d 1"] = "--keep and --keep-bytes are limits of a --directory",
+      ["--directory d --keep 14 1"] = "--keep: '14' is no time such as 14d or 36h",
+      ["--directory d --keep 0s 1"] = "--keep: '0s' is no time",
+      ["--directory d --keep-bytes 1K 1"] = "--keep-bytes: '1K' is no number of bytes such as 1G or 500M",
+      ["--directory d --keep-bytes 63k 1"] = "of at least 64k",
+      ["--directory d"] = "no interval",
+    }) do
+      local r = run.shell(("%s record %s"):format(host, words))
+      assert.equal(2, r.status, words)
+      assert.truthy(r.err:find(message, 1, true), r.err)
+    end
+    local r = run.shell(("%s record --directory /proc/none 1 1"):format(host))
+    assert.same({ "record: /proc/none: No such file or directory\n", 3 }, { r.err, r.status })
+  end)
+end)
