@@ -55,6 +55,7 @@ local PARTS = { ["kstat.stats"] = "field", ["kstat.io"] = "field", ["kstat.histo
 local ALIASES = [[
 ---@alias kstat.spec string|kstat.fields|kstat.selector
 ---@alias kstat.value number|string|table
+---@alias kstat.metrics_format "prometheus"|"openmetrics"|"protobuf"
 ]]
 local TAG_TYPES = { string = "string", number = "number", int = "integer", bool = "boolean", func = "function",
   param = "any" }
@@ -175,7 +176,7 @@ local function name_type(name, space)
   return KNOWN[name] and name or name:find('^"[^"]*"$') and name
     or name:find(".", 1, true) and classes[name] and name
     or classes[space .. "." .. name] and space .. "." .. name or classes["kstat." .. name] and "kstat." .. name
-    or (name == "spec" or name == "value") and "kstat." .. name or nil
+    or (name == "spec" or name == "value" or name == "metrics_format") and "kstat." .. name or nil
 end
 
 local function function_type(arguments, results, space)

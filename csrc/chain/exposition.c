@@ -7,12 +7,10 @@
 #endif
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/number.h"
 #include "chain/chain.h"
 #include "chain/metric_rows.h"
 #include "chain/metric_sample.h"
@@ -20,11 +18,13 @@
 
 #define STEP_SORTED 32768 /* samples that one step puts into order */
 #define STEP_SAMPLES 1024 /* that one step reads, or writes, about */
+#define STEP_BYTES (256u << 10) /* of families that are complete which one step gives away */
 
 /*
  * An exposition goes through four states, a step at a time: kstats are read, group by group, and become
  * samples (`read` counts them); all samples are put in the order of their families (`placed`, `sorted`); the text is
- * appended family by family (`written` counts the samples); it has `ended`. What the chain has is fixed at
+ * appended family by family (`written` counts the samples); it has `ended`. Families in protocol buffers, which are
+ * complete all at once, wait in `waiting`, of which `sent` bytes are gone. What the chain has is fixed at
  * the beginning by chain_id: an update in between ends the exposition with EAGAIN. Families, names and labels
  * outlive ks_exposition_again(), since most kstats are the same in the next one.
  */
@@ -45,12 +45,15 @@ struct ks_exposition {
 	struct ks_values values; /* of it */
 	struct ks_metric_samples s;
 	struct ks_metric_writer w;
+	int64_t epoch;           /* ns since 1970 at which gethrtime() was 0 */
+	struct ks_buf waiting;
+	size_t sent;
 	struct ks_buf heads;     /* of families; made once, as the families stay from one exposition to the next */
 	size_t known;            /* statistics, after the first time */
 	uint32_t *order;         /* owned; the samples by family, once all are read */
 	size_t order_cap, written;
 	size_t placed;           /* samples in `order` */
-	bool is_read, sorted, ended;
+	bool is_read, sorted, is_written, ended;
 };
 
 static void
@@ -99,8 +102,15 @@ select_kstats(struct ks_exposition *x)
 	return rc;
 }
 
+static void
+set_format(struct ks_exposition *x, enum ks_metric_format format)
+{
+	x->w.format = x->s.format = format;
+	x->epoch = ks_time_of_day() - gethrtime();
+}
+
 static struct ks_exposition *
-open_exposition(const struct ks_exposition *as, enum ks_exposition_format format)
+open_exposition(const struct ks_exposition *as, enum ks_metric_format format)
 {
 	struct ks_exposition *x = malloc(sizeof(*x));
 
@@ -108,7 +118,7 @@ open_exposition(const struct ks_exposition *as, enum ks_exposition_format format
 		return ks_fail_null(ENOMEM, "out of memory for an exposition");
 	*x = *as;
 	x->cost = calloc(x->n + 1, sizeof(*x->cost));
-	x->w.is_open = x->s.is_open = format == KS_EXPOSITION_OPENMETRICS;
+	set_format(x, format);
 	if (x->cost == NULL || select_kstats(x) != 0) {
 		ks_exposition_free(x);
 		return ks_fail_null(ENOMEM, "out of memory for an exposition");
@@ -118,21 +128,21 @@ open_exposition(const struct ks_exposition *as, enum ks_exposition_format format
 
 struct ks_exposition *
 ks_exposition_open(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n,
-    enum ks_exposition_format format)
+    enum ks_metric_format format)
 {
 	return open_exposition(&(struct ks_exposition){ .kc = kc, .selectors = selectors, .n = n }, format);
 }
 
 struct ks_exposition *
 ks_exposition_open_named(kstat_ctl_t *kc, const struct ks_metric_group *groups, size_t n,
-    enum ks_exposition_format format)
+    enum ks_metric_format format)
 {
 	return open_exposition(&(struct ks_exposition){ .kc = kc, .groups = groups, .n = n }, format);
 }
 
 struct ks_exposition *
 ks_exposition_open_rows(const char *path, const char *module, const struct ks_metric_group *groups, size_t n,
-    size_t counted, struct ks_metric_blobs *kept, enum ks_exposition_format format)
+    size_t counted, struct ks_metric_blobs *kept, enum ks_metric_format format)
 {
 	struct ks_exposition *x = calloc(1, sizeof(*x));
 	struct ks_metric_rows *rows = calloc(1, sizeof(*rows));
@@ -144,7 +154,7 @@ ks_exposition_open_rows(const char *path, const char *module, const struct ks_me
 		return ks_fail_null(ENOMEM, "out of memory for an exposition");
 	}
 	x->rows = rows;
-	x->w.is_open = x->s.is_open = format == KS_EXPOSITION_OPENMETRICS;
+	set_format(x, format);
 	if (ks_metric_rows_open(rows, path, module, groups, n, counted, kept) == 0)
 		return x;
 	error = errno;
@@ -183,6 +193,8 @@ ks_exposition_free(struct ks_exposition *x)
 	ks_buf_free(&x->kstat);
 	ks_values_free(&x->values);
 	ks_metric_samples_free(&x->s);
+	ks_metric_writer_free(&x->w);
+	ks_buf_free(&x->waiting);
 	ks_buf_free(&x->heads);
 	free(x->order);
 	free(x);
@@ -195,21 +207,23 @@ ks_exposition_free(struct ks_exposition *x)
 int
 ks_exposition_again(struct ks_exposition *x)
 {
-	bool same = x->kc->kc_chain_id == x->chain_id, is_open = x->s.is_open;
+	bool same = x->kc->kc_chain_id == x->chain_id;
 
 	if (same && x->ended && x->s.families.nstats <= 2 * x->known + MOST_NEW) {
 		ks_metric_samples_again(&x->s);
 	} else {
 		ks_metric_samples_free(&x->s);
-		x->s.is_open = is_open;
+		x->s.format = x->w.format;
 		ks_buf_reset(&x->heads);
 		x->known = 0;
 	}
 	x->group = x->read = x->written = x->left_out = 0;
 	memset(x->cost, 0, x->n * sizeof(*x->cost));
 	x->published = false;
-	x->placed = 0;
-	x->is_read = x->sorted = x->ended = false;
+	x->placed = x->sent = 0;
+	ks_metric_drop(&x->w);
+	ks_buf_reset(&x->waiting);
+	x->is_read = x->sorted = x->is_written = x->ended = false;
 	return same ? 0 : select_kstats(x);
 }
 
@@ -412,7 +426,7 @@ begin_family(struct ks_exposition *x, struct ks_metric_family *m)
 
 	if (m->head_len == 0) {
 		m->head = (uint32_t)x->heads.len;
-		ks_metric_add_head(&x->heads, x->w.is_open, name, (enum ks_metric_type)m->type,
+		ks_metric_add_head(&x->heads, x->w.format, name, (enum ks_metric_type)m->type,
 		    ks_metric_text(f, m->unit), ks_metric_text(f, m->help));
 		m->head_len = (uint32_t)(x->heads.len - m->head);
 	}
@@ -423,26 +437,73 @@ begin_family(struct ks_exposition *x, struct ks_metric_family *m)
 		    m->head_len);
 }
 
-static void
-write_some(struct ks_exposition *x, struct ks_buf *out)
+/* Returns when the kstat or row of a sample was created: ns since 1970; 0: nobody knows. */
+static int64_t
+created(const struct ks_exposition *x, const struct ks_metric_sample *s)
+{
+	hrtime_t crtime = ks_metric_crtime(&x->s, s->labels);
+
+	return crtime > 0 ? x->epoch + crtime : 0;
+}
+
+/* Writes some samples. Returns true if these were the last ones. */
+static bool
+write_some(struct ks_exposition *x)
 {
 	const struct ks_metric_sample *sample = x->s.sample;
 	const char *labels = x->s.labels.data;
 
-	x->w.out = out;
 	for (size_t n = 0; n < STEP_SAMPLES && x->written < x->s.n; n++, x->written++) {
 		const struct ks_metric_sample *s = &sample[x->order[x->written]];
 
 		if (x->written == 0 || sample[x->order[x->written - 1]].family != s->family)
 			begin_family(x, &x->s.families.family[s->family]);
+		if (x->w.format == KS_METRIC_PROTOBUF)
+			x->w.created = created(x, s);
 		ks_metric_line(&x->w, (enum ks_metric_part)s->part, labels + s->labels, strlen(labels + s->labels),
 		    labels + s->own, &s->value, NULL);
 	}
-	if (x->written < x->s.n)
-		return;
+	return x->written == x->s.n;
+}
+
+static void
+end_text(struct ks_exposition *x)
+{
 	if (x->rows == NULL)
 		ks_metric_end(&x->w);
-	x->ended = true;
+	else
+		ks_metric_flush(&x->w);
+}
+
+/* Gives away some of the families that wait. */
+static void
+send_some(struct ks_exposition *x, struct ks_buf *out)
+{
+	size_t n = x->waiting.len - x->sent;
+
+	n = n < STEP_BYTES ? n : STEP_BYTES;
+	ks_buf_add(out, x->waiting.data + x->sent, n);
+	out->failed |= x->waiting.failed;
+	x->sent += n;
+	if (x->sent == x->waiting.len) {
+		ks_buf_reset(&x->waiting);
+		x->sent = 0;
+	}
+}
+
+/* Appends some text. */
+static void
+add_text(struct ks_exposition *x, struct ks_buf *out)
+{
+	x->w.out = x->w.format == KS_METRIC_PROTOBUF ? &x->waiting : out;
+	if (!x->is_written) {
+		x->is_written = write_some(x);
+		if (x->is_written)
+			end_text(x);
+	}
+	if (x->w.out != out)
+		send_some(x, out);
+	x->ended = x->is_written && x->waiting.len == 0;
 }
 
 int
@@ -466,49 +527,8 @@ ks_exposition_step(struct ks_exposition *x, struct ks_buf *out)
 			return ks_fail(ENOMEM, "out of memory for metrics");
 		return 1;
 	}
-	write_some(x, out);
+	add_text(x, out);
 	if (out->failed)
 		return ks_fail(ENOMEM, "out of memory for metrics");
 	return x->ended ? 0 : 1;
-}
-
-/* --- HTTP ---------------------------------------------------------------------------------------------- */
-
-#define OPENMETRICS "application/openmetrics-text"
-
-enum ks_exposition_format
-ks_exposition_negotiate(const char *accept)
-{
-	double open = 0, plain = 0;
-
-	while (accept != NULL && *accept != '\0') {
-		size_t n = strcspn(accept, ","), type;
-		const char *q = accept;
-		double weight = 1;
-
-		while (*q == ' ' || *q == '\t')
-			q++;
-		type = strcspn(q, ",; \t");
-		for (const char *p = q + type; p < accept + n; p++) {
-			if (strncasecmp(p, ";q=", 3) == 0 || strncasecmp(p, "; q=", 4) == 0) {
-				const char *from = strchr(p, '=') + 1;
-
-				if (ks_scan_double(from, strcspn(from, ",; \t"), &weight) != 0)
-					weight = 0;
-			}
-		}
-		if (type == sizeof(OPENMETRICS) - 1 && strncasecmp(q, OPENMETRICS, type) == 0)
-			open = weight > open ? weight : open;
-		else if (type >= 5 && strncasecmp(q, "text/", 5) == 0 && weight > plain)
-			plain = weight;
-		accept += n + (accept[n] == ',');
-	}
-	return open > 0 && open >= plain ? KS_EXPOSITION_OPENMETRICS : KS_EXPOSITION_PROMETHEUS;
-}
-
-const char *
-ks_exposition_media_type(enum ks_exposition_format format)
-{
-	return format == KS_EXPOSITION_OPENMETRICS ? OPENMETRICS "; version=1.0.0; charset=utf-8" :
-	    "text/plain; version=0.0.4; charset=utf-8";
 }

@@ -1,5 +1,5 @@
 /*
- * exposition.h - kstats as metrics: OpenMetrics 1.0 and the classic text format of Prometheus.
+ * exposition.h - kstats as metrics, in the formats of metric_format.h.
  *
  * A statistic is a metric kstat_MODULE_STATISTIC_UNIT, counters with _total; module, instance, name, class and the
  * texts of its kstat are labels. Values are in base units (seconds, bytes, ratios). Histograms are histograms, and
@@ -14,12 +14,11 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "chain/metric_format.h"
 #include "chain/metric_names.h"
 #include "chain/metric_row_blobs.h"
 #include "chain/selector.h"
 #include "kstat.h"
-
-enum ks_exposition_format { KS_EXPOSITION_PROMETHEUS, KS_EXPOSITION_OPENMETRICS };
 
 struct ks_exposition;
 
@@ -28,20 +27,20 @@ struct ks_exposition;
  * ks_exposition_free(). NULL with errno ENOMEM.
  */
 struct ks_exposition *ks_exposition_open(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n,
-    enum ks_exposition_format format);
+    enum ks_metric_format format);
 
 /* The same by the names of a table of n groups, which is borrowed. */
 struct ks_exposition *ks_exposition_open_named(kstat_ctl_t *kc, const struct ks_metric_group *groups, size_t n,
-    enum ks_exposition_format format);
+    enum ks_metric_format format);
 
 /*
  * The same for the rows that a process publishes in a file as kstats of a module, without a chain: see metric_rows.h,
- * also for `counted` and `kept`. A step takes at most a millisecond. The text has no end of its own (ks_metric_end()), so
- * that more may follow. NULL with errno and a message.
+ * also for `counted` and `kept`. A step takes at most a millisecond, but for the end of a family of tens of thousands of
+ * rows in protocol buffers, which is one message. The text has no end of its own (ks_metric_end()), so that more may follow. NULL with errno and a message.
  */
 struct ks_exposition *ks_exposition_open_rows(const char *path, const char *module,
     const struct ks_metric_group *groups, size_t n, size_t counted, struct ks_metric_blobs *kept,
-    enum ks_exposition_format format);
+    enum ks_metric_format format);
 
 /* Returns how many rows with labels were read, see metric_rows.h; complete once the first text was appended. */
 size_t ks_exposition_rows(const struct ks_exposition *x);
@@ -82,11 +81,5 @@ const struct ks_group_cost *ks_exposition_costs(const struct ks_exposition *x);
 size_t ks_exposition_samples(const struct ks_exposition *x);
 
 void ks_exposition_free(struct ks_exposition *x);
-
-/* Returns the format that a client wants, by the header Accept of its request; NULL: it has none. */
-enum ks_exposition_format ks_exposition_negotiate(const char *accept);
-
-/* Returns the media type of a format, for the header Content-Type of an answer. */
-const char *ks_exposition_media_type(enum ks_exposition_format format);
 
 #endif

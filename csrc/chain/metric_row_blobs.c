@@ -222,7 +222,7 @@ add_bounds(struct part *p, struct ks_blob_histogram *h, struct ks_metric_samples
 		if (high.kind == KS_VALUE_U64)
 			high.u64--;
 		p->le[i] = (uint32_t)s->labels.len;
-		ks_metric_add_le(&s->labels, s->is_open, i + 1 < p->buckets ? &high : NULL, 1, p->per);
+		ks_metric_add_le(&s->labels, s->format, i + 1 < p->buckets ? &high : NULL, 1, p->per);
 		ks_buf_addc(&s->labels, '\0');
 	}
 }
@@ -263,7 +263,7 @@ ks_metric_blob_kind_new(struct ks_seg_walk *w, const struct ks_seg_entry *e, uin
 		free(kind);
 		return NULL;
 	}
-	ks_metric_samples_row(s);
+	ks_metric_samples_row(s, 0);
 	voi = ks_blobstat_vois(ks_blobstat_find(&b.k), &nvois);
 	for (size_t i = 0; i < group->n; i++) {
 		const struct ks_metric_name *name = &group->name[i];

@@ -292,11 +292,12 @@ text_of(const struct ks_seg_field *f, const char *data, size_t *n)
  * "other".
  */
 static int
-add_labels(const struct ks_metric_kind *kind, const char *data, struct ks_metric_samples *s, bool *is_other)
+add_labels(const struct ks_metric_kind *kind, const struct ks_seg_entry *e, const char *data,
+    struct ks_metric_samples *s, bool *is_other)
 {
 	int texts = 0;
 
-	ks_metric_samples_row(s);
+	ks_metric_samples_row(s, e->crtime);
 	*is_other = true;
 	for (uint32_t i = 0; i < kind->k.e.nfields; i++) {
 		const struct ks_seg_field *f = &kind->k.fields[i];
@@ -382,7 +383,7 @@ add_row(struct ks_metric_rows *x, const struct ks_metric_kind *kind, const struc
 	const char *data = entry + e->data;
 	size_t labels = s->labels.len;
 	bool is_other;
-	int texts = add_labels(kind, data, s, &is_other);
+	int texts = add_labels(kind, e, data, s, &is_other);
 
 	if (texts < 0) {
 		s->labels.len = labels;

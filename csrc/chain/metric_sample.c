@@ -314,7 +314,7 @@ add_bucket(struct ks_metric_samples *s, uint32_t stat, const struct ks_value *hi
 	if (stat == KS_NO_SLOT)
 		return -1;
 	of = &s->families.stat[stat];
-	ks_metric_add_le(&s->labels, s->is_open, high, of->times, of->per);
+	ks_metric_add_le(&s->labels, s->format, high, of->times, of->per);
 	ks_buf_addc(&s->labels, '\0');
 	return add_u64(s, stat, KS_PART_BUCKET, own, total);
 }
@@ -329,7 +329,7 @@ add_total(struct ks_metric_samples *s, uint32_t stat, uint64_t total, const stru
 	if (add_bucket(s, stat, NULL, total) != 0 ||
 	    (sum != NULL && add_sample(s, stat, KS_PART_SUM, 0, sum) != 0))
 		return -1;
-	return sum != NULL || !s->is_open ? add_u64(s, stat, KS_PART_COUNT, 0, total) : 0;
+	return sum != NULL || s->format != KS_METRIC_OPENMETRICS ? add_u64(s, stat, KS_PART_COUNT, 0, total) : 0;
 }
 
 /* A kstat2 histogram. Its buckets have no sum. */
@@ -469,12 +469,25 @@ add_values(struct ks_metric_samples *s)
 	return rc;
 }
 
+/* In the format that has times of creation, that of a row stands before its labels. */
 void
-ks_metric_samples_row(struct ks_metric_samples *s)
+ks_metric_samples_row(struct ks_metric_samples *s, hrtime_t crtime)
 {
 	if (s->labels.len == 0)
 		ks_buf_addc(&s->labels, '\0');
+	if (s->format == KS_METRIC_PROTOBUF)
+		ks_buf_add(&s->labels, &crtime, sizeof(crtime));
 	s->ksp_labels = (uint32_t)s->labels.len;
+}
+
+hrtime_t
+ks_metric_crtime(const struct ks_metric_samples *s, uint32_t labels)
+{
+	hrtime_t crtime = 0;
+
+	if (s->format == KS_METRIC_PROTOBUF && labels > 0)
+		memcpy(&crtime, s->labels.data + labels - sizeof(crtime), sizeof(crtime));
+	return crtime;
 }
 
 uint32_t
@@ -568,7 +581,8 @@ ks_metric_samples_begin(struct ks_metric_samples *s, kstat_ctl_t *kc, const ksta
 	s->ksp = ksp;
 	s->values = values;
 	s->kstats++;
-	ks_metric_samples_row(s);
+	ks_metric_samples_row(s, s->format == KS_METRIC_PROTOBUF && ks_chain_has_gethrtime(kc, ksp) ? ksp->ks_crtime :
+	    0);
 }
 
 int

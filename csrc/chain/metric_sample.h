@@ -35,7 +35,7 @@ struct ks_metric_uses {
 
 /* All of them; zeros are an empty collection. */
 struct ks_metric_samples {
-	bool is_open;                    /* for OpenMetrics, which is stricter about histograms */
+	enum ks_metric_format format;
 	struct ks_metric_families families;
 	struct ks_buf labels;            /* NUL-terminated texts; the first one is "" */
 	struct ks_table by_kstat;        /* labels of kstats, by module, instance and name */
@@ -86,8 +86,14 @@ bool ks_metric_labels_are_new(struct ks_metric_samples *s);
 int ks_metric_add_sample(struct ks_metric_samples *s, uint32_t family, uint64_t times, uint64_t per,
     enum ks_metric_part part, uint32_t own, const struct ks_value *v);
 
-/* Begins with the samples of a row whose labels follow: s->ksp_labels is where they begin. */
-void ks_metric_samples_row(struct ks_metric_samples *s);
+/*
+ * Begins with the samples of a row whose labels follow: s->ksp_labels is where they begin. crtime: when it was created, by
+ * gethrtime(); 0: nobody knows.
+ */
+void ks_metric_samples_row(struct ks_metric_samples *s, hrtime_t crtime);
+
+/* Returns that, by where the labels begin; 0, too, if the format has no use for it. */
+hrtime_t ks_metric_crtime(const struct ks_metric_samples *s, uint32_t labels);
 
 /* Appends labels that samples have beside those of their row, and returns their offset; "": 0. */
 uint32_t ks_metric_own_labels(struct ks_metric_samples *s, const char *labels);

@@ -25,7 +25,7 @@ struct exposition {
 	bool is_kept, ended;
 };
 
-static const char *const formats[] = { "prometheus", "openmetrics", NULL };
+static const char *const formats[] = { "prometheus", "openmetrics", "protobuf", NULL };
 
 /* --- tables of names ----------------------------------------------------------------------------------- */
 
@@ -254,7 +254,7 @@ exposition_open(lua_State *L)
 	static const struct ks_selector *const all[] = { &everything };
 	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
 	const struct names *names = ks_lua_testudata(L, 2, NAMES);
-	enum ks_exposition_format format = (enum ks_exposition_format)luaL_checkoption(L, 3, NULL, formats);
+	enum ks_metric_format format = (enum ks_metric_format)luaL_checkoption(L, 3, NULL, formats);
 	bool is_kept = lua_toboolean(L, 4);
 	const struct ks_selector *const *selectors = NULL;
 	struct exposition *e;
@@ -307,7 +307,7 @@ exposition_rows(lua_State *L)
 	const char *path = luaL_checkstring(L, 1), *module = luaL_checkstring(L, 2);
 	const struct names *names = luaL_checkudata(L, 3, NAMES);
 	lua_Integer counted = ks_lua_checkinteger(L, 4);
-	enum ks_exposition_format format = (enum ks_exposition_format)luaL_checkoption(L, 5, NULL, formats);
+	enum ks_metric_format format = (enum ks_metric_format)luaL_checkoption(L, 5, NULL, formats);
 	struct ks_metric_blobs *kept = luaL_checkudata(L, 6, BLOBS);
 	struct exposition *e;
 
@@ -452,10 +452,10 @@ exposition_samples(lua_State *L)
 static int
 exposition_format(lua_State *L)
 {
-	enum ks_exposition_format format = ks_exposition_negotiate(luaL_optstring(L, 1, NULL));
+	enum ks_metric_format format = ks_metric_negotiate(luaL_optstring(L, 1, NULL));
 
 	lua_pushstring(L, formats[format]);
-	lua_pushstring(L, ks_exposition_media_type(format));
+	lua_pushstring(L, ks_metric_media_type(format));
 	return 2;
 }
 
@@ -473,10 +473,10 @@ struct writer {
 static int
 metrics_new(lua_State *L)
 {
-	bool is_open = luaL_checkoption(L, 1, NULL, formats) == KS_EXPOSITION_OPENMETRICS;
+	enum ks_metric_format format = (enum ks_metric_format)luaL_checkoption(L, 1, NULL, formats);
 	struct writer *u = ks_lua_newuserdata(L, sizeof(*u));
 
-	u->w.is_open = is_open;
+	u->w.format = format;
 	ks_lua_setmetatable(L, WRITER);
 	return 1;
 }
@@ -486,6 +486,7 @@ metrics_gc(lua_State *L)
 {
 	struct writer *u = luaL_checkudata(L, 1, WRITER);
 
+	ks_metric_writer_free(&u->w);
 	ks_buf_free(&u->text);
 	ks_buf_free(&u->family);
 	return 0;
@@ -507,7 +508,7 @@ check_writer(lua_State *L)
 static int
 push_length(lua_State *L, const struct writer *u)
 {
-	lua_pushinteger(L, (lua_Integer)u->text.len);
+	lua_pushinteger(L, (lua_Integer)(u->text.len + u->w.message.len));
 	return 1;
 }
 
@@ -522,7 +523,7 @@ metrics_family(lua_State *L)
 
 	ks_buf_reset(&u->family);
 	ks_buf_add(&u->family, name, n + 1);
-	ks_metric_add_head(&u->family, u->w.is_open, name, type, luaL_optstring(L, 5, ""), luaL_optstring(L, 4, ""));
+	ks_metric_add_head(&u->family, u->w.format, name, type, luaL_optstring(L, 5, ""), luaL_optstring(L, 4, ""));
 	if (u->family.failed)
 		return luaL_error(L, "out of memory for metrics");
 	ks_metric_family(&u->w, u->family.data, n, type, u->family.data + n + 1, u->family.len - n - 1);
@@ -556,6 +557,7 @@ metrics_text(lua_State *L)
 {
 	struct writer *u = check_writer(L);
 
+	ks_metric_flush(&u->w);
 	if (lua_toboolean(L, 2))
 		ks_metric_end(&u->w);
 	if (u->text.failed)

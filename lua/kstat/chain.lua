@@ -240,7 +240,7 @@ end
 
 local formats = { human = true, parseable = true, colons = true, list = true, json = true,
   json_class = true, quiet = true }
-local expositions = { prometheus = true, openmetrics = true }
+local expositions = { prometheus = true, openmetrics = true, protobuf = true }
 
 --- Metrics for Prometheus, in pieces: an iterator that gives a text at each step. A step costs well below a
 -- millisecond where no single kstat is large, so that a server can do other work in between. The first steps read, and
@@ -248,7 +248,8 @@ local expositions = { prometheus = true, openmetrics = true }
 --
 -- A statistic is a metric `kstat_MODULE_STATISTIC_UNIT`, counters with `_total`, in base units (seconds, bytes, …);
 -- module, instance, name, class and the texts of the kstat are labels.
--- @tparam "prometheus"|"openmetrics" format "prometheus" (the classic text format) or "openmetrics";
+-- @tparam metrics_format format "prometheus" (the classic text format), "openmetrics", or
+-- "protobuf" (messages MetricFamily, each after its length, with native histograms);
 -- `kstat.exposition_format(accept)` returns what a client wants, and its media type
 -- @tparam spec ... selectors; none: everything
 -- @treturn fun():?string
@@ -301,10 +302,10 @@ end
 
 --- The text that kstat(8) prints: reads what the selectors match and shows one selector after the
 -- other; none: everything.
--- @tparam[opt] "human"|"parseable"|"colons"|"list"|"json"|"json_class"|"quiet"|"prometheus"|"openmetrics" format
+-- @tparam[opt] "human"|"parseable"|"colons"|"list"|"json"|"json_class"|"quiet"|metrics_format format
 -- "human", "parseable" (-p), "colons" (-C), "list" (-l), "json" (-j),
--- "json_class" (-j with class in the data), "quiet" (only counts), or "prometheus" or "openmetrics": metrics, see
--- `ks:exposition`
+-- "json_class" (-j with class in the data), "quiet" (only counts), or "prometheus", "openmetrics" or "protobuf":
+-- metrics, see `ks:exposition`
 -- @tparam spec ... selectors
 -- @treturn string
 -- @treturn integer how many statistics it shows
@@ -315,9 +316,11 @@ function methods.render(self, format, ...)
   object.check(self, "chain", "render")
   format = format or "parseable"
   if not formats[format] and not expositions[format] then
-    local all = { prometheus = true, openmetrics = true }
-    for name in pairs(formats) do
-      all[name] = true
+    local all = {}
+    for _, names in ipairs({ formats, expositions }) do
+      for name in pairs(names) do
+        all[name] = true
+      end
     end
     error(("bad argument #1 to 'render' (%s)"):format(require("kstat.unknown").word("unknown format", format, all)), 2)
   end

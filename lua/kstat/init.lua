@@ -111,7 +111,7 @@ kstat.type = core.kind
 
 --- The format of metrics that a client of HTTP wants, see `ks:exposition`.
 -- @string[opt] accept the header Accept of its request
--- @treturn string "prometheus" or "openmetrics"
+-- @treturn metrics_format
 -- @treturn string the media type, for the header Content-Type of the answer
 -- @function kstat.exposition_format
 kstat.exposition_format = core.exposition_format

@@ -485,7 +485,8 @@ print(pcall(ks.exposition, ks, "prometheus"))
   end)
 
   it("has the format that a client wants", function()
-    local open, classic = "openmetrics", "prometheus"
+    local open, classic, messages = "openmetrics", "prometheus", "protobuf"
+    local protobuf = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
     for accept, format in pairs({
       [""] = classic, ["*/*"] = classic, ["text/html"] = classic, ["text/plain"] = classic,
       ["application/openmetrics-text"] = open, ["APPLICATION/OpenMetrics-Text; version=1.0.0"] = open,
@@ -496,12 +497,25 @@ print(pcall(ks.exposition, ks, "prometheus"))
       ["text/plain;q=0.5, application/openmetrics-text;q=0.5"] = open, -- as good: the richer one
       ["application/openmetrics-text; q=0"] = classic, ["application/openmetrics-text;q=0,*/*"] = classic,
       ["application/openmetrics-textile"] = classic, ["application/openmetrics-text;q=x"] = classic,
+      -- Prometheus 2.42 with native histograms, and 3.x.
+      [protobuf .. ",application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75," ..
+        "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"] = messages,
+      [protobuf .. ";escaping=allow-utf-8;q=0.6," ..
+        "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5," ..
+        "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1"] = messages,
+      ["application/openmetrics-text;version=1.0.0;q=0.6," .. protobuf .. ";q=0.5"] = open,
+      ["application/openmetrics-text," .. protobuf] = open, ["text/plain," .. protobuf] = messages,
+      [protobuf .. ";q=0"] = classic, [protobuf .. ";q=2"] = classic, [protobuf .. "x"] = classic,
+      [protobuf:gsub("delimited", "text")] = classic, ["application/vnd.google.protobuf"] = classic,
+      [protobuf:gsub(";", " ; "):upper()] = messages, [";;=;q;" .. protobuf] = classic,
+      [protobuf:gsub("MetricFamily", "Metric")] = classic, [protobuf .. (";x"):rep(10000)] = messages,
       [",,;q=,application/openmetrics-text"] = open, [("text/plain,"):rep(1000)] = classic }) do
       assert.equal(format, (kstat.exposition_format(accept)), accept)
     end
     assert.same({ classic, "text/plain; version=0.0.4; charset=utf-8" }, { kstat.exposition_format() })
     assert.equal("application/openmetrics-text; version=1.0.0; charset=utf-8",
       select(2, kstat.exposition_format("application/openmetrics-text")))
+    assert.equal((protobuf:gsub(";", "; ")), select(2, kstat.exposition_format(protobuf)))
   end)
 
   it("of a kstat with 10,000 texts is bounded", function()
