@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "chain/chain.h"
+#include "chain/metric_kstat.h"
 #include "chain/metric_rows.h"
 #include "chain/metric_sample.h"
 #include "chain/values.h"

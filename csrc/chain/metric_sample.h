@@ -1,6 +1,6 @@
 /*
- * metric_sample.h - kstats as samples of metrics: their labels, and what their values, histograms and
- * percentiles become. See exposition.h. SPDX-License-Identifier: MIT
+ * metric_sample.h - samples of metrics: a family, labels and a value each. What becomes one is up to metric_kstat.h,
+ * metric_names.h and metric_rows.h. SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_METRIC_SAMPLE_H
 #define CHAIN_METRIC_SAMPLE_H
@@ -62,19 +62,12 @@ void ks_metric_samples_free(struct ks_metric_samples *s);
 /* Removes all samples, and keeps the memory and what is known of families. */
 void ks_metric_samples_again(struct ks_metric_samples *s);
 
-/*
- * Adds the samples of a kstat of the chain, of these of its values. Texts are labels of all of them, and those that
- * are states of kstat_MODULE_info alone. 0, or -1 with errno
- * ENOMEM.
- */
-int ks_metric_samples_add(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_t *ksp,
-    const struct ks_values *values);
-
-/* --- for metric_names.c -------------------------------------------------------------------------------- */
-
 /* Begins with the samples of a kstat, whose labels follow. */
 void ks_metric_samples_begin(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_t *ksp,
     const struct ks_values *values);
+
+/* Whether labels that begin here are this text: for s->by_kstat. */
+bool ks_metric_has_labels(const void *samples, uint32_t labels, const void *text);
 
 /* Whether no kstat before had the labels that this one has, which end now. False without memory, too. */
 bool ks_metric_labels_are_new(struct ks_metric_samples *s);
@@ -112,6 +105,12 @@ ks_metric_is_number(const struct ks_value *v)
 {
 	return v->kind == KS_VALUE_I64 || v->kind == KS_VALUE_U64 || v->kind == KS_VALUE_DOUBLE ||
 	    v->kind == KS_VALUE_NSEC;
+}
+
+static inline bool
+ks_metric_is_negative(const struct ks_value *v)
+{
+	return v->kind == KS_VALUE_DOUBLE ? !(v->d >= 0) : v->kind != KS_VALUE_U64 && v->i64 < 0;
 }
 
 #endif
