@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/number.h"
 #include "chain/chain.h"
+#include "chain/metric_histogram.h"
 #include "model/blob_histogram.h"
 #include "model/blobstat.h"
 #include "model/histstat.h"
@@ -148,27 +149,16 @@ find_stat(struct ks_metric_samples *s, const char *name, size_t n, enum ks_metri
 	return ks_metric_stat(&s->families, s->kstats, s->ksp->ks_module, name, n, type, m);
 }
 
-/* Adds a sample of the statistic. 0, or -1. */
+/* Adds a value of the statistic. 0, or -1. */
 static int
-add_sample(struct ks_metric_samples *s, uint32_t stat, enum ks_metric_part part, uint32_t own,
-    const struct ks_value *v)
+add_sample(struct ks_metric_samples *s, uint32_t stat, uint32_t own, const struct ks_value *v)
 {
-	bool is_count = part == KS_PART_BUCKET || part == KS_PART_COUNT;
 	const struct ks_metric_stat *of;
 
 	if (stat == KS_NO_SLOT)
 		return -1;
 	of = &s->families.stat[stat];
-	return ks_metric_add_sample(s, of->family, is_count ? 1 : of->times, is_count ? 1 : of->per, part, own, v);
-}
-
-static int
-add_u64(struct ks_metric_samples *s, uint32_t stat, enum ks_metric_part part, uint32_t own, uint64_t u)
-{
-	struct ks_value v = { .kind = KS_VALUE_U64, .bits = 64 };
-
-	v.u64 = u;
-	return add_sample(s, stat, part, own, &v);
+	return ks_metric_add_sample(s, of->family, of->times, of->per, KS_PART_VALUE, own, v);
 }
 
 /* Returns the number of the statistic of a value if it is the one that is expected, or KS_NO_SLOT. */
@@ -204,7 +194,7 @@ add_value(struct ks_metric_samples *s, const struct ks_pair *p)
 	if (m->last == s->kstats)
 		return 0; /* of several values, the first alone */
 	m->last = s->kstats;
-	return add_sample(s, stat, KS_PART_VALUE, 0, &p->value);
+	return add_sample(s, stat, 0, &p->value);
 }
 
 #define MOST_OF_VOI 16 /* statistics that one VOI may have, and some more */
@@ -229,53 +219,18 @@ has_value(const struct ks_metric_samples *s, const char *start, size_t n, const 
 
 /* --- histograms ---------------------------------------------------------------------------------------- */
 
-/* Adds a bucket, with its greatest value (NULL: the last one): there are `total` values up to that. */
-static int
-add_bucket(struct ks_metric_samples *s, uint32_t stat, const struct ks_value *high, uint64_t total)
-{
-	uint32_t own = (uint32_t)s->labels.len;
-	const struct ks_metric_stat *of;
-
-	if (stat == KS_NO_SLOT)
-		return -1;
-	of = &s->families.stat[stat];
-	ks_metric_add_le(&s->labels, s->format, high, of->times, of->per);
-	ks_buf_addc(&s->labels, '\0');
-	return add_u64(s, stat, KS_PART_BUCKET, own, total);
-}
-
-/*
- * Adds the last bucket, the sum (NULL: not known) and the count, which OpenMetrics does not allow without a
- * sum.
- */
-static int
-add_total(struct ks_metric_samples *s, uint32_t stat, uint64_t total, const struct ks_value *sum)
-{
-	if (add_bucket(s, stat, NULL, total) != 0 ||
-	    (sum != NULL && add_sample(s, stat, KS_PART_SUM, 0, sum) != 0))
-		return -1;
-	return sum != NULL || s->format != KS_METRIC_OPENMETRICS ? add_u64(s, stat, KS_PART_COUNT, 0, total) : 0;
-}
-
-/* A kstat2 histogram. Its buckets have no sum. */
+/* A kstat2 histogram. */
 static int
 add_histogram(struct ks_metric_samples *s, const struct ks_histstat *h)
 {
 	uint32_t stat = find_stat(s, "distribution", strlen("distribution"), KS_METRIC_HISTOGRAM,
 	    ks_chain_meta(s->kc, s->ksp, "buckets"));
-	uint64_t total = 0;
+	const struct ks_metric_stat *of;
 
-	for (uint32_t i = 0; i < h->n; i++) {
-		struct ks_value high = { .kind = KS_VALUE_U64, .bits = 64 };
-		uint64_t low, count;
-
-		ks_hist_bounds(&h->layout, i, &low, &high.u64);
-		memcpy(&count, h->buckets + i * sizeof(count), sizeof(count));
-		total += count;
-		if (high.u64 != UINT64_MAX && add_bucket(s, stat, &high, total) != 0)
-			return -1;
-	}
-	return add_total(s, stat, total, NULL);
+	if (stat == KS_NO_SLOT)
+		return -1;
+	of = &s->families.stat[stat];
+	return ks_metric_add_histogram(s, of->family, of->times, of->per, h);
 }
 
 /*
@@ -309,10 +264,14 @@ add_voi_histogram(struct ks_metric_samples *s, const char *voi, size_t len, stru
 {
 	uint32_t stat = find_stat(s, voi, len, KS_METRIC_HISTOGRAM,
 	    ks_chain_meta(s->kc, s->ksp, h->bounds_name));
+	struct ks_metric_stat of;
 	struct ks_value v;
 	uint64_t total = 0;
 	bool has_sum = true;
 
+	if (stat == KS_NO_SLOT)
+		return -1;
+	of = s->families.stat[stat];
 	if (ks_blob_find(s->ksp, voi, len, "_oob", from, &v) != NULL && v.kind == KS_VALUE_U64)
 		total = v.u64;
 	for (size_t i = 0; i < h->n; i++) {
@@ -320,12 +279,12 @@ add_voi_histogram(struct ks_metric_samples *s, const char *voi, size_t len, stru
 		if (!greatest_of_bucket(h, i, &v))
 			continue;
 		has_sum = has_sum && !ks_metric_is_negative(&v);
-		if (add_bucket(s, stat, &v, total) != 0)
+		if (ks_metric_add_bucket(s, of.family, of.times, of.per, &v, total) != 0)
 			return -1;
 	}
 	has_sum = has_sum && ks_blob_find(s->ksp, voi, len, "_sum", from, &v) != NULL &&
 	    ks_metric_is_number(&v) && !ks_metric_is_negative(&v);
-	return add_total(s, stat, total, has_sum ? &v : NULL);
+	return ks_metric_add_total(s, of.family, of.times, of.per, total, has_sum ? &v : NULL);
 }
 
 static int
@@ -339,7 +298,7 @@ add_quantile(struct ks_metric_samples *s, const struct ks_pair *p, size_t len, c
 	ks_metric_add_label(&s->labels, own, "quantile", quantile, strlen(quantile));
 	ks_buf_addc(&s->labels, '\0');
 	return add_sample(s, find_stat(s, name, (size_t)n < sizeof(name) ? (size_t)n : sizeof(name) - 1,
-	    KS_METRIC_SUMMARY, m), KS_PART_VALUE, own, &p->value);
+	    KS_METRIC_SUMMARY, m), own, &p->value);
 }
 
 static const struct {
@@ -398,6 +357,7 @@ int
 ks_metric_samples_add(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_t *ksp,
     const struct ks_values *values)
 {
+	struct ks_value one = { .kind = KS_VALUE_U64, .bits = 64, .u64 = 1 };
 	size_t before = s->n;
 	long texts;
 
@@ -409,6 +369,5 @@ ks_metric_samples_add(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_
 		return -1;
 	if (s->states.data[0] == '\0' && (s->n > before || texts == 0))
 		return 0;
-	return add_u64(s, find_stat(s, "", 0, KS_METRIC_INFO, NULL), KS_PART_VALUE,
-	    ks_metric_own_labels(s, s->states.data), 1);
+	return add_sample(s, find_stat(s, "", 0, KS_METRIC_INFO, NULL), ks_metric_own_labels(s, s->states.data), &one);
 }

@@ -31,6 +31,7 @@ ks_metric_samples_again(struct ks_metric_samples *s)
 	ks_metric_families_again(&s->families);
 	ks_buf_reset(&s->labels);
 	ks_table_clear(&s->by_kstat);
+	s->borders.layout.n = 0; /* the labels are gone */
 	s->n = s->kstats = 0;
 	s->uses = s->last;
 	s->last = now;

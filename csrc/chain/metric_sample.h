@@ -13,6 +13,7 @@
 #include "base/table.h"
 #include "chain/metric_family.h"
 #include "chain/values.h"
+#include "model/histogram.h"
 
 struct ks_metric_sample {
 	uint32_t family;
@@ -33,11 +34,26 @@ struct ks_metric_uses {
 	size_t n, cap;
 };
 
+#define KS_METRIC_BORDERS 23 /* most buckets of a kstat2 histogram in the text formats, beside the last one */
+
+/*
+ * Which buckets those of the last histogram are. They follow from its layout alone: all kstats of a layout, on all
+ * machines and at all times, have the same ones, so that rates of them can be added.
+ */
+struct ks_metric_borders {
+	struct ks_hist_layout layout; /* n 0: there was none yet */
+	uint64_t times, per;
+	uint32_t n;
+	uint32_t bucket[KS_METRIC_BORDERS]; /* its greatest value is the border */
+	uint32_t le[KS_METRIC_BORDERS];     /* offsets of their labels */
+};
+
 /* All of them; zeros are an empty collection. */
 struct ks_metric_samples {
 	enum ks_metric_format format;
 	struct ks_metric_families families;
 	struct ks_buf labels;            /* NUL-terminated texts; the first one is "" */
+	struct ks_metric_borders borders;
 	struct ks_table by_kstat;        /* labels of kstats, by module, instance and name */
 	struct ks_metric_sample *sample; /* owned; in the order of kstats */
 	size_t n, cap;

@@ -75,7 +75,8 @@ local function labels_of(metric)
   return table.concat(labels, ",")
 end
 
--- All samples as the classic format has them: name and labels -> value. Of histograms the buckets, counts and known sums.
+-- All samples as the classic format has them: name and labels -> value. Of histograms the buckets, counts and known
+-- sums.
 function M.samples(families)
   local samples, n = {}, 0
   local function add(name, labels, value)
@@ -94,7 +95,6 @@ function M.samples(families)
         for _, bucket in ipairs(h.bucket) do
           local le = bucket.upper_bound[1]
           local own = ('le="%s"'):format(le == 1 / 0 and "+Inf" or le)
-          local own = ('le="%s"'):format(le == 1 / 0 and "+Inf" or le)
           add(name .. "_bucket", labels == "" and own or labels .. "," .. own, bucket.cumulative_count[1])
         end
         add(name .. "_count", labels, h.sample_count[1])
@@ -105,6 +105,53 @@ function M.samples(families)
     end
   end
   return samples, n
+end
+
+local VALUES = { ["+Inf"] = 1 / 0, ["-Inf"] = -1 / 0 }
+
+-- The same of a text in the classic format.
+local function samples_of_text(text)
+  local samples, n = {}, 0
+  for name, labels, value in ("\n" .. text):gmatch("\n([%w_]+)(%b{}) ([^ \n]+)%f[\n]") do
+    labels = labels:gsub('le="([%d.e+-]+)"', function(le) return ('le="%s"'):format(tonumber(le)) end)
+    samples[name .. labels], n = VALUES[value] or tonumber(value), n + 1
+  end
+  return samples, n
+end
+
+-- Fails unless messages have the families, series and values of a classic text. Returns the families.
+function M.check_same(bytes, text)
+  local families = M.families(bytes)
+  local samples, n = M.samples(families)
+  local expected, count = samples_of_text(text)
+  for key, value in pairs(expected) do
+    assert.equal(("%.14g"):format(value), ("%.14g"):format(samples[key] or 0 / 0), key)
+  end
+  assert.equal(count, n)
+  text = "\n" .. text
+  for _, family in ipairs(families) do
+    local name, kind = family.name[1], family.type[1]:lower()
+    local help = text:match("\n# HELP " .. name .. " ([^\n]*)")
+    assert.equal(help, (family.help[1]:gsub("\\", "\\\\"):gsub("\n", "\\n")), name)
+    assert.truthy(text:find(("\n# TYPE %s %s\n"):format(name, kind), 1, true) or kind == "gauge", name)
+    assert.truthy(not family.unit or name:find("_" .. family.unit[1], 1, true), name)
+  end
+  return families
+end
+
+-- The buckets of a native histogram: index -> count.
+function M.buckets(histogram)
+  local buckets, index, n, count = {}, 0, 0, 0
+  for _, span in ipairs(histogram.positive_span or {}) do
+    index = index + span.offset[1]
+    for _ = 1, span.length[1] do
+      n = n + 1
+      count = count + histogram.positive_delta[n]
+      buckets[index], index = count, index + 1
+    end
+  end
+  assert.equal(n, #(histogram.positive_delta or {}))
+  return buckets
 end
 
 return M

@@ -1,48 +1,89 @@
--- Metrics as protocol buffers: protoc decodes them, by a description of its own, to what the classic format has.
+-- Metrics as protocol buffers: protoc decodes them, by a description of its own, to what the classic format has; and
+-- native histograms to what the kstats counted.
+local capture = require("support.capture")
 local kstat = require("kstat")
 local protobuf = require("support.protobuf")
 local run = require("support.run")
 
-if not protobuf.has_decoder then
-  describe("an exposition in protocol buffers", function()
-    pending("is decoded where protoc is installed")
-  end)
-  return
-end
-
-local NUMBERS = { ["+Inf"] = 1 / 0, ["-Inf"] = -1 / 0 }
-
--- The samples of a text: name and labels -> value; bounds of buckets as Lua prints numbers.
-local function samples_of(text)
-  local samples, n = {}, 0
-  for name, labels, value in ("\n" .. text):gmatch("\n([%w_]+)(%b{}) ([^ \n]+)%f[\n]") do
-    labels = labels:gsub('le="([%d.e+-]+)"', function(le) return ('le="%s"'):format(tonumber(le)) end)
-    samples[name .. labels], n = NUMBERS[value] or tonumber(value), n + 1
-  end
-  return samples, n
-end
-
 describe("an exposition in protocol buffers", function()
+  if not protobuf.has_decoder then
+    return pending("is decoded where protoc is installed")
+  end
+  teardown(capture.clean)
+
   it("has the families, series, values and units of the classic format", function()
-    for _, open in ipairs({ run.tree_roots("small"), { capture = "spec/vectors/kstat/host.jsonl" } }) do
-      local ks = assert(kstat.open(open))
-      local families = protobuf.families((ks:render("protobuf")))
-      local text = ks:render("prometheus")
+    for _, source in ipairs({ run.tree_roots("small"), { capture = "spec/vectors/kstat/host.jsonl" } }) do
+      local ks = assert(kstat.open(source))
+      local families = protobuf.check_same(ks:render("protobuf"), (ks:render("prometheus")))
       ks:close()
-      local expected, count = samples_of(text)
-      local samples, n = protobuf.samples(families)
-      for key, value in pairs(expected) do
-        assert.equal(("%.14g"):format(value), ("%.14g"):format(samples[key]), key)
-      end
-      assert.equal(count, n)
-      assert.truthy(n > 50)
-      for _, family in ipairs(families) do
-        local name, kind = family.name[1], family.type[1]:lower()
-        local help = text:match("\n# HELP " .. name .. " ([^\n]*)") or text:match("^# HELP " .. name .. " ([^\n]*)")
-        assert.equal(help, (family.help[1]:gsub("\\", "\\\\"):gsub("\n", "\\n")), name)
-        assert.truthy(("\n" .. text):find(("\n# TYPE %s %s\n"):format(name, kind), 1, true) or kind == "gauge", name)
-        assert.truthy(not family.unit or name:find("_" .. family.unit[1], 1, true), name)
-      end
+      assert.truthy(#families > 50)
     end
+  end)
+
+  it("has labels as they are, whatever they hold", function()
+    local k = capture.kstat("mod", 0, [[a\"b\\c]] .. "\255", "c", 1, 1, 2, [["n":1,"t":"a\nb\\\"\u0001","u":""]])
+    local ks = assert(kstat.open({ capture = capture.file({ { k } }) }))
+    local labels = protobuf.families((ks:render("protobuf")))[1].metric[1].label
+    ks:close()
+    local texts = {}
+    for _, label in ipairs(labels) do
+      texts[label.name[1]] = label.value[1]
+    end
+    assert.same({ module = "mod", instance = "0", name = 'a"b\\c\239\191\189', class = "c", t = 'a\nb\\"\239\191\189',
+      u = "" }, texts)
+  end)
+
+  it("comes in pieces, each family as one message, however many samples it has", function()
+    local list = {}
+    for i = 1, 4000 do
+      list[i] = capture.kstat("mod", i, "n", "c", 1, 1, 2, ('"depth":%d,"text":"%s"'):format(i, ("x"):rep(50)))
+    end
+    local ks = assert(kstat.open({ capture = capture.file({ list }) }))
+    local pieces = {}
+    for text in ks:exposition("protobuf") do
+      assert.truthy(#text <= 256 * 1024)
+      pieces[#pieces + 1] = text
+    end
+    ks:close()
+    local families = protobuf.families(table.concat(pieces))
+    assert.equal(1, #families)
+    assert.equal(4000, #families[1].metric)
+    assert.equal(4000, families[1].metric[4000].untyped[1].value[1])
+  end)
+
+  -- A kstat with an exponential histogram, its native form, and the family that has it.
+  local function read(counts, range_min, range_max, scale)
+    local ks = assert(kstat.open({ capture = capture.file({ { capture.named("latency", 1, 2,
+      ('"buckets":[%s],"type":"exponential","range_min":%d,"range_max":%d,"stepping":%d'):format(
+      table.concat(counts, ","), range_min, range_max, scale)) } }) }))
+    local family = protobuf.check_same(ks:render("protobuf"), (ks:render("prometheus")))[1]
+    return ks:lookup("app", 0, "latency"):distribution(), family.metric[1].histogram[1]
+  end
+
+  it("has exponential histograms as native ones, bucket for bucket", function()
+    for scale = 0, 8 do
+      local counts = {}
+      for i = 1, 10 * 2 ^ scale + 2 do -- a bucket for 0, and those of 1 to 1024
+        counts[i] = i % 7 < 3 and 0 or i * i
+      end
+      local d, h = read(counts, 1, 1024, scale)
+      assert.equal(scale, h.schema[1])
+      assert.equal(2 ^ -128, h.zero_threshold[1])
+      assert.equal(counts[1], h.zero_count[1])
+      assert.equal(d.count, h.sample_count[1])
+      local buckets = protobuf.buckets(h)
+      for i = 2, #counts do
+        local index = i - 2 -- the upper bound of that of the value 1 is 2^0
+        assert.equal(counts[i] > 0 and counts[i] or nil, buckets[index])
+        buckets[index] = nil
+      end
+      assert.same({}, buckets)
+    end
+  end)
+
+  it("marks a histogram without values as native, too", function()
+    local _, h = read({ 0, 0, 0 }, 1, 2, 0)
+    assert.same({ { 0 }, { 0 }, { 2 ^ -128 } }, { h.sample_count, h.schema, h.zero_threshold })
+    assert.is_nil(h.positive_delta)
   end)
 end)
