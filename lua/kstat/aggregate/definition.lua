@@ -121,7 +121,8 @@ local function make_value(self, tree, of, text)
   end
   local get, problem = expression.make(tree, { text = text, names = self.names, group = self })
   return get and { title = short and tree.name or name, name = name, get = get,
-    distribution = tree.tag == "call" and tree.name:find("quantize$") ~= nil }, problem
+    distribution = tree.tag == "call" and reducers.is_distribution(tree.name), heat = tree.name == "heat" and {} },
+    problem
 end
 
 -- Gives reducers of one kind their arguments as part of their title: "ewma 10", "ewma 60".

@@ -29,7 +29,7 @@
 --     p50 p99 p99.9 … median, p(x, 99.95)     exact up to 64 values, then from a t-digest
 --     share(x, limit)         which part of the values is at most the limit
 --     distinct mode           how many different values there are, and the most frequent one; of texts, too
---     quantize                a distribution by powers of two
+--     quantize                a distribution by powers of two; heat: the same over time, a column for each text()
 --     lquantize(x, low, high[, step])      by equal steps (1)
 --     llquantize(x, factor, low, high, n)  by powers of a factor from low to high, n steps in each
 --     top N, bottom N         what follows (nothing: sum), largest or smallest first, N of them
@@ -46,6 +46,10 @@
 -- nil where something is missing; statistic is then the expression's text. `*` stands for every number, and `rate(*)`
 -- for every counter as its change per second. An expression of a sample or a chain is
 -- about the time since the kstats were created; that of a difference about what lies between its samples.
+--
+-- A distribution that a histogram counted (kstat.expression) is a value, too: `p99 by (module) of latency`. Those of a
+-- group are merged, and reducers are of all their values: count, sum, avg (or mean), min, max, percentiles, share (its
+-- limit may be a time: 0.1s), quantize and heat.
 --
 -- `over time` does nothing here (it is the field `over_time`): with it kstat(1) does not start again at each
 -- interval.
@@ -152,19 +156,25 @@ local function group_of(self, values, make)
   return node[key]
 end
 
--- Merges distributions of one source, of a kstat or of another group.
-local function merge_distribution(group, index, distribution)
+-- Merges distributions of one source, of a kstat or of another group. What does not fit is left out and told.
+local function merge_distribution(self, group, index, distribution)
   local all = group.distributions or {}
   group.distributions = all
-  all[index] = all[index] and all[index] + distribution or distribution
+  local merged, problem = distribution, nil
+  if all[index] then
+    merged, problem = all[index]:merge(distribution)
+  end
+  all[index], self.problem = merged or all[index], self.problem or problem
 end
 
 -- Adds values of a source to a group, and to that of all.
 local function update(self, group, source, values, n, time, k)
   local kind = type(values[1])
   if kind == "userdata" then
-    merge_distribution(group, source.index, values[1])
-    return self.all and merge_distribution(self.everything, source.index, values[1])
+    self.problem = self.problem or source.of_numbers and ("%s() is of numbers, and '%s' is a distribution"):format(
+      source.of_numbers, source.text)
+    merge_distribution(self, group, source.index, values[1])
+    return self.all and merge_distribution(self, self.everything, source.index, values[1])
   end
   local accumulators = source.accumulators
   for i = 1, #accumulators do
@@ -325,7 +335,7 @@ end
 -- @tparam spec ... selectors; none: every kstat
 -- @treturn aggregation itself
 -- @treturn int how many values were added
--- @fails a bad selector, a capture group that none of them has
+-- @fails a bad selector, a capture group that none of them has, distributions that do not merge
 -- @function agg:add
 function methods.add(self, x, ...)
   local kind = core.kind(x)
@@ -357,7 +367,12 @@ function methods.add(self, x, ...)
   if not kstats then
     return nil, message, errname
   end
-  return self, add_all(self, kstats, list, self.differs and not given)
+  self.problem = nil
+  local added = add_all(self, kstats, list, self.differs and not given)
+  if self.problem then
+    return nil, self.problem, "EINVAL"
+  end
+  return self, added
 end
 
 --- Adds one value of one's own.
@@ -533,7 +548,7 @@ local function merge_group(self, group, other)
     accumulator.merge(group[i], other[i])
   end
   for i, distribution in pairs(other.distributions or {}) do
-    merge_distribution(group, i, distribution)
+    merge_distribution(self, group, i, distribution)
   end
 end
 

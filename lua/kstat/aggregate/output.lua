@@ -51,6 +51,22 @@ local function grid(self, rows)
   return table.concat(texts)
 end
 
+local MOST_COLUMNS = 500 -- of a heat map
+
+-- The picture of a value that is a distribution; of one over time with those of earlier texts.
+local function picture(column, key, value)
+  if not column.heat or not buckets.is_distribution(value) then
+    return tostring(value)
+  end
+  local past = column.heat[key] or {}
+  column.heat[key] = past
+  past[#past + 1] = value
+  if #past > MOST_COLUMNS then
+    table.remove(past, 1)
+  end
+  return buckets.heat(past)
+end
+
 -- A paragraph for each key: the key, what is no distribution, the distributions.
 local function paragraphs(self, rows)
   local out = {}
@@ -59,7 +75,7 @@ local function paragraphs(self, rows)
     local plots = {}
     for i, reducer in ipairs(self.values) do
       if reducer.distribution then
-        plots[#plots + 1] = tostring(row.values[i])
+        plots[#plots + 1] = picture(reducer, tostring(row.key), row.values[i])
       else
         head[#head + 1] = ("%s %s"):format(reducer.title, short(row.values[i]))
       end

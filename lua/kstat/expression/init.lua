@@ -8,8 +8,9 @@
 --
 -- A name is, in this order, a field of the row, a statistic of the row's kstat as it is now, a header
 -- field (module, instance, name, class, crtime, snaptime, elapsed: the seconds between the two
--- samples), or a figure of kstat.expression.derived. A statistic whose name is no word stands in single
--- quotes.
+-- samples), a figure of kstat.expression.derived, or a distribution: what a histogram counted in between, under the
+-- name of its kstat or as `buckets`, or what a statsblob counted under the name of a VOI. A statistic whose name is no
+-- word stands in single quotes.
 --
 --     rate(e)      per second: every statistic in e as its change per second
 --     delta(e)     the change between the samples; of a gauge its value now
@@ -18,6 +19,7 @@
 --     if(c, a, b)  a if c is not 0, else b; the other one is not looked at
 --     sum(e) avg(e) p99(e) …   a reducer (kstat.reducers), with its numbers behind e: of the kstats of a group. In a
 --                  column, and inside of another reducer, the group is the kstat itself
+--                  Of distributions it is that of all their values
 --     sum(e) over all          of all kstats
 --     p99(e) p50(e) p99.9(e) median(e)  in a report: the percentile of e over the intervals so far, for each
 --                  row's kstat. What was counted since creation is not among them, nor an interval in which
@@ -45,6 +47,16 @@ local MODES = {
 }
 local FUNCTION_OF = { boot = MODES.boot, delta = MODES.delta, rate = MODES.rate, seen = MODES.boot }
 
+-- What a histogram counted, under the name of its kstat, and what a statsblob did under that of a VOI.
+local function distribution_of(k, name)
+  if k.name == name then
+    return (k:distribution())
+  elseif k.type == "raw" then
+    return (k:distribution(name))
+  end
+  return nil
+end
+
 -- What the kstat of a row has under a name. mode "seen": as "boot", for a percentile.
 local function of_kstat(k, name, mode)
   if not (HEADER[name] and (mode == "boot" or mode == "seen")) then
@@ -60,7 +72,7 @@ local function of_kstat(k, name, mode)
   if figure and k.type == "io" then
     return figure(k, mode == "seen")
   end
-  return nil
+  return distribution_of(k, name)
 end
 
 local function value_of(row, name, mode)
@@ -193,11 +205,21 @@ local function choice(condition, yes, no)
   end
 end
 
-local BUILD = { number = constant, text = constant, duration = constant }
+local BUILD = { number = constant, text = constant }
+
+function BUILD.duration(tree)
+  refuse(tree, "a time stands in windows, in share() and behind ago; elsewhere a number in the unit of the statistic")
+end
 
 function BUILD.name(tree, context)
   local name = tree.value
   context.names[#context.names + 1] = name
+  if name == "buckets" then
+    return function(row, mode)
+      local k = row.kstat
+      return k and k:distribution() or value_of(row, name, mode)
+    end
+  end
   return function(row, mode) return value_of(row, name, mode) end
 end
 
@@ -339,12 +361,12 @@ function expression.compile(text, run)
   return function(row) return compiled(row, "boot") end, context.names
 end
 
---- Whether a name is a field of every kstat, or a figure that follows from the statistics of this one.
+--- Whether a name is a field of every kstat, or a figure or a distribution that this one has beside its statistics.
 -- @string name
 -- @tparam kstat k
 -- @treturn boolean
 function expression.is_derived(name, k)
-  return HEADER[name] or derived[name] ~= nil and k.type == "io"
+  return HEADER[name] or derived[name] ~= nil and k.type == "io" or distribution_of(k, name) ~= nil
 end
 
 --- The metatable of the rows of a report that have a kstat: `row.asvc_t` is what the expression `asvc_t` is, and

@@ -96,11 +96,12 @@ local function of_group(reducer, tree, context, build, all)
   local source = source_of(tree, context, build)
   local accumulator = place_of(source, reducer, context.group, all)
   local get, at, from, which = reducer.get or accumulator.get, all and ALL or GROUP, accumulator.index, source.index
+  source.of_numbers = source.of_numbers or not reducer.of and reducer.title
   return function(row)
     local group = row[at]
     local distribution = group.distributions and group.distributions[which]
     if distribution then
-      return reducer:of(distribution)
+      return reducer.of and reducer:of(distribution)
     end
     return get(group[from])
   end
@@ -161,7 +162,7 @@ local function alone(reducer, e)
   return function(row, mode)
     local v = e(row, mode)
     if type(v) == "userdata" then
-      return reducer:of(v)
+      return reducer.of and reducer:of(v)
     elseif not accumulator.texts then
       v = tonumber(v)
     end
@@ -194,7 +195,7 @@ local function of_rows(reducer, e, run)
         end
       end
       if merged then
-        result = reducer:of(merged)
+        result = reducer.of and reducer:of(merged)
       else
         result = get(state)
       end

@@ -119,12 +119,42 @@ end
 
 local distribution = {}
 
-function distribution:__tostring()
-  local labels = {}
-  for i, label in ipairs(self.scheme.labels) do
-    labels[i] = type(label) == "number" and buckets.digits(label) or label
+local function texts_of(labels, first, last)
+  local texts = {}
+  for i = first, last do
+    local label = labels[i]
+    texts[#texts + 1] = type(label) == "number" and buckets.digits(label) or label
   end
-  return core.distribution(labels, self.counts, nil, require("kstat.picture").terminal().width)
+  return texts
+end
+
+function distribution:__tostring()
+  local labels = self.scheme.labels
+  return core.distribution(texts_of(labels, 1, #labels), self.counts, nil,
+    require("kstat.picture").terminal().width)
+end
+
+--- Draws distributions over time.
+-- @tparam {distribution,...} past of one scheme, the last one at the right
+-- @treturn string
+function buckets.heat(past)
+  local first, last = math.huge, 1
+  for _, d in ipairs(past) do
+    for i = 1, #d.counts do
+      if d.counts[i] > 0 then
+        first, last = math.min(first, i), math.max(last, i)
+      end
+    end
+  end
+  local map = require("kstat.picture").heatmap({ rows = texts_of(past[1].scheme.labels, math.min(first, last), last) })
+  for _, d in ipairs(past) do
+    local column = {}
+    for i = first, last do
+      column[#column + 1] = d.counts[i]
+    end
+    map:add(column)
+  end
+  return map:text()
 end
 
 -- The buckets that hold anything, as { low, high, count }: low <= value < high, nil at the open ends.
@@ -147,7 +177,8 @@ function buckets.of(scheme, d)
     counts[i] = 0
   end
   for _, bucket in ipairs(d:buckets()) do
-    local value, low, high = (bucket.low + bucket.high) / 2, 1, #bounds + 1
+    local value = bucket.high < math.huge and (bucket.low + bucket.high) / 2 or bucket.low
+    local low, high = 1, #bounds + 1
     while low < high do -- to the first bound above the value
       local middle = math.floor((low + high) / 2)
       if bounds[middle] <= value then

@@ -320,10 +320,10 @@ local KINDS = {
     }
   end },
 }
-for name, least in pairs({ quantize = 0, lquantize = 2, llquantize = 4 }) do
+for name, least in pairs({ quantize = 0, heat = 0, lquantize = 2, llquantize = 4 }) do
   KINDS[name] = { least, name == "lquantize" and 3 or least, function(...)
     local buckets = require("kstat.reducers.buckets")
-    local scheme, problem = buckets.scheme(name, ...)
+    local scheme, problem = buckets.scheme(name == "heat" and "quantize" or name, ...)
     if not scheme then
       return nil, problem
     end
@@ -343,6 +343,13 @@ end
 -- @treturn boolean
 function reducers.known(name)
   return KINDS[name] ~= nil or name:find("^p%d") ~= nil
+end
+
+--- Whether the values of a reducer are distributions.
+-- @string name
+-- @treturn boolean
+function reducers.is_distribution(name)
+  return name == "heat" or name:find("quantize$") ~= nil
 end
 
 --- Whether a reducer takes numbers.
@@ -372,7 +379,7 @@ end
 -- @tparam {number,...} arguments; with `time` the last one is seconds
 -- @treturn[1] table `title`, `name` (with its arguments), `key` (equal for reducers whose accumulators
 -- are equal), `make()` (the accumulator), `get` (reads a state; nil: the accumulator's), `of(self, d)` (reads a
--- distribution of the core), `distribution` (true: its values are distributions)
+-- distribution of the core; nil: it is of numbers only), `distribution` (true: its values are distributions)
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function reducers.make(name, arguments)
@@ -391,11 +398,8 @@ function reducers.make(name, arguments)
     return nil, problem
   end
   found.title = name
-  found.name = found.arguments and found.key or name
+  found.name = name ~= "heat" and found.arguments and found.key or name
   found.time = arguments.time
-  found.of = found.of or function()
-    error(("%s() is not known of a distribution"):format(name), 0)
-  end
   function found.make()
     local accumulator = accumulators[found.accumulator]
     if type(accumulator) == "function" then
