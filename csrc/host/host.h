@@ -51,6 +51,12 @@ struct ks_buf;
  */
 const char *ks_installed_prefix(void);
 
+/*
+ * Stores the path of an installed script: of those that came with the host, in the user's folder of scripts
+ * (~/.config/kstat/scripts), the machine's (/etc/kstat/scripts) or one of a rock. False if there is none.
+ */
+bool ks_installed_find(const char *name, char *path, size_t size);
+
 /* Appends the names of the installed scripts in order, with commas between them; "none" if there are none. */
 void ks_installed_names(struct ks_buf *to);
 

@@ -3,12 +3,14 @@
  * in its first line, "--- name: what it is for". SPDX-License-Identifier: MIT
  */
 #include <dirent.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "host/host.h"
 #include "host/modules.h"
@@ -50,25 +52,127 @@ ks_installed_prefix(void)
 	return prefix;
 }
 
-static int
-is_script(const struct dirent *entry)
+/*
+ * The folders of scripts, in the order in which a name is looked for: those that came with the host, which no other
+ * hides; the user's; the machine's; and those of rocks, which have a folder share/kstat/scripts of their own
+ * (copy_directories of a rockspec), or install into that of the tree. Room for `most` patterns; returns how many.
+ */
+static size_t
+home_patterns(char (*pattern)[PATH_MAX], size_t most)
 {
-	size_t n = strlen(entry->d_name);
+	const char *home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME");
+	const char *trees[] = { ks_installed_prefix(), "/usr/local", "/usr", NULL };
+	char own[PATH_MAX];
+	size_t n = 0;
 
-	return n > 4 && strcmp(entry->d_name + n - 4, ".lua") == 0;
+	(void)snprintf(pattern[n++], PATH_MAX, "%s/share/kstat/scripts", ks_installed_prefix());
+	if (config != NULL && config[0] == '/')
+		(void)snprintf(pattern[n++], PATH_MAX, "%s/kstat/scripts", config);
+	else if (home != NULL && home[0] == '/')
+		(void)snprintf(pattern[n++], PATH_MAX, "%s/.config/kstat/scripts", home);
+	(void)snprintf(pattern[n++], PATH_MAX, "/etc/kstat/scripts");
+	if (home != NULL && home[0] == '/' && snprintf(own, sizeof(own), "%s/.luarocks", home) < PATH_MAX)
+		trees[3] = own;
+	for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]) && n + 2 <= most; i++) {
+		if (trees[i] == NULL || (i > 0 && i < 3 && strcmp(trees[i], trees[0]) == 0))
+			continue;
+		if (i > 0)
+			(void)snprintf(pattern[n++], PATH_MAX, "%.4000s/share/kstat/scripts", trees[i]);
+		(void)snprintf(pattern[n++], PATH_MAX, "%.4000s/lib/luarocks/rocks-5.4/*/*/share/kstat/scripts",
+		    trees[i]);
+	}
+	return n;
 }
 
-/* Appends a script's name, and unless `about` is NULL what it is for. */
+/* Finds the folders that there are; they are freed by globfree(). */
 static void
-add(struct ks_buf *to, const char *name, const char *about)
+find_homes(glob_t *homes)
 {
-	if (about == NULL)
-		ks_buf_addf(to, "%s%s", to->len > 0 ? ", " : "", name);
-	else
-		ks_buf_addf(to, *about != '\0' ? "  %-11s %s\n" : "  %s\n", name, about);
+	char pattern[12][PATH_MAX];
+	size_t n = home_patterns(pattern, sizeof(pattern) / sizeof(pattern[0]));
+
+	memset(homes, 0, sizeof(*homes));
+	for (size_t i = 0; i < n; i++)
+		(void)glob(pattern[i], i > 0 ? GLOB_APPEND : 0, NULL, homes);
 }
 
-/* Stores in `line` what the first line of a script's file says after its name, "" if it says nothing. */
+bool
+ks_installed_find(const char *name, char *path, size_t size)
+{
+	glob_t homes;
+	bool found = false;
+
+	find_homes(&homes);
+	for (size_t i = 0; i < homes.gl_pathc && !found; i++) {
+		int n = snprintf(path, size, "%s/%s.lua", homes.gl_pathv[i], name);
+
+		found = n > 0 && (size_t)n < size && access(path, R_OK) == 0;
+	}
+	globfree(&homes);
+	return found;
+}
+
+/* --- the list ---------------------------------------------------------------------------------------------- */
+
+/* A script: a file, or the compiled one of the executable where there is no such file. */
+struct script {
+	char *name;       /* owned, if it is a file; without ".lua" */
+	const char *home; /* the folder of the file; NULL: it is compiled */
+	const struct ks_module *compiled;
+	size_t place;     /* of several with one name the first counts */
+};
+
+struct scripts {
+	struct script *list;
+	size_t n, cap;
+};
+
+static void
+add_script(struct scripts *s, const struct script *script)
+{
+	if (!KS_RESERVE(s->list, s->cap, s->n + 1)) {
+		free(script->home != NULL ? script->name : NULL);
+		return;
+	}
+	s->list[s->n] = *script;
+	s->list[s->n].place = s->n;
+	s->n++;
+}
+
+static void
+add_home(struct scripts *s, const char *home)
+{
+	DIR *d = opendir(home);
+	const struct dirent *entry;
+
+	while (d != NULL && (entry = readdir(d)) != NULL) {
+		size_t n = strlen(entry->d_name);
+		char *name;
+
+		if (n <= 4 || strcmp(entry->d_name + n - 4, ".lua") != 0 || entry->d_name[0] == '.')
+			continue;
+		name = strndup(entry->d_name, n - 4);
+		if (name != NULL)
+			add_script(s, &(struct script){ .name = name, .home = home });
+	}
+	if (d != NULL)
+		(void)closedir(d);
+}
+
+/* Orders by bytes, whatever the locale is. */
+static int
+compare(const void *a, const void *b)
+{
+	const struct script *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+/*
+ * Stores in `line` what the first line of a script's file says, a comment, which begins with the script's name and a
+ * colon or goes without; "" if it says nothing.
+ */
 static const char *
 read_about(const char *name, const char *path, char *line, int size)
 {
@@ -82,73 +186,62 @@ read_about(const char *name, const char *path, char *line, int size)
 			line[0] = '\0';
 		(void)fclose(f);
 	}
-	line[strcspn(line, "\n")] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
 	if (line[0] != '\0' && line[strlen(line) - 1] == '.')
 		line[strlen(line) - 1] = '\0';
+	if (strncmp(line, "--", 2) != 0)
+		return "";
 	about = line + strspn(line, "-");
 	about += strspn(about, " ");
-	if (about == line || strncmp(about, name, n) != 0 || about[n] != ':')
-		return "";
-	return about + n + 1 + strspn(about + n + 1, " ");
+	if (strncmp(about, name, n) == 0 && about[n] == ':')
+		about += n + 1 + strspn(about + n + 1, " ");
+	return about;
 }
 
-/* A script: a file, or the compiled one of the executable where there is no such file. */
-struct script {
-	char *name; /* without ".lua" */
-	const struct ks_module *compiled;
-};
-
-/* Orders by bytes, whatever the locale is; of one name the file comes first. */
-static int
-compare(const void *a, const void *b)
+/* Appends a script's name, and unless `about` is NULL what it is for. */
+static void
+add(struct ks_buf *to, const char *name, const char *about)
 {
-	const struct script *x = a, *y = b;
-	int order = strcmp(x->name, y->name);
-
-	return order != 0 ? order : (x->compiled != NULL) - (y->compiled != NULL);
+	if (about == NULL)
+		ks_buf_addf(to, "%s%s", to->len > 0 ? ", " : "", name);
+	else
+		ks_buf_addf(to, *about != '\0' ? "  %-11s %s\n" : "  %s\n", name, about);
 }
 
-/* Appends all installed scripts in the order of their names, with what they are for if `abouts`. */
+/* Appends all scripts in the order of their names, with what they are for if `abouts`. */
 static void
 add_all(struct ks_buf *to, bool abouts)
 {
+	struct scripts s = { NULL, 0, 0 };
 	char path[PATH_MAX + 300], line[256];
-	const char *prefix = ks_installed_prefix();
-	struct dirent **found = NULL;
-	struct script *list;
-	size_t n = 0, most = 0;
-	int files;
+	glob_t homes;
 
-	while (ks_modules[most].name != NULL)
-		most++;
-	(void)snprintf(path, sizeof(path), "%s/share/kstat/scripts", prefix);
-	files = scandir(path, &found, is_script, NULL);
-	files = files < 0 ? 0 : files;
-	list = calloc((size_t)files + most + 1, sizeof(*list));
-	for (int i = 0; i < files && list != NULL; i++) {
-		list[n].name = found[i]->d_name;
-		list[n].name[strlen(list[n].name) - 4] = '\0';
-		n++;
-	}
-	for (size_t i = 0; i < most && list != NULL; i++) {
-		list[n] = (struct script){ (char *)ks_modules_script_name(&ks_modules[i]), &ks_modules[i] };
-		n += list[n].name != NULL;
-	}
-	if (list != NULL)
-		qsort(list, n, sizeof(*list), compare);
-	for (size_t i = 0; i < n; i++) {
-		const struct script *s = &list[i];
+	find_homes(&homes);
+	if (homes.gl_pathc > 0)
+		add_home(&s, homes.gl_pathv[0]);
+	for (size_t i = 0; ks_modules[i].name != NULL; i++) {
+		const char *name = ks_modules_script_name(&ks_modules[i]);
 
-		if (i > 0 && strcmp(list[i - 1].name, s->name) == 0)
+		if (name != NULL)
+			add_script(&s, &(struct script){ .name = (char *)name, .compiled = &ks_modules[i] });
+	}
+	for (size_t i = 1; i < homes.gl_pathc; i++)
+		add_home(&s, homes.gl_pathv[i]);
+	if (s.n > 0)
+		qsort(s.list, s.n, sizeof(*s.list), compare);
+	for (size_t i = 0; i < s.n; i++) {
+		const struct script *one = &s.list[i];
+
+		if (i > 0 && strcmp(one[-1].name, one->name) == 0)
 			continue;
-		(void)snprintf(path, sizeof(path), "%s/share/kstat/scripts/%s.lua", prefix, s->name);
-		add(to, s->name, !abouts ? NULL : s->compiled != NULL ? s->compiled->about :
-		    read_about(s->name, path, line, sizeof(line)));
+		(void)snprintf(path, sizeof(path), "%s/%s.lua", one->home != NULL ? one->home : "", one->name);
+		add(to, one->name, !abouts ? NULL : one->home == NULL ? one->compiled->about :
+		    read_about(one->name, path, line, sizeof(line)));
 	}
-	free(list);
-	for (int i = 0; i < files; i++)
-		free(found[i]);
-	free(found);
+	for (size_t i = 0; i < s.n; i++)
+		free(s.list[i].home != NULL ? s.list[i].name : NULL);
+	free(s.list);
+	globfree(&homes);
 }
 
 void

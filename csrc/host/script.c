@@ -3,6 +3,7 @@
  * scripts. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
+#include <limits.h>
 #include <lauxlib.h>
 #include <lualib.h>
 #include <stdio.h>
@@ -419,6 +420,7 @@ static int
 load_script(lua_State *L, const struct ks_options *o)
 {
 	const char *name = o->installed, *path = NULL;
+	char found[PATH_MAX];
 
 	if (name == NULL && o->operand < o->argc)
 		name = o->argv[o->operand];
@@ -428,7 +430,9 @@ load_script(lua_State *L, const struct ks_options *o)
 			path = lua_pushfstring(L, "%s/share/kstat/scripts/%s.lua", ks_installed_prefix(), name);
 			if (ks_modules_script(L, name, path))
 				return 0;
-			if (access(path, R_OK) != 0)
+			if (ks_installed_find(name, found, sizeof(found)))
+				path = found;
+			else
 				path = o->installed == NULL && is_file(name) ? name : NULL;
 		}
 		if (path == NULL)
@@ -452,7 +456,10 @@ ks_script_run(lua_State *L, const struct ks_options *o)
 	return status != 0 ? status : run_loaded(L, o);
 }
 
-/* load(name): the function of an installed script, or nil. */
+/*
+ * load(name): the function of a script that came with the host, or nil. Others are not asked for their options: they
+ * might do anything, and who types a command line has not started it yet.
+ */
 static int
 load_installed(lua_State *L)
 {

@@ -435,6 +435,42 @@ describe("a copy of the executable, without any file beside it", function()
   end)
 end)
 
+describe("scripts of one's own", function()
+  local dir
+
+  before_each(function() dir = run.directory() end)
+  after_each(function() run.remove_directory(dir) end)
+
+  local function write(folder, name, text)
+    run.shell("mkdir -p " .. run.quote(dir .. "/" .. folder))
+    run.write_file(("%s/%s/%s.lua"):format(dir, folder, name), text)
+  end
+
+  local function host(...)
+    return run.run({ "kstatlua", env = { HOME = dir, XDG_CONFIG_HOME = "" }, ... })
+  end
+
+  it("are run by their names, from the user's folder and from rocks, and listed with their first lines", function()
+    write(".config/kstat/scripts", "mine", "-- What I look at.\nprint('mine', ...)")
+    write(".luarocks/lib/luarocks/rocks-5.4/kstat-zfs/1.0-1/share/kstat/scripts", "pools",
+      "--- pools: of ZFS\nprint(1)")
+    assert.equal("mine\ta\t2\n", host("mine", "a", "2").out)
+    assert.equal("1\n", host("pools").out)
+    local help = host("--help").out
+    assert.truthy(help:find("\n  mine        What I look at\n", 1, true))
+    assert.truthy(help:find("\n  pools       of ZFS\n", 1, true))
+    assert.matches("did you mean 'pools'?", host("poolz").err, 1, true)
+    assert.equal("mine\tWhat I look at\n", host("--complete", "kstatlua", "mi").out)
+    assert.equal("\tfiles\n", host("--complete", "kstatlua", "mine", "-").out)
+  end)
+
+  it("do not hide those that came with the host", function()
+    write(".config/kstat/scripts", "vmstat", "print('hidden')")
+    assert.matches("kthr", host("vmstat").out)
+    assert.equal(1, select(2, host("--help").out:gsub("\n  vmstat ", "")))
+  end)
+end)
+
 describe("a link to kstatlua", function()
   it("runs the installed script of its name with all of its arguments", function()
     local r = run.run({ "kstat", "-h" })
