@@ -7,7 +7,6 @@
 --
 -- Captures do not say who published a kstat: there every I/O kstat counts whose class is none of the machine's.
 -- SPDX-License-Identifier: MIT
-local histogram = require("kstat.histogram")
 local io_figures = require("kstat.io")
 local kstat = require("kstat")
 local tool = require("kstat.tool")
@@ -109,11 +108,10 @@ local function timers(list, k)
 end
 
 local function percentiles(list, k)
-  local h = k.type == "named" and histogram.is(k:now()) and histogram.counts(k)
-  if h then
-    local meta = k:meta("buckets")
-    local row = who({ ["n/s"] = h.elapsed > 0 and h.total / h.elapsed or nil, unit = meta and meta.unit or "" }, k)
-    row.p50, row.p90, row.p99 = histogram.quantiles(h, 0.5, 0.9, 0.99)
+  local d = k.type == "named" and k:distribution()
+  if d then
+    local row = who({ ["n/s"] = k:rate("count"), unit = d.unit }, k)
+    row.p50, row.p90, row.p99 = d:quantile(0.5, 0.9, 0.99)
     row.worse = row.p99 or -1
     list[#list + 1] = row
   end

@@ -11,6 +11,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "chain/handle.h"
+#include "model/distribution.h"
+#include "model/histstat.h"
 #include "model/known_meta.h"
 #include "model/shape.h"
 
@@ -236,6 +238,8 @@ read_record(struct ks_chain *chain, const struct ks_node *node)
 		    ksp->ks_instance, ksp->ks_name);
 	if (chain->plain && ksp->ks_type == KSTAT_TYPE_NAMED)
 		ks_record_make_plain(r);
+	if (chain->computes && ksp->ks_type == KSTAT_TYPE_NAMED)
+		ks_dist_reserve(r);
 	if (r->snaptime == 0 && node->source->ops->advance == NULL)
 		r->snaptime = gethrtime(); /* what a replay does not know stays 0 */
 	return r;
@@ -325,6 +329,8 @@ kstat_read(kstat_ctl_t *kc, kstat_t *ksp, void *buf)
 		return -1;
 	}
 	finish_reading(r, ksp);
+	if (chain->computes && ks_histstat_is(ksp))
+		ks_dist_fill(ksp);
 	if (buf != NULL) {
 		memcpy(buf, ksp->ks_data, size);
 		if (ksp->ks_type == KSTAT_TYPE_NAMED)
@@ -413,10 +419,15 @@ const struct ks_meta *
 ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat)
 {
 	struct ks_node *node = ks_nodes_by_kid(&ks_chain_of(kc)->nodes, ksp->ks_kid);
+	bool described = node != NULL && node->source->ops->meta != NULL;
 	const struct ks_meta *m = NULL;
 
-	if (node != NULL && node->source->ops->meta != NULL)
+	if (described)
 		m = node->source->ops->meta(node->source, ksp, node->cookie, stat);
+	if (described && m == NULL && ks_histstat_is(ksp)) {
+		m = node->source->ops->meta(node->source, ksp, node->cookie, "buckets");
+		m = m != NULL ? ks_meta_of_values(m, stat) : NULL;
+	}
 	return m != NULL ? m : ks_meta_of_model(ksp, stat);
 }
 

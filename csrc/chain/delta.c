@@ -6,9 +6,12 @@
 #include "base/clock.h"
 #include "chain/chain.h"
 #include "model/blobstat.h"
+#include "model/distribution.h"
 #include "model/known_meta.h"
 
-/* Returns the same kstat of the earlier sample, or else the one with its name: a name may belong to several. */
+/*
+ * Returns the same kstat of the earlier sample, or else the one with its name: a name may belong to several.
+ */
 static const kstat_t *
 counterpart(const struct ks_sample *before, const kstat_t *now)
 {
@@ -68,15 +71,17 @@ ks_delta_cursor_open(struct ks_delta_cursor *c, const struct ks_delta *d, kstat_
 {
 	c->d = d;
 	c->kc = kc;
-	ks_cursor_open(&c->now, d->now);
-	if (!d->reset)
-		ks_cursor_open_like(&c->prev, c->now.layout, d->prev);
+	ks_cursor_open_since(&c->now, d->now, d->reset ? NULL : d->prev);
+	if (d->reset)
+		return;
+	ks_cursor_open_like(&c->prev, c->now.layout, d->prev);
+	c->prev.is_histogram = c->now.is_histogram; /* so that both walk over the same statistics */
 }
 
 /*
- * What a statistic of ksp with the value v is: by its metadata, or by its type. kc may be NULL. *unit is set to
- * what a number of it is multiplied by for its rate: 1e-9 for nanoseconds, so that the rate of a time is in
- * seconds per second whatever it is stored in; else 1.
+ * What a statistic of ksp with the value v is: by its metadata, or by its type. kc may be NULL. *unit is set
+ * to what a number of it is multiplied by for its rate: 1e-9 for nanoseconds, so that the rate of a time is
+ * in seconds per second whatever it is stored in; else 1.
  */
 static enum ks_kind
 kind_of(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, const struct ks_value *v,
@@ -97,8 +102,8 @@ kind_of(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, const struct ks_v
 }
 
 /*
- * Finds the earlier value. Both cursors are usually at the same statistic; if the kstat's statistics changed, this
- * searches the earlier ones, and the walk goes on after the one that it found.
+ * Finds the earlier value. Both cursors are usually at the same statistic; if the kstat's statistics changed,
+ * this searches the earlier ones, and the walk goes on after the one that it found.
  */
 static bool
 earlier(struct ks_delta_cursor *c, const char *stat, struct ks_value *v)
@@ -115,18 +120,34 @@ earlier(struct ks_delta_cursor *c, const char *stat, struct ks_value *v)
 	return false;
 }
 
+/*
+ * Returns 1 if the value that came last says what happened in the interval, and is no end of a difference:
+ * what the decoder computed, and percentiles of statsblobs, which become such; -1 if there was no value in
+ * the interval; else 0.
+ */
+static int
+of_interval(const struct ks_delta_cursor *c, const char *stat, struct ks_value *v)
+{
+	if (c->now.was_computed)
+		return 1;
+	if (c->d->reset || !ks_blobstat_is(c->d->now) || !ks_dist_percentile(c->d->now, c->d->prev, stat, v))
+		return 0;
+	return v->kind == KS_VALUE_STRS ? -1 : 1;
+}
+
 /* As ks_delta_cursor_next(); stores whether it counts, and the unit of its rate. */
 static bool
 next_delta(struct ks_delta_cursor *c, const char **name, struct ks_value *v, bool *counter, double *unit)
 {
 	while (ks_cursor_next(&c->now, name, v)) {
 		struct ks_value before, difference;
-		bool known = c->d->reset || earlier(c, *name, &before);
+		bool known = c->d->reset || c->now.was_computed || earlier(c, *name, &before);
+		int whole = of_interval(c, *name, v);
 
 		*counter = kind_of(c->kc, c->d->now, *name, v, unit) == KS_KIND_COUNTER;
-		if (c->d->reset || !*counter)
+		if (whole > 0 || (whole == 0 && (c->d->reset || !*counter)))
 			return true;
-		if (!known)
+		if (!known || whole < 0)
 			continue;
 		if (ks_value_delta(&before, v, true, false, &difference))
 			*v = difference;
@@ -169,6 +190,7 @@ ks_delta_cursor_next_rate(struct ks_delta_cursor *c, const char **name, struct k
 struct found {
 	struct ks_value now, before; /* before: if known */
 	bool known; /* the earlier sample has it, too, or everything since creation counts */
+	bool whole; /* `now` is of the interval already */
 	enum ks_kind kind;
 	double unit; /* of its rate */
 };
@@ -178,6 +200,7 @@ find(const struct ks_delta_cursor *start, const char *stat, struct found *f)
 {
 	struct ks_delta_cursor c = *start;
 	const char *name;
+	int whole;
 
 	if (!ks_cursor_seek(&c.now, stat))
 		return false;
@@ -185,9 +208,11 @@ find(const struct ks_delta_cursor *start, const char *stat, struct found *f)
 	c.prev.member = c.now.member;
 	(void)ks_cursor_next(&c.now, &name, &f->now);
 	f->kind = kind_of(c.kc, c.d->now, stat, &f->now, &f->unit);
+	whole = of_interval(&c, stat, &f->now);
+	f->whole = whole > 0;
 	f->before = f->now;
-	f->known = c.d->reset || earlier(&c, stat, &f->before);
-	return true;
+	f->known = c.d->reset || f->whole || earlier(&c, stat, &f->before);
+	return whole >= 0;
 }
 
 bool
@@ -197,7 +222,7 @@ ks_delta_get(const struct ks_delta_cursor *c, const char *stat, struct ks_value 
 
 	if (!find(c, stat, &f) || (f.kind == KS_KIND_COUNTER && !f.known))
 		return false;
-	if (f.kind != KS_KIND_COUNTER || !ks_value_delta(&f.before, &f.now, true, c->d->reset, v))
+	if (f.whole || f.kind != KS_KIND_COUNTER || !ks_value_delta(&f.before, &f.now, true, c->d->reset, v))
 		*v = f.now;
 	return true;
 }
@@ -210,9 +235,9 @@ ks_delta_rate(const struct ks_delta_cursor *c, const char *stat, double *rate)
 	struct found f;
 
 	if (d->elapsed <= 0 || !find(c, stat, &f) || !f.known || f.kind == KS_KIND_TEXT ||
-	    f.kind == KS_KIND_TIME)
+	    f.kind == KS_KIND_TIME || (f.whole && f.kind != KS_KIND_COUNTER))
 		return false;
-	if (!ks_value_delta(&f.before, &f.now, f.kind == KS_KIND_COUNTER, d->reset, &change) ||
+	if (!ks_value_delta(&f.before, &f.now, f.kind == KS_KIND_COUNTER, d->reset || f.whole, &change) ||
 	    !ks_value_number(&change, rate))
 		return false;
 	*rate = *rate * f.unit / ((double)d->elapsed / (double)KS_NANOSEC);

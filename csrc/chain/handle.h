@@ -42,6 +42,7 @@ struct ks_chain {
 	struct ks_warnings warnings;
 	bool was_read;         /* data was read since the last update */
 	bool plain;            /* values of types that illumos does not have are left out */
+	bool computes;         /* data that is read has the statistics that the decoder computes, for C programs */
 	bool ended;            /* replay: the last update stayed at the last sample */
 	bool damaged;          /* replay: not all of it was shown, see ks_chain_damaged() */
 };

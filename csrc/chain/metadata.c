@@ -27,6 +27,7 @@ kstat2_all_types(kstat_ctl_t *kc)
 	if (kc == NULL)
 		return ks_fail(EINVAL, "kstat2_all_types: no handle");
 	ks_chain_of(kc)->plain = false;
+	ks_chain_of(kc)->computes = true;
 	return 0;
 }
 
@@ -82,6 +83,8 @@ kstat_hist_read(kstat_ctl_t *kc, const kstat_t *ksp, const char *voi)
 		return ks_fail_null(EINVAL, "kstat_hist_read: a handle and a kstat are needed");
 	if (ks_chain_find(kc, ksp->ks_kid) == NULL)
 		return NULL;
+	if (ks_chain_of(kc)->plain)
+		return ks_fail_null(EINVAL, "kstat_hist_read: kstat_read() returns buckets after kstat2_all_types() alone");
 	m = ks_chain_meta(kc, ksp, "buckets");
 	return ks_dist_read(ksp, NULL, voi, m != NULL ? m->unit : NULL);
 }

@@ -77,7 +77,8 @@ typedef struct kstat2_md {
 /*
  * Programs written for kstat(3KSTAT) stop where a value has a type that they do not know. A chain that a C program
  * opens therefore leaves out of NAMED kstats the values of types that no kstat of illumos has: KSTAT_DATA_INTS
- * (the buckets of histograms), _STRS, _FLOAT and _DOUBLE. After this call kstat_read() returns these, too.
+ * (the buckets of histograms), _STRS, _FLOAT and _DOUBLE. After this call kstat_read() returns these, too, and for each
+ * histogram count, sum, min, max, mean, p50, p90, p99 and p999, as far as there were values.
  * Returns 0, or -1 with errno EINVAL: no handle.
  */
 int kstat2_all_types(kstat_ctl_t *kc);
@@ -191,10 +192,10 @@ int kstat2_hist_bounds(const kstat2_t *ksp, uint32_t i, uint64_t *low, uint64_t 
 typedef struct kstat_hist kstat_hist_t;
 
 /*
- * Returns the distribution of a kstat of the chain that was read (kstat_read()), since its creation; voi
- * names a VOI of a statsblob and is NULL for a histogram. To be freed with kstat_hist_free(). NULL with errno
- * EINVAL (no histogram, or one that does not fit; not read), ENOENT (no such VOI, or one without histogram
- * and digest), ENXIO (the kstat is gone), ENOMEM.
+ * Returns the distribution of a kstat of the chain that was read (kstat_read()) after kstat2_all_types(), since
+ * its creation; voi names a VOI of a statsblob and is NULL for a histogram. To be freed with kstat_hist_free().
+ * NULL with errno EINVAL (no histogram, or one that does not fit; not read; no kstat2_all_types()), ENOENT (no such
+ * VOI, or one without histogram and digest), ENXIO (the kstat is gone), ENOMEM.
  */
 kstat_hist_t *kstat_hist_read(kstat_ctl_t *kc, const kstat_t *ksp, const char *voi);
 

@@ -286,12 +286,16 @@ static void
 add_distribution(struct work *w)
 {
 	static const struct {
-		const char *suffix, *what;
+		const char *suffix, *what, *since_creation;
 		double q;
 	} quantiles[] = {
-		{ "_p50", "median", 0.5 }, { "_p90", "90th percentile", 0.9 },
-		{ "_p99", "99th percentile", 0.99 }, { "_p999", "99.9th percentile", 0.999 }
+		{ "_p50", "median", "median since creation", 0.5 },
+		{ "_p90", "90th percentile", "90th percentile since creation", 0.9 },
+		{ "_p99", "99th percentile", "99th percentile since creation", 0.99 },
+		{ "_p999", "99.9th percentile", "99.9th percentile since creation", 0.999 }
 	};
+	/* A digest does not subtract; of the rest a difference of two samples shows the interval. */
+	bool is_digest = ks_sb_find_vs(w->sb, w->voi, VS_STYPE_HIST) == NULL;
 	const struct statsblob *b = (const struct statsblob *)(const void *)w->sb;
 	struct ks_value v = { .kind = KS_VALUE_U64, .bits = 64 };
 
@@ -301,7 +305,8 @@ add_distribution(struct work *w)
 	v.kind = KS_VALUE_DOUBLE;
 	for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
 		if (stats_voi_quantile(b, w->voi->id, quantiles[i].q, &v.d, NULL) == 0 && isfinite(v.d))
-			add_stat(w, quantiles[i].suffix, &v, KS_KIND_GAUGE, true, quantiles[i].what);
+			add_stat(w, quantiles[i].suffix, &v, KS_KIND_GAUGE, true,
+			    is_digest ? quantiles[i].since_creation : quantiles[i].what);
 	}
 }
 

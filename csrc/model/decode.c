@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "model/blobstat.h"
+#include "model/distribution.h"
+#include "model/histstat.h"
 #include "model/raw_layout.h"
 #include "model/shape.h"
 
@@ -103,18 +105,50 @@ set_named(struct ks_value *v, const struct ks_cursor *c, const kstat_named_t *kn
 	}
 }
 
-/* Moves on to a data record that is no gap, and if stat is not NULL has that name; NULL at the end. */
+/*
+ * Moves on to a data record that is no gap, and if stat is not NULL has that name; NULL at the end. Those
+ * that are computed for a histogram are passed over.
+ */
 static const kstat_named_t *
 seek_named(struct ks_cursor *c, const char *stat)
 {
 	const kstat_named_t *kn = (const kstat_named_t *)(const void *)c->data + c->record;
 
 	for (; c->record < c->ksp->ks_ndata && (c->record + (size_t)1) * sizeof(*kn) <= c->size; c->record++, kn++) {
-		if (kn->name[0] != '\0' && !ks_named_is_hidden(kn) &&
+		if (kn->name[0] != '\0' && !ks_named_is_hidden(kn) && !(c->is_histogram && ks_dist_is_name(kn->name)) &&
 		    (stat == NULL || (kn->name[0] == stat[0] && strcmp(kn->name, stat) == 0)))
 			return kn;
 	}
 	return NULL;
+}
+
+/*
+ * Moves on to a statistic that is computed for a histogram and is there, the one of that name if stat is not
+ * NULL; false behind the last. *d is what it is computed of.
+ */
+static bool
+seek_computed(struct ks_cursor *c, const char *stat, struct kstat_hist *d)
+{
+	if (!c->is_histogram || c->computed >= KS_DIST_STATISTICS || ks_dist_view(d, c->ksp, c->since) != 0)
+		return false;
+	for (; c->computed < KS_DIST_STATISTICS; c->computed++) {
+		if (ks_dist_has(d, c->computed) && (stat == NULL || strcmp(ks_dist_names[c->computed], stat) == 0))
+			return true;
+	}
+	return false;
+}
+
+static bool
+next_computed(struct ks_cursor *c, const char **name, struct ks_value *v)
+{
+	struct kstat_hist d;
+
+	c->was_computed = seek_computed(c, NULL, &d);
+	if (!c->was_computed)
+		return false;
+	*name = ks_dist_names[c->computed];
+	ks_dist_statistic(&d, c->computed++, v);
+	return true;
 }
 
 static bool
@@ -122,8 +156,9 @@ next_named(struct ks_cursor *c, const char **name, struct ks_value *v)
 {
 	const kstat_named_t *kn = seek_named(c, NULL);
 
+	c->was_computed = false;
 	if (kn == NULL)
-		return false;
+		return next_computed(c, name, v);
 	*name = kn->name;
 	set_named(v, c, kn);
 	c->record++;
@@ -186,13 +221,23 @@ next_field(struct ks_cursor *c, const char **name, struct ks_value *v)
 void
 ks_cursor_open(struct ks_cursor *c, const kstat_t *ksp)
 {
+	struct ks_histstat h;
+
 	*c = (struct ks_cursor){ .ksp = ksp, .data = ksp->ks_data, .size = ksp->ks_data_size };
 	if (ksp->ks_data == NULL)
 		c->size = 0;
+	c->is_histogram = ks_histstat_is(ksp) && ks_histstat_open(&h, ksp);
 	if (ks_blobstat_is(ksp))
 		c->layout = ks_blobstat_find(ksp);
 	else
 		c->layout = ks_structure_find(ksp->ks_type, ksp->ks_module, ksp->ks_name);
+}
+
+void
+ks_cursor_open_since(struct ks_cursor *c, const kstat_t *ksp, const kstat_t *since)
+{
+	ks_cursor_open(c, ksp);
+	c->since = since;
 }
 
 void
@@ -218,9 +263,14 @@ ks_cursor_next(struct ks_cursor *c, const char **name, struct ks_value *v)
 bool
 ks_cursor_seek(struct ks_cursor *c, const char *stat)
 {
+	struct kstat_hist d;
 	struct ks_value v;
 	const char *name;
 
+	if (c->is_histogram && ks_dist_is_name(stat)) {
+		c->record = c->ksp->ks_ndata;
+		return seek_computed(c, stat, &d);
+	}
 	if (c->ksp->ks_type == KSTAT_TYPE_NAMED)
 		return c->size > 0 && seek_named(c, stat) != NULL;
 	for (;;) {

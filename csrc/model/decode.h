@@ -42,6 +42,10 @@ struct ks_cursor {
 	size_t size;
 	uint_t record; /* data record and member that come next */
 	uint_t member;
+	bool is_histogram;    /* it has the statistics of model/distribution.h behind those that are stored */
+	uint8_t computed;     /* how many of these were passed */
+	bool was_computed;    /* the statistic that came last is one of them */
+	const kstat_t *since; /* they are of the time since this earlier reading; NULL: since creation */
 };
 
 /*
@@ -50,17 +54,24 @@ struct ks_cursor {
  */
 void ks_cursor_open(struct ks_cursor *c, const kstat_t *ksp);
 
+/*
+ * The same, with the statistics that are computed for a histogram of what was counted since an earlier
+ * reading, which must stay, too.
+ */
+void ks_cursor_open_since(struct ks_cursor *c, const kstat_t *ksp, const kstat_t *since);
+
 /* The same for a later reading of a kstat, with the layout of the cursor that an earlier one had. */
 void ks_cursor_open_like(struct ks_cursor *c, const void *layout, const kstat_t *ksp);
 
 /*
- * Stores the next statistic's name (valid as long as the data; 30 bytes and a NUL at most)
- * and value; false at the end. Named statistics with an empty name, and hidden ones (model/shape.h), are skipped.
+ * Stores the next statistic's name (valid as long as the data; 30 bytes and a NUL at most) and value; false
+ * at the end. Named statistics with an empty name, and hidden ones (model/shape.h), are skipped.
  */
 bool ks_cursor_next(struct ks_cursor *c, const char **name, struct ks_value *v);
 
 /*
- * Moves to the next statistic of that name, which ks_cursor_next() then stores. False, at the end, if there is none.
+ * Moves to the next statistic of that name, which ks_cursor_next() then stores. False, at the end, if there
+ * is none.
  */
 bool ks_cursor_seek(struct ks_cursor *c, const char *stat);
 

@@ -98,6 +98,7 @@ kstat_hist_quantile(const kstat_hist_t *d, double q)
 		return stats_voi_quantile(d->digest, d->voi, q, &value, NULL) == 0 ? value : NAN;
 	/* 0.07 of 100 values is the seventh, although 0.07 * 100 is a little above 7. */
 	rank = q * (double)d->count;
+	rank = fmin(rank, 0x1p63); /* counts that damaged data has may be larger */
 	wanted = (uint64_t)ceil(rank * (1 - 1e-15));
 	for (uint32_t i = 0; d->count > 0 && i < d->layout.n; i++, below += count) {
 		count = ks_dist_count(d, i);
@@ -238,6 +239,44 @@ ks_dist_settle(struct kstat_hist *d, const struct kstat_hist *before)
 	ends_in_use(d, first, last - 1, &low, &high);
 	settle_end(d, before, low, outside && first <= 1, true);
 	settle_end(d, before, high, outside && last == d->layout.n, false);
+}
+
+/* --- statistics of a histogram kstat ------------------------------------------------------ */
+
+const char *const ks_dist_names[KS_DIST_STATISTICS] = {
+	"count", "sum", "min", "max", "mean", "p50", "p90", "p99", "p999"
+};
+
+static const double quantiles[] = { 0.5, 0.9, 0.99, 0.999 }; /* of the last ones of these names */
+
+bool
+ks_dist_is_name(const char *stat)
+{
+	for (unsigned i = 0; i < KS_DIST_STATISTICS; i++) {
+		if (strcmp(ks_dist_names[i], stat) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+ks_dist_has(const struct kstat_hist *d, unsigned i)
+{
+	return i < 2 || (i < KS_DIST_STATISTICS && d->count > 0);
+}
+
+void
+ks_dist_statistic(const struct kstat_hist *d, unsigned i, struct ks_value *v)
+{
+	*v = (struct ks_value){ .kind = i == 0 ? KS_VALUE_U64 : KS_VALUE_DOUBLE, .bits = 64 };
+	if (i == 0)
+		v->u64 = d->count;
+	else if (i == 1)
+		(void)ks_dist_sum(d, v);
+	else if (i == 2 || i == 3)
+		*v = i == 2 ? d->min : d->max;
+	else
+		v->d = i == 4 ? kstat_hist_mean(d) : kstat_hist_quantile(d, quantiles[i - 5]);
 }
 
 /* --- changing ----------------------------------------------------------------------------- */

@@ -20,6 +20,7 @@
 #include "kstat2.h"
 #include "model/decode.h"
 #include "model/histogram.h"
+#include "model/record.h"
 
 struct kstat_hist {
 	struct ks_hist_layout layout; /* of a statsblob's: n alone */
@@ -69,6 +70,36 @@ void ks_dist_bounds(const struct kstat_hist *d, uint32_t i, double *low, double 
 
 /* Stores the sum: counted, or estimated from the middles of the buckets. False if it is not known. */
 bool ks_dist_sum(const struct kstat_hist *d, struct ks_value *v);
+
+/*
+ * The statistics that every histogram kstat has beside what its source stores, which may have some of them,
+ * too: count, sum, min, max, mean, p50, p90, p99 and p999.
+ */
+#define KS_DIST_STATISTICS 9u
+extern const char *const ks_dist_names[KS_DIST_STATISTICS];
+
+/* Returns whether that is one of these names. */
+bool ks_dist_is_name(const char *stat);
+
+/* Returns whether there is number i of them: without values there are but count and sum. */
+bool ks_dist_has(const struct kstat_hist *d, unsigned i);
+
+/* Stores number i of them, which is there. */
+void ks_dist_statistic(const struct kstat_hist *d, unsigned i, struct ks_value *v);
+
+/*
+ * Programs in C look statistics up in the data. The first function appends data records for these statistics
+ * to the record of a histogram that is not finished yet; the second gives them their values in the finished
+ * data, and leaves out those without.
+ */
+void ks_dist_reserve(struct ks_record *r);
+void ks_dist_fill(kstat_t *ksp);
+
+/*
+ * Stores what a percentile of a statsblob, `stat`, is of the interval: true, and v->kind is KS_VALUE_STRS if
+ * there was no value in it. False if the statistic is no percentile, or one of a digest.
+ */
+bool ks_dist_percentile(const kstat_t *now, const kstat_t *before, const char *stat, struct ks_value *v);
 
 /* Returns whether both have the same unit, buckets and counts. */
 bool ks_dist_equal(const struct kstat_hist *a, const struct kstat_hist *b);

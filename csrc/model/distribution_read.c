@@ -62,6 +62,57 @@ ks_dist_view(struct kstat_hist *d, const kstat_t *now, const kstat_t *before)
 	return 0;
 }
 
+static bool
+has_name(const struct ks_record *r, const char *name)
+{
+	const kstat_named_t *kn = (const kstat_named_t *)(const void *)r->fixed.data;
+
+	for (uint_t i = 0; i < r->ndata; i++) {
+		if (strcmp(kn[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+void
+ks_dist_reserve(struct ks_record *r)
+{
+	const kstat_named_t *kn = (const kstat_named_t *)(const void *)r->fixed.data;
+
+	if (r->ndata < KS_HISTSTAT_LEAST_VALUES || kn->data_type != KSTAT_DATA_INTS || strcmp(kn->name, "buckets") != 0)
+		return;
+	for (unsigned i = 0; i < KS_DIST_STATISTICS; i++) {
+		if (!has_name(r, ks_dist_names[i]))
+			ks_named_double(r, ks_dist_names[i], NAN);
+	}
+}
+
+void
+ks_dist_fill(kstat_t *ksp)
+{
+	kstat_named_t *kn = ksp->ks_data;
+	struct kstat_hist d;
+	bool known = ks_dist_view(&d, ksp, NULL) == 0;
+	uint_t n = 0;
+
+	for (uint_t i = 0; i < ksp->ks_ndata; i++) {
+		struct ks_value v;
+		unsigned k = 0;
+
+		while (k < KS_DIST_STATISTICS && strcmp(ks_dist_names[k], kn[i].name) != 0)
+			k++;
+		if (k < KS_DIST_STATISTICS && known && ks_dist_has(&d, k)) {
+			ks_dist_statistic(&d, k, &v);
+			kn[i].data_type = v.kind == KS_VALUE_DOUBLE ? KSTAT_DATA_DOUBLE : KSTAT_DATA_UINT64;
+			kn[i].value.ui64 = v.u64;
+		} else if (k < KS_DIST_STATISTICS && kn[i].data_type == KSTAT_DATA_DOUBLE) {
+			continue;
+		}
+		kn[n++] = kn[i];
+	}
+	ksp->ks_ndata = n;
+}
+
 /* --- statsblobs --------------------------------------------------------------------------- */
 
 struct bucket {
@@ -261,4 +312,29 @@ ks_dist_read(const kstat_t *now, const kstat_t *before, const char *voi, const c
 	(void)snprintf(view.unit, sizeof(view.unit), "%s", unit != NULL ? unit : "");
 	(void)snprintf(view.name, sizeof(view.name), "%s:%d:%s", now->ks_module, now->ks_instance, now->ks_name);
 	return kstat_hist_copy(&view);
+}
+
+bool
+ks_dist_percentile(const kstat_t *now, const kstat_t *before, const char *stat, struct ks_value *v)
+{
+	const char *ending = strrchr(stat, '_');
+	struct kstat_hist *d;
+	char voi[KSTAT_STRLEN] = "";
+	unsigned i = 5;
+
+	while (ending != NULL && i < KS_DIST_STATISTICS && strcmp(ks_dist_names[i], ending + 1) != 0)
+		i++;
+	if (ending == NULL || i == KS_DIST_STATISTICS || (size_t)(ending - stat) >= sizeof(voi))
+		return false;
+	memcpy(voi, stat, (size_t)(ending - stat));
+	d = ks_dist_read(now, before, voi, NULL);
+	if (d == NULL || d->digest != NULL) {
+		kstat_hist_free(d);
+		return false;
+	}
+	v->kind = KS_VALUE_STRS;
+	if (ks_dist_has(d, i))
+		ks_dist_statistic(d, i, v);
+	kstat_hist_free(d);
+	return true;
 }

@@ -5,6 +5,7 @@
 #include "model/known_meta.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/blobstat.h"
@@ -242,6 +243,50 @@ static const struct ks_meta histogram_meta[] = {
 	KS_META_END
 };
 
+/* What the decoder computes: as if the values were plain counts. */
+static const struct ks_meta computed_meta[] = {
+	KS_META_COUNTER("count", "how many values"),
+	KS_META_COUNTER("sum", "sum of all values"),
+	KS_META_GAUGE("min", "least value"),
+	KS_META_GAUGE("max", "greatest value"),
+	KS_META_GAUGE("mean", "mean of all values"),
+	KS_META_GAUGE("p50", "median"),
+	KS_META_GAUGE("p90", "90th percentile"),
+	KS_META_GAUGE("p99", "99th percentile"),
+	KS_META_GAUGE("p999", "99.9th percentile"),
+	KS_META_END
+};
+
+static const struct ks_meta *
+meta_of_histogram(const char *stat)
+{
+	const struct ks_meta *m = ks_meta_find(histogram_meta, stat);
+
+	return m != NULL ? m : ks_meta_find(computed_meta, stat);
+}
+
+const struct ks_meta *
+ks_meta_of_values(const struct ks_meta *buckets, const char *stat)
+{
+	static _Thread_local struct ks_meta found;
+	static _Thread_local char text[160];
+	const struct ks_meta *m = ks_meta_find(computed_meta, stat);
+	const char *desc = buckets->desc != NULL ? buckets->desc : "";
+
+	if (m == NULL)
+		return NULL;
+	(void)snprintf(text, sizeof(text), "%s%s%s", desc, *desc != '\0' ? ": " : "", m->desc);
+	found = *m;
+	found.desc = text;
+	if (strcmp(stat, "count") != 0) {
+		found.type = buckets->type;
+		found.flags = buckets->flags;
+		found.scale = buckets->scale;
+		found.unit = buckets->unit;
+	}
+	return &found;
+}
+
 static const struct ks_meta *
 meta_of_layout(const struct ks_raw_layout *layout, const char *stat)
 {
@@ -284,7 +329,7 @@ ks_meta_of_model(const kstat_t *ksp, const char *stat)
 	else if (ksp->ks_type == KSTAT_TYPE_TIMER)
 		m = ks_meta_find(timer_meta, stat);
 	else if (ks_histstat_is(ksp))
-		m = ks_meta_find(histogram_meta, stat);
+		m = meta_of_histogram(stat);
 	else if (ksp->ks_type == KSTAT_TYPE_RAW)
 		m = meta_of_raw(ksp, stat);
 	return m != NULL ? m : ks_meta_find(header_meta, stat);

@@ -11,4 +11,11 @@
  */
 const struct ks_meta *ks_meta_of_model(const kstat_t *ksp, const char *stat);
 
+/*
+ * Returns the metadata of a statistic that the decoder computes for a histogram, from those of its buckets,
+ * which have the unit of the values; valid in this thread until the next call. NULL: it computes none of that
+ * name.
+ */
+const struct ks_meta *ks_meta_of_values(const struct ks_meta *buckets, const char *stat);
+
 #endif

@@ -99,6 +99,7 @@ ADD_NUMBER(ks_named_i32, int32_t, KSTAT_DATA_INT32, i32)
 ADD_NUMBER(ks_named_u32, uint32_t, KSTAT_DATA_UINT32, ui32)
 ADD_NUMBER(ks_named_i64, int64_t, KSTAT_DATA_INT64, i64)
 ADD_NUMBER(ks_named_u64, uint64_t, KSTAT_DATA_UINT64, ui64)
+ADD_NUMBER(ks_named_double, double, KSTAT_DATA_DOUBLE, d)
 
 void
 ks_named_chars(struct ks_record *r, const char *name, const char *s, size_t n)

@@ -86,6 +86,7 @@ void ks_named_i32(struct ks_record *r, const char *name, int32_t v);
 void ks_named_u32(struct ks_record *r, const char *name, uint32_t v);
 void ks_named_i64(struct ks_record *r, const char *name, int64_t v);
 void ks_named_u64(struct ks_record *r, const char *name, uint64_t v);
+void ks_named_double(struct ks_record *r, const char *name, double v);
 /* KSTAT_DATA_CHAR, cut to 16 bytes. */
 void ks_named_chars(struct ks_record *r, const char *name, const char *s, size_t n);
 /* KSTAT_DATA_STRING of n bytes (cut at a NUL); s NULL: a null string. */

@@ -66,7 +66,7 @@ local methods = core.kstat_methods
 -- @string[opt] voi the name of the VOI; of a digest it is what was since creation, always
 -- @treturn distribution see kstat.histogram
 -- @fails "EINVAL" if it is no histogram, "ENOENT": no such VOI, or one without histogram and digest
--- @usage local d = assert((now - prev):lookup("app", 0, "latency"):distribution())
+-- @usage local d = assert(h:distribution()) -- h: a published histogram
 -- print(d.count, d:quantile(0.5, 0.99))
 -- @function k:distribution
 
