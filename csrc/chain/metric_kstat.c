@@ -287,18 +287,23 @@ add_voi_histogram(struct ks_metric_samples *s, const char *voi, size_t len, stru
 	return ks_metric_add_total(s, of.family, of.times, of.per, total, has_sum ? &v : NULL);
 }
 
+/* A quantile of a digest, which knows no interval: the family says so. */
 static int
 add_quantile(struct ks_metric_samples *s, const struct ks_pair *p, size_t len, const char *quantile)
 {
 	const struct ks_meta *m = ks_chain_meta(s->kc, s->ksp, p->name);
-	char name[KSTAT_STRLEN + sizeof("_quantile")];
+	const char *what = m != NULL && m->desc != NULL ? strrchr(m->desc, ':') : NULL; /* "time to answer: median" */
+	struct ks_meta of_all = m != NULL ? *m : (struct ks_meta){ .unit = "" };
+	char name[KSTAT_STRLEN + sizeof("_quantile_since_creation")], desc[256];
 	uint32_t own = (uint32_t)s->labels.len;
-	int n = snprintf(name, sizeof(name), "%.*s_quantile", (int)len, p->name);
 
+	(void)snprintf(name, sizeof(name), "%.*s_quantile_since_creation", (int)len, p->name);
+	(void)snprintf(desc, sizeof(desc), "%.*s: quantiles since creation", what != NULL ? (int)(what - m->desc) :
+	    (int)len, what != NULL ? m->desc : p->name);
+	of_all.desc = desc;
 	ks_metric_add_label(&s->labels, own, "quantile", quantile, strlen(quantile));
 	ks_buf_addc(&s->labels, '\0');
-	return add_sample(s, find_stat(s, name, (size_t)n < sizeof(name) ? (size_t)n : sizeof(name) - 1,
-	    KS_METRIC_SUMMARY, m), own, &p->value);
+	return add_sample(s, find_stat(s, name, strlen(name), KS_METRIC_SUMMARY, &of_all), own, &p->value);
 }
 
 static const struct {

@@ -4,6 +4,10 @@ local run = require("support.run")
 
 local M = {}
 
+-- What Prometheus says that it wants, with native histograms.
+M.ACCEPT = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited,"
+  .. "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+
 M.has_decoder = run.shell("command -v protoc").status == 0
 
 local ESCAPES = { n = "\n", r = "\r", t = "\t" }
@@ -63,6 +67,17 @@ function M.families(bytes)
   return M.decode(table.concat(parts), "metrics.proto", "io.prometheus.client.Families").family or {}
 end
 
+-- The same of an answer that curl gets, whose media type has to be right; options: of curl.
+function M.fetch(url, options)
+  local path = os.tmpname()
+  local r = run.shell(("curl -s -g -m 60 %s -o %s -w '%%{content_type}' -H %s %s"):format(options or "", path,
+    run.quote("Accept: " .. M.ACCEPT), run.quote(url)))
+  local bytes = run.read_file(path)
+  os.remove(path)
+  assert.equal((M.ACCEPT:match("^[^,]*"):gsub(";", "; ")), r.out)
+  return M.families(bytes)
+end
+
 local FIELDS = { COUNTER = "counter", GAUGE = "gauge", UNTYPED = "untyped" }
 
 -- The labels of a metric as the text formats have them.
@@ -94,7 +109,7 @@ function M.samples(families)
         local h = metric.histogram[1]
         for _, bucket in ipairs(h.bucket) do
           local le = bucket.upper_bound[1]
-          local own = ('le="%s"'):format(le == 1 / 0 and "+Inf" or le)
+          local own = le == 1 / 0 and 'le="+Inf"' or ('le="%.15g"'):format(le)
           add(name .. "_bucket", labels == "" and own or labels .. "," .. own, bucket.cumulative_count[1])
         end
         add(name .. "_count", labels, h.sample_count[1])
@@ -113,7 +128,7 @@ local VALUES = { ["+Inf"] = 1 / 0, ["-Inf"] = -1 / 0 }
 local function samples_of_text(text)
   local samples, n = {}, 0
   for name, labels, value in ("\n" .. text):gmatch("\n([%w_]+)(%b{}) ([^ \n]+)%f[\n]") do
-    labels = labels:gsub('le="([%d.e+-]+)"', function(le) return ('le="%s"'):format(tonumber(le)) end)
+    labels = labels:gsub('([,{])le="([%d.e+-]+)"', function(c, le) return ('%sle="%.15g"'):format(c, le) end)
     samples[name .. labels], n = VALUES[value] or tonumber(value), n + 1
   end
   return samples, n

@@ -1,5 +1,6 @@
 -- kstatlua exporter: what HTTP clients get, good ones and bad ones.
 local exporter = require("support.exporter")
+local protobuf = require("support.protobuf")
 local run = require("support.run")
 
 local has_server = exporter.is_built
@@ -54,6 +55,20 @@ describe("kstatlua exporter", function()
     _, head = fetch("/metrics?select=unix:0:system_misc",
       "-H 'Accept: application/openmetrics-text;q=0.1,text/plain'")
     assert.truthy(head:find("content-type: text/plain", 1, true))
+  end)
+
+  it("answers in protocol buffers if the client prefers them, packed or not", function()
+    if not protobuf.has_decoder then
+      return pending("protoc is not installed")
+    end
+    for _, options in ipairs({ "", "--compressed" }) do
+      local samples = protobuf.samples(protobuf.fetch(("http://127.0.0.1:%s/metrics?select=unix:0:system_misc"):format(
+        port), options))
+      local ncpus = samples['kstat_unix_ncpus{module="unix",instance="0",name="system_misc",class="misc"}']
+      assert.equal(tonumber(run.shell("getconf _NPROCESSORS_ONLN").out), ncpus)
+      assert.truthy(samples.kstat_scrape_seconds > 0)
+      assert.equal(0, samples.kstat_scrape_failures_total)
+    end
   end)
 
   it("sends the same packed to clients that take gzip, and nothing but the head for HEAD", function()

@@ -1,6 +1,7 @@
 -- What publishers name their kstats, statistics, units and texts cannot spoil an exposition for others: families have
 -- one name and are together, series are there once, and readers that others wrote accept all of it.
 local exporter = require("support.exporter")
+local protobuf = require("support.protobuf")
 local run = require("support.run")
 
 local python = "/usr/bin/python3"
@@ -118,6 +119,17 @@ describe("an exposition of what hostile processes publish", function()
         stdin = run.run({ "kstat", "-o", "prometheus", env = env }).out })
       assert.falsy(r.out:find("rror", 1, true), r.out) -- it advises; it can be read
     end
+  end)
+
+  it("is the same in protocol buffers", function()
+    if not protobuf.has_decoder then
+      return pending("protoc is not installed")
+    end
+    local function render(format)
+      return run.run({ "kstatlua", "-e", ("io.write((kstat.open():render(%q)))"):format(format),
+        env = { KSTAT_DIR = dir, KSTAT_PROC = dir, KSTAT_SYS = dir } }).out
+    end
+    assert.truthy(#protobuf.check_same(render("protobuf"), render("prometheus")) > 80)
   end)
 
   it("does not hide the exporter's own metrics", function()

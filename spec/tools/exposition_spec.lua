@@ -340,13 +340,14 @@ end
       assert.equal("0.001162", values[h .. "_sum"])
       assert.equal("0.001", values.kstat_mod_rtt_max_seconds)
       for _, quantile in ipairs({ "0.5", "0.9", "0.99", "0.999" }) do
-        assert.equal("7", values[('kstat_mod_len_quantile_bytes{quantile="%s"}'):format(quantile)])
+        assert.equal("7", values[('kstat_mod_len_quantile_since_creation_bytes{quantile="%s"}'):format(quantile)])
       end
       assert.equal("3", values['kstat_mod_temp_bucket{le="0.5"}'])
       assert.equal("5", values['kstat_mod_temp_bucket{le="+Inf"}'])
       assert.is_nil(values.kstat_mod_rtt_sum_seconds)
       assert.truthy(classic:find("# TYPE kstat_mod_rtt_seconds histogram\n", 1, true))
-      assert.truthy(classic:find("# TYPE kstat_mod_len_quantile_bytes summary\n", 1, true))
+      assert.truthy(classic:find("# TYPE kstat_mod_len_quantile_since_creation_bytes summary\n"
+        .. "# HELP kstat_mod_len_quantile_since_creation_bytes length: quantiles since creation\n", 1, true))
       if readers.has_reader and readers.has_promtool then
         readers.check_classic("\n" .. classic, "blob")
         readers.check_open(open, "blob")

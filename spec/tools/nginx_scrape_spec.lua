@@ -1,5 +1,6 @@
 -- A scrape of kstat.nginx while something else happens: rows come and go, others scrape, a worker dies, nginx reloads.
 local nginx = require("support.nginx")
+local protobuf = require("support.protobuf")
 local run = require("support.run")
 
 local ROWS = 8000 -- reading them takes long enough that others are let on in between
@@ -64,6 +65,23 @@ describe("a scrape of nginx", function()
     return true
   end
 
+  -- Fails unless protocol buffers have the same rows, all in one message.
+  local function check_messages()
+    for _, family in ipairs(protobuf.has_decoder and
+      protobuf.fetch(("http://127.0.0.1:%d/metrics"):format(server.port), "--compressed") or {}) do
+      if family.name[1] == "jobs_total" then
+        local rows, n = {}, 0
+        for _, metric in ipairs(family.metric) do
+          rows[tonumber(metric.label[1].value[1]:match("%d+"))], n = metric.counter[1].value[1], n + 1
+          assert.truthy(metric.counter[1].created_timestamp[1].seconds[1] <= os.time())
+        end
+        assert.equal(ROWS, n)
+        return assert.is_true(has(rows, 1, 7000) and has(rows, 7101, 8100))
+      end
+    end
+    assert.is_false(protobuf.has_decoder)
+  end
+
   it("has all rows that were there, whatever comes, goes and is scraped meanwhile", function()
     local go_on = hold()
     server:get("/make?from=8001&to=8100")
@@ -83,6 +101,7 @@ describe("a scrape of nginx", function()
     end
     local rows = rows_of(go_on())
     assert.is_true(has(rows, 1, 7000) and has(rows, 7101, ROWS))
+    check_messages()
   end)
 
   it("leaves nothing undone where its worker is killed", function()
