@@ -228,7 +228,7 @@ SLOW_SPECS := $(patsubst %,spec/%_spec.lua,core/clients tools/nginx_failures too
 SPEC_FILES = $(filter $(SPEC_FOUND),$(SLOW_SPECS)) $(filter-out $(SLOW_SPECS),$(SPEC_FOUND))
 PER_LUA    = $(filter-out spec/core/linux_%,$(shell grep -lE '^local \w+ = require."kstat|run\.lua\>' $(SPEC_FILES) /dev/null))
 FURTHER_SPECS ?= $(PER_LUA)
-BINDING_SPECS := $(patsubst %,spec/lua/%_spec.lua,kstat selector sample every stats publish io aggregate report)
+BINDING_SPECS := $(patsubst %,spec/lua/%_spec.lua,kstat selector sample every stats publish latency io aggregate report)
 CHECK_LOGS = $(foreach lua,$(CHECK_WITH),$(patsubst spec/%.lua,$(BUILD)/check/$(notdir $(lua))/%.log, \
              $(if $(filter $(lua),$(firstword $(CHECK_WITH))),$(SPEC_FILES),$(FURTHER_SPECS))))
 

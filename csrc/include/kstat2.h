@@ -175,6 +175,21 @@ void kstat2_delete(kstat2_t *ksp);
 int kstat2_hist_add_value(kstat2_t *ksp, uint64_t value);
 
 /*
+ * The same for a number with a fraction, which is cut off. What is negative, not a number, or 2^64 and more is refused
+ * (EINVAL), and counted in out_of_range alone.
+ */
+int kstat2_hist_add_double(kstat2_t *ksp, double value);
+
+/*
+ * Counts the time since kstat_latency_start(), which returned `start`, in the histogram's own unit: it counts a
+ * time, KSTAT2_NVMT_T_REL, of a whole number of nanoseconds (1 us is a scale of 1000000 with KSTAT2_NVMF_FRACT).
+ * Operations may overlap, and end in another thread or process. Returns 0, or -1 with errno EINVAL (not a histogram, not
+ * of times; a start that has not come yet is refused, and counted in out_of_range), EAGAIN.
+ */
+hrtime_t kstat_latency_start(void);
+int kstat_latency_stop(kstat2_t *ksp, hrtime_t start);
+
+/*
  * Stores the least and the greatest value of bucket i (from 0) of a histogram kstat of a chain that was
  * read (kstat_read()), in its own unit; the last bucket ends at 2^64-1. A linear histogram shows buckets
  * up to the highest used one only; this function knows the bounds of the others, too. Returns 0, or -1

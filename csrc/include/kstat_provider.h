@@ -211,6 +211,17 @@ kstat2_t *kstat2_publish_histogram(kstat_pub_t *pub, const char *ks_pseg[], uint
     uint32_t ks_flags, const char *desc, kstat2_metaflag_t ks_mflags);
 
 /*
+ * Creates a distribution of times or sizes: a published histogram of the type KSTAT2_NVHIST_EXPONENTIAL, whose
+ * percentiles can be had of any interval and any group of publishers. md says what is measured, as kstat2_set_md()
+ * (NULL: a time in nanoseconds). scale: 0 to 8, buckets grow by 2^(2^-scale); -1: 5, with which a percentile is wrong by
+ * at most 1.1 %. lowest, highest: the range that has buckets; 0: 1 us and 1,000 s for times, else 1 and 2^40. What is
+ * outside counts in the end buckets and in out_of_range. ks_class NULL: "histogram". ks_flags: KSTAT_FLAG_PERSISTENT
+ * or 0. kstat_install(), kstat2_hist_add_value(), kstat_latency_stop() go with it. NULL with errno EINVAL, ENOMEM.
+ */
+kstat2_t *kstat_publish_latency(kstat_pub_t *pub, const char *ks_module, int ks_instance, const char *ks_name,
+    const char *ks_class, uchar_t ks_flags, const kstat2_md_t *md, int scale, uint64_t lowest, uint64_t highest);
+
+/*
  * Call this before kstat_install(). It gives a NAMED kstat n rows of counters (at most 1024), each on
  * cache lines of its own; readers see the sums. Integers described as gauges (kstat2_set_md()) still have
  * one value, unless KSTAT2_NVMF_PARTS is among their flags. Unsigned integers that nobody describes are counters to

@@ -42,7 +42,8 @@ static const struct code kinds[] = {
 
 static const struct code histograms[] = {
 	{ "linear", KSTAT2_NVHIST_LINEAR }, { "log2", KSTAT2_NVHIST_LOG2 },
-	{ "log10", KSTAT2_NVHIST_LOG10 }, { "log10_lin", KSTAT2_NVHIST_LOG10_LIN }, { NULL, 0 }
+	{ "log10", KSTAT2_NVHIST_LOG10 }, { "log10_lin", KSTAT2_NVHIST_LOG10_LIN },
+	{ "exponential", KSTAT2_NVHIST_EXPONENTIAL }, { NULL, 0 }
 };
 
 static void

@@ -164,6 +164,36 @@ box_histogram(lua_State *L)
 	return b->ksp != NULL ? 1 : ks_lua_fail(L);
 }
 
+/*
+ * distribution(segment, module, instance, name, class, flags, { meta =, factor =, md_flags =, unit =, desc =, scale =,
+ * lowest =, highest =, dense = }) -> kstat | nil, ...: see kstat_publish_latency(); factor: md_scale
+ */
+static int
+box_distribution(lua_State *L)
+{
+	static const char *const fields[] = { "meta", "factor", "md_flags", "unit", "desc", "scale", "lowest",
+		"highest", "dense", NULL };
+	struct ks_lua_segment *s = ks_lua_checksegment(L, 1);
+	const char *module = luaL_checkstring(L, 2), *name = luaL_checkstring(L, 4);
+	const char *class_ = luaL_checkstring(L, 5);
+	struct ks_lua_published *b;
+	kstat2_md_t md = { 0 };
+
+	spread(L, 7, fields);
+	md.md_type = (kstat2_nv_metatype_t)ks_lua_checkinteger(L, 7);
+	md.md_scale = ks_lua_checkbits(L, 8);
+	md.md_flags = (kstat2_nv_metaflag_t)ks_lua_checkinteger(L, 9);
+	md.md_unit = luaL_optstring(L, 10, NULL);
+	md.md_desc = luaL_optstring(L, 11, NULL);
+	b = ks_lua_newpublished(L, s);
+	b->ksp = kstat_publish_latency(s->pub, module, (int)ks_lua_checkinteger(L, 3), name, class_,
+	    (uchar_t)ks_lua_checkinteger(L, 6), &md, (int)ks_lua_checkinteger(L, 12), ks_lua_checkbits(L, 13),
+	    ks_lua_checkbits(L, 14));
+	if (b->ksp != NULL && lua_toboolean(L, 15))
+		ks_publish_dense(b->ksp);
+	return b->ksp != NULL ? 1 : ks_lua_fail(L);
+}
+
 /* Enters the value at index i; texts and arrays are entered by text(). */
 static void
 set_value(lua_State *L, kstat_named_t *kn, int i)
@@ -395,6 +425,7 @@ static const luaL_Reg module_functions[] = {
 	{ "close", segment_close },
 	{ "create", box_create },
 	{ "histogram", box_histogram },
+	{ "distribution", box_distribution },
 	{ "named", box_named },
 	{ "text", box_text },
 	{ "timer", box_timer },

@@ -120,16 +120,55 @@ timer_event(lua_State *L)
 	    check_time(L, 3)));
 }
 
-/* add_value(self, value); the upvalue is the kstat's box */
+/* The histogram whose box is the upvalue. */
+static inline kstat2_t *
+this_histogram(lua_State *L)
+{
+	struct ks_lua_published *b = lua_touserdata(L, lua_upvalueindex(1));
+
+	if (b->ksp == NULL || b->segment->pub == NULL)
+		(void)luaL_error(L, "the histogram was deleted");
+	return b->ksp;
+}
+
+/* add_value(self, value) */
 static int
 histogram_add(lua_State *L)
 {
-	struct ks_lua_published *b = lua_touserdata(L, lua_upvalueindex(1));
 	uint64_t v = ks_lua_checkbits(L, 2);
 
-	if (b->ksp == NULL || b->segment->pub == NULL)
-		return luaL_error(L, "the histogram was deleted");
-	return ks_lua_result(L, kstat2_hist_add_value(b->ksp, v));
+	return ks_lua_result(L, kstat2_hist_add_value(this_histogram(L), v));
+}
+
+/* add(self, value) */
+static int
+latency_add(lua_State *L)
+{
+	kstat2_t *ksp = this_histogram(L);
+
+#if KS_LUA_INTEGERS
+	int is_integer;
+	lua_Integer v = lua_tointegerx(L, 2, &is_integer);
+
+	if (is_integer && v >= 0)
+		return ks_lua_result(L, kstat2_hist_add_value(ksp, (uint64_t)v));
+#endif
+	return ks_lua_result(L, kstat2_hist_add_double(ksp, luaL_checknumber(L, 2)));
+}
+
+/* add_since(self, start): the time since now() returned start */
+static int
+latency_add_since(lua_State *L)
+{
+	return ks_lua_result(L, kstat_latency_stop(this_histogram(L), check_time(L, 2)));
+}
+
+/* now() -> ns of kstat_latency_start() */
+static int
+latency_now(lua_State *L)
+{
+	ks_lua_pushi64(L, kstat_latency_start());
+	return 1;
 }
 
 static const luaL_Reg queue_functions[] = {
@@ -151,6 +190,17 @@ static const luaL_Reg request_functions[] = {
 	{ NULL, NULL }
 };
 
+static const luaL_Reg histogram_functions[] = {
+	{ "add_value", histogram_add },
+	{ NULL, NULL }
+};
+
+static const luaL_Reg latency_functions[] = {
+	{ "add", latency_add },
+	{ "add_since", latency_add_since },
+	{ NULL, NULL }
+};
+
 static const luaL_Reg timer_functions[] = {
 	{ "start", etimer_start },
 	{ "stop", etimer_stop },
@@ -166,8 +216,8 @@ box_latency(lua_State *L)
 }
 
 /*
- * methods(kstat, table [, timer]): enters the functions of its kind into the table -> pointer to the
- * record, to the kstat | nil, message, errno
+ * methods(kstat, table [, which]): enters the functions of its kind into the table -> pointer to the
+ * record, to the kstat | nil, message, errno; which: of a timer the name, of a histogram true for a latency
  */
 static int
 box_methods(lua_State *L)
@@ -191,8 +241,7 @@ box_methods(lua_State *L)
 	} else {
 		record = b;
 		lua_pushvalue(L, 1);
-		lua_pushcclosure(L, histogram_add, 1);
-		lua_setfield(L, 2, "add_value");
+		ks_lua_setclosures(L, 2, lua_toboolean(L, 3) ? latency_functions : histogram_functions, 1);
 		lua_pushlightuserdata(L, b->ksp);
 	}
 	if (record == NULL)
@@ -229,6 +278,19 @@ atomic_add_double(kstat_counter_t *c, double v)
 	kstat_counter_add_double(c, v);
 }
 
+/* Times as doubles, since LuaJIT makes an object of each 64-bit integer: exact for 104 days, then by 2 ns. */
+static double
+latency_now_double(void)
+{
+	return (double)kstat_latency_start();
+}
+
+static int
+latency_add_since_double(kstat2_t *ksp, double start)
+{
+	return kstat_latency_stop(ksp, (hrtime_t)start);
+}
+
 #define ADDRESS(name, function) ks_lua_setaddress(L, name, (void (*)(void))(function))
 
 /* functions() -> table of addresses, by the names of kstat_provider.h */
@@ -263,6 +325,9 @@ functions(lua_State *L)
 	ADDRESS("stop_at", kstat_etimer_stop_at);
 	ADDRESS("event", kstat_etimer_event);
 	ADDRESS("add_value", kstat2_hist_add_value);
+	ADDRESS("add_number", kstat2_hist_add_double);
+	ADDRESS("add_since", latency_add_since_double);
+	ADDRESS("now", latency_now_double);
 	ADDRESS("blob_update", kstat_blob_update_dbl);
 	ADDRESS("blob_update_int", kstat_blob_update_int);
 	ADDRESS("blob_update_uint", kstat_blob_update_uint);
@@ -277,6 +342,7 @@ ks_lua_add_publish_record(lua_State *L)
 	static const luaL_Reg module_functions[] = {
 		{ "latency", box_latency },
 		{ "methods", box_methods },
+		{ "now", latency_now },
 		{ "failure", failure },
 		{ "functions", functions },
 		{ NULL, NULL }

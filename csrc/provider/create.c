@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "model/histstat.h"
 #include "provider/provider.h"
@@ -110,16 +111,25 @@ ks_provider_free(struct ks_provider *p)
 	free(p);
 }
 
+uint64_t
+ks_md_unit_ns(const kstat2_md_t *md)
+{
+	uint64_t scale = md->md_scale == 0 ? 1 : md->md_scale, ns;
+
+	if (md->md_type != KSTAT2_NVMT_T_REL)
+		return 0;
+	if (md->md_flags & KSTAT2_NVMF_FRACT)
+		return KS_NANOSEC % scale == 0 ? KS_NANOSEC / scale : 0;
+	return __builtin_mul_overflow(scale, KS_NANOSEC, &ns) ? 0 : ns;
+}
+
 struct ks_provider *
-ks_histogram_new(const kstat2_path_t *path, kstat2_nv_hist_type_t type,
-    kstat2_nv_metatype_t content_type, uint64_t scale, kstat2_nv_metaflag_t md_flags,
-    uint64_t range_min, uint64_t range_max, uint64_t stepping, uint32_t ks_flags,
-    const char *desc, kstat2_metaflag_t ks_mflags)
+ks_histogram_new(const kstat2_path_t *path, kstat2_nv_hist_type_t type, uint64_t range_min,
+    uint64_t range_max, uint64_t stepping, const kstat2_md_t *md, uint32_t ks_flags,
+    kstat2_metaflag_t ks_mflags)
 {
 	struct ks_hist_layout layout;
 	struct ks_provider *p;
-	kstat2_md_t md = { .md_type = content_type, .md_flags = md_flags, .md_scale = scale,
-		.md_kind = KSTAT2_NVMK_COUNTER, .md_desc = desc };
 
 	if ((ks_flags & ~(KSTAT2_FLAG_PERSISTENT | KSTAT2_FLAG_GZ_VIS)) != 0)
 		return ks_fail_null(EINVAL, "kstat2 flags 0x%x are not for a histogram", ks_flags);
@@ -133,14 +143,15 @@ ks_histogram_new(const kstat2_path_t *path, kstat2_nv_hist_type_t type,
 		return NULL;
 	p->mflags = ks_mflags;
 	p->histogram = calloc(1, sizeof(*p->histogram));
-	p->desc = desc != NULL ? strdup(desc) : NULL;
-	if (p->histogram == NULL || (desc != NULL && p->desc == NULL)) {
+	p->desc = md->md_desc != NULL ? strdup(md->md_desc) : NULL;
+	if (p->histogram == NULL || (md->md_desc != NULL && p->desc == NULL)) {
 		ks_provider_free(p);
 		return ks_fail_null(ENOMEM, "out of memory for a histogram");
 	}
 	p->histogram->layout = layout;
 	p->histogram->place.n = layout.n;
-	if (ks_provider_describe(p, "buckets", &md) != 0) {
+	p->histogram->unit_ns = ks_md_unit_ns(md);
+	if (ks_provider_describe(p, "buckets", md) != 0) {
 		ks_provider_free(p);
 		return NULL;
 	}

@@ -23,6 +23,7 @@ struct ks_histogram {
 	struct ks_hist_layout layout;
 	struct ks_hist_place place; /* of its counts, owned by the process or in a segment; hist NULL: none yet */
 	uint64_t *supplied;         /* the caller's own array instead; not owned */
+	uint64_t unit_ns;           /* nanoseconds of a 1, if it is a time of whole nanoseconds; else 0 */
 };
 
 /*
@@ -78,14 +79,16 @@ int ks_provider_describe(struct ks_provider *p, const char *stat, const kstat2_m
 /* Frees all of it. */
 void ks_provider_forget_described(struct ks_provider *p);
 
+/* Returns the nanoseconds of what counts as 1, if it is a time of whole nanoseconds; else 0. */
+uint64_t ks_md_unit_ns(const kstat2_md_t *md);
+
 /*
  * A histogram kstat without counts, for a path: everything of kstat2_create_histogram() but where
  * the counts live. NULL with errno.
  */
 struct ks_provider *ks_histogram_new(const kstat2_path_t *path, kstat2_nv_hist_type_t type,
-    kstat2_nv_metatype_t content_type, uint64_t scale, kstat2_nv_metaflag_t md_flags,
-    uint64_t range_min, uint64_t range_max, uint64_t stepping, uint32_t ks_flags,
-    const char *desc, kstat2_metaflag_t ks_mflags);
+    uint64_t range_min, uint64_t range_max, uint64_t stepping, const kstat2_md_t *md,
+    uint32_t ks_flags, kstat2_metaflag_t ks_mflags);
 
 /* --- the registry of kstats of kstat_create() --------------------------------------- */
 

@@ -44,7 +44,8 @@ end
 
 describe("the example of the reference at", function()
   for _, path in ipairs({ "init", "chain", "object", "kstat", "sample", "every", "histogram", "io", "picture",
-    "aggregate/init", "publish/named", "publish/queue", "publish/histogram", "publish/blob" }) do
+    "aggregate/init", "publish/named", "publish/queue", "publish/histogram", "publish/latency",
+    "publish/blob" }) do
     for _, example in ipairs(examples_of("lua/kstat/" .. path .. ".lua")) do
       it(example.place .. " runs", function()
         local globals, pub = environment()

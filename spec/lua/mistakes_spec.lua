@@ -93,7 +93,7 @@ describe("what is missing", function()
   end)
 
   it("of a histogram is its type, and all types are named", function()
-    assert.equal("histogram: type is missing; expected: 'linear', 'log10', 'log10_lin', 'log2'",
+    assert.equal("histogram: type is missing; expected: 'exponential', 'linear', 'log10', 'log10_lin', 'log2'",
       message_of(pub.histogram, pub, { name = "h" }))
     assert.equal("histogram: type: unknown 'lnear'; did you mean 'linear'?",
       message_of(pub.histogram, pub, { name = "h", type = "lnear" }))

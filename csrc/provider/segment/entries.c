@@ -3,11 +3,19 @@
  * segment_layout.h. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "provider/segment/space.h"
+
+/* What kstat_publish_latency() takes where nothing is given. */
+#define DEFAULT_SCALE 5u /* so a percentile is wrong by at most 1.1 % */
+#define SHORTEST_NS 1000u
+#define LONGEST_NS 1000000000000u
+#define LARGEST (1ULL << 40) /* of what is no time */
 
 /* --- installing and deleting ----------------------------------------------------------------------------------- */
 
@@ -237,6 +245,8 @@ kstat2_publish_histogram(kstat_pub_t *pub, const char *ks_pseg[], uint32_t ks_np
     kstat2_nv_metaflag_t md_flags, uint64_t range_min, uint64_t range_max, uint64_t stepping,
     uint32_t ks_flags, const char *desc, kstat2_metaflag_t ks_mflags)
 {
+	kstat2_md_t md = { .md_type = content_type, .md_flags = md_flags, .md_scale = scale,
+		.md_kind = KSTAT2_NVMK_COUNTER, .md_desc = desc };
 	kstat2_path_t path;
 	struct ks_provider *p;
 
@@ -246,8 +256,33 @@ kstat2_publish_histogram(kstat_pub_t *pub, const char *ks_pseg[], uint32_t ks_np
 		return NULL;
 	if ((ks_mflags & KSTAT2_MF_PRIV) && !(pub->flags & KSTAT_PUBLISH_PRIV))
 		return ks_fail_null(EPERM, "a PRIV kstat needs a segment published with KSTAT_PUBLISH_PRIV");
-	p = ks_histogram_new(&path, type, content_type, scale, md_flags, range_min, range_max,
-	    stepping, ks_flags, desc, ks_mflags);
+	p = ks_histogram_new(&path, type, range_min, range_max, stepping, &md, ks_flags, ks_mflags);
+	return p != NULL ? enlist(pub, p) : NULL;
+}
+
+kstat2_t *
+kstat_publish_latency(kstat_pub_t *pub, const char *ks_module, int ks_instance, const char *ks_name,
+    const char *ks_class, uchar_t ks_flags, const kstat2_md_t *md, int scale, uint64_t lowest, uint64_t highest)
+{
+	static const kstat2_md_t time = { .md_type = KSTAT2_NVMT_T_REL, .md_flags = KSTAT2_NVMF_FRACT,
+		.md_scale = KS_NANOSEC, .md_kind = KSTAT2_NVMK_COUNTER };
+	kstat2_path_t path = { .p_instance = ks_instance };
+	kstat2_md_t m = md != NULL ? *md : time;
+	uint64_t ns = ks_md_unit_ns(&m);
+	struct ks_provider *p;
+
+	if (pub == NULL || ks_module == NULL || ks_name == NULL)
+		return ks_fail_null(EINVAL, "a segment, a module and a name are needed");
+	(void)snprintf(path.p_module, sizeof(path.p_module), "%s", ks_module);
+	(void)snprintf(path.p_name, sizeof(path.p_name), "%s", ks_name);
+	(void)snprintf(path.p_class, sizeof(path.p_class), "%s", ks_class != NULL ? ks_class : "histogram");
+	m.md_kind = KSTAT2_NVMK_COUNTER;
+	if (lowest == 0)
+		lowest = ns != 0 && ns < SHORTEST_NS ? SHORTEST_NS / ns : 1;
+	if (highest == 0)
+		highest = ns != 0 ? LONGEST_NS / ns : LARGEST;
+	p = ks_histogram_new(&path, KSTAT2_NVHIST_EXPONENTIAL, lowest, highest,
+	    scale < 0 ? DEFAULT_SCALE : (uint64_t)scale, &m, ks_flags, 0);
 	return p != NULL ? enlist(pub, p) : NULL;
 }
 

@@ -11,14 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/tick.h"
 #include "provider/segment/segment.h"
 
-#define SHORTEST 1000u          /* ns */
-#define LONGEST 1000000000000u
-#define SCALE 5u                /* so a percentile is wrong by at most 1.1 % */
-#define ENDING 5u               /* bytes that the names of histograms have more than their queue's */
+#define ENDING 5u /* bytes that the names of histograms have more than their queue's */
 
 static const struct {
 	const char *ending, *desc;
@@ -31,22 +29,20 @@ int
 kstat_publish_queue_latency(kstat_t *ksp)
 {
 	struct ks_published *d = ksp != NULL ? ((struct ks_provider *)ksp)->published : NULL;
-	char instance[16], name[KSTAT_STRLEN + ENDING];
-	const char *path[] = { "histogram", NULL, instance, name };
+	kstat2_md_t md = { .md_type = KSTAT2_NVMT_T_REL, .md_flags = KSTAT2_NVMF_FRACT, .md_scale = KS_NANOSEC };
+	char name[KSTAT_STRLEN + ENDING];
 
 	if (d == NULL || d->entry != NULL || ksp->ks_type != KSTAT_TYPE_IO)
 		return ks_fail(EINVAL, "kstat_publish_queue_latency() is for published IO kstats that are not installed");
 	if (strlen(ksp->ks_name) + ENDING >= KSTAT_STRLEN)
 		return ks_fail(EINVAL, "%s: the name of a queue with latencies has at most %u bytes", ksp->ks_name,
 		    KSTAT_STRLEN - 1 - ENDING);
-	path[1] = ksp->ks_module;
-	(void)snprintf(instance, sizeof(instance), "%d", ksp->ks_instance);
 	for (int i = 0; i < KS_QUEUE_TIMES; i++) {
 		(void)snprintf(name, sizeof(name), "%s%s", ksp->ks_name, times_of[i].ending);
+		md.md_desc = times_of[i].desc;
 		if (d->times[i] == NULL)
-			d->times[i] = kstat2_publish_histogram(d->pub, path, 4, KSTAT2_NVHIST_EXPONENTIAL,
-			    KSTAT2_NVMT_T_REL, 1000000000u, KSTAT2_NVMF_FRACT, SHORTEST, LONGEST, SCALE,
-			    ksp->ks_flags & KSTAT_FLAG_PERSISTENT, times_of[i].desc, 0);
+			d->times[i] = kstat_publish_latency(d->pub, ksp->ks_module, ksp->ks_instance, name, NULL,
+			    ksp->ks_flags & KSTAT_FLAG_PERSISTENT, &md, -1, 0, 0);
 		if (d->times[i] == NULL)
 			return -1;
 	}

@@ -34,6 +34,7 @@ local blob = require("kstat.publish.blob")
 local check = require("kstat.publish.check")
 local guess = require("kstat.guess")
 local histogram = require("kstat.publish.histogram")
+local latency = require("kstat.publish.latency")
 local named = require("kstat.publish.named")
 local queue = require("kstat.publish.queue")
 
@@ -44,7 +45,7 @@ local pub_meta = { __index = guess.within("a publication", pub_methods), __name 
 
 -- The kinds of kstats are modules of their own.
 for kind, create in pairs({ blob = blob.blob, named = named.named, intr = named.intr, io = queue.io,
-  timer = queue.timer, histogram = histogram.histogram }) do
+  timer = queue.timer, histogram = histogram.histogram, latency = latency.latency }) do
   pub_methods[kind] = function(self, spec)
     if getmetatable(self) ~= pub_meta then
       check.usage("calling '%s' on bad self (it is called as pub:%s{...})", kind, kind)

@@ -1,0 +1,146 @@
+--- Published distributions of times and sizes.
+-- @submodule kstat.publish
+local core = require("kstat.core").publish
+local check = require("kstat.publish.check")
+local library = require("kstat.publish.library")
+local object = require("kstat.publish.object")
+
+local M = {}
+
+local now = library.fn and library.fn.now or core.now
+
+local latency_methods = {}
+local latency_meta = object.class(latency_methods)
+local latency_fields = check.with_header("unit", "scale", "lowest", "highest", "desc", "dense")
+
+-- How many of a unit are a second.
+local seconds = { ns = 1e9, us = 1e6, ms = 1e3, s = 1 }
+
+--- Counts a value. A fraction is cut off.
+-- @tparam number value in the kstat's unit
+-- @treturn boolean true
+-- @fails "EINVAL" a negative value, one that is no number, or 2^64 and more: it is counted in `out_of_range` alone
+-- @function latency:add
+if library.fn then
+  local add_number, add_since, result = library.fn.add_number, library.fn.add_since, library.result
+  function latency_methods.add(self, value)
+    if not self.record then
+      check.usage("the latency was deleted")
+    end
+    if type(value) ~= "number" then
+      value = check.number(value, "value")
+    end
+    return result(add_number(self.record, value))
+  end
+  function latency_methods.add_since(self, start)
+    if not self.record then
+      check.usage("the latency was deleted")
+    end
+    return result(add_since(self.record, start))
+  end
+end
+
+local function check_time(self, name)
+  if not self.is_time then
+    check.usage("%s: %s counts %s, no times", name, tostring(self), self.unit)
+  end
+end
+
+--- Notes that an operation begins. Of operations that overlap, each keeps what this returns for stop().
+-- @treturn number a token: nanoseconds of `kstat.gethrtime()`
+-- @function latency:start
+function latency_methods.start(self)
+  check_time(self, "start")
+  self.started = now()
+  return self.started
+end
+
+--- Counts the time since start().
+-- @tparam[opt] number token what start() returned; default: at the last call
+-- @treturn boolean true
+-- @fails "EINVAL" it has not begun yet
+-- @function latency:stop
+function latency_methods.stop(self, token)
+  check_time(self, "stop")
+  if not token then
+    token, self.started = self.started or check.usage("stop: %s was not started", tostring(self)), false
+  end
+  return self:add_since(token)
+end
+
+local function finish(self, start, ok, ...)
+  self:add_since(start)
+  if not ok then
+    error((...), 0)
+  end
+  return ...
+end
+
+--- Calls a function and counts how long that took, also if it raises: the error then goes on.
+-- @tparam function f
+-- @param ... its arguments
+-- @return what it returns
+-- @function latency:time
+function latency_methods.time(self, f, ...)
+  check_time(self, "time")
+  if type(f) ~= "function" then
+    check.usage("time: function expected, got %s", type(f))
+  end
+  return finish(self, now(), pcall(f, ...))
+end
+
+-- What a unit says to the library.
+local function meaning(unit)
+  if seconds[unit] then
+    return core.metatypes.t_rel, seconds[unit], 1
+  elseif unit == "bytes" then
+    return core.metatypes.bytes, 1, 0
+  end
+  return core.metatypes.cnt, 1, 0, unit
+end
+
+local function count(value, what)
+  value = check.integer(value or 0, what)
+  return value >= 0 and value or check.usage("%s: 0 or more expected", what)
+end
+
+--- Creates a distribution of times or sizes in exponential buckets, see `kstat_publish_latency(3)`: percentiles of any
+-- interval, and of any group of publishers, are wrong by at most 1.1 %.
+-- @tparam published_spec spec beside the common fields (`class`: "histogram"):
+--
+--   * `unit` (string): of the values: `"ns"` (default), `"us"`, `"ms"`, `"s"`: times; `"bytes"`, or any other word
+--   * `scale` (integer): 0 to 8; buckets grow by 2^(2^-scale), and a percentile is wrong by half of that (5)
+--   * `lowest`, `highest` (integer): the range with buckets (times: 1 µs to 1,000 s; else 1 to 2^40); values outside
+--     of it count in the first or last bucket, and in `out_of_range`
+--   * `desc` (string)
+--   * `dense` (boolean): it takes as little space as it can, as one of thousands: while somebody reads it, it should
+--     change less than a million times a second
+-- @treturn published.latency
+-- @fails
+-- @usage local answers = assert(pub:latency({ name = "answers", unit = "us", desc = "time to answer" }))
+-- answers:add(1500)
+-- local answer = answers:time(string.rep, "x", 10)
+-- @function pub:latency
+function M.latency(self, spec)
+  check.fields(spec, latency_fields, "latency")
+  local unit = check.text(spec.unit or "ns", "unit")
+  local meta, factor, md_flags, word = meaning(unit)
+  local header = setmetatable({ class = spec.class or "histogram" }, { __index = spec })
+  local k, message, errname = object.create(self, header, nil, core.distribution, {
+    meta = meta, factor = factor, md_flags = md_flags, unit = word, desc = spec.desc, dense = spec.dense,
+    scale = count(spec.scale or 5, "scale"), lowest = count(spec.lowest, "lowest"),
+    highest = count(spec.highest, "highest"),
+  })
+  local ok = k
+  if k then
+    k.unit, k.is_time, k.started = unit, seconds[unit] ~= nil, false
+    ok, message, errname = object.bind(k.box, k, true)
+  end
+  if not ok then
+    return nil, message, errname
+  end
+  self.addresses[k] = "record"
+  return setmetatable(k, latency_meta)
+end
+
+return M
